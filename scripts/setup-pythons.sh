@@ -8,10 +8,8 @@
 # library, which the program is made to use (patchelf). Needs root for apt's signing keys only, and Debian.
 # A release that cannot be had is told, and left out.
 #
-# For a new release (CONTRIBUTING.md) compare Include/internal/pycore_debug_offsets.h, and what it lacks (codeVersion,
-# tags of pointers, owners of frames: pycore_interpframe_structs.h, pycore_code.h), with
-# internal/runtimes/cpython/layout.go ("described": a new size needs a row) and detect.go. Add a recorded image
-# (internal/runtimes/cpython/recorded).
+# For a new release (CONTRIBUTING.md) see "To add a release" of internal/runtimes/cpython/doc.go, and add a recorded
+# image (internal/runtimes/cpython/recorded).
 set -eu
 
 dir=${1:-/usr/local/lib/python-releases}

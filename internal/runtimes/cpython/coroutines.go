@@ -123,7 +123,7 @@ func (in *interpreter) typeName(typ uint64) string {
 }
 
 func (in *interpreter) frameOf(co uint64) (f coFrame) {
-	if in.minor <= 10 {
+	if in.hasFrameObjects() {
 		return in.frameOf310(co)
 	}
 	at := co + genIFrame + in.headExtra

@@ -84,7 +84,7 @@ func newRuntime(h managed.Host, m *frames.Module, own managed.Span) (*Runtime, e
 	if err := r.proveMembers(); err != nil {
 		return nil, err
 	}
-	if r.minor <= 10 {
+	if r.hasFrameObjects() {
 		r.findEvalLoop(h, m)
 		if len(r.evalLoop) == 0 {
 			return nil, errors.New("it has no symbol " + symEvalFrame)
@@ -135,7 +135,7 @@ func (in *interpreter) findLayout(h managed.Host, m *frames.Module) (version str
 		l, known := layouts[minor]
 		if minor >= 13 {
 			n := in.host.Read(in.at, b[:])
-			l, known = described(b[:n])
+			l, known = layoutOfDebugOffsets(b[:n])
 		}
 		switch {
 		case hex>>24 != 3 || !known && !isFreeThreaded(b[:]):

@@ -19,4 +19,27 @@
 //
 // A code object's address can be reused before its name is read. Names are proven by [managed.Prove]; a frame without
 // proof is [freed].
+//
+// # To add a release
+//
+// From 3.13 on the process has a table of offsets, _Py_DebugOffsets, whose form is a row of debugTables (layout.go):
+// see Include/internal/pycore_debug_offsets.h. Offsets that it lacks are numbers in layoutOfDebugOffsets: see
+// pycore_code.h and pycore_interpframe_structs.h. Besides offsets, releases differ (layout.minor) in
+//
+//	codes.go        flags in an object's reference count
+//	coroutines.go   states of a coroutine, and where the object is that it awaits
+//	detect.go       which releases are known, in messages too
+//	holds.go        locks of frames: known for 3.11 to 3.13
+//	joins.go        locks of ends of threads: until 3.12
+//	layout.go       frame objects: until 3.10
+//	lines.go        form of the line table
+//	merge.go        calls from C, whose record is written late: 3.12
+//	objects.go      dicts, and attributes within objects
+//	tasks.go        asyncio's own table of offsets (from 3.14 on), names of tasks
+//	walk.go         frames that the C stack owns, unit of offsets in bytecode
+//
+// testdata/debugoffsets-3.N is the _Py_DebugOffsets of Debian's python3.N, SIZE bytes as in its row:
+//
+//	objcopy -O binary --only-section=.PyRuntime python3.N debugoffsets-3.N
+//	truncate --size=SIZE debugoffsets-3.N
 package cpython

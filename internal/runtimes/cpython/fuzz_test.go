@@ -37,7 +37,7 @@ func (img *image) Unchanged() bool                                       { retur
 func (img *image) Arch() frames.Arch                                     { return frames.X86_64 }
 func (img *image) Modules() []*frames.Module                             { return libpython }
 func (img *image) ReadCode(addr uint64, b []byte) int                    { return img.Read(addr, b) }
-func (img *image) Analysis() *heuristics.Source                          { return nil }
+func (img *image) CodeAnalysis() *heuristics.Source                      { return nil }
 func (img *image) Member(*frames.Module, string, string) (int64, bool)   { return 0, false }
 func (img *image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
 func (img *image) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return nil }
@@ -97,7 +97,7 @@ func FuzzWalk(f *testing.F) {
 	f.Add(self, uint64(1<<32), uint8(10))
 	f.Add(self, uint64(1<<32), uint8(11))
 	for _, minor := range []string{"13", "14", "15"} {
-		f.Add(append(description3(f, minor), self...), uint64(1<<32), uint8(13))
+		f.Add(append(debugOffsets(f, minor), self...), uint64(1<<32), uint8(13))
 	}
 	f.Fuzz(func(_ *testing.T, b []byte, at uint64, minor uint8) {
 		m := &image{at, b}
@@ -106,7 +106,7 @@ func FuzzWalk(f *testing.F) {
 		}
 		l, ok := layouts[8+int(minor%6)]
 		if !ok {
-			if l, ok = described(b); !ok {
+			if l, ok = layoutOfDebugOffsets(b); !ok {
 				return
 			}
 		}

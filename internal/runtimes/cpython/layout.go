@@ -46,6 +46,9 @@ type layout struct {
 // headExtraFreeThreaded is layout.headExtra of free-threaded builds (struct _object, Include/object.h).
 const headExtraFreeThreaded = 16
 
+// hasFrameObjects: each Python frame is an object, and has a native frame of the loop.
+func (l *layout) hasFrameObjects() bool { return l.minor <= 10 }
+
 // Values of frameOwner.
 const (
 	ownedByThread    = 0
@@ -114,8 +117,8 @@ const (
 	debugFreeThreaded = 16
 )
 
-// description is where _Py_DebugOffsets has its parts.
-type description struct {
+// debugTable is where _Py_DebugOffsets has its parts.
+type debugTable struct {
 	size                      int
 	modules                   int // imports_modules
 	thread, frame, code, text int
@@ -125,7 +128,7 @@ type description struct {
 	base                      bool // the outermost frame follows the thread state
 }
 
-var descriptions = map[int]description{
+var debugTables = map[int]debugTable{
 	13: {size: 584, modules: 88, thread: 152, ids: 192, frame: 224, code: 272, text: 536, typeKeys: 880, frameMask: all},
 	14: {
 		size: 760, modules: 96, thread: 176, ids: 216, frame: 248, code: 312, text: 616, typeKeys: 880,
@@ -139,14 +142,15 @@ var descriptions = map[int]description{
 
 const maxDebug = 888
 
-// described returns the layout that a runtime of 3.13 on describes.
-func described(b []byte) (l layout, ok bool) {
+// layoutOfDebugOffsets returns the layout of a runtime of 3.13 on. Its numbers are offsets that _Py_DebugOffsets lacks;
+// one that a release moves becomes a field of debugTable.
+func layoutOfDebugOffsets(b []byte) (l layout, ok bool) {
 	if len(b) < debugFreeThreaded+8 || string(b[:8]) != debugCookie {
 		return l, false
 	}
 	at := func(off int) int64 { return int64(binary.LittleEndian.Uint64(b[off:])) }
 	minor := int(at(debugVersion) >> 16 & 0xff)
-	d, known := descriptions[minor]
+	d, known := debugTables[minor]
 	if at(debugVersion)>>24 != 3 || !known || len(b) < d.size || isFreeThreaded(b) && minor != 13 {
 		return l, false
 	}

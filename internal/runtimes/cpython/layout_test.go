@@ -5,14 +5,16 @@ package cpython
 import (
 	"encoding/binary"
 	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// description3 returns the start of _PyRuntime of Debian's 3.minor.
-func description3(t testing.TB, minor string) []byte {
+// debugOffsets returns the _Py_DebugOffsets of Debian's 3.minor.
+func debugOffsets(t testing.TB, minor string) []byte {
 	t.Helper()
 	b, err := os.ReadFile("testdata/debugoffsets-3." + minor)
 	if err != nil {
@@ -35,7 +37,7 @@ func TestInterpretersDescribeThemselves(t *testing.T) {
 			threadChunk: 256, threadTop: 264, threadSize: 968, frameOwner: 74, codeBytecode: 208,
 			interpThreads: 7336, interpModules: 7592, dictBefore: 24},
 	} {
-		l, ok := described(description3(t, minor))
+		l, ok := layoutOfDebugOffsets(debugOffsets(t, minor))
 		if !ok {
 			t.Errorf("3.%s is not known", minor)
 			continue
@@ -55,7 +57,7 @@ func TestInterpretersDescribeThemselves(t *testing.T) {
 
 func TestUnknownInterpreterIsRefused(t *testing.T) {
 	for _, minor := range []string{"13", "14", "15"} {
-		b := description3(t, minor)
+		b := debugOffsets(t, minor)
 		change := func(off int, v uint64) []byte {
 			c := append([]byte(nil), b...)
 			binary.LittleEndian.PutUint64(c[off:], v)
@@ -71,7 +73,7 @@ func TestUnknownInterpreterIsRefused(t *testing.T) {
 			"huge":               change(72, 1<<40), // list of threads
 			"negative":           change(72, 1<<63),
 		} {
-			if _, ok := described(c); ok && (what != "free-threaded" || minor != "13") {
+			if _, ok := layoutOfDebugOffsets(c); ok && (what != "free-threaded" || minor != "13") {
 				t.Errorf("3.%s %s is taken for one that is known", minor, what)
 			}
 		}
@@ -81,30 +83,58 @@ func TestUnknownInterpreterIsRefused(t *testing.T) {
 // TestOffsetsOutsideOfACopyAreRefused: the process's own description says where words are in the copies of a thread
 // state and of a string's head.
 func TestOffsetsOutsideOfACopyAreRefused(t *testing.T) {
-	for minor, d := range descriptions {
-		b := description3(t, strconv.Itoa(minor))
-		l, _ := described(b)
+	for minor, d := range debugTables {
+		b := debugOffsets(t, strconv.Itoa(minor))
+		l, _ := layoutOfDebugOffsets(b)
 		for what, off := range map[string]int{"next": d.thread + 16, "interp": d.thread + 24, "current_frame": d.thread + 32,
 			"thread_id": d.ids, "native_thread_id": d.ids + 8} {
 			c := slices.Clone(b)
 			binary.LittleEndian.PutUint64(c[off:], uint64(l.threadSize)-7)
-			if _, ok := described(c); ok {
+			if _, ok := layoutOfDebugOffsets(c); ok {
 				t.Errorf("3.%d: %s beyond the thread state is accepted", minor, what)
 			}
 		}
 		for _, head := range []uint64{64, 1<<63 - 1, 1<<63 - 16, 1 << 63} {
 			c := slices.Clone(b)
 			binary.LittleEndian.PutUint64(c[d.text+24:], head)
-			if _, ok := described(c); ok {
+			if _, ok := layoutOfDebugOffsets(c); ok {
 				t.Errorf("3.%d: a string's head of %d bytes is accepted", minor, head)
 			}
 		}
 	}
 }
 
+var comparesMinor = regexp.MustCompile(`\b[mM]inor\)? (<=?|>=?|==|!=) |switch \S*minor\b|\w+\[\w+\.minor\]`)
+
+// TestDocListsTheFilesThatDifferByRelease: the list in doc.go has each file in which a release's number decides.
+func TestDocListsTheFilesThatDifferByRelease(t *testing.T) {
+	doc, err := os.ReadFile("doc.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	files, _ := filepath.Glob("*.go")
+	for _, name := range files {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(name, "_test.go") && comparesMinor.Match(b) {
+			want = append(want, name)
+		}
+	}
+	var got []string
+	for _, row := range regexp.MustCompile(`(?m)^//\t(\w+\.go) `).FindAllSubmatch(doc, -1) {
+		got = append(got, string(row[1]))
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("doc.go lists %q, the number decides in %q", got, want)
+	}
+}
+
 func TestUnknownFreeThreadedBuildIsNamedInTheError(t *testing.T) {
 	for _, minor := range []string{"14", "15"} {
-		b := append(description3(t, minor), make([]byte, 4096)...)
+		b := append(debugOffsets(t, minor), make([]byte, 4096)...)
 		binary.LittleEndian.PutUint64(b[debugFreeThreaded:], 1)
 		r, err := Detect(&image{at: 1 << 32, bytes: b[:len(b)/3*3]})
 		if r != nil || err == nil || !strings.Contains(err.Error(), "the free-threaded build of CPython 3."+minor+".") {

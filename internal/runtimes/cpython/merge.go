@@ -43,7 +43,7 @@ func (m *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) 
 	if m.unfinished = cfa == 0; m.unfinished || m.broken || f.SP == 0 || cfa == managed.Outermost {
 		return out, false
 	}
-	if m.minor <= 10 {
+	if m.hasFrameObjects() {
 		return m.objectsFrame(f, cfa, out)
 	}
 	if c := m.cframeBeingFilled; c >= f.SP && c < cfa && m.minor == 12 {
@@ -156,7 +156,7 @@ func (m *merge) End() managed.Health {
 	case m.broken, m.UsedLive && !m.Sample.Live.Unchanged():
 		return managed.Broken
 	case m.nextRun < len(m.runs) && !m.unfinished:
-		if m.minor <= 10 { // a native frame of the loop was not recognized
+		if m.hasFrameObjects() { // a native frame of the loop was not recognized
 			return managed.Broken
 		}
 		return managed.Unmatched

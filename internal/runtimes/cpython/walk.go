@@ -44,7 +44,7 @@ func (c *frameChain) read() {
 	if !c.findState() {
 		return
 	}
-	if c.minor <= 10 {
+	if c.hasFrameObjects() {
 		c.chainOfObjects()
 		return
 	}
