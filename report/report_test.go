@@ -72,6 +72,42 @@ func TestTextFormsOfTheFixture(t *testing.T) {
 	}
 }
 
+// The example of doc.go.
+func TestSelfAndTotalAreAsTheExampleSays(t *testing.T) {
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
+	locations := map[string]*profile.Location{}
+	for i, name := range []string{"main", "serve", "parse", "flush"} {
+		f := &profile.Function{ID: uint64(i + 1), Name: name}
+		p.Function = append(p.Function, f)
+		locations[name] = &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f}}}
+		p.Location = append(p.Location, locations[name])
+	}
+	for leaf, value := range map[string]int64{"parse": 3, "flush": 2} {
+		p.Sample = append(p.Sample, &profile.Sample{Value: []int64{value},
+			Location: []*profile.Location{locations[leaf], locations["serve"], locations["main"]}})
+	}
+	var got struct {
+		Functions []struct {
+			Name        string
+			Self, Total map[string]int64
+		}
+	}
+	table := func(w io.Writer, p *profile.Profile, o Options) error { return JSON(w, p, false, o) }
+	if err := json.Unmarshal([]byte(render(t, table, p, Options{})), &got); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string][2]int64{"main": {0, 5}, "serve": {0, 5}, "parse": {3, 3}, "flush": {2, 2}}
+	for _, f := range got.Functions {
+		if w := want[f.Name]; f.Self["cpu"] != w[0] || f.Total["cpu"] != w[1] {
+			t.Errorf("%s: self %v, total %v, want %v", f.Name, f.Self, f.Total, w)
+		}
+		delete(want, f.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("no rows for %v", want)
+	}
+}
+
 func TestWrongOptionsAreNamed(t *testing.T) {
 	p := fixture(t)
 	for _, c := range []struct {

@@ -21,8 +21,7 @@
 // run counts: so it held the lock at the displayed stack. The lock of a runtime is read just after the owner's
 // sample instead: an owner that ran between the two may have released it and taken it again. A changed owner is
 // followed, a bounded number of times. A cycle is a deadlock only if two further samples agree: each member sleeps in
-// the same call, with the same owner in the lock and an unchanged run count. Threads 1 and 2 with run counts 7 and 9
-// that wait for each other are one if 0.1 s later they do, with 7 and 9.
+// the same call, with the same owner in the lock and an unchanged run count.
 //
 // # Invariants
 //

@@ -10,11 +10,11 @@
 //
 // A sync.Mutex stores no owner. Likely is a goroutine with a function on its stack that has locked it, and not unlocked
 // it before its current call; but another may unlock it, so a cycle is only a possible deadlock. Of a channel only the
-// waiters are known. Of goroutine 7 with
+// waiters are known. Of a goroutine with
 //
 //	sync.(*Mutex).Lock   awaits sync.Mutex 0xc000012018
-//	main.transfer        has locked 0xc000012018 before? no; 0xc000012010: yes, at bank.go:21
+//	main.transfer        locks 0xc000012010 at bank.go:21, 0xc000012018 at bank.go:22
 //	main.main
 //
-// the mutex at …18 is awaited, the one at …10 is held.
+// the mutex at …18 is awaited, and only the one at …10 is held.
 package goroutines

@@ -71,6 +71,18 @@ func TestAnAwaitedLockIsNotHeldByTheCallThatWaits(t *testing.T) {
 	}
 }
 
+// The example of doc.go.
+func TestOfTwoLockedMutexesTheAwaitedOneIsNotHeld(t *testing.T) {
+	const first, second = 0xc000012010, 0xc000012018
+	g := &stacks.Goroutine{
+		Awaits: []stacks.GoroutineWait{{TaskWait: managed.TaskWait{Address: second}}},
+		Holds:  []stacks.HeldGoLock{held(first, 1, 21), held(second, 1, 22)},
+	}
+	if dropAwaited(g); !slices.Equal(g.Holds, []stacks.HeldGoLock{held(first, 1, 21)}) {
+		t.Errorf("held: %+v", g.Holds)
+	}
+}
+
 // words is memory of 64-bit words.
 type words map[uint64]uint64
 

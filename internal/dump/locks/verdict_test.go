@@ -8,6 +8,7 @@ import (
 
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/languages"
+	"prywalk/internal/schema"
 	"prywalk/internal/waits"
 )
 
@@ -54,7 +55,7 @@ func TestALanguageThatDoesNotRecognizeItsSchedulerLeavesTheVerdict(t *testing.T)
 // The waiters for a GIL wake every few milliseconds, so a cycle with one of them never stands still.
 func TestACycleThroughTheGILIsNotDenied(t *testing.T) {
 	wait := func(tid, owner int, kind waits.Kind, timed bool) stacks.Thread {
-		wait := &waits.Wait{Kind: kind, Holder: waits.Holder{Owner: owner}, Timed: timed}
+		wait := &waits.Wait{Kind: kind, Ownership: waits.Ownership{Owner: owner}, Timed: timed}
 		return stacks.Thread{TID: tid, State: "S", WaitsFor: wait}
 	}
 	for _, timed := range []bool{false, true} {
@@ -64,6 +65,34 @@ func TestACycleThroughTheGILIsNotDenied(t *testing.T) {
 		l.conclude()
 		if len(l.GILCycles) != 1 || l.Verdict != VerdictUnknown {
 			t.Errorf("timed %v: %v, %s", timed, l.GILCycles, l.Verdict)
+		}
+	}
+}
+
+// The example of doc.go.
+func TestTheVerdictIsAsTheExampleSays(t *testing.T) {
+	thread := func(tid int, kind waits.Kind, address schema.Hex, owner int) stacks.Thread {
+		wait := &waits.Wait{Kind: kind, Address: address, Ownership: waits.Ownership{Owner: owner}}
+		return stacks.Thread{TID: tid, State: "S", WaitsFor: wait}
+	}
+	running := stacks.Thread{TID: 2, State: "R"}
+	first, third := thread(1, waits.Mutex, 0xa, 2), thread(3, waits.Mutex, 0xa, 2)
+	second, fourth := thread(2, waits.Mutex, 0xb, 1), thread(4, waits.Condition, 0xc, 0)
+	for name, c := range map[string]struct {
+		threads []stacks.Thread
+		want    Verdict
+		cycles  int
+	}{
+		"all":                {[]stacks.Thread{first, second, third, fourth}, VerdictDeadlock, 1},
+		"without 2's wait":   {[]stacks.Thread{first, running, third, fourth}, VerdictUnknown, 0},
+		"without 4's either": {[]stacks.Thread{first, running, third}, VerdictNone, 0},
+	} {
+		l := New()
+		l.Processes = []*stacks.Process{{PID: 1, Threads: c.threads}}
+		l.Examine(AsRead{})
+		if l.Verdict != c.want || len(l.Deadlocks) != c.cycles ||
+			c.cycles == 1 && !slices.Equal(l.Deadlocks[0], []int{1, 2}) {
+			t.Errorf("%s: %s with deadlocks %v, want %s", name, l.Verdict, l.Deadlocks, c.want)
 		}
 	}
 }

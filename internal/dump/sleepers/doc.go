@@ -11,5 +11,5 @@
 //	futex(0x4010c0, FUTEX_WAIT, 2, …)    called by pthread_mutex_lock
 //	0x4010c0: 02 00 00 00 00 00 00 00 6a 12 00 00
 //
-// the third word of the mutex is its owner: the thread waits for mutex cache_mu (0x4010c0), held by 4714 worker.
+// the third word of the mutex is its owner: the thread waits for the mutex at 0x4010c0, held by 4714 worker.
 package sleepers

@@ -50,8 +50,8 @@ func atMutex(owner uint32) (*stacks.Thread, *waits.Sleeper) {
 
 func TestTheOwnerOfAMutexIsNamed(t *testing.T) {
 	for owner, want := range map[uint32]waits.Wait{
-		12: {Kind: waits.Mutex, Holder: waits.Holder{Owner: 12, OwnerName: "worker"}},
-		13: {Kind: waits.Mutex, Holder: waits.Holder{OwnerGone: 13}},
+		12: {Kind: waits.Mutex, Ownership: waits.Ownership{Owner: 12, OwnerName: "worker"}},
+		13: {Kind: waits.Mutex, Ownership: waits.Ownership{OwnerGone: 13}},
 	} {
 		e := newExplainer()
 		d, sl := atMutex(owner)
@@ -64,6 +64,19 @@ func TestTheOwnerOfAMutexIsNamed(t *testing.T) {
 		if e.Sleepers[11] != sl {
 			t.Errorf("owner %d: the sleeper is not kept", owner)
 		}
+	}
+}
+
+// The example of doc.go.
+func TestTheThirdWordOfAMutexIsItsOwner(t *testing.T) {
+	e := newExplainer()
+	e.Owners = coreThreads{4714: true}
+	d, sl := atMutex(0)
+	sl.Args[0], sl.Memory.Addr = 0x4010c0, 0x4010c0
+	copy(sl.Memory.Bytes, []byte{2, 0, 0, 0, 0, 0, 0, 0, 0x6a, 0x12, 0, 0})
+	e.describe(d, sl)
+	if w := d.WaitsFor; w == nil || w.Address != 0x4010c0 || w.Owner != 4714 || w.OwnerName != "worker" {
+		t.Errorf("%+v", w)
 	}
 }
 

@@ -11,3 +11,16 @@ func TestFirstThreadComesFirstAlsoWhereNumbersWrapped(t *testing.T) {
 		t.Errorf("%+v", p.Threads)
 	}
 }
+
+// The example of doc.go.
+func TestOwnPlaceIsTheInnermostFunctionOfTheProgram(t *testing.T) {
+	thread := &Thread{Frames: []Frame{
+		{Place: &Place{Function: "__futex_wait", Module: "/lib/libc.so.6"}},
+		{Place: &Place{Function: "lll_lock_wait", Module: "/lib/libc.so.6"}},
+		{Place: &Place{Function: "lookup", Module: "/bin/cached", File: "/src/cached.c", Line: 6}},
+		{Place: &Place{Function: "main", Module: "/bin/cached", File: "/src/cached.c", Line: 20}},
+	}}
+	if got, want := thread.OwnPlace(), "lookup at cached.c:6"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

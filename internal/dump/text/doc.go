@@ -11,7 +11,7 @@
 //
 //	3 threads: sleeping in futex (passive read)
 //	  worker-1…3 (3): 4712 4713 4714
-//	  #0  0x00007f25eb9a1d16 __futex_wait in libc.so.6 [context]
+//	  #0  0x00007f25eb9a1d16 __futex_wait in /lib/libc.so.6 [context]
 //	  #1  …
 //
 // Strings of the target pass through package printable.

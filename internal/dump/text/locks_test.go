@@ -24,25 +24,25 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 	likely := semaphore(1, 11, 12)
 	likely.Likely = []locks.LikelyOwner{{TID: 13}}
 	owned := locks.Lock{
-		Wait: waits.Wait{Kind: waits.Mutex, Address: 9, Holder: waits.Holder{Owner: 13}},
+		Wait: waits.Wait{Kind: waits.Mutex, Address: 9, Ownership: waits.Ownership{Owner: 13}},
 		PID:  1, Waiters: []int{16},
 	}
 	mutex := locks.GoroutineLock{PID: 1, Kind: stacks.KindMutex,
 		Waiters: []locks.GoroutineWaiter{{Goroutine: 5}, {Goroutine: 6}}}
 	chanOf := locks.GoroutineLock{PID: 1, Kind: stacks.KindChannel, Waiters: []locks.GoroutineWaiter{{Goroutine: 7}}}
 	ofFile := locks.Lock{
-		Wait: waits.Wait{Kind: waits.FileLock, Holder: waits.Holder{OwnerProcess: 2}},
+		Wait: waits.Wait{Kind: waits.FileLock, Ownership: waits.Ownership{OwnerProcess: 2}},
 		PID:  1, Waiters: []int{11},
 	}
 	ofGone := locks.Lock{
-		Wait: waits.Wait{Kind: waits.Mutex, Holder: waits.Holder{OwnerGone: 12}},
+		Wait: waits.Wait{Kind: waits.Mutex, Ownership: waits.Ownership{OwnerGone: 12}},
 		PID:  1, Waiters: []int{11},
 	}
 	ofParent := ofGone
 	ofParent.OwnerParent = 2
 	condition := locks.Lock{Wait: waits.Wait{Kind: waits.Condition, Address: 8}, PID: 1, Waiters: []int{17}}
 	join := locks.Lock{
-		Wait: waits.Wait{Kind: waits.Join, Address: 7, Holder: waits.Holder{Owner: 13}},
+		Wait: waits.Wait{Kind: waits.Join, Address: 7, Ownership: waits.Ownership{Owner: 13}},
 		PID:  1, Waiters: []int{18},
 	}
 	const ofGo = "deadlock unknown: Go's locks and channels store no owner"
@@ -99,7 +99,7 @@ func TestALikelyOwnerIsShownWithWhatItDoes(t *testing.T) {
 		return []stacks.Frame{{Place: &stacks.Place{Function: function, Kind: "cpython"}}}
 	}
 	lock := locks.Lock{Wait: waits.Wait{Kind: waits.Semaphore, Type: "threading.Lock", Address: 0x10,
-		Holder: waits.Holder{Why: "stores no owner"}}, PID: 1, Waiters: []int{11},
+		Ownership: waits.Ownership{Why: "stores no owner"}}, PID: 1, Waiters: []int{11},
 		Likely: []locks.LikelyOwner{{TID: 12, Evidence: "inside of \"with\""}}}
 	l := &locks.Locks{Verdict: locks.VerdictUnknown, Locks: []locks.Lock{lock}, WaitersWithoutOwner: []int{11},
 		Processes: []*stacks.Process{{PID: 1, Threads: []stacks.Thread{
@@ -122,7 +122,7 @@ threading.Lock (semaphore 0x10): stores no owner
 
 func TestALockOfPythonWithoutALikelyOwnerSaysWhy(t *testing.T) {
 	lock := locks.Lock{Wait: waits.Wait{Kind: waits.Semaphore, Type: languages.PythonLock, Address: 0x10,
-		Holder: waits.Holder{Why: "stores no owner"}}, PID: 1, Waiters: []int{11}}
+		Ownership: waits.Ownership{Why: "stores no owner"}}, PID: 1, Waiters: []int{11}}
 	l := &locks.Locks{Locks: []locks.Lock{lock}, Processes: []*stacks.Process{{PID: 1,
 		Threads: []stacks.Thread{{TID: 11, WaitsFor: &lock.Wait}}}}}
 	const why = "\n  owner not known: no stack shows a \"with\" of it "
@@ -141,7 +141,7 @@ func TestNamesInAPossibleDeadlockArePrintable(t *testing.T) {
 	thread := func(tid, owner int) stacks.Thread {
 		return stacks.Thread{TID: tid, Name: "app", State: "S", Complete: true,
 			Frames:   []stacks.Frame{{Place: &stacks.Place{Function: "evil\x1b[2J", Module: "app"}}},
-			WaitsFor: &waits.Wait{Kind: waits.Mutex, Address: 16, Holder: waits.Holder{Owner: owner}}}
+			WaitsFor: &waits.Wait{Kind: waits.Mutex, Address: 16, Ownership: waits.Ownership{Owner: owner}}}
 	}
 	for _, cycles := range [][2][][]int{{nil, {{2, 3}}}, {{{2, 3}}, nil}} {
 		l := locks.New()
@@ -158,7 +158,7 @@ func TestNamesInAPossibleDeadlockArePrintable(t *testing.T) {
 func TestThreadsThatWaitForEachOtherAreNamedLast(t *testing.T) {
 	wait := func(tid, owner int, timed bool) stacks.Thread {
 		return stacks.Thread{TID: tid, Name: "app", State: "S", Complete: true,
-			WaitsFor: &waits.Wait{Kind: waits.Mutex, Address: 16, Holder: waits.Holder{Owner: owner}, Timed: timed}}
+			WaitsFor: &waits.Wait{Kind: waits.Mutex, Address: 16, Ownership: waits.Ownership{Owner: owner}, Timed: timed}}
 	}
 	for timed, want := range map[bool]string{
 		false: "\n2 app, 3 app waited for each other when they were read; --locks shows whether it is a deadlock\n",

@@ -48,6 +48,26 @@ func TestThreadsWithEqualStacksAreShownOnce(t *testing.T) {
 	}
 }
 
+// The example of doc.go.
+func TestThreadsWithNumberedNamesTakeOneLine(t *testing.T) {
+	frames := []stacks.Frame{{PC: 0x7f25eb9a1d16, Place: &stacks.Place{
+		Function: "__futex_wait", Module: "/lib/libc.so.6", Method: "context"}}}
+	p := &stacks.Process{PID: 4711, Name: "srv"}
+	for i := range 3 {
+		p.Threads = append(p.Threads, stacks.Thread{TID: 4712 + i, Name: fmt.Sprintf("worker-%d", i+1), State: "S",
+			Wait: "futex", How: "peek", Complete: true, StopReason: "root", Frames: frames})
+	}
+	var b strings.Builder
+	if err := WriteMerged(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	want := "3 threads: sleeping in futex (passive read)\n  worker-1…3 (3): 4712 4713 4714\n" +
+		"  #0  0x00007f25eb9a1d16 __futex_wait in /lib/libc.so.6 [context]\n"
+	if !strings.Contains(b.String(), want) {
+		t.Errorf("got:\n%s\nwant:\n%s", b.String(), want)
+	}
+}
+
 func TestManyThreadsTakeFewLines(t *testing.T) {
 	idle := []stacks.Frame{{PC: 1, Place: &stacks.Place{Function: "pause", Method: "context"}}}
 	p := &stacks.Process{PID: 7, Name: "srv"}

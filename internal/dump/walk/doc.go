@@ -6,13 +6,6 @@
 //
 // A frames.Walker gives the native frames, from a sample's copy of the stack. The runtimes replace those that
 // run managed functions (callstack.Merger). Each frame is named at once: by the symbols of its module, inlined calls
-// first, or by its runtime. Names of equal code are looked up once. A stack as
-//
-//	native                           named
-//	0x7f32 _PyEval_EvalFrameDefault  handle at app.py:12 [cpython]
-//	                                 main at app.py:30   [cpython]
-//	0x55d1 main                      main at python.c:15
-//
-// is four frames in the result: the machinery is kept, and marked. An incomplete stack ends with a frame that names the
-// reason ([Walker.WithReason]).
+// first, or by its runtime. Names of equal code are looked up once. The runtime's own native frames are kept, and
+// marked. An incomplete stack ends with a frame that names the reason ([Walker.WithReason]).
 package walk
