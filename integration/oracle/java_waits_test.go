@@ -94,7 +94,7 @@ var waitNames = map[waits.Kind]string{
 	waits.Monitor: "monitor", waits.ObjectWait: "wait", waits.Park: "park", waits.Sleep: "sleep",
 }
 
-// Thread implements [waits.Threads].
+// Thread implements [waits.ThreadFinder].
 func (p *waitsRun) Thread(inner int, _ bool) (int, bool) { return inner, true }
 func (p *waitsRun) Parent(int) int                       { return 0 }
 

@@ -78,7 +78,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 		return taskNotParked, taskKind{}, 0
 	}
 	end, beyond := g.stacks.walkTask(g.process, &t, stack)
-	if beyond && !g.Again(&t) {
+	if beyond && !g.Reread(&t) {
 		return taskChanged, taskKind{}, 0
 	}
 	labels, known := g.labels[t.LabelsAt]

@@ -100,7 +100,7 @@ func (w *waitState) forget(th *threadState) {
 	}
 }
 
-// Thread implements [waits.Threads]. Threads without an account are searched in /proc.
+// Thread implements [waits.ThreadFinder]. Threads without an account are searched in /proc.
 func (w *waitState) Thread(innerTID int, _ bool) (int, bool) {
 	if th := w.byInnerTID[innerTID]; th != nil {
 		return th.TID, true
@@ -114,7 +114,7 @@ func (w *waitState) Thread(innerTID int, _ bool) (int, bool) {
 	return tid, ok
 }
 
-// Parent implements [waits.Threads]: labels do not name it.
+// Parent implements [waits.ThreadFinder]: labels do not name it.
 func (w *waitState) Parent(int) int { return 0 }
 
 // explain returns the values of [profile.Interval].WaitsFor and Owner; nothing for a running thread. Of a wait for a

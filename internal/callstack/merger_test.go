@@ -40,7 +40,7 @@ func (f *fake) ManagedFrames(n *frames.Frame, cfa frames.Addr, out []managed.Ref
 }
 
 func (f *fake) Symbolize(managed.Ref, managed.Live, []managed.Frame) ([]managed.Frame, managed.Certainty) {
-	return nil, managed.Unchanged
+	return nil, managed.SameMemory
 }
 
 // merged returns a stack of three frames, the second in generated code: native frames by their pc, in braces if they

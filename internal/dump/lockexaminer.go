@@ -197,7 +197,7 @@ func (e *lockExaminer) readLock(lock *locks.Lock) waits.Wait {
 			return wait
 		}
 	}
-	return waits.Wait{Kind: lock.Kind, Address: lock.Address, Holder: waits.Holder{Free: true, Why: waitersGone}}
+	return waits.Wait{Kind: lock.Kind, Address: lock.Address, Ownership: waits.Ownership{Free: true, Why: waitersGone}}
 }
 
 // isSame reports whether a wait is for the lock. A wait in a runtime is read again, and may be for another by then.

@@ -11,7 +11,7 @@ import (
 
 // AddressSpace is a live process or a core.
 type AddressSpace interface {
-	// ReadMem reads memory; fewer bytes come with an error.
+	// ReadMem reads memory. If it reads fewer than len(b) bytes, it returns an error.
 	ReadMem(addr uint64, b []byte) (int, error)
 	// Read is ReadMem, in a core also of mapped files, and returns the number of bytes.
 	Read(addr uint64, b []byte) int

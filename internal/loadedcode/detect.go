@@ -31,12 +31,12 @@ type detection struct {
 	refreshesLeft int             // refreshes until the next attempt
 }
 
-// maxDetections bounds attempts: at the next refresh, then after 2, 4, 8 more.
-const maxDetections = 8
+// maxTries bounds the tries of one detection: at the next refresh, then after 2, 4, 8 more.
+const maxTries = 8
 
 // isFinal reports whether the search has ended: a runtime was found, there is none, or it did not begin in time.
 func (d *detection) isFinal() bool {
-	return d.runtime != nil || d.tries > 0 && d.reason == nil || d.tries >= maxDetections
+	return d.runtime != nil || d.tries > 0 && d.reason == nil || d.tries >= maxTries
 }
 
 func (d *detectedRuntimes) found(yield func(managed.Runtime) bool) {
@@ -251,8 +251,8 @@ func (h *runtimeHost) ReadParts(parts []frames.Region) int {
 // Modules implements managed.Host.
 func (h *runtimeHost) Modules() []*frames.Module { return h.mods }
 
-// Analysis implements [managed.Host].
-func (h *runtimeHost) Analysis() *heuristics.Source { return h.analysis }
+// CodeAnalysis implements [managed.Host].
+func (h *runtimeHost) CodeAnalysis() *heuristics.Source { return h.analysis }
 
 // Table implements managed.FileHost.
 func (h *runtimeHost) Table(m *frames.Module) managed.FileTable {

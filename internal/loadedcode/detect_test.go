@@ -62,8 +62,8 @@ func TestFailedDetectionIsRetriedAtGrowingIntervals(t *testing.T) {
 		}
 		last = *calls
 	}
-	if *calls != maxDetections || !errors.Is(f.unreadReason(), loading) {
-		t.Errorf("detector called %d times, error %v; want %d, the detector's error", *calls, f.unreadReason(), maxDetections)
+	if *calls != maxTries || !errors.Is(f.unreadReason(), loading) {
+		t.Errorf("detector called %d times, error %v; want %d, the detector's error", *calls, f.unreadReason(), maxTries)
 	}
 }
 
@@ -72,14 +72,14 @@ func TestAProcessBeforeItsExecIsDetectedAgain(t *testing.T) {
 	f, calls := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, managed.ErrNotYet })
 	h := &runtimeHost{}
 	f.detect(h)
-	for range 1 << maxDetections {
-		if left := *calls < maxDetections; f.starting() != left || f.unreadReason() != nil {
+	for range 1 << maxTries {
+		if left := *calls < maxTries; f.starting() != left || f.unreadReason() != nil {
 			t.Fatalf("detector called %d times: starting %v, error %v", *calls, f.starting(), f.unreadReason())
 		}
 		f.retry(h)
 	}
-	if *calls != maxDetections {
-		t.Errorf("detector called %d times, want %d", *calls, maxDetections)
+	if *calls != maxTries {
+		t.Errorf("detector called %d times, want %d", *calls, maxTries)
 	}
 }
 

@@ -14,8 +14,7 @@ import (
 func NewModule(o AddressSpace, m *Mapping) *frames.Module {
 	mod := &frames.Module{Start: m.Start, End: m.End, Origin: m}
 	switch {
-	case m.Path == "[vsyscall]":
-		// never executed
+	case m.Path == "[vsyscall]": // no sources: the kernel emulates its calls (vsyscall_64.c)
 	case m.Path == "[vdso]":
 		setImageSources(mod, m, o.Images().vdso(o, m))
 	case m.Inode != 0:
@@ -31,14 +30,14 @@ func NewModule(o AddressSpace, m *Mapping) *frames.Module {
 func setImageSources(mod *frames.Module, m *Mapping, img *Image) {
 	if img != nil {
 		if bias, ok := img.ELF.Bias(m.Start, m.Offset, true); ok {
-			img.describe(mod, m, bias)
+			img.attachTo(mod, m, bias)
 			return
 		}
 	}
 	m.JIT = true
 }
 
-func (img *Image) describe(mod *frames.Module, m *Mapping, bias uint64) {
+func (img *Image) attachTo(mod *frames.Module, m *Mapping, bias uint64) {
 	img.usage.modules.Add(1)
 	m.Image, m.JIT = img, false
 	mod.BuildID, mod.Bias, mod.Generated = img.BuildID, bias, false
@@ -89,7 +88,7 @@ func adoptCopy(o AddressSpace, mod *frames.Module, before *RawMapping) {
 		return
 	}
 	mod.Name = file.Path
-	img.describe(mod, at, bias)
+	img.attachTo(mod, at, bias)
 }
 
 func (img *Image) executable(addr uint64) bool {

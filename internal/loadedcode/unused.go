@@ -9,10 +9,10 @@ import "sync/atomic"
 // A recording keeps each image for names. Unused files are closed and their data dropped until they are needed again.
 
 type usage struct {
-	// users counts mappings in live processes; modules all modules ever made, as a program that is started repeatedly
-	// often has no user; modulesAtSweep is modules at the last sweep.
-	users, modules, modulesAtSweep atomic.Int64
-	idle                           atomic.Bool // no user or new module at the last sweep
+	users          atomic.Int64 // mappings in live processes
+	modules        atomic.Int64 // all modules ever made: a program that is started repeatedly often has no user
+	modulesAtSweep atomic.Int64 // modules at the last sweep
+	idle           atomic.Bool  // no user or new module at the last sweep
 }
 
 // Unused reports whether the file has had no user for some time. Safe for concurrent use.

@@ -35,7 +35,7 @@ func TestObjectsWithoutWalksAreDropped(t *testing.T) {
 		t.Error("an object of each walk is dropped")
 	}
 	if o.Skip.Has(0x1000) {
-		t.Error("the address of a dropped object is still in Known")
+		t.Error("the address of a dropped object is still in Skip")
 	}
 	o.Begin(0)
 	if o.At(8) != steady {

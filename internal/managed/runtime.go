@@ -23,8 +23,8 @@ type Host interface {
 	Read(addr uint64, b []byte) int
 	// ReadCode is Read of instructions, which are compared later, apart from [Runtime.Changed].
 	ReadCode(addr uint64, b []byte) int
-	// Analysis gives the analysis of generated code's instructions, or nil.
-	Analysis() *heuristics.Source
+	// CodeAnalysis gives the analysis of generated code's instructions, or nil.
+	CodeAnalysis() *heuristics.Source
 }
 
 // Gatherer is a [Host] that can read several places at once.
@@ -183,8 +183,8 @@ type Certainty uint8
 
 // Values of Certainty.
 const (
-	// Unchanged: the memory did not change between copy and read.
-	Unchanged Certainty = iota
+	// SameMemory: the memory did not change between copy and read.
+	SameMemory Certainty = iota
 	// Checked: a copied identity is unchanged.
 	Checked
 	// Freed: the function was freed; its frame is [freed].

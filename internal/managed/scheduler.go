@@ -22,8 +22,8 @@ type Scheduler interface {
 	Parked() (Parked, error)
 	// AllTasks lists all tasks, each read at its own time.
 	AllTasks() ([]TaskRecord, error)
-	// Again reads a task again, and reports whether it is unchanged; an ended one is OnThread.
-	Again(t *TaskRecord) (same bool)
+	// Reread reads a task again, and reports whether it is unchanged; an ended one is OnThread.
+	Reread(t *TaskRecord) (same bool)
 	// Places gives the number of places, which never decreases.
 	Places() (int, error)
 	// Poll appends the places in [from, to) whose records have changed since [Scheduler.Task].
@@ -83,13 +83,13 @@ type TaskRecord struct {
 	Regs             frames.Regs // PC, SP and frame pointer
 	StackLo, StackHi frames.Addr
 
-	// Entry is the first function, LabelsAt the address of the labels; only [Scheduler.Task] sets them, and neither
-	// Labels nor an ended task's Status.
+	// Entry is the first function, LabelsAt the address of the labels. [Scheduler.Task] sets them, not
+	// [Scheduler.AllTasks]; it sets neither Labels nor an ended task's Status.
 	Entry    string
 	LabelsAt frames.Addr
 
 	Object frames.Addr // record of the task
-	State  [6]uint64   // words of the record, to detect changes
+	Words  [6]uint64   // of the record, to detect changes
 }
 
 // TaskWait is one thing that a task waits for; a select has several.

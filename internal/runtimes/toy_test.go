@@ -158,7 +158,7 @@ func (t *toy) Symbolize(r managed.Ref, l managed.Live, out []managed.Frame) ([]m
 	}
 	out = append(out, fn)
 	if l.Unchanged() {
-		return out, managed.Unchanged
+		return out, managed.SameMemory
 	}
 	if id, _, _, ok := function(r.Object, l); !ok || id != r.Cookie { // it could be freed while it was read
 		return out, managed.Freed

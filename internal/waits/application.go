@@ -18,7 +18,7 @@ func isApplicationFunction(f Frame) bool {
 	if l := f.language(); l != nil && l.Library != nil {
 		return !l.Library(f.Function, f.File)
 	}
-	return !systemFiles.MatchString(path.Base(f.Module)) && !libraryFunctions.MatchString(f.Function) &&
+	return !systemFiles.MatchString(path.Base(f.Module)) && !libraryFunctionsRegexp.MatchString(f.Function) &&
 		!languages.Matches(path.Base(f.Module), func(l *languages.Language) *regexp.Regexp { return l.LibraryFiles }) &&
 		!languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.LibraryFunctions })
 }

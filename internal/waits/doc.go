@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package waits determines what a sleeping thread waits for: which lock and its holder, which descriptor, which
+// Package waits determines what a sleeping thread waits for: which lock and its owner, which descriptor, which
 // child.
 //
 // # Algorithm
@@ -28,27 +28,29 @@
 //	read, write, epoll_wait …, poll, select                descriptor; in state D disk
 //	pause, rt_sigtimedwait …; semop; msgrcv, msgsnd        signal; semaphore; message-queue
 //	sync, syncfs                                           disk
-//	any other call, and none                               other; in state D disk
+//	any other call, another reason of the kernel           other; in state D disk
 //
 // The innermost function that does more than forward the wait is the one of the table (identify.go).
 // [Wait.ResolveOwner] then makes the ID in a lock that of a live thread; [Wait.ReadCallMemory],
 // [OpenFiles.AddFileDetails] and [Wait.SetVariable] add details. [Idle] decides whether a wait is idle, from the whole
-// stack (idle.go), and [PoolWorkerOf] for what a pool's worker waits (starved.go); both ask package languages for the
-// names of each language.
+// stack (idle.go), and [PoolWorkerOf] for what a pool's worker waits (starved.go). Both use three tables of names: of
+// native libraries and servers, and what is matched in stacks of any language (libraries.go); of goroutines
+// (idlegoroutines.go); of the functions of each managed language (package languages).
 //
 // Two things are not decided here. A goroutine that waits without a thread has its reason of the Go runtime in place of
 // a kind. The recorder names native functions only, so a report shows a condition within a language's sleep as a sleep
 // (package view, waits.go).
 //
-// The package reads no memory of the target. It reads small files below /proc: descriptors ([OpenFiles]), sockets
-// ([RemoteAddresses]), and which threads exist ([LiveThreads]).
+// The package reads no memory of the target. It reads /proc: descriptors and, for a pipe's other end, those of all
+// processes ([OpenFiles]), the tables of sockets, of up to megabytes ([RemoteAddresses]), and which threads exist
+// ([LiveThreads]).
 //
 // # Owners
 //
 // The object at a futex word follows from the operation and the calling function, such as pthread_mutex_lock. Only
 // some objects have a readable owner:
 //
-//	object                     word at           holder
+//	object                     word at           owner
 //	glibc mutex                +0                at +8; kind at +16 (sysdeps/nptl/bits/struct_mutex.h)
 //	glibc robust, PI mutex     +0                the word's low 30 bits (linux/futex.h, FUTEX_TID_MASK)
 //	glibc rwlock               +8 or +12         the writer's at +24; readers are only counted

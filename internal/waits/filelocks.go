@@ -10,8 +10,8 @@ import (
 
 var fileLockClasses = map[string][]string{"flock": {"FLOCK"}, "fcntl": {"POSIX", "OFDLCK"}}
 
-func (f *OpenFiles) setHolder(w *Wait) {
-	pid := lockHolder(f.read(f.root+"/locks"), f.pid, w.lockClasses)
+func (f *OpenFiles) setFileLockOwner(w *Wait) {
+	pid := fileLockOwner(f.read(f.root+"/locks"), f.pid, w.lockClasses)
 	if pid == 0 {
 		w.Why = "its owner is not known"
 		return
@@ -19,14 +19,14 @@ func (f *OpenFiles) setHolder(w *Wait) {
 	w.OwnerProcess, w.OwnerName = pid, strings.TrimSpace(f.read(f.path(pid, "comm")))
 }
 
-// lockHolder returns the process with the lock that a process waits for, by /proc/locks (proc_locks(5)), where waiters
-// follow the lock:
+// fileLockOwner returns the process with the lock that a process waits for, by /proc/locks (proc_locks(5)), where
+// waiters follow the lock:
 //
 //	3: FLOCK  ADVISORY  WRITE 4711 fe:00:9986111 0 EOF
 //	3: -> FLOCK  ADVISORY  WRITE 4712 fe:00:9986111 0 EOF
 //
-// Waiters are processes: 0 if the waiter's threads wait for several holders.
-func lockHolder(text string, waiter int, classes []string) (pid int) {
+// Waiters are processes: 0 if the waiter's threads wait for several owners.
+func fileLockOwner(text string, waiter int, classes []string) (pid int) {
 	last := 0
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)

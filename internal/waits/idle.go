@@ -52,7 +52,7 @@ type Frame struct {
 // loop, so an outer loop proves nothing. Without a rule a wait is blocked.
 func Idle(wait string, kind Kind, stack []Frame) string {
 	switch {
-	case goroutineWaits[wait] && len(stack) > 0 && stack[0].Function == parks:
+	case goroutineWaits[wait] && len(stack) > 0 && stack[0].Function == goparkFunction:
 		return idleGoroutine(wait, stack)
 	case wait == "futex", wait == "ppoll" && kind.IsSynchronization(): // [RuntimeWaitCall]
 		return idleAtFutex(kind, stack)

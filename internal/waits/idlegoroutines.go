@@ -2,8 +2,8 @@
 
 package waits
 
-// parks is the innermost function of a waiting goroutine (runtime/proc.go).
-const parks = "runtime.gopark"
+// goparkFunction is the innermost function of a waiting goroutine (runtime/proc.go).
+const goparkFunction = "runtime.gopark"
 
 // Wait reasons of goroutines (runtime/runtime2.go, waitReasonStrings).
 const (
@@ -27,7 +27,8 @@ var nextOnConnection = map[string]string{
 	"google.golang.org/grpc/internal/transport.(*http2Client).reader":        "",
 }
 
-var nextWork = map[string]bool{
+// goroutineWorkWaits are functions whose goroutines wait in them for their next work.
+var goroutineWorkWaits = map[string]bool{
 	"net/http.(*persistConn).writeLoop":                              true,
 	"net/http.(*http2serverConn).serve":                              true,
 	"database/sql.(*DB).connectionOpener":                            true,
@@ -50,7 +51,7 @@ func idleGoroutine(wait string, stack []Frame) string {
 			return IdleAccept
 		case wait == waitIO && next && (from == "" || from == inner):
 			return IdleConnection
-		case wait != waitIO && nextWork[f.Function]:
+		case wait != waitIO && goroutineWorkWaits[f.Function]:
 			return IdlePool
 		}
 		inner = f.Function

@@ -27,7 +27,7 @@ func (s *waitingStack) awaitsResult() bool {
 	lock, condition := false, false
 	for i := range s.inner {
 		name := s.inner[i].Function
-		if results.MatchString(name) {
+		if resultRegexp.MatchString(name) {
 			return true
 		}
 		lock = lock || languages.Matches(name, func(l *languages.Language) *regexp.Regexp { return l.Lock })
@@ -38,7 +38,7 @@ func (s *waitingStack) awaitsResult() bool {
 
 func isLoop(f *Frame) bool {
 	name, part := languages.WithoutArguments(f.Function), languages.LastComponent(f.Function)
-	return pools.MatchString(name) && loops.MatchString(part) && !notLoops.MatchString(part)
+	return poolRegexp.MatchString(name) && loopRegexp.MatchString(part) && !notLoopRegexp.MatchString(part)
 }
 
 // scopeOf returns the namespace or class of a function with its separator, or the function's name without one.
@@ -56,18 +56,18 @@ func (s *waitingStack) awaitsWork() bool {
 	switch {
 	case s.awaitsResult():
 		return false
-	case s.inForwardingPool() || s.isLibraryThread(workerFiles):
+	case s.inForwardingPool() || s.isLibraryThread(workersRegexp):
 		return true
 	case len(s.outer) == 0:
 		return false
 	}
 	f := s.outer[0]
 	switch {
-	case workWaits.MatchString(f.Function):
-		return !s.isCalledBy(subtasks)
+	case awaitsWorkRegexp.MatchString(f.Function):
+		return !s.isCalledBy(subtaskRegexp)
 	case s.awaitsEvents():
 		return true
-	case f.Function == "" && len(s.outer) > 1 && schedulers.MatchString(s.outer[1].Function):
+	case f.Function == "" && len(s.outer) > 1 && schedulerRegexp.MatchString(s.outer[1].Function):
 		return true
 	case f.awaitsTask() || s.isOfPoolsQueue():
 		return true
@@ -115,7 +115,7 @@ func (s *waitingStack) isOfPoolsQueue() bool {
 
 // takesNextWork reports whether outer function i has a caller and, by its name, waits for that one's next work.
 func (s *waitingStack) takesNextWork(i int) bool {
-	return i+1 < len(s.outer) && nextWorks.MatchString(languages.LastComponent(s.outer[i].Function))
+	return i+1 < len(s.outer) && nextWorkRegexp.MatchString(languages.LastComponent(s.outer[i].Function))
 }
 
 func (s *waitingStack) mayAwaitLock() bool {
@@ -138,9 +138,9 @@ func (s *waitingStack) inForwardingPool() bool {
 	for _, list := range [][]Frame{s.inner, s.outer} {
 		for i := range list {
 			switch f := &list[i]; {
-			case poolLoops.MatchString(f.Function):
+			case poolLoopRegexp.MatchString(f.Function):
 				return true
-			case systemFiles.MatchString(f.Module), poolWaits.MatchString(f.Function):
+			case systemFiles.MatchString(f.Module), poolWaitRegexp.MatchString(f.Function):
 			default:
 				return false
 			}
@@ -163,9 +163,9 @@ func (s *waitingStack) isLibraryThread(files *regexp.Regexp) bool {
 func (s *waitingStack) awaitsEvents() bool {
 	for i := range s.outer {
 		switch f := &s.outer[i]; {
-		case i > 0 && workWaits.MatchString(f.Function):
-			return !s.isCalledBy(subtasks)
-		case !eventWaits.MatchString(languages.WithoutArguments(f.Function)):
+		case i > 0 && awaitsWorkRegexp.MatchString(f.Function):
+			return !s.isCalledBy(subtaskRegexp)
+		case !eventWaitsRegexp.MatchString(languages.WithoutArguments(f.Function)):
 			return false
 		}
 	}
@@ -216,7 +216,7 @@ func (s *waitingStack) eventLoopRule() string {
 		if i == 0 && f.accepts() {
 			return IdleAccept
 		}
-		if eventLoops.MatchString(languages.WithoutArguments(f.Function)) || i == 0 && isMain(f) {
+		if eventLoopRegexp.MatchString(languages.WithoutArguments(f.Function)) || i == 0 && isMain(f) {
 			return IdleEventLoop
 		}
 	}
@@ -235,16 +235,18 @@ func (f *Frame) selects() bool {
 
 // withinServerWork reports whether a server's process waits for an event within its work, not for work.
 func (s *waitingStack) withinServerWork() bool {
-	caller := s.callerOf(anyEventWaits)
-	return caller != "" && !mainLoops.MatchString(caller)
+	caller := s.callerOf(anyEventWaitsRegexp)
+	return caller != "" && !mainLoopRegexp.MatchString(caller)
 }
 
 // awaitsMessage reports whether a server's thread waits for a client's next message, not within its work for one.
-func (s *waitingStack) awaitsMessage() bool { return messageLoops.MatchString(s.callerOf(messages)) }
+func (s *waitingStack) awaitsMessage() bool {
+	return messageLoopRegexp.MatchString(s.callerOf(messageRegexp))
+}
 
 // pollsOneDescriptor reports whether the call waits for one descriptor, as poll(2) of one.
 func (s *waitingStack) pollsOneDescriptor() bool {
-	return slices.ContainsFunc(s.inner, func(f Frame) bool { return onePolls.MatchString(f.Function) })
+	return slices.ContainsFunc(s.inner, func(f Frame) bool { return onePollsRegexp.MatchString(f.Function) })
 }
 
 // callerOf returns the function that calls the outermost of a group, in which the waiting one is; "" if it is in none.
@@ -273,7 +275,7 @@ func (s *waitingStack) awaitsReply() bool {
 			l := f.language()
 			return l.AwaitsReply != nil && l.AwaitsReply(f.Function, f.File)
 		}
-		if replyLoops.MatchString(f.Function) {
+		if replyLoopsRegexp.MatchString(f.Function) {
 			return true
 		}
 	}
@@ -287,7 +289,7 @@ func (s *waitingStack) belongsToRuntime() bool {
 		return false
 	}
 	if !s.managed {
-		if s.isLibraryThread(serviceFiles) {
+		if s.isLibraryThread(servicesRegexp) {
 			return true
 		}
 		name := languages.WithoutArguments(s.outer[0].Function)

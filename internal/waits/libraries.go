@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// library is what a library's or program's functions say of a thread that waits in or below them: regular expressions
-// of names. Managed languages are in package languages.
+// library is what functions of a library or program say of a thread that waits in or below them: regular expressions of
+// names, matched in stacks of any language. Package languages has what is matched in the frames of one language only.
 type library struct {
 	name string
 
@@ -183,30 +183,30 @@ func anyOf(field func(*library) string) *regexp.Regexp {
 }
 
 var (
-	libraryFunctions = anyOf(func(l *library) string { return l.libraryFunctions })
-	forwarders       = anyOf(func(l *library) string { return l.forwards })
-	threadStarts     = anyOf(func(l *library) string { return l.threadStarts })
-	results          = anyOf(func(l *library) string { return l.result })
-	workWaits        = anyOf(func(l *library) string { return l.awaitsWork })
-	schedulers       = anyOf(func(l *library) string { return l.scheduler })
-	subtasks         = anyOf(func(l *library) string { return l.subtask })
-	eventWaits       = anyOf(func(l *library) string { return l.eventWaits })
-	replyLoops       = anyOf(func(l *library) string { return l.replyLoops })
-	poolLoops        = anyOf(func(l *library) string { return l.poolLoop })
-	poolWaits        = anyOf(func(l *library) string { return l.poolWait })
-	anyEventWaits    = anyOf(func(l *library) string { return l.anyEventWaits })
-	mainLoops        = anyOf(func(l *library) string { return l.mainLoop })
-	onePolls         = anyOf(func(l *library) string { return l.onePolls })
-	messages         = anyOf(func(l *library) string { return l.message })
-	messageLoops     = anyOf(func(l *library) string { return l.messageLoop })
-	workerFiles      = anyOf(func(l *library) string { return l.workers })
-	serviceFiles     = anyOf(func(l *library) string { return l.services })
+	libraryFunctionsRegexp = anyOf(func(l *library) string { return l.libraryFunctions })
+	forwardsRegexp         = anyOf(func(l *library) string { return l.forwards })
+	threadStartsRegexp     = anyOf(func(l *library) string { return l.threadStarts })
+	resultRegexp           = anyOf(func(l *library) string { return l.result })
+	awaitsWorkRegexp       = anyOf(func(l *library) string { return l.awaitsWork })
+	schedulerRegexp        = anyOf(func(l *library) string { return l.scheduler })
+	subtaskRegexp          = anyOf(func(l *library) string { return l.subtask })
+	eventWaitsRegexp       = anyOf(func(l *library) string { return l.eventWaits })
+	replyLoopsRegexp       = anyOf(func(l *library) string { return l.replyLoops })
+	poolLoopRegexp         = anyOf(func(l *library) string { return l.poolLoop })
+	poolWaitRegexp         = anyOf(func(l *library) string { return l.poolWait })
+	anyEventWaitsRegexp    = anyOf(func(l *library) string { return l.anyEventWaits })
+	mainLoopRegexp         = anyOf(func(l *library) string { return l.mainLoop })
+	onePollsRegexp         = anyOf(func(l *library) string { return l.onePolls })
+	messageRegexp          = anyOf(func(l *library) string { return l.message })
+	messageLoopRegexp      = anyOf(func(l *library) string { return l.messageLoop })
+	workersRegexp          = anyOf(func(l *library) string { return l.workers })
+	servicesRegexp         = anyOf(func(l *library) string { return l.services })
 
-	pools      = matcher(poolWords, func(l *library) string { return l.pool })
-	nextWorks  = matcher(nextWorkWords, func(l *library) string { return l.nextWork })
-	eventLoops = matcher(eventLoopWords, func(l *library) string { return l.eventLoop })
-	loops      = regexp.MustCompile(`(?i)` + loopWords)
-	notLoops   = regexp.MustCompile(`(?i)` + notLoopWords)
+	poolRegexp      = matcher(poolWords, func(l *library) string { return l.pool })
+	nextWorkRegexp  = matcher(nextWorkWords, func(l *library) string { return l.nextWork })
+	eventLoopRegexp = matcher(eventLoopWords, func(l *library) string { return l.eventLoop })
+	loopRegexp      = regexp.MustCompile(`(?i)` + loopWords)
+	notLoopRegexp   = regexp.MustCompile(`(?i)` + notLoopWords)
 )
 
 // matcher matches the usual words, or any library's field, in any case.

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// LiveThreads implements [Threads] for live processes, from /proc.
+// LiveThreads implements [ThreadFinder] for live processes, from /proc.
 type LiveThreads struct {
 	pid            int
 	others         []int       // other observed processes in pid's pid namespace, for locks in shared memory
@@ -36,7 +36,7 @@ func namespace(pid int) string {
 	return link
 }
 
-// Thread implements [Threads].
+// Thread implements [ThreadFinder].
 func (t *LiveThreads) Thread(innerTID int, shared bool) (int, bool) {
 	if t.inPIDNamespace {
 		return t.findByInnerTID(innerTID, shared)
@@ -95,7 +95,7 @@ func threadsByInnerTID(pid int) map[int]int {
 	return ids
 }
 
-// Parent implements [Threads].
+// Parent implements [ThreadFinder].
 func (t *LiveThreads) Parent(innerTID int) int {
 	var s procmem.Status
 	if procmem.ReadStatus(t.pid, &s) != nil || namespace(s.PPid) != namespace(t.pid) {

@@ -41,7 +41,7 @@ func (f *OpenFiles) path(pid int, name string) string {
 // AddFileDetails completes a wait's descriptors, and the owner of a file lock.
 func (f *OpenFiles) AddFileDetails(w *Wait) {
 	if w.Kind == FileLock {
-		f.setHolder(w)
+		f.setFileLockOwner(w)
 	}
 	d := w.FD
 	for i := range w.FDs {

@@ -164,8 +164,8 @@ func (w *Wait) muslJoin(value uint32, mem *FutexCopy) {
 	}
 }
 
-// Threads finds the live threads of the observed processes.
-type Threads interface {
+// ThreadFinder finds the live threads of the observed processes.
+type ThreadFinder interface {
 	// Thread gives the ID in prywalk's pid namespace of the live thread with ID innerTID in the waiter's. shared
 	// permits another observed process's.
 	Thread(innerTID int, shared bool) (tid int, ok bool)
@@ -176,7 +176,7 @@ type Threads interface {
 
 // ResolveOwner replaces the ID in the lock by a live thread's, once. A waiter that is its own owner has locked a normal
 // mutex twice: a deadlock.
-func (w *Wait) ResolveOwner(t Threads) {
+func (w *Wait) ResolveOwner(t ThreadFinder) {
 	if w.ownerInnerTID == 0 {
 		return
 	}

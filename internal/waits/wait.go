@@ -14,7 +14,7 @@ import (
 //
 //	Object           the thing
 //	Label            Object, equal for all waiters of one thing, for recordings
-//	String           Object, type, holder, time-out and idle rule, for dumps
+//	String           Object, type, owner, time-out and idle rule, for dumps
 //	LabelForReader   a Label, for a reader
 type Wait struct {
 	Kind Kind `json:"kind"`
@@ -28,7 +28,7 @@ type Wait struct {
 	Address schema.Hex `json:"address,omitempty"`
 	// Symbol is the variable at Address, with the offset in it, or the class of a managed object.
 	Symbol string `json:"symbol,omitempty"`
-	Holder
+	Ownership
 	// Timed reports that the wait has a time-out.
 	Timed bool `json:"timed,omitempty"`
 	// Until is when or after how long it ends, in words.
@@ -49,7 +49,7 @@ type Wait struct {
 // pid namespace, 0 if unknown.
 func ManagedWait(kind Kind, class string, address uint64, owner int, timed bool) Wait {
 	return Wait{
-		Kind: kind, Symbol: class, Address: schema.Hex(address), Holder: Holder{ownerInnerTID: owner}, Timed: timed,
+		Kind: kind, Symbol: class, Address: schema.Hex(address), Ownership: Ownership{ownerInnerTID: owner}, Timed: timed,
 		managed: true,
 	}
 }
@@ -147,7 +147,7 @@ func (w *Wait) String() string {
 	if w.Kind == Semaphore {
 		details = ""
 	}
-	held := w.holder()
+	held := w.ownerText()
 	if held == "" && w.Why != "" {
 		details = strings.TrimPrefix(details+"; "+w.Why, "; ")
 	}
@@ -166,7 +166,7 @@ func (w *Wait) String() string {
 	return text
 }
 
-func (w *Wait) holder() string {
+func (w *Wait) ownerText() string {
 	switch {
 	case w.Owner != 0 && w.Kind == Join:
 		return strings.TrimRight(fmt.Sprintf(" thread %d %s", w.Owner, w.OwnerName), " ")

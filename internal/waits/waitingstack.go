@@ -88,7 +88,7 @@ func forwards(f *Frame) bool {
 	if l := f.language(); l != nil && l.Forwards != nil {
 		return l.Forwards(f.Function, f.File)
 	}
-	return systemFiles.MatchString(f.Module) || forwarders.MatchString(f.Function) ||
+	return systemFiles.MatchString(f.Module) || forwardsRegexp.MatchString(f.Function) ||
 		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.NativeForwards })
 }
 
@@ -97,7 +97,7 @@ func startsThread(f *Frame) bool {
 	if l := f.language(); l != nil && l.Starts != nil && l.Starts(f.Function, f.File) {
 		return true
 	}
-	return systemFiles.MatchString(f.Module) || threadStarts.MatchString(f.Function) ||
+	return systemFiles.MatchString(f.Module) || threadStartsRegexp.MatchString(f.Function) ||
 		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.NativeStarts })
 }
 

@@ -287,7 +287,7 @@ func FuzzOf(f *testing.F) {
 	})
 }
 
-func TestTheHolderOfAFileLock(t *testing.T) {
+func TestTheOwnerOfAFileLock(t *testing.T) {
 	const (
 		held  = "3: FLOCK  ADVISORY  WRITE 4711 fe:00:9986111 0 EOF\n"
 		other = "4: FLOCK  ADVISORY  WRITE 4999 fe:00:9986112 0 EOF\n"
@@ -308,7 +308,7 @@ func TestTheHolderOfAFileLock(t *testing.T) {
 		"not waiting":           {held + other, 0},
 		"cut":                   {held + "3: -> FLOCK", 0},
 	} {
-		if got := lockHolder(c.text, 4712, []string{"FLOCK"}); got != c.want {
+		if got := fileLockOwner(c.text, 4712, []string{"FLOCK"}); got != c.want {
 			t.Errorf("%s: %d, want %d", name, got, c.want)
 		}
 	}
@@ -320,6 +320,6 @@ func FuzzTables(f *testing.F) {
 		parseInet(table, true, map[string]socket{})
 		parseUnix(table, map[string]socket{})
 		_, _, _ = timerText(info), signalNumbers(info), inetAddress(table)
-		_ = lockHolder(table, 4712, []string{"FLOCK"})
+		_ = fileLockOwner(table, 4712, []string{"FLOCK"})
 	})
 }

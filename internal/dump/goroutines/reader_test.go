@@ -28,7 +28,7 @@ func (s *toyScheduler) AllTasks() ([]managed.TaskRecord, error) { return s.tasks
 
 func (s *toyScheduler) Module() *frames.Module { return &frames.Module{Name: s.name} }
 
-func (s *toyScheduler) Again(*managed.TaskRecord) bool {
+func (s *toyScheduler) Reread(*managed.TaskRecord) bool {
 	s.again++
 	return s.changes >= 0 && s.again > s.changes
 }

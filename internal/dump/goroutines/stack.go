@@ -59,7 +59,7 @@ func (r *Reader) readStack(t *managed.TaskRecord, g *stacks.Goroutine) {
 		}
 		a, b := r.first[:size], r.second[:size]
 		got := r.Read(sp, a) == len(a) && r.Read(sp, b) == len(b) && bytes.Equal(a, b)
-		if !r.scheduler.Again(t) || !got {
+		if !r.scheduler.Reread(t) || !got {
 			continue
 		}
 		mem := frames.Snapshot{Stack: frames.Region{Addr: sp, Bytes: a}, StackEnd: t.StackHi}
@@ -67,13 +67,13 @@ func (r *Reader) readStack(t *managed.TaskRecord, g *stacks.Goroutine) {
 		if r.Walk.StopReason() == frames.StopBadMemory {
 			r.mem.Begin(mem.Stack, mem.StackEnd, r.Read)
 			walked = r.Walk.Native(r.Space, &t.Regs, &r.mem)
-			if !r.scheduler.Again(t) {
+			if !r.scheduler.Reread(t) {
 				continue
 			}
 		}
 		g.Wait, g.Frames = t.Wait, walked
 		if r.Locks {
-			again := r.scheduler.Again
+			again := r.scheduler.Reread
 			g.Unchanged = func() bool { return again(t) }
 			r.addLocks(t, g, a, true)
 		}

@@ -14,10 +14,10 @@ import (
 
 type coreThreads map[int]bool
 
-// Thread implements [waits.Threads].
+// Thread implements [waits.ThreadFinder].
 func (c coreThreads) Thread(innerTID int, _ bool) (int, bool) { return innerTID, c[innerTID] }
 
-// Parent implements [waits.Threads]: a core has one process.
+// Parent implements [waits.ThreadFinder]: a core has one process.
 func (c coreThreads) Parent(int) int { return 0 }
 
 // NewCore returns the explainer of a core's threads.

@@ -20,7 +20,7 @@ import (
 )
 
 // NewLive returns the explainer of a process that runs.
-func NewLive(t *loadedcode.Process, names *symbols.Namer, threads waits.Threads) *Explainer {
+func NewLive(t *loadedcode.Process, names *symbols.Namer, threads waits.ThreadFinder) *Explainer {
 	return &Explainer{
 		pid: t.PID, names: names, space: t.Space, files: waits.NewOpenFiles(t.PID), Owners: threads,
 		managed: managedWaitsOf(t),

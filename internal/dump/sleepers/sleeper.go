@@ -15,7 +15,7 @@ import (
 // Explainer finds what the sleeping threads of one process wait for. It is for one goroutine at a time.
 type Explainer struct {
 	// Owners are those that may own a lock. Name gives a thread's name; nil, as for a core: owners get no names.
-	Owners waits.Threads
+	Owners waits.ThreadFinder
 	Name   func(tid int) string
 	// Read reads memory of the process, and gives the number of bytes.
 	Read func(addr uint64, buf []byte) int
@@ -84,7 +84,7 @@ func (e *Explainer) WaitWith(sleeper *waits.Sleeper, mem waits.FutexCopy) waits.
 	return w
 }
 
-// nameOwner sets the owner, as [waits.Threads] know it, and its name.
+// nameOwner sets the owner, as [waits.ThreadFinder] knows it, and its name.
 func (e *Explainer) nameOwner(w *waits.Wait) {
 	if w.ResolveOwner(e.Owners); w.Owner != 0 && e.Name != nil {
 		w.OwnerName = e.Name(w.Owner)

@@ -57,10 +57,10 @@ type host struct {
 	entry  uint64         // of each kind; 0: none
 }
 
-func (h *host) Arch() frames.Arch              { return h.arch }
-func (h *host) Modules() []*frames.Module      { return h.mods }
-func (h *host) Read(addr uint64, b []byte) int { return h.mem.read(addr, b) }
-func (h *host) Analysis() *heuristics.Source   { return nil }
+func (h *host) Arch() frames.Arch                { return h.arch }
+func (h *host) Modules() []*frames.Module        { return h.mods }
+func (h *host) Read(addr uint64, b []byte) int   { return h.mem.read(addr, b) }
+func (h *host) CodeAnalysis() *heuristics.Source { return nil }
 
 func (h *host) OwnSymbols(m *frames.Module, names ...string) []managed.Symbol {
 	switch {

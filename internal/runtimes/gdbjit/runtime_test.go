@@ -17,10 +17,10 @@ type listHost struct {
 	mods []*frames.Module
 }
 
-func (h listHost) Arch() frames.Arch              { return frames.X86_64 }
-func (h listHost) Modules() []*frames.Module      { return h.mods }
-func (h listHost) Read(addr uint64, b []byte) int { return h.read(addr, b) }
-func (h listHost) Analysis() *heuristics.Source   { return nil }
+func (h listHost) Arch() frames.Arch                { return frames.X86_64 }
+func (h listHost) Modules() []*frames.Module        { return h.mods }
+func (h listHost) Read(addr uint64, b []byte) int   { return h.read(addr, b) }
+func (h listHost) CodeAnalysis() *heuristics.Source { return nil }
 func (h listHost) OwnSymbols(*frames.Module, ...string) []managed.Symbol {
 	return []managed.Symbol{{Name: Symbols[0], Addr: listAt, Size: descriptorSize}}
 }

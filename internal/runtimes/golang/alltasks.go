@@ -39,16 +39,16 @@ func (r *Runtime) AllTasks() ([]managed.TaskRecord, error) {
 	return out, nil
 }
 
-// Again implements [managed.Scheduler].
-func (r *Runtime) Again(t *managed.TaskRecord) (same bool) {
+// Reread implements [managed.Scheduler].
+func (r *Runtime) Reread(t *managed.TaskRecord) (same bool) {
 	g, ok := r.read(t.Object, r.fields)
 	if !ok || g.ended() || g.ID != t.ID {
 		t.OnThread = true
 		return false
 	}
-	before, wait := t.State, t.Wait
+	before, wait := t.Words, t.Wait
 	g.fill(t, r.host.Arch())
-	if t.State != before {
+	if t.Words != before {
 		t.Wait = r.waitReason(&g)
 		return false
 	}

@@ -65,7 +65,7 @@ func (g *Goroutine) fill(t *managed.TaskRecord, arch frames.Arch) {
 	if t.Status = statusWords[g.Status]; t.Status == "" {
 		t.Status = "unknown"
 	}
-	t.State = [6]uint64{g.ID, uint64(g.Status), g.StackLo, g.StackHi, g.SP, g.PC}
+	t.Words = [6]uint64{g.ID, uint64(g.Status), g.StackLo, g.StackHi, g.SP, g.PC}
 	t.Regs = frames.Regs{Arch: arch, PC: g.PC}
 	t.Regs.Set(arch.SP(), g.SP)
 	t.Regs.Set(arch.FP(), g.BP)

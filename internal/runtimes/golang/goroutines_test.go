@@ -95,7 +95,7 @@ func FuzzGoroutines(f *testing.F) {
 		h.reads, most = 0, most+list*(3+2*maxLabels+maxLabels*(1+2*bucketSlots))
 		tasks, _ := r.AllTasks() // the error is that of above
 		for i := range tasks {
-			r.Again(&tasks[i])
+			r.Reread(&tasks[i])
 			most += 1 + 2*maxReferenced + 2
 		}
 		if h.reads > most {

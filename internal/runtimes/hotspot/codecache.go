@@ -28,7 +28,7 @@ type codeCache struct {
 
 func newCodeCache(h managed.Host, l *layout) *codeCache {
 	k := &codeCache{
-		host: h, analysis: h.Analysis(), layout: l,
+		host: h, analysis: h.CodeAnalysis(), layout: l,
 		kinds: map[uint64]blobName{}, byCode: map[uint64]blob{}, byRequest: map[uint64]blob{},
 	}
 	k.cached.process.Reader = h

@@ -36,7 +36,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if lib == nil {
 		return nil, nil
 	}
-	return &Runtime{lib: lib, analysis: h.Analysis()}, nil
+	return &Runtime{lib: lib, analysis: h.CodeAnalysis()}, nil
 }
 
 func findJVM(mods []*frames.Module) *frames.Module {

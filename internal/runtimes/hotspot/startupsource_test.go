@@ -20,7 +20,7 @@ type fakeHost struct {
 
 func (h *fakeHost) Arch() frames.Arch                                     { return h.arch }
 func (h *fakeHost) Modules() []*frames.Module                             { return h.mods }
-func (h *fakeHost) Analysis() *heuristics.Source                          { return h.analysis }
+func (h *fakeHost) CodeAnalysis() *heuristics.Source                      { return h.analysis }
 func (h *fakeHost) Read(addr uint64, b []byte) int                        { return h.read(addr, b) }
 func (h *fakeHost) ReadCode(addr uint64, b []byte) int                    { return h.read(addr, b) }
 func (h *fakeHost) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return nil }

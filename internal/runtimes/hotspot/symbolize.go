@@ -28,7 +28,7 @@ func (j *javaFrames) Symbolize(r managed.Ref, l managed.Live, out []managed.Fram
 	case !ok:
 		return out, managed.Freed
 	case l != nil && l.Unchanged():
-		return out, managed.Unchanged
+		return out, managed.SameMemory
 	}
 	return out, managed.Checked
 }

@@ -87,7 +87,7 @@ func (e *embedding) Read(addr uint64, b []byte) int {
 
 func (e *embedding) Arch() frames.Arch                                    { return frames.X86_64 }
 func (e *embedding) ReadCode(addr uint64, b []byte) int                   { return e.Read(addr, b) }
-func (e *embedding) Analysis() *heuristics.Source                         { return nil }
+func (e *embedding) CodeAnalysis() *heuristics.Source                     { return nil }
 func (e *embedding) Symbol(*frames.Module, string) (uint64, uint64, bool) { return 0, 0, false }
 
 func (e *embedding) Section(m *frames.Module, _ string) (uint64, []byte, bool) {

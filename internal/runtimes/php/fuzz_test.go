@@ -35,7 +35,7 @@ func (img *image) Cut(uint64) bool                                       { retur
 func (img *image) Unchanged() bool                                       { return len(img.bytes)%2 == 0 }
 func (img *image) Arch() frames.Arch                                     { return frames.X86_64 }
 func (img *image) ReadCode(addr uint64, b []byte) int                    { return img.Read(addr, b) }
-func (img *image) Analysis() *heuristics.Source                          { return nil }
+func (img *image) CodeAnalysis() *heuristics.Source                      { return nil }
 func (img *image) Symbol(*frames.Module, string) (uint64, uint64, bool)  { return 0, 0, false }
 func (img *image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, img.text, true }
 

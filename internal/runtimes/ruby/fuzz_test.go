@@ -38,7 +38,7 @@ func (img *image) Unchanged() bool                                       { retur
 func (img *image) Arch() frames.Arch                                     { return frames.X86_64 }
 func (img *image) Modules() []*frames.Module                             { return library }
 func (img *image) ReadCode(addr uint64, b []byte) int                    { return img.Read(addr, b) }
-func (img *image) Analysis() *heuristics.Source                          { return nil }
+func (img *image) CodeAnalysis() *heuristics.Source                      { return nil }
 func (img *image) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
 
 func (img *image) OwnSymbols(mod *frames.Module, names ...string) (all []managed.Symbol) {

@@ -363,7 +363,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	}
 	truth := managed.Checked
 	if l.Unchanged() {
-		truth = managed.Unchanged
+		truth = managed.SameMemory
 	}
 	if ref.Kind == refOptimized {
 		c := r.codeAt(ref.Object + ref.Position)

@@ -26,8 +26,8 @@ func (h *Host) Arch() frames.Arch { return h.p.Space().Arch }
 // Modules implements managed.Host.
 func (h *Host) Modules() []*frames.Module { return h.p.Space().Modules() }
 
-// Analysis implements [managed.Host].
-func (h *Host) Analysis() *heuristics.Source { return nil }
+// CodeAnalysis implements [managed.Host].
+func (h *Host) CodeAnalysis() *heuristics.Source { return nil }
 
 // Read implements managed.Host.
 func (h *Host) Read(a uint64, b []byte) int { n, _ := h.p.ReadMem(a, b); return n }

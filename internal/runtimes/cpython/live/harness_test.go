@@ -28,10 +28,10 @@ type host struct {
 	syms map[string]map[string]elf.Symbol
 }
 
-func (h *host) Arch() frames.Arch            { return h.p.Space().Arch }
-func (h *host) Modules() []*frames.Module    { return h.p.Space().Modules() }
-func (h *host) Analysis() *heuristics.Source { return nil }
-func (h *host) Read(a uint64, b []byte) int  { n, _ := h.p.ReadMem(a, b); return n }
+func (h *host) Arch() frames.Arch                { return h.p.Space().Arch }
+func (h *host) Modules() []*frames.Module        { return h.p.Space().Modules() }
+func (h *host) CodeAnalysis() *heuristics.Source { return nil }
+func (h *host) Read(a uint64, b []byte) int      { n, _ := h.p.ReadMem(a, b); return n }
 
 func (h *host) ReadCode(a uint64, b []byte) int { return h.Read(a, b) }
 

@@ -114,8 +114,8 @@ func (img *Image) Unchanged() bool { return true }
 // Arch implements [managed.Host].
 func (img *Image) Arch() frames.Arch { return frames.X86_64 }
 
-// Analysis implements [managed.Host].
-func (img *Image) Analysis() *heuristics.Source { return nil }
+// CodeAnalysis implements [managed.Host].
+func (img *Image) CodeAnalysis() *heuristics.Source { return nil }
 
 // ReadCode implements [managed.Host].
 func (img *Image) ReadCode(addr uint64, b []byte) int { return img.Read(addr, b) }

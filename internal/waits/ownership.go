@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Holder is who holds a lock that is waited for, or why that is not known.
-type Holder struct {
+// Ownership is who owns a lock that is waited for, or why that is not known.
+type Ownership struct {
 	// Owner is the thread that holds the lock, or whose end is waited for, as an ID in prywalk's pid namespace; 0:
 	// unknown.
 	Owner int `json:"owner,omitempty"`
@@ -34,7 +34,7 @@ type Holder struct {
 }
 
 // EndedOwnerText returns "taken by thread 4712, which has ended", of a wait with OwnerGone.
-func (h *Holder) EndedOwnerText() string {
+func (h *Ownership) EndedOwnerText() string {
 	if h.OwnerParent != 0 {
 		return fmt.Sprintf("taken by thread %d of the parent process %d before the fork", h.OwnerGone, h.OwnerParent)
 	}
@@ -42,7 +42,7 @@ func (h *Holder) EndedOwnerText() string {
 }
 
 // OwnerProcessText returns "taken by process 4711 cron" if there is OwnerProcess.
-func (h *Holder) OwnerProcessText() string {
+func (h *Ownership) OwnerProcessText() string {
 	return strings.TrimRight(fmt.Sprintf("taken by process %d %s", h.OwnerProcess, h.OwnerName), " ")
 }
 
@@ -50,7 +50,7 @@ func (h *Holder) OwnerProcessText() string {
 const whyFreeOrChanging = "free or changing owner when read"
 
 // setOwnerWord sets the owner by a word that has its thread ID (FUTEX_TID_MASK).
-func (h *Holder) setOwnerWord(word uint32) {
+func (h *Ownership) setOwnerWord(word uint32) {
 	h.ownerInnerTID = int(word & futexTIDMask)
 	h.Free = h.ownerInnerTID == 0
 	switch {
