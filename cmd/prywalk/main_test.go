@@ -152,6 +152,7 @@ func TestShortDurationReportsThatItWaitsForTheCommand(t *testing.T) {
 	p := start(t, dir, in, "record", "-d", "0.3", "--", "sh", "-c",
 		"i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done; read line; echo \"got $line\"; exit 5")
 	testtargets.Says(t, &p.err, "waiting for sh")
+	testtargets.Says(t, &p.err, "to exit; Ctrl-C interrupts it, a second one, more than a second later, leaves it")
 	testtargets.ReadRecording(t, filepath.Join(dir, "prywalk.pb.gz"))
 	fmt.Fprintln(w, "through stdin")
 	w.Close()

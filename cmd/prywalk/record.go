@@ -123,7 +123,8 @@ func (f *recordFlags) addLimits(fl *pflag.FlagSet) {
 	fl.Var(commandline.Seconds(&f.Sampler.MaxPause), "max-pause",
 		"stop no thread if that is expected to take longer, such as 1ms (no guarantee)")
 	fl.BoolVar(&f.Sampler.ReadOnly, "read-only", false, readOnlyUsage)
-	fl.StringVar(&f.Threads, "threads", "", "only threads whose name matches this regular expression")
+	fl.StringVar(&f.Threads, "threads", "",
+		"only threads whose name matches this regular expression, and no waiting goroutines and asyncio tasks")
 	fl.IntVar(&f.Sampler.MaxDepth, "max-depth", 1024, "frames of a stack at most")
 }
 

@@ -52,7 +52,7 @@ func (c *checker) engine() Finding {
 	case !c.kernelSamples:
 		return finding(OK, "running threads are stopped for each sample (perf events, above)", "")
 	case lack != handover.LacksNothing:
-		return finding(OK, "running threads are stopped for each sample: "+lack.Note(1), "")
+		return finding(OK, "running threads are stopped for each sample: it is a "+strings.TrimPrefix(lack.Note(1), "1 "), "")
 	}
 	return finding(OK, "the kernel samples running threads, except those with deep stacks, which are stopped", "")
 }

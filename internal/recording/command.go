@@ -55,7 +55,8 @@ func (r *recording) launchAndRecord(args []string) error {
 		return exit.Internal(err)
 	}
 	if isAlive(l.PID) {
-		console.Infof("recording done; waiting for %s (process %d) to exit, Ctrl-C twice to leave", args[0], l.PID)
+		console.Infof("recording done; waiting for %s (process %d) to exit; Ctrl-C interrupts it, a second one, more "+
+			"than a second later, leaves it", args[0], l.PID)
 	}
 	return waitForCommand(l)
 }
