@@ -403,7 +403,8 @@ func NoSamples(s *runstats.Stats, threads string) error {
 	case s.Attempted == 0 && s.Ticks > 0 && threads != "":
 		why, next = "no thread matches --threads", "check the regular expression"
 	case s.Failed["timeout"] > 0:
-		why, next = "no thread could be stopped", "check for uninterruptible sleep (state D), a frozen cgroup, or CPUs that are all busy"
+		why = "no thread could be stopped"
+		next = "check for uninterruptible sleep (state D), a frozen cgroup, or CPUs that are all busy"
 	case Sum(UnexpectedFailures(s.Failed)) > 0:
 		why, next = "all observations failed", "prywalk schema stats has the reasons"
 	case s.Failed["exited"] > 0:
