@@ -3,6 +3,7 @@
 package aggregator
 
 import (
+	"encoding/binary"
 	"strings"
 
 	"prywalk/frames"
@@ -145,7 +146,7 @@ func (e *waitExplainer) explain(th *threadState, s *observe.RawSample, id sample
 	case w.FD != nil:
 		return e.describeFile(th, w.FD.FD, s.At), 0
 	case w.Kind == waits.Descriptor:
-		if fd, ok := polledDescriptor(&sl, &s.Mem); ok {
+		if fd, ok := e.polledDescriptor(th, s, sl.Reason); ok {
 			return e.describeFile(th, fd, s.At), 0
 		}
 	case w.Kind.IsSynchronization() && w.Address != 0:
@@ -165,14 +166,17 @@ func (e *waitExplainer) explain(th *threadState, s *observe.RawSample, id sample
 func (e *waitExplainer) managedWait(th *threadState, s *observe.RawSample, word uint64, timed bool) (
 	waits.Wait, bool,
 ) {
-	p := th.proc
-	live := &callstack.Live{
-		ReadMemory: p.Target.Read, PID: p.Target.PID, TID: th.TID, RunCount: s.Sched.Runs, RunCounts: e.runs(),
-	}
-	sources := p.Target.Runtimes().FrameSources()
+	sources := th.proc.Target.Runtimes().FrameSources()
 	w, ok, _ := callstack.WaitOf(sources, &managed.WaitQuery{InnerTID: th.innerTID, Word: word, Mem: &s.Mem,
-		Live: live, Timed: timed})
+		Live: e.live(th, s), Timed: timed})
 	return w, ok
+}
+
+func (e *waitExplainer) live(th *threadState, s *observe.RawSample) *callstack.Live {
+	p := th.proc.Target
+	return &callstack.Live{
+		ReadMemory: p.Read, PID: p.PID, TID: th.TID, RunCount: s.Sched.Runs, RunCounts: e.runs(),
+	}
 }
 
 // innermostFunctions returns the innermost functions, as many as decide the lock's kind.
@@ -241,12 +245,18 @@ func (e *waitExplainer) describeFile(th *threadState, fd int, now int64) string 
 	return f.text
 }
 
-// polledDescriptor returns the descriptor of a poll(2) of one, whose struct pollfd (include/uapi/asm-generic/poll.h) is
-// in the copied stack, where callers that wait for one mostly have it.
-func polledDescriptor(sl *waits.Sleeper, mem *frames.Snapshot) (fd int, ok bool) {
-	if (sl.Reason != "poll" && sl.Reason != "ppoll") || uint32(sl.Args[1]) != 1 {
+// polledDescriptor returns the descriptor of a poll(2) of one. Its struct pollfd (include/uapi/asm-generic/poll.h) is
+// in the copied stack, or is read now if the thread still sleeps.
+func (e *waitExplainer) polledDescriptor(th *threadState, s *observe.RawSample, call string) (fd int, ok bool) {
+	if (call != "poll" && call != "ppoll") || uint32(s.Call.Args[1]) != 1 {
 		return 0, false
 	}
-	word, ok := mem.Word(sl.Args[0])
+	word, ok := s.Mem.Word(s.Call.Args[0])
+	if !ok {
+		var b [8]byte
+		live := e.live(th, s)
+		ok = live.Read(s.Call.Args[0], b[:]) == len(b) && live.Unchanged()
+		word = binary.LittleEndian.Uint64(b[:])
+	}
 	return int(int32(word)), ok && int32(word) >= 0
 }

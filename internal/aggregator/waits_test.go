@@ -6,10 +6,17 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"runtime"
+	"strings"
 	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
+	"prywalk/internal/callstack"
 	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
@@ -21,7 +28,6 @@ func TestAPollOfOneDescriptorNamesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer read.Close()
-	defer write.Close()
 	const sp, array = 0x7000, 0x7010
 	pollfd := func(fd int32) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(fd)) }
 	stack := append(make([]byte, array-sp), pollfd(int32(read.Fd()))...)
@@ -30,28 +36,77 @@ func TestAPollOfOneDescriptorNamesIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var e waitExplainer
+	counts := callstack.NewRunCounts()
+	defer counts.Close()
+	e := waitExplainer{runs: func() *callstack.RunCounts { return counts }}
 	defer e.close()
-	th := &threadState{SharedThread: &handover.SharedThread{}, proc: ofPID(os.Getpid())}
+	polled := []unix.PollFd{{Fd: int32(read.Fd()), Events: unix.POLLIN}}
+	tid, runs := sleepInPoll(t, polled, write)
+	self, err := loadedcode.Open(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer self.Close()
+	th := &threadState{SharedThread: &handover.SharedThread{TID: tid},
+		proc: &processState{SharedProcess: &handover.SharedProcess{Target: self}}}
 	e.add(th)
+	heap := uint64(uintptr(unsafe.Pointer(&polled[0])))
 	for _, c := range []struct {
 		what  string
 		addr  uint64
 		count uint64
+		runs  uint64
 		want  string
 	}{
-		{"one in the copied stack", array, 1, link},
-		{"one that poll ignores", array + 8, 1, ""},
-		{"two", array, 2, ""},
-		{"none", array, 0, ""},
-		{"one that was not copied", 0x10, 1, ""},
+		{"one in the copied stack", array, 1, 0, link},
+		{"one that poll ignores", array + 8, 1, 0, ""},
+		{"two", array, 2, 0, ""},
+		{"none", array, 0, 0, ""},
+		{"one that was not copied", heap, 1, runs, link},
+		{"one that was not copied, of a thread that ran since", heap, 1, runs - 1, ""},
+		{"one that cannot be read", 0x10, 1, runs, ""},
 	} {
 		s := &observe.RawSample{State: sample.Sleeping}
-		s.Regs.Arch = frames.X86_64
+		s.Regs.Arch, s.Sched.Runs = frames.X86_64, c.runs
 		s.Call = procmem.SyscallInfo{Nr: 7, Args: [6]uint64{c.addr, c.count}}
 		s.Mem.Stack = frames.Region{Addr: sp, Bytes: stack}
 		if got, owner := e.explain(th, s, 0); got != c.want || owner != 0 {
 			t.Errorf("%s: %q, owner %d, want %q", c.what, got, owner, c.want)
 		}
+	}
+}
+
+// sleepInPoll returns a thread of this process that is in poll(2), and its run count. It ends when wake is closed.
+func sleepInPoll(t *testing.T, polled []unix.PollFd, wake *os.File) (tid int, runs uint64) {
+	ids := make(chan int)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		runtime.LockOSThread()
+		ids <- unix.Gettid()
+		for _, err := unix.Poll(polled, -1); err == unix.EINTR; _, err = unix.Poll(polled, -1) {
+		}
+	}()
+	tid = <-ids
+	t.Cleanup(func() {
+		wake.Close()
+		<-ended
+	})
+	f := procmem.OpenThread(os.Getpid(), tid, procmem.NewFDBudget(0))
+	defer f.Close()
+	inPoll := fmt.Sprintf("%d ", unix.SYS_PPOLL) // as unix.Poll calls it
+	for {
+		stat, err := f.SchedStat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		call, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/syscall", tid))
+		if err != nil {
+			t.Skip(err)
+		}
+		if again, _ := f.SchedStat(); strings.HasPrefix(string(call), inPoll) && again.Runs == stat.Runs {
+			return tid, stat.Runs
+		}
+		runtime.Gosched()
 	}
 }
