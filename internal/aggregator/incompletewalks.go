@@ -72,7 +72,6 @@ func (s *samplesWalked) tooManyIncomplete() bool {
 		s.incomplete >= fewIncomplete && s.incomplete*fewShare >= s.all
 }
 
-// noteStackUse passes on the stack bytes that a walk used.
 func (p *processState) noteStackUse(s *observe.RawSample, end frames.StopReason, w *frames.Walker) {
 	if s.How != observe.ByKernelSample {
 		return

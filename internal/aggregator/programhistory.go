@@ -11,7 +11,6 @@ import (
 
 const maxPrograms = 4096 // remembered files
 
-// programHistories belongs to the aggregator.
 type programHistories map[loadedcode.ProgramFile]*programHistory
 
 // programHistory is what walks of a file's processes have shown, for the next one: whether kernel samples suffice is

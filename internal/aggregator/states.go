@@ -26,7 +26,7 @@ type processState struct {
 	histories    programHistories
 	history      *programHistory // nil: file unknown
 
-	// untrackedThreads takes samples of untracked threads; nil before the first.
+	// untrackedThreads is nil before the first sample of one.
 	untrackedThreads *threadState
 
 	refreshBudget refreshBudget

@@ -6,7 +6,6 @@ package attribute
 // thread that is on CPU for 2 % of it would go to [RanBetweenTicks]; at 5 s almost none.
 const carryLimit = 5e9
 
-// carriedTimes are the times that wait for a later sample of their thread.
 type carriedTimes struct {
 	times
 	since       int64 // of CPU and run queue time, CLOCK_MONOTONIC ns

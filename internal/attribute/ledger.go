@@ -24,7 +24,7 @@ type Ledger struct {
 	Emit func(Span) // takes the spans as they become final
 
 	clocks  threadClocks
-	carried carriedTimes   // waits for a later sample
+	carried carriedTimes   // wait for a later sample
 	sleep   sleepSpan      // the current sleep
 	queued  provenQueue    // since the last sample, not emitted yet
 	pending pendingSamples // kernel samples, not emitted yet

@@ -4,9 +4,8 @@ package attribute
 
 import "prywalk/internal/sample"
 
-type times struct{ cpu, runQueue, blocked int64 }
+type times struct{ cpu, runQueue, blocked int64 } // ns
 
-// cpuAndQueue returns the CPU and run queue time, ns.
 func (t times) cpuAndQueue() int64 { return t.cpu + t.runQueue }
 
 // within returns the CPU and run queue time in length ns of whole; the rest of both fits whole − length.

@@ -58,8 +58,8 @@
 //   - in observe.StopAll, before the stop of a thread is requested, and after its end, if the copy is empty
 //   - by the aggregator, by the event Execed, or by that number when it reads the mappings (processState.refresh)
 //
-// The tracer makes a new object for the first thread, unless the first thread has called exec, and the account of the
-// caller goes on:
+// The tracer makes a new object for the first thread, unless that one has called exec, and the account of the caller
+// goes on:
 //
 //	object                      made by                    dropped by                   at an exec
 //	tracer.thread               tracked.track              tracked.dropThread           execs.passAccountOn to the first
