@@ -72,7 +72,7 @@ type describer struct {
 	options   Options
 	walk      *walk.Walker
 	explainer *sleepers.Explainer
-	retries   int // of waits, for all threads
+	retries   int // of waits, for all threads, but the first of each
 }
 
 func (partial *partialProcess) describe(t *loadedcode.Process, o Options, raw *rawSamples) {
@@ -129,7 +129,8 @@ func completeStack(target *loadedcode.Process, w *walk.Walker, o Options, th *ob
 	return t, s, err
 }
 
-// Retries of waits that a runtime may explain later.
+// Retries of waits that a runtime may explain later. The first of each thread is at once, and not counted: the thread
+// may have run since its sample, as all were sampled before. Those after it await the end of a collection.
 const (
 	maxWaitRetries   = 200
 	maxThreadRetries = 8
@@ -137,9 +138,11 @@ const (
 )
 
 func (d *describer) retryWait(th *observe.Thread, t stacks.Thread) stacks.Thread {
-	for n := 0; n < maxThreadRetries && d.mayRetryWait(); n++ {
-		d.retries++
-		time.Sleep(waitRetryWait)
+	for n := 0; n < maxThreadRetries && d.mayRetryWait(n); n++ {
+		if n > 0 {
+			d.retries++
+			time.Sleep(waitRetryWait)
+		}
 		s, err := sampleThread(th, d.options, observe.ModeAlwaysRead)
 		if s == nil || err != nil {
 			break
@@ -151,9 +154,10 @@ func (d *describer) retryWait(th *observe.Thread, t stacks.Thread) stacks.Thread
 	return t
 }
 
-// mayRetryWait reports whether a further sample may explain the last thread's wait, and is allowed.
-func (d *describer) mayRetryWait() bool {
-	return d.explainer.Retryable && d.retries < maxWaitRetries && !d.isLastSample()
+// mayRetryWait reports whether a further sample may explain the last thread's wait, and is allowed; n is the number of
+// those that the thread had.
+func (d *describer) mayRetryWait(n int) bool {
+	return d.explainer.Retryable && (n == 0 || d.retries < maxWaitRetries) && !d.isLastSample()
 }
 
 func (d *describer) isLastSample() bool { return d.options.Atomic || d.hasEnded() }

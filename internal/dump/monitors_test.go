@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dump
+
+import (
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"prywalk/internal/testtargets"
+	"prywalk/internal/waits"
+)
+
+// Most waiters have run between their sample and the question to the JVM, as all are sampled first.
+func TestOwnersOfMoreMonitorsThanRetriesAreKnown(t *testing.T) {
+	const monitors = 5 * maxWaitRetries
+	argv := append(java(t, "Monitors.java"), strconv.Itoa(monitors))
+	cmd := exec.Command(argv[0], argv[1:]...)
+	testtargets.Ready(t, cmd)
+	p := sampleOf(t, cmd.Process.Pid, 64)
+	known := 0
+	for i := range p.Threads {
+		if w := p.Threads[i].WaitsFor; w != nil && w.Kind == waits.Monitor && w.Owner != 0 {
+			known++
+		}
+	}
+	t.Logf("the owners of %d of %d monitors are known", known, monitors)
+	if known < monitors*9/10 {
+		t.Errorf("the owners of %d of %d monitors are known", known, monitors)
+	}
+}
