@@ -67,8 +67,7 @@ type accountedProcess struct {
 	fromStart bool
 	ended     bool
 	node      *cutimeNode // nil without Attribution.tree
-	// passedTo is the observed parent to whose children its unobserved time, and that of its children, was added; nil:
-	// none.
+	// passedTo is the observed parent that took its unobserved time, and that of its children; nil: none.
 	passedTo *accountedProcess
 }
 

@@ -86,7 +86,7 @@ func (p *endedThreadTime) hasManySkids() bool {
 		p.proven.sampleCount-p.assumedProven >= minProven
 }
 
-// distribute emits up to total ns of unobserved time and returns the rest.
+// distribute emits up to total ns, and returns the rest.
 func (p *endedThreadTime) distribute(total int64, when distribution, emit func(weightKey, int64)) (left int64) {
 	extraWeight := p.takeSkidWeights(when)
 	if when == atEnd {

@@ -22,16 +22,14 @@ type pendingSample struct {
 	period   int64 // ns; 0: unknown, for all
 }
 
-// pendingSamples are kernel samples that wait until their thread sleeps, where its clock is exact: a running thread's
-// is up to a kernel tick old, which would favour places within a burst. They share the time by their periods ("Kernel
-// samples" in the package comment).
+// pendingSamples are the waiting "Kernel samples" of the package comment. A running thread's clock is up to a kernel
+// tick old, which would favour places within a burst.
 type pendingSamples struct {
 	list []pendingSample
 	cpu  int64 // of all, ns
 }
 
-// areDue reports whether to attribute the pending samples. now is in CLOCK_MONOTONIC ns; asleep: the
-// thread sleeps then.
+// areDue reports whether to attribute them at now, CLOCK_MONOTONIC ns. asleep: the thread sleeps then.
 func (p *pendingSamples) areDue(now int64, asleep bool) bool {
 	n := len(p.list)
 	if !asleep {

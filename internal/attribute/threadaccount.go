@@ -50,7 +50,7 @@ type ThreadAccount struct {
 	lastAt        int64 // last one
 }
 
-// Begun reports whether [ThreadAccount.Begin] was called.
+// Begun reports whether the account has begun.
 func (t *ThreadAccount) Begun() bool { return t.begun }
 
 // ObservedFor returns the time from the first sample to the last, ns.
