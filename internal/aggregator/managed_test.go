@@ -41,6 +41,8 @@ func (f *interpreter) Symbolize(r managed.Ref, _ managed.Live, out []managed.Fra
 	return append(out, managed.Frame{Function: fmt.Sprint("f", r.Object), Type: "interpreted"}), managed.Checked
 }
 
+const sampledAt = 5e9 // CLOCK_MONOTONIC ns
+
 // interpreted returns a walk of a stack of ten functions of such an interpreter.
 func interpreted(t *testing.T) (f *interpreter, p *processState, walk func()) {
 	t.Helper()
@@ -54,6 +56,7 @@ func interpreted(t *testing.T) (f *interpreter, p *processState, walk func()) {
 	th := neverRefreshed(target)
 	u := newStackBuilder(profile.NewBuilder(profile.Meta{}), 0, &recordingOwnership{})
 	s, f := deepSample(10), &interpreter{}
+	s.At = sampledAt
 	sources := []managed.FrameSource{f}
 	return f, th.proc, func() {
 		u.stack = u.stack[:0]
@@ -81,6 +84,17 @@ func TestManagedFramesAreDescribedOnce(t *testing.T) {
 	if m := &p.managedNames; len(m.descriptions) > maxManaged || len(m.locations) > maxManaged {
 		t.Errorf("%d descriptions and %d locations are kept, want at most %d", len(m.descriptions), len(m.locations),
 			maxManaged)
+	}
+}
+
+func TestSamplesAreWalkedAtOnceAfterAFreedFunction(t *testing.T) {
+	f, p, walk := interpreted(t)
+	if walk(); p.CodeChanging(sampledAt) {
+		t.Error("after a walk without a freed function")
+	}
+	f.object, f.freed = 1, true
+	if walk(); !p.CodeChanging(sampledAt) {
+		t.Error("not after a walk with a freed function")
 	}
 }
 

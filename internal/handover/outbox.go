@@ -4,7 +4,7 @@ package handover
 
 // Waking the aggregator for a few samples costs more than walking them, so they are handed over in batches: after
 // handOverSamples, or handOverAfter ns. What is soon out of date goes at once: a thread or process has begun or ended,
-// a stack is unexpected ([observe.RawSample.OutlineFailed]), the process generates code. A runtime's new thread
+// a stack is unexpected ([observe.RawSample.OutlineFailed]), the process makes or frees code. A runtime's new thread
 // waits for up to handOverUnnamed ns, as the list of threads is read at most every 15 ms.
 const (
 	handOverAfter   = 100e6
