@@ -524,3 +524,30 @@ func FuzzIdle(f *testing.F) {
 		_ = ApplicationFunction(frames(stack))
 	})
 }
+
+func TestIdleIsDecidedByNamedRules(t *testing.T) {
+	for _, c := range []struct {
+		wait      string
+		kind      Kind
+		functions []string
+		want      string
+	}{
+		{"epoll_wait", Descriptor, []string{"epoll_wait", "WaitEventSetWait", "WaitLatch", "ProcSleep"}, ""},
+		{"futex", Park, []string{"runtime.futexsleep", "runtime.notesleep", "runtime.mPark", "runtime.stopm"}, IdlePool},
+		{"futex", Park, []string{"runtime.futexsleep", "runtime.notesleep", "runtime.mPark", "runtime.stoplockedm"}, ""},
+		{"epoll_wait", Descriptor, nil, IdleEventLoop}, {"accept4", Descriptor, nil, IdleAccept},
+		{"pause", Signal, nil, IdleSignal},
+		{"futex", Condition, []string{"pthread_cond_wait", "bioProcessBackgroundJobs"}, IdlePool},
+		{"futex", Condition, []string{"pthread_cond_wait", "flush"}, ""},
+		{"futex", Mutex, []string{"pthread_mutex_lock", "worker_main"}, ""},
+		{"read", Descriptor, []string{"read", "worker_main"}, ""},
+	} {
+		var stack []Frame
+		for _, function := range c.functions {
+			stack = append(stack, Frame{Function: function})
+		}
+		if got := Idle(c.wait, c.kind, stack); got != c.want {
+			t.Errorf("%s %v: %q, want %q", c.wait, c.functions, got, c.want)
+		}
+	}
+}

@@ -195,33 +195,6 @@ func TestCycles(t *testing.T) {
 	}
 }
 
-func TestIdleIsDecidedByNamedRules(t *testing.T) {
-	for _, c := range []struct {
-		wait      string
-		kind      Kind
-		functions []string
-		want      string
-	}{
-		{"epoll_wait", Descriptor, []string{"epoll_wait", "WaitEventSetWait", "WaitLatch", "ProcSleep"}, ""},
-		{"futex", Park, []string{"runtime.futexsleep", "runtime.notesleep", "runtime.mPark", "runtime.stopm"}, IdlePool},
-		{"futex", Park, []string{"runtime.futexsleep", "runtime.notesleep", "runtime.mPark", "runtime.stoplockedm"}, ""},
-		{"epoll_wait", Descriptor, nil, IdleEventLoop}, {"accept4", Descriptor, nil, IdleAccept},
-		{"pause", Signal, nil, IdleSignal},
-		{"futex", Condition, []string{"pthread_cond_wait", "bioProcessBackgroundJobs"}, IdlePool},
-		{"futex", Condition, []string{"pthread_cond_wait", "flush"}, ""},
-		{"futex", Mutex, []string{"pthread_mutex_lock", "worker_main"}, ""},
-		{"read", Descriptor, []string{"read", "worker_main"}, ""},
-	} {
-		var stack []Frame
-		for _, function := range c.functions {
-			stack = append(stack, Frame{Function: function})
-		}
-		if got := Idle(c.wait, c.kind, stack); got != c.want {
-			t.Errorf("%s %v: %q, want %q", c.wait, c.functions, got, c.want)
-		}
-	}
-}
-
 func TestSocketsOfTheKernelsTables(t *testing.T) {
 	got := map[string]socket{}
 	parseInet("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"+
@@ -272,7 +245,7 @@ func TestASleepHasTheTimeThatIsLeft(t *testing.T) {
 	}
 }
 
-func FuzzOf(f *testing.F) {
+func FuzzDescribe(f *testing.F) {
 	f.Add("futex", uint64(0x1000), uint64(128), uint64(2), "pthread_mutex_lock", []byte{2, 0, 0, 0})
 	f.Add("poll", uint64(0x1000), uint64(1<<40), uint64(2), "", []byte{})
 	f.Add("select", uint64(1<<63), uint64(3), uint64(2), "", []byte{255})
