@@ -206,7 +206,7 @@ func TestPipesGetOneRecordingAndNoCheckpoints(t *testing.T) {
 }
 
 func TestCtrlCEndsTheWaitForAPipesReader(t *testing.T) {
-	p := start(t, t.TempDir(), nil, "record", "-d", "0.1", "-p", burner(t), "-o", testtargets.Fifo(t))
+	p := start(t, t.TempDir(), nil, "record", "-d", "1", "-p", burner(t), "-o", testtargets.Fifo(t))
 	testtargets.Says(t, &p.err, "waiting for a reader of")
 	send(t, p, unix.SIGINT)
 	if code := p.code(t); code != exit.Failed || !strings.Contains(p.err.String(), console.ErrNoReader.Error()) {

@@ -33,7 +33,7 @@ func TestCtrlCWhileAPipeIsFullKeepsTheRecording(t *testing.T) {
 		t.Fatal(err)
 	}
 	tty := testtargets.NewTerminal(t, 80)
-	p := prepared(t, t.TempDir(), nil, "record", "-d", "0.1", "-p", burner(t), "-o", path)
+	p := prepared(t, t.TempDir(), nil, "record", "-d", "1", "-p", burner(t), "-o", path)
 	p.Stderr = tty.Slave
 	p.begin(t)
 	testtargets.Says(t, &tty.Out, "looking up symbols: ") // prywalk is in write(2)
