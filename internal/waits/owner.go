@@ -187,7 +187,7 @@ func (w *Wait) ResolveOwner(t ThreadFinder) {
 		return
 	}
 	if w.shared {
-		w.Why = "held by another process, or by a thread that has ended"
+		w.Why, w.ownerOutside = "held by another process, or by a thread that has ended", inner
 		return
 	}
 	if w.Kind != Join {

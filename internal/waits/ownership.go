@@ -31,6 +31,14 @@ type Ownership struct {
 
 	ownerInnerTID int  // owner in the target's pid namespace, until [Wait.ResolveOwner]
 	shared        bool // the owner may be a thread of another process
+	ownerOutside  int  // ID in a shared lock, as the target sees it, of no thread of the observed processes
+}
+
+// NameOwnerOutside puts the thread ID of a shared lock's owner into Why, if it is no thread of the observed processes.
+func (h *Ownership) NameOwnerOutside() {
+	if h.ownerOutside != 0 {
+		h.Why = fmt.Sprintf("held by thread %d of another process, or of one that has ended", h.ownerOutside)
+	}
 }
 
 // EndedOwnerText returns "taken by thread 4712, which has ended", of a wait with OwnerGone.

@@ -121,6 +121,17 @@ func TestOwnersAreNamedOnlyWhereTheyAreProven(t *testing.T) {
 	}
 }
 
+func TestTheOwnerOfASharedMutexIsNamedByItsIDIfItsProcessIsNotObserved(t *testing.T) {
+	s := &Sleeper{State: 'S', Reason: "futex", InCall: true, Stack: stack("__lll_lock_wait", "pthread_mutex_lock"),
+		Memory: words(word, 0, 0, 0, 0, 2, 0, 13788, 1, 128), Args: [6]uint64{word, 0, 2}}
+	w := Describe(s)
+	w.ResolveOwner(live{7: 107})
+	w.NameOwnerOutside()
+	if want := "held by thread 13788 of another process, or of one that has ended"; w.Why != want || w.OwnerGone != 0 {
+		t.Errorf("%+v, want %q", w, want)
+	}
+}
+
 func TestAMutexOfMuslThatIsNoneHasAReasonOfItsOwn(t *testing.T) {
 	stack := []StackFunction{{"__timedwait", "/lib/ld-musl-x86_64.so.1"},
 		{"pthread_mutex_lock", "/lib/ld-musl-x86_64.so.1"}}

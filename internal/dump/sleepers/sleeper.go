@@ -86,7 +86,9 @@ func (e *Explainer) WaitWith(sleeper *waits.Sleeper, mem waits.FutexCopy) waits.
 
 // nameOwner sets the owner, as [waits.ThreadFinder] knows it, and its name.
 func (e *Explainer) nameOwner(w *waits.Wait) {
-	if w.ResolveOwner(e.Owners); w.Owner != 0 && e.Name != nil {
+	w.ResolveOwner(e.Owners)
+	w.NameOwnerOutside()
+	if w.Owner != 0 && e.Name != nil {
 		w.OwnerName = e.Name(w.Owner)
 	}
 }
