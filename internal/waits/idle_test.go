@@ -298,6 +298,15 @@ var nativeIdle = []idleCase{
 		"erts_schedule|/beam.smp\nerts_dirty_process_main|/beam.smp\nstart_thread|/usr/lib/libc.so.6", IdlePool},
 	{"Erlang, the lock of a scheduler's queue, stripped", "futex", Futex, beamWait + "|/beam.smp\n" +
 		"ethr_mutex_lock|/beam.smp\n|/beam.smp\nerts_schedule|/beam.smp\nstart_thread|/usr/lib/libc.so.6", ""},
+	{"dnsmasq, stripped", "poll", Descriptor, "poll|libc.so.6\n|dnsmasq\n__libc_start_call_main|libc.so.6\n" +
+		"__libc_start_main_impl|libc.so.6\n|dnsmasq", IdleEventLoop},
+	{"a stripped program, in a function that main calls", "poll", Descriptor, "poll|libc.so.6\n|app\n|app\n" +
+		"|app\n__libc_start_call_main|libc.so.6\n|app", ""},
+	{"a stripped program's thread", "poll", Descriptor, "poll|libc.so.6\n|app\nstart_thread|libc.so.6", ""},
+	{"FFmpeg, a thread for slices", "futex", Condition, cond + "|/usr/lib/libavutil.so.57.28.100\n" +
+		"start_thread|/usr/lib/libc.so.6", IdlePool},
+	{"FFmpeg, the program waits for its slices", "futex", Condition, cond + "|/usr/lib/libavutil.so.57.28.100\n" +
+		"|/usr/lib/libavfilter.so.8.44.100\nmain|/usr/bin/ffmpeg\n__libc_start_call_main|/usr/lib/libc.so.6", ""},
 	{"TBB, stripped", "futex", Futex, "syscall|/usr/lib/libc.so.6\n|/usr/lib/libtbb.so.12.8\n" +
 		"start_thread|/usr/lib/libc.so.6", IdlePool},
 	{"TBB, a task that waits for a task", "futex", Futex, "syscall|/usr/lib/libc.so.6\n|/usr/lib/libtbb.so.12.8\n" +

@@ -216,7 +216,7 @@ func (s *waitingStack) eventLoopRule() string {
 		if i == 0 && f.accepts() {
 			return IdleAccept
 		}
-		if eventLoopRegexp.MatchString(languages.WithoutArguments(f.Function)) || i == 0 && isMain(f) {
+		if eventLoopRegexp.MatchString(languages.WithoutArguments(f.Function)) || i == 0 && (isMain(f) || s.waitsInMain) {
 			return IdleEventLoop
 		}
 	}

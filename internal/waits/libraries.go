@@ -110,6 +110,7 @@ var libraries = []library{
 		name:             "OCaml", // modules of its library; 5.x has a dot
 		libraryFunctions: `^caml_|^caml(Stdlib|Thread|Mutex|Condition|Event|Unix|UnixLabels|CamlinternalLazy)(__|\.)`,
 	},
+	{name: "FFmpeg", workers: `^libavutil\.so`},
 	{name: "oneTBB", workers: `^libtbb\.so`},
 	{
 		name:     "OpenMP: libgomp, libomp",
@@ -230,6 +231,9 @@ const (
 		`run_forever|process_?events|event_?dispatcher|(poll|select)_?dispatch|dispatch_?loop|server_?loop|reactor|` +
 		`poll_?loop|select_?loop|io_?loop|Poller|xpoll`
 )
+
+// mainCallers are functions of glibc and musl that call main and no other function of the program.
+var mainCallers = regexp.MustCompile(`^(__libc_start_call_main|libc_start_main_stage2)$`)
 
 // systemFiles are base names of files that only forward a wait: C and C++ libraries, dynamic loader, kernel.
 var systemFiles = regexp.MustCompile(`^((libc|libm|libdl|libpthread)(-\d[\d.]*)?\.so|libc\.musl-|` +

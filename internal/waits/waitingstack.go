@@ -19,6 +19,8 @@ type waitingStack struct {
 	managed bool
 	// main: the stack is the first thread's.
 	main bool
+	// waitsInMain: the waiting function is main, without a name as the program is stripped.
+	waitsInMain bool
 }
 
 const maxOuter = 64
@@ -41,7 +43,11 @@ func splitStack(stack []Frame) (s waitingStack) {
 			s.inner = append(s.inner, *f)
 		case startsThread(f):
 		case len(s.outer) < maxOuter:
-			if !s.managed && isMain(f) || s.managed && i == outermost && isManagedMain(f) {
+			stripped := f.Function == "" && i+1 < len(all) && mainCallers.MatchString(all[i+1].Function)
+			if stripped && len(s.outer) == 0 {
+				s.waitsInMain = true
+			}
+			if !s.managed && (isMain(f) || stripped) || s.managed && i == outermost && isManagedMain(f) {
 				s.main = true
 			}
 			s.outer = append(s.outer, *f)
