@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -144,12 +145,21 @@ func (g *gateChecker) user() Gate {
 	case g.privileged():
 		return Gate{Name: "user", OK: true, Detail: "runs as " + owner + "; CAP_SYS_PTRACE allows it"}
 	}
-	gate := g.withCapabilities(Gate{
-		Name:   "user",
-		Detail: fmt.Sprintf("it runs as %s, prywalk as %s", owner, userName(s.UID[0])),
-	})
-	if gate.Command != "" {
-		gate.Remedy = "run prywalk as that user or as root"
+	detail, remedy := fmt.Sprintf("it runs as %s, prywalk as %s", owner, userName(s.UID[0])), "as that user"
+	if t.UID == [4]int{s.UID[0], s.UID[0], s.UID[0], t.UID[3]} {
+		i := slices.IndexFunc(t.GID[:3], func(gid int) bool { return gid != s.GID[0] })
+		detail = fmt.Sprintf("it runs with %s, prywalk with %s", groupName(t.GID[i]), groupName(s.GID[0]))
+		remedy = "with that group"
+	} else if t.UID[1] == s.UID[0] {
+		detail, remedy = fmt.Sprintf("its real or saved user is not its effective one, %s", owner), ""
+	}
+	gate := g.withCapabilities(Gate{Name: "user", Detail: detail})
+	switch {
+	case gate.Command == "":
+	case remedy == "":
+		gate.Remedy = "run prywalk as root"
+	default:
+		gate.Remedy = "run prywalk " + remedy + " or as root"
 	}
 	return gate
 }
@@ -160,6 +170,14 @@ func (g *gateChecker) sameUser() bool {
 		same = same && g.target.UID[i] == g.self.UID[0] && g.target.GID[i] == g.self.GID[0]
 	}
 	return same
+}
+
+func groupName(gid int) string {
+	n := strconv.Itoa(gid)
+	if g, err := user.LookupGroupId(n); err == nil {
+		return "group " + g.Name
+	}
+	return "group " + n
 }
 
 func userName(uid int) string {

@@ -65,6 +65,29 @@ func TestRemediesAtYama1(t *testing.T) {
 	}
 }
 
+// TestTheIdentityThatDiffersIsNamed: a target of the same user can have another group, or be a set-user-ID program.
+func TestTheIdentityThatDiffersIsNamed(t *testing.T) {
+	t.Setenv("INVOCATION_ID", "")
+	own := [4]int{91000, 91000, 91000, 91000}
+	for _, c := range []struct {
+		uid, gid       [4]int
+		detail, remedy string
+	}{
+		{[4]int{0, 0, 0, 0}, own, "it runs as user root, prywalk as user 91000", "run prywalk as that user or as root"},
+		{own, [4]int{91005, 91005, 91005, 91005}, "it runs with group 91005, prywalk with group 91000",
+			"run prywalk with that group or as root"},
+		{own, [4]int{91000, 91000, 91006, 91000}, "it runs with group 91006, prywalk with group 91000",
+			"run prywalk with that group or as root"},
+		{[4]int{91000, 91000, 0, 91000}, own, "its real or saved user is not its effective one, user 91000",
+			"run prywalk as root"},
+	} {
+		g := &gateChecker{self: &Status{UID: own, GID: own}, target: &Status{UID: c.uid, GID: c.gid}}
+		if gate := g.user(); gate.OK || gate.Detail != c.detail || gate.Remedy != c.remedy {
+			t.Errorf("%v %v: %+v", c.uid, c.gid, gate)
+		}
+	}
+}
+
 func TestMissingCapabilitiesHaveNames(t *testing.T) {
 	for bits, want := range map[uint64]string{
 		1 << unix.CAP_NET_BIND_SERVICE:                     "cap_net_bind_service",
