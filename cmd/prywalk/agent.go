@@ -52,9 +52,9 @@ The sums of all windows are the kernel's. What cannot be sent waits in memory (8
 compressed), or in files with --spool. What is dropped is counted in the metrics:
 http://ADDR/metrics, with --metrics ADDR.
 
-If no selected process runs, the agent waits for one, except with -p. With -p or -n it
-ends when its processes have ended. Ctrl-C or SIGTERM sends the last window and ends. The
-profiles signal is in development: a Collector takes it with
+If no selected process runs, the agent waits for one, except with -p and -n: with these
+it ends when its processes have ended. Ctrl-C or SIGTERM sends the last window and ends.
+The profiles signal is in development: a Collector takes it with
 --feature-gates=service.profilesSupport.
 
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `.`

@@ -271,21 +271,20 @@ func TestWaitAwaitsAProcess(t *testing.T) {
 	}
 }
 
-// TestTheAgentWaitsForAName, as a service may start before its target; a signal then ends it without an error.
-func TestTheAgentWaitsForAName(t *testing.T) {
+// TestTheAgentNeedsARunningProcessForAName, and names the flag with which it waits.
+func TestTheAgentNeedsARunningProcessForAName(t *testing.T) {
 	name := fmt.Sprintf("svc%d", os.Getpid())
-	args := []string{"agent", "-n", name, "-d", "0.2", "--endpoint", "http://127.0.0.1:1", "--flush", "100ms"}
-	p := start(t, t.TempDir(), nil, args...)
-	testtargets.Says(t, &p.err, "waiting for a process named "+name)
-	_ = p.Process.Signal(unix.SIGTERM)
-	if code := p.code(t); code != exit.OK {
-		t.Errorf("terminated: exit code %d, %s", code, &p.err)
+	p := start(t, t.TempDir(), nil, "agent", "-n", name, "--endpoint", "http://127.0.0.1:1")
+	if code := p.code(t); code != exit.Failed || !strings.Contains(p.err.String(), "--match '^"+name+"$'") {
+		t.Errorf("exit code %d, want 1, and --match that waits: %s", code, &p.err)
 	}
+	args := []string{"agent", "--match", "^" + name + "$", "--endpoint", "http://127.0.0.1:1", "--flush", "100ms"}
 	q := start(t, t.TempDir(), nil, args...)
-	testtargets.Says(t, &q.err, "waiting for a process named "+name)
-	running(t, asName(t, name))
-	testtargets.Says(t, &q.err, "samples 1 process")
-	q.code(t)
+	testtargets.Says(t, &q.err, "waits for one")
+	_ = q.Process.Signal(unix.SIGTERM)
+	if code := q.code(t); code != exit.OK {
+		t.Errorf("terminated: exit code %d, %s", code, &q.err)
+	}
 }
 
 // TestATokenIsNotSentInClearTextWithoutAWarning: on the host's own interface it stays secret.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,7 +51,7 @@ type processFlags struct {
 	name       string
 	all        bool
 	wait       bool
-	allowsNone bool // no process needs to be selected now
+	allowsNone bool // the rule may select nothing now
 
 	mayWait, mayTakeAll bool // --wait, --all are flags
 
@@ -148,19 +149,11 @@ func (f *processFlags) find() error {
 	return err
 }
 
-const (
-	namePoll        = 20 * time.Millisecond // --wait records the start of a program
-	serviceNamePoll = time.Second
-)
+const namePoll = 20 * time.Millisecond
 
-// findByName fails with a list for several matches, unless all are wanted or the first was waited for. If no process is
-// needed now and ctx ends, the error has exit code 0.
+// findByName fails with a list for several matches, unless all are wanted or the first was waited for.
 func (f *processFlags) findByName(ctx context.Context) (commandline.PIDs, error) {
-	poll := serviceNamePoll
-	if f.wait {
-		poll = namePoll
-	}
-	for waited := false; ; waited = true {
+	for reported := false; ; {
 		found := processesNamed(f.name)
 		switch {
 		case f.all && len(found) > 0:
@@ -169,22 +162,20 @@ func (f *processFlags) findByName(ctx context.Context) (commandline.PIDs, error)
 				pids = append(pids, p.PID)
 			}
 			return pids, nil
-		case len(found) == 1 || (f.wait || waited) && len(found) > 0:
+		case len(found) == 1 || f.wait && len(found) > 0:
 			return commandline.PIDs{found[0].PID}, nil
 		case len(found) > 1:
 			return nil, f.ambiguous(found)
-		case !f.wait && !f.allowsNone:
+		case !f.wait:
 			return nil, f.noSuchName()
-		case !waited:
+		case !reported:
+			reported = true
 			console.Infof("waiting for a process named %s; Ctrl-C to abort", f.name)
 		}
 		select {
 		case <-ctx.Done():
-			if f.allowsNone {
-				return nil, &exit.Error{Code: exit.OK}
-			}
 			return nil, exit.With(exit.NoSamples, "no process named %q was started", f.name)
-		case <-time.After(poll):
+		case <-time.After(namePoll):
 		}
 	}
 }
@@ -200,8 +191,11 @@ func (f *processFlags) noSuchName() error {
 	if meant := commandline.ClosestMatch(f.name, names); meant != "" {
 		next = "do you mean " + meant + "? " + next
 	}
-	if f.mayWait {
+	switch {
+	case f.mayWait:
 		next += ", --wait waits for one"
+	case f.allowsNone:
+		next += fmt.Sprintf(", --match '^%s$' instead of -n waits for one", regexp.QuoteMeta(f.name))
 	}
 	return fmt.Errorf("no process has the name %q; %s", f.name, next)
 }

@@ -7,7 +7,7 @@
 // A windowBuilder divides intervals into windows. Of an open interval, such as a sleep of hours, each window has the
 // growth: the sums of all windows are the recording's. Time of a thread that was queued for a CPU when a window
 // ended was sent as sleep, and is subtracted from later sleep. If none follows in the same stack, sums by stack differ
-// by as much; those by process never do.
+// by as much; those by process do so only if the process ends at once.
 //
 // An encoder names a window's locations, and writes a message (package otlp). A sender divides large messages, and
 // sends the oldest first. What cannot be sent waits in a queue, in memory or in files (a spool), up to a size. Each

@@ -20,7 +20,7 @@ func replay(stream io.Reader, sink Sink) (Totals, error) {
 
 // replayEach calls before with each event that is not handled yet.
 func replayEach(stream io.Reader, sink Sink, before func(*Attribution, Event)) (Totals, error) {
-	in := json.NewDecoder(stream)
+	in := strictDecoder(stream)
 	var o Options
 	if err := in.Decode(&o); err != nil {
 		return Totals{}, fmt.Errorf("%w: options: %w", errFormat, err)
@@ -62,6 +62,13 @@ func replayEach(stream io.Reader, sink Sink, before func(*Attribution, Event)) (
 	return a.Totals(), nil
 }
 
+// strictDecoder refuses unknown fields: a renamed one would be 0.
+func strictDecoder(r io.Reader) *json.Decoder {
+	d := json.NewDecoder(r)
+	d.DisallowUnknownFields()
+	return d
+}
+
 // event returns nil for an answer, which it adds to answered, and for a stack.
 func event(name string, value json.RawMessage, answered answers) (Event, error) {
 	switch name {
@@ -69,7 +76,7 @@ func event(name string, value json.RawMessage, answered answers) (Event, error) 
 		return nil, nil
 	case state, ignoresChildren, exactChildrenCPU:
 		var a answer
-		if err := json.Unmarshal(value, &a); err != nil {
+		if err := strictDecoder(bytes.NewReader(value)).Decode(&a); err != nil {
 			return nil, err
 		}
 		answered[key{name, a.PID}] = append(answered[key{name, a.PID}], a)
@@ -81,9 +88,7 @@ func event(name string, value json.RawMessage, answered answers) (Event, error) 
 		&ChildCounted{}, &NotObservedFor{}, &Cut{}, &Tick{},
 	} {
 		if e.streamName() == name {
-			in := json.NewDecoder(bytes.NewReader(value))
-			in.DisallowUnknownFields() // a renamed field would be 0 without a word
-			return e, in.Decode(e)
+			return e, strictDecoder(bytes.NewReader(value)).Decode(e)
 		}
 	}
 	return nil, fmt.Errorf("%q is not an event", name)

@@ -1,2 +1,2 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-// This file lets openfiles.go declare a function that has its body in package syscall.
+// This file lets fdlimit.go declare a function that has its body in package syscall.

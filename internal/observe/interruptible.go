@@ -33,7 +33,7 @@ type interruptRule struct {
 	when  string
 	holds func(ThreadID, *procmem.SyscallInfo) bool
 	// The call returns EINTR, and package ptrace restarts it; on arm64 only after [ptrace.Attachment.SetSleeping],
-	// which a recording does not call.
+	// which a recording calls only with --rung stop.
 	repaired bool
 }
 

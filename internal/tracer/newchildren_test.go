@@ -16,6 +16,9 @@ import (
 	"prywalk/ptrace"
 )
 
+// maxTries is how many ticks a child may need to get a CPU.
+const maxTries = 20_000
+
 // untrackedChild is a child of this process that computes, and that a tracer has found.
 type untrackedChild struct {
 	c       *Tracer
@@ -79,7 +82,7 @@ func (u *untrackedChild) tick() {
 // stopTimes ticks until n marks have a sample, if ok, and returns the number of those without.
 func (u *untrackedChild) stopTimes(t *testing.T, n int) (without int, ok bool) {
 	t.Helper()
-	for range 20_000 {
+	for range maxTries {
 		u.tick()
 		if child := u.value(); child != nil { // else it was queued, not on a CPU
 			samples := 0
@@ -201,7 +204,10 @@ func TestAChildWhoseStopIsDeniedIsNotStoppedAgain(t *testing.T) {
 		child := u.value()
 		u.c.newChildren.stopFinished(child, nil, ptrace.ErrDenied)
 		stops := u.c.counts.attempted
-		for n := len(child.marks); len(child.marks) < n+2; {
+		for n, tries := len(child.marks), 0; len(child.marks) < n+2; tries++ {
+			if tries == maxTries {
+				t.Fatal("the child is not marked again")
+			}
 			u.tick()
 			procmem.SleepUntil(procmem.Now() + 1e6)
 		}

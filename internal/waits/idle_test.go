@@ -296,6 +296,8 @@ var nativeIdle = []idleCase{
 		"[memfd:vmem]|[memfd:vmem]\n|/beam.smp\nstart_thread|/usr/lib/libc.so.6", IdlePool},
 	{"Erlang, a scheduler for native code", "futex", Futex, beamWait + "scheduler_wait|/beam.smp\n" +
 		"erts_schedule|/beam.smp\nerts_dirty_process_main|/beam.smp\nstart_thread|/usr/lib/libc.so.6", IdlePool},
+	{"a program's own function with the name of Erlang's", "futex", Condition, cond + "scheduler_wait|/app\n" +
+		"run_job|/app\nmain|/app", ""},
 	{"Erlang, the lock of a scheduler's queue, stripped", "futex", Futex, beamWait + "|/beam.smp\n" +
 		"ethr_mutex_lock|/beam.smp\n|/beam.smp\nerts_schedule|/beam.smp\nstart_thread|/usr/lib/libc.so.6", ""},
 	{"dnsmasq, stripped", "poll", Descriptor, "poll|libc.so.6\n|dnsmasq\n__libc_start_call_main|libc.so.6\n" +
@@ -495,6 +497,9 @@ func TestTheApplicationsFunctionIsFound(t *testing.T) {
 		cond + "parking_lot::condvar::Condvar::wait|/app\ntokio::loom::std::parking_lot::Condvar::wait|/app\n" +
 			"tokio::runtime::park::CachedParkThread::block_on|/app\n" +
 			"tokio::runtime::runtime::Runtime::block_on|/app\nshop::main|/app": "shop::main",
+		"epoll_wait|/usr/lib/libc.so.6\ntokio::net::tcp::stream::TcpStream::readable|/app\n" +
+			"<tokio::net::tcp::stream::TcpStream as shop::Peer>::ask|/app\nshop::main|/app": "" +
+			"<tokio::net::tcp::stream::TcpStream as shop::Peer>::ask",
 		"__lll_lock_wait|/usr/lib/libc.so.6\npthread_mutex_lock|/usr/lib/libc.so.6\ncaml_mutex_lock|/app\n" +
 			"camlShop__take_84|/app\ncaml_start_program|/app": "camlShop__take_84",
 		cond + "caml_thread_join|/app\ncamlThread__fun_306|/app\ncamlStdlib__List__iter_261|/app\n" +

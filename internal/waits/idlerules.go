@@ -67,7 +67,7 @@ func (s *waitingStack) awaitsWork() bool {
 		return !s.isCalledBy(subtaskRegexp)
 	case s.awaitsEvents():
 		return true
-	case f.Function == "" && len(s.outer) > 1 && schedulerRegexp.MatchString(s.outer[1].Function):
+	case s.isCalledByScheduler() && schedulerWaitRegexp.MatchString(f.Function):
 		return true
 	case f.awaitsTask() || s.isOfPoolsQueue():
 		return true
@@ -101,6 +101,10 @@ func (s *waitingStack) areOfOneScope(n int) bool {
 		}
 	}
 	return true
+}
+
+func (s *waitingStack) isCalledByScheduler() bool {
+	return len(s.outer) > 1 && schedulerRegexp.MatchString(s.outer[1].Function)
 }
 
 // isOfPoolsQueue reports whether the waiting function takes work for a pool's task function. In Java the compiler adds

@@ -19,7 +19,9 @@ type library struct {
 	result           string // wait for a task's result, or for a lock
 
 	awaitsWork string // a pool's worker waits in them for work, unless called by a subtask's function
-	scheduler  string // what they call, and stripping leaves without a name, waits for work
+	// A function schedulerWait that scheduler calls waits for work. Stripping leaves the former without a name.
+	scheduler, schedulerWait string
+
 	subtask    string // wait for the end of a task
 	eventWaits string // a worker without work waits in them for events
 	replyLoops string // work runs an event loop below them until a reply is there
@@ -76,14 +78,14 @@ var libraries = []library{
 	},
 	{
 		name:             "parking_lot",
-		libraryFunctions: `^<?(parking_lot|lock_api)`,
+		libraryFunctions: `^(parking_lot|lock_api)|^<(parking_lot|lock_api).* as (std|core|alloc|lock_api|parking_lot)`,
 		forwards:         `parking_lot`,
 		result:           `raw_mutex|raw_rwlock`,
 	},
 	{name: "crossbeam", forwards: `crossbeam_utils::sync::parker`},
 	{
 		name:             "tokio",
-		libraryFunctions: `^<?tokio::`,
+		libraryFunctions: `^tokio::|^<tokio::.* as (std|core|alloc|tokio)::`,
 		awaitsWork: `^tokio::runtime::(scheduler::multi_thread::(worker::Context::park\w*|park::)|` +
 			`blocking::pool::\w+::run(_worker)?$)`,
 		eventWaits: `^tokio::runtime::`,
@@ -101,14 +103,14 @@ var libraries = []library{
 		eventLoop:  `runtime\.netpoll`,
 	},
 	{
-		name:       "Erlang",
-		forwards:   wholeSymbol(`ethr_event_twait`),
-		awaitsWork: `^scheduler_wait$`,
-		scheduler:  `^erts_schedule$`,
+		name:          "Erlang",
+		forwards:      wholeSymbol(`ethr_event_twait`),
+		scheduler:     `^erts_schedule$`,
+		schedulerWait: `^(scheduler_wait)?$`,
 	},
 	{
 		name:             "OCaml", // modules of its library; 5.x has a dot
-		libraryFunctions: `^caml_|^caml(Stdlib|Thread|Mutex|Condition|Event|Unix|UnixLabels|CamlinternalLazy)(__|\.)`,
+		libraryFunctions: `^caml_|^caml(Stdlib|Thread|Mutex|Condition|Unix|UnixLabels|CamlinternalLazy)(__|\.)`,
 	},
 	{name: "FFmpeg", workers: `^libavutil\.so`},
 	{name: "oneTBB", workers: `^libtbb\.so`},
@@ -190,6 +192,7 @@ var (
 	resultRegexp           = anyOf(func(l *library) string { return l.result })
 	awaitsWorkRegexp       = anyOf(func(l *library) string { return l.awaitsWork })
 	schedulerRegexp        = anyOf(func(l *library) string { return l.scheduler })
+	schedulerWaitRegexp    = anyOf(func(l *library) string { return l.schedulerWait })
 	subtaskRegexp          = anyOf(func(l *library) string { return l.subtask })
 	eventWaitsRegexp       = anyOf(func(l *library) string { return l.eventWaits })
 	replyLoopsRegexp       = anyOf(func(l *library) string { return l.replyLoops })
