@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"math/rand/v2"
 
+	"prywalk/frames"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
 	"prywalk/internal/selfruntime"
@@ -102,9 +103,9 @@ func (t *taskPoller) countSlots(now int64) bool {
 		return true
 	}
 	t.roundBegan = now
-	t.aggregator.ownership.beginRead()
-	n, err := t.source.Places()
-	t.aggregator.ownership.endRead()
+	var n int
+	var err error
+	t.aggregator.ownership.reading(func() { n, err = t.source.Places() })
 	if err != nil && n == 0 {
 		t.failures++
 		return false
@@ -130,9 +131,7 @@ func (t *taskPoller) stateStart() int64 {
 
 func (t *taskPoller) findChanged(now int64) {
 	t.polled = min(t.next+t.source.batchSize(), len(t.slots))
-	t.aggregator.ownership.beginRead()
-	t.changed = t.source.Poll(t.next, t.polled, t.changed[:0])
-	t.aggregator.ownership.endRead()
+	t.aggregator.ownership.reading(func() { t.changed = t.source.Poll(t.next, t.polled, t.changed[:0]) })
 	t.pending = t.changed
 	changed := t.changed
 	for i := t.next; i < t.polled; i++ {
@@ -153,9 +152,10 @@ func (t *taskPoller) readTask(i int, now int64) {
 	t.addInterval(s)
 	before := max(cmp.Or(s.seen, t.firstBegan), t.pauseEnd)
 	s.parked, s.seen = false, now
-	t.aggregator.ownership.beginRead()
-	what, kind, end := t.source.readTask(i)
-	t.aggregator.ownership.endRead()
+	var what taskOutcome
+	var kind taskKind
+	var end frames.StopReason
+	t.aggregator.ownership.reading(func() { what, kind, end = t.source.readTask(i) })
 	switch what {
 	case taskNotParked:
 		return

@@ -68,17 +68,19 @@ func (b *stackBuilder) stackOfSample(th *threadState, program *handover.Program,
 // stackOfThread walks a sample of a tracked process, and learns from the walk what the next samples copy.
 func (b *stackBuilder) stackOfThread(th *threadState, s *observe.RawSample) (sample.StackID, frames.StopReason) {
 	p := th.proc
-	b.ownership.beginRead()
-	if p.refreshBudget.due(s.At, p.Target.Runtimes().Starting()) {
-		p.refresh(s.At)
-	}
-	if end := p.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
-		s.Mem.StackEnd = end
-	}
-	p.prepareWalk(s.At)
-	end := b.walkWithRefresh(th, s)
-	exec := !end.Complete() && inExec(s)
-	b.ownership.endRead()
+	var end frames.StopReason
+	var exec bool
+	b.ownership.reading(func() {
+		if p.refreshBudget.due(s.At, p.Target.Runtimes().Starting()) {
+			p.refresh(s.At)
+		}
+		if end := p.Target.StackEnd(s.Mem.Stack.Addr); end != 0 {
+			s.Mem.StackEnd = end
+		}
+		p.prepareWalk(s.At)
+		end = b.walkWithRefresh(th, s)
+		exec = !end.Complete() && inExec(s)
+	})
 	if exec {
 		return b.kernelStack(s, frames.StopRoot)
 	}
