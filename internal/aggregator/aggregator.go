@@ -54,7 +54,7 @@ type Aggregator struct {
 	*handover.Common
 	*states
 	opts      Options
-	ownership *recordingOwnership // shared with stacks
+	ownership *recordingOwnership // shared with stacks and waits
 	out       *intervalSink
 	stacks    *stackBuilder
 	waits     waitExplainer
@@ -90,7 +90,7 @@ func New(o Options, with *handover.Common) *Aggregator {
 	a.out = &intervalSink{
 		states: a.states, stacks: a.stacks, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(procmem.Now),
 	}
-	a.waits = waitExplainer{runs: a.stacks.managedWalk.runCounts, listener: o.Listener}
+	a.waits = waitExplainer{ownership: a.ownership, runs: a.stacks.managedWalk.runCounts, listener: o.Listener}
 	options := attribute.Options{
 		ThreadsFiltered: o.ThreadsFiltered, Children: o.Children, Period: o.Period, KernelSamples: o.KernelSamples,
 	}

@@ -39,22 +39,31 @@ func (a *Aggregator) endProcess(p *processState, end *attribute.ProcessEnd, now 
 	p.Ended = true
 	a.attribute(&attribute.ProcessEnded{Process: p.ID, Program: p.Comm, At: now, ProcessEnd: *end})
 	a.stacks.forgetModules(p, nil)
-	a.opts.CloseProcess(p.Target)
+	if !a.ownership.isTakenOver() {
+		a.opts.CloseProcess(p.Target)
+	}
 }
 
-// CloseAccounts attributes all that is open: nothing, unless the tracer failed.
+// CloseAccounts attributes all that is open: nothing, unless the tracer failed. After a takeover it reads no target, as
+// that read may hang too, and closes nothing that the hanging goroutine uses.
 func (a *Aggregator) CloseAccounts(now int64) {
-	for _, th := range a.threads {
-		if th.begun && !th.NamedByRuntime.Load() {
-			th.renameByKernel()
-		}
+	if !a.ownership.isTakenOver() {
+		a.ownership.reading(a.readNames)
+		a.stacks.managedWalk.close()
+		a.waits.close()
 	}
-	a.stacks.managedWalk.close()
-	a.waits.close()
 	a.attribution.Close(now)
 	for _, p := range a.procs {
 		a.endProcess(p, &attribute.ProcessEnd{}, now)
 	}
 	clear(a.threads)
 	clear(a.procs)
+}
+
+func (a *Aggregator) readNames() {
+	for _, th := range a.threads {
+		if th.begun && !th.NamedByRuntime.Load() {
+			th.renameByKernel()
+		}
+	}
 }

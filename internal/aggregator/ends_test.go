@@ -3,6 +3,7 @@
 package aggregator
 
 import (
+	"os"
 	"os/exec"
 	"testing"
 
@@ -93,6 +94,36 @@ func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
 		{Synthetic: attribute.ExecOrExit}, {Synthetic: incomplete.Name(frames.StopBadMemory.String())},
 	}); got.Stack != want || got.WalkEnd != frames.StopBadMemory {
 		t.Errorf("stack %d, stop reason %v; want %d without a walk", got.Stack, got.WalkEnd, want)
+	}
+}
+
+// That read may hang as the aggregator's does.
+func TestAfterATakeoverAccountsAreClosedWithoutReadingTargets(t *testing.T) {
+	for _, taken := range []bool{false, true} {
+		closed := 0
+		a := New(Options{
+			Builder: profile.NewBuilder(profile.Meta{}), CloseProcess: func(*loadedcode.Process) { closed++ },
+		}, handover.NewCommon())
+		pid := os.Getpid()
+		p := a.process(&handover.SharedProcess{Target: ofPID(pid).Target, ID: 1})
+		th := a.thread(&handover.SharedThread{Proc: p.SharedProcess, ID: 1, TID: pid, Name: "before"})
+		th.begun = true
+		counts := a.stacks.managedWalk.runCounts()
+		if a.ownership.beginRead(); taken && !a.TakeOver() {
+			t.Fatal("not taken over")
+		} else if !taken {
+			a.ownership.endRead()
+		}
+		a.CloseAccounts(procmem.Now())
+		inUse := a.stacks.managedWalk.counts == counts
+		if read := th.name != "before"; read == taken || (closed == 0) != taken || inUse != taken || !p.Ended {
+			t.Errorf("taken over %v: name read %v, %d processes closed, clocks in use %v, account closed %v", taken, read,
+				closed, inUse, p.Ended)
+		}
+		if a.ownership.isTakenOver() != taken {
+			t.Errorf("taken over %v, not after CloseAccounts", taken)
+		}
+		counts.Close()
 	}
 }
 

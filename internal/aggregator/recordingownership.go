@@ -15,7 +15,7 @@ const (
 // then, another goroutine can take over.
 type recordingOwnership struct{ state atomic.Int32 }
 
-// beginRead must precede a read of the target's memory or files.
+// beginRead must precede a read of the target's memory or files. Reads do not nest.
 func (o *recordingOwnership) beginRead() { o.state.Store(aggregatorReads) }
 
 // reading calls f, which reads the target.
@@ -31,6 +31,9 @@ func (o *recordingOwnership) endRead() {
 		select {}
 	}
 }
+
+// isTakenOver reports whether the recording was taken over: the aggregator's goroutine hangs in a read.
+func (o *recordingOwnership) isTakenOver() bool { return o.state.Load() == takenOver }
 
 // takeOver takes the recording for the calling goroutine; false: the aggregator is not in a read.
 func (o *recordingOwnership) takeOver() bool {

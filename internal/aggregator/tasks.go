@@ -145,9 +145,9 @@ func (r *taskRecorder) noteGap(until int64) {
 // addIntervals adds the intervals of all tasks before a jump of the recording's clock.
 func (r *taskRecorder) addIntervals() { r.eachPoller((*taskPoller).addIntervals) }
 
-// finish reads a process's tasks a last time. Those not read in time count as unchanged.
+// finish reads a process's tasks a last time, except after a takeover. Those not read in time count as unchanged.
 func (r *taskRecorder) finish(p *processState, now int64) {
-	alive := p.Target.Alive()
+	alive := !r.aggregator.ownership.isTakenOver() && p.Target.Alive()
 	if r.aggregator.opts.Tasks && alive { // the recording may be too short for the first round
 		r.find(p)
 	}

@@ -22,10 +22,11 @@ import (
 // waitExplainer finds what sleeping threads wait for, and who holds that. The innermost functions, read once per stack,
 // give the kind of a lock; the copied bytes its owner. Descriptors' names are read from /proc.
 type waitExplainer struct {
-	names    *symbols.Namer              // nil before the first lock
-	runs     func() *callstack.RunCounts // to prove that a thread still sleeps
-	listener Listener
-	peers    map[string]*waits.RemoteAddresses // by network namespace
+	names     *symbols.Namer // nil before the first lock
+	ownership *recordingOwnership
+	runs      func() *callstack.RunCounts // to prove that a thread still sleeps
+	listener  Listener
+	peers     map[string]*waits.RemoteAddresses // by network namespace
 }
 
 func (e *waitExplainer) peersOf(files *waits.OpenFiles) *waits.RemoteAddresses {
@@ -126,6 +127,23 @@ func (e *waitExplainer) explain(th *threadState, s *observe.RawSample, id sample
 	if s.State == sample.Running || s.Call.Nr < 0 {
 		return "", 0
 	}
+	var w waits.Wait
+	var native bool
+	e.ownership.reading(func() { waitsFor, w, native = e.find(th, s, id) })
+	if native && e.listener.Explained != nil {
+		explained := w // else each w is on the heap
+		e.listener.Explained(s, &explained)
+	}
+	if native && w.Free {
+		return waitsFor, profile.NoOwner
+	}
+	return waitsFor, w.Owner
+}
+
+// find reads memory and files of the target. native: w is a wait for a native synchronization object of known address.
+func (e *waitExplainer) find(th *threadState, s *observe.RawSample, id sample.StackID) (
+	waitsFor string, w waits.Wait, native bool,
+) {
 	p := th.proc
 	sl := waits.Sleeper{
 		State: s.State.Letter()[0], Reason: s.WaitReason(), Args: s.Call.Args, InCall: true, Memory: s.FutexCopy(),
@@ -136,31 +154,24 @@ func (e *waitExplainer) explain(th *threadState, s *observe.RawSample, id sample
 	if word, timed, ok := waits.RuntimeWaitCall(sl.Reason, &sl.Args); ok && len(p.Target.Runtimes().FrameSources()) > 0 {
 		sl.Managed = func() (waits.Wait, bool) { return e.managedWait(th, s, word, timed) }
 	}
-	w := waits.Describe(&sl)
-	switch {
-	case w.IsManaged():
-		w.ResolveOwner(p.waits)
-		return w.Label(), w.Owner
-	case w.Kind == waits.FileLock && w.FD != nil:
-		return string(w.Kind) + " " + e.describeFile(th, w.FD.FD, s.At), 0
-	case w.FD != nil:
-		return e.describeFile(th, w.FD.FD, s.At), 0
-	case w.Kind == waits.Descriptor:
+	switch found := waits.Describe(&sl); {
+	case found.IsManaged():
+		found.ResolveOwner(p.waits)
+		return found.Label(), found, false
+	case found.Kind == waits.FileLock && found.FD != nil:
+		return string(found.Kind) + " " + e.describeFile(th, found.FD.FD, s.At), waits.Wait{}, false
+	case found.FD != nil:
+		return e.describeFile(th, found.FD.FD, s.At), waits.Wait{}, false
+	case found.Kind == waits.Descriptor:
 		if fd, ok := e.polledDescriptor(th, s, sl.Reason); ok {
-			return e.describeFile(th, fd, s.At), 0
+			return e.describeFile(th, fd, s.At), waits.Wait{}, false
 		}
-	case w.Kind.IsSynchronization() && w.Address != 0:
-		w.ResolveOwner(p.waits)
-		w.SetVariable(e.variableAt(p, w.Address))
-		if e.listener.Explained != nil {
-			e.listener.Explained(s, &w)
-		}
-		if w.Free {
-			return w.Label(), profile.NoOwner
-		}
-		return w.Label(), w.Owner
+	case found.Kind.IsSynchronization() && found.Address != 0:
+		found.ResolveOwner(p.waits)
+		found.SetVariable(e.variableAt(p, found.Address))
+		return found.Label(), found, true
 	}
-	return "", 0
+	return "", waits.Wait{}, false
 }
 
 func (e *waitExplainer) managedWait(th *threadState, s *observe.RawSample, word uint64, timed bool) (

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"unsafe"
@@ -20,6 +21,7 @@ import (
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
+	"prywalk/internal/waits"
 )
 
 func TestAPollOfOneDescriptorNamesIt(t *testing.T) {
@@ -38,7 +40,7 @@ func TestAPollOfOneDescriptorNamesIt(t *testing.T) {
 	}
 	counts := callstack.NewRunCounts()
 	defer counts.Close()
-	e := waitExplainer{runs: func() *callstack.RunCounts { return counts }}
+	e := waitExplainer{ownership: &recordingOwnership{}, runs: func() *callstack.RunCounts { return counts }}
 	defer e.close()
 	polled := []unix.PollFd{{Fd: int32(read.Fd()), Events: unix.POLLIN}}
 	tid, runs := sleepInPoll(t, polled, write)
@@ -72,6 +74,48 @@ func TestAPollOfOneDescriptorNamesIt(t *testing.T) {
 		s.Mem.Stack = frames.Region{Addr: sp, Bytes: stack}
 		if got, owner := e.explain(th, s, 0); got != c.want || owner != 0 {
 			t.Errorf("%s: %q, owner %d, want %q", c.what, got, owner, c.want)
+		}
+	}
+}
+
+func TestRecordingCanBeTakenOverWhileAWaitIsExplained(t *testing.T) {
+	const array, word, stack = 0x10, 0x7000, 7 // array is not copied
+	counts := callstack.NewRunCounts()
+	defer counts.Close()
+	self, err := loadedcode.Open(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer self.Close()
+	ownership := &recordingOwnership{}
+	var during []int32 // states of ownership
+	note := func() { during = append(during, ownership.state.Load()) }
+	e := waitExplainer{
+		ownership: ownership,
+		runs:      func() *callstack.RunCounts { note(); return counts },
+		listener:  Listener{Explained: func(*observe.RawSample, *waits.Wait) { note() }},
+	}
+	defer e.close()
+	th := &threadState{SharedThread: &handover.SharedThread{TID: os.Getpid()},
+		proc: &processState{SharedProcess: &handover.SharedProcess{Target: self}}}
+	e.add(th)
+	th.proc.waits.names[stack] = []waits.StackFunction{
+		{Function: "__lll_lock_wait", Module: "libc.so.6"}, {Function: "pthread_mutex_lock", Module: "libc.so.6"},
+	}
+	for _, c := range []struct {
+		what string
+		call procmem.SyscallInfo
+		want int32
+	}{
+		{"reading the argument of poll", procmem.SyscallInfo{Nr: 7, Args: [6]uint64{array, 1}}, aggregatorReads},
+		{"in the listener", procmem.SyscallInfo{Nr: 202, Args: [6]uint64{word, 128}}, ownedByAggregator},
+	} {
+		s := &observe.RawSample{State: sample.Sleeping}
+		s.Regs.Arch, s.Call, during = frames.X86_64, c.call, nil
+		e.explain(th, s, stack)
+		if !slices.Equal(during, []int32{c.want}) || ownership.state.Load() != ownedByAggregator {
+			t.Errorf("%s: states %v, then %d; want %d, then %d", c.what, during, ownership.state.Load(), c.want,
+				ownedByAggregator)
 		}
 	}
 }
