@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"slices"
+	"time"
 
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/sleepers"
@@ -55,7 +56,7 @@ func ExamineLocks(targets []*loadedcode.Process, o Options) (_ *locks.Locks, err
 		out.Collect()
 		return out, failed
 	}
-	if hung := selfhang.Watched(func() { out.Examine(e) }); hung != nil {
+	if hung := selfhang.Watched(func() { e.resampleAwakeOwners(); out.Examine(e) }); hung != nil {
 		return out, hung
 	}
 	return out, failed
@@ -89,6 +90,69 @@ func (e *lockExaminer) add(target *loadedcode.Process, p *stacks.Process) {
 }
 
 const maxOwnerSamples = 6
+
+// maxAwakePauses bounds the pauses for owners that were awake, of waitRetryWait each.
+const maxAwakePauses = 100
+
+// resampleAwakeOwners samples the owners that were found awake until they wait, maxOwnerSamples times each: a thread in
+// a deadlock can be awake for a moment, as in JDK 8 to 23 (maxConfirmations).
+func (e *lockExaminer) resampleAwakeOwners() {
+	pauses := 0
+	for _, tid := range e.awakeOwners() {
+		for n := 0; n < maxOwnerSamples && !e.resample(tid) && pauses < maxAwakePauses; n++ {
+			pauses++
+			time.Sleep(waitRetryWait)
+		}
+	}
+}
+
+func (e *lockExaminer) awakeOwners() (tids []int) {
+	for _, p := range e.locks.Processes {
+		for i := range p.Threads {
+			w := p.Threads[i].WaitsFor
+			if w == nil || w.Owner == 0 || slices.Contains(tids, w.Owner) {
+				continue
+			}
+			if owner, _ := e.locks.Thread(w.Owner); owner != nil && owner.State == "R" {
+				tids = append(tids, w.Owner)
+			}
+		}
+	}
+	return tids
+}
+
+// resample replaces a thread's sample by one in which it waits for a lock; false: it does not.
+func (e *lockExaminer) resample(tid int) bool {
+	proc := e.byThread[tid]
+	th := e.newThread(proc, tid, nil)
+	defer th.Close()
+	s, _ := sampleThread(th, e.options, observe.ModeAlwaysRead)
+	if s == nil {
+		return false
+	}
+	t, s := e.describe(proc, th, s)
+	if s == nil || t.WaitsFor == nil {
+		return false
+	}
+	old, _ := e.locks.Thread(tid)
+	t.Name = old.Name
+	*old = t
+	proc.process.Sleepers[tid] = proc.explainer.Sleepers[tid]
+	return true
+}
+
+// describe walks a sample and explains its wait. The sample that it returns is the one described; nil: none.
+func (e *lockExaminer) describe(proc *examinedProcess, th *observe.Thread, s *observe.RawSample) (
+	stacks.Thread, *observe.RawSample,
+) {
+	w := walk.New(proc.target.PID, e.options.Names, nil)
+	w.MaxDepth = e.options.MaxDepth
+	t, s, _ := completeStack(proc.target, w, e.options, th, s, func() bool { return false })
+	if s != nil {
+		proc.explainer.Explain(&t, s)
+	}
+	return t, s
+}
 
 // SampleOwners implements [locks.Checker].
 func (e *lockExaminer) SampleOwners(l *locks.Locks) {
@@ -153,13 +217,10 @@ func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wai
 	if s == nil {
 		return e.readLock(lock), nil
 	}
-	w := walk.New(proc.target.PID, e.options.Names, nil)
-	w.MaxDepth = e.options.MaxDepth
-	t, s, _ := completeStack(proc.target, w, e.options, th, s, func() bool { return false })
+	t, s := e.describe(proc, th, s)
 	if s == nil {
 		return e.readLock(lock), nil
 	}
-	proc.explainer.Explain(&t, s)
 	if proc == waiterProc {
 		if mem := memory.copyIn(s); len(mem.Bytes) > 0 {
 			if wait = proc.explainer.WaitWith(sleeper, mem); isSame(&wait, lock) {

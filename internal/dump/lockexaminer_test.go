@@ -3,12 +3,17 @@
 package dump
 
 import (
+	"os/exec"
 	"slices"
 	"testing"
 
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/sleepers"
 	"prywalk/internal/dump/stacks"
+	"prywalk/internal/loadedcode"
+	"prywalk/internal/procmem"
+	"prywalk/internal/symbols"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/waits"
 )
 
@@ -42,6 +47,43 @@ func TestALockIsReadByAWaiterThatStillWaitsForIt(t *testing.T) {
 		if !isSame(&now, lock) || now.Owner != c.owner || now.Why != c.why || now.Free != (c.owner == 0) {
 			t.Errorf("%+v: %+v", c, now)
 		}
+	}
+}
+
+// A member of a deadlock may be awake at its sample. This one is until then.
+func TestADeadlockIsFoundThoughAnOwnerWasAwake(t *testing.T) {
+	cmd := exec.Command(compile(t, "awakeowner.c", "-pthread", "-O1"))
+	in, out := testtargets.Talk(t, cmd)
+	if _, err := out.ReadString('\n'); err != nil {
+		t.Fatal(err)
+	}
+	target, err := loadedcode.Open(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	names := symbols.NewNamer()
+	defer names.Close()
+	var e *lockExaminer
+	testtargets.Eventually(t, "one thread waits for the one that computes", func() bool {
+		e = &lockExaminer{locks: locks.New(), options: Options{MaxDepth: -1, Names: names},
+			byPID: map[int]*examinedProcess{}, byThread: map[int]*examinedProcess{}}
+		if err := e.sampleProcesses([]*loadedcode.Process{target}); err != nil {
+			t.Fatal(err)
+		}
+		return len(e.awakeOwners()) == 1
+	})
+	owner := e.awakeOwners()[0]
+	if _, err := in.Write([]byte{'\n'}); err != nil {
+		t.Fatal(err)
+	}
+	testtargets.Eventually(t, "the owner waits", func() bool {
+		var s procmem.Stat
+		return procmem.ReadStat(owner, &s) == nil && s.State == 'S'
+	})
+	e.resampleAwakeOwners()
+	if e.locks.Examine(e); e.locks.Verdict != locks.VerdictDeadlock {
+		t.Errorf("verdict %q, %+v; want a deadlock", e.locks.Verdict, e.locks.Locks)
 	}
 }
 
