@@ -5,6 +5,8 @@ package profile
 import (
 	"encoding/binary"
 	"iter"
+	"maps"
+	"slices"
 
 	"prywalk/internal/sample"
 )
@@ -135,6 +137,19 @@ func (b *Builder) Evictions() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.evicted
+}
+
+// StackIDs returns the numbers of all stacks that were not evicted, in ascending order.
+func (b *Builder) StackIDs() []sample.StackID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	t := &b.tables
+	ids := slices.AppendSeq(make([]sample.StackID, 0, len(t.survivors)+len(t.stacks)), maps.Keys(t.survivors))
+	slices.Sort(ids)
+	for i := range t.stacks {
+		ids = append(ids, t.base+sample.StackID(i))
+	}
+	return ids
 }
 
 // stackOfID returns locSize bytes per location; "" if evicted.

@@ -7,7 +7,6 @@ import (
 
 	"prywalk/internal/attribute"
 	"prywalk/internal/profile"
-	"prywalk/internal/sample"
 )
 
 // logStacks writes the functions of the stacks to the log of events, if there is one. With --rotate evicted stacks are
@@ -19,7 +18,7 @@ func (r *recording) logStacks() {
 	}
 	names := profile.NewNames(r.builder, nil)
 	var stack []profile.Named
-	for id := range sample.StackID(r.builder.Sizes().Stacks) {
+	for _, id := range r.builder.StackIDs() {
 		stack = names.Stack(id, r.names, stack[:0])
 		var functions []string
 		for i := range stack {

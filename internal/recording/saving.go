@@ -83,7 +83,6 @@ func (r *recording) write() error {
 	if err != nil {
 		return err
 	}
-	r.logStacks()
 	if r.options.Stats != "" {
 		release, err := console.AwaitReader(r.options.Stats, r.signals.skipNames)
 		if err != nil {
@@ -120,20 +119,28 @@ func (r *recording) saveWithNames() error {
 	return err
 }
 
-// writeWatched returns if a read of a file with names hangs.
+// writeWatched writes the recording, then the stacks of the log of events. It returns if a read of a file with names
+// hangs.
 func (r *recording) writeWatched() error {
 	var err error
 	if hung := selfhang.Watched(func() { err = r.write() }); hung != nil {
 		r.hung = true
 		return fmt.Errorf("cannot write %s: %w; the last checkpoint is kept", r.output.path, hung)
 	}
-	return err
+	if err != nil || r.samplerOpts.EventLog == nil {
+		return err
+	}
+	if hung := selfhang.Watched(r.logStacks); hung != nil {
+		r.hung = true
+		return fmt.Errorf("the log of events lacks functions of stacks: %w; %s", hung, &r.output.state)
+	}
+	return nil
 }
 
 // hungWriteTimeout limits the write after a hung read, which may hold a lock.
 const hungWriteTimeout = 10 * time.Second
 
-// writeHung writes after a read has hung, and returns the failure in one line.
+// writeHung writes after a read has hung, and returns the failure in one line. The log of events gets no functions.
 func (r *recording) writeHung(failure error) error {
 	if errors.Is(failure, sampler.ErrBuilderInUse) {
 		return failure
