@@ -9,6 +9,7 @@ import (
 	"prywalk/internal/languages"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
 )
@@ -158,7 +159,7 @@ func (b *stackBuilder) describe(p *processState, r managedRef) (description prof
 	w.described, certainty = r.source.Symbolize(r.ref, &w.live, w.described[:0])
 	if certainty == managed.Freed {
 		w.described = append(w.described[:0], managed.Frame{Function: languages.FreedFunction})
-		p.CodeChanged(w.sample.At) // later samples are walked at once
+		p.CodeFreed(procmem.Now()) // later samples are walked at once
 	}
 	w.frames = w.frames[:0]
 	for i := range w.described {

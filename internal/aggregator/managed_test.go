@@ -10,6 +10,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
+	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 )
 
@@ -41,7 +42,7 @@ func (f *interpreter) Symbolize(r managed.Ref, _ managed.Live, out []managed.Fra
 	return append(out, managed.Frame{Function: fmt.Sprint("f", r.Object), Type: "interpreted"}), managed.Checked
 }
 
-const sampledAt = 5e9 // CLOCK_MONOTONIC ns
+const sampledAt = 1 // CLOCK_MONOTONIC ns: long ago
 
 // interpreted returns a walk of a stack of ten functions of such an interpreter.
 func interpreted(t *testing.T) (f *interpreter, p *processState, walk func()) {
@@ -89,12 +90,16 @@ func TestManagedFramesAreDescribedOnce(t *testing.T) {
 
 func TestSamplesAreWalkedAtOnceAfterAFreedFunction(t *testing.T) {
 	f, p, walk := interpreted(t)
-	if walk(); p.CodeChanging(sampledAt) {
+	if walk(); p.WalkAtOnce(sampledAt) {
 		t.Error("after a walk without a freed function")
 	}
 	f.object, f.freed = 1, true
-	if walk(); !p.CodeChanging(sampledAt) {
-		t.Error("not after a walk with a freed function")
+	before := procmem.Now()
+	if walk(); !p.WalkAtOnce(before) {
+		t.Error("not after a walk with a freed function, of a sample that is older than a second")
+	}
+	if p.CodeChanging(before) {
+		t.Error("a freed function keeps ticks from being skipped")
 	}
 }
 

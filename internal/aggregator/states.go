@@ -8,6 +8,7 @@ import (
 	"prywalk/internal/handover"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
+	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
 	"prywalk/internal/selfruntime"
@@ -99,7 +100,7 @@ func (p *processState) prepareWalk(moment int64) {
 	cost := selfruntime.CPUTimeOf(func() { changed = p.Target.SetCodeTime(moment, mayRead) })
 	p.refreshBudget.addQueries(int64(cost))
 	if changed {
-		p.CodeChanged(moment)
+		p.CodeChanged(procmem.Now())
 	}
 }
 
@@ -113,7 +114,7 @@ func (p *processState) addMappingAt(pc frames.Addr, moment int64) (found bool) {
 	if found {
 		p.remapped = true
 		p.MappingsChanged()
-		p.CodeChanged(moment)
+		p.CodeChanged(procmem.Now())
 	}
 	return found
 }

@@ -17,6 +17,33 @@ func TestTheMostSevereFallbackReasonStays(t *testing.T) {
 	}
 }
 
+func TestSamplesAreWalkedAtOnceForASecondAfterTheLatestChange(t *testing.T) {
+	const early, late, second = 5e9, 6e9, codeChangesFor
+	for _, c := range []struct {
+		what    string
+		note    func(*SharedProcess, int64)
+		changes bool // keeps ticks from being skipped
+	}{
+		{"changed", (*SharedProcess).CodeChanged, true},
+		{"freed", (*SharedProcess).CodeFreed, false},
+	} {
+		var p SharedProcess
+		if p.WalkAtOnce(early) || p.CodeChanging(early) {
+			t.Errorf("%s: before the first", c.what)
+		}
+		for _, at := range []int64{late, early} {
+			c.note(&p, at)
+			if !p.WalkAtOnce(late+second-1) || p.WalkAtOnce(late+second) {
+				t.Errorf("%s: not for a second after the latest", c.what)
+			}
+			if p.CodeChanging(late) != c.changes || p.CodeChanging(late+second) {
+				t.Errorf("%s: the code is changing: %v, then %v; want %v, then false", c.what, p.CodeChanging(late),
+					p.CodeChanging(late+second), c.changes)
+			}
+		}
+	}
+}
+
 // TestReasonsThatTakeStops: the choice is the sampler's, but for what no sample can show.
 func TestReasonsThatTakeStops(t *testing.T) {
 	for s := range NumSampleLacks {

@@ -37,7 +37,8 @@ type SharedProcess struct {
 	usedStack     atomic.Int64                        // [SharedProcess.NoteUsedStack]; 0: taken
 	firstCopy     atomic.Int64                        // [SharedProcess.SetFirstCopy]
 	firstStackEnd atomic.Uint64                       // [SharedProcess.FirstStackEnd]
-	codeChangedAt atomic.Int64                        // last change, CLOCK_MONOTONIC ns; 0: never
+	codeChangedAt atomic.Int64                        // last walk that found a change, CLOCK_MONOTONIC ns; 0: never
+	codeFreedAt   atomic.Int64                        // the same of freed code
 	lack          atomic.Uint32                       // a [SampleLack]; the producer raises it, too
 
 	// Only the aggregator uses these.
@@ -110,14 +111,28 @@ func (p *SharedProcess) TakeOtherMemory() (observe.OtherMemory, bool) {
 // codeChangesFor is how long after a change a process counts as generating code, ns.
 const codeChangesFor = 1e9
 
-// CodeChanged records that code was added or removed by the time of a sample, CLOCK_MONOTONIC ns.
-func (p *SharedProcess) CodeChanged(at int64) { p.codeChangedAt.Store(at) }
+// CodeChanged records that a walk at a time (CLOCK_MONOTONIC ns) found code that was added or removed.
+func (p *SharedProcess) CodeChanged(walkedAt int64) { storeLater(&p.codeChangedAt, walkedAt) }
 
-// CodeChanging reports whether the code has changed within the last second before now (CLOCK_MONOTONIC ns). Samples are
-// then handed over at once.
-func (p *SharedProcess) CodeChanging(now int64) bool {
-	changedAt := p.codeChangedAt.Load()
-	return changedAt != 0 && now-changedAt < codeChangesFor
+// CodeFreed records that a walk at a time (CLOCK_MONOTONIC ns) found a function that was freed since the sample.
+func (p *SharedProcess) CodeFreed(walkedAt int64) { storeLater(&p.codeFreedAt, walkedAt) }
+
+// CodeChanging reports whether the code has changed within the last second before now (CLOCK_MONOTONIC ns). No tick is
+// then skipped.
+func (p *SharedProcess) CodeChanging(now int64) bool { return isRecent(&p.codeChangedAt, now) }
+
+// WalkAtOnce reports whether samples are handed over at once: the code has changed, or a function was freed, within the
+// last second before now (CLOCK_MONOTONIC ns).
+func (p *SharedProcess) WalkAtOnce(now int64) bool {
+	return p.CodeChanging(now) || isRecent(&p.codeFreedAt, now)
+}
+
+// storeLater needs no atomic exchange, as only the aggregator stores.
+func storeLater(last *atomic.Int64, at int64) { last.Store(max(last.Load(), at)) }
+
+func isRecent(last *atomic.Int64, now int64) bool {
+	at := last.Load()
+	return at != 0 && now-at < codeChangesFor
 }
 
 // Program is the program of an untracked process (package descendants).

@@ -90,7 +90,7 @@ func (s *samples) keep(th *thread, r *perfevents.Record) {
 	if len(th.waiting) == clocksAfterSamples {
 		s.clocksDue = append(s.clocksDue, th)
 	}
-	if len(th.waiting) >= manySamples || th.proc.Handover.CodeChanging(r.Time) || !th.Backoff.MayWait() {
+	if len(th.waiting) >= manySamples || th.proc.Handover.WalkAtOnce(r.Time) || !th.Backoff.MayWait() {
 		s.shared.Backoff.Wake(&th.Backoff)
 	}
 }
@@ -163,7 +163,7 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	th.begun = true
 	s.shared.AddEngineSample(handover.Event{
 		Kind: handover.Sampled, Thread: th.Handover, RawSample: raw, UnchangedBefore: th.Backoff.TakeUnchanged(),
-		WalkAtOnce: th.proc.Handover.CodeChanging(raw.At),
+		WalkAtOnce: th.proc.Handover.WalkAtOnce(raw.At),
 	})
 }
 

@@ -167,7 +167,7 @@ func (o *observations) report(th *thread, s *observe.RawSample) {
 	o.shared.AddSample(handover.Event{
 		Kind: handover.Sampled, Thread: th.Handover, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
 		Length:     o.standsFor(th, s),
-		WalkAtOnce: s.OutlineFailed() || s.State == sample.Running && th.proc.Handover.CodeChanging(s.At),
+		WalkAtOnce: s.OutlineFailed() || s.State == sample.Running && th.proc.Handover.WalkAtOnce(s.At),
 	})
 	if th.EnginePart != nil {
 		th.EnginePart.AfterObservation(s)

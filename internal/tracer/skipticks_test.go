@@ -35,6 +35,11 @@ func TestTicksAreSkippedWhereAllIsSteady(t *testing.T) {
 		if n < 1 || c.Tick.Number-before != n+1 || !c.Tick.Skipped {
 			t.Errorf("%d left out, %d ticks", n, c.Tick.Number-before)
 		}
+		for _, p := range c.tracked.procs {
+			if p.Handover.CodeFreed(procmem.Now()); !c.maySkip(procmem.Now()) {
+				t.Error("a function was freed, and no tick is left out")
+			}
+		}
 		for name, unsteady := range map[string]func(){
 			"a thread was born":                func() { c.Skipper.NoteThreadChange(procmem.Now()) },
 			"threads of a process are stopped": func() { toy.complete = false },
