@@ -41,21 +41,38 @@ func timeBetweenSamples(s *runstats.Stats) string {
 	if lost < minReportedTime || lost < incomplete.MuchUnsampled*s.ProfiledCPU {
 		return ""
 	}
-	why := `prywalk report --by thread --focus '^\[(ran|not)' shows which threads; a higher -F samples more short runs`
-	switch {
-	case s.Failed["traced"] > 0:
-		why = "another tracer had threads (observations refused: " + strconv.FormatInt(s.Failed["traced"], 10) +
-			"); detach it"
-	case s.Failed["max-pause"] > 0:
-		why = "--max-pause left out " + Plural(s.Failed["max-pause"], "stop") + "; a longer one lets them be sampled"
-	case s.TicksWithheld > 0:
-		why = "--max-overhead withheld " + Plural(s.TicksWithheld, "sampling tick") + "; a larger one lets them be sampled"
-	case s.MaxOverhead > 0 && s.Freq < ReachedRateShare*s.FreqAsked:
-		why = "--max-overhead lowered the rate; a larger one raises it"
-	case s.NotObserved >= minReportedTime:
-		why = "prywalk was stopped or got no CPU; give it a spare CPU, or CAP_SYS_NICE"
+	return fmt.Sprintf("%s of CPU time is between samples: %s", percentOf(lost/s.ProfiledCPU), whyBetweenSamples(s, lost))
+}
+
+// whyBetweenSamples is the main cause of CPU time between samples, with the next step. lost is in seconds.
+func whyBetweenSamples(s *runstats.Stats, lost float64) string {
+	traced, maxPause := s.Failed["traced"], s.Failed["max-pause"]
+	switch most := max(traced, maxPause, s.TicksWithheld); {
+	case most == 0:
+	case traced == most:
+		return "another tracer had threads (observations refused: " + strconv.FormatInt(traced, 10) + "); detach it"
+	case maxPause == most:
+		return "--max-pause left out " + Plural(maxPause, "stop") + "; a longer one lets them be sampled"
+	default:
+		return "--max-overhead withheld " + Plural(s.TicksWithheld, "sampling tick") + "; a larger one lets them be sampled"
 	}
-	return fmt.Sprintf("%s of CPU time is between samples: %s", percentOf(lost/s.ProfiledCPU), why)
+	switch {
+	case s.MaxOverhead > 0 && s.Freq < ReachedRateShare*s.FreqAsked:
+		return "--max-overhead lowered the rate; a larger one raises it"
+	case cpuNotObserved(s) >= lost/2 && s.Scheduling == "fifo":
+		return "prywalk was stopped or got no CPU; give it a spare CPU"
+	case cpuNotObserved(s) >= lost/2:
+		return "prywalk was stopped or got no CPU; give it a spare CPU, or CAP_SYS_NICE"
+	}
+	return `prywalk report --by thread --focus '^\[(ran|not)' shows which threads; a higher -F samples more short runs`
+}
+
+// cpuNotObserved estimates the CPU time of all threads while prywalk observed none, in seconds.
+func cpuNotObserved(s *runstats.Stats) float64 {
+	if s.NotObserved < minReportedTime || s.Seconds <= 0 {
+		return 0
+	}
+	return s.NotObserved * s.ProfiledCPU / s.Seconds
 }
 
 // percentOf formats a share with one digit; only 1 is 100%.

@@ -66,15 +66,29 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 		{nil, 31, 0.01, "between samples: --max-overhead withheld 31 sampling ticks; a larger one"},
 		{nil, 0, 0.001, "between samples: --max-overhead lowered the rate; a larger one"},
 		{map[string]int64{"max-pause": 1}, 0, 0, "between samples: --max-pause left out 1 stop; a longer one"},
+		{map[string]int64{"traced": 1}, 500, 0.01, "between samples: --max-overhead withheld 500 sampling ticks; a larger"},
+		{map[string]int64{"traced": 1, "max-pause": 9}, 5, 0.01, "between samples: --max-pause left out 9 stops; a longer"},
 	} {
 		s.Failed, s.TicksWithheld, s.MaxOverhead = c.failed, c.withheld, c.maxOverhead
 		if line := said(s); !strings.Contains(line, share) || !strings.Contains(line, c.why) {
 			t.Errorf("%q lacks %q or %q", line, share, c.why)
 		}
 	}
-	s.Failed, s.NotObserved = nil, 9
-	if line := said(s); !strings.Contains(line, "between samples: prywalk was stopped or got no CPU; give") {
-		t.Errorf("%q", line)
+	s.Failed, s.TicksWithheld, s.MaxOverhead = nil, 0, 0
+	for _, c := range []struct {
+		notObserved, seconds float64
+		scheduling, why      string
+	}{
+		{9, 10, "normal", "prywalk was stopped or got no CPU; give it a spare CPU, or CAP_SYS_NICE |"},
+		{9, 10, "fifo", "prywalk was stopped or got no CPU; give it a spare CPU |"},
+		{2, 4, "nice", "prywalk was stopped or got no CPU; give it a spare CPU, or CAP_SYS_NICE |"}, // of 2.5 CPUs
+		{0.06, 10, "normal", "prywalk report --by thread --focus"},
+		{4, 10, "fifo", "prywalk report --by thread --focus"},
+	} {
+		s.NotObserved, s.Seconds, s.Scheduling = c.notObserved, c.seconds, c.scheduling
+		if line := said(s); !strings.Contains(line, "between samples: "+c.why) {
+			t.Errorf("%+v: %q", c, line)
+		}
 	}
 	s.ShortLivedCPU = 9 // reported as that
 	if line := said(s); strings.Contains(line, "between samples") {
