@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/perfevents"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
@@ -159,8 +160,14 @@ func TestARightIsMissingWhereYamaForbidsTracing(t *testing.T) {
 func TestNoCommandWeakensTheHost(t *testing.T) {
 	root := fakeRoot(t, ordinary(map[string]string{"proc/sys/kernel/yama/ptrace_scope": "1",
 		"proc/self/mountinfo": "22 1 0:20 / /proc rw - proc proc rw,hidepid=invisible\n"}))
-	for _, f := range (Options{Root: root}).Check() {
-		if strings.Contains(f.Command, "sysctl") || strings.Contains(f.Command, "mount") {
+	denied := func() error { return perfevents.ErrDenied }
+	perf := (&checker{Options: Options{Root: root, MayAsk: denied}, system: system{self: &process.Status{}}}).perf()
+	if !strings.HasSuffix(perf.Detail, "run as root, or with CAP_PERFMON") {
+		t.Errorf("%+v", perf)
+	}
+	for _, f := range append((Options{Root: root}).Check(), perf) {
+		all := f.Command + f.Remedy + f.Detail
+		if strings.Contains(all, "sysctl") || strings.Contains(f.Command, "mount") {
 			t.Errorf("%+v", f)
 		}
 	}
@@ -172,6 +179,30 @@ func TestAFilterThatAllowsTracingIsNoWarning(t *testing.T) {
 	c.filterAllowsTracing()
 	if f := c.findings[0]; f.Level != OK || f.Remedy != "" || c.findings[1].Level != Warn {
 		t.Errorf("%+v", c.findings)
+	}
+}
+
+// TestSeccompRemedyIsNotACapabilityThatPrywalkHas.
+func TestSeccompRemedyIsNotACapabilityThatPrywalkHas(t *testing.T) {
+	for caps, want := range map[string]string{noCaps: "--cap-add=SYS_PTRACE", allCaps: "allow ptrace and "} {
+		root := fakeRoot(t, ordinary(map[string]string{"proc/self/status": status("50", "0", caps, "Seccomp:\t2\n")}))
+		if f := find(t, Options{Root: root}.Check(), seccompCheck); !strings.Contains(f.Remedy, want) {
+			t.Errorf("%+v, want %q", f, want)
+		}
+	}
+}
+
+// TestYamaNeedsOneCapability: CAP_SYS_PTRACE, for the user's own processes.
+func TestYamaNeedsOneCapability(t *testing.T) {
+	for _, scope := range []string{"1", "2"} {
+		files := map[string]string{"proc/sys/kernel/yama/ptrace_scope": scope,
+			"proc/self/status": status("50", "0", noCaps, ""), "proc/77/status": status("77", "0", noCaps, "")}
+		fs := Options{Root: fakeRoot(t, ordinary(files)), PID: 77}.Check()
+		for _, name := range []string{"yama", "target: yama"} {
+			if f := find(t, fs, name); strings.Contains(f.Remedy, "DAC") || !strings.Contains(f.Remedy, "--cap-add=SYS_PTRACE") {
+				t.Errorf("ptrace_scope %s: %+v", scope, f)
+			}
+		}
 	}
 }
 

@@ -29,12 +29,12 @@ func (c *checker) perf() Finding {
 	case errors.Is(err, perfevents.ErrDenied) && perfevents.TryPerThread() == nil:
 		return finding(OK, "allowed for user space only (kernel.perf_event_paranoid is "+paranoid+
 			"): running threads are stopped for each sample, fewer with --engine perf; to sample all "+
-			perfevents.Remedy, "")
+			perfevents.OwnRemedy, "")
 
 	case errors.Is(err, perfevents.ErrDenied):
 		return finding(OK, "not allowed (kernel.perf_event_paranoid is "+paranoid+
 			"): running threads are stopped for each sample; "+
-			"to let the kernel sample them "+perfevents.Remedy, "")
+			"to let the kernel sample them "+perfevents.OwnRemedy, "")
 
 	case errors.Is(err, perfevents.ErrSilent):
 		return finding(OK, "allowed, but no samples came: running threads are stopped for each sample", "")
@@ -54,5 +54,6 @@ func (c *checker) engine() Finding {
 	case lack != handover.LacksNothing:
 		return finding(OK, "running threads are stopped for each sample: it is a "+strings.TrimPrefix(lack.Note(1), "1 "), "")
 	}
-	return finding(OK, "the kernel samples running threads, except those with deep stacks, which are stopped", "")
+	return finding(OK, "the kernel samples running threads, except those with deep stacks, which are stopped; "+
+		"if samples turn out incomplete, all are", "")
 }

@@ -109,11 +109,12 @@ func (c *checker) yama() Finding {
 	case scope <= 0 || c.self.Has(unix.CAP_SYS_PTRACE):
 		return finding(OK, detail, "")
 	case scope == 1:
-		f := c.granting(finding(Warn, detail+": only programs that prywalk starts can be sampled", ""), process.OtherUsers)
+		f := c.granting(finding(Warn, detail+": only programs that prywalk starts can be sampled", ""),
+			1<<unix.CAP_SYS_PTRACE)
 		f.Remedy += ", or start the program with: prywalk record -- COMMAND"
 		return f
 	}
-	f := c.granting(finding(Fail, detail+": tracing requires CAP_SYS_PTRACE", ""), process.OtherUsers)
+	f := c.granting(finding(Fail, detail+": tracing requires CAP_SYS_PTRACE", ""), 1<<unix.CAP_SYS_PTRACE)
 	f.denied = true
 	return f
 }
@@ -125,8 +126,7 @@ func (c *checker) seccomp() Finding {
 		return finding(OK, "no filter on prywalk", "")
 	}
 	return finding(Warn, "prywalk has a seccomp filter, which may deny its system calls",
-		"if sampling fails: in a container --cap-add=SYS_PTRACE, with which Docker's profile allows them; "+
-			"else run prywalk outside of the sandbox")
+		"if sampling fails: "+c.self.SeccompRemedy())
 }
 
 // filterAllowsTracing replaces the finding of seccomp after a thread was seized.

@@ -36,7 +36,10 @@ const (
 )
 
 // Remedy states how a user gets the right.
-const Remedy = "run as root, or with CAP_PERFMON, or: sudo sysctl kernel.perf_event_paranoid=0"
+const Remedy = OwnRemedy + ", or: sudo sysctl kernel.perf_event_paranoid=0"
+
+// OwnRemedy is the part of [Remedy] that gives the right to prywalk only.
+const OwnRemedy = "run as root, or with CAP_PERFMON"
 
 // Options select what is sampled.
 type Options struct {

@@ -58,8 +58,7 @@ func (g *gateChecker) denied(err error) *Error {
 	e := &Error{PID: g.pid, Kind: refusal.Denied, Err: err}
 	if g.self.Seccomp != 0 {
 		e.Cause = "a seccomp filter on prywalk denies it"
-		e.Next = "in a container --cap-add=SYS_PTRACE, with which Docker's profile allows ptrace and process_vm_readv; " +
-			"else run prywalk outside of the sandbox"
+		e.Next = g.self.SeccompRemedy()
 		return e
 	}
 	e.Cause = "the kernel denies it, probably a security module" + g.label()

@@ -79,11 +79,13 @@ func (g *gateChecker) all() []Gate {
 // privileged reports CAP_SYS_PTRACE, which overrides most checks.
 func (g *gateChecker) privileged() bool { return g.self.Has(unix.CAP_SYS_PTRACE) }
 
-func (g *gateChecker) withCapabilities(gate Gate) Gate {
+// withCapabilities adds how prywalk gets capabilities, a bit set. INVOCATION_ID is set in units (systemd.exec(5)), and
+// inherited: as root by containers in them, too.
+func (g *gateChecker) withCapabilities(gate Gate, needs uint64) Gate {
+	inUnit := os.Getenv("INVOCATION_ID") != ""
+	unit := "give the unit AmbientCapabilities=" + strings.ToUpper(strings.Join(grantedNames(needs), " ")) +
+		", and its CapabilityBoundingSet, if it has one"
 	switch {
-	case (g.self.NoNewPrivs || g.self.UID[1] == 0) && os.Getenv("INVOCATION_ID") != "": // a unit's (systemd.exec(5))
-		gate.Remedy = "give the unit AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH, " +
-			"and its CapabilityBoundingSet, if it has one"
 	case g.self.UID[1] == 0:
 		name := "SYS_PTRACE"
 		if g.privileged() {
@@ -91,11 +93,16 @@ func (g *gateChecker) withCapabilities(gate Gate) Gate {
 		}
 		gate.Remedy = "in a container, give the capability: --cap-add=" + name + " (Docker, Podman), " +
 			"or " + name + " in the securityContext's capabilities (Kubernetes)"
+		if inUnit {
+			gate.Remedy = "in a unit of systemd, " + unit + "; " + gate.Remedy
+		}
+	case g.self.NoNewPrivs && inUnit:
+		gate.Remedy = unit
 	case g.self.NoNewPrivs:
 		gate.Remedy = "run prywalk as root, outside of this sandbox (no_new_privs is set: sudo and setcap have no effect)"
 	default:
-		gate.Remedy, gate.Needs = "run prywalk as root (sudo)", OtherUsers
-		gate.Command = g.self.Grant(OtherUsers)
+		gate.Remedy, gate.Needs = "run prywalk as root (sudo)", needs
+		gate.Command = g.self.Grant(needs)
 	}
 	return gate
 }
@@ -115,7 +122,7 @@ func (g *gateChecker) files() Gate {
 		Name: "proc files",
 		Detail: fmt.Sprintf("the kernel lets prywalk trace it, but not read %s, which belongs to another user: "+
 			"threads that sleep are not sampled", g.proc.path(g.pid, "syscall")),
-	})
+	}, OtherUsers)
 }
 
 // tracer: a process has at most one tracer.
@@ -153,7 +160,7 @@ func (g *gateChecker) user() Gate {
 	} else if t.UID[1] == s.UID[0] {
 		detail, remedy = fmt.Sprintf("its real or saved user is not its effective one, %s", owner), ""
 	}
-	gate := g.withCapabilities(Gate{Name: "user", Detail: detail})
+	gate := g.withCapabilities(Gate{Name: "user", Detail: detail}, OtherUsers)
 	switch {
 	case gate.Command == "":
 	case remedy == "":
@@ -195,7 +202,7 @@ func (g *gateChecker) capabilities() Gate {
 		return g.withCapabilities(Gate{
 			Name:   "capabilities",
 			Detail: "it has capabilities that prywalk lacks: " + capabilityList(more),
-		})
+		}, OtherUsers)
 	}
 	return Gate{Name: "capabilities", OK: true, Detail: "no restriction"}
 }
@@ -211,7 +218,7 @@ func (g *gateChecker) dumpable() Gate {
 		Name: "dumpable",
 		Detail: "the process is not dumpable: it changed its user, its binary has file capabilities or is not readable, " +
 			"or it called prctl(PR_SET_DUMPABLE)",
-	})
+	}, OtherUsers)
 }
 
 // namespace: capabilities are valid in the own user namespace and those below.
@@ -254,6 +261,10 @@ func YamaScope(root string) (int, bool) {
 // yama: Documentation/admin-guide/LSM/Yama.rst.
 func (g *gateChecker) yama() Gate {
 	scope, ok := YamaScope(string(g.proc))
+	needs := OtherUsers
+	if g.sameUser() {
+		needs = 1 << unix.CAP_SYS_PTRACE
+	}
 	gate := Gate{Name: "yama", OK: true, Detail: fmt.Sprintf("ptrace_scope is %d", scope)}
 	switch {
 	case !ok:
@@ -271,12 +282,12 @@ func (g *gateChecker) yama() Gate {
 		gate.OK = false
 		gate.Detail = "Yama requires CAP_SYS_PTRACE for a process that prywalk did not start " +
 			"(kernel.yama.ptrace_scope is 1)"
-		gate = g.withCapabilities(gate)
+		gate = g.withCapabilities(gate, needs)
 		gate.Remedy += ", or start it with: prywalk record -- COMMAND"
 	default:
 		gate.OK = false
 		gate.Detail = "Yama requires CAP_SYS_PTRACE (kernel.yama.ptrace_scope is 2)"
-		gate = g.withCapabilities(gate)
+		gate = g.withCapabilities(gate, needs)
 	}
 	return gate
 }

@@ -21,7 +21,7 @@ func TestRemedyUnderNoNewPrivs(t *testing.T) {
 		"0123456789abcdef": "give the unit AmbientCapabilities=CAP_SYS_PTRACE CAP_DAC_READ_SEARCH",
 	} {
 		t.Setenv("INVOCATION_ID", invocation)
-		if gate := g.withCapabilities(Gate{}); !strings.Contains(gate.Remedy, want) || gate.Command != "" {
+		if gate := g.withCapabilities(Gate{}, OtherUsers); !strings.Contains(gate.Remedy, want) || gate.Command != "" {
 			t.Errorf("INVOCATION_ID=%s: remedy %q, command %q; want %q and none", invocation, gate.Remedy, gate.Command, want)
 		}
 	}
@@ -46,17 +46,19 @@ func TestRemediesAtYama1(t *testing.T) {
 	}
 	write("sys/kernel/yama/ptrace_scope", "1\n")
 	for _, c := range []struct {
-		uid        int
-		invocation string
-		want, not  string
+		uid, target int
+		invocation  string
+		want, not   string
 	}{
-		{1000, "", "; run prywalk as root (sudo), or start it with: prywalk record -- COMMAND, or: sudo setcap", "sysctl"},
-		{0, "", "; in a container, give the capability: --cap-add=SYS_PTRACE", "sudo"},
-		{0, "0123456789abcdef", "; give the unit AmbientCapabilities=CAP_SYS_PTRACE", "container"},
+		{1000, 1000, "", "; run prywalk as root (sudo), or start it with: prywalk record -- COMMAND, or: sudo setcap " +
+			"cap_sys_ptrace+ep ", "sysctl"},
+		{0, 0, "", "; in a container, give the capability: --cap-add=SYS_PTRACE", "sudo"},
+		{0, 0, "0123456789abcdef", "; in a unit of systemd, give the unit AmbientCapabilities=CAP_SYS_PTRACE, and its " +
+			"CapabilityBoundingSet, if it has one; in a container, give the capability: --cap-add=SYS_PTRACE", "sudo"},
 	} {
 		t.Setenv("INVOCATION_ID", c.invocation)
 		write("self/status", status(50, c.uid))
-		write("77/status", status(77, c.uid))
+		write("77/status", status(77, c.target))
 		text := fmt.Sprint(procRoot(root).explain(77, unix.EPERM))
 		if !strings.Contains(text, "Yama requires CAP_SYS_PTRACE") || !strings.Contains(text, c.want) ||
 			strings.Contains(text, c.not) {
@@ -103,6 +105,20 @@ func TestMissingCapabilitiesHaveNames(t *testing.T) {
 	for _, c := range Capabilities {
 		if got := capabilityList(1 << c.Bit); got != "cap_"+c.Name {
 			t.Errorf("%s: %q", c.Name, got)
+		}
+	}
+}
+
+// TestSeccompRemedyIsNotACapabilityThatPrywalkHas.
+func TestSeccompRemedyIsNotACapabilityThatPrywalkHas(t *testing.T) {
+	for caps, want := range map[uint64]string{
+		0:                        "in a container --cap-add=SYS_PTRACE, ",
+		1 << unix.CAP_SYS_PTRACE: "allow ptrace and process_vm_readv in its profile, ",
+	} {
+		self := &Status{CapEff: caps, CapPrm: caps, Seccomp: 2}
+		g := gateChecker{proc: procRoot(t.TempDir()), self: self, target: &Status{}}
+		if e := g.denied(unix.EPERM); !strings.HasPrefix(e.Next, want) || !strings.Contains(e.Cause, "seccomp") {
+			t.Errorf("capabilities %x: %q, want %q", caps, e.Error(), want)
 		}
 	}
 }

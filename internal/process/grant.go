@@ -61,17 +61,31 @@ const OtherUsers = uint64(1<<unix.CAP_SYS_PTRACE | 1<<unix.CAP_DAC_READ_SEARCH)
 
 // Grant returns the command that adds capabilities to prywalk's file, with the present ones, which setcap replaces.
 func (s *Status) Grant(bits uint64) string {
-	var names []string
-	for _, c := range Capabilities {
-		if (bits|s.CapPrm)>>c.Bit&1 != 0 {
-			names = append(names, "cap_"+c.Name)
-		}
-	}
 	self, err := os.Executable()
 	if err != nil {
 		self = "prywalk"
 	}
-	return "sudo setcap " + strings.Join(names, ",") + "+ep " + quoted(self)
+	return "sudo setcap " + strings.Join(grantedNames(bits|s.CapPrm), ",") + "+ep " + quoted(self)
+}
+
+// grantedNames are those of [Capabilities] in a bit set.
+func grantedNames(bits uint64) (names []string) {
+	for _, c := range Capabilities {
+		if bits>>c.Bit&1 != 0 {
+			names = append(names, "cap_"+c.Name)
+		}
+	}
+	return names
+}
+
+// SeccompRemedy is the next step if a seccomp filter on prywalk denies its system calls. Docker's profile allows them
+// with CAP_SYS_PTRACE.
+func (s *Status) SeccompRemedy() string {
+	if s.Has(unix.CAP_SYS_PTRACE) {
+		return "allow ptrace and process_vm_readv in its profile, or run prywalk outside of the sandbox"
+	}
+	return "in a container --cap-add=SYS_PTRACE, with which Docker's profile allows ptrace and process_vm_readv; " +
+		"else run prywalk outside of the sandbox"
 }
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_.+:@/-]+$`)
