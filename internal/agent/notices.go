@@ -81,7 +81,8 @@ func (n *notices) unreadable(s *spool, f *spoolFile, err error) {
 }
 
 // indivisible counts a message that exceeds the limit and cannot be divided as lost, and reports the first one.
-func (n *notices) indivisible(err error, intervals, size, limit int) {
+// lowered: the receiver refused larger messages.
+func (n *notices) indivisible(err error, intervals, size, limit int, lowered bool) {
 	if !errors.Is(err, otlp.ErrSinglePoint) {
 		n.metrics.addLost(lostDamaged, intervals)
 		return
@@ -89,8 +90,12 @@ func (n *notices) indivisible(err error, intervals, size, limit int) {
 	n.metrics.addLost(lostTooLarge, intervals)
 	if !n.reportedTooLarge {
 		n.reportedTooLarge = true
-		n.logf("one interval takes %d bytes, more than a message may have (--max-message, %d): it is dropped and counted "+
-			"(%s); raise --max-message", size, limit, lostTooLarge)
+		whose, step := "--max-message", "raise --max-message"
+		if lowered {
+			whose, step = "the receiver refused larger ones", "raise the receiver's limit"
+		}
+		n.logf("one interval takes %d bytes, more than a message may have (%s, %d): it is dropped and counted (%s); %s",
+			size, whose, limit, lostTooLarge, step)
 	}
 }
 

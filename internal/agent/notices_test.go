@@ -265,6 +265,10 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 	*got = (*got)[:1]
 	check(got, 1, "URL refuses a message of ", " bytes as too large: messages have at most 65536 from now on",
 		"; set --max-message 65536, or raise the receiver's limit")
+	s.limit = 16 // less than a message of one interval
+	s.enqueue(messageOf(1), 1)
+	check(got, 2, "one interval takes ", "more than a message may have (the receiver refused larger ones, 16): it is ",
+		"dropped and counted (too_large); raise the receiver's limit")
 
 	s, got = sender(taking, nil, 1<<20)
 	s.limit = 16 // less than a message of one interval

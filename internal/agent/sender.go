@@ -37,6 +37,8 @@ type sender struct {
 	queue       queue
 	limit       int  // of a message before compression, bytes
 	unreachable bool // the last attempt failed, the next may not
+
+	limitLowered bool // by the receiver, below --max-message
 }
 
 func newSender(c client, m *Metrics, s *spool, limit int, to Receiver, logf func(string, ...any)) *sender {
@@ -76,7 +78,7 @@ func (s *sender) divide(body []byte, intervals int) []message {
 		share, err = shareOf(a, b, intervals)
 	}
 	if err != nil {
-		s.queue.notices.indivisible(err, intervals, len(body), s.limit)
+		s.queue.notices.indivisible(err, intervals, len(body), s.limit, s.limitLowered)
 		return nil
 	}
 	s.metrics.splits.Add(1)
@@ -203,7 +205,7 @@ func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, int
 		s.queue.putBack()
 		return minFailurePause
 	case f.kind == tooLarge && len(body) > minMessage:
-		s.limit = max(len(body)/2, minMessage)
+		s.limit, s.limitLowered = max(len(body)/2, minMessage), true
 		s.queue.replace(s.divide(body, intervals))
 		s.queue.notices.limitLowered(len(body), s.limit)
 		return 0
