@@ -156,14 +156,27 @@ func (f *agentFlags) check(args []string) (err error) {
 			to.Endpoint = "http://localhost:4318"
 		}
 	}
-	if to.TokenFile != "" && !isSecret(to.Endpoint) {
-		console.Infof("--bearer-token is sent in clear text to this endpoint: give one that begins with https://")
-	}
 	if to.Headers, err = keyValuePairs("--header", f.headers); err != nil {
 		return err
 	}
+	if credential := credentialFlag(to); credential != "" && !isSecret(to.Endpoint) {
+		console.Infof("%s is sent in clear text to this endpoint: give one that begins with https://", credential)
+	}
 	to.Resource.Attributes, err = keyValuePairs("--attribute", f.attributes)
 	return err
+}
+
+// credentialFlag is the flag that gives the receiver a credential, "" if none.
+func credentialFlag(to *agent.Options) string {
+	if to.TokenFile != "" {
+		return "--bearer-token"
+	}
+	for name := range to.Headers {
+		if strings.EqualFold(name, "Authorization") {
+			return "--header " + name
+		}
+	}
+	return ""
 }
 
 // isSecret reports whether what is sent stays secret on the network: by TLS, or on this host. An unparsable endpoint is
@@ -174,7 +187,7 @@ func isSecret(endpoint string) bool {
 		return true
 	}
 	addr, err := netip.ParseAddr(u.Hostname())
-	return u.Hostname() == "localhost" || err == nil && addr.IsLoopback()
+	return strings.EqualFold(u.Hostname(), "localhost") || err == nil && addr.IsLoopback()
 }
 
 func keyValuePairs(flag string, list []string) (map[string]string, error) {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -291,21 +292,28 @@ func TestTheAgentNeedsARunningProcessForAName(t *testing.T) {
 func TestATokenIsNotSentInClearTextWithoutAWarning(t *testing.T) {
 	for endpoint, want := range map[string]bool{
 		"http://localhost:4317": true, "http://127.0.0.1:4317": true, "http://[::1]:4317": true,
-		"https://collector:4317": true,
+		"https://collector:4317": true, "http://LocalHost:4317": true,
 		"http://collector:4317":  false, "http://192.0.2.1:4317": false,
 	} {
 		if got := isSecret(endpoint); got != want {
 			t.Errorf("%s: secret %v, want %v", endpoint, got, want)
 		}
 	}
-	p := start(t, t.TempDir(), nil, "agent", "-p", fmt.Sprint(os.Getpid()), "-d", "0.2", "--flush", "10ms",
-		"--bearer-token", os.DevNull, "--endpoint", "http://192.0.2.1:4317", "--timeout", "100ms")
-	testtargets.Says(t, &p.err, "--bearer-token is sent in clear text")
-	p.code(t)
+	for _, flag := range [][]string{{"--bearer-token", os.DevNull}, {"--header", "authorization=Basic eA=="}} {
+		p := start(t, t.TempDir(), nil, "agent", "-p", fmt.Sprint(os.Getpid()), "-d", "0.2", "--flush", "10ms",
+			flag[0], flag[1], "--endpoint", "http://192.0.2.1:4317", "--timeout", "100ms")
+		name, _, _ := strings.Cut(flag[1], "=")
+		want := "--bearer-token is sent in clear text"
+		if flag[0] == "--header" {
+			want = "--header " + name + " is sent in clear text"
+		}
+		testtargets.Says(t, &p.err, want)
+		p.code(t)
+	}
 }
 
-// TestThreadsThatDidNotStopAreNotLeftToDoctor, which examines the first thread's state only.
-func TestThreadsThatDidNotStopAreNotLeftToDoctor(t *testing.T) {
+// TestUnreadThreadsHaveTheNextStepOfTheirReason: doctor examines rights, and the first thread's state only.
+func TestUnreadThreadsHaveTheNextStepOfTheirReason(t *testing.T) {
 	for _, c := range []struct {
 		failed map[string]int64
 		want   string
@@ -313,11 +321,26 @@ func TestThreadsThatDidNotStopAreNotLeftToDoctor(t *testing.T) {
 		{map[string]int64{"timeout": 3, "exited": 1}, "process 7: 3 threads could not be read (timeout 3); no stop in time " +
 			"(state D?): ps -L -o tid,stat,wchan:30,comm -p 7"},
 		{map[string]int64{"timeout": 1, "denied": 1}, "process 7: 2 threads could not be read (denied 1, timeout 1); next"},
+		{map[string]int64{"max-pause": 1}, "process 7: 1 thread could not be read (max-pause 1); give a longer --max-pause"},
+		{map[string]int64{"max-pause": 9, "traced": 1}, "process 7: 10 threads could not be read (max-pause 9, traced 1); " +
+			"give a longer --max-pause"},
+		{map[string]int64{"map-lock": 2}, "process 7: 2 threads could not be read (map-lock 2); another thread holds the " +
+			"lock of the process's mappings; try again"},
+		{map[string]int64{"open-files": 2}, "process 7: 2 threads could not be read (open-files 2); raise prywalk's limit " +
+			"of open files: ulimit -n 4096"},
+		{map[string]int64{"other": 1}, "process 7: 1 thread could not be read (other 1); prywalk schema stats has the " +
+			"reasons"},
 		{map[string]int64{"exited": 1}, ""},
 	} {
 		if got := unreadThreads(&stacks.Process{PID: 7, Failed: c.failed}, "next"); got != c.want {
 			t.Errorf("%q, want %q", got, c.want)
 		}
+	}
+	const want = "process 7: no thread could be read (max-pause 1); give a longer --max-pause"
+	err := failedThreads(&stacks.Process{PID: 7, Failed: map[string]int64{"max-pause": 1}})
+	var e *exit.Error
+	if !errors.As(err, &e) || err.Error() != want || e.Code != exit.NoSamples {
+		t.Errorf("%v, want %q", err, want)
 	}
 }
 

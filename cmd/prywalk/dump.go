@@ -234,34 +234,52 @@ func failedThreads(p *stacks.Process) error {
 	if len(p.Threads) == 0 && why != nil {
 		return why
 	}
-	next := fmt.Sprintf("prywalk doctor -p %d names the cause", p.PID)
+	refused := fmt.Sprintf("prywalk doctor -p %d names the cause", p.PID)
 	var known *process.Error
 	if errors.As(why, &known) {
-		next = known.Cause + "; " + known.Next
+		refused = known.Cause + "; " + known.Next
 	}
 	if len(p.Threads) == 0 {
 		return exit.With(exit.NoSamples, "process %d: no thread could be read%s; %s", p.PID,
-			runsummary.Reasons(p.Failed), next)
+			runsummary.Reasons(p.Failed), nextForUnread(p, refused))
 	}
-	if text := unreadThreads(p, next); text != "" {
+	if text := unreadThreads(p, refused); text != "" {
 		console.Errorf("%s", text)
 	}
 	return nil
 }
 
-// unreadThreads counts the threads that could not be read; "" if all were. next is the next step, unless the threads
-// did not stop: doctor examines the first thread's state only.
-func unreadThreads(p *stacks.Process, next string) string {
+// unreadThreads counts the threads that could not be read; "" if all were. refused is as in nextForUnread.
+func unreadThreads(p *stacks.Process, refused string) string {
 	unread := runsummary.UnexpectedFailures(p.Failed)
 	n := runsummary.Sum(unread)
-	switch {
-	case n == 0:
+	if n == 0 {
 		return ""
-	case unread["timeout"] == n:
-		next = fmt.Sprintf("no stop in time (state D?): ps -L -o tid,stat,wchan:30,comm -p %d", p.PID)
 	}
 	return fmt.Sprintf("process %d: %s could not be read%s; %s", p.PID, runsummary.Plural(n, "thread"),
-		runsummary.Reasons(unread), next)
+		runsummary.Reasons(unread), nextForUnread(p, refused))
+}
+
+// nextForUnread is the next step for the most frequent reason; refused is that where the kernel refused a stop. doctor
+// examines rights, and the first thread's state only.
+func nextForUnread(p *stacks.Process, refused string) string {
+	most, next := int64(0), ""
+	for _, r := range []struct {
+		reason refusal.Reason
+		next   string
+	}{
+		{refusal.Denied, refused},
+		{refusal.Traced, refused},
+		{refusal.Timeout, fmt.Sprintf("no stop in time (state D?): ps -L -o tid,stat,wchan:30,comm -p %d", p.PID)},
+		{refusal.MaxPause, "give a longer --max-pause"},
+		{refusal.MapLock, "another thread holds the lock of the process's mappings; try again"},
+		{refusal.NoFiles, "raise prywalk's limit of open files: ulimit -n 4096"},
+	} {
+		if n := p.Failed[r.reason.Word()]; n > most {
+			most, next = n, r.next
+		}
+	}
+	return cmp.Or(next, "prywalk schema stats has the reasons")
 }
 
 func (f *dumpFlags) write(w io.Writer, p *stacks.Process) error {
