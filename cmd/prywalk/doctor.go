@@ -27,8 +27,8 @@ Checks the requirements on the kernel, on this user's rights and on a process, a
 prints the smallest fix for each one that is missing.
 
 Exit codes: 0 no check failed, 1 a check failed for another reason than a right,
-2 wrong usage, 3 a right is missing: for the process, or for every process that prywalk
-does not start.`,
+2 wrong usage, 3 a right is missing for the process; without -p: Yama forbids tracing
+(ptrace_scope 2 or 3).`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("pid") && pid <= 0 {
 				return exit.Usage("-p %d: give a process number", pid)

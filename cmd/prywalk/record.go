@@ -39,7 +39,7 @@ type recordFlags struct {
 const goroutinesUsage = "`on|off`: record goroutines that wait as blocked time, and the labels of those that run"
 
 const readOnlyUsage = "write nothing in the target, not even to restart a system call that a stop has interrupted " +
-	"(such a call may return EINTR); sleeping threads are never stopped; not needed for safety"
+	"(such a call may return EINTR); sleeping threads are never stopped"
 
 var recordHelp = `  prywalk record -p 4711 -d 10s
   prywalk record -n redis-server -d 10s

@@ -85,7 +85,8 @@ Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage) + `; withou
 }
 
 func (f *reportFlags) addTo(fl *pflag.FlagSet) {
-	fl.IntVarP(&f.opts.N, "rows", "n", 0, "rows of the table (30, or 5 a group; at most 40 groups, --by wait 10; -1: all)")
+	fl.IntVarP(&f.opts.N, "rows", "n", 0,
+		"rows of the table (30, or 5 a group, at most 40 groups; with --by wait: groups, 10; -1: all)")
 	fl.StringVar(&f.opts.By, "by", "", "group by "+joinWords(report.Groupings())+
 		"; by the program's labels: label, or one: label:NAME")
 	fl.StringVar(&f.opts.Value, "value", "",

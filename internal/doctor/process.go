@@ -73,7 +73,7 @@ func (c *checker) filter() Finding {
 	if c.target.Seccomp == 0 {
 		return Finding{}
 	}
-	return finding(OK, "has a seccomp filter; if a supervisor answers its calls, it can see a call twice "+
+	return finding(OK, "has a seccomp filter; if a supervisor answers its calls, the supervisor can see a call twice "+
 		"that a stop interrupted", "")
 }
 

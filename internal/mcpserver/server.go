@@ -67,8 +67,8 @@ func New(version string, o Options) *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "list_processes", Annotations: reads,
 		Description: "List running processes with pid and command line."}, o.listProcesses)
 	mcp.AddTool(s, &mcp.Tool{Name: "dump_stacks", Annotations: reads,
-		Description: "Show the stacks of all threads of a process now, equal stacks together. Running threads are stopped " +
-			"for microseconds."}, o.dumpStacks)
+		Description: "Show the stacks of all threads of a process now, equal stacks together. Running threads are stopped, " +
+			"mostly for less than 1 ms."}, o.dumpStacks)
 	mcp.AddTool(s, &mcp.Tool{Name: "dump_locks", Annotations: reads,
 		Description: "Show which locks threads of a process wait for, who holds them, and deadlocks."},
 		ofProcess(&o, "What an owner does: dump_stacks.", "dump", "--locks", maxPause))

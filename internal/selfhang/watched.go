@@ -22,7 +22,7 @@ var Err = errors.New("a read does not come back")
 // Error returns an [Err] for a result of [Stalls].
 func Error(what string) error {
 	return fmt.Errorf("%w: prywalk hangs in %s, as memory or a file that it reads is not delivered (NFS, FUSE, swap?); "+
-		"its end releases all threads, try again when that storage answers", Err, what)
+		"prywalk's end releases all threads, try again when that storage answers", Err, what)
 }
 
 // OnWatchedThread is [osthread.Run], and returns [Err] when f hangs, which may continue later.
