@@ -293,7 +293,7 @@ func TestATokenIsNotSentInClearTextWithoutAWarning(t *testing.T) {
 	for endpoint, want := range map[string]bool{
 		"http://localhost:4317": true, "http://127.0.0.1:4317": true, "http://[::1]:4317": true,
 		"https://collector:4317": true, "http://LocalHost:4317": true,
-		"http://collector:4317":  false, "http://192.0.2.1:4317": false,
+		"http://collector:4317": false, "http://192.0.2.1:4317": false,
 	} {
 		if got := isSecret(endpoint); got != want {
 			t.Errorf("%s: secret %v, want %v", endpoint, got, want)
