@@ -26,6 +26,8 @@ type WaitQuery struct {
 	Live Live
 	// Timed: its call has a time-out.
 	Timed bool
+	// Still: the memory is a core's.
+	Still bool
 }
 
 // WaitAnswer is what the runtime knows of the thread's wait. Unknown values are zero.

@@ -88,7 +88,7 @@
 //	ends of these lists, for new threads              1/64     tracer.skipShare
 //	clocks of processes                               1/512    tracer.clockShare
 //	clocks of ended threads                           1/500    tracer.reportShare
-//	busy-waits for stops, of a tick                   1/8      tracer.spinShare
+//	busy-waits for stops, of a tick                   1/8      tracer.spinShare; one of 40 µs in any case
 //	checks of all pending stops                       1/16     ptrace.checkAllShare
 //	mappings and generated code, and queries of these 1/20     aggregator.refreshShare, for each
 //	waiting tasks                                     1/100    aggregator.restRatio; first read of all 1/10
@@ -96,6 +96,7 @@
 //	refreshes of sinks                                1/200    tracer.refreshPart
 //	remote addresses of sockets                       1/200    waits.RemoteAddresses
 //	joins of threads in CPython, lists in PHP         1/50     cpython.readingShare, php.shareOfTime
+//	readings of threads in HotSpot, for owners        1/20     hotspot.restRatio; until all were read once 1/4
 //	perf maps                                         1/20     perfmap.mapShare; until first read whole 1/4
 //	searches for processes                            1/50     sampler.discoverShare; in the agent 1/200
 //	control groups of targets                         1/400    recording.groupsShare

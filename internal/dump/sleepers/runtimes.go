@@ -34,7 +34,7 @@ func managedWaitsOfCore(c *core.Core) managedWaits {
 	}
 	return func(tid int, q managed.WaitQuery, _ uint64) (w waits.Wait, ok, later bool) {
 		// The kernel's cores have the ids inside the pid namespace, gdb's those that gdb sees.
-		q.Live, q.InnerTID = callstack.CoreMemory(c.Read), tid
+		q.Live, q.InnerTID, q.Still = callstack.CoreMemory(c.Read), tid, true
 		return callstack.WaitOf(c.Runtimes().FrameSources(), &q)
 	}
 }

@@ -2,25 +2,13 @@
 
 package hotspot
 
-import (
-	"cmp"
-	"slices"
-
-	"prywalk/internal/procmem"
-	"prywalk/internal/waits"
-)
+import "prywalk/internal/waits"
 
 // ownerID is what a monitor's owner word can have of a thread.
 type ownerID struct {
 	id threadID
 	// Words in [from, to) denote the thread: the addresses of its stack, since JDK 24 its number only.
 	from, to uint64
-}
-
-// lockEntry is an object on a thread's lock stack, or that object's monitor.
-type lockEntry struct {
-	word   uint64
-	thread threadID
 }
 
 // ownerAnonymous is the owner of a monitor inflated for a stack lock, until that is unlocked
@@ -31,95 +19,47 @@ const maxLockStack = 8 // entries (runtime/lockStack.hpp, CAPACITY)
 
 const classOwnable = "java/util/concurrent/locks/AbstractOwnableSynchronizer"
 
-// readingPace bounds how often all threads are read.
-type readingPace struct{ begun, ended int64 } // of the last reading, CLOCK_MONOTONIC ns; 0: none
-
-// restRatio is how much longer than a reading of all threads the pause after it is at least: 65,536 threads take about
-// half a second.
-const restRatio = 20
-
-// begin reports whether all threads may be read now, not within rest ns after the last reading.
-func (p *readingPace) begin(rest int64) bool {
-	now := procmem.Now()
-	if p.begun != 0 && now-p.ended < max(rest, restRatio*(p.ended-p.begun)) {
-		return false
-	}
-	p.begun = now
-	return true
-}
-
-func (p *readingPace) end() { p.ended = procmem.Now() }
-
-// ownerOf returns the id of the thread that holds what w waits for; 0: none, or unknown.
-func (t *waiters) ownerOf(w *waitState) int {
+// ownerOf returns the id of the thread that holds what w waits for; 0: none, or unknown. later: not all threads were
+// read yet.
+func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 	switch {
 	case w.kind == waits.Monitor && t.owner != nil:
 		m := t.vm.memory()
 		ownerWord := m.word(w.monitor + t.layout.offset("ObjectMonitor::_owner"))
 		switch {
 		case m.failed || ownerWord == 0:
-			return 0
+			return 0, false
 		case ownerWord == ownerAnonymous:
-			tid, byMark := t.ownerByLockStack(w.monitor, w.object)
-			w.anonymous = !byMark
-			return tid
+			return t.ownerByLockStack(w)
 		}
 		return t.ownerByWord(ownerWord)
 	case w.kind == waits.Park && w.object != 0:
-		return t.exclusiveOwner(w.object)
+		return t.exclusiveOwner(w.object), false
 	}
-	return 0
+	return 0, false
 }
 
 // ownerByWord returns the id of the thread that a monitor's owner word denotes (wantOwner); 0 if none of the known
 // threads, which are read again at most every listEvery ns.
-func (t *waiters) ownerByWord(ownerWord uint64) int {
-	for range 2 {
-		if o, ok := t.findOwner(ownerWord); ok {
-			if again, ok := t.readOwner(o.id.thread); ok && again == o {
-				return o.id.tid
-			}
-		}
-		if len(t.owner) == 2 {
-			if o, ok := t.readOwner(ownerWord); ok {
-				return o.id.tid
-			}
-		}
-		if !t.readOwners() {
-			break
+func (t *waiters) ownerByWord(ownerWord uint64) (tid int, later bool) {
+	isOwner := func(known int) bool {
+		o, ok := t.readOwner(t.byTID[known].thread)
+		tid = o.id.tid
+		return ok && ownerWord >= o.from && ownerWord < o.to
+	}
+	if t.index.find(ownerWord, isOwner) {
+		return tid, false
+	}
+	if len(t.owner) == 2 {
+		if o, ok := t.readOwner(ownerWord); ok {
+			return o.id.tid, false
 		}
 	}
-	return 0
-}
-
-// findOwner returns the thread whose stack, or number, the word was at the last reading.
-func (t *waiters) findOwner(word uint64) (o ownerID, ok bool) {
-	i, found := slices.BinarySearchFunc(t.owners, word, func(o ownerID, word uint64) int {
-		return cmp.Compare(o.from, word)
-	})
-	if !found {
-		i--
+	read, later := t.readThreads(listEvery)
+	if read && t.index.find(ownerWord, isOwner) {
+		return tid, false
 	}
-	if i < 0 || word >= t.owners[i].to {
-		return o, false
-	}
-	return t.owners[i], true
-}
-
-// readOwners reads the owner words of all threads; false if it is too early.
-func (t *waiters) readOwners() bool {
-	if !t.ownersPace.begin(listEvery) {
-		return false
-	}
-	t.owners = t.owners[:0]
-	for _, id := range t.byTID {
-		if o, ok := t.readOwner(id.thread); ok {
-			t.owners = append(t.owners, o)
-		}
-	}
-	slices.SortFunc(t.owners, func(a, b ownerID) int { return cmp.Compare(a.from, b.from) })
-	t.ownersPace.end()
-	return true
+	return 0, later
 }
 
 // readOwner reads the owner words of the listed thread at an address.
@@ -138,61 +78,33 @@ func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 	return o, !m.failed && o.from < o.to
 }
 
-// ownerByLockStack returns the thread with the object on its lock stack: the same address, or (byMark) one whose mark
-// leads to the monitor.
-func (t *waiters) ownerByLockStack(monitor, object uint64) (tid int, byMark bool) {
-	if !t.vm.layout.has(wantLockStack) {
+// ownerByLockStack returns the thread with w's object on its lock stack: the same address (w.anonymous), or one whose
+// mark leads to the monitor.
+func (t *waiters) ownerByLockStack(w *waitState) (tid int, later bool) {
+	if !t.layout.has(wantLockStack) {
 		return 0, false
 	}
-	for range 2 {
-		for _, word := range [...]uint64{monitor, object} {
-			if tid, byMark = t.findLockEntry(word, monitor, object); tid != 0 {
-				return tid, byMark
-			}
+	holds := func(known int) bool {
+		id, listed := t.byTID[known]
+		if !listed {
+			return false
 		}
-		if !t.readLockStacks() {
-			break
+		holds, byMark := t.hasOnLockStack(id.thread, w.monitor, w.object)
+		if id, ok := t.identify(id.thread); !holds || !ok || id.tid != known {
+			return false
 		}
+		tid, w.anonymous, t.lastHolder = known, !byMark, known
+		return true
 	}
-	return 0, false
-}
-
-// findLockEntry is ownerByLockStack for the threads whose lock stacks had a word.
-func (t *waiters) findLockEntry(word, monitor, object uint64) (tid int, byMark bool) {
-	i, _ := slices.BinarySearchFunc(t.lockEntries, word, func(e lockEntry, word uint64) int {
-		return cmp.Compare(e.word, word)
-	})
-	for ; i < len(t.lockEntries) && t.lockEntries[i].word == word; i++ {
-		known := t.lockEntries[i].thread
-		holds, marked := t.hasOnLockStack(known.thread, monitor, object)
-		if !holds || t.byTID[known.tid] != known {
-			continue
-		}
-		if id, ok := t.identify(known.thread); ok && id.tid == known.tid {
-			return id.tid, marked
-		}
+	found := func() bool { return t.index.find(w.monitor, holds) || t.index.find(w.object, holds) }
+	if found() || holds(t.lastHolder) {
+		return tid, false
 	}
-	return 0, false
-}
-
-// readLockStacks reads the lock stacks of all threads; false if it is too early.
-func (t *waiters) readLockStacks() bool {
-	if !t.lockEntriesPace.begin(0) {
-		return false
+	read, later := t.readThreads(0)
+	if read && found() {
+		return tid, false
 	}
-	t.lockEntries = t.lockEntries[:0]
-	for _, id := range t.byTID {
-		t.eachLocked(id.thread, func(object, mark uint64) bool {
-			t.lockEntries = append(t.lockEntries, lockEntry{object, id})
-			if mark&3 == markMonitorValue {
-				t.lockEntries = append(t.lockEntries, lockEntry{mark &^ 3, id})
-			}
-			return true
-		})
-	}
-	slices.SortFunc(t.lockEntries, func(a, b lockEntry) int { return cmp.Compare(a.word, b.word) })
-	t.lockEntriesPace.end()
-	return true
+	return 0, later
 }
 
 // hasOnLockStack reports whether a thread's lock stack has the object, and whether by a mark that leads to the monitor.

@@ -49,11 +49,10 @@ type waiters struct {
 	pending    []string // fields of wantPending; nil: the tables lack some
 	owner      []string // fields of wantOwner; nil: none
 	fields     waitFields
-	owners     []ownerID // in ascending order of from
-	ownersPace readingPace
-	// lockEntries are those of all threads at the last reading, in ascending order of word.
-	lockEntries     []lockEntry
-	lockEntriesPace readingPace
+	index      threadIndex
+	pace       readingPace
+	lastHolder int  // id of the thread whose lock stack had an object last; 0: none
+	still      bool // the last query's memory is a core's
 }
 
 // waitFields are offsets of fields of Java objects, in bytes, and a class.
@@ -87,6 +86,7 @@ func (j *javaFrames) Waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, o
 	if !t.ready() {
 		return answer, false
 	}
+	t.still = q.Still
 	known, ok := t.beginQuery(q.InnerTID)
 	defer t.vm.cached.bypass()
 	if !ok {
@@ -132,14 +132,15 @@ func (t *waiters) ready() bool {
 }
 
 // proveWait reads a wait twice; false if the readings differ. later: the answer lacks what a collector may have moved,
-// and may be complete later.
+// or an owner among threads that were not read, and may be complete later.
 func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	first, ok := t.readWait(id, t.noPause)
 	if !ok {
 		return w, !t.noPause, false
 	}
 	w = first
-	w.owner = t.ownerOf(&w)
+	owner, unread := t.ownerOf(&w)
+	w.owner = owner
 	t.vm.cached.reread()
 	again, ok := t.readWait(id, t.noPause)
 	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
@@ -148,7 +149,7 @@ func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	t.vm.cached.bypass()
 	after, still := t.readCollections()
 	if later = !t.noPause || !still || after != t.collected || again != first; !later {
-		return w, false, true
+		return w, unread, true
 	}
 	w.object, w.class = 0, "" // the kind remains valid
 	if w.kind == waits.Park || w.anonymous {

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package hotspot
+
+import (
+	"cmp"
+	"slices"
+
+	"prywalk/internal/procmem"
+)
+
+// threadIndex finds the threads that had a word when they were last read: in the bounds of their stack, their number,
+// or an object on their lock stack, or its monitor. As these change, each use reads the thread again.
+type threadIndex struct {
+	complete    []wordRange // of the last reading of all threads, in ascending order of from
+	growing     []wordRange // of the reading under way, likewise
+	unread      []int       // ids of threads that it lacks
+	completedAt int64       // CLOCK_MONOTONIC ns; 0: never
+}
+
+// wordRange is the words in [from, to), which thread tid had.
+type wordRange struct {
+	from, to uint64
+	tid      int
+}
+
+// find calls accept with the ids of threads that had the word, until it returns true.
+func (x *threadIndex) find(word uint64, accept func(tid int) bool) bool {
+	for _, list := range [...][]wordRange{x.growing, x.complete} {
+		i, _ := slices.BinarySearchFunc(list, word, func(r wordRange, word uint64) int {
+			if r.from <= word {
+				return -1
+			}
+			return 1
+		})
+		for i--; i >= 0 && word < list[i].to; i-- {
+			if accept(list[i].tid) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (x *threadIndex) add(from, to uint64, tid int) {
+	x.growing = append(x.growing, wordRange{from, to, tid})
+}
+
+// readingPace bounds the time of readings of threads.
+type readingPace struct{ begun, ended int64 } // of the last reading, CLOCK_MONOTONIC ns; 0: none
+
+// A reading is of at most maxReadThreads threads, and the pause after it is restRatio times as long, until all threads
+// were read once firstRestRatio times.
+const (
+	maxReadThreads            = 2048
+	restRatio, firstRestRatio = 20, 3
+)
+
+// begin reports whether threads may be read now.
+func (p *readingPace) begin(ratio int64) bool {
+	now := procmem.Now()
+	if p.begun != 0 && now-p.ended < ratio*(p.ended-p.begun) {
+		return false
+	}
+	p.begun = now
+	return true
+}
+
+func (p *readingPace) end() { p.ended = procmem.Now() }
+
+// readThreads goes on with the reading of all threads, or begins one if the last ended rest ns ago; those of a core are
+// read once, as a whole. later: not all have been read.
+func (t *waiters) readThreads(rest int64) (read, later bool) {
+	x, ratio := &t.index, int64(restRatio)
+	switch {
+	case x.completedAt == 0:
+		ratio = firstRestRatio
+	case t.still || len(x.unread) == 0 && procmem.Now()-x.completedAt < rest:
+		return false, false
+	}
+	if !t.still && !t.pace.begin(ratio) {
+		return false, true
+	}
+	if len(x.unread) == 0 {
+		for tid := range t.byTID {
+			x.unread = append(x.unread, tid)
+		}
+	}
+	left := max(len(x.unread)-maxReadThreads, 0)
+	if t.still {
+		left = 0
+	}
+	for _, tid := range x.unread[left:] {
+		t.indexThread(tid)
+	}
+	x.unread = x.unread[:left]
+	slices.SortFunc(x.growing, func(a, b wordRange) int { return cmp.Compare(a.from, b.from) })
+	if left == 0 {
+		x.complete, x.growing, x.completedAt = x.growing, x.complete[:0], procmem.Now()
+	}
+	t.pace.end()
+	return true, left > 0
+}
+
+// indexThread reads a thread's owner words and lock stack.
+func (t *waiters) indexThread(tid int) {
+	thread := t.byTID[tid].thread
+	if o, ok := t.readOwner(thread); ok {
+		t.index.add(o.from, o.to, tid)
+	}
+	if !t.layout.has(wantLockStack) {
+		return
+	}
+	t.eachLocked(thread, func(object, mark uint64) bool {
+		t.index.add(object, object+1, tid)
+		if monitor := mark &^ 3; mark&3 == markMonitorValue && monitor != object {
+			t.index.add(monitor, monitor+1, tid)
+		}
+		return true
+	})
+}
