@@ -275,12 +275,12 @@ func TestCommandsAndPIDsWithoutFlagsAreRecognized(t *testing.T) {
 			t.Errorf("%s %s: exit code %d, want 0 and \"used as with -p\": %s", command, pid, code, &p.err)
 		}
 	}
-	p := start(t, t.TempDir(), nil, "record", "-d", "0.2", "--max-overhead", "50", pid)
+	p := start(t, t.TempDir(), nil, "record", "-d", "1", "--max-overhead", "50", pid)
 	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "used as with -p "+pid) ||
 		!strings.Contains(p.err.String(), "--max-overhead 50%: ") {
 		t.Errorf("record %s: exit code %d, want 0, \"used as with -p\" and the overhead in percent: %s", pid, code, &p.err)
 	}
-	p = start(t, t.TempDir(), nil, "record", "-q", "-d", "0.2", pid)
+	p = start(t, t.TempDir(), nil, "record", "-q", "-d", "1", pid)
 	if code := p.code(t); code != 0 || p.err.String() != "" {
 		t.Errorf("record -q: exit code %d, want 0 and no message: %s", code, &p.err)
 	}

@@ -114,7 +114,7 @@ func TestCommandThatEndsAtOnceIsRecorded(t *testing.T) {
 
 func TestRecordingIsNotWrittenToATerminal(t *testing.T) {
 	for _, output := range []string{"-", "/dev/stdout"} {
-		text, stderr, code := onTerminal(t, t.TempDir(), 80, nil, "record", "-d", "0.2", "-o", output, "-p", burner(t))
+		text, stderr, code := onTerminal(t, t.TempDir(), 80, nil, "record", "-d", "1", "-o", output, "-p", burner(t))
 		if code != exit.WrongUsage || text != "" || !strings.Contains(stderr, "to the terminal") {
 			t.Errorf("exit code %d, %q, %s", code, text, stderr)
 		}

@@ -231,7 +231,7 @@ func checkpoint(t *testing.T, p *started, file string) {
 
 func TestOneBadPIDOfSeveralIsReported(t *testing.T) {
 	pid := burner(t)
-	p := start(t, t.TempDir(), nil, "record", "-d", "0.2", "-p", pid+",999999999")
+	p := start(t, t.TempDir(), nil, "record", "-d", "1", "-p", pid+",999999999")
 	if code := p.code(t); code != exit.Failed || strings.Count(p.err.String(), "\n") != 1 ||
 		!strings.Contains(p.err.String(), "999999999") {
 		t.Errorf("exit code %d: %s", code, &p.err)
