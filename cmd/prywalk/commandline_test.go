@@ -324,6 +324,8 @@ func TestUnreadThreadsHaveTheNextStepOfTheirReason(t *testing.T) {
 		{map[string]int64{"max-pause": 1}, "process 7: 1 thread could not be read (max-pause 1); give a longer --max-pause"},
 		{map[string]int64{"max-pause": 9, "traced": 1}, "process 7: 10 threads could not be read (max-pause 9, traced 1); " +
 			"give a longer --max-pause"},
+		{map[string]int64{"other": 9, "max-pause": 1}, "process 7: 10 threads could not be read (other 9, max-pause 1); " +
+			"prywalk schema stats has the reasons"},
 		{map[string]int64{"map-lock": 2}, "process 7: 2 threads could not be read (map-lock 2); another thread holds the " +
 			"lock of the process's mappings; try again"},
 		{map[string]int64{"open-files": 2}, "process 7: 2 threads could not be read (open-files 2); raise prywalk's limit " +

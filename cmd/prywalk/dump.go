@@ -279,6 +279,11 @@ func nextForUnread(p *stacks.Process, refused string) string {
 			most, next = n, r.next
 		}
 	}
+	for _, n := range runsummary.UnexpectedFailures(p.Failed) {
+		if n > most {
+			next = "" // of a reason without a known step
+		}
+	}
 	return cmp.Or(next, "prywalk schema stats has the reasons")
 }
 

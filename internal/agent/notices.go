@@ -92,7 +92,7 @@ func (n *notices) indivisible(err error, intervals, size, limit int, lowered boo
 		n.reportedTooLarge = true
 		whose, step := "--max-message", "raise --max-message"
 		if lowered {
-			whose, step = "the receiver refused larger ones", "raise the receiver's limit"
+			whose, step = "lowered after the receiver refused one", "raise the receiver's limit, then start the agent again"
 		}
 		n.logf("one interval takes %d bytes, more than a message may have (%s, %d): it is dropped and counted (%s); %s",
 			size, whose, limit, lostTooLarge, step)

@@ -267,8 +267,8 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 		"; set --max-message 65536, or raise the receiver's limit")
 	s.limit = 16 // less than a message of one interval
 	s.enqueue(messageOf(1), 1)
-	check(got, 2, "one interval takes ", "more than a message may have (the receiver refused larger ones, 16): it is ",
-		"dropped and counted (too_large); raise the receiver's limit")
+	check(got, 2, "one interval takes ", "more than a message may have (lowered after the receiver refused one, 16): ",
+		"it is dropped and counted (too_large); raise the receiver's limit, then start the agent again")
 
 	s, got = sender(taking, nil, 1<<20)
 	s.limit = 16 // less than a message of one interval

@@ -91,28 +91,37 @@ func (e *lockExaminer) add(target *loadedcode.Process, p *stacks.Process) {
 
 const maxOwnerSamples = 6
 
-// maxAwakePauses bounds the pauses for owners that were awake, of waitRetryWait each.
-const maxAwakePauses = 100
+// maxAwakeTime bounds the further samples of owners that were awake, to which it adds the last one's.
+const maxAwakeTime = 400 * time.Millisecond
 
-// resampleAwakeOwners samples the owners that were found awake until they wait, maxOwnerSamples times each: a thread in
-// a deadlock can be awake for a moment, as in JDK 8 to 23 (maxConfirmations).
+// resampleAwakeOwners samples the owners that were found awake until they wait for a lock with an owner,
+// maxOwnerSamples times each: a thread in a deadlock can be awake for a moment, as in JDK 8 to 23 (maxConfirmations).
 func (e *lockExaminer) resampleAwakeOwners() {
-	pauses := 0
-	for _, tid := range e.awakeOwners() {
-		for n := 0; n < maxOwnerSamples && !e.resample(tid) && pauses < maxAwakePauses; n++ {
-			pauses++
-			time.Sleep(waitRetryWait)
+	end, tried := time.Now().Add(maxAwakeTime), map[int]bool{}
+	for again := true; again; {
+		again = false
+		for _, tid := range e.awakeOwners() {
+			if tried[tid] {
+				continue
+			}
+			tried[tid], again = true, true // its own lock may have an owner that was awake
+			for n := 0; n < maxOwnerSamples && time.Now().Before(end) && !e.resample(tid); n++ {
+				time.Sleep(waitRetryWait)
+			}
 		}
 	}
 }
 
+// awakeOwners returns the owners that were running, without those of interpreters' locks, which always run.
 func (e *lockExaminer) awakeOwners() (tids []int) {
+	seen := map[int]bool{}
 	for _, p := range e.locks.Processes {
 		for i := range p.Threads {
 			w := p.Threads[i].WaitsFor
-			if w == nil || w.Owner == 0 || slices.Contains(tids, w.Owner) {
+			if w == nil || w.Owner == 0 || w.Kind == waits.GIL || seen[w.Owner] {
 				continue
 			}
+			seen[w.Owner] = true
 			if owner, _ := e.locks.Thread(w.Owner); owner != nil && owner.State == "R" {
 				tids = append(tids, w.Owner)
 			}
@@ -121,17 +130,18 @@ func (e *lockExaminer) awakeOwners() (tids []int) {
 	return tids
 }
 
-// resample replaces a thread's sample by one in which it waits for a lock; false: it does not.
+// resample replaces a thread's sample by one in which it waits for a lock with an owner: other waits add nothing to a
+// cycle. false: it does not wait so; true also if it cannot be sampled.
 func (e *lockExaminer) resample(tid int) bool {
 	proc := e.byThread[tid]
 	th := e.newThread(proc, tid, nil)
 	defer th.Close()
 	s, _ := sampleThread(th, e.options, observe.ModeAlwaysRead)
 	if s == nil {
-		return false
+		return true
 	}
 	t, s := e.describe(proc, th, s)
-	if s == nil || t.WaitsFor == nil {
+	if s == nil || t.WaitsFor == nil || t.WaitsFor.Owner == 0 || t.WaitsFor.Kind == waits.GIL {
 		return false
 	}
 	old, _ := e.locks.Thread(tid)

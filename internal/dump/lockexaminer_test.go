@@ -87,6 +87,23 @@ func TestADeadlockIsFoundThoughAnOwnerWasAwake(t *testing.T) {
 	}
 }
 
+// The owner of an interpreter's lock always runs.
+func TestAwakeOwnersAreThoseOfLocks(t *testing.T) {
+	e := &lockExaminer{locks: locks.New()}
+	e.locks.Processes = []*stacks.Process{{PID: 1, Threads: []stacks.Thread{
+		{TID: 1, WaitsFor: &waits.Wait{Kind: waits.Mutex, Ownership: waits.Ownership{Owner: 2}}},
+		{TID: 2, State: "R"},
+		{TID: 3, WaitsFor: &waits.Wait{Kind: waits.GIL, Ownership: waits.Ownership{Owner: 4}}},
+		{TID: 4, State: "R"},
+		{TID: 5, WaitsFor: &waits.Wait{Kind: waits.Mutex, Ownership: waits.Ownership{Owner: 6}}},
+		{TID: 6, State: "S"},
+		{TID: 7, WaitsFor: &waits.Wait{Kind: waits.Condition}},
+	}}}
+	if got := e.awakeOwners(); !slices.Equal(got, []int{2}) {
+		t.Errorf("%v, want 2", got)
+	}
+}
+
 func TestAWaiterThatHasGotTheLockWaitsNoLonger(t *testing.T) {
 	this := waits.Wait{Kind: waits.Mutex, Address: 0x100}
 	other := waits.Wait{Kind: waits.Mutex, Address: 0x200}

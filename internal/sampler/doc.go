@@ -96,7 +96,7 @@
 //	refreshes of sinks                                1/200    tracer.refreshPart
 //	remote addresses of sockets                       1/200    waits.RemoteAddresses
 //	joins of threads in CPython, lists in PHP         1/50     cpython.readingShare, php.shareOfTime
-//	readings of threads in HotSpot, for owners        1/20     hotspot.restRatio; until all were read once 1/4
+//	readings of threads in HotSpot, for owners        1/20     hotspot.restRatio; the first one is whole
 //	perf maps                                         1/20     perfmap.mapShare; until first read whole 1/4
 //	searches for processes                            1/50     sampler.discoverShare; in the agent 1/200
 //	control groups of targets                         1/400    recording.groupsShare

@@ -49,17 +49,17 @@ func (x *threadIndex) add(from, to uint64, tid int) {
 // readingPace bounds the time of readings of threads.
 type readingPace struct{ begun, ended int64 } // of the last reading, CLOCK_MONOTONIC ns; 0: none
 
-// A reading is of at most maxReadThreads threads, and the pause after it is restRatio times as long, until all threads
-// were read once firstRestRatio times.
+// The first reading is of all threads, as a question is mostly asked once; it takes about half a second for 65,536.
+// Each further one is of at most maxReadThreads, and the pause after it is restRatio times as long.
 const (
-	maxReadThreads            = 2048
-	restRatio, firstRestRatio = 20, 3
+	maxReadThreads = 2048
+	restRatio      = 20
 )
 
 // begin reports whether threads may be read now.
-func (p *readingPace) begin(ratio int64) bool {
+func (p *readingPace) begin() bool {
 	now := procmem.Now()
-	if p.begun != 0 && now-p.ended < ratio*(p.ended-p.begun) {
+	if p.begun != 0 && now-p.ended < restRatio*(p.ended-p.begun) {
 		return false
 	}
 	p.begun = now
@@ -69,16 +69,14 @@ func (p *readingPace) begin(ratio int64) bool {
 func (p *readingPace) end() { p.ended = procmem.Now() }
 
 // readThreads goes on with the reading of all threads, or begins one if the last ended rest ns ago; those of a core are
-// read once, as a whole. later: not all have been read.
+// read once. later: not all have been read.
 func (t *waiters) readThreads(rest int64) (read, later bool) {
-	x, ratio := &t.index, int64(restRatio)
+	x := &t.index
+	first := x.completedAt == 0
 	switch {
-	case x.completedAt == 0:
-		ratio = firstRestRatio
-	case t.still || len(x.unread) == 0 && procmem.Now()-x.completedAt < rest:
+	case !first && (t.still || len(x.unread) == 0 && procmem.Now()-x.completedAt < rest):
 		return false, false
-	}
-	if !t.still && !t.pace.begin(ratio) {
+	case !t.still && !t.pace.begin():
 		return false, true
 	}
 	if len(x.unread) == 0 {
@@ -86,9 +84,9 @@ func (t *waiters) readThreads(rest int64) (read, later bool) {
 			x.unread = append(x.unread, tid)
 		}
 	}
-	left := max(len(x.unread)-maxReadThreads, 0)
-	if t.still {
-		left = 0
+	left := 0
+	if !first {
+		left = max(len(x.unread)-maxReadThreads, 0)
 	}
 	for _, tid := range x.unread[left:] {
 		t.indexThread(tid)
