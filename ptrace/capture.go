@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// capture is a stopped thread's raw data, decoded after the detach. It is reused.
+// capture is a stopped thread's raw data, which is decoded later. It is reused.
 type capture struct {
 	regs  registers
 	stack stackReader

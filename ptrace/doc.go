@@ -18,7 +18,8 @@
 //	                             Request.Memory), Request.OtherMemory (othermemory.go): all into one capture (capture.go)
 //	repair   repair.go           rewrite the result of an interrupted system call; PTRACE_DETACH
 //
-// The capture is decoded after the detach. No thread stays attached between stops, because each signal stops a tracee.
+// The capture is decoded after the detach, registers before it if Request.OtherMemory needs them. No thread stays
+// attached between stops, because each signal stops a tracee.
 //
 // # Invariants
 //
@@ -33,9 +34,9 @@
 //     The exit of a child of this process is left to its own wait.
 //
 // If the caller has called [Pin], no Go code can be pre-empted from the stop to the detach. Without it, code that
-// waits, checks whether a signal is ignored or reads by another thread can be. The other functions are nosplit, in
-// which the compiler marks no safe point, do not allocate, and use raw system calls, which keep the P. The garbage
-// collector waits for them.
+// waits, checks whether a signal is ignored, reads by another thread or reads Request.OtherMemory can be. The other
+// functions are nosplit, in which the compiler marks no safe point, do not allocate, and use raw system calls, which
+// keep the P. The garbage collector waits for them.
 //
 // PTRACE_SEIZE can block on a thread in exec that waits for this tracer: another OS thread then reaps (rescuer.go).
 //

@@ -19,7 +19,8 @@
 //	cpu of a sample on a CPU = growth of cpu in the interval that it ends + carried cpu
 //	Σ cpu of intervals       = cpu at the account's end − cpu at its begin
 //
-// An example, in ms (TestClocksAddUp), at 100 ticks a second: CPU 14 + run queue 1.5 + blocked 24.5 = 40.
+// An example (TestIntervalsAreAsTheExampleSays), in ms, at 100 ticks a second: CPU 14 + run queue 1.5 + blocked 24.5 =
+// 40.
 //
 //	at  observed    cpu  runqueue  growth: cpu, runqueue, blocked; goes to
 //	 0  in parse    100  5         the account begins
@@ -38,8 +39,9 @@
 // # Kernel samples
 //
 // Samples that the kernel took of a running thread ([Ledger.AddKernelSample]; [Ledger.emitPending] computes their
-// parts) wait until the thread sleeps, as its clocks are exact only then. All that wait share their CPU time, whatever
-// each one's part was by the clocks:
+// parts) wait until the thread sleeps, as its clocks are exact only then, but not beyond the bounds in
+// pendingsamples.go; those of a young thread do not wait. All that wait share their CPU time, whatever each one's part
+// was by the clocks:
 //
 //	cpu of a sample = Σ cpu of the waiting samples × T / Σ T
 //

@@ -85,7 +85,8 @@ type EndedSoFar struct {
 	Length, At int64
 }
 
-// UnassignedSample reports a sample, of Length CPU time, of a thread that ended before its clocks were read again.
+// UnassignedSample reports a sample, of Length CPU time, of a thread that ended before its clocks were read again, or
+// of an unobserved child (OfChild).
 type UnassignedSample struct {
 	Process    sample.ProcessID
 	Place      Place

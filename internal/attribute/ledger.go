@@ -15,11 +15,11 @@ import (
 // run queue time also if it is queued (CPU time would favour blocking calls there). Blocked time goes to the one that
 // sleeps, the later one first.
 //
-// The rest is carried. CPU and run queue time go to the next on-CPU sample, as a thread that runs in bursts mostly does
-// the same in the next; a changed sample asleep more than carryLimit later puts them under [RanBetweenTicks] of the
-// current stack, or to [NotObserved] if a stop was refused meanwhile. Blocked time goes to a sample asleep, or at the
-// end under [BlockedBetweenTicks]. Negative blocked time is subtracted from later blocked time
-// ([threadClocks]).
+// The rest is carried. CPU time goes to the next on-CPU sample, as a thread that runs in bursts mostly does the same in
+// the next, run queue time to the next running one; a changed sample asleep more than carryLimit later puts both under
+// [RanBetweenTicks] of the stack that slept before, or to [NotObserved] if a stop was refused meanwhile. Blocked time
+// goes to a sample asleep, or at the end under [BlockedBetweenTicks]. Negative blocked time is subtracted from later
+// blocked time ([threadClocks]).
 type Ledger struct {
 	Emit func(Span) // takes the spans as they become final
 

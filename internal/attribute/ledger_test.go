@@ -3,6 +3,7 @@
 package attribute
 
 import (
+	"maps"
 	"math/rand/v2"
 	"testing"
 
@@ -94,7 +95,7 @@ func TestCarriedCPUOfASleeperIsRanBetweenTicksAfterTheLimit(t *testing.T) {
 	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(3, 0, 7, 1, sample.Sleeping)
-	b.observe(0, 0, 2*carryLimit, 1, sample.Sleeping)
+	b.observe(0, 0, 2*carryLimit, 2, sample.Sleeping)
 	for _, s := range b.spans {
 		if s.Leaf == RanBetweenTicks && s.CPU == 3 && s.Stack == 1 && s.State == sample.Running {
 			return
@@ -332,5 +333,28 @@ func TestUnobservedTimeOfASleeperIsSettledAfterALimit(t *testing.T) {
 	}
 	if n := cpu(); n != 7 {
 		t.Errorf("%d ns of CPU attributed after a second AttributeOverdue, want 7", n)
+	}
+}
+
+func TestIntervalsAreAsTheExampleSays(t *testing.T) {
+	at := func(wall, cpu, runQueue float64) sample.Reading {
+		return sample.Reading{Wall: int64(wall * 1e6), CPU: int64(cpu * 1e6), RunQueue: int64(runQueue * 1e6)}
+	}
+	got := map[sample.StackID]Span{}
+	l := Ledger{Emit: func(s Span) {
+		sum := got[s.Stack]
+		got[s.Stack] = Span{Wall: sum.Wall + s.Wall, RunQueue: sum.RunQueue + s.RunQueue, CPU: sum.CPU + s.CPU}
+	}}
+	const parse, wait, write = 1, 2, 3
+	l.Begin(at(0, 100, 5))
+	l.Observe(at(10, 107, 6), Place{Stack: parse, State: sample.Running}, true)
+	l.Observe(at(20, 110, 6), Place{Stack: wait, State: sample.Sleeping}, false)
+	l.ExtendUnchanged(at(30, 110, 6), 1)
+	l.Observe(at(40, 114, 6.5), Place{Stack: write, State: sample.Running}, true)
+	l.Finish()
+	if want := map[sample.StackID]Span{
+		parse: {Wall: 8e6, RunQueue: 1e6, CPU: 7e6}, wait: {Wall: 24.5e6}, write: {Wall: 7.5e6, RunQueue: 0.5e6, CPU: 7e6},
+	}; !maps.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }

@@ -30,7 +30,7 @@ type detection struct {
 	refreshesLeft int             // refreshes until the next attempt
 }
 
-// maxTries bounds the tries of one detection: at the next refresh, then after 2, 4, 8 more.
+// maxTries bounds the tries of one detection: at the next refresh, then after 1, 2, 4, … 64 more.
 const maxTries = 8
 
 // isFinal reports whether the search has ended: a runtime was found, there is none, or it did not begin in time.

@@ -53,7 +53,7 @@ func (c *ImageCache) Close() error {
 	return nil
 }
 
-// Image implements AddressSpace; nil if the file is not ELF.
+// Image implements AddressSpace; nil if the file is not ELF, or cannot be read in time.
 func (p *Process) Image(m *Mapping) *Image {
 	key := fileKey{m.Dev, m.Inode, m.Path}
 	if img, ok := p.cache.current(key); ok {

@@ -17,7 +17,7 @@
 // A queued thread stops only when it is scheduled: [Observer.Collect] and [Observer.FinishStopped] finish stops later.
 // Another goroutine walks the [RawSample], and passes back hints what to copy next ([WalkFeedback]).
 //
-// A method named try… reports a decision, and changes the state on which the next decision is based.
+// A method named try… reports a decision, and changes the state on which the next one is based; some others do so, too.
 //
 // # Packages
 //

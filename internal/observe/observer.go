@@ -197,7 +197,7 @@ func (o *Observer) setSleeperState(t *Thread, s *RawSample) (letter byte) {
 	if s.State == sample.Running { // just woken, and has not run yet
 		s.State = sample.Sleeping
 	}
-	// Without a baseline the thread is new and has no interval: OnCPU does not matter.
+	// Without a baseline it is not known whether the thread has run since: OnCPU stays false.
 	if t.kernelSampleStackBytes == 0 && t.sleep.base.valid {
 		s.OnCPU = o.checkWasOnCPU(t, s, st.Processor)
 	}

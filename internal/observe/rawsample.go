@@ -51,8 +51,8 @@ type RawSample struct {
 	State sample.State
 	// A sleeper's system call; Nr −1: none.
 	Call procmem.SyscallInfo
-	// OnCPU: on a CPU when the tick was due. A running thread without it was queued; a sleeper with it fell asleep
-	// since, in Call.
+	// OnCPU: on a CPU when the tick was due. A running thread without it was queued, or its place is not proven (Basis);
+	// a sleeper with it fell asleep since, in Call.
 	OnCPU      bool
 	Basis      sample.Basis // the evidence for OnCPU
 	NotStopped sample.NotStopped

@@ -19,7 +19,7 @@ const sampleRoom = 4 << 10 // bytes; a sample's buffer is a multiple
 const maxKernel = 64 // kernel frames of a sample
 
 // SetSampleStack sets the bytes of stack in the kernel's samples of the thread; 0: it is not sampled. A sampled thread
-// is not stopped while it runs.
+// is not stopped while it runs, unless its stack is too deep.
 func (t *Thread) SetSampleStack(stack int) { t.kernelSampleStackBytes = stack }
 
 // IsKernelSampled reports whether the thread is observed by the kernel's samples while it runs.

@@ -22,7 +22,7 @@ const (
 	// SomeBacklog is the number of copied bytes in a tick, and of bytes that wait for their walks, beyond which the
 	// tick pauses.
 	SomeBacklog = 16 << 20
-	// MaxBacklog is how many waiting bytes prevent observations and ticks.
+	// MaxBacklog is how many bytes prevent observations, if they wait, and ticks, if they are in use.
 	MaxBacklog = 64 << 20
 	// handOverEarly is the number of events after which a tick hands over.
 	handOverEarly = 64

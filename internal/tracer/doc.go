@@ -5,8 +5,8 @@
 // # Algorithm
 //
 // A loop makes ticks and sleeps between them. A tick is a list of steps: new threads and children are observed before
-// all others, as they may be short-lived; then the threads that are due. The file tick.go has the loop, the steps in
-// the order of their execution, and what each step changes.
+// all others, as they may be short-lived; then the threads that are due. The file tick.go has the loop, and the steps
+// in the order of their execution, with the reasons of that order.
 //
 //	makeTicks ─► tick ─► selector ────► observations ──► stops ─────► package observe, ptrace
 //	                     which threads   one thread       pending      one thread: unchanged,

@@ -33,8 +33,8 @@ type execState struct {
 
 func (s *execState) begin(p *process) { s.addressSpace = p.Target.Memory().Space() }
 
-// detect finds an exec since the last call: the other threads have then ended, and those of the new program are listed.
-// The account of the thread that called exec goes on.
+// detect finds an exec since the last call: the other threads have then ended, and those of the new program are listed
+// soon. The account of the thread that called exec goes on.
 func (e *execs) detect(p *process, now int64) {
 	space := p.Target.Memory().Renew(p.Target.PID)
 	if space == p.execState.addressSpace {
@@ -137,8 +137,9 @@ func (p *process) runsTrackedProgram() bool {
 	return memory.Space() == p.execState.addressSpace && !memory.Ended()
 }
 
-// isSettled reports whether it is certain that no exec is in progress: what was read of the first thread just before is
-// of the thread that was tracked, and a thread that was missing just before has ended.
+// isSettled reports whether it is certain that no exec by a thread other than the first is in progress: what was read
+// of the first thread just before is of the thread that was tracked, and a thread that was missing just before has
+// ended.
 func (p *process) isSettled() bool {
 	if p.list.len() <= 1 {
 		return true

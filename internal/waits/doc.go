@@ -65,7 +65,7 @@
 //
 // # Invariants
 //
-// An owner is given only if the word is in the held state, the kind exists, and the ID is that of a live thread of
-// the process. glibc writes the owner after it has taken a lock, and clears it before the release, so the ID is
-// the owner at the read, or zero.
+// An owner is given only if the word is in the held state, the kind exists, and the ID is that of a live thread of the
+// process, or of another that is observed. glibc writes the owner after it has taken a lock, and clears it before the
+// release, so the ID is the owner at the read, or zero.
 package waits

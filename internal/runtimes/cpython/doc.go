@@ -23,8 +23,9 @@
 // # To add a release
 //
 // From 3.13 on the process has a table of offsets, _Py_DebugOffsets, whose form is a row of debugTables (layout.go):
-// see Include/internal/pycore_debug_offsets.h. Offsets that it lacks are numbers in layoutOfDebugOffsets: see
-// pycore_code.h and pycore_interpframe_structs.h. Besides offsets, releases differ (layout.minor) in
+// see Include/internal/pycore_debug_offsets.h. maxDebug is the size of the largest. Offsets that it lacks are numbers
+// in layoutOfDebugOffsets (pycore_code.h, pycore_interpframe_structs.h), coroutines.go, gil.go, holds.go, objects.go
+// and tasks.go. Besides offsets, releases differ (layout.minor) in
 //
 //	codes.go        flags in an object's reference count
 //	coroutines.go   states of a coroutine, and where the object is that it awaits

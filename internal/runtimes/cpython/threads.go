@@ -16,7 +16,7 @@ type threads struct {
 	list []thread
 	read int64 // when: CLOCK_MONOTONIC, ns
 	main uint64
-	head uint64 // address of the main interpreter's newest state
+	head uint64 // address of the word with that of the main interpreter's newest state
 	// forked has another thread's ID in its state ([threads.findForked]).
 	forked thread
 }
