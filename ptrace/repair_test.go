@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
+	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
 )
 
@@ -240,17 +241,13 @@ func TestSignalThatComesFirstIsPassedOnWithItsInfo(t *testing.T) {
 
 func TestSignalInFlightIsDeliveredWhenTheTracerIsGone(t *testing.T) {
 	p := start(t, "spin")
-	// The thread stays stopped, as if the tracer were killed.
-	done := make(chan bool)
-	go func() {
-		lockForGood()
+	// The thread stays stopped until this OS thread ends, as if the tracer were killed.
+	osthread.Run(func() {
 		c := NewController(Options{})
 		l := c.seizeOnly(t, p.tid)
 		queueSignal(t, p.PID, 5)
 		c.await(l)
-		close(done)
-	}()
-	<-done
+	})
 	eventually(t, "delivered", func() bool { return p.counts(t).sum == 5 })
 	eventually(t, "running", func() bool { return state(p.tid) == 'R' && tracer(p.tid) == 0 })
 }

@@ -4,7 +4,6 @@ package ptrace
 
 import (
 	"os"
-	"runtime"
 	"syscall"
 	"unsafe"
 
@@ -22,5 +21,3 @@ func sigqueue(pid int, value int32) syscall.Errno {
 	_, _, e := syscall.RawSyscall(unix.SYS_RT_SIGQUEUEINFO, uintptr(pid), 34, uintptr(unsafe.Pointer(&info)))
 	return e
 }
-
-func lockForGood() { runtime.LockOSThread() }
