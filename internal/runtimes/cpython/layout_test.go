@@ -146,7 +146,7 @@ func TestUnknownFreeThreadedBuildIsNamedInTheError(t *testing.T) {
 func TestLargestTableOfDebugOffsetsFits(t *testing.T) {
 	largest := 0
 	for _, d := range debugTables {
-		largest = max(largest, int(d.size))
+		largest = max(largest, d.size)
 	}
 	if largest != maxDebug {
 		t.Errorf("the largest table has %d bytes, want maxDebug, %d", largest, maxDebug)
