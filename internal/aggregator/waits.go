@@ -163,8 +163,8 @@ func (e *waitExplainer) find(th *threadState, s *observe.RawSample, id sample.St
 	case found.FD != nil:
 		return e.describeFile(th, found.FD.FD, s.At), waits.Wait{}, false
 	case found.Kind == waits.Descriptor:
-		if fd, ok := e.polledDescriptor(th, s, sl.Reason); ok {
-			return e.describeFile(th, fd, s.At), waits.Wait{}, false
+		if found.ReadDescriptors(&sl, e.callMemory(th, s)); len(found.FDs) == 1 {
+			return e.describeFile(th, found.FDs[0].FD, s.At), waits.Wait{}, false
 		}
 	case found.Kind.IsSynchronization() && found.Address != 0:
 		found.ResolveOwner(p.waits)
@@ -256,18 +256,26 @@ func (e *waitExplainer) describeFile(th *threadState, fd int, now int64) string 
 	return f.text
 }
 
-// polledDescriptor returns the descriptor of a poll(2) of one. Its struct pollfd (include/uapi/asm-generic/poll.h) is
-// in the copied stack, or is read now if the thread still sleeps.
-func (e *waitExplainer) polledDescriptor(th *threadState, s *observe.RawSample, call string) (fd int, ok bool) {
-	if (call != "poll" && call != "ppoll") || uint32(s.Call.Args[1]) != 1 {
-		return 0, false
+// maxCallRead is the size of a struct pollfd, bytes: more is not read of the target for each sleep.
+const maxCallRead = 8
+
+// callMemory returns a reader of what a call's arguments point to: of the copied stack, else of the target if the
+// thread still sleeps.
+func (e *waitExplainer) callMemory(th *threadState, s *observe.RawSample) func(addr uint64, b []byte) int {
+	return func(addr uint64, b []byte) int {
+		for n := 0; n < len(b); n += 8 {
+			word, ok := s.Mem.Word(addr + uint64(n))
+			if !ok {
+				live := e.live(th, s)
+				if len(b) > maxCallRead || live.Read(addr, b) != len(b) || !live.Unchanged() {
+					return 0
+				}
+				break
+			}
+			var whole [8]byte
+			binary.LittleEndian.PutUint64(whole[:], word)
+			copy(b[n:], whole[:])
+		}
+		return len(b)
 	}
-	word, ok := s.Mem.Word(s.Call.Args[0])
-	if !ok {
-		var b [8]byte
-		live := e.live(th, s)
-		ok = live.Read(s.Call.Args[0], b[:]) == len(b) && live.Unchanged()
-		word = binary.LittleEndian.Uint64(b[:])
-	}
-	return int(int32(word)), ok && int32(word) >= 0
 }

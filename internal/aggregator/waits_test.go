@@ -24,7 +24,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-func TestAPollOfOneDescriptorNamesIt(t *testing.T) {
+func TestAPollOrSelectOfOneDescriptorNamesIt(t *testing.T) {
 	read, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -34,6 +34,9 @@ func TestAPollOfOneDescriptorNamesIt(t *testing.T) {
 	pollfd := func(fd int32) []byte { return binary.LittleEndian.AppendUint32(nil, uint32(fd)) }
 	stack := append(make([]byte, array-sp), pollfd(int32(read.Fd()))...)
 	stack = append(append(append(stack, 1, 0, 0, 0), pollfd(-1)...), 1, 0, 0, 0)
+	stack = append(append(stack, pollfd(int32(write.Fd()))...), 1, 0, 0, 0)
+	const set = array + 3*8
+	stack = binary.LittleEndian.AppendUint64(stack, 1<<read.Fd())
 	link, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", read.Fd()))
 	if err != nil {
 		t.Fatal(err)
@@ -62,7 +65,8 @@ func TestAPollOfOneDescriptorNamesIt(t *testing.T) {
 	}{
 		{"one in the copied stack", array, 1, 0, link},
 		{"one that poll ignores", array + 8, 1, 0, ""},
-		{"two", array, 2, 0, ""},
+		{"one beside one that poll ignores", array, 2, 0, link},
+		{"two", array, 3, 0, ""},
 		{"none", array, 0, 0, ""},
 		{"one that was not copied", heap, 1, runs, link},
 		{"one that was not copied, of a thread that ran since", heap, 1, runs - 1, ""},
@@ -75,6 +79,12 @@ func TestAPollOfOneDescriptorNamesIt(t *testing.T) {
 		if got, owner := e.explain(th, s, 0); got != c.want || owner != 0 {
 			t.Errorf("%s: %q, owner %d, want %q", c.what, got, owner, c.want)
 		}
+	}
+	s := &observe.RawSample{State: sample.Sleeping}
+	s.Regs.Arch, s.Mem.Stack = frames.X86_64, frames.Region{Addr: sp, Bytes: stack}
+	s.Call = procmem.SyscallInfo{Nr: 23, Args: [6]uint64{uint64(read.Fd()) + 1, set}}
+	if got, _ := e.explain(th, s, 0); got != link {
+		t.Errorf("select of one: %q, want %q", got, link)
 	}
 }
 

@@ -21,6 +21,11 @@ func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int
 			w.setTime(binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:]), t, s.At)
 		}
 	}
+	w.ReadDescriptors(s, read)
+}
+
+// ReadDescriptors sets the descriptors of poll and select from the call's memory. read is called at most three times.
+func (w *Wait) ReadDescriptors(s *Sleeper, read func(addr uint64, buf []byte) int) {
 	if !s.InCall || w.Kind != Descriptor || w.FD != nil {
 		return
 	}
@@ -35,8 +40,8 @@ func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int
 // pollFDs reads an array of struct pollfd (include/uapi/asm-generic/poll.h).
 func pollFDs(addr, n uint64, read func(uint64, []byte) int) (out []OpenFile) {
 	const size = 8
-	var b [size * maxFDs]byte
-	got := read(addr, b[:size*min(n, maxFDs)])
+	b := make([]byte, size*min(n, maxFDs))
+	got := read(addr, b)
 	for i := 0; i+size <= got; i += size {
 		if fd := int32(binary.LittleEndian.Uint32(b[i:])); fd >= 0 {
 			out = append(out, OpenFile{FD: int(fd)})
