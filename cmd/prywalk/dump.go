@@ -260,31 +260,22 @@ func unreadThreads(p *stacks.Process, refused string) string {
 		runsummary.Reasons(unread), nextForUnread(p, refused))
 }
 
-// nextForUnread is the next step for the most frequent reason; refused is that where the kernel refused a stop. doctor
-// examines rights, and the first thread's state only.
+// nextForUnread is the next step for the main reason; refused is that where the kernel refused a stop. doctor examines
+// rights, and the first thread's state only.
 func nextForUnread(p *stacks.Process, refused string) string {
-	most, next := int64(0), ""
-	for _, r := range []struct {
-		reason refusal.Reason
-		next   string
-	}{
-		{refusal.Denied, refused},
-		{refusal.Traced, refused},
-		{refusal.Timeout, fmt.Sprintf("no stop in time (state D?): ps -L -o tid,stat,wchan:30,comm -p %d", p.PID)},
-		{refusal.MaxPause, "give a longer --max-pause"},
-		{refusal.MapLock, "another thread holds the lock of the process's mappings; try again"},
-		{refusal.NoFiles, "raise prywalk's limit of open files: ulimit -n 4096"},
-	} {
-		if n := p.Failed[r.reason.Word()]; n > most {
-			most, next = n, r.next
-		}
+	switch runsummary.MainFailure(p.Failed) {
+	case refusal.Denied.Word(), refusal.Traced.Word():
+		return refused
+	case refusal.Timeout.Word():
+		return fmt.Sprintf("no stop in time (state D?): ps -L -o tid,stat,wchan:30,comm -p %d", p.PID)
+	case refusal.MaxPause.Word():
+		return "give a longer --max-pause"
+	case refusal.MapLock.Word():
+		return "another thread holds the lock of the process's mappings; try again"
+	case refusal.NoFiles.Word():
+		return "raise prywalk's limit of open files: ulimit -n 4096"
 	}
-	for _, n := range runsummary.UnexpectedFailures(p.Failed) {
-		if n > most {
-			next = "" // of a reason without a known step
-		}
-	}
-	return cmp.Or(next, "prywalk schema stats has the reasons")
+	return "prywalk schema stats has the reasons"
 }
 
 func (f *dumpFlags) write(w io.Writer, p *stacks.Process) error {

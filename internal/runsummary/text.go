@@ -380,13 +380,25 @@ func Reasons(m map[string]int64) string {
 	if len(m) == 0 {
 		return ""
 	}
-	names := slices.SortedFunc(maps.Keys(m), func(a, b string) int {
-		return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b))
-	})
+	names := byFrequency(m)
 	for i, n := range names {
 		names[i] = fmt.Sprintf("%s %d", n, m[n])
 	}
 	return " (" + strings.Join(names, ", ") + ")"
+}
+
+func byFrequency(m map[string]int64) []string {
+	return slices.SortedFunc(maps.Keys(m), func(a, b string) int {
+		return cmp.Or(cmp.Compare(m[b], m[a]), cmp.Compare(a, b))
+	})
+}
+
+// MainFailure is the most frequent reason of unexpected failures, "" if there are none.
+func MainFailure(failed map[string]int64) string {
+	if names := byFrequency(UnexpectedFailures(failed)); len(names) > 0 {
+		return names[0]
+	}
+	return ""
 }
 
 // NoSamples explains a recording without samples. threads is the expression that chose threads; "": none.
@@ -413,21 +425,19 @@ func NoSamples(s *runstats.Stats, threads string) error {
 	return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
 }
 
-// whyFailed explains by their most frequent reason why all observations failed, with the next step; "" if that is none
-// of these.
+// whyFailed explains by their main reason why all observations failed, with the next step; "" if that is none of these.
 func whyFailed(s *runstats.Stats) (why, next string) {
-	most := int64(0)
-	for _, r := range []struct{ reason, why, next string }{
-		{"traced", "another tracer is attached", "detach it: prywalk doctor -p PID names it"},
-		{"denied", "the kernel denied access", "prywalk doctor -p PID names the cause"},
-		{"open-files", "too many open files in prywalk", "raise its limit: ulimit -n 4096"},
-		{"max-pause", "stops were expected to take longer than --max-pause", "give a longer one"},
-	} {
-		if n := s.Failed[r.reason]; n > most {
-			most, why, next = n, r.why, r.next
-		}
+	switch MainFailure(s.Failed) {
+	case "traced":
+		return "another tracer is attached", "detach it: prywalk doctor -p PID names it"
+	case "denied":
+		return "the kernel denied access", "prywalk doctor -p PID names the cause"
+	case "open-files":
+		return "too many open files in prywalk", "raise its limit: ulimit -n 4096"
+	case "max-pause":
+		return "stops were expected to take longer than --max-pause", "give a longer one"
 	}
-	return why, next
+	return "", ""
 }
 
 // Percent is "100%" for the whole only.
