@@ -90,12 +90,12 @@ func (n *notices) indivisible(err error, intervals, size, limit int, lowered boo
 	n.metrics.addLost(lostTooLarge, intervals)
 	if !n.reportedTooLarge {
 		n.reportedTooLarge = true
-		whose, step := "--max-message", "raise --max-message"
+		bound, step := "--max-message", "raise --max-message"
 		if lowered {
-			whose, step = "lowered after the receiver refused one", "raise the receiver's limit, then start the agent again"
+			bound, step = "lowered after the receiver refused one", "raise the receiver's limit, then start the agent again"
 		}
 		n.logf("one interval takes %d bytes, more than a message may have (%s, %d): it is dropped and counted (%s); %s",
-			size, whose, limit, lostTooLarge, step)
+			size, bound, limit, lostTooLarge, step)
 	}
 }
 

@@ -9,13 +9,9 @@ import (
 	"prywalk/internal/profile"
 )
 
-// logStacks writes the functions of the stacks to the log of events, if there is one. With --rotate evicted stacks are
-// missing. Who flushes the log gets its errors.
+// logStacks writes the functions of the stacks to the log of events. With --rotate evicted stacks are missing. The
+// flush of the log returns its errors.
 func (r *recording) logStacks() {
-	log := r.samplerOpts.EventLog
-	if log == nil {
-		return
-	}
 	names := profile.NewNames(r.builder, nil)
 	var stack []profile.Named
 	for _, id := range r.builder.StackIDs() {
@@ -26,7 +22,7 @@ func (r *recording) logStacks() {
 				functions = append(functions, cmp.Or(f.Name, "?"))
 			}
 		}
-		if attribute.WriteStack(log, id, functions) != nil {
+		if attribute.WriteStack(r.samplerOpts.EventLog, id, functions) != nil {
 			return
 		}
 	}
