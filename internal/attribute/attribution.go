@@ -14,10 +14,10 @@ type Options struct {
 	Children        bool
 	// Period is the CPU time that a sample stands for, ns; 0: unknown.
 	Period        int64
-	KernelSamples bool // the kernel takes the samples (perf_event_open)
+	KernelSamples bool // perf_event_open
 }
 
-// Interval is a final piece of time: of a thread, or of a process if Thread is 0.
+// Interval is a final piece of time of a thread, or of a process (Thread 0).
 type Interval struct {
 	Process sample.ProcessID
 	Thread  sample.ThreadID
@@ -26,9 +26,9 @@ type Interval struct {
 
 // Sink takes the results of an [Attribution] as they become final.
 type Sink interface {
-	// Add takes an interval; the pointer is invalid after the call.
+	// Add must not keep the pointer.
 	Add(*Interval)
-	// ThreadDone ends the intervals of a thread with ticks samples of a known stack, within observed ns.
+	// ThreadDone ends a thread's intervals: ticks samples of a known stack, within observed ns.
 	ThreadDone(id sample.ThreadID, ticks, observed int64)
 	// ProcessDone ends the intervals of a process.
 	ProcessDone(sample.ProcessID)
@@ -37,7 +37,7 @@ type Sink interface {
 // Totals are sums over all intervals, CPU time in ns.
 type Totals struct {
 	Target    int64 // charged by the kernel to the processes
-	Estimated int64 // by samples ([weightedSamples])
+	Estimated int64
 }
 
 // Attribution turns events, and answers of [ProcSource], into intervals. Not safe for concurrent use.
@@ -49,10 +49,10 @@ type Attribution struct {
 	threads map[sample.ThreadID]*accountedThread
 	procs   map[sample.ProcessID]*accountedProcess
 
-	tree   *cutimeTree                       // nil if the time of unobserved children is not attributed
-	byNode map[*cutimeNode]*accountedProcess // those whose account in tree is open
+	tree   *cutimeTree // nil if the time of unobserved children is not attributed
+	byNode map[*cutimeNode]*accountedProcess
 
-	out Interval // passed to sink; reused
+	out Interval
 }
 
 type accountedThread struct {
@@ -66,13 +66,13 @@ type accountedProcess struct {
 	account   ProcessAccount
 	fromStart bool
 	ended     bool
-	node      *cutimeNode // nil without Attribution.tree
+	node      *cutimeNode // nil: none
 	// passedTo is the observed parent that took its unobserved time, and that of its children; nil: none.
 	passedTo *accountedProcess
 }
 
-// New returns an attribution without processes. Period and KernelSamples have an effect only if the time of unobserved
-// children is attributed: with Children, and without ThreadsFiltered.
+// New returns an attribution without processes. Period and KernelSamples have an effect only with Children, and without
+// ThreadsFiltered.
 func New(o Options, kernel ProcSource, sink Sink) *Attribution {
 	a := &Attribution{
 		opts: o, sink: sink, threads: map[sample.ThreadID]*accountedThread{},
@@ -159,7 +159,6 @@ func (a *Attribution) process(id sample.ProcessID) *accountedProcess {
 	return p
 }
 
-// add passes a span to the sink; thread 0: of the process.
 func (a *Attribution) add(process sample.ProcessID, thread sample.ThreadID, s Span) {
 	a.out = Interval{process, thread, s}
 	a.sink.Add(&a.out)
@@ -194,7 +193,6 @@ func (a *Attribution) extend(t *accountedThread, u sample.Unchanged) {
 	t.account.Extend(u)
 }
 
-// cutOpen emits the open spans of a thread; id 0: of all.
 func (a *Attribution) cutOpen(id sample.ThreadID) {
 	if id == 0 {
 		for _, t := range a.threads {
@@ -224,8 +222,8 @@ func (a *Attribution) finishThread(t *accountedThread) {
 	delete(a.threads, t.id)
 }
 
-// moveAccount gives the account of the thread that called exec to the first thread of the new program: the kernel ends
-// the former first thread, and gives its number to that task, whose clocks go on (fs/exec.c, de_thread).
+// moveAccount gives the account of the thread that called exec to the first thread of the new program: the kernel gives
+// that number to the calling task, whose clocks go on (fs/exec.c, de_thread).
 func (a *Attribution) moveAccount(e *Execed) {
 	caller := a.threads[e.Caller]
 	if caller == nil {
@@ -247,7 +245,6 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 	}
 	p.ended = true
 	if a.opts.ThreadsFiltered {
-		// Samples of its threads may still follow.
 		a.totals.Target += max(e.Charged, p.account.Attributed())
 	} else {
 		a.attributeExited(p, e)
@@ -280,7 +277,7 @@ func (a *Attribution) closeProcess(p *accountedProcess) {
 	a.sink.ProcessDone(p.id)
 }
 
-// observedParent returns the parent that may distribute p's unobserved time with that of its other children; nil: none.
+// observedParent returns the parent that may distribute p's unobserved time; nil: none.
 func (a *Attribution) observedParent(p *accountedProcess) *accountedProcess {
 	if a.opts.Period == 0 || p.node == nil || !p.fromStart {
 		return nil
@@ -288,8 +285,7 @@ func (a *Attribution) observedParent(p *accountedProcess) *accountedProcess {
 	return a.byNode[p.node.parent]
 }
 
-// recipient returns the parent to whose children the time of p's children is added: the one that took p's own time,
-// while its account is open; nil: none.
+// recipient returns the parent that takes the time of p's children; nil: none.
 func (a *Attribution) recipient(p *accountedProcess) *accountedProcess {
 	if parent := p.passedTo; parent != nil && a.byNode[parent.node] == parent {
 		return parent
@@ -297,7 +293,6 @@ func (a *Attribution) recipient(p *accountedProcess) *accountedProcess {
 	return nil
 }
 
-// distributeChildren attributes ns of CPU time of the unobserved children of p.
 func (a *Attribution) distributeChildren(p *accountedProcess, ns, now int64, when distribution) {
 	a.totals.Target += ns
 	if when == soFar {

@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// The account of the process that waits was closed after this process was reparented.
 func TestTimeIsPassedToOpenAccountsOnly(t *testing.T) {
 	to := &accountedProcess{node: &cutimeNode{}}
 	p := &accountedProcess{node: &cutimeNode{}, passedTo: to}
@@ -22,7 +21,6 @@ func TestTimeIsPassedToOpenAccountsOnly(t *testing.T) {
 	}
 }
 
-// A thread that runs before its first sample was not observed at a rate of 0 until then.
 func TestTimeOfObservationBeginsWithTheFirstSample(t *testing.T) {
 	var got observedTime
 	a := New(Options{}, nil, &got)

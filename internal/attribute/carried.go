@@ -2,8 +2,8 @@
 
 package attribute
 
-// carryLimit is how long CPU time waits for an on-CPU sample, ns. At 1 s and 99 ticks/s, a seventh of the time of a
-// thread that is on CPU for 2 % of it would go to [RanBetweenTicks]; at 5 s almost none.
+// carryLimit is how long CPU and run queue time wait for a sample, ns. At 1 s and 99 ticks/s, a seventh of the time of
+// a thread that is on CPU for 2 % of it would go to [RanBetweenTicks]; at 5 s almost none.
 const carryLimit = 5e9
 
 type carriedTimes struct {
@@ -12,7 +12,6 @@ type carriedTimes struct {
 	stopRefused bool  // while the thread ran, since then ([sample.NotStopped])
 }
 
-// add adds CPU and run queue time up to now, CLOCK_MONOTONIC ns.
 func (c *carriedTimes) add(cpu, runQueue, now int64) {
 	if c.cpuAndQueue() == 0 {
 		c.since = now
@@ -21,7 +20,6 @@ func (c *carriedTimes) add(cpu, runQueue, now int64) {
 	c.runQueue += runQueue
 }
 
-// isOverdue reports whether CPU or run queue time has waited for longer than carryLimit.
 func (c *carriedTimes) isOverdue(now int64) bool {
 	return c.cpuAndQueue() > 0 && now-c.since > carryLimit
 }

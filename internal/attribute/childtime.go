@@ -9,25 +9,23 @@ import (
 	"prywalk/internal/sample"
 )
 
-// childTime is the CPU time of a process's unobserved children, and what divides it: samples by weight, and known times
-// by program.
+// childTime is the CPU time of a process's unobserved children, and what divides it.
 type childTime struct {
 	samples          weightedSamples
-	undistributed    int64 // CPU time to distribute, also of observed children that passed it on, ns
+	undistributed    int64 // ns, also of observed children that passed it on
 	unknownWeight    int64 // Σ weights of samples whose place is unknown, ns
 	programs         map[string]programTime
-	programsComplete bool  // all unobserved children are in programs
+	programsComplete bool
 	countedCPU       int64 // in programs so far, ns
 }
 
 type programTime struct {
 	knownCPU int64 // lower bound of what is not attributed yet, ns
-	ended    int64 // number of ended children; 0: not counted
+	ended    int64 // children; 0: not counted
 }
 
 const maxPrograms = 1 << 10
 
-// add adds to a program's time and number of ended children, of the first maxPrograms programs.
 func (c *childTime) add(program string, t programTime) {
 	if c.programs == nil {
 		c.programs = map[string]programTime{}
@@ -38,7 +36,7 @@ func (c *childTime) add(program string, t programTime) {
 	}
 }
 
-// distributeCounted attributes total ns by program if the times of programs are complete, and returns the rest.
+// distributeCounted attributes total ns by program if programsComplete, and returns the rest.
 func (c *childTime) distributeCounted(total, now int64, when distribution, emitWeight func(weightKey, int64)) (
 	left int64,
 ) {
@@ -73,7 +71,7 @@ func (c *childTime) distributeCounted(total, now int64, when distribution, emitW
 	return left
 }
 
-// timePerProgram returns each program's part of total, ns; at the end they include the excess, by exits.
+// timePerProgram returns each program's part of total, ns, at the end with the excess.
 func (c *childTime) timePerProgram(
 	total int64, when distribution, byProgram map[string]*weightedSamples,
 ) map[string]int64 {
@@ -108,7 +106,7 @@ func (c *childTime) timePerProgram(
 	return due
 }
 
-// distributeKnown attributes the known time of programs, up to total ns, and returns the rest of total.
+// distributeKnown attributes the known time of programs, up to total ns, and returns the rest.
 func (c *childTime) distributeKnown(total, now int64, emitWeight func(weightKey, int64)) (left int64) {
 	var sum int64
 	for _, t := range c.programs {

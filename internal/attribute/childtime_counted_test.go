@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// lastOf is the last event of a child with ns of CPU time, all of it counted.
 func lastOf(program string, ns int64) *ChildCounted {
 	return &ChildCounted{Program: program, Length: ns, AllCounted: true, ChildEnded: true}
 }
@@ -74,7 +73,6 @@ func TestIncompleteCountsAreLowerBounds(t *testing.T) {
 	}
 }
 
-// The final sums are those of a single call of Children.
 func TestCountedTimeIsAttributedIncrementally(t *testing.T) {
 	shell, inner := &ProcessAccount{}, &ProcessAccount{}
 	b := newChildTimes(shell, inner)

@@ -12,13 +12,11 @@ import (
 	"testing"
 )
 
-// childTimes sums CPU time of children by program, that with a stack by program (walked) and by stack.
 type childTimes struct {
 	all, walked map[string]int64
 	under       map[sample.StackID]int64
 }
 
-// newChildTimes makes the sums of the spans of processes.
 func newChildTimes(of ...*ProcessAccount) *childTimes {
 	b := &childTimes{map[string]int64{}, map[string]int64{}, map[sample.StackID]int64{}}
 	for _, p := range of {
@@ -43,7 +41,6 @@ func (b *childTimes) sums() (all, rest int64) {
 	return all, rest
 }
 
-// ran is a sample of a running child.
 func ran(program string, stack sample.StackID) Place {
 	return Place{Stack: stack, State: sample.Running, Program: program}
 }
@@ -89,7 +86,7 @@ func TestTimeOfChildrenIsDividedAmongTheirSamples(t *testing.T) {
 func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 	for _, c := range []struct {
 		name            string
-		total, ls, sort int64 // ls and sort: known to be of these programs
+		total, ls, sort int64 // known to be of these programs
 		want            map[string]int64
 	}{
 		{"no program's time is known", 2000, 0, 0, map[string]int64{"ls": 1200, "": 800}},
@@ -167,7 +164,7 @@ func TestShortChildrenShareTheirTime(t *testing.T) {
 			seen.Stack = 2
 		}
 		switch kid := (&ProcessAccount{}); {
-		case i%10 == 9: // a short-lived shell with an unobserved child
+		case i%10 == 9:
 			if sampled {
 				kid.AddUnassignedOfChild(seen, 1e9, period)
 			}

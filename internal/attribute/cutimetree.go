@@ -9,41 +9,40 @@ const (
 	cutimeRarely = 100e6
 	cutimePause  = 2e6
 	// closeAfter is how long an ended process's account waits for late ends of children, ns.
-	closeAfter = 200e6
-	// settleEvery is the time between two settlements of an open account, settleAgain between retries, ns.
-	settleEvery  = 1e9
-	settleAgain  = 50e6
+	closeAfter   = 200e6
+	settleEvery  = 1e9  // between two settlements of an open account, ns
+	settleAgain  = 50e6 // between retries, ns
 	maxAncestors = 64
 )
 
-// cutimeNode is a process in a [cutimeTree].
 type cutimeNode struct {
 	pid          int
 	start        uint64 // clock ticks after boot
 	ppid         int
-	parent       *cutimeNode // process that collects this one's time; nil: none
+	parent       *cutimeNode // collects this one's time; nil: none
 	openChildren int         // with open accounts
 
-	cutimeAtStart int64 // cutime + cstime when the account began, ns
-	cutime        int64 // cutime + cstime as last read, ns
-	fromObserved  int64 // part of their growth that observed children have added, ns
-	ownCPU        int64 // CPU time of the process in its life, ns; 0 while the account is open
-	endedAt       int64 // end of the process, CLOCK_MONOTONIC ns; 0: it lives
-	cutimeSettled int64 // cutime at settledAt, ns
-	settledAt     int64 // last settlement, CLOCK_MONOTONIC ns
-	attributed    int64 // time of unobserved children that was passed to distribute, ns
+	// Below: ns.
+	cutimeAtStart int64 // cutime + cstime when the account began
+	cutime        int64 // cutime + cstime as last read
+	fromObserved  int64 // part of its growth that observed children have added
+	ownCPU        int64 // of its life; 0 while the account is open
+	endedAt       int64 // CLOCK_MONOTONIC; 0: it lives
+	cutimeSettled int64 // at settledAt
+	settledAt     int64 // CLOCK_MONOTONIC
+	attributed    int64 // passed to distribute
 	distribute    func(ns, at int64, when distribution)
 }
 
-// cutimeTree is the tree of processes in which each collects the CPU time of its ended children (cutime + cstime), and
-// accounts for the part of unobserved ones. An observed child counts with its own time, before the recording too, and
-// that of its children: as last read or as observed children added, whichever is more. Not safe for concurrent use.
+// cutimeTree is the tree of processes in which each collects the CPU time of its ended children (cutime + cstime). An
+// observed child counts with its own time, before the recording too, and that of its children: as last read or as
+// observed children added, whichever is more. Not safe for concurrent use.
 type cutimeTree struct {
-	byPID     map[int]*cutimeNode // by process id; also ended processes with open accounts
-	ended     []*cutimeNode       // ended processes with open accounts
-	nextRead  int64               // time of the next read, CLOCK_MONOTONIC ns
-	readPause int64               // between two reads, ns
-	settledAt int64               // last settle, CLOCK_MONOTONIC ns
+	byPID     map[int]*cutimeNode // also ended processes with open accounts
+	ended     []*cutimeNode
+	nextRead  int64 // CLOCK_MONOTONIC ns
+	readPause int64 // ns
+	settledAt int64 // CLOCK_MONOTONIC ns
 	kernel    ProcSource
 }
 
@@ -70,8 +69,7 @@ func newCutimeTree(kernel ProcSource) *cutimeTree {
 }
 
 // join opens the account of a process. parent: at discovery, 0 if unknown; fromStart: all CPU time of its children lies
-// within the recording. distribute takes CPU time of its unobserved children, ns: what is certain so far, and at the
-// end the rest, even 0.
+// within the recording. distribute takes what is certain so far, ns, and at the end the rest, even 0.
 func (t *cutimeTree) join(
 	pid int, start uint64, parent int, fromStart bool, distribute func(ns, at int64, when distribution),
 ) *cutimeNode {
@@ -85,7 +83,7 @@ func (t *cutimeTree) join(
 	return n
 }
 
-// readNode updates a process's cutime and parent. It returns false if the process is gone.
+// readNode returns false if the process is gone.
 func (t *cutimeTree) readNode(n *cutimeNode) bool {
 	r, ok := t.kernel.State(n.pid)
 	if !ok || r.Start != n.start {
@@ -119,7 +117,6 @@ func (n *cutimeNode) moveTo(p *cutimeNode) {
 	}
 }
 
-// nearestInTree returns process pid or its nearest ancestor in the tree; nil: none.
 func (t *cutimeTree) nearestInTree(pid int) *cutimeNode {
 	for range maxAncestors {
 		if n := t.byPID[pid]; n != nil || pid <= 1 {
@@ -134,14 +131,13 @@ func (t *cutimeTree) nearestInTree(pid int) *cutimeNode {
 	return nil
 }
 
-// leave ends an account. own is its CPU time, before the recording too, ns.
+// leave ends an account. own is the process's CPU time, before the recording too, ns.
 func (t *cutimeTree) leave(n *cutimeNode, own, now int64) {
 	t.readNode(n) // before its parent waits for it
 	n.ownCPU, n.endedAt = own, max(now, 1)
 	t.ended = append(t.ended, n)
 }
 
-// tick reads cutime when due, and closes ended accounts.
 func (t *cutimeTree) tick(now int64) {
 	if now < t.nextRead {
 		return
@@ -187,18 +183,16 @@ func (t *cutimeTree) settle(now int64) {
 	}
 }
 
-// unobserved returns the CPU time of unobserved children that is not attributed yet, ns. cutime is the process's
-// cutime + cstime.
 func (n *cutimeNode) unobserved(cutime int64) int64 {
 	return cutime - n.cutimeAtStart - n.fromObserved - n.attributed
 }
 
-// childrenCPU returns the children's CPU time, as read or as attributed, whichever is more.
+// childrenCPU returns the CPU time as read or as attributed, whichever is more.
 func (n *cutimeNode) childrenCPU() int64 {
 	return max(n.cutime, n.cutimeAtStart+n.fromObserved+n.attributed)
 }
 
-// close closes all accounts. Precondition: all processes have left.
+// close requires that all processes have left.
 func (t *cutimeTree) close() {
 	for len(t.ended) > 0 {
 		n := len(t.ended)
@@ -227,7 +221,7 @@ func (t *cutimeTree) closeEnded(ready func(*cutimeNode) bool) {
 	}
 }
 
-// exists reports whether the process is there, also as a zombie.
+// exists is true for zombies.
 func (t *cutimeTree) exists(n *cutimeNode) bool {
 	r, ok := t.kernel.State(n.pid)
 	return ok && r.Start == n.start
@@ -248,8 +242,6 @@ func (t *cutimeTree) closeNode(n *cutimeNode) {
 	}
 }
 
-// wasWaitedFor reports whether the parent of an ended process has waited for it, so that the parent's cutime has its
-// time.
 func (t *cutimeTree) wasWaitedFor(n *cutimeNode) bool {
 	p := n.parent
 	if orphan := p.endedAt != 0 && n.endedAt > p.endedAt+closeAfter; orphan || t.exists(n) {

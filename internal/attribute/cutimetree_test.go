@@ -14,7 +14,7 @@ type fakeProc struct {
 	*cutimeTree
 	procs      map[int]ProcState
 	reads      int
-	ignoring   map[int]bool // processes that ignore SIGCHLD
+	ignoring   map[int]bool
 	members    map[int]*cutimeNode
 	attributed map[int]int64
 }
@@ -30,20 +30,16 @@ func newFakeProc() *fakeProc {
 	return f
 }
 
-// State implements [ProcSource].
 func (f *fakeProc) State(pid int) (ProcState, bool) {
 	f.reads++
 	r, ok := f.procs[pid]
 	return r, ok
 }
 
-// IgnoresChildren implements [ProcSource].
 func (f *fakeProc) IgnoresChildren(pid int) bool { return f.ignoring[pid] }
 
-// ExactChildrenCPU implements [ProcSource].
 func (*fakeProc) ExactChildrenCPU(int) int64 { return 0 }
 
-// set adds or changes a process.
 func (f *fakeProc) set(pid, parent int, cutime uint64) {
 	f.procs[pid] = ProcState{Parent: parent, Start: 1, ChildrenCPU: int64(cutime) * 1e7}
 }
@@ -52,7 +48,6 @@ func (f *fakeProc) join(pid int, fromStart bool) {
 	f.members[pid] = f.cutimeTree.join(pid, 1, 0, fromStart, f.recorder(pid))
 }
 
-// recorder returns a function that adds the time of children of a process to attributed.
 func (f *fakeProc) recorder(as int) func(ns, at int64, when distribution) {
 	return func(ns, _ int64, _ distribution) {
 		if ns > 0 {
@@ -69,7 +64,6 @@ func (f *fakeProc) end(pid int, own, at int64, gone bool) {
 	f.leave(f.members[pid], own*1e7, at)
 }
 
-// scenario is a sequence of events, and the time attributed at the end by process.
 type scenario struct {
 	name string
 	of   func(*fakeProc)
@@ -230,7 +224,6 @@ func TestTimeOfChildrenIsAttributedOnce(t *testing.T) {
 	}
 }
 
-// Within two seconds, without the time of observed children.
 func TestTimeOfChildrenIsAttributedWhileTheirParentRuns(t *testing.T) {
 	f := newFakeProc()
 	expect := func(at int64, cutime uint64, want int64) {
@@ -250,7 +243,7 @@ func TestTimeOfChildrenIsAttributedWhileTheirParentRuns(t *testing.T) {
 	f.end(30, 25, 3.1e9, true)
 	f.set(20, 10, 25)
 	expect(4e9, 8, 8)
-	delete(f.procs, 20) // its end is not reported yet
+	delete(f.procs, 20)
 	expect(5e9, 8+70+2, 8)
 	expect(6e9, 8+70+3, 8)
 	f.leave(f.members[20], 45e7, 6e9)
@@ -277,7 +270,6 @@ func TestCutimeTreeForgetsEndedProcesses(t *testing.T) {
 	}
 }
 
-// The parent of the process waits for it at once.
 func TestTimeOfChildrenUpToTheEndIsAttributed(t *testing.T) {
 	f := newFakeProc()
 	f.reads = 0
@@ -301,7 +293,6 @@ func TestTimeOfChildrenUpToTheEndIsAttributed(t *testing.T) {
 	}
 }
 
-// The end of a grandchild is not reported yet: its time is in the child's, which is in the parent's.
 func TestTimeOfChildrenWaitsForTheEndOfAGrandchild(t *testing.T) {
 	f := newFakeProc()
 	f.set(20, 10, 0)

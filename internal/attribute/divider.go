@@ -4,12 +4,12 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// divider divides total in proportion to weights ≥ 0, whose sum is weightSum > 0. The parts are whole numbers; together
-// they are total, as each one is the difference of two rounded running sums.
+// divider divides total in proportion to weights ≥ 0, whose sum is weightSum > 0. The parts are differences of rounded
+// running sums, so that their sum is total.
 type divider struct {
 	total, weightSum int64
-	weight           int64 // of the parts so far
-	given            int64 // the parts so far
+	weight           int64
+	given            int64
 }
 
 func (d *divider) next(weight int64) int64 {

@@ -13,14 +13,13 @@
 //	goes to   the stack that slept                 queued     on CPU at the end
 //
 // A [Ledger] gives each part to one stack. Time that fits none is carried to a later sample, or goes to a synthetic
-// frame; of a short-lived thread it is distributed with the unobserved time of its process. An account begins with the
-// thread's listing, creation or first sample, and ends with its last sample or the recording:
+// frame. An account begins with the thread's listing, creation or first sample, and ends with its last sample or the
+// recording:
 //
 //	cpu of a sample on a CPU = growth of cpu in the interval that it ends + carried cpu
 //	Σ cpu of intervals       = cpu at the account's end − cpu at its begin
 //
-// An example (TestIntervalsAreAsTheExampleSays), in ms, at 100 ticks a second: CPU 14 + run queue 1.5 + blocked 24.5 =
-// 40.
+// An example (TestIntervalsAreAsTheExampleSays), in ms, at 100 ticks a second:
 //
 //	at  observed    cpu  runqueue  growth: cpu, runqueue, blocked; goes to
 //	 0  in parse    100  5         the account begins
@@ -29,50 +28,47 @@
 //	30  unchanged   110  6         0, 0, 10     the wait: 19 so far, no new sample
 //	40  in write    114  6.5       4, 0.5, 5.5  the wait ends with 24.5; write: cpu 4 + 3, runqueue 0.5
 //
-// prywalk itself needs a CPU at a tick. A thread that it displaced there counts as on a CPU. Before Linux 6.15 without
+// A thread that prywalk displaced from its CPU at a tick counts as on a CPU. Before Linux 6.15 without
 // CONFIG_SCHED_DEBUG (no /proc/PID/task/TID/sched) it is not known which thread that is: it counts as waiting, and its
-// cpu goes to its next sample on a CPU. So shares of functions can shift.
+// cpu goes to its next sample on a CPU, so that shares of functions can shift.
 //
-// Each rule below has one equation, and names the function that computes it. Times and weights are CPU time. A sample
-// stands for a time T ([Sample.StandsFor]): that between two ticks, or the period of a kernel sample.
+// Times and weights below are CPU time. A sample stands for a time T ([Sample.StandsFor]): that between two ticks, or
+// the period of a kernel sample.
 //
 // # Kernel samples
 //
-// Samples that the kernel took of a running thread ([Ledger.AddKernelSample]; [Ledger.emitPending] computes their
-// parts) wait until the thread sleeps, as its clocks are exact only then, but not beyond the bounds in
-// pendingsamples.go; those of a young thread do not wait. All that wait share their CPU time, whatever each one's part
-// was by the clocks:
+// Samples that the kernel took of a running thread ([Ledger.AddKernelSample], [Ledger.emitPending]) wait until the
+// thread sleeps, as its clocks are exact only then, within the bounds in pendingsamples.go. Those of a young thread do
+// not wait:
 //
 //	cpu of a sample = Σ cpu of the waiting samples × T / Σ T
 //
 // # Unobserved time
 //
-// Unobserved ([ProcessAccount.Unobserved]): the rest of a process is of ended threads, after their last samples. A
-// thread without a sample counts with its clock at the start:
+// Unobserved ([ProcessAccount.Unobserved]) is the time of ended threads after their last samples. A thread without a
+// sample counts with its clock at the start:
 //
 //	unobserved = CPU time of ended threads − Σ their cpu at their last samples − what was distributed before
 //
-// Distribution ([weightedSamples.distribute]): samples share it by weight; what exceeds the weights goes to a synthetic
-// frame:
+// Distribution ([weightedSamples.distribute]): samples share it by weight; the excess goes to a synthetic frame:
 //
 //	part of a sample = min(time, Σ weights) × its weight / Σ weights
 //
-// Sampling error ([weightedSamples.samplingError]): Σ weights differs from the time by chance, by up to two standard
-// errors. In the last distribution, and always for a program with few samples ([childTime.distributeCounted]), each of
-// the n samples gets the same part of these; Σ weights includes what was distributed before:
+// Sampling error ([weightedSamples.samplingError]): Σ weights differs from the time by chance. In the last
+// distribution, and always for a program with few samples ([childTime.distributeCounted]), each of the n samples gets
+// the same part of two standard errors; Σ weights includes what was distributed before:
 //
 //	weight = weight before + (2 × Σ weights / √n) / n
 //
-// Young threads ([ThreadAccount.attributeYoung]): a sample stands for T, but a short-lived thread's has only x, the CPU
-// time since the sample before. In expectation each place misses as much, after last samples or in threads without
-// one, if ticks are independent of thread creation (TestSharesOfShortLivesAreTrue). If x > T (after a wait), x − T is
-// unobserved, too:
+// Young threads ([ThreadAccount.attributeYoung]): a short-lived thread's sample has only x, the CPU time since the
+// sample before. In expectation each place misses as much after last samples or in threads without one, if ticks are
+// independent of thread creation (TestSharesOfShortLivesAreTrue). If x > T (after a wait), x − T is unobserved, too:
 //
 //	weight = max(T − x, 0)
 //
 // Skids ([endedThreadTime.takeSkidWeights]): a sample of a thread with many system calls shows its place only if taken
-// on its own CPU (package skid). The others give their weights to those, and a sample that surely skids has
-// x = 0, as its CPU time goes to the next one:
+// on its own CPU (package skid). The others give their weights to those; a sample that surely skids has x = 0, as its
+// CPU time goes to the next one:
 //
 //	weight = max(T − x, 0) + Σ weights of samples that skid / number of proven samples
 //
@@ -82,8 +78,8 @@
 //
 //	unobserved = growth of cutime + cstime − CPU time of the observed children and theirs − what was distributed before
 //
-// Children's samples ([ProcessAccount.AddUnassignedOfChild]): samples of such children share it, by the kernel or by
-// ticks that find one on a CPU:
+// Children's samples ([ProcessAccount.AddUnassignedOfChild]), by the kernel or by ticks that find a child on a CPU,
+// share it:
 //
 //	weight = T
 //
@@ -93,8 +89,8 @@
 //
 //	time of a program = min(time, Σ known times) × its known time / Σ known times + excess × its ends / Σ ends
 //
-// Missed samples ([weightedSamples.divideMissed]): samples whose place is unknown by chance give their weights to
-// others of their program:
+// Missed samples ([weightedSamples.divideMissed]), whose place is unknown by chance, give their weights to others of
+// their program:
 //
 //	weight = T + Σ weights of missed samples / number of samples with a known place
 //

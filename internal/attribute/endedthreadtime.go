@@ -3,7 +3,7 @@
 package attribute
 
 // endedThreadTime is the unobserved time of ended threads, and the samples that share it ("Young threads" in the
-// package comment, T and x too):
+// package comment):
 //
 //	created      sample               sample        end
 //	   ├──── x ────┤├───────── x ────────┤├─ unobserved ─┤
@@ -12,13 +12,13 @@ package attribute
 // Only threads created and ended while their process was sampled have weights. The excess x − T of a sample is withheld
 // until the thread has ended (then it is unobserved time) or has lived long (then it is the sample's).
 type endedThreadTime struct {
-	cpuAtLastSamples int64           // of ended threads up to their last samples, ns
-	proven           weightedSamples // with a proven place
-	unproven         weightedSamples // that may skid
+	cpuAtLastSamples int64 // of ended threads up to their last samples, ns
+	proven           weightedSamples
+	unproven         weightedSamples
 	skidded          skidded
-	assumedProven    int64 // unproven samples that were counted as proven
-	unattributed     int64 // CPU time of short-lived threads that no sample took, ns
-	distributed      int64 // unobserved time so far, ns
+	assumedProven    int64 // counted as proven
+	unattributed     int64 // of short-lived threads; no sample took it, ns
+	distributed      int64 // ns
 }
 
 type skidded struct {
@@ -30,12 +30,12 @@ type skidded struct {
 type sampleWeight struct {
 	place      Place
 	at, weight int64
-	withheld   int64 // CPU time beyond the time between two ticks, ns
+	withheld   int64 // CPU time beyond T, ns
 	unproven   bool
 }
 
-// longLifeTicks is the length of a life, in ticks on a CPU or asleep, from which a thread's own clock suffices.
-// CPU time counts, not on-CPU samples: --subset draws many of them by chance.
+// longLifeTicks is the length of a life, in ticks on a CPU or asleep, from which a thread's own clock suffices. CPU
+// time counts, not on-CPU samples: --subset draws many of them by chance.
 const longLifeTicks = 16
 
 // addWeights adds the weights of an ended thread: after a long life only the first sample's. With kernel samples a life
@@ -77,7 +77,7 @@ func (p *endedThreadTime) addWeights(t *ThreadAccount, kernelSamples bool) {
 const (
 	// A process has many skids if at least one in skidShare of the samples without a proven place skids.
 	skidShare = 5
-	// minProven is the least number of proven samples that take the weights of others.
+	// minProven proven samples suffice to take the weights of others.
 	minProven = 16
 )
 
@@ -86,7 +86,6 @@ func (p *endedThreadTime) hasManySkids() bool {
 		p.proven.sampleCount-p.assumedProven >= minProven
 }
 
-// distribute emits up to total ns, and returns the rest.
 func (p *endedThreadTime) distribute(total int64, when distribution, emit func(weightKey, int64)) (left int64) {
 	extraWeight := p.takeSkidWeights(when)
 	if when == atEnd {

@@ -13,7 +13,7 @@ import (
 )
 
 // simulated simulates consecutive threads, sampled at independent ticks with probability part. Unobserved time is
-// distributed after each multiple of each samples; 0: at the end.
+// distributed after each samples; 0: at the end.
 func simulated(rng *rand.Rand, life, period int64, samples int, part float64, each int) *lives {
 	l := newLives()
 	th := l.thread(1 + rng.Int64N(period))
@@ -41,8 +41,7 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 	return l
 }
 
-// queued simulates threads that alternate between some milliseconds on a CPU and, wait times as long, in its
-// queue.
+// queued simulates threads that alternate between some milliseconds on a CPU and, wait times as long, in its queue.
 func queued(rng *rand.Rand, life, period int64, samples int, wait int64) *lives {
 	l := newLives()
 	l.places = 64
@@ -82,7 +81,6 @@ func queued(rng *rand.Rand, life, period int64, samples int, wait int64) *lives 
 	return l
 }
 
-// After a wait, a second sample within a tick's CPU time stands for a tick too.
 func TestThreadsThatWaitForAProcessorHaveAWeightAtEachSample(t *testing.T) {
 	const period, samples = 10_000_000, 40_000
 	for _, c := range []struct {
@@ -151,7 +149,7 @@ func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 	}
 	p, th := &ProcessAccount{}, l.thread(1)
 	th.Begin(at.At)
-	for range 3 { // only the first sample is at less than a tick of CPU time
+	for range 3 {
 		th.attributeInterval(&at)
 		at.At.CPU += at.StandsFor
 	}
@@ -160,7 +158,6 @@ func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 	}
 }
 
-// A sample that skids has no place: the time that its thread's first sample stands for goes to the proven ones.
 func TestOnlyTheFirstSampleOfALongLifeHasAWeight(t *testing.T) {
 	for _, c := range []struct {
 		first           sample.Basis
@@ -184,7 +181,6 @@ func TestOnlyTheFirstSampleOfALongLifeHasAWeight(t *testing.T) {
 	}
 }
 
-// That of a long life goes to the last on-CPU sample.
 func TestCarriedTimeOfAShortLivedThreadIsUnobserved(t *testing.T) {
 	for _, c := range []struct{ samples, back int64 }{{3, 5e6}, {longLifeTicks, 0}} {
 		p, th := &ProcessAccount{}, newLives().thread(1)
@@ -281,7 +277,6 @@ func TestWeightsOfManyStacksAreKept(t *testing.T) {
 	}
 }
 
-// A tick samples each thread with a probability of a half or a tenth.
 func TestSubsetsSharesOfShortLivesAreTrue(t *testing.T) {
 	const period, samples = 10_000_000, 100_000
 	for _, part := range []float64{0.5, 0.1} {
@@ -346,12 +341,11 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) *lives {
 	}
 	l.finish(now)
 	th.AttributeDeferred()
-	l.used += th.ledger.clocks.last.CPU - th.ledger.carried.cpu // of the last thread, which still runs and has no weight
+	l.used += th.ledger.clocks.last.CPU - th.ledger.carried.cpu
 	th.releaseWithheld()
 	return l
 }
 
-// Weights of inexact samples are divided among the exact ones in equal parts.
 func TestSharesOfShortLivesWithManyCallsAreTrue(t *testing.T) {
 	const period, samples = 10_000_000, 20_000
 	for i := range 20 {
@@ -367,7 +361,7 @@ func TestTimeOfSkiddedSamplesGoesToExactOnes(t *testing.T) {
 	for _, c := range []struct {
 		skidded, proven            int64
 		total                      int64
-		ofProven, ofUnproven, rest int64 // time of the proven samples, of the unproven ones, and what is left
+		ofProven, ofUnproven, rest int64
 	}{
 		{1, 20, 1000, 279, 139, 582},  // 10 ns for each of 20 and 10 samples, 10 ns more, and two standard errors
 		{20, 20, 1000, 589, 0, 411},   // 20 proven samples for 20 + 10 + 20

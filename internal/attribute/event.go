@@ -4,10 +4,9 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// Event is one input of an [Attribution], which does not keep it. Moments are CLOCK_MONOTONIC, ns; a Length is CPU
-// time, ns.
+// Event is one input of an [Attribution]. Moments are CLOCK_MONOTONIC, ns; a Length is CPU time, ns.
 type Event interface {
-	streamName() string // in recorded streams (recorder.go)
+	streamName() string
 }
 
 // ProcessStarted reports that sampling of a process begins, at Since.
@@ -15,14 +14,14 @@ type ProcessStarted struct {
 	Process sample.ProcessID
 	PID     int
 	Start   uint64 // clock ticks after boot (proc_pid_stat(5), field 22)
-	Parent  int    // process id at discovery; 0: unknown
+	Parent  int
 	Since   int64
 	// FromStart reports that all its CPU time lies within the recording, Childless that all of its children's
 	// does.
 	FromStart, Childless bool
 }
 
-// Observed reports a sample of a thread, its stack walked.
+// Observed reports a sample of a thread.
 type Observed struct {
 	Process    sample.ProcessID
 	Thread     sample.ThreadID
@@ -55,8 +54,8 @@ type ThreadEnded struct {
 	End             End
 }
 
-// Execed reports that a process runs another program. Thread is its first thread from now on. The task of the thread
-// that called exec goes on as that one, with its clocks: Caller is Thread, or another, whose end is not reported then.
+// Execed reports that a process runs another program. Thread, its first one, goes on with the clocks of Caller, which
+// called exec. If Caller is another thread, its end is not reported.
 type Execed struct {
 	Process        sample.ProcessID
 	Thread, Caller sample.ThreadID
@@ -85,8 +84,8 @@ type EndedSoFar struct {
 	Length, At int64
 }
 
-// UnassignedSample reports a sample, of Length CPU time, of a thread that ended before its clocks were read again, or
-// of an unobserved child (OfChild).
+// UnassignedSample reports a sample, of Length, of a thread that ended before its clocks were read again, or of an
+// unobserved child (OfChild).
 type UnassignedSample struct {
 	Process    sample.ProcessID
 	Place      Place
@@ -99,11 +98,11 @@ type ChildCounted struct {
 	Process    sample.ProcessID
 	Program    string
 	Length     int64
-	AllCounted bool // the records have all CPU time of all unobserved children
+	AllCounted bool // for all CPU time of all unobserved children
 	ChildEnded bool
 }
 
-// NotObservedFor reports that no thread was sampled for Length, wall time in ns, from At on.
+// NotObservedFor reports that no thread was sampled for Length, wall time, from At on.
 type NotObservedFor struct{ At, Length int64 }
 
 // Cut requests the attribution of open time; Thread 0: of all.

@@ -10,8 +10,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// The second thread calls exec at 30 ms of CPU time: the first one ends at 10 ms, and its number goes on with the
-// second's clocks.
 func TestClocksOfTheThreadThatCallsExecGoOnUnderTheFirstOnesNumber(t *testing.T) {
 	at := func(ms, cpu int64) sample.Reading { return sample.Reading{Wall: ms * 1e6, CPU: cpu * 1e6} }
 	observed := func(id sample.ThreadID, ms, cpu int64) *Observed {

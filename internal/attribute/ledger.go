@@ -8,37 +8,35 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Ledger divides a thread's time into spans (package comment). Invariants: the sums of CPU, run queue and blocked time
-// are the kernel's, and CPU + run queue + blocked = wall.
+// Ledger divides a thread's time into spans. Invariants: the sums of CPU, run queue and blocked time are the kernel's,
+// and CPU + run queue + blocked = wall.
 //
 // Of the stacks at both ends of an interval, CPU and run queue time go to the later one: CPU time if it is on a CPU,
 // run queue time also if it is queued (CPU time would favour blocking calls there). Blocked time goes to the one that
 // sleeps, the later one first.
 //
-// The rest is carried. CPU time goes to the next on-CPU sample, as a thread that runs in bursts mostly does the same in
-// the next, run queue time to the next running one; a changed sample asleep more than carryLimit later puts both under
-// [RanBetweenTicks] of the stack that slept before, or to [NotObserved] if a stop was refused meanwhile. Blocked time
-// goes to a sample asleep, or at the end under [BlockedBetweenTicks]. Negative blocked time is subtracted from later
-// blocked time ([threadClocks]).
+// The rest is carried. CPU time goes to the next on-CPU sample, run queue time to the next running one; a changed
+// sample asleep more than carryLimit later puts both under [RanBetweenTicks] of the stack that slept before, or to
+// [NotObserved] if a stop was refused meanwhile. Blocked time goes to a sample asleep, or at the end under
+// [BlockedBetweenTicks].
 type Ledger struct {
-	Emit func(Span) // takes the spans as they become final
+	Emit func(Span)
 
 	clocks  threadClocks
-	carried carriedTimes   // wait for a later sample
-	sleep   sleepSpan      // the current sleep
-	queued  provenQueue    // since the last sample, not emitted yet
-	pending pendingSamples // kernel samples, not emitted yet
+	carried carriedTimes
+	sleep   sleepSpan
+	queued  provenQueue // since the last sample
+	pending pendingSamples
 
-	started   bool // Begin was called
+	started   bool
 	hasSample bool
 
-	lastRunning Place // last sample found running
-	lastOnCPU   Place // last on-CPU sample
-	lastOnCPUAt int64 // its time, CLOCK_MONOTONIC ns; 0: none
+	lastRunning Place // found running
+	lastOnCPU   Place
+	lastOnCPUAt int64 // CLOCK_MONOTONIC ns; 0: none
 }
 
-// provenQueue is the time for which a thread is known to wait for a CPU in one place: it was found running, and then
-// unchanged.
+// provenQueue is the time for which a thread was found running, and then unchanged: it waits for a CPU.
 type provenQueue struct {
 	length int64 // ns
 	ticks  int64 // at which it was unchanged
@@ -52,15 +50,12 @@ func (l *Ledger) Begin(r sample.Reading) {
 
 // # Samples
 
-// Observe ends an interval: it attributes the time up to now, since the last reading, to stacks, by the rules above.
-// onCPU: the thread was on a CPU when the tick was due, so this stack takes the interval's CPU time; also set for a
-// sleeper that was running in the call in which it now sleeps.
+// Observe attributes the time since the last reading. onCPU: the thread was on a CPU when the tick was due, also if it
+// sleeps since in the call that it was running then.
 func (l *Ledger) Observe(now sample.Reading, place Place, onCPU bool) {
 	l.attributeSample(now, place, onCPU, math.MaxInt64)
 }
 
-// attributeSample is Observe for at most maxCPU ns of CPU time. It returns the CPU time that it attributed, and the
-// excess over maxCPU, which the caller attributes.
 func (l *Ledger) attributeSample(now sample.Reading, place Place, onCPU bool, maxCPU int64) (
 	attributed, excess int64,
 ) {
@@ -117,7 +112,7 @@ func (l *Ledger) splitCPU(cpu, maxCPU int64) (attributed, excess int64) {
 	return min(cpu, maxCPU), max(cpu-maxCPU, 0)
 }
 
-// endSleep gives the blocked time of an interval to the sleep at its beginning; without one it is carried.
+// endSleep gives the blocked time of an interval to the open sleep, or carries it.
 func (l *Ledger) endSleep(now sample.Reading, t times) {
 	if l.sleep.open {
 		// Queue time is charged late, as blocked time until then.
@@ -132,8 +127,7 @@ func (l *Ledger) endSleep(now sample.Reading, t times) {
 
 // # Unchanged ticks
 
-// ExtendUnchanged extends the sleep, or the proven queue time, to the last of some ticks at which the thread was
-// unchanged.
+// ExtendUnchanged extends the sleep, or the proven queue time, to the last of some unchanged ticks.
 func (l *Ledger) ExtendUnchanged(last sample.Reading, unchangedTicks int64) {
 	if unchangedTicks == 0 {
 		return
@@ -155,7 +149,7 @@ func (l *Ledger) ExtendUnchanged(last sample.Reading, unchangedTicks int64) {
 // KnownUntil returns until when the thread's place is known, CLOCK_MONOTONIC ns.
 func (l *Ledger) KnownUntil() int64 { return l.clocks.last.Wall + l.queued.length }
 
-// advancePastQueue emits the proven queue time, and returns the rest of the time up to now.
+// advancePastQueue emits the proven queue time, and returns the rest up to now.
 func (l *Ledger) advancePastQueue(now sample.Reading) times {
 	from := l.clocks.last.Wall
 	t := l.clocks.advance(now)
@@ -163,7 +157,7 @@ func (l *Ledger) advancePastQueue(now sample.Reading) times {
 	return t
 }
 
-// attributeQueued emits the proven queue time, which begins at from: at most runQueue ns. It returns what it emitted.
+// attributeQueued emits and returns the proven queue time from from on: at most runQueue ns.
 func (l *Ledger) attributeQueued(from, runQueue int64) int64 {
 	proven := l.queued
 	if proven.ticks == 0 {
@@ -179,7 +173,6 @@ func (l *Ledger) attributeQueued(from, runQueue int64) int64 {
 	return ns
 }
 
-// addBlocked adds blocked time, ns, that ends at now to the current sleep; without one it is carried.
 func (l *Ledger) addBlocked(ns, now int64) {
 	if l.sleep.open {
 		l.sleep.Wall += ns
@@ -191,7 +184,6 @@ func (l *Ledger) addBlocked(ns, now int64) {
 
 // # Carried time
 
-// carryOver carries CPU and run queue time up to now. What was carried for too long is attributed first.
 func (l *Ledger) carryOver(now sample.Reading, cpu, runQueue int64) {
 	if l.carried.isOverdue(now.Wall) {
 		l.attributeCarried(now.Wall)
@@ -206,11 +198,9 @@ func (l *Ledger) AttributeOverdue() {
 	}
 }
 
-// noteRefusal records whether a stop of the thread was refused while it ran.
 func (l *Ledger) noteRefusal(refused bool) { l.carried.stopRefused = l.carried.stopRefused || refused }
 
-// attributeCarried attributes the carried CPU and run queue time, and, unless the thread sleeps, blocked time, to
-// synthetic frames.
+// attributeCarried attributes to synthetic frames; blocked time only if the thread does not sleep.
 func (l *Ledger) attributeCarried(now int64) {
 	if ran := l.carried.cpuAndQueue(); ran > 0 {
 		s := Span{Place: l.lastRunning.asRunning(), Leaf: l.syntheticFrame(RanBetweenTicks), End: now, Wall: ran}
@@ -220,7 +210,7 @@ func (l *Ledger) attributeCarried(now int64) {
 		case l.sleep.open:
 			s.Place = l.sleep.asRunning()
 		}
-		s.CPU = l.carried.takeCPU() // it also clears stopRefused, which has chosen the frame above
+		s.CPU = l.carried.takeCPU() // also clears stopRefused
 		s.RunQueue = l.carried.takeRunQueue()
 		l.Emit(s)
 	}
@@ -310,7 +300,7 @@ func (l *Ledger) EmitOpen(emit func(Span)) {
 	l.sleep.emitSoFar(emit)
 }
 
-// Finish attributes the rest: to the last on-CPU sample if that is younger than carryLimit.
+// Finish attributes the rest, carried CPU time to the last on-CPU sample if that is younger than carryLimit.
 func (l *Ledger) Finish() {
 	now := l.clocks.last.Wall
 	l.attributePendingAndCarried()

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// timeline advances a thread's clocks and collects the spans that its Ledger emits.
 type timeline struct {
 	l     Ledger
 	spans []Span
@@ -23,7 +22,6 @@ func newTimeline() *timeline {
 	return b
 }
 
-// sampledStack is a stack whose samples are the kernel's.
 const sampledStack = 5
 
 // observe samples the thread after cpu + runq + blocked ns. Stack 3 is queued though its state is running; stack 9 ran
@@ -47,7 +45,6 @@ func (b *timeline) total() (wall, runq, cpu int64) {
 	return wall, runq, cpu
 }
 
-// check compares the sums with the clocks since start, and each span with its parts.
 func (b *timeline) check(t *testing.T, start sample.Reading) {
 	t.Helper()
 	wall, runq, cpu := b.total()
@@ -104,7 +101,6 @@ func TestCarriedCPUOfASleeperIsRanBetweenTicksAfterTheLimit(t *testing.T) {
 	t.Fatalf("no running span of stack 1 with 3 ns under %s in %+v", RanBetweenTicks, b.spans)
 }
 
-// Without a stop the function that ran is not known: it is none of those in which the thread sleeps.
 func TestCarriedCPUOfAThreadThatMayNotBeStoppedIsNotObserved(t *testing.T) {
 	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
@@ -157,7 +153,6 @@ func TestUnchangedSleepIsOneInterval(t *testing.T) {
 	}
 }
 
-// The run count is the same by chance: the clocks are those of another thread, which has called exec.
 func TestTimeAtAnUnchangedRunCountIsNotLost(t *testing.T) {
 	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
@@ -183,7 +178,6 @@ func TestCPUTimeIsNotGivenToAStackThatOnlyQueued(t *testing.T) {
 	}
 }
 
-// Stack 9 was on a CPU when the tick was due, and asleep when it was sampled.
 func TestCPUTimeOfACallThatSleptWhenSampledGoesToTheCall(t *testing.T) {
 	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
@@ -259,7 +253,6 @@ func TestTimeStillQueuedBelongsToTheStackThatIsQueued(t *testing.T) {
 	}
 }
 
-// The thread was queued at the last two ticks that found it unchanged.
 func TestSleepEndsWhereTheThreadWasQueued(t *testing.T) {
 	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
@@ -295,7 +288,6 @@ func TestQueueTimeFromBeforeTheFirstSampleIsNotCounted(t *testing.T) {
 	}
 }
 
-// The second sample takes the queue time for sleep.
 func TestNoIntervalBeginsBeforeTheFirstSample(t *testing.T) {
 	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)

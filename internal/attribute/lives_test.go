@@ -13,12 +13,11 @@ import (
 // phases is the number of functions, each with an equal part of each thread's life.
 const phases = 4
 
-// lives are the ended threads of a simulated process.
 type lives struct {
 	ProcessAccount
-	used       int64         // CPU time, ns
-	attributed [phases]int64 // part of it by phase, ns
-	unseen     int64         // part of it without a stack, ns
+	used       int64         // ns
+	attributed [phases]int64 // by phase, ns
+	unseen     int64         // without a stack, ns
 	places     int64         // number of stacks of a phase; 0: 1
 }
 
@@ -28,7 +27,6 @@ func newLives() *lives {
 	return l
 }
 
-// thread returns the account of a thread created at the moment, CLOCK_MONOTONIC ns.
 func (l *lives) thread(createdAt int64) *ThreadAccount {
 	th := &ThreadAccount{CreatedAt: createdAt}
 	th.ledger.Emit = l.add
@@ -43,13 +41,11 @@ func (l *lives) add(s Span) {
 	l.attributed[int64(s.Stack)/max(l.places, 1)] += s.CPU
 }
 
-// at is the place of a thread that has used age ns of a life.
 func (l *lives) at(age, life int64) Place {
 	phase := min(age*phases/life, phases-1)
 	return Place{Stack: sample.StackID(phase * max(l.places, 1)), State: sample.Running, WalkEnd: frames.StopRoot}
 }
 
-// sample adds a sample of a thread.
 func (l *lives) sample(th *ThreadAccount, s Sample) {
 	if !th.Begun() {
 		th.Begin(s.At)
@@ -57,7 +53,6 @@ func (l *lives) sample(th *ThreadAccount, s Sample) {
 	th.Add(&s)
 }
 
-// end ends a thread that has used life ns.
 func (l *lives) end(th *ThreadAccount, life int64) {
 	l.used += life
 	l.AttributeDeferredOf(th)
@@ -65,7 +60,6 @@ func (l *lives) end(th *ThreadAccount, life int64) {
 	l.FinishThread(th)
 }
 
-// finish attributes the rest of the CPU time.
 func (l *lives) finish(now int64) { l.DistributeExited(l.Unobserved(l.used), now) }
 
 // check compares the sum, and the share of each phase within six standard errors of so many samples. mostUnseen bounds

@@ -4,8 +4,6 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// missedSamples are those of one program. Their weights and their number are divided among its samples with a known
-// place, by the number of these.
 type missedSamples struct {
 	weight, count divider
 	second        int64

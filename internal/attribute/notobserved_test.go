@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/schedule"
 )
 
-// pause samples the thread after cpu + runq + blocked ns, of which gap ns were not observed.
 func (b *timeline) pause(cpu, runq, blocked, gap int64, stack sample.StackID, st sample.State) {
 	at := sample.Reading{Wall: b.now.Wall + cpu + runq + blocked, CPU: b.now.CPU + cpu, RunQueue: b.now.RunQueue + runq}
 	b.l.MarkNotObserved(gap, at, st)
@@ -104,7 +103,6 @@ func TestAThreadThatStayedQueuedWasObservedToThatTick(t *testing.T) {
 	}
 }
 
-// A last sample of 40 ns ago takes the time since then, an older one does not.
 func TestAThreadThatCouldNotBeSampledKeepsItsTime(t *testing.T) {
 	for _, c := range []struct {
 		name         string
@@ -182,7 +180,6 @@ func TestPortionIsExactForLongTimes(t *testing.T) {
 	}
 }
 
-// outcome has the CPU time by stack, and the thread's whole CPU time.
 type outcome struct {
 	attributed [3]int64
 	truth      int64

@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// notStopped passes cpu + runq + blocked ns without a stop.
 func (b *timeline) notStopped(cpu, runq, blocked int64, inCall bool) {
 	b.now.Wall += cpu + runq + blocked
 	b.now.CPU += cpu
@@ -51,7 +50,6 @@ func TestCPUTimeOfAThreadThatWasNotStoppedIsRanBetweenTicks(t *testing.T) {
 	}
 }
 
-// cpuSum is a Sink that sums CPU time.
 type cpuSum int64
 
 func (c *cpuSum) Add(iv *Interval)                       { *c += cpuSum(iv.CPU) }

@@ -17,19 +17,18 @@ const (
 type pendingSample struct {
 	stack    sample.StackID
 	walkEnd  frames.StopReason
-	at       int64 // CLOCK_MONOTONIC ns
+	at       int64
 	runQueue int64 // before it, ns
-	period   int64 // ns; 0: unknown, for all
+	period   int64 // ns; 0: unknown
 }
 
 // pendingSamples are the waiting "Kernel samples" of the package comment. A running thread's clock is up to a kernel
 // tick old, which would favour places within a burst.
 type pendingSamples struct {
 	list []pendingSample
-	cpu  int64 // of all, ns
+	cpu  int64 // ns
 }
 
-// areDue reports whether to attribute them at now, CLOCK_MONOTONIC ns. asleep: the thread sleeps then.
 func (p *pendingSamples) areDue(now int64, asleep bool) bool {
 	n := len(p.list)
 	if !asleep {
@@ -72,8 +71,8 @@ func (l *Ledger) attributePending() {
 	l.pending = pendingSamples{list: l.pending.list[:0]}
 }
 
-// emitPending emits the CPU time of the pending samples. No part starts before the account: the excess goes to later
-// samples, finally to a span without samples.
+// emitPending emits no part that starts before the account: the excess goes to later samples, finally to a span without
+// samples.
 func (l *Ledger) emitPending(emit func(Span)) {
 	samples, rest := l.pending.list, l.pending.cpu
 	periods := int64(0)
@@ -92,7 +91,7 @@ func (l *Ledger) emitPending(emit func(Span)) {
 	}
 }
 
-const maxPeriod = 24 * 3600 * 1e9 // ns: a day
+const maxPeriod = 24 * 3600 * 1e9 // a day, ns
 
 func (s *pendingSample) boundedPeriod() int64 { return min(max(s.period, 1), maxPeriod) }
 

@@ -26,7 +26,6 @@ type bursts struct {
 	used     int64
 }
 
-// reach advances to the burst that ends after now.
 func (b *bursts) reach(now int64) {
 	for b.to <= now {
 		b.used += b.to - b.from
@@ -35,13 +34,11 @@ func (b *bursts) reach(now int64) {
 	}
 }
 
-// runs returns the part of the burst at now, and whether the thread runs.
 func (b *bursts) runs(now int64) (phase int64, on bool) {
 	b.reach(now)
 	return (now - b.from) * burstPhases / b.length, now >= b.from
 }
 
-// clock returns the thread's CPU time as the kernel shows it at now.
 func (b *bursts) clock(now int64) int64 {
 	b.reach(now)
 	return b.used + max(now-now%kernelTick-b.from, 0)
@@ -85,7 +82,6 @@ func (b *bursts) sampled(t *testing.T, apart int64) (attributed [burstPhases]int
 	return attributed, p.Attributed()
 }
 
-// Bursts of a fifth of a period to five periods; clocks are read once per sample or per ten samples.
 func TestSamplesOfBurstsHaveTrueShares(t *testing.T) {
 	for _, periods := range []float64{0.2, 0.5, 1, 1.5, 2.5, 5} {
 		for _, apart := range []int64{samplesApart, 10 * samplesApart} {
@@ -147,7 +143,6 @@ func TestPendingSamplesAreAttributedInTheEnd(t *testing.T) {
 	}
 }
 
-// Of 64 ms that a thread ran, 16 samples stand for 1 ms each, and 16 after a change of the rate for 3 ms each.
 func TestSamplesOfTwoRatesHavePartsInProportionToTheirPeriods(t *testing.T) {
 	const short, long, n = 1e6, 3e6, enoughPending / 2
 	var l Ledger
@@ -165,7 +160,7 @@ func TestSamplesOfTwoRatesHavePartsInProportionToTheirPeriods(t *testing.T) {
 			stack, period = 2, long
 		}
 		now.Wall += period
-		now.CPU += 2e6 // this clock does not show the CPU time between samples
+		now.CPU += 2e6
 		l.AddKernelSample(now, Place{Stack: stack, State: sample.Running}, period)
 	}
 	now.Wall += 1e6

@@ -8,10 +8,10 @@ import "prywalk/internal/sample"
 type ProcessAccount struct {
 	Since           int64 // start of sampling, CLOCK_MONOTONIC ns
 	ThreadsFiltered bool
-	KernelSamples   bool // the kernel takes samples: each stands for one period
+	KernelSamples   bool // each sample stands for one period
 
-	emit       func(Span) // takes the spans of ended threads and of children
-	attributed int64      // CPU time of its threads, ns
+	emit       func(Span)
+	attributed int64 // ns
 	threads    endedThreadTime
 	children   childTime
 }

@@ -10,9 +10,8 @@ import (
 )
 
 // Recorder writes events and answers of the kernel, in JSON, one object a line: the options, then events under their
-// names, each followed by the kernel's answers ([ProcSource]) under their methods' names. Stacks are numbers; at the
-// end [WriteStack] names their functions, for readers only. Such a stream is a test case without processes
-// (streams_test.go).
+// names, each followed by the kernel's answers ([ProcSource]) under their methods' names. At the end [WriteStack] names
+// the functions of stacks, for readers only.
 type Recorder struct {
 	out    *json.Encoder
 	kernel ProcSource

@@ -10,15 +10,13 @@ import (
 	"io"
 )
 
-// errFormat means that the stream was not written by a [Recorder].
 var errFormat = errors.New("not a recorded stream of events")
 
-// replay handles a recorded stream and returns the sums. Answers are kept by process, as their order varies.
+// replay handles a recorded stream. Answers are kept by process, as their order varies.
 func replay(stream io.Reader, sink Sink) (Totals, error) {
 	return replayEach(stream, sink, func(*Attribution, Event) {})
 }
 
-// replayEach calls before with each event that is not handled yet.
 func replayEach(stream io.Reader, sink Sink, before func(*Attribution, Event)) (Totals, error) {
 	in := strictDecoder(stream)
 	var o Options
@@ -94,7 +92,6 @@ func event(name string, value json.RawMessage, answered answers) (Event, error) 
 	return nil, fmt.Errorf("%q is not an event", name)
 }
 
-// answers are the recorded answers that were not asked for yet.
 type answers map[key][]answer
 
 type key struct {
@@ -115,14 +112,11 @@ func (t answers) take(of string, pid int) answer {
 	return list[0]
 }
 
-// State implements [ProcSource].
 func (t answers) State(pid int) (ProcState, bool) {
 	a := t.take(state, pid)
 	return a.State, a.Found
 }
 
-// IgnoresChildren implements [ProcSource].
 func (t answers) IgnoresChildren(pid int) bool { return t.take(ignoresChildren, pid).Found }
 
-// ExactChildrenCPU implements [ProcSource].
 func (t answers) ExactChildrenCPU(pid int) int64 { return t.take(exactChildrenCPU, pid).NS }

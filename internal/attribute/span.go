@@ -43,9 +43,9 @@ type ChildState uint8
 const (
 	ChildWalked ChildState = iota
 	ChildProgramOnly
-	ChildNotStopped // not stopped; its time goes to the program's walked samples
-	ChildInExec     // in exec: no user stack
-	ChildInExit     // in exit, so not stopped
+	ChildNotStopped // its time goes to the program's walked samples
+	ChildInExec     // no user stack
+	ChildInExit     // not stopped
 )
 
 func (c ChildState) leaf() string {

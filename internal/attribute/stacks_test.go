@@ -11,11 +11,10 @@ import (
 	"prywalk/internal/sample"
 )
 
-// stackUse is a Sink that checks that each interval has a stack of known.
 type stackUse struct {
 	known map[sample.StackID]bool
 	bad   []Interval
-	old   int // intervals with a stack whose last sample was before the cut
+	old   int
 	since map[sample.StackID]bool
 }
 
@@ -32,8 +31,6 @@ func (u *stackUse) Add(i *Interval) {
 func (*stackUse) ThreadDone(sample.ThreadID, int64, int64) {}
 func (*stackUse) ProcessDone(sample.ProcessID)             {}
 
-// From each of several cuts on, as at the end of a part of a recording, no interval has another stack than those of
-// the accounts at the cut and of later samples.
 func TestStacksOfLaterIntervalsAreKnown(t *testing.T) {
 	streams, _ := filepath.Glob("testdata/*.events")
 	if len(streams) == 0 {

@@ -53,7 +53,6 @@ func (s *sums) String() string {
 	return strings.Join(lines, "")
 }
 
-// All CPU time that the kernel charged is attributed, and no interval is shorter than its parts.
 func TestRecordedStreamsGiveTheSameIntervals(t *testing.T) {
 	streams, _ := filepath.Glob("testdata/*.events")
 	if len(streams) == 0 {
@@ -90,7 +89,6 @@ func TestRecordedStreamsGiveTheSameIntervals(t *testing.T) {
 	}
 }
 
-// parent is a simulated kernel: process 100 has a child 101, and other children used 10 ms.
 type parent struct{ gone bool }
 
 func (k *parent) State(pid int) (ProcState, bool) {

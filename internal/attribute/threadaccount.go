@@ -12,7 +12,7 @@ type Sample struct {
 	Basis           sample.Basis
 	UnchangedBefore sample.Unchanged
 	StandsFor       int64 // the time between two ticks, or the period of a kernel sample, ns
-	FromKernel      bool  // taken by the kernel (perf_event_open)
+	FromKernel      bool  // perf_event_open
 }
 
 // sharesCPU reports whether it is a kernel sample that shares CPU time with others ([pendingSamples]).
@@ -26,12 +26,12 @@ type End struct {
 	Alive   bool           // at the recording's end
 	AtStart sample.Reading // clocks before the first sample, if older than the recording
 	AtEnd   sample.Reading // clocks at the end, if later than the last sample
-	// GapThreshold is the longest time without an observation that is no gap yet, ns: a last sample that is older takes
-	// none of the time since.
+	// GapThreshold is the longest time without an observation that is no gap, ns: an older last sample takes none of
+	// the time since.
 	GapThreshold int64
 }
 
-// ThreadAccount is the account of one thread. The zero value is that of a thread whose creation was not observed.
+// ThreadAccount is the account of one thread.
 type ThreadAccount struct {
 	// CreatedAt is the thread's first listing or an earlier sample, CLOCK_MONOTONIC ns; 0: its creation was not
 	// observed.
@@ -45,9 +45,9 @@ type ThreadAccount struct {
 	weights       []sampleWeight // of the samples while it is young ([endedThreadTime])
 	skidded       skidded
 	activeSamples int64 // on a CPU or queued
-	lastStandsFor int64 // Sample.StandsFor of the last sample that has it, ns
-	firstAt       int64 // first counted sample, CLOCK_MONOTONIC ns
-	lastAt        int64 // last one
+	lastStandsFor int64 // of the last sample that has it, ns
+	firstAt       int64 // CLOCK_MONOTONIC ns
+	lastAt        int64
 }
 
 // Begun reports whether the account has begun.
@@ -126,7 +126,6 @@ func (t *ThreadAccount) attribute(s *Sample) {
 	t.attributeInterval(s)
 }
 
-// attributeInterval attributes a sample's interval, and notes its weight if the thread is young.
 func (t *ThreadAccount) attributeInterval(s *Sample) {
 	if s.OnCPU || s.Place.State == sample.Running {
 		t.activeSamples++
@@ -157,8 +156,8 @@ func (t *ThreadAccount) addSkidded(s *Sample) {
 	t.skidded.weight += s.StandsFor
 }
 
-// attributeYoung attributes at most the CPU time for which the sample stands; what is missing in that is its weight,
-// and what exceeds it is withheld ([endedThreadTime]).
+// attributeYoung attributes at most the CPU time for which the sample stands; the lack is its weight, the excess is
+// withheld ([endedThreadTime]).
 func (t *ThreadAccount) attributeYoung(s *Sample) {
 	attributed, excess := t.ledger.attributeSample(s.At, s.Place, true, s.StandsFor)
 	t.weights = append(t.weights, sampleWeight{
@@ -170,7 +169,6 @@ func (t *ThreadAccount) attributeYoung(s *Sample) {
 	}
 }
 
-// releaseWithheld attributes the withheld CPU time to the samples that have it.
 func (t *ThreadAccount) releaseWithheld() {
 	for i := range t.weights {
 		if w := &t.weights[i]; w.withheld > 0 {
@@ -180,7 +178,6 @@ func (t *ThreadAccount) releaseWithheld() {
 	}
 }
 
-// skipGaps attributes the part of the time up to now that lies in gaps as not observed. state is the thread's now.
 func (t *ThreadAccount) skipGaps(now sample.Reading, state sample.State) {
 	if length := t.gaps.Within(t.ledger.KnownUntil(), now.Wall); length > 0 {
 		t.ledger.MarkNotObserved(length, now, state)

@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// cpuOfStacks attributes samples 10 ms apart, and returns the CPU time of each stack.
 func cpuOfStacks(samples ...Sample) map[sample.StackID]int64 {
 	got := map[sample.StackID]int64{}
 	var th ThreadAccount

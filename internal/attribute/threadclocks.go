@@ -8,15 +8,14 @@ import "prywalk/internal/sample"
 type threadClocks struct {
 	first, last      sample.Reading
 	activeSinceFirst int64 // CPU and run queue time since first, ns
-	// blockedDebt is negative blocked time, ≤ 0, ns, which arises as the kernel charges late. Later blocked time is
-	// reduced by it.
+	// blockedDebt is negative blocked time, ≤ 0, ns: the kernel charges late. Later blocked time is reduced by it.
 	blockedDebt int64
 }
 
 func (c *threadClocks) begin(r sample.Reading) { c.first, c.last = r, r }
 
-// growth returns the CPU and run queue time since the last reading. Queue time is charged at its end, so that a part
-// may lie before the first reading: this part is left out.
+// growth returns the CPU and run queue time since the last reading. Queue time is charged at its end; a part before the
+// first reading is left out.
 func (c *threadClocks) growth(now sample.Reading) (t times) {
 	t.cpu = max(now.CPU-c.last.CPU, 0)
 	t.runQueue = min(max(now.RunQueue-c.last.RunQueue, 0), max(now.Wall-c.first.Wall-c.activeSinceFirst-t.cpu, 0))

@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// The thread was found running, then unchanged or queued, and has no sample.
 func TestTimeOfAThreadWithoutSamplesIsNotObserved(t *testing.T) {
 	for name, rest := range map[string]sample.Reading{
 		"ran":    {Wall: 9e6, CPU: 8e6},
@@ -35,7 +34,6 @@ func TestTimeOfAThreadWithoutSamplesIsNotObserved(t *testing.T) {
 	}
 }
 
-// A thread that never sleeps seemed to sleep for 4 ms, which the next reading charges as queue time.
 func TestQueueTimeThatIsChargedLateIsNotCountedTwice(t *testing.T) {
 	var l Ledger
 	wall := int64(0)

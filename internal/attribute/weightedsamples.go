@@ -11,38 +11,37 @@ import (
 	"prywalk/internal/sample"
 )
 
-// distribution is one of unobserved time: as far as it is certain, or of all that is left.
+// distribution of unobserved time: as far as it is certain, or of all that is left.
 type distribution bool
 
-// Values of [distribution].
 const (
 	soFar distribution = false // more time and samples can follow
 	atEnd distribution = true
 )
 
-// weightedSamples divides CPU time among samples by weight (doc.go, ns). The zero value is empty.
+// weightedSamples divides CPU time among samples by weight, ns (doc.go). The zero value is empty.
 type weightedSamples struct {
 	byPlace     map[weightKey]weighted
 	weightSum   int64 // of the weights, ns
 	distributed int64 // ns
 	sampleCount int64
 
-	bucketSeconds int64 // s, a power of two; 0: one
+	bucketSeconds int64 // a power of two; 0: one
 	mergeAt       int   // number of keys from which neighbours in time are merged; 0: maxWeights
 }
 
-// weighted are the samples of a place: their weights, ns, and their number, also of those without a weight.
+// weighted is the sum of weights, ns, and number of samples of a place.
 type weighted struct{ ns, count int64 }
 
 // weightKey is a place in one period of weightedSamples.bucketSeconds.
 type weightKey struct {
 	place  Place
-	second int64 // the last one of the period, CLOCK_MONOTONIC
+	second int64 // last one of the period, CLOCK_MONOTONIC
 }
 
 const (
 	maxWeights       = 1 << 12
-	maxBucketSeconds = 1 << 18 // s: three days
+	maxBucketSeconds = 1 << 18 // three days
 )
 
 func (p *weightedSamples) keyAt(where Place, second int64) weightKey {
@@ -134,7 +133,7 @@ func (p *weightedSamples) distribute(total, extraWeight int64, emit func(weightK
 	return left
 }
 
-// inOrder returns the keys in an order of the content only.
+// inOrder returns the keys in an order that depends on the content only.
 func (p *weightedSamples) inOrder() []weightKey {
 	return slices.SortedFunc(maps.Keys(p.byPlace), func(a, b weightKey) int {
 		order := cmp.Or(cmp.Compare(a.second, b.second), cmp.Compare(a.place.Stack, b.place.Stack),

@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// The weights differ in fields that are not the first keys of the order.
 func TestEqualWeightsAreDistributedInTheSameOrder(t *testing.T) {
 	once := func() (order []Place) {
 		var p weightedSamples
@@ -30,7 +29,6 @@ func TestEqualWeightsAreDistributedInTheSameOrder(t *testing.T) {
 	}
 }
 
-// Samples of weights that were taken away get nothing, so that the others get all.
 func TestRaisedWeightsAreSpreadInFullAfterWeightsWereTaken(t *testing.T) {
 	for _, before := range []int{0, 1} {
 		var into, from weightedSamples
