@@ -21,16 +21,15 @@ import (
 type Options struct {
 	Builder         *profile.Builder
 	Images          *loadedcode.ImageCache // for processes that were never opened
-	MaxDepth        int                    // of a stack; 0 means frames.DefaultMaxDepth
+	MaxDepth        int                    // 0: frames.DefaultMaxDepth
 	ThreadsFiltered bool                   // the time of other threads is not attributed
-	// Children: attribute the time of untracked children; Launched: the first process was launched for the
-	// recording.
+	// Children: attribute the time of untracked children; Launched: the first process was launched for the recording.
 	Children, Launched bool
 	// Period is the time that a sample stands for, ns; 0: unknown.
 	Period        int64
-	KernelSamples bool // the kernel takes samples
+	KernelSamples bool
 	Tasks         bool // observe waiting tasks, and read labels of running ones
-	Kernel        bool // keep kernel frames
+	Kernel        bool
 	// SaveCheckpoint writes a checkpoint; nil: none.
 	SaveCheckpoint func(between func())
 	Sinks          []profile.Sink // beside the Builder
@@ -43,9 +42,10 @@ type Options struct {
 
 // Listener is called on the aggregator's goroutine; a nil function is not.
 type Listener struct {
-	// Walked takes each walk of a tracked process's sample, unless an exec cut it. The Walker is valid until it returns.
+	// Walked takes each walk of a tracked process's sample, unless an exec cut it. The Walker is valid until it
+	// returns.
 	Walked func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker)
-	// Explained takes each wait for a native synchronization object of known address, with its owner if that is known.
+	// Explained takes each wait for a native synchronization object of known address, with its owner if known.
 	Explained func(*observe.RawSample, *waits.Wait)
 }
 
@@ -61,16 +61,15 @@ type Aggregator struct {
 	suspects  deadlockSuspects
 	counts    stackCounts
 
-	untracked   samplesWalked // of untracked processes
+	untracked   samplesWalked
 	attribution *attribute.Attribution
-	observed    attribute.Observed  // reused for each sample
+	observed    attribute.Observed  // reused
 	events      *attribute.Recorder // nil: not recorded
 	tasks       taskRecorder
 
 	checkpointAsked bool // and all time up to the request is attributed
 }
 
-// stackCounts can be read by any goroutine.
 type stackCounts struct{ walked, complete atomic.Int64 }
 
 // Stacks returns the numbers of walked and of complete stacks; safe for concurrent use.
@@ -115,8 +114,8 @@ func (a *Aggregator) Handle(b handover.Batch) {
 	a.Queue.Put(b)
 }
 
-// handleEvent makes of the producer's event one of the attribution, mostly of the same name: it adds the stack of a
-// sample, and the program's name. It also updates what the aggregator itself knows of processes, threads and tasks.
+// handleEvent turns the producer's event into one of the attribution, with the stack of a sample and the program's
+// name.
 func (a *Aggregator) handleEvent(e *handover.Event) {
 	switch e.Kind {
 	case handover.ProcessStarted:
@@ -185,7 +184,7 @@ func (a *Aggregator) SaveIfAsked(between func()) {
 	}
 }
 
-// releaseUnused releases idle buffers and unused files; the recording has their names.
+// releaseUnused closes files whose names the recording has.
 func (a *Aggregator) releaseUnused() {
 	a.Pool.Trim()
 	a.waits.closeUnused()

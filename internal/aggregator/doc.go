@@ -6,6 +6,5 @@
 //	                      ├─ asleep ──────► waits.go: what it waits for
 //	                      └─ clocks ──────► package attribute: intervals ──► sinks.go ──► profile.Builder, sinks
 //
-// It runs on one goroutine and takes the tracer's events (package handover) in order. All intervals pass through
-// sinks.go.
+// It runs on one goroutine and takes the tracer's events (package handover) in order.
 package aggregator

@@ -68,7 +68,6 @@ func TestThreadThatCallsExecGetsTheHintsOfTheNewProgram(t *testing.T) {
 	}
 }
 
-// accountOf returns an aggregator with one process.
 func accountOf(t *testing.T, pid int) (*Aggregator, *processState) {
 	t.Helper()
 	target, err := loadedcode.Open(pid)
@@ -82,7 +81,6 @@ func accountOf(t *testing.T, pid int) (*Aggregator, *processState) {
 	return a, p
 }
 
-// Its files are closed, so its memory map says nothing of the sample.
 func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
 	a, p := accountOf(t, pid)
@@ -97,7 +95,6 @@ func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
 	}
 }
 
-// That read may hang as the aggregator's does.
 func TestAfterATakeoverAccountsAreClosedWithoutReadingTargets(t *testing.T) {
 	for _, taken := range []bool{false, true} {
 		closed := 0
@@ -127,7 +124,6 @@ func TestAfterATakeoverAccountsAreClosedWithoutReadingTargets(t *testing.T) {
 	}
 }
 
-// The process ends before it is discovered.
 func TestEndOfAProcessThatNeverBeganLeavesNoAccount(t *testing.T) {
 	var closed []*loadedcode.Process
 	a := New(Options{

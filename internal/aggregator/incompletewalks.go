@@ -10,17 +10,15 @@ import (
 
 const (
 	// A process is switched to ptrace if at least minIncomplete of its samples, and at least one in incompleteShare,
-	// are incomplete (below eight the share's error exceeds a third), or at least fewIncomplete of them, and at least
-	// one in fewShare.
+	// are incomplete (below eight the share's error exceeds a third), or at least fewIncomplete, and one in fewShare.
 	minIncomplete, incompleteShare = 8, 100
 	fewIncomplete, fewShare        = 3, 4
 )
 
 type samplesWalked struct{ all, incomplete int64 }
 
-// countWalk counts the walk of a sample. With too many incomplete ones the process's samples lack outer frames
-// ([handover.SampleLack]), and it is left to ptrace. A copy that was too short does not count if the next can be
-// longer.
+// countWalk leaves a process with too many incomplete walks to ptrace ([handover.SampleLack]). A copy that was too
+// short does not count if the next can be longer.
 func (p *processState) countWalk(s *observe.RawSample, end frames.StopReason, onOtherStack bool) {
 	if s.How != observe.ByKernelSample {
 		return
@@ -39,7 +37,6 @@ func (p *processState) countWalk(s *observe.RawSample, end frames.StopReason, on
 	}
 }
 
-// countUntrackedWalk counts the walk of a sample of an untracked process, for its program and for all of these.
 func (a *Aggregator) countUntrackedWalk(e *handover.Event, end frames.StopReason) {
 	raw := e.RawSample
 	if raw.How != observe.ByKernelSample || e.Program == nil || e.Program.CodeOwner != nil ||
@@ -81,7 +78,7 @@ func (p *processState) noteStackUse(s *observe.RawSample, end frames.StopReason,
 	case end == frames.StopStackCut && !w.OnOtherStack():
 		used = handover.DeeperThanSample
 	case used < 0 || used > int64(len(s.Mem.Stack.Bytes)):
-		return // invalid walk
+		return
 	}
 	p.NoteUsedStack(used)
 }

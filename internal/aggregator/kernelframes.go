@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/profile"
 )
 
-// kernelModule is the upper half of all addresses.
 var kernelModule = &profile.ModuleInfo{
 	Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Origin: profile.Origin{Kernel: true},
 }

@@ -24,7 +24,6 @@ func (c *locationCache) slot(addr frames.Addr) *cachedLocation {
 	return &c[addr*0x9e3779b97f4a7c15>>(64-locationBits)] // Fibonacci hashing
 }
 
-// location returns an address's location. machinery: the frame runs managed ones.
 func (b *stackBuilder) location(p *processState, m *frames.Module, addr frames.Addr, machinery bool) profile.LocID {
 	cached := b.locations.slot(addr)
 	if m == nil || cached.module != m || cached.addr != addr || cached.runs != machinery {
@@ -34,7 +33,7 @@ func (b *stackBuilder) location(p *processState, m *frames.Module, addr frames.A
 	return cached.loc
 }
 
-// leafStacks has the stacks that are another stack with a synthetic innermost frame. It is emptied at maxLeaves.
+// leafStacks has the stacks with a synthetic innermost frame. It is emptied at maxLeaves.
 type leafStacks struct {
 	builder *profile.Builder
 	known   map[leafKey]sample.StackID
@@ -47,7 +46,6 @@ type leafKey struct {
 	leaf  string
 }
 
-// stackOf returns the stack id with a leaf; without one, id.
 func (l *leafStacks) stackOf(id sample.StackID, leaf string) sample.StackID {
 	if leaf == "" {
 		return id

@@ -22,15 +22,14 @@ type managedWalk struct {
 	merger    callstack.Merger
 	sample    managed.Sample
 	live      callstack.Live
-	counts    *callstack.RunCounts // of all threads; nil before the first use
+	counts    *callstack.RunCounts // nil before the first use
 	described []managed.Frame      // of one frame, as the runtime describes it
 	frames    []profile.Frame      // the same, as the recording has it
 }
 
-// managedNames has the descriptions of a process's managed frames, by their identity. The zero value is not in use yet:
-// [newManagedNames].
+// managedNames has the descriptions of a process's managed frames. Use [newManagedNames].
 type managedNames struct {
-	read         func(addr uint64, b []byte) int // reads the process's memory
+	read         func(addr uint64, b []byte) int // the process's memory
 	descriptions map[managedRef]profile.FramesID
 	locations    map[managedFrame]profile.LocID
 	modules      map[managedCode]*profile.ModuleInfo
@@ -41,7 +40,7 @@ type managedRef struct {
 	ref    managed.Ref
 }
 
-// managedCode is a runtime's compiled code in a module; module nil: frames without code.
+// module nil: frames without code.
 type managedCode struct {
 	source managed.FrameSource
 	module *frames.Module
@@ -54,7 +53,6 @@ type managedFrame struct {
 	addr   frames.Addr
 }
 
-// walkManaged is [stackBuilder.walkOnce] for a process with managed frames.
 func (b *stackBuilder) walkManaged(
 	th *threadState, s *observe.RawSample, sources []managed.FrameSource,
 ) frames.StopReason {
@@ -65,7 +63,6 @@ func (b *stackBuilder) walkManaged(
 	return end
 }
 
-// beginManaged passes a raw sample, and access to its process, to the runtimes.
 func (b *stackBuilder) beginManaged(th *threadState, s *observe.RawSample, sources []managed.FrameSource) {
 	p, w := th.proc, &b.managedWalk
 	if callstack.HasPlan(sources) {
@@ -125,7 +122,7 @@ func newManagedNames(p *processState) managedNames {
 	}
 }
 
-// entryLocation returns the location of a merged frame, which is native without a Source.
+// entryLocation takes a merged frame, which is native without a Source.
 func (b *stackBuilder) entryLocation(p *processState, e *callstack.Entry, arch frames.Arch) profile.LocID {
 	if e.Source == nil {
 		return b.location(p, e.Frame.Module, e.Frame.LookupPC(arch), e.Machinery)
@@ -183,7 +180,7 @@ func profileFrame(f *managed.Frame) profile.Frame {
 	}
 }
 
-// managedModule returns the module of a managed frame: the runtime's name, and compiled code's addresses.
+// managedModule has the runtime's name, and compiled code's addresses.
 func (b *stackBuilder) managedModule(p *processState, source managed.FrameSource,
 	m *frames.Module) *profile.ModuleInfo {
 	code := managedCode{source, m}
@@ -198,7 +195,6 @@ func (b *stackBuilder) managedModule(p *processState, source managed.FrameSource
 	return info
 }
 
-// forgetManaged drops the descriptions of a process's managed frames, and of the modules in which they are.
 func (b *stackBuilder) forgetManaged(p *processState) {
 	for _, info := range p.managedNames.modules {
 		b.builder.ForgetModule(info)

@@ -42,9 +42,8 @@ func (f *interpreter) Symbolize(r managed.Ref, _ managed.Live, out []managed.Fra
 	return append(out, managed.Frame{Function: fmt.Sprint("f", r.Object), Type: "interpreted"}), managed.Checked
 }
 
-const sampledAt = 1 // CLOCK_MONOTONIC ns: long ago
+const sampledAt = 1 // long ago
 
-// interpreted returns a walk of a stack of ten functions of such an interpreter.
 func interpreted(t *testing.T) (f *interpreter, p *processState, walk func()) {
 	t.Helper()
 	target, err := loadedcode.Open(os.Getpid())
@@ -79,7 +78,7 @@ func TestManagedFramesAreDescribedOnce(t *testing.T) {
 	if n := testing.AllocsPerRun(20, walk); n > 0 {
 		t.Errorf("%v allocations in a walk of known frames, want 0", n)
 	}
-	for f.object = range uint64(3 * maxManaged / 10) { // always new functions
+	for f.object = range uint64(3 * maxManaged / 10) {
 		walk()
 	}
 	if m := &p.managedNames; len(m.descriptions) > maxManaged || len(m.locations) > maxManaged {

@@ -18,7 +18,7 @@ type mmap2Program struct {
 	modules map[*frames.Module]*profile.ModuleInfo
 }
 
-// stackOfUntracked walks a sample of an untracked process. waiter is the tracked process of which it is a descendant.
+// stackOfUntracked walks a sample of an untracked descendant of waiter.
 func (b *stackBuilder) stackOfUntracked(
 	waiter *handover.SharedProcess, program *handover.Program, s *observe.RawSample,
 ) (sample.StackID, frames.StopReason) {
@@ -48,7 +48,7 @@ func (b *stackBuilder) stackOfUntracked(
 	return b.kernelStack(s, frames.StopRoot)
 }
 
-// mmap2Code returns a program's code. It caches the last one.
+// mmap2Code caches the last program's code.
 func (b *stackBuilder) mmap2Code(waiter *handover.SharedProcess, program *handover.Program) *mmap2Program {
 	if b.lastMmap2Program.program != program {
 		for _, info := range b.lastMmap2Program.modules {

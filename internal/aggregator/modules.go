@@ -10,9 +10,8 @@ import (
 	"prywalk/internal/profile"
 )
 
-// module returns the recording's description of a module, for as long as the mapping lasts. It is a copy, as a
-// recording needs addresses, names and file until it is written, and rule sources hold the process and copies of its
-// code.
+// module returns the recording's description of a module, for as long as the mapping lasts. It is a copy, as rule
+// sources hold the process and copies of its code.
 func (b *stackBuilder) module(p *processState, m *frames.Module) *profile.ModuleInfo {
 	if m == nil {
 		return nil
@@ -31,7 +30,6 @@ func (b *stackBuilder) module(p *processState, m *frames.Module) *profile.Module
 	return info
 }
 
-// forgetModules drops the descriptions of a process's modules but those in mapped.
 func (b *stackBuilder) forgetModules(p *processState, mapped []*frames.Module) {
 	p.remapped = false
 	before := len(p.modules)

@@ -9,11 +9,11 @@ import (
 	"prywalk/internal/observe"
 )
 
-const maxPrograms = 4096 // remembered files
+const maxPrograms = 4096 // files
 
 type programHistories map[loadedcode.ProgramFile]*programHistory
 
-// programHistory is what walks of a file's processes have shown, for the next one: whether kernel samples suffice is
+// programHistory is what walks of a file's processes have shown, for the next one. Whether kernel samples suffice is
 // judged for all of them together.
 type programHistory struct {
 	walked       samplesWalked
@@ -37,7 +37,7 @@ func (p *programHistory) noteDeepest(th *threadState, s *observe.RawSample, w *f
 // walkBeyond is added to the next process's first copy, bytes: environments differ in size.
 const walkBeyond = 16 << 10
 
-// historyOf returns the history of a process's file; nil: unknown, or too many.
+// historyOf returns nil if the file is unknown, or there are too many.
 func (p programHistories) historyOf(proc interface {
 	Program() (loadedcode.ProgramFile, bool)
 },

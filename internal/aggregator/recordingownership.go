@@ -4,10 +4,9 @@ package aggregator
 
 import "sync/atomic"
 
-// States of a [recordingOwnership].
 const (
 	ownedByAggregator int32 = iota
-	aggregatorReads         // the aggregator reads the target, and may hang
+	aggregatorReads         // the aggregator may hang in a read of the target
 	takenOver               // another goroutine may change the recording
 )
 
@@ -18,7 +17,6 @@ type recordingOwnership struct{ state atomic.Int32 }
 // beginRead must precede a read of the target's memory or files. Reads do not nest.
 func (o *recordingOwnership) beginRead() { o.state.Store(aggregatorReads) }
 
-// reading calls f, which reads the target.
 func (o *recordingOwnership) reading(f func()) {
 	o.beginRead()
 	defer o.endRead()
@@ -32,7 +30,6 @@ func (o *recordingOwnership) endRead() {
 	}
 }
 
-// isTakenOver reports whether the recording was taken over: the aggregator's goroutine hangs in a read.
 func (o *recordingOwnership) isTakenOver() bool { return o.state.Load() == takenOver }
 
 // takeOver takes the recording for the calling goroutine; false: the aggregator is not in a read.

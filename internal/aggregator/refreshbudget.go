@@ -3,12 +3,12 @@
 package aggregator
 
 // An incomplete stack often ends in code newer than the list of mappings, which is then read again: at least
-// refreshAfter ns after the last time, for at most one part in refreshShare of a CPU. In any case it is read
-// every refreshEvery ns, as remapped memory shows in no stack, and every refreshStart ns while a runtime
-// starts, as its frames have no names before.
+// refreshAfter ns after the last time, for at most one part in refreshShare of a CPU. It is also read every
+// refreshEvery ns, as remapped memory shows in no stack, and every refreshStart ns while a runtime starts, as its
+// frames have no names before.
 //
-// Readings that find new code do not delay the next (a starting program loads many libraries), up to loadCredit ns of
-// their CPU time, a credit that is refilled by 1/refreshShare of the time. Queries of single mappings and of code
+// Readings that find new code do not delay the next (a starting program loads many libraries), up to a credit of
+// loadCredit ns of CPU time, refilled by 1/refreshShare of the time. Queries of single mappings and of code
 // descriptions have their own share, with a credit of queryCredit ns.
 const (
 	refreshAfter = 1e6
@@ -24,7 +24,7 @@ type refreshBudget struct {
 	cost      int64 // CPU time that delays the next reading, ns
 	loadCost  int64 // CPU time of readings with new code, less the share since, ns
 	queryCost int64 // CPU time of queries, less the share since, ns
-	queriedAt int64 // last update of queryCost, CLOCK_MONOTONIC ns
+	queriedAt int64 // CLOCK_MONOTONIC ns
 }
 
 func (r *refreshBudget) mayRefresh(at int64) bool {

@@ -20,7 +20,7 @@ func TestReadingMappingsTakesAtMostItsShare(t *testing.T) {
 	for _, loaded := range []bool{false, true} {
 		var r refreshBudget
 		spent, readings := int64(0), 0
-		for now := int64(1e9); now < 61e9; now += 1e6 { // a minute of incomplete stacks
+		for now := int64(1e9); now < 61e9; now += 1e6 {
 			if r.mayRefresh(now) {
 				spent, readings = spent+3e6, readings+1
 				r.noteRefresh(now, 3e6, loaded)
@@ -59,7 +59,7 @@ func TestMappingsAreReadAfterTwoSeconds(t *testing.T) {
 func TestQueriesTakeAtMostTheirShare(t *testing.T) {
 	var r refreshBudget
 	spent := int64(0)
-	for now := int64(1e9); now < 61e9; now += 1e6 { // a minute of stacks, one query each
+	for now := int64(1e9); now < 61e9; now += 1e6 {
 		if r.mayQuery(now) {
 			spent += 300e3
 			r.addQueries(300e3)

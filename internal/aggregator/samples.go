@@ -43,7 +43,6 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// attributeUnassigned passes on a sample of an ended thread, with weight e.Length.
 func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 	p := a.process(e.Proc)
 	th := p.untrackedState()
@@ -60,8 +59,7 @@ func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// attributeUnassignedOfChild passes on a sample of an untracked child, which shares the unobserved time of the children
-// of e.Proc. Without a raw sample only the child's program is known.
+// attributeUnassignedOfChild passes on a sample of an untracked child, of which only the program may be known.
 func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 	p, name := a.process(e.Proc), programOf(e.Program)
 	if e.RawSample == nil {
@@ -82,7 +80,6 @@ func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// unassignedStack walks a sample of a thread; with a program, of an untracked process.
 func (a *Aggregator) unassignedStack(th *threadState, program *handover.Program, s *observe.RawSample) (
 	sample.StackID, frames.StopReason,
 ) {

@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// intervalSink adds the attribution's intervals to the recording, the other sinks and the totals.
 type intervalSink struct {
 	states    *states
 	stacks    *stackBuilder
@@ -111,7 +110,6 @@ func (a *Aggregator) refreshSinks(at int64) {
 	a.evict()
 }
 
-// openIntervals yields the open spans. The accounts stay.
 func (a *Aggregator) openIntervals(yield func(profile.Interval) bool) {
 	if !a.tasks.openIntervals(yield) {
 		return
@@ -122,7 +120,6 @@ func (a *Aggregator) openIntervals(yield func(profile.Interval) bool) {
 	})
 }
 
-// evict drops the stacks that nothing needs, if there are many.
 func (a *Aggregator) evict() {
 	if !a.out.recording.NeedsEviction() {
 		return
@@ -155,7 +152,6 @@ func (a *Aggregator) evict() {
 	a.out.forgetEvicted()
 }
 
-// forgetEvicted empties what may have locations or stacks that were evicted.
 func (out *intervalSink) forgetEvicted() {
 	stacks := out.stacks
 	clear(stacks.leaves.known)

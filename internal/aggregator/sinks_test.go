@@ -25,7 +25,6 @@ func TestProgramOfUnknownNameHasALabel(t *testing.T) {
 	}
 }
 
-// A thread and a task that sleep on have no open time just after the checkpoint that ends a part.
 func TestStacksOfSleepersOutliveAPartOfTheRecording(t *testing.T) {
 	a := New(Options{Builder: profile.NewBuilder(profile.Meta{Rotates: true})}, handover.NewCommon())
 	p := a.process(&handover.SharedProcess{ID: 1, Target: ofPID(4711).Target})

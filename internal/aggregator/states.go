@@ -19,15 +19,14 @@ type processState struct {
 	innerPID int // in its own pid namespace; PID before beginProcess
 	// addressSpace is that of the program for which the rest was made ([loadedcode.Process.AddressSpaceNumber]).
 	addressSpace uint64
-	// modules describe walked modules; remapped: some may be unmapped.
+	// remapped: some modules may be unmapped.
 	modules      map[*frames.Module]*profile.ModuleInfo
 	remapped     bool
 	managedNames managedNames
 	walked       samplesWalked
 	histories    programHistories
-	history      *programHistory // nil: file unknown
+	history      *programHistory // file unknown
 
-	// untrackedThreads is nil before the first sample of one.
 	untrackedThreads *threadState
 
 	refreshBudget refreshBudget
@@ -60,7 +59,6 @@ func (s *states) process(p *handover.SharedProcess) *processState {
 	return made
 }
 
-// refresh reads the mappings and run-time code again, and reports a change. now is CLOCK_MONOTONIC ns.
 func (p *processState) refresh(now int64) bool {
 	var changed bool
 	var err error
@@ -79,8 +77,7 @@ func (p *processState) refresh(now int64) bool {
 	return true
 }
 
-// renewProgram renews, after an exec, all that is known of the former program. Precondition: the mappings were read
-// again.
+// renewProgram follows an exec. Precondition: the mappings were read again.
 func (p *processState) renewProgram() {
 	p.Comm = p.Target.Comm
 	p.ResetForProgram()
@@ -91,7 +88,7 @@ func (p *processState) renewProgram() {
 	p.waits.afterExec()
 }
 
-// prepareWalk sets the runtimes' code to that at the copy's moment, CLOCK_MONOTONIC ns.
+// prepareWalk sets the runtimes' code to that at moment, CLOCK_MONOTONIC ns.
 func (p *processState) prepareWalk(moment int64) {
 	if !p.Target.Runtimes().HasCodeHistory() {
 		return

@@ -17,12 +17,12 @@ type totals struct {
 	samples                int64
 	complete               int64 // of complete stacks
 	profiledCPU            int64
-	incomplete             [frames.NumStopReasons]int64 // CPU time by the walk's end, ns
-	incompleteBetween      [frames.NumStopReasons]int64 // of incomplete, under [ran between ticks], ns
-	unobserved             int64                        // CPU time under [ran between ticks] and [not observed], ns
-	exitedUnseen           int64                        // CPU time under [exited unseen], ns
-	shortLived             int64                        // CPU time under [short-lived children], ns
-	ofProgram              int64                        // of shortLived, with a known program, ns
+	incomplete             [frames.NumStopReasons]int64 // CPU time, also those below, by the walk's end, ns
+	incompleteBetween      [frames.NumStopReasons]int64 // under [ran between ticks]
+	unobserved             int64                        // under [ran between ticks] and [not observed]
+	exitedUnseen           int64                        // under [exited unseen]
+	shortLived             int64                        // under [short-lived children]
+	ofProgram              int64                        // with a known program
 }
 
 func (t *totals) addSpan(s *attribute.Span) {
@@ -63,7 +63,7 @@ const maxRates = 10_000
 
 type threadRates struct {
 	list    []runstats.ThreadRate
-	slowest float64 // lowest rate of a thread, 1/s
+	slowest float64 // 1/s
 }
 
 // add drops threads that lived for less than a second.

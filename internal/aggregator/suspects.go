@@ -43,8 +43,8 @@ func (s *deadlockSuspects) noteAlive(th *threadState) {
 	}
 }
 
-// Suspects returns the processes with possible deadlocks: cycles of known owners, or several waiters at locks whose
-// owner only stacks show. They are not proven.
+// Suspects returns the processes with possible, not proven, deadlocks: cycles of known owners, or several waiters at
+// locks whose owner only stacks show.
 func (a *Aggregator) Suspects() []int { return a.suspects.processes() }
 
 func (s *deadlockSuspects) processes() (pids []int) {

@@ -12,8 +12,7 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// taskPoller observes the tasks of one runtime in rounds over slots. A round is divided into slices of at most sliceCPU
-// ns of CPU time.
+// taskPoller observes the tasks of one runtime in rounds over slots, in slices of at most sliceCPU ns of CPU time.
 type taskPoller struct {
 	aggregator *Aggregator
 	process    *processState
@@ -22,19 +21,19 @@ type taskPoller struct {
 	slots      []taskSlot // by the source's number
 	kinds      taskKinds
 
-	next    int // next place of the round
-	polled  int // first unpolled place
+	next    int // place of the round
+	polled  int // place
 	changed []int
 	pending []int // part of changed still to read
 
-	round      int   // completed rounds
-	firstBegan int64 // start of the first round, CLOCK_MONOTONIC ns
+	round      int   // completed
+	firstBegan int64 // CLOCK_MONOTONIC ns
 	roundBegan int64
-	due        int64 // start of the next slice
+	due        int64 // of the next slice
 	lastAdded  int64 // when all intervals were last added, CLOCK_MONOTONIC ns
 	pauseEnd   int64
 	failures   int   // consecutive
-	cpu        int64 // CPU time, ns
+	cpu        int64 // ns
 	walked     int64 // in this slice
 }
 
@@ -50,7 +49,7 @@ func newTaskPoller(a *Aggregator, p *processState, source taskSource) *taskPolle
 		kinds: taskKinds{by: map[taskKind]uint32{}}}
 }
 
-// readSlice reads a slice, and returns the pause that must follow, ns.
+// readSlice returns the pause that must follow, ns.
 func (t *taskPoller) readSlice(now int64) (rest int64) {
 	took := int64(selfruntime.CPUTimeOf(func() { t.readTasks(now, sliceCPU) }))
 	t.totals.CPU += took
@@ -97,7 +96,7 @@ func (t *taskPoller) readTasks(now, maxCPU int64) {
 	t.aggregator.tasks.observations.Store(all.goroutines.Observations + all.coroutines.Observations)
 }
 
-// countSlots reads the number of places at a round's start; false: that failed.
+// countSlots returns false if the number of places could not be read.
 func (t *taskPoller) countSlots(now int64) bool {
 	if t.next > 0 || len(t.pending) > 0 {
 		return true
@@ -174,7 +173,6 @@ func (t *taskPoller) readTask(i int, now int64) {
 	}
 }
 
-// addInterval adds a parked task's interval up to its last observation.
 func (t *taskPoller) addInterval(s *taskSlot) {
 	if s.parked && s.seen > s.from {
 		i := t.interval(s)

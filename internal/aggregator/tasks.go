@@ -18,42 +18,39 @@ const (
 	pollEvery = 100e6
 	// restRatio is rest ÷ slice: lower in the first round, then higher until the share since the start equals it.
 	restRatio, firstRestRatio, laterRestRatio = 99, 9, 199
-	// restPerWalk is the rest after a walk, which adds to the recording, ns.
+	// restPerWalk is the rest after a walk, ns, as walks add to the recording.
 	restPerWalk       = 1e6
-	sliceCPU          = 1e6   // of a slice, CPU time in ns
+	sliceCPU          = 1e6   // CPU time, ns
 	tasksPerClockRead = 16    // a reading is a system call
-	lastRoundCPU      = 100e6 // of a process's last reading, CPU time in ns
-	firstRoundCPU     = 1e9   // lastRoundCPU if the first round is incomplete: enough for 200,000 goroutines
-	searchEvery       = 500e6 // between searches for sources, ns
+	lastRoundCPU      = 100e6 // CPU time, ns
+	firstRoundCPU     = 1e9   // after an incomplete first round: enough for 200,000 goroutines
+	searchEvery       = 500e6 // for sources, ns
 	// checkpointIntervals bounds the open intervals that checkpoints add, per second on average.
 	checkpointIntervals = 1000
 )
 
-// taskPollers observe the tasks of a process that are on no thread's stack: waiting goroutines and asyncio tasks. They
-// have a slower clock than threads: a task's record is read, and its stack is walked if the record has changed. The
-// rest after each slice keeps the total at a hundredth of a CPU: ten goroutines are each seen ten times a second, a
-// hundred thousand about once.
+// taskPollers observe the tasks of a process that are on no thread's stack: waiting goroutines and asyncio tasks. A
+// task's record is read, and its stack is walked if the record has changed. The rest after each slice keeps the total
+// at a hundredth of a CPU.
 //
 //	seen:      waits in A    waits in A    runs    waits in B
 //	            ├─────────────┤             │       ├──
 //	intervals:  A ────────────────┤          none    B ──────
 //
 // An observation stands for the time since the last: exact if nothing changed, else right on average. A task on a
-// thread has no interval: its thread has one. The time is blocked, outside of the threads' sums, without samples.
+// thread has no interval. The time is blocked, outside of the threads' sums, without samples.
 type taskPollers struct {
 	all []*taskPoller
-	due int64 // of the next search, CLOCK_MONOTONIC ns
+	due int64 // CLOCK_MONOTONIC ns
 }
 
-// taskRecorder records the waiting tasks of all processes, by their [taskPollers].
 type taskRecorder struct {
 	aggregator   *Aggregator
-	due          int64        // next slice, CLOCK_MONOTONIC ns
-	observations atomic.Int64 // can be read by any goroutine
+	due          int64        // of the next slice, CLOCK_MONOTONIC ns
+	observations atomic.Int64 // any goroutine may read it
 }
 
-// PollTasks reads a slice of the tasks that are due longest, if any are due, and returns the time until the next call,
-// ns.
+// PollTasks reads a slice of the tasks that are due longest, if any, and returns the time until the next call, ns.
 func (a *Aggregator) PollTasks() (rest int64) { return a.tasks.poll() }
 
 // TaskObservations counts observations of waiting tasks. Any goroutine may call it.
@@ -81,7 +78,6 @@ func (r *taskRecorder) poll() (rest int64) {
 	return max(next, r.due) - now
 }
 
-// longestDue returns the poller that is due longest, or nil. It searches processes for pollers where that is due.
 func (r *taskRecorder) longestDue(now int64) (due *taskPoller) {
 	for _, p := range r.aggregator.procs {
 		if p.Ended {
@@ -126,7 +122,7 @@ func (r *taskRecorder) eachPoller(f func(*taskPoller)) {
 	}
 }
 
-// checkpoint adds the tasks' intervals before a checkpoint; of many tasks more rarely, for the recording's size.
+// checkpoint adds the intervals of many tasks more rarely, for the recording's size.
 func (r *taskRecorder) checkpoint() {
 	now := procmem.Now()
 	r.eachPoller(func(t *taskPoller) {
@@ -142,7 +138,6 @@ func (r *taskRecorder) noteGap(until int64) {
 	r.eachPoller(func(t *taskPoller) { t.pauseEnd = until })
 }
 
-// addIntervals adds the intervals of all tasks before a jump of the recording's clock.
 func (r *taskRecorder) addIntervals() { r.eachPoller((*taskPoller).addIntervals) }
 
 // finish reads a process's tasks a last time, except after a takeover. Those not read in time count as unchanged.
@@ -160,7 +155,7 @@ func (r *taskRecorder) finish(p *processState, now int64) {
 	p.tasks.all = nil
 }
 
-// openIntervals yields the intervals that are not added yet; false if yield has returned false.
+// openIntervals returns false if yield has.
 func (r *taskRecorder) openIntervals(yield func(profile.Interval) bool) bool {
 	for _, p := range r.aggregator.procs {
 		for _, t := range p.tasks.all {
@@ -174,7 +169,6 @@ func (r *taskRecorder) openIntervals(yield func(profile.Interval) bool) bool {
 	return true
 }
 
-// labelsOf returns the labels of the task that a stopped thread ran.
 func (a *Aggregator) labelsOf(th *threadState, s *observe.RawSample) string {
 	if !a.opts.Tasks || s.How != observe.ByStop {
 		return ""

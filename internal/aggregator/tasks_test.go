@@ -39,7 +39,6 @@ func (o *oneTask) readTask(int) (taskOutcome, taskKind, frames.StopReason) {
 	return taskWaits, taskKind{wait: o.next}, frames.StopRoot
 }
 
-// blockedTimes sums the walls of intervals by their wait.
 type blockedTimes map[string]int64
 
 func (b blockedTimes) Add(i profile.Interval) { b[i.Wait] += i.Wall }
@@ -73,7 +72,6 @@ func TestObservationsOfATaskStandForTheTimeSinceTheLast(t *testing.T) {
 	}
 }
 
-// listedTasks are the tasks of an event loop.
 type listedTasks struct {
 	interpreter
 	managed.BaseThreads

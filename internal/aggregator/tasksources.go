@@ -23,7 +23,7 @@ type taskSource interface {
 	batchSize() int
 	label() string
 	totals(*totals) *taskTotals
-	sameRuntime(taskSource) bool // both are of one runtime
+	sameRuntime(taskSource) bool
 }
 
 type taskOutcome uint8
@@ -31,7 +31,7 @@ type taskOutcome uint8
 const (
 	taskWaits     taskOutcome = iota
 	taskNotParked             // on a thread, ended, or the runtime's own
-	taskChanged               // changed in each reading
+	taskChanged               // in each reading
 )
 
 func sourcesOf(a *Aggregator, p *processState) (out []taskSource) {
@@ -122,11 +122,11 @@ type coroutines struct {
 	watch   *process.ThreadWatch
 	places  map[uint64]int  // by task's address
 	slots   []coroutineSlot // by place
-	free    []int           // places without a task
+	free    []int           // places
 }
 
 type coroutineSlot struct {
-	task uint64 // its address; 0: none, or it has ended
+	task uint64 // address; 0: none, or it has ended
 	last managed.Task
 	ran  bool // changed in each reading
 }
@@ -222,7 +222,6 @@ func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	return taskWaits, taskKind{firstFunction: t.Frames[len(t.Frames)-1].Function, wait: waitOf(t)}, frames.StopRoot
 }
 
-// waitsForLoop is the wait of a task that waits for its event loop only.
 const waitsForLoop = "ready"
 
 func waitOf(t *managed.Task) string {

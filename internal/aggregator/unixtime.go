@@ -13,7 +13,6 @@ type unixTime struct {
 // wakeUp is a suspension's end, CLOCK_MONOTONIC ns, and length.
 type wakeUp struct{ at, length int64 }
 
-// newUnixTime takes a reader of CLOCK_MONOTONIC, ns.
 func newUnixTime(now func() int64) unixTime { return unixTime{epoch: monotonicEpoch(now)} }
 
 // Resumed notes a suspension of length ns until at; earlier moments keep their Unix time.

@@ -20,7 +20,7 @@ type stackBuilder struct {
 	builder          *profile.Builder
 	ownership        *recordingOwnership
 	images           *loadedcode.ImageCache // for processes that were never opened
-	lastMmap2Program mmap2Program           // last walked of these
+	lastMmap2Program mmap2Program
 	listener         Listener
 	methods          methodCounts // of all finished stacks
 
@@ -34,9 +34,9 @@ type stackBuilder struct {
 	taskMemory     callstack.TaskMemory
 	stack          []profile.LocID // innermost frame first
 	walkMethods    methodCounts
-	outline        deepstack.WalkedFrames // its native frames
-	missingRecords []frames.Addr          // that it lacked ([managed.Scheduler])
-	firstUnmapped  frames.Addr            // first address in no module; 0: none
+	outline        deepstack.WalkedFrames // native
+	missingRecords []frames.Addr          // [managed.Scheduler]
+	firstUnmapped  frames.Addr            // in no module; 0: none
 }
 
 type methodCounts [frames.NumMethods]int64
@@ -65,7 +65,7 @@ func (b *stackBuilder) stackOfSample(th *threadState, program *handover.Program,
 	return b.stackOfUntracked(th.proc.SharedProcess, program, s)
 }
 
-// stackOfThread walks a sample of a tracked process, and learns from the walk what the next samples copy.
+// stackOfThread learns from the walk what the next samples copy.
 func (b *stackBuilder) stackOfThread(th *threadState, s *observe.RawSample) (sample.StackID, frames.StopReason) {
 	p := th.proc
 	var end frames.StopReason
@@ -125,9 +125,8 @@ func (b *stackBuilder) walkWithRecords(th *threadState, s *observe.RawSample) fr
 	return b.walkOnce(th, s)
 }
 
-const maxNewMappings = 4 // new mappings of one stack
+const maxNewMappings = 4 // of one stack
 
-// addressWithoutCode returns an address of the walk in no module; 0: none.
 func (b *stackBuilder) addressWithoutCode() frames.Addr {
 	if b.firstUnmapped != 0 {
 		return b.firstUnmapped
@@ -135,7 +134,6 @@ func (b *stackBuilder) addressWithoutCode() frames.Addr {
 	return b.walker.UnmappedPC()
 }
 
-// beginStack begins a stack in place of one that was not ended.
 func (b *stackBuilder) beginStack() { b.stack, b.walkMethods = b.stack[:0], methodCounts{} }
 
 func (b *stackBuilder) walkOnce(th *threadState, s *observe.RawSample) frames.StopReason {
@@ -163,7 +161,6 @@ func (b *stackBuilder) walkOnce(th *threadState, s *observe.RawSample) frames.St
 	return w.StopReason()
 }
 
-// endStack numbers the stack, and counts its methods.
 func (b *stackBuilder) endStack(end frames.StopReason) (sample.StackID, frames.StopReason) {
 	if !end.Complete() {
 		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: incomplete.Name(end.String())}))
@@ -174,7 +171,6 @@ func (b *stackBuilder) endStack(end frames.StopReason) (sample.StackID, frames.S
 	return b.builder.InternLocs(b.stack), end
 }
 
-// kernelStack returns the stack of a sample's kernel frames; without these, [attribute.ExecOrExit].
 func (b *stackBuilder) kernelStack(s *observe.RawSample, end frames.StopReason) (sample.StackID, frames.StopReason) {
 	b.beginStack()
 	b.addKernelFrames(s)
@@ -184,7 +180,6 @@ func (b *stackBuilder) kernelStack(s *observe.RawSample, end frames.StopReason) 
 	return b.endStack(end)
 }
 
-// execOrExitStack returns one kernel function if wanted, else [attribute.ExecOrExit].
 func (b *stackBuilder) execOrExitStack(state attribute.ChildState, wanted bool) sample.StackID {
 	loc := b.builder.Loc(&profile.Loc{Synthetic: attribute.ExecOrExit})
 	switch {

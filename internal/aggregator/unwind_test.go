@@ -23,13 +23,11 @@ import (
 // calls has one rule for all code: frames of three words.
 type calls struct{}
 
-// Rule implements [frames.RuleSource].
 func (calls) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 64, Method: frames.MethodCFI, Saved: [frames.NumCompact]uint8{2, 3}},
 		nil, true
 }
 
-// deepSample returns a stack of depth frames, of 50 functions.
 func deepSample(depth int) *observe.RawSample {
 	const code, stack = 0x10000, 0x700000
 	site := func(i int) uint64 { return code + 0x10 + 0x20*uint64(i%50) }
@@ -43,7 +41,6 @@ func deepSample(depth int) *observe.RawSample {
 	return s
 }
 
-// neverRefreshed returns a thread of a process whose mappings are not read again.
 func neverRefreshed(target *loadedcode.Process) *threadState {
 	p := &handover.SharedProcess{Target: target}
 	return &threadState{
@@ -52,13 +49,11 @@ func neverRefreshed(target *loadedcode.Process) *threadState {
 	}
 }
 
-// ofPID returns the account of a process of which only the PID is known.
 func ofPID(pid int) *processState {
 	target := &loadedcode.Process{Process: &procs.Process{PID: pid}}
 	return &processState{SharedProcess: &handover.SharedProcess{Target: target}}
 }
 
-// BenchmarkUnwind walks stacks that differ in the two innermost frames.
 func BenchmarkUnwind(b *testing.B) {
 	t, err := loadedcode.Open(os.Getpid())
 	if err != nil {

@@ -19,10 +19,10 @@ import (
 	"prywalk/internal/waits"
 )
 
-// waitExplainer finds what sleeping threads wait for, and who holds that. The innermost functions, read once per stack,
-// give the kind of a lock; the copied bytes its owner. Descriptors' names are read from /proc.
+// waitExplainer finds what sleeping threads wait for, and who holds that. The innermost functions give the kind of a
+// lock; the copied bytes its owner. Descriptors' names are read from /proc.
 type waitExplainer struct {
-	names     *symbols.Namer // nil before the first lock
+	names     *symbols.Namer // before the first lock
 	ownership *recordingOwnership
 	runs      func() *callstack.RunCounts // to prove that a thread still sleeps
 	listener  Listener
@@ -55,11 +55,11 @@ func (e *waitExplainer) close() {
 
 const (
 	maxLocations      = 1 << 14 // cached stacks and addresses
-	procCacheLifetime = 1e9     // lifetime of a descriptor's name, ns
+	procCacheLifetime = 1e9     // of a descriptor's name, ns
 )
 
 type waitState struct {
-	byInnerTID           map[int]*threadState // by thread ID in its own pid namespace
+	byInnerTID           map[int]*threadState // in its own pid namespace
 	names                map[sample.StackID][]waits.StackFunction
 	variables            map[schema.Hex]waits.Variable
 	files                *waits.OpenFiles
@@ -119,8 +119,7 @@ func (w *waitState) Thread(innerTID int, _ bool) (int, bool) {
 // Parent implements [waits.ThreadFinder]: labels do not name it.
 func (w *waitState) Parent(int) int { return 0 }
 
-// explain returns the values of [profile.Interval].WaitsFor and Owner; nothing for a running thread. Of a wait for a
-// descriptor WaitsFor is the descriptor's link in /proc.
+// explain returns the values of [profile.Interval].WaitsFor and Owner; nothing for a running thread.
 func (e *waitExplainer) explain(th *threadState, s *observe.RawSample, id sample.StackID) (
 	waitsFor string, owner int,
 ) {
@@ -190,7 +189,7 @@ func (e *waitExplainer) live(th *threadState, s *observe.RawSample) *callstack.L
 	}
 }
 
-// innermostFunctions returns the innermost functions, as many as decide the lock's kind.
+// innermostFunctions returns as many as decide the lock's kind.
 func (e *waitExplainer) innermostFunctions(p *processState, s *observe.RawSample,
 	id sample.StackID) []waits.StackFunction {
 	w := p.waits

@@ -98,7 +98,7 @@ func TestRecordingCanBeTakenOverWhileAWaitIsExplained(t *testing.T) {
 	}
 	defer self.Close()
 	ownership := &recordingOwnership{}
-	var during []int32 // states of ownership
+	var during []int32
 	note := func() { during = append(during, ownership.state.Load()) }
 	e := waitExplainer{
 		ownership: ownership,
@@ -148,7 +148,7 @@ func sleepInPoll(t *testing.T, polled []unix.PollFd, wake *os.File) (tid int, ru
 	})
 	f := procmem.OpenThread(os.Getpid(), tid, procmem.NewFDBudget(0))
 	defer f.Close()
-	inPoll := fmt.Sprintf("%d ", unix.SYS_PPOLL) // as unix.Poll calls it
+	inPoll := fmt.Sprintf("%d ", unix.SYS_PPOLL)
 	for {
 		stat, err := f.SchedStat()
 		if err != nil {
