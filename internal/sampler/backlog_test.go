@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/tracer"
 )
 
-// The first tick copies 64 KB of each thread, and must wait for the walks.
 func TestCopiesOfManyThreadsDoNotPileUp(t *testing.T) {
 	for name, heldUp := range map[string]time.Duration{"slow": 0, "held up": tracer.CatchUpFor * 3 / 2} {
 		t.Run(name, func(t *testing.T) {

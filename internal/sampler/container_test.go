@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// enter is run as root of new namespaces, and execs the program in a file system that exists only there.
 const enter = `set -e
 mount -t tmpfs none "$1/root"
 mkdir "$1/root/app" "$1/root/tmp"

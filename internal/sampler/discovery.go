@@ -17,16 +17,14 @@ import (
 )
 
 const (
-	// minDiscoverInterval is the shortest interval between searches, which take at most one part in discoverShare of a
-	// CPU.
+	// minDiscoverInterval is the shortest interval between searches, which take at most 1/discoverShare of a CPU.
 	minDiscoverInterval = 20 * time.Millisecond
 	discoverShare       = 50
-	// lowOverheadDivisor divides that part, if LowOverhead.
+	// lowOverheadDivisor divides that part, with LowOverhead.
 	lowOverheadDivisor = 4
 	// idleDiscoverInterval is the interval while no task is created ([procmem.PIDCounter]).
 	idleDiscoverInterval = 500 * time.Millisecond
-	// minSelectInterval is the shortest interval between searches by a rule.
-	minSelectInterval = time.Second
+	minSelectInterval    = time.Second // for searches by a rule
 )
 
 // discover finds children of sampled processes, and those that the rule selects, until ctx ends. It only reads /proc;
@@ -73,8 +71,8 @@ func (s *Sampler) discover(ctx context.Context) {
 
 // searchSchedule schedules searches of all processes, which read a file per thread.
 type searchSchedule struct {
-	last   int64 // last search, CLOCK_MONOTONIC ns; 0 if none
-	repeat bool  // another is due, as a task was created before it
+	last   int64 // CLOCK_MONOTONIC ns; 0 if none
+	repeat bool  // a task was created before the last search
 }
 
 // startIfDue reports a due search. created: a task was created since the last call. Two searches follow then: children
@@ -91,7 +89,7 @@ func (s *searchSchedule) startIfDue(now int64, created bool) bool {
 type unopened struct {
 	mu        sync.Mutex
 	waiting   map[int]uint64 // starts by PID
-	lastRetry int64          // last retry, CLOCK_MONOTONIC ns
+	lastRetry int64          // CLOCK_MONOTONIC ns
 }
 
 func (u *unopened) update(f foundProcess, err error) {
@@ -108,7 +106,6 @@ func (u *unopened) update(f foundProcess, err error) {
 	}
 }
 
-// retry lets the waiting processes be found again.
 func (u *unopened) retry(now int64, known map[int]uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -173,7 +170,7 @@ func (s *Sampler) selectNew(ctx context.Context, known map[int]uint64) {
 	forgetEnded(known)
 }
 
-// sendFound passes a process to the aggregator; false: ctx has ended.
+// sendFound returns false if ctx has ended.
 func (s *Sampler) sendFound(ctx context.Context, f foundProcess) bool {
 	select {
 	case s.found <- f:
@@ -183,7 +180,6 @@ func (s *Sampler) sendFound(ctx context.Context, f foundProcess) bool {
 	}
 }
 
-// forgetEnded drops ended processes: PIDs are reused.
 func forgetEnded(known map[int]uint64) {
 	for pid := range known {
 		if unix.Kill(pid, 0) == unix.ESRCH {
@@ -195,7 +191,7 @@ func forgetEnded(known map[int]uint64) {
 // foundProcess has its start in clock ticks after boot: a reused PID is another process.
 type foundProcess struct {
 	pid      int
-	parent   int // 0 if unknown
+	parent   int // 0: unknown
 	start    uint64
 	selected bool // by a rule
 }
@@ -209,8 +205,7 @@ func startTime(pid int) uint64 {
 	return st.StartTime
 }
 
-// refusedCounts counts selected processes that could not be opened, without those of [unopened], on the aggregator's
-// goroutine.
+// refusedCounts belongs to the aggregator's goroutine. It does not count those of [unopened].
 type refusedCounts map[refusal.Reason]int64
 
 func (r *refusedCounts) add(err error) {
@@ -232,12 +227,11 @@ func (r refusedCounts) byReason() (n map[string]int64) {
 	return n
 }
 
-// Refused counts selected processes that could not be opened, by reason. Precondition: it is called on the
-// aggregator's goroutine, or after Run.
+// Refused counts selected processes that could not be opened, by reason. Precondition: it is called on the aggregator's
+// goroutine, or after Run.
 func (s *Sampler) Refused() map[string]int64 { return s.refused.byReason() }
 
-// openFound opens a found process and adds it to the recording. It counts failures; without descriptors the process is
-// found again.
+// openFound adds a found process to the recording; without descriptors it is found again.
 func (s *Sampler) openFound(f foundProcess) {
 	target, err := s.images.Open(f.pid)
 	s.unopened.update(f, err)

@@ -7,27 +7,23 @@
 //	discovery ──(found)──► aggregator: opens the process ──► tracer: samples its threads
 //	tracer ──(events, package handover)──► aggregator: walks stacks, attributes time ──► profile.Builder
 //
-// [Sampler.Run] starts three goroutines:
+// [Sampler.Run] starts three goroutines, waits for them, and detects hangs meanwhile (hangs.go):
 //
 //   - The tracer (package tracer) samples threads at each tick, and copies what the walks need.
 //   - The aggregator (package aggregator) walks the copies, and attributes the threads' clocks to stacks.
 //   - The discovery (discovery.go) searches for new processes, children or those that a rule selects.
 //
-// The goroutine that called Run waits for them, and detects hangs meanwhile (hangs.go).
-//
-// Other goroutines and OS threads are started where they are needed: the reaper of ended threads for which a seize
-// waits ([ptrace.NewController]), the watchdog of the tracer's priority (ptrace/watchdog.go), the garbage collector
-// between stops (package selfruntime), the opener of paths at ordinary priority, up to five OS threads unknown to Go
-// that read memory and open paths (package procmem), and those for signals, rotation, progress and the targets' control
-// groups (package recording).
+// Other goroutines and OS threads: the reaper of ended threads for which a seize waits ([ptrace.NewController]), the
+// watchdog of the tracer's priority (ptrace/watchdog.go), the garbage collector between stops (package selfruntime),
+// readers of memory and openers of paths (package procmem), and those of package recording.
 //
 // # Ownership
 //
-// The tracer's OS thread owns processes, threads, observe.Observer and ptrace.Controller; others read the atomics
-// of handover.SharedProcess. The aggregator owns modules, rules and runtimes (loadedcode.Process, of which only the
-// Memory is shared), and writes the copy hints, in three buffers in turn. An event belongs to one goroutine at a time.
-// Locks protect what several goroutines use: Memory.opening the files of a target's memory, Image.mu a file's symbols,
-// Builder.mu the recording, Names.mu and the sinks' own locks what top and agent show.
+// The tracer's OS thread owns processes, threads, observe.Observer and ptrace.Controller; others read the atomics of
+// handover.SharedProcess. The aggregator owns modules, rules and runtimes (loadedcode.Process, of which only the Memory
+// is shared), and writes the copy hints, in three buffers in turn. An event belongs to one goroutine at a time. Locks:
+// Memory.opening protects the files of a target's memory, Image.mu a file's symbols, Builder.mu the recording, Names.mu
+// and the sinks' own locks what top and agent show.
 //
 // # Objects of a process and of a thread
 //
@@ -53,8 +49,8 @@
 //   - before a process is observed, by the number of its address space ([procmem.Memory.Renew]; execs.detect)
 //   - in an observation that copies memory, as the copy is empty: the memory is opened again, and a stop is repeated
 //     (reopenAfterExec, package observe)
-//   - in one that copies none, or that comes before the address space is new, by the clocks of the first thread, which
-//     may be those of the caller (observations.clocksMayBeExecCallers)
+//   - in one that copies none, or that comes before the address space is new, by the clocks of the first thread,
+//     which may be those of the caller (observations.clocksMayBeExecCallers)
 //   - in observe.StopAll, before the stop of a thread is requested, and after its end, if the copy is empty
 //   - by the aggregator, by the event Execed, or by that number when it reads the mappings (processState.refresh)
 //
@@ -76,8 +72,8 @@
 // # CPU time of prywalk
 //
 // --max-overhead lowers the rate of ticks to what prywalk and the stops may take (schedule.OverheadBudget); under a CPU
-// quota prywalk takes half of that (schedule.Quota). Each activity besides has a bound of its own, as a part of one CPU
-// or of the time:
+// quota prywalk takes half of that (schedule.Quota). Other activities have a bound each, as a part of one CPU or of the
+// time:
 //
 //	activity                                          at most  constant
 //	observations of unchanged threads                 1/256    backoff.pollShare

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// exited reports whether a sample is of unobserved threads.
 func exited(s *pprof.Sample) bool { return stack(s)[0] == attribute.ExitedUnseen }
 
 func TestNoExitIsUnobservedWhereNoThreadExited(t *testing.T) {
@@ -28,7 +27,6 @@ func TestNoExitIsUnobservedWhereNoThreadExited(t *testing.T) {
 	r.checkWalls(t)
 }
 
-// checkWalls checks that no thread has more wall time than the run.
 func (r *recorded) checkWalls(t *testing.T) {
 	t.Helper()
 	for tid, ns := range r.walls() {

@@ -41,7 +41,7 @@ func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
 			o := Options{}
 			breakIt := func(s *Sampler) {
 				stopped(t, s, 5)
-				s.control.Admit(&handover.SharedProcess{}) // without a target
+				s.control.Admit(&handover.SharedProcess{})
 			}
 			if part == "aggregator" {
 				o.Checkpoint = func(func()) { panic("as the test wants it") }

@@ -18,7 +18,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// choosing returns options with a choice of engines.
 func choosing(t *testing.T, freq float64) Options {
 	o := sampling(t, freq)
 	source(&o).MayFallBack = true

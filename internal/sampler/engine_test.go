@@ -21,7 +21,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// sampling returns options for the kernel's samples, or skips the test.
 func sampling(t *testing.T, freq float64) Options {
 	t.Helper()
 	r, err := perfevents.Open(perfevents.Options{Freq: freq})
@@ -56,7 +55,6 @@ func TestSampledThreadsAreNotStoppedAndTheirTimeIsTheKernels(t *testing.T) {
 	}
 }
 
-// sampledOnly records running threads, and returns the number of lost samples.
 func sampledOnly(t *testing.T, target *running) (lost int64) {
 	t.Helper()
 	r := record(t, sampling(t, 199), time.Second, func(s *Sampler) {
@@ -76,7 +74,7 @@ func sampledOnly(t *testing.T, target *running) (lost int64) {
 
 func TestSkippedTicksAreCounted(t *testing.T) {
 	target := start(t, "sleepers", "3")
-	allAsleep(t, target.pid) // a thread that is found running is left to the kernel's samples, and is not counted
+	allAsleep(t, target.pid) // a running thread is left to the kernel's samples, and is not counted
 	r := record(t, sampling(t, 999), 3*time.Second, nil, target.pid)
 	if r.TicksLeftOut == 0 || r.TicksLeftOut >= r.Ticks {
 		t.Errorf("%d of %d ticks left out", r.TicksLeftOut, r.Ticks)
@@ -100,7 +98,6 @@ func TestThreadsThatRunOnAndOnKeepTheirTime(t *testing.T) {
 	}
 }
 
-// A share of 400 samples has a standard error of 2.2 points: 10 are 4.6 of them.
 func TestThreadsThatLiveShortlyAreSampledWithTrueShares(t *testing.T) {
 	exe, err := testtargets.Compile("phases.c")
 	if err != nil {
@@ -142,9 +139,7 @@ func TestPtraceTakesOverWhereSamplesStopComing(t *testing.T) {
 	}
 }
 
-// The running thread's stack has 4,000 frames of at least 48 bytes.
-// learned goes on until many stacks were complete: on a busy machine the depth of a stack, which the aggregator learns
-// from the first ones, reaches the tracer late.
+// learned goes on until many stacks were complete: on a busy machine the depth of a stack reaches the tracer late.
 func learned(t *testing.T) func(*Sampler) {
 	return func(s *Sampler) {
 		await(t, "100 stacks are complete", func() bool { return s.Progress().Complete >= 100 })

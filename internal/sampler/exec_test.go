@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// execs starts src/execs.c, which waits for SIGUSR1.
 func execs(t *testing.T, args ...string) *running {
 	t.Helper()
 	exe, err := testtargets.Compile("execs.c", "-O1", "-g0")
@@ -26,7 +25,7 @@ func execs(t *testing.T, args ...string) *running {
 	return &running{pid: cmd.Process.Pid, lines: bufio.NewScanner(says)}
 }
 
-// recordExecs records all that the program does, and returns its CPU time by its own clock, in s.
+// recordExecs returns the program's CPU time by its own clock, in s.
 func recordExecs(t *testing.T, o Options, target *running) (r *recorded, used float64) {
 	t.Helper()
 	before, err := procmem.ProcessCPU(target.pid)
@@ -48,7 +47,6 @@ func recordExecs(t *testing.T, o Options, target *running) (r *recorded, used fl
 	return r, seconds(int64(after - before))
 }
 
-// execCases are the arguments of src/execs.c.
 var execCases = []struct {
 	name string
 	args []string

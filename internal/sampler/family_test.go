@@ -44,7 +44,6 @@ func TestScriptOfShortCommandsIsAccounted(t *testing.T) {
 	if float64(row)/1e9 < r.ShortLivedCPU-1e-6 {
 		t.Errorf("the row has %d ns of %v s", row, r.ShortLivedCPU)
 	}
-	// A tick finds at least a tenth of them.
 	listing := r.sumOf(3, func(p *pprof.Sample) bool { return label(p, "thread") == attribute.ChildrenOf("ls") })
 	t.Logf("%.3f s are of ls, %.3f s of a program without a stack", float64(listing)/1e9, r.ProgramCPU)
 	if listing == 0 || r.ProgramCPU > r.ShortLivedCPU+1e-6 {
@@ -86,7 +85,6 @@ func TestProgramsOfShortCommandsAreKnownWithoutSamples(t *testing.T) {
 	}
 }
 
-// ofChildren reports whether a sample is of unobserved children.
 func ofChildren(p *pprof.Sample) bool {
 	name := label(p, "thread")
 	return name == attribute.ChildrenThread || strings.HasPrefix(name, "[children: ")
@@ -97,7 +95,6 @@ func TestChildrenOfAParentThatIgnoresSIGCHLD(t *testing.T) {
 	if err != nil {
 		t.Skip("perl is not installed")
 	}
-	// It ignores SIGCHLD while ten children compute for 50 ms each, then waits for many short ones.
 	const script = `$| = 1; print "ready\n"; <STDIN>; $SIG{CHLD} = "IGNORE";
 		for (1..10) { if (!fork) { my $t = times; 1 while times() - $t < 0.05; exit } select(undef, undef, undef, 0.12) }
 		$SIG{CHLD} = "DEFAULT"; system("/bin/ls /usr/bin >/dev/null") for 1..100; print "done\n"; <STDIN>;`
@@ -128,7 +125,6 @@ func recordUntilDoneWith(t *testing.T, cmd *exec.Cmd, o Options) (want float64, 
 	return recordUntilDoneOf(t, cmd, o, func() int { return cmd.Process.Pid })
 }
 
-// recordUntilDoneOf records the process given by of when the program is ready.
 func recordUntilDoneOf(t *testing.T, cmd *exec.Cmd, o Options, of func() int) (want float64, r *recorded) {
 	stdin, err := cmd.StdinPipe()
 	if err != nil {

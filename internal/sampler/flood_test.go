@@ -19,7 +19,6 @@ const (
 	floodThreads   = 10000
 )
 
-// flooded checks a recording of testtargets/src/flood.c with want seconds of CPU time.
 func flooded(t *testing.T, want float64, r *recorded) {
 	t.Helper()
 	own := r.sumOf(3, func(s *pprof.Sample) bool { return label(s, "comm") == "flood" })

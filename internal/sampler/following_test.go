@@ -155,7 +155,6 @@ func TestNameThatChangesDuringTheRecording(t *testing.T) {
 	}
 }
 
-// procNames returns the names of a process's threads.
 func procNames(t *testing.T, pid int) (names []string) {
 	t.Helper()
 	tids, err := procmem.ListTasks(pid, nil)
@@ -169,7 +168,6 @@ func procNames(t *testing.T, pid int) (names []string) {
 	return names
 }
 
-// needChoice skips a test if the next thread ID cannot be chosen.
 func needChoice(t *testing.T) {
 	t.Helper()
 	if unix.Access("/proc/sys/kernel/ns_last_pid", unix.W_OK) != nil || unix.Geteuid() != 0 {
@@ -206,7 +204,6 @@ func TestChildrenOneAfterTheOtherUnderTheSameNumber(t *testing.T) {
 	}
 }
 
-// lowerFileLimit leaves no descriptors for further files.
 func lowerFileLimit(t *testing.T) {
 	t.Helper()
 	var old unix.Rlimit

@@ -15,7 +15,7 @@ func TestGarbageIsCollectedInALongRun(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	var keep [][]byte
 	record(t, Options{Freq: 499}, 500*time.Millisecond, func(*Sampler) {
-		for range 40 { // as a page of names would
+		for range 40 {
 			keep = append(keep, make([]byte, 2<<20))
 		}
 		await(t, fmt.Sprintf("a collection with %d MB more", len(keep)*2), func() bool {

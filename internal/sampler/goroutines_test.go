@@ -129,7 +129,6 @@ func TestAShortRecordingHasAllGoroutines(t *testing.T) {
 	}
 }
 
-// Two libraries in a program of C have a runtime each.
 func TestGoroutinesOfEachGoRuntimeAreRecorded(t *testing.T) {
 	shared := []string{"-buildmode=c-shared"}
 	one := testtargets.BuildGoAs(t, testtargets.GoLibrary, "one.so", shared...)

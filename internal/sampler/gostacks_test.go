@@ -15,8 +15,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// mostOfGo bounds the copy for a shallow stack of a Go program: twice the least copy, the scheduler's stack and the
-// outer part of the goroutine's.
+// mostOfGo is twice the least copy, the scheduler's stack and the outer part of the goroutine's.
 const mostOfGo = 4 * 64 << 10
 
 func TestSamplesOfGoProgramsCopyNoMegabytes(t *testing.T) {

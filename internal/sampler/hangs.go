@@ -74,7 +74,6 @@ func isClosed(c chan struct{}) bool {
 // takeOverTimeout is the aggregator's time for the rest when the tracer hangs.
 const takeOverTimeout = 5 * time.Second
 
-// takeBuilder takes the Builder over if the aggregator hangs.
 func (s *Sampler) takeBuilder(aggregatorDone chan struct{}) error {
 	select {
 	case <-aggregatorDone:

@@ -60,7 +60,6 @@ func TestAHeldSamplerObservesNothing(t *testing.T) {
 	}
 }
 
-// A run that ends while it is held, before its first tick, does not wait for Resume.
 func TestEndOfASamplerHeldBeforeTheFirstTick(t *testing.T) {
 	p := start(t, "burners", "1")
 	images := loadedcode.NewImageCache(0)

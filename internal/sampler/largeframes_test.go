@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// copies records the sizes of copies.
 type copies struct {
 	sizes []int
 	cut   int

@@ -60,7 +60,7 @@ func TestSleepersAreReadOnceThenUnchangedAndNeverStopped(t *testing.T) {
 		t.Errorf("%d samples in sleep_here", n)
 	}
 	for _, s := range r.Sample {
-		if r.Gaps > 0 && stack(s)[0] == attribute.NotObserved { // the tracer had no CPU: there is no call
+		if r.Gaps > 0 && stack(s)[0] == attribute.NotObserved { // the tracer had no CPU
 			continue
 		}
 		if label(s, "state") != "sleeping" || label(s, "wait") != "read" && label(s, "wait") != "pause" {
@@ -120,7 +120,6 @@ func (r *recorded) walls() map[int64]int64 {
 	return wall
 }
 
-// eachFor waits until so many threads were observed for so many seconds.
 func eachFor(threads int, seconds float64) func(*recorded) bool {
 	return func(r *recorded) bool {
 		n := 0
@@ -140,7 +139,6 @@ func TestThreadsThatComeAndGoLoseNoTimeAndNoFiles(t *testing.T) {
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
-	// Time of unfound threads goes to similar ones; the rest is unobserved.
 	if r.ExitedUnseenCPU+r.EstimatedCPU == 0 {
 		t.Error("threads that lived for a millisecond have all been seen")
 	}

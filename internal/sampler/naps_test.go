@@ -27,7 +27,6 @@ func startNaps(t *testing.T, args ...string) *running {
 	return r
 }
 
-// asleepBelow matches samples of a nap below function.
 func asleepBelow(function string) func(*pprof.Sample) bool {
 	below := in(function)
 	return func(s *pprof.Sample) bool { return label(s, "state") == "sleeping" && below(s) }

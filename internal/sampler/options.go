@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/tracer"
 )
 
-// In ticks per second.
 const (
 	MinFreq     = 1
 	MaxFreq     = 10000

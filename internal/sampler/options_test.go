@@ -133,7 +133,6 @@ func TestDeepStacksAreWhole(t *testing.T) {
 	}
 }
 
-// The functions in which such a thread sleeps are known, the ones in which it runs are not.
 func TestCPUTimeOfThreadsThatMayNotBeStoppedIsInNoFunction(t *testing.T) {
 	target := start(t, "bursts", "1")
 	enough := func(s *Sampler) bool { return s.Progress().Failed > 300 }

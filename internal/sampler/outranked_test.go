@@ -13,8 +13,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// A thread with a higher real-time priority than the tracer's is not preempted by it: on that thread's CPU the tracer
-// would find it asleep only. The thread computes for a quarter of the time.
+// On the thread's own CPU the tracer would find it asleep only. The thread computes for a quarter of the time.
 func TestAThreadThatOutranksTheTracerIsFoundRunning(t *testing.T) {
 	var cpus, one unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &cpus); err != nil || cpus.Count() < 2 {

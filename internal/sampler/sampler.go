@@ -210,7 +210,7 @@ func (s *Sampler) handleQueued() {
 		select {
 		case b, ok := <-s.common.Queue.Batches():
 			if !ok {
-				return // for the calling loop
+				return
 			}
 			s.aggregator.Handle(b)
 		default:

@@ -33,7 +33,6 @@ func TestABudgetIsKeptWithTheKernelsSamples(t *testing.T) {
 	}
 }
 
-// alternating asks for another rate of samples at each tick.
 type alternating struct {
 	*perfengine.Source
 	changes atomic.Int64

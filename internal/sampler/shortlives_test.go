@@ -11,8 +11,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// With 400 samples the standard error is 2.2 points, with 700 1.6; the bounds are 4.6 and 5 of them. On a busy machine,
-// where a recording's samples weigh unequally, several are added up until they are worth as many.
+// With 400 samples the standard error is 2.2 points, with 700 1.6; the bounds are 4.6 and 5 of them. On a busy machine
+// samples weigh unequally: several recordings are added up until they are worth as many.
 func TestThreadsThatLiveShortlyGetTrueShares(t *testing.T) {
 	for _, c := range []struct {
 		life       string
@@ -65,7 +65,6 @@ func TestThreadsThatLiveShortlyGetTrueShares(t *testing.T) {
 
 const maxRecordings = 15
 
-// checkShortLives holds that most threads are estimated, and that the sum is the kernel's.
 func checkShortLives(t *testing.T, r *recorded, mostUnseen float64) {
 	t.Helper()
 	if r.EstimatedCPU < 0.3*r.ProfiledCPU || r.ExitedUnseenCPU > mostUnseen*r.ProfiledCPU {

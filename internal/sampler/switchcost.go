@@ -13,7 +13,6 @@ import (
 )
 
 const (
-	// timedSleeps is the number of sleeps, sleepTime their length.
 	timedSleeps = 100
 	sleepTime   = 50 * time.Microsecond
 	// maxSwitchCost bounds a switch's cost, ns. It is measured if switches may have minSwitchShare of the targets' CPU

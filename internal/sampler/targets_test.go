@@ -55,7 +55,6 @@ func state(tid int) string {
 	return state
 }
 
-// recorded is the result of a run.
 type recorded struct {
 	runstats.Stats
 	*pprof.Profile
@@ -74,7 +73,6 @@ func (n names) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	return n.Frames(ref.Module, ref.PID, addr, nil)
 }
 
-// patience bounds waits in tests.
 const patience = 4 * time.Minute
 
 func await(t testing.TB, what string, holds func() bool) {
@@ -92,8 +90,7 @@ func stopped(t testing.TB, s *Sampler, n int64) {
 	await(t, "running threads are looked at", func() bool { return s.Progress().Stops >= n })
 }
 
-// record samples processes for some time, or until they end, until during returned and a tenth of the ticks are
-// done.
+// record samples processes for some time, or until they end, until during returned and a tenth of the ticks are done.
 func record(t testing.TB, o Options, d time.Duration, during func(*Sampler), pids ...int) *recorded {
 	t.Helper()
 	begun, ticks := time.Now(), int64(0)
@@ -117,7 +114,6 @@ func recordUntil(t testing.TB, o Options, enough func(*recorded) bool, pids ...i
 	return recordDuring(t, o, enough, nil, pids...)
 }
 
-// recordDuring is recordUntil while during runs to its end.
 func recordDuring(t testing.TB, o Options, enough func(*recorded) bool, during func(*Sampler), pids ...int) *recorded {
 	t.Helper()
 	begun := time.Now()
@@ -144,7 +140,6 @@ func opened(t testing.TB, images *loadedcode.ImageCache, pids []int) (procs []*l
 	return procs
 }
 
-// run samples processes until they end, or enough holds and during has returned.
 func run(t testing.TB, o Options, enough func(*Sampler) bool, during func(*Sampler), pids ...int) *recorded {
 	t.Helper()
 	return runInto(t, o.builder(), o, enough, during, pids...)

@@ -35,7 +35,6 @@ type toyThread struct {
 	files  *procmem.ThreadFiles
 }
 
-// Run implements [handover.Producer].
 func (e *toyEngine) Run(ctx context.Context, _ func()) {
 	defer e.with.Queue.Close()
 	tick := time.NewTicker(e.period)
@@ -54,12 +53,10 @@ func (e *toyEngine) Run(ctx context.Context, _ func()) {
 	e.with.Queue.Send(e.end(e.with.Queue.Get()))
 }
 
-// Stats implements [handover.Producer].
 func (e *toyEngine) Stats(s *runstats.Stats) {
 	s.Engine, s.Ticks, s.Attempted, s.PassiveReads = "toy", e.ticks, e.passive, e.passive
 }
 
-// admit adds new processes.
 func (e *toyEngine) admit(out handover.Batch) handover.Batch {
 	for {
 		select {
@@ -102,7 +99,6 @@ func (e *toyEngine) observe(out handover.Batch) handover.Batch {
 	return out
 }
 
-// readPassively copies registers and stack of a sleeping thread; false if it runs meanwhile.
 func (e *toyEngine) readPassively(th *toyThread, s *observe.RawSample) bool {
 	before, err := th.files.SchedStat()
 	if err != nil {

@@ -19,7 +19,6 @@ type toySink struct {
 	buf      []profile.Named
 }
 
-// Add implements profile.Sink.
 func (s *toySink) Add(iv profile.Interval) {
 	s.buf = s.names.Stack(iv.Stack, s.resolver, s.buf[:0])
 	var functions []string
@@ -31,7 +30,6 @@ func (s *toySink) Add(iv profile.Interval) {
 	fold(s.cpu, functions, iv.CPU)
 }
 
-// fold adds to the line of functions, innermost first.
 func fold(out map[string]int64, functions []string, cpu int64) {
 	line := ""
 	for _, f := range functions {

@@ -56,7 +56,6 @@ func TestCommandsOfAScriptHaveFunctions(t *testing.T) {
 	}
 }
 
-// The number found depends on the machine.
 func TestCommandsOfAScriptHaveFunctionsWithoutTheKernelsSamples(t *testing.T) {
 	exe, err := exec.LookPath("bash")
 	if err != nil {
@@ -92,7 +91,6 @@ func TestCommandsOfAScriptHaveFunctionsWithoutTheKernelsSamples(t *testing.T) {
 	}
 }
 
-// startsMain reports whether the C library's start of main is on a stack.
 func startsMain(p *pprof.Sample) bool {
 	return slices.ContainsFunc(stack(p), func(f string) bool { return strings.HasPrefix(f, "__libc_start_main") })
 }

@@ -14,7 +14,7 @@ import (
 type watched struct {
 	mu        sync.Mutex
 	refreshes int
-	wall, cpu int64         // final
+	wall, cpu int64
 	open      map[int]int64 // by thread at the last refresh
 }
 
@@ -34,7 +34,6 @@ func (w *watched) Refresh(_ int64, open iter.Seq[profile.Interval]) {
 	}
 }
 
-// told returns the number of refreshes, and of threads open for at least long at the last one.
 func (w *watched) told(long time.Duration) (refreshes, threads int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
