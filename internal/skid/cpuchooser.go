@@ -12,21 +12,19 @@ import (
 // select_task_rq_rt). The tracer chooses:
 //
 //   - That of a thread with many system calls, drawn at random, for exact samples ([SyscallStops]).
-//   - That of a thread that computes much but is always found asleep ([HiddenDetector]): it may wait for one that the
-//     tracer's wake-up preempts, as a server for its client.
-//   - None of a thread that outranks the tracer: there the tracer would run only while that thread sleeps, and would
-//     never find it running.
-//   - Else one where the tracer preempts no target thread. If all CPUs are busy, a move does not help, and moves
-//     become rarer.
+//   - That of a thread that computes much but is always found asleep ([HiddenDetector]): it may wait for one that
+//     the tracer's wake-up preempts, as a server for its client.
+//   - None of a thread that outranks the tracer, which would run there only while that thread sleeps.
+//   - Else one where the tracer preempts no target thread. If all CPUs are busy, moves become rarer.
 const (
-	// minStay and maxStay bound how long the tracer stays on a CPU where it preempts threads, in ns.
+	// minStay and maxStay bound how long the tracer stays on a CPU where it preempts threads, ns.
 	minStay = 20e6
 	maxStay = 2e9
-	// quietTicks is the number of ticks without preemption after which the stay is minStay again.
+	// quietTicks ticks without preemption reset the stay to minStay.
 	quietTicks = 32
-	// preferFor is how long the tracer stays after the last preferred thread was seen running, in ns.
+	// preferFor is how long the tracer stays after the last preferred thread was seen running, ns.
 	preferFor = 1e9
-	// preferStay is the least time between moves to a thread's CPU, in ns.
+	// preferStay is the least time between moves to a thread's CPU, ns.
 	preferStay = 8e6
 	// hiddenShare: a thread is hidden ([HiddenDetector]) if it has computed for 1/hiddenShare of a tick.
 	hiddenShare = 2
@@ -36,19 +34,19 @@ const (
 type CPUChooser struct {
 	allowed      unix.CPUSet
 	allowedKnown bool
-	stay         int64 // least time from the next move to the one after, ns
-	nextMove     int64 // earliest, CLOCK_MONOTONIC ns
+	stay         int64 // least time between two moves, ns
+	nextMove     int64 // CLOCK_MONOTONIC ns
 	quiet        int   // ticks since the last preemption
 	move         func(*unix.CPUSet) error
 
-	preferCalls  int   // calls of Prefer in this tick
-	drawnCPU     int   // that of one of them
-	preferredCPU int   // preferred thread's CPU on which the tracer sleeps, −1: none
+	preferCalls  int   // in this tick
+	drawnCPU     int   // of one of these
+	preferredCPU int   // where the tracer sleeps, −1: none
 	preferredAt  int64 // last tick with a preferred thread, CLOCK_MONOTONIC ns
-	nextPrefer   int64 // earliest next move to a thread's CPU, CLOCK_MONOTONIC ns
+	nextPrefer   int64 // CLOCK_MONOTONIC ns
 	rng          *rand.Rand
 
-	outranked unix.CPUSet // CPUs of threads that outrank the tracer, in this tick
+	outranked unix.CPUSet // in this tick
 }
 
 // NewCPUChooser makes a chooser for the calling thread. It calls moved after each move.
@@ -110,7 +108,6 @@ func (c *CPUChooser) EndTick(now int64, inTheWay bool, cpu int) {
 	}
 }
 
-// leaveOutranked moves the tracer away from the CPUs of threads that outrank it, if it may run on others.
 func (c *CPUChooser) leaveOutranked(now int64) {
 	others := c.allowed
 	for i := range others {
@@ -147,18 +144,18 @@ func (c *CPUChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
 func (c *CPUChooser) moveTo(set *unix.CPUSet) {
 	if c.move(set) != nil {
 		c.allowedKnown = false
-		_ = c.move(&c.allowed) // or it stays
+		_ = c.move(&c.allowed)
 	}
 }
 
 // HiddenDetector detects a thread that computes but is found asleep. The zero value is ready.
 type HiddenDetector struct {
-	cpu   int64 // CPU time when last found on a CPU, ns
+	cpu   int64 // when last found on a CPU, ns
 	valid bool
 }
 
-// Update records CPU time (ns) and state, and reports whether a thread found asleep has computed for half of a period
-// (ns) since it was last found on a CPU. onCPU is also true of a thread that waits for one that computes in its place.
+// Update reports whether a thread found asleep has computed for half of a period (ns) since it was last found on a CPU.
+// cpu is in ns. onCPU is also true of a thread that waits for one that computes in its place.
 func (h *HiddenDetector) Update(cpu int64, onCPU, running bool, period int64) bool {
 	if onCPU || !h.valid {
 		h.cpu, h.valid = cpu, true

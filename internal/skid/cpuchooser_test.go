@@ -103,8 +103,8 @@ func TestComputingThreadThatIsAlwaysFoundAsleepIsHidden(t *testing.T) {
 		{70e6, false, false, false}, // time before the first sample does not count
 		{72e6, false, false, false},
 		{76e6, false, false, true}, // 6 ms since then
-		{77e6, false, false, true}, // still not found running
-		{80e6, true, false, false}, // queued: its turn for a stop comes
+		{77e6, false, false, true},
+		{80e6, true, false, false}, // queued
 		{81e6, true, true, false},
 		{85e6, false, false, false},
 		{87e6, false, true, false}, // preempted by the tracer: found running
@@ -145,7 +145,7 @@ func TestTracerLeavesTheCPUOfAThreadThatOutranksIt(t *testing.T) {
 	p.Prefer(0)
 	p.EndTick(1, false, 1)
 	p.Avoid(0)
-	p.Prefer(0) // of another thread
+	p.Prefer(0)
 	p.EndTick(2, false, 0)
 	if last := got[len(got)-1]; last.IsSet(0) || !last.IsSet(1) || !last.IsSet(2) || p.MayMove() {
 		t.Fatalf("allowed CPUs %v, want 1 and 2", last)
@@ -176,7 +176,7 @@ func TestTracerLeavesTheCPUOfAThreadThatOutranksIt(t *testing.T) {
 }
 
 func TestRankOfPolicies(t *testing.T) {
-	runtime.LockOSThread() // an ordinary thread
+	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	for want, policies := range map[bool][]int{
 		true:  {unix.SCHED_FIFO, unix.SCHED_RR, unix.SCHED_DEADLINE},

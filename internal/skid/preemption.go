@@ -13,16 +13,15 @@ import (
 
 // PreemptionDetector finds the thread that the tracer's own wake-up preempted. For the tracer's OS thread only.
 //
-// A sample finds whether a thread is on a CPU, except on the tracer's own, where the thread that ran at the tick is
-// preempted. Its user stack is as it was at the tick (on a non-preemptible kernel, a system call first ends or sleeps).
+// That thread's user stack is as it was at the tick (on a non-preemptible kernel, a system call first ends or sleeps).
 // The scheduler's values identify it: the kernel reads the clock once for the thread that leaves a CPU and the one that
 // arrives.
 type PreemptionDetector struct {
 	self         *procmem.ThreadFiles
-	arrival      int64 // the tracer's arrival on its CPU, scheduler clock
+	arrival      int64 // of the tracer on its CPU, scheduler clock
 	arrivalKnown bool
 	arrivalWake  int64 // wake-up of arrival ([Wake.At])
-	cpu          int   // the tracer's CPU
+	cpu          int
 	cpuWake      int64 // wake-up of cpu
 	hasPreempted bool  // in this tick
 	knownWake    int64 // last wake-up whose preempted thread is known
@@ -32,8 +31,8 @@ type PreemptionDetector struct {
 // Wake is a wake-up of the tracer.
 type Wake struct {
 	At int64 // CLOCK_MONOTONIC ns, which identifies it
-	// ByTimer: the tracer's own timer on its CPU woke it. Otherwise the preempted thread was interrupted from
-	// another CPU, and skids.
+	// ByTimer: the tracer's own timer on its CPU woke it. Otherwise the preempted thread was interrupted from another
+	// CPU, and skids.
 	ByTimer bool
 }
 
@@ -104,9 +103,8 @@ func (d *PreemptionDetector) noteKnown(woken int64) bool {
 }
 
 // CheckBeforeSample reports, before a thread is sampled, whether a wake-up of the tracer preempted it, and records it
-// in t. runs is the thread's count of arrivals, read before. The preempted thread is sampled first, as an idle CPU may
-// take it from the tracer's queue; one in a system call, which sleeps or soon will, is taken less often, so calls would
-// get more than their share.
+// in t. runs is the thread's count of arrivals, read before. The preempted thread is sampled first: an idle CPU may
+// take it from the tracer's queue, less often while it is in a system call, so calls would get more than their share.
 func (d *PreemptionDetector) CheckBeforeSample(t *StopClassifier, files *procmem.ThreadFiles, runs uint64,
 	woken int64) bool {
 	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
@@ -121,8 +119,7 @@ func (d *PreemptionDetector) CheckBeforeSample(t *StopClassifier, files *procmem
 }
 
 // Decide finds, once per sample, whether the tracer's wake-up preempted a thread; run is what the thread did since its
-// last stop. It returns whether the thread is queued on the tracer's CPU, so that it cannot stop before the tracer
-// sleeps.
+// last stop. waits: the thread is queued on the tracer's CPU, so that it cannot stop before the tracer sleeps.
 //
 // Precondition: the tracer has not slept since its wake-up, as the thread's next run overwrites the kernel's value. It
 // takes some µs: called at once only if [StopClassifier.DecideAtOnce], else for threads that do not stop in time.
@@ -146,21 +143,19 @@ func (d *PreemptionDetector) Decide(t *StopClassifier, files *procmem.ThreadFile
 
 // Run is what a thread did since the end of its last stop.
 type Run struct {
-	// DetachedAt is the end of that stop, CLOCK_MONOTONIC ns; 0 if the thread was not stopped, or did not arrive
-	// on a CPU exactly once since.
+	// DetachedAt is the end of that stop, CLOCK_MONOTONIC ns; 0 if the thread was not stopped, or did not arrive on a
+	// CPU exactly once since.
 	DetachedAt int64
-	CPU        int64 // CPU time since then, ns
+	CPU        int64 // since then, ns
 }
 
 // maxDepartureAge is the longest time, ns, from a preempted thread's departure to the tracer's wake-up.
 const maxDepartureAge = 60e3
 
-// RanUntil reports whether a thread has run from the end of its last stop up to a time, CLOCK_MONOTONIC ns: its
-// clock, updated when it leaves its CPU, has then grown by as much. The scheduler's value
-// ([procmem.ThreadFiles.LastRun]) takes 5 µs to read.
-//
-// It is also true of a thread on another CPU whose clock was just updated, as every 4 ms. Its sample is not exact: for
-// threads with many system calls, or unclassified ones, the scheduler's value is read.
+// RanUntil reports whether a thread has run from the end of its last stop up to a time, CLOCK_MONOTONIC ns: its clock,
+// updated when it leaves its CPU, has then grown by as much. That is cheaper than the scheduler's value
+// ([procmem.ThreadFiles.LastRun], 5 µs), but also true of a thread on another CPU whose clock was just updated, as
+// every 4 ms: not for threads with many system calls, or unclassified ones.
 func (r Run) RanUntil(moment int64) bool {
 	return r.DetachedAt != 0 && r.CPU >= moment-r.DetachedAt-maxDepartureAge
 }

@@ -25,7 +25,6 @@ func TestWakeUpPreemptsOneThreadOnly(t *testing.T) {
 	}
 }
 
-// Reading a thread's stat takes 4 µs.
 func TestKnownPreemptionsNeedNoReads(t *testing.T) {
 	files := procmem.OpenThread(os.Getpid(), os.Getpid(), nil)
 	for _, known := range []bool{true, false} {
@@ -47,7 +46,6 @@ func TestKnownPreemptionsNeedNoReads(t *testing.T) {
 	}
 }
 
-// The first query may precede the request of a stop, which queries again.
 func TestThreadQueuedOnTheTracersProcessorWaitsAtEachQuery(t *testing.T) {
 	files := procmem.OpenThread(os.Getpid(), os.Getpid(), nil)
 	defer files.Close()
@@ -57,7 +55,6 @@ func TestThreadQueuedOnTheTracersProcessorWaitsAtEachQuery(t *testing.T) {
 			t.Fatal(err)
 		}
 		wake := Wake{At: procmem.Now(), ByTimer: true}
-		// The tracer is on the thread's processor, and the scheduler's value of its arrival is unknown.
 		d := PreemptionDetector{cpu: st.Processor, cpuWake: wake.At, arrivalWake: wake.At}
 		defer d.Close()
 		var th StopClassifier
@@ -79,7 +76,6 @@ func TestThreadQueuedOnTheTracersProcessorWaitsAtEachQuery(t *testing.T) {
 	t.Fatal("the thread moves to another processor at each try")
 }
 
-// It is known for the wake-up that found it, once, and not after the thread ran.
 func TestPreemptionIsKnownUntilTheThreadRuns(t *testing.T) {
 	const woken = 1_010_000_000
 	for _, c := range []struct {
@@ -105,11 +101,10 @@ func TestPreemptionIsKnownUntilTheThreadRuns(t *testing.T) {
 	}
 }
 
-// Its sample is as inexact as that of any thread on another CPU.
 func TestThreadPreemptedFromAnotherProcessorSkids(t *testing.T) {
 	const at = 1_010_000_000
 	for _, c := range []struct {
-		calls bool // the thread is in a call at each stop
+		calls bool // at each stop
 		late  bool
 		onCPU bool
 		basis sample.Basis

@@ -10,7 +10,7 @@ type StopClassifier struct {
 	SyscallStops
 	preempted    bool // by the tracer's wake-up
 	waits        bool // queued on the tracer's CPU, preempted or not
-	decided      bool // preempted and waits are decided for the current sample
+	decided      bool // for the current sample: preempted and waits
 	fromOtherCPU bool // preempted, but from another CPU: it ran on for some µs
 	cpu          int  // the tracer's CPU when that was decided
 	ranSinceTick bool // it ran between the tick and its last stop: it may be preempted again
@@ -50,9 +50,8 @@ func (c *StopClassifier) DecideAtOnce() bool { return c.ranSinceTick || c.Basis(
 // NoteExactSample records an exact sample of a preempted thread that sleeps.
 func (c *StopClassifier) NoteExactSample(at int64) { c.exactAt = at }
 
-// AttributeStop decides whether CPU time goes to the stack of a stop. onCPU: the thread was on a CPU at the tick, and
-// the sample shows where. stayed: no arrival on a CPU since before the interrupt, so it was on one; otherwise it was
-// queued, and counts only if the tracer preempted it.
+// AttributeStop decides whether CPU time goes to the stack of a stop. stayed: the thread did not arrive on a CPU since
+// before the interrupt, so it was on one; otherwise it was queued, and counts only if the tracer preempted it.
 func (c *StopClassifier) AttributeStop(at int64, stayed, inSyscall bool) (onCPU bool, basis sample.Basis) {
 	c.ranSinceTick = !stayed
 	if !stayed && !c.preempted {

@@ -5,11 +5,11 @@ package skid
 import "prywalk/internal/sample"
 
 const (
-	// A thread makes many calls from when the share of its stops at the end of a system call is above manyAbove until it
-	// is below manyUntil.
+	// A thread makes many calls from when the share of its stops at the end of a system call is above manyAbove until
+	// it is below manyUntil.
 	manyAbove = 0.2
 	manyUntil = 0.03
-	// maxCarryTime is how long CPU time is carried to the next exact sample, in ns: less than the limit after which it
+	// maxCarryTime is how long CPU time is carried to the next exact sample, ns: less than the limit after which it
 	// counts as not observed.
 	maxCarryTime = 4e9
 	// recentStops is the number of stops over which the share is averaged. At first one stop at the end of a call
@@ -26,7 +26,6 @@ type SyscallStops struct {
 	exactAt int64 // last exact sample, or begin of many, CLOCK_MONOTONIC ns
 }
 
-// noteStop records a stop of a thread on a CPU; inSyscall: at the end of a call.
 func (s *SyscallStops) noteStop(now int64, inSyscall bool) {
 	atCallEnd := 0.0
 	if inSyscall {

@@ -18,7 +18,6 @@ func TestThreadWithStopsAtTheEndOfCallsMakesManyCalls(t *testing.T) {
 	if !e.many || !e.carriesCPU(110) || e.carriesCPU(110+maxCarryTime) {
 		t.Fatalf("%+v: want many calls, and skids from 110 for %d ns", e, int64(maxCarryTime))
 	}
-	// Exact samples find the thread in calls by their true share; it still makes many.
 	for now := int64(110); now < 1000; now++ {
 		e.noteStop(now, now%10 == 0)
 	}
