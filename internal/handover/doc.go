@@ -5,8 +5,7 @@
 //
 // Messages go one way, as events in batches ([Event], [BatchQueue]); a producer does not wait for an answer. From then
 // on the data of an event belongs to the aggregator, except [SharedProcess] and [SharedThread], which both sides hold.
-// A field is written by the maker or the producer, before the first event about the object, or by the aggregator, which
-// then alone reads it, or, if it is atomic, by either side at any time. Each struct says which.
+// Each of their fields names its writer.
 //
 // Single values flow back, readable at any time:
 //   - what the next samples of a thread copy ([observe.CopyHints]),

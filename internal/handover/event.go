@@ -14,10 +14,10 @@ type Kind uint8
 // The kinds of events.
 const (
 	Sampled           Kind = iota // a raw sample
-	FoundUnchanged                // the thread is unchanged until now (at checkpoints)
-	ThreadEnded                   // the thread or the recording ends
+	FoundUnchanged                // until now (at checkpoints)
+	ThreadEnded                   // or the recording ends
 	EndedSoFar                    // CPU time of ended threads so far ([attribute.ProcessEnd])
-	ProcessEnded                  // the process or the recording ends
+	ProcessEnded                  // or the recording ends
 	ProcessStarted                // the process is sampled from now on
 	Execed                        // the process runs another program, whose first thread is Thread
 	Renamed                       // the first thread's name has changed, and so the process's
@@ -38,8 +38,8 @@ type Event struct {
 	Proc            *SharedProcess
 	Caller          *SharedThread // for Execed: the ended thread that called it, if its clocks go on as those of Thread
 	RawSample       *observe.RawSample
-	Program         *Program         // program of a sampled process, if not that of Proc
-	UnchangedBefore sample.Unchanged // unchanged ticks before this event
+	Program         *Program         // of a sampled process, if not that of Proc
+	UnchangedBefore sample.Unchanged // before this event
 	At              int64            // CLOCK_MONOTONIC, ns
 	Reading         sample.Reading   // for ThreadStarted
 	// WalkAtOnce: the next sample needs the hints of a Sampled event, or its walk needs memory that may soon be gone.
@@ -49,9 +49,8 @@ type Event struct {
 	Length int64
 	// ChildState is for ChildSampled without a raw sample.
 	ChildState attribute.ChildState
-	// AllCounted, for ChildCounted: the records have all CPU time of all unobserved children.
+	// For ChildCounted: the records have all CPU time of all unobserved children; it is the child's last event.
 	AllCounted bool
-	// ChildEnded, for ChildCounted: it is the child's last event.
 	ChildEnded bool
 	ThreadEnd  *ThreadEnd            // for ThreadEnded
 	ProcessEnd *attribute.ProcessEnd // for ProcessEnded

@@ -4,7 +4,6 @@ package handover
 
 import "testing"
 
-// TestTheMostSevereFallbackReasonStays until an exec.
 func TestTheMostSevereFallbackReasonStays(t *testing.T) {
 	var p SharedProcess
 	for _, c := range []struct{ reported, want SampleLack }{
@@ -44,7 +43,6 @@ func TestSamplesAreWalkedAtOnceForASecondAfterTheLatestChange(t *testing.T) {
 	}
 }
 
-// TestReasonsThatTakeStops: the choice is the sampler's, but for what no sample can show.
 func TestReasonsThatTakeStops(t *testing.T) {
 	for s := range NumSampleLacks {
 		if got, want := s.NeedsStops(false), s >= LacksSamples; got != want {
@@ -59,7 +57,6 @@ func TestReasonsThatTakeStops(t *testing.T) {
 	}
 }
 
-// TestBatchesAreUsedAgain: nothing is allocated in a steady state, and no event is kept.
 func TestBatchesAreUsedAgain(t *testing.T) {
 	r := newBatchQueue()
 	n := testing.AllocsPerRun(100, func() {
@@ -82,7 +79,6 @@ func TestBatchesAreUsedAgain(t *testing.T) {
 	}
 }
 
-// TestRequestIsOpenUntilItIsDone: unless it was made again meanwhile.
 func TestRequestIsOpenUntilItIsDone(t *testing.T) {
 	var r Request
 	r.Ask()
@@ -97,7 +93,6 @@ func TestRequestIsOpenUntilItIsDone(t *testing.T) {
 	}
 }
 
-// TestDeepestStackIsReportedOnce: since it was asked for last.
 func TestDeepestStackIsReportedOnce(t *testing.T) {
 	var p SharedProcess
 	for _, n := range []int64{100, 300, 200} {

@@ -2,10 +2,9 @@
 
 package handover
 
-// Waking the aggregator for a few samples costs more than walking them, so they are handed over in batches: after
-// handOverSamples, or handOverAfter ns. What is soon out of date goes at once: a thread or process has begun or ended,
-// a stack is unexpected ([observe.RawSample.OutlineFailed]), the process makes or frees code. A runtime's new thread
-// waits for up to handOverUnnamed ns, as the list of threads is read at most every 15 ms.
+// Waking the aggregator for a few samples costs more than walking them, so they are handed over after handOverSamples,
+// or handOverAfter ns. What is soon out of date goes at once ([Event.WalkAtOnce]; a thread or process has begun or
+// ended). A new thread that a runtime names waits for up to handOverUnnamed ns.
 const (
 	handOverAfter   = 100e6
 	handOverUnnamed = 20e6
@@ -43,7 +42,7 @@ func (o *Outbox) Due(now int64) bool {
 	return samples >= handOverSamples || now-o.last >= wait
 }
 
-// maxWait returns how old, in ns, the last handover may be while this event is held; 0: it is handed over at once.
+// maxWait returns how old, in ns, the last handover may be while this event is held.
 func (e *Event) maxWait(now int64) int64 {
 	switch {
 	case e.Kind == FoundUnchanged:
@@ -60,7 +59,7 @@ func (e *Event) maxWait(now int64) int64 {
 	return 0
 }
 
-// isNew reports whether a thread has just begun, so that it may end before its name is known.
+// isNew reports whether a thread may end before its name is known.
 func isNew(t *SharedThread, now int64) bool {
 	return now-t.FirstListedAt < NameEvery && !t.NamedByRuntime.Load()
 }

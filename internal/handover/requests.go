@@ -4,14 +4,14 @@ package handover
 
 import "sync/atomic"
 
-// Requests are the producer's to the aggregator, and show it which are open.
+// Requests are the producer's to the aggregator.
 type Requests struct {
 	Checkpoint, Refresh Request
 }
 
 // Request is one kind's state.
 type Request struct {
-	open atomic.Bool  // requested and not done
+	open atomic.Bool  // of the last one, ns
 	took atomic.Int64 // the last one's, ns
 }
 

@@ -69,7 +69,6 @@ func expectedLack(t *loadedcode.Process, furtherStacks bool) SampleLack {
 	return LacksNothing
 }
 
-// expectLack replaces an earlier program's lack by that of the present code.
 func (p *SharedProcess) expectLack(furtherStacks bool) {
 	p.lack.Store(uint32(expectedLack(p.Target, furtherStacks)))
 }

@@ -17,8 +17,8 @@ import (
 
 // SharedProcess is an event's process, as producer and aggregator share it.
 type SharedProcess struct {
-	// NewSharedProcess sets these, before the producer has the process. Child: a sampled process has started it, and its
-	// time counts from its start. Parent is the parent's ID at discovery, 0 if unknown.
+	// NewSharedProcess sets these. Child: a sampled process has started it, and its time counts from its start. Parent
+	// is the parent's ID at discovery, 0 if unknown.
 	Target  *loadedcode.Process
 	Child   bool
 	Parent  int
@@ -33,22 +33,21 @@ type SharedProcess struct {
 	// The aggregator writes these, and the producer reads them at any time. Plans are what is copied of threads that
 	// were not walked yet. The producer resets otherMemory and usedStack when it takes them.
 	Plans         observe.Plans
-	otherMemory   atomic.Pointer[observe.OtherMemory] // nil: taken
+	otherMemory   atomic.Pointer[observe.OtherMemory] // taken
 	usedStack     atomic.Int64                        // [SharedProcess.NoteUsedStack]; 0: taken
-	firstCopy     atomic.Int64                        // [SharedProcess.SetFirstCopy]
-	firstStackEnd atomic.Uint64                       // [SharedProcess.FirstStackEnd]
-	codeChangedAt atomic.Int64                        // last walk that found a change, CLOCK_MONOTONIC ns; 0: never
-	codeFreedAt   atomic.Int64                        // the same of freed code
-	lack          atomic.Uint32                       // a [SampleLack]; the producer raises it, too
+	firstCopy     atomic.Int64
+	firstStackEnd atomic.Uint64
+	codeChangedAt atomic.Int64  // last walk that found a change, CLOCK_MONOTONIC ns; 0: never
+	codeFreedAt   atomic.Int64  // the same of freed code
+	lack          atomic.Uint32 // a [SampleLack]; the producer raises it, too
 
 	// Only the aggregator uses these.
 	Comm       string // the process's name
 	Ended      bool   // its account is closed
-	schedulers int    // number of schedulers of tasks at the last SetOtherMemory
+	schedulers int    // of tasks, at the last SetOtherMemory
 }
 
-// NewSharedProcess opens the list of threads, as the producer looks up no path of /proc. Child and parent are as in
-// [SharedProcess].
+// NewSharedProcess opens the list of threads, as the producer looks up no path of /proc.
 func NewSharedProcess(target *loadedcode.Process, child bool, parent int) *SharedProcess {
 	p := &SharedProcess{Target: target, Child: child, Parent: parent}
 	p.taskDir, _ = procmem.OpenTasks(target.PID, nil) // nil if it has ended

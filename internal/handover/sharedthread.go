@@ -12,7 +12,7 @@ import (
 // SharedThread is an event's thread, as producer and aggregator share it.
 type SharedThread struct {
 	// The producer writes these before the thread's first event.
-	ID            sample.ThreadID // 0 stands for several threads
+	ID            sample.ThreadID // 0: several threads
 	Proc          *SharedProcess
 	TID           int
 	Feedback      *observe.WalkFeedback // the aggregator writes the hints in it
@@ -20,8 +20,8 @@ type SharedThread struct {
 	FirstListedAt int64                 // CLOCK_MONOTONIC ns
 	CreatedAt     int64                 // CLOCK_MONOTONIC ns; 0: not observed
 
-	// NamedByRuntime reports that the aggregator has the thread's name from a runtime. The thread's first events need
-	// not be handed over at once then.
+	// NamedByRuntime reports that the aggregator has the thread's name from a runtime: its first events need not be
+	// handed over at once then.
 	NamedByRuntime atomic.Bool
 }
 
