@@ -13,8 +13,8 @@ type ThreadID uint64
 // StackID numbers the stacks of one recording, from 0.
 type StackID uint32
 
-// Reading is a thread's clocks at one moment, ns. Wall is CLOCK_MONOTONIC; CPU and RunQueue are the first two
-// fields of /proc/PID/task/TID/schedstat.
+// Reading is a thread's clocks at one moment, ns. Wall is CLOCK_MONOTONIC; CPU and RunQueue are the first two fields of
+// /proc/PID/task/TID/schedstat.
 type Reading struct {
 	Wall, CPU, RunQueue int64
 }
@@ -41,8 +41,8 @@ func (n *NotStopped) Suppressed() bool { return n.InCall.Wall != 0 || n.Other.Wa
 // # Clocks between two readings
 //
 // The clocks of a kernel sample are read at the ticks before and after it. In between they are exact for a thread that
-// ran all the time, else a straight line within what is possible: the division of a thread's time among its samples is
-// estimated, its sum is the kernel's.
+// ran all the time, else interpolated: the division of a thread's time among its samples is estimated, its sum is the
+// kernel's.
 
 // Between returns the clocks at a moment between two readings; a moment outside counts as the nearest.
 func (from Reading) Between(to Reading, at int64) Reading {
@@ -59,8 +59,8 @@ func (from Reading) Between(to Reading, at int64) Reading {
 	}
 }
 
-// UntilAsleep returns the reading at the moment when a thread fell asleep. Precondition: it did so once between
-// the readings, and still sleeps.
+// UntilAsleep returns the reading at the moment when a thread fell asleep. Precondition: it did so once between the
+// readings, and still sleeps.
 func (from Reading) UntilAsleep(to Reading) Reading {
 	ran := max(to.CPU-from.CPU, 0) + max(to.RunQueue-from.RunQueue, 0)
 	to.Wall = min(from.Wall+ran, to.Wall)
