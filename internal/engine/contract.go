@@ -12,7 +12,7 @@ import (
 // Source makes an engine, and holds what the engine needs before and after the recording.
 type Source interface {
 	Start(*SharedState, Host, Options) Engine
-	// Period returns the CPU time between two observations of a thread, in ns; 0 if it observes none.
+	// Period returns the CPU time between two observations of a thread, ns; 0 if it observes none.
 	Period() int64
 	// FromStart reports whether each thread is observed from its first instruction on.
 	FromStart() bool
@@ -23,7 +23,7 @@ type Source interface {
 
 // Options say what is tracked.
 type Options struct {
-	Children bool // child processes, too
+	Children bool
 	Selected bool // only some threads of a process
 }
 
@@ -32,7 +32,6 @@ type Options struct {
 type Engine interface {
 	// Track is called for each new process. It returns nil if all running threads of the process are to be stopped.
 	Track(*TrackedProcess) ProcessPart
-	// Coverage returns what is now observed without stops.
 	Coverage() Coverage
 	// SetRate requests hz observations per second of a running thread.
 	SetRate(now int64, hz float64)
@@ -43,7 +42,6 @@ type Engine interface {
 	DrainAll(now int64)
 	// DrainIfDue is DrainAll if buffers may soon be full. It returns false if there are none.
 	DrainIfDue() (buffers bool)
-	// EndTick is called after the observations of a tick.
 	EndTick()
 	Stats(*runstats.Observed)
 }
@@ -51,7 +49,7 @@ type Engine interface {
 // Coverage is what an engine observes without stops.
 type Coverage struct {
 	Complete   bool // the running threads of all processes
-	Children   bool // untracked children
+	Children   bool // untracked ones
 	ChildTimes bool // all CPU time of untracked children
 }
 
@@ -64,7 +62,6 @@ type Holder interface {
 
 // Ender is an engine that takes part in the end of a recording.
 type Ender interface {
-	// BeforeLastTick is called before the last tick.
 	BeforeLastTick(now int64)
 	// End is called when all processes have ended.
 	End()
@@ -82,13 +79,13 @@ type ProcessPart interface {
 // ThreadPart is an engine's part of a thread. The tracer calls it around each observation.
 type ThreadPart interface {
 	BeforeObservation()
-	// ClocksRead takes the thread's clocks. asleep is set if the thread slept at that time.
+	// ClocksRead takes the thread's clocks. asleep: it slept at that time.
 	ClocksRead(now sample.Reading, asleep bool)
 	// FoundRunning records that the thread runs. It is not stopped.
 	FoundRunning()
 	// AfterObservation records that a stop or a passive read has observed the thread.
 	AfterObservation(*observe.RawSample)
-	// Ended is called before the end is reported. alive is set if the recording ends before the thread.
+	// Ended is called before the end is reported. alive: the recording ends before the thread.
 	Ended(alive bool)
 }
 
@@ -101,7 +98,7 @@ type Host interface {
 	// ReadClocks reads the clocks of all processes.
 	ReadClocks(now int64)
 	// ReadTargetCPU reads the clocks that are due, and returns the CPU time of the processes while they were tracked,
-	// in ns.
+	// ns.
 	ReadTargetCPU(now int64) int64
 	// HasObservation reports whether a stop or a passive read has observed a thread so far.
 	HasObservation() bool

@@ -51,7 +51,7 @@ type Tick struct {
 	At       int64 // CLOCK_MONOTONIC ns
 	Period   int64 // mean distance of ticks, ns
 	Interval int64 // time that an observation of this tick stands for, ns
-	Copies   int64 // bytes of stack copied
+	Copies   int64 // bytes of stack
 	Skipped  bool  // ticks were skipped before it
 }
 
@@ -72,8 +72,8 @@ type Clock struct {
 	First     uint64 // when sampling began, ns
 	Now       uint64 // ns
 	ReadAt    int64  // tick of the reading, CLOCK_MONOTONIC ns
-	Valid     bool   // it could be read
-	ChangedAt int64  // last change found, CLOCK_MONOTONIC ns
+	Valid     bool
+	ChangedAt int64 // last change found, CLOCK_MONOTONIC ns
 }
 
 // CPUTime returns the CPU time since sampling began, ns.
@@ -90,6 +90,6 @@ type TrackedThread struct {
 	NoUser     bool                    // it never runs in user space (io_uring)
 }
 
-// ExemptFromStops makes the tracer not stop the thread while it runs and its stack has at most n bytes, as in the
-// engine's samples. n = 0 ends the exemption.
+// ExemptFromStops makes the tracer not stop the thread while it runs and its stack has at most n bytes. n = 0 ends the
+// exemption.
 func (t *TrackedThread) ExemptFromStops(n int) { t.Observed.SetSampleStack(n) }
