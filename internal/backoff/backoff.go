@@ -15,7 +15,7 @@ const (
 
 	pollCost    = 1000 // of one observation of an unchanged thread
 	pollShare   = 256  // these observations take at most 1/256 of the time
-	searchShare = 64   // searches of backed-off threads that have run take at most 1/64 of the time
+	searchShare = 64   // the same for searches of backed-off threads that have run
 
 	burstShare  = 1000 // back-offs grow while backed-off threads use at most 1/1000 of the process's CPU time
 	maxFactor   = 16   // by which back-offs grow at most
@@ -23,11 +23,11 @@ const (
 	clockError  = 4e6  // of a process's clock for each running thread: a scheduler tick
 )
 
-// backoffLength returns the back-off of a thread found unchanged, in ns; 0 means none:
+// backoffLength returns the back-off of a thread found unchanged, ns; 0: none:
 //
 //	min(asleep / share, factor × min(maxBackoff, cost of observing all threads × pollShare)) ± 25 %
 //
-// asleep is the length of its sleep, period the mean distance of ticks, in ns; share is [sleepShare] or [notRunShare].
+// asleep is the length of its sleep, period the mean distance of ticks, ns; share is [sleepShare] or [notRunShare].
 func backoffLength(asleep, period int64, threads int, factor, share int64, rng *rand.Rand) int64 {
 	unscaled := pollingBackoff(threads)
 	if unscaled < maxBackoff { // few are cheap to observe
@@ -40,7 +40,7 @@ func backoffLength(asleep, period int64, threads int, factor, share int64, rng *
 	return randomized(length, rng)
 }
 
-// idleBackoffLength returns by how much a back-off is prolonged while the process's clock stands still, in ns.
+// idleBackoffLength prolongs a back-off while the process's clock stands still, ns.
 func idleBackoffLength(threads int, rng *rand.Rand) int64 {
 	return randomized(pollingBackoff(threads), rng)
 }

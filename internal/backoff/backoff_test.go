@@ -31,7 +31,6 @@ func TestBackoffsGrowWithTheTimeAsleepAndTheNumberOfThreads(t *testing.T) {
 	}
 }
 
-// TestWheelGivesEveryoneBackWhenDue runs the wheel beside a plain list.
 func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	var w timingWheel
@@ -81,7 +80,7 @@ func TestWheelGivesEveryoneBackWhenDue(t *testing.T) {
 	}
 }
 
-// life is a thread with known shares: it sleeps, then computes in the stacks first and then last, for as long in each.
+// life is a thread that sleeps, then computes in the stacks first and then last, for as long in each.
 type life struct {
 	sleep, burst int64 // ns, on average
 }
@@ -93,7 +92,6 @@ const (
 	numStacks
 )
 
-// outcome is what a sampled life came to: CPU time by stack, that which was not observed, and the truth.
 type outcome struct {
 	booked                [numStacks]int64
 	unseen, truth         int64
@@ -120,10 +118,10 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 	rng := rand.New(rand.NewPCG(seed, 5))
 	ledger := attribute.Ledger{Emit: o.emit}
 	cycle, asleep := int64(0), l.sleep
-	var cpu, bursts int64 // as of the present cycle's beginning
+	var cpu, bursts int64 // at the present cycle's beginning
 	var due, since, arrivals, before int64
-	skipped := false     // it was not looked at at the last tick
-	var sl backoffFactor // the clock of a process in which all threads live like this one
+	skipped := false     // not observed at the last tick
+	var sl backoffFactor // of a process in which all threads live like this one
 	var last sample.State
 	for now := int64(0); now < 3600e9; now += period - period/4 + rng.Int64N(period/2) {
 		for now >= cycle+asleep+l.burst {
@@ -165,10 +163,8 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 	return o
 }
 
-// TestBackingOffKeepsEveryonesTime: threads that sleep and then compute for equal times in two places, for an hour
-// each, at 100 Hz. Their time is all there, however many threads there are. Where there are so many that they are
-// backed off, the place that comes first after a long sleep loses some time. It loses that to the other place, or to
-// what was not observed. The bounds are the documentation's figures.
+// An hour each, at 100 Hz. Where so many threads are backed off, the place that comes first after a long sleep loses
+// some time to the other place, or to what was not observed. The bounds are the documentation's figures.
 func TestBackingOffKeepsEveryonesTime(t *testing.T) {
 	for _, c := range []struct {
 		name       string

@@ -3,23 +3,21 @@
 package backoff
 
 const (
-	// decideEvery is the period of decisions, ns.
+	// ns
 	decideEvery = 1e9
 	// Sums fade by one part in factorDecay per decision, so that threads that wake twice a minute count.
 	factorDecay = 32
 )
 
-// backoffFactor decides the length of back-offs in a process, by the part of its CPU time that backed-off threads used:
-// where each of a thousand threads wakes now and then, their bursts are most of the load.
+// backoffFactor decides the length of back-offs in a process, by the part of its CPU time that backed-off threads used.
 type backoffFactor struct {
 	extraFactor     int64  // factor of back-offs − 1
-	decidedAt       int64  // last decision, CLOCK_MONOTONIC ns
-	clockAtDecision uint64 // of the process then, ns
+	decidedAt       int64  // CLOCK_MONOTONIC ns
+	clockAtDecision uint64 // of the process, ns
 	ran             int64  // recent CPU time of the process, ns
 	backedOffCPU    int64  // part of ran that backed-off threads used, ns
 }
 
-// factor returns the factor of back-offs, at least 1.
 func (f *backoffFactor) factor() int64 { return f.extraFactor + 1 }
 
 func (f *backoffFactor) addCPU(ns int64) { f.backedOffCPU += ns }

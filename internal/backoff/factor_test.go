@@ -4,7 +4,6 @@ package backoff
 
 import "testing"
 
-// seconds decides once for each second, in which the process and its threads that are backed off have used so much.
 func (f *backoffFactor) seconds(n int, now, clock *int64, ran, bursts int64) {
 	for range n {
 		*now += 1e9

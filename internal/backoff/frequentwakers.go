@@ -4,14 +4,13 @@ package backoff
 
 const (
 	// frequentWakerCost is the whole cost of observing a sleeper that woke lately, ns. Such observations take at most
-	// one part in frequentWakerShare of a CPU.
+	// 1/frequentWakerShare of a CPU.
 	frequentWakerCost       = 40e3
 	frequentWakerShare      = 16
-	maxFrequentWakerBackoff = 1e9 // mean back-off of such a thread, ns
+	maxFrequentWakerBackoff = 1e9 // mean, ns
 	rareWakerAfter          = 1e9 // a sleep after which it is as any other, ns
 )
 
-// noteFrequentWaker records whether a thread wakes often while the kernel samples it.
 func (p *Policy) noteFrequentWaker(th *ThreadState, often bool) {
 	if th.wakesOften == often {
 		return
@@ -32,7 +31,7 @@ func (p *Policy) backOffFrequentWaker(th *ThreadState) {
 	}
 }
 
-// frequentWakerBackoff returns the back-off of a sleeper that wakes often, in ns; 0 means none.
+// frequentWakerBackoff returns the back-off of a sleeper that wakes often, ns; 0: none.
 func (p *Policy) frequentWakerBackoff() int64 {
 	length := min(int64(p.frequentWakers)*frequentWakerCost*frequentWakerShare, maxFrequentWakerBackoff)
 	if length < 2*p.period {

@@ -37,8 +37,6 @@ func TestSamplesOfFrequentWakersTakeNoMoreThanTheirShare(t *testing.T) {
 	}
 }
 
-// TestThreadsThatWakeOftenAreFrequentWakers: a thread that the kernel samples, and that sleeps again after it ran. It
-// is one until it has slept for long, runs, or ends.
 func TestThreadsThatWakeOftenAreFrequentWakers(t *testing.T) {
 	c := New(1)
 	p := NewProcessState(0)
@@ -80,10 +78,8 @@ func TestThreadsThatWakeOftenAreFrequentWakers(t *testing.T) {
 	want(0, "the process has exited")
 }
 
-// TestSleepsOfFrequentWakersHaveTheirShares: threads that sleep in two places, run for a millisecond in between, and
-// are sampled 100 times a second of CPU time. In a crowd of 500 they are left alone for 32 ticks, and so are
-// their samples. The shorter sleep's share of the blocked time is no further off than with an observation at each tick,
-// by a hundredth.
+// A tenth of a second of CPU time has ten samples. The shorter sleep's share of the blocked time is at most a hundredth
+// further off than with an observation at each tick.
 func TestSleepsOfFrequentWakersHaveTheirShares(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -103,7 +99,7 @@ func TestSleepsOfFrequentWakersHaveTheirShares(t *testing.T) {
 	}
 }
 
-// sleepsOf returns the share of blocked time that the shorter of two sleeps is given, of a thread in such a crowd.
+// sleepsOf returns the share of blocked time that the shorter of two sleeps is given.
 func sleepsOf(long, short int64, threads int) float64 {
 	const period, burst = 10e6, 1e6
 	rng := rand.New(rand.NewPCG(7, 9))
@@ -120,7 +116,7 @@ func sleepsOf(long, short int64, threads int) float64 {
 	var samples []sample.Reading // that wait for an observation
 	length := func() int64 { return long/2 + rng.Int64N(long) }
 	ends, where := length(), stackFirst // the present sleep; a burst follows
-	sampled := int64(0)                 // when it is sampled next, of its CPU time
+	sampled := int64(0)                 // in its CPU time
 	for now := int64(period); now < 3600e9; now += period - period/4 + rng.Int64N(period/2) {
 		for now >= ends+burst {
 			if cpu += burst; cpu > sampled {
@@ -136,7 +132,7 @@ func sleepsOf(long, short int64, threads int) float64 {
 			}
 		}
 		if now < due || now >= ends {
-			continue // it runs: samples tell
+			continue
 		}
 		for _, at := range samples {
 			ledger.Observe(at, attribute.Place{State: sample.Running, WalkEnd: frames.StopRoot}, true)

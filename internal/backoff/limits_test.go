@@ -8,8 +8,6 @@ import (
 	"prywalk/internal/observe"
 )
 
-// TestManySampledSleepersAreBackedOffForAsLongAsTheySlept: they have not run since they were first observed, and
-// samples show when they do. Who has run is looked at as often as ever, and a small program's threads are.
 func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -53,7 +51,6 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 	}
 }
 
-// TestSearchObservesThreadsThatRanBeforeFirst: CPU time that these explain needs no others.
 func TestSearchObservesThreadsThatRanBeforeFirst(t *testing.T) {
 	policy, p := New(1), NewProcessState(0)
 	p.backedOff = 2

@@ -18,8 +18,8 @@ type Policy struct {
 	tick           int64 // number of the present or last tick
 	now            int64 // CLOCK_MONOTONIC ns
 	period         int64 // mean distance of ticks, ns
-	threads        int   // number of all threads
-	frequentWakers int   // of them
+	threads        int
+	frequentWakers int // of them
 }
 
 // New returns a policy. seed seeds its random numbers.
@@ -29,7 +29,7 @@ func New(seed uint64) *Policy {
 	return p
 }
 
-// BeginTick begins a tick, with its number, its time (CLOCK_MONOTONIC, ns) and the mean distance of ticks, in ns.
+// BeginTick begins a tick, with its number, its time (CLOCK_MONOTONIC, ns) and the mean distance of ticks, ns.
 func (p *Policy) BeginTick(tick, at, period int64) {
 	p.tick = tick
 	p.now = at
@@ -96,7 +96,6 @@ func (p *Policy) NoteChanged(th *ThreadState) (unobservedTicks int64) {
 	return unobservedTicks
 }
 
-// endBackoff returns the ticks of the back-off.
 func (th *ThreadState) endBackoff(tick int64) int64 {
 	if th.backedOffAtTick == 0 {
 		return 0
@@ -107,8 +106,7 @@ func (th *ThreadState) endBackoff(tick int64) int64 {
 	return max(n, 0)
 }
 
-// NoteObservation records an observation with clocks s. The CPU time since the last one explains a part of the
-// process's clock. created: the thread's clock began at zero within the recording.
+// NoteObservation records an observation with clocks s. created: the thread's clock began at zero within the recording.
 func (p *Policy) NoteObservation(th *ThreadState, asleep, created bool, s procmem.SchedStat) {
 	th.asleep = asleep
 	if s.Runs == 0 { // unknown

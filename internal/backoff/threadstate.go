@@ -15,28 +15,28 @@ type ThreadState struct {
 	Gone      bool // set by [Policy.Forget]
 
 	proc            *ProcessState
-	asleep          bool  // asleep at its last observation
+	asleep          bool  // at its last observation
 	unchangedSince  int64 // CLOCK_MONOTONIC ns
 	backedOffAtTick int64 // 0 if due at every tick
-	skipped         bool  // it was backed off because ticks are skipped
+	skipped         bool  // backed off because ticks are skipped
 
 	nextBackoff        int64  // ns; 0 if none
-	observedAt         int64  // last observation, CLOCK_MONOTONIC ns
+	observedAt         int64  // CLOCK_MONOTONIC ns
 	clockAtObservation uint64 // the process's clock then, ns
 	cpuAtObservation   int64  // its CPU time then, ns
 	cpuKnown           bool   // cpuAtObservation is valid
 	wakesOften         bool   // it woke lately, and is backed off nevertheless
-	ranWhileBackedOff  bool   // it ran while backed off, not accounted yet
+	ranWhileBackedOff  bool   // not accounted yet
 	observedOnce       bool
 	hasRun             bool // found changed after its first observation
 	ranFirstTime       bool // for the first time, not accounted yet
 
-	inWheel    bool // it is in the wheel, in this slot
+	inWheel    bool
 	slot       int
 	prev, next *ThreadState
 }
 
-// BackedOff reports whether the thread is backed off: its next observation covers the ticks since.
+// BackedOff reports whether the thread's next observation covers the ticks since.
 func (th *ThreadState) BackedOff() bool { return th.backedOffAtTick != 0 }
 
 // AsleepFor returns the length of its observed sleep, ns; 0 if it does not sleep.
@@ -55,8 +55,7 @@ func (th *ThreadState) addUnchanged(n int64, at sample.Reading) {
 // HasRun reports whether the thread was found changed since its first observation.
 func (th *ThreadState) HasRun() bool { return th.hasRun }
 
-// sharedFactor returns the factor of the process's threads that have run since their first observation, or of the
-// others.
+// sharedFactor is one for threads that have run since their first observation, and one for the others.
 func (th *ThreadState) sharedFactor() *backoffFactor {
 	if th.hasRun && !th.ranFirstTime {
 		return &th.proc.haveRun
@@ -64,8 +63,8 @@ func (th *ThreadState) sharedFactor() *backoffFactor {
 	return &th.proc.notRunYet
 }
 
-// backoffLimits returns the factor of a thread's back-off, and the share of its sleep that bounds it ([backoffLength]).
-// Samples show what a sampled thread does when it wakes: among many it gets the longest back-off.
+// backoffLimits returns the factor and share of [backoffLength]. Samples show what a sampled thread does when it wakes:
+// among many it gets the longest back-off.
 func (th *ThreadState) backoffLimits(threads int) (factor, share int64) {
 	factor, share = th.sharedFactor().factor(), sleepShare
 	if threads < manyThreads || !th.Observed.IsKernelSampled() {
@@ -89,22 +88,22 @@ type ProcessState struct {
 	// Due are the threads to observe in this tick.
 	Due []*ThreadState
 
-	clockKnown bool   // the process's clock was readable
-	clockAt    int64  // when it was read, CLOCK_MONOTONIC ns
-	clock      uint64 // its value, ns
+	clockKnown bool   // readable
+	clockAt    int64  // CLOCK_MONOTONIC ns
+	clock      uint64 // ns
 
-	backedOff      int // number of threads
-	frequentWakers int // number of threads
+	backedOff      int // threads
+	frequentWakers int // threads
 	// For searches of backed-off threads that have run.
 	clockAtAllObserved uint64 // at the last observation of all threads, ns
 	explainedCPU       int64  // by observations since, ns
-	nextSearch         int64  // earliest time, CLOCK_MONOTONIC ns
+	nextSearch         int64  // CLOCK_MONOTONIC ns
 
-	haveRun   backoffFactor // of threads that have run since their first observation
-	notRunYet backoffFactor // of the others
+	haveRun   backoffFactor // threads that have run since their first observation
+	notRunYet backoffFactor // the others
 }
 
-// NewProcessState returns the state of a process whose clock is cpu, in ns.
+// NewProcessState returns the state of a process whose clock is cpu, ns.
 func NewProcessState(cpu uint64) *ProcessState {
 	return &ProcessState{clock: cpu, clockAtAllObserved: cpu}
 }

@@ -8,8 +8,7 @@ const (
 	wheelSlots = 4096
 )
 
-// timingWheel holds backed-off threads by the end of their back-off, so that a tick touches only those that end.
-// Threads are linked: it allocates nothing.
+// timingWheel holds backed-off threads by the end of their back-off. Threads are linked: it allocates nothing.
 type timingWheel struct {
 	slots [wheelSlots]*ThreadState
 	now   int64 // slots up to this one are empty; counted from CLOCK_MONOTONIC 0
