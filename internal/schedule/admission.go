@@ -4,7 +4,7 @@ package schedule
 
 import "math"
 
-const firstThreads = 8 // threads that the first tick observes
+const firstThreads = 8 // that the first tick observes
 
 // admission bounds the threads of a tick by the mean loss of an observation. The loss is known early: the first tick
 // observes firstThreads, and the limit doubles in each tick that reaches it.
@@ -12,12 +12,12 @@ type admission struct {
 	most       int     // threads of a tick
 	admitted   int     // due threads of the last tick
 	cut        bool    // these were fewer than were due
-	stopLoss   float64 // by stops since the last tick, ns
-	threadLoss float64 // mean loss by the observation of a thread, ns
+	stopLoss   float64 // since the last tick, ns
+	threadLoss float64 // mean, of an observation, ns
 }
 
-// admit returns how many of the due threads a tick observes. part is the part that the rate asks for, left what targets
-// may still lose, ns.
+// admit returns how many of the due threads a tick observes. part is what the rate asks for, left what targets may
+// still lose, ns.
 func (a *admission) admit(due int, part, left float64) int {
 	a.admitted = due
 	if due == 0 {

@@ -19,14 +19,14 @@ const (
 
 // GapDetector detects gaps. Times are CLOCK_MONOTONIC ns.
 type GapDetector struct {
-	// Gaps is the number of gaps, Total their sum and Longest the longest.
+	// Total and Longest are of Gaps.
 	Gaps, Total, Longest int64
 	// Suspended is how long the machine was suspended since sampling began.
 	Suspended int64
 
 	lastObservation int64
 	lastTick        int64
-	usualDistance   int64 // usual distance of ticks, ns
+	usualDistance   int64 // of ticks, ns
 
 	unixAhead int64 // Unix time less CLOCK_MONOTONIC, ns
 	sinceBoot int64 // suspensions since boot, ns
@@ -56,7 +56,7 @@ func (g *GapDetector) NoteObservation(now int64) (from, length int64) {
 	return from, length
 }
 
-// EndGap returns the start and length of the gap that ends now. A length of 0 means none.
+// EndGap returns the start and length of the gap that ends now. Length 0: none.
 func (g *GapDetector) EndGap(now int64) (from, length int64) {
 	if g.usualDistance == 0 || now-g.lastObservation <= g.Threshold() {
 		return 0, 0

@@ -4,7 +4,6 @@ package schedule
 
 import "testing"
 
-// ticking returns a detector after n regular ticks.
 func ticking(period int64, n int) (w GapDetector, now int64) {
 	w.lastObservation = 1e9
 	for now = 1e9; n > 0; n-- {
@@ -35,7 +34,6 @@ func TestALongPauseIsAGapAndAFewLateTicksAreNone(t *testing.T) {
 	}
 }
 
-// Three ticks a second are possible.
 func TestARateThatStaysLowIsNoGap(t *testing.T) {
 	w, now := ticking(10e6, 100)
 	last := 0
@@ -50,7 +48,6 @@ func TestARateThatStaysLowIsNoGap(t *testing.T) {
 	if last > 10 {
 		t.Errorf("a gap before the tick number %d", last)
 	}
-	// By a budget it is known at once.
 	w, now = ticking(10e6, 100)
 	w.BeginTick(now, 1e9)
 	if _, length := w.EndGap(now + 3.9e9); length != 0 {

@@ -6,8 +6,8 @@ package schedule
 //
 // The share of their time that targets may lose (--max-overhead) bounds two amounts, by a lower rate:
 //
-//   - What targets lose: the lengths of stops, [StopCost] for each, and [SampleCost] for each kernel sample, as a share
-//     of the targets' CPU time. While this account is overdrawn, ticks are withheld.
+//   - What targets lose: the lengths of stops, [StopCost] for each, and [SampleCost] for each kernel sample, as a
+//     share of the targets' CPU time. While this account is overdrawn, ticks are withheld.
 //   - The CPU time of prywalk, as a share of all CPUs.
 //
 // Below evenRate, ticks observe a part of the threads instead ([Subset]). No tick but the last observes more due
@@ -25,7 +25,7 @@ const (
 
 	minRate          = 1       // ticks/s
 	evenRate         = 10      // ticks/s, below which a tick observes a part of the threads
-	minPart          = 1. / 64 // least part of the threads
+	minPart          = 1. / 64 // of the threads
 	minOverdrawnRate = 20      // ticks/s
 )
 
@@ -35,17 +35,17 @@ type OverheadBudget struct {
 	Withheld int64
 
 	freq        float64 // requested, ticks/s
-	maxOverhead float64 // 0 means no limit
+	maxOverhead float64 // 0: no limit
 	cpus        float64
 	shareOfHost bool // the limit is a share of all CPUs' time
 
-	since          int64   // start, CLOCK_MONOTONIC ns
+	since          int64   // CLOCK_MONOTONIC ns
 	ran            float64 // CPU time of the targets, ns
 	lost           float64 // by all stops and samples, ns
 	meanStop       float64 // of recent stops, ns
-	chargedSamples int64   // samples of the kernel charged so far
+	chargedSamples int64   // kernel samples
 
-	observedPart float64 // part of the threads that a tick observes; 0 means always all
+	observedPart float64 // part of the threads that a tick observes; 0: always all
 	admission    admission
 	own          ownCost
 }
@@ -75,7 +75,7 @@ func (b *OverheadBudget) Admit(due int) int {
 	return b.admission.admit(due, b.ObservedPart(), b.maxOverhead*b.ran-b.lost)
 }
 
-// NewOverheadBudget returns an account. freq is in ticks/s; maxOverhead is the share that targets may lose, 0 for no
+// NewOverheadBudget returns an account. freq is in ticks/s; maxOverhead is the share that targets may lose, 0: no
 // limit.
 func NewOverheadBudget(freq, maxOverhead float64, processors int) OverheadBudget {
 	return OverheadBudget{freq: freq, maxOverhead: maxOverhead, cpus: float64(processors),
@@ -107,7 +107,7 @@ func (b *OverheadBudget) ChargeSamples(n int64) {
 	b.chargedSamples = n
 }
 
-// SampleRate returns the frequency of the kernel's samples, at most the requested one, in samples/s. ticks is the
+// SampleRate returns the frequency of the kernel's samples, at most the requested one, samples/s. ticks is the
 // frequency of ticks.
 func (b *OverheadBudget) SampleRate(ticks float64) float64 {
 	if !b.Limited() {
@@ -116,8 +116,7 @@ func (b *OverheadBudget) SampleRate(ticks float64) float64 {
 	return max(min(b.freq, samplesPerTick*ticks, sampleShare*b.maxOverhead*1e9/SampleCost), minRate)
 }
 
-// NoteTick records a tick. self is prywalk's CPU time so far, ns; observed is the number of observed threads, due or
-// not.
+// NoteTick records a tick. self is prywalk's CPU time so far, ns; observed counts observed threads, due or not.
 func (b *OverheadBudget) NoteTick(self, observed int64) {
 	b.own.note(self, b.ObservedPart())
 	b.admission.endTick(observed)
@@ -139,7 +138,7 @@ func (b *OverheadBudget) Overdrawn() float64 {
 	return max(b.lost-b.maxOverhead*b.ran, 0)
 }
 
-// UpdateRate returns the present frequency of ticks, at most the requested one, in ticks/s.
+// UpdateRate returns the present frequency of ticks, at most the requested one, ticks/s.
 func (b *OverheadBudget) UpdateRate(now int64) float64 {
 	if !b.Limited() {
 		return b.freq

@@ -151,7 +151,7 @@ func TestSamplesOfTheKernelFollowTheTicks(t *testing.T) {
 	}
 }
 
-// crowd makes ticks over many threads, each stopped for 90 µs, on processors that are all busy.
+// crowd makes ticks over many threads, each stopped for 90 µs, on CPUs that are all busy.
 func crowd(p *OverheadBudget, threads, ticks int) (admitted []int, overdrawn float64) {
 	const period, stop = int64(10e6), int64(90e3)
 	for i := range ticks {

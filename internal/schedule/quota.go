@@ -34,15 +34,15 @@ const (
 type Quota struct {
 	guard          *quota.Guard
 	meter          *quota.Meter
-	alone          bool // prywalk is alone in the group
+	alone          bool // in the group
 	allCPUs        unix.CPUSet
-	onlyCPU        int          // the CPU of all threads, −1 if several
-	movedIn        int64        // the quota's period in which they were moved there
-	last           quota.Sample // last reading of the meter
+	onlyCPU        int   // of all threads, −1 if several
+	movedIn        int64 // the quota's period in which they were moved there
+	last           quota.Sample
 	first          quota.Sample
 	groupCPU       int64   // CPU time of the group, ns
 	groupCPUAtTick int64   // groupCPU at the last tick, ns
-	meanCost       float64 // mean CPU time between ticks, ns
+	meanCost       float64 // CPU time between ticks, ns
 
 	withheld  int64 // ticks
 	throttled int64 // stops

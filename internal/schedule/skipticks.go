@@ -15,7 +15,7 @@ const (
 	// SteadyFor is how long a steady thread must have run or slept, ns. One part in steadyShare may differ.
 	SteadyFor   = 200e6
 	steadyShare = 10
-	// Ticks take at most one part in costShare of a CPU. Their cost is a mean of the last costTicks.
+	// Ticks take at most 1/costShare of a CPU. Their cost is a mean of the last costTicks.
 	costShare = 100
 	costTicks = 32
 	// newFor, ns: after the last begin or end of a thread, ticks may be skipped.
@@ -54,10 +54,10 @@ type TickSkipper struct {
 	// Skipped is the number of skipped ticks so far.
 	Skipped int64
 
-	toSkip   int64 // ticks to skip now
+	toSkip   int64 // ticks
 	changed  int64 // last begin or end of a thread, CLOCK_MONOTONIC ns
-	cpuUsed  int64 // CPU time at the last tick, ns; 0 if unknown
-	tickCost int64 // of a tick, ns
+	cpuUsed  int64 // at the last tick, ns; 0 if unknown
+	tickCost int64 // ns
 }
 
 // NoteThreadChange records that a thread has begun or ended.
@@ -74,8 +74,8 @@ func (t *TickSkipper) SetCPUTime(ns int64) {
 	t.cpuUsed = ns
 }
 
-// Skip skips a random number of ticks from next on, and returns the time of the one after them, if ok: else the period
-// is too long.
+// Skip skips a random number of ticks from next on, and returns the time of the one after them; !ok: the period is too
+// long.
 func (t *Ticks) Skip(skipper *TickSkipper, next int64) (after int64, ok bool) {
 	most := min(int64(maxDistance)/t.period, maxPeriodsApart) - 1
 	if most < 1 {

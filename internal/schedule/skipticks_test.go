@@ -44,7 +44,7 @@ func TestThreadThatRunsOnIsSteady(t *testing.T) {
 func TestThreadThatWaitsForAProcessorIsSteady(t *testing.T) {
 	var s SteadyDetector
 	now := Clocks{Wall: 1e9}
-	for range 100 { // it runs for 50 ms, and waits for 40
+	for range 100 {
 		for range 5 {
 			s.NoteRunning(now)
 			now.Wall, now.CPU = now.Wall+10e6, now.CPU+10e6

@@ -9,18 +9,18 @@ type Subset struct {
 	// NotDrawn counts due threads that were not drawn.
 	NotDrawn int64
 
-	maxDrawn          int // 0 means no limit
+	maxDrawn          int // 0: no limit
 	rng               *rand.Rand
-	undecided, toDraw int // threads of this tick: undecided; still to draw
+	undecided, toDraw int // threads of this tick
 }
 
-// NewSubset returns a Subset that draws at most limit threads in a tick; 0 means no limit.
+// NewSubset returns a Subset that draws at most limit threads in a tick; 0: no limit.
 func NewSubset(limit int, seed uint64) Subset {
 	return Subset{maxDrawn: limit, rng: rand.New(rand.NewPCG(seed, 0x7375_6273))}
 }
 
-// Begin begins a tick with due threads, of which the budget admits limit, at least one. It returns the number of due
-// threads for each drawn one, by which an observation stands for more time.
+// Begin begins a tick with due threads, of which the budget admits limit, at least one. An observation then stands for
+// duePerDrawn times the time.
 func (s *Subset) Begin(due, limit int) (duePerDrawn float64) {
 	s.undecided, s.toDraw = due, min(due, limit)
 	if s.maxDrawn > 0 {

@@ -37,7 +37,7 @@ func (t *Ticks) Next(now int64) int64 {
 	return t.due
 }
 
-// SetRate changes the frequency, in ticks/s, from now on.
+// SetRate changes the frequency, ticks/s, from now on.
 func (t *Ticks) SetRate(now int64, freq float64) {
 	if period := int64(1e9 / freq); period != t.period {
 		t.period, t.due = period, now

@@ -24,7 +24,7 @@ func TestTicksKeepTheirRateAndOrder(t *testing.T) {
 }
 
 // A target that repeats itself k times in a period is sampled equally often in each quarter of its time. Ticks are not
-// independent here: at k = 1 their phase needs some five ticks to change. The bound is five standard deviations.
+// independent here: at k = 1 their phase needs some five ticks to change. Bound: five standard deviations.
 func TestTicksDoNotKeepStepWithPeriodicWork(t *testing.T) {
 	const n = 100000
 	for _, k := range []int64{1, 2, 3, 12} {
