@@ -16,9 +16,9 @@ import (
 // suffices, a second event with shorter copies samples into the first one's ring. The first then has a period of a
 // year, and still reports creations and mappings.
 
-const yearPeriod = 365 * 24 * 3600 * 1e9 // a period of a year, ns
+const yearPeriod = 365 * 24 * 3600 * 1e9 // ns
 
-// copyLengths are the shorter copies, in bytes: each makes a record a power of two.
+// copyLengths are the shorter copies, bytes: each makes a record a power of two.
 var copyLengths = [...]int{MinStack, 16<<10 - nonStackBytes, 32<<10 - nonStackBytes}
 
 // shortestCopyFor returns the shortest copy of at least n bytes; 0: the longest.
@@ -31,8 +31,8 @@ func (r *Reader) shortestCopyFor(n int) int {
 	return 0
 }
 
-// setCopyLength sets the copied stack bytes; 0: the longest. It returns false if the kernel refuses. Preconditions:
-// not PerThread; n is 0 or a result of shortestCopyFor.
+// setCopyLength sets the copied stack bytes; 0: the longest. It returns false if the kernel refuses. Preconditions: not
+// PerThread; n is 0 or a result of shortestCopyFor.
 func (r *Reader) setCopyLength(n int) bool {
 	if n == r.copyLength {
 		return true

@@ -113,7 +113,6 @@ func TestFitChoosesTheShortestSufficientCopy(t *testing.T) {
 	}
 }
 
-// BenchmarkSample gives the CPU time of a sample by copied bytes.
 func BenchmarkSample(b *testing.B) {
 	const freq, each = 9973, 5 * time.Millisecond
 	r, err := Open(Options{Freq: freq, NoKernel: true})

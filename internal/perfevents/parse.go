@@ -29,7 +29,7 @@ const (
 // Record is one record. Its slices point into the ring.
 type Record struct {
 	Kind Kind
-	// PID and TID are the process and thread, PPID and PTID those of the creator (Forked).
+	// PPID and PTID are of the creator (Forked).
 	PID, TID, PPID, PTID int
 	CPU                  int
 	Time                 int64 // CLOCK_MONOTONIC ns
@@ -37,7 +37,7 @@ type Record struct {
 
 	Name []byte // of the thread or the mapped file
 	Exec bool   // an exec gave the name
-	// Addr, Len and Off are the mapping, in bytes; Dev (major<<32 | minor) and Inode are its file.
+	// The mapping, bytes, and its file: Dev (major<<32 | minor), Inode.
 	Addr, Len, Off, Dev, Inode uint64
 
 	Regs    frames.Regs // of the user, if HasRegs
@@ -47,8 +47,8 @@ type Record struct {
 	Asked   int
 	Longest bool // Asked is the most that a sample can have
 
-	// Chain has the user's program counter and the return addresses that the kernel found by frame pointers,
-	// innermost first, 8 bytes each ([Record.ChainAt]).
+	// Chain has the user's program counter and the return addresses that the kernel found by frame pointers, innermost
+	// first, 8 bytes each ([Record.ChainAt]).
 	Chain []byte
 
 	kernel []byte
@@ -97,7 +97,7 @@ const (
 func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 func int32At(b []byte) int { return int(int32(binary.LittleEndian.Uint32(b))) }
 
-// parse decodes a record's body into r. It returns false if the body is malformed.
+// parse returns false if a record's body is malformed.
 func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 	*r = Record{want: r.want}
 	if typ == typeSample {
@@ -251,7 +251,6 @@ func callchain(b []byte) (kernel, user []byte) {
 	return kernel, user
 }
 
-// cutAtMarker returns the addresses before the next marker, and the rest from that on.
 func cutAtMarker(b []byte) (addresses, rest []byte) {
 	end := 0
 	for end < len(b) && word(b[end:]) < contextFrom {

@@ -170,7 +170,6 @@ func TestInvalidRecordsAreRefused(t *testing.T) {
 	}
 }
 
-// ringWith writes records into a ring of size bytes, beginning at from.
 func ringWith(size int, from uint64, records ...[]byte) (data []byte, head uint64) {
 	data, head = make([]byte, size), from
 	for _, r := range records {

@@ -10,9 +10,9 @@ import (
 
 // # Samples of an ordinary user's threads
 //
-// With kernel.perf_event_paranoid 2 a user may sample own threads in user space (kernel/events/core.c,
-// perf_event_open and find_get_context). Each CPU has a ring, owned by an event that counts nothing, to which an event
-// of each thread writes (PERF_EVENT_IOC_SET_OUTPUT).
+// With kernel.perf_event_paranoid 2 a user may sample own threads in user space (kernel/events/core.c, perf_event_open
+// and find_get_context). Each CPU has a ring, owned by an event that counts nothing, to which an event of each thread
+// writes (PERF_EVENT_IOC_SET_OUTPUT).
 
 // OpenPerThread prepares samples of the user's own threads ([Reader.OpenThread]). Errors: [ErrDenied],
 // [ErrUnsupported].

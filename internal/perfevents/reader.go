@@ -67,10 +67,10 @@ type Reader struct {
 	threads    map[int][]int // events by thread; nil: sampling by CPU
 	ringBytes  int           // bytes of a ring of descendants' records; 0: samples are taken
 	paused     bool
-	copyLength int // copied stack bytes; 0: the most
+	copyLength int // stack bytes; 0: the most
 
-	freqSetAt, periodBefore int64 // last SetFreq, CLOCK_MONOTONIC ns; the period before, ns
-	variedAt                int64 // last change of the periods, CLOCK_MONOTONIC ns
+	freqSetAt, periodBefore int64 // CLOCK_MONOTONIC ns; ns
+	variedAt                int64 // CLOCK_MONOTONIC ns
 }
 
 // Open begins to sample. Errors: [ErrDenied] or [ErrUnsupported], with its cause.
@@ -393,7 +393,7 @@ func onlineCPUs() (string, error) {
 	return strings.TrimSpace(string(b)), err
 }
 
-// sameCPUs reports, outside the Go scheduler, whether the list of CPUs is unchanged; false also if it is long.
+// sameCPUs reads outside the Go scheduler. A long list counts as changed.
 func (r *Reader) sameCPUs() bool {
 	var buf [128]byte
 	b, err := procmem.ReadSmall(onlineFile, buf[:])

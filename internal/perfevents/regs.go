@@ -33,7 +33,6 @@ var x86Order = [...]uint8{
 	8, 9, 10, 11, 12, 13, 14, 15,
 }
 
-// setRegs sets registers. Precondition: b has numRegs words.
 func setRegs(to *frames.Regs, b []byte) {
 	if numRegs == arm64Regs {
 		setARM64(to, b)

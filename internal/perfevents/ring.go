@@ -22,13 +22,13 @@ type ring struct {
 	fd         int
 	shortEvent int // event of [Reader.setCopyLength], −1: none
 	cpu        int
-	mem        []byte // mapping, with its first page; nil: closed
-	data       []byte // ring, a power of two
+	mem        []byte // with its first page; nil: closed
+	data       []byte // a power of two
 	wrap       []byte // copy of a record that wraps
 	share      targetShare
 }
 
-// openRing opens an event on a CPU and maps its ring of size bytes, a power of two. pid −1: all threads.
+// openRing maps a ring of size bytes, a power of two. pid −1: all threads.
 func openRing(attr *unix.PerfEventAttr, pid, cpu, size int) (*ring, error) {
 	fd, err := unix.PerfEventOpen(attr, pid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {

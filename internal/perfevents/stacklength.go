@@ -12,8 +12,8 @@ import (
 // less, if enough samples were not cut by the end of the mapped stack, and longest again once a walk needed more; each
 // time, the wait until the next try doubles.
 type StackLength struct {
-	begun, least      int64 // begin of the counts, CLOCK_MONOTONIC ns; their least duration, ns
-	samples, complete int64 // samples; those with all bytes asked for
+	begun, least      int64 // CLOCK_MONOTONIC ns; the counts' least duration, ns
+	samples, complete int64 // complete: with all bytes asked for
 	Deepest           int64 // most bytes used by a walk
 }
 

@@ -11,7 +11,6 @@ import "math"
 
 const shareWindow = 256
 
-// targetShare counts the latest samples of a ring: all, and those of the targets.
 type targetShare struct{ all, targets float64 }
 
 func (s *targetShare) count(target bool) {
@@ -23,7 +22,6 @@ func (s *targetShare) count(target bool) {
 	}
 }
 
-// lostSamples counts lost samples: the targets' part, and those of rings with unknown share.
 type lostSamples struct {
 	targets float64
 	unknown int64

@@ -33,7 +33,7 @@ func TestTargetsShareOfLostSamplesIsThatOfOthers(t *testing.T) {
 	lose(busy, 1000)
 	between("all recent samples", 1290, 1460)
 
-	r.isTarget = nil // all processes are targets
+	r.isTarget = nil
 	r.missed, r.lost, busy.share = lostSamples{}, 0, targetShare{}
 	sampled(busy, 10, 3)
 	lose(busy, 40)
