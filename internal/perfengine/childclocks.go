@@ -18,7 +18,7 @@ type childClocks struct {
 	threads   func() int         // number of tracked threads
 	reader    *perfevents.Reader // nil without records
 	table     *descendants.Table[*handover.SharedProcess, struct{}]
-	checkedAt int64 // last check of the cost, CLOCK_MONOTONIC ns
+	checkedAt int64 // CLOCK_MONOTONIC ns
 	records   int   // since then
 }
 
@@ -88,7 +88,6 @@ func (c *childClocks) report(now int64) {
 	}
 }
 
-// reportTimes reports the CPU time of a descendant. allCounted is [attribute.ChildCounted.AllCounted].
 func (c *childClocks) reportTimes(p *descendants.Untracked[*handover.SharedProcess, struct{}], allCounted bool) {
 	for i, s := range p.Times {
 		s.Program.Freeze()

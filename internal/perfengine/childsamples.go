@@ -32,7 +32,7 @@ const (
 type childSample struct {
 	tid     int
 	raw     *observe.RawSample
-	program *handover.Program // program of the process at the sample
+	program *handover.Program // of the process at the sample
 }
 
 func (c *childSamples) enabled() bool { return c.table != nil }
@@ -89,7 +89,7 @@ func (c *childSamples) report(kind handover.Kind, on *handover.SharedProcess, ke
 	c.shared.AddUnassignedSample(handover.Event{Kind: kind, Proc: on, RawSample: kept.raw, Program: kept.program})
 }
 
-// processTracked passes the samples of a process to its threads. Those before its last exec share its unobserved time.
+// processTracked passes a process's samples to its threads. Those before its last exec share its unobserved time.
 func (c *childSamples) processTracked(p *process) {
 	if c.table == nil {
 		return
@@ -115,7 +115,7 @@ func (c *childSamples) processEnded(p *process) {
 	}
 }
 
-// end ends the samples of children. If the recording continues, the waiting samples are reported.
+// end reports the waiting samples if the recording continues.
 func (c *childSamples) end(recordingContinues bool) {
 	if c.table == nil {
 		return

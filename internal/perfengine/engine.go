@@ -27,8 +27,8 @@ type Engine struct {
 	samples      *samples
 	modes        *modeChooser
 
-	rateChangedAt int64   // last change of the rate, CLOCK_MONOTONIC ns
-	requestedRate float64 // first requested rate, samples/s
+	rateChangedAt int64   // CLOCK_MONOTONIC ns
+	requestedRate float64 // the first one, samples/s
 }
 
 const (

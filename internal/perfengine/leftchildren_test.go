@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// Ticks are not left out, and the note says it.
 func TestChildrenWhoseSamplesLackRootsAreFoundByTicks(t *testing.T) {
 	for _, choose := range []bool{true, false} {
 		source := sampling(t, perfevents.Options{Freq: 99, Programs: true})

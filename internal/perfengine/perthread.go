@@ -27,16 +27,15 @@ const (
 	maxInconclusive = 10  // comparisons without a result that restart the counts
 )
 
-// threadEvents are the events of a thread. Samples are compared with CPU time since one moment, at which the counts
-// begin.
+// threadEvents are the events of a thread, and counts since one moment.
 type threadEvents struct {
 	open         int    // number of descriptors, 0 if not sampled
 	cpuFrom      int64  // CPU time at that moment, ns
 	kernelFrom   uint64 // time in the kernel at that moment, clock ticks
-	received     int64  // samples since that moment
+	received     int64  // samples
 	inconclusive int64  // comparisons that found no reason for missing samples
-	rateChanged  bool   // since the counts began
-	stopped      bool   // no longer sampled
+	rateChanged  bool
+	stopped      bool // no longer sampled
 }
 
 func (t *threadEvents) restart(cpu int64, kernel uint64) {

@@ -62,7 +62,6 @@ func TestSleepersAreNotSampled(t *testing.T) {
 	}, "sleepers", "3")
 }
 
-// The kernel refuses because there is no such thread.
 func TestAThreadThatMayNotBeSampledAnyMoreIsStopped(t *testing.T) {
 	onRig(t, samplingPerThread(t, 499), engine.Options{}, func(r *rig) {
 		r.tick()

@@ -18,7 +18,7 @@ type mode uint8
 const (
 	modeStops   mode = iota
 	modeSamples      // by the kernel
-	modeEnded        // the process has ended
+	modeEnded
 )
 
 // process implements [engine.ProcessPart].
@@ -27,10 +27,10 @@ type process struct {
 	engine  *Engine
 	threads map[int]*thread // by thread id
 	mode    mode
-	// fellBackFor is the lack of samples for which the process was last stopped; sampledAnyway is the lack of a process
-	// that is sampled nevertheless.
+	// fellBackFor is the lack of samples for which the process was last stopped; sampledAnyway that of one that is
+	// sampled nevertheless.
 	fellBackFor, sampledAnyway handover.SampleLack
-	// received counts the usable samples. receivedBefore and ranBefore (CPU time, ns) are as of the last check.
+	// received counts the usable samples. receivedBefore and ranBefore (CPU time, ns) are of the last check.
 	received, receivedBefore, ranBefore int64
 }
 
@@ -62,9 +62,9 @@ type thread struct {
 	*engine.TrackedThread
 	proc        *process
 	waiting     []*observe.RawSample // until the clocks are read
-	lastReading sample.Reading       // last reading of the clocks
+	lastReading sample.Reading       // of the clocks
 	begun       bool                 // an observation of it was reported
-	deep        bool                 // it was stopped because of a deep stack
+	deep        bool                 // stopped because of a deep stack
 	ended       bool
 	events      threadEvents // of [perThread]
 }
@@ -118,7 +118,7 @@ func (th *thread) Ended(alive bool) {
 
 type processes struct {
 	all          []*process
-	sampledByPID map[int]*process // by process ID
+	sampledByPID map[int]*process
 }
 
 func (p *processes) remove(gone *process) {

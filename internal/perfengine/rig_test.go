@@ -125,7 +125,6 @@ func (r *rig) end() {
 	r.of.TaskDir.Close()
 }
 
-// onRig calls f with an engine that tracks a test program.
 func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...string) {
 	t.Helper()
 	pid, _ := testtargets.Threads(t, args...)
@@ -162,7 +161,6 @@ func newRun() *engine.SharedState {
 	}
 }
 
-// sampling opens samples of all CPUs, or skips the test.
 func sampling(t *testing.T, o perfevents.Options) *Source {
 	t.Helper()
 	r, err := perfevents.Open(o)

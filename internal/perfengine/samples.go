@@ -37,7 +37,7 @@ type sampleCounts struct {
 }
 
 const (
-	maxSamples         = 1024     // waiting samples of a thread
+	maxSamples         = 1024     // of a thread
 	manySamples        = 8        // waiting samples at which a thread is observed at once
 	maxWaitingBytes    = 64 << 20 // bytes of unwalked copies above which samples are dropped
 	clocksAfterSamples = 32       // samples of a thread at which its clocks are read within a tick
@@ -108,7 +108,7 @@ func (s *samples) keepUnassigned(p *process, r *perfevents.Record) {
 	s.unassigned.keep(p, r.TID, s.stream.rawSample(s.shared.Observer, r))
 }
 
-// readClocks leaves first threads to the tracer, which finds out whether an exec has given them another's clocks.
+// readClocks leaves first threads to the tracer: an exec may have given them another's clocks.
 func (s *samples) readClocks(now int64) {
 	for _, th := range s.clocksDue {
 		first := th.Observed.TID == th.proc.Target.PID

@@ -19,7 +19,6 @@ type scope interface {
 	note() string
 }
 
-// systemWide samples all threads of each CPU.
 type systemWide struct {
 	stream     *stream
 	unassigned *unassignedSamples

@@ -12,7 +12,7 @@ type stream struct {
 	reader    *perfevents.Reader // nil if there is none, or it was given up
 	paused    bool               // no process is sampled at present
 	held      bool               // paused until release
-	drainedAt int64              // last reading, CLOCK_MONOTONIC ns
+	drainedAt int64              // CLOCK_MONOTONIC ns
 
 	gaveUp       string // why samples were given up, or ""
 	gaveUpReader *perfevents.Reader

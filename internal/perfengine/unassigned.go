@@ -33,7 +33,6 @@ func (u *unassignedSamples) keep(p *process, tid int, raw *observe.RawSample) {
 	u.list = append(u.list, unassignedSample{p, tid, raw})
 }
 
-// assign gives a new thread its samples.
 func (u *unassignedSamples) assign(th *thread) {
 	kept := u.list[:0]
 	for _, s := range u.list {
@@ -50,7 +49,6 @@ func (u *unassignedSamples) assign(th *thread) {
 	u.list = kept
 }
 
-// reportProcess reports the waiting samples of a process that has ended or is no longer sampled.
 func (u *unassignedSamples) reportProcess(p *process) {
 	u.reportIf(func(s *unassignedSample) bool { return s.proc == p })
 }

@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// claimed returns the times of the samples in the outbox, by process.
 func claimed(r *engine.SharedState) map[*handover.SharedProcess][]int64 {
 	at := map[*handover.SharedProcess][]int64{}
 	r.Out.HandOver(0)
