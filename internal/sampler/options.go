@@ -15,6 +15,7 @@ import (
 	"prywalk/internal/tracer"
 )
 
+// In ticks per second.
 const (
 	MinFreq     = 1
 	MaxFreq     = 10000

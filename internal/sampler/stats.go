@@ -34,6 +34,7 @@ func (s *Sampler) stats(producer handover.Producer) (stats runstats.Stats) {
 // PossibleDeadlocks returns the PIDs with possible deadlocks, at the end of a run.
 func (s *Sampler) PossibleDeadlocks() []int { return s.aggregator.Suspects() }
 
+// Progress is the progress of a run.
 type Progress struct {
 	tracer.Progress
 	Stacks, Complete int64
