@@ -10,7 +10,7 @@ import (
 
 // Options select the time that is attributed.
 type Options struct {
-	ThreadsFiltered bool // the time of the other threads is not attributed
+	ThreadsFiltered bool // other threads' time is not attributed
 	Children        bool
 	// Period is the CPU time that a sample stands for, ns; 0: unknown.
 	Period        int64
@@ -49,7 +49,7 @@ type Attribution struct {
 	threads map[sample.ThreadID]*accountedThread
 	procs   map[sample.ProcessID]*accountedProcess
 
-	tree   *cutimeTree // nil if the time of unobserved children is not attributed
+	tree   *cutimeTree // nil: children's time is not attributed
 	byNode map[*cutimeNode]*accountedProcess
 
 	out Interval
@@ -67,12 +67,12 @@ type accountedProcess struct {
 	fromStart bool
 	ended     bool
 	node      *cutimeNode // nil: none
-	// passedTo is the observed parent that took its unobserved time, and that of its children; nil: none.
+	// passedTo is the observed parent that took its unobserved time; nil: none.
 	passedTo *accountedProcess
 }
 
-// New returns an attribution without processes. Period and KernelSamples have an effect only with Children, and without
-// ThreadsFiltered.
+// New returns an attribution without processes. Without Children, or with ThreadsFiltered, Period and KernelSamples
+// have no effect.
 func New(o Options, kernel ProcSource, sink Sink) *Attribution {
 	a := &Attribution{
 		opts: o, sink: sink, threads: map[sample.ThreadID]*accountedThread{},
@@ -180,7 +180,7 @@ func (a *Attribution) attributeSample(e *Observed) {
 		t.account.Begin(e.At)
 	}
 	s := e.Sample
-	if e.NotStopped.Suppressed() { // after the unchanged ticks: their clocks are older
+	if e.NotStopped.Suppressed() { // their clocks are older
 		a.extend(t, s.UnchangedBefore)
 		s.UnchangedBefore = sample.Unchanged{}
 	}
@@ -222,8 +222,7 @@ func (a *Attribution) finishThread(t *accountedThread) {
 	delete(a.threads, t.id)
 }
 
-// moveAccount gives the account of the thread that called exec to the first thread of the new program: the kernel gives
-// that number to the calling task, whose clocks go on (fs/exec.c, de_thread).
+// moveAccount follows fs/exec.c, de_thread: the calling task goes on, with its clocks, under the first thread's number.
 func (a *Attribution) moveAccount(e *Execed) {
 	caller := a.threads[e.Caller]
 	if caller == nil {
@@ -277,7 +276,6 @@ func (a *Attribution) closeProcess(p *accountedProcess) {
 	a.sink.ProcessDone(p.id)
 }
 
-// observedParent returns the parent that may distribute p's unobserved time; nil: none.
 func (a *Attribution) observedParent(p *accountedProcess) *accountedProcess {
 	if a.opts.Period == 0 || p.node == nil || !p.fromStart {
 		return nil

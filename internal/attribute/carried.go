@@ -2,14 +2,14 @@
 
 package attribute
 
-// carryLimit is how long CPU and run queue time wait for a sample, ns. At 1 s and 99 ticks/s, a seventh of the time of
-// a thread that is on CPU for 2 % of it would go to [RanBetweenTicks]; at 5 s almost none.
+// carryLimit is how long carried time waits, ns. At 1 s and 99 ticks/s, a seventh of the time of a thread that is on
+// CPU for 2 % of it would go to [RanBetweenTicks]; at 5 s almost none.
 const carryLimit = 5e9
 
 type carriedTimes struct {
 	times
 	since       int64 // of CPU and run queue time, CLOCK_MONOTONIC ns
-	stopRefused bool  // while the thread ran, since then ([sample.NotStopped])
+	stopRefused bool  // since then ([sample.NotStopped])
 }
 
 func (c *carriedTimes) add(cpu, runQueue, now int64) {

@@ -12,15 +12,15 @@ import (
 // childTime is the CPU time of a process's unobserved children, and what divides it.
 type childTime struct {
 	samples          weightedSamples
-	undistributed    int64 // ns, also of observed children that passed it on
-	unknownWeight    int64 // Σ weights of samples whose place is unknown, ns
+	undistributed    int64 // ns
+	unknownWeight    int64 // of samples whose place is unknown, ns
 	programs         map[string]programTime
 	programsComplete bool
-	countedCPU       int64 // in programs so far, ns
+	countedCPU       int64 // ns
 }
 
 type programTime struct {
-	knownCPU int64 // lower bound of what is not attributed yet, ns
+	knownCPU int64 // lower bound, not attributed yet, ns
 	ended    int64 // children; 0: not counted
 }
 
@@ -36,7 +36,7 @@ func (c *childTime) add(program string, t programTime) {
 	}
 }
 
-// distributeCounted attributes total ns by program if programsComplete, and returns the rest.
+// distributeCounted returns the rest of total, ns.
 func (c *childTime) distributeCounted(total, now int64, when distribution, emitWeight func(weightKey, int64)) (
 	left int64,
 ) {
@@ -71,7 +71,6 @@ func (c *childTime) distributeCounted(total, now int64, when distribution, emitW
 	return left
 }
 
-// timePerProgram returns each program's part of total, ns, at the end with the excess.
 func (c *childTime) timePerProgram(
 	total int64, when distribution, byProgram map[string]*weightedSamples,
 ) map[string]int64 {
@@ -106,7 +105,7 @@ func (c *childTime) timePerProgram(
 	return due
 }
 
-// distributeKnown attributes the known time of programs, up to total ns, and returns the rest.
+// distributeKnown returns the rest of total, ns.
 func (c *childTime) distributeKnown(total, now int64, emitWeight func(weightKey, int64)) (left int64) {
 	var sum int64
 	for _, t := range c.programs {

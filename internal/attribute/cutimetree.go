@@ -3,8 +3,8 @@
 package attribute
 
 const (
-	// cutime is read every cutimeEvery while it grows, then after pauses that double up to cutimeRarely; to each pause
-	// cutimePause per process is added. In ns.
+	// cutime is read every cutimeEvery ns while it grows, then after pauses that double up to cutimeRarely. Each
+	// process adds cutimePause.
 	cutimeEvery  = 10e6
 	cutimeRarely = 100e6
 	cutimePause  = 2e6
@@ -25,7 +25,7 @@ type cutimeNode struct {
 	// Below: ns.
 	cutimeAtStart int64 // cutime + cstime when the account began
 	cutime        int64 // cutime + cstime as last read
-	fromObserved  int64 // part of its growth that observed children have added
+	fromObserved  int64 // added by observed children
 	ownCPU        int64 // of its life; 0 while the account is open
 	endedAt       int64 // CLOCK_MONOTONIC; 0: it lives
 	cutimeSettled int64 // at settledAt
@@ -58,7 +58,7 @@ type ProcSource interface {
 
 // ProcState is a process's state.
 type ProcState struct {
-	Start       uint64 // clock ticks after boot (proc_pid_stat(5), field 22)
+	Start       uint64 // clock ticks after boot
 	Parent      int
 	ChildrenCPU int64 // cutime + cstime, ns
 	Zombie      bool
@@ -68,8 +68,8 @@ func newCutimeTree(kernel ProcSource) *cutimeTree {
 	return &cutimeTree{byPID: map[int]*cutimeNode{}, kernel: kernel}
 }
 
-// join opens the account of a process. parent: at discovery, 0 if unknown; fromStart: all CPU time of its children lies
-// within the recording. distribute takes what is certain so far, ns, and at the end the rest, even 0.
+// join opens the account of a process. parent is 0 if unknown; fromStart: all CPU time of its children lies within the
+// recording. distribute takes what is certain so far, ns, and at the end the rest, even 0.
 func (t *cutimeTree) join(
 	pid int, start uint64, parent int, fromStart bool, distribute func(ns, at int64, when distribution),
 ) *cutimeNode {
@@ -157,8 +157,8 @@ func (t *cutimeTree) tick(now int64) {
 }
 
 // settle attributes the growth of cutime up to the previous settlement: each child that ended before is closed, or a
-// zombie, which has added nothing. While a child's children have open accounts, or a child is gone without a report,
-// its parent waits.
+// zombie, which has added nothing. A parent waits while a child's children have open accounts, or a child is gone
+// without a report.
 func (t *cutimeTree) settle(now int64) {
 	unsure := map[*cutimeNode]bool{} // parents that wait
 	for _, n := range t.ended {
@@ -187,7 +187,6 @@ func (n *cutimeNode) unobserved(cutime int64) int64 {
 	return cutime - n.cutimeAtStart - n.fromObserved - n.attributed
 }
 
-// childrenCPU returns the CPU time as read or as attributed, whichever is more.
 func (n *cutimeNode) childrenCPU() int64 {
 	return max(n.cutime, n.cutimeAtStart+n.fromObserved+n.attributed)
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package attribute divides the time of threads among the stacks of their samples: events in, intervals out. Answers of
-// the kernel ([ProcSource]) are input too: a recorded stream gives the same intervals again (replay_test.go).
+// the kernel ([ProcSource]) are input too, so that a recorded stream gives the same intervals again (replay_test.go).
 //
 // # Algorithm
 //
@@ -13,8 +13,7 @@
 //	goes to   the stack that slept                 queued     on CPU at the end
 //
 // A [Ledger] gives each part to one stack. Time that fits none is carried to a later sample, or goes to a synthetic
-// frame. An account begins with the thread's listing, creation or first sample, and ends with its last sample or the
-// recording:
+// frame. An account begins with the thread's listing, creation or first sample:
 //
 //	cpu of a sample on a CPU = growth of cpu in the interval that it ends + carried cpu
 //	Σ cpu of intervals       = cpu at the account's end − cpu at its begin
@@ -29,34 +28,33 @@
 //	40  in write    114  6.5       4, 0.5, 5.5  the wait ends with 24.5; write: cpu 4 + 3, runqueue 0.5
 //
 // A thread that prywalk displaced from its CPU at a tick counts as on a CPU. Before Linux 6.15 without
-// CONFIG_SCHED_DEBUG (no /proc/PID/task/TID/sched) it is not known which thread that is: it counts as waiting, and its
-// cpu goes to its next sample on a CPU, so that shares of functions can shift.
+// CONFIG_SCHED_DEBUG (no /proc/PID/task/TID/sched) that thread is not known: its cpu goes to its next sample on a CPU,
+// so that shares of functions can shift.
 //
 // Times and weights below are CPU time. A sample stands for a time T ([Sample.StandsFor]): that between two ticks, or
 // the period of a kernel sample.
 //
 // # Kernel samples
 //
-// Samples that the kernel took of a running thread ([Ledger.AddKernelSample], [Ledger.emitPending]) wait until the
-// thread sleeps, as its clocks are exact only then, within the bounds in pendingsamples.go. Those of a young thread do
-// not wait:
+// Kernel samples of a running thread ([Ledger.AddKernelSample], [Ledger.emitPending]) wait until it sleeps, as its
+// clocks are exact only then, within the bounds in pendingsamples.go. Those of a young thread do not wait:
 //
 //	cpu of a sample = Σ cpu of the waiting samples × T / Σ T
 //
 // # Unobserved time
 //
-// Unobserved ([ProcessAccount.Unobserved]) is the time of ended threads after their last samples. A thread without a
+// Unobserved time ([ProcessAccount.Unobserved]) is that of ended threads after their last samples. A thread without a
 // sample counts with its clock at the start:
 //
 //	unobserved = CPU time of ended threads − Σ their cpu at their last samples − what was distributed before
 //
-// Distribution ([weightedSamples.distribute]): samples share it by weight; the excess goes to a synthetic frame:
+// Samples share it by weight ([weightedSamples.distribute]); the excess goes to a synthetic frame:
 //
 //	part of a sample = min(time, Σ weights) × its weight / Σ weights
 //
-// Sampling error ([weightedSamples.samplingError]): Σ weights differs from the time by chance. In the last
-// distribution, and always for a program with few samples ([childTime.distributeCounted]), each of the n samples gets
-// the same part of two standard errors; Σ weights includes what was distributed before:
+// Sampling error ([weightedSamples.samplingError]): in the last distribution, and always for a program with few samples
+// ([childTime.distributeCounted]), two standard errors are divided equally among the n samples. Σ weights includes what
+// was distributed before:
 //
 //	weight = weight before + (2 × Σ weights / √n) / n
 //
@@ -67,25 +65,22 @@
 //	weight = max(T − x, 0)
 //
 // Skids ([endedThreadTime.takeSkidWeights]): a sample of a thread with many system calls shows its place only if taken
-// on its own CPU (package skid). The others give their weights to those; a sample that surely skids has x = 0, as its
-// CPU time goes to the next one:
+// on its own CPU (package skid). A sample that skids has x = 0, and gives its weight to those:
 //
 //	weight = max(T − x, 0) + Σ weights of samples that skid / number of proven samples
 //
 // Unobserved children ([cutimeNode.unobserved]): a wait adds the time of the child and its children to the parent's
-// cutime and cstime. A child without a wait adds nothing: a zombie, an orphan, a child of a process that ignores
-// SIGCHLD:
+// cutime and cstime. Without a wait (a zombie, an orphan, ignored SIGCHLD) nothing is added:
 //
 //	unobserved = growth of cutime + cstime − CPU time of the observed children and theirs − what was distributed before
 //
-// Children's samples ([ProcessAccount.AddUnassignedOfChild]), by the kernel or by ticks that find a child on a CPU,
-// share it:
+// Samples of such children ([ProcessAccount.AddUnassignedOfChild]), by the kernel or by ticks, share it:
 //
 //	weight = T
 //
 // Time of programs ([childTime.timePerProgram]): recorded switches (package descendants) give each program's time,
-// which its samples share. The excess is mostly of exits, after a child's last record; it is at most all counted time,
-// less the weights of programs without known time, and is divided in the last distribution only:
+// which its samples share. The excess, mostly of exits, is divided in the last distribution only. It is at most all
+// counted time, less the weights of programs without known time:
 //
 //	time of a program = min(time, Σ known times) × its known time / Σ known times + excess × its ends / Σ ends
 //
@@ -94,8 +89,8 @@
 //
 //	weight = T + Σ weights of missed samples / number of samples with a known place
 //
-// Gaps ([Ledger.MarkNotObserved]): [Gaps] are times without any sample. Of the growth of a thread that ran within one
-// is, for cpu and for runqueue:
+// Gaps ([Ledger.MarkNotObserved]) are times without any sample. Of the growth, for cpu and for runqueue, of a thread
+// that ran within one:
 //
 //	not observed = Δ × length of the gap / Δwall
 //

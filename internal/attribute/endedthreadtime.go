@@ -2,8 +2,7 @@
 
 package attribute
 
-// endedThreadTime is the unobserved time of ended threads, and the samples that share it ("Young threads" in the
-// package comment):
+// endedThreadTime is the unobserved time of ended threads, and the samples that share it:
 //
 //	created      sample               sample        end
 //	   ├──── x ────┤├───────── x ────────┤├─ unobserved ─┤
@@ -12,12 +11,12 @@ package attribute
 // Only threads created and ended while their process was sampled have weights. The excess x − T of a sample is withheld
 // until the thread has ended (then it is unobserved time) or has lived long (then it is the sample's).
 type endedThreadTime struct {
-	cpuAtLastSamples int64 // of ended threads up to their last samples, ns
+	cpuAtLastSamples int64 // at their last samples, ns
 	proven           weightedSamples
 	unproven         weightedSamples
 	skidded          skidded
 	assumedProven    int64 // counted as proven
-	unattributed     int64 // of short-lived threads; no sample took it, ns
+	unattributed     int64 // of short-lived threads, without a sample, ns
 	distributed      int64 // ns
 }
 
@@ -34,12 +33,12 @@ type sampleWeight struct {
 	unproven   bool
 }
 
-// longLifeTicks is the length of a life, in ticks on a CPU or asleep, from which a thread's own clock suffices. CPU
-// time counts, not on-CPU samples: --subset draws many of them by chance.
+// longLifeTicks is the length of a life, in ticks on a CPU or asleep, from which a thread's own clock suffices. On-CPU
+// samples do not count: --subset draws many of them by chance.
 const longLifeTicks = 16
 
-// addWeights adds the weights of an ended thread: after a long life only the first sample's. With kernel samples a life
-// of few samples is short.
+// addWeights takes, after a long life, only the first sample's weight. With kernel samples a life of few samples is
+// short.
 func (p *endedThreadTime) addWeights(t *ThreadAccount, kernelSamples bool) {
 	if t.CreatedAt == 0 {
 		return
@@ -75,7 +74,7 @@ func (p *endedThreadTime) addWeights(t *ThreadAccount, kernelSamples bool) {
 }
 
 const (
-	// A process has many skids if at least one in skidShare of the samples without a proven place skids.
+	// Many skid if at least one in skidShare of the samples without a proven place does.
 	skidShare = 5
 	// minProven proven samples suffice to take the weights of others.
 	minProven = 16
@@ -94,8 +93,8 @@ func (p *endedThreadTime) distribute(total int64, when distribution, emit func(w
 	return p.proven.distribute(total, extraWeight, emit)
 }
 
-// takeSkidWeights returns the weights of samples that skid, for the proven ones, ns; before the last distribution only
-// if minProven take them. Unproven samples skid if many do, else they count as proven.
+// takeSkidWeights returns the weights for the proven samples, ns; before the last distribution only if minProven take
+// them. Unproven samples skid if many do, else they count as proven.
 func (p *endedThreadTime) takeSkidWeights(when distribution) (ns int64) {
 	if p.hasManySkids() {
 		ns += p.unproven.takeTotal()

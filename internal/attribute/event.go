@@ -4,7 +4,7 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// Event is one input of an [Attribution]. Moments are CLOCK_MONOTONIC, ns; a Length is CPU time, ns.
+// Event is an input of an [Attribution]. Moments are CLOCK_MONOTONIC, ns; a Length is CPU time, ns.
 type Event interface {
 	streamName() string
 }
@@ -13,11 +13,10 @@ type Event interface {
 type ProcessStarted struct {
 	Process sample.ProcessID
 	PID     int
-	Start   uint64 // clock ticks after boot (proc_pid_stat(5), field 22)
+	Start   uint64 // clock ticks after boot
 	Parent  int
 	Since   int64
-	// FromStart reports that all its CPU time lies within the recording, Childless that all of its children's
-	// does.
+	// All its CPU time, or all of its children's, lies within the recording.
 	FromStart, Childless bool
 }
 
@@ -25,12 +24,12 @@ type ProcessStarted struct {
 type Observed struct {
 	Process    sample.ProcessID
 	Thread     sample.ThreadID
-	CreatedAt  int64 // first listing or an earlier sample; 0: creation not observed
+	CreatedAt  int64 // first listing or an earlier sample; 0: not observed
 	NotStopped sample.NotStopped
 	Sample
 }
 
-// ThreadStarted reports that the time of a thread begins, before its first sample.
+// ThreadStarted reports that a thread's time begins, before its first sample.
 type ThreadStarted struct {
 	Process   sample.ProcessID
 	Thread    sample.ThreadID
@@ -73,7 +72,7 @@ type ProcessEnded struct {
 type ProcessEnd struct {
 	Charged   int64 // while it was sampled
 	CPUBefore int64 // before that
-	// EndedThreads is the CPU time of threads that ended during sampling; below 0 only while the process lives.
+	// Of threads that ended during sampling; below 0 only while the process lives.
 	EndedThreads int64
 	BySwitches   int64 // of its life; 0: unknown
 }
@@ -98,7 +97,7 @@ type ChildCounted struct {
 	Process    sample.ProcessID
 	Program    string
 	Length     int64
-	AllCounted bool // for all CPU time of all unobserved children
+	AllCounted bool // the records have all CPU time of all unobserved children
 	ChildEnded bool
 }
 

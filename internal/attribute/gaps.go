@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// gap is a range of CLOCK_MONOTONIC, ns, in which length ns were not observed.
+// CLOCK_MONOTONIC ns; length was not observed
 type gap struct{ from, to, length int64 }
 
 const maxGaps = 1024

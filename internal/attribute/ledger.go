@@ -36,10 +36,10 @@ type Ledger struct {
 	lastOnCPUAt int64 // CLOCK_MONOTONIC ns; 0: none
 }
 
-// provenQueue is the time for which a thread was found running, and then unchanged: it waits for a CPU.
+// provenQueue is the time in which a thread, found running, was unchanged: it waits for a CPU.
 type provenQueue struct {
 	length int64 // ns
-	ticks  int64 // at which it was unchanged
+	ticks  int64
 }
 
 // Begin sets the reading from which time counts.
@@ -50,8 +50,8 @@ func (l *Ledger) Begin(r sample.Reading) {
 
 // # Samples
 
-// Observe attributes the time since the last reading. onCPU: the thread was on a CPU when the tick was due, also if it
-// sleeps since in the call that it was running then.
+// Observe attributes the time since the last reading. onCPU: the thread was on a CPU when the tick was due, perhaps in
+// the call in which it now sleeps.
 func (l *Ledger) Observe(now sample.Reading, place Place, onCPU bool) {
 	l.attributeSample(now, place, onCPU, math.MaxInt64)
 }
@@ -157,7 +157,7 @@ func (l *Ledger) advancePastQueue(now sample.Reading) times {
 	return t
 }
 
-// attributeQueued emits and returns the proven queue time from from on: at most runQueue ns.
+// attributeQueued emits and returns the proven queue time, which begins at from: at most runQueue ns.
 func (l *Ledger) attributeQueued(from, runQueue int64) int64 {
 	proven := l.queued
 	if proven.ticks == 0 {
@@ -288,7 +288,7 @@ func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64) {
 
 // # Open time
 
-// Flush emits the pending samples and the sleep so far, and begins an empty sleep in the same place.
+// Flush emits the pending samples and the sleep so far, which goes on.
 func (l *Ledger) Flush() {
 	l.attributePending()
 	l.sleep.flush(l.Emit)
@@ -300,7 +300,7 @@ func (l *Ledger) EmitOpen(emit func(Span)) {
 	l.sleep.emitSoFar(emit)
 }
 
-// Finish attributes the rest, carried CPU time to the last on-CPU sample if that is younger than carryLimit.
+// Finish attributes the rest, carried CPU time to the last on-CPU sample if younger than carryLimit.
 func (l *Ledger) Finish() {
 	now := l.clocks.last.Wall
 	l.attributePendingAndCarried()

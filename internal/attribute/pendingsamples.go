@@ -11,7 +11,7 @@ const (
 	// enoughPending samples are attributed when the thread sleeps, maxPending at once.
 	enoughPending  = 32
 	maxPending     = 64
-	longestPending = 5e9 // age of a sleeping thread's pending sample, ns
+	longestPending = 5e9 // of a sleeping thread's sample, ns
 )
 
 type pendingSample struct {
@@ -22,8 +22,8 @@ type pendingSample struct {
 	period   int64 // ns; 0: unknown
 }
 
-// pendingSamples are the waiting "Kernel samples" of the package comment. A running thread's clock is up to a kernel
-// tick old, which would favour places within a burst.
+// pendingSamples are waiting kernel samples. A running thread's clock is up to a kernel tick old, which would favour
+// places within a burst.
 type pendingSamples struct {
 	list []pendingSample
 	cpu  int64 // ns

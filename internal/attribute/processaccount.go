@@ -6,7 +6,7 @@ import "prywalk/internal/sample"
 
 // ProcessAccount is the account of a process and of its unobserved children.
 type ProcessAccount struct {
-	Since           int64 // start of sampling, CLOCK_MONOTONIC ns
+	Since           int64 // CLOCK_MONOTONIC ns
 	ThreadsFiltered bool
 	KernelSamples   bool // each sample stands for one period
 
@@ -42,12 +42,10 @@ func (p *ProcessAccount) AttributeDeferredOf(t *ThreadAccount) {
 	t.attributeDeferredAs(t.CreatedAt != 0 && t.Samples < longLifeTicks && p.threads.hasManySkids())
 }
 
-// Attributed returns the CPU time of all threads up to their last samples, and of
-// [ProcessAccount.DistributeExitedSoFar], ns.
+// Attributed returns the CPU time that was attributed to threads, ns.
 func (p *ProcessAccount) Attributed() int64 { return p.attributed }
 
-// Unobserved returns the CPU time, ns, of ended threads after their last samples that was not distributed before. ended
-// is [ProcessEnd.EndedThreads].
+// Unobserved returns the time to distribute, ns. ended is [ProcessEnd.EndedThreads].
 func (p *ProcessAccount) Unobserved(ended int64) int64 {
 	return max(ended-p.threads.cpuAtLastSamples-p.threads.distributed, 0)
 }
@@ -82,7 +80,7 @@ func (p *ProcessAccount) threadEmitter(now int64) func(weightKey, int64) {
 	}
 }
 
-// AddUnassignedOfChild adds a sample of weight period, ns, of an unobserved child on a CPU.
+// AddUnassignedOfChild adds a sample of weight period, ns.
 func (p *ProcessAccount) AddUnassignedOfChild(where Place, at, period int64) {
 	p.children.samples.addWeighted(where, at, period)
 }
@@ -102,8 +100,8 @@ func (p *ProcessAccount) AddCountedChild(e *ChildCounted) {
 // shortProcessPeriods is the CPU time, in periods, from which a process's own samples suffice.
 const shortProcessPeriods = 16
 
-// PassUnobservedTo adds the unobserved time (ns) and the samples of an ended process to the children of its parent. It
-// returns false, and has no effect, if the process has used [shortProcessPeriods] periods or more.
+// PassUnobservedTo adds an ended process's unobserved time (ns) and samples to the children of its parent. It returns
+// false, and has no effect, if the process has used [shortProcessPeriods] or more.
 func (p *ProcessAccount) PassUnobservedTo(parent *ProcessAccount, unobserved, period int64, program string) bool {
 	if p.attributed+unobserved >= shortProcessPeriods*period {
 		return false
@@ -144,7 +142,7 @@ func (p *ProcessAccount) DistributeChildren(ns, now int64) {
 	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ShortLivedChildren, End: now}, rest)
 }
 
-// DistributeChildrenSoFar attributes ns more of unobserved children, up to the weights; more can follow.
+// DistributeChildrenSoFar attributes ns more, up to the weights; more can follow.
 func (p *ProcessAccount) DistributeChildrenSoFar(ns, now int64) {
 	c, emitWeight := &p.children, p.childEmitter(now)
 	c.undistributed += ns

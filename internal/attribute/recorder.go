@@ -9,9 +9,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Recorder writes events and answers of the kernel, in JSON, one object a line: the options, then events under their
-// names, each followed by the kernel's answers ([ProcSource]) under their methods' names. At the end [WriteStack] names
-// the functions of stacks, for readers only.
+// Recorder writes JSON lines: the options, then events under their names, each followed by the kernel's answers
+// ([ProcSource]) under their methods' names. At the end [WriteStack] names the functions of stacks, for readers only.
 type Recorder struct {
 	out    *json.Encoder
 	kernel ProcSource

@@ -9,7 +9,7 @@ const mergeLimit = 1e9
 type sleepSpan struct {
 	Span   // valid if open
 	open   bool
-	active bool // the thread ran in it
+	active bool
 }
 
 // observe adds a sample asleep. ran: the thread ran since the last sample; blocked is in ns.
@@ -31,7 +31,6 @@ func (s *sleepSpan) close(emit func(Span)) {
 	s.open = false
 }
 
-// flush emits the span, and begins an empty one in the same place.
 func (s *sleepSpan) flush(emit func(Span)) {
 	s.emitSoFar(emit)
 	s.Samples, s.Wall = 0, 0

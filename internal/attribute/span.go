@@ -19,8 +19,8 @@ type Place struct {
 	Owner      int
 	Labels     string
 	WalkEnd    frames.StopReason // [frames.StopRoot]: complete
-	Program    string            // of an unobserved child; "": the process's own
-	ChildState ChildState        // of an unobserved child
+	Program    string            // "": the process's own
+	ChildState ChildState
 }
 
 func (p Place) asRunning() Place {
@@ -28,7 +28,7 @@ func (p Place) asRunning() Place {
 	return p
 }
 
-// compare orders places by all fields but Stack and Program.
+// compare orders by all fields but Stack and Program.
 func (p *Place) compare(o *Place) int {
 	return cmp.Or(
 		cmp.Compare(p.ChildState, o.ChildState), cmp.Compare(p.WalkEnd, o.WalkEnd), cmp.Compare(p.Labels, o.Labels),
@@ -75,8 +75,8 @@ const (
 	NotObserved = "[not observed]"
 	// ExitedUnseen is CPU time of ended threads beyond what their samples stand for.
 	ExitedUnseen = "[exited unseen]"
-	// ShortLivedChildren is CPU time, in the process that waited, of children that ended before discovery and of
-	// others' ends.
+	// ShortLivedChildren is CPU time of children that ended before discovery, and of others' ends, in the process that
+	// waited.
 	ShortLivedChildren = "[short-lived children]"
 	// NoUserSpace is the frame of a thread without user space, as of io_uring.
 	NoUserSpace = "[kernel's own thread]"

@@ -11,11 +11,11 @@ type Sample struct {
 	OnCPU           bool
 	Basis           sample.Basis
 	UnchangedBefore sample.Unchanged
-	StandsFor       int64 // the time between two ticks, or the period of a kernel sample, ns
+	StandsFor       int64 // ns, T in the package comment
 	FromKernel      bool  // perf_event_open
 }
 
-// sharesCPU reports whether it is a kernel sample that shares CPU time with others ([pendingSamples]).
+// sharesCPU reports whether it is one of [pendingSamples].
 func (s *Sample) sharesCPU() bool {
 	walked := Place{Stack: s.Place.Stack, State: sample.Running, WalkEnd: s.Place.WalkEnd}
 	return s.FromKernel && s.OnCPU && s.Place == walked
@@ -24,25 +24,23 @@ func (s *Sample) sharesCPU() bool {
 // End is the end of a thread's account.
 type End struct {
 	Alive   bool           // at the recording's end
-	AtStart sample.Reading // clocks before the first sample, if older than the recording
-	AtEnd   sample.Reading // clocks at the end, if later than the last sample
-	// GapThreshold is the longest time without an observation that is no gap, ns: an older last sample takes none of
-	// the time since.
+	AtStart sample.Reading // before the first sample, if older than the recording
+	AtEnd   sample.Reading // if later than the last sample
+	// GapThreshold is the longest time without an observation that is no gap, ns.
 	GapThreshold int64
 }
 
 // ThreadAccount is the account of one thread.
 type ThreadAccount struct {
-	// CreatedAt is the thread's first listing or an earlier sample, CLOCK_MONOTONIC ns; 0: its creation was not
-	// observed.
+	// CreatedAt is as in [Observed].
 	CreatedAt int64
 	Samples   int64 // ticks with a known stack
 
 	gaps          *Gaps // nil: none
 	ledger        Ledger
-	deferred      []Sample // until a stop shows whether the thread makes many system calls (package skid)
+	deferred      []Sample // until it is known whether the thread makes many system calls (package skid)
 	begun         bool
-	weights       []sampleWeight // of the samples while it is young ([endedThreadTime])
+	weights       []sampleWeight // while it is young
 	skidded       skidded
 	activeSamples int64 // on a CPU or queued
 	lastStandsFor int64 // of the last sample that has it, ns
@@ -56,8 +54,7 @@ func (t *ThreadAccount) Begun() bool { return t.begun }
 // ObservedFor returns the time from the first sample to the last, ns.
 func (t *ThreadAccount) ObservedFor() int64 { return t.lastAt - t.firstAt }
 
-// Begin begins the account at the thread's creation; if that was not observed, its first sample does. r are the clocks
-// at that sample.
+// Begin begins the account at the thread's creation, or at its first sample, with clocks r.
 func (t *ThreadAccount) Begin(r sample.Reading) {
 	t.begun = true
 	if t.CreatedAt != 0 {
@@ -147,7 +144,7 @@ func (t *ThreadAccount) attributeInterval(s *Sample) {
 	}
 }
 
-// addSkidded adds the weight of a sample without a proven place. Its CPU time goes to the next usable sample.
+// addSkidded adds the weight of a sample without a proven place.
 func (t *ThreadAccount) addSkidded(s *Sample) {
 	if t.skidded.count == 0 && len(t.weights) == 0 {
 		t.skidded.firstWeight = s.StandsFor - s.At.CPU
@@ -156,8 +153,7 @@ func (t *ThreadAccount) addSkidded(s *Sample) {
 	t.skidded.weight += s.StandsFor
 }
 
-// attributeYoung attributes at most the CPU time for which the sample stands; the lack is its weight, the excess is
-// withheld ([endedThreadTime]).
+// attributeYoung attributes at most T; the lack is the sample's weight, the excess is withheld ([endedThreadTime]).
 func (t *ThreadAccount) attributeYoung(s *Sample) {
 	attributed, excess := t.ledger.attributeSample(s.At, s.Place, true, s.StandsFor)
 	t.weights = append(t.weights, sampleWeight{

@@ -7,22 +7,20 @@ import "prywalk/internal/sample"
 // threadClocks are a thread's clocks up to the last reading that is attributed or carried.
 type threadClocks struct {
 	first, last      sample.Reading
-	activeSinceFirst int64 // CPU and run queue time since first, ns
-	// blockedDebt is negative blocked time, ≤ 0, ns: the kernel charges late. Later blocked time is reduced by it.
+	activeSinceFirst int64 // CPU and run queue time, ns
+	// blockedDebt is negative blocked time, ≤ 0, ns, of late charges. Later blocked time is reduced by it.
 	blockedDebt int64
 }
 
 func (c *threadClocks) begin(r sample.Reading) { c.first, c.last = r, r }
 
-// growth returns the CPU and run queue time since the last reading. Queue time is charged at its end; a part before the
-// first reading is left out.
+// growth leaves out queue time before the first reading: it is charged at its end.
 func (c *threadClocks) growth(now sample.Reading) (t times) {
 	t.cpu = max(now.CPU-c.last.CPU, 0)
 	t.runQueue = min(max(now.RunQueue-c.last.RunQueue, 0), max(now.Wall-c.first.Wall-c.activeSinceFirst-t.cpu, 0))
 	return t
 }
 
-// advance makes now the last reading, and returns the time since the one before.
 func (c *threadClocks) advance(now sample.Reading) times {
 	t := c.growth(now)
 	c.activeSinceFirst += t.cpuAndQueue()
@@ -32,7 +30,6 @@ func (c *threadClocks) advance(now sample.Reading) times {
 	return t
 }
 
-// advanceBy moves the last reading by wall ns, with t's CPU and run queue time within.
 func (c *threadClocks) advanceBy(wall int64, t times) {
 	c.activeSinceFirst += t.cpuAndQueue()
 	c.last.Wall += wall

@@ -19,10 +19,10 @@ const (
 	atEnd distribution = true
 )
 
-// weightedSamples divides CPU time among samples by weight, ns (doc.go). The zero value is empty.
+// weightedSamples divides CPU time, ns, among samples by weight. The zero value is empty.
 type weightedSamples struct {
 	byPlace     map[weightKey]weighted
-	weightSum   int64 // of the weights, ns
+	weightSum   int64 // ns
 	distributed int64 // ns
 	sampleCount int64
 
@@ -30,10 +30,9 @@ type weightedSamples struct {
 	mergeAt       int   // number of keys from which neighbours in time are merged; 0: maxWeights
 }
 
-// weighted is the sum of weights, ns, and number of samples of a place.
 type weighted struct{ ns, count int64 }
 
-// weightKey is a place in one period of weightedSamples.bucketSeconds.
+// weightKey is a place in one period of bucketSeconds.
 type weightKey struct {
 	place  Place
 	second int64 // last one of the period, CLOCK_MONOTONIC
@@ -61,7 +60,7 @@ func (p *weightedSamples) addSample(where Place, at, ns int64) {
 	p.mergeMany()
 }
 
-// add adds to a place. The caller adds to the sums.
+// add leaves the sums to the caller.
 func (p *weightedSamples) add(k weightKey, ns, count int64) {
 	w := p.byPlace[k]
 	p.byPlace[k] = weighted{w.ns + ns, w.count + count}
@@ -133,7 +132,6 @@ func (p *weightedSamples) distribute(total, extraWeight int64, emit func(weightK
 	return left
 }
 
-// inOrder returns the keys in an order that depends on the content only.
 func (p *weightedSamples) inOrder() []weightKey {
 	return slices.SortedFunc(maps.Keys(p.byPlace), func(a, b weightKey) int {
 		order := cmp.Or(cmp.Compare(a.second, b.second), cmp.Compare(a.place.Stack, b.place.Stack),
@@ -152,7 +150,7 @@ func (p *weightedSamples) takeTotal() int64 {
 	return ns
 }
 
-// maxStandardErrors is how far samples' time and weights may differ by chance, in standard errors.
+// maxStandardErrors is how far samples' time and weights may differ by chance.
 const maxStandardErrors = 2
 
 func (p *weightedSamples) samplingError() int64 {
@@ -183,7 +181,6 @@ func (p *weightedSamples) merge(from *weightedSamples) {
 	p.mergeMany()
 }
 
-// withProgram returns a copy; places without a program get this one.
 func (p *weightedSamples) withProgram(program string) weightedSamples {
 	out := *p
 	out.byPlace = map[weightKey]weighted{}
