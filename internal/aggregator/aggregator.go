@@ -20,22 +20,22 @@ import (
 // Options configure an [Aggregator].
 type Options struct {
 	Builder         *profile.Builder
-	Images          *loadedcode.ImageCache // for processes that were never opened
+	Images          *loadedcode.ImageCache // for unopened processes
 	MaxDepth        int                    // 0: frames.DefaultMaxDepth
-	ThreadsFiltered bool                   // the time of other threads is not attributed
-	// Children: attribute the time of untracked children; Launched: the first process was launched for the recording.
+	ThreadsFiltered bool                   // other threads' time is not attributed
+	// Children: attribute the time of untracked children; Launched: the recording launched the first process.
 	Children, Launched bool
 	// Period is the time that a sample stands for, ns; 0: unknown.
 	Period        int64
 	KernelSamples bool
-	Tasks         bool // observe waiting tasks, and read labels of running ones
+	Tasks         bool // waiting ones, and labels of running ones
 	Kernel        bool
 	// SaveCheckpoint writes a checkpoint; nil: none.
 	SaveCheckpoint func(between func())
 	Sinks          []profile.Sink // beside the Builder
 	// CloseProcess releases an ended process.
 	CloseProcess func(*loadedcode.Process)
-	// Events receives the attribution's events ([attribute.Recorder]); nil: not recorded.
+	// nil: not recorded
 	Events   io.Writer
 	Listener Listener
 }
@@ -54,7 +54,7 @@ type Aggregator struct {
 	*handover.Common
 	*states
 	opts      Options
-	ownership *recordingOwnership // shared with stacks and waits
+	ownership *recordingOwnership
 	out       *intervalSink
 	stacks    *stackBuilder
 	waits     waitExplainer
@@ -63,11 +63,11 @@ type Aggregator struct {
 
 	untracked   samplesWalked
 	attribution *attribute.Attribution
-	observed    attribute.Observed  // reused
-	events      *attribute.Recorder // nil: not recorded
+	observed    attribute.Observed
+	events      *attribute.Recorder // not recorded
 	tasks       taskRecorder
 
-	checkpointAsked bool // and all time up to the request is attributed
+	checkpointAsked bool // all time up to the request is attributed
 }
 
 type stackCounts struct{ walked, complete atomic.Int64 }
@@ -114,8 +114,6 @@ func (a *Aggregator) Handle(b handover.Batch) {
 	a.Queue.Put(b)
 }
 
-// handleEvent turns the producer's event into one of the attribution, with the stack of a sample and the program's
-// name.
 func (a *Aggregator) handleEvent(e *handover.Event) {
 	switch e.Kind {
 	case handover.ProcessStarted:
@@ -168,7 +166,7 @@ func (a *Aggregator) attribute(e attribute.Event) {
 	a.attribution.Handle(e)
 }
 
-// SaveIfAsked writes a requested checkpoint. During the write it calls between repeatedly, to handle raw samples.
+// SaveIfAsked writes a requested checkpoint. It calls between repeatedly, to handle raw samples.
 func (a *Aggregator) SaveIfAsked(between func()) {
 	for r := &a.Requests.Checkpoint; a.checkpointAsked; {
 		a.checkpointAsked = false
@@ -184,7 +182,6 @@ func (a *Aggregator) SaveIfAsked(between func()) {
 	}
 }
 
-// releaseUnused closes files whose names the recording has.
 func (a *Aggregator) releaseUnused() {
 	a.Pool.Trim()
 	a.waits.closeUnused()
@@ -198,6 +195,6 @@ func (a *Aggregator) WhileReading(f func()) {
 	a.ownership.reading(f)
 }
 
-// TakeOver takes the recording from an aggregator that hangs in a read; false: it does not hang. Then only the calling
+// TakeOver takes the recording from an aggregator that hangs in a read, else returns false. Then only the calling
 // goroutine may call methods.
 func (a *Aggregator) TakeOver() bool { return a.ownership.takeOver() }

@@ -7,10 +7,10 @@ import (
 	"prywalk/internal/handover"
 )
 
-// endThread ends a thread's account. Of ended threads the kernel has only the first's name.
+// Of ended threads the kernel has only the first's name.
 func (a *Aggregator) endThread(e *handover.Event) {
 	th := a.thread(e.Thread)
-	if e.ThreadEnd.Alive { // it may be unobserved
+	if e.ThreadEnd.Alive {
 		a.beginThreadState(th)
 	}
 	if th.begun && !th.NamedByRuntime.Load() && (e.ThreadEnd.Alive || th.TID == th.proc.Target.PID) {
@@ -44,8 +44,8 @@ func (a *Aggregator) endProcess(p *processState, end *attribute.ProcessEnd, now 
 	}
 }
 
-// CloseAccounts attributes all that is open: nothing, unless the tracer failed. After a takeover it reads no target, as
-// that read may hang too, and closes nothing that the hanging goroutine uses.
+// CloseAccounts attributes all that is open. After a takeover it reads no target, as that may hang too, and closes
+// nothing that the hanging goroutine uses.
 func (a *Aggregator) CloseAccounts(now int64) {
 	if !a.ownership.isTakenOver() {
 		a.ownership.reading(a.readNames)

@@ -9,16 +9,15 @@ import (
 )
 
 const (
-	// A process is switched to ptrace if at least minIncomplete of its samples, and at least one in incompleteShare,
-	// are incomplete (below eight the share's error exceeds a third), or at least fewIncomplete, and one in fewShare.
+	// A process is switched to ptrace if at least minIncomplete samples, and one in incompleteShare, are incomplete
+	// (below eight the share's error exceeds a third), or at least fewIncomplete, and one in fewShare.
 	minIncomplete, incompleteShare = 8, 100
 	fewIncomplete, fewShare        = 3, 4
 )
 
 type samplesWalked struct{ all, incomplete int64 }
 
-// countWalk leaves a process with too many incomplete walks to ptrace ([handover.SampleLack]). A copy that was too
-// short does not count if the next can be longer.
+// countWalk does not count a copy that was too short if the next can be longer.
 func (p *processState) countWalk(s *observe.RawSample, end frames.StopReason, onOtherStack bool) {
 	if s.How != observe.ByKernelSample {
 		return

@@ -12,8 +12,8 @@ var kernelModule = &profile.ModuleInfo{
 	Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Origin: profile.Origin{Kernel: true},
 }
 
-// kernelFrames has the recording's locations in the kernel: addresses in samples of running threads, names of functions
-// in those of sleepers. Each map is emptied at maxKernel entries.
+// kernelFrames has locations in the kernel: addresses in samples of running threads, names of functions in those of
+// sleepers. Each map is emptied at maxKernel entries.
 type kernelFrames struct {
 	builder   *profile.Builder
 	addresses map[uint64]profile.LocID
@@ -59,7 +59,7 @@ func (k *kernelFrames) forget() {
 func (b *stackBuilder) addKernelFrames(s *observe.RawSample) {
 	for i, addr := range s.Kernel {
 		if i > 0 {
-			addr-- // return address: the call may be the function's last instruction
+			addr-- // the call may be the function's last instruction
 		}
 		if addr >= kernelModule.Start {
 			b.stack = append(b.stack, b.kernel.location(addr))

@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// locationCache has the recording's locations of native frames, each in the slot of its address.
+// locationCache has the locations of native frames, each in the slot of its address.
 type locationCache [1 << locationBits]cachedLocation
 
 const locationBits = 12

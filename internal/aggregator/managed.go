@@ -14,22 +14,21 @@ import (
 	"prywalk/internal/sample"
 )
 
-const maxManaged = 1 << 14 // in a process's cache, which is then emptied
+const maxManaged = 1 << 14 // then the cache is emptied
 
-// managedWalk is a walk with managed frames. Runtimes name these during the walk, as the memory with the names can
-// change.
+// managedWalk is a walk with managed frames. Runtimes name these during the walk, as memory with names can change.
 type managedWalk struct {
 	merger    callstack.Merger
 	sample    managed.Sample
 	live      callstack.Live
 	counts    *callstack.RunCounts // nil before the first use
-	described []managed.Frame      // of one frame, as the runtime describes it
-	frames    []profile.Frame      // the same, as the recording has it
+	described []managed.Frame      // one frame's
+	frames    []profile.Frame      // the same, as in the recording
 }
 
-// managedNames has the descriptions of a process's managed frames. Use [newManagedNames].
+// managedNames describes a process's managed frames.
 type managedNames struct {
-	read         func(addr uint64, b []byte) int // the process's memory
+	read         func(addr uint64, b []byte) int
 	descriptions map[managedRef]profile.FramesID
 	locations    map[managedFrame]profile.LocID
 	modules      map[managedCode]*profile.ModuleInfo
@@ -46,7 +45,6 @@ type managedCode struct {
 	module *frames.Module
 }
 
-// managedFrame has an address if it is in compiled code.
 type managedFrame struct {
 	managedRef
 	module *frames.Module
@@ -122,7 +120,6 @@ func newManagedNames(p *processState) managedNames {
 	}
 }
 
-// entryLocation takes a merged frame, which is native without a Source.
 func (b *stackBuilder) entryLocation(p *processState, e *callstack.Entry, arch frames.Arch) profile.LocID {
 	if e.Source == nil {
 		return b.location(p, e.Frame.Module, e.Frame.LookupPC(arch), e.Machinery)
@@ -146,7 +143,7 @@ func (b *stackBuilder) entryLocation(p *processState, e *callstack.Entry, arch f
 	return id
 }
 
-// describe returns a managed frame's functions. [freed] is not cached.
+// describe does not cache [freed].
 func (b *stackBuilder) describe(p *processState, r managedRef) (description profile.FramesID, keep bool) {
 	if description, ok := p.managedNames.descriptions[r]; ok {
 		return description, true
@@ -156,7 +153,7 @@ func (b *stackBuilder) describe(p *processState, r managedRef) (description prof
 	w.described, certainty = r.source.Symbolize(r.ref, &w.live, w.described[:0])
 	if certainty == managed.Freed {
 		w.described = append(w.described[:0], managed.Frame{Function: languages.FreedFunction})
-		p.CodeFreed(procmem.Now()) // later samples are walked at once
+		p.CodeFreed(procmem.Now())
 	}
 	w.frames = w.frames[:0]
 	for i := range w.described {
@@ -180,7 +177,6 @@ func profileFrame(f *managed.Frame) profile.Frame {
 	}
 }
 
-// managedModule has the runtime's name, and compiled code's addresses.
 func (b *stackBuilder) managedModule(p *processState, source managed.FrameSource,
 	m *frames.Module) *profile.ModuleInfo {
 	code := managedCode{source, m}

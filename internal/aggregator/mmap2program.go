@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// mmap2Program is the code of a process that was never opened, by the kernel's records of its mappings.
+// mmap2Program is the code of an unopened process, by the kernel's records of its mappings.
 type mmap2Program struct {
 	program *handover.Program
 	code    *loadedcode.Mmap2Space
@@ -22,7 +22,7 @@ type mmap2Program struct {
 func (b *stackBuilder) stackOfUntracked(
 	waiter *handover.SharedProcess, program *handover.Program, s *observe.RawSample,
 ) (sample.StackID, frames.StopReason) {
-	b.ownership.beginRead() // files are opened
+	b.ownership.beginRead()
 	defer b.ownership.endRead()
 	ran := b.mmap2Code(waiter, program)
 	b.beginStack()
@@ -48,7 +48,6 @@ func (b *stackBuilder) stackOfUntracked(
 	return b.kernelStack(s, frames.StopRoot)
 }
 
-// mmap2Code caches the last program's code.
 func (b *stackBuilder) mmap2Code(waiter *handover.SharedProcess, program *handover.Program) *mmap2Program {
 	if b.lastMmap2Program.program != program {
 		for _, info := range b.lastMmap2Program.modules {

@@ -10,8 +10,8 @@ import (
 	"prywalk/internal/profile"
 )
 
-// module returns the recording's description of a module, for as long as the mapping lasts. It is a copy, as rule
-// sources hold the process and copies of its code.
+// module describes a module for as long as the mapping lasts. It is a copy: rule sources hold the process and copies of
+// its code.
 func (b *stackBuilder) module(p *processState, m *frames.Module) *profile.ModuleInfo {
 	if m == nil {
 		return nil

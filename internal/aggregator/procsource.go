@@ -11,7 +11,6 @@ import (
 
 const sigChild = 1 << (17 - 1) // SIGCHLD in a signal set
 
-// procFS is the [attribute.ProcSource] that reads /proc.
 type procFS struct{}
 
 // State implements [attribute.ProcSource].
@@ -32,7 +31,7 @@ func (procFS) IgnoresChildren(pid int) bool {
 	return procmem.ReadStatus(pid, &s) == nil && s.SigIgn&sigChild != 0
 }
 
-// ExactChildrenCPU implements [attribute.ProcSource] for children of prywalk: waitid with WNOWAIT gives µs, /proc
+// ExactChildrenCPU implements [attribute.ProcSource] for children of prywalk, by waitid with WNOWAIT: /proc has
 // hundredths of a second.
 func (procFS) ExactChildrenCPU(pid int) int64 {
 	var both unix.Rusage

@@ -13,12 +13,11 @@ const maxPrograms = 4096 // files
 
 type programHistories map[loadedcode.ProgramFile]*programHistory
 
-// programHistory is what walks of a file's processes have shown, for the next one. Whether kernel samples suffice is
-// judged for all of them together.
+// programHistory is what walks of a file's processes have shown, for the next one.
 type programHistory struct {
 	walked       samplesWalked
 	lack         handover.SampleLack
-	deepestStack int64 // most bytes in a walk of a first thread
+	deepestStack int64 // of a first thread's walks, bytes
 }
 
 func (p *programHistory) applyTo(proc *handover.SharedProcess) {
@@ -54,7 +53,7 @@ func (p programHistories) historyOf(proc interface {
 	return history
 }
 
-// ApplyKnownProgram applies to a new process what is known of its file. Precondition: the aggregator's goroutine.
+// ApplyKnownProgram applies to a new process what is known of its file.
 func (s *states) ApplyKnownProgram(p *handover.SharedProcess) {
 	if history := s.histories.historyOf(p.Target); history != nil {
 		history.applyTo(p)

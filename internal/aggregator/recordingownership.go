@@ -6,15 +6,14 @@ import "sync/atomic"
 
 const (
 	ownedByAggregator int32 = iota
-	aggregatorReads         // the aggregator may hang in a read of the target
+	aggregatorReads         // may hang
 	takenOver               // another goroutine may change the recording
 )
 
-// recordingOwnership is the ownership of the recording. A read of a target can hang for ever; during one, and only
-// then, another goroutine can take over.
+// A recordingOwnership can be taken over only during a read of a target, which can hang for ever.
 type recordingOwnership struct{ state atomic.Int32 }
 
-// beginRead must precede a read of the target's memory or files. Reads do not nest.
+// beginRead precedes a read of the target's memory or files. Reads do not nest.
 func (o *recordingOwnership) beginRead() { o.state.Store(aggregatorReads) }
 
 func (o *recordingOwnership) reading(f func()) {
@@ -23,7 +22,7 @@ func (o *recordingOwnership) reading(f func()) {
 	f()
 }
 
-// endRead must follow that read. It blocks for ever after a takeover.
+// endRead follows that read. It blocks for ever after a takeover.
 func (o *recordingOwnership) endRead() {
 	if !o.state.CompareAndSwap(aggregatorReads, ownedByAggregator) {
 		select {}
@@ -32,7 +31,7 @@ func (o *recordingOwnership) endRead() {
 
 func (o *recordingOwnership) isTakenOver() bool { return o.state.Load() == takenOver }
 
-// takeOver takes the recording for the calling goroutine; false: the aggregator is not in a read.
+// takeOver returns false if the aggregator is not in a read.
 func (o *recordingOwnership) takeOver() bool {
 	return o.state.CompareAndSwap(aggregatorReads, takenOver)
 }

@@ -3,13 +3,11 @@
 package aggregator
 
 // An incomplete stack often ends in code newer than the list of mappings, which is then read again: at least
-// refreshAfter ns after the last time, for at most one part in refreshShare of a CPU. It is also read every
-// refreshEvery ns, as remapped memory shows in no stack, and every refreshStart ns while a runtime starts, as its
-// frames have no names before.
+// refreshAfter ns after the last time, for at most 1/refreshShare of a CPU. It is also read every refreshEvery ns, as
+// remapped memory shows in no stack, and every refreshStart ns while a runtime starts.
 //
-// Readings that find new code do not delay the next (a starting program loads many libraries), up to a credit of
-// loadCredit ns of CPU time, refilled by 1/refreshShare of the time. Queries of single mappings and of code
-// descriptions have their own share, with a credit of queryCredit ns.
+// Readings that find new code do not delay the next, up to a credit of loadCredit ns of CPU time, refilled by
+// 1/refreshShare of the time. Queries of mappings and code have their own share, with a credit of queryCredit ns.
 const (
 	refreshAfter = 1e6
 	refreshShare = 20
@@ -21,9 +19,9 @@ const (
 
 type refreshBudget struct {
 	last      int64 // CLOCK_MONOTONIC ns
-	cost      int64 // CPU time that delays the next reading, ns
-	loadCost  int64 // CPU time of readings with new code, less the share since, ns
-	queryCost int64 // CPU time of queries, less the share since, ns
+	cost      int64 // that delays the next reading, ns
+	loadCost  int64 // of readings with new code, less the share since, ns
+	queryCost int64 // less the share since, ns
 	queriedAt int64 // CLOCK_MONOTONIC ns
 }
 

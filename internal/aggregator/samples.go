@@ -59,7 +59,6 @@ func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 	e.RawSample = nil
 }
 
-// attributeUnassignedOfChild passes on a sample of an untracked child, of which only the program may be known.
 func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 	p, name := a.process(e.Proc), programOf(e.Program)
 	if e.RawSample == nil {

@@ -41,7 +41,7 @@ func (out *intervalSink) ThreadDone(id sample.ThreadID, ticks, observed int64) {
 // ProcessDone implements [attribute.Sink].
 func (out *intervalSink) ProcessDone(id sample.ProcessID) { delete(out.states.procs, id) }
 
-// addSpan takes all time of threads; th is nil for time of the process.
+// addSpan takes a process's time if th is nil.
 func (out *intervalSink) addSpan(p *processState, th *threadState, s *attribute.Span) {
 	out.totals.addSpan(s)
 	out.addInterval(out.interval(p, th, s))
@@ -73,7 +73,7 @@ func (out *intervalSink) interval(p *processState, th *threadState, s *attribute
 	return i
 }
 
-// innerNumber returns a number in a process's own pid namespace as in [profile.Interval], where 0 is the same number.
+// innerNumber is a number in a process's own pid namespace as in [profile.Interval]; 0: the same.
 func innerNumber(inner, outer int) int {
 	if inner == outer {
 		return 0
@@ -89,7 +89,7 @@ func (out *intervalSink) stackOf(s *attribute.Span) sample.StackID {
 	return out.stacks.leaves.stackOf(s.Stack, s.Leaf)
 }
 
-// refresh passes open intervals to each [profile.Watcher], as an unchanged thread can have one for days.
+// refresh passes open intervals to each [profile.Watcher]: an unchanged thread can have one for days.
 func (a *Aggregator) refresh(at int64) {
 	took := selfruntime.CPUTimeOf(func() { a.refreshSinks(at) })
 	a.Requests.Refresh.Done(int64(took), false)

@@ -16,8 +16,8 @@ import (
 
 type processState struct {
 	*handover.SharedProcess
-	innerPID int // in its own pid namespace; PID before beginProcess
-	// addressSpace is that of the program for which the rest was made ([loadedcode.Process.AddressSpaceNumber]).
+	innerPID int // in its own pid namespace
+	// [loadedcode.Process.AddressSpaceNumber] of the program for which the rest was made
 	addressSpace uint64
 	// remapped: some modules may be unmapped.
 	modules      map[*frames.Module]*profile.ModuleInfo
@@ -25,14 +25,14 @@ type processState struct {
 	managedNames managedNames
 	walked       samplesWalked
 	histories    programHistories
-	history      *programHistory // file unknown
+	history      *programHistory
 
 	untrackedThreads *threadState
 
 	refreshBudget refreshBudget
 
 	tasks taskPollers
-	waits *waitState // nil before the first thread
+	waits *waitState
 }
 
 type states struct {
@@ -88,7 +88,6 @@ func (p *processState) renewProgram() {
 	p.waits.afterExec()
 }
 
-// prepareWalk sets the runtimes' code to that at moment, CLOCK_MONOTONIC ns.
 func (p *processState) prepareWalk(moment int64) {
 	if !p.Target.Runtimes().HasCodeHistory() {
 		return
@@ -101,7 +100,7 @@ func (p *processState) prepareWalk(moment int64) {
 	}
 }
 
-// addMappingAt reads the mapping at pc if it is newer than the list; true: another walk may give another stack.
+// addMappingAt reads the mapping at pc if it is newer than the list. found: another walk may give another stack.
 func (p *processState) addMappingAt(pc frames.Addr, moment int64) (found bool) {
 	if pc == 0 || !p.refreshBudget.mayQuery(moment) {
 		return false
@@ -122,7 +121,7 @@ type threadState struct {
 	begun bool
 
 	name       string
-	innerTID   int    // in its own pid namespace; TID before beginThreadState
+	innerTID   int    // in its own pid namespace
 	nameReadAt int64  // CLOCK_MONOTONIC ns
 	role       string // "": unknown
 
@@ -153,9 +152,9 @@ func (p *processState) untrackedState() *threadState {
 	return p.untrackedThreads
 }
 
-// rename reads the thread's name every [handover.NameEvery]: from a runtime, else from the kernel. A name that a
-// runtime no longer has stays for one more period, as a runtime removes a thread from its list before the thread ends.
-// Until a runtime has a new thread's name, it is read at each sample.
+// rename reads the name every [handover.NameEvery], from a runtime, else from the kernel; at each sample until a
+// runtime has a new thread's name. A name that a runtime no longer has stays for one more period, as a runtime removes
+// a thread from its list before the thread ends.
 func (th *threadState) rename(now int64) {
 	sources := th.proc.Target.Runtimes().FrameSources()
 	due := now-th.nameReadAt >= handover.NameEvery

@@ -17,9 +17,9 @@ type totals struct {
 	samples                int64
 	complete               int64 // of complete stacks
 	profiledCPU            int64
-	incomplete             [frames.NumStopReasons]int64 // CPU time, also those below, by the walk's end, ns
+	incomplete             [frames.NumStopReasons]int64 // by the walk's end; CPU time, also below, ns
 	incompleteBetween      [frames.NumStopReasons]int64 // under [ran between ticks]
-	unobserved             int64                        // under [ran between ticks] and [not observed]
+	unobserved             int64                        // the same, and [not observed]
 	exitedUnseen           int64                        // under [exited unseen]
 	shortLived             int64                        // under [short-lived children]
 	ofProgram              int64                        // with a known program
@@ -32,7 +32,7 @@ func (t *totals) addSpan(s *attribute.Span) {
 	}
 	t.profiledCPU += s.CPU
 	switch s.Leaf {
-	case "", attribute.RanBetweenTicks, attribute.BlockedBetweenTicks: // it has a stack
+	case "", attribute.RanBetweenTicks, attribute.BlockedBetweenTicks:
 		t.incomplete[s.WalkEnd] += s.CPU
 	}
 	switch s.Leaf {

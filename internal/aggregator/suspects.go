@@ -15,7 +15,6 @@ type lastLock struct {
 	owner int
 }
 
-// deadlockSuspects are the threads that wait for locks at the recording's end.
 type deadlockSuspects struct {
 	waitsFor map[int]int // waiter to owner
 	pids     map[int]int
@@ -43,8 +42,8 @@ func (s *deadlockSuspects) noteAlive(th *threadState) {
 	}
 }
 
-// Suspects returns the processes with possible, not proven, deadlocks: cycles of known owners, or several waiters at
-// locks whose owner only stacks show.
+// Suspects returns the processes with possible deadlocks: cycles of known owners, or several waiters at locks whose
+// owner only stacks show.
 func (a *Aggregator) Suspects() []int { return a.suspects.processes() }
 
 func (s *deadlockSuspects) processes() (pids []int) {

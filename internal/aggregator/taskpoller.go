@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// taskPoller observes the tasks of one runtime in rounds over slots, in slices of at most sliceCPU ns of CPU time.
+// taskPoller observes the tasks of one runtime in rounds, in slices of at most sliceCPU ns of CPU time.
 type taskPoller struct {
 	aggregator *Aggregator
 	process    *processState
@@ -21,7 +21,7 @@ type taskPoller struct {
 	slots      []taskSlot // by the source's number
 	kinds      taskKinds
 
-	next    int // place of the round
+	next    int // place
 	polled  int // place
 	changed []int
 	pending []int // part of changed still to read
@@ -29,8 +29,8 @@ type taskPoller struct {
 	round      int   // completed
 	firstBegan int64 // CLOCK_MONOTONIC ns
 	roundBegan int64
-	due        int64 // of the next slice
-	lastAdded  int64 // when all intervals were last added, CLOCK_MONOTONIC ns
+	due        int64 // CLOCK_MONOTONIC ns
+	lastAdded  int64 // CLOCK_MONOTONIC ns
 	pauseEnd   int64
 	failures   int   // consecutive
 	cpu        int64 // ns
@@ -38,7 +38,7 @@ type taskPoller struct {
 }
 
 type taskSlot struct {
-	from, seen int64 // first and last observation of its state
+	from, seen int64 // observations of its state
 	stack      sample.StackID
 	kind       uint32
 	parked     bool
@@ -57,7 +57,7 @@ func (t *taskPoller) readSlice(now int64) (rest int64) {
 	switch {
 	case t.round == 0:
 		rest = firstRestRatio * took
-	case t.cpu*(restRatio+1) > now-t.firstBegan: // compensates for the first round
+	case t.cpu*(restRatio+1) > now-t.firstBegan:
 		rest = max(laterRestRatio*took, t.walked*restPerWalk)
 	default:
 		rest = max(restRatio*took, t.walked*restPerWalk)
@@ -74,7 +74,6 @@ func (t *taskPoller) readSlice(now int64) (rest int64) {
 	return rest
 }
 
-// readTasks takes at most maxCPU ns of CPU time.
 func (t *taskPoller) readTasks(now, maxCPU int64) {
 	t.walked = 0
 	if !t.countSlots(now) {
@@ -120,7 +119,7 @@ func (t *taskPoller) countSlots(now int64) bool {
 	return true
 }
 
-// stateStart returns the start of the state at a new place. Tasks of the first round count as unchanged before.
+// stateStart: tasks of the first round count as unchanged before.
 func (t *taskPoller) stateStart() int64 {
 	if t.round == 0 {
 		return max(t.process.Since, 0)
@@ -207,8 +206,7 @@ func (t *taskPoller) finish(now int64) {
 	}
 }
 
-// lastRound reads all tasks once more, within a limit, which is larger if the first round is incomplete: unread tasks
-// are in no sum.
+// lastRound reads all tasks once more. Its limit is larger after an incomplete first round: unread tasks are in no sum.
 func (t *taskPoller) lastRound(now int64) {
 	maxCPU := int64(lastRoundCPU)
 	if t.round == 0 {

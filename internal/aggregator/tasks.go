@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// pollEvery is the mean of the shortest time between two readings of a task, ns; drawn from 1/2 to 3/2 of it,
-	// against aliasing.
+	// pollEvery is the mean least time between two readings of a task, ns, drawn from 1/2 to 3/2 of it against
+	// aliasing.
 	pollEvery = 100e6
-	// restRatio is rest ÷ slice: lower in the first round, then higher until the share since the start equals it.
+	// restRatio is rest ÷ slice: lower in the first round, then higher until the whole share equals it.
 	restRatio, firstRestRatio, laterRestRatio = 99, 9, 199
-	// restPerWalk is the rest after a walk, ns, as walks add to the recording.
+	// restPerWalk is the rest after a walk, ns.
 	restPerWalk       = 1e6
-	sliceCPU          = 1e6   // CPU time, ns
-	tasksPerClockRead = 16    // a reading is a system call
+	sliceCPU          = 1e6 // CPU time, ns
+	tasksPerClockRead = 16
 	lastRoundCPU      = 100e6 // CPU time, ns
 	firstRoundCPU     = 1e9   // after an incomplete first round: enough for 200,000 goroutines
 	searchEvery       = 500e6 // for sources, ns
@@ -30,15 +30,14 @@ const (
 )
 
 // taskPollers observe the tasks of a process that are on no thread's stack: waiting goroutines and asyncio tasks. A
-// task's record is read, and its stack is walked if the record has changed. The rest after each slice keeps the total
-// at a hundredth of a CPU.
+// stack is walked if the task's record has changed. The rest after each slice keeps the total at a hundredth of a CPU.
 //
 //	seen:      waits in A    waits in A    runs    waits in B
 //	            ├─────────────┤             │       ├──
 //	intervals:  A ────────────────┤          none    B ──────
 //
-// An observation stands for the time since the last: exact if nothing changed, else right on average. A task on a
-// thread has no interval. The time is blocked, outside of the threads' sums, without samples.
+// An observation stands for the time since the last: exact if nothing changed, else right on average. The time is
+// blocked, outside of the threads' sums, without samples.
 type taskPollers struct {
 	all []*taskPoller
 	due int64 // CLOCK_MONOTONIC ns
@@ -46,7 +45,7 @@ type taskPollers struct {
 
 type taskRecorder struct {
 	aggregator   *Aggregator
-	due          int64        // of the next slice, CLOCK_MONOTONIC ns
+	due          int64        // CLOCK_MONOTONIC ns
 	observations atomic.Int64 // any goroutine may read it
 }
 
@@ -97,7 +96,6 @@ func (r *taskRecorder) longestDue(now int64) (due *taskPoller) {
 	return due
 }
 
-// find finds a process's runtimes with tasks, and drops those of an earlier program.
 func (r *taskRecorder) find(p *processState) {
 	sources := sourcesOf(r.aggregator, p)
 	p.tasks.all = slices.DeleteFunc(p.tasks.all, func(t *taskPoller) bool {
@@ -133,14 +131,14 @@ func (r *taskRecorder) checkpoint() {
 	})
 }
 
-// noteGap notes a pause. A task that changed in it gets only the time after it.
+// noteGap: a task that changed in a gap gets only the time after it.
 func (r *taskRecorder) noteGap(until int64) {
 	r.eachPoller(func(t *taskPoller) { t.pauseEnd = until })
 }
 
 func (r *taskRecorder) addIntervals() { r.eachPoller((*taskPoller).addIntervals) }
 
-// finish reads a process's tasks a last time, except after a takeover. Those not read in time count as unchanged.
+// finish reads a process's tasks a last time. Those not read in time count as unchanged.
 func (r *taskRecorder) finish(p *processState, now int64) {
 	alive := !r.aggregator.ownership.isTakenOver() && p.Target.Alive()
 	if r.aggregator.opts.Tasks && alive { // the recording may be too short for the first round
@@ -155,7 +153,6 @@ func (r *taskRecorder) finish(p *processState, now int64) {
 	p.tasks.all = nil
 }
 
-// openIntervals returns false if yield has.
 func (r *taskRecorder) openIntervals(yield func(profile.Interval) bool) bool {
 	for _, p := range r.aggregator.procs {
 		for _, t := range p.tasks.all {

@@ -17,7 +17,7 @@ import (
 type taskSource interface {
 	Places() (int, error)
 	Poll(from, to int, changed []int) []int
-	// readTask reads a task. If it waits, the stackBuilder's stack is its stack.
+	// readTask leaves the stack of a waiting task in the stackBuilder.
 	readTask(place int) (taskOutcome, taskKind, frames.StopReason)
 	// batchSize is the most places of one Poll; label is the value of the recording's label task.
 	batchSize() int
@@ -113,7 +113,6 @@ func (b *stackBuilder) walkTaskIn(p *processState, t *managed.TaskRecord, mem fr
 	return w.StopReason()
 }
 
-// coroutines are an event loop's tasks.
 type coroutines struct {
 	lister  managed.Threads
 	source  managed.FrameSource
@@ -122,7 +121,7 @@ type coroutines struct {
 	watch   *process.ThreadWatch
 	places  map[uint64]int  // by task's address
 	slots   []coroutineSlot // by place
-	free    []int           // places
+	free    []int
 }
 
 type coroutineSlot struct {

@@ -10,7 +10,6 @@ type unixTime struct {
 	slept []wakeUp
 }
 
-// wakeUp is a suspension's end, CLOCK_MONOTONIC ns, and length.
 type wakeUp struct{ at, length int64 }
 
 func newUnixTime(now func() int64) unixTime { return unixTime{epoch: monotonicEpoch(now)} }

@@ -19,10 +19,10 @@ import (
 type stackBuilder struct {
 	builder          *profile.Builder
 	ownership        *recordingOwnership
-	images           *loadedcode.ImageCache // for processes that were never opened
+	images           *loadedcode.ImageCache // for unopened processes
 	lastMmap2Program mmap2Program
 	listener         Listener
-	methods          methodCounts // of all finished stacks
+	methods          methodCounts
 
 	locations locationCache
 	kernel    kernelFrames
@@ -50,12 +50,11 @@ func newStackBuilder(recording *profile.Builder, maxDepth int, ownership *record
 	return b
 }
 
-// stackOfSample walks a sample of a program; nil: of the thread's process.
 func (b *stackBuilder) stackOfSample(th *threadState, program *handover.Program, s *observe.RawSample) (
 	sample.StackID, frames.StopReason,
 ) {
 	switch {
-	case s.Regs.Arch == frames.ArchUnknown: // in exec or exit, without a user stack
+	case s.Regs.Arch == frames.ArchUnknown: // no user stack
 		return b.kernelStack(s, frames.StopRoot)
 	case program == nil && th.proc.Ended:
 		return b.kernelStack(s, frames.StopBadMemory)
@@ -97,7 +96,6 @@ func (b *stackBuilder) stackOfThread(th *threadState, s *observe.RawSample) (sam
 	return id, end
 }
 
-// walkWithRefresh repeats an incomplete walk if mappings or generated code have changed.
 func (b *stackBuilder) walkWithRefresh(th *threadState, s *observe.RawSample) frames.StopReason {
 	p := th.proc
 	end := b.walkWithRecords(th, s)
@@ -113,7 +111,7 @@ func (b *stackBuilder) walkWithRefresh(th *threadState, s *observe.RawSample) fr
 	return b.walkWithRecords(th, s)
 }
 
-// walkWithRecords repeats a walk that ended at a frame record that the kernel has read.
+// walkWithRecords goes on at a frame record that the kernel has read.
 func (b *stackBuilder) walkWithRecords(th *threadState, s *observe.RawSample) frames.StopReason {
 	end := b.walkOnce(th, s)
 	if !s.EndsAtRecord(&b.walker) {

@@ -19,12 +19,12 @@ import (
 	"prywalk/internal/waits"
 )
 
-// waitExplainer finds what sleeping threads wait for, and who holds that. The innermost functions give the kind of a
-// lock; the copied bytes its owner. Descriptors' names are read from /proc.
+// waitExplainer finds what sleeping threads wait for. The innermost functions give the kind of a lock; the copied bytes
+// its owner. Descriptors' names are from /proc.
 type waitExplainer struct {
-	names     *symbols.Namer // before the first lock
+	names     *symbols.Namer
 	ownership *recordingOwnership
-	runs      func() *callstack.RunCounts // to prove that a thread still sleeps
+	runs      func() *callstack.RunCounts // proves that a thread still sleeps
 	listener  Listener
 	peers     map[string]*waits.RemoteAddresses // by network namespace
 }
@@ -54,8 +54,8 @@ func (e *waitExplainer) close() {
 }
 
 const (
-	maxLocations      = 1 << 14 // cached stacks and addresses
-	procCacheLifetime = 1e9     // of a descriptor's name, ns
+	maxLocations      = 1 << 14
+	procCacheLifetime = 1e9 // of a descriptor's name, ns
 )
 
 type waitState struct {
@@ -64,8 +64,8 @@ type waitState struct {
 	variables            map[schema.Hex]waits.Variable
 	files                *waits.OpenFiles
 	peers                *waits.RemoteAddresses
-	otherThreads         *waits.LiveThreads // those not in byInnerTID
-	otherThreadsListedAt int64              // CLOCK_MONOTONIC ns
+	otherThreads         *waits.LiveThreads
+	otherThreadsListedAt int64 // CLOCK_MONOTONIC ns
 	walker               frames.Walker
 }
 
@@ -116,10 +116,10 @@ func (w *waitState) Thread(innerTID int, _ bool) (int, bool) {
 	return tid, ok
 }
 
-// Parent implements [waits.ThreadFinder]: labels do not name it.
+// Parent implements [waits.ThreadFinder].
 func (w *waitState) Parent(int) int { return 0 }
 
-// explain returns the values of [profile.Interval].WaitsFor and Owner; nothing for a running thread.
+// explain returns [profile.Interval].WaitsFor and Owner; nothing for a running thread.
 func (e *waitExplainer) explain(th *threadState, s *observe.RawSample, id sample.StackID) (
 	waitsFor string, owner int,
 ) {
@@ -255,11 +255,10 @@ func (e *waitExplainer) describeFile(th *threadState, fd int, now int64) string 
 	return f.text
 }
 
-// maxCallRead is the size of a struct pollfd, bytes: more is not read of the target for each sleep.
+// maxCallRead is the size of a struct pollfd, bytes.
 const maxCallRead = 8
 
-// callMemory returns a reader of what a call's arguments point to: of the copied stack, else of the target if the
-// thread still sleeps.
+// callMemory reads a call's arguments from the copied stack, else from the target if the thread still sleeps.
 func (e *waitExplainer) callMemory(th *threadState, s *observe.RawSample) func(addr uint64, b []byte) int {
 	return func(addr uint64, b []byte) int {
 		for n := 0; n < len(b); n += 8 {
