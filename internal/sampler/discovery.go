@@ -27,8 +27,7 @@ const (
 	minSelectInterval    = time.Second // for searches by a rule
 )
 
-// discover finds children of sampled processes, and those that the rule selects, until ctx ends. It only reads /proc;
-// the aggregator opens the processes.
+// discover finds children of sampled processes, and those that the rule selects, until ctx ends.
 func (s *Sampler) discover(ctx context.Context) {
 	known := map[int]uint64{}
 	s.mu.Lock()
@@ -69,14 +68,14 @@ func (s *Sampler) discover(ctx context.Context) {
 	}
 }
 
-// searchSchedule schedules searches of all processes, which read a file per thread.
+// searchSchedule schedules searches of all processes.
 type searchSchedule struct {
 	last   int64 // CLOCK_MONOTONIC ns; 0 if none
 	repeat bool  // a task was created before the last search
 }
 
-// startIfDue reports a due search. created: a task was created since the last call. Two searches follow then: children
-// of a parent that ends during a search go to a process that may have been read already.
+// startIfDue: a creation is followed by two searches, as children of a parent that ends during a search go to a process
+// that may have been read already.
 func (s *searchSchedule) startIfDue(now int64, created bool) bool {
 	if !created && !s.repeat && s.last != 0 && now-s.last < int64(idleDiscoverInterval) {
 		return false
@@ -126,7 +125,6 @@ func (u *unopened) count() int64 {
 	return int64(len(u.waiting))
 }
 
-// findChildren reports children of known processes, and drops ended ones.
 func (s *Sampler) findChildren(ctx context.Context, known map[int]uint64) {
 	seen := map[int]bool{}
 	self := os.Getpid()
@@ -170,7 +168,6 @@ func (s *Sampler) selectNew(ctx context.Context, known map[int]uint64) {
 	forgetEnded(known)
 }
 
-// sendFound returns false if ctx has ended.
 func (s *Sampler) sendFound(ctx context.Context, f foundProcess) bool {
 	select {
 	case s.found <- f:
@@ -231,7 +228,7 @@ func (r refusedCounts) byReason() (n map[string]int64) {
 // goroutine, or after Run.
 func (s *Sampler) Refused() map[string]int64 { return s.refused.byReason() }
 
-// openFound adds a found process to the recording; without descriptors it is found again.
+// openFound: without descriptors a process is found again.
 func (s *Sampler) openFound(f foundProcess) {
 	target, err := s.images.Open(f.pid)
 	s.unopened.update(f, err)

@@ -13,17 +13,12 @@
 //   - The aggregator (package aggregator) walks the copies, and attributes the threads' clocks to stacks.
 //   - The discovery (discovery.go) searches for new processes, children or those that a rule selects.
 //
-// Other goroutines and OS threads: the reaper of ended threads for which a seize waits ([ptrace.NewController]), the
-// watchdog of the tracer's priority (ptrace/watchdog.go), the garbage collector between stops (package selfruntime),
-// readers of memory and openers of paths (package procmem), and those of package recording.
-//
 // # Ownership
 //
 // The tracer's OS thread owns processes, threads, observe.Observer and ptrace.Controller; others read the atomics of
 // handover.SharedProcess. The aggregator owns modules, rules and runtimes (loadedcode.Process, of which only the Memory
-// is shared), and writes the copy hints, in three buffers in turn. An event belongs to one goroutine at a time. Locks:
-// Memory.opening protects the files of a target's memory, Image.mu a file's symbols, Builder.mu the recording, Names.mu
-// and the sinks' own locks what top and agent show.
+// is shared), and writes the copy hints, in three buffers in turn. An event belongs to one goroutine at a time.
+// Memory.opening protects the files of a target's memory, Image.mu a file's symbols, Builder.mu the recording.
 //
 // # Objects of a process and of a thread
 //
@@ -44,7 +39,7 @@
 // # Exec
 //
 // An exec ends all threads but the one that has called it, gives that one the first one's number, and only then
-// replaces the address space (fs/exec.c, de_thread, exec_mmap). It can come at any moment, and is found
+// replaces the address space (fs/exec.c, de_thread, exec_mmap). It is found
 //
 //   - before a process is observed, by the number of its address space ([procmem.Memory.Renew]; execs.detect)
 //   - in an observation that copies memory, as the copy is empty: the memory is opened again, and a stop is repeated
@@ -66,8 +61,7 @@
 //	aggregator.threadState      states.thread              forgetThread                 handleExec drops the caller's
 //	attribute.accountedThread   Attribution.thread         Attribution.finishThread     moveAccount to the first
 //
-// Besides, the threads are listed again, their rejected names and the forks that would explain unobserved children are
-// forgotten (execs.detect), and the thread pointer is unknown until the next stop (observe.Thread).
+// Besides, the threads are listed again, and the thread pointer is unknown until the next stop (observe.Thread).
 //
 // # CPU time of prywalk
 //

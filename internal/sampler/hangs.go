@@ -15,8 +15,7 @@ import (
 // # Hangs
 //
 // A read of target memory or files can block for ever ([selfhang.Stalls]). If the tracer hangs, a target may be
-// stopped, so the recording ends at once; a hanging aggregator ends on request. The recording is kept, and the process
-// must exit soon.
+// stopped, so the recording ends at once; a hanging aggregator ends on request. The process must exit soon.
 
 // ErrHung is wrapped by [Sampler.Run]'s error if a read does not return. The Builder has the recording, unless
 // [ErrBuilderInUse].
