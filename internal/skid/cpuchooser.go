@@ -13,7 +13,7 @@ import (
 //
 //   - That of a thread with many system calls, drawn at random, for exact samples ([SyscallStops]).
 //   - That of a thread that computes much but is always found asleep ([HiddenDetector]): it may wait for one that
-//     the tracer's wake-up preempts, as a server for its client.
+//     the tracer's wake-up preempts.
 //   - None of a thread that outranks the tracer, which would run there only while that thread sleeps.
 //   - Else one where the tracer preempts no target thread. If all CPUs are busy, moves become rarer.
 const (
@@ -22,7 +22,7 @@ const (
 	maxStay = 2e9
 	// quietTicks ticks without preemption reset the stay to minStay.
 	quietTicks = 32
-	// preferFor is how long the tracer stays after the last preferred thread was seen running, ns.
+	// preferFor is how long the tracer stays after it last saw a preferred thread run, ns.
 	preferFor = 1e9
 	// preferStay is the least time between moves to a thread's CPU, ns.
 	preferStay = 8e6
@@ -39,10 +39,10 @@ type CPUChooser struct {
 	quiet        int   // ticks since the last preemption
 	move         func(*unix.CPUSet) error
 
-	preferCalls  int   // in this tick
-	drawnCPU     int   // of one of these
+	preferCalls  int // in this tick
+	drawnCPU     int
 	preferredCPU int   // where the tracer sleeps, −1: none
-	preferredAt  int64 // last tick with a preferred thread, CLOCK_MONOTONIC ns
+	preferredAt  int64 // of a preferred thread, CLOCK_MONOTONIC ns
 	nextPrefer   int64 // CLOCK_MONOTONIC ns
 	rng          *rand.Rand
 
@@ -63,10 +63,10 @@ func NewCPUChooser(moved func()) *CPUChooser {
 // MayShareTargetCPU reports whether the tracer sleeps, or may sleep, on a preferred thread's CPU.
 func (c *CPUChooser) MayShareTargetCPU() bool { return c.preferredCPU >= 0 || !c.allowedKnown }
 
-// MayMove reports whether the tracer sleeps on a preferred thread's CPU, and may move to another's.
+// MayMove reports whether the tracer sleeps on a preferred thread's CPU, and may move.
 func (c *CPUChooser) MayMove() bool { return c.allowedKnown && c.preferredCPU >= 0 }
 
-// Prefer records the CPU of a running thread with many system calls, or of a hidden one; one per tick is drawn.
+// Prefer records the CPU of a running thread with many system calls, or of a hidden one.
 func (c *CPUChooser) Prefer(cpu int) {
 	if !c.allowedKnown || cpu < 0 || !c.allowed.IsSet(cpu) {
 		return
@@ -140,7 +140,7 @@ func (c *CPUChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
 	c.stay = min(2*c.stay, maxStay)
 }
 
-// moveTo restricts the tracer to set. If that fails, the allowed set has changed, and the kernel chooses.
+// moveTo: if the move fails, the allowed set has changed, and the kernel chooses.
 func (c *CPUChooser) moveTo(set *unix.CPUSet) {
 	if c.move(set) != nil {
 		c.allowedKnown = false

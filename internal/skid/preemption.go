@@ -13,34 +13,32 @@ import (
 
 // PreemptionDetector finds the thread that the tracer's own wake-up preempted. For the tracer's OS thread only.
 //
-// That thread's user stack is as it was at the tick (on a non-preemptible kernel, a system call first ends or sleeps).
 // The scheduler's values identify it: the kernel reads the clock once for the thread that leaves a CPU and the one that
-// arrives.
+// arrives. Its user stack is as it was at the tick (on a non-preemptible kernel, a system call first ends or sleeps).
 type PreemptionDetector struct {
 	self         *procmem.ThreadFiles
 	arrival      int64 // of the tracer on its CPU, scheduler clock
 	arrivalKnown bool
-	arrivalWake  int64 // wake-up of arrival ([Wake.At])
+	arrivalWake  int64 // [Wake.At]
 	cpu          int
-	cpuWake      int64 // wake-up of cpu
+	cpuWake      int64 // [Wake.At]
 	hasPreempted bool  // in this tick
-	knownWake    int64 // last wake-up whose preempted thread is known
-	queriesLeft  int   // wake-ups for which arrival is still read early
+	knownWake    int64
+	queriesLeft  int // wake-ups
 }
 
 // Wake is a wake-up of the tracer.
 type Wake struct {
 	At int64 // CLOCK_MONOTONIC ns, which identifies it
-	// ByTimer: the tracer's own timer on its CPU woke it. Otherwise the preempted thread was interrupted from another
-	// CPU, and skids.
+	// ByTimer: the tracer's own timer on its CPU woke it. Otherwise the preempted thread skids.
 	ByTimer bool
 }
 
-// queriedFor is the number of wake-ups after a query for which the arrival is read early, as another query is likely.
+// queriedFor is the number of wake-ups after a query for which the arrival is read early.
 const queriedFor = 16
 
 // BeginTick begins a tick's samples. If a query is likely, it reads the tracer's arrival at once: the kernel updates
-// the value at each of its ticks, and the tracer would seem to have arrived later than the other thread left.
+// the value at each of its ticks.
 func (d *PreemptionDetector) BeginTick(at int64) {
 	d.hasPreempted = false
 	if d.queriesLeft > 0 {
@@ -60,7 +58,7 @@ func (d *PreemptionDetector) CPU(woken int64) int {
 	return d.cpu
 }
 
-// readArrival reads, once per wake-up, when the tracer arrived on its CPU.
+// readArrival reads once per wake-up.
 func (d *PreemptionDetector) readArrival(woken int64) bool {
 	if d.self == nil {
 		d.self = procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewFDBudget(0))
@@ -96,15 +94,15 @@ func (d *PreemptionDetector) byClock(run Run, woken int64) bool {
 
 func (d *PreemptionDetector) isKnown(woken int64) bool { return d.knownWake == woken && woken != 0 }
 
-// noteKnown records that the thread preempted by a wake-up is known. It returns true.
+// noteKnown returns true.
 func (d *PreemptionDetector) noteKnown(woken int64) bool {
 	d.knownWake, d.hasPreempted = woken, true
 	return true
 }
 
-// CheckBeforeSample reports, before a thread is sampled, whether a wake-up of the tracer preempted it, and records it
-// in t. runs is the thread's count of arrivals, read before. The preempted thread is sampled first: an idle CPU may
-// take it from the tracer's queue, less often while it is in a system call, so calls would get more than their share.
+// CheckBeforeSample reports, before a thread is sampled, whether a wake-up of the tracer preempted it. runs is the
+// thread's count of arrivals, read before. The preempted thread is sampled first: an idle CPU may take it from the
+// tracer's queue, less often while it is in a system call, so calls would get more than their share.
 func (d *PreemptionDetector) CheckBeforeSample(t *StopClassifier, files *procmem.ThreadFiles, runs uint64,
 	woken int64) bool {
 	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
@@ -121,8 +119,7 @@ func (d *PreemptionDetector) CheckBeforeSample(t *StopClassifier, files *procmem
 // Decide finds, once per sample, whether the tracer's wake-up preempted a thread; run is what the thread did since its
 // last stop. waits: the thread is queued on the tracer's CPU, so that it cannot stop before the tracer sleeps.
 //
-// Precondition: the tracer has not slept since its wake-up, as the thread's next run overwrites the kernel's value. It
-// takes some µs: called at once only if [StopClassifier.DecideAtOnce], else for threads that do not stop in time.
+// Precondition: the tracer has not slept since its wake-up. It takes some µs: see [StopClassifier.DecideAtOnce].
 func (d *PreemptionDetector) Decide(t *StopClassifier, files *procmem.ThreadFiles, run Run, wake Wake) (waits bool) {
 	if t.decided {
 		return t.waits
@@ -130,7 +127,7 @@ func (d *PreemptionDetector) Decide(t *StopClassifier, files *procmem.ThreadFile
 	t.decided, t.fromOtherCPU, t.cpu = true, !wake.ByTimer, d.CPU(wake.At)
 	t.preempted = t.Basis() == sample.FewCalls && d.byClock(run, wake.At)
 	t.waits = t.preempted
-	if t.preempted || d.isKnown(wake.At) { // it, or another thread
+	if t.preempted || d.isKnown(wake.At) {
 		return t.waits
 	}
 	var st procmem.Stat
@@ -152,10 +149,9 @@ type Run struct {
 // maxDepartureAge is the longest time, ns, from a preempted thread's departure to the tracer's wake-up.
 const maxDepartureAge = 60e3
 
-// RanUntil reports whether a thread has run from the end of its last stop up to a time, CLOCK_MONOTONIC ns: its clock,
-// updated when it leaves its CPU, has then grown by as much. That is cheaper than the scheduler's value
-// ([procmem.ThreadFiles.LastRun], 5 µs), but also true of a thread on another CPU whose clock was just updated, as
-// every 4 ms: not for threads with many system calls, or unclassified ones.
+// RanUntil reports whether a thread's clock, updated when it leaves its CPU, has grown since its last stop as if it ran
+// until moment, CLOCK_MONOTONIC ns. It is cheaper than [procmem.ThreadFiles.LastRun] (5 µs), but also true of a thread
+// on another CPU whose clock was just updated: not for threads with many system calls, or unclassified ones.
 func (r Run) RanUntil(moment int64) bool {
 	return r.DetachedAt != 0 && r.CPU >= moment-r.DetachedAt-maxDepartureAge
 }

@@ -8,9 +8,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// OutranksCaller reports whether a thread runs before the calling one on the same CPU: it has a real-time policy, and
-// the caller has none or no higher priority. sched(7): SCHED_DEADLINE is first, then SCHED_FIFO and SCHED_RR by
-// priority.
+// OutranksCaller reports whether a thread runs before the calling one on the same CPU (sched(7)): it has a real-time
+// policy, and the caller has none or no higher priority.
 func OutranksCaller(st *procmem.Stat) bool {
 	switch st.Policy {
 	case unix.SCHED_DEADLINE:

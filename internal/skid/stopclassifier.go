@@ -9,26 +9,25 @@ import "prywalk/internal/sample"
 type StopClassifier struct {
 	SyscallStops
 	preempted    bool // by the tracer's wake-up
-	waits        bool // queued on the tracer's CPU, preempted or not
+	waits        bool // queued on the tracer's CPU
 	decided      bool // for the current sample: preempted and waits
-	fromOtherCPU bool // preempted, but from another CPU: it ran on for some µs
-	cpu          int  // the tracer's CPU when that was decided
-	ranSinceTick bool // it ran between the tick and its last stop: it may be preempted again
+	fromOtherCPU bool // it ran on for some µs
+	cpu          int  // the tracer's CPU then
+	ranSinceTick bool // it may be preempted again
 
-	foundAt   int64  // tracer's wake-up found to have preempted it, CLOCK_MONOTONIC ns; 0: none
-	foundRuns uint64 // its count of arrivals then
+	foundAt   int64  // wake-up that preempted it, CLOCK_MONOTONIC ns; 0: none
+	foundRuns uint64 // count of arrivals then
 }
 
 // BeginSample resets the last sample's state. A preemption found ([PreemptionDetector.CheckBeforeSample]) stays valid
 // until the thread next arrives on a CPU.
 func (c *StopClassifier) BeginSample(woken int64, runs uint64) {
 	c.preempted = c.foundAt != 0 && c.foundAt == woken && c.foundRuns == runs
-	c.waits, c.decided, c.fromOtherCPU = c.preempted, c.preempted, false // those from another CPU are not searched for
+	c.waits, c.decided, c.fromOtherCPU = c.preempted, c.preempted, false
 	c.foundAt = 0
 }
 
-// NoteRunOn records that the thread arrived on a CPU between decision and interrupt: the sample does not show where it
-// was preempted.
+// NoteRunOn records that the thread arrived on a CPU between decision and interrupt.
 func (c *StopClassifier) NoteRunOn() { c.preempted, c.waits = false, false }
 
 // Decided reports whether the current sample's preemption is decided.
@@ -38,20 +37,19 @@ func (c *StopClassifier) Decided() bool { return c.decided }
 func (c *StopClassifier) Preempted() (cpu int, ok bool) { return c.cpu, c.preempted }
 
 // ShowsPlaceAsleep reports whether a sample of a preempted thread that sleeps now shows where it was preempted. A
-// thread with many system calls, interrupted from another CPU, may have run on and then slept.
+// thread with many system calls, interrupted from another CPU, may have run on.
 func (c *StopClassifier) ShowsPlaceAsleep(wake Wake, now int64) bool {
 	return wake.ByTimer || !c.carriesCPU(now)
 }
 
-// DecideAtOnce reports whether to call [PreemptionDetector.Decide] at once: the thread is likely queued behind the
-// tracer, or needs an exact sample.
+// DecideAtOnce reports whether the thread is likely queued behind the tracer, or needs an exact sample.
 func (c *StopClassifier) DecideAtOnce() bool { return c.ranSinceTick || c.Basis() != sample.FewCalls }
 
 // NoteExactSample records an exact sample of a preempted thread that sleeps.
 func (c *StopClassifier) NoteExactSample(at int64) { c.exactAt = at }
 
-// AttributeStop decides whether CPU time goes to the stack of a stop. stayed: the thread did not arrive on a CPU since
-// before the interrupt, so it was on one; otherwise it was queued, and counts only if the tracer preempted it.
+// AttributeStop decides whether CPU time goes to the stack of a stop. stayed: no arrival on a CPU since before the
+// interrupt, so the thread was on one; otherwise it was queued, and counts only if the tracer preempted it.
 func (c *StopClassifier) AttributeStop(at int64, stayed, inSyscall bool) (onCPU bool, basis sample.Basis) {
 	c.ranSinceTick = !stayed
 	if !stayed && !c.preempted {

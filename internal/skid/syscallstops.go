@@ -12,8 +12,7 @@ const (
 	// maxCarryTime is how long CPU time is carried to the next exact sample, ns: less than the limit after which it
 	// counts as not observed.
 	maxCarryTime = 4e9
-	// recentStops is the number of stops over which the share is averaged. At first one stop at the end of a call
-	// suffices: its time is carried until the next stops decide.
+	// recentStops is the number of stops over which the share is averaged.
 	recentStops  = 32
 	decidedAfter = 8 // stops until a thread is taken not to make many calls
 )
@@ -23,7 +22,7 @@ type SyscallStops struct {
 	share   float64 // of the recent stops
 	stops   float64 // at most recentStops
 	many    bool
-	exactAt int64 // last exact sample, or begin of many, CLOCK_MONOTONIC ns
+	exactAt int64 // or begin of many, CLOCK_MONOTONIC ns
 }
 
 func (s *SyscallStops) noteStop(now int64, inSyscall bool) {
@@ -40,7 +39,6 @@ func (s *SyscallStops) noteStop(now int64, inSyscall bool) {
 	s.many = many
 }
 
-// carriesCPU reports whether CPU time of an inexact sample is carried to the next exact one.
 func (s *SyscallStops) carriesCPU(now int64) bool {
 	return s.many && now-s.exactAt < maxCarryTime
 }
