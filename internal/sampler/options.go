@@ -32,13 +32,11 @@ type Options struct {
 	Threads *regexp.Regexp
 	// Children adds sampled processes' children.
 	Children bool
-	// Select, if set, returns the processes to sample; new ones are added. Sampling goes on while there are none. It is
-	// called on a goroutine of the Sampler.
+	// Select, if set, returns the processes to sample; new ones are added. It is called on a goroutine of the Sampler.
 	Select func() []int
 	// Refused are those of Select that could not be opened, and are not opened again.
 	Refused []int
-	// Launched is the start of a process launched for this recording ([BootTicks]), else 0. Its children's CPU time
-	// counts from then on.
+	// Launched is the start of a process launched for this recording ([BootTicks]), else 0.
 	Launched uint64
 	// ReadOnly prevents writes of target registers.
 	ReadOnly bool
@@ -46,12 +44,11 @@ type Options struct {
 	Mode observe.Mode
 	// MaxPause, if positive, bounds the expected length of a stop.
 	MaxPause time.Duration
-	// MaxOverhead, if positive, is the share of their time that running threads may lose: the rate adapts.
+	// MaxOverhead, if positive, is the share of their time that running threads may lose.
 	MaxOverhead float64
 	// OverheadOfHost makes MaxOverhead a share of all CPUs' time, used or not.
 	OverheadOfHost bool
-	// Subset, if positive, bounds the threads sampled in a tick, drawn at random, except in the last tick. Not with
-	// Engine.
+	// Subset, if positive, bounds the threads sampled in a tick, except the last. Not with Engine.
 	Subset int
 	// JITFuncBounds, if set, returns a function for the bounds of a process's JIT-compiled functions, used on the
 	// aggregator's goroutine.
@@ -65,7 +62,7 @@ type Options struct {
 	// KernelStacks adds sleeping threads' kernel functions, if permitted (CAP_SYS_ADMIN).
 	KernelStacks bool
 	// Checkpoint is called on the aggregator's goroutine, periodically and on request; all time until then is
-	// attributed. During long work it must call yield every few ms.
+	// attributed. It must call yield every few ms.
 	Checkpoint func(yield func())
 	// CheckpointEvery is the least time between periodic checkpoints; 0: none.
 	CheckpointEvery time.Duration
@@ -75,7 +72,7 @@ type Options struct {
 	Sinks      []profile.Sink
 	WatchEvery time.Duration
 
-	// LowOverhead saves memory by more collections ([selfruntime.Collector]).
+	// LowOverhead saves memory by more collections.
 	LowOverhead bool
 
 	// EventLog, if set, takes the attribution's events ([attribute.Recorder]), on the aggregator's goroutine.
@@ -83,8 +80,7 @@ type Options struct {
 
 	// Listener is called for walks and waits, on the aggregator's goroutine.
 	Listener aggregator.Listener
-	// NewProducer, if set, makes the producer of events, in place of a [tracer.Tracer]. Found processes come from the
-	// channel.
+	// NewProducer, if set, makes the producer in place of a [tracer.Tracer]. Found processes come from the channel.
 	NewProducer func(*handover.Common, <-chan *handover.SharedProcess) handover.Producer
 }
 

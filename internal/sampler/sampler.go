@@ -28,7 +28,7 @@ type Sampler struct {
 	control    *tracer.Control
 	common     *handover.Common
 	aggregator *aggregator.Aggregator
-	found      chan foundProcess // from the discovery to the aggregator
+	found      chan foundProcess
 	// hung is closed if tracer or aggregator hang.
 	hung chan struct{}
 
@@ -119,8 +119,8 @@ func (s *Sampler) Close() error {
 }
 
 // Run samples until ctx ends or the last process has ended. The Builder then has the whole recording; after an error,
-// which is the sampler's own, the samples until then, and no target is left stopped. After [ErrHung] a target may be
-// stopped until this process exits, which it then must.
+// which is the sampler's own, the samples until then. After [ErrHung] a target may be stopped until this process exits,
+// which it then must.
 func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -157,8 +157,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	return s.stats(producer), s.common.Failure.Get()
 }
 
-// newProducer returns the tracer, or a test's producer. The recording begins at start, CLOCK_MONOTONIC ns. boot, in
-// clock ticks after boot, is the command's launch, else the same moment.
+// newProducer: the recording begins at start, CLOCK_MONOTONIC ns, and boot, clock ticks after boot.
 func (s *Sampler) newProducer(start int64, boot uint64) handover.Producer {
 	if s.opts.NewProducer != nil {
 		return s.opts.NewProducer(s.common, s.control.Arriving())
@@ -232,8 +231,7 @@ func (s *Sampler) discardRest() {
 // CheckpointNow asks for a checkpoint at the next tick.
 func (s *Sampler) CheckpointNow() { s.control.CheckpointNow() }
 
-// Hold suspends all access to targets until [Sampler.Resume], to measure what sampling costs. Ticks are neither made
-// nor missed; a long Hold is attributed as not observed.
+// Hold suspends all access to targets until [Sampler.Resume]. Ticks are neither made nor missed.
 func (s *Sampler) Hold() { s.control.Hold() }
 
 // Resume ends a Hold.

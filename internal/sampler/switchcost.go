@@ -21,9 +21,8 @@ const (
 	minSwitchShare = 0.02
 )
 
-// setSwitchCost sets the cost of a context switch if the targets' runs are short: samples miss the ends of runs, as a
-// sampling timer that is due while interrupts are off fires after the switch. The CPU time of a timed sleep is an upper
-// bound.
+// setSwitchCost sets the cost of a context switch if the targets' runs are short: a sampling timer that is due while
+// interrupts are off fires after the switch. The CPU time of a timed sleep is an upper bound.
 func setSwitchCost(cpu *runstats.CPU) {
 	cpu.SwitchCost = maxSwitchCost
 	if cpu.Unsampled() < minSwitchShare {
