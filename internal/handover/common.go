@@ -17,8 +17,8 @@ type Common struct {
 	Garbage   *selfruntime.Collector
 	Failure   *selfruntime.Failure
 	QuotaGate CPUQuotaGate
-	// UntrackedLackOuterFrames: kernel samples of untracked processes lack the outer ends of stacks. The aggregator
-	// sets it.
+	// The aggregator sets UntrackedLackOuterFrames: kernel samples of untracked processes lack the outer ends of
+	// stacks.
 	UntrackedLackOuterFrames atomic.Bool
 }
 

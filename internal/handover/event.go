@@ -13,22 +13,22 @@ type Kind uint8
 
 // The kinds of events.
 const (
-	Sampled           Kind = iota // a raw sample
-	FoundUnchanged                // until now (at checkpoints)
-	ThreadEnded                   // or the recording ends
-	EndedSoFar                    // CPU time of ended threads so far ([attribute.ProcessEnd])
-	ProcessEnded                  // or the recording ends
-	ProcessStarted                // the process is sampled from now on
-	Execed                        // the process runs another program, whose first thread is Thread
-	Renamed                       // the first thread's name has changed, and so the process's
-	CheckpointAsked               // write a checkpoint of all before this event
-	RefreshAsked                  // refresh the sinks with all before this event
-	NotObservedFor                // no thread was observed from At on, for Length
-	SampledUnassigned             // a kernel sample of an ended or untracked thread
-	ChildSampled                  // a kernel sample of an untracked child, or a tick that found one on a CPU
-	ChildCounted                  // CPU time of an untracked child in one program
-	ThreadStarted                 // the thread's time begins, before its first sample
-	Resumed                       // the machine was suspended for Length until At
+	Sampled           Kind = iota
+	FoundUnchanged         // until now (at checkpoints)
+	ThreadEnded            // or the recording ends
+	EndedSoFar             // CPU time of ended threads so far
+	ProcessEnded           // or the recording ends
+	ProcessStarted         // sampled from now on
+	Execed                 // Thread is the first of the new program
+	Renamed                // the process, by its first thread
+	CheckpointAsked        // of all before this event
+	RefreshAsked           // of the sinks, with all before this event
+	NotObservedFor         // no observation from At on, for Length
+	SampledUnassigned      // of an ended or untracked thread, by the kernel
+	ChildSampled           // of an untracked child, by the kernel or a tick
+	ChildCounted           // of an untracked child, in one program
+	ThreadStarted          // before the first sample
+	Resumed                // after a suspension for Length until At
 )
 
 // Event is what a producer reports to the aggregator, or requests of it.
@@ -38,18 +38,18 @@ type Event struct {
 	Proc            *SharedProcess
 	Caller          *SharedThread // for Execed: the ended thread that called it, if its clocks go on as those of Thread
 	RawSample       *observe.RawSample
-	Program         *Program         // of a sampled process, if not that of Proc
-	UnchangedBefore sample.Unchanged // before this event
-	At              int64            // CLOCK_MONOTONIC, ns
-	Reading         sample.Reading   // for ThreadStarted
-	// WalkAtOnce: the next sample needs the hints of a Sampled event, or its walk needs memory that may soon be gone.
+	Program         *Program // of a sampled process, if not that of Proc
+	UnchangedBefore sample.Unchanged
+	At              int64          // CLOCK_MONOTONIC, ns
+	Reading         sample.Reading // for ThreadStarted
+	// WalkAtOnce: the next sample needs the walk's hints, or the walk needs memory that may soon be gone.
 	WalkAtOnce bool
-	// Length is, in ns, the time for which a sample stands, wall time of NotObservedFor and Resumed, and CPU time of
+	// Length, ns, is the time for which a sample stands, wall time of NotObservedFor and Resumed, and CPU time of
 	// EndedSoFar and ChildCounted.
 	Length int64
 	// ChildState is for ChildSampled without a raw sample.
 	ChildState attribute.ChildState
-	// For ChildCounted: the records have all CPU time of all unobserved children; it is the child's last event.
+	// For ChildCounted, see [attribute.ChildCounted].
 	AllCounted bool
 	ChildEnded bool
 	ThreadEnd  *ThreadEnd            // for ThreadEnded
@@ -59,5 +59,5 @@ type Event struct {
 // ThreadEnd is what the producer knows of a thread's end.
 type ThreadEnd struct {
 	attribute.End
-	NotStopped sample.NotStopped // unreported time without observations
+	NotStopped sample.NotStopped // not reported yet
 }

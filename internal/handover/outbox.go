@@ -3,8 +3,8 @@
 package handover
 
 // Waking the aggregator for a few samples costs more than walking them, so they are handed over after handOverSamples,
-// or handOverAfter ns. What is soon out of date goes at once ([Event.WalkAtOnce]; a thread or process has begun or
-// ended). A new thread that a runtime names waits for up to handOverUnnamed ns.
+// or handOverAfter ns. What is soon out of date goes at once. A new thread that a runtime names waits for up to
+// handOverUnnamed ns.
 const (
 	handOverAfter   = 100e6
 	handOverUnnamed = 20e6
@@ -15,7 +15,7 @@ const (
 type Outbox struct {
 	queue  *BatchQueue
 	events Batch
-	last   int64 // tick of the last handover, CLOCK_MONOTONIC ns
+	last   int64 // tick, CLOCK_MONOTONIC ns
 }
 
 // NewOutbox returns an empty one.
@@ -54,7 +54,7 @@ func (e *Event) maxWait(now int64) int64 {
 	case e.Kind != Sampled && e.Kind != ThreadEnded:
 		return 0
 	case e.Thread.Proc != nil && e.Thread.Proc.Plans.Load() != nil:
-		return handOverUnnamed // a runtime names its threads
+		return handOverUnnamed
 	}
 	return 0
 }
@@ -64,8 +64,8 @@ func isNew(t *SharedThread, now int64) bool {
 	return now-t.FirstListedAt < NameEvery && !t.NamedByRuntime.Load()
 }
 
-// HandOver hands the events over if there is room: a producer must not wait while a thread is stopped. tick is the
-// present one, CLOCK_MONOTONIC ns. Sending may make the goroutine yield; see ptrace.Pin.
+// HandOver hands the events over if there is room. tick is the present one, CLOCK_MONOTONIC ns. Sending may make the
+// goroutine yield; see ptrace.Pin.
 func (o *Outbox) HandOver(tick int64) {
 	if len(o.events) > 0 && o.queue.HasRoom() {
 		o.queue.Send(o.events)

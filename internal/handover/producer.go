@@ -8,16 +8,14 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// Producer observes threads and reports them as events. The receiver does not depend on the producer.
-//
-// A producer sends batches to [Common.Queue]:
+// Producer observes threads and reports them as events. It sends batches to [Common.Queue]:
 //   - ProcessStarted is the first event of a process, ProcessEnded the last. ThreadEnded is the last of a thread,
 //     before that of its process. The producer numbers both ([SharedProcess.ID], [SharedThread.ID]), from 1.
 //   - The events of a thread are in order of time. Sampled has a raw sample from [Common.Pool]: registers, a copy of
 //     the stack and the thread's clocks, all of one moment.
 //   - It never waits for the aggregator while a thread is stopped: without [BatchQueue.HasRoom] it observes less.
 //
-// Package tracer is the producer of all recordings; internal/sampler/toyengine_test.go has a toy.
+// internal/sampler/toyengine_test.go has a toy.
 type Producer interface {
 	// Run observes until ctx ends or nothing is left, and closes the queue. After a failure it calls stop.
 	Run(ctx context.Context, stop func())

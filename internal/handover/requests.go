@@ -11,8 +11,8 @@ type Requests struct {
 
 // Request is one kind's state.
 type Request struct {
-	open atomic.Bool  // of the last one, ns
-	took atomic.Int64 // the last one's, ns
+	open atomic.Bool  // requested and not done
+	took atomic.Int64 // ns
 }
 
 // Ask opens the request.

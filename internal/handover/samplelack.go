@@ -11,17 +11,17 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// SampleLack is what a process's kernel samples lack: they have registers and one piece of one stack. It decides
-// whether the process is stopped instead. An exec resets it.
+// SampleLack is what a process's kernel samples lack: they have registers and one piece of one stack. A process that
+// lacks something may be stopped instead.
 type SampleLack uint32
 
 // By rising severity.
 const (
-	LacksNothing     SampleLack = iota
-	LacksStacks                 // other stacks on which a walk continues (package taskstack)
-	LacksOuterFrames            // the outer ends of stacks
-	LacksSamples                // everything: it runs, and no sample can be walked (32-bit code)
-	LacksFrames                 // frames outside of the stack (a runtime's plan, package managed)
+	LacksNothing SampleLack = iota
+	LacksStacks             // package taskstack
+	LacksOuterFrames
+	LacksSamples // no sample can be walked (32-bit code)
+	LacksFrames  // outside of the stack (package managed)
 	NumSampleLacks
 )
 
@@ -43,10 +43,10 @@ func (s SampleLack) NeedsStops(mayFallBack bool) bool {
 	return s >= LacksSamples || mayFallBack && s != LacksNothing
 }
 
-// SampleLack returns what samples of the process lack, as known so far.
+// SampleLack returns the lack known so far.
 func (p *SharedProcess) SampleLack() SampleLack { return SampleLack(p.lack.Load()) }
 
-// NoteLack records what samples of the process lack; the most severe lack remains. Safe for concurrent use.
+// NoteLack records a lack; the most severe one remains. Safe for concurrent use.
 func (p *SharedProcess) NoteLack(lack SampleLack) {
 	for {
 		before := p.lack.Load()
@@ -56,7 +56,7 @@ func (p *SharedProcess) NoteLack(lack SampleLack) {
 	}
 }
 
-// ExpectedLack returns what samples of a process lack by its present code.
+// ExpectedLack returns the lack by the present code.
 func ExpectedLack(t *loadedcode.Process) SampleLack { return expectedLack(t, taskstack.New(t) != nil) }
 
 func expectedLack(t *loadedcode.Process, furtherStacks bool) SampleLack {
@@ -73,8 +73,8 @@ func (p *SharedProcess) expectLack(furtherStacks bool) {
 	p.lack.Store(uint32(expectedLack(p.Target, furtherStacks)))
 }
 
-// DeeperThanSample is the argument of [SharedProcess.NoteUsedStack] for a walk cut by the end of a sample's copy:
-// greater than any stack (1 TiB).
+// DeeperThanSample is the argument of [SharedProcess.NoteUsedStack] for a walk cut by the end of a sample's copy: 1
+// TiB.
 const DeeperThanSample int64 = 1 << 40
 
 // NoteUsedStack records the bytes of stack in a sample's walk. It is the aggregator's.

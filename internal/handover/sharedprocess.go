@@ -18,11 +18,11 @@ import (
 // SharedProcess is an event's process, as producer and aggregator share it.
 type SharedProcess struct {
 	// NewSharedProcess sets these. Child: a sampled process has started it, and its time counts from its start. Parent
-	// is the parent's ID at discovery, 0 if unknown.
+	// is 0 if unknown.
 	Target  *loadedcode.Process
 	Child   bool
 	Parent  int
-	taskDir *procmem.TaskDir // the producer takes it ([SharedProcess.TakeTaskDir])
+	taskDir *procmem.TaskDir
 
 	// The producer writes these before the process's first event. FromStart: all its time lies within the recording.
 	// Since is the start of its account, CLOCK_MONOTONIC ns.
@@ -30,21 +30,21 @@ type SharedProcess struct {
 	FromStart bool
 	Since     int64
 
-	// The aggregator writes these, and the producer reads them at any time. Plans are what is copied of threads that
-	// were not walked yet. The producer resets otherMemory and usedStack when it takes them.
+	// The aggregator writes these, and the producer reads them at any time. Plans are for threads that were not walked
+	// yet. The producer resets otherMemory and usedStack.
 	Plans         observe.Plans
-	otherMemory   atomic.Pointer[observe.OtherMemory] // taken
-	usedStack     atomic.Int64                        // [SharedProcess.NoteUsedStack]; 0: taken
+	otherMemory   atomic.Pointer[observe.OtherMemory] // nil: taken
+	usedStack     atomic.Int64                        // bytes; 0: taken
 	firstCopy     atomic.Int64
 	firstStackEnd atomic.Uint64
-	codeChangedAt atomic.Int64  // last walk that found a change, CLOCK_MONOTONIC ns; 0: never
-	codeFreedAt   atomic.Int64  // the same of freed code
+	codeChangedAt atomic.Int64  // CLOCK_MONOTONIC ns; 0: never
+	codeFreedAt   atomic.Int64  // CLOCK_MONOTONIC ns; 0: never
 	lack          atomic.Uint32 // a [SampleLack]; the producer raises it, too
 
 	// Only the aggregator uses these.
-	Comm       string // the process's name
-	Ended      bool   // its account is closed
-	schedulers int    // of tasks, at the last SetOtherMemory
+	Comm       string
+	Ended      bool
+	schedulers int // at the last SetOtherMemory
 }
 
 // NewSharedProcess opens the list of threads, as the producer looks up no path of /proc.
@@ -72,8 +72,7 @@ func (p *SharedProcess) MappingsChanged() {
 	}
 }
 
-// ResetForProgram sets what is copied besides stacks and what samples will lack, for the program that runs now: at
-// first, and after an exec.
+// ResetForProgram sets what is copied besides stacks, and the expected lack, for the program that runs now.
 func (p *SharedProcess) ResetForProgram() {
 	p.schedulers = len(p.Target.Runtimes().TaskOffsets())
 	tasks := taskstack.New(p.Target)
@@ -85,8 +84,7 @@ func (p *SharedProcess) ResetForProgram() {
 	p.expectLack(tasks != nil)
 }
 
-// SetFirstCopy sets the first sample's bytes of the first thread's stack, as learned from another process of the file;
-// 0: unknown.
+// SetFirstCopy sets the bytes of the first thread's stack in its first sample; 0: unknown.
 func (p *SharedProcess) SetFirstCopy(n int64) { p.firstCopy.Store(n) }
 
 // FirstCopy is as set by SetFirstCopy.
@@ -116,17 +114,15 @@ func (p *SharedProcess) CodeChanged(walkedAt int64) { storeLater(&p.codeChangedA
 // CodeFreed records that a walk at a time (CLOCK_MONOTONIC ns) found a function that was freed since the sample.
 func (p *SharedProcess) CodeFreed(walkedAt int64) { storeLater(&p.codeFreedAt, walkedAt) }
 
-// CodeChanging reports whether the code has changed within the last second before now (CLOCK_MONOTONIC ns). No tick is
-// then skipped.
+// CodeChanging reports whether the code has changed within the last second before now (CLOCK_MONOTONIC ns).
 func (p *SharedProcess) CodeChanging(now int64) bool { return isRecent(&p.codeChangedAt, now) }
 
-// WalkAtOnce reports whether samples are handed over at once: the code has changed, or a function was freed, within the
-// last second before now (CLOCK_MONOTONIC ns).
+// WalkAtOnce reports whether samples are handed over at once: code has changed or was freed lately.
 func (p *SharedProcess) WalkAtOnce(now int64) bool {
 	return p.CodeChanging(now) || isRecent(&p.codeFreedAt, now)
 }
 
-// storeLater needs no atomic exchange, as only the aggregator stores.
+// storeLater is for one writer, the aggregator.
 func storeLater(last *atomic.Int64, at int64) { last.Store(max(last.Load(), at)) }
 
 func isRecent(last *atomic.Int64, now int64) bool {

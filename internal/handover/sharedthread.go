@@ -15,13 +15,12 @@ type SharedThread struct {
 	ID            sample.ThreadID // 0: several threads
 	Proc          *SharedProcess
 	TID           int
-	Feedback      *observe.WalkFeedback // the aggregator writes the hints in it
+	Feedback      *observe.WalkFeedback // with the aggregator's hints
 	Name          string                // the kernel's, at the first listing
 	FirstListedAt int64                 // CLOCK_MONOTONIC ns
 	CreatedAt     int64                 // CLOCK_MONOTONIC ns; 0: not observed
 
-	// NamedByRuntime reports that the aggregator has the thread's name from a runtime: its first events need not be
-	// handed over at once then.
+	// NamedByRuntime reports that the aggregator has the thread's name from a runtime.
 	NamedByRuntime atomic.Bool
 }
 
