@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Source makes an engine, and holds what the engine needs before and after the recording.
+// Source makes an engine, and holds what it needs before and after the recording.
 type Source interface {
 	Start(*SharedState, Host, Options) Engine
 	// Period returns the CPU time between two observations of a thread, ns; 0 if it observes none.
@@ -27,20 +27,19 @@ type Options struct {
 	Selected bool // only some threads of a process
 }
 
-// Engine observes running threads, in place of stops. The tracer's goroutine makes all calls. An engine may implement
-// [Holder] and [Ender], too.
+// Engine observes running threads in place of stops, on the tracer's goroutine. It may implement [Holder] and [Ender].
 type Engine interface {
-	// Track is called for each new process. It returns nil if all running threads of the process are to be stopped.
+	// Track returns nil if all running threads of the process are to be stopped.
 	Track(*TrackedProcess) ProcessPart
 	Coverage() Coverage
 	// SetRate requests hz observations per second of a running thread.
 	SetRate(now int64, hz float64)
 	// BeginTick chooses the processes whose running threads are observed, unless the tick is withheld, and reports the
-	// CPU time of children that have ended untracked.
+	// CPU time of untracked children that have ended.
 	BeginTick(now int64, withheld bool)
 	// DrainAll takes the observations since the last call.
 	DrainAll(now int64)
-	// DrainIfDue is DrainAll if buffers may soon be full. It returns false if there are none.
+	// DrainIfDue is DrainAll if buffers may soon be full.
 	DrainIfDue() (buffers bool)
 	EndTick()
 	Stats(*runstats.Observed)
@@ -79,26 +78,24 @@ type ProcessPart interface {
 // ThreadPart is an engine's part of a thread. The tracer calls it around each observation.
 type ThreadPart interface {
 	BeforeObservation()
-	// ClocksRead takes the thread's clocks. asleep: it slept at that time.
+	// asleep: the thread slept at that time.
 	ClocksRead(now sample.Reading, asleep bool)
-	// FoundRunning records that the thread runs. It is not stopped.
+	// The thread is not stopped.
 	FoundRunning()
-	// AfterObservation records that a stop or a passive read has observed the thread.
+	// AfterObservation follows a stop or a passive read.
 	AfterObservation(*observe.RawSample)
-	// Ended is called before the end is reported. alive: the recording ends before the thread.
+	// alive: the recording ends before the thread.
 	Ended(alive bool)
 }
 
 // Host is the tracer, as an engine uses it.
 type Host interface {
-	// NoteObservation records that all running threads are observed at a time, so that no gap begins.
+	// NoteObservation: all running threads are observed, so that no gap begins.
 	NoteObservation(now int64)
 	// GapEnd returns the end of the last gap, CLOCK_MONOTONIC ns.
 	GapEnd() int64
-	// ReadClocks reads the clocks of all processes.
 	ReadClocks(now int64)
-	// ReadTargetCPU reads the clocks that are due, and returns the CPU time of the processes while they were tracked,
-	// ns.
+	// ReadTargetCPU reads the clocks that are due, and returns the CPU time of tracked processes, ns.
 	ReadTargetCPU(now int64) int64
 	// HasObservation reports whether a stop or a passive read has observed a thread so far.
 	HasObservation() bool

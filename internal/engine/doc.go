@@ -10,7 +10,7 @@
 //
 //	SetRate                              before each tick
 //	BeginTick                            once; after a withheld one only DrainIfDue follows
-//	DrainAll                              after the new threads of processes that are stopped
+//	DrainAll                             after the new threads of processes that are stopped
 //	for each thread that is observed:
 //	    BeforeObservation
 //	    ClocksRead                       if unchanged or observed; then AfterObservation, if observed
@@ -19,10 +19,9 @@
 //
 // # Duties of an engine
 //
-// A running thread is stopped unless the engine has called [TrackedThread.ExemptFromStops]. The engine passes samples
-// of a tracked thread to [SharedState.AddEngineSample], others to [SharedState.AddUnassignedSample]; as these show that
-// a thread has begun, it also calls Skipper.NoteThreadChange. In FoundRunning it passes the thread's clocks to
-// Steady.NoteRunning and Backoff.NoteObservation.
+// A running thread is stopped unless the engine has called [TrackedThread.ExemptFromStops]. Samples of a tracked thread
+// go to [SharedState.AddEngineSample], others to [SharedState.AddUnassignedSample] and Skipper.NoteThreadChange, as a
+// thread has begun. FoundRunning passes the thread's clocks to Steady.NoteRunning and Backoff.NoteObservation.
 //
 // # To add an engine
 //

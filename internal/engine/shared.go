@@ -11,18 +11,18 @@ import (
 	"prywalk/internal/schedule"
 )
 
-// SharedState is what the tracer and an engine share in one recording. It belongs to the tracer's goroutine.
+// SharedState is shared by the tracer and an engine in one recording. It belongs to the tracer's goroutine.
 type SharedState struct {
 	*handover.Common
 	Observer      *observe.Observer // of the tracer's OS thread
 	Files         *procmem.FDBudget
-	Backoff       *backoff.Policy // decides which sleepers are not observed
+	Backoff       *backoff.Policy
 	Out           handover.Outbox
 	Skipper       schedule.TickSkipper
 	Tick          Tick
-	Ending        bool  // this is the last tick
-	EngineSamples int64 // observations by an engine
-	Unassigned    int64 // observations of untracked threads and processes
+	Ending        bool
+	EngineSamples int64
+	Unassigned    int64 // of untracked threads and processes
 }
 
 // AddSample adds an event with a raw sample, and counts its copy.
@@ -31,15 +31,14 @@ func (s *SharedState) AddSample(e handover.Event) {
 	s.Out.Add(e)
 }
 
-// AddEngineSample adds an engine's sample of a tracked thread ([handover.Sampled]).
+// AddEngineSample adds a sample of a tracked thread ([handover.Sampled]).
 func (s *SharedState) AddEngineSample(e handover.Event) {
 	s.EngineSamples++
 	e.Length = e.RawSample.Period
 	s.AddSample(e)
 }
 
-// AddUnassignedSample adds an engine's sample of an untracked thread ([handover.SampledUnassigned],
-// [handover.ChildSampled]).
+// AddUnassignedSample adds a sample of an untracked thread ([handover.SampledUnassigned], [handover.ChildSampled]).
 func (s *SharedState) AddUnassignedSample(e handover.Event) {
 	s.Unassigned++
 	s.AddEngineSample(e)
@@ -47,45 +46,45 @@ func (s *SharedState) AddUnassignedSample(e handover.Event) {
 
 // Tick is the present tick. The tracer sets it.
 type Tick struct {
-	Number   int64 // of ticks so far, with skipped ones, without withheld and missed ones
+	Number   int64 // with skipped ticks, without withheld and missed ones
 	At       int64 // CLOCK_MONOTONIC ns
 	Period   int64 // mean distance of ticks, ns
-	Interval int64 // time that an observation of this tick stands for, ns
+	Interval int64 // for which an observation stands, ns
 	Copies   int64 // bytes of stack
 	Skipped  bool  // ticks were skipped before it
 }
 
-// TrackedProcess is what tracer and engine share of a tracked process.
+// TrackedProcess is shared by tracer and engine.
 type TrackedProcess struct {
 	Target   *loadedcode.Process
-	Handover *handover.SharedProcess // what its events name
-	TaskDir  *procmem.TaskDir        // /proc/PID/task
+	Handover *handover.SharedProcess
+	TaskDir  *procmem.TaskDir // /proc/PID/task
 	Clock    Clock
-	Gone     bool // it has ended
+	Gone     bool
 
 	EnginePart     ProcessPart // nil if its running threads are stopped
-	ThreadsChanged bool        // set by the engine: a thread has begun or ended
+	ThreadsChanged bool        // set by the engine
 }
 
 // Clock is a process's CPU time at its last reading.
 type Clock struct {
 	First     uint64 // when sampling began, ns
 	Now       uint64 // ns
-	ReadAt    int64  // tick of the reading, CLOCK_MONOTONIC ns
+	ReadAt    int64  // tick, CLOCK_MONOTONIC ns
 	Valid     bool
-	ChangedAt int64 // last change found, CLOCK_MONOTONIC ns
+	ChangedAt int64 // CLOCK_MONOTONIC ns
 }
 
 // CPUTime returns the CPU time since sampling began, ns.
 func (c *Clock) CPUTime() int64 { return int64(c.Now - c.First) }
 
-// TrackedThread is what tracer and engine share of a tracked thread.
+// TrackedThread is shared by tracer and engine.
 type TrackedThread struct {
-	Handover   *handover.SharedThread // what its events name
+	Handover   *handover.SharedThread
 	Observed   *observe.Thread
 	Backoff    backoff.ThreadState
 	Steady     schedule.SteadyDetector // set by the engine
-	FromZero   bool                    // it began within the recording: its clocks count from zero
+	FromZero   bool                    // its clocks count from zero within the recording
 	EnginePart ThreadPart              // nil if it is stopped when it runs
 	NoUser     bool                    // it never runs in user space (io_uring)
 }
