@@ -6,12 +6,12 @@ import "math"
 
 const firstThreads = 8 // that the first tick observes
 
-// admission bounds the threads of a tick by the mean loss of an observation. The loss is known early: the first tick
-// observes firstThreads, and the limit doubles in each tick that reaches it.
+// admission bounds the threads of a tick by the mean loss of an observation. The first tick observes firstThreads, and
+// the limit doubles in each tick that reaches it.
 type admission struct {
-	most       int     // threads of a tick
-	admitted   int     // due threads of the last tick
-	cut        bool    // these were fewer than were due
+	most       int // threads of a tick
+	admitted   int
+	cut        bool    // fewer than were due
 	stopLoss   float64 // since the last tick, ns
 	threadLoss float64 // mean, of an observation, ns
 }
@@ -35,7 +35,7 @@ func (a *admission) admit(due int, part, left float64) int {
 	return a.admitted
 }
 
-// endTick updates the mean loss after a tick that has observed threads, due or not.
+// endTick counts threads that were due or not.
 func (a *admission) endTick(observed int64) {
 	n := max(observed, int64(a.admitted)) // some due ones are left to the kernel's samples
 	if n == 0 {

@@ -7,37 +7,35 @@ import "time"
 // # Gaps
 //
 // A long time without observations (prywalk is stopped, has no CPU, collects garbage) is a gap: the next observation is
-// not charged with it ([prywalk/internal/attribute.Ledger.MarkNotObserved]). Withheld ticks are no gap, nor is a low
-// rate that lasts.
+// not charged with it. Withheld ticks are no gap, nor is a low rate that lasts.
 
 const (
-	gapTicks   = 4     // a gap is longer than as many usual distances of ticks
+	gapTicks   = 4     // usual distances of ticks
 	minGap     = 200e6 // ns: waiting for a busy CPU takes up to 150 ms
-	usualShare = 8     // the usual distance is a mean over as many ticks
-	minSleep   = 50e6  // least advance of Unix time over CLOCK_MONOTONIC that may be a suspension, ns
+	usualShare = 8     // ticks of the mean distance
+	minSleep   = 50e6  // of Unix time over CLOCK_MONOTONIC, ns: less is no suspension
 )
 
 // GapDetector detects gaps. Times are CLOCK_MONOTONIC ns.
 type GapDetector struct {
 	// Total and Longest are of Gaps.
 	Gaps, Total, Longest int64
-	// Suspended is how long the machine was suspended since sampling began.
-	Suspended int64
+	Suspended            int64
 
 	lastObservation int64
 	lastTick        int64
 	usualDistance   int64 // of ticks, ns
 
 	unixAhead int64 // Unix time less CLOCK_MONOTONIC, ns
-	sinceBoot int64 // suspensions since boot, ns
+	sinceBoot int64 // ns
 }
 
-// Begin begins detection. suspended is how long the machine has been suspended since boot.
+// Begin begins detection. suspended is the suspensions since boot, ns.
 func (g *GapDetector) Begin(now, suspended int64) {
 	*g = GapDetector{lastObservation: now, unixAhead: time.Now().UnixNano() - now, sinceBoot: suspended}
 }
 
-// BeginTick records the beginning of a tick, also of a withheld one. period is the present mean distance of ticks, ns.
+// BeginTick counts withheld ticks, too. period is the present mean distance of ticks, ns.
 func (g *GapDetector) BeginTick(now, period int64) {
 	if g.lastTick != 0 {
 		apart := min(now-g.lastTick, gapTicks*g.usualDistance)
@@ -69,8 +67,8 @@ func (g *GapDetector) EndGap(now int64) (from, length int64) {
 	return from, length
 }
 
-// NewSuspension returns how long the machine was suspended since the last call, ns. Meanwhile CLOCK_MONOTONIC stands
-// still, so Unix time runs ahead; as it may have been set, suspended then returns the suspensions since boot, ns.
+// NewSuspension returns how long the machine was suspended since the last call, ns. Unix time then runs ahead of
+// CLOCK_MONOTONIC; as it may have been set, suspended returns the suspensions since boot, ns.
 func (g *GapDetector) NewSuspension(now, unix int64, suspended func() int64) (slept int64) {
 	ahead := unix - now
 	moved := ahead - g.unixAhead

@@ -16,36 +16,35 @@ package schedule
 // StopCost is what a stop costs a running thread besides its length, ns.
 const StopCost = 10e3
 
-// SampleCost is what a sample of the kernel costs a running thread, ns (docs/noticed.md).
+// SampleCost is what a kernel sample costs a running thread, ns (docs/noticed.md).
 const SampleCost = 20e3
 
 const (
-	sampleShare    = 0.8 // of the budget, for samples of the kernel; the rest is for stops
-	samplesPerTick = 8   // most samples of a CPU between two ticks; its buffer has room for 32
+	sampleShare    = 0.8 // of the budget, for kernel samples
+	samplesPerTick = 8   // of a CPU; its buffer has room for 32
 
 	minRate          = 1       // ticks/s
-	evenRate         = 10      // ticks/s, below which a tick observes a part of the threads
+	evenRate         = 10      // ticks/s; below, a tick observes a part of the threads
 	minPart          = 1. / 64 // of the threads
 	minOverdrawnRate = 20      // ticks/s
 )
 
 // OverheadBudget bounds what targets lose.
 type OverheadBudget struct {
-	// Withheld is the number of withheld ticks.
 	Withheld int64
 
 	freq        float64 // requested, ticks/s
 	maxOverhead float64 // 0: no limit
 	cpus        float64
-	shareOfHost bool // the limit is a share of all CPUs' time
+	shareOfHost bool
 
 	since          int64   // CLOCK_MONOTONIC ns
 	ran            float64 // CPU time of the targets, ns
-	lost           float64 // by all stops and samples, ns
-	meanStop       float64 // of recent stops, ns
-	chargedSamples int64   // kernel samples
+	lost           float64 // ns
+	meanStop       float64 // recent, ns
+	chargedSamples int64
 
-	observedPart float64 // part of the threads that a tick observes; 0: always all
+	observedPart float64 // of the threads; 0: always all
 	admission    admission
 	own          ownCost
 }
@@ -75,8 +74,7 @@ func (b *OverheadBudget) Admit(due int) int {
 	return b.admission.admit(due, b.ObservedPart(), b.maxOverhead*b.ran-b.lost)
 }
 
-// NewOverheadBudget returns an account. freq is in ticks/s; maxOverhead is the share that targets may lose, 0: no
-// limit.
+// NewOverheadBudget takes a frequency in ticks/s, and the share that targets may lose, 0: no limit.
 func NewOverheadBudget(freq, maxOverhead float64, processors int) OverheadBudget {
 	return OverheadBudget{freq: freq, maxOverhead: maxOverhead, cpus: float64(processors),
 		admission: admission{most: firstThreads, cut: maxOverhead > 0}}
@@ -101,14 +99,13 @@ func (b *OverheadBudget) AddStop(ns int64) {
 	b.admission.stopLoss += float64(ns) + StopCost
 }
 
-// ChargeSamples charges the kernel's samples since the last call; n is the number of all so far.
+// ChargeSamples charges kernel samples; n is the number of all so far.
 func (b *OverheadBudget) ChargeSamples(n int64) {
 	b.lost += float64(n-b.chargedSamples) * SampleCost
 	b.chargedSamples = n
 }
 
-// SampleRate returns the frequency of the kernel's samples, at most the requested one, samples/s. ticks is the
-// frequency of ticks.
+// SampleRate returns the frequency of kernel samples, samples/s. ticks is the frequency of ticks.
 func (b *OverheadBudget) SampleRate(ticks float64) float64 {
 	if !b.Limited() {
 		return b.freq
@@ -116,7 +113,7 @@ func (b *OverheadBudget) SampleRate(ticks float64) float64 {
 	return max(min(b.freq, samplesPerTick*ticks, sampleShare*b.maxOverhead*1e9/SampleCost), minRate)
 }
 
-// NoteTick records a tick. self is prywalk's CPU time so far, ns; observed counts observed threads, due or not.
+// NoteTick records a tick. self is prywalk's CPU time so far, ns; observed counts threads, due or not.
 func (b *OverheadBudget) NoteTick(self, observed int64) {
 	b.own.note(self, b.ObservedPart())
 	b.admission.endTick(observed)
@@ -138,7 +135,7 @@ func (b *OverheadBudget) Overdrawn() float64 {
 	return max(b.lost-b.maxOverhead*b.ran, 0)
 }
 
-// UpdateRate returns the present frequency of ticks, at most the requested one, ticks/s.
+// UpdateRate returns the present frequency of ticks, ticks/s.
 func (b *OverheadBudget) UpdateRate(now int64) float64 {
 	if !b.Limited() {
 		return b.freq
@@ -161,12 +158,12 @@ func (b *OverheadBudget) UpdateRate(now int64) float64 {
 	return max(rate, minRate)
 }
 
-const firstTicks = 16 // ticks whose cost is untypical
+const firstTicks = 16
 
 // ownCost is prywalk's CPU time for a tick.
 type ownCost struct {
 	tickCPU   float64 // mean, as if all threads were observed, ns
-	cpuAtTick int64   // prywalk's CPU time at the last tick, ns
+	cpuAtTick int64   // ns
 	ticks     int64
 }
 

@@ -19,8 +19,8 @@ import (
 // the period is left (package quota), and half of the quota limits the rate. Quotas do not apply to a real-time
 // priority.
 //
-// The kernel gives CPUs the quota in slices. So if prywalk is alone in the group, all of its threads use one CPU, and
-// move to the next after periodsOnCPU periods.
+// The kernel gives CPUs the quota in slices. If prywalk is alone in the group, all of its threads use one CPU, and move
+// to the next after periodsOnCPU periods.
 
 const (
 	// throttledFrom is the least length of a stop that may include throttled time, ns.
@@ -37,12 +37,12 @@ type Quota struct {
 	alone          bool // in the group
 	allCPUs        unix.CPUSet
 	onlyCPU        int   // of all threads, −1 if several
-	movedIn        int64 // the quota's period in which they were moved there
+	movedIn        int64 // quota's period
 	last           quota.Sample
 	first          quota.Sample
-	groupCPU       int64   // CPU time of the group, ns
-	groupCPUAtTick int64   // groupCPU at the last tick, ns
-	meanCost       float64 // CPU time between ticks, ns
+	groupCPU       int64   // ns
+	groupCPUAtTick int64   // ns
+	meanCost       float64 // between ticks, ns
 
 	withheld  int64 // ticks
 	throttled int64 // stops
@@ -56,7 +56,7 @@ type QuotaStats struct {
 	StopsThrottled       int64
 }
 
-// Add adds the effects of a quota that was opened later. The quota itself replaces the former one.
+// Add adds a later quota, which replaces the former one.
 func (s *QuotaStats) Add(later QuotaStats) {
 	if later.Quota != 0 {
 		s.Quota = later.Quota
@@ -66,7 +66,7 @@ func (s *QuotaStats) Add(later QuotaStats) {
 	s.StopsThrottled += later.StopsThrottled
 }
 
-// NewQuota returns the tightest limit that can be measured, or nil, also if it has no effect (scheduling "fifo").
+// NewQuota returns the tightest limit that can be measured; nil: none, or it has no effect ("fifo").
 func NewQuota(limits []quota.Limit, scheduling string) *Quota {
 	if scheduling == "fifo" {
 		return nil
@@ -195,7 +195,7 @@ func (q *Quota) pinTo(cpu int) bool {
 	return true
 }
 
-// MoveIfDue moves all threads to the next CPU if due, unless stops are pending. It reports whether it did.
+// MoveIfDue moves all threads to the next CPU if due and no stops are pending.
 func (q *Quota) MoveIfDue(waiting int) bool {
 	if q == nil || q.onlyCPU < 0 || waiting > 0 || q.last.Periods-q.movedIn < periodsOnCPU || q.allCPUs.Count() < 2 {
 		return false
@@ -206,7 +206,7 @@ func (q *Quota) MoveIfDue(waiting int) bool {
 	return q.pinTo(next % maxCPUs)
 }
 
-// MustStopOnlyOnCPU reports whether only threads on a CPU may be stopped; with a single CPU, the tracer's, all may.
+// MustStopOnlyOnCPU is false with a single CPU, the tracer's.
 func (q *Quota) MustStopOnlyOnCPU() bool { return q != nil && q.allCPUs.Count() > 1 }
 
 func onAllThreads(set *unix.CPUSet) (done bool) {

@@ -4,21 +4,20 @@ package schedule
 
 // # Skipped ticks
 //
-// With kernel samples of running threads, ticks only add clocks, sleepers, creations and ends. While all threads are
-// steady, ticks are maxDistance apart; else enough are skipped for their cost.
+// With kernel samples, ticks only add clocks, sleepers, creations and ends. While all threads are steady, ticks are
+// maxDistance apart; else enough are skipped for their cost.
 
 const (
-	// maxDistance bounds the distance of ticks, ns; maxPeriodsApart bounds it in periods, as the kernel's buffers have
-	// room for 32 samples.
+	// Bounds of the distance of ticks, ns and periods: the kernel's buffers have room for 32 samples.
 	maxDistance     = 10e6
 	maxPeriodsApart = 10
-	// SteadyFor is how long a steady thread must have run or slept, ns. One part in steadyShare may differ.
+	// SteadyFor is how long a steady thread must have run, ns. One part in steadyShare may differ.
 	SteadyFor   = 200e6
 	steadyShare = 10
-	// Ticks take at most 1/costShare of a CPU. Their cost is a mean of the last costTicks.
+	// Ticks take at most 1/costShare of a CPU, by the mean of the last costTicks.
 	costShare = 100
 	costTicks = 32
-	// newFor, ns: after the last begin or end of a thread, ticks may be skipped.
+	// newFor is how long no tick is skipped after a begin or end of a thread, ns.
 	newFor = 1e9
 )
 
@@ -27,12 +26,12 @@ type Clocks struct{ Wall, CPU, RunQueue int64 }
 
 // SteadyDetector detects a thread that has not slept for SteadyFor.
 type SteadyDetector struct {
-	from   Clocks // at the start of the interval that is judged next
+	from   Clocks // of the interval that is judged next
 	steady bool
 }
 
-// NoteRunning records that the thread was found running or queued. The kernel adds queue time late, as if the thread
-// slept: so the decision takes SteadyFor at least.
+// NoteRunning records that the thread was found running or queued. Queue time is added late, as if the thread slept: so
+// the decision takes SteadyFor at least.
 func (s *SteadyDetector) NoteRunning(now Clocks) {
 	wall := now.Wall - s.from.Wall
 	asleep := wall - (now.CPU - s.from.CPU) - (now.RunQueue - s.from.RunQueue)
@@ -51,12 +50,11 @@ func (s *SteadyDetector) IsSteady() bool { return s.steady }
 
 // TickSkipper counts skipped ticks. The zero value is ready for use.
 type TickSkipper struct {
-	// Skipped is the number of skipped ticks so far.
 	Skipped int64
 
 	toSkip   int64 // ticks
-	changed  int64 // last begin or end of a thread, CLOCK_MONOTONIC ns
-	cpuUsed  int64 // at the last tick, ns; 0 if unknown
+	changed  int64 // CLOCK_MONOTONIC ns
+	cpuUsed  int64 // ns; 0: unknown
 	tickCost int64 // ns
 }
 
@@ -66,7 +64,7 @@ func (t *TickSkipper) NoteThreadChange(now int64) { t.changed = max(t.changed, n
 // MaySkip reports whether no thread has begun or ended lately.
 func (t *TickSkipper) MaySkip(now int64) bool { return now-t.changed >= newFor }
 
-// SetCPUTime sets the CPU time of all ticks so far, ns. It is called after each tick.
+// SetCPUTime sets the CPU time of all ticks so far, ns, after each tick.
 func (t *TickSkipper) SetCPUTime(ns int64) {
 	if cost := ns - t.cpuUsed; t.cpuUsed != 0 && cost >= 0 {
 		t.tickCost += (min(cost, maxDistance/costShare) - t.tickCost) / costTicks

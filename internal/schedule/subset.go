@@ -6,7 +6,6 @@ import "math/rand/v2"
 
 // Subset draws the threads of a tick, with equal chance. The zero value draws all.
 type Subset struct {
-	// NotDrawn counts due threads that were not drawn.
 	NotDrawn int64
 
 	maxDrawn          int // 0: no limit
@@ -14,7 +13,7 @@ type Subset struct {
 	undecided, toDraw int // threads of this tick
 }
 
-// NewSubset returns a Subset that draws at most limit threads in a tick; 0: no limit.
+// NewSubset takes the most threads of a tick; 0: no limit.
 func NewSubset(limit int, seed uint64) Subset {
 	return Subset{maxDrawn: limit, rng: rand.New(rand.NewPCG(seed, 0x7375_6273))}
 }

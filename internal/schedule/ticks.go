@@ -7,7 +7,6 @@ import "math/rand/v2"
 // Ticks returns the times of the ticks, CLOCK_MONOTONIC ns. Distances are drawn from 3/4 to 5/4 of the period, so that
 // ticks do not keep step with a target.
 type Ticks struct {
-	// Missed is the number of ticks whose time had passed.
 	Missed int64
 
 	period int64
@@ -37,7 +36,7 @@ func (t *Ticks) Next(now int64) int64 {
 	return t.due
 }
 
-// SetRate changes the frequency, ticks/s, from now on.
+// SetRate changes the frequency, ticks/s.
 func (t *Ticks) SetRate(now int64, freq float64) {
 	if period := int64(1e9 / freq); period != t.period {
 		t.period, t.due = period, now
