@@ -9,18 +9,18 @@ const (
 	maxBackoff     = 120e6 // mean, before the factor
 	maxIdleBackoff = 1e9   // the same in a process in which no thread runs
 
-	sleepShare  = 16 // a back-off is at most 1/16 of the thread's sleep so far
-	notRunShare = 1  // the same if it has not run since its first observation, with kernel samples and manyThreads
+	sleepShare  = 16 // of the thread's sleep so far
+	notRunShare = 1  // the same before its first run, with kernel samples and manyThreads
 	manyThreads = 80
 
 	pollCost    = 1000 // of one observation of an unchanged thread
-	pollShare   = 256  // these observations take at most 1/256 of the time
-	searchShare = 64   // the same for searches of backed-off threads that have run
+	pollShare   = 256  // of the time
+	searchShare = 64   // of the time, for searches of backed-off threads that have run
 
-	burstShare  = 1000 // back-offs grow while backed-off threads use at most 1/1000 of the process's CPU time
-	maxFactor   = 16   // by which back-offs grow at most
-	smallFactor = 8    // the same with fewer than 469 threads
-	clockError  = 4e6  // of a process's clock for each running thread: a scheduler tick
+	burstShare  = 1000 // of the process's CPU time, used by backed-off threads while back-offs grow
+	maxFactor   = 16
+	smallFactor = 8   // the same with fewer than 469 threads
+	clockError  = 4e6 // for each running thread: a scheduler tick
 )
 
 // backoffLength returns the back-off of a thread found unchanged, ns; 0: none:
@@ -45,8 +45,7 @@ func idleBackoffLength(threads int, rng *rand.Rand) int64 {
 	return randomized(pollingBackoff(threads), rng)
 }
 
-// pollingBackoff returns the mean back-off, before the factor, with which observations of all threads take at most
-// 1/pollShare of the time.
+// pollingBackoff is the mean, before the factor, with which observations of all threads take 1/pollShare of the time.
 func pollingBackoff(threads int) int64 { return min(maxBackoff, int64(threads)*pollCost*pollShare) }
 
 // randomized returns length ± 25 %.

@@ -9,22 +9,22 @@
 // less often ([backoffLength]), at random, so that threads that fell asleep together are not due together. A thread
 // found changed is observed at every tick again.
 //
-// Thread clocks and the run count are cumulative: a later observation loses no time. An unchanged run count proves that
-// the stack was the same at all ticks since the last observation. A changed one ends a longer interval than usual, in
-// which the first stack of a burst is not observed. So back-offs stay short until there have been no such bursts
-// ([backoffFactor]). With kernel samples, which show the bursts, many threads get the longest back-offs.
+// Thread clocks and the run count are cumulative. An unchanged run count proves that the stack was the same at all
+// ticks since the last observation. A changed one ends a longer interval than usual, in which the first stack of a
+// burst is not observed. So back-offs stay short until there have been no such bursts ([backoffFactor]). With kernel
+// samples, which show the bursts, many threads get the longest back-offs.
 //
 // # The process's clock
 //
 // While the clock stands still, no thread has left a CPU: threads that fall due stay backed off, for maxIdleBackoff at
 // most. If it has moved by more than the observed threads explain, a backed-off thread has run: those that ran before
-// are observed, then, if these do not explain it, all others. The clock proves nothing, as the kernel updates a running
-// thread's time at scheduler ticks (kernel/sched/cputime.c, thread_group_cputime).
+// are observed, then, if these do not explain it, all others. The kernel updates a running thread's time at scheduler
+// ticks only (kernel/sched/cputime.c, thread_group_cputime).
 //
 // # Sleepers that wake often
 //
 // With kernel samples, an observation shows only where such a thread sleeps. With many threads, observations are then
 // thinned out at random, to one part in frequentWakerShare of a CPU, and a sample waits for its thread's next
-// observation ([ThreadState.MayWait]): the time of an observation depends neither on the place of the sleep nor on a
-// recent run, so the division of blocked time is right on average.
+// observation ([ThreadState.MayWait]): its time depends neither on the place of the sleep nor on a recent run, so the
+// division of blocked time is right on average.
 package backoff

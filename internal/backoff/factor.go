@@ -5,17 +5,17 @@ package backoff
 const (
 	// ns
 	decideEvery = 1e9
-	// Sums fade by one part in factorDecay per decision, so that threads that wake twice a minute count.
+	// Sums fade by 1/factorDecay per decision, so that threads that wake twice a minute count.
 	factorDecay = 32
 )
 
-// backoffFactor decides the length of back-offs in a process, by the part of its CPU time that backed-off threads used.
+// backoffFactor lengthens back-offs by the part of the process's CPU time that backed-off threads used.
 type backoffFactor struct {
-	extraFactor     int64  // factor of back-offs − 1
+	extraFactor     int64
 	decidedAt       int64  // CLOCK_MONOTONIC ns
 	clockAtDecision uint64 // of the process, ns
 	ran             int64  // recent CPU time of the process, ns
-	backedOffCPU    int64  // part of ran that backed-off threads used, ns
+	backedOffCPU    int64  // part of ran
 }
 
 func (f *backoffFactor) factor() int64 { return f.extraFactor + 1 }

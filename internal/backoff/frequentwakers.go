@@ -3,8 +3,7 @@
 package backoff
 
 const (
-	// frequentWakerCost is the whole cost of observing a sleeper that woke lately, ns. Such observations take at most
-	// 1/frequentWakerShare of a CPU.
+	// frequentWakerCost is the cost of observing a sleeper that woke lately, ns.
 	frequentWakerCost       = 40e3
 	frequentWakerShare      = 16
 	maxFrequentWakerBackoff = 1e9 // mean, ns
@@ -40,6 +39,6 @@ func (p *Policy) frequentWakerBackoff() int64 {
 	return randomized(length, p.rng)
 }
 
-// MayWait reports whether a sample of the thread waits for its next due observation: one right after a run would favour
+// MayWait reports whether a sample waits for the thread's next due observation: one right after a run would favour
 // short sleeps.
 func (th *ThreadState) MayWait() bool { return th.wakesOften && th.inWheel }

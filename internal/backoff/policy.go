@@ -13,30 +13,30 @@ import (
 type Policy struct {
 	wheel     timingWheel
 	rng       *rand.Rand
-	onExpired func(*ThreadState) // the method backoffExpired, bound once
+	onExpired func(*ThreadState) // backoffExpired
 
-	tick           int64 // number of the present or last tick
+	tick           int64
 	now            int64 // CLOCK_MONOTONIC ns
 	period         int64 // mean distance of ticks, ns
 	threads        int
-	frequentWakers int // of them
+	frequentWakers int
 }
 
-// New returns a policy. seed seeds its random numbers.
+// New returns a policy with random numbers from seed.
 func New(seed uint64) *Policy {
 	p := &Policy{rng: rand.New(rand.NewPCG(seed, 0x6964_6c65))}
 	p.onExpired = p.backoffExpired
 	return p
 }
 
-// BeginTick begins a tick, with its number, its time (CLOCK_MONOTONIC, ns) and the mean distance of ticks, ns.
+// BeginTick begins a tick at CLOCK_MONOTONIC at, ns. period is the mean distance of ticks, ns.
 func (p *Policy) BeginTick(tick, at, period int64) {
 	p.tick = tick
 	p.now = at
 	p.period = period
 }
 
-// WakeDue makes threads due whose back-off has ended. threads is the number of all threads.
+// WakeDue makes threads due whose back-off has ended.
 func (p *Policy) WakeDue(threads int) {
 	p.threads = threads
 	p.wheel.advance(p.now, p.onExpired)
@@ -65,7 +65,7 @@ func (p *Policy) Wake(th *ThreadState) {
 	}
 }
 
-// NoteUnchanged records that a thread has not run since its last observation. It returns the ticks of the back-off.
+// NoteUnchanged records that a thread has not run since its last observation.
 func (p *Policy) NoteUnchanged(th *ThreadState) (unobservedTicks int64) {
 	unobservedTicks = th.endBackoff(p.tick)
 	th.addUnchanged(unobservedTicks+1, procmem.ReadingAt(th.Observed.LastClocks(), p.now))
@@ -82,8 +82,7 @@ func (p *Policy) NoteUnchanged(th *ThreadState) (unobservedTicks int64) {
 	return unobservedTicks
 }
 
-// NoteChanged records that a thread has run since its last observation, or could not be observed: it is due at every
-// tick from now on. It returns the ticks of the back-off.
+// NoteChanged records that a thread has run, or could not be observed: it is due at every tick from now on.
 func (p *Policy) NoteChanged(th *ThreadState) (unobservedTicks int64) {
 	waited := !th.skipped && !th.wakesOften
 	unobservedTicks = th.endBackoff(p.tick)
@@ -113,7 +112,7 @@ func (p *Policy) NoteObservation(th *ThreadState, asleep, created bool, s procme
 		return
 	}
 	used := int64(s.CPU)
-	again := th.wakesOften || th.cpuKnown && used != th.cpuAtObservation // use before the first observation is unknown
+	again := th.wakesOften || th.cpuKnown && used != th.cpuAtObservation
 	p.noteFrequentWaker(th, asleep && again && th.Observed.IsKernelSampled())
 	p.backOffFrequentWaker(th)
 	if th.cpuKnown || created {
@@ -128,7 +127,7 @@ func (p *Policy) NoteObservation(th *ThreadState, asleep, created bool, s procme
 	th.ranFirstTime = false
 }
 
-// BeginBackoffs begins the back-offs of a process's threads, and removes ended threads from this tick's list.
+// BeginBackoffs begins back-offs, and removes ended threads from this tick's list.
 func (p *Policy) BeginBackoffs(proc *ProcessState) {
 	proc.Due = slices.DeleteFunc(proc.Due, func(th *ThreadState) bool {
 		length := th.nextBackoff
@@ -153,9 +152,9 @@ func (p *Policy) TicksSkipped(proc *ProcessState) {
 	}
 }
 
-// SearchDue reports whether a backed-off thread must have run, and a search is due. The caller then wakes
-// ([Policy.Wake]) and observes those that ran before; if that does not explain the clock ([Policy.Unexplained]), all
-// others, and calls [Policy.AllObserved]. In both cases it calls [Policy.SearchEnded].
+// SearchDue reports whether a backed-off thread must have run. The caller then wakes ([Policy.Wake]) and observes those
+// that ran before; if that does not explain the clock ([Policy.Unexplained]), all others, and calls
+// [Policy.AllObserved]. In both cases it calls [Policy.SearchEnded].
 func (p *Policy) SearchDue(proc *ProcessState) bool {
 	return proc.backedOff > 0 && proc.clockKnown && proc.clockAt == p.now && p.now >= proc.nextSearch &&
 		p.Unexplained(proc)
@@ -182,7 +181,7 @@ func (p *Policy) AllObserved(proc *ProcessState) {
 	proc.clockAtAllObserved, proc.explainedCPU = proc.clock, 0
 }
 
-// Forget removes an ended thread. It returns the ticks of the back-off.
+// Forget removes an ended thread.
 func (p *Policy) Forget(th *ThreadState) (unobservedTicks int64) {
 	th.Gone = true
 	p.noteFrequentWaker(th, false)

@@ -10,26 +10,26 @@ import (
 // ThreadState is the policy's state of a thread.
 type ThreadState struct {
 	Observed *observe.Thread
-	// Unchanged counts the unreported ticks at which the thread was found unchanged.
+	// Unchanged counts unreported ticks.
 	Unchanged sample.Unchanged
 	Gone      bool // set by [Policy.Forget]
 
 	proc            *ProcessState
-	asleep          bool  // at its last observation
+	asleep          bool
 	unchangedSince  int64 // CLOCK_MONOTONIC ns
 	backedOffAtTick int64 // 0 if due at every tick
-	skipped         bool  // backed off because ticks are skipped
+	skipped         bool  // because ticks are skipped
 
 	nextBackoff        int64  // ns; 0 if none
 	observedAt         int64  // CLOCK_MONOTONIC ns
-	clockAtObservation uint64 // the process's clock then, ns
-	cpuAtObservation   int64  // its CPU time then, ns
-	cpuKnown           bool   // cpuAtObservation is valid
-	wakesOften         bool   // it woke lately, and is backed off nevertheless
-	ranWhileBackedOff  bool   // not accounted yet
+	clockAtObservation uint64 // of the process, ns
+	cpuAtObservation   int64  // ns
+	cpuKnown           bool
+	wakesOften         bool // it woke lately, and is backed off nevertheless
+	ranWhileBackedOff  bool // not accounted yet
 	observedOnce       bool
-	hasRun             bool // found changed after its first observation
-	ranFirstTime       bool // for the first time, not accounted yet
+	hasRun             bool // after its first observation
+	ranFirstTime       bool // not accounted yet
 
 	inWheel    bool
 	slot       int
@@ -55,7 +55,6 @@ func (th *ThreadState) addUnchanged(n int64, at sample.Reading) {
 // HasRun reports whether the thread was found changed since its first observation.
 func (th *ThreadState) HasRun() bool { return th.hasRun }
 
-// sharedFactor is one for threads that have run since their first observation, and one for the others.
 func (th *ThreadState) sharedFactor() *backoffFactor {
 	if th.hasRun && !th.ranFirstTime {
 		return &th.proc.haveRun
@@ -63,8 +62,7 @@ func (th *ThreadState) sharedFactor() *backoffFactor {
 	return &th.proc.notRunYet
 }
 
-// backoffLimits returns the factor and share of [backoffLength]. Samples show what a sampled thread does when it wakes:
-// among many it gets the longest back-off.
+// backoffLimits returns factor and share of [backoffLength]. Among many, a sampled thread has the longest back-off.
 func (th *ThreadState) backoffLimits(threads int) (factor, share int64) {
 	factor, share = th.sharedFactor().factor(), sleepShare
 	if threads < manyThreads || !th.Observed.IsKernelSampled() {
@@ -88,15 +86,15 @@ type ProcessState struct {
 	// Due are the threads to observe in this tick.
 	Due []*ThreadState
 
-	clockKnown bool   // readable
+	clockKnown bool
 	clockAt    int64  // CLOCK_MONOTONIC ns
 	clock      uint64 // ns
 
 	backedOff      int // threads
 	frequentWakers int // threads
 	// For searches of backed-off threads that have run.
-	clockAtAllObserved uint64 // at the last observation of all threads, ns
-	explainedCPU       int64  // by observations since, ns
+	clockAtAllObserved uint64 // ns
+	explainedCPU       int64  // since, ns
 	nextSearch         int64  // CLOCK_MONOTONIC ns
 
 	haveRun   backoffFactor // threads that have run since their first observation
@@ -108,7 +106,7 @@ func NewProcessState(cpu uint64) *ProcessState {
 	return &ProcessState{clock: cpu, clockAtAllObserved: cpu}
 }
 
-// SetClock sets the process's clock (ns) at a tick (CLOCK_MONOTONIC ns). ok is set if it was readable.
+// SetClock sets the process's clock (ns) at a tick (CLOCK_MONOTONIC ns). ok: it was readable.
 func (p *ProcessState) SetClock(at int64, cpu uint64, ok bool) {
 	p.clockAt = at
 	p.clock = cpu

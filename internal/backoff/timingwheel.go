@@ -2,19 +2,19 @@
 
 package backoff
 
-// The wheel has a slot for each slotLength ns of the longest back-off.
+// A slot has slotLength ns.
 const (
 	slotLength = 1e6
 	wheelSlots = 4096
 )
 
-// timingWheel holds backed-off threads by the end of their back-off. Threads are linked: it allocates nothing.
+// timingWheel holds threads by the end of their back-off. It allocates nothing.
 type timingWheel struct {
 	slots [wheelSlots]*ThreadState
-	now   int64 // slots up to this one are empty; counted from CLOCK_MONOTONIC 0
+	now   int64 // slots up to this one are empty; from CLOCK_MONOTONIC 0
 }
 
-// put adds a thread whose back-off ends at a time (CLOCK_MONOTONIC, ns), in the next call of advance at the earliest.
+// put adds a thread whose back-off ends at CLOCK_MONOTONIC end, ns, in the next call of advance at the earliest.
 func (w *timingWheel) put(th *ThreadState, end int64) {
 	at := min(max(end/slotLength, w.now+1), w.now+wheelSlots-1)
 	slot := int(at % wheelSlots)
@@ -42,7 +42,7 @@ func (w *timingWheel) remove(th *ThreadState) {
 	th.inWheel = false
 }
 
-// advance removes all threads whose back-off ends until now, and passes each to expired, which may put it back.
+// advance passes each thread whose back-off has ended to expired, which may put it back.
 func (w *timingWheel) advance(now int64, expired func(*ThreadState)) {
 	to := now / slotLength
 	var list *ThreadState
