@@ -64,7 +64,7 @@ type Aggregator struct {
 	untracked   samplesWalked
 	attribution *attribute.Attribution
 	observed    attribute.Observed
-	events      *attribute.Recorder // not recorded
+	events      *attribute.Recorder // nil: not recorded
 	tasks       taskRecorder
 
 	checkpointAsked bool // all time up to the request is attributed
