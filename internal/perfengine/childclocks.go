@@ -11,19 +11,18 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// childClocks reports the CPU time of untracked descendants by program, for ordinary users
-// ([perfevents.OpenDescendants]).
+// childClocks reports the CPU time of untracked descendants by program, for ordinary users.
 type childClocks struct {
 	shared    *engine.SharedState
-	threads   func() int         // number of tracked threads
+	threads   func() int         // tracked ones
 	reader    *perfevents.Reader // nil without records
 	table     *descendants.Table[*handover.SharedProcess, struct{}]
 	checkedAt int64 // CLOCK_MONOTONIC ns
-	records   int   // since then
+	records   int
 }
 
 const (
-	// maxDescriptors bounds the descriptors for a process: the children of one that needs more are not recorded.
+	// maxDescriptors bounds the descriptors for a process.
 	maxDescriptors = 512
 	maxRecords     = 20000 // per second: each costs the target some 0.3 µs
 	maxInherited   = 8192  // events of threads: each takes more than 1 KiB of kernel memory

@@ -12,27 +12,27 @@ import (
 )
 
 // childSamples keeps the kernel's samples of child processes that are not tracked yet (package descendants). When its
-// process has ended or is tracked, a sample shares the time of the children of the nearest tracked ancestor
-// ([attribute.ProcessAccount.AddUnassignedOfChild]), or the time of the process itself.
+// process has ended or is tracked, a sample shares the time of the children of the nearest tracked ancestor, or the
+// time of the process itself.
 type childSamples struct {
 	shared            *engine.SharedState
 	stream            *stream
 	unassigned        *unassignedSamples
 	counts            *sampleCounts
 	table             *descendants.Table[*handover.SharedProcess, childSample] // nil if none are sampled
-	waiting           int                                                      // number of samples
+	waiting           int                                                      // samples
 	lostEndsCheckedAt int64                                                    // CLOCK_MONOTONIC ns
 }
 
 const (
-	maxChildSamples = 1024 // waiting samples of all children
-	childSampleFor  = 1e9  // bound of a sample's wait, ns
+	maxChildSamples = 1024 // of all children
+	childSampleFor  = 1e9  // of a sample's wait, ns
 )
 
 type childSample struct {
 	tid     int
 	raw     *observe.RawSample
-	program *handover.Program // of the process at the sample
+	program *handover.Program // at the sample
 }
 
 func (c *childSamples) enabled() bool { return c.table != nil }

@@ -10,8 +10,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// Engine implements [engine.Engine], [engine.Holder] and [engine.Ender] by the kernel's samples. Each part uses only
-// parts above it.
+// Engine implements [engine.Engine], [engine.Holder] and [engine.Ender]. Each part uses only parts above it.
 type Engine struct {
 	*engine.SharedState
 	host engine.Host
@@ -32,8 +31,8 @@ type Engine struct {
 }
 
 const (
-	checkEvery = 1e9 // interval of checks whether samples come, ns
-	drainAfter = 8   // periods after which buffers are read within a tick; they have room for 32 samples
+	checkEvery = 1e9 // of checks whether samples come, ns
+	drainAfter = 8   // periods; buffers have room for 32 samples
 )
 
 func newEngine(shared *engine.SharedState, h engine.Host, o engine.Options, from *Source) *Engine {

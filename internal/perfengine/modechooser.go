@@ -12,7 +12,7 @@ import (
 )
 
 // modeChooser chooses for each process whether its running threads are sampled by the kernel or stopped, which can copy
-// more, by what samples lack ([handover.SampleLack]), never by a program's name:
+// more, by what samples lack ([handover.SampleLack]):
 //
 //   - frames that are not on the stack (package managed): stopped, always;
 //   - further stacks, known from the code image: stopped, unless the user insists on samples ([Source.MayFallBack]);
@@ -24,7 +24,7 @@ import (
 type modeChooser struct {
 	shared       *engine.SharedState
 	host         engine.Host
-	mayFallBack  bool // false if the user insists on samples
+	mayFallBack  bool
 	stream       *stream
 	procs        *processes
 	unassigned   *unassignedSamples
@@ -32,14 +32,13 @@ type modeChooser struct {
 	childSamples *childSamples
 	samples      *samples
 
-	anySampled bool // a process was sampled
-	// fellBack counts the stopped processes by what their samples lack, sampledAnyway those that are sampled
-	// nevertheless.
+	anySampled bool
+	// Processes by what their samples lack: stopped, or sampled nevertheless.
 	fellBack, sampledAnyway [handover.NumSampleLacks]int64
 	childrenFellBack        bool
 
 	checkedAt      int64 // CLOCK_MONOTONIC ns
-	receivedBefore int64 // samples, at the last check
+	receivedBefore int64 // at the last check
 	ranBefore      int64 // CPU time of the targets then, ns; 0 begins a new count
 }
 
@@ -85,7 +84,7 @@ func (c *modeChooser) switchToSamples(p *process, lacks handover.SampleLack) {
 	p.mode = modeSamples
 	c.anySampled = true
 	c.procs.sampledByPID[p.Target.PID] = p
-	c.stream.reader.CopyLongest(&c.samples.length) // the stacks of a new process may be deep
+	c.stream.reader.CopyLongest(&c.samples.length) // of a new process, which may be deep
 	p.ranBefore = p.Clock.CPUTime()
 	for _, th := range p.threads {
 		c.scope.begin(th)
@@ -165,7 +164,7 @@ func (c *modeChooser) checkProcess(p *process) {
 	}
 }
 
-// restartSilence restarts the count of CPU time without samples, after a time in which none were taken.
+// restartSilence restarts the count after a time in which no samples were taken.
 func (c *modeChooser) restartSilence(now int64) {
 	c.ranBefore = 0
 	c.host.ReadClocks(now)

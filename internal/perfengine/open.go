@@ -14,9 +14,9 @@ import (
 type Options struct {
 	Freq     float64 // samples per second of a running thread
 	NoKernel bool    // without kernel functions
-	Children bool    // child processes are followed
-	Selected bool    // only some threads of a process are sampled
-	Frugal   bool    // with less memory for samples
+	Children bool
+	Selected bool // only some threads of a process
+	Frugal   bool // less memory for samples
 	// MayAsk returns an error if perf_event_open must not be called: a seccomp filter may kill the caller.
 	MayAsk func() error
 }
@@ -33,8 +33,8 @@ func TryOpen() { perfevents.TryOpen() }
 // CheckSeccomp is [perfevents.CheckSeccomp].
 func CheckSeccomp(child func(context.Context) *exec.Cmd) error { return perfevents.CheckSeccomp(child) }
 
-// Auto opens samples if they are permitted, and a trial gets some. Processes whose samples lack something are stopped.
-// why is the reason if there are no samples. A nil Source means stops alone.
+// Auto opens samples if they are permitted, and a trial gets some; else why is the reason. A nil Source means stops
+// alone.
 func Auto(o Options) (s *Source, why error) {
 	s = &Source{MayFallBack: true}
 	if why = o.MayAsk(); why == nil {
@@ -65,10 +65,10 @@ func Forced(o Options) (*Source, error) {
 	return s.withDescendants(o), nil
 }
 
-// DescendantsOnly opens the records of children, without samples, or returns nil.
+// DescendantsOnly opens the records of children, or returns nil.
 func DescendantsOnly(o Options) *Source { return (&Source{}).withDescendants(o) }
 
-// frugalRings, bytes of all buffers, permit 30 KiB of stack in a sample with 32 CPUs, 6 KiB with 128.
+// frugalRings, bytes, permit 30 KiB of stack in a sample with 32 CPUs, 6 KiB with 128.
 const frugalRings = 32 << 20
 
 func (s *Source) openAll(o Options) error {

@@ -12,30 +12,30 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// perThread samples threads one by one, in user space only ([perfevents.OpenPerThread]), once a stop has found them
-// running. A thread that spends more than a twentieth of its CPU time in the kernel, by both missing samples and stime
-// (/proc/PID/task/TID/stat), or has no sample at all, is stopped again.
+// perThread samples threads one by one, in user space only, once a stop has found them running. A thread that spends
+// more than a twentieth of its CPU time in the kernel, by both missing samples and stime (/proc/PID/task/TID/stat), or
+// has no sample at all, is stopped again.
 type perThread struct {
 	shared            *engine.SharedState
 	reader            *perfevents.Reader
-	inKernel, refused int64 // threads stopped again: they run in the kernel; no samples
+	inKernel, refused int64 // threads stopped again
 }
 
 const (
 	comparedAfter   = 200 // periods of CPU time between comparisons
-	missingShare    = 20  // one part in it of the samples may be missing
-	maxInconclusive = 10  // comparisons without a result that restart the counts
+	missingShare    = 20  // of the samples, one part in it
+	maxInconclusive = 10  // comparisons that restart the counts
 )
 
-// threadEvents are the events of a thread, and counts since one moment.
+// Counts are since one moment.
 type threadEvents struct {
-	open         int    // number of descriptors, 0 if not sampled
-	cpuFrom      int64  // CPU time at that moment, ns
-	kernelFrom   uint64 // time in the kernel at that moment, clock ticks
-	received     int64  // samples
-	inconclusive int64  // comparisons that found no reason for missing samples
+	open         int    // descriptors; 0: not sampled
+	cpuFrom      int64  // ns
+	kernelFrom   uint64 // clock ticks
+	received     int64
+	inconclusive int64 // comparisons
 	rateChanged  bool
-	stopped      bool // no longer sampled
+	stopped      bool
 }
 
 func (t *threadEvents) restart(cpu int64, kernel uint64) {

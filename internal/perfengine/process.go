@@ -27,8 +27,7 @@ type process struct {
 	engine  *Engine
 	threads map[int]*thread // by thread id
 	mode    mode
-	// fellBackFor is the lack of samples for which the process was last stopped; sampledAnyway that of one that is
-	// sampled nevertheless.
+	// What its samples lack, when it was last stopped, or sampled nevertheless.
 	fellBackFor, sampledAnyway handover.SampleLack
 	// received counts the usable samples. receivedBefore and ranBefore (CPU time, ns) are of the last check.
 	received, receivedBefore, ranBefore int64
@@ -62,9 +61,9 @@ type thread struct {
 	*engine.TrackedThread
 	proc        *process
 	waiting     []*observe.RawSample // until the clocks are read
-	lastReading sample.Reading       // of the clocks
-	begun       bool                 // an observation of it was reported
-	deep        bool                 // stopped because of a deep stack
+	lastReading sample.Reading
+	begun       bool // an observation of it was reported
+	deep        bool // stopped because of a deep stack
 	ended       bool
 	events      threadEvents // of [perThread]
 }
@@ -126,7 +125,7 @@ func (p *processes) remove(gone *process) {
 	p.dropSampled(gone)
 }
 
-// dropSampled drops a process from the sampled ones: its ID may be another's by now.
+// dropSampled: the PID may be another process's by now.
 func (p *processes) dropSampled(gone *process) {
 	if p.sampledByPID[gone.Target.PID] == gone {
 		delete(p.sampledByPID, gone.Target.PID)

@@ -15,36 +15,35 @@ import (
 	"prywalk/internal/schedule"
 )
 
-// samples keeps the samples of sampled processes until the clocks of their threads are read, and reports them.
+// samples keeps the samples of sampled processes until the clocks of their threads are read.
 type samples struct {
 	shared       *engine.SharedState
 	host         engine.Host
-	selected     bool // only some threads of a process are sampled
+	selected     bool // only some threads of a process
 	stream       *stream
 	procs        *processes
 	unassigned   *unassignedSamples
 	childSamples *childSamples
 
 	length    perfevents.StackLength
-	clocksDue []*thread // threads with clocksAfterSamples samples
+	clocksDue []*thread // with clocksAfterSamples samples
 	counts    *sampleCounts
 }
 
 type sampleCounts struct {
 	received    int64
 	dropped     int64
-	deepThreads int64 // stopped because of their deep stacks
+	deepThreads int64 // stopped
 }
 
 const (
 	maxSamples         = 1024     // of a thread
-	manySamples        = 8        // waiting samples at which a thread is observed at once
-	maxWaitingBytes    = 64 << 20 // bytes of unwalked copies above which samples are dropped
-	clocksAfterSamples = 32       // samples of a thread at which its clocks are read within a tick
+	manySamples        = 8        // at which a thread is observed at once
+	maxWaitingBytes    = 64 << 20 // of unwalked copies; above, samples are dropped
+	clocksAfterSamples = 32       // at which a thread's clocks are read within a tick
 )
 
-// take keeps a sample of a tracked process, unless it is of a gap or without a stack, and passes another's to
-// childSamples.
+// take passes samples of untracked processes to childSamples.
 func (s *samples) take(r *perfevents.Record) {
 	p := s.procs.sampledByPID[r.PID]
 	if r.Kind != perfevents.Sampled {
@@ -122,7 +121,7 @@ func (s *samples) readClocks(now int64) {
 	s.clocksDue = s.clocksDue[:0]
 }
 
-// clocksRead reports the waiting samples, placed between a thread's last clocks and the present ones.
+// clocksRead places the waiting samples between a thread's last clocks and the present ones.
 func (s *samples) clocksRead(th *thread, now sample.Reading, asleep bool) {
 	before := th.lastReading
 	if before.Wall == 0 {
@@ -167,7 +166,6 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	})
 }
 
-// reportWaiting reports the waiting samples with the last reading of the clocks.
 func (s *samples) reportWaiting(th *thread) {
 	for i, raw := range th.waiting {
 		s.report(th, raw, th.lastReading)

@@ -9,9 +9,8 @@ type scope interface {
 	// begin is called for each thread of a process that is sampled from now on, and for its new ones.
 	begin(*thread)
 	end(*thread)
-	// compare compares the samples of a thread with its CPU time, before an observation.
+	// compare compares a thread's samples with its CPU time, before an observation.
 	compare(*thread)
-	// stopFoundRunning is called when a stop has found a thread running.
 	stopFoundRunning(*thread, *observe.RawSample)
 	// fromStart reports whether threads, also of descendants, are sampled from their first instruction on.
 	fromStart() bool

@@ -7,20 +7,19 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// stream is the source of the kernel's samples and its state: on, paused or given up.
 type stream struct {
-	reader    *perfevents.Reader // nil if there is none, or it was given up
-	paused    bool               // no process is sampled at present
-	held      bool               // paused until release
-	drainedAt int64              // CLOCK_MONOTONIC ns
+	reader    *perfevents.Reader // nil: none, or given up
+	paused    bool
+	held      bool  // paused until release
+	drainedAt int64 // CLOCK_MONOTONIC ns
 
-	gaveUp       string // why samples were given up, or ""
+	gaveUp       string // reason, or ""
 	gaveUpReader *perfevents.Reader
 }
 
 func (s *stream) on() bool { return s.reader != nil && !s.paused }
 
-// pauseUnless pauses the samples unless needed. again: they have resumed.
+// again: the samples have resumed.
 func (s *stream) pauseUnless(needed bool) (again bool) {
 	switch {
 	case !needed && !s.paused:

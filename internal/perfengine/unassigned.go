@@ -8,8 +8,8 @@ import (
 	"prywalk/internal/observe"
 )
 
-// unassignedSamples reports samples of untracked threads: they share the unobserved time of a process
-// ([attribute.ProcessAccount.AddUnassigned]). They wait, as the next listing may find their thread.
+// unassignedSamples are of untracked threads: they share the unobserved time of a process. They wait, as the next
+// listing may find their thread.
 type unassignedSamples struct {
 	shared *engine.SharedState
 	list   []unassignedSample
@@ -53,7 +53,7 @@ func (u *unassignedSamples) reportProcess(p *process) {
 	u.reportIf(func(s *unassignedSample) bool { return s.proc == p })
 }
 
-// reportOverdue reports the samples that have waited for unassignedFor; in the last tick, all.
+// reportOverdue reports all samples in the last tick.
 func (u *unassignedSamples) reportOverdue() {
 	u.reportIf(func(s *unassignedSample) bool {
 		return u.shared.Ending || u.shared.Tick.At-s.raw.At > unassignedFor
