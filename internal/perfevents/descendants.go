@@ -22,8 +22,8 @@ const (
 	maxDescendantsCPUs = 64
 )
 
-// OpenDescendants prepares records of forks, programs, switches and exits of the threads of [Reader.OpenThread] and
-// their descendants. Errors: [ErrDenied], [ErrUnsupported].
+// OpenDescendants prepares records of the threads of [Reader.OpenThread] and their descendants. Errors: [ErrDenied],
+// [ErrUnsupported].
 func OpenDescendants() (*Reader, error) {
 	for size := descendantsRing; ; size /= 2 {
 		r := &Reader{opts: Options{Freq: 1, NoKernel: true}, threads: map[int][]int{}, ringBytes: size}

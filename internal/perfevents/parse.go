@@ -26,29 +26,29 @@ const (
 	SwitchedOut
 )
 
-// Record is one record. Its slices point into the ring.
+// Record is one record. Its slices point into the ring, and are valid until the callback returns.
 type Record struct {
 	Kind Kind
 	// PPID and PTID are of the creator (Forked).
 	PID, TID, PPID, PTID int
 	CPU                  int
 	Time                 int64 // CLOCK_MONOTONIC ns
-	Lost                 int64 // number of lost records
+	Lost                 int64 // records
 
 	Name []byte // of the thread or the mapped file
-	Exec bool   // an exec gave the name
+	Exec bool   // by exec
 	// The mapping, bytes, and its file: Dev (major<<32 | minor), Inode.
 	Addr, Len, Off, Dev, Inode uint64
 
 	Regs    frames.Regs // of the user, if HasRegs
 	HasRegs bool        // the program is 64-bit
-	NoUser  bool        // the thread never runs in user space
+	NoUser  bool        // never in user space
 	Stack   []byte      // the readable ones of the Asked bytes from the stack pointer on
 	Asked   int
 	Longest bool // Asked is the most that a sample can have
 
-	// Chain has the user's program counter and the return addresses that the kernel found by frame pointers, innermost
-	// first, 8 bytes each ([Record.ChainAt]).
+	// Chain has the user's program counter and return addresses, found by frame pointers, innermost first, 8 bytes
+	// each.
 	Chain []byte
 
 	kernel []byte
@@ -97,7 +97,6 @@ const (
 func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 func int32At(b []byte) int { return int(int32(binary.LittleEndian.Uint32(b))) }
 
-// parse returns false if a record's body is malformed.
 func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 	*r = Record{want: r.want}
 	if typ == typeSample {
@@ -162,7 +161,7 @@ func parseComm(misc uint16, body []byte, r *Record) bool {
 	return true
 }
 
-// parseMmap2 parses a body of pid, tid, address, length, offset, device, inode, generation, protection, flags, name.
+// parseMmap2: pid, tid, address, length, offset, device, inode, generation, protection, flags, name.
 func parseMmap2(misc uint16, body []byte, r *Record) bool {
 	const fixed = 64
 	if len(body) < fixed {
@@ -184,8 +183,7 @@ func untilNUL(b []byte) []byte {
 	return name
 }
 
-// parseSample parses a body of ids, time, CPU, kernel frames, registers, stack (kernel/events/core.c,
-// perf_output_sample).
+// parseSample: ids, time, CPU, kernel frames, registers, stack (kernel/events/core.c, perf_output_sample).
 func parseSample(b []byte, r *Record) bool {
 	if len(b) < 32 {
 		return false
@@ -218,7 +216,7 @@ func parseSample(b []byte, r *Record) bool {
 	return parseStack(b, r)
 }
 
-// parseStack parses the last part of a sample: size, bytes, number of valid bytes.
+// parseStack: size, bytes, number of valid bytes.
 func parseStack(b []byte, r *Record) bool {
 	if len(b) < 8 {
 		return false
@@ -238,7 +236,7 @@ func parseStack(b []byte, r *Record) bool {
 	return true
 }
 
-// callchain separates kernel and user frames, each list after its marker. Without markers, all are the kernel's.
+// callchain separates kernel and user frames, each after its marker. Without markers, all are the kernel's.
 func callchain(b []byte) (kernel, user []byte) {
 	if len(b) >= 8 && word(b) == contextKernel {
 		b = b[8:]

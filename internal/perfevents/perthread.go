@@ -14,8 +14,7 @@ import (
 // and find_get_context). Each CPU has a ring, owned by an event that counts nothing, to which an event of each thread
 // writes (PERF_EVENT_IOC_SET_OUTPUT).
 
-// OpenPerThread prepares samples of the user's own threads ([Reader.OpenThread]). Errors: [ErrDenied],
-// [ErrUnsupported].
+// OpenPerThread prepares samples of the user's own threads ([Reader.OpenThread]). Errors: as [Open].
 func OpenPerThread(o Options) (*Reader, error) {
 	o.NoKernel, o.Programs = true, false
 	return openWithin(&Reader{opts: o, threads: map[int][]int{}})

@@ -29,7 +29,7 @@ var (
 	errNoRoom      = errors.New("no room for samples")
 )
 
-// Bounds of the copied stack in bytes, multiples of 8 (kernel/events/core.c, perf_sample_ustack_size).
+// Bounds of the copied stack, multiples of 8 (kernel/events/core.c, perf_sample_ustack_size).
 const (
 	MinStack = 8<<10 - nonStackBytes
 	MaxStack = 1<<16 - nonStackBytes
@@ -38,24 +38,24 @@ const (
 // Remedy states how a user gets the right.
 const Remedy = OwnRemedy + ", or: sudo sysctl kernel.perf_event_paranoid=0"
 
-// OwnRemedy is the part of [Remedy] that gives the right to prywalk only.
+// OwnRemedy gives the right to prywalk only.
 const OwnRemedy = "run as root, or with CAP_PERFMON"
 
 // Options select what is sampled.
 type Options struct {
-	Freq       float64 // samples per second on each CPU
-	Stack      int     // copied stack bytes; 0: MaxStack if memory permits
-	Rings      int     // bound of the locked bytes of all rings; 0: 128 MiB
-	NoKernel   bool    // omit kernel frames
-	UserChains bool    // add [Record.Chain]
-	Programs   bool    // add records of creations and exits of threads, of names and of mapped code
+	Freq       float64 // samples/s on each CPU
+	Stack      int     // bytes; 0: MaxStack if memory permits
+	Rings      int     // locked bytes of all; 0: 128 MiB
+	NoKernel   bool
+	UserChains bool
+	Programs   bool // records of creations and exits of threads, of names and of mapped code
 }
 
 // Reader samples all online CPUs. Not safe for concurrent use.
 type Reader struct {
 	opts                  Options
 	rings                 []*ring
-	heads                 []uint64 // of the rings, for DrainTasksFirst
+	heads                 []uint64 // for DrainTasksFirst
 	rec                   Record
 	samples, lost, broken int64
 	missed                lostSamples
@@ -65,9 +65,9 @@ type Reader struct {
 	listCPUs              func() (string, error) // for tests
 
 	threads    map[int][]int // events by thread; nil: sampling by CPU
-	ringBytes  int           // bytes of a ring of descendants' records; 0: samples are taken
+	ringBytes  int           // of descendants' records; 0: samples are taken
 	paused     bool
-	copyLength int // stack bytes; 0: the most
+	copyLength int // bytes; 0: the most
 
 	freqSetAt, periodBefore int64 // CLOCK_MONOTONIC ns; ns
 	variedAt                int64 // CLOCK_MONOTONIC ns
@@ -98,10 +98,10 @@ func openWithin(r *Reader) (*Reader, error) {
 // Period returns the CPU time per sample, ns.
 func (r *Reader) Period() int64 { return r.opts.periodNS() }
 
-// Freq returns the samples per second on each CPU.
+// Freq returns the samples/s on each CPU.
 func (r *Reader) Freq() float64 { return r.opts.Freq }
 
-// PeriodAt is [Reader.Period] at an earlier time, CLOCK_MONOTONIC ns. It knows only the last SetFreq.
+// PeriodAt is [Reader.Period] at CLOCK_MONOTONIC at, ns. It knows only the last SetFreq.
 func (r *Reader) PeriodAt(at int64) int64 {
 	if at < r.freqSetAt {
 		return r.periodBefore
@@ -109,13 +109,13 @@ func (r *Reader) PeriodAt(at int64) int64 {
 	return r.Period()
 }
 
-// SetFreq sets the samples per second, and begins a period on each CPU. It returns false if the kernel refuses.
+// SetFreq sets the samples/s, and begins a period on each CPU. It returns false if the kernel refuses.
 func (r *Reader) SetFreq(hz float64) bool {
 	before := r.opts
 	r.opts.Freq = hz
 	if !r.setPeriods() {
 		r.opts = before
-		_ = r.setPeriods() // no further remedy
+		_ = r.setPeriods()
 		return false
 	}
 	r.periodBefore, r.freqSetAt = before.periodNS(), procmem.Now()
@@ -129,8 +129,7 @@ const (
 )
 
 // VaryPeriods draws new periods if it is time, so that samples do not keep step with a periodic program: the kernel's
-// timer has a constant period, in frequency mode too (kernel/events/core.c, perf_swevent_init_hrtimer). [Reader.Period]
-// remains the mean.
+// timer has a constant period, in frequency mode too (kernel/events/core.c, perf_swevent_init_hrtimer).
 func (r *Reader) VaryPeriods(now int64) {
 	if now-r.variedAt < varyEvery {
 		return
@@ -188,7 +187,7 @@ func (r *Reader) Broken() int64 { return r.broken }
 // Throttled returns how often the kernel throttled sampling.
 func (r *Reader) Throttled() int64 { return r.throttled }
 
-// Drain passes the records since the last call, in order per CPU. A record is valid until take returns.
+// Drain passes the records since the last call, in order per CPU.
 func (r *Reader) Drain(take func(*Record)) {
 	for _, g := range r.rings {
 		if !g.drain(&r.rec, g.head(), func(rec *Record) { r.count(g, rec, take) }) {
@@ -248,7 +247,7 @@ func (r *Reader) ReopenIfCPUsChanged() bool {
 		return err == nil
 	}
 	tids, shorter := slices.Collect(maps.Keys(r.threads)), r.copyLength
-	r.Close() // before openAll: both would take twice the locked memory
+	r.Close() // both would take twice the locked memory
 	if r.openAll() != nil {
 		return false
 	}
@@ -326,11 +325,11 @@ func (r *Reader) openAll() error {
 	return nil
 }
 
-const nonStackBytes = 2 << 10 // bound of the rest of a sample's record, bytes
+const nonStackBytes = 2 << 10 // of the rest of a sample's record
 
-const ringRecords = 32 // least number of samples in a ring
+const ringRecords = 32 // samples, at least
 
-const maxRingBytes = 128 << 20 // default bound of the locked bytes of all rings
+const maxRingBytes = 128 << 20 // default, locked bytes of all rings
 
 // stackWithin returns the most stack bytes with which the rings of all CPUs fit into memory bytes.
 func stackWithin(processors, memory int) int {
@@ -385,7 +384,6 @@ func (r *Reader) cpuList() (string, error) {
 	return onlineCPUs()
 }
 
-// onlineFile lists CPUs, such as 0-3,6.
 const onlineFile = "/sys/devices/system/cpu/online"
 
 func onlineCPUs() (string, error) {
@@ -400,7 +398,7 @@ func (r *Reader) sameCPUs() bool {
 	return err == nil && len(b) < len(buf) && string(bytes.TrimSpace(b)) == r.online
 }
 
-// maxCPUs bounds CPU ids (CONFIG_NR_CPUS ≤ 8,192).
+// CONFIG_NR_CPUS ≤ 8,192
 const maxCPUs = 1 << 13
 
 func parseCPUs(list string) []int {
@@ -419,7 +417,7 @@ func parseCPUs(list string) []int {
 	return cpus
 }
 
-// Usable reports whether the sample has user registers, so that it can be walked.
+// Usable reports whether the sample can be walked.
 func (r *Record) Usable() bool {
 	return r.HasRegs && r.Regs.Arch != frames.ArchUnknown && r.Regs.SP() != 0
 }

@@ -20,7 +20,7 @@ const (
 
 type ring struct {
 	fd         int
-	shortEvent int // event of [Reader.setCopyLength], −1: none
+	shortEvent int // −1: none
 	cpu        int
 	mem        []byte // with its first page; nil: closed
 	data       []byte // a power of two
@@ -28,7 +28,7 @@ type ring struct {
 	share      targetShare
 }
 
-// openRing maps a ring of size bytes, a power of two. pid −1: all threads.
+// openRing maps size bytes, a power of two. pid −1: all threads.
 func openRing(attr *unix.PerfEventAttr, pid, cpu, size int) (*ring, error) {
 	fd, err := unix.PerfEventOpen(attr, pid, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
 	if err != nil {
@@ -46,8 +46,8 @@ func openRing(attr *unix.PerfEventAttr, pid, cpu, size int) (*ring, error) {
 func (g *ring) close() {
 	if g.mem != nil {
 		g.closeShortEvent()
-		_ = unix.Munmap(g.mem) // own memory
-		_ = unix.Close(g.fd)   // unwritten
+		_ = unix.Munmap(g.mem)
+		_ = unix.Close(g.fd)
 		g.mem, g.data = nil, nil
 	}
 }
@@ -72,7 +72,7 @@ const (
 	taskTypes = 1<<typeComm | 1<<typeExit | 1<<typeFork | 1<<typeMmap2
 )
 
-// walkRing passes the records from tail to head whose type is in the set types. It returns where it ended.
+// walkRing passes the records from tail to head with one of types.
 func walkRing(data, wrap []byte, head, tail, types uint64, r *Record, take func(*Record)) (end uint64, ok bool) {
 	size := uint64(len(data))
 	if head-tail > size || head%headerLen != 0 || tail%headerLen != 0 {

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// childTimeout bounds the child's run: a filter may kill one of its threads only.
+// childTimeout: a filter may kill only one of the child's threads.
 const childTimeout = 2 * time.Second
 
 // CheckSeccomp returns an error ([ErrUnsupported]) if a seccomp filter kills callers of perf_event_open. Under a filter

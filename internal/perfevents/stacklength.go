@@ -9,10 +9,9 @@ import (
 )
 
 // StackLength decides how many bytes of a stack the kernel copies. Copies become shorter once many walks have used
-// less, if enough samples were not cut by the end of the mapped stack, and longest again once a walk needed more; each
-// time, the wait until the next try doubles.
+// less, and longest again once a walk needed more; each time, the wait until the next try doubles.
 type StackLength struct {
-	begun, least      int64 // CLOCK_MONOTONIC ns; the counts' least duration, ns
+	begun, least      int64 // CLOCK_MONOTONIC ns; duration, ns
 	samples, complete int64 // complete: with all bytes asked for
 	Deepest           int64 // most bytes used by a walk
 }
@@ -21,7 +20,7 @@ const (
 	// A decision needs at least fitSamples samples in at least fitAfter ns.
 	fitSamples  = 256
 	fitAfter    = 1e9
-	maxFitAfter = 1 << 10 * fitAfter // bound of the doubled time, ns
+	maxFitAfter = 1 << 10 * fitAfter // ns
 	// Copies become shorter if at least 1/completeShare of the samples got all bytes asked for.
 	completeShare = 8
 )

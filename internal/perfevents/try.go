@@ -13,7 +13,7 @@ import (
 // ErrSilent means that events are permitted but give no samples.
 var ErrSilent = errors.New("perf events are allowed, but no samples came")
 
-// tryFor bounds the trial's CPU time, ns: some periods of a timer of 10 ms.
+// tryFor is CPU time, ns: some periods of a timer of 10 ms.
 const (
 	tryFreq = 9973
 	tryFor  = 30e6
