@@ -4,16 +4,16 @@ package sample
 
 import "math/bits"
 
-// ProcessID numbers the processes of one run. Unlike a pid it is never reused. 0: none.
+// ProcessID numbers the processes of one run, from 1. It is never reused.
 type ProcessID uint32
 
-// ThreadID numbers the threads of one run and is never reused. 0: none.
+// ThreadID numbers the threads of one run, from 1. It is never reused.
 type ThreadID uint64
 
 // StackID numbers the stacks of one recording, from 0.
 type StackID uint32
 
-// Reading is a thread's clocks at one moment, ns. Wall is CLOCK_MONOTONIC; CPU and RunQueue are the first two fields of
+// Reading is a thread's clocks at one moment, ns. Wall is CLOCK_MONOTONIC; CPU and RunQueue are of
 // /proc/PID/task/TID/schedstat.
 type Reading struct {
 	Wall, CPU, RunQueue int64
@@ -41,10 +41,9 @@ func (n *NotStopped) Suppressed() bool { return n.InCall.Wall != 0 || n.Other.Wa
 // # Clocks between two readings
 //
 // The clocks of a kernel sample are read at the ticks before and after it. In between they are exact for a thread that
-// ran all the time, else interpolated: the division of a thread's time among its samples is estimated, its sum is the
-// kernel's.
+// ran all the time, else interpolated.
 
-// Between returns the clocks at a moment between two readings; a moment outside counts as the nearest.
+// Between returns the clocks at a moment; one outside counts as the nearest.
 func (from Reading) Between(to Reading, at int64) Reading {
 	whole := to.Wall - from.Wall
 	at = min(max(at, from.Wall), to.Wall)
