@@ -11,7 +11,7 @@ const (
 	// Bounds of the distance of ticks, ns and periods: the kernel's buffers have room for 32 samples.
 	maxDistance     = 10e6
 	maxPeriodsApart = 10
-	// SteadyFor is how long a steady thread must have run, ns. One part in steadyShare may differ.
+	// SteadyFor is how long a steady thread must have run or slept, ns. One part in steadyShare may differ.
 	SteadyFor   = 200e6
 	steadyShare = 10
 	// Ticks take at most 1/costShare of a CPU, by the mean of the last costTicks.
