@@ -23,7 +23,7 @@ type Options struct {
 	Images          *loadedcode.ImageCache // for unopened processes
 	MaxDepth        int                    // 0: frames.DefaultMaxDepth
 	ThreadsFiltered bool                   // other threads' time is not attributed
-	// Children: attribute the time of untracked children; Launched: the recording launched the first process.
+	// Children: attribute untracked children's time; Launched: the recording launched the first process.
 	Children, Launched bool
 	// Period is the time that a sample stands for, ns; 0: unknown.
 	Period        int64
@@ -45,7 +45,7 @@ type Listener struct {
 	// Walked takes each walk of a tracked process's sample, unless an exec cut it. The Walker is valid until it
 	// returns.
 	Walked func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker)
-	// Explained takes each wait for a native synchronization object of known address, with its owner if known.
+	// Explained takes waits for native synchronization objects of known address.
 	Explained func(*observe.RawSample, *waits.Wait)
 }
 
@@ -190,11 +190,11 @@ func (a *Aggregator) releaseUnused() {
 	}
 }
 
-// WhileReading calls f, which reads files of targets. If f hangs, [Aggregator.TakeOver] succeeds.
+// WhileReading calls f, which reads files of targets, and may hang.
 func (a *Aggregator) WhileReading(f func()) {
 	a.ownership.reading(f)
 }
 
-// TakeOver takes the recording from an aggregator that hangs in a read, else returns false. Then only the calling
-// goroutine may call methods.
+// TakeOver takes the recording from an aggregator that hangs in a read. Then only the calling goroutine may call
+// methods.
 func (a *Aggregator) TakeOver() bool { return a.ownership.takeOver() }

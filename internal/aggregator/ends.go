@@ -44,8 +44,8 @@ func (a *Aggregator) endProcess(p *processState, end *attribute.ProcessEnd, now 
 	}
 }
 
-// CloseAccounts attributes all that is open. After a takeover it reads no target, as that may hang too, and closes
-// nothing that the hanging goroutine uses.
+// CloseAccounts attributes all that is open. After a takeover it reads no target, and closes nothing that the hanging
+// goroutine uses.
 func (a *Aggregator) CloseAccounts(now int64) {
 	if !a.ownership.isTakenOver() {
 		a.ownership.reading(a.readNames)

@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/handover"
 )
 
-// handleExec ends what is known of a former program (package sampler). No thread of the new one may be selected.
+// handleExec ends what is known of a former program. No thread of the new one may be selected.
 func (a *Aggregator) handleExec(e *handover.Event) {
 	p := a.process(e.Proc)
 	if e.Thread != nil {
@@ -27,7 +27,7 @@ func (a *Aggregator) handleExec(e *handover.Event) {
 	}
 }
 
-// handleRename handles a changed name of a process. Time up to now has the old name.
+// Time up to now has the old name.
 func (a *Aggregator) handleRename(e *handover.Event) {
 	th, p := a.thread(e.Thread), a.process(e.Proc)
 	a.attribute(&attribute.Cut{Thread: th.ID})

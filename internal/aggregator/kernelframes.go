@@ -12,8 +12,7 @@ var kernelModule = &profile.ModuleInfo{
 	Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Origin: profile.Origin{Kernel: true},
 }
 
-// kernelFrames has locations in the kernel: addresses in samples of running threads, names of functions in those of
-// sleepers. Each map is emptied at maxKernel entries.
+// kernelFrames: addresses in samples of running threads, names in those of sleepers. Each map is emptied at maxKernel.
 type kernelFrames struct {
 	builder   *profile.Builder
 	addresses map[uint64]profile.LocID

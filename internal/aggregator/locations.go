@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// locationCache has the locations of native frames, each in the slot of its address.
 type locationCache [1 << locationBits]cachedLocation
 
 const locationBits = 12
@@ -33,7 +32,7 @@ func (b *stackBuilder) location(p *processState, m *frames.Module, addr frames.A
 	return cached.loc
 }
 
-// leafStacks has the stacks with a synthetic innermost frame. It is emptied at maxLeaves.
+// leafStacks are those with a synthetic innermost frame, emptied at maxLeaves.
 type leafStacks struct {
 	builder *profile.Builder
 	known   map[leafKey]sample.StackID

@@ -16,7 +16,7 @@ import (
 
 const maxManaged = 1 << 14 // then the cache is emptied
 
-// managedWalk is a walk with managed frames. Runtimes name these during the walk, as memory with names can change.
+// Runtimes name managed frames during the walk, as memory with names can change.
 type managedWalk struct {
 	merger    callstack.Merger
 	sample    managed.Sample

@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/profile"
 )
 
-// interpreter is a runtime that gives each native frame a managed frame of a chosen object.
+// interpreter gives each native frame a managed frame of a chosen object.
 type interpreter struct {
 	managed.Base
 

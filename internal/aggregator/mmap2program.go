@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// mmap2Program is the code of an unopened process, by the kernel's records of its mappings.
+// mmap2Program is the code of an unopened process, by the kernel's records.
 type mmap2Program struct {
 	program *handover.Program
 	code    *loadedcode.Mmap2Space

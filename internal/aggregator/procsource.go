@@ -31,8 +31,7 @@ func (procFS) IgnoresChildren(pid int) bool {
 	return procmem.ReadStatus(pid, &s) == nil && s.SigIgn&sigChild != 0
 }
 
-// ExactChildrenCPU implements [attribute.ProcSource] for children of prywalk, by waitid with WNOWAIT: /proc has
-// hundredths of a second.
+// ExactChildrenCPU implements [attribute.ProcSource] for children of prywalk, by waitid with WNOWAIT.
 func (procFS) ExactChildrenCPU(pid int) int64 {
 	var both unix.Rusage
 	if unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, &both) != nil {

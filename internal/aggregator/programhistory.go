@@ -13,7 +13,7 @@ const maxPrograms = 4096 // files
 
 type programHistories map[loadedcode.ProgramFile]*programHistory
 
-// programHistory is what walks of a file's processes have shown, for the next one.
+// programHistory is what walks have shown, for the next process of the file.
 type programHistory struct {
 	walked       samplesWalked
 	lack         handover.SampleLack
@@ -36,7 +36,7 @@ func (p *programHistory) noteDeepest(th *threadState, s *observe.RawSample, w *f
 // walkBeyond is added to the next process's first copy, bytes: environments differ in size.
 const walkBeyond = 16 << 10
 
-// historyOf returns nil if the file is unknown, or there are too many.
+// historyOf returns nil if the file is unknown.
 func (p programHistories) historyOf(proc interface {
 	Program() (loadedcode.ProgramFile, bool)
 },

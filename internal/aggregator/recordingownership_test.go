@@ -35,7 +35,7 @@ func TestRecordingIsTakenOverOnlyWhileItsOwnerReads(t *testing.T) {
 	})
 }
 
-// blockedForEver counts the goroutines that endRead has blocked, also of earlier runs of the test.
+// Also of earlier runs of the test.
 func blockedForEver() (n int) {
 	buf := make([]byte, 1<<20)
 	for stack := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {

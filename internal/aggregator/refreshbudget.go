@@ -7,7 +7,7 @@ package aggregator
 // remapped memory shows in no stack, and every refreshStart ns while a runtime starts.
 //
 // Readings that find new code do not delay the next, up to a credit of loadCredit ns of CPU time, refilled by
-// 1/refreshShare of the time. Queries of mappings and code have their own share, with a credit of queryCredit ns.
+// 1/refreshShare of the time. Queries have their own share, with a credit of queryCredit ns.
 const (
 	refreshAfter = 1e6
 	refreshShare = 20
@@ -35,7 +35,7 @@ func (r *refreshBudget) due(at int64, starting bool) bool {
 	return age > refreshEvery || starting && age > max(refreshStart, refreshShare*r.cost)
 }
 
-// noteRefresh notes a reading's CPU time, ns. loaded: it found new code.
+// loaded: the reading found new code.
 func (r *refreshBudget) noteRefresh(at, cost int64, loaded bool) {
 	r.loadCost = max(r.loadCost-(at-r.last)/refreshShare, 0)
 	r.last = at

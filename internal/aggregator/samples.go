@@ -90,7 +90,7 @@ func (a *Aggregator) unassignedStack(th *threadState, program *handover.Program,
 	return id, end
 }
 
-// programOf names an untracked child's program: its own, or that of the process whose code it ran.
+// programOf names an untracked child's program.
 func programOf(p *handover.Program) string {
 	if p.CodeOwner != nil {
 		return orUnknown(p.CodeOwner.Comm)

@@ -73,7 +73,7 @@ func (out *intervalSink) interval(p *processState, th *threadState, s *attribute
 	return i
 }
 
-// innerNumber is a number in a process's own pid namespace as in [profile.Interval]; 0: the same.
+// innerNumber is as in [profile.Interval]; 0: the same.
 func innerNumber(inner, outer int) int {
 	if inner == outer {
 		return 0
@@ -89,7 +89,7 @@ func (out *intervalSink) stackOf(s *attribute.Span) sample.StackID {
 	return out.stacks.leaves.stackOf(s.Stack, s.Leaf)
 }
 
-// refresh passes open intervals to each [profile.Watcher]: an unchanged thread can have one for days.
+// An unchanged thread can have one open interval for days.
 func (a *Aggregator) refresh(at int64) {
 	took := selfruntime.CPUTimeOf(func() { a.refreshSinks(at) })
 	a.Requests.Refresh.Done(int64(took), false)

@@ -100,7 +100,7 @@ func (p *processState) prepareWalk(moment int64) {
 	}
 }
 
-// addMappingAt reads the mapping at pc if it is newer than the list. found: another walk may give another stack.
+// addMappingAt reads the mapping at pc if it is newer than the list.
 func (p *processState) addMappingAt(pc frames.Addr, moment int64) (found bool) {
 	if pc == 0 || !p.refreshBudget.mayQuery(moment) {
 		return false
@@ -153,8 +153,8 @@ func (p *processState) untrackedState() *threadState {
 }
 
 // rename reads the name every [handover.NameEvery], from a runtime, else from the kernel; at each sample until a
-// runtime has a new thread's name. A name that a runtime no longer has stays for one more period, as a runtime removes
-// a thread from its list before the thread ends.
+// runtime has a new thread's name. A runtime removes a thread from its list before the thread ends: the name stays for
+// one more period.
 func (th *threadState) rename(now int64) {
 	sources := th.proc.Target.Runtimes().FrameSources()
 	due := now-th.nameReadAt >= handover.NameEvery

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// taskPoller observes the tasks of one runtime in rounds, in slices of at most sliceCPU ns of CPU time.
+// taskPoller observes the tasks of one runtime in rounds.
 type taskPoller struct {
 	aggregator *Aggregator
 	process    *processState
@@ -95,7 +95,6 @@ func (t *taskPoller) readTasks(now, maxCPU int64) {
 	t.aggregator.tasks.observations.Store(all.goroutines.Observations + all.coroutines.Observations)
 }
 
-// countSlots returns false if the number of places could not be read.
 func (t *taskPoller) countSlots(now int64) bool {
 	if t.next > 0 || len(t.pending) > 0 {
 		return true
@@ -206,7 +205,7 @@ func (t *taskPoller) finish(now int64) {
 	}
 }
 
-// lastRound reads all tasks once more. Its limit is larger after an incomplete first round: unread tasks are in no sum.
+// lastRound has a larger limit after an incomplete first round: unread tasks are in no sum.
 func (t *taskPoller) lastRound(now int64) {
 	maxCPU := int64(lastRoundCPU)
 	if t.round == 0 {

@@ -49,10 +49,10 @@ type taskRecorder struct {
 	observations atomic.Int64 // any goroutine may read it
 }
 
-// PollTasks reads a slice of the tasks that are due longest, if any, and returns the time until the next call, ns.
+// PollTasks reads a slice of the tasks, if any are due, and returns the time until the next call, ns.
 func (a *Aggregator) PollTasks() (rest int64) { return a.tasks.poll() }
 
-// TaskObservations counts observations of waiting tasks. Any goroutine may call it.
+// TaskObservations counts observations of waiting tasks, for any goroutine.
 func (a *Aggregator) TaskObservations() int64 { return a.tasks.observations.Load() }
 
 func (r *taskRecorder) poll() (rest int64) {
@@ -131,14 +131,14 @@ func (r *taskRecorder) checkpoint() {
 	})
 }
 
-// noteGap: a task that changed in a gap gets only the time after it.
+// A task that changed in a gap gets only the time after it.
 func (r *taskRecorder) noteGap(until int64) {
 	r.eachPoller(func(t *taskPoller) { t.pauseEnd = until })
 }
 
 func (r *taskRecorder) addIntervals() { r.eachPoller((*taskPoller).addIntervals) }
 
-// finish reads a process's tasks a last time. Those not read in time count as unchanged.
+// finish: tasks that are not read in time count as unchanged.
 func (r *taskRecorder) finish(p *processState, now int64) {
 	alive := !r.aggregator.ownership.isTakenOver() && p.Target.Alive()
 	if r.aggregator.opts.Tasks && alive { // the recording may be too short for the first round

@@ -17,7 +17,6 @@ import (
 type taskSource interface {
 	Places() (int, error)
 	Poll(from, to int, changed []int) []int
-	// readTask leaves the stack of a waiting task in the stackBuilder.
 	readTask(place int) (taskOutcome, taskKind, frames.StopReason)
 	// batchSize is the most places of one Poll; label is the value of the recording's label task.
 	batchSize() int
@@ -89,8 +88,7 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	return taskWaits, taskKind{t.Entry, cmp.Or(t.Wait, t.Status), labels}, end
 }
 
-// walkTask fills b.stack with a parked task's frames. beyond: it read more than the copy, so the stack is true only if
-// the task has not run since.
+// beyond: the walk read more than the copy, so the stack is true only if the task has not run since.
 func (b *stackBuilder) walkTask(p *processState, t *managed.TaskRecord, stack []byte) (
 	end frames.StopReason, beyond bool,
 ) {

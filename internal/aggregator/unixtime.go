@@ -4,7 +4,6 @@ package aggregator
 
 import "time"
 
-// unixTime converts CLOCK_MONOTONIC to Unix time, which goes on during suspension.
 type unixTime struct {
 	epoch int64 // Unix time less CLOCK_MONOTONIC at the start, ns
 	slept []wakeUp
@@ -30,7 +29,7 @@ func (u *unixTime) Of(at int64) int64 {
 
 const epochTries = 20
 
-// monotonicEpoch takes the shortest of several readings: preemption between the clocks can take seconds.
+// monotonicEpoch takes the shortest of several readings: preemption can take seconds.
 func monotonicEpoch(now func() int64) (epoch int64) {
 	shortest := int64(1 << 62)
 	for range epochTries {

@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// calls has one rule for all code: frames of three words.
+// calls has one rule: frames of three words.
 type calls struct{}
 
 func (calls) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {

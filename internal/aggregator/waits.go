@@ -139,7 +139,7 @@ func (e *waitExplainer) explain(th *threadState, s *observe.RawSample, id sample
 	return waitsFor, w.Owner
 }
 
-// find reads memory and files of the target. native: w is a wait for a native synchronization object of known address.
+// native: w is a wait for a native synchronization object of known address.
 func (e *waitExplainer) find(th *threadState, s *observe.RawSample, id sample.StackID) (
 	waitsFor string, w waits.Wait, native bool,
 ) {
@@ -258,7 +258,7 @@ func (e *waitExplainer) describeFile(th *threadState, fd int, now int64) string 
 // maxCallRead is the size of a struct pollfd, bytes.
 const maxCallRead = 8
 
-// callMemory reads a call's arguments from the copied stack, else from the target if the thread still sleeps.
+// callMemory reads from the copied stack, else from the target if the thread still sleeps.
 func (e *waitExplainer) callMemory(th *threadState, s *observe.RawSample) func(addr uint64, b []byte) int {
 	return func(addr uint64, b []byte) int {
 		for n := 0; n < len(b); n += 8 {

@@ -130,7 +130,7 @@ func TestRecordingCanBeTakenOverWhileAWaitIsExplained(t *testing.T) {
 	}
 }
 
-// sleepInPoll returns a thread of this process that is in poll(2), and its run count. It ends when wake is closed.
+// sleepInPoll returns a thread in poll(2), and its run count.
 func sleepInPoll(t *testing.T, polled []unix.PollFd, wake *os.File) (tid int, runs uint64) {
 	ids := make(chan int)
 	ended := make(chan struct{})

@@ -24,11 +24,11 @@ type Interval struct {
 	Span
 }
 
-// Sink takes the results of an [Attribution] as they become final.
+// Sink takes final results.
 type Sink interface {
 	// Add must not keep the pointer.
 	Add(*Interval)
-	// ThreadDone ends a thread's intervals: ticks samples of a known stack, within observed ns.
+	// ticks: samples of a known stack; observed: ns.
 	ThreadDone(id sample.ThreadID, ticks, observed int64)
 	// ProcessDone ends the intervals of a process.
 	ProcessDone(sample.ProcessID)
@@ -67,12 +67,10 @@ type accountedProcess struct {
 	fromStart bool
 	ended     bool
 	node      *cutimeNode // nil: none
-	// passedTo is the observed parent that took its unobserved time; nil: none.
-	passedTo *accountedProcess
+	passedTo  *accountedProcess
 }
 
-// New returns an attribution without processes. Without Children, or with ThreadsFiltered, Period and KernelSamples
-// have no effect.
+// New returns an attribution without processes.
 func New(o Options, kernel ProcSource, sink Sink) *Attribution {
 	a := &Attribution{
 		opts: o, sink: sink, threads: map[sample.ThreadID]*accountedThread{},
@@ -222,7 +220,7 @@ func (a *Attribution) finishThread(t *accountedThread) {
 	delete(a.threads, t.id)
 }
 
-// moveAccount follows fs/exec.c, de_thread: the calling task goes on, with its clocks, under the first thread's number.
+// moveAccount follows fs/exec.c, de_thread: the calling task goes on under the first thread's number.
 func (a *Attribution) moveAccount(e *Execed) {
 	caller := a.threads[e.Caller]
 	if caller == nil {
@@ -234,7 +232,7 @@ func (a *Attribution) moveAccount(e *Execed) {
 	a.threads[e.Thread] = caller
 }
 
-// UnknownProgram stands for the name of a program that is not known.
+// UnknownProgram is the name of an unknown program.
 const UnknownProgram = "?"
 
 func (a *Attribution) endProcess(e *ProcessEnded) {
@@ -283,7 +281,6 @@ func (a *Attribution) observedParent(p *accountedProcess) *accountedProcess {
 	return a.byNode[p.node.parent]
 }
 
-// recipient returns the parent that takes the time of p's children; nil: none.
 func (a *Attribution) recipient(p *accountedProcess) *accountedProcess {
 	if parent := p.passedTo; parent != nil && a.byNode[parent.node] == parent {
 		return parent

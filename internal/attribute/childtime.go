@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// childTime is the CPU time of a process's unobserved children, and what divides it.
+// childTime is the time of unobserved children, and what divides it.
 type childTime struct {
 	samples          weightedSamples
 	undistributed    int64 // ns

@@ -34,9 +34,9 @@ type cutimeNode struct {
 	distribute    func(ns, at int64, when distribution)
 }
 
-// cutimeTree is the tree of processes in which each collects the CPU time of its ended children (cutime + cstime). An
-// observed child counts with its own time, before the recording too, and that of its children: as last read or as
-// observed children added, whichever is more. Not safe for concurrent use.
+// In a cutimeTree each process collects the CPU time of its ended children (cutime + cstime). An observed child counts
+// with its own time, before the recording too, and that of its children: as last read or as observed children added,
+// whichever is more.
 type cutimeTree struct {
 	byPID     map[int]*cutimeNode // also ended processes with open accounts
 	ended     []*cutimeNode
@@ -52,7 +52,7 @@ type ProcSource interface {
 	State(pid int) (ProcState, bool)
 	// IgnoresChildren reports whether the process ignores SIGCHLD.
 	IgnoresChildren(pid int) bool
-	// ExactChildrenCPU returns the CPU time of a zombie's children, ns; 0 if not known to the µs.
+	// ns; 0 if not known to the µs
 	ExactChildrenCPU(pid int) int64
 }
 
@@ -68,8 +68,8 @@ func newCutimeTree(kernel ProcSource) *cutimeTree {
 	return &cutimeTree{byPID: map[int]*cutimeNode{}, kernel: kernel}
 }
 
-// join opens the account of a process. parent is 0 if unknown; fromStart: all CPU time of its children lies within the
-// recording. distribute takes what is certain so far, ns, and at the end the rest, even 0.
+// join opens an account. parent is 0 if unknown; fromStart: all CPU time of its children lies within the recording.
+// distribute takes what is certain so far, ns, and at the end the rest, even 0.
 func (t *cutimeTree) join(
 	pid int, start uint64, parent int, fromStart bool, distribute func(ns, at int64, when distribution),
 ) *cutimeNode {
@@ -157,8 +157,7 @@ func (t *cutimeTree) tick(now int64) {
 }
 
 // settle attributes the growth of cutime up to the previous settlement: each child that ended before is closed, or a
-// zombie, which has added nothing. A parent waits while a child's children have open accounts, or a child is gone
-// without a report.
+// zombie. A parent waits while a child's children have open accounts, or a child is gone without a report.
 func (t *cutimeTree) settle(now int64) {
 	unsure := map[*cutimeNode]bool{} // parents that wait
 	for _, n := range t.ended {

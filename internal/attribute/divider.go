@@ -4,8 +4,7 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// divider divides total in proportion to weights ≥ 0, whose sum is weightSum > 0. The parts are differences of rounded
-// running sums, so that their sum is total.
+// divider divides total in proportion to weights ≥ 0, whose sum is weightSum > 0. The sum of the parts is total.
 type divider struct {
 	total, weightSum int64
 	weight           int64

@@ -37,8 +37,7 @@ type sampleWeight struct {
 // samples do not count: --subset draws many of them by chance.
 const longLifeTicks = 16
 
-// addWeights takes, after a long life, only the first sample's weight. With kernel samples a life of few samples is
-// short.
+// addWeights takes, after a long life, only the first sample's weight.
 func (p *endedThreadTime) addWeights(t *ThreadAccount, kernelSamples bool) {
 	if t.CreatedAt == 0 {
 		return

@@ -29,7 +29,7 @@ type Observed struct {
 	Sample
 }
 
-// ThreadStarted reports that a thread's time begins, before its first sample.
+// ThreadStarted precedes a thread's first sample.
 type ThreadStarted struct {
 	Process   sample.ProcessID
 	Thread    sample.ThreadID
@@ -37,7 +37,7 @@ type ThreadStarted struct {
 	Now       sample.Reading
 }
 
-// FoundUnchanged reports that a thread is unchanged since its last sample.
+// FoundUnchanged reports an unchanged thread.
 type FoundUnchanged struct {
 	Thread          sample.ThreadID
 	UnchangedBefore sample.Unchanged
@@ -60,7 +60,7 @@ type Execed struct {
 	Thread, Caller sample.ThreadID
 }
 
-// ProcessEnded reports the end of a process, after all its threads, or of the recording.
+// ProcessEnded follows the ends of all threads of a process.
 type ProcessEnded struct {
 	Process sample.ProcessID
 	Program string
@@ -83,8 +83,7 @@ type EndedSoFar struct {
 	Length, At int64
 }
 
-// UnassignedSample reports a sample, of Length, of a thread that ended before its clocks were read again, or of an
-// unobserved child (OfChild).
+// UnassignedSample is of a thread that ended before its clocks were read again, or of an unobserved child (OfChild).
 type UnassignedSample struct {
 	Process    sample.ProcessID
 	Place      Place
@@ -92,7 +91,7 @@ type UnassignedSample struct {
 	OfChild    bool
 }
 
-// ChildCounted reports that an unobserved child has used Length of CPU time in Program.
+// ChildCounted reports CPU time of an unobserved child.
 type ChildCounted struct {
 	Process    sample.ProcessID
 	Program    string
@@ -101,7 +100,7 @@ type ChildCounted struct {
 	ChildEnded bool
 }
 
-// NotObservedFor reports that no thread was sampled for Length, wall time, from At on.
+// NotObservedFor reports a gap of Length, wall time, from At on.
 type NotObservedFor struct{ At, Length int64 }
 
 // Cut requests the attribution of open time; Thread 0: of all.

@@ -33,7 +33,7 @@ func (g *Gaps) merge(n int) {
 	*g = slices.Delete(list, n, 2*n)
 }
 
-// Within returns how much of an interval was not observed, ns.
+// Within returns the unobserved part of an interval, ns.
 func (g *Gaps) Within(from, to int64) (length int64) {
 	if g == nil {
 		return 0

@@ -12,8 +12,7 @@ import (
 // and CPU + run queue + blocked = wall.
 //
 // Of the stacks at both ends of an interval, CPU and run queue time go to the later one: CPU time if it is on a CPU,
-// run queue time also if it is queued (CPU time would favour blocking calls there). Blocked time goes to the one that
-// sleeps, the later one first.
+// run queue time also if it is queued. Blocked time goes to the one that sleeps, the later one first.
 //
 // The rest is carried. CPU time goes to the next on-CPU sample, run queue time to the next running one; a changed
 // sample asleep more than carryLimit later puts both under [RanBetweenTicks] of the stack that slept before, or to
@@ -112,7 +111,6 @@ func (l *Ledger) splitCPU(cpu, maxCPU int64) (attributed, excess int64) {
 	return min(cpu, maxCPU), max(cpu-maxCPU, 0)
 }
 
-// endSleep gives the blocked time of an interval to the open sleep, or carries it.
 func (l *Ledger) endSleep(now sample.Reading, t times) {
 	if l.sleep.open {
 		// Queue time is charged late, as blocked time until then.
@@ -127,7 +125,7 @@ func (l *Ledger) endSleep(now sample.Reading, t times) {
 
 // # Unchanged ticks
 
-// ExtendUnchanged extends the sleep, or the proven queue time, to the last of some unchanged ticks.
+// ExtendUnchanged extends the sleep, or the proven queue time, to the last unchanged tick.
 func (l *Ledger) ExtendUnchanged(last sample.Reading, unchangedTicks int64) {
 	if unchangedTicks == 0 {
 		return
@@ -149,7 +147,6 @@ func (l *Ledger) ExtendUnchanged(last sample.Reading, unchangedTicks int64) {
 // KnownUntil returns until when the thread's place is known, CLOCK_MONOTONIC ns.
 func (l *Ledger) KnownUntil() int64 { return l.clocks.last.Wall + l.queued.length }
 
-// advancePastQueue emits the proven queue time, and returns the rest up to now.
 func (l *Ledger) advancePastQueue(now sample.Reading) times {
 	from := l.clocks.last.Wall
 	t := l.clocks.advance(now)
@@ -157,7 +154,7 @@ func (l *Ledger) advancePastQueue(now sample.Reading) times {
 	return t
 }
 
-// attributeQueued emits and returns the proven queue time, which begins at from: at most runQueue ns.
+// attributeQueued emits at most runQueue ns of proven queue time, which begins at from.
 func (l *Ledger) attributeQueued(from, runQueue int64) int64 {
 	proven := l.queued
 	if proven.ticks == 0 {
@@ -191,7 +188,7 @@ func (l *Ledger) carryOver(now sample.Reading, cpu, runQueue int64) {
 	l.carried.add(cpu, runQueue, now.Wall)
 }
 
-// AttributeOverdue attributes a sleeping thread's time that is carried for longer than carryLimit.
+// AttributeOverdue attributes a sleeping thread's overdue time.
 func (l *Ledger) AttributeOverdue() {
 	if now := l.clocks.last.Wall; l.sleep.open && l.carried.isOverdue(now) {
 		l.attributeCarried(now)
@@ -200,7 +197,6 @@ func (l *Ledger) AttributeOverdue() {
 
 func (l *Ledger) noteRefusal(refused bool) { l.carried.stopRefused = l.carried.stopRefused || refused }
 
-// attributeCarried attributes to synthetic frames; blocked time only if the thread does not sleep.
 func (l *Ledger) attributeCarried(now int64) {
 	if ran := l.carried.cpuAndQueue(); ran > 0 {
 		s := Span{Place: l.lastRunning.asRunning(), Leaf: l.syntheticFrame(RanBetweenTicks), End: now, Wall: ran}
@@ -259,7 +255,7 @@ func (l *Ledger) MarkNotObserved(length int64, now sample.Reading, state sample.
 	}
 }
 
-// AttributeNotStopped attributes the time up to now without stops. inCall: it passed in the last sample's call.
+// AttributeNotStopped attributes time without stops up to now. inCall: in the last sample's call.
 func (l *Ledger) AttributeNotStopped(now sample.Reading, inCall bool) {
 	if !l.started || now.Wall <= l.clocks.last.Wall {
 		return
@@ -275,8 +271,8 @@ func (l *Ledger) AttributeNotStopped(now sample.Reading, inCall bool) {
 	l.attributeCarried(now.Wall)
 }
 
-// EndWithoutSample takes the clocks at the thread's end. The time since the last sample is carried if it is at most
-// gapThreshold ns, else not observed.
+// EndWithoutSample takes the clocks at the thread's end. Time is carried if it is at most gapThreshold ns, else not
+// observed.
 func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64) {
 	if since := end.Wall - l.KnownUntil(); since > gapThreshold {
 		l.MarkNotObserved(since, end, sample.Running)
@@ -288,7 +284,7 @@ func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64) {
 
 // # Open time
 
-// Flush emits the pending samples and the sleep so far, which goes on.
+// Flush emits the pending samples and the sleep so far.
 func (l *Ledger) Flush() {
 	l.attributePending()
 	l.sleep.flush(l.Emit)

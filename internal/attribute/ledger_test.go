@@ -24,8 +24,7 @@ func newTimeline() *timeline {
 
 const sampledStack = 5
 
-// observe samples the thread after cpu + runq + blocked ns. Stack 3 is queued though its state is running; stack 9 ran
-// in the call in which it sleeps now.
+// Stack 3 is queued though its state is running; stack 9 ran in the call in which it sleeps now.
 func (b *timeline) observe(cpu, runq, blocked int64, stack sample.StackID, st sample.State) {
 	b.now.Wall += cpu + runq + blocked
 	b.now.CPU += cpu

@@ -22,8 +22,7 @@ type pendingSample struct {
 	period   int64 // ns; 0: unknown
 }
 
-// pendingSamples are waiting kernel samples. A running thread's clock is up to a kernel tick old, which would favour
-// places within a burst.
+// A running thread's clock is up to a kernel tick old, which would favour places within a burst.
 type pendingSamples struct {
 	list []pendingSample
 	cpu  int64 // ns
@@ -71,8 +70,7 @@ func (l *Ledger) attributePending() {
 	l.pending = pendingSamples{list: l.pending.list[:0]}
 }
 
-// emitPending emits no part that starts before the account: the excess goes to later samples, finally to a span without
-// samples.
+// emitPending: no part starts before the account. The excess goes to later samples, finally to a span without samples.
 func (l *Ledger) emitPending(emit func(Span)) {
 	samples, rest := l.pending.list, l.pending.cpu
 	periods := int64(0)

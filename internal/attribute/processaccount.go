@@ -50,21 +50,21 @@ func (p *ProcessAccount) Unobserved(ended int64) int64 {
 	return max(ended-p.threads.cpuAtLastSamples-p.threads.distributed, 0)
 }
 
-// AddUnassigned adds a sample of weight period, ns, of a thread that ended before its clocks were read again.
+// AddUnassigned adds a sample of weight period, ns.
 func (p *ProcessAccount) AddUnassigned(where Place, at, period int64) {
 	if !p.ThreadsFiltered {
 		p.threads.proven.addWeighted(where.asRunning(), at, period)
 	}
 }
 
-// DistributeExited attributes the rest of a process's CPU time to weighted samples, then to [ExitedUnseen].
+// DistributeExited attributes the rest to weighted samples, then to [ExitedUnseen].
 func (p *ProcessAccount) DistributeExited(unobserved, now int64) {
 	rest := p.threads.distribute(unobserved+p.threads.unattributed, atEnd, p.threadEmitter(now))
 	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ExitedUnseen, End: now}, rest)
 }
 
-// DistributeExitedSoFar attributes unobserved time up to the weights; more can follow. ended is
-// [ProcessEnd.EndedThreads]. Precondition: EndThread was called for all ended threads.
+// DistributeExitedSoFar attributes unobserved time up to the weights. ended is [ProcessEnd.EndedThreads]. Precondition:
+// EndThread was called for all ended threads.
 func (p *ProcessAccount) DistributeExitedSoFar(ended, now int64) {
 	total := p.Unobserved(ended) + p.threads.unattributed
 	distributed := total - p.threads.distribute(total, soFar, p.threadEmitter(now))
@@ -85,7 +85,7 @@ func (p *ProcessAccount) AddUnassignedOfChild(where Place, at, period int64) {
 	p.children.samples.addWeighted(where, at, period)
 }
 
-// AddCountedChild adds CPU time of an unobserved child in a program.
+// AddCountedChild adds CPU time in a program.
 func (p *ProcessAccount) AddCountedChild(e *ChildCounted) {
 	c, t := &p.children, programTime{knownCPU: e.Length}
 	if c.programsComplete = e.AllCounted; e.AllCounted {
@@ -117,7 +117,7 @@ func (p *ProcessAccount) PassUnobservedTo(parent *ProcessAccount, unobserved, pe
 	return true
 }
 
-// PassChildrenTo adds the time of an ended process's children, and ns more, to the children of its parent.
+// PassChildrenTo adds an ended process's children, and ns more, to those of its parent.
 func (p *ProcessAccount) PassChildrenTo(parent *ProcessAccount, ns int64) {
 	from, into := &p.children, &parent.children
 	into.samples.merge(&from.samples)
@@ -131,8 +131,8 @@ func (p *ProcessAccount) PassChildrenTo(parent *ProcessAccount, ns int64) {
 	*from = childTime{}
 }
 
-// DistributeChildren attributes ns of unobserved children to counted programs, samples, programs with known time, at
-// last to [ShortLivedChildren].
+// DistributeChildren attributes ns to counted programs, samples, programs with known time, at last to
+// [ShortLivedChildren].
 func (p *ProcessAccount) DistributeChildren(ns, now int64) {
 	c, emitWeight := &p.children, p.childEmitter(now)
 	rest := c.distributeCounted(ns+c.undistributed, now, atEnd, emitWeight)
@@ -142,7 +142,7 @@ func (p *ProcessAccount) DistributeChildren(ns, now int64) {
 	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ShortLivedChildren, End: now}, rest)
 }
 
-// DistributeChildrenSoFar attributes ns more, up to the weights; more can follow.
+// DistributeChildrenSoFar attributes ns more, up to the weights.
 func (p *ProcessAccount) DistributeChildrenSoFar(ns, now int64) {
 	c, emitWeight := &p.children, p.childEmitter(now)
 	c.undistributed += ns
@@ -153,7 +153,6 @@ func (p *ProcessAccount) DistributeChildrenSoFar(ns, now int64) {
 	}
 }
 
-// childEmitter subtracts what it emits from the known time of the program.
 func (p *ProcessAccount) childEmitter(now int64) func(weightKey, int64) {
 	return func(k weightKey, ns int64) {
 		p.emitEnded(Span{Place: k.place, Leaf: k.place.ChildState.leaf(), End: min((k.second+1)*1e9, now)}, ns)

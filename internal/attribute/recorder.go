@@ -10,7 +10,7 @@ import (
 )
 
 // Recorder writes JSON lines: the options, then events under their names, each followed by the kernel's answers
-// ([ProcSource]) under their methods' names. At the end [WriteStack] names the functions of stacks, for readers only.
+// ([ProcSource]) under their methods' names.
 type Recorder struct {
 	out    *json.Encoder
 	kernel ProcSource
@@ -24,7 +24,7 @@ type answer struct {
 	NS    int64
 }
 
-// NewRecorder writes the options. As [ProcSource] it passes on kernel's answers.
+// NewRecorder writes the options. It passes on kernel's answers.
 func NewRecorder(w io.Writer, o Options, kernel ProcSource) *Recorder {
 	r := &Recorder{out: json.NewEncoder(w), kernel: kernel}
 	r.write(o)
@@ -66,7 +66,7 @@ func (r *Recorder) ExactChildrenCPU(pid int) int64 {
 	return ns
 }
 
-// WriteStack adds a stack's functions to a recorded stream, innermost first.
+// WriteStack adds a stack's functions, innermost first, for readers.
 func WriteStack(w io.Writer, id sample.StackID, functions []string) error {
 	return json.NewEncoder(w).Encode(map[string]any{stack: map[string]any{"ID": id, "Functions": functions}})
 }

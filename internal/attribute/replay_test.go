@@ -12,7 +12,7 @@ import (
 
 var errFormat = errors.New("not a recorded stream of events")
 
-// replay handles a recorded stream. Answers are kept by process, as their order varies.
+// Answers are kept by process, as their order varies.
 func replay(stream io.Reader, sink Sink) (Totals, error) {
 	return replayEach(stream, sink, func(*Attribution, Event) {})
 }
@@ -99,7 +99,7 @@ type key struct {
 	pid int
 }
 
-// take returns the next answer. The last one is repeated.
+// take repeats the last answer.
 func (t answers) take(of string, pid int) answer {
 	k := key{of, pid}
 	list := t[k]

@@ -5,14 +5,13 @@ package attribute
 // mergeLimit bounds a span of sleep in one place with runs in it, ns.
 const mergeLimit = 1e9
 
-// sleepSpan is the sleep of a thread up to its last sample or unchanged tick.
 type sleepSpan struct {
 	Span   // valid if open
 	open   bool
 	active bool
 }
 
-// observe adds a sample asleep. ran: the thread ran since the last sample; blocked is in ns.
+// ran: the thread ran since the last sample; blocked is in ns.
 func (s *sleepSpan) observe(now int64, place Place, ran bool, blocked int64, emit func(Span)) {
 	if s.open && s.Place == place && (!ran && !s.active || s.Wall+blocked < mergeLimit) {
 		s.Samples++

@@ -73,14 +73,13 @@ const (
 	BlockedBetweenTicks = "[blocked between ticks]"
 	// NotObserved is time in which prywalk was stopped, or had no CPU or no permission.
 	NotObserved = "[not observed]"
-	// ExitedUnseen is CPU time of ended threads beyond what their samples stand for.
+	// ExitedUnseen is CPU time of ended threads beyond their samples.
 	ExitedUnseen = "[exited unseen]"
-	// ShortLivedChildren is CPU time of children that ended before discovery, and of others' ends, in the process that
-	// waited.
+	// ShortLivedChildren is CPU time of children that ended before discovery, and of others' ends.
 	ShortLivedChildren = "[short-lived children]"
 	// NoUserSpace is the frame of a thread without user space, as of io_uring.
 	NoUserSpace = "[kernel's own thread]"
-	// ExecOrExit is the frame of a child in exec or exit without kernel frames.
+	// ExecOrExit is the frame of a child in exec or exit.
 	ExecOrExit = "[exec or exit]"
 	// ChildrenThread names threads of [ShortLivedChildren].
 	ChildrenThread = "[children]"

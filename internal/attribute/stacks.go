@@ -4,7 +4,7 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// Stacks yields the stacks of samples that may take time later, also after a [Cut], some more than once.
+// Stacks yields the stacks that may take time later, also after a [Cut], some more than once.
 func (a *Attribution) Stacks(yield func(sample.StackID) bool) {
 	for _, t := range a.threads {
 		if !t.account.stacks(yield) {

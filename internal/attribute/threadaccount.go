@@ -62,7 +62,7 @@ func (t *ThreadAccount) Begin(r sample.Reading) {
 	}
 }
 
-// BeginWithoutSample begins the account of a running thread without a known stack.
+// BeginWithoutSample begins the account of a running thread.
 func (t *ThreadAccount) BeginWithoutSample(r sample.Reading) {
 	t.Begin(r)
 	if t.CreatedAt == 0 {
@@ -81,7 +81,7 @@ const (
 )
 
 // Add attributes the interval that a sample ends, or defers the sample until it is known whether the thread makes many
-// system calls. If this sample's basis shows that, Add first attributes the deferred samples.
+// system calls.
 func (t *ThreadAccount) Add(s *Sample) {
 	if n := len(t.deferred); n > 0 {
 		many := s.Basis == sample.ManyCalls || s.Basis == sample.Skids
@@ -97,7 +97,7 @@ func (t *ThreadAccount) Add(s *Sample) {
 	t.attribute(s)
 }
 
-// AttributeDeferred attributes the deferred samples as those of a thread with few system calls.
+// AttributeDeferred attributes deferred samples as with few system calls.
 func (t *ThreadAccount) AttributeDeferred() {
 	t.attributeDeferredAs(false)
 }
@@ -197,7 +197,7 @@ func (t *ThreadAccount) countSamples(samples, at int64) {
 	t.lastAt = at
 }
 
-// AttributeNotStopped attributes time without stops, as in a call that a stop would abort.
+// AttributeNotStopped attributes time without stops.
 func (t *ThreadAccount) AttributeNotStopped(n *sample.NotStopped) {
 	t.ledger.noteRefusal(n.Refused)
 	if !n.Suppressed() {
@@ -212,8 +212,7 @@ func (t *ThreadAccount) AttributeNotStopped(n *sample.NotStopped) {
 	}
 }
 
-// endAlive attributes the time since the last sample of a thread that outlives the recording; without a sample, all its
-// time, if it has used a CPU.
+// endAlive: without a sample, a thread that has used a CPU gets all its time.
 func (t *ThreadAccount) endAlive(e *End) {
 	switch {
 	case e.AtEnd.Wall == 0:

@@ -4,7 +4,6 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// threadClocks are a thread's clocks up to the last reading that is attributed or carried.
 type threadClocks struct {
 	first, last      sample.Reading
 	activeSinceFirst int64 // CPU and run queue time, ns
@@ -37,7 +36,6 @@ func (c *threadClocks) advanceBy(wall int64, t times) {
 	c.last.RunQueue += t.runQueue
 }
 
-// payDebt pays as much of the debt as blocked ns allow, and returns that.
 func (c *threadClocks) payDebt(blocked int64) int64 {
 	paid := min(-c.blockedDebt, blocked)
 	c.blockedDebt += paid

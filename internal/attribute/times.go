@@ -8,7 +8,7 @@ type times struct{ cpu, runQueue, blocked int64 } // ns
 
 func (t times) cpuAndQueue() int64 { return t.cpu + t.runQueue }
 
-// within returns the CPU and run queue time in length ns of whole; the rest of both fits whole − length.
+// within returns the time in length ns of whole; the rest fits whole − length.
 func (t times) within(length, whole int64) times {
 	cpu := min(sample.Portion(t.cpu, length, whole), length)
 	runQueue := min(sample.Portion(t.runQueue, length, whole), length-cpu)

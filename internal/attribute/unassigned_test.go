@@ -50,7 +50,6 @@ func TestQueueTimeThatIsChargedLateIsNotCountedTwice(t *testing.T) {
 	}
 }
 
-// sampledLives simulates consecutive threads, sampled at fixed times, with clocks read at ticks.
 func sampledLives(rng *rand.Rand, life, period int64, samples int) *lives {
 	l, end := newLives(), int64(samples)*period
 	for created := rng.Int64N(period); created < end; created += life + rng.Int64N(period) {

@@ -48,7 +48,7 @@ func (p *weightedSamples) keyAt(where Place, second int64) weightKey {
 	return weightKey{where, second - second%w + w - 1}
 }
 
-// addSample adds a sample at CLOCK_MONOTONIC at, ns, with a weight of ns; ≤ 0: none.
+// at is CLOCK_MONOTONIC; a weight ≤ 0: none.
 func (p *weightedSamples) addSample(where Place, at, ns int64) {
 	if p.byPlace == nil {
 		p.byPlace = map[weightKey]weighted{}
@@ -111,7 +111,7 @@ func (p *weightedSamples) raiseWeights(more int64) {
 	}
 }
 
-// distribute adds extraWeight ns to the weights, moves up to total of them to emit, and returns the rest of total, ns.
+// distribute adds extraWeight to the weights, moves up to total of them to emit, and returns the rest of total.
 func (p *weightedSamples) distribute(total, extraWeight int64, emit func(weightKey, int64)) (left int64) {
 	p.divideMissed()
 	p.raiseWeights(extraWeight)

@@ -45,7 +45,7 @@ func idleBackoffLength(threads int, rng *rand.Rand) int64 {
 	return randomized(pollingBackoff(threads), rng)
 }
 
-// pollingBackoff is the mean, before the factor, with which observations of all threads take 1/pollShare of the time.
+// pollingBackoff is the mean, before the factor, with which all observations take 1/pollShare of the time.
 func pollingBackoff(threads int) int64 { return min(maxBackoff, int64(threads)*pollCost*pollShare) }
 
 // randomized returns length ± 25 %.

@@ -107,12 +107,12 @@ func (o *outcome) emit(s attribute.Span) {
 	}
 }
 
-// first returns the share of the observed time that the first place has.
+// first is the share of the observed time.
 func (o *outcome) first() float64 {
 	return float64(o.booked[stackFirst]) / float64(o.booked[stackFirst]+o.booked[stackLast])
 }
 
-// sampled samples such a thread for an hour, as one of so many.
+// An hour, as one of so many threads.
 func (l life) sampled(threads int, seed uint64) (o outcome) {
 	const period = 10e6
 	rng := rand.New(rand.NewPCG(seed, 5))

@@ -99,7 +99,6 @@ func TestSleepsOfFrequentWakersHaveTheirShares(t *testing.T) {
 	}
 }
 
-// sleepsOf returns the share of blocked time that the shorter of two sleeps is given.
 func sleepsOf(long, short int64, threads int) float64 {
 	const period, burst = 10e6, 1e6
 	rng := rand.New(rand.NewPCG(7, 9))

@@ -29,7 +29,7 @@ func New(seed uint64) *Policy {
 	return p
 }
 
-// BeginTick begins a tick at CLOCK_MONOTONIC at, ns. period is the mean distance of ticks, ns.
+// BeginTick begins a tick. at is CLOCK_MONOTONIC, period the mean distance, ns.
 func (p *Policy) BeginTick(tick, at, period int64) {
 	p.tick = tick
 	p.now = at
@@ -42,7 +42,7 @@ func (p *Policy) WakeDue(threads int) {
 	p.wheel.advance(p.now, p.onExpired)
 }
 
-// backoffExpired ends a back-off, or prolongs it if the process's clock has not moved since.
+// backoffExpired prolongs a back-off if the process's clock has not moved since.
 func (p *Policy) backoffExpired(th *ThreadState) {
 	proc := th.proc
 	if proc.clockKnown && proc.clock == th.clockAtObservation && p.now-th.observedAt < maxIdleBackoff-maxBackoff {
@@ -82,7 +82,7 @@ func (p *Policy) NoteUnchanged(th *ThreadState) (unobservedTicks int64) {
 	return unobservedTicks
 }
 
-// NoteChanged records that a thread has run, or could not be observed: it is due at every tick from now on.
+// NoteChanged records that a thread has run, or could not be observed: it is due from now on.
 func (p *Policy) NoteChanged(th *ThreadState) (unobservedTicks int64) {
 	waited := !th.skipped && !th.wakesOften
 	unobservedTicks = th.endBackoff(p.tick)
@@ -105,7 +105,7 @@ func (th *ThreadState) endBackoff(tick int64) int64 {
 	return max(n, 0)
 }
 
-// NoteObservation records an observation with clocks s. created: the thread's clock began at zero within the recording.
+// NoteObservation: created means that the thread's clock began at zero within the recording.
 func (p *Policy) NoteObservation(th *ThreadState, asleep, created bool, s procmem.SchedStat) {
 	th.asleep = asleep
 	if s.Runs == 0 { // unknown
@@ -127,7 +127,7 @@ func (p *Policy) NoteObservation(th *ThreadState, asleep, created bool, s procme
 	th.ranFirstTime = false
 }
 
-// BeginBackoffs begins back-offs, and removes ended threads from this tick's list.
+// BeginBackoffs also removes ended threads from this tick's list.
 func (p *Policy) BeginBackoffs(proc *ProcessState) {
 	proc.Due = slices.DeleteFunc(proc.Due, func(th *ThreadState) bool {
 		length := th.nextBackoff

@@ -62,7 +62,7 @@ func (th *ThreadState) sharedFactor() *backoffFactor {
 	return &th.proc.notRunYet
 }
 
-// backoffLimits returns factor and share of [backoffLength]. Among many, a sampled thread has the longest back-off.
+// Among many, a sampled thread has the longest back-off.
 func (th *ThreadState) backoffLimits(threads int) (factor, share int64) {
 	factor, share = th.sharedFactor().factor(), sleepShare
 	if threads < manyThreads || !th.Observed.IsKernelSampled() {

@@ -14,7 +14,7 @@ type timingWheel struct {
 	now   int64 // slots up to this one are empty; from CLOCK_MONOTONIC 0
 }
 
-// put adds a thread whose back-off ends at CLOCK_MONOTONIC end, ns, in the next call of advance at the earliest.
+// put adds a thread whose back-off ends at CLOCK_MONOTONIC end, ns.
 func (w *timingWheel) put(th *ThreadState, end int64) {
 	at := min(max(end/slotLength, w.now+1), w.now+wheelSlots-1)
 	slot := int(at % wheelSlots)

@@ -34,8 +34,8 @@ type Engine interface {
 	Coverage() Coverage
 	// SetRate requests hz observations per second of a running thread.
 	SetRate(now int64, hz float64)
-	// BeginTick chooses the processes whose running threads are observed, unless the tick is withheld, and reports the
-	// CPU time of untracked children that have ended.
+	// BeginTick chooses the processes to observe, unless the tick is withheld, and reports the CPU time of untracked
+	// children that have ended.
 	BeginTick(now int64, withheld bool)
 	// DrainAll takes the observations since the last call.
 	DrainAll(now int64)

@@ -2,9 +2,8 @@
 
 package handover
 
-// Waking the aggregator for a few samples costs more than walking them, so they are handed over after handOverSamples,
-// or handOverAfter ns. What is soon out of date goes at once. A new thread that a runtime names waits for up to
-// handOverUnnamed ns.
+// Waking the aggregator for a few samples costs more than walking them: they wait for handOverSamples, or handOverAfter
+// ns. What is soon out of date goes at once, a new thread that a runtime names after up to handOverUnnamed ns.
 const (
 	handOverAfter   = 100e6
 	handOverUnnamed = 20e6
@@ -42,7 +41,7 @@ func (o *Outbox) Due(now int64) bool {
 	return samples >= handOverSamples || now-o.last >= wait
 }
 
-// maxWait returns how old, in ns, the last handover may be while this event is held.
+// maxWait is how old, in ns, the last handover may be.
 func (e *Event) maxWait(now int64) int64 {
 	switch {
 	case e.Kind == FoundUnchanged:
@@ -59,13 +58,12 @@ func (e *Event) maxWait(now int64) int64 {
 	return 0
 }
 
-// isNew reports whether a thread may end before its name is known.
 func isNew(t *SharedThread, now int64) bool {
 	return now-t.FirstListedAt < NameEvery && !t.NamedByRuntime.Load()
 }
 
-// HandOver hands the events over if there is room. tick is the present one, CLOCK_MONOTONIC ns. Sending may make the
-// goroutine yield; see ptrace.Pin.
+// HandOver hands the events over if there is room. tick is CLOCK_MONOTONIC ns. Sending may make the goroutine yield;
+// see ptrace.Pin.
 func (o *Outbox) HandOver(tick int64) {
 	if len(o.events) > 0 && o.queue.HasRoom() {
 		o.queue.Send(o.events)

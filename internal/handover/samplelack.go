@@ -11,8 +11,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// SampleLack is what a process's kernel samples lack: they have registers and one piece of one stack. A process that
-// lacks something may be stopped instead.
+// SampleLack is what a process's kernel samples lack: they have registers and one piece of one stack.
 type SampleLack uint32
 
 // By rising severity.
@@ -73,11 +72,10 @@ func (p *SharedProcess) expectLack(furtherStacks bool) {
 	p.lack.Store(uint32(expectedLack(p.Target, furtherStacks)))
 }
 
-// DeeperThanSample is the argument of [SharedProcess.NoteUsedStack] for a walk cut by the end of a sample's copy: 1
-// TiB.
+// DeeperThanSample is for [SharedProcess.NoteUsedStack] of a walk cut by the end of a sample's copy: 1 TiB.
 const DeeperThanSample int64 = 1 << 40
 
-// NoteUsedStack records the bytes of stack in a sample's walk. It is the aggregator's.
+// NoteUsedStack records the bytes of stack in a sample's walk.
 func (p *SharedProcess) NoteUsedStack(n int64) {
 	for {
 		before := p.usedStack.Load()

@@ -17,8 +17,7 @@ import (
 
 // SharedProcess is an event's process, as producer and aggregator share it.
 type SharedProcess struct {
-	// NewSharedProcess sets these. Child: a sampled process has started it, and its time counts from its start. Parent
-	// is 0 if unknown.
+	// NewSharedProcess sets these. Child: a sampled process has started it, and its time counts from its start.
 	Target  *loadedcode.Process
 	Child   bool
 	Parent  int
@@ -30,8 +29,7 @@ type SharedProcess struct {
 	FromStart bool
 	Since     int64
 
-	// The aggregator writes these, and the producer reads them at any time. Plans are for threads that were not walked
-	// yet. The producer resets otherMemory and usedStack.
+	// The aggregator writes these, and the producer reads them at any time, and resets otherMemory and usedStack.
 	Plans         observe.Plans
 	otherMemory   atomic.Pointer[observe.OtherMemory] // nil: taken
 	usedStack     atomic.Int64                        // bytes; 0: taken
@@ -72,7 +70,7 @@ func (p *SharedProcess) MappingsChanged() {
 	}
 }
 
-// ResetForProgram sets what is copied besides stacks, and the expected lack, for the program that runs now.
+// ResetForProgram sets what is copied besides stacks, and the expected lack, for the present program.
 func (p *SharedProcess) ResetForProgram() {
 	p.schedulers = len(p.Target.Runtimes().TaskOffsets())
 	tasks := taskstack.New(p.Target)
@@ -90,13 +88,13 @@ func (p *SharedProcess) SetFirstCopy(n int64) { p.firstCopy.Store(n) }
 // FirstCopy is as set by SetFirstCopy.
 func (p *SharedProcess) FirstCopy() int64 { return p.firstCopy.Load() }
 
-// FirstStackEnd is the end of the stack on which the first thread began; 0: not copied while the thread is on another.
+// FirstStackEnd is the end of the first thread's stack; 0: not copied while the thread is on another.
 func (p *SharedProcess) FirstStackEnd() frames.Addr { return p.firstStackEnd.Load() }
 
-// SetOtherMemory sets what observations copy besides the threads' stacks; nil: nothing.
+// SetOtherMemory sets what observations copy besides stacks; nil: nothing.
 func (p *SharedProcess) SetOtherMemory(other observe.OtherMemory) { p.otherMemory.Store(&other) }
 
-// TakeOtherMemory returns what SetOtherMemory has set since the last call, or false if nothing was set.
+// TakeOtherMemory returns what was set since the last call.
 func (p *SharedProcess) TakeOtherMemory() (observe.OtherMemory, bool) {
 	next := p.otherMemory.Swap(nil)
 	if next == nil {
@@ -108,13 +106,13 @@ func (p *SharedProcess) TakeOtherMemory() (observe.OtherMemory, bool) {
 // codeChangesFor is how long after a change a process counts as generating code, ns.
 const codeChangesFor = 1e9
 
-// CodeChanged records that a walk at a time (CLOCK_MONOTONIC ns) found code that was added or removed.
+// CodeChanged: a walk at a time (CLOCK_MONOTONIC ns) found code that was added or removed.
 func (p *SharedProcess) CodeChanged(walkedAt int64) { storeLater(&p.codeChangedAt, walkedAt) }
 
-// CodeFreed records that a walk at a time (CLOCK_MONOTONIC ns) found a function that was freed since the sample.
+// CodeFreed: a walk at a time (CLOCK_MONOTONIC ns) found a function that was freed since the sample.
 func (p *SharedProcess) CodeFreed(walkedAt int64) { storeLater(&p.codeFreedAt, walkedAt) }
 
-// CodeChanging reports whether the code has changed within the last second before now (CLOCK_MONOTONIC ns).
+// CodeChanging reports whether the code has changed in the second before now (CLOCK_MONOTONIC ns).
 func (p *SharedProcess) CodeChanging(now int64) bool { return isRecent(&p.codeChangedAt, now) }
 
 // WalkAtOnce reports whether samples are handed over at once: code has changed or was freed lately.

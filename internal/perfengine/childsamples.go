@@ -11,9 +11,8 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// childSamples keeps the kernel's samples of child processes that are not tracked yet (package descendants). When its
-// process has ended or is tracked, a sample shares the time of the children of the nearest tracked ancestor, or the
-// time of the process itself.
+// childSamples keeps samples of child processes that are not tracked yet (package descendants). When its process has
+// ended or is tracked, a sample shares the time of the children of the nearest tracked ancestor, or of the process.
 type childSamples struct {
 	shared            *engine.SharedState
 	stream            *stream
@@ -64,7 +63,6 @@ func (c *childSamples) keep(r *perfevents.Record) {
 	}
 }
 
-// handOver reports the samples of ended processes, and those that have waited for childSampleFor.
 func (c *childSamples) handOver(now int64) {
 	if c.table == nil {
 		return
@@ -89,7 +87,7 @@ func (c *childSamples) report(kind handover.Kind, on *handover.SharedProcess, ke
 	c.shared.AddUnassignedSample(handover.Event{Kind: kind, Proc: on, RawSample: kept.raw, Program: kept.program})
 }
 
-// processTracked passes a process's samples to its threads. Those before its last exec share its unobserved time.
+// Samples before the last exec share the process's unobserved time.
 func (c *childSamples) processTracked(p *process) {
 	if c.table == nil {
 		return

@@ -162,8 +162,7 @@ func (e *Engine) DrainAll(now int64) {
 	e.modes.checkIfDue(now)
 }
 
-// DrainIfDue implements [engine.Engine]. Buffers have room for 32 ms at 1,000 Hz; the first tick of 5,000 threads takes
-// 0.3 s.
+// DrainIfDue implements [engine.Engine]. The first tick of 5,000 threads takes 0.3 s.
 func (e *Engine) DrainIfDue() (buffers bool) {
 	if !e.stream.on() {
 		return false

@@ -10,7 +10,6 @@ import (
 	procs "prywalk/internal/process"
 )
 
-// The second was tracked before the end of the first was noticed.
 func TestEndOfAProcessIsNotThatOfTheNextOneWithItsNumber(t *testing.T) {
 	target := &loadedcode.Process{Process: &procs.Process{PID: 4711}}
 	of := func() *process {

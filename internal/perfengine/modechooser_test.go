@@ -51,7 +51,6 @@ func TestSamplesAreNotGivenUpForTimeInWhichNoneWereTaken(t *testing.T) {
 	}, "sleepers", "1")
 }
 
-// Lost samples can be those of the targets.
 func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
 	for _, late := range []bool{true, false} {
 		onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {

@@ -17,7 +17,7 @@ type Options struct {
 	Children bool
 	Selected bool // only some threads of a process
 	Frugal   bool // less memory for samples
-	// MayAsk returns an error if perf_event_open must not be called: a seccomp filter may kill the caller.
+	// MayAsk returns an error if a seccomp filter may kill callers of perf_event_open.
 	MayAsk func() error
 }
 

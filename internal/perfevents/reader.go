@@ -128,8 +128,8 @@ const (
 	varyShare = 8
 )
 
-// VaryPeriods draws new periods if it is time, so that samples do not keep step with a periodic program: the kernel's
-// timer has a constant period, in frequency mode too (kernel/events/core.c, perf_swevent_init_hrtimer).
+// VaryPeriods draws new periods if it is time: the kernel's timer would keep step with a periodic program, in frequency
+// mode too (kernel/events/core.c, perf_swevent_init_hrtimer).
 func (r *Reader) VaryPeriods(now int64) {
 	if now-r.variedAt < varyEvery {
 		return
@@ -196,7 +196,7 @@ func (r *Reader) Drain(take func(*Record)) {
 	}
 }
 
-// DrainTasksFirst passes creations, exits, names and mappings of all CPUs to tasks, then the other records to take.
+// DrainTasksFirst passes records about tasks of all CPUs to tasks, then the others to take.
 func (r *Reader) DrainTasksFirst(tasks, take func(*Record)) {
 	heads := r.heads[:0]
 	for _, g := range r.rings {
@@ -237,7 +237,7 @@ func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
 	take(rec)
 }
 
-// ReopenIfCPUsChanged reopens the rings after CPUs were added or removed. It reports whether all are sampled.
+// ReopenIfCPUsChanged reopens the rings after a change of CPUs. It reports whether all are sampled.
 func (r *Reader) ReopenIfCPUsChanged() bool {
 	if r.listCPUs == nil && r.sameCPUs() {
 		return true

@@ -16,8 +16,8 @@ import (
 // childTimeout: a filter may kill only one of the child's threads.
 const childTimeout = 2 * time.Second
 
-// CheckSeccomp returns an error ([ErrUnsupported]) if a seccomp filter kills callers of perf_event_open. Under a filter
-// it tries in a child: child makes a command that calls [TryOpen] and exits with 0.
+// CheckSeccomp returns [ErrUnsupported] if a seccomp filter kills callers of perf_event_open. It tries in a child:
+// child makes a command that calls [TryOpen] and exits with 0.
 func CheckSeccomp(child func(context.Context) *exec.Cmd) error {
 	if !filtered() {
 		return nil

@@ -9,7 +9,7 @@ import (
 )
 
 // StackLength decides how many bytes of a stack the kernel copies. Copies become shorter once many walks have used
-// less, and longest again once a walk needed more; each time, the wait until the next try doubles.
+// less, and longest again once a walk needed more; each time, the wait doubles.
 type StackLength struct {
 	begun, least      int64 // CLOCK_MONOTONIC ns; duration, ns
 	samples, complete int64 // complete: with all bytes asked for

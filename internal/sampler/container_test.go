@@ -23,7 +23,7 @@ rm "$1/contained" "$1/libinside.so"
 for f in $2; do mkdir -p "$1/root$(dirname "$f")"; cp "$f" "$1/root$f"; done
 exec chroot "$1/root" /app/contained`
 
-// contain starts testdata/contained.c in its own mount, pid and user namespaces, and returns its PID.
+// contain starts testdata/contained.c in its own mount, pid and user namespaces.
 func contain(t *testing.T) int {
 	t.Helper()
 	for _, tool := range []string{"unshare", "chroot", "ldd", "cc"} {

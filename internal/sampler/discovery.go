@@ -74,8 +74,8 @@ type searchSchedule struct {
 	repeat bool  // a task was created before the last search
 }
 
-// startIfDue: a creation is followed by two searches, as children of a parent that ends during a search go to a process
-// that may have been read already.
+// A creation is followed by two searches: children of a parent that ends during a search go to a process that may have
+// been read already.
 func (s *searchSchedule) startIfDue(now int64, created bool) bool {
 	if !created && !s.repeat && s.last != 0 && now-s.last < int64(idleDiscoverInterval) {
 		return false
@@ -84,7 +84,7 @@ func (s *searchSchedule) startIfDue(now int64, created bool) bool {
 	return true
 }
 
-// unopened holds found processes that could not be opened for lack of descriptors. Safe for concurrent use.
+// unopened holds processes that could not be opened for lack of descriptors. Safe for concurrent use.
 type unopened struct {
 	mu        sync.Mutex
 	waiting   map[int]uint64 // starts by PID
@@ -185,7 +185,7 @@ func forgetEnded(known map[int]uint64) {
 	}
 }
 
-// foundProcess has its start in clock ticks after boot: a reused PID is another process.
+// foundProcess has its start in clock ticks after boot.
 type foundProcess struct {
 	pid      int
 	parent   int // 0: unknown
@@ -202,7 +202,7 @@ func startTime(pid int) uint64 {
 	return st.StartTime
 }
 
-// refusedCounts belongs to the aggregator's goroutine. It does not count those of [unopened].
+// refusedCounts belongs to the aggregator's goroutine.
 type refusedCounts map[refusal.Reason]int64
 
 func (r *refusedCounts) add(err error) {
@@ -224,8 +224,8 @@ func (r refusedCounts) byReason() (n map[string]int64) {
 	return n
 }
 
-// Refused counts selected processes that could not be opened, by reason. Precondition: it is called on the aggregator's
-// goroutine, or after Run.
+// Refused counts selected processes that could not be opened, by reason. Precondition: the aggregator's goroutine, or
+// after Run.
 func (s *Sampler) Refused() map[string]int64 { return s.refused.byReason() }
 
 // openFound: without descriptors a process is found again.

@@ -38,7 +38,6 @@ func events(o *Options) *perfevents.Reader { return source(o).Events }
 
 func source(o *Options) *perfengine.Source { return o.Engine.(*perfengine.Source) }
 
-// maxLossyRuns bounds consecutive recordings with lost samples, as on an overloaded machine.
 const maxLossyRuns = 20
 
 func TestSampledThreadsAreNotStoppedAndTheirTimeIsTheKernels(t *testing.T) {
@@ -139,7 +138,7 @@ func TestPtraceTakesOverWhereSamplesStopComing(t *testing.T) {
 	}
 }
 
-// learned goes on until many stacks were complete: on a busy machine the depth of a stack reaches the tracer late.
+// On a busy machine the depth of a stack reaches the tracer late.
 func learned(t *testing.T) func(*Sampler) {
 	return func(s *Sampler) {
 		await(t, "100 stacks are complete", func() bool { return s.Progress().Complete >= 100 })

@@ -25,7 +25,7 @@ func execs(t *testing.T, args ...string) *running {
 	return &running{pid: cmd.Process.Pid, lines: bufio.NewScanner(says)}
 }
 
-// recordExecs returns the program's CPU time by its own clock, in s.
+// used is the program's own count, s.
 func recordExecs(t *testing.T, o Options, target *running) (r *recorded, used float64) {
 	t.Helper()
 	before, err := procmem.ProcessCPU(target.pid)

@@ -115,8 +115,7 @@ func recordScript(t *testing.T, exe, script string) (want float64, r *recorded) 
 	return recordUntilDone(t, exec.Command(exe, "-c", script))
 }
 
-// recordUntilDone records a program from "ready" to "done", and returns the kernel's CPU time of it and its children,
-// in s.
+// want is the kernel's CPU time of the program and its children, s.
 func recordUntilDone(t *testing.T, cmd *exec.Cmd) (want float64, r *recorded) {
 	return recordUntilDoneWith(t, cmd, Options{Freq: 99, Children: true})
 }

@@ -171,7 +171,7 @@ func TestGoroutinesOfEachGoRuntimeAreRecorded(t *testing.T) {
 	}
 }
 
-// underRaceDetector sorts, and calls the race detector, which is C++ on another stack, at nearly each instruction.
+// The race detector is C++ on another stack.
 const underRaceDetector = `package main
 
 import (

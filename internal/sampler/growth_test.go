@@ -98,7 +98,6 @@ func TestBirthsAndDeathsLeaveNothing(t *testing.T) {
 			kept++
 		}
 	}
-	// The walker keeps that of its last walk.
 	if kept > 1 {
 		t.Errorf("%d of %d rule caches are kept", kept, len(spaces))
 	}

@@ -17,8 +17,7 @@ import (
 // A read of target memory or files can block for ever ([selfhang.Stalls]). If the tracer hangs, a target may be
 // stopped, so the recording ends at once; a hanging aggregator ends on request. The process must exit soon.
 
-// ErrHung is wrapped by [Sampler.Run]'s error if a read does not return. The Builder has the recording, unless
-// [ErrBuilderInUse].
+// ErrHung is wrapped by [Sampler.Run]'s error if a read does not return.
 var ErrHung = selfhang.Err
 
 // ErrBuilderInUse means that the hanging part uses the Builder, which then must not be read. The last checkpoint is
@@ -27,7 +26,6 @@ var ErrBuilderInUse = errors.New("the recording so far could not be taken over; 
 
 const hangCheckInterval = 500 * time.Millisecond
 
-// waitFor waits for tracer and aggregator. The error names the one that hangs.
 func (s *Sampler) waitFor(ctx context.Context, tracerDone, aggregatorDone chan struct{}) error {
 	var stalls selfhang.Stalls
 	defer stalls.Close()
@@ -70,7 +68,7 @@ func isClosed(c chan struct{}) bool {
 	}
 }
 
-// takeOverTimeout is the aggregator's time for the rest when the tracer hangs.
+// takeOverTimeout is the aggregator's time for the rest.
 const takeOverTimeout = 5 * time.Second
 
 func (s *Sampler) takeBuilder(aggregatorDone chan struct{}) error {

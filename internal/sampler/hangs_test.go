@@ -29,7 +29,7 @@ import (
 // hangVariable makes this test binary the hanging profiler: "PID ADDR OUT".
 const hangVariable = "PRYWALK_TEST_HANGS"
 
-// hanging hangs in reads without a provider while a thread is stopped, from the twentieth sample on.
+// hanging hangs in reads while a thread is stopped, from the twentieth sample on.
 type hanging struct {
 	addr  uint64
 	looks int

@@ -65,7 +65,6 @@ func New(o Options, b *profile.Builder, images *loadedcode.ImageCache, procs []*
 }
 
 // add passes a process to the tracer; it is not sampled if the queue is full. child: its time counts from its start.
-// parent is a PID, 0 if unknown.
 func (s *Sampler) add(target *loadedcode.Process, child bool, parent int) {
 	if s.opts.JITFuncBounds != nil {
 		target.JITFuncBounds = s.opts.JITFuncBounds(target.PID)
@@ -119,8 +118,7 @@ func (s *Sampler) Close() error {
 }
 
 // Run samples until ctx ends or the last process has ended. The Builder then has the whole recording; after an error,
-// which is the sampler's own, the samples until then. After [ErrHung] a target may be stopped until this process exits,
-// which it then must.
+// the samples until then. After [ErrHung] a target may be stopped until this process exits, which it then must.
 func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -165,8 +163,7 @@ func (s *Sampler) newProducer(start int64, boot uint64) handover.Producer {
 	return tracer.New(s.opts.tracerOptions(), s.control, s.common, start, boot)
 }
 
-// runAggregator runs until the tracer has ended, and opens found processes. After a failure it discards the rest, so
-// that the tracer can end.
+// runAggregator runs until the tracer has ended. After a failure it discards the rest, so that the tracer can end.
 func (s *Sampler) runAggregator(stop func()) {
 	a, queue := s.aggregator, s.common.Queue
 	defer func() {
@@ -218,7 +215,7 @@ func (s *Sampler) handleQueued() {
 	}
 }
 
-// discardRest follows a failure of the aggregator. If the tracer hangs, nothing comes.
+// If the tracer hangs, nothing comes.
 func (s *Sampler) discardRest() {
 	if isClosed(s.hung) {
 		return
@@ -237,7 +234,7 @@ func (s *Sampler) Hold() { s.control.Hold() }
 // Resume ends a Hold.
 func (s *Sampler) Resume() { s.control.Resume() }
 
-// Held reports that a Hold has taken effect, and no thread is or will be stopped, except after uninterruptible sleep.
+// Held reports that a Hold has taken effect: no thread is or will be stopped, except after uninterruptible sleep.
 func (s *Sampler) Held() bool { return s.control.Held() }
 
 // BootTicks is the time now, as [Options.Launched].

@@ -20,7 +20,6 @@ func TestABudgetIsKeptWithTheKernelsSamples(t *testing.T) {
 	if r.Engine != "perf" || r.Stops != 0 || r.Sampled == 0 {
 		t.Errorf("engine %q, %d stops, %d samples", r.Engine, r.Stops, r.Sampled)
 	}
-	// What was sampled of a thread is counted at the next tick.
 	surplus := 4 * 8 * schedule.SampleCost / 1e9
 	if r.Lost > share*r.TargetCPU+surplus || r.Lost < 0.5*float64(r.Sampled)*schedule.SampleCost/1e9 {
 		t.Errorf("%v s lost of %v s, by %d samples", r.Lost, r.TargetCPU, r.Sampled)

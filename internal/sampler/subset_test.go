@@ -37,7 +37,6 @@ func TestSubsetSamplesSoManyThreadsATick(t *testing.T) {
 	}
 }
 
-// Most threads have their first sample late, or none.
 func TestTimeBeforeTheFirstSampleIsAttributed(t *testing.T) {
 	burners := regexp.MustCompile("^burner-")
 	for _, o := range []Options{{Subset: 1}, {Subset: 1, Threads: burners}, {MaxOverhead: 1e-9},

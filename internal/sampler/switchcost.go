@@ -15,14 +15,13 @@ import (
 const (
 	timedSleeps = 100
 	sleepTime   = 50 * time.Microsecond
-	// maxSwitchCost bounds a switch's cost, ns. It is measured if switches may have minSwitchShare of the targets' CPU
-	// time.
+	// maxSwitchCost is in ns. The cost is measured if switches may have minSwitchShare of the targets' CPU time.
 	maxSwitchCost  = 50_000
 	minSwitchShare = 0.02
 )
 
-// setSwitchCost sets the cost of a context switch if the targets' runs are short: a sampling timer that is due while
-// interrupts are off fires after the switch. The CPU time of a timed sleep is an upper bound.
+// setSwitchCost: a sampling timer that is due while interrupts are off fires after the switch. The CPU time of a timed
+// sleep is an upper bound of a switch's.
 func setSwitchCost(cpu *runstats.CPU) {
 	cpu.SwitchCost = maxSwitchCost
 	if cpu.Unsampled() < minSwitchShare {

@@ -90,7 +90,7 @@ func stopped(t testing.TB, s *Sampler, n int64) {
 	await(t, "running threads are looked at", func() bool { return s.Progress().Stops >= n })
 }
 
-// record samples processes for some time, or until they end, until during returned and a tenth of the ticks are done.
+// record samples for d, or until the processes end, until during returned and a tenth of the ticks are done.
 func record(t testing.TB, o Options, d time.Duration, during func(*Sampler), pids ...int) *recorded {
 	t.Helper()
 	begun, ticks := time.Now(), int64(0)
@@ -108,7 +108,6 @@ func (o *Options) freq() float64 {
 	return o.Freq
 }
 
-// recordUntil samples processes until enough holds or they end.
 func recordUntil(t testing.TB, o Options, enough func(*recorded) bool, pids ...int) *recorded {
 	t.Helper()
 	return recordDuring(t, o, enough, nil, pids...)

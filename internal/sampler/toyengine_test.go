@@ -18,7 +18,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// toyEngine is an engine that reads stacks of initially existing sleeping threads from /proc.
+// toyEngine reads stacks of initially existing sleeping threads from /proc.
 type toyEngine struct {
 	with    *handover.Common
 	arrive  <-chan *handover.SharedProcess

@@ -16,8 +16,7 @@ type admission struct {
 	threadLoss float64 // mean, of an observation, ns
 }
 
-// admit returns how many of the due threads a tick observes. part is what the rate asks for, left what targets may
-// still lose, ns.
+// admit: part is what the rate asks for, left what targets may still lose, ns.
 func (a *admission) admit(due int, part, left float64) int {
 	a.admitted = due
 	if due == 0 {

@@ -35,7 +35,7 @@ func (g *GapDetector) Begin(now, suspended int64) {
 	*g = GapDetector{lastObservation: now, unixAhead: time.Now().UnixNano() - now, sinceBoot: suspended}
 }
 
-// BeginTick counts withheld ticks, too. period is the present mean distance of ticks, ns.
+// BeginTick counts withheld ticks, too. period is the present one, ns.
 func (g *GapDetector) BeginTick(now, period int64) {
 	if g.lastTick != 0 {
 		apart := min(now-g.lastTick, gapTicks*g.usualDistance)
@@ -44,17 +44,17 @@ func (g *GapDetector) BeginTick(now, period int64) {
 	g.lastTick, g.usualDistance = now, max(g.usualDistance, period)
 }
 
-// Threshold returns the longest time without an observation that is no gap yet, ns.
+// Threshold is the longest time without an observation that is no gap, ns.
 func (g *GapDetector) Threshold() int64 { return max(gapTicks*g.usualDistance, minGap) }
 
-// NoteObservation records an observation, and returns the gap that it ends, as [GapDetector.EndGap].
+// NoteObservation returns the gap that an observation ends, as [GapDetector.EndGap].
 func (g *GapDetector) NoteObservation(now int64) (from, length int64) {
 	from, length = g.EndGap(now)
 	g.lastObservation = now
 	return from, length
 }
 
-// EndGap returns the start and length of the gap that ends now. Length 0: none.
+// EndGap returns the gap that ends now. Length 0: none.
 func (g *GapDetector) EndGap(now int64) (from, length int64) {
 	if g.usualDistance == 0 || now-g.lastObservation <= g.Threshold() {
 		return 0, 0

@@ -13,7 +13,7 @@ package schedule
 // Below evenRate, ticks observe a part of the threads instead ([Subset]). No tick but the last observes more due
 // threads than the account covers ([admission]); new threads are observed besides.
 
-// StopCost is what a stop costs a running thread besides its length, ns.
+// StopCost is the cost of a stop besides its length, ns.
 const StopCost = 10e3
 
 // SampleCost is what a kernel sample costs a running thread, ns (docs/noticed.md).
@@ -66,7 +66,7 @@ func (b *OverheadBudget) ObservedPart() float64 {
 // ObservesPart reports whether ticks observe a part of the threads.
 func (b *OverheadBudget) ObservesPart() bool { return b.admission.cut || b.ObservedPart() < 1 }
 
-// Admit begins a tick, and returns how many of its due threads it may observe, at least one if any is due.
+// Admit returns how many of a tick's due threads it may observe, at least one if any is due.
 func (b *OverheadBudget) Admit(due int) int {
 	if !b.Limited() {
 		return due
@@ -105,7 +105,7 @@ func (b *OverheadBudget) ChargeSamples(n int64) {
 	b.chargedSamples = n
 }
 
-// SampleRate returns the frequency of kernel samples, samples/s. ticks is the frequency of ticks.
+// SampleRate returns the frequency of kernel samples, ticks that of ticks, 1/s.
 func (b *OverheadBudget) SampleRate(ticks float64) float64 {
 	if !b.Limited() {
 		return b.freq
@@ -113,7 +113,7 @@ func (b *OverheadBudget) SampleRate(ticks float64) float64 {
 	return max(min(b.freq, samplesPerTick*ticks, sampleShare*b.maxOverhead*1e9/SampleCost), minRate)
 }
 
-// NoteTick records a tick. self is prywalk's CPU time so far, ns; observed counts threads, due or not.
+// NoteTick: self is prywalk's CPU time so far, ns; observed counts threads, due or not.
 func (b *OverheadBudget) NoteTick(self, observed int64) {
 	b.own.note(self, b.ObservedPart())
 	b.admission.endTick(observed)

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// budgetRun simulates targets with mostly short and sometimes very long stops.
+// Stops are mostly short and sometimes very long.
 func budgetRun(t *testing.T, share, freq float64, seed uint64) (p OverheadBudget, ticks int64) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(seed, 7))
@@ -151,7 +151,7 @@ func TestSamplesOfTheKernelFollowTheTicks(t *testing.T) {
 	}
 }
 
-// crowd makes ticks over many threads, each stopped for 90 µs, on CPUs that are all busy.
+// Each thread is stopped for 90 µs; all CPUs are busy.
 func crowd(p *OverheadBudget, threads, ticks int) (admitted []int, overdrawn float64) {
 	const period, stop = int64(10e6), int64(90e3)
 	for i := range ticks {

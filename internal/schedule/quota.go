@@ -158,7 +158,7 @@ func (q *Quota) Rate(asked float64) float64 {
 	return max(min(asked, q.guard.Rate(q.meanCost)), minQuotaRate)
 }
 
-// OwnPart returns prywalk's part of a stop of stopped ns: without throttled time if the target is in the group, too.
+// OwnPart returns a stop's length, ns, without throttled time if the target is in the group, too.
 func (q *Quota) OwnPart(stopped int64) int64 {
 	if q == nil || stopped < throttledFrom {
 		return stopped

@@ -30,8 +30,7 @@ type SteadyDetector struct {
 	steady bool
 }
 
-// NoteRunning records that the thread was found running or queued. Queue time is added late, as if the thread slept: so
-// the decision takes SteadyFor at least.
+// NoteRunning records that the thread was found running or queued. Queue time is added late, as if the thread slept.
 func (s *SteadyDetector) NoteRunning(now Clocks) {
 	wall := now.Wall - s.from.Wall
 	asleep := wall - (now.CPU - s.from.CPU) - (now.RunQueue - s.from.RunQueue)
@@ -98,7 +97,7 @@ func (t *Ticks) skip(skipper *TickSkipper, next, least, most int64) (after int64
 	return next + skipper.toSkip*t.period
 }
 
-// End ends a Skip, passed ns after the last tick. It returns the number of skipped ticks.
+// End ends a Skip, passed ns after the last tick.
 func (t *TickSkipper) End(passed, period int64) (ticks int64) {
 	ticks = max(min((passed+period/2)/period-1, t.toSkip), 0)
 	t.Skipped += ticks

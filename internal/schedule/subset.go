@@ -18,8 +18,8 @@ func NewSubset(limit int, seed uint64) Subset {
 	return Subset{maxDrawn: limit, rng: rand.New(rand.NewPCG(seed, 0x7375_6273))}
 }
 
-// Begin begins a tick with due threads, of which the budget admits limit, at least one. An observation then stands for
-// duePerDrawn times the time.
+// Begin begins a tick with due threads, of which the budget admits limit. An observation then stands for duePerDrawn
+// times the time.
 func (s *Subset) Begin(due, limit int) (duePerDrawn float64) {
 	s.undecided, s.toDraw = due, min(due, limit)
 	if s.maxDrawn > 0 {

@@ -56,7 +56,6 @@ func TestAsManyAreDrawnAsMayBe(t *testing.T) {
 	}
 }
 
-// A tick costs a fixed time, and more for each thread.
 func TestBudgetSamplesAPartWhereTheRateWouldBeLow(t *testing.T) {
 	const share, fixed, full = 0.01, 0.1e6, 40e6 // two CPUs: 20 ms a second
 	p := NewOverheadBudget(1000, share, 2)

@@ -4,8 +4,8 @@ package schedule
 
 import "math/rand/v2"
 
-// Ticks returns the times of the ticks, CLOCK_MONOTONIC ns. Distances are drawn from 3/4 to 5/4 of the period, so that
-// ticks do not keep step with a target.
+// Ticks are at distances from 3/4 to 5/4 of the period, so that they do not keep step with a target. CLOCK_MONOTONIC
+// ns.
 type Ticks struct {
 	Missed int64
 
@@ -26,7 +26,7 @@ func NewTicks(start int64, freq float64) *Ticks {
 // Period returns the present mean distance between two ticks, ns.
 func (t *Ticks) Period() int64 { return t.period }
 
-// Next returns the time of the next tick, CLOCK_MONOTONIC ns. Ticks whose whole period has passed are missed.
+// Next returns the time of the next tick. Ticks whose whole period has passed are missed.
 func (t *Ticks) Next(now int64) int64 {
 	t.due += t.period - t.period/4 + t.rng.Int64N(t.period/2+1)
 	if late := (now - t.due) / t.period; late > 0 {

@@ -17,7 +17,7 @@ import (
 //   - None of a thread that outranks the tracer, which would run there only while that thread sleeps.
 //   - Else one where the tracer preempts no target thread. If all CPUs are busy, moves become rarer.
 const (
-	// minStay and maxStay bound how long the tracer stays on a CPU where it preempts threads, ns.
+	// minStay and maxStay bound the stay on a CPU where the tracer preempts threads, ns.
 	minStay = 20e6
 	maxStay = 2e9
 	// quietTicks ticks without preemption reset the stay to minStay.
@@ -26,7 +26,7 @@ const (
 	preferFor = 1e9
 	// preferStay is the least time between moves to a thread's CPU, ns.
 	preferStay = 8e6
-	// hiddenShare: a thread is hidden ([HiddenDetector]) if it has computed for 1/hiddenShare of a tick.
+	// A hidden thread ([HiddenDetector]) has computed for 1/hiddenShare of a tick.
 	hiddenShare = 2
 )
 
@@ -140,7 +140,6 @@ func (c *CPUChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
 	c.stay = min(2*c.stay, maxStay)
 }
 
-// moveTo: if the move fails, the allowed set has changed, and the kernel chooses.
 func (c *CPUChooser) moveTo(set *unix.CPUSet) {
 	if c.move(set) != nil {
 		c.allowedKnown = false
@@ -155,7 +154,7 @@ type HiddenDetector struct {
 }
 
 // Update reports whether a thread found asleep has computed for half of a period (ns) since it was last found on a CPU.
-// cpu is in ns. onCPU is also true of a thread that waits for one that computes in its place.
+// onCPU is also true of a thread that waits for one that computes in its place.
 func (h *HiddenDetector) Update(cpu int64, onCPU, running bool, period int64) bool {
 	if onCPU || !h.valid {
 		h.cpu, h.valid = cpu, true

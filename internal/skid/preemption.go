@@ -13,8 +13,8 @@ import (
 
 // PreemptionDetector finds the thread that the tracer's own wake-up preempted. For the tracer's OS thread only.
 //
-// The scheduler's values identify it: the kernel reads the clock once for the thread that leaves a CPU and the one that
-// arrives. Its user stack is as it was at the tick (on a non-preemptible kernel, a system call first ends or sleeps).
+// The kernel reads the scheduler's clock once for the thread that leaves a CPU and the one that arrives. The user stack
+// is as it was at the tick (on a non-preemptible kernel, a system call first ends or sleeps).
 type PreemptionDetector struct {
 	self         *procmem.ThreadFiles
 	arrival      int64 // of the tracer on its CPU, scheduler clock
@@ -37,8 +37,7 @@ type Wake struct {
 // queriedFor is the number of wake-ups after a query for which the arrival is read early.
 const queriedFor = 16
 
-// BeginTick begins a tick's samples. If a query is likely, it reads the tracer's arrival at once: the kernel updates
-// the value at each of its ticks.
+// BeginTick reads the tracer's arrival at once if a query is likely: the kernel updates the value at each of its ticks.
 func (d *PreemptionDetector) BeginTick(at int64) {
 	d.hasPreempted = false
 	if d.queriesLeft > 0 {
@@ -78,7 +77,7 @@ func (d *PreemptionDetector) Close() {
 	}
 }
 
-// Preempted reports, by the scheduler's value, whether a wake-up of the tracer preempted the thread.
+// Preempted reports whether a wake-up of the tracer preempted the thread.
 func (d *PreemptionDetector) Preempted(files *procmem.ThreadFiles, woken int64) bool {
 	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
 		return false
@@ -100,9 +99,9 @@ func (d *PreemptionDetector) noteKnown(woken int64) bool {
 	return true
 }
 
-// CheckBeforeSample reports, before a thread is sampled, whether a wake-up of the tracer preempted it. runs is the
-// thread's count of arrivals, read before. The preempted thread is sampled first: an idle CPU may take it from the
-// tracer's queue, less often while it is in a system call, so calls would get more than their share.
+// CheckBeforeSample is Preempted before a thread is sampled. runs is the thread's count of arrivals, read before. The
+// preempted thread is sampled first: an idle CPU may take it, less often while it is in a system call, so calls would
+// get more than their share.
 func (d *PreemptionDetector) CheckBeforeSample(t *StopClassifier, files *procmem.ThreadFiles, runs uint64,
 	woken int64) bool {
 	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
@@ -116,8 +115,8 @@ func (d *PreemptionDetector) CheckBeforeSample(t *StopClassifier, files *procmem
 	return d.noteKnown(woken)
 }
 
-// Decide finds, once per sample, whether the tracer's wake-up preempted a thread; run is what the thread did since its
-// last stop. waits: the thread is queued on the tracer's CPU, so that it cannot stop before the tracer sleeps.
+// Decide finds, once per sample, whether the tracer's wake-up preempted a thread. waits: the thread is queued on the
+// tracer's CPU, so that it cannot stop before the tracer sleeps.
 //
 // Precondition: the tracer has not slept since its wake-up. It takes some µs: see [StopClassifier.DecideAtOnce].
 func (d *PreemptionDetector) Decide(t *StopClassifier, files *procmem.ThreadFiles, run Run, wake Wake) (waits bool) {
@@ -140,18 +139,17 @@ func (d *PreemptionDetector) Decide(t *StopClassifier, files *procmem.ThreadFile
 
 // Run is what a thread did since the end of its last stop.
 type Run struct {
-	// DetachedAt is the end of that stop, CLOCK_MONOTONIC ns; 0 if the thread was not stopped, or did not arrive on a
-	// CPU exactly once since.
+	// DetachedAt is CLOCK_MONOTONIC ns; 0 if the thread was not stopped, or did not arrive on a CPU exactly once since.
 	DetachedAt int64
 	CPU        int64 // since then, ns
 }
 
-// maxDepartureAge is the longest time, ns, from a preempted thread's departure to the tracer's wake-up.
+// maxDepartureAge is the longest time from a preempted thread's departure to the tracer's wake-up, ns.
 const maxDepartureAge = 60e3
 
-// RanUntil reports whether a thread's clock, updated when it leaves its CPU, has grown since its last stop as if it ran
-// until moment, CLOCK_MONOTONIC ns. It is cheaper than [procmem.ThreadFiles.LastRun] (5 µs), but also true of a thread
-// on another CPU whose clock was just updated: not for threads with many system calls, or unclassified ones.
+// RanUntil reports whether a thread's clock has grown since its last stop as if it ran until moment, CLOCK_MONOTONIC
+// ns. It is cheaper than [procmem.ThreadFiles.LastRun] (5 µs), but also true of a thread on another CPU whose clock was
+// just updated.
 func (r Run) RanUntil(moment int64) bool {
 	return r.DetachedAt != 0 && r.CPU >= moment-r.DetachedAt-maxDepartureAge
 }

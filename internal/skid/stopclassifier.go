@@ -4,8 +4,8 @@ package skid
 
 import "prywalk/internal/sample"
 
-// StopClassifier decides, for one thread, whether its CPU time is attributed to the stacks of its stops. The zero value
-// is ready. For the tracer's goroutine only.
+// StopClassifier decides, for one thread, whether its CPU time goes to the stacks of its stops. For the tracer's
+// goroutine only.
 type StopClassifier struct {
 	SyscallStops
 	preempted    bool // by the tracer's wake-up
@@ -19,8 +19,8 @@ type StopClassifier struct {
 	foundRuns uint64 // count of arrivals then
 }
 
-// BeginSample resets the last sample's state. A preemption found ([PreemptionDetector.CheckBeforeSample]) stays valid
-// until the thread next arrives on a CPU.
+// BeginSample resets the last sample's state. A preemption found before stays valid until the thread next arrives on a
+// CPU.
 func (c *StopClassifier) BeginSample(woken int64, runs uint64) {
 	c.preempted = c.foundAt != 0 && c.foundAt == woken && c.foundRuns == runs
 	c.waits, c.decided, c.fromOtherCPU = c.preempted, c.preempted, false

@@ -5,12 +5,11 @@ package skid
 import "prywalk/internal/sample"
 
 const (
-	// A thread makes many calls from when the share of its stops at the end of a system call is above manyAbove until
-	// it is below manyUntil.
+	// A thread makes many calls from when the share of its stops at the end of a call is above manyAbove until it is
+	// below manyUntil.
 	manyAbove = 0.2
 	manyUntil = 0.03
-	// maxCarryTime is how long CPU time is carried to the next exact sample, ns: less than the limit after which it
-	// counts as not observed.
+	// maxCarryTime is how long CPU time is carried to the next exact sample, ns.
 	maxCarryTime = 4e9
 	// recentStops is the number of stops over which the share is averaged.
 	recentStops  = 32

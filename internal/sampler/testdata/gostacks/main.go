@@ -1,5 +1,5 @@
-// Command gostacks changes between the scheduler's stacks of its threads and those of 4,000 goroutines, which lie
-// megabytes away in the same mapping.
+// Command gostacks changes between stacks of the scheduler and those of 4,000 goroutines, megabytes away in the same
+// mapping.
 package main
 
 import "fmt"
