@@ -105,7 +105,7 @@ func (th *ThreadState) endBackoff(tick int64) int64 {
 	return max(n, 0)
 }
 
-// NoteObservation: created means that the thread's clock began at zero within the recording.
+// NoteObservation records an observation. created: the thread's clock began at zero within the recording.
 func (p *Policy) NoteObservation(th *ThreadState, asleep, created bool, s procmem.SchedStat) {
 	th.asleep = asleep
 	if s.Runs == 0 { // unknown

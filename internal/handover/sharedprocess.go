@@ -106,10 +106,10 @@ func (p *SharedProcess) TakeOtherMemory() (observe.OtherMemory, bool) {
 // codeChangesFor is how long after a change a process counts as generating code, ns.
 const codeChangesFor = 1e9
 
-// CodeChanged: a walk at a time (CLOCK_MONOTONIC ns) found code that was added or removed.
+// CodeChanged records that a walk (CLOCK_MONOTONIC ns) found code that was added or removed.
 func (p *SharedProcess) CodeChanged(walkedAt int64) { storeLater(&p.codeChangedAt, walkedAt) }
 
-// CodeFreed: a walk at a time (CLOCK_MONOTONIC ns) found a function that was freed since the sample.
+// CodeFreed records that a walk (CLOCK_MONOTONIC ns) found a function that was freed since the sample.
 func (p *SharedProcess) CodeFreed(walkedAt int64) { storeLater(&p.codeFreedAt, walkedAt) }
 
 // CodeChanging reports whether the code has changed in the second before now (CLOCK_MONOTONIC ns).

@@ -113,7 +113,7 @@ func (b *OverheadBudget) SampleRate(ticks float64) float64 {
 	return max(min(b.freq, samplesPerTick*ticks, sampleShare*b.maxOverhead*1e9/SampleCost), minRate)
 }
 
-// NoteTick: self is prywalk's CPU time so far, ns; observed counts threads, due or not.
+// NoteTick records a tick. self is prywalk's CPU time so far, ns; observed counts threads, due or not.
 func (b *OverheadBudget) NoteTick(self, observed int64) {
 	b.own.note(self, b.ObservedPart())
 	b.admission.endTick(observed)
