@@ -28,7 +28,7 @@ type Options struct {
 	// Period is the time that a sample stands for, ns; 0: unknown.
 	Period        int64
 	KernelSamples bool
-	Tasks         bool // waiting ones, and labels of running ones
+	Tasks         bool // observe waiting tasks, and read labels of running ones
 	Kernel        bool
 	// SaveCheckpoint writes a checkpoint; nil: none.
 	SaveCheckpoint func(between func())

@@ -21,8 +21,8 @@ type taskPoller struct {
 	slots      []taskSlot // by the source's number
 	kinds      taskKinds
 
-	next    int // place
-	polled  int // place
+	next    int // next place of the round
+	polled  int // first unpolled place
 	changed []int
 	pending []int // part of changed still to read
 

@@ -30,7 +30,7 @@ type taskOutcome uint8
 const (
 	taskWaits     taskOutcome = iota
 	taskNotParked             // on a thread, ended, or the runtime's own
-	taskChanged               // in each reading
+	taskChanged               // changed in each reading
 )
 
 func sourcesOf(a *Aggregator, p *processState) (out []taskSource) {

@@ -14,7 +14,7 @@ type Options struct {
 	Children        bool
 	// Period is the CPU time that a sample stands for, ns; 0: unknown.
 	Period        int64
-	KernelSamples bool // perf_event_open
+	KernelSamples bool // taken by perf_event_open
 }
 
 // Interval is a final piece of time of a thread, or of a process (Thread 0).

@@ -11,12 +11,12 @@ package attribute
 // Only threads created and ended while their process was sampled have weights. The excess x − T of a sample is withheld
 // until the thread has ended (then it is unobserved time) or has lived long (then it is the sample's).
 type endedThreadTime struct {
-	cpuAtLastSamples int64 // at their last samples, ns
+	cpuAtLastSamples int64 // of ended threads, ns
 	proven           weightedSamples
 	unproven         weightedSamples
 	skidded          skidded
 	assumedProven    int64 // counted as proven
-	unattributed     int64 // of short-lived threads, without a sample, ns
+	unattributed     int64 // CPU time of short-lived threads that no sample took, ns
 	distributed      int64 // ns
 }
 

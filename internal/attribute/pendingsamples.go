@@ -11,7 +11,7 @@ const (
 	// enoughPending samples are attributed when the thread sleeps, maxPending at once.
 	enoughPending  = 32
 	maxPending     = 64
-	longestPending = 5e9 // of a sleeping thread's sample, ns
+	longestPending = 5e9 // greatest age of a sleeping thread's sample, ns
 )
 
 type pendingSample struct {

@@ -12,7 +12,7 @@ type Sample struct {
 	Basis           sample.Basis
 	UnchangedBefore sample.Unchanged
 	StandsFor       int64 // ns, T in the package comment
-	FromKernel      bool  // perf_event_open
+	FromKernel      bool  // taken by perf_event_open
 }
 
 // sharesCPU reports whether it is one of [pendingSamples].

@@ -9,18 +9,18 @@ const (
 	maxBackoff     = 120e6 // mean, before the factor
 	maxIdleBackoff = 1e9   // the same in a process in which no thread runs
 
-	sleepShare  = 16 // of the thread's sleep so far
+	sleepShare  = 16 // a back-off is at most 1/16 of the thread's sleep so far
 	notRunShare = 1  // the same before its first run, with kernel samples and manyThreads
 	manyThreads = 80
 
 	pollCost    = 1000 // of one observation of an unchanged thread
-	pollShare   = 256  // of the time
-	searchShare = 64   // of the time, for searches of backed-off threads that have run
+	pollShare   = 256  // these observations take at most 1/256 of the time
+	searchShare = 64   // the same for searches of backed-off threads that have run
 
-	burstShare  = 1000 // of the process's CPU time, used by backed-off threads while back-offs grow
+	burstShare  = 1000 // back-offs grow while backed-off threads use at most 1/1000 of the process's CPU time
 	maxFactor   = 16
-	smallFactor = 8   // the same with fewer than 469 threads
-	clockError  = 4e6 // for each running thread: a scheduler tick
+	smallFactor = 8   // maxFactor with fewer than 469 threads
+	clockError  = 4e6 // of a process's clock for each running thread: a scheduler tick
 )
 
 // backoffLength returns the back-off of a thread found unchanged, ns; 0: none:

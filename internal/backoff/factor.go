@@ -15,7 +15,7 @@ type backoffFactor struct {
 	decidedAt       int64  // CLOCK_MONOTONIC ns
 	clockAtDecision uint64 // of the process, ns
 	ran             int64  // recent CPU time of the process, ns
-	backedOffCPU    int64  // part of ran
+	backedOffCPU    int64  // part of ran that backed-off threads used, ns
 }
 
 func (f *backoffFactor) factor() int64 { return f.extraFactor + 1 }

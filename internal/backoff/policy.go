@@ -13,7 +13,7 @@ import (
 type Policy struct {
 	wheel     timingWheel
 	rng       *rand.Rand
-	onExpired func(*ThreadState) // backoffExpired
+	onExpired func(*ThreadState) // the method backoffExpired, bound once
 
 	tick           int64
 	now            int64 // CLOCK_MONOTONIC ns

@@ -94,7 +94,7 @@ type ProcessState struct {
 	frequentWakers int // threads
 	// For searches of backed-off threads that have run.
 	clockAtAllObserved uint64 // ns
-	explainedCPU       int64  // since, ns
+	explainedCPU       int64  // by observations since, ns
 	nextSearch         int64  // CLOCK_MONOTONIC ns
 
 	haveRun   backoffFactor // threads that have run since their first observation

@@ -46,7 +46,7 @@ func (s *SharedState) AddUnassignedSample(e handover.Event) {
 
 // Tick is the present tick. The tracer sets it.
 type Tick struct {
-	Number   int64 // with skipped ticks, without withheld and missed ones
+	Number   int64 // ticks so far, with skipped ones, without withheld and missed ones
 	At       int64 // CLOCK_MONOTONIC ns
 	Period   int64 // mean distance of ticks, ns
 	Interval int64 // for which an observation stands, ns

@@ -14,21 +14,21 @@ type Kind uint8
 // The kinds of events.
 const (
 	Sampled           Kind = iota
-	FoundUnchanged         // until now (at checkpoints)
-	ThreadEnded            // or the recording ends
+	FoundUnchanged         // the thread is unchanged until now (at checkpoints)
+	ThreadEnded            // the thread or the recording ends
 	EndedSoFar             // CPU time of ended threads so far
-	ProcessEnded           // or the recording ends
-	ProcessStarted         // sampled from now on
-	Execed                 // Thread is the first of the new program
-	Renamed                // the process, by its first thread
-	CheckpointAsked        // of all before this event
-	RefreshAsked           // of the sinks, with all before this event
+	ProcessEnded           // the process or the recording ends
+	ProcessStarted         // the process is sampled from now on
+	Execed                 // the process runs another program, whose first thread is Thread
+	Renamed                // the process has a new name, by its first thread
+	CheckpointAsked        // write a checkpoint of all before this event
+	RefreshAsked           // refresh the sinks with all before this event
 	NotObservedFor         // no observation from At on, for Length
-	SampledUnassigned      // of an ended or untracked thread, by the kernel
-	ChildSampled           // of an untracked child, by the kernel or a tick
-	ChildCounted           // of an untracked child, in one program
-	ThreadStarted          // before the first sample
-	Resumed                // after a suspension for Length until At
+	SampledUnassigned      // a kernel sample of an ended or untracked thread
+	ChildSampled           // a kernel sample of an untracked child, or a tick that found one on a CPU
+	ChildCounted           // CPU time of an untracked child in one program
+	ThreadStarted          // the thread's time begins, before its first sample
+	Resumed                // the machine was suspended for Length until At
 )
 
 // Event is what a producer reports to the aggregator, or requests of it.

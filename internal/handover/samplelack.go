@@ -17,10 +17,10 @@ type SampleLack uint32
 // By rising severity.
 const (
 	LacksNothing SampleLack = iota
-	LacksStacks             // package taskstack
+	LacksStacks             // other stacks on which a walk continues (package taskstack)
 	LacksOuterFrames
-	LacksSamples // no sample can be walked (32-bit code)
-	LacksFrames  // outside of the stack (package managed)
+	LacksSamples // everything: no sample can be walked (32-bit code)
+	LacksFrames  // frames outside of the stack (package managed)
 	NumSampleLacks
 )
 

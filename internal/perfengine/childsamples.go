@@ -25,7 +25,7 @@ type childSamples struct {
 
 const (
 	maxChildSamples = 1024 // of all children
-	childSampleFor  = 1e9  // of a sample's wait, ns
+	childSampleFor  = 1e9  // longest wait of a sample, ns
 )
 
 type childSample struct {

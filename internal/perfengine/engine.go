@@ -31,8 +31,8 @@ type Engine struct {
 }
 
 const (
-	checkEvery = 1e9 // of checks whether samples come, ns
-	drainAfter = 8   // periods; buffers have room for 32 samples
+	checkEvery = 1e9 // interval of checks whether samples come, ns
+	drainAfter = 8   // periods after which buffers are read within a tick; they have room for 32 samples
 )
 
 func newEngine(shared *engine.SharedState, h engine.Host, o engine.Options, from *Source) *Engine {

@@ -23,8 +23,8 @@ type perThread struct {
 
 const (
 	comparedAfter   = 200 // periods of CPU time between comparisons
-	missingShare    = 20  // of the samples, one part in it
-	maxInconclusive = 10  // comparisons that restart the counts
+	missingShare    = 20  // at most 1/missingShare of the samples may be missing
+	maxInconclusive = 10  // comparisons without a result that restart the counts
 )
 
 // Counts are since one moment.
@@ -33,7 +33,7 @@ type threadEvents struct {
 	cpuFrom      int64  // ns
 	kernelFrom   uint64 // clock ticks
 	received     int64
-	inconclusive int64 // comparisons
+	inconclusive int64 // comparisons that found no reason for missing samples
 	rateChanged  bool
 	stopped      bool
 }

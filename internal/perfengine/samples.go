@@ -33,14 +33,14 @@ type samples struct {
 type sampleCounts struct {
 	received    int64
 	dropped     int64
-	deepThreads int64 // stopped
+	deepThreads int64 // stopped because of their deep stacks
 }
 
 const (
 	maxSamples         = 1024     // of a thread
-	manySamples        = 8        // at which a thread is observed at once
-	maxWaitingBytes    = 64 << 20 // of unwalked copies; above, samples are dropped
-	clocksAfterSamples = 32       // at which a thread's clocks are read within a tick
+	manySamples        = 8        // waiting samples at which a thread is observed at once
+	maxWaitingBytes    = 64 << 20 // of unwalked copies, above which samples are dropped
+	clocksAfterSamples = 32       // samples of a thread at which its clocks are read within a tick
 )
 
 // take passes samples of untracked processes to childSamples.

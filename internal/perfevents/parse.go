@@ -36,7 +36,7 @@ type Record struct {
 	Lost                 int64 // records
 
 	Name []byte // of the thread or the mapped file
-	Exec bool   // by exec
+	Exec bool   // an exec gave the name
 	// The mapping, bytes, and its file: Dev (major<<32 | minor), Inode.
 	Addr, Len, Off, Dev, Inode uint64
 

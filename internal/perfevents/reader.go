@@ -325,11 +325,11 @@ func (r *Reader) openAll() error {
 	return nil
 }
 
-const nonStackBytes = 2 << 10 // of the rest of a sample's record
+const nonStackBytes = 2 << 10 // bound of the rest of a sample's record, bytes
 
-const ringRecords = 32 // samples, at least
+const ringRecords = 32 // least number of samples in a ring
 
-const maxRingBytes = 128 << 20 // default, locked bytes of all rings
+const maxRingBytes = 128 << 20 // default bound of the locked bytes of all rings
 
 // stackWithin returns the most stack bytes with which the rings of all CPUs fit into memory bytes.
 func stackWithin(processors, memory int) int {

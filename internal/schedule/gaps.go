@@ -10,10 +10,10 @@ import "time"
 // not charged with it. Withheld ticks are no gap, nor is a low rate that lasts.
 
 const (
-	gapTicks   = 4     // usual distances of ticks
+	gapTicks   = 4     // a gap is longer than so many usual distances of ticks
 	minGap     = 200e6 // ns: waiting for a busy CPU takes up to 150 ms
-	usualShare = 8     // ticks of the mean distance
-	minSleep   = 50e6  // of Unix time over CLOCK_MONOTONIC, ns: less is no suspension
+	usualShare = 8     // the usual distance is a mean over so many ticks
+	minSleep   = 50e6  // least advance of Unix time over CLOCK_MONOTONIC that may be a suspension, ns
 )
 
 // GapDetector detects gaps. Times are CLOCK_MONOTONIC ns.

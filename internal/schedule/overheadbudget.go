@@ -20,12 +20,12 @@ const StopCost = 10e3
 const SampleCost = 20e3
 
 const (
-	sampleShare    = 0.8 // of the budget, for kernel samples
-	samplesPerTick = 8   // of a CPU; its buffer has room for 32
+	sampleShare    = 0.8 // of the budget, for kernel samples; the rest is for stops
+	samplesPerTick = 8   // most samples of a CPU between two ticks; its buffer has room for 32
 
 	minRate          = 1       // ticks/s
 	evenRate         = 10      // ticks/s; below, a tick observes a part of the threads
-	minPart          = 1. / 64 // of the threads
+	minPart          = 1. / 64 // least part of the threads
 	minOverdrawnRate = 20      // ticks/s
 )
 

@@ -34,15 +34,15 @@ const (
 type Quota struct {
 	guard          *quota.Guard
 	meter          *quota.Meter
-	alone          bool // in the group
+	alone          bool // prywalk is alone in the group
 	allCPUs        unix.CPUSet
 	onlyCPU        int   // of all threads, −1 if several
-	movedIn        int64 // quota's period
+	movedIn        int64 // quota's period of the last move
 	last           quota.Sample
 	first          quota.Sample
 	groupCPU       int64   // ns
 	groupCPUAtTick int64   // ns
-	meanCost       float64 // between ticks, ns
+	meanCost       float64 // CPU time between ticks, ns
 
 	withheld  int64 // ticks
 	throttled int64 // stops

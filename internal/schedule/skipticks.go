@@ -26,7 +26,7 @@ type Clocks struct{ Wall, CPU, RunQueue int64 }
 
 // SteadyDetector detects a thread that has not slept for SteadyFor.
 type SteadyDetector struct {
-	from   Clocks // of the interval that is judged next
+	from   Clocks // at the start of the interval that is judged next
 	steady bool
 }
 

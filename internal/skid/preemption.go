@@ -24,7 +24,7 @@ type PreemptionDetector struct {
 	cpuWake      int64 // [Wake.At]
 	hasPreempted bool  // in this tick
 	knownWake    int64
-	queriesLeft  int // wake-ups
+	queriesLeft  int // wake-ups for which arrival is still read early
 }
 
 // Wake is a wake-up of the tracer.

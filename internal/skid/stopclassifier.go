@@ -10,10 +10,10 @@ type StopClassifier struct {
 	SyscallStops
 	preempted    bool // by the tracer's wake-up
 	waits        bool // queued on the tracer's CPU
-	decided      bool // for the current sample: preempted and waits
-	fromOtherCPU bool // it ran on for some µs
+	decided      bool // preempted and waits are decided for the current sample
+	fromOtherCPU bool // preempted from another CPU: it ran on for some µs
 	cpu          int  // the tracer's CPU then
-	ranSinceTick bool // it may be preempted again
+	ranSinceTick bool // it ran between the tick and its last stop: it may be preempted again
 
 	foundAt   int64  // wake-up that preempted it, CLOCK_MONOTONIC ns; 0: none
 	foundRuns uint64 // count of arrivals then

@@ -21,7 +21,7 @@ type SyscallStops struct {
 	share   float64 // of the recent stops
 	stops   float64 // at most recentStops
 	many    bool
-	exactAt int64 // or begin of many, CLOCK_MONOTONIC ns
+	exactAt int64 // last exact sample, or begin of many, CLOCK_MONOTONIC ns
 }
 
 func (s *SyscallStops) noteStop(now int64, inSyscall bool) {
