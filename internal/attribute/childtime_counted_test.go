@@ -123,7 +123,7 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 		used, samples := map[string]float64{}, map[string]float64{}
 		total := 0.0
 		for i := range int(30000 / max(life, 0.3)) {
-			program := programs[min(int(random.Float64()*6), 2)] // c gets two thirds
+			program := programs[min(int(random.Float64()*6), 2)]
 			lives := life * tick * (0.5 + random.Float64())
 			phase := random.Float64() * tick
 			for at := phase; at < lives; at += tick {

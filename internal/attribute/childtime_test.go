@@ -33,7 +33,6 @@ func (b *childTimes) add(s Span) {
 	}
 }
 
-// sums returns all CPU time, and that without a stack.
 func (b *childTimes) sums() (all, rest int64) {
 	for program, ns := range b.all {
 		all, rest = all+ns, rest+ns-b.walked[program]

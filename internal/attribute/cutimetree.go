@@ -46,7 +46,7 @@ type cutimeTree struct {
 	kernel    ProcSource
 }
 
-// ProcSource answers questions about processes from /proc.
+// ProcSource answers questions from /proc.
 type ProcSource interface {
 	// State returns false if the process is gone.
 	State(pid int) (ProcState, bool)

@@ -49,8 +49,7 @@ func (l *Ledger) Begin(r sample.Reading) {
 
 // # Samples
 
-// Observe attributes the time since the last reading. onCPU: the thread was on a CPU when the tick was due, perhaps in
-// the call in which it now sleeps.
+// Observe attributes the time since the last reading. onCPU: the thread was on a CPU when the tick was due.
 func (l *Ledger) Observe(now sample.Reading, place Place, onCPU bool) {
 	l.attributeSample(now, place, onCPU, math.MaxInt64)
 }
@@ -271,7 +270,7 @@ func (l *Ledger) AttributeNotStopped(now sample.Reading, inCall bool) {
 	l.attributeCarried(now.Wall)
 }
 
-// EndWithoutSample takes the clocks at the thread's end. Time is carried if it is at most gapThreshold ns, else not
+// EndWithoutSample takes the clocks at the thread's end. The rest is carried if it is at most gapThreshold ns, else not
 // observed.
 func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64) {
 	if since := end.Wall - l.KnownUntil(); since > gapThreshold {

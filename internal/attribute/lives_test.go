@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// phases is the number of functions, each with an equal part of each thread's life.
 const phases = 4
 
 type lives struct {

@@ -144,7 +144,6 @@ func (t *ThreadAccount) attributeInterval(s *Sample) {
 	}
 }
 
-// addSkidded adds the weight of a sample without a proven place.
 func (t *ThreadAccount) addSkidded(s *Sample) {
 	if t.skidded.count == 0 && len(t.weights) == 0 {
 		t.skidded.firstWeight = s.StandsFor - s.At.CPU

@@ -32,7 +32,6 @@ type weightedSamples struct {
 
 type weighted struct{ ns, count int64 }
 
-// weightKey is a place in one period of bucketSeconds.
 type weightKey struct {
 	place  Place
 	second int64 // last one of the period, CLOCK_MONOTONIC
@@ -60,7 +59,6 @@ func (p *weightedSamples) addSample(where Place, at, ns int64) {
 	p.mergeMany()
 }
 
-// add leaves the sums to the caller.
 func (p *weightedSamples) add(k weightKey, ns, count int64) {
 	w := p.byPlace[k]
 	p.byPlace[k] = weighted{w.ns + ns, w.count + count}

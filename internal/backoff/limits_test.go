@@ -32,7 +32,7 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 			th.Observed.SetSampleStack(1 << 14)
 		}
 		policy := New(1)
-		policy.NoteChanged(th) // its first observation
+		policy.NoteChanged(th)
 		if c.ran {
 			policy.NoteChanged(th)
 		}

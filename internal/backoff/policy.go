@@ -127,7 +127,7 @@ func (p *Policy) NoteObservation(th *ThreadState, asleep, created bool, s procme
 	th.ranFirstTime = false
 }
 
-// BeginBackoffs also removes ended threads from this tick's list.
+// BeginBackoffs begins back-offs, and removes ended threads from this tick's list.
 func (p *Policy) BeginBackoffs(proc *ProcessState) {
 	proc.Due = slices.DeleteFunc(proc.Due, func(th *ThreadState) bool {
 		length := th.nextBackoff

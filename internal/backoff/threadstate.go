@@ -36,7 +36,7 @@ type ThreadState struct {
 	prev, next *ThreadState
 }
 
-// BackedOff reports whether the thread's next observation covers the ticks since.
+// BackedOff reports whether the thread is backed off.
 func (th *ThreadState) BackedOff() bool { return th.backedOffAtTick != 0 }
 
 // AsleepFor returns the length of its observed sleep, ns; 0 if it does not sleep.

@@ -88,7 +88,7 @@ type ThreadPart interface {
 	Ended(alive bool)
 }
 
-// Host is the tracer, as an engine uses it.
+// Host is the tracer.
 type Host interface {
 	// NoteObservation: all running threads are observed, so that no gap begins.
 	NoteObservation(now int64)

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// SharedProcess is an event's process, as producer and aggregator share it.
+// SharedProcess is shared by producer and aggregator.
 type SharedProcess struct {
 	// NewSharedProcess sets these. Child: a sampled process has started it, and its time counts from its start.
 	Target  *loadedcode.Process
@@ -106,13 +106,13 @@ func (p *SharedProcess) TakeOtherMemory() (observe.OtherMemory, bool) {
 // codeChangesFor is how long after a change a process counts as generating code, ns.
 const codeChangesFor = 1e9
 
-// CodeChanged records that a walk (CLOCK_MONOTONIC ns) found code that was added or removed.
+// CodeChanged records that a walk at CLOCK_MONOTONIC walkedAt, ns, found new or removed code.
 func (p *SharedProcess) CodeChanged(walkedAt int64) { storeLater(&p.codeChangedAt, walkedAt) }
 
-// CodeFreed records that a walk (CLOCK_MONOTONIC ns) found a function that was freed since the sample.
+// CodeFreed records that a walk at CLOCK_MONOTONIC walkedAt, ns, found a function that was freed since the sample.
 func (p *SharedProcess) CodeFreed(walkedAt int64) { storeLater(&p.codeFreedAt, walkedAt) }
 
-// CodeChanging reports whether the code has changed in the second before now (CLOCK_MONOTONIC ns).
+// CodeChanging reports whether the code has changed in the second before CLOCK_MONOTONIC now, ns.
 func (p *SharedProcess) CodeChanging(now int64) bool { return isRecent(&p.codeChangedAt, now) }
 
 // WalkAtOnce reports whether samples are handed over at once: code has changed or was freed lately.
@@ -120,7 +120,6 @@ func (p *SharedProcess) WalkAtOnce(now int64) bool {
 	return p.CodeChanging(now) || isRecent(&p.codeFreedAt, now)
 }
 
-// storeLater is for one writer, the aggregator.
 func storeLater(last *atomic.Int64, at int64) { last.Store(max(last.Load(), at)) }
 
 func isRecent(last *atomic.Int64, now int64) bool {

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// SharedThread is an event's thread, as producer and aggregator share it.
+// SharedThread is shared by producer and aggregator.
 type SharedThread struct {
 	// The producer writes these before the thread's first event.
 	ID            sample.ThreadID // 0: several threads

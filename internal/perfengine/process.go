@@ -125,7 +125,6 @@ func (p *processes) remove(gone *process) {
 	p.dropSampled(gone)
 }
 
-// dropSampled: the PID may be another process's by now.
 func (p *processes) dropSampled(gone *process) {
 	if p.sampledByPID[gone.Target.PID] == gone {
 		delete(p.sampledByPID, gone.Target.PID)

@@ -43,7 +43,6 @@ const (
 	clocksAfterSamples = 32       // samples of a thread at which its clocks are read within a tick
 )
 
-// take passes samples of untracked processes to childSamples.
 func (s *samples) take(r *perfevents.Record) {
 	p := s.procs.sampledByPID[r.PID]
 	if r.Kind != perfevents.Sampled {

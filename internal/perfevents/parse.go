@@ -216,7 +216,6 @@ func parseSample(b []byte, r *Record) bool {
 	return parseStack(b, r)
 }
 
-// parseStack: size, bytes, number of valid bytes.
 func parseStack(b []byte, r *Record) bool {
 	if len(b) < 8 {
 		return false

@@ -109,7 +109,7 @@ func (r *Reader) PeriodAt(at int64) int64 {
 	return r.Period()
 }
 
-// SetFreq sets the samples/s, and begins a period on each CPU. It returns false if the kernel refuses.
+// SetFreq sets the samples/s. It returns false if the kernel refuses.
 func (r *Reader) SetFreq(hz float64) bool {
 	before := r.opts
 	r.opts.Freq = hz
@@ -128,8 +128,8 @@ const (
 	varyShare = 8
 )
 
-// VaryPeriods draws new periods if it is time: the kernel's timer would keep step with a periodic program, in frequency
-// mode too (kernel/events/core.c, perf_swevent_init_hrtimer).
+// VaryPeriods draws new periods if it is time, so that samples do not keep step with a periodic program: the kernel's
+// timer has a constant period (kernel/events/core.c, perf_swevent_init_hrtimer).
 func (r *Reader) VaryPeriods(now int64) {
 	if now-r.variedAt < varyEvery {
 		return
@@ -237,7 +237,7 @@ func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
 	take(rec)
 }
 
-// ReopenIfCPUsChanged reopens the rings after a change of CPUs. It reports whether all are sampled.
+// ReopenIfCPUsChanged reports whether all CPUs are sampled.
 func (r *Reader) ReopenIfCPUsChanged() bool {
 	if r.listCPUs == nil && r.sameCPUs() {
 		return true
@@ -331,7 +331,7 @@ const ringRecords = 32 // least number of samples in a ring
 
 const maxRingBytes = 128 << 20 // default bound of the locked bytes of all rings
 
-// stackWithin returns the most stack bytes with which the rings of all CPUs fit into memory bytes.
+// stackWithin returns the most stack bytes with which all rings fit into memory bytes.
 func stackWithin(processors, memory int) int {
 	n := MaxStack
 	for n > MinStack && ringSize(n)*processors > memory {

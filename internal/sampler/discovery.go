@@ -27,7 +27,6 @@ const (
 	minSelectInterval    = time.Second // for searches by a rule
 )
 
-// discover finds children of sampled processes, and those that the rule selects, until ctx ends.
 func (s *Sampler) discover(ctx context.Context) {
 	known := map[int]uint64{}
 	s.mu.Lock()
@@ -68,7 +67,6 @@ func (s *Sampler) discover(ctx context.Context) {
 	}
 }
 
-// searchSchedule schedules searches of all processes.
 type searchSchedule struct {
 	last   int64 // CLOCK_MONOTONIC ns; 0 if none
 	repeat bool  // a task was created before the last search
@@ -228,7 +226,6 @@ func (r refusedCounts) byReason() (n map[string]int64) {
 // after Run.
 func (s *Sampler) Refused() map[string]int64 { return s.refused.byReason() }
 
-// openFound: without descriptors a process is found again.
 func (s *Sampler) openFound(f foundProcess) {
 	target, err := s.images.Open(f.pid)
 	s.unopened.update(f, err)

@@ -86,7 +86,7 @@ func TestThreadThatFollowsUnderTheSameNumberInheritsNothing(t *testing.T) {
 			}
 			wall := map[int64]int64{}
 			for _, s := range r.Sample {
-				if label(s, "thread") != attribute.ExitedThread { // which has no id
+				if label(s, "thread") != attribute.ExitedThread {
 					wall[s.NumLabel["tid"][0]] += s.Value[1]
 				}
 			}
@@ -230,7 +230,6 @@ func TestNewProgramAfterExecIsSeenUnderItsOwnName(t *testing.T) {
 		t.Fatal(err)
 	}
 	target := start(t, "exec", other)
-	// The old one burns in its first thread, the new one in a second.
 	before := func(s *pprof.Sample) bool { return in("burn_here")(s) && label(s, "comm") == "threads" }
 	after := func(s *pprof.Sample) bool {
 		return in("burn_here")(s) && label(s, "comm") == "threads-after" && label(s, "thread") == "burner-0"

@@ -51,7 +51,6 @@ func TestSleepersAreReadOnceThenUnchangedAndNeverStopped(t *testing.T) {
 	if r.Stops != 0 || r.Restarted != 0 {
 		t.Errorf("%d frozen", r.Stops)
 	}
-	// The kernel may have woken a few sleepers.
 	if r.PassiveReads < 31 || r.PassiveReads > 2*31 || r.Unchanged < r.PassiveReads {
 		t.Errorf("%d peeked, %d reused", r.PassiveReads, r.Unchanged)
 	}

@@ -75,7 +75,7 @@ func TestMaxDepthCutsAndSaysSo(t *testing.T) {
 		if st[0] == attribute.ExitedUnseen || st[0] == attribute.NotObserved {
 			continue
 		}
-		places := len(s.Location) // inlined calls add names
+		places := len(s.Location)
 		if st[0] == attribute.RanBetweenTicks || st[0] == attribute.BlockedBetweenTicks {
 			places--
 		}

@@ -193,7 +193,6 @@ func (s *Sampler) runAggregator(stop func()) {
 	}
 }
 
-// pollTasks returns the time until the next call.
 func (s *Sampler) pollTasks() time.Duration {
 	if s.control.Held() {
 		return hangCheckInterval
@@ -215,7 +214,6 @@ func (s *Sampler) handleQueued() {
 	}
 }
 
-// If the tracer hangs, nothing comes.
 func (s *Sampler) discardRest() {
 	if isClosed(s.hung) {
 		return

@@ -27,7 +27,6 @@ func TestALongPauseIsAGapAndAFewLateTicksAreNone(t *testing.T) {
 	if _, again := w.EndGap(now + 3e9); again != 0 {
 		t.Errorf("%d counted twice", again)
 	}
-	// At one tick a second three seconds are a few ticks.
 	w, now = ticking(1e9, 100)
 	if _, length := w.EndGap(now + 3e9); length != 0 {
 		t.Errorf("%d ns not observed", length)

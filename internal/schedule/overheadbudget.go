@@ -11,7 +11,7 @@ package schedule
 //   - The CPU time of prywalk, as a share of all CPUs.
 //
 // Below evenRate, ticks observe a part of the threads instead ([Subset]). No tick but the last observes more due
-// threads than the account covers ([admission]); new threads are observed besides.
+// threads than the account covers ([admission]).
 
 // StopCost is the cost of a stop besides its length, ns.
 const StopCost = 10e3
@@ -160,7 +160,6 @@ func (b *OverheadBudget) UpdateRate(now int64) float64 {
 
 const firstTicks = 16
 
-// ownCost is prywalk's CPU time for a tick.
 type ownCost struct {
 	tickCPU   float64 // mean, as if all threads were observed, ns
 	cpuAtTick int64   // ns

@@ -206,7 +206,7 @@ func (q *Quota) MoveIfDue(waiting int) bool {
 	return q.pinTo(next % maxCPUs)
 }
 
-// MustStopOnlyOnCPU is false with a single CPU, the tracer's.
+// MustStopOnlyOnCPU reports whether only threads on a CPU may be stopped; with a single CPU all may.
 func (q *Quota) MustStopOnlyOnCPU() bool { return q != nil && q.allCPUs.Count() > 1 }
 
 func onAllThreads(set *unix.CPUSet) (done bool) {

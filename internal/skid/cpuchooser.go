@@ -60,7 +60,7 @@ func NewCPUChooser(moved func()) *CPUChooser {
 	return c
 }
 
-// MayShareTargetCPU reports whether the tracer sleeps, or may sleep, on a preferred thread's CPU.
+// MayShareTargetCPU reports whether the tracer may sleep on a preferred thread's CPU.
 func (c *CPUChooser) MayShareTargetCPU() bool { return c.preferredCPU >= 0 || !c.allowedKnown }
 
 // MayMove reports whether the tracer sleeps on a preferred thread's CPU, and may move.
@@ -83,7 +83,7 @@ func (c *CPUChooser) Avoid(cpu int) {
 	}
 }
 
-// EndTick ends a tick, and moves the tracer if needed. inTheWay: it has preempted a target's thread on cpu.
+// EndTick moves the tracer if needed. inTheWay: it has preempted a target's thread on cpu.
 func (c *CPUChooser) EndTick(now int64, inTheWay bool, cpu int) {
 	switch {
 	case !c.allowedKnown:
@@ -147,7 +147,7 @@ func (c *CPUChooser) moveTo(set *unix.CPUSet) {
 	}
 }
 
-// HiddenDetector detects a thread that computes but is found asleep. The zero value is ready.
+// HiddenDetector detects a thread that computes but is found asleep.
 type HiddenDetector struct {
 	cpu   int64 // when last found on a CPU, ns
 	valid bool

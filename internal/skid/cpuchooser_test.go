@@ -104,7 +104,7 @@ func TestComputingThreadThatIsAlwaysFoundAsleepIsHidden(t *testing.T) {
 		{72e6, false, false, false},
 		{76e6, false, false, true}, // 6 ms since then
 		{77e6, false, false, true},
-		{80e6, true, false, false}, // queued
+		{80e6, true, false, false},
 		{81e6, true, true, false},
 		{85e6, false, false, false},
 		{87e6, false, true, false}, // preempted by the tracer: found running
@@ -124,7 +124,7 @@ func TestAlarmIsRearmedAfterAMoveOfTheTracer(t *testing.T) {
 		moved := 0
 		p := NewCPUChooser(func() { moved++ })
 		if !p.allowedKnown {
-			return // there is only one CPU
+			return
 		}
 		p.moveTo(&p.allowed)
 		if moved != 1 {

@@ -49,7 +49,7 @@ func (d *PreemptionDetector) BeginTick(at int64) {
 // HasPreempted reports whether the tracer has preempted a thread sampled in this tick.
 func (d *PreemptionDetector) HasPreempted() bool { return d.hasPreempted }
 
-// CPU returns the tracer's CPU since a wake-up.
+// CPU returns the tracer's CPU.
 func (d *PreemptionDetector) CPU(woken int64) int {
 	if d.cpuWake != woken || woken == 0 {
 		d.cpuWake, d.cpu = woken, procmem.CPU()
@@ -57,7 +57,6 @@ func (d *PreemptionDetector) CPU(woken int64) int {
 	return d.cpu
 }
 
-// readArrival reads once per wake-up.
 func (d *PreemptionDetector) readArrival(woken int64) bool {
 	if d.self == nil {
 		d.self = procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewFDBudget(0))
@@ -69,7 +68,7 @@ func (d *PreemptionDetector) readArrival(woken int64) bool {
 	return d.arrivalKnown
 }
 
-// Close closes the file of the tracer's thread.
+// Close closes a file.
 func (d *PreemptionDetector) Close() {
 	if d.self != nil {
 		d.self.Close()
@@ -99,9 +98,8 @@ func (d *PreemptionDetector) noteKnown(woken int64) bool {
 	return true
 }
 
-// CheckBeforeSample is Preempted before a thread is sampled. runs is the thread's count of arrivals, read before. The
-// preempted thread is sampled first: an idle CPU may take it, less often while it is in a system call, so calls would
-// get more than their share.
+// CheckBeforeSample is Preempted before a thread is sampled. runs is its count of arrivals, read before. The preempted
+// thread is sampled first: an idle CPU may take it, less often while it is in a system call.
 func (d *PreemptionDetector) CheckBeforeSample(t *StopClassifier, files *procmem.ThreadFiles, runs uint64,
 	woken int64) bool {
 	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {

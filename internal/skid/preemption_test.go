@@ -30,7 +30,7 @@ func TestKnownPreemptionsNeedNoReads(t *testing.T) {
 	for _, known := range []bool{true, false} {
 		wake := Wake{At: procmem.Now(), ByTimer: true}
 		var d PreemptionDetector
-		d.CPU(wake.At) // reads this thread's processor
+		d.CPU(wake.At)
 		if known {
 			d.noteKnown(wake.At)
 		}
@@ -59,7 +59,7 @@ func TestThreadQueuedOnTheTracersProcessorWaitsAtEachQuery(t *testing.T) {
 		defer d.Close()
 		var th StopClassifier
 		if !d.Decide(&th, files, Run{}, wake) {
-			continue // it has moved
+			continue
 		}
 		if _, preempted := th.Preempted(); preempted {
 			t.Fatal("preempted, though the tracer's arrival is unknown")
