@@ -35,7 +35,7 @@ func (r *refreshBudget) due(at int64, starting bool) bool {
 	return age > refreshEvery || starting && age > max(refreshStart, refreshShare*r.cost)
 }
 
-// loaded: the reading found new code.
+// noteRefresh notes a reading. loaded: it found new code.
 func (r *refreshBudget) noteRefresh(at, cost int64, loaded bool) {
 	r.loadCost = max(r.loadCost-(at-r.last)/refreshShare, 0)
 	r.last = at

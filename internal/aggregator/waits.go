@@ -139,7 +139,7 @@ func (e *waitExplainer) explain(th *threadState, s *observe.RawSample, id sample
 	return waitsFor, w.Owner
 }
 
-// native: w is a wait for a native synchronization object of known address.
+// find reads the target. native: w is a wait for a native synchronization object of known address.
 func (e *waitExplainer) find(th *threadState, s *observe.RawSample, id sample.StackID) (
 	waitsFor string, w waits.Wait, native bool,
 ) {

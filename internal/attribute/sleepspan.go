@@ -11,7 +11,7 @@ type sleepSpan struct {
 	active bool
 }
 
-// ran: the thread ran since the last sample; blocked is in ns.
+// observe adds a sample asleep. ran: the thread ran since the last sample; blocked is in ns.
 func (s *sleepSpan) observe(now int64, place Place, ran bool, blocked int64, emit func(Span)) {
 	if s.open && s.Place == place && (!ran && !s.active || s.Wall+blocked < mergeLimit) {
 		s.Samples++

@@ -19,7 +19,7 @@ type stream struct {
 
 func (s *stream) on() bool { return s.reader != nil && !s.paused }
 
-// again: the samples have resumed.
+// pauseUnless returns again if the samples have resumed.
 func (s *stream) pauseUnless(needed bool) (again bool) {
 	switch {
 	case !needed && !s.paused:
