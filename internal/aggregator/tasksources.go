@@ -88,7 +88,8 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	return taskWaits, taskKind{t.Entry, cmp.Or(t.Wait, t.Status), labels}, end
 }
 
-// walkTask fills b.stack. beyond: the walk read more than the copy, so the stack is true only if the task has not run since.
+// walkTask fills b.stack. beyond: the walk read more than the copy, so the stack is true only if the task has not run
+// since.
 func (b *stackBuilder) walkTask(p *processState, t *managed.TaskRecord, stack []byte) (
 	end frames.StopReason, beyond bool,
 ) {
