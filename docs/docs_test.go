@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package docs_test keeps the pages true. It runs the commands that they show, on a live process, and checks what
-// they say of messages, tests and links.
+// Package docs_test keeps the pages true. It runs their commands on a live process, and checks their statements on
+// messages, tests and links.
 package docs_test
 
 import (
@@ -24,19 +24,16 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// pages lists the documents, relative to the root of the module.
 func pages(t *testing.T) []string {
 	t.Helper()
 	return append([]string{"README.md", "SECURITY.md", "CONTRIBUTING.md"}, in(t, "docs")...)
 }
 
-// linked lists the pages of results and measurements, too: their links are followed.
 func linked(t *testing.T) []string {
 	t.Helper()
 	return append(pages(t), in(t, "benchmarks/results")...)
 }
 
-// in lists the pages of a directory.
 func in(t *testing.T, dir string) (all []string) {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join("..", dir, "*.md"))
@@ -49,8 +46,8 @@ func in(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// notRun lists the commands of the pages that this test does not execute, with the reason. Each must stand in
-// a page. Of make's targets it is checked that they exist.
+// notRun lists the commands of the pages that this test does not execute, with the reason. Each must be in a page.
+// make's targets are only checked to exist.
 var notRun = map[string]string{
 	"make build":                    "compiles what this test has compiled",
 	"make demo":                     "builds and runs prywalk demo; the integration tests run it",
@@ -66,11 +63,11 @@ var notRun = map[string]string{
 }
 
 const (
-	examplePID = "4711" // the process of the examples
-	exampleTID = "4712" // one of its threads
+	examplePID = "4711"
+	exampleTID = "4712"
 	oneCommand = 5 * time.Minute
 
-	// The examples' recordings are made shorter, but as long as it takes for the process to compute so much.
+	// The examples' recordings are shorter, but as long as the process needs for so much CPU time.
 	shownDuration   = "-d 10s"
 	leastComputed   = 500 * time.Millisecond
 	longestDuration = 64 // seconds
@@ -84,7 +81,6 @@ type command struct {
 	output []string
 }
 
-// consoleCommands reads the console blocks of a page.
 func consoleCommands(t *testing.T, page string) []command {
 	t.Helper()
 	var all []command
@@ -104,7 +100,6 @@ func consoleCommands(t *testing.T, page string) []command {
 	return all
 }
 
-// read returns a file's text, by its path from the root of the module.
 func read(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(path)))
@@ -114,14 +109,13 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// shell is where commands are run: a directory, the built prywalk in PATH, a process to look at.
+// shell has a directory, the built prywalk in PATH, and a process to sample.
 type shell struct {
 	bin, dir string
 	pid, tid string
 	seconds  int // of a recording that the page shows
 }
 
-// newShell builds prywalk and starts the process of the examples.
 func newShell(t *testing.T) *shell {
 	t.Helper()
 	s := &shell{bin: t.TempDir(), dir: t.TempDir()}
@@ -145,8 +139,8 @@ func newShell(t *testing.T) *shell {
 	return s
 }
 
-// live puts the live process in place of the example's, and makes long recordings short. All processes of the host
-// become those of that name: other tests trace some at the same time, and a thread has one tracer.
+// live replaces the example's process by the live one, and shortens recordings. All processes of the host become those
+// of that name: other tests trace some at the same time, and a thread has one tracer.
 func (s *shell) live(text string) string {
 	duration := "-d " + strconv.Itoa(max(s.seconds, 1))
 	return strings.NewReplacer(examplePID, s.pid, exampleTID, s.tid, shownDuration, duration, "prywalk demo",
@@ -155,8 +149,7 @@ func (s *shell) live(text string) string {
 		Replace(text)
 }
 
-// try is run, but a recording is repeated for longer if the process got too little of a busy machine while it was
-// made. The pages show what there is of one that computes.
+// try is run, but repeats a recording for longer if the process got too little of a busy machine.
 func (s *shell) try(t *testing.T, text string) (out string, code int) {
 	t.Helper()
 	for s.seconds = 1; ; s.seconds *= 4 {
@@ -168,7 +161,7 @@ func (s *shell) try(t *testing.T, text string) (out string, code int) {
 	}
 }
 
-// computed returns the processor time in the recording that was made last.
+// computed returns the CPU time in the last recording.
 func (s *shell) computed(t *testing.T) time.Duration {
 	t.Helper()
 	f, err := os.Open(filepath.Join(s.dir, "prywalk.pb.gz"))
@@ -187,7 +180,6 @@ func (s *shell) computed(t *testing.T) time.Duration {
 	return time.Duration(sum)
 }
 
-// run executes a command as a user would type it; what it prints comes back as on a terminal.
 func (s *shell) run(t *testing.T, text string) (out string, code int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), oneCommand)
@@ -231,7 +223,6 @@ func TestDocumentedCommandsRun(t *testing.T) {
 	}
 }
 
-// checkMake checks that a command of make has a target in the Makefile.
 func checkMake(t *testing.T, c command) {
 	t.Helper()
 	target, ok := strings.CutPrefix(c.text, "make ")
@@ -240,9 +231,8 @@ func checkMake(t *testing.T, c command) {
 	}
 }
 
-// compare says what a command's output lacks of what the page shows, "" if nothing. Figures and what stands
-// beside them depend on the moment. A line without a digit must be there as it is; the first word of any other
-// line must begin a line.
+// compare describes what a command's output lacks of the page's; "": nothing. A line without a digit must be there as
+// it is; the first word of any other line must begin a line, as figures depend on the moment.
 func compare(shown []string, out string) string {
 	lines, first := map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(out) {
@@ -267,7 +257,7 @@ func compare(shown []string, out string) string {
 
 func hasDigit(s string) bool { return strings.ContainsFunc(s, unicode.IsDigit) }
 
-// isFigure reports a word that is a number, a time or a share.
+// isFigure reports a number, a time or a share.
 func isFigure(word string) bool { return unicode.IsDigit(rune(word[0])) }
 
 func TestCompareFindsWhatIsMissing(t *testing.T) {
@@ -285,10 +275,8 @@ func TestCompareFindsWhatIsMissing(t *testing.T) {
 	}
 }
 
-// definition finds tests and benchmarks in source files.
 var definition = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)[A-Z]\w*)\(`)
 
-// mention finds their names in pages.
 var mention = regexp.MustCompile("`((?:Test|Benchmark|Fuzz)[A-Z]\\w*)`")
 
 func TestDocumentedTestNamesExist(t *testing.T) {
@@ -315,13 +303,12 @@ func TestDocumentedTestNamesExist(t *testing.T) {
 	}
 }
 
-// claim finds the words of a promise.
+// claim matches the words of a promise.
 var claim = regexp.MustCompile(`(?i)\b(never|only|at most|nothing|none|no other)\b`)
 
-// sentenceEnd is where one of them ends.
 var sentenceEnd = regexp.MustCompile("\\.\\s+(?:[A-Z*`]|$)")
 
-// testOfClaim is a row of the table at the end of SECURITY.md: words of a claim, the tests that hold it.
+// testOfClaim is a row of the table at the end of SECURITY.md: words of a claim, and its tests.
 var testOfClaim = regexp.MustCompile("(?m)^\\| (.+) \\| `Test[A-Z]\\w*`(?:, `Test[A-Z]\\w*`)* \\|$")
 
 func TestSecurityClaimsNameTheirTests(t *testing.T) {
@@ -408,7 +395,7 @@ func TestLinksResolve(t *testing.T) {
 	}
 }
 
-// hasAnchor reports whether a page has a heading that Markdown viewers give this name.
+// hasAnchor reports whether a page has a heading to which Markdown viewers give this name.
 func hasAnchor(text, anchor string) bool {
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {
 		name := strings.Map(func(r rune) rune {

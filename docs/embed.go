@@ -6,8 +6,7 @@ package docs
 
 import "embed"
 
-// Topics has the pages on what the kernel must allow, what incomplete stacks and missing names mean, what prywalk
-// cannot do, and the formats of its files.
+// Topics has the pages of "prywalk help": rights, incomplete stacks and missing names, limits, and file formats.
 //
 //go:embed rights.md names.md limits.md recording.md
 var Topics embed.FS

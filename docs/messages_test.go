@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// messages are commands that fail, with the messages that say why and what to do next.
+// messages are failing commands, with the messages for the cause and the next step.
 var messages = []struct {
 	command string
 	code    int

@@ -30,15 +30,13 @@ func TestEveryStopReasonHasADocumentedRemedy(t *testing.T) {
 	}
 }
 
-// synthetic finds the constants of entries in brackets.
 var synthetic = regexp.MustCompile(`(?m)= "(\[[a-z][^"]*\])"`)
 
 func TestEverySyntheticEntryIsDocumented(t *testing.T) {
 	checkDocumented(t, "docs/names.md", "internal/attribute/span.go", synthetic, 7)
 }
 
-// checkDocumented checks that a page has, in backquotes, the names that a pattern finds in a file of the source, which
-// are at least so many.
+// checkDocumented checks that a page has, in backquotes, at least so many names that a pattern finds in a source file.
 func checkDocumented(t *testing.T, page, source string, pattern *regexp.Regexp, least int) {
 	t.Helper()
 	text := read(t, page)

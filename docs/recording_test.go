@@ -11,9 +11,8 @@ import (
 
 var (
 	sampleLabel = regexp.MustCompile(`(?m)^\s+Label\w+\s*= "([a-z_]+)"`)
-	// statsRow is a row of the page's table of fields.
-	statsRow  = regexp.MustCompile("(?m)^\\| (`[a-z_]+`(?:, `[a-z_]+`)*) \\| .* \\| .*\\|$")
-	fieldName = regexp.MustCompile("`([a-z_]+)`")
+	statsRow    = regexp.MustCompile("(?m)^\\| (`[a-z_]+`(?:, `[a-z_]+`)*) \\| .* \\| .*\\|$")
+	fieldName   = regexp.MustCompile("`([a-z_]+)`")
 )
 
 func TestEveryLabelOfSamplesIsDocumented(t *testing.T) {
@@ -28,7 +27,6 @@ type object struct {
 	Definitions map[string]object `json:"$defs"`
 }
 
-// formOf reads the schema that "prywalk schema NAME" prints.
 func formOf(t *testing.T, name string) (o object) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(read(t, "docs/schema/"+name+".json")), &o); err != nil {

@@ -17,7 +17,7 @@ const (
 	summaryRow   = "| question | result | made by |\n| --- | --- | --- |\n"
 )
 
-// The summary is made from the table that each page of results begins with: go test ./docs -run Summary -update
+// To rewrite the summary: go test ./docs -run Summary -update
 func TestSummaryOfResultsIsThatOfItsPages(t *testing.T) {
 	var table strings.Builder
 	table.WriteString("\n| page | question | result | made by |\n| --- | --- | --- | --- |\n")

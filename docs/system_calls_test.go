@@ -18,12 +18,11 @@ import (
 	"prywalk/ptrace"
 )
 
-// With update the test writes the code's values into the list of affected calls.
 var update = flag.Bool("update", false, "write the made parts of docs/affected-calls.tsv and benchmarks/results")
 
-// listed is the entry of a system call in docs/affected-calls.tsv, or in docs/unaffected-calls.tsv.
+// listed is a system call's entry in docs/affected-calls.tsv or docs/unaffected-calls.tsv.
 type listed struct {
-	affected bool // in the list of calls that an interrupt can affect
+	affected bool // in docs/affected-calls.tsv
 	fuse     bool // not in that list, but a FUSE server may give EINTR
 	asleep   string
 	again    string
@@ -39,13 +38,12 @@ const (
 // notImplemented is a name in arm64's table that no CPU implements.
 const notImplemented = "arch_specific_syscall"
 
-// callName is how the page lists a call.
 var callName = regexp.MustCompile("`([a-z0-9_]+)`")
 
 // asleepHeading is the first row of the page's table of calls whose sleepers are stopped.
 const asleepHeading = "| calls | a sleeping thread is stopped |"
 
-// listedCalls reads the lists of affected and unaffected calls, and returns their calls and those listed twice.
+// listedCalls returns the listed calls, and those listed twice.
 func listedCalls(affected, unaffected string) (calls map[string]listed, twice []string) {
 	calls = map[string]listed{}
 	add := func(names string, l listed) {
@@ -65,7 +63,7 @@ func listedCalls(affected, unaffected string) (calls map[string]listed, twice []
 	return calls, twice
 }
 
-// rowsOf returns the rows of a file of that many columns, without the first.
+// rowsOf returns the rows of so many columns, without the first.
 func rowsOf(text string, columns int) (rows [][]string) {
 	_, text, _ = strings.Cut(text, "\n")
 	for line := range strings.Lines(text) {
@@ -76,7 +74,7 @@ func rowsOf(text string, columns int) (rows [][]string) {
 	return rows
 }
 
-// shownCalls returns the last cell of each call in the table of the page with that heading.
+// shownCalls returns the last cell of each call in the page's table with that heading.
 func shownCalls(page, heading string) map[string]string {
 	cellOf, inTable := map[string]string{}, false
 	for line := range strings.Lines(page) {
@@ -92,13 +90,11 @@ func shownCalls(page, heading string) map[string]string {
 	return cellOf
 }
 
-// plain is a cell without marks of Markdown.
 func plain(cell string) string { return strings.TrimSpace(strings.ReplaceAll(cell, "`", "")) }
 
-// numbers is a bound of the numbers in the kernel's table.
+// numbers is a bound of the kernel's system call numbers.
 const numbers = 600
 
-// systemCalls returns all system calls of an architecture.
 func systemCalls(arch frames.Arch) map[string]int64 {
 	all := map[string]int64{}
 	for nr := range int64(numbers) {
@@ -163,7 +159,6 @@ func TestEverySystemCallIsListedOnce(t *testing.T) {
 	}
 }
 
-// checkCall compares a call's entry in the lists with the code.
 func checkCall(t *testing.T, name string, nr int64, l listed) {
 	t.Helper()
 	if when := asleepCell(name); when != l.asleep {
@@ -176,7 +171,6 @@ func checkCall(t *testing.T, name string, nr int64, l listed) {
 	}
 }
 
-// asleepCell is when a thread that sleeps in a call may be stopped.
 func asleepCell(name string) string {
 	if when, _ := observe.InterruptRule(name); when != "" {
 		return plain(when)
@@ -184,7 +178,7 @@ func asleepCell(name string) string {
 	return "never"
 }
 
-// generated is the list of affected calls with the cells that the code determines, by the first call of each row. The
+// generated is the list of affected calls with the cells that the code determines for the first call of each row. The
 // test checks that the other calls of a row are alike.
 func generated(list string) string {
 	x86 := systemCalls(frames.X86_64)
@@ -214,7 +208,7 @@ func restartedCell(nr int64) string {
 	return "yes"
 }
 
-// resumed is with which arguments a call that gave up its work is restarted.
+// resumed returns the arguments with which a call that gave up its work is restarted.
 func resumed(nr int64) string {
 	const progLoad, kvmRun, punchHole, create = 5, 0xae80, 2, 0o100
 	again := func(eagain bool, args [3]uint64) bool {
@@ -236,7 +230,6 @@ func resumed(nr int64) string {
 	return "yes"
 }
 
-// The page lists only the differences of arm64.
 func TestArm64RestartsTheSameCallsExceptTwo(t *testing.T) {
 	x86, arm := systemCalls(frames.X86_64), systemCalls(frames.AArch64)
 	for name, nr := range arm {

@@ -97,7 +97,7 @@ func TestZombie(t *testing.T) {
 	prywalk(t, "record", "-d", "1", "-p", pid).must(t, 1).oneLine(t, pid, "zombie")
 }
 
-// The kernel shows no command line, program or memory of a first thread that has ended, and denies seizing it.
+// The kernel shows no command line, program or memory of a first thread that has ended, and refuses to seize it.
 func TestProcessWithoutItsFirstThreadIsFoundAndRead(t *testing.T) {
 	threads, err := testtargets.Compile("threads.c")
 	if err != nil {
@@ -250,7 +250,7 @@ func TestHostilePerfMapDoesNotStopTheRecording(t *testing.T) {
 func TestTruncatedBinaryDoesNotStopTheRecording(t *testing.T) {
 	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
-	// A file with the first half of the program replaces it by name; the running one is the old inode.
+	// The running program keeps the old inode.
 	text, err := os.ReadFile(target.Exe)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// shells are those with completions: how to start each, and how to load the completions.
 var shells = []struct {
 	name string
 	args []string
@@ -46,7 +45,6 @@ func startNamed(t *testing.T, name string) {
 	testtargets.Says(t, &out, "ready")
 }
 
-// startShell starts a shell on a terminal, in a directory of its own, with the completions loaded.
 func startShell(t *testing.T, name string, args []string, load string) (tty *testtargets.Terminal, dir string) {
 	t.Helper()
 	exe, err := exec.LookPath(name)
@@ -70,8 +68,8 @@ func startShell(t *testing.T, name string, args []string, load string) (tty *tes
 	return tty, dir
 }
 
-// run lets the shell execute a line and waits for a mark that it prints after. The mark is typed in two parts, so
-// that the echo of the line does not match.
+// run executes a line and waits for a mark printed after it. The mark is typed in two parts, so that the echo of the
+// line does not match.
 func run(t *testing.T, tty *testtargets.Terminal, line string) {
 	t.Helper()
 	n := len(tty.Out.String())
@@ -80,8 +78,8 @@ func run(t *testing.T, tty *testtargets.Terminal, line string) {
 	testtargets.Says(t, &tty.Out, mark+"\r\n")
 }
 
-// A process's name, which another user may choose, is never executed by the completing shell, at the first or a later
-// TAB, nor written to the terminal raw.
+// Another user may choose a process's name. The completing shell must not execute it, at the first or a later TAB, nor
+// write it to the terminal raw.
 func TestCompletionsOfferNoNameThatAShellWouldExecute(t *testing.T) {
 	t.Parallel()
 	hostile := []string{"zqx$(./e)a", "zqw`./e`", "zqv;./e;", "zqu|./e", "zqt\n./e\n99", "zqs\x1b]0;x\a", "zqr (./e)"}

@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// containers are two root directories, like two containers of a pod: one with only a server, one with only prywalk.
+// containers are the root directories of two containers of a pod: one has only a server, one only prywalk.
 type containers struct{ server, prywalk string }
 
 func newContainers(t *testing.T) containers {
@@ -50,8 +50,8 @@ func newContainers(t *testing.T) containers {
 	return c
 }
 
-// pod is a script that mounts /proc for both containers, starts the server in its own, and waits for its threads. It
-// runs in its own namespaces. The server is $S; all processes end with the script.
+// pod is a script that mounts /proc for both containers, starts the server ($S) in its own, and waits for its threads.
+// All processes end with the script, as it runs in its own namespaces.
 func (c containers) pod(more string) []string {
 	return []string{"sh", "-ec", fmt.Sprintf(`mount -t proc proc %[2]s/proc
 mount -t proc proc /proc
@@ -60,7 +60,6 @@ until [ "$(ls /proc/$S/task | wc -l)" = 2 ]; do sleep 0.1; done
 `, c.server, c.prywalk) + more}
 }
 
-// namesOf checks that a dump has both threads, complete, with functions of the server's own file.
 func namesOf(t *testing.T, text string) {
 	t.Helper()
 	var d struct {
@@ -88,8 +87,8 @@ func namesOf(t *testing.T, text string) {
 	}
 }
 
-// The containers share a PID namespace but no file, as with a debug container. Names come from the server's root. As
-// an ordinary user, all is in a user namespace.
+// The containers share a PID namespace but no file, as with a debug container. As an ordinary user, all is in a user
+// namespace.
 func TestContainerOfTheSamePodNamesTheServersFunctions(t *testing.T) {
 	t.Parallel()
 	c := newContainers(t)
@@ -184,7 +183,7 @@ func TestOnlyMembersOfTheGroupMaySample(t *testing.T) {
 	run := func(args ...string) result {
 		return command{args: args, user: member, exe: exe, dir: scratch(t, member)}.run(t)
 	}
-	for _, uid := range []uint32{33, 0} { // a process of another user, one of root
+	for _, uid := range []uint32{33, 0} {
 		pid := rightsTarget(t, uid)
 		if out := run("dump", "-p", pid).must(t, 0).stdout; !strings.Contains(out, ", 2 threads") {
 			t.Errorf("a group member's dump has not 2 threads: %s", out)

@@ -20,8 +20,8 @@ import (
 
 const damages = 3
 
-// Random words of a stopped program's writable memory get random values: runtime structures, heap and stacks. Every
-// command must end as for an undamaged program, within its memory limit.
+// Random words of a stopped program's writable memory get random values. Every command must end as for an undamaged
+// program, within its memory limit.
 func TestDamagedMemoryOfRealProgramsBreaksNothing(t *testing.T) {
 	t.Parallel()
 	realPrograms(t)
@@ -144,8 +144,8 @@ func presentPages(t *testing.T, pid int) (pages []uint64) {
 	return pages
 }
 
-// The parts of a library's file that are not loaded (call frame information, symbols, lines) are overwritten while a
-// program runs in it, before and during its recording.
+// The parts of a library's file that are not loaded (call frame information, symbols, lines) are overwritten before and
+// during a recording.
 func TestDamagedFilesOfARunningProgramBreakNothing(t *testing.T) {
 	dir := scratch(t, nil)
 	lib := filepath.Join(dir, "libwork.so")

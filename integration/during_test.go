@@ -84,7 +84,7 @@ func TestStoppedTargetIsSampledAndStaysStopped(t *testing.T) {
 		return n > 200
 	})
 	checkAccounting(t, r.finish().stats)
-	// After an observation a thread goes back into its group stop by itself, when it gets a processor.
+	// A thread enters its group stop again only when it gets a processor.
 	eventually(t, "the stopped process is stopped", func() bool { return stateOf(target.PID) == "T" })
 }
 
@@ -112,7 +112,7 @@ func TestExitedTargetLeavesACompleteRecording(t *testing.T) {
 		defer func() { _ = cmd.Process.Kill(); <-ended }()
 		r := startRecording(t, nil, "-p", strconv.Itoa(cmd.Process.Pid))
 		res := r.wait()
-		if res.code == 1 && strings.Contains(res.stderr, "no such process") { // the program ended before prywalk ran
+		if res.code == 1 && strings.Contains(res.stderr, "no such process") {
 			return &profile.Profile{}
 		}
 		rec := r.read(res)
@@ -121,9 +121,8 @@ func TestExitedTargetLeavesACompleteRecording(t *testing.T) {
 	}, testtargets.Expect{Hot: []string{"main.burn60"}})
 }
 
-// recordLongEnough records a program that ends after some seconds, and checks the functions in its recording. On a
-// busy machine the program may get little CPU time: while functions are missing, or too few samples exist to judge
-// shares, it is recorded again for four times as long.
+// recordLongEnough records a program until all expected functions and enough samples for shares are there, each time
+// four times as long: a busy machine may give it little CPU time.
 func recordLongEnough(t *testing.T, record func(seconds string) *profile.Profile,
 	e testtargets.Expect) *profile.Profile {
 	t.Helper()

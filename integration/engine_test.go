@@ -56,8 +56,8 @@ func TestEnginePerfSharesMatchTheProgram(t *testing.T) {
 	}
 }
 
-// Programs with a period of 1/99 s, and of a twelfth of that. The samples are correlated: with ptrace, five are worth
-// about one independent sample. So 600 have a standard error of 4.5 points. The bound is five of these.
+// Programs with a period of 1/99 s, and of a twelfth of that. With ptrace, five correlated samples are worth about one
+// independent one: 600 have a standard error of 4.5 points. The bound is five of these.
 func TestSamplesDoNotKeepStepWithAPeriodicProgram(t *testing.T) {
 	needsPerf(t)
 	exe, err := testtargets.Compile("periodic.c", "-O1")
@@ -81,8 +81,8 @@ func TestSamplesDoNotKeepStepWithAPeriodicProgram(t *testing.T) {
 	}
 }
 
-// The kernel's stack copies end at the first absent page of the buffer. A stop reads these pages, so that later
-// samples have the whole stack.
+// The kernel's stack copies end at the first absent page of the buffer. A stop reads these pages, so that later samples
+// have the whole stack.
 func TestStackWithAnUntouchedBufferIsSampledWhole(t *testing.T) {
 	needsPerf(t)
 	file, err := testtargets.Compile("buffer.c", "-O2", "-fno-stack-clash-protection", "-fno-stack-protector")
@@ -111,7 +111,6 @@ func TestNoKernelLeavesTheKernelsFramesOut(t *testing.T) {
 	}
 }
 
-// perf is chosen for a program in C, not for one in Go. The recording states the engine.
 func TestEngineAutoChoosesPerfWhereAllowedAndAsGood(t *testing.T) {
 	t.Parallel()
 	needsPerf(t)
@@ -183,7 +182,7 @@ func TestEnginePerfOfAnOrdinaryUserSeesUserSpace(t *testing.T) {
 	sum := func(name string) float64 { return float64(totalOf(r.Profile, name, cpuColumn)) }
 	all := sum("burn_60") + sum("burn_30") + sum("burn_10")
 	for name, want := range map[string]float64{"burn_60": 0.6, "burn_30": 0.3, "burn_10": 0.1} {
-		// Stops and kernel samples stand for different times: the standard error is that of 200 samples, 3.5 points.
+		// Stops and kernel samples have different weights: the standard error is that of 200 samples, 3.5 points.
 		if got := sum(name) / all; got < want-0.15 || got > want+0.15 {
 			t.Errorf("%s has %.3f of the CPU time, want %.1f ± 0.15", name, got, want)
 		}

@@ -78,7 +78,6 @@ func fiberProgram(t *testing.T, run []string, compiled bool) *exec.Cmd {
 	return exec.Command(file)
 }
 
-// checkFibers checks the number of incomplete stacks, and of stacks of the C program that lack a call.
 func checkFibers(t *testing.T, p *profile.Profile, compiled bool) {
 	t.Helper()
 	chain := []string{"spin", "level", "level", "level", "level", "level", "level", "body"}

@@ -21,13 +21,13 @@ import (
 var levels = []struct {
 	name, runs string
 	args       []string
-	// incomplete is the allowed percentage of incomplete stacks: helpers of LuaJIT's interpreter have wrong call
-	// frame information. Measured: 812 of 19,540 stacks in ten runs, 3.6 to 5.4 % each.
+	// incomplete is the allowed percentage of incomplete stacks: helpers of LuaJIT's interpreter have wrong call frame
+	// information. Measured: 812 of 19,540 stacks in ten runs, 3.6 to 5.4 % each.
 	incomplete float64
-	// compiled: only stacks where each call from C runs compiled code count; procedures are interpreted first.
+	// compiled: only stacks with compiled code at each call from C count; procedures are interpreted first.
 	compiled bool
 	// leaves: Lisp runs on its own stack, C on another one. A kernel sample has one of them, and is incomplete. After
-	// three of these prywalk stops the process instead, which takes longer on a busy machine.
+	// three of these prywalk stops the process instead.
 	leaves bool
 }{
 	{"luajit", "luajit", []string{"levels.lua"}, 2, false, false},
@@ -38,7 +38,6 @@ var levels = []struct {
 
 const fewLevels = 60
 
-// levelFunction matches the functions of libm at the levels, by their names on all architectures.
 var levelFunction = regexp.MustCompile(`^(?:__)?(?:ieee754_)?(sin|tan|exp)1?(?:f[0-9]+x?)?(?:_|$)`)
 
 func TestCodeWithoutUnwindTablesHasItsCallers(t *testing.T) {
@@ -60,7 +59,6 @@ func TestCodeWithoutUnwindTablesHasItsCallers(t *testing.T) {
 			depths, running, incomplete := byLevel(r.Profile, program.compiled)
 			t.Logf("%d stacks, %d incomplete, depths %v", running, incomplete, depths)
 			checkLevels(t, depths)
-			// The allowed percentage, and five standard errors.
 			most := program.incomplete / 100 * float64(running)
 			most += 5 * math.Sqrt(most)
 			if program.leaves {
@@ -77,8 +75,7 @@ func TestCodeWithoutUnwindTablesHasItsCallers(t *testing.T) {
 // madeAt is the number of generated frames at a level if all is compiled.
 var madeAt = map[string]int{"sin": 1, "tan": 2, "exp": 3}
 
-// byLevel counts stacks by level function and by depth outward from it, and all and incomplete stacks of running
-// threads.
+// byLevel counts running threads' stacks: by level function and its depth, all, and incomplete ones.
 func byLevel(p *profile.Profile, compiled bool) (depths map[string]map[int]int, running, incomplete int) {
 	depths = map[string]map[int]int{"sin": {}, "tan": {}, "exp": {}}
 	for _, s := range p.Sample {

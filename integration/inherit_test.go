@@ -27,8 +27,6 @@ func inheritProgram(t *testing.T) string {
 	return exe
 }
 
-// Compares everything that fork and exec pass on, each with an unusual value: ignored and blocked signals, limits,
-// descriptors, environment, session, priorities, …
 func TestLaunchedCommandInheritsWhatItWouldWithoutPrywalk(t *testing.T) {
 	t.Parallel()
 	exe := inheritProgram(t)

@@ -17,8 +17,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// Its CPU time is under kernel functions, or the frame that stands for them, not under [not observed]. The program
-// itself computes, too.
+// The thread's CPU time is under kernel functions, or the frame that stands for them.
 func TestIOUringPollingThreadHasKernelFramesWithBothEngines(t *testing.T) {
 	t.Parallel()
 	exe := compileC(t, "sqpoll.c")
@@ -53,8 +52,7 @@ func TestIOUringPollingThreadHasKernelFramesWithBothEngines(t *testing.T) {
 
 func ofPollingThread(s *profile.Sample) bool { return strings.HasPrefix(label(s, "thread"), "iou-sqp") }
 
-// checkPollingThread records the program, and checks that 90 % of the thread's observed CPU time is under
-// [attribute.NoUserSpace].
+// checkPollingThread checks that 90 % of the thread's observed CPU time is under [attribute.NoUserSpace].
 func checkPollingThread(t *testing.T, exe string, u *testtargets.User, args ...string) *profile.Profile {
 	t.Helper()
 	cmd := exec.Command(exe)

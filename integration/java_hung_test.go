@@ -24,11 +24,10 @@ var hungFrames = map[string][]string{
 	"spinner": {"Hung.spin at Hung.java", "Hung.forever at Hung.java:18"},
 }
 
-// jcmdTimeout is how long jcmd may take. With a JVM that is not hung it takes a second.
+// jcmdTimeout limits jcmd, which takes a second with a JVM that is not hung.
 const jcmdTimeout = 5 * time.Second
 
-// A thread never reaches a safepoint, and another waits for one: the JVM's own thread dump does not come. prywalk's
-// dump has all threads by name, their Java frames, and the monitor's owner.
+// A thread never reaches a safepoint, and another waits for one: the JVM's own thread dump does not come.
 func TestDumpOfAHungJVM(t *testing.T) {
 	t.Parallel()
 	realPrograms(t)
@@ -72,8 +71,7 @@ func TestDumpOfAHungJVM(t *testing.T) {
 	}
 }
 
-// startHung starts Hung.java and returns its PID when it is about to hang: one thread triggers collections all the
-// time.
+// startHung returns the PID when the JVM is about to hang: one thread triggers collections all the time.
 func startHung(t *testing.T) (pid string) {
 	t.Helper()
 	dir := t.TempDir()

@@ -13,16 +13,15 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// Each method of this program has one caller, and none is inlined. In a stack of the first thread the call stub of
-// the JVM comes before main, then c1, c2, and so on. All have names without a perf map. So a missing or false frame
-// shows in the places of the inner names.
+// Each method of this program has one caller, and none is inlined. A stack of the first thread has the JVM's call stub,
+// main, c1, c2, and so on, so that the inner names show a missing or false frame. No perf map is used.
 func TestJavaStacksAreTheChainOfCalls(t *testing.T) {
 	t.Parallel()
 	realPrograms(t)
 	for _, c := range []struct {
 		target string
 		named  int // minimum of the chain's methods in an average stack
-		stacks int // to examine: one in a hundred may be incomplete, at work one in two hundred
+		stacks int // to examine
 	}{
 		{"java-chain", 3, manyChains}, {"java-chain-c1", 3, manyChains}, {"java-chain-int", 3, manyChains},
 		{"java-work", 2, 2 * manyChains}, {"java-work-c1", 2, 2 * manyChains},
@@ -50,9 +49,8 @@ type javaStacks struct {
 	incomplete, replaced  int // incomplete stacks, of these in the deoptimization blob
 }
 
-// tooManyIncomplete reports whether too many stacks are incomplete or unnamed. With half of the allowed share, chance
-// makes it true in one of fifty recordings: the test then records more, up to four times. All stacks of a target
-// count.
+// tooManyIncomplete compares all stacks of a target with half of the allowed share. Chance makes it true in one of
+// fifty recordings: the test then records more, up to four times.
 func (j *javaStacks) tooManyIncomplete(stacks int) bool {
 	return j.incomplete*stacks/2 > j.whole || j.replaced*mostReplaced > j.whole || j.unnamed*1000 > j.whole
 }
@@ -97,20 +95,19 @@ func (j *javaStacks) record(t *testing.T, target *testtargets.Target, enough int
 	t.Logf("%+v", *j)
 }
 
-// replacing is the JVM's routine that replaces a compiled frame by interpreted ones. It has no unwind rule but at its
-// calls: it saves all registers first and then takes the frame apart. How often it is sampled depends on the
-// processor (the size of its largest registers) and the compilers: 0 to 1.2 % of the stacks in fifteen runs on a
-// shared machine. One in mostReplaced is allowed.
+// replacing is the JVM's routine that replaces a compiled frame by interpreted ones. It has unwind rules only at its
+// calls: it saves all registers, then takes the frame apart. How often it is sampled depends on the processor (the size
+// of its largest registers) and the compilers: 0 to 1.2 % of the stacks in fifteen runs on a shared machine.
 const (
 	replacing    = "DeoptimizationBlob"
 	mostReplaced = 30
 )
 
-// manyChains is the number of stacks to examine; fewer than one in a hundred may be incomplete.
+// manyChains is the number of stacks to examine.
 const manyChains = 200
 
-// javaFrames returns the names of the generated frames, outermost first, without the call stub; for an incomplete
-// stack only that entry; nil if the launcher did not call Java in this thread.
+// javaFrames returns the names of the generated frames, outermost first, without the call stub; for an incomplete stack
+// only that entry; nil if the launcher did not call Java in this thread.
 func javaFrames(s *profile.Sample) []string {
 	names := stackOf(s)
 	if last := names[len(names)-1]; strings.HasPrefix(last, "[incomplete") {
@@ -139,7 +136,7 @@ func javaFrames(s *profile.Sample) []string {
 
 var chainMethod = regexp.MustCompile(`(?:Chain|Work)\.(?:c([1-9])|(main))\b`)
 
-// chainNames counts the names of the chain's methods; wrong is the first one that is not at its place.
+// chainNames counts the names of the chain's methods; wrong is the first one out of place.
 func chainNames(chain []string) (named int, wrong string) {
 	for i, name := range chain {
 		m := chainMethod.FindStringSubmatch(name)

@@ -64,8 +64,7 @@ func (m *meter) finish() {
 	<-m.done
 }
 
-// read returns bounds of the CPU time at a moment: the value of the last reading that ended before, and of the first
-// that began after.
+// read returns bounds of the CPU time at a moment: the last reading that ended before, and the first that began after.
 func (m *meter) read(at time.Time) (least, most time.Duration) {
 	after := sort.Search(len(m.readings), func(i int) bool { return m.readings[i].from.After(at) })
 	before := sort.Search(len(m.readings), func(i int) bool { return m.readings[i].to.After(at) })

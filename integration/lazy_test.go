@@ -16,8 +16,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// lazy is a program with memory at or behind a stack that one of its own threads provides (userfaultfd(2)) and
-// counts.
+// lazy is a program with memory at or behind a stack that one of its own threads provides (userfaultfd(2)).
 type lazy struct {
 	pid int
 	in  io.Writer
@@ -54,9 +53,8 @@ func (l *lazy) pagesProvided(t *testing.T) int {
 	return n
 }
 
-// Reads of a stack copy must end at its mapping and at pages that were never touched: reading those makes the target
-// provide pages. Where the providing thread is stopped, too, prywalk would hang beyond -d; it is then killed (exit
-// code 137).
+// Reading pages that were never touched makes the target provide them. Where the providing thread is stopped, too,
+// prywalk would hang beyond -d; it is then killed (exit code 137).
 func TestNoSampleReadsMemoryThatTheTargetProvides(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"running", "sleeping", "inside", "withheld"} {

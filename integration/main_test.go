@@ -47,14 +47,14 @@ func buildAndRun(m *testing.M) int {
 }
 
 type result struct {
-	code           int // exit code, or 128+N after signal N
+	code           int // or 128+N after signal N
 	stdout, stderr string
 }
 
 type command struct {
 	args []string
 	user *testtargets.User
-	dir  string // "" is a new temporary one
+	dir  string // "": a new temporary one
 	env  []string
 	exe  string
 }
@@ -66,7 +66,7 @@ type running struct {
 	cancel         context.CancelFunc
 }
 
-// patience is the longest wait for an event that must happen, however slow the machine is.
+// patience limits waits for an event that must happen, however slow the machine is.
 const patience = 4 * time.Minute
 
 func (c command) start(t *testing.T) *running {

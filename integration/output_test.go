@@ -139,7 +139,6 @@ func TestDefaultOutputAndClosingLine(t *testing.T) {
 		t.Errorf("want nothing on stdout and \"complete\" on stderr: stdout %q, stderr %q", clip(r.stdout),
 			clip(r.stderr))
 	}
-	// A report without a file name reads the default file.
 	command{args: []string{"report"}, dir: dir}.run(t).must(t, 0)
 }
 
@@ -164,8 +163,8 @@ func TestAggregateKeepsNoTime(t *testing.T) {
 func TestWallTimeIsItsThreeParts(t *testing.T) {
 	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
-	// A thread has no wall time before its first observation, nor after the last one before the end; both depend on
-	// when prywalk runs, and must be small compared with the whole.
+	// A thread has no wall time before its first observation, nor after the last one before the end; both must be
+	// small.
 	r := recordUntil(t, "8 s with nearly all wall time of each sleeping thread", func(p *profile.Profile) bool {
 		return p.DurationNanos > 8e9 && !slices.ContainsFunc(target.Expect.Sleepers,
 			func(s testtargets.Sleeper) bool { return wallShare(p, s.Thread) < 0.95 })

@@ -20,11 +20,11 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// hostile is a hostile name for things: it sets a terminal's title, reverses the writing direction, has a line feed,
-// a two-byte and a one-byte control character, and is not UTF-8.
+// hostile sets a terminal's title, reverses the writing direction, has a line feed, a two-byte and a one-byte control
+// character, and is not UTF-8.
 const hostile = "\x1b]0;o\a\u202e\n\u009b\xff"
 
-// checkNoControls fails for each character in a text for people that controls a terminal, except line feeds.
+// checkNoControls fails for each character that controls a terminal, except line feeds.
 func checkNoControls(t *testing.T, what, text string) {
 	t.Helper()
 	for at, rest := 0, text; rest != ""; {

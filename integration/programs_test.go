@@ -47,10 +47,9 @@ func TestRecordingsOfRealProgramsMatchTheirKnownBehaviour(t *testing.T) {
 	}
 }
 
-// muchCPU is CPU time in nanoseconds of which 2 % are sixteen samples' time. A thread that hardly runs uses one
-// sample's time, on average, before it is first sampled on a CPU. Two such threads use more than sixteen, which
-// [checkCPU] would report, in two of a million recordings; more than the six samples' time of a 3 s recording in one
-// of sixty.
+// muchCPU is CPU time in ns of which 2 % are sixteen samples' time. A thread that hardly runs uses one sample's time,
+// on average, before it is first sampled on a CPU. Two such threads use more than sixteen, which [checkCPU] would
+// report, in two of a million recordings.
 const muchCPU = 8.1e9
 
 func checkCompleteness(t *testing.T, r *recording, floor float64) {
@@ -87,8 +86,8 @@ func missingChains(p *profile.Profile, e testtargets.Expect) (missing [][]string
 	return missing
 }
 
-// checkShares compares the times of functions with their known proportions: within five standard errors for that
-// number of samples, and two points for differences between processors.
+// checkShares allows five standard errors for that number of samples, and two points for differences between
+// processors.
 func checkShares(t *testing.T, p *profile.Profile, shares map[string]float64) {
 	t.Helper()
 	cpu, all, count := timesOf(p, shares)
@@ -102,9 +101,8 @@ func checkShares(t *testing.T, p *profile.Profile, shares map[string]float64) {
 	}
 }
 
-// timesOf returns the CPU time of each function and of all, and the effective number of samples. Samples of more
-// time, because prywalk or the program waited for a processor, weigh more; the error is that of (sum of weights)² /
-// sum of squares samples of equal weight (Kish's effective size).
+// timesOf returns the CPU time of each function and of all, and the effective number of samples. Samples have different
+// weights; the error is that of (sum of weights)² / sum of squares samples of equal weight (Kish's effective size).
 func timesOf(p *profile.Profile, shares map[string]float64) (cpu map[string]int64, all int64, count float64) {
 	cpu = map[string]int64{}
 	squares := 0.0
@@ -147,8 +145,7 @@ func checkSleeper(t *testing.T, p *profile.Profile, want testtargets.Sleeper) {
 }
 
 // checkCPU is checkTotals for a steady program. Up to 2 % may be not observed; if the program spent more time in the
-// run queue than on CPUs, that many times more. A thread with less CPU time than one sample in some seconds may have
-// no sample on a CPU.
+// run queue than on CPUs, that many times more. A thread with little CPU time may have no sample on a CPU.
 func checkCPU(t *testing.T, r *recording, m *meter) {
 	t.Helper()
 	checkTotals(t, r, m)

@@ -61,8 +61,7 @@ func TestTargetsThatUseUpTheirQuotaAreNamed(t *testing.T) {
 	}
 }
 
-// frozenGroup makes a control group that can be frozen, and returns its directory and a function that freezes or thaws
-// it; or skips the test.
+// frozenGroup makes a control group that set freezes or thaws, or skips the test.
 func frozenGroup(t *testing.T) (dir string, set func(frozen bool)) {
 	t.Helper()
 	for _, g := range []struct{ at, file, freeze, thaw string }{
@@ -131,7 +130,6 @@ func TestFrozenTargetsAreNamed(t *testing.T) {
 	}
 }
 
-// TestTopAndAgentSayWhileATargetIsFrozen, and no longer.
 func TestTopAndAgentSayWhileATargetIsFrozen(t *testing.T) {
 	group, set := frozenGroup(t)
 	cmd := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done"))
@@ -140,7 +138,7 @@ func TestTopAndAgentSayWhileATargetIsFrozen(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { set(false) })
-	// lines starts prywalk and returns a function that awaits a line for which is returns true.
+	// lines starts prywalk. await waits for a line for which is returns true.
 	lines := func(stderr bool, args ...string) (await func(what string, is func(line string) bool)) {
 		c := exec.CommandContext(t.Context(), binary, args...)
 		c.Dir = scratch(t, nil)
@@ -179,10 +177,9 @@ func TestTopAndAgentSayWhileATargetIsFrozen(t *testing.T) {
 	})
 }
 
-// With more busy threads than processors, the totals match the kernel's, and only running threads are stopped. A stop
-// may still begin just before prywalk is throttled: if a thread leaves its processor in the microseconds between the
-// check and the interrupt, and the quota is used up before it is back. Measured: none of 10,276 stops, so at most
-// 0.03 % (at 95 %); more than two of the test's some hundred then have a probability below 0.001.
+// A stop may begin just before prywalk is throttled: if a thread leaves its processor between the check and the
+// interrupt, and the quota is used up before it is back. Measured: none of 10,276 stops, so at most 0.03 % (at 95 %);
+// more than two of the test's some hundred then have a probability below 0.001.
 func TestQueuedThreadsAreNotStoppedUnderACPUQuota(t *testing.T) {
 	user := ordinary()
 	if user == nil || yama() > 0 {

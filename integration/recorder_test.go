@@ -70,7 +70,6 @@ func (r *recorder) read(res result) *recording {
 	return rec
 }
 
-// shortest is the least duration of a recording of recordUntil.
 const shortest = 3 * time.Second
 
 func recordUntil(t *testing.T, what string, holds func(*profile.Profile) bool, args ...string) *recording {
@@ -100,7 +99,6 @@ func computing(p *profile.Profile) (n int64) {
 	return n
 }
 
-// hasExpected reports whether a recording has the expected chains, and enough samples to judge shares.
 func hasExpected(e testtargets.Expect) func(*profile.Profile) bool {
 	return func(p *profile.Profile) bool {
 		_, _, count := timesOf(p, e.Shares)

@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// The columns of a recording.
 const (
 	samplesColumn = iota
 	wallColumn
@@ -73,7 +72,7 @@ func record(t *testing.T, args ...string) *recording {
 	return recordAs(t, nil, args...)
 }
 
-// readProfile reads a recording and checks that it is valid, and that other users cannot read it.
+// readProfile checks that a recording is valid, and that other users cannot read it.
 func readProfile(t *testing.T, file string) *profile.Profile {
 	t.Helper()
 	f, err := os.Open(file)
@@ -169,7 +168,6 @@ func total(p *profile.Profile, column int) int64 {
 	return sum
 }
 
-// completeShare returns the fraction of samples whose stacks are complete, and the number of samples.
 func completeShare(p *profile.Profile) (float64, int64) {
 	var all, complete int64
 	for _, s := range p.Sample {

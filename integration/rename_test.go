@@ -40,8 +40,7 @@ func TestRenamedModuleIsImportedByAnother(t *testing.T) {
 		t.Helper()
 		cmd := exec.Command(name, args...)
 		cmd.Dir = dir
-		// With -trimpath a package's compilation does not depend on the directory, which is new in each run: only what has
-		// changed since the last run is compiled.
+		// With -trimpath a package's compilation does not depend on the directory: only changes are compiled.
 		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
 		out, err := cmd.CombinedOutput()
 		if err != nil {

@@ -112,7 +112,6 @@ func TestEachCapabilityAllowsWhatTheRightsPageStates(t *testing.T) {
 	}
 }
 
-// checkStates checks that a recording has stacks of running threads, and of sleeping ones only if wanted.
 func checkStates(t *testing.T, file string, sleeping bool) {
 	t.Helper()
 	seen := map[string]bool{}

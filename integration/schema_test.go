@@ -36,8 +36,8 @@ func schemaOf(t *testing.T, name string) *jsonschema.Schema {
 	return s
 }
 
-// checkDocument checks that a text begins with its version, and that the schema accepts it as it is, but not without
-// a required field or with an unknown one.
+// checkDocument checks that a text begins with its version, and that the schema accepts it as it is, but not without a
+// required field or with an unknown one.
 func checkDocument(t *testing.T, s *jsonschema.Schema, text string) map[string]any {
 	t.Helper()
 	if begin := strings.Join(strings.Fields(text[:min(len(text), 40)]), ""); !strings.HasPrefix(begin,

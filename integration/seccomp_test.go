@@ -16,15 +16,15 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// seccompVariable holds the program that the test binary executes, with its arguments, under a seccomp filter that
+// seccompVariable holds the program, with its arguments, that the test binary executes under a seccomp filter that
 // forbids ptrace.
 const seccompVariable = "PRYWALK_TEST_WITHOUT_PTRACE"
 
 // withoutPerfVariable, if set too, forbids perf events instead; "kill" or "kill thread" kills the caller.
 const withoutPerfVariable = "PRYWALK_TEST_WITHOUT_PERF"
 
-// execWithoutPtrace executes prywalk under a seccomp filter like a container engine's: ptrace and process_vm_readv,
-// or perf_event_open, fail with EPERM.
+// execWithoutPtrace executes prywalk under a seccomp filter like a container engine's: ptrace and process_vm_readv, or
+// perf_event_open, fail with EPERM.
 func execWithoutPtrace() {
 	forbidden := [2]uint32{unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV}
 	if os.Getenv(withoutPerfVariable) != "" {

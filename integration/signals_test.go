@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// begin starts a recording without end and waits for a checkpoint with the expected samples.
 func begin(t *testing.T, target *testtargets.Target) (r *recorder, file string) {
 	t.Helper()
 	r = startRecording(t, nil, "-p", strconv.Itoa(target.PID))

@@ -12,8 +12,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Each thread has its Python name from its first sample, even if it never sleeps. The kernel's name is the
-// executable's for all.
+// The kernel's name is the executable's for all threads.
 func TestThreadsOfPythonHaveOneName(t *testing.T) {
 	t.Parallel()
 	python, err := exec.LookPath("python3")

@@ -20,8 +20,7 @@ import (
 const topFunctions = 10
 
 type agreement struct {
-	Pairs int `json:"pairs"`
-	// Samples are prywalk's on-CPU samples and perf's.
+	Pairs       int   `json:"pairs"`
 	Samples     int64 `json:"prywalk_samples"`
 	PerfSamples int64 `json:"perf_samples"`
 	PerfLost    int64 `json:"perf_lost,omitempty"`
@@ -31,7 +30,7 @@ type agreement struct {
 
 type function struct {
 	Place string `json:"place"`
-	// Name and PerfName are the tools' most frequent names for it, where they differ in meaning.
+	// Name and PerfName are the most frequent names, where they differ in meaning.
 	Name     string `json:"prywalk_name,omitempty"`
 	PerfName string `json:"perf_name,omitempty"`
 
@@ -43,7 +42,7 @@ type function struct {
 	SEDiff float64 `json:"se_of_difference"`
 	T      float64 `json:"t"`
 	PValue float64 `json:"p_value"`
-	// Differs is the result of Holm's procedure over all functions of all programs.
+	// Differs is by Holm's procedure over all functions of all programs.
 	Differs bool `json:"differs"`
 }
 
@@ -106,7 +105,7 @@ func (t *tally) slices(place string) []stats.Slice {
 	return s
 }
 
-// agree lets both sample a target in turns, in the order A B, B A, so that a rising or falling load favours neither.
+// agree lets both sample in turns, in the order A B, B A, so that a rising or falling load favours neither.
 func (b *bench) agree(ctx context.Context, t *testtargets.Target) (*agreement, error) {
 	pids := t.PIDs()
 	p, err := b.startPerf(ctx, pids)

@@ -40,8 +40,8 @@ requestAnimationFrame(draw);
 //go:embed page.html
 var work string
 
-// browserAtWork starts a browser with a page of various work, drawn by the processor (WebGL): as root without its
-// sandbox, which it refuses to root, or as an ordinary user with it.
+// browserAtWork starts a browser that draws by the processor (WebGL): as an ordinary user with its sandbox, or as root
+// without, which it refuses to root.
 func (b *bench) browserAtWork(ctx context.Context, sandboxed bool) (*chromium, error) {
 	flags := []string{"--use-angle=swiftshader", "--enable-unsafe-swiftshader"}
 	if !sandboxed {
@@ -57,7 +57,7 @@ func startChromium(ctx context.Context, dir string) (*chromium, error) {
 	return launchChromium(ctx, dir, animation, nil, "--no-sandbox", "--disable-gpu")
 }
 
-// launchChromium starts a browser with an empty profile and without services that use the network.
+// launchChromium uses an empty profile, and no services that use the network.
 func launchChromium(ctx context.Context, dir, text string, user *testtargets.User, flags ...string) (*chromium, error) {
 	data, err := os.MkdirTemp(dir, "chromium-")
 	if err != nil {

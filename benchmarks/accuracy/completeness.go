@@ -7,8 +7,7 @@ import (
 	"prywalk/benchmarks/stats"
 )
 
-// complete counts stacks that reach the thread's first function, by ticks: a thread that always sleeps counts as often
-// as one that runs.
+// complete counts stacks that reach the thread's first function, by ticks: sleeping threads count like running ones.
 type complete struct {
 	Samples int64 `json:"samples"`
 	Whole   int64 `json:"complete"`
@@ -22,14 +21,13 @@ type complete struct {
 	RunningHigh  float64 `json:"running_high"`
 	// CPU is the share of the observed CPU time with complete stacks.
 	CPU float64 `json:"cpu_complete"`
-	// Stops counts the incomplete samples by reason; StopsCPU is their CPU time, ns.
+	// Stops counts the incomplete samples by reason, StopsCPU their CPU time, ns.
 	Stops    map[string]int64 `json:"stops,omitempty"`
 	StopsCPU map[string]int64 `json:"stops_cpu_ns,omitempty"`
-	// Looks counts methods of observation, Frames how the frames of walked stacks were found.
+	// Looks counts methods of observation, Frames the methods by which frames were found.
 	Looks  map[string]int64 `json:"looks"`
 	Frames map[string]int64 `json:"frames_by_method"`
-	// ByLook counts the complete ones among Looks. "reused" includes ticks without observation, inferred
-	// afterwards.
+	// ByLook counts the complete ones among Looks. "reused" includes inferred ticks.
 	ByLook map[string]int64 `json:"complete_by_look,omitempty"`
 	// Classes are the incomplete ones by reason and place.
 	Classes   []recordings.Class `json:"classes,omitempty"`
@@ -73,7 +71,7 @@ func completeness(r *recording) *complete {
 	c.CPU = stats.Ratio(cpuWhole, cpu)
 	c.ByLook, c.Classes = r.stats.CompleteByLook, recordings.Classify(r.Profile)
 	if c.ByLook != nil {
-		// each observation that did not fail, and each inferred tick, is a sample
+		// Each observation that did not fail, and each inferred tick, is a sample.
 		c.Looks["reused"] = c.Samples - c.Looks["frozen"] - c.Looks["peeked"]
 		c.ByLook["reused"] = c.Whole - c.ByLook["frozen"] - c.ByLook["peeked"]
 	}

@@ -11,22 +11,21 @@ import (
 // cpuSum compares a recording's CPU time with the kernel's for the same processes and window.
 type cpuSum struct {
 	ProfileS float64 `json:"profile_s"`
-	// ClockS is by the processes' clocks, TicksS by utime and stime of /proc/PID/stat (10 ms each), SchedS by
-	// schedstat of all threads.
+	// ClockS is by the processes' clocks, TicksS by utime and stime of /proc/PID/stat, SchedS by schedstat of all
+	// threads.
 	ClockS float64 `json:"process_clock_s"`
 	TicksS float64 `json:"stat_s"`
 	SchedS float64 `json:"schedstat_s"`
 	// AllowedS is 1 %, and one tick of 10 ms per thread.
 	AllowedS float64 `json:"allowed_s"`
-	// UnobservedS is the recording's under [ran between ticks], [not observed] and [exited unseen].
+	// UnobservedS is the time under [ran between ticks], [not observed] and [exited unseen].
 	UnobservedS float64 `json:"unobserved_s"`
 	Threads     int64   `json:"threads"`
-	// FirstLookS is the time from the recording's start to the first observation: CPU time before it is not in the
-	// profile.
+	// FirstLookS is the time from the start to the first observation, without CPU time in the profile.
 	FirstLookS float64 `json:"first_look_s"`
 }
 
-// Off is the deviation from the processes' clocks, in percent.
+// Off is the deviation from the processes' clocks, percent.
 func (c *cpuSum) Off() float64 {
 	if c.ClockS == 0 {
 		return 0
@@ -34,7 +33,7 @@ func (c *cpuSum) Off() float64 {
 	return 100 * (c.ProfileS/c.ClockS - 1)
 }
 
-// OK reports whether the profile deviates from none of the kernel's accounts by more than AllowedS.
+// OK reports whether no account of the kernel deviates by more than AllowedS.
 func (c *cpuSum) OK() bool {
 	for _, k := range []float64{c.ClockS, c.TicksS, c.SchedS} {
 		if d := c.ProfileS - k; d > c.AllowedS || d < -c.AllowedS {
@@ -44,7 +43,7 @@ func (c *cpuSum) OK() bool {
 	return true
 }
 
-// Unobserved is the share that no observation stands for.
+// Unobserved is the share of UnobservedS.
 func (c *cpuSum) Unobserved() float64 {
 	if c.ProfileS == 0 {
 		return 0

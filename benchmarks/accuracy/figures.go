@@ -15,15 +15,14 @@ import (
 )
 
 type figures struct {
-	Machine  setting   `json:"machine"`
-	Date     string    `json:"date"`
-	Settings settings  `json:"settings"`
-	Test     *verdict  `json:"test,omitempty"`
-	Programs []program `json:"programs"`
-	// Stacks are the rows of -completeness.
-	Stacks  []stackRow `json:"stacks,omitempty"`
-	Startup []timing   `json:"startup,omitempty"`
-	Naming  []timing   `json:"naming,omitempty"`
+	Machine  setting    `json:"machine"`
+	Date     string     `json:"date"`
+	Settings settings   `json:"settings"`
+	Test     *verdict   `json:"test,omitempty"`
+	Programs []program  `json:"programs"`
+	Stacks   []stackRow `json:"stacks,omitempty"`
+	Startup  []timing   `json:"startup,omitempty"`
+	Naming   []timing   `json:"naming,omitempty"`
 }
 
 type program struct {

@@ -9,7 +9,7 @@
 //	go -C benchmarks run ./accuracy -json figures.json -markdown benchmarks/results/shares.md
 //
 // A target's failure is in its row and does not end the run. With -json, figures of programs that are not measured
-// again are kept, so an interrupted run can be resumed with -only.
+// again are kept: an interrupted run can be resumed with -only.
 package main
 
 import (
@@ -29,11 +29,11 @@ type settings struct {
 	Only     []string      `json:"-"`
 	Duration time.Duration `json:"-"`
 	Seconds  float64       `json:"seconds"`
-	// pairs of slices of SliceSeconds, beside perf at Freq
+	// Pairs of slices of SliceSeconds, beside perf at Freq.
 	Pairs        int     `json:"pairs"`
 	SliceSeconds float64 `json:"slice_seconds"`
 	Freq         int     `json:"freq"`
-	// Runs is how often start-up is measured; naming half as often.
+	// Runs is the number of start-ups; naming has half as many.
 	Runs  int           `json:"runs"`
 	Limit time.Duration `json:"-"`
 	// Binary is the prywalk to measure; "": built from this checkout.
@@ -44,7 +44,6 @@ type settings struct {
 	Page         string `json:"-"`
 }
 
-// of no single target
 const (
 	startupName = "startup"
 	namingName  = "naming"
@@ -129,8 +128,7 @@ func run(ctx context.Context, s *settings, out io.Writer) error {
 	return err
 }
 
-// each measures the targets in sequence until the time limit, and prints and writes after each, so that an interrupted
-// run loses nothing.
+// each measures until the time limit. It prints and writes after each, so that an interrupted run loses nothing.
 func (s *settings) each(ctx context.Context, fig *figures, measure func(name string) (brief string)) error {
 	end := time.Now().Add(s.Limit)
 	for _, name := range s.Only {

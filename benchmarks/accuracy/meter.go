@@ -16,13 +16,13 @@ import (
 
 type account struct{ clock, ticks, sched time.Duration }
 
-// meter reads the accounts of processes every few milliseconds, for any window.
+// meter reads the accounts of processes every few milliseconds.
 type meter struct {
 	stop, done chan struct{}
 	pids       []int
 	times      []time.Time
 	accounts   []account
-	last       map[int]account       // of processes; keeps ended ones, so that a sum does not fall
+	last       map[int]account       // with ended processes, so that a sum does not fall
 	threads    map[int]time.Duration // schedstat of every thread so far
 }
 

@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// named are targets with a rate and a time that give enough samples.
 var named = []struct {
 	target, what string
 	freq         int

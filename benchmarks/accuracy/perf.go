@@ -20,7 +20,7 @@ import (
 	"prywalk/benchmarks/perfscript"
 )
 
-// perf is one perf record, switched by its control file, so that it samples in many slices but starts once.
+// perf is one perf record, switched by its control file.
 type perf struct {
 	cmd      *exec.Cmd
 	stderr   bytes.Buffer
@@ -47,7 +47,7 @@ func (b *bench) startPerf(ctx context.Context, pids []int) (*perf, error) {
 		if err := unix.Mkfifo(path, 0o600); err != nil {
 			return nil, err
 		}
-		// for both ways, so that neither end waits; non-blocking, so that reads time out
+		// For both ways, so that neither end waits; non-blocking, so that reads time out.
 		if *file, err = os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0); err != nil {
 			return nil, err
 		}
@@ -65,16 +65,16 @@ func (b *bench) startPerf(ctx context.Context, pids []int) (*perf, error) {
 		return nil, fmt.Errorf("perf is needed to compare with (Debian: linux-perf): %w", err)
 	}
 	go func() { p.done <- p.cmd.Wait() }()
-	if err := p.say("disable"); err != nil { // it answers when it is ready
+	if err := p.say("disable"); err != nil {
 		p.kill()
 		return nil, err
 	}
 	return p, nil
 }
 
-// target chooses what perf samples. perf's timer for a process is set whenever a thread gets a processor, and expires
-// in the switch itself: of a redis that sleeps 20,000 times a second it attributed 18 % to finish_task_switch, ten
-// times as much as a timer on all processors. So root samples all processors, and filters afterwards.
+// target chooses what perf samples. Root samples all processors, and filters afterwards: perf's timer for a process is
+// set whenever a thread gets a processor, and expires in the switch itself. Of a redis that sleeps 20,000 times a
+// second it attributed 18 % to finish_task_switch, ten times as much as a timer on all processors.
 func (p *perf) target(pids []int) []string {
 	if os.Geteuid() != 0 {
 		return []string{"-p", list(pids)}
@@ -171,7 +171,7 @@ func (p *perf) samples(ctx context.Context, each func(slice int, s *perfscript.S
 	return nil
 }
 
-// window returns the number of the slice around a time; −1: none. perf prints whole µs.
+// window returns the slice around a time; −1: none. perf prints whole µs.
 func (p *perf) window(at int64) int {
 	for i, w := range p.windows {
 		if at >= w.from-1000 && at <= w.to {

@@ -18,7 +18,7 @@ import (
 )
 
 type places struct {
-	tables map[string]*elfnames.Table // by file; nil: no ELF file
+	tables map[string]*elfnames.Table // nil: no ELF file
 	twins  map[string]string          // a stripped file → the same with symbols
 }
 
@@ -50,7 +50,6 @@ func (p *places) inFile(path string, offset uint64) string {
 	return normalizedName(demangle.Filter(f.Name, demangle.NoParams)) + " (" + base + ")"
 }
 
-// code without a file
 const (
 	vdso      = "[vdso]"
 	generated = "[generated code]"
@@ -82,7 +81,7 @@ func (p *places) ofRecording(s *profile.Sample) string {
 	return p.inFile(l.Mapping.File, l.Address-l.Mapping.Start+l.Mapping.Offset)
 }
 
-// ofPerf names the innermost user function: prywalk shows a system call under the function that made it.
+// ofPerf names the innermost user function, as prywalk shows system calls under the function that made them.
 func (p *places) ofPerf(s *perfscript.Sample) string {
 	f := s.User()
 	switch {
@@ -108,8 +107,7 @@ var (
 	jsMark  = regexp.MustCompile(`^(JS:|LazyCompile:|Script:)?[*~^+]*`)
 )
 
-// normalizedName removes what tools write differently: versions, marks of copies, parameters, the tier of a JavaScript
-// function.
+// normalizedName removes what tools write differently: versions, marks of copies, parameters, JavaScript tiers.
 func normalizedName(name string) string {
 	name = clones.ReplaceAllString(name, "")
 	name = version.ReplaceAllString(name, "")

@@ -17,17 +17,16 @@ import (
 type stackRow struct {
 	Name     string    `json:"name"`
 	Error    string    `json:"error,omitempty"`
-	Load     float64   `json:"load"` // the machine's load average behind it
+	Load     float64   `json:"load"` // load average behind it
 	Complete *complete `json:"complete,omitempty"`
 }
 
-// the browser as root without its sandbox, and as an ordinary user with it
 const (
 	browserName   = "chromium"
 	sandboxedName = "chromium-sandbox"
 )
 
-// stackNames are the programs of -completeness: all targets, variants that are harder to walk, and the browser.
+// stackNames are the programs of -completeness.
 func stackNames() []string {
 	return append(testtargets.Names(), "c-O0", "python-mixed", "node-mixed", "java-mixed", "java-chain", "java-chain-c1",
 		"postgres-jit", browserName, sandboxedName)

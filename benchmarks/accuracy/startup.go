@@ -16,10 +16,9 @@ import (
 type timing struct {
 	What  string `json:"what"`
 	Error string `json:"error,omitempty"`
-	// Seconds are the values, ascending.
+	// Seconds are ascending.
 	Seconds []float64 `json:"seconds"`
-	// Samples is the least sum of the samples column of the recordings, Intervals the least number of stored
-	// samples, Locations the greatest number of places to name.
+	// Least number of samples and of stored intervals, greatest number of places to name.
 	Samples   int64 `json:"samples,omitempty"`
 	Intervals int   `json:"intervals,omitempty"`
 	Locations int   `json:"locations,omitempty"`
@@ -62,7 +61,6 @@ func (b *bench) startups(ctx context.Context, t *timing, pid int) {
 	slices.Sort(t.Seconds)
 }
 
-// firstLook is the earliest start of an interval.
 func firstLook(r *recording) time.Time {
 	first := int64(math.MaxInt64)
 	for _, s := range r.Sample {

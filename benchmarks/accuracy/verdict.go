@@ -11,11 +11,10 @@ type verdict struct {
 	ErrorRate float64 `json:"error_rate"`
 	Tests     int     `json:"tests"`
 	Differ    int     `json:"differ"`
-	// Largest is the greatest |t| of all, Needed about the value that differs.
-	Largest float64 `json:"largest_t"`
-	Needed  float64 `json:"needed_t"`
-	DF      int     `json:"degrees_of_freedom"`
-	// MaxDifference is the greatest difference between two shares.
+	// Largest is the greatest |t|, Needed about the value that differs.
+	Largest       float64 `json:"largest_t"`
+	Needed        float64 `json:"needed_t"`
+	DF            int     `json:"degrees_of_freedom"`
 	MaxDifference float64 `json:"largest_difference"`
 	// Names counts functions for which the tools' names differ in meaning.
 	Names int `json:"names_differ"`

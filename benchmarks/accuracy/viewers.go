@@ -22,7 +22,7 @@ type viewers struct {
 	Top     int64 `json:"pprof_top_ns"` // rounded by pprof
 }
 
-// OK reports whether all are equal.
+// OK reports whether all totals are equal.
 func (v *viewers) OK() bool {
 	return v.Report == v.Profile && v.Raw == v.Profile && math.Abs(float64(v.Top-v.Profile)) <= 0.005*float64(v.Profile)
 }

@@ -12,10 +12,10 @@ import (
 )
 
 type figures struct {
-	// Running are the stacks of threads on a processor or queued for one, Whole the complete ones.
+	// Stacks of threads on a processor or queued for one, and the complete ones.
 	Running int64 `json:"running"`
 	Whole   int64 `json:"whole"`
-	// Classes are the others, by reason and place.
+	// Classes are the incomplete ones, by reason and place.
 	Classes []recordings.Class `json:"classes,omitempty"`
 	Stats   runStats           `json:"stats"`
 	// Report is of report --json, for -twice.
@@ -56,7 +56,7 @@ type runStats struct {
 	CPUShortLivedS float64 `json:"cpu_short_lived_s"`
 }
 
-// longUS is 2^18 ns, the bound above which a stop counts as long (LongStop of package observe).
+// longUS is 2^18 ns, the bound of a long stop (LongStop of package observe).
 const longUS = 262.144
 
 func (s *runStats) long() (n int64) {

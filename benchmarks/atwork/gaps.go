@@ -14,8 +14,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Gaps are what the machine itself takes: on each processor a thread of real-time priority reads its clock
-// continuously. Where that jumps, neither it nor prywalk nor a target would run.
+// On each processor a thread of real-time priority reads its clock continuously. A jump is a gap: the machine itself
+// took the processor.
 const (
 	gapPriority = 5
 	gapTurn     = 4 * time.Millisecond
@@ -38,7 +38,7 @@ func (g *gaps) add(other *gaps) {
 	g.watched += other.watched
 }
 
-// String has the gaps' rate and length, and how many stops of usual length meet one.
+// String has the gaps' rate and length, and the number of stops of usual length that meet one.
 func (g *gaps) String() string {
 	if g.watched == 0 {
 		return "no processor could be watched"

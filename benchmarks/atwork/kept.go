@@ -39,7 +39,7 @@ func save(path string, all []row) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// replaceRow keeps figures of another build unless measured again, in the order of the programs.
+// replaceRow keeps figures of another build unless measured again.
 func replaceRow(all []row, r row) []row {
 	if i := slices.IndexFunc(all, func(old row) bool { return old.Name == r.Name }); i >= 0 && r.Before == nil {
 		r.Before = all[i].Before

@@ -12,7 +12,7 @@
 //	go -C benchmarks run ./atwork -only vp9,r -before ./prywalk-old     two programs, beside another build
 //
 // Each program is recorded until it has enough stacks of running threads. With -before another build records the same
-// process for as long. With -json the figures of programs that are not measured again are kept, each with its commit.
+// process for as long. With -json the figures of programs that are not measured again are kept.
 package main
 
 import (

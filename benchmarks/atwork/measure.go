@@ -23,22 +23,21 @@ import (
 )
 
 type row struct {
-	Name  string  `json:"name"`
-	Group string  `json:"group"`
-	Error string  `json:"error,omitempty"`
-	Load  float64 `json:"load"` // the machine's load average behind it
-	// Revision is the measured commit.
-	Revision string `json:"revision,omitempty"`
-	// Now has the figures of this build, Before those of the build of -before on the same process.
+	Name     string  `json:"name"`
+	Group    string  `json:"group"`
+	Error    string  `json:"error,omitempty"`
+	Load     float64 `json:"load"` // load average behind it
+	Revision string  `json:"revision,omitempty"`
+	// Before has the figures of the build of -before on the same process.
 	Now    *figures `json:"now,omitempty"`
 	Before *figures `json:"before,omitempty"`
 }
 
-// the first recording shows how long it takes to get enough stacks
+// The first recording shows how long it takes to get enough stacks.
 const (
 	firstLook   = time.Second
 	shortest    = 2 * time.Second
-	rounds      = 3 // at most, each longer than the one before
+	rounds      = 3 // each longer than the one before
 	programTime = 10 * time.Minute
 )
 
@@ -84,7 +83,7 @@ func (s *settings) both(ctx context.Context, p *program, r *row) error {
 	return err
 }
 
-// length of a recording with enough stacks, if one of length d had n.
+// length returns the length of a recording with enough stacks, if one of length d had n.
 func (s *settings) length(n int64, d time.Duration) time.Duration {
 	if n == 0 {
 		return min(4*d, s.longest)

@@ -19,7 +19,7 @@ import (
 //go:embed src
 var sources embed.FS
 
-// outside of src: one is generated, one is of package testtargets
+// Sources outside of src: one is generated, one is of package testtargets.
 const (
 	bigSource  = "big.c"
 	javaSource = "Work.java"

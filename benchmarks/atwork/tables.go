@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// of -docs, from the repository's root
 const (
 	page         = "benchmarks/results/atwork.md"
 	sectionName  = "atwork"

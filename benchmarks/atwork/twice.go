@@ -21,7 +21,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// scripts prepare a program and run it endlessly. Their first lines name the packages that they need.
+// scripts prepare a program and run it endlessly. Their first lines name their packages.
 const scripts = "src/more"
 
 // nobody runs the programs, and makes one of their two recordings.
@@ -31,7 +31,6 @@ var asNobody = []string{"setpriv", "--reuid", strconv.Itoa(nobody), "--regid", s
 
 const twiceTime = 4 * time.Second
 
-// as is who records: root with prywalk's choice of engine, or the program's user with ptrace.
 type as struct {
 	user string
 	args []string
@@ -173,7 +172,7 @@ func counts(long map[string]longFreezesOf) map[string]int64 {
 	return m
 }
 
-// commonestClasses names the two commonest kinds, with their shares of the samples of running threads.
+// commonestClasses names the two commonest classes, with their shares of the samples of running threads.
 func (f *figures) commonestClasses() string {
 	var all []string
 	for i, c := range f.Classes {

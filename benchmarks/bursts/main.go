@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Bursts measures the error of shares where threads run in short bursts. A server measures by its threads' clocks
-// how much of its CPU time one function takes, while prywalk records it. The table has both, and prywalk's own
-// bound of the error.
+// Bursts measures the error of shares where threads run in short bursts. A server measures by its threads' clocks how
+// much of its CPU time one function takes, while prywalk records it. The table has both, and prywalk's own bound of the
+// error.
 //
 //	go -C benchmarks run ./bursts -prywalk bin/prywalk -n 10
 package main
@@ -69,12 +69,10 @@ var spent atomic.Int64
 
 func clock(id int32) int64 {
 	var ts unix.Timespec
-	_ = unix.ClockGettime(id, &ts) // these clocks always exist
+	_ = unix.ClockGettime(id, &ts)
 	return ts.Nano()
 }
 
-// work computes for some microseconds.
-//
 //go:noinline
 func work(x uint64, steps int) uint64 {
 	for range steps {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command charts draws the charts of docs/performance.md from benchmarks/results/overhead-rows.tsv, one for
-// each question of a reader.
+// Command charts draws the charts of docs/performance.md from benchmarks/results/overhead-rows.tsv.
 //
 //	go -C benchmarks run ./charts        from the root of the repository
 package main
@@ -17,12 +16,11 @@ import (
 
 const results = "benchmarks/results/overhead-rows.tsv"
 
-// chart is a picture: its rows of the data file, and their names in it.
 type chart struct {
 	file, title string
 	rows        func(r row) bool
 	label       func(r row) string
-	order       func(a, b row) int // of the rows; equal ones as in the file
+	order       func(a, b row) int // equal rows stay as in the file
 }
 
 func asTheyAre(_, _ row) int { return 0 }

@@ -14,7 +14,7 @@ type row struct {
 	ratio, low, high        float64 // throughput with the tool ÷ without; 95 % interval
 }
 
-// processors describes whether one processor was spare; the machine of the tables has two.
+// processors describes whether a processor was spare; the machine of the tables has two.
 func (r row) processors() string {
 	if r.running >= 2 {
 		return "none to spare"
@@ -22,7 +22,7 @@ func (r row) processors() string {
 	return "a processor to spare"
 }
 
-// of the rows that ./overhead writes
+// Columns of the rows that ./overhead writes.
 const (
 	colWorkload = iota
 	colTool
@@ -36,7 +36,6 @@ const (
 
 const heading = "workload\ttool\tthreads\trunning\tHz\tpairs\tthroughput with / without\t95 % interval\t"
 
-// parse reads the rows of a data file.
 func parse(text string) ([]row, error) {
 	var rows []row
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")

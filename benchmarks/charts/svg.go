@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// in the picture's units: a line per row, names to the left of the axis, figures to the right
+// In the picture's units: a line per row, names to the left of the axis, figures to the right.
 const (
 	width, left, right = 760, 280, 60
 	top, step, bottom  = 44, 22, 34
@@ -28,7 +28,7 @@ func axis(low, high float64) (from, to, mark float64) {
 	return from, to, mark
 }
 
-// svg draws dots with intervals, on an axis that ends at the largest.
+// svg draws dots with intervals.
 func (c *chart) svg(all []row) (string, error) {
 	var rows []row
 	least, most := 1.0, 1.0

@@ -10,7 +10,7 @@ import (
 // Revision names the checkout's commit, "" outside of one.
 func Revision() string { return FirstLine("git", "describe", "--always", "--dirty") }
 
-// FirstLine of a command's output; "" if it fails.
+// FirstLine returns the first line of a command's output; "" if it fails.
 func FirstLine(name string, args ...string) string {
 	out, err := exec.Command(name, args...).Output()
 	if err != nil {

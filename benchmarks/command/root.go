@@ -8,8 +8,7 @@ import (
 	"path/filepath"
 )
 
-// AtRoot changes to the repository's top directory, from which paths of flags start; go -C benchmarks run starts one
-// below.
+// AtRoot changes to the repository's top directory. go -C benchmarks run starts one below.
 func AtRoot() error {
 	dir, err := os.Getwd()
 	if err != nil {

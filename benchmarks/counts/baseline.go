@@ -10,8 +10,7 @@ import (
 	"slices"
 )
 
-// runs is how many values the baseline has of each count, and how often a count is measured before it counts as
-// risen.
+// runs is the number of values in the baseline for each count, and of measurements before a count counts as risen.
 const runs = 12
 
 type baseline map[string][]float64

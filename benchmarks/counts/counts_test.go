@@ -78,7 +78,7 @@ func TestNoCountHasRisen(t *testing.T) {
 		if err := fresh.write(baselinePath); err != nil {
 			t.Fatal(err)
 		}
-		text, _ := os.ReadFile(baselinePath) // for those who see no more of the machine than its output
+		text, _ := os.ReadFile(baselinePath) // only the output of the emulated machine is seen
 		fmt.Printf("%s\n%s", baselinePath, text)
 	}
 }

@@ -9,9 +9,9 @@
 //
 // testdata/baseline_GOARCH.json has twelve values of each count. A new one is measured at most twelve times; if all are
 // above the limit, the count has risen. The limit is the baseline's largest value plus the distance between its largest
-// and its smallest, for other loads than the baseline's; without that addition the probability of a rise by chance is
-// 12!·12!/24! = 4·10⁻⁷, whatever the distribution. For a constant count one call more fails.
-// A change of the cost on purpose writes a new baseline, with half of the machine in use by others meanwhile:
+// and its smallest. Without that addition the probability of a rise by chance is 12!·12!/24! = 4·10⁻⁷, whatever the
+// distribution. For a constant count one call more fails. A change of the cost on purpose writes a new baseline, with
+// half of the machine in use by others meanwhile:
 //
 //	go -C benchmarks test ./counts -run Risen -update
 //

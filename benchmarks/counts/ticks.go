@@ -14,9 +14,9 @@ import (
 
 const (
 	freq = 100
-	// settled is how long a sampler runs before the first window: back-off has then reached its limit.
+	// settled is the time before the first window: back-off has then reached its limit.
 	settled = 3 * time.Second
-	// window gives a value: the longest time between two observations of a sleeper
+	// window is the longest time between two observations of a sleeper.
 	window = time.Second
 )
 
@@ -43,7 +43,7 @@ func sample(c *crowd) (*session, error) {
 	return &session{s, func() error {
 		cancel()
 		err := <-done
-		_ = s.Close() // of descriptors that were only read
+		_ = s.Close()
 		_ = images.Close()
 		return err
 	}}, nil
@@ -62,7 +62,7 @@ func (s *session) ticks() values {
 }
 
 // allocations are objects per tick, from the first observations of all threads on. The Go runtime counts them with the
-// world stopped, which the tracer seldom allows: it is held.
+// world stopped, so the tracer is held.
 func (s *session) allocations() values {
 	before, began := s.mallocs(), time.Now()
 	time.Sleep(settled)

@@ -13,8 +13,7 @@ import (
 
 const patience = 4 * time.Minute
 
-// TestContendedServersHaveNoDeadlock: locks are passed on between two readings. Each server is observed until many
-// threads were seen to wait, so that there was something to find.
+// Locks are passed on between two readings. Each server is observed until many threads were seen to wait.
 func TestContendedServersHaveNoDeadlock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts four servers")

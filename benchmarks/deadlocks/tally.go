@@ -19,16 +19,15 @@ import (
 type tally struct {
 	Program string
 	Looks   int
-	// Waits are waiters at locks, by the lock's kind, without those that are idle by a rule.
+	// Waits are waiters at locks by kind, without those that are idle by a rule.
 	Waits map[waits.Kind]int
-	// Ownable are those at locks that can have an owner; Named those with an owner by their own sample, Free those
-	// that found the lock free.
+	// Waits at locks that can have an owner: all, with the owner by their own sample, and with the lock free.
 	Ownable, Named, Free int
 	// Owned are those at locks whose owner was observed while it had the lock.
 	Owned int
 	// Cycles were seen once, Deadlocks also in the two observations after.
 	Cycles, Deadlocks int
-	Seconds           float64 // length of the observation
+	Seconds           float64
 }
 
 func (t *tally) all() (n int) {

@@ -29,7 +29,7 @@ type Table struct {
 	unnamed  []Func
 }
 
-// Open reads the file's tables. names is the same file with symbols (before strip), "": none.
+// Open reads the file's tables. names is the same file before strip; "": none.
 func Open(path, names string) (*Table, error) {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -78,7 +78,7 @@ func (t *Table) add(f *elf.File) {
 	}
 }
 
-// debugFile returns the separate debug file; "": none, or no build id.
+// debugFile returns the separate debug file; "": none.
 func debugFile(f *elf.File) string {
 	s := f.Section(".note.gnu.build-id")
 	if s == nil {
@@ -99,7 +99,7 @@ func debugFile(f *elf.File) string {
 // Address returns the ELF file's address of an offset in it.
 func (t *Table) Address(offset uint64) (uint64, bool) {
 	for _, p := range t.segments {
-		// mappings are of whole pages: a little before and after a segment is mapped too
+		// Mappings are of whole pages: a little before and after a segment is mapped too.
 		if start := p.Off &^ 0xfff; offset >= start && offset < p.Off+p.Filesz {
 			return p.Vaddr - (p.Off - start) + (offset - start), true
 		}
@@ -119,7 +119,7 @@ func (t *Table) At(offset uint64) (Func, bool) {
 	return innermost(t.unnamed, addr)
 }
 
-// nested bounds the search among functions that begin before: symbols can lie within others.
+// nested bounds the search among functions that begin before, as symbols can lie within others.
 const nested = 32
 
 func innermost(funcs []Func, addr uint64) (Func, bool) {
@@ -137,7 +137,7 @@ func innermost(funcs []Func, addr uint64) (Func, bool) {
 	return Func{}, false
 }
 
-// firstOf prefers one of the functions with start and length of funcs[j].
+// firstOf returns the first of the functions with start and end of funcs[j].
 func firstOf(funcs []Func, j int) Func {
 	for j > 0 && funcs[j-1].Start == funcs[j].Start && funcs[j-1].End == funcs[j].End {
 		j--

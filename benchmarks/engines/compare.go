@@ -16,8 +16,8 @@ const (
 	mostShown  = 10
 )
 
-// compare prints, of the functions most frequent in perf record, each engine's share, its difference from perf
-// record's, and the 95 % interval of that.
+// compare prints the functions most frequent in perf record: each engine's share, its difference from perf record's,
+// and the 95 % interval of that.
 func compare(program string, runs map[string][]run) {
 	for _, list := range runs {
 		for i := range list {
@@ -49,8 +49,7 @@ func compare(program string, runs map[string][]run) {
 		spread(runs["ptrace"], named), spread(reference, named))
 }
 
-// studentT is Student's t for a two-sided 95 % interval of the difference of two means, by their number of
-// recordings.
+// studentT is Student's t for a two-sided 95 % interval of the difference of two means, by the number of recordings.
 var studentT = []float64{0, math.Inf(1), 4.30, 2.78, 2.45, 2.31, 2.23, 2.18, 2.14}
 
 func apart(runs, reference []run, of func(*run) float64) string {
@@ -67,8 +66,8 @@ func apart(runs, reference []run, of func(*run) float64) string {
 	return fmt.Sprintf("%.1f: %+.1f ± %.1f", 100*a, 100*(a-b), 100*t*math.Sqrt(va+vb))
 }
 
-// meanOf returns the mean of a share and its variance, which is at least that of as many independent samples as
-// the reference has: three recordings may agree by chance.
+// meanOf returns the mean of a share and its variance, at least that of as many independent samples as the reference
+// has: three recordings may agree by chance.
 func meanOf(runs, reference []run, of func(*run) float64) (mean, variance float64) {
 	samples := 0.0
 	for i := range reference {
@@ -87,7 +86,7 @@ func meanOf(runs, reference []run, of func(*run) float64) (mean, variance float6
 
 var aliases = regexp.MustCompile(`^(_|GI_|libc_|new_)+`)
 
-// rename leaves what all tools give: no parameters, results, template arguments, or library prefixes.
+// rename removes parameters, results, template arguments, and library prefixes.
 func (r *run) rename() {
 	shares := map[string]float64{}
 	for name, v := range r.shares {

@@ -5,8 +5,7 @@
 //
 //	go -C benchmarks run ./engines -prywalk bin/prywalk -p PID -F 499 -d 5 -n 3
 //
-// perf samples all processors, and the process is selected afterwards: an inherited event would miss short-lived
-// threads. It needs root or CAP_PERFMON.
+// perf samples all processors, as an inherited event would miss short-lived threads. It needs root or CAP_PERFMON.
 //
 // With -known locks, pairs or brief it starts a program that measures its functions itself.
 //

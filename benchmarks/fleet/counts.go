@@ -15,13 +15,12 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// counts are totals so far, by host.
 type counts struct {
 	sent, received []float64 // bytes from and to the host
 	cpu            []float64 // of the agent, seconds
 	memory         []float64 // resident, bytes
-	collector      float64   // seconds
-	load           string    // load averages of the machine
+	collector      float64
+	load           string
 }
 
 func (f *fleet) counts() counts {

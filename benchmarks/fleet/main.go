@@ -121,7 +121,6 @@ func (f *fleet) start(ctx context.Context) error {
 	return nil
 }
 
-// link adds a network interface, removed at the end.
 func (f *fleet) link(name string, args ...string) error {
 	f.undo = append(f.undo, func() { _ = exec.Command("ip", "link", "delete", name).Run() }) // may be gone with its peer
 	return all([][]string{append([]string{"ip", "link", "add", name}, args...)})
@@ -191,7 +190,7 @@ func (f *fleet) host(i int, exe, load string) error {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		return err
 	}
-	// for both ways, so that neither side waits; the load ends when it is closed
+	// For both ways, so that neither side waits; the load ends when it is closed.
 	hold, err := os.OpenFile(fifo, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -212,7 +211,7 @@ func (f *fleet) host(i int, exe, load string) error {
 	return nil
 }
 
-// endAgents ends all agents. unshare ignores SIGTERM: its child, the agent, gets it, and ends the namespace.
+// endAgents ends all agents. unshare ignores SIGTERM, so its child gets it, and ends the namespace.
 func (f *fleet) endAgents() {
 	for _, a := range f.agents {
 		if pid := agentOf(a.Process.Pid); pid > 0 {
@@ -226,7 +225,7 @@ func (f *fleet) endAgents() {
 	})
 	defer late.Stop()
 	for _, a := range f.agents {
-		_ = a.Wait() // the status reports the signal
+		_ = a.Wait()
 	}
 }
 
@@ -234,7 +233,7 @@ func end(c *exec.Cmd) {
 	_ = c.Process.Signal(syscall.SIGTERM)
 	t := time.AfterFunc(20*time.Second, func() { _ = c.Process.Kill() })
 	defer t.Stop()
-	_ = c.Wait() // the status reports the signal
+	_ = c.Wait()
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

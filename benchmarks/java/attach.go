@@ -20,14 +20,14 @@ import (
 	"prywalk/benchmarks/stats"
 )
 
-// of recordings for memory; for the start
+// Lengths of recordings for memory, and for the start.
 const (
 	recordFor = 10 * time.Second
 	attachFor = time.Second
 )
 
-// measureAttach measures the time from a recording's start to the first stack with a Java function, that of a dump of
-// all named stacks, and a recording's memory.
+// measureAttach measures the time to the first stack with a Java function, the time of a dump of all named stacks, and
+// a recording's memory.
 func measureAttach(ctx context.Context, s *shop, dir string) error {
 	list, err := exec.CommandContext(ctx, "jcmd", strconv.Itoa(s.pid()), "Compiler.codelist").Output()
 	if err != nil {
@@ -72,7 +72,7 @@ func measureAttach(ctx context.Context, s *shop, dir string) error {
 	return nil
 }
 
-// untilNamed is in ms.
+// untilNamed returns ms.
 func untilNamed(ctx context.Context, pid int, file string) (float64, error) {
 	began := time.Now()
 	cmd := exec.CommandContext(ctx, *binary, "record", "-F", strconv.Itoa(*freq), "-d", attachFor.String(), "-p",

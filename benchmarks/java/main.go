@@ -16,8 +16,8 @@
 //
 // The program (src/Shop.java) serves orders with Jackson, H2 and Lucene. A round has one window for each tool and one
 // without, in random order, of one process. A tool's ratio is the work in its window ÷ the work without: per second,
-// and per second of CPU time of the working threads, which others on the machine change less. The program measures the
-// CPU time of its five stages, the truth for the tools' shares.
+// and per second of CPU time of the working threads. The program measures the CPU time of its five stages, the truth
+// for the tools' shares.
 package main
 
 import (
@@ -118,8 +118,7 @@ func target(ctx context.Context, dir string, names []string, sleeping int, end t
 // recompiled is the time until the code that the first start of JFR dropped is compiled again.
 const recompiled = 40 * time.Second
 
-// firstJFR starts JFR once, if it is a tool: its first start puts events into classes and drops their compiled code,
-// for a twentieth of the speed in the next window.
+// firstJFR starts JFR once: its first start puts events into classes and drops their compiled code.
 func firstJFR(ctx context.Context, s *shop, tools []*tool) error {
 	for i, t := range tools {
 		if t.name != "jfr" {

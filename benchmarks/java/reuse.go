@@ -23,13 +23,11 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// # Names of methods with reused memory
-//
-// Reuse.java makes classes and drops them. Their methods have numbers; that of the one called is in a file, which is
-// read continuously. A name is wrong if its method was not called within reuseTolerance of the sample, as the tools'
-// clocks may differ.
+// Names of methods with reused memory: Reuse.java makes classes and drops them. Their methods have numbers; that of the
+// one called is in a file, which is read continuously. A name is wrong if its method was not called within
+// reuseTolerance of the sample, as the tools' clocks may differ.
 
-// reuseTolerance is longer than a method is called, and mostly shorter than until memory is reused.
+// reuseTolerance is longer than a method's calls, and mostly shorter than until memory is reused.
 const reuseTolerance = 10 * time.Millisecond
 
 type numbers struct {
@@ -56,8 +54,8 @@ func (n *numbers) watch(ctx context.Context, file []byte) {
 	}
 }
 
-// called reports whether a method may have been called in an interval: not surely before, nor surely after. While
-// this program was off the processor it read no number.
+// called reports whether a method may have been called in an interval: not surely before, nor surely after. This
+// program reads no number while it is off the processor.
 func (n *numbers) called(number int, from, to time.Time) bool {
 	n.Lock()
 	defer n.Unlock()
@@ -73,7 +71,7 @@ func (n *numbers) called(number int, from, to time.Time) bool {
 
 type judged struct {
 	samples, right, wrong int
-	between               int            // right ones, called in the interval, but neither at its start nor end
+	between               int            // called in the interval, but neither at its start nor end
 	other                 map[string]int // names of other code in the place of a number
 }
 
@@ -198,7 +196,7 @@ func (j *judged) add(methods []string, n *numbers, from, to time.Time) {
 			}
 			continue
 		}
-		number, _ := strconv.Atoi(m[1]) // the expression matches digits only
+		number, _ := strconv.Atoi(m[1])
 		if n.called(number, from, to) {
 			j.right++
 			if !n.called(number, from, from) && !n.called(number, to, to) {

@@ -15,7 +15,7 @@ type stacks struct {
 	whole  float64 // begin with the thread's first method
 	stages [len(stages)]float64
 	top    map[string]float64 // by the innermost Java method
-	ends   map[string]float64 // by what the others begin with
+	ends   map[string]float64 // first functions of the others
 }
 
 func newStacks() stacks { return stacks{top: map[string]float64{}, ends: map[string]float64{}} }

@@ -23,12 +23,12 @@ type tool struct {
 	dir     string
 	windows int
 	ratios  []float64      // orders per second, with the tool ÷ without
-	each    []float64      // the same per second of CPU time of the working threads
-	without load.Histogram // lengths of orders in windows without a tool
+	each    []float64      // per second of CPU time of the working threads
+	without load.Histogram // lengths of orders without a tool
 	with    load.Histogram
 	truth   [len(stages)]float64
 	cpu     time.Duration
-	memory  float64 // prywalk's peak resident size, 10^6 bytes
+	memory  float64 // peak resident size, 10^6 bytes
 	stacks  stacks
 }
 
@@ -89,7 +89,7 @@ func (t *tool) on(ctx context.Context, file string) (off func() error, err error
 	return func() error { return tell("stop,collapsed,threads,ann,file=" + file) }, err
 }
 
-// onlySamples are settings with which the flight recorder only samples running threads.
+// onlySamples makes the flight recorder only sample running threads.
 const onlySamples = `<?xml version="1.0" encoding="UTF-8"?>
 <configuration version="2.0"><event name="jdk.ExecutionSample">
 <setting name="enabled">true</setting><setting name="period">%d ms</setting>

@@ -66,7 +66,6 @@ func (b *bench) callsOfARun(ctx context.Context, s *subject, freq int) (kernel, 
 	return kernel, did.Syscalls, nil
 }
 
-// parseCount parses perf stat -x,: the first field of the line with the event.
 func parseCount(text string) (int64, error) {
 	for line := range strings.Lines(text) {
 		count, rest, _ := strings.Cut(line, ",")

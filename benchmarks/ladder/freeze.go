@@ -16,7 +16,7 @@ import (
 
 const (
 	gapThreshold = 5000
-	// freezeBytes is how much stack prywalk copies of a shallow thread; less is mapped.
+	// freezeBytes is the stack that prywalk copies of a shallow thread.
 	freezeBytes = 64 << 10
 )
 
@@ -24,8 +24,8 @@ var freezeFreqs = []int{100, 1000}
 
 type gap struct {
 	length    float64
-	stopped   bool // the target was stopped in it
-	preempted bool // another thread took its processor in it
+	stopped   bool
+	preempted bool // another thread took its processor
 }
 
 func (s *subject) gaps(ctx context.Context, window time.Duration) ([]gap, error) {
@@ -84,7 +84,7 @@ func (s *subject) setThreshold(ns byte, more byte) error {
 type freezeView struct {
 	name     string
 	seen     []float64 // µs, by the target, of all rounds
-	pure     []float64 // of these, without preemption
+	pure     []float64 // without preemption
 	p50s     []float64 // of pure, by round
 	own      []float64 // p50 by the tool, by round
 	ownP99   []float64

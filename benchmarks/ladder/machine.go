@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/machine"
 )
 
-// head is when, where and with what a part was measured; how is the part's own text.
 func head(began time.Time, loadBefore float64, how string) string {
 	prywalk := command.Revision()
 	if prywalk != "" {

@@ -35,9 +35,9 @@ import (
 
 type settings struct {
 	Parts []string
-	// threads in all, for stops; sleepers, for cost
+	// Threads in all, for stops; sleepers, for cost.
 	Threads, Sleepers []int
-	// Rounds is how often each thing is measured, Window for how long, after a Warmup.
+	// Each thing is measured Rounds times, for Window, after a Warmup.
 	Rounds         int
 	Window, Warmup time.Duration
 	// Binary is the prywalk to measure; "": built from this checkout.

@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// at which stops are counted; running threads
 const (
 	stopsFreq    = 100
 	stopsRunning = 2
@@ -94,8 +93,7 @@ func (r *stopsRow) each(f func(*stopsRound) float64) []float64 {
 
 func (r *stopsRound) frozenPerS() float64 { return float64(r.did.Frozen) / r.did.DurationS }
 
-// stoppedPerS is by the kernel: voluntary switches of the running threads in the steady window, less those in the
-// window without sampling.
+// stoppedPerS is by the kernel: voluntary switches of the running threads, less those without sampling.
 func (r *stopsRound) stoppedPerS() float64 {
 	return r.steady.perSecond(r.steady.runners.Voluntary) - r.bare.perSecond(r.bare.runners.Voluntary)
 }

@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// words of the shared memory (c/target.c)
+// Words of the shared memory (c/target.c).
 const (
 	readyWord     = 0
 	gapsWord      = 1

@@ -18,7 +18,7 @@ const walkerBytes = 16 << 10
 
 type throughputRow struct {
 	threads, running, freq int
-	least                  float64 // the ratio aimed at; 0: none
+	least                  float64 // aimed at; 0: none
 }
 
 func throughputRows() []throughputRow {
@@ -51,7 +51,7 @@ func aim(busy bool, freq int) float64 {
 	return 0.97
 }
 
-// throughput measures, in each round, a window without sampling and one with each tool, in random order.
+// throughput measures in each round a window without sampling and one with each tool, in random order.
 func (b *bench) throughput(ctx context.Context, row throughputRow, tools []tool) (all [][]float64, got [][]float64,
 	err error) {
 	s, err := b.startTarget(ctx, row.running, row.threads-row.running)

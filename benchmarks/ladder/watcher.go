@@ -20,7 +20,7 @@ import (
 type watcher struct {
 	cmd      *exec.Cmd
 	out, err bytes.Buffer
-	stats    string // file of statistics; "": printed
+	stats    string // "": printed
 }
 
 type outcome struct {

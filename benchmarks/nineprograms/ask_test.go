@@ -40,8 +40,8 @@ func TestThePlainProgramsAreAnswered(t *testing.T) {
 	}
 }
 
-// TestAnAnswerWithoutTheFunctionFails uses a prywalk with constant output. Similar names and lines below the first
-// five do not count; an installed program must be recorded.
+// The prywalk has constant output. Similar names and lines below the first five do not count; an installed program must
+// be recorded.
 func TestAnAnswerWithoutTheFunctionFails(t *testing.T) {
 	const waits = "100% 1s  futex\n    function (wall)       module\n    shop::wait_for_cache  own\n"
 	const head = "self%  self  total% total  function (cpu)  module\n"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command oracle steps real programs instruction by instruction and compares the unwinder with the true caller
-// chain; see package prywalk/integration/oracle.
+// Command oracle steps real programs and compares the unwinder with the true caller chain; see package
+// prywalk/integration/oracle.
 //
 //	go -C benchmarks run ./oracle -steps 10000000
 //	go -C benchmarks run ./oracle -only libc -steps 50000 -show 5

@@ -21,7 +21,7 @@ import (
 	"prywalk/report"
 )
 
-// record records a shell with children, so that there are several processes, some of which share names.
+// record records a shell with children: several processes, some of which share names.
 func record(t *testing.T, args ...string) *profile.Profile {
 	t.Helper()
 	dir := t.TempDir()
@@ -106,7 +106,6 @@ func ofMessage(t *testing.T, p pprofile.Profiles) values {
 	return out
 }
 
-// checkTimes checks that a sample has a time for each value, or none, and that times lie in the profile.
 func checkTimes(t *testing.T, p pprofile.Profile, s pprofile.Sample) {
 	t.Helper()
 	times := s.TimestampsUnixNano()

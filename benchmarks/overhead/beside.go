@@ -34,7 +34,7 @@ func besides(rows []bench.Row) (out []Beside) {
 	return out
 }
 
-// prywalkRowFor is the last one of that target before a peer's, also in merged results, else the first after it.
+// prywalkRowFor is the last row of that target before a peer's, else the first after it.
 func prywalkRowFor(rows []bench.Row, i int) *bench.Row {
 	match := func(r *bench.Row) bool {
 		p := &rows[i]
@@ -55,8 +55,8 @@ func prywalkRowFor(rows []bench.Row, i int) *bench.Row {
 	return nil
 }
 
-// compare sets both by the bootstrap over both rows' pairs. The numbers of stacks count as known: they vary much less
-// than the ratios.
+// compare sets both by the bootstrap over both rows' pairs. The numbers of stacks, which vary much less than the
+// ratios, count as known.
 func (b *Beside) compare() {
 	own, peer := b.Own.SamplesPerS/1000, b.Peer.SamplesPerS/1000
 	rate := func(a, p float64) float64 { return a - p }

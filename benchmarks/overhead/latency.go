@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/bench"
 )
 
-// waitSamples of the bootstrap are fewer than for a ratio, as each merges two histograms per pair.
+// waitSamples are fewer than for a ratio, as each merges two histograms per pair.
 const waitSamples = 1000
 
 type pairWaits struct{ without, with load.Histogram }

@@ -20,7 +20,6 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// sources of package load
 const (
 	cLoad      = "c" // busy threads below 20 calls, without frame pointers
 	pythonLoad = tools.Python
@@ -62,7 +61,7 @@ func usual(kind string) (threads, running []int) {
 	return []int{2, 100, 1000}, []int{bench.SpareCPUs()}
 }
 
-// loadOf returns a kind of work by name. prywalk is the measured program, depths are for the deep load.
+// loadOf returns a load by name. prywalk is the measured program, depths are for the deep load.
 func loadOf(name, prywalk string, depths []int) bench.Load {
 	l := bench.Load{Name: name, Kind: tools.Native, Usual: func() (threads, running []int) { return usual(name) }}
 	switch name {

@@ -16,8 +16,7 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// read merges results in JSON of one kind of machine. Different builds of prywalk are all named, the load is the
-// highest.
+// read merges results of one kind of machine. Different builds of prywalk are all named, the load is the highest.
 func read(paths []string) (*bench.Result, error) {
 	var all *bench.Result
 	for _, path := range paths {
@@ -76,8 +75,8 @@ func add(r, more *bench.Result) {
 
 const sectionName = "bench"
 
-// writePage puts the shorter tables into their section of a page, below the chart, if not "", and all figures into data
-// files beside it.
+// writePage puts the shorter tables into their section of a page, below the chart, and all figures into data files
+// beside it.
 func writePage(path, chart string, r *bench.Result) error {
 	text := tables(r)
 	if rel, err := filepath.Rel(filepath.Dir(path), chart); chart != "" && err == nil {
@@ -108,7 +107,6 @@ func tables(r *bench.Result) string {
 	return b.String()
 }
 
-// ratios has the throughput with each tool to that without.
 func ratios(rows []bench.Row) *markdown.Table {
 	t := markdown.NewTable("tool", "threads", "running", "Hz", "with / without")
 	for _, r := range inOrder(rows) {

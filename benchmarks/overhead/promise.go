@@ -17,7 +17,7 @@ const (
 	mostStolen = 0.03
 )
 
-// promise is the least ratio promised for a row: with a spare processor, and with all busy.
+// promise is the least ratio promised for a row.
 func promise(r *bench.Row, processors int) float64 {
 	spare := r.Running < processors
 	switch {
@@ -68,9 +68,9 @@ func knownOf(r *bench.Result) (*bench.Result, error) {
 	return out, nil
 }
 
-// broken returns the rows in which prywalk surely breaks its promise: the whole interval is below it. known, if not
-// nil, is an earlier result of the same kind of machine; where it broke the promise too, the lower ends of its
-// intervals replace the promise. unjudged are disturbed rows, and all if nothing is known of the kind of machine.
+// broken returns the rows with the whole interval below the promise. known, if not nil, is an earlier result of the
+// same kind of machine; where it broke the promise too, the lower ends of its intervals replace the promise. unjudged
+// are disturbed rows, and all if nothing is known of the kind of machine.
 func broken(r, known *bench.Result) (missed, unjudged []string) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -96,7 +96,7 @@ func broken(r, known *bench.Result) (missed, unjudged []string) {
 	return missed, unjudged
 }
 
-// disturbance is what took so much of the processors that a row is no measure; "": nothing.
+// disturbance is what took too much of the processors; "": nothing.
 func disturbance(r *bench.Row) string {
 	switch {
 	case r.Others != nil && *r.Others > mostOthers:
@@ -107,14 +107,13 @@ func disturbance(r *bench.Row) string {
 	return ""
 }
 
-// alike reports whether two machines are of one kind: the cost of a stop depends on the processor and on how many
-// there are.
+// alike reports whether two machines are of one kind: the cost of a stop depends on the processors.
 func alike(m, other *bench.Machine) bool {
 	return m.Model == other.Model && m.Processors == other.Processors
 }
 
-// lowest end of the intervals of rows with the same frequency, and a spare processor or none; 1: no such row. The
-// promise does not depend on the number of threads.
+// lowest returns the lowest end of the intervals of rows with the same frequency, and a spare processor or none; 1: no
+// such row.
 func lowest(r *bench.Result, like *bench.Row, processors int) float64 {
 	least := 1.0
 	for i := range r.Rows {

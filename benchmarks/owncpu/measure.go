@@ -21,7 +21,7 @@ import (
 
 type cell struct {
 	threads, running, freq int
-	order                  []string // tools; prywalk ("") first
+	order                  []string // prywalk ("") first
 	runs                   map[string][]tools.Totals
 }
 

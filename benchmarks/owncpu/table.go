@@ -67,7 +67,7 @@ func span(xs []float64) (low, high float64) {
 	return low, high
 }
 
-// share of complete stacks; −1 for each run: not known.
+// share is of complete stacks; −1 for each run: not known.
 func share(complete, all int64) string {
 	if complete < 0 || all <= 0 {
 		return "-"

@@ -24,7 +24,7 @@ type same struct {
 	moved  int64    // the thread ran meanwhile: nothing is compared
 	unsafe int64    // in a call that a stop would harm
 	differ []string // each passive stack that differs from the stop's, as text
-	// where has incomplete passive stacks as text, calls what the threads slept in.
+	// where has incomplete passive stacks as text, calls the calls in which the threads slept.
 	where map[string]int64
 	calls map[string]int64
 }
@@ -55,7 +55,6 @@ type pair struct {
 	pool            *observe.Pool
 }
 
-// compare compares one thread, if it sleeps and this sleep was not compared before.
 func (p *pair) compare(th *thread) {
 	outcome, s, err := p.peeker.Begin(th.look)
 	switch {
@@ -108,8 +107,7 @@ func stayed(s, f *observe.RawSample) bool {
 	return f.Sched.Runs == s.Sched.Runs+1 && f.Regs.SP() == s.Regs.SP() && s.Regs.PC-f.Regs.PC <= 4
 }
 
-// peekAgain passively reads a thread that goes back to sleep after a stop; false: it does not, or has done something
-// else.
+// peekAgain passively reads a thread that goes back to sleep after a stop; false: it does something else.
 func (p *pair) peekAgain(th *thread, s, f *observe.RawSample) (*chain, bool) {
 	t := th.proc.newLook(th.look.TID)
 	defer t.Close()
@@ -159,8 +157,8 @@ func (p *pair) judge(th *thread, peeked, frozen, again *chain) {
 	}
 }
 
-// sameFrames compares the first n frames of two stacks. The innermost program counter of a stopped thread may be
-// that of the instruction that repeats the system call.
+// sameFrames compares the first n frames of two stacks. The innermost program counter of a stopped thread may be that
+// of the instruction that repeats the system call.
 func sameFrames(a, b *chain, n int) bool {
 	return n <= 1 || slices.Equal(a.pcs[1:n], b.pcs[1:n]) && slices.Equal(a.sps[:n], b.sps[:n])
 }

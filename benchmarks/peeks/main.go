@@ -9,7 +9,7 @@
 // Each program is observed twice for some seconds: as prywalk does, counting complete stacks of sleepers but reuses;
 // then each sleep by a passive read, a stop, and a passive read, whose stacks must be equal. The thread's run count
 // proves that it was the same sleep: between the first two it arrived on a processor once, to stop. Sleepers are only
-// stopped in calls that a stop does not harm. The counts do not depend on the speed of the machine.
+// stopped in calls that a stop does not harm.
 package main
 
 import (

@@ -12,8 +12,7 @@ import (
 	"prywalk/frames"
 )
 
-// until measures a program until enough was counted: on a busy machine its threads sleep
-// less, or longer.
+// until measures a program until enough was counted.
 func until(t *testing.T, name string, enough func(*asleep, *same) bool) (a *asleep, s *same) {
 	t.Helper()
 	r, err := start(name, 2*time.Minute)

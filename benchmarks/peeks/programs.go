@@ -18,8 +18,7 @@ type running struct {
 	stop func()
 }
 
-// arrays are programs whose sleepers have frames at a distance from the stack pointer that is not in the code,
-// with their names in the tables and their compiler flags.
+// arrays are programs whose sleepers have frames at a distance from the stack pointer that is not in the code.
 var arrays = []struct {
 	name  string
 	flags []string
@@ -50,7 +49,7 @@ func start(name string, limit time.Duration) (*running, error) {
 	return &running{pids: t.PIDs, stop: t.Stop}, nil
 }
 
-// the calls in which they sleep; old frames in their arrays (src/sleepers.c of package testtargets)
+// The calls in which they sleep; old frames in their arrays (src/sleepers.c of package testtargets).
 var (
 	arrayCalls  = []string{"epoll", "epoll50", "read", "futex", "recv"}
 	arrayShapes = []string{"plain", "stale", "recursive", "pointer"}

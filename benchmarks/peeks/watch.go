@@ -19,13 +19,13 @@ const period = time.Second / 99
 
 type asleep struct {
 	threads map[int]bool
-	// peeks gave a stack without a stop: whole complete ones, proven of these by a register found on the stack,
-	// recalled by one from an earlier stop.
+	// peeks gave a stack without a stop: whole complete ones, proven by a register found on the stack, recalled by one
+	// from an earlier stop.
 	peeks, whole, proven, recalled int64
 	// frozen counts sleepers stopped after a passive read that lacked a register, wholeFrozen the complete ones.
 	frozen, wholeFrozen int64
 	reused              int64
-	// reasons and places of incomplete passive reads: the innermost functions and what the walk ended in.
+	// Incomplete passive reads by reason, and by the innermost functions and the walk's end.
 	reasons map[string]int64
 	where   map[string]int64
 }

@@ -15,7 +15,7 @@ import (
 // Fields are the columns for perf script -F.
 const Fields = "pid,tid,time,ip,sym,dso"
 
-// a line's bytes; kept frames of a sample
+// Limits: a line's bytes; kept frames of a sample.
 const (
 	maxLine   = 1 << 20
 	maxFrames = 4096

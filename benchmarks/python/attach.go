@@ -22,8 +22,8 @@ import (
 
 const attachFor = time.Second
 
-// measureAttach measures the time from a recording's start to the first stack with a Python function, that of a dump,
-// and the CPU time and memory of both.
+// measureAttach measures the time to the first stack with a Python function, that of a dump, and the CPU time and
+// memory of both.
 func (s *settings) measureAttach(ctx context.Context, e *environment, p *program) error {
 	t, err := e.start(ctx, p)
 	if err != nil {

@@ -32,13 +32,13 @@ type row struct {
 	// N windows, the median of their ratios of throughput, and its 95 % interval.
 	N                int `json:"n"`
 	Ratio, Low, High float64
-	// stacks with a Python function, the cut and wrong ones, observations without a stack
+	// Stacks with a Python function, cut and wrong ones, observations without a stack.
 	Stacks, Cut, Wrong, Freed, Failed float64
-	Unsaid                            bool               `json:",omitempty"` // how many samples failed is not said
+	Unsaid                            bool               `json:",omitempty"` // how many samples failed is not known
 	Silent                            int                `json:",omitempty"` // windows without a file
 	Calls                             map[string]float64 `json:",omitempty"`
-	// CPU is the tool's own CPU time in the windows, as a share of one processor. Start and End are medians of its
-	// CPU time before and after a window, s.
+	// CPU is the tool's own CPU time in the windows, as a share of one processor. Start and End are medians of its CPU
+	// time before and after a window, s.
 	CPU        float64
 	Start, End float64
 	// Interpreter and Named are prywalk's CPU time with the interpreter on the stack, and with names.

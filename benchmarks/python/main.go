@@ -12,7 +12,7 @@
 // first runs with sys.monitoring, which notes all pairs of caller and callee: a stack with a call that never happened
 // is wrong, one that does not begin where a thread begins is cut.
 //
-// Packages of PyPI are installed in a temporary folder, or that of -dir, which is kept. What is missing is reported.
+// Packages of PyPI are installed in a temporary folder, or that of -dir, which is kept. Missing ones are reported.
 package main
 
 import (

@@ -21,7 +21,7 @@ type window struct{ from, to int64 }
 type look struct {
 	before, with, after window
 	profile             *profile
-	// CPU time of the tool before the window, in it, and after it, s
+	// CPU time of the tool before the window, in it, and after it, s.
 	start, cpu, end float64
 }
 

@@ -10,7 +10,7 @@ var sources embed.FS
 type program struct {
 	name, what string
 	file       string
-	newest     bool // runs on the newest interpreter, with Tachyon
+	newest     bool // on the newest interpreter, with Tachyon
 	server     bool // answers HTTP at the port that it prints
 	need       []string
 }

@@ -24,7 +24,7 @@ type environment struct {
 	missing  map[string]string
 }
 
-// packages of PyPI: for the virtual environment, and pure Python ones for the newest interpreter
+// Packages of PyPI: for the virtual environment, and pure Python ones for the newest interpreter.
 var (
 	packages = []string{"py-spy", "austin-dist<4", "flask", "mypy", "pytest", "trio", "numpy", "pandas"}
 	uncoded  = []string{"black"}

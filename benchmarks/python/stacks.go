@@ -33,7 +33,7 @@ type stack struct {
 type profile struct {
 	stacks []stack
 	failed float64 // observations without a stack, by the tool's count; −1: unknown
-	// prywalk's CPU time with the interpreter on the stack, and with Python names, s
+	// prywalk's CPU time with the interpreter on the stack, and with Python names, s.
 	interpreter, named float64
 	silent             bool // the tool wrote nothing
 }
@@ -185,7 +185,7 @@ func austinFailed(said, _ []byte) float64 {
 	return n
 }
 
-// Tachyon's own count of observations, and the failed share in percent
+// Tachyon's count of observations, and the failed share in percent.
 var (
 	tachyonLooks  = regexp.MustCompile(`Captured (\d[\d,]*) samples`)
 	tachyonErrors = regexp.MustCompile(`Error rate: ([\d.]+)`)

@@ -28,7 +28,7 @@ type target struct {
 	mu      sync.Mutex
 	paused  bool
 	ends    []int64 // of answers, CLOCK_MONOTONIC ns
-	lengths []int64 // of the same, ns
+	lengths []int64 // ns
 	over    chan struct{}
 	clients sync.WaitGroup
 }

@@ -19,7 +19,7 @@ type tool struct {
 	name       string
 	freq       int
 	trampoline bool          // the program runs with the interpreter's trampoline for perf
-	settle     time.Duration // its least time before the window
+	settle     time.Duration // least time before the window
 	args       func(e *environment, s *settings, pid int, out string) []string
 	read       func(out string, said []byte) (*profile, error)
 }
@@ -105,7 +105,7 @@ func (e *environment) lacksTool(s *settings, t *tool) string {
 type runningTool struct {
 	cmd *exec.Cmd
 	out string
-	cpu float64 // CPU time at the end, s
+	cpu float64 // at the end, s
 }
 
 const tachyonSettle = 1800 * time.Millisecond

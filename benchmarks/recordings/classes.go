@@ -48,8 +48,8 @@ func Classify(p *profile.Profile) []Class {
 	return append(all[:MaxClasses], rest)
 }
 
-// endOf describes the outermost frame: its function or the maker of its generated code, and whether it is the innermost
-// or a caller, and of what.
+// endOf describes the outermost frame: its function or the maker of its generated code, whether it is the innermost or
+// a caller, and the callee.
 func endOf(s *profile.Sample, makers map[int64]string) string {
 	walked := slices.DeleteFunc(slices.Clone(s.Location), Synthetic)
 	if len(walked) == 0 {
@@ -93,9 +93,9 @@ var codeMakers = []struct{ file, maker string }{
 	{"libLLVM", "LLVM"}, {"libvk_swiftshader", "SwiftShader"},
 }
 
-// makersOf, by process, of code without a file. The browser's GPU process maps V8 too, but runs no scripts.
+// makersOf returns the makers by process. The browser's GPU process maps V8 too, but runs no scripts.
 func makersOf(p *profile.Profile) map[int64]string {
-	found := map[int64]int{} // index in whose, plus one
+	found := map[int64]int{} // index in codeMakers, plus one
 	for _, s := range p.Sample {
 		pid := s.NumLabel["pid"]
 		if len(pid) == 0 {

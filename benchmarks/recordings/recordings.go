@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recordings finds in a profile of prywalk which stacks are complete, and where the others end.
+// Package recordings finds the complete stacks in a profile of prywalk, and the ends of the others.
 package recordings
 
 import (
@@ -9,7 +9,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// columns: ticks, and three clocks, ns
+// Columns: ticks, and three clocks, ns.
 const (
 	SamplesColumn = iota
 	WallColumn
@@ -18,7 +18,7 @@ const (
 	Columns
 )
 
-// leaves of samples that no observation stands for
+// Leaves of samples without observation.
 const (
 	ranBetweenTicks = "[ran between ticks]"
 	exitedUnseen    = "[exited unseen]"

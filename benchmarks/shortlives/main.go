@@ -149,7 +149,6 @@ func (b *bench) row(ctx context.Context, p *program, tools []tool, n int) error 
 	return nil
 }
 
-// printMissing is largest first, in percent of all.
 func printMissing(has []found) {
 	last := has[len(has)-1]
 	where := slices.SortedFunc(maps.Keys(last.missing), func(a, b string) int {

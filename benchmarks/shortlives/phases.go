@@ -19,9 +19,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// # Four phases
-//
-// Short-lived threads spend a quarter of their lives in each of four functions. Two run at a time.
+// Four phases: short-lived threads spend a quarter of their lives in each of four functions. Two run at a time.
 
 var phases = [4]string{"phase_a", "phase_b", "phase_c", "phase_d"}
 

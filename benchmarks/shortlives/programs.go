@@ -6,7 +6,7 @@ import "os"
 
 type program struct {
 	name, what, language string
-	waits                bool // prints that it is ready and waits for a line, as others do below a shell
+	waits                bool // prints that it is ready and waits for a line
 	source               bool // builds a C program's source
 	// prepare returns a shell's command before each run, which is not measured; nil: none.
 	prepare func(b *bench) string
@@ -90,7 +90,7 @@ func configured(b *bench) string {
 	return unpacked(b) + " && cd '" + b.dir + "/source' && ./configure >/dev/null"
 }
 
-// database makes a database. PostgreSQL refuses to run as root: then it runs as the user of its package.
+// database makes a database. As PostgreSQL refuses root, it then runs as the user of its package.
 func database(b *bench) string {
 	return "cd '" + b.dir + "' || exit; " + postgresUser + `rm -rf data; mkdir data; [ -z "$as" ] || ` +
 		`{ chmod 711 .; chown postgres data; }; $as initdb -D data -A trust -U postgres --no-sync && ` + serve +

@@ -22,7 +22,7 @@ type tool struct {
 	only    string // its only language; "": all
 	stop    bool   // runs on after the program's end
 	args    func(pid int, out string) []string
-	read    func(out string, pid int) (found, error) // times of a recording
+	read    func(out string, pid int) (found, error)
 	// shares returns the times of the four phases; nil: not supported.
 	shares func(out string, pid int) (shares, error)
 }
@@ -116,8 +116,8 @@ func readPprof(out string, _ int) (sum found, err error) {
 	return sum, nil
 }
 
-// ofProgram reports whether the program of a time without function is known: the sample's process, or a named
-// program of its children.
+// ofProgram reports whether the program of a time without function is known: the sample's process, or a named program
+// of its children.
 func ofProgram(s *profile.Sample) bool {
 	return len(s.Label["thread"]) == 0 || s.Label["thread"][0] != "[children]"
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command soak records a program whose processes and threads start and end all the time
-// (internal/testtargets/src/churn.c). Each minute it prints what prywalk holds, so that endless growth shows:
-// descriptors, memory, kept ticks, CPU time per tick, entries of the recording's tables.
+// (internal/testtargets/src/churn.c). Each minute it prints descriptors, memory, kept ticks, CPU time per tick, and
+// entries of the recording's tables, so that endless growth shows.
 //
 //	go -C benchmarks run ./soak --for 10m --births 80 --engine perf
 package main
@@ -40,7 +40,7 @@ func main() {
 	heaps := flag.String("heaps", "", "a directory for a heap profile and a list of descriptors with each row")
 	flag.Parse()
 	if *heaps != "" {
-		runtime.MemProfileRate = 1 << 12 // small but numerous things show too
+		runtime.MemProfileRate = 1 << 12 // for small but numerous things
 	}
 	if err := soak(*length, *every, *births, *freq, *engine, *heaps); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)

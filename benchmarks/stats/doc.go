@@ -2,9 +2,8 @@
 
 // Package stats has the statistics of the measurements.
 //
-// Shares that a profiler sees are ratios of sums over time slices. Successive samples are alike, so the binomial error
-// is too small: the error is estimated from the differences between slices (the linearised variance of a ratio
-// estimator, Cochran, Sampling Techniques, 3rd edition, §2.11 and §6.4), and is at least the binomial one. Two
-// profilers are compared slice by slice ([ComparePairs]) with Student's t distribution, many comparisons by Holm's
-// procedure ([Holm]).
+// Shares that a profiler sees are ratios of sums over time slices. Successive samples are alike, so the error is
+// estimated from the differences between slices (the linearised variance of a ratio estimator, Cochran, Sampling
+// Techniques, 3rd edition, §2.11 and §6.4), and is at least the binomial one. Two profilers are compared slice by slice
+// ([ComparePairs]) with Student's t distribution, many comparisons by Holm's procedure ([Holm]).
 package stats

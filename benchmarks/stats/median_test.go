@@ -18,8 +18,7 @@ func TestTheMedianIsInTheMiddle(t *testing.T) {
 	}
 }
 
-// In about 95 % of samples of a distribution with median 0 the interval holds 0. The percentile bootstrap of a
-// median is known to be a little off for small samples.
+// The percentile bootstrap of a median is known to be a little off for small samples.
 func TestTheIntervalHoldsTheTrueMedian(t *testing.T) {
 	const rounds = 60
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -4,12 +4,11 @@ package stats
 
 import "math"
 
-// Slice is what a profiler saw in a slice of time.
+// Slice is a slice of time.
 type Slice struct {
 	// Part is the weight (CPU time, or samples) of the thing in question, All that of everything.
 	Part, All float64
-	// Count is the effective number of samples of All: their number if all weigh the same, else (Σ weights)² ÷ Σ
-	// weights².
+	// Count is the effective number of samples of All: (Σ weights)² ÷ Σ weights².
 	Count float64
 }
 

@@ -14,7 +14,7 @@ func Wilson(k, n int64, z float64) (low, high float64) {
 	half := z * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
 	scale := 1 + z*z/m
 	low, high = max(0, (centre-half)/scale), min(1, (centre+half)/scale)
-	// exactly 0 and 1 at the ends; rounding would miss them
+	// Exactly 0 and 1 at the ends, despite rounding.
 	if k <= 0 {
 		low = 0
 	}
@@ -24,7 +24,7 @@ func Wilson(k, n int64, z float64) (low, high float64) {
 	return low, high
 }
 
-// Ratio is part ÷ whole; 0 of nothing.
+// Ratio is part ÷ whole; 0 if whole is 0.
 func Ratio(part, whole int64) float64 {
 	if whole == 0 {
 		return 0

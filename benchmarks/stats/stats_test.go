@@ -69,8 +69,7 @@ func TestHolmRejectsInRisingOrder(t *testing.T) {
 	}
 }
 
-// slicesOf makes slices of samples whose share p wanders by drift, in common, and by wobble, each for
-// itself.
+// slicesOf makes slices of samples whose share p wanders by drift, in common, and by wobble, each for itself.
 func slicesOf(r *rand.Rand, n, samples int, p []float64, wobble float64) []Slice {
 	s := make([]Slice, n)
 	for i := range s {
@@ -86,8 +85,7 @@ func slicesOf(r *rand.Rand, n, samples int, p []float64, wobble float64) []Slice
 	return s
 }
 
-// The error rate is at most the requested one: with independent samples, with slices that differ by more than
-// chance, with a changing load, and for rare functions.
+// The loads: independent samples, slices that differ by more than chance, a changing load, and rare functions.
 func TestComparingTheSameFindsNoDifference(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const runs, n = 3000, 16

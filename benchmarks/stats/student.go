@@ -40,7 +40,7 @@ func incompleteBeta(a, b, x float64) float64 {
 		return 0
 	case x >= 1:
 		return 1
-	case x > (a+1)/(a+b+2): // there the fraction of the complement converges faster
+	case x > (a+1)/(a+b+2): // the fraction of the complement converges faster
 		return 1 - incompleteBeta(b, a, 1-x)
 	}
 	ga, _ := math.Lgamma(a)

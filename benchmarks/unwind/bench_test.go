@@ -92,8 +92,8 @@ func walkAfter(b *testing.B, drop func(*recording)) {
 	}
 }
 
-// BenchmarkReady is what it takes from opening a process with some 100,000 frame description entries to the first
-// whole stack: headers are read, and what that one stack needs.
+// BenchmarkReady is the time from opening a process with some 100,000 frame description entries to the first whole
+// stack.
 func BenchmarkReady(b *testing.B) {
 	for _, name := range []string{"node", "java", "chromium"} {
 		b.Run(name, func(b *testing.B) {

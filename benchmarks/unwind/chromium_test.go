@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/loadedcode"
 )
 
-// browser is where Debian has Chromium itself; the program of that name in the path is a script.
+// The program of that name in the path is a script.
 const browser = "/usr/lib/chromium/chromium"
 
 func recordedChromium(b *testing.B) *recording {
@@ -81,7 +81,7 @@ func entries(p *loadedcode.Process) (n int) {
 		if hdr == nil {
 			continue
 		}
-		// version, three encodings, the address of .eh_frame, the number of entries (LSB 5.0 §10.7)
+		// Version, three encodings, the address of .eh_frame, the number of entries (LSB 5.0 §10.7).
 		if b, err := hdr.View(0, 12); err == nil && b[2] == 3 {
 			n += int(binary.LittleEndian.Uint32(b[8:]))
 		}

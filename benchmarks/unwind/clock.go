@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime returns the CPU time of the calling OS thread, to which the goroutine must be locked. Delays by other
-// programs do not count; the peers use the same clock.
+// cpuTime returns the CPU time of the calling OS thread, to which the goroutine must be locked. The peers use the same
+// clock.
 func cpuTime() time.Duration {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {

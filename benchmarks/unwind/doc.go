@@ -16,6 +16,6 @@
 // equals prywalk's at the recording: in code with call frame information all agree; in generated code the others end
 // early, or give false frames.
 //
-// The peers need Debian's libunwind-dev, libdw-dev and gcc; cargo, which gets framehop from crates.io. A missing one is
-// reported. elfutils keeps no rules: its cold figure is the first pass of a new session.
+// The peers need Debian's libunwind-dev, libdw-dev and gcc; cargo, which gets framehop from crates.io. elfutils keeps
+// no rules: its cold figure is the first pass of a new session.
 package main

@@ -63,8 +63,8 @@ func (p *prepared) addresses(w *frames.Walker, space *frames.Space) (pcs []uint6
 	return pcs
 }
 
-// own measures passes over all stacks with a warm cache, then coldPasses without rules and results of instruction
-// analysis. Dropping these does not count.
+// own measures passes with a warm cache, then coldPasses without rules and results of instruction analysis. Dropping
+// these does not count.
 func own(r *recording, passes, coldPasses int) result {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

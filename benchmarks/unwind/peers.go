@@ -19,7 +19,7 @@ var sources embed.FS
 type peer struct {
 	name   string
 	binary string
-	// passes over all stacks in a round, chosen for about equal times
+	// Passes over all stacks in a round, chosen for about equal times.
 	passes, cold int
 }
 

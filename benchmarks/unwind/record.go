@@ -112,7 +112,6 @@ func (r *recording) waitUntilStill() error {
 	return err
 }
 
-// errOverwritten reports a program that has overwritten much of the code of its stacks.
 var errOverwritten = errors.New("its code was overwritten")
 
 const mostOverwritten = 20
@@ -226,7 +225,7 @@ func (r *recording) add(s *observe.RawSample) {
 	})
 }
 
-// beyond, in bytes, is kept outside of the last frame.
+// beyond is kept outside of the last frame, bytes.
 const beyond = 1024
 
 func (r *recording) save(path string) error {

@@ -166,7 +166,7 @@ func (f *agentFlags) check(args []string) (err error) {
 	return err
 }
 
-// credentialFlag is the flag that gives the receiver a credential, "" if none.
+// credentialFlag returns the flag that gives a credential to the receiver, or "".
 func credentialFlag(to *agent.Options) string {
 	if to.TokenFile != "" {
 		return "--bearer-token"
@@ -179,7 +179,7 @@ func credentialFlag(to *agent.Options) string {
 	return ""
 }
 
-// isSecret reports whether what is sent stays secret on the network: by TLS, or on this host. An unparsable endpoint is
+// isSecret reports whether messages stay secret on the network: by TLS, or on this host. An unparsable endpoint is
 // refused later.
 func isSecret(endpoint string) bool {
 	u, err := url.Parse(endpoint)

@@ -139,7 +139,7 @@ func checkPlan(p bench.Plan) error {
 	return nil
 }
 
-// run writes what was measured before a failure or Ctrl-C, too.
+// run writes the results also after a failure or Ctrl-C.
 func (f *benchFlags) run() error {
 	if err := console.CheckStdout(); err != nil {
 		return err

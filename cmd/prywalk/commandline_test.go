@@ -175,7 +175,6 @@ func TestHelpIsAligned(t *testing.T) {
 	}
 }
 
-// asName runs a program of that name.
 func asName(t *testing.T, name string) *exec.Cmd {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), name)
@@ -242,7 +241,7 @@ func TestProcessesAreFoundByName(t *testing.T) {
 		p := start(t, t.TempDir(), nil, args...)
 		if code := p.code(t); code != exit.WrongUsage || !strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", pid)) ||
 			!strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", other)) ||
-			strings.Contains(p.err.String(), "--all") != (args[0] != "doctor") { // which has no such flag
+			strings.Contains(p.err.String(), "--all") != (args[0] != "doctor") { // doctor has no such flag
 			t.Errorf("%v, two of them: exit code %d, %s", args, code, &p.err)
 		}
 	}
@@ -272,7 +271,6 @@ func TestWaitAwaitsAProcess(t *testing.T) {
 	}
 }
 
-// TestTheAgentNeedsARunningProcessForAName, and names the flag with which it waits.
 func TestTheAgentNeedsARunningProcessForAName(t *testing.T) {
 	name := fmt.Sprintf("svc%d", os.Getpid())
 	p := start(t, t.TempDir(), nil, "agent", "-n", name, "--endpoint", "http://127.0.0.1:1")
@@ -288,7 +286,6 @@ func TestTheAgentNeedsARunningProcessForAName(t *testing.T) {
 	}
 }
 
-// TestATokenIsNotSentInClearTextWithoutAWarning: on the host's own interface it stays secret.
 func TestATokenIsNotSentInClearTextWithoutAWarning(t *testing.T) {
 	for endpoint, want := range map[string]bool{
 		"http://localhost:4317": true, "http://127.0.0.1:4317": true, "http://[::1]:4317": true,
@@ -312,7 +309,7 @@ func TestATokenIsNotSentInClearTextWithoutAWarning(t *testing.T) {
 	}
 }
 
-// TestUnreadThreadsHaveTheNextStepOfTheirReason: doctor examines rights, and the first thread's state only.
+// doctor examines rights, and the first thread's state only.
 func TestUnreadThreadsHaveTheNextStepOfTheirReason(t *testing.T) {
 	for _, c := range []struct {
 		failed map[string]int64
@@ -346,7 +343,6 @@ func TestUnreadThreadsHaveTheNextStepOfTheirReason(t *testing.T) {
 	}
 }
 
-// TestTopSamplesAsRecordDoes: with the kernel functions of sleeping threads.
 func TestTopSamplesAsRecordDoes(t *testing.T) {
 	pid := strconv.Itoa(running(t, asName(t, "sleeps")))
 	if stack, err := os.ReadFile("/proc/" + pid + "/stack"); err != nil || len(stack) == 0 {

@@ -89,6 +89,6 @@ func nameCompletions(*cobra.Command, []string, string) ([]string, cobra.ShellCom
 	return list, cobra.ShellCompDirectiveNoFileComp
 }
 
-// unsafeInShells are characters special to a shell or terminal: process names are untrusted, and completion scripts
+// unsafeInShells matches characters special to a shell or terminal. Process names are untrusted, and completion scripts
 // evaluate the line at the next TAB.
 var unsafeInShells = regexp.MustCompile(`[^A-Za-z0-9_.+:@/-]`)

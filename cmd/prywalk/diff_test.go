@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/profile"
 )
 
-// recorded writes a recording with n samples at one place and m at another.
 func recorded(t *testing.T, name string, n, m int64) string {
 	t.Helper()
 	mod := &profile.ModuleInfo{Start: 0x1000, End: 0x2000, Path: "/usr/bin/kvd"}

@@ -249,7 +249,7 @@ func failedThreads(p *stacks.Process) error {
 	return nil
 }
 
-// unreadThreads counts the threads that could not be read; "" if all were. refused is as in nextForUnread.
+// unreadThreads counts the threads that could not be read; "": none. refused is as in nextForUnread.
 func unreadThreads(p *stacks.Process, refused string) string {
 	unread := runsummary.UnexpectedFailures(p.Failed)
 	n := runsummary.Sum(unread)
@@ -260,8 +260,8 @@ func unreadThreads(p *stacks.Process, refused string) string {
 		runsummary.Reasons(unread), nextForUnread(p, refused))
 }
 
-// nextForUnread is the next step for the main reason; refused is that where the kernel refused a stop. doctor examines
-// rights, and the first thread's state only.
+// nextForUnread returns the next step for the main reason; refused is the step where the kernel refused a stop. doctor
+// examines rights, and the first thread's state only.
 func nextForUnread(p *stacks.Process, refused string) string {
 	switch runsummary.MainFailure(p.Failed) {
 	case refusal.Denied.Word(), refusal.Traced.Word():
@@ -291,7 +291,6 @@ func (f *dumpFlags) write(w io.Writer, p *stacks.Process) error {
 	return text.Write(w, p)
 }
 
-// addNotes keeps each hint once.
 func (f *dumpFlags) addNotes(p *stacks.Process) {
 	for _, n := range text.Notes(p) {
 		if !slices.Contains(f.notes, n) {

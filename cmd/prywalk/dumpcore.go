@@ -66,7 +66,7 @@ func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
 	return f.write(w, dump.Core(c, f.options()))
 }
 
-// openCore needs a regular file: it is read at random offsets.
+// openCore requires a regular file, which is read at random offsets.
 func openCore(name string) (*os.File, error) {
 	st, err := os.Stat(name)
 	if err != nil {

@@ -65,8 +65,8 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	return failed
 }
 
-// openProcesses opens the processes. The error joins those of processes named by their IDs, or is [dump.ErrHung], which
-// ends it. Of processes that a rule selects, those that cannot be read are left.
+// openProcesses opens the processes. The error joins those of processes given by ID, or is [dump.ErrHung] of the first
+// one that hangs. Processes that a rule selects and that cannot be read are left out.
 func (f *dumpFlags) openProcesses(images *loadedcode.ImageCache) (
 	targets []*loadedcode.Process, unread unreadProcesses, failed error,
 ) {

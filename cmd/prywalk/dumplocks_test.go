@@ -36,7 +36,6 @@ func TestDeadlockHasAnExitCode(t *testing.T) {
 			code = p.code(t)
 			return strings.Count(p.out.String(), "\n  waiting: ") == want.waiters
 		})
-		// A process that cannot be opened must not hide a deadlock of others.
 		const none = "2147483647"
 		p = start(t, t.TempDir(), nil, "dump", "-p", none+","+pid, "--locks")
 		both := p.code(t)

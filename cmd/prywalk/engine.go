@@ -92,7 +92,7 @@ func needsPtrace(o *sampler.Options) string {
 	return ""
 }
 
-// newPerfEventsTest opens perf events in a process of its own: a seccomp filter may kill it.
+// newPerfEventsTest opens perf events in a process of its own, since a seccomp filter may kill it.
 func newPerfEventsTest() *cobra.Command {
 	return &cobra.Command{
 		Use:    "ask-for-events",

@@ -55,7 +55,7 @@ func TestHelpForAnUnknownCommandIsWrongUsage(t *testing.T) {
 	}
 }
 
-// longestLine fits beside another column; command texts are not wrapped.
+// longestLine leaves room beside another column; command texts are not wrapped.
 const longestLine = 90
 
 func TestTextsOfCommandsFitOnATerminal(t *testing.T) {

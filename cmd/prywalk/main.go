@@ -78,7 +78,7 @@ func run(args []string) int {
 	return exitCode(err)
 }
 
-// printError prints text or JSON; the exit status of a launched command has none.
+// printError prints text or JSON. The exit status of a launched command has no text.
 func printError(err error, asJSON bool) {
 	var several ambiguousNameError
 	switch {
@@ -92,7 +92,7 @@ func printError(err error, asJSON bool) {
 	}
 }
 
-// wantsJSON reports whether the result, and so errors, are to be JSON. Those of an unparsable command line are text.
+// wantsJSON reports whether errors are JSON, as the result is. Errors of an unparsable command line are text.
 func wantsJSON(root *cobra.Command, args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
@@ -119,7 +119,7 @@ func wrongFlag(cmd *cobra.Command, err error, args []string) error {
 	return commandline.WrongFlag(cmd, err)
 }
 
-// shellWords returns words as a shell takes them.
+// shellWords quotes words for a shell.
 func shellWords(words []string) string {
 	quoted := slices.Clone(words)
 	for i, word := range words {
@@ -158,7 +158,7 @@ func limitToControlGroup() {
 	}
 }
 
-// checkValues rejects empty values, as of a script's unset variables.
+// checkValues rejects empty values, which a script's unset variables give.
 func checkValues(flags *pflag.FlagSet) (err error) {
 	flags.Visit(func(f *pflag.Flag) {
 		if f.Value.String() == "" {

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asCommand in the environment makes the test binary prywalk.
+// asCommand is the environment variable that makes the test binary prywalk.
 const asCommand = "PRYWALK_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -32,13 +32,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// As in internal/recording: signals within sameRequest are one; an interrupted command has interruptWait to end.
+// As in internal/recording.
 const (
 	sameRequest   = time.Second
 	interruptWait = 300 * time.Millisecond
 )
 
-// started is a prywalk in a process group of its own.
 type started struct {
 	*exec.Cmd
 	out, err testtargets.Lines
@@ -170,7 +169,6 @@ func TestBackgroundProcessesOfTheCommandAreNotAwaited(t *testing.T) {
 }
 
 func TestSecondInterruptEndsAtOnce(t *testing.T) {
-	// It ignores the first, so that prywalk waits.
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "trap '' INT; echo ready; while :; do :; done")
 	testtargets.Says(t, &p.out, "ready")
 	for _, wait := range []string{"waiting for sh", ""} {
@@ -209,7 +207,7 @@ func TestIgnoredHangUpStaysIgnored(t *testing.T) {
 	}
 }
 
-// checkpoint awaits a checkpoint. It repeats the signal each second: the Go runtime drops it before prywalk listens.
+// checkpoint awaits a checkpoint. It repeats the signal, which the Go runtime drops until prywalk listens.
 func checkpoint(t *testing.T, p *started, file string) {
 	t.Helper()
 	var asked time.Time

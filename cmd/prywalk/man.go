@@ -79,7 +79,6 @@ func manPage(c *cobra.Command) ([]byte, error) {
 	return []byte(out.String()), nil
 }
 
-// splitExamples splits off the indented lines at the beginning.
 func splitExamples(long string) (examples, text string) {
 	lines := strings.Split(long, "\n")
 	n := 0

@@ -83,7 +83,7 @@ func runSelf(ctx context.Context, files []*os.File, args ...string) (string, int
 
 type boundedBuffer []byte
 
-// Write never fails: that would close the pipe and end the command.
+// Write never fails, since a failure would close the pipe and end the command.
 func (b *boundedBuffer) Write(p []byte) (int, error) {
 	const most = 1 << 20
 	*b = append(*b, p[:min(len(p), most-len(*b))]...)

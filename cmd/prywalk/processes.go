@@ -27,7 +27,6 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// processes leaves out prywalk.
 func processes() (list []selection.Process) {
 	dirs, err := os.ReadDir("/proc")
 	if err != nil {
@@ -53,11 +52,11 @@ type processFlags struct {
 	wait       bool
 	allowsNone bool // the rule may select nothing now
 
-	mayWait, mayTakeAll bool // --wait, --all are flags
+	mayWait, mayTakeAll bool
 
 	systemWide                bool
 	cgroup, unit, user, match string
-	finder                    *selection.Finder // of the rule, or nil
+	finder                    *selection.Finder // may be nil
 }
 
 func (f *processFlags) addTargets(fl *pflag.FlagSet) {
@@ -99,7 +98,6 @@ func (f *processFlags) findByRule() error {
 	return nil
 }
 
-// mayBeProcess reports whether there is one argument, and neither a flag that selects processes nor a command.
 func (f *processFlags) mayBeProcess(cmd *cobra.Command, args []string) bool {
 	return cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(f.pids) == 0 && f.name == "" && !f.hasRule()
 }
@@ -121,7 +119,6 @@ func (f *processFlags) takeArgument(cmd *cobra.Command, args []string) []string 
 	return nil
 }
 
-// isProcessArgument reports whether [processFlags.takeArgument] takes the argument.
 func isProcessArgument(arg string) bool { return len(processesNamed(arg)) > 0 || isProcess(arg) }
 
 func isProcess(arg string) bool {
@@ -200,7 +197,7 @@ func (f *processFlags) noSuchName() error {
 	return fmt.Errorf("no process has the name %q; %s", f.name, next)
 }
 
-// processesNamed compares kernel's names, files, and first arguments.
+// processesNamed compares the kernel's names, files, and first arguments.
 func processesNamed(name string) (found []selection.Process) {
 	for _, p := range processes() {
 		if p.Name == name || slices.Contains(p.Others, name) {

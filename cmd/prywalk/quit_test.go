@@ -18,7 +18,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// goStacks is in the Go runtime's output at an unhandled signal.
 const goStacks = "goroutine "
 
 func TestSIGQUITEndsARecordingOfAProcessLikeSIGTERM(t *testing.T) {
@@ -35,7 +34,6 @@ func TestSIGQUITEndsARecordingOfAProcessLikeSIGTERM(t *testing.T) {
 // quitter prints a line at each SIGQUIT, as a JVM prints a thread dump.
 var quitter = []string{"record", "--", "sh", "-c", "trap 'echo quit' QUIT; echo ready; while :; do sleep 0.05; done"}
 
-// afterQuit checks that a recording continues after its command got SIGQUIT once.
 func afterQuit(t *testing.T, p *started, out *testtargets.Lines) {
 	t.Helper()
 	testtargets.Says(t, out, "quit")
@@ -56,7 +54,7 @@ func afterQuit(t *testing.T, p *started, out *testtargets.Lines) {
 
 func TestSIGQUITToPrywalkAloneIsForwardedToTheCommand(t *testing.T) {
 	p := prepared(t, t.TempDir(), nil, quitter...)
-	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // without a terminal
+	p.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	p.begin(t)
 	testtargets.Says(t, &p.out, "ready")
 	awaitSamples(t, p)
@@ -114,7 +112,6 @@ func TestSignalsThatAbortLeaveTheLastCheckpointAndNoThreadStopped(t *testing.T) 
 	}
 }
 
-// TestSecondSignalEndsTopOnATerminalThatTakesNoOutput: the table cannot be removed, and no message written.
 func TestSecondSignalEndsTopOnATerminalThatTakesNoOutput(t *testing.T) {
 	tty := testtargets.StoppedTerminal(t)
 	p := prepared(t, t.TempDir(), nil, "top", "-p", burner(t))
@@ -135,7 +132,6 @@ func TestSecondSignalEndsTopOnATerminalThatTakesNoOutput(t *testing.T) {
 	}
 }
 
-// cpuTicks returns the process's user time in clock ticks.
 func cpuTicks(t *testing.T, pid int) string {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

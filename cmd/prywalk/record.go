@@ -28,7 +28,7 @@ const (
 	maxFreq = sampler.MaxFreq
 )
 
-// recordFlags are record's; top and agent have some.
+// recordFlags are record's; top and agent have some of them.
 type recordFlags struct {
 	processFlags
 	recording.Options
@@ -172,13 +172,12 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
-// setWhatIsSampled sets the options that the command line's other flags decide. launches: a command is launched.
 func (f *recordFlags) setWhatIsSampled(cmd *cobra.Command, launches bool) {
 	f.Sampler.Children = f.followsChildren(cmd, launches)
 	f.Sampler.KernelStacks = !f.noKernel
 }
 
-// followsChildren is --children, on for commands and rules that select a group.
+// followsChildren returns --children, which is on for commands and rules that select a group.
 func (f *recordFlags) followsChildren(cmd *cobra.Command, launches bool) bool {
 	group := launches || f.systemWide || f.cgroup != "" || f.unit != ""
 	return f.Sampler.Children || group && !cmd.Flags().Changed("children")
@@ -214,7 +213,6 @@ func (f *recordFlags) withEventLog(launches bool, run func() error) error {
 	return cmp.Or(recorded, err)
 }
 
-// checkArguments finds arguments that exclude each other. launches: a command is launched.
 func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launches bool) error {
 	switch {
 	case len(f.pids) > 0 && launches:

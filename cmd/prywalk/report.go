@@ -32,7 +32,7 @@ type reportFlags struct {
 	callers, callees            string
 	source, sourceDir           string
 	symbols                     []string
-	changed                     func(flag string) bool // given, and not as --flag=false
+	changed                     func(flag string) bool // not as --flag=false
 	progress                    *console.Progress
 }
 

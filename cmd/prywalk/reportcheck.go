@@ -14,11 +14,11 @@ import (
 	"prywalk/report"
 )
 
-// textForm is a form on standard output. They exclude each other; fileForms may be combined.
+// textForm is a form on standard output. Text forms exclude each other; fileForms may be combined.
 type textForm struct {
 	// flag without dashes; "": the table
 	flag string
-	// with has the formFlags that have an effect.
+	// with lists the effective formFlags.
 	with  string
 	write func(*reportFlags, io.Writer, *pprof.Profile) error
 }
@@ -49,10 +49,9 @@ var textForms = [...]textForm{
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Table(w, p, f.opts) }},
 }
 
-// formFlags are of some forms only.
+// formFlags affect some forms only.
 var formFlags = []string{"rows", "by", "sort", "full-names", "value", "ci", "lines", "source-dir"}
 
-// hasEffect reports whether one of formFlags has an effect with a form.
 func hasEffect(flag, form string) bool {
 	for i := range textForms {
 		if textForms[i].flag == form {
@@ -125,7 +124,7 @@ func orElse(text string, instead bool, other string) string {
 	return text
 }
 
-// forms returns the given ones, "" for the table. Several may be files, or a tree as JSON.
+// forms returns the given forms, "" for the table. Several may be files, or a tree as JSON.
 func (f *reportFlags) forms() ([]string, error) {
 	set := func(flags []string) (out []string) {
 		for _, flag := range flags {

@@ -12,7 +12,6 @@ import (
 )
 
 type fileForm struct {
-	// flag is without dashes, and names the file.
 	flag, usage string
 	// clock and lines are set if --value and --lines have an effect.
 	clock, lines bool

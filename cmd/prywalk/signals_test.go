@@ -24,7 +24,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// begun records a busy shell, and returns when prywalk has written a checkpoint.
+// begun records a busy shell, and returns after a checkpoint.
 func begun(t *testing.T, args ...string) (p *started, file string) {
 	t.Helper()
 	p = start(t, t.TempDir(), nil, append([]string{"record", "-p", burner(t)}, args...)...)
@@ -149,7 +149,6 @@ func awaitSamples(t *testing.T, p *started) {
 	}
 }
 
-// checkOneProfile checks that a stream is one profile, and not a checkpoint.
 func checkOneProfile(t *testing.T, r io.Reader) {
 	t.Helper()
 	buf := bufio.NewReader(r)
@@ -188,7 +187,7 @@ func TestPipesGetOneRecordingAndNoCheckpoints(t *testing.T) {
 		awaitSamples(t, p)
 		for range 3 {
 			send(t, p, unix.SIGUSR1)
-			time.Sleep(50 * time.Millisecond) // for some ticks
+			time.Sleep(50 * time.Millisecond)
 		}
 		send(t, p, unix.SIGINT)
 		if strings.HasSuffix(path, "/fifo") {
@@ -221,7 +220,6 @@ func stateOf(pid int) string {
 	return state
 }
 
-// become waits until all processes are in state T, or none is.
 func become(t *testing.T, stopped bool, pids ...int) {
 	t.Helper()
 	other := func(pid int) bool { return (stateOf(pid) == "T") != stopped }

@@ -56,7 +56,6 @@ func TestCtrlCWhileAPipeIsFullKeepsTheRecording(t *testing.T) {
 	}
 }
 
-// pending reports whether a process has undelivered signals.
 func pending(t *testing.T, pid int) bool {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -25,7 +25,6 @@ func onTerminal(t *testing.T, dir string, columns int, env []string, args ...str
 	return tty.Text(), p.err.String(), code
 }
 
-// smallRecording writes a recording with a function of each kind.
 func smallRecording(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()

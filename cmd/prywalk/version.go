@@ -27,10 +27,9 @@ Prints which prywalk this is, and what it was built with.`,
 	}
 }
 
-// built is the Makefile's (git describe).
+// built is set by the Makefile (git describe).
 var built string
 
-// version is the Makefile's, else the Go tool's.
 func version() string {
 	return fmt.Sprintf("prywalk %s (%s, %s/%s)", release(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -15,7 +15,6 @@ import (
 	"testing"
 )
 
-// deployFile returns a file of docs/deploy.
 func deployFile(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("../../docs/deploy", name))
@@ -25,7 +24,6 @@ func deployFile(t *testing.T, name string) string {
 	return string(text)
 }
 
-// setting returns all words of a setting of a unit.
 func setting(unit, name string) (words []string) {
 	for line := range strings.Lines(unit) {
 		if value, ok := strings.CutPrefix(line, name+"="); ok {
@@ -35,7 +33,6 @@ func setting(unit, name string) (words []string) {
 	return words
 }
 
-// TestDocumentedUnitIsAcceptedBySystemd without a warning, and with an exposure level of at most 3.0.
 func TestDocumentedUnitIsAcceptedBySystemd(t *testing.T) {
 	t.Parallel()
 	unit := deployFile(t, "prywalk-agent.service")
@@ -58,7 +55,7 @@ func TestDocumentedUnitIsAcceptedBySystemd(t *testing.T) {
 	}
 }
 
-// TestDocumentedConfigurationTakesProfiles: the Collector of the tests has another exporter and other addresses.
+// The Collector of the tests has another exporter and other addresses.
 func TestDocumentedConfigurationTakesProfiles(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/agent.md")
@@ -89,7 +86,6 @@ func TestDocumentedConfigurationTakesProfiles(t *testing.T) {
 	}
 }
 
-// TestDocumentedManifestsSatisfyTheKubernetesTypes field by field.
 func TestDocumentedManifestsSatisfyTheKubernetesTypes(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command("go", "run", "-C", "../kubernetes", ".")
@@ -103,7 +99,7 @@ func TestDocumentedManifestsSatisfyTheKubernetesTypes(t *testing.T) {
 }
 
 // The agent runs as another user, with only the unit's capabilities, a file system that is read-only except for the
-// spool, and a network with the receiver only. It must sample root's process, and all its CPU time must arrive.
+// spool, and a network with the receiver only.
 func TestAgentRunsInTheUnitsSandbox(t *testing.T) {
 	t.Parallel()
 	unit := deployFile(t, "prywalk-agent.service")

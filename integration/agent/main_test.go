@@ -42,7 +42,7 @@ func buildAndRun(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	// With the settings of make lint, which has compiled the hundreds of packages already.
+	// With the settings of make lint, which has compiled these packages already.
 	build := exec.Command("go", "build", "-C", "../collector", "-o", otelcol, ".")
 	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "building the collector: %v\n%s", err, out)
@@ -67,12 +67,10 @@ func eventuallyWithin(t *testing.T, limit time.Duration, what string, ok func() 
 	}
 }
 
-// ports counts the calls of freeAddress.
 var ports atomic.Int32
 
-// freeAddress returns an address that is free, and that no other call returns. Its port is between 10000 and 30000,
-// below those that the kernel gives to outgoing connections (from 32768 on, ip(7)), one of which could have it before
-// a listener.
+// freeAddress returns a free address, a different one for each call. Its port is between 10000 and 30000, below those
+// of outgoing connections (from 32768 on, ip(7)).
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for range 20000 {
@@ -90,7 +88,7 @@ type collector struct {
 	t          *testing.T
 	dir        string
 	grpc, http string
-	prefix     []string // a command that runs it in another network namespace
+	prefix     []string // runs it in another network namespace
 	cmd        *exec.Cmd
 }
 
@@ -308,7 +306,6 @@ func startAgent(t *testing.T, l *load, args ...string) *agent {
 	return a
 }
 
-// run starts the agent and waits until it is ready.
 func (a *agent) run(what string, ready func() bool) {
 	a.t.Helper()
 	a.cmd.Stderr = &a.stderr

@@ -12,7 +12,6 @@ import (
 	"testing"
 )
 
-// TestOwnMetricsArriveAsOTLP by either protocol. The last message has the totals.
 func TestOwnMetricsArriveAsOTLP(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t, "").start()
@@ -54,7 +53,6 @@ func TestOwnMetricsArriveAsOTLP(t *testing.T) {
 	}
 }
 
-// An endpoint that does not accept profiles is no reason to keep messages.
 func TestRefusedMessagesAreDroppedAndReportedOnce(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t, "").start()
@@ -73,7 +71,6 @@ func TestRefusedMessagesAreDroppedAndReportedOnce(t *testing.T) {
 	}
 }
 
-// TestAgentReportsWhatItSamples at its start, and that it waits if no process is selected.
 func TestAgentReportsWhatItSamples(t *testing.T) {
 	t.Parallel()
 	l := startLoad(t)
@@ -89,7 +86,6 @@ func TestAgentReportsWhatItSamples(t *testing.T) {
 	}
 }
 
-// TestAgentReportsWhatItCannotRead: the number of such selected processes, and the reason for the last one.
 func TestAgentReportsWhatItCannotRead(t *testing.T) {
 	t.Parallel()
 	startLoad(t)
@@ -101,7 +97,7 @@ func TestAgentReportsWhatItCannotRead(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil { // mkdtemp(3) makes it accessible to the owner only
 		t.Fatal(err)
 	}
-	sleep := "no-such-" + strconv.Itoa(os.Getpid()) // no other process of the host has this name
+	sleep := "no-such-" + strconv.Itoa(os.Getpid())
 	for from, to := range map[string]string{binary: "prywalk", "/bin/sleep": sleep} {
 		if text, err := exec.Command("install", "-m", "0755", from, dir+"/"+to).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, text)

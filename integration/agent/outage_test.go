@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// startNaps starts threads that each wake some ten times a second.
 func startNaps(t *testing.T, threads int) (pid int) {
 	t.Helper()
 	exe, err := testtargets.Compile("naps.c", "-O1")
@@ -27,12 +26,12 @@ func startNaps(t *testing.T, threads int) (pid int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = in.Close() }) // the program ends with its input
+	t.Cleanup(func() { _ = in.Close() })
 	testtargets.Ready(t, cmd)
 	return cmd.Process.Pid
 }
 
-// anonymous is the agent's anonymous memory in bytes (RssAnon of proc_pid_status(5)).
+// anonymous returns the agent's anonymous memory in bytes (RssAnon of proc_pid_status(5)).
 func (a *agent) anonymous() int64 {
 	a.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.cmd.Process.Pid))
@@ -52,7 +51,6 @@ func (a *agent) anonymous() int64 {
 	return 0
 }
 
-// lost returns the number of lost intervals, of all reasons.
 func (a *agent) lost() (n float64) {
 	for _, why := range []string{"refused", "unauthorized", "not_found", "too_large", "full", "damaged", "shutdown"} {
 		n += a.metric(`lost_intervals_total{reason="` + why + `"}`)
@@ -72,9 +70,8 @@ func (a *agent) windows(n float64) (least int64) {
 	return least
 }
 
-// TestMemoryIsFlatWhileTheReceiverIsAway for as many windows as 60 s have at the default length, with messages in
-// files and in memory. Memory rises with garbage until a collection, which comes after some amount of work rather than
-// some time: it must come down to the bound, which memory that grows with each window does not.
+// Memory rises with garbage until a collection. It must come down to the bound, which memory that grows with each
+// window does not.
 func TestMemoryIsFlatWhileTheReceiverIsAway(t *testing.T) {
 	t.Parallel()
 	const (

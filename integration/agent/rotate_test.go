@@ -15,7 +15,6 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// recorder is a prywalk record with --rotate.
 type recorder struct {
 	cmd    *exec.Cmd
 	dir    string
@@ -33,12 +32,11 @@ func startRecorder(t *testing.T, l *load, args ...string) *recorder {
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = r.cmd.Process.Kill() }) // unless it has ended
+	t.Cleanup(func() { _ = r.cmd.Process.Kill() })
 	r.files(t, 1)
 	return r
 }
 
-// files waits for at least n recordings.
 func (r *recorder) files(t *testing.T, n int) (list []string) {
 	t.Helper()
 	eventually(t, strconv.Itoa(n)+" recordings", func() bool {
@@ -51,7 +49,6 @@ func (r *recorder) files(t *testing.T, n int) (list []string) {
 	return list
 }
 
-// cpu returns the CPU time and the number of samples in recordings, as read by pprof's package.
 func cpu(t *testing.T, files []string) (ns int64, samples int) {
 	t.Helper()
 	for _, path := range files {
@@ -60,7 +57,7 @@ func cpu(t *testing.T, files []string) (ns int64, samples int) {
 			t.Fatal(err)
 		}
 		p, err := profile.Parse(f)
-		_ = f.Close() // it was only read
+		_ = f.Close()
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -76,7 +73,6 @@ func cpu(t *testing.T, files []string) (ns int64, samples int) {
 	return ns, samples
 }
 
-// The sums over all files are the kernel's, with and without --aggregate.
 func TestRotatedRecordingsHaveAllTimeOnce(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{nil, {"--aggregate"}} {
@@ -114,8 +110,6 @@ func TestRotatedRecordingsHaveAllTimeOnce(t *testing.T) {
 	}
 }
 
-// The complete files remain readable, and the last one as of its checkpoint. No more remain than --keep allows, and a
-// file that is not a recording of this name remains.
 func TestKilledRotatingRecordingCanBeRead(t *testing.T) {
 	t.Parallel()
 	l := startLoad(t)
@@ -129,7 +123,7 @@ func TestKilledRotatingRecordingCanBeRead(t *testing.T) {
 	eventually(t, "the first recording is removed", func() bool {
 		list := r.files(t, 2)
 		if first == "" {
-			first = list[1] // after the file "other"
+			first = list[1]
 		}
 		_, err := os.Stat(first)
 		return os.IsNotExist(err)
@@ -137,7 +131,7 @@ func TestKilledRotatingRecordingCanBeRead(t *testing.T) {
 	if err := r.cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	_ = r.cmd.Wait() // it was killed
+	_ = r.cmd.Wait()
 	files := r.files(t, 2)
 	if files[0] != other || len(files) > 4 {
 		t.Errorf("files are %v, want %s and at most three recordings", files, other)

@@ -7,8 +7,6 @@ import (
 	"testing"
 )
 
-// TestFiveThousandThreadsLoseNothing in one process and in 50: all windows add up to the recording and to the
-// kernel's CPU time, no message exceeds --max-message, and memory stays within 40 KB per thread.
 func TestFiveThousandThreadsLoseNothing(t *testing.T) {
 	const threads, most, memory = 5000, 256 << 10, 200 << 20
 	for _, processes := range []int{1, 50} {

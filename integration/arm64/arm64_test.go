@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Environment variables of the tests.
+// Environment variables.
 const (
 	fetched     = "PRYWALK_ARM64"
 	onlyJobs    = "ARM64_ONLY"
@@ -25,17 +25,17 @@ const (
 
 const root = "../.."
 
-// cpu has pointer authentication and branch target identification. With pauth-impdef qemu signs by a cheaper function
-// than the architecture's.
+// cpu has pointer authentication and branch target identification. pauth-impdef signs by a cheaper function than the
+// architecture's.
 const cpu = "max,pauth-impdef=on"
 
 const jobTime = 4 * time.Minute
 
-// tests are the packages with tests to run in the machine, and which: those that make system calls, decode data of
-// the kernel, or depend on the processor.
+// tests are the tests to run in the machine: those that make system calls, decode data of the kernel, or depend on the
+// processor.
 var tests = []struct {
 	pkg, run string
-	env      string // of the form NAME=VALUE, with spaces between several
+	env      string // NAME=VALUE, separated by spaces
 	limit    time.Duration
 }{
 	{pkg: "./integration/arm64/inside", run: "-test.run=.", limit: jobTime},
@@ -54,17 +54,16 @@ func updates() string {
 	return " -update"
 }
 
-// defaultSteps gives a little more than 100,000 steps, as one of five programs is missing: Debian has no Rust cross
+// defaultSteps gives a little more than 100,000 steps: one of five programs is missing, as Debian has no Rust cross
 // compiler for arm64.
 const defaultSteps = "116000"
 
 func steps() string { return cmp.Or(os.Getenv(oracleSteps), defaultSteps) }
 
-// oracleTime bounds the oracle's steps: an emulated machine makes some 1,000 a second, on a busy host a fifth of
-// that, and then fewer steps must do.
+// oracleTime bounds the oracle's steps. An emulated machine makes some 1,000 a second, on a busy host a fifth of that.
 func oracleTime() time.Duration {
 	var n int
-	_, _ = fmt.Sscan(steps(), &n) // the job reports an invalid number
+	_, _ = fmt.Sscan(steps(), &n)
 	return time.Duration(n/500) * time.Second
 }
 
@@ -102,7 +101,6 @@ func TestProductInAnEmulatedMachine(t *testing.T) {
 	}
 }
 
-// checkJob reports a job's result: its whole output if it failed, else its counts.
 func (c *console) checkJob(t *testing.T, j job) {
 	r := c.jobs[j.name]
 	if r == nil {
@@ -145,7 +143,7 @@ func fill(b *builder, from string) (jobs []job) {
 			continue
 		}
 		dir, pkg := root, p.pkg
-		if in, ok := strings.CutPrefix(pkg, "./benchmarks/"); ok { // a separate module
+		if in, ok := strings.CutPrefix(pkg, "./benchmarks/"); ok {
 			dir, pkg = filepath.Join(root, "benchmarks"), "./"+in
 		}
 		b.goBuild("tests/"+name, dir, "test", "-c", pkg)

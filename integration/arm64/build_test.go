@@ -15,11 +15,10 @@ type builder struct {
 	t   *testing.T
 	dir string
 	img cpio
-	// from is the file of this machine for each file of the archive.
+	// from has the host's file for each file of the archive.
 	from map[string]string
 }
 
-// The cross compilers.
 const (
 	gcc = "aarch64-linux-gnu-gcc"
 	gxx = "aarch64-linux-gnu-g++"
@@ -95,7 +94,7 @@ func (b *builder) compile(compiler, name string, args []string) {
 
 type job struct {
 	name  string
-	limit time.Duration // bound of its run time
+	limit time.Duration
 	dir   string
 	args  []string
 }

@@ -45,7 +45,7 @@ func (c *console) checkCores(t *testing.T, sysroot string) {
 	for i := range stops {
 		s := &stops[i]
 		if c.jobs["core-"+s.name] == nil {
-			continue // not selected, or reported by checkJob
+			continue
 		}
 		t.Run("stopped-"+s.name, func(t *testing.T) { s.checkCore(t, c.file(t, s.name), sysroot) })
 	}
@@ -82,7 +82,6 @@ func firstOf(t *testing.T, c *core.Core, p *stacks.Process) *stacks.Thread {
 	return &p.Threads[i]
 }
 
-// checkCore compares the core's stack with the known chain of functions of the program, and records it if asked to.
 func (s *stop) checkCore(t *testing.T, coreFile []byte, sysroot string) {
 	c := openCore(t, coreFile, sysroot)
 	if w := c.Warnings(); len(w) > 0 {
@@ -103,7 +102,6 @@ func (s *stop) checkCore(t *testing.T, coreFile []byte, sysroot string) {
 	}
 }
 
-// sameAsLive compares the core of a stopped process, walked here, with prywalk's dump of the process in the machine.
 func sameAsLive(t *testing.T, live *stacks.Process, coreFile []byte, sysroot string) {
 	t.Helper()
 	dead := dump.Core(openCore(t, coreFile, sysroot), dump.Options{MaxDepth: -1, Sysroot: true})
@@ -121,14 +119,14 @@ func sameAsLive(t *testing.T, live *stacks.Process, coreFile []byte, sysroot str
 	cutAnywhere(t, dead, coreFile, sysroot)
 }
 
-// sameFrame ignores the file's path, which is below the sysroot here, and the method: of a sleeping thread of a live
-// process only two registers are known.
+// sameFrame ignores the file's path, which is below the sysroot here, and the method: only two registers of a live
+// sleeping thread are known.
 func sameFrame(a, b stacks.Frame) bool {
 	return a.PC == b.PC && a.SP == b.SP && a.Function == b.Function && a.Offset == b.Offset && a.BuildID == b.BuildID
 }
 
-// cutAnywhere truncates the core. Each stack must be the beginning of the whole one; a shorter one ends in a frame that
-// says why.
+// cutAnywhere truncates the core. Each stack must be the beginning of the whole one; a shorter one must end with a
+// reason.
 func cutAnywhere(t *testing.T, whole *stacks.Process, coreFile []byte, sysroot string) {
 	t.Helper()
 	var cut int

@@ -12,7 +12,6 @@ import (
 	"testing"
 )
 
-// baseline is the path of the benchmarks' counts for arm64, in the sources and in the machine.
 const baseline = "testdata/baseline_arm64.json"
 
 func (b *builder) putBaseline() {

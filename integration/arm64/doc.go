@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package arm64 runs tests of prywalk in an emulated arm64 machine. It boots a kernel under qemu-system-aarch64, with
-// an initrd of cross-compiled test binaries, prywalk and target programs, and judges what the machine writes to its
-// console.
+// an initrd of cross-compiled test binaries, prywalk and target programs, and judges the machine's console output.
 //
-// "make test-arm64" and CI run it; "make test" does not, because an emulated instruction takes some twenty times as
-// long as a real one. The kernel, a static busybox and some libraries come from scripts/arm64/fetch.sh. With an initrd
-// instead of a disk the kernel needs no module and no file system driver.
+// "make test-arm64" and CI run it; "make test" does not, as emulated instructions take some twenty times as long. The
+// kernel, a static busybox and some libraries come from scripts/arm64/fetch.sh. With an initrd the kernel needs no
+// module and no file system driver.
 //
 //   - init is the machine's first program: it mounts file systems and runs the jobs.
 //   - inside has tests made for the machine: stacks of Go and C programs with known call chains.

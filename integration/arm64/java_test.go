@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// Environment variables of the Java tests.
+// Environment variables.
 const (
 	javaOnly    = "ARM64_JAVA_ONLY"
 	javaSamples = "ARM64_JAVA_SAMPLES"
@@ -84,7 +84,7 @@ func TestJavaInAnEmulatedMachine(t *testing.T) {
 
 var counted = regexp.MustCompile(`\d+ samples, |--- `)
 
-// tree puts a directory of this machine into the archive, with the targets of its symbolic links.
+// tree puts a directory of the host into the archive, with the targets of its symbolic links.
 func (b *builder) tree(name, from string) {
 	b.t.Helper()
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {

@@ -16,7 +16,7 @@ import (
 )
 
 type result struct {
-	status  string // "ok", or the failure; empty if it did not end
+	status  string // empty if it did not end
 	seconds string
 	output  []string
 }
@@ -24,7 +24,7 @@ type result struct {
 type console struct {
 	jobs map[string]*result
 	all  []string
-	// files are the files that jobs sent, in base64.
+	// files are in base64.
 	files map[string]*strings.Builder
 	rest  []string // output outside of jobs: the kernel's messages
 	up    bool

@@ -17,8 +17,8 @@ import (
 	"prywalk/internal/dump/stacks"
 )
 
-// stop is a place where a program is stopped, and its chain of functions there, innermost first. The callers of the
-// last one are of the C library or Go's runtime.
+// stop is a place where a program is stopped, with its chain of functions, innermost first. The callers of the last one
+// are of the C library or Go's runtime.
 type stop struct {
 	name, about, program string
 	at                   func(*image) uint64
@@ -69,8 +69,7 @@ var stops = []stop{
 
 var outer = []string{"__libc_start_call_main", "__libc_start_main_impl", "__libc_start_main", "_start", ""}
 
-// fits reports whether the functions of a stack are the chain and its outer callers; "*" stands for any number of
-// other functions.
+// fits reports whether a stack is the chain and its outer callers; "*" stands for any number of other functions.
 func (s *stop) fits(names []string) bool {
 	chain := s.chain
 	if chain[0] == "*" {
@@ -93,7 +92,7 @@ func (s *stop) record(t *testing.T, coreFile []byte, c *core.Core, th *stacks.Th
 		Files: []recorded.File{{Name: recorded.CoreName, Data: coreFile}}}
 	for _, f := range th.Frames {
 		if f.Inlined {
-			continue // not a frame of the case
+			continue
 		}
 		rec.Frames = append(rec.Frames, recorded.Frame{PC: uint64(f.PC), SP: uint64(f.SP), Method: f.Method,
 			Function: f.Function})
@@ -122,9 +121,9 @@ func (s *stop) record(t *testing.T, coreFile []byte, c *core.Core, th *stacks.Th
 
 const wholeCode = 256
 
-// keeps returns the bytes that a case keeps although this walk did not need them, so that the case remains meaningful
-// when the unwinder reads other bytes: the stack, each function's code up to its program counter, and the header of
-// the search table, without which entries would be searched for in another way.
+// keeps returns the bytes that a case keeps although the recorded walk did not need them: the stack, each function's
+// code up to its program counter, and the header of the search table, without which entries are searched differently.
+// So the case remains meaningful when the unwinder reads other bytes.
 func keeps(t *testing.T, coreFile []byte, c *core.Core, th *stacks.Thread, sysroot string) (out []recorded.Range) {
 	t.Helper()
 	for i, f := range th.Frames {

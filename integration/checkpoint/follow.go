@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package checkpoint follows a prywalk record by the checkpoints that it writes on SIGUSR1. So a test can wait for
-// contents of a recording instead of for some time, which would be too short on a busy machine.
+// Package checkpoint follows a prywalk record by the checkpoints that it writes on SIGUSR1, so that a test can wait for
+// contents of a recording instead of a fixed time.
 package checkpoint
 
 import (
@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Follower requests checkpoints of one recording, one after the other.
+// Follower requests checkpoints of one recording.
 type Follower struct {
 	prywalk *os.Process
 	file    string
@@ -28,14 +28,14 @@ func Follow(prywalk *os.Process, file string) *Follower {
 }
 
 // New reports whether there is a checkpoint since the last call. Else it may request one: 200 ms or a tenth of the time
-// so far after the last, as a checkpoint takes CPU time for all of the recording, and again if none comes. It does not
-// detect that prywalk has ended.
+// so far after the last, as a checkpoint takes CPU time for all of the recording. It does not detect that prywalk has
+// ended.
 func (f *Follower) New() bool {
 	if info, err := os.Stat(f.file); err == nil && (f.last == nil || !os.SameFile(f.last, info)) {
 		f.last, f.ask = info, time.Now().Add(max(200*time.Millisecond, time.Since(f.begun)/10))
 		return true
 	}
-	// the signal would end a process without a handler
+	// The signal would end a process without a handler.
 	if time.Now().After(f.ask) && catches(f.prywalk.Pid, syscall.SIGUSR1) {
 		_ = f.prywalk.Signal(syscall.SIGUSR1)
 		f.ask = time.Now().Add(2 * time.Second)
@@ -43,8 +43,7 @@ func (f *Follower) New() bool {
 	return false
 }
 
-// catches reports whether a process has a handler for a signal (proc(5), SigCgt). Go's runtime installs one for each
-// signal, but not at once.
+// catches reports whether a process handles a signal (proc(5), SigCgt). Go's runtime installs handlers late.
 func catches(pid int, s syscall.Signal) bool {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, rest, _ := strings.Cut(string(text), "SigCgt:\t")

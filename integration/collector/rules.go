@@ -111,7 +111,6 @@ func (c *checker) attributes(list pcommon.Int32Slice) {
 	}
 }
 
-// profile checks a profile: its samples have one shape and unique identities, and times within it.
 func (c *checker) profile(p pprofile.Profile) {
 	c.text(p.SampleType().TypeStrindex())
 	c.text(p.SampleType().UnitStrindex())
@@ -152,7 +151,6 @@ func (c *checker) profile(p pprofile.Profile) {
 	}
 }
 
-// tables checks the entries: their references exist, none is duplicate, and each is referred to.
 func (c *checker) tables() {
 	d := c.d
 	for i := range d.StackTable().Len() {
@@ -235,7 +233,6 @@ func (c *checker) tables() {
 	})
 }
 
-// unique checks that a table has no duplicate entries, and that each but the first is referred to.
 func (c *checker) unique(table string, n int, key func(int) string) {
 	known := map[string]bool{}
 	for i := range n {

@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/dump/stacks"
 )
 
-// process gives the classes the memory of a stopped process, and whether code has call frame information.
+// process gives the classes the memory of a stopped process and its files' call frame information.
 type process struct {
 	pid int
 	mem *os.File
@@ -55,8 +55,8 @@ func (p *process) called(ret uint64) bool {
 	return false
 }
 
-// proves returns an error unless every return address from frame i on follows a call: those in code from files,
-// except that of the root, and of a handler, which the kernel makes return into the trampoline.
+// proves returns an error unless every return address from frame i on follows a call. Exempt are generated code, the
+// root, and a handler, which the kernel makes return into the trampoline.
 func (p *process) proves(fs []stacks.Frame, i int) error {
 	for i = max(i, 1); i < len(fs)-1; i++ {
 		if generated(&fs[i]) || trampoline(&fs[i]) || trampoline(&fs[i-1]) || p.called(uint64(fs[i].PC)) {
@@ -67,7 +67,7 @@ func (p *process) proves(fs []stacks.Frame, i int) error {
 	return nil
 }
 
-// hasCFI reports whether a file has call frame information for a frame's code, by delve's reader.
+// hasCFI reports whether a file has call frame information for a frame's code, by Delve's reader.
 func (p *process) hasCFI(f *stacks.Frame, caller bool) bool {
 	table, ok := p.cfi[f.Module]
 	if !ok {

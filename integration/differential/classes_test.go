@@ -8,8 +8,8 @@ import (
 	"prywalk/internal/dump/stacks"
 )
 
-// split is where another tool's chain departs from prywalk's: at is the first index at which they differ. The caller
-// of the frame before is in dispute.
+// split is where another tool's chain departs from prywalk's: at is the first index that differs. The caller of the
+// frame before is in dispute.
 type split struct {
 	process *process
 	frames  []stacks.Frame
@@ -20,8 +20,7 @@ type split struct {
 func (s *split) inner() *stacks.Frame { return &s.frames[s.at-1] }
 
 type class struct {
-	name string
-	// holds reports whether a split belongs to the class.
+	name  string
 	holds func(*split) bool
 }
 
@@ -30,7 +29,7 @@ type class struct {
 var goRoots = []string{"runtime.goexit", "runtime.mstart", "runtime.mcall", "runtime.rt0_go", "runtime.morestack"}
 
 // goSwitches change stacks in the middle of a function (runtime/asm_amd64.s), which their call frame information does
-// not state; the caller's frame is on the goroutine's stack.
+// not state.
 var goSwitches = []string{"runtime.systemstack", "runtime.asmcgocall", "runtime.asmcgocall.abi0", "runtime.mcall",
 	"runtime.morestack", "runtime.sigreturn__sigaction", "runtime.cgocallback", "runtime.asyncPreempt"}
 

@@ -26,7 +26,7 @@ func (c *tally) String() string {
 	return s
 }
 
-// maxProcesses bounds how many processes of a tree are compared: gdb takes most of a second for each.
+// maxProcesses bounds the processes of a tree to compare: gdb takes most of a second for each.
 const maxProcesses = 3
 
 func TestStacksOfStoppedProcessesAgreeWithGdbOrElfutils(t *testing.T) {

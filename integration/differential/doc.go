@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package differential compares prywalk's stacks with those of gdb and eu-stack, thread by thread, on real processes
-// that are stopped meanwhile. It has tests only.
+// Package differential compares prywalk's stacks with those of gdb and eu-stack, thread by thread, on real processes.
+// It has tests only.
 //
-// A target of internal/testtargets is stopped by SIGSTOP during its load, so that all tools see the same state. The
-// dumps by prywalk before and after those of the other tools must be equal. Chains of program counters are compared,
+// A target of internal/testtargets is stopped by SIGSTOP during its load, so that all tools see the same state;
+// prywalk's dumps before and after those of the other tools must be equal. Chains of program counters are compared,
 // without inlined calls.
 //
-// Agreement with another tool proves nothing where both use the same wrong tables, and disagreement is no fault
-// there. So a stack on which prywalk disagrees with both must fall into a class: a rule in classes_test.go that
-// recognizes the frame at which the other tools depart from prywalk's stack. benchmarks/results/other-unwinders.md
-// states what is true in each class, and why.
+// Other tools may use wrong tables, too. A stack on which prywalk disagrees with both must fall into a class: a rule in
+// classes_test.go that recognizes the frame at which the others depart. benchmarks/results/other-unwinders.md states
+// what is true in each class, and why.
 package differential

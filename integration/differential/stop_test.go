@@ -14,8 +14,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// stop stops a target's processes by SIGSTOP and waits until each thread has stopped. The target ends by its own time
-// limit if the test does not end it.
+// stop stops a target's processes by SIGSTOP and waits until each thread has stopped.
 func stop(t *testing.T, target *testtargets.Target) []int {
 	t.Helper()
 	pids := target.PIDs()

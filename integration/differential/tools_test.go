@@ -21,14 +21,12 @@ type pcsByThread map[int][]uint64
 
 const toolLimit = 5 * time.Minute
 
-// run returns a tool's output. Its exit code is not checked: eu-stack's is 1 when one of many stacks ends in an
-// error.
+// run ignores the exit code: eu-stack's is 1 when one of many stacks ends in an error.
 func run(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), toolLimit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, name, args...)
-	// No server is to be queried for debugging information.
 	cmd.Env = append(cmd.Environ(), "DEBUGINFOD_URLS=", "LC_ALL=C", "NO_COLOR=1")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -39,8 +37,8 @@ func run(t *testing.T, name string, args ...string) []byte {
 	return out
 }
 
-// prywalkDump returns prywalk's dump of a process without inlined calls and frames without code of their own
-// (Python's), which the other tools do not have.
+// prywalkDump leaves out inlined calls and frames without code of their own (Python's), which the other tools do not
+// have.
 func prywalkDump(t *testing.T, pid int) *stacks.Process {
 	t.Helper()
 	out := run(t, tool, "dump", "--json", "-p", strconv.Itoa(pid), "--max-depth", "0")
@@ -64,7 +62,7 @@ func prywalkDump(t *testing.T, pid int) *stacks.Process {
 //go:embed chains.py
 var chainsScript string
 
-// gdbStacks runs a script in gdb's Python: gdb's text omits addresses at which a source line begins.
+// gdbStacks uses gdb's Python, as gdb's text omits addresses at which a source line begins.
 func gdbStacks(t *testing.T, pid int) pcsByThread {
 	t.Helper()
 	script := "exec(" + strconv.Quote(chainsScript) + ")"

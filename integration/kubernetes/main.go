@@ -35,7 +35,6 @@ func main() {
 	}
 }
 
-// check decodes a document and prints what it is.
 func check(text []byte) error {
 	var of struct {
 		APIVersion string `json:"apiVersion"`

@@ -7,9 +7,9 @@
 // the processor stored it. When the stack pointer moves beyond the slot (return, longjmp, the landing of an exception),
 // the entry is popped. A signal handler is pushed with the interrupted instruction. Each stack has a chain of its own.
 //
-// After each step the walker must give exactly that chain, program counters and stack pointers, in several ways
-// ([Judge]): with all that is known of the process; by the instructions alone, with and without the functions' bounds;
-// and again with only sp and pc known, as in a passive read.
+// After each step the walker must give that chain, program counters and stack pointers, in several ways ([Judge]): with
+// all that is known of the process; by the instructions alone, with and without the functions' bounds; and each with
+// only sp and pc known, as in a passive read.
 //
 // Where the true chain is a matter of definition:
 //
@@ -21,11 +21,11 @@
 //   - Without tables, only the frames up to a change of stacks in Go's runtime must be exact: instructions do not show
 //     that change.
 //
-// Each section of the programs in testdata begins with a breakpoint instruction that has its name. Between sections
-// they run freely.
+// Each section of the programs in testdata begins with a breakpoint instruction with its name. Between sections they
+// run freely.
 //
-// A Java virtual machine ([RunJava]) has no marks. Its main thread is seized repeatedly, and stepped for a stretch; in
-// addition, the interpreter calls by a push and a jump through a method's entry, and returns by a jump. The callers
-// before a stretch are those of the first walk; returns confirm them. Native code runs freely up to a hardware
-// breakpoint at its return. A stretch ends early when the machine replaces a frame, or a signal comes.
+// A Java virtual machine ([RunJava]) has no marks. Its main thread is seized repeatedly, and stepped for a stretch. The
+// interpreter also calls by a push and a jump through a method's entry, and returns by a jump. The callers before a
+// stretch are those of the first walk; returns confirm them. Native code runs freely up to a hardware breakpoint at its
+// return. A stretch ends early when the machine replaces a frame, or a signal comes.
 package oracle

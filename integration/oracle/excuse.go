@@ -13,8 +13,8 @@ import (
 // excused reports whether the call frame information is proven wrong at the frame whose caller was not found: it has no
 // instruction for a whole function, so CFA = rsp+8 throughout, while the observed stack pointer was another.
 // Hand-written assembly has such entries (glibc 2.36: two multiplications of long numbers, and __start_context, which
-// has no caller); readelf shows only DW_CFA_nop. They are left out of the shares and counted by function. A new
-// function in that list must be examined: it is the reader of call frame information that is under test.
+// has no caller). They are left out of the shares and counted by function. A new function in that list must be
+// examined.
 //
 // On arm64 such an entry puts the return address into the link register throughout: wrong where that has another value,
 // and in a caller, whose call has written it (glibc's swapcontext keeps it in x22).
@@ -79,7 +79,6 @@ func (o *run) entryFits(i int) bool {
 	return i == 0 && lr&^o.regs.PACMask == caller.pc && caller.sp == at.sp
 }
 
-// hasEmptyCFI reports whether the function at pc has call frame information without instructions.
 func (fs *files) hasEmptyCFI(pc uint64) bool {
 	if v, ok := fs.emptyCFI[pc]; ok {
 		return v
@@ -108,10 +107,9 @@ func rows(t *dwarfunwind.Table, addr uint64) int {
 	return 0
 }
 
-// overwritten reports whether the program has overwritten the chain up to the frame that was not found: a return
-// address in its slot, or the frame pointer that the first instruction pushed. libgcc's uw_install_context writes the
-// registers of the frame that it goes to over those that its callers saved, and never returns. Counted by function, for
-// all ways of walking.
+// overwritten reports whether the program has overwritten a return address in its slot, or the pushed frame pointer, up
+// to the frame that was not found. libgcc's uw_install_context writes the registers of the frame that it goes to over
+// those that its callers saved, and never returns.
 func (o *run) overwritten(r *outcome) bool {
 	if o.regs.Arch != frames.X86_64 {
 		return false

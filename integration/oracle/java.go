@@ -23,13 +23,13 @@ import (
 
 // JavaOptions select how a Java program is stepped.
 type JavaOptions struct {
-	Warm time.Duration // how long it runs before the first stretch
-	// Ran is the CPU time that its main thread must have used before: a starting machine cannot be read yet.
+	Warm time.Duration // run time before the first stretch
+	// Ran is the CPU time that the main thread must have used before: a starting machine cannot be read yet.
 	Ran     time.Duration
 	Steps   int // most checked instructions
 	Until   time.Time
 	Stretch int                              // instructions; in between the program runs freely
-	Seed    uint64                           // of the random lengths of the breaks
+	Seed    uint64                           // of the random pauses between stretches
 	Log     func(format string, args ...any) // gets the first wrong and short answers; may be nil
 	Show    int
 }
@@ -63,7 +63,7 @@ type javaCall struct {
 	pc     uint64
 	slot   uint64 // where the return address was stored first
 	kept   uint64 // where it is now, as the callee may move it; 0: unknown
-	popped bool   // popped, and not stored again yet
+	popped bool   // and not stored again yet
 }
 
 // errLost ends a stretch whose true chain is unknown: code was removed under the thread, or a signal came.
@@ -231,7 +231,7 @@ func (o *javaRun) begin() error {
 	for i, j := 0, len(o.calls)-1; i < j; i, j = i+1, j-1 {
 		o.calls[i], o.calls[j] = o.calls[j], o.calls[i]
 	}
-	o.calls = o.calls[:len(o.calls)-1] // without the innermost frame
+	o.calls = o.calls[:len(o.calls)-1]
 	o.base = len(o.calls)
 	for !o.generated(o.regs.PC) {
 		n := len(o.calls)

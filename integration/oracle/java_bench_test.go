@@ -12,8 +12,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// BenchmarkJavaNames names the frames of one stopped stack of Known.java, with all names cached, or none. A frame is
-// a native one; it has the names of its inlined methods and its own.
+// Benchmark of naming one stopped stack of Known.java, with all names cached, or none. A frame is a native one, with
+// its inlined methods.
 func BenchmarkJavaNames(b *testing.B) {
 	dir := b.TempDir()
 	compileJavaInto(b, dir, "Known")
@@ -44,7 +44,7 @@ func BenchmarkJavaNames(b *testing.B) {
 			}
 			return named
 		}
-		named := walk(true) // with inlined methods
+		named := walk(true)
 		refs := len(s.refs)
 		b.Run(mode.name+"/warm", func(b *testing.B) {
 			b.ReportAllocs()

@@ -8,8 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// What the reference knows of HotSpot: the interpreter calls by a push of the return address and a jump through a
-// method's entry, and returns by a jump (jump_from_interpreted, TemplateTable::_return).
+// HotSpot's interpreter calls by a push of the return address and a jump through a method's entry, and returns by a
+// jump (jump_from_interpreted, TemplateTable::_return).
 const interpreterName = "Interpreter"
 
 func (o *javaRun) follow(code []byte) error {
@@ -63,8 +63,8 @@ func (o *javaRun) follow(code []byte) error {
 	return nil
 }
 
-// callersOnStack reports whether the n innermost return addresses are still in their slots: else an exception has ended
-// a frame, or the machine has replaced it.
+// callersOnStack reports whether the n innermost return addresses are still in their slots. If not, an exception has
+// ended a frame, or the machine has replaced it.
 func (o *javaRun) callersOnStack(n int) bool {
 	for i := 1; i <= min(n, len(o.calls)); i++ {
 		if c := &o.calls[len(o.calls)-i]; c.kept != 0 && !c.popped && o.word(c.kept) != c.pc {
@@ -117,8 +117,8 @@ func (o *javaRun) back(pc, sp uint64) bool {
 
 // landed removes the innermost caller if control is in that caller's handler for exceptions: a stub has popped its own
 // return address, and jumped into the piece that it would have returned to (OptoRuntime::rethrow_stub,
-// generate_forward_exception). If the interpreter also gives up what an adapter has put between, the stack pointer is
-// the one before the call.
+// generate_forward_exception). The stack pointer is the one before the call if the interpreter also gives up what an
+// adapter has put between.
 func (o *javaRun) landed(pc, sp uint64) bool {
 	n := len(o.calls)
 	if n == 0 {

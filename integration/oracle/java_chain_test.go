@@ -9,8 +9,7 @@ import (
 	"prywalk/frames"
 )
 
-// A stub that pops its return address and jumps into the method that it would have returned to has ended, and its
-// caller is no longer a caller. A jump elsewhere does not change the chain.
+// A stub that pops its return address and jumps into the method that it would have returned to has ended.
 func TestExceptionLandsInItsCaller(t *testing.T) {
 	const stub, method, other, sp = 0x1000, 0x2000, 0x3000, 0x7000
 	jumpRAX := []byte{0xff, 0xe0}

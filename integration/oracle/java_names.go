@@ -33,11 +33,12 @@ type JavaSampler struct {
 	stack  [256 << 10]byte
 	snap   frames.Snapshot
 	refs   []managed.Ref
-	// Chain has the named frames of the last sample, innermost first, Native how many frames it had in all.
+	// Chain has the named frames of the last sample, innermost first.
 	Chain []managed.Frame
-	// Unnamed and Freed count the frames of generated code without a name, and with one that is gone.
+	// Unnamed and Freed count the frames of generated code without a name, and with one that is gone. Native is the
+	// number of frames in the last sample.
 	Unnamed, Freed, Native int
-	// Late is how long the thread runs before names are made; 0: they are made in the stop.
+	// Late is the thread's run time before names are made; 0: they are made in the stop.
 	Late    time.Duration
 	Stopped func() // called in the stop; may be nil
 	PCs     []frames.Frame

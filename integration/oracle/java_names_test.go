@@ -23,7 +23,7 @@ import (
 // compiledClasses, if set, is a directory with the classes of all programs, for a machine without javac.
 const compiledClasses = "ORACLE_JAVA_CLASSES"
 
-// javaWarm, if set, is how long Known.java runs before it is sampled: emulated machines need more.
+// javaWarm, if set, is Known.java's run time before it is sampled: emulated machines need more.
 const javaWarm = "ORACLE_JAVA_WARM"
 
 func compileJava(t *testing.T, class string) (dir string, source []byte) {
@@ -66,7 +66,6 @@ var knownCallers = map[string]string{
 
 const knownDepth = 5
 
-// methodLines returns the first and last line of each method of a source.
 func methodLines(source []byte) map[string][2]int {
 	out := map[string][2]int{}
 	head := regexp.MustCompile(`^\s+(?:public |static |synchronized )*[\w<>\[\]]+ (\w+)\(.*\{`)
@@ -91,8 +90,8 @@ func methodLines(source []byte) map[string][2]int {
 	return out
 }
 
-// knownFault describes what is wrong with a stack, or returns "". If moved is set, the innermost frame may be code
-// that the compiler moved before its call.
+// knownFault describes a fault of a stack, or returns "". If moved is set, the innermost frame may be code that the
+// compiler moved before its call.
 func knownFault(s *JavaSampler, lines map[string][2]int, moved bool) string {
 	prev, recursive := "", 0
 	for i := len(s.Chain) - 1; i >= 0; i-- {
@@ -137,7 +136,7 @@ func knownFault(s *JavaSampler, lines map[string][2]int, moved bool) string {
 	return ""
 }
 
-// javaSamples returns the number of samples of each run, and whether all runs are wanted: by ORACLE_JAVA_SAMPLES.
+// javaSamples returns the number of samples of each run, and whether all runs are wanted.
 func javaSamples(few int) (n int, all bool) {
 	if n, err := strconv.Atoi(os.Getenv("ORACLE_JAVA_SAMPLES")); err == nil {
 		return n, true
@@ -153,7 +152,6 @@ const everyPlace = "-XX:+DebugNonSafepoints"
 var before21 = regexp.MustCompile(`(^|\D)(8|11|17)\b`)
 
 // javaVariants are further options for Known.java: one runtime runs with them, or all if many samples are wanted.
-// Unknown options are ignored.
 var javaVariants = []struct {
 	name    string
 	options []string
@@ -210,7 +208,7 @@ func TestJavaStacksMatchTheSourceByName(t *testing.T) {
 	}
 }
 
-// Steps per sample, and the length of their stretches, which begin anywhere.
+// Steps per sample, and the length of their stretches.
 const (
 	stepsForSample = 10
 	stretchOfSteps = 500

@@ -41,7 +41,7 @@ func TestReturnAddressMovedByTheInterpreterIsFound(t *testing.T) {
 	const sp, ret = 0x7040, 0x1234 // the caller's, and in it
 	for name, c := range map[string]struct {
 		callee javaCallee
-		at     uint64 // where the return address is
+		at     uint64
 		want   uint64
 	}{
 		"variables above":               {javaCallee{interpreted: true, sp: sp - 64, fp: sp - 40}, sp - 32, sp - 32},

@@ -41,7 +41,6 @@ func (o *javaRun) wait() (unix.Signal, error) {
 	return ws.StopSignal(), nil
 }
 
-// signal delivers a signal and ends the stretch.
 func (o *javaRun) signal(sig unix.Signal) error {
 	o.tally.lost(o, sig.String())
 	if err := unix.PtraceCont(o.tid, int(sig)); err != nil {
@@ -64,8 +63,8 @@ func (o *javaRun) signal(sig unix.Signal) error {
 	}
 }
 
-// debug registers in struct user (arch/x86/include/asm/user_64.h, u_debugreg); the bit that makes the first an
-// instruction breakpoint (Intel SDM volume 3, 18.2.4)
+// Debug registers in struct user (arch/x86/include/asm/user_64.h, u_debugreg), and the bit that makes the first an
+// instruction breakpoint (Intel SDM volume 3, 18.2.4).
 const (
 	debugRegs   = 848
 	debugEnable = 1

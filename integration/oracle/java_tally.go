@@ -35,7 +35,7 @@ func (t *JavaTally) init() {
 	}
 }
 
-// Checked returns the walks of a way to run, and how many were exact, incomplete and wrong.
+// Checked returns the walks in a mode, and how many were exact, incomplete and wrong.
 func (t *JavaTally) Checked(mode string) (all, right, shorts, wrongs int) {
 	for k, r := range t.rows {
 		if k.mode == mode {
@@ -55,7 +55,7 @@ func (t *JavaTally) Lost() (n int) {
 
 func (t *JavaTally) lost(o *javaRun, why string) { t.losts[o.mode+": "+why]++ }
 
-// count counts for the code in which the answer was right, or went wrong.
+// count counts an answer for the code of the last right frame, or of the wrong one.
 func (t *JavaTally) count(o *javaRun, pc uint64, caller bool, v verdict) {
 	kind := "not made at run time"
 	if o.generated(pc) {
@@ -96,7 +96,7 @@ func (o *javaRun) explain(what string, at int, stop frames.StopReason) {
 		o.regs.SP(), b.String(), got, code[:min(n, 16)], code[min(n, 16):n])
 }
 
-// Write prints a table of the code in which anything was wrong or short, and a row for the rest of each way.
+// Write prints a row for each kind of code with a wrong or short walk, and one for the rest of each mode.
 func (t *JavaTally) Write(w io.Writer) {
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(tw, "mode\tcode\tplaces\tsteps\tright, %\tincomplete\twrong\t")

@@ -25,15 +25,14 @@ var javaModes = []struct {
 
 const javaTime = 45 * time.Second
 
-// leastRight is the share of exact walks in a run of at least manySteps. One adapter, with incomplete walks, takes
-// some sixty steps.
+// leastRight is the share of exact walks in a run of at least manySteps. One adapter, with incomplete walks, takes some
+// sixty steps.
 const (
 	leastRight = 0.98
 	manySteps  = 20_000
 )
 
-// Steps Work.java in every installed Java runtime. No walk may return another chain than the true one, in compiled
-// code, the interpreter, and assembly stubs. ORACLE_JAVA_ONLY selects runtimes by a part of their directory.
+// ORACLE_JAVA_ONLY selects runtimes by a part of their directory.
 func TestJavaWalksAreExactAtEveryInstruction(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("Java frames are supported on amd64 only")
@@ -63,7 +62,7 @@ func TestJavaWalksAreExactAtEveryInstruction(t *testing.T) {
 	t.Log("\n" + b.String())
 }
 
-// ranBefore is the CPU time that a program's thread must use before it is stepped.
+// ranBefore is the CPU time that a thread must use before it is stepped.
 const ranBefore = time.Second
 
 const stepTime = time.Second

@@ -25,11 +25,10 @@ import (
 	"prywalk/internal/waits"
 )
 
-// waitThreads threads of Waits.java report what they wait for; ringThreads of them are in a deadlock.
+// waitThreads threads of Waits.java report their waits; ringThreads of them are in a deadlock.
 const waitThreads, ringThreads = 16, 3
 
-// Compares the waits of threads, while the collector moves objects, with the program's own account and the JVM's
-// thread dump. Each release runs with its default collector and one other.
+// Each release runs with its default collector and one other.
 func TestJavaWaitsMatchTheProgramsOwnAccount(t *testing.T) {
 	list := javas(t)
 	dir, _ := compileJava(t, "Waits")
@@ -55,7 +54,7 @@ type waitsRun struct {
 	code  *loadedcode.Process
 
 	mu  sync.Mutex
-	out bytes.Buffer // output after all threads have reported
+	out bytes.Buffer // after all threads have reported
 }
 
 func startWaits(t *testing.T, argv []string) *waitsRun {
@@ -164,7 +163,7 @@ func (p *waitsRun) compareWaits(t *testing.T) map[string]int {
 	return whole
 }
 
-// dumpPatience is the longest wait for the JVM's own dump, however slow the machine is.
+// dumpPatience limits the wait for the JVM's own dump.
 const dumpPatience = 4 * time.Minute
 
 func (p *waitsRun) checkOwnDump(t *testing.T) {
@@ -192,15 +191,14 @@ func (p *waitsRun) checkOwnDump(t *testing.T) {
 			t.Errorf("the JVM's dump of thread %d does not show that it waits for %+v:\n%s", tid, w, block)
 		}
 	}
-	for i := range ringThreads { // of the deadlock in the JVM's dump
+	for i := range ringThreads {
 		if name := fmt.Sprintf("which is held by \"ring%d\"", i); !strings.Contains(text, name) {
 			t.Errorf("no %q in the JVM's dump", name)
 		}
 	}
 }
 
-// checkLocks checks the deadlock in prywalk's dump, if prywalk could read the owners of its monitors often enough
-// before.
+// checkLocks checks the deadlock in prywalk's dump, unless the owners of its monitors were seldom readable before.
 func (p *waitsRun) checkLocks(t *testing.T, whole map[string]int) {
 	for i := range ringThreads {
 		if n := whole[fmt.Sprintf("ring%d", i)]; n < answersEach/2 {

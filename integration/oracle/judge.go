@@ -16,7 +16,6 @@ import (
 // Judge is a way of walking that is compared with the true chain.
 type Judge uint8
 
-// The ways.
 const (
 	WithCFI     Judge = iota // with all that is known of the process
 	WithCFISP                // the same, with only sp and pc known
@@ -26,7 +25,6 @@ const (
 	NumJudges
 )
 
-// String returns the name of the column.
 func (j Judge) String() string {
 	return [...]string{"cfi", "cfi, sp only", "code", "code, sp only", "code, no bounds"}[j]
 }
@@ -220,7 +218,7 @@ func (o *run) check() {
 	if o.left() {
 		o.chain = o.chain[:len(o.cur.calls)+1]
 	}
-	// instructions do not show a change of stacks: only frames of this stack, and of a signal's, are needed
+	// Instructions do not show a change of stacks: only frames of this stack, and of a signal's, are needed.
 	need := len(o.chain) - o.baseLen() + 1
 	if o.cur.entered {
 		need = len(o.cur.calls) + 1

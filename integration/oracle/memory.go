@@ -18,7 +18,7 @@ func (m liveMemory) Word(addr frames.Addr) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), err == nil && n == len(b)
 }
 
-// Cut implements [frames.Memory]: nothing is a copy.
+// Cut implements [frames.Memory].
 func (liveMemory) Cut(frames.Addr) bool { return false }
 
 const pageSize = 4096
@@ -30,7 +30,6 @@ type codePages struct {
 	last  *[pageSize]byte
 }
 
-// instruction returns the bytes at pc, up to the longest instruction's.
 func (c *codePages) instruction(pc uint64, buf *[maxInsn]byte) []byte {
 	n := 0
 	for n < len(buf) {
@@ -64,7 +63,7 @@ func (c *codePages) forget() {
 	c.last = nil
 }
 
-// copySize, in bytes, of the stack; what lies further out is read word by word.
+// copySize is the size of the stack copy, bytes; memory beyond is read word by word.
 const copySize = 64 << 10
 
 const below = 256

@@ -46,7 +46,7 @@ func (o *run) acceptUnmoved(r *outcome) bool {
 	return true
 }
 
-// returnsMoved counts whether a moved return address was returned to as expected.
+// returnsMoved counts returns by a moved address, as expected or not.
 func (o *run) returnsMoved(k kind) {
 	n := len(o.cur.calls)
 	if n == 0 || o.cur.calls[n-1].was == 0 {

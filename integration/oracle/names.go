@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/loadedcode"
 )
 
-// files has names, bounds and call frame information of the process's files.
 type files struct {
 	proc     *loadedcode.Process
 	names    map[*loadedcode.Image]*namer

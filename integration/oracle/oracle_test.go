@@ -27,9 +27,8 @@ var floors = map[string][2]float64{
 }
 
 // floorsAArch64 are those of arm64 where they differ. Go's morestack keeps its caller's return address only in the
-// scheduler's words when it calls another function, glibc's swapcontext only in the context while it calls
-// setcontext. Without bounds setcontext and longjmp are missing, too: 1 % of libc's steps in a whole run, more in a
-// run cut short.
+// scheduler's words when it calls another function, glibc's swapcontext only in the context while it calls setcontext.
+// Without bounds setcontext and longjmp are missing, too: 1 % of libc's steps in a whole run, more in a run cut short.
 var floorsAArch64 = map[string][2]float64{"go": {98, 80}, "libc": {97, 88}}
 
 func TestWalksAreExactAtEveryInstruction(t *testing.T) {
@@ -101,8 +100,8 @@ func checkFloors(t *testing.T, name string, got *Tally) {
 	}
 }
 
-// exactly steps through a program and checks that every chain is exact, by its tables and by its functions' bounds.
-// It returns the steps in each function.
+// exactly checks that every chain is exact, by the program's tables and by its functions' bounds. It returns the steps
+// in each function.
 func exactly(t *testing.T, name, file string, o Options) (got *Tally, in map[string]int) {
 	t.Helper()
 	got, in = &Tally{}, map[string]int{}

@@ -21,7 +21,7 @@ type Program struct {
 	build []string // SRC and OUT stand for the directory of the sources, and the result
 }
 
-// Programs are all programs.
+// Programs are the programs of a run.
 var Programs = []Program{
 	{"libc", 0.35, []string{"cc", "-w", "-O2", "-fcommon", "-Wl,-z,lazy", "-fno-builtin", "-o", "OUT", "SRC/libc.c",
 		"-lm"}},

@@ -12,13 +12,13 @@ import (
 	"prywalk/ptrace"
 )
 
-// NT_PRSTATUS, and NT_ARM_PAC_MASK, the bits of pointer signatures
+// NT_PRSTATUS, and NT_ARM_PAC_MASK, the bits of pointer signatures.
 const (
 	ntPRStatus = 1
 	ntPACMask  = 0x406
 )
 
-// readRegs uses the product's decoder. nr is the system call that the thread is about to make, if it is.
+// readRegs uses the product's decoder. nr is the system call that the thread is about to make, if any.
 func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 	var r unix.PtraceRegsArm64
 	if err := unix.PtraceGetRegSetArm64(tid, ntPRStatus, &r); err != nil {
@@ -63,7 +63,7 @@ func skipTrap(tid int) error {
 	return unix.PtraceSetRegSetArm64(tid, ntPRStatus, &r)
 }
 
-// of a mark: its name and magic number
+// Registers of a mark's name and magic number.
 const (
 	markName  = 0
 	markMagic = 1

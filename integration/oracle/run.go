@@ -53,7 +53,7 @@ type run struct {
 	// undefined.
 	moving  bool
 	ended   bool
-	pending []pendingAnswer // answers to be judged later (ahead.go)
+	pending []pendingAnswer // to be judged later (ahead.go)
 	goImage *loadedcode.Image
 	mcurg   int64 // Go: offset in m of its goroutine
 	schedSP int64 // Go: offset in g of the stack pointer at which it was left

@@ -24,7 +24,6 @@ type shadow struct {
 
 func (s *shadow) push(a activation) { s.calls = append(s.calls, a) }
 
-// popReturned removes the callers whose frames are gone.
 func (s *shadow) popReturned(pc, sp uint64, returned bool, onStack bool) {
 	for n := len(s.calls); n > 0; n-- {
 		a := &s.calls[n-1]

@@ -124,7 +124,7 @@ func (o *run) stackID(sp uint64) uint64 {
 	return o.proc.StackEnd(sp - 1) // an empty stack's pointer is the end of its mapping
 }
 
-// runtime/runtime2.go: g.stack, g.m, m.g0
+// Offsets in runtime/runtime2.go: g.stack, g.m, m.g0.
 const (
 	goStackHi = 8
 	goM       = 48
@@ -206,7 +206,7 @@ func (o *run) switched(k kind) {
 		o.cur = s
 		o.stacks[id] = s
 	}
-	// sigreturn changes the stack and arrives in one step
+	// sigreturn changes the stack and arrives in one step.
 	o.moving = !o.isGo && k != system
 }
 

@@ -15,7 +15,7 @@ import (
 
 // Tally counts the answers. The zero value is ready.
 type Tally struct {
-	Classes map[Class]*Count // ways in which answers differed from the true chain
+	Classes map[Class]*Count
 
 	program       string
 	steps         int
@@ -39,7 +39,7 @@ type Class struct {
 	Caller           bool   // it is itself a caller
 	Wrong            bool   // another caller was given; else the walk was incomplete
 	Stop             frames.StopReason
-	Method           frames.Method // by which the wrong frame was found
+	Method           frames.Method // of the wrong frame
 }
 
 // Count counts a class.
@@ -59,7 +59,7 @@ type row struct {
 // Steps returns the instructions stepped through.
 func (t *Tally) Steps() int { return t.steps }
 
-// Checked returns the walks of a way, and how many gave exactly the true chain, and another.
+// Checked returns a judge's walks, and how many gave exactly the true chain, and another.
 func (t *Tally) Checked(j Judge) (checked, right, wrongs int) {
 	for _, r := range t.rows {
 		checked += r.walks(j)

@@ -32,7 +32,7 @@ func TestNoBlockingCallNoticesDefaultSampling(t *testing.T) {
 	for end := time.Now().Add(patience); done.Attempted < samples && time.Now().Before(end); {
 		r := record(t, p.pid)
 		r.awaitSamples(p.pid)
-		p.awaitProgress(20) // rounds, each with a time-out of 50 ms
+		p.awaitProgress(20) // with a time-out of 50 ms each
 		s := r.stop()
 		done.Attempted += s.Attempted
 		done.Frozen += s.Frozen
@@ -65,15 +65,13 @@ func TestNoBlockingCallNoticesDefaultSampling(t *testing.T) {
 				counts[name+".short"], counts[name+".failed"], counts[name+".errno"])
 		}
 	}
-	// Each EINTR that the program saw must be in prywalk's count of broken calls.
 	if broken > done.Broken {
 		t.Errorf("the program saw %d EINTR, prywalk counted %d broken calls", broken, done.Broken)
 	}
 }
 
 // A call that works long in the kernel, or waits between two parts of its work, gives a short count if it is
-// interrupted. A stop cannot undo that (docs/noticed.md), but without stops there is no short count, and there are
-// never more of them than stops.
+// interrupted. A stop cannot undo that (docs/noticed.md), but there are never more short counts than stops.
 func TestShortCountsComeFromStopsOnly(t *testing.T) {
 	for _, group := range []string{"partial", "run"} {
 		for _, rung := range []string{"passive", "auto"} {

@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// suspendResume sends a stop signal to prywalk, waits until prywalk is stopped or has ended, checks that it
-// traces no thread of target, and continues it. A thread that a stopped process traces may stand still until that
-// continues.
+// suspendResume sends a stop signal to prywalk, waits until prywalk is stopped or has ended, checks that it traces no
+// thread of target, and continues it.
 func suspendResume(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, sig syscall.Signal, target int) (stopped bool) {
 	t.Helper()
 	_ = cmd.Process.Signal(sig)
@@ -35,7 +34,6 @@ func suspendResume(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, sig sysca
 // inGroup puts prywalk in its own process group. A terminal's stop signals have no effect in an orphaned group.
 var inGroup = &syscall.SysProcAttr{Setpgid: true}
 
-// The stop signals are those of job control, as by Ctrl-Z.
 func TestSuspendedProfilerHoldsNoThread(t *testing.T) {
 	stops := 60
 	if long {

@@ -96,7 +96,7 @@ func TestTraceMeOfChildrenFailsOnlyDuringStops(t *testing.T) {
 	c := p.finish()
 	t.Logf("%d stops, failed %v; the target's counts: %v", s.Frozen, s.Failed, c)
 	// PTRACE_TRACEME is refused between attach and stop of an observation of the calling thread (docs/noticed.md): at
-	// observations one call per observation.
+	// most one call per observation.
 	if c["wrong"] != 0 || c["refused"] > s.Frozen+s.failures() {
 		t.Errorf("the target's counts are %v, want wrong 0 and refused at most %d", c, s.Frozen+s.failures())
 	}

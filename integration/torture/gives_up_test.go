@@ -32,7 +32,6 @@ func haveHugePages(t *testing.T) {
 	t.Cleanup(func() { _ = os.WriteFile(file, []byte(was), 0) })
 }
 
-// startGivesUp starts a target that makes one kind of call that fails when it is interrupted.
 func startGivesUp(t *testing.T, call string) *target {
 	t.Helper()
 	needRoot(t)
@@ -113,8 +112,8 @@ func TestCallsThatGiveUpSucceedUnderDefaultSampling(t *testing.T) {
 	}
 }
 
-// maxBroken is how many calls observations can break in a recording of so many seconds. After each the thread is not
-// observed for a while: 0.1 s first, then twice as long each time.
+// maxBroken is the number of calls that observations can break in a recording of so many seconds. After each the thread
+// is not observed for a while: 0.1 s first, then twice as long each time.
 func maxBroken(seconds float64) int64 { return int64(bits.Len64(uint64(seconds*10)+1)) + 1 }
 
 // The calls: mkdir on a FUSE file system whose server gives up when interrupted, and mkdirat made by a seccomp

@@ -54,8 +54,8 @@ func TestThousandsOfSleepingThreadsAreNotWoken(t *testing.T) {
 	s := r.stop()
 	t.Logf("%+v", s)
 	s.checkTicks(t, int64(n)+5)
-	// Only threads that run are stopped: one computes, three sleep for moments, and the first one answers the test.
-	// By the run counts of the others they were not on a processor.
+	// Only threads that run are stopped: one computes, three sleep for moments, and the first one answers the test. The
+	// run counts of the others show that they were not on a processor.
 	untouched := 0
 	for tid, at := range before {
 		if runCount(tid) == at {

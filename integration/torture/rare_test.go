@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Each program is recorded by either engine, and dumped. The interfaces: breakpoints of its own, restartable
-// sequences, SCHED_DEADLINE, and a fault on its own stack that waits for a page by userfaultfd.
+// The interfaces: breakpoints of its own, restartable sequences, SCHED_DEADLINE, and a fault on its own stack that
+// waits for a page by userfaultfd.
 func TestRareInterfacesKeepWorkingWhileRecorded(t *testing.T) {
 	for _, mode := range []string{"breakpoint", "rseq", "deadline", "ownstack"} {
 		for _, engine := range []string{"ptrace", "auto"} {

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// rungs are the values of --rung under test: the default (auto), and a stop of every thread at every tick, asleep
-// or not (stop).
+// rungs are the values of --rung under test: the default, and a stop of every thread at every tick.
 var rungs = []string{"auto", "stop"}
 
 func TestRealSignalsInterruptCallsWhileRecorded(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// patience is the longest wait for an event that must happen, however slow the machine is.
+// patience limits waits for an event that must happen, however slow the machine is.
 const patience = 4 * time.Minute
 
 func await(t *testing.T, what string, holds func() bool) {
@@ -41,8 +41,8 @@ func (p *target) threadsByName() map[string]int {
 	return all
 }
 
-// rate is the --freq for targets whose calls time out after 5 ms. Each stop restarts epoll_wait with its full
-// time-out (docs/system-calls.md): stopped every millisecond, it would never time out.
+// rate is the --freq for targets whose calls time out after 5 ms. Each stop restarts epoll_wait with its full time-out
+// (docs/system-calls.md): stopped every millisecond, it would never time out.
 func rate(rung string) string {
 	if rung == "stop" {
 		return "100"

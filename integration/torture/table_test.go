@@ -119,7 +119,7 @@ const (
 	tableRounds   = 30
 	tableStops    = 10 // of each thread, at least
 	tableTimeouts = 20
-	// roundingErrors is how many time-outs more than gaps can have ended, at the edges of gaps.
+	// roundingErrors is the number of time-outs beyond gaps that can have ended, at the edges of gaps.
 	roundingErrors = 3
 	// From tooManyGaps on, a kept time-out cannot be told from a restarted one.
 	tooManyGaps = 6
@@ -181,7 +181,6 @@ func (s *seen) running(until int64) {
 	s.last = until
 }
 
-// verdict is the effect of the stops on the call, by the counts of the target and of the stops.
 func (s *seen) verdict(counts map[string]int64) string {
 	switch {
 	case counts[s.name+".failed"] > 0:
@@ -253,8 +252,7 @@ func TestEffectOfAStopOnEachCall(t *testing.T) {
 	}
 }
 
-// stopInEachCall stops a thread in each call repeatedly, compares the effect with the table, and returns the number
-// of stops.
+// stopInEachCall compares the effect of stops with the table, and returns the number of stops.
 func stopInEachCall(t *testing.T) (stopped int64) {
 	t.Helper()
 	found := map[string]effect{}

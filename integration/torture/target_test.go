@@ -22,7 +22,7 @@ type target struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	out   *bufio.Reader
-	lines []string // its output before "ready"
+	lines []string // before "ready"
 	pid   int      // process to record: from its line "pid", else its own
 }
 

@@ -14,22 +14,21 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Options configure what is sent, how and where to.
+// Options are the agent's settings.
 type Options struct {
 	Receiver
 	Window time.Duration
 	// MaxMessage is the largest size before compression, bytes.
 	MaxMessage int64
-	// SpoolDir is a directory for at most SpoolSize bytes of waiting messages; "": they wait in memory.
+	// SpoolDir holds at most SpoolSize bytes of waiting messages; "": they wait in memory.
 	SpoolDir  string
 	SpoolSize int64
 	// Flush limits the time of Finish.
-	Flush time.Duration
-	// MetricsAddr is the metrics server's address; "": none.
+	Flush       time.Duration
 	MetricsAddr string
 	SendMetrics bool
 	Resource    ResourceOptions
-	// Parca sends profiles in the form of otlp.ForParca.
+	// Parca selects the form of otlp.ForParca.
 	Parca bool
 	// Aggregate sends sums of a window, without times.
 	Aggregate bool
@@ -47,16 +46,16 @@ type Agent struct {
 	resources   *resources
 	windows     *windowBuilder
 	builder     *profile.Builder
-	stopServer  func() // of the metrics
+	stopServer  func()
 	ended       atomic.Bool
 	exporting   sync.WaitGroup
 	reporting   sync.WaitGroup
-	stopping    chan struct{}      // closed when the sender is to end
-	senderEnded chan struct{}      // closed when it has ended
+	stopping    chan struct{}
+	senderEnded chan struct{}
 	abort       context.CancelFunc // of sender and reporter
 }
 
-// New checks the options and opens the spool, whose messages of an earlier agent are sent, too.
+// New checks the options and opens the spool. Messages that an earlier agent left there are sent too.
 func New(o Options) (*Agent, error) {
 	c, err := newClient(o.Receiver, profileSignal)
 	if err != nil {
@@ -90,7 +89,6 @@ func New(o Options) (*Agent, error) {
 // RedactedEndpoint returns the endpoint without its password.
 func (a *Agent) RedactedEndpoint() string { return redacted(a.opts.Endpoint) }
 
-// Serve starts the metrics server, if configured.
 func (a *Agent) Serve() (err error) {
 	if a.opts.MetricsAddr == "" {
 		return nil
@@ -111,10 +109,9 @@ func (a *Agent) healthy() error {
 	return nil
 }
 
-// Start begins the first window of b's recording, at begin, and starts the goroutines that encode, send and report,
-// until [Agent.Finish]. fileNames names the locations in files, on the goroutine that encodes; generatedNames those in
-// modules for which describesItself is true (generated code, which the process describes), on the goroutine of the
-// intervals. period is the time between ticks.
+// Start begins the first window of b's recording, and starts the goroutines that encode, send and report. fileNames
+// names the locations in files, on the encoding goroutine. generatedNames names those in modules for which
+// describesItself is true (generated code), on the goroutine of the intervals. period is the time between ticks.
 func (a *Agent) Start(
 	begin time.Time, period time.Duration, b *profile.Builder, fileNames profile.Resolver,
 	describesItself func(*profile.ModuleInfo) bool,
@@ -160,7 +157,7 @@ func (a *Agent) export(e *encoder) {
 	}
 }
 
-// dropUnusedInterval is the period in which the resolver drops unmapped files.
+// dropUnusedInterval is the period of dropping unmapped files from the resolver.
 const dropUnusedInterval = 10 * time.Second
 
 // Add implements [profile.Sink].
@@ -172,13 +169,13 @@ func (a *Agent) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	a.Metrics.evictions.Store(int64(a.builder.Evictions()))
 }
 
-// HeldStacks implements [profile.StackHolder]: no stack is evicted while a window is encoded.
+// HeldStacks implements [profile.StackHolder]. No stack is evicted while a window is encoded.
 func (a *Agent) HeldStacks() (stacks iter.Seq[sample.StackID], ok bool) {
 	return a.windows.heldStacks(), a.windows.unencoded.Load() == 0
 }
 
-// Finish sends the last window and what waits, for at most [Options].Flush. It returns the number of intervals that are
-// lost: neither sent nor spooled.
+// Finish sends the last window and the waiting messages, for at most [Options].Flush. It returns the number of
+// intervals neither sent nor spooled.
 func (a *Agent) Finish(at time.Time) (lost int) {
 	a.ended.Store(true)
 	a.windows.Finish(at)

@@ -11,17 +11,14 @@ import (
 	"prywalk/internal/profile"
 )
 
-// slowResolver takes a time to name the first address.
 type slowResolver struct{ takes time.Duration }
 
-// Resolve implements profile.Resolver.
 func (r *slowResolver) Resolve(*profile.ModuleInfo, uint64) []profile.Frame {
 	time.Sleep(r.takes)
 	r.takes = 0
 	return nil
 }
 
-// millisecondReceiver takes a millisecond for a message.
 type millisecondReceiver struct{ messages int }
 
 func (r *millisecondReceiver) send(ctx context.Context, _ []byte) (reply, *failure) {
@@ -32,7 +29,6 @@ func (r *millisecondReceiver) send(ctx context.Context, _ []byte) (reply, *failu
 	return reply{}, nil
 }
 
-// TestFlushLimitsSendingAndNotNaming of the last window.
 func TestFlushLimitsSendingAndNotNaming(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, err := New(Options{

@@ -23,14 +23,14 @@ const (
 	HTTP = "http"
 )
 
-// Receiver is where messages are sent, and how.
+// Receiver is the destination of messages.
 type Receiver struct {
 	// Endpoint is a URL: http for plain text, https for TLS.
 	Endpoint string
 	Protocol string
-	// PEM files: the receiver's authority, the agent's certificate and key.
+	// PEM files: certificate authority of the receiver; certificate and key of the agent.
 	CAFile, CertFile, KeyFile string
-	// TokenFile is read for each message: tokens are renewed.
+	// TokenFile is read for each message, since tokens are renewed.
 	TokenFile string
 	Headers   map[string]string
 	UserAgent string
@@ -39,7 +39,7 @@ type Receiver struct {
 
 type failure struct {
 	kind      failureKind
-	why       string        // of a refused message: reason of the loss; "": lostRefused
+	why       string        // reason of a refused message's loss; "": lostRefused
 	notBefore time.Duration // shortest pause before the next attempt; 0: unspecified
 	err       error
 }
@@ -58,7 +58,6 @@ func (f *failure) Error() string { return f.err.Error() }
 // setBusy marks that the receiver may accept the message later.
 func (f *failure) setBusy() { f.kind, f.err = retryable, &busyError{f.err} }
 
-// busyError is [errBusy], too.
 type busyError struct{ error }
 
 // Is implements [errors.Is].
@@ -69,7 +68,7 @@ type reply struct {
 	why      string
 }
 
-// acceptedReply reads a damaged reply as no rejection: to send the message again would duplicate it.
+// acceptedReply reads a damaged reply as no rejection, since sending the message again would duplicate it.
 func acceptedReply(text []byte) (r reply) {
 	if rejected, why, err := otlp.Rejected(text); err == nil {
 		r = reply{rejected, why}
@@ -77,7 +76,7 @@ func acceptedReply(text []byte) (r reply) {
 	return r
 }
 
-// client sends messages. A nil failure: accepted.
+// client sends messages. A nil failure means accepted.
 type client interface {
 	send(ctx context.Context, body []byte) (reply, *failure)
 }
@@ -94,7 +93,7 @@ func (c parcaClient) send(ctx context.Context, body []byte) (reply, *failure) {
 
 type otlpSignal struct {
 	procedure string // of gRPC
-	path      string // of HTTP, below the endpoint's path
+	path      string // of HTTP, relative to the endpoint
 }
 
 var (

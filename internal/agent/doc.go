@@ -4,18 +4,18 @@
 //
 // # Algorithm
 //
-// A windowBuilder divides intervals into windows. Of an open interval, such as a sleep of hours, each window has the
-// growth: the sums of all windows are the recording's. Time of a thread that was queued for a CPU when a window
-// ended was sent as sleep, and is subtracted from later sleep. If none follows in the same stack, sums by stack differ
-// by as much; those by process do so only if the process ends at once.
+// A windowBuilder divides intervals into windows. Each window has the growth of open intervals, such as a sleep of
+// hours, so that the sums of all windows are the recording's. A thread that is queued for a CPU at a window's end is
+// sent as sleeping; the excess is subtracted from later sleep in the same stack. If none follows, it is subtracted from
+// other time of the process; if the process ends at once, it remains.
 //
 // An encoder names a window's locations, and writes a message (package otlp). A sender divides large messages, and
-// sends the oldest first. What cannot be sent waits in a queue, in memory or in files (a spool), up to a size. Each
-// interval is counted as sent or as lost.
+// sends the oldest first. Unsent messages wait in a bounded queue, in memory or in files (a spool). Each interval is
+// counted as sent or as lost.
 //
 // # Memory
 //
-// What bounds the memory of a run without end:
+// Bounds of the memory of a run without end:
 //
 //	stacks and locations      evicted from profile.maxStacks and maxLocations, or twice what the last eviction kept
 //	points of a window        maxPoints; later intervals are added to their row's last point

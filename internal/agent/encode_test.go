@@ -12,14 +12,12 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// newTestEncoder makes an encoder and a stack for its intervals.
 func newTestEncoder() (*encoder, profile.Interval) {
 	b := profile.NewBuilder(profile.Meta{Discard: true})
 	iv := profile.Interval{Stack: b.Intern([]profile.Loc{{Addr: 0x400030}}), PID: 1 << 30, Comm: "app", State: "sleeping"}
 	return &encoder{names: profile.NewNames(b, nil), resources: newResources(ResourceOptions{})}, iv
 }
 
-// windowOf is a window of some intervals.
 func windowOf(list ...profile.Interval) *window {
 	s := newTestBuilder()
 	for _, iv := range list {
@@ -29,7 +27,6 @@ func windowOf(list ...profile.Interval) *window {
 	return <-s.finished
 }
 
-// TestOwnersAndTasksAreSent where they are known.
 func TestOwnersAndTasksAreSent(t *testing.T) {
 	e, iv := newTestEncoder()
 	iv.Wall = 5
@@ -56,7 +53,6 @@ func TestOwnersAndTasksAreSent(t *testing.T) {
 	}
 }
 
-// TestIntervalsWithoutTimeAreNotCounted: all of it was sent with an earlier window.
 func TestIntervalsWithoutTimeAreNotCounted(t *testing.T) {
 	e, iv := newTestEncoder()
 	empty := iv
@@ -69,7 +65,6 @@ func TestIntervalsWithoutTimeAreNotCounted(t *testing.T) {
 	}
 }
 
-// TestTimesFollowTheClockAsItIsSet, and not as it was when the recording began.
 func TestTimesFollowTheClockAsItIsSet(t *testing.T) {
 	e, iv := newTestEncoder()
 	iv.Wall, iv.End = 5, begun.UnixNano()+7
@@ -81,7 +76,7 @@ func TestTimesFollowTheClockAsItIsSet(t *testing.T) {
 		s.Finish(begun.Add(time.Second + set))
 		m, _ := e.encode(<-s.finished)
 		want := begun.Add(set)
-		if set == time.Microsecond { // an error of reading
+		if set == time.Microsecond {
 			want = begun
 		}
 		var profile, sample protobuf.Message

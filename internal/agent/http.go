@@ -16,7 +16,6 @@ import (
 	"prywalk/internal/printable"
 )
 
-// profilesPath is below the endpoint's path.
 const profilesPath = "v1development/profiles"
 
 const maxReply = 1 << 16
@@ -26,7 +25,7 @@ type httpClient struct {
 	url  string
 }
 
-// newHTTP returns a signal's client. An endpoint may include the path of profiles; other signals replace it.
+// newHTTP returns a signal's client. If the endpoint includes the profiles' path, other signals replace it.
 func newHTTP(c *http.Client, u *url.URL, signal otlpSignal) *httpClient {
 	switch base, whole := strings.CutSuffix(u.Path, "/"+profilesPath); {
 	case whole:

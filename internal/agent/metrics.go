@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/otlp"
 )
 
-// Reasons of lost intervals, as in metrics.
+// Reasons of lost intervals, as metrics name them.
 const (
 	lostRefused      = "refused"
 	lostUnauthorized = "unauthorized" // token or certificate
@@ -41,18 +41,18 @@ type Metrics struct {
 	mu   sync.Mutex
 	lost map[string]int64
 
-	// Sampling may be nil. It is set before Serve.
+	// Sampling may be nil. It must be set before Serve.
 	Sampling func() Sampling
 }
 
 // Sampling is the state of the sampling.
 type Sampling struct {
 	Threads, Ticks, Observations, Stops, Failed int64
-	// MissedTicks came too late; WithheldTicks would have exceeded --max-overhead.
+	// MissedTicks came too late. WithheldTicks would have exceeded --max-overhead.
 	MissedTicks, WithheldTicks int64
-	// Rate is the present rate, RateAsked that without --max-overhead, Hz.
+	// Rate is the present rate, RateAsked the rate without --max-overhead; Hz.
 	Rate, RateAsked float64
-	// Refused are processes by reason.
+	// Refused counts processes by reason.
 	Refused map[string]int64
 	// Table entries.
 	Stacks, Locations int64
@@ -77,10 +77,10 @@ func (m *Metrics) Lost() (n int64) {
 	return n
 }
 
-// Sent returns what the receiver has accepted.
+// Sent returns the numbers of accepted intervals and messages.
 func (m *Metrics) Sent() (intervals, messages int64) { return m.intervals.Load(), m.messages.Load() }
 
-// list returns the metrics; names lack prefix and suffix.
+// list returns the metrics, their names without prefix and suffix.
 func (m *Metrics) list() []otlp.Metric {
 	l := metricList{}
 	l.count("windows", "Windows that were encoded.", m.windows.Load())
@@ -118,7 +118,7 @@ func (m *Metrics) list() []otlp.Metric {
 	return l
 }
 
-// heldMemory is the Go runtime's memory, bytes, less what it returned to the kernel.
+// heldMemory is the Go runtime's memory less the part returned to the kernel, bytes.
 func heldMemory() float64 {
 	list := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(list)

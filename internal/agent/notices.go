@@ -19,17 +19,17 @@ import (
 	"prywalk/internal/printable"
 )
 
-// notices logs what happens to messages, once while it goes on, and counts losses. Not for concurrent use.
+// notices logs the fate of messages, each condition once while it lasts, and counts losses. Not for concurrent use.
 type notices struct {
 	metrics  *Metrics
-	receiver string // without its password
+	receiver string
 	logf     func(format string, args ...any)
 
 	accepted            bool
-	reportedUnreachable bool // as reportedFull and reportedRefusal: since the last accepted message
+	reportedUnreachable bool // since the last accepted message; so are reportedFull and reportedRefusal
 	reportedFull        bool
-	reportedRefusal     string // the reason
-	reportedRejection   string // the last reason of rejected profiles
+	reportedRefusal     string
+	reportedRejection   string
 	reportedTooLarge    bool
 	reportedSpoolError  bool
 	reportedUnreadable  bool
@@ -58,7 +58,6 @@ func (n *notices) queueFull(intervals int, step string) {
 	}
 }
 
-// spoolWritten reports the first of several errors.
 func (n *notices) spoolWritten(s *spool, err error) {
 	if err != nil && !n.reportedSpoolError {
 		n.logf("--spool %s: %v; messages wait in memory, up to %d MiB; %s", s, err, maxWaitingBytes>>20, spoolStep(err))
@@ -81,7 +80,7 @@ func (n *notices) unreadable(s *spool, f *spoolFile, err error) {
 }
 
 // indivisible counts a message that exceeds the limit and cannot be divided as lost, and reports the first one.
-// lowered: the receiver refused larger messages.
+// lowered: the limit is one that the receiver's refusals lowered.
 func (n *notices) indivisible(err error, intervals, size, limit int, lowered bool) {
 	if !errors.Is(err, otlp.ErrSinglePoint) {
 		n.metrics.addLost(lostDamaged, intervals)
@@ -149,7 +148,7 @@ func redacted(endpoint string) string {
 	return endpoint
 }
 
-// cause drops the request's URL, which messages contain already.
+// cause drops the request's URL, which the log lines contain already.
 func cause(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("no answer in time")

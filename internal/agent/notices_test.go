@@ -21,12 +21,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// said is what a sender says.
 type said []string
 
 func (s *said) say(format string, args ...any) { *s = append(*s, fmt.Sprintf(format, args...)) }
 
-// status answers every request with a status.
 func status(code int) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -34,7 +32,6 @@ func status(code int) http.Handler {
 	})
 }
 
-// closedPort is the URL of a port at which nothing listens.
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -45,7 +42,6 @@ func closedPort(t *testing.T) string {
 	return "http://" + l.Addr().String()
 }
 
-// TestMessagesNameTheReceiverTheCauseAndTheNextStep for what real connections fail by.
 func TestMessagesNameTheReceiverTheCauseAndTheNextStep(t *testing.T) {
 	serve := func(h http.Handler) string {
 		s := httptest.NewServer(h)
@@ -118,7 +114,7 @@ func TestMessagesNameTheReceiverTheCauseAndTheNextStep(t *testing.T) {
 			}
 			var got said
 			s := newSender(client, &Metrics{}, nil, 1<<20, c.to, got.say)
-			for range 3 { // it is said once
+			for range 3 {
 				s.enqueue(messageOf(1), 1)
 				s.sendWaiting(t.Context())
 			}
@@ -130,7 +126,6 @@ func TestMessagesNameTheReceiverTheCauseAndTheNextStep(t *testing.T) {
 	}
 }
 
-// TestMetricsWithoutAnAnswerAreReported once.
 func TestMetricsWithoutAnAnswerAreReported(t *testing.T) {
 	r := &slowReceiver{came: make(chan struct{}, 9)}
 	var got said
@@ -148,8 +143,7 @@ type metricsReceiver func() *failure
 
 func (r metricsReceiver) send(context.Context, []byte) (reply, *failure) { return reply{}, r() }
 
-// TestMetricsAreSentAgainAfterARefusal: a receiver may refuse them for a time only, as during its restart. Refusals in
-// a row are reported once.
+// A receiver may refuse metrics for a time only, as during its restart.
 func TestMetricsAreSentAgainAfterARefusal(t *testing.T) {
 	for _, why := range []string{lostUnauthorized, lostNotFound, ""} {
 		n := 0
@@ -175,7 +169,6 @@ func TestMetricsAreSentAgainAfterARefusal(t *testing.T) {
 	}
 }
 
-// checkOrder checks that a message is one line with some parts in their order.
 func checkOrder(t *testing.T, message, endpoint string, parts []string) {
 	t.Helper()
 	if strings.Contains(message, "\n") {
@@ -191,7 +184,6 @@ func checkOrder(t *testing.T, message, endpoint string, parts []string) {
 	}
 }
 
-// TestLossesAndLimitsAreSaidWithTheirRemedy: what is dropped is said once, with the flag that helps.
 func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 	const endpoint = "http://user:secret@collector:4317"
 	away := &receiver{answer: func([]byte) (reply, *failure) {
@@ -265,19 +257,18 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 	*got = (*got)[:1]
 	check(got, 1, "URL refuses a message of ", " bytes as too large: messages have at most 65536 from now on",
 		"; set --max-message 65536, or raise the receiver's limit")
-	s.limit = 16 // less than a message of one interval
+	s.limit = 16
 	s.enqueue(messageOf(1), 1)
 	check(got, 2, "one interval takes ", "more than a message may have (lowered after the receiver refused one, 16): ",
 		"it is dropped and counted (too_large); raise the receiver's limit, then start the agent again")
 
 	s, got = sender(taking, nil, 1<<20)
-	s.limit = 16 // less than a message of one interval
+	s.limit = 16
 	s.enqueue(messageOf(1), 1)
 	s.enqueue(messageOf(1), 1)
 	check(got, 1, "one interval takes ", "it is dropped and counted (too_large); raise --max-message")
 }
 
-// TestUnusableSpoolsAreRefusedWithTheRemedy.
 func TestUnusableSpoolsAreRefusedWithTheRemedy(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

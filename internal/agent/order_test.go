@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/otlp"
 )
 
-// orderReceiver notes the number of intervals of each message that it takes.
 type orderReceiver struct {
 	receiver
 	took []int
@@ -33,8 +32,7 @@ func newOrder(t *testing.T, answer func(body []byte) *failure) *orderReceiver {
 	return o
 }
 
-// TestTheOldestIsSentFirstAfterTheSpoolHasFailed: a message that had to wait in memory, since the spool could not be
-// written, is sent before the ones that were spooled after it.
+// The first message waits in memory because the spool cannot be written.
 func TestTheOldestIsSentFirstAfterTheSpoolHasFailed(t *testing.T) {
 	away := true
 	r := newOrder(t, func([]byte) *failure {
@@ -66,7 +64,6 @@ func TestTheOldestIsSentFirstAfterTheSpoolHasFailed(t *testing.T) {
 	}
 }
 
-// TestPartsOfASpooledMessageAreSentBeforeTheNextOne, also if the receiver is away after the first of them.
 func TestPartsOfASpooledMessageAreSentBeforeTheNextOne(t *testing.T) {
 	const most = 1 << 17
 	away, once := true, false

@@ -4,7 +4,7 @@ package agent
 
 import "errors"
 
-// maxWaitingBytes bounds the compressed messages that wait in memory, in bytes.
+// maxWaitingBytes bounds the compressed messages in memory, bytes.
 const maxWaitingBytes = 8 << 20
 
 type message struct {
@@ -14,8 +14,8 @@ type message struct {
 
 func newMessage(body []byte, intervals int) message { return message{gzipCompress(body), intervals} }
 
-// queue holds waiting messages, the oldest first: the spool's, then those in memory. Beyond the sizes the oldest are
-// dropped and counted. Not for concurrent use.
+// queue holds waiting messages, the oldest first: the spool's, then those in memory. When a bound is exceeded, the
+// oldest are dropped and counted. Not for concurrent use.
 type queue struct {
 	spool     *spool // nil: memory only
 	memory    []message
@@ -24,7 +24,7 @@ type queue struct {
 	takenFrom queuePlace
 }
 
-// queuePlace is where the message being sent is: the first there, and not dropped.
+// queuePlace is the place of the message being sent: the first there, exempt from dropping.
 type queuePlace int
 
 const (
@@ -33,7 +33,6 @@ const (
 	inSpool
 )
 
-// inFlightAt returns how many of the first messages must not be dropped.
 func (q *queue) inFlightAt(at queuePlace) int {
 	if q.takenFrom == at {
 		return 1
@@ -41,7 +40,8 @@ func (q *queue) inFlightAt(at queuePlace) int {
 	return 0
 }
 
-// append adds a message to the spool if the receiver is away or older ones are there, unless older ones are in memory.
+// append adds a message to the spool if the receiver is away or the spool has older ones, unless older ones are in
+// memory.
 func (q *queue) append(m message, unreachable bool) {
 	if q.spool != nil && len(q.memory) == 0 && (unreachable || len(q.spool.files) > 0) && q.toSpool(m) {
 		return
@@ -70,8 +70,8 @@ func (q *queue) toSpool(m message) bool {
 	return err == nil
 }
 
-// take returns the oldest readable message. It stays the queue's, and must not be dropped, until putBack, remove or
-// replace is called. Unreadable files are tried again later.
+// take returns the oldest readable message. It stays in the queue and is not dropped until putBack, remove or replace
+// is called. Unreadable files are tried again later.
 func (q *queue) take() (body []byte, intervals int, ok bool) {
 	if q.spool != nil {
 		for range len(q.spool.files) {
@@ -116,7 +116,7 @@ func (q *queue) remove() {
 	q.takenFrom = nowhere
 }
 
-// replace replaces the taken message by its parts; if the spool cannot take them, they are the first in memory.
+// replace replaces the taken message by its parts. If the spool cannot take them, they become the first in memory.
 func (q *queue) replace(parts []message) {
 	if q.takenFrom == inSpool {
 		err := q.spool.replaceFirst(parts)
@@ -133,14 +133,13 @@ func (q *queue) replace(parts []message) {
 	}
 }
 
-// spill moves memory to the spool. Precondition: none is taken.
+// spill moves memory to the spool. Precondition: no message is taken.
 func (q *queue) spill() {
 	for q.spool != nil && len(q.memory) > 0 && q.toSpool(q.memory[0]) {
 		q.drop(0)
 	}
 }
 
-// counts returns the number of waiting messages, of the spool and of memory, and their compressed size in bytes.
 func (q *queue) counts() (messages int, size int64) {
 	messages, size = len(q.memory), int64(q.size)
 	if q.spool != nil {

@@ -21,8 +21,6 @@ func testSpool(t *testing.T, dir string, most int64) *spool {
 	return sp
 }
 
-// TestTheMessageThatIsBeingSentIsNotDropped: each interval is sent or lost, whatever is added meanwhile and whatever
-// the receiver answers.
 func TestTheMessageThatIsBeingSentIsNotDropped(t *testing.T) {
 	const intervals = 30_000
 	body := messageOf(intervals)
@@ -72,7 +70,6 @@ func TestTheMessageThatIsBeingSentIsNotDropped(t *testing.T) {
 	}
 }
 
-// TestOneRefusalHalvesTheLimitOnce, though more messages of that size wait.
 func TestOneRefusalHalvesTheLimitOnce(t *testing.T) {
 	body := messageOf(30_000)
 	refusals := 0
@@ -93,7 +90,6 @@ func TestOneRefusalHalvesTheLimitOnce(t *testing.T) {
 	}
 }
 
-// TestMessagesOfAnEarlierAgentAreWithinTheLimit of this one.
 func TestMessagesOfAnEarlierAgentAreWithinTheLimit(t *testing.T) {
 	sp := testSpool(t, t.TempDir(), 1<<30)
 	if _, err := sp.put(newMessage(messageOf(30_000), 30_000), 0); err != nil {
@@ -107,7 +103,6 @@ func TestMessagesOfAnEarlierAgentAreWithinTheLimit(t *testing.T) {
 	}
 }
 
-// TestPartsOfASpooledMessageSurviveTheAgent: they are in the spool before the message is removed.
 func TestPartsOfASpooledMessageSurviveTheAgent(t *testing.T) {
 	dir := t.TempDir()
 	sp := testSpool(t, dir, 1<<30)
@@ -134,14 +129,13 @@ func TestPartsOfASpooledMessageSurviveTheAgent(t *testing.T) {
 	}
 	next := newOrder(t, func([]byte) *failure { return nil })
 	sp.close()
-	s, m := newTestSender(next, testSpool(t, dir, 1<<30), 1<<20) // the first agent was killed
+	s, m := newTestSender(next, testSpool(t, dir, 1<<30), 1<<20)
 	s.sendWaiting(t.Context())
 	if n := len(next.took); taken+next.points != 10_003 || next.took[n-1] != 3 || m.Lost() != 0 {
 		t.Errorf("%d points came before, then messages of %d", taken, next.took)
 	}
 }
 
-// TestFilesThatCannotBeReadNowStay, and the other ones are sent. One that is gone is lost.
 func TestFilesThatCannotBeReadNowStay(t *testing.T) {
 	dir := t.TempDir()
 	sp := testSpool(t, dir, 1<<30)
@@ -171,7 +165,7 @@ func TestFilesThatCannotBeReadNowStay(t *testing.T) {
 	if r.points != 3000 || lostFor(m, lostDamaged) != 2000 || m.Lost() != 2000 || m.waiting.Load() != 1 {
 		t.Errorf("%d points came, %d lost, %d wait", r.points, m.Lost(), m.waiting.Load())
 	}
-	if len(got) != 3 { // and that the receiver takes messages
+	if len(got) != 3 {
 		t.Fatalf("%q", got)
 	}
 	checkOrder(t, got[0], "", []string{filepath.Base(files[0]) + " cannot be read now, it stays", "is a directory"})
@@ -185,7 +179,6 @@ func TestFilesThatCannotBeReadNowStay(t *testing.T) {
 	}
 }
 
-// TestTheEndRespectsThePauseThatTheReceiverAsksFor.
 func TestTheEndRespectsThePauseThatTheReceiverAsksFor(t *testing.T) {
 	attempts := make(chan struct{}, 99)
 	r := &receiver{answer: func([]byte) (reply, *failure) {

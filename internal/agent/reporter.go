@@ -12,24 +12,22 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// reportInterval is OTEL_METRIC_EXPORT_INTERVAL's default.
 const (
 	reportInterval   = time.Minute
 	firstReportAfter = 5 * time.Second
 )
 
-// reporter sends the agent's own metrics, also to a receiver that refused them. Counters are cumulative: lost messages
-// need not be sent again.
+// reporter sends the agent's own metrics. Counters are cumulative, so lost messages are not sent again.
 type reporter struct {
 	client   client
-	receiver string // for messages
+	receiver string
 	metrics  *Metrics
 	timeout  time.Duration
 	resource protobuf.Message
 	scope    protobuf.Message
 	start    time.Time
 	logf     func(format string, args ...any)
-	failing  bool // the last message failed, which was reported
+	failing  bool
 }
 
 func newReporter(o Options, m *Metrics, host []attribute) (*reporter, error) {
@@ -64,7 +62,7 @@ func (r *reporter) send(ctx context.Context) {
 	case f == nil && r.failing:
 		r.failing = false
 		r.logf("%s takes metrics again", r.receiver)
-	case f == nil, r.failing, ctx.Err() != nil: // aborted
+	case f == nil, r.failing, ctx.Err() != nil:
 	case f.kind == refused && f.why != lostUnauthorized:
 		r.failing = true
 		r.logf("%s refuses metrics, the next are sent in a minute: %v; give it a pipeline of metrics, or "+

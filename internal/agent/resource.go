@@ -22,7 +22,7 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// attribute of a resource; the value is a string or an int64.
+// attribute is a resource attribute with a string or an int64.
 type attribute struct {
 	key   string
 	value any
@@ -48,11 +48,11 @@ func scopeMessage(version string) (m protobuf.Message) {
 
 // ResourceOptions select resource attributes.
 type ResourceOptions struct {
-	// Service is all processes' name; "": unknown_service.
+	// Service names all processes; "": unknown_service.
 	Service string
 	// Environment reads each process's OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES.
 	Environment bool
-	// Attributes are all resources'.
+	// Attributes are added to all resources.
 	Attributes map[string]string
 }
 
@@ -113,7 +113,7 @@ func (r *resources) run(quit <-chan struct{}) {
 	}
 }
 
-// attributesOf leaves out the host's.
+// attributesOf leaves out the host's attributes.
 func (r *resources) attributesOf(p processKey, comm string) []attribute {
 	r.mu.Lock()
 	a := r.known[p]
@@ -148,7 +148,7 @@ func (r *resources) isAlive(p processKey) bool {
 	return err == nil && st.Start == p.start
 }
 
-// read reads a process's attributes, and keeps them; false: it has ended.
+// read reads and keeps a process's attributes; false: it has ended.
 func (r *resources) read(p processKey) (a processAttributes, ok bool) {
 	dir := filepath.Join(r.root, strconv.Itoa(p.pid))
 	if comm, err := os.ReadFile(dir + "/comm"); err == nil {
@@ -170,7 +170,7 @@ func (r *resources) read(p processKey) (a processAttributes, ok bool) {
 			a.list = append(a.list, fromEnvironment(env)...)
 		}
 	}
-	if !r.isAlive(p) { // they may be a later process's
+	if !r.isAlive(p) { // the pid may have been reused
 		return processAttributes{}, false
 	}
 	r.mu.Lock()
@@ -179,7 +179,7 @@ func (r *resources) read(p processKey) (a processAttributes, ok bool) {
 	return a, true
 }
 
-// Of a process's environment, in bytes and number.
+// Limits for a process's environment, in bytes and attributes.
 const (
 	maxEnvironment           = 1 << 18
 	maxEnvironmentAttributes = 64
@@ -198,7 +198,7 @@ func readUpTo(path string, limit int64) ([]byte, error) {
 // systemd between the engine's name and .scope.
 var container = regexp.MustCompile(`(?:^|[-/:])([0-9a-f]{64})(?:\.scope)?$`)
 
-// containerID returns the innermost container in /proc/PID/cgroup (cgroups(7)), or "".
+// containerID returns the innermost container in the text of /proc/PID/cgroup (cgroups(7)), or "".
 func containerID(text string) string {
 	for line := range strings.Lines(text) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)

@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// running identifies a running process.
 func running(t *testing.T, pid int) processKey {
 	t.Helper()
 	st, err := process.ReadStatus("/proc", pid)
@@ -84,7 +83,6 @@ func TestServiceIsNamedByTheEnvironmentOnlyIfAsked(t *testing.T) {
 	}
 }
 
-// TestEndedProcessKeepsWhatWasReadOfIt until no window has it.
 func TestEndedProcessKeepsWhatWasReadOfIt(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "echo ready; read x")
 	if _, err := cmd.StdinPipe(); err != nil {
@@ -106,7 +104,6 @@ func TestEndedProcessKeepsWhatWasReadOfIt(t *testing.T) {
 	}
 }
 
-// TestAProcessHasNoAttributesOfAnotherWithItsPid, before or after it, whether or not it was read while it ran.
 func TestAProcessHasNoAttributesOfAnotherWithItsPid(t *testing.T) {
 	root := t.TempDir()
 	run := func(p processKey, exe string) processKey {

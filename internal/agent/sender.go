@@ -16,29 +16,27 @@ const (
 	maxMessage = 1 << 28
 	minMessage = 1 << 16
 	// MinSpool is the least --spool-size, bytes: room for a message.
-	MinSpool = minMessage
-	// Pauses between attempts, doubled each time.
-	minRetryPause = time.Second
-	maxRetryPause = time.Minute
-	maxRetryAfter = time.Hour // by a receiver
-	// minFailurePause is the shortest pause while a message stays queued.
+	MinSpool        = minMessage
+	minRetryPause   = time.Second
+	maxRetryPause   = time.Minute
+	maxRetryAfter   = time.Hour // limit of a receiver's request
 	minFailurePause = time.Millisecond
 )
 
-// sender divides messages, and sends the oldest first, again if needed.
+// sender divides messages and sends the oldest first.
 type sender struct {
 	client    client
 	metrics   *Metrics
 	timeout   time.Duration // of an attempt
 	wake      chan struct{}
-	notBefore time.Time // of the next attempt; of run's goroutine
+	notBefore time.Time // of the next attempt; only run's goroutine uses it
 
 	mu          sync.Mutex // guards the rest
 	queue       queue
 	limit       int  // of a message before compression, bytes
-	unreachable bool // the last attempt failed, the next may not
+	unreachable bool // the last attempt failed
 
-	limitLowered bool // by the receiver, below --max-message
+	limitLowered bool
 }
 
 func newSender(c client, m *Metrics, s *spool, limit int, to Receiver, logf func(string, ...any)) *sender {
@@ -67,7 +65,7 @@ func (s *sender) enqueue(body []byte, intervals int) {
 	}
 }
 
-// divide drops and counts what cannot be divided.
+// divide drops and counts indivisible messages.
 func (s *sender) divide(body []byte, intervals int) []message {
 	if len(body) <= s.limit {
 		return []message{newMessage(body, intervals)}
@@ -85,8 +83,8 @@ func (s *sender) divide(body []byte, intervals int) []message {
 	return append(s.divide(a, share), s.divide(b, intervals-share)...)
 }
 
-// shareOf returns how many of a message's intervals a has, of its parts a and b: in proportion to their points, as an
-// interval may have points in both.
+// shareOf returns part a's share of a message's intervals, in proportion to points: an interval may have points in both
+// parts, a and b.
 func shareOf(a, b []byte, intervals int) (int, error) {
 	n, err := otlp.Points(a)
 	if err != nil {
@@ -106,8 +104,8 @@ func (s *sender) publishCounts() {
 	s.metrics.limit.Store(int64(s.limit))
 }
 
-// run sends until stop is closed and no message can be sent now. One in progress is completed: the receiver may have it
-// already. The end of ctx aborts it.
+// run sends until stop is closed and no message can be sent now. It completes an attempt in progress, since the
+// receiver may have the message already. The end of ctx aborts the attempt.
 func (s *sender) run(ctx context.Context, stop <-chan struct{}) {
 	pause := time.Duration(0)
 	for {
@@ -132,7 +130,6 @@ func (s *sender) run(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
-// sleep returns false if done is closed before d has passed.
 func sleep(done <-chan struct{}, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -166,7 +163,7 @@ func (s *sender) sendWaiting(ctx context.Context) (wait time.Duration) {
 	}
 }
 
-// next takes the oldest message. The limit may have been lowered since it was divided.
+// next takes the oldest message, divided to the present limit.
 func (s *sender) next() (body []byte, intervals int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -194,14 +191,14 @@ func (s *sender) handleAccepted(answer *reply, size, intervals int) {
 	s.publishCounts()
 }
 
-// handleFailure returns the shortest pause before the next attempt; 0: none, as the message was divided or dropped.
+// handleFailure returns the shortest pause before the next attempt; 0: the message was divided or dropped.
 func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, intervals int) (pause time.Duration) {
 	s.metrics.failures.Add(1)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	defer s.publishCounts()
 	switch {
-	case ctx.Err() != nil: // aborted
+	case ctx.Err() != nil:
 		s.queue.putBack()
 		return minFailurePause
 	case f.kind == tooLarge && len(body) > minMessage:
@@ -221,7 +218,7 @@ func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, int
 	return min(max(f.notBefore, minFailurePause), maxRetryAfter)
 }
 
-// finish sends until ctx ends; the rest is spooled or lost. Precondition: run has returned.
+// finish sends until ctx ends, then spools or loses the rest. Precondition: run has returned.
 func (s *sender) finish(ctx context.Context) (lost int) {
 	s.flush(ctx)
 	s.mu.Lock()

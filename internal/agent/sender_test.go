@@ -28,14 +28,14 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// messageOf makes a message of one sample with so many points, of some bytes each.
+// messageOf makes a message of one sample with incompressible points.
 func messageOf(points int) []byte {
 	var m, r, scope, p, s protobuf.Message
 	d := otlp.NewDictionary(nil)
 	rng := rand.New(rand.NewPCG(1, 2))
 	list, times := make([]int64, points), make([]uint64, points)
 	for i := range list {
-		list[i], times[i] = rng.Int64(), rng.Uint64() // they cannot be compressed
+		list[i], times[i] = rng.Int64(), rng.Uint64()
 	}
 	s.Int(1, d.Stack([]int64{d.Location(0, 1, []otlp.Line{{Function: d.Function("f", "", "", 0)}}, "native")}))
 	s.Ints(4, list)
@@ -49,7 +49,6 @@ func messageOf(points int) []byte {
 	return m
 }
 
-// receiver is a client with given answers.
 type receiver struct {
 	answer func(body []byte) (reply, *failure)
 	points int
@@ -71,20 +70,17 @@ func (r *receiver) send(_ context.Context, body []byte) (reply, *failure) {
 
 func quietly(string, ...any) {}
 
-// newTestSender makes a sender to a receiver.
 func newTestSender(r client, s *spool, limit int) (*sender, *Metrics) {
 	m := &Metrics{}
 	return newSender(r, m, s, limit, Receiver{Timeout: time.Minute}, quietly), m
 }
 
-// lostFor returns the intervals that were lost for a reason.
 func lostFor(m *Metrics, why string) int64 {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.lost[why]
 }
 
-// TestMessagesThatTheReceiverFindsTooLargeAreDivided: 4 MiB is taken, one byte more is refused.
 func TestMessagesThatTheReceiverFindsTooLargeAreDivided(t *testing.T) {
 	const most = 4 << 20
 	r := &receiver{answer: func(body []byte) (reply, *failure) {
@@ -110,7 +106,6 @@ func TestMessagesThatTheReceiverFindsTooLargeAreDivided(t *testing.T) {
 	}
 }
 
-// TestASmallMessageThatIsTooLargeIsDropped and counted, and the next ones are sent.
 func TestASmallMessageThatIsTooLargeIsDropped(t *testing.T) {
 	first := true
 	r := &receiver{answer: func([]byte) (reply, *failure) {
@@ -128,7 +123,6 @@ func TestASmallMessageThatIsTooLargeIsDropped(t *testing.T) {
 	}
 }
 
-// TestNoMessageIsLargerThanAsked, and all of the window is sent.
 func TestNoMessageIsLargerThanAsked(t *testing.T) {
 	r := &receiver{answer: func([]byte) (reply, *failure) { return reply{}, nil }}
 	s, m := newTestSender(r, nil, minMessage)
@@ -144,7 +138,6 @@ func TestNoMessageIsLargerThanAsked(t *testing.T) {
 	}
 }
 
-// TestIntervalsOfADividedMessageAreSharedByPoints: an interval has a point for each clock, or shares one with others.
 func TestIntervalsOfADividedMessageAreSharedByPoints(t *testing.T) {
 	for _, intervals := range []int{5_000, 10_000, 20_000, 40_000} { // of 20,000 points
 		first := true
@@ -166,7 +159,6 @@ func TestIntervalsOfADividedMessageAreSharedByPoints(t *testing.T) {
 	}
 }
 
-// TestMessagesWaitWhileTheReceiverIsAway: in memory the oldest are dropped and counted, in files they stay.
 func TestMessagesWaitWhileTheReceiverIsAway(t *testing.T) {
 	away := true
 	r := &receiver{answer: func([]byte) (reply, *failure) {
@@ -190,7 +182,6 @@ func TestMessagesWaitWhileTheReceiverIsAway(t *testing.T) {
 	if files, _ := os.ReadDir(dir); len(files) != 5 || m.waiting.Load() != 5 {
 		t.Errorf("%d files, %d wait", len(files), m.waiting.Load())
 	}
-	// Another run finds them. A damaged one is counted, one of others is left.
 	files, _ := filepath.Glob(dir + "/*")
 	if err := os.WriteFile(files[0], []byte("damaged"), 0o600); err != nil {
 		t.Fatal(err)
@@ -213,8 +204,6 @@ func TestMessagesWaitWhileTheReceiverIsAway(t *testing.T) {
 	}
 }
 
-// TestTheSenderSaysWhatHappensToMessages: what waits at the start and at the end, the first message that is taken, and
-// the first after a failure.
 func TestTheSenderSaysWhatHappensToMessages(t *testing.T) {
 	away := true
 	r := &receiver{answer: func([]byte) (reply, *failure) {
@@ -259,7 +248,6 @@ func TestTheSenderSaysWhatHappensToMessages(t *testing.T) {
 	}
 }
 
-// TestWhatWaitsIsBounded, in files as in memory, and what is dropped is counted.
 func TestWhatWaitsIsBounded(t *testing.T) {
 	r := &receiver{answer: func([]byte) (reply, *failure) {
 		return reply{}, &failure{kind: retryable, err: errors.New("away")}
@@ -292,7 +280,7 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	}
 }
 
-// slowReceiver takes a message when it is released, unless the request is cut off before.
+// slowReceiver takes a message when it is released.
 type slowReceiver struct {
 	came, release chan struct{}
 	taken         int
@@ -309,7 +297,6 @@ func (r *slowReceiver) send(ctx context.Context, _ []byte) (reply, *failure) {
 	}
 }
 
-// TestProfilesForParca are sent as it has to get them; what cannot be read is refused.
 func TestProfilesForParca(t *testing.T) {
 	var got []byte
 	r := parcaClient{&receiver{answer: func(body []byte) (reply, *failure) {
@@ -329,7 +316,6 @@ func TestProfilesForParca(t *testing.T) {
 	}
 }
 
-// TestAMessageUnderWayAtTheEndIsSentOnce: it is not cut off when the sender has to stop, and not sent again.
 func TestAMessageUnderWayAtTheEndIsSentOnce(t *testing.T) {
 	r := &slowReceiver{came: make(chan struct{}, 9), release: make(chan struct{})}
 	s, m := newTestSender(r, nil, 1<<20)
@@ -348,7 +334,6 @@ func TestAMessageUnderWayAtTheEndIsSentOnce(t *testing.T) {
 	}
 }
 
-// TestAnswersOfOTLPOverHTTP: what each status means, and that a message is a compressed POST to the signal's path.
 func TestAnswersOfOTLPOverHTTP(t *testing.T) {
 	for status, want := range map[int]failureKind{
 		400: refused, 401: refused, 403: refused, 404: refused, 408: refused, 413: tooLarge, 429: retryable,
@@ -381,7 +366,7 @@ func TestAnswersOfOTLPOverHTTP(t *testing.T) {
 	}
 }
 
-// asWritten passes messages on as they are, and writes the status of an error.
+// asWritten passes messages through unchanged, and marshals only errors.
 type asWritten struct{}
 
 func (asWritten) Name() string { return "proto" }
@@ -398,7 +383,6 @@ func (asWritten) Unmarshal(b []byte, m any) error {
 	return nil
 }
 
-// TestAnswersOfOTLPOverGRPC: RESOURCE_EXHAUSTED is a message that is too large, but with RetryInfo a busy receiver.
 func TestAnswersOfOTLPOverGRPC(t *testing.T) {
 	var answer error
 	mux := http.NewServeMux()
@@ -451,7 +435,6 @@ func TestAnswersOfOTLPOverGRPC(t *testing.T) {
 	}
 }
 
-// TestAcceptedMessagesAreNotSentAgain, whatever the rest of the reply is: the status says that they are accepted.
 func TestAcceptedMessagesAreNotSentAgain(t *testing.T) {
 	for name, write := range map[string]func(http.ResponseWriter){
 		"unknown compression": func(w http.ResponseWriter) {
@@ -484,7 +467,7 @@ func TestAcceptedMessagesAreNotSentAgain(t *testing.T) {
 	}
 }
 
-// TestAnAcceptedMessageWhoseReplyIsCutOffIsNotSentAgain: the status of OTLP/HTTP precedes the reply.
+// The status of OTLP/HTTP precedes the body.
 func TestAnAcceptedMessageWhoseReplyIsCutOffIsNotSentAgain(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -501,7 +484,6 @@ func TestAnAcceptedMessageWhoseReplyIsCutOffIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// TestRetryAfterIsSecondsOrADate.
 func TestRetryAfterIsSecondsOrADate(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for text, want := range map[string]time.Duration{
@@ -514,7 +496,6 @@ func TestRetryAfterIsSecondsOrADate(t *testing.T) {
 	}
 }
 
-// TestMetricsAreText: every metric has a type and a help, and all reasons are there before they occur.
 func TestMetricsAreText(t *testing.T) {
 	m := &Metrics{Sampling: func() Sampling { return Sampling{Threads: 3, Refused: map[string]int64{"denied": 2}} }}
 	m.addLost(lostFull, 4)
@@ -539,7 +520,6 @@ func TestMetricsAreText(t *testing.T) {
 	}
 }
 
-// TestAMessageLargerThanTheSpoolIsSent: put keeps the last one of any size.
 func TestAMessageLargerThanTheSpoolIsSent(t *testing.T) {
 	sp, err := openSpool(t.TempDir(), 100)
 	if err != nil {
@@ -555,7 +535,6 @@ func TestAMessageLargerThanTheSpoolIsSent(t *testing.T) {
 	}
 }
 
-// TestASpoolWithMoreThanItsSizeLosesTheOldest at its start, and they are counted.
 func TestASpoolWithMoreThanItsSizeLosesTheOldest(t *testing.T) {
 	dir := t.TempDir()
 	sp, err := openSpool(dir, 1<<30)

@@ -16,22 +16,22 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// spoolName has the number of the file and of its intervals.
+// spoolName has the file's sequence number and the number of its intervals.
 const spoolName = "%016x-%d.otlp.gz"
 
-// initialSequence is the number of a new spool's first file: parts of a divided message have the numbers before its.
+// initialSequence is the number of a new spool's first file. Parts of a divided message take numbers before it.
 const initialSequence = 1 << 32
 
 var errDamagedFile = errors.New("it cannot be read")
 
-// spool holds a compressed message per file, the oldest first by name. Not for concurrent use.
+// spool holds one compressed message per file. Sorted names are the order of age. Not for concurrent use.
 type spool struct {
 	dir                         string
 	maxBytes                    int64
 	size                        int64
 	files                       []spoolFile
-	firstSequence, nextSequence uint64 // numbers of files: first ≤ n < next
-	droppedAtOpen               int    // intervals dropped by openSpool
+	firstSequence, nextSequence uint64 // first ≤ n < next
+	droppedAtOpen               int
 	lock                        *os.File
 }
 
@@ -43,7 +43,7 @@ type spoolFile struct {
 
 var errSpoolInUse = errors.New("another agent uses it")
 
-// openSpool locks a spool with the messages of an earlier run, and drops the oldest beyond the size.
+// openSpool opens and locks a spool, which may have messages of an earlier run. It drops the oldest beyond maxBytes.
 func openSpool(dir string, maxBytes int64) (s *spool, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unusable(dir, err)
@@ -87,8 +87,7 @@ func openSpool(dir string, maxBytes int64) (s *spool, err error) {
 	return s, nil
 }
 
-// lockDirectory locks until the file is closed or the agent ends. A file system without such locks, as NFS, locks
-// nothing.
+// lockDirectory locks until the file is closed or the agent ends. File systems without such locks are not locked.
 func lockDirectory(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -107,7 +106,7 @@ func unusable(dir string, err error) error {
 	return fmt.Errorf("--spool %s: %w; %s", dir, err, spoolStep(err))
 }
 
-// put writes a message, and drops the oldest beyond the size, none of the first kept. It returns their intervals.
+// put writes a message, and drops the oldest beyond the size, except the first kept. It returns the dropped intervals.
 func (s *spool) put(m message, kept int) (dropped int, err error) {
 	f, err := s.write(s.nextSequence, m)
 	if err != nil {
@@ -130,7 +129,7 @@ func (s *spool) write(sequence uint64, m message) (spoolFile, error) {
 	return f, err
 }
 
-// replaceFirst writes the parts of the first message, then removes it: an agent killed meanwhile sends parts twice. On
+// replaceFirst writes the parts of the first message, then removes it. An agent killed in between sends parts twice. On
 // error nothing changes.
 func (s *spool) replaceFirst(parts []message) error {
 	if s.firstSequence < uint64(len(parts)) {
@@ -154,7 +153,7 @@ func (s *spool) replaceFirst(parts []message) error {
 	return nil
 }
 
-// trim drops the oldest beyond the size, except the first kept and the last. It returns their intervals.
+// trim drops the oldest beyond the size, except the first kept and the last. It returns the dropped intervals.
 func (s *spool) trim(kept int) (dropped int) {
 	for s.size > s.maxBytes && len(s.files) > kept+1 {
 		dropped += s.files[kept].intervals
@@ -179,7 +178,6 @@ func (s *spool) first() (body []byte, err error) {
 
 func (s *spool) moveFirstToEnd() { s.files = append(s.files[1:], s.files[0]) }
 
-// remove takes as long as there are files before it.
 func (s *spool) remove(i int) {
 	s.delete(&s.files[i])
 	copy(s.files[1:i+1], s.files[:i])

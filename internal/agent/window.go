@@ -39,7 +39,7 @@ func (v *clockValues) add(w clockValues) {
 
 func valuesOf(iv *profile.Interval) clockValues { return clockValues{iv.CPU, iv.Wall, iv.RunQueue} }
 
-// row identifies a list of points: the stack, thread, state and wait that they share.
+// row is the key of a list of points.
 type row struct {
 	stack sample.StackID
 	processKey
@@ -63,12 +63,12 @@ type point struct {
 type window struct {
 	from, to  int64 // Unix epoch, ns
 	rows      map[row][]point
-	clockStep int64 // how far Unix time was set forward from the recording's begin to the window's end, ns
+	clockStep int64 // advance of Unix time from the recording's begin to the window's end, ns
 }
 
 func (w *window) unix(at int64) uint64 { return uint64(at + w.clockStep) }
 
-// processKey identifies a process. A later process with the same pid has another start.
+// processKey identifies a process; start distinguishes processes with the same pid.
 type processKey struct {
 	pid   int
 	start uint64 // clock ticks after boot
@@ -76,23 +76,23 @@ type processKey struct {
 
 func processOf(iv *profile.Interval) processKey { return processKey{iv.PID, iv.Start} }
 
-// withoutNames drops the names, which can change while a thread sleeps.
+// withoutNames drops the names, which can change during a sleep.
 func (r row) withoutNames() row {
 	r.comm, r.thread, r.role = "", "", ""
 	return r
 }
 
-// oversentTime is sent time that belongs to other rows.
+// oversentTime is time sent for a row in excess of its final intervals.
 type oversentTime struct {
 	clockValues
 	windows int // since it was sent
 }
 
-// maxOversentWindows is for how many windows oversent time waits for its own row.
+// maxOversentWindows is the number of windows for which oversent time waits for its own row.
 const maxOversentWindows = 60
 
-// windowBuilder divides intervals into windows. It is a [profile.Watcher]: the goroutine of the intervals adds,
-// refreshes and finishes. A window belongs to it until it is sent to finished, then to the goroutine that encodes it.
+// windowBuilder divides intervals into windows. It is a [profile.Watcher]. A window belongs to the goroutine of the
+// intervals until it is sent to finished, then to the encoding goroutine.
 type windowBuilder struct {
 	mu            sync.Mutex
 	length        time.Duration
@@ -104,9 +104,9 @@ type windowBuilder struct {
 	finished      chan *window
 	unencoded     atomic.Int32
 	onInterval    func(processKey)
-	onClose       func(*window) // called before a window is handed over
+	onClose       func(*window)
 	unixOffset    func() int64
-	offsetAtStart int64 // unixOffset at the begin
+	offsetAtStart int64
 }
 
 // newWindowBuilder returns a builder of windows of about length. onInterval is called with each interval's process, and
@@ -121,7 +121,7 @@ func newWindowBuilder(begin time.Time, length time.Duration, onInterval func(pro
 	return b
 }
 
-// beginWindow varies the length by a tenth, against resonance with programs and agents.
+// beginWindow varies the length by a tenth, against resonance with programs and other agents.
 func (b *windowBuilder) beginWindow(at int64) {
 	b.current = window{from: at, rows: map[row][]point{}}
 	b.points = 0
@@ -147,7 +147,7 @@ func (b *windowBuilder) add(r row, p point) {
 	b.points++
 }
 
-// Refresh implements [profile.Watcher]. It ends a due window if the one before was taken.
+// Refresh implements [profile.Watcher]. It ends a due window if the previous one was taken.
 func (b *windowBuilder) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -196,8 +196,8 @@ func (b *windowBuilder) Finish(at time.Time) {
 	close(b.finished)
 }
 
-// endWindow adds the growth of open intervals, and returns the window. Intervals of running threads are left out: their
-// time may still be attributed to another stack. A sleep of 25 s in windows of 10 s:
+// endWindow adds the growth of open intervals, and returns the window. It leaves out running threads, whose time may
+// still be attributed to another stack. A sleep of 25 s in windows of 10 s:
 //
 //	end of window 1   open 10 s               10 s are sent
 //	end of window 2   open 20 s, before 10 s  10 s
@@ -237,8 +237,7 @@ func (b *windowBuilder) endWindow(at int64, open iter.Seq[profile.Interval], las
 	return &w
 }
 
-// addGrowth adds an open interval's growth. That of an ended one is negative: all its time was added, and a part was
-// sent before.
+// addGrowth adds an open interval's growth. The growth of an ended interval is negative by its time sent before.
 func (b *windowBuilder) addGrowth(r row, p point) {
 	less := clockValues{}
 	for i, v := range p.values {
@@ -255,10 +254,9 @@ func (b *windowBuilder) addGrowth(r row, p point) {
 	}
 }
 
-// subtractOversent subtracts what was sent in excess. That arises if a thread is renamed in a sleep, or a woken thread
-// in the run queue counted as asleep: its sleep is shortened later. It is subtracted from the same thread's next time
-// in the same place; after maxOversentWindows, and in the last window, by subtractFromOthers. A process without any
-// time has ended.
+// subtractOversent subtracts time sent in excess. Excess arises if a thread is renamed in a sleep, or if a queued
+// thread was counted as asleep. It is subtracted from the thread's next time in the same row; after maxOversentWindows
+// and in the last window, by subtractFromOthers. Excess of a process without rows is dropped.
 func (b *windowBuilder) subtractOversent(last bool) {
 	for r, list := range b.current.rows {
 		if e, ok := b.oversent[r.withoutNames()]; ok {
@@ -275,8 +273,8 @@ func (b *windowBuilder) subtractOversent(last bool) {
 	}
 }
 
-// subtractFromOthers subtracts v from the time of r's process, first in the same stack, as sums by stack stay exact so,
-// then of the same thread, then from any; false: the process has no rows.
+// subtractFromOthers subtracts v from other time of r's process: first in the same stack and state, which keeps sums by
+// stack exact, then of the same thread, then any. false: the process has no rows.
 func (b *windowBuilder) subtractFromOthers(r *row, v *clockValues) (hasRows bool) {
 	for _, isNext := range []func(*row) bool{
 		func(other *row) bool { return other.stack == r.stack && other.state == r.state },
@@ -299,7 +297,7 @@ func (b *windowBuilder) setOversent(r row, e oversentTime) {
 	}
 }
 
-// subtract subtracts v from the last points on, and returns the rest.
+// subtract subtracts v, beginning with the last point, and returns the rest.
 func subtract(list []point, v clockValues) clockValues {
 	for i := len(list) - 1; i >= 0 && v != (clockValues{}); i-- {
 		for c := range v {
@@ -311,7 +309,7 @@ func subtract(list []point, v clockValues) clockValues {
 	return v
 }
 
-// minClockStep of Unix time is no error of reading, ns.
+// minClockStep is the smallest change of Unix time that is not a reading error, ns.
 const minClockStep = 10e6
 
 func (b *windowBuilder) clockStep() int64 {
@@ -321,8 +319,8 @@ func (b *windowBuilder) clockStep() int64 {
 	return 0
 }
 
-// readUnixOffset returns Unix time − CLOCK_BOOTTIME, ns, which only a set clock changes. It takes the shortest of
-// several readings: preemption may come between the clocks.
+// readUnixOffset returns Unix time − CLOCK_BOOTTIME, ns. Only setting the clock changes it. The shortest of several
+// readings is taken, since preemption may come between the clocks.
 func readUnixOffset() (ahead int64) {
 	for shortest, n := int64(math.MaxInt64), 0; n < 5; n++ {
 		before := procmem.SinceBoot()

@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// begun is when the tests' recordings begin.
 var begun = time.Unix(1000, 0)
 
 func newTestBuilder() *windowBuilder {
@@ -23,15 +22,14 @@ func newTestBuilder() *windowBuilder {
 
 func openOf(list ...profile.Interval) iter.Seq[profile.Interval] { return slices.Values(list) }
 
-// sleeper is an interval of a thread that sleeps and goes on.
+// sleeper is an interval of a sleeping thread.
 func sleeper(pid, tid int, wall int64) profile.Interval {
 	return profile.Interval{Stack: sample.StackID(tid), PID: pid, TID: tid, State: "sleeping", Wall: wall}
 }
 
-// at returns the moment so many windows after the beginning.
+// at returns the end of a window's time, with room for the varied length.
 func at(windows int64) int64 { return begun.UnixNano() + windows*2e9 }
 
-// sumKey is what sums are compared by: a thread's stack and state.
 type sumKey struct {
 	pid, tid int
 	stack    sample.StackID
@@ -63,7 +61,6 @@ func sumsOf(t *testing.T, list ...*window) map[sumKey]clockValues {
 	return out
 }
 
-// processSum adds up the sums of a process.
 func processSum(sums map[sumKey]clockValues, pid int) (sum clockValues) {
 	for k, v := range sums {
 		if k.pid == pid {
@@ -73,7 +70,6 @@ func processSum(sums map[sumKey]clockValues, pid int) (sum clockValues) {
 	return sum
 }
 
-// nextWindow ends a window and takes it.
 func nextWindow(s *windowBuilder, n int64, open ...profile.Interval) *window {
 	s.Refresh(at(n), openOf(open...))
 	w := <-s.finished
@@ -81,13 +77,11 @@ func nextWindow(s *windowBuilder, n int64, open ...profile.Interval) *window {
 	return w
 }
 
-// lastWindow ends the last window and takes it.
 func lastWindow(s *windowBuilder, n int64) *window {
 	s.Finish(time.Unix(0, at(n)))
 	return <-s.finished
 }
 
-// TestSleepThatGoesOnIsSentInPieces: each window has what the sleep has grown by, the last one the rest.
 func TestSleepThatGoesOnIsSentInPieces(t *testing.T) {
 	b := newTestBuilder()
 	var got []int64
@@ -124,8 +118,6 @@ func queued(pid, tid int, ns int64) profile.Interval {
 	}
 }
 
-// TestSleepThatTurnsOutShorterIsTakenFromTheNextSleepInItsPlace, not from other stacks of its thread or from other
-// threads, also if the thread's time of running is final some windows later.
 func TestSleepThatTurnsOutShorterIsTakenFromTheNextSleepInItsPlace(t *testing.T) {
 	b := newTestBuilder()
 	list := []*window{nextWindow(b, 1, sleeper(1, 1, 1000), sleeper(1, 2, 1000))}
@@ -145,7 +137,6 @@ func TestSleepThatTurnsOutShorterIsTakenFromTheNextSleepInItsPlace(t *testing.T)
 	}
 }
 
-// TestSleepThatTurnsOutShorterIsTakenFromItsThreadAtTheEnd: the windows' sum is that of the final intervals.
 func TestSleepThatTurnsOutShorterIsTakenFromItsThreadAtTheEnd(t *testing.T) {
 	b := newTestBuilder()
 	first := nextWindow(b, 1, sleeper(1, 1, 1000))
@@ -162,7 +153,6 @@ func TestSleepThatTurnsOutShorterIsTakenFromItsThreadAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestSleepThatTurnsOutShorterIsTakenFromItsStackAtTheEnd: another thread sleeps in it, so sums by stack stay exact.
 func TestSleepThatTurnsOutShorterIsTakenFromItsStackAtTheEnd(t *testing.T) {
 	b := newTestBuilder()
 	first := nextWindow(b, 1, sleeper(1, 1, 1000))
@@ -180,7 +170,6 @@ func TestSleepThatTurnsOutShorterIsTakenFromItsStackAtTheEnd(t *testing.T) {
 	}
 }
 
-// TestTimeThatWasSentUnderAnOldNameIsNotSentAgain: a final interval has the name at its end.
 func TestTimeThatWasSentUnderAnOldNameIsNotSentAgain(t *testing.T) {
 	b := newTestBuilder()
 	first := nextWindow(b, 1, sleeper(1, 1, 1000))
@@ -205,7 +194,6 @@ func TestTimeThatWasSentUnderAnOldNameIsNotSentAgain(t *testing.T) {
 	}
 }
 
-// TestExcessOfAnEndedThreadIsTakenFromItsProcess, and forgotten with the process.
 func TestExcessOfAnEndedThreadIsTakenFromItsProcess(t *testing.T) {
 	b := newTestBuilder()
 	list := []*window{nextWindow(b, 1, sleeper(1, 1, 1000), sleeper(2, 1, 1000))}
@@ -223,7 +211,6 @@ func TestExcessOfAnEndedThreadIsTakenFromItsProcess(t *testing.T) {
 	}
 }
 
-// TestWindowsAddUpToAllIntervals, whatever sleeps, ends, is shortened and is renamed, also while no window is taken.
 func TestWindowsAddUpToAllIntervals(t *testing.T) {
 	for seed := range uint64(50) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -241,7 +228,7 @@ func TestWindowsAddUpToAllIntervals(t *testing.T) {
 			for tid := range 8 {
 				iv, sleeps := open[tid]
 				switch {
-				case sleeps && rng.IntN(3) == 0: // it wakes: a part of its sleep was time in the queue
+				case sleeps && rng.IntN(3) == 0:
 					late := min(rng.Int64N(50), iv.Wall)
 					iv.Wall -= late
 					add(iv)
@@ -284,14 +271,13 @@ func TestWindowsAddUpToAllIntervals(t *testing.T) {
 	}
 }
 
-// TestAWindowThatIsNotTakenIsBounded: intervals of a row are added up beyond a number of points.
 func TestAWindowThatIsNotTakenIsBounded(t *testing.T) {
 	b := newTestBuilder()
 	b.Refresh(at(1), openOf())
 	for range 2 * maxPoints {
 		b.Add(sleeper(1, 1, 1))
 	}
-	b.Refresh(at(2), openOf()) // the first window still waits
+	b.Refresh(at(2), openOf())
 	if b.points != maxPoints {
 		t.Errorf("%d points", b.points)
 	}

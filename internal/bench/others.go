@@ -18,7 +18,7 @@ type cpuMeter struct {
 	spent, seconds float64
 }
 
-// othersMeter measures what other programs than a process take, and the hypervisor.
+// othersMeter measures the CPU time of all other programs and the hypervisor.
 func othersMeter(pid int) cpuMeter {
 	return cpuMeter{read: func() (float64, bool) {
 		target, err := procmem.ProcessCPU(pid)

@@ -17,11 +17,11 @@ type measurement struct {
 	workload  *workload
 	session   tools.Session
 	maxPairs  int
-	precision float64 // Plan.Precision
+	precision float64
 	ratios    []float64
 	waits     []Waited
 	others    cpuMeter // in windows without the tool
-	stolen    cpuMeter // in those with it
+	stolen    cpuMeter // in windows with it
 }
 
 const minPairs = 3 // for a median
@@ -47,7 +47,7 @@ func (m *measurement) pairs(ch toolRate) error {
 
 const checkPairs = 10 // between checks of the interval
 
-// hasEnoughPairs reports that there are enough pairs, and the interval is narrow enough or the row's time over.
+// hasEnoughPairs reports whether there are enough pairs, and the interval is narrow enough or the row's time over.
 func (m *measurement) hasEnoughPairs(enough time.Time) bool {
 	n := len(m.ratios)
 	switch {

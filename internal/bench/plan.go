@@ -14,10 +14,10 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// Plan is what to measure.
+// Plan is the plan of a run.
 type Plan struct {
-	Loads []Load // kinds of work
-	// Threads are numbers of threads, Running of them; nil: the load's usual ones.
+	Loads []Load
+	// Threads are numbers of threads, Running of them computing; nil: the load's usual ones.
 	Threads, Running []int
 	Freqs            []float64
 	Pairs            int
@@ -39,15 +39,14 @@ type Plan struct {
 
 // Load is a kind of work.
 type Load struct {
-	Name string
-	Kind string // of process, to select tools
-	// Usual are the default numbers.
+	Name   string
+	Kind   string // of process, to select tools
 	Usual  func() (threads, running []int)
 	Depths []int // numbers of frames below the work; nil: one
 	// Command speaks the protocol of package load. dir is for its files. [ErrAbsent]: not available here.
 	Command func(ctx context.Context, dir string, t Target) (*exec.Cmd, error)
 	Warm    time.Duration // time after Ready
-	// Latency evaluates the waits of pairs; nil: none.
+	// Latency evaluates the waits of pairs; may be nil.
 	Latency func([]Waited) *Latency
 }
 
@@ -91,7 +90,7 @@ func Full(self string) Plan {
 	}
 }
 
-// SpareCPUs is how many computing threads leave one processor free.
+// SpareCPUs is the number of computing threads that leaves one processor free.
 func SpareCPUs() int { return max(1, runtime.NumCPU()-1) }
 
 type cell struct {

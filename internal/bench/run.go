@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// Report takes results as they come.
+// Report takes results one by one.
 type Report struct {
 	Row  func(Row)
 	Skip func(string)

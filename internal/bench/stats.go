@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-const resamples = 10000 // bootstrap samples
+const resamples = 10000
 
 // median sorts xs. Preconditions: not empty, no NaN.
 func median(xs []float64) float64 {

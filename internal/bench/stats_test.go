@@ -16,8 +16,7 @@ func TestMedian(t *testing.T) {
 	}
 }
 
-// Of 200 samples of 15 normal values at least 170 intervals cover the median: the coverage of about 0.93 misses that
-// once in a million.
+// The coverage of about 0.93 misses the bound once in a million.
 func TestIntervalCoversTheMedian(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	covered := 0

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// ThreadCountComparison compares the rows with most and fewest threads of prywalk's otherwise equal rows.
+// ThreadCountComparison compares prywalk's rows with most and fewest threads.
 type ThreadCountComparison struct {
 	Fewest, Most *Row
 	Difference

@@ -21,7 +21,7 @@ import (
 type workload struct {
 	cell
 	cmd  *exec.Cmd
-	pids []int // those that work
+	pids []int
 	in   io.WriteCloser
 	out  *bufio.Reader
 }

@@ -18,7 +18,7 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// value is a flag's value: it implements [pflag.Value] for what at points to.
+// value is a flag's value: it implements [pflag.Value] for *at.
 type value[T any] struct {
 	at     *T
 	kind   string // in the help, such as TIME

@@ -18,7 +18,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// HelpWidth is for no terminal, in columns.
+// HelpWidth is the width without a terminal, columns.
 const HelpWidth = 100
 
 // NewHelp returns the help command, which, unlike cobra's, rejects unknown commands.
@@ -106,7 +106,6 @@ func useLine(cmd *cobra.Command) string {
 	return cmd.UseLine()
 }
 
-// values are names of flags' values.
 var values = map[string]string{
 	"output": "FILE", "stats": "FILE", "html": "FILE", "core": "FILE", "svg": "FILE", "symbols": "FILE",
 	"speedscope": "FILE", "firefox": "FILE", "otlp": "FILE", "pgo": "FILE",
@@ -120,7 +119,7 @@ var values = map[string]string{
 	"pid": "PID",
 }
 
-// kinds are the same by flag type.
+// kinds are names of flags' values by type.
 var kinds = map[string]string{
 	"int": "N", "ints": "N,…", "float": "X", "float64Slice": "HZ,…", "strings": "NAME,…",
 }
@@ -160,7 +159,7 @@ func showsDefault(f *pflag.Flag) bool {
 	return !strings.Contains(f.Usage, "default")
 }
 
-// writeColumns wraps the second one.
+// writeColumns wraps the second column.
 func writeColumns(b *strings.Builder, rows [][2]string, width int) {
 	left := 0
 	for _, r := range rows {

@@ -23,7 +23,6 @@ var helpTopics = []struct{ name, page, text string }{
 }
 
 var (
-	// link is a link: only its text is shown.
 	link = regexp.MustCompile(`\[([^\]]+)\]\([^)]+\)`)
 	bold = regexp.MustCompile(`\*\*([^*]+)\*\*`)
 	// section is a link to a heading of the page: the heading is shown.
@@ -32,7 +31,6 @@ var (
 	tests = regexp.MustCompile("\\s*\\((?:`Test\\w+`[,\\s]*)+\\)|`Test\\w+`[,;]?\\s*(?:\\(`\\w+`\\))?")
 )
 
-// showTopic prints a page; ok is false if there is none.
 func showTopic(cmd *cobra.Command, name string) (bool, error) {
 	for _, t := range helpTopics {
 		if t.name != name {
@@ -58,7 +56,6 @@ func showTopic(cmd *cobra.Command, name string) (bool, error) {
 	return false, nil
 }
 
-// withoutMarks removes Markdown's marks, link targets, and names of tests.
 func withoutMarks(page string) string {
 	page = section.ReplaceAllStringFunc(page, func(l string) string {
 		return "below (" + strings.ReplaceAll(section.FindStringSubmatch(l)[1], "-", " ") + ")"

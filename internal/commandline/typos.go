@@ -74,7 +74,6 @@ func SuggestFlag(cmd *cobra.Command, err error) string {
 	return ""
 }
 
-// dashedFlag takes a name or letter.
 func dashedFlag(flag string) string {
 	if len(flag) == 1 {
 		return "-" + flag
@@ -82,7 +81,6 @@ func dashedFlag(flag string) string {
 	return "--" + flag
 }
 
-// commandWith returns the first command with a flag, by name or letter, or "".
 func commandWith(root *cobra.Command, flag string) string {
 	for _, row := range commandRows(root) {
 		c, _, err := root.Find([]string{row[0]})
@@ -93,7 +91,7 @@ func commandWith(root *cobra.Command, flag string) string {
 	return ""
 }
 
-// minPrefix is the length from which a word may be a beginning.
+// minPrefix is the least length of a word as a beginning.
 const minPrefix = 4
 
 // ClosestMatch returns the most similar word, or "". At most a third of the letters differ, or it is the beginning of

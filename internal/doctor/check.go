@@ -79,13 +79,12 @@ func (c *checker) has(detail string) bool {
 
 type system struct {
 	dir  string
-	live bool // the running kernel may be tried
+	live bool
 	self *process.Status
 }
 
 func (s *system) proc() string { return filepath.Join(s.dir, "proc") }
 
-// read returns a file of /proc, "" if unreadable.
 func (s *system) read(name string) string {
 	b, err := os.ReadFile(filepath.Join(s.proc(), name))
 	if err != nil {

@@ -5,29 +5,23 @@ package doctor
 // Conditions of checks.
 func always(*checker) bool { return true }
 
-// live: the running kernel is checked, no other root.
 func live(c *checker) bool { return c.live }
 
-// asked: a target was given.
 func asked(c *checker) bool { return c.PID != 0 }
 
-// target: its status is readable.
 func target(c *checker) bool { return c.target != nil && !c.refused }
 
-// opened: its code was read.
 func opened(c *checker) bool { return c.opened != nil }
 
-// tried: its threads may be seized.
 func tried(c *checker) bool { return target(c) && c.live && c.Try }
 
-// check is a requirement: subject, condition, examination.
 type check struct {
 	subject string
 	applies func(*checker) bool
 	run     func(*checker) Finding
 }
 
-// checks are in the findings' order. One with nothing to report returns an empty Finding.
+// checks are in the findings' order. A check with nothing to report returns an empty Finding.
 var checks = []check{
 	{"kernel", always, (*checker).kernel},
 	{"process_vm_readv", live, (*checker).readMemory},

@@ -101,7 +101,6 @@ func hasSection(f *elffile.File, names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return f.Section(name) != nil })
 }
 
-// debugFile reports whether the separate debug file of a build id is installed.
 func (s *system) debugFile(id string) bool {
 	return len(id) > 2 && s.exists(filepath.Join("usr/lib/debug/.build-id", id[:2], id[2:]+".debug"))
 }

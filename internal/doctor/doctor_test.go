@@ -49,7 +49,7 @@ const (
 	allCaps = "000001ffffffffff"
 )
 
-// The kernel shows hidden processes to who may trace them, and with hidepid=1 and 2 to a group.
+// The kernel shows hidden processes to tracers, and with hidepid=1 and 2 to a group.
 func TestHiddenProcesses(t *testing.T) {
 	for _, c := range []struct {
 		options, caps, groups string
@@ -76,7 +76,6 @@ func TestHiddenProcesses(t *testing.T) {
 	}
 }
 
-// ordinary returns the files of a machine on which an ordinary user runs prywalk.
 func ordinary(more map[string]string) map[string]string {
 	files := map[string]string{
 		"proc/self/status":          status("50", "1000", noCaps, ""),
@@ -146,7 +145,6 @@ func TestMissingThingsHaveARemedy(t *testing.T) {
 	}
 }
 
-// TestARightIsMissingWhereYamaForbidsTracing: also without a target.
 func TestARightIsMissingWhereYamaForbidsTracing(t *testing.T) {
 	for scope, want := range map[string]bool{"0": false, "1": false, "2": true, "3": true} {
 		root := fakeRoot(t, ordinary(map[string]string{"proc/sys/kernel/yama/ptrace_scope": scope}))
@@ -156,7 +154,6 @@ func TestARightIsMissingWhereYamaForbidsTracing(t *testing.T) {
 	}
 }
 
-// TestNoCommandWeakensTheHost: the remedies are for prywalk.
 func TestNoCommandWeakensTheHost(t *testing.T) {
 	root := fakeRoot(t, ordinary(map[string]string{"proc/sys/kernel/yama/ptrace_scope": "1",
 		"proc/self/mountinfo": "22 1 0:20 / /proc rw - proc proc rw,hidepid=invisible\n"}))
@@ -173,7 +170,7 @@ func TestNoCommandWeakensTheHost(t *testing.T) {
 	}
 }
 
-// TestAFilterThatAllowsTracingIsNoWarning, as in most containers.
+// Most containers have such a filter.
 func TestAFilterThatAllowsTracingIsNoWarning(t *testing.T) {
 	c := checker{findings: []Finding{{Name: seccompCheck, Level: Warn, Remedy: "x"}, {Name: "other", Level: Warn}}}
 	c.filterAllowsTracing()
@@ -182,7 +179,6 @@ func TestAFilterThatAllowsTracingIsNoWarning(t *testing.T) {
 	}
 }
 
-// TestSeccompRemedyIsNotACapabilityThatPrywalkHas.
 func TestSeccompRemedyIsNotACapabilityThatPrywalkHas(t *testing.T) {
 	for caps, want := range map[string]string{noCaps: "--cap-add=SYS_PTRACE", allCaps: "allow ptrace and "} {
 		root := fakeRoot(t, ordinary(map[string]string{"proc/self/status": status("50", "0", caps, "Seccomp:\t2\n")}))
@@ -192,7 +188,6 @@ func TestSeccompRemedyIsNotACapabilityThatPrywalkHas(t *testing.T) {
 	}
 }
 
-// TestYamaNeedsOneCapability: CAP_SYS_PTRACE, for the user's own processes.
 func TestYamaNeedsOneCapability(t *testing.T) {
 	for _, scope := range []string{"1", "2"} {
 		files := map[string]string{"proc/sys/kernel/yama/ptrace_scope": scope,
@@ -436,7 +431,6 @@ func TestCodeWithoutNames(t *testing.T) {
 	}
 }
 
-// TestAStrippedGoProgramHasAllNames, from its own table.
 func TestAStrippedGoProgramHasAllNames(t *testing.T) {
 	program := testtargets.Run(t, "go-stripped", testtargets.Options{})
 	const want = "of 1 files, 1 have all function names, 1 also lines and inlined calls"
@@ -445,7 +439,7 @@ func TestAStrippedGoProgramHasAllNames(t *testing.T) {
 	}
 }
 
-// TestTheEngineOfTheTargetIsNamed: a Go program is stopped also where the kernel may sample.
+// A Go program is stopped also where the kernel may sample.
 func TestTheEngineOfTheTargetIsNamed(t *testing.T) {
 	program := testtargets.Run(t, "go", testtargets.Options{})
 	f := find(t, checkOf(program.PID), "target: engine")

@@ -13,15 +13,13 @@ import (
 // Level is a [Finding]'s weight.
 type Level uint8
 
-// By rising weight.
 const (
 	OK   Level = iota
 	Info       // optional, and missing
 	Warn       // prywalk works, with less
-	Fail       // prywalk does not work
+	Fail
 )
 
-// String is as displayed.
 func (l Level) String() string {
 	switch l {
 	case OK:
@@ -45,7 +43,7 @@ type Finding struct {
 	// Command is that step's command line; "": none.
 	Command string
 
-	denied bool // a right is missing
+	denied bool
 	// needsCaps are the capabilities that Command adds by setcap, 0: another command. Each setcap replaces the one
 	// before, so one command adds those of all findings.
 	needsCaps      uint64

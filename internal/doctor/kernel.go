@@ -61,7 +61,7 @@ func (s *system) copyOwnByte() error {
 	return err
 }
 
-// pidfd: without it a reused PID is noticed by its start time.
+// Without pidfd a reused PID is noticed by its start time.
 func (c *checker) pidfd() Finding {
 	fd, err := unix.PidfdOpen(unix.Getpid(), 0)
 	if err != nil {
@@ -74,7 +74,7 @@ func (c *checker) pidfd() Finding {
 	return finding(OK, "works", "")
 }
 
-// syscallFile: passive reads need it (CONFIG_HAVE_ARCH_TRACEHOOK).
+// Passive reads need syscallFile (CONFIG_HAVE_ARCH_TRACEHOOK).
 func (c *checker) syscallFile() Finding {
 	if c.read("self/syscall") == "" {
 		return finding(Warn, "missing: sleeping threads cannot be read without stopping them",

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// perf: threads that the kernel samples need no stop. Without it ptrace is used: nothing is missing.
+// perf: threads that the kernel samples need no stop. Without it ptrace is used, so that nothing is missing.
 func (c *checker) perf() Finding {
 	paranoid := strings.TrimSpace(c.read("sys/kernel/perf_event_paranoid"))
 	var err error

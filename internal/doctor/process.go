@@ -20,7 +20,6 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// process reads the status that later checks need.
 func (c *checker) process() Finding {
 	s, err := process.Check(c.proc(), c.PID)
 	if err != nil {
@@ -134,8 +133,8 @@ func (c *checker) seizes() Finding {
 	return finding(OK, "the kernel lets prywalk trace its threads", "")
 }
 
-// threadEnded reports whether a thread is a zombie: a first thread that ended before others. The kernel denies seizing
-// it.
+// threadEnded reports whether a thread is a zombie: a first thread that ended before others. The kernel refuses to
+// seize it.
 func (c *checker) threadEnded(tid int) bool {
 	s, err := process.ReadStatus(c.proc(), tid)
 	return err == nil && s.State == 'Z'

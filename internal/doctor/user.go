@@ -48,7 +48,6 @@ func (c *checker) capabilities() Finding {
 	return c.granting(finding(Warn, detail+lost, ""), process.OtherUsers)
 }
 
-// granting adds how prywalk gets capabilities.
 func (c *checker) granting(f Finding, bits uint64) Finding {
 	switch {
 	case c.root():
@@ -129,7 +128,6 @@ func (c *checker) seccomp() Finding {
 		"if sampling fails: "+c.self.SeccompRemedy())
 }
 
-// filterAllowsTracing replaces the finding of seccomp after a thread was seized.
 func (c *checker) filterAllowsTracing() {
 	for i := range c.findings {
 		if f := &c.findings[i]; f.Name == seccompCheck && f.Level == Warn {

@@ -71,7 +71,7 @@ type firefoxBuilder struct {
 	places map[int32]view.Place
 	start  int64 // Unix epoch, ns
 	cpu    int   // index of CPU time, −1 if none
-	taken  int64 // bytes of memory, of the current track
+	taken  int64 // of memory, of the current track
 }
 
 // Memory of a track's parts with their text, in bytes.

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/view"
 )
 
-// TestSamplesOfDifferentProcessesAreNotJoined, not even if number and name make the same text.
 func TestSamplesOfDifferentProcessesAreNotJoined(t *testing.T) {
 	of := func(pid int64, comm string) *profile.Sample {
 		return &profile.Sample{Value: []int64{1}, NumLabel: map[string][]int64{rec.LabelPID: {pid}},
@@ -38,7 +37,7 @@ func TestSamplesOfDifferentProcessesAreNotJoined(t *testing.T) {
 	}
 }
 
-// TestOwnersOfLocksAreAttributes: the label is a number, or a text where the lock was free.
+// The label is a number, or a text where the lock was free.
 func TestOwnersOfLocksAreAttributes(t *testing.T) {
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: rec.TypeWall, Unit: "nanoseconds"}},
 		Sample: []*profile.Sample{

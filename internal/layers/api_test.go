@@ -17,8 +17,7 @@ import (
 // public are the packages for other programs.
 var public = []string{"frames", "dwarfunwind", "heuristics", "ptrace", "report"}
 
-// TestPublicPackagesShowNoInternalTypes walks what other programs can reach from the exported names of the public
-// packages: a type of an internal package could not be named there, unless a public package has an alias for it.
+// A type of an internal package could not be named by other programs, unless a public package has an alias for it.
 func TestPublicPackagesShowNoInternalTypes(t *testing.T) {
 	var paths []string
 	for _, p := range public {
@@ -55,14 +54,12 @@ func TestPublicPackagesShowNoInternalTypes(t *testing.T) {
 	}
 }
 
-// walkedAPI is what was reached so far.
 type walkedAPI struct {
 	t       *testing.T
 	aliases map[*types.TypeName]bool // types that public packages give a name
 	seen    map[types.Type]bool
 }
 
-// object walks what a name gives.
 func (w *walkedAPI) object(at string, o types.Object) {
 	if name, ok := o.(*types.TypeName); ok && name.IsAlias() {
 		w.typ(at, types.Unalias(name.Type()))
@@ -71,7 +68,7 @@ func (w *walkedAPI) object(at string, o types.Object) {
 	w.typ(at, o.Type())
 }
 
-// typ walks a type: its exported fields and methods, and what it is made of.
+// typ walks a type: its exported fields and methods, and its parts.
 func (w *walkedAPI) typ(at string, typ types.Type) {
 	typ = types.Unalias(typ)
 	if w.seen[typ] {
@@ -125,7 +122,6 @@ func (w *walkedAPI) typ(at string, typ types.Type) {
 	}
 }
 
-// TestPublicPackagesBeginWithAUse: the page of a package shows code before its algorithm, and has an example that runs.
 func TestPublicPackagesBeginWithAUse(t *testing.T) {
 	for _, pkg := range public {
 		dir := filepath.Join("..", "..", pkg)

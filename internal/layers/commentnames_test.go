@@ -19,47 +19,42 @@ import (
 	"testing"
 )
 
-// foreignNames lists names that comments mention and no source of this tree contains: those of runtimes,
-// libraries and other tools. Lines that begin with # are comments.
+// foreignNames lists names that comments mention and no source of this tree contains: those of runtimes, libraries and
+// other tools. Lines that begin with # are comments.
 //
 //go:embed testdata/foreign_names.txt
 var foreignNames string
 
 var (
-	// word is an identifier in any of the languages of the tree.
 	word = regexp.MustCompile(`[A-Za-z_]\w*`)
-	// mixedCase is a word that can only be a name: capitals stand inside it.
+	// mixedCase matches words that can only be names: capitals stand inside them.
 	mixedCase = regexp.MustCompile(`^([a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)$`)
-	// docLink is a doc link (https://go.dev/doc/comment#links) to a name or Type.Member, of this package or, with a
+	// docLink matches doc links (https://go.dev/doc/comment#links) to a name or Type.Member, of this package or, with a
 	// prefix, of another. A lone name in lower case may also be a register or a mapping ([rsp], [heap]): no link.
 	docLink = regexp.MustCompile(`(?:^|[\s(—,"])` +
 		`\[\*?((?:[\w./]*[a-z]\w*\.)?[A-Z]\w*(?:\.[A-Za-z]\w*)?|(?:[\w./]*[a-z]\w*\.)+\w+|[a-z]{2,}[A-Z]\w*)\]` +
 		`(?:$|[\s.,;:)!?'"—])`)
 )
 
-// goFile is a Go source, a test or not, with its comments.
+// goFile is a Go source with its comments.
 type goFile struct {
 	path, dir, pkg string
 	fset           *token.FileSet
 	syntax         *ast.File
 }
 
-// tree is what a check of comments knows of the sources.
 type tree struct {
 	files []goFile
-	// members has the names that a package declares, by its directory; members of types and interfaces are
-	// "Type.Member".
+	// members has the names that each directory declares; members of types are "Type.Member".
 	members map[string]map[string]bool
-	// imports has the path of each package that a directory's files import, by its name there.
+	// imports has the paths of the packages that each directory imports, by their names.
 	imports map[string]map[string]string
 	// words are all words outside of Go comments and of prose.
 	words map[string]bool
 }
 
-// onceRead reads the sources once for all checks.
 var onceRead = sync.OnceValues(readTree)
 
-// treeOf returns the sources.
 func treeOf(t *testing.T) *tree {
 	t.Helper()
 	all, err := onceRead()
@@ -120,14 +115,12 @@ func readTree() (*tree, error) {
 	return all, err
 }
 
-// add adds the words of a text.
 func (all *tree) add(text string) {
 	for _, w := range word.FindAllString(text, -1) {
 		all.words[w] = true
 	}
 }
 
-// addGo adds a Go source: its identifiers, its literals and its declarations.
 func (all *tree) addGo(root, path string) error {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, path, nil, parser.ParseComments|parser.SkipObjectResolution)
@@ -169,8 +162,8 @@ func (all *tree) addGo(root, path string) error {
 	return nil
 }
 
-// declare adds what a file declares at its top level. A type that embeds another is added as "Type.*": any member
-// may be promoted to it.
+// declare adds what a file declares at its top level. A type that embeds another is added as "Type.*": any member may
+// be promoted to it.
 func declare(file *ast.File, names map[string]bool) {
 	for _, d := range file.Decls {
 		switch d := d.(type) {
@@ -192,7 +185,7 @@ func declare(file *ast.File, names map[string]bool) {
 	}
 }
 
-// receiver returns the prefix "Type." of a method, and nothing for a function.
+// receiver returns the prefix "Type." of a method, "" for a function.
 func receiver(d *ast.FuncDecl) string {
 	if d.Recv == nil {
 		return ""
@@ -207,7 +200,6 @@ func receiver(d *ast.FuncDecl) string {
 	return name
 }
 
-// declareMembers adds the fields of a struct or the methods of an interface.
 func declareMembers(s *ast.TypeSpec, names map[string]bool) {
 	var fields *ast.FieldList
 	switch typ := s.Type.(type) {
@@ -228,14 +220,13 @@ func declareMembers(s *ast.TypeSpec, names map[string]bool) {
 	}
 }
 
-// has reports whether a package declares a name or Type.Member.
 func has(names map[string]bool, name string) bool {
 	typ, _, member := strings.Cut(name, ".")
 	return names[name] || member && names[typ+".*"]
 }
 
-// resolves reports whether a doc link in a file leads to a declaration. As in go/doc, a package goes by its name if a
-// file of the directory imports it, else by its path. A package outside of the tree resolves if it is imported.
+// resolves reports whether a doc link in a file leads to a declaration. As in go/doc, a package has its name if a file
+// of the directory imports it, else its path. A package outside of the tree resolves if it is imported.
 func (all *tree) resolves(f *goFile, link string) bool {
 	if has(all.members[f.dir], link) {
 		return true
@@ -255,7 +246,7 @@ func (all *tree) resolves(f *goFile, link string) bool {
 	return all.imports[f.dir][filepath.Base(pkg)] == pkg
 }
 
-// eachComment calls do with each line of the comments of Go files but directives.
+// eachComment calls do with each line of Go comments, without directives.
 func (all *tree) eachComment(do func(f *goFile, place, text string)) {
 	for i := range all.files {
 		f := &all.files[i]
@@ -273,7 +264,6 @@ func (all *tree) eachComment(do func(f *goFile, place, text string)) {
 	}
 }
 
-// TestDocLinksResolve holds that each doc link of a comment names something that is declared.
 func TestDocLinksResolve(t *testing.T) {
 	all := treeOf(t)
 	links := 0
@@ -291,8 +281,7 @@ func TestDocLinksResolve(t *testing.T) {
 	}
 }
 
-// TestNamesInCommentsExist holds that a word in mixed case is a name: of this tree's sources in any language, or one
-// of testdata/foreign_names.txt. A comment that still has a name after a change of it fails here.
+// A word in mixed case must be a name of this tree's sources in any language, or one of testdata/foreign_names.txt.
 func TestNamesInCommentsExist(t *testing.T) {
 	all := treeOf(t)
 	foreign := map[string]bool{}
@@ -322,8 +311,7 @@ func TestNamesInCommentsExist(t *testing.T) {
 	}
 }
 
-// TestDocCommentsBeginWithTheirName holds that a doc comment that begins with a name begins with the one that it
-// documents. A comment of a group may begin with any of the group's names.
+// A comment of a group may begin with any of the group's names.
 func TestDocCommentsBeginWithTheirName(t *testing.T) {
 	for _, f := range treeOf(t).files {
 		check := func(doc *ast.CommentGroup, names ...*ast.Ident) {
@@ -350,14 +338,12 @@ func TestDocCommentsBeginWithTheirName(t *testing.T) {
 	}
 }
 
-// isFunc reports whether a word in lower case is meant as the name of the one documented function, by the text behind
-// it: a colon, or one of the verbs of such comments.
+// isFunc reports whether a word in lower case is meant as the name of the documented function, by the text behind it.
 func isFunc(first, text string, names []*ast.Ident) bool {
 	return len(names) == 1 && strings.ToLower(first) == first && (strings.HasPrefix(text, ": ") ||
 		strings.HasPrefix(text, " gives ") || strings.HasPrefix(text, " reports whether "))
 }
 
-// checkGroup checks the comments of a declaration of constants, variables or types.
 func checkGroup(d *ast.GenDecl, check func(*ast.CommentGroup, ...*ast.Ident)) {
 	var all []*ast.Ident
 	for _, s := range d.Specs {

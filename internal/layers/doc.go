@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package layers has the tests that hold rules of the whole source, and no code of the product:
+// Package layers has tests of rules of the whole source:
 //
 //   - the order of the packages: what each may import, and what depends on nothing but the standard library
 //   - where unsafe and raw system calls may stand, and which functions are pinned or pure

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// opens are calls that open a file by a name, or change what a name leads to. Strangers name files
-// (internal/safeopen opens those), and other users put links where files are written (internal/outfile).
+// opens are calls that open a file by a name, or change the target of a name. Strangers name files (internal/safeopen
+// opens those), and other users put links where files are written (internal/outfile).
 var opens = regexp.MustCompile(`^(` +
 	`os\.(Open|OpenFile|OpenInRoot|OpenRoot|ReadFile|WriteFile|Create|CreateTemp|Rename|DirFS)|` +
 	`unix\.(Open|Openat|Openat2|Creat|Renameat2?|Rename)|syscall\.(Open|Openat)|elf\.Open|ioutil\..*)$`)
 
-// mayOpen are the functions of the product that open files otherwise, and why that is sound.
+// mayOpen are the functions of the product that open files otherwise, with the reason.
 var mayOpen = map[string]string{
 	"internal/doctor/check.go read":     "the kernel's files below /proc and /sys",
 	"internal/machine/machine.go":       "/proc/cpuinfo",

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// TestOnlyTestsHaveFilesThatAreNoText: what a package manager leaves in the tree is not to be committed with the rest.
+// Files that a package manager leaves in the tree are not to be committed.
 func TestOnlyTestsHaveFilesThatAreNoText(t *testing.T) {
 	root := filepath.Join("..", "..")
 	out, err := exec.Command("git", "-C", root, "ls-files").Output()

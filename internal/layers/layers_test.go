@@ -17,8 +17,8 @@ import (
 
 const module = "prywalk"
 
-// order has the product's packages from the lowest to the highest. A package imports only from lines
-// before its own; packages on one line never import each other.
+// order has the product's packages from the lowest to the highest. A package imports only from earlier lines; packages
+// on one line never import each other.
 var order = [][]string{
 	{"docs", "frames", "internal/wire", "internal/x86", "internal/sample", "internal/languages", "internal/protobuf",
 		"internal/osthread"},
@@ -45,23 +45,20 @@ var order = [][]string{
 	{"cmd/prywalk"},
 }
 
-// tools are for tests and measurements: they import what they like, and nothing of the product imports
-// them.
+// tools are for tests and measurements: they import anything, and nothing of the product imports them.
 var tools = []string{"benchmarks", "integration", "internal/layers", "internal/testtargets"}
 
 // raw are the packages that may use unsafe and raw system calls.
 var raw = []string{"internal/procmem", "internal/fdlimit", "internal/launch", "ptrace"}
 
-// rawCalls are the functions that make a system call of any number.
 var rawCalls = regexp.MustCompile(`^(syscall|unix)\.(Raw)?Syscall(6|9|NoError)?$`)
 
-// source is a Go file that is not a test.
 type source struct {
 	path, pkg string
 	file      *ast.File
 }
 
-// sources returns all Go files of the module and of benchmarks but tests, whatever architecture they are for.
+// sources returns all Go files of the module and of benchmarks except tests, for any architecture.
 func sources(t *testing.T) []source {
 	t.Helper()
 	var all []source
@@ -73,7 +70,6 @@ func sources(t *testing.T) []source {
 	return all
 }
 
-// isOurs reports whether these rules hold for a directory, by its path below the root.
 func isOurs(dir string) bool {
 	for at := dir; at != "."; at = path.Dir(at) {
 		if name := path.Base(at); name == "testdata" || strings.HasPrefix(name, ".") ||
@@ -84,14 +80,12 @@ func isOurs(dir string) bool {
 	return true
 }
 
-// isModule reports whether a directory begins a module of its own for which these rules do not hold: benchmarks is
-// one, but its code is as the rest.
+// isModule reports whether a directory begins a module without these rules: they hold in benchmarks.
 func isModule(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "go.mod"))
 	return err == nil && filepath.Base(dir) != "benchmarks"
 }
 
-// imports lists what a file imports.
 func (s *source) imports() []string {
 	var paths []string
 	for _, spec := range s.file.Imports {
@@ -101,20 +95,18 @@ func (s *source) imports() []string {
 	return paths
 }
 
-// level returns the line of a product package in order, −1 for any other. A package below a listed one
-// stands on the same line.
+// level returns a package's line in order, −1: none. A package below a listed one is on the same line.
 func level(pkg string) int {
 	return slices.IndexFunc(order, func(line []string) bool { return under(pkg, line) })
 }
 
-// under reports whether pkg is one of the list, or below one.
 func under(pkg string, list []string) bool {
 	return slices.ContainsFunc(list, func(p string) bool {
 		return pkg == p || strings.HasPrefix(pkg, p+"/")
 	})
 }
 
-// violation says what is wrong with an import, "" if nothing.
+// violation describes a forbidden import; "": allowed.
 func violation(pkg, imported string) string {
 	from, to := level(pkg), level(imported)
 	switch {
@@ -188,7 +180,7 @@ func TestUnsafeAndRawSystemCallsStayInTheirPackages(t *testing.T) {
 	}
 }
 
-// engines observe threads by stops or by the kernel's samples. mechanisms are what they do it with.
+// engines observe threads by stops or by the kernel's samples. mechanisms are their means.
 var (
 	engines = []string{
 		"ptrace", "internal/perfevents", "internal/perfengine", "internal/skid", "internal/descendants", "internal/observe",
@@ -197,8 +189,8 @@ var (
 	mechanisms = []string{"ptrace", "internal/perfevents", "internal/perfengine", "internal/skid"}
 )
 
-// TestFewFilesBesideTheEnginesKnowHowThreadsAreObserved: what follows an engine sees events. The four open the samples,
-// say whether they are allowed, sample once for a dump, and let all threads go before prywalk is stopped.
+// The allowed four open the samples, check whether they are allowed, sample once for a dump, and release all threads
+// before prywalk is stopped.
 func TestFewFilesBesideTheEnginesKnowHowThreadsAreObserved(t *testing.T) {
 	allowed := []string{
 		"cmd/prywalk/engine.go", "internal/doctor/perf.go", "internal/dump/rawsamples.go", "internal/recording/jobcontrol.go",
@@ -216,7 +208,6 @@ func TestFewFilesBesideTheEnginesKnowHowThreadsAreObserved(t *testing.T) {
 	}
 }
 
-// TestOnlyTheCommandBenchImportsTheBenchmark: what records must not depend on what measures it.
 func TestOnlyTheCommandBenchImportsTheBenchmark(t *testing.T) {
 	for _, s := range sources(t) {
 		for _, path := range s.imports() {

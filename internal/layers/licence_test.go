@@ -11,12 +11,11 @@ import (
 	"testing"
 )
 
-// licence is the line that source files have: among their first lines, or as their last where a test knows the numbers
-// of their lines.
+// licence is among a file's first lines, or the last line where a test knows line numbers.
 const licence = "SPDX-License-Identifier: Apache-2.0"
 
-// unlicensed are the kinds of files that do not: pages, data, and what tools write. Of files without a kind only the
-// Makefile does.
+// unlicensed are the kinds of files without it: pages, data, and generated files. Of files without a kind only the
+// Makefile has it.
 var unlicensed = []string{"", ".md", ".json", ".svg", ".tsv", ".mod", ".sum", ".lock", ".gitignore"}
 
 func TestSourceFilesNameTheirLicence(t *testing.T) {
@@ -32,7 +31,7 @@ func TestSourceFilesNameTheirLicence(t *testing.T) {
 			}
 			return nil
 		}
-		// Besides the Makefile the top directory has no source, but what its user has recorded there.
+		// Besides the Makefile the top directory has no source, but its user's recordings.
 		if name != "Makefile" && (top || !d.Type().IsRegular() || slices.Contains(unlicensed, filepath.Ext(name))) {
 			return nil
 		}

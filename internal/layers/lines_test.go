@@ -14,13 +14,13 @@ import (
 )
 
 const (
-	// mostColumns is how long a line of code or of a comment is at most; tabs count as one.
+	// mostColumns is the length limit of lines of code and comments; a tab counts as one.
 	mostColumns = 120
-	// wideLines is how many longer lines there may be. Never raise it.
+	// wideLines is the number of longer lines allowed. Never raise it.
 	wideLines = 0
 )
 
-// eachGoFile gives all Go files of the module and of benchmarks, tests and those of every architecture included.
+// eachGoFile visits all Go files of the module and of benchmarks, tests and those of every architecture included.
 func eachGoFile(t *testing.T, f func(path string)) {
 	t.Helper()
 	root := filepath.Join("..", "..")
@@ -41,7 +41,6 @@ func eachGoFile(t *testing.T, f func(path string)) {
 	}
 }
 
-// tell fails the test if there are more places than allowed, and names all of them.
 func tell(t *testing.T, places []string, most int, what string) {
 	t.Helper()
 	t.Logf("%d %s, %d are allowed", len(places), what, most)

@@ -9,7 +9,6 @@ import (
 	"testing"
 )
 
-// docsPages returns the text of each page of docs by its name.
 func docsPages(t *testing.T) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join("..", "..", "docs", "*.md"))
@@ -27,7 +26,6 @@ func docsPages(t *testing.T) map[string]string {
 	return pages
 }
 
-// pageLink is a link to a page beside this one.
 var pageLink = regexp.MustCompile(`\]\(([a-z-]+\.md)`)
 
 func TestTheIndexHasEveryPage(t *testing.T) {

@@ -10,17 +10,16 @@ import (
 	"testing"
 )
 
-// pinnedPackages run, in part, on a goroutine that is pinned (ptrace.Pin). If it made a
-// system call that tells the Go scheduler, it could lose its processor, and the runtime
-// would abort the program.
+// pinnedPackages run, in part, on a pinned goroutine (ptrace.Pin). A system call that the Go scheduler knows of could
+// make it lose its processor, and the runtime would abort the program.
 var pinnedPackages = []string{"internal/procmem", "ptrace", "internal/observe", "internal/observe/copyplan",
 	"internal/observe/copysize", "internal/observe/deepstack", "internal/observe/taskstack"}
 
-// unpinned are the files, and functions, of these packages that never run so.
+// unpinned are the files, and functions, of these packages that never run pinned.
 var unpinned = []string{"bpf_unsafe.go", "priority.go", "stopall.go", "watchdog.go", "ptraceMayWait", "vmReadMayWait",
 	"vmReadPartsMayWait"}
 
-// tellsScheduler are calls that can tell the scheduler.
+// tellsScheduler are calls of which the scheduler may know.
 var tellsScheduler = regexp.MustCompile(`^(syscall\.Syscall6?|` +
 	`os\.(Open|OpenFile|ReadFile|ReadDir|Readlink|Stat|Lstat|WriteFile)|` +
 	`unix\.(Open|Read|Pread|Write|Readlink|ClockNanosleep|Nanosleep|Waitid|Wait4|Poll|Syscall6?|ProcessVMReadv))$`)

@@ -69,7 +69,6 @@ func (o *Options) listRecordings(context.Context, *mcp.CallToolRequest, struct{}
 	return text(truncated(b.String(), "Where the time goes: report.")), nil, nil
 }
 
-// maxCommandWidth limits a listed command, in columns.
 const maxCommandWidth = 120
 
 func (o *Options) listProcesses(_ context.Context, _ *mcp.CallToolRequest, in struct {

@@ -25,11 +25,10 @@ import (
 const MaxAnswerBytes = 32 << 10
 
 const (
-	// maxRecordSeconds limits a recording.
 	maxRecordSeconds = 300
 	// commandTimeout limits any other command.
 	commandTimeout = time.Minute
-	// maxConcurrentCommands are concurrent; each may use --max-memory.
+	// Each of maxConcurrentCommands may use --max-memory.
 	maxConcurrentCommands = 4
 )
 

@@ -37,7 +37,6 @@ func (r *runs) run(_ context.Context, files []*os.File, args ...string) (string,
 	return r.output, r.code, nil
 }
 
-// connect returns a client of a server in a directory with one recording.
 func connect(t *testing.T, r *runs, allow bool) *mcp.ClientSession {
 	t.Helper()
 	dir := t.TempDir()
@@ -76,7 +75,6 @@ func connectTo(t *testing.T, o Options) *mcp.ClientSession {
 	return client
 }
 
-// call returns a tool's text, and whether it is an error.
 func call(t *testing.T, c *mcp.ClientSession, tool string, args map[string]any) (string, bool) {
 	t.Helper()
 	res, err := c.CallTool(t.Context(), &mcp.CallToolParams{Name: tool, Arguments: args})
@@ -138,7 +136,6 @@ func TestToolsRunTheirCommands(t *testing.T) {
 	}
 }
 
-// TestRecordHasTheLimitsOfProduction: its caller may not know them.
 func TestRecordHasTheLimitsOfProduction(t *testing.T) {
 	r := &runs{output: "done"}
 	call(t, connect(t, r, true), "record", map[string]any{"pid": 7, "seconds": 1})

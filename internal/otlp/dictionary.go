@@ -18,14 +18,14 @@ const (
 // entryCost is an entry's memory besides its bytes, which are held twice: in the table and as a key.
 const entryCost = 160
 
-// Dictionary is what the profiles of a message have in common. Its methods named as an entry return its number.
+// Dictionary has the common entries of a message's profiles. Its methods named as an entry return its number.
 type Dictionary struct {
 	tables  [tableStacks + 1]protobuf.Message // encoded entries
 	numbers [tableStacks + 1]map[string]int64
 	take    func(int64) bool // counts bytes of memory; may be nil
 }
 
-// NewDictionary returns an empty one. It calls take, if not nil, with each entry's memory, bytes.
+// NewDictionary returns an empty Dictionary. It calls take, if not nil, with each entry's memory, bytes.
 func NewDictionary(take func(int64) bool) *Dictionary {
 	d := &Dictionary{take: take}
 	for table := tableMappings; table <= tableStacks; table++ {

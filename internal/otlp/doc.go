@@ -4,8 +4,8 @@
 //
 // # Algorithm
 //
-// A [Dictionary] holds what a message's profiles have in common: encoded entries, found by their bytes, so that equal
-// ones are one. An entry follows those to which it refers by number.
+// A [Dictionary] holds the common entries of a message's profiles, encoded and found by their bytes, so that equal ones
+// are one. An entry follows those to which it refers by number.
 //
 // [Split] decodes a message into samples and writes two, each with half of the samples and the entries that they use.
 //

@@ -38,7 +38,7 @@ func Metrics(resource, scope protobuf.Message, list []Metric, start, now int64) 
 	return m
 }
 
-// The fields of a Metric message that have its points, by kind.
+// Fields of a Metric message for its points, by kind.
 const (
 	fieldGauge = 5
 	fieldSum   = 7

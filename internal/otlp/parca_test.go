@@ -11,8 +11,7 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// TestFunctionsForParca: an index, and the one before it, lead to the same function as in the message; sums by name are
-// the same, and the numbers of attributes are text.
+// An index, and the one before it, must lead to the same function as in the message.
 func TestFunctionsForParca(t *testing.T) {
 	message := sampleMessage(20)
 	m, err := ForParca(message)
@@ -57,7 +56,6 @@ func TestFunctionsForParca(t *testing.T) {
 	}
 }
 
-// withoutResources returns sums of all resources.
 func withoutResources(sums map[string]int64) map[string]int64 {
 	out := map[string]int64{}
 	for k, v := range sums {
@@ -67,7 +65,6 @@ func withoutResources(sums map[string]int64) map[string]int64 {
 	return out
 }
 
-// indices returns the functions of all lines in the order of locations.
 func indices(t *testing.T, s *source) (list []uint64) {
 	t.Helper()
 	for _, l := range s.tables[tableLocations] {

@@ -22,7 +22,7 @@ var (
 	sampleRefs    = refs{1: {table: tableStacks}, 2: {table: tableAttributes}, 3: {table: tableLinks}}
 	profileRefs   = refs{1: {in: valueTypeRefs}, 5: {in: valueTypeRefs}, 11: {table: tableAttributes}}
 
-	// tableRefs are the refs of the entries of each table: to tables that are listed after it here.
+	// tableRefs are the refs of the entries of each table, to tables that are listed after it here.
 	tableRefs = [tableStacks + 1]refs{
 		tableStacks:     {1: {table: tableLocations}},
 		tableLocations:  {1: {table: tableMappings}, 3: {in: lineRefs}, 4: {table: tableAttributes}},
@@ -37,7 +37,7 @@ type rewriter struct {
 	source   *source
 	out      *Dictionary
 	newIndex [tableStacks + 1]map[uint64]int64
-	err      error // the first one
+	err      error
 }
 
 func (w *rewriter) check(err error) {
@@ -80,7 +80,7 @@ func (w *rewriter) entry(table int, i uint64) int64 {
 		return 0
 	}
 	entry := w.source.tables[table][i]
-	if indices := tableRefs[table]; indices != nil { // nil: no refs
+	if indices := tableRefs[table]; indices != nil {
 		entry = w.message(entry, indices)
 	}
 	n := w.out.add(table, entry)

@@ -27,7 +27,7 @@ type ThreadAttributes struct {
 	Name, State, Wait, WaitsFor, Owner, Role, Task string
 }
 
-// ThreadAttributes are their numbers, named by OpenTelemetry's semantic conventions where these have a name.
+// ThreadAttributes returns their numbers, named by OpenTelemetry's semantic conventions where these have a name.
 func (d *Dictionary) ThreadAttributes(t *ThreadAttributes) (list []int64) {
 	if t.TID != 0 {
 		list = append(list, d.Attribute("thread.id", t.TID))

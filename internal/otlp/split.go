@@ -159,7 +159,6 @@ func (s *source) splitPoints() error {
 	return nil
 }
 
-// points returns a sample's values and times; rest is its other fields.
 func points(sample []byte) (values []int64, times []uint64, rest []byte, err error) {
 	err = fields(sample, func(f protobuf.Field) error {
 		switch f.Number {
@@ -205,7 +204,6 @@ func (s *source) write(parts []part, half byte) (m protobuf.Message, err error) 
 	return m, w.err
 }
 
-// profile writes some samples of a profile, with a new id.
 func (w *rewriter) profile(rest []byte, parts []part, half byte) (m protobuf.Message) {
 	var id []byte
 	var others protobuf.Message

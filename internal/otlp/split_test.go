@@ -42,8 +42,8 @@ func sampleMessage(samples int) protobuf.Message {
 	return m
 }
 
-// sums returns the values of a message by resource, stack's names and attributes, and checks that every entry of the
-// dictionary is there.
+// sums returns the values by resource, stack's names and attributes, and checks that every entry of the dictionary is
+// there.
 func sums(t *testing.T, m []byte) map[string]int64 {
 	t.Helper()
 	s, err := decode(m)
@@ -94,7 +94,6 @@ func sums(t *testing.T, m []byte) map[string]int64 {
 	return out
 }
 
-// TestPartsOfAMessageHaveAllOfIt, down to parts of one point, and each has its own dictionary.
 func TestPartsOfAMessageHaveAllOfIt(t *testing.T) {
 	whole := sampleMessage(20)
 	want, got := sums(t, whole), map[string]int64{}
@@ -128,7 +127,7 @@ func TestPartsOfAMessageHaveAllOfIt(t *testing.T) {
 	}
 }
 
-// TestDividedProfilesHaveIdsOfTheirOwn: a receiver may drop a profile with an id that it has seen.
+// A receiver may drop a profile with an id that it has seen.
 func TestDividedProfilesHaveIdsOfTheirOwn(t *testing.T) {
 	a, b, err := Split(sampleMessage(1))
 	if err != nil {
@@ -159,7 +158,7 @@ func TestDividedProfilesHaveIdsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// FuzzSplit: files of a spool may be damaged.
+// Files of a spool may be damaged.
 func FuzzSplit(f *testing.F) {
 	f.Add([]byte(sampleMessage(2)))
 	f.Add([]byte{0x12, 2, 0x3a, 0})
@@ -177,7 +176,6 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// FuzzReplies: what a receiver answers.
 func FuzzReplies(f *testing.F) {
 	f.Add([]byte{0x0a, 2, 0x08, 3}, []byte{0x0a, 2, 0x08, 3})
 	f.Fuzz(func(t *testing.T, reply, info []byte) {

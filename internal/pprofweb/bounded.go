@@ -23,7 +23,7 @@ const (
 	labelEnd   = "end_timestamp_ns"
 	// graphLimit limits the time of dot.
 	graphLimit = 30 * time.Second
-	// killInterval is until the next try to kill dot, which may not have been started.
+	// killInterval is the time until the next try to kill dot, which may not have been started.
 	killInterval = 100 * time.Millisecond
 )
 
@@ -36,7 +36,6 @@ func mergeTimes(p *profile.Profile) (*profile.Profile, error) {
 	return profile.Merge([]*profile.Profile{p})
 }
 
-// costOf returns the flame graph's memory, bytes.
 func costOf(p *profile.Profile) int64 {
 	lines := func(all []*profile.Location) (n int64) {
 		for _, l := range all {

@@ -105,7 +105,7 @@ func (g *guard) setToken(w http.ResponseWriter, r *http.Request) {
 	})
 	q := r.URL.Query()
 	q.Del("token")
-	// one slash: two would name another host
+	// One slash: two would name another host.
 	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: q.Encode()}
 	http.Redirect(w, r, to.String(), http.StatusSeeOther)
 }

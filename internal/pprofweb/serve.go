@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package pprofweb serves pprof's web pages for a profile to holders of a token. It reads files only below a directory
-// that the user names.
+// Package pprofweb serves pprof's web pages for a profile to holders of a token.
 package pprofweb
 
 import (

@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// aroundLines is context.
 const aroundLines = 8
 
 type sources struct {

@@ -24,15 +24,13 @@ import (
 type agentRun struct {
 	*recording
 	agent *agent.Agent
-	// refusedAtStart and refusedLater count selected processes that could not be opened, by reason: at the start, and
-	// since.
+	// Selected processes that could not be opened, by reason: at the start, and since.
 	refusedAtStart map[string]int64
 	refusedLater   atomic.Pointer[map[string]int64]
-	frozen         map[string]bool // groups found frozen at the last reading
-	throttled      map[string]bool // groups that were named once, and that were there when the last was added
+	frozen         map[string]bool // groups frozen at the last reading
+	throttled      map[string]bool // groups reported once, dropped when another is added and they are gone
 }
 
-// refreshesPerWindow is the number of refreshes per window; a window ends at one.
 const refreshesPerWindow = 5
 
 // RunAgent samples and sends until a signal. With an Output it also records.
@@ -74,8 +72,8 @@ func (a *agentRun) reportSelected(procs int64) {
 	}
 }
 
-// reportObstructions says when a control group of targets is frozen and when it is not any more; of a throttled one
-// only once, as groups with a quota are throttled again and again.
+// reportObstructions reports when a control group of targets becomes frozen and when it is thawed. A throttled group is
+// reported once only, since quotas throttle again and again.
 func (a *agentRun) reportObstructions(all []obstruction) {
 	frozenNow := map[string]bool{}
 	for _, h := range all {
@@ -141,7 +139,7 @@ func (a *agentRun) HeldStacks() (iter.Seq[sample.StackID], bool) { return a.agen
 // Timely implements [profile.TimelyWatcher].
 func (a *agentRun) Timely() bool { return true }
 
-// namedByAggregator reports whether the module's names belong to the aggregator's goroutine.
+// namedByAggregator reports whether the module is named on the aggregator's goroutine.
 func namedByAggregator(m *profile.ModuleInfo) bool {
 	if m.Origin.Module == nil {
 		return false

@@ -10,7 +10,7 @@ import (
 )
 
 // backgroundResolver names locations on its own goroutine, as a large file takes seconds. An image's tables belong to
-// one goroutine: it opens a second image of each file.
+// one goroutine, so it opens a second image of each file.
 type backgroundResolver struct {
 	*resolver
 	private map[*loadedcode.Image]*privateImage
@@ -19,13 +19,13 @@ type backgroundResolver struct {
 }
 
 type privateImage struct {
-	image      *loadedcode.Image // nil: closed, or not readable
-	failed     bool              // to open
+	image      *loadedcode.Image // nil: closed, or unreadable
+	failed     bool
 	used       time.Time
 	closeAfter time.Duration // time without use until it is closed
 }
 
-// Range of [privateImage].closeAfter, which doubles with each close, as reading a large file again takes a second.
+// Range of [privateImage].closeAfter. It doubles with each close, since reading a large file again takes a second.
 const (
 	minUnusedTime = 30 * time.Second
 	maxUnusedTime = time.Hour
@@ -47,7 +47,7 @@ func (r *backgroundResolver) close() {
 	}
 }
 
-// DropUnused closes private images. They are opened again on demand.
+// DropUnused closes unused private images. They are opened again on demand.
 func (r *backgroundResolver) DropUnused() {
 	now := r.now()
 	for img, p := range r.private {
@@ -81,7 +81,7 @@ func (r *backgroundResolver) Resolve(m *profile.ModuleInfo, addr uint64) []profi
 	return r.resolver.Resolve(private, addr)
 }
 
-// privateModule returns a module with private tables. Names of self-describing code belong to the aggregator's
+// privateModule returns a module with private tables. Code that its process describes is named on the aggregator's
 // goroutine ([profile.Names.NameSomeGenerated]).
 func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.ModuleInfo {
 	if m.Origin.Module == nil {
@@ -102,7 +102,6 @@ func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.Modul
 	return &private
 }
 
-// image returns a private image; nil if it cannot be opened.
 func (r *backgroundResolver) image(img *loadedcode.Image) *loadedcode.Image {
 	p := r.private[img]
 	if p == nil {

@@ -15,8 +15,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestWhatTopNamedEndedProgramsWithIsLetGo: of 12 programs, each a file of its own, that of the one that still runs is
-// kept, and its names are had as before.
 func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 	const programs = 12
 	from, err := exec.LookPath("sleep")
@@ -71,7 +69,6 @@ func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 	if after := name(); after != before {
 		t.Errorf("%s, not %s", after, before)
 	}
-	// What is not asked for is let go of as well, less and less often.
 	late := time.Now()
 	r.now = func() time.Time { return late }
 	for _, patience := range []time.Duration{minUnusedTime, 2 * minUnusedTime} {

@@ -10,14 +10,14 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// childrenCPU is of the targets' unrecorded descendants.
+// childrenCPU is the CPU time of the targets' unrecorded descendants.
 type childrenCPU struct {
-	ticks uint64 // of all, ended ones that were waited for included; [procmem.ClockTick]
+	ticks uint64 // including ended ones that were waited for; [procmem.ClockTick]
 	live  map[int]uint64
-	known bool // of all targets
+	known bool
 }
 
-// readChildrenCPU reads the kernel's counts. wait(2) adds a child's to its parent's, so that the sum grows, unless a
+// readChildrenCPU reads the kernel's counts. The sum grows, as wait(2) adds a child's time to its parent's, unless a
 // process outside adopts a child.
 func readChildrenCPU(targets []int) (c childrenCPU) {
 	c = childrenCPU{live: map[int]uint64{}, known: true}

@@ -40,7 +40,7 @@ func (r *recording) launchAndRecord(args []string) error {
 	if r.samplerOpts.Engine != nil {
 		r.samplerOpts.Engine.Launched(l.PID)
 	}
-	launched.Store(l) // from now on it must stop with prywalk
+	launched.Store(l)
 	defer launched.Store(nil)
 	if err := l.Release(); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (r *recording) launchAndRecord(args []string) error {
 		if r.hung {
 			return exit.Internal(err) // the command may be stopped until prywalk ends
 		}
-		_ = waitForCommand(l) // prywalk's own failure has precedence
+		_ = waitForCommand(l)
 		return exit.Internal(err)
 	}
 	if isAlive(l.PID) {
@@ -96,11 +96,9 @@ func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) erro
 	return nil
 }
 
-// exitPollMillis is the period in which contextUntilExit checks its context, ms.
 const exitPollMillis = 100
 
-// contextUntilExit returns a context that ends with a process, which is not reaped. A command's daemons do not prolong
-// it.
+// contextUntilExit returns a context that ends with a process, which is not reaped. Its daemons do not prolong it.
 func contextUntilExit(ctx context.Context, pid int) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	fd, err := unix.PidfdOpen(pid, 0)

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/selfhang"
 )
 
-// findDeadlocks describes the deadlocks of the targets in r.deadlocks. It fails if a read hangs.
+// findDeadlocks fails if a read hangs.
 func (r *recording) findDeadlocks() error {
 	if r.live {
 		return nil

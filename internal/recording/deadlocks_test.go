@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// recorded records a process for a short time.
 func recorded(t *testing.T, pid int) *profile.Profile {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "prywalk.pb.gz")
@@ -40,8 +39,6 @@ func recorded(t *testing.T, pid int) *profile.Profile {
 	return p
 }
 
-// TestADeadlockIsInTheRecording: one that stands when the sampling ends is in the comments, with threads and locks; a
-// cycle with a wait that ends by itself is none.
 func TestADeadlockIsInTheRecording(t *testing.T) {
 	exe, err := testtargets.Compile("cycles.c", "-O1")
 	if err != nil {
@@ -55,7 +52,7 @@ func TestADeadlockIsInTheRecording(t *testing.T) {
 			t.Fatal(err)
 		}
 		var lines []string
-		for range 20 { // until its threads have come to wait for each other
+		for range 20 {
 			if lines = recorded(t, cmd.Process.Pid).Comments; !want || slices.ContainsFunc(lines, isDeadlock) {
 				break
 			}

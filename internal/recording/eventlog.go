@@ -10,7 +10,7 @@ import (
 )
 
 // logStacks writes the functions of the stacks to the log of events. With --rotate evicted stacks are missing. The
-// flush of the log returns its errors.
+// log's flush returns write errors.
 func (r *recording) logStacks() {
 	names := profile.NewNames(r.builder, nil)
 	var stack []profile.Named

@@ -53,7 +53,6 @@ func TestEventLogNamesTheStacksThatWereNotEvicted(t *testing.T) {
 	}
 }
 
-// hangingWriter hangs in a read.
 type hangingWriter struct{ pipe int }
 
 func (h hangingWriter) Write(b []byte) (int, error) { return unix.Read(h.pipe, b[:1]) }
@@ -63,7 +62,7 @@ func TestHangWhileStacksAreLoggedLeavesTheRecordingWhole(t *testing.T) {
 	if err := unix.Pipe(pipe[:]); err != nil {
 		t.Fatal(err)
 	}
-	defer unix.Close(pipe[1]) // ends the read
+	defer unix.Close(pipe[1])
 	path := filepath.Join(t.TempDir(), "r.pb.gz")
 	r := newRecording(Options{Output: path, Overwrite: true})
 	r.output.setPath(&r.options, 1)

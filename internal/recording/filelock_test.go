@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/view"
 )
 
-// TestAFileLockIsALockInTheRecording: as in dump --locks.
 func TestAFileLockIsALockInTheRecording(t *testing.T) {
 	lock := filepath.Join(t.TempDir(), "lock")
 	held, err := os.Create(lock)

@@ -12,7 +12,7 @@ import (
 
 const maxGoPrograms = 16
 
-// countGoroutines describes the waiting goroutines in r.goroutines. It fails if a read hangs.
+// countGoroutines fails if a read hangs.
 func (r *recording) countGoroutines() error {
 	if r.live {
 		return nil
@@ -40,7 +40,6 @@ func (r *recording) countGoroutines() error {
 	return hung
 }
 
-// unreadGoroutines notes that the recording was too short to read each goroutine.
 func unreadGoroutines(g *runstats.WaitingTasks) []string {
 	if g == nil || g.Unread == 0 {
 		return nil

@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestGoroutinesThatWaitAreInTheRecording: their number is in the comments, which head the report.
 func TestGoroutinesThatWaitAreInTheRecording(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "parked")
 	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", exe, "./testdata/parked")

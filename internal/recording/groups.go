@@ -15,34 +15,34 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// targetGroups observes what holds up the targets' control groups: CPU quotas, and freezing.
+// targetGroups observes CPU quotas and freezing of the targets' control groups.
 type targetGroups struct {
 	pids   func() []int
-	notify func([]obstruction) // nil: none; called with what holds up targets now
+	notify func([]obstruction) // may be nil; called with the present obstructions
 	groups *quota.Groups
-	frozen map[int]*runstats.FrozenTarget // the first maxFrozenTargets that were found, by PID
+	frozen map[int]*runstats.FrozenTarget // the first maxFrozenTargets found, by PID
 	last   []int                          // processes of the last reading
 	readAt time.Time
 
 	quit, done chan struct{}
 }
 
-// obstruction is one control group's, as a sentence; key is the same at each reading.
+// obstruction describes a frozen or throttled control group; key is the same at each reading.
 type obstruction struct {
 	key, text string
-	frozen    bool // else it was throttled
+	frozen    bool // else throttled
 }
 
-// maxFrozenTargets bounds the frozen targets in statistics, as an agent's have no end.
+// maxFrozenTargets bounds the frozen targets in statistics, as an agent runs without end.
 const maxFrozenTargets = 1 << 14
 
-// Readings of the groups are groupsInterval apart, and take at most 1/groupsShare of a CPU.
+// Readings are groupsInterval apart, and take at most 1/groupsShare of a CPU.
 const (
 	groupsInterval = time.Second
 	groupsShare    = 400
 )
 
-// observeGroups reads the control groups of processes now, and then in the background until end is called. notify is
+// observeGroups reads the processes' control groups now, and then in the background until end is called. notify is
 // called after each reading.
 func observeGroups(root quota.Root, pids func() []int, notify func([]obstruction)) *targetGroups {
 	g := &targetGroups{
@@ -67,8 +67,8 @@ func (g *targetGroups) run() {
 	}
 }
 
-// end reads the groups of the last reading's processes once more, as the sampler has closed its own by now, and adds
-// what was observed to statistics.
+// end reads the last reading's processes again, as the sampler has closed its own by now, and adds the observations to
+// statistics.
 func (g *targetGroups) end(s *runstats.Stats) {
 	close(g.quit)
 	<-g.done
@@ -107,7 +107,6 @@ func (g *targetGroups) read(pids []int) {
 	g.last, g.readAt = pids, now
 }
 
-// frozenNow returns a sentence for each group that freezes processes.
 func frozenNow(pids []int, frozenBy []string) (all []obstruction) {
 	first, n := map[string]int{}, map[string]int64{}
 	for i, dir := range frozenBy {
@@ -123,7 +122,7 @@ func frozenNow(pids []int, frozenBy []string) (all []obstruction) {
 	return all
 }
 
-// throttledNow returns a sentence for each group that was throttled since the last reading for long enough.
+// throttledNow returns the groups that were throttled for long enough since the last reading.
 func (g *targetGroups) throttledNow(now time.Time) (all []obstruction) {
 	for _, q := range g.groups.ThrottledNow() {
 		var s runstats.Stats

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// groupTree is a directory in place of "/", with processes in control groups that can be frozen.
+// groupTree is a directory in place of "/", with processes in control groups.
 type groupTree struct {
 	*testing.T
 	root string
@@ -49,8 +49,7 @@ func (g *groupTree) freeze(group string, frozen bool) {
 	g.write("cg"+group+"/cgroup.events", map[bool]string{true: "frozen 1\n", false: "frozen 0\n"}[frozen])
 }
 
-// observe observes the groups of a run's processes, which the caller may change between readings, and returns what
-// was notified last.
+// observe returns the pointer to the obstructions that were notified last. The caller may change pids between readings.
 func (g *groupTree) observe(pids *[]int) (groups *targetGroups, now *[]obstruction) {
 	now = new([]obstruction)
 	groups = &targetGroups{pids: func() []int { return *pids }, notify: func(all []obstruction) { *now = all },
@@ -73,7 +72,7 @@ func TestFreezingBetweenStartAndEndIsFound(t *testing.T) {
 	}
 	tree.freeze("/a", true)
 	tree.freeze("/b", false)
-	tree.process(9, "/a") // is found after the start
+	tree.process(9, "/a")
 	pids = append(pids, 9)
 	groups.read(pids)
 	if len(*now) != 1 || !strings.Contains((*now)[0].text, "/cg/a is frozen") ||
@@ -82,7 +81,7 @@ func TestFreezingBetweenStartAndEndIsFound(t *testing.T) {
 	}
 	tree.freeze("/a", false)
 	tree.freeze("/b", true)
-	pids = nil // the sampler has closed the processes
+	pids = nil
 	var s runstats.Stats
 	groups.end(&s)
 	want := []runstats.FrozenTarget{{PID: 7, Cgroup: "/cg/a"}, {PID: 8, Cgroup: "/cg/b", AtStart: true, AtEnd: true},
@@ -92,7 +91,6 @@ func TestFreezingBetweenStartAndEndIsFound(t *testing.T) {
 	}
 }
 
-// TestFrozenTargetsAreLimited: an agent runs for months, on a host that pauses one container after another.
 func TestFrozenTargetsAreLimited(t *testing.T) {
 	tree := newGroupTree(t)
 	tree.freeze("/a", true)

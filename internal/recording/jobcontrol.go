@@ -18,7 +18,7 @@ import (
 var launched atomic.Pointer[launch.Launched]
 
 // HandleJobControl makes SIGTSTP, SIGTTIN and SIGTTOU stop prywalk after it has detached from all threads
-// (ptrace.Suspend). Ignored ones stay ignored.
+// (ptrace.Suspend). Ignored signals stay ignored.
 func HandleJobControl() {
 	ch := make(chan os.Signal, 8)
 	for _, sig := range ptrace.StopSignals {
@@ -33,7 +33,7 @@ func HandleJobControl() {
 	}()
 }
 
-// stopAs stops the command, too, if the terminal does not: it stops its foreground group.
+// stopAs also stops the command, unless the terminal does so, which stops its foreground group.
 func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	l := launched.Load()
 	pass := l != nil && !inForeground()
@@ -50,7 +50,7 @@ func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	}
 }
 
-// dropPending drops stop signals that belong to the one obeyed. signal.Stop returns when they are delivered.
+// dropPending drops stop signals sent together with the handled one. After signal.Stop returns, they are delivered.
 func dropPending(sig syscall.Signal, ch <-chan os.Signal) {
 	all := make(chan os.Signal, 1)
 	signal.Notify(all, sig)

@@ -14,13 +14,14 @@ type Options struct {
 	Sampler sampler.Options
 	// PIDs are empty for a command.
 	PIDs []int
-	// Duration; 0: until the targets end, or a signal.
+	// Duration of sampling; 0: until the targets end, or a signal.
 	Duration time.Duration
-	// Output is the recording's path, "-": standard output, "" (top and agent): none. %p is the first pid, %t the time.
+	// Output is the recording's path; "-": standard output; "" (top and agent): none. %p is the first pid, %t the time.
 	Output string
-	// Overwrite does not keep an earlier run's file.
+	// Overwrite discards an earlier run's file, which else is kept as FILE.old.
 	Overwrite bool
-	// Rotate is the length of successive recordings, 0: there is one. Keep is how many are kept, 0: all.
+	// Rotate is the length of each of successive recordings; 0: one recording. Keep is the number of files kept; 0:
+	// all.
 	Rotate time.Duration
 	Keep   int
 	// Aggregate keeps sums without times.
@@ -37,11 +38,11 @@ type Options struct {
 
 // TopOptions configure [RunTop].
 type TopOptions struct {
-	// Clock is the one by which rows are ordered at the start.
+	// Clock orders the rows at the start.
 	Clock top.Clock
-	// Window is what a table covers.
+	// Window is the time that a table covers.
 	Window time.Duration
-	// Rows are functions in text, and rows of each kind in JSON; negative: all.
+	// Rows limits functions in text, and rows of each kind in JSON; negative: all.
 	Rows int
 	// Once prints one table.
 	Once bool

@@ -15,9 +15,9 @@ import (
 type outputState struct {
 	mu       sync.Mutex
 	path     string
-	written  time.Time // of the last write
-	complete bool      // it completed the recording
-	parts    int       // complete files before this one
+	written  time.Time
+	complete bool // the last write completed the recording
+	parts    int
 }
 
 func (s *outputState) setPath(path string) {
@@ -26,7 +26,7 @@ func (s *outputState) setPath(path string) {
 	s.path = path
 }
 
-// noteComplete states that the file is complete, as a part of the recording, and another one is begun.
+// noteComplete records that the file is a complete part of the recording, and that the next one is begun.
 func (s *outputState) noteComplete(next string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recording is a run of prywalk record, top or agent: it opens or launches processes, samples, handles signals,
-// shows progress, and writes the recording at checkpoints and at the end.
+// Package recording implements a run of prywalk record, top or agent: it opens or launches processes, samples, handles
+// signals, shows progress, and writes the recording at checkpoints and at the end.
 package recording
 
 import (
@@ -43,18 +43,18 @@ type recording struct {
 	signals signalHandler
 
 	stats          runstats.Stats
-	deadlocks      []string            // found at the end, a sentence each
-	goroutines     []string            // waiting at the end, a line per Go process
-	refused        map[string]int64    // selected but not opened, by reason
-	openError      error               // the last error of these
-	hung           bool                // in a read: prywalk must exit
+	deadlocks      []string
+	goroutines     []string         // a line per Go process
+	refused        map[string]int64 // selected but not opened, by reason
+	openError      error
+	hung           bool                // a read of a process hangs: prywalk must exit
 	onObstructions func([]obstruction) // for top and agent: called about once a second
 }
 
-// run opens the output and the processes, handles signals, makes the sampler, and calls body. Its context ends with the
-// first ending signal.
+// run opens the output and the processes, handles signals, makes the sampler, and calls body. body's context ends with
+// the first ending signal.
 func (r *recording) run(body func(context.Context, []*loadedcode.Process) error) error {
-	pid := 0 // of %p
+	pid := 0
 	if len(r.pids) > 0 {
 		pid = r.pids[0]
 	}
@@ -98,7 +98,7 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 	return err
 }
 
-// openWatched is open, and returns [selfhang.Err] if a read of a process hangs.
+// openWatched returns [selfhang.Err] if a read of a process hangs.
 func (r *recording) openWatched(pids []int) (procs []*loadedcode.Process, err error) {
 	if hung := selfhang.Watched(func() { procs, err = r.open(pids) }); hung != nil {
 		r.hung = true
@@ -110,7 +110,7 @@ func (r *recording) openWatched(pids []int) (procs []*loadedcode.Process, err er
 // openGCPercent is GOGC while processes are opened: collections would delay the first stack.
 const openGCPercent = 400
 
-// open opens the processes. It fails if one cannot be opened; of those selected by a rule, if none can.
+// open fails if a process cannot be opened; with processes selected by a rule, if none can.
 func (r *recording) open(pids []int) ([]*loadedcode.Process, error) {
 	_, _ = procmem.RaiseFileLimit() // else files are opened for each observation
 	if !r.samplerOpts.LowOverhead {
@@ -126,7 +126,7 @@ func (r *recording) open(pids []int) ([]*loadedcode.Process, error) {
 			if why != refusal.Exited {
 				r.openError = err
 			}
-			if why != refusal.Exited && why != refusal.NoFiles { // what lacks descriptors is tried again
+			if why != refusal.Exited && why != refusal.NoFiles {
 				r.refused[why.Word()]++
 				r.samplerOpts.Refused = append(r.samplerOpts.Refused, pid)
 			}
@@ -181,8 +181,7 @@ func (r *recording) close() {
 	_ = r.images.Close()
 }
 
-// sample runs the sampler, then the examinations of the targets. After an error, which is prywalk's own, the samples
-// must still be written.
+// sample runs the sampler, then the examinations of the targets. After an error the samples must still be written.
 func (r *recording) sample(ctx context.Context) error {
 	err := r.runSampler(ctx)
 	if err == nil {
@@ -192,7 +191,6 @@ func (r *recording) sample(ctx context.Context) error {
 	return err
 }
 
-// runSampler samples until ctx ends, for the duration at most, and sets the counts.
 func (r *recording) runSampler(ctx context.Context) error {
 	if d := r.options.Duration; d > 0 {
 		var cancel context.CancelFunc
@@ -223,7 +221,7 @@ func (r *recording) runSampler(ctx context.Context) error {
 	return err
 }
 
-// setTimes sets the recording's period, which is the mean one at a lower rate than asked for, and its window.
+// setTimes sets the recording's window, and its period to the mean one if the rate was not reached.
 func (r *recording) setTimes() {
 	if got := r.stats.Freq; got > 0 && got < runsummary.ReachedRateShare*r.samplerOpts.Freq {
 		r.builder.SetPeriod(time.Duration(float64(time.Second) / got))
@@ -237,7 +235,7 @@ func (r *recording) setTimes() {
 	}
 }
 
-// examine runs examinations of the targets after the sampling. An error is of a read that hangs: threads may be stopped
+// examine runs examinations of the targets after the sampling. It stops at a read that hangs: threads may be stopped
 // until prywalk exits, and the read still uses r.images.
 func (r *recording) examine(examinations ...func() error) error {
 	for _, examination := range examinations {
@@ -249,7 +247,7 @@ func (r *recording) examine(examinations ...func() error) error {
 	return nil
 }
 
-// reportResult prints what was recorded. It fails without samples.
+// reportResult prints a summary. It fails without samples.
 func (r *recording) reportResult() error {
 	refused := r.refusalError()
 	if r.stats.Samples == 0 {
@@ -282,7 +280,6 @@ func (r *recording) endedWithoutSamples() bool {
 	return r.signals.command.Load() != nil && refusedCount == 0 && r.options.Threads == ""
 }
 
-// refusalError explains refused observations; nil: none.
 func (r *recording) refusalError() error {
 	failed := r.stats.Failed
 	return process.ExplainFailures(r.pids, process.StopResults{Denied: failed["denied"], Traced: failed["traced"],

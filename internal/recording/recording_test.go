@@ -24,7 +24,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// written returns a recording with two samples that is written to a file, while signals are obeyed as record does.
+// written returns a recording with two samples that is written to a file, while signals are handled as in record.
 // between is called in the write, before the names are looked up.
 func written(t *testing.T, begin func(context.Context), between func(r *recording)) (file string, r *recording) {
 	t.Helper()
@@ -56,7 +56,6 @@ func written(t *testing.T, begin func(context.Context), between func(r *recordin
 	return file, r
 }
 
-// interrupt sends this process SIGINT.
 func interrupt(t *testing.T) {
 	t.Helper()
 	if err := unix.Kill(os.Getpid(), unix.SIGINT); err != nil {
@@ -64,7 +63,6 @@ func interrupt(t *testing.T) {
 	}
 }
 
-// TestCtrlCWhileNamesAreLookedUpKeepsAllSamples: the first one writes without the names that are missing.
 func TestCtrlCWhileNamesAreLookedUpKeepsAllSamples(t *testing.T) {
 	tty := testtargets.NewTerminal(t, 80)
 	testtargets.StderrIs(t, tty.Slave)
@@ -85,7 +83,6 @@ func TestCtrlCWhileNamesAreLookedUpKeepsAllSamples(t *testing.T) {
 	}
 }
 
-// TestNamingAfterCtrlCSaysThatAnotherOneLeaves: a second one leaves at once, whatever is being done.
 func TestNamingAfterCtrlCSaysThatAnotherOneLeaves(t *testing.T) {
 	tty := testtargets.NewTerminal(t, 80)
 	testtargets.StderrIs(t, tty.Slave)
@@ -154,7 +151,7 @@ func TestSelectedProcessThatCannotBeOpenedCountsOnce(t *testing.T) {
 	defer cancel()
 	searches := 0
 	selected := func() []int {
-		if searches++; searches == 3 { // what the first two have found was opened
+		if searches++; searches == 3 {
 			cancel()
 		}
 		return pids
@@ -185,7 +182,6 @@ func TestStatsThatCannotBeWrittenAreReportedBeforeTheRun(t *testing.T) {
 	}
 }
 
-// TestTheRecordingOnDiskIsReported: in one line, whenever prywalk has to leave.
 func TestTheRecordingOnDiskIsReported(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r")
 	var d outputState
@@ -209,8 +205,6 @@ func TestTheRecordingOnDiskIsReported(t *testing.T) {
 	says("standard output")
 }
 
-// TestAHangInTheExaminationIsNotForgotten: threads may be stopped until prywalk exits, so nothing more is done with the
-// targets.
 func TestAHangInTheExaminationIsNotForgotten(t *testing.T) {
 	r := newRecording(Options{})
 	hangs := fmt.Errorf("%w in read", selfhang.Err)

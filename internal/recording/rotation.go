@@ -30,7 +30,7 @@ type rotation struct {
 	due     atomic.Bool
 }
 
-// timeFormat is that of the time in names, as %t; timePattern matches it.
+// timeFormat is the format of %t; timePattern matches it.
 const (
 	timeFormat  = "20060102-150405"
 	timePattern = `[0-9]{8}-[0-9]{6}`
@@ -51,7 +51,7 @@ func newRotation(path string, every time.Duration, keep int) *rotation {
 	return r
 }
 
-// path returns an unused path. In a directory that cannot be searched it is the first: the write fails with the reason.
+// path returns an unused path. In an unsearchable directory it is the first one, and the write fails with the reason.
 func (r *rotation) path(at time.Time) string {
 	for ; ; at = at.Add(time.Second) {
 		path := filepath.Join(r.dir, r.prefix+at.Format(timeFormat)+r.suffix)
@@ -61,7 +61,7 @@ func (r *rotation) path(at time.Time) string {
 	}
 }
 
-// run asks for a checkpoint when a part is due, until ctx ends. Parts begin at multiples of every, unless a write takes
+// run requests a checkpoint when a part is due, until ctx ends. Parts begin at multiples of every, unless a write takes
 // longer than a part.
 func (r *rotation) run(ctx context.Context, requestCheckpoint func()) {
 	every := time.NewTicker(r.every)
@@ -77,7 +77,7 @@ func (r *rotation) run(ctx context.Context, requestCheckpoint func()) {
 	}
 }
 
-// prune removes the oldest surplus files, of earlier runs, too.
+// prune removes the oldest surplus files, including those of earlier runs.
 func (r *rotation) prune() {
 	if r.keep <= 0 {
 		return
@@ -92,7 +92,7 @@ func (r *rotation) prune() {
 			}
 		}
 	}
-	// Not by name: an hour of local time comes twice when summer time ends.
+	// Not by name: when summer time ends, an hour of local time occurs twice.
 	slices.SortStableFunc(list, func(a, b os.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	for len(list) > r.keep {
 		err = cmp.Or(os.Remove(filepath.Join(r.dir, list[0].Name())), err)

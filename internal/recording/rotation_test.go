@@ -41,7 +41,6 @@ func TestTheTimeIsPutInPlaceOfItsPlaceholderOnly(t *testing.T) {
 	}
 }
 
-// TestPartsBeginByTheClockAndNotByTheirWriting: the first one takes half a period to write, the fourth one and a half.
 func TestPartsBeginByTheClockAndNotByTheirWriting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRecording(Options{Output: filepath.Join(t.TempDir(), "r.pb.gz"), Rotate: 2 * time.Second})
@@ -81,7 +80,6 @@ func TestTopOfProcessesThatHaveAllEndedHasAHeading(t *testing.T) {
 	}
 }
 
-// TestAnAbortAfterAPartNamesWhatIsWritten: the part that was begun is not.
 func TestAnAbortAfterAPartNamesWhatIsWritten(t *testing.T) {
 	r := newRecording(Options{Output: filepath.Join(t.TempDir(), "r.pb.gz"), Rotate: time.Hour})
 	r.output.setPath(&r.options, 1)
@@ -98,7 +96,6 @@ func TestAnAbortAfterAPartNamesWhatIsWritten(t *testing.T) {
 	}
 }
 
-// TestTheOldestPartsAreRemoved: when summer time ends, the names of an hour come twice.
 func TestTheOldestPartsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	r := newRotation(filepath.Join(dir, "r.pb.gz"), time.Hour, 2)

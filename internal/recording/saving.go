@@ -24,11 +24,10 @@ type output struct {
 	path            string    // "-": standard output; "": none
 	rotation        *rotation // nil: one file
 	keepOld         bool      // keep an earlier run's file as path.old
-	failureReported bool      // the failure of the last write was reported
+	failureReported bool
 	state           outputState
 }
 
-// checkpoint reports the first failure only.
 func (r *recording) checkpoint(yield func()) {
 	if r.output.path == "" {
 		r.names.DropUnused()
@@ -53,7 +52,6 @@ func (r *recording) checkpoint(yield func()) {
 	r.names.DropUnused()
 }
 
-// save writes the recording. The first write keeps an earlier run's file.
 func (r *recording) save(whole bool) error {
 	if r.output.keepOld && outfile.Replaceable(r.output.path) {
 		if err := profile.BackUpOld(r.output.path); err != nil {
@@ -140,7 +138,7 @@ func (r *recording) writeWatched() error {
 // hungWriteTimeout limits the write after a hung read, which may hold a lock.
 const hungWriteTimeout = 10 * time.Second
 
-// writeHung writes after a read has hung, and returns the failure in one line. The log of events gets no functions.
+// writeHung writes after a hung read, and returns the failure in one line. It leaves the log of events incomplete.
 func (r *recording) writeHung(failure error) error {
 	if errors.Is(failure, sampler.ErrBuilderInUse) {
 		return failure
@@ -183,10 +181,9 @@ func (o *output) setPath(options *Options, pid int) {
 	o.state.setPath(o.path)
 }
 
-// timeMark stands for the time in an expanded path; no path has it.
+// timeMark stands for the time in an expanded path. No path has it.
 const timeMark = "\x00"
 
-// expandPath replaces %p by a process, and %t by the text of a time.
 func expandPath(path string, pid int, at string) string {
 	return strings.NewReplacer("%p", strconv.Itoa(pid), "%t", at, "%%", "%").Replace(path)
 }

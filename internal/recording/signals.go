@@ -19,8 +19,8 @@ import (
 
 var activeHandlers atomic.Int32
 
-// HandleQuit lets SIGQUIT end prywalk without a dump of goroutines, while no recording handles it. An ignored one stays
-// ignored.
+// HandleQuit lets SIGQUIT end prywalk without a dump of goroutines, while no recording handles it, unless it was
+// ignored at the start.
 func HandleQuit() {
 	ch := make(chan os.Signal, 1)
 	signal.Notify(ch, unix.SIGQUIT)
@@ -39,8 +39,8 @@ const sameRequestTime = time.Second
 
 // signalHandler runs a goroutine from handle until stop.
 type signalHandler struct {
-	launches bool                            // the run launches a command; set before handle
-	command  atomic.Pointer[launch.Launched] // once it runs
+	launches bool // set before handle
+	command  atomic.Pointer[launch.Launched]
 	pending  atomic.Int32                    // for the command; 0: none
 	sampler  atomic.Pointer[sampler.Sampler] // nil: no checkpoints
 
@@ -49,7 +49,7 @@ type signalHandler struct {
 	skipNames    chan struct{} // closed by the first signal after samplingOver
 }
 
-// handle returns a context that the first ending signal ends. stop ends the handling.
+// handle returns a context that the first ending signal ends.
 //
 //	SIGINT, SIGTERM, SIGHUP   end the recording, and are sent to a launched command that did not get them; one later than
 //	                          [sameRequestTime] exits at once
@@ -102,7 +102,6 @@ func (h *signalHandler) handle(output *outputState) (_ context.Context, stop fun
 	}
 }
 
-// abortMessageTimeout limits the last message's write.
 const abortMessageTimeout = time.Second
 
 func abort(output *outputState, code int) {
@@ -117,8 +116,8 @@ type endRequests struct {
 	received map[syscall.Signal]bool
 }
 
-// classify reports whether a signal is the first one, whether it repeats another of its kind within [sameRequestTime]
-// of the first, and whether it comes later and so asks to leave at once.
+// classify reports whether a signal is the first one, whether it repeats the same signal within [sameRequestTime] of
+// the first, and whether it comes later, so that prywalk exits at once.
 func (r *endRequests) classify(sig syscall.Signal, now time.Time) (isFirst, isRepeat, leavesNow bool) {
 	if isFirst = r.first.IsZero(); isFirst {
 		r.first, r.received = now, map[syscall.Signal]bool{}
@@ -128,7 +127,6 @@ func (r *endRequests) classify(sig syscall.Signal, now time.Time) (isFirst, isRe
 	return isFirst, isRepeat && !leavesNow, leavesNow
 }
 
-// checkpointNow asks for a checkpoint at the next tick, if any are written.
 func (h *signalHandler) checkpointNow() {
 	if s := h.sampler.Load(); s != nil {
 		s.CheckpointNow()
@@ -139,7 +137,7 @@ func (h *signalHandler) checkpointNow() {
 const interruptGrace = 300 * time.Millisecond
 
 // forward passes a signal to the command. A terminal sends Ctrl-C and Ctrl-\ to the foreground group, which includes
-// the command; other senders to prywalk only. An interrupt outside of the foreground may be either, also while the
+// the command; other senders signal prywalk only. An interrupt outside of the foreground may be either, also while the
 // command starts: it is passed if the command still runs after [interruptGrace].
 func (h *signalHandler) forward(sig syscall.Signal) {
 	pass := func() {
@@ -157,7 +155,6 @@ func (h *signalHandler) forward(sig syscall.Signal) {
 	}
 }
 
-// sendPending sends the pending signal once, when the command runs.
 func (h *signalHandler) sendPending() {
 	l := h.command.Load()
 	if l == nil {

@@ -32,15 +32,15 @@ type topRun struct {
 	store        *top.Store
 	functions    *top.FunctionTable
 	liveNames    *profile.Names
-	lastSnapshot *top.Snapshot // as plain text
+	lastSnapshot *top.Snapshot // printed as plain text
 
 	target           string
-	refreshed        chan struct{} // something new to show; holds one
+	refreshed        chan struct{} // holds one
 	done             chan struct{} // closed at the sampling's end
 	ended            atomic.Bool
 	failure          error
 	trouble          string
-	refusedAtTrouble int64 // refused observations when trouble was set
+	refusedAtTrouble int64
 	begun            time.Time
 	goroutineCounts  atomic.Pointer[[]top.Goroutines]
 	heldUpNow        atomic.Pointer[string]
@@ -104,7 +104,6 @@ func (t *topRun) setTarget(procs []*loadedcode.Process) {
 	}
 }
 
-// noteObstructions makes one line of what holds up the targets now.
 func (t *topRun) noteObstructions(all []obstruction) {
 	var texts []string
 	for _, h := range all {
@@ -171,7 +170,7 @@ func (t *topRun) finish(shown error) error {
 	return t.reportResult()
 }
 
-// printLast prints all that was sampled, as report does.
+// printLast prints the whole recording, as report does.
 func (t *topRun) printLast() error {
 	t.store.Finish(t.stats.Begun.Add(time.Duration((t.stats.Seconds + t.stats.Suspended) * 1e9)))
 	t.snapshot(0)
@@ -194,7 +193,7 @@ func (t *topRun) State() top.State {
 	if g.Stacks > 0 {
 		st.Complete = float64(g.Complete) / float64(g.Stacks)
 	}
-	if refused := g.Denied + g.Traced; refused > t.refusedAtTrouble { // ExplainFailures reads files
+	if refused := g.Denied + g.Traced; refused > t.refusedAtTrouble {
 		t.refusedAtTrouble = refused
 		t.trouble = ""
 		if err := process.ExplainFailures(t.pids, process.StopResults{Denied: g.Denied, Traced: g.Traced,

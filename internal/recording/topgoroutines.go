@@ -18,8 +18,8 @@ const (
 	countShare    = 50
 )
 
-// storeGoroutineCounts counts the goroutines that wait, and returns the processes with Go. Precondition: no other
-// goroutine uses the processes.
+// storeGoroutineCounts counts waiting goroutines, and returns the processes with Go. Precondition: no other goroutine
+// uses the processes.
 func (t *topRun) storeGoroutineCounts(procs []*loadedcode.Process) (pids []int) {
 	var list []top.Goroutines
 	for _, p := range procs[:min(len(procs), maxGoPrograms)] {

@@ -19,12 +19,10 @@ import (
 	"prywalk/internal/top"
 )
 
-// screen owns the terminal; nil: none.
 var screen atomic.Pointer[tea.Program]
 
 const framesPerSecond = 20
 
-// showOnTerminal shows the table until the user, the time or a signal ends it.
 func (t *topRun) showOnTerminal(ctx context.Context) error {
 	console.Stderr.Buffer()
 	defer console.Stderr.Flush()

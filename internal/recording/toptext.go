@@ -66,7 +66,6 @@ func (t *topRun) progressText() string {
 	return ""
 }
 
-// awaitNames waits for all names, for a limited time.
 func (t *topRun) awaitNames(ctx context.Context, o *top.Snapshot, window, wait time.Duration) *top.Snapshot {
 	late := time.After(wait)
 	for o.PendingNames > 0 {

@@ -32,10 +32,9 @@ func completeCPU(s *runstats.Stats) string {
 	return c.Text("CPU ", percentOf)
 }
 
-// ReachedRateShare is the part of the requested rate from which on that counts as reached.
+// ReachedRateShare is the share of the requested rate from which on the rate counts as reached.
 const ReachedRateShare = 0.9
 
-// timeBetweenSamples is CPU time between two samples of a thread, with its cause.
 func timeBetweenSamples(s *runstats.Stats) string {
 	lost := s.UnobservedCPU - s.ShortLivedCPU - s.ExitedUnseenCPU
 	if lost < minReportedTime || lost < incomplete.MuchUnsampled*s.ProfiledCPU {
@@ -78,7 +77,6 @@ func cpuNotObserved(s *runstats.Stats) float64 {
 // percentOf formats a share with one digit; only 1 is 100%.
 func percentOf(share float64) string { return Percent(int64(share*1e9), 1e9) }
 
-// whyIncomplete is the main reason and its cure, if it has much CPU time.
 func whyIncomplete(s *runstats.Stats) string {
 	c := cpuCompleteness(s)
 	e := c.MainReason()

@@ -9,13 +9,11 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// said is all that record says at its end.
 func said(s *runstats.Stats) string {
 	return strings.Join(append(Notes(s), ClosingLine(s, "p.pb.gz")), " | ")
 }
 
-// TestTheClosingLineCountsCPUTimeAndNotSleepers: 39,000 of 40,000 samples are of sleepers with complete stacks; a
-// quarter of the CPU time is under incomplete ones.
+// 39,000 of 40,000 samples are of sleepers with complete stacks; a quarter of the CPU time is under incomplete ones.
 func TestTheClosingLineCountsCPUTimeAndNotSleepers(t *testing.T) {
 	s := &runstats.Stats{}
 	s.Samples, s.Complete, s.ProfiledCPU = 40_000, 39_750, 10
@@ -47,7 +45,7 @@ func TestTheClosingLineCountsCPUTimeAndNotSleepers(t *testing.T) {
 	}
 }
 
-// TestTimeBetweenSamplesIsNotCalledComplete: nine of ten seconds have no sample, of the rest a half is cut.
+// Nine of ten seconds have no sample, of the rest a half is cut.
 func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 	s := &runstats.Stats{}
 	s.Samples, s.Complete, s.ProfiledCPU, s.UnobservedCPU = 40, 40, 10, 9
@@ -96,7 +94,6 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 	}
 }
 
-// TestClosingLineNamesWhatWasStopped: where the kernel samples the others.
 func TestClosingLineNamesWhatWasStopped(t *testing.T) {
 	var s runstats.Stats
 	s.FallbackNote = "sampled by stops, not by the kernel: 2 threads with deep stacks"

@@ -14,7 +14,6 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// filled has a value of its own in each field.
 func filled() *runstats.Stats {
 	s := &runstats.Stats{}
 	s.Ticks, s.MissedTicks, s.Attempted, s.Stops, s.PassiveReads, s.Unchanged = 1, 2, 3, 4, 5, 6
@@ -51,8 +50,7 @@ func filled() *runstats.Stats {
 	return s
 }
 
-// TestStatsKeepTheirFormAndOrder: scripts read --stats. Its fields, their order, units, and which are left out where
-// there is nothing to say, stay.
+// Scripts read --stats: fields, order, units, and which are left out, must stay.
 func TestStatsKeepTheirFormAndOrder(t *testing.T) {
 	empty := &runstats.Stats{}
 	empty.Syscalls = 75

@@ -11,10 +11,10 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// maxUnsampledShare is the share of CPU time that samples may miss from which on a bound of the error means nothing.
+// maxUnsampledShare is the share of CPU time missed by samples from which on a bound of the error means nothing.
 const maxUnsampledShare = 0.5
 
-// shortRuns is the error of shares for threads that run in short bursts.
+// shortRuns reports the error of shares for threads that run in short bursts.
 func shortRuns(s *runstats.Stats) string {
 	off := s.Unsampled()
 	if off < incomplete.MuchUnsampled || s.ProfiledCPU < minReportedTime {

@@ -32,7 +32,6 @@ func CommentLine(s *runstats.Stats) string {
 		quotaLoweredRate(s, "; ")+unobserved(s, "; ")+endedUnobserved(s, "; ")+disturbedCalls(s), s.Scheduling, engine(s))
 }
 
-// engines are texts of --stats' engines.
 var engines = map[string]string{
 	"perf": "sampled by the kernel (perf events)", "ptrace": "sampled by stopping threads",
 	"perf, then ptrace": "sampled by the kernel (perf events), then by stopping threads", "": "not sampled",
@@ -46,7 +45,7 @@ func engine(s *runstats.Stats) string {
 	return text + lostSamples(s)
 }
 
-// lostSamples are samples dropped by the kernel. All programs share its buffers.
+// lostSamples reports samples dropped by the kernel. All programs share its buffers.
 func lostSamples(s *runstats.Stats) string {
 	switch {
 	case s.LostSamples == 0:

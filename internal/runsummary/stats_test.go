@@ -12,8 +12,6 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// TestLongStopsAreReportedByCause: in the JSON object, which is there without any, and in the line that a recording
-// keeps.
 func TestLongStopsAreReportedByCause(t *testing.T) {
 	for _, c := range []struct {
 		long       runstats.Causes
@@ -53,7 +51,6 @@ func TestLongStopsAreReportedByCause(t *testing.T) {
 	}
 }
 
-// TestTheEngineIsInTheAccountAlone: the line that record ends with and the head of a report do not name it.
 func TestTheEngineIsInTheAccountAlone(t *testing.T) {
 	const note = "1 Python, PHP or Ruby program, whose frames are outside of the stack"
 	for engine, want := range map[string]string{
@@ -75,7 +72,6 @@ func TestTheEngineIsInTheAccountAlone(t *testing.T) {
 	}
 }
 
-// TestTheClosingLine has the samples, the rate, the share of complete stacks, the longest stop and the CPU time.
 func TestTheClosingLine(t *testing.T) {
 	s := &runstats.Stats{}
 	s.Samples, s.ThreadsMax, s.Seconds, s.Freq, s.SelfCPU, s.ProfiledCPU = 4848, 5, 10, 98.8, 0.23, 9
@@ -95,8 +91,7 @@ func TestTheClosingLine(t *testing.T) {
 	}
 }
 
-// TestALongStopIsANoteWithCauseAndRemedy: --max-pause omits only a stop for a large copy or a lock, if it was
-// not given.
+// --max-pause omits only a stop for a large copy or a lock, if it was not given.
 func TestALongStopIsANoteWithCauseAndRemedy(t *testing.T) {
 	s := &runstats.Stats{}
 	s.Stops, s.StopTime.Max, s.LongestStop.TID, s.Scheduling = 417, 49_000_000, 7, "nice"
@@ -135,7 +130,6 @@ func TestALongStopIsANoteWithCauseAndRemedy(t *testing.T) {
 	}
 }
 
-// TestTheSlowestThreadHasANumber, if its rate is known.
 func TestTheSlowestThreadHasANumber(t *testing.T) {
 	s := &runstats.Stats{}
 	s.Freq, s.SlowestThread = 99, 12.3
@@ -146,7 +140,6 @@ func TestTheSlowestThreadHasANumber(t *testing.T) {
 	}
 }
 
-// TestACommandThatEndedBeforeItsFirstSample: its closing line has the CPU time, and the next step.
 func TestACommandThatEndedBeforeItsFirstSample(t *testing.T) {
 	s := &runstats.Stats{}
 	s.ProfiledCPU, s.FreqAsked = 0.0032, 99
@@ -162,8 +155,6 @@ func TestACommandThatEndedBeforeItsFirstSample(t *testing.T) {
 	}
 }
 
-// TestUnobservedThreadsAreReportedOnce: in the line that record ends with and in the one that the recording keeps,
-// with the number, and not where it is little.
 func TestUnobservedThreadsAreReportedOnce(t *testing.T) {
 	const reported = "of CPU time is not attributed to a function"
 	for _, c := range []struct {
@@ -176,7 +167,7 @@ func TestUnobservedThreadsAreReportedOnce(t *testing.T) {
 			"(0.90 s in short-lived children, 90.0% of it known by program, 0.03 s in threads that exited before a sample)"},
 		{0, 0.5, 1, 0, "0.50 s of 1.00 s of CPU time is not attributed to a function (0.00 s in short-lived children, " +
 			"0.50 s in threads that exited before a sample)"},
-		{0.02, 0.02, 0.1, 0, ""}, // less than anybody wants to know
+		{0.02, 0.02, 0.1, 0, ""}, // too little to report
 		{0.1, 0, 10, 0, ""},
 		{0, 0, 0, 0, ""},
 	} {
@@ -192,7 +183,7 @@ func TestUnobservedThreadsAreReportedOnce(t *testing.T) {
 	}
 }
 
-// TestLostSamplesAreReportedByProcess: all programs share the kernel's buffers.
+// All programs share the kernel's buffers.
 func TestLostSamplesAreReportedByProcess(t *testing.T) {
 	for _, c := range []struct {
 		all, own int64
@@ -216,7 +207,6 @@ func TestLostSamplesAreReportedByProcess(t *testing.T) {
 	}
 }
 
-// TestReasonsHaveOneOrder: equal counts are in the order of their names.
 func TestReasonsHaveOneOrder(t *testing.T) {
 	counts := map[string]int64{"a": 2, "b": 2, "c": 2, "d": 2, "e": 7}
 	for range 20 {
@@ -226,7 +216,7 @@ func TestReasonsHaveOneOrder(t *testing.T) {
 	}
 }
 
-// TestPercentOfLongTimes: half a year of CPU time, ns.
+// Half a year of CPU time, ns.
 func TestPercentOfLongTimes(t *testing.T) {
 	const whole = 180 * 24 * 3600 * 1e9
 	for part, want := range map[int64]string{whole: "100%", whole - 1: "99.9%", whole / 2: "50.0%", 0: "0.0%"} {

@@ -20,7 +20,6 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// summary heads a recording's reports.
 func summary(s *runstats.Stats) string {
 	return "overhead: " + overhead(s) + slowestThread(s) + failures(s) + quotaLoweredRate(s, ", ") + unobserved(s, ", ") +
 		shortRuns(s) + disturbedCalls(s) + lostSamples(s)
@@ -30,7 +29,7 @@ func overhead(s *runstats.Stats) string {
 	return fmt.Sprintf("%s, prywalk used %.2f s CPU", stopTimes(s), s.SelfCPU)
 }
 
-// lowRateShare is the part of the rate below which a thread's rate is reported.
+// lowRateShare is the share of the rate below which a thread's rate is reported.
 const lowRateShare = 0.8
 
 func slowestThread(s *runstats.Stats) string {
@@ -73,10 +72,9 @@ func longestStop(s *runstats.Stats) string {
 		formatTime(int64(s.StopTime.P99)), formatTime(int64(s.StopTime.P50)))
 }
 
-// longStop is the stop from which on record adds a note, ns.
+// longStop is the length of stop from which on record adds a note, ns.
 const longStop = 50e6
 
-// longStopNote has cause and cure.
 func longStopNote(s *runstats.Stats) string {
 	if s.Stops == 0 || s.StopTime.Max < longStop {
 		return ""
@@ -92,7 +90,6 @@ func longStopNote(s *runstats.Stats) string {
 		s.LongestStop.TID, why, next)
 }
 
-// longStopRemedy is "" if none is known.
 func longStopRemedy(s *runstats.Stats, cause string) string {
 	switch {
 	case cause == "copy" && s.MaxPause == 0:
@@ -159,7 +156,7 @@ func quotaLoweredRate(s *runstats.Stats, before string) string {
 		before, percentage(s.Quota), Plural(s.TicksWithheldByQuota, "sampling tick"))
 }
 
-// minReportedTime is the least reported time, s.
+// minReportedTime is in s.
 const minReportedTime = 0.05
 
 func stopTimeCounts(s *runstats.Stats) string {
@@ -196,7 +193,6 @@ func rateRange(s *runstats.Stats) string {
 		all[len(all)-1])
 }
 
-// withheld reports the effects of --max-overhead, --max-pause and --subset.
 func withheld(s *runstats.Stats) string {
 	var b strings.Builder
 	if s.MaxOverhead > 0 {
@@ -241,8 +237,7 @@ func Notes(s *runstats.Stats) (notes []string) {
 // minThrottledShare is the least share of the recording's time for which a group's throttling is reported.
 const minThrottledShare = 0.01
 
-// TargetGroups names the targets that their control groups held up, a line each: of which the CPU quota was used up, or
-// which were frozen.
+// TargetGroups describes targets whose control groups used up their CPU quota or were frozen, a line each.
 func TargetGroups(s *runstats.Stats) (lines []string) {
 	type frozen struct{ cgroup, when string }
 	first, n := map[frozen]int{}, map[frozen]int64{}
@@ -292,7 +287,7 @@ func FirstAndOthers(pid int, n int64) string {
 	return fmt.Sprintf("process %d and %s", pid, Plural(n-1, "other"))
 }
 
-// engineNote is what ptrace stopped in a recording by kernel samples, and why.
+// engineNote reports what ptrace stopped in a recording by kernel samples, and why.
 func engineNote(s *runstats.Stats) string {
 	if s.FallbackNote == "" || s.Engine == "ptrace" {
 		return ""
@@ -300,10 +295,10 @@ func engineNote(s *runstats.Stats) string {
 	return ", " + s.FallbackNote
 }
 
-// minEndedUnobservedShare is the least reported share of CPU time of unobserved processes.
+// minEndedUnobservedShare is the least reported share of CPU time.
 const minEndedUnobservedShare = 0.02
 
-// endedUnobserved is CPU time of processes and threads that started and ended unobserved.
+// endedUnobserved reports CPU time of processes and threads that started and ended unobserved.
 func endedUnobserved(s *runstats.Stats, before string) string {
 	lost := s.ShortLivedCPU + s.ExitedUnseenCPU
 	if lost < minReportedTime || lost < minEndedUnobservedShare*s.ProfiledCPU {
@@ -334,7 +329,6 @@ func TooShortLine(s *runstats.Stats, path string) string {
 	return fmt.Sprintf("command exited%s before the first sample; %s → %s", after, next, path)
 }
 
-// shortCommandRate is for short commands, 1/s.
 const shortCommandRate = 1000
 
 // tryHigherRate advises a rate for short commands; "": the rate was as high.
@@ -356,7 +350,7 @@ func disturbedCalls(s *runstats.Stats) string {
 	return b.String()
 }
 
-// UnexpectedFailures leaves out expected failures: of ended threads.
+// UnexpectedFailures leaves out failures of ended threads.
 func UnexpectedFailures(failed map[string]int64) map[string]int64 {
 	out := maps.Clone(failed)
 	delete(out, "exited")
@@ -393,7 +387,7 @@ func byFrequency(m map[string]int64) []string {
 	})
 }
 
-// MainFailure is the most frequent reason of unexpected failures, "" if there are none.
+// MainFailure is the most frequent reason of unexpected failures, or "".
 func MainFailure(failed map[string]int64) string {
 	if names := byFrequency(UnexpectedFailures(failed)); len(names) > 0 {
 		return names[0]
@@ -401,7 +395,7 @@ func MainFailure(failed map[string]int64) string {
 	return ""
 }
 
-// NoSamples explains a recording without samples. threads is the expression that chose threads; "": none.
+// NoSamples explains a recording without samples. threads is the expression that chose threads; "": all.
 func NoSamples(s *runstats.Stats, threads string) error {
 	if why, next := whyFailed(s); why != "" {
 		return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
@@ -425,7 +419,7 @@ func NoSamples(s *runstats.Stats, threads string) error {
 	return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
 }
 
-// whyFailed explains by their main reason why all observations failed, with the next step; "" if that is none of these.
+// whyFailed explains by the main reason why all observations failed, with the next step; "": another reason.
 func whyFailed(s *runstats.Stats) (why, next string) {
 	switch MainFailure(s.Failed) {
 	case "traced":
@@ -451,5 +445,4 @@ func Percent(part, whole int64) string {
 	return fmt.Sprintf("%.1f%%", float64(sample.Portion(part, 1000, whole))/10) // part × 1000 may overflow
 }
 
-// percentage is as a flag's value.
 func percentage(v float64) string { return strconv.FormatFloat(100*v, 'g', -1, 64) + "%" }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package schema defines the version of prywalk's JSON, with which each result object begins. docs/schema has a JSON
-// Schema of each form, made by this package's tests from the Go types.
+// Package schema defines the version of prywalk's JSON, with which each result object begins. This package's tests make
+// a JSON Schema of each form in docs/schema from the Go types.
 package schema
 
 import (

@@ -37,9 +37,7 @@ var forms = []struct{ name, pkg, of, title string }{
 	{"top", "prywalk/internal/top", "jsonTable", "prywalk top --json: a line for each refresh"},
 }
 
-// TestSchemasAreThoseOfTheTypes: a field that is added, removed or renamed, or may now be left out, changes a schema.
-// With -update the schemas are written again; the change is then to be read, and [schema.Number] to be raised where a
-// field has gone or changed its meaning.
+// With -update the schemas are written again; raise [schema.Number] where a field has gone or changed its meaning.
 func TestSchemasAreThoseOfTheTypes(t *testing.T) {
 	paths := map[string]bool{}
 	for _, f := range forms {
@@ -92,7 +90,6 @@ func TestSchemasAreThoseOfTheTypes(t *testing.T) {
 	}
 }
 
-// node is a schema, or a part of one.
 type node struct {
 	Schema      string     `json:"$schema,omitempty"`
 	ID          string     `json:"$id,omitempty"`
@@ -118,7 +115,6 @@ type property struct {
 	of   *node
 }
 
-// properties are an object whose fields have an order.
 type properties []property
 
 func (p properties) MarshalJSON() ([]byte, error) {
@@ -140,7 +136,7 @@ func (p properties) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// closed has no fields but those that are listed.
+// closed: no fields but those that are listed.
 const closed = "closed"
 
 func (n *node) MarshalJSON() ([]byte, error) {
@@ -156,7 +152,6 @@ func (n *node) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// maker makes schemas of types.
 type maker struct {
 	t     *testing.T
 	from  *typed.Packages
@@ -174,7 +169,6 @@ var written = map[string]node{
 	"time.Time":                        {Type: "string", Format: "date-time"},
 }
 
-// of returns the schema of a type.
 func (m *maker) of(typ types.Type) *node {
 	if named, ok := types.Unalias(typ).(*types.Named); ok {
 		name := named.Obj().Pkg().Path() + "." + named.Obj().Name()
@@ -223,7 +217,6 @@ func (m *maker) of(typ types.Type) *node {
 // closedSets are the types whose constants are all their values.
 var closedSets = []string{"Verdict"}
 
-// values returns the constants of a type of texts.
 func (m *maker) values(of *types.Named) (list []string) {
 	if !slices.Contains(closedSets, of.Obj().Name()) {
 		return nil
@@ -255,7 +248,6 @@ func (m *maker) definition(of *types.Named) *node {
 	return &node{Ref: "#/$defs/" + name}
 }
 
-// object returns the schema of a struct.
 func (m *maker) object(of *types.Named) *node {
 	n := &node{Type: "object", Additional: closed, Required: []string{}}
 	names := map[string]string{}
@@ -267,7 +259,7 @@ func (m *maker) object(of *types.Named) *node {
 	return n
 }
 
-// fields adds the fields of a struct, and of those that are embedded, as encoding/json does.
+// fields adds the fields of a struct, and of embedded ones, as encoding/json does.
 func (m *maker) fields(n *node, of *types.Struct, names map[string]string) {
 	for i := range of.NumFields() {
 		f := of.Field(i)
@@ -305,7 +297,7 @@ var (
 	inGoOnly = regexp.MustCompile(`\s*In Go (it|its)\b[^.]*\.`)
 )
 
-// describe makes a comment one on JSON: fields have their names there.
+// describe rewrites a comment for JSON: fields have their names there.
 func describe(comment string, names map[string]string) string {
 	text := strings.Join(strings.Fields(comment), " ")
 	text = private.ReplaceAllString(links.ReplaceAllString(text, "$1"), "$1")

@@ -18,7 +18,7 @@ const (
 	// youngTicks, clock ticks of 10 ms (USER_HZ): younger processes are read at each call, as their first program, user
 	// and group are often not their own.
 	youngTicks = 1000
-	// rereadTurns is in how many calls one of the others is read once.
+	// rereadTurns is the number of calls in which each other process is read once.
 	rereadTurns = 16
 )
 
@@ -42,7 +42,7 @@ type Process struct {
 	// Name is the kernel's (comm); Others are those of the executable and of the first argument.
 	Name    string
 	Others  []string
-	Command string // line
+	Command string
 }
 
 // NewFinder returns a rule's finder.
@@ -145,7 +145,7 @@ func ReadProcess(root string, pid int) (p Process, ok bool) {
 	return p, true
 }
 
-// commandOfThread returns the directory of a thread with a command line, and that line; nil: none has one.
+// commandOfThread returns a thread's directory and command line; nil: none has one.
 func commandOfThread(process string) (dir string, line []byte) {
 	threads, err := os.ReadDir(process + "/task")
 	if err != nil {

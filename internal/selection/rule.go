@@ -13,11 +13,11 @@ import (
 	"strings"
 )
 
-// Rule selects processes for which all that is set holds.
+// Rule selects processes that satisfy all set fields.
 type Rule struct {
 	All bool
-	// Cgroup is a control group's path below the root of its hierarchy, or a pattern of [path.Match]: processes in it
-	// and below.
+	// Cgroup is a control group's path below the root of its hierarchy, or a pattern of [path.Match]; groups below
+	// match too.
 	Cgroup string
 	// Unit is a systemd unit's name, or a pattern: processes in control groups of that name.
 	Unit string
@@ -73,7 +73,6 @@ func cgroupPattern(p string) (string, error) {
 	return p, nil
 }
 
-// userID takes a name or number.
 func userID(name string) (int, error) {
 	if n, err := strconv.ParseUint(name, 10, 31); err == nil {
 		return int(n), nil
@@ -129,7 +128,7 @@ func (r *Rule) inGroups(text string) bool {
 	return group && unit
 }
 
-// below: the path matches, or lies below a match.
+// below reports whether the path matches, or lies below a match.
 func below(pattern, at string) bool {
 	if pattern == "/" {
 		return true

@@ -11,7 +11,6 @@ import (
 	"testing"
 )
 
-// fake writes a process below a directory that stands for /proc.
 func fake(t *testing.T, root string, pid int, start uint64, comm, command, groups string, uid int) {
 	t.Helper()
 	dir := filepath.Join(root, strconv.Itoa(pid))
@@ -99,8 +98,7 @@ func TestRulesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestProcessesAreReadAgainWhileTheyAreYoung: a shell that was forked becomes what it executes. One that was selected
-// stays so.
+// A shell that was forked becomes what it executes.
 func TestProcessesAreReadAgainWhileTheyAreYoung(t *testing.T) {
 	root := t.TempDir()
 	r, err := New(false, "", "", "", "^redis$")

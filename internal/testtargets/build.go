@@ -21,7 +21,7 @@ type program struct {
 	source string // below src
 	// command compiles it (SRC, OUT, DIR are replaced); empty: the source is the result.
 	command []string
-	strip   bool   // also without symbols
+	strip   bool
 	result  string // file name in DIR; without command the source's
 }
 

@@ -52,7 +52,6 @@ func TestCommandReturnsAnErrorIfItDoesNotStart(t *testing.T) {
 	}
 }
 
-// isAlive reports that a process exists and is not a zombie.
 func isAlive(pid int) bool {
 	f := statFields(pid)
 	return len(f) > 0 && f[0] != "Z"

@@ -8,12 +8,9 @@ import (
 	"strconv"
 )
 
-// # Contended servers
-//
-// Threads and processes wait for each other all the time, which is no deadlock.
+// Contended servers: threads and processes wait for each other all the time, which is no deadlock.
 
-// startContendedRedis starts a redis that holds a lock per idle I/O thread: idle with three clients, busy with
-// many.
+// startContendedRedis starts a redis that holds a lock per idle I/O thread: idle with three clients, busy with many.
 func startContendedRedis(t *Target) error {
 	port, err := t.servePort(func(port string) []string {
 		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",
@@ -32,8 +29,8 @@ func startContendedRedis(t *Target) error {
 	return err
 }
 
-// startContendedPostgres has clients update one row and take one advisory lock. A commit sleeps with the log's
-// lock; others wait at semaphores.
+// startContendedPostgres has clients update one row and take one advisory lock. A commit sleeps with the log's lock;
+// others wait at semaphores.
 func startContendedPostgres(t *Target) error {
 	script := filepath.Join(t.Dir, "one.sql")
 	text := "BEGIN;\nUPDATE pgbench_branches SET bbalance = bbalance + 1 WHERE bid = 1;\nEND;\n"

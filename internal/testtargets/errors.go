@@ -11,9 +11,9 @@ import (
 // Errors is a program's standard error in a file, so that children that outlive it block no reader.
 type Errors struct{ file *os.File }
 
-const mostErrors = 4 << 10 // the last bytes
+const mostErrors = 4 << 10
 
-// KeepErrors redirects a command's errors, before its start. The caller closes it.
+// KeepErrors redirects a command's errors, before its start. The caller closes the file.
 func KeepErrors(cmd *exec.Cmd) (*Errors, error) {
 	file, err := os.CreateTemp("", "prywalk-errors-")
 	if err != nil {

@@ -2,7 +2,7 @@
 
 package testtargets
 
-// Expect is what a profile must contain. Names match as shown or by their last part: "burn_60" also matches
+// Expect is the required contents of a profile. Names match as shown or by their last part: "burn_60" also matches
 // "load::burn_60" and "JS:*burn_60 load.js:12" ([Matches]).
 type Expect struct {
 	Hot []string // on stacks with CPU time
@@ -18,9 +18,9 @@ type Expect struct {
 
 // Sleeper is a thread that sleeps in one call.
 type Sleeper struct {
-	Thread string   // name
+	Thread string
 	Waits  []string // possible system calls: C libraries differ
-	Chain  []string // its functions, innermost first
+	Chain  []string // innermost first
 }
 
 var nativeSleepers = []Sleeper{
@@ -73,7 +73,6 @@ var rust = Expect{
 	CompleteFloor: 0.995,
 }
 
-// Go's own tables name its functions
 var goProgram = Expect{
 	Hot:    []string{"main.burn60", "main.sortNumbers", "main.countWords"},
 	Shares: map[string]float64{"main.burn60": 0.6, "main.burn30": 0.3, "main.burn10": 0.1},

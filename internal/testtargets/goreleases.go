@@ -13,8 +13,8 @@ const allGoReleases = "PRYWALK_GO_RELEASES" // set by make go-releases
 //
 // Raise go.mod and tools/go.mod. Compare cmd/link/internal/ld/pcln.go, runtime/symtab.go and runtime/traceback.go of
 // both releases with package golang: a new magic number belongs into header.go, special functions into kinds.go,
-// goroutines that wait (runtime.g, sudog, hchan) into waiting.go. Add the release before to the lists below if its
-// tables or its systemstack differ. Then run make go-releases, and go test ./internal/dump.
+// waiting goroutines (runtime.g, sudog, hchan) into waiting.go. Add the release before to the lists below if its tables
+// or its systemstack differ. Then run make go-releases, and go test ./internal/dump.
 
 // GoReleases returns older releases: 1.15 and 1.20, with their own tables and systemstack, and Debian 12's 1.19; five
 // more with make go-releases, each a download of 100 MB.

@@ -21,7 +21,7 @@ type Passing struct {
 // Holding is when a thread held the lock at least: from Got to Gone, CLOCK_MONOTONIC ns.
 type Holding struct{ TID, Got, Gone int64 }
 
-// Holdings are all of them, in order.
+// Holdings are in order of time.
 type Holdings []Holding
 
 // StartPassing runs threads that hold the lock for hold µs.

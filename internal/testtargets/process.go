@@ -124,7 +124,7 @@ func (p *process) stop(sig syscall.Signal) {
 	if p.pid > 0 && p.alive() {
 		_ = syscall.Kill(p.pid, syscall.SIGCONT) // a stopped process handles no signal
 		if sig == syscall.SIGKILL {
-			// the group is timeout's, which is not reaped yet
+			// The group is timeout's, which is not reaped yet.
 			_ = syscall.Kill(-p.cmd.Process.Pid, sig)
 		}
 		_ = syscall.Kill(p.pid, sig)

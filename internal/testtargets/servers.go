@@ -158,7 +158,7 @@ func (t *Target) startPostgres(options []string, clients int, load ...string) er
 		return err
 	}
 	bench := []string{filepath.Join(bin, "pgbench"), "-h", t.Dir, "-U", "postgres"}
-	// the socket precedes readiness
+	// The socket precedes readiness.
 	for end := time.Now().Add(patience); ; time.Sleep(200 * time.Millisecond) {
 		err := t.finish(as, append(bench, "-i", "-q", "-s", "1", "postgres")...)
 		if err == nil {

@@ -12,7 +12,7 @@ import (
 
 // Options change how a target is started.
 type Options struct {
-	Limit time.Duration // ends the target; 0: 15 minutes
+	Limit time.Duration // 0: 15 minutes
 	// User, for root: for programs of src and interpreters that it can read. PostgreSQL always runs as postgres.
 	User *User
 }
@@ -142,7 +142,6 @@ func (t *Target) place() (string, error) {
 	return file, WriteExecutable(file, text)
 }
 
-// launch runs a command that prints "ready".
 func (t *Target) launch(args ...string) error {
 	p, err := t.spawn(t.user, append(args, t.seconds())...)
 	if err != nil {

@@ -12,17 +12,15 @@ type spec struct {
 	name    string
 	expect  Expect
 	program *program // nil: installed
-	// start runs the target and its load in t.Dir.
-	start func(t *Target) error
+	start   func(t *Target) error
 	// stop is the signal that ends it tidily; 0: SIGKILL.
 	stop syscall.Signal
 }
 
-// specs are in order of Names.
 var specs = []spec{
 	{name: "c", expect: native, program: cProgram("-g", "-fomit-frame-pointer"), start: startProgram},
 	{name: "c-nocfi", expect: native, program: cProgram(
-		// -g would bring call frame information back in .debug_frame
+		// -g would bring call frame information back in .debug_frame.
 		"-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"), start: startProgram},
 	{name: "c-static-pie", expect: native, program: cProgram("-static-pie"), start: startProgram},
 	{name: "c-stripped", expect: native.stripped(), program: stripped(cProgram()), start: startProgram},
@@ -38,7 +36,7 @@ var specs = []spec{
 	{name: "postgres", expect: postgres, start: startPostgres, stop: syscall.SIGQUIT},
 }
 
-// unlisted are left out of Names: variants for single tests and benchmarks.
+// unlisted are variants for single tests and benchmarks, left out of Names.
 var unlisted = []spec{
 	{name: "c-O0", expect: native, program: cProgram("-g", "-O0"), start: startProgram},
 	{name: "python-mixed", expect: mixed, program: script("mixed.py"), start: startPython},

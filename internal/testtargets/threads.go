@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// Threads starts src/threads.c, whose arguments say what threads do, waits until it is ready, and kills it at the
+// Threads starts src/threads.c, whose arguments are the threads' work, waits until it is ready, and kills it at the
 // test's end. says has its later output.
 func Threads(tb TB, args ...string) (pid int, says *bufio.Reader) {
 	tb.Helper()

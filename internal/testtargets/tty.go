@@ -27,7 +27,6 @@ type Terminal struct {
 	done   chan struct{}
 }
 
-// openTerminal opens a terminal of so many columns (pty(7)).
 func openTerminal(t *testing.T, columns int) (master, slave *os.File) {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)

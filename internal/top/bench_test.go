@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// crowd is a program with many sleeping threads.
 func crowd(b testing.TB, threads int) (*fixture, sample.StackID) {
 	f := newFixture(b)
 	asleep := f.at("__futex_abstimed_wait_common64", "pthread_cond_wait", "worker", "tick", "serve", "main")

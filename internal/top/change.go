@@ -15,10 +15,9 @@ const (
 	minMarkedShare = 0.01
 )
 
-// Change is a mark's meaning.
+// Change is the direction of a significant change of a share.
 type Change int8
 
-// The changes of a share.
 const (
 	unchanged Change = 0
 	rising    Change = 1
@@ -70,10 +69,10 @@ func (s *Store) sharesOf(slice *timeSlice, functions *FunctionTable, clock Clock
 
 // Changes returns a mark for each row whose self or total share has changed significantly.
 //
-// It is Student's test of the means of the last recentSlices slices and the baseSlices before, with the slices' spread
-// (programs have phases), or the counting error if larger. A share within the earlier slices' range is no change. Each
-// tested row has its part of the error rate (Bonferroni): a steady load has marks in at most one refresh of twenty.
-// Rows below minMarkedShare are not tested.
+// It is Student's test of the means of the last recentSlices slices and the baseSlices before. The error is the slices'
+// spread (programs have phases), or the counting error if larger. A share within the earlier slices' range is no
+// change. The rows share the error rate (Bonferroni): a steady load has marks in at most one refresh of twenty. Rows
+// below minMarkedShare are not tested.
 func (snap *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 	out := make([]Change, len(rows))
 	k := len(snap.sliceShares) - recentSlices
@@ -120,8 +119,8 @@ func (snap *Snapshot) history(id int32, total bool) []float64 {
 	return h
 }
 
-// detectChange compares slices from k on with those before: beyond bound standard errors is a change. counts are the
-// slices' ticks.
+// detectChange compares the slices from k on with those before: a difference beyond bound standard errors is a change.
+// counts are the slices' ticks.
 func detectChange(h []float64, counts []int64, k int, bound float64) Change {
 	base, recent := h[:k], h[k:]
 	a, b := mean(base), mean(recent)

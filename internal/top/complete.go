@@ -18,7 +18,6 @@ func (snap *Snapshot) completeCPU(scope Scope) (c incomplete.Completeness, ok bo
 	return c, ok
 }
 
-// completeText is "" without CPU time.
 func (snap *Snapshot) completeText(scope Scope) string {
 	c, ok := snap.completeCPU(scope)
 	if !ok {
@@ -27,7 +26,7 @@ func (snap *Snapshot) completeText(scope Scope) string {
 	return "cpu: " + c.Text("", view.Percent)
 }
 
-// whyIncomplete is the main reason and its cure, "" if few stacks are incomplete.
+// whyIncomplete returns the main reason and its cure; "" if few stacks are incomplete.
 func (snap *Snapshot) whyIncomplete(scope Scope) string {
 	c, _ := snap.completeCPU(scope)
 	e := c.MainReason()

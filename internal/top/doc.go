@@ -4,11 +4,11 @@
 //
 // # Algorithm
 //
-// A [Store] sums a recording's intervals in cells, one for each stack, thread and wait: final ones at once, open ones
-// at each refresh (profile.Watcher). A refresh adds a slice, the changes of cells, less the last refresh's open
+// A [Store] sums a recording's intervals in cells, one for each stack, thread and wait: final intervals at once, open
+// ones at each refresh (profile.Watcher). A refresh adds a slice: the changes of cells, less the last refresh's open
 // intervals. A window is the sum of the last slices.
 //
 // Names come from [profile.Names]; a function without one yet is shown by its module ([FunctionTable]).
 //
-// A [Snapshot] is a window's cells. Tables need nothing else, so that a paused display can be sorted and filtered.
+// A [Snapshot] is a window's cells. All tables are made from it, so that a paused display can be sorted and filtered.
 package top

@@ -7,15 +7,14 @@ import (
 )
 
 const (
-	// maxUnusedCells limits the cells in no slice.
 	maxUnusedCells = 1 << 16
 	// evictedName is the thread and function of merged cells.
 	evictedName  = "[earlier]"
 	evictedStack = sample.StackID(^uint32(0))
 )
 
-// evict halves the cells in no slice, as threads and stacks may come without end: it merges them, first without thread,
-// then without stack. Sums stay exact.
+// evict halves the cells in no slice, as threads and stacks may come without end. It merges cells, first without
+// thread, then without stack. Sums stay exact.
 func (s *Store) evict() {
 	used := make([]bool, len(s.cells))
 	for i := range s.timeSlices {

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/profile"
 )
 
-// TestAnOpenThreadIsTheSameAfterEviction: an eviction removes ended threads, and moves the others.
 func TestAnOpenThreadIsTheSameAfterEviction(t *testing.T) {
 	f := newFixture(t)
 	f.store.maxCells = 50
@@ -54,7 +53,6 @@ func TestAnOpenThreadIsTheSameAfterEviction(t *testing.T) {
 	is101("after")
 }
 
-// TestOnlyStacksOfCellsAreKept: a recording of days has new stacks without end.
 func TestOnlyStacksOfCellsAreKept(t *testing.T) {
 	f := newFixture(t)
 	f.builder = profile.NewBuilder(profile.Meta{Discard: true})

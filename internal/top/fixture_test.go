@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// fixture is a watched recording of a program with named functions.
 type fixture struct {
 	t       testing.TB
 	begin   time.Time
@@ -49,14 +48,12 @@ func newFixture(t testing.TB) *fixture {
 	return f
 }
 
-// functionNames are by address, from 0x10.
 var functionNames = []string{
 	"main", "serve", "parse_request", "std::map<std::string, std::vector<int> >::operator[](std::string const&)",
 	"compress", "checksum", "worker", "__futex_abstimed_wait_common64", "pthread_cond_wait", "epoll_wait",
 	"void org::example::db::Engine<Row, Key>::step(Context&, int) const", "tick",
 }
 
-// Resolve implements profile.Resolver.
 func (f *fixture) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 	return f.resolve(m, addr)
 }

@@ -27,7 +27,7 @@ type FunctionTable struct {
 	frames     []Frame
 	support    []bool // of language or system
 	index      map[Frame]int32
-	whole      map[sample.StackID][]int32 // all named
+	whole      map[sample.StackID][]int32 // completely named stacks
 	paths      []string
 	knownPaths map[string]bool
 	buf        []profile.Named
@@ -35,7 +35,7 @@ type FunctionTable struct {
 	renamed    int64
 }
 
-// NewFunctionTable takes the recording's names.
+// NewFunctionTable returns a table of a recording's functions.
 func NewFunctionTable(names *profile.Names) *FunctionTable {
 	return &FunctionTable{names: names, index: map[Frame]int32{}, whole: map[sample.StackID][]int32{},
 		knownPaths: map[string]bool{}}
@@ -49,7 +49,7 @@ func (t *FunctionTable) update() {
 	t.changes, t.renamed = changes, renamed
 }
 
-// functionsOf returns a stack's functions, innermost first; modules in place of missing names. Precondition: t.mu is
+// functionsOf returns a stack's functions, innermost first, modules in place of missing names. Precondition: t.mu is
 // held.
 func (t *FunctionTable) functionsOf(id sample.StackID) []int32 {
 	if fs, ok := t.whole[id]; ok {
@@ -97,7 +97,6 @@ func (t *FunctionTable) appendFrames(l *profile.Named, out []int32) []int32 {
 	return out
 }
 
-// pathOf records the module's path; "": none.
 func (t *FunctionTable) pathOf(m *profile.ModuleInfo) string {
 	if m == nil || m.Path == "" {
 		return ""

@@ -13,7 +13,7 @@ import (
 // GroupRow is a thread or a wait.
 type GroupRow struct {
 	Values Values
-	// Threads is the number of threads, plus the mean number of tasks at a time.
+	// Threads is the number of threads, plus the mean number of concurrent tasks.
 	Threads      int
 	index        int32
 	mainFunction int32 // the program's function with most time; −1: none
@@ -24,7 +24,7 @@ type GroupRow struct {
 	Idle string
 }
 
-// Name is the thread's or the wait's.
+// Name is the name of the thread or the wait.
 func (r *GroupRow) Name() string {
 	if r.waits {
 		return printable.String(r.snapshot.waits[r.index].name)
@@ -32,7 +32,7 @@ func (r *GroupRow) Name() string {
 	return r.snapshot.threadName(r.index)
 }
 
-// id stays in later snapshots.
+// id stays the same in later snapshots.
 func (r *GroupRow) id() int32 {
 	if r.waits {
 		return r.index
@@ -40,7 +40,7 @@ func (r *GroupRow) id() int32 {
 	return r.snapshot.threads[r.index].id
 }
 
-// MainFunction returns the program's function with most time, "" if none.
+// MainFunction returns the program's function with most time, or "".
 func (r *GroupRow) MainFunction() string {
 	if r.mainFunction < 0 {
 		return ""
@@ -92,7 +92,7 @@ func (snap *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key fu
 	return rows
 }
 
-// addCells adds a group's cells, once. The scratch's sums are 0 before and after.
+// addCells adds a group's cells. The scratch's sums are 0 before and after.
 func (r *GroupRow) addCells(cells []int32, clock Clock) {
 	o, t := r.snapshot, &r.snapshot.scratch
 	t.touched = t.touched[:0]

@@ -14,11 +14,11 @@ import (
 type State struct {
 	Target  string // such as "redis-server (pid 4711)"
 	Threads int
-	// Complete is the share of complete stacks, negative: unknown.
+	// Complete is the share of complete stacks; negative: unknown.
 	Complete float64
-	// Trouble is why threads cannot be observed, or "".
+	// Trouble is the reason why threads cannot be observed, or "".
 	Trouble string
-	// HeldUp is what control groups do to the targets now, such as freezing them, or "".
+	// HeldUp describes what control groups do to the targets now, such as freezing them, or "".
 	HeldUp     string
 	Goroutines []Goroutines
 	// Ended: no process is left.
@@ -55,7 +55,6 @@ func clockTime(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// headLines are target and window, and the clocks.
 func (snap *Snapshot) headLines(s Screen, st *State, scope Scope) []string {
 	v := snap.Total(scope)
 	first := []string{printable.String(st.Target), snap.window()}

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// idleRule returns the rule by which all time of the cells is idle, or "". No cell is without time (addCell).
+// idleRule returns the rule by which all time of the cells is idle, or "". Cells without time do not exist (addCell).
 func (snap *Snapshot) idleRule(cells []int32) (rule string) {
 	for _, i := range cells {
 		cellRule := snap.ruleOf(&snap.Cells[i])

@@ -63,7 +63,7 @@ func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 	}
 }
 
-// TestASemaphoreWithATypeIsAWaitForWork: its name begins with the type, the idle rules want the kind.
+// The name begins with the type, while the idle rules match the kind.
 func TestASemaphoreWithATypeIsAWaitForWork(t *testing.T) {
 	f := newFixture(t)
 	f.resolve = func(*profile.ModuleInfo, uint64) []profile.Frame {

@@ -148,8 +148,8 @@ func (m *Model) showView(name string) {
 	m.cursor, m.top, m.showsStacks, m.follow = 0, 0, false, -1
 }
 
-// openRow opens the selected row: its functions, or a function's stacks. Precondition: drawn since the last message, as
-// Bubble Tea does.
+// openRow opens the selected row: its functions, or a function's stacks. Precondition: the model was drawn since the
+// last message, as Bubble Tea does.
 func (m *Model) openRow() {
 	if m.showsStacks || m.cursor >= len(m.page.ids) {
 		return
@@ -170,7 +170,6 @@ func (m *Model) openRow() {
 	m.cursor, m.top, m.follow = 0, 0, -1
 }
 
-// goBack returns to the last view, or clears the filter.
 func (m *Model) goBack() {
 	n := len(m.history)
 	if n == 0 {

@@ -20,10 +20,10 @@ const (
 
 var viewNames = [views]string{"functions", "threads", "waits"}
 
-// windows can be selected; 0: all.
+// windows are the selectable windows; 0: all.
 var windows = []time.Duration{2 * time.Second, 10 * time.Second, maxSliceAge, 0}
 
-// Source provides a display's data, to one goroutine at a time.
+// Source provides a display's data. Its methods are called on one goroutine at a time.
 type Source interface {
 	// Snapshot returns the last window, in the memory of used if not nil.
 	Snapshot(window time.Duration, c Clock, used *Snapshot) *Snapshot
@@ -66,8 +66,8 @@ type Model struct {
 	help    bool
 
 	cursor, top int   // selected and first visible row
-	follow      int32 // the selected row's id, if it moves; negative: the position stays
-	showsStacks bool  // shows the stacks of function
+	follow      int32 // id of the selected row, if the cursor follows it; negative: the position stays
+	showsStacks bool
 	function    int32
 	history     []position
 	page        page
@@ -82,7 +82,7 @@ type position struct {
 	function    int32
 }
 
-// NewModel takes its first snapshot.
+// NewModel returns a Model with its first snapshot.
 func NewModel(src Source, o Options) *Model {
 	m := &Model{source: src, screen: Screen{Width: 80, Height: 24, Color: o.Color}, clock: o.Clock, order: BySelf,
 		scope: wholeProgram, function: -1, follow: -1}
@@ -111,7 +111,6 @@ func (m *Model) refresh() {
 	m.snapshot = m.source.Snapshot(windows[m.window], m.clock, m.snapshot)
 }
 
-// takeSnapshot follows a change of window or clock.
 func (m *Model) takeSnapshot() {
 	if !m.paused {
 		m.snapshot = m.source.Snapshot(windows[m.window], m.clock, m.snapshot)

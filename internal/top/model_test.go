@@ -79,7 +79,7 @@ func press(m *Model, keys ...string) (cmd tea.Cmd) {
 	return cmd
 }
 
-// screens are what goldens are of, by the keys that lead there.
+// screens are the goldens, with the keys that lead there.
 var screens = map[string][]string{
 	"functions": nil, "threads": {"tab"}, "waits": {"tab", "tab"}, "stacks": {"down", "enter"}, "help": {"?"},
 	"thread": {"tab", "down", "enter"}, "blocked": {"c", "c"}, "filter": {"/", "p", "a", "r", "s", "e", "enter"},
@@ -304,7 +304,6 @@ func TestWhyThereIsNothing(t *testing.T) {
 	shows("the process has exited")
 }
 
-// What control groups do is a line above the table, for as long as it lasts.
 func TestAFrozenTargetHasALineAboveTheTable(t *testing.T) {
 	m, s := display(t, 80, 24)
 	before := m.Text()
@@ -329,7 +328,6 @@ func TestAFrozenTargetHasALineAboveTheTable(t *testing.T) {
 	}
 }
 
-// Goroutines with the same first function are like one thread: a wait counts how many there are at a time.
 func TestWaitsCountGoroutines(t *testing.T) {
 	f := newFixture(t)
 	stack := f.at("worker", "main")

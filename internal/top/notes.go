@@ -19,7 +19,7 @@ type Goroutines struct {
 	Text string `json:"-"`
 }
 
-// Rows without a name get a note from 1/largeRow of the time on.
+// Unnamed rows of at least 1/largeRow of the time get a note.
 const largeRow = 20
 
 // nameNotes returns the ways to get missing names; none while names are pending.
@@ -71,7 +71,6 @@ func (snap *Snapshot) notes(st *State, c Clock) (notes []string) {
 	return append(notes, snap.nameNotes(c)...)
 }
 
-// Notes take at most 1/noteLinesDivisor of the screen's lines.
 const noteLinesDivisor = 4
 
 func (m *Model) noteLines() []string {

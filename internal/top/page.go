@@ -17,7 +17,7 @@ type page struct {
 	visibleRows int
 }
 
-// reservedLines is the number of lines beside the rows, without headLines: the heads, and two below the rows.
+// reservedLines is the number of lines beside the rows and headLines: the heads, and two below the rows.
 const reservedLines = 3
 
 // Text returns the whole screen.
@@ -85,7 +85,7 @@ func (m *Model) tableLines() []string {
 	return append(lines, m.status(rows), s.paint(dim, s.joined("  ", shortHelp...)))
 }
 
-// placeCursor puts the cursor at the followed row, or keeps it within the rows, and scrolls the page to it.
+// placeCursor moves the cursor to the followed row, or keeps it within the rows, and scrolls the page to it.
 func (m *Model) placeCursor() {
 	if row := slices.Index(m.page.ids, m.follow); row >= 0 && m.follow >= 0 {
 		m.cursor = row
@@ -95,7 +95,6 @@ func (m *Model) placeCursor() {
 	m.top = max(m.top, m.cursor-m.page.visibleRows+1)
 }
 
-// selected marks a row; ">" without colours.
 func (s Screen) selected(row string) string {
 	if s.Width > 0 {
 		row = tabular.Pad(row, s.Width)
@@ -126,7 +125,7 @@ func (m *Model) emptyTableText() string {
 	return "no " + string(m.clock) + " time in this window; c shows another clock"
 }
 
-// shownClock is wall time for waits, and for a scope without CPU time, in place of CPU time.
+// shownClock replaces CPU time by wall time for waits, and for a scope without CPU time.
 func (m *Model) shownClock() Clock {
 	waits := m.view == waitsView || m.scope.Wait >= 0
 	if m.clock == CPU && (waits || m.scope != wholeProgram && m.snapshot.Total(m.scope).CPU == 0) {

@@ -57,11 +57,11 @@ func (s Screen) joined(sep string, parts ...string) string {
 	return s.cut(line)
 }
 
-// Least widths of columns, so that changing values do not move these.
+// Least widths of columns, so that changing values do not move them.
 const (
 	shareWidth = 6
 	valueWidth = 7
-	// valuesFrom is a screen's least width with times beside shares.
+	// valuesFrom is the least screen width with times beside shares.
 	valuesFrom = 56
 )
 
@@ -122,7 +122,6 @@ func (s Screen) names(f *Frame, wide tabular.Columns) string {
 	return text
 }
 
-// Columns of a table of groups.
 const (
 	groupShare = iota
 	groupCPU
@@ -132,7 +131,7 @@ const (
 	groupColumns
 )
 
-// allColumnsFrom is a screen's least width with all columns of groups.
+// allColumnsFrom is the least screen width with all columns of groups.
 const allColumnsFrom = 72
 
 func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.Precision) (head string,
@@ -166,7 +165,7 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	return s.cut(head + tabular.Pad(what, name) + "  in"), lines
 }
 
-// groupCells returns the texts of the columns, of one width each, below their headings.
+// groupCells returns the columns' texts, padded to one width per column, with headings.
 func groupCells(rows []GroupRow, c Clock, prec tabular.Precision) (cells [groupColumns][]string) {
 	heads := [groupColumns]string{string(c) + "%", "cpu", "runqueue", "blocked", "threads"}
 	if slices.ContainsFunc(rows, func(r GroupRow) bool { return r.tasks }) {

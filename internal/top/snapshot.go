@@ -17,9 +17,9 @@ type Cell struct {
 	v      Values
 }
 
-// Snapshot is the window at one time. Its contents stay until it is reused. It is for one goroutine.
+// Snapshot is one window. Its contents are valid until it is reused. It is for one goroutine.
 type Snapshot struct {
-	// At is its end, Since the time sampled so far.
+	// At is the window's end, Since the time sampled so far.
 	At            time.Time
 	Length, Since time.Duration
 	Cells         []Cell
@@ -29,7 +29,7 @@ type Snapshot struct {
 	waits         []wait
 	paths         []string
 	sliceShares   []*shares // of the last slices, oldest first
-	// PendingNames are addresses without a name yet.
+	// PendingNames is the number of addresses without a name yet.
 	PendingNames int
 	// Whole: the window is the whole recording.
 	Whole     bool
@@ -37,7 +37,7 @@ type Snapshot struct {
 	idleRules map[idleKey]string
 }
 
-// Snapshot returns a window of at least this length, if there is as much; 0: all. Changes are by clock. It reuses the
+// Snapshot returns a window of at least this length, or all there is; 0: all. Changes are by clock. It reuses the
 // memory of used, which may be nil.
 func (s *Store) Snapshot(functions *FunctionTable, window time.Duration, clock Clock, used *Snapshot) *Snapshot {
 	s.mu.Lock()

@@ -15,21 +15,21 @@ import (
 )
 
 const (
-	// maxSliceAge is the age of slices: the longest limited window.
+	// maxSliceAge is the longest limited window.
 	maxSliceAge = 60 * time.Second
-	// minSlices is the number of slices that stay at any age, for changes.
+	// minSlices slices stay at any age, for changes.
 	minSlices = recentSlices + baseSlices
 )
 
-// thread is a thread, or several if tid is 0. Tasks of one first function are one thread: task is their kind, name the
-// function.
+// thread is a thread, or several if tid is 0. Tasks with the same first function are one thread: task is their kind,
+// name the function.
 type thread struct {
-	id               int32 // given once; an eviction changes the index
+	id               int32 // constant, while an eviction changes the index
 	pid, tid         int
 	comm, name, task string
 }
 
-// lastCell is the cell of a thread's last interval, and what selects it.
+// lastCell caches the cell of a thread's last interval.
 type lastCell struct {
 	valid       bool
 	stack       sample.StackID
@@ -38,9 +38,9 @@ type lastCell struct {
 	cell        int32
 }
 
-// wait is what threads wait for, or the state of threads that do not wait.
+// wait is a wait, or the state of threads that do not wait.
 type wait struct {
-	// name is the call, and the waits_for label (a file as "file", a socket without its peer). Unlike in report --by
+	// name is the call and the waits_for label (a file as "file", a socket without its peer). Unlike in report --by
 	// wait, a lock keeps its address, and no function is added.
 	name string
 	// kind is [waits.NoWait] for a state. [waits.LabelForReader] begins a semaphore's name with its type.
@@ -76,7 +76,7 @@ type delta struct {
 	v    Values
 }
 
-// timeSlice is what was added between two refreshes.
+// timeSlice is the change between two refreshes.
 type timeSlice struct {
 	from, to int64 // Unix epoch, ns
 	deltas   []delta
@@ -88,29 +88,29 @@ type Store struct {
 	mu            sync.Mutex
 	cells         []storedCell
 	index         map[cellKey]int32
-	threads       []thread // shared with snapshots: immutable, if threadsShared
+	threads       []thread // immutable while threadsShared: snapshots have them
 	threadsShared bool
-	threadIDs     int32 // number of ids given
+	threadIDs     int32
 	lastCells     []lastCell
 	byThread      map[threadKey]int32
 	waits         []wait // shared with snapshots
 	byWait        map[string]int32
 
 	touched    []int32
-	open       []delta // open intervals at the last refresh
+	open       []delta // at the last refresh
 	timeSlices []timeSlice
 	freeDeltas [][]delta
 	sums       []Values // by cell, in a snapshot's window
 	summed     []int32
 	begin      int64
 	maxCells   int
-	keptCells  int // number of cells after the last eviction
+	keptCells  int
 
 	refreshed func() // may be nil
 }
 
-// NewStore returns a Store of a recording that begins then. refreshed, if not nil, is called after each refresh, and
-// must not block.
+// NewStore returns a Store of a recording that begins at begin. refreshed is called after each refresh, and must not
+// block; it may be nil.
 func NewStore(begin time.Time, refreshed func()) *Store {
 	return &Store{
 		index: map[cellKey]int32{}, byThread: map[threadKey]int32{}, byWait: map[string]int32{},
@@ -160,7 +160,7 @@ func (s *Store) cellIndex(k cellKey) int32 {
 	return n
 }
 
-// threadIndex returns the number of an interval's thread, with its present name.
+// threadIndex returns the index of an interval's thread, and updates its name.
 func (s *Store) threadIndex(iv *profile.Interval) int32 {
 	k := (&thread{pid: iv.PID, tid: iv.TID, name: iv.Thread, task: iv.Task}).key()
 	n, ok := s.byThread[k]
@@ -187,17 +187,17 @@ func (s *Store) newThreadID() int32 {
 	return s.threadIDs
 }
 
-// copySharedThreads replaces a list of threads that snapshots have by a copy, before it is changed.
+// copySharedThreads copies threads that snapshots share. It must precede a change.
 func (s *Store) copySharedThreads() {
 	if s.threadsShared {
 		s.threads, s.threadsShared = slices.Clone(s.threads), false
 	}
 }
 
-// maxWaits bounds the waits with names of their own: locks and threads to join may come without end.
+// maxWaits bounds the waits with names of their own: locks and joined threads may come without end.
 const maxWaits = 1 << 12
 
-// waitIndex returns the number of an interval's wait: beyond maxWaits, of its call and kind only.
+// waitIndex returns the index of an interval's wait; beyond maxWaits, of its call and kind only.
 func (s *Store) waitIndex(iv *profile.Interval) int32 {
 	name := iv.Wait
 	kind, _, _ := strings.Cut(iv.WaitsFor, " ")
@@ -233,10 +233,10 @@ func (s *Store) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	}
 }
 
-// HeldStacks implements [profile.StackHolder]: the stacks of all cells.
+// HeldStacks implements [profile.StackHolder] with the stacks of all cells.
 func (s *Store) HeldStacks() (stacks iter.Seq[sample.StackID], ok bool) {
 	return func(yield func(sample.StackID) bool) {
-		for i := range s.cells { // it changes on Add's goroutine only, which evicts, too
+		for i := range s.cells { // cells change on Add's goroutine only, which also evicts
 			if !yield(s.cells[i].key.stack) {
 				return
 			}
@@ -274,7 +274,7 @@ func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
 	s.dropOld()
 }
 
-// newDeltas returns an empty list for n, a dropped slice's if that fits.
+// newDeltas returns an empty list, a dropped slice's if its size fits.
 func (s *Store) newDeltas(n int) []delta {
 	for len(s.freeDeltas) > 0 {
 		list := s.freeDeltas[len(s.freeDeltas)-1]

@@ -241,8 +241,6 @@ func TestManagedFramesStandForTheMachineryThatRunsThem(t *testing.T) {
 	}
 }
 
-// TestPackagesAndBoundedFunctionsAreThoseOfReport: managed code has its package as module, a function that is known by
-// its bounds only is nameless.
 func TestPackagesAndBoundedFunctionsAreThoseOfReport(t *testing.T) {
 	f := newFixture(t)
 	f.resolve = func(*profile.ModuleInfo, uint64) []profile.Frame { return []profile.Frame{{Name: "app+0x1f0"}} }
@@ -265,7 +263,6 @@ func TestPackagesAndBoundedFunctionsAreThoseOfReport(t *testing.T) {
 	}
 }
 
-// TestTimeWithoutAThreadIsApartByName: that of ended children, by command, as in report --by thread.
 func TestTimeWithoutAThreadIsApartByName(t *testing.T) {
 	f := newFixture(t)
 	for name, ms := range map[string]int64{"[children: cc1]": 300, "[children: as]": 200, "[exited]": 100} {
@@ -285,7 +282,6 @@ func TestTimeWithoutAThreadIsApartByName(t *testing.T) {
 	}
 }
 
-// TestWaitsAreBounded: a mutex for each connection, or a thread to join for each request.
 func TestWaitsAreBounded(t *testing.T) {
 	f := newFixture(t)
 	const n = 3 * maxWaits

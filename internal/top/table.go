@@ -22,7 +22,7 @@ func (snap *Snapshot) contains(s Scope, c *Cell) bool {
 	return (s.Thread < 0 || snap.threads[c.thread].id == s.Thread) && (s.Wait < 0 || c.wait == s.Wait)
 }
 
-// FunctionRow has a function's own time, and that with its callees.
+// FunctionRow is a function with its time, alone and with callees.
 type FunctionRow struct {
 	Frame
 	Self, Total Values
@@ -78,7 +78,7 @@ func (snap *Snapshot) Functions(scope Scope) []FunctionRow {
 	return rows
 }
 
-// Order is what a table is sorted by.
+// Order is a sort order of functions.
 type Order string
 
 // Values of [Order].
@@ -88,8 +88,8 @@ const (
 	ByName  Order = "name"
 )
 
-// sortFunctions sorts descending; of equal rows, the program's functions precede those of language and system, inner
-// ones outer ones.
+// sortFunctions sorts descending. Among equal rows, the program's functions precede those of language and system, and
+// inner functions outer ones.
 func sortFunctions(rows []FunctionRow, c Clock, by Order) {
 	support := func(r *FunctionRow) int {
 		if r.support {

@@ -13,10 +13,10 @@ import (
 
 const groupRows = 5
 
-// pipeWidth is for no terminal.
+// pipeWidth is the width without a terminal.
 const pipeWidth = 100
 
-// WriteText writes plain text: so many functions (0: all), and the largest threads and waits.
+// WriteText writes a plain table: a number of functions (0: all), and the largest threads and waits.
 func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions int) error {
 	var b strings.Builder
 	put := func(lines ...string) {
@@ -151,7 +151,7 @@ type jsonTable struct {
 	ByWait []jsonGroup `json:"by_wait"`
 }
 
-// WriteJSON writes a line of JSON: so many functions, threads and waits each (0: all).
+// WriteJSON writes a line of JSON with at most rowsOfEach functions, threads and waits each (0: all).
 func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) error {
 	t := jsonTable{
 		Target: st.Target, Time: float64(o.At.UnixMilli()) / 1e3, Seconds: o.Length.Seconds(), Since: o.Since.Seconds(),

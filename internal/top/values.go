@@ -5,7 +5,7 @@ package top
 // Values are ticks, and the clocks in ns.
 type Values struct{ Samples, Wall, RunQueue, CPU int64 }
 
-// Blocked is neither on a CPU nor in the run queue.
+// Blocked is the wall time neither on a CPU nor in the run queue.
 func (v Values) Blocked() int64 { return max(0, v.Wall-v.RunQueue-v.CPU) }
 
 func (v *Values) add(o Values) {
@@ -18,7 +18,7 @@ func (v *Values) add(o Values) {
 // Clock is a kind of time.
 type Clock string
 
-// Values of [Clock], as of report --value.
+// Clocks, as in report --value.
 const (
 	CPU      Clock = "cpu"
 	RunQueue Clock = "runqueue"
@@ -29,7 +29,6 @@ const (
 // Clocks returns all clocks.
 func Clocks() []Clock { return []Clock{CPU, RunQueue, Blocked, Wall} }
 
-// Of is the time by a clock.
 func (v Values) Of(c Clock) int64 {
 	switch c {
 	case RunQueue:

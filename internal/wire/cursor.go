@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package wire reads little-endian ELF and DWARF.
-//
-// A [Cursor] has a sticky error: a read beyond the end gives zero and sets Bad, so that parsers check once, at the end
-// (as debug/dwarf's buf).
+// Package wire reads little-endian ELF and DWARF. A [Cursor] has a sticky error: a read beyond the end gives zero and
+// sets Bad, so that parsers check once, at the end (as debug/dwarf's buf).
 package wire
 
 import (
@@ -14,7 +12,7 @@ import (
 // Cursor reads bytes from left to right. The zero Cursor is empty.
 type Cursor struct {
 	Bytes []byte
-	// Pos is the next byte's place, not negative; the end after a failure.
+	// Pos is the next byte's index, never negative; the end after a failure.
 	Pos int
 	// Bad: a read went beyond the end, or [Cursor.Fail] was called.
 	Bad bool

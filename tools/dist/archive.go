@@ -17,13 +17,12 @@ import (
 // compress writes neither name nor time.
 func compress(content []byte) []byte {
 	var b bytes.Buffer
-	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression) // the level is a valid one
-	_, _ = z.Write(content)                               // into memory
+	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)
+	_, _ = z.Write(content)
 	_ = z.Close()
 	return b.Bytes()
 }
 
-// archive writes prywalk_VERSION_linux_ARCH.tar.gz, with paths as below /usr: bin/, share/.
 func (r *release) archive(arch string, files []file) error {
 	base := fmt.Sprintf("prywalk_%s_linux_%s", r.number(), arch)
 	tarred, err := r.tar(files, func(path string) string { return base + "/" + strings.TrimPrefix(path, "/usr/") })
@@ -33,7 +32,6 @@ func (r *release) archive(arch string, files []file) error {
 	return os.WriteFile(filepath.Join(r.out, base+".tar.gz"), compress(tarred), 0o644)
 }
 
-// tar makes a tar archive of files, in order, that all belong to root.
 func (r *release) tar(files []file, name func(path string) string) ([]byte, error) {
 	sorted := slices.SortedFunc(slices.Values(files), func(a, b file) int { return strings.Compare(a.path, b.path) })
 	var b bytes.Buffer
@@ -56,7 +54,6 @@ func (r *release) tar(files []file, name func(path string) string) ([]byte, erro
 	return b.Bytes(), err
 }
 
-// checksums writes SHA256SUMS.
 func (r *release) checksums() error {
 	var lines strings.Builder
 	err := filepath.WalkDir(r.out, func(path string, d os.DirEntry, err error) error {

@@ -18,8 +18,8 @@ func (r *release) build(arch string) (program, error) {
 	return p, r.goBuild(arch, p.path)
 }
 
-// goBuild compiles cmd/prywalk, without the directory or the state of git. It keeps the symbol table, by which a
-// command is launched with the signals that prywalk was started with, but no DWARF.
+// goBuild compiles cmd/prywalk, without the directory or the state of git. It drops DWARF, but keeps the symbol table,
+// by which a command is launched with the signals that prywalk was started with.
 func (r *release) goBuild(arch, out string, flags ...string) error {
 	args := append([]string{"build", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-w -buildid= -X main.built=" + r.version, "-o", out}, flags...)
@@ -38,7 +38,6 @@ type file struct {
 	mode         os.FileMode
 }
 
-// sharedFiles are the same for each architecture: manual pages, completions, notices.
 func (r *release) sharedFiles() ([]file, error) {
 	host := filepath.Join(r.work, "prywalk-host")
 	if err := r.goBuild(runtime.GOARCH, host, "-tags", "man"); err != nil {
@@ -70,7 +69,6 @@ func (r *release) sharedFiles() ([]file, error) {
 	return append(files, notices...), nil
 }
 
-// manPages has the program write its manual pages.
 func (r *release) manPages(host string) ([]file, error) {
 	dir := filepath.Join(r.work, "man")
 	if err := os.Mkdir(dir, 0o755); err != nil {
@@ -101,7 +99,7 @@ func (r *release) manPages(host string) ([]file, error) {
 	return files, nil
 }
 
-// notices are the licence of prywalk, those of the libraries, and the pages that a user reads first.
+// notices are the licences, and the pages that a user reads first.
 func (r *release) notices() ([]file, error) {
 	var files []file
 	for source, name := range map[string]string{
@@ -124,7 +122,6 @@ func (r *release) notices() ([]file, error) {
 	return append(files, f), err
 }
 
-// made writes a file of the packages to the temporary directory.
 func (r *release) made(name string, content []byte, path string) (file, error) {
 	source := filepath.Join(r.work, name)
 	return file{path, source, 0o644}, os.WriteFile(source, content, 0o644)

@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-// date is of all files that the tests build.
 var date = time.Unix(1_700_000_000, 0).UTC()
 
 // buildRelease builds a release from a copy of the checkout in a directory of its own.
@@ -46,7 +45,6 @@ func buildRelease(t *testing.T) *release {
 	return r
 }
 
-// run runs a command and gives what it prints.
 func run(t *testing.T, name string, args ...string) string {
 	t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
@@ -99,7 +97,6 @@ func TestLicencesAreRecognised(t *testing.T) {
 	}
 }
 
-// TestReleases builds a release twice, in two directories, and installs its packages.
 func TestReleases(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds two releases")
@@ -132,7 +129,6 @@ func TestReleases(t *testing.T) {
 	t.Run("have an image for each architecture", func(t *testing.T) { imageRuns(t, first) })
 }
 
-// file returns the one file of a release that a pattern matches.
 func (r *release) file(t *testing.T, pattern string) string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(r.out, pattern))

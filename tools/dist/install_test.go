@@ -21,7 +21,6 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 )
 
-// needRoot says why a test cannot run. As root nothing may be missing.
 func needRoot(t *testing.T, tools ...string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -34,7 +33,6 @@ func needRoot(t *testing.T, tools ...string) {
 	}
 }
 
-// debInAFreshRoot installs the deb where nothing else is, uses it as a person would, and removes it.
 func debInAFreshRoot(t *testing.T, r *release) {
 	needRoot(t, "debootstrap", "chroot")
 	root := freshDebian(t)
@@ -65,7 +63,7 @@ func debInAFreshRoot(t *testing.T, r *release) {
 	}
 }
 
-// freshDebian returns a Debian root with man and bash's completion, and /proc in it.
+// freshDebian returns a Debian root with man and bash's completion, and /proc.
 func freshDebian(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -76,7 +74,6 @@ func freshDebian(t *testing.T) string {
 	return root
 }
 
-// listing has the paths below a root that a package can leave behind.
 func listing(t *testing.T, root string) string {
 	t.Helper()
 	return run(t, "find", filepath.Join(root, "usr"), filepath.Join(root, "etc"), filepath.Join(root, "opt"), "-not", "-type", "d")
@@ -94,7 +91,7 @@ func rpmInARoot(t *testing.T, r *release) {
 	gone(t, root)
 }
 
-// apkInARoot unpacks the apk. It is three gzip streams: the signature is left out, then control data, then files.
+// apkInARoot unpacks the apk. It is three gzip streams: the signature, which is skipped, control data, and files.
 func apkInARoot(t *testing.T, r *release) {
 	root, arch := t.TempDir(), map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 	content, err := os.ReadFile(r.file(t, "*_"+arch+".apk"))
@@ -139,7 +136,6 @@ func apkInARoot(t *testing.T, r *release) {
 	installed(t, root)
 }
 
-// installed checks that the program of a root runs, and that its pages are there.
 func installed(t *testing.T, root string) {
 	t.Helper()
 	if out := run(t, filepath.Join(root, "usr/bin/prywalk"), "version"); !strings.Contains(out, "prywalk v0.1.0 ") {
@@ -153,7 +149,6 @@ func installed(t *testing.T, root string) {
 	}
 }
 
-// gone checks that a removed package left no file.
 func gone(t *testing.T, root string) {
 	t.Helper()
 	if left := run(t, "find", filepath.Join(root, "usr"), "-type", "f", "-not", "-path", "*/rpm/*"); left != "" {
@@ -161,8 +156,7 @@ func gone(t *testing.T, root string) {
 	}
 }
 
-// asDebugContainer runs the image's program as a debug container does: with the image's root, and in the pid namespace
-// of a process of another root.
+// asDebugContainer runs the image's program with the image's root, in the pid namespace of a process of another root.
 func asDebugContainer(t *testing.T, root, program string) {
 	t.Helper()
 	needRoot(t, "unshare", "chroot")
@@ -176,7 +170,6 @@ func asDebugContainer(t *testing.T, root, program string) {
 	}
 }
 
-// imageRuns unpacks the image of this architecture and runs its program; the index must have both.
 func imageRuns(t *testing.T, r *release) {
 	path, err := layout.FromPath(filepath.Join(r.out, "oci"))
 	if err != nil {

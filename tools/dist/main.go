@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command dist builds what a release consists of, from a checkout and the Go module proxy alone:
+// Command dist builds a release, from a checkout and the Go module proxy alone:
 //
 //	go run ./dist -root .. -version v1.2.3 -out ../dist      (in tools/; "make dist" does it)
 //
-// For amd64 and arm64 it writes a static program as a tar archive, a deb, an rpm and an apk package, and one OCI
-// image layout for both. It adds an SBOM (CycloneDX) and the checksums of all files. The same commit and version
-// give the same bytes in any directory: all times are those of the commit, or of SOURCE_DATE_EPOCH.
+// For amd64 and arm64 it writes a static program as a tar archive, a deb, an rpm and an apk package, and one OCI image
+// layout for both, with an SBOM (CycloneDX) and the checksums of all files. The same commit and version give the same
+// bytes in any directory: all times are those of the commit, or of SOURCE_DATE_EPOCH.
 package main
 
 import (
@@ -21,14 +21,13 @@ import (
 	"time"
 )
 
-// arches are names of Go.
 var arches = []string{"amd64", "arm64"}
 
 type release struct {
-	root    string    // the checkout
-	version string    // as git describe writes it: v1.2.3 or v1.2.3-4-gabcdef
-	out     string    // where the files go
-	work    string    // a temporary directory
+	root    string
+	version string // as git describe writes it: v1.2.3 or v1.2.3-4-gabcdef
+	out     string
+	work    string
 	date    time.Time // of all files in archives and packages
 }
 
@@ -87,7 +86,6 @@ func (r *release) run(thirdParty bool) (err error) {
 	return r.checksums()
 }
 
-// prepare finds version and date, and makes the directory of the results.
 func (r *release) prepare() (err error) {
 	if r.version == "" {
 		if r.version, err = r.git("describe", "--tags", "--always", "--dirty"); err != nil {

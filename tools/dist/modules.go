@@ -17,10 +17,9 @@ import (
 	"strings"
 )
 
-// module is a library that is linked into the program.
 type module struct {
 	path, version string
-	licence       string // its SPDX name
+	licence       string
 	holders       []string
 	text          string // of its licence file
 }
@@ -133,7 +132,6 @@ func holders(text string) (lines []string) {
 	return lines
 }
 
-// thirdParty is the text of THIRD_PARTY.md.
 func (r *release) thirdParty() ([]byte, error) {
 	modules, err := r.modules()
 	if err != nil {

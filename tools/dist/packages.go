@@ -14,7 +14,7 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// formats are the packages of a release. RPM and APK systems have their own directory for zsh functions.
+// RPM and APK systems have their own directory for zsh functions.
 var formats = []struct{ name, zsh string }{
 	{"deb", "/usr/share/zsh/vendor-completions/_prywalk"},
 	{"rpm", "/usr/share/zsh/site-functions/_prywalk"},
@@ -26,7 +26,6 @@ const description = `Sampling profiler and stack walker for Linux processes
  nothing is loaded into them and they need no restart. One recording shows CPU
  time, time queued for a processor, and what sleeping threads wait for.`
 
-// packages writes a package of each format.
 func (r *release) packages(arch string, content []file) error {
 	for _, format := range formats {
 		version := r.number()

@@ -12,7 +12,7 @@ import (
 	cyclonedx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// sbom writes prywalk_VERSION.cdx.json: the program files, and the modules that the Go linker recorded in them.
+// sbom writes the program files, and the modules that the Go linker recorded in them.
 func (r *release) sbom(programs []program) error {
 	modules, err := r.modules()
 	if err != nil {
@@ -69,7 +69,6 @@ func (r *release) sbom(programs []program) error {
 	return out.Close()
 }
 
-// licence is a licence by its SPDX expression; none without one.
 func licence(spdx string) *cyclonedx.Licenses {
 	if spdx == "" {
 		return nil

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command goprogram computes in one goroutine while another sleeps in a system call. (A parked goroutine has no
-// thread, and would not be sampled.)
+// thread.)
 package main
 
 import "syscall"

@@ -16,7 +16,7 @@ func (p *program) deep(w *worker) error {
 	return nil
 }
 
-// descend calls itself n times, and then computes. Its result depends on the call, so that none is a tail call.
+// descend computes n calls down. Its result depends on the call, so that none is a tail call.
 //
 //go:noinline
 func (p *program) descend(w *worker, n int) uint64 {

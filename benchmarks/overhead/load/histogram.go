@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 )
 
-// buckets are exact below 64 ns, then 32 per doubling: ends at most 3.2 % apart (as HdrHistogram); the last is open
-// from 137 s
+// Buckets are exact below 64 ns, then 32 per doubling: ends at most 3.2 % apart (as HdrHistogram); the last is open
+// from 137 s.
 const (
 	subBits = 5
 	buckets = (38 - subBits) << subBits

@@ -17,22 +17,21 @@ import (
 // Options select a load.
 type Options struct {
 	Kind string // one of [Kinds]
-	// threads that work, and that sleep in a read that never returns
+	// Threads that work, and that sleep in a read that never returns.
 	Running, Sleeping int
 	Depth             int // frames below the work, for the kind Deep
 }
 
 // Kinds of work.
 const (
-	Wake       = "wake" // wakes up 1,000 times a second, for some µs of work
+	Wake       = "wake" // 1,000 times a second, for some µs of work
 	Deep       = "deep"
-	Locks      = "locks"      // takes and releases contended mutexes
-	Requests   = "requests"   // sends requests over a loopback connection
-	Goroutines = "goroutines" // passes messages between goroutines that share the processors
-	GoServer   = "goserver"   // a server with a goroutine for each connection, and its clients
+	Locks      = "locks"      // contended mutexes
+	Requests   = "requests"   // over a loopback connection
+	Goroutines = "goroutines" // messages between goroutines that share the processors
+	GoServer   = "goserver"   // a goroutine for each connection, and its clients
 )
 
-// Kinds returns the kinds of work.
 func Kinds() []string { return []string{Wake, Deep, Locks, Requests, Goroutines, GoServer} }
 
 type worker struct {

@@ -19,10 +19,10 @@ import (
 	"prywalk/internal/bench/load"
 )
 
-// of other programs, which may not be installed: this one starts them and their clients, and reports their processes
+// Other programs, which may not be installed, with clients in this one.
 const (
-	Redis    = "redis"    // redis-server, set and get
-	Postgres = "postgres" // PostgreSQL, small transactions that change a row
+	Redis    = "redis"    // set and get
+	Postgres = "postgres" // small transactions that change a row
 )
 
 // Servers returns these kinds.
@@ -40,7 +40,6 @@ type server struct {
 }
 
 type client interface {
-	// ask makes the n-th request and reads its answer.
 	ask(n uint64) error
 }
 

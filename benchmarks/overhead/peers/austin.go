@@ -34,7 +34,7 @@ func austin() tools.Tool {
 
 // austinStacks counts the stacks, and those that reach the thread's first Python function. A line is
 //
-//	P<process>;T<interpreter>:<thread>;<file>:<function>:<line>;… <microseconds>
+// P<process>;T<interpreter>:<thread>;<file>:<function>:<line>;… <microseconds>
 //
 // outermost frame first, which is ":INVALID:" if the stack could not be read to its end.
 func austinStacks(text []byte) (samples, complete int64) {

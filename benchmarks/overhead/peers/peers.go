@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package peers adds to the tools of prywalk bench those of one language only (py-spy, austin, async-profiler),
-// and two plain walkers in C. As in package [tools], async-profiler and the walkers take orders, py-spy and austin
-// are restarted for each window.
+// Package peers adds to the tools of prywalk bench those of one language only (py-spy, austin, async-profiler), and two
+// plain walkers in C. As in package [tools], async-profiler and the walkers take orders, py-spy and austin are
+// restarted for each window.
 package peers
 
 import "prywalk/internal/bench/tools"

@@ -42,7 +42,7 @@ func walkerTool(name string, flags ...string) tools.Tool {
 	}
 }
 
-// Compile makes a program of a C source, unless it exists.
+// Compile compiles a C source, unless the binary exists.
 func Compile(binary string, code []byte, flags ...string) error {
 	if _, err := os.Stat(binary); err == nil {
 		return nil

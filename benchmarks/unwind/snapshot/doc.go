@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package snapshot stores recorded stacks for unwinders in other languages: where a process's files lie in memory,
-// and for each stack the registers, the bytes, and the true chain of program counters.
+// Package snapshot stores recorded stacks for unwinders in other languages: a process's mappings, and for each stack
+// the registers, the bytes, and the true chain of program counters.
 //
 // # Format
 //

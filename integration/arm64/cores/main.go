@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Cores makes core files in the emulated machine and writes them to the console, from which the test on the host
-// reads them. Each is a series of lines "@@ file NAME DATA", with DATA in base64 of the gzipped file.
+// Cores makes core files in the emulated machine and writes them to the console, for the test on the host. Each is a
+// series of lines "@@ file NAME DATA", DATA being base64 of the gzipped file.
 //
 // cores stop NAME ADDRESS PROGRAM    the program's core when it first reaches the address
 // cores live NAME PROGRAM            prywalk's dump of a stopped process, and its core
@@ -34,7 +34,7 @@ func main() {
 	}
 	fail(os.WriteFile("/proc/sys/kernel/core_pattern", []byte(corePath), 0))
 	fail(unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: unix.RLIM_INFINITY, Max: unix.RLIM_INFINITY}))
-	_ = os.Remove(corePath) // of the previous job, if any
+	_ = os.Remove(corePath)
 	switch name, rest := os.Args[2], os.Args[3:]; os.Args[1] {
 	case "stop":
 		addr, err := strconv.ParseUint(rest[0], 0, 64)
@@ -176,8 +176,8 @@ func live(name, program string) error {
 	return send(name, corePath)
 }
 
-// killHeld kills a stopped process by SIGABRT so that no thread runs again: this tracer holds each when SIGCONT comes,
-// and lets only the first go, to take the signal.
+// killHeld kills a stopped process by SIGABRT so that no thread runs again: this tracer holds each thread at SIGCONT,
+// and releases only the first, which takes the signal.
 func killHeld(pid int) error {
 	runtime.LockOSThread() // tracees belong to a thread
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
@@ -208,7 +208,7 @@ func killHeld(pid int) error {
 	return reap(pid)
 }
 
-// reap lets a process's first thread take its signals, and waits for each of its threads: all are tracees.
+// reap lets a process's first thread take its signals, and waits for all its threads, which are tracees.
 func reap(pid int) error {
 	for {
 		var ws unix.WaitStatus

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Init is the only program that the emulated machine starts. It mounts file systems, runs the jobs in /jobs one after
-// the other, and switches the machine off.
+// Init is the first program of the emulated machine. It mounts file systems, runs the jobs in /jobs one after the
+// other, and switches the machine off.
 //
 // It reports its progress on the console, in lines that begin with "@@": "@@ up", "@@ job NAME", "@@ end NAME STATUS
 // SECONDS", "@@ down". Between them is the output of the jobs.
@@ -24,7 +24,7 @@ func main() {
 		work()
 		return
 	}
-	// PID 1 reaps all orphans, so it cannot wait for its own children
+	// PID 1 reaps all orphans, so it cannot wait for its own children.
 	worker := exec.Command("/init")
 	worker.Stdin, worker.Stdout, worker.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := worker.Start(); err != nil {

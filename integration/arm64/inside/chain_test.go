@@ -11,7 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// chains are the variants of chain.c, and the frame methods that may find their frames.
+// chains are the variants of chain.c, and the allowed frame methods.
 var chains = []struct {
 	name    string
 	methods []string
@@ -31,7 +31,7 @@ var outer = []string{"__libc_start_call_main", "__libc_start_main", "__libc_star
 	"thread_start", "clone", "__clone", "__clone3",
 	""} // the C library names only exported functions
 
-// withoutTimeEntries returns a stack without its entries for time between samples; empty if nothing else.
+// withoutTimeEntries removes the entries for time between samples.
 func withoutTimeEntries(names []string) []string {
 	for len(names) > 0 && (names[0] == "[ran between ticks]" || names[0] == "[blocked between ticks]" ||
 		names[0] == "[exited unseen]" || names[0] == "[not observed]") {

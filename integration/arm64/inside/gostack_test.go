@@ -11,8 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// goRoots are the outermost functions of stacks in Go programs: of goroutines, of threads on the scheduler's stack,
-// and of the first thread.
+// goRoots are the outermost functions of stacks in Go programs.
 var goRoots = []string{"runtime.goexit", "runtime.mstart", "runtime.rt0_go", "runtime.mcall", "runtime.morestack",
 	"runtime.systemstack", "runtime.clone", "_rt0_arm64_linux", "gogo", "runtime.gogo"}
 

@@ -19,29 +19,29 @@ const CoreName = "core"
 // Case is a recorded stack.
 type Case struct {
 	About string
-	// Frames are those of the core's first thread, innermost first, and Stop is the stop reason.
+	// Frames are those of the core's first thread, innermost first. Stop is the stop reason.
 	Frames []Frame
 	Stop   string
 	// Files are the core, and files by their absolute paths on the recorded machine.
 	Files []File
 }
 
-// Frame is a frame that is expected.
+// Frame is an expected frame.
 type Frame struct {
 	// PC and SP are as in frames.Frame.
 	PC, SP uint64
 	Method string
-	// Function is its name, for readers only.
+	// Function is for readers only.
 	Function string
 }
 
-// File is a file with some bytes kept; all others are zero.
+// File is a file of which some bytes are kept; all others are zero.
 type File struct {
 	Name string
 	Data []byte
 }
 
-// what Read accepts at most
+// Limits of Read.
 const (
 	maxFiles  = 16
 	maxFile   = 512 << 20

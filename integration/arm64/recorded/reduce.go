@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// of the pieces that Reduce tries to leave out, in bytes
+// Sizes of the pieces that Reduce tries to leave out, bytes.
 const (
 	largest  = 1 << 20
 	smallest = 16
@@ -20,7 +20,7 @@ type Range struct {
 	From, To int
 }
 
-// Reduce zeroes all bytes of the case's files that the walk does not depend on, but those of keep. dir must be empty.
+// Reduce zeroes all bytes that the walk does not depend on, except keep. dir must be empty.
 func (c *Case) Reduce(dir string, keep []Range) error {
 	w, err := NewWalker(c, dir)
 	if err != nil {
@@ -88,7 +88,7 @@ func (r *reducer) piece(from, to int) error {
 	if to-from <= smallest {
 		return nil
 	}
-	// the second half first, while all that it needs of the first half is present
+	// The second half first, while all that it needs of the first half is present.
 	middle := from + (to-from)/2&^(smallest-1)
 	if middle == from {
 		middle = from + smallest

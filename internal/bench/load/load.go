@@ -31,10 +31,10 @@ type Report struct {
 }
 
 const (
-	// Ready is printed once all threads run; the pids of the working processes follow, separated by commas, if
-	// others.
+	// Ready is printed once all threads run, followed by the pids of the working processes, separated by commas, if
+	// these are others.
 	Ready = "ready"
-	// Absent is printed instead if something is not installed; the reason follows.
+	// Absent is printed instead, with the reason, if something is not installed.
 	Absent = "absent:"
 )
 

@@ -47,8 +47,8 @@ func (i firefoxIndex) at(table []firefoxIndex) firefoxIndex {
 	return table[i]
 }
 
-// firstAt reports whether the code at an offset from a file's mapping is a thread's first function. caller reports
-// that the offset is inside of a call.
+// firstAt reports whether the code at an offset from a file's mapping is a thread's first function. caller: the offset
+// is inside of a call.
 type firstAt func(path string, offset uint64, caller bool) bool
 
 // firefoxStacks counts stacks, and those whose outermost frame is a thread's first function; complete −1: unknown.

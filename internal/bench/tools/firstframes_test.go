@@ -22,7 +22,6 @@ func opened(t *testing.T, pid int) *firstFrames {
 	return f
 }
 
-// offsetOf returns an address as samply does.
 func offsetOf(t *testing.T, f *firstFrames, pc uint64) (path string, offset uint64) {
 	t.Helper()
 	m := f.proc.Space().ModuleAt(pc)
@@ -32,7 +31,7 @@ func offsetOf(t *testing.T, f *firstFrames, pc uint64) (path string, offset uint
 	return m.Name, pc - m.Bias - lowest(loadedcode.MappingOf(m).Image.ELF)
 }
 
-// Of this goroutine's stack only the outermost frame.
+// Of this goroutine's stack only the outermost frame is a first function.
 func TestFirstFunctionIsKnownByItsName(t *testing.T) {
 	f := opened(t, os.Getpid())
 	var pcs [64]uintptr

@@ -60,7 +60,7 @@ func startPerf(ctx context.Context, j *Job, stacks string) (Session, error) {
 		return nil, err
 	}
 	p.spent.PID = p.PID()
-	if err := p.say("disable"); err != nil { // it answers when ready
+	if err := p.say("disable"); err != nil {
 		p.Kill()
 		return nil, err
 	}

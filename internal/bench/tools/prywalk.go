@@ -18,8 +18,8 @@ type prywalk struct {
 	*Orders
 	spent Stretch
 	stats string
-	file  string         // recording
-	on    time.Time      // when last switched on
+	file  string
+	on    time.Time
 	whole time.Duration  // sum of the times switched on
 	base  sampler.Counts // at the last begin
 	sum   sampler.Counts

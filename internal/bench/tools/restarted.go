@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// Restarted is a tool without commands, started at each switching on: after SIGSTOP py-spy would catch up on
-// missed samples.
+// Restarted is a tool without commands, started at each switching on: after SIGSTOP py-spy would catch up on missed
+// samples.
 type Restarted struct {
 	spent Stretch
 	job   *Job

@@ -26,7 +26,7 @@ func samply() Tool {
 }
 
 // samplyCommand lets root run samply in a virtual machine without a cycle counter: its fallback clock needs
-// perf_event_paranoid 1 even for root, so it gets that in a mount namespace.
+// perf_event_paranoid 1 even for root, which a mount namespace gives it.
 func samplyCommand(args ...string) []string {
 	if os.Geteuid() != 0 {
 		return append([]string{"samply"}, args...)

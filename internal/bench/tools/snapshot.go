@@ -24,7 +24,7 @@ type snapshots struct {
 	program  string
 	args     func(*Job) []string
 	perStack string
-	complete func(text, said []byte, stacks int64) int64 // counts complete stacks
+	complete func(text, said []byte, stacks int64) int64
 	stop     context.CancelFunc
 	loop     sync.WaitGroup
 	began    time.Time
@@ -130,8 +130,8 @@ func gdbComplete(text, _ []byte, _ int64) (n int64) {
 	return n
 }
 
-// euStackComplete counts stacks without an error. Errors of places in no module do not count: eu-stack continues
-// beyond Go's first functions.
+// euStackComplete counts stacks without an error. Errors of places in no module do not count: eu-stack continues beyond
+// Go's first functions.
 func euStackComplete(_, said []byte, stacks int64) int64 {
 	for line := range strings.Lines(string(said)) {
 		if strings.Contains(line, "dwfl_thread_getframes") && !strings.Contains(line, "<unknown>") {

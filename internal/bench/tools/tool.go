@@ -80,12 +80,11 @@ const (
 type Tool struct {
 	Name       string   // "": prywalk
 	Kinds      []string // of process that it can sample
-	AllThreads bool     // samples sleeping threads too
-	Unpaced    bool     // as often as possible, up to the rate
+	AllThreads bool
+	Unpaced    bool // as often as possible, up to the rate
 
 	// Check reports why the tool is unavailable; it may compile it.
 	Check func(*Job) error
-	// Start starts the tool, switched off.
 	Start func(context.Context, *Job) (Session, error)
 }
 

@@ -25,16 +25,13 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// most is how many of the longest and largest are told.
 const most = 5
 
-// sized is something with a name and a size.
 type sized struct {
 	name string
 	size int
 }
 
-// house is what was counted in one checkout.
 type house struct {
 	files, lines, testLines int
 	functions, types        []sized
@@ -81,7 +78,6 @@ func main() {
 	}
 }
 
-// figures are told of each checkout as a whole.
 var figures = []struct {
 	name string
 	of   func(*house) int
@@ -98,7 +94,6 @@ var figures = []struct {
 	{"words of the longest page", func(h *house) int { return slices.Max(slices.Collect(maps.Values(h.pages))) }},
 }
 
-// lists are of the largest things of a kind.
 var lists = []struct {
 	title, what string
 	of          func(*house) map[string]int
@@ -110,7 +105,6 @@ var lists = []struct {
 	{"The longest pages", "words", func(h *house) map[string]int { return h.pages }},
 }
 
-// table has a column for each checkout.
 type table struct {
 	columns []string
 	lines   []string
@@ -124,7 +118,6 @@ func (t *table) row(name string, all []*house, of func(*house) string) {
 	t.lines = append(t.lines, line)
 }
 
-// print writes the table below a title; what says what its figures are.
 func (t *table) print(title, what string) {
 	fmt.Printf("### %s\n\n| %s | %s |\n|%s\n%s\n\n", title, what, strings.Join(t.columns, " | "),
 		strings.Repeat(" --- |", len(t.columns)+1), strings.Join(t.lines, "\n"))
@@ -225,7 +218,7 @@ func (h *house) add(path, rel string) error {
 // mutual counts pairs of files in a package that use each other's declarations. Methods count by name, if only one file
 // has it.
 func mutual(files map[string]*ast.File) (pairs int) {
-	where := map[string]string{} // "" for what several files declare
+	where := map[string]string{} // "": several files declare it
 	note := func(name, file string) {
 		if old, ok := where[name]; ok && old != file {
 			file = ""

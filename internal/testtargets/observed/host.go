@@ -38,7 +38,7 @@ func (h *Host) ReadParts(parts []frames.Region) int { return h.p.ReadParts(parts
 // ReadCode implements managed.Host.
 func (h *Host) ReadCode(a uint64, b []byte) int { return h.Read(a, b) }
 
-// Section implements managed.Host: none is read.
+// Section implements managed.Host without sections.
 func (h *Host) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
 
 // OwnSymbols implements managed.Host.

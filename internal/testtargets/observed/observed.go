@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package observed tests runtimes on live processes: their threads are observed as in a recording
-// ([Process.Observe]), or single-stepped ([Hold], [Step], [Process.Stopped]). The stacks are merged by the
-// [managed.FrameSource] under test alone, with symbols read by the standard library. [Record] and [DumpCore] use all of
-// prywalk, with its own names.
+// Package observed tests runtimes on live processes: their threads are observed as in a recording ([Process.Observe]),
+// or single-stepped ([Hold], [Step], [Process.Stopped]). The [managed.FrameSource] under test merges the stacks, with
+// symbols read by the standard library. [Record] and [DumpCore] use all of prywalk, with its own names.
 package observed
 
 import (
@@ -59,10 +58,10 @@ type Process struct {
 	Code  *loadedcode.Process
 	Host  *Host
 	Names managed.FrameSource
-	// before each observation, and before its walk; may be nil
+	// Called before each observation, and before its walk; may be nil.
 	Before, After func()
-	MayEnd        bool // threads may end during [Process.Observe]
-	// changes a thread before its first observation; may be nil
+	MayEnd        bool
+	// Thread changes a thread before its first observation; may be nil.
 	Thread func(*observe.Thread)
 
 	plan    *managed.Plan

@@ -49,7 +49,7 @@ type Recording struct {
 	Stamped bool  // keep each sample with its time; else equal ones are summed
 	// Kill ends the process before names are looked up, so that none is read from its memory.
 	Kill   bool
-	Images *loadedcode.ImageCache // files of earlier recordings; may be nil
+	Images *loadedcode.ImageCache // of earlier recordings; may be nil
 }
 
 // Record records a process and names its frames.

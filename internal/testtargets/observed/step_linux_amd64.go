@@ -58,7 +58,7 @@ func (p *Process) Stopped(tid int, regs *frames.Regs) Stack {
 	})
 }
 
-// Memory is a stopped process's, each page read once.
+// Memory is a stopped process's memory, each page read once.
 func (p *Process) Memory() frames.Memory { return Still(p.Host.Read) }
 
 // Still reads each page once, by a function that returns the number of bytes.

@@ -22,11 +22,10 @@ import (
 // Packages are packages of the module, checked from their sources, and their imports, from the build cache.
 type Packages struct {
 	Fset   *token.FileSet
-	ByPath map[string]*types.Package // the requested ones
+	ByPath map[string]*types.Package
 	lines  map[string]map[int]string // comments of a file, by the line below
 }
 
-// listed is a package in the output of "go list".
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles                 []string
