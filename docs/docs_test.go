@@ -46,8 +46,7 @@ func in(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// notRun lists the commands of the pages that this test does not execute, with the reason. Each must be in a page.
-// make's targets are only checked to exist.
+// notRun has the commands that this test does not execute, with the reason. Each must be in a page.
 var notRun = map[string]string{
 	"make build":                    "compiles what this test has compiled",
 	"make demo":                     "builds and runs prywalk demo; the integration tests run it",
@@ -67,7 +66,7 @@ const (
 	exampleTID = "4712"
 	oneCommand = 5 * time.Minute
 
-	// The examples' recordings are shorter, but as long as the process needs for so much CPU time.
+	// Recordings are shorter, but as long as the process needs for so much CPU time.
 	shownDuration   = "-d 10s"
 	leastComputed   = 500 * time.Millisecond
 	longestDuration = 64 // seconds
@@ -109,11 +108,10 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// shell has a directory, the built prywalk in PATH, and a process to sample.
 type shell struct {
 	bin, dir string
 	pid, tid string
-	seconds  int // of a recording that the page shows
+	seconds  int
 }
 
 func newShell(t *testing.T) *shell {
@@ -131,7 +129,7 @@ func newShell(t *testing.T) *shell {
 	if err != nil || len(tasks) < 2 {
 		t.Fatalf("threads of %s: %d, %v", s.pid, len(tasks), err)
 	}
-	for _, task := range tasks { // in the order of their digits
+	for _, task := range tasks {
 		if task.Name() != s.pid {
 			s.tid = task.Name()
 		}
@@ -139,8 +137,8 @@ func newShell(t *testing.T) *shell {
 	return s
 }
 
-// live replaces the example's process by the live one, and shortens recordings. All processes of the host become those
-// of that name: other tests trace some at the same time, and a thread has one tracer.
+// live replaces the example's process by the live one, and shortens recordings. All processes become those of that
+// name: other tests trace some at the same time.
 func (s *shell) live(text string) string {
 	duration := "-d " + strconv.Itoa(max(s.seconds, 1))
 	return strings.NewReplacer(examplePID, s.pid, exampleTID, s.tid, shownDuration, duration, "prywalk demo",
@@ -149,7 +147,7 @@ func (s *shell) live(text string) string {
 		Replace(text)
 }
 
-// try is run, but repeats a recording for longer if the process got too little of a busy machine.
+// try repeats a recording for longer if the process got too little of a busy machine.
 func (s *shell) try(t *testing.T, text string) (out string, code int) {
 	t.Helper()
 	for s.seconds = 1; ; s.seconds *= 4 {
@@ -161,7 +159,6 @@ func (s *shell) try(t *testing.T, text string) (out string, code int) {
 	}
 }
 
-// computed returns the CPU time in the last recording.
 func (s *shell) computed(t *testing.T) time.Duration {
 	t.Helper()
 	f, err := os.Open(filepath.Join(s.dir, "prywalk.pb.gz"))
@@ -231,8 +228,8 @@ func checkMake(t *testing.T, c command) {
 	}
 }
 
-// compare describes what a command's output lacks of the page's; "": nothing. A line without a digit must be there as
-// it is; the first word of any other line must begin a line, as figures depend on the moment.
+// compare describes what a command's output lacks; "": nothing. A line without a digit must be there as it is; the
+// first word of any other line must begin a line.
 func compare(shown []string, out string) string {
 	lines, first := map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(out) {
@@ -257,7 +254,6 @@ func compare(shown []string, out string) string {
 
 func hasDigit(s string) bool { return strings.ContainsFunc(s, unicode.IsDigit) }
 
-// isFigure reports a number, a time or a share.
 func isFigure(word string) bool { return unicode.IsDigit(rune(word[0])) }
 
 func TestCompareFindsWhatIsMissing(t *testing.T) {
@@ -303,12 +299,11 @@ func TestDocumentedTestNamesExist(t *testing.T) {
 	}
 }
 
-// claim matches the words of a promise.
 var claim = regexp.MustCompile(`(?i)\b(never|only|at most|nothing|none|no other)\b`)
 
 var sentenceEnd = regexp.MustCompile("\\.\\s+(?:[A-Z*`]|$)")
 
-// testOfClaim is a row of the table at the end of SECURITY.md: words of a claim, and its tests.
+// A row at the end of SECURITY.md: words of a claim, and its tests.
 var testOfClaim = regexp.MustCompile("(?m)^\\| (.+) \\| `Test[A-Z]\\w*`(?:, `Test[A-Z]\\w*`)* \\|$")
 
 func TestSecurityClaimsNameTheirTests(t *testing.T) {
@@ -395,7 +390,6 @@ func TestLinksResolve(t *testing.T) {
 	}
 }
 
-// hasAnchor reports whether a page has a heading to which Markdown viewers give this name.
 func hasAnchor(text, anchor string) bool {
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {
 		name := strings.Map(func(r rune) rune {

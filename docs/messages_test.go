@@ -7,11 +7,10 @@ import (
 	"testing"
 )
 
-// messages are failing commands, with the messages for the cause and the next step.
 var messages = []struct {
 	command string
 	code    int
-	message string // "": the status is the command's own, and prywalk prints the closing line
+	message string // "": the status is the command's own
 }{
 	{"prywalk record", 2, "nothing to record: give -p PID or -n NAME, or a command after --"},
 	{"prywalk record -p abc", 2, `--pid: "abc" is not a process number; see prywalk record --help`},

@@ -10,7 +10,6 @@ import (
 	"prywalk/frames"
 )
 
-// A row has the reason, its cause, and its remedy.
 func TestEveryStopReasonHasADocumentedRemedy(t *testing.T) {
 	rows := map[string]string{}
 	for line := range strings.Lines(read(t, "docs/names.md")) {
@@ -36,7 +35,6 @@ func TestEverySyntheticEntryIsDocumented(t *testing.T) {
 	checkDocumented(t, "docs/names.md", "internal/attribute/span.go", synthetic, 7)
 }
 
-// checkDocumented checks that a page has, in backquotes, at least so many names that a pattern finds in a source file.
 func checkDocumented(t *testing.T, page, source string, pattern *regexp.Regexp, least int) {
 	t.Helper()
 	text := read(t, page)

@@ -19,7 +19,6 @@ func TestEveryLabelOfSamplesIsDocumented(t *testing.T) {
 	checkDocumented(t, "docs/recording.md", "internal/profile/labels.go", sampleLabel, 10)
 }
 
-// object is a JSON Schema of an object, as far as the tests read it.
 type object struct {
 	Properties map[string]struct {
 		Description string `json:"description"`

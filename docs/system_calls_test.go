@@ -20,30 +20,27 @@ import (
 
 var update = flag.Bool("update", false, "write the made parts of docs/affected-calls.tsv and benchmarks/results")
 
-// listed is a system call's entry in docs/affected-calls.tsv or docs/unaffected-calls.tsv.
 type listed struct {
-	affected bool // in docs/affected-calls.tsv
+	affected bool
 	fuse     bool // not in that list, but a FUSE server may give EINTR
 	asleep   string
 	again    string
 }
 
-// The columns of docs/affected-calls.tsv that the code determines.
 const (
 	affectedAsleep = 1
 	affectedAgain  = 3
 	affectedCells  = 6
 )
 
-// notImplemented is a name in arm64's table that no CPU implements.
+// No CPU implements it.
 const notImplemented = "arch_specific_syscall"
 
 var callName = regexp.MustCompile("`([a-z0-9_]+)`")
 
-// asleepHeading is the first row of the page's table of calls whose sleepers are stopped.
+// The first row of the page's table of calls whose sleepers are stopped.
 const asleepHeading = "| calls | a sleeping thread is stopped |"
 
-// listedCalls returns the listed calls, and those listed twice.
 func listedCalls(affected, unaffected string) (calls map[string]listed, twice []string) {
 	calls = map[string]listed{}
 	add := func(names string, l listed) {
@@ -63,7 +60,6 @@ func listedCalls(affected, unaffected string) (calls map[string]listed, twice []
 	return calls, twice
 }
 
-// rowsOf returns the rows of so many columns, without the first.
 func rowsOf(text string, columns int) (rows [][]string) {
 	_, text, _ = strings.Cut(text, "\n")
 	for line := range strings.Lines(text) {
@@ -74,7 +70,6 @@ func rowsOf(text string, columns int) (rows [][]string) {
 	return rows
 }
 
-// shownCalls returns the last cell of each call in the page's table with that heading.
 func shownCalls(page, heading string) map[string]string {
 	cellOf, inTable := map[string]string{}, false
 	for line := range strings.Lines(page) {
@@ -92,7 +87,7 @@ func shownCalls(page, heading string) map[string]string {
 
 func plain(cell string) string { return strings.TrimSpace(strings.ReplaceAll(cell, "`", "")) }
 
-// numbers is a bound of the kernel's system call numbers.
+// numbers bounds the kernel's system call numbers.
 const numbers = 600
 
 func systemCalls(arch frames.Arch) map[string]int64 {
@@ -178,8 +173,7 @@ func asleepCell(name string) string {
 	return "never"
 }
 
-// generated is the list of affected calls with the cells that the code determines for the first call of each row. The
-// test checks that the other calls of a row are alike.
+// generated replaces the cells that the code determines, by the first call of each row.
 func generated(list string) string {
 	x86 := systemCalls(frames.X86_64)
 	head, _, _ := strings.Cut(list, "\n")
@@ -192,7 +186,6 @@ func generated(list string) string {
 	return strings.Join(lines, "\n") + "\n"
 }
 
-// restartedCell is when a call of x86-64 is restarted, in the words of the list.
 func restartedCell(nr int64) string {
 	const fastOpen = 0x20000000
 	switch name := process.SyscallName(frames.X86_64, nr); {

@@ -164,7 +164,7 @@ func trace(t *testing.T, tids []int) {
 	seized, release := make(chan error), make(chan struct{})
 	t.Cleanup(func() { close(release) })
 	go func() {
-		runtime.LockOSThread() // this OS thread is the tracer; the tracing ends with it
+		runtime.LockOSThread()
 		for _, tid := range tids {
 			if err := unix.PtraceSeize(tid); err != nil {
 				seized <- fmt.Errorf("seize %d: %w", tid, err)
@@ -250,7 +250,6 @@ func TestHostilePerfMapDoesNotStopTheRecording(t *testing.T) {
 func TestTruncatedBinaryDoesNotStopTheRecording(t *testing.T) {
 	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
-	// The running program keeps the old inode.
 	text, err := os.ReadFile(target.Exe)
 	if err != nil {
 		t.Fatal(err)

@@ -122,7 +122,6 @@ func TestDumpOfAStoppedProcessLeavesItStopped(t *testing.T) {
 	d := dump(t, target.PID)
 	text := prywalk(t, "dump", "-p", strconv.Itoa(target.PID)).must(t, 0).stdout
 	for _, tid := range threadsOf(target.PID) {
-		// A thread enters its group stop again only when it gets a processor.
 		eventually(t, "thread "+strconv.Itoa(tid)+" is stopped", func() bool { return stateOf(tid) == "T" })
 	}
 	for _, th := range d.Threads {

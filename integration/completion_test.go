@@ -68,8 +68,7 @@ func startShell(t *testing.T, name string, args []string, load string) (tty *tes
 	return tty, dir
 }
 
-// run executes a line and waits for a mark printed after it. The mark is typed in two parts, so that the echo of the
-// line does not match.
+// The mark is typed in two parts, so that the echo of the line does not match.
 func run(t *testing.T, tty *testtargets.Terminal, line string) {
 	t.Helper()
 	n := len(tty.Out.String())
@@ -78,8 +77,7 @@ func run(t *testing.T, tty *testtargets.Terminal, line string) {
 	testtargets.Says(t, &tty.Out, mark+"\r\n")
 }
 
-// Another user may choose a process's name. The completing shell must not execute it, at the first or a later TAB, nor
-// write it to the terminal raw.
+// Another user may choose a process's name: it must not be executed, nor written to the terminal raw.
 func TestCompletionsOfferNoNameThatAShellWouldExecute(t *testing.T) {
 	t.Parallel()
 	hostile := []string{"zqx$(./e)a", "zqw`./e`", "zqv;./e;", "zqu|./e", "zqt\n./e\n99", "zqs\x1b]0;x\a", "zqr (./e)"}

@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// containers are the root directories of two containers of a pod: one has only a server, one only prywalk.
+// Root directories of two containers of a pod: one has only a server, one only prywalk.
 type containers struct{ server, prywalk string }
 
 func newContainers(t *testing.T) containers {
@@ -50,7 +50,6 @@ func newContainers(t *testing.T) containers {
 	return c
 }
 
-// pod is a script that mounts /proc for both containers, starts the server ($S) in its own, and waits for its threads.
 // All processes end with the script, as it runs in its own namespaces.
 func (c containers) pod(more string) []string {
 	return []string{"sh", "-ec", fmt.Sprintf(`mount -t proc proc %[2]s/proc
@@ -87,8 +86,7 @@ func namesOf(t *testing.T, text string) {
 	}
 }
 
-// The containers share a PID namespace but no file, as with a debug container. As an ordinary user, all is in a user
-// namespace.
+// The containers share a PID namespace but no file, as with a debug container.
 func TestContainerOfTheSamePodNamesTheServersFunctions(t *testing.T) {
 	t.Parallel()
 	c := newContainers(t)
@@ -195,7 +193,6 @@ func TestOnlyMembersOfTheGroupMaySample(t *testing.T) {
 	if out, err := outsider.CombinedOutput(); !errors.Is(err, os.ErrPermission) {
 		t.Errorf("a user outside the group: %v, want permission denied: %s", err, out)
 	}
-	// A recorded command has the capabilities of the user, not prywalk's.
 	if out := run("record", "-q", "--", "grep", "^Cap[EPA]", "/proc/self/status").stdout; strings.Count(out,
 		"0000000000000000") != 3 {
 		t.Errorf("the recorded command has capabilities, want none:\n%s", out)

@@ -33,7 +33,6 @@ func TestDamagedMemoryOfRealProgramsBreaksNothing(t *testing.T) {
 			if err := syscall.Kill(target.PID, syscall.SIGSTOP); err != nil {
 				t.Fatal(err)
 			}
-			// A thread that is not stopped yet would run into the damage and end.
 			eventually(t, "every thread is stopped", func() bool { return allStopped(t, target.PID) })
 			random := rand.New(rand.NewPCG(uint64(len(name)), 29))
 			for range damages {

@@ -84,7 +84,6 @@ func TestStoppedTargetIsSampledAndStaysStopped(t *testing.T) {
 		return n > 200
 	})
 	checkAccounting(t, r.finish().stats)
-	// A thread enters its group stop again only when it gets a processor.
 	eventually(t, "the stopped process is stopped", func() bool { return stateOf(target.PID) == "T" })
 }
 
@@ -121,8 +120,7 @@ func TestExitedTargetLeavesACompleteRecording(t *testing.T) {
 	}, testtargets.Expect{Hot: []string{"main.burn60"}})
 }
 
-// recordLongEnough records a program until all expected functions and enough samples for shares are there, each time
-// four times as long: a busy machine may give it little CPU time.
+// A busy machine may give the program little CPU time: it is recorded again, each time four times as long.
 func recordLongEnough(t *testing.T, record func(seconds string) *profile.Profile,
 	e testtargets.Expect) *profile.Profile {
 	t.Helper()
@@ -182,7 +180,6 @@ func TestTimeOfShortLivedThreadsIsInTheTotal(t *testing.T) {
 	r := record(t, "-d", "3", "-p", strconv.Itoa(pid))
 	m.finish()
 	checkAccounting(t, r.stats)
-	// The CPU time of threads without a sample is part of the process's total.
 	checkTotals(t, r, m)
 }
 

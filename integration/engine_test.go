@@ -56,8 +56,8 @@ func TestEnginePerfSharesMatchTheProgram(t *testing.T) {
 	}
 }
 
-// Programs with a period of 1/99 s, and of a twelfth of that. With ptrace, five correlated samples are worth about one
-// independent one: 600 have a standard error of 4.5 points. The bound is five of these.
+// The period is 1/99 s, or a twelfth of that. With ptrace, five correlated samples are worth about one independent one:
+// 600 have a standard error of 4.5 points. The bound is five of these.
 func TestSamplesDoNotKeepStepWithAPeriodicProgram(t *testing.T) {
 	needsPerf(t)
 	exe, err := testtargets.Compile("periodic.c", "-O1")
@@ -81,8 +81,7 @@ func TestSamplesDoNotKeepStepWithAPeriodicProgram(t *testing.T) {
 	}
 }
 
-// The kernel's stack copies end at the first absent page of the buffer. A stop reads these pages, so that later samples
-// have the whole stack.
+// The kernel's stack copies end at the first absent page of the buffer. A stop reads these pages.
 func TestStackWithAnUntouchedBufferIsSampledWhole(t *testing.T) {
 	needsPerf(t)
 	file, err := testtargets.Compile("buffer.c", "-O2", "-fno-stack-clash-protection", "-fno-stack-protector")

@@ -16,8 +16,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// fibers are libraries and runtimes whose fibers have stacks of their own. Rules for arm64 are tested on instructions
-// of Debian's arm64 libraries ([heuristics]).
+// Rules for arm64 are tested on instructions of Debian's arm64 libraries ([heuristics]).
 var fibers = []struct {
 	name     string
 	run      []string // a command; for a C program a pattern of a file that must exist, and flags

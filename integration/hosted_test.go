@@ -16,18 +16,17 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// levels are programs that call sin, tan and exp from generated code, each at another depth of callbacks from C (with
-// SBCL, of calls). A frame too many or too few changes the depth.
+// levels call sin, tan and exp from generated code, each at another depth of callbacks from C (with SBCL, of calls).
 var levels = []struct {
 	name, runs string
 	args       []string
-	// incomplete is the allowed percentage of incomplete stacks: helpers of LuaJIT's interpreter have wrong call frame
-	// information. Measured: 812 of 19,540 stacks in ten runs, 3.6 to 5.4 % each.
+	// incomplete is the allowed percentage: helpers of LuaJIT's interpreter have wrong call frame information.
+	// Measured: 812 of 19,540 stacks in ten runs, 3.6 to 5.4 % each.
 	incomplete float64
-	// compiled: only stacks with compiled code at each call from C count; procedures are interpreted first.
+	// Procedures are interpreted first: only stacks with compiled code at each call from C count.
 	compiled bool
-	// leaves: Lisp runs on its own stack, C on another one. A kernel sample has one of them, and is incomplete. After
-	// three of these prywalk stops the process instead.
+	// Lisp runs on its own stack, C on another one. A kernel sample has one of them, and is incomplete. After three of
+	// these prywalk stops the process instead.
 	leaves bool
 }{
 	{"luajit", "luajit", []string{"levels.lua"}, 2, false, false},
@@ -75,7 +74,6 @@ func TestCodeWithoutUnwindTablesHasItsCallers(t *testing.T) {
 // madeAt is the number of generated frames at a level if all is compiled.
 var madeAt = map[string]int{"sin": 1, "tan": 2, "exp": 3}
 
-// byLevel counts running threads' stacks: by level function and its depth, all, and incomplete ones.
 func byLevel(p *profile.Profile, compiled bool) (depths map[string]map[int]int, running, incomplete int) {
 	depths = map[string]map[int]int{"sin": {}, "tan": {}, "exp": {}}
 	for _, s := range p.Sample {
@@ -88,7 +86,7 @@ func byLevel(p *profile.Profile, compiled bool) (depths map[string]map[int]int, 
 			incomplete++
 			continue
 		}
-		last, made := -1, 0 // index of libm's outermost frame; number of generated frames
+		last, made := -1, 0
 		level := ""
 		for i, name := range names {
 			if m := levelFunction.FindStringSubmatch(name); m != nil {

@@ -81,7 +81,7 @@ func TestCommandWithAParentDeathSignalOutlivesTheRecording(t *testing.T) {
 	for range 5 {
 		r, pid, in := startDeathsig(t, "-d", "0.3")
 		waitForFile(t, filepath.Join(r.cmd.Dir, "prywalk.pb.gz"))
-		time.Sleep(300 * time.Millisecond) // the recording's threads end
+		time.Sleep(300 * time.Millisecond)
 		if s := stateOf(pid); s == "" || s == "Z" {
 			t.Errorf("the command's state after the recording is %q, want alive", s)
 		}

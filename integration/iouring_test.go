@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// The thread's CPU time is under kernel functions, or the frame that stands for them.
 func TestIOUringPollingThreadHasKernelFramesWithBothEngines(t *testing.T) {
 	t.Parallel()
 	exe := compileC(t, "sqpoll.c")
@@ -52,7 +51,7 @@ func TestIOUringPollingThreadHasKernelFramesWithBothEngines(t *testing.T) {
 
 func ofPollingThread(s *profile.Sample) bool { return strings.HasPrefix(label(s, "thread"), "iou-sqp") }
 
-// checkPollingThread checks that 90 % of the thread's observed CPU time is under [attribute.NoUserSpace].
+// 90 % of the thread's observed CPU time must be under [attribute.NoUserSpace].
 func checkPollingThread(t *testing.T, exe string, u *testtargets.User, args ...string) *profile.Profile {
 	t.Helper()
 	cmd := exec.Command(exe)

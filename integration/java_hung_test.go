@@ -24,7 +24,7 @@ var hungFrames = map[string][]string{
 	"spinner": {"Hung.spin at Hung.java", "Hung.forever at Hung.java:18"},
 }
 
-// jcmdTimeout limits jcmd, which takes a second with a JVM that is not hung.
+// jcmd takes a second with a JVM that is not hung.
 const jcmdTimeout = 5 * time.Second
 
 // A thread never reaches a safepoint, and another waits for one: the JVM's own thread dump does not come.
@@ -71,7 +71,7 @@ func TestDumpOfAHungJVM(t *testing.T) {
 	}
 }
 
-// startHung returns the PID when the JVM is about to hang: one thread triggers collections all the time.
+// One thread triggers collections all the time.
 func startHung(t *testing.T) (pid string) {
 	t.Helper()
 	dir := t.TempDir()

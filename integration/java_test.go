@@ -14,14 +14,14 @@ import (
 )
 
 // Each method of this program has one caller, and none is inlined. A stack of the first thread has the JVM's call stub,
-// main, c1, c2, and so on, so that the inner names show a missing or false frame. No perf map is used.
+// main, c1, c2, and so on.
 func TestJavaStacksAreTheChainOfCalls(t *testing.T) {
 	t.Parallel()
 	realPrograms(t)
 	for _, c := range []struct {
 		target string
 		named  int // minimum of the chain's methods in an average stack
-		stacks int // to examine
+		stacks int
 	}{
 		{"java-chain", 3, manyChains}, {"java-chain-c1", 3, manyChains}, {"java-chain-int", 3, manyChains},
 		{"java-work", 2, 2 * manyChains}, {"java-work-c1", 2, 2 * manyChains},
@@ -49,13 +49,11 @@ type javaStacks struct {
 	incomplete, replaced  int // incomplete stacks, of these in the deoptimization blob
 }
 
-// tooManyIncomplete compares all stacks of a target with half of the allowed share. Chance makes it true in one of
-// fifty recordings: the test then records more, up to four times.
+// Chance exceeds half of the allowed share in one of fifty recordings: the test then records more, up to four times.
 func (j *javaStacks) tooManyIncomplete(stacks int) bool {
 	return j.incomplete*stacks/2 > j.whole || j.replaced*mostReplaced > j.whole || j.unnamed*1000 > j.whole
 }
 
-// record records until enough stacks have Java frames, and checks the place of each name of the chain.
 func (j *javaStacks) record(t *testing.T, target *testtargets.Target, enough int) {
 	t.Helper()
 	r := recordUntil(t, "enough stacks with Java frames", func(p *profile.Profile) bool {
@@ -95,19 +93,18 @@ func (j *javaStacks) record(t *testing.T, target *testtargets.Target, enough int
 	t.Logf("%+v", *j)
 }
 
-// replacing is the JVM's routine that replaces a compiled frame by interpreted ones. It has unwind rules only at its
-// calls: it saves all registers, then takes the frame apart. How often it is sampled depends on the processor (the size
-// of its largest registers) and the compilers: 0 to 1.2 % of the stacks in fifteen runs on a shared machine.
+// replacing replaces a compiled frame by interpreted ones. It has unwind rules only at its calls: it saves all
+// registers, then takes the frame apart. 0 to 1.2 % of the stacks in fifteen runs on a shared machine, depending on the
+// processor and the compilers.
 const (
 	replacing    = "DeoptimizationBlob"
 	mostReplaced = 30
 )
 
-// manyChains is the number of stacks to examine.
 const manyChains = 200
 
-// javaFrames returns the names of the generated frames, outermost first, without the call stub; for an incomplete stack
-// only that entry; nil if the launcher did not call Java in this thread.
+// javaFrames returns the generated frames, outermost first, without the call stub; of an incomplete stack only that
+// entry; nil if the launcher did not call Java in this thread.
 func javaFrames(s *profile.Sample) []string {
 	names := stackOf(s)
 	if last := names[len(names)-1]; strings.HasPrefix(last, "[incomplete") {
@@ -136,7 +133,7 @@ func javaFrames(s *profile.Sample) []string {
 
 var chainMethod = regexp.MustCompile(`(?:Chain|Work)\.(?:c([1-9])|(main))\b`)
 
-// chainNames counts the names of the chain's methods; wrong is the first one out of place.
+// wrong is the first misplaced name.
 func chainNames(chain []string) (named int, wrong string) {
 	for i, name := range chain {
 		m := chainMethod.FindStringSubmatch(name)

@@ -14,8 +14,7 @@ import (
 )
 
 // Each function of this program has one caller: a stack of the first thread has c1, c2, and so on, with builtins
-// between them. Interpreter handlers and builtins do not name their function, but some operators are used in one
-// function only.
+// between them. Some operators are used in one function only.
 func TestJavaScriptStacksAreTheChainOfCalls(t *testing.T) {
 	t.Parallel()
 	realPrograms(t)
@@ -66,8 +65,8 @@ var scriptFunction = regexp.MustCompile(`^c([1-9])$`)
 
 var leafOf = map[string]byte{"Builtins_BitwiseXor": '8', "Builtins_ShiftLeft": '9', "Builtins_DivSmi": '6'}
 
-// scriptChain returns the first misplaced name of a stack, outermost first, and whether the innermost frame is a
-// builtin of one function only, at its place.
+// scriptChain returns the first misplaced name, outermost first, and whether the innermost frame is a builtin of one
+// function only, at its place.
 func scriptChain(names []string) (leaf bool, wrong string) {
 	next := byte('1')
 	for i := len(names) - 1; i >= 0; i-- {

@@ -14,8 +14,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// Tests of the helpers that judge the recordings.
-
 func TestMeterAgreesWithTheKernelsResourceUsage(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; read x")
 	in, err := cmd.StdinPipe()

@@ -13,15 +13,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuOf returns the CPU time of a process with its ended threads, from its CPU clock (clock_getcpuclockid(3);
-// MAKE_PROCESS_CPUCLOCK in the kernel's posix-timers.h).
+// cpuOf reads a process's CPU clock, which includes ended threads (clock_getcpuclockid(3); MAKE_PROCESS_CPUCLOCK in the
+// kernel's posix-timers.h).
 func cpuOf(pid int) (time.Duration, error) {
 	var ts unix.Timespec
 	err := unix.ClockGettime(int32(^pid<<3|2), &ts)
 	return time.Duration(ts.Nano()), err
 }
 
-// meter reads the CPU time of processes periodically, so that bounds are known for any window.
+// meter reads the CPU time of processes periodically.
 type meter struct {
 	stop, done chan struct{}
 	readings   []reading
@@ -64,7 +64,7 @@ func (m *meter) finish() {
 	<-m.done
 }
 
-// read returns bounds of the CPU time at a moment: the last reading that ended before, and the first that began after.
+// read returns bounds: the last reading that ended before, and the first that began after.
 func (m *meter) read(at time.Time) (least, most time.Duration) {
 	after := sort.Search(len(m.readings), func(i int) bool { return m.readings[i].from.After(at) })
 	before := sort.Search(len(m.readings), func(i int) bool { return m.readings[i].to.After(at) })

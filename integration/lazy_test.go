@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// lazy is a program with memory at or behind a stack that one of its own threads provides (userfaultfd(2)).
+// One of lazy's threads provides memory at or behind a stack (userfaultfd(2)).
 type lazy struct {
 	pid int
 	in  io.Writer
@@ -54,7 +54,7 @@ func (l *lazy) pagesProvided(t *testing.T) int {
 }
 
 // Reading pages that were never touched makes the target provide them. Where the providing thread is stopped, too,
-// prywalk would hang beyond -d; it is then killed (exit code 137).
+// prywalk would hang beyond -d.
 func TestNoSampleReadsMemoryThatTheTargetProvides(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"running", "sleeping", "inside", "withheld"} {

@@ -66,7 +66,6 @@ type running struct {
 	cancel         context.CancelFunc
 }
 
-// patience limits waits for an event that must happen, however slow the machine is.
 const patience = 4 * time.Minute
 
 func (c command) start(t *testing.T) *running {
@@ -137,7 +136,6 @@ func (r result) must(t *testing.T, code int) result {
 	return r
 }
 
-// oneLine checks that standard error is one line with all the words, and no stack trace.
 func (r result) oneLine(t *testing.T, words ...string) {
 	t.Helper()
 	if n := strings.Count(strings.TrimRight(r.stderr, "\n"), "\n"); n != 0 || strings.TrimSpace(r.stderr) == "" {
@@ -180,7 +178,7 @@ func needRoot(t *testing.T) {
 	}
 }
 
-// ordinary returns an ordinary user to run as if the test is root, else nil: the test's own user.
+// ordinary returns an ordinary user if the test is root, else nil: the test's own user.
 func ordinary() *testtargets.User {
 	if os.Geteuid() == 0 {
 		return testtargets.Nobody

@@ -87,7 +87,7 @@ func compressible(t *testing.T, size int64) []byte {
 	}
 	piece := make([]byte, 1<<20)
 	for i := range piece {
-		piece[i] = byte(i / 100 * 7) // compresses about as well as real tables
+		piece[i] = byte(i / 100 * 7)
 	}
 	for ; size > 0; size -= int64(len(piece)) {
 		if _, err := z.Write(piece); err != nil {

@@ -26,7 +26,7 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 	for _, file := range []string{"/no/such/directory/r.pb.gz", "/proc/r.pb.gz", "/"} {
 		c := command{args: []string{"record", "-d", "1", "-p", pid, "-o", file}, user: ordinary()}
 		r := c.run(t)
-		if r.code != 1 && r.code != 3 { // 3: no permission
+		if r.code != 1 && r.code != 3 {
 			t.Errorf("-o %s: exit code %d, want 1 or 3", file, r.code)
 		}
 		r.oneLine(t, file)

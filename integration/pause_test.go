@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// prywalk is stopped by SIGSTOP this often, for pauseFor each time.
 const (
 	pauses   = 3
 	pauseFor = time.Second

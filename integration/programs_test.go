@@ -48,8 +48,8 @@ func TestRecordingsOfRealProgramsMatchTheirKnownBehaviour(t *testing.T) {
 }
 
 // muchCPU is CPU time in ns of which 2 % are sixteen samples' time. A thread that hardly runs uses one sample's time,
-// on average, before it is first sampled on a CPU. Two such threads use more than sixteen, which [checkCPU] would
-// report, in two of a million recordings.
+// on average, before it is first sampled on a CPU. Two such threads use more than sixteen in two of a million
+// recordings.
 const muchCPU = 8.1e9
 
 func checkCompleteness(t *testing.T, r *recording, floor float64) {
@@ -86,8 +86,7 @@ func missingChains(p *profile.Profile, e testtargets.Expect) (missing [][]string
 	return missing
 }
 
-// checkShares allows five standard errors for that number of samples, and two points for differences between
-// processors.
+// Five standard errors, and two points for differences between processors.
 func checkShares(t *testing.T, p *profile.Profile, shares map[string]float64) {
 	t.Helper()
 	cpu, all, count := timesOf(p, shares)
@@ -101,8 +100,7 @@ func checkShares(t *testing.T, p *profile.Profile, shares map[string]float64) {
 	}
 }
 
-// timesOf returns the CPU time of each function and of all, and the effective number of samples. Samples have different
-// weights; the error is that of (sum of weights)² / sum of squares samples of equal weight (Kish's effective size).
+// count is the effective number of samples: (sum of weights)² / sum of squares (Kish's effective size).
 func timesOf(p *profile.Profile, shares map[string]float64) (cpu map[string]int64, all int64, count float64) {
 	cpu = map[string]int64{}
 	squares := 0.0
@@ -144,8 +142,8 @@ func checkSleeper(t *testing.T, p *profile.Profile, want testtargets.Sleeper) {
 	}
 }
 
-// checkCPU is checkTotals for a steady program. Up to 2 % may be not observed; if the program spent more time in the
-// run queue than on CPUs, that many times more. A thread with little CPU time may have no sample on a CPU.
+// Up to 2 % may be not observed; if the program spent more time in the run queue than on CPUs, that many times more. A
+// thread with little CPU time may have no sample on a CPU.
 func checkCPU(t *testing.T, r *recording, m *meter) {
 	t.Helper()
 	checkTotals(t, r, m)
@@ -156,8 +154,7 @@ func checkCPU(t *testing.T, r *recording, m *meter) {
 	}
 }
 
-// checkTotals compares the profile's CPU time with the kernel's in the same window: within 1 % and one tick (10 ms,
-// USER_HZ) per thread.
+// Within 1 % and one tick (10 ms, USER_HZ) per thread.
 func checkTotals(t *testing.T, r *recording, m *meter) {
 	t.Helper()
 	least, most := m.window(time.Unix(0, r.TimeNanos), time.Duration(r.DurationNanos))
@@ -176,7 +173,7 @@ func checkTotals(t *testing.T, r *recording, m *meter) {
 	}
 }
 
-// nameBySymbols names the functions of a stripped program by a twin with symbols, to check the addresses.
+// nameBySymbols uses a twin with symbols, to check the addresses.
 func nameBySymbols(t *testing.T, p *profile.Profile, target *testtargets.Target) {
 	t.Helper()
 	if target.Unstripped == "" {

@@ -21,7 +21,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// quotaOf makes a control group with 5 % of a processor and returns its directory, or skips the test.
+// quotaOf makes a control group with 5 % of a processor, or skips the test.
 func quotaOf(t *testing.T) string {
 	t.Helper()
 	for _, g := range []struct{ at, file, text string }{
@@ -138,7 +138,6 @@ func TestTopAndAgentSayWhileATargetIsFrozen(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { set(false) })
-	// lines starts prywalk. await waits for a line for which is returns true.
 	lines := func(stderr bool, args ...string) (await func(what string, is func(line string) bool)) {
 		c := exec.CommandContext(t.Context(), binary, args...)
 		c.Dir = scratch(t, nil)

@@ -16,7 +16,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// recorder is a prywalk record that runs until a signal. Its checkpoints show its progress.
 type recorder struct {
 	*running
 	file, stats string
@@ -81,7 +80,7 @@ func recordUntilAs(t *testing.T, u *testtargets.User, what string, holds func(*p
 	args ...string) *recording {
 	t.Helper()
 	r := startRecording(t, u, args...)
-	time.Sleep(shortest) // no checkpoint before can hold
+	time.Sleep(shortest)
 	r.until(what, func(p *profile.Profile) bool { return p.DurationNanos > int64(shortest) && holds(p) })
 	return r.finish()
 }

@@ -72,7 +72,7 @@ func record(t *testing.T, args ...string) *recording {
 	return recordAs(t, nil, args...)
 }
 
-// readProfile checks that a recording is valid, and that other users cannot read it.
+// A recording must not be readable by other users.
 func readProfile(t *testing.T, file string) *profile.Profile {
 	t.Helper()
 	f, err := os.Open(file)
@@ -181,7 +181,6 @@ func completeShare(p *profile.Profile) (float64, int64) {
 	return float64(complete) / float64(max(all, 1)), all
 }
 
-// notObserved returns the fraction of the CPU time under [ran between ticks], [exited unseen] or [not observed].
 func notObserved(p *profile.Profile) float64 {
 	var sum int64
 	for _, s := range p.Sample {

@@ -74,8 +74,7 @@ func absolute(t *testing.T, file string) string {
 	return path
 }
 
-// A document of the present schema_version has no field that the schema lacks now, and no field of another type. Fields
-// added since may be absent.
+// A document of the present schema_version has no field that the schema lacks now, and no field of another type.
 func TestJSONOfEachReleaseKeepsItsMeaning(t *testing.T) {
 	t.Parallel()
 	read := 0

@@ -10,8 +10,7 @@ import (
 	"testing"
 )
 
-// user is a program of another module that imports the public packages. It starts a helper process, which needs the
-// module's path in a symbol.
+// user starts a helper process, which needs the module's path in a symbol.
 const user = `package main
 
 import (

@@ -81,7 +81,6 @@ func TestEachCapabilityAllowsWhatTheRightsPageStates(t *testing.T) {
 				if !c.running {
 					code = 3
 				}
-				// The suggested setcap command has both the present and the missing capabilities.
 				messages := run("record", "-d", "1", "-p", pid, "-o", "r.pb.gz").must(t, code).stderr
 				remedy := "sudo setcap cap_sys_ptrace,cap_dac_read_search"
 				if strings.Contains(messages, remedy) == c.sleeping || strings.Contains(messages, "security module") {

@@ -36,8 +36,7 @@ func schemaOf(t *testing.T, name string) *jsonschema.Schema {
 	return s
 }
 
-// checkDocument checks that a text begins with its version, and that the schema accepts it as it is, but not without a
-// required field or with an unknown one.
+// The schema must accept the document as it is, but not without a required field or with an unknown one.
 func checkDocument(t *testing.T, s *jsonschema.Schema, text string) map[string]any {
 	t.Helper()
 	if begin := strings.Join(strings.Fields(text[:min(len(text), 40)]), ""); !strings.HasPrefix(begin,
@@ -122,7 +121,7 @@ func TestRealOutputSatisfiesTheSchemas(t *testing.T) {
 				t.Errorf("%v: exit code %d: %s", c.args, r.code, r.stderr)
 			}
 			s := schemaOf(t, c.schema)
-			if c.schema == "doctor" { // one object of several lines
+			if c.schema == "doctor" {
 				checkDocument(t, s, r.stdout)
 				return
 			}

@@ -16,15 +16,13 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// seccompVariable holds the program, with its arguments, that the test binary executes under a seccomp filter that
-// forbids ptrace.
+// seccompVariable is the program that the test binary executes under a seccomp filter that forbids ptrace.
 const seccompVariable = "PRYWALK_TEST_WITHOUT_PTRACE"
 
 // withoutPerfVariable, if set too, forbids perf events instead; "kill" or "kill thread" kills the caller.
 const withoutPerfVariable = "PRYWALK_TEST_WITHOUT_PERF"
 
-// execWithoutPtrace executes prywalk under a seccomp filter like a container engine's: ptrace and process_vm_readv, or
-// perf_event_open, fail with EPERM.
+// The filter is like a container engine's: ptrace and process_vm_readv, or perf_event_open, fail with EPERM.
 func execWithoutPtrace() {
 	forbidden := [2]uint32{unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV}
 	if os.Getenv(withoutPerfVariable) != "" {
@@ -46,7 +44,7 @@ func execWithoutPtrace() {
 		fail("no_new_privs:", err)
 	}
 	filter := []unix.SockFilter{
-		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}, // the call's number (struct seccomp_data, offset 0)
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS},
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: forbidden[0], Jt: 1},
 		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, K: forbidden[1], Jf: 1},
 		{Code: unix.BPF_RET, K: action},

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// secretHolder has a text on its stack that is not in the program's file, where each byte is one less.
+// The text is on the stack, but not in the program's file, where each byte is one less.
 const secretHolder = `
 #include <unistd.h>
 int main(void) {

@@ -61,9 +61,9 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	r, file := begin(t, target)
 	r.signal(syscall.SIGINT)
-	_ = r.cmd.Process.Signal(syscall.SIGINT) // the process may have ended by now
+	_ = r.cmd.Process.Signal(syscall.SIGINT)
 	r.wait()
-	readProfile(t, file) // the checkpoint or the whole recording
+	readProfile(t, file)
 	checkReleased(t, target)
 }
 

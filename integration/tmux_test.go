@@ -47,7 +47,7 @@ func (m *tmux) run(args ...string) string {
 
 func (m *tmux) types(line string) { m.run("send-keys", line, "Enter") }
 
-// keys pauses after each key: an escape and the next key at once would be one key.
+// An escape and the next key at once would be one key.
 func (m *tmux) keys(keys ...string) {
 	for _, k := range keys {
 		m.run("send-keys", k)
@@ -59,8 +59,7 @@ func (m *tmux) screen() string { return m.run("capture-pane", "-p") }
 
 const between = "=== the same screen, with wrapped lines joined ==="
 
-// until waits until the screen has all of the words, also in a wrapped line. Both forms of the screen are of one
-// moment.
+// Both forms of the screen are of one moment.
 func (m *tmux) until(what string, words ...string) string {
 	m.t.Helper()
 	text := ""

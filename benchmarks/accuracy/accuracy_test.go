@@ -117,7 +117,6 @@ func TestMeterReadsTheKernelsThreeClocks(t *testing.T) {
 	if a.clock <= 0 || a.sched <= 0 || a.ticks < 0 {
 		t.Errorf("%+v", a)
 	}
-	// The clocks differ by rounding, and by threads that ended before.
 	if d := a.clock - a.ticks; d < -time.Second || d > time.Second {
 		t.Errorf("process clock %v, utime + stime %v", a.clock, a.ticks)
 	}

@@ -40,14 +40,13 @@ requestAnimationFrame(draw);
 //go:embed page.html
 var work string
 
-// browserAtWork starts a browser that draws by the processor (WebGL): as an ordinary user with its sandbox, or as root
-// without, which it refuses to root.
+// browserAtWork starts a browser as an ordinary user with its sandbox, or as root, which it refuses with one.
 func (b *bench) browserAtWork(ctx context.Context, sandboxed bool) (*chromium, error) {
 	flags := []string{"--use-angle=swiftshader", "--enable-unsafe-swiftshader"}
 	if !sandboxed {
 		return launchChromium(ctx, b.dir, work, nil, append(flags, "--no-sandbox")...)
 	}
-	if err := os.Chmod(b.dir, 0o755); err != nil { // the user gets a directory in it
+	if err := os.Chmod(b.dir, 0o755); err != nil {
 		return nil, err
 	}
 	return launchChromium(ctx, b.dir, work, testtargets.Nobody, flags...)
@@ -57,7 +56,6 @@ func startChromium(ctx context.Context, dir string) (*chromium, error) {
 	return launchChromium(ctx, dir, animation, nil, "--no-sandbox", "--disable-gpu")
 }
 
-// launchChromium uses an empty profile, and no services that use the network.
 func launchChromium(ctx context.Context, dir, text string, user *testtargets.User, flags ...string) (*chromium, error) {
 	data, err := os.MkdirTemp(dir, "chromium-")
 	if err != nil {
@@ -150,7 +148,7 @@ func (c *chromium) stop() {
 	left := c.pids()
 	_ = c.kill()
 	_ = c.cmd.Wait()
-	for _, pid := range left[1:] { // helpers in sessions of their own
+	for _, pid := range left[1:] {
 		if line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid)); strings.Contains(string(line), "chrom") {
 			_ = syscall.Kill(pid, syscall.SIGKILL)
 		}

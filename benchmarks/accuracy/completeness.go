@@ -7,7 +7,7 @@ import (
 	"prywalk/benchmarks/stats"
 )
 
-// complete counts stacks that reach the thread's first function, by ticks: sleeping threads count like running ones.
+// complete counts stacks by ticks, so that sleeping threads count like running ones.
 type complete struct {
 	Samples int64 `json:"samples"`
 	Whole   int64 `json:"complete"`
@@ -71,7 +71,6 @@ func completeness(r *recording) *complete {
 	c.CPU = stats.Ratio(cpuWhole, cpu)
 	c.ByLook, c.Classes = r.stats.CompleteByLook, recordings.Classify(r.Profile)
 	if c.ByLook != nil {
-		// Each observation that did not fail, and each inferred tick, is a sample.
 		c.Looks["reused"] = c.Samples - c.Looks["frozen"] - c.Looks["peeked"]
 		c.ByLook["reused"] = c.Whole - c.ByLook["frozen"] - c.ByLook["peeked"]
 	}

@@ -8,7 +8,6 @@ import (
 	"prywalk/benchmarks/recordings"
 )
 
-// cpuSum compares a recording's CPU time with the kernel's for the same processes and window.
 type cpuSum struct {
 	ProfileS float64 `json:"profile_s"`
 	// ClockS is by the processes' clocks, TicksS by utime and stime of /proc/PID/stat, SchedS by schedstat of all

@@ -128,7 +128,7 @@ func run(ctx context.Context, s *settings, out io.Writer) error {
 	return err
 }
 
-// each measures until the time limit. It prints and writes after each, so that an interrupted run loses nothing.
+// each writes after each target, so that an interrupted run loses nothing.
 func (s *settings) each(ctx context.Context, fig *figures, measure func(name string) (brief string)) error {
 	end := time.Now().Add(s.Limit)
 	for _, name := range s.Only {

@@ -75,7 +75,6 @@ func (f *figures) agreementText() string {
 		v.Tests, v.Differ, 100*v.ErrorRate, v.Largest, v.Needed, v.DF, 100*v.MaxDifference, v.Names)
 }
 
-// programsTable has each program's function with the greatest t.
 func (f *figures) programsTable() *markdown.Table {
 	t := markdown.NewTable("program", "samples: prywalk, perf", "functions", "differ", "greatest t: function", "prywalk",
 		"perf", "t")

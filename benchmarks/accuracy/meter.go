@@ -16,14 +16,13 @@ import (
 
 type account struct{ clock, ticks, sched time.Duration }
 
-// meter reads the accounts of processes every few milliseconds.
 type meter struct {
 	stop, done chan struct{}
 	pids       []int
 	times      []time.Time
 	accounts   []account
-	last       map[int]account       // with ended processes, so that a sum does not fall
-	threads    map[int]time.Duration // schedstat of every thread so far
+	last       map[int]account // keeps ended processes, so that a sum does not fall
+	threads    map[int]time.Duration
 }
 
 const meterEvery = 10 * time.Millisecond
@@ -77,7 +76,7 @@ func (m *meter) readThreads(pid int) {
 	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
 	for _, file := range files {
 		tid, _ := strconv.Atoi(filepath.Base(filepath.Dir(file)))
-		text, _ := os.ReadFile(file) // an ended thread keeps its last value
+		text, _ := os.ReadFile(file)
 		field, _, _ := strings.Cut(string(text), " ")
 		if ns, err := strconv.ParseInt(field, 10, 64); err == nil {
 			m.threads[tid] = max(m.threads[tid], time.Duration(ns))
@@ -96,8 +95,7 @@ func (m *meter) at(t time.Time) account {
 	return account{between(a.clock, b.clock), between(a.ticks, b.ticks), between(a.sched, b.sched)}
 }
 
-// processClock reads a process's clock, which includes ended threads (clock_getcpuclockid(3); MAKE_PROCESS_CPUCLOCK);
-// 0: it is gone.
+// processClock includes ended threads (clock_getcpuclockid(3); MAKE_PROCESS_CPUCLOCK). 0: the process is gone.
 func processClock(pid int) time.Duration {
 	var ts unix.Timespec
 	if unix.ClockGettime(int32(^pid<<3|2), &ts) != nil {
@@ -106,7 +104,7 @@ func processClock(pid int) time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// statTime reads utime and stime (proc_pid_stat(5), fields 14 and 15); 0: it is gone.
+// statTime is fields 14 and 15 of proc_pid_stat(5). 0: the process is gone.
 func statTime(pid int) time.Duration {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	i := strings.LastIndexByte(string(text), ')')

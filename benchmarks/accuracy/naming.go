@@ -26,7 +26,6 @@ var named = []struct {
 	{browserName, "Chromium, all processes", 1000, 3 * time.Second},
 }
 
-// naming measures from the interrupt that ends sampling to the exit.
 func (b *bench) naming(ctx context.Context) []timing {
 	var all []timing
 	for _, n := range named {

@@ -20,7 +20,6 @@ import (
 	"prywalk/benchmarks/perfscript"
 )
 
-// perf is one perf record, switched by its control file.
 type perf struct {
 	cmd      *exec.Cmd
 	stderr   bytes.Buffer
@@ -72,9 +71,9 @@ func (b *bench) startPerf(ctx context.Context, pids []int) (*perf, error) {
 	return p, nil
 }
 
-// target chooses what perf samples. Root samples all processors, and filters afterwards: perf's timer for a process is
-// set whenever a thread gets a processor, and expires in the switch itself. Of a redis that sleeps 20,000 times a
-// second it attributed 18 % to finish_task_switch, ten times as much as a timer on all processors.
+// target makes root sample all processors, and filter afterwards: perf's timer for a process is set whenever a thread
+// gets a processor, and expires in the switch itself. Of a redis that sleeps 20,000 times a second it attributed 18 %
+// to finish_task_switch, ten times as much as a timer on all processors.
 func (p *perf) target(pids []int) []string {
 	if os.Geteuid() != 0 {
 		return []string{"-p", list(pids)}
@@ -116,7 +115,7 @@ func (p *perf) stop() error {
 		return err
 	}
 	select {
-	case <-p.done: // its status has the signal
+	case <-p.done:
 	case <-time.After(perfTimeout):
 		p.kill()
 		return errors.New("perf did not end")
@@ -137,8 +136,7 @@ func (p *perf) closeFiles() {
 	p.ack.Close()
 }
 
-// samples calls each with perf's samples and the number of their slice. Precondition: the target lives, as files with
-// names of generated code go with it.
+// Precondition: the target lives, as files with names of generated code go with it.
 func (p *perf) samples(ctx context.Context, each func(slice int, s *perfscript.Sample)) error {
 	var errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, "perf", "script", "-i", p.data, "--no-inline", "--show-lost-events", "-F",
@@ -160,7 +158,7 @@ func (p *perf) samples(ctx context.Context, each func(slice int, s *perfscript.S
 		return nil
 	})
 	if err != nil {
-		_ = cmd.Process.Kill() // it may still be writing
+		_ = cmd.Process.Kill()
 	}
 	if waitErr := cmd.Wait(); err == nil && waitErr != nil {
 		err = fmt.Errorf("%w: %s", waitErr, errs.String())

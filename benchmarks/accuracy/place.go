@@ -18,8 +18,8 @@ import (
 )
 
 type places struct {
-	tables map[string]*elfnames.Table // nil: no ELF file
-	twins  map[string]string          // a stripped file → the same with symbols
+	tables map[string]*elfnames.Table
+	twins  map[string]string // a stripped file → the same with symbols
 }
 
 func newPlaces(t *testtargets.Target) *places {
@@ -33,7 +33,7 @@ func newPlaces(t *testtargets.Target) *places {
 func (p *places) inFile(path string, offset uint64) string {
 	t, known := p.tables[path]
 	if !known {
-		t, _ = elfnames.Open(path, p.twins[path]) // nil, unreadable: one place for all of it
+		t, _ = elfnames.Open(path, p.twins[path])
 		p.tables[path] = t
 	}
 	base := filepath.Base(path)
@@ -81,7 +81,7 @@ func (p *places) ofRecording(s *profile.Sample) string {
 	return p.inFile(l.Mapping.File, l.Address-l.Mapping.Start+l.Mapping.Offset)
 }
 
-// ofPerf names the innermost user function, as prywalk shows system calls under the function that made them.
+// ofPerf names the innermost user function, as prywalk does.
 func (p *places) ofPerf(s *perfscript.Sample) string {
 	f := s.User()
 	switch {
@@ -95,7 +95,7 @@ func (p *places) ofPerf(s *perfscript.Sample) string {
 
 var perfMap = regexp.MustCompile(`/perf-\d+\.map$`)
 
-// isGenerated reports generated code, for which perf gives the map file, and anonymous memory, "//anon".
+// For generated code perf gives the map file; for anonymous memory, "//anon".
 func isGenerated(file string) bool {
 	return strings.HasPrefix(file, "//") || perfMap.MatchString(file) || strings.HasPrefix(file, "/memfd:") ||
 		strings.HasPrefix(file, "/dev/")
@@ -107,7 +107,6 @@ var (
 	jsMark  = regexp.MustCompile(`^(JS:|LazyCompile:|Script:)?[*~^+]*`)
 )
 
-// normalizedName removes what tools write differently: versions, marks of copies, parameters, JavaScript tiers.
 func normalizedName(name string) string {
 	name = clones.ReplaceAllString(name, "")
 	name = version.ReplaceAllString(name, "")

@@ -17,7 +17,7 @@ import (
 type stackRow struct {
 	Name     string    `json:"name"`
 	Error    string    `json:"error,omitempty"`
-	Load     float64   `json:"load"` // load average behind it
+	Load     float64   `json:"load"`
 	Complete *complete `json:"complete,omitempty"`
 }
 
@@ -26,7 +26,6 @@ const (
 	sandboxedName = "chromium-sandbox"
 )
 
-// stackNames are the programs of -completeness.
 func stackNames() []string {
 	return append(testtargets.Names(), "c-O0", "python-mixed", "node-mixed", "java-mixed", "java-chain", "java-chain-c1",
 		"postgres-jit", browserName, sandboxedName)

@@ -53,7 +53,6 @@ func (b *bench) viewers(ctx context.Context, r *recording) (*viewers, error) {
 	return v, nil
 }
 
-// rawTotal sums a column of pprof -raw: lines of numbers up to a colon.
 func rawTotal(text string, column int) int64 {
 	_, text, _ = strings.Cut(text, "\nSamples:\n")
 	text, _, _ = strings.Cut(text, "\nLocations\n")

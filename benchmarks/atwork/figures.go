@@ -35,7 +35,6 @@ type longFreezesOf struct {
 	MaxUS float64 `json:"max_us"`
 }
 
-// runStats are fields of --stats; empty if a build lacks them.
 type runStats struct {
 	Frozen         int64                    `json:"frozen"`
 	Peeked         int64                    `json:"peeked"`

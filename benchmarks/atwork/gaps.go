@@ -14,8 +14,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// On each processor a thread of real-time priority reads its clock continuously. A jump is a gap: the machine itself
-// took the processor.
+// A thread of real-time priority reads its clock on each processor. A jump is a gap: the machine took the processor.
 const (
 	gapPriority = 5
 	gapTurn     = 4 * time.Millisecond
@@ -63,7 +62,7 @@ func watchGaps(d time.Duration) *gaps {
 	var done sync.WaitGroup
 	for cpu := range runtime.NumCPU() {
 		done.Go(func() {
-			runtime.LockOSThread() // the OS thread, which has its own priority, ends with the goroutine
+			runtime.LockOSThread() // the thread, which has its own priority, ends with the goroutine
 			var set unix.CPUSet
 			set.Set(cpu)
 			fifo := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK,

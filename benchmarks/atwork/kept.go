@@ -39,7 +39,6 @@ func save(path string, all []row) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-// replaceRow keeps figures of another build unless measured again.
 func replaceRow(all []row, r row) []row {
 	if i := slices.IndexFunc(all, func(old row) bool { return old.Name == r.Name }); i >= 0 && r.Before == nil {
 		r.Before = all[i].Before

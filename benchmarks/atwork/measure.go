@@ -26,14 +26,13 @@ type row struct {
 	Name     string  `json:"name"`
 	Group    string  `json:"group"`
 	Error    string  `json:"error,omitempty"`
-	Load     float64 `json:"load"` // load average behind it
+	Load     float64 `json:"load"`
 	Revision string  `json:"revision,omitempty"`
 	// Before has the figures of the build of -before on the same process.
 	Now    *figures `json:"now,omitempty"`
 	Before *figures `json:"before,omitempty"`
 }
 
-// The first recording shows how long it takes to get enough stacks.
 const (
 	firstLook   = time.Second
 	shortest    = 2 * time.Second
@@ -83,7 +82,6 @@ func (s *settings) both(ctx context.Context, p *program, r *row) error {
 	return err
 }
 
-// length returns the length of a recording with enough stacks, if one of length d had n.
 func (s *settings) length(n int64, d time.Duration) time.Duration {
 	if n == 0 {
 		return min(4*d, s.longest)

@@ -10,13 +10,12 @@ import (
 
 type program struct {
 	name, group string
-	sources     []string   // copied into the working directory
-	build       [][]string // commands that make it
-	run         []string   // its children are recorded too
-	debian      string     // packages of its commands
+	sources     []string
+	build       [][]string
+	run         []string
+	debian      string
 }
 
-// groups, in the order of the tables.
 const (
 	compiled     = "compiled"
 	javaVM       = "Java"
@@ -45,7 +44,7 @@ const goBuild = `rm -rf cache && mkdir cache && GO111MODULE=off GOFLAGS= CGO_ENA
 const redis = `redis-server --port 0 --unixsocket "$PWD/s" --save "" >/dev/null & sleep 1; redis-benchmark -s ` +
 	`"$PWD/s" -l -q -t get,set,lpush,lrange_300 >/dev/null`
 
-// postgres has compiled queries (LLVM) and a client. As it refuses root, it then runs as its package's user.
+// PostgreSQL refuses root, and then runs as its package's user.
 const postgres = `PATH="$PATH:$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)"; as=; mkdir d; ` +
 	`if [ "$(id -u)" -eq 0 ]; then chmod 711 .; chown postgres d; as="setpriv --reuid postgres --regid postgres ` +
 	`--clear-groups"; fi; $as initdb -D d -A trust -U postgres --no-sync >/dev/null || exit; ` +
@@ -176,12 +175,11 @@ func generating() []program {
 
 var javaRuntimes = []string{"/usr/lib/jvm/*/bin/java", "/usr/local/lib/jvm/java-*/bin/java"}
 
-// javas are the modes of each Java runtime: server compiler, client compiler, interpreter.
 func javas() []program {
 	var list []program
 	seen := map[string]bool{}
 	for _, pattern := range javaRuntimes {
-		found, _ := filepath.Glob(pattern) // the patterns are valid
+		found, _ := filepath.Glob(pattern)
 		for _, java := range found {
 			file, err := filepath.EvalSymlinks(java)
 			if err != nil || seen[file] {

@@ -19,7 +19,6 @@ import (
 //go:embed src
 var sources embed.FS
 
-// Sources outside of src: one is generated, one is of package testtargets.
 const (
 	bigSource  = "big.c"
 	javaSource = "Work.java"

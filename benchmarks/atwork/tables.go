@@ -73,7 +73,7 @@ func (f *figures) reasons() string {
 	}
 	var text []string
 	for _, reason := range byCount(all) {
-		if all[reason] > 0 { // not of observations without samples
+		if all[reason] > 0 {
 			text = append(text, fmt.Sprintf("%s %d", reason, all[reason]))
 		}
 	}
@@ -192,7 +192,7 @@ func incomplete(all []row) *markdown.Table {
 			continue
 		}
 		for _, c := range r.Now.Classes {
-			if c.Samples == 0 { // of observations without samples
+			if c.Samples == 0 {
 				continue
 			}
 			t.Row(r.Name, fmt.Sprint(c.Samples), fmt.Sprintf("%.2f", per(float64(c.Samples), float64(r.Now.Running))), c.Reason,
@@ -202,7 +202,6 @@ func incomplete(all []row) *markdown.Table {
 	return t
 }
 
-// summary has the mean of each group's programs, with a column "before" if another build was measured.
 func summary(all []row) string {
 	heads := []string{"programs", "stacks of running threads", "complete, mean of the programs, %", "least"}
 	compared := slices.ContainsFunc(all, func(r row) bool { return r.Before != nil })

@@ -21,10 +21,9 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// scripts prepare a program and run it endlessly. Their first lines name their packages.
 const scripts = "src/more"
 
-// nobody runs the programs, and makes one of their two recordings.
+// nobody runs the programs.
 const nobody = 65534
 
 var asNobody = []string{"setpriv", "--reuid", strconv.Itoa(nobody), "--regid", strconv.Itoa(nobody), "--clear-groups"}
@@ -147,7 +146,6 @@ func (f *figures) twiceRow(name, user string) string {
 		s.CPUProfiledS, s.CPUTargetS, s.freezesOverMS(), f.commonestClasses(), strings.Join(unobserved, ", "), machine.Load())
 }
 
-// freezesOverMS counts the stops, and those above 1 ms with the causes of long stops.
 func (s *runStats) freezesOverMS() string {
 	var n int64
 	for _, b := range s.Freezes {
@@ -172,7 +170,6 @@ func counts(long map[string]longFreezesOf) map[string]int64 {
 	return m
 }
 
-// commonestClasses names the two commonest classes, with their shares of the samples of running threads.
 func (f *figures) commonestClasses() string {
 	var all []string
 	for i, c := range f.Classes {

@@ -33,7 +33,7 @@ import (
 
 const (
 	connections = 8
-	between     = 2 * time.Millisecond // two requests of a connection
+	between     = 2 * time.Millisecond
 	function    = "main.work"
 )
 

@@ -20,7 +20,7 @@ type chart struct {
 	file, title string
 	rows        func(r row) bool
 	label       func(r row) string
-	order       func(a, b row) int // equal rows stay as in the file
+	order       func(a, b row) int
 }
 
 func asTheyAre(_, _ row) int { return 0 }

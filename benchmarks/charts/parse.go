@@ -14,7 +14,7 @@ type row struct {
 	ratio, low, high        float64 // throughput with the tool ÷ without; 95 % interval
 }
 
-// processors describes whether a processor was spare; the machine of the tables has two.
+// The machine of the tables has two processors.
 func (r row) processors() string {
 	if r.running >= 2 {
 		return "none to spare"
@@ -22,7 +22,6 @@ func (r row) processors() string {
 	return "a processor to spare"
 }
 
-// Columns of the rows that ./overhead writes.
 const (
 	colWorkload = iota
 	colTool

@@ -10,14 +10,12 @@ import (
 	"strings"
 )
 
-// In the picture's units: a line per row, names to the left of the axis, figures to the right.
 const (
 	width, left, right = 760, 280, 60
 	top, step, bottom  = 44, 22, 34
 )
 
-// axis returns the ends of an axis that holds low and high, and the distance of its marks: at most eight, at round
-// numbers.
+// axis returns the ends of an axis that holds low and high, and the distance of at most eight marks.
 func axis(low, high float64) (from, to, mark float64) {
 	for _, mark = range []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5} {
 		from, to = math.Floor(low/mark)*mark, math.Ceil(high/mark)*mark
@@ -28,7 +26,6 @@ func axis(low, high float64) (from, to, mark float64) {
 	return from, to, mark
 }
 
-// svg draws dots with intervals.
 func (c *chart) svg(all []row) (string, error) {
 	var rows []row
 	least, most := 1.0, 1.0

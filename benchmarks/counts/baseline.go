@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// runs is the number of values in the baseline for each count, and of measurements before a count counts as risen.
+// runs is the number of values of each count in the baseline, and of measurements before a count counts as risen.
 const runs = 12
 
 type baseline map[string][]float64
@@ -31,7 +31,6 @@ func (b baseline) limit(name string) (float64, bool) {
 	return high + (high - low), true
 }
 
-// risen returns the counts above their limits, and those that the baseline lacks.
 func (b baseline) risen(v values) (out []string) {
 	for _, name := range slices.Sorted(maps.Keys(v)) {
 		limit, ok := b.limit(name)

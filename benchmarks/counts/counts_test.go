@@ -78,7 +78,7 @@ func TestNoCountHasRisen(t *testing.T) {
 		if err := fresh.write(baselinePath); err != nil {
 			t.Fatal(err)
 		}
-		text, _ := os.ReadFile(baselinePath) // only the output of the emulated machine is seen
+		text, _ := os.ReadFile(baselinePath)
 		fmt.Printf("%s\n%s", baselinePath, text)
 	}
 }

@@ -22,10 +22,8 @@ func readCalls() reading {
 	return reading{calls: float64(procmem.Calls() - procmem.Waits()), copied: float64(procmem.Copied())}
 }
 
-// looksAt is the number of observations of which a value is the least.
 const looksAt = 50
 
-// looks measures single observations: a running thread, a new sleeper, a thread that has not run since.
 func looks(c *crowd) (v values, err error) {
 	v = values{}
 	p, err := loadedcode.Open(c.pid)

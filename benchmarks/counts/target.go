@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// crowd is a target of computing and sleeping threads. It ends with this process.
 type crowd struct {
 	pid               int
 	burners, sleepers []int

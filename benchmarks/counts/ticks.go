@@ -49,8 +49,7 @@ func sample(c *crowd) (*session, error) {
 	}}, nil
 }
 
-// ticks measures one window. A tick here is 1/freq of its time: some work is per time, and missed ticks would make it
-// more for the others.
+// A tick here is 1/freq of the window: some work is per time, and missed ticks would make it more for the others.
 func (s *session) ticks() values {
 	before, p, began := readCalls(), s.sampler.Progress(), time.Now()
 	time.Sleep(window)
@@ -61,8 +60,7 @@ func (s *session) ticks() values {
 	}
 }
 
-// allocations are objects per tick, from the first observations of all threads on. The Go runtime counts them with the
-// world stopped, so the tracer is held.
+// The Go runtime counts objects with the world stopped, so the tracer is held.
 func (s *session) allocations() values {
 	before, began := s.mallocs(), time.Now()
 	time.Sleep(settled)

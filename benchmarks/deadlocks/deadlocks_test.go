@@ -13,7 +13,6 @@ import (
 
 const patience = 4 * time.Minute
 
-// Locks are passed on between two readings. Each server is observed until many threads were seen to wait.
 func TestContendedServersHaveNoDeadlock(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts four servers")

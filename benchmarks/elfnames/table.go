@@ -67,7 +67,7 @@ func before(a, b Func) int {
 func underscores(s string) int { return len(s) - len(strings.TrimLeft(s, "_")) }
 
 func (t *Table) add(f *elf.File) {
-	static, _ := f.Symbols() // a file without symbols is no error
+	static, _ := f.Symbols()
 	dynamic, _ := f.DynamicSymbols()
 	for _, s := range append(static, dynamic...) {
 		kind := elf.ST_TYPE(s.Info)
@@ -78,7 +78,6 @@ func (t *Table) add(f *elf.File) {
 	}
 }
 
-// debugFile returns the separate debug file; "": none.
 func debugFile(f *elf.File) string {
 	s := f.Section(".note.gnu.build-id")
 	if s == nil {
@@ -99,7 +98,7 @@ func debugFile(f *elf.File) string {
 // Address returns the ELF file's address of an offset in it.
 func (t *Table) Address(offset uint64) (uint64, bool) {
 	for _, p := range t.segments {
-		// Mappings are of whole pages: a little before and after a segment is mapped too.
+		// Mappings are of whole pages.
 		if start := p.Off &^ 0xfff; offset >= start && offset < p.Off+p.Filesz {
 			return p.Vaddr - (p.Off - start) + (offset - start), true
 		}
@@ -137,7 +136,6 @@ func innermost(funcs []Func, addr uint64) (Func, bool) {
 	return Func{}, false
 }
 
-// firstOf returns the first of the functions with start and end of funcs[j].
 func firstOf(funcs []Func, j int) Func {
 	for j > 0 && funcs[j-1].Start == funcs[j].Start && funcs[j-1].End == funcs[j].End {
 		j--

@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// realFiles are the go command, which has symbols, and the C library, which has few and a debug file.
 func realFiles(t *testing.T) []string {
 	t.Helper()
 	command, err := exec.LookPath("go")

@@ -16,8 +16,6 @@ const (
 	mostShown  = 10
 )
 
-// compare prints the functions most frequent in perf record: each engine's share, its difference from perf record's,
-// and the 95 % interval of that.
 func compare(program string, runs map[string][]run) {
 	for _, list := range runs {
 		for i := range list {
@@ -66,8 +64,8 @@ func apart(runs, reference []run, of func(*run) float64) string {
 	return fmt.Sprintf("%.1f: %+.1f ± %.1f", 100*a, 100*(a-b), 100*t*math.Sqrt(va+vb))
 }
 
-// meanOf returns the mean of a share and its variance, at least that of as many independent samples as the reference
-// has: three recordings may agree by chance.
+// meanOf's variance is at least that of as many independent samples as the reference has: three recordings may agree by
+// chance.
 func meanOf(runs, reference []run, of func(*run) float64) (mean, variance float64) {
 	samples := 0.0
 	for i := range reference {
@@ -86,7 +84,6 @@ func meanOf(runs, reference []run, of func(*run) float64) (mean, variance float6
 
 var aliases = regexp.MustCompile(`^(_|GI_|libc_|new_)+`)
 
-// rename removes parameters, results, template arguments, and library prefixes.
 func (r *run) rename() {
 	shares := map[string]float64{}
 	for name, v := range r.shares {

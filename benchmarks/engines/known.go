@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// known is a program that measures its functions' shares of its CPU time: turns.c.
 type known struct {
 	cmd *exec.Cmd
 	in  io.WriteCloser

@@ -47,7 +47,7 @@ type job struct {
 type run struct {
 	shares  map[string]float64
 	named   float64 // share of the time with a function
-	samples float64 // of perf record
+	samples float64
 	extra   string
 }
 
@@ -71,7 +71,7 @@ func main() {
 	program := flag.String("program", "", "print rows under this name, with each engine's difference from perf record")
 	only := flag.String("tools", "", "these tools only, of perf,ptrace,perf record")
 	flag.Parse()
-	_ = command.AtRoot() // elsewhere, -prywalk is an absolute path
+	_ = command.AtRoot()
 	if *only != "" {
 		tools = strings.Split(*only, ",")
 	}
@@ -113,7 +113,7 @@ func (j *job) main(n int) error {
 	for range n {
 		for _, tool := range tools {
 			if strings.HasPrefix(tool, besideOf("")) || strings.HasPrefix(tool, truthColumn("")) {
-				continue // it comes with that tool
+				continue
 			}
 			if err := j.add(runs, tool); err != nil {
 				return fmt.Errorf("%s: %w", tool, err)

@@ -16,9 +16,9 @@ import (
 )
 
 type counts struct {
-	sent, received []float64 // bytes from and to the host
-	cpu            []float64 // of the agent, seconds
-	memory         []float64 // resident, bytes
+	sent, received []float64
+	cpu            []float64
+	memory         []float64
 	collector      float64
 	load           string
 }
@@ -38,7 +38,7 @@ func (f *fleet) counts() counts {
 	return c
 }
 
-// agentOf finds the agent: ip becomes unshare, which starts it as a child. 0: it has ended.
+// agentOf returns unshare's child, or 0.
 func agentOf(pid int) int {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
 	first, _, _ := strings.Cut(string(text), " ")

@@ -122,7 +122,7 @@ func (f *fleet) start(ctx context.Context) error {
 }
 
 func (f *fleet) link(name string, args ...string) error {
-	f.undo = append(f.undo, func() { _ = exec.Command("ip", "link", "delete", name).Run() }) // may be gone with its peer
+	f.undo = append(f.undo, func() { _ = exec.Command("ip", "link", "delete", name).Run() })
 	return all([][]string{append([]string{"ip", "link", "add", name}, args...)})
 }
 
@@ -190,7 +190,7 @@ func (f *fleet) host(i int, exe, load string) error {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		return err
 	}
-	// For both ways, so that neither side waits; the load ends when it is closed.
+	// For both ways, so that neither side waits.
 	hold, err := os.OpenFile(fifo, os.O_RDWR, 0)
 	if err != nil {
 		return err
@@ -211,7 +211,7 @@ func (f *fleet) host(i int, exe, load string) error {
 	return nil
 }
 
-// endAgents ends all agents. unshare ignores SIGTERM, so its child gets it, and ends the namespace.
+// unshare ignores SIGTERM; its child gets it.
 func (f *fleet) endAgents() {
 	for _, a := range f.agents {
 		if pid := agentOf(a.Process.Pid); pid > 0 {

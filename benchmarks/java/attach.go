@@ -20,14 +20,11 @@ import (
 	"prywalk/benchmarks/stats"
 )
 
-// Lengths of recordings for memory, and for the start.
 const (
 	recordFor = 10 * time.Second
 	attachFor = time.Second
 )
 
-// measureAttach measures the time to the first stack with a Java function, the time of a dump of all named stacks, and
-// a recording's memory.
 func measureAttach(ctx context.Context, s *shop, dir string) error {
 	list, err := exec.CommandContext(ctx, "jcmd", strconv.Itoa(s.pid()), "Compiler.codelist").Output()
 	if err != nil {

@@ -23,9 +23,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// Names of methods with reused memory: Reuse.java makes classes and drops them. Their methods have numbers; that of the
-// one called is in a file, which is read continuously. A name is wrong if its method was not called within
-// reuseTolerance of the sample, as the tools' clocks may differ.
+// Reuse.java makes classes and drops them. The number of the called method is in a file, which is read continuously. A
+// name is wrong if its method was not called within reuseTolerance of the sample, as the tools' clocks may differ.
 
 // reuseTolerance is longer than a method's calls, and mostly shorter than until memory is reused.
 const reuseTolerance = 10 * time.Millisecond
@@ -54,8 +53,7 @@ func (n *numbers) watch(ctx context.Context, file []byte) {
 	}
 }
 
-// called reports whether a method may have been called in an interval: not surely before, nor surely after. This
-// program reads no number while it is off the processor.
+// called reports whether a method may have been called in an interval.
 func (n *numbers) called(number int, from, to time.Time) bool {
 	n.Lock()
 	defer n.Unlock()
@@ -71,8 +69,8 @@ func (n *numbers) called(number int, from, to time.Time) bool {
 
 type judged struct {
 	samples, right, wrong int
-	between               int            // called in the interval, but neither at its start nor end
-	other                 map[string]int // names of other code in the place of a number
+	between               int // called in the interval, but neither at its start nor end
+	other                 map[string]int
 }
 
 var reuseTools = []struct{ name, event string }{
@@ -185,7 +183,6 @@ func (t *tool) async(ctx context.Context, event, file string) error {
 
 var reuseNumber = regexp.MustCompile(`^[mk](\d{8})$`)
 
-// add judges a sample's methods, innermost first, without their classes.
 func (j *judged) add(methods []string, n *numbers, from, to time.Time) {
 	j.samples++
 	for i, name := range methods {

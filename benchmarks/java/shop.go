@@ -108,7 +108,7 @@ func (s *shop) ask() (r report, err error) {
 		if err != nil {
 			return r, fmt.Errorf("the program has ended: %w", err)
 		}
-		if line[0] == '{' { // agents print to it, too
+		if line[0] == '{' {
 			r.Waits = &load.Histogram{}
 			return r, json.Unmarshal(line, &r)
 		}
@@ -117,7 +117,7 @@ func (s *shop) ask() (r report, err error) {
 
 type stretch struct {
 	rate  float64
-	each  float64 // orders per second of CPU time of the working threads
+	each  float64 // orders per second of CPU time
 	used  [len(stages)]float64
 	waits *load.Histogram
 }

@@ -22,9 +22,9 @@ type tool struct {
 	pid     int
 	dir     string
 	windows int
-	ratios  []float64      // orders per second, with the tool ÷ without
-	each    []float64      // per second of CPU time of the working threads
-	without load.Histogram // lengths of orders without a tool
+	ratios  []float64 // orders per second, with the tool ÷ without
+	each    []float64 // per second of CPU time of the working threads
+	without load.Histogram
 	with    load.Histogram
 	truth   [len(stages)]float64
 	cpu     time.Duration
@@ -89,7 +89,6 @@ func (t *tool) on(ctx context.Context, file string) (off func() error, err error
 	return func() error { return tell("stop,collapsed,threads,ann,file=" + file) }, err
 }
 
-// onlySamples makes the flight recorder only sample running threads.
 const onlySamples = `<?xml version="1.0" encoding="UTF-8"?>
 <configuration version="2.0"><event name="jdk.ExecutionSample">
 <setting name="enabled">true</setting><setting name="period">%d ms</setting>

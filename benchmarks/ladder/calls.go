@@ -30,7 +30,6 @@ var counting struct {
 	works bool
 }
 
-// callsPerSecond counts in the kernel: no thread is stopped.
 func callsPerSecond(ctx context.Context, pid int, window time.Duration) (float64, error) {
 	seconds := fmt.Sprintf("%.3f", window.Seconds())
 	out, err := exec.CommandContext(ctx, "perf", "stat", "-x,", "-e", callsEvent, "-p", strconv.Itoa(pid), "--", "sleep",
@@ -42,7 +41,7 @@ func callsPerSecond(ctx context.Context, pid int, window time.Duration) (float64
 	return float64(n) / window.Seconds(), err
 }
 
-// callsOfARun counts a whole run, by the kernel and by prywalk, which counts only those of its observations.
+// callsOfARun counts by the kernel and by prywalk, which counts only those of its observations.
 func (b *bench) callsOfARun(ctx context.Context, s *subject, freq int) (kernel, own int64, err error) {
 	count, w := filepath.Join(b.dir, "count"), &watcher{stats: filepath.Join(b.dir, "stats.json")}
 	cmd := exec.CommandContext(ctx, "perf", "stat", "-x,", "-o", count, "-e", callsEvent, "--",

@@ -33,7 +33,7 @@ func (r costRow) each(f func(*costRound) float64) []float64 {
 	return xs
 }
 
-// cost measures one run. counted: system calls are counted too, which takes time, so that times are not used.
+// counted: system calls are counted too, which takes time, so that times are not used.
 func (b *bench) cost(ctx context.Context, s *subject, freq int, counted bool) (r costRound, err error) {
 	before, err := s.tally()
 	if err != nil {
@@ -139,7 +139,6 @@ func (b *bench) costRow(ctx context.Context, sleepers, freq int) (row costRow, c
 	return row, callCounts{fmt.Sprintf("%.1f", r.calls), fmt.Sprintf("%d, %d", kernel, own)}, err
 }
 
-// callCounts are texts: of a tick, and of a whole run by the kernel and by prywalk.
 type callCounts struct{ tick, run string }
 
 func (r costRow) cells(sleepers, freq int, calls callCounts) []string {

@@ -25,7 +25,7 @@ var freezeFreqs = []int{100, 1000}
 type gap struct {
 	length    float64
 	stopped   bool
-	preempted bool // another thread took its processor
+	preempted bool
 }
 
 func (s *subject) gaps(ctx context.Context, window time.Duration) ([]gap, error) {
@@ -47,11 +47,11 @@ func (s *subject) gaps(ctx context.Context, window time.Duration) ([]gap, error)
 	return gapsBetween(ring, first[0], end[0]), nil
 }
 
-// gapsBetween reads the ring of gaps. The first is left out: a stop in it counts in the one before.
+// The first gap is left out: a stop in it counts in the one before.
 func gapsBetween(ring []uint64, from, to uint64) []gap {
 	n := uint64(len(ring) / 4)
 	if to > n/2 {
-		from = max(from, to-n/2) // older ones are being overwritten
+		from = max(from, to-n/2)
 	}
 	var gaps []gap
 	for i := from + 1; i < to; i++ {
@@ -84,9 +84,9 @@ func (s *subject) setThreshold(ns byte, more byte) error {
 type freezeView struct {
 	name     string
 	seen     []float64 // µs, by the target, of all rounds
-	pure     []float64 // without preemption
-	p50s     []float64 // of pure, by round
-	own      []float64 // p50 by the tool, by round
+	pure     []float64
+	p50s     []float64
+	own      []float64
 	ownP99   []float64
 	ownMax   float64
 	ownCount int64

@@ -29,7 +29,7 @@ func TestOnlyRunningThreadsAreStoppedAndOnceATickAtMost(t *testing.T) {
 		if r.did.Frozen > 0 && r.did.Peeked+r.did.Reused >= threads-running || s.Window > 30*time.Second {
 			break
 		}
-		s.Window *= 4 // no target ran meanwhile, or prywalk itself got no processor
+		s.Window *= 4
 	}
 	if most := r.did.Ticks * running; r.did.Frozen < 1 || r.did.Frozen > most {
 		t.Errorf("prywalk tells of %d stops in %d ticks with %d running threads", r.did.Frozen, r.did.Ticks, running)

@@ -97,7 +97,6 @@ func parse(args []string) (*settings, error) {
 	return s, nil
 }
 
-// run writes after each part, so that an interrupted run loses nothing.
 func run(ctx context.Context, s *settings, out io.Writer) error {
 	b, err := newBench(s)
 	if err != nil {

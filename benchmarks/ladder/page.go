@@ -14,7 +14,6 @@ func putPart(path, title, text string) error {
 	return markdown.ReplaceSection(path, sectionName, func(old string) string { return replacePart(old, title, text) })
 }
 
-// replacePart replaces one part of a section. Parts begin with their titles as headings, in the order of parts.
 func replacePart(section, title, text string) string {
 	known := map[string]string{}
 	for piece := range strings.SplitSeq("\n"+section, "\n### ") {

@@ -11,11 +11,10 @@ import (
 
 type placement struct {
 	name   string
-	cpu    int      // of the target; −1: any
-	before []string // before the sampler's command
+	cpu    int // of the target; −1: any
+	before []string
 }
 
-// placements are: by the scheduler, and, with more than one processor, each on its own.
 func placements() []placement {
 	all := []placement{{"freely", -1, nil}}
 	if last := runtime.NumCPU() - 1; last > 0 {

@@ -19,7 +19,7 @@ const (
 
 type stopsRound struct {
 	bare, steady span // without sampling, and with it after the warm-up
-	whole        span // from before prywalk's start until after its end
+	whole        span
 	did          *outcome
 }
 
@@ -93,7 +93,7 @@ func (r *stopsRow) each(f func(*stopsRound) float64) []float64 {
 
 func (r *stopsRound) frozenPerS() float64 { return float64(r.did.Frozen) / r.did.DurationS }
 
-// stoppedPerS is by the kernel: voluntary switches of the running threads, less those without sampling.
+// stoppedPerS is the kernel's count of voluntary switches, less those without sampling.
 func (r *stopsRound) stoppedPerS() float64 {
 	return r.steady.perSecond(r.steady.runners.Voluntary) - r.bare.perSecond(r.bare.runners.Voluntary)
 }
@@ -102,7 +102,6 @@ func (r *stopsRound) preemptedPerS() float64 {
 	return r.steady.perSecond(r.steady.runners.Preempted) - r.bare.perSecond(r.bare.runners.Preempted)
 }
 
-// uncounted stops are those of the kernel that prywalk did not count.
 func (r *stopsRound) uncounted() int64 { return r.whole.runners.Voluntary - r.did.Frozen }
 
 func (r *stopsRound) sleepersSwitched() int64 { return r.whole.sleepers.sum() }

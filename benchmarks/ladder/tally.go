@@ -39,7 +39,6 @@ func (s span) perSecond(n int64) float64 { return float64(n) / s.seconds }
 
 const firstStopLimit = time.Minute
 
-// sampling waits until a watcher has first stopped a runner since a count, then for the warm-up.
 func (s *subject) sampling(ctx context.Context, since tally, warmup time.Duration) error {
 	limit, cancel := context.WithTimeout(ctx, firstStopLimit)
 	defer cancel()

@@ -51,7 +51,6 @@ func aim(busy bool, freq int) float64 {
 	return 0.97
 }
 
-// throughput measures in each round a window without sampling and one with each tool, in random order.
 func (b *bench) throughput(ctx context.Context, row throughputRow, tools []tool) (all [][]float64, got [][]float64,
 	err error) {
 	s, err := b.startTarget(ctx, row.running, row.threads-row.running)

@@ -20,7 +20,7 @@ import (
 type watcher struct {
 	cmd      *exec.Cmd
 	out, err bytes.Buffer
-	stats    string // "": printed
+	stats    string
 }
 
 type outcome struct {
@@ -44,7 +44,6 @@ type tool struct {
 	start func(ctx context.Context, s *subject, freq int) (*watcher, error)
 }
 
-// prywalkTool is prywalk record -p, after words such as those of taskset.
 func (b *bench) prywalkTool(before ...string) tool {
 	return tool{"prywalk", func(ctx context.Context, s *subject, freq int) (*watcher, error) {
 		w := &watcher{stats: filepath.Join(b.dir, "stats.json")}

@@ -21,7 +21,6 @@ import (
 	"prywalk/report"
 )
 
-// record records a shell with children: several processes, some of which share names.
 func record(t *testing.T, args ...string) *profile.Profile {
 	t.Helper()
 	dir := t.TempDir()

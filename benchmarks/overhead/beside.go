@@ -55,8 +55,7 @@ func prywalkRowFor(rows []bench.Row, i int) *bench.Row {
 	return nil
 }
 
-// compare sets both by the bootstrap over both rows' pairs. The numbers of stacks, which vary much less than the
-// ratios, count as known.
+// The numbers of stacks count as known: they vary much less than the ratios.
 func (b *Beside) compare() {
 	own, peer := b.Own.SamplesPerS/1000, b.Peer.SamplesPerS/1000
 	rate := func(a, p float64) float64 { return a - p }
@@ -89,7 +88,6 @@ func (b *Beside) completer() string {
 	return "as many"
 }
 
-// cpu is a share of one processor, sampling and end.
 func cpu(r *bench.Row) *float64 {
 	if r.CPUSelf == nil || r.CPUAfter == nil {
 		return nil

@@ -49,9 +49,9 @@ func usual(kind string) (threads, running []int) {
 		return []int{100, 10000}, []int{all}
 	case load.GoServer:
 		return []int{100, 5000}, []int{4 * all}
-	case load.Redis: // one of its threads does the work
+	case load.Redis:
 		return []int{1}, []int{1}
-	case load.Postgres: // a process for each client
+	case load.Postgres:
 		return []int{8}, []int{8}
 	case cLoad:
 		return []int{2, 100, 1000, 5000}, []int{bench.SpareCPUs(), all}
@@ -61,7 +61,6 @@ func usual(kind string) (threads, running []int) {
 	return []int{2, 100, 1000}, []int{bench.SpareCPUs()}
 }
 
-// loadOf returns a load by name. prywalk is the measured program, depths are for the deep load.
 func loadOf(name, prywalk string, depths []int) bench.Load {
 	l := bench.Load{Name: name, Kind: tools.Native, Usual: func() (threads, running []int) { return usual(name) }}
 	switch name {

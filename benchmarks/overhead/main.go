@@ -90,7 +90,6 @@ func runLoad(ctx context.Context, args []string) error {
 	return load.Run(ctx, o, os.Stdin, os.Stdout)
 }
 
-// run also writes after a failure or Ctrl-C.
 func (s *settings) run(ctx context.Context) error {
 	res, failure := s.result(ctx)
 	if res == nil || failure != nil && len(res.Rows) == 0 {

@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The windows are too short for any figure. A peer may be missing, or too slow on a busy machine; then a line says so.
+// The windows are too short for any figure. A missing or slow peer gives a line.
 func TestARunMeasuresALoadOfOnesOwnBesideAllPeers(t *testing.T) {
 	self := build(t)
 	p := bench.Full(self)

@@ -16,7 +16,6 @@ import (
 	"prywalk/internal/markdown"
 )
 
-// read merges results of one kind of machine. Different builds of prywalk are all named, the load is the highest.
 func read(paths []string) (*bench.Result, error) {
 	var all *bench.Result
 	for _, path := range paths {
@@ -75,8 +74,6 @@ func add(r, more *bench.Result) {
 
 const sectionName = "bench"
 
-// writePage puts the shorter tables into their section of a page, below the chart, and all figures into data files
-// beside it.
 func writePage(path, chart string, r *bench.Result) error {
 	text := tables(r)
 	if rel, err := filepath.Rel(filepath.Dir(path), chart); chart != "" && err == nil {

@@ -12,12 +12,10 @@ import (
 const (
 	// mostOthers is the share of one processor, taken by others, from which a row is no measure of the tool.
 	mostOthers = 0.1
-	// mostStolen is the same for the hypervisor in windows with the tool: it is missing in these alone, and the
-	// promises are of 1 to 7 %.
+	// mostStolen is the same for the hypervisor in windows with the tool: it is missing in these alone.
 	mostStolen = 0.03
 )
 
-// promise is the least ratio promised for a row.
 func promise(r *bench.Row, processors int) float64 {
 	spare := r.Running < processors
 	switch {
@@ -31,7 +29,6 @@ func promise(r *bench.Row, processors int) float64 {
 	return 0.93
 }
 
-// promised rows are prywalk's on busy threads up to 1,000 Hz.
 func promised(r *bench.Row) bool { return r.Peer == "" && r.Workload == "" && r.Freq <= 1000 }
 
 func aim(r *bench.Row, processors int) string {
@@ -48,7 +45,7 @@ func aim(r *bench.Row, processors int) string {
 	return fmt.Sprintf("%v: open", least)
 }
 
-// knownOf reduces a result to prywalk's undisturbed rows with a promise. It fails if none is left.
+// knownOf keeps prywalk's undisturbed rows with a promise. It fails if none is left.
 func knownOf(r *bench.Result) (*bench.Result, error) {
 	out := &bench.Result{Machine: r.Machine, Rows: []bench.Row{}}
 	for i := range r.Rows {
@@ -68,9 +65,9 @@ func knownOf(r *bench.Result) (*bench.Result, error) {
 	return out, nil
 }
 
-// broken returns the rows with the whole interval below the promise. known, if not nil, is an earlier result of the
-// same kind of machine; where it broke the promise too, the lower ends of its intervals replace the promise. unjudged
-// are disturbed rows, and all if nothing is known of the kind of machine.
+// broken returns the rows with the whole interval below the promise. Where known, an earlier result of the same kind of
+// machine, broke the promise too, the lower ends of its intervals replace the promise. unjudged are disturbed rows, and
+// all if known is nil.
 func broken(r, known *bench.Result) (missed, unjudged []string) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -96,7 +93,7 @@ func broken(r, known *bench.Result) (missed, unjudged []string) {
 	return missed, unjudged
 }
 
-// disturbance is what took too much of the processors; "": nothing.
+// disturbance is "" if nothing took too much of the processors.
 func disturbance(r *bench.Row) string {
 	switch {
 	case r.Others != nil && *r.Others > mostOthers:
@@ -107,13 +104,12 @@ func disturbance(r *bench.Row) string {
 	return ""
 }
 
-// alike reports whether two machines are of one kind: the cost of a stop depends on the processors.
+// The cost of a stop depends on the processors.
 func alike(m, other *bench.Machine) bool {
 	return m.Model == other.Model && m.Processors == other.Processors
 }
 
-// lowest returns the lowest end of the intervals of rows with the same frequency, and a spare processor or none; 1: no
-// such row.
+// lowest is of rows with the same frequency, and a spare processor or none; 1: no such row.
 func lowest(r *bench.Result, like *bench.Row, processors int) float64 {
 	least := 1.0
 	for i := range r.Rows {

@@ -109,7 +109,7 @@ func run(ctx context.Context, s *settings) error {
 	return err
 }
 
-// selectTools returns prywalk and the installed peers; notes has a line for each other.
+// notes has a line for each missing tool.
 func (s *settings) selectTools(dir string) (list []tools.Tool, notes string, err error) {
 	list = []tools.Tool{tools.Prywalk()}
 	all := peers.All()

@@ -21,7 +21,7 @@ import (
 
 type cell struct {
 	threads, running, freq int
-	order                  []string // prywalk ("") first
+	order                  []string
 	runs                   map[string][]tools.Totals
 }
 

@@ -51,7 +51,7 @@ func TestAToolsWholeTimeIsMeasured(t *testing.T) {
 		if got = cells[0].runs[""]; len(got) != 1 || got[0].Samples > 0 || s.length > time.Minute {
 			break
 		}
-		s.length *= 4 // it got no processor meanwhile
+		s.length *= 4
 	}
 	if len(got) != 1 || got[0].Whole < got[0].CPU || got[0].Whole <= 0 || got[0].Samples <= 0 {
 		t.Errorf("%+v", got)

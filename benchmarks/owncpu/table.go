@@ -67,7 +67,7 @@ func span(xs []float64) (low, high float64) {
 	return low, high
 }
 
-// share is of complete stacks; −1 for each run: not known.
+// −1: unknown.
 func share(complete, all int64) string {
 	if complete < 0 || all <= 0 {
 		return "-"
@@ -75,7 +75,6 @@ func share(complete, all int64) string {
 	return fmt.Sprintf("%.1f %%", 100*float64(complete)/float64(all))
 }
 
-// compared formats the median of the rounds' ratios with its interval, and its meaning.
 func (c *cell) compared(name string, figure func(*tools.Totals) float64) []string {
 	var ratios []float64
 	own, other := c.runs[""], c.runs[name]

@@ -24,9 +24,8 @@ type same struct {
 	moved  int64    // the thread ran meanwhile: nothing is compared
 	unsafe int64    // in a call that a stop would harm
 	differ []string // each passive stack that differs from the stop's, as text
-	// where has incomplete passive stacks as text, calls the calls in which the threads slept.
-	where map[string]int64
-	calls map[string]int64
+	where  map[string]int64
+	calls  map[string]int64
 }
 
 func compare(ctx context.Context, r *running, d time.Duration) (*same, error) {
@@ -86,7 +85,7 @@ func (p *pair) freezeAfter(th *thread, s *observe.RawSample, peeked *chain) {
 		return
 	}
 	defer p.pool.Put(f)
-	th.done = f.Sched.Runs + 1 // it goes back to sleep by itself
+	th.done = f.Sched.Runs + 1
 	if !stayed(s, f) {
 		p.moved++
 		return
@@ -101,13 +100,13 @@ func (p *pair) freezeAfter(th *thread, s *observe.RawSample, peeked *chain) {
 	p.judge(th, peeked, &frozen, again)
 }
 
-// stayed reports whether a thread was stopped in the sleep of the passive read: it arrived on a processor once, to
-// stop, and is in the same place, perhaps set back to the system call's instruction.
+// stayed: the thread arrived on a processor once, to stop, and is in the same place, perhaps set back to the system
+// call's instruction.
 func stayed(s, f *observe.RawSample) bool {
 	return f.Sched.Runs == s.Sched.Runs+1 && f.Regs.SP() == s.Regs.SP() && s.Regs.PC-f.Regs.PC <= 4
 }
 
-// peekAgain passively reads a thread that goes back to sleep after a stop; false: it does something else.
+// peekAgain returns false if the thread does something else.
 func (p *pair) peekAgain(th *thread, s, f *observe.RawSample) (*chain, bool) {
 	t := th.proc.newLook(th.look.TID)
 	defer t.Close()
@@ -157,8 +156,7 @@ func (p *pair) judge(th *thread, peeked, frozen, again *chain) {
 	}
 }
 
-// sameFrames compares the first n frames of two stacks. The innermost program counter of a stopped thread may be that
-// of the instruction that repeats the system call.
+// The innermost program counter of a stopped thread may be that of the instruction that repeats the system call.
 func sameFrames(a, b *chain, n int) bool {
 	return n <= 1 || slices.Equal(a.pcs[1:n], b.pcs[1:n]) && slices.Equal(a.sps[:n], b.sps[:n])
 }

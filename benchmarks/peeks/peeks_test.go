@@ -12,7 +12,6 @@ import (
 	"prywalk/frames"
 )
 
-// until measures a program until enough was counted.
 func until(t *testing.T, name string, enough func(*asleep, *same) bool) (a *asleep, s *same) {
 	t.Helper()
 	r, err := start(name, 2*time.Minute)

@@ -53,7 +53,6 @@ func (p *process) end() {
 	_ = p.Close()
 }
 
-// each calls f with every thread, also of new processes, unless its observation is pending.
 func (ps *processes) each(pids []int, f func(*thread)) {
 	for _, pid := range pids {
 		p := ps.list[pid]

@@ -18,7 +18,7 @@ type running struct {
 	stop func()
 }
 
-// arrays are programs whose sleepers have frames at a distance from the stack pointer that is not in the code.
+// Sleepers of these programs have frames at a distance from the stack pointer that is not in the code.
 var arrays = []struct {
 	name  string
 	flags []string
@@ -49,7 +49,7 @@ func start(name string, limit time.Duration) (*running, error) {
 	return &running{pids: t.PIDs, stop: t.Stop}, nil
 }
 
-// The calls in which they sleep; old frames in their arrays (src/sleepers.c of package testtargets).
+// See src/sleepers.c of package testtargets.
 var (
 	arrayCalls  = []string{"epoll", "epoll50", "read", "futex", "recv"}
 	arrayShapes = []string{"plain", "stale", "recursive", "pointer"}
@@ -57,7 +57,6 @@ var (
 
 const wakeEvery = 25 * time.Millisecond
 
-// startArrays starts one process for each call and shape, and wakes their sleepers at intervals.
 func startArrays(flags []string) (*running, error) {
 	exe, err := testtargets.Compile("sleepers.c", flags...)
 	if err != nil {
@@ -101,7 +100,7 @@ func startSleeper(exe, call, shape string) (pid int, end func(), err error) {
 	done := make(chan struct{})
 	end = func() {
 		close(done)
-		_ = cmd.Process.Kill() // Wait reports the end
+		_ = cmd.Process.Kill()
 		wg.Wait()
 		_ = cmd.Wait()
 	}

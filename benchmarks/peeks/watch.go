@@ -19,15 +19,14 @@ const period = time.Second / 99
 
 type asleep struct {
 	threads map[int]bool
-	// peeks gave a stack without a stop: whole complete ones, proven by a register found on the stack, recalled by one
-	// from an earlier stop.
+	// Stacks without a stop: all, complete ones, proven by a register on the stack, recalled by one from an earlier
+	// stop.
 	peeks, whole, proven, recalled int64
-	// frozen counts sleepers stopped after a passive read that lacked a register, wholeFrozen the complete ones.
+	// Sleepers stopped after a passive read that lacked a register; complete ones.
 	frozen, wholeFrozen int64
 	reused              int64
-	// Incomplete passive reads by reason, and by the innermost functions and the walk's end.
-	reasons map[string]int64
-	where   map[string]int64
+	reasons             map[string]int64
+	where               map[string]int64
 }
 
 func watch(ctx context.Context, r *running, d time.Duration) (*asleep, error) {

@@ -15,7 +15,6 @@ import (
 // Fields are the columns for perf script -F.
 const Fields = "pid,tid,time,ip,sym,dso"
 
-// Limits: a line's bytes; kept frames of a sample.
 const (
 	maxLine   = 1 << 20
 	maxFrames = 4096

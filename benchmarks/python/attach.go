@@ -22,8 +22,6 @@ import (
 
 const attachFor = time.Second
 
-// measureAttach measures the time to the first stack with a Python function, that of a dump, and the CPU time and
-// memory of both.
 func (s *settings) measureAttach(ctx context.Context, e *environment, p *program) error {
 	t, err := e.start(ctx, p)
 	if err != nil {
@@ -70,7 +68,7 @@ func tell(what string, all []float64) {
 	fmt.Printf("  %s: %.4g (%.4g to %.4g), %.4g\n", what, stats.Median(all), low, high, all[len(all)-1])
 }
 
-// runCounted returns CPU time, s, and memory, 10^6 bytes.
+// CPU time in s, memory in 10^6 bytes.
 func runCounted(c *exec.Cmd) (cpu, memory float64, err error) {
 	if out, err := c.CombinedOutput(); err != nil {
 		return 0, 0, fmt.Errorf("%w: %s", err, lastLine(out))

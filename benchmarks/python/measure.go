@@ -75,7 +75,7 @@ func (s *settings) measure(ctx context.Context, e *environment, p *program, k kn
 		}
 		fmt.Fprintf(os.Stderr, "python: %s: round %d done\n", p.name, len(all[0].looks))
 	}
-	time.Sleep(2 * s.window) // so that the last piece of work ends
+	time.Sleep(2 * s.window)
 	return results(p, all, k, plain, traced), nil
 }
 

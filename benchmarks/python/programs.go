@@ -10,8 +10,8 @@ var sources embed.FS
 type program struct {
 	name, what string
 	file       string
-	newest     bool // on the newest interpreter, with Tachyon
-	server     bool // answers HTTP at the port that it prints
+	newest     bool
+	server     bool
 	need       []string
 }
 

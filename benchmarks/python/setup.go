@@ -19,12 +19,11 @@ import (
 type environment struct {
 	dir, src string
 	python   string
-	newest   string // "": none
+	newest   string
 	modules  string
 	missing  map[string]string
 }
 
-// Packages of PyPI: for the virtual environment, and pure Python ones for the newest interpreter.
 var (
 	packages = []string{"py-spy", "austin-dist<4", "flask", "mypy", "pytest", "trio", "numpy", "pandas"}
 	uncoded  = []string{"black"}
@@ -47,12 +46,12 @@ func (s *settings) install(ctx context.Context) (*environment, error) {
 		}
 		for _, list := range [][]string{packages, append([]string{"--no-binary", "black"}, uncoded...)} {
 			if err := run(ctx, append([]string{e.python, "-m", "pip", "-q", "install"}, list...)...); err != nil {
-				fmt.Fprintln(os.Stderr, "python:", err) // lacks reports what is missing
+				fmt.Fprintln(os.Stderr, "python:", err)
 			}
 		}
 	}
 	if err := e.fetchSuite(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "python:", err) // the program that lacks it is left out
+		fmt.Fprintln(os.Stderr, "python:", err)
 	}
 	if _, err := os.Stat(s.newest); err != nil {
 		fmt.Fprintf(os.Stderr, "python: no Tachyon: %v; run scripts/setup-pythons.sh\n", err)

@@ -17,7 +17,7 @@ import (
 	"prywalk/benchmarks/perfscript"
 )
 
-// frame is a Python function: the base name of its file, and its name without enclosing ones.
+// The name lacks enclosing functions.
 type frame struct {
 	file, function string
 	line           int
@@ -69,7 +69,6 @@ func short(name string) string {
 	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
-// folded reads a stack per line, and the failed observations from the tool's output.
 func folded(line func(string) (stack, bool), failed func(said, text []byte) float64) func(string, []byte) (*profile,
 	error) {
 	return func(out string, said []byte) (*profile, error) {
@@ -96,7 +95,7 @@ func weigh(line string) (rest string, n float64, ok bool) {
 	return line[:i], n, err == nil && n >= 0
 }
 
-// pySpyFrame is a Python function in a line of py-spy: native ones have a library, or no line.
+// Native functions have a library, or no line.
 var pySpyFrame = regexp.MustCompile(`^(.+) \(([^()]+):(\d+)\)$`)
 
 var compiled = regexp.MustCompile(`\.(c|h|cc|cpp|S|so[.\d]*)$`)
@@ -185,7 +184,7 @@ func austinFailed(said, _ []byte) float64 {
 	return n
 }
 
-// Tachyon's count of observations, and the failed share in percent.
+// Count of observations, and the failed share in percent.
 var (
 	tachyonLooks  = regexp.MustCompile(`Captured (\d[\d,]*) samples`)
 	tachyonErrors = regexp.MustCompile(`Error rate: ([\d.]+)`)
@@ -220,7 +219,7 @@ func readPerf(out string, _ []byte) (*profile, error) {
 			}
 		}
 		if len(s.frames) == 0 {
-			p.failed++ // no Python function on the stack
+			p.failed++
 			return nil
 		}
 		p.stacks = append(p.stacks, s)

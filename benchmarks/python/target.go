@@ -203,12 +203,11 @@ func (t *target) between(from, to int64) (lengths []float64) {
 	return lengths
 }
 
-// rate is in pieces per second. One that is partly in the window counts in part.
+// A piece that is partly in the window counts in part.
 func rate(ends []int64, from, to int64) float64 {
 	return (done(ends, to) - done(ends, from)) / (float64(to-from) / 1e9)
 }
 
-// done counts the pieces done, with the part of the current one.
 func done(ends []int64, at int64) float64 {
 	i, _ := slices.BinarySearch(ends, at)
 	if i == 0 || i == len(ends) {

@@ -105,7 +105,7 @@ func (e *environment) lacksTool(s *settings, t *tool) string {
 type runningTool struct {
 	cmd *exec.Cmd
 	out string
-	cpu float64 // at the end, s
+	cpu float64
 }
 
 const tachyonSettle = 1800 * time.Millisecond
@@ -130,7 +130,7 @@ func (s *settings) watch(ctx context.Context, e *environment, t *tool, pid int, 
 func (r *runningTool) used() float64 {
 	ns, err := procmem.ProcessCPU(r.cmd.Process.Pid)
 	if err != nil {
-		return 0 // it has ended; its output has the reason
+		return 0
 	}
 	return float64(ns) / 1e9
 }

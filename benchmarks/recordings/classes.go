@@ -48,8 +48,7 @@ func Classify(p *profile.Profile) []Class {
 	return append(all[:MaxClasses], rest)
 }
 
-// endOf describes the outermost frame: its function or the maker of its generated code, whether it is the innermost or
-// a caller, and the callee.
+// endOf names the outermost frame's function, or the maker of its generated code, and its callee.
 func endOf(s *profile.Sample, makers map[int64]string) string {
 	walked := slices.DeleteFunc(slices.Clone(s.Location), Synthetic)
 	if len(walked) == 0 {
@@ -84,7 +83,7 @@ func generatedCode(m *profile.Mapping) bool {
 	return m.File == "" || strings.HasPrefix(m.File, "[anon")
 }
 
-// codeMakers generate code, by prefixes of file names. Of several in a process the last one is named.
+// codeMakers are by prefixes of file names. Of several in a process the last one is named.
 var codeMakers = []struct{ file, maker string }{
 	{"libffi", "libffi"}, {"node", "V8"}, {"chrom", "V8"}, {"php", "PHP"}, {"luajit", "LuaJIT"}, {"libluajit", "LuaJIT"},
 	{"qemu-", "QEMU"},
@@ -93,9 +92,9 @@ var codeMakers = []struct{ file, maker string }{
 	{"libLLVM", "LLVM"}, {"libvk_swiftshader", "SwiftShader"},
 }
 
-// makersOf returns the makers by process. The browser's GPU process maps V8 too, but runs no scripts.
+// The browser's GPU process maps V8 too, but runs no scripts.
 func makersOf(p *profile.Profile) map[int64]string {
-	found := map[int64]int{} // index in codeMakers, plus one
+	found := map[int64]int{}
 	for _, s := range p.Sample {
 		pid := s.NumLabel["pid"]
 		if len(pid) == 0 {

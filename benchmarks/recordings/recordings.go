@@ -18,7 +18,6 @@ const (
 	Columns
 )
 
-// Leaves of samples without observation.
 const (
 	ranBetweenTicks = "[ran between ticks]"
 	exitedUnseen    = "[exited unseen]"

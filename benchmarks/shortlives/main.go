@@ -172,7 +172,7 @@ func spread(format string, values []float64) string {
 
 const settle = 2 * time.Second
 
-// once returns the CPU time of the program and all waited-for children, and the recording's, s.
+// Times include all waited-for children, s.
 func (b *bench) once(ctx context.Context, p *program, t *tool) (used float64, has found, err error) {
 	if p.prepare != nil {
 		if text, err := exec.CommandContext(ctx, "sh", "-c", p.prepare(b), "shortlives").CombinedOutput(); err != nil {
@@ -222,7 +222,7 @@ func (b *bench) once(ctx context.Context, p *program, t *tool) (used float64, ha
 	if err := cmd.Wait(); err != nil {
 		return 0, has, fmt.Errorf("%w: %s", err, said.String())
 	}
-	if t.stop { // the others end with the program
+	if t.stop {
 		_ = watch.Process.Signal(syscall.SIGINT)
 	}
 	_ = watch.Wait() // the exit code after a signal differs; the recording has the result

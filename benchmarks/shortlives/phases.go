@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// Four phases: short-lived threads spend a quarter of their lives in each of four functions. Two run at a time.
+// Short-lived threads spend a quarter of their lives in each of four functions. Two run at a time.
 
 var phases = [4]string{"phase_a", "phase_b", "phase_c", "phase_d"}
 
@@ -62,8 +62,7 @@ func (b *bench) fourPhases(ctx context.Context, tools func() ([]tool, error), n 
 	return nil
 }
 
-// phaseRow measures lives of life ms n times, and prints mean shares. The standard error is that of a share of all
-// samples, with at most one per life.
+// The standard error is that of a share of all samples, with at most one per life of life ms.
 func (b *bench) phaseRow(ctx context.Context, exe string, life int, t *tool, n int) error {
 	var sum shares
 	for range n {

@@ -6,12 +6,11 @@ import "os"
 
 type program struct {
 	name, what, language string
-	waits                bool // prints that it is ready and waits for a line
-	source               bool // builds a C program's source
-	// prepare returns a shell's command before each run, which is not measured; nil: none.
+	waits                bool
+	source               bool
+	// prepare is a shell's command before each run, not measured; may be nil.
 	prepare func(b *bench) string
-	// args returns the command; dir is a directory of its own.
-	args func(dir string) []string
+	args    func(dir string) []string
 }
 
 var programs = []program{
@@ -90,7 +89,7 @@ func configured(b *bench) string {
 	return unpacked(b) + " && cd '" + b.dir + "/source' && ./configure >/dev/null"
 }
 
-// database makes a database. As PostgreSQL refuses root, it then runs as the user of its package.
+// PostgreSQL refuses root, and then runs as the user of its package.
 func database(b *bench) string {
 	return "cd '" + b.dir + "' || exit; " + postgresUser + `rm -rf data; mkdir data; [ -z "$as" ] || ` +
 		`{ chmod 711 .; chown postgres data; }; $as initdb -D data -A trust -U postgres --no-sync && ` + serve +

@@ -18,17 +18,17 @@ import (
 type tool struct {
 	short   string
 	name    string
-	program string // "": not installed
+	program string
 	only    string // its only language; "": all
 	stop    bool   // runs on after the program's end
 	args    func(pid int, out string) []string
 	read    func(out string, pid int) (found, error)
-	// shares returns the times of the four phases; nil: not supported.
+	// May be nil.
 	shares func(out string, pid int) (shares, error)
 }
 
-// found is a recording's CPU time, s: named with a function's name; placed with a place in a program's code, perhaps
-// without symbols; program only with a known or estimated program. missing has no name, by place.
+// found is a recording's CPU time, s: with a function's name; with a place in a program's code; with a known or
+// estimated program only; and by place without name.
 type found struct {
 	all, named, placed, program float64
 	missing                     map[string]float64
@@ -85,7 +85,6 @@ func (b *bench) record(engine string) func(int, string) []string {
 	}
 }
 
-// readPprof sums samples by whether the innermost entry is a function, or a place in a file.
 func readPprof(out string, _ int) (sum found, err error) {
 	text, err := os.ReadFile(out)
 	if err != nil {
@@ -100,7 +99,7 @@ func readPprof(out string, _ int) (sum found, err error) {
 		if len(l.Line) > 0 {
 			name = l.Line[0].Function.Name
 		}
-		named := name != "" && !strings.ContainsRune("[/", rune(name[0])) // else the place
+		named := name != "" && !strings.ContainsRune("[/", rune(name[0]))
 		inFile := l.Mapping != nil && strings.HasPrefix(l.Mapping.File, "/")
 		sum.add(cpu, named, named || inFile)
 		if !named && !inFile && ofProgram(s) {
@@ -116,15 +115,13 @@ func readPprof(out string, _ int) (sum found, err error) {
 	return sum, nil
 }
 
-// ofProgram reports whether the program of a time without function is known: the sample's process, or a named program
-// of its children.
+// ofProgram reports whether the program of a time without function is known.
 func ofProgram(s *profile.Sample) bool {
 	return len(s.Label["thread"]) == 0 || s.Label["thread"][0] != "[children]"
 }
 
 var fork = regexp.MustCompile(`PERF_RECORD_FORK\((\d+):\d+\):\((\d+):\d+\)`)
 
-// readPerf sums the samples of a process and its descendants that have a symbol, or a file.
 func readPerf(out string, pid int) (sum found, err error) {
 	text, err := exec.Command("perf", "script", "-i", out, "-F", "pid,period,ip,sym,dso", "--show-task-events").Output()
 	if err != nil {

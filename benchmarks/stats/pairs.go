@@ -52,7 +52,7 @@ func ComparePairs(a, b []Slice) Comparison {
 	return c
 }
 
-// linear returns the share, and each slice's residual of the linearised ratio; nil: nothing.
+// linear returns the share, and each slice's residual of the linearised ratio; nil: no samples.
 func linear(s []Slice) ([]float64, Share) {
 	var part, all float64
 	for _, x := range s {
@@ -85,7 +85,7 @@ func sumOfSquares(r []float64) float64 {
 	return sum * float64(len(r)) / float64(len(r)-1)
 }
 
-// binomial is the variance of one sample's share, by both profilers' samples: that of one alone is 0 if it saw none.
+// binomial uses both profilers' samples: the variance of one alone is 0 if it saw none.
 func binomial(a, b []Slice) float64 {
 	var part, all float64
 	for _, s := range [][]Slice{a, b} {

@@ -57,7 +57,7 @@ func TestQuantilesAreValuesThatWereSeen(t *testing.T) {
 }
 
 func TestHolmRejectsInRisingOrder(t *testing.T) {
-	got := Holm([]float64{0.01, 0.04, 0.03, 0.005}, 0.05) // the textbook's: the two smallest
+	got := Holm([]float64{0.01, 0.04, 0.03, 0.005}, 0.05)
 	if !slices.Equal(got, []bool{true, false, false, true}) {
 		t.Error(got)
 	}
@@ -69,7 +69,7 @@ func TestHolmRejectsInRisingOrder(t *testing.T) {
 	}
 }
 
-// slicesOf makes slices of samples whose share p wanders by drift, in common, and by wobble, each for itself.
+// The share p wanders by drift, in common, and by wobble, each for itself.
 func slicesOf(r *rand.Rand, n, samples int, p []float64, wobble float64) []Slice {
 	s := make([]Slice, n)
 	for i := range s {
@@ -85,7 +85,7 @@ func slicesOf(r *rand.Rand, n, samples int, p []float64, wobble float64) []Slice
 	return s
 }
 
-// The loads: independent samples, slices that differ by more than chance, a changing load, and rare functions.
+// Independent samples, slices that differ by more than chance, a changing load, and rare functions.
 func TestComparingTheSameFindsNoDifference(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	const runs, n = 3000, 16

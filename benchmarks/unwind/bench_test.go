@@ -71,7 +71,7 @@ func walkAfter(b *testing.B, drop func(*recording)) {
 			r := recorded(b, name)
 			stacks, space := prepare(&r.file), r.process.Space()
 			var w frames.Walker
-			for i := range stacks { // the files' headers are read at the first question, once for each file
+			for i := range stacks {
 				stacks[i].walk(&w, space)
 			}
 			b.ReportAllocs()
@@ -92,8 +92,6 @@ func walkAfter(b *testing.B, drop func(*recording)) {
 	}
 }
 
-// BenchmarkReady is the time from opening a process with some 100,000 frame description entries to the first whole
-// stack.
 func BenchmarkReady(b *testing.B) {
 	for _, name := range []string{"node", "java", "chromium"} {
 		b.Run(name, func(b *testing.B) {

@@ -33,7 +33,7 @@ func recordedChromium(b *testing.B) *recording {
 	}
 	pid := cmd.Process.Pid
 	end := func() {
-		for _, p := range family(pid) { // helpers can be in sessions of their own
+		for _, p := range family(pid) {
 			_ = syscall.Kill(p, syscall.SIGKILL)
 		}
 		_ = cmd.Wait()
@@ -68,7 +68,6 @@ func family(pid int) []int {
 	return all
 }
 
-// entries counts the frame description entries of a process's files, by the headers of their search tables.
 func entries(p *loadedcode.Process) (n int) {
 	seen := map[*loadedcode.Image]bool{}
 	for _, m := range p.Space().Modules() {

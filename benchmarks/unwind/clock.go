@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// cpuTime returns the CPU time of the calling OS thread, to which the goroutine must be locked. The peers use the same
-// clock.
+// Precondition: the goroutine is locked to its thread. The peers use the same clock.
 func cpuTime() time.Duration {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {
@@ -19,7 +18,7 @@ func cpuTime() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// clockCost is the time between two readings, to subtract from short measurements.
+// clockCost is the time between two readings.
 func clockCost() time.Duration {
 	least := time.Duration(math.MaxInt64)
 	for range 1000 {

@@ -10,7 +10,7 @@ import (
 	"prywalk/frames"
 )
 
-// result is an unwinder's, for one process; the peers print it as JSON.
+// The peers print a result as JSON.
 type result struct {
 	// Frames is the number of its frames in one pass over all stacks.
 	Frames int `json:"frames"`
@@ -63,8 +63,7 @@ func (p *prepared) addresses(w *frames.Walker, space *frames.Space) (pcs []uint6
 	return pcs
 }
 
-// own measures passes with a warm cache, then coldPasses without rules and results of instruction analysis. Dropping
-// these does not count.
+// own measures passes with a warm cache, then coldPasses without rules and results of instruction analysis.
 func own(r *recording, passes, coldPasses int) result {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

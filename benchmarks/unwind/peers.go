@@ -19,7 +19,7 @@ var sources embed.FS
 type peer struct {
 	name   string
 	binary string
-	// Passes over all stacks in a round, chosen for about equal times.
+	// Chosen for about equal times.
 	passes, cold int
 }
 

@@ -32,7 +32,7 @@ type recording struct {
 
 const interval = 5 * time.Millisecond
 
-// record takes n stacks of a program under load, and leaves it stopped; stop ends it.
+// record leaves the program stopped; stop ends it.
 func record(name string, n int, limit time.Duration) (r *recording, stop func(), err error) {
 	t, err := testtargets.Start(name, testtargets.Options{Limit: limit})
 	if err != nil {
@@ -45,7 +45,7 @@ func record(name string, n int, limit time.Duration) (r *recording, stop func(),
 	return recordProcess(name, n, pid, t.PIDs, t.Stop)
 }
 
-// recordProcess takes n stacks of a running process and stops all of pids; end ends them.
+// recordProcess stops all of pids; end ends them.
 func recordProcess(name string, n, pid int, pids func() []int, end func()) (r *recording, stop func(), err error) {
 	p, err := loadedcode.Open(pid)
 	if err != nil {
@@ -70,12 +70,10 @@ func recordProcess(name string, n, pid int, pids func() []int, end func()) (r *r
 	return r, stop, nil
 }
 
-// tries is how often stacks are taken of a program that overwrites too much of its code meanwhile.
 const tries = 5
 
 const patience = 2 * time.Minute
 
-// takeAndStop also drops stacks that cannot be walked any more.
 func (r *recording) takeAndStop(n int, pids func() []int) error {
 	if err := r.take(n); err != nil {
 		return err
@@ -93,8 +91,7 @@ func signal(pids func() []int, sig syscall.Signal) {
 	}
 }
 
-// waitUntilStill waits until the process is stopped, and has its memory read again: JIT compilers write code into pages
-// that were read.
+// waitUntilStill has the memory read again: JIT compilers write code into pages that were read.
 func (r *recording) waitUntilStill() error {
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
 		s, err := r.process.Status()
@@ -116,8 +113,8 @@ var errOverwritten = errors.New("its code was overwritten")
 
 const mostOverwritten = 20
 
-// dropOverwritten drops the stacks that are not walked as when they were taken: their generated code was moved or
-// freed. If one without generated code is, both walks are printed.
+// dropOverwritten drops stacks whose walk differs from the first one: their generated code was moved or freed. If one
+// without generated code does, both walks are printed.
 func (r *recording) dropOverwritten() error {
 	var w frames.Walker
 	space, kept, dropped := r.process.Space(), r.file.Stacks[:0], 0
@@ -148,7 +145,7 @@ func (r *recording) modules() {
 	}
 }
 
-// take observes all threads until there are n stacks. A thread that has not moved is not kept again.
+// A thread that has not moved is not kept again.
 func (r *recording) take(n int) error {
 	return ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
 		l := observe.New(c, observe.NewPool(0), observe.ModeAlwaysStop)
@@ -225,7 +222,6 @@ func (r *recording) add(s *observe.RawSample) {
 	})
 }
 
-// beyond is kept outside of the last frame, bytes.
 const beyond = 1024
 
 func (r *recording) save(path string) error {

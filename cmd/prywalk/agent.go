@@ -166,7 +166,6 @@ func (f *agentFlags) check(args []string) (err error) {
 	return err
 }
 
-// credentialFlag returns the flag that gives a credential to the receiver, or "".
 func credentialFlag(to *agent.Options) string {
 	if to.TokenFile != "" {
 		return "--bearer-token"
@@ -179,8 +178,7 @@ func credentialFlag(to *agent.Options) string {
 	return ""
 }
 
-// isSecret reports whether messages stay secret on the network: by TLS, or on this host. An unparsable endpoint is
-// refused later.
+// Messages stay secret on the network by TLS, or on this host. An unparsable endpoint is refused later.
 func isSecret(endpoint string) bool {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" {

@@ -241,7 +241,7 @@ func TestProcessesAreFoundByName(t *testing.T) {
 		p := start(t, t.TempDir(), nil, args...)
 		if code := p.code(t); code != exit.WrongUsage || !strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", pid)) ||
 			!strings.Contains(p.err.String(), fmt.Sprintf("\n  -p %d  ", other)) ||
-			strings.Contains(p.err.String(), "--all") != (args[0] != "doctor") { // doctor has no such flag
+			strings.Contains(p.err.String(), "--all") != (args[0] != "doctor") {
 			t.Errorf("%v, two of them: exit code %d, %s", args, code, &p.err)
 		}
 	}

@@ -63,7 +63,6 @@ Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage) + `, 6 --fa
 	return cmd
 }
 
-// setFiles sets and checks both sides' files, unless -a and -b gave them.
 func (f *diffFlags) setFiles(args []string) error {
 	switch {
 	case len(args) == 2 && len(f.before)+len(f.after) == 0:

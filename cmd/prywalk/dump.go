@@ -194,7 +194,7 @@ func (u *unreadProcesses) report(dumped bool) error {
 func (f *dumpFlags) options() dump.Options {
 	depth := f.maxDepth
 	if depth == 0 {
-		depth = -1 // unlimited
+		depth = -1
 	}
 	return dump.Options{MaxDepth: depth, ReadOnly: f.readOnly, Atomic: f.atomic, Native: f.native,
 		Goroutines: f.goroutines == "on", MaxPause: f.maxPause, Sysroot: f.sysroot != "",
@@ -249,7 +249,7 @@ func failedThreads(p *stacks.Process) error {
 	return nil
 }
 
-// unreadThreads counts the threads that could not be read; "": none. refused is as in nextForUnread.
+// refused is as in nextForUnread.
 func unreadThreads(p *stacks.Process, refused string) string {
 	unread := runsummary.UnexpectedFailures(p.Failed)
 	n := runsummary.Sum(unread)
@@ -260,8 +260,7 @@ func unreadThreads(p *stacks.Process, refused string) string {
 		runsummary.Reasons(unread), nextForUnread(p, refused))
 }
 
-// nextForUnread returns the next step for the main reason; refused is the step where the kernel refused a stop. doctor
-// examines rights, and the first thread's state only.
+// refused is the next step where the kernel refused a stop. doctor examines rights, and the first thread's state only.
 func nextForUnread(p *stacks.Process, refused string) string {
 	switch runsummary.MainFailure(p.Failed) {
 	case refusal.Denied.Word(), refusal.Traced.Word():

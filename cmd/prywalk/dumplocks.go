@@ -27,7 +27,7 @@ func (f *dumpFlags) checkLocks() error {
 	return nil
 }
 
-// dumpLocks reads all processes' locks together. A deadlock determines the exit code; other errors are printed before.
+// A deadlock determines the exit code; other errors are printed before.
 func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	images := loadedcode.NewImageCache(0) // shared: most run the same files
 	targets, unread, first := f.openProcesses(images)
@@ -65,8 +65,8 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	return failed
 }
 
-// openProcesses opens the processes. The error joins those of processes given by ID, or is [dump.ErrHung] of the first
-// one that hangs. Processes that a rule selects and that cannot be read are left out.
+// The error joins those of processes given by ID, or is [dump.ErrHung] of the first one that hangs. Processes that a
+// rule selects and that cannot be read are left out.
 func (f *dumpFlags) openProcesses(images *loadedcode.ImageCache) (
 	targets []*loadedcode.Process, unread unreadProcesses, failed error,
 ) {

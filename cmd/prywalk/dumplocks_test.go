@@ -30,7 +30,6 @@ func TestDeadlockHasAnExitCode(t *testing.T) {
 		pid := strconv.Itoa(cmd.Process.Pid)
 		var p *started
 		code := 0
-		// After "ready" the threads are about to wait.
 		testtargets.Eventually(t, how+": all threads wait", func() bool {
 			p = start(t, t.TempDir(), nil, "dump", "-p", pid, "--locks")
 			code = p.code(t)

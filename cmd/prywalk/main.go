@@ -41,7 +41,7 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// internalFailureCode is the exit code of a failure before the command line is run.
+// The exit code of a failure before the command line is run.
 func internalFailureCode(args []string) int {
 	cmd, rest, err := newRoot().Find(args)
 	if err == nil && cmd.ParseFlags(rest) == nil && launchesCommand(cmd, cmd.Flags().Args()) {
@@ -50,7 +50,6 @@ func internalFailureCode(args []string) int {
 	return exit.Failed
 }
 
-// launchesCommand reports whether the command is record with a program to start.
 func launchesCommand(cmd *cobra.Command, args []string) bool {
 	return cmd.Name() == "record" &&
 		(cmd.ArgsLenAtDash() >= 0 || len(args) > 1 || len(args) == 1 && !isProcessArgument(args[0]))
@@ -78,7 +77,7 @@ func run(args []string) int {
 	return exitCode(err)
 }
 
-// printError prints text or JSON. The exit status of a launched command has no text.
+// The exit status of a launched command has no text.
 func printError(err error, asJSON bool) {
 	var several ambiguousNameError
 	switch {
@@ -92,7 +91,7 @@ func printError(err error, asJSON bool) {
 	}
 }
 
-// wantsJSON reports whether errors are JSON, as the result is. Errors of an unparsable command line are text.
+// Errors of an unparsable command line are text.
 func wantsJSON(root *cobra.Command, args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
@@ -105,11 +104,11 @@ func wantsJSON(root *cobra.Command, args []string) bool {
 	return flag != nil && flag.Value.Type() == "bool" && (slices.Contains(args, "--json") || flag.Value.String() == "true")
 }
 
-// wrongFlag returns the error of an unparsable flag, also for a command given to record without "--".
+// The flag may be of a command given to record without "--".
 func wrongFlag(cmd *cobra.Command, err error, args []string) error {
 	var wrongValue *pflag.InvalidValueError
 	if cmd.Name() == "record" && !errors.As(err, &wrongValue) {
-		after := args[slices.Index(args, "record")+1:] // flags may precede it
+		after := args[slices.Index(args, "record")+1:]
 		if command := commandline.CommandBefore(cmd.Flags(), after); len(command) > 0 {
 			before := args[:len(args)-len(command)]
 			return exit.Usage("%v; to record the command %s, use --: prywalk %s -- %s", err, command[0],
@@ -119,7 +118,6 @@ func wrongFlag(cmd *cobra.Command, err error, args []string) error {
 	return commandline.WrongFlag(cmd, err)
 }
 
-// shellWords quotes words for a shell.
 func shellWords(words []string) string {
 	quoted := slices.Clone(words)
 	for i, word := range words {
@@ -148,7 +146,7 @@ func exitCode(err error) int {
 	return exit.Failed
 }
 
-// limitToControlGroup lowers --max-memory's default to half of the control group's limit.
+// The default of --max-memory becomes half of the control group's limit.
 func limitToControlGroup() {
 	group := quota.Root("/").Memory()
 	if half := group / 2; half > 0 && half < filememory.Process().Total() {

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asCommand is the environment variable that makes the test binary prywalk.
+// In the environment it makes the test binary prywalk.
 const asCommand = "PRYWALK_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -72,7 +72,7 @@ func (p *started) begin(t *testing.T) {
 	t.Cleanup(func() { _ = unix.Kill(-p.Process.Pid, unix.SIGKILL) })
 }
 
-// code waits for the exit status, 128+N for a signal.
+// 128+N for a signal.
 func (p *started) code(t *testing.T) int {
 	t.Helper()
 	guard := time.AfterFunc(2*testtargets.Patience, func() { _ = p.Process.Kill() })
@@ -130,7 +130,7 @@ func TestInterruptOfTheGroupReachesTheCommandOnce(t *testing.T) {
 			"done; exit 9")
 	testtargets.Says(t, &p.out, "ready")
 	began := time.Now()
-	if err := unix.Kill(-p.Process.Pid, unix.SIGINT); err != nil { // as a terminal
+	if err := unix.Kill(-p.Process.Pid, unix.SIGINT); err != nil {
 		t.Fatal(err)
 	}
 	code, n := p.code(t), strings.Count(p.out.String(), "int")
@@ -207,7 +207,7 @@ func TestIgnoredHangUpStaysIgnored(t *testing.T) {
 	}
 }
 
-// checkpoint awaits a checkpoint. It repeats the signal, which the Go runtime drops until prywalk listens.
+// checkpoint repeats the signal, which the Go runtime drops until prywalk listens.
 func checkpoint(t *testing.T, p *started, file string) {
 	t.Helper()
 	var asked time.Time

@@ -50,7 +50,7 @@ type processFlags struct {
 	name       string
 	all        bool
 	wait       bool
-	allowsNone bool // the rule may select nothing now
+	allowsNone bool
 
 	mayWait, mayTakeAll bool
 
@@ -102,7 +102,7 @@ func (f *processFlags) mayBeProcess(cmd *cobra.Command, args []string) bool {
 	return cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(f.pids) == 0 && f.name == "" && !f.hasRule()
 }
 
-// takeArgument takes a running process's name or pid as -n or -p, and returns the rest.
+// takeArgument returns the rest.
 func (f *processFlags) takeArgument(cmd *cobra.Command, args []string) []string {
 	if !f.mayBeProcess(cmd, args) {
 		return args
@@ -148,7 +148,7 @@ func (f *processFlags) find() error {
 
 const namePoll = 20 * time.Millisecond
 
-// findByName fails with a list for several matches, unless all are wanted or the first was waited for.
+// findByName fails for several matches, unless all are wanted or the first was waited for.
 func (f *processFlags) findByName(ctx context.Context) (commandline.PIDs, error) {
 	for reported := false; ; {
 		found := processesNamed(f.name)
@@ -209,7 +209,7 @@ func processesNamed(name string) (found []selection.Process) {
 
 const (
 	maxListedProcesses = 20
-	commandLength      = 60 // characters of a command line
+	commandLength      = 60
 )
 
 func (f *processFlags) ambiguous(found []selection.Process) error {

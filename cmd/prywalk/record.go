@@ -28,7 +28,6 @@ const (
 	maxFreq = sampler.MaxFreq
 )
 
-// recordFlags are record's; top and agent have some of them.
 type recordFlags struct {
 	processFlags
 	recording.Options
@@ -177,7 +176,7 @@ func (f *recordFlags) setWhatIsSampled(cmd *cobra.Command, launches bool) {
 	f.Sampler.KernelStacks = !f.noKernel
 }
 
-// followsChildren returns --children, which is on for commands and rules that select a group.
+// On for commands and rules that select a group.
 func (f *recordFlags) followsChildren(cmd *cobra.Command, launches bool) bool {
 	group := launches || f.systemWide || f.cgroup != "" || f.unit != ""
 	return f.Sampler.Children || group && !cmd.Flags().Changed("children")
@@ -194,8 +193,7 @@ func (f *recordFlags) open() error {
 	return f.openEngine(&f.Sampler)
 }
 
-// withEventLog calls run with the log of events open. launches: a command is launched, so that a failure of the log has
-// exit code 125.
+// launches: a command is launched, so that a failure of the log has exit code 125.
 func (f *recordFlags) withEventLog(launches bool, run func() error) error {
 	if f.eventLog == "" {
 		return run()

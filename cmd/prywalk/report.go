@@ -183,7 +183,6 @@ const recordingName = "prywalk.pb.gz"
 
 func readProfile(path string) (*pprof.Profile, error) { return withNextStep(profile.ReadFile(path)) }
 
-// withNextStep adds the next step to the error of a file that cannot be opened or is no recording.
 func withNextStep(p *pprof.Profile, err error) (*pprof.Profile, error) {
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ENOTDIR):

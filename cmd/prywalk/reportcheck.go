@@ -14,7 +14,7 @@ import (
 	"prywalk/report"
 )
 
-// textForm is a form on standard output. Text forms exclude each other; fileForms may be combined.
+// Text forms exclude each other; fileForms may be combined.
 type textForm struct {
 	// flag without dashes; "": the table
 	flag string
@@ -75,7 +75,6 @@ func textFlags() (flags []string) {
 	return flags
 }
 
-// check rejects values that no profile has, and flags without effect.
 func (f *reportFlags) check() error {
 	if slices.Contains(f.symbols, "") {
 		return exit.Usage("--symbols has an empty value; leave it out, or give one")
@@ -124,7 +123,7 @@ func orElse(text string, instead bool, other string) string {
 	return text
 }
 
-// forms returns the given forms, "" for the table. Several may be files, or a tree as JSON.
+// "": the table. Several may be files, or a tree as JSON.
 func (f *reportFlags) forms() ([]string, error) {
 	set := func(flags []string) (out []string) {
 		for _, flag := range flags {

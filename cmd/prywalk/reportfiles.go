@@ -16,8 +16,7 @@ type fileForm struct {
 	// clock and lines are set if --value and --lines have an effect.
 	clock, lines bool
 	write        func(io.Writer, *pprof.Profile, report.Options) error
-	// file writes the file at path; write writes its text.
-	file func(path string, write func(io.Writer) error) error
+	file         func(path string, write func(io.Writer) error) error
 }
 
 var fileForms = [...]fileForm{

@@ -24,7 +24,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// begun records a busy shell, and returns after a checkpoint.
 func begun(t *testing.T, args ...string) (p *started, file string) {
 	t.Helper()
 	p = start(t, t.TempDir(), nil, append([]string{"record", "-p", burner(t)}, args...)...)
@@ -131,7 +130,7 @@ func startWith(t *testing.T, stdout *os.File, args ...string) *started {
 	return p
 }
 
-// awaitSamples waits until prywalk has opened another process's files; by then it handles signals.
+// Once prywalk has opened another process's files it handles signals.
 func awaitSamples(t *testing.T, p *started) {
 	t.Helper()
 	samples := func() bool {
@@ -230,7 +229,7 @@ func become(t *testing.T, stopped bool, pids ...int) {
 	}
 }
 
-// awaitCatching waits until a process catches a signal (SigCgt of status).
+// SigCgt of status.
 func awaitCatching(t *testing.T, pid int, sig syscall.Signal) {
 	t.Helper()
 	for end := time.Now().Add(testtargets.Patience); ; time.Sleep(time.Millisecond) {

@@ -53,7 +53,7 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// sign makes a key and a certificate signed by parent; nil: self-signed.
+// parent nil: self-signed.
 func (a *authority) sign(
 	t *testing.T, name string, template, parent *x509.Certificate, by *ecdsa.PrivateKey,
 ) (files pair, der []byte, key *ecdsa.PrivateKey) {

@@ -44,7 +44,7 @@ func TestDocumentedUnitIsAcceptedBySystemd(t *testing.T) {
 	if err != nil {
 		t.Errorf("systemd-analyze verify: %v: %s", err, text)
 	}
-	for line := range strings.Lines(string(text)) { // it also warns of other units of the host
+	for line := range strings.Lines(string(text)) {
 		if !strings.HasPrefix(line, "/") || strings.HasPrefix(line, file) {
 			t.Errorf("systemd-analyze verify: %s", line)
 		}
@@ -55,7 +55,7 @@ func TestDocumentedUnitIsAcceptedBySystemd(t *testing.T) {
 	}
 }
 
-// The Collector of the tests has another exporter and other addresses.
+// The tests' Collector has another exporter and other addresses.
 func TestDocumentedConfigurationTakesProfiles(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/agent.md")
@@ -98,8 +98,8 @@ func TestDocumentedManifestsSatisfyTheKubernetesTypes(t *testing.T) {
 	}
 }
 
-// The agent runs as another user, with only the unit's capabilities, a file system that is read-only except for the
-// spool, and a network with the receiver only.
+// The agent runs as another user, with only the unit's capabilities, a read-only file system except for the spool, and
+// a network with the receiver only.
 func TestAgentRunsInTheUnitsSandbox(t *testing.T) {
 	t.Parallel()
 	unit := deployFile(t, "prywalk-agent.service")

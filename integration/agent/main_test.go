@@ -69,8 +69,7 @@ func eventuallyWithin(t *testing.T, limit time.Duration, what string, ok func() 
 
 var ports atomic.Int32
 
-// freeAddress returns a free address, a different one for each call. Its port is between 10000 and 30000, below those
-// of outgoing connections (from 32768 on, ip(7)).
+// freeAddress's port is below those of outgoing connections (from 32768 on, ip(7)).
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for range 20000 {
@@ -88,7 +87,7 @@ type collector struct {
 	t          *testing.T
 	dir        string
 	grpc, http string
-	prefix     []string // runs it in another network namespace
+	prefix     []string
 	cmd        *exec.Cmd
 }
 

@@ -94,7 +94,7 @@ func TestAgentReportsWhatItCannotRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil { // mkdtemp(3) makes it accessible to the owner only
+	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	sleep := "no-such-" + strconv.Itoa(os.Getpid())

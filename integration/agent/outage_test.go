@@ -31,7 +31,7 @@ func startNaps(t *testing.T, threads int) (pid int) {
 	return cmd.Process.Pid
 }
 
-// anonymous returns the agent's anonymous memory in bytes (RssAnon of proc_pid_status(5)).
+// RssAnon of proc_pid_status(5), bytes.
 func (a *agent) anonymous() int64 {
 	a.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.cmd.Process.Pid))
@@ -70,8 +70,7 @@ func (a *agent) windows(n float64) (least int64) {
 	return least
 }
 
-// Memory rises with garbage until a collection. It must come down to the bound, which memory that grows with each
-// window does not.
+// Memory rises with garbage until a collection, then must come down to the bound.
 func TestMemoryIsFlatWhileTheReceiverIsAway(t *testing.T) {
 	t.Parallel()
 	const (

@@ -14,7 +14,6 @@ import (
 	"time"
 )
 
-// Environment variables.
 const (
 	fetched     = "PRYWALK_ARM64"
 	onlyJobs    = "ARM64_ONLY"
@@ -25,14 +24,12 @@ const (
 
 const root = "../.."
 
-// cpu has pointer authentication and branch target identification. pauth-impdef signs by a cheaper function than the
-// architecture's.
+// pauth-impdef signs by a cheaper function than the architecture's.
 const cpu = "max,pauth-impdef=on"
 
 const jobTime = 4 * time.Minute
 
-// tests are the tests to run in the machine: those that make system calls, decode data of the kernel, or depend on the
-// processor.
+// Tests that make system calls, decode data of the kernel, or depend on the processor.
 var tests = []struct {
 	pkg, run string
 	env      string // NAME=VALUE, separated by spaces
@@ -54,13 +51,12 @@ func updates() string {
 	return " -update"
 }
 
-// defaultSteps gives a little more than 100,000 steps: one of five programs is missing, as Debian has no Rust cross
-// compiler for arm64.
+// A little more than 100,000 steps: one of five programs is missing, as Debian has no Rust cross compiler for arm64.
 const defaultSteps = "116000"
 
 func steps() string { return cmp.Or(os.Getenv(oracleSteps), defaultSteps) }
 
-// oracleTime bounds the oracle's steps. An emulated machine makes some 1,000 a second, on a busy host a fifth of that.
+// An emulated machine makes some 1,000 steps a second, on a busy host a fifth of that.
 func oracleTime() time.Duration {
 	var n int
 	_, _ = fmt.Sscan(steps(), &n)

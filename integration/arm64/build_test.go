@@ -12,10 +12,9 @@ import (
 )
 
 type builder struct {
-	t   *testing.T
-	dir string
-	img cpio
-	// from has the host's file for each file of the archive.
+	t    *testing.T
+	dir  string
+	img  cpio
 	from map[string]string
 }
 

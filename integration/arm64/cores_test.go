@@ -119,21 +119,19 @@ func sameAsLive(t *testing.T, live *stacks.Process, coreFile []byte, sysroot str
 	cutAnywhere(t, dead, coreFile, sysroot)
 }
 
-// sameFrame ignores the file's path, which is below the sysroot here, and the method: only two registers of a live
-// sleeping thread are known.
+// The file's path is below the sysroot here; of a live sleeping thread only two registers are known.
 func sameFrame(a, b stacks.Frame) bool {
 	return a.PC == b.PC && a.SP == b.SP && a.Function == b.Function && a.Offset == b.Offset && a.BuildID == b.BuildID
 }
 
-// cutAnywhere truncates the core. Each stack must be the beginning of the whole one; a shorter one must end with a
-// reason.
+// cutAnywhere truncates the core. Each stack must be a beginning of the whole one.
 func cutAnywhere(t *testing.T, whole *stacks.Process, coreFile []byte, sysroot string) {
 	t.Helper()
 	var cut int
 	for left := len(coreFile) - 1; left > len(coreFile)/16; left -= len(coreFile) / 37 {
 		c, err := core.Open(bytes.NewReader(coreFile[:left]), int64(left), core.Options{Sysroot: sysroot})
 		if err != nil {
-			continue // truncated within its notes, which come first
+			continue
 		}
 		p := dump.Core(c, dump.Options{MaxDepth: -1, Sysroot: true})
 		if len(c.Warnings()) == 0 {

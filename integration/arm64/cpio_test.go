@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// cpio is an archive in the format of an initrd (the kernel's driver-api/early-userspace/buffer-format). Each file is a
-// header of hexadecimal numbers, its name and its bytes, all padded to four bytes.
+// The kernel's driver-api/early-userspace/buffer-format: a header of hexadecimal numbers, a name and bytes, all padded
+// to four bytes.
 type cpio struct {
 	out bytes.Buffer
 	ino int

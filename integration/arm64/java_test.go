@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// Environment variables.
 const (
 	javaOnly    = "ARM64_JAVA_ONLY"
 	javaSamples = "ARM64_JAVA_SAMPLES"
@@ -23,7 +22,7 @@ const (
 
 const fewSamples = "300"
 
-// javaLimit bounds the job: a JVM takes some 20 s to start in the machine, and as long to compile.
+// A JVM takes some 20 s to start in the machine, and as long to compile.
 const javaLimit = 8 * time.Minute
 
 func TestJavaInAnEmulatedMachine(t *testing.T) {
@@ -44,7 +43,7 @@ func TestJavaInAnEmulatedMachine(t *testing.T) {
 	b.put("bin/busybox", filepath.Join(from, "busybox"))
 	b.goBuild("init", root, "build", "./integration/arm64/init")
 	libraries(b, from)
-	for _, name := range []string{"libpthread.so.0", "libdl.so.2", "librt.so.1"} { // some builds need them
+	for _, name := range []string{"libpthread.so.0", "libdl.so.2", "librt.so.1"} {
 		b.put("lib/"+name, filepath.Join("/usr/aarch64-linux-gnu/lib", name))
 	}
 	b.tree("usr/lib/jvm/java", home)
@@ -84,7 +83,6 @@ func TestJavaInAnEmulatedMachine(t *testing.T) {
 
 var counted = regexp.MustCompile(`\d+ samples, |--- `)
 
-// tree puts a directory of the host into the archive, with the targets of its symbolic links.
 func (b *builder) tree(name, from string) {
 	b.t.Helper()
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {

@@ -22,9 +22,8 @@ type result struct {
 }
 
 type console struct {
-	jobs map[string]*result
-	all  []string
-	// files are in base64.
+	jobs  map[string]*result
+	all   []string
 	files map[string]*strings.Builder
 	rest  []string // output outside of jobs: the kernel's messages
 	up    bool

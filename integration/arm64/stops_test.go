@@ -17,8 +17,8 @@ import (
 	"prywalk/internal/dump/stacks"
 )
 
-// stop is a place where a program is stopped, with its chain of functions, innermost first. The callers of the last one
-// are of the C library or Go's runtime.
+// stop is a place in a program, with its chain of functions, innermost first. The outer callers are of the C library or
+// Go's runtime.
 type stop struct {
 	name, about, program string
 	at                   func(*image) uint64
@@ -69,7 +69,7 @@ var stops = []stop{
 
 var outer = []string{"__libc_start_call_main", "__libc_start_main_impl", "__libc_start_main", "_start", ""}
 
-// fits reports whether a stack is the chain and its outer callers; "*" stands for any number of other functions.
+// "*" stands for any number of other functions.
 func (s *stop) fits(names []string) bool {
 	chain := s.chain
 	if chain[0] == "*" {
@@ -121,14 +121,14 @@ func (s *stop) record(t *testing.T, coreFile []byte, c *core.Core, th *stacks.Th
 
 const wholeCode = 256
 
-// keeps returns the bytes that a case keeps although the recorded walk did not need them: the stack, each function's
-// code up to its program counter, and the header of the search table, without which entries are searched differently.
-// So the case remains meaningful when the unwinder reads other bytes.
+// keeps returns bytes that a case keeps although the recorded walk did not need them, so that it remains meaningful
+// when the unwinder reads other bytes: the stack, each function's code up to its program counter, and the header of the
+// search table.
 func keeps(t *testing.T, coreFile []byte, c *core.Core, th *stacks.Thread, sysroot string) (out []recorded.Range) {
 	t.Helper()
 	for i, f := range th.Frames {
 		end := uint64(f.SP) + 32
-		if i+1 < len(th.Frames) { // not across a change of stacks
+		if i+1 < len(th.Frames) {
 			end = max(end, min(uint64(th.Frames[i+1].SP), end+wholeCode))
 		}
 		out = append(out, placed(t, recorded.CoreName, bytes.NewReader(coreFile), uint64(f.SP), end)...)
@@ -138,7 +138,7 @@ func keeps(t *testing.T, coreFile []byte, c *core.Core, th *stacks.Thread, sysro
 		}
 		r, err := os.Open(filepath.Join(sysroot, m.Name))
 		if err != nil {
-			continue // the vDSO is in the core
+			continue
 		}
 		defer r.Close()
 		at := uint64(f.PC) - m.Bias
@@ -152,7 +152,6 @@ func keeps(t *testing.T, coreFile []byte, c *core.Core, th *stacks.Thread, sysro
 	return out
 }
 
-// placed converts addresses of an ELF file into a range of its bytes; none if outside all segments.
 func placed(t *testing.T, name string, r io.ReaderAt, from, to uint64) []recorded.Range {
 	t.Helper()
 	f, err := elf.NewFile(r)
@@ -180,7 +179,7 @@ func searchTable(t *testing.T, name string, r io.ReaderAt) []recorded.Range {
 			return []recorded.Range{{File: name, From: int(p.Off), To: int(p.Off) + head}}
 		}
 	}
-	if s := f.Section(".eh_frame_hdr"); s != nil { // static programs have no PT_GNU_EH_FRAME
+	if s := f.Section(".eh_frame_hdr"); s != nil {
 		return []recorded.Range{{File: name, From: int(s.Offset), To: int(s.Offset) + head}}
 	}
 	return nil

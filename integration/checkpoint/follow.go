@@ -43,7 +43,7 @@ func (f *Follower) New() bool {
 	return false
 }
 
-// catches reports whether a process handles a signal (proc(5), SigCgt). Go's runtime installs handlers late.
+// catches reads SigCgt (proc(5)): Go's runtime installs handlers late.
 func catches(pid int, s syscall.Signal) bool {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	_, rest, _ := strings.Cut(string(text), "SigCgt:\t")

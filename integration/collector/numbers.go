@@ -13,7 +13,6 @@ import (
 	"go.opentelemetry.io/collector/pdata/pmetric"
 )
 
-// numbers exports metrics: it writes the last values to a file beside that of the sums.
 type numbers struct {
 	path    string
 	discard bool
@@ -33,7 +32,6 @@ func (*numbers) Shutdown(context.Context) error { return nil }
 // Capabilities implements [consumer.Metrics].
 func (*numbers) Capabilities() consumer.Capabilities { return consumer.Capabilities{} }
 
-// number is a received metric, with values by their attribute, "" for none.
 type number struct {
 	Kind    string             `json:"kind"`
 	Unit    string             `json:"unit"`

@@ -16,7 +16,6 @@ import (
 	"prywalk/internal/dump/stacks"
 )
 
-// process gives the classes the memory of a stopped process and its files' call frame information.
 type process struct {
 	pid int
 	mem *os.File
@@ -35,12 +34,11 @@ func openProcess(t *testing.T, pid int) *process {
 
 func generated(f *stacks.Frame) bool { return f.Module == "" || f.Module == "[anon]" || f.Kind != "" }
 
-// trampoline reports whether a frame is a signal trampoline: its caller was interrupted.
 func trampoline(f *stacks.Frame) bool {
 	return f.Function == "__restore_rt" || f.Function == "runtime.sigreturn__sigaction"
 }
 
-// called reports whether a call instruction ends at a return address, by another decoder than prywalk's.
+// called uses another decoder than prywalk's.
 func (p *process) called(ret uint64) bool {
 	var b [8]byte
 	if n, _ := p.mem.ReadAt(b[:], int64(ret)-int64(len(b))); n != len(b) {
@@ -55,8 +53,8 @@ func (p *process) called(ret uint64) bool {
 	return false
 }
 
-// proves returns an error unless every return address from frame i on follows a call. Exempt are generated code, the
-// root, and a handler, which the kernel makes return into the trampoline.
+// proves fails unless every return address from frame i on follows a call. Exempt are generated code, the root, and a
+// handler, which the kernel makes return into the trampoline.
 func (p *process) proves(fs []stacks.Frame, i int) error {
 	for i = max(i, 1); i < len(fs)-1; i++ {
 		if generated(&fs[i]) || trampoline(&fs[i]) || trampoline(&fs[i-1]) || p.called(uint64(fs[i].PC)) {
@@ -67,7 +65,7 @@ func (p *process) proves(fs []stacks.Frame, i int) error {
 	return nil
 }
 
-// hasCFI reports whether a file has call frame information for a frame's code, by Delve's reader.
+// By Delve's reader.
 func (p *process) hasCFI(f *stacks.Frame, caller bool) bool {
 	table, ok := p.cfi[f.Module]
 	if !ok {

@@ -8,8 +8,7 @@ import (
 	"prywalk/internal/dump/stacks"
 )
 
-// split is where another tool's chain departs from prywalk's: at is the first index that differs. The caller of the
-// frame before is in dispute.
+// split is where another tool's chain departs from prywalk's. at is the first index that differs.
 type split struct {
 	process *process
 	frames  []stacks.Frame
@@ -24,12 +23,10 @@ type class struct {
 	holds func(*split) bool
 }
 
-// goRoots are the outermost functions of Go stacks: nothing returns into their caller (runtime/asm_amd64.s), which
-// their call frame information does not state.
+// Nothing returns into the callers of goRoots (runtime/asm_amd64.s); call frame information does not state that.
 var goRoots = []string{"runtime.goexit", "runtime.mstart", "runtime.mcall", "runtime.rt0_go", "runtime.morestack"}
 
-// goSwitches change stacks in the middle of a function (runtime/asm_amd64.s), which their call frame information does
-// not state.
+// goSwitches change stacks in the middle of a function (runtime/asm_amd64.s), unstated in call frame information.
 var goSwitches = []string{"runtime.systemstack", "runtime.asmcgocall", "runtime.asmcgocall.abi0", "runtime.mcall",
 	"runtime.morestack", "runtime.sigreturn__sigaction", "runtime.cgocallback", "runtime.asyncPreempt"}
 

@@ -26,7 +26,7 @@ func (c *tally) String() string {
 	return s
 }
 
-// maxProcesses bounds the processes of a tree to compare: gdb takes most of a second for each.
+// gdb takes most of a second for each process.
 const maxProcesses = 3
 
 func TestStacksOfStoppedProcessesAgreeWithGdbOrElfutils(t *testing.T) {
@@ -76,7 +76,7 @@ func compare(t *testing.T, pid int, count *tally) {
 	}
 }
 
-// judge counts a thread. The error is a stack that differs from both tools' for no known reason.
+// The error is a stack that differs from both tools' for no known reason.
 func judge(p *process, th *stacks.Thread, gdb, eu []uint64, count *tally) error {
 	count.threads++
 	own := pcs(th)

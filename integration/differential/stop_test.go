@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// stop stops a target's processes by SIGSTOP and waits until each thread has stopped.
 func stop(t *testing.T, target *testtargets.Target) []int {
 	t.Helper()
 	pids := target.PIDs()

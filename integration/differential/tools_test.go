@@ -21,7 +21,7 @@ type pcsByThread map[int][]uint64
 
 const toolLimit = 5 * time.Minute
 
-// run ignores the exit code: eu-stack's is 1 when one of many stacks ends in an error.
+// The exit code is ignored: eu-stack's is 1 when one of many stacks ends in an error.
 func run(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), toolLimit)
@@ -37,8 +37,7 @@ func run(t *testing.T, name string, args ...string) []byte {
 	return out
 }
 
-// prywalkDump leaves out inlined calls and frames without code of their own (Python's), which the other tools do not
-// have.
+// Inlined calls, and frames without code of their own (Python's), are left out.
 func prywalkDump(t *testing.T, pid int) *stacks.Process {
 	t.Helper()
 	out := run(t, tool, "dump", "--json", "-p", strconv.Itoa(pid), "--max-depth", "0")
@@ -62,7 +61,7 @@ func prywalkDump(t *testing.T, pid int) *stacks.Process {
 //go:embed chains.py
 var chainsScript string
 
-// gdbStacks uses gdb's Python, as gdb's text omits addresses at which a source line begins.
+// gdb's text omits addresses at which a source line begins.
 func gdbStacks(t *testing.T, pid int) pcsByThread {
 	t.Helper()
 	script := "exec(" + strconv.Quote(chainsScript) + ")"

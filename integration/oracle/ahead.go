@@ -4,14 +4,13 @@ package oracle
 
 import "prywalk/frames"
 
-// pendingAnswer is an answer from call frame information that describes the frame to which the code is about to jump,
-// with registers already loaded (glibc's __longjmp: CFA rdi, return address in rdx). It is exact if the thread arrives
-// there before it makes another call.
+// pendingAnswer is an answer from call frame information that describes the frame to which the code is about to jump
+// (glibc's __longjmp: CFA rdi, return address in rdx). It is exact if the thread arrives there before it makes another
+// call.
 type pendingAnswer struct {
-	j   *judge
-	row *row
-	out outcome
-	// Chain and registers at the answer, for the report.
+	j      *judge
+	row    *row
+	out    outcome
 	chain  []want
 	regs   frames.Regs
 	moving bool // the chain was not defined at the answer
@@ -30,8 +29,8 @@ func (o *run) deferVerdict(j *judge, r *outcome) bool {
 	return true
 }
 
-// judgePending judges the pending answers. After a jump that left frames behind (jumped), those that describe its
-// target are exact; at a call all are wrong.
+// judgePending: after a jump that left frames behind (jumped), answers that describe its target are exact; at a call
+// all are wrong.
 func (o *run) judgePending(jumped bool) {
 	for _, a := range o.pending {
 		unclaimed := a.out.got.SP == 0 && o.regs.Arch == frames.AArch64

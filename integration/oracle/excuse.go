@@ -13,8 +13,7 @@ import (
 // excused reports whether the call frame information is proven wrong at the frame whose caller was not found: it has no
 // instruction for a whole function, so CFA = rsp+8 throughout, while the observed stack pointer was another.
 // Hand-written assembly has such entries (glibc 2.36: two multiplications of long numbers, and __start_context, which
-// has no caller). They are left out of the shares and counted by function. A new function in that list must be
-// examined.
+// has no caller). A new function in that list must be examined.
 //
 // On arm64 such an entry puts the return address into the link register throughout: wrong where that has another value,
 // and in a caller, whose call has written it (glibc's swapcontext keeps it in x22).
@@ -39,8 +38,7 @@ func (o *run) excused(r *outcome) bool {
 }
 
 // loads reports whether arm64's call frame information at pc describes the frame whose registers are being loaded: its
-// CFA is relative to an argument. glibc's longjmp and setcontext have it before the return address is there; the walk
-// ends as incomplete.
+// CFA is relative to an argument. glibc's longjmp and setcontext have it before the return address is there.
 func (fs *files) loads(pc uint64) bool {
 	if fs.proc.Arch != frames.AArch64 {
 		return false
@@ -108,8 +106,8 @@ func rows(t *dwarfunwind.Table, addr uint64) int {
 }
 
 // overwritten reports whether the program has overwritten a return address in its slot, or the pushed frame pointer, up
-// to the frame that was not found. libgcc's uw_install_context writes the registers of the frame that it goes to over
-// those that its callers saved, and never returns.
+// to the frame that was not found. libgcc's uw_install_context writes over its callers' saved registers, and never
+// returns.
 func (o *run) overwritten(r *outcome) bool {
 	if o.regs.Arch != frames.X86_64 {
 		return false
@@ -133,8 +131,8 @@ func (o *run) overwritten(r *outcome) bool {
 	return false
 }
 
-// pushed reports whether the function at pc begins with a push of the frame pointer, and the word below the return
-// address is not the caller's.
+// pushed: the function at pc begins with a push of the frame pointer, and the word below the return address is not the
+// caller's.
 func (o *run) pushed(pc uint64, a *activation) bool {
 	m := o.proc.Space().ModuleAt(pc)
 	if m == nil || m.Calls == nil {

@@ -44,7 +44,7 @@ type javaRun struct {
 	prev   frames.Regs
 	calls  []javaCall // true callers, outermost first
 	base   int        // number of those before the stretch
-	pushed uint64     // where the last push instruction stored
+	pushed uint64
 	insn   [maxInsn]byte
 	stack  [32 << 10]byte
 	snap   frames.Snapshot
@@ -61,12 +61,12 @@ type javaRun struct {
 
 type javaCall struct {
 	pc     uint64
-	slot   uint64 // where the return address was stored first
+	slot   uint64
 	kept   uint64 // where it is now, as the callee may move it; 0: unknown
 	popped bool   // and not stored again yet
 }
 
-// errLost ends a stretch whose true chain is unknown: code was removed under the thread, or a signal came.
+// errLost ends a stretch whose true chain is unknown.
 var errLost = errors.New("lost")
 
 // RunJava starts a Java program and steps its main thread.
@@ -125,7 +125,7 @@ func RunJava(mode string, argv []string, opt JavaOptions, t *JavaTally) error {
 	return nil
 }
 
-// awaitRun waits until a thread of the process has used the CPU time, and returns how long that took.
+// awaitRun returns how long the thread took for the CPU time.
 func awaitRun(pid int, ran time.Duration) time.Duration {
 	begun := time.Now()
 	for time.Since(begun) < maxAwaitRun {
@@ -148,8 +148,7 @@ const maxAwaitRun = time.Minute
 // leastStretches are made even if the time is over, if nothing was checked.
 const leastStretches = 200
 
-// mainJavaThread returns the thread that runs main: of those with the launcher's name the one that has used the most
-// CPU time.
+// mainJavaThread returns the thread with the launcher's name that has used the most CPU time.
 func mainJavaThread(p *loadedcode.Process) (int, error) {
 	tids, err := p.Threads(nil)
 	if err != nil {
@@ -280,8 +279,7 @@ type javaCallee struct {
 }
 
 // returnSlot is right below the caller's stack pointer at the call. An adapter for method handles moves it up into the
-// place of an argument that it removes: it is at the innermost frame's stack pointer, or, in the interpreter, above the
-// frame pointer.
+// place of an argument that it removes.
 func (c *javaCallee) returnSlot(f *frames.Frame, word func(uint64) uint64) uint64 {
 	moved := c.innermost && (c.sp == f.SP || c.sp == f.SP-8) || c.interpreted && c.fp+8 == f.SP
 	if moved && word(f.SP) == f.PC {
@@ -322,7 +320,6 @@ func (o *javaRun) single() error {
 	return err
 }
 
-// step executes one instruction, or a whole call of code that is not generated.
 func (o *javaRun) step() error {
 	code := append([]byte(nil), o.insn[:]...)
 	if err := o.single(); err != nil || o.ended {
@@ -333,7 +330,7 @@ func (o *javaRun) step() error {
 		return err
 	}
 	if n := len(o.calls); kindX86(code) == call && !o.generated(o.regs.PC) && o.generated(o.prev.PC) && n > 0 {
-		if err := o.check(); err != nil { // the caller is generated code
+		if err := o.check(); err != nil {
 			return err
 		}
 		back := o.calls[n-1]

@@ -12,8 +12,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Benchmark of naming one stopped stack of Known.java, with all names cached, or none. A frame is a native one, with
-// its inlined methods.
+// One stopped stack of Known.java, with all names cached, or none. A frame is a native one, with its inlined methods.
 func BenchmarkJavaNames(b *testing.B) {
 	dir := b.TempDir()
 	compileJavaInto(b, dir, "Known")
@@ -28,7 +27,7 @@ func BenchmarkJavaNames(b *testing.B) {
 		n := s.names
 		sample := managed.Sample{InnerTID: s.TID, Regs: &s.regs, Mem: &s.snap, At: s.at, Live: s}
 		var reported []managed.Frame
-		walk := func(describe bool) (named int) { // as a recording does: all frames, then their names
+		walk := func(describe bool) (named int) {
 			n.Begin(&sample)
 			s.refs = s.refs[:0]
 			for i := range s.PCs {

@@ -63,8 +63,7 @@ func (o *javaRun) follow(code []byte) error {
 	return nil
 }
 
-// callersOnStack reports whether the n innermost return addresses are still in their slots. If not, an exception has
-// ended a frame, or the machine has replaced it.
+// If a return address is not in its slot, an exception has ended a frame, or the machine has replaced it.
 func (o *javaRun) callersOnStack(n int) bool {
 	for i := 1; i <= min(n, len(o.calls)); i++ {
 		if c := &o.calls[len(o.calls)-i]; c.kept != 0 && !c.popped && o.word(c.kept) != c.pc {
@@ -75,7 +74,7 @@ func (o *javaRun) callersOnStack(n int) bool {
 }
 
 // handedOn reports whether the return address at sp is that of the frame that a jump to another piece leaves: in its
-// place, or right below where the stack is aligned for a compiled loop. A frame of the interpreter is larger.
+// place, or right below where the stack is aligned for a compiled loop.
 func (o *javaRun) handedOn(sp, back uint64) bool {
 	n := len(o.calls)
 	if n == 0 {
@@ -115,10 +114,9 @@ func (o *javaRun) back(pc, sp uint64) bool {
 	return true
 }
 
-// landed removes the innermost caller if control is in that caller's handler for exceptions: a stub has popped its own
-// return address, and jumped into the piece that it would have returned to (OptoRuntime::rethrow_stub,
-// generate_forward_exception). The stack pointer is the one before the call if the interpreter also gives up what an
-// adapter has put between.
+// landed removes the innermost caller if control is in its handler for exceptions: a stub has popped its own return
+// address, and jumped into the piece that it would have returned to (OptoRuntime::rethrow_stub,
+// generate_forward_exception).
 func (o *javaRun) landed(pc, sp uint64) bool {
 	n := len(o.calls)
 	if n == 0 {

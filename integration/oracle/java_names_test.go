@@ -20,10 +20,10 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// compiledClasses, if set, is a directory with the classes of all programs, for a machine without javac.
+// A directory with the classes of all programs, for a machine without javac.
 const compiledClasses = "ORACLE_JAVA_CLASSES"
 
-// javaWarm, if set, is Known.java's run time before it is sampled: emulated machines need more.
+// Known.java's run time before it is sampled: emulated machines need more.
 const javaWarm = "ORACLE_JAVA_WARM"
 
 func compileJava(t *testing.T, class string) (dir string, source []byte) {
@@ -90,8 +90,7 @@ func methodLines(source []byte) map[string][2]int {
 	return out
 }
 
-// knownFault describes a fault of a stack, or returns "". If moved is set, the innermost frame may be code that the
-// compiler moved before its call.
+// moved: the innermost frame may be code that the compiler moved before its call.
 func knownFault(s *JavaSampler, lines map[string][2]int, moved bool) string {
 	prev, recursive := "", 0
 	for i := len(s.Chain) - 1; i >= 0; i-- {
@@ -136,7 +135,6 @@ func knownFault(s *JavaSampler, lines map[string][2]int, moved bool) string {
 	return ""
 }
 
-// javaSamples returns the number of samples of each run, and whether all runs are wanted.
 func javaSamples(few int) (n int, all bool) {
 	if n, err := strconv.Atoi(os.Getenv("ORACLE_JAVA_SAMPLES")); err == nil {
 		return n, true
@@ -144,14 +142,14 @@ func javaSamples(few int) (n int, all bool) {
 	return few, false
 }
 
-// everyPlace makes C2 record the place of each instruction, not only of safepoints. A clone of a node keeps the place
-// of the original (opto/node.cpp, Node::clone: copy_node_notes_to): code before a branch can have the place of a call
-// that is inlined after it, and is not made.
+// everyPlace makes C2 record the place of each instruction. A clone of a node keeps the place of the original
+// (opto/node.cpp, Node::clone: copy_node_notes_to): code before a branch can have the place of a call that is inlined
+// after it.
 const everyPlace = "-XX:+DebugNonSafepoints"
 
 var before21 = regexp.MustCompile(`(^|\D)(8|11|17)\b`)
 
-// javaVariants are further options for Known.java: one runtime runs with them, or all if many samples are wanted.
+// One runtime runs with javaVariants, or all if many samples are wanted.
 var javaVariants = []struct {
 	name    string
 	options []string
@@ -208,7 +206,6 @@ func TestJavaStacksMatchTheSourceByName(t *testing.T) {
 	}
 }
 
-// Steps per sample, and the length of their stretches.
 const (
 	stepsForSample = 10
 	stretchOfSteps = 500
@@ -285,7 +282,7 @@ func checkKnown(t *testing.T, argv []string, samples int, lines map[string][2]in
 var numberedName = regexp.MustCompile(`^Reuse\$Numbered\.[mk](\d{8})$`)
 
 // Reuse.java makes and drops classes with numbers in the names of their methods. No name may have another number than
-// that of the present class, whether names are read in the stop or later.
+// that of the present class.
 func TestNamesOfJavaMethodsInReusedMemory(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("Java frames are supported on amd64 only")
@@ -295,7 +292,7 @@ func TestNamesOfJavaMethodsInReusedMemory(t *testing.T) {
 	list := javas(t)
 	for i, java := range list {
 		if !all && i > 0 && i < len(list)-1 {
-			continue // the first and the last release are enough
+			continue
 		}
 		for _, mode := range javaModes {
 			for _, late := range []time.Duration{0, 20 * time.Millisecond} {

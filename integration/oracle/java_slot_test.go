@@ -9,8 +9,7 @@ import (
 	"prywalk/frames"
 )
 
-// If the moved address is not found, the shadow stack of a stretch that begins after such a call drops a caller too
-// early, and true chains count as wrong.
+// Without the moved address, the shadow stack of a stretch that begins after such a call drops a caller too early.
 func TestReturnAddressMovedByAnAdapterIsFound(t *testing.T) {
 	const ret, sp = 0x1234, 0x7000
 	for _, c := range []struct {
@@ -38,7 +37,7 @@ func TestReturnAddressMovedByAnAdapterIsFound(t *testing.T) {
 }
 
 func TestReturnAddressMovedByTheInterpreterIsFound(t *testing.T) {
-	const sp, ret = 0x7040, 0x1234 // the caller's, and in it
+	const sp, ret = 0x7040, 0x1234
 	for name, c := range map[string]struct {
 		callee javaCallee
 		at     uint64

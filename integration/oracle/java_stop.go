@@ -82,7 +82,6 @@ func (o *javaRun) debugReg(i int, v uint64) error {
 // longCall bounds a call of code that is not generated: it may not return where it was called from.
 const longCall = 500 * time.Millisecond
 
-// runTo runs the thread until it is back at a caller, by a hardware breakpoint.
 func (o *javaRun) runTo(back javaCall) error {
 	if err := o.debugReg(0, back.pc); err != nil {
 		return err

@@ -55,7 +55,6 @@ func (t *JavaTally) Lost() (n int) {
 
 func (t *JavaTally) lost(o *javaRun, why string) { t.losts[o.mode+": "+why]++ }
 
-// count counts an answer for the code of the last right frame, or of the wrong one.
 func (t *JavaTally) count(o *javaRun, pc uint64, caller bool, v verdict) {
 	kind := "not made at run time"
 	if o.generated(pc) {

@@ -13,7 +13,7 @@ import (
 
 var javaRuntimes = []string{"/usr/lib/jvm/*/bin/java", "/usr/local/lib/jvm/java-*/bin/java"}
 
-// javaModes are sets of options. Code is compiled early and kept, and no periodic safepoints stop the threads.
+// Code is compiled early and kept, and no periodic safepoints stop the threads.
 var javaModes = []struct {
 	name    string
 	options []string
@@ -25,8 +25,7 @@ var javaModes = []struct {
 
 const javaTime = 45 * time.Second
 
-// leastRight is the share of exact walks in a run of at least manySteps. One adapter, with incomplete walks, takes some
-// sixty steps.
+// One adapter, with incomplete walks, takes some sixty steps.
 const (
 	leastRight = 0.98
 	manySteps  = 20_000
@@ -62,7 +61,6 @@ func TestJavaWalksAreExactAtEveryInstruction(t *testing.T) {
 	t.Log("\n" + b.String())
 }
 
-// ranBefore is the CPU time that a thread must use before it is stepped.
 const ranBefore = time.Second
 
 const stepTime = time.Second

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/loadedcode"
 )
 
-// threadOptions give HotSpot's objects different layouts. Unknown options are ignored.
+// HotSpot's objects have different layouts. Unknown options are ignored.
 var threadOptions = []struct {
 	name    string
 	options []string
@@ -28,8 +28,7 @@ var threadOptions = []struct {
 	{"ZGC", []string{"-XX:+UseZGC"}},
 }
 
-// Each thread's name is read threadQueries times, up to maxQueriesPerThread if it had no answer: there is none while
-// all threads are stopped for a collection.
+// There is no answer while all threads are stopped for a collection.
 const threadQueries, maxQueriesPerThread = 400, 8000
 
 func TestJavaThreadNamesMatchTheProgram(t *testing.T) {

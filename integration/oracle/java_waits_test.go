@@ -25,10 +25,8 @@ import (
 	"prywalk/internal/waits"
 )
 
-// waitThreads threads of Waits.java report their waits; ringThreads of them are in a deadlock.
 const waitThreads, ringThreads = 16, 3
 
-// Each release runs with its default collector and one other.
 func TestJavaWaitsMatchTheProgramsOwnAccount(t *testing.T) {
 	list := javas(t)
 	dir, _ := compileJava(t, "Waits")
@@ -54,7 +52,7 @@ type waitsRun struct {
 	code  *loadedcode.Process
 
 	mu  sync.Mutex
-	out bytes.Buffer // after all threads have reported
+	out bytes.Buffer
 }
 
 func startWaits(t *testing.T, argv []string) *waitsRun {
@@ -93,7 +91,6 @@ var waitNames = map[waits.Kind]string{
 	waits.Monitor: "monitor", waits.ObjectWait: "wait", waits.Park: "park", waits.Sleep: "sleep",
 }
 
-// Thread implements [waits.ThreadFinder].
 func (p *waitsRun) Thread(inner int, _ bool) (int, bool) { return inner, true }
 func (p *waitsRun) Parent(int) int                       { return 0 }
 
@@ -120,12 +117,10 @@ func (p *waitsRun) waitOf(tid int) (w javaWait, ok bool) {
 	return w, true
 }
 
-// Answers wanted per thread, and the most queries. A partial answer lacks the class or the owner: often while objects
-// are moved, mostly with ZGC, whose references are often stale.
+// A partial answer lacks the class or the owner: often while objects are moved, mostly with ZGC.
 const answersEach, maxQueries = 20, 10000
 
-// compareWaits compares prywalk's answers with the program's account: none may be wrong, and each thread must have
-// enough. It returns the number of whole answers of each thread.
+// compareWaits returns the number of whole answers of each thread: none may be wrong.
 func (p *waitsRun) compareWaits(t *testing.T) map[string]int {
 	whole, reported, part := map[string]int{}, map[int]int{}, 0
 	for range maxQueries {
@@ -163,7 +158,6 @@ func (p *waitsRun) compareWaits(t *testing.T) map[string]int {
 	return whole
 }
 
-// dumpPatience limits the wait for the JVM's own dump.
 const dumpPatience = 4 * time.Minute
 
 func (p *waitsRun) checkOwnDump(t *testing.T) {
@@ -198,7 +192,7 @@ func (p *waitsRun) checkOwnDump(t *testing.T) {
 	}
 }
 
-// checkLocks checks the deadlock in prywalk's dump, unless the owners of its monitors were seldom readable before.
+// The deadlock is not checked if the owners of its monitors were seldom readable before.
 func (p *waitsRun) checkLocks(t *testing.T, whole map[string]int) {
 	for i := range ringThreads {
 		if n := whole[fmt.Sprintf("ring%d", i)]; n < answersEach/2 {

@@ -166,7 +166,7 @@ const (
 
 type outcome struct {
 	verdict verdict
-	at      int // first frame that differs or is missing
+	at      int
 	stop    frames.StopReason
 	got     frames.Frame
 }

@@ -63,7 +63,6 @@ func (c *codePages) forget() {
 	c.last = nil
 }
 
-// copySize is the size of the stack copy, bytes; memory beyond is read word by word.
 const copySize = 64 << 10
 
 const below = 256

@@ -5,14 +5,11 @@ package oracle
 import "prywalk/frames"
 
 // A function can move its return address: libffi's ffi_call_unix64 copies it to the far end of the room that its caller
-// has made, drops the stack below that, and returns from there. The caller then has another stack pointer than at the
-// call, and restores its own by the frame pointer.
-//
-// The shadow stack cannot observe that. It follows the call frame information, if the return address is at the new
-// place, and the return must confirm it. Until the stack pointer has passed the place of the call, that one is right,
-// too.
+// has made, drops the stack below that, and returns from there. The caller then restores its own stack pointer by the
+// frame pointer. The shadow stack follows the call frame information, if the return address is at the new place, and
+// the return must confirm it. Until the stack pointer has passed the place of the call, that one is right, too.
 
-// acceptMoved accepts another stack pointer of the caller than at the call; false if impossible.
+// acceptMoved returns false if another stack pointer than at the call is impossible.
 func (o *run) acceptMoved(j *judge, r *outcome) bool {
 	n := len(o.cur.calls)
 	if r.verdict != wrong || r.at != 1 || j.kind != WithCFI || r.got.Method != frames.MethodCFI || n == 0 ||
@@ -46,7 +43,6 @@ func (o *run) acceptUnmoved(r *outcome) bool {
 	return true
 }
 
-// returnsMoved counts returns by a moved address, as expected or not.
 func (o *run) returnsMoved(k kind) {
 	n := len(o.cur.calls)
 	if n == 0 || o.cur.calls[n-1].was == 0 {

@@ -17,7 +17,7 @@ type files struct {
 	proc     *loadedcode.Process
 	names    map[*loadedcode.Image]*namer
 	tables   map[*loadedcode.Image]*dwarfunwind.Table
-	emptyCFI map[uint64]bool // answers of hasEmptyCFI, by address
+	emptyCFI map[uint64]bool
 }
 
 func newFiles(p *loadedcode.Process) *files {

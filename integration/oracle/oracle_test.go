@@ -12,12 +12,12 @@ import (
 	"time"
 )
 
-// shortSteps is the default of ORACLE_STEPS, the number of steps in all. ORACLE_TIME bounds the time, for emulated
-// machines: each program gets its share. ORACLE_SECTIONS selects sections (Options.Only).
+// shortSteps is the default of ORACLE_STEPS. ORACLE_TIME bounds the time: each program gets its share. ORACLE_SECTIONS
+// selects sections (Options.Only).
 const shortSteps = 120_000
 
-// floors are the least shares of exact chains without tables, in percent: with the functions' bounds, and without. Go
-// programs always have their tables; benchmarks/results/oracle.md lists what is missing without them.
+// floors are the least shares of exact chains without tables, in percent: with the functions' bounds, and without
+// (benchmarks/results/oracle.md).
 var floors = map[string][2]float64{
 	"libc": {99.5, 94},
 	"libs": {99.5, 99},
@@ -26,9 +26,9 @@ var floors = map[string][2]float64{
 	"go":   {99.5, 80},
 }
 
-// floorsAArch64 are those of arm64 where they differ. Go's morestack keeps its caller's return address only in the
-// scheduler's words when it calls another function, glibc's swapcontext only in the context while it calls setcontext.
-// Without bounds setcontext and longjmp are missing, too: 1 % of libc's steps in a whole run, more in a run cut short.
+// Go's morestack keeps its caller's return address only in the scheduler's words when it calls another function,
+// glibc's swapcontext only in the context while it calls setcontext. Without bounds setcontext and longjmp are missing,
+// too: 1 % of libc's steps in a whole run, more in a run cut short.
 var floorsAArch64 = map[string][2]float64{"go": {98, 80}, "libc": {97, 88}}
 
 func TestWalksAreExactAtEveryInstruction(t *testing.T) {
@@ -100,8 +100,7 @@ func checkFloors(t *testing.T, name string, got *Tally) {
 	}
 }
 
-// exactly checks that every chain is exact, by the program's tables and by its functions' bounds. It returns the steps
-// in each function.
+// exactly returns the steps in each function.
 func exactly(t *testing.T, name, file string, o Options) (got *Tally, in map[string]int) {
 	t.Helper()
 	got, in = &Tally{}, map[string]int{}

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// Stubs of other libraries' functions are bound at the first call or at the start. With landing places for indirect
-// jumps (IBT) each has a part in .plt and one in .plt.sec.
+// With landing places for indirect jumps (IBT) each stub has a part in .plt and one in .plt.sec.
 func TestStubsOfEveryKindAreWalkedExactly(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
 		t.Skip("IBT is of amd64; TestWalksAreExactAtEveryInstruction and recorded cases cover arm64's stubs")

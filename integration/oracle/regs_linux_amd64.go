@@ -12,7 +12,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// readRegs uses the product's decoder. nr is the system call that the thread is about to make, if any.
+// nr is the system call that the thread is about to make, if any.
 func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 	var r unix.PtraceRegs
 	if err := unix.PtraceGetRegs(tid, &r); err != nil {
@@ -29,7 +29,7 @@ func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 	return r.Rax, nil
 }
 
-// skipTrap moves a thread past the mark that stopped it: int3 needs nothing.
+// int3 needs nothing.
 func skipTrap(int) error { return nil }
 
 // Registers of a mark's name and magic number.

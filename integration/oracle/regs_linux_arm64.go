@@ -18,7 +18,7 @@ const (
 	ntPACMask  = 0x406
 )
 
-// readRegs uses the product's decoder. nr is the system call that the thread is about to make, if any.
+// nr is the system call that the thread is about to make, if any.
 func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 	var r unix.PtraceRegsArm64
 	if err := unix.PtraceGetRegSetArm64(tid, ntPRStatus, &r); err != nil {
@@ -53,7 +53,7 @@ func pacMask(tid int) uint64 {
 	return masked.mask
 }
 
-// skipTrap moves a thread past the mark that stopped it: brk leaves the program counter at itself.
+// brk leaves the program counter at itself.
 func skipTrap(tid int) error {
 	var r unix.PtraceRegsArm64
 	if err := unix.PtraceGetRegSetArm64(tid, ntPRStatus, &r); err != nil {

@@ -41,7 +41,7 @@ type run struct {
 	cur    *shadow
 	stacks map[uint64]*shadow
 	isGo   bool
-	top    uint64 // of the outermost frame
+	top    uint64
 	judges []*judge
 	files  *files
 	chain  []want
@@ -53,7 +53,7 @@ type run struct {
 	// undefined.
 	moving  bool
 	ended   bool
-	pending []pendingAnswer // to be judged later (ahead.go)
+	pending []pendingAnswer
 	goImage *loadedcode.Image
 	mcurg   int64 // Go: offset in m of its goroutine
 	schedSP int64 // Go: offset in g of the stack pointer at which it was left
@@ -233,7 +233,7 @@ func (o *run) begin() error {
 		return fmt.Errorf("at the mark the walk ends with %v: %v", w.StopReason(),
 			o.files.chainText(o.cur.chain(nil, &o.regs)))
 	}
-	calls := o.cur.calls[1:] // without the mark's own frame
+	calls := o.cur.calls[1:]
 	for i, j := 0, len(calls)-1; i < j; i, j = i+1, j-1 {
 		calls[i], calls[j] = calls[j], calls[i]
 	}
@@ -283,8 +283,7 @@ func (o *run) learnGo(img *loadedcode.Image) {
 	}
 }
 
-// oneProcessor binds this thread and its programs to one processor, where a step takes a tenth of the time, until the
-// result is called.
+// On one processor a step takes a tenth of the time.
 func oneProcessor() func() {
 	var old, one unix.CPUSet
 	if unix.SchedGetaffinity(0, &old) != nil {

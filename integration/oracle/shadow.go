@@ -12,7 +12,6 @@ type activation struct {
 	was  uint64 // slot before the address was moved (moved.go); 0: it was not
 }
 
-// shadow is the shadow stack of one stack.
 type shadow struct {
 	calls   []activation
 	base    int     // calls when the stepping began

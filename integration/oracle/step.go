@@ -11,8 +11,7 @@ import (
 	"prywalk/frames"
 )
 
-// step executes one instruction and updates the shadow stack; true at the section's end: the program ended or a signal
-// led elsewhere.
+// step returns true at the section's end: the program ended or a signal led elsewhere.
 func (o *run) step(k kind) (bool, error) {
 	var nr uint64
 	o.prev = o.regs
@@ -76,8 +75,8 @@ func (o *run) follow(k kind) error {
 }
 
 // landed removes the callers whose frames a jump has left without moving the stack pointer beyond their slot, which on
-// arm64 is the stack pointer at the call. longjmp and exceptions lead into the middle of the function that made the
-// call, a linkage table's stub to a function's first instruction.
+// arm64 is the stack pointer at the call. longjmp and exceptions lead into the middle of the calling function, a
+// linkage table's stub to a function's first instruction.
 func (o *run) landed() {
 	for n := len(o.cur.calls); n > 0; n-- {
 		a := &o.cur.calls[n-1]
@@ -130,8 +129,7 @@ const (
 	goM       = 48
 )
 
-// goStack returns the g whose stack sp is in: the current one, or the scheduler's, to whose stack calls into the vDSO
-// change without changing g.
+// goStack returns the current g, or the scheduler's: calls into the vDSO change to its stack without changing g.
 func (o *run) goStack(sp uint64) uint64 {
 	mem := liveMemory(o.pid)
 	g, _ := o.regs.Get(28)
@@ -148,8 +146,7 @@ func (o *run) goStack(sp uint64) uint64 {
 	return g0
 }
 
-// followCopy moves the goroutine's frames when the runtime has copied them to a larger stack, whose place is in
-// g.sched.
+// followCopy moves the frames when the runtime has copied them to a larger stack, whose place is in g.sched.
 func (o *run) followCopy() {
 	s := o.cur.below
 	if !o.isGo || s == nil {
@@ -165,8 +162,7 @@ func (o *run) followCopy() {
 	}
 }
 
-// left reports whether the scheduler, on whose stack the thread is, has left the goroutine that it came from: the chain
-// ends.
+// left reports whether the scheduler, on whose stack the thread is, has left its goroutine: the chain ends.
 func (o *run) left() bool {
 	if !o.isGo || o.cur.below == nil {
 		return false

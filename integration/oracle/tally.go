@@ -22,7 +22,7 @@ type Tally struct {
 	moving        int
 	ahead         int
 	moved         int // returns by a moved address, from the expected place
-	strayed       int // from another place
+	strayed       int
 	betweenStacks map[string]int
 	emptyCFI      map[string]int
 	overwritten   map[string]int
@@ -39,7 +39,7 @@ type Class struct {
 	Caller           bool   // it is itself a caller
 	Wrong            bool   // another caller was given; else the walk was incomplete
 	Stop             frames.StopReason
-	Method           frames.Method // of the wrong frame
+	Method           frames.Method
 }
 
 // Count counts a class.
@@ -104,9 +104,8 @@ func (n *Count) add(o *Count) {
 	maps.Copy(n.Programs, o.Programs)
 }
 
-// between counts a step between two stacks at which call frame information does not describe the frame that the code
-// goes to: glibc's swapcontext has the return address on top of the stack where the other stack's pointer is loaded but
-// the address is not pushed yet.
+// At these steps call frame information does not describe the frame that the code goes to: glibc's swapcontext has the
+// return address on top of the stack where the other stack's pointer is loaded but the address is not pushed yet.
 func (t *Tally) between(o *run, pc uint64) {
 	m, f, _ := o.files.locate(pc)
 	t.betweenStacks[m+" "+f]++

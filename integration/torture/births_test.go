@@ -51,7 +51,6 @@ func TestExecInANonLeaderThreadCompletes(t *testing.T) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "execs", "150", "first")
 			r := record(t, p.pid, "--rung", rung)
-			// The program prints "ready" again after the last exec, unless exec and prywalk wait for each other.
 			hung := time.AfterFunc(patience, func() {
 				t.Errorf("no \"ready\" after %v, the target: %s\nprywalk: %s", patience, describeThreads(p.pid),
 					describeThreads(r.cmd.Process.Pid))

@@ -21,8 +21,7 @@ func callNames(counts map[string]int64) []string {
 	return names
 }
 
-// unrepairable are the calls whose restart would not be sound. By default a thread that sleeps in one is not stopped,
-// but a thread that runs when it is interrupted may be about to enter it.
+// By default a thread that sleeps in an unrepairable call is not stopped, but one that runs may be about to enter it.
 var unrepairable = []string{"connect/SNDTIMEO+t", "connect/TCP,SNDTIMEO+t"}
 
 func TestNoBlockingCallNoticesDefaultSampling(t *testing.T) {
@@ -70,8 +69,8 @@ func TestNoBlockingCallNoticesDefaultSampling(t *testing.T) {
 	}
 }
 
-// A call that works long in the kernel, or waits between two parts of its work, gives a short count if it is
-// interrupted. A stop cannot undo that (docs/noticed.md), but there are never more short counts than stops.
+// A call that works long in the kernel gives a short count if it is interrupted. A stop cannot undo that
+// (docs/noticed.md).
 func TestShortCountsComeFromStopsOnly(t *testing.T) {
 	for _, group := range []string{"partial", "run"} {
 		for _, rung := range []string{"passive", "auto"} {

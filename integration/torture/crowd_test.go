@@ -33,7 +33,6 @@ func TestManyMoreRunningThreadsThanProcessorsAreSampled(t *testing.T) {
 			p := start(t, "crowd", strconv.Itoa(n))
 			r := record(t, p.pid)
 			r.awaitSamples(p.pid)
-			// A thread that is asked to stop does so when it is scheduled next.
 			begin := map[int]int{}
 			for _, tid := range threads(p.pid) {
 				begin[tid] = runCount(tid)

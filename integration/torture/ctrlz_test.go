@@ -12,8 +12,7 @@ import (
 	"time"
 )
 
-// suspendResume sends a stop signal to prywalk, waits until prywalk is stopped or has ended, checks that it traces no
-// thread of target, and continues it.
+// suspendResume checks that the stopped prywalk traces no thread of target.
 func suspendResume(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, sig syscall.Signal, target int) (stopped bool) {
 	t.Helper()
 	_ = cmd.Process.Signal(sig)
@@ -31,7 +30,7 @@ func suspendResume(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, sig sysca
 	return stopped
 }
 
-// inGroup puts prywalk in its own process group. A terminal's stop signals have no effect in an orphaned group.
+// A terminal's stop signals have no effect in an orphaned group.
 var inGroup = &syscall.SysProcAttr{Setpgid: true}
 
 func TestSuspendedProfilerHoldsNoThread(t *testing.T) {
@@ -50,7 +49,7 @@ func TestSuspendedProfilerHoldsNoThread(t *testing.T) {
 				t.Fatalf("prywalk ended at stop signal %d of %d: %s", i+1, stops, r.stderr.String())
 			}
 		}
-		p.awaitProgress(20) // both continue
+		p.awaitProgress(20)
 		if s := r.stop(); s.Frozen == 0 {
 			t.Errorf("no stop of a thread in the whole recording: %+v", s)
 		}

@@ -95,8 +95,7 @@ func TestTraceMeOfChildrenFailsOnlyDuringStops(t *testing.T) {
 	s := r.stop()
 	c := p.finish()
 	t.Logf("%d stops, failed %v; the target's counts: %v", s.Frozen, s.Failed, c)
-	// PTRACE_TRACEME is refused between attach and stop of an observation of the calling thread (docs/noticed.md): at
-	// most one call per observation.
+	// PTRACE_TRACEME is refused between attach and stop of an observation of the calling thread (docs/noticed.md).
 	if c["wrong"] != 0 || c["refused"] > s.Frozen+s.failures() {
 		t.Errorf("the target's counts are %v, want wrong 0 and refused at most %d", c, s.Frozen+s.failures())
 	}
@@ -128,8 +127,7 @@ func TestProcessWithoutItsFirstThreadIsSampled(t *testing.T) {
 	}
 }
 
-// recordMix records a target of src/mix.c until it has samples of running and of sleeping threads and the target has
-// worked, and checks that the target noticed nothing.
+// recordMix checks that the target noticed nothing.
 func (p *target) recordMix() stats {
 	p.t.Helper()
 	r := record(p.t, p.pid)
@@ -150,8 +148,7 @@ func checkMix(t *testing.T, p *target) {
 	}
 }
 
-// The tracer detaches after each PTRACE_TRACEME. On x86-64 a call that a stop refuses is restarted without trace,
-// except one made between attach and interrupt.
+// On x86-64 a call that a stop refuses is restarted without trace, except one made between attach and interrupt.
 func TestTraceMeRefusedByAStopIsRestarted(t *testing.T) {
 	p := start(t, "traced", "again")
 	var observations, restarted int64

@@ -14,8 +14,7 @@ import (
 
 const fuseStops = 50
 
-// A read or write of a file may have had an effect when it gives EINTR: it is restarted for sockets only. The file
-// system's server counts its requests.
+// A read or write of a file may have had an effect when it gives EINTR: it is restarted for sockets only.
 func TestReadsAndWritesOfAFUSEFileAreNotRestarted(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root mounts")

@@ -72,8 +72,8 @@ func inStack(s *pprof.Sample, function string) bool {
 	return false
 }
 
-// The calls: bpf(2) loading a program, whose check takes much longer than a tick; reserving huge pages; running a
-// virtual machine; requests to a FUSE server that fails them when interrupted.
+// bpf(2) loading a program, whose check takes much longer than a tick; reserving huge pages; running a virtual machine;
+// requests to a FUSE server that fails them when interrupted.
 func TestCallsThatGiveUpSucceedUnderDefaultSampling(t *testing.T) {
 	for _, c := range []struct {
 		call  string
@@ -112,12 +112,12 @@ func TestCallsThatGiveUpSucceedUnderDefaultSampling(t *testing.T) {
 	}
 }
 
-// maxBroken is the number of calls that observations can break in a recording of so many seconds. After each the thread
-// is not observed for a while: 0.1 s first, then twice as long each time.
+// maxBroken is the number of calls that observations can break. After each the thread is not observed for a while: 0.1
+// s first, then twice as long each time.
 func maxBroken(seconds float64) int64 { return int64(bits.Len64(uint64(seconds*10)+1)) + 1 }
 
-// The calls: mkdir on a FUSE file system whose server gives up when interrupted, and mkdirat made by a seccomp
-// supervisor that sees a call again after a stop.
+// mkdir on a FUSE file system whose server gives up when interrupted, and mkdirat made by a seccomp supervisor that
+// sees a call again after a stop.
 func TestBrokenCallsThatCannotBeRepairedAreRareAndCounted(t *testing.T) {
 	for _, call := range []string{"fuse-mkdir", "notify"} {
 		for _, rung := range rungs {

@@ -52,9 +52,8 @@ func TestKilledProfilerLeavesNoTrace(t *testing.T) {
 }
 
 // maxInterrupted bounds the EINTR that kills can cause (docs/noticed.md): one where prywalk was between the interrupt
-// and the repair of a call. At most four stops are under way at a time. The fraction of stops that repair is measured
-// by a recording that is not killed. A Poisson count exceeds its mean by five standard deviations once in a million
-// tries.
+// and the repair of a call, of at most four stops under way. A Poisson count exceeds its mean by five standard
+// deviations once in a million tries.
 func maxInterrupted(kills int, s stats) int64 {
 	mean := float64(kills) * 4 * float64(s.Restarted+1) / float64(s.Frozen+1)
 	return int64(mean + 5*math.Sqrt(mean) + 1)

@@ -26,7 +26,7 @@ func cpu(pid int) int {
 	return user + system
 }
 
-// asleep counts the threads "sleeper" of src/mix.c that are asleep. The other threads sleep for moments only.
+// The other threads sleep for moments only.
 func asleep(pid int) (n int) {
 	for _, tid := range threads(pid) {
 		if status(tid, "Name") == "sleeper" && strings.HasPrefix(status(tid, "State"), "S") {
@@ -54,8 +54,7 @@ func TestThousandsOfSleepingThreadsAreNotWoken(t *testing.T) {
 	s := r.stop()
 	t.Logf("%+v", s)
 	s.checkTicks(t, int64(n)+5)
-	// Only threads that run are stopped: one computes, three sleep for moments, and the first one answers the test. The
-	// run counts of the others show that they were not on a processor.
+	// Only threads that run are stopped: one computes, three sleep for moments, and the first one answers the test.
 	untouched := 0
 	for tid, at := range before {
 		if runCount(tid) == at {

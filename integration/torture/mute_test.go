@@ -15,7 +15,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// startMute starts a program with its library and /tmp on a FUSE file system whose server no longer answers.
+// The library and /tmp are on a FUSE file system whose server no longer answers.
 func startMute(t *testing.T, args ...string) *target {
 	t.Helper()
 	needRoot(t)

@@ -46,8 +46,7 @@ func awaitStop(t *testing.T, pid int) {
 	})
 }
 
-// While prywalk is stopped, its target ends and an unrelated process gets its PID. The target's files are kept open or,
-// at the descriptor limit, opened for each observation.
+// The target's files are kept open or, at the descriptor limit, opened for each observation.
 func TestAnotherProcessWithTheSamePIDIsNotSampled(t *testing.T) {
 	needRoot(t)
 	for _, limit := range []string{"ulimit -n 4096", "ulimit -n 64"} {

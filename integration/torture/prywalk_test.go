@@ -46,14 +46,13 @@ func (s *stats) failures() (n int64) {
 	return n
 }
 
-// failedOnlyAs reports whether all failed observations have the given reason (none if ""), or are of threads that got
-// no processor within two seconds or before the recording ended ("timeout").
+// but may be "". Timeouts are of threads that got no processor.
 func (s *stats) failedOnlyAs(but string) bool {
 	n := s.failures() - s.Failed["timeout"]
 	return but == "" && n == 0 || but != "" && n == s.Failed[but]
 }
 
-// checkTicks checks that each tick of each thread is counted once, for a process with so many threads all the time.
+// Each tick of each thread must be counted once.
 func (s *stats) checkTicks(t *testing.T, threads int64) {
 	t.Helper()
 	if s.Attempted != s.Frozen+s.Peeked+s.Reused+s.failures() {
@@ -96,7 +95,6 @@ func prepare(t *testing.T, attr *syscall.SysProcAttr, args ...string) *recorder 
 		t.Fatal(err)
 	}
 	r := &recorder{t: t, dir: dir, file: filepath.Join(dir, "r.pb.gz"), ended: make(chan struct{})}
-	// The tests need stops, which the perf engine avoids.
 	all := append([]string{"record", "--engine", "ptrace", "-F", "1000", "-o", r.file, "--stats",
 		filepath.Join(dir, "stats.json")}, args...)
 	r.cmd = exec.Command(binary, all...)

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// The interfaces: breakpoints of its own, restartable sequences, SCHED_DEADLINE, and a fault on its own stack that
-// waits for a page by userfaultfd.
+// Breakpoints of its own, restartable sequences, SCHED_DEADLINE, and a fault on its own stack that waits for a page by
+// userfaultfd.
 func TestRareInterfacesKeepWorkingWhileRecorded(t *testing.T) {
 	for _, mode := range []string{"breakpoint", "rseq", "deadline", "ownstack"} {
 		for _, engine := range []string{"ptrace", "auto"} {
@@ -37,7 +37,6 @@ func TestRareInterfacesKeepWorkingWhileRecorded(t *testing.T) {
 				if v["wrong"] != 0 || v["done"] == 0 {
 					t.Errorf("the program's counts are %v", v)
 				}
-				// One page: that of the thread itself, which waits for it until the end.
 				if mode == "ownstack" && (v["early"] != 0 || v["faults"] != 1 || v["through"] != 1) {
 					t.Errorf("the program's counts are %v, want one page of the stack", v)
 				}

@@ -15,13 +15,12 @@ import (
 var (
 	ofProcess = regexp.MustCompile(`^(openat|readlinkat)\(AT_FDCWD, "/proc/\d`)
 	ofThread  = regexp.MustCompile(`^openat\(\d+, "(stat|schedstat|status|syscall)"`)
-	// realTime is the call by which a tracer gets its priority. Its watchdog has the next higher one.
+	// The tracer's watchdog has the next higher priority.
 	realTime = regexp.MustCompile(`^sched_setattr\(0, .*SCHED_FIFO.*sched_priority=[15]\b.*= 0`)
 	ordinary = regexp.MustCompile(`^sched_setattr\(0, .*SCHED_OTHER.*= 0`)
 )
 
-// Opening a path of a process that ends can spin for as long as a real-time thread keeps the processor. The target
-// starts processes that end at once.
+// Opening a path of a process that ends can spin for as long as a real-time thread keeps the processor.
 func TestRealTimeTracerOpensNoPathBelowProc(t *testing.T) {
 	strace, err := exec.LookPath("strace")
 	if err != nil {

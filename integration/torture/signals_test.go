@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// rungs are the values of --rung under test: the default, and a stop of every thread at every tick.
 var rungs = []string{"auto", "stop"}
 
 func TestRealSignalsInterruptCallsWhileRecorded(t *testing.T) {
@@ -21,8 +20,8 @@ func TestRealSignalsInterruptCallsWhileRecorded(t *testing.T) {
 			c := p.finish()
 			t.Logf("%d observations, %d stops, %d calls restarted; the target's counts: %v", s.Attempted, s.Frozen,
 				s.Restarted, c)
-			// A call that a stop interrupted is restarted from user space: a signal at that moment runs its handler
-			// before the call, not in it. That is rare by default, as no sleeping thread is stopped.
+			// A signal at a restarted call runs its handler before the call, not in it. That is rare by default, as no
+			// sleeping thread is stopped.
 			lost := c["handled"] - c["eintr"]
 			// Each lost EINTR was sent again by the target, and needs a restarted call.
 			if lost < 0 || lost > c["resent"] || lost > s.Restarted {
@@ -62,8 +61,7 @@ func TestNoSignalOfAStormIsLostOrChanged(t *testing.T) {
 	}
 }
 
-// The Go runtime preempts goroutines by SIGURG, thousands of times a second. Each must arrive once, and garbage
-// collections, which need them, must complete.
+// The Go runtime preempts goroutines by SIGURG, which garbage collections need.
 func TestNoSignalOfAGoProgramIsLost(t *testing.T) {
 	for _, rung := range rungs {
 		for mode, env := range map[string]string{"exact": "GODEBUG=asyncpreemptoff=1", "collect": "GODEBUG="} {

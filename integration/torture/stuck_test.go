@@ -17,7 +17,6 @@ import (
 	pprof "github.com/google/pprof/profile"
 )
 
-// patience limits waits for an event that must happen, however slow the machine is.
 const patience = 4 * time.Minute
 
 func await(t *testing.T, what string, holds func() bool) {
@@ -41,8 +40,7 @@ func (p *target) threadsByName() map[string]int {
 	return all
 }
 
-// rate is the --freq for targets whose calls time out after 5 ms. Each stop restarts epoll_wait with its full time-out
-// (docs/system-calls.md): stopped every millisecond, it would never time out.
+// The targets' calls time out after 5 ms. Each stop restarts epoll_wait with its full time-out (docs/system-calls.md).
 func rate(rung string) string {
 	if rung == "stop" {
 		return "100"
@@ -61,14 +59,13 @@ func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
 			}
 			r := record(t, p.pid, "--rung", rung, "-F", rate(rung))
 			r.awaitSamples(p.pid)
-			// Observations that time out take two seconds each, and longer if prywalk waits for a processor.
+			// Observations that time out take two seconds each.
 			r.awaitCheckpoint("4.5 s are recorded", func(p *pprof.Profile) bool { return p.DurationNanos > 4500e6 })
 			p.awaitProgress(5)
 			s := r.stop()
 			t.Logf("%+v", s)
 			s.checkTicks(t, 6)
-			// With --rung stop each of the two threads in state D times out after two seconds, and once more at the
-			// end. By default they are sampled at each tick, as checked below.
+			// Each of the two threads in state D times out after two seconds, and once more at the end.
 			if !s.failedOnlyAs("") || rung == "stop" && s.Failed["timeout"] < 4 {
 				t.Errorf("failures %v, want timeout only, with --rung stop at least 4", s.Failed)
 			}
@@ -125,10 +122,10 @@ type freezer struct {
 	dir                string
 	file, freeze, thaw string
 	report, frozenLine string // a file, and its text once all tasks are frozen
-	uninterruptible    bool   // frozen tasks are in state D
+	uninterruptible    bool
 }
 
-// freezers makes a control group in each mounted hierarchy that has a freezer and is writable.
+// freezers makes a control group in each writable hierarchy that has a freezer.
 func freezers(t *testing.T) map[string]*freezer {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mounts")
@@ -222,7 +219,7 @@ func recordStopped(t *testing.T, g *freezer, p *target, rung string, before bool
 		g.freezeAll()
 		r.signal(syscall.SIGINT)
 		code, s := r.wait(), r.statistics()
-		// The group may be frozen before the first stop of any thread has ended: then there are no samples.
+		// If the group is frozen before the first stop has ended, there are no samples.
 		if early := s.Samples == 0 && rung == "stop" && g.uninterruptible; early && code != 4 || !early && code != 0 {
 			t.Errorf("prywalk's exit code is %d (%d samples): %s", code, s.Samples, r.stderr.String())
 		}

@@ -32,8 +32,7 @@ const (
 	again = "restarts"
 )
 
-// effect is a row of the table in benchmarks/results/blocking-calls.md. A call that may have a time-out is also
-// measured with one, as NAME+t.
+// effect is a row of the table in benchmarks/results/blocking-calls.md. NAME+t is NAME with a time-out.
 type effect struct{ call, freeze, timeout string }
 
 var effects = []effect{
@@ -117,9 +116,9 @@ type seen struct {
 const (
 	tableTimeout  = 150 * time.Millisecond
 	tableRounds   = 30
-	tableStops    = 10 // of each thread, at least
+	tableStops    = 10
 	tableTimeouts = 20
-	// roundingErrors is the number of time-outs beyond gaps that can have ended, at the edges of gaps.
+	// Time-outs beyond gaps that can have ended, at the edges of gaps.
 	roundingErrors = 3
 	// From tooManyGaps on, a kept time-out cannot be told from a restarted one.
 	tooManyGaps = 6
@@ -139,7 +138,7 @@ func freezeAll(t *testing.T, p *target, asleep bool, limit time.Duration, begun 
 		}
 	}
 	err := ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
-		few := func(s *seen) bool { return s.stopped < tableStops } // on a busy machine few are asleep at any moment
+		few := func(s *seen) bool { return s.stopped < tableStops }
 		for begin, n := time.Now(), 0; n < tableRounds || time.Since(begin) < tableTimeouts*limit ||
 			slices.ContainsFunc(all, few) && time.Since(begin) < patience; n++ {
 			for i, s := range all {
@@ -201,14 +200,14 @@ func (s *seen) ended(counts map[string]int64) int64 {
 	return counts[s.name+".expired"] + counts[s.name+".changed"]
 }
 
-// unclear reports whether slightly more time-outs ended than there were gaps: restarted ones with rounding errors, or
-// kept ones of a thread that waited for a processor.
+// unclear: slightly more time-outs ended than there were gaps, restarted ones with rounding errors, or kept ones of a
+// thread that waited for a processor.
 func (s *seen) unclear(counts map[string]int64) bool {
 	n := s.ended(counts) - int64(s.gaps)
 	return n > 0 && n <= roundingErrors
 }
 
-// timeout is the effect on the time-out. A restarted one can end in a gap only.
+// A restarted time-out can end in a gap only.
 func (s *seen) timeout(counts map[string]int64) string {
 	if n := s.ended(counts); n > int64(s.gaps)+roundingErrors {
 		return kept
@@ -216,8 +215,7 @@ func (s *seen) timeout(counts map[string]int64) string {
 	return again
 }
 
-// stopGroup stops the threads of a group and returns the target's counts. Where stops are too far apart, on a busy
-// machine, it tries again with longer time-outs.
+// Where stops are too far apart, stopGroup tries again with longer time-outs.
 func stopGroup(t *testing.T, group string) (all []*seen, counts map[string]int64) {
 	t.Helper()
 	for limit := tableTimeout; ; limit *= 4 {
@@ -252,7 +250,6 @@ func TestEffectOfAStopOnEachCall(t *testing.T) {
 	}
 }
 
-// stopInEachCall compares the effect of stops with the table, and returns the number of stops.
 func stopInEachCall(t *testing.T) (stopped int64) {
 	t.Helper()
 	found := map[string]effect{}

@@ -22,8 +22,8 @@ type target struct {
 	cmd   *exec.Cmd
 	in    io.WriteCloser
 	out   *bufio.Reader
-	lines []string // before "ready"
-	pid   int      // process to record: from its line "pid", else its own
+	lines []string
+	pid   int // from its line "pid", else its own
 }
 
 func start(t *testing.T, name string, args ...string) *target {
@@ -37,7 +37,7 @@ func startAs(t *testing.T, attr *syscall.SysProcAttr, name string, args ...strin
 	if attr == nil {
 		attr = &syscall.SysProcAttr{}
 	}
-	attr.Setpgid = true // so that kill reaches its children too
+	attr.Setpgid = true
 	p.cmd.SysProcAttr = attr
 	p.cmd.Stderr = os.Stderr
 	p.cmd.Dir = "/"
@@ -97,8 +97,7 @@ func (p *target) progress() int64 {
 	}
 }
 
-// awaitProgress waits for 1.5 s and until the target has done so much more. It fails if the count stands still for
-// patience.
+// awaitProgress fails if the count stands still for patience.
 func (p *target) awaitProgress(more int64) {
 	p.t.Helper()
 	begin := p.progress()

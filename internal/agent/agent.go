@@ -52,7 +52,7 @@ type Agent struct {
 	reporting   sync.WaitGroup
 	stopping    chan struct{}
 	senderEnded chan struct{}
-	abort       context.CancelFunc // of sender and reporter
+	abort       context.CancelFunc
 }
 
 // New checks the options and opens the spool. Messages that an earlier agent left there are sent too.
@@ -157,7 +157,6 @@ func (a *Agent) export(e *encoder) {
 	}
 }
 
-// dropUnusedInterval is the period of dropping unmapped files from the resolver.
 const dropUnusedInterval = 10 * time.Second
 
 // Add implements [profile.Sink].

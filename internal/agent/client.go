@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/otlp"
 )
 
-// Protocols.
 const (
 	GRPC = "grpc"
 	HTTP = "http"
@@ -39,7 +38,7 @@ type Receiver struct {
 
 type failure struct {
 	kind      failureKind
-	why       string        // reason of a refused message's loss; "": lostRefused
+	why       string        // reason of the loss; "": lostRefused
 	notBefore time.Duration // shortest pause before the next attempt; 0: unspecified
 	err       error
 }
@@ -47,15 +46,14 @@ type failure struct {
 type failureKind int
 
 const (
-	retryable failureKind = iota // send it later
-	tooLarge                     // send it in parts
-	refused                      // drop it
+	retryable failureKind = iota
+	tooLarge
+	refused
 )
 
 // Error implements error.
 func (f *failure) Error() string { return f.err.Error() }
 
-// setBusy marks that the receiver may accept the message later.
 func (f *failure) setBusy() { f.kind, f.err = retryable, &busyError{f.err} }
 
 type busyError struct{ error }
@@ -64,11 +62,11 @@ type busyError struct{ error }
 func (*busyError) Is(target error) bool { return target == errBusy }
 
 type reply struct {
-	rejected int64 // number of profiles
+	rejected int64
 	why      string
 }
 
-// acceptedReply reads a damaged reply as no rejection, since sending the message again would duplicate it.
+// A damaged reply is no rejection: to send the message again would duplicate it.
 func acceptedReply(text []byte) (r reply) {
 	if rejected, why, err := otlp.Rejected(text); err == nil {
 		r = reply{rejected, why}
@@ -76,7 +74,7 @@ func acceptedReply(text []byte) (r reply) {
 	return r
 }
 
-// client sends messages. A nil failure means accepted.
+// A nil failure means accepted.
 type client interface {
 	send(ctx context.Context, body []byte) (reply, *failure)
 }

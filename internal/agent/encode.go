@@ -32,7 +32,7 @@ type encoding struct {
 	buf       []profile.Named
 }
 
-// encode returns an ExportProfilesServiceRequest: a resource for each process, a profile for each clock.
+// encode returns an ExportProfilesServiceRequest: a resource per process, a profile per clock.
 func (e *encoder) encode(w *window) (m protobuf.Message, intervals int) {
 	rows := map[processKey][]row{}
 	for r := range w.rows {
@@ -81,7 +81,6 @@ func (e *encoding) resource(process processKey, w *window, rows []row) (m protob
 	return m
 }
 
-// sampleKey identifies a Sample (profiles.proto).
 type sampleKey struct {
 	stack      int64
 	attributes string
@@ -173,7 +172,7 @@ func (e *encoding) stack(id sample.StackID) int64 {
 	return i
 }
 
-// evicted is the only frame of a stack that was evicted before it was sent.
+// evicted is the frame of a stack that was evicted before it was sent.
 const evicted = "[evicted]"
 
 func (e *encoding) location(l *profile.Named) int64 {

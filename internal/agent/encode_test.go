@@ -45,8 +45,8 @@ func TestOwnersAndTasksAreSent(t *testing.T) {
 			t.Errorf("%d intervals, want 1", intervals)
 		}
 		var key, value protobuf.Message
-		key.Bytes(5, []byte(c.key))     // ProfilesDictionary.string_table
-		value.Bytes(1, []byte(c.value)) // AnyValue.string_value
+		key.Bytes(5, []byte(c.key))
+		value.Bytes(1, []byte(c.value))
 		if !bytes.Contains(m, key) || !bytes.Contains(m, value) {
 			t.Errorf("%+v is not in the message", c)
 		}
@@ -80,7 +80,7 @@ func TestTimesFollowTheClockAsItIsSet(t *testing.T) {
 			want = begun
 		}
 		var profile, sample protobuf.Message
-		profile.Fixed(3, uint64(want.UnixNano())) // Profile.time_unix_nano
+		profile.Fixed(3, uint64(want.UnixNano()))
 		sample.Fixeds(5, []uint64{uint64(want.UnixNano()) + 7})
 		if !bytes.Contains(m, profile) || !bytes.Contains(m, sample) {
 			t.Errorf("the clock is set by %s: the message does not begin at %s", set, want)

@@ -37,11 +37,9 @@ const (
 	statusUnauthenticated   = 16
 )
 
-// prefixSize is the size of a message's prefix: a byte, 1 if compressed, and the length in four bytes
-// (Length-Prefixed-Message in gRPC's PROTOCOL-HTTP2.md).
+// A byte, 1 if compressed, and the length in four bytes (Length-Prefixed-Message in gRPC's PROTOCOL-HTTP2.md).
 const prefixSize = 5
 
-// grpcClient sends OTLP/gRPC: one HTTP/2 request per call.
 type grpcClient struct {
 	http *http.Client
 	url  string
@@ -79,7 +77,7 @@ func grpcFrame(message []byte) []byte {
 	return append(out, message...)
 }
 
-// grpcUnframe returns a message uncompressed, or nil if it cannot be read.
+// nil: it cannot be read.
 func grpcUnframe(text []byte, encoding string) []byte {
 	if len(text) < prefixSize || uint64(len(text)-prefixSize) < uint64(binary.BigEndian.Uint32(text[1:])) {
 		return nil
@@ -95,8 +93,8 @@ func grpcUnframe(text []byte, encoding string) []byte {
 	return nil
 }
 
-// grpcFailure interprets a reply's status; nil: accepted. The retryable codes are those of OTLP/gRPC, Failures.
-// RESOURCE_EXHAUSTED is retryable only with RetryInfo; without, the message is too large.
+// nil: accepted. Retryable are the codes of OTLP/gRPC, Failures; RESOURCE_EXHAUSTED only with RetryInfo, without the
+// message is too large.
 func grpcFailure(answer *http.Response) *failure {
 	status := answer.Trailer
 	if answer.Header.Get("Grpc-Status") != "" { // a reply without body (Trailers-Only)
@@ -131,7 +129,7 @@ func grpcFailure(answer *http.Response) *failure {
 	return f
 }
 
-// details returns a reply's google.rpc.Status, or nil. Its base64 may be padded.
+// details returns a google.rpc.Status, or nil. Its base64 may be padded.
 func details(status http.Header) []byte {
 	text := strings.TrimRight(status.Get("Grpc-Status-Details-Bin"), "=")
 	out, err := base64.RawStdEncoding.DecodeString(text)

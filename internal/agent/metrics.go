@@ -23,11 +23,11 @@ import (
 // Reasons of lost intervals, as metrics name them.
 const (
 	lostRefused      = "refused"
-	lostUnauthorized = "unauthorized" // token or certificate
+	lostUnauthorized = "unauthorized"
 	lostNotFound     = "not_found"
 	lostTooLarge     = "too_large" // an interval, or a message of 64 KiB, exceeds the limit
 	lostFull         = "full"
-	lostDamaged      = "damaged"  // in the spool
+	lostDamaged      = "damaged"
 	lostAtEnd        = "shutdown" // not sent within --flush
 )
 
@@ -80,7 +80,7 @@ func (m *Metrics) Lost() (n int64) {
 // Sent returns the numbers of accepted intervals and messages.
 func (m *Metrics) Sent() (intervals, messages int64) { return m.intervals.Load(), m.messages.Load() }
 
-// list returns the metrics, their names without prefix and suffix.
+// Names lack prefix and suffix.
 func (m *Metrics) list() []otlp.Metric {
 	l := metricList{}
 	l.count("windows", "Windows that were encoded.", m.windows.Load())
@@ -118,7 +118,7 @@ func (m *Metrics) list() []otlp.Metric {
 	return l
 }
 
-// heldMemory is the Go runtime's memory less the part returned to the kernel, bytes.
+// The Go runtime's memory less the part returned to the kernel, bytes.
 func heldMemory() float64 {
 	list := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(list)

@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// notices logs the fate of messages, each condition once while it lasts, and counts losses. Not for concurrent use.
+// notices logs each condition once while it lasts, and counts losses. Not for concurrent use.
 type notices struct {
 	metrics  *Metrics
 	receiver string
@@ -79,8 +79,7 @@ func (n *notices) unreadable(s *spool, f *spoolFile, err error) {
 	}
 }
 
-// indivisible counts a message that exceeds the limit and cannot be divided as lost, and reports the first one.
-// lowered: the limit is one that the receiver's refusals lowered.
+// lowered: the receiver's refusals lowered the limit.
 func (n *notices) indivisible(err error, intervals, size, limit int, lowered bool) {
 	if !errors.Is(err, otlp.ErrSinglePoint) {
 		n.metrics.addLost(lostDamaged, intervals)
@@ -148,7 +147,7 @@ func redacted(endpoint string) string {
 	return endpoint
 }
 
-// cause drops the request's URL, which the log lines contain already.
+// Log lines contain the URL already.
 func cause(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("no answer in time")

@@ -68,7 +68,7 @@ func TestMessagesNameTheReceiverTheCauseAndTheNextStep(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		to    Receiver
-		wants []string // in this order; URL is the endpoint's
+		wants []string
 	}{
 		{"nothing listens", Receiver{Endpoint: closedPort(t)}, []string{
 			"cannot send to URL, messages wait and are sent again: ", "connection refused",

@@ -4,7 +4,6 @@ package agent
 
 import "errors"
 
-// maxWaitingBytes bounds the compressed messages in memory, bytes.
 const maxWaitingBytes = 8 << 20
 
 type message struct {
@@ -14,17 +13,17 @@ type message struct {
 
 func newMessage(body []byte, intervals int) message { return message{gzipCompress(body), intervals} }
 
-// queue holds waiting messages, the oldest first: the spool's, then those in memory. When a bound is exceeded, the
-// oldest are dropped and counted. Not for concurrent use.
+// queue holds waiting messages, the oldest first: the spool's, then those in memory. Beyond a bound the oldest are
+// dropped and counted. Not for concurrent use.
 type queue struct {
-	spool     *spool // nil: memory only
+	spool     *spool
 	memory    []message
-	size      int // of memory, bytes
+	size      int
 	notices   *notices
 	takenFrom queuePlace
 }
 
-// queuePlace is the place of the message being sent: the first there, exempt from dropping.
+// The message being sent is the first there, exempt from dropping.
 type queuePlace int
 
 const (
@@ -40,8 +39,7 @@ func (q *queue) inFlightAt(at queuePlace) int {
 	return 0
 }
 
-// append adds a message to the spool if the receiver is away or the spool has older ones, unless older ones are in
-// memory.
+// append uses the spool if the receiver is away or the spool has older messages, unless older ones are in memory.
 func (q *queue) append(m message, unreachable bool) {
 	if q.spool != nil && len(q.memory) == 0 && (unreachable || len(q.spool.files) > 0) && q.toSpool(m) {
 		return
@@ -70,8 +68,8 @@ func (q *queue) toSpool(m message) bool {
 	return err == nil
 }
 
-// take returns the oldest readable message. It stays in the queue and is not dropped until putBack, remove or replace
-// is called. Unreadable files are tried again later.
+// take returns the oldest readable message. It stays in the queue until putBack, remove or replace is called.
+// Unreadable files are tried again later.
 func (q *queue) take() (body []byte, intervals int, ok bool) {
 	if q.spool != nil {
 		for range len(q.spool.files) {
@@ -116,7 +114,7 @@ func (q *queue) remove() {
 	q.takenFrom = nowhere
 }
 
-// replace replaces the taken message by its parts. If the spool cannot take them, they become the first in memory.
+// If the spool cannot take the parts, they become the first in memory.
 func (q *queue) replace(parts []message) {
 	if q.takenFrom == inSpool {
 		err := q.spool.replaceFirst(parts)
@@ -133,7 +131,7 @@ func (q *queue) replace(parts []message) {
 	}
 }
 
-// spill moves memory to the spool. Precondition: no message is taken.
+// Precondition: no message is taken.
 func (q *queue) spill() {
 	for q.spool != nil && len(q.memory) > 0 && q.toSpool(q.memory[0]) {
 		q.drop(0)

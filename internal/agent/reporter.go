@@ -17,7 +17,7 @@ const (
 	firstReportAfter = 5 * time.Second
 )
 
-// reporter sends the agent's own metrics. Counters are cumulative, so lost messages are not sent again.
+// Counters are cumulative, so lost messages are not sent again.
 type reporter struct {
 	client   client
 	receiver string

@@ -22,13 +22,13 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// attribute is a resource attribute with a string or an int64.
+// value is a string or an int64.
 type attribute struct {
 	key   string
 	value any
 }
 
-// resourceMessage returns a Resource with the first attribute of each key.
+// The first attribute of each key counts.
 func resourceMessage(list []attribute) (m protobuf.Message) {
 	known := map[string]bool{}
 	for _, a := range list {
@@ -56,7 +56,7 @@ type ResourceOptions struct {
 	Attributes map[string]string
 }
 
-// resources reads a process's attributes at once, since it may end soon.
+// Attributes are read at once, since a process may end soon.
 type resources struct {
 	ResourceOptions
 	root string
@@ -113,7 +113,7 @@ func (r *resources) run(quit <-chan struct{}) {
 	}
 }
 
-// attributesOf leaves out the host's attributes.
+// The host's attributes are left out.
 func (r *resources) attributesOf(p processKey, comm string) []attribute {
 	r.mu.Lock()
 	a := r.known[p]
@@ -148,7 +148,7 @@ func (r *resources) isAlive(p processKey) bool {
 	return err == nil && st.Start == p.start
 }
 
-// read reads and keeps a process's attributes; false: it has ended.
+// false: the process has ended.
 func (r *resources) read(p processKey) (a processAttributes, ok bool) {
 	dir := filepath.Join(r.root, strconv.Itoa(p.pid))
 	if comm, err := os.ReadFile(dir + "/comm"); err == nil {
@@ -194,11 +194,11 @@ func readUpTo(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// container matches the control group of Docker, containerd, CRI-O or Podman: an id of 64 hexadecimal digits, under
-// systemd between the engine's name and .scope.
+// An id of 64 hexadecimal digits (Docker, containerd, CRI-O, Podman), under systemd between the engine's name and
+// .scope.
 var container = regexp.MustCompile(`(?:^|[-/:])([0-9a-f]{64})(?:\.scope)?$`)
 
-// containerID returns the innermost container in the text of /proc/PID/cgroup (cgroups(7)), or "".
+// containerID returns the innermost container in a /proc/PID/cgroup (cgroups(7)), or "".
 func containerID(text string) string {
 	for line := range strings.Lines(text) {
 		fields := strings.SplitN(strings.TrimSuffix(line, "\n"), ":", 3)
@@ -214,7 +214,7 @@ func containerID(text string) string {
 	return ""
 }
 
-// fromEnvironment reads OTEL_SERVICE_NAME, which has precedence, and the percent-encoded OTEL_RESOURCE_ATTRIBUTES
+// OTEL_SERVICE_NAME has precedence over OTEL_RESOURCE_ATTRIBUTES, which is percent-encoded
 // (opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables).
 func fromEnvironment(env []byte) (list []attribute) {
 	var service, pairs string

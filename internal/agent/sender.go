@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// Range of --max-message, bytes. Refusals lower the limit, not below minMessage.
+	// Range of --max-message, bytes. Refusals do not lower the limit below minMessage.
 	maxMessage = 1 << 28
 	minMessage = 1 << 16
 	// MinSpool is the least --spool-size, bytes: room for a message.
@@ -23,18 +23,17 @@ const (
 	minFailurePause = time.Millisecond
 )
 
-// sender divides messages and sends the oldest first.
 type sender struct {
 	client    client
 	metrics   *Metrics
-	timeout   time.Duration // of an attempt
+	timeout   time.Duration
 	wake      chan struct{}
 	notBefore time.Time // of the next attempt; only run's goroutine uses it
 
 	mu          sync.Mutex // guards the rest
 	queue       queue
-	limit       int  // of a message before compression, bytes
-	unreachable bool // the last attempt failed
+	limit       int // of a message before compression, bytes
+	unreachable bool
 
 	limitLowered bool
 }
@@ -65,7 +64,7 @@ func (s *sender) enqueue(body []byte, intervals int) {
 	}
 }
 
-// divide drops and counts indivisible messages.
+// Indivisible messages are dropped and counted.
 func (s *sender) divide(body []byte, intervals int) []message {
 	if len(body) <= s.limit {
 		return []message{newMessage(body, intervals)}
@@ -83,8 +82,7 @@ func (s *sender) divide(body []byte, intervals int) []message {
 	return append(s.divide(a, share), s.divide(b, intervals-share)...)
 }
 
-// shareOf returns part a's share of a message's intervals, in proportion to points: an interval may have points in both
-// parts, a and b.
+// In proportion to points: an interval may have points in both parts, a and b.
 func shareOf(a, b []byte, intervals int) (int, error) {
 	n, err := otlp.Points(a)
 	if err != nil {
@@ -105,7 +103,7 @@ func (s *sender) publishCounts() {
 }
 
 // run sends until stop is closed and no message can be sent now. It completes an attempt in progress, since the
-// receiver may have the message already. The end of ctx aborts the attempt.
+// receiver may have the message already, unless ctx ends.
 func (s *sender) run(ctx context.Context, stop <-chan struct{}) {
 	pause := time.Duration(0)
 	for {
@@ -145,7 +143,7 @@ func jittered(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.5 + rand.Float64()))
 }
 
-// sendWaiting returns the shortest pause before the next attempt; 0: all is sent.
+// The result is the shortest pause before the next attempt; 0: all is sent.
 func (s *sender) sendWaiting(ctx context.Context) (wait time.Duration) {
 	for {
 		body, intervals, ok := s.next()
@@ -163,7 +161,7 @@ func (s *sender) sendWaiting(ctx context.Context) (wait time.Duration) {
 	}
 }
 
-// next takes the oldest message, divided to the present limit.
+// The message is divided to the present limit.
 func (s *sender) next() (body []byte, intervals int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -191,7 +189,7 @@ func (s *sender) handleAccepted(answer *reply, size, intervals int) {
 	s.publishCounts()
 }
 
-// handleFailure returns the shortest pause before the next attempt; 0: the message was divided or dropped.
+// The result is the shortest pause before the next attempt; 0: the message was divided or dropped.
 func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, intervals int) (pause time.Duration) {
 	s.metrics.failures.Add(1)
 	s.mu.Lock()

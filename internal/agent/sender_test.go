@@ -28,7 +28,7 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// messageOf makes a message of one sample with incompressible points.
+// The points are incompressible.
 func messageOf(points int) []byte {
 	var m, r, scope, p, s protobuf.Message
 	d := otlp.NewDictionary(nil)
@@ -92,7 +92,7 @@ func TestMessagesThatTheReceiverFindsTooLargeAreDivided(t *testing.T) {
 	s, m := newTestSender(r, nil, 64<<20)
 	const points = 240_000
 	body := messageOf(points)
-	room := most + 1 - len(body) - 2 - 3 // for an unknown field, with a key of two bytes and a length of three
+	room := most + 1 - len(body) - 2 - 3 // for an unknown field: a key of two bytes, a length of three
 	if room < 1<<14 {
 		t.Fatalf("%d bytes are too many for the test", len(body))
 	}
@@ -139,7 +139,7 @@ func TestNoMessageIsLargerThanAsked(t *testing.T) {
 }
 
 func TestIntervalsOfADividedMessageAreSharedByPoints(t *testing.T) {
-	for _, intervals := range []int{5_000, 10_000, 20_000, 40_000} { // of 20,000 points
+	for _, intervals := range []int{5_000, 10_000, 20_000, 40_000} {
 		first := true
 		r := &receiver{answer: func([]byte) (reply, *failure) {
 			if first {
@@ -280,7 +280,6 @@ func TestWhatWaitsIsBounded(t *testing.T) {
 	}
 }
 
-// slowReceiver takes a message when it is released.
 type slowReceiver struct {
 	came, release chan struct{}
 	taken         int
@@ -366,7 +365,7 @@ func TestAnswersOfOTLPOverHTTP(t *testing.T) {
 	}
 }
 
-// asWritten passes messages through unchanged, and marshals only errors.
+// Only errors are marshaled.
 type asWritten struct{}
 
 func (asWritten) Name() string { return "proto" }
@@ -379,7 +378,7 @@ func (asWritten) Marshal(m any) ([]byte, error) {
 }
 
 func (asWritten) Unmarshal(b []byte, m any) error {
-	*m.(*[]byte) = bytes.Clone(b) // connect reuses it
+	*m.(*[]byte) = bytes.Clone(b)
 	return nil
 }
 

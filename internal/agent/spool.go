@@ -16,15 +16,15 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// spoolName has the file's sequence number and the number of its intervals.
+// Sequence number, and number of intervals.
 const spoolName = "%016x-%d.otlp.gz"
 
-// initialSequence is the number of a new spool's first file. Parts of a divided message take numbers before it.
+// Parts of a divided message take numbers before a new spool's first one.
 const initialSequence = 1 << 32
 
 var errDamagedFile = errors.New("it cannot be read")
 
-// spool holds one compressed message per file. Sorted names are the order of age. Not for concurrent use.
+// spool has one compressed message per file, by name in the order of age. Not for concurrent use.
 type spool struct {
 	dir                         string
 	maxBytes                    int64
@@ -43,7 +43,7 @@ type spoolFile struct {
 
 var errSpoolInUse = errors.New("another agent uses it")
 
-// openSpool opens and locks a spool, which may have messages of an earlier run. It drops the oldest beyond maxBytes.
+// openSpool locks a spool, which may have messages of an earlier run. It drops the oldest beyond maxBytes.
 func openSpool(dir string, maxBytes int64) (s *spool, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, unusable(dir, err)
@@ -87,7 +87,7 @@ func openSpool(dir string, maxBytes int64) (s *spool, err error) {
 	return s, nil
 }
 
-// lockDirectory locks until the file is closed or the agent ends. File systems without such locks are not locked.
+// The lock lasts until the file is closed or the agent ends. Some file systems have no locks.
 func lockDirectory(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -106,7 +106,7 @@ func unusable(dir string, err error) error {
 	return fmt.Errorf("--spool %s: %w; %s", dir, err, spoolStep(err))
 }
 
-// put writes a message, and drops the oldest beyond the size, except the first kept. It returns the dropped intervals.
+// put drops the oldest beyond the size, except the first kept. It returns the dropped intervals.
 func (s *spool) put(m message, kept int) (dropped int, err error) {
 	f, err := s.write(s.nextSequence, m)
 	if err != nil {
@@ -129,8 +129,7 @@ func (s *spool) write(sequence uint64, m message) (spoolFile, error) {
 	return f, err
 }
 
-// replaceFirst writes the parts of the first message, then removes it. An agent killed in between sends parts twice. On
-// error nothing changes.
+// An agent killed between writing the parts and removing the message sends parts twice. On error nothing changes.
 func (s *spool) replaceFirst(parts []message) error {
 	if s.firstSequence < uint64(len(parts)) {
 		return errors.New("no turn is left before the first message")
@@ -153,7 +152,7 @@ func (s *spool) replaceFirst(parts []message) error {
 	return nil
 }
 
-// trim drops the oldest beyond the size, except the first kept and the last. It returns the dropped intervals.
+// trim keeps the first kept and the last. It returns the dropped intervals.
 func (s *spool) trim(kept int) (dropped int) {
 	for s.size > s.maxBytes && len(s.files) > kept+1 {
 		dropped += s.files[kept].intervals
@@ -162,7 +161,7 @@ func (s *spool) trim(kept int) (dropped int) {
 	return dropped
 }
 
-// first reads the first message. Error: [errDamagedFile], or one that may be temporary.
+// The error is [errDamagedFile], or may be temporary.
 func (s *spool) first() (body []byte, err error) {
 	text, err := readUpTo(s.path(&s.files[0]), s.files[0].size)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -39,7 +39,6 @@ func (v *clockValues) add(w clockValues) {
 
 func valuesOf(iv *profile.Interval) clockValues { return clockValues{iv.CPU, iv.Wall, iv.RunQueue} }
 
-// row is the key of a list of points.
 type row struct {
 	stack sample.StackID
 	processKey
@@ -68,7 +67,7 @@ type window struct {
 
 func (w *window) unix(at int64) uint64 { return uint64(at + w.clockStep) }
 
-// processKey identifies a process; start distinguishes processes with the same pid.
+// start distinguishes processes with the same pid.
 type processKey struct {
 	pid   int
 	start uint64 // clock ticks after boot
@@ -76,23 +75,22 @@ type processKey struct {
 
 func processOf(iv *profile.Interval) processKey { return processKey{iv.PID, iv.Start} }
 
-// withoutNames drops the names, which can change during a sleep.
+// Names can change during a sleep.
 func (r row) withoutNames() row {
 	r.comm, r.thread, r.role = "", "", ""
 	return r
 }
 
-// oversentTime is time sent for a row in excess of its final intervals.
 type oversentTime struct {
 	clockValues
 	windows int // since it was sent
 }
 
-// maxOversentWindows is the number of windows for which oversent time waits for its own row.
+// maxOversentWindows is the time for which oversent time waits for its own row.
 const maxOversentWindows = 60
 
-// windowBuilder divides intervals into windows. It is a [profile.Watcher]. A window belongs to the goroutine of the
-// intervals until it is sent to finished, then to the encoding goroutine.
+// windowBuilder is a [profile.Watcher]. A window belongs to the goroutine of the intervals until it is sent to
+// finished, then to the encoding goroutine.
 type windowBuilder struct {
 	mu            sync.Mutex
 	length        time.Duration
@@ -109,8 +107,7 @@ type windowBuilder struct {
 	offsetAtStart int64
 }
 
-// newWindowBuilder returns a builder of windows of about length. onInterval is called with each interval's process, and
-// must be brief.
+// A window's length is about length. onInterval is called with each interval's process, and must be brief.
 func newWindowBuilder(begin time.Time, length time.Duration, onInterval func(processKey)) *windowBuilder {
 	b := &windowBuilder{
 		length: length, open: map[row]clockValues{}, oversent: map[row]oversentTime{},
@@ -121,7 +118,7 @@ func newWindowBuilder(begin time.Time, length time.Duration, onInterval func(pro
 	return b
 }
 
-// beginWindow varies the length by a tenth, against resonance with programs and other agents.
+// The length varies by a tenth, against resonance with programs and other agents.
 func (b *windowBuilder) beginWindow(at int64) {
 	b.current = window{from: at, rows: map[row][]point{}}
 	b.points = 0
@@ -237,7 +234,7 @@ func (b *windowBuilder) endWindow(at int64, open iter.Seq[profile.Interval], las
 	return &w
 }
 
-// addGrowth adds an open interval's growth. The growth of an ended interval is negative by its time sent before.
+// The growth of an ended interval is negative by its time sent before.
 func (b *windowBuilder) addGrowth(r row, p point) {
 	less := clockValues{}
 	for i, v := range p.values {
@@ -273,8 +270,8 @@ func (b *windowBuilder) subtractOversent(last bool) {
 	}
 }
 
-// subtractFromOthers subtracts v from other time of r's process: first in the same stack and state, which keeps sums by
-// stack exact, then of the same thread, then any. false: the process has no rows.
+// The time is subtracted first in the same stack and state, which keeps sums by stack exact, then of the same thread,
+// then any. false: the process has no rows.
 func (b *windowBuilder) subtractFromOthers(r *row, v *clockValues) (hasRows bool) {
 	for _, isNext := range []func(*row) bool{
 		func(other *row) bool { return other.stack == r.stack && other.state == r.state },
@@ -297,7 +294,6 @@ func (b *windowBuilder) setOversent(r row, e oversentTime) {
 	}
 }
 
-// subtract subtracts v, beginning with the last point, and returns the rest.
 func subtract(list []point, v clockValues) clockValues {
 	for i := len(list) - 1; i >= 0 && v != (clockValues{}); i-- {
 		for c := range v {
@@ -309,7 +305,7 @@ func subtract(list []point, v clockValues) clockValues {
 	return v
 }
 
-// minClockStep is the smallest change of Unix time that is not a reading error, ns.
+// A smaller change of Unix time may be a reading error, ns.
 const minClockStep = 10e6
 
 func (b *windowBuilder) clockStep() int64 {
@@ -319,8 +315,8 @@ func (b *windowBuilder) clockStep() int64 {
 	return 0
 }
 
-// readUnixOffset returns Unix time − CLOCK_BOOTTIME, ns. Only setting the clock changes it. The shortest of several
-// readings is taken, since preemption may come between the clocks.
+// Unix time − CLOCK_BOOTTIME, ns, changes only with the clock's setting. The shortest of several readings is taken,
+// since preemption may come between the clocks.
 func readUnixOffset() (ahead int64) {
 	for shortest, n := int64(math.MaxInt64), 0; n < 5; n++ {
 		before := procmem.SinceBoot()

@@ -22,7 +22,6 @@ func newTestBuilder() *windowBuilder {
 
 func openOf(list ...profile.Interval) iter.Seq[profile.Interval] { return slices.Values(list) }
 
-// sleeper is an interval of a sleeping thread.
 func sleeper(pid, tid int, wall int64) profile.Interval {
 	return profile.Interval{Stack: sample.StackID(tid), PID: pid, TID: tid, State: "sleeping", Wall: wall}
 }
@@ -111,7 +110,7 @@ func TestSleepThatGoesOnIsSentInPieces(t *testing.T) {
 	}
 }
 
-// queued is an interval of a thread that waited in the run queue and then ran for 3 ns.
+// The thread waited in the run queue and then ran for 3 ns.
 func queued(pid, tid int, ns int64) profile.Interval {
 	return profile.Interval{
 		Stack: 100, PID: pid, TID: tid, State: "running", Wall: ns + 3, RunQueue: ns, CPU: 3,
@@ -256,7 +255,7 @@ func TestWindowsAddUpToAllIntervals(t *testing.T) {
 		for _, iv := range open {
 			add(iv)
 		}
-		for tid := range 8 { // longer than all that was sent in excess
+		for tid := range 8 {
 			add(sleeper(tid%3, tid, 10000))
 		}
 		select {

@@ -18,7 +18,7 @@ type cpuMeter struct {
 	spent, seconds float64
 }
 
-// othersMeter measures the CPU time of all other programs and the hypervisor.
+// othersMeter includes the hypervisor.
 func othersMeter(pid int) cpuMeter {
 	return cpuMeter{read: func() (float64, bool) {
 		target, err := procmem.ProcessCPU(pid)
@@ -27,7 +27,7 @@ func othersMeter(pid int) cpuMeter {
 	}}
 }
 
-// stealMeter measures the hypervisor's time: a sampled guest runs on more processors, and loses more.
+// A sampled guest runs on more processors, and loses more to the hypervisor.
 func stealMeter() cpuMeter {
 	return cpuMeter{read: func() (float64, bool) { return stealSeconds(), true }}
 }

@@ -17,7 +17,7 @@ func TestWhatOthersTakeIsNotWhatTheTargetTakes(t *testing.T) {
 	}
 	began := busySeconds()
 	o.begin()
-	for busySeconds() <= began { // by any process
+	for busySeconds() <= began {
 	}
 	o.end()
 	if x := o.share(); x == nil || *x < 0 || o.spent >= busySeconds()-began {

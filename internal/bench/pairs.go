@@ -20,11 +20,11 @@ type measurement struct {
 	precision float64
 	ratios    []float64
 	waits     []Waited
-	others    cpuMeter // in windows without the tool
-	stolen    cpuMeter // in windows with it
+	others    cpuMeter
+	stolen    cpuMeter
 }
 
-const minPairs = 3 // for a median
+const minPairs = 3
 
 func (m *measurement) pairs(ch toolRate) error {
 	if err := m.warmUp(); err != nil {
@@ -47,7 +47,6 @@ func (m *measurement) pairs(ch toolRate) error {
 
 const checkPairs = 10 // between checks of the interval
 
-// hasEnoughPairs reports whether there are enough pairs, and the interval is narrow enough or the row's time over.
 func (m *measurement) hasEnoughPairs(enough time.Time) bool {
 	n := len(m.ratios)
 	switch {
@@ -158,7 +157,7 @@ func (m *measurement) row(ch toolRate, j *tools.Job, t *tools.Totals) Row {
 	}
 	if r.Pairs > 0 {
 		r.Low, r.High = interval(m.ratios)
-		r.Ratio = median(m.ratios) // sorts
+		r.Ratio = median(m.ratios)
 		r.Wide, r.Ratios, r.Others, r.Stolen = m.tooWide(), m.ratios, m.others.share(), m.stolen.share()
 	}
 	r.count(t)

@@ -33,8 +33,8 @@ type Plan struct {
 	PeerThreads []int
 	// Limit, if positive, bounds the run: rows get fewer pairs, at least 3.
 	Limit  time.Duration
-	Engine string // flag of record
-	Self   string // prywalk's file
+	Engine string
+	Self   string
 }
 
 // Load is a kind of work.

@@ -29,8 +29,8 @@ type run struct {
 	res    *Result
 	report Report
 	jobs   int
-	end    time.Time // with a limit
-	left   int       // rows still to measure
+	end    time.Time
+	left   int
 	absent map[string]bool
 }
 

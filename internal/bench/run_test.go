@@ -89,7 +89,6 @@ func checkForms(t *testing.T, res *Result) {
 	}
 }
 
-// ticked repeats with longer windows until prywalk got a processor in each.
 func ticked(t *testing.T, p Plan, run func(Plan) (*Result, error)) *Result {
 	t.Helper()
 	for ; ; p.Window *= 4 {

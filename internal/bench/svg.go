@@ -21,12 +21,11 @@ const (
 	columns                 = 2
 )
 
-// panel has common axes: workload, running threads, frequency.
 type panel struct {
 	title string
 	rows  []Row
 	lo    float64
-	depth bool // the horizontal axis is stack depth
+	depth bool
 }
 
 // SVG draws throughput with ÷ without against threads, with 95 % intervals: a panel per workload, frequency and running
@@ -161,7 +160,6 @@ func (p *panel) axes(b *strings.Builder) {
 		panelHeight-12, what)
 }
 
-// line draws a tool's rows, the first of several in one place.
 func (p *panel) line(b *strings.Builder, tool, color string) {
 	at := map[float64]*Row{}
 	for i := range p.rows {

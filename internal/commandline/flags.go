@@ -18,7 +18,6 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// value is a flag's value: it implements [pflag.Value] for *at.
 type value[T any] struct {
 	at     *T
 	kind   string // in the help, such as TIME
@@ -115,7 +114,6 @@ const maxSeconds = 1e9
 // outOfRange is refused by all.
 const outOfRange time.Duration = -1
 
-// longUnits replaces units unknown to [time.ParseDuration].
 var longUnits = strings.NewReplacer("mins", "m", "min", "m", "secs", "s", "sec", "s")
 
 func duration(text string) (d time.Duration, ok bool) {
@@ -178,7 +176,7 @@ func parseGrowth(text string) (float64, error) {
 	return v, nil
 }
 
-// minMemory is what prywalk itself needs, bytes.
+// Bytes that prywalk itself needs.
 const minMemory = 64 << 20
 
 // Memory takes bytes (268435456), or a size (256M, 2G).

@@ -119,7 +119,6 @@ var values = map[string]string{
 	"pid": "PID",
 }
 
-// kinds are names of flags' values by type.
 var kinds = map[string]string{
 	"int": "N", "ints": "N,…", "float": "X", "float64Slice": "HZ,…", "strings": "NAME,…",
 }
@@ -159,7 +158,6 @@ func showsDefault(f *pflag.Flag) bool {
 	return !strings.Contains(f.Usage, "default")
 }
 
-// writeColumns wraps the second column.
 func writeColumns(b *strings.Builder, rows [][2]string, width int) {
 	left := 0
 	for _, r := range rows {

@@ -10,8 +10,7 @@ import (
 
 const codeIndent = "      "
 
-// pageText formats Markdown for a terminal: wrapped paragraphs, a table's row as a heading with its cells below,
-// indented code.
+// A table's row becomes a heading with its cells below.
 func pageText(page string, width int) string {
 	var b strings.Builder
 	var columns []string
@@ -66,7 +65,7 @@ func cells(line string) []string {
 	return list
 }
 
-// tableRow writes a row, and returns the columns, which the first row names.
+// tableRow returns the columns, which the first row names.
 func tableRow(b *strings.Builder, columns, row []string, width int) []string {
 	switch {
 	case columns == nil:

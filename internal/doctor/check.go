@@ -30,10 +30,9 @@ type checker struct {
 	Options
 	system
 	target *process.Status // nil: none, or unreadable
-	// refused: a check failed on which all later ones of the target depend.
-	refused bool
-	opened  *loadedcode.Process
-	// kernelSamples: perf events can be used for running threads.
+	// Later checks of the target depend on the failed one.
+	refused       bool
+	opened        *loadedcode.Process
 	kernelSamples bool
 	findings      []Finding
 	// usefulCaps are added only by other findings' commands.
@@ -64,7 +63,7 @@ func (o Options) Check() []Finding {
 	return c.findings
 }
 
-// add adds a finding unless it is empty, or a failed check has the same detail. subject is its name if it has none.
+// A finding with a failed check's detail is left out. subject is the name of a finding without one.
 func (c *checker) add(f Finding, subject string) {
 	if f.Detail == "" || f.Level == Fail && c.has(f.Detail) {
 		return

@@ -2,7 +2,6 @@
 
 package doctor
 
-// Conditions of checks.
 func always(*checker) bool { return true }
 
 func live(c *checker) bool { return c.live }
@@ -21,7 +20,7 @@ type check struct {
 	run     func(*checker) Finding
 }
 
-// checks are in the findings' order. A check with nothing to report returns an empty Finding.
+// In the findings' order. A check with nothing to report returns an empty Finding.
 var checks = []check{
 	{"kernel", always, (*checker).kernel},
 	{"process_vm_readv", live, (*checker).readMemory},

@@ -19,7 +19,7 @@ func (c *checker) goroutines() Finding {
 	return finding(OK, text, "")
 }
 
-// code reports generated code without names; nothing for unknown runtimes.
+// Unknown runtimes are not reported.
 func (c *checker) code() Finding {
 	var files []string
 	for _, m := range c.opened.Space().Modules() {
@@ -31,7 +31,7 @@ func (c *checker) code() Finding {
 	if !known {
 		return Finding{}
 	}
-	why := c.opened.Runtimes().Incomplete() // unreadable
+	why := c.opened.Runtimes().Incomplete()
 	sources := c.opened.Runtimes().FrameSources()
 	i := slices.IndexFunc(sources, func(n managed.FrameSource) bool { return hint.HasNames([]string{"[" + n.Name()}) })
 	if i >= 0 {
@@ -80,7 +80,7 @@ func (c *checker) names() Finding {
 	images := c.images()
 	symbols, debug := 0, 0
 	for _, img := range images {
-		complete := c.debugFile(img.BuildID) || hasSection(img.ELF, ".gopclntab", ".data.rel.ro.gopclntab") // of Go
+		complete := c.debugFile(img.BuildID) || hasSection(img.ELF, ".gopclntab", ".data.rel.ro.gopclntab")
 		if complete || hasSection(img.ELF, ".symtab", ".gnu_debugdata") {
 			symbols++
 		}

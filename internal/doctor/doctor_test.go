@@ -170,7 +170,6 @@ func TestNoCommandWeakensTheHost(t *testing.T) {
 	}
 }
 
-// Most containers have such a filter.
 func TestAFilterThatAllowsTracingIsNoWarning(t *testing.T) {
 	c := checker{findings: []Finding{{Name: seccompCheck, Level: Warn, Remedy: "x"}, {Name: "other", Level: Warn}}}
 	c.filterAllowsTracing()
@@ -241,7 +240,7 @@ func TestTargetGates(t *testing.T) {
 	}{
 		{"target: user", status("77", "1001", noCaps, ""), "0", Fail},
 		{"target: user", status("77", "1000", noCaps, ""), "0", OK},
-		{"target: user namespace", status("77", "1000", noCaps, ""), "0", Warn}, // no link to it can be read
+		{"target: user namespace", status("77", "1000", noCaps, ""), "0", Warn},
 		{"target: capabilities", status("77", "1000", "0000000000000400", ""), "0", Fail},
 		{"target: tracer", status("77", "1000", noCaps, "TracerPid:\t50\n"), "0", OK},
 		{"target: tracer", status("77", "1000", noCaps, "TracerPid:\t88\n"), "0", Fail},
@@ -314,7 +313,6 @@ func TestNoTracerStaysAfterATry(t *testing.T) {
 	pid := sleeper(t)
 	for range 100 {
 		if err := seize(pid); err != nil {
-			// The thread of the last try may not have ended yet.
 			if errors.Is(err, unix.EPERM) {
 				time.Sleep(time.Millisecond)
 				continue

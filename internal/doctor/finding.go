@@ -14,9 +14,9 @@ import (
 type Level uint8
 
 const (
-	OK   Level = iota
-	Info       // optional, and missing
-	Warn       // prywalk works, with less
+	OK Level = iota
+	Info
+	Warn // prywalk works, with less
 	Fail
 )
 
@@ -44,8 +44,8 @@ type Finding struct {
 	Command string
 
 	denied bool
-	// needsCaps are the capabilities that Command adds by setcap, 0: another command. Each setcap replaces the one
-	// before, so one command adds those of all findings.
+	// needsCaps are added by setcap; 0: Command is another one. Each setcap replaces the one before, so one command
+	// adds those of all findings.
 	needsCaps      uint64
 	minimalCommand string // Command for other users' processes only
 }

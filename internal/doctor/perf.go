@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// perf: threads that the kernel samples need no stop. Without it ptrace is used, so that nothing is missing.
+// Without perf events ptrace is used, so that nothing is missing.
 func (c *checker) perf() Finding {
 	paranoid := strings.TrimSpace(c.read("sys/kernel/perf_event_paranoid"))
 	var err error
@@ -46,7 +46,7 @@ func (c *checker) perf() Finding {
 		"with deep stacks, which are stopped for each sample", "")
 }
 
-// engine reports whether running threads of the target are stopped by record's default.
+// engine reports whether record's default stops running threads of the target.
 func (c *checker) engine() Finding {
 	switch lack := handover.ExpectedLack(c.opened); {
 	case !c.kernelSamples:

@@ -44,7 +44,7 @@ func (c *checker) state() Finding {
 	return Finding{}
 }
 
-// access adds the kernel's checks of access. If they are unreadable, no later check applies.
+// If access is unreadable, no later check applies.
 func (c *checker) access() Finding {
 	gates, err := process.Gates(c.proc(), c.PID)
 	if err != nil {
@@ -92,7 +92,6 @@ func (c *checker) namespaces() Finding {
 		"")
 }
 
-// open reads what a recording reads first; it reports failures only.
 func (c *checker) open() Finding {
 	if !c.live {
 		return Finding{}
@@ -112,7 +111,7 @@ func (c *checker) tids() ([]int, error) {
 	return tids[:min(len(tids), maxTried)], err
 }
 
-// seizes makes the kernel check all, and stops nothing.
+// The kernel makes all checks, and stops nothing.
 func (c *checker) seizes() Finding {
 	tids, err := c.tids()
 	for _, tid := range tids {
@@ -133,8 +132,7 @@ func (c *checker) seizes() Finding {
 	return finding(OK, "the kernel lets prywalk trace its threads", "")
 }
 
-// threadEnded reports whether a thread is a zombie: a first thread that ended before others. The kernel refuses to
-// seize it.
+// The first thread may have ended before others. The kernel refuses to seize a zombie.
 func (c *checker) threadEnded(tid int) bool {
 	s, err := process.ReadStatus(c.proc(), tid)
 	return err == nil && s.State == 'Z'

@@ -8,8 +8,7 @@ import (
 	"prywalk/internal/osthread"
 )
 
-// seize seizes a process's first thread, which stops nothing; the kernel detaches when the tracing thread ends
-// (ptrace(2)).
+// Seizing stops nothing; the kernel detaches when the tracing thread ends (ptrace(2)).
 func seize(pid int) (err error) {
 	osthread.Run(func() { err = unix.PtraceSeize(pid) })
 	return err

@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// firefoxVersion is the version of the processed profile; the viewer upgrades older ones.
+// The viewer upgrades older profiles.
 const firefoxVersion = 54
 
 // Firefox writes the "processed" form of profiler.firefox.com: a track per thread, in order of time, weighted by the
@@ -33,7 +33,7 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 	}
 	defer d.Memory.Close()
 	groups := d.Groups("thread")
-	for _, s := range d.Profile.Sample { // numbers the frames
+	for _, s := range d.Profile.Sample {
 		d.Stack(s)
 	}
 	ff := &firefoxBuilder{Data: d, places: d.Places(), start: d.Profile.TimeNanos, cpu: -1}
@@ -115,7 +115,7 @@ func (ff *firefoxBuilder) meta() object {
 func (ff *firefoxBuilder) thread(g *view.Group) object {
 	view.SortByTime(g.Samples)
 	t := newFirefoxThread(ff)
-	time := 0.0 // ms since the begin; in a profile without times, the sum of the samples' values so far
+	time := 0.0 // ms since the begin; without times, the sum of the samples' values so far
 	for _, s := range g.Samples {
 		if end := view.NumLabel(s, rec.LabelEnd); end > 0 && ff.start > 0 {
 			time = max(time, float64(end-ff.start)/1e6)
@@ -124,7 +124,7 @@ func (ff *firefoxBuilder) thread(g *view.Group) object {
 		}
 		t.sample(s, time)
 	}
-	functions := t.funcTable() // numbers the resources
+	functions := t.funcTable()
 	s := g.Samples[0]
 	pid, tid := view.NumLabel(s, rec.LabelPID), view.NumLabel(s, rec.LabelTID)
 	return object{

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// firefoxThread has a track's tables. A function and its frame have one number.
+// A function and its frame have one number.
 type firefoxThread struct {
 	ff         *firefoxBuilder
 	strings    []string
@@ -107,7 +107,7 @@ func (t *firefoxThread) samples() object {
 		"weight": t.weights, "threadCPUDelta": t.cpuDeltas}
 }
 
-// funcTable also numbers modules for resourceTable.
+// Modules are numbered, too, for resourceTable.
 func (t *firefoxThread) funcTable() object {
 	n := len(t.funcs)
 	name, resource, file, line := make([]int, n), make([]int, n), make([]any, n), make([]any, n)

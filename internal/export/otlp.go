@@ -49,7 +49,7 @@ func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
 	return err
 }
 
-// otlpSampleCost is the memory of a sample until its resource is written, bytes.
+// Bytes of memory until the sample's resource is written.
 const otlpSampleCost = 256
 
 type otlpEncoder struct {
@@ -75,7 +75,6 @@ func (e *otlpEncoder) take(n int64) bool {
 	return e.Memory.Take(n)
 }
 
-// resources divides the samples by process and name, in order.
 func (e *otlpEncoder) resources() (all []*otlpResource) {
 	type process struct {
 		pid  int64

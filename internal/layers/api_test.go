@@ -14,10 +14,9 @@ import (
 	"prywalk/internal/testtargets/typed"
 )
 
-// public are the packages for other programs.
 var public = []string{"frames", "dwarfunwind", "heuristics", "ptrace", "report"}
 
-// A type of an internal package could not be named by other programs, unless a public package has an alias for it.
+// Other programs could not name such a type, unless a public package has an alias for it.
 func TestPublicPackagesShowNoInternalTypes(t *testing.T) {
 	var paths []string
 	for _, p := range public {
@@ -78,7 +77,7 @@ func (w *walkedAPI) typ(at string, typ types.Type) {
 	if named, ok := typ.(*types.Named); ok {
 		pkg := named.Obj().Pkg()
 		if pkg == nil || !strings.HasPrefix(pkg.Path(), module+"/") {
-			return // of another module
+			return
 		}
 		if strings.HasPrefix(pkg.Path(), module+"/internal/") && !w.aliases[named.Obj()] {
 			w.t.Errorf("%s shows %s", at, named)
@@ -117,7 +116,7 @@ func (w *walkedAPI) typ(at string, typ types.Type) {
 	case *types.Map:
 		w.typ(at, u.Key())
 		w.typ(at, u.Elem())
-	case interface{ Elem() types.Type }: // pointers, slices, arrays, channels
+	case interface{ Elem() types.Type }:
 		w.typ(at, u.Elem())
 	}
 }

@@ -19,24 +19,22 @@ import (
 	"testing"
 )
 
-// foreignNames lists names that comments mention and no source of this tree contains: those of runtimes, libraries and
-// other tools. Lines that begin with # are comments.
+// foreignNames are names of runtimes, libraries and other tools. Lines that begin with # are comments.
 //
 //go:embed testdata/foreign_names.txt
 var foreignNames string
 
 var (
 	word = regexp.MustCompile(`[A-Za-z_]\w*`)
-	// mixedCase matches words that can only be names: capitals stand inside them.
+	// mixedCase: capitals inside a word.
 	mixedCase = regexp.MustCompile(`^([a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)$`)
-	// docLink matches doc links (https://go.dev/doc/comment#links) to a name or Type.Member, of this package or, with a
-	// prefix, of another. A lone name in lower case may also be a register or a mapping ([rsp], [heap]): no link.
+	// docLink is a doc link (https://go.dev/doc/comment#links). A lone name in lower case may also be a register or a
+	// mapping ([rsp], [heap]): no link.
 	docLink = regexp.MustCompile(`(?:^|[\s(—,"])` +
 		`\[\*?((?:[\w./]*[a-z]\w*\.)?[A-Z]\w*(?:\.[A-Za-z]\w*)?|(?:[\w./]*[a-z]\w*\.)+\w+|[a-z]{2,}[A-Z]\w*)\]` +
 		`(?:$|[\s.,;:)!?'"—])`)
 )
 
-// goFile is a Go source with its comments.
 type goFile struct {
 	path, dir, pkg string
 	fset           *token.FileSet
@@ -45,9 +43,9 @@ type goFile struct {
 
 type tree struct {
 	files []goFile
-	// members has the names that each directory declares; members of types are "Type.Member".
+	// By directory; members of types are "Type.Member".
 	members map[string]map[string]bool
-	// imports has the paths of the packages that each directory imports, by their names.
+	// Paths by directory and name.
 	imports map[string]map[string]string
 	// words are all words outside of Go comments and of prose.
 	words map[string]bool
@@ -64,11 +62,10 @@ func treeOf(t *testing.T) *tree {
 	return all
 }
 
-// readTree reads the sources of every language below the root of the repository.
 func readTree() (*tree, error) {
 	root := filepath.Join("..", "..")
 	all := &tree{members: map[string]map[string]bool{}, imports: map[string]map[string]string{}, words: map[string]bool{}}
-	ignored, err := os.ReadFile(filepath.Join(root, ".gitignore")) // what make demo and others write
+	ignored, err := os.ReadFile(filepath.Join(root, ".gitignore"))
 	if err != nil {
 		return nil, err
 	}
@@ -162,8 +159,7 @@ func (all *tree) addGo(root, path string) error {
 	return nil
 }
 
-// declare adds what a file declares at its top level. A type that embeds another is added as "Type.*": any member may
-// be promoted to it.
+// A type that embeds another is added as "Type.*": any member may be promoted to it.
 func declare(file *ast.File, names map[string]bool) {
 	for _, d := range file.Decls {
 		switch d := d.(type) {
@@ -185,7 +181,6 @@ func declare(file *ast.File, names map[string]bool) {
 	}
 }
 
-// receiver returns the prefix "Type." of a method, "" for a function.
 func receiver(d *ast.FuncDecl) string {
 	if d.Recv == nil {
 		return ""
@@ -225,8 +220,8 @@ func has(names map[string]bool, name string) bool {
 	return names[name] || member && names[typ+".*"]
 }
 
-// resolves reports whether a doc link in a file leads to a declaration. As in go/doc, a package has its name if a file
-// of the directory imports it, else its path. A package outside of the tree resolves if it is imported.
+// As in go/doc, a package has its name if a file of the directory imports it, else its path. A package outside of the
+// tree resolves if it is imported.
 func (all *tree) resolves(f *goFile, link string) bool {
 	if has(all.members[f.dir], link) {
 		return true
@@ -246,7 +241,7 @@ func (all *tree) resolves(f *goFile, link string) bool {
 	return all.imports[f.dir][filepath.Base(pkg)] == pkg
 }
 
-// eachComment calls do with each line of Go comments, without directives.
+// Directives are left out.
 func (all *tree) eachComment(do func(f *goFile, place, text string)) {
 	for i := range all.files {
 		f := &all.files[i]
@@ -338,7 +333,7 @@ func TestDocCommentsBeginWithTheirName(t *testing.T) {
 	}
 }
 
-// isFunc reports whether a word in lower case is meant as the name of the documented function, by the text behind it.
+// isFunc guesses by the text behind the word.
 func isFunc(first, text string, names []*ast.Ident) bool {
 	return len(names) == 1 && strings.ToLower(first) == first && (strings.HasPrefix(text, ": ") ||
 		strings.HasPrefix(text, " gives ") || strings.HasPrefix(text, " reports whether "))

@@ -9,13 +9,13 @@ import (
 	"testing"
 )
 
-// opens are calls that open a file by a name, or change the target of a name. Strangers name files (internal/safeopen
-// opens those), and other users put links where files are written (internal/outfile).
+// Strangers name files (internal/safeopen opens those), and other users put links where files are written
+// (internal/outfile).
 var opens = regexp.MustCompile(`^(` +
 	`os\.(Open|OpenFile|OpenInRoot|OpenRoot|ReadFile|WriteFile|Create|CreateTemp|Rename|DirFS)|` +
 	`unix\.(Open|Openat|Openat2|Creat|Renameat2?|Rename)|syscall\.(Open|Openat)|elf\.Open|ioutil\..*)$`)
 
-// mayOpen are the functions of the product that open files otherwise, with the reason.
+// mayOpen are the functions that open files otherwise, with the reason.
 var mayOpen = map[string]string{
 	"internal/doctor/check.go read":     "the kernel's files below /proc and /sys",
 	"internal/machine/machine.go":       "/proc/cpuinfo",
@@ -51,7 +51,6 @@ var mayOpen = map[string]string{
 	"internal/safeopen":                        "it is the one way to open",
 }
 
-// product reports whether a package is of the program that users run.
 func product(pkg string) bool { return level(pkg) >= 0 }
 
 func TestFilesAreOpenedInOneWay(t *testing.T) {

@@ -13,7 +13,6 @@ import (
 	"testing"
 )
 
-// Files that a package manager leaves in the tree are not to be committed.
 func TestOnlyTestsHaveFilesThatAreNoText(t *testing.T) {
 	root := filepath.Join("..", "..")
 	out, err := exec.Command("git", "-C", root, "ls-files").Output()

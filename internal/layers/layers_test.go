@@ -17,8 +17,7 @@ import (
 
 const module = "prywalk"
 
-// order has the product's packages from the lowest to the highest. A package imports only from earlier lines; packages
-// on one line never import each other.
+// A package imports only from earlier lines; packages on one line never import each other.
 var order = [][]string{
 	{"docs", "frames", "internal/wire", "internal/x86", "internal/sample", "internal/languages", "internal/protobuf",
 		"internal/osthread"},
@@ -45,7 +44,7 @@ var order = [][]string{
 	{"cmd/prywalk"},
 }
 
-// tools are for tests and measurements: they import anything, and nothing of the product imports them.
+// tools import anything, and nothing of the product imports them.
 var tools = []string{"benchmarks", "integration", "internal/layers", "internal/testtargets"}
 
 // raw are the packages that may use unsafe and raw system calls.
@@ -58,7 +57,6 @@ type source struct {
 	file      *ast.File
 }
 
-// sources returns all Go files of the module and of benchmarks except tests, for any architecture.
 func sources(t *testing.T) []source {
 	t.Helper()
 	var all []source
@@ -80,7 +78,7 @@ func isOurs(dir string) bool {
 	return true
 }
 
-// isModule reports whether a directory begins a module without these rules: they hold in benchmarks.
+// The rules hold in benchmarks, a module, too.
 func isModule(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "go.mod"))
 	return err == nil && filepath.Base(dir) != "benchmarks"
@@ -89,13 +87,13 @@ func isModule(dir string) bool {
 func (s *source) imports() []string {
 	var paths []string
 	for _, spec := range s.file.Imports {
-		path, _ := strconv.Unquote(spec.Path.Value) // the parser has checked it
+		path, _ := strconv.Unquote(spec.Path.Value)
 		paths = append(paths, path)
 	}
 	return paths
 }
 
-// level returns a package's line in order, −1: none. A package below a listed one is on the same line.
+// −1: none. A package below a listed one is on the same line.
 func level(pkg string) int {
 	return slices.IndexFunc(order, func(line []string) bool { return under(pkg, line) })
 }
@@ -106,7 +104,7 @@ func under(pkg string, list []string) bool {
 	})
 }
 
-// violation describes a forbidden import; "": allowed.
+// "": allowed.
 func violation(pkg, imported string) string {
 	from, to := level(pkg), level(imported)
 	switch {
@@ -122,7 +120,6 @@ func violation(pkg, imported string) string {
 	return fmt.Sprintf("%s is above it", imported)
 }
 
-// family returns the listed package that pkg is, or is below.
 func family(pkg string) string {
 	for _, line := range order {
 		for _, p := range line {
@@ -180,7 +177,7 @@ func TestUnsafeAndRawSystemCallsStayInTheirPackages(t *testing.T) {
 	}
 }
 
-// engines observe threads by stops or by the kernel's samples. mechanisms are their means.
+// engines observe threads; mechanisms are their means.
 var (
 	engines = []string{
 		"ptrace", "internal/perfevents", "internal/perfengine", "internal/skid", "internal/descendants", "internal/observe",
@@ -189,8 +186,8 @@ var (
 	mechanisms = []string{"ptrace", "internal/perfevents", "internal/perfengine", "internal/skid"}
 )
 
-// The allowed four open the samples, check whether they are allowed, sample once for a dump, and release all threads
-// before prywalk is stopped.
+// The four open the samples, check whether they are allowed, sample once for a dump, and release all threads before
+// prywalk is stopped.
 func TestFewFilesBesideTheEnginesKnowHowThreadsAreObserved(t *testing.T) {
 	allowed := []string{
 		"cmd/prywalk/engine.go", "internal/doctor/perf.go", "internal/dump/rawsamples.go", "internal/recording/jobcontrol.go",

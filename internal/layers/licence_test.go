@@ -11,11 +11,10 @@ import (
 	"testing"
 )
 
-// licence is among a file's first lines, or the last line where a test knows line numbers.
+// The line is among a file's first lines, or the last where a test knows line numbers.
 const licence = "SPDX-License-Identifier: Apache-2.0"
 
-// unlicensed are the kinds of files without it: pages, data, and generated files. Of files without a kind only the
-// Makefile has it.
+// Pages, data, and generated files. Of files without a kind only the Makefile has the line.
 var unlicensed = []string{"", ".md", ".json", ".svg", ".tsv", ".mod", ".sum", ".lock", ".gitignore"}
 
 func TestSourceFilesNameTheirLicence(t *testing.T) {
@@ -31,7 +30,7 @@ func TestSourceFilesNameTheirLicence(t *testing.T) {
 			}
 			return nil
 		}
-		// Besides the Makefile the top directory has no source, but its user's recordings.
+		// The top directory may have its user's recordings.
 		if name != "Makefile" && (top || !d.Type().IsRegular() || slices.Contains(unlicensed, filepath.Ext(name))) {
 			return nil
 		}

@@ -14,13 +14,12 @@ import (
 )
 
 const (
-	// mostColumns is the length limit of lines of code and comments; a tab counts as one.
+	// A tab counts as one column.
 	mostColumns = 120
-	// wideLines is the number of longer lines allowed. Never raise it.
+	// Never raise it.
 	wideLines = 0
 )
 
-// eachGoFile visits all Go files of the module and of benchmarks, tests and those of every architecture included.
 func eachGoFile(t *testing.T, f func(path string)) {
 	t.Helper()
 	root := filepath.Join("..", "..")

@@ -15,11 +15,11 @@ import (
 var pinnedPackages = []string{"internal/procmem", "ptrace", "internal/observe", "internal/observe/copyplan",
 	"internal/observe/copysize", "internal/observe/deepstack", "internal/observe/taskstack"}
 
-// unpinned are the files, and functions, of these packages that never run pinned.
+// unpinned files and functions never run pinned.
 var unpinned = []string{"bpf_unsafe.go", "priority.go", "stopall.go", "watchdog.go", "ptraceMayWait", "vmReadMayWait",
 	"vmReadPartsMayWait"}
 
-// tellsScheduler are calls of which the scheduler may know.
+// The scheduler may know of these calls.
 var tellsScheduler = regexp.MustCompile(`^(syscall\.Syscall6?|` +
 	`os\.(Open|OpenFile|ReadFile|ReadDir|Readlink|Stat|Lstat|WriteFile)|` +
 	`unix\.(Open|Read|Pread|Write|Readlink|ClockNanosleep|Nanosleep|Waitid|Wait4|Poll|Syscall6?|ProcessVMReadv))$`)

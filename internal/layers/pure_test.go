@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// pure are the packages whose results depend on their input alone: a replayed stream of events gives the same intervals
-// (internal/attribute/replay_test.go). They read no clock, file or process, and draw no random number.
+// A replayed stream of events gives the same intervals (internal/attribute/replay_test.go): pure packages read no
+// clock, file or process, and draw no random number.
 var pure = []string{"internal/attribute", "internal/sample", "frames"}
 
-// pureStandard are their packages of the standard library. Time is passed in, as nanoseconds.
+// Time is passed in, as nanoseconds.
 var pureStandard = []string{
 	"bytes", "cmp", "encoding/binary", "encoding/json", "errors", "fmt", "io", "iter", "maps", "math", "math/bits",
 	"reflect", "slices", "sort", "strconv", "strings", "sync", "sync/atomic",

@@ -11,13 +11,12 @@ import (
 	"testing"
 )
 
-// texts are the packages and files that write texts for users. Parts of these come from the target: they go through
-// prywalk/internal/printable, never straight through fmt.
+// texts write for users. Parts of the target go through prywalk/internal/printable, never straight through fmt.
 var texts = []string{"cmd/prywalk", "report", "internal/dump", "internal/doctor", "internal/bench/text.go",
 	"internal/runsummary", "internal/commandline", "internal/console", "internal/pprofweb", "internal/recording",
 	"internal/view", "internal/export"}
 
-// own are exempt files, with the reason.
+// Exempt files, with the reason.
 var own = map[string]string{
 	"internal/recording/progress.go": "numbers, and escape sequences that clear the line",
 	"cmd/prywalk/version.go":         "what the binary was built from",
@@ -38,7 +37,7 @@ func TestTextsForPeopleArePrintable(t *testing.T) {
 	}
 }
 
-// printsRaw reports a call of fmt.Print or fmt.Fprint and their kin. fmt.Sprint's text is printed elsewhere.
+// fmt.Sprint's text is printed elsewhere.
 func printsRaw(call *ast.CallExpr) bool {
 	f, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {

@@ -19,7 +19,7 @@ import (
 
 const recordingSuffix = ".pb.gz"
 
-// open refuses paths and symbolic links that lead out of the directory; a pipe does not block.
+// Paths and symbolic links that lead out of the directory are refused; a pipe does not block.
 func (o *Options) open(name string) (*os.File, error) {
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {

@@ -26,8 +26,7 @@ const MaxAnswerBytes = 32 << 10
 
 const (
 	maxRecordSeconds = 300
-	// commandTimeout limits any other command.
-	commandTimeout = time.Minute
+	commandTimeout   = time.Minute
 	// Each of maxConcurrentCommands may use --max-memory.
 	maxConcurrentCommands = 4
 )
@@ -110,7 +109,7 @@ func (o *Options) dumpStacks(ctx context.Context, _ *mcp.CallToolRequest, in str
 		"dump", "-p", pid, "--merge", maxPause, "--max-depth", strconv.Itoa(in.MaxDepth))
 }
 
-// ofProcess returns a tool that runs a command with -p, and has no other parameters.
+// The command has -p, and no other parameters.
 func ofProcess(o *Options, next, command string, args ...string) mcp.ToolHandlerFor[target, any] {
 	return func(ctx context.Context, _ *mcp.CallToolRequest, in target) (*mcp.CallToolResult, any, error) {
 		pid, err := in.flag()

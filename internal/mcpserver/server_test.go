@@ -20,7 +20,7 @@ import (
 
 type runs struct {
 	lines  [][]string
-	files  []string // contents
+	files  []string
 	output string
 	code   int
 }

@@ -15,12 +15,12 @@ const (
 	tableStacks     = 7
 )
 
-// entryCost is an entry's memory besides its bytes, which are held twice: in the table and as a key.
+// An entry's bytes are held twice: in the table and as a key.
 const entryCost = 160
 
 // Dictionary has the common entries of a message's profiles. Its methods named as an entry return its number.
 type Dictionary struct {
-	tables  [tableStacks + 1]protobuf.Message // encoded entries
+	tables  [tableStacks + 1]protobuf.Message
 	numbers [tableStacks + 1]map[string]int64
 	take    func(int64) bool // counts bytes of memory; may be nil
 }

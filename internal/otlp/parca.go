@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// fieldEdits changes a message's fields of these numbers, and copies the others.
+// Other fields are copied.
 type fieldEdits map[int]func(f protobuf.Field, out *protobuf.Message) error
 
 func (e fieldEdits) apply(m []byte) (out protobuf.Message, err error) {
@@ -40,7 +40,6 @@ func within(e fieldEdits) func(protobuf.Field, *protobuf.Message) error {
 func ForParca(message []byte) (protobuf.Message, error) {
 	functions := 0
 	attribute := fieldEdits{2: within(fieldEdits{3: func(f protobuf.Field, out *protobuf.Message) error {
-		// AnyValue.int_value
 		out.Bytes(1, strconv.AppendInt(nil, int64(f.Value), 10))
 		return nil
 	}})}
@@ -57,7 +56,7 @@ func ForParca(message []byte) (protobuf.Message, error) {
 				return nil
 			},
 			tableLocations: within(fieldEdits{3: within(fieldEdits{1: func(f protobuf.Field, out *protobuf.Message) error {
-				out.Int(1, int64(2*f.Value)) // Line.function_index
+				out.Int(1, int64(2*f.Value))
 				return nil
 			}})}),
 		}),

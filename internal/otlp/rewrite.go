@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// refs are a message's fields that are indices of a table, or messages with such fields.
+// Indices of a table, or messages with such fields.
 type refs map[int]ref
 
 type ref struct {
@@ -22,7 +22,7 @@ var (
 	sampleRefs    = refs{1: {table: tableStacks}, 2: {table: tableAttributes}, 3: {table: tableLinks}}
 	profileRefs   = refs{1: {in: valueTypeRefs}, 5: {in: valueTypeRefs}, 11: {table: tableAttributes}}
 
-	// tableRefs are the refs of the entries of each table, to tables that are listed after it here.
+	// Each table refers to tables that are listed after it here.
 	tableRefs = [tableStacks + 1]refs{
 		tableStacks:     {1: {table: tableLocations}},
 		tableLocations:  {1: {table: tableMappings}, 3: {in: lineRefs}, 4: {table: tableAttributes}},
@@ -32,7 +32,6 @@ var (
 	}
 )
 
-// rewriter copies parts of a message, with a dictionary of the entries that they use.
 type rewriter struct {
 	source   *source
 	out      *Dictionary

@@ -17,7 +17,7 @@ var ErrSinglePoint = errors.New("a message of one sample cannot be divided")
 
 func errDamaged(what string) error { return fmt.Errorf("not a message of profiles: %s", what) }
 
-// part is a sample, and the indices of its resource, scope and profile.
+// Indices of the sample's resource, scope and profile.
 type part struct {
 	resource, scope, profile int
 	sample                   []byte

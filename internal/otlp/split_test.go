@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// sampleMessage makes a message of two resources with so many samples each, of three points each.
+// Two resources with so many samples each, of three points each.
 func sampleMessage(samples int) protobuf.Message {
 	var m protobuf.Message
 	d := NewDictionary(nil)
@@ -42,8 +42,7 @@ func sampleMessage(samples int) protobuf.Message {
 	return m
 }
 
-// sums returns the values by resource, stack's names and attributes, and checks that every entry of the dictionary is
-// there.
+// Sums are by resource, stack's names and attributes.
 func sums(t *testing.T, m []byte) map[string]int64 {
 	t.Helper()
 	s, err := decode(m)

@@ -19,7 +19,6 @@ import (
 	"prywalk/report/options"
 )
 
-// wild makes a profile in which any function calls any other.
 func wild(samples, depth, lines, functions int) *profile.Profile {
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, TimeNanos: 1}
 	for i := range functions {
@@ -91,7 +90,6 @@ func TestPagesTakeNoMoreThanIsTakenForThem(t *testing.T) {
 			if page != "/flamegraph" {
 				cost *= otherPages
 			}
-			// collected meanwhile
 			const garbage = 3
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)

@@ -68,8 +68,7 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// acceptsHost reports whether a Host header names this server: its name, localhost, or a loopback address; any address
-// if it listens on all, as DNS cannot redirect one.
+// The server's name, localhost, or a loopback address; any address if it listens on all, as DNS cannot redirect one.
 func (g *guard) acceptsHost(hostport string) bool {
 	host, port, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -98,7 +97,7 @@ func (g *guard) hasToken(r *http.Request) bool {
 		func(c *http.Cookie) bool { return equalSecret(c.Value, g.cookie) })
 }
 
-// setToken sets a cookie, and redirects to the address without token, for the history.
+// The redirection removes the token from the address, for the history.
 func (g *guard) setToken(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{
 		Name: g.cookieName(), Value: g.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,

@@ -104,7 +104,7 @@ func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Han
 	return all, nil
 }
 
-// withoutSettings hides pprof's settings file, for which it has no option, until restored.
+// pprof has no option for its settings file.
 func withoutSettings() (restore func()) {
 	const name = "XDG_CONFIG_HOME" // os.UserConfigDir
 	old, had := os.LookupEnv(name)
@@ -124,7 +124,6 @@ func refusal(why string) http.Handler {
 
 var errNotHere = errors.New("report --http reads no files and makes no connections")
 
-// noTool is a driver.ObjTool without object files.
 type noTool struct{}
 
 // Open fails.
@@ -135,19 +134,16 @@ func (noTool) Open(string, uint64, uint64, uint64, string) (driver.ObjFile, erro
 // Disasm fails.
 func (noTool) Disasm(string, uint64, uint64, bool) ([]driver.Inst, error) { return nil, errNotHere }
 
-// noSymbols is a driver.Symbolizer that changes nothing.
 type noSymbols struct{}
 
 // Symbolize does nothing.
 func (noSymbols) Symbolize(string, driver.MappingSources, *profile.Profile) error { return nil }
 
-// noNetwork is an http.RoundTripper that fails.
 type noNetwork struct{}
 
 // RoundTrip fails.
 func (noNetwork) RoundTrip(*http.Request) (*http.Response, error) { return nil, errNotHere }
 
-// inMemory is a driver.Fetcher of a profile in memory.
 type inMemory struct{ p *profile.Profile }
 
 // Fetch returns a copy, since pprof changes it.
@@ -155,7 +151,6 @@ func (h inMemory) Fetch(string, time.Duration, time.Duration) (*profile.Profile,
 	return h.p.Copy(), "", nil
 }
 
-// pprofFlags is a driver.FlagSet of the arguments that it was made with.
 type pprofFlags struct {
 	*flag.FlagSet
 	args []string
@@ -172,11 +167,10 @@ func (f *pprofFlags) AddExtraUsage(string) {}
 
 // Parse parses the arguments, and returns the sources among them.
 func (f *pprofFlags) Parse(func()) []string {
-	_ = f.FlagSet.Parse(f.args) // all are pprof's flags
+	_ = f.FlagSet.Parse(f.args)
 	return f.Args()
 }
 
-// pprofUI forwards messages, and never asks.
 type pprofUI struct{ out io.Writer }
 
 // ReadLine returns io.EOF.

@@ -24,10 +24,10 @@ import (
 type agentRun struct {
 	*recording
 	agent *agent.Agent
-	// Selected processes that could not be opened, by reason: at the start, and since.
+	// By reason: at the start, and since.
 	refusedAtStart map[string]int64
 	refusedLater   atomic.Pointer[map[string]int64]
-	frozen         map[string]bool // groups frozen at the last reading
+	frozen         map[string]bool
 	throttled      map[string]bool // groups reported once, dropped when another is added and they are gone
 }
 
@@ -72,8 +72,7 @@ func (a *agentRun) reportSelected(procs int64) {
 	}
 }
 
-// reportObstructions reports when a control group of targets becomes frozen and when it is thawed. A throttled group is
-// reported once only, since quotas throttle again and again.
+// A throttled group is reported once only, since quotas throttle again and again.
 func (a *agentRun) reportObstructions(all []obstruction) {
 	frozenNow := map[string]bool{}
 	for _, h := range all {
@@ -139,7 +138,6 @@ func (a *agentRun) HeldStacks() (iter.Seq[sample.StackID], bool) { return a.agen
 // Timely implements [profile.TimelyWatcher].
 func (a *agentRun) Timely() bool { return true }
 
-// namedByAggregator reports whether the module is named on the aggregator's goroutine.
 func namedByAggregator(m *profile.ModuleInfo) bool {
 	if m.Origin.Module == nil {
 		return false

@@ -9,8 +9,7 @@ import (
 	"prywalk/internal/profile"
 )
 
-// backgroundResolver names locations on its own goroutine, as a large file takes seconds. An image's tables belong to
-// one goroutine, so it opens a second image of each file.
+// A large file takes seconds. An image's tables belong to one goroutine, so a second image of each file is opened.
 type backgroundResolver struct {
 	*resolver
 	private map[*loadedcode.Image]*privateImage
@@ -25,7 +24,7 @@ type privateImage struct {
 	closeAfter time.Duration // time without use until it is closed
 }
 
-// Range of [privateImage].closeAfter. It doubles with each close, since reading a large file again takes a second.
+// closeAfter doubles with each close, since reading a large file again takes a second.
 const (
 	minUnusedTime = 30 * time.Second
 	maxUnusedTime = time.Hour
@@ -81,8 +80,7 @@ func (r *backgroundResolver) Resolve(m *profile.ModuleInfo, addr uint64) []profi
 	return r.resolver.Resolve(private, addr)
 }
 
-// privateModule returns a module with private tables. Code that its process describes is named on the aggregator's
-// goroutine ([profile.Names.NameSomeGenerated]).
+// Code that its process describes is named on the aggregator's goroutine ([profile.Names.NameSomeGenerated]).
 func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.ModuleInfo {
 	if m.Origin.Module == nil {
 		return m

@@ -17,8 +17,7 @@ type childrenCPU struct {
 	known bool
 }
 
-// readChildrenCPU reads the kernel's counts. The sum grows, as wait(2) adds a child's time to its parent's, unless a
-// process outside adopts a child.
+// The sum grows, as wait(2) adds a child's time to its parent's, unless a process outside adopts a child.
 func readChildrenCPU(targets []int) (c childrenCPU) {
 	c = childrenCPU{live: map[int]uint64{}, known: true}
 	for _, target := range targets {
@@ -41,7 +40,7 @@ func readChildrenCPU(targets []int) (c childrenCPU) {
 
 const minChildrenCPU = 0.1
 
-// since describes the time since a reading; "" if little or unknown.
+// "": little or unknown.
 func (c *childrenCPU) since(before *childrenCPU) string {
 	if !c.known || !before.known || c.ticks <= before.ticks {
 		return ""

@@ -18,7 +18,6 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// launchAndRecord launches and records a command. The error has its exit status.
 func (r *recording) launchAndRecord(args []string) error {
 	if err := r.setOutput(os.Getpid()); err != nil {
 		return exit.Internal(err)
@@ -61,7 +60,7 @@ func (r *recording) launchAndRecord(args []string) error {
 	return waitForCommand(l)
 }
 
-// recordLaunched samples until the command's end, and writes the recording, even without samples.
+// The recording is written even without samples.
 func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) error {
 	procs, err := r.openWatched([]int{l.PID})
 	if r.hung {
@@ -98,7 +97,7 @@ func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) erro
 
 const exitPollMillis = 100
 
-// contextUntilExit returns a context that ends with a process, which is not reaped. Its daemons do not prolong it.
+// The process is not reaped. Its daemons do not prolong the context.
 func contextUntilExit(ctx context.Context, pid int) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	fd, err := unix.PidfdOpen(pid, 0)

@@ -9,8 +9,7 @@ import (
 	"prywalk/internal/profile"
 )
 
-// logStacks writes the functions of the stacks to the log of events. With --rotate evicted stacks are missing. The
-// log's flush returns write errors.
+// With --rotate evicted stacks are missing. The log's flush returns write errors.
 func (r *recording) logStacks() {
 	names := profile.NewNames(r.builder, nil)
 	var stack []profile.Named

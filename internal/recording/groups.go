@@ -15,25 +15,25 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// targetGroups observes CPU quotas and freezing of the targets' control groups.
+// CPU quotas and freezing are observed.
 type targetGroups struct {
 	pids   func() []int
 	notify func([]obstruction) // may be nil; called with the present obstructions
 	groups *quota.Groups
 	frozen map[int]*runstats.FrozenTarget // the first maxFrozenTargets found, by PID
-	last   []int                          // processes of the last reading
+	last   []int
 	readAt time.Time
 
 	quit, done chan struct{}
 }
 
-// obstruction describes a frozen or throttled control group; key is the same at each reading.
+// key is the same at each reading.
 type obstruction struct {
 	key, text string
 	frozen    bool // else throttled
 }
 
-// maxFrozenTargets bounds the frozen targets in statistics, as an agent runs without end.
+// An agent runs without end.
 const maxFrozenTargets = 1 << 14
 
 // Readings are groupsInterval apart, and take at most 1/groupsShare of a CPU.
@@ -42,8 +42,7 @@ const (
 	groupsShare    = 400
 )
 
-// observeGroups reads the processes' control groups now, and then in the background until end is called. notify is
-// called after each reading.
+// The groups are read now, and then in the background until end is called.
 func observeGroups(root quota.Root, pids func() []int, notify func([]obstruction)) *targetGroups {
 	g := &targetGroups{
 		pids: pids, notify: notify, groups: root.Groups(), frozen: map[int]*runstats.FrozenTarget{},
@@ -67,8 +66,7 @@ func (g *targetGroups) run() {
 	}
 }
 
-// end reads the last reading's processes again, as the sampler has closed its own by now, and adds the observations to
-// statistics.
+// The last reading's processes are read again, as the sampler has closed its own by now.
 func (g *targetGroups) end(s *runstats.Stats) {
 	close(g.quit)
 	<-g.done
@@ -122,7 +120,7 @@ func frozenNow(pids []int, frozenBy []string) (all []obstruction) {
 	return all
 }
 
-// throttledNow returns the groups that were throttled for long enough since the last reading.
+// Only sufficiently long throttling counts.
 func (g *targetGroups) throttledNow(now time.Time) (all []obstruction) {
 	for _, q := range g.groups.ThrottledNow() {
 		var s runstats.Stats

@@ -26,7 +26,6 @@ func (s *outputState) setPath(path string) {
 	s.path = path
 }
 
-// noteComplete records that the file is a complete part of the recording, and that the next one is begun.
 func (s *outputState) noteComplete(next string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -16,7 +16,6 @@ type progress struct {
 	quit, done chan struct{}
 }
 
-// startProgress shows nothing if a command shares the terminal.
 func startProgress(s *sampler.Sampler, shared bool) *progress {
 	p := &progress{quit: make(chan struct{}), done: make(chan struct{})}
 	if shared || console.IsQuiet() || !console.IsTerminal(os.Stderr) {

@@ -45,14 +45,13 @@ type recording struct {
 	stats          runstats.Stats
 	deadlocks      []string
 	goroutines     []string         // a line per Go process
-	refused        map[string]int64 // selected but not opened, by reason
+	refused        map[string]int64 // by reason
 	openError      error
 	hung           bool                // a read of a process hangs: prywalk must exit
 	onObstructions func([]obstruction) // for top and agent: called about once a second
 }
 
-// run opens the output and the processes, handles signals, makes the sampler, and calls body. body's context ends with
-// the first ending signal.
+// body's context ends with the first ending signal.
 func (r *recording) run(body func(context.Context, []*loadedcode.Process) error) error {
 	pid := 0
 	if len(r.pids) > 0 {
@@ -98,7 +97,7 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 	return err
 }
 
-// openWatched returns [selfhang.Err] if a read of a process hangs.
+// The error is [selfhang.Err] if a read hangs.
 func (r *recording) openWatched(pids []int) (procs []*loadedcode.Process, err error) {
 	if hung := selfhang.Watched(func() { procs, err = r.open(pids) }); hung != nil {
 		r.hung = true
@@ -107,7 +106,7 @@ func (r *recording) openWatched(pids []int) (procs []*loadedcode.Process, err er
 	return procs, err
 }
 
-// openGCPercent is GOGC while processes are opened: collections would delay the first stack.
+// Collections would delay the first stack.
 const openGCPercent = 400
 
 // open fails if a process cannot be opened; with processes selected by a rule, if none can.
@@ -181,7 +180,7 @@ func (r *recording) close() {
 	_ = r.images.Close()
 }
 
-// sample runs the sampler, then the examinations of the targets. After an error the samples must still be written.
+// After an error the samples must still be written.
 func (r *recording) sample(ctx context.Context) error {
 	err := r.runSampler(ctx)
 	if err == nil {
@@ -221,7 +220,7 @@ func (r *recording) runSampler(ctx context.Context) error {
 	return err
 }
 
-// setTimes sets the recording's window, and its period to the mean one if the rate was not reached.
+// The period is the mean one if the rate was not reached.
 func (r *recording) setTimes() {
 	if got := r.stats.Freq; got > 0 && got < runsummary.ReachedRateShare*r.samplerOpts.Freq {
 		r.builder.SetPeriod(time.Duration(float64(time.Second) / got))
@@ -235,8 +234,7 @@ func (r *recording) setTimes() {
 	}
 }
 
-// examine runs examinations of the targets after the sampling. It stops at a read that hangs: threads may be stopped
-// until prywalk exits, and the read still uses r.images.
+// After a read that hangs, threads may be stopped until prywalk exits, and the read still uses r.images.
 func (r *recording) examine(examinations ...func() error) error {
 	for _, examination := range examinations {
 		if err := examination(); err != nil {
@@ -247,7 +245,7 @@ func (r *recording) examine(examinations ...func() error) error {
 	return nil
 }
 
-// reportResult prints a summary. It fails without samples.
+// It fails without samples.
 func (r *recording) reportResult() error {
 	refused := r.refusalError()
 	if r.stats.Samples == 0 {

@@ -24,8 +24,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// written returns a recording with two samples that is written to a file, while signals are handled as in record.
-// between is called in the write, before the names are looked up.
+// Signals are handled as in record. between is called in the write, before the names are looked up.
 func written(t *testing.T, begin func(context.Context), between func(r *recording)) (file string, r *recording) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "prywalk.pb.gz")
@@ -106,7 +105,7 @@ func TestSignalsWithinASecondAreOne(t *testing.T) {
 	}
 	at(unix.SIGHUP, 0, true, false, false)
 	at(unix.SIGHUP, 20*time.Millisecond, false, true, false)
-	at(unix.SIGTERM, 30*time.Millisecond, false, false, false) // a command gets it, too
+	at(unix.SIGTERM, 30*time.Millisecond, false, false, false)
 	at(unix.SIGINT, sameRequestTime-1, false, false, false)
 	at(unix.SIGINT, sameRequestTime, false, false, true)
 }
@@ -122,7 +121,7 @@ func TestOnlyFilesThatCanBeReplacedHaveCheckpoints(t *testing.T) {
 		if got := r.samplerOpts.CheckpointEvery > 0; got != want {
 			t.Errorf("%s: checkpoints: %v", path, got)
 		}
-		r.checkpoint(nil) // would wait for ever for a reader
+		r.checkpoint(nil)
 	}
 }
 

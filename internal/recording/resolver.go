@@ -22,7 +22,7 @@ type resolver struct {
 
 func newResolver() *resolver { return &resolver{Namer: symbols.NewNamer()} }
 
-// begin begins a write. Once skipNames is closed, unknown names are skipped.
+// Once skipNames is closed, unknown names are skipped.
 func (r *resolver) begin(skipNames <-chan struct{}) {
 	r.lookedUp.Store(0)
 	r.skipNames, r.skipped = skipNames, 0

@@ -19,24 +19,24 @@ import (
 	"prywalk/internal/runsummary"
 )
 
-// rotation writes successive files, named by their begin. Checkpoints write the last one.
+// Files are named by their begin. Checkpoints write the last one.
 type rotation struct {
 	every   time.Duration
 	keep    int
 	dir     string
 	prefix  string // name before and after the time
 	suffix  string
-	written int // number of complete files
+	written int
 	due     atomic.Bool
 }
 
-// timeFormat is the format of %t; timePattern matches it.
+// timeFormat is the format of %t.
 const (
 	timeFormat  = "20060102-150405"
 	timePattern = `[0-9]{8}-[0-9]{6}`
 )
 
-// newRotation puts the time in place of timeMark, or before the first dot of the file's name.
+// The time replaces timeMark, or precedes the first dot of the file's name.
 func newRotation(path string, every time.Duration, keep int) *rotation {
 	r := &rotation{every: every, keep: keep, dir: filepath.Dir(path)}
 	name := filepath.Base(path)
@@ -51,7 +51,7 @@ func newRotation(path string, every time.Duration, keep int) *rotation {
 	return r
 }
 
-// path returns an unused path. In an unsearchable directory it is the first one, and the write fails with the reason.
+// In an unsearchable directory the first path is returned, and the write fails with the reason.
 func (r *rotation) path(at time.Time) string {
 	for ; ; at = at.Add(time.Second) {
 		path := filepath.Join(r.dir, r.prefix+at.Format(timeFormat)+r.suffix)
@@ -61,8 +61,7 @@ func (r *rotation) path(at time.Time) string {
 	}
 }
 
-// run requests a checkpoint when a part is due, until ctx ends. Parts begin at multiples of every, unless a write takes
-// longer than a part.
+// Parts begin at multiples of every, unless a write takes longer than a part.
 func (r *rotation) run(ctx context.Context, requestCheckpoint func()) {
 	every := time.NewTicker(r.every)
 	defer every.Stop()
@@ -77,7 +76,7 @@ func (r *rotation) run(ctx context.Context, requestCheckpoint func()) {
 	}
 }
 
-// prune removes the oldest surplus files, including those of earlier runs.
+// Files of earlier runs count.
 func (r *rotation) prune() {
 	if r.keep <= 0 {
 		return

@@ -23,7 +23,7 @@ import (
 type output struct {
 	path            string    // "-": standard output; "": none
 	rotation        *rotation // nil: one file
-	keepOld         bool      // keep an earlier run's file as path.old
+	keepOld         bool
 	failureReported bool
 	state           outputState
 }
@@ -98,7 +98,7 @@ func (r *recording) write() error {
 	return nil
 }
 
-// saveWithNames shows progress if it takes long. A signal skips missing names.
+// A signal skips missing names.
 func (r *recording) saveWithNames() error {
 	r.names.begin(r.signals.skipNames)
 	whole := r.builder.Sizes().Locations
@@ -117,8 +117,7 @@ func (r *recording) saveWithNames() error {
 	return err
 }
 
-// writeWatched writes the recording, then the stacks of the log of events. It returns if a read of a file with names
-// hangs.
+// writeWatched returns if a read of a file with names hangs.
 func (r *recording) writeWatched() error {
 	var err error
 	if hung := selfhang.Watched(func() { err = r.write() }); hung != nil {
@@ -135,10 +134,10 @@ func (r *recording) writeWatched() error {
 	return nil
 }
 
-// hungWriteTimeout limits the write after a hung read, which may hold a lock.
+// The hung read may hold a lock.
 const hungWriteTimeout = 10 * time.Second
 
-// writeHung writes after a hung read, and returns the failure in one line. It leaves the log of events incomplete.
+// The log of events stays incomplete.
 func (r *recording) writeHung(failure error) error {
 	if errors.Is(failure, sampler.ErrBuilderInUse) {
 		return failure
@@ -181,7 +180,7 @@ func (o *output) setPath(options *Options, pid int) {
 	o.state.setPath(o.path)
 }
 
-// timeMark stands for the time in an expanded path. No path has it.
+// No path has it.
 const timeMark = "\x00"
 
 func expandPath(path string, pid int, at string) string {

@@ -33,11 +33,10 @@ func HandleQuit() {
 	}()
 }
 
-// sameRequestTime is the time in which several ending signals count as one: a closed terminal sends two (kernel and
-// shell).
+// A closed terminal sends two ending signals (kernel and shell).
 const sameRequestTime = time.Second
 
-// signalHandler runs a goroutine from handle until stop.
+// The handler runs a goroutine from handle until stop.
 type signalHandler struct {
 	launches bool // set before handle
 	command  atomic.Pointer[launch.Launched]
@@ -116,8 +115,7 @@ type endRequests struct {
 	received map[syscall.Signal]bool
 }
 
-// classify reports whether a signal is the first one, whether it repeats the same signal within [sameRequestTime] of
-// the first, and whether it comes later, so that prywalk exits at once.
+// isRepeat: the same signal within [sameRequestTime] of the first. leavesNow: later, so that prywalk exits at once.
 func (r *endRequests) classify(sig syscall.Signal, now time.Time) (isFirst, isRepeat, leavesNow bool) {
 	if isFirst = r.first.IsZero(); isFirst {
 		r.first, r.received = now, map[syscall.Signal]bool{}
@@ -133,12 +131,12 @@ func (h *signalHandler) checkpointNow() {
 	}
 }
 
-// interruptGrace is a command's time to end after an interrupt.
+// A command's time to end after an interrupt.
 const interruptGrace = 300 * time.Millisecond
 
-// forward passes a signal to the command. A terminal sends Ctrl-C and Ctrl-\ to the foreground group, which includes
-// the command; other senders signal prywalk only. An interrupt outside of the foreground may be either, also while the
-// command starts: it is passed if the command still runs after [interruptGrace].
+// A terminal sends Ctrl-C and Ctrl-\ to the foreground group, which includes the command; other senders signal prywalk
+// only. An interrupt outside of the foreground may be either: it is passed if the command still runs after
+// [interruptGrace].
 func (h *signalHandler) forward(sig syscall.Signal) {
 	pass := func() {
 		h.pending.Store(int32(sig))

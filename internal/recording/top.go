@@ -36,7 +36,7 @@ type topRun struct {
 
 	target           string
 	refreshed        chan struct{} // holds one
-	done             chan struct{} // closed at the sampling's end
+	done             chan struct{}
 	ended            atomic.Bool
 	failure          error
 	trouble          string
@@ -94,7 +94,7 @@ func (t *topRun) sampleAndShow(ctx context.Context, procs []*loadedcode.Process)
 }
 
 func (t *topRun) setTarget(procs []*loadedcode.Process) {
-	if len(procs) == 0 { // all have ended since they were selected
+	if len(procs) == 0 {
 		t.target = "no process"
 		return
 	}
@@ -139,7 +139,6 @@ func (t *topRun) show(ctx context.Context, cancel func()) error {
 	return t.showAsText(ctx, cancel)
 }
 
-// finish prints the last table of plain text, and writes the recording.
 func (t *topRun) finish(shown error) error {
 	if t.hung {
 		return t.writeHung(t.failure)
@@ -147,7 +146,7 @@ func (t *topRun) finish(shown error) error {
 	if !t.onTerminal() && !t.display.Once && shown == nil {
 		shown = t.printLast()
 	}
-	if errors.Is(shown, unix.EPIPE) { // the reader has exited
+	if errors.Is(shown, unix.EPIPE) {
 		shown = nil
 	}
 	if t.output.path != "" {
@@ -170,7 +169,6 @@ func (t *topRun) finish(shown error) error {
 	return t.reportResult()
 }
 
-// printLast prints the whole recording, as report does.
 func (t *topRun) printLast() error {
 	t.store.Finish(t.stats.Begun.Add(time.Duration((t.stats.Seconds + t.stats.Suspended) * 1e9)))
 	t.snapshot(0)

@@ -12,14 +12,13 @@ import (
 	"prywalk/internal/top"
 )
 
-// Counts of goroutines are minCountPause apart, and take at most 1/countShare of the time.
+// At most 1/countShare of the time is used.
 const (
 	minCountPause = 2 * time.Second
 	countShare    = 50
 )
 
-// storeGoroutineCounts counts waiting goroutines, and returns the processes with Go. Precondition: no other goroutine
-// uses the processes.
+// Precondition: no other goroutine uses the processes. The result has the processes with Go.
 func (t *topRun) storeGoroutineCounts(procs []*loadedcode.Process) (pids []int) {
 	var list []top.Goroutines
 	for _, p := range procs[:min(len(procs), maxGoPrograms)] {
@@ -40,7 +39,7 @@ func (t *topRun) storeGoroutineCounts(procs []*loadedcode.Process) (pids []int) 
 	return pids
 }
 
-// countInBackground counts until stop is called. It opens the processes again: a Process belongs to one goroutine.
+// The processes are opened again: a Process belongs to one goroutine.
 func (t *topRun) countInBackground(pids []int) (stop func()) {
 	if len(pids) == 0 {
 		return func() {}

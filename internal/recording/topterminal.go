@@ -75,7 +75,6 @@ func (t *topRun) Write(text string) (string, error) {
 // Suspend implements top.Source.
 func (t *topRun) Suspend() { _ = unix.Kill(os.Getpid(), unix.SIGTSTP) } // see HandleJobControl
 
-// closeScreen restores the terminal, and prints held messages.
 func closeScreen() {
 	if p := screen.Load(); p != nil {
 		p.Kill()

@@ -23,7 +23,6 @@ func cpuCompleteness(s *runstats.Stats) (c incomplete.Completeness) {
 	return c
 }
 
-// completeCPU reports the share of CPU time with complete stacks; without CPU time, that of samples.
 func completeCPU(s *runstats.Stats) string {
 	if s.ProfiledCPU <= 0 {
 		return Percent(s.Complete, s.Samples) + " of samples with complete stacks"
@@ -43,7 +42,7 @@ func timeBetweenSamples(s *runstats.Stats) string {
 	return fmt.Sprintf("%s of CPU time is between samples: %s", percentOf(lost/s.ProfiledCPU), whyBetweenSamples(s, lost))
 }
 
-// whyBetweenSamples is the main cause of CPU time between samples, with the next step. lost is in seconds.
+// lost is in seconds.
 func whyBetweenSamples(s *runstats.Stats, lost float64) string {
 	traced, maxPause := s.Failed["traced"], s.Failed["max-pause"]
 	switch most := max(traced, maxPause, s.TicksWithheld); {
@@ -66,7 +65,7 @@ func whyBetweenSamples(s *runstats.Stats, lost float64) string {
 	return `prywalk report --by thread --focus '^\[(ran|not)' shows which threads; a higher -F samples more short runs`
 }
 
-// cpuNotObserved estimates the CPU time of all threads while prywalk observed none, in seconds.
+// CPU time of all threads while prywalk observed none, s.
 func cpuNotObserved(s *runstats.Stats) float64 {
 	if s.NotObserved < minReportedTime || s.Seconds <= 0 {
 		return 0

@@ -79,7 +79,7 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 	}{
 		{9, 10, "normal", "prywalk was stopped or got no CPU; give it a spare CPU, or CAP_SYS_NICE |"},
 		{9, 10, "fifo", "prywalk was stopped or got no CPU; give it a spare CPU |"},
-		{2, 4, "nice", "prywalk was stopped or got no CPU; give it a spare CPU, or CAP_SYS_NICE |"}, // of 2.5 CPUs
+		{2, 4, "nice", "prywalk was stopped or got no CPU; give it a spare CPU, or CAP_SYS_NICE |"},
 		{0.06, 10, "normal", "prywalk report --by thread --focus"},
 		{4, 10, "fifo", "prywalk report --by thread --focus"},
 	} {
@@ -88,7 +88,7 @@ func TestTimeBetweenSamplesIsNotCalledComplete(t *testing.T) {
 			t.Errorf("%+v: %q", c, line)
 		}
 	}
-	s.ShortLivedCPU = 9 // reported as that
+	s.ShortLivedCPU = 9
 	if line := said(s); strings.Contains(line, "between samples") {
 		t.Errorf("%q", line)
 	}

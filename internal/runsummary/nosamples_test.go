@@ -18,7 +18,6 @@ func TestNoSamplesBecauseOfMaxPauseDoesNotSayThatTheProcessExited(t *testing.T) 
 	}
 }
 
-// An exit is named only if threads exited, and a tracer as often as it refused.
 func TestNoSamplesNamesWhatIsTrueOfTheRun(t *testing.T) {
 	for _, c := range []struct {
 		failed map[string]int64

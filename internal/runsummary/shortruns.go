@@ -11,10 +11,9 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// maxUnsampledShare is the share of CPU time missed by samples from which on a bound of the error means nothing.
+// Above it a bound of the error means nothing.
 const maxUnsampledShare = 0.5
 
-// shortRuns reports the error of shares for threads that run in short bursts.
 func shortRuns(s *runstats.Stats) string {
 	off := s.Unsampled()
 	if off < incomplete.MuchUnsampled || s.ProfiledCPU < minReportedTime {

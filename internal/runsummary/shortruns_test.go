@@ -9,8 +9,7 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// 14,000 runs of 40 µs, each with a switch of 14 µs, are 35 % of the CPU time. Below 5 points, or without a measured
-// switch, nothing is reported.
+// 14,000 runs of 40 µs, each with a switch of 14 µs, are 35 % of the CPU time.
 func TestShortRunsBoundTheErrorOfShares(t *testing.T) {
 	s := &runstats.Stats{}
 	s.Samples, s.ProfiledCPU = 1, 0.56

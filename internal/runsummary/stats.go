@@ -45,7 +45,7 @@ func engine(s *runstats.Stats) string {
 	return text + lostSamples(s)
 }
 
-// lostSamples reports samples dropped by the kernel. All programs share its buffers.
+// All programs share the kernel's buffers.
 func lostSamples(s *runstats.Stats) string {
 	switch {
 	case s.LostSamples == 0:

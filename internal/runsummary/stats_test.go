@@ -91,7 +91,6 @@ func TestTheClosingLine(t *testing.T) {
 	}
 }
 
-// --max-pause omits only a stop for a large copy or a lock, if it was not given.
 func TestALongStopIsANoteWithCauseAndRemedy(t *testing.T) {
 	s := &runstats.Stats{}
 	s.Stops, s.StopTime.Max, s.LongestStop.TID, s.Scheduling = 417, 49_000_000, 7, "nice"
@@ -167,7 +166,7 @@ func TestUnobservedThreadsAreReportedOnce(t *testing.T) {
 			"(0.90 s in short-lived children, 90.0% of it known by program, 0.03 s in threads that exited before a sample)"},
 		{0, 0.5, 1, 0, "0.50 s of 1.00 s of CPU time is not attributed to a function (0.00 s in short-lived children, " +
 			"0.50 s in threads that exited before a sample)"},
-		{0.02, 0.02, 0.1, 0, ""}, // too little to report
+		{0.02, 0.02, 0.1, 0, ""},
 		{0.1, 0, 10, 0, ""},
 		{0, 0, 0, 0, ""},
 	} {

@@ -29,7 +29,7 @@ func overhead(s *runstats.Stats) string {
 	return fmt.Sprintf("%s, prywalk used %.2f s CPU", stopTimes(s), s.SelfCPU)
 }
 
-// lowRateShare is the share of the rate below which a thread's rate is reported.
+// Lower rates of threads are reported.
 const lowRateShare = 0.8
 
 func slowestThread(s *runstats.Stats) string {
@@ -72,7 +72,7 @@ func longestStop(s *runstats.Stats) string {
 		formatTime(int64(s.StopTime.P99)), formatTime(int64(s.StopTime.P50)))
 }
 
-// longStop is the length of stop from which on record adds a note, ns.
+// From it on record adds a note, ns.
 const longStop = 50e6
 
 func longStopNote(s *runstats.Stats) string {
@@ -106,7 +106,7 @@ func longStopRemedy(s *runstats.Stats, cause string) string {
 	return ""
 }
 
-// formatTime formats ns in its largest unit, three digits, with a space before the unit.
+// Three digits, in the largest unit.
 func formatTime(ns int64) string {
 	text := threeDigits(ns).String()
 	at := strings.LastIndexAny(text, "0123456789") + 1
@@ -215,7 +215,7 @@ func withheld(s *runstats.Stats) string {
 func ClosingLine(s *runstats.Stats, path string) string {
 	threads := Plural(s.ThreadsMax, "thread")
 	if s.ThreadsMax > 1 {
-		threads = "up to " + threads // not at one time
+		threads = "up to " + threads
 	}
 	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s, %s; overhead: %s → %s",
 		Plural(s.Samples, "sample"), threads, s.Seconds, s.Freq, completeCPU(s), overhead(s), path)
@@ -234,7 +234,7 @@ func Notes(s *runstats.Stats) (notes []string) {
 	return notes
 }
 
-// minThrottledShare is the least share of the recording's time for which a group's throttling is reported.
+// Least reported share of the recording's time.
 const minThrottledShare = 0.01
 
 // TargetGroups describes targets whose control groups used up their CPU quota or were frozen, a line each.
@@ -287,7 +287,6 @@ func FirstAndOthers(pid int, n int64) string {
 	return fmt.Sprintf("process %d and %s", pid, Plural(n-1, "other"))
 }
 
-// engineNote reports what ptrace stopped in a recording by kernel samples, and why.
 func engineNote(s *runstats.Stats) string {
 	if s.FallbackNote == "" || s.Engine == "ptrace" {
 		return ""
@@ -295,10 +294,8 @@ func engineNote(s *runstats.Stats) string {
 	return ", " + s.FallbackNote
 }
 
-// minEndedUnobservedShare is the least reported share of CPU time.
 const minEndedUnobservedShare = 0.02
 
-// endedUnobserved reports CPU time of processes and threads that started and ended unobserved.
 func endedUnobserved(s *runstats.Stats, before string) string {
 	lost := s.ShortLivedCPU + s.ExitedUnseenCPU
 	if lost < minReportedTime || lost < minEndedUnobservedShare*s.ProfiledCPU {
@@ -331,7 +328,7 @@ func TooShortLine(s *runstats.Stats, path string) string {
 
 const shortCommandRate = 1000
 
-// tryHigherRate advises a rate for short commands; "": the rate was as high.
+// "": the rate was as high.
 func tryHigherRate(s *runstats.Stats) string {
 	if s.FreqAsked >= shortCommandRate {
 		return ""
@@ -419,7 +416,7 @@ func NoSamples(s *runstats.Stats, threads string) error {
 	return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
 }
 
-// whyFailed explains by the main reason why all observations failed, with the next step; "": another reason.
+// "": another reason.
 func whyFailed(s *runstats.Stats) (why, next string) {
 	switch MainFailure(s.Failed) {
 	case "traced":

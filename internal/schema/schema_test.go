@@ -24,7 +24,6 @@ import (
 
 var update = flag.Bool("update", false, "write docs/schema anew from the types")
 
-// forms are the outputs, and the types that they are written from.
 var forms = []struct{ name, pkg, of, title string }{
 	{"bench", "prywalk/internal/bench", "Result", "prywalk bench --json FILE"},
 	{"diff", "prywalk/report", "jsonDifference", "prywalk diff --json: one line"},
@@ -230,7 +229,7 @@ func (m *maker) values(of *types.Named) (list []string) {
 	return list
 }
 
-// definition returns a reference to a struct's schema, which stands once.
+// A struct's schema is defined once.
 func (m *maker) definition(of *types.Named) *node {
 	name := strings.ToLower(strings.TrimPrefix(of.Obj().Name(), "json"))
 	for i := range of.TypeArgs().Len() {
@@ -259,7 +258,7 @@ func (m *maker) object(of *types.Named) *node {
 	return n
 }
 
-// fields adds the fields of a struct, and of embedded ones, as encoding/json does.
+// As encoding/json does.
 func (m *maker) fields(n *node, of *types.Struct, names map[string]string) {
 	for i := range of.NumFields() {
 		f := of.Field(i)
@@ -297,7 +296,7 @@ var (
 	inGoOnly = regexp.MustCompile(`\s*In Go (it|its)\b[^.]*\.`)
 )
 
-// describe rewrites a comment for JSON: fields have their names there.
+// Fields have their JSON names.
 func describe(comment string, names map[string]string) string {
 	text := strings.Join(strings.Fields(comment), " ")
 	text = private.ReplaceAllString(links.ReplaceAllString(text, "$1"), "$1")

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// youngTicks, clock ticks of 10 ms (USER_HZ): younger processes are read at each call, as their first program, user
-	// and group are often not their own.
+	// In clock ticks of 10 ms (USER_HZ). Younger processes are read at each call: their first program, user and group
+	// are often not their own.
 	youngTicks = 1000
-	// rereadTurns is the number of calls in which each other process is read once.
+	// Each other process is read once in this number of calls.
 	rereadTurns = 16
 )
 
@@ -139,13 +139,13 @@ func ReadProcess(root string, pid int) (p Process, ok bool) {
 	args := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
 	p = Process{PID: pid, Name: strings.TrimRight(string(comm), "\n"), Command: strings.Join(args, " ")}
 	p.Others = append(p.Others, path.Base(args[0]))
-	if exe, err := os.Readlink(dir + "/exe"); err == nil { // may be denied
+	if exe, err := os.Readlink(dir + "/exe"); err == nil {
 		p.Others = append(p.Others, path.Base(exe))
 	}
 	return p, true
 }
 
-// commandOfThread returns a thread's directory and command line; nil: none has one.
+// nil: no thread has a command line.
 func commandOfThread(process string) (dir string, line []byte) {
 	threads, err := os.ReadDir(process + "/task")
 	if err != nil {

@@ -128,7 +128,6 @@ func (r *Rule) inGroups(text string) bool {
 	return group && unit
 }
 
-// below reports whether the path matches, or lies below a match.
 func below(pattern, at string) bool {
 	if pattern == "/" {
 		return true

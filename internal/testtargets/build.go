@@ -18,8 +18,8 @@ import (
 var sources embed.FS
 
 type program struct {
-	source string // below src
-	// command compiles it (SRC, OUT, DIR are replaced); empty: the source is the result.
+	source string
+	// SRC, OUT and DIR are replaced; empty: the source is the result.
 	command []string
 	strip   bool
 	result  string // file name in DIR; without command the source's
@@ -115,7 +115,7 @@ func (p *program) key(text []byte) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:10]), nil
 }
 
-// make renames a new directory, so concurrent builds are safe.
+// A new directory is renamed, so that concurrent builds are safe.
 func (p *program) make(text []byte, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (p *program) make(text []byte, dir string) error {
 	}
 	err = os.Rename(tmp, dir)
 	if _, statErr := os.Stat(filepath.Join(dir, p.result)); statErr == nil {
-		return nil // an equal result
+		return nil
 	}
 	return err
 }

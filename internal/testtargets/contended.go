@@ -8,9 +8,7 @@ import (
 	"strconv"
 )
 
-// Contended servers: threads and processes wait for each other all the time, which is no deadlock.
-
-// startContendedRedis starts a redis that holds a lock per idle I/O thread: idle with three clients, busy with many.
+// redis holds a lock per idle I/O thread: idle with three clients, busy with many.
 func startContendedRedis(t *Target) error {
 	port, err := t.servePort(func(port string) []string {
 		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",
@@ -29,8 +27,7 @@ func startContendedRedis(t *Target) error {
 	return err
 }
 
-// startContendedPostgres has clients update one row and take one advisory lock. A commit sleeps with the log's lock;
-// others wait at semaphores.
+// Clients update one row and take one advisory lock. A commit sleeps with the log's lock; others wait at semaphores.
 func startContendedPostgres(t *Target) error {
 	script := filepath.Join(t.Dir, "one.sql")
 	text := "BEGIN;\nUPDATE pgbench_branches SET bbalance = bbalance + 1 WHERE bid = 1;\nEND;\n"
@@ -53,7 +50,7 @@ func startContendedPostgres(t *Target) error {
 
 func startContendedMariaDB(t *Target) error {
 	as := t.user
-	if as == nil && os.Geteuid() == 0 { // it refuses root
+	if as == nil && os.Geteuid() == 0 {
 		as = Nobody
 		if err := os.Chown(t.Dir, int(as.UID), int(as.GID)); err != nil {
 			return err

@@ -38,7 +38,7 @@ func (e *Errors) String() string {
 // Close closes the file.
 func (e *Errors) Close() { _ = e.file.Close() }
 
-// logErrors prints a command's errors if the test fails. Precondition: called before the program's end is registered.
+// Precondition: called before the program's end is registered.
 func logErrors(tb TB, cmd *exec.Cmd) {
 	tb.Helper()
 	if cmd.Stderr != nil {

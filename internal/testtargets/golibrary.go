@@ -59,7 +59,6 @@ func Stay() { time.Sleep(time.Hour) }
 func main() {}
 `
 
-// goLibraryHost loads libraries, calls Begin of each, then Stay on a thread.
 const goLibraryHost = `#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>

@@ -17,10 +17,10 @@ func startPython(t *Target) error {
 	return t.launch("python3", file)
 }
 
-// startNode disables inlining, which perf maps do not show.
+// Perf maps do not show inlining.
 func startNode(t *Target) error { return startNodeWith("--no-turbo-inlining")(t) }
 
-// startNodeWith has Node write a perf map, always in /tmp.
+// Node writes a perf map, always in /tmp.
 func startNodeWith(options ...string) func(*Target) error {
 	return func(t *Target) error {
 		file, err := t.place()
@@ -32,7 +32,7 @@ func startNodeWith(options ...string) func(*Target) error {
 	}
 }
 
-// startNodeChain writes a perf map of interpreted functions too.
+// Interpreted functions are in the perf map, too.
 func startNodeChain(options ...string) func(*Target) error {
 	return startNodeWith(append([]string{"--interpreted-frames-native-stack"}, options...)...)
 }
@@ -45,7 +45,7 @@ func startMixedNode(t *Target) error {
 	return t.launch("node", file)
 }
 
-// startJavaClass runs a class; for names call [Target.WritePerfMap].
+// For names call [Target.WritePerfMap].
 func startJavaClass(class string, options ...string) func(*Target) error {
 	return func(t *Target) error {
 		file, err := t.place()
@@ -57,7 +57,7 @@ func startJavaClass(class string, options ...string) func(*Target) error {
 	}
 }
 
-// startJava has the JVM write a perf map (JDK 17). Lambdas are methods: only one file is compiled.
+// The JVM writes a perf map (JDK 17). Lambdas are methods: only one file is compiled.
 func startJava(t *Target) error {
 	file, err := t.place()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 
 // process is a command under timeout(1).
 type process struct {
-	cmd  *exec.Cmd // timeout
+	cmd  *exec.Cmd
 	done chan struct{}
 	pid  int
 	out  string
@@ -85,7 +85,6 @@ func (p *process) findChild() error {
 
 var errEnded = errors.New("it ended")
 
-// waitFor polls a condition until the process ends or patience is over.
 func (p *process) waitFor(what string, ok func() bool) error {
 	for end := time.Now().Add(patience); ; {
 		if ok() {
@@ -187,7 +186,6 @@ func threadName(tid int) string {
 	return strings.TrimSpace(string(text))
 }
 
-// tree returns descendants, parents first.
 func tree(pid int) []int {
 	if pid <= 0 {
 		return nil

@@ -29,7 +29,6 @@ func freePort() (string, error) {
 	return "", err
 }
 
-// servePort tries further ports if another program took one.
 func (t *Target) servePort(args func(port string) []string) (port string, err error) {
 	for range 5 {
 		if port, err = freePort(); err != nil {
@@ -59,7 +58,7 @@ func (t *Target) serve(user *User, network, address string, args ...string) erro
 	})
 }
 
-// startRedis keeps redis under one command, 16 at a time, so that it does more than read and write.
+// 16 clients keep redis under one command, so that it does more than read and write.
 func startRedis(t *Target) error {
 	port, err := t.servePort(func(port string) []string {
 		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",
@@ -176,7 +175,7 @@ func (t *Target) startPostgres(options []string, clients int, load ...string) er
 	return t.processes[0].waitFor("serve its clients and no others", func() bool { return backends(t.PID) == clients })
 }
 
-// backends counts PostgreSQL's serving processes by title; −1 while one has none.
+// −1: a serving process has no title yet.
 func backends(pid int) (n int) {
 	for _, child := range children(pid) {
 		title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child))

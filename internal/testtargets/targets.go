@@ -11,7 +11,7 @@ import (
 type spec struct {
 	name    string
 	expect  Expect
-	program *program // nil: installed
+	program *program
 	start   func(t *Target) error
 	// stop is the signal that ends it tidily; 0: SIGKILL.
 	stop syscall.Signal
@@ -36,7 +36,7 @@ var specs = []spec{
 	{name: "postgres", expect: postgres, start: startPostgres, stop: syscall.SIGQUIT},
 }
 
-// unlisted are variants for single tests and benchmarks, left out of Names.
+// unlisted are left out of Names.
 var unlisted = []spec{
 	{name: "c-O0", expect: native, program: cProgram("-g", "-O0"), start: startProgram},
 	{name: "python-mixed", expect: mixed, program: script("mixed.py"), start: startPython},
@@ -68,7 +68,7 @@ var unlisted = []spec{
 	{name: "java-contended", program: javaClass("Contended"), start: startJavaClass("Contended"), stop: syscall.SIGTERM},
 }
 
-// keepWork keeps the chain of Work.java from being inlined, its code from being freed.
+// The chain of Work.java is not inlined, and its code not freed.
 var keepWork = []string{"-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Work::c*", "-XX:-MethodFlushing",
 	"-XX:CompileThresholdScaling=0.01"}
 

@@ -38,7 +38,6 @@ func TestEachTargetRunsAndCleansUp(t *testing.T) {
 						break
 					}
 				}
-				// An older file is that of an earlier process with this PID.
 				if s, err := os.Stat(fmt.Sprintf("/tmp/perf-%d.map", pid)); err == nil && s.ModTime().After(start) {
 					t.Errorf("the perf map of %d still exists", pid)
 				}

@@ -11,7 +11,7 @@ import (
 // test's end. says has its later output.
 func Threads(tb TB, args ...string) (pid int, says *bufio.Reader) {
 	tb.Helper()
-	exe, err := Compile("threads.c", "-O1", "-g0") // names are those of the symbol table
+	exe, err := Compile("threads.c", "-O1", "-g0")
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// load draws slices of ticks with the probabilities in shares; phases makes the first two swing.
+// phases makes the first two shares swing.
 func load(r *rand.Rand, slices, ticks int, shares []float64, phases float64) *Snapshot {
 	o := &Snapshot{}
 	for range slices {

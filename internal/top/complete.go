@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// completeCPU returns ok = false if there is no CPU time.
+// ok = false: no CPU time.
 func (snap *Snapshot) completeCPU(scope Scope) (c incomplete.Completeness, ok bool) {
 	for i := range snap.Cells {
 		if cell := &snap.Cells[i]; cell.v.CPU != 0 && snap.contains(scope, cell) {
@@ -26,7 +26,7 @@ func (snap *Snapshot) completeText(scope Scope) string {
 	return "cpu: " + c.Text("", view.Percent)
 }
 
-// whyIncomplete returns the main reason and its cure; "" if few stacks are incomplete.
+// "": few stacks are incomplete.
 func (snap *Snapshot) whyIncomplete(scope Scope) string {
 	c, _ := snap.completeCPU(scope)
 	e := c.MainReason()

@@ -13,8 +13,8 @@ const (
 	evictedStack = sample.StackID(^uint32(0))
 )
 
-// evict halves the cells in no slice, as threads and stacks may come without end. It merges cells, first without
-// thread, then without stack. Sums stay exact.
+// evict halves the cells in no slice, as threads and stacks may come without end: it merges them first without thread,
+// then without stack. Sums stay exact.
 func (s *Store) evict() {
 	used := make([]bool, len(s.cells))
 	for i := range s.timeSlices {

@@ -63,7 +63,6 @@ func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 	}
 }
 
-// The name begins with the type, while the idle rules match the kind.
 func TestASemaphoreWithATypeIsAWaitForWork(t *testing.T) {
 	f := newFixture(t)
 	f.resolve = func(*profile.ModuleInfo, uint64) []profile.Frame {

@@ -148,8 +148,7 @@ func (m *Model) showView(name string) {
 	m.cursor, m.top, m.showsStacks, m.follow = 0, 0, false, -1
 }
 
-// openRow opens the selected row: its functions, or a function's stacks. Precondition: the model was drawn since the
-// last message, as Bubble Tea does.
+// Precondition: the model was drawn since the last message, as Bubble Tea does.
 func (m *Model) openRow() {
 	if m.showsStacks || m.cursor >= len(m.page.ids) {
 		return

@@ -20,7 +20,7 @@ const (
 
 var viewNames = [views]string{"functions", "threads", "waits"}
 
-// windows are the selectable windows; 0: all.
+// 0: all.
 var windows = []time.Duration{2 * time.Second, 10 * time.Second, maxSliceAge, 0}
 
 // Source provides a display's data. Its methods are called on one goroutine at a time.

@@ -79,7 +79,6 @@ func press(m *Model, keys ...string) (cmd tea.Cmd) {
 	return cmd
 }
 
-// screens are the goldens, with the keys that lead there.
 var screens = map[string][]string{
 	"functions": nil, "threads": {"tab"}, "waits": {"tab", "tab"}, "stacks": {"down", "enter"}, "help": {"?"},
 	"thread": {"tab", "down", "enter"}, "blocked": {"c", "c"}, "filter": {"/", "p", "a", "r", "s", "e", "enter"},

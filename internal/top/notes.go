@@ -22,7 +22,7 @@ type Goroutines struct {
 // Unnamed rows of at least 1/largeRow of the time get a note.
 const largeRow = 20
 
-// nameNotes returns the ways to get missing names; none while names are pending.
+// None while names are pending.
 func (snap *Snapshot) nameNotes(c Clock) []string {
 	if snap.PendingNames > 0 {
 		return nil

@@ -17,7 +17,7 @@ type page struct {
 	visibleRows int
 }
 
-// reservedLines is the number of lines beside the rows and headLines: the heads, and two below the rows.
+// The heads, and two lines below the rows.
 const reservedLines = 3
 
 // Text returns the whole screen.
@@ -85,7 +85,7 @@ func (m *Model) tableLines() []string {
 	return append(lines, m.status(rows), s.paint(dim, s.joined("  ", shortHelp...)))
 }
 
-// placeCursor moves the cursor to the followed row, or keeps it within the rows, and scrolls the page to it.
+// The cursor follows its row, or stays within the rows.
 func (m *Model) placeCursor() {
 	if row := slices.Index(m.page.ids, m.follow); row >= 0 && m.follow >= 0 {
 		m.cursor = row
@@ -125,7 +125,7 @@ func (m *Model) emptyTableText() string {
 	return "no " + string(m.clock) + " time in this window; c shows another clock"
 }
 
-// shownClock replaces CPU time by wall time for waits, and for a scope without CPU time.
+// Wall time replaces CPU time for waits, and for a scope without CPU time.
 func (m *Model) shownClock() Clock {
 	waits := m.view == waitsView || m.scope.Wait >= 0
 	if m.clock == CPU && (waits || m.scope != wholeProgram && m.snapshot.Total(m.scope).CPU == 0) {
@@ -134,7 +134,6 @@ func (m *Model) shownClock() Clock {
 	return m.clock
 }
 
-// rows sums the shown table; draw formats a part.
 func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []string)) {
 	o, s, clock := m.snapshot, m.screen, m.shownClock()
 	prec := o.precision(m.scope, clock)

@@ -94,7 +94,7 @@ func (s *Store) sum(out *Snapshot, functions *FunctionTable, window time.Duratio
 	}
 }
 
-// addCell drops a cell without time. Values are negative if open intervals ended with less.
+// Values are negative if open intervals ended with less.
 func (snap *Snapshot) addCell(functions *FunctionTable, k cellKey, v Values) {
 	v = Values{max(v.Samples, 0), max(v.Wall, 0), max(v.RunQueue, 0), max(v.CPU, 0)}
 	if v != (Values{}) {

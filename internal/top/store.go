@@ -15,21 +15,20 @@ import (
 )
 
 const (
-	// maxSliceAge is the longest limited window.
+	// The longest limited window.
 	maxSliceAge = 60 * time.Second
-	// minSlices slices stay at any age, for changes.
+	// They stay at any age, for changes.
 	minSlices = recentSlices + baseSlices
 )
 
-// thread is a thread, or several if tid is 0. Tasks with the same first function are one thread: task is their kind,
-// name the function.
+// Several threads if tid is 0. Tasks with the same first function are one thread: task is their kind, name the
+// function.
 type thread struct {
 	id               int32 // constant, while an eviction changes the index
 	pid, tid         int
 	comm, name, task string
 }
 
-// lastCell caches the cell of a thread's last interval.
 type lastCell struct {
 	valid       bool
 	stack       sample.StackID
@@ -38,12 +37,12 @@ type lastCell struct {
 	cell        int32
 }
 
-// wait is a wait, or the state of threads that do not wait.
+// The state of threads that do not wait is a wait, too.
 type wait struct {
-	// name is the call and the waits_for label (a file as "file", a socket without its peer). Unlike in report --by
-	// wait, a lock keeps its address, and no function is added.
+	// The call and the waits_for label (a file as "file", a socket without its peer). Unlike in report --by wait, a
+	// lock keeps its address, and no function is added.
 	name string
-	// kind is [waits.NoWait] for a state. [waits.LabelForReader] begins a semaphore's name with its type.
+	// [waits.NoWait] for a state. [waits.LabelForReader] begins a semaphore's name with its type.
 	kind waits.Kind
 }
 
@@ -76,7 +75,6 @@ type delta struct {
 	v    Values
 }
 
-// timeSlice is the change between two refreshes.
 type timeSlice struct {
 	from, to int64 // Unix epoch, ns
 	deltas   []delta
@@ -106,7 +104,7 @@ type Store struct {
 	maxCells   int
 	keptCells  int
 
-	refreshed func() // may be nil
+	refreshed func()
 }
 
 // NewStore returns a Store of a recording that begins at begin. refreshed is called after each refresh, and must not
@@ -160,7 +158,7 @@ func (s *Store) cellIndex(k cellKey) int32 {
 	return n
 }
 
-// threadIndex returns the index of an interval's thread, and updates its name.
+// The thread's name is updated.
 func (s *Store) threadIndex(iv *profile.Interval) int32 {
 	k := (&thread{pid: iv.PID, tid: iv.TID, name: iv.Thread, task: iv.Task}).key()
 	n, ok := s.byThread[k]
@@ -187,17 +185,17 @@ func (s *Store) newThreadID() int32 {
 	return s.threadIDs
 }
 
-// copySharedThreads copies threads that snapshots share. It must precede a change.
+// It must precede a change.
 func (s *Store) copySharedThreads() {
 	if s.threadsShared {
 		s.threads, s.threadsShared = slices.Clone(s.threads), false
 	}
 }
 
-// maxWaits bounds the waits with names of their own: locks and joined threads may come without end.
+// Locks and joined threads may come without end.
 const maxWaits = 1 << 12
 
-// waitIndex returns the index of an interval's wait; beyond maxWaits, of its call and kind only.
+// Beyond maxWaits a wait has its call and kind only.
 func (s *Store) waitIndex(iv *profile.Interval) int32 {
 	name := iv.Wait
 	kind, _, _ := strings.Cut(iv.WaitsFor, " ")
@@ -274,7 +272,7 @@ func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
 	s.dropOld()
 }
 
-// newDeltas returns an empty list, a dropped slice's if its size fits.
+// A dropped slice's list is reused if its size fits.
 func (s *Store) newDeltas(n int) []delta {
 	for len(s.freeDeltas) > 0 {
 		list := s.freeDeltas[len(s.freeDeltas)-1]

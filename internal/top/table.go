@@ -81,15 +81,14 @@ func (snap *Snapshot) Functions(scope Scope) []FunctionRow {
 // Order is a sort order of functions.
 type Order string
 
-// Values of [Order].
 const (
 	BySelf  Order = "self"
 	ByTotal Order = "total"
 	ByName  Order = "name"
 )
 
-// sortFunctions sorts descending. Among equal rows, the program's functions precede those of language and system, and
-// inner functions outer ones.
+// Descending. Among equal rows, the program's functions precede those of language and system, and inner functions outer
+// ones.
 func sortFunctions(rows []FunctionRow, c Clock, by Order) {
 	support := func(r *FunctionRow) int {
 		if r.support {
@@ -125,7 +124,7 @@ type stackRow struct {
 	Frames  []int32
 }
 
-// stacksOf returns the stacks that contain a function (negative: all), the largest first.
+// function negative: all. The largest is first.
 func (snap *Snapshot) stacksOf(scope Scope, function int32, clock Clock) []stackRow {
 	var rows []stackRow
 	indexes := map[string]int{}

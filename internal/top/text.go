@@ -13,7 +13,6 @@ import (
 
 const groupRows = 5
 
-// pipeWidth is the width without a terminal.
 const pipeWidth = 100
 
 // WriteText writes a plain table: a number of functions (0: all), and the largest threads and waits.

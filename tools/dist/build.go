@@ -18,8 +18,7 @@ func (r *release) build(arch string) (program, error) {
 	return p, r.goBuild(arch, p.path)
 }
 
-// goBuild compiles cmd/prywalk, without the directory or the state of git. It drops DWARF, but keeps the symbol table,
-// by which a command is launched with the signals that prywalk was started with.
+// The symbol table is kept: by it a command is launched with the signals that prywalk was started with.
 func (r *release) goBuild(arch, out string, flags ...string) error {
 	args := append([]string{"build", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-w -buildid= -X main.built=" + r.version, "-o", out}, flags...)
@@ -32,7 +31,6 @@ func (r *release) goBuild(arch, out string, flags ...string) error {
 	return nil
 }
 
-// file is a file of the packages: installed path, present path, mode.
 type file struct {
 	path, source string
 	mode         os.FileMode

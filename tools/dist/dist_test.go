@@ -15,7 +15,6 @@ import (
 
 var date = time.Unix(1_700_000_000, 0).UTC()
 
-// buildRelease builds a release from a copy of the checkout in a directory of its own.
 func buildRelease(t *testing.T) *release {
 	t.Helper()
 	dir := t.TempDir()

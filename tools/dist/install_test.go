@@ -63,7 +63,6 @@ func debInAFreshRoot(t *testing.T, r *release) {
 	}
 }
 
-// freshDebian returns a Debian root with man and bash's completion, and /proc.
 func freshDebian(t *testing.T) string {
 	t.Helper()
 	root := t.TempDir()
@@ -91,7 +90,7 @@ func rpmInARoot(t *testing.T, r *release) {
 	gone(t, root)
 }
 
-// apkInARoot unpacks the apk. It is three gzip streams: the signature, which is skipped, control data, and files.
+// An apk is three gzip streams: the signature, control data, and files.
 func apkInARoot(t *testing.T, r *release) {
 	root, arch := t.TempDir(), map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
 	content, err := os.ReadFile(r.file(t, "*_"+arch+".apk"))
@@ -156,7 +155,7 @@ func gone(t *testing.T, root string) {
 	}
 }
 
-// asDebugContainer runs the image's program with the image's root, in the pid namespace of a process of another root.
+// The program has the image's root, in the pid namespace of a process of another root.
 func asDebugContainer(t *testing.T, root, program string) {
 	t.Helper()
 	needRoot(t, "unshare", "chroot")

@@ -28,7 +28,7 @@ type release struct {
 	version string // as git describe writes it: v1.2.3 or v1.2.3-4-gabcdef
 	out     string
 	work    string
-	date    time.Time // of all files in archives and packages
+	date    time.Time
 }
 
 func main() {
@@ -115,7 +115,6 @@ func (r *release) prepare() (err error) {
 // described is git describe's output: the last tag, and the commits since then.
 var described = regexp.MustCompile(`^v(\d+\.\d+\.\d+(?:-\w+\.\d+)?)(?:-(\d+)-g([0-9a-f]+))?(-dirty)?$`)
 
-// base is the last tag's version, 1.2.3, or 0.0.0.
 func (r *release) base() string {
 	if m := described.FindStringSubmatch(r.version); m != nil {
 		return m[1]

@@ -21,10 +21,9 @@ type module struct {
 	path, version string
 	licence       string
 	holders       []string
-	text          string // of its licence file
+	text          string
 }
 
-// modules lists the libraries that the program of any architecture links, and the Go standard library.
 func (r *release) modules() ([]module, error) {
 	found := map[string]module{}
 	for _, arch := range arches {
@@ -107,7 +106,7 @@ var phrases = []struct{ spdx, phrase string }{
 	{"MPL-2.0", "Mozilla Public License Version 2.0"},
 }
 
-// recognise returns a text's SPDX expression, "" if unknown. A file can hold several licences, of parts of the module.
+// recognise returns an SPDX expression, "" if unknown. A file can hold several licences.
 func recognise(text string) string {
 	plain := strings.Join(strings.Fields(strings.ReplaceAll(text, ",", " ")), " ")
 	var names []string
@@ -121,7 +120,6 @@ func recognise(text string) string {
 
 var copyright = regexp.MustCompile(`(?im)^\s*(copyright\s+(?:\(c\)|©|\d{4}).*?)\.?(?:\s*all rights reserved\.?)?\s*$`)
 
-// holders are the copyright lines, without forms to be filled in.
 func holders(text string) (lines []string) {
 	for _, m := range copyright.FindAllStringSubmatch(text, -1) {
 		line := strings.Join(strings.Fields(m[1]), " ")

@@ -12,7 +12,6 @@ import (
 	cyclonedx "github.com/CycloneDX/cyclonedx-go"
 )
 
-// sbom writes the program files, and the modules that the Go linker recorded in them.
 func (r *release) sbom(programs []program) error {
 	modules, err := r.modules()
 	if err != nil {

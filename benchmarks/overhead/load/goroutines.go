@@ -4,7 +4,6 @@ package load
 
 import "prywalk/internal/bench/load"
 
-// startGoroutines makes a ring for each worker, Running+Sleeping goroutines in all, that passes on one message.
 func (p *program) startGoroutines() error {
 	all := p.Running + p.Sleeping
 	for i := range p.workers {

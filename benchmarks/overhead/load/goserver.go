@@ -11,8 +11,7 @@ import (
 	"prywalk/internal/bench/load"
 )
 
-// startGoServer is a typical Go server: a goroutine for each connection, and a table under a lock. Running clients send
-// requests continuously; Sleeping further connections are idle. A wait is from a request to its answer.
+// Running clients send requests continuously; Sleeping further connections are idle. A wait is from request to answer.
 func (p *program) startGoServer() error {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -22,7 +22,6 @@ type Options struct {
 	Depth             int // frames below the work, for the kind Deep
 }
 
-// Kinds of work.
 const (
 	Wake       = "wake" // 1,000 times a second, for some µs of work
 	Deep       = "deep"

@@ -23,7 +23,7 @@ type locks struct {
 
 func newLocks(p *program) *locks { return &locks{p: p} }
 
-// work takes the locks in turn for a piece of work, and works as long without. A wait is until it has the lock.
+// Each piece of work with a lock is followed by one without. A wait is until the lock is held.
 func (l *locks) work(w *worker) error {
 	i := l.next
 	l.next++

@@ -23,7 +23,6 @@ const (
 	postgresRows   = 10000
 )
 
-// startPostgres makes a database and starts its server, as the user postgres if this is root.
 func startPostgres() (*server, error) {
 	bin, err := postgresBin()
 	if err != nil {
@@ -79,7 +78,6 @@ func postgresBin() (string, error) {
 	return filepath.Dir(path), err
 }
 
-// unprivilegedUser gets the directory; nil unless this is root.
 func unprivilegedUser(dir string) (*syscall.SysProcAttr, error) {
 	if os.Geteuid() != 0 {
 		return nil, nil

@@ -19,7 +19,6 @@ import (
 	"prywalk/internal/bench/load"
 )
 
-// Other programs, which may not be installed, with clients in this one.
 const (
 	Redis    = "redis"    // set and get
 	Postgres = "postgres" // small transactions that change a row
@@ -43,7 +42,6 @@ type client interface {
 	ask(n uint64) error
 }
 
-// serve starts a server and its clients: Running ones, for redis redisClients.
 func (p *program) serve() (s *server, err error) {
 	var dial func(dir string) (client, error)
 	clients := 1
@@ -84,7 +82,6 @@ func (p *program) client(w *worker, c client, seed uint64) {
 	}
 }
 
-// launch starts a server, waits until it is ready, and ends it with this program.
 func launch(cmd *exec.Cmd, dir string, quit syscall.Signal, ready func() bool) (*server, error) {
 	s := &server{cmd: cmd, dir: dir, quit: quit, gone: make(chan struct{})}
 	if cmd.SysProcAttr == nil {

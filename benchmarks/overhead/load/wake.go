@@ -15,7 +15,7 @@ const (
 	wakeWork  = 16
 )
 
-// wake counts the work after each whole wakeEvery. A wait is the wake-up's delay; missed ones are left out.
+// A wait is the wake-up's delay; missed ones are left out.
 func (p *program) wake(w *worker) error {
 	go func() {
 		runtime.LockOSThread()

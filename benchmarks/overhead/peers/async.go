@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// async is async-profiler: a library in the JVM, whose CPU time is part of its target's.
+// The CPU time of async-profiler, a library, is part of its target's.
 type async struct {
 	job     *tools.Job
 	library string
@@ -101,8 +101,8 @@ func (a *async) Finish() (tools.Totals, error) {
 	return t, err
 }
 
-// asyncStacks counts the stacks, and the complete ones. Java threads have nothing outside of their first method. Stacks
-// that could not be walked begin with a word in brackets, or the last function reached.
+// Java threads have nothing outside of their first method. Stacks that could not be walked begin with a word in
+// brackets, or the last function reached.
 func asyncStacks(text []byte) (samples, complete int64) {
 	for stack, n := range folded(text) {
 		samples += n

@@ -32,7 +32,7 @@ func austin() tools.Tool {
 	}
 }
 
-// austinStacks counts the stacks, and those that reach the thread's first Python function. A line is
+// A line is
 //
 // P<process>;T<interpreter>:<thread>;<file>:<function>:<line>;… <microseconds>
 //

@@ -30,7 +30,6 @@ func pySpy() tools.Tool {
 	}
 }
 
-// pySpyStacks counts the stacks, and those that reach the thread's first Python function.
 func pySpyStacks(text []byte, pid string) (samples, complete int64) {
 	for stack, n := range folded(text) {
 		samples += n
@@ -44,8 +43,7 @@ func pySpyStacks(text []byte, pid string) (samples, complete int64) {
 	return samples, complete
 }
 
-// pySpyMain reports whether "thread (TID): NAME" is the main thread. Where py-spy did not find the kernel's TID, it is
-// hexadecimal; the name is Python's.
+// Where py-spy did not find the kernel's TID, TID is hexadecimal; the name is Python's.
 func pySpyMain(thread, pid string) bool {
 	tid, name, _ := strings.Cut(strings.TrimPrefix(thread, "thread ("), ")")
 	return tid == pid || name == ": MainThread"

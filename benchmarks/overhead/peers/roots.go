@@ -9,9 +9,7 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// pythonRoot reports whether a name is that of a Python thread's first function: of the main thread the program itself
-// (python -m: its runner), of others the beginning in package threading. Versions before 3.11 have no class in the
-// name.
+// Threads other than the main one begin in package threading. Versions before 3.11 have no class in the name.
 func pythonRoot(name string, mainThread bool) bool {
 	if mainThread {
 		return name == "<module>" || name == "_run_module_as_main"
@@ -19,15 +17,13 @@ func pythonRoot(name string, mainThread bool) bool {
 	return name == "_bootstrap" || name == "Thread._bootstrap"
 }
 
-// javaRoots begin a thread.
 var javaRoots = []string{
 	"java/lang/Thread.run", "java/lang/ref/Reference$ReferenceHandler.run", "java/lang/ref/Finalizer$FinalizerThread.run",
 	"jdk/internal/misc/InnocuousThread.run", "java/util/concurrent/ForkJoinWorkerThread.run",
 	"sun/launcher/LauncherHelper.checkAndLoadMain",
 }
 
-// jvmRoot reports whether a name is that of the first function of a JVM thread: a method of javaRoots, the program's
-// main, or a native function.
+// jvmRoot accepts a method of javaRoots, the program's main, or a native function.
 func jvmRoot(name string) bool {
 	return slices.Contains(javaRoots, name) || strings.HasSuffix(name, ".main") || name == "thread_native_entry" ||
 		tools.IsRoot(name)

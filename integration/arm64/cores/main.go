@@ -140,7 +140,6 @@ func stopped(pid int) (unix.Signal, error) {
 	}
 }
 
-// live stops a program, lets prywalk dump it, and makes a core of the same state.
 func live(name, program string) error {
 	cmd := exec.Command(program)
 	out, err := cmd.StdoutPipe()
@@ -179,7 +178,7 @@ func live(name, program string) error {
 // killHeld kills a stopped process by SIGABRT so that no thread runs again: this tracer holds each thread at SIGCONT,
 // and releases only the first, which takes the signal.
 func killHeld(pid int) error {
-	runtime.LockOSThread() // tracees belong to a thread
+	runtime.LockOSThread()
 	tasks, err := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	if err != nil {
 		return err
@@ -192,7 +191,7 @@ func killHeld(pid int) error {
 		if err := unix.PtraceSeize(tid); err != nil {
 			return fmt.Errorf("seize thread %d: %w", tid, err)
 		}
-		if _, err := stopped(tid); err != nil { // the stop that it was in already is reported
+		if _, err := stopped(tid); err != nil {
 			return fmt.Errorf("thread %d: %w", tid, err)
 		}
 	}
@@ -208,7 +207,7 @@ func killHeld(pid int) error {
 	return reap(pid)
 }
 
-// reap lets a process's first thread take its signals, and waits for all its threads, which are tracees.
+// Precondition: all threads are tracees.
 func reap(pid int) error {
 	for {
 		var ws unix.WaitStatus
@@ -225,7 +224,7 @@ func reap(pid int) error {
 		}
 		sig := ws.StopSignal()
 		if sig == unix.SIGTRAP || sig == unix.SIGCONT || sig == unix.SIGSTOP {
-			sig = 0 // not a signal's stop, or a signal without effect here
+			sig = 0
 		}
 		if err := unix.PtraceCont(pid, int(sig)); err != nil {
 			return fmt.Errorf("continue: %w", err)

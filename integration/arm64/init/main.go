@@ -75,7 +75,7 @@ func prepare() error {
 	return nil
 }
 
-// runJobs runs the jobs of a list. Each line is a name, a time limit, a directory, and a command.
+// Each line is a name, a time limit, a directory, and a command.
 func runJobs(list string) error {
 	f, err := os.Open(list)
 	if err != nil {

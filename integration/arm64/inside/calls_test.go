@@ -106,7 +106,6 @@ func TestStoppedProgramStaysStopped(t *testing.T) {
 				t.Errorf("want a complete stack in state T: %+v", th)
 			}
 		}
-		// A thread enters its group stop again only when it gets a processor.
 		for end := time.Now().Add(time.Minute); !stopped(); time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(end) {
 				t.Fatal("the stopped program runs after a dump")

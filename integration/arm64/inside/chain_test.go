@@ -11,7 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// chains are the variants of chain.c, and the allowed frame methods.
+// Variants of chain.c, and the allowed frame methods.
 var chains = []struct {
 	name    string
 	methods []string
@@ -31,7 +31,6 @@ var outer = []string{"__libc_start_call_main", "__libc_start_main", "__libc_star
 	"thread_start", "clone", "__clone", "__clone3",
 	""} // the C library names only exported functions
 
-// withoutTimeEntries removes the entries for time between samples.
 func withoutTimeEntries(names []string) []string {
 	for len(names) > 0 && (names[0] == "[ran between ticks]" || names[0] == "[blocked between ticks]" ||
 		names[0] == "[exited unseen]" || names[0] == "[not observed]") {
@@ -77,7 +76,7 @@ func TestStacksOfCProgramsAreTheirCallChains(t *testing.T) {
 			p := start(t, c.name)
 			checkDump(t, p.pid, c.methods)
 			for _, engine := range [][]string{{"--engine", "ptrace"}, {"--engine", "perf", "--no-kernel"}} {
-				for seconds := 2; ; seconds *= 4 { // an emulated machine on a busy host makes few samples
+				for seconds := 2; ; seconds *= 4 {
 					args := append([]string{"-F", "49", "-d", strconv.Itoa(seconds), "-p", strconv.Itoa(p.pid)}, engine...)
 					if checkSamples(t, recorded(t, args...)) >= 100 {
 						break
@@ -105,7 +104,7 @@ func checkDump(t *testing.T, pid int, methods []string) {
 		}
 		name := th.Name
 		if th.TID == pid {
-			name = "" // its name is that of the program
+			name = ""
 		} else if th.How != "peek" && th.How != "reuse" {
 			t.Errorf("sleeping thread %s: how is %s, want peek or reuse", th.Name, th.How)
 		}

@@ -11,7 +11,6 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// goRoots are the outermost functions of stacks in Go programs.
 var goRoots = []string{"runtime.goexit", "runtime.mstart", "runtime.rt0_go", "runtime.mcall", "runtime.morestack",
 	"runtime.systemstack", "runtime.clone", "_rt0_arm64_linux", "gogo", "runtime.gogo"}
 
@@ -28,7 +27,7 @@ func TestStacksOfAGoProgramReachTheirRoots(t *testing.T) {
 		}
 	}
 	var prof *profile.Profile
-	for seconds := 6; seconds < 100; seconds *= 4 { // longer on a busy host
+	for seconds := 6; seconds < 100; seconds *= 4 {
 		prof = recorded(t, "-F", "97", "-d", strconv.Itoa(seconds), "-p", strconv.Itoa(p.pid))
 		if hasFunction(prof, "main.burn") && hasFunction(prof, "main.deep") && hasFunction(prof, "runtime.systemstack") {
 			break
@@ -63,8 +62,7 @@ func TestStacksOfAGoProgramReachTheirRoots(t *testing.T) {
 	if through["main.burn"] == 0 || through["main.deep"] == 0 || through["runtime.systemstack"] == 0 {
 		t.Error("no stack of burn, deep or systemstack")
 	}
-	// The rest are signals on the scheduler's stack, and the first passive reads at a place: more of them on a slow
-	// machine.
+	// The rest are signals on the scheduler's stack, and the first passive reads at a place.
 	if incomplete*100 > total*15 {
 		t.Errorf("%d of %d stacks are incomplete, want at most 15 %%", incomplete, total)
 	}

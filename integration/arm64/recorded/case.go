@@ -41,7 +41,6 @@ type File struct {
 	Data []byte
 }
 
-// Limits of Read.
 const (
 	maxFiles  = 16
 	maxFile   = 512 << 20

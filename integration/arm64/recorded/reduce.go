@@ -8,7 +8,6 @@ import (
 	"slices"
 )
 
-// Sizes of the pieces that Reduce tries to leave out, bytes.
 const (
 	largest  = 1 << 20
 	smallest = 16

@@ -19,13 +19,13 @@ const Busy = "busy"
 
 // Options are the numbers of threads.
 type Options struct {
-	Running, Sleeping int // threads that compute, and that sleep in a read
+	Running, Sleeping int
 }
 
 // Report is the work done so far.
 type Report struct {
-	Work uint64 `json:"work"` // pieces since the start
-	At   int64  `json:"at"`   // CLOCK_MONOTONIC ns
+	Work uint64 `json:"work"`
+	At   int64  `json:"at"` // CLOCK_MONOTONIC ns
 	// Waits has the lengths of waits since the last report, in the load's own form; absent without waits.
 	Waits json.RawMessage `json:"waits,omitempty"`
 }

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// firefoxProfile is Firefox's processed format as samply writes it: tables are columns, entries refer by index.
+// Firefox's processed format as samply writes it: tables are columns, entries refer by index.
 type firefoxProfile struct {
 	Libs []struct {
 		Path string
@@ -47,11 +47,10 @@ func (i firefoxIndex) at(table []firefoxIndex) firefoxIndex {
 	return table[i]
 }
 
-// firstAt reports whether the code at an offset from a file's mapping is a thread's first function. caller: the offset
-// is inside of a call.
+// caller: the offset is inside of a call.
 type firstAt func(path string, offset uint64, caller bool) bool
 
-// firefoxStacks counts stacks, and those whose outermost frame is a thread's first function; complete −1: unknown.
+// complete is −1 if unknown.
 func firefoxStacks(text []byte, first firstAt) (samples, complete int64) {
 	var p firefoxProfile
 	if err := json.Unmarshal(text, &p); err != nil {
@@ -74,7 +73,7 @@ func firefoxStacks(text []byte, first firstAt) (samples, complete int64) {
 	return samples, complete
 }
 
-// outermost returns each stack's outermost frame. Callers precede callees, so there are no cycles.
+// Callers precede callees, so there are no cycles.
 func (t *firefoxThread) outermost() []firefoxIndex {
 	out := make([]firefoxIndex, 0, len(t.StackTable.Prefix))
 	for i, prefix := range t.StackTable.Prefix {

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// firstFrames finds the code of threads' first functions, for tools without names.
+// firstFrames finds threads' first functions, for tools without names.
 type firstFrames struct {
 	proc  *loadedcode.Process
 	namer *symbols.Namer
@@ -59,7 +59,7 @@ func (f *firstFrames) find(p place) bool {
 	return false
 }
 
-// lowest is the file's own address of its first mapping (gABI chapter 5, "Base Address").
+// The file's own address of its first mapping (gABI chapter 5, "Base Address").
 func lowest(file *elffile.File) uint64 {
 	low := ^uint64(0)
 	for i := range file.Segments {
@@ -70,7 +70,7 @@ func lowest(file *elffile.File) uint64 {
 	return low
 }
 
-// first decides by the function's name; without one by the rule that ends prywalk's walk.
+// Without a function's name, first uses the rule that ends prywalk's walk.
 func (f *firstFrames) first(m *frames.Module, pc uint64, caller bool) bool {
 	if functions := f.namer.Frames(m, f.proc.PID, pc, nil); len(functions) > 0 {
 		return IsRoot(functions[len(functions)-1].System)

@@ -31,14 +31,13 @@ func offsetOf(t *testing.T, f *firstFrames, pc uint64) (path string, offset uint
 	return m.Name, pc - m.Bias - lowest(loadedcode.MappingOf(m).Image.ELF)
 }
 
-// Of this goroutine's stack only the outermost frame is a first function.
 func TestFirstFunctionIsKnownByItsName(t *testing.T) {
 	f := opened(t, os.Getpid())
 	var pcs [64]uintptr
 	n := runtime.Callers(1, pcs[:])
 	for i, pc := range pcs[:n] {
 		path, offset := offsetOf(t, f, uint64(pc)-1)
-		for range 2 { // looked up, then cached
+		for range 2 {
 			if got, want := f.at(path, offset, true), i == n-1; got != want {
 				t.Errorf("frame %d of %d, %s: %t", i, n, runtime.FuncForPC(pc-1).Name(), got)
 			}

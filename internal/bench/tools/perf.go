@@ -27,7 +27,7 @@ type perf struct {
 	data     string
 }
 
-// perfTool is perf record with a kind of call graph. It samples running threads only.
+// It samples running threads only.
 func perfTool(name, stacks string) Tool {
 	return Tool{
 		Name: name, Kinds: []string{Native, Python, JVM, Several}, Check: Installed("perf", "Debian: linux-perf"),
@@ -115,7 +115,6 @@ func (p *perf) Finish() (Totals, error) {
 	return t, p.script(&t)
 }
 
-// script counts the stacks of perf script, which unwinds.
 func (p *perf) script(t *Totals) error {
 	cmd := exec.Command("perf", "script", "-i", p.data, "--no-inline", "-F", "tid,ip,sym")
 	var errs bytes.Buffer
@@ -136,7 +135,7 @@ func (p *perf) script(t *Totals) error {
 	return nil
 }
 
-// countStacks counts stacks, separated by empty lines: frames are indented, the outermost is last.
+// Stacks are separated by empty lines: frames are indented, the outermost is last.
 func countStacks(r io.Reader) (samples, complete int64) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// patience bounds an answer or the end of a tool: large symbol tables take long on a busy machine.
+// Large symbol tables take long on a busy machine.
 const patience = 120 * time.Second
 
 // Program is a running program of a tool.
@@ -57,7 +57,7 @@ func (p *Program) End(s syscall.Signal) error {
 	return nil
 }
 
-// finish ends the program as Ctrl-C does, and adds to t its memory and the CPU time of its end and of all.
+// finish ends the program as Ctrl-C does, and adds its memory and CPU time to t.
 func (p *Program) finish(t *Totals) error {
 	before := ProcessCPU(p.PID())
 	t.MemoryMB = max(t.MemoryMB, PeakMB(p.PID()))

@@ -42,7 +42,6 @@ func startPrywalk(ctx context.Context, j *Job) (Session, error) {
 		return nil, err
 	}
 	p.spent.PID = p.PID()
-	// It is ready once all threads were observed.
 	for n := int64(0); n < 2; time.Sleep(time.Millisecond) {
 		got, err := p.ask("tell")
 		if err != nil {

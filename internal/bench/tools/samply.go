@@ -25,8 +25,8 @@ func samply() Tool {
 	}
 }
 
-// samplyCommand lets root run samply in a virtual machine without a cycle counter: its fallback clock needs
-// perf_event_paranoid 1 even for root, which a mount namespace gives it.
+// Without a cycle counter samply's fallback clock needs perf_event_paranoid 1 even for root, which a mount namespace
+// gives it.
 func samplyCommand(args ...string) []string {
 	if os.Geteuid() != 0 {
 		return append([]string{"samply"}, args...)
@@ -36,7 +36,7 @@ func samplyCommand(args ...string) []string {
 	return append([]string{"unshare", "--mount", "sh", "-c", script, "sh"}, args...)
 }
 
-// samplyStacks counts stacks; names come from the files of the running process.
+// Names come from the files of the running process.
 func samplyStacks(text []byte, pid int) (samples, complete int64) {
 	first, err := openFirstFrames(pid)
 	if err != nil {

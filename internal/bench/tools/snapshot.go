@@ -17,7 +17,6 @@ import (
 	"time"
 )
 
-// snapshots runs a program per snapshot, as often as possible up to the rate.
 type snapshots struct {
 	ctx      context.Context
 	job      *Job
@@ -42,7 +41,7 @@ func gdbArgs(j *Job) []string {
 
 func euStackArgs(j *Job) []string { return []string{"-q", "-n", "0", "-p", strconv.Itoa(j.PID)} }
 
-// snapshotTool is a tool that prints all stacks once, each beginning with perStack.
+// Each stack begins with perStack.
 func snapshotTool(program string, args func(*Job) []string, perStack string,
 	complete func(text, said []byte, stacks int64) int64) Tool {
 	remedy := map[string]string{"eu-stack": "Debian: elfutils"}[program]
@@ -81,7 +80,7 @@ func (s *snapshots) Go() error {
 	return nil
 }
 
-// once is not cancelled: a killed debugger may leave threads stopped.
+// Not cancelled: a killed debugger may leave threads stopped.
 func (s *snapshots) once() error {
 	out, err := os.Create(filepath.Join(s.job.Dir, "stacks.txt"))
 	if err != nil {
@@ -92,7 +91,7 @@ func (s *snapshots) once() error {
 	cmd.Env = append(os.Environ(), "LC_ALL=C", "DEBUGINFOD_URLS=")
 	var said bytes.Buffer
 	cmd.Stdout, cmd.Stderr = out, &said
-	_ = cmd.Run() // eu-stack's status reports single frames; the stacks count
+	_ = cmd.Run()
 	if cmd.ProcessState == nil {
 		return errors.New(s.program + " could not be run")
 	}
@@ -115,7 +114,7 @@ func (s *snapshots) once() error {
 	return nil
 }
 
-// gdbComplete counts stacks with a first function in them; gdb may invent frames beyond.
+// gdb may invent frames beyond a first function.
 func gdbComplete(text, _ []byte, _ int64) (n int64) {
 	found := false
 	for line := range strings.Lines(string(text)) {
@@ -130,8 +129,7 @@ func gdbComplete(text, _ []byte, _ int64) (n int64) {
 	return n
 }
 
-// euStackComplete counts stacks without an error. Errors of places in no module do not count: eu-stack continues beyond
-// Go's first functions.
+// Errors of places in no module do not count: eu-stack continues beyond Go's first functions.
 func euStackComplete(_, said []byte, stacks int64) int64 {
 	for line := range strings.Lines(string(said)) {
 		if strings.Contains(line, "dwfl_thread_getframes") && !strings.Contains(line, "<unknown>") {

@@ -19,7 +19,7 @@ type Job struct {
 	Others       []int   // further targets, of kind Several
 	Freq         float64 // samples per second
 	MaxDepth     int     // in frames; 0: the tool's default
-	Dir          string  // for files, removed afterwards
+	Dir          string
 	// Self is prywalk's file, Engine its flag.
 	Self, Engine string
 }
@@ -68,12 +68,11 @@ type Freeze struct {
 	Max float64 `json:"max"`
 }
 
-// Kinds of process.
 const (
 	Native  = "native"
 	Python  = "python"
 	JVM     = "jvm"
-	Several = "several" // several processes
+	Several = "several"
 )
 
 // Tool is a profiler.

@@ -123,7 +123,6 @@ func (t *table) print(title, what string) {
 		strings.Repeat(" --- |", len(t.columns)+1), strings.Join(t.lines, "\n"))
 }
 
-// largestOf names the largest of the first and the last checkout, by the last.
 func largestOf(all []*house, of func(*house) map[string]int) []string {
 	last := of(all[len(all)-1])
 	rank := func(m map[string]int) []string {
@@ -215,8 +214,7 @@ func (h *house) add(path, rel string) error {
 	return nil
 }
 
-// mutual counts pairs of files in a package that use each other's declarations. Methods count by name, if only one file
-// has it.
+// Methods count by name, if only one file has it.
 func mutual(files map[string]*ast.File) (pairs int) {
 	where := map[string]string{} // "": several files declare it
 	note := func(name, file string) {
@@ -261,7 +259,6 @@ func mutual(files map[string]*ast.File) (pairs int) {
 	return pairs
 }
 
-// bySize returns the size of each; of those with one name the largest.
 func bySize(all []sized) map[string]int {
 	m := map[string]int{}
 	for _, s := range all {

@@ -38,7 +38,7 @@ func DumpCore(t *testing.T, pid int) *stacks.Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = c.Close() }() // nothing was written
+	defer func() { _ = c.Close() }()
 	return dump.Core(c, dump.Options{MaxDepth: -1})
 }
 

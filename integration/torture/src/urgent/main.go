@@ -25,7 +25,7 @@ func spin() {
 	}
 }
 
-// exact sends each signal after the last has arrived, and ends its rounds at a lost one.
+// exact sends each signal after the last has arrived.
 func exact() {
 	arrived := make(chan os.Signal, 16)
 	signal.Notify(arrived, syscall.SIGURG)
