@@ -17,9 +17,6 @@
 //   - oracle, otlp, nineprograms: single-stepping; the OpenTelemetry format; first lines of reports
 //   - charts: the pictures of docs/performance.md
 //
-// Common parts: stats, perfscript (output of perf script), recordings (stacks of a profile), elfnames (symbol tables,
-// by which two tools' addresses are compared).
-//
 // A figure is a count, or a ratio of two things measured side by side in one run. The product imports nothing of this
 // module.
 package benchmarks

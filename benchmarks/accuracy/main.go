@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command accuracy makes the figures of benchmarks/results/completeness.md and shares.md: how many stacks are
-// complete, whether the shares of the most expensive functions agree with perf's, whether the CPU time adds up to
-// the kernel's, how soon the first sample comes, how long naming takes.
+// Command accuracy makes the figures of benchmarks/results/completeness.md and shares.md: complete stacks, shares of
+// functions beside perf's, CPU time beside the kernel's, start-up, and naming.
 //
 //	go -C benchmarks run ./accuracy                               all programs, a table on standard output
 //	go -C benchmarks run ./accuracy -only cpp,redis -d 3s -pairs 8    a short trial
 //	go -C benchmarks run ./accuracy -json figures.json -markdown benchmarks/results/shares.md
 //
-// A target's failure is in its row and does not end the run. With -json, figures of programs that are not measured
-// again are kept: an interrupted run can be resumed with -only.
+// With -json, figures of programs that are not measured again are kept: an interrupted run can be resumed with -only.
 package main
 
 import (

@@ -37,7 +37,6 @@ func (g *gaps) add(other *gaps) {
 	g.watched += other.watched
 }
 
-// String has the gaps' rate and length, and the number of stops of usual length that meet one.
 func (g *gaps) String() string {
 	if g.watched == 0 {
 		return "no processor could be watched"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command atwork records programs in the middle of their work, and prints for each how many stacks are complete,
-// how much is copied, how long it is stopped, and what prywalk uses itself:
+// Command atwork records programs in the middle of their work, and prints complete stacks, copied bytes, stops, and
+// prywalk's own CPU time:
 //
 //	scripts/setup-atwork.sh                     installs the programs (as root, Debian)
 //	go -C benchmarks run ./atwork -docs            all of them, tables into the pages (an hour)
@@ -12,7 +12,7 @@
 //	go -C benchmarks run ./atwork -only vp9,r -before ./prywalk-old     two programs, beside another build
 //
 // Each program is recorded until it has enough stacks of running threads. With -before another build records the same
-// process for as long. With -json the figures of programs that are not measured again are kept.
+// process for as long.
 package main
 
 import (

@@ -13,8 +13,7 @@ import (
 	"syscall"
 )
 
-// Main runs a program in the repository's top directory, with a context that Ctrl-C or SIGTERM ends, and exits with 1
-// if it failed.
+// Main runs a program in the repository's top directory. Ctrl-C and SIGTERM end its context.
 func Main(name string, run func(ctx context.Context, args []string) error) {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := AtRoot()

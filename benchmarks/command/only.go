@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Only returns the names of a flag -only, separated by commas; all known ones if it is empty.
+// Only splits a flag -only at commas; all known names if it is empty.
 func Only(value string, known []string) ([]string, error) {
 	if value == "" {
 		return known, nil

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// AtRoot changes to the repository's top directory. go -C benchmarks run starts one below.
+// AtRoot changes to the repository's top directory.
 func AtRoot() error {
 	dir, err := os.Getwd()
 	if err != nil {

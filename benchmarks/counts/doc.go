@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package counts tests the countable cost of observations: stops, system calls, bytes copied from the target and
-// allocations, per observation and per tick of small fixed targets. Unlike times they are the same on any machine under
-// any load.
+// allocations, per observation and per tick of small fixed targets. Unlike times they are the same on any machine.
 //
 // System calls that only pass time ([procmem.Waits]) are left out. The birth of any process on the machine makes a tick
 // search for new threads; so that others make no difference, a program has children in each tick.
 //
 // testdata/baseline_GOARCH.json has twelve values of each count. A new one is measured at most twelve times; if all are
 // above the limit, the count has risen. The limit is the baseline's largest value plus the distance between its largest
-// and its smallest. Without that addition the probability of a rise by chance is 12!·12!/24! = 4·10⁻⁷, whatever the
-// distribution. For a constant count one call more fails. A change of the cost on purpose writes a new baseline, with
-// half of the machine in use by others meanwhile:
+// and its smallest. Without that addition the probability of a rise by chance is 12!·12!/24! = 4·10⁻⁷. A change of the
+// cost on purpose writes a new baseline, with half of the machine in use by others:
 //
 //	go -C benchmarks test ./counts -run Risen -update
 //

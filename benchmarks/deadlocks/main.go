@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Deadlocks reads the locks of contended servers (redis, PostgreSQL, MariaDB, a JVM) repeatedly, as dump --locks does,
-// and counts waits, owners, and deadlocks: there are none.
+// Deadlocks reads the locks of contended servers, as dump --locks does, and counts waits, owners, and deadlocks, of
+// which there are none.
 //
 //	go -C benchmarks run ./deadlocks                ten minutes of each
 //	go -C benchmarks run ./deadlocks -d 30s -only mariadb-contended    a short trial

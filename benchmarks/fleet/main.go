@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command fleet measures agents that send to one OpenTelemetry Collector: bytes on the wire, CPU time per host, CPU
-// time and memory of the Collector. A host is a network and a PID namespace with a load, an agent, and a veth pair,
-// whose counters give the bytes, to a bridge on which the Collector listens. It needs root and iproute2.
+// Command fleet measures agents that send to one OpenTelemetry Collector: bytes on the wire, CPU time, and memory of
+// the Collector. A host is a network and a PID namespace with a load, an agent, and a veth pair. It needs root and
+// iproute2.
 //
 //	go -C benchmarks run ./fleet --hosts 100 --for 60s
 package main

@@ -15,9 +15,8 @@
 // wrong names of methods with reused memory.
 //
 // The program (src/Shop.java) serves orders with Jackson, H2 and Lucene. A round has one window for each tool and one
-// without, in random order, of one process. A tool's ratio is the work in its window ÷ the work without: per second,
-// and per second of CPU time of the working threads. The program measures the CPU time of its five stages, the truth
-// for the tools' shares.
+// without, in random order. A tool's ratio is the work in its window ÷ the work without: per second, and per second of
+// CPU time. The program measures the CPU time of its five stages, the truth for the tools' shares.
 package main
 
 import (

@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command ladder makes the figures of benchmarks/results/ladder.md: what a target loses by prywalk, and what
-// prywalk costs, against the number of threads.
+// Command ladder makes the figures of benchmarks/results/ladder.md: the target's loss, and prywalk's cost, against the
+// number of threads.
 //
 //	go -C benchmarks run ./ladder -docs benchmarks/results/ladder.md
 //	go -C benchmarks run ./ladder -only stops -rounds 2 -window 1s -warmup 1s    a short trial
 //
 // Its parts:
 //
-//   - stops: stops per second of running and of sleeping threads, by prywalk and by the kernel. A running thread of
-//     the target (c/target.c) never blocks: a voluntary context switch is a stop (kernel/signal.c, ptrace_stop),
-//     another one a preemption.
+//   - stops: stops per second of running and of sleeping threads. A running thread of the target (c/target.c) never
+//     blocks: a voluntary context switch is a stop (kernel/signal.c, ptrace_stop), another one a preemption.
 //   - cost: system calls and CPU time of prywalk record, against the number of sleepers.
-//   - freeze: the length of a stop as the target sees it, in a loop that reads the clock, and as prywalk sees it;
-//     beside a C program with the same five calls (c/walker.c).
+//   - freeze: the length of a stop as the target and as prywalk see it, beside a C program with the same five calls
+//     (c/walker.c).
 //   - throughput: work with and without sampling, in neighbouring windows in random order; beside that C program.
 //
-// All is measured from outside, through memory that the target shares: it makes no system call in a window.
+// All is measured from outside, through memory that the target shares.
 package main
 
 import (

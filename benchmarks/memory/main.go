@@ -8,9 +8,8 @@
 //
 // The last puts the table into the page's section memory-20 (its threads).
 //
-// The ticks are real ones at 2,000 Hz (-freq), of prywalk record on a workload of prywalk bench. At each tenth of them
-// its resident size (VmRSS, in the end VmHWM, of proc_pid_status(5)) and the observations of running threads are read.
-// The second half shows whether the size is flat.
+// The ticks are those of prywalk record at 2,000 Hz (-freq) on a workload of prywalk bench. At each tenth of them its
+// resident size (VmRSS, in the end VmHWM, of proc_pid_status(5)) is read.
 package main
 
 import (

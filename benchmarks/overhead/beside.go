@@ -17,8 +17,7 @@ type Beside struct {
 	// Rate is the difference of the ratios at the same rate, prywalk's less the peer's.
 	Rate bench.Difference
 	// Equal is at equal delivered stacks: the peer's loss for 1,000 stacks per second less prywalk's, as a fraction of
-	// the throughput without a tool, if the loss per stack is the same at any rate. Beyond 1 the peer cannot deliver as
-	// many.
+	// the throughput without a tool. Beyond 1 the peer cannot deliver as many.
 	Equal bench.Difference
 }
 

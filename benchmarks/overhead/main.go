@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command overhead is prywalk bench with all loads and all tools: servers, C, Python and Java besides busy threads, and
-// tools of single languages. It makes the tables of benchmarks/results/overhead.md, and judges a result by the
-// promises.
+// Command overhead is prywalk bench with all loads and all tools. It makes the tables of
+// benchmarks/results/overhead.md, and judges a result by the promises.
 //
 //	go -C benchmarks run ./overhead -quick -check
 //	go -C benchmarks run ./overhead -peers -workload all -limit 90m

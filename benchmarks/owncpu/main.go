@@ -6,10 +6,9 @@
 //	go -C benchmarks run ./owncpu -docs benchmarks/results/own-cpu.md
 //	go -C benchmarks run ./owncpu -rounds 2 -d 2s -threads 2 -freq 100    a short trial
 //
-// All from a tool's start to its end counts: recording, unwinding, names (for perf, perf record and perf script). The
-// target is the C program of prywalk bench's workload c. Each round runs the tools in random order, for the same time
-// at the same rate. The table has the median of the rounds' ratios of prywalk's time to a tool's, with its 95 %
-// interval (bootstrap): at the same rate, with as many stacks of running threads, and per delivered stack.
+// All from a tool's start to its end counts. The target is the C program of prywalk bench's workload c. Each round runs
+// the tools in random order. The table has the median of the rounds' ratios of prywalk's time to a tool's, with its 95
+// % interval (bootstrap): at the same rate, with as many stacks of running threads, and per delivered stack.
 package main
 
 import (

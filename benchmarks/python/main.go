@@ -8,11 +8,9 @@
 //	go -C benchmarks run ./python -settle 2s -window 6s        windows without the start of a recording
 //	go -C benchmarks run ./python -attach 15                   how soon prywalk names a stack, and what that costs
 //
-// It prints the throughput under each tool, the length of a server's answers, and the quality of stacks. A program
-// first runs with sys.monitoring, which notes all pairs of caller and callee: a stack with a call that never happened
-// is wrong, one that does not begin where a thread begins is cut.
-//
-// Packages of PyPI are installed in a temporary folder, or that of -dir, which is kept. Missing ones are reported.
+// A program first runs with sys.monitoring, which notes all pairs of caller and callee: a stack with a call that never
+// happened is wrong, one that does not begin where a thread begins is cut. Packages of PyPI are installed in a
+// temporary folder, or that of -dir, which is kept.
 package main
 
 import (

@@ -10,7 +10,7 @@ import (
 )
 
 // FirstNamed returns the time, Unix ns, of the first stack with a named function of a runtime, whose modules' names
-// begin with system, as "[HotSpot ".
+// begin with system.
 func FirstNamed(p *profile.Profile, system string) (ns int64, ok bool) {
 	isNamed := func(l *profile.Location) bool {
 		return l.Mapping != nil && strings.HasPrefix(l.Mapping.File, system) && len(l.Line) > 0 &&

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command shortlives makes the table of benchmarks/results/short-lives.md. It records programs with short-lived
-// processes and threads with prywalk, perf record, samply and py-spy in turn: how much of their CPU time by wait4 has a
-// named function, only a place in a file, only a program, or nothing.
+// processes and threads by several tools: how much CPU time (wait4) has a function, only a place, only a program, or
+// nothing.
 //
 //	go -C benchmarks run ./shortlives                          all that is installed, a table on standard output
 //	go -C benchmarks run ./shortlives -only shell -n 1         a short trial

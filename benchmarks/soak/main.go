@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Command soak records a program whose processes and threads start and end all the time
-// (internal/testtargets/src/churn.c). Each minute it prints descriptors, memory, kept ticks, CPU time per tick, and
-// entries of the recording's tables, so that endless growth shows.
+// (internal/testtargets/src/churn.c). Each minute it prints what may grow: descriptors, memory, kept ticks, tables.
 //
 //	go -C benchmarks run ./soak --for 10m --births 80 --engine perf
 package main

@@ -8,13 +8,11 @@
 //	go -C benchmarks test -bench . ./unwind                 BenchmarkWalkWarm, BenchmarkWalkCold, BenchmarkReady
 //
 // Programs of internal/testtargets are stopped under load until there are 200 stacks of each; registers and bytes go
-// into a file (package snapshot). Each round walks all stacks with each unwinder in turn: warm with the caches of
-// earlier walks, cold with empty ones. Times are of the thread's CPU clock, per frame of the unwinder itself. The table
-// shows median and range of the rounds.
+// into a file (package snapshot). Each round walks all stacks with each unwinder: warm with the caches of earlier
+// walks, cold with empty ones. Times are of the thread's CPU clock, per frame of the unwinder itself.
 //
-// prywalk walks by the modules of the live, stopped process, the others by the same files. A chain is right if it
-// equals prywalk's at the recording: in code with call frame information all agree; in generated code the others end
-// early, or give false frames.
+// A chain is right if it equals prywalk's at the recording: in code with call frame information all agree; in generated
+// code the others end early, or give false frames.
 //
 // The peers need Debian's libunwind-dev, libdw-dev and gcc; cargo, which gets framehop from crates.io. elfutils keeps
 // no rules: its cold figure is the first pass of a new session.

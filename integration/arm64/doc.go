@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package arm64 runs tests of prywalk in an emulated arm64 machine. It boots a kernel under qemu-system-aarch64, with
-// an initrd of cross-compiled test binaries, prywalk and target programs, and judges the machine's console output.
+// Package arm64 runs tests of prywalk in an emulated arm64 machine (qemu-system-aarch64), with an initrd of
+// cross-compiled test binaries, prywalk and target programs, and judges the machine's console output.
 //
-// "make test-arm64" and CI run it; "make test" does not, as emulated instructions take some twenty times as long. The
-// kernel, a static busybox and some libraries come from scripts/arm64/fetch.sh. With an initrd the kernel needs no
-// module and no file system driver.
+// "make test-arm64" and CI run it; "make test" does not, as emulated instructions take some twenty times as long.
+// scripts/arm64/fetch.sh gets the kernel, a static busybox and some libraries.
 //
 //   - init is the machine's first program: it mounts file systems and runs the jobs.
 //   - inside has tests made for the machine: stacks of Go and C programs with known call chains.
 //   - cores makes core files, which the test then walks on this machine; package recorded keeps some.
 //   - The other jobs are tests of the product's packages, built for arm64.
-//
-// Environment variables choose jobs, steps and where the whole output goes: see arm64_test.go.
 package arm64

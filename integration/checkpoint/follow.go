@@ -28,8 +28,7 @@ func Follow(prywalk *os.Process, file string) *Follower {
 }
 
 // New reports whether there is a checkpoint since the last call. Else it may request one: 200 ms or a tenth of the time
-// so far after the last, as a checkpoint takes CPU time for all of the recording. It does not detect that prywalk has
-// ended.
+// so far after the last, as a checkpoint takes CPU time.
 func (f *Follower) New() bool {
 	if info, err := os.Stat(f.file); err == nil && (f.last == nil || !os.SameFile(f.last, info)) {
 		f.last, f.ask = info, time.Now().Add(max(200*time.Millisecond, time.Since(f.begun)/10))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command collector is an OpenTelemetry Collector with the OTLP receiver and an exporter that checks profiles and adds
-// them up, for the tests of prywalk agent. It takes a configuration file and writes a line of JSON per message.
+// Command collector is an OpenTelemetry Collector with an exporter that checks profiles and adds them up. It takes a
+// configuration file and writes a line of JSON per message.
 package main
 
 import (

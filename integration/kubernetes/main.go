@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command kubernetes decodes manifests by the types of Kubernetes's own API, strictly: an unknown or repeated field is
-// an error. It reads YAML documents from standard input and writes the kind and the container names of each.
+// Command kubernetes decodes manifests strictly by the types of Kubernetes's own API. It reads YAML documents from
+// standard input and writes the kind and the container names of each.
 package main
 
 import (

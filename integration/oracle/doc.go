@@ -2,14 +2,12 @@
 
 // Package oracle compares the unwinder with the true caller chain at each instruction of a program.
 //
-// A program is stepped with PTRACE_SINGLESTEP. The tracer decodes each instruction, reads the registers after it, and
-// keeps a shadow stack, without any table of the program. A call pushes its return address and the place (slot) where
-// the processor stored it. When the stack pointer moves beyond the slot (return, longjmp, the landing of an exception),
-// the entry is popped. A signal handler is pushed with the interrupted instruction. Each stack has a chain of its own.
+// A program is stepped with PTRACE_SINGLESTEP. The tracer decodes each instruction and keeps a shadow stack, without
+// any table of the program. A call pushes its return address and the place (slot) where the processor stored it. When
+// the stack pointer moves beyond the slot (return, longjmp, the landing of an exception), the entry is popped. A signal
+// handler is pushed with the interrupted instruction. Each stack has a chain of its own.
 //
-// After each step the walker must give that chain, program counters and stack pointers, in several ways ([Judge]): with
-// all that is known of the process; by the instructions alone, with and without the functions' bounds; and each with
-// only sp and pc known, as in a passive read.
+// After each step the walker must give that chain, program counters and stack pointers, in several ways ([Judge]).
 //
 // Where the true chain is a matter of definition:
 //
@@ -25,7 +23,6 @@
 // run freely.
 //
 // A Java virtual machine ([RunJava]) has no marks. Its main thread is seized repeatedly, and stepped for a stretch. The
-// interpreter also calls by a push and a jump through a method's entry, and returns by a jump. The callers before a
-// stretch are those of the first walk; returns confirm them. Native code runs freely up to a hardware breakpoint at its
-// return. A stretch ends early when the machine replaces a frame, or a signal comes.
+// callers before a stretch are those of the first walk; returns confirm them. Native code runs freely up to a hardware
+// breakpoint at its return. A stretch ends early when the machine replaces a frame, or a signal comes.
 package oracle

@@ -110,8 +110,8 @@ func (a *Agent) healthy() error {
 }
 
 // Start begins the first window of b's recording, and starts the goroutines that encode, send and report. fileNames
-// names the locations in files, on the encoding goroutine. generatedNames names those in modules for which
-// describesItself is true (generated code), on the goroutine of the intervals. period is the time between ticks.
+// names the locations in files, generatedNames those in modules for which describesItself is true (generated code), on
+// the goroutine of the intervals. period is the time between ticks.
 func (a *Agent) Start(
 	begin time.Time, period time.Duration, b *profile.Builder, fileNames profile.Resolver,
 	describesItself func(*profile.ModuleInfo) bool,

@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// Plan is the plan of a run.
+// Plan is what to measure.
 type Plan struct {
 	Loads []Load
 	// Threads are numbers of threads, Running of them computing; nil: the load's usual ones.

@@ -28,8 +28,8 @@ type panel struct {
 	depth bool
 }
 
-// SVG draws throughput with ÷ without against threads, with 95 % intervals: a panel per workload, frequency and running
-// threads, a line per tool.
+// SVG draws throughput with ÷ without against threads: a panel per workload, frequency and running threads, a line per
+// tool.
 func SVG(w io.Writer, r *Result) error {
 	var b strings.Builder
 	panels, tools := panelsOf(r.Rows), toolsOf(r.Rows)

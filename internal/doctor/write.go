@@ -17,7 +17,7 @@ import (
 var colours = [...]string{OK: "\x1b[32m", Info: "\x1b[2m", Warn: "\x1b[33m", Fail: "\x1b[31;1m"}
 
 // Write prints aligned columns, equal remedies once, and the command for capabilities at the end. columns is the
-// terminal's width, 0: unlimited.
+// terminal's width; 0: unlimited.
 func Write(w io.Writer, fs []Finding, colour bool, columns int) error {
 	width := 0
 	for _, f := range fs {

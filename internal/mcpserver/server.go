@@ -2,8 +2,8 @@
 
 // Package mcpserver offers prywalk's commands as tools of the Model Context Protocol.
 //
-// A tool is one command line, run as a process. The server checks arguments, and limits time, length of answers and
-// concurrent commands. Recordings are files in one directory. Without Options.AllowRecord no tool writes a file.
+// A tool is one command line, run as a process. The server limits time, length of answers and concurrent commands.
+// Recordings are files in one directory. Without Options.AllowRecord no tool writes a file.
 //
 // Sources: modelcontextprotocol.io, and the protocol's official SDK for Go.
 package mcpserver
@@ -41,8 +41,7 @@ const (
 type Options struct {
 	Dir         string // of recordings
 	AllowRecord bool   // a tool writes recordings
-	// Run runs prywalk with files as its descriptors from 3 on, and returns both outputs and the exit code; the error
-	// is of the start.
+	// Run runs prywalk with files as its descriptors from 3 on. The error is of the start.
 	Run       func(ctx context.Context, files []*os.File, args ...string) (output string, code int, err error)
 	Processes func() []Process
 

@@ -4,10 +4,9 @@
 //
 // # Algorithm
 //
-// A [Dictionary] holds the common entries of a message's profiles, encoded and found by their bytes, so that equal ones
-// are one. An entry follows those to which it refers by number.
-//
-// [Split] decodes a message into samples and writes two, each with half of the samples and the entries that they use.
+// A [Dictionary] holds the common entries of a message's profiles, found by their bytes, so that equal ones are one. An
+// entry follows those to which it refers. [Split] writes two messages, each with half of the samples and the entries
+// that they use.
 //
 // # Source
 //

@@ -23,9 +23,8 @@ import (
 	"prywalk/report/options"
 )
 
-// Serve serves at addr ("localhost:8080"; default: localhost, a free port) until it fails. The printed address has the
-// token. No disassembler is run, and no file is read except below o.Source: a profile's paths and addresses are
-// untrusted.
+// Serve serves at addr ("localhost:8080"; default: localhost, a free port) until it fails. A profile's paths and
+// addresses are untrusted: no disassembler is run, and no file is read except below o.Source.
 func Serve(addr string, p *profile.Profile, o options.HTTP) error {
 	if err := serve(addr, p, o); err != nil {
 		return fmt.Errorf("serve %s: %w", addr, err)

@@ -50,8 +50,8 @@ func NewFinder(r Rule) *Finder {
 	return &Finder{rule: r, root: "/proc", self: os.Getpid(), seen: map[int]candidate{}}
 }
 
-// Find returns the selected processes in ascending order, without prywalk. A selected one stays selected. now is in
-// clock ticks after boot. Processes without a command line are left out: kernel threads and ended ones.
+// Find returns the selected processes in ascending order, without prywalk, kernel threads and ended processes. A
+// selected one stays selected. now is in clock ticks after boot.
 func (f *Finder) Find(now uint64) (pids []int) {
 	f.turn++
 	dirs, err := os.ReadDir(f.root)
@@ -122,7 +122,7 @@ func (f *Finder) read(pid int) (c candidate, ok bool) {
 	return c, true
 }
 
-// ReadProcess reads from root, a mounted proc. False: no command line, as of kernel threads and ended processes.
+// ReadProcess reads from root, a mounted proc. False: no command line.
 func ReadProcess(root string, pid int) (p Process, ok bool) {
 	dir := filepath.Join(root, strconv.Itoa(pid))
 	comm, err := os.ReadFile(dir + "/comm")

@@ -173,8 +173,8 @@ func notInstalled(name string, err error) error {
 	return fmt.Errorf("%s is not installed (run scripts/setup-tests.sh as root): %w", name, err)
 }
 
-// WriteExecutable writes a program. Meanwhile nothing is started: a child with the file open for writing would make the
-// program's exec fail (ETXTBSY of execve(2)).
+// WriteExecutable starts no process meanwhile: a child with the file open for writing would make the program's exec
+// fail (ETXTBSY of execve(2)).
 func WriteExecutable(path string, text []byte) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

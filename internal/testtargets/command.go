@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Command starts a target in a directory ("./") that Stop removes, and returns once it has used CPU time. After limit
-// it is killed, with its children.
+// Command starts a target in a directory ("./") that Stop removes, and returns once it has used CPU time.
 func Command(dir string, limit time.Duration, args ...string) (*Target, error) {
 	if len(args) == 0 || limit <= 0 {
 		return nil, errors.New("no command to start, or no time for it")

@@ -6,8 +6,6 @@
 // with known call chains and shares of CPU time, compiled on demand and cached. [Expect] is the required contents of a
 // profile.
 //
-// Processes use loopback and temporary directories. They end with [Target.Stop], with the process that started them
-// (PR_SET_PDEATHSIG, by timeout(1) as parent), or after Options.Limit.
-//
-// scripts/setup-tests.sh installs the programs; a target fails with the names of missing ones.
+// Processes end with [Target.Stop], with the process that started them (PR_SET_PDEATHSIG, by timeout(1) as parent), or
+// after Options.Limit. scripts/setup-tests.sh installs the programs.
 package testtargets

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Errors is a program's standard error in a file, so that children that outlive it block no reader.
+// Errors is standard error in a file, so that children that outlive a program block no reader.
 type Errors struct{ file *os.File }
 
 const mostErrors = 4 << 10

@@ -2,8 +2,7 @@
 
 package testtargets
 
-// Expect is the required contents of a profile. Names match as shown or by their last part: "burn_60" also matches
-// "load::burn_60" and "JS:*burn_60 load.js:12" ([Matches]).
+// Expect is the required contents of a profile. Names match as shown or by their last part ([Matches]).
 type Expect struct {
 	Hot []string // on stacks with CPU time
 	// Shares are parts of the functions' common CPU time; they do not call each other. Nil: unknown.

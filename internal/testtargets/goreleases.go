@@ -16,8 +16,8 @@ const allGoReleases = "PRYWALK_GO_RELEASES" // set by make go-releases
 // waiting goroutines (runtime.g, sudog, hchan) into waiting.go. Add the release before to the lists below if its tables
 // or its systemstack differ. Then run make go-releases, and go test ./internal/dump.
 
-// GoReleases returns older releases: 1.15 and 1.20, with their own tables and systemstack, and Debian 12's 1.19; five
-// more with make go-releases, each a download of 100 MB.
+// GoReleases returns older releases with other tables and systemstack; five more with make go-releases, each a download
+// of 100 MB.
 func GoReleases(t testing.TB) []string {
 	if os.Getenv(allGoReleases) != "" {
 		return []string{"1.13.15", "1.14.15", "1.15.15", "1.16.15", "1.17.13", "1.18.10", "1.19", "1.20.14"}
@@ -26,7 +26,7 @@ func GoReleases(t testing.TB) []string {
 	return []string{"1.15.15", "1.19", "1.20.14"}
 }
 
-// LaterGoReleases returns releases from 1.21 on: 1.27 with its other moduledata, more with make go-releases.
+// LaterGoReleases returns 1.27 with its other moduledata; more with make go-releases.
 func LaterGoReleases(t testing.TB) []string {
 	if os.Getenv(allGoReleases) != "" {
 		return []string{"1.21.13", "1.22.12", "1.23.12", "1.24.13", "1.25.14", "1.27.4"}

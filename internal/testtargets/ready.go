@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// Ready starts a program, waits for its line "ready", and kills it at the test's end. It must end by itself if the test
-// is killed.
+// Ready starts a program, waits for its line "ready", and kills it at the test's end.
 func Ready(tb TB, cmd *exec.Cmd) *bufio.Reader {
 	tb.Helper()
 	pipe, err := cmd.StdoutPipe()

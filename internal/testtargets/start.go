@@ -13,7 +13,7 @@ import (
 // Options change how a target is started.
 type Options struct {
 	Limit time.Duration // 0: 15 minutes
-	// User, for root: for programs of src and interpreters that it can read. PostgreSQL always runs as postgres.
+	// User, for root. PostgreSQL always runs as postgres.
 	User *User
 }
 
@@ -39,8 +39,7 @@ type Target struct {
 	cleanup   []func()
 }
 
-// Start returns once the target is under load; the caller stops it. The error of a missing program says how to install
-// it.
+// Start returns once the target is under load; the caller stops it.
 func Start(name string, o Options) (*Target, error) {
 	s, err := find(name)
 	if err != nil {

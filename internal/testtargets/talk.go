@@ -8,7 +8,7 @@ import (
 	"os/exec"
 )
 
-// Talk starts a program that takes commands from its standard input, and kills it at the test's end.
+// Talk starts a program that takes commands from its standard input.
 func Talk(tb TB, cmd *exec.Cmd) (in io.Writer, says *bufio.Reader) {
 	tb.Helper()
 	to, err := cmd.StdinPipe()

@@ -7,8 +7,7 @@ import (
 	"os/exec"
 )
 
-// Threads starts src/threads.c, whose arguments are the threads' work, waits until it is ready, and kills it at the
-// test's end. says has its later output.
+// Threads starts src/threads.c, whose arguments are the threads' work. says has its output after "ready".
 func Threads(tb TB, args ...string) (pid int, says *bufio.Reader) {
 	tb.Helper()
 	exe, err := Compile("threads.c", "-O1", "-g0")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Cores makes core files in the emulated machine and writes them to the console, for the test on the host. Each is a
-// series of lines "@@ file NAME DATA", DATA being base64 of the gzipped file.
+// Cores writes core files of the emulated machine to the console, as lines "@@ file NAME DATA", DATA being base64 of
+// the gzipped file.
 //
 // cores stop NAME ADDRESS PROGRAM    the program's core when it first reaches the address
 // cores live NAME PROGRAM            prywalk's dump of a stopped process, and its core

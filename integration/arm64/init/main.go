@@ -3,8 +3,7 @@
 // Init is the first program of the emulated machine. It mounts file systems, runs the jobs in /jobs one after the
 // other, and switches the machine off.
 //
-// It reports its progress on the console, in lines that begin with "@@": "@@ up", "@@ job NAME", "@@ end NAME STATUS
-// SECONDS", "@@ down". Between them is the output of the jobs.
+// Console lines with its progress: "@@ up", "@@ job NAME", "@@ end NAME STATUS SECONDS", "@@ down".
 package main
 
 import (

@@ -31,8 +31,7 @@ type Report struct {
 }
 
 const (
-	// Ready is printed once all threads run, followed by the pids of the working processes, separated by commas, if
-	// these are others.
+	// Ready is printed once all threads run, followed by the pids of the working processes, if these are others.
 	Ready = "ready"
 	// Absent is printed instead, with the reason, if something is not installed.
 	Absent = "absent:"

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Restarted is a tool without commands, started at each switching on: after SIGSTOP py-spy would catch up on missed
+// Restarted is a tool without commands, restarted for each window: after SIGSTOP py-spy would catch up on missed
 // samples.
 type Restarted struct {
 	spent Stretch

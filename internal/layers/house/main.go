@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command house counts a checkout: files and lines, the longest functions, the largest packages and types, references
-// between files, and the longest pages, as tables in Markdown.
+// Command house counts a checkout: files and lines, longest functions, largest packages and types, longest pages, as
+// tables in Markdown, a column per directory.
 //
 //	go run ./internal/layers/house NAME=DIRECTORY...
 //
-// Each directory is one column. Tests, testdata and generated files count only among the lines of tests.
+// Tests, testdata and generated files count only among the lines of tests.
 package main
 
 import (

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package observed tests runtimes on live processes: their threads are observed as in a recording ([Process.Observe]),
-// or single-stepped ([Hold], [Step], [Process.Stopped]). The [managed.FrameSource] under test merges the stacks, with
-// symbols read by the standard library. [Record] and [DumpCore] use all of prywalk, with its own names.
+// or single-stepped. The [managed.FrameSource] under test merges the stacks, with symbols read by the standard library.
+// [Record] and [DumpCore] use all of prywalk.
 package observed
 
 import (
@@ -33,7 +33,7 @@ type Frame struct {
 type Stack struct {
 	Frames []Frame // managed, outermost first
 	Health managed.Health
-	// Natives are the native frames, innermost first: the addresses by which their functions are found.
+	// Natives are the addresses by which native frames' functions are found, innermost first.
 	Natives []uint64
 	// Runs are the numbers of managed frames that each of them runs.
 	Runs []int

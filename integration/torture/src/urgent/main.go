@@ -1,7 +1,6 @@
-// Command urgent is a torture target in Go. The Go runtime preempts goroutines by sending SIGURG to its own threads.
-// With "exact" (and GODEBUG=asyncpreemptoff=1, so that the runtime sends none) it sends SIGURG to itself and counts the
-// arrivals. Otherwise goroutines that never yield are preempted for one garbage collection after the other. Its output
-// is that of torture.h.
+// Command urgent is a torture target in Go. With "exact" (and GODEBUG=asyncpreemptoff=1, so that the runtime sends no
+// SIGURG) it sends SIGURG to itself and counts the arrivals. Otherwise goroutines that never yield are preempted for
+// one garbage collection after the other. Its output is that of torture.h.
 package main
 
 import (
