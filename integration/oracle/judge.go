@@ -16,6 +16,7 @@ import (
 // Judge is a way of walking that is compared with the true chain.
 type Judge uint8
 
+// The ways.
 const (
 	WithCFI     Judge = iota // with all that is known of the process
 	WithCFISP                // the same, with only sp and pc known

@@ -89,6 +89,7 @@ func New(o Options) (*Agent, error) {
 // RedactedEndpoint returns the endpoint without its password.
 func (a *Agent) RedactedEndpoint() string { return redacted(a.opts.Endpoint) }
 
+// Serve starts the metrics server, if configured.
 func (a *Agent) Serve() (err error) {
 	if a.opts.MetricsAddr == "" {
 		return nil

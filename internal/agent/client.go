@@ -17,6 +17,7 @@ import (
 	"prywalk/internal/otlp"
 )
 
+// Protocols.
 const (
 	GRPC = "grpc"
 	HTTP = "http"

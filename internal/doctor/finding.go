@@ -13,6 +13,7 @@ import (
 // Level is a [Finding]'s weight.
 type Level uint8
 
+// Levels, by rising weight.
 const (
 	OK Level = iota
 	Info

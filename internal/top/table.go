@@ -81,6 +81,7 @@ func (snap *Snapshot) Functions(scope Scope) []FunctionRow {
 // Order is a sort order of functions.
 type Order string
 
+// Values of [Order].
 const (
 	BySelf  Order = "self"
 	ByTotal Order = "total"

@@ -29,6 +29,7 @@ const (
 // Clocks returns all clocks.
 func Clocks() []Clock { return []Clock{CPU, RunQueue, Blocked, Wall} }
 
+// Of is the time by a clock.
 func (v Values) Of(c Clock) int64 {
 	switch c {
 	case RunQueue:

@@ -22,6 +22,7 @@ type Options struct {
 	Depth             int // frames below the work, for the kind Deep
 }
 
+// Kinds of work.
 const (
 	Wake       = "wake" // 1,000 times a second, for some µs of work
 	Deep       = "deep"
@@ -31,6 +32,7 @@ const (
 	GoServer   = "goserver"   // a goroutine for each connection, and its clients
 )
 
+// Kinds returns the kinds of work.
 func Kinds() []string { return []string{Wake, Deep, Locks, Requests, Goroutines, GoServer} }
 
 type worker struct {

@@ -19,6 +19,7 @@ import (
 	"prywalk/internal/bench/load"
 )
 
+// Kinds of servers, which may not be installed.
 const (
 	Redis    = "redis"    // set and get
 	Postgres = "postgres" // small transactions that change a row

@@ -20,6 +20,7 @@ type Orders struct {
 	buf *bufio.Reader
 }
 
+// StartOrders starts a program that takes orders.
 func StartOrders(ctx context.Context, program string, args ...string) (*Orders, error) {
 	o := &Orders{}
 	inR, inW, err := os.Pipe()

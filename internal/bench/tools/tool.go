@@ -68,6 +68,7 @@ type Freeze struct {
 	Max float64 `json:"max"`
 }
 
+// Kinds of process.
 const (
 	Native  = "native"
 	Python  = "python"
