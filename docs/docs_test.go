@@ -66,7 +66,7 @@ const (
 	exampleTID = "4712"
 	oneCommand = 5 * time.Minute
 
-	// Recordings are shorter, but as long as the process needs for so much CPU time.
+	// Recordings last until the process has used so much CPU time.
 	shownDuration   = "-d 10s"
 	leastComputed   = 500 * time.Millisecond
 	longestDuration = 64 // seconds
@@ -228,8 +228,8 @@ func checkMake(t *testing.T, c command) {
 	}
 }
 
-// compare describes what a command's output lacks; "": nothing. A line without a digit must be there as it is; the
-// first word of any other line must begin a line.
+// compare returns what a command's output lacks. A line without a digit must be there as it is; the first word of any
+// other line must begin a line.
 func compare(shown []string, out string) string {
 	lines, first := map[string]bool{}, map[string]bool{}
 	for line := range strings.Lines(out) {
@@ -303,7 +303,7 @@ var claim = regexp.MustCompile(`(?i)\b(never|only|at most|nothing|none|no other)
 
 var sentenceEnd = regexp.MustCompile("\\.\\s+(?:[A-Z*`]|$)")
 
-// A row at the end of SECURITY.md: words of a claim, and its tests.
+// testOfClaim is a row at the end of SECURITY.md: words of a claim, and its tests.
 var testOfClaim = regexp.MustCompile("(?m)^\\| (.+) \\| `Test[A-Z]\\w*`(?:, `Test[A-Z]\\w*`)* \\|$")
 
 func TestSecurityClaimsNameTheirTests(t *testing.T) {

@@ -34,7 +34,6 @@ func formOf(t *testing.T, name string) (o object) {
 	return o
 }
 
-// The pages describe the fields that most readers need, and name the schema for all others.
 func TestEveryFieldIsDescribedInItsSchema(t *testing.T) {
 	for _, c := range []struct {
 		form, page string

@@ -33,12 +33,12 @@ const (
 	affectedCells  = 6
 )
 
-// No CPU implements it.
+// notImplemented is a name in arm64's table that no CPU implements.
 const notImplemented = "arch_specific_syscall"
 
 var callName = regexp.MustCompile("`([a-z0-9_]+)`")
 
-// The first row of the page's table of calls whose sleepers are stopped.
+// asleepHeading is the first row of the page's table of calls whose sleepers are stopped.
 const asleepHeading = "| calls | a sleeping thread is stopped |"
 
 func listedCalls(affected, unaffected string) (calls map[string]listed, twice []string) {
@@ -160,7 +160,7 @@ func checkCall(t *testing.T, name string, nr int64, l listed) {
 		t.Errorf("%s: the list's cell asleep is %q, want %q", name, l.asleep, when)
 	}
 	switch again := restartedCell(nr); {
-	case l.fuse && again == "yes": // the section states it for all such calls
+	case l.fuse && again == "yes":
 	case again != l.again:
 		t.Errorf("%s: the list's cell restarted is %s, want %s", name, l.again, again)
 	}
@@ -201,7 +201,6 @@ func restartedCell(nr int64) string {
 	return "yes"
 }
 
-// resumed returns the arguments with which a call that gave up its work is restarted.
 func resumed(nr int64) string {
 	const progLoad, kvmRun, punchHole, create = 5, 0xae80, 2, 0o100
 	again := func(eagain bool, args [3]uint64) bool {

@@ -33,7 +33,7 @@ func (r costRow) each(f func(*costRound) float64) []float64 {
 	return xs
 }
 
-// counted: system calls are counted too, which takes time, so that times are not used.
+// cost also counts system calls if counted, which takes time, so that times are not used.
 func (b *bench) cost(ctx context.Context, s *subject, freq int, counted bool) (r costRound, err error) {
 	before, err := s.tally()
 	if err != nil {

@@ -178,7 +178,7 @@ func credentialFlag(to *agent.Options) string {
 	return ""
 }
 
-// Messages stay secret on the network by TLS, or on this host. An unparsable endpoint is refused later.
+// isSecret reports whether messages stay secret: by TLS, or on this host. An unparsable endpoint is refused later.
 func isSecret(endpoint string) bool {
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Scheme != "http" {

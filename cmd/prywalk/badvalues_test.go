@@ -19,7 +19,6 @@ import (
 	"prywalk/internal/exit"
 )
 
-// leaks are words of error messages of Go's libraries.
 var leaks = []string{"strconv.", "ParseInt", "ParseFloat", "ParseBool", "time:", "error parsing regexp",
 	"invalid syntax", "invalid argument", "json: ", "pflag", "%!", "<nil>", "goroutine "}
 

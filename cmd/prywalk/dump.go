@@ -249,7 +249,6 @@ func failedThreads(p *stacks.Process) error {
 	return nil
 }
 
-// refused is as in nextForUnread.
 func unreadThreads(p *stacks.Process, refused string) string {
 	unread := runsummary.UnexpectedFailures(p.Failed)
 	n := runsummary.Sum(unread)
@@ -260,7 +259,8 @@ func unreadThreads(p *stacks.Process, refused string) string {
 		runsummary.Reasons(unread), nextForUnread(p, refused))
 }
 
-// refused is the next step where the kernel refused a stop. doctor examines rights, and the first thread's state only.
+// nextForUnread returns refused where the kernel refused a stop. doctor examines rights, and the first thread's state
+// only.
 func nextForUnread(p *stacks.Process, refused string) string {
 	switch runsummary.MainFailure(p.Failed) {
 	case refusal.Denied.Word(), refusal.Traced.Word():

@@ -27,7 +27,7 @@ func (f *dumpFlags) checkLocks() error {
 	return nil
 }
 
-// A deadlock determines the exit code; other errors are printed before.
+// dumpLocks exits by the code of a deadlock, and prints other errors before.
 func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	images := loadedcode.NewImageCache(0) // shared: most run the same files
 	targets, unread, first := f.openProcesses(images)
@@ -65,8 +65,8 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	return failed
 }
 
-// The error joins those of processes given by ID, or is [dump.ErrHung] of the first one that hangs. Processes that a
-// rule selects and that cannot be read are left out.
+// openProcesses leaves out unreadable processes that a rule selects. The error joins those of processes given by ID, or
+// is [dump.ErrHung] of the first one that hangs.
 func (f *dumpFlags) openProcesses(images *loadedcode.ImageCache) (
 	targets []*loadedcode.Process, unread unreadProcesses, failed error,
 ) {

@@ -41,7 +41,7 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// The exit code of a failure before the command line is run.
+// internalFailureCode is for a failure before the command line is run.
 func internalFailureCode(args []string) int {
 	cmd, rest, err := newRoot().Find(args)
 	if err == nil && cmd.ParseFlags(rest) == nil && launchesCommand(cmd, cmd.Flags().Args()) {
@@ -77,7 +77,7 @@ func run(args []string) int {
 	return exitCode(err)
 }
 
-// The exit status of a launched command has no text.
+// printError prints nothing for the exit status of a launched command.
 func printError(err error, asJSON bool) {
 	var several ambiguousNameError
 	switch {
@@ -91,7 +91,7 @@ func printError(err error, asJSON bool) {
 	}
 }
 
-// Errors of an unparsable command line are text.
+// wantsJSON is false for an unparsable command line.
 func wantsJSON(root *cobra.Command, args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]
@@ -104,7 +104,6 @@ func wantsJSON(root *cobra.Command, args []string) bool {
 	return flag != nil && flag.Value.Type() == "bool" && (slices.Contains(args, "--json") || flag.Value.String() == "true")
 }
 
-// The flag may be of a command given to record without "--".
 func wrongFlag(cmd *cobra.Command, err error, args []string) error {
 	var wrongValue *pflag.InvalidValueError
 	if cmd.Name() == "record" && !errors.As(err, &wrongValue) {
@@ -146,7 +145,7 @@ func exitCode(err error) int {
 	return exit.Failed
 }
 
-// The default of --max-memory becomes half of the control group's limit.
+// limitToControlGroup lowers --max-memory's default to half of the control group's limit.
 func limitToControlGroup() {
 	group := quota.Root("/").Memory()
 	if half := group / 2; half > 0 && half < filememory.Process().Total() {
@@ -184,7 +183,6 @@ func checkDirectory(flag, dir, next string) error {
 	return nil
 }
 
-// buildOnly are commands of tagged builds, such as "man".
 var buildOnly []func() *cobra.Command
 
 func newRoot() *cobra.Command {

@@ -21,7 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// In the environment it makes the test binary prywalk.
+// asCommand in the environment makes the test binary prywalk.
 const asCommand = "PRYWALK_TEST_AS_COMMAND"
 
 func TestMain(m *testing.M) {
@@ -32,7 +32,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// As in internal/recording.
 const (
 	sameRequest   = time.Second
 	interruptWait = 300 * time.Millisecond
@@ -72,7 +71,7 @@ func (p *started) begin(t *testing.T) {
 	t.Cleanup(func() { _ = unix.Kill(-p.Process.Pid, unix.SIGKILL) })
 }
 
-// 128+N for a signal.
+// code returns the exit status, or 128+N for a signal.
 func (p *started) code(t *testing.T) int {
 	t.Helper()
 	guard := time.AfterFunc(2*testtargets.Patience, func() { _ = p.Process.Kill() })

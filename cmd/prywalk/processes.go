@@ -102,7 +102,7 @@ func (f *processFlags) mayBeProcess(cmd *cobra.Command, args []string) bool {
 	return cmd.ArgsLenAtDash() < 0 && len(args) == 1 && len(f.pids) == 0 && f.name == "" && !f.hasRule()
 }
 
-// takeArgument returns the rest.
+// takeArgument takes a name or pid as -n or -p, and returns the other arguments.
 func (f *processFlags) takeArgument(cmd *cobra.Command, args []string) []string {
 	if !f.mayBeProcess(cmd, args) {
 		return args

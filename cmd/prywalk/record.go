@@ -176,7 +176,7 @@ func (f *recordFlags) setWhatIsSampled(cmd *cobra.Command, launches bool) {
 	f.Sampler.KernelStacks = !f.noKernel
 }
 
-// On for commands and rules that select a group.
+// followsChildren is true by default for commands and rules that select a group.
 func (f *recordFlags) followsChildren(cmd *cobra.Command, launches bool) bool {
 	group := launches || f.systemWide || f.cgroup != "" || f.unit != ""
 	return f.Sampler.Children || group && !cmd.Flags().Changed("children")
@@ -193,7 +193,7 @@ func (f *recordFlags) open() error {
 	return f.openEngine(&f.Sampler)
 }
 
-// launches: a command is launched, so that a failure of the log has exit code 125.
+// withEventLog returns exit code 125 for a failure of the log if a command is launched.
 func (f *recordFlags) withEventLog(launches bool, run func() error) error {
 	if f.eventLog == "" {
 		return run()

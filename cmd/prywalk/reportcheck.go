@@ -14,7 +14,7 @@ import (
 	"prywalk/report"
 )
 
-// Text forms exclude each other; fileForms may be combined.
+// textForm excludes other text forms; fileForms may be combined.
 type textForm struct {
 	// flag without dashes; "": the table
 	flag string
@@ -49,7 +49,6 @@ var textForms = [...]textForm{
 		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Table(w, p, f.opts) }},
 }
 
-// formFlags affect some forms only.
 var formFlags = []string{"rows", "by", "sort", "full-names", "value", "ci", "lines", "source-dir"}
 
 func hasEffect(flag, form string) bool {
@@ -123,7 +122,7 @@ func orElse(text string, instead bool, other string) string {
 	return text
 }
 
-// "": the table. Several may be files, or a tree as JSON.
+// forms returns the given forms, "" for the table. Several may be files, or a tree as JSON.
 func (f *reportFlags) forms() ([]string, error) {
 	set := func(flags []string) (out []string) {
 		for _, flag := range flags {

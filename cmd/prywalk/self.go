@@ -10,7 +10,7 @@ import (
 // selfFile starts this very program, also after its file was replaced. The kernel names such a process exe.
 const selfFile = "/proc/self/exe"
 
-// For a process whose name is shown.
+// selfPath is for a process whose name is shown.
 func selfPath() (string, error) {
 	path, err := os.Executable()
 	if err != nil {

@@ -130,7 +130,7 @@ func startWith(t *testing.T, stdout *os.File, args ...string) *started {
 	return p
 }
 
-// Once prywalk has opened another process's files it handles signals.
+// awaitSamples waits until prywalk has opened another process's files, and handles signals.
 func awaitSamples(t *testing.T, p *started) {
 	t.Helper()
 	samples := func() bool {
@@ -229,7 +229,7 @@ func become(t *testing.T, stopped bool, pids ...int) {
 	}
 }
 
-// SigCgt of status.
+// awaitCatching reads SigCgt of status.
 func awaitCatching(t *testing.T, pid int, sig syscall.Signal) {
 	t.Helper()
 	for end := time.Now().Add(testtargets.Patience); ; time.Sleep(time.Millisecond) {

@@ -31,7 +31,7 @@ func startNaps(t *testing.T, threads int) (pid int) {
 	return cmd.Process.Pid
 }
 
-// RssAnon of proc_pid_status(5), bytes.
+// anonymous is RssAnon of proc_pid_status(5), bytes.
 func (a *agent) anonymous() int64 {
 	a.t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", a.cmd.Process.Pid))

@@ -8,8 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// HotSpot's interpreter calls by a push of the return address and a jump through a method's entry, and returns by a
-// jump (jump_from_interpreted, TemplateTable::_return).
+// interpreterName is the code in which HotSpot calls by a push of the return address and a jump through a method's
+// entry, and returns by a jump (jump_from_interpreted, TemplateTable::_return).
 const interpreterName = "Interpreter"
 
 func (o *javaRun) follow(code []byte) error {

@@ -90,7 +90,7 @@ func methodLines(source []byte) map[string][2]int {
 	return out
 }
 
-// moved: the innermost frame may be code that the compiler moved before its call.
+// If moved, the innermost frame may be code that the compiler moved before its call.
 func knownFault(s *JavaSampler, lines map[string][2]int, moved bool) string {
 	prev, recursive := "", 0
 	for i := len(s.Chain) - 1; i >= 0; i-- {

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/loadedcode"
 )
 
-// HotSpot's objects have different layouts. Unknown options are ignored.
+// threadOptions give HotSpot's objects different layouts. Unknown options are ignored.
 var threadOptions = []struct {
 	name    string
 	options []string

@@ -37,7 +37,8 @@ const (
 	statusUnauthenticated   = 16
 )
 
-// A byte, 1 if compressed, and the length in four bytes (Length-Prefixed-Message in gRPC's PROTOCOL-HTTP2.md).
+// prefixSize is a byte, 1 if compressed, and the length in four bytes (Length-Prefixed-Message in gRPC's
+// PROTOCOL-HTTP2.md).
 const prefixSize = 5
 
 type grpcClient struct {
@@ -77,7 +78,7 @@ func grpcFrame(message []byte) []byte {
 	return append(out, message...)
 }
 
-// nil: it cannot be read.
+// grpcUnframe returns nil for an unreadable message.
 func grpcUnframe(text []byte, encoding string) []byte {
 	if len(text) < prefixSize || uint64(len(text)-prefixSize) < uint64(binary.BigEndian.Uint32(text[1:])) {
 		return nil
@@ -93,8 +94,8 @@ func grpcUnframe(text []byte, encoding string) []byte {
 	return nil
 }
 
-// nil: accepted. Retryable are the codes of OTLP/gRPC, Failures; RESOURCE_EXHAUSTED only with RetryInfo, without the
-// message is too large.
+// grpcFailure returns nil for an accepted message. The retryable codes are those of OTLP/gRPC, Failures;
+// RESOURCE_EXHAUSTED is retryable with RetryInfo, without it the message is too large.
 func grpcFailure(answer *http.Response) *failure {
 	status := answer.Trailer
 	if answer.Header.Get("Grpc-Status") != "" { // a reply without body (Trailers-Only)

@@ -25,7 +25,7 @@ type httpClient struct {
 	url  string
 }
 
-// If the endpoint includes the profiles' path, other signals replace it.
+// newHTTP replaces the profiles' path in the endpoint by other signals' paths.
 func newHTTP(c *http.Client, u *url.URL, signal otlpSignal) *httpClient {
 	switch base, whole := strings.CutSuffix(u.Path, "/"+profilesPath); {
 	case whole:
@@ -57,7 +57,7 @@ func (c *httpClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	return acceptedReply(text), nil
 }
 
-// Four statuses are retryable (OTLP/HTTP, Retryable Response Codes).
+// httpFailure takes four statuses as retryable (OTLP/HTTP, Retryable Response Codes).
 func httpFailure(answer *http.Response, text []byte) *failure {
 	f := &failure{kind: refused, err: fmt.Errorf("the receiver says %s", answer.Status)}
 	if why := strings.TrimSpace(string(text)); why != "" && strings.HasPrefix(answer.Header.Get("Content-Type"), "text/") {

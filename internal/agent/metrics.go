@@ -80,7 +80,7 @@ func (m *Metrics) Lost() (n int64) {
 // Sent returns the numbers of accepted intervals and messages.
 func (m *Metrics) Sent() (intervals, messages int64) { return m.intervals.Load(), m.messages.Load() }
 
-// Names lack prefix and suffix.
+// list returns names without prefix and suffix.
 func (m *Metrics) list() []otlp.Metric {
 	l := metricList{}
 	l.count("windows", "Windows that were encoded.", m.windows.Load())
@@ -118,7 +118,7 @@ func (m *Metrics) list() []otlp.Metric {
 	return l
 }
 
-// The Go runtime's memory less the part returned to the kernel, bytes.
+// heldMemory is the Go runtime's memory less the part returned to the kernel, bytes.
 func heldMemory() float64 {
 	list := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
 	metrics.Read(list)

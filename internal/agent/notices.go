@@ -79,7 +79,7 @@ func (n *notices) unreadable(s *spool, f *spoolFile, err error) {
 	}
 }
 
-// lowered: the receiver's refusals lowered the limit.
+// indivisible reports a message of one interval. lowered: the receiver's refusals lowered the limit.
 func (n *notices) indivisible(err error, intervals, size, limit int, lowered bool) {
 	if !errors.Is(err, otlp.ErrSinglePoint) {
 		n.metrics.addLost(lostDamaged, intervals)
@@ -147,7 +147,7 @@ func redacted(endpoint string) string {
 	return endpoint
 }
 
-// Log lines contain the URL already.
+// cause drops the URL, which log lines contain already.
 func cause(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errors.New("no answer in time")

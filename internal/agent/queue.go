@@ -23,7 +23,7 @@ type queue struct {
 	takenFrom queuePlace
 }
 
-// The message being sent is the first there, exempt from dropping.
+// queuePlace is the place of the message being sent, the first there, which is not dropped.
 type queuePlace int
 
 const (
@@ -114,7 +114,7 @@ func (q *queue) remove() {
 	q.takenFrom = nowhere
 }
 
-// If the spool cannot take the parts, they become the first in memory.
+// replace puts the parts first in memory if the spool cannot take them.
 func (q *queue) replace(parts []message) {
 	if q.takenFrom == inSpool {
 		err := q.spool.replaceFirst(parts)
@@ -131,7 +131,7 @@ func (q *queue) replace(parts []message) {
 	}
 }
 
-// Precondition: no message is taken.
+// spill moves memory to the spool. Precondition: no message is taken.
 func (q *queue) spill() {
 	for q.spool != nil && len(q.memory) > 0 && q.toSpool(q.memory[0]) {
 		q.drop(0)

@@ -17,7 +17,7 @@ const (
 	firstReportAfter = 5 * time.Second
 )
 
-// Counters are cumulative, so lost messages are not sent again.
+// reporter does not send lost messages again: counters are cumulative.
 type reporter struct {
 	client   client
 	receiver string

@@ -22,13 +22,13 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// value is a string or an int64.
+// attribute has a string or an int64.
 type attribute struct {
 	key   string
 	value any
 }
 
-// The first attribute of each key counts.
+// resourceMessage takes the first attribute of each key.
 func resourceMessage(list []attribute) (m protobuf.Message) {
 	known := map[string]bool{}
 	for _, a := range list {
@@ -56,7 +56,7 @@ type ResourceOptions struct {
 	Attributes map[string]string
 }
 
-// Attributes are read at once, since a process may end soon.
+// resources reads attributes at once, since a process may end soon.
 type resources struct {
 	ResourceOptions
 	root string
@@ -113,7 +113,7 @@ func (r *resources) run(quit <-chan struct{}) {
 	}
 }
 
-// The host's attributes are left out.
+// attributesOf leaves out the host's attributes.
 func (r *resources) attributesOf(p processKey, comm string) []attribute {
 	r.mu.Lock()
 	a := r.known[p]
@@ -148,7 +148,7 @@ func (r *resources) isAlive(p processKey) bool {
 	return err == nil && st.Start == p.start
 }
 
-// false: the process has ended.
+// read returns false if the process has ended.
 func (r *resources) read(p processKey) (a processAttributes, ok bool) {
 	dir := filepath.Join(r.root, strconv.Itoa(p.pid))
 	if comm, err := os.ReadFile(dir + "/comm"); err == nil {
@@ -194,8 +194,8 @@ func readUpTo(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// An id of 64 hexadecimal digits (Docker, containerd, CRI-O, Podman), under systemd between the engine's name and
-// .scope.
+// container matches an id of 64 hexadecimal digits (Docker, containerd, CRI-O, Podman), under systemd between the
+// engine's name and .scope.
 var container = regexp.MustCompile(`(?:^|[-/:])([0-9a-f]{64})(?:\.scope)?$`)
 
 // containerID returns the innermost container in a /proc/PID/cgroup (cgroups(7)), or "".
@@ -214,7 +214,7 @@ func containerID(text string) string {
 	return ""
 }
 
-// OTEL_SERVICE_NAME has precedence over OTEL_RESOURCE_ATTRIBUTES, which is percent-encoded
+// fromEnvironment prefers OTEL_SERVICE_NAME to OTEL_RESOURCE_ATTRIBUTES, which is percent-encoded
 // (opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables).
 func fromEnvironment(env []byte) (list []attribute) {
 	var service, pairs string

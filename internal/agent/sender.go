@@ -64,7 +64,7 @@ func (s *sender) enqueue(body []byte, intervals int) {
 	}
 }
 
-// Indivisible messages are dropped and counted.
+// divide drops and counts indivisible messages.
 func (s *sender) divide(body []byte, intervals int) []message {
 	if len(body) <= s.limit {
 		return []message{newMessage(body, intervals)}
@@ -82,7 +82,7 @@ func (s *sender) divide(body []byte, intervals int) []message {
 	return append(s.divide(a, share), s.divide(b, intervals-share)...)
 }
 
-// In proportion to points: an interval may have points in both parts, a and b.
+// shareOf shares in proportion to points: an interval may have points in both parts, a and b.
 func shareOf(a, b []byte, intervals int) (int, error) {
 	n, err := otlp.Points(a)
 	if err != nil {
@@ -143,7 +143,7 @@ func jittered(d time.Duration) time.Duration {
 	return time.Duration(float64(d) * (0.5 + rand.Float64()))
 }
 
-// The result is the shortest pause before the next attempt; 0: all is sent.
+// sendWaiting returns the shortest pause before the next attempt; 0: all is sent.
 func (s *sender) sendWaiting(ctx context.Context) (wait time.Duration) {
 	for {
 		body, intervals, ok := s.next()
@@ -161,7 +161,7 @@ func (s *sender) sendWaiting(ctx context.Context) (wait time.Duration) {
 	}
 }
 
-// The message is divided to the present limit.
+// next divides the message to the present limit.
 func (s *sender) next() (body []byte, intervals int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -189,7 +189,7 @@ func (s *sender) handleAccepted(answer *reply, size, intervals int) {
 	s.publishCounts()
 }
 
-// The result is the shortest pause before the next attempt; 0: the message was divided or dropped.
+// handleFailure returns the shortest pause before the next attempt; 0: the message was divided or dropped.
 func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, intervals int) (pause time.Duration) {
 	s.metrics.failures.Add(1)
 	s.mu.Lock()

@@ -28,7 +28,6 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// The points are incompressible.
 func messageOf(points int) []byte {
 	var m, r, scope, p, s protobuf.Message
 	d := otlp.NewDictionary(nil)
@@ -365,7 +364,6 @@ func TestAnswersOfOTLPOverHTTP(t *testing.T) {
 	}
 }
 
-// Only errors are marshaled.
 type asWritten struct{}
 
 func (asWritten) Name() string { return "proto" }
@@ -417,7 +415,7 @@ func TestAnswersOfOTLPOverGRPC(t *testing.T) {
 	}
 	for delay, info := range map[time.Duration][]byte{
 		0:                       nil,
-		1500 * time.Millisecond: {0x0a, 8, 0x08, 1, 0x10, 0x80, 0xca, 0xb5, 0xee, 0x01}, // 1 s and 500,000,000 ns
+		1500 * time.Millisecond: {0x0a, 8, 0x08, 1, 0x10, 0x80, 0xca, 0xb5, 0xee, 0x01},
 	} {
 		busy := connect.NewError(connect.CodeResourceExhausted, errors.New("because"))
 		detail, err := connect.NewErrorDetail(&anypb.Any{

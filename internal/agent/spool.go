@@ -16,10 +16,10 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// Sequence number, and number of intervals.
+// spoolName has a sequence number, and the number of intervals.
 const spoolName = "%016x-%d.otlp.gz"
 
-// Parts of a divided message take numbers before a new spool's first one.
+// initialSequence leaves numbers for the parts of the first message.
 const initialSequence = 1 << 32
 
 var errDamagedFile = errors.New("it cannot be read")
@@ -87,7 +87,7 @@ func openSpool(dir string, maxBytes int64) (s *spool, err error) {
 	return s, nil
 }
 
-// The lock lasts until the file is closed or the agent ends. Some file systems have no locks.
+// lockDirectory locks until the file is closed or the agent ends, on file systems with such locks.
 func lockDirectory(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
@@ -129,7 +129,8 @@ func (s *spool) write(sequence uint64, m message) (spoolFile, error) {
 	return f, err
 }
 
-// An agent killed between writing the parts and removing the message sends parts twice. On error nothing changes.
+// replaceFirst writes the parts before it removes the message: an agent killed in between sends parts twice. On error
+// nothing changes.
 func (s *spool) replaceFirst(parts []message) error {
 	if s.firstSequence < uint64(len(parts)) {
 		return errors.New("no turn is left before the first message")
@@ -161,7 +162,7 @@ func (s *spool) trim(kept int) (dropped int) {
 	return dropped
 }
 
-// The error is [errDamagedFile], or may be temporary.
+// first returns [errDamagedFile], or an error that may be temporary.
 func (s *spool) first() (body []byte, err error) {
 	text, err := readUpTo(s.path(&s.files[0]), s.files[0].size)
 	if errors.Is(err, fs.ErrNotExist) {

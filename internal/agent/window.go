@@ -67,7 +67,7 @@ type window struct {
 
 func (w *window) unix(at int64) uint64 { return uint64(at + w.clockStep) }
 
-// start distinguishes processes with the same pid.
+// processKey has the start, which distinguishes processes with the same pid.
 type processKey struct {
 	pid   int
 	start uint64 // clock ticks after boot
@@ -75,7 +75,7 @@ type processKey struct {
 
 func processOf(iv *profile.Interval) processKey { return processKey{iv.PID, iv.Start} }
 
-// Names can change during a sleep.
+// withoutNames drops what can change during a sleep.
 func (r row) withoutNames() row {
 	r.comm, r.thread, r.role = "", "", ""
 	return r
@@ -86,7 +86,7 @@ type oversentTime struct {
 	windows int // since it was sent
 }
 
-// maxOversentWindows is the time for which oversent time waits for its own row.
+// maxOversentWindows is the number of windows in which oversent time waits for its own row.
 const maxOversentWindows = 60
 
 // windowBuilder is a [profile.Watcher]. A window belongs to the goroutine of the intervals until it is sent to
@@ -107,7 +107,8 @@ type windowBuilder struct {
 	offsetAtStart int64
 }
 
-// A window's length is about length. onInterval is called with each interval's process, and must be brief.
+// newWindowBuilder returns a builder of windows of about length. onInterval is called with each interval's process, and
+// must be brief.
 func newWindowBuilder(begin time.Time, length time.Duration, onInterval func(processKey)) *windowBuilder {
 	b := &windowBuilder{
 		length: length, open: map[row]clockValues{}, oversent: map[row]oversentTime{},
@@ -118,7 +119,7 @@ func newWindowBuilder(begin time.Time, length time.Duration, onInterval func(pro
 	return b
 }
 
-// The length varies by a tenth, against resonance with programs and other agents.
+// beginWindow varies the length by a tenth, against resonance with programs and other agents.
 func (b *windowBuilder) beginWindow(at int64) {
 	b.current = window{from: at, rows: map[row][]point{}}
 	b.points = 0
@@ -234,7 +235,7 @@ func (b *windowBuilder) endWindow(at int64, open iter.Seq[profile.Interval], las
 	return &w
 }
 
-// The growth of an ended interval is negative by its time sent before.
+// addGrowth takes the negative growth of an ended interval as oversent time.
 func (b *windowBuilder) addGrowth(r row, p point) {
 	less := clockValues{}
 	for i, v := range p.values {
@@ -251,9 +252,9 @@ func (b *windowBuilder) addGrowth(r row, p point) {
 	}
 }
 
-// subtractOversent subtracts time sent in excess. Excess arises if a thread is renamed in a sleep, or if a queued
-// thread was counted as asleep. It is subtracted from the thread's next time in the same row; after maxOversentWindows
-// and in the last window, by subtractFromOthers. Excess of a process without rows is dropped.
+// subtractOversent subtracts time sent in excess: a thread was renamed in a sleep, or counted as asleep while it was
+// queued. It is subtracted from the thread's next time in the same row; after maxOversentWindows and in the last
+// window, by subtractFromOthers. Excess of a process without rows is dropped.
 func (b *windowBuilder) subtractOversent(last bool) {
 	for r, list := range b.current.rows {
 		if e, ok := b.oversent[r.withoutNames()]; ok {
@@ -270,8 +271,8 @@ func (b *windowBuilder) subtractOversent(last bool) {
 	}
 }
 
-// The time is subtracted first in the same stack and state, which keeps sums by stack exact, then of the same thread,
-// then any. false: the process has no rows.
+// subtractFromOthers subtracts first in the same stack and state, which keeps sums by stack exact, then from the same
+// thread, then from any. false: the process has no rows.
 func (b *windowBuilder) subtractFromOthers(r *row, v *clockValues) (hasRows bool) {
 	for _, isNext := range []func(*row) bool{
 		func(other *row) bool { return other.stack == r.stack && other.state == r.state },
@@ -305,7 +306,7 @@ func subtract(list []point, v clockValues) clockValues {
 	return v
 }
 
-// A smaller change of Unix time may be a reading error, ns.
+// minClockStep of Unix time is more than a reading error, ns.
 const minClockStep = 10e6
 
 func (b *windowBuilder) clockStep() int64 {
@@ -315,8 +316,8 @@ func (b *windowBuilder) clockStep() int64 {
 	return 0
 }
 
-// Unix time − CLOCK_BOOTTIME, ns, changes only with the clock's setting. The shortest of several readings is taken,
-// since preemption may come between the clocks.
+// readUnixOffset returns Unix time − CLOCK_BOOTTIME, ns. It takes the shortest of several readings, since preemption
+// may come between the clocks.
 func readUnixOffset() (ahead int64) {
 	for shortest, n := int64(math.MaxInt64), 0; n < 5; n++ {
 		before := procmem.SinceBoot()

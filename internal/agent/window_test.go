@@ -26,7 +26,7 @@ func sleeper(pid, tid int, wall int64) profile.Interval {
 	return profile.Interval{Stack: sample.StackID(tid), PID: pid, TID: tid, State: "sleeping", Wall: wall}
 }
 
-// at returns the end of a window's time, with room for the varied length.
+// at leaves room for the varied length of windows.
 func at(windows int64) int64 { return begun.UnixNano() + windows*2e9 }
 
 type sumKey struct {
@@ -37,7 +37,6 @@ type sumKey struct {
 
 func keyOf(iv profile.Interval) sumKey { return sumKey{iv.PID, iv.TID, iv.Stack, iv.State} }
 
-// sumsOf adds up windows, and checks that no point is negative.
 func sumsOf(t *testing.T, list ...*window) map[sumKey]clockValues {
 	t.Helper()
 	out := map[sumKey]clockValues{}
@@ -110,7 +109,7 @@ func TestSleepThatGoesOnIsSentInPieces(t *testing.T) {
 	}
 }
 
-// The thread waited in the run queue and then ran for 3 ns.
+// queued is an interval of a thread that waited in the run queue and then ran for 3 ns.
 func queued(pid, tid int, ns int64) profile.Interval {
 	return profile.Interval{
 		Stack: 100, PID: pid, TID: tid, State: "running", Wall: ns + 3, RunQueue: ns, CPU: 3,

@@ -27,7 +27,8 @@ func othersMeter(pid int) cpuMeter {
 	}}
 }
 
-// A sampled guest runs on more processors, and loses more to the hypervisor.
+// stealMeter tells windows with sampling apart: a sampled guest runs on more processors, and loses more to the
+// hypervisor.
 func stealMeter() cpuMeter {
 	return cpuMeter{read: func() (float64, bool) { return stealSeconds(), true }}
 }

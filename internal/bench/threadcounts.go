@@ -49,7 +49,7 @@ func CompareThreadCounts(rows []Row) (out []ThreadCountComparison) {
 	return out
 }
 
-// The widest interval without a difference; that of two rows of ±0.01 is narrower.
+// maxEqualWidth is the widest interval without a difference; that of two rows of ±0.01 is narrower.
 const maxEqualWidth = 0.04
 
 // Verdict compares the ratio of many threads with that of few by the whole interval.

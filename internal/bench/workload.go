@@ -31,7 +31,7 @@ var ErrAbsent = errors.New("not installed")
 
 const stopWithin = 10 * time.Second
 
-// The target ends when its standard input closes, so with this process.
+// startWorkload starts a target that ends when its standard input closes, so with this process.
 func startWorkload(ctx context.Context, dir string, c cell) (*workload, error) {
 	cmd, err := c.Command(ctx, dir, c.Target)
 	if err != nil {

@@ -176,7 +176,7 @@ func parseGrowth(text string) (float64, error) {
 	return v, nil
 }
 
-// Bytes that prywalk itself needs.
+// minMemory is what prywalk itself needs, bytes.
 const minMemory = 64 << 20
 
 // Memory takes bytes (268435456), or a size (256M, 2G).

@@ -65,7 +65,7 @@ func CommandBefore(flags *pflag.FlagSet, args []string) []string {
 	return nil
 }
 
-// inOne: the argument includes the value.
+// flagOf returns inOne if the argument includes the value.
 func flagOf(flags *pflag.FlagSet, arg string) (f *pflag.Flag, inOne bool) {
 	if name, long := strings.CutPrefix(arg, "--"); long {
 		name, _, inOne = strings.Cut(name, "=")

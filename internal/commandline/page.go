@@ -10,7 +10,7 @@ import (
 
 const codeIndent = "      "
 
-// A table's row becomes a heading with its cells below.
+// pageText shows a table's row as a heading with its cells below.
 func pageText(page string, width int) string {
 	var b strings.Builder
 	var columns []string

@@ -30,7 +30,7 @@ type checker struct {
 	Options
 	system
 	target *process.Status // nil: none, or unreadable
-	// Later checks of the target depend on the failed one.
+	// refused: a check failed on which later ones of the target depend.
 	refused       bool
 	opened        *loadedcode.Process
 	kernelSamples bool
@@ -63,7 +63,7 @@ func (o Options) Check() []Finding {
 	return c.findings
 }
 
-// A finding with a failed check's detail is left out. subject is the name of a finding without one.
+// add leaves out a finding with a failed check's detail. subject is the name of a finding without one.
 func (c *checker) add(f Finding, subject string) {
 	if f.Detail == "" || f.Level == Fail && c.has(f.Detail) {
 		return

@@ -20,7 +20,7 @@ type check struct {
 	run     func(*checker) Finding
 }
 
-// In the findings' order. A check with nothing to report returns an empty Finding.
+// checks are in the findings' order. A check with nothing to report returns an empty Finding.
 var checks = []check{
 	{"kernel", always, (*checker).kernel},
 	{"process_vm_readv", live, (*checker).readMemory},

@@ -19,7 +19,7 @@ func (c *checker) goroutines() Finding {
 	return finding(OK, text, "")
 }
 
-// Unknown runtimes are not reported.
+// code does not report unknown runtimes.
 func (c *checker) code() Finding {
 	var files []string
 	for _, m := range c.opened.Space().Modules() {

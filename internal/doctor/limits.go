@@ -50,7 +50,7 @@ func (c *checker) estimate() string {
 	return "normal"
 }
 
-// A thread keeps up to four files of /proc open.
+// files: a thread keeps up to four of /proc open.
 func (c *checker) files() Finding {
 	var r unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &r); err != nil {

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// Without perf events ptrace is used, so that nothing is missing.
+// perf: without perf events ptrace is used, so that nothing is missing.
 func (c *checker) perf() Finding {
 	paranoid := strings.TrimSpace(c.read("sys/kernel/perf_event_paranoid"))
 	var err error

@@ -44,7 +44,7 @@ func (c *checker) state() Finding {
 	return Finding{}
 }
 
-// If access is unreadable, no later check applies.
+// access stops later checks if it is unreadable.
 func (c *checker) access() Finding {
 	gates, err := process.Gates(c.proc(), c.PID)
 	if err != nil {
@@ -111,7 +111,7 @@ func (c *checker) tids() ([]int, error) {
 	return tids[:min(len(tids), maxTried)], err
 }
 
-// The kernel makes all checks, and stops nothing.
+// seizes makes the kernel check all, and stops nothing.
 func (c *checker) seizes() Finding {
 	tids, err := c.tids()
 	for _, tid := range tids {
@@ -132,7 +132,7 @@ func (c *checker) seizes() Finding {
 	return finding(OK, "the kernel lets prywalk trace its threads", "")
 }
 
-// The first thread may have ended before others. The kernel refuses to seize a zombie.
+// threadEnded reports a zombie, such as a first thread that ended before others. The kernel refuses to seize it.
 func (c *checker) threadEnded(tid int) bool {
 	s, err := process.ReadStatus(c.proc(), tid)
 	return err == nil && s.State == 'Z'

@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/osthread"
 )
 
-// Seizing stops nothing; the kernel detaches when the tracing thread ends (ptrace(2)).
+// seize stops nothing; the kernel detaches when the tracing thread ends (ptrace(2)).
 func seize(pid int) (err error) {
 	osthread.Run(func() { err = unix.PtraceSeize(pid) })
 	return err

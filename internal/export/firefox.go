@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// The viewer upgrades older profiles.
+// firefoxVersion may be an old one: the viewer upgrades profiles.
 const firefoxVersion = 54
 
 // Firefox writes the "processed" form of profiler.firefox.com: a track per thread, in order of time, weighted by the

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// A function and its frame have one number.
+// firefoxThread gives a function and its frame one number.
 type firefoxThread struct {
 	ff         *firefoxBuilder
 	strings    []string
@@ -107,7 +107,7 @@ func (t *firefoxThread) samples() object {
 		"weight": t.weights, "threadCPUDelta": t.cpuDeltas}
 }
 
-// Modules are numbered, too, for resourceTable.
+// funcTable also numbers modules, for resourceTable.
 func (t *firefoxThread) funcTable() object {
 	n := len(t.funcs)
 	name, resource, file, line := make([]int, n), make([]int, n), make([]any, n), make([]any, n)

@@ -49,7 +49,7 @@ func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
 	return err
 }
 
-// Bytes of memory until the sample's resource is written.
+// otlpSampleCost is memory until the sample's resource is written, bytes.
 const otlpSampleCost = 256
 
 type otlpEncoder struct {

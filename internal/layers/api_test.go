@@ -67,7 +67,6 @@ func (w *walkedAPI) object(at string, o types.Object) {
 	w.typ(at, o.Type())
 }
 
-// typ walks a type: its exported fields and methods, and its parts.
 func (w *walkedAPI) typ(at string, typ types.Type) {
 	typ = types.Unalias(typ)
 	if w.seen[typ] {

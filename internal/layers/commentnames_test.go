@@ -26,7 +26,7 @@ var foreignNames string
 
 var (
 	word = regexp.MustCompile(`[A-Za-z_]\w*`)
-	// mixedCase: capitals inside a word.
+	// mixedCase has capitals inside a word.
 	mixedCase = regexp.MustCompile(`^([a-z]+[A-Z]\w*|[A-Z][a-z]+[A-Z]\w*)$`)
 	// docLink is a doc link (https://go.dev/doc/comment#links). A lone name in lower case may also be a register or a
 	// mapping ([rsp], [heap]): no link.
@@ -43,9 +43,9 @@ type goFile struct {
 
 type tree struct {
 	files []goFile
-	// By directory; members of types are "Type.Member".
+	// members are by directory; members of types are "Type.Member".
 	members map[string]map[string]bool
-	// Paths by directory and name.
+	// imports are paths by directory and name.
 	imports map[string]map[string]string
 	// words are all words outside of Go comments and of prose.
 	words map[string]bool
@@ -159,7 +159,7 @@ func (all *tree) addGo(root, path string) error {
 	return nil
 }
 
-// A type that embeds another is added as "Type.*": any member may be promoted to it.
+// declare adds a type that embeds another as "Type.*": any member may be promoted to it.
 func declare(file *ast.File, names map[string]bool) {
 	for _, d := range file.Decls {
 		switch d := d.(type) {
@@ -220,8 +220,8 @@ func has(names map[string]bool, name string) bool {
 	return names[name] || member && names[typ+".*"]
 }
 
-// As in go/doc, a package has its name if a file of the directory imports it, else its path. A package outside of the
-// tree resolves if it is imported.
+// resolves takes a package by its name if a file of the directory imports it, else by its path, as go/doc does. A
+// package outside of the tree resolves if it is imported.
 func (all *tree) resolves(f *goFile, link string) bool {
 	if has(all.members[f.dir], link) {
 		return true
@@ -241,7 +241,7 @@ func (all *tree) resolves(f *goFile, link string) bool {
 	return all.imports[f.dir][filepath.Base(pkg)] == pkg
 }
 
-// Directives are left out.
+// eachComment leaves out directives.
 func (all *tree) eachComment(do func(f *goFile, place, text string)) {
 	for i := range all.files {
 		f := &all.files[i]
@@ -276,7 +276,6 @@ func TestDocLinksResolve(t *testing.T) {
 	}
 }
 
-// A word in mixed case must be a name of this tree's sources in any language, or one of testdata/foreign_names.txt.
 func TestNamesInCommentsExist(t *testing.T) {
 	all := treeOf(t)
 	foreign := map[string]bool{}
@@ -333,7 +332,6 @@ func TestDocCommentsBeginWithTheirName(t *testing.T) {
 	}
 }
 
-// isFunc guesses by the text behind the word.
 func isFunc(first, text string, names []*ast.Ident) bool {
 	return len(names) == 1 && strings.ToLower(first) == first && (strings.HasPrefix(text, ": ") ||
 		strings.HasPrefix(text, " gives ") || strings.HasPrefix(text, " reports whether "))

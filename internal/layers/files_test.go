@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// Strangers name files (internal/safeopen opens those), and other users put links where files are written
-// (internal/outfile).
+// opens are restricted: strangers name files (internal/safeopen opens those), and other users put links where files are
+// written (internal/outfile).
 var opens = regexp.MustCompile(`^(` +
 	`os\.(Open|OpenFile|OpenInRoot|OpenRoot|ReadFile|WriteFile|Create|CreateTemp|Rename|DirFS)|` +
 	`unix\.(Open|Openat|Openat2|Creat|Renameat2?|Rename)|syscall\.(Open|Openat)|elf\.Open|ioutil\..*)$`)

@@ -17,7 +17,8 @@ import (
 
 const module = "prywalk"
 
-// A package imports only from earlier lines; packages on one line never import each other.
+// order lists packages from the lowest up. A package imports only from earlier lines; packages on one line never import
+// each other.
 var order = [][]string{
 	{"docs", "frames", "internal/wire", "internal/x86", "internal/sample", "internal/languages", "internal/protobuf",
 		"internal/osthread"},
@@ -47,7 +48,6 @@ var order = [][]string{
 // tools import anything, and nothing of the product imports them.
 var tools = []string{"benchmarks", "integration", "internal/layers", "internal/testtargets"}
 
-// raw are the packages that may use unsafe and raw system calls.
 var raw = []string{"internal/procmem", "internal/fdlimit", "internal/launch", "ptrace"}
 
 var rawCalls = regexp.MustCompile(`^(syscall|unix)\.(Raw)?Syscall(6|9|NoError)?$`)
@@ -78,7 +78,7 @@ func isOurs(dir string) bool {
 	return true
 }
 
-// The rules hold in benchmarks, a module, too.
+// isModule excepts benchmarks, in which the rules hold, too.
 func isModule(dir string) bool {
 	_, err := os.Stat(filepath.Join(dir, "go.mod"))
 	return err == nil && filepath.Base(dir) != "benchmarks"
@@ -93,7 +93,7 @@ func (s *source) imports() []string {
 	return paths
 }
 
-// −1: none. A package below a listed one is on the same line.
+// level is −1 for a package outside of order. A package below a listed one is on the same line.
 func level(pkg string) int {
 	return slices.IndexFunc(order, func(line []string) bool { return under(pkg, line) })
 }
@@ -104,7 +104,7 @@ func under(pkg string, list []string) bool {
 	})
 }
 
-// "": allowed.
+// violation returns "" for an allowed import.
 func violation(pkg, imported string) string {
 	from, to := level(pkg), level(imported)
 	switch {

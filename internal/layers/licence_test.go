@@ -11,10 +11,10 @@ import (
 	"testing"
 )
 
-// The line is among a file's first lines, or the last where a test knows line numbers.
+// licence is among a file's first lines, or the last where a test knows line numbers.
 const licence = "SPDX-License-Identifier: Apache-2.0"
 
-// Pages, data, and generated files. Of files without a kind only the Makefile has the line.
+// unlicensed are pages, data, and generated files. Of files without a kind only the Makefile has the line.
 var unlicensed = []string{"", ".md", ".json", ".svg", ".tsv", ".mod", ".sum", ".lock", ".gitignore"}
 
 func TestSourceFilesNameTheirLicence(t *testing.T) {

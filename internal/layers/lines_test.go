@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// A tab counts as one column.
+	// mostColumns counts a tab as one.
 	mostColumns = 120
 	// Never raise it.
 	wideLines = 0

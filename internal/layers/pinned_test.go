@@ -19,7 +19,7 @@ var pinnedPackages = []string{"internal/procmem", "ptrace", "internal/observe", 
 var unpinned = []string{"bpf_unsafe.go", "priority.go", "stopall.go", "watchdog.go", "ptraceMayWait", "vmReadMayWait",
 	"vmReadPartsMayWait"}
 
-// The scheduler may know of these calls.
+// tellsScheduler matches calls of which the scheduler may know.
 var tellsScheduler = regexp.MustCompile(`^(syscall\.Syscall6?|` +
 	`os\.(Open|OpenFile|ReadFile|ReadDir|Readlink|Stat|Lstat|WriteFile)|` +
 	`unix\.(Open|Read|Pread|Write|Readlink|ClockNanosleep|Nanosleep|Waitid|Wait4|Poll|Syscall6?|ProcessVMReadv))$`)

@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// A replayed stream of events gives the same intervals (internal/attribute/replay_test.go): pure packages read no
-// clock, file or process, and draw no random number.
+// pure packages read no clock, file or process, and draw no random number: a replayed stream of events gives the same
+// intervals (internal/attribute/replay_test.go).
 var pure = []string{"internal/attribute", "internal/sample", "frames"}
 
-// Time is passed in, as nanoseconds.
+// pureStandard lacks time, which is passed in, as nanoseconds.
 var pureStandard = []string{
 	"bytes", "cmp", "encoding/binary", "encoding/json", "errors", "fmt", "io", "iter", "maps", "math", "math/bits",
 	"reflect", "slices", "sort", "strconv", "strings", "sync", "sync/atomic",

@@ -16,7 +16,7 @@ var texts = []string{"cmd/prywalk", "report", "internal/dump", "internal/doctor"
 	"internal/runsummary", "internal/commandline", "internal/console", "internal/pprofweb", "internal/recording",
 	"internal/view", "internal/export"}
 
-// Exempt files, with the reason.
+// own are exempt files, with the reason.
 var own = map[string]string{
 	"internal/recording/progress.go": "numbers, and escape sequences that clear the line",
 	"cmd/prywalk/version.go":         "what the binary was built from",
@@ -37,7 +37,7 @@ func TestTextsForPeopleArePrintable(t *testing.T) {
 	}
 }
 
-// fmt.Sprint's text is printed elsewhere.
+// printsRaw ignores fmt.Sprint, whose text is printed elsewhere.
 func printsRaw(call *ast.CallExpr) bool {
 	f, ok := call.Fun.(*ast.SelectorExpr)
 	if !ok {

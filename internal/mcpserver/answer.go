@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// Recordings are the first arguments. A failed command's answer is its message.
+// runCommand passes recordings as the first arguments. A failed command's answer is its message.
 func (o *Options) runCommand(ctx context.Context, recordings []string, next, command string, args ...string) (
 	*mcp.CallToolResult, any, error,
 ) {
@@ -58,7 +58,7 @@ func (o *Options) runCommand(ctx context.Context, recordings []string, next, com
 		nil, nil
 }
 
-// The cut is after a line if possible: with next the text has at most MaxAnswerBytes.
+// truncated cuts after a line if possible: with next the text has at most MaxAnswerBytes.
 func truncated(text, next string) string {
 	tail := ""
 	if next != "" {

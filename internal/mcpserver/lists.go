@@ -19,7 +19,7 @@ import (
 
 const recordingSuffix = ".pb.gz"
 
-// Paths and symbolic links that lead out of the directory are refused; a pipe does not block.
+// open refuses paths and symbolic links that lead out of the directory. It does not block at a pipe.
 func (o *Options) open(name string) (*os.File, error) {
 	root, err := os.OpenRoot(o.Dir)
 	if err != nil {

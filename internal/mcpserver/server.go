@@ -108,7 +108,7 @@ func (o *Options) dumpStacks(ctx context.Context, _ *mcp.CallToolRequest, in str
 		"dump", "-p", pid, "--merge", maxPause, "--max-depth", strconv.Itoa(in.MaxDepth))
 }
 
-// The command has -p, and no other parameters.
+// ofProcess returns a tool with -p, and no other parameters.
 func ofProcess(o *Options, next, command string, args ...string) mcp.ToolHandlerFor[target, any] {
 	return func(ctx context.Context, _ *mcp.CallToolRequest, in target) (*mcp.CallToolResult, any, error) {
 		pid, err := in.flag()

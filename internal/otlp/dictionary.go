@@ -15,7 +15,7 @@ const (
 	tableStacks     = 7
 )
 
-// An entry's bytes are held twice: in the table and as a key.
+// entryCost is for an entry whose bytes are held twice: in the table and as a key.
 const entryCost = 160
 
 // Dictionary has the common entries of a message's profiles. Its methods named as an entry return its number.

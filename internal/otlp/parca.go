@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// Other fields are copied.
+// fieldEdits changes fields by number, and copies the others.
 type fieldEdits map[int]func(f protobuf.Field, out *protobuf.Message) error
 
 func (e fieldEdits) apply(m []byte) (out protobuf.Message, err error) {

@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// Indices of a table, or messages with such fields.
+// refs are fields that are indices of a table, or messages with such fields.
 type refs map[int]ref
 
 type ref struct {
@@ -22,7 +22,7 @@ var (
 	sampleRefs    = refs{1: {table: tableStacks}, 2: {table: tableAttributes}, 3: {table: tableLinks}}
 	profileRefs   = refs{1: {in: valueTypeRefs}, 5: {in: valueTypeRefs}, 11: {table: tableAttributes}}
 
-	// Each table refers to tables that are listed after it here.
+	// tableRefs refer to tables that are listed after their own here.
 	tableRefs = [tableStacks + 1]refs{
 		tableStacks:     {1: {table: tableLocations}},
 		tableLocations:  {1: {table: tableMappings}, 3: {in: lineRefs}, 4: {table: tableAttributes}},

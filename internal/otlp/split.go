@@ -17,7 +17,7 @@ var ErrSinglePoint = errors.New("a message of one sample cannot be divided")
 
 func errDamaged(what string) error { return fmt.Errorf("not a message of profiles: %s", what) }
 
-// Indices of the sample's resource, scope and profile.
+// part has the indices of a sample's resource, scope and profile.
 type part struct {
 	resource, scope, profile int
 	sample                   []byte

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// Two resources with so many samples each, of three points each.
+// sampleMessage has two resources with so many samples each, of three points each.
 func sampleMessage(samples int) protobuf.Message {
 	var m protobuf.Message
 	d := NewDictionary(nil)
@@ -42,7 +42,6 @@ func sampleMessage(samples int) protobuf.Message {
 	return m
 }
 
-// Sums are by resource, stack's names and attributes.
 func sums(t *testing.T, m []byte) map[string]int64 {
 	t.Helper()
 	s, err := decode(m)
@@ -157,7 +156,6 @@ func TestDividedProfilesHaveIdsOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Files of a spool may be damaged.
 func FuzzSplit(f *testing.F) {
 	f.Add([]byte(sampleMessage(2)))
 	f.Add([]byte{0x12, 2, 0x3a, 0})

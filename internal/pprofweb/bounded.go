@@ -17,17 +17,17 @@ import (
 )
 
 const (
-	// Bytes per frame of the flame graph; other pages take otherPages times that.
+	// frameCost is memory per frame of the flame graph, bytes; other pages take otherPages times that.
 	frameCost  = 700
 	otherPages = 2
 	labelEnd   = "end_timestamp_ns"
-	// Time limit of dot.
+	// graphLimit is the time limit of dot.
 	graphLimit = 30 * time.Second
-	// dot may not have been started at the first try.
+	// killInterval repeats the kill: dot may not have been started at the first try.
 	killInterval = 100 * time.Millisecond
 )
 
-// Samples that differ only in time are joined. p is modified.
+// mergeTimes joins samples that differ only in time. It modifies p.
 func mergeTimes(p *profile.Profile) (*profile.Profile, error) {
 	for _, s := range p.Sample {
 		delete(s.NumLabel, labelEnd)
@@ -50,8 +50,8 @@ func costOf(p *profile.Profile) int64 {
 	return n * frameCost
 }
 
-// One page at a time, within the budget: pprof makes each from a copy of the profile, with maps for each frame of each
-// sample. The cost was measured.
+// serialRenderer makes one page at a time, within the budget: pprof makes each from a copy of the profile, with maps
+// for each frame of each sample. The cost was measured.
 type serialRenderer struct {
 	mu   sync.Mutex
 	cost int64
@@ -79,7 +79,7 @@ func (o *serialRenderer) withinBudget(path string, page http.Handler) http.Handl
 	})
 }
 
-// dot can take hours for 80 functions that call each other.
+// withinLimit kills dot after the limit: it can take hours for 80 functions that call each other.
 func withinLimit(w http.ResponseWriter, r *http.Request, page http.Handler, limit time.Duration) {
 	answer := &timeoutWriter{ResponseWriter: w}
 	done, ended := make(chan struct{}), make(chan struct{})

@@ -68,7 +68,8 @@ func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// The server's name, localhost, or a loopback address; any address if it listens on all, as DNS cannot redirect one.
+// acceptsHost accepts the server's name, localhost, and loopback addresses; any address if it listens on all, as DNS
+// cannot redirect one.
 func (g *guard) acceptsHost(hostport string) bool {
 	host, port, err := net.SplitHostPort(hostport)
 	if err != nil {
@@ -97,7 +98,7 @@ func (g *guard) hasToken(r *http.Request) bool {
 		func(c *http.Cookie) bool { return equalSecret(c.Value, g.cookie) })
 }
 
-// The redirection removes the token from the address, for the history.
+// setToken redirects to the address without token, for the history.
 func (g *guard) setToken(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, &http.Cookie{
 		Name: g.cookieName(), Value: g.cookie, Path: "/", HttpOnly: true, SameSite: http.SameSiteStrictMode,

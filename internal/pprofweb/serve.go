@@ -103,7 +103,7 @@ func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Han
 	return all, nil
 }
 
-// pprof has no option for its settings file.
+// withoutSettings hides pprof's settings file, for which it has no option.
 func withoutSettings() (restore func()) {
 	const name = "XDG_CONFIG_HOME" // os.UserConfigDir
 	old, had := os.LookupEnv(name)

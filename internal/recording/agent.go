@@ -24,11 +24,11 @@ import (
 type agentRun struct {
 	*recording
 	agent *agent.Agent
-	// By reason: at the start, and since.
+	// Selected processes that could not be opened, by reason: at the start, and since.
 	refusedAtStart map[string]int64
 	refusedLater   atomic.Pointer[map[string]int64]
 	frozen         map[string]bool
-	throttled      map[string]bool // groups reported once, dropped when another is added and they are gone
+	throttled      map[string]bool // groups reported once; groups that are gone are dropped
 }
 
 const refreshesPerWindow = 5
@@ -72,7 +72,7 @@ func (a *agentRun) reportSelected(procs int64) {
 	}
 }
 
-// A throttled group is reported once only, since quotas throttle again and again.
+// reportObstructions reports a throttled group once only, since quotas throttle again and again.
 func (a *agentRun) reportObstructions(all []obstruction) {
 	frozenNow := map[string]bool{}
 	for _, h := range all {

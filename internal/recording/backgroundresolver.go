@@ -9,7 +9,8 @@ import (
 	"prywalk/internal/profile"
 )
 
-// A large file takes seconds. An image's tables belong to one goroutine, so a second image of each file is opened.
+// backgroundResolver has its own goroutine, as a large file takes seconds. An image's tables belong to one goroutine,
+// so it opens a second image of each file.
 type backgroundResolver struct {
 	*resolver
 	private map[*loadedcode.Image]*privateImage
@@ -24,7 +25,7 @@ type privateImage struct {
 	closeAfter time.Duration // time without use until it is closed
 }
 
-// closeAfter doubles with each close, since reading a large file again takes a second.
+// Range of closeAfter, which doubles with each close: reading a large file again takes a second.
 const (
 	minUnusedTime = 30 * time.Second
 	maxUnusedTime = time.Hour
@@ -80,7 +81,8 @@ func (r *backgroundResolver) Resolve(m *profile.ModuleInfo, addr uint64) []profi
 	return r.resolver.Resolve(private, addr)
 }
 
-// Code that its process describes is named on the aggregator's goroutine ([profile.Names.NameSomeGenerated]).
+// privateModule leaves out code that its process describes, which is named on the aggregator's goroutine
+// ([profile.Names.NameSomeGenerated]).
 func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.ModuleInfo {
 	if m.Origin.Module == nil {
 		return m

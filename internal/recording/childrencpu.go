@@ -17,7 +17,8 @@ type childrenCPU struct {
 	known bool
 }
 
-// The sum grows, as wait(2) adds a child's time to its parent's, unless a process outside adopts a child.
+// readChildrenCPU returns a growing sum, as wait(2) adds a child's time to its parent's, unless a process outside
+// adopts a child.
 func readChildrenCPU(targets []int) (c childrenCPU) {
 	c = childrenCPU{live: map[int]uint64{}, known: true}
 	for _, target := range targets {
@@ -40,7 +41,7 @@ func readChildrenCPU(targets []int) (c childrenCPU) {
 
 const minChildrenCPU = 0.1
 
-// "": little or unknown.
+// since returns "" if the time is little or unknown.
 func (c *childrenCPU) since(before *childrenCPU) string {
 	if !c.known || !before.known || c.ticks <= before.ticks {
 		return ""

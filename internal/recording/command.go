@@ -60,7 +60,7 @@ func (r *recording) launchAndRecord(args []string) error {
 	return waitForCommand(l)
 }
 
-// The recording is written even without samples.
+// recordLaunched writes the recording even without samples.
 func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) error {
 	procs, err := r.openWatched([]int{l.PID})
 	if r.hung {
@@ -97,7 +97,7 @@ func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) erro
 
 const exitPollMillis = 100
 
-// The process is not reaped. Its daemons do not prolong the context.
+// contextUntilExit does not reap the process, and does not wait for its daemons.
 func contextUntilExit(ctx context.Context, pid int) (context.Context, func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	fd, err := unix.PidfdOpen(pid, 0)

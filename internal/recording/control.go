@@ -11,8 +11,8 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// Lines of prywalk bench: "hold" suspends sampling, "go" resumes it, others do nothing. Each is answered, once in
-// effect, by the present counts as a line of JSON. The end of in resumes sampling.
+// serveControl executes lines of prywalk bench: "hold" suspends sampling, "go" resumes it, others do nothing. Each is
+// answered, once in effect, by the present counts as a line of JSON. The end of in resumes sampling.
 func serveControl(s *sampler.Sampler, in io.Reader, out io.Writer) {
 	defer s.Resume()
 	answers := json.NewEncoder(out)
@@ -29,7 +29,7 @@ func serveControl(s *sampler.Sampler, in io.Reader, out io.Writer) {
 	}
 }
 
-// The sampler may have ended: the wait is limited.
+// waitUntilHeld has a time limit, since the sampler may have ended.
 func waitUntilHeld(s *sampler.Sampler, held bool) {
 	for end := time.Now().Add(5 * time.Second); s.Held() != held && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/profile"
 )
 
-// With --rotate evicted stacks are missing. The log's flush returns write errors.
+// logStacks lacks evicted stacks with --rotate. The log's flush returns write errors.
 func (r *recording) logStacks() {
 	names := profile.NewNames(r.builder, nil)
 	var stack []profile.Named

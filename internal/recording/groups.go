@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// CPU quotas and freezing are observed.
+// targetGroups observes CPU quotas and freezing.
 type targetGroups struct {
 	pids   func() []int
 	notify func([]obstruction) // may be nil; called with the present obstructions
@@ -27,13 +27,13 @@ type targetGroups struct {
 	quit, done chan struct{}
 }
 
-// key is the same at each reading.
+// obstruction has the same key at each reading.
 type obstruction struct {
 	key, text string
 	frozen    bool // else throttled
 }
 
-// An agent runs without end.
+// maxFrozenTargets is needed, as an agent runs without end.
 const maxFrozenTargets = 1 << 14
 
 // Readings are groupsInterval apart, and take at most 1/groupsShare of a CPU.
@@ -42,7 +42,7 @@ const (
 	groupsShare    = 400
 )
 
-// The groups are read now, and then in the background until end is called.
+// observeGroups reads the groups now, and then in the background until end is called.
 func observeGroups(root quota.Root, pids func() []int, notify func([]obstruction)) *targetGroups {
 	g := &targetGroups{
 		pids: pids, notify: notify, groups: root.Groups(), frozen: map[int]*runstats.FrozenTarget{},
@@ -66,7 +66,7 @@ func (g *targetGroups) run() {
 	}
 }
 
-// The last reading's processes are read again, as the sampler has closed its own by now.
+// end reads the last reading's processes again, as the sampler has closed its own by now.
 func (g *targetGroups) end(s *runstats.Stats) {
 	close(g.quit)
 	<-g.done
@@ -120,7 +120,6 @@ func frozenNow(pids []int, frozenBy []string) (all []obstruction) {
 	return all
 }
 
-// Only sufficiently long throttling counts.
 func (g *targetGroups) throttledNow(now time.Time) (all []obstruction) {
 	for _, q := range g.groups.ThrottledNow() {
 		var s runstats.Stats

@@ -48,7 +48,7 @@ func (g *groupTree) freeze(group string, frozen bool) {
 	g.write("cg"+group+"/cgroup.events", map[bool]string{true: "frozen 1\n", false: "frozen 0\n"}[frozen])
 }
 
-// now points to the last obstructions. The caller may change pids between readings.
+// observe returns a pointer to the last obstructions. The caller may change pids between readings.
 func (g *groupTree) observe(pids *[]int) (groups *targetGroups, now *[]obstruction) {
 	now = new([]obstruction)
 	groups = &targetGroups{pids: func() []int { return *pids }, notify: func(all []obstruction) { *now = all },

@@ -33,7 +33,7 @@ func HandleJobControl() {
 	}()
 }
 
-// The command is stopped too, unless the terminal stops its foreground group.
+// stopAs also stops the command, unless the terminal stops its foreground group.
 func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	l := launched.Load()
 	pass := l != nil && !inForeground()
@@ -50,7 +50,7 @@ func stopAs(sig syscall.Signal, ch <-chan os.Signal) {
 	}
 }
 
-// After signal.Stop returns, signals sent together with the handled one are delivered.
+// dropPending drops stop signals sent together with the handled one. After signal.Stop returns, they are delivered.
 func dropPending(sig syscall.Signal, ch <-chan os.Signal) {
 	all := make(chan os.Signal, 1)
 	signal.Notify(all, sig)

@@ -51,7 +51,7 @@ type recording struct {
 	onObstructions func([]obstruction) // for top and agent: called about once a second
 }
 
-// body's context ends with the first ending signal.
+// run calls body with a context that ends with the first ending signal.
 func (r *recording) run(body func(context.Context, []*loadedcode.Process) error) error {
 	pid := 0
 	if len(r.pids) > 0 {
@@ -97,7 +97,7 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 	return err
 }
 
-// The error is [selfhang.Err] if a read hangs.
+// openWatched returns [selfhang.Err] if a read hangs.
 func (r *recording) openWatched(pids []int) (procs []*loadedcode.Process, err error) {
 	if hung := selfhang.Watched(func() { procs, err = r.open(pids) }); hung != nil {
 		r.hung = true
@@ -106,7 +106,7 @@ func (r *recording) openWatched(pids []int) (procs []*loadedcode.Process, err er
 	return procs, err
 }
 
-// Collections would delay the first stack.
+// openGCPercent is GOGC while processes are opened: collections would delay the first stack.
 const openGCPercent = 400
 
 // open fails if a process cannot be opened; with processes selected by a rule, if none can.
@@ -180,7 +180,7 @@ func (r *recording) close() {
 	_ = r.images.Close()
 }
 
-// After an error the samples must still be written.
+// sample may fail; the samples must still be written.
 func (r *recording) sample(ctx context.Context) error {
 	err := r.runSampler(ctx)
 	if err == nil {
@@ -220,7 +220,7 @@ func (r *recording) runSampler(ctx context.Context) error {
 	return err
 }
 
-// The period is the mean one if the rate was not reached.
+// setTimes sets the mean period if the rate was not reached.
 func (r *recording) setTimes() {
 	if got := r.stats.Freq; got > 0 && got < runsummary.ReachedRateShare*r.samplerOpts.Freq {
 		r.builder.SetPeriod(time.Duration(float64(time.Second) / got))
@@ -234,7 +234,7 @@ func (r *recording) setTimes() {
 	}
 }
 
-// After a read that hangs, threads may be stopped until prywalk exits, and the read still uses r.images.
+// examine stops at a read that hangs: threads may be stopped until prywalk exits, and the read still uses r.images.
 func (r *recording) examine(examinations ...func() error) error {
 	for _, examination := range examinations {
 		if err := examination(); err != nil {
@@ -245,7 +245,7 @@ func (r *recording) examine(examinations ...func() error) error {
 	return nil
 }
 
-// It fails without samples.
+// reportResult fails without samples.
 func (r *recording) reportResult() error {
 	refused := r.refusalError()
 	if r.stats.Samples == 0 {

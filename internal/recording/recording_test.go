@@ -24,7 +24,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// Signals are handled as in record. between is called in the write, before the names are looked up.
+// written handles signals as record does. between is called in the write, before the names are looked up.
 func written(t *testing.T, begin func(context.Context), between func(r *recording)) (file string, r *recording) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), "prywalk.pb.gz")

@@ -22,7 +22,7 @@ type resolver struct {
 
 func newResolver() *resolver { return &resolver{Namer: symbols.NewNamer()} }
 
-// Once skipNames is closed, unknown names are skipped.
+// begin begins a write, in which unknown names are skipped once skipNames is closed.
 func (r *resolver) begin(skipNames <-chan struct{}) {
 	r.lookedUp.Store(0)
 	r.skipNames, r.skipped = skipNames, 0

@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/runsummary"
 )
 
-// Files are named by their begin. Checkpoints write the last one.
+// rotation writes files named by their begin. Checkpoints write the last one.
 type rotation struct {
 	every   time.Duration
 	keep    int
@@ -36,7 +36,7 @@ const (
 	timePattern = `[0-9]{8}-[0-9]{6}`
 )
 
-// The time replaces timeMark, or precedes the first dot of the file's name.
+// newRotation puts the time in place of timeMark, or before the first dot of the file's name.
 func newRotation(path string, every time.Duration, keep int) *rotation {
 	r := &rotation{every: every, keep: keep, dir: filepath.Dir(path)}
 	name := filepath.Base(path)
@@ -51,7 +51,7 @@ func newRotation(path string, every time.Duration, keep int) *rotation {
 	return r
 }
 
-// In an unsearchable directory the first path is returned, and the write fails with the reason.
+// path returns an unused path, in an unsearchable directory the first one: the write fails with the reason.
 func (r *rotation) path(at time.Time) string {
 	for ; ; at = at.Add(time.Second) {
 		path := filepath.Join(r.dir, r.prefix+at.Format(timeFormat)+r.suffix)
@@ -61,7 +61,7 @@ func (r *rotation) path(at time.Time) string {
 	}
 }
 
-// Parts begin at multiples of every, unless a write takes longer than a part.
+// run begins parts at multiples of every, unless a write takes longer than a part.
 func (r *rotation) run(ctx context.Context, requestCheckpoint func()) {
 	every := time.NewTicker(r.every)
 	defer every.Stop()
@@ -76,7 +76,7 @@ func (r *rotation) run(ctx context.Context, requestCheckpoint func()) {
 	}
 }
 
-// Files of earlier runs count.
+// prune also counts files of earlier runs.
 func (r *rotation) prune() {
 	if r.keep <= 0 {
 		return

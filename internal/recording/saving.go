@@ -98,7 +98,7 @@ func (r *recording) write() error {
 	return nil
 }
 
-// A signal skips missing names.
+// saveWithNames skips missing names at a signal.
 func (r *recording) saveWithNames() error {
 	r.names.begin(r.signals.skipNames)
 	whole := r.builder.Sizes().Locations
@@ -134,10 +134,10 @@ func (r *recording) writeWatched() error {
 	return nil
 }
 
-// The hung read may hold a lock.
+// hungWriteTimeout is needed, as the hung read may hold a lock.
 const hungWriteTimeout = 10 * time.Second
 
-// The log of events stays incomplete.
+// writeHung leaves the log of events incomplete.
 func (r *recording) writeHung(failure error) error {
 	if errors.Is(failure, sampler.ErrBuilderInUse) {
 		return failure
@@ -180,7 +180,7 @@ func (o *output) setPath(options *Options, pid int) {
 	o.state.setPath(o.path)
 }
 
-// No path has it.
+// timeMark is in no path.
 const timeMark = "\x00"
 
 func expandPath(path string, pid int, at string) string {

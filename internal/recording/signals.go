@@ -33,7 +33,7 @@ func HandleQuit() {
 	}()
 }
 
-// A closed terminal sends two ending signals (kernel and shell).
+// sameRequestTime is long enough for the two signals of a closed terminal (kernel and shell).
 const sameRequestTime = time.Second
 
 // The handler runs a goroutine from handle until stop.
@@ -115,7 +115,8 @@ type endRequests struct {
 	received map[syscall.Signal]bool
 }
 
-// isRepeat: the same signal within [sameRequestTime] of the first. leavesNow: later, so that prywalk exits at once.
+// classify returns isRepeat for the same signal within [sameRequestTime] of the first, and leavesNow for a later one:
+// prywalk exits at once.
 func (r *endRequests) classify(sig syscall.Signal, now time.Time) (isFirst, isRepeat, leavesNow bool) {
 	if isFirst = r.first.IsZero(); isFirst {
 		r.first, r.received = now, map[syscall.Signal]bool{}
@@ -131,12 +132,12 @@ func (h *signalHandler) checkpointNow() {
 	}
 }
 
-// A command's time to end after an interrupt.
+// interruptGrace is a command's time to end after an interrupt.
 const interruptGrace = 300 * time.Millisecond
 
-// A terminal sends Ctrl-C and Ctrl-\ to the foreground group, which includes the command; other senders signal prywalk
-// only. An interrupt outside of the foreground may be either: it is passed if the command still runs after
-// [interruptGrace].
+// forward passes a signal that the command did not get. A terminal sends Ctrl-C and Ctrl-\ to the foreground group,
+// which includes the command; other senders signal prywalk only. An interrupt outside of the foreground may be either:
+// it is passed if the command still runs after [interruptGrace].
 func (h *signalHandler) forward(sig syscall.Signal) {
 	pass := func() {
 		h.pending.Store(int32(sig))

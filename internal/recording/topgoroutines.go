@@ -12,13 +12,13 @@ import (
 	"prywalk/internal/top"
 )
 
-// At most 1/countShare of the time is used.
+// Counts take at most 1/countShare of the time.
 const (
 	minCountPause = 2 * time.Second
 	countShare    = 50
 )
 
-// Precondition: no other goroutine uses the processes. The result has the processes with Go.
+// storeGoroutineCounts returns the processes with Go. Precondition: no other goroutine uses the processes.
 func (t *topRun) storeGoroutineCounts(procs []*loadedcode.Process) (pids []int) {
 	var list []top.Goroutines
 	for _, p := range procs[:min(len(procs), maxGoPrograms)] {
@@ -39,7 +39,7 @@ func (t *topRun) storeGoroutineCounts(procs []*loadedcode.Process) (pids []int) 
 	return pids
 }
 
-// The processes are opened again: a Process belongs to one goroutine.
+// countInBackground opens the processes again: a Process belongs to one goroutine.
 func (t *topRun) countInBackground(pids []int) (stop func()) {
 	if len(pids) == 0 {
 		return func() {}

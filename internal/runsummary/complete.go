@@ -42,7 +42,7 @@ func timeBetweenSamples(s *runstats.Stats) string {
 	return fmt.Sprintf("%s of CPU time is between samples: %s", percentOf(lost/s.ProfiledCPU), whyBetweenSamples(s, lost))
 }
 
-// lost is in seconds.
+// whyBetweenSamples takes lost in seconds.
 func whyBetweenSamples(s *runstats.Stats, lost float64) string {
 	traced, maxPause := s.Failed["traced"], s.Failed["max-pause"]
 	switch most := max(traced, maxPause, s.TicksWithheld); {
@@ -65,7 +65,7 @@ func whyBetweenSamples(s *runstats.Stats, lost float64) string {
 	return `prywalk report --by thread --focus '^\[(ran|not)' shows which threads; a higher -F samples more short runs`
 }
 
-// CPU time of all threads while prywalk observed none, s.
+// cpuNotObserved estimates the CPU time of all threads while prywalk observed none, s.
 func cpuNotObserved(s *runstats.Stats) float64 {
 	if s.NotObserved < minReportedTime || s.Seconds <= 0 {
 		return 0

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// Above it a bound of the error means nothing.
+// Above maxUnsampledShare a bound of the error means nothing.
 const maxUnsampledShare = 0.5
 
 func shortRuns(s *runstats.Stats) string {

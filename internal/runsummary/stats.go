@@ -45,7 +45,7 @@ func engine(s *runstats.Stats) string {
 	return text + lostSamples(s)
 }
 
-// All programs share the kernel's buffers.
+// lostSamples distinguishes the targets' samples: all programs share the kernel's buffers.
 func lostSamples(s *runstats.Stats) string {
 	switch {
 	case s.LostSamples == 0:

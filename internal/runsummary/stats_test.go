@@ -182,7 +182,6 @@ func TestUnobservedThreadsAreReportedOnce(t *testing.T) {
 	}
 }
 
-// All programs share the kernel's buffers.
 func TestLostSamplesAreReportedByProcess(t *testing.T) {
 	for _, c := range []struct {
 		all, own int64

@@ -29,7 +29,6 @@ func overhead(s *runstats.Stats) string {
 	return fmt.Sprintf("%s, prywalk used %.2f s CPU", stopTimes(s), s.SelfCPU)
 }
 
-// Lower rates of threads are reported.
 const lowRateShare = 0.8
 
 func slowestThread(s *runstats.Stats) string {
@@ -72,7 +71,7 @@ func longestStop(s *runstats.Stats) string {
 		formatTime(int64(s.StopTime.P99)), formatTime(int64(s.StopTime.P50)))
 }
 
-// From it on record adds a note, ns.
+// longStop is the length, ns, from which on record adds a note.
 const longStop = 50e6
 
 func longStopNote(s *runstats.Stats) string {
@@ -106,7 +105,7 @@ func longStopRemedy(s *runstats.Stats, cause string) string {
 	return ""
 }
 
-// Three digits, in the largest unit.
+// formatTime shows three digits, in the largest unit.
 func formatTime(ns int64) string {
 	text := threeDigits(ns).String()
 	at := strings.LastIndexAny(text, "0123456789") + 1
@@ -147,7 +146,6 @@ func unobserved(s *runstats.Stats, before string) string {
 	return b.String()
 }
 
-// quotaLoweredRate: the rate was lowered for prywalk's own CPU quota.
 func quotaLoweredRate(s *runstats.Stats, before string) string {
 	if s.Quota == 0 || s.TicksWithheldByQuota == 0 && s.Freq > ReachedRateShare*s.FreqAsked {
 		return ""
@@ -234,7 +232,6 @@ func Notes(s *runstats.Stats) (notes []string) {
 	return notes
 }
 
-// Least reported share of the recording's time.
 const minThrottledShare = 0.01
 
 // TargetGroups describes targets whose control groups used up their CPU quota or were frozen, a line each.
@@ -328,7 +325,7 @@ func TooShortLine(s *runstats.Stats, path string) string {
 
 const shortCommandRate = 1000
 
-// "": the rate was as high.
+// tryHigherRate returns "" if the rate was as high.
 func tryHigherRate(s *runstats.Stats) string {
 	if s.FreqAsked >= shortCommandRate {
 		return ""
@@ -416,7 +413,7 @@ func NoSamples(s *runstats.Stats, threads string) error {
 	return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
 }
 
-// "": another reason.
+// whyFailed returns "" for another reason.
 func whyFailed(s *runstats.Stats) (why, next string) {
 	switch MainFailure(s.Failed) {
 	case "traced":

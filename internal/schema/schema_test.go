@@ -229,7 +229,6 @@ func (m *maker) values(of *types.Named) (list []string) {
 	return list
 }
 
-// A struct's schema is defined once.
 func (m *maker) definition(of *types.Named) *node {
 	name := strings.ToLower(strings.TrimPrefix(of.Obj().Name(), "json"))
 	for i := range of.TypeArgs().Len() {
@@ -258,7 +257,6 @@ func (m *maker) object(of *types.Named) *node {
 	return n
 }
 
-// As encoding/json does.
 func (m *maker) fields(n *node, of *types.Struct, names map[string]string) {
 	for i := range of.NumFields() {
 		f := of.Field(i)
@@ -296,7 +294,6 @@ var (
 	inGoOnly = regexp.MustCompile(`\s*In Go (it|its)\b[^.]*\.`)
 )
 
-// Fields have their JSON names.
 func describe(comment string, names map[string]string) string {
 	text := strings.Join(strings.Fields(comment), " ")
 	text = private.ReplaceAllString(links.ReplaceAllString(text, "$1"), "$1")

@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	// In clock ticks of 10 ms (USER_HZ). Younger processes are read at each call: their first program, user and group
+	// youngTicks, of 10 ms (USER_HZ): younger processes are read at each call, as their first program, user and group
 	// are often not their own.
 	youngTicks = 1000
-	// Each other process is read once in this number of calls.
+	// rereadTurns is the number of calls in which each other process is read once.
 	rereadTurns = 16
 )
 
@@ -145,7 +145,7 @@ func ReadProcess(root string, pid int) (p Process, ok bool) {
 	return p, true
 }
 
-// nil: no thread has a command line.
+// commandOfThread returns a nil line if no thread has one.
 func commandOfThread(process string) (dir string, line []byte) {
 	threads, err := os.ReadDir(process + "/task")
 	if err != nil {

@@ -115,7 +115,7 @@ func (p *program) key(text []byte) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:10]), nil
 }
 
-// A new directory is renamed, so that concurrent builds are safe.
+// make renames a new directory, so that concurrent builds are safe.
 func (p *program) make(text []byte, dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err

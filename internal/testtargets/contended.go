@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// redis holds a lock per idle I/O thread: idle with three clients, busy with many.
+// This redis holds a lock per idle I/O thread: idle with three clients, busy with many.
 func startContendedRedis(t *Target) error {
 	port, err := t.servePort(func(port string) []string {
 		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",

@@ -38,7 +38,7 @@ func (e *Errors) String() string {
 // Close closes the file.
 func (e *Errors) Close() { _ = e.file.Close() }
 
-// Precondition: called before the program's end is registered.
+// logErrors must be called before the program's end is registered.
 func logErrors(tb TB, cmd *exec.Cmd) {
 	tb.Helper()
 	if cmd.Stderr != nil {

@@ -17,10 +17,10 @@ func startPython(t *Target) error {
 	return t.launch("python3", file)
 }
 
-// Perf maps do not show inlining.
+// startNode disables inlining, which perf maps do not show.
 func startNode(t *Target) error { return startNodeWith("--no-turbo-inlining")(t) }
 
-// Node writes a perf map, always in /tmp.
+// startNodeWith has Node write a perf map, always in /tmp.
 func startNodeWith(options ...string) func(*Target) error {
 	return func(t *Target) error {
 		file, err := t.place()
@@ -32,7 +32,7 @@ func startNodeWith(options ...string) func(*Target) error {
 	}
 }
 
-// Interpreted functions are in the perf map, too.
+// startNodeChain has interpreted functions in the perf map, too.
 func startNodeChain(options ...string) func(*Target) error {
 	return startNodeWith(append([]string{"--interpreted-frames-native-stack"}, options...)...)
 }
@@ -45,7 +45,6 @@ func startMixedNode(t *Target) error {
 	return t.launch("node", file)
 }
 
-// For names call [Target.WritePerfMap].
 func startJavaClass(class string, options ...string) func(*Target) error {
 	return func(t *Target) error {
 		file, err := t.place()
@@ -57,7 +56,7 @@ func startJavaClass(class string, options ...string) func(*Target) error {
 	}
 }
 
-// The JVM writes a perf map (JDK 17). Lambdas are methods: only one file is compiled.
+// startJava has the JVM write a perf map (JDK 17). Lambdas are methods: only one file is compiled.
 func startJava(t *Target) error {
 	file, err := t.place()
 	if err != nil {

@@ -58,7 +58,7 @@ func (t *Target) serve(user *User, network, address string, args ...string) erro
 	})
 }
 
-// 16 clients keep redis under one command, so that it does more than read and write.
+// startRedis has 16 clients send one command, so that redis does more than read and write.
 func startRedis(t *Target) error {
 	port, err := t.servePort(func(port string) []string {
 		return []string{"redis-server", "--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",
@@ -175,7 +175,7 @@ func (t *Target) startPostgres(options []string, clients int, load ...string) er
 	return t.processes[0].waitFor("serve its clients and no others", func() bool { return backends(t.PID) == clients })
 }
 
-// −1: a serving process has no title yet.
+// backends returns −1 while a serving process has no title.
 func backends(pid int) (n int) {
 	for _, child := range children(pid) {
 		title, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", child))

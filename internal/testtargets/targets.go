@@ -68,7 +68,7 @@ var unlisted = []spec{
 	{name: "java-contended", program: javaClass("Contended"), start: startJavaClass("Contended"), stop: syscall.SIGTERM},
 }
 
-// The chain of Work.java is not inlined, and its code not freed.
+// keepWork prevents inlining in the chain of Work.java, and freeing of its code.
 var keepWork = []string{"-XX:CompileCommand=quiet", "-XX:CompileCommand=dontinline,Work::c*", "-XX:-MethodFlushing",
 	"-XX:CompileThresholdScaling=0.01"}
 

@@ -119,8 +119,8 @@ func (snap *Snapshot) history(id int32, total bool) []float64 {
 	return h
 }
 
-// Slices from k on are compared with those before: a difference beyond bound standard errors is a change. counts are
-// the slices' ticks.
+// detectChange compares the slices from k on with those before: a difference beyond bound standard errors is a change.
+// counts are the slices' ticks.
 func detectChange(h []float64, counts []int64, k int, bound float64) Change {
 	base, recent := h[:k], h[k:]
 	a, b := mean(base), mean(recent)

@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// ok = false: no CPU time.
+// completeCPU returns ok = false without CPU time.
 func (snap *Snapshot) completeCPU(scope Scope) (c incomplete.Completeness, ok bool) {
 	for i := range snap.Cells {
 		if cell := &snap.Cells[i]; cell.v.CPU != 0 && snap.contains(scope, cell) {
@@ -26,7 +26,7 @@ func (snap *Snapshot) completeText(scope Scope) string {
 	return "cpu: " + c.Text("", view.Percent)
 }
 
-// "": few stacks are incomplete.
+// whyIncomplete returns "" if few stacks are incomplete.
 func (snap *Snapshot) whyIncomplete(scope Scope) string {
 	c, _ := snap.completeCPU(scope)
 	e := c.MainReason()

@@ -49,7 +49,7 @@ func (t *FunctionTable) update() {
 	t.changes, t.renamed = changes, renamed
 }
 
-// Innermost first, modules in place of missing names. Precondition: t.mu is held.
+// functionsOf returns modules in place of missing names, innermost first. Precondition: t.mu is held.
 func (t *FunctionTable) functionsOf(id sample.StackID) []int32 {
 	if fs, ok := t.whole[id]; ok {
 		return fs

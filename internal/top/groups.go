@@ -63,7 +63,7 @@ func (snap *Snapshot) Waits(scope Scope, c Clock) []GroupRow {
 	})
 }
 
-// Idle groups are last; tieBreak orders groups of equal time.
+// groups puts idle groups last; tieBreak orders groups of equal time.
 func (snap *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key func(*Cell) int32,
 	tieBreak func(a, b int32) int) []GroupRow {
 	order, ends := snap.byGroup(scope, n, key)
@@ -92,7 +92,7 @@ func (snap *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key fu
 	return rows
 }
 
-// The scratch's sums are 0 before and after.
+// addCells needs, and leaves, sums of 0 in the scratch.
 func (r *GroupRow) addCells(cells []int32, clock Clock) {
 	o, t := r.snapshot, &r.snapshot.scratch
 	t.touched = t.touched[:0]

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// "": another part is not idle. Cells without time do not exist (addCell).
+// idleRule returns "" if a part is not idle. Cells without time do not exist (addCell).
 func (snap *Snapshot) idleRule(cells []int32) (rule string) {
 	for _, i := range cells {
 		cellRule := snap.ruleOf(&snap.Cells[i])
@@ -51,7 +51,7 @@ func (snap *Snapshot) ruleOf(c *Cell) string {
 	return rule
 }
 
-// The mark stays whole if there is room.
+// fitName keeps the mark whole if there is room.
 func fitName(name, mark string, columns int) string {
 	left := columns - tabular.PrintedWidth(mark)
 	if left < min(tabular.PrintedWidth(name), minColumnsBeforeMark) {

@@ -148,7 +148,7 @@ func (m *Model) showView(name string) {
 	m.cursor, m.top, m.showsStacks, m.follow = 0, 0, false, -1
 }
 
-// Precondition: the model was drawn since the last message, as Bubble Tea does.
+// openRow must follow a drawing after the last message, as Bubble Tea does it.
 func (m *Model) openRow() {
 	if m.showsStacks || m.cursor >= len(m.page.ids) {
 		return

@@ -20,7 +20,7 @@ const (
 
 var viewNames = [views]string{"functions", "threads", "waits"}
 
-// 0: all.
+// windows can be selected; 0: all.
 var windows = []time.Duration{2 * time.Second, 10 * time.Second, maxSliceAge, 0}
 
 // Source provides a display's data. Its methods are called on one goroutine at a time.

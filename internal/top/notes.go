@@ -22,7 +22,7 @@ type Goroutines struct {
 // Unnamed rows of at least 1/largeRow of the time get a note.
 const largeRow = 20
 
-// None while names are pending.
+// nameNotes returns none while names are pending.
 func (snap *Snapshot) nameNotes(c Clock) []string {
 	if snap.PendingNames > 0 {
 		return nil

@@ -17,7 +17,7 @@ type page struct {
 	visibleRows int
 }
 
-// The heads, and two lines below the rows.
+// reservedLines are the heads, and two lines below the rows.
 const reservedLines = 3
 
 // Text returns the whole screen.
@@ -85,7 +85,7 @@ func (m *Model) tableLines() []string {
 	return append(lines, m.status(rows), s.paint(dim, s.joined("  ", shortHelp...)))
 }
 
-// The cursor follows its row, or stays within the rows.
+// placeCursor follows the cursor's row, or keeps the cursor within the rows.
 func (m *Model) placeCursor() {
 	if row := slices.Index(m.page.ids, m.follow); row >= 0 && m.follow >= 0 {
 		m.cursor = row
@@ -125,7 +125,7 @@ func (m *Model) emptyTableText() string {
 	return "no " + string(m.clock) + " time in this window; c shows another clock"
 }
 
-// Wall time replaces CPU time for waits, and for a scope without CPU time.
+// shownClock is wall time in place of CPU time for waits, and for a scope without CPU time.
 func (m *Model) shownClock() Clock {
 	waits := m.view == waitsView || m.scope.Wait >= 0
 	if m.clock == CPU && (waits || m.scope != wholeProgram && m.snapshot.Total(m.scope).CPU == 0) {

@@ -61,13 +61,13 @@ func (s Screen) joined(sep string, parts ...string) string {
 const (
 	shareWidth = 6
 	valueWidth = 7
-	// Least screen width with times beside shares.
+	// valuesFrom is the least screen width with times beside shares.
 	valuesFrom = 56
 )
 
 type width struct{ name, module int }
 
-// All rows count, so that scrolling moves no columns.
+// widthOf measures all rows, so that scrolling moves no columns.
 func widthOf(rows []FunctionRow) width {
 	w := width{len("function (blocked)"), 0}
 	for i := range rows {
@@ -131,7 +131,7 @@ const (
 	groupColumns
 )
 
-// Least screen width with all columns of groups.
+// allColumnsFrom is the least screen width with all columns of groups.
 const allColumnsFrom = 72
 
 func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.Precision) (head string,
@@ -165,7 +165,7 @@ func (s Screen) groupLines(rows []GroupRow, what string, c Clock, prec tabular.P
 	return s.cut(head + tabular.Pad(what, name) + "  in"), lines
 }
 
-// One width per column, with headings.
+// groupCells pads each column to one width, with headings.
 func groupCells(rows []GroupRow, c Clock, prec tabular.Precision) (cells [groupColumns][]string) {
 	heads := [groupColumns]string{string(c) + "%", "cpu", "runqueue", "blocked", "threads"}
 	if slices.ContainsFunc(rows, func(r GroupRow) bool { return r.tasks }) {
@@ -186,7 +186,7 @@ func groupCells(rows []GroupRow, c Clock, prec tabular.Precision) (cells [groupC
 	return cells
 }
 
-// A table of threads has no count.
+// groupColumns leaves out the count of a table of threads.
 func (s Screen) groupColumns(what string) []int {
 	switch {
 	case s.Width > 0 && s.Width < valuesFrom:

@@ -94,7 +94,7 @@ func (s *Store) sum(out *Snapshot, functions *FunctionTable, window time.Duratio
 	}
 }
 
-// Values are negative if open intervals ended with less.
+// addCell takes negative values, of open intervals that ended with less, as 0.
 func (snap *Snapshot) addCell(functions *FunctionTable, k cellKey, v Values) {
 	v = Values{max(v.Samples, 0), max(v.Wall, 0), max(v.RunQueue, 0), max(v.CPU, 0)}
 	if v != (Values{}) {

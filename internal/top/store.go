@@ -15,14 +15,14 @@ import (
 )
 
 const (
-	// The longest limited window.
+	// maxSliceAge is the longest limited window.
 	maxSliceAge = 60 * time.Second
-	// They stay at any age, for changes.
+	// minSlices stay at any age, for changes.
 	minSlices = recentSlices + baseSlices
 )
 
-// Several threads if tid is 0. Tasks with the same first function are one thread: task is their kind, name the
-// function.
+// thread is several threads if tid is 0. Tasks with the same first function are one thread: task is their kind, name
+// the function.
 type thread struct {
 	id               int32 // constant, while an eviction changes the index
 	pid, tid         int
@@ -37,12 +37,12 @@ type lastCell struct {
 	cell        int32
 }
 
-// The state of threads that do not wait is a wait, too.
+// wait is also the state of threads that do not wait.
 type wait struct {
-	// The call and the waits_for label (a file as "file", a socket without its peer). Unlike in report --by wait, a
-	// lock keeps its address, and no function is added.
+	// name is the call and the waits_for label (a file as "file", a socket without its peer). Unlike in report --by
+	// wait, a lock keeps its address, and no function is added.
 	name string
-	// [waits.NoWait] for a state. [waits.LabelForReader] begins a semaphore's name with its type.
+	// kind is [waits.NoWait] for a state. [waits.LabelForReader] begins a semaphore's name with its type.
 	kind waits.Kind
 }
 
@@ -158,7 +158,7 @@ func (s *Store) cellIndex(k cellKey) int32 {
 	return n
 }
 
-// The thread's name is updated.
+// threadIndex updates the thread's name.
 func (s *Store) threadIndex(iv *profile.Interval) int32 {
 	k := (&thread{pid: iv.PID, tid: iv.TID, name: iv.Thread, task: iv.Task}).key()
 	n, ok := s.byThread[k]
@@ -185,17 +185,17 @@ func (s *Store) newThreadID() int32 {
 	return s.threadIDs
 }
 
-// It must precede a change.
+// copySharedThreads must precede a change.
 func (s *Store) copySharedThreads() {
 	if s.threadsShared {
 		s.threads, s.threadsShared = slices.Clone(s.threads), false
 	}
 }
 
-// Locks and joined threads may come without end.
+// maxWaits is needed, as locks and joined threads may come without end.
 const maxWaits = 1 << 12
 
-// Beyond maxWaits a wait has its call and kind only.
+// waitIndex keeps only call and kind beyond maxWaits.
 func (s *Store) waitIndex(iv *profile.Interval) int32 {
 	name := iv.Wait
 	kind, _, _ := strings.Cut(iv.WaitsFor, " ")
@@ -272,7 +272,7 @@ func (s *Store) refresh(at int64, open iter.Seq[profile.Interval]) {
 	s.dropOld()
 }
 
-// A dropped slice's list is reused if its size fits.
+// newDeltas reuses a dropped slice's list if its size fits.
 func (s *Store) newDeltas(n int) []delta {
 	for len(s.freeDeltas) > 0 {
 		list := s.freeDeltas[len(s.freeDeltas)-1]

@@ -18,7 +18,7 @@ func (r *release) build(arch string) (program, error) {
 	return p, r.goBuild(arch, p.path)
 }
 
-// The symbol table is kept: by it a command is launched with the signals that prywalk was started with.
+// goBuild keeps the symbol table: by it a command is launched with the signals that prywalk was started with.
 func (r *release) goBuild(arch, out string, flags ...string) error {
 	args := append([]string{"build", "-trimpath", "-buildvcs=false",
 		"-ldflags", "-w -buildid= -X main.built=" + r.version, "-o", out}, flags...)

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/types"
 )
 
-// image writes an OCI image layout, with an image for each architecture: the program and the notices, no base image.
+// image writes an OCI image layout for each architecture: the program and the notices, no base image.
 func (r *release) image(programs []program, shared []file) error {
 	index := mutate.IndexMediaType(empty.Index, types.OCIImageIndex)
 	for _, p := range programs {

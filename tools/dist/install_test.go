@@ -155,7 +155,7 @@ func gone(t *testing.T, root string) {
 	}
 }
 
-// The program has the image's root, in the pid namespace of a process of another root.
+// asDebugContainer has the image's root, in the pid namespace of a process of another root.
 func asDebugContainer(t *testing.T, root, program string) {
 	t.Helper()
 	needRoot(t, "unshare", "chroot")

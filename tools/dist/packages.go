@@ -14,7 +14,7 @@ import (
 	_ "github.com/goreleaser/nfpm/v2/rpm"
 )
 
-// RPM and APK systems have their own directory for zsh functions.
+// formats differ in the directory for zsh functions.
 var formats = []struct{ name, zsh string }{
 	{"deb", "/usr/share/zsh/vendor-completions/_prywalk"},
 	{"rpm", "/usr/share/zsh/site-functions/_prywalk"},

@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// Firefox's processed format as samply writes it: tables are columns, entries refer by index.
+// firefoxProfile is the format as samply writes it: tables are columns, entries refer by index.
 type firefoxProfile struct {
 	Libs []struct {
 		Path string
@@ -47,10 +47,10 @@ func (i firefoxIndex) at(table []firefoxIndex) firefoxIndex {
 	return table[i]
 }
 
-// caller: the offset is inside of a call.
+// firstAt is asked for an offset inside of a call if caller is set.
 type firstAt func(path string, offset uint64, caller bool) bool
 
-// complete is −1 if unknown.
+// firefoxStacks returns complete = −1 if it is unknown.
 func firefoxStacks(text []byte, first firstAt) (samples, complete int64) {
 	var p firefoxProfile
 	if err := json.Unmarshal(text, &p); err != nil {
@@ -73,7 +73,7 @@ func firefoxStacks(text []byte, first firstAt) (samples, complete int64) {
 	return samples, complete
 }
 
-// Callers precede callees, so there are no cycles.
+// outermost needs no search for cycles, as callers precede callees.
 func (t *firefoxThread) outermost() []firefoxIndex {
 	out := make([]firefoxIndex, 0, len(t.StackTable.Prefix))
 	for i, prefix := range t.StackTable.Prefix {

@@ -59,7 +59,7 @@ func (f *firstFrames) find(p place) bool {
 	return false
 }
 
-// The file's own address of its first mapping (gABI chapter 5, "Base Address").
+// lowest is the file's own address of its first mapping (gABI chapter 5, "Base Address").
 func lowest(file *elffile.File) uint64 {
 	low := ^uint64(0)
 	for i := range file.Segments {
@@ -70,7 +70,7 @@ func lowest(file *elffile.File) uint64 {
 	return low
 }
 
-// Without a function's name, first uses the rule that ends prywalk's walk.
+// first uses the rule that ends prywalk's walk if a function has no name.
 func (f *firstFrames) first(m *frames.Module, pc uint64, caller bool) bool {
 	if functions := f.namer.Frames(m, f.proc.PID, pc, nil); len(functions) > 0 {
 		return IsRoot(functions[len(functions)-1].System)

@@ -27,7 +27,7 @@ type perf struct {
 	data     string
 }
 
-// It samples running threads only.
+// perfTool samples running threads only.
 func perfTool(name, stacks string) Tool {
 	return Tool{
 		Name: name, Kinds: []string{Native, Python, JVM, Several}, Check: Installed("perf", "Debian: linux-perf"),
@@ -135,7 +135,7 @@ func (p *perf) script(t *Totals) error {
 	return nil
 }
 
-// Stacks are separated by empty lines: frames are indented, the outermost is last.
+// countStacks expects indented frames, the outermost last, and an empty line after each stack.
 func countStacks(r io.Reader) (samples, complete int64) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, 1<<20)

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Large symbol tables take long on a busy machine.
+// patience allows for large symbol tables on a busy machine.
 const patience = 120 * time.Second
 
 // Program is a running program of a tool.

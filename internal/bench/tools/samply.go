@@ -25,8 +25,8 @@ func samply() Tool {
 	}
 }
 
-// Without a cycle counter samply's fallback clock needs perf_event_paranoid 1 even for root, which a mount namespace
-// gives it.
+// samplyCommand gives samply perf_event_paranoid 1 in a mount namespace: without a cycle counter its fallback clock
+// needs it even for root.
 func samplyCommand(args ...string) []string {
 	if os.Geteuid() != 0 {
 		return append([]string{"samply"}, args...)
@@ -36,7 +36,7 @@ func samplyCommand(args ...string) []string {
 	return append([]string{"unshare", "--mount", "sh", "-c", script, "sh"}, args...)
 }
 
-// Names come from the files of the running process.
+// samplyStacks names functions by the files of the running process.
 func samplyStacks(text []byte, pid int) (samples, complete int64) {
 	first, err := openFirstFrames(pid)
 	if err != nil {

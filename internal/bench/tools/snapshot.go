@@ -41,7 +41,7 @@ func gdbArgs(j *Job) []string {
 
 func euStackArgs(j *Job) []string { return []string{"-q", "-n", "0", "-p", strconv.Itoa(j.PID)} }
 
-// Each stack begins with perStack.
+// snapshotTool expects perStack at the begin of each stack.
 func snapshotTool(program string, args func(*Job) []string, perStack string,
 	complete func(text, said []byte, stacks int64) int64) Tool {
 	remedy := map[string]string{"eu-stack": "Debian: elfutils"}[program]
@@ -80,7 +80,7 @@ func (s *snapshots) Go() error {
 	return nil
 }
 
-// Not cancelled: a killed debugger may leave threads stopped.
+// once is not cancelled: a killed debugger may leave threads stopped.
 func (s *snapshots) once() error {
 	out, err := os.Create(filepath.Join(s.job.Dir, "stacks.txt"))
 	if err != nil {
@@ -114,7 +114,7 @@ func (s *snapshots) once() error {
 	return nil
 }
 
-// gdb may invent frames beyond a first function.
+// gdbComplete ignores frames beyond a first function, which gdb may invent.
 func gdbComplete(text, _ []byte, _ int64) (n int64) {
 	found := false
 	for line := range strings.Lines(string(text)) {
@@ -129,7 +129,7 @@ func gdbComplete(text, _ []byte, _ int64) (n int64) {
 	return n
 }
 
-// Errors of places in no module do not count: eu-stack continues beyond Go's first functions.
+// euStackComplete ignores errors of places in no module: eu-stack continues beyond Go's first functions.
 func euStackComplete(_, said []byte, stacks int64) int64 {
 	for line := range strings.Lines(string(said)) {
 		if strings.Contains(line, "dwfl_thread_getframes") && !strings.Contains(line, "<unknown>") {

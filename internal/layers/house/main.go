@@ -214,7 +214,7 @@ func (h *house) add(path, rel string) error {
 	return nil
 }
 
-// Methods count by name, if only one file has it.
+// mutual counts methods by name, if only one file has it.
 func mutual(files map[string]*ast.File) (pairs int) {
 	where := map[string]string{} // "": several files declare it
 	note := func(name, file string) {

@@ -247,7 +247,7 @@ func (p *Process) Merge(s *managed.Sample) Stack {
 	return stack
 }
 
-// whole: all code had a rule.
+// merge returns whole if all code had a rule.
 func (p *Process) merge(s *managed.Sample) (stack Stack, whole bool) {
 	var refs []managed.Ref
 	p.Names.Begin(s)
