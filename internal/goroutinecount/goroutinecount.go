@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package goroutinecount counts the waiting goroutines of a process without a stop, and says so to users.
+// Package goroutinecount counts the waiting goroutines of a process without a stop.
 package goroutinecount
 
 import (
@@ -21,7 +21,7 @@ const maxReasons = 3
 const otherAdvice = "to see them: net/http/pprof's /debug/pprof/goroutine?debug=2, dlv attach (stops the process), " +
 	"or kill -QUIT (ends the process)"
 
-// WaitingGoroutines is the number of waiting goroutines of a Go program; no thread runs them.
+// WaitingGoroutines is the number of waiting goroutines of a Go program.
 type WaitingGoroutines struct {
 	// Count is the number of goroutines that wait.
 	Count int `json:"count"`
@@ -32,7 +32,7 @@ type WaitingGoroutines struct {
 	Longest float64 `json:"longest_s,omitempty"`
 }
 
-// Shown says where the output shows the goroutines that the text counts.
+// Shown says where the output shows the counted goroutines.
 type Shown uint8
 
 // Values of Shown.
@@ -42,8 +42,8 @@ const (
 	Recorded       // until the end of the recording
 )
 
-// Of counts the waiting goroutines of process pid (0: a core's), with a text for users; nil if it is not of Go, or the
-// number is unknown.
+// Of counts the waiting goroutines of process pid (0: a core's), with a text for users; nil if the number is unknown
+// or no program is of Go.
 func Of(r *loadedcode.Runtimes, pid int, shown Shown) (*WaitingGoroutines, string) {
 	n, counted, unread, err := r.SumParked()
 	unknown := ""
@@ -67,7 +67,7 @@ func Of(r *loadedcode.Runtimes, pid int, shown Shown) (*WaitingGoroutines, strin
 	return w, w.text(shown, pid)
 }
 
-// text is for process pid; 0: a core's.
+// pid is 0 for a core.
 func (w *WaitingGoroutines) text(shown Shown, pid int) string {
 	count, are, wait := fmt.Sprintf("%d goroutines", w.Count), "are", "wait"
 	if w.Count == 1 {

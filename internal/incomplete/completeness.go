@@ -4,16 +4,16 @@ package incomplete
 
 import "fmt"
 
-// wellComplete is the share of time with complete stacks from which no reason is given.
+// wellComplete is the share of time with complete stacks above which no reason is given.
 const wellComplete = 0.99
 
-// MuchUnsampled is the share of time without samples from which it is reported.
+// MuchUnsampled is the share of time without samples above which it is reported.
 const MuchUnsampled = 0.05
 
-// minSampled is the share of sampled time below which no share of complete stacks is given.
+// minSampled is the least sampled share with a share of complete stacks.
 const minSampled = 0.001
 
-// Completeness divides a clock's time: was it sampled, where do its stacks end?
+// Completeness sums a clock's time by where its stacks end.
 type Completeness struct {
 	all, incomplete               float64
 	sampled, sampledAndIncomplete float64
@@ -21,8 +21,8 @@ type Completeness struct {
 	byModule                      map[[2]string]float64 // by reason and module
 }
 
-// Add adds time. sampled: a sample stands for it. reason is why the stack ends early, "" if it is complete; module is
-// then where ([AnyCode], [Unmapped]).
+// Add adds time. sampled: it is the weight of a sample. reason is why the stack ends early, "" if it is complete;
+// module is where ([AnyCode], [Unmapped]).
 func (c *Completeness) Add(v float64, sampled bool, reason, module string) {
 	c.all += v
 	if sampled {
@@ -42,11 +42,11 @@ func (c *Completeness) Add(v float64, sampled bool, reason, module string) {
 	c.byModule[[2]string{reason, module}] += v
 }
 
-// Share is that of complete stacks, 0 to 1. Time without a sample counts as complete.
+// Share is that of complete stacks, 0 to 1. Unsampled time counts as complete.
 func (c *Completeness) Share() float64 { return max(0, 1-c.incomplete/c.all) }
 
-// Text is the share in words, "99.0% of CPU time with complete stacks" for a prefix of "CPU ", "99.0% with complete
-// stacks" for none. percent formats shares. Precondition: there is time.
+// Text is the share in words, "99.0% of CPU time with complete stacks" for the prefix "CPU ". percent formats shares.
+// Precondition: there is time.
 func (c *Completeness) Text(prefix string, percent func(float64) string) string {
 	of, rest := "", ""
 	sampled := c.sampled / c.all
@@ -66,7 +66,7 @@ func (c *Completeness) Text(prefix string, percent func(float64) string) string 
 
 // MainReason is the main reason of incomplete stacks.
 type MainReason struct {
-	// Reason is the stop reason; "": few are incomplete.
+	// Reason is the stop reason; "": few stacks are incomplete.
 	Reason string
 	// Module has most outermost functions.
 	Module string
@@ -74,7 +74,7 @@ type MainReason struct {
 	Share float64
 }
 
-// MainReason returns the main reason.
+// MainReason returns the main reason, by time.
 func (c *Completeness) MainReason() (e MainReason) {
 	if c.all <= 0 || c.Share() >= wellComplete {
 		return e

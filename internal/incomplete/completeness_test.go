@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// Time that no sample stands for is no time with complete stacks, as soon as it is much.
 func TestCompletenessIsOfSampledTime(t *testing.T) {
 	percent := func(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 	for _, c := range []struct {

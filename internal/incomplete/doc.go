@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package incomplete is about stacks whose walk ended early: the outermost frame that marks them, the share of time
-// with complete ones, why walks ended, and what to do.
+// Package incomplete names stacks whose walk ended early, sums their time, and has remedies by reason.
 package incomplete

@@ -9,7 +9,7 @@ func Name(reason string) string { return incompleteBegin + reason + "]" }
 
 const incompleteBegin = "[incomplete: "
 
-// Reason is the reason in such a name; false: another name.
+// Reason is the inverse of Name; false: another name.
 func Reason(name string) (string, bool) {
 	reason, ok := strings.CutPrefix(name, incompleteBegin)
 	if !ok {
@@ -18,7 +18,7 @@ func Reason(name string) (string, bool) {
 	return strings.TrimSuffix(reason, "]"), true
 }
 
-// remedies has, by reason, why walks ended and what to do. MODULE is the file in which the stacks end.
+// remedies are by reason. MODULE is the file in which the stacks end.
 var remedies = map[string]string{
 	"no-rule": "neither the call frame information nor the instructions of MODULE lead to the caller; " +
 		"SYMBOLS see prywalk help names",
@@ -39,8 +39,7 @@ const (
 	Unmapped = ""
 )
 
-// Remedy returns why walks ended, and what to do; "" for an unknown reason. module is the file where, [AnyCode] or
-// [Unmapped].
+// Remedy returns why walks ended, and what to do; "" for an unknown reason. module may be [AnyCode] or [Unmapped].
 func Remedy(reason, module string) string {
 	symbols := "record it before strip (Haskell's stacks need the symbol table), or install its debug symbols, or"
 	switch {
@@ -55,14 +54,14 @@ func Remedy(reason, module string) string {
 	return strings.NewReplacer("MODULE", module, "SYMBOLS", symbols).Replace(remedies[reason])
 }
 
-// Above muchIncomplete of the total, a row of incomplete stacks is among the first firstRows.
+// Rows of incomplete stacks above muchIncomplete of the total are raised.
 const (
 	muchIncomplete = 0.02
 	firstRows      = 5
 )
 
-// Raise moves rows of incomplete stacks, which have no own value, up in a table sorted by own values: what they lack
-// makes totals wrong. Above muchIncomplete of all values a row goes to its total's place, or among the first firstRows.
+// Raise moves large rows of incomplete stacks, which have no own value, up in a table sorted by own values: to the
+// place of their total, or among the first firstRows.
 func Raise[R any](rows []R, values func(*R) (name string, self, total int64)) {
 	var all int64
 	for i := range rows {

@@ -9,7 +9,6 @@ import (
 	"prywalk/frames"
 )
 
-// TestEveryStopReasonHasARemedy holds for each reason that a recording can have.
 func TestEveryStopReasonHasARemedy(t *testing.T) {
 	for s := frames.StopRoot + 1; s < frames.NumStopReasons; s++ {
 		name := Name(s.String())
@@ -39,7 +38,6 @@ func TestEveryStopReasonHasARemedy(t *testing.T) {
 	}
 }
 
-// TestStrippedHaskellProgramHasARemedy: its stacks are found by names, and without them end in its own code.
 func TestStrippedHaskellProgramHasARemedy(t *testing.T) {
 	got := Remedy("no-rule", "pandoc")
 	for _, want := range []string{"of pandoc", "before strip", "Haskell", "debug symbols", "prywalk help names"} {
@@ -52,7 +50,7 @@ func TestStrippedHaskellProgramHasARemedy(t *testing.T) {
 	}
 }
 
-// TestRemediesByFlagsAreConditional: a report does not know the flags of record.
+// A report does not know the flags of record.
 func TestRemediesByFlagsAreConditional(t *testing.T) {
 	for reason, want := range map[string][]string{
 		"unproven":   {"if --read-only or --max-pause was given, record without it, else nothing helps"},

@@ -9,25 +9,20 @@ import (
 	"prywalk/internal/symbolized"
 )
 
-// # Code in files
-//
-// A compiler's code in an ELF file: listed in a table (Go), or with a convention of its own (V8's builtins). Addresses
-// are the file's.
-
-// FileTable is a table of functions in an ELF file. Its rules come before call frame information; debug files are not
-// searched for its functions. Not safe for concurrent use.
+// FileTable is a table of functions in an ELF file (Go). Addresses are the file's. Its rules come before call frame
+// information. Not safe for concurrent use.
 type FileTable interface {
 	frames.RuleSource
 	heuristics.Functions
 	// Lines appends the calls at pc, an address within the instruction, innermost inlined first.
 	Lines(pc uint64, out []symbolized.Frame) []symbolized.Frame
-	// Prepare decodes what a [Runtime] reads of the table, which is then safe for concurrent use.
+	// Prepare decodes what a [Runtime] reads of the table. The table is then safe for concurrent use.
 	Prepare()
 }
 
 // TableReader reads the tables of one language.
 type TableReader interface {
-	// Has reports whether a file may have a table, by the section headers.
+	// Has judges by the section headers.
 	Has(f *elffile.File) bool
 	Read(f *elffile.File) FileTable
 }
@@ -36,23 +31,23 @@ type TableReader interface {
 type FileSymbols interface {
 	// Tables yields the symbol tables.
 	Tables(yield func(f *elffile.File, kind elffile.SymbolKind))
-	// Named gives all symbols with these names.
+	// Named returns all symbols with these names.
 	Named(names ...string) []Symbol
 }
 
-// Builtins is a runtime's generated code in a file. Not safe for concurrent use.
+// Builtins is a runtime's generated code in a file (V8). Addresses are the file's. Not safe for concurrent use.
 type Builtins interface {
 	// SavesFPOnly is [heuristics.Conventions.SavesFPOnly].
 	SavesFPOnly(pc uint64) bool
 	// Continues reports whether a function begins at pc that is returned into but was not called.
 	Continues(pc uint64) bool
-	// Rule is the rule for a caller at the first instruction of such a function; false if unknown.
+	// Rule is the rule for a caller at the first instruction of such a function.
 	Rule(arch frames.Arch) (frames.Rule, *frames.Row, bool)
 }
 
 // FileHost is a [Host] with the tables of its modules' files.
 type FileHost interface {
 	Host
-	// Table gives the prepared table of a module's file, or nil.
+	// Table returns the prepared table of a module's file, or nil.
 	Table(m *frames.Module) FileTable
 }

@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// Span is the addresses from Start to End, excluded.
+// Span is an address range; End is excluded.
 type Span struct{ Start, End uint64 }
 
 // Has reports whether an address is in the span.
@@ -24,7 +24,7 @@ func Unowned(h Host) (made []*frames.Module) {
 	return made
 }
 
-// AddSource puts s before m's other sources, once. The module keeps its owner.
+// AddSource puts s before m's other sources, once.
 func AddSource(m *frames.Module, s frames.RuleSource) {
 	if !slices.Contains(m.Sources, s) {
 		m.Sources = append([]frames.RuleSource{s}, m.Sources...)

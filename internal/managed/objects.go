@@ -2,12 +2,12 @@
 
 package managed
 
-// CacheEntry has the times of a cached object: CLOCK_MONOTONIC, ns.
+// CacheEntry has the times of a cached object.
 type CacheEntry struct {
 	Serial      uint64 // the Cookie of a [Ref], of this object and equal ones
-	FirstRead   int64  // first read
-	LastChecked int64  // last verified
-	LastWalked  int64  // last copy whose walk used it
+	FirstRead   int64
+	LastChecked int64 // last verified
+	LastWalked  int64 // last copy whose walk used it
 }
 
 // Entry implements [Cached].
@@ -21,9 +21,9 @@ type Cached interface {
 
 const maxObjects = 1 << 17
 
-// Objects caches named objects (code objects, iseqs, functions) by address, to verify them after each stop, and by
-// serial number, for the Refs of a walk. A replaced object's serial number stays valid for current walks. The zero
-// value is empty. For the walking goroutine; Skip, the addresses that stops need not copy, is shared with the tracer.
+// Objects caches named objects (code objects, iseqs, functions) by address and by serial number. A replaced object's
+// serial number stays valid for current walks. The zero value is empty. For the walking goroutine; Skip, the
+// addresses that stops need not copy, is shared with the tracer.
 type Objects[E Cached] struct {
 	Skip     SkipSet
 	byAddr   map[uint64]E
@@ -41,7 +41,7 @@ func (o *Objects[E]) Of(serial uint64) E { return o.bySerial[serial] }
 // Len returns the number of objects.
 func (o *Objects[E]) Len() int { return max(len(o.byAddr), len(o.bySerial)) }
 
-// Add numbers an object as Number does, and caches it at an address.
+// Add numbers an object and caches it at an address.
 func (o *Objects[E]) Add(addr uint64, e E) {
 	o.Number(e)
 	o.byAddr[addr] = e
@@ -63,12 +63,12 @@ func (o *Objects[E]) Number(e E) {
 func (o *Objects[E]) Walked(e E, at int64) {
 	entry := e.Entry()
 	entry.LastWalked = max(entry.LastWalked, at)
-	if o.bySerial[entry.Serial] != e { // of equal objects the one in use stays
+	if o.bySerial[entry.Serial] != e { // of equal objects, keep the one in use
 		o.Number(e)
 	}
 }
 
-// Drop drops the object at an address, so that stops copy it again.
+// Drop drops the object at an address; stops copy it again.
 func (o *Objects[E]) Drop(addr uint64) {
 	o.Skip.Drop(addr)
 	delete(o.byAddr, addr)
@@ -89,7 +89,7 @@ func (o *Objects[E]) Forget() {
 	o.byAddr, o.bySerial = nil, nil
 }
 
-// Begin begins the walk of a copy made at a time, and evicts objects that are unused or too many. It reports whether
+// Begin begins the walk of a copy made at a time. It evicts objects that are unused or too many, and reports whether
 // serial numbers may have lost their object.
 func (o *Objects[E]) Begin(at int64) (evicted bool) {
 	if o.Len() > maxObjects {

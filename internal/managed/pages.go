@@ -9,15 +9,14 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Pages caches the pages that a walk or a query reads, for one goroutine; a page costs little more than a word. The
-// zero value reads nothing.
+// Pages caches memory pages for one goroutine. The zero value reads nothing.
 type Pages struct {
 	source Reader
 	index  map[uint64]*page
 	pages  []*page // those in use first
 	used   int
 	last   *page
-	parts  []frames.Region // of Reread
+	parts  []frames.Region
 }
 
 type page struct {
@@ -33,7 +32,7 @@ const (
 	fewPages = 16
 )
 
-// Reset empties the cache, and sets whose memory it reads; nil: none.
+// Reset empties the cache and sets its source; nil: none.
 func (p *Pages) Reset(source Reader) {
 	if n := len(p.pages); n > max(p.used, fewPages) { // free one after a deep stack
 		p.pages[n-1], p.pages = nil, p.pages[:n-1]
@@ -42,8 +41,8 @@ func (p *Pages) Reset(source Reader) {
 	clear(p.index)
 }
 
-// Reread drops the contents, and reads in one call the pages used since the last Reset or Reread, for a query that
-// repeats its reads. read is [Gatherer.ReadParts]; nil is Reset.
+// Reread drops the contents, and reads in one call the pages used since the last Reset or Reread. read is
+// [Gatherer.ReadParts]; nil is Reset.
 func (p *Pages) Reread(source Reader, read func([]frames.Region) int) {
 	p.parts = p.parts[:0]
 	asked := 0
@@ -64,7 +63,7 @@ func (p *Pages) Reread(source Reader, read func([]frames.Region) int) {
 	}
 }
 
-// Read reads through the cache, and gives the number of bytes.
+// Read reads through the cache, and returns the number of bytes.
 func (p *Pages) Read(addr uint64, b []byte) (done int) {
 	for done < len(b) && p.source != nil {
 		at := addr + uint64(done)

@@ -88,7 +88,7 @@ func TestPagesOfTheLastQueryAreReadInOneCall(t *testing.T) {
 	for _, c := range []struct {
 		fail         uint64
 		pages        []uint64
-		calls, reads int // reads besides those of the call
+		calls, reads int // besides those of the call
 	}{
 		{0, []uint64{1, 2, 3}, 1, 0}, {0, []uint64{2, 3, 4}, 1, 1}, {0, []uint64{4, 3}, 1, 0}, {0, []uint64{3}, 1, 0},
 		{3 * pageSize, []uint64{3, 5}, 1, 2},

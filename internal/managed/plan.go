@@ -2,11 +2,10 @@
 
 package managed
 
-// Plan is a program of reads, executed while a thread is stopped, or between two reads of a sleeping thread's run
-// count.
+// Plan is a program of reads, executed while a thread is stopped, or asleep.
 type Plan struct {
 	Steps []Step
-	// FindAnchor fills [SlotAnchor] for a thread without a known anchor; empty if not supported.
+	// FindAnchor fills [SlotAnchor] for a thread without a known anchor; empty: not supported.
 	FindAnchor []Step
 	// Skip has the objects that CopyTargets skips; nil: none.
 	Skip *SkipSet
@@ -14,8 +13,7 @@ type Plan struct {
 	GlobalLock [2]uint64
 }
 
-// Step is one read. Slots are variables, 0 until filled. The fields that each operation has, besides
-// OnlyAsleep (constructors: steps.go):
+// Step is one read. Slots are variables, 0 until filled. The fields of each operation, besides OnlyAsleep:
 //
 //	Load                    Base Off To
 //	Copy                    Base Off    End Max
@@ -30,20 +28,20 @@ type Step struct {
 	// Base is the slot of the address to which Off is added.
 	Base uint8
 	Off  int64
-	// To is the slot that is written.
+	// To is the slot written.
 	To uint8
-	// End is the slot with the end address, or with the value that FindNode searches; 0: none.
+	// End is the slot of the end address, or of the value that FindNode searches; 0: none.
 	End uint8
-	// Max bounds the bytes of Copy and CopyArray, or the number of nodes, of Size bytes each. For
-	// AddScaled Size is the factor.
+	// Max bounds the bytes of Copy and CopyArray, or the number of nodes. Size is a node's bytes; for AddScaled the
+	// factor.
 	Max, Size uint32
-	// Next is the offset of the link in a node; for CopyTargets, of the copied bytes from the address in the node.
+	// Next is the offset of the link in a node; for CopyTargets it is added to the address in the node.
 	Next int32
 	// At is the offset of the word tested.
 	At int32
 	// OnlyZero: only nodes whose word at At is 0.
 	OnlyZero bool
-	// Mask: only nodes whose word at At has the bits Value under Mask, with Except only the others; 0: all.
+	// Mask: only nodes whose word at At is Value under Mask; with Except only the others; 0: all.
 	Mask, Value uint64
 	Except      bool
 	WholePage   bool // the object's whole page is copied
@@ -60,16 +58,16 @@ const (
 	Load Op = iota
 	// Copy copies from Base+Off to End, at most Max bytes.
 	Copy
-	// CopyList copies nodes of Size bytes from Base+Off on, linked by the word at Next, until 0 or Max nodes. If the
-	// first node is one of the first CopyList's, it copies none, and the nodes stay those of the step before.
+	// CopyList copies nodes of Size bytes from Base+Off on, linked by the word at Next, until 0 or Max nodes. It does
+	// nothing if the first node is a saved one.
 	CopyList
-	// CopyTargets copies, for each node of the last CopyList or CopyTargets, Size bytes at Next beyond the address at
-	// the node's Off, at most Max times, without [Plan.Skip].
+	// CopyTargets copies, for each current node, Size bytes at Next beyond the address in the node's word at Off, at
+	// most Max times, without [Plan.Skip].
 	CopyTargets
 	// RestoreNodes restores the nodes of the first CopyList or the last SaveNodes.
 	RestoreNodes
-	// FindNode copies nodes as CopyList, up to the one whose word at At equals slot End, and stores its address in To,
-	// else ends the plan.
+	// FindNode copies nodes as CopyList, up to the one whose word at At equals slot End, and stores its address in
+	// To. Without such a node the plan ends.
 	FindNode
 	// AddScaled adds the word at Base+Off, times Size, to To.
 	AddScaled
@@ -90,7 +88,7 @@ const (
 	SlotZero = MaxSlots - 1
 )
 
-// MaxSteps, MaxBytes, MaxNodes and MaxSlots bound a plan.
+// Bounds of a plan.
 const (
 	MaxSteps = 48
 	MaxBytes = 256 << 10

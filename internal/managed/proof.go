@@ -12,7 +12,7 @@ const (
 	NotObject // something else
 )
 
-// StatusOf is ObjectKnown if the object was readable, else ObjectFreed.
+// StatusOf is ObjectKnown for a readable object, else ObjectFreed.
 func StatusOf(readable bool) ObjectStatus {
 	if readable {
 		return ObjectKnown
@@ -20,7 +20,7 @@ func StatusOf(readable bool) ObjectStatus {
 	return ObjectFreed
 }
 
-// Identified is a cached object with an identity, which tells it from a later object at its address.
+// Identified is a cached object whose identity differs from that of a later object at its address.
 type Identified[ID comparable] interface {
 	Cached
 	Identity() ID
@@ -28,7 +28,7 @@ type Identified[ID comparable] interface {
 
 // ObjectSource reads one object.
 type ObjectSource[ID comparable, E Identified[ID]] interface {
-	// Identify gives the identity of what is at an address: as copied, or (now) as in the View's Pages.
+	// Identify returns the identity of the object at an address: as copied, or (now) as in the View's Pages.
 	Identify(addr uint64, now bool) (ID, ObjectStatus)
 	// Read reads and caches the object as it is now; want is its identity, or nil.
 	Read(addr uint64, want *ID) (E, ObjectStatus)
@@ -36,11 +36,9 @@ type ObjectSource[ID comparable, E Identified[ID]] interface {
 
 // Prove returns the object that was provably at an address at the sample of v. The first of these proofs counts:
 //
-//  1. The identity was copied in the stop and is unchanged.
-//  2. It was known before the stop and is unchanged after it.
-//  3. The thread has not run since the stop (live), and must not until the end of the walk.
-//
-// Package hotspot has a proof of its own for all objects of a batch (validity.go).
+// 1. The identity was copied in the stop and is unchanged.
+// 2. It was known before the stop and is unchanged after it.
+// 3. The thread has not run since the stop (live), and must not until the end of the walk.
 func Prove[ID comparable, E Identified[ID]](
 	o *Objects[E], v *View, addr uint64, source ObjectSource[ID, E],
 ) (e E, status ObjectStatus, live bool) {
@@ -51,7 +49,6 @@ func Prove[ID comparable, E Identified[ID]](
 	return e, status, live
 }
 
-// prove is Prove without the record of use.
 func prove[ID comparable, E Identified[ID]](
 	o *Objects[E], v *View, addr uint64, source ObjectSource[ID, E],
 ) (e E, status ObjectStatus, live bool) {
@@ -73,7 +70,7 @@ func prove[ID comparable, E Identified[ID]](
 	return none, ObjectFreed, false
 }
 
-// proveByCopy is proof 1. copied: the stop copied what was at the address, which decides.
+// proveByCopy is proof 1. copied: the copy decides.
 func proveByCopy[ID comparable, E Identified[ID]](
 	o *Objects[E], addr uint64, source ObjectSource[ID, E],
 ) (e E, status ObjectStatus, copied bool) {
@@ -91,7 +88,7 @@ func proveByCopy[ID comparable, E Identified[ID]](
 	return e, status, true
 }
 
-// proveByCheck is proof 2. It returns the object known at the address, if there is one, proven or not.
+// proveByCheck is proof 2. It returns the known object, proven or not.
 func proveByCheck[ID comparable, E Identified[ID]](
 	o *Objects[E], v *View, addr uint64, source ObjectSource[ID, E],
 ) (known E, proven bool) {
@@ -106,8 +103,7 @@ func proveByCheck[ID comparable, E Identified[ID]](
 	return known, status == ObjectKnown && isUnchanged(known, id, v)
 }
 
-// proveLive is proof 3. Precondition: the thread has not run. Where proof 2 has failed, it identifies the object again:
-// [View] has the pages.
+// proveLive is proof 3. Precondition: the thread has not run.
 func proveLive[ID comparable, E Identified[ID]](
 	o *Objects[E], v *View, addr uint64, source ObjectSource[ID, E],
 ) (e E, status ObjectStatus) {
@@ -122,14 +118,13 @@ func proveLive[ID comparable, E Identified[ID]](
 	return source.Read(addr, nil)
 }
 
-// isKnownBefore reports whether an object, which may be the zero value, was read before the sample of v.
+// known may be the zero value.
 func isKnownBefore[E Cached](known E, v *View) bool {
 	var none E
 	return known != none && v.Sample.At != 0 && known.Entry().FirstRead <= v.Sample.At
 }
 
-// isUnchanged reports whether an object has the identity that is at its address in the walk of v, and then notes the
-// time of that check, also if it proves nothing for the sample.
+// isUnchanged reports whether known has the present identity at its address, and notes the time of the check.
 func isUnchanged[ID comparable, E Identified[ID]](known E, id ID, v *View) bool {
 	if known.Identity() != id {
 		return false

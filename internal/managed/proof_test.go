@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// target is a process whose only objects are at address 8: one as copied, one now; 0: none, unreadable if copied.
+// target is a process whose only objects are at address 8; 0: none, unreadable if copied.
 type target struct {
 	objects     *Objects[*object]
 	copied, now uint64

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Reader is memory of a process, such as a [Host] or [Live].
+// Reader is memory of a process.
 type Reader interface {
 	Read(addr uint64, b []byte) int
 }
@@ -24,8 +24,8 @@ func ReadWord(r Reader, addr uint64) (uint64, bool) {
 // WordReader reads the word at an address; false if it cannot be read.
 type WordReader func(addr uint64) (uint64, bool)
 
-// ReadRegions reads regions, many in one call if h is a [Gatherer], else each from r. It calls failed for unreadable
-// ones, and reports whether there were none.
+// ReadRegions reads regions, many in one call if h is a [Gatherer], else each from r. It calls failed for each
+// unreadable one; all: there were none.
 func ReadRegions(h Host, r Reader, parts []frames.Region, failed func(*frames.Region)) (all bool) {
 	g, _ := h.(Gatherer)
 	for all = true; len(parts) > 0; {
@@ -45,6 +45,5 @@ func ReadRegions(h Host, r Reader, parts []frames.Region, failed func(*frames.Re
 	return all
 }
 
-// PthreadTID is the offset of the thread ID in glibc's struct pthread on x86-64 (nptl/descr.h), bytes. With another C
-// library no thread is found by it.
+// PthreadTID is the offset of the thread ID in glibc's struct pthread on x86-64 (nptl/descr.h), bytes.
 const PthreadTID = 720

@@ -13,24 +13,23 @@ import (
 type Host interface {
 	Arch() frames.Arch
 	Modules() []*frames.Module
-	// Symbol gives a symbol's address and size in bytes, from the file or its debug file, which a miss may open; false
-	// if there is none. A thread-local symbol's address is its offset in the file's block plus the bias.
+	// Symbol returns a symbol's address and size in bytes, from the file or its debug file, which a miss may open. A
+	// thread-local symbol's address is its offset in the file's block plus the bias.
 	Symbol(m *frames.Module, name string) (addr, size uint64, ok bool)
-	// OwnSymbols gives all symbols with these names in the file's own tables. It is cached.
+	// OwnSymbols returns all symbols with these names in the file's own tables. It is cached.
 	OwnSymbols(m *frames.Module, names ...string) []Symbol
 	Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool)
 	// Read reads memory and gives the number of bytes read.
 	Read(addr uint64, b []byte) int
-	// ReadCode is Read of instructions, which are compared later, apart from [Runtime.Changed].
+	// ReadCode reads instructions. The host detects changes of them, apart from [Runtime.Changed].
 	ReadCode(addr uint64, b []byte) int
-	// CodeAnalysis gives the analysis of generated code's instructions, or nil.
+	// CodeAnalysis returns the analysis of generated code's instructions, or nil.
 	CodeAnalysis() *heuristics.Source
 }
 
 // Gatherer is a [Host] that can read several places at once.
 type Gatherer interface {
-	// ReadParts reads the parts in order and gives the number read in full before the first failure. Later ones may be
-	// readable by [Host.Read].
+	// ReadParts reads the parts in order and returns the number read in full before the first failure.
 	ReadParts(parts []frames.Region) int
 }
 
@@ -41,42 +40,41 @@ type Symbol struct {
 	Function, Exported bool
 }
 
-// ErrNotYet is a [Detector]'s error for a runtime that has not started. Detection is retried.
+// ErrNotYet is a [Detector]'s error while the runtime starts. Detection is retried.
 var ErrNotYet = errors.New("it has not begun")
 
-// Detector finds a runtime of its kind, or nil. The error is why one is not read.
+// Detector finds a runtime of its kind, or returns nil. Its error has a remedy.
 type Detector func(h Host) (Runtime, error)
 
 // Runtime is a runtime of a process, for the walking goroutine.
 type Runtime interface {
-	// Name gives name and version: "CPython 3.12.1".
+	// Name returns name and version: "CPython 3.12.1".
 	Name() string
-	// Module gives the runtime's module as of the last Attach, if a process can have several runtimes of this kind;
-	// nil: it has one.
+	// Module returns the runtime's module as of the last Attach if a process can have several runtimes of this kind,
+	// else nil.
 	Module() *frames.Module
-	// Attach sets the rule sources of the modules of its code, after each reading of the mappings; false if it is gone.
+	// Attach sets the rule sources of the runtime's modules, after each reading of the mappings; false if it is gone.
 	Attach(h Host) bool
-	// Changed is called after each reading of the mappings, before Attach, and reports whether rules may be invalid
+	// Changed is called after each reading of the mappings, before Attach. It reports whether rules may be invalid
 	// though no instruction changed.
 	Changed() bool
-	// FuncRange gives the bounds of its function at pc.
+	// FuncRange returns the bounds of its function at pc.
 	FuncRange(pc uint64) (start, end uint64, ok bool)
-	// Incomplete gives why rules or names are missing, or nil.
+	// Incomplete says why rules or names are missing, or is nil.
 	Incomplete() error
-	// Forget drops what can be read again. Refs given before become invalid.
+	// Forget drops what can be read again. Earlier Refs become invalid.
 	Forget()
 }
 
 // CodeHistory is a Runtime that knows which code was present at a time.
 type CodeHistory interface {
 	Runtime
-	// SetTime sets the time of the walked copy, for which rules must hold. mayRead permits reads of the process. It
-	// reports whether rules given before are invalid.
+	// SetTime sets the time of the walked copy, for which rules must hold. mayRead permits reads of the process.
+	// changed: earlier rules are invalid.
 	SetTime(at int64, mayRead bool) (changed bool)
 }
 
-// Base has the usual answers of a [Runtime], and of a [FrameSource]'s Plan and Anchor: one of its kind, constant rules,
-// no function bounds, nothing to copy.
+// Base has the usual answers of a [Runtime], and of a [FrameSource]'s Plan and Anchor.
 type Base struct{}
 
 // Module implements [Runtime].
@@ -103,16 +101,15 @@ func (Base) Anchor(int, uint64) (uint64, bool) { return 0, false }
 // FrameSource is a Runtime that knows the managed frames of a thread.
 type FrameSource interface {
 	Runtime
-	// Plan gives what the tracer copies besides the stack, or nil. A walk may change it.
+	// Plan says what the tracer copies besides the stack, or is nil. A walk may change it.
 	Plan() *Plan
-	// Anchor gives the plan's start address for a thread. threadPointer is fs base or TPIDR_EL0, 0 if unknown.
+	// Anchor returns the plan's start address for a thread. threadPointer is fs base or TPIDR_EL0, 0 if unknown.
 	Anchor(innerTID int, threadPointer uint64) (addr uint64, ok bool)
 	// Begin begins the walk of s, which is valid until the next Begin.
 	Begin(s *Sample)
 	// ManagedFrames is called for each native frame, innermost first, with its CFA: 0 for the outermost frame of an
-	// incomplete walk, [Outermost] of a complete one. It appends the managed frames that the frame runs, innermost
-	// first. replacesFrame: they replace the frame, as an interpreter's loop or compiled code; in a file's code it is
-	// recorded, and shown on request.
+	// incomplete walk, [Outermost] of a complete one. It appends the frame's managed frames, innermost first.
+	// replacesFrame: they stand for the frame, an interpreter's loop or compiled code.
 	ManagedFrames(f *frames.Frame, cfa frames.Addr, out []Ref) (refs []Ref, replacesFrame bool)
 	// End ends the walk. [Broken] drops the Refs and keeps the native frames.
 	End() Health
@@ -143,20 +140,19 @@ type Sample struct {
 	// Mem is the copied memory: a [frames.Snapshot], or a core's.
 	Mem frames.Memory
 	At  int64 // time of the copy
-	// Asleep: the thread was not stopped, but did not run during the copy.
+	// Asleep: the thread slept during the copy, and was not stopped.
 	Asleep bool
 	Live   Live
 }
 
-// Live reads a process's memory during the walk, after the copy.
+// Live reads a process's memory after the copy.
 type Live interface {
 	Read(addr uint64, b []byte) int
-	// Unchanged reports whether the thread has not run since the copy, as all in cores and stops.
+	// Unchanged reports whether the thread has not run since the copy; true in cores and stops.
 	Unchanged() bool
 }
 
-// Ref identifies a managed frame: equal Refs of a process are one position in one function. It is verified before it is
-// dereferenced.
+// Ref identifies a managed frame: equal Refs of a process are one position in one function.
 type Ref struct {
 	// Object is the address of the function's object, Position an offset in its code or bytecode.
 	Object, Position uint64
@@ -178,7 +174,7 @@ type Frame struct {
 	Inlined bool
 }
 
-// Certainty says how it is known that a Frame describes the code of the copied stack.
+// Certainty says how a Frame is known to describe the code of the copied stack.
 type Certainty uint8
 
 // Values of Certainty.

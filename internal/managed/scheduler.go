@@ -9,13 +9,13 @@ import (
 )
 
 // Scheduler is a Runtime whose tasks have stacks, as goroutines. A walk on a scheduler's or signal stack continues on
-// the task's. A task's record is at a place, which is reused.
+// the task's. A place is a task's record, which is reused.
 type Scheduler interface {
 	Runtime
-	// TaskOffsets gives the constant location of the stacks that threads have left; nil: unknown.
+	// TaskOffsets locates the stacks that threads have left; nil: unknown. It is constant.
 	TaskOffsets() *TaskOffsets
 	// NextRecords follows a chain of frame records from a task's stack to the scheduler's, from record, with these
-	// return addresses. It appends the address of each next record, 0 after the outermost frame, and ends at an unknown
+	// return addresses. It appends each next record's address, 0 after the outermost frame, and ends at an unknown
 	// one.
 	NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr
 	// Parked counts the waiting tasks.
@@ -24,27 +24,27 @@ type Scheduler interface {
 	AllTasks() ([]TaskRecord, error)
 	// Reread reads a task again, and reports whether it is unchanged; an ended one is OnThread.
 	Reread(t *TaskRecord) (same bool)
-	// Places gives the number of places, which never decreases.
+	// Places returns the number of places, which never decreases.
 	Places() (int, error)
 	// Poll appends the places in [from, to) whose records have changed since [Scheduler.Task].
 	Poll(from, to int, changed []int) []int
-	// Task reads the record at a place, and the stack of a task without thread, valid until the next call; false if it
-	// kept changing.
+	// Task reads the record at a place, and the stack of a task without thread, valid until the next call; false if
+	// the record kept changing.
 	Task(place int, t *TaskRecord) (stack []byte, ok bool)
-	// Labels gives the labels of a stopped thread's task, LabelsAt those at [TaskRecord.LabelsAt].
+	// Labels returns the labels of a stopped thread's task, LabelsAt those at [TaskRecord.LabelsAt].
 	Labels(regs *frames.Regs, mem frames.Memory) map[string]string
 	LabelsAt(addr frames.Addr) map[string]string
-	// WaitsAt gives what a parked task waits for, from the copy of its stack; nil if unproven.
+	// WaitsAt says what a parked task waits for, from the copy of its stack; nil if unproven.
 	WaitsAt(t *TaskRecord, stack []byte) []TaskWait
-	// HeldLocks gives the locks that a frame with stack pointer sp holds, by the code of the function up to pc.
+	// HeldLocks returns the locks that a frame with stack pointer sp holds, by the function's code up to pc.
 	HeldLocks(pc, sp frames.Addr) []TaskLock
 }
 
-// TaskOffsets describes the way from a stopped thread to its task's stack: running task (in Go g), its worker (m), the
-// worker's current task, its saved stack pointer.
+// TaskOffsets leads from a stopped thread to its task's stack: running task (in Go g), worker (m), the worker's
+// current task, its saved stack pointer.
 type TaskOffsets struct {
-	// InRegister: the running task's address is in Register (a DWARF number), which other code may reuse, instead of in
-	// the word at the thread pointer plus TLS.
+	// InRegister: the running task's address is in Register (a DWARF number), which other code may reuse, else in the
+	// word at the thread pointer plus TLS.
 	InRegister bool
 	Register   uint8
 	TLS        int64
@@ -78,13 +78,13 @@ type TaskRecord struct {
 	Labels       map[string]string
 	CreatedBy    frames.Addr // return address of the creating call
 	System       bool        // the runtime's own
-	// OnThread: the task is or was about to be on a thread, and Regs are invalid.
+	// OnThread: the task is or was about to be on a thread; Regs are invalid.
 	OnThread         bool
 	Regs             frames.Regs // PC, SP and frame pointer
 	StackLo, StackHi frames.Addr
 
-	// Entry is the first function, LabelsAt the address of the labels. [Scheduler.Task] sets them, not
-	// [Scheduler.AllTasks]; it sets neither Labels nor an ended task's Status.
+	// Entry is the first function, LabelsAt the address of the labels. Only [Scheduler.Task] sets them; it sets
+	// neither Labels nor an ended task's Status.
 	Entry    string
 	LabelsAt frames.Addr
 
@@ -94,7 +94,7 @@ type TaskRecord struct {
 
 // TaskWait is one thing that a task waits for; a select has several.
 type TaskWait struct {
-	Address      frames.Addr // of the semaphore's word, or of the channel
+	Address      frames.Addr // of the semaphore's word or of the channel
 	Channel      bool
 	Send         bool
 	Queued, Room uint64

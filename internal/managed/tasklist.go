@@ -5,7 +5,7 @@ package managed
 // MostTasks bounds the tasks of a TaskList.
 const MostTasks = 1 << 14
 
-// TaskList is a reading of tasks.
+// TaskList is one reading of tasks.
 type TaskList struct {
 	Tasks []Task
 	// Changed counts the tasks that changed at each reading, More those beyond [MostTasks].
@@ -15,7 +15,7 @@ type TaskList struct {
 // TaskState is a task's state.
 type TaskState uint8
 
-// The states of tasks. A running one has its frames on a thread's stack.
+// The frames of a running task are on a thread's stack.
 const (
 	TaskWaiting TaskState = iota
 	TaskReady
@@ -24,12 +24,12 @@ const (
 
 // Task is a task without a thread, or a thread's running task.
 type Task struct {
-	// Name is the program's name, Family the library ("asyncio"). Runtime is set by callstack.Tasks.
+	// Family is the library ("asyncio"). Runtime is set by callstack.Tasks.
 	Name, Family, Runtime string
 	State                 TaskState
-	// Wait is what it waits for in the program's words, as "asyncio.Queue.get"; "" if unknown.
+	// Wait is the awaited operation in the program's words, as "asyncio.Queue.get"; "" if unknown.
 	Wait string
-	// Awaits is the class of what it waits for, AwaitsTasks the names of tasks.
+	// Awaits is the class of the awaited object, AwaitsTasks the names of awaited tasks.
 	Awaits      string
 	AwaitsTasks []string
 	// Frames are its coroutines, innermost first; of a running one only the outermost.

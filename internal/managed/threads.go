@@ -5,28 +5,28 @@ package managed
 // Threads is a FrameSource that knows names, roles, waits and locks of its threads, and tasks without a thread.
 type Threads interface {
 	FrameSource
-	// ThreadName gives the program's name of a thread (the kernel's is cut at 15 bytes), or false. It is called about
-	// once a second per thread.
+	// ThreadName returns the program's name of a thread (the kernel's is cut at 15 bytes). It is called about once a
+	// second per thread.
 	ThreadName(innerTID int) (name string, ok bool)
-	// Postponed reports whether a query since its last call has failed that may succeed later, as when objects were
-	// being moved.
+	// Postponed reports whether a query since its last call failed and may succeed later.
 	Postponed() bool
-	// Role gives the role of a thread with a displayed name ([languages.RoleApplication] …); false if unknown.
+	// Role returns the role of a thread with a displayed name ([languages.RoleApplication] …).
 	Role(innerTID int, name string) (role string, ok bool)
-	// Waiting gives what a thread in futex(2) or ppoll(2) waits for; false if unproven. It is called once per sleep.
+	// Waiting says what a thread in futex(2) or ppoll(2) waits for; false if unproven. It is called once per sleep.
 	Waiting(q *WaitQuery) (WaitAnswer, bool)
-	// HeldLocks gives the locks in whose blocks the last walk's frames are. The thread must not have run since.
+	// HeldLocks returns the locks in whose blocks the last walk's frames are. The thread must not have run since.
 	HeldLocks() []HeldLock
-	// Coroutines gives the tasks without a thread, at most [MostTasks], each read consistently ([Task.Undisturbed]).
+	// Coroutines returns the tasks without a thread, at most [MostTasks], each read consistently
+	// ([Task.Undisturbed]).
 	Coroutines(w Watch) TaskList
-	// TaskPlaces gives the places of all current tasks without a thread, for TaskAt.
+	// TaskPlaces returns the places of all current tasks without a thread, for TaskAt.
 	TaskPlaces() []uint64
-	// TaskAt reads the task at a place, without the tasks that it gathers; an ended one has no frames. It is false if
+	// TaskAt reads the task at a place, without the tasks that it gathers. An ended one has no frames. ok is false if
 	// the task kept changing.
 	TaskAt(place uint64, w Watch) (t Task, ok bool)
 }
 
-// BaseThreads implements [Threads] for a runtime that knows nothing of its threads.
+// BaseThreads implements [Threads] for a runtime without knowledge of its threads.
 type BaseThreads struct{}
 
 // ThreadName implements [Threads].

@@ -12,7 +12,7 @@ type View struct {
 	Sample *Sample
 	// UsedLive: the process was read. The answers hold only if the thread does not run until the end of the walk.
 	UsedLive bool
-	// Pages are of the process as it is now: since Begun, CLOCK_MONOTONIC, ns.
+	// Pages are the process's memory since Begun, CLOCK_MONOTONIC ns.
 	Pages       Pages
 	Begun       int64
 	asked, live bool
@@ -51,7 +51,7 @@ func (v *View) Current(addr uint64) (uint64, bool) {
 	return ReadWord(v.Sample.Live, addr)
 }
 
-// IsLive reports whether the thread has not run between the copy and the first question.
+// IsLive reports whether the thread had not run at the first call in this walk.
 func (v *View) IsLive() bool {
 	if !v.asked {
 		v.asked, v.live = true, v.Sample.Live != nil && v.Sample.Live.Unchanged()
@@ -59,7 +59,7 @@ func (v *View) IsLive() bool {
 	return v.live
 }
 
-// StillLive is IsLive as of now. Precondition: IsLive was asked.
+// StillLive is IsLive as of now. Precondition: IsLive was called.
 func (v *View) StillLive() bool {
 	v.live = v.live && v.Sample.Live.Unchanged()
 	return v.live

@@ -16,7 +16,7 @@ type HeldLock struct {
 	Line           int
 }
 
-// WaitQuery asks what a thread waits for that is asleep in futex(2), at Word, or in ppoll(2), which has no word.
+// WaitQuery is about a thread asleep in futex(2), at Word, or in ppoll(2), which has no word.
 type WaitQuery struct {
 	InnerTID int
 	Word     uint64
@@ -30,16 +30,16 @@ type WaitQuery struct {
 	Still bool
 }
 
-// WaitAnswer is what the runtime knows of the thread's wait. Unknown values are zero.
+// WaitAnswer is what the runtime knows of a wait. Unknown values are zero.
 type WaitAnswer struct {
-	// Kind is one of waits.Monitor, ObjectWait, Park, Sleep, Mutex (a lock with a stored owner), GIL and Join (the end
-	// of the owner).
+	// Kind is one of waits.Monitor, ObjectWait, Park, Sleep, Mutex (a lock with a stored owner), GIL and Join (the
+	// owner's end).
 	Kind    waits.Kind
 	Class   string
 	Address uint64
 	// Owner is the owning thread's ID at the query.
 	Owner int
-	// OwnerName is the owner's name in the runtime, set by CPython only.
+	// OwnerName is the owner's name in the runtime (CPython).
 	OwnerName string
 	// Timed: its call has a time-out.
 	Timed bool

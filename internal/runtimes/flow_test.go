@@ -27,7 +27,6 @@ import (
 	"prywalk/report"
 )
 
-// hotID is the id of the compiled function in toy.c.
 const hotID = 15
 
 func TestMain(m *testing.M) {
@@ -35,7 +34,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// start starts the toy's program.
 func start(t *testing.T) int {
 	t.Helper()
 	if runtime.GOARCH != "amd64" {
@@ -50,8 +48,8 @@ func start(t *testing.T) int {
 	return cmd.Process.Pid
 }
 
-// The frames of the toy's threads as they are said to be, innermost first, up to where the thread begins. A name in
-// braces is machinery.
+// want has the frames of the toy's threads, innermost first, up to where the thread begins. A name in braces is
+// machinery.
 var want = map[string][]string{
 	"sleeper": {"sleep_here", "leaf leaf.toy:100 inlined interpreted", "inner inner.toy:32 interpreted", "{toy_run}",
 		"callback",
@@ -63,7 +61,7 @@ var want = map[string][]string{
 		"{toy_run}", "begin"},
 }
 
-// check compares a thread's stack, which may have more frames on either side.
+// got may have more frames on either side.
 func check(t *testing.T, thread string, got []string) {
 	t.Helper()
 	w := want[thread]
@@ -94,13 +92,12 @@ func TestCoresHaveManagedFrames(t *testing.T) {
 	pid := start(t)
 	p := observed.DumpCore(t, pid)
 	names := threadNames(t, pid)
-	for i := range p.Threads { // a core has no names of threads
+	for i := range p.Threads { // a core has no thread names
 		p.Threads[i].Name = names[p.Threads[i].TID]
 	}
 	checkDump(t, p)
 }
 
-// threadNames returns the names of a process's threads by their numbers.
 func threadNames(t *testing.T, pid int) map[int]string {
 	t.Helper()
 	p, err := loadedcode.Open(pid)
@@ -145,7 +142,7 @@ func checkDump(t *testing.T, p *stacks.Process) {
 			t.Errorf("%s", b.Bytes())
 		}
 		loops := strings.Count(b.String(), " toy_run at ")
-		if native != (loops > 1) || loops == 0 { // that of the broken one is always there
+		if native != (loops > 1) || loops == 0 { // the broken thread always has one
 			t.Errorf("native %v: %d loops\n%s", native, loops, b.Bytes())
 		}
 	}
@@ -203,7 +200,6 @@ func TestRecordingsAndReportsHaveManagedFrames(t *testing.T) {
 	}
 }
 
-// ofSample returns the frames of a sample as want has them.
 func ofSample(s *pprof.Sample) (out []string) {
 	for _, l := range s.Location {
 		for i, ln := range l.Line {

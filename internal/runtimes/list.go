@@ -21,23 +21,21 @@ import (
 // Kind is all that one kind of runtime registers.
 type Kind struct {
 	Detect managed.Detector
-	// Symbols are the names that Detect asks of each module, which are searched for together: any other name costs a
+	// Symbols are the names that Detect asks of each module. They are searched for together; any other name costs a
 	// search of the whole table.
 	Symbols []string
-	// Tables reads the tables of functions that the language's compiler puts into ELF files; nil: none.
+	// Tables reads the language's tables of functions in ELF files; nil: none.
 	Tables managed.TableReader
-	// Builtins gives the runtime's code in an ELF file, if that follows a convention of its own; nil: none does.
+	// Builtins returns the runtime's code in an ELF file that follows an own convention; nil: none.
 	Builtins BuiltinsOf
-	// PerfMapPosition parses the names that the JIT compiler writes into perf maps: file and line (from 1); false for a
-	// name in another form. nil: no names have a position.
+	// PerfMapPosition parses the runtime's names in perf maps: file and line (from 1). nil: no names have a position.
 	PerfMapPosition func(name string) (file string, line int, ok bool)
 }
 
-// BuiltinsOf gives a file's [managed.Builtins], whose parts are read on first use.
+// BuiltinsOf returns a file's [managed.Builtins], whose parts are read on first use.
 type BuiltinsOf = func(f *elffile.File, symbols managed.FileSymbols) managed.Builtins
 
-// Kinds are in the order in which their detectors are asked: those of known code before those that take generated code
-// of unknown origin.
+// Kinds are in the order of detection: those of known code before those that take generated code of unknown origin.
 var Kinds = []Kind{
 	{Detect: hotspot.Detect},
 	{Detect: cpython.Detect},
@@ -50,9 +48,9 @@ var Kinds = []Kind{
 	{Detect: golang.Detect, Tables: golang.Files{}},
 }
 
-// What [Kinds] has, by use.
+// Fields of [Kinds].
 var (
-	// Detectors must not change once a process is open. A process has at most one runtime of each, but for those with
+	// Detectors must not change once a process is open. A process has at most one runtime of each, except those with
 	// [managed.Runtime.Module].
 	Detectors []managed.Detector
 	// Symbols has the names that detectors ask of each module.
@@ -65,7 +63,7 @@ func init() {
 	}
 }
 
-// TableOf reads the table of functions of an ELF file; nil for none.
+// TableOf reads the table of functions of an ELF file, or returns nil.
 func TableOf(f *elffile.File) managed.FileTable {
 	for _, k := range Kinds {
 		if k.Tables == nil {
@@ -83,7 +81,7 @@ func HasTable(f *elffile.File) bool {
 	return slices.ContainsFunc(Kinds, func(k Kind) bool { return k.Tables != nil && k.Tables.Has(f) })
 }
 
-// PerfMapPosition returns the position in a name of a perf map; "" and 0 if it has none.
+// PerfMapPosition returns the position in a name of a perf map; "" and 0: none.
 func PerfMapPosition(name string) (file string, line int) {
 	for _, k := range Kinds {
 		if k.PerfMapPosition == nil {

@@ -13,8 +13,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// toy is the runtime of internal/testtargets/src/toy.c: the example of how one is added. Its interpreter has
-// its frames on the C stack, and its compiled code keeps the frame pointer: it needs no plan and no rules.
+// toy is the runtime of internal/testtargets/src/toy.c, an example of how to add one. Its interpreter has its frames
+// on the C stack, and its compiled code keeps the frame pointer: it needs no plan and no rules.
 type toy struct {
 	managed.Base
 
@@ -25,8 +25,8 @@ type toy struct {
 	lib      *frames.Module
 
 	sample *managed.Sample
-	outer  uint64 // the record that must come next
-	seen   bool   // a record was met
+	outer  uint64 // the expected next record
+	seen   bool
 	broken bool
 }
 
@@ -35,13 +35,12 @@ type span struct{ start, end uint64 }
 
 func (s span) has(addr uint64) bool { return addr >= s.start && addr < s.end }
 
-// The kinds of managed frames.
 const (
 	interpreted uint8 = iota
 	compiled
 )
 
-// What the interpreter's loop has on its C stack: struct record in toy.c.
+// struct record in toy.c, on the C stack of the interpreter's loop.
 const (
 	recordMagic = 0x70796f74
 	recordOuter = 8
@@ -101,7 +100,7 @@ func (t *toy) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref)
 	return out, false
 }
 
-// frames finds the loop's record, which says its own address, and gives its frames.
+// frames finds the loop's record, which has its own address.
 func (t *toy) frames(sp, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	mem := t.sample.Mem
 	for at := sp; at < cfa; at += 8 {
@@ -123,7 +122,7 @@ func (t *toy) frames(sp, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, boo
 		}
 		return out, true
 	}
-	return out, false // it has just been entered
+	return out, false // the function was just entered
 }
 
 // End implements managed.FrameSource.
@@ -160,7 +159,7 @@ func (t *toy) Symbolize(r managed.Ref, l managed.Live, out []managed.Frame) ([]m
 	if l.Unchanged() {
 		return out, managed.SameMemory
 	}
-	if id, _, _, ok := function(r.Object, l); !ok || id != r.Cookie { // it could be freed while it was read
+	if id, _, _, ok := function(r.Object, l); !ok || id != r.Cookie { // the object could be freed during the read
 		return out, managed.Freed
 	}
 	return out, managed.Checked

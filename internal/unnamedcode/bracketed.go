@@ -18,7 +18,7 @@ func Bracketed(module string) string {
 	return "[" + path.Base(module) + "]"
 }
 
-// MadeAtRunTime reports whether a module's code is in no file, but in anonymous memory, or a memfd (Erlang, .NET).
+// MadeAtRunTime reports whether a module's code is in anonymous memory, or in a memfd (Erlang, .NET).
 func MadeAtRunTime(module string) bool {
 	return module == "[anon]" || strings.HasPrefix(module, "[memfd:")
 }

@@ -24,7 +24,7 @@ var other = Hint{Hint: languages.Hint{
 	Remedy: "have its runtime write /tmp/perf-PID.map, if it can",
 }}
 
-// ForFiles returns the hint for a process with these files (paths); false: no known runtime.
+// ForFiles returns the hint for a process that maps these files (paths); false: no known runtime.
 func ForFiles(files []string) (Hint, bool) {
 	for _, l := range languages.All {
 		for _, known := range l.Hints {
@@ -61,24 +61,24 @@ func (h *Hint) outdated(files []string) {
 	}
 }
 
-// HasNames reports that a recording's mappings already have the language's names.
+// HasNames reports whether a recording's mappings already have the language's names.
 func (h *Hint) HasNames(mappings []string) bool {
 	return slices.ContainsFunc(mappings, func(m string) bool {
 		return h.language != nil && languages.OfMapping(m) == h.language
 	})
 }
 
-// IsScript reports that a mapping's functions are a script's, or were compiled by a runtime and are named by
-// the language or a perf map.
+// IsScript reports whether a mapping's functions are a script's, or were made at run time.
 func IsScript(mapping string) bool {
 	l := languages.OfMapping(mapping)
 	return l != nil && !l.Native || MadeAtRunTime(mapping)
 }
 
-// Interprets reports that a function interprets the language's code.
+// Interprets reports whether a function is the language's interpreter.
 func (h *Hint) Interprets(function string) bool { return slices.Contains(h.Eval, function) }
 
-// Remedy is how to get names. pid is 0 if unknown; again is how they are displayed then, such as "record again".
+// Remedy says how to get names. pid is 0 if unknown; again is the action that then shows them, such as "record
+// again".
 func (h *Hint) Remedy(pid int, again string) string {
 	text := strings.ReplaceAll(h.Hint.Remedy, "AGAIN", again)
 	if pid == 0 {
@@ -87,7 +87,7 @@ func (h *Hint) Remedy(pid int, again string) string {
 	return strings.ReplaceAll(text, "PID", strconv.Itoa(pid))
 }
 
-// LibraryRemedy is for a stripped file, by its path; again as in [Hint.Remedy].
+// LibraryRemedy is for a stripped file.
 func LibraryRemedy(file, again string) string {
 	return strings.ReplaceAll(libraryRemedy(file), "AGAIN", again)
 }
@@ -108,26 +108,23 @@ func libraryRemedy(file string) string {
 		"(pip, npm, conda), build it from its source with symbols and AGAIN"
 }
 
-// packagedRemedy is for a program that building a language's package strips, too.
 const packagedRemedy = "it came without symbols in a package of a language (pip, npm, conda), and is stripped when " +
 	"that package is built, too: build the program itself from its source with symbols (Rust: " +
 	"CARGO_PROFILE_RELEASE_STRIP=none CARGO_PROFILE_RELEASE_DEBUG=1 cargo build --release; CMake: " +
 	"-DCMAKE_BUILD_TYPE=RelWithDebInfo; Go: without -ldflags=-s), then AGAIN"
 
-// IsFromDistribution reports that distributions install files at such a path.
+// IsFromDistribution reports whether distributions install files at such a path.
 func IsFromDistribution(file string) bool { return distributionFile.MatchString(file) }
 
-// IsAddressName reports that the name is a file and an address, "prog+0x1600".
+// IsAddressName reports whether the name is a file and an address, "prog+0x1600".
 func IsAddressName(name, module string) bool {
 	rest, ok := strings.CutPrefix(name, module+"+0x")
 	return ok && module != "" && rest != "" && strings.Trim(rest, "0123456789abcdef") == ""
 }
 
 var (
-	// distributionFile matches paths of a distribution's packages.
 	distributionFile = regexp.MustCompile(`^(/usr)?/(bin|sbin|lib|lib32|lib64|libexec|games|share)/`)
 	pythonPackage    = regexp.MustCompile(`/(site|dist)-packages/`)
-	// packagedProgram matches programs installed by package managers of languages.
-	packagedProgram = regexp.MustCompile(`/(node_modules|[^/]*venv[^/]*/bin|\.local/bin|site-packages|` +
+	packagedProgram  = regexp.MustCompile(`/(node_modules|[^/]*venv[^/]*/bin|\.local/bin|site-packages|` +
 		`[^/]*conda[^/]*(/envs/[^/]+)?/bin|virtualenvs/[^/]+/bin|pipx/.*/bin)/`)
 )

@@ -21,17 +21,17 @@ type Row struct {
 // Program is the functions' process.
 type Program struct {
 	Files    []string // mapped files (paths)
-	Mappings []string // names of all mappings, those in brackets too
+	Mappings []string // of all mappings, those in brackets too
 	PID      int      // 0: several processes, or unknown
-	Ended    bool     // a core's: no remedies for a live process
-	Again    string   // the action that displays names then, such as "record again"
+	Ended    bool     // a core
+	Again    string   // the action that then shows names, such as "record again"
 	OneRow   bool     // a file's unnamed functions are one row
 }
 
 const freedNote = "[freed]: functions whose code was freed before prywalk read their names: the program unloads code " +
 	"soon after it has run, or prywalk got no CPU in time."
 
-// Notes explain unnamed functions and how to get names, each way once.
+// Notes explain unnamed functions, each remedy once.
 func (p *Program) Notes(rows []Row) (notes []string) {
 	hint, known := ForFiles(p.Files)
 	u := unnamedOf(rows, &hint)
@@ -50,14 +50,14 @@ func (p *Program) Notes(rows []Row) (notes []string) {
 	return append(notes, p.ofLibraries(u.libraries, u.byAddress)...)
 }
 
-// unnamed is what large rows without names are of; each entry is listed once.
+// unnamed describes large rows without names.
 type unnamed struct {
-	made        []string // names in brackets of code made at run time
-	libraries   []string // files
-	byAddress   []string // those of libraries whose functions are displayed by address
-	freed       bool     // code was freed before its names were read
-	interpreted bool     // an interpreter's function has the time of the code that it interprets
-	perfMap     bool     // some code made at run time has names: by a perf map
+	made        []string // in brackets
+	libraries   []string
+	byAddress   []string // of libraries, shown by address
+	freed       bool
+	interpreted bool // an interpreter's function is large
+	perfMap     bool // some code made at run time has names
 }
 
 func unnamedOf(rows []Row, hint *Hint) (u unnamed) {
@@ -83,7 +83,7 @@ func unnamedOf(rows []Row, hint *Hint) (u unnamed) {
 	return u
 }
 
-// remedy follows a space; "" if there is none.
+// remedy begins with a space; "" if there is none.
 func (p *Program) remedy(h *Hint) string {
 	if h.Live && p.Ended {
 		return ""
@@ -91,7 +91,7 @@ func (p *Program) remedy(h *Hint) string {
 	return " To get names: " + h.Remedy(p.PID, p.Again) + "."
 }
 
-// ofLibraries explains files, each way once. The functions of byAddress are displayed by address.
+// The functions of byAddress are shown by address.
 func (p *Program) ofLibraries(libraries, byAddress []string) (notes []string) {
 	var remedies []string
 	of := map[string][]string{}

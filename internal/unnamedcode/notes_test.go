@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// TestNotesGiveEachRemedyOnceAndNoneThatCannotBeFollowed: of what is large, in the words of the command.
 func TestNotesGiveEachRemedyOnceAndNoneThatCannotBeFollowed(t *testing.T) {
 	anon := Row{Name: "[anon]", Module: "[anon]", Nameless: true, Large: true}
 	lib := func(name string, large bool) Row { return Row{"[" + name + "]", name, true, large} }

@@ -12,8 +12,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Code is a process's registered code. It implements [frames.RuleSource] at run-time addresses. Safe for concurrent
-// use.
+// Code is a process's registered code, at run-time addresses. Safe for concurrent use.
 type Code struct {
 	host managed.Host
 	now  func() int64 // CLOCK_MONOTONIC ns
@@ -32,7 +31,7 @@ type Code struct {
 	unchangedAt  int64 // when the lists were last seen as in spans, ns
 }
 
-// span is code of an image, end excluded.
+// An image's code.
 type span struct {
 	start, end uint64
 	image      *image
@@ -44,8 +43,7 @@ func New(h managed.Host) *Code {
 	return &Code{host: h, now: procmem.Now, images: map[entry]*image{}}
 }
 
-// Follow makes Code read the lists of these descriptors, at most eight, and no others. descriptors are run-time
-// addresses of __jit_debug_descriptor variables.
+// Follow makes Code read the lists of these __jit_debug_descriptor variables, at most eight, and no others.
 func (c *Code) Follow(descriptors []uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,14 +60,15 @@ func (c *Code) Follow(descriptors []uint64) {
 	}
 }
 
-// Refresh reads what has changed, and reports whether earlier rules may be invalid. An unchanged list costs two reads.
+// Refresh reads what has changed, and reports whether earlier rules may be invalid. An unchanged list costs two
+// reads.
 func (c *Code) Refresh() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.refreshAll()
 }
 
-// refreshAll is Refresh. Precondition: c.mu is held.
+// Precondition: c.mu is held.
 func (c *Code) refreshAll() bool {
 	c.copied = 0
 	changed := false
@@ -83,7 +82,7 @@ func (c *Code) refreshAll() bool {
 	return changed
 }
 
-// load reads an entry's image if unknown; false if left to the next refresh.
+// load reads an entry's image if unknown; false: left to the next refresh.
 func (c *Code) load(e *entry) bool {
 	if c.keptBytes >= maxKept {
 		c.dropPrevious()
@@ -101,7 +100,7 @@ func (c *Code) load(e *entry) bool {
 	return true
 }
 
-// reorder begins a new version. Images in no list belong to the version before.
+// reorder begins a new version.
 func (c *Code) reorder() {
 	live := map[entry]bool{}
 	c.retireVersion()

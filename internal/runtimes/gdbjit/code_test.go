@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// cfa returns the distance of the CFA from rsp at a pc, 0 if there is no rule.
+// cfa returns the CFA's distance from rsp; 0: no rule.
 func cfa(c *Code, pc uint64) int {
 	r, _, ok := c.Rule(frames.Query{PC: pc})
 	if !ok || r.CFAReg != frames.X86RSP || r.Method != frames.MethodCFI {
@@ -35,7 +35,7 @@ func TestImageOfABuffer(t *testing.T) {
 	if got := cfa(c, codeAt+0x1000); got != 0 {
 		t.Errorf("behind the code there is a rule: rsp+%d", got)
 	}
-	// A return address behind the last instruction belongs to it.
+	// The address after the last instruction, as a return address.
 	if r, _, ok := c.Rule(frames.Query{PC: codeAt + 0x1000, AfterCall: true}); !ok || r.CFAOff != 48 {
 		t.Errorf("of a return address: %+v, %v", r, ok)
 	}
@@ -80,7 +80,7 @@ func TestListIsFollowedWhileItChanges(t *testing.T) {
 	if c.Refresh() {
 		t.Error("changed though nothing has")
 	}
-	// The memory of entry and image is used again, for other code of the same size, and the list's head is what it was.
+	// Entry and image are reused for other code of the same size; the list's head is unchanged.
 	f.unregister(node(1))
 	f.register(node(1), imageAt+0x1000, absolute("third!", codeAt+0x100, 0x100, 64))
 	for range unchangedRereadEvery {
@@ -116,7 +116,6 @@ func TestNewerImageHoldsWhereTwoOverlap(t *testing.T) {
 	}
 }
 
-// An image that is unregistered while it is read may be half overwritten.
 func TestImageRemovedWhileReadIsRejected(t *testing.T) {
 	f := newFake()
 	c := f.code()
@@ -160,7 +159,6 @@ func TestHostileLists(t *testing.T) {
 	}
 }
 
-// readingHost is a process with a way of its own to read memory.
 type readingHost struct {
 	listHost
 	read func(addr uint64, b []byte) int
@@ -170,7 +168,7 @@ func (h readingHost) Read(addr uint64, b []byte) int { return h.read(addr, b) }
 
 func TestManyImagesAreBounded(t *testing.T) {
 	f := newFake()
-	// Each claims the largest size. They are copied a few at a time.
+	// Each claims the largest size.
 	read := 0
 	c := New(readingHost{read: func(addr uint64, b []byte) int {
 		if len(b) > hashedBytes {

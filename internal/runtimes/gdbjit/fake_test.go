@@ -4,12 +4,11 @@ package gdbjit
 
 import "encoding/binary"
 
-// Where things lie in the process of these tests.
 const (
 	listAt  = 0x1000
 	nodesAt = 0x2000
 	imageAt = 0x10000
-	loadAt  = 0x40000 // sections that were loaded
+	loadAt  = 0x40000
 	codeAt  = 0x7f0000000000
 	memEnd  = 0x80000
 )
@@ -17,7 +16,7 @@ const (
 type fake struct {
 	mem   []byte
 	reads int
-	// during, if set, is called before a read: what the process does meanwhile.
+	// during is called before each read.
 	during func(addr uint64)
 }
 
@@ -40,10 +39,9 @@ func (f *fake) read(addr uint64, b []byte) int {
 
 func (f *fake) put(addr, v uint64) { binary.LittleEndian.PutUint64(f.mem[addr:], v) }
 
-// node returns the address of an entry's memory.
 func node(i int) uint64 { return nodesAt + uint64(i)*0x40 }
 
-// register puts an image at the head of the list, as a compiler does.
+// register puts an image at the head of the list.
 func (f *fake) register(at, image uint64, b []byte) {
 	copy(f.mem[image:], b)
 	first := binary.LittleEndian.Uint64(f.mem[listAt+16:])
@@ -59,7 +57,6 @@ func (f *fake) register(at, image uint64, b []byte) {
 	binary.LittleEndian.PutUint32(f.mem[listAt+4:], 1)
 }
 
-// unregister takes an entry off the list.
 func (f *fake) unregister(at uint64) {
 	next := binary.LittleEndian.Uint64(f.mem[at:])
 	for p := uint64(listAt + 16); p != 0; p = binary.LittleEndian.Uint64(f.mem[p:]) {
@@ -79,23 +76,21 @@ func (f *fake) code() *Code {
 	return c
 }
 
-// elfSection is a section of an image that is made for a test.
 type elfSection struct {
 	name        string
 	kind, flags uint64
 	addr        uint64
 	data        []byte
-	size        uint64 // of one without data
+	size        uint64 // without data
 	link        uint32
 }
 
-// What the headers hold (gABI).
 const (
 	progBits, symTab, strTab, rela, noBits = 1, 2, 3, 4, 8
 	allocExec, alloc                       = 6, 2
 )
 
-// elfImage makes an ELF file for x86-64.
+// For x86-64.
 func elfImage(kind uint16, sections []elfSection) []byte {
 	le := binary.LittleEndian
 	names := []byte{0}
@@ -138,7 +133,7 @@ func elfImage(kind uint16, sections []elfSection) []byte {
 	return append(b, headers...)
 }
 
-// debugFrame makes a .debug_frame with one FDE: the CFA is rsp plus off, the return address below it.
+// debugFrame has one FDE: CFA rsp+off, return address below it.
 func debugFrame(start, size uint64, off byte) []byte {
 	b := []byte{
 		12, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1, 0, 1, 0x78, 16, 0, 0, 0,
@@ -149,7 +144,7 @@ func debugFrame(start, size uint64, off byte) []byte {
 	return append(b, 0x0c, 7, off, 0x90, 1, 0, 0, 0) // def_cfa rsp, off; offset rip, CFA-8
 }
 
-// ehFrame makes an .eh_frame with one FDE whose addresses are absolute.
+// ehFrame has one FDE with absolute addresses.
 func ehFrame(start, size uint64, off byte) []byte {
 	b := []byte{
 		12, 0, 0, 0, 0, 0, 0, 0, 1, 0, 1, 0x78, 16, 0, 0, 0,
@@ -161,7 +156,6 @@ func ehFrame(start, size uint64, off byte) []byte {
 	return append(b, 0, 0, 0, 0)
 }
 
-// symbol makes an entry of a symbol table, for a function.
 func symbol(name uint32, section uint16, value, size uint64) []byte {
 	b := binary.LittleEndian.AppendUint32(nil, name)
 	b = append(b, 0x12, 0)
@@ -170,7 +164,7 @@ func symbol(name uint32, section uint16, value, size uint64) []byte {
 	return binary.LittleEndian.AppendUint64(b, size)
 }
 
-// absolute makes an image as QEMU does: one function, at an address, with .debug_frame.
+// absolute is an image as QEMU's: one function, with .debug_frame.
 func absolute(name string, start, size uint64, off byte) []byte {
 	return elfImage(2, []elfSection{
 		{name: ".text", kind: noBits, flags: allocExec, addr: start, size: size},
@@ -180,8 +174,7 @@ func absolute(name string, start, size uint64, off byte) []byte {
 	})
 }
 
-// relocatable makes an image as LLVM does: addresses in the section headers, .eh_frame not relocated, and relocated
-// where it was loaded.
+// relocatable is an image as LLVM's: .eh_frame is relocated only where it was loaded.
 func (f *fake) relocatable(name string, start, size uint64, off byte) []byte {
 	loaded := ehFrame(start, size, off)
 	copy(f.mem[loadAt:], loaded)

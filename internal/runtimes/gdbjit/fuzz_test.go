@@ -9,10 +9,9 @@ import (
 	"prywalk/frames"
 )
 
-// small is the size of the memory that is fuzzed: a list and two images.
+// A list and two images.
 const small = 0x800
 
-// FuzzCode reads lists and images out of any memory: no panic, no endless list, and no more kept than allowed.
 func FuzzCode(f *testing.F) {
 	list := func(image []byte) []byte {
 		mem := make([]byte, small)

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	maxCode    = 4096    // sections with code
+	maxCode    = 4096    // sections
 	maxSymbols = 1 << 16 // functions
 	maxName    = 1 << 10 // bytes of a name
 )
@@ -26,7 +26,7 @@ type image struct {
 	code  []codeRange
 	funcs []function // by address
 	size  int        // approximate memory, bytes
-	names int        // of size, without cfi
+	names int        // part of size without cfi
 }
 
 type codeRange struct{ start, end uint64 }
@@ -36,7 +36,7 @@ type function struct {
 	name       string
 }
 
-// Memory, bytes, without what is referred to.
+// Bytes.
 const (
 	rangeCost    = 64
 	functionCost = 40
@@ -87,7 +87,7 @@ func (img *image) addFunctions(f *elffile.File) {
 		if name == "" {
 			continue
 		}
-		fn.name = strings.Clone(name[:min(len(name), maxName)]) // not all text
+		fn.name = strings.Clone(name[:min(len(name), maxName)]) // frees the string table
 		img.funcs = append(img.funcs, fn)
 		img.size += functionCost + len(fn.name)
 	}
@@ -100,8 +100,8 @@ func (img *image) addFunctions(f *elffile.File) {
 	}
 }
 
-// placed returns a function's addresses; false for other symbols. In a relocatable file they are relative to the
-// section. Without a size it reaches to the section's end.
+// placed returns a function's addresses. In a relocatable file they are relative to the section. Without a size the
+// function reaches to the section's end.
 func placed(f *elffile.File, s *elffile.Symbol) (fn function, ok bool) {
 	if s.Type() != elffile.SymFunc || s.Section == elffile.SectionUndef || int(s.Section) >= len(f.Sections) {
 		return fn, false
@@ -137,7 +137,7 @@ func (img *image) name(pc uint64) (string, bool) {
 	return "", false
 }
 
-// rule returns the rule of an image, which may be nil.
+// img may be nil.
 func (img *image) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if img == nil || img.cfi == nil {
 		return frames.Rule{}, nil, false
@@ -148,7 +148,7 @@ func (img *image) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 func (c *Code) addCFI(img *image, f *elffile.File) {
 	cfg := dwarfunwind.Config{Arch: c.host.Arch(), EhFrame: c.section(f, ".eh_frame"),
 		DebugFrame: c.section(f, ".debug_frame")}
-	// Without Text: PHP's tables are relative to it, lack saved registers, and must not be used.
+	// Text is unset: PHP's tables are relative to it and lack saved registers.
 	t, err := dwarfunwind.New(cfg)
 	if err != nil {
 		return // the instructions decide
@@ -162,7 +162,7 @@ func (img *image) dropCFI() {
 	img.size = img.names
 }
 
-// section returns the relocated contents; the zero Section if unavailable.
+// section returns the relocated contents.
 func (c *Code) section(f *elffile.File, name string) dwarfunwind.Section {
 	s := f.Section(name)
 	if s == nil || s.Size == 0 || s.Size > maxImage || s.Flags&elffile.SecCompressed != 0 {

@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	maxLists   = 8        // descriptors: one per library with a compiler
+	maxLists   = 8        // of one library each
 	maxEntries = 1 << 14  // entries of a list
 	maxImage   = 32 << 20 // bytes
 	maxKept    = 64 << 20 // bytes of all kept images
-	maxCopied  = 64 << 20 // bytes of images per refresh; the rest follows at the next
+	maxCopied  = 64 << 20 // per refresh; the rest follows at the next
 	maxGone    = 4096     // images kept for their names
 )
 
@@ -21,15 +21,15 @@ const (
 	version        = 1
 	descriptorSize = 24 // uint32 version, action_flag; pointers relevant_entry, first_entry
 	entrySize      = 32 // next_entry, prev_entry, symfile_addr, symfile_size
-	// unchangedRereadEvery is after how many refreshes an unchanged list is read again.
+	// An unchanged list is read again after this many refreshes.
 	unchangedRereadEvery = 16
-	// hashedBytes is the bytes that tell images at one address apart.
+	// The first bytes, which distinguish images at one address.
 	hashedBytes = 4096
 )
 
 type entry struct {
 	at, image, size uint64
-	contentHash     uint64 // hash of the image's first bytes
+	contentHash     uint64
 }
 
 type list struct {
@@ -44,7 +44,7 @@ type listHead struct {
 	first      [entrySize]byte
 }
 
-// readHead returns the zero listHead without a descriptor of version 1.
+// readHead returns the zero listHead unless the descriptor has version 1.
 func (c *Code) readHead(l *list) (h listHead) {
 	if c.host.Read(l.at, h.descriptor[:]) < descriptorSize || binary.LittleEndian.Uint32(h.descriptor[:]) != version {
 		return listHead{}

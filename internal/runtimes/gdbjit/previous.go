@@ -8,15 +8,13 @@ import (
 	"prywalk/frames"
 )
 
-// # The version before
-//
-// A stack is walked after its copy, and the list may change in between. The version before the last change is kept
-// until the next, with the interval of the change: earlier copies are walked by it; for copies within the interval both
+// previous is the version before the last change. A stack is walked after its copy, and the list may change in
+// between: copies before the change are walked by this version. For copies within the interval of the change both
 // versions must agree, or only one may have code at the address.
 
 type previous struct {
 	spans  []span
-	images []*image // of it, in no list now
+	images []*image // in no list now
 	// In ns: begin; last found valid; first found replaced.
 	validFrom, lastValid, firstReplaced int64
 }
@@ -46,8 +44,8 @@ func (c *Code) dropPrevious() {
 	c.previous.images, c.previous.spans = c.previous.images[:0], c.previous.spans[:0]
 }
 
-// At selects the version for copies of a moment, CLOCK_MONOTONIC ns, and reports whether earlier rules may be invalid.
-// ask permits reading the lists: two reads for each unchanged one.
+// At selects the version for copies of a moment, CLOCK_MONOTONIC ns, and reports whether earlier rules may be
+// invalid. ask permits reading the lists.
 func (c *Code) At(moment int64, ask bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,10 +92,10 @@ func find(spans []span, pc uint64) *image {
 	return spans[i-1].image
 }
 
-// none is the rule where other code ran than is known.
+// none ends the search for a rule.
 var none = frames.Rule{Flags: frames.FlagNoRule}
 
-// ruleUnless returns the rule of a previous image; none if only the present version has code there.
+// img is of the previous version. There is no rule if only the present version has code.
 func (img *image) ruleUnless(now *image, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if img == nil && now != nil {
 		return none, nil, true
@@ -105,7 +103,7 @@ func (img *image) ruleUnless(now *image, q frames.Query) (frames.Rule, *frames.R
 	return img.rule(q)
 }
 
-// either returns the rule where it is unknown which image ran: the only image's, or the one on which both agree.
+// either returns the rule where it is unknown which image ran.
 func either(now, before *image, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	switch {
 	case before == nil || before == now:

@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// dated returns code whose clock moves by one at each question, and what sets it.
+// The clock moves by one at each query.
 func (f *fake) dated() (c *Code, clock *int64) {
 	clock = new(int64)
 	c = New(listHost{fake: f})
@@ -18,7 +18,7 @@ func (f *fake) dated() (c *Code, clock *int64) {
 	return c, clock
 }
 
-// at returns the distance of the CFA for a copy of a moment; -1: no rule, and no other source is to be asked.
+// at returns the CFA's distance for a copy of a moment; -1: no rule, and no other source.
 func at(c *Code, moment int64, pc uint64) int {
 	c.At(moment, true)
 	r, _, ok := c.Rule(frames.Query{PC: pc})
@@ -39,9 +39,8 @@ func TestCopiesAreWalkedByTheListOfTheirTime(t *testing.T) {
 	if got := at(c, 900, codeAt); got != 16 {
 		t.Fatalf("the CFA is rsp+%d, want 16", got)
 	}
-	// Two copies, then the code is replaced, then both are walked.
 	*clock = 2000
-	c.At(1990, true) // the list is seen to be as it was
+	c.At(1990, true)
 	f.unregister(node(0))
 	f.register(node(1), imageAt+0x1000, absolute("new", codeAt, 0x100, 48))
 	*clock = 3000
@@ -68,7 +67,7 @@ func TestCodeOfOneOfTwoVersionsIsOfThatVersion(t *testing.T) {
 	f.unregister(node(0))
 	f.register(node(1), imageAt+0x1000, absolute("new", codeAt+0x100, 0x100, 48))
 	*clock = 2000
-	// It is not known whether the copy was made before or after. It ran there, so it was there.
+	// It is unknown whether the copy was made before or after the change.
 	if got := at(c, 1500, codeAt); got != 16 {
 		t.Errorf("code that is gone: rsp+%d, want 16", got)
 	}
@@ -100,7 +99,6 @@ func TestRuleOfTwoVersionsThatAgreeHolds(t *testing.T) {
 	}
 }
 
-// Only one version before is kept: of copies that are older it is not known which code ran.
 func TestOlderVersionsAreForgotten(t *testing.T) {
 	f := newFake()
 	c, clock := f.dated()

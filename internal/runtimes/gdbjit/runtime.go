@@ -4,8 +4,8 @@ package gdbjit
 
 import "prywalk/internal/managed"
 
-// Runtime is code registered by GDB's JIT interface, a [managed.Runtime]. It gives no function bounds: PostgreSQL
-// reuses addresses many times a second, and outdated bounds break the analysis of instructions.
+// Runtime is code registered by GDB's JIT interface. It has no FuncRange: PostgreSQL reuses addresses many times a
+// second, and outdated bounds break the analysis of instructions.
 type Runtime struct {
 	managed.Base
 	code *Code
@@ -36,7 +36,7 @@ func descriptors(h managed.Host) (lists []uint64) {
 // Name implements [managed.Runtime].
 func (r *Runtime) Name() string { return "GDB's JIT interface" }
 
-// Attach implements [managed.Runtime]. The lists precede the analysis of instructions.
+// Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
 	r.code.Follow(descriptors(h))
 	r.code.Refresh()

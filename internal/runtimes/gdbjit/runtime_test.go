@@ -25,7 +25,6 @@ func (h listHost) OwnSymbols(*frames.Module, ...string) []managed.Symbol {
 	return []managed.Symbol{{Name: Symbols[0], Addr: listAt, Size: descriptorSize}}
 }
 
-// otherRules are rules of another runtime for code of its own.
 type otherRules struct{}
 
 func (otherRules) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
