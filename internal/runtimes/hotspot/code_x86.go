@@ -4,11 +4,10 @@ package hotspot
 
 import "bytes"
 
-// interpreterPrologue makes the interpreter's frame (generate_fixed_frame): push rbp; mov rbp, rsp; push r13 (the
-// caller's sp).
+// generate_fixed_frame: push rbp; mov rbp, rsp; push r13 (caller's sp).
 var interpreterPrologue = []byte{0x55, 0x48, 0x8b, 0xec, 0x41, 0x55}
 
-// popRAXLeaR14 precedes it (generate_normal_entry, generate_native_entry): pop rax; lea r14, [rsp + …].
+// generate_normal_entry, generate_native_entry: pop rax; lea r14, [rsp + …].
 var popRAXLeaR14 = []byte{0x58, 0x4c, 0x8d, 0x74}
 
 const (
@@ -16,11 +15,10 @@ const (
 	opPopRAX  = 0x58
 )
 
-// maxEntry bounds the search for these, in bytes.
 const maxEntry = 4096
 
-// intrinsicEnd ends an intrinsic after the return address is popped (generate_math_entry, generate_CRC32_update_entry):
-// mov rsp, r13; jmp reg.
+// End of an intrinsic after the pop of the return address (generate_math_entry, generate_CRC32_update_entry): mov
+// rsp, r13; jmp reg.
 var intrinsicEnd = []byte{0x49, 0x8b, 0xe5}
 
 func isIntrinsicEnd(code []byte) bool {
@@ -31,9 +29,9 @@ var movRBX = []byte{0x48, 0xbb}
 
 // # On-stack replacement
 //
-// The interpreter can enter a loop's compiled code by a second entry, which makes the frame: mov [rsp-disp32], eax per
-// page needed; push rbp; sub rsp. In a C2 loop without calls: sub rsp; mov [rsp+disp], rbp.
-
+// The interpreter enters a loop's compiled code by a second entry: mov [rsp-disp32], eax per page; push rbp; sub rsp.
+// In a C2 loop without calls: sub rsp; mov [rsp+disp], rbp.
+//
 // aroundBytes bounds these sequences, and the pieces after a method.
 const aroundBytes = 32
 
@@ -59,13 +57,13 @@ const (
 	frameBare // all but rbp is stored
 )
 
-// osrCode is the code around pc in a method with a frame of a size in bytes. Offsets are in code.
+// osrCode is code of a method with a frame of a size in bytes. Offsets are in code.
 type osrCode struct {
 	code  []byte
 	frame int32
 }
 
-// osrFrameState returns the state at pc, an offset in code; frame is in bytes.
+// osrFrameState returns the state at pc, an offset in code.
 func osrFrameState(code []byte, pc int, frame int32) frameState {
 	c := osrCode{code, frame}
 	switch {
@@ -85,19 +83,16 @@ func osrFrameState(code []byte, pc int, frame int32) frameState {
 	return frameOpen
 }
 
-// touchesStack reports whether a store to a page below the frame begins at off.
 func (c osrCode) touchesStack(off int) bool {
 	end := off + stackBangBytes
 	return off >= 0 && end <= len(c.code) && bytes.HasPrefix(c.code[off:], stackBang) && c.code[end-1] == 0xff
 }
 
-// pushesRBP reports whether push rbp and sub rsp are at off, after a store to the stack.
 func (c osrCode) pushesRBP(off int) bool {
 	return c.touchesStack(off-stackBangBytes) && off < len(c.code) &&
 		(bytes.HasPrefix(c.code[off:], subByte) || bytes.HasPrefix(c.code[off:], subWord))
 }
 
-// storesRBPLater reports whether sub rsp of the whole frame and then a store of rbp are at off.
 func (c osrCode) storesRBPLater(off int) bool {
 	if off < 0 || off+subBytes+len(keepWord)+4 > len(c.code) || !bytes.HasPrefix(c.code[off:], subWord[1:]) ||
 		int32At(c.code[off+len(subWord)-1:]) != c.frame-8 {
@@ -131,7 +126,6 @@ const (
 	storeBytes = 7
 )
 
-// movedAt returns the operand of the mov r10, imm64 at off, and the code after it.
 func movedAt(code []byte, off int) (imm uint64, rest []byte, ok bool) {
 	if off < 0 || off+movBytes > len(code) || !bytes.HasPrefix(code[off:], movR10) {
 		return 0, nil, false
@@ -139,7 +133,6 @@ func movedAt(code []byte, off int) (imm uint64, rest []byte, ok bool) {
 	return wordAt(code[off+len(movR10):]), code[off+movBytes:], true
 }
 
-// inPollPiece reports whether pc, an offset in code, is in a piece for a safepoint poll of method b.
 func inPollPiece(code []byte, pc int, b *blob) bool {
 	for _, since := range [...]int{0, movBytes, movBytes + storeBytes} {
 		poll, rest, ok := movedAt(code, pc-since)
@@ -151,7 +144,6 @@ func inPollPiece(code []byte, pc int, b *blob) bool {
 	return false
 }
 
-// inDeoptPiece reports whether pc, at addr, is in a deoptimization piece after its push.
 func inDeoptPiece(code []byte, pc int, addr uint64) bool {
 	const pushes = movBytes + 2
 	if here, rest, ok := movedAt(code, pc-pushes); ok && here == addr-pushes && bytes.HasPrefix(rest, pushesR10) {
@@ -168,19 +160,19 @@ func inDeoptPiece(code []byte, pc int, addr uint64) bool {
 // dwarfNumbers maps hardware register numbers to DWARF (System V ABI, figure 3.36).
 var dwarfNumbers = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// Begin and end of OptoRuntime::generate_exception_blob.
+// OptoRuntime::generate_exception_blob.
 var (
 	exceptionBegins = []byte{0x52, 0x48, 0x83, 0xec, 8, 0x48, 0x89, 0x2c, 0x24}
 	exceptionEnds   = []byte{0x48, 0x8b, 0x2c, 0x24, 0x48, 0x83, 0xc4, 8, 0x5a}
 )
 
-// restoresAll and its end (MacroAssembler::popa): mov r15, [rsp], down to mov rax, [rsp + 0x78]; add rsp, 0x80.
+// MacroAssembler::popa: mov r15, [rsp], down to mov rax, [rsp + 0x78]; add rsp, 0x80.
 var (
 	restoresAll = []byte{0x4c, 0x8b, 0x3c, 0x24, 0x4c, 0x8b, 0x74, 0x24, 8}
 	restoredAll = []byte{0x48, 0x8b, 0x44, 0x24, 0x78, 0x48, 0x81, 0xc4, 0x80, 0, 0, 0}
 )
 
-// End of StubGenerator::generate_forward_exception, frameless: add rsp, 8; jmp; call; ...; pop rdx; jmp rbx.
+// StubGenerator::generate_forward_exception, frameless: add rsp, 8; jmp; call; ...; pop rdx; jmp rbx.
 var (
 	forwardsAligned = []byte{0x48, 0x83, 0xc4, 8, opJump, 5, 0, 0, 0, opCall}
 	forwards        = []byte{0x48, 0x8b, 0xd8} // mov rbx, rax
@@ -192,8 +184,8 @@ const (
 	maxForward = 24 // bytes
 )
 
-// wordsPushed counts the words pushed for a stub call (LIR_Assembler::emit_typecheck_helper) by the pops after it. code
-// begins after the call, or with push, call and pops.
+// wordsPushed counts the words pushed for a stub call (LIR_Assembler::emit_typecheck_helper). code begins after the
+// call, or with push, call and pops.
 func wordsPushed(code []byte) (words int32) {
 	pop := func(op byte) int {
 		if len(code) > 1 && code[0] == rexB && code[1]&^7 == op {

@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// codeCache finds code blobs by heaps and segment maps, and caches them.
+// codeCache finds code blobs by heaps and segment maps.
 type codeCache struct {
 	host         managed.Host
 	analysis     *heuristics.Source // of instructions; nil: none
@@ -19,7 +19,7 @@ type codeCache struct {
 	heaps        []heap
 	header       uint64              // bytes read of a block
 	kinds        map[uint64]blobName // by address of the name
-	byCode       map[uint64]blob     // by start of code; blank: no blob at that address
+	byCode       map[uint64]blob     // by start of code; blank: no blob
 	byRequest    map[uint64]blob
 	codelets     codelets
 	proof        proof
@@ -46,10 +46,9 @@ const (
 	proofFails
 )
 
-// maxFailedProofs bounds failed proofs, possible while the machine starts.
+// The machine may be starting.
 const maxFailedProofs = 64
 
-// Incomplete returns why the code cache is not read, or nil.
 func (c *codeCache) Incomplete() error {
 	if c.proof != proofFails {
 		return nil
@@ -57,8 +56,8 @@ func (c *codeCache) Incomplete() error {
 	return &UnknownError{Reason: "the place of its interpreter and the headers of its code do not agree"}
 }
 
-// proven reports whether two paths without common fields lead to the interpreter's code: its variable; and heaps,
-// segment map and blob header.
+// proven reports whether two independent paths lead to the interpreter's code: its variable; and heaps, segment map
+// and blob header.
 func (c *codeCache) proven() bool {
 	if c.proof != proofPending {
 		return c.proof == proofHolds
@@ -106,7 +105,7 @@ func (c *codeCache) code(addr, n uint64) []byte {
 	return b[:c.host.ReadCode(addr, b)]
 }
 
-// blobName returns the name of the blob at pc ("nmethod"), or "".
+// blobName returns "" if unknown.
 func (c *codeCache) blobName(pc uint64) string {
 	h := c.heapOf(pc)
 	if h == nil {
@@ -120,13 +119,13 @@ func (c *codeCache) blobName(pc uint64) string {
 	return ""
 }
 
-// FuncRange returns the bounds of code with one frame size.
+// FuncRange returns the bounds of a compiled method or of a stub with a constant frame size.
 func (c *codeCache) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	b, ok := c.find(pc)
 	return b.begin, b.end, ok && b.kind == kindMethod
 }
 
-// maxSeen bounds the cached blobs; beyond it Changed reports true.
+// More cached blobs than maxSeen make Changed report true.
 const maxSeen = 1 << 14
 
 // find is blobAt, cached until Changed reports true.
@@ -148,7 +147,7 @@ func (c *codeCache) find(pc uint64) (blob, bool) {
 	if !ok {
 		b, at = blob{}, pc
 	}
-	// The first answer stays: rules were given by it.
+	// The first answer stays: rules depend on it.
 	if _, known := c.byCode[at]; !known && len(c.byCode) <= maxSeen && (ok || c.heapOf(pc) != nil) {
 		c.byCode[at] = b
 	}

@@ -18,7 +18,7 @@ type heap struct {
 	log2      uint8
 }
 
-// maxHops bounds the steps in the segment map, each of at most 254 segments.
+// Of at most 254 segments each.
 const maxHops = 4096
 
 const freeSegment = 0xff
@@ -54,7 +54,7 @@ func (c *codeCache) readHeaps() []heap {
 	return out
 }
 
-// heapOf returns an address's heap, or nil. Heaps grow, so a miss reads them again.
+// heapOf returns an address's heap, or nil. Heaps grow: a miss reads them again.
 func (c *codeCache) heapOf(addr uint64) *heap {
 	if h := c.inHeaps(addr); h != nil && c.proven() {
 		return h
@@ -104,7 +104,7 @@ const firstMap = 256
 // blob is the header of a piece of code (CodeBlob).
 type blob struct {
 	begin, end uint64 // of the code
-	frameWords int32  // words; 0: none or several sizes
+	frameWords int32  // 0: none or several sizes
 	completeAt int32  // offset where the frame is complete
 	kind       kind
 	stub       bool // assembly, one frame size
@@ -124,7 +124,7 @@ const (
 	kindDispatch                  // no frames
 )
 
-// kinds of code by blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp); others have their header's frame size.
+// kinds by blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp); others have their header's frame size.
 var kinds = map[string]kind{
 	"nmethod":                kindMethod,
 	"native nmethod":         kindMethod,
@@ -137,12 +137,12 @@ var kinds = map[string]kind{
 	"InlineCacheBuffer":      kindDispatch,
 }
 
-// routines prefixes the names of [kindStubRoutines] (stubRoutines.cpp).
+// stubRoutines.cpp.
 const routines = "StubRoutines"
 
 func (k kind) isAssembly() bool { return k == kindStub || k == kindStubRoutines }
 
-// maxFrame bounds a frame's size, in words: 1 MiB.
+// In words: 1 MiB.
 const maxFrame = 1 << 17
 
 func (c *codeCache) blobAt(addr uint64) (blob, bool) {
@@ -177,12 +177,12 @@ func (l *layout) boundsOf(header []byte, at uint64) (begin, end uint64) {
 	return at + uint64(max(l.number(header, from), 0)), at + uint64(max(l.number(header, to), 0))
 }
 
-// usedOffset is the offset of the flag that a block is in use, in bytes.
+// usedOffset is the offset of the flag of a block in use.
 func (l *layout) usedOffset() uint64 {
 	return l.offset("HeapBlock::_header") + l.offset("HeapBlock::Header::_used")
 }
 
-// maxHeader bounds both headers together, in bytes.
+// Bytes of both headers.
 const maxHeader = 512
 
 func (l *layout) headerSize() (uint64, bool) {

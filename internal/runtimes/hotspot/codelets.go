@@ -58,7 +58,7 @@ func (c *codelets) find(addr uint64) *codelet {
 	return &c.list[i]
 }
 
-// readCodelets lists them by address (StubQueue::stubs_do).
+// StubQueue::stubs_do.
 func (c *codeCache) readCodelets() (list []codelet) {
 	var pages managed.Pages
 	pages.Reset(&c.cached.process)

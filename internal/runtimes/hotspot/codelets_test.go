@@ -49,7 +49,7 @@ func TestPCsInTheInterpreterAreFoundWithoutReadingItAgain(t *testing.T) {
 	}
 }
 
-// The blob is cut to size when all pieces are there.
+// The blob is then cut to size.
 func TestInterpreterThatIsStillMadeIsReadAgain(t *testing.T) {
 	f := newFake()
 	f.interpreter()
@@ -92,7 +92,6 @@ func TestRemovedStubRoutinesAreDropped(t *testing.T) {
 	}
 }
 
-// The size of a codelet's header is read from the process.
 func TestSearchOfTheInterpreterEndsWithAnyHeaderSize(t *testing.T) {
 	for _, size := range []uint64{0, 8, ^uint64(0), ^uint64(7), ^uint64(31), 1 << 63} {
 		f := newFake()

@@ -16,16 +16,16 @@
 //	       bytecode index ─► line                               linetable.go
 //
 // libjvm.so describes its structures for debuggers (serviceability agent): gHotSpotVMStructs has fields with offsets,
-// gHotSpotVMTypes sizes of types (vmstructs.go, for names namelayout.go). memory.go reads and caches memory,
-// validity.go decides whether that is as of the copied stack.
+// gHotSpotVMTypes sizes of types (vmstructs.go, namelayout.go). memory.go reads and caches memory, validity.go
+// decides whether it is as of the copied stack.
 //
-// Threads are in threads.go, their Java objects in javaobjects.go and fieldinfo.go, names in threadnames.go, what they
-// wait for in waits.go, parked.go and owners.go. startupsource.go is about the JVM's start.
+// Threads: threads.go; their Java objects: javaobjects.go, fieldinfo.go; names: threadnames.go; waits: waits.go,
+// parked.go, owners.go. startupsource.go is for the JVM's start.
 //
 // # Rules
 //
-// Compiled code uses rbp as a general register and ends in jumps to common stubs. But each code blob (compiled method,
-// stub, interpreter) has a header with its frame size.
+// Compiled code uses rbp as a general register. But each code blob (compiled method, stub, interpreter) has a header
+// with its frame size.
 //
 //	frame of a blob with a frame size        higher addresses
 //	  CFA                  = sp + frame size
@@ -35,15 +35,14 @@
 //
 // In compiled code the innermost frame has that size from the frame-complete offset to the epilogue.
 //
-// The interpreter's frames (interpreted.go) are linked by rbp and hold the caller's sp, as a compiled caller's frame
-// may have been extended for arguments. Stubs that dispatch virtual calls have no frame. Other code is analysed by its
-// instructions, within the blob.
+// The interpreter's frames (interpreted.go) are linked by rbp and hold the caller's sp. Stubs that dispatch virtual
+// calls have no frame. Other code is analysed by its instructions, within the blob.
 //
 // # Releases
 //
-// The tables of libjvm.so give most offsets; what a release moved to another field is found by the field that it has
-// (want…, first complete set), not by its number. Where no field tells, the number decides (nameLayout.major) or the
-// instructions themselves. Changes since JDK 8, by the release that brought them:
+// The tables of libjvm.so give most offsets; a field moved by a release is found by the fields present (want…, first
+// complete set). Where no field distinguishes releases, the number decides (nameLayout.major) or the instructions.
+// Changes since JDK 8:
 //
 //	 9  several heaps of code; a blob's bounds are addresses      vmstructs.go (wantHeaps, wantBounds), codeheap.go
 //	    scopes of a compiled method begin at an address           namelayout.go (wantScopes), nmethod.go
@@ -71,7 +70,7 @@
 //	    the interpreter on arm64 moves the caller's sp to x20     arm64/interpreter.go (senderAfterPop)
 //	28  three more flags of a field                               fieldinfo.go (valueFlags)
 //
-// Fields that only got another name or class: a method's Method, flags and deoptimization handlers, of which the newest
+// Fields with another name or class only: a method's Method, flags and deoptimization handlers, of which the newest
 // form has one instead of two (namelayout.go); bases of compressed references, ZGC's colours, a thread's fields
 // (threads.go, waits.go).
 //
@@ -85,6 +84,5 @@
 // A frame that is being deoptimized is named by the interpreter's deoptimization entry points; assembly routines share
 // the name of their blob (StubRoutines). Before Linux 6.11 a method that was just compiled can be [freed].
 //
-// The chosen fields are used only if the interpreter's variable and the heaps lead to the same code (codecache.go,
-// proven).
+// The chosen fields are used only if proven (codecache.go).
 package hotspot

@@ -4,16 +4,16 @@ package hotspot
 
 import "bytes"
 
-// epilogue is where in a method's epilogue a pc is.
+// epilogue is the place of a pc in a method's epilogue.
 type epilogue uint8
 
 const (
-	epilogueNone     epilogue = iota
-	epiloguePopRBP            // before pop rbp
-	epilogueAfterPop          // after it
+	epilogueNone   epilogue = iota
+	epiloguePopRBP          // before pop rbp
+	epilogueAfterPop
 )
 
-// maxEpilogue bounds these sequences, in bytes.
+// Bytes.
 const maxEpilogue = 20
 
 const (
@@ -23,8 +23,8 @@ const (
 	opJump   = 0xe9
 )
 
-// Safepoint poll (MacroAssembler::safepoint_poll, since JDK 16): cmp rsp, [r15+disp]; ja rel32. Exception check: cmp
-// qword [r15+disp8], imm8 (imm32 in JDK 8); jne rel32.
+// MacroAssembler::safepoint_poll, since JDK 16: cmp rsp, [r15+disp]; ja rel32. Exception check: cmp qword
+// [r15+disp8], imm8 (imm32 in JDK 8); jne rel32.
 var (
 	pollShort            = []byte{0x49, 0x3b, 0x67}
 	pollLong             = []byte{0x49, 0x3b, 0xa7}
@@ -34,8 +34,8 @@ var (
 	jumpNotEqual         = []byte{0x0f, 0x85}
 )
 
-// epilogueOf recognizes a method's end: [pop rbp], [check], ret; or pop rbp and a jump out. before is the byte before
-// code, left the bytes to the method's end.
+// epilogueOf recognizes a method's end: [pop rbp], [check], ret; or pop rbp and a jump out. left is the bytes to the
+// method's end.
 func epilogueOf(code []byte, before byte, left uint64) epilogue {
 	place := epilogueAfterPop
 	if code[0] == opPopRBP {
@@ -56,7 +56,7 @@ func epilogueOf(code []byte, before byte, left uint64) epilogue {
 	return epilogueNone
 }
 
-// afterCheck returns the code after a check before a return; code may also begin at the jump of the check.
+// code may also begin at the jump of the check.
 func afterCheck(code []byte) []byte {
 	switch {
 	case bytes.HasPrefix(code, pollShort) && len(code) > 4:
@@ -74,10 +74,10 @@ func afterCheck(code []byte) []byte {
 	return code
 }
 
-// jneOverReturn precedes the jump to the exception stub in SharedRuntime::generate_native_wrapper: jne over ret.
+// SharedRuntime::generate_native_wrapper.
 var jneOverReturn = []byte{0x0f, 0x85, 1, 0, 0, 0, opRet}
 
-// jumpsToExceptionStub reports whether code is that jump, out of the method; left is the bytes to the method's end.
+// left is the bytes to the method's end.
 func jumpsToExceptionStub(before, code []byte, left uint64) bool {
 	if !bytes.HasSuffix(before, jneOverReturn) || len(code) < 5 || code[0] != opJump {
 		return false
@@ -86,12 +86,11 @@ func jumpsToExceptionStub(before, code []byte, left uint64) bool {
 	return to < 0 || to >= int64(left)
 }
 
-// opPopRDX is in C2's exception stub, with the return address in rdx (x86_64.ad, tailjmpInd): pop rbp; pop rdx; jmp
-// reg.
+// C2's exception stub (x86_64.ad, tailjmpInd): pop rbp; pop rdx; jmp reg.
 const opPopRDX = 0x5a
 
-// inExceptionStub returns where in that stub code is; before are the bytes before it, two at least. raInRDX: the return
-// address is in rdx.
+// inExceptionStub returns the place of code in that stub. before has at least two bytes. raInRDX: the return address
+// is in rdx.
 func inExceptionStub(before, code []byte) (place epilogue, raInRDX bool) {
 	previous, last := before[len(before)-2], before[len(before)-1]
 	switch {

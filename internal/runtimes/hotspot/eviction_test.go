@@ -4,7 +4,7 @@ package hotspot
 
 import "testing"
 
-// Class memory can be shared by methods, whose tables are then read for each.
+// Class memory can be shared by methods.
 func TestTablesOfAllMethodsAreBounded(t *testing.T) {
 	f := newNamed(namedReleases["JDK 17"])
 	c := f.newClass("com/example/Cart", "Cart.java")
@@ -23,7 +23,6 @@ func TestTablesOfAllMethodsAreBounded(t *testing.T) {
 	}
 }
 
-// What was used in the last two minutes is kept.
 func TestUnusedEntriesAreDropped(t *testing.T) {
 	const second = 1e9
 	n := (&VM{codeCache: &codeCache{}}).frameSource()

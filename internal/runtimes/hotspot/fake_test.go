@@ -28,7 +28,7 @@ const (
 	stride    = 40
 )
 
-// fake has the tables of JDK 17 with other offsets.
+// With the tables of JDK 17 at other offsets.
 type fake struct {
 	mem     []byte
 	symbols map[string]uint64

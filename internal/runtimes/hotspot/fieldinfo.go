@@ -53,8 +53,8 @@ func (t *threads) fieldOffset(klass uint64, name, typ string) (uint64, bool) {
 // fieldInfo has constant pool indexes, and an offset in objects.
 type fieldInfo struct{ name, typ, offset uint32 }
 
-// fieldTuple is the number of 16-bit values per field until JDK 20 (fieldInfo.hpp): flags, name, type, value, offset
-// low and high, with a two-bit tag.
+// 16-bit values per field until JDK 20 (fieldInfo.hpp): flags, name, type, value, offset low and high, with a two-bit
+// tag.
 const fieldTuple = 6
 
 func eachFieldTuple(b []byte, _ byte, _ int, f func(fieldInfo) bool) {
@@ -69,7 +69,7 @@ func eachFieldTuple(b []byte, _ byte, _ int, f func(fieldInfo) bool) {
 	}
 }
 
-// Field flags since JDK 21 (fieldInfo.hpp), each with one more number; JDK 28 has three others below them.
+// Field flags since JDK 21 (fieldInfo.hpp), each with one more number.
 const (
 	fieldInitialized = 1 << 0
 	fieldGeneric     = 1 << 2

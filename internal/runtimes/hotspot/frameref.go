@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// javaFrames implements [managed.FrameSource] for Java frames, for the walking goroutine.
+// javaFrames implements [managed.FrameSource] for Java frames.
 type javaFrames struct {
 	vm       *VM
 	validity *validity
@@ -28,7 +28,6 @@ type javaFrames struct {
 	callStub     uint64 // return address in the call stub; 0: not read yet
 }
 
-// frameSource returns the source of Java frames, made at the first call.
 func (v *VM) frameSource() *javaFrames {
 	if v.java == nil {
 		valid := &validity{vm: v}
@@ -70,7 +69,7 @@ func (j *javaFrames) ready(pc uint64) bool {
 	return true
 }
 
-// readFirstMoment reads the state of class memory for the first walk, once there is code at pc.
+// readFirstMoment reads the state of class memory for the first walk.
 func (j *javaFrames) readFirstMoment(pc uint64) {
 	if j.validity.latest.readAt == 0 && j.ready(pc) {
 		j.validity.latest = j.validity.readClassMemoryState()
@@ -98,13 +97,13 @@ func (j *javaFrames) Forget() {
 	clear(j.sites)
 }
 
-// forgetStubs drops the addresses without a compiled method. A method can replace a freed stub, but [javaFrames.infoAt]
-// checks compiled methods only.
+// forgetStubs drops the addresses without a compiled method: a method can replace a freed stub, but
+// [javaFrames.infoAt] checks compiled methods only.
 func (j *javaFrames) forgetStubs() {
 	maps.DeleteFunc(j.sites, func(_ site, info *codeInfo) bool { return info.code == nil })
 }
 
-// evictIdle drops what was not used for a time. copiedAt is the time of the walked copy.
+// copiedAt is the time of the walked copy.
 func (j *javaFrames) evictIdle(copiedAt int64) {
 	before, due := j.eviction.Due(copiedAt)
 	if !due {
@@ -155,7 +154,7 @@ func (j *javaFrames) ManagedFrames(f *frames.Frame, _ frames.Addr, out []managed
 	return append(out, ref), true
 }
 
-// mayBeReplaced reports whether a compiled method may not have been at its address when the copy was made.
+// mayBeReplaced reports whether a compiled method may not have been at its address at the copy.
 func (j *javaFrames) mayBeReplaced(nm *nmethod) bool {
 	return nm.since >= j.validity.copiedAt && j.validity.doubted()
 }
@@ -164,20 +163,20 @@ func (nm *nmethod) isDeoptHandler(pc uint64) bool {
 	return pc == nm.deoptHandlers[0] || pc == nm.deoptHandlers[1]
 }
 
-// site is an address of code, innermost or a return address.
+// site is an address of code.
 type site struct {
 	pc        uint64
 	afterCall bool
 }
 
-// codeInfo is what the code at a site says of a frame.
+// codeInfo describes the code at a site.
 type codeInfo struct {
-	ref    managed.Ref // of the code; of an interpreted frame unless [javaFrames.interpretedRef] has another
+	ref    managed.Ref // of the code; see [javaFrames.interpretedRef]
 	code   *nmethod    // nil in stubs and in the interpreter
 	interp interpreterState
-	// deoptimizes: the frame replaces a compiled one; continuesDeopt: it continues in the interpreter after that.
+	// deoptimizes: the frame replaces a compiled one; continuesDeopt: it then continues in the interpreter.
 	deoptimizes, continuesDeopt bool
-	// unread: debugging information was unreadable, as it may be newer than the mappings.
+	// unread: debugging information was unreadable.
 	unread bool
 }
 
@@ -191,7 +190,7 @@ const (
 
 const maxSites = 1 << 16
 
-// infoAt describes a frame's address, or gives nil; compiled code read before the copy is checked.
+// infoAt describes a frame's address, or is nil. Compiled code read before the copy is checked.
 func (j *javaFrames) infoAt(f *frames.Frame) *codeInfo {
 	key := site{f.PC, f.AfterCall}
 	known := j.sites[key]
@@ -236,7 +235,7 @@ func (j *javaFrames) readInfo(pc uint64, afterCall bool) (info codeInfo, ok bool
 	return info, true
 }
 
-// compiledInfo describes an address in a compiled method; false if the method is no longer there.
+// false: the method is gone.
 func (j *javaFrames) compiledInfo(b *blob, pc uint64, afterCall bool, since int64) (info codeInfo, ok bool) {
 	nm := j.compiled.compiledOf(b, min(pc, b.end-1), since)
 	if nm == nil {
@@ -254,11 +253,11 @@ func (j *javaFrames) compiledInfo(b *blob, pc uint64, afterCall bool, since int6
 const (
 	atBlob = iota
 	atCallStub
-	atStaticCallStub // static call stub after a method
+	atStaticCallStub // after a method
 	atCodelet        // or above
 )
 
-// stubPosition returns the position of a refStub in assembly.
+// For assembly.
 func (j *javaFrames) stubPosition(pc uint64, afterCall bool) uint64 {
 	if !afterCall {
 		return atBlob

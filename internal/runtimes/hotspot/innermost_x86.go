@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// ruleInMethod returns the rule in a compiled method, except where its frame is made.
+// Not where the frame is made.
 func (v *VM) ruleInMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if !b.isFrameComplete(pc) {
 		return frames.Rule{}, nil, false
@@ -30,12 +30,12 @@ func (v *VM) ruleInMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return v.ruleByEpilogue(b, pc)
 }
 
-// isFrameComplete reports whether a method's frame is complete at pc, unless an epilogue has removed the frame.
+// isFrameComplete reports whether a method's frame is complete at pc, apart from epilogues.
 func (b *blob) isFrameComplete(pc uint64) bool {
 	return b.frameWords > 0 && b.completeAt >= 0 && pc >= b.begin+uint64(b.completeAt)
 }
 
-// ruleByEpilogue returns the rule in a compiled method's epilogue or, in none, by the path to the method's return.
+// ruleByEpilogue returns the rule in an epilogue or, in none, by the path to the method's return.
 func (v *VM) ruleByEpilogue(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	all := v.code(pc-uint64(len(jneOverReturn)), uint64(len(jneOverReturn))+maxEpilogue)
 	if len(all) <= len(jneOverReturn) {
@@ -69,8 +69,8 @@ func (v *VM) inCallStub(b *blob, pc uint64) bool {
 	return b.isFrameComplete(pc) && v.inStaticCallStub(b, pc)
 }
 
-// inStaticCallStub reports whether pc is in a static call stub after a method (CompiledStaticCall, to_interp_stub),
-// frameless: mov rbx, imm64; jmp.
+// inStaticCallStub recognizes a static call stub after a method (CompiledStaticCall, to_interp_stub), frameless: mov
+// rbx, imm64; jmp.
 func (v *VM) inStaticCallStub(b *blob, pc uint64) bool {
 	const load = 10
 	code := v.code(pc-load, 2*load+5)
@@ -88,8 +88,7 @@ func (v *VM) inStaticCallStub(b *blob, pc uint64) bool {
 	return to < b.begin || to >= b.end || to == pc // to itself: unlinked
 }
 
-// ruleInMethodHandleAdapter returns the rule in a method handle adapter
-// (MethodHandles::generate_method_handle_dispatch), which may remove an argument.
+// MethodHandles::generate_method_handle_dispatch, which may remove an argument.
 func (v *VM) ruleInMethodHandleAdapter(pc uint64) (frames.Rule, *frames.Row, bool) {
 	if around := v.code(pc-2, 4); len(around) == 4 && (removesArgument(around) || removesArgument(around[1:])) {
 		return ruleRAInReg(frames.X86RAX, frames.X86R13, 0)
@@ -97,12 +96,11 @@ func (v *VM) ruleInMethodHandleAdapter(pc uint64) (frames.Rule, *frames.Row, boo
 	return ruleRAAtSP(frames.X86R13, 0, frames.MethodHeuristic)
 }
 
-// removesArgument reports whether code begins with pop rax; pop reg; push rax.
+// pop rax; pop reg; push rax.
 func removesArgument(code []byte) bool {
 	return code[0] == opPopRAX && code[1]&^7 == opPop && code[2] == opPushRAX
 }
 
-// ruleInInterpreter returns the rule in the interpreter, also where it removes its frame.
 func (v *VM) ruleInInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, pc)
 	if !ok {
@@ -134,7 +132,7 @@ func (v *VM) ruleInInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bo
 	}
 }
 
-// ruleInExceptionRemoval returns the rule where an exception removes an interpreter frame; a nil row is no rule.
+// A nil row is no rule.
 func (v *VM) ruleInExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Row, throws bool) {
 	state, throws := exceptionRemoval(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
 	pushed := int32(8 * state.words)
@@ -155,7 +153,7 @@ func (v *VM) ruleInExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Ro
 	return rule, row, true
 }
 
-// ruleInExceptionStub returns the rule in the stub that finds a handler, with the return address in rdx:
+// The return address is in rdx:
 //
 //	push rdx; sub rsp, 8; mov [rsp], rbp; ...; mov rbp, [rsp]; add rsp, 8; pop rdx; ...; jmp
 func (v *VM) ruleInExceptionStub(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
@@ -178,7 +176,7 @@ func (v *VM) ruleInExceptionStub(b *blob, pc uint64) (frames.Rule, *frames.Row, 
 	return frameRule(8 * b.frameWords), nil, true
 }
 
-// ruleInEntry returns the rule in a method entry of the interpreter:
+// ruleInEntry follows a method entry:
 //
 //	...                  return address at sp, caller's sp in r13
 //	pop rax              in rax; locals are pushed
@@ -205,7 +203,7 @@ func (v *VM) ruleInEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool)
 	if pops < 0 {
 		return v.ruleInIntrinsic(c, pc)
 	}
-	pushes := off - (prologue - 1) // bytes since the push of rax
+	pushes := off - (prologue - 1) // since the push of rax
 	switch {
 	case off <= pops:
 		if rule, row, ok := v.ruleInIntrinsic(c, pc); ok {
@@ -228,7 +226,7 @@ func (v *VM) ruleInEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool)
 	return interpretedRule()
 }
 
-// ruleInIntrinsic returns the rule in an intrinsic, with the caller's sp in r13.
+// The caller's sp is in r13.
 func (v *VM) ruleInIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if v.analysis == nil {
 		return frames.Rule{}, nil, false
@@ -242,7 +240,7 @@ func (v *VM) ruleInIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, b
 	return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodHeuristic}, row, true
 }
 
-// ruleInAdapter returns the rule in an adapter by the path from its entry. To compiled code (sharedRuntime_x86_64.cpp,
+// ruleInAdapter follows the path from the adapter's entry. To compiled code (sharedRuntime_x86_64.cpp,
 // gen_i2c_adapter):
 //
 //	mov rax, [rsp]; mov r11, rsp; sub rsp, ...; and rsp, -16; push rax; ...; jmp r11

@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/runtimes/hotspot/arm64"
 )
 
-// interpreterInfo describes an address in the interpreter.
 func (j *javaFrames) interpreterInfo(b *blob, pc uint64, afterCall bool) codeInfo {
 	info := codeInfo{ref: managed.Ref{Object: b.begin, Kind: refStub}}
 	c, ok := j.vm.codeletAt(b, pc)
@@ -36,10 +35,10 @@ func (j *javaFrames) interpreterInfo(b *blob, pc uint64, afterCall bool) codeInf
 //	fp − 48   constant pool cache    JDK 8: fp − 40
 //	fp − 64   bytecode pointer       JDK 8: fp − 56
 
-// interpretedFrame has distances below the frame pointer (frame_x86.hpp, frame_aarch64.hpp).
+// Distances below the frame pointer (frame_x86.hpp, frame_aarch64.hpp).
 type interpretedFrame struct {
 	method, constants, bytecode uint64
-	// less is by how much the distances of constants and bytecode are less in JDK 8.
+	// less: constants and bytecode are less by it in JDK 8.
 	less uint64
 	// bytecodeReg has the innermost frame's bytecode pointer, methodReg the method being entered.
 	bytecodeReg, methodReg uint8
@@ -64,7 +63,7 @@ func (v *VM) interpretedFrame() interpretedFrame {
 	return frameX86
 }
 
-// interpretedRef returns an interpreted frame's position; false if its method is invalid.
+// false: the method is invalid.
 func (j *javaFrames) interpretedRef(f *frames.Frame, state interpreterState) (managed.Ref, bool) {
 	offsets := j.vm.interpretedFrame()
 	if j.vm.nameLayout.major < 9 {
@@ -95,8 +94,8 @@ func (j *javaFrames) interpretedRef(f *frames.Frame, state interpreterState) (ma
 // hasStored reports whether a frame has stored the word at a distance below its frame pointer.
 func hasStored(f *frames.Frame, distance uint64) bool { return f.AfterCall || f.SP <= f.FP-distance }
 
-// bytecodePointer returns the address of the frame's current bytecode, 0 if it has none yet; false if the frame's
-// constant pool cache is not m's.
+// bytecodePointer returns the address of the current bytecode, 0 if there is none yet; false if the frame's constant
+// pool cache is not m's.
 func (j *javaFrames) bytecodePointer(f *frames.Frame, offsets *interpretedFrame, m *method) (pointer uint64, ok bool) {
 	if hasStored(f, offsets.bytecode) {
 		pointer, _ = j.validity.word(f.FP - offsets.bytecode)
@@ -111,7 +110,7 @@ func (j *javaFrames) bytecodePointer(f *frames.Frame, offsets *interpretedFrame,
 	return pointer, true
 }
 
-// noBytecode is the position of a frame without a bytecode.
+// The position of a frame without a bytecode.
 const noBytecode = 1 << 32
 
 // enteredRef returns the method being entered, by the register that holds it until its frame is made. Its entry point

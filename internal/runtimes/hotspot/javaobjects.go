@@ -2,7 +2,7 @@
 
 package hotspot
 
-// oops is the layout of references and objects, tried, and proven by the classes reached.
+// oops is the layout of references and objects, proven by the classes reached.
 type oops struct {
 	header  header
 	wide    bool // references have 8 bytes
@@ -13,8 +13,8 @@ type oops struct {
 	value   uint64
 	coder   uint64 // 0: none (JDK 8)
 	array   uint64 // String's array
-	content uint64 // offset of elements
-	unit    uint64 // bytes per element
+	content uint64 // of elements
+	unit    uint64
 }
 
 type header uint8
@@ -33,8 +33,8 @@ const (
 	maxInObject     = 1 << 12 // bytes
 )
 
-// colours returns ZGC's bits of a stale reference and the number of bits below its address; 0 with other collectors,
-// and false if unreadable.
+// colours returns ZGC's bits of a stale reference and the number of bits below its address; 0 with other collectors;
+// false if unreadable.
 func (t *threads) colours() (staleBits, shift uint64, ok bool) {
 	m, l := t.vm.memory(), t.layout
 	for _, set := range wantColours {
@@ -55,15 +55,15 @@ func (t *threads) colours() (staleBits, shift uint64, ok bool) {
 	return staleBits, shift, !m.failed && shift < 32
 }
 
-// decodeReference returns the address in a reference, without ZGC's colours; false if it is null or stale, so that the
-// object may have moved.
+// decodeReference returns the address in a reference, without ZGC's colours; false if it is null or stale (the object
+// may have moved).
 func (p *namePath) decodeReference(ref uint64) (uint64, bool) {
 	at := ref >> p.colourShift
 	return at, ref&p.staleBits == 0 && at != 0 && at%8 == 0
 }
 
-// readReferenceTo reads the reference at an address, of 4 or 8 bytes: the size that leads to an object that
-// passes test. The first success fixes the size.
+// readReferenceTo reads a reference of 4 or 8 bytes: the size that leads to an object that passes test. The first
+// success fixes the size.
 func (t *threads) readReferenceTo(w *namePath, at uint64, test func(uint64) bool) (uint64, bool) {
 	o := &t.oops
 	if (!o.known || !o.wide) && w.staleBits == 0 {
@@ -110,7 +110,7 @@ func (t *threads) klassOf(object uint64, h header) uint64 {
 	return klass
 }
 
-// widen returns the address in a compressed reference. scheme are the variables with base and shift, which m reads.
+// scheme are the variables with base and shift, which m reads.
 func (t *threads) widen(m *memory, narrow uint64, scheme []string) uint64 {
 	base, shift := m.word(t.layout.staticAddress(scheme[0])), m.int32(t.layout.staticAddress(scheme[1]))
 	return base + narrow<<(shift&31)
@@ -158,7 +158,6 @@ func (t *threads) threadClass(klass uint64) uint64 {
 	})
 }
 
-// searchSupers returns the first of a class and its superclasses that passes test, or 0.
 func (t *threads) searchSupers(klass uint64, test func(klass uint64) bool) uint64 {
 	for range maxSupers {
 		if klass == 0 || klass%8 != 0 {
@@ -232,7 +231,6 @@ func (o *oops) lengthAt() uint64 {
 	}
 }
 
-// uncoloured returns the address in a reference of 8 bytes; false if it is null or may be stale.
 func (t *waiters) uncoloured(ref uint64) (uint64, bool) {
 	var w namePath
 	var ok bool
@@ -258,8 +256,7 @@ func (t *waiters) learnOops() bool {
 	return false
 }
 
-// readReference reads the reference at an address and gives the object's, 0 for null; false if it is unreadable or may
-// be stale.
+// readReference returns the address in the reference at at, 0 for null; false if unreadable or stale.
 func (t *waiters) readReference(at uint64) (uint64, bool) {
 	if !t.oops.known && !t.learnOops() {
 		return 0, false

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// readLines reads a method's first line and its table of lines; whole is the ConstMethod's size in bytes.
+// whole is the ConstMethod's size in bytes.
 func (n *methodNames) readLines(m *method, whole uint64) {
 	from := m.code + m.size
 	size := min(m.constMethod+whole-from, maxLines)
@@ -20,14 +20,14 @@ func (n *methodNames) readLines(m *method, whole uint64) {
 	m.lines = bytes.Clone(n.lines[:len(n.lines)-len(s.b)])
 }
 
-// lineAt returns the line of the nearest entry up to bci, 0 if unknown (Method::line_number_from_bci).
+// 0 if unknown (Method::line_number_from_bci).
 func (n *methodNames) lineAt(m *method, bci int32) int {
 	s := unsigned5Reader{b: m.lines, excluded: n.vm.nameLayout.excludedBytes}
 	return s.line(bci)
 }
 
-// line decodes a table to its end, and gives the line of the nearest entry up to bci, 0 if unknown. An entry is a byte
-// of deltas in 5 bits (bytecode index) and 3 (line), or 0xff and both as signed numbers; 0 ends the table.
+// line decodes a table to its end, and returns the line of the nearest entry up to bci. An entry is a byte of deltas
+// in 5 bits (bytecode index) and 3 (line), or 0xff and both as signed numbers; 0 ends the table.
 func (r *unsigned5Reader) line(bci int32) int {
 	at, line := int32(0), int32(0)
 	best, found := int32(-1), int32(0)

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// readCache caches the pages that a walk or a query reads. Before a second reading a query drops them.
+// readCache caches the pages that a walk or a query reads.
 type readCache struct {
 	managed.Pages
 	process   reader
@@ -30,8 +30,8 @@ func (r *reader) Read(addr uint64, b []byte) int {
 	return r.Reader.Read(addr, b)
 }
 
-// begin makes reads go through the cache, and drops what was read before after. No page that is left is older than
-// since (CLOCK_MONOTONIC ns). The caller ends it by bypass.
+// begin makes reads go through the cache until bypass, and drops pages read before after. since is before the oldest
+// read (CLOCK_MONOTONIC ns).
 func (c *readCache) begin(after int64) (since int64) {
 	if c.inUse = true; c.since == 0 || c.since < after {
 		c.drop()
@@ -42,7 +42,6 @@ func (c *readCache) begin(after int64) (since int64) {
 	return c.since
 }
 
-// bypass makes reads go to the process.
 func (c *readCache) bypass() { c.inUse = false }
 
 func (c *readCache) drop() {

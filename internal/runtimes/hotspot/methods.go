@@ -14,31 +14,31 @@ import (
 //	          Klass ─► Symbol of the class
 //	          Symbol         │ length │ text, modified UTF-8
 
-// method is a Method, whose memory is reused after class unloading.
+// method is a Method. Its memory is reused after class unloading.
 type method struct {
 	constMethod uint64
-	code        uint64 // address of the bytecode
+	code        uint64 // of the bytecode
 	size        uint64 // of the bytecode
 	cache       uint64 // constant pool cache, also in interpreter frames
 	cookie      uint64
 	name, file  string
 	lines       []byte // compressed
 	firstLine   int
-	// Times of first read and last check, CLOCK_MONOTONIC ns.
+	// CLOCK_MONOTONIC ns.
 	since, checked int64
 }
 
-// methodNames reads methods, and caches them by the address of the Method.
+// Methods are cached by the address of the Method.
 type methodNames struct {
 	vm        *VM
 	validity  *validity
 	byAddress map[uint64]*method
-	kept      int // bytes of their lines and names
+	kept      int // bytes of lines and names
 
 	// Buffers of one read.
 	symbol      [64 + maxSymbol]byte
-	spelled     []byte // names of method and class
-	full        []byte // name for display
+	spelled     []byte // of method and class
+	full        []byte // for display
 	lines       []byte
 	cookie      []byte
 	constMethod [maxConst + 8]byte
@@ -46,30 +46,30 @@ type methodNames struct {
 }
 
 const (
-	maxConstMethod = 1 << 20 // bytes: bytecode and tables
+	maxConstMethod = 1 << 20 // bytecode and tables
 	maxConstants   = 1 << 17
-	maxSymbol      = 1 << 12 // bytes of a name
+	maxSymbol      = 1 << 12 // of a name
 	maxLines       = 1 << 16
-	maxMethods     = 1 << 16  // cached methods
+	maxMethods     = 1 << 16
 	maxKept        = 64 << 20 // bytes
 )
 
-// constUTF8 is JVM_CONSTANT_Utf8.
+// JVM_CONSTANT_Utf8.
 const constUTF8 = 1
 
-// hasLines is the flag of a ConstMethod with a table of lines.
+// ConstMethod flag.
 const hasLines = 1
 
 var hashSeed = maphash.MakeSeed()
 
-// methodIdentity is what tells a method from a later one at the same address.
+// methodIdentity differs from that of a later method at the same address.
 type methodIdentity struct {
 	constMethod, constants, holder uint64
 	nameIndex, id                  uint16
-	name, class                    []byte // by content; valid until the next identify
+	name, class                    []byte // valid until the next identify
 }
 
-// cookieFor returns a hash of an identity, never 0.
+// Never 0.
 func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 	b := binary.LittleEndian.AppendUint64(n.cookie[:0], id.constMethod)
 	b = binary.LittleEndian.AppendUint64(b, id.constants)
@@ -81,7 +81,7 @@ func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 	return maphash.Bytes(hashSeed, n.cookie) | 1
 }
 
-// identify reads the identity of the Method at addr; cm is the start of the ConstMethod.
+// cm is the start of the ConstMethod.
 func (n *methodNames) identify(addr uint64) (id methodIdentity, cm []byte, ok bool) {
 	l, m := &n.vm.nameLayout.table, n.vm.memory()
 	if addr == 0 || addr%8 != 0 {
@@ -114,7 +114,6 @@ func (n *methodNames) identify(addr uint64) (id methodIdentity, cm []byte, ok bo
 	return id, cm, hasName && hasClass
 }
 
-// setFromConstMethod sets what a ConstMethod's bytes have of a method's identity.
 func (n *methodNames) setFromConstMethod(id *methodIdentity, cm []byte) {
 	l := &n.vm.nameLayout.table
 	id.constants = l.ConstMethod.Constants.in(cm)
@@ -126,7 +125,7 @@ func (n *methodNames) constantAt(id *methodIdentity, index uint16) uint64 {
 	return id.constants + n.vm.nameLayout.table.ConstantPool.Bytes + 8*uint64(index)
 }
 
-// methodAt returns the method whose Method is at addr, checked after the walked copy was made; nil if there is none.
+// methodAt returns the method at addr, checked after the walked copy was made, or nil.
 func (n *methodNames) methodAt(addr uint64) *method {
 	known := n.byAddress[addr]
 	if known != nil && known.checked >= n.validity.copiedAt {
@@ -172,7 +171,7 @@ func (n *methodNames) forget() {
 	n.kept = 0
 }
 
-// readMethod reads the rest of a method; sizes, tags and printable names validate it.
+// Sizes, tags and printable names validate it.
 func (n *methodNames) readMethod(id *methodIdentity, cm []byte) *method {
 	l := &n.vm.nameLayout.table
 	whole := 8 * l.ConstMethod.Size.in(cm)
@@ -196,7 +195,7 @@ func (n *methodNames) readMethod(id *methodIdentity, cm []byte) *method {
 	return m
 }
 
-// isName reports whether a constant is a name. n.pool must hold the pool's header.
+// Precondition: n.pool holds the pool's header.
 func (n *methodNames) isName(index uint16) bool {
 	l, m := &n.vm.nameLayout.table, n.vm.memory()
 	tags, count := l.ConstantPool.Tags.in(n.pool[:]), l.ConstantPool.Length.in(n.pool[:])

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// nameTable has what names need of gHotSpotVMStructs and gHotSpotVMTypes (drawings: methods.go, scopes.go). The first
-// known name of a tag counts; "?" marks optional fields. Without another field frames have no names.
+// nameTable has the fields and sizes that names need (drawings: methods.go, scopes.go). The first known name of a tag
+// counts; "?" marks optional fields.
 type nameTable struct {
 	NMethod struct {
 		CompileID field `vm:"nmethod::_compile_id"`
@@ -84,7 +84,7 @@ var (
 		{"CompiledMethod::_scopes_data_begin", "nmethod::_dependencies_offset"},
 		{"nmethod::_scopes_data_offset", "nmethod::_dependencies_offset"},
 	}
-	// List of methods: in mutable data after relocations (since JDK 25), or after the oops.
+	// In mutable data after relocations (since JDK 25), or after the oops.
 	wantMetadata = [][]string{
 		{"CodeBlob::_mutable_data", "CodeBlob::_mutable_data_size", "CodeBlob::_relocation_size"},
 		{"nmethod::_metadata_offset"},
@@ -184,7 +184,7 @@ type nameLayout struct {
 	entry                    uint64 // bytes read of a blob's header
 }
 
-// missingNameField names what the tables lack for names of frames; "" if nothing.
+// missingNameField returns "" if nothing is missing.
 func (l *layout) missingNameField() string {
 	if lacks := new(nameTable).fill(l); lacks != "" {
 		return lacks
@@ -204,14 +204,14 @@ func (l *layout) fieldsNamed(names []string) (out []field) {
 	return out
 }
 
-// Bounds of structures, in bytes.
+// Bounds of structures, bytes.
 const (
 	maxConst  = 112
 	maxPool   = 240
 	maxPcDesc = 64
 )
 
-// firstExcludingZero is the first release in which no byte of a number is 0.
+// The first release without 0 in numbers' bytes.
 const firstExcludingZero = 20
 
 func (v *VM) readNameLayout() (*nameLayout, bool) {

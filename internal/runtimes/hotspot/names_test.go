@@ -256,7 +256,7 @@ func TestNumbersAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// As Method::line_number_from_bci: of several entries the first at a bytecode index, the last at a nearer one.
+// Method::line_number_from_bci: of several entries the first at a bytecode index, the last at a nearer one.
 func TestLineIsThatOfTheVirtualMachine(t *testing.T) {
 	table := []byte{0<<3 | 5, 10<<3 | 1, 0<<3 | 1, 10<<3 | 1, 0}
 	for bci, want := range map[int32]int{0: 5, 9: 5, 10: 6, 11: 7, 19: 7, 20: 8, 25: 8} {
@@ -344,7 +344,6 @@ func TestMethodsInPossiblyReusedMemoryAreFreed(t *testing.T) {
 	}
 }
 
-// What is read for a frame's name is checked after the reading, too.
 func TestMethodsThatAreUnloadedBeforeTheirNamesAreReadAreFreed(t *testing.T) {
 	for name, r := range namedReleases {
 		for _, before := range []bool{false, true} {
@@ -436,7 +435,6 @@ func TestVersionsAreInReleaseForm(t *testing.T) {
 	}
 }
 
-// Without inlined calls the frame would lack methods.
 func TestDebuggingInformationThatCannotBeReadNamesNothing(t *testing.T) {
 	for name, r := range namedReleases {
 		f := newNamed(r)

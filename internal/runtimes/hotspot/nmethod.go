@@ -17,28 +17,28 @@ type nmethod struct {
 	compLevel     uint8
 	native        bool // a native wrapper
 	origPC        uint64
-	deoptHandlers [2]uint64 // deoptimization handlers
+	deoptHandlers [2]uint64
 	pcs           span
 	scopes        span
 	metadata      span // methods and others
-	// Times of first read and last check, CLOCK_MONOTONIC ns.
+	// CLOCK_MONOTONIC ns.
 	since, checked int64
 }
 
-// compiledCode reads compiled methods, and caches them by the start of their code.
+// compiledCode caches compiled methods by the start of their code.
 type compiledCode struct {
 	vm       *VM
 	validity *validity
 	byStart  map[uint64]*nmethod
 	calls    []call // result of callsAt
 	others   []call
-	place    int32 // offset in the code of the place after the last scopesAt's; −1: none
+	place    int32 // offset of the place after the last scopesAt's; −1: none
 	unread   bool  // debugging information was unreadable in the last callsAt
 	scope    [16]byte
 	pcDesc   [maxPcDesc]byte
 }
 
-// span is the addresses from low to high, excluded.
+// high is excluded.
 type span struct{ low, high uint64 }
 
 func (s span) size() uint64 {
@@ -76,7 +76,6 @@ func (c *compiledCode) compiledAt(b *blob, addr uint64) (nm nmethod, ok bool) {
 	return nm, nm.method != 0 && !m.failed
 }
 
-// nativeMethod is the name of a native wrapper's blob.
 const nativeMethod = "native nmethod"
 
 func (c *compiledCode) setDeoptHandlers(nm *nmethod, head []byte) {
@@ -88,7 +87,6 @@ func (c *compiledCode) setDeoptHandlers(nm *nmethod, head []byte) {
 	}
 }
 
-// setSpans sets where the places, scopes and methods are.
 func (c *compiledCode) setSpans(nm *nmethod, head []byte) {
 	l := &c.vm.nameLayout.table
 	pcs, s := l.NMethod.ScopesPCs.in(head), c.vm.nameLayout.scopes
@@ -118,7 +116,7 @@ func (c *compiledCode) setSpans(nm *nmethod, head []byte) {
 	}
 }
 
-// compiledOf returns the compiled method with code at pc, read since a time; nil if b is no longer its code.
+// compiledOf returns the compiled method at pc, read since a time; nil if b is no longer its code.
 func (c *compiledCode) compiledOf(b *blob, pc uint64, since int64) *nmethod {
 	current, ok := c.compiledAt(b, pc)
 	if begin, _ := c.vm.layout.boundsOf(c.vm.head[:], current.header); !ok || begin != b.begin { // replaced
@@ -144,10 +142,10 @@ func (nm *nmethod) same(other *nmethod) bool {
 	return a == b
 }
 
-// cookie is never 0.
+// Never 0.
 func (nm *nmethod) cookie() uint64 { return uint64(nm.id)<<32 | uint64(uint32(nm.method>>3)) | 1 }
 
-// isUnchanged reports whether a compiled method is still at its address, and notes the time of that check.
+// isUnchanged reports whether a compiled method is still at its address, and notes the time of the check.
 func (c *compiledCode) isUnchanged(nm *nmethod) bool {
 	since := c.vm.cached.begin(c.validity.copiedAt)
 	defer c.vm.cached.bypass()
@@ -160,7 +158,7 @@ func (c *compiledCode) isUnchanged(nm *nmethod) bool {
 	return true
 }
 
-// compiledRef identifies a place in a compiled method, as freed (Cookie 0) if its debugging information is unreadable.
+// compiledRef identifies a place in a compiled method. Cookie is 0 if its debugging information is unreadable.
 func (c *compiledCode) compiledRef(nm *nmethod, pc uint64, afterCall bool) (r managed.Ref, read bool) {
 	r = managed.Ref{Object: nm.begin, Kind: refCompiled, Cookie: nm.cookie()}
 	off := pc - nm.begin
@@ -169,7 +167,7 @@ func (c *compiledCode) compiledRef(nm *nmethod, pc uint64, afterCall bool) (r ma
 	}
 	before := int32(off)
 	if afterCall {
-		before-- // return addresses have their own places
+		before-- // a return address has its own place
 	}
 	prev, next, ok := c.scopesAt(nm, before)
 	switch {
@@ -183,7 +181,7 @@ func (c *compiledCode) compiledRef(nm *nmethod, pc uint64, afterCall bool) (r ma
 	return r, ok
 }
 
-// deoptimizedRef returns a position by the original return address in the frame (nmethod::orig_pc_addr).
+// By the original return address in the frame (nmethod::orig_pc_addr).
 func (c *compiledCode) deoptimizedRef(f *frames.Frame, nm *nmethod, r managed.Ref) managed.Ref {
 	pc, ok := c.validity.sample.Mem.Word(f.SP + nm.origPC)
 	if !ok || f.SP == 0 || pc <= nm.begin || pc > nm.end {

@@ -4,22 +4,21 @@ package hotspot
 
 import "prywalk/internal/waits"
 
-// ownerID is what a monitor's owner word can have of a thread.
+// ownerID has the values of a monitor's owner word for a thread.
 type ownerID struct {
 	id threadID
-	// Words in [from, to) denote the thread: the addresses of its stack, since JDK 24 its number only.
+	// [from, to): the addresses of its stack; since JDK 24 its number only.
 	from, to uint64
 }
 
-// ownerAnonymous is the owner of a monitor inflated for a stack lock, until that is unlocked
-// (runtime/objectMonitor.hpp).
+// A monitor inflated for a stack lock, until that is unlocked (runtime/objectMonitor.hpp).
 const ownerAnonymous = 1
 
 const maxLockStack = 8 // entries (runtime/lockStack.hpp, CAPACITY)
 
 const classOwnable = "java/util/concurrent/locks/AbstractOwnableSynchronizer"
 
-// ownerOf returns the id of the thread that holds what w waits for; 0: none, or unknown. later: not all threads were
+// ownerOf returns the id of the thread that holds the awaited lock; 0: none, or unknown. later: not all threads were
 // read yet.
 func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 	switch {
@@ -39,8 +38,8 @@ func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 	return 0, false
 }
 
-// ownerByWord returns the id of the thread that a monitor's owner word denotes (wantOwner); 0 if none of the known
-// threads, which are read again at most every listEvery ns.
+// ownerByWord finds the owner by a monitor's owner word (wantOwner). Threads are read again at most every listEvery
+// ns.
 func (t *waiters) ownerByWord(ownerWord uint64) (tid int, later bool) {
 	isOwner := func(known int) bool {
 		o, ok := t.readOwner(t.byTID[known].thread)
@@ -62,7 +61,7 @@ func (t *waiters) ownerByWord(ownerWord uint64) (tid int, later bool) {
 	return 0, later
 }
 
-// readOwner reads the owner words of the listed thread at an address.
+// thread must be listed.
 func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 	if o.id, ok = t.identify(thread); !ok || t.byTID[o.id.tid].thread != thread {
 		return o, false
@@ -107,7 +106,7 @@ func (t *waiters) ownerByLockStack(w *waitState) (tid int, later bool) {
 	return 0, later
 }
 
-// hasOnLockStack reports whether a thread's lock stack has the object, and whether by a mark that leads to the monitor.
+// byMark: a mark on the stack leads to the monitor.
 func (t *waiters) hasOnLockStack(thread, monitor, object uint64) (holds, byMark bool) {
 	t.eachLocked(thread, func(entry, mark uint64) bool {
 		byMark = mark == monitor|markMonitorValue
@@ -122,7 +121,7 @@ func (t *waiters) eachLocked(thread uint64, f func(object, mark uint64) bool) {
 	stack, bottom := t.layout.offset(wantLockStack[0]), t.layout.offset(wantLockStack[2])
 	m := t.vm.memory()
 	top := uint64(uint32(m.int32(thread + stack + t.layout.offset(wantLockStack[1]))))
-	first := stack + bottom // top is an offset in the thread, too
+	first := stack + bottom // top is also an offset in the thread
 	if m.failed || top <= first || top-first > 8*maxLockStack {
 		return
 	}
@@ -139,8 +138,8 @@ func (t *waiters) eachLocked(thread uint64, f func(object, mark uint64) bool) {
 	}
 }
 
-// exclusiveOwner returns the id of the thread in an AbstractOwnableSynchronizer's exclusiveOwnerThread; 0: none,
-// another class, or unproven.
+// exclusiveOwner returns the id of an AbstractOwnableSynchronizer's exclusiveOwnerThread; 0: none, another class, or
+// unproven.
 func (t *waiters) exclusiveOwner(object uint64) int {
 	f := &t.fields
 	if !t.isOwnableSynchronizer(t.klassOf(object, t.oops.header)) {
@@ -161,8 +160,7 @@ func (t *waiters) exclusiveOwner(object uint64) int {
 	return id.tid
 }
 
-// isOwnableSynchronizer reports whether klass is AbstractOwnableSynchronizer or a subclass. The first one fixes the
-// class and the offset of its owner.
+// The first one fixes the class and the offset of its owner.
 func (t *waiters) isOwnableSynchronizer(klass uint64) bool {
 	f := &t.fields
 	found := t.searchSupers(klass, func(k uint64) bool {

@@ -12,8 +12,8 @@ import (
 
 const manyThreads = 5000
 
-// listMany puts manyThreads threads more into the list: each owns its monitor, by number, by a word on its stack, or
-// (lockStacks) with the object on its lock stack.
+// listMany adds manyThreads threads: each owns its monitor, by number, by a word on its stack, or (lockStacks) with
+// the object on its lock stack.
 func (w *waiting) listMany(lockStacks bool) (monitors []uint64) {
 	const threadSize, objectSize = 160, 16
 	for i, name := range wantLockStack {
@@ -96,7 +96,7 @@ func TestEachOfManyOwnersIsFoundAtBoundedCost(t *testing.T) {
 
 func (w *waiting) enter(monitor uint64) { w.put(w.thread+w.pending, monitor) }
 
-// readOn asks until all threads were read, if none holds the monitor.
+// readOn asks until all threads are read, if none holds the monitor.
 func (w *waiting) readOn() {
 	for range manyThreads/maxReadThreads + 1 {
 		w.n.waiters.pace = readingPace{}
@@ -117,7 +117,6 @@ func TestThreadsAreReadAgainInSlices(t *testing.T) {
 	}
 }
 
-// threadOf returns the address of the thread that owns the ith monitor of listMany.
 func (w *waiting) threadOf(i int) uint64 { return w.word(w.word(w.word(w.list)+8) + 16 + 8*uint64(i)) }
 
 func (w *waiting) objectOf(monitor uint64) uint64 { return w.word(w.word(monitor + 8)) }

@@ -4,7 +4,7 @@ package hotspot
 
 import "prywalk/internal/waits"
 
-// readStatus reads a thread's java.lang.Thread and the status bits in it; false if unproven.
+// false: unproven.
 func (t *waiters) readStatus(id threadID) (object uint64, status uint32, ok bool) {
 	object, ok = t.threadObject(id)
 	if !ok || !t.learnFields(object) {
@@ -21,7 +21,7 @@ func (t *waiters) readStatus(id threadID) (object uint64, status uint32, ok bool
 	return object, status, !m.failed
 }
 
-// waitByStatus returns the wait of a thread that sleeps or is parked, by its status bits; false for others.
+// waitByStatus returns the wait of a sleeping or parked thread; false for others.
 func (t *waiters) waitByStatus(id threadID) (w waitState, ok bool) {
 	object, status, ok := t.readStatus(id)
 	if !ok {
@@ -58,7 +58,7 @@ func (t *waiters) threadObject(id threadID) (uint64, bool) {
 	return object, ok && !m.failed && t.isThread(object)
 }
 
-// learnFields finds the offsets of a java.lang.Thread's fields, once; object is such a thread.
+// object is any java.lang.Thread.
 func (t *waiters) learnFields(object uint64) bool {
 	f := &t.fields
 	if f.searched {

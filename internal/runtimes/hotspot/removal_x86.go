@@ -10,8 +10,8 @@ import (
 )
 
 // # Interpreter frames removed by a return
-
-// removalBytes is the most from a leave to pc, in bytes.
+//
+// removalBytes bounds the distance from a leave to pc, bytes.
 const removalBytes = 48
 
 // frameRemoval is the removal of an interpreter frame. The caller's sp is in rbx or r11
@@ -32,11 +32,10 @@ type frameRemoval struct {
 	whole bool // pc is in a complete sequence, after the leave
 	// Bytes from the leave to pc, to the pop, and to a mov that sets sp.
 	since, pops, moves int
-	raReg, sender      uint8 // popped return address and caller's sp, DWARF numbers
+	raReg, sender      uint8 // return address and caller's sp, DWARF numbers
 }
 
-// lastRemoval finds the removal in which pc, at removalBytes in code, is: whole, or only found if pc is near a leave
-// and a pop.
+// pc is at removalBytes in code. found without whole: pc is near a leave and a pop.
 func lastRemoval(code []byte) frameRemoval {
 	found := false
 	for i := removalBytes - 1; i >= 0; i-- {
@@ -52,7 +51,7 @@ func lastRemoval(code []byte) frameRemoval {
 	return frameRemoval{found: found}
 }
 
-// shortLeave is the distance at which a leave and a pop suffice.
+// At this distance a leave and a pop suffice.
 const shortLeave = 10
 
 var (
@@ -72,16 +71,16 @@ type sender struct {
 	reg uint8
 }
 
-// removalParser passes the instructions after a leave, one step for each line of [frameRemoval].
+// removalParser passes the instructions after a leave, in the order of [frameRemoval].
 type removalParser struct {
 	code     []byte
 	off      int  // of the next instruction
 	since    int  // bytes from the leave to pc
-	boundary bool // pc is at the start of an instruction that was passed, or of the next one
+	boundary bool // pc is at the start of a passed instruction or of the next
 }
 
-// parseRemoval parses the code after a leave; since is the bytes from there to pc. popped: the sequence has a pop at
-// least, and pc is not after its end.
+// code begins after the leave; since is the bytes from there to pc. popped: the sequence has a pop, and pc is not
+// after its end.
 func parseRemoval(code []byte, since int) (removal frameRemoval, popped bool) {
 	p := removalParser{code: code, since: since, boundary: since == 0}
 	if !p.parseClear() {
@@ -108,7 +107,7 @@ func parseRemoval(code []byte, since int) (removal frameRemoval, popped bool) {
 	return removal, !jumps || since <= p.off
 }
 
-// pass passes an instruction of n bytes. It returns false at the end of the code.
+// pass returns false at the end of the code.
 func (p *removalParser) pass(n int) bool {
 	p.off += n
 	p.boundary = p.boundary || p.off == p.since
@@ -117,10 +116,10 @@ func (p *removalParser) pass(n int) bool {
 
 func (p *removalParser) has(prefix []byte) bool { return bytes.HasPrefix(p.code[p.off:], prefix) }
 
-// parseClear passes the instruction that clears a byte, if there is one; false at the end of the code.
+// false: end of the code.
 func (p *removalParser) parseClear() bool { return !p.has(clearsByte) || p.pass(8) }
 
-// parsePop passes the pop of the return address, and returns the register's number in instructions.
+// reg is the number in instructions.
 func (p *removalParser) parsePop() (reg uint8, ok bool) {
 	size, extended := 1, uint8(0)
 	if p.code[p.off] == rexB && p.off+1 < len(p.code) {
@@ -130,7 +129,7 @@ func (p *removalParser) parsePop() (reg uint8, ok bool) {
 	return op&7 | extended, op&^7 == opPop && p.pass(size)
 }
 
-// parseMove passes the move of the caller's sp to sp, and returns the sender register.
+// parseMove passes the move of the caller's sp to sp.
 func (p *removalParser) parseMove() (sender uint8, ok bool) {
 	for i := range senders {
 		if p.has(senders[i].mov) {
@@ -140,20 +139,19 @@ func (p *removalParser) parseMove() (sender uint8, ok bool) {
 	return 0, false
 }
 
-// parsePoll passes a safepoint poll, if there is one. It returns false if that is incomplete.
+// false: incomplete.
 func (p *removalParser) parsePoll() bool {
 	return !p.has(pollLong) ||
 		p.pass(7) && p.has(shortBelow) && p.pass(2) && p.has(clearsWord) && p.pass(11)
 }
 
-// endsInReplacement reports whether on-stack replacement follows, with pc at one of its instructions; ra is the
-// return address's register.
+// endsInReplacement reports whether on-stack replacement follows, with pc at one of its instructions.
 func (p *removalParser) endsInReplacement(ra uint8) bool {
 	return p.pass(len(alignsSP)) && ra < 8 && p.code[p.off] == opPush|ra && p.pass(1) && p.boundary &&
 		p.code[p.off] == 0xff
 }
 
-// endsInJump reports whether the jump to the return address in register ra follows.
+// ra is the return address's register.
 func (p *removalParser) endsInJump(ra uint8) bool {
 	jump := p.code[p.off:]
 	if ra >= 8 {
@@ -167,8 +165,7 @@ func (p *removalParser) endsInJump(ra uint8) bool {
 
 // # Interpreter frames removed by an exception
 //
-// The interpreter removes the frame, with the return address in rdx, and queries the caller's handler
-// (TemplateInterpreterGenerator::generate_throw_exception):
+// The return address is in rdx (TemplateInterpreterGenerator::generate_throw_exception):
 //
 //	leave; pop rdx; mov rsp, sender; ...; mov rax, [r15+disp32]; ...; push rax; push rdx; mov rsi, rdx; mov rdi, r15;
 //	...; call; ...; mov rbx, rax; pop rdx; pop rax; jmp rbx
@@ -191,7 +188,7 @@ type exceptionState struct {
 	stored bool  // return address in memory: at sp before the pop, later the second word below the CFA
 }
 
-// exceptionRemoval returns the state at pc, an offset in code; ended: pc is in the removal.
+// pc is an offset in code. ended: pc is in the removal.
 func exceptionRemoval(code []byte, pc int) (t exceptionState, ended bool) {
 	from := bytes.LastIndex(code[:min(pc, len(code))], throwsBegin[:1])
 	for from >= 0 && !bytes.HasPrefix(code[from:], throwsBegin) {
@@ -221,7 +218,7 @@ func exceptionRemoval(code []byte, pc int) (t exceptionState, ended bool) {
 	return exceptionStateAt(body, push, pc-moved), true
 }
 
-// exceptionStateAt returns the state at an offset after the mov; push is the first push's offset.
+// push is the first push's offset.
 func exceptionStateAt(body []byte, push, off int) exceptionState {
 	end := len(body) + len(throwsEnd) - len(jumpsRBX)
 	switch {

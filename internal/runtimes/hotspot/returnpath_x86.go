@@ -9,12 +9,10 @@ import (
 	"prywalk/heuristics"
 )
 
-// maxPushed bounds the bytes pushed below a compiled frame by C2 string loops and GC barriers, which save all AVX-512
-// registers.
+// maxPushed bounds the bytes pushed below a compiled frame: GC barriers save all AVX-512 registers.
 const maxPushed = 4096
 
-// ruleByReturnPath returns the rule at pc by the path to the method's return, else CFA = sp + usual, valid while
-// nothing is pushed.
+// ruleByReturnPath returns the rule by the path to the method's return, else CFA = sp + usual.
 func (v *VM) ruleByReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
 	if v.analysis == nil {
 		return frameRule(usual), nil, true
@@ -53,7 +51,7 @@ func leavingFrame(cfa *heuristics.CFA) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: int32(cfa.Off), Method: frames.MethodCFI}, row, true
 }
 
-// Routine returns the rule in assembly by the path to its return, which restores rbp only.
+// Routine returns the rule in assembly by the path to its return.
 func (v *VM) Routine(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	at := q.PC
 	if q.AfterCall {
@@ -89,8 +87,8 @@ func (s savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, b
 	return saved + uint64(s.Add), ok
 }
 
-// Method entry barrier (StubGenerator::generate_method_entry_barrier): push -1; push rbp; mov rbp, rsp; ...; leave; add
-// rsp, 8; ret. A second path restores all registers before its leave.
+// StubGenerator::generate_method_entry_barrier: push -1; push rbp; mov rbp, rsp; ...; leave; add rsp, 8; ret. A
+// second path restores all registers before its leave.
 var (
 	barrierBegins = []byte{0x68, 0xff, 0xff, 0xff, 0xff, 0x55, 0x48, 0x8b, 0xec}
 	barrierEnds   = []byte{opLeave, 0x48, 0x83, 0xc4, 8, opRet}
@@ -130,8 +128,7 @@ func (v *VM) ruleInBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, 
 	return frames.Rule{CFAReg: frames.X86RBP, CFAOff: 24, Method: frames.MethodCFI}, row, true
 }
 
-// restoresRegisters reports whether code, which follows barrierEnds, restores all registers up to a leave, and has pc.
-// since is the bytes from the first path's leave to pc.
+// code follows barrierEnds. since is the bytes from the first path's leave to pc.
 func restoresRegisters(code []byte, since int) bool {
 	if !bytes.HasPrefix(code, restoresAll) {
 		return false
@@ -144,8 +141,7 @@ func restoresRegisters(code []byte, since int) bool {
 	return restored >= 0 && leave < len(code) && code[leave] == opLeave && since-len(barrierEnds) <= leave
 }
 
-// ruleAtReturnToInterpreter returns the rule at a return address in the interpreter. Intrinsics (Math.sin) have no
-// frame, at most a word of alignment; native methods have one (CRC32, JDK 8).
+// Intrinsics (Math.sin) have no frame, at most a word of alignment; native methods have one (CRC32, JDK 8).
 func (v *VM) ruleAtReturnToInterpreter(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, ret)
 	prologue := 0
@@ -171,8 +167,8 @@ func (v *VM) ruleAtReturnToInterpreter(b *blob, ret uint64) (frames.Rule, *frame
 	return frames.Rule{CFAReg: frames.X86RSP, Method: frames.MethodCFI}, row, true
 }
 
-// fromInterpreter is the CFA of a frameless intrinsic of the interpreter [begin, end), with the return address at sp +
-// above. A compiled caller's sp is only in r13, which the callee may change.
+// fromInterpreter is the CFA of a frameless intrinsic of the interpreter [begin, end), with the return address at sp
+// + above.
 type fromInterpreter struct{ begin, end, above uint64 }
 
 // Eval implements [frames.Expr].
@@ -194,7 +190,6 @@ func (f fromInterpreter) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (u
 	return 0, false
 }
 
-// adapterMoves are the distances in bytes by which an adapter moves a compiled caller's return address down: before JDK
-// 21 multiples of 16, and the original word stays (sharedRuntime_x86_64.cpp, gen_c2i_adapter). Too small a one ends in
-// arguments, which are not code.
+// An adapter moves a compiled caller's return address down by these distances, bytes: before JDK 21 multiples of 16,
+// and the original word stays (sharedRuntime_x86_64.cpp, gen_c2i_adapter).
 var adapterMoves = [...]uint64{32, 48}

@@ -61,10 +61,10 @@ func (v *VM) interpreterRuleARM64(b *blob, q *frames.Query) (frames.Rule, *frame
 	return v.arm64.Entry(p, q.PC)
 }
 
-// maxSenderTries bounds searches of an interpreter that may be incomplete.
+// The interpreter may be incomplete.
 const maxSenderTries = 16
 
-// knowsSender finds how interpreted methods get the caller's sp.
+// knowsSender finds the register with which interpreted methods get the caller's sp.
 func (v *VM) knowsSender() bool {
 	if v.arm64.KnowsSender() || v.senderTries >= maxSenderTries {
 		return v.arm64.KnowsSender()

@@ -33,7 +33,6 @@ func (v *VM) ruleX86(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) 
 	return frames.Rule{}, nil, false
 }
 
-// ruleAtReturnAddress is ruleX86 for a frame that has called: q.PC is the call's return address.
 func (v *VM) ruleAtReturnAddress(b *blob, q *frames.Query) (frames.Rule, *frames.Row, bool) {
 	switch b.kind {
 	case kindMethod:
@@ -63,7 +62,6 @@ func (v *VM) ruleAtReturnAddress(b *blob, q *frames.Query) (frames.Rule, *frames
 	return frames.Rule{}, nil, false
 }
 
-// ruleAtReturnToMethod returns the rule of a compiled method that has called.
 func (v *VM) ruleAtReturnToMethod(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
 	if b.frameWords <= 0 {
 		return frames.Rule{}, nil, false
@@ -75,8 +73,8 @@ func (v *VM) ruleAtReturnToMethod(b *blob, ret uint64) (frames.Rule, *frames.Row
 	return frameRule(usual), nil, true
 }
 
-// afterRestore gives, for a return address in a stub that saved all registers, the place after their restoration, where
-// its own frame is valid, with rbp as during the call.
+// afterRestore returns, for a return address in a stub that saved all registers, the address after their restoration.
+// There the stub's frame is valid, with rbp as during the call.
 func (v *VM) afterRestore(q frames.Query) (pc uint64, ok bool) {
 	if !q.AfterCall || v.arm64 != nil {
 		return 0, false
@@ -92,20 +90,19 @@ func (v *VM) afterRestore(q frames.Query) (pc uint64, ok bool) {
 	return q.PC + uint64(last+len(restoredAll)), true
 }
 
-// frameRule is the rule of a frame of size bytes below the CFA, with rbp saved below the return address.
+// size is in bytes; rbp is saved below the return address.
 func frameRule(size int32) frames.Rule {
 	r := frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}
 	r.Saved[0] = 2
 	return r
 }
 
-// framelessRule is the rule where the return address is at sp.
+// The return address is at sp.
 func framelessRule() (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 8, Method: frames.MethodCFI}, nil, true
 }
 
-// interpreted is the row of an interpreter frame, which holds the caller's rbp, return address and sp without
-// arguments.
+// An interpreter frame holds the caller's rbp, return address and sp without arguments.
 var interpreted = frames.Row{
 	CFAReg: frames.X86RBP, CFAOff: -8, CFADeref: true,
 	RA: frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RBP, Off: 8},
@@ -119,20 +116,20 @@ var interpreted = frames.Row{
 	},
 }
 
-// interpretedRule is the rule of a complete interpreter frame.
+// For a complete interpreter frame.
 func interpretedRule() (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 }
 
-// ruleRAAtSP is the rule with the return address at sp and CFA = cfaReg + off. At the start of interpreter code and of
-// adapters r13 has the caller's sp.
+// ruleRAAtSP has the return address at sp and CFA = cfaReg + off. At the start of interpreter code and of adapters
+// r13 has the caller's sp.
 func ruleRAAtSP(cfaReg uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(cfaReg, off)
 	row.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP}
 	return frames.Rule{CFAReg: cfaReg, CFAOff: off, Method: m}, row, true
 }
 
-// callerRow is a row with CFA = cfaReg + off that keeps rbp and loses the other callee-saved registers.
+// callerRow has CFA = cfaReg + off, keeps rbp and loses the other callee-saved registers.
 func callerRow(cfaReg uint8, off int32) *frames.Row {
 	row := &frames.Row{CFAReg: cfaReg, CFAOff: int64(off)}
 	for _, reg := range [...]uint8{frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15} {
@@ -141,7 +138,7 @@ func callerRow(cfaReg uint8, off int32) *frames.Row {
 	return row
 }
 
-// ruleRAInReg is the rule with the return address in raReg and CFA = cfaReg + off.
+// The return address is in raReg; CFA = cfaReg + off.
 func ruleRAInReg(raReg, cfaReg uint8, off int32) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(cfaReg, off)
 	if cfaReg != frames.X86RSP {
@@ -151,8 +148,8 @@ func ruleRAInReg(raReg, cfaReg uint8, off int32) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: cfaReg, CFAOff: off, Method: frames.MethodCFI}, row, true
 }
 
-// sendersSP computes the CFA from the caller's sp after the return address is popped. A method handle adapter moves the
-// return address up a word, but only for an interpreted caller, which needs no sp.
+// sendersSP computes the CFA from the caller's sp after the return address is popped. A method handle adapter moves
+// the return address of an interpreted caller up a word.
 type sendersSP struct {
 	reg uint8
 	off int32
@@ -168,7 +165,7 @@ func (s sendersSP) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, b
 	return sender, ok && known
 }
 
-// ruleRABelowCFA is the rule for CFA = sp + size, with the return address directly below the CFA.
+// CFA = sp + size; the return address is directly below it.
 func ruleRABelowCFA(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(frames.X86RSP, size)
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}

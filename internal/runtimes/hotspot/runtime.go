@@ -87,7 +87,7 @@ func (r *Runtime) Name() string {
 	return r.vm.Version()
 }
 
-// Incomplete returns why the JVM's code is not read or has no names, or nil.
+// Incomplete implements [managed.Runtime].
 func (r *Runtime) Incomplete() error {
 	if r.vm == nil {
 		return r.openError
@@ -156,7 +156,7 @@ func (r *Runtime) Postponed() (postponed bool) {
 	return postponed
 }
 
-// javaFrames returns nil, which has no answers, while the JVM is not read.
+// javaFrames returns nil, whose methods have no answers, while the JVM is not read.
 func (r *Runtime) javaFrames() *javaFrames {
 	if r.vm == nil {
 		return nil
@@ -179,7 +179,7 @@ func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{}, nil, false
 }
 
-// byInstructions returns the rule by the host's analysis of instructions, if it has one.
+// byInstructions needs the host's analysis.
 func (r *Runtime) byInstructions(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if r.analysis == nil {
 		return frames.Rule{}, nil, false

@@ -13,16 +13,16 @@ import (
 //	scope    │ offset of the caller's scope; 0: none │ index of the method, from 1 │ bytecode index + 1 │ …
 //	methods  │ Method │ Method │ …
 //
-// A scope's numbers are of unsigned5.go. They are behind the code up to JDK 22, since 23 in _immutable_data, and the
-// methods since 25 in _mutable_data (code/nmethod.hpp).
+// Numbers are as in unsigned5.go. Scopes are after the code up to JDK 22, since 23 in _immutable_data; methods since
+// 25 in _mutable_data (code/nmethod.hpp).
 
 const (
 	maxScopes = 16 << 20 // bytes
 	maxPcs    = 16 << 20 // bytes
 )
 
-// scopesAt returns the scopes of the places around an offset in the code, as offsets in the scopes' data: next is after
-// it, prev at or before; 0: none. Instructions between belong to the methods common to both.
+// scopesAt returns the scopes of the places around an offset in the code, as offsets in the scopes' data: next is
+// after it, prev at or before; 0: none. Instructions between belong to the methods common to both.
 func (c *compiledCode) scopesAt(nm *nmethod, off int32) (prev, next uint32, ok bool) {
 	c.place = -1
 	d := &c.vm.nameLayout.table.PcDesc
@@ -36,7 +36,7 @@ func (c *compiledCode) scopesAt(nm *nmethod, off int32) (prev, next uint32, ok b
 		m.bytes(nm.pcs.low+i*size, b)
 		return int32At(b[d.PCOffset.offset:]), binary.LittleEndian.Uint32(b[d.Scope.offset:])
 	}
-	// The first and the last are guards, at −1 and the end.
+	// The guards are at −1 and the end.
 	count := nm.pcs.size() / size
 	after := uint64(sort.Search(int(count), func(i int) bool {
 		pcOffset, _ := entry(uint64(i))
@@ -63,11 +63,10 @@ type call struct {
 
 const maxInlined = 256
 
-// invocation is InvocationEntryBci, the base of bytecode indices.
+// InvocationEntryBci, the base of bytecode indices.
 const invocation = -1
 
-// appendScopeMethods appends the methods of a scope, innermost first (ScopeDesc::decode_body). The outermost must be
-// the compiled method.
+// Innermost first (ScopeDesc::decode_body). The outermost must be the compiled method.
 func (c *compiledCode) appendScopeMethods(nm *nmethod, scope uint32, out []call) ([]call, bool) {
 	if nm.scopes.size() > maxScopes || nm.metadata.size() > maxScopes {
 		return out, false
@@ -96,7 +95,7 @@ func (c *compiledCode) appendScopeMethods(nm *nmethod, scope uint32, out []call)
 	return out, false
 }
 
-// scopeBytes reads a scope, valid until the next call.
+// Valid until the next call.
 func (c *compiledCode) scopeBytes(nm *nmethod, scope uint32) []byte {
 	left := nm.scopes.size() - min(uint64(scope), nm.scopes.size())
 	b := c.scope[:min(left, uint64(len(c.scope)))]
@@ -110,8 +109,8 @@ func (c *compiledCode) scopeBytes(nm *nmethod, scope uint32) []byte {
 	return b
 }
 
-// callsAt sets c.calls to the methods common to the scopes around a position, at least the compiled one; it sets
-// c.unread if they could not be read.
+// callsAt sets c.calls to the methods common to the scopes around a position, at least the compiled one, or sets
+// c.unread.
 func (c *compiledCode) callsAt(nm *nmethod, position uint64) {
 	next, prev := uint32(position>>32), uint32(position)
 	c.unread = false
@@ -130,8 +129,8 @@ func (c *compiledCode) callsAt(nm *nmethod, position uint64) {
 	c.calls = c.calls[len(c.calls)-common:]
 }
 
-// commonCalls returns how many of the outermost calls are of the same methods, at least 1; all but the innermost of
-// them are at the same bytecode indexes.
+// commonCalls counts the outermost calls of the same methods, at least 1; all but the innermost are at the same
+// bytecode indexes.
 func commonCalls(a, b []call) int {
 	n := 1
 	for n < min(len(a), len(b)) && a[len(a)-n] == b[len(b)-n] && a[len(a)-n-1].method == b[len(b)-n-1].method {

@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// otherRules are another runtime's rules for its own functions.
 type otherRules struct{}
 
 func (otherRules) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {

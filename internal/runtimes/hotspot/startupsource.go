@@ -11,12 +11,12 @@ import (
 
 // # Start-up
 //
-// The code cache is mapped before the tables lead to it, and the list of mappings may be older than the first code. So
-// a walk in code of unknown origin checks whether the code is the JVM's. Until the tables are proven such code has no
-// rules, not even frame pointers.
-
-// startupSource is the rule source of a module of generated code of unknown origin, which the JVM owns at first; later
-// other runtimes may own the module, or add sources.
+// The code cache is mapped before the tables lead to it, and the list of mappings may be older than the first code.
+// So a walk in code of unknown origin checks whether the code is the JVM's. Until the tables are proven such code has
+// no rules, not even frame pointers.
+//
+// startupSource is the rule source of a module of generated code of unknown origin. The JVM owns the module at first;
+// later other runtimes may own it, or add sources.
 type startupSource struct {
 	runtime      *Runtime
 	module       *frames.Module
@@ -29,13 +29,13 @@ func (r *Runtime) hasStartupSource(m *frames.Module) bool {
 	return slices.ContainsFunc(r.startupSources, func(s *startupSource) bool { return s.module == m })
 }
 
-// mayBeStarting reports whether the tables cannot be read yet.
+// The tables cannot be read yet.
 func (r *Runtime) mayBeStarting() bool {
 	var e *UnknownError
 	return r.vm == nil && r.tries < maxTries && errors.As(r.openError, &e) && e.NotYet
 }
 
-// unproven reports whether the tables cannot be read, or proven ([codeCache.proven]), yet.
+// The tables cannot be read, or proven ([codeCache.proven]), yet.
 func (r *Runtime) unproven() bool { return r.mayBeStarting() || r.vm != nil && r.vm.starting() }
 
 // retryRefused retries unreadable tables, and reports whether refused walks can continue.
@@ -70,7 +70,6 @@ func (s *startupSource) decideOwner() {
 	}
 }
 
-// adopt gives the module the JVM's sources.
 func (s *startupSource) adopt() {
 	s.module.Owner, s.module.NoFP = s.runtime, true
 	s.module.Sources = s.runtime.sources()

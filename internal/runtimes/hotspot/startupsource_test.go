@@ -133,7 +133,6 @@ func TestCodeOfANewMachineIsUsedInTheSameWalk(t *testing.T) {
 	}
 }
 
-// Without frame pointers.
 func TestUnknownJVMsAreWalkedByInstructions(t *testing.T) {
 	for name, c := range map[string]struct {
 		spoil func(*fake)
@@ -157,7 +156,6 @@ func TestUnknownJVMsAreWalkedByInstructions(t *testing.T) {
 	}
 }
 
-// [managed.Host] may have no analysis of instructions: frames of a known size have rules all the same.
 func TestHostWithoutAnAnalysisOfInstructionsHasRules(t *testing.T) {
 	f := newFake()
 	begin := f.blob("nmethod", 6, 5, methodCode)

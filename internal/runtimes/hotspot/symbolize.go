@@ -68,7 +68,6 @@ func (j *javaFrames) describeCompiled(r managed.Ref, out []managed.Frame) ([]man
 	return out, !isNew || !j.validity.doubted() // replaced meanwhile
 }
 
-// readCalls reads the calls at a position; false if they could not be read.
 func (j *javaFrames) readCalls(nm *nmethod, position uint64) bool {
 	j.vm.cached.begin(j.validity.copiedAt)
 	defer j.vm.cached.bypass()
@@ -76,7 +75,7 @@ func (j *javaFrames) readCalls(nm *nmethod, position uint64) bool {
 	return !j.compiled.unread
 }
 
-// tier is the [managed.Frame.Type] of a compiled method's frames.
+// For [managed.Frame.Type].
 func (nm *nmethod) tier() string {
 	switch {
 	case nm.native:
@@ -87,7 +86,6 @@ func (nm *nmethod) tier() string {
 	return "c2"
 }
 
-// frameOf describes a method at a bytecode index.
 func (n *methodNames) frameOf(m *method, bci int32, tier string) managed.Frame {
 	f := managed.Frame{Function: m.name, File: m.file, Type: tier, StartLine: m.firstLine}
 	if f.Line = f.StartLine; bci > 0 {

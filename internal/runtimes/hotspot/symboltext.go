@@ -13,7 +13,7 @@ func (n *methodNames) symbolText(symbol uint64) (string, bool) {
 	return string(b), ok
 }
 
-// symbolBytes is text in a buffer that the next call reuses.
+// Valid until the next call.
 func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 	l, m := &n.vm.nameLayout.table, n.vm.memory()
 	body := l.Symbol.Body.offset
@@ -52,11 +52,11 @@ func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 	return b, true
 }
 
-// shortSymbol is a name's first read, in bytes.
+// A name's first read, bytes.
 const shortSymbol = 120
 
-// readable converts a class name in place: dots between packages, without suffixes of hidden classes that vary between
-// runs (an address after "+" or "/", a lambda's number).
+// readable converts a class name in place: dots between packages, without the suffixes of hidden classes that vary
+// between runs.
 func readable(class []byte) []byte {
 	if i := bytes.LastIndexAny(class, "+/"); i > 0 && isHash(class[i+1:]) {
 		class = class[:i]

@@ -9,12 +9,12 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// threadIndex finds the threads that had a word when they were last read: in the bounds of their stack, their number,
-// or an object on their lock stack, or its monitor. As these change, each use reads the thread again.
+// threadIndex finds the threads that had a word when last read: in the bounds of their stack, their number, or an
+// object on their lock stack, or its monitor. Each use reads the thread again.
 type threadIndex struct {
-	complete    []wordRange // of the last reading of all threads, in ascending order of from
-	growing     []wordRange // of the reading under way, likewise
-	unread      []int       // ids of threads that it lacks
+	complete    []wordRange // of the last complete reading, ascending by from
+	growing     []wordRange // of the current reading, likewise
+	unread      []int       // thread ids
 	completedAt int64       // CLOCK_MONOTONIC ns; 0: never
 }
 
@@ -49,14 +49,13 @@ func (x *threadIndex) add(from, to uint64, tid int) {
 // readingPace bounds the time of readings of threads.
 type readingPace struct{ begun, ended int64 } // of the last reading, CLOCK_MONOTONIC ns; 0: none
 
-// The first reading is of all threads, as a question is mostly asked once; it takes about half a second for 65,536.
-// Each further one is of at most maxReadThreads, and the pause after it is restRatio times as long.
+// The first reading is of all threads; it takes about half a second for 65,536. Each further one is of at most
+// maxReadThreads, and the pause after it is restRatio times as long.
 const (
 	maxReadThreads = 2048
 	restRatio      = 20
 )
 
-// begin reports whether threads may be read now.
 func (p *readingPace) begin() bool {
 	now := procmem.Now()
 	if p.begun != 0 && now-p.ended < restRatio*(p.ended-p.begun) {
@@ -68,8 +67,8 @@ func (p *readingPace) begin() bool {
 
 func (p *readingPace) end() { p.ended = procmem.Now() }
 
-// readThreads goes on with the reading of all threads, or begins one if the last ended rest ns ago; those of a core are
-// read once. later: not all have been read.
+// readThreads continues the reading of all threads, or begins one if the last ended rest ns ago; a core's are read
+// once. later: not all have been read.
 func (t *waiters) readThreads(rest int64) (read, later bool) {
 	x := &t.index
 	first := x.completedAt == 0
@@ -100,7 +99,6 @@ func (t *waiters) readThreads(rest int64) (read, later bool) {
 	return true, left > 0
 }
 
-// indexThread reads a thread's owner words and lock stack.
 func (t *waiters) indexThread(tid int) {
 	thread := t.byTID[tid].thread
 	if o, ok := t.readOwner(thread); ok {

@@ -42,7 +42,7 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	return first.name, noPause && after == t.collected
 }
 
-// readCollections returns the number of collections that have begun. noPause reports that none is stopping the threads.
+// n counts the begun collections. noPause: none is stopping the threads.
 func (t *threads) readCollections() (n int32, noPause bool) {
 	l := t.layout
 	m := t.vm.memory()
@@ -53,7 +53,7 @@ func (t *threads) readCollections() (n int32, noPause bool) {
 	return n, !m.failed && heap != 0 && active[0] == 0
 }
 
-// readNamePath follows the references from a JavaThread to its name; false if one is stale or leads to another class.
+// false: a reference is stale or leads to another class.
 func (t *threads) readNamePath(thread uint64) (w namePath, ok bool) {
 	if w.id, ok = t.identify(thread); !ok {
 		return w, false
@@ -81,7 +81,6 @@ func (t *threads) readNamePath(thread uint64) (w namePath, ok bool) {
 	return w, ok
 }
 
-// readCharacters decodes the array of the path's string.
 func (t *threads) readCharacters(w *namePath) (string, bool) {
 	o, m := &t.oops, t.vm.memory()
 	size := uint64(uint32(m.int32(w.text+o.lengthAt()))) * o.unit

@@ -9,10 +9,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// # Threads
-//
-// Each thread in the JVM's list leads to its kernel id and java.lang.Thread, which can change during reads
-// (threadnames.go).
+// Each thread in the JVM's list leads to its kernel id and java.lang.Thread (threadnames.go).
 
 var wantThread = []string{
 	"OSThread::_thread_id", "JavaThread::_threadObj", "Klass::_super", "Klass::_layout_helper",
@@ -20,7 +17,6 @@ var wantThread = []string{
 	"Array<u2>::_data",
 }
 
-// Alternatives; the first complete set counts.
 var (
 	wantThreadList = [][]string{
 		{"ThreadsSMRSupport::_java_thread_list", "ThreadsList::_length", "ThreadsList::_threads"}, // since 10
@@ -45,7 +41,7 @@ var (
 	}
 )
 
-// wantColours are ZGC's variables: the bits of a stale reference, and its shift.
+// ZGC: the bits of a stale reference, and its shift.
 var wantColours = [][]string{
 	{"ZGlobalsForVMStructs::_instance_p", "ZGlobalsForVMStructs::_ZPointerLoadBadMask",
 		"ZGlobalsForVMStructs::_ZPointerLoadShift"},
@@ -64,10 +60,10 @@ type threadLayout struct {
 	osThread, active, klassAt      string
 }
 
-// maxThreadOffset bounds the fields' offsets, in bytes.
+// Bytes.
 const maxThreadOffset = 1 << 15
 
-// threadLayout chooses the alternatives; false if incomplete.
+// false: fields are missing.
 func (l *layout) threadLayout() (*threadLayout, bool) {
 	if !l.has(wantThread) || slices.ContainsFunc(threadAlternatives,
 		func(sets [][]string) bool { return l.firstComplete(sets) == nil }) {
@@ -98,8 +94,8 @@ type threads struct {
 	methods    *methodNames
 	layout     *threadLayout // nil: not chosen yet
 	incomplete bool          // the tables lack fields
-	list       uint64        // address of the list
-	listReadAt int64         // CLOCK_MONOTONIC ns
+	list       uint64
+	listReadAt int64 // CLOCK_MONOTONIC ns
 	byTID      map[int]threadID
 	absent     map[int]bool       // ids not in the list at this address
 	lastNames  map[int]provenName // by thread id
@@ -112,7 +108,7 @@ type threads struct {
 	noPause   bool
 }
 
-// provenName is the name of a thread that was last proven ([threads.proveName]).
+// provenName is the last proven name of a thread ([threads.proveName]).
 type provenName struct {
 	id   threadID
 	name string
@@ -132,8 +128,8 @@ func (j *javaFrames) ThreadName(tid int) (name string, ok bool) {
 	return j.threads.name(tid)
 }
 
-// Role implements [managed.Threads], by the list of the last name query. Collectors are not Java threads: a listed
-// thread with such a name is the program's. The JVM's own Java threads are recognized by name.
+// Role implements [managed.Threads], by the list of the last name query. A listed thread with a collector's name is
+// the program's. The JVM's own Java threads are recognized by name.
 func (j *javaFrames) Role(tid int, name string) (string, bool) {
 	if !j.threadsReady() {
 		return "", false
@@ -145,7 +141,7 @@ func (j *javaFrames) Role(tid int, name string) (string, bool) {
 	return role, true
 }
 
-// threadsReady reports whether the layout of threads is known; it is chosen once that of names is known.
+// threadsReady needs the layout of names.
 func (j *javaFrames) threadsReady() bool {
 	if j == nil || j.vm.nameLayout == nil || j.threads.incomplete {
 		return false
@@ -162,7 +158,7 @@ func (j *javaFrames) threadsReady() bool {
 	return true
 }
 
-// name proves a thread's name, else gives the last proven one.
+// name proves a thread's name, else returns the last proven one.
 func (t *threads) name(tid int) (string, bool) {
 	known, ok := t.beginQuery(tid)
 	defer t.vm.cached.bypass()
@@ -187,7 +183,6 @@ func (t *threads) name(tid int) (string, bool) {
 	return last.name, last.id == id
 }
 
-// evictEnded drops the names of threads that are not in the list.
 func (t *threads) evictEnded() {
 	for tid := range t.lastNames {
 		if _, lives := t.byTID[tid]; !lives {
@@ -196,8 +191,7 @@ func (t *threads) evictEnded() {
 	}
 }
 
-// beginQuery begins a query for a thread, false if it is not in the list. Its reads go through
-// the cache; the caller ends it by bypass.
+// beginQuery is false for a thread not in the list. Reads go through the cache until the caller's bypass.
 func (t *threads) beginQuery(tid int) (id threadID, ok bool) {
 	t.vm.cached.bypass()
 	t.refreshList(tid)
@@ -241,7 +235,7 @@ func (t *threads) refreshList(tid int) {
 	}
 }
 
-// readList reads a ThreadsList, which the JVM replaces when threads start or end.
+// The JVM replaces a ThreadsList when threads start or end.
 func (t *threads) readList(list uint64) {
 	m := t.vm.memory()
 	count := uint64(uint32(m.int32(list + t.layout.offset(t.layout.list[1]))))

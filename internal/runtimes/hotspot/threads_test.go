@@ -192,7 +192,7 @@ func TestUnprovenThreadNamesAreRejected(t *testing.T) {
 	}
 }
 
-// The machine frees the list of threads whenever one starts or ends, and malloc reuses the address.
+// malloc reuses the address of a freed list.
 func TestThreadInALaterListAtTheSameAddressIsFound(t *testing.T) {
 	m := newThreaded(t, "JDK 17")
 	const later, none = fakeTID + 1, fakeTID + 2

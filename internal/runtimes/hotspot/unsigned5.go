@@ -2,15 +2,15 @@
 
 package hotspot
 
-// Numbers of 1 to 5 bytes, low first (compressedStream.cpp, utilities/unsigned5.hpp). A byte below 192 ends a number;
-// others carry 6 bits. Since JDK 20 no byte is 0: all count from 1.
+// Numbers have 1 to 5 bytes, low first (compressedStream.cpp, utilities/unsigned5.hpp). A byte below 192 ends a
+// number; others carry 6 bits. Since JDK 20 no byte is 0: all count from 1.
 const (
 	lgHighCodes    = 6
 	highCodes      = 1 << lgHighCodes
 	maxNumberBytes = 5
 )
 
-// unsigned5Reader decodes these numbers, 0 after an incomplete one.
+// unsigned5Reader returns 0 after an incomplete number.
 type unsigned5Reader struct {
 	b        []byte
 	excluded byte
@@ -47,7 +47,7 @@ func (r *unsigned5Reader) number() uint32 {
 	return sum
 }
 
-// signed decodes a number with its sign in bit 0.
+// The sign is bit 0.
 func (r *unsigned5Reader) signed() int32 {
 	v := r.number()
 	return int32(v>>1) ^ -int32(v&1)

@@ -8,14 +8,12 @@ import (
 )
 
 // # Validity of names
-//
 // Names are read after the copy of the stack, when a class may have been unloaded and its memory reused. Data equal
 // before and after the copy are valid. Class memory is reused only for new class loaders, after a collection; without
-// these other data are valid too. Both are read once per batch and after new data. As a loader's address can be reused,
-// a collection alone makes data doubtful while loaders are created. One such check serves all objects of a batch, which
-// [managed.Prove] would prove one by one.
-
-// validity is the sample whose copied stack is walked, and whether what is read later is as of the copy.
+// these other data are valid too. As a loader's address can be reused, a collection alone makes data doubtful while
+// loaders are created. One check serves all objects of a batch, unlike [managed.Prove].
+//
+// validity decides whether what is read later is as of the copy of sample.
 type validity struct {
 	vm       *VM
 	sample   *managed.Sample
@@ -24,10 +22,10 @@ type validity struct {
 	previous, latest classMemoryState
 	mayBeReused      bool
 	checkedAtRead    int   // 1 + number of reads at the last check without reuse; 0: never
-	newLoadersUntil  int64 // end of the time with new loaders, CLOCK_MONOTONIC ns
+	newLoadersUntil  int64 // CLOCK_MONOTONIC ns
 }
 
-// newLoadersFor is how long after a new class loader more are expected, in nanoseconds.
+// After a new class loader more are expected for this time, ns.
 const newLoadersFor = 10e9
 
 // classMemoryState changes when class memory may have been reused.
@@ -52,7 +50,7 @@ func (v *validity) noteLoaders(current classMemoryState) {
 	}
 }
 
-// readClassMemoryState reads the process, not the cache.
+// The cache is not used.
 func (v *validity) readClassMemoryState() classMemoryState {
 	out, l := classMemoryState{readAt: procmem.Now()}, v.vm.layout
 	m := &v.vm.mem
@@ -63,8 +61,7 @@ func (v *validity) readClassMemoryState() classMemoryState {
 	return out
 }
 
-// doubted reports whether memory may have been reused since the copy. What a thread's frames refer to stays while it
-// has not run.
+// doubted reports whether memory may have been reused since the copy, though not while the thread has not run.
 func (v *validity) doubted() bool {
 	if v.mayBeReused || v.copiedAt == 0 {
 		return v.mayBeReused
@@ -84,7 +81,7 @@ func (v *validity) doubted() bool {
 	return v.mayBeReused
 }
 
-// cookieOf returns the method's identity, 0 if it may have changed since the copy.
+// 0: it may have changed since the copy.
 func (v *validity) cookieOf(m *method) uint64 {
 	if m.since >= v.copiedAt && v.doubted() {
 		return 0
@@ -92,5 +89,5 @@ func (v *validity) cookieOf(m *method) uint64 {
 	return m.cookie
 }
 
-// word returns a word of the copy.
+// Of the copy.
 func (v *validity) word(addr uint64) (uint64, bool) { return v.sample.Mem.Word(addr) }

@@ -46,7 +46,7 @@ func (v *VM) readVersion() string {
 	return release
 }
 
-// readMajor reads the release's number; false if it is none that exists.
+// false: no existing release.
 func (n *nameLayout) readMajor(m *memory) bool {
 	var b [1]byte
 	if fields := n.firstComplete(wantRelease); len(fields) == 2 {

@@ -32,7 +32,7 @@ type layout struct {
 	heaps  []string
 }
 
-// wantFields are the fields common to all releases.
+// Common to all releases.
 var wantFields = []string{
 	"CodeHeap::_memory", "CodeHeap::_segmap", "CodeHeap::_log2_segment_size", "VirtualSpace::_low", "VirtualSpace::_high",
 	"HeapBlock::_header", "HeapBlock::Header::_used",
@@ -41,7 +41,7 @@ var wantFields = []string{
 	"InterpreterCodelet::_size", "InterpreterCodelet::_description",
 }
 
-// Alternatives; the first complete set counts, see [VM.proven].
+// Alternatives; the first complete set counts.
 var (
 	// Addresses in JDK 9 to 22, else offsets from the header (codeBlob.hpp, code_begin and code_end).
 	wantBounds = [][]string{
@@ -102,7 +102,7 @@ func readLayout(h managed.Host, lib *frames.Module) (*layout, error) {
 	return l, nil
 }
 
-// missingField names what the tables lack of the needed fields and sizes; "" if nothing.
+// missingField returns "" if nothing is missing.
 func (l *layout) missingField() string {
 	for _, name := range wantFields {
 		if !l.has([]string{name}) {
@@ -123,7 +123,6 @@ func (l *layout) missingField() string {
 	return ""
 }
 
-// firstComplete returns the first set of which the tables have all fields, nil if none.
 func (l *layout) firstComplete(sets [][]string) []string {
 	if i := slices.IndexFunc(sets, l.has); i >= 0 {
 		return sets[i]
@@ -138,7 +137,7 @@ func (l *layout) has(names []string) bool {
 	})
 }
 
-// number reads a field of at most 32 bits.
+// Of at most 32 bits.
 func (l *layout) number(b []byte, name string) int32 {
 	f := l.fields[name]
 	if f.size == 2 {
@@ -147,7 +146,7 @@ func (l *layout) number(b []byte, name string) int32 {
 	return int32At(b[f.offset:])
 }
 
-// eachEntry calls f for each entry, up to one without a name.
+// Up to an entry without a name.
 func (m *memory) eachEntry(table, stride, nameAt uint64, f func(entry uint64, name string)) {
 	if table == 0 || stride == 0 || stride > maxStride {
 		m.failed = true
@@ -166,7 +165,7 @@ func (l *layout) offset(name string) uint64 { return l.fields[name].offset }
 
 func (l *layout) staticAddress(name string) uint64 { return l.fields[name].address }
 
-// in reads the field, of up to 8 bytes.
+// Of up to 8 bytes.
 func (f *field) in(b []byte) uint64 {
 	if f.offset+8 > uint64(len(b)) {
 		return 0
@@ -183,7 +182,7 @@ func (f *field) in(b []byte) uint64 {
 	}
 }
 
-// sizeOf returns a number type's size in bytes; 8 for other types.
+// 8 for types that are no numbers.
 func sizeOf(typ string) uint8 {
 	switch typ {
 	case "int", "jint", "u4", "unsigned int", "uint32_t", "OSThread::thread_id_t", "pid_t", "JavaThreadState",

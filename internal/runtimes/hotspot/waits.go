@@ -11,10 +11,9 @@ import (
 
 // # Waits of threads
 //
-// A JavaThread has the monitor that it enters or waits in; its java.lang.Thread has a status and the object that it is
-// parked for. The thread writes these itself: they are valid if it has not run until the read. As objects move, the
-// path is read twice (threadnames.go). A monitor's owner is as of the read. A woken thread that a safepoint stops still
-// has its wait.
+// A JavaThread has the monitor that it enters or waits in; its java.lang.Thread has a status and the object that it
+// is parked for. The thread writes these itself: they are valid if it has not run until the read. A monitor's owner
+// is as of the read. A woken thread that a safepoint stops still has its wait.
 
 var (
 	wantMonitor = []string{"ObjectMonitor::_object", "ObjectMonitor::_owner"}
@@ -37,17 +36,17 @@ const (
 	statusParked   = 1 << 9
 )
 
-// handleMonitors is the first release whose monitors hold object handles.
+// The first release whose monitors hold object handles.
 const handleMonitors = 16
 
-// markMonitorValue is in bits 0 and 1 of the mark of an object with a monitor (markWord.hpp).
+// In bits 0 and 1 of the mark of an object with a monitor (markWord.hpp).
 const markMonitorValue = 2
 
 type waiters struct {
 	*threads
-	chosen     bool     // pending and owner have been set
-	pending    []string // fields of wantPending; nil: the tables lack some
-	owner      []string // fields of wantOwner; nil: none
+	chosen     bool     // pending and owner are set
+	pending    []string // of wantPending; nil: fields are missing
+	owner      []string // of wantOwner; nil: none
 	fields     waitFields
 	index      threadIndex
 	pace       readingPace
@@ -55,7 +54,7 @@ type waiters struct {
 	still      bool // the last query's memory is a core's
 }
 
-// waitFields are offsets of fields of Java objects, in bytes, and a class.
+// waitFields has offsets of fields of Java objects, bytes.
 type waitFields struct {
 	searched        bool
 	holder          uint64 // of Thread$FieldHolder; 0: its fields are in the thread (until JDK 18)
@@ -65,7 +64,6 @@ type waitFields struct {
 	ownableSynchronizer, exclusiveOwner uint64
 }
 
-// waitState is one reading of a thread's wait.
 type waitState struct {
 	kind    waits.Kind
 	monitor uint64 // 0: none
@@ -112,7 +110,7 @@ func (j *javaFrames) Waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, o
 	return answer, true
 }
 
-// ready reports whether the tables have the fields that waits need. Precondition: [javaFrames.threadsReady].
+// Precondition: [javaFrames.threadsReady].
 func (t *waiters) ready() bool {
 	if t.chosen {
 		return t.pending != nil
@@ -131,8 +129,7 @@ func (t *waiters) ready() bool {
 	return t.pending != nil
 }
 
-// proveWait reads a wait twice; false if the readings differ. later: the answer lacks what a collector may have moved,
-// or an owner among threads that were not read, and may be complete later.
+// proveWait reads a wait twice; false if the readings differ. later: the answer may be complete later.
 func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	first, ok := t.readWait(id, t.noPause)
 	if !ok {
@@ -158,7 +155,7 @@ func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	return w, true, true
 }
 
-// readWait reads a wait once; while a collector stops the threads (noPause is false) only the monitors.
+// While a collector stops the threads (noPause is false), only the monitors are read.
 func (t *waiters) readWait(id threadID, noPause bool) (w waitState, ok bool) {
 	m := t.vm.memory()
 	pending, waiting := m.word(id.thread+t.layout.offset(t.pending[0])), m.word(id.thread+t.layout.offset(t.pending[1]))
@@ -187,8 +184,8 @@ func (t *waiters) readWait(id threadID, noPause bool) (w waitState, ok bool) {
 	return t.waitByStatus(id)
 }
 
-// monitorObject returns a monitor's object and class; 0 and "" if unproven. A reference may lead to an old copy (ZGC),
-// whose mark must lead to the monitor.
+// monitorObject returns a monitor's object and class; 0 and "" if unproven. A reference may lead to an old copy
+// (ZGC), whose mark must lead to the monitor.
 func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	m := t.vm.memory()
 	ref := m.word(monitor + t.layout.offset("ObjectMonitor::_object"))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package arm64 gives the rules of HotSpot's code on arm64, by its kind and the instructions around an address.
+// Package arm64 has the rules of HotSpot's code on arm64, by its kind and the instructions around an address.
 //
 // # Algorithm
 //

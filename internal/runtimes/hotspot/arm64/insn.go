@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// insn is an instruction (Arm ARM, chapter C4.1).
+// Arm ARM, chapter C4.1.
 type insn uint32
 
 func (w insn) is(mask, bits uint32) bool { return uint32(w)&mask == bits }
@@ -67,7 +67,7 @@ const (
 	sets
 )
 
-// flow returns the control flow, and a jump's distance in bytes from the instruction.
+// to is a jump's distance in bytes from the instruction.
 func (w insn) flow() (f flow, to int64) {
 	switch {
 	case w.is(0xfc000000, 0x14000000): // b
@@ -150,7 +150,7 @@ func (w insn) addsImmediate() (change, int64) {
 	return changeBy(n)
 }
 
-// pairScale is the size in bytes of each register of a pair.
+// Bytes of each register.
 func (w insn) pairScale() int64 {
 	opc := uint32(w) >> 30
 	if w.is(1<<26, 1<<26) {

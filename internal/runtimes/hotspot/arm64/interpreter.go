@@ -13,10 +13,10 @@ const maxEntry = 4096 // bytes
 type entry struct {
 	setsFP       uint64 // of add x29, sp, #…
 	storesSender uint64 // of the store of the caller's sp
-	sender       uint8  // register of the caller's sp
+	sender       uint8  // of the caller's sp
 }
 
-// entryOf finds the code that makes the frame: add x29, sp, #n; …; stp xzr, sender, [sp, #n-16].
+// add x29, sp, #n; …; stp xzr, sender, [sp, #n-16].
 func (v window) entryOf() (e entry) {
 	for pc := v.low; ; pc += insnBytes {
 		w, ok := v.at(pc)
@@ -70,7 +70,7 @@ func (r *Rules) Entry(p *Piece, pc uint64) (rule frames.Rule, row *frames.Row, o
 	return r.Interpreter(p, pc)
 }
 
-// callsBefore reports whether a call, which changes x30, may precede pc.
+// A call changes x30.
 func (v window) callsBefore(pc uint64) bool {
 	for q := v.low; q < pc; q += insnBytes {
 		if w, ok := v.at(q); !ok || w.calls() {
@@ -80,7 +80,7 @@ func (v window) callsBefore(pc uint64) bool {
 	return false
 }
 
-// inIntrinsic returns the rule in an intrinsic, which has no frame.
+// An intrinsic has no frame.
 func (r *Rules) inIntrinsic(v window, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if rule, row, ok := v.afterIntrinsicCall(pc); ok {
 		return rule, row, true
@@ -115,8 +115,7 @@ func (r *Rules) Interpreter(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool
 	return v.inActivation(pc, false)
 }
 
-// afterIntrinsicCall returns the rule after an intrinsic's call that br reg directly follows
-// (TemplateInterpreterGenerator::generate_math_entry).
+// A br reg directly follows the call (TemplateInterpreterGenerator::generate_math_entry).
 func (v window) afterIntrinsicCall(pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
 	last, _ := v.at(pc - insnBytes)
 	w, _ := v.at(pc)
@@ -129,16 +128,16 @@ func (v window) afterIntrinsicCall(pc uint64) (rule frames.Rule, row *frames.Row
 	return frames.Rule{CFAReg: regSP, Method: frames.MethodCFI}, row, true
 }
 
-// inActivation returns the rule in an interpreted frame, or where it is removed
-// (InterpreterMacroAssembler::remove_activation), with the caller's sp in x20:
+// inActivation returns the rule in an interpreted frame, or where it is removed (InterpreterMacroAssembler::
+// remove_activation), with the caller's sp in x20:
 //
 //	mov sp, x29; ldp x29, x30, [sp], #16; …; and sp, x20, #-16; …; ret
 //
-// or, after an exception, with the return address pushed for a call (generate_throw_exception):
+// or, after an exception (generate_throw_exception):
 //
 //	…; stp x0, x30, [sp, #-16]!; …; bl; …; ldp x0, x30, [sp], #16; …; br x1
 //
-// GC barriers make a C frame within it, and remove that without a change of sp after it.
+// GC barriers make a C frame within it.
 func (v window) inActivation(pc uint64, afterCall bool) (frames.Rule, *frames.Row, bool) {
 	at := pc
 	for n := 0; n < bytesBefore/insnBytes; n++ {
@@ -179,10 +178,10 @@ func (v window) endsActivation(at uint64) bool {
 	return false
 }
 
-// maxEnd bounds the instructions until sp is restored.
+// Until sp is restored.
 const maxEnd = 6
 
-// afterActivation returns the rule at pc after the pop that ends a frame; from is the instruction after the pop.
+// from is the instruction after the pop that ends a frame.
 func (v window) afterActivation(from, pc uint64, afterCall bool) (frames.Rule, *frames.Row, bool) {
 	var state popState
 	for q := from; q < pc; q += insnBytes {
@@ -208,12 +207,12 @@ func (v window) afterActivation(from, pc uint64, afterCall bool) (frames.Rule, *
 // popState is the state after the pop that ends a frame.
 type popState struct {
 	back   bool  // sp was the caller's
-	pushed int64 // bytes pushed since then
-	stored bool  // the return address is the first of these
-	lost   bool  // x30 no longer holds the return address
+	pushed int64 // bytes since then
+	stored bool  // the return address is pushed first
+	lost   bool  // x30 has another value
 }
 
-// advance goes beyond an instruction; false if the state is then unknown.
+// false: the state is then unknown.
 func (s *popState) advance(w insn) bool {
 	c, n := w.stack()
 	switch {
@@ -234,8 +233,7 @@ func (s *popState) advance(w insn) bool {
 	return true
 }
 
-// senderAfterPop returns the register with the caller's sp after the pop: x20, or one that is moved there later (JDK
-// 25).
+// senderAfterPop returns the register with the caller's sp: x20, or one moved there later (JDK 25).
 func (v window) senderAfterPop(pc uint64) uint8 {
 	for i := uint64(0); i < maxEnd; i++ {
 		w, _ := v.at(pc + i*insnBytes)

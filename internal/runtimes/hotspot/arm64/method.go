@@ -37,7 +37,7 @@ func (r *Rules) MethodCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, boo
 	}
 	v := r.around(p, pc)
 	if p.Assembly {
-		// As the machine walks it. The return address may be pushed before a call of C (aarch64_enc_java_to_runtime).
+		// As the JVM walks it. The return address may be pushed before a call of C (aarch64_enc_java_to_runtime).
 		if w, _ := v.at(pc); w == popCrumb && p.Frame > 2*wordBytes {
 			return framed(p.Frame + 2*wordBytes), nil, true
 		}
@@ -50,7 +50,7 @@ func (r *Rules) MethodCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, boo
 	return framed(size), nil, true
 }
 
-// maxPushed bounds the bytes pushed below a frame: a barrier saves all registers.
+// A barrier saves all registers.
 const maxPushed = 4096
 
 func (r *Rules) beforeComplete(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
@@ -105,12 +105,12 @@ func (v window) prologueAt(p *Piece, pc uint64) prologue {
 	return noPrologue
 }
 
-// touchesStack recognizes the instructions before the frame is made, one pair per page: sub x9, sp; str xzr, [x9].
+// Before the frame is made, one pair per page: sub x9, sp; str xzr, [x9].
 func touchesStack(w insn) bool {
 	return w.is(0xff8003ff, 0xd10003e9) || w == 0xf900013f || w == nop
 }
 
-// duringPrologue returns the rule directly before and while the frame is made.
+// Directly before and while the frame is made.
 func (v window) duringPrologue(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 	q := pc
 	for range bytesBehind / insnBytes {
@@ -155,21 +155,21 @@ func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
 	return p.Frame, false
 }
 
-// otherFramesEnd is no size: the instructions that follow remove a frame of another size.
+// The instructions that follow remove a frame of another size.
 const otherFramesEnd = math.MaxInt64
 
-// endSearch follows the instructions from an address to where the frame is removed.
+// endSearch follows the instructions from an address to the frame's removal.
 type endSearch struct {
 	window
 	piece  *Piece
 	from   uint64
 	loaded bool // x29 and x30 were loaded
 	called bool
-	size   int64 // results of frameAt
+	size   int64 // of frameAt, with gone
 	gone   bool
 }
 
-// followOne follows the instruction at q. It returns the address of the next, or that size and gone are found.
+// next is the address of the next instruction; found: size and gone are.
 func (s *endSearch) followOne(q uint64) (next uint64, found bool) {
 	p := s.piece
 	w, ok := s.at(q)
@@ -219,7 +219,7 @@ func (v window) pairNext(pc uint64) bool {
 	return w == popPair
 }
 
-// removedBefore reports whether the frame was removed directly before pc, for a jump.
+// For a jump.
 func (v window) removedBefore(p *Piece, pc uint64) bool {
 	for q := pc - insnBytes; q >= pc-maxRemoval*insnBytes; q -= insnBytes {
 		w, ok := v.at(q)
@@ -246,7 +246,7 @@ func (r *Rules) InCallStub(p *Piece, pc uint64) bool {
 	return pc%insnBytes == 0 && r.around(p, pc).inCallStub(pc)
 }
 
-// As made by CompiledDirectCall::emit_to_interp_stub and MacroAssembler::emit_trampoline_stub:
+// CompiledDirectCall::emit_to_interp_stub and MacroAssembler::emit_trampoline_stub:
 //
 //	movz x12, #…; movk x12, …; movz x8, …; movk x8, …; br x8
 //	ldr x8, the word after; br x8
@@ -284,7 +284,7 @@ const (
 	regScratch = 8
 )
 
-// leavesByPoll reports whether pc is in a frameless safepoint poll piece: adr x8, poll; str x8, [x28, #…]; jump.
+// A frameless safepoint poll piece: adr x8, poll; str x8, [x28, #…]; jump.
 func (v window) leavesByPoll(p *Piece, pc uint64) bool {
 	for back := uint64(0); back <= 4; back++ {
 		q := pc - back*insnBytes
@@ -304,7 +304,7 @@ func (v window) leavesByPoll(p *Piece, pc uint64) bool {
 	return false
 }
 
-// jumpsOut reports whether code jumps out of the method, by b or x8.
+// By b or x8.
 func (v window) jumpsOut(p *Piece, pc uint64) bool {
 	for range 4 {
 		w, _ := v.at(pc)

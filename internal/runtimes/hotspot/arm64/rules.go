@@ -4,11 +4,11 @@ package arm64
 
 import "prywalk/frames"
 
-// Rules gives the rules of HotSpot's code, for one goroutine at a time.
+// Rules has the rules of HotSpot's code, for one goroutine at a time.
 type Rules struct {
 	// Code reads at most n bytes of instructions, valid until the next call.
 	Code func(addr, n uint64) []byte
-	// sender is the register with the caller's sp in an interpreted method, or 0.
+	// 0: unknown. It is the register with the caller's sp in an interpreted method.
 	sender uint8
 }
 
@@ -22,30 +22,30 @@ type Piece struct {
 	Assembly bool
 }
 
-// leaf is the rule with the return address in x30 and CFA = sp.
+// The return address is in x30 and CFA = sp.
 var leaf = frames.Rule{CFAReg: regSP, Flags: frames.FlagRAInLR, Method: frames.MethodCFI}
 
-// framed is the rule for CFA = sp + size, with x29 and x30 below it.
+// CFA = sp + size, with x29 and x30 below it.
 func framed(size int64) frames.Rule {
 	return frames.Rule{CFAReg: regSP, CFAOff: int32(size), Method: frames.MethodCFI,
 		Saved: [frames.NumCompact]uint8{2, 1}}
 }
 
-// afterSub is the rule after sub sp, sp, #size, with x29 and x30 unchanged.
+// After sub sp, sp, #size, with x29 and x30 unchanged.
 func afterSub(size int64) frames.Rule {
 	r := leaf
 	r.CFAOff = int32(size)
 	return r
 }
 
-// byRecord is the rule for CFA = x29 + 16.
+// CFA = x29 + 16.
 func byRecord() frames.Rule {
 	r := framed(2 * wordBytes)
 	r.CFAReg = regFP
 	return r
 }
 
-// clobbered is a row that loses all callee-saved registers except x29.
+// clobbered loses all callee-saved registers except x29.
 func clobbered() *frames.Row {
 	row := &frames.Row{}
 	for reg := uint8(19); reg < regFP; reg++ {
@@ -67,8 +67,8 @@ var Interpreted = func() *frames.Row {
 	return row
 }()
 
-// sendersSP is the CFA of an interpreter frame. An interpreted caller's stored sp may be below it, as a callee begins
-// within the caller's room; such a caller uses x29. A compiled caller's sp is exact.
+// sendersSP is the CFA of an interpreter frame. An interpreted caller's stored sp may be below it; such a caller uses
+// x29. A compiled caller's sp is exact.
 type sendersSP struct{}
 
 // FindCFA implements [frames.CFAFinder].
@@ -97,7 +97,7 @@ func inLR(cfa atLeast) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: cfa.reg, Method: frames.MethodCFI}, row, true
 }
 
-// atLeast is the CFA: reg aligned to 16, but at least other + above ([sendersSP]).
+// reg aligned to 16, but at least other + above ([sendersSP]).
 type atLeast struct {
 	reg, other uint8
 	above      uint64
@@ -110,7 +110,7 @@ func (a atLeast) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, boo
 	return max(v&^15, other+a.above), ok && known
 }
 
-// bySender is for code with sp below the frame.
+// For code with sp below the frame.
 func bySender(reg uint8) atLeast { return atLeast{reg: reg, other: regSP} }
 
 const (
@@ -130,7 +130,7 @@ func (r *Rules) Dispatch() (frames.Rule, *frames.Row, bool) { return leaf, nil, 
 // Record returns the rule at a return address in code with a C frame.
 func (r *Rules) Record() (frames.Rule, *frames.Row, bool) { return byRecord(), nil, true }
 
-// Handles returns the rule in a frameless method handle adapter, with the caller's sp in the sender register.
+// Handles returns the rule in a frameless method handle adapter.
 func (r *Rules) Handles() (frames.Rule, *frames.Row, bool) {
 	if r.sender == 0 {
 		return frames.Rule{}, nil, false

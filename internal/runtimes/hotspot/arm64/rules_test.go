@@ -43,7 +43,7 @@ const (
 	pollX8     insn = 0xf9402388 // ldr x8, [x28, #64]
 )
 
-// want is CFA − sp, and whether the return address is in x30; −1: no rule.
+// CFA − sp, and whether the return address is in x30; −1: no rule.
 type want struct {
 	cfa  int32
 	inLR bool
@@ -209,7 +209,7 @@ func TestAdaptersKeepTheReturnAddress(t *testing.T) {
 	}
 }
 
-// FuzzAnyCode checks that CFA ≥ sp, and bounded time.
+// CFA ≥ sp, and bounded time.
 func FuzzAnyCode(f *testing.F) {
 	add := func(words ...insn) {
 		var b []byte
