@@ -25,7 +25,7 @@ type allgs struct {
 	*program
 	offsets    GOffsets
 	fields     layoutG
-	list       uint64 // runtime.allgs, or 0
+	list       uint64
 	startFuncs startFuncs
 	reasons    waitReasons
 	labelsAt   atomic.Int64 // offset of the labels' address in g
@@ -67,8 +67,8 @@ func (a *allgs) addresses() ([]uint64, error) {
 	return out, nil
 }
 
-// slice returns the array of runtime.allgs and its length: without symbols the slice that runtime.allgadd refers to in
-// which the layout of g is found.
+// slice returns the array of runtime.allgs and its length. Without symbols it is the slice that runtime.allgadd
+// refers to in which the layout of g is found.
 func (a *allgs) slice() (first, n uint64, err error) {
 	if a.list != 0 {
 		return a.sliceAt(a.list)

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// goidsTaken bounds the numbers taken by processors but not used: 16 each (runtime/proc.go, _GoidCacheBatch).
+// Processors take 16 numbers each (runtime/proc.go, _GoidCacheBatch), not all used.
 const goidsTaken = 1 << 16
 
 // AllTasks implements [managed.Scheduler].
@@ -56,7 +56,7 @@ func (r *Runtime) Reread(t *managed.TaskRecord) (same bool) {
 	return true
 }
 
-// haveParents reports whether g has parentGoid (since Go 1.21).
+// parentGoid exists since Go 1.21.
 func haveParents(all []Goroutine) bool {
 	most, found := uint64(0), false
 	for i := range all {

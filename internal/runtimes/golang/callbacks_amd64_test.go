@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// callbacks is Go called from C called from Go; the callback moves the goroutine's stack.
+// Go called from C called from Go; the callback moves the goroutine's stack.
 const callbacks = `package main
 
 /*
@@ -53,7 +53,7 @@ func enter() { C.there(3) }
 func main() { enter() }
 `
 
-// byFramePointer is the rule of C code with frame pointers, past its prologue.
+// Past its prologue.
 type byFramePointer struct{}
 
 // Rule implements frames.RuleSource.
@@ -78,7 +78,7 @@ func leadBack(t *testing.T, path string) {
 	l := start(t, path, byFramePointer{})
 	inner := []string{"main.spin", "main.back", "_cgoexp", "runtime.cgocallbackg1", "runtime.cgocallbackg",
 		"runtime.cgocallback", "crosscall2"}
-	if l.tab.h.magic == magic112 { // the exported function, which C calls, was the caller of cgocallback
+	if l.tab.h.magic == magic112 { // C calls the exported function, the caller of cgocallback
 		inner = []string{"main.spin", "main.back", "main._cgoexpwrap", "runtime.cgocallbackg1", "runtime.cgocallbackg",
 			"runtime.cgocallback_gofunc", "runtime.cgocallback", "_cgoexp", "crosscall2"}
 	}

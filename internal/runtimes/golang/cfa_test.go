@@ -16,7 +16,6 @@ import (
 	"prywalk/frames"
 )
 
-// fde is an entry of .debug_frame.
 type fde struct {
 	lo, hi uint64
 	rows   []cfaRow
@@ -25,11 +24,11 @@ type fde struct {
 type cfaRow struct {
 	pc  uint64
 	off int64
-	ra  int64 // of arm64: where the link register is, from the CFA; 0: in itself
+	ra  int64 // of arm64: of the link register, from the CFA; 0: in itself
 }
 
-// debugFrame reads Go's .debug_frame, which uses DW_CFA_advance_loc* and DW_CFA_def_cfa_offset_sf only
-// (cmd/link/internal/ld/dwarf.go, writeframes).
+// Go's .debug_frame uses DW_CFA_advance_loc* and DW_CFA_def_cfa_offset_sf only (cmd/link/internal/ld/dwarf.go,
+// writeframes).
 func debugFrame(t *testing.T, f *elf.File, arch frames.Arch) []fde {
 	s := f.Section(".debug_frame")
 	if s == nil {
@@ -179,7 +178,6 @@ func TestCFAOfEveryAddressAgreesWithDebugFrame(t *testing.T) {
 	}
 }
 
-// savedLR returns where a rule finds the return address on arm64.
 func savedLR(r *frames.Rule, row *frames.Row) int64 {
 	switch {
 	case row != nil:
@@ -190,13 +188,13 @@ func savedLR(r *frames.Rule, row *frames.Row) int64 {
 	return -8 * int64(r.Saved[1])
 }
 
-// ownWay reports assembly that moves the stack pointer or link register itself.
+// Assembly that moves the stack pointer or link register itself.
 func ownWay(t *Table, pc uint64) bool {
 	f, _ := t.find(pc)
 	return f.flag&flagAsm != 0 || t.h.old() && string(t.name(&f)) == "runtime.jmpdefer" // no flag yet
 }
 
-// knownBetter reports pcs after a stack pointer load, where .debug_frame is not true.
+// After a stack pointer load .debug_frame is not true.
 func knownBetter(t *Table, pc uint64) bool {
 	f, ok := t.find(pc)
 	_, spWrite := t.kind(&f)
@@ -258,7 +256,7 @@ func TestPrologueStoresRBPWhereTheRuleSaysSo(t *testing.T) {
 	}
 }
 
-// Behind the load of x29 in the epilogue of a vDSO call, x29 does not lead to the frame.
+// After the load of x29 in the epilogue of a vDSO call, x29 does not lead to the frame.
 func TestEpilogueAfterASwitchOfStacksOnArm64(t *testing.T) {
 	tab, file := open(t, build(t, source, forARM))
 	text := file.Section(".text")
@@ -290,7 +288,7 @@ func TestEpilogueAfterASwitchOfStacksOnArm64(t *testing.T) {
 	}
 }
 
-// racecall keeps its stack pointer and return address in x19 and x20 while the race detector runs on another stack.
+// racecall keeps its stack pointer and return address in x19 and x20.
 func TestRaceCallLeadsBackToItsStackOnArm64(t *testing.T) {
 	env := []string{"GOARCH=arm64", "CGO_ENABLED=1", "CC=aarch64-linux-gnu-gcc"}
 	tab, file := open(t, build(t, "package main\n\nfunc main() {}\n", env, "-race"))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package golang unwinds and names Go code, stripped or not, by the linker's tables, and reads goroutines from memory.
+// Package golang unwinds and names Go code, stripped or not, by the linker's tables, and reads goroutines from
+// memory.
 //
 // # The path of one goroutine
 //
@@ -31,13 +32,11 @@
 //	CFA − 16       caller's rbp, once stored    sp − 8   caller's x29
 //	…              locals, arguments            …        locals, arguments
 //
-// pcsp does not hold in functions that load the stack pointer (flag SPWRITE). Their instructions are followed, so that
+// pcsp does not hold in functions that load the stack pointer (flag SPWRITE). Their instructions are followed, so
 // systemstack, vDSO calls, cgocallback and asmcgocall lead back to their goroutine. mcall and mstart end a stack;
 // morestack continues at g.sched.
 //
-// # Invariants
-//
-// Tables are parsed on demand. Where no rule is proven, a refusal keeps other sources from guessing.
+// Where no rule is proven, a refusal keeps other sources from guessing.
 //
 // # Sources
 //

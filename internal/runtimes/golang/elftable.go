@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// maxPclntab bounds the table's section, bytes.
+// Bytes of the table's section.
 const maxPclntab = 512 << 20
 
 // Files implements [managed.TableReader] for Go programs.
@@ -26,7 +26,7 @@ func (Files) Read(f *elffile.File) managed.FileTable {
 	return nil
 }
 
-// TableOf reads the table of a Go program, else gives nil.
+// TableOf reads the table of a Go program, or returns nil.
 func TableOf(f *elffile.File) *Table {
 	s := tableSection(f)
 	if s == nil {
@@ -90,7 +90,6 @@ func dataRanges(f *elffile.File) []Range {
 	return out
 }
 
-// maxRela bounds the section of relocations, bytes.
 const maxRela = 64 << 20
 
 func relocations(f *elffile.File) []byte {

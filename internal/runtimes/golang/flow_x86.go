@@ -11,11 +11,8 @@ import (
 
 // # The stack pointer of functions that load it
 //
-// An abstract interpretation of functions of the Go runtime to which pcsp does not apply. It follows rsp, rbp and the
-// saved registers over a whole function, and must be exact; package heuristics starts at any pc, and gives a
-// hypothesis.
-//
-// Source of the effects: Intel SDM volume 2 (tables ).
+// An abstract interpretation of functions to which pcsp does not apply. It follows rsp, rbp and the saved registers
+// over a whole function (Intel SDM volume 2, tables ). Unlike package heuristics it is exact.
 
 const (
 	bpSame  = iota // the caller's value
@@ -23,25 +20,25 @@ const (
 	bpOther
 )
 
-// stackState is what is known of the stack before an instruction.
+// stackState is the state before an instruction.
 type stackState struct {
 	spKnown bool
 	sp      int32 // CFA = rsp + sp
 	bp      uint8
 	bpOff   int32
-	// copyReg is a register with a copy of rsp that C code preserves (rbx, r12 to r15), by its number in instructions; 0:
-	// none. CFA = copyReg + copyOff.
+	// copyReg is a register with a copy of rsp that C code preserves (rbx, r12 to r15), by its number in
+	// instructions; 0: none. CFA = copyReg + copyOff.
 	copyReg uint8
 	copyOff int32
 	// saved is, by DWARF number, how far below the CFA a register is saved, or 0.
 	saved [16]int16
-	// entry: only instructions of the prologue have run, so that other registers are the caller's.
+	// entry: only instructions of the prologue have run; other registers are the caller's.
 	entry bool
 }
 
 // stackFlow is the state before each instruction of a function.
 type stackFlow struct {
-	offs    []uint32 // of the instructions, ascending
+	offs    []uint32 // ascending
 	insns   []insn
 	states  []stackState
 	reached []bool
@@ -52,7 +49,7 @@ const (
 	maxFlows     = 256
 )
 
-// dwarfX86 maps a register's number in instructions to its DWARF number (System V ABI, figure 3.36).
+// System V ABI, figure 3.36.
 var dwarfX86 = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
 // In instructions.
@@ -80,7 +77,7 @@ func (t rulesX86) stackFlow(f *funcInfo) *stackFlow {
 	return flow
 }
 
-// stateAt returns the state before the instruction with off; false if no path reaches it.
+// false: no path reaches the instruction with off.
 func (flow *stackFlow) stateAt(off uint64) (stackState, bool) {
 	i, ok := slices.BinarySearch(flow.offs, uint32(off))
 	if !ok {
@@ -105,7 +102,7 @@ func (flow *stackFlow) decode(code []byte) bool {
 	return len(flow.offs) > 0
 }
 
-// forward propagates the entry state to a fixed point.
+// To a fixed point.
 func (flow *stackFlow) forward() {
 	flow.states[0], flow.reached[0] = stackState{spKnown: true, sp: 8, entry: true}, true
 	work := []int{0}
@@ -183,7 +180,6 @@ func (in *insn) spDelta() (int32, bool) {
 	return 1<<20 - s.sp, s.spKnown && continues && !jumps && !in.isCall() && !in.isIndirectTransfer()
 }
 
-// step turns the state before an instruction into that after it.
 func (s *stackState) step(in *insn) {
 	switch {
 	case in.Map != 0 || in.VEX:
@@ -210,7 +206,7 @@ func (s *stackState) step(in *insn) {
 	}
 }
 
-// stepRM is step for an instruction with ModRM. Those of a prologue keep s.entry.
+// Instructions of a prologue keep s.entry.
 func (s *stackState) stepRM(in *insn) {
 	if !s.stepPrologue(in) {
 		s.entry = false
@@ -218,7 +214,7 @@ func (s *stackState) stepRM(in *insn) {
 	}
 }
 
-// stepPrologue is stepRM for the instructions of prologues; false for others.
+// stepPrologue is false for instructions that are in no prologue.
 func (s *stackState) stepPrologue(in *insn) bool {
 	added, addsToSP := in.addsToSP()
 	switch {
@@ -238,7 +234,6 @@ func (s *stackState) stepPrologue(in *insn) bool {
 	return true
 }
 
-// stepBody is stepRM for other instructions.
 func (s *stackState) stepBody(in *insn) {
 	copied, copiesSP := in.copiesSP()
 	switch {
@@ -257,12 +252,12 @@ func (s *stackState) stepBody(in *insn) {
 	}
 }
 
-// hasSavedBP reports whether the caller's rbp is saved at CFA − off.
+// At CFA − off.
 func (s *stackState) hasSavedBP(off int32) bool {
 	return s.spKnown && int32(s.saved[frames.X86RBP]) == off
 }
 
-// store records that reg is saved at CFA − off. An off up to 8 is the return address.
+// An off up to 8 is the return address.
 func (s *stackState) store(reg uint8, off int32) {
 	d := dwarfX86[reg&15]
 	if !s.spKnown || off <= 8 || off > 2040 || s.saved[d] != 0 {
@@ -296,7 +291,7 @@ func (s *stackState) setBP(off int32) {
 	}
 }
 
-// copySP records that reg, which is not rbp, has a copy of rsp.
+// reg is not rbp.
 func (s *stackState) copySP(reg uint8) {
 	s.clobber(reg)
 	if s.spKnown && frames.X86_64.CalleeSaved()&(1<<dwarfX86[reg&15]) != 0 {
@@ -316,7 +311,6 @@ func (s *stackState) clobber(reg uint8) {
 	}
 }
 
-// writes clobbers the registers that an instruction with ModRM writes.
 func (s *stackState) writes(in *insn) {
 	switch {
 	case in.Op == 0xff && in.Reg&7 == 6: // push r/m

@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// followed returns the rule, by data flow, before the last byte of a function.
+// By data flow, before the last byte.
 func followed(t *testing.T, tab *rules, entry uint64, code ...byte) (frames.Rule, *frames.Row) {
 	t.Helper()
 	tab.img.Read = func(addr uint64, b []byte) int { return copy(b, code[addr-entry:]) }
@@ -52,7 +52,7 @@ func TestSavedRegistersStayKnownWhenRBPIsOverwritten(t *testing.T) {
 	}
 }
 
-// As racecall does: the stack pointer is kept in r12 while C code runs on the scheduler's stack.
+// As racecall: the stack pointer is in r12 while C code runs on the scheduler's stack.
 func TestACopyOfTheStackPointerLeadsBackToItsStack(t *testing.T) {
 	tab := &rules{funcs: &funcs{img: Image{Arch: frames.X86_64}}, flows: map[uint64]*stackFlow{}}
 	for i, c := range []struct {

@@ -18,13 +18,13 @@ import "prywalk/frames"
 // A kernel sample (package perfengine) copies one stack, the scheduler's or the goroutine's. The kernel's chain of
 // frame pointers leads from one to the other: a walk uses its return address if the frame lies where Go's tables say.
 // The chain lacks it in systemstack of Go 1.19, in newstack the walk needs g.sched, and labels (pprof.Do) are in g,
-// which no sample has. So the engine "auto" leaves Go to ptrace.
+// which no sample has.
 
 const recordEntries = 1 << 10
 
 // recordStep is the distance from a record to the caller's.
 type recordStep struct {
-	pc    uint64 // return address in the file; 0: empty
+	pc    uint64 // in the file; 0: empty
 	apart int32  // −1: unknown, 0: outermost
 }
 
@@ -83,8 +83,8 @@ func (r *frameRecords) decode(ret uint64) int32 {
 	return rule.CFAOff
 }
 
-// pointsToRecord reports whether a function's first change of rsp is followed by one of rbp: push rbp; mov rbp, rsp, or
-// before Go 1.21 sub rsp, n; mov [rsp+d], rbp; lea rbp, [rsp+d].
+// A function's first change of rsp is followed by one of rbp: push rbp; mov rbp, rsp, or before Go 1.21 sub rsp, n;
+// mov [rsp+d], rbp; lea rbp, [rsp+d].
 func (r *frameRecords) pointsToRecord(f *funcInfo) bool {
 	s := r.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {

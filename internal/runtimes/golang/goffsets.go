@@ -4,8 +4,7 @@ package golang
 
 import "prywalk/frames"
 
-// GOffsets has the offsets from a stopped thread to its goroutine's stack: g, g.m, m.curg, curg.sched. A stop copies g
-// and m up to the highest offset, and the stack from sched.sp on.
+// GOffsets leads from a stopped thread to its goroutine's stack: g, g.m, m.curg, curg.sched.
 type GOffsets struct {
 	// TLS is the offset of g's word from the thread pointer, if HasTLS (amd64: usually −8).
 	TLS    int64
@@ -21,7 +20,6 @@ type GOffsets struct {
 	MG0, MGsignal, MCurg int64
 }
 
-// gOffsetsDecoder reads them from a file's instructions, once.
 type gOffsetsDecoder struct {
 	*funcs
 	offsets  GOffsets

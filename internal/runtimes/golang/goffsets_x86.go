@@ -4,8 +4,8 @@ package golang
 
 import "prywalk/internal/x86"
 
-// gOffsetsX86 decodes runtime.systemstack: it loads g and g.m, compares with m.gsignal, m.g0 and m.curg, saves g.sched
-// (by a call since Go 1.17), and loads g0.sched.sp (through another register before Go 1.21).
+// runtime.systemstack loads g and g.m, compares with m.gsignal, m.g0 and m.curg, saves g.sched (by a call since Go
+// 1.17), and loads g0.sched.sp (through another register before Go 1.21).
 func (t *gOffsetsDecoder) gOffsetsX86() (GOffsets, bool) {
 	c := GOffsets{GReg: 14, GStackHi: 8, MG0: -1}
 	pc, code := t.asmCode("runtime.systemstack")
@@ -30,7 +30,7 @@ func (t *gOffsetsDecoder) gOffsetsX86() (GOffsets, bool) {
 	return c, s.found == savedAll && d.schedSPAt == c.SchedSP
 }
 
-// systemstackStage is the instruction of runtime.systemstack that is expected, in their order.
+// systemstackStage is the next expected instruction.
 type systemstackStage uint8
 
 const (
@@ -44,19 +44,18 @@ const (
 	foundAll
 )
 
-// systemstackX86 matches the instructions of runtime.systemstack.
 type systemstackX86 struct {
 	c         *GOffsets
 	stage     systemstackStage
 	haveTLS   bool
-	tlsReg    uint8 // holds g's offset, if haveTLS
-	g, m      uint8 // registers that hold these
-	haveG0    bool  // from compareCurg on
+	tlsReg    uint8 // of g's offset, if haveTLS
+	g, m      uint8
+	haveG0    bool // from compareCurg on
 	g0        uint8
-	save      uint64   // call that saves g.sched
-	saves     savesX86 // instructions that save it
-	schedSP   uint8    // register that holds g0.sched.sp
-	schedSPAt int64    // offset of g0.sched.sp
+	save      uint64 // target of the call that saves g.sched
+	saves     savesX86
+	schedSP   uint8 // of g0.sched.sp
+	schedSPAt int64
 }
 
 func (s *systemstackX86) step(in *insn, next uint64) bool {
@@ -86,12 +85,11 @@ func (s *systemstackX86) step(in *insn, next uint64) bool {
 	return s.stage != foundAll
 }
 
-// comparesG reports whether in is a cmp g, [m+disp].
+// cmp g, [m+disp]
 func (s *systemstackX86) comparesG(in *insn) bool {
 	return in.Map == 0 && in.Op == 0x3b && in.Mod != 3 && in.Reg == s.g && in.Base == s.m
 }
 
-// findSave matches the call that saves g.sched, or the stores.
 func (s *systemstackX86) findSave(in *insn, next uint64) {
 	if in.Map == 0 && in.Op == opCall {
 		s.save, s.stage = next+uint64(in.Imm), loadOfSchedSP
@@ -102,8 +100,7 @@ func (s *systemstackX86) findSave(in *insn, next uint64) {
 	}
 }
 
-// findG matches mov g, fs:[offset], or mov g, fs:[reg] with reg loaded from a constant or from a word of the dynamic
-// loader.
+// mov g, fs:[offset], or mov g, fs:[reg] with reg loaded from a constant or from a word of the dynamic loader.
 func (s *systemstackX86) findG(in *insn, next uint64) {
 	fs := in.Prefix&x86.PrefixFS != 0
 	switch {
@@ -127,11 +124,11 @@ const (
 	savedAll = savedPC | savedSP | savedBP
 )
 
-// savesX86 matches the stores of pc (computed from rip), rsp and rbp to g.sched.
+// The stores of pc (computed from rip), rsp and rbp to g.sched.
 type savesX86 struct {
 	c     *GOffsets
 	found uint8
-	value uint8 // savedPC or savedSP: what reg holds
+	value uint8 // savedPC or savedSP, in reg
 	reg   uint8
 }
 

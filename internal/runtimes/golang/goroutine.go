@@ -17,7 +17,7 @@ type Goroutine struct {
 	StackLo, StackHi uint64
 	SP, PC, BP, LR   uint64 // valid unless it runs
 	WaitReason       uint8
-	WaitSince        uint64 // ns, CLOCK_MONOTONIC: the garbage collection before the first that found it waiting; 0: none
+	WaitSince        uint64 // ns: start of the garbage collection before the first that found it waiting; 0: none
 	Start            uint64 // first function
 	GoPC             uint64 // return address of the creating call
 	Parent           uint64 // since Go 1.21; undefined before
@@ -40,7 +40,7 @@ const (
 	goroutineScanning  = 0x1000
 )
 
-// statusWords are the states' names in tracebacks (runtime/traceback.go, gStatusStrings).
+// runtime/traceback.go, gStatusStrings.
 var statusWords = map[uint32]string{goroutineRunnable: "runnable", goroutineRunning: "running",
 	goroutineSyscall: "syscall", goroutineWaiting: "waiting", goroutineCopyStack: "copystack",
 	goroutinePreempted: "preempted", goroutineLeaked: "leaked"}
@@ -79,7 +79,7 @@ func (g *Goroutine) fill(t *managed.TaskRecord, arch frames.Arch) {
 //
 // Fields are found in the g of a known function: its number after a state, and the function's address. In a program
 // that is runtime.main's, number 1, first of the list. In a library (-buildmode=c-shared, c-archive) runtime.main has
-// returned, but runtime.forcegchelper, which the first init function starts, never returns.
+// returned; there it is runtime.forcegchelper's, which never returns.
 
 type layoutG struct{ status, start int64 }
 
@@ -99,7 +99,7 @@ const (
 
 const (
 	maxFirst = 64
-	// earlyGoids bounds forcegchelper's number: each processor takes 16 at a time (runtime/proc.go, _GoidCacheBatch).
+	// Each processor takes 16 numbers at a time (runtime/proc.go, _GoidCacheBatch).
 	earlyGoids = 1 << 10
 )
 
@@ -122,7 +122,7 @@ func (a *allgs) layoutIn(array, n uint64) (l layoutG, ok bool) {
 	return l, false
 }
 
-// layoutOf finds the offsets of fields in the g of a function; false if one is not unique.
+// false: a field is not unique.
 func (a *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, ok bool) {
 	entry, ok := a.startFuncs.named(function)
 	if !ok {
@@ -146,9 +146,9 @@ func (a *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, o
 	return l, found == 1 && starts == 1
 }
 
-// findFields looks for the layout of g in ever fewer of its calls.
+// findFields searches the layout of g in calls 1, 2, 4, 8 …
 func (a *allgs) findFields() bool {
-	if a.tries++; a.tries&(a.tries-1) != 0 { // calls 1, 2, 4, 8 …
+	if a.tries++; a.tries&(a.tries-1) != 0 {
 		return false
 	}
 	first, n, err := a.slice()

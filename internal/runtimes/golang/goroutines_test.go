@@ -36,11 +36,11 @@ func TestCodeNamesTheListOfGoroutines(t *testing.T) {
 	}
 }
 
-// memoryHost is a process with memory at 0x1000; it counts reads.
+// With memory at 0x1000; it counts reads.
 type memoryHost struct {
 	managed.Host
 	memory []byte
-	symbol bool // it has that of the list of goroutines
+	symbol bool // of the list of goroutines
 	reads  int
 }
 
@@ -93,7 +93,7 @@ func FuzzGoroutines(f *testing.F) {
 			t.Errorf("%d reads, at most %d", h.reads, most)
 		}
 		h.reads, most = 0, most+list*(3+2*maxLabels+maxLabels*(1+2*bucketSlots))
-		tasks, _ := r.AllTasks() // the error is that of above
+		tasks, _ := r.AllTasks() // as above
 		for i := range tasks {
 			r.Reread(&tasks[i])
 			most += 1 + 2*maxReferenced + 2
@@ -104,14 +104,14 @@ func FuzzGoroutines(f *testing.F) {
 	})
 }
 
-// goroutineTable is the table of [excerpt] with the function that names the list, or the first goroutine's.
+// symbol: the function that names the list, else the first goroutine's.
 func goroutineTable(arm, symbol bool) []byte {
 	b := excerpt(magic120, map[bool]byte{false: 1, true: 4}[arm])
 	copy(b[72:], map[bool]string{false: "\x00runtime.allgadd\x00", true: "\x00runtime.main\x00"}[symbol])
 	return b
 }
 
-// hostileMemory is code that names a list of one goroutine, and that list.
+// Code that names a list of one goroutine, and that list.
 func hostileMemory() []byte {
 	b := make([]byte, 1024)
 	copy(b, []byte{0x48, 0x8b, 0x05, 0xf9, 0, 0, 0}) // mov rax, [rip+0xf9]: 0x1100

@@ -10,7 +10,7 @@ import (
 	"prywalk/frames"
 )
 
-// gatheringHost reads several regions in one call, up to the first unmapped one.
+// Up to the first unmapped region.
 type gatheringHost struct {
 	memoryHost
 	calls int

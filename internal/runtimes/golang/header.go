@@ -10,7 +10,7 @@ import (
 	"prywalk/frames"
 )
 
-// Magic numbers of the header (internal/abi, PCLnTabMagic).
+// internal/abi, PCLnTabMagic.
 const (
 	magic112 = 0xfffffffb // Go 1.2, with the inline trees of 1.12
 	magic116 = 0xfffffffa
@@ -26,7 +26,7 @@ type header struct {
 
 	ftabAt uint64 // within funcs
 
-	// Each slice goes on to the section's end.
+	// Each slice extends to the section's end.
 	names, cus, files, pctab, funcs []byte
 }
 
@@ -57,7 +57,6 @@ func parseHeader(tab []byte, arch frames.Arch) (header, error) {
 	return h, h.parts(tab)
 }
 
-// minHeader112 is the header's size until Go 1.15.
 const minHeader112 = 16
 
 func (h *header) whole(tab []byte) error {
@@ -100,7 +99,7 @@ func (h *header) parts(tab []byte) error {
 	return nil
 }
 
-// entrySize is 16 until Go 1.17 (two addresses), 8 since (two 32-bit offsets).
+// Until Go 1.17 two addresses, since then two 32-bit offsets.
 func (h *header) entrySize() uint64 {
 	if h.old() {
 		return 16

@@ -20,7 +20,7 @@ const (
 	opGroup5         = 0xff // inc, dec, call, jmp or push r/m
 )
 
-// decode decodes one instruction; false for forms that Go's assembler does not write.
+// false: a form that Go's assembler does not write.
 func decode(b []byte) (in insn, ok bool) {
 	i, ok := x86.Decode(b)
 	return insn(i), ok && i.Map <= x86.Map3A && i.Reg|i.RM < 16
@@ -40,33 +40,31 @@ func (in *insn) isPushImmediate() bool { return in.Map == 0 && (in.Op == 0x68 ||
 
 func (in *insn) isReturn() bool { return in.Map == 0 && in.Op == opRet }
 
-// isCall reports a near call, direct or by r/m.
+// A near call, direct or by r/m.
 func (in *insn) isCall() bool {
 	return in.Map == 0 && (in.Op == opCall || in.Op == opGroup5 && in.Reg&7 == 2)
 }
 
-// isIndirectTransfer reports a call or jump by r/m, near or far.
+// By r/m, near or far.
 func (in *insn) isIndirectTransfer() bool {
 	return in.Map == 0 && in.Op == opGroup5 && in.Reg&7 >= 2 && in.Reg&7 < 6
 }
 
-// onStack reports whether the operand in memory is at rsp and a constant.
+// The memory operand is at rsp and a constant.
 func (in *insn) onStack() bool { return in.inMemoryAt(regSP) }
 
-// inMemoryAt reports whether the operand in memory is at a register and a constant.
 func (in *insn) inMemoryAt(base uint8) bool {
 	return in.HasRM && in.Mod != 3 && in.Base == base && !in.indexed()
 }
 
 func (in *insn) hasRegisterOperand() bool { return in.HasRM && in.Mod == 3 }
 
-// moves reports whether in is a mov to, from.
+// mov to, from
 func (in *insn) moves(from, to uint8) bool {
 	return in.Map == 0 && in.hasRegisterOperand() &&
 		(in.Op == opStore && in.Reg == from && in.RM == to || in.Op == opLoad && in.Reg == to && in.RM == from)
 }
 
-// copiesSP returns the register to which a mov of 64 bits copies rsp.
 func (in *insn) copiesSP() (to uint8, ok bool) {
 	switch {
 	case in.Map != 0 || !in.W || !in.hasRegisterOperand():
@@ -79,7 +77,6 @@ func (in *insn) copiesSP() (to uint8, ok bool) {
 	return 0, false
 }
 
-// addsToSP returns the constant that an add or sub adds to rsp.
 func (in *insn) addsToSP() (n int32, ok bool) {
 	if in.RM != regSP || !in.hasRegisterOperand() {
 		return 0, false
@@ -93,14 +90,14 @@ func (in *insn) addsToSP() (n int32, ok bool) {
 	return 0, false
 }
 
-// Operations of opcodes 81 and 83 (table A-6, group 1).
+// Table A-6, group 1.
 const (
 	operationAdd  = 0
 	operationSub  = 5
 	operationNone = 0xff // another opcode
 )
 
-// immediateOperation returns the operation of r/m and an immediate of 32 or 8 bits.
+// Opcodes 81 and 83.
 func (in *insn) immediateOperation() uint8 {
 	if in.Map == 0 && (in.Op == 0x81 || in.Op == 0x83) {
 		return in.Reg & 7
@@ -108,12 +105,11 @@ func (in *insn) immediateOperation() uint8 {
 	return operationNone
 }
 
-// zeroes reports whether in is an xor of a register with itself.
 func (in *insn) zeroes() bool {
 	return in.Map == 0 && (in.Op == 0x31 || in.Op == 0x33) && in.hasRegisterOperand() && in.Reg == in.RM
 }
 
-// isStop reports an instruction after which the function does not continue: ret, int, hlt, ud2, an indirect jump.
+// The function does not continue after ret, int, hlt, ud2, an indirect jump.
 func (in *insn) isStop() bool {
 	switch {
 	case in.Map == 1 && !in.VEX:
@@ -151,7 +147,7 @@ func (in *insn) successors() (continues, jumps bool) {
 	return true, in.isConditionalJump()
 }
 
-// walkX86 calls f with each instruction and the address after it, until f is false or one is unknown.
+// next is the address after in. The walk ends when f is false, or at an unknown instruction.
 func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 	for len(code) > 0 {
 		in, ok := decode(code)
@@ -165,15 +161,16 @@ func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 	}
 }
 
-// load reports whether in is a mov reg, [base+disp] of 64 bits.
+// mov reg, [base+disp] of 64 bits
 func (in *insn) load() bool {
 	return in.Map == 0 && in.Op == opLoad && in.Mod != 3 && in.W && in.Base != x86.NoReg && !in.indexed() && !in.segment()
 }
 
-// movesToSP reports whether in is a mov of 64 bits from a register to rsp.
+// mov rsp, reg of 64 bits
 func (in *insn) movesToSP(reg uint8) bool { return in.W && in.moves(reg, regSP) }
 
-// writeSet is what an instruction writes: its operands, and registers of fixed numbers, a bit each in the lowest byte.
+// writeSet is what an instruction writes: its operands, and registers of fixed numbers, a bit each in the lowest
+// byte.
 type writeSet uint16
 
 const (
@@ -184,11 +181,11 @@ const (
 	writesMemory  writeSet = 1 << 9                    // the operand of ModRM, if in memory
 	writesReg     writeSet = 1 << 10                   // the register of ModRM
 	writesOpReg   writeSet = 1 << 11                   // the register in the opcode
-	writesByteReg writeSet = 1 << 12                   // as writesOpReg, of a byte: numbers 4 to 7 can be ah to bh
+	writesByteReg writeSet = 1 << 12                   // as writesOpReg; numbers 4 to 7 can be ah to bh
 	writesNothing writeSet = 0
 )
 
-// opcodeWrites has the first opcode map (table A-2).
+// Table A-2.
 var opcodeWrites = func() (t [256]writeSet) {
 	for op := range t {
 		t[op] = writesRM
@@ -225,7 +222,7 @@ var opcodeWrites = func() (t [256]writeSet) {
 	return t
 }()
 
-// writes returns what an instruction of the first map writes: by opcode, and in groups by ModRM's register, too.
+// For the first map: by opcode, and in groups by ModRM's register.
 func (in *insn) writes() writeSet {
 	switch operation := in.Reg & 7; in.Op {
 	case 0x80, 0x81, 0x83:
@@ -243,8 +240,8 @@ func (in *insn) writes() writeSet {
 	return opcodeWrites[in.Op]
 }
 
-// written returns the general registers that an instruction writes, and whether it writes its operand in memory. Left
-// out are rsp of push and pop, and what a call changes. With VEX none is assumed.
+// written returns the general registers that an instruction writes, and whether it writes its memory operand. It
+// excludes rsp of push and pop, and what a call changes. With VEX it assumes no register.
 func (in *insn) written() (regs uint16, memory bool) {
 	memory = in.HasRM && in.Mod != 3
 	if in.Map != 0 || in.VEX {
@@ -270,7 +267,7 @@ func (in *insn) written() (regs uint16, memory bool) {
 	return regs, memory && w&(writesRM|writesMemory) != 0
 }
 
-// writesOther returns the general register that an opcode of another map writes; with VEX none is assumed.
+// For other maps; with VEX none is assumed.
 func (in *insn) writesOther() (uint8, bool) {
 	switch {
 	case in.Map == 1 && !in.VEX:

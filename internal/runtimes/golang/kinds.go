@@ -24,7 +24,7 @@ const (
 	kindGogo
 )
 
-// kinds are the functions with special rules. Functions in assembly share their names with plain wrappers.
+// Functions in assembly share their names with plain wrappers.
 var kinds = map[string]funcKind{
 	"runtime.goexit":               kindRoot,
 	"runtime.mstart":               kindRoot,
@@ -52,7 +52,7 @@ var kinds = map[string]funcKind{
 	"runtime.cgocallback":          kindFollow,
 }
 
-// spWriters are the functions that load the stack pointer, for tables without flags (until Go 1.16).
+// spWriters load the stack pointer, for tables without flags (until Go 1.16).
 var spWriters = map[string]bool{
 	"runtime.systemstack": true, "runtime.mcall": true, "runtime.morestack": true,
 	"runtime.asmcgocall": true, "runtime.cgocallback": true, "runtime.clone": true,
@@ -62,7 +62,7 @@ var spWriters = map[string]bool{
 	"runtime.callCgoMunmap": true, "runtime.callCgoSigaction": true,
 }
 
-// kind returns the kind of a function. spWrite: it may load the stack pointer, so that pcsp does not hold everywhere.
+// spWrite: the function may load the stack pointer; pcsp does not hold everywhere.
 func (t *funcs) kind(f *funcInfo) (k funcKind, spWrite bool) {
 	name := t.name(f)
 	k = kinds[string(name)]

@@ -11,10 +11,10 @@ import (
 
 type lines struct {
 	*funcs
-	gofunc uint64 // address of go:func.*; 0: inlined calls have no names
+	gofunc uint64 // of go:func.*; 0: inlined calls have no names
 }
 
-// In runtime/funcdata.h, internal/abi.
+// runtime/funcdata.h, internal/abi.
 const (
 	pcdataInlTree      = 2
 	funcdataInlTree    = 3
@@ -59,7 +59,7 @@ func (l *lines) Lines(pc uint64, out []symbolized.Frame) []symbolized.Frame {
 	return append(out, outermost)
 }
 
-// frameOf names a function by its linkage name, which is mangled only for C++ and Rust.
+// The linkage name is mangled only for C++ and Rust.
 func frameOf(name []byte, startLine uint32) symbolized.Frame {
 	s := string(name)
 	return symbolized.Frame{Name: s, System: s, StartLine: int(startLine)}
@@ -105,7 +105,7 @@ func (l *lines) inlTree(f *funcInfo) (uint64, bool) {
 	return l.gofunc + uint64(off), off != ^uint32(0)
 }
 
-// call is an inlined call (runtime/symtabinl.go, inlinedCall).
+// runtime/symtabinl.go, inlinedCall.
 type call struct {
 	name      []byte
 	parentPC  uint32
@@ -131,7 +131,7 @@ func (l *lines) inlinedCall(tree, i uint64, f *funcInfo) (call, bool) {
 	return c, starts && len(c.name) > 0 && uint64(c.parentPC) < f.end-f.entry
 }
 
-// funcByName returns the entries of all functions of a name, shared by assembly and its wrapper. It reads all records.
+// Assembly and its wrapper share a name. All records are read.
 func (t *funcs) funcByName(name string) []uint64 {
 	var out []uint64
 	for i := range t.h.nfunc {

@@ -37,7 +37,6 @@ func TestNamesOfAStackAreThoseThatTheRuntimeGives(t *testing.T) {
 				if a, ok := strings.CutPrefix(line, "PC "); ok {
 					pc, _ := strconv.ParseUint(a, 0, 64)
 					for _, l := range tab.Lines(pc, nil) {
-						// one pc for each inlined call
 						if e := fmt.Sprintln(l.Name, l.File, l.Line); !seen[e] {
 							seen[e] = true
 							got = append(got, e)
@@ -130,13 +129,12 @@ func TestInlinedCallsAgreeWithDWARF(t *testing.T) {
 	t.Logf("%d chains agree, %d differ", same, other)
 }
 
-// inlineChains gives, for the first address of each inlined call, the names outwards; the longest chain if several
-// begin.
+// By the first address of each inlined call, the names outwards; the longest chain if several begin.
 func inlineChains(t *testing.T, d *dwarf.Data) map[uint64][]string {
 	names := map[dwarf.Offset]string{}
 	want := map[uint64][]string{}
 	var chain []string
-	var holds []bool // whether an open entry added to chain
+	var holds []bool // an open entry added to chain
 	for pass := range 2 {
 		for r := d.Reader(); ; {
 			e, err := r.Next()

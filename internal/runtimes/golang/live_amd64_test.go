@@ -90,7 +90,7 @@ type live struct {
 	pid   int
 }
 
-// start runs a program until the test ends, and locks the goroutine to its thread, which alone may trace.
+// start locks the goroutine to its thread, which alone may trace.
 func start(t *testing.T, path string, more ...frames.RuleSource) live {
 	t.Helper()
 	tab, f := open(t, path)
@@ -136,7 +136,7 @@ func (l *live) threads() (tids []int) {
 	return tids
 }
 
-// walk returns the frames' names, "?" for code that is not Go's, and whether all of it is in the program's text.
+// "?" is code that is not Go's. inText: all is in the program's text.
 func (l *live) walk(regs *frames.Regs) (names []string, inText bool, why frames.StopReason) {
 	var w frames.Walker
 	w.Init(l.space, regs, l.mem)

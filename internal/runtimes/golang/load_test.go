@@ -112,7 +112,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// build compiles src, equal builds once, and gives the program's path.
+// Equal builds are done once.
 func build(t testing.TB, src string, env []string, args ...string) string {
 	t.Helper()
 	buildMu.Lock()
@@ -242,7 +242,7 @@ var (
 	pie      = []string{"-buildmode=pie"}
 )
 
-// variants lists the programs for this machine; with cgo if there is a C compiler.
+// With cgo if there is a C compiler.
 func variants() []variant {
 	vs := []variant{
 		{"plain", source, noCgo, nil},
@@ -263,7 +263,7 @@ func with(release string, env ...string) []string { return testtargets.GoRelease
 var plainSource = strings.NewReplacer("type num interface{ ~int | ~float64 }\n", "",
 	"func sum[T num](xs []T) (s T)", "func sum(xs []int) (s int)").Replace(source)
 
-// older returns programs of older releases, of both architectures.
+// Of both architectures.
 func older(t *testing.T) (vs []variant) {
 	for _, r := range testtargets.GoReleases(t) {
 		vs = append(vs, variant{"go" + r, plainSource, with(r, noCgo...), nil},

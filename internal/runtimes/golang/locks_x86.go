@@ -9,16 +9,16 @@ import (
 	"prywalk/internal/x86"
 )
 
-// # Which locks a function has taken before a call
+// # Locks taken by a function before a call
 //
 //	lea rcx, [rip+main.mu]      lock cmpxchg [rcx], edx    with eax 0, edx 1: taken (Mutex.Lock, inlined)
 //	lock xadd [rcx], eax        with eax -1: released (Mutex.Unlock, inlined)
 //	call sync.(*RWMutex).RLock  with the lock's address in rax
 //
-// An abstract interpretation of a Go function from its entry to the call, once by ascending address, with the identity
-// of all registers and stack slots. A value is an origin (node) plus a constant. Where paths join, equal values and
-// common locks are kept. Backward jumps, and releases by other goroutines, are not seen: the result is likely, not
-// proven.
+// An abstract interpretation of a Go function from its entry to the call, once by ascending address, with the
+// identity of all registers and stack slots. A value is an origin (node) plus a constant. Where paths join, equal
+// values and common locks are kept. Backward jumps, and releases by other goroutines, are not seen: the result is
+// likely, not proven.
 //
 // Sources: Intel SDM volume 2 (tables) for the forms that Go's compiler writes;
 // cmd/compile/abi-internal.md (arguments in registers).
@@ -36,7 +36,7 @@ const (
 	nodeLoad  // memory at another value
 )
 
-// node is the origin of values: the same node is the same value.
+// node is the origin of values: equal nodes are equal values.
 type node struct {
 	kind nodeKind
 	reg  uint8
@@ -50,14 +50,14 @@ type value struct {
 	off  int64
 }
 
-// heldLockX86 is a lock taken, for reading or writing, by the instruction at a file address.
+// heldLockX86 is a lock taken by the instruction at a file address.
 type heldLockX86 struct {
 	lock value
 	read bool
 	at   uint64
 }
 
-// heldLocksX86 are the locks held at a call, with what is needed to compute their addresses in a stopped thread.
+// heldLocksX86 are the locks held at a call, with the origins of their addresses.
 type heldLocksX86 struct {
 	nodes []node
 	slots map[int32]value // by offset from rsp
@@ -81,8 +81,7 @@ type lockAnalysisX86 struct {
 
 const maxPending = 1 << 10
 
-// findLocksX86 returns the locks that a function holds at a call with return address pc; none in functions that take
-// them.
+// findLocksX86 returns the locks that a function holds at a call with return address pc.
 func (t *funcs) findLocksX86(pc uint64) *heldLocksX86 {
 	f, ok := t.find(pc - 1)
 	if !ok || f.end-f.entry > maxFlowBytes || isLockMethod(string(t.name(&f))) {
@@ -101,8 +100,7 @@ func (t *funcs) findLocksX86(pc uint64) *heldLocksX86 {
 	})
 }
 
-// analyseLocksX86 interprets code, which begins at entry, up to pc. name returns the function that begins at an
-// address.
+// code begins at entry. name returns the function that begins at an address.
 func analyseLocksX86(code []byte, entry, pc uint64, name func(uint64) string) *heldLocksX86 {
 	a := lockAnalysisX86{name: name, nodes: []node{{}}, number: map[node]uint32{}, pending: map[uint64]*pathX86{},
 		path: pathX86{slots: map[int32]value{}}}
@@ -170,7 +168,7 @@ func (a *lockAnalysisX86) isConstant(v value, n int32) bool {
 	return a.nodes[v.node].kind == nodeConstant && int32(v.off) == n
 }
 
-// jump keeps the state for the target of a forward jump.
+// For forward jumps only.
 func (a *lockAnalysisX86) jump(from, to uint64) {
 	if to < from || len(a.pending) >= maxPending {
 		return
@@ -182,7 +180,7 @@ func (a *lockAnalysisX86) jump(from, to uint64) {
 	a.pending[to] = &other
 }
 
-// joinAt joins the states of all paths to an instruction. fallsThrough: the instruction before continues there.
+// fallsThrough: the instruction before continues at at.
 func (a *lockAnalysisX86) joinAt(at uint64, fallsThrough bool) {
 	other := a.pending[at]
 	delete(a.pending, at)
@@ -247,7 +245,6 @@ func (a *lockAnalysisX86) load(at value) value {
 	return a.valueOf(node{kind: nodeLoad, base: at.node, at: at.off})
 }
 
-// step interprets the instruction at address at; next is the address after it.
 func (a *lockAnalysisX86) step(in *insn, at, next uint64) {
 	switch {
 	case in.isCall():
@@ -270,7 +267,6 @@ func (a *lockAnalysisX86) step(in *insn, at, next uint64) {
 	}
 }
 
-// stepMove interprets mov and lea; false for other instructions.
 func (a *lockAnalysisX86) stepMove(in *insn, next uint64) bool {
 	regs, registers := &a.path.regs, in.hasRegisterOperand()
 	switch {
@@ -307,7 +303,7 @@ func (a *lockAnalysisX86) store(in *insn, next uint64) {
 	}
 }
 
-// readerCount is the offset of RWMutex's readers (sync/rwmutex.go): RLock adds 1, RUnlock subtracts 1.
+// sync/rwmutex.go: RLock adds 1, RUnlock subtracts 1.
 const readerCount = 16
 
 func (a *lockAnalysisX86) add(in *insn, at, next uint64) {
@@ -357,7 +353,6 @@ func (a *lockAnalysisX86) release(lock value, read bool) {
 	}
 }
 
-// clobber forgets what an instruction without a rule of its own writes.
 func (a *lockAnalysisX86) clobber(in *insn) {
 	written, memory := in.written()
 	for r := range a.path.regs {
@@ -374,15 +369,15 @@ func (a *lockAnalysisX86) clobber(in *insn) {
 	}
 }
 
-// clobberSlots forgets the slots that overlap a store of size bytes at rsp + at.
+// A store of size bytes at rsp + at.
 func (a *lockAnalysisX86) clobberSlots(at int32, size int32) {
 	maps.DeleteFunc(a.path.slots, func(slot int32, _ value) bool { return slot > at-8 && slot < at+size })
 }
 
-// maxLoads bounds the chain of loads of one value.
+// Of one value.
 const maxLoads = 4
 
-// value computes v in frame f; depth is the number of loads so far.
+// depth is the number of loads so far.
 func (h *heldLocksX86) value(f lockFrame, v value, depth int) (uint64, bool) {
 	if v.node == 0 || depth > maxLoads {
 		return 0, false

@@ -18,7 +18,7 @@ type moduleScan struct {
 // Each is checked with all relocations.
 const maxCandidates = 64
 
-// In moduledata since Go 1.16.
+// Word indexes since Go 1.16.
 const (
 	mdFuncnames = 1
 	mdPctab     = 10
@@ -38,7 +38,6 @@ const (
 	mdGofunc127 = 43
 )
 
-// gofunc returns the address of go:func.*, since Go 1.18.
 func (s *moduleScan) gofunc(w *[mdWords]uint64) uint64 {
 	if s.h.magic == magic118 {
 		return w[mdGofunc118]
@@ -52,7 +51,7 @@ func (s *moduleScan) gofunc(w *[mdWords]uint64) uint64 {
 	return w[mdGofunc120]
 }
 
-// File contents and relocations are searched for the table's address, moduledata's first word.
+// The table's address is moduledata's first word.
 func (s *moduleScan) findModuledata() (moduledata, bool) {
 	for _, r := range s.img.Data {
 		if md, ok := s.scanRange(r); ok {
@@ -123,7 +122,7 @@ func (s *moduleScan) checkModuledata(addr uint64) (moduledata, bool) {
 	return md, true
 }
 
-// In moduledata until Go 1.15.
+// Word indexes until Go 1.15.
 const (
 	md112Ftab  = 3
 	md112Files = 6
@@ -149,7 +148,7 @@ func (t *funcs) textFits(text, minpc, maxpc uint64) bool {
 	return ok && ok2 && first == minpc && last == maxpc
 }
 
-// mdRead reads moduledata, with the values of its relocations.
+// With the values of its relocations.
 func (s *moduleScan) mdRead(addr uint64) ([mdWords]uint64, bool) {
 	var w [mdWords]uint64
 	var b [8 * mdWords]byte

@@ -31,7 +31,6 @@ func TestTheEndOfTheTableTellsTheFormOfModuledata(t *testing.T) {
 	}
 }
 
-// Each candidate is checked with all relocations.
 func TestFewPlacesAreTakenForModuledata(t *testing.T) {
 	const many = 1000
 	rela := make([]byte, 24*many)

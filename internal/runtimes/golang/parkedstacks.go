@@ -19,10 +19,10 @@ import (
 // Adjacent stacks (runtime/stack.go, stackpool) are one region.
 
 const (
-	// Of a batch: goroutines, and bytes of stack, which the last one may exceed.
+	// Of a batch: goroutines, and bytes of stack, which the last stack may exceed.
 	batchGoroutines = 64
 	batchBytes      = 128 << 10
-	// In bytes: of a stack's copy, and of the gap between stacks in one region.
+	// Bytes: of a stack's copy, and of the gap between stacks in one region.
 	maxFollowedStack = 256 << 10
 	stackGap         = 2 << 10
 )
@@ -42,12 +42,12 @@ type goroutineCopy struct {
 	g     Goroutine
 	stack []byte // from sp on
 
-	region, at int // index in spans, offset in that
+	region, at int // in spans; offset in that
 }
 
 // parkedStacks copies the stacks of goroutines without a thread, in batches.
 type parkedStacks struct {
-	expected []int // next places, ascending
+	expected []int // ascending
 	batch    []goroutineCopy
 	next     int // index in batch
 
@@ -65,7 +65,7 @@ func (s *parkedStacks) expect(places []int) {
 	s.batch, s.next = s.batch[:0], 0
 }
 
-// copyOf returns the copy of a goroutine and its stack, valid until the next call; nil if it keeps changing.
+// copyOf returns a copy that is valid until the next call; nil if the goroutine keeps changing.
 func (s *parkedStacks) copyOf(f *goroutinePoller, place int) *goroutineCopy {
 	if c := s.read(place); c != nil && c.state != copyChanged {
 		return c

@@ -14,12 +14,12 @@ import (
 // # Repeated observation of goroutines
 //
 // runtime.allgs only grows, and g's are reused: a place is a g. New places are ordered by address for joint reads
-// ([gReader]). A goroutine has not run if number, state, sched, waitreason, waiting, param, labels and, since Go 1.17,
-// trackingSeq (counts stops modulo 256; runtime/proc.go, casgstatus) are unchanged.
+// ([gReader]). A goroutine has not run if number, state, sched, waitreason, waiting, param, labels and, since Go
+// 1.17, trackingSeq (counts stops modulo 256; runtime/proc.go, casgstatus) are unchanged.
 
 type goroutinePoller struct {
 	allgs  *allgs
-	listed int      // g's of runtime.allgs that are in gs
+	listed int      // g's of runtime.allgs in gs
 	gs     []uint64 // by place
 	sums   []uint64 // of the g's as of Task, by place; 0: not read
 	seed   maphash.Seed
@@ -76,8 +76,8 @@ func (p *goroutinePoller) Poll(from, to int, changed []int) []int {
 	return changed
 }
 
-// sum hashes the words of g that change when it runs; never 0. Others write the scan bit, waitsince, the flags after
-// waitreason, schedlink, and all after labels.
+// sum hashes the words of g that change when it runs; never 0. Other code writes the scan bit, waitsince, the flags
+// after waitreason, schedlink, and all after labels.
 func (p *goroutinePoller) sum(b []byte) uint64 {
 	l := &p.allgs.fields
 	status := l.status

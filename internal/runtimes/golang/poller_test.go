@@ -59,7 +59,7 @@ func FuzzFollowedGoroutines(f *testing.F) {
 	})
 }
 
-// waitingMemory is hostileMemory with a goroutine at 0x1380 that waits for a channel.
+// With a goroutine at 0x1380 that waits for a channel.
 func waitingMemory() []byte {
 	b := append(hostileMemory(), make([]byte, 0x800)...)
 	put := func(at, w uint64) { binary.LittleEndian.PutUint64(b[at-0x1000:], w) }
@@ -173,7 +173,7 @@ func TestLockIsHeldFromAcquisitionToRelease(t *testing.T) {
 	}
 }
 
-// Channels can share a queue, which is then read for each.
+// Channels can share a queue.
 func TestSudogsOfAllChannelsAreBounded(t *testing.T) {
 	const sudogs = 0x2000
 	memory := make([]byte, 0x200000)

@@ -4,7 +4,6 @@ package golang
 
 import "prywalk/frames"
 
-// rules computes the rule at a pc.
 type rules struct {
 	*funcs
 	decoder *gOffsetsDecoder
@@ -16,8 +15,8 @@ type (
 	rulesARM64 struct{ *rules }
 )
 
-// Rule implements [frames.RuleSource]; false outside of the table's functions. Where the stack pointer cannot be known,
-// the Row cannot be applied, so that no other source guesses.
+// Rule implements [frames.RuleSource]; false outside of the table's functions. If the stack pointer is unknown, the
+// Row cannot be applied, and no other source is asked.
 func (t *rules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	pc := q.LookupPC(t.img.Arch)
 	f, ok := t.find(pc)

@@ -8,8 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// ruleARM64 returns the rule of a function of kind k. A frame has x30 in its lowest word and the caller's x29 in the
-// word below (runtime/traceback.go).
+// A frame has x30 in its lowest word and the caller's x29 in the word below (runtime/traceback.go).
 func (t rulesARM64) ruleARM64(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
@@ -42,7 +41,7 @@ func (t rulesARM64) ruleARM64(q frames.Query, f *funcInfo, k funcKind, spWrite b
 	return t.ordinaryARM64(q, f, k, spWrite, delta)
 }
 
-// ordinaryARM64 returns the rule by pcsp, for all kinds without one of their own.
+// By pcsp.
 func (t rulesARM64) ordinaryARM64(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
@@ -95,7 +94,7 @@ func (t rulesARM64) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule,
 	return r, row, true
 }
 
-// frameARM64 has the pcs from which on x30 and x29 are in the frame; 0: never.
+// frameARM64 has the pcs from which x30 and x29 are in the frame; 0: never.
 type frameARM64 struct{ lrFrom, fpFrom uint64 }
 
 // Of prologues.
@@ -125,7 +124,7 @@ func (t rulesARM64) leavesARM64(pc uint64) bool {
 		before == ldpFPLR && now&0xffc003ff == addSP || before&0xffc003ff == addSP && now == retARM64
 }
 
-// leavingARM64 returns the rule in an epilogue: x30 is the caller's once the frame is gone.
+// x30 is the caller's once the frame is gone.
 func (t rulesARM64) leavingARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta <= 0 {
 		return t.leafARM64(q)
@@ -172,7 +171,7 @@ func (t *funcs) insnARM64(pc uint64) uint32 {
 	return binary.LittleEndian.Uint32(b[:])
 }
 
-// injectedARM64 returns the rule of a call made by a signal handler, which pushed x30 in 16 bytes.
+// A signal handler made the call, and pushed x30 in 16 bytes.
 func (t rulesARM64) injectedARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.LookupPC(t.img.Arch)
 	fr, ok := t.frameARM64(f)
@@ -198,7 +197,7 @@ func injectedRow(delta int64, leaf, fp bool) *frames.Row {
 	return row
 }
 
-// followedARM64 returns the rule of crosscall2, which stores registers with stp.
+// crosscall2 stores registers with stp.
 func (t rulesARM64) followedARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta == 0 {
 		return t.leafARM64(q)

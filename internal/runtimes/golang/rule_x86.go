@@ -9,7 +9,7 @@ import (
 	"prywalk/heuristics"
 )
 
-// ruleX86 returns the rule of a function of kind k. delta is its value of pcsp, which may not hold if spWrite.
+// delta is pcsp's value, which may not hold if spWrite.
 func (t rulesX86) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
@@ -32,7 +32,7 @@ func (t rulesX86) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool,
 	return r, nil, true
 }
 
-// followedX86 returns the rule by data flow (flow_x86.go); r is the rule by pcsp.
+// By data flow (flow_x86.go); r is the rule by pcsp.
 func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	st, ok := t.stackFlow(f).stateAt(q.LookupPC(t.img.Arch) - f.entry)
 	if k == kindTrampoline {
@@ -65,7 +65,7 @@ func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.
 	return r, nil, true
 }
 
-// setCFA sets the CFA of r; false if it is unknown.
+// false: the CFA is unknown.
 func (s *stackState) setCFA(r *frames.Rule, spOnly bool) bool {
 	switch {
 	case s.spKnown:
@@ -84,7 +84,7 @@ func (s *stackState) setCFA(r *frames.Rule, spOnly bool) bool {
 	return true
 }
 
-// withoutBP returns r with a Row, as rbp is lost. Precondition: r does not say where rbp is saved.
+// Precondition: r does not say where rbp is saved.
 func withoutBP(r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
 	for i, reg := range compactX86 {
@@ -109,8 +109,7 @@ func (s *stackState) fillRule(r *frames.Rule) {
 	}
 }
 
-// poppedX86 returns the rule of syscall.rawVforkSyscall, which pops its return address into r12, as the child writes
-// to the stack.
+// syscall.rawVforkSyscall pops its return address into r12, as the child writes to the stack.
 func (t rulesX86) poppedX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val >= 0 {
@@ -123,7 +122,7 @@ func (t rulesX86) poppedX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.R
 	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// savedBP returns how far below the CFA rbp is saved; 0: it is the caller's.
+// 0: rbp is the caller's.
 func (t rulesX86) savedBP(f *funcInfo, pc uint64, delta int32) int32 {
 	if delta < 8 {
 		return 0
@@ -147,7 +146,7 @@ func (t rulesX86) savedBP(f *funcInfo, pc uint64, delta int32) int32 {
 	return 16
 }
 
-// storedBP decodes mov [rsp+disp], rbp.
+// mov [rsp+disp], rbp
 func storedBP(b []byte) (disp int32, size int) {
 	switch {
 	case len(b) >= 5 && b[0] == 0x48 && b[1] == 0x89 && b[2] == 0x6c && b[3] == 0x24:

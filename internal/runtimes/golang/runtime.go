@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// tableIn returns the table of a module's file; nil if it is no Go program.
+// nil: no Go program.
 func tableIn(h managed.Host, m *frames.Module) *Table {
 	files, ok := h.(managed.FileHost)
 	if !ok {
@@ -30,8 +30,7 @@ type Runtime struct {
 	labels
 }
 
-// Detect implements [managed.Detector]: the first module with a runtime; nil also if the code does not show
-// where goroutines are.
+// Detect implements [managed.Detector]: the first module with a runtime.
 func Detect(h managed.Host) (managed.Runtime, error) {
 	for _, m := range h.Modules() {
 		t := tableIn(h, m)
@@ -54,8 +53,8 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return nil, nil
 }
 
-// isPlugin reports whether a module is a plugin. The dynamic linker binds the run-time symbols that a plugin exports
-// (cmd/link, -buildmode=plugin) to the program's, so that its goroutines are the program's.
+// The dynamic linker binds the run-time symbols that a plugin exports (cmd/link, -buildmode=plugin) to the program's:
+// its goroutines are the program's.
 func isPlugin(h managed.Host, m *frames.Module) bool {
 	plugin := false
 	for _, s := range h.OwnSymbols(m, "runtime.allgs", "main.main") {

@@ -4,7 +4,6 @@ package golang
 
 import "strings"
 
-// startFunc is a goroutine's first function.
 type startFunc struct {
 	name   string
 	system bool
@@ -19,7 +18,7 @@ type startFuncs struct {
 	names   map[string]uint64 // addresses, or 0
 }
 
-// cgoStart stands for the first function for a thread of C, which has no startpc.
+// A thread of C has no startpc.
 const cgoStart = "runtime.cgocallback"
 
 func (s *startFuncs) at(start uint64) startFunc {
@@ -57,8 +56,7 @@ func (s *startFuncs) named(name string) (addr uint64, ok bool) {
 	return addr, addr != 0
 }
 
-// isSystemStart reports whether the runtime itself starts goroutines there (runtime/traceback.go,
-// isSystemGoroutine).
+// runtime/traceback.go, isSystemGoroutine.
 func isSystemStart(name string) bool {
 	return strings.HasPrefix(name, "runtime.") && name != "runtime.main" && name != "runtime.handleAsyncEvent"
 }

@@ -58,8 +58,8 @@ func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Mem
 		}
 		fn, _ := tab.find(fr.LookupPC(frames.X86_64))
 		if target, ok := (rulesX86{&tab.rules}).callBeforeX86(fr.PC); fr.AfterCall && ok && callee.entry != 0 {
-			// Assembly and wrappers may share a name; releases before 1.17 do not mark assembly; systemstack may jump,
-			// and IndexByteString does, to indexbytebody.
+			// Assembly and wrappers may share a name; releases before 1.17 do not mark assembly; systemstack may
+			// jump, and IndexByteString does, to indexbytebody.
 			to, _ := tab.find(target)
 			jumps := []string{string(tab.name(&callee)), "runtime.morestack_noctxt", "runtime.systemstack",
 				"internal/bytealg.IndexByteString"}
@@ -80,7 +80,6 @@ func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Mem
 	}
 }
 
-// release detaches from a thread, stopped first if asleep, so that none dies attached.
 func release(pid, tid int, stopped bool) {
 	if !stopped {
 		var ws syscall.WaitStatus
@@ -90,7 +89,6 @@ func release(pid, tid int, stopped bool) {
 	syscall.PtraceDetach(tid)
 }
 
-// step runs one instruction of a stopped thread; false where it ends or sleeps.
 func step(tid int) (*frames.Regs, bool) {
 	if syscall.PtraceSingleStep(tid) != nil {
 		return nil, false
@@ -118,7 +116,7 @@ func asleep(tid int) bool {
 	return procmem.ReadStat(tid, &st) != nil || st.State == 'S' || st.State == 'D'
 }
 
-// deliver steps with a signal, to the first instruction of its handler.
+// To the first instruction of the handler.
 func deliver(tid int, sig syscall.Signal) (*frames.Regs, bool) {
 	const ptraceSingleStep = 9
 	if _, _, e := syscall.RawSyscall6(syscall.SYS_PTRACE, ptraceSingleStep, uintptr(tid), 0, uintptr(sig), 0, 0); e != 0 {

@@ -8,8 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// morestackARM64 returns the rule of morestack on the scheduler's stack. The caller has no frame yet; its registers are
-// in curg.sched.
+// The caller has no frame yet; its registers are in curg.sched.
 func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.decoder.GOffsets()
 	if !ok {
@@ -24,8 +23,7 @@ func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bo
 	return frames.Rule{Flags: frames.FlagStackSwitch | frames.FlagExactPC, Method: frames.MethodCFI}, row, true
 }
 
-// schedARM64 returns the rule of systemstack on the scheduler's stack until Go 1.20: its frame of delta bytes is at
-// curg.sched.sp.
+// Until Go 1.20 systemstack's frame of delta bytes is at curg.sched.sp.
 func (t rulesARM64) schedARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.decoder.GOffsets()
 	if !ok {
@@ -42,7 +40,7 @@ func (t rulesARM64) callBeforeARM64(ret uint64) (uint64, bool) {
 	return ret - 4 + uint64(int64(int32(w<<6))>>6<<2), w>>26 == 0x25
 }
 
-// enteredARM64 returns the rule of morestack before it changes stacks: no frame, its caller's return address in x3.
+// Before morestack changes stacks: no frame, its caller's return address in x3.
 func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.AfterCall {
 		return t.refuse()
@@ -52,7 +50,7 @@ func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagExactPC, Method: frames.MethodCFI}, row, true
 }
 
-// loadsG reports whether f has loaded g before pc: g is the scheduler's, and the goroutine's registers are saved.
+// Once g is loaded it is the scheduler's, and the goroutine's registers are saved.
 func (t rulesARM64) loadsG(f *funcInfo, pc uint64) bool {
 	for at := f.entry; at < pc && at < f.entry+maxFlowBytes; at += 4 {
 		if load, rt, _, _, ok := memARM64(t.insnARM64(at)); ok && load && rt == 28 {
@@ -82,7 +80,7 @@ func (t rulesARM64) switchesARM64(f *funcInfo, pc uint64) (sp, fp int, ok bool) 
 	return sp, fp, ok
 }
 
-// codeBefore returns the instructions of a function before pc; false if they are unreadable, or too many.
+// false: unreadable, or too many.
 func (t rulesARM64) codeBefore(f *funcInfo, pc uint64) ([]byte, bool) {
 	if pc-f.entry > maxFlowBytes {
 		return nil, false
@@ -94,10 +92,10 @@ func (t rulesARM64) codeBefore(f *funcInfo, pc uint64) ([]byte, bool) {
 	return code, true
 }
 
-// setsSP reports whether an instruction is mov sp, xN. mov sp, sp is a marker for the linker.
+// mov sp, xN; mov sp, sp is a marker for the linker.
 func setsSP(w uint32) bool { return w&0xfffffc1f == movSP && w != movSP|31<<5 }
 
-// switchedARM64 returns the rule after a possible change of stacks: x29 still points below the frame.
+// After a possible change of stacks x29 still points below the frame.
 func (t rulesARM64) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
@@ -125,8 +123,8 @@ func (t rulesARM64) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta
 	return t.frameRule(r, delta, true)
 }
 
-// copiedARM64 returns the rule of racecall on another stack: before it calls C code, it copies sp and x30 to registers
-// that C code preserves. That it does not write these again is not checked.
+// racecall copies sp and x30 to registers that C code preserves, before it calls C code on another stack. Later
+// writes of these registers are not checked.
 func (t rulesARM64) copiedARM64(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
 	const movFromSP, movFromLR = 0x910003e0, 0xaa1e03e0 // mov xN, sp; mov xN, x30
 	code, _ := t.codeBefore(f, q.LookupPC(t.img.Arch))

@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// gogoX86 returns the rule of gogo after its load of the stack pointer; pc and rbp are in the gobuf at rbx.
+// After gogo's load of the stack pointer, pc and rbp are in the gobuf at rbx.
 func (t rulesX86) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
 	flow := t.stackFlow(f)
 	at := q.PC - f.entry
@@ -37,9 +37,8 @@ func (t rulesX86) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row
 	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagExactPC, Method: frames.MethodCFI}, row, true
 }
 
-// cgoCallX86 returns the rule of asmcgocall while C code runs. On C's stack asmcgocall has saved g and the depth of its
-// stack, which holds even if a callback moves that; or, called on a system stack, 0 and the old stack pointer. Until Go
-// 1.20 it has no frame.
+// While C code runs on C's stack, asmcgocall has saved g and the depth of its stack, which holds even if a callback
+// moves that; or, called on a system stack, 0 and the old stack pointer. Until Go 1.20 it has no frame.
 func (t rulesX86) cgoCallX86(f *funcInfo, pc uint64, st *stackState) (frames.Rule, *frames.Row, bool) {
 	g, depth, ok := t.stackFlow(f).cgoWords(pc - f.entry)
 	if !ok || st.bp != bpSame && (st.bp != bpFrame || st.saved[frames.X86RBP] == 0) {
@@ -82,8 +81,7 @@ func (flow *stackFlow) cgoWords(off uint64) (g, depth int64, ok bool) {
 	return g, depth, n == 2
 }
 
-// schedX86 returns the rule of morestack (caller's registers in curg.sched) and until Go 1.20 of systemstack (return
-// address at curg.sched.sp).
+// morestack's caller has its registers in curg.sched; until Go 1.20 systemstack's return address is at curg.sched.sp.
 func (t rulesX86) schedX86(q frames.Query, k funcKind) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.decoder.GOffsets()
 	if !ok {
@@ -100,7 +98,6 @@ func (t rulesX86) schedX86(q frames.Query, k funcKind) (frames.Rule, *frames.Row
 	return frames.Rule{Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// callBeforeX86 returns the target of the direct call that ends at ret.
 func (t rulesX86) callBeforeX86(ret uint64) (uint64, bool) {
 	var b [5]byte
 	if !t.img.read(ret-5, b[:]) || b[0] != 0xe8 { // call rel32

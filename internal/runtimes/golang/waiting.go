@@ -20,17 +20,15 @@ import (
 //	              c ─────────────► (chan.go)
 //
 // Until Go 1.25 a semaphore's sudog is only on the stack of semacquire1. A sudog is valid if it names the g and, of a
-// channel, is in its queue.
-
-// In a sudog. Since Go 1.26 elem has two words; the second is the address.
+// channel, is in its queue. Since Go 1.26 elem has two words; the second is the address.
 const (
 	sudogBytes = 104
 	sudogNext  = 8
 	sudogElem  = 24
 )
 
-// sudogLayouts are the offsets of waitlink and of c's address, the newest first: both elem and c have two words (since
-// Go 1.26), only elem has, or neither.
+// Offsets of waitlink and of c's address, the newest first: both elem and c have two words (since Go 1.26), only elem
+// has, or neither.
 var sudogLayouts = [...]struct{ waitLink, channel int64 }{{72, 96}, {72, 88}, {64, 80}}
 
 const (
@@ -47,7 +45,7 @@ const (
 	maxSudogs    = 1 << 20 // read of all queues
 )
 
-// afterStartWaiting is the offset of g.waiting from startpc.
+// Offset of g.waiting from startpc.
 const afterStartWaiting = 16
 
 type waitQueues struct {
@@ -82,7 +80,7 @@ func (ws *waitQueues) WaitsAt(t *managed.TaskRecord, stack []byte) (out []manage
 	return out
 }
 
-// channelWait returns the wait of a sudog, read from an address, for its channel, and the select's next sudog.
+// next is the select's next sudog.
 func (ws *waitQueues) channelWait(sudog *[sudogBytes]byte, at uint64) (w managed.TaskWait, next uint64, ok bool) {
 	for _, l := range sudogLayouts {
 		if w, ok = ws.channel(word64(sudog[:], l.channel), at); ok {
@@ -181,10 +179,10 @@ func (ws *waitQueues) readQueue(sudogs map[uint64]bool, first, last uint64, send
 
 const waitReasonBytes = 64
 
-// secondWaitReason is text 1 of runtime.waitReasonStrings since Go 1.11; text 0 is empty.
+// Text 1 of runtime.waitReasonStrings since Go 1.11; text 0 is empty.
 const secondWaitReason = "GC assist marking"
 
-// namesWaitReasons are functions that mention runtime.waitReasonStrings; the first does if it inlines the second.
+// These functions mention runtime.waitReasonStrings; the first does if it inlines the second.
 var namesWaitReasons = []string{"runtime.goroutineheader", "runtime.waitReason.String"}
 
 type waitReasons struct {

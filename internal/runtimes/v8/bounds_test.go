@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Objects of a program can share a table, which is then read for each.
+// Objects of a program can share a table.
 func TestTablesOfAllFunctionsAndCodesAreBounded(t *testing.T) {
 	const count, table, infos, heads, codes = maxKept/maxTable + 3, 0x100000, 0x10000, 0x20000, 0x40000
 	b := make([]byte, table+16+maxTable)
@@ -84,7 +84,7 @@ func TestCodeWithoutHeadersIsSearchedOnce(t *testing.T) {
 	if r.byStart = nil; r.codeAt(start+8) == nil {
 		t.Error("the code below is not found again")
 	}
-	copy(b[code+0x50000:], b[start-fakeAt-r.layout.head:][:0x200]) // new code
+	copy(b[code+0x50000:], b[start-fakeAt-r.layout.head:][:0x200])
 	put(b, 0x400+int(r.layout.codeStart), fakeAt+code+0x50000+r.layout.head)
 	for i := range r.emptyRanges {
 		r.emptyRanges[i].at -= emptyRangeFor

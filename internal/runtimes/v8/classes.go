@@ -4,8 +4,8 @@ package v8
 
 // # Classes
 //
-// SharedFunctionInfo has a method's name and bounds, from "(" to after "}", but no class. That comes from the source,
-// if bounds and name agree and the source is understood to its end.
+// SharedFunctionInfo has a method's name and bounds, from "(" to after "}", but no class. The class comes from the
+// source, if bounds and name agree and the source is understood to its end.
 
 type member struct {
 	class string
@@ -63,7 +63,7 @@ type classHead struct {
 	depth int
 }
 
-// It divides a source into tokens, as far as needed to follow brackets and class bodies.
+// classScanner divides a source into tokens, as far as needed to follow brackets and class bodies.
 type classScanner[T units] struct {
 	src      []T
 	at       int
@@ -75,7 +75,7 @@ type classScanner[T units] struct {
 	members  map[int]member
 }
 
-// classesOf returns the methods of a source's classes by the place of their "("; false if it is not understood.
+// classesOf returns a source's methods by the place of their "("; false if the source is not understood.
 func classesOf[T units](src []T) (map[int]member, bool) {
 	s := classScanner[T]{src: src, members: map[int]member{}}
 	ok := s.run()
@@ -93,7 +93,7 @@ func (s *classScanner[T]) push(t token) {
 	s.last[3], s.last[2], s.last[1], s.last[0] = s.last[2], s.last[1], s.last[0], t
 }
 
-// nameBytes are the characters of names, up to 255.
+// Up to 255.
 var nameBytes = func() (set [256]bool) {
 	for c := range set {
 		set[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$' ||
@@ -107,7 +107,7 @@ func inName[T units](c T) bool {
 	return u < 256 && nameBytes[u] || u >= 256 && u != 0x2028 && u != 0x2029 && u != 0xfeff
 }
 
-// run scans the whole source; false if it is not understood.
+// false: the source is not understood.
 func (s *classScanner[T]) run() bool {
 	if s.peek(0) == '#' && s.peek(1) == '!' {
 		s.skipLine()
@@ -182,7 +182,7 @@ func (s *classScanner[T]) is(t token, text string) bool {
 	return true
 }
 
-// operators are the keywords before an expression.
+// Keywords before an expression.
 var operators = [...]string{"return", "typeof", "case", "do", "else", "in", "instanceof", "new", "void", "delete",
 	"throw", "yield", "await", "of", "extends", "default"}
 
@@ -241,7 +241,7 @@ func (s *classScanner[T]) classHead() {
 	s.heads = append(s.heads, classHead{name, len(s.open)})
 }
 
-// assigned returns the name of an anonymous class: "NAME = class" and "{ NAME: class" (ECMAScript, NamedEvaluation).
+// The name of an anonymous class: "NAME = class" and "{ NAME: class" (ECMAScript, NamedEvaluation).
 func (s *classScanner[T]) assigned() string {
 	sign, name, before := s.last[0], s.last[1], s.last[2]
 	switch {
@@ -271,7 +271,7 @@ func (s *classScanner[T]) quoted(quote T) bool {
 	return false
 }
 
-// template scans a template literal from after its quote or a substitution.
+// From after the quote or a substitution.
 func (s *classScanner[T]) template() bool {
 	for ; s.at < len(s.src); s.at++ {
 		switch s.src[s.at] {
@@ -292,7 +292,7 @@ func (s *classScanner[T]) template() bool {
 	return false
 }
 
-// slash scans a comment, division or regular expression; the token before tells the last two apart.
+// slash scans a comment, division or regular expression; the token before distinguishes the last two.
 func (s *classScanner[T]) slash() bool {
 	switch s.peek(s.at + 1) {
 	case '/':
@@ -397,7 +397,7 @@ func (s *classScanner[T]) namesMethod(t, before token) bool {
 	return t.kind == tokenName || t.kind == tokenOperator || t.kind == tokenValue
 }
 
-// blockRole returns the role of { by the tokens before it.
+// By the tokens before it.
 func (s *classScanner[T]) blockRole(b *bracket) uint8 {
 	last := s.last[0]
 	if n := len(s.heads); n > 0 && s.heads[n-1].depth == len(s.open) && !s.is(last, "extends") {
@@ -418,7 +418,7 @@ func (s *classScanner[T]) blockRole(b *bracket) uint8 {
 	return roleOther
 }
 
-// closing leaves a bracket; false if another one is open.
+// false: another bracket is open.
 func (s *classScanner[T]) closing(c byte) bool {
 	n := len(s.open)
 	if n == 0 || s.open[n-1].close != c {

@@ -10,7 +10,6 @@ import (
 	"unicode/utf16"
 )
 
-// found returns "place class name" of the methods, by place.
 func found(m map[int]member) (all []string) {
 	for at, m := range m {
 		all = append(all, fmt.Sprintf("%d %s %s%s", at, m.class, m.name, m.key))

@@ -14,9 +14,9 @@ import (
 
 // # Compiled code
 //
-// On-stack replacement and recompilation change a function's code, so code is found by its header, which has the
-// addresses of its map and of its Code (src/objects/instruction-stream.h); that has the start of the instructions. The
-// header is searched downwards from the address, and verified by the start.
+// On-stack replacement and recompilation change a function's code. So code is found by its header, which has the
+// addresses of its map and of its Code (src/objects/instruction-stream.h); that has the start of the instructions.
+// The header is searched downwards from the address, and verified by the start.
 //
 //	InstructionStream                 Code
 //	  map                               deoptimization data, or of baseline code its bytecodes
@@ -42,20 +42,20 @@ type code struct {
 	inlined        []inlinedCall
 	unread         bool  // of an inlined call; the code is read again when next needed
 	exits          int   // start of the deoptimization exits, or 0
-	since          int64 // first read: CLOCK_MONOTONIC, ns
+	since          int64 // CLOCK_MONOTONIC, ns
 	checked        int64 // last read
 }
 
-// cookie returns the Cookie of Refs to optimized code. Precondition: its function is known.
+// cookie is for Refs to optimized code. Precondition: the function is known.
 func (c *code) cookie() uint64 { return c.optimizationID ^ c.function.cookie<<1 }
 
-// size is that of the tables, bytes.
+// Bytes of the tables.
 func (c *code) size() int { return len(c.positions) + 16*len(c.inlined) }
 
 type inlinedCall struct {
 	at       position // in the caller
 	function *function
-	unread   bool // it was moved meanwhile
+	unread   bool // the collector has moved it
 }
 
 const (
@@ -68,7 +68,7 @@ const (
 	optimizedID   = 1       // words before layout.shared
 )
 
-// emptyRange is memory without headers of code, as WebAssembly's is.
+// emptyRange is memory without headers of code, as WebAssembly's.
 type emptyRange struct {
 	managed.Span
 	at int64 // CLOCK_MONOTONIC, ns
@@ -111,7 +111,7 @@ func (r *codes) codeAt(pc uint64) *code {
 	return c
 }
 
-// cachedAt returns the cached code at an address, or nil. It drops what is no longer there.
+// cachedAt drops code that has gone.
 func (r *codes) cachedAt(pc uint64) *code {
 	i, ok := slices.BinarySearchFunc(r.byStart, pc, func(c *code, pc uint64) int {
 		switch {
@@ -132,7 +132,6 @@ func (r *codes) cachedAt(pc uint64) *code {
 	return nil
 }
 
-// keep caches code in place of what it overlaps.
 func (r *codes) keep(c *code) {
 	size := c.size()
 	r.byStart = slices.DeleteFunc(r.byStart, func(o *code) bool {
@@ -148,7 +147,7 @@ func (r *codes) keep(c *code) {
 	r.byStart = slices.Insert(r.byStart, i, c)
 }
 
-// sameCode reports whether code and its function are still at their addresses.
+// Their addresses are compared, and the function.
 func (r *codes) sameCode(c *code) bool {
 	var head [codeHead]byte
 	var deopt [deoptDataHead]byte
@@ -173,13 +172,13 @@ func (r *codes) sameCode(c *code) bool {
 	return true
 }
 
-// sameHead compares two heads of code, but for the flags, which change.
+// The flags change.
 func (r *codes) sameHead(a, b *[codeHead]byte) bool {
 	f := r.layout.codeFlags
 	return string(a[:f]) == string(b[:f]) && string(a[f+4:]) == string(b[f+4:])
 }
 
-// findCode searches downwards from pc, but not again in [codes.emptyRanges].
+// findCode searches downwards from pc, except in [codes.emptyRanges].
 func (r *codes) findCode(pc uint64) *code {
 	r.missed = managed.Span{}
 	end := pc&^7 + 8
@@ -196,7 +195,7 @@ func (r *codes) dropEmptyRanges() {
 	r.emptyRanges = slices.DeleteFunc(r.emptyRanges, func(b emptyRange) bool { return now-b.at >= emptyRangeFor })
 }
 
-// keepEmptyRange keeps what the last search missed as an empty range. What it skipped was read earlier.
+// keepEmptyRange keeps the last missed range. Parts that were skipped were read earlier.
 func (r *codes) keepEmptyRange() {
 	b := emptyRange{r.missed, procmem.Now()}
 	r.emptyRanges = slices.DeleteFunc(r.emptyRanges, func(o emptyRange) bool {
@@ -246,7 +245,7 @@ func (r *codes) findHeader(pc, end uint64) (found *code, low uint64) {
 	return nil, cmp.Or(low, top)
 }
 
-// readCodeObject reads code by its header; nil if invalid.
+// nil: invalid.
 func (r *codes) readCodeObject(stream uint64) *code {
 	l := r.layout
 	c := &code{object: stream, start: stream - heapObjectTag + l.head, checked: procmem.Now()}
@@ -281,7 +280,7 @@ func (r *codes) readCodeObject(stream uint64) *code {
 	return c
 }
 
-// readDeopt reads deoptimization data: the function and inlined calls (src/objects/deoptimization-data.h).
+// The function and inlined calls (src/objects/deoptimization-data.h).
 func (r *codes) readDeopt(c *code, w uint64) {
 	l := r.layout
 	object, typ := r.object(w)
@@ -308,7 +307,7 @@ func (r *codes) readDeopt(c *code, w uint64) {
 	r.readInlined(c, word(l.literals), word(l.inlining))
 }
 
-// readInlined reads inlined calls: position, and the function's index among the literals (InliningPosition in
+// An inlined call has a position, and its function's index among the literals (InliningPosition in
 // src/codegen/source-position.h).
 func (r *codes) readInlined(c *code, literals, inlining uint64) {
 	calls := r.array(inlining, 16, maxInlined)

@@ -12,9 +12,9 @@ import (
 )
 
 // codeScanner records since when compilations are at their addresses. An isolate gives each number once
-// (Isolate::NextOptimizationId in src/execution/isolate.h): the same number at the same address is the same code, and a
-// scan before a copy proves its names. It searches generated mappings for the map of InstructionStream: all before the
-// first sample, later pages with unknown code.
+// (Isolate::NextOptimizationId in src/execution/isolate.h): the same number at the same address is the same code, and
+// a scan before a copy proves its names. All generated mappings are searched for the map of InstructionStream before
+// the first sample, later pages with unknown code.
 type codeScanner struct {
 	*heap
 	seen    map[uint64]seenCode
@@ -22,7 +22,7 @@ type codeScanner struct {
 	moved   int64             // last move of code: CLOCK_MONOTONIC, ns
 	pages   map[uint64]int64  // last scan by page: CLOCK_MONOTONIC, ns
 	covered map[uint64]uint64 // examined mappings: end by start
-	last    int64             // last scan of any page
+	last    int64             // of any page
 	block   []byte
 	batch   []candidate
 	reads   []frames.Region
@@ -65,17 +65,16 @@ func (c *codeScanner) forget() {
 		covered: map[uint64]uint64{}}
 }
 
-// compactionLasts is how long code counts as moving, ns.
+// Code counts as moving for so long, ns.
 const compactionLasts = 10e9
 
-// recentlyCompacted reports whether the collector has lately moved code. It may have moved back to an address that had
-// other code at the copy: an earlier scan then proves nothing.
+// After a recent move an earlier scan proves nothing: code may have moved back to an address that had other code at
+// the copy.
 func (c *codeScanner) recentlyCompacted() bool {
 	return c.moved != 0 && procmem.Now()-c.moved < compactionLasts
 }
 
-// recordPlace records where a compilation begins. As isolates share numbers, code has moved only if it is no longer at
-// the earlier address.
+// As isolates share numbers, code has moved only if it is no longer at the earlier address.
 func (c *codeScanner) recordPlace(start, number uint64) {
 	before, ok := c.placed[number]
 	if ok && before != start && c.numberAt(before) != number {
@@ -126,8 +125,7 @@ func (c *codeScanner) scanPage(pc uint64) {
 	c.scanRange(managed.Span{Start: page, End: page + codePage})
 }
 
-// scanRange records a range's code. V8 fills a code range from its start (RegionAllocator); the reserved rest is not
-// read.
+// V8 fills a code range from its start (RegionAllocator); the reserved rest is not read.
 func (c *codeScanner) scanRange(s managed.Span) {
 	if c.block == nil {
 		c.block = make([]byte, codePage)
@@ -180,7 +178,7 @@ func (c *codeScanner) scanBlock(at uint64, b []byte) {
 	}
 }
 
-// findStreamMap returns the map of InstructionStream, among the most frequent words of a block; 0: none.
+// It is among the most frequent words of a block; 0: none.
 func (c *codeScanner) findStreamMap(at uint64, b []byte) uint64 {
 	count := map[uint64]int{}
 	for i := int(-(at + c.layout.head) % codeAligned); i+16 <= len(b); i += codeAligned {

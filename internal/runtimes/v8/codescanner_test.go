@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// compilation writes TurboFan code with a number, and gives the start of its instructions.
 func compilation(r *Runtime, b []byte, stream, code, deopt int, number uint64) uint64 {
 	put := func(at int, w uint64) { binary.LittleEndian.PutUint64(b[at:], w) }
 	put(0, fakeAt+heapObjectTag)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package v8 names the frames of JavaScript, V8 9.4 to 14.6 (Node 16 to 26), for prywalk/internal/managed.
+// Package v8 names the frames of JavaScript, V8 9.4 to 14.6 (Node 16 to 26).
 //
 // # The path of one frame
 //

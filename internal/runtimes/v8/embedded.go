@@ -13,19 +13,19 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Builtins is V8's code compiled at build time, in the program's file, a [managed.Builtins]. Like run-time code it
-// saves only the frame pointer. Symbols have its start and the word with its size (EmbeddedFileWriter in
-// src/snapshot/embedded), and are read on first use.
+// Builtins is V8's code compiled at build time, in the program's file, a [managed.Builtins]. It saves only the frame
+// pointer. Symbols have its start and the word with its size (EmbeddedFileWriter in src/snapshot/embedded), and are
+// read on first use.
 type Builtins struct {
 	elf     *elffile.File
 	symbols managed.FileSymbols
 	found   bool
 	code    managed.Span
-	// continuations are the starts of builtins that deoptimized functions return to.
+	// Deoptimized functions return to these starts of builtins.
 	continuations []uint64
 }
 
-// BuiltinsOf makes the Builtins of a file, which is read later.
+// BuiltinsOf returns the Builtins of a file, which is read later.
 func BuiltinsOf(f *elffile.File, symbols managed.FileSymbols) managed.Builtins {
 	return &Builtins{elf: f, symbols: symbols}
 }
@@ -70,7 +70,7 @@ func isContinuation(name []byte) bool {
 		bytes.HasPrefix(name, []byte("ContinueTo")) || bytes.HasPrefix(name, []byte("NotifyDeoptimized")))
 }
 
-// maxContinued bounds the continuations; V8 14 has 80.
+// V8 14 has 80.
 const maxContinued = 256
 
 func (b *Builtins) findContinuations(f *elffile.File, kind elffile.SymbolKind) {

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// function is a SharedFunctionInfo, which all closures share.
+// function is a SharedFunctionInfo, shared by all closures.
 //
 //	JSFunction ── shared ──► SharedFunctionInfo ── name or scope ──► String or ScopeInfo: name, begin, end
 //	                             │      └───────── script ──► Script: id, file, source
@@ -23,8 +23,8 @@ type function struct {
 	scriptAt       uint64
 	data           uint64 // when last read
 	head           sfiHead
-	bytecodeLinkAt uint64  // address of the word with the bytecodes' address in a Code or InterpreterData; 0: in head
-	bytecodeLink   [8]byte // that word
+	bytecodeLinkAt uint64 // address of the word with the bytecodes' address in a Code or InterpreterData; 0: in head
+	bytecodeLink   [8]byte
 	script         *script
 	literal        uint32
 	cookie         uint64
@@ -38,7 +38,7 @@ type function struct {
 	moved       int64  // last move: CLOCK_MONOTONIC, ns; 0: never
 	positionsAt uint64 // when read
 	positions   []byte
-	code        []byte // bytecodes, read for baseline code
+	code        []byte // read for baseline code
 	coded       bool
 
 	since   int64 // first read: CLOCK_MONOTONIC, ns
@@ -52,7 +52,7 @@ const (
 	maxKept      = 64 << 20 // bytes of tables of all functions and scripts, and of all code
 )
 
-// sfiHead is the start of a SharedFunctionInfo.
+// The start of a SharedFunctionInfo.
 type sfiHead [sfiSize]byte
 
 func (h *sfiHead) word(off uint64) uint64 { return binary.LittleEndian.Uint64(h[off:]) }
@@ -63,7 +63,7 @@ type functions struct {
 	byBytecodes  map[uint64]*function
 	scripts      map[uint64]*script
 	kept         int   // bytes of their tables
-	copiedAt     int64 // time of the walk's copy; 0: none. Later readings hold.
+	copiedAt     int64 // time of the walk's copy; 0: none
 	head         sfiHead
 	bytecodeLink [8]byte
 }
@@ -73,7 +73,7 @@ func (r *functions) forget() {
 	r.kept = 0
 }
 
-// functionOf returns the current function of a SharedFunctionInfo, or nil.
+// nil: none.
 func (r *functions) functionOf(w uint64) *function {
 	if f := r.byInfo[w]; f != nil {
 		if f.checked >= r.copiedAt && r.copiedAt != 0 || r.isUnchanged(f) {
@@ -114,10 +114,10 @@ func (r *functions) drop(w uint64) {
 	r.kept -= f.size()
 }
 
-// size is that of the tables, bytes.
+// Bytes of the tables.
 func (f *function) size() int { return len(f.positions) + len(f.code) }
 
-// readHead reads the current head and the bytecodes' link; false if another script is at the address of the function's.
+// false: another script is at the address of the function's.
 func (r *functions) readHead(f *function) bool {
 	var id [8]byte
 	r.bytecodeLink = [8]byte{}
@@ -139,7 +139,7 @@ func (r *functions) isSame(f *function) bool {
 	return r.readHead(f) && r.head == f.head && r.bytecodeLink == f.bytecodeLink
 }
 
-// isSameTable reports whether the table of positions did not move while it was read.
+// The table of positions may have moved during the read.
 func (r *functions) isSameTable(f *function) bool {
 	return f.bytecodes == 0 || r.field(f.bytecodes, r.layout.bytesPositions) == f.positionsAt
 }
@@ -197,7 +197,7 @@ func (r *functions) readNames(f *function) {
 	}
 }
 
-// readCode sets bytecodes and positions, if they have changed.
+// If they have changed.
 func (r *functions) readCode(f *function) {
 	f.data = f.head.word(r.layout.sfiData)
 	var bytecodes, linked uint64
@@ -226,8 +226,7 @@ func (r *functions) readCode(f *function) {
 	}
 }
 
-// bytecodesOf returns the bytecodes that a function's data lead to, and address and value of the last word on the way;
-// 0: none.
+// bytecodesOf follows a function's data. link and linked are address and value of the last word on the way; 0: none.
 func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 	t := &r.layout.types
 	for range 3 {
@@ -254,7 +253,7 @@ func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 	return 0, link, linked
 }
 
-// bytecode returns the function's bytecodes; nil if the collector moves them meanwhile.
+// nil: the collector moves them.
 func (r *functions) bytecode(f *function) []byte {
 	if !f.coded {
 		if n, ok := smiValue(r.field(f.bytecodes, r.layout.bytesLength)); ok && n > 0 && n <= maxBytecodes {
@@ -295,7 +294,6 @@ const (
 
 const anonymous = "(anonymous)"
 
-// readName sets name and bounds from a String or ScopeInfo.
 func (r *functions) readName(f *function, w uint64) {
 	f.name, f.begin, f.end = anonymous, -1, -1
 	object, typ := r.object(w)
@@ -348,7 +346,7 @@ func (r *functions) readScope(f *function, object uint64) {
 	}
 }
 
-// afterLocals returns the offset in a ScopeInfo after the names and properties of its n variables.
+// After the names and properties of n variables.
 func (r *functions) afterLocals(object, flags, n uint64) uint64 {
 	at, module := uint64(scopeFixed), uint64(scopeModule)
 	if r.layout.scopeBounds != 0 {
@@ -377,9 +375,9 @@ func (r *functions) bounds(object, at uint64) (begin, end int) {
 
 // # Proofs of names
 //
-// Names are read after the copy, when objects may have moved. What is unchanged from before to after the copy is
-// proven, as is all of a sleeper. New functions have two independent proofs: function and bytecodes, or code. Functions
-// of eval and new Function, which come and go, must be known before the copy.
+// Names are read after the copy, when objects may have moved. Objects unchanged from before to after the copy are
+// proven, and all of a sleeper's. New functions have two independent proofs: function and bytecodes, or code.
+// Functions of eval and new Function, which come and go, must be known before the copy.
 
 func (r *functions) isProven(f *function) bool {
 	return f.since < r.copiedAt || r.copiedAt == 0 || f.script == nil || f.script.named || r.live.Unchanged()
@@ -404,7 +402,6 @@ func (r *functions) functionAt(bytecodes, closure uint64) *function {
 	return nil
 }
 
-// functionOfClosure returns a closure's current function, or nil.
 func (r *functions) functionOfClosure(w uint64) *function {
 	if object, ok := r.isFunction(w); ok {
 		return r.functionOf(r.field(object, r.layout.jsShared))

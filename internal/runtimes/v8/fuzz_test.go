@@ -47,7 +47,6 @@ const (
 	fakeFunction
 )
 
-// fakeRuntime returns V8 of a release over b.
 func fakeRuntime(v version, b []byte) *Runtime {
 	d := &v8Build{layout: layoutOf(v), version: v, code: managed.Span{Start: 0x1000, End: 0x2000}}
 	d.types = types{
@@ -118,7 +117,6 @@ func FuzzTables(f *testing.F) {
 	})
 }
 
-// seed is memory with a map, objects of all types, and linked strings.
 func seed() []byte {
 	b := make([]byte, 0x1000)
 	put := func(at int, w uint64) { binary.LittleEndian.PutUint64(b[at:], w) }

@@ -16,8 +16,8 @@ import (
 // V8's build makes data symbols of offsets, types and constants for debuggers (tools/gen-postmortem-metadata.py:
 // v8dbg_class_JSFunction__shared__SharedFunctionInfo). Names vary and can be missing: known layouts of releases
 // complete them.
-
-// layout has the offsets of fields in their objects in a release.
+//
+// layout has the offsets of fields in objects.
 type layout struct {
 	// From the frame pointer (src/execution/frame-constants.h).
 	fpFunction, fpBytecodes, fpOffset int64
@@ -29,7 +29,7 @@ type layout struct {
 	scopeBounds                            uint64 // ScopeInfo (scope-info.tq): position of the bounds, or 0
 	bytesLength, bytesPositions, bytesData uint64 // BytecodeArray (bytecode-array.tq)
 	codeDeopt, codePositions, codeFlags    uint64 // Code (code.h)
-	codeStart, codeSize                    uint64 // codeStart 0: Code contains the instructions
+	codeStart, codeSize                    uint64 // 0: Code contains the instructions
 	head                                   uint64 // bytes before the instructions
 	literals, shared, inlining, exitStart  int    // deoptimization data, in words
 	wrapped                                bool   // shared is a SharedFunctionInfoWrapper
@@ -37,7 +37,7 @@ type layout struct {
 	types                                  types
 }
 
-// types are the instance types of objects (src/objects/instance-type.h).
+// Instance types of objects (src/objects/instance-type.h).
 type types struct {
 	firstFunction, lastFunction, sfi, script, scope, bytecodes, code, instructionStream, mapType uint16
 	fixedArray, interpreterData, baselineData, wrapper                                           uint16
@@ -49,17 +49,17 @@ func (v version) atLeast(major, minor int) bool {
 	return v.major > major || v.major == major && v.minor >= minor
 }
 
-// oldest and newest are the releases of known layout: Node 16 to 26.
+// The releases of known layout: Node 16 to 26.
 var oldest, newest = version{9, 4}, version{14, 6}
 
-// Without a code kind of their own.
+// These have no code kind.
 const (
 	kindRegExp      = "regexp"
 	kindInterpreted = "interpreted"
 	kindBaseline    = "baseline"
 )
 
-// kindsOf returns the frame types by code kind (CodeKind in src/objects/code-kind.h).
+// Frame types by code kind (CodeKind in src/objects/code-kind.h).
 func kindsOf(v version) (kinds [16]string) {
 	kinds[3] = kindRegExp
 	if v.atLeast(14, 0) {
@@ -89,7 +89,7 @@ func kindsOf(v version) (kinds [16]string) {
 	return kinds
 }
 
-// layoutOf returns the layout of a release, as in its sources.
+// As in the release's sources.
 func layoutOf(v version) layout {
 	l := layout{
 		fpFunction: -16, fpBytecodes: -32, fpOffset: -40,
@@ -124,7 +124,7 @@ func layoutOf(v version) layout {
 	return l
 }
 
-// field is where a symbol's value goes; names are alternatives.
+// field is a symbol's destination; names are alternatives.
 type field struct {
 	set   func(int64)
 	names []string
@@ -179,7 +179,7 @@ func (l *layout) fields() []field {
 	}
 }
 
-// functionTypes is the number of function types in releases without a symbol for it.
+// For releases without a symbol for it.
 const functionTypes = 17
 
 const prefix = "v8dbg_"
@@ -197,7 +197,7 @@ const (
 	symNode   = "_ZN4node11per_process8metadataE"
 )
 
-// symEntries are the builtins that run bytecode.
+// The builtins that run bytecode.
 var symEntries = []string{
 	"Builtins_InterpreterEntryTrampoline", "Builtins_InterpreterEnterAtBytecode",
 	"Builtins_InterpreterEnterAtNextBytecode", "Builtins_BaselineOrInterpreterEnterAtBytecode",
@@ -225,7 +225,7 @@ type v8Build struct {
 	node             string // Node's version, or ""
 }
 
-// describe reads V8's layout in a module; nil if there is no V8.
+// nil: there is no V8.
 func describe(h managed.Host, m *frames.Module) (*v8Build, error) {
 	at := map[string]managed.Symbol{}
 	for _, s := range h.OwnSymbols(m, Symbols...) {
@@ -295,13 +295,13 @@ func (d *v8Build) lacks() string {
 	return ""
 }
 
-// isWithinHeads reports whether the fields are in the copied heads of their objects.
+// The heads of objects are copied.
 func (l *layout) isWithinHeads() bool {
 	return max(l.sfiData, l.sfiName, l.sfiScript, l.sfiFlags) <= sfiSize-8 &&
 		max(l.codeDeopt, l.codePositions, l.codeStart) <= codeHead-8 && max(l.codeFlags, l.codeSize) <= codeHead-4
 }
 
-// maxSizes bounds the bytecode sizes: 256 bytecodes, three operand sizes.
+// 256 bytecodes, three operand sizes.
 const maxSizes = 3 * 256
 
 func (d *v8Build) read(h managed.Host, at map[string]managed.Symbol, number func(string) (int64, bool)) {
@@ -327,7 +327,7 @@ func (d *v8Build) read(h managed.Host, at map[string]managed.Symbol, number func
 	}
 }
 
-// It is the first std::string of Node's metadata (src/node_metadata.h).
+// The first std::string of Node's metadata (src/node_metadata.h).
 func nodeVersion(h managed.Host, at uint64) string {
 	var head [8]byte
 	if h.Read(at, head[:]) != len(head) {

@@ -18,7 +18,7 @@ type symbolHost struct {
 
 func (h *symbolHost) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return h.symbols }
 
-// withSymbols returns a process with the symbols of V8 14.6, and others.
+// V8 14.6.
 func withSymbols(others map[string]int32) *symbolHost {
 	values := map[string]int32{symMajor: 14, symMinor: 6}
 	for i, name := range []string{"type_JSFunction__JS_FUNCTION_TYPE",

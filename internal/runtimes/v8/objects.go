@@ -14,8 +14,8 @@ import (
 // # Objects
 //
 // A word is a small integer shifted left by 32, or an object's address plus one, plus three if weak
-// (src/objects/tagged.h). An object begins with the address of its map, which has its type, or, while it is moved, with
-// its new untagged address (MapWord in src/objects/objects.h).
+// (src/objects/tagged.h). An object begins with the address of its map, which has its type, or, while it is moved,
+// with its new untagged address (MapWord in src/objects/objects.h).
 
 const (
 	heapObjectTag     = 1
@@ -33,9 +33,9 @@ type heap struct {
 	host   managed.Host
 	live   managed.Live
 	parts  []frames.Region // of readParts
-	// instructionStreamMap is the map of InstructionStream, or 0.
+	// 0: unknown.
 	instructionStreamMap uint64
-	maps                 map[uint64]uint16 // types by map, but of maps made by programs
+	maps                 map[uint64]uint16 // types by map, except maps made by programs
 	buf                  [256]byte
 	// stringsLeft bounds the strings read for one.
 	stringsLeft int
@@ -52,7 +52,7 @@ func (h *heap) word(at uint64) uint64 {
 
 func (h *heap) field(object, offset uint64) uint64 { return h.word(object - heapObjectTag + offset) }
 
-// isInstructionStreamMap reports whether an object is the map of InstructionStream, also before that is known.
+// Also before the map is known.
 func (h *heap) isInstructionStreamMap(w uint64) bool {
 	if h.instructionStreamMap != 0 {
 		return w == h.instructionStreamMap
@@ -75,7 +75,7 @@ func (h *heap) object(w uint64) (object uint64, typ uint16) {
 	return w, h.typeOf(first)
 }
 
-// typeOf returns a map's type; 0 if m is no map.
+// 0: m is no map.
 func (h *heap) typeOf(m uint64) uint16 {
 	if !isObject(m) {
 		return 0
@@ -114,7 +114,7 @@ func (h *heap) isFunction(w uint64) (object uint64, ok bool) {
 	return object, got >= h.layout.types.firstFunction && got <= h.layout.types.lastFunction
 }
 
-// readParts reads parts; unreadable ones become 0, and then it returns false.
+// Unreadable parts become 0, and then it returns false.
 func (h *heap) readParts(parts []frames.Region) bool {
 	return managed.ReadRegions(h.host, h.live, parts, func(p *frames.Region) { clear(p.Bytes) })
 }
@@ -138,7 +138,7 @@ const (
 	stringSecond = 24 // second part, offset, or address of a resource's characters
 )
 
-// nonstring is the first type that is no string.
+// The first type that is no string.
 func (h *heap) nonstring() uint16 {
 	if h.layout.atLeast(10, 0) {
 		return firstNonstring
@@ -152,7 +152,7 @@ const (
 	maxName    = 1 << 10 // characters
 )
 
-// text reads a string, of which it returns the first maxName characters.
+// text returns the first maxName characters.
 func (h *heap) text(w uint64) (string, bool) {
 	h.stringsLeft = maxStrings
 	raw, wide, ok := h.stringBytes(w, 0, maxName, 0)
@@ -176,7 +176,7 @@ func (h *heap) text(w uint64) (string, bool) {
 	return string(latin1), true
 }
 
-// stringBytes reads at most most characters from a place on, as in memory: one byte each, two if wide.
+// stringBytes reads at most most characters from from on: one byte each, two if wide.
 func (h *heap) stringBytes(w uint64, from, most, depth int) (b []byte, wide, ok bool) {
 	object, typ := h.object(w)
 	if object == 0 || typ >= h.nonstring() || depth > maxDepth || h.stringsLeft == 0 {
@@ -226,7 +226,7 @@ func (h *heap) stringBytes(w uint64, from, most, depth int) (b []byte, wide, ok 
 	return nil, false, false
 }
 
-// stringHead is the start of a string object. first and second are valid if hasFields.
+// first and second are valid if hasFields.
 type stringHead struct {
 	length        int
 	hasFields     bool
@@ -252,7 +252,7 @@ func (h *heap) bytes(at uint64, size int, wide bool) ([]byte, bool, bool) {
 	return b, wide, len(b) == size
 }
 
-// readStep bounds one read of a long object, bytes.
+// Bytes.
 const readStep = 256 << 10
 
 func (h *heap) read(at uint64, size int) []byte {
@@ -266,7 +266,6 @@ func (h *heap) read(at uint64, size int) []byte {
 	}
 }
 
-// joined reads a concatenated string.
 func (h *heap) joined(first, second uint64, most, depth int) ([]byte, bool, bool) {
 	a, wideA, ok := h.stringBytes(first, 0, most, depth)
 	if !ok {
@@ -342,7 +341,7 @@ func widened(b []byte, wide bool) []byte {
 	return out
 }
 
-// array reads an array: its length (a small integer) is at 8, its elements from 16 on.
+// The length (a small integer) is at 8, elements from 16 on.
 func (h *heap) array(w uint64, size, most int) []byte {
 	object, typ := h.object(w)
 	if object == 0 || typ == 0 {

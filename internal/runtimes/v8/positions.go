@@ -16,7 +16,7 @@ import "prywalk/internal/wire"
 
 type position uint64
 
-// atEntry is the position before a table's first entry.
+// The position before a table's first entry.
 const atEntry position = 0
 
 func (p position) offset() int {
@@ -28,7 +28,7 @@ func (p position) offset() int {
 
 func (p position) inlined() int { return int(p>>31&0xffff) - 1 }
 
-// zigzag reads a number with its sign in the lowest bit.
+// The sign is the lowest bit.
 func zigzag(c *wire.Cursor) int64 {
 	v := c.ULEB()
 	return int64(v>>1) ^ -int64(v&1)
@@ -63,8 +63,8 @@ const (
 
 const maxBytecodes = 1 << 22
 
-// bytecodeAt returns the bytecode offset of a place within an instruction of baseline code; false before the first
-// bytecode. table has code sizes: before the first bytecode, then of each (src/baseline/bytecode-offset-iterator.h).
+// bytecodeAt returns the bytecode offset of a place in baseline code; false before the first bytecode. table has code
+// sizes: before the first bytecode, then of each (src/baseline/bytecode-offset-iterator.h).
 func bytecodeAt(table, bytecodes, sizes []byte, place int) (offset int, ok bool) {
 	c := wire.Cursor{Bytes: table}
 	end := int(c.ULEB())
@@ -96,7 +96,7 @@ func bytecodeAt(table, bytecodes, sizes []byte, place int) (offset int, ok bool)
 	return 0, false
 }
 
-// beforeFirstBytecode reports whether a place is in the prologue of baseline code.
+// That is in the prologue of baseline code.
 func beforeFirstBytecode(table []byte, place int) bool {
 	c := wire.Cursor{Bytes: table}
 	return place < int(c.ULEB())

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// replacing is memory that changes after a number of reads.
+// The memory changes after a number of reads.
 type replacing struct {
 	memory
 	reads *int
@@ -26,7 +26,6 @@ func (r replacing) Read(addr uint64, b []byte) int {
 	return r.memory.Read(addr, b)
 }
 
-// Offsets of objects in the memory of these tests.
 const (
 	mapOfSFI, mapOfBytecodes, mapOfCode, mapOfString, mapOfFunction = 0x40, 0x60, 0x80, 0xa0, 0xc0
 	sfiA, sfiB, bytecodesA, bytecodesB, stringA, stringB            = 0x800, 0x880, 0x900, 0xa00, 0xb00, 0xb40
@@ -37,7 +36,6 @@ func pointer(at int) uint64 { return fakeAt + uint64(at) + heapObjectTag }
 
 func put(b []byte, at int, w uint64) { binary.LittleEndian.PutUint64(b[at:], w) }
 
-// fakeFunctions writes the maps, and two functions with a literal number, a name, and bytecodes.
 func fakeFunctions(r *Runtime, b []byte) {
 	put(b, 0, pointer(0))
 	binary.LittleEndian.PutUint16(b[instanceType:], fakeMap)
@@ -71,7 +69,6 @@ func fakeString(b []byte, at int, text string) {
 	copy(b[at+stringData:], text)
 }
 
-// fakeBaseline writes baseline code of a function, and returns the start of its instructions.
 func fakeBaseline(r *Runtime, b []byte, bytecodes int) (start uint64) {
 	const stream, codeAt = 0x1000, 0x400
 	start = compilation(r, b, stream, codeAt, bytecodes, 0)
@@ -153,7 +150,7 @@ func TestBaselineCodeReplacedAfterTheCopyHasNotTheNameOfTheLaterFunction(t *test
 		if got := name(); got != "a" {
 			t.Errorf("entered: %v: the frame is %q, want a", entered, got)
 		}
-		fakeBaseline(r, b, bytecodesB) // as when the collector has moved b's code here
+		fakeBaseline(r, b, bytecodesB) // the collector has moved b's code here
 		put(b, closureA, 0)            // and the closure elsewhere
 		if got := name(); got == "b" {
 			t.Errorf("entered: %v: the frame of a is named b", entered)
@@ -161,7 +158,7 @@ func TestBaselineCodeReplacedAfterTheCopyHasNotTheNameOfTheLaterFunction(t *test
 	}
 }
 
-// callerInBaseline returns the frame of a caller in baseline code of function a, whose script has lines of 10 bytes.
+// The script has lines of 10 bytes.
 func callerInBaseline(t *testing.T, sizes []byte) (r *Runtime, ref managed.Ref) {
 	t.Helper()
 	b := make([]byte, 0x2000)
@@ -186,18 +183,18 @@ func callerInBaseline(t *testing.T, sizes []byte) (r *Runtime, ref managed.Ref) 
 	f := r.byInfo[pointer(sfiA)]
 	f.script = &script{id: 1, name: "a.js", ends: []int32{9, 19, 29, 39}}
 	f.begin, f.start = 11, 2
-	f.positions = []byte{(0 + 1) << 2, 2 * 2 * (21 + 1)} // at bytecode 0 the source's offset 21, in line 3
+	f.positions = []byte{(0 + 1) << 2, 2 * 2 * (21 + 1)} // bytecode 0: offset 21, in line 3
 	return r, refs[0]
 }
 
-// Offset 0, the first statement, is not where a caller is whose bytecodes could not be read.
+// Offset 0, the first statement, is not the position of a caller with unreadable bytecodes.
 func TestCallerInBaselineCodeWithoutItsTablesHasNoName(t *testing.T) {
 	if _, ref := callerInBaseline(t, make([]byte, 3*20)); ref != unprovenRef {
 		t.Errorf("the frame has %+v, want one without a name", ref)
 	}
 }
 
-// A build without the table of bytecode sizes shows the function only.
+// Only the function is known without the table of bytecode sizes.
 func TestCallerInBaselineCodeWithoutBytecodeSizesHasNoLine(t *testing.T) {
 	r, ref := callerInBaseline(t, nil)
 	out, _ := r.Symbolize(ref, r.live, nil)
@@ -242,7 +239,7 @@ func TestOptimizedCodeThatWasReplacedAtItsStartIsFreed(t *testing.T) {
 		t.Errorf("unchanged code: truth %v, want %v", truth, managed.Checked)
 	}
 	compile(8)
-	r.byStart = r.byStart[:0] // as when the cache is full
+	r.byStart = r.byStart[:0]
 	if truth := symbolize(refs[0]); truth != managed.Freed {
 		t.Errorf("code of a later compilation: truth %v, want %v", truth, managed.Freed)
 	}

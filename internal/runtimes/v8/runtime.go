@@ -123,25 +123,25 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 	return out, false
 }
 
-// inBuiltins reports whether a frame is in the builtins, or in V8's copy of them.
+// V8 may have a copy of the builtins.
 func (r *Runtime) inBuiltins(f *frames.Frame) bool {
 	return f.Module.Name == r.module.Name && r.layout.code.Has(r.inFile(f.LookupPC(r.host.Arch()), f.Module))
 }
 
-// inFile converts an address in V8's file to the described mapping.
+// V8's file may be mapped elsewhere than described.
 func (r *Runtime) inFile(pc frames.Addr, m *frames.Module) frames.Addr {
 	return pc - m.Bias + r.module.Bias
 }
 
-// runsBytecode reports whether a builtin does nothing but run bytecode.
+// The builtin does nothing else.
 func (r *Runtime) runsBytecode(f *frames.Frame) bool {
-	pc := r.inFile(f.PC, f.Module) // may be the first instruction
+	pc := r.inFile(f.PC, f.Module) // maybe the first instruction
 	return slices.ContainsFunc(r.layout.bytecodeBuiltins, func(s managed.Span) bool { return s.Has(pc) })
 }
 
 const (
 	fpContext = 8      // below fp
-	maxType   = 2 << 7 // of the types of frames, small integers of 32 bits
+	maxType   = 2 << 7 // of frames' types, small integers of 32 bits
 )
 
 func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, closure uint64) {
@@ -170,7 +170,7 @@ func (r *Runtime) isTypedFrame(f *frames.Frame, cfa frames.Addr) bool {
 	return ok && w != 0 && w&heapObjectTag == 0 && w < maxType
 }
 
-// codeOf returns the code of a frame, that of a typed one in its mapping, or nil.
+// A typed frame's code is searched in its mapping only.
 func (r *Runtime) codeOf(f *frames.Frame, cfa frames.Addr, pc uint64) *code {
 	if !r.isTypedFrame(f, cfa) {
 		return r.codeAt(pc)
@@ -183,12 +183,12 @@ func (r *Runtime) codeOf(f *frames.Frame, cfa frames.Addr, pc uint64) *code {
 	return c
 }
 
-// isIncomplete reports whether the frame is being made, so that words below the stack pointer are stale.
+// While the frame is made, words below the stack pointer are stale.
 func (r *Runtime) isIncomplete(f *frames.Frame) bool {
 	return !f.AfterCall && f.FP+uint64(r.layout.fpOffset) < f.SP
 }
 
-// refByClosure returns the function of an incomplete frame by its closure: valid only while the thread is unchanged.
+// refByClosure is for incomplete frames, and valid only while the thread is unchanged.
 func (r *Runtime) refByClosure(closure uint64, kind uint8) managed.Ref {
 	if r.live.Unchanged() {
 		if fn := r.functionOfClosure(closure); fn != nil {
@@ -198,12 +198,12 @@ func (r *Runtime) refByClosure(closure uint64, kind uint8) managed.Ref {
 	return unprovenRef
 }
 
-// noPosition is the Position of a Ref to a function whose line is unknown.
+// The Position of a Ref to a function without a known line.
 const noPosition = ^uint64(0)
 
 var unprovenRef = managed.Ref{Kind: refUnproven}
 
-// appendInterpreted appends the function of an interpreter frame, which replaces the bytecode's handler.
+// The function replaces the bytecode's handler.
 func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	fp, closure := r.frameOf(f, cfa)
 	switch {
@@ -253,10 +253,10 @@ func (r *Runtime) inHandler(fp uint64) bool {
 	return true
 }
 
-// Registers of handlers: r12 and r9 (src/codegen/x64/register-x64.h).
+// r12 and r9 (src/codegen/x64/register-x64.h).
 const arrayRegister, offsetRegister = 12, 9
 
-// currentOffset returns the bytecode offset in a handler's registers; the stack has that of the last call.
+// The stack has the offset of the last call only.
 func (r *Runtime) currentOffset(bytecodes uint64, stored int) int {
 	regs := r.sample.Regs
 	if regs.Arch != frames.X86_64 {
@@ -293,7 +293,7 @@ func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed
 	return append(out, managed.Ref{Object: c.start, Position: pc - c.start, Cookie: c.cookie(), Kind: refOptimized}), true
 }
 
-// unmovedSince reports whether an object that has been at its address from a time on until now was there at the copy.
+// unmovedSince reports whether an object at its address since a time was there at the copy.
 func (r *Runtime) unmovedSince(since int64) bool {
 	return r.copiedAt == 0 || since < r.copiedAt && !r.scanner.recentlyCompacted()
 }
@@ -308,8 +308,8 @@ func (r *Runtime) isProvenFor(fn *function, closure uint64) bool {
 	return r.isProven(fn) && (r.unmovedSince(fn.moved) || r.hasClosureOf(fn, closure))
 }
 
-// appendBaseline is appendCompiled for baseline code; place is the offset in it. The code now at the address is that of
-// the copy if it has the bytecodes of the frame.
+// place is the offset in the baseline code. The code now at the address is that of the copy if it has the frame's
+// bytecodes.
 func (r *Runtime) appendBaseline(
 	f *frames.Frame, cfa frames.Addr, c *code, place int, out []managed.Ref,
 ) ([]managed.Ref, bool) {
@@ -380,10 +380,10 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	return append(out, r.frame(f, p, ok && ref.Position != noPosition, kind)), truth
 }
 
-// frame returns the frame at a position in a function, without a line unless known.
+// frame has a line only if known.
 func (r *Runtime) frame(f *function, p position, known bool, kind string) managed.Frame {
 	if f.script != nil && f.begin < 0 && f.tries < maxTries {
-		r.isUnchanged(f) // moved while read: the answer is kept, so try again first
+		r.isUnchanged(f) // moved during the read: try again, as the answer is kept
 	}
 	m := managed.Frame{Function: f.name, StartLine: f.start, Type: kind}
 	if f.script == nil {
@@ -405,7 +405,7 @@ func (r *Runtime) frame(f *function, p position, known bool, kind string) manage
 
 const maxInlineDepth = 64
 
-// appendOptimized appends the functions at a place in optimized code, innermost first.
+// Innermost first.
 func (r *Runtime) appendOptimized(c *code, place int, out []managed.Frame) []managed.Frame {
 	p, ok := positionAt(c.positions, r.layout.atLeast(14, 0), place)
 	if c.exits > 0 && place >= c.exits {

@@ -21,10 +21,10 @@ type script struct {
 	named    bool
 	first    int // first line of an embedded script
 	ends     []int32
-	tries    int // attempts to read ends, which fail while the collector moves the source
+	tries    int // to read ends, while the collector moves the source
 	members  map[int]member
 	searched int   // for classes
-	listedAt int64 // when its functions were listed: CLOCK_MONOTONIC, ns
+	listedAt int64 // time when its functions were listed: CLOCK_MONOTONIC, ns
 }
 
 const (
@@ -123,7 +123,7 @@ func (r *functions) lineEnds(at uint64) []int32 {
 	return ends
 }
 
-// sourceEnds computes line ends as V8 does (String::CalculateLineEnds).
+// As V8 does (String::CalculateLineEnds).
 func (r *functions) sourceEnds(at uint64) []int32 {
 	r.stringsLeft = maxStrings
 	b, wide, ok := r.stringBytes(r.field(at, r.layout.scriptSource), 0, maxSource, 0)
@@ -156,7 +156,7 @@ const (
 	kindMethods   = 14 // and generators
 )
 
-// qualify adds the class to a method's name, as V8's stack traces do: Class.method, Class.get accessor.
+// qualify adds the class to a method's name, as V8's stack traces: Class.method, Class.get accessor.
 func (r *functions) qualify(f *function, kind uint64) {
 	if f.begin < 0 {
 		return
@@ -183,12 +183,12 @@ func (r *functions) qualify(f *function, kind uint64) {
 	}
 }
 
-// assignment matches the text before the parameters of a function that is assigned to a property.
+// The text before the parameters of a function that is assigned to a property.
 var assignment = regexp.MustCompile(
 	`(?:^|[;{},\n]\s*)([\w$]+(?:\.[\w$]+|\['[^'\\]+'\])+)\s*=\s*(?:async\s+)?function\s*\*?\s*$`)
 
-// assignedName names a function by that text, as FuncNameInferrer does (src/parsing/func-name-inferrer.cc); V8's
-// snapshot lacks the name.
+// assignedName names a function by that text, as FuncNameInferrer (src/parsing/func-name-inferrer.cc); V8's snapshot
+// lacks the name.
 func (r *functions) assignedName(f *function) string {
 	const most = 160
 	b := r.window(r.field(f.scriptAt, r.layout.scriptSource), f.begin, most)
@@ -199,7 +199,7 @@ func (r *functions) assignedName(f *function) string {
 	return strings.NewReplacer(".prototype.", ".", "['", ".", "']", "").Replace(string(m[1]))
 }
 
-// searchClasses returns the methods of the classes in a script's source; nil if it is not understood.
+// nil: the source is not understood.
 func (r *functions) searchClasses(at uint64) map[int]member {
 	r.stringsLeft = maxStrings
 	b, wide, ok := r.stringBytes(r.field(at, r.layout.scriptSource), 0, maxClassSource, 0)

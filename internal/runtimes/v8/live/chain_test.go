@@ -11,8 +11,8 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// link is a function of jschain.js: its caller is the link before it. call is the line that it calls the next one in,
-// from and to are its first and last.
+// link is a function of jschain.js, called by the link before it. call is the line of the next call, from and to are
+// the function's first and last line.
 type link struct {
 	name           string
 	call, from, to int
@@ -35,7 +35,6 @@ var chain = []link{
 	{"burn", 0, 7, 13},
 }
 
-// is reports whether a frame may be the link's, by its name and line.
 func (l *link) is(c call, leaf bool) bool {
 	return l.name == c.name && (leaf && c.line >= l.from && c.line <= l.to || c.line == l.call || c.line == 0 ||
 		l.name == "f5" && c.line == 34)
@@ -43,7 +42,7 @@ func (l *link) is(c call, leaf bool) bool {
 
 var constructed = link{"C6", 0, 27, 27}
 
-// checkChain says what is wrong with a stack of jschain.js; "" if nothing is. known is how many links it has.
+// wrong is "" for a right stack. known counts its links.
 func checkChain(stack []call) (known int, wrong string) {
 	next, lost := 0, false
 	for i := len(stack) - 1; i >= 0; i-- {
@@ -90,7 +89,7 @@ func checkChain(stack []call) (known int, wrong string) {
 	return next, ""
 }
 
-// modes are flags that choose how functions are run. Not all releases have all.
+// Flags for how functions are run. Not all releases have all.
 var modes = map[string][]string{
 	"default":     {},
 	"interpreted": {"--no-opt", "--no-sparkplug", "--no-maglev"},
@@ -139,7 +138,8 @@ func TestJavaScriptChainsAreRightByNameAndLine(t *testing.T) {
 					}
 				})
 				t.Logf("%d stacks, %d whole, %d links, %d moved, %d wrong, %v", seen, whole, links, moved, faults, types)
-				// With a collection every 2,000 allocations no stack need be whole, but some calls must have their names.
+				// With a collection every 2,000 allocations no stack need be whole, but some calls must have their
+				// names.
 				if whole == 0 && mode != "collector" || links == 0 {
 					t.Errorf("%d of %d stacks are whole, %d calls are known, %d lost", whole, seen, links, moved)
 				}

@@ -13,10 +13,10 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// sleeping is the stack of jssleep.js, innermost first: functions and lines.
+// The stack of jssleep.js, innermost first: functions and lines.
 var sleeping = []string{"inner:8", "(anonymous):13", "Foo.baz:13", "Foo.bar:12", "arrow:17", "reviver:20"}
 
-// TestDumpsAndCoresHaveTheFunctionsOfSleepers: of the first thread and of a Worker, each with an isolate of its own.
+// The first thread and a Worker, each with an own isolate.
 func TestDumpsAndCoresHaveTheFunctionsOfSleepers(t *testing.T) {
 	for version, exe := range chosen(t) {
 		t.Run(version, func(t *testing.T) {

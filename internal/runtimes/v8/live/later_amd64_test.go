@@ -23,10 +23,10 @@ type running func(addr uint64, b []byte) int
 func (r running) Read(addr uint64, b []byte) int { return r(addr, b) }
 func (running) Unchanged() bool                  { return false }
 
-// mostLag bounds the time between a copy and its names: ns.
+// Between a copy and its names, ns.
 const mostLag = 40e6
 
-// later copies the thread's stack so many times, and names each copy up to mostLag later, while the thread runs.
+// later names each copy up to mostLag later, while the thread runs.
 func (s *stepped) later(t *testing.T, copies int, yield func(stack []call)) {
 	t.Helper()
 	var queue []copied
@@ -51,8 +51,7 @@ func (s *stepped) later(t *testing.T, copies int, yield func(stack []call)) {
 	}
 }
 
-// TestNamesThatAreReadLaterAreThoseOfTheCopy: also of what was compiled, moved or collected meanwhile. NODE_STEPS is
-// the number of copies in each mode of each release.
+// Code is compiled, moved and collected meanwhile. NODE_STEPS is the number of copies in each mode of each release.
 func TestNamesThatAreReadLaterAreThoseOfTheCopy(t *testing.T) {
 	eachMode(t, "short", modes, func(t *testing.T, s *stepped) {
 		var n stepCounts

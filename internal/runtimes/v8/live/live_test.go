@@ -25,8 +25,7 @@ func nodes(t *testing.T) map[string]string {
 	return releases(t, "/usr/local/lib/node-releases", os.Getenv("NODE_RELEASES"))
 }
 
-// chosen returns the system's Node and those of NODE_RELEASES, a directory that scripts/setup-nodes.sh was given: for
-// tests that would take too long with every release.
+// The system's Node and those of NODE_RELEASES, a directory of scripts/setup-nodes.sh, for long tests.
 func chosen(t *testing.T) map[string]string {
 	t.Helper()
 	return releases(t, os.Getenv("NODE_RELEASES"))
@@ -55,7 +54,7 @@ func start(t *testing.T, exe, script string, flags ...string) int {
 	return pid
 }
 
-// startSaying returns its output after the first line, too.
+// says is the output after the first line.
 func startSaying(t *testing.T, exe, script string, flags ...string) (pid int, says *bufio.Reader) {
 	t.Helper()
 	text, err := testtargets.Source(script)
@@ -76,7 +75,7 @@ func startSaying(t *testing.T, exe, script string, flags ...string) (pid int, sa
 	return cmd.Process.Pid, says
 }
 
-// record samples a process until so many samples of threads that run were taken.
+// samples are of running threads.
 func record(t *testing.T, pid int, samples int64, o sampler.Options) *pprof.Profile {
 	t.Helper()
 	return observed.Record(t, pid, observed.Recording{Options: o, Stops: samples})
@@ -88,7 +87,7 @@ type call struct {
 	inlined         bool
 }
 
-// calls returns the functions of JavaScript in a sample, innermost first.
+// Innermost first.
 func calls(s *pprof.Sample) (out []call) {
 	for _, l := range s.Location {
 		if l.Mapping != nil && l.Mapping.File == unnamed { // the code has gone

@@ -11,8 +11,7 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// TestFunctionsThatAreMadeAndDroppedHaveTheirOwnNamesOrNone: the program makes functions without end, and drops them.
-// Two that call each other have the same number.
+// The program makes and drops functions without end. Two that call each other have the same number.
 func TestFunctionsThatAreMadeAndDroppedHaveTheirOwnNamesOrNone(t *testing.T) {
 	for version, exe := range nodes(t) {
 		for _, flags := range [][]string{

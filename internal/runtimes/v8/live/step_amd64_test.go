@@ -29,7 +29,7 @@ type stepped struct {
 	said   []managed.Frame
 }
 
-// steps is how many instructions are stepped in each mode of each release, or how many copies are made.
+// Instructions in each mode of each release, or copies.
 func steps(usual int) int {
 	if n, err := strconv.Atoi(os.Getenv("NODE_STEPS")); err == nil {
 		return n
@@ -62,12 +62,11 @@ func eachMode(t *testing.T, argument string, modes map[string][]string, test fun
 	}
 }
 
-// segment is how many instructions are stepped at one place.
+// Instructions stepped at one place.
 const segment = 500
 
-// TestEveryInstructionHasTheChainOfTheProgram single-steps the first thread through all tiers, builtins and the
-// collector. At each instruction functions and lines must be the program's. NODE_STEPS is the number of instructions
-// per mode and release.
+// The first thread is single-stepped through all tiers, builtins and the collector. At each instruction functions and
+// lines must be the program's. NODE_STEPS is the number of instructions per mode and release.
 func TestEveryInstructionHasTheChainOfTheProgram(t *testing.T) {
 	eachMode(t, "short", modes, func(t *testing.T, s *stepped) {
 		var n stepCounts
@@ -79,7 +78,7 @@ func TestEveryInstructionHasTheChainOfTheProgram(t *testing.T) {
 		}
 		t.Logf("%d instructions, %d in the chain, %d frames, %d wrong, %d without a name, %d not walked to the end",
 			n.steps, n.inChain, n.frames, n.wrong, n.lost, n.incomplete)
-		// While the collector moves objects, what leads to a name may be half moved. At the entry of a function some
+		// While the collector moves objects, a name's path may be half moved. At the entry of a function some
 		// instructions have no name.
 		if n.inChain == 0 || n.lost > n.frames/50 && !strings.HasSuffix(t.Name(), "/collector") {
 			t.Errorf("of %d instructions %d are in the chain; %d frames have no name", n.steps, n.inChain, n.lost)
@@ -121,7 +120,7 @@ func (s *stepped) refresh(t *testing.T) {
 	}
 }
 
-// warm waits until the first thread has run for long enough that functions were compiled.
+// Until functions are compiled.
 func warm(t *testing.T, pid int) {
 	t.Helper()
 	f := procmem.OpenThread(pid, pid, nil)
