@@ -70,8 +70,7 @@ type MainReason struct {
 	Reason string
 	// Module has most outermost functions.
 	Module string
-	// Share of the time, 0 to 1.
-	Share float64
+	Share  float64
 }
 
 // MainReason returns the main reason, by time.

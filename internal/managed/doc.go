@@ -11,7 +11,7 @@
 // # Ownership
 //
 // A module of generated code begins without an owner, analysed by its instructions. After each reading of the
-// mappings the runtimes are attached in the order of runtimes.Kinds. A runtime does one of two things with [Unowned]
+// mappings the runtimes are attached in the order of runtimes.Kinds. Each does one of two things with [Unowned]
 // modules:
 //
 //   - It becomes the Owner ([frames.Module]) and sets the sources, and NoFP where its code has no frame pointer. The
@@ -23,12 +23,11 @@
 //
 // # To add a runtime
 //
-//  1. Detect: a folder internal/runtimes/NAME with a [Detector], registered in runtimes.Kinds. Add its language to
+//  1. Detect: a folder internal/runtimes/NAME with a [Detector], registered in runtimes.Kinds; its language in
 //     languages.All.
-//  2. Rules, if its code has no call frame information: [Runtime.Attach]. [Base] has the other methods. For code in ELF
-//     files: filecode.go.
-//  3. Frames: a [FrameSource]. ManagedFrames returns identities ([Ref]) from the copied memory only; what lies outside
-//     of the stack is copied by a [Plan], goroutines' stacks by a [Scheduler].
+//  2. Rules, if its code has no call frame information: [Runtime.Attach]. [Base] has the other methods.
+//  3. Frames: a [FrameSource]. Its Refs come from copied memory only; a [Plan] copies memory outside of the stack, a
+//     [Scheduler] goroutines' stacks.
 //  4. Names: Symbolize checks the identity before and after reading. Names of threads, locks and tasks: [Threads].
 //  5. Tests: a program that knows its own chain, through a dump, a core and a recording (flow_test.go of package
 //     runtimes); a fuzz test of each reader of memory. For users: docs/languages.md.

@@ -22,16 +22,13 @@ type FileTable interface {
 
 // TableReader reads the tables of one language.
 type TableReader interface {
-	// Has judges by the section headers.
 	Has(f *elffile.File) bool
 	Read(f *elffile.File) FileTable
 }
 
 // FileSymbols are the symbols of a file, and of its debug file if it has no symbol table.
 type FileSymbols interface {
-	// Tables yields the symbol tables.
 	Tables(yield func(f *elffile.File, kind elffile.SymbolKind))
-	// Named returns all symbols with these names.
 	Named(names ...string) []Symbol
 }
 
@@ -48,6 +45,6 @@ type Builtins interface {
 // FileHost is a [Host] with the tables of its modules' files.
 type FileHost interface {
 	Host
-	// Table returns the prepared table of a module's file, or nil.
+	// Table returns nil for a file without a table.
 	Table(m *frames.Module) FileTable
 }

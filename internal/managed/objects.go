@@ -6,7 +6,7 @@ package managed
 type CacheEntry struct {
 	Serial      uint64 // the Cookie of a [Ref], of this object and equal ones
 	FirstRead   int64
-	LastChecked int64 // last verified
+	LastChecked int64
 	LastWalked  int64 // last copy whose walk used it
 }
 
@@ -22,7 +22,7 @@ type Cached interface {
 const maxObjects = 1 << 17
 
 // Objects caches named objects (code objects, iseqs, functions) by address and by serial number. A replaced object's
-// serial number stays valid for current walks. The zero value is empty. For the walking goroutine; Skip, the
+// serial number stays valid for current walks. The zero value is empty. For the walking goroutine; only Skip, the
 // addresses that stops need not copy, is shared with the tracer.
 type Objects[E Cached] struct {
 	Skip     SkipSet
@@ -47,7 +47,7 @@ func (o *Objects[E]) Add(addr uint64, e E) {
 	o.byAddr[addr] = e
 }
 
-// Number gives an object a serial number, unless it has that of an equal one.
+// Number gives an object a serial number if it has none.
 func (o *Objects[E]) Number(e E) {
 	if o.byAddr == nil {
 		o.byAddr, o.bySerial = map[uint64]E{}, map[uint64]E{}

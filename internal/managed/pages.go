@@ -21,7 +21,7 @@ type Pages struct {
 
 type page struct {
 	at    uint64
-	size  int  // bytes that could be read
+	size  int  // readable bytes
 	asked bool // since the last Reset or Reread
 	b     [pageSize]byte
 }
@@ -77,7 +77,7 @@ func (p *Pages) Read(addr uint64, b []byte) (done int) {
 	return done
 }
 
-// Word reads the word at addr; false if it cannot be read.
+// Word reads the word at addr.
 func (p *Pages) Word(addr uint64) (uint64, bool) {
 	var b [8]byte // through an interface it would be allocated
 	ok := p.Read(addr, b[:]) == len(b)

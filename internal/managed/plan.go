@@ -5,7 +5,7 @@ package managed
 // Plan is a program of reads, executed while a thread is stopped, or asleep.
 type Plan struct {
 	Steps []Step
-	// FindAnchor fills [SlotAnchor] for a thread without a known anchor; empty: not supported.
+	// FindAnchor fills [SlotAnchor] for a thread without a known anchor.
 	FindAnchor []Step
 	// Skip has the objects that CopyTargets skips; nil: none.
 	Skip *SkipSet
@@ -24,12 +24,10 @@ type Plan struct {
 //	CopyTargets                  Off        Max Size Next At OnlyZero Mask Value Except WholePage
 //	SaveNodes, RestoreNodes (none)
 type Step struct {
-	Op Op
-	// Base is the slot of the address to which Off is added.
+	Op   Op
 	Base uint8
 	Off  int64
-	// To is the slot written.
-	To uint8
+	To   uint8
 	// End is the slot of the end address, or of the value that FindNode searches; 0: none.
 	End uint8
 	// Max bounds the bytes of Copy and CopyArray, or the number of nodes. Size is a node's bytes; for AddScaled the
@@ -38,13 +36,12 @@ type Step struct {
 	// Next is the offset of the link in a node; for CopyTargets it is added to the address in the node.
 	Next int32
 	// At is the offset of the word tested.
-	At int32
-	// OnlyZero: only nodes whose word at At is 0.
+	At       int32
 	OnlyZero bool
 	// Mask: only nodes whose word at At is Value under Mask; with Except only the others; 0: all.
 	Mask, Value uint64
 	Except      bool
-	WholePage   bool // the object's whole page is copied
+	WholePage   bool
 	// OnlyAsleep restricts the step to sleeping threads.
 	OnlyAsleep bool
 }
@@ -79,11 +76,11 @@ const (
 
 // Slots.
 const (
-	SlotAnchor        = iota // of [FrameSource.Anchor]
-	SlotSP                   // stack pointer
-	SlotThreadPointer        // fs base, TPIDR_EL0
-	SlotInnerTID             // in the process's pid namespace
-	SlotFirstFree            // for addresses that the plan reads
+	SlotAnchor = iota // of [FrameSource.Anchor]
+	SlotSP
+	SlotThreadPointer // fs base, TPIDR_EL0
+	SlotInnerTID      // in the process's pid namespace
+	SlotFirstFree
 	// SlotZero is always 0: Off is then an absolute address.
 	SlotZero = MaxSlots - 1
 )

@@ -9,7 +9,7 @@ type ObjectStatus uint8
 const (
 	ObjectFreed ObjectStatus = iota // or unreadable
 	ObjectKnown
-	NotObject // something else
+	NotObject
 )
 
 // StatusOf is ObjectKnown for a readable object, else ObjectFreed.
@@ -36,9 +36,9 @@ type ObjectSource[ID comparable, E Identified[ID]] interface {
 
 // Prove returns the object that was provably at an address at the sample of v. The first of these proofs counts:
 //
-// 1. The identity was copied in the stop and is unchanged.
-// 2. It was known before the stop and is unchanged after it.
-// 3. The thread has not run since the stop (live), and must not until the end of the walk.
+//  1. The identity was copied in the stop and is unchanged.
+//  2. It was known before the stop and is unchanged after it.
+//  3. The thread has not run since the stop (live), and must not until the end of the walk.
 func Prove[ID comparable, E Identified[ID]](
 	o *Objects[E], v *View, addr uint64, source ObjectSource[ID, E],
 ) (e E, status ObjectStatus, live bool) {
@@ -124,7 +124,7 @@ func isKnownBefore[E Cached](known E, v *View) bool {
 	return known != none && v.Sample.At != 0 && known.Entry().FirstRead <= v.Sample.At
 }
 
-// isUnchanged reports whether known has the present identity at its address, and notes the time of the check.
+// isUnchanged compares known with the present identity at its address, and notes the time of the check.
 func isUnchanged[ID comparable, E Identified[ID]](known E, id ID, v *View) bool {
 	if known.Identity() != id {
 		return false

@@ -14,14 +14,14 @@ type Reader interface {
 	Read(addr uint64, b []byte) int
 }
 
-// ReadWord reads the word at an address; false if it cannot be read.
+// ReadWord reads the word at an address.
 func ReadWord(r Reader, addr uint64) (uint64, bool) {
 	var b [8]byte
 	ok := r.Read(addr, b[:]) == len(b)
 	return binary.LittleEndian.Uint64(b[:]), ok
 }
 
-// WordReader reads the word at an address; false if it cannot be read.
+// WordReader reads the word at an address.
 type WordReader func(addr uint64) (uint64, bool)
 
 // ReadRegions reads regions, many in one call if h is a [Gatherer], else each from r. It calls failed for each

@@ -16,18 +16,17 @@ type Host interface {
 	// Symbol returns a symbol's address and size in bytes, from the file or its debug file, which a miss may open. A
 	// thread-local symbol's address is its offset in the file's block plus the bias.
 	Symbol(m *frames.Module, name string) (addr, size uint64, ok bool)
-	// OwnSymbols returns all symbols with these names in the file's own tables. It is cached.
+	// OwnSymbols returns all symbols with these names in the file's own tables; cached.
 	OwnSymbols(m *frames.Module, names ...string) []Symbol
 	Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool)
-	// Read reads memory and gives the number of bytes read.
 	Read(addr uint64, b []byte) int
 	// ReadCode reads instructions. The host detects changes of them, apart from [Runtime.Changed].
 	ReadCode(addr uint64, b []byte) int
-	// CodeAnalysis returns the analysis of generated code's instructions, or nil.
+	// CodeAnalysis returns nil if generated code is not analysed.
 	CodeAnalysis() *heuristics.Source
 }
 
-// Gatherer is a [Host] that can read several places at once.
+// Gatherer is a [Host] that reads several places at once.
 type Gatherer interface {
 	// ReadParts reads the parts in order and returns the number read in full before the first failure.
 	ReadParts(parts []frames.Region) int
@@ -50,15 +49,12 @@ type Detector func(h Host) (Runtime, error)
 type Runtime interface {
 	// Name returns name and version: "CPython 3.12.1".
 	Name() string
-	// Module returns the runtime's module as of the last Attach if a process can have several runtimes of this kind,
-	// else nil.
+	// Module returns nil unless a process can have several runtimes of this kind.
 	Module() *frames.Module
 	// Attach sets the rule sources of the runtime's modules, after each reading of the mappings; false if it is gone.
 	Attach(h Host) bool
-	// Changed is called after each reading of the mappings, before Attach. It reports whether rules may be invalid
-	// though no instruction changed.
+	// Changed is called before Attach. It reports whether rules may be invalid though no instruction changed.
 	Changed() bool
-	// FuncRange returns the bounds of its function at pc.
 	FuncRange(pc uint64) (start, end uint64, ok bool)
 	// Incomplete says why rules or names are missing, or is nil.
 	Incomplete() error
@@ -101,7 +97,7 @@ func (Base) Anchor(int, uint64) (uint64, bool) { return 0, false }
 // FrameSource is a Runtime that knows the managed frames of a thread.
 type FrameSource interface {
 	Runtime
-	// Plan says what the tracer copies besides the stack, or is nil. A walk may change it.
+	// Plan says what the tracer copies besides the stack; nil: nothing. A walk may change it.
 	Plan() *Plan
 	// Anchor returns the plan's start address for a thread. threadPointer is fs base or TPIDR_EL0, 0 if unknown.
 	Anchor(innerTID int, threadPointer uint64) (addr uint64, ok bool)
@@ -137,9 +133,8 @@ const (
 type Sample struct {
 	InnerTID int
 	Regs     *frames.Regs
-	// Mem is the copied memory: a [frames.Snapshot], or a core's.
-	Mem frames.Memory
-	At  int64 // time of the copy
+	Mem      frames.Memory
+	At       int64 // time of the copy
 	// Asleep: the thread slept during the copy, and was not stopped.
 	Asleep bool
 	Live   Live
@@ -168,7 +163,7 @@ type Frame struct {
 	Line           int
 	// StartLine is the function's first line; 0 if unknown.
 	StartLine int
-	// Type is the execution tier: "cpython", "interpreted", "c1", "c2", "stub".
+	// Type is the execution tier, such as "cpython", "interpreted", "c1", "c2", "stub".
 	Type string
 	// Inlined: its code is part of the next Frame's.
 	Inlined bool

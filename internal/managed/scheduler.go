@@ -9,7 +9,7 @@ import (
 )
 
 // Scheduler is a Runtime whose tasks have stacks, as goroutines. A walk on a scheduler's or signal stack continues on
-// the task's. A place is a task's record, which is reused.
+// the task's. A place is a reused record of tasks.
 type Scheduler interface {
 	Runtime
 	// TaskOffsets locates the stacks that threads have left; nil: unknown. It is constant.
@@ -18,9 +18,8 @@ type Scheduler interface {
 	// return addresses. It appends each next record's address, 0 after the outermost frame, and ends at an unknown
 	// one.
 	NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr
-	// Parked counts the waiting tasks.
 	Parked() (Parked, error)
-	// AllTasks lists all tasks, each read at its own time.
+	// AllTasks reads each task at its own time.
 	AllTasks() ([]TaskRecord, error)
 	// Reread reads a task again, and reports whether it is unchanged; an ended one is OnThread.
 	Reread(t *TaskRecord) (same bool)
@@ -62,7 +61,7 @@ type TaskOffsets struct {
 type Parked struct {
 	// Waiting excludes the runtime's own tasks.
 	Waiting int
-	// Reasons counts by the runtime's wait reason; empty if unknown.
+	// Reasons counts by the runtime's wait reason.
 	Reasons map[string]int
 	// Since is about the start of the longest wait.
 	Since uint64
@@ -88,8 +87,8 @@ type TaskRecord struct {
 	Entry    string
 	LabelsAt frames.Addr
 
-	Object frames.Addr // record of the task
-	Words  [6]uint64   // of the record, to detect changes
+	Object frames.Addr
+	Words  [6]uint64 // of the record, to detect changes
 }
 
 // TaskWait is one thing that a task waits for; a select has several.

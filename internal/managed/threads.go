@@ -5,8 +5,7 @@ package managed
 // Threads is a FrameSource that knows names, roles, waits and locks of its threads, and tasks without a thread.
 type Threads interface {
 	FrameSource
-	// ThreadName returns the program's name of a thread (the kernel's is cut at 15 bytes). It is called about once a
-	// second per thread.
+	// ThreadName returns the program's name of a thread (the kernel's is cut at 15 bytes), about once a second.
 	ThreadName(innerTID int) (name string, ok bool)
 	// Postponed reports whether a query since its last call failed and may succeed later.
 	Postponed() bool
@@ -16,10 +15,9 @@ type Threads interface {
 	Waiting(q *WaitQuery) (WaitAnswer, bool)
 	// HeldLocks returns the locks in whose blocks the last walk's frames are. The thread must not have run since.
 	HeldLocks() []HeldLock
-	// Coroutines returns the tasks without a thread, at most [MostTasks], each read consistently
-	// ([Task.Undisturbed]).
+	// Coroutines returns at most [MostTasks] tasks without a thread, each read consistently ([Task.Undisturbed]).
 	Coroutines(w Watch) TaskList
-	// TaskPlaces returns the places of all current tasks without a thread, for TaskAt.
+	// TaskPlaces returns the places of these tasks, for TaskAt.
 	TaskPlaces() []uint64
 	// TaskAt reads the task at a place, without the tasks that it gathers. An ended one has no frames. ok is false if
 	// the task kept changing.

@@ -25,7 +25,7 @@ func (v *View) Begin(s *Sample) {
 	v.Pages.Reset(s.Live)
 }
 
-// Word returns the word at an address; false if it is not readable as of the sample.
+// Word returns the word at an address as of the sample.
 func (v *View) Word(addr uint64) (uint64, bool) {
 	if w, ok := v.Sample.Mem.Word(addr); ok {
 		return w, true
@@ -43,7 +43,7 @@ func (v *View) Value(addr uint64) uint64 {
 	return w
 }
 
-// Current returns the word that is at an address now.
+// Current returns the present word at an address.
 func (v *View) Current(addr uint64) (uint64, bool) {
 	if v.Sample == nil || v.Sample.Live == nil {
 		return 0, false

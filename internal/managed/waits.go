@@ -20,13 +20,11 @@ type HeldLock struct {
 type WaitQuery struct {
 	InnerTID int
 	Word     uint64
-	// Mem is the copy of its memory; nil if gone.
-	Mem frames.Memory
+	Mem      frames.Memory
 	// Live reads the process's memory; Unchanged reports whether the same sleep continues.
-	Live Live
-	// Timed: its call has a time-out.
+	Live  Live
 	Timed bool
-	// Still: the memory is a core's.
+	// Still: Mem is a core's.
 	Still bool
 }
 
@@ -41,8 +39,7 @@ type WaitAnswer struct {
 	Owner int
 	// OwnerName is the owner's name in the runtime (CPython).
 	OwnerName string
-	// Timed: its call has a time-out.
-	Timed bool
-	// Later: the answer may be more complete later, as when objects were being moved.
+	Timed     bool
+	// Later: the answer may be more complete later.
 	Later bool
 }

@@ -19,8 +19,8 @@ type toy struct {
 	managed.Base
 
 	version  string
-	run      span // the interpreter's loop
-	code     span // the compiled function
+	run      span
+	code     span
 	compiled uint64
 	lib      *frames.Module
 
@@ -30,7 +30,7 @@ type toy struct {
 	broken bool
 }
 
-// span is a range of addresses, end excluded.
+// end is excluded.
 type span struct{ start, end uint64 }
 
 func (s span) has(addr uint64) bool { return addr >= s.start && addr < s.end }

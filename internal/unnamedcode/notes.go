@@ -20,12 +20,12 @@ type Row struct {
 
 // Program is the functions' process.
 type Program struct {
-	Files    []string // mapped files (paths)
+	Files    []string // paths
 	Mappings []string // of all mappings, those in brackets too
 	PID      int      // 0: several processes, or unknown
-	Ended    bool     // a core
-	Again    string   // the action that then shows names, such as "record again"
-	OneRow   bool     // a file's unnamed functions are one row
+	Ended    bool
+	Again    string // the action that then shows names, such as "record again"
+	OneRow   bool   // a file's unnamed functions are one row
 }
 
 const freedNote = "[freed]: functions whose code was freed before prywalk read their names: the program unloads code " +

@@ -31,7 +31,6 @@ type Code struct {
 	unchangedAt  int64 // when the lists were last seen as in spans, ns
 }
 
-// An image's code.
 type span struct {
 	start, end uint64
 	image      *image
@@ -82,7 +81,7 @@ func (c *Code) refreshAll() bool {
 	return changed
 }
 
-// load reads an entry's image if unknown; false: left to the next refresh.
+// load returns false if the image is left to the next refresh.
 func (c *Code) load(e *entry) bool {
 	if c.keptBytes >= maxKept {
 		c.dropPrevious()

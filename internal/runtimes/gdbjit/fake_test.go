@@ -90,7 +90,6 @@ const (
 	allocExec, alloc                       = 6, 2
 )
 
-// For x86-64.
 func elfImage(kind uint16, sections []elfSection) []byte {
 	le := binary.LittleEndian
 	names := []byte{0}

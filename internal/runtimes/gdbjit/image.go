@@ -20,12 +20,11 @@ const (
 	maxName    = 1 << 10 // bytes of a name
 )
 
-// image is the kept part of an ELF image.
 type image struct {
 	cfi   *dwarfunwind.Table // nil: none
 	code  []codeRange
 	funcs []function // by address
-	size  int        // approximate memory, bytes
+	size  int        // bytes
 	names int        // part of size without cfi
 }
 
@@ -36,7 +35,7 @@ type function struct {
 	name       string
 }
 
-// Bytes.
+// Approximate memory, bytes.
 const (
 	rangeCost    = 64
 	functionCost = 40
@@ -137,7 +136,6 @@ func (img *image) name(pc uint64) (string, bool) {
 	return "", false
 }
 
-// img may be nil.
 func (img *image) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if img == nil || img.cfi == nil {
 		return frames.Rule{}, nil, false

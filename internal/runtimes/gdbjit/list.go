@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	maxLists   = 8        // of one library each
-	maxEntries = 1 << 14  // entries of a list
+	maxLists   = 8 // of one library each
+	maxEntries = 1 << 14
 	maxImage   = 32 << 20 // bytes
 	maxKept    = 64 << 20 // bytes of all kept images
 	maxCopied  = 64 << 20 // per refresh; the rest follows at the next
@@ -57,7 +57,6 @@ func (c *Code) readHead(l *list) (h listHead) {
 
 func (h *listHead) firstEntry() uint64 { return binary.LittleEndian.Uint64(h.descriptor[16:]) }
 
-// stale reports whether the list must be read again.
 func (c *Code) stale(l *list) (listHead, bool) {
 	h := c.readHead(l)
 	if h == l.head {

@@ -11,7 +11,6 @@ import (
 // previous is the version before the last change. A stack is walked after its copy, and the list may change in
 // between: copies before the change are walked by this version. For copies within the interval of the change both
 // versions must agree, or only one may have code at the address.
-
 type previous struct {
 	spans  []span
 	images []*image // in no list now

@@ -53,7 +53,7 @@ func enter() { C.there(3) }
 func main() { enter() }
 `
 
-// Past its prologue.
+// byFramePointer holds past a prologue.
 type byFramePointer struct{}
 
 // Rule implements frames.RuleSource.

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Bytes of the table's section.
+// The section has at most this many bytes.
 const maxPclntab = 512 << 20
 
 // Files implements [managed.TableReader] for Go programs.

@@ -20,7 +20,6 @@ const (
 	bpOther
 )
 
-// stackState is the state before an instruction.
 type stackState struct {
 	spKnown bool
 	sp      int32 // CFA = rsp + sp
@@ -36,9 +35,8 @@ type stackState struct {
 	entry bool
 }
 
-// stackFlow is the state before each instruction of a function.
 type stackFlow struct {
-	offs    []uint32 // ascending
+	offs    []uint32
 	insns   []insn
 	states  []stackState
 	reached []bool
@@ -49,10 +47,10 @@ const (
 	maxFlows     = 256
 )
 
-// System V ABI, figure 3.36.
+// dwarfX86 is by System V ABI, figure 3.36.
 var dwarfX86 = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// In instructions.
+// Register numbers in instructions.
 const (
 	regSP = 4
 	regBP = 5
@@ -77,7 +75,6 @@ func (t rulesX86) stackFlow(f *funcInfo) *stackFlow {
 	return flow
 }
 
-// false: no path reaches the instruction with off.
 func (flow *stackFlow) stateAt(off uint64) (stackState, bool) {
 	i, ok := slices.BinarySearch(flow.offs, uint32(off))
 	if !ok {
@@ -102,7 +99,6 @@ func (flow *stackFlow) decode(code []byte) bool {
 	return len(flow.offs) > 0
 }
 
-// To a fixed point.
 func (flow *stackFlow) forward() {
 	flow.states[0], flow.reached[0] = stackState{spKnown: true, sp: 8, entry: true}, true
 	work := []int{0}
@@ -206,7 +202,6 @@ func (s *stackState) step(in *insn) {
 	}
 }
 
-// Instructions of a prologue keep s.entry.
 func (s *stackState) stepRM(in *insn) {
 	if !s.stepPrologue(in) {
 		s.entry = false
@@ -252,12 +247,11 @@ func (s *stackState) stepBody(in *insn) {
 	}
 }
 
-// At CFA − off.
 func (s *stackState) hasSavedBP(off int32) bool {
 	return s.spKnown && int32(s.saved[frames.X86RBP]) == off
 }
 
-// An off up to 8 is the return address.
+// If off is up to 8, the store is to the return address.
 func (s *stackState) store(reg uint8, off int32) {
 	d := dwarfX86[reg&15]
 	if !s.spKnown || off <= 8 || off > 2040 || s.saved[d] != 0 {
@@ -291,7 +285,6 @@ func (s *stackState) setBP(off int32) {
 	}
 }
 
-// reg is not rbp.
 func (s *stackState) copySP(reg uint8) {
 	s.clobber(reg)
 	if s.spKnown && frames.X86_64.CalleeSaved()&(1<<dwarfX86[reg&15]) != 0 {

@@ -8,7 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// By data flow, before the last byte.
 func followed(t *testing.T, tab *rules, entry uint64, code ...byte) (frames.Rule, *frames.Row) {
 	t.Helper()
 	tab.img.Read = func(addr uint64, b []byte) int { return copy(b, code[addr-entry:]) }

@@ -22,7 +22,6 @@ import "prywalk/frames"
 
 const recordEntries = 1 << 10
 
-// recordStep is the distance from a record to the caller's.
 type recordStep struct {
 	pc    uint64 // in the file; 0: empty
 	apart int32  // −1: unknown, 0: outermost

@@ -30,17 +30,16 @@ func (t *gOffsetsDecoder) gOffsetsX86() (GOffsets, bool) {
 	return c, s.found == savedAll && d.schedSPAt == c.SchedSP
 }
 
-// systemstackStage is the next expected instruction.
 type systemstackStage uint8
 
 const (
-	loadOfG        systemstackStage = iota
-	loadOfM                         // from g
-	compareGsignal                  // of g with m.gsignal
-	compareCurg                     // of g with m.curg
-	saveOfSched                     // a call, or the stores themselves
-	loadOfSchedSP                   // from g0
-	moveOfSchedSP                   // to rsp
+	loadOfG systemstackStage = iota
+	loadOfM
+	compareGsignal // of g with m.gsignal
+	compareCurg    // of g with m.curg
+	saveOfSched    // a call, or the stores themselves
+	loadOfSchedSP  // from g0
+	moveOfSchedSP  // to rsp
 	foundAll
 )
 
@@ -48,13 +47,13 @@ type systemstackX86 struct {
 	c         *GOffsets
 	stage     systemstackStage
 	haveTLS   bool
-	tlsReg    uint8 // of g's offset, if haveTLS
+	tlsReg    uint8 // of g's offset
 	g, m      uint8
-	haveG0    bool // from compareCurg on
+	haveG0    bool
 	g0        uint8
 	save      uint64 // target of the call that saves g.sched
 	saves     savesX86
-	schedSP   uint8 // of g0.sched.sp
+	schedSP   uint8
 	schedSPAt int64
 }
 
@@ -85,7 +84,7 @@ func (s *systemstackX86) step(in *insn, next uint64) bool {
 	return s.stage != foundAll
 }
 
-// cmp g, [m+disp]
+// The instruction is cmp g, [m+disp].
 func (s *systemstackX86) comparesG(in *insn) bool {
 	return in.Map == 0 && in.Op == 0x3b && in.Mod != 3 && in.Reg == s.g && in.Base == s.m
 }
@@ -100,7 +99,8 @@ func (s *systemstackX86) findSave(in *insn, next uint64) {
 	}
 }
 
-// mov g, fs:[offset], or mov g, fs:[reg] with reg loaded from a constant or from a word of the dynamic loader.
+// The instruction is mov g, fs:[offset], or mov g, fs:[reg] with reg loaded from a constant or from a word of the
+// dynamic loader.
 func (s *systemstackX86) findG(in *insn, next uint64) {
 	fs := in.Prefix&x86.PrefixFS != 0
 	switch {
@@ -124,7 +124,7 @@ const (
 	savedAll = savedPC | savedSP | savedBP
 )
 
-// The stores of pc (computed from rip), rsp and rbp to g.sched.
+// savesX86 recognizes the stores of pc (computed from rip), rsp and rbp to g.sched.
 type savesX86 struct {
 	c     *GOffsets
 	found uint8

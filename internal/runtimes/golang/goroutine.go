@@ -40,7 +40,7 @@ const (
 	goroutineScanning  = 0x1000
 )
 
-// runtime/traceback.go, gStatusStrings.
+// statusWords are the runtime's (runtime/traceback.go, gStatusStrings).
 var statusWords = map[uint32]string{goroutineRunnable: "runnable", goroutineRunning: "running",
 	goroutineSyscall: "syscall", goroutineWaiting: "waiting", goroutineCopyStack: "copystack",
 	goroutinePreempted: "preempted", goroutineLeaked: "leaked"}
@@ -69,7 +69,7 @@ func (g *Goroutine) fill(t *managed.TaskRecord, arch frames.Arch) {
 	t.Regs = frames.Regs{Arch: arch, PC: g.PC}
 	t.Regs.Set(arch.SP(), g.SP)
 	t.Regs.Set(arch.FP(), g.BP)
-	if g.LR != 0 { // arm64
+	if g.LR != 0 {
 		t.Regs.Set(frames.ARM64LR, g.LR)
 	}
 	t.OnThread = g.onThread()
@@ -122,7 +122,6 @@ func (a *allgs) layoutIn(array, n uint64) (l layoutG, ok bool) {
 	return l, false
 }
 
-// false: a field is not unique.
 func (a *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, ok bool) {
 	entry, ok := a.startFuncs.named(function)
 	if !ok {

@@ -36,11 +36,11 @@ func TestCodeNamesTheListOfGoroutines(t *testing.T) {
 	}
 }
 
-// With memory at 0x1000; it counts reads.
+// memoryHost has memory at 0x1000, and counts reads.
 type memoryHost struct {
 	managed.Host
 	memory []byte
-	symbol bool // of the list of goroutines
+	symbol bool
 	reads  int
 }
 
@@ -93,7 +93,7 @@ func FuzzGoroutines(f *testing.F) {
 			t.Errorf("%d reads, at most %d", h.reads, most)
 		}
 		h.reads, most = 0, most+list*(3+2*maxLabels+maxLabels*(1+2*bucketSlots))
-		tasks, _ := r.AllTasks() // as above
+		tasks, _ := r.AllTasks()
 		for i := range tasks {
 			r.Reread(&tasks[i])
 			most += 1 + 2*maxReferenced + 2
@@ -111,7 +111,7 @@ func goroutineTable(arm, symbol bool) []byte {
 	return b
 }
 
-// Code that names a list of one goroutine, and that list.
+// The memory has code that names a list of one goroutine, and that list.
 func hostileMemory() []byte {
 	b := make([]byte, 1024)
 	copy(b, []byte{0x48, 0x8b, 0x05, 0xf9, 0, 0, 0}) // mov rax, [rip+0xf9]: 0x1100

@@ -10,7 +10,7 @@ import (
 	"prywalk/frames"
 )
 
-// Up to the first unmapped region.
+// Reads end at the first unmapped region.
 type gatheringHost struct {
 	memoryHost
 	calls int

@@ -10,7 +10,7 @@ import (
 	"prywalk/frames"
 )
 
-// internal/abi, PCLnTabMagic.
+// The magic numbers are internal/abi's PCLnTabMagic.
 const (
 	magic112 = 0xfffffffb // Go 1.2, with the inline trees of 1.12
 	magic116 = 0xfffffffa
@@ -99,7 +99,7 @@ func (h *header) parts(tab []byte) error {
 	return nil
 }
 
-// Until Go 1.17 two addresses, since then two 32-bit offsets.
+// An entry has two addresses until Go 1.17, then two 32-bit offsets.
 func (h *header) entrySize() uint64 {
 	if h.old() {
 		return 16

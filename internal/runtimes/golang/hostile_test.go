@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/symbolized"
 )
 
-// One function of every flag.
+// The excerpt has one function of every flag.
 func excerpt(magic uint32, q byte) []byte {
 	b := make([]byte, 512)
 	binary.LittleEndian.PutUint32(b, magic)
@@ -244,7 +244,7 @@ func BenchmarkNew(b *testing.B) {
 	}
 }
 
-// Instructions of a program may name any offset.
+// A program's instructions may name any offset.
 func TestOffsetsBeyondACopiedGoroutineAreRefused(t *testing.T) {
 	known := GOffsets{GReg: 28, GStackHi: 8, GM: 0x30, SchedSP: 0x38, SchedPC: 0x40, SchedLR: 0x60, SchedBP: 0x68,
 		MGsignal: 0x50, MCurg: 0xb8}

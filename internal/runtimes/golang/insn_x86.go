@@ -20,7 +20,7 @@ const (
 	opGroup5         = 0xff // inc, dec, call, jmp or push r/m
 )
 
-// false: a form that Go's assembler does not write.
+// decode is false for forms that Go's assembler does not write.
 func decode(b []byte) (in insn, ok bool) {
 	i, ok := x86.Decode(b)
 	return insn(i), ok && i.Map <= x86.Map3A && i.Reg|i.RM < 16
@@ -40,17 +40,15 @@ func (in *insn) isPushImmediate() bool { return in.Map == 0 && (in.Op == 0x68 ||
 
 func (in *insn) isReturn() bool { return in.Map == 0 && in.Op == opRet }
 
-// A near call, direct or by r/m.
 func (in *insn) isCall() bool {
 	return in.Map == 0 && (in.Op == opCall || in.Op == opGroup5 && in.Reg&7 == 2)
 }
 
-// By r/m, near or far.
 func (in *insn) isIndirectTransfer() bool {
 	return in.Map == 0 && in.Op == opGroup5 && in.Reg&7 >= 2 && in.Reg&7 < 6
 }
 
-// The memory operand is at rsp and a constant.
+// The memory operand is at rsp plus a constant.
 func (in *insn) onStack() bool { return in.inMemoryAt(regSP) }
 
 func (in *insn) inMemoryAt(base uint8) bool {
@@ -59,7 +57,7 @@ func (in *insn) inMemoryAt(base uint8) bool {
 
 func (in *insn) hasRegisterOperand() bool { return in.HasRM && in.Mod == 3 }
 
-// mov to, from
+// The instruction is mov to, from.
 func (in *insn) moves(from, to uint8) bool {
 	return in.Map == 0 && in.hasRegisterOperand() &&
 		(in.Op == opStore && in.Reg == from && in.RM == to || in.Op == opLoad && in.Reg == to && in.RM == from)
@@ -90,14 +88,12 @@ func (in *insn) addsToSP() (n int32, ok bool) {
 	return 0, false
 }
 
-// Table A-6, group 1.
 const (
 	operationAdd  = 0
 	operationSub  = 5
-	operationNone = 0xff // another opcode
+	operationNone = 0xff
 )
 
-// Opcodes 81 and 83.
 func (in *insn) immediateOperation() uint8 {
 	if in.Map == 0 && (in.Op == 0x81 || in.Op == 0x83) {
 		return in.Reg & 7
@@ -161,12 +157,12 @@ func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 	}
 }
 
-// mov reg, [base+disp] of 64 bits
+// The instruction is mov reg, [base+disp] of 64 bits.
 func (in *insn) load() bool {
 	return in.Map == 0 && in.Op == opLoad && in.Mod != 3 && in.W && in.Base != x86.NoReg && !in.indexed() && !in.segment()
 }
 
-// mov rsp, reg of 64 bits
+// The instruction is mov rsp, reg of 64 bits.
 func (in *insn) movesToSP(reg uint8) bool { return in.W && in.moves(reg, regSP) }
 
 // writeSet is what an instruction writes: its operands, and registers of fixed numbers, a bit each in the lowest
@@ -177,15 +173,14 @@ const (
 	writesRAX     writeSet = 1 << 0
 	writesRDX     writeSet = 1 << 2
 	writesString  writeSet = 1<<0 | 1<<1 | 1<<6 | 1<<7 // rax, rcx, rsi, rdi
-	writesRM      writeSet = 1 << 8                    // the operand of ModRM
-	writesMemory  writeSet = 1 << 9                    // the operand of ModRM, if in memory
-	writesReg     writeSet = 1 << 10                   // the register of ModRM
-	writesOpReg   writeSet = 1 << 11                   // the register in the opcode
+	writesRM      writeSet = 1 << 8                    // operand of ModRM
+	writesMemory  writeSet = 1 << 9                    // operand of ModRM, if in memory
+	writesReg     writeSet = 1 << 10                   // register of ModRM
+	writesOpReg   writeSet = 1 << 11                   // register in the opcode
 	writesByteReg writeSet = 1 << 12                   // as writesOpReg; numbers 4 to 7 can be ah to bh
 	writesNothing writeSet = 0
 )
 
-// Table A-2.
 var opcodeWrites = func() (t [256]writeSet) {
 	for op := range t {
 		t[op] = writesRM
@@ -222,7 +217,7 @@ var opcodeWrites = func() (t [256]writeSet) {
 	return t
 }()
 
-// For the first map: by opcode, and in groups by ModRM's register.
+// In groups ModRM's register decides.
 func (in *insn) writes() writeSet {
 	switch operation := in.Reg & 7; in.Op {
 	case 0x80, 0x81, 0x83:
@@ -267,7 +262,6 @@ func (in *insn) written() (regs uint16, memory bool) {
 	return regs, memory && w&(writesRM|writesMemory) != 0
 }
 
-// For other maps; with VEX none is assumed.
 func (in *insn) writesOther() (uint8, bool) {
 	switch {
 	case in.Map == 1 && !in.VEX:

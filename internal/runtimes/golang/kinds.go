@@ -7,9 +7,9 @@ type funcKind uint8
 
 const (
 	kindPlain funcKind = iota
-	// kindRoot is an outermost function (FuncFlag TOPFRAME).
+	// kindRoot is an outermost function.
 	kindRoot
-	// kindStackEnd ends the stack after a change of stacks: mcall, clone.
+	// kindStackEnd ends the stack after a change of stacks.
 	kindStackEnd
 	kindMorestack
 	// kindSystemStack continues at curg.sched until Go 1.20.

@@ -14,7 +14,7 @@ type lines struct {
 	gofunc uint64 // of go:func.*; 0: inlined calls have no names
 }
 
-// runtime/funcdata.h, internal/abi.
+// The constants are of runtime/funcdata.h and internal/abi.
 const (
 	pcdataInlTree      = 2
 	funcdataInlTree    = 3
@@ -89,7 +89,7 @@ func (l *lines) inlTree(f *funcInfo) (uint64, bool) {
 	}
 	at := 4 * uint64(f.npcdata)
 	if l.h.old() {
-		at += uint64((f.at + uint32(at)) & 4) // alignment
+		at += uint64((f.at + uint32(at)) & 4)
 		at += 8 * table
 		if at+8 > uint64(len(f.tail)) {
 			return 0, false
@@ -105,7 +105,7 @@ func (l *lines) inlTree(f *funcInfo) (uint64, bool) {
 	return l.gofunc + uint64(off), off != ^uint32(0)
 }
 
-// runtime/symtabinl.go, inlinedCall.
+// call is an inlinedCall of runtime/symtabinl.go.
 type call struct {
 	name      []byte
 	parentPC  uint32

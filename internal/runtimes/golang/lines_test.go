@@ -129,7 +129,8 @@ func TestInlinedCallsAgreeWithDWARF(t *testing.T) {
 	t.Logf("%d chains agree, %d differ", same, other)
 }
 
-// By the first address of each inlined call, the names outwards; the longest chain if several begin.
+// inlineChains has, by the first address of each inlined call, the names outwards; the longest chain if several
+// begin.
 func inlineChains(t *testing.T, d *dwarf.Data) map[uint64][]string {
 	names := map[dwarf.Offset]string{}
 	want := map[uint64][]string{}

@@ -174,7 +174,7 @@ func reachRoots(t *testing.T, path string, atLeast int) {
 			}
 			names, inText, why := l.walk(regs)
 			syscall.PtraceDetach(tid)
-			if !inText { // in the vDSO
+			if !inText {
 				elsewhere++
 				continue
 			}

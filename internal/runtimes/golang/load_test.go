@@ -112,7 +112,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// Equal builds are done once.
 func build(t testing.TB, src string, env []string, args ...string) string {
 	t.Helper()
 	buildMu.Lock()
@@ -242,7 +241,6 @@ var (
 	pie      = []string{"-buildmode=pie"}
 )
 
-// With cgo if there is a C compiler.
 func variants() []variant {
 	vs := []variant{
 		{"plain", source, noCgo, nil},
@@ -263,7 +261,6 @@ func with(release string, env ...string) []string { return testtargets.GoRelease
 var plainSource = strings.NewReplacer("type num interface{ ~int | ~float64 }\n", "",
 	"func sum[T num](xs []T) (s T)", "func sum(xs []int) (s int)").Replace(source)
 
-// Of both architectures.
 func older(t *testing.T) (vs []variant) {
 	for _, r := range testtargets.GoReleases(t) {
 		vs = append(vs, variant{"go" + r, plainSource, with(r, noCgo...), nil},

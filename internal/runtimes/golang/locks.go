@@ -10,7 +10,7 @@ import (
 // lockFinder finds the locks that frames hold, from their functions' code ([funcs.findLocksX86]).
 type lockFinder struct {
 	program *program
-	held    map[uint64]*heldLocksX86 // by pc
+	held    map[uint64]*heldLocksX86
 }
 
 // HeldLocks implements [managed.Scheduler].

@@ -26,14 +26,14 @@ import (
 type nodeKind uint8
 
 const (
-	nodeAny nodeKind = iota // unknown
+	nodeAny nodeKind = iota
 	nodeConstant
 	nodeImage // file address
-	nodeStack // stack pointer
-	nodeArg   // register at the function's start
-	nodeCall  // register after a call
-	nodeSlot  // stack slot
-	nodeLoad  // memory at another value
+	nodeStack
+	nodeArg  // register at the function's start
+	nodeCall // register after a call
+	nodeSlot
+	nodeLoad // memory at another value
 )
 
 // node is the origin of values: equal nodes are equal values.
@@ -64,7 +64,6 @@ type heldLocksX86 struct {
 	held  []heldLockX86
 }
 
-// pathX86 is the state before an instruction.
 type pathX86 struct {
 	regs  [16]value
 	slots map[int32]value
@@ -72,7 +71,7 @@ type pathX86 struct {
 }
 
 type lockAnalysisX86 struct {
-	name    func(pc uint64) string // of the function at pc
+	name    func(pc uint64) string
 	nodes   []node
 	number  map[node]uint32
 	path    pathX86
@@ -168,7 +167,6 @@ func (a *lockAnalysisX86) isConstant(v value, n int32) bool {
 	return a.nodes[v.node].kind == nodeConstant && int32(v.off) == n
 }
 
-// For forward jumps only.
 func (a *lockAnalysisX86) jump(from, to uint64) {
 	if to < from || len(a.pending) >= maxPending {
 		return
@@ -369,15 +367,12 @@ func (a *lockAnalysisX86) clobber(in *insn) {
 	}
 }
 
-// A store of size bytes at rsp + at.
 func (a *lockAnalysisX86) clobberSlots(at int32, size int32) {
 	maps.DeleteFunc(a.path.slots, func(slot int32, _ value) bool { return slot > at-8 && slot < at+size })
 }
 
-// Of one value.
 const maxLoads = 4
 
-// depth is the number of loads so far.
 func (h *heldLocksX86) value(f lockFrame, v value, depth int) (uint64, bool) {
 	if v.node == 0 || depth > maxLoads {
 		return 0, false

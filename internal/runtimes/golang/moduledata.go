@@ -12,10 +12,9 @@ type moduledata struct {
 
 type moduleScan struct {
 	*funcs
-	checked int // candidates
+	checked int
 }
 
-// Each is checked with all relocations.
 const maxCandidates = 64
 
 // Word indexes since Go 1.16.
@@ -148,7 +147,6 @@ func (t *funcs) textFits(text, minpc, maxpc uint64) bool {
 	return ok && ok2 && first == minpc && last == maxpc
 }
 
-// With the values of its relocations.
 func (s *moduleScan) mdRead(addr uint64) ([mdWords]uint64, bool) {
 	var w [mdWords]uint64
 	var b [8 * mdWords]byte

@@ -22,7 +22,7 @@ const (
 	// Of a batch: goroutines, and bytes of stack, which the last stack may exceed.
 	batchGoroutines = 64
 	batchBytes      = 128 << 10
-	// Bytes: of a stack's copy, and of the gap between stacks in one region.
+	// Bytes of a stack's copy, and of the gap between stacks in one region.
 	maxFollowedStack = 256 << 10
 	stackGap         = 2 << 10
 )
@@ -42,20 +42,20 @@ type goroutineCopy struct {
 	g     Goroutine
 	stack []byte // from sp on
 
-	region, at int // in spans; offset in that
+	region, at int // index in spans, offset in that
 }
 
-// parkedStacks copies the stacks of goroutines without a thread, in batches.
+// parkedStacks copies the stacks of goroutines without a thread.
 type parkedStacks struct {
 	expected []int // ascending
 	batch    []goroutineCopy
-	next     int // index in batch
+	next     int
 
 	alone         *parkedStacks
 	reader        *gReader
 	addrs         []uint64
-	order         []int   // of batch, by stack pointer
-	spans         []Range // of stacks
+	order         []int // of batch, by stack pointer
+	spans         []Range
 	first, second []byte
 	regions       []frames.Region // each twice
 }

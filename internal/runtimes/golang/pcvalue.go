@@ -6,7 +6,7 @@ import "encoding/binary"
 
 const maxSteps = 1 << 20
 
-// Pairs of a zigzag value delta and a pc delta (runtime/symtab.go, step).
+// steps decodes pairs of a zigzag value delta and a pc delta (runtime/symtab.go, step).
 type steps struct {
 	b       []byte
 	quantum uint64

@@ -19,8 +19,8 @@ import (
 
 type goroutinePoller struct {
 	allgs  *allgs
-	listed int      // g's of runtime.allgs in gs
-	gs     []uint64 // by place
+	listed int // in gs
+	gs     []uint64
 	sums   []uint64 // of the g's as of Task, by place; 0: not read
 	seed   maphash.Seed
 

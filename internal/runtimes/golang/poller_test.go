@@ -59,7 +59,7 @@ func FuzzFollowedGoroutines(f *testing.F) {
 	})
 }
 
-// With a goroutine at 0x1380 that waits for a channel.
+// A goroutine at 0x1380 waits for a channel.
 func waitingMemory() []byte {
 	b := append(hostileMemory(), make([]byte, 0x800)...)
 	put := func(at, w uint64) { binary.LittleEndian.PutUint64(b[at-0x1000:], w) }

@@ -25,7 +25,7 @@ func (t *rules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	}
 	k, spWrite := t.kind(&f)
 	if q.AfterCall && q.PC == f.end {
-		// the return address may be the start of Go's sigreturn stub
+		// Go's sigreturn stub may start at the return address.
 		if r, row, ok := t.ruleAtStart(q); ok {
 			return r, row, ok
 		}

@@ -41,7 +41,6 @@ func (t rulesARM64) ruleARM64(q frames.Query, f *funcInfo, k funcKind, spWrite b
 	return t.ordinaryARM64(q, f, k, spWrite, delta)
 }
 
-// By pcsp.
 func (t rulesARM64) ordinaryARM64(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
@@ -97,7 +96,7 @@ func (t rulesARM64) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule,
 // frameARM64 has the pcs from which x30 and x29 are in the frame; 0: never.
 type frameARM64 struct{ lrFrom, fpFrom uint64 }
 
-// Of prologues.
+// Instructions of prologues.
 const (
 	strLRPre  = 0xf8000ffe // str x30, [sp, #imm]!
 	sturFP    = 0xf81f83fd // stur x29, [sp, #-8]
@@ -109,7 +108,7 @@ const (
 	subSP     = 0xd10003ff // sub sp, sp, #imm
 )
 
-// Of epilogues.
+// Instructions of epilogues.
 const (
 	ldurFP    = 0xf85f83fd // ldur x29, [sp, #-8]
 	ldrLRPost = 0xf84007fe // ldr x30, [sp], #imm
@@ -124,7 +123,7 @@ func (t rulesARM64) leavesARM64(pc uint64) bool {
 		before == ldpFPLR && now&0xffc003ff == addSP || before&0xffc003ff == addSP && now == retARM64
 }
 
-// x30 is the caller's once the frame is gone.
+// Once the frame is gone, x30 is the caller's.
 func (t rulesARM64) leavingARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta <= 0 {
 		return t.leafARM64(q)
@@ -208,7 +207,7 @@ func (t rulesARM64) followedARM64(q frames.Query, f *funcInfo, delta int32) (fra
 	for at := f.entry; at < pc && at < f.entry+256; at += 4 {
 		w := t.insnARM64(at)
 		if w>>26 == 0x25 {
-			break // the prologue is over
+			break
 		}
 		if w&0xffc003e0 != 0xa90003e0 { // stp xA, xB, [sp, #imm]
 			continue

@@ -32,7 +32,7 @@ func (t rulesX86) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool,
 	return r, nil, true
 }
 
-// By data flow (flow_x86.go); r is the rule by pcsp.
+// followedX86 uses data flow (flow_x86.go); r is the rule by pcsp.
 func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	st, ok := t.stackFlow(f).stateAt(q.LookupPC(t.img.Arch) - f.entry)
 	if k == kindTrampoline {
@@ -65,7 +65,6 @@ func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.
 	return r, nil, true
 }
 
-// false: the CFA is unknown.
 func (s *stackState) setCFA(r *frames.Rule, spOnly bool) bool {
 	switch {
 	case s.spKnown:
@@ -122,7 +121,7 @@ func (t rulesX86) poppedX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.R
 	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// 0: rbp is the caller's.
+// savedBP is 0 if rbp is the caller's.
 func (t rulesX86) savedBP(f *funcInfo, pc uint64, delta int32) int32 {
 	if delta < 8 {
 		return 0
@@ -146,7 +145,7 @@ func (t rulesX86) savedBP(f *funcInfo, pc uint64, delta int32) int32 {
 	return 16
 }
 
-// mov [rsp+disp], rbp
+// The instruction is mov [rsp+disp], rbp.
 func storedBP(b []byte) (disp int32, size int) {
 	switch {
 	case len(b) >= 5 && b[0] == 0x48 && b[1] == 0x89 && b[2] == 0x6c && b[3] == 0x24:

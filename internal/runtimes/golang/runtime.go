@@ -7,7 +7,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// nil: no Go program.
 func tableIn(h managed.Host, m *frames.Module) *Table {
 	files, ok := h.(managed.FileHost)
 	if !ok {

@@ -15,7 +15,7 @@ const maxStartFuncs = 1 << 14
 type startFuncs struct {
 	program *program
 	byStart map[uint64]startFunc
-	names   map[string]uint64 // addresses, or 0
+	names   map[string]uint64 // 0: none
 }
 
 // A thread of C has no startpc.
@@ -56,7 +56,7 @@ func (s *startFuncs) named(name string) (addr uint64, ok bool) {
 	return addr, addr != 0
 }
 
-// runtime/traceback.go, isSystemGoroutine.
+// The names are those of isSystemGoroutine in runtime/traceback.go.
 func isSystemStart(name string) bool {
 	return strings.HasPrefix(name, "runtime.") && name != "runtime.main" && name != "runtime.handleAsyncEvent"
 }

@@ -54,7 +54,7 @@ func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Mem
 	for w.Next() {
 		fr := w.Frame()
 		if fr.Module == nil {
-			return // the vDSO
+			return
 		}
 		fn, _ := tab.find(fr.LookupPC(frames.X86_64))
 		if target, ok := (rulesX86{&tab.rules}).callBeforeX86(fr.PC); fr.AfterCall && ok && callee.entry != 0 {
@@ -116,7 +116,7 @@ func asleep(tid int) bool {
 	return procmem.ReadStat(tid, &st) != nil || st.State == 'S' || st.State == 'D'
 }
 
-// To the first instruction of the handler.
+// deliver stops at the first instruction of the handler.
 func deliver(tid int, sig syscall.Signal) (*frames.Regs, bool) {
 	const ptraceSingleStep = 9
 	if _, _, e := syscall.RawSyscall6(syscall.SYS_PTRACE, ptraceSingleStep, uintptr(tid), 0, uintptr(sig), 0, 0); e != 0 {

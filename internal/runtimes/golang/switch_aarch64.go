@@ -80,7 +80,6 @@ func (t rulesARM64) switchesARM64(f *funcInfo, pc uint64) (sp, fp int, ok bool) 
 	return sp, fp, ok
 }
 
-// false: unreadable, or too many.
 func (t rulesARM64) codeBefore(f *funcInfo, pc uint64) ([]byte, bool) {
 	if pc-f.entry > maxFlowBytes {
 		return nil, false
@@ -92,7 +91,7 @@ func (t rulesARM64) codeBefore(f *funcInfo, pc uint64) ([]byte, bool) {
 	return code, true
 }
 
-// mov sp, xN; mov sp, sp is a marker for the linker.
+// The instruction is mov sp, xN. mov sp, sp is a marker for the linker.
 func setsSP(w uint32) bool { return w&0xfffffc1f == movSP && w != movSP|31<<5 }
 
 // After a possible change of stacks x29 still points below the frame.

@@ -40,18 +40,18 @@ const (
 
 const (
 	maxWaitStack = 1 << 10 // bytes of stack searched for a sudog
-	maxSelect    = 64      // channels of a select
+	maxSelect    = 64
 	maxQueue     = 1 << 16
-	maxSudogs    = 1 << 20 // read of all queues
+	maxSudogs    = 1 << 20 // of all queues
 )
 
-// Offset of g.waiting from startpc.
+// g.waiting is this far from startpc.
 const afterStartWaiting = 16
 
 type waitQueues struct {
 	allgs  *allgs
-	queues map[uint64]queue // of channels, by address
-	sudogs int              // read for them
+	queues map[uint64]queue // by address
+	sudogs int
 }
 
 // WaitsAt implements [managed.Scheduler].

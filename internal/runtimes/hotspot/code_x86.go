@@ -45,7 +45,7 @@ var (
 
 const (
 	stackBangBytes = 7
-	subBytes       = 7 // sub rsp, imm32
+	subBytes       = 7
 )
 
 type frameState uint8
@@ -57,7 +57,7 @@ const (
 	frameBare // all but rbp is stored
 )
 
-// osrCode is code of a method with a frame of a size in bytes. Offsets are in code.
+// osrCode is code of a method whose frame has a size in bytes. Offsets are in code.
 type osrCode struct {
 	code  []byte
 	frame int32
@@ -122,7 +122,7 @@ var (
 )
 
 const (
-	movBytes   = 10 // mov r10, imm64
+	movBytes   = 10
 	storeBytes = 7
 )
 
@@ -160,7 +160,7 @@ func inDeoptPiece(code []byte, pc int, addr uint64) bool {
 // dwarfNumbers maps hardware register numbers to DWARF (System V ABI, figure 3.36).
 var dwarfNumbers = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// OptoRuntime::generate_exception_blob.
+// Begin and end of OptoRuntime::generate_exception_blob.
 var (
 	exceptionBegins = []byte{0x52, 0x48, 0x83, 0xec, 8, 0x48, 0x89, 0x2c, 0x24}
 	exceptionEnds   = []byte{0x48, 0x8b, 0x2c, 0x24, 0x48, 0x83, 0xc4, 8, 0x5a}

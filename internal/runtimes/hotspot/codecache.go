@@ -10,7 +10,7 @@ import (
 // codeCache finds code blobs by heaps and segment maps.
 type codeCache struct {
 	host         managed.Host
-	analysis     *heuristics.Source // of instructions; nil: none
+	analysis     *heuristics.Source
 	layout       *layout
 	cached       readCache
 	mem          memory
@@ -46,7 +46,7 @@ const (
 	proofFails
 )
 
-// The machine may be starting.
+// Proofs may fail while the machine starts.
 const maxFailedProofs = 64
 
 func (c *codeCache) Incomplete() error {

@@ -18,7 +18,7 @@ type heap struct {
 	log2      uint8
 }
 
-// Of at most 254 segments each.
+// A hop is of at most 254 segments.
 const maxHops = 4096
 
 const freeSegment = 0xff
@@ -103,9 +103,9 @@ const firstMap = 256
 
 // blob is the header of a piece of code (CodeBlob).
 type blob struct {
-	begin, end uint64 // of the code
-	frameWords int32  // 0: none or several sizes
-	completeAt int32  // offset where the frame is complete
+	begin, end uint64
+	frameWords int32 // 0: none or several sizes
+	completeAt int32 // offset where the frame is complete
 	kind       kind
 	stub       bool // assembly, one frame size
 }
@@ -113,15 +113,15 @@ type blob struct {
 type kind uint8
 
 const (
-	kindStub          kind = iota // assembly
-	kindStubRoutines              // assembly made at start
-	kindMethod                    // one size
-	kindInterpreter               // by rbp
-	kindAdapter                   // converts arguments
-	kindDeopt                     // replaces a compiled frame
-	kindException                 // finds a handler
-	kindMethodHandles             // continues at a method handle's target
-	kindDispatch                  // no frames
+	kindStub         kind = iota // assembly
+	kindStubRoutines             // assembly made at start
+	kindMethod
+	kindInterpreter
+	kindAdapter // converts arguments
+	kindDeopt   // replaces a compiled frame
+	kindException
+	kindMethodHandles // continues at a method handle's target
+	kindDispatch
 )
 
 // kinds by blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp); others have their header's frame size.
@@ -142,7 +142,7 @@ const routines = "StubRoutines"
 
 func (k kind) isAssembly() bool { return k == kindStub || k == kindStubRoutines }
 
-// In words: 1 MiB.
+// A frame is at most 1 MiB; the unit is words.
 const maxFrame = 1 << 17
 
 func (c *codeCache) blobAt(addr uint64) (blob, bool) {
@@ -177,12 +177,11 @@ func (l *layout) boundsOf(header []byte, at uint64) (begin, end uint64) {
 	return at + uint64(max(l.number(header, from), 0)), at + uint64(max(l.number(header, to), 0))
 }
 
-// usedOffset is the offset of the flag of a block in use.
 func (l *layout) usedOffset() uint64 {
 	return l.offset("HeapBlock::_header") + l.offset("HeapBlock::Header::_used")
 }
 
-// Bytes of both headers.
+// Both headers together have at most this many bytes.
 const maxHeader = 512
 
 func (l *layout) headerSize() (uint64, bool) {

@@ -9,12 +9,11 @@ import (
 	"prywalk/internal/managed"
 )
 
-// codelet is an InterpreterCodelet.
 type codelet struct {
 	begin, end     uint64
 	text           uint64 // address of the description
 	described      bool
-	entry          bool // of a method
+	entry          bool
 	continuesDeopt bool
 }
 

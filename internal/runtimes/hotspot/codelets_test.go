@@ -49,7 +49,7 @@ func TestPCsInTheInterpreterAreFoundWithoutReadingItAgain(t *testing.T) {
 	}
 }
 
-// The blob is then cut to size.
+// The blob is cut to size once it is complete.
 func TestInterpreterThatIsStillMadeIsReadAgain(t *testing.T) {
 	f := newFake()
 	f.interpreter()

@@ -19,8 +19,8 @@
 // gHotSpotVMTypes sizes of types (vmstructs.go, namelayout.go). memory.go reads and caches memory, validity.go
 // decides whether it is as of the copied stack.
 //
-// Threads: threads.go; their Java objects: javaobjects.go, fieldinfo.go; names: threadnames.go; waits: waits.go,
-// parked.go, owners.go. startupsource.go is for the JVM's start.
+// Threads: threads.go; Java objects: javaobjects.go, fieldinfo.go; names: threadnames.go; waits: waits.go, parked.go,
+// owners.go. The JVM's start: startupsource.go.
 //
 // # Rules
 //
@@ -70,9 +70,7 @@
 //	    the interpreter on arm64 moves the caller's sp to x20     arm64/interpreter.go (senderAfterPop)
 //	28  three more flags of a field                               fieldinfo.go (valueFlags)
 //
-// Fields with another name or class only: a method's Method, flags and deoptimization handlers, of which the newest
-// form has one instead of two (namelayout.go); bases of compressed references, ZGC's colours, a thread's fields
-// (threads.go, waits.go).
+// Other fields have only another name or class in some releases (namelayout.go, threads.go, waits.go).
 //
 // # Sources
 //
@@ -81,8 +79,7 @@
 //
 // # Invariants
 //
-// A frame that is being deoptimized is named by the interpreter's deoptimization entry points; assembly routines share
-// the name of their blob (StubRoutines). Before Linux 6.11 a method that was just compiled can be [freed].
-//
-// The chosen fields are used only if proven (codecache.go).
+// A frame being deoptimized is named by the interpreter's deoptimization entry points; assembly routines share the
+// name of their blob (StubRoutines). Before Linux 6.11 a method that was just compiled can be [freed]. The chosen
+// fields are used only if proven (codecache.go).
 package hotspot

@@ -13,7 +13,6 @@ const (
 	epilogueAfterPop
 )
 
-// Bytes.
 const maxEpilogue = 20
 
 const (
@@ -77,7 +76,6 @@ func afterCheck(code []byte) []byte {
 // SharedRuntime::generate_native_wrapper.
 var jneOverReturn = []byte{0x0f, 0x85, 1, 0, 0, 0, opRet}
 
-// left is the bytes to the method's end.
 func jumpsToExceptionStub(before, code []byte, left uint64) bool {
 	if !bytes.HasSuffix(before, jneOverReturn) || len(code) < 5 || code[0] != opJump {
 		return false

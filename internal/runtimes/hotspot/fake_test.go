@@ -28,7 +28,7 @@ const (
 	stride    = 40
 )
 
-// With the tables of JDK 17 at other offsets.
+// fake has the tables of JDK 17 at other offsets.
 type fake struct {
 	mem     []byte
 	symbols map[string]uint64
@@ -310,7 +310,6 @@ var (
 	}
 )
 
-// As in JDK 8.
 var throwCode = slices.Concat([]byte{
 	0x48, 0x8b, 0x5d, 0xf8, opLeave, 0x5a, 0x48, 0x8b, 0xe3, // mov rbx, [rbp-8]; leave; pop rdx; mov rsp, rbx
 	0x49, 0x8b, 0x87, 0xa0, 2, 0, 0, 0x50, 0x52, 0x48, 0x8b, 0xf2, // mov rax, [r15+…]; push rax; push rdx; mov rsi, rdx

@@ -4,7 +4,7 @@ package hotspot
 
 import "encoding/binary"
 
-const maxFieldInfo = 1 << 12 // elements of the array: bytes, or u2 in releases with field tuples
+const maxFieldInfo = 1 << 12 // elements: bytes, or u2 with field tuples
 
 func (t *threads) fieldOffset(klass uint64, name, typ string) (uint64, bool) {
 	m, l := t.vm.memory(), t.layout

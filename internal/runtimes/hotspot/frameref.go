@@ -45,10 +45,10 @@ func (v *VM) frameSource() *javaFrames {
 
 var errNoNames = errors.New("the Java virtual machine's tables do not have")
 
-// Incomplete returns why there are no names, or nil.
+// Incomplete says why there are no names.
 func (j *javaFrames) Incomplete() error { return j.err }
 
-// ready reports whether the layout of names is known; it is read once pc is in the JVM's code.
+// ready reads the layout of names once pc is in the JVM's code.
 func (j *javaFrames) ready(pc uint64) bool {
 	if j.vm.nameLayout != nil || j.err != nil {
 		return j.vm.nameLayout != nil
@@ -69,7 +69,6 @@ func (j *javaFrames) ready(pc uint64) bool {
 	return true
 }
 
-// readFirstMoment reads the state of class memory for the first walk.
 func (j *javaFrames) readFirstMoment(pc uint64) {
 	if j.validity.latest.readAt == 0 && j.ready(pc) {
 		j.validity.latest = j.validity.readClassMemoryState()
@@ -103,7 +102,6 @@ func (j *javaFrames) forgetStubs() {
 	maps.DeleteFunc(j.sites, func(_ site, info *codeInfo) bool { return info.code == nil })
 }
 
-// copiedAt is the time of the walked copy.
 func (j *javaFrames) evictIdle(copiedAt int64) {
 	before, due := j.eviction.Due(copiedAt)
 	if !due {
@@ -163,21 +161,18 @@ func (nm *nmethod) isDeoptHandler(pc uint64) bool {
 	return pc == nm.deoptHandlers[0] || pc == nm.deoptHandlers[1]
 }
 
-// site is an address of code.
 type site struct {
 	pc        uint64
 	afterCall bool
 }
 
-// codeInfo describes the code at a site.
 type codeInfo struct {
 	ref    managed.Ref // of the code; see [javaFrames.interpretedRef]
 	code   *nmethod    // nil in stubs and in the interpreter
 	interp interpreterState
 	// deoptimizes: the frame replaces a compiled one; continuesDeopt: it then continues in the interpreter.
 	deoptimizes, continuesDeopt bool
-	// unread: debugging information was unreadable.
-	unread bool
+	unread                      bool
 }
 
 type interpreterState uint8
@@ -235,7 +230,7 @@ func (j *javaFrames) readInfo(pc uint64, afterCall bool) (info codeInfo, ok bool
 	return info, true
 }
 
-// false: the method is gone.
+// compiledInfo is false if the method is gone.
 func (j *javaFrames) compiledInfo(b *blob, pc uint64, afterCall bool, since int64) (info codeInfo, ok bool) {
 	nm := j.compiled.compiledOf(b, min(pc, b.end-1), since)
 	if nm == nil {
@@ -253,11 +248,10 @@ func (j *javaFrames) compiledInfo(b *blob, pc uint64, afterCall bool, since int6
 const (
 	atBlob = iota
 	atCallStub
-	atStaticCallStub // after a method
-	atCodelet        // or above
+	atStaticCallStub
+	atCodelet // or above
 )
 
-// For assembly.
 func (j *javaFrames) stubPosition(pc uint64, afterCall bool) uint64 {
 	if !afterCall {
 		return atBlob

@@ -8,7 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// Not where the frame is made.
 func (v *VM) ruleInMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if !b.isFrameComplete(pc) {
 		return frames.Rule{}, nil, false
@@ -61,7 +60,6 @@ func (v *VM) ruleByEpilogue(b *blob, pc uint64) (frames.Rule, *frames.Row, bool)
 	return v.ruleByReturnPath(b, pc, 8*(b.frameWords+wordsPushed(code)))
 }
 
-// inCallStub reports whether pc is in the stub of a call after a compiled method.
 func (v *VM) inCallStub(b *blob, pc uint64) bool {
 	if v.arm64 != nil {
 		return v.arm64.InCallStub(b.piece(), pc)
@@ -132,7 +130,7 @@ func (v *VM) ruleInInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bo
 	}
 }
 
-// A nil row is no rule.
+// If row is nil, there is no rule.
 func (v *VM) ruleInExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Row, throws bool) {
 	state, throws := exceptionRemoval(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
 	pushed := int32(8 * state.words)
@@ -153,7 +151,7 @@ func (v *VM) ruleInExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Ro
 	return rule, row, true
 }
 
-// The return address is in rdx:
+// The stub has the return address in rdx:
 //
 //	push rdx; sub rsp, 8; mov [rsp], rbp; ...; mov rbp, [rsp]; add rsp, 8; pop rdx; ...; jmp
 func (v *VM) ruleInExceptionStub(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
@@ -226,7 +224,7 @@ func (v *VM) ruleInEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool)
 	return interpretedRule()
 }
 
-// The caller's sp is in r13.
+// In an intrinsic the caller's sp is in r13.
 func (v *VM) ruleInIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if v.analysis == nil {
 		return frames.Rule{}, nil, false

@@ -35,7 +35,7 @@ func (j *javaFrames) interpreterInfo(b *blob, pc uint64, afterCall bool) codeInf
 //	fp − 48   constant pool cache    JDK 8: fp − 40
 //	fp − 64   bytecode pointer       JDK 8: fp − 56
 
-// Distances below the frame pointer (frame_x86.hpp, frame_aarch64.hpp).
+// interpretedFrame has distances below the frame pointer (frame_x86.hpp, frame_aarch64.hpp).
 type interpretedFrame struct {
 	method, constants, bytecode uint64
 	// less: constants and bytecode are less by it in JDK 8.
@@ -63,7 +63,7 @@ func (v *VM) interpretedFrame() interpretedFrame {
 	return frameX86
 }
 
-// false: the method is invalid.
+// interpretedRef is false if the method is invalid.
 func (j *javaFrames) interpretedRef(f *frames.Frame, state interpreterState) (managed.Ref, bool) {
 	offsets := j.vm.interpretedFrame()
 	if j.vm.nameLayout.major < 9 {
@@ -110,7 +110,7 @@ func (j *javaFrames) bytecodePointer(f *frames.Frame, offsets *interpretedFrame,
 	return pointer, true
 }
 
-// The position of a frame without a bytecode.
+// noBytecode is the position of a frame without a bytecode.
 const noBytecode = 1 << 32
 
 // enteredRef returns the method being entered, by the register that holds it until its frame is made. Its entry point

@@ -12,8 +12,8 @@ type oops struct {
 	str     uint64 // java.lang.String
 	value   uint64
 	coder   uint64 // 0: none (JDK 8)
-	array   uint64 // String's array
-	content uint64 // of elements
+	array   uint64
+	content uint64
 	unit    uint64
 }
 
@@ -21,7 +21,7 @@ type header uint8
 
 const (
 	headerUnknown header = iota
-	headerNarrow         // 4 bytes after the mark
+	headerNarrow         // 4 bytes
 	headerWide           // 8 bytes
 	headerCompact        // mark's upper bits (since JDK 24)
 )

@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// whole is the ConstMethod's size in bytes.
 func (n *methodNames) readLines(m *method, whole uint64) {
 	from := m.code + m.size
 	size := min(m.constMethod+whole-from, maxLines)
@@ -20,7 +19,7 @@ func (n *methodNames) readLines(m *method, whole uint64) {
 	m.lines = bytes.Clone(n.lines[:len(n.lines)-len(s.b)])
 }
 
-// 0 if unknown (Method::line_number_from_bci).
+// The line is 0 if unknown (Method::line_number_from_bci).
 func (n *methodNames) lineAt(m *method, bci int32) int {
 	s := unsigned5Reader{b: m.lines, excluded: n.vm.nameLayout.excludedBytes}
 	return s.line(bci)

@@ -10,13 +10,12 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// readCache caches the pages that a walk or a query reads.
 type readCache struct {
 	managed.Pages
 	process   reader
 	readParts func([]frames.Region) int // nil: one at a time
-	inUse     bool                      // reads of [codeCache.memory] go through the cache
-	since     int64                     // before the first read, CLOCK_MONOTONIC ns
+	inUse     bool
+	since     int64 // before the first read, CLOCK_MONOTONIC ns
 }
 
 type reader struct {

@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// Pages of the last query are read in one.
+// Pages of the last query are read in one call.
 func counting(v *VM, calls *int) {
 	read := v.host.Read
 	v.readBy(func(addr uint64, b []byte) int {

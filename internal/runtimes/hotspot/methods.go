@@ -22,13 +22,12 @@ type method struct {
 	cache       uint64 // constant pool cache, also in interpreter frames
 	cookie      uint64
 	name, file  string
-	lines       []byte // compressed
+	lines       []byte
 	firstLine   int
 	// CLOCK_MONOTONIC ns.
 	since, checked int64
 }
 
-// Methods are cached by the address of the Method.
 type methodNames struct {
 	vm        *VM
 	validity  *validity
@@ -46,7 +45,7 @@ type methodNames struct {
 }
 
 const (
-	maxConstMethod = 1 << 20 // bytecode and tables
+	maxConstMethod = 1 << 20
 	maxConstants   = 1 << 17
 	maxSymbol      = 1 << 12 // of a name
 	maxLines       = 1 << 16
@@ -69,7 +68,7 @@ type methodIdentity struct {
 	name, class                    []byte // valid until the next identify
 }
 
-// Never 0.
+// The hash is never 0.
 func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 	b := binary.LittleEndian.AppendUint64(n.cookie[:0], id.constMethod)
 	b = binary.LittleEndian.AppendUint64(b, id.constants)
@@ -171,7 +170,7 @@ func (n *methodNames) forget() {
 	n.kept = 0
 }
 
-// Sizes, tags and printable names validate it.
+// Sizes, tags and printable names validate the method.
 func (n *methodNames) readMethod(id *methodIdentity, cm []byte) *method {
 	l := &n.vm.nameLayout.table
 	whole := 8 * l.ConstMethod.Size.in(cm)

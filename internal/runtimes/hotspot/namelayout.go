@@ -66,7 +66,6 @@ type nameTable struct {
 	StubRoutines struct {
 		CallStub field `vm:"StubRoutines::_call_stub_return_address"`
 	}
-	// For [validity], and the release.
 	Others struct {
 		Heap        field `vm:"Universe::_collectedHeap"`
 		Collections field `vm:"CollectedHeap::_total_collections"`
@@ -110,10 +109,10 @@ func alternatives() [][][]string {
 }
 
 type tagged struct {
-	names    []string // alternatives, by preference
+	names    []string
 	optional bool
-	field    *field  // nil: a size
-	size     *uint64 // nil: a field
+	field    *field
+	size     *uint64
 }
 
 func (t *nameTable) members() (all []tagged) {
@@ -184,7 +183,6 @@ type nameLayout struct {
 	entry                    uint64 // bytes read of a blob's header
 }
 
-// missingNameField returns "" if nothing is missing.
 func (l *layout) missingNameField() string {
 	if lacks := new(nameTable).fill(l); lacks != "" {
 		return lacks
@@ -204,14 +202,13 @@ func (l *layout) fieldsNamed(names []string) (out []field) {
 	return out
 }
 
-// Bounds of structures, bytes.
 const (
 	maxConst  = 112
 	maxPool   = 240
 	maxPcDesc = 64
 )
 
-// The first release without 0 in numbers' bytes.
+// No byte of a number is 0 from this release on.
 const firstExcludingZero = 20
 
 func (v *VM) readNameLayout() (*nameLayout, bool) {

@@ -9,13 +9,13 @@ import (
 
 // nmethod is a compiled method (code/nmethod.hpp).
 type nmethod struct {
-	header        uint64 // address
-	begin, end    uint64 // of the code
+	header        uint64
+	begin, end    uint64
 	complete      uint64 // offset of the complete frame
 	method        uint64
-	id            uint32 // compilation id
+	id            uint32
 	compLevel     uint8
-	native        bool // a native wrapper
+	native        bool
 	origPC        uint64
 	deoptHandlers [2]uint64
 	pcs           span
@@ -30,10 +30,10 @@ type compiledCode struct {
 	vm       *VM
 	validity *validity
 	byStart  map[uint64]*nmethod
-	calls    []call // result of callsAt
+	calls    []call
 	others   []call
 	place    int32 // offset of the place after the last scopesAt's; −1: none
-	unread   bool  // debugging information was unreadable in the last callsAt
+	unread   bool
 	scope    [16]byte
 	pcDesc   [maxPcDesc]byte
 }
@@ -48,7 +48,7 @@ func (s span) size() uint64 {
 	return s.high - s.low
 }
 
-// compiledAt reads the header; false if b is no compiled method.
+// compiledAt is false if b is no compiled method.
 func (c *compiledCode) compiledAt(b *blob, addr uint64) (nm nmethod, ok bool) {
 	v, l := c.vm, &c.vm.nameLayout.table
 	h := v.heapOf(addr)
@@ -142,10 +142,10 @@ func (nm *nmethod) same(other *nmethod) bool {
 	return a == b
 }
 
-// Never 0.
+// The cookie is never 0.
 func (nm *nmethod) cookie() uint64 { return uint64(nm.id)<<32 | uint64(uint32(nm.method>>3)) | 1 }
 
-// isUnchanged reports whether a compiled method is still at its address, and notes the time of the check.
+// isUnchanged also notes the time of the check.
 func (c *compiledCode) isUnchanged(nm *nmethod) bool {
 	since := c.vm.cached.begin(c.validity.copiedAt)
 	defer c.vm.cached.bypass()

@@ -38,8 +38,7 @@ func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 	return 0, false
 }
 
-// ownerByWord finds the owner by a monitor's owner word (wantOwner). Threads are read again at most every listEvery
-// ns.
+// ownerByWord finds the owner by a monitor's owner word (wantOwner). It reads threads at most every listEvery ns.
 func (t *waiters) ownerByWord(ownerWord uint64) (tid int, later bool) {
 	isOwner := func(known int) bool {
 		o, ok := t.readOwner(t.byTID[known].thread)
@@ -61,7 +60,6 @@ func (t *waiters) ownerByWord(ownerWord uint64) (tid int, later bool) {
 	return 0, later
 }
 
-// thread must be listed.
 func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 	if o.id, ok = t.identify(thread); !ok || t.byTID[o.id.tid].thread != thread {
 		return o, false
@@ -160,7 +158,7 @@ func (t *waiters) exclusiveOwner(object uint64) int {
 	return id.tid
 }
 
-// The first one fixes the class and the offset of its owner.
+// The first one found fixes the class and the offset of its owner.
 func (t *waiters) isOwnableSynchronizer(klass uint64) bool {
 	f := &t.fields
 	found := t.searchSupers(klass, func(k uint64) bool {

@@ -4,7 +4,6 @@ package hotspot
 
 import "prywalk/internal/waits"
 
-// false: unproven.
 func (t *waiters) readStatus(id threadID) (object uint64, status uint32, ok bool) {
 	object, ok = t.threadObject(id)
 	if !ok || !t.learnFields(object) {
@@ -58,7 +57,6 @@ func (t *waiters) threadObject(id threadID) (uint64, bool) {
 	return object, ok && !m.failed && t.isThread(object)
 }
 
-// object is any java.lang.Thread.
 func (t *waiters) learnFields(object uint64) bool {
 	f := &t.fields
 	if f.searched {

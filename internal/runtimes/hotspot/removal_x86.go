@@ -74,8 +74,8 @@ type sender struct {
 // removalParser passes the instructions after a leave, in the order of [frameRemoval].
 type removalParser struct {
 	code     []byte
-	off      int  // of the next instruction
-	since    int  // bytes from the leave to pc
+	off      int
+	since    int
 	boundary bool // pc is at the start of a passed instruction or of the next
 }
 
@@ -116,10 +116,8 @@ func (p *removalParser) pass(n int) bool {
 
 func (p *removalParser) has(prefix []byte) bool { return bytes.HasPrefix(p.code[p.off:], prefix) }
 
-// false: end of the code.
 func (p *removalParser) parseClear() bool { return !p.has(clearsByte) || p.pass(8) }
 
-// reg is the number in instructions.
 func (p *removalParser) parsePop() (reg uint8, ok bool) {
 	size, extended := 1, uint8(0)
 	if p.code[p.off] == rexB && p.off+1 < len(p.code) {
@@ -129,7 +127,6 @@ func (p *removalParser) parsePop() (reg uint8, ok bool) {
 	return op&7 | extended, op&^7 == opPop && p.pass(size)
 }
 
-// parseMove passes the move of the caller's sp to sp.
 func (p *removalParser) parseMove() (sender uint8, ok bool) {
 	for i := range senders {
 		if p.has(senders[i].mov) {
@@ -139,19 +136,17 @@ func (p *removalParser) parseMove() (sender uint8, ok bool) {
 	return 0, false
 }
 
-// false: incomplete.
 func (p *removalParser) parsePoll() bool {
 	return !p.has(pollLong) ||
 		p.pass(7) && p.has(shortBelow) && p.pass(2) && p.has(clearsWord) && p.pass(11)
 }
 
-// endsInReplacement reports whether on-stack replacement follows, with pc at one of its instructions.
+// pc must be at one of the instructions of on-stack replacement.
 func (p *removalParser) endsInReplacement(ra uint8) bool {
 	return p.pass(len(alignsSP)) && ra < 8 && p.code[p.off] == opPush|ra && p.pass(1) && p.boundary &&
 		p.code[p.off] == 0xff
 }
 
-// ra is the return address's register.
 func (p *removalParser) endsInJump(ra uint8) bool {
 	jump := p.code[p.off:]
 	if ra >= 8 {

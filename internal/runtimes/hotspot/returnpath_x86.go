@@ -9,7 +9,7 @@ import (
 	"prywalk/heuristics"
 )
 
-// maxPushed bounds the bytes pushed below a compiled frame: GC barriers save all AVX-512 registers.
+// GC barriers and string loops push up to this many bytes below a compiled frame.
 const maxPushed = 4096
 
 // ruleByReturnPath returns the rule by the path to the method's return, else CFA = sp + usual.

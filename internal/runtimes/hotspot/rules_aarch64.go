@@ -61,7 +61,6 @@ func (v *VM) interpreterRuleARM64(b *blob, q *frames.Query) (frames.Rule, *frame
 	return v.arm64.Entry(p, q.PC)
 }
 
-// The interpreter may be incomplete.
 const maxSenderTries = 16
 
 // knowsSender finds the register with which interpreted methods get the caller's sp.

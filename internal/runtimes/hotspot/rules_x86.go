@@ -116,7 +116,6 @@ var interpreted = frames.Row{
 	},
 }
 
-// For a complete interpreter frame.
 func interpretedRule() (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 }

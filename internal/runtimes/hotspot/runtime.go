@@ -19,7 +19,7 @@ type Runtime struct {
 	host           managed.Host
 	vm             *VM // nil: not readable yet
 	analysis       *heuristics.Source
-	tries          int // of opening the VM
+	tries          int
 	openError      error
 	startupSources []*startupSource
 	// refused: a walk ended because the JVM was starting.
@@ -179,7 +179,6 @@ func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{}, nil, false
 }
 
-// byInstructions needs the host's analysis.
 func (r *Runtime) byInstructions(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if r.analysis == nil {
 		return frames.Rule{}, nil, false

@@ -63,10 +63,10 @@ type call struct {
 
 const maxInlined = 256
 
-// InvocationEntryBci, the base of bytecode indices.
+// invocation is InvocationEntryBci, the base of bytecode indices.
 const invocation = -1
 
-// Innermost first (ScopeDesc::decode_body). The outermost must be the compiled method.
+// The calls are innermost first (ScopeDesc::decode_body). The outermost must be the compiled method.
 func (c *compiledCode) appendScopeMethods(nm *nmethod, scope uint32, out []call) ([]call, bool) {
 	if nm.scopes.size() > maxScopes || nm.metadata.size() > maxScopes {
 		return out, false
@@ -95,7 +95,7 @@ func (c *compiledCode) appendScopeMethods(nm *nmethod, scope uint32, out []call)
 	return out, false
 }
 
-// Valid until the next call.
+// The bytes are valid until the next call.
 func (c *compiledCode) scopeBytes(nm *nmethod, scope uint32) []byte {
 	left := nm.scopes.size() - min(uint64(scope), nm.scopes.size())
 	b := c.scope[:min(left, uint64(len(c.scope)))]

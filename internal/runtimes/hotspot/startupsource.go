@@ -29,13 +29,12 @@ func (r *Runtime) hasStartupSource(m *frames.Module) bool {
 	return slices.ContainsFunc(r.startupSources, func(s *startupSource) bool { return s.module == m })
 }
 
-// The tables cannot be read yet.
 func (r *Runtime) mayBeStarting() bool {
 	var e *UnknownError
 	return r.vm == nil && r.tries < maxTries && errors.As(r.openError, &e) && e.NotYet
 }
 
-// The tables cannot be read, or proven ([codeCache.proven]), yet.
+// unproven reports whether the tables cannot be read, or proven ([codeCache.proven]), yet.
 func (r *Runtime) unproven() bool { return r.mayBeStarting() || r.vm != nil && r.vm.starting() }
 
 // retryRefused retries unreadable tables, and reports whether refused walks can continue.

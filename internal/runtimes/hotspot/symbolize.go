@@ -65,7 +65,7 @@ func (j *javaFrames) describeCompiled(r managed.Ref, out []managed.Frame) ([]man
 		f.Inlined = i < len(calls)-1
 		out = append(out, f)
 	}
-	return out, !isNew || !j.validity.doubted() // replaced meanwhile
+	return out, !isNew || !j.validity.doubted()
 }
 
 func (j *javaFrames) readCalls(nm *nmethod, position uint64) bool {
@@ -75,7 +75,6 @@ func (j *javaFrames) readCalls(nm *nmethod, position uint64) bool {
 	return !j.compiled.unread
 }
 
-// For [managed.Frame.Type].
 func (nm *nmethod) tier() string {
 	switch {
 	case nm.native:

@@ -13,7 +13,7 @@ func (n *methodNames) symbolText(symbol uint64) (string, bool) {
 	return string(b), ok
 }
 
-// Valid until the next call.
+// The bytes are valid until the next call.
 func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 	l, m := &n.vm.nameLayout.table, n.vm.memory()
 	body := l.Symbol.Body.offset
@@ -52,7 +52,7 @@ func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 	return b, true
 }
 
-// A name's first read, bytes.
+// A name is first read up to this length, in bytes.
 const shortSymbol = 120
 
 // readable converts a class name in place: dots between packages, without the suffixes of hidden classes that vary

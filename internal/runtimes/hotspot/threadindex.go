@@ -14,11 +14,10 @@ import (
 type threadIndex struct {
 	complete    []wordRange // of the last complete reading, ascending by from
 	growing     []wordRange // of the current reading, likewise
-	unread      []int       // thread ids
-	completedAt int64       // CLOCK_MONOTONIC ns; 0: never
+	unread      []int
+	completedAt int64 // CLOCK_MONOTONIC ns; 0: never
 }
 
-// wordRange is the words in [from, to), which thread tid had.
 type wordRange struct {
 	from, to uint64
 	tid      int

@@ -23,7 +23,7 @@ type namePath struct {
 	name                   string
 }
 
-const maxUnits = 256 // of a name
+const maxUnits = 256
 
 func (t *threads) proveName(id threadID) (string, bool) {
 	if !t.noPause {
@@ -53,7 +53,7 @@ func (t *threads) readCollections() (n int32, noPause bool) {
 	return n, !m.failed && heap != 0 && active[0] == 0
 }
 
-// false: a reference is stale or leads to another class.
+// readNamePath is false if a reference is stale or leads to another class.
 func (t *threads) readNamePath(thread uint64) (w namePath, ok bool) {
 	if w.id, ok = t.identify(thread); !ok {
 		return w, false

@@ -60,10 +60,8 @@ type threadLayout struct {
 	osThread, active, klassAt      string
 }
 
-// Bytes.
 const maxThreadOffset = 1 << 15
 
-// false: fields are missing.
 func (l *layout) threadLayout() (*threadLayout, bool) {
 	if !l.has(wantThread) || slices.ContainsFunc(threadAlternatives,
 		func(sets [][]string) bool { return l.firstComplete(sets) == nil }) {
@@ -88,17 +86,16 @@ const (
 	listEvery  = 1e8 // between reads, ns
 )
 
-// threads are the threads in the JVM's list, and their names.
 type threads struct {
 	vm         *VM
 	methods    *methodNames
-	layout     *threadLayout // nil: not chosen yet
-	incomplete bool          // the tables lack fields
+	layout     *threadLayout
+	incomplete bool // fields are missing
 	list       uint64
 	listReadAt int64 // CLOCK_MONOTONIC ns
 	byTID      map[int]threadID
-	absent     map[int]bool       // ids not in the list at this address
-	lastNames  map[int]provenName // by thread id
+	absent     map[int]bool // ids not in the list at this address
+	lastNames  map[int]provenName
 	oops       oops
 	// postponed: a requested name could not be proven.
 	postponed bool
@@ -141,7 +138,6 @@ func (j *javaFrames) Role(tid int, name string) (string, bool) {
 	return role, true
 }
 
-// threadsReady needs the layout of names.
 func (j *javaFrames) threadsReady() bool {
 	if j == nil || j.vm.nameLayout == nil || j.threads.incomplete {
 		return false
@@ -263,7 +259,6 @@ func (t *threads) add(thread uint64) {
 	}
 }
 
-// identify reads the identity of the JavaThread at an address.
 func (t *threads) identify(thread uint64) (id threadID, ok bool) {
 	if thread == 0 || thread%8 != 0 {
 		return id, false

@@ -8,6 +8,7 @@ import (
 )
 
 // # Validity of names
+//
 // Names are read after the copy of the stack, when a class may have been unloaded and its memory reused. Data equal
 // before and after the copy are valid. Class memory is reused only for new class loaders, after a collection; without
 // these other data are valid too. As a loader's address can be reused, a collection alone makes data doubtful while
@@ -50,7 +51,7 @@ func (v *validity) noteLoaders(current classMemoryState) {
 	}
 }
 
-// The cache is not used.
+// It reads the process, not the cache.
 func (v *validity) readClassMemoryState() classMemoryState {
 	out, l := classMemoryState{readAt: procmem.Now()}, v.vm.layout
 	m := &v.vm.mem
@@ -81,7 +82,7 @@ func (v *validity) doubted() bool {
 	return v.mayBeReused
 }
 
-// 0: it may have changed since the copy.
+// cookieOf is 0 if the method may have changed since the copy.
 func (v *validity) cookieOf(m *method) uint64 {
 	if m.since >= v.copiedAt && v.doubted() {
 		return 0
@@ -89,5 +90,4 @@ func (v *validity) cookieOf(m *method) uint64 {
 	return m.cookie
 }
 
-// Of the copy.
 func (v *validity) word(addr uint64) (uint64, bool) { return v.sample.Mem.Word(addr) }

@@ -46,7 +46,6 @@ func (v *VM) readVersion() string {
 	return release
 }
 
-// false: no existing release.
 func (n *nameLayout) readMajor(m *memory) bool {
 	var b [1]byte
 	if fields := n.firstComplete(wantRelease); len(fields) == 2 {

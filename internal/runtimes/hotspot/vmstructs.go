@@ -26,13 +26,12 @@ type field struct {
 }
 
 type layout struct {
-	fields map[string]field // by "Type::field"
+	fields map[string]field
 	sizes  map[string]uint64
 	bounds []string
 	heaps  []string
 }
 
-// Common to all releases.
 var wantFields = []string{
 	"CodeHeap::_memory", "CodeHeap::_segmap", "CodeHeap::_log2_segment_size", "VirtualSpace::_low", "VirtualSpace::_high",
 	"HeapBlock::_header", "HeapBlock::Header::_used",
@@ -102,7 +101,6 @@ func readLayout(h managed.Host, lib *frames.Module) (*layout, error) {
 	return l, nil
 }
 
-// missingField returns "" if nothing is missing.
 func (l *layout) missingField() string {
 	for _, name := range wantFields {
 		if !l.has([]string{name}) {
@@ -137,7 +135,6 @@ func (l *layout) has(names []string) bool {
 	})
 }
 
-// Of at most 32 bits.
 func (l *layout) number(b []byte, name string) int32 {
 	f := l.fields[name]
 	if f.size == 2 {
@@ -146,7 +143,7 @@ func (l *layout) number(b []byte, name string) int32 {
 	return int32At(b[f.offset:])
 }
 
-// Up to an entry without a name.
+// The first entry without a name is the last.
 func (m *memory) eachEntry(table, stride, nameAt uint64, f func(entry uint64, name string)) {
 	if table == 0 || stride == 0 || stride > maxStride {
 		m.failed = true
@@ -165,7 +162,6 @@ func (l *layout) offset(name string) uint64 { return l.fields[name].offset }
 
 func (l *layout) staticAddress(name string) uint64 { return l.fields[name].address }
 
-// Of up to 8 bytes.
 func (f *field) in(b []byte) uint64 {
 	if f.offset+8 > uint64(len(b)) {
 		return 0
@@ -182,7 +178,7 @@ func (f *field) in(b []byte) uint64 {
 	}
 }
 
-// 8 for types that are no numbers.
+// Types that are no numbers have 8 bytes.
 func sizeOf(typ string) uint8 {
 	switch typ {
 	case "int", "jint", "u4", "unsigned int", "uint32_t", "OSThread::thread_id_t", "pid_t", "JavaThreadState",

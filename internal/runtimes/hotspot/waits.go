@@ -44,7 +44,7 @@ const markMonitorValue = 2
 
 type waiters struct {
 	*threads
-	chosen     bool     // pending and owner are set
+	chosen     bool
 	pending    []string // of wantPending; nil: fields are missing
 	owner      []string // of wantOwner; nil: none
 	fields     waitFields
@@ -68,7 +68,7 @@ type waitState struct {
 	kind    waits.Kind
 	monitor uint64 // 0: none
 	object  uint64 // 0: none, or being moved
-	class   string // of object
+	class   string
 	timed   bool
 	owner   int
 	// anonymous: the owner was found by addresses of objects.

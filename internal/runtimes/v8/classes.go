@@ -39,21 +39,21 @@ type token struct {
 }
 
 const (
-	roleOther    uint8 = iota
-	roleValue          // object literal or subscript: a value
-	roleHead           // after if, for, while, with: a statement follows
-	roleClass          // body of a class
-	roleTemplate       // ${ } in a template
-	roleParams         // parameters of a possible method
-	roleMethod         // body of a method
+	roleOther uint8 = iota
+	roleValue       // object literal or subscript: a value
+	roleHead        // after if, for, while, with: a statement follows
+	roleClass
+	roleTemplate
+	roleParams // parameters of a possible method
+	roleMethod
 )
 
 type bracket struct {
 	role  uint8
 	close byte
 	class string
-	begin int    // of parameters
-	name  token  // of a method
+	begin int
+	name  token
 	key   [2]int // bounds of the last [ ] in a class body
 }
 
@@ -93,7 +93,7 @@ func (s *classScanner[T]) push(t token) {
 	s.last[3], s.last[2], s.last[1], s.last[0] = s.last[2], s.last[1], s.last[0], t
 }
 
-// Up to 255.
+// nameBytes are characters up to 255.
 var nameBytes = func() (set [256]bool) {
 	for c := range set {
 		set[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$' ||
@@ -107,7 +107,6 @@ func inName[T units](c T) bool {
 	return u < 256 && nameBytes[u] || u >= 256 && u != 0x2028 && u != 0x2029 && u != 0xfeff
 }
 
-// false: the source is not understood.
 func (s *classScanner[T]) run() bool {
 	if s.peek(0) == '#' && s.peek(1) == '!' {
 		s.skipLine()
@@ -182,7 +181,7 @@ func (s *classScanner[T]) is(t token, text string) bool {
 	return true
 }
 
-// Keywords before an expression.
+// operators are keywords before an expression.
 var operators = [...]string{"return", "typeof", "case", "do", "else", "in", "instanceof", "new", "void", "delete",
 	"throw", "yield", "await", "of", "extends", "default"}
 
@@ -241,7 +240,7 @@ func (s *classScanner[T]) classHead() {
 	s.heads = append(s.heads, classHead{name, len(s.open)})
 }
 
-// The name of an anonymous class: "NAME = class" and "{ NAME: class" (ECMAScript, NamedEvaluation).
+// assigned is for "NAME = class" and "{ NAME: class" (ECMAScript, NamedEvaluation).
 func (s *classScanner[T]) assigned() string {
 	sign, name, before := s.last[0], s.last[1], s.last[2]
 	switch {
@@ -271,7 +270,6 @@ func (s *classScanner[T]) quoted(quote T) bool {
 	return false
 }
 
-// From after the quote or a substitution.
 func (s *classScanner[T]) template() bool {
 	for ; s.at < len(s.src); s.at++ {
 		switch s.src[s.at] {
@@ -397,7 +395,6 @@ func (s *classScanner[T]) namesMethod(t, before token) bool {
 	return t.kind == tokenName || t.kind == tokenOperator || t.kind == tokenValue
 }
 
-// By the tokens before it.
 func (s *classScanner[T]) blockRole(b *bracket) uint8 {
 	last := s.last[0]
 	if n := len(s.heads); n > 0 && s.heads[n-1].depth == len(s.open) && !s.is(last, "extends") {
@@ -418,7 +415,6 @@ func (s *classScanner[T]) blockRole(b *bracket) uint8 {
 	return roleOther
 }
 
-// false: another bracket is open.
 func (s *classScanner[T]) closing(c byte) bool {
 	n := len(s.open)
 	if n == 0 || s.open[n-1].close != c {

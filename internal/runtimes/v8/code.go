@@ -35,7 +35,7 @@ type code struct {
 	deoptData      [deoptDataHead]byte
 	optimizationID uint64 // of the compilation, unique in an isolate
 	shared         uint64
-	wrapper        uint64 // SharedFunctionInfoWrapper, or 0
+	wrapper        uint64 // or 0
 	function       *function
 	positions      []byte
 	bytecodes      uint64 // of baseline code, or 0
@@ -49,13 +49,13 @@ type code struct {
 // cookie is for Refs to optimized code. Precondition: the function is known.
 func (c *code) cookie() uint64 { return c.optimizationID ^ c.function.cookie<<1 }
 
-// Bytes of the tables.
+// size is of the tables, in bytes.
 func (c *code) size() int { return len(c.positions) + 16*len(c.inlined) }
 
 type inlinedCall struct {
-	at       position // in the caller
+	at       position
 	function *function
-	unread   bool // the collector has moved it
+	unread   bool
 }
 
 const (
@@ -85,7 +85,7 @@ type codes struct {
 	scan        []byte
 	emptyRanges []emptyRange
 	missed      managed.Span // without headers, at the last search without result
-	searchFloor uint64       // of searches; 0: none
+	searchFloor uint64       // 0: none
 	scanner     codeScanner
 }
 
@@ -111,7 +111,6 @@ func (r *codes) codeAt(pc uint64) *code {
 	return c
 }
 
-// cachedAt drops code that has gone.
 func (r *codes) cachedAt(pc uint64) *code {
 	i, ok := slices.BinarySearchFunc(r.byStart, pc, func(c *code, pc uint64) int {
 		switch {
@@ -147,7 +146,7 @@ func (r *codes) keep(c *code) {
 	r.byStart = slices.Insert(r.byStart, i, c)
 }
 
-// Their addresses are compared, and the function.
+// sameCode compares code and function at their addresses.
 func (r *codes) sameCode(c *code) bool {
 	var head [codeHead]byte
 	var deopt [deoptDataHead]byte
@@ -172,7 +171,7 @@ func (r *codes) sameCode(c *code) bool {
 	return true
 }
 
-// The flags change.
+// Flags change and are not compared.
 func (r *codes) sameHead(a, b *[codeHead]byte) bool {
 	f := r.layout.codeFlags
 	return string(a[:f]) == string(b[:f]) && string(a[f+4:]) == string(b[f+4:])
@@ -245,7 +244,6 @@ func (r *codes) findHeader(pc, end uint64) (found *code, low uint64) {
 	return nil, cmp.Or(low, top)
 }
 
-// nil: invalid.
 func (r *codes) readCodeObject(stream uint64) *code {
 	l := r.layout
 	c := &code{object: stream, start: stream - heapObjectTag + l.head, checked: procmem.Now()}
@@ -280,7 +278,7 @@ func (r *codes) readCodeObject(stream uint64) *code {
 	return c
 }
 
-// The function and inlined calls (src/objects/deoptimization-data.h).
+// It has the function and inlined calls (src/objects/deoptimization-data.h).
 func (r *codes) readDeopt(c *code, w uint64) {
 	l := r.layout
 	object, typ := r.object(w)

@@ -13,8 +13,8 @@ import (
 
 // codeScanner records since when compilations are at their addresses. An isolate gives each number once
 // (Isolate::NextOptimizationId in src/execution/isolate.h): the same number at the same address is the same code, and
-// a scan before a copy proves its names. All generated mappings are searched for the map of InstructionStream before
-// the first sample, later pages with unknown code.
+// a scan before a copy proves its names. New generated mappings are searched for the map of InstructionStream, later
+// also pages with unknown code.
 type codeScanner struct {
 	*heap
 	seen    map[uint64]seenCode
@@ -22,13 +22,12 @@ type codeScanner struct {
 	moved   int64             // last move of code: CLOCK_MONOTONIC, ns
 	pages   map[uint64]int64  // last scan by page: CLOCK_MONOTONIC, ns
 	covered map[uint64]uint64 // examined mappings: end by start
-	last    int64             // of any page
+	last    int64
 	block   []byte
 	batch   []candidate
 	reads   []frames.Region
 }
 
-// seenCode is a compilation, and when it was first seen.
 type seenCode struct {
 	optimizationID uint64
 	at             int64 // CLOCK_MONOTONIC, ns
@@ -65,7 +64,7 @@ func (c *codeScanner) forget() {
 		covered: map[uint64]uint64{}}
 }
 
-// Code counts as moving for so long, ns.
+// Code counts as moving for this time, ns.
 const compactionLasts = 10e9
 
 // After a recent move an earlier scan proves nothing: code may have moved back to an address that had other code at
@@ -178,7 +177,7 @@ func (c *codeScanner) scanBlock(at uint64, b []byte) {
 	}
 }
 
-// It is among the most frequent words of a block; 0: none.
+// The map is among the most frequent words of a block; 0: none.
 func (c *codeScanner) findStreamMap(at uint64, b []byte) uint64 {
 	count := map[uint64]int{}
 	for i := int(-(at + c.layout.head) % codeAligned); i+16 <= len(b); i += codeAligned {

@@ -70,7 +70,6 @@ func isContinuation(name []byte) bool {
 		bytes.HasPrefix(name, []byte("ContinueTo")) || bytes.HasPrefix(name, []byte("NotifyDeoptimized")))
 }
 
-// V8 14 has 80.
 const maxContinued = 256
 
 func (b *Builtins) findContinuations(f *elffile.File, kind elffile.SymbolKind) {

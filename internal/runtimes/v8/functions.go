@@ -52,7 +52,6 @@ const (
 	maxKept      = 64 << 20 // bytes of tables of all functions and scripts, and of all code
 )
 
-// The start of a SharedFunctionInfo.
 type sfiHead [sfiSize]byte
 
 func (h *sfiHead) word(off uint64) uint64 { return binary.LittleEndian.Uint64(h[off:]) }
@@ -62,7 +61,7 @@ type functions struct {
 	byInfo       map[uint64]*function
 	byBytecodes  map[uint64]*function
 	scripts      map[uint64]*script
-	kept         int   // bytes of their tables
+	kept         int   // bytes of tables
 	copiedAt     int64 // time of the walk's copy; 0: none
 	head         sfiHead
 	bytecodeLink [8]byte
@@ -73,7 +72,6 @@ func (r *functions) forget() {
 	r.kept = 0
 }
 
-// nil: none.
 func (r *functions) functionOf(w uint64) *function {
 	if f := r.byInfo[w]; f != nil {
 		if f.checked >= r.copiedAt && r.copiedAt != 0 || r.isUnchanged(f) {
@@ -114,10 +112,9 @@ func (r *functions) drop(w uint64) {
 	r.kept -= f.size()
 }
 
-// Bytes of the tables.
+// size is of the tables, in bytes.
 func (f *function) size() int { return len(f.positions) + len(f.code) }
 
-// false: another script is at the address of the function's.
 func (r *functions) readHead(f *function) bool {
 	var id [8]byte
 	r.bytecodeLink = [8]byte{}
@@ -197,7 +194,6 @@ func (r *functions) readNames(f *function) {
 	}
 }
 
-// If they have changed.
 func (r *functions) readCode(f *function) {
 	f.data = f.head.word(r.layout.sfiData)
 	var bytecodes, linked uint64
@@ -253,7 +249,6 @@ func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 	return 0, link, linked
 }
 
-// nil: the collector moves them.
 func (r *functions) bytecode(f *function) []byte {
 	if !f.coded {
 		if n, ok := smiValue(r.field(f.bytecodes, r.layout.bytesLength)); ok && n > 0 && n <= maxBytecodes {
@@ -346,7 +341,7 @@ func (r *functions) readScope(f *function, object uint64) {
 	}
 }
 
-// After the names and properties of n variables.
+// The offset is after the names and properties of n variables.
 func (r *functions) afterLocals(object, flags, n uint64) uint64 {
 	at, module := uint64(scopeFixed), uint64(scopeModule)
 	if r.layout.scopeBounds != 0 {

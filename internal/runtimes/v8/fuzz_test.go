@@ -32,7 +32,6 @@ type fakeHost struct {
 func (h fakeHost) Read(addr uint64, b []byte) int { return h.memory.Read(addr, b) }
 func (fakeHost) Arch() frames.Arch                { return frames.X86_64 }
 
-// Addresses and types of the tests' objects.
 const (
 	fakeAt  = 0x100000
 	fakeTop = 0x10000

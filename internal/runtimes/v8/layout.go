@@ -37,7 +37,7 @@ type layout struct {
 	types                                  types
 }
 
-// Instance types of objects (src/objects/instance-type.h).
+// types are instance types of objects (src/objects/instance-type.h).
 type types struct {
 	firstFunction, lastFunction, sfi, script, scope, bytecodes, code, instructionStream, mapType uint16
 	fixedArray, interpreterData, baselineData, wrapper                                           uint16
@@ -49,7 +49,7 @@ func (v version) atLeast(major, minor int) bool {
 	return v.major > major || v.major == major && v.minor >= minor
 }
 
-// The releases of known layout: Node 16 to 26.
+// The layouts of Node 16 to 26 are known.
 var oldest, newest = version{9, 4}, version{14, 6}
 
 // These have no code kind.
@@ -59,7 +59,7 @@ const (
 	kindBaseline    = "baseline"
 )
 
-// Frame types by code kind (CodeKind in src/objects/code-kind.h).
+// kindsOf returns frame types by code kind (CodeKind in src/objects/code-kind.h).
 func kindsOf(v version) (kinds [16]string) {
 	kinds[3] = kindRegExp
 	if v.atLeast(14, 0) {
@@ -89,7 +89,6 @@ func kindsOf(v version) (kinds [16]string) {
 	return kinds
 }
 
-// As in the release's sources.
 func layoutOf(v version) layout {
 	l := layout{
 		fpFunction: -16, fpBytecodes: -32, fpOffset: -40,
@@ -179,7 +178,7 @@ func (l *layout) fields() []field {
 	}
 }
 
-// For releases without a symbol for it.
+// Some releases have no symbol for the number of function types.
 const functionTypes = 17
 
 const prefix = "v8dbg_"
@@ -197,7 +196,6 @@ const (
 	symNode   = "_ZN4node11per_process8metadataE"
 )
 
-// The builtins that run bytecode.
 var symEntries = []string{
 	"Builtins_InterpreterEntryTrampoline", "Builtins_InterpreterEnterAtBytecode",
 	"Builtins_InterpreterEnterAtNextBytecode", "Builtins_BaselineOrInterpreterEnterAtBytecode",
@@ -225,7 +223,6 @@ type v8Build struct {
 	node             string // Node's version, or ""
 }
 
-// nil: there is no V8.
 func describe(h managed.Host, m *frames.Module) (*v8Build, error) {
 	at := map[string]managed.Symbol{}
 	for _, s := range h.OwnSymbols(m, Symbols...) {
@@ -295,13 +292,12 @@ func (d *v8Build) lacks() string {
 	return ""
 }
 
-// The heads of objects are copied.
 func (l *layout) isWithinHeads() bool {
 	return max(l.sfiData, l.sfiName, l.sfiScript, l.sfiFlags) <= sfiSize-8 &&
 		max(l.codeDeopt, l.codePositions, l.codeStart) <= codeHead-8 && max(l.codeFlags, l.codeSize) <= codeHead-4
 }
 
-// 256 bytecodes, three operand sizes.
+// There are 256 bytecodes and three operand sizes.
 const maxSizes = 3 * 256
 
 func (d *v8Build) read(h managed.Host, at map[string]managed.Symbol, number func(string) (int64, bool)) {
@@ -327,7 +323,7 @@ func (d *v8Build) read(h managed.Host, at map[string]managed.Symbol, number func
 	}
 }
 
-// The first std::string of Node's metadata (src/node_metadata.h).
+// It is the first std::string of Node's metadata (src/node_metadata.h).
 func nodeVersion(h managed.Host, at uint64) string {
 	var head [8]byte
 	if h.Read(at, head[:]) != len(head) {

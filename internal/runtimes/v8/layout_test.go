@@ -18,7 +18,7 @@ type symbolHost struct {
 
 func (h *symbolHost) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return h.symbols }
 
-// V8 14.6.
+// The release is V8 14.6.
 func withSymbols(others map[string]int32) *symbolHost {
 	values := map[string]int32{symMajor: 14, symMinor: 6}
 	for i, name := range []string{"type_JSFunction__JS_FUNCTION_TYPE",

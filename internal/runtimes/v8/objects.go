@@ -32,13 +32,12 @@ type heap struct {
 	layout *v8Build
 	host   managed.Host
 	live   managed.Live
-	parts  []frames.Region // of readParts
-	// 0: unknown.
+	parts  []frames.Region
+	// instructionStreamMap is 0 while unknown.
 	instructionStreamMap uint64
 	maps                 map[uint64]uint16 // types by map, except maps made by programs
 	buf                  [256]byte
-	// stringsLeft bounds the strings read for one.
-	stringsLeft int
+	stringsLeft          int
 }
 
 const maxMaps = 1 << 10
@@ -52,7 +51,6 @@ func (h *heap) word(at uint64) uint64 {
 
 func (h *heap) field(object, offset uint64) uint64 { return h.word(object - heapObjectTag + offset) }
 
-// Also before the map is known.
 func (h *heap) isInstructionStreamMap(w uint64) bool {
 	if h.instructionStreamMap != 0 {
 		return w == h.instructionStreamMap
@@ -75,7 +73,7 @@ func (h *heap) object(w uint64) (object uint64, typ uint16) {
 	return w, h.typeOf(first)
 }
 
-// 0: m is no map.
+// The type is 0 if m is no map.
 func (h *heap) typeOf(m uint64) uint16 {
 	if !isObject(m) {
 		return 0
@@ -114,7 +112,7 @@ func (h *heap) isFunction(w uint64) (object uint64, ok bool) {
 	return object, got >= h.layout.types.firstFunction && got <= h.layout.types.lastFunction
 }
 
-// Unreadable parts become 0, and then it returns false.
+// readParts clears unreadable parts, and then returns false.
 func (h *heap) readParts(parts []frames.Region) bool {
 	return managed.ReadRegions(h.host, h.live, parts, func(p *frames.Region) { clear(p.Bytes) })
 }
@@ -138,7 +136,7 @@ const (
 	stringSecond = 24 // second part, offset, or address of a resource's characters
 )
 
-// The first type that is no string.
+// Strings have types below this one.
 func (h *heap) nonstring() uint16 {
 	if h.layout.atLeast(10, 0) {
 		return firstNonstring
@@ -252,7 +250,6 @@ func (h *heap) bytes(at uint64, size int, wide bool) ([]byte, bool, bool) {
 	return b, wide, len(b) == size
 }
 
-// Bytes.
 const readStep = 256 << 10
 
 func (h *heap) read(at uint64, size int) []byte {

@@ -16,7 +16,7 @@ import "prywalk/internal/wire"
 
 type position uint64
 
-// The position before a table's first entry.
+// atEntry is the position before a table's first entry.
 const atEntry position = 0
 
 func (p position) offset() int {
@@ -96,7 +96,6 @@ func bytecodeAt(table, bytecodes, sizes []byte, place int) (offset int, ok bool)
 	return 0, false
 }
 
-// That is in the prologue of baseline code.
 func beforeFirstBytecode(table []byte, place int) bool {
 	c := wire.Cursor{Bytes: table}
 	return place < int(c.ULEB())

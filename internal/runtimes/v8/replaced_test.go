@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// The memory changes after a number of reads.
 type replacing struct {
 	memory
 	reads *int

@@ -37,7 +37,6 @@ func ruleOf(arch frames.Arch) (frames.Rule, *frames.Row, bool) {
 	return rule, row, true
 }
 
-// jitRules are the rules of run-time code.
 type jitRules struct{ r *Runtime }
 
 // Rule implements [frames.RuleSource].

@@ -133,7 +133,7 @@ func (r *Runtime) inFile(pc frames.Addr, m *frames.Module) frames.Addr {
 	return pc - m.Bias + r.module.Bias
 }
 
-// The builtin does nothing else.
+// runsBytecode is for builtins that do nothing else.
 func (r *Runtime) runsBytecode(f *frames.Frame) bool {
 	pc := r.inFile(f.PC, f.Module) // maybe the first instruction
 	return slices.ContainsFunc(r.layout.bytecodeBuiltins, func(s managed.Span) bool { return s.Has(pc) })
@@ -198,7 +198,7 @@ func (r *Runtime) refByClosure(closure uint64, kind uint8) managed.Ref {
 	return unprovenRef
 }
 
-// The Position of a Ref to a function without a known line.
+// noPosition is of a Ref to a function without a known line.
 const noPosition = ^uint64(0)
 
 var unprovenRef = managed.Ref{Kind: refUnproven}
@@ -253,7 +253,7 @@ func (r *Runtime) inHandler(fp uint64) bool {
 	return true
 }
 
-// r12 and r9 (src/codegen/x64/register-x64.h).
+// The registers are r12 and r9 (src/codegen/x64/register-x64.h).
 const arrayRegister, offsetRegister = 12, 9
 
 // The stack has the offset of the last call only.
@@ -405,7 +405,6 @@ func (r *Runtime) frame(f *function, p position, known bool, kind string) manage
 
 const maxInlineDepth = 64
 
-// Innermost first.
 func (r *Runtime) appendOptimized(c *code, place int, out []managed.Frame) []managed.Frame {
 	p, ok := positionAt(c.positions, r.layout.atLeast(14, 0), place)
 	if c.exits > 0 && place >= c.exits {

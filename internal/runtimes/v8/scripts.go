@@ -123,7 +123,7 @@ func (r *functions) lineEnds(at uint64) []int32 {
 	return ends
 }
 
-// As V8 does (String::CalculateLineEnds).
+// sourceEnds is V8's String::CalculateLineEnds.
 func (r *functions) sourceEnds(at uint64) []int32 {
 	r.stringsLeft = maxStrings
 	b, wide, ok := r.stringBytes(r.field(at, r.layout.scriptSource), 0, maxSource, 0)
@@ -183,7 +183,7 @@ func (r *functions) qualify(f *function, kind uint64) {
 	}
 }
 
-// The text before the parameters of a function that is assigned to a property.
+// assignment matches the text before the parameters of a function that is assigned to a property.
 var assignment = regexp.MustCompile(
 	`(?:^|[;{},\n]\s*)([\w$]+(?:\.[\w$]+|\['[^'\\]+'\])+)\s*=\s*(?:async\s+)?function\s*\*?\s*$`)
 
@@ -199,7 +199,6 @@ func (r *functions) assignedName(f *function) string {
 	return strings.NewReplacer(".prototype.", ".", "['", ".", "']", "").Replace(string(m[1]))
 }
 
-// nil: the source is not understood.
 func (r *functions) searchClasses(at uint64) map[int]member {
 	r.stringsLeft = maxStrings
 	b, wide, ok := r.stringBytes(r.field(at, r.layout.scriptSource), 0, maxClassSource, 0)

@@ -4,8 +4,8 @@ package arm64
 
 import "prywalk/frames"
 
-// Adapter returns the rule in an adapter between interpreted and compiled code, with the return address in x30. From
-// the interpreter (gen_i2c_adapter):
+// Adapter returns the rule in an adapter between interpreted and compiled code. From the interpreter
+// (gen_i2c_adapter):
 //
 //	[sub x8, sp, #…; and sp, x8, #-16;] …; br x8
 //

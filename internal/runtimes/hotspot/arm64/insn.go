@@ -8,7 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// Arm ARM, chapter C4.1.
 type insn uint32
 
 func (w insn) is(mask, bits uint32) bool { return uint32(w)&mask == bits }
@@ -20,7 +19,7 @@ func (w insn) rn() uint8  { return uint8(w >> 5 & 31) }
 func (w insn) rt2() uint8 { return uint8(w >> 10 & 31) }
 
 const (
-	regSP = frames.ARM64SP // or no register (xzr)
+	regSP = frames.ARM64SP // or xzr
 	regFP = frames.ARM64FP
 	regLR = frames.ARM64LR
 )
@@ -51,7 +50,7 @@ type flow uint8
 
 const (
 	flowNext flow = iota
-	flowCond      // conditional
+	flowCond
 	flowJump
 	flowCall
 	flowReturn
@@ -150,7 +149,6 @@ func (w insn) addsImmediate() (change, int64) {
 	return changeBy(n)
 }
 
-// Bytes of each register.
 func (w insn) pairScale() int64 {
 	opc := uint32(w) >> 30
 	if w.is(1<<26, 1<<26) {

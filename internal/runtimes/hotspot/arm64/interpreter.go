@@ -13,7 +13,7 @@ const maxEntry = 4096 // bytes
 type entry struct {
 	setsFP       uint64 // of add x29, sp, #…
 	storesSender uint64 // of the store of the caller's sp
-	sender       uint8  // of the caller's sp
+	sender       uint8  // register of the caller's sp
 }
 
 // add x29, sp, #n; …; stp xzr, sender, [sp, #n-16].
@@ -178,10 +178,8 @@ func (v window) endsActivation(at uint64) bool {
 	return false
 }
 
-// Until sp is restored.
 const maxEnd = 6
 
-// from is the instruction after the pop that ends a frame.
 func (v window) afterActivation(from, pc uint64, afterCall bool) (frames.Rule, *frames.Row, bool) {
 	var state popState
 	for q := from; q < pc; q += insnBytes {
@@ -204,7 +202,6 @@ func (v window) afterActivation(from, pc uint64, afterCall bool) (frames.Rule, *
 	return inLR(bySender(v.senderAfterPop(pc)))
 }
 
-// popState is the state after the pop that ends a frame.
 type popState struct {
 	back   bool  // sp was the caller's
 	pushed int64 // bytes since then
@@ -212,7 +209,6 @@ type popState struct {
 	lost   bool  // x30 has another value
 }
 
-// false: the state is then unknown.
 func (s *popState) advance(w insn) bool {
 	c, n := w.stack()
 	switch {

@@ -110,7 +110,6 @@ func touchesStack(w insn) bool {
 	return w.is(0xff8003ff, 0xd10003e9) || w == 0xf900013f || w == nop
 }
 
-// Directly before and while the frame is made.
 func (v window) duringPrologue(p *Piece, pc uint64) (rule frames.Rule, ok bool) {
 	q := pc
 	for range bytesBehind / insnBytes {
@@ -219,7 +218,6 @@ func (v window) pairNext(pc uint64) bool {
 	return w == popPair
 }
 
-// For a jump.
 func (v window) removedBefore(p *Piece, pc uint64) bool {
 	for q := pc - insnBytes; q >= pc-maxRemoval*insnBytes; q -= insnBytes {
 		w, ok := v.at(q)
@@ -304,7 +302,6 @@ func (v window) leavesByPoll(p *Piece, pc uint64) bool {
 	return false
 }
 
-// By b or x8.
 func (v window) jumpsOut(p *Piece, pc uint64) bool {
 	for range 4 {
 		w, _ := v.at(pc)

@@ -8,7 +8,7 @@ import "prywalk/frames"
 type Rules struct {
 	// Code reads at most n bytes of instructions, valid until the next call.
 	Code func(addr, n uint64) []byte
-	// 0: unknown. It is the register with the caller's sp in an interpreted method.
+	// sender is the register with the caller's sp in an interpreted method; 0: unknown.
 	sender uint8
 }
 
@@ -22,23 +22,23 @@ type Piece struct {
 	Assembly bool
 }
 
-// The return address is in x30 and CFA = sp.
+// leaf has the return address in x30 and CFA = sp.
 var leaf = frames.Rule{CFAReg: regSP, Flags: frames.FlagRAInLR, Method: frames.MethodCFI}
 
-// CFA = sp + size, with x29 and x30 below it.
+// framed has CFA = sp + size, with x29 and x30 below it.
 func framed(size int64) frames.Rule {
 	return frames.Rule{CFAReg: regSP, CFAOff: int32(size), Method: frames.MethodCFI,
 		Saved: [frames.NumCompact]uint8{2, 1}}
 }
 
-// After sub sp, sp, #size, with x29 and x30 unchanged.
+// afterSub is the rule after sub sp, sp, #size.
 func afterSub(size int64) frames.Rule {
 	r := leaf
 	r.CFAOff = int32(size)
 	return r
 }
 
-// CFA = x29 + 16.
+// byRecord has CFA = x29 + 16.
 func byRecord() frames.Rule {
 	r := framed(2 * wordBytes)
 	r.CFAReg = regFP
@@ -97,7 +97,7 @@ func inLR(cfa atLeast) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: cfa.reg, Method: frames.MethodCFI}, row, true
 }
 
-// reg aligned to 16, but at least other + above ([sendersSP]).
+// atLeast is reg aligned to 16, but at least other + above ([sendersSP]).
 type atLeast struct {
 	reg, other uint8
 	above      uint64
@@ -110,7 +110,7 @@ func (a atLeast) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, boo
 	return max(v&^15, other+a.above), ok && known
 }
 
-// For code with sp below the frame.
+// bySender is for code with sp below the frame.
 func bySender(reg uint8) atLeast { return atLeast{reg: reg, other: regSP} }
 
 const (

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// The stack of jssleep.js, innermost first: functions and lines.
 var sleeping = []string{"inner:8", "(anonymous):13", "Foo.baz:13", "Foo.bar:12", "arrow:17", "reviver:20"}
 
 // The first thread and a Worker, each with an own isolate.

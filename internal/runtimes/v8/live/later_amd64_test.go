@@ -23,7 +23,7 @@ type running func(addr uint64, b []byte) int
 func (r running) Read(addr uint64, b []byte) int { return r(addr, b) }
 func (running) Unchanged() bool                  { return false }
 
-// Between a copy and its names, ns.
+// mostLag is the time between a copy and its names, ns.
 const mostLag = 40e6
 
 // later names each copy up to mostLag later, while the thread runs.

@@ -87,7 +87,6 @@ type call struct {
 	inlined         bool
 }
 
-// Innermost first.
 func calls(s *pprof.Sample) (out []call) {
 	for _, l := range s.Location {
 		if l.Mapping != nil && l.Mapping.File == unnamed { // the code has gone

@@ -29,7 +29,7 @@ type stepped struct {
 	said   []managed.Frame
 }
 
-// Instructions in each mode of each release, or copies.
+// steps is the number of instructions, or of copies, in each mode of each release.
 func steps(usual int) int {
 	if n, err := strconv.Atoi(os.Getenv("NODE_STEPS")); err == nil {
 		return n
@@ -62,7 +62,6 @@ func eachMode(t *testing.T, argument string, modes map[string][]string, test fun
 	}
 }
 
-// Instructions stepped at one place.
 const segment = 500
 
 // The first thread is single-stepped through all tiers, builtins and the collector. At each instruction functions and
@@ -120,7 +119,6 @@ func (s *stepped) refresh(t *testing.T) {
 	}
 }
 
-// Until functions are compiled.
 func warm(t *testing.T, pid int) {
 	t.Helper()
 	f := procmem.OpenThread(pid, pid, nil)
