@@ -9,14 +9,13 @@ import (
 	"prywalk/internal/symbolized"
 )
 
-// FileTable is a table of functions in an ELF file (Go). Addresses are the file's. Its rules come before call frame
-// information. Not safe for concurrent use.
+// FileTable is a table of functions in an ELF file (Go), at the file's addresses. Not safe for concurrent use.
 type FileTable interface {
 	frames.RuleSource
 	heuristics.Functions
 	// Lines appends the calls at pc, an address within the instruction, innermost inlined first.
 	Lines(pc uint64, out []symbolized.Frame) []symbolized.Frame
-	// Prepare decodes what a [Runtime] reads of the table. The table is then safe for concurrent use.
+	// Prepare decodes what a [Runtime] reads, which is then safe for concurrent use.
 	Prepare()
 }
 
@@ -26,13 +25,13 @@ type TableReader interface {
 	Read(f *elffile.File) FileTable
 }
 
-// FileSymbols are the symbols of a file, and of its debug file if it has no symbol table.
+// FileSymbols are the symbols of a file, or of its debug file.
 type FileSymbols interface {
 	Tables(yield func(f *elffile.File, kind elffile.SymbolKind))
 	Named(names ...string) []Symbol
 }
 
-// Builtins is a runtime's generated code in a file (V8). Addresses are the file's. Not safe for concurrent use.
+// Builtins is a runtime's generated code in a file (V8), at the file's addresses. Not safe for concurrent use.
 type Builtins interface {
 	// SavesFPOnly is [heuristics.Conventions.SavesFPOnly].
 	SavesFPOnly(pc uint64) bool
@@ -45,6 +44,5 @@ type Builtins interface {
 // FileHost is a [Host] with the tables of its modules' files.
 type FileHost interface {
 	Host
-	// Table returns nil for a file without a table.
 	Table(m *frames.Module) FileTable
 }

@@ -22,8 +22,8 @@ type Cached interface {
 const maxObjects = 1 << 17
 
 // Objects caches named objects (code objects, iseqs, functions) by address and by serial number. A replaced object's
-// serial number stays valid for current walks. The zero value is empty. For the walking goroutine; only Skip, the
-// addresses that stops need not copy, is shared with the tracer.
+// serial number stays valid for current walks. For the walking goroutine; only Skip, the addresses that stops need
+// not copy, is shared with the tracer.
 type Objects[E Cached] struct {
 	Skip     SkipSet
 	byAddr   map[uint64]E

@@ -7,9 +7,9 @@ type Plan struct {
 	Steps []Step
 	// FindAnchor fills [SlotAnchor] for a thread without a known anchor.
 	FindAnchor []Step
-	// Skip has the objects that CopyTargets skips; nil: none.
+	// Skip has the objects that CopyTargets skips.
 	Skip *SkipSet
-	// GlobalLock is the address range of the runtime's global lock; 0, 0: unknown.
+	// GlobalLock is the address range of the runtime's global lock.
 	GlobalLock [2]uint64
 }
 
@@ -34,8 +34,7 @@ type Step struct {
 	// factor.
 	Max, Size uint32
 	// Next is the offset of the link in a node; for CopyTargets it is added to the address in the node.
-	Next int32
-	// At is the offset of the word tested.
+	Next     int32
 	At       int32
 	OnlyZero bool
 	// Mask: only nodes whose word at At is Value under Mask; with Except only the others; 0: all.

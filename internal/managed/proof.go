@@ -20,7 +20,7 @@ func StatusOf(readable bool) ObjectStatus {
 	return ObjectFreed
 }
 
-// Identified is a cached object whose identity differs from that of a later object at its address.
+// Identified distinguishes an object from a later one at its address.
 type Identified[ID comparable] interface {
 	Cached
 	Identity() ID

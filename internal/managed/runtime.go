@@ -13,16 +13,15 @@ import (
 type Host interface {
 	Arch() frames.Arch
 	Modules() []*frames.Module
-	// Symbol returns a symbol's address and size in bytes, from the file or its debug file, which a miss may open. A
-	// thread-local symbol's address is its offset in the file's block plus the bias.
+	// Symbol finds a symbol in the file or its debug file, which a miss may open. A thread-local symbol's address is
+	// its offset in the file's block plus the bias.
 	Symbol(m *frames.Module, name string) (addr, size uint64, ok bool)
-	// OwnSymbols returns all symbols with these names in the file's own tables; cached.
+	// OwnSymbols returns the symbols in the file's own tables; cached.
 	OwnSymbols(m *frames.Module, names ...string) []Symbol
 	Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool)
 	Read(addr uint64, b []byte) int
 	// ReadCode reads instructions. The host detects changes of them, apart from [Runtime.Changed].
 	ReadCode(addr uint64, b []byte) int
-	// CodeAnalysis returns nil if generated code is not analysed.
 	CodeAnalysis() *heuristics.Source
 }
 
@@ -51,12 +50,12 @@ type Runtime interface {
 	Name() string
 	// Module returns nil unless a process can have several runtimes of this kind.
 	Module() *frames.Module
-	// Attach sets the rule sources of the runtime's modules, after each reading of the mappings; false if it is gone.
+	// Attach sets the rule sources of the runtime's modules, after each reading of the mappings; false: it is gone.
 	Attach(h Host) bool
 	// Changed is called before Attach. It reports whether rules may be invalid though no instruction changed.
 	Changed() bool
 	FuncRange(pc uint64) (start, end uint64, ok bool)
-	// Incomplete says why rules or names are missing, or is nil.
+	// Incomplete says why rules or names are missing.
 	Incomplete() error
 	// Forget drops what can be read again. Earlier Refs become invalid.
 	Forget()
@@ -158,7 +157,7 @@ type Ref struct {
 
 // Frame is a managed frame's function, or a call inlined in it.
 type Frame struct {
-	// Function is the source name, "" if unknown; File and Line are the position, "" and 0 if unknown.
+	// Function is the source name, "" if unknown.
 	Function, File string
 	Line           int
 	// StartLine is the function's first line; 0 if unknown.

@@ -23,7 +23,7 @@ type Scheduler interface {
 	AllTasks() ([]TaskRecord, error)
 	// Reread reads a task again, and reports whether it is unchanged; an ended one is OnThread.
 	Reread(t *TaskRecord) (same bool)
-	// Places returns the number of places, which never decreases.
+	// Places returns the number of places; it never decreases.
 	Places() (int, error)
 	// Poll appends the places in [from, to) whose records have changed since [Scheduler.Task].
 	Poll(from, to int, changed []int) []int
@@ -39,8 +39,8 @@ type Scheduler interface {
 	HeldLocks(pc, sp frames.Addr) []TaskLock
 }
 
-// TaskOffsets leads from a stopped thread to its task's stack: running task (in Go g), worker (m), the worker's
-// current task, its saved stack pointer.
+// TaskOffsets leads from a stopped thread to its task's stack: running task (in Go g), worker (m), current task, its
+// saved stack pointer.
 type TaskOffsets struct {
 	// InRegister: the running task's address is in Register (a DWARF number), which other code may reuse, else in the
 	// word at the thread pointer plus TLS.
@@ -57,7 +57,6 @@ type TaskOffsets struct {
 	TaskSize, WorkerSize int
 }
 
-// Parked counts the waiting tasks of a process.
 type Parked struct {
 	// Waiting excludes the runtime's own tasks.
 	Waiting int

@@ -2,7 +2,7 @@
 
 package managed
 
-// Threads is a FrameSource that knows names, roles, waits and locks of its threads, and tasks without a thread.
+// Threads is a FrameSource that knows its threads' names, roles, waits and locks, and tasks without a thread.
 type Threads interface {
 	FrameSource
 	// ThreadName returns the program's name of a thread (the kernel's is cut at 15 bytes), about once a second.
@@ -17,7 +17,6 @@ type Threads interface {
 	HeldLocks() []HeldLock
 	// Coroutines returns at most [MostTasks] tasks without a thread, each read consistently ([Task.Undisturbed]).
 	Coroutines(w Watch) TaskList
-	// TaskPlaces returns the places of these tasks, for TaskAt.
 	TaskPlaces() []uint64
 	// TaskAt reads the task at a place, without the tasks that it gathers. An ended one has no frames. ok is false if
 	// the task kept changing.

@@ -10,7 +10,7 @@ import (
 // View is memory as of a [Sample]: the copy, or the process if the thread has not run since.
 type View struct {
 	Sample *Sample
-	// UsedLive: the process was read. The answers hold only if the thread does not run until the end of the walk.
+	// UsedLive: the process was read, and the thread must not run until the end of the walk.
 	UsedLive bool
 	// Pages are the process's memory since Begun, CLOCK_MONOTONIC ns.
 	Pages       Pages

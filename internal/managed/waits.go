@@ -30,8 +30,7 @@ type WaitQuery struct {
 
 // WaitAnswer is what the runtime knows of a wait. Unknown values are zero.
 type WaitAnswer struct {
-	// Kind is one of waits.Monitor, ObjectWait, Park, Sleep, Mutex (a lock with a stored owner), GIL and Join (the
-	// owner's end).
+	// Kind is waits.Monitor, ObjectWait, Park, Sleep, Mutex, GIL or Join (the owner's end).
 	Kind    waits.Kind
 	Class   string
 	Address uint64
@@ -40,6 +39,5 @@ type WaitAnswer struct {
 	// OwnerName is the owner's name in the runtime (CPython).
 	OwnerName string
 	Timed     bool
-	// Later: the answer may be more complete later.
-	Later bool
+	Later     bool
 }

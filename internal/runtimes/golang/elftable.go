@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// The section has at most this many bytes.
 const maxPclntab = 512 << 20
 
 // Files implements [managed.TableReader] for Go programs.

@@ -11,8 +11,8 @@ import (
 
 // # The stack pointer of functions that load it
 //
-// An abstract interpretation of functions to which pcsp does not apply. It follows rsp, rbp and the saved registers
-// over a whole function (Intel SDM volume 2, tables ). Unlike package heuristics it is exact.
+// An abstract interpretation of functions to which pcsp does not apply: rsp, rbp and the saved registers over a whole
+// function (Intel SDM volume 2, tables ). Unlike package heuristics it is exact.
 
 const (
 	bpSame  = iota // the caller's value
@@ -25,13 +25,13 @@ type stackState struct {
 	sp      int32 // CFA = rsp + sp
 	bp      uint8
 	bpOff   int32
-	// copyReg is a register with a copy of rsp that C code preserves (rbx, r12 to r15), by its number in
-	// instructions; 0: none. CFA = copyReg + copyOff.
+	// copyReg is a register with a copy of rsp that C code preserves, by its number in instructions; 0: none. CFA =
+	// copyReg + copyOff.
 	copyReg uint8
 	copyOff int32
 	// saved is, by DWARF number, how far below the CFA a register is saved, or 0.
 	saved [16]int16
-	// entry: only instructions of the prologue have run; other registers are the caller's.
+	// entry: only instructions of the prologue have run.
 	entry bool
 }
 
@@ -56,8 +56,7 @@ const (
 	regBP = 5
 )
 
-// stackFlow returns the flow of a function. No instruction is reached if the function is too long or has an unknown
-// instruction.
+// No instruction is reached if the function is too long or has an unknown instruction.
 func (t rulesX86) stackFlow(f *funcInfo) *stackFlow {
 	if flow := t.flows[f.entry]; flow != nil {
 		return flow
@@ -147,7 +146,7 @@ func (flow *stackFlow) merge(i int, s *stackState) bool {
 	return *st != old
 }
 
-// backward computes unknown stack pointers from each return back to a load of rsp or a call, which may not return.
+// From each return back to a load of rsp or a call, which may not return.
 func (flow *stackFlow) backward() {
 	for end := range flow.insns {
 		if in := &flow.insns[end]; !in.isReturn() || !flow.reached[end] || flow.states[end].spKnown {
@@ -168,7 +167,7 @@ func (flow *stackFlow) backward() {
 	}
 }
 
-// spDelta returns by how many bytes an instruction raises rsp; false for loads of rsp, calls and jumps.
+// spDelta is false for loads of rsp, calls and jumps.
 func (in *insn) spDelta() (int32, bool) {
 	s := stackState{spKnown: true, sp: 1 << 20}
 	s.step(in)
@@ -209,7 +208,6 @@ func (s *stackState) stepRM(in *insn) {
 	}
 }
 
-// stepPrologue is false for instructions that are in no prologue.
 func (s *stackState) stepPrologue(in *insn) bool {
 	added, addsToSP := in.addsToSP()
 	switch {

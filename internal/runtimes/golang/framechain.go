@@ -15,10 +15,8 @@ import "prywalk/frames"
 // Since Go 1.20 systemstack has its record on the goroutine's stack, and calls on the scheduler's with rbp pointing
 // to it. morestack clears rbp.
 //
-// A kernel sample (package perfengine) copies one stack, the scheduler's or the goroutine's. The kernel's chain of
-// frame pointers leads from one to the other: a walk uses its return address if the frame lies where Go's tables say.
-// The chain lacks it in systemstack of Go 1.19, in newstack the walk needs g.sched, and labels (pprof.Do) are in g,
-// which no sample has.
+// A kernel sample (package perfengine) copies one stack. The kernel's chain of frame pointers leads from the
+// scheduler's to the goroutine's: a walk uses its return address if the frame lies where Go's tables say.
 
 const recordEntries = 1 << 10
 
@@ -48,8 +46,8 @@ func (r *Runtime) NextRecords(record frames.Addr, returns []uint64, out []frames
 	return out
 }
 
-// apart returns the bytes from the record with return address ret to the caller's: 0 for an outermost function, −1 if
-// the caller has none.
+// apart returns the bytes from the record with return address ret to the caller's: 0 for an outermost function, −1:
+// none.
 func (r *frameRecords) apart(ret uint64) int32 {
 	if r.known == nil {
 		r.known = new([recordEntries]recordStep)
@@ -82,7 +80,7 @@ func (r *frameRecords) decode(ret uint64) int32 {
 	return rule.CFAOff
 }
 
-// A function's first change of rsp is followed by one of rbp: push rbp; mov rbp, rsp, or before Go 1.21 sub rsp, n;
+// The function's first change of rsp is followed by one of rbp: push rbp; mov rbp, rsp, or before Go 1.21 sub rsp, n;
 // mov [rsp+d], rbp; lea rbp, [rsp+d].
 func (r *frameRecords) pointsToRecord(f *funcInfo) bool {
 	s := r.steps(f.pcsp, f.entry)

@@ -72,7 +72,7 @@ func (t *funcs) asmCode(name string) (uint64, []byte) {
 	return 0, nil
 }
 
-// curg returns a stopped thread's m.curg, 0 without goroutine; false if there is no g.
+// curg returns m.curg, 0 without goroutine; false if there is no g.
 func (o *GOffsets) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
 	for _, g := range o.candidates(regs, mem) {
 		if g == 0 {

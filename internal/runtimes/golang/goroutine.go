@@ -57,7 +57,7 @@ func (g *Goroutine) onThread() bool {
 	return true
 }
 
-// inC reports whether g is of a thread of C that has left Go code (runtime/proc.go, oneNewExtraM).
+// A thread of C has left Go code (runtime/proc.go, oneNewExtraM).
 func (g *Goroutine) inC() bool { return g.Start == 0 && g.Status == goroutineSyscall }
 
 func (g *Goroutine) fill(t *managed.TaskRecord, arch frames.Arch) {
@@ -78,8 +78,8 @@ func (g *Goroutine) fill(t *managed.TaskRecord, arch frames.Arch) {
 // # The layout of a g
 //
 // Fields are found in the g of a known function: its number after a state, and the function's address. In a program
-// that is runtime.main's, number 1, first of the list. In a library (-buildmode=c-shared, c-archive) runtime.main has
-// returned; there it is runtime.forcegchelper's, which never returns.
+// that is runtime.main, number 1, first of the list. In a library (-buildmode=c-shared, c-archive), where
+// runtime.main has returned, it is runtime.forcegchelper, which never returns.
 
 type layoutG struct{ status, start int64 }
 
@@ -99,7 +99,7 @@ const (
 
 const (
 	maxFirst = 64
-	// Each processor takes 16 numbers at a time (runtime/proc.go, _GoidCacheBatch).
+	// See goidsTaken.
 	earlyGoids = 1 << 10
 )
 

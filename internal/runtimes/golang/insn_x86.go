@@ -48,7 +48,6 @@ func (in *insn) isIndirectTransfer() bool {
 	return in.Map == 0 && in.Op == opGroup5 && in.Reg&7 >= 2 && in.Reg&7 < 6
 }
 
-// The memory operand is at rsp plus a constant.
 func (in *insn) onStack() bool { return in.inMemoryAt(regSP) }
 
 func (in *insn) inMemoryAt(base uint8) bool {
@@ -105,7 +104,7 @@ func (in *insn) zeroes() bool {
 	return in.Map == 0 && (in.Op == 0x31 || in.Op == 0x33) && in.hasRegisterOperand() && in.Reg == in.RM
 }
 
-// The function does not continue after ret, int, hlt, ud2, an indirect jump.
+// ret, int, hlt, ud2, or an indirect jump.
 func (in *insn) isStop() bool {
 	switch {
 	case in.Map == 1 && !in.VEX:
@@ -132,7 +131,7 @@ func (in *insn) isConditionalJump() bool {
 	return false
 }
 
-// successors reports whether an instruction may continue to the next, and whether it may jump by its immediate.
+// continues: to the next instruction; jumps: by its immediate.
 func (in *insn) successors() (continues, jumps bool) {
 	switch {
 	case in.isStop():
@@ -143,7 +142,6 @@ func (in *insn) successors() (continues, jumps bool) {
 	return true, in.isConditionalJump()
 }
 
-// next is the address after in. The walk ends when f is false, or at an unknown instruction.
 func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 	for len(code) > 0 {
 		in, ok := decode(code)
@@ -165,8 +163,7 @@ func (in *insn) load() bool {
 // The instruction is mov rsp, reg of 64 bits.
 func (in *insn) movesToSP(reg uint8) bool { return in.W && in.moves(reg, regSP) }
 
-// writeSet is what an instruction writes: its operands, and registers of fixed numbers, a bit each in the lowest
-// byte.
+// writeSet has the written operands, and registers of fixed numbers, a bit each in the lowest byte.
 type writeSet uint16
 
 const (
@@ -235,8 +232,8 @@ func (in *insn) writes() writeSet {
 	return opcodeWrites[in.Op]
 }
 
-// written returns the general registers that an instruction writes, and whether it writes its memory operand. It
-// excludes rsp of push and pop, and what a call changes. With VEX it assumes no register.
+// written excludes rsp of push and pop, and what a call changes. memory: the memory operand is written. With VEX it
+// assumes no register.
 func (in *insn) written() (regs uint16, memory bool) {
 	memory = in.HasRM && in.Mod != 3
 	if in.Map != 0 || in.VEX {

@@ -131,7 +131,7 @@ func (l *labels) Labels(regs *frames.Regs, mem frames.Memory) map[string]string 
 	return copiedLabels(mem, at)
 }
 
-// copiedLabels decodes the copy of package taskstack: a list, its pairs, the strings padded to words.
+// The copy of package taskstack has a list, its pairs, and the strings padded to words.
 func copiedLabels(mem frames.Memory, at uint64) map[string]string {
 	n, ok := mem.Word(at + 8)
 	if !ok || n > maxLabels {

@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// source has generics, inlining, defer, large frames, recursion and closures, and prints its own stack.
+// The program has generics, inlining, defer, large frames, recursion and closures, and prints its own stack.
 const source = `package main
 
 import (

@@ -15,13 +15,11 @@ import (
 //	lock xadd [rcx], eax        with eax -1: released (Mutex.Unlock, inlined)
 //	call sync.(*RWMutex).RLock  with the lock's address in rax
 //
-// An abstract interpretation of a Go function from its entry to the call, once by ascending address, with the
-// identity of all registers and stack slots. A value is an origin (node) plus a constant. Where paths join, equal
-// values and common locks are kept. Backward jumps, and releases by other goroutines, are not seen: the result is
-// likely, not proven.
+// An abstract interpretation of a Go function from its entry to the call, once by ascending address. A value is an
+// origin (node) plus a constant. Where paths join, equal values and common locks are kept. Backward jumps, and
+// releases by other goroutines, are not seen: the result is likely, not proven.
 //
-// Sources: Intel SDM volume 2 (tables) for the forms that Go's compiler writes;
-// cmd/compile/abi-internal.md (arguments in registers).
+// Sources: Intel SDM volume 2 (tables ); cmd/compile/abi-internal.md (arguments in registers).
 
 type nodeKind uint8
 
@@ -50,7 +48,6 @@ type value struct {
 	off  int64
 }
 
-// heldLockX86 is a lock taken by the instruction at a file address.
 type heldLockX86 struct {
 	lock value
 	read bool
@@ -80,7 +77,6 @@ type lockAnalysisX86 struct {
 
 const maxPending = 1 << 10
 
-// findLocksX86 returns the locks that a function holds at a call with return address pc.
 func (t *funcs) findLocksX86(pc uint64) *heldLocksX86 {
 	f, ok := t.find(pc - 1)
 	if !ok || f.end-f.entry > maxFlowBytes || isLockMethod(string(t.name(&f))) {
@@ -129,7 +125,7 @@ func isLockMethod(name string) bool {
 		"internal/sync.(*Mutex).unlockSlow", "sync.(*Mutex).unlockSlow"}, name)
 }
 
-// lockMethod reports whether a function takes (else releases) the lock in rax, and whether for reading.
+// take: the lock in rax is taken, else released.
 func lockMethod(name string) (take, read, ok bool) {
 	switch name {
 	case "sync.(*Mutex).Lock", "internal/sync.(*Mutex).Lock", "sync.(*RWMutex).Lock":

@@ -65,7 +65,7 @@ func (s *parkedStacks) expect(places []int) {
 	s.batch, s.next = s.batch[:0], 0
 }
 
-// copyOf returns a copy that is valid until the next call; nil if the goroutine keeps changing.
+// The copy is valid until the next call; nil: the goroutine keeps changing.
 func (s *parkedStacks) copyOf(f *goroutinePoller, place int) *goroutineCopy {
 	if c := s.read(place); c != nil && c.state != copyChanged {
 		return c

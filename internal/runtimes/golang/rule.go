@@ -65,7 +65,7 @@ func (refusal) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return
 
 var refused = frames.Row{CFAExpr: refusal{}}
 
-// refuse ends the walk at a change of stacks that cannot be followed.
+// refuse ends the walk.
 func (t *rules) refuse() (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{Method: frames.MethodCFI}, &refused, true
 }

@@ -52,8 +52,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return nil, nil
 }
 
-// The dynamic linker binds the run-time symbols that a plugin exports (cmd/link, -buildmode=plugin) to the program's:
-// its goroutines are the program's.
+// The dynamic linker binds the run-time symbols that a plugin exports (cmd/link, -buildmode=plugin) to the program's.
 func isPlugin(h managed.Host, m *frames.Module) bool {
 	plugin := false
 	for _, s := range h.OwnSymbols(m, "runtime.allgs", "main.main") {
@@ -110,7 +109,6 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	return false
 }
 
-// program is a module with a Go runtime, in its process.
 type program struct {
 	table  *Table
 	module *frames.Module
@@ -122,7 +120,7 @@ func (p *program) word(at uint64) (uint64, bool) {
 	return managed.ReadWord(p.host, at)
 }
 
-// tableAt returns the table for code at pc, also a plugin's, and its bias, or nil.
+// The table may be a plugin's; nil: none.
 func (p *program) tableAt(pc uint64) (t *Table, bias uint64) {
 	if _, ok := p.table.find(pc - p.bias); ok {
 		return p.table, p.bias

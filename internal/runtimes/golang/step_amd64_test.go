@@ -58,8 +58,8 @@ func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Mem
 		}
 		fn, _ := tab.find(fr.LookupPC(frames.X86_64))
 		if target, ok := (rulesX86{&tab.rules}).callBeforeX86(fr.PC); fr.AfterCall && ok && callee.entry != 0 {
-			// Assembly and wrappers may share a name; releases before 1.17 do not mark assembly; systemstack may
-			// jump, and IndexByteString does, to indexbytebody.
+			// Assembly and wrappers may share a name; releases before 1.17 do not mark assembly; systemstack and
+			// IndexByteString may jump.
 			to, _ := tab.find(target)
 			jumps := []string{string(tab.name(&callee)), "runtime.morestack_noctxt", "runtime.systemstack",
 				"internal/bytealg.IndexByteString"}

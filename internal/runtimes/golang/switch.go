@@ -30,8 +30,8 @@ func (c cgoCFA) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bo
 	return fp + uint64(c.fpOff), ok && c.fpOff != 0
 }
 
-// gobufExpr is a field of curg.sched plus add, for morestack or systemstack on the scheduler's stack. Without a
-// goroutine, or if it was left elsewhere, morestack's is 0 and systemstack has none.
+// gobufExpr is a field of curg.sched plus add, for morestack or systemstack on the scheduler's stack. Without such a
+// goroutine morestack's is 0 and systemstack has none.
 type gobufExpr struct {
 	t      *rules
 	c      GOffsets

@@ -65,7 +65,6 @@ func (t rulesARM64) writesSP(f *funcInfo, pc uint64) bool {
 	return sp > 0 || !ok
 }
 
-// switchesARM64 counts the loads of sp, and of x29 from a g, before pc.
 func (t rulesARM64) switchesARM64(f *funcInfo, pc uint64) (sp, fp int, ok bool) {
 	code, ok := t.codeBefore(f, pc)
 	for ; len(code) >= 4; code = code[4:] {
@@ -122,8 +121,8 @@ func (t rulesARM64) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta
 	return t.frameRule(r, delta, true)
 }
 
-// racecall copies sp and x30 to registers that C code preserves, before it calls C code on another stack. Later
-// writes of these registers are not checked.
+// Before racecall calls C code on another stack, it copies sp and x30 to registers that C code preserves. Later
+// writes of these are not checked.
 func (t rulesARM64) copiedARM64(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
 	const movFromSP, movFromLR = 0x910003e0, 0xaa1e03e0 // mov xN, sp; mov xN, x30
 	code, _ := t.codeBefore(f, q.LookupPC(t.img.Arch))

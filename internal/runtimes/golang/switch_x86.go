@@ -37,8 +37,8 @@ func (t rulesX86) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row
 	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagExactPC, Method: frames.MethodCFI}, row, true
 }
 
-// While C code runs on C's stack, asmcgocall has saved g and the depth of its stack, which holds even if a callback
-// moves that; or, called on a system stack, 0 and the old stack pointer. Until Go 1.20 it has no frame.
+// On C's stack asmcgocall has saved g and the depth of its stack, which holds even if a callback moves that; or,
+// called on a system stack, 0 and the old stack pointer. Until Go 1.20 it has no frame.
 func (t rulesX86) cgoCallX86(f *funcInfo, pc uint64, st *stackState) (frames.Rule, *frames.Row, bool) {
 	g, depth, ok := t.stackFlow(f).cgoWords(pc - f.entry)
 	if !ok || st.bp != bpSame && (st.bp != bpFrame || st.saved[frames.X86RBP] == 0) {
@@ -55,7 +55,7 @@ func (t rulesX86) cgoCallX86(f *funcInfo, pc uint64, st *stackState) (frames.Rul
 	return frames.Rule{Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// cgoWords returns the offsets from rsp of these two words, stored before the call at off.
+// cgoWords returns the offsets of these two words from rsp.
 func (flow *stackFlow) cgoWords(off uint64) (g, depth int64, ok bool) {
 	call, found := slices.BinarySearch(flow.offs, uint32(off))
 	if !found {

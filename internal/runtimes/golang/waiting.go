@@ -27,8 +27,8 @@ const (
 	sudogElem  = 24
 )
 
-// Offsets of waitlink and of c's address, the newest first: both elem and c have two words (since Go 1.26), only elem
-// has, or neither.
+// Offsets of waitlink and of c's address, newest first: both elem and c have two words (since Go 1.26), only elem,
+// neither.
 var sudogLayouts = [...]struct{ waitLink, channel int64 }{{72, 96}, {72, 88}, {64, 80}}
 
 const (

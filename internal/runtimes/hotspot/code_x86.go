@@ -29,8 +29,8 @@ var movRBX = []byte{0x48, 0xbb}
 
 // # On-stack replacement
 //
-// The interpreter enters a loop's compiled code by a second entry: mov [rsp-disp32], eax per page; push rbp; sub rsp.
-// In a C2 loop without calls: sub rsp; mov [rsp+disp], rbp.
+// A loop's compiled code has a second entry: mov [rsp-disp32], eax per page; push rbp; sub rsp. In a C2 loop without
+// calls: sub rsp; mov [rsp+disp], rbp.
 //
 // aroundBytes bounds these sequences, and the pieces after a method.
 const aroundBytes = 32
@@ -63,7 +63,6 @@ type osrCode struct {
 	frame int32
 }
 
-// osrFrameState returns the state at pc, an offset in code.
 func osrFrameState(code []byte, pc int, frame int32) frameState {
 	c := osrCode{code, frame}
 	switch {
@@ -184,8 +183,8 @@ const (
 	maxForward = 24 // bytes
 )
 
-// wordsPushed counts the words pushed for a stub call (LIR_Assembler::emit_typecheck_helper). code begins after the
-// call, or with push, call and pops.
+// wordsPushed counts the words pushed for a stub call (LIR_Assembler::emit_typecheck_helper) around the start of
+// code.
 func wordsPushed(code []byte) (words int32) {
 	pop := func(op byte) int {
 		if len(code) > 1 && code[0] == rexB && code[1]&^7 == op {

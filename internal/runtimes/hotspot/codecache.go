@@ -7,7 +7,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// codeCache finds code blobs by heaps and segment maps.
 type codeCache struct {
 	host         managed.Host
 	analysis     *heuristics.Source
@@ -56,8 +55,7 @@ func (c *codeCache) Incomplete() error {
 	return &UnknownError{Reason: "the place of its interpreter and the headers of its code do not agree"}
 }
 
-// proven reports whether two independent paths lead to the interpreter's code: its variable; and heaps, segment map
-// and blob header.
+// proven reports whether the interpreter's variable and the heaps lead to the same code.
 func (c *codeCache) proven() bool {
 	if c.proof != proofPending {
 		return c.proof == proofHolds
@@ -99,7 +97,6 @@ func (c *codeCache) memory() *memory {
 	return &c.mem
 }
 
-// code reads at most maxEntry bytes, valid until the next call.
 func (c *codeCache) code(addr, n uint64) []byte {
 	b := c.buf[:min(n, maxEntry)]
 	return b[:c.host.ReadCode(addr, b)]
@@ -125,7 +122,7 @@ func (c *codeCache) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return b.begin, b.end, ok && b.kind == kindMethod
 }
 
-// More cached blobs than maxSeen make Changed report true.
+// Beyond maxSeen cached blobs Changed reports true.
 const maxSeen = 1 << 14
 
 // find is blobAt, cached until Changed reports true.

@@ -18,7 +18,6 @@ type heap struct {
 	log2      uint8
 }
 
-// A hop is of at most 254 segments.
 const maxHops = 4096
 
 const freeSegment = 0xff
@@ -54,7 +53,7 @@ func (c *codeCache) readHeaps() []heap {
 	return out
 }
 
-// heapOf returns an address's heap, or nil. Heaps grow: a miss reads them again.
+// Heaps grow: a miss reads them again.
 func (c *codeCache) heapOf(addr uint64) *heap {
 	if h := c.inHeaps(addr); h != nil && c.proven() {
 		return h
@@ -101,7 +100,6 @@ func (h *heap) block(m *memory, addr uint64) (uint64, bool) {
 
 const firstMap = 256
 
-// blob is the header of a piece of code (CodeBlob).
 type blob struct {
 	begin, end uint64
 	frameWords int32 // 0: none or several sizes
@@ -124,7 +122,7 @@ const (
 	kindDispatch
 )
 
-// kinds by blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp); others have their header's frame size.
+// Other blobs have their header's frame size (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp).
 var kinds = map[string]kind{
 	"nmethod":                kindMethod,
 	"native nmethod":         kindMethod,
@@ -181,7 +179,6 @@ func (l *layout) usedOffset() uint64 {
 	return l.offset("HeapBlock::_header") + l.offset("HeapBlock::Header::_used")
 }
 
-// Both headers together have at most this many bytes.
 const maxHeader = 512
 
 func (l *layout) headerSize() (uint64, bool) {

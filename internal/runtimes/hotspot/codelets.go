@@ -17,7 +17,7 @@ type codelet struct {
 	continuesDeopt bool
 }
 
-// codelets are the interpreter's pieces, constant once all are generated.
+// codelets are constant once all are generated.
 type codelets struct {
 	blob blob // grows until then
 	list []codelet

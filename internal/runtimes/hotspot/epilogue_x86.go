@@ -4,7 +4,6 @@ package hotspot
 
 import "bytes"
 
-// epilogue is the place of a pc in a method's epilogue.
 type epilogue uint8
 
 const (
@@ -33,8 +32,7 @@ var (
 	jumpNotEqual         = []byte{0x0f, 0x85}
 )
 
-// epilogueOf recognizes a method's end: [pop rbp], [check], ret; or pop rbp and a jump out. left is the bytes to the
-// method's end.
+// epilogueOf recognizes [pop rbp], [check], ret; or pop rbp and a jump out. left is the bytes to the method's end.
 func epilogueOf(code []byte, before byte, left uint64) epilogue {
 	place := epilogueAfterPop
 	if code[0] == opPopRBP {
@@ -87,8 +85,7 @@ func jumpsToExceptionStub(before, code []byte, left uint64) bool {
 // C2's exception stub (x86_64.ad, tailjmpInd): pop rbp; pop rdx; jmp reg.
 const opPopRDX = 0x5a
 
-// inExceptionStub returns the place of code in that stub. before has at least two bytes. raInRDX: the return address
-// is in rdx.
+// before has at least two bytes. raInRDX: the return address is in rdx.
 func inExceptionStub(before, code []byte) (place epilogue, raInRDX bool) {
 	previous, last := before[len(before)-2], before[len(before)-1]
 	switch {

@@ -50,11 +50,10 @@ func (t *threads) fieldOffset(klass uint64, name, typ string) (uint64, bool) {
 	return found, at
 }
 
-// fieldInfo has constant pool indexes, and an offset in objects.
 type fieldInfo struct{ name, typ, offset uint32 }
 
-// 16-bit values per field until JDK 20 (fieldInfo.hpp): flags, name, type, value, offset low and high, with a two-bit
-// tag.
+// Until JDK 20 a field has 16-bit values (fieldInfo.hpp): flags, name, type, value, offset low and high, with a
+// two-bit tag.
 const fieldTuple = 6
 
 func eachFieldTuple(b []byte, _ byte, _ int, f func(fieldInfo) bool) {
@@ -79,8 +78,8 @@ const (
 	valueFlagsFrom = 28
 )
 
-// eachFieldInfo decodes the stream since JDK 21: counts of own and injected fields; name, type, offset, access and
-// flags of each. A field of unknown form ends it.
+// Since JDK 21 the stream has counts of own and injected fields; name, type, offset, access and flags of each. A
+// field of unknown form ends it.
 func eachFieldInfo(b []byte, least byte, major int, f func(fieldInfo) bool) {
 	s := &unsigned5Reader{b: b, excluded: least}
 	own := s.number()

@@ -48,7 +48,6 @@ var errNoNames = errors.New("the Java virtual machine's tables do not have")
 // Incomplete says why there are no names.
 func (j *javaFrames) Incomplete() error { return j.err }
 
-// ready reads the layout of names once pc is in the JVM's code.
 func (j *javaFrames) ready(pc uint64) bool {
 	if j.vm.nameLayout != nil || j.err != nil {
 		return j.vm.nameLayout != nil
@@ -96,8 +95,7 @@ func (j *javaFrames) Forget() {
 	clear(j.sites)
 }
 
-// forgetStubs drops the addresses without a compiled method: a method can replace a freed stub, but
-// [javaFrames.infoAt] checks compiled methods only.
+// A method can replace a freed stub, and [javaFrames.infoAt] checks compiled methods only.
 func (j *javaFrames) forgetStubs() {
 	maps.DeleteFunc(j.sites, func(_ site, info *codeInfo) bool { return info.code == nil })
 }
@@ -152,7 +150,7 @@ func (j *javaFrames) ManagedFrames(f *frames.Frame, _ frames.Addr, out []managed
 	return append(out, ref), true
 }
 
-// mayBeReplaced reports whether a compiled method may not have been at its address at the copy.
+// The method may not have been at its address at the copy.
 func (j *javaFrames) mayBeReplaced(nm *nmethod) bool {
 	return nm.since >= j.validity.copiedAt && j.validity.doubted()
 }
@@ -185,7 +183,6 @@ const (
 
 const maxSites = 1 << 16
 
-// infoAt describes a frame's address, or is nil. Compiled code read before the copy is checked.
 func (j *javaFrames) infoAt(f *frames.Frame) *codeInfo {
 	key := site{f.PC, f.AfterCall}
 	known := j.sites[key]
@@ -230,7 +227,6 @@ func (j *javaFrames) readInfo(pc uint64, afterCall bool) (info codeInfo, ok bool
 	return info, true
 }
 
-// compiledInfo is false if the method is gone.
 func (j *javaFrames) compiledInfo(b *blob, pc uint64, afterCall bool, since int64) (info codeInfo, ok bool) {
 	nm := j.compiled.compiledOf(b, min(pc, b.end-1), since)
 	if nm == nil {
@@ -244,7 +240,6 @@ func (j *javaFrames) compiledInfo(b *blob, pc uint64, afterCall bool, since int6
 	return codeInfo{ref: ref, code: nm, unread: !read}, true
 }
 
-// Positions of a refStub; a codelet's is its address.
 const (
 	atBlob = iota
 	atCallStub

@@ -29,12 +29,10 @@ func (v *VM) ruleInMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return v.ruleByEpilogue(b, pc)
 }
 
-// isFrameComplete reports whether a method's frame is complete at pc, apart from epilogues.
 func (b *blob) isFrameComplete(pc uint64) bool {
 	return b.frameWords > 0 && b.completeAt >= 0 && pc >= b.begin+uint64(b.completeAt)
 }
 
-// ruleByEpilogue returns the rule in an epilogue or, in none, by the path to the method's return.
 func (v *VM) ruleByEpilogue(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
 	all := v.code(pc-uint64(len(jneOverReturn)), uint64(len(jneOverReturn))+maxEpilogue)
 	if len(all) <= len(jneOverReturn) {
@@ -130,7 +128,6 @@ func (v *VM) ruleInInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bo
 	}
 }
 
-// If row is nil, there is no rule.
 func (v *VM) ruleInExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Row, throws bool) {
 	state, throws := exceptionRemoval(v.code(pc-throwBytes, 2*throwBytes), throwBytes)
 	pushed := int32(8 * state.words)

@@ -63,7 +63,6 @@ func (v *VM) interpretedFrame() interpretedFrame {
 	return frameX86
 }
 
-// interpretedRef is false if the method is invalid.
 func (j *javaFrames) interpretedRef(f *frames.Frame, state interpreterState) (managed.Ref, bool) {
 	offsets := j.vm.interpretedFrame()
 	if j.vm.nameLayout.major < 9 {
@@ -91,11 +90,9 @@ func (j *javaFrames) interpretedRef(f *frames.Frame, state interpreterState) (ma
 	return r, true
 }
 
-// hasStored reports whether a frame has stored the word at a distance below its frame pointer.
 func hasStored(f *frames.Frame, distance uint64) bool { return f.AfterCall || f.SP <= f.FP-distance }
 
-// bytecodePointer returns the address of the current bytecode, 0 if there is none yet; false if the frame's constant
-// pool cache is not m's.
+// pointer is 0 before the first bytecode; ok is false if the frame's constant pool cache is not m's.
 func (j *javaFrames) bytecodePointer(f *frames.Frame, offsets *interpretedFrame, m *method) (pointer uint64, ok bool) {
 	if hasStored(f, offsets.bytecode) {
 		pointer, _ = j.validity.word(f.FP - offsets.bytecode)
@@ -110,11 +107,9 @@ func (j *javaFrames) bytecodePointer(f *frames.Frame, offsets *interpretedFrame,
 	return pointer, true
 }
 
-// noBytecode is the position of a frame without a bytecode.
 const noBytecode = 1 << 32
 
-// enteredRef returns the method being entered, by the register that holds it until its frame is made. Its entry point
-// must be in pc's codelet.
+// A register holds the method until its frame is made. Its entry point must be in pc's codelet.
 func (j *javaFrames) enteredRef(f *frames.Frame) (managed.Ref, bool) {
 	methodAddr, ok := j.validity.sample.Regs.Get(j.vm.interpretedFrame().methodReg)
 	if !ok || f.AfterCall {

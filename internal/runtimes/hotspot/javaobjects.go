@@ -33,8 +33,7 @@ const (
 	maxInObject     = 1 << 12 // bytes
 )
 
-// colours returns ZGC's bits of a stale reference and the number of bits below its address; 0 with other collectors;
-// false if unreadable.
+// colours returns ZGC's bits of a stale reference and the number of bits below its address; 0 with other collectors.
 func (t *threads) colours() (staleBits, shift uint64, ok bool) {
 	m, l := t.vm.memory(), t.layout
 	for _, set := range wantColours {
@@ -55,15 +54,13 @@ func (t *threads) colours() (staleBits, shift uint64, ok bool) {
 	return staleBits, shift, !m.failed && shift < 32
 }
 
-// decodeReference returns the address in a reference, without ZGC's colours; false if it is null or stale (the object
-// may have moved).
+// decodeReference removes ZGC's colours; false: the reference is null or stale.
 func (p *namePath) decodeReference(ref uint64) (uint64, bool) {
 	at := ref >> p.colourShift
 	return at, ref&p.staleBits == 0 && at != 0 && at%8 == 0
 }
 
-// readReferenceTo reads a reference of 4 or 8 bytes: the size that leads to an object that passes test. The first
-// success fixes the size.
+// A reference has 4 or 8 bytes: the size that leads to an object that passes test. The first success fixes the size.
 func (t *threads) readReferenceTo(w *namePath, at uint64, test func(uint64) bool) (uint64, bool) {
 	o := &t.oops
 	if (!o.known || !o.wide) && w.staleBits == 0 {
@@ -110,7 +107,6 @@ func (t *threads) klassOf(object uint64, h header) uint64 {
 	return klass
 }
 
-// scheme are the variables with base and shift, which m reads.
 func (t *threads) widen(m *memory, narrow uint64, scheme []string) uint64 {
 	base, shift := m.word(t.layout.staticAddress(scheme[0])), m.int32(t.layout.staticAddress(scheme[1]))
 	return base + narrow<<(shift&31)
@@ -129,7 +125,7 @@ func (t *threads) className(klass uint64) string {
 	return name
 }
 
-// isThread reports whether object is a java.lang.Thread. The first one fixes the layout.
+// The first thread found fixes the layout.
 func (t *threads) isThread(object uint64) bool {
 	o := &t.oops
 	for h := headerNarrow; h <= headerCompact; h++ {
@@ -150,7 +146,7 @@ func (t *threads) isThread(object uint64) bool {
 	return false
 }
 
-// threadClass returns java.lang.Thread if klass is that or a subclass, else 0.
+// threadClass returns java.lang.Thread for it and its subclasses, else 0.
 func (t *threads) threadClass(klass uint64) uint64 {
 	return t.searchSupers(klass, func(k uint64) bool {
 		known := t.oops.thread
@@ -256,7 +252,7 @@ func (t *waiters) learnOops() bool {
 	return false
 }
 
-// readReference returns the address in the reference at at, 0 for null; false if unreadable or stale.
+// The reference is 0 if null; ok is false if it is unreadable or stale.
 func (t *waiters) readReference(at uint64) (uint64, bool) {
 	if !t.oops.known && !t.learnOops() {
 		return 0, false

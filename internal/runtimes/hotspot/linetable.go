@@ -25,8 +25,8 @@ func (n *methodNames) lineAt(m *method, bci int32) int {
 	return s.line(bci)
 }
 
-// line decodes a table to its end, and returns the line of the nearest entry up to bci. An entry is a byte of deltas
-// in 5 bits (bytecode index) and 3 (line), or 0xff and both as signed numbers; 0 ends the table.
+// line returns the line of the nearest entry up to bci. An entry is a byte of deltas in 5 bits (bytecode index) and 3
+// (line), or 0xff and both as signed numbers; 0 ends the table.
 func (r *unsigned5Reader) line(bci int32) int {
 	at, line := int32(0), int32(0)
 	best, found := int32(-1), int32(0)

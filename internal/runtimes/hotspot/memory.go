@@ -29,8 +29,8 @@ func (r *reader) Read(addr uint64, b []byte) int {
 	return r.Reader.Read(addr, b)
 }
 
-// begin makes reads go through the cache until bypass, and drops pages read before after. since is before the oldest
-// read (CLOCK_MONOTONIC ns).
+// Until bypass, reads go through the cache, without pages read before after. since precedes the oldest read
+// (CLOCK_MONOTONIC ns).
 func (c *readCache) begin(after int64) (since int64) {
 	if c.inUse = true; c.since == 0 || c.since < after {
 		c.drop()
@@ -48,7 +48,6 @@ func (c *readCache) drop() {
 	c.Reset(&c.process)
 }
 
-// reread is drop for a query that repeats much of the last.
 func (c *readCache) reread() {
 	c.since = procmem.Now()
 	c.process.count++

@@ -124,7 +124,7 @@ func (n *methodNames) constantAt(id *methodIdentity, index uint16) uint64 {
 	return id.constants + n.vm.nameLayout.table.ConstantPool.Bytes + 8*uint64(index)
 }
 
-// methodAt returns the method at addr, checked after the walked copy was made, or nil.
+// methodAt checks the method after the walked copy was made; nil: none.
 func (n *methodNames) methodAt(addr uint64) *method {
 	known := n.byAddress[addr]
 	if known != nil && known.checked >= n.validity.copiedAt {
@@ -170,7 +170,6 @@ func (n *methodNames) forget() {
 	n.kept = 0
 }
 
-// Sizes, tags and printable names validate the method.
 func (n *methodNames) readMethod(id *methodIdentity, cm []byte) *method {
 	l := &n.vm.nameLayout.table
 	whole := 8 * l.ConstMethod.Size.in(cm)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// nameTable has the fields and sizes that names need (drawings: methods.go, scopes.go). The first known name of a tag
-// counts; "?" marks optional fields.
+// nameTable has the fields and sizes that names need (methods.go, scopes.go). The first known name of a tag counts;
+// "?" marks optional fields.
 type nameTable struct {
 	NMethod struct {
 		CompileID field `vm:"nmethod::_compile_id"`

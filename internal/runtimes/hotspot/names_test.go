@@ -301,7 +301,6 @@ func FuzzHostileNames(f *testing.F) {
 	})
 }
 
-// First read after a collection and a new class loader.
 func TestMethodsInPossiblyReusedMemoryAreFreed(t *testing.T) {
 	const collected, loaded = 1, 2
 	for _, c := range []struct {

@@ -25,7 +25,6 @@ type nmethod struct {
 	since, checked int64
 }
 
-// compiledCode caches compiled methods by the start of their code.
 type compiledCode struct {
 	vm       *VM
 	validity *validity
@@ -48,7 +47,6 @@ func (s span) size() uint64 {
 	return s.high - s.low
 }
 
-// compiledAt is false if b is no compiled method.
 func (c *compiledCode) compiledAt(b *blob, addr uint64) (nm nmethod, ok bool) {
 	v, l := c.vm, &c.vm.nameLayout.table
 	h := v.heapOf(addr)
@@ -116,7 +114,7 @@ func (c *compiledCode) setSpans(nm *nmethod, head []byte) {
 	}
 }
 
-// compiledOf returns the compiled method at pc, read since a time; nil if b is no longer its code.
+// since is before the reading. The result is nil if b is no longer its code.
 func (c *compiledCode) compiledOf(b *blob, pc uint64, since int64) *nmethod {
 	current, ok := c.compiledAt(b, pc)
 	if begin, _ := c.vm.layout.boundsOf(c.vm.head[:], current.header); !ok || begin != b.begin { // replaced
@@ -158,7 +156,7 @@ func (c *compiledCode) isUnchanged(nm *nmethod) bool {
 	return true
 }
 
-// compiledRef identifies a place in a compiled method. Cookie is 0 if its debugging information is unreadable.
+// Cookie is 0 if debugging information is unreadable.
 func (c *compiledCode) compiledRef(nm *nmethod, pc uint64, afterCall bool) (r managed.Ref, read bool) {
 	r = managed.Ref{Object: nm.begin, Kind: refCompiled, Cookie: nm.cookie()}
 	off := pc - nm.begin

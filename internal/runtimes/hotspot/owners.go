@@ -18,8 +18,7 @@ const maxLockStack = 8 // entries (runtime/lockStack.hpp, CAPACITY)
 
 const classOwnable = "java/util/concurrent/locks/AbstractOwnableSynchronizer"
 
-// ownerOf returns the id of the thread that holds the awaited lock; 0: none, or unknown. later: not all threads were
-// read yet.
+// tid is 0 if there is no owner, or unknown. later: not all threads were read yet.
 func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 	switch {
 	case w.kind == waits.Monitor && t.owner != nil:
@@ -38,7 +37,7 @@ func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 	return 0, false
 }
 
-// ownerByWord finds the owner by a monitor's owner word (wantOwner). It reads threads at most every listEvery ns.
+// ownerByWord reads threads at most every listEvery ns.
 func (t *waiters) ownerByWord(ownerWord uint64) (tid int, later bool) {
 	isOwner := func(known int) bool {
 		o, ok := t.readOwner(t.byTID[known].thread)
@@ -75,8 +74,7 @@ func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 	return o, !m.failed && o.from < o.to
 }
 
-// ownerByLockStack returns the thread with w's object on its lock stack: the same address (w.anonymous), or one whose
-// mark leads to the monitor.
+// The owner has w's object on its lock stack: the same address (w.anonymous), or one whose mark leads to the monitor.
 func (t *waiters) ownerByLockStack(w *waitState) (tid int, later bool) {
 	if !t.layout.has(wantLockStack) {
 		return 0, false
@@ -104,7 +102,6 @@ func (t *waiters) ownerByLockStack(w *waitState) (tid int, later bool) {
 	return 0, later
 }
 
-// byMark: a mark on the stack leads to the monitor.
 func (t *waiters) hasOnLockStack(thread, monitor, object uint64) (holds, byMark bool) {
 	t.eachLocked(thread, func(entry, mark uint64) bool {
 		byMark = mark == monitor|markMonitorValue
@@ -114,7 +111,6 @@ func (t *waiters) hasOnLockStack(thread, monitor, object uint64) (holds, byMark 
 	return holds, byMark
 }
 
-// eachLocked calls f with the objects on a thread's lock stack and their marks, until it returns false.
 func (t *waiters) eachLocked(thread uint64, f func(object, mark uint64) bool) {
 	stack, bottom := t.layout.offset(wantLockStack[0]), t.layout.offset(wantLockStack[2])
 	m := t.vm.memory()
@@ -136,8 +132,7 @@ func (t *waiters) eachLocked(thread uint64, f func(object, mark uint64) bool) {
 	}
 }
 
-// exclusiveOwner returns the id of an AbstractOwnableSynchronizer's exclusiveOwnerThread; 0: none, another class, or
-// unproven.
+// The id is 0 if there is no owner, or unproven.
 func (t *waiters) exclusiveOwner(object uint64) int {
 	f := &t.fields
 	if !t.isOwnableSynchronizer(t.klassOf(object, t.oops.header)) {
@@ -158,7 +153,6 @@ func (t *waiters) exclusiveOwner(object uint64) int {
 	return id.tid
 }
 
-// The first one found fixes the class and the offset of its owner.
 func (t *waiters) isOwnableSynchronizer(klass uint64) bool {
 	f := &t.fields
 	found := t.searchSupers(klass, func(k uint64) bool {

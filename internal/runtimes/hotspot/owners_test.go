@@ -12,8 +12,7 @@ import (
 
 const manyThreads = 5000
 
-// listMany adds manyThreads threads: each owns its monitor, by number, by a word on its stack, or (lockStacks) with
-// the object on its lock stack.
+// Each thread owns its monitor, by number, by a word on its stack, or (lockStacks) with the object on its lock stack.
 func (w *waiting) listMany(lockStacks bool) (monitors []uint64) {
 	const threadSize, objectSize = 160, 16
 	for i, name := range wantLockStack {

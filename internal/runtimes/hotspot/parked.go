@@ -20,7 +20,6 @@ func (t *waiters) readStatus(id threadID) (object uint64, status uint32, ok bool
 	return object, status, !m.failed
 }
 
-// waitByStatus returns the wait of a sleeping or parked thread; false for others.
 func (t *waiters) waitByStatus(id threadID) (w waitState, ok bool) {
 	object, status, ok := t.readStatus(id)
 	if !ok {
@@ -41,7 +40,7 @@ func (t *waiters) waitByStatus(id threadID) (w waitState, ok bool) {
 	return w, true
 }
 
-// threadObject returns a thread's java.lang.Thread; false while it runs a virtual thread.
+// The object is false while the thread runs a virtual thread.
 func (t *waiters) threadObject(id threadID) (uint64, bool) {
 	ref := id.object
 	m := t.vm.memory()

@@ -14,7 +14,7 @@ import (
 // removalBytes bounds the distance from a leave to pc, bytes.
 const removalBytes = 48
 
-// frameRemoval is the removal of an interpreter frame. The caller's sp is in rbx or r11
+// frameRemoval removes an interpreter frame. The caller's sp is in rbx or r11
 // (InterpreterMacroAssembler::remove_activation, TemplateInterpreterGenerator::generate_native_entry):
 //
 //	leave
@@ -71,7 +71,6 @@ type sender struct {
 	reg uint8
 }
 
-// removalParser passes the instructions after a leave, in the order of [frameRemoval].
 type removalParser struct {
 	code     []byte
 	off      int
@@ -79,8 +78,7 @@ type removalParser struct {
 	boundary bool // pc is at the start of a passed instruction or of the next
 }
 
-// code begins after the leave; since is the bytes from there to pc. popped: the sequence has a pop, and pc is not
-// after its end.
+// code begins after the leave, since bytes before pc. popped: the sequence has a pop, and pc is not after its end.
 func parseRemoval(code []byte, since int) (removal frameRemoval, popped bool) {
 	p := removalParser{code: code, since: since, boundary: since == 0}
 	if !p.parseClear() {
@@ -107,7 +105,6 @@ func parseRemoval(code []byte, since int) (removal frameRemoval, popped bool) {
 	return removal, !jumps || since <= p.off
 }
 
-// pass returns false at the end of the code.
 func (p *removalParser) pass(n int) bool {
 	p.off += n
 	p.boundary = p.boundary || p.off == p.since

@@ -12,7 +12,7 @@ import (
 // GC barriers and string loops push up to this many bytes below a compiled frame.
 const maxPushed = 4096
 
-// ruleByReturnPath returns the rule by the path to the method's return, else CFA = sp + usual.
+// The rule follows the path to the method's return, else CFA = sp + usual.
 func (v *VM) ruleByReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
 	if v.analysis == nil {
 		return frameRule(usual), nil, true
@@ -43,7 +43,7 @@ func (v *VM) ruleByReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *fr
 	return frames.Rule{CFAReg: cfa.Reg, Method: frames.MethodCFI}, row, true
 }
 
-// leavingFrame is the rule where only a return and rbp's restoration remain.
+// Only a return and rbp's restoration remain.
 func leavingFrame(cfa *heuristics.CFA) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(frames.X86RSP, int32(cfa.Off))
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
@@ -167,8 +167,7 @@ func (v *VM) ruleAtReturnToInterpreter(b *blob, ret uint64) (frames.Rule, *frame
 	return frames.Rule{CFAReg: frames.X86RSP, Method: frames.MethodCFI}, row, true
 }
 
-// fromInterpreter is the CFA of a frameless intrinsic of the interpreter [begin, end), with the return address at sp
-// + above.
+// fromInterpreter is the CFA of a frameless intrinsic of the interpreter, with the return address at sp + above.
 type fromInterpreter struct{ begin, end, above uint64 }
 
 // Eval implements [frames.Expr].
@@ -190,6 +189,6 @@ func (f fromInterpreter) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (u
 	return 0, false
 }
 
-// An adapter moves a compiled caller's return address down by these distances, bytes: before JDK 21 multiples of 16,
-// and the original word stays (sharedRuntime_x86_64.cpp, gen_c2i_adapter).
+// An adapter moves a compiled caller's return address down by these bytes: before JDK 21 multiples of 16, and the
+// original word stays (sharedRuntime_x86_64.cpp, gen_c2i_adapter).
 var adapterMoves = [...]uint64{32, 48}

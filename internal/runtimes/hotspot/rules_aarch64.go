@@ -63,7 +63,6 @@ func (v *VM) interpreterRuleARM64(b *blob, q *frames.Query) (frames.Rule, *frame
 
 const maxSenderTries = 16
 
-// knowsSender finds the register with which interpreted methods get the caller's sp.
 func (v *VM) knowsSender() bool {
 	if v.arm64.KnowsSender() || v.senderTries >= maxSenderTries {
 		return v.arm64.KnowsSender()

@@ -73,8 +73,8 @@ func (v *VM) ruleAtReturnToMethod(b *blob, ret uint64) (frames.Rule, *frames.Row
 	return frameRule(usual), nil, true
 }
 
-// afterRestore returns, for a return address in a stub that saved all registers, the address after their restoration.
-// There the stub's frame is valid, with rbp as during the call.
+// afterRestore is for a return address in a stub that saved all registers: after their restoration the stub's frame
+// is valid, with rbp as during the call.
 func (v *VM) afterRestore(q frames.Query) (pc uint64, ok bool) {
 	if !q.AfterCall || v.arm64 != nil {
 		return 0, false
@@ -120,15 +120,15 @@ func interpretedRule() (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 }
 
-// ruleRAAtSP has the return address at sp and CFA = cfaReg + off. At the start of interpreter code and of adapters
-// r13 has the caller's sp.
+// The return address is at sp; CFA = cfaReg + off. At the start of interpreter code and of adapters r13 has the
+// caller's sp.
 func ruleRAAtSP(cfaReg uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(cfaReg, off)
 	row.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP}
 	return frames.Rule{CFAReg: cfaReg, CFAOff: off, Method: m}, row, true
 }
 
-// callerRow has CFA = cfaReg + off, keeps rbp and loses the other callee-saved registers.
+// callerRow keeps rbp and loses the other callee-saved registers.
 func callerRow(cfaReg uint8, off int32) *frames.Row {
 	row := &frames.Row{CFAReg: cfaReg, CFAOff: int64(off)}
 	for _, reg := range [...]uint8{frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15} {
@@ -147,8 +147,8 @@ func ruleRAInReg(raReg, cfaReg uint8, off int32) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: cfaReg, CFAOff: off, Method: frames.MethodCFI}, row, true
 }
 
-// sendersSP computes the CFA from the caller's sp after the return address is popped. A method handle adapter moves
-// the return address of an interpreted caller up a word.
+// sendersSP is the CFA from the caller's sp, after the pop of the return address. A method handle adapter moves an
+// interpreted caller's return address up a word.
 type sendersSP struct {
 	reg uint8
 	off int32

@@ -156,7 +156,7 @@ func (r *Runtime) Postponed() (postponed bool) {
 	return postponed
 }
 
-// javaFrames returns nil, whose methods have no answers, while the JVM is not read.
+// The methods of a nil javaFrames have no answers.
 func (r *Runtime) javaFrames() *javaFrames {
 	if r.vm == nil {
 		return nil

@@ -13,10 +13,9 @@ import (
 //
 // The code cache is mapped before the tables lead to it, and the list of mappings may be older than the first code.
 // So a walk in code of unknown origin checks whether the code is the JVM's. Until the tables are proven such code has
-// no rules, not even frame pointers.
+// no rules.
 //
-// startupSource is the rule source of a module of generated code of unknown origin. The JVM owns the module at first;
-// later other runtimes may own it, or add sources.
+// startupSource is for a module of generated code of unknown origin, which the JVM owns at first.
 type startupSource struct {
 	runtime      *Runtime
 	module       *frames.Module
@@ -34,7 +33,7 @@ func (r *Runtime) mayBeStarting() bool {
 	return r.vm == nil && r.tries < maxTries && errors.As(r.openError, &e) && e.NotYet
 }
 
-// unproven reports whether the tables cannot be read, or proven ([codeCache.proven]), yet.
+// unproven reports whether the tables cannot be read or proven yet.
 func (r *Runtime) unproven() bool { return r.mayBeStarting() || r.vm != nil && r.vm.starting() }
 
 // retryRefused retries unreadable tables, and reports whether refused walks can continue.
@@ -54,8 +53,7 @@ func (r *Runtime) retryRefused() bool {
 	return true
 }
 
-// decideOwner adopts a module of the JVM's code, owns one of unknown origin, without frame pointers, and releases
-// others.
+// decideOwner adopts a module of the JVM's code, owns one of unknown origin, and releases others.
 func (s *startupSource) decideOwner() {
 	r, m := s.runtime, s.module
 	switch {
@@ -98,7 +96,6 @@ func (s *startupSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{}, nil, false
 }
 
-// flowSource has the rules by instructions, once the tables are proven.
 type flowSource struct{ *Runtime }
 
 // Rule implements [frames.RuleSource].

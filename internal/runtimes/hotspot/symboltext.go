@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// symbolText returns a Symbol (modified UTF-8); false if not printable.
+// false: the Symbol (modified UTF-8) is not printable.
 func (n *methodNames) symbolText(symbol uint64) (string, bool) {
 	b, ok := n.symbolBytes(symbol)
 	return string(b), ok
@@ -52,7 +52,6 @@ func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 	return b, true
 }
 
-// A name is first read up to this length, in bytes.
 const shortSymbol = 120
 
 // readable converts a class name in place: dots between packages, without the suffixes of hidden classes that vary

@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// threadIndex finds the threads that had a word when last read: in the bounds of their stack, their number, or an
-// object on their lock stack, or its monitor. Each use reads the thread again.
+// threadIndex finds the threads that had a word when last read: in the bounds of their stack, their number, an object
+// on their lock stack, or its monitor. Each use reads the thread again.
 type threadIndex struct {
 	complete    []wordRange // of the last complete reading, ascending by from
 	growing     []wordRange // of the current reading, likewise
@@ -23,7 +23,6 @@ type wordRange struct {
 	tid      int
 }
 
-// find calls accept with the ids of threads that had the word, until it returns true.
 func (x *threadIndex) find(word uint64, accept func(tid int) bool) bool {
 	for _, list := range [...][]wordRange{x.growing, x.complete} {
 		i, _ := slices.BinarySearchFunc(list, word, func(r wordRange, word uint64) int {
@@ -45,7 +44,6 @@ func (x *threadIndex) add(from, to uint64, tid int) {
 	x.growing = append(x.growing, wordRange{from, to, tid})
 }
 
-// readingPace bounds the time of readings of threads.
 type readingPace struct{ begun, ended int64 } // of the last reading, CLOCK_MONOTONIC ns; 0: none
 
 // The first reading is of all threads; it takes about half a second for 65,536. Each further one is of at most
@@ -66,8 +64,8 @@ func (p *readingPace) begin() bool {
 
 func (p *readingPace) end() { p.ended = procmem.Now() }
 
-// readThreads continues the reading of all threads, or begins one if the last ended rest ns ago; a core's are read
-// once. later: not all have been read.
+// readThreads begins a reading if the last ended rest ns ago; a core's threads are read once. later: not all have
+// been read.
 func (t *waiters) readThreads(rest int64) (read, later bool) {
 	x := &t.index
 	first := x.completedAt == 0

@@ -53,7 +53,6 @@ func (t *threads) readCollections() (n int32, noPause bool) {
 	return n, !m.failed && heap != 0 && active[0] == 0
 }
 
-// readNamePath is false if a reference is stale or leads to another class.
 func (t *threads) readNamePath(thread uint64) (w namePath, ok bool) {
 	if w.id, ok = t.identify(thread); !ok {
 		return w, false

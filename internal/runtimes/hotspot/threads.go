@@ -105,7 +105,6 @@ type threads struct {
 	noPause   bool
 }
 
-// provenName is the last proven name of a thread ([threads.proveName]).
 type provenName struct {
 	id   threadID
 	name string
@@ -187,7 +186,7 @@ func (t *threads) evictEnded() {
 	}
 }
 
-// beginQuery is false for a thread not in the list. Reads go through the cache until the caller's bypass.
+// Reads go through the cache until the caller's bypass. ok is false for a thread not in the list.
 func (t *threads) beginQuery(tid int) (id threadID, ok bool) {
 	t.vm.cached.bypass()
 	t.refreshList(tid)
@@ -198,8 +197,8 @@ func (t *threads) beginQuery(tid int) (id threadID, ok bool) {
 	return id, ok
 }
 
-// refreshList reads the list of threads, at most every listEvery ns, if it is another one or if tid was not looked up
-// in it: a later list can have a freed one's address.
+// refreshList reads the list at most every listEvery ns, if it is another one or tid was not looked up in it: a later
+// list can have a freed one's address.
 func (t *threads) refreshList(tid int) {
 	now := procmem.Now()
 	if t.listReadAt != 0 && now-t.listReadAt < listEvery {

@@ -8,12 +8,12 @@ import (
 )
 
 // # Validity of names
-//
 // Names are read after the copy of the stack, when a class may have been unloaded and its memory reused. Data equal
-// before and after the copy are valid. Class memory is reused only for new class loaders, after a collection; without
-// these other data are valid too. As a loader's address can be reused, a collection alone makes data doubtful while
-// loaders are created. One check serves all objects of a batch, unlike [managed.Prove].
+// before and after the copy are valid, and all data without a collection and a new class loader. As a loader's
+// address can be reused, a collection alone makes data doubtful while loaders are created. One check serves all
+// objects of a batch, unlike [managed.Prove].
 //
+// validity decides whether what is read later is as of the copy of sample.
 // validity decides whether what is read later is as of the copy of sample.
 type validity struct {
 	vm       *VM

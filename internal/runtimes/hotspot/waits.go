@@ -54,7 +54,6 @@ type waiters struct {
 	still      bool // the last query's memory is a core's
 }
 
-// waitFields has offsets of fields of Java objects, bytes.
 type waitFields struct {
 	searched        bool
 	holder          uint64 // of Thread$FieldHolder; 0: its fields are in the thread (until JDK 18)
@@ -129,7 +128,7 @@ func (t *waiters) ready() bool {
 	return t.pending != nil
 }
 
-// proveWait reads a wait twice; false if the readings differ. later: the answer may be complete later.
+// false: the two readings differ. later: the answer may be complete later.
 func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	first, ok := t.readWait(id, t.noPause)
 	if !ok {
@@ -184,8 +183,8 @@ func (t *waiters) readWait(id threadID, noPause bool) (w waitState, ok bool) {
 	return t.waitByStatus(id)
 }
 
-// monitorObject returns a monitor's object and class; 0 and "" if unproven. A reference may lead to an old copy
-// (ZGC), whose mark must lead to the monitor.
+// The results are 0 and "" if unproven. A reference may lead to an old copy (ZGC), whose mark must lead to the
+// monitor.
 func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	m := t.vm.memory()
 	ref := m.word(monitor + t.layout.offset("ObjectMonitor::_object"))

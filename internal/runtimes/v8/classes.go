@@ -57,13 +57,12 @@ type bracket struct {
 	key   [2]int // bounds of the last [ ] in a class body
 }
 
-// classHead is "class NAME extends …" up to its body.
 type classHead struct {
 	name  string
 	depth int
 }
 
-// classScanner divides a source into tokens, as far as needed to follow brackets and class bodies.
+// classScanner follows brackets and class bodies.
 type classScanner[T units] struct {
 	src      []T
 	at       int
@@ -75,7 +74,7 @@ type classScanner[T units] struct {
 	members  map[int]member
 }
 
-// classesOf returns a source's methods by the place of their "("; false if the source is not understood.
+// The methods are by the place of their "("; false: the source is not understood.
 func classesOf[T units](src []T) (map[int]member, bool) {
 	s := classScanner[T]{src: src, members: map[int]member{}}
 	ok := s.run()
@@ -290,7 +289,6 @@ func (s *classScanner[T]) template() bool {
 	return false
 }
 
-// slash scans a comment, division or regular expression; the token before distinguishes the last two.
 func (s *classScanner[T]) slash() bool {
 	switch s.peek(s.at + 1) {
 	case '/':

@@ -15,8 +15,8 @@ import (
 // # Compiled code
 //
 // On-stack replacement and recompilation change a function's code. So code is found by its header, which has the
-// addresses of its map and of its Code (src/objects/instruction-stream.h); that has the start of the instructions.
-// The header is searched downwards from the address, and verified by the start.
+// addresses of its map and of its Code (src/objects/instruction-stream.h). The header is searched downwards from the
+// address, and verified by the start of the instructions in the Code.
 //
 //	InstructionStream                 Code
 //	  map                               deoptimization data, or of baseline code its bytecodes
@@ -89,7 +89,6 @@ type codes struct {
 	scanner     codeScanner
 }
 
-// codeAt returns the code at an address, from the cache if unchanged, or nil.
 func (r *codes) codeAt(pc uint64) *code {
 	if c := r.cachedAt(pc); c != nil {
 		return c
@@ -146,7 +145,6 @@ func (r *codes) keep(c *code) {
 	r.byStart = slices.Insert(r.byStart, i, c)
 }
 
-// sameCode compares code and function at their addresses.
 func (r *codes) sameCode(c *code) bool {
 	var head [codeHead]byte
 	var deopt [deoptDataHead]byte
@@ -209,7 +207,7 @@ func (r *codes) keepEmptyRange() {
 	}
 }
 
-// findHeader returns the code with the nearest header below end, or nil, and the end of the nearest map of such code.
+// low is the end of the nearest map of such code.
 func (r *codes) findHeader(pc, end uint64) (found *code, low uint64) {
 	if r.scan == nil {
 		r.scan = make([]byte, scanBlock)
@@ -278,7 +276,7 @@ func (r *codes) readCodeObject(stream uint64) *code {
 	return c
 }
 
-// It has the function and inlined calls (src/objects/deoptimization-data.h).
+// The data have the function and inlined calls (src/objects/deoptimization-data.h).
 func (r *codes) readDeopt(c *code, w uint64) {
 	l := r.layout
 	object, typ := r.object(w)

@@ -53,7 +53,6 @@ const (
 	codeAligned     = 32       // the least kCodeAlignment
 )
 
-// since returns when a compilation was first known to begin at start.
 func (c *codeScanner) since(start, number uint64) (at int64, ok bool) {
 	s, ok := c.seen[start]
 	return s.at, ok && number != 0 && s.optimizationID == number
@@ -67,8 +66,8 @@ func (c *codeScanner) forget() {
 // Code counts as moving for this time, ns.
 const compactionLasts = 10e9
 
-// After a recent move an earlier scan proves nothing: code may have moved back to an address that had other code at
-// the copy.
+// After a move an earlier scan proves nothing: code may have moved back to an address that had other code at the
+// copy.
 func (c *codeScanner) recentlyCompacted() bool {
 	return c.moved != 0 && procmem.Now()-c.moved < compactionLasts
 }

@@ -13,9 +13,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Builtins is V8's code compiled at build time, in the program's file, a [managed.Builtins]. It saves only the frame
-// pointer. Symbols have its start and the word with its size (EmbeddedFileWriter in src/snapshot/embedded), and are
-// read on first use.
+// Builtins is V8's code compiled at build time, in the program's file. It saves only the frame pointer. Symbols have
+// its start and the word with its size (EmbeddedFileWriter in src/snapshot/embedded).
 type Builtins struct {
 	elf     *elffile.File
 	symbols managed.FileSymbols

@@ -136,12 +136,11 @@ func (r *functions) isSame(f *function) bool {
 	return r.readHead(f) && r.head == f.head && r.bytecodeLink == f.bytecodeLink
 }
 
-// The table of positions may have moved during the read.
 func (r *functions) isSameTable(f *function) bool {
 	return f.bytecodes == 0 || r.field(f.bytecodes, r.layout.bytesPositions) == f.positionsAt
 }
 
-// isUnchanged reports whether a function was not replaced, and reads again what has changed.
+// isUnchanged reads again what has changed; false: the function was replaced.
 func (r *functions) isUnchanged(f *function) bool {
 	if !r.readHead(f) {
 		return false
@@ -222,7 +221,7 @@ func (r *functions) readCode(f *function) {
 	}
 }
 
-// bytecodesOf follows a function's data. link and linked are address and value of the last word on the way; 0: none.
+// link and linked are address and value of the last word on the way; 0: none.
 func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 	t := &r.layout.types
 	for range 3 {
@@ -341,7 +340,6 @@ func (r *functions) readScope(f *function, object uint64) {
 	}
 }
 
-// The offset is after the names and properties of n variables.
 func (r *functions) afterLocals(object, flags, n uint64) uint64 {
 	at, module := uint64(scopeFixed), uint64(scopeModule)
 	if r.layout.scopeBounds != 0 {

@@ -13,9 +13,8 @@ import (
 
 // # Layouts
 //
-// V8's build makes data symbols of offsets, types and constants for debuggers (tools/gen-postmortem-metadata.py:
-// v8dbg_class_JSFunction__shared__SharedFunctionInfo). Names vary and can be missing: known layouts of releases
-// complete them.
+// V8's build makes data symbols of offsets, types and constants for debuggers (tools/gen-postmortem-metadata.py).
+// Names vary and can be missing: known layouts of releases complete them.
 //
 // layout has the offsets of fields in objects.
 type layout struct {
@@ -123,7 +122,6 @@ func layoutOf(v version) layout {
 	return l
 }
 
-// field is a symbol's destination; names are alternatives.
 type field struct {
 	set   func(int64)
 	names []string
@@ -178,7 +176,6 @@ func (l *layout) fields() []field {
 	}
 }
 
-// Some releases have no symbol for the number of function types.
 const functionTypes = 17
 
 const prefix = "v8dbg_"

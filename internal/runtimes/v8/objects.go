@@ -73,7 +73,6 @@ func (h *heap) object(w uint64) (object uint64, typ uint16) {
 	return w, h.typeOf(first)
 }
 
-// The type is 0 if m is no map.
 func (h *heap) typeOf(m uint64) uint16 {
 	if !isObject(m) {
 		return 0

@@ -34,8 +34,7 @@ func zigzag(c *wire.Cursor) int64 {
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// positionAt returns the last position at or before a place, or [atEntry]; false: the table is empty. flags: since V8
-// 14 a place is unsigned, above two bits of flags.
+// ok is false for an empty table. flags: since V8 14 a place is unsigned, above two bits of flags.
 func positionAt(table []byte, flags bool, place int) (p position, ok bool) {
 	c := wire.Cursor{Bytes: table}
 	at, source := int64(-1), int64(0) // kFunctionEntryBytecodeOffset
@@ -63,8 +62,8 @@ const (
 
 const maxBytecodes = 1 << 22
 
-// bytecodeAt returns the bytecode offset of a place in baseline code; false before the first bytecode. table has code
-// sizes: before the first bytecode, then of each (src/baseline/bytecode-offset-iterator.h).
+// ok is false before the first bytecode. table has code sizes: before the first bytecode, then of each
+// (src/baseline/bytecode-offset-iterator.h).
 func bytecodeAt(table, bytecodes, sizes []byte, place int) (offset int, ok bool) {
 	c := wire.Cursor{Bytes: table}
 	end := int(c.ULEB())

@@ -10,8 +10,8 @@ import (
 // # Rules
 //
 // V8's run-time code saves only the caller's frame pointer, and calling functions have a frame. The analysis of
-// instructions finds that but in two cases: deoptimized code returns to the first instruction of a builtin
-// (InterpreterEnterAtNextBytecode), which looks like the end of a stack; and code of unknown end.
+// instructions finds that except in code of unknown end, and where deoptimized code returns to the first instruction
+// of a builtin (InterpreterEnterAtNextBytecode).
 
 var byFramePointer = map[frames.Arch]*frames.Row{
 	frames.X86_64: {

@@ -161,7 +161,6 @@ func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, closure uint64)
 	return f.FP, closure
 }
 
-// isTypedFrame reports whether a frame has a type instead of a context, as WebAssembly's.
 func (r *Runtime) isTypedFrame(f *frames.Frame, cfa frames.Addr) bool {
 	if f.FP == 0 || cfa != f.FP+16 {
 		return false
@@ -236,8 +235,7 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 		Kind: refInterpreted}), true
 }
 
-// inHandler reports whether the innermost frame is a handler of the interpreter frame at fp: a register has that
-// frame's bytecodes.
+// The innermost frame is a handler of the interpreter frame at fp: a register has that frame's bytecodes.
 func (r *Runtime) inHandler(fp uint64) bool {
 	bytecodes, ok := r.sample.Mem.Word(fp + uint64(r.layout.fpBytecodes))
 	if !ok || !isObject(bytecodes) || r.sample.Regs.Arch != frames.X86_64 {
@@ -293,23 +291,20 @@ func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed
 	return append(out, managed.Ref{Object: c.start, Position: pc - c.start, Cookie: c.cookie(), Kind: refOptimized}), true
 }
 
-// unmovedSince reports whether an object at its address since a time was there at the copy.
+// The object was at its address at the copy if it was there since, and did not move.
 func (r *Runtime) unmovedSince(since int64) bool {
 	return r.copiedAt == 0 || since < r.copiedAt && !r.scanner.recentlyCompacted()
 }
 
-// hasClosureOf reports whether the frame's closure is now one of fn.
 func (r *Runtime) hasClosureOf(fn *function, closure uint64) bool {
 	return r.live.Unchanged() || r.functionOfClosure(closure) == fn
 }
 
-// isProvenFor reports whether fn was the function of a frame with fn's bytecodes and a closure.
 func (r *Runtime) isProvenFor(fn *function, closure uint64) bool {
 	return r.isProven(fn) && (r.unmovedSince(fn.moved) || r.hasClosureOf(fn, closure))
 }
 
-// place is the offset in the baseline code. The code now at the address is that of the copy if it has the frame's
-// bytecodes.
+// place is the offset in the code, which is that of the copy if it has the frame's bytecodes.
 func (r *Runtime) appendBaseline(
 	f *frames.Frame, cfa frames.Addr, c *code, place int, out []managed.Ref,
 ) ([]managed.Ref, bool) {

@@ -183,12 +183,11 @@ func (r *functions) qualify(f *function, kind uint64) {
 	}
 }
 
-// assignment matches the text before the parameters of a function that is assigned to a property.
+// The text is before the parameters of a function that is assigned to a property.
 var assignment = regexp.MustCompile(
 	`(?:^|[;{},\n]\s*)([\w$]+(?:\.[\w$]+|\['[^'\\]+'\])+)\s*=\s*(?:async\s+)?function\s*\*?\s*$`)
 
-// assignedName names a function by that text, as FuncNameInferrer (src/parsing/func-name-inferrer.cc); V8's snapshot
-// lacks the name.
+// V8's snapshot lacks the name that FuncNameInferrer finds (src/parsing/func-name-inferrer.cc).
 func (r *functions) assignedName(f *function) string {
 	const most = 160
 	b := r.window(r.field(f.scriptAt, r.layout.scriptSource), f.begin, most)
@@ -231,7 +230,6 @@ func (r *functions) searchClasses(at uint64) map[int]member {
 
 const maxListed = 1 << 14
 
-// listFunctions makes the functions of all known scripts known, at most once for a copy.
 func (r *functions) listFunctions() {
 	left := maxListed
 	for at, s := range r.scripts {
@@ -248,7 +246,6 @@ func (r *functions) listFunctions() {
 
 const listBatch = 32
 
-// listScript records the bytecodes of a script's functions, and returns their number.
 func (r *functions) listScript(at uint64, s *script) int {
 	if id, ok := smiValue(r.field(at, r.layout.scriptID)); !ok || id != s.id {
 		return 1

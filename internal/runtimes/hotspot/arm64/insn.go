@@ -91,7 +91,7 @@ func (w insn) flow() (f flow, to int64) {
 	return flowNext, 0
 }
 
-// stack returns the effect on sp, and the bytes by which it is raised or lowered.
+// n is the bytes by which sp is raised or lowered.
 func (w insn) stack() (c change, n int64) {
 	switch {
 	case w.is(0x1f800000, 0x11000000): // add, sub of a constant

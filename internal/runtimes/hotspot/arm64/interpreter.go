@@ -128,8 +128,8 @@ func (v window) afterIntrinsicCall(pc uint64) (rule frames.Rule, row *frames.Row
 	return frames.Rule{CFAReg: regSP, Method: frames.MethodCFI}, row, true
 }
 
-// inActivation returns the rule in an interpreted frame, or where it is removed (InterpreterMacroAssembler::
-// remove_activation), with the caller's sp in x20:
+// inActivation is for an interpreted frame and its removal (InterpreterMacroAssembler::remove_activation), with the
+// caller's sp in x20:
 //
 //	mov sp, x29; ldp x29, x30, [sp], #16; …; and sp, x20, #-16; …; ret
 //

@@ -140,8 +140,7 @@ func (v window) duringPrologue(p *Piece, pc uint64) (rule frames.Rule, ok bool) 
 	return rule, false
 }
 
-// frameAt returns CFA − sp after the frame is made, or [otherFramesEnd]. gone: it is removed, with the return address
-// in x30.
+// size is CFA − sp after the frame is made, or [otherFramesEnd]. gone: it is removed, with the return address in x30.
 func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
 	last, _ := v.at(pc - insnBytes)
 	s := endSearch{window: v, piece: p, from: pc, loaded: last.is(pairMask, uint32(pairOfSP)), size: p.Frame}
@@ -157,7 +156,6 @@ func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
 // The instructions that follow remove a frame of another size.
 const otherFramesEnd = math.MaxInt64
 
-// endSearch follows the instructions from an address to the frame's removal.
 type endSearch struct {
 	window
 	piece  *Piece
@@ -168,7 +166,7 @@ type endSearch struct {
 	gone   bool
 }
 
-// next is the address of the next instruction; found: size and gone are.
+// found: size and gone are set.
 func (s *endSearch) followOne(q uint64) (next uint64, found bool) {
 	p := s.piece
 	w, ok := s.at(q)

@@ -11,8 +11,7 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// link is a function of jschain.js, called by the link before it. call is the line of the next call, from and to are
-// the function's first and last line.
+// link is a function of jschain.js, called by the link before it. call is the line of the next call.
 type link struct {
 	name           string
 	call, from, to int

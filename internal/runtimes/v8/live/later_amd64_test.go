@@ -26,7 +26,6 @@ func (running) Unchanged() bool                  { return false }
 // mostLag is the time between a copy and its names, ns.
 const mostLag = 40e6
 
-// later names each copy up to mostLag later, while the thread runs.
 func (s *stepped) later(t *testing.T, copies int, yield func(stack []call)) {
 	t.Helper()
 	var queue []copied
@@ -51,7 +50,7 @@ func (s *stepped) later(t *testing.T, copies int, yield func(stack []call)) {
 	}
 }
 
-// Code is compiled, moved and collected meanwhile. NODE_STEPS is the number of copies in each mode of each release.
+// NODE_STEPS is the number of copies in each mode of each release.
 func TestNamesThatAreReadLaterAreThoseOfTheCopy(t *testing.T) {
 	eachMode(t, "short", modes, func(t *testing.T, s *stepped) {
 		var n stepCounts

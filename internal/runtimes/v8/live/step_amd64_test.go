@@ -64,8 +64,8 @@ func eachMode(t *testing.T, argument string, modes map[string][]string, test fun
 
 const segment = 500
 
-// The first thread is single-stepped through all tiers, builtins and the collector. At each instruction functions and
-// lines must be the program's. NODE_STEPS is the number of instructions per mode and release.
+// The first thread is single-stepped through all tiers, builtins and the collector. NODE_STEPS is the number of
+// instructions per mode and release.
 func TestEveryInstructionHasTheChainOfTheProgram(t *testing.T) {
 	eachMode(t, "short", modes, func(t *testing.T, s *stepped) {
 		var n stepCounts
@@ -77,8 +77,7 @@ func TestEveryInstructionHasTheChainOfTheProgram(t *testing.T) {
 		}
 		t.Logf("%d instructions, %d in the chain, %d frames, %d wrong, %d without a name, %d not walked to the end",
 			n.steps, n.inChain, n.frames, n.wrong, n.lost, n.incomplete)
-		// While the collector moves objects, a name's path may be half moved. At the entry of a function some
-		// instructions have no name.
+		// While the collector moves objects, and at the entry of a function, some instructions have no name.
 		if n.inChain == 0 || n.lost > n.frames/50 && !strings.HasSuffix(t.Name(), "/collector") {
 			t.Errorf("of %d instructions %d are in the chain; %d frames have no name", n.steps, n.inChain, n.lost)
 		}
