@@ -4,13 +4,13 @@ package incomplete
 
 import "fmt"
 
-// wellComplete is the share of time with complete stacks above which no reason is given.
+// No reason is given above this share of complete stacks.
 const wellComplete = 0.99
 
 // MuchUnsampled is the share of time without samples above which it is reported.
 const MuchUnsampled = 0.05
 
-// minSampled is the least sampled share with a share of complete stacks.
+// The least sampled share.
 const minSampled = 0.001
 
 // Completeness sums a clock's time by where its stacks end.
@@ -45,8 +45,8 @@ func (c *Completeness) Add(v float64, sampled bool, reason, module string) {
 // Share is that of complete stacks, 0 to 1. Unsampled time counts as complete.
 func (c *Completeness) Share() float64 { return max(0, 1-c.incomplete/c.all) }
 
-// Text is the share in words, "99.0% of CPU time with complete stacks" for the prefix "CPU ". percent formats shares.
-// Precondition: there is time.
+// Text is as "99.0% of CPU time with complete stacks" for the prefix "CPU ". percent formats shares. Precondition:
+// there is time.
 func (c *Completeness) Text(prefix string, percent func(float64) string) string {
 	of, rest := "", ""
 	sampled := c.sampled / c.all

@@ -60,8 +60,8 @@ const (
 	firstRows      = 5
 )
 
-// Raise moves large rows of incomplete stacks, which have no own value, up in a table sorted by own values: to the
-// place of their total, or among the first firstRows.
+// Raise moves large rows of incomplete stacks up in a table sorted by own values: to the place of their total, or
+// among the first firstRows.
 func Raise[R any](rows []R, values func(*R) (name string, self, total int64)) {
 	var all int64
 	for i := range rows {

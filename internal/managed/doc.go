@@ -10,9 +10,8 @@
 //
 // # Ownership
 //
-// A module of generated code begins without an owner, analysed by its instructions. After each reading of the
-// mappings the runtimes are attached in the order of runtimes.Kinds. Each does one of two things with [Unowned]
-// modules:
+// A module of generated code begins without an owner. After each reading of the mappings the runtimes are attached in
+// the order of runtimes.Kinds. Each does one of two things with [Unowned] modules:
 //
 //   - It becomes the Owner ([frames.Module]) and sets the sources, and NoFP where its code has no frame pointer. The
 //     first owner stays. HotSpot owns its code cache, and all generated code while it does not know the cache's bounds.

@@ -4,7 +4,7 @@ package managed
 
 const evictionPeriod = 60e9 // ns
 
-// IdleEviction schedules the eviction of unused cache entries. The zero value is ready.
+// IdleEviction schedules the eviction of unused cache entries.
 type IdleEviction struct {
 	last int64
 }

@@ -41,7 +41,7 @@ func ModuleAgain(h Host, earlier *frames.Module) *frames.Module {
 	return nil
 }
 
-// SameModule reports whether m, which may be nil, is the earlier module, perhaps mapped again.
+// SameModule reports whether m, which may be nil, is the earlier module.
 func SameModule(m, earlier *frames.Module) bool {
 	return m != nil && (m == earlier || m.Bias == earlier.Bias && m.Name == earlier.Name)
 }

@@ -4,7 +4,7 @@ package managed
 
 // CacheEntry has the times of a cached object.
 type CacheEntry struct {
-	Serial      uint64 // the Cookie of a [Ref], of this object and equal ones
+	Serial      uint64 // the Cookie of a [Ref]
 	FirstRead   int64
 	LastChecked int64
 	LastWalked  int64 // last copy whose walk used it
@@ -41,7 +41,7 @@ func (o *Objects[E]) Of(serial uint64) E { return o.bySerial[serial] }
 // Len returns the number of objects.
 func (o *Objects[E]) Len() int { return max(len(o.byAddr), len(o.bySerial)) }
 
-// Add numbers an object and caches it at an address.
+// Add numbers and caches an object.
 func (o *Objects[E]) Add(addr uint64, e E) {
 	o.Number(e)
 	o.byAddr[addr] = e
@@ -63,18 +63,18 @@ func (o *Objects[E]) Number(e E) {
 func (o *Objects[E]) Walked(e E, at int64) {
 	entry := e.Entry()
 	entry.LastWalked = max(entry.LastWalked, at)
-	if o.bySerial[entry.Serial] != e { // of equal objects, keep the one in use
+	if o.bySerial[entry.Serial] != e {
 		o.Number(e)
 	}
 }
 
-// Drop drops the object at an address; stops copy it again.
+// Drop drops an object; stops copy it again.
 func (o *Objects[E]) Drop(addr uint64) {
 	o.Skip.Drop(addr)
 	delete(o.byAddr, addr)
 }
 
-// LeaveOut excludes an address that has no object from copies.
+// LeaveOut excludes an address without object from copies.
 func (o *Objects[E]) LeaveOut(addr uint64) {
 	if !o.Skip.Has(addr) {
 		o.Skip.Add(addr)
@@ -89,8 +89,7 @@ func (o *Objects[E]) Forget() {
 	o.byAddr, o.bySerial = nil, nil
 }
 
-// Begin begins the walk of a copy made at a time. It evicts objects that are unused or too many, and reports whether
-// serial numbers may have lost their object.
+// Begin begins the walk of a copy made at a time, and evicts objects that are unused or too many.
 func (o *Objects[E]) Begin(at int64) (evicted bool) {
 	if o.Len() > maxObjects {
 		o.Forget()

@@ -13,7 +13,7 @@ import (
 type Pages struct {
 	source Reader
 	index  map[uint64]*page
-	pages  []*page // those in use first
+	pages  []*page
 	used   int
 	last   *page
 	parts  []frames.Region
@@ -21,8 +21,8 @@ type Pages struct {
 
 type page struct {
 	at    uint64
-	size  int  // readable bytes
-	asked bool // since the last Reset or Reread
+	size  int // readable bytes
+	asked bool
 	b     [pageSize]byte
 }
 
@@ -34,7 +34,7 @@ const (
 
 // Reset empties the cache and sets its source; nil: none.
 func (p *Pages) Reset(source Reader) {
-	if n := len(p.pages); n > max(p.used, fewPages) { // free one after a deep stack
+	if n := len(p.pages); n > max(p.used, fewPages) {
 		p.pages[n-1], p.pages = nil, p.pages[:n-1]
 	}
 	p.source, p.used, p.last = source, 0, nil
@@ -63,7 +63,7 @@ func (p *Pages) Reread(source Reader, read func([]frames.Region) int) {
 	}
 }
 
-// Read reads through the cache, and returns the number of bytes.
+// Read returns the number of bytes.
 func (p *Pages) Read(addr uint64, b []byte) (done int) {
 	for done < len(b) && p.source != nil {
 		at := addr + uint64(done)
@@ -79,7 +79,7 @@ func (p *Pages) Read(addr uint64, b []byte) (done int) {
 
 // Word reads the word at addr.
 func (p *Pages) Word(addr uint64) (uint64, bool) {
-	var b [8]byte // through an interface it would be allocated
+	var b [8]byte // else allocated
 	ok := p.Read(addr, b[:]) == len(b)
 	return binary.LittleEndian.Uint64(b[:]), ok
 }

@@ -28,16 +28,15 @@ type Step struct {
 	Base uint8
 	Off  int64
 	To   uint8
-	// End is the slot of the end address, or of the value that FindNode searches; 0: none.
+	// End is the slot of the end address, or of FindNode's value; 0: none.
 	End uint8
-	// Max bounds the bytes of Copy and CopyArray, or the number of nodes. Size is a node's bytes; for AddScaled the
-	// factor.
+	// Max bounds the bytes of Copy and CopyArray, or the nodes. Size is a node's bytes, or AddScaled's factor.
 	Max, Size uint32
-	// Next is the offset of the link in a node; for CopyTargets it is added to the address in the node.
+	// Next is the offset of the link in a node; CopyTargets adds it to the address in the node.
 	Next     int32
 	At       int32
 	OnlyZero bool
-	// Mask: only nodes whose word at At is Value under Mask; with Except only the others; 0: all.
+	// Mask: only nodes whose word at At is Value under Mask; with Except only the others.
 	Mask, Value uint64
 	Except      bool
 	WholePage   bool
@@ -54,22 +53,22 @@ const (
 	Load Op = iota
 	// Copy copies from Base+Off to End, at most Max bytes.
 	Copy
-	// CopyList copies nodes of Size bytes from Base+Off on, linked by the word at Next, until 0 or Max nodes. It does
-	// nothing if the first node is a saved one.
+	// CopyList copies nodes from Base+Off on, linked by the word at Next, until 0 or Max nodes; none if the first one
+	// is saved.
 	CopyList
-	// CopyTargets copies, for each current node, Size bytes at Next beyond the address in the node's word at Off, at
-	// most Max times, without [Plan.Skip].
+	// CopyTargets copies, for each current node, Size bytes at Next beyond the address in its word at Off, without
+	// [Plan.Skip].
 	CopyTargets
-	// RestoreNodes restores the nodes of the first CopyList or the last SaveNodes.
+	// RestoreNodes restores the nodes of the first CopyList or of SaveNodes.
 	RestoreNodes
-	// FindNode copies nodes as CopyList, up to the one whose word at At equals slot End, and stores its address in
-	// To. Without such a node the plan ends.
+	// FindNode copies nodes up to the one whose word at At equals slot End, and stores its address in To. Without one
+	// the plan ends.
 	FindNode
 	// AddScaled adds the word at Base+Off, times Size, to To.
 	AddScaled
 	// SaveNodes saves the nodes for RestoreNodes.
 	SaveNodes
-	// CopyArray copies like Copy, and splits the copy into nodes of Size bytes.
+	// CopyArray is Copy of nodes of Size bytes.
 	CopyArray
 )
 
@@ -78,7 +77,7 @@ const (
 	SlotAnchor = iota // of [FrameSource.Anchor]
 	SlotSP
 	SlotThreadPointer // fs base, TPIDR_EL0
-	SlotInnerTID      // in the process's pid namespace
+	SlotInnerTID
 	SlotFirstFree
 	// SlotZero is always 0: Off is then an absolute address.
 	SlotZero = MaxSlots - 1

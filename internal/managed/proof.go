@@ -28,9 +28,9 @@ type Identified[ID comparable] interface {
 
 // ObjectSource reads one object.
 type ObjectSource[ID comparable, E Identified[ID]] interface {
-	// Identify returns the identity of the object at an address: as copied, or (now) as in the View's Pages.
+	// Identify returns the identity of the object as copied, or (now) as in the View's Pages.
 	Identify(addr uint64, now bool) (ID, ObjectStatus)
-	// Read reads and caches the object as it is now; want is its identity, or nil.
+	// Read reads and caches the present object; want is its identity, or nil.
 	Read(addr uint64, want *ID) (E, ObjectStatus)
 }
 
@@ -65,7 +65,7 @@ func prove[ID comparable, E Identified[ID]](
 	}
 	var none E
 	if known == none || isKnownBefore(known, v) {
-		o.Drop(addr) // the next stop copies it
+		o.Drop(addr)
 	}
 	return none, ObjectFreed, false
 }
@@ -124,7 +124,7 @@ func isKnownBefore[E Cached](known E, v *View) bool {
 	return known != none && v.Sample.At != 0 && known.Entry().FirstRead <= v.Sample.At
 }
 
-// isUnchanged compares known with the present identity at its address, and notes the time of the check.
+// isUnchanged notes the time of the check.
 func isUnchanged[ID comparable, E Identified[ID]](known E, id ID, v *View) bool {
 	if known.Identity() != id {
 		return false

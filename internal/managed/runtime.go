@@ -9,7 +9,7 @@ import (
 	"prywalk/heuristics"
 )
 
-// Host is a runtime's access to its process or core, for the walking goroutine.
+// Host is a runtime's access to its process or core.
 type Host interface {
 	Arch() frames.Arch
 	Modules() []*frames.Module
@@ -20,14 +20,14 @@ type Host interface {
 	OwnSymbols(m *frames.Module, names ...string) []Symbol
 	Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool)
 	Read(addr uint64, b []byte) int
-	// ReadCode reads instructions. The host detects changes of them, apart from [Runtime.Changed].
+	// ReadCode reads instructions; the host detects changes of them.
 	ReadCode(addr uint64, b []byte) int
 	CodeAnalysis() *heuristics.Source
 }
 
 // Gatherer is a [Host] that reads several places at once.
 type Gatherer interface {
-	// ReadParts reads the parts in order and returns the number read in full before the first failure.
+	// ReadParts returns the number of parts read in full before the first failure.
 	ReadParts(parts []frames.Region) int
 }
 
@@ -50,7 +50,7 @@ type Runtime interface {
 	Name() string
 	// Module returns nil unless a process can have several runtimes of this kind.
 	Module() *frames.Module
-	// Attach sets the rule sources of the runtime's modules, after each reading of the mappings; false: it is gone.
+	// Attach sets the rule sources of the runtime's modules after each reading of the mappings; false: it is gone.
 	Attach(h Host) bool
 	// Changed is called before Attach. It reports whether rules may be invalid though no instruction changed.
 	Changed() bool
@@ -64,8 +64,8 @@ type Runtime interface {
 // CodeHistory is a Runtime that knows which code was present at a time.
 type CodeHistory interface {
 	Runtime
-	// SetTime sets the time of the walked copy, for which rules must hold. mayRead permits reads of the process.
-	// changed: earlier rules are invalid.
+	// SetTime sets the time of the walked copy, for which rules must hold. mayRead permits reads. changed: earlier
+	// rules are invalid.
 	SetTime(at int64, mayRead bool) (changed bool)
 }
 
@@ -96,9 +96,9 @@ func (Base) Anchor(int, uint64) (uint64, bool) { return 0, false }
 // FrameSource is a Runtime that knows the managed frames of a thread.
 type FrameSource interface {
 	Runtime
-	// Plan says what the tracer copies besides the stack; nil: nothing. A walk may change it.
+	// Plan says what the tracer copies besides the stack. A walk may change it.
 	Plan() *Plan
-	// Anchor returns the plan's start address for a thread. threadPointer is fs base or TPIDR_EL0, 0 if unknown.
+	// Anchor returns the plan's start address for a thread. threadPointer is fs base or TPIDR_EL0, or 0.
 	Anchor(innerTID int, threadPointer uint64) (addr uint64, ok bool)
 	// Begin begins the walk of s, which is valid until the next Begin.
 	Begin(s *Sample)
@@ -122,7 +122,7 @@ type Health uint8
 const (
 	// Matched: each managed frame belongs to a native one.
 	Matched Health = iota
-	// Unmatched: some managed frames belong to no walked native frame.
+	// Unmatched: some managed frames belong to no native frame.
 	Unmatched
 	// Broken: the runtime's chain contradicts itself or the native frames.
 	Broken
@@ -133,7 +133,7 @@ type Sample struct {
 	InnerTID int
 	Regs     *frames.Regs
 	Mem      frames.Memory
-	At       int64 // time of the copy
+	At       int64
 	// Asleep: the thread slept during the copy, and was not stopped.
 	Asleep bool
 	Live   Live
@@ -157,10 +157,10 @@ type Ref struct {
 
 // Frame is a managed frame's function, or a call inlined in it.
 type Frame struct {
-	// Function is the source name, "" if unknown.
+	// Function, File and Line are "" and 0 if unknown.
 	Function, File string
 	Line           int
-	// StartLine is the function's first line; 0 if unknown.
+	// StartLine is the function's first line, or 0.
 	StartLine int
 	// Type is the execution tier, such as "cpython", "interpreted", "c1", "c2", "stub".
 	Type string
@@ -173,10 +173,10 @@ type Certainty uint8
 
 // Values of Certainty.
 const (
-	// SameMemory: the memory did not change between copy and read.
+	// SameMemory: memory did not change between copy and read.
 	SameMemory Certainty = iota
 	// Checked: a copied identity is unchanged.
 	Checked
-	// Freed: the function was freed; its frame is [freed].
+	// Freed: the frame is [freed].
 	Freed
 )

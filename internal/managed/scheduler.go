@@ -9,31 +9,30 @@ import (
 )
 
 // Scheduler is a Runtime whose tasks have stacks, as goroutines. A walk on a scheduler's or signal stack continues on
-// the task's. A place is a reused record of tasks.
+// the task's. A place is a reused record.
 type Scheduler interface {
 	Runtime
-	// TaskOffsets locates the stacks that threads have left; nil: unknown. It is constant.
+	// TaskOffsets is constant; nil: unknown.
 	TaskOffsets() *TaskOffsets
-	// NextRecords follows a chain of frame records from a task's stack to the scheduler's, from record, with these
-	// return addresses. It appends each next record's address, 0 after the outermost frame, and ends at an unknown
-	// one.
+	// NextRecords follows frame records with these return addresses from a task's stack to the scheduler's. It
+	// appends each next record's address, 0 after the outermost frame, and ends at an unknown one.
 	NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr
 	Parked() (Parked, error)
 	// AllTasks reads each task at its own time.
 	AllTasks() ([]TaskRecord, error)
-	// Reread reads a task again, and reports whether it is unchanged; an ended one is OnThread.
+	// Reread reports whether a task is unchanged; an ended one is OnThread.
 	Reread(t *TaskRecord) (same bool)
 	// Places returns the number of places; it never decreases.
 	Places() (int, error)
 	// Poll appends the places in [from, to) whose records have changed since [Scheduler.Task].
 	Poll(from, to int, changed []int) []int
-	// Task reads the record at a place, and the stack of a task without thread, valid until the next call; false if
-	// the record kept changing.
+	// Task reads the record at a place, and the stack of a task without thread, valid until the next call; false: it
+	// kept changing.
 	Task(place int, t *TaskRecord) (stack []byte, ok bool)
 	// Labels returns the labels of a stopped thread's task, LabelsAt those at [TaskRecord.LabelsAt].
 	Labels(regs *frames.Regs, mem frames.Memory) map[string]string
 	LabelsAt(addr frames.Addr) map[string]string
-	// WaitsAt says what a parked task waits for, from the copy of its stack; nil if unproven.
+	// WaitsAt says what a parked task waits for, by its copied stack; nil: unproven.
 	WaitsAt(t *TaskRecord, stack []byte) []TaskWait
 	// HeldLocks returns the locks that a frame with stack pointer sp holds, by the function's code up to pc.
 	HeldLocks(pc, sp frames.Addr) []TaskLock
@@ -51,7 +50,7 @@ type TaskOffsets struct {
 	StackLo, StackHi, Worker, SavedSP int64
 	// Offsets in a worker: scheduler task, signal handler task, current task.
 	SchedulerTask, SignalTask, CurrentTask int64
-	// Labels is the offset of the labels' address in a task, 0: unknown; nil: none. Safe for concurrent use.
+	// Labels is the offset of the labels' address in a task, 0: unknown. Safe for concurrent use.
 	Labels *atomic.Int64
 	// TaskSize and WorkerSize are the bytes to copy of each.
 	TaskSize, WorkerSize int
@@ -62,7 +61,7 @@ type Parked struct {
 	Waiting int
 	// Reasons counts by the runtime's wait reason.
 	Reasons map[string]int
-	// Since is about the start of the longest wait.
+	// Since is roughly the start of the longest wait.
 	Since uint64
 }
 
@@ -70,24 +69,24 @@ type Parked struct {
 type TaskRecord struct {
 	ID     uint64
 	Parent uint64
-	// Status and Wait are the runtime's words; Wait is empty unless the task waits.
+	// Status and Wait are the runtime's words.
 	Status, Wait string
-	Since        uint64 // about the start of the wait
+	Since        uint64 // roughly
 	Labels       map[string]string
-	CreatedBy    frames.Addr // return address of the creating call
-	System       bool        // the runtime's own
+	CreatedBy    frames.Addr // a return address
+	System       bool
 	// OnThread: the task is or was about to be on a thread; Regs are invalid.
 	OnThread         bool
 	Regs             frames.Regs // PC, SP and frame pointer
 	StackLo, StackHi frames.Addr
 
-	// Entry is the first function, LabelsAt the address of the labels. Only [Scheduler.Task] sets them; it sets
-	// neither Labels nor an ended task's Status.
+	// Entry is the first function, LabelsAt the labels' address. Only [Scheduler.Task] sets them; it sets neither
+	// Labels nor an ended task's Status.
 	Entry    string
 	LabelsAt frames.Addr
 
 	Object frames.Addr
-	Words  [6]uint64 // of the record, to detect changes
+	Words  [6]uint64 // to detect changes
 }
 
 // TaskWait is one thing that a task waits for; a select has several.
@@ -103,7 +102,7 @@ type TaskWait struct {
 type TaskLock struct {
 	Address frames.Addr
 	Read    bool
-	Taken   frames.Addr // address of the locking instruction
+	Taken   frames.Addr
 }
 
 // FileOf returns the path of a scheduler's file, or "".

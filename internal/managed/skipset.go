@@ -5,7 +5,7 @@ package managed
 import "sync/atomic"
 
 // SkipSet is a bounded set of addresses of objects that stops need not copy. The walking goroutine changes it, the
-// tracer queries it. Adding an address can evict another.
+// tracer queries it. An address can evict another.
 type SkipSet struct {
 	slots [1 << skipBits]atomic.Uint64
 }

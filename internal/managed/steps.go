@@ -9,38 +9,37 @@ func LoadStep(base uint8, off int64, to uint8) Step {
 	return Step{Op: Load, Base: base, Off: off, To: to}
 }
 
-// CopyStep copies size bytes at base + off ([Copy]).
+// CopyStep copies size bytes at base + off.
 func CopyStep(base uint8, off int64, size uint32) Step {
 	return Step{Op: Copy, Base: base, Off: off, Max: size}
 }
 
-// CopyUpToStep copies from base to the address in slot end ([Copy]).
+// CopyUpToStep copies from base to the address in slot end.
 func CopyUpToStep(base, end uint8, most uint32) Step {
 	return Step{Op: Copy, Base: base, End: end, Max: most}
 }
 
-// CopyArrayStep copies nodes of size bytes from base to the address in slot end ([CopyArray]).
+// CopyArrayStep copies nodes of size bytes from base to the address in slot end.
 func CopyArrayStep(base, end uint8, size, most uint32) Step {
 	return Step{Op: CopyArray, Base: base, End: end, Size: size, Max: most}
 }
 
-// CopyListStep copies up to [MaxNodes] nodes from base on, linked by the word at linkAt ([CopyList]).
+// CopyListStep copies nodes from base on, linked by the word at linkAt.
 func CopyListStep(base uint8, size uint32, linkAt int32) Step {
 	return Step{Op: CopyList, Base: base, Size: size, Next: linkAt, Max: MaxNodes}
 }
 
-// CopyTargetsStep copies, for each node, size bytes at from beyond the address in its word at pointerAt
-// ([CopyTargets]).
+// CopyTargetsStep copies size bytes at from beyond the address in each node's word at pointerAt.
 func CopyTargetsStep(pointerAt int64, from int32, size, most uint32) Step {
 	return Step{Op: CopyTargets, Off: pointerAt, Next: from, Size: size, Max: most}
 }
 
-// FindNodeStep stores in [SlotAnchor] the node whose word at at equals slot want ([FindNode]).
+// FindNodeStep sets [SlotAnchor] to the node whose word at at equals slot want.
 func FindNodeStep(base uint8, size uint32, linkAt, at int32, want uint8, most uint32) Step {
 	return Step{Op: FindNode, Base: base, Size: size, Next: linkAt, At: at, End: want, Max: most}
 }
 
-// AddScaledStep adds the word at base + off, times scale, to slot to ([AddScaled]).
+// AddScaledStep is an [AddScaled].
 func AddScaledStep(base uint8, off int64, scale uint32, to uint8) Step {
 	return Step{Op: AddScaled, Base: base, Off: off, Size: scale, To: to}
 }

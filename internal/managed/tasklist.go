@@ -15,7 +15,7 @@ type TaskList struct {
 // TaskState is a task's state.
 type TaskState uint8
 
-// The frames of a running task are on a thread's stack.
+// A running task has its frames on a thread's stack.
 const (
 	TaskWaiting TaskState = iota
 	TaskReady
@@ -27,7 +27,7 @@ type Task struct {
 	// Family is the library ("asyncio"). Runtime is set by callstack.Tasks.
 	Name, Family, Runtime string
 	State                 TaskState
-	// Wait is the awaited operation in the program's words, as "asyncio.Queue.get"; "" if unknown.
+	// Wait is the awaited operation, as "asyncio.Queue.get".
 	Wait string
 	// Awaits is the class of the awaited object, AwaitsTasks the names of awaited tasks.
 	Awaits      string

@@ -2,24 +2,24 @@
 
 package managed
 
-// Threads is a FrameSource that knows its threads' names, roles, waits and locks, and tasks without a thread.
+// Threads is a FrameSource that knows its threads, and tasks without a thread.
 type Threads interface {
 	FrameSource
-	// ThreadName returns the program's name of a thread (the kernel's is cut at 15 bytes), about once a second.
+	// ThreadName returns the program's name of a thread; the kernel's is cut at 15 bytes.
 	ThreadName(innerTID int) (name string, ok bool)
 	// Postponed reports whether a query since its last call failed and may succeed later.
 	Postponed() bool
 	// Role returns the role of a thread with a displayed name ([languages.RoleApplication] …).
 	Role(innerTID int, name string) (role string, ok bool)
-	// Waiting says what a thread in futex(2) or ppoll(2) waits for; false if unproven. It is called once per sleep.
+	// Waiting says what a thread in futex(2) or ppoll(2) waits for, once per sleep; false: unproven.
 	Waiting(q *WaitQuery) (WaitAnswer, bool)
-	// HeldLocks returns the locks in whose blocks the last walk's frames are. The thread must not have run since.
+	// HeldLocks returns the locks in whose blocks the last walk's frames are, if the thread has not run since.
 	HeldLocks() []HeldLock
 	// Coroutines returns at most [MostTasks] tasks without a thread, each read consistently ([Task.Undisturbed]).
 	Coroutines(w Watch) TaskList
 	TaskPlaces() []uint64
-	// TaskAt reads the task at a place, without the tasks that it gathers. An ended one has no frames. ok is false if
-	// the task kept changing.
+	// TaskAt reads the task at a place, without tasks that it gathers; an ended one has no frames. ok is false if it
+	// kept changing.
 	TaskAt(place uint64, w Watch) (t Task, ok bool)
 }
 

@@ -4,7 +4,7 @@ package managed
 
 import "prywalk/frames"
 
-// FindFrame returns the verified CFA of the frame at pc. unread is the address of an unreadable word; 0: none.
+// FindFrame returns the verified CFA of the frame at pc. unread is the address of an unreadable word, or 0.
 type FindFrame func(regs *frames.Regs, mem frames.Memory, pc uint64) (cfa, unread uint64, ok bool)
 
 // VerifiedRule is the rule of frames that are searched and verified. The return address is at CFA−8.
@@ -15,7 +15,7 @@ type VerifiedRule struct {
 
 var _ frames.CFAFinder = (*VerifiedRule)(nil)
 
-// NewVerifiedRule makes the rule. saved has the registers' distances below the CFA, bytes.
+// NewVerifiedRule makes the rule. saved has distances below the CFA, bytes.
 func NewVerifiedRule(find FindFrame, saved map[uint8]int64) *VerifiedRule {
 	p := &VerifiedRule{find: find}
 	p.Row.CFAExpr = p

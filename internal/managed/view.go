@@ -65,7 +65,7 @@ func (v *View) StillLive() bool {
 	return v.live
 }
 
-// InRegs reports whether the word in a known register of the sample passes test.
+// InRegs reports whether a known register's word passes test.
 func (v *View) InRegs(test func(word uint64) bool) bool {
 	for i := range frames.NumRegs {
 		if w, ok := v.Sample.Regs.Get(uint8(i)); ok && test(w) {

@@ -16,19 +16,19 @@ type HeldLock struct {
 	Line           int
 }
 
-// WaitQuery is about a thread asleep in futex(2), at Word, or in ppoll(2), which has no word.
+// WaitQuery is about a thread asleep in futex(2), at Word, or in ppoll(2).
 type WaitQuery struct {
 	InnerTID int
 	Word     uint64
 	Mem      frames.Memory
-	// Live reads the process's memory; Unchanged reports whether the same sleep continues.
+	// Live.Unchanged reports whether the same sleep continues.
 	Live  Live
 	Timed bool
 	// Still: Mem is a core's.
 	Still bool
 }
 
-// WaitAnswer is what the runtime knows of a wait. Unknown values are zero.
+// WaitAnswer has zero for unknown values.
 type WaitAnswer struct {
 	// Kind is waits.Monitor, ObjectWait, Park, Sleep, Mutex, GIL or Join (the owner's end).
 	Kind    waits.Kind

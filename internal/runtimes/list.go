@@ -21,12 +21,11 @@ import (
 // Kind is all that one kind of runtime registers.
 type Kind struct {
 	Detect managed.Detector
-	// Symbols are the names that Detect asks of each module. They are searched for together; any other name costs a
-	// search of the whole table.
+	// Symbols are the names that Detect asks of each module; any other name costs a search of the whole table.
 	Symbols []string
 	// Tables reads the language's tables of functions in ELF files; nil: none.
 	Tables managed.TableReader
-	// Builtins returns the runtime's code in an ELF file that follows an own convention; nil: none.
+	// Builtins returns the runtime's code in an ELF file; nil: none.
 	Builtins BuiltinsOf
 	// PerfMapPosition parses the runtime's names in perf maps: file and line (from 1). nil: no names have a position.
 	PerfMapPosition func(name string) (file string, line int, ok bool)
@@ -35,7 +34,7 @@ type Kind struct {
 // BuiltinsOf returns a file's [managed.Builtins], whose parts are read on first use.
 type BuiltinsOf = func(f *elffile.File, symbols managed.FileSymbols) managed.Builtins
 
-// Kinds are in the order of detection: those of known code before those that take generated code of unknown origin.
+// Kinds are in the order of detection: known code before generated code of unknown origin.
 var Kinds = []Kind{
 	{Detect: hotspot.Detect},
 	{Detect: cpython.Detect},

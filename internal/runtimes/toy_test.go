@@ -13,8 +13,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// toy is the runtime of internal/testtargets/src/toy.c, an example of how to add one. Its interpreter has its frames
-// on the C stack, and its compiled code keeps the frame pointer: it needs no plan and no rules.
+// toy is the runtime of internal/testtargets/src/toy.c, an example of how to add one. It needs no plan and no rules.
 type toy struct {
 	managed.Base
 

@@ -40,7 +40,7 @@ func ForFiles(files []string) (Hint, bool) {
 	return other, false
 }
 
-// outdated replaces the remedy if a file's name has a version too old for it.
+// outdated replaces the remedy if a file's version is too old for it.
 func (h *Hint) outdated(files []string) {
 	if h.Version == nil {
 		return
@@ -77,8 +77,7 @@ func IsScript(mapping string) bool {
 // Interprets reports whether a function is the language's interpreter.
 func (h *Hint) Interprets(function string) bool { return slices.Contains(h.Eval, function) }
 
-// Remedy says how to get names. pid is 0 if unknown; again is the action that then shows them, such as "record
-// again".
+// Remedy says how to get names. pid is 0 if unknown; again is the next action, such as "record again".
 func (h *Hint) Remedy(pid int, again string) string {
 	text := strings.ReplaceAll(h.Hint.Remedy, "AGAIN", again)
 	if pid == 0 {

@@ -24,8 +24,8 @@ type Program struct {
 	Mappings []string // of all mappings, those in brackets too
 	PID      int      // 0: several processes, or unknown
 	Ended    bool
-	Again    string // the action that then shows names, such as "record again"
-	OneRow   bool   // a file's unnamed functions are one row
+	Again    string // such as "record again"
+	OneRow   bool   // unnamed functions of a file
 }
 
 const freedNote = "[freed]: functions whose code was freed before prywalk read their names: the program unloads code " +

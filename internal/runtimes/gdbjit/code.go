@@ -24,11 +24,11 @@ type Code struct {
 	spans        []span   // of the images' code, by address, disjoint
 	unregistered []*image // in no list, oldest first
 	keptBytes    int      // of images and unregistered
-	copied       uint64   // image bytes copied in this refresh
-	imageAdded   bool     // this refresh has added an image
+	copied       uint64   // bytes, in this refresh
+	imageAdded   bool
 	previous     previous
 	choice       versionChoice
-	unchangedAt  int64 // when the lists were last seen as in spans, ns
+	unchangedAt  int64 // ns
 }
 
 type span struct {
@@ -42,7 +42,7 @@ func New(h managed.Host) *Code {
 	return &Code{host: h, now: procmem.Now, images: map[entry]*image{}}
 }
 
-// Follow makes Code read the lists of these __jit_debug_descriptor variables, at most eight, and no others.
+// Follow makes Code read the lists of these __jit_debug_descriptor variables only, at most eight.
 func (c *Code) Follow(descriptors []uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -59,8 +59,7 @@ func (c *Code) Follow(descriptors []uint64) {
 	}
 }
 
-// Refresh reads what has changed, and reports whether earlier rules may be invalid. An unchanged list costs two
-// reads.
+// Refresh reads changes, and reports whether earlier rules may be invalid. An unchanged list costs two reads.
 func (c *Code) Refresh() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

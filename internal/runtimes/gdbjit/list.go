@@ -68,7 +68,7 @@ func (c *Code) stale(l *list) (listHead, bool) {
 	return h, true
 }
 
-// walk reads entries up to the end, a cycle or the limit.
+// walk ends at the end, a cycle or the limit.
 func (c *Code) walk(first uint64) []entry {
 	var out []entry
 	var b [entrySize]byte
@@ -96,7 +96,7 @@ func (c *Code) contentHashOf(e *entry) uint64 {
 	return h.Sum64()
 }
 
-// refresh reads a stale list, and reports whether entries or images have changed.
+// refresh reports whether entries or images have changed.
 func (c *Code) refresh(l *list) bool {
 	h, stale := c.stale(l)
 	if !stale {

@@ -8,9 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// previous is the version before the last change. A stack is walked after its copy, and the list may change in
-// between: copies before the change are walked by this version. For copies within the interval of the change both
-// versions must agree, or only one may have code at the address.
+// previous is the version before the last change: earlier copies are walked by it. For copies within the interval of
+// the change both versions must agree, or only one may have code at the address.
 type previous struct {
 	spans  []span
 	images []*image // in no list now
@@ -44,7 +43,7 @@ func (c *Code) dropPrevious() {
 }
 
 // At selects the version for copies of a moment, CLOCK_MONOTONIC ns, and reports whether earlier rules may be
-// invalid. ask permits reading the lists.
+// invalid. ask permits reads.
 func (c *Code) At(moment int64, ask bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

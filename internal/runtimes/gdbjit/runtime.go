@@ -4,8 +4,8 @@ package gdbjit
 
 import "prywalk/internal/managed"
 
-// Runtime is code registered by GDB's JIT interface. It has no FuncRange: PostgreSQL reuses addresses many times a
-// second, and outdated bounds break the analysis of instructions.
+// Runtime is code registered by GDB's JIT interface. It has no FuncRange: outdated bounds break the analysis of
+// instructions.
 type Runtime struct {
 	managed.Base
 	code *Code

@@ -28,11 +28,11 @@ type allgs struct {
 	list       uint64
 	startFuncs startFuncs
 	reasons    waitReasons
-	labelsAt   atomic.Int64 // offset of the labels' address in g
+	labelsAt   atomic.Int64
 	tries      uint
 }
 
-// Goroutines returns all live goroutines, each as of its own moment. It fails if the layout does not fit all.
+// Goroutines returns all live goroutines, each as of its own moment.
 func (a *allgs) Goroutines() ([]Goroutine, error) {
 	err := errNoGoroutines
 	for range goroutineTries {
@@ -67,7 +67,7 @@ func (a *allgs) addresses() ([]uint64, error) {
 	return out, nil
 }
 
-// Without symbols runtime.allgs is the slice that runtime.allgadd refers to in which the layout of g is found.
+// Without symbols it is the slice that runtime.allgadd refers to in which the layout of g is found.
 func (a *allgs) slice() (first, n uint64, err error) {
 	if a.list != 0 {
 		return a.sliceAt(a.list)

@@ -27,8 +27,7 @@ type cfaRow struct {
 	ra  int64 // of arm64: of the link register, from the CFA; 0: in itself
 }
 
-// Go's .debug_frame uses DW_CFA_advance_loc* and DW_CFA_def_cfa_offset_sf only (cmd/link/internal/ld/dwarf.go,
-// writeframes).
+// Go uses DW_CFA_advance_loc* and DW_CFA_def_cfa_offset_sf only (cmd/link/internal/ld/dwarf.go).
 func debugFrame(t *testing.T, f *elf.File, arch frames.Arch) []fde {
 	s := f.Section(".debug_frame")
 	if s == nil {
@@ -256,7 +255,7 @@ func TestPrologueStoresRBPWhereTheRuleSaysSo(t *testing.T) {
 	}
 }
 
-// After the load of x29 in the epilogue of a vDSO call, x29 does not lead to the frame.
+// In a vDSO call's epilogue x29 does not lead to the frame.
 func TestEpilogueAfterASwitchOfStacksOnArm64(t *testing.T) {
 	tab, file := open(t, build(t, source, forARM))
 	text := file.Section(".text")

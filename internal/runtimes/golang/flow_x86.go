@@ -11,8 +11,8 @@ import (
 
 // # The stack pointer of functions that load it
 //
-// An abstract interpretation of functions to which pcsp does not apply: rsp, rbp and the saved registers over a whole
-// function (Intel SDM volume 2, tables ). Unlike package heuristics it is exact.
+// An exact interpretation of functions to which pcsp does not apply: rsp, rbp and the saved registers (Intel SDM
+// volume 2, tables ).
 
 const (
 	bpSame  = iota // the caller's value
@@ -25,11 +25,10 @@ type stackState struct {
 	sp      int32 // CFA = rsp + sp
 	bp      uint8
 	bpOff   int32
-	// copyReg is a register with a copy of rsp that C code preserves, by its number in instructions; 0: none. CFA =
-	// copyReg + copyOff.
+	// copyReg has a copy of rsp, by its number in instructions; 0: none. CFA = copyReg + copyOff.
 	copyReg uint8
 	copyOff int32
-	// saved is, by DWARF number, how far below the CFA a register is saved, or 0.
+	// saved is a register's distance below the CFA, by DWARF number, or 0.
 	saved [16]int16
 	// entry: only instructions of the prologue have run.
 	entry bool
@@ -47,16 +46,16 @@ const (
 	maxFlows     = 256
 )
 
-// dwarfX86 is by System V ABI, figure 3.36.
+// System V ABI, figure 3.36.
 var dwarfX86 = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
-// Register numbers in instructions.
+// Numbers in instructions.
 const (
 	regSP = 4
 	regBP = 5
 )
 
-// No instruction is reached if the function is too long or has an unknown instruction.
+// No instruction is reached in a function that is too long or has an unknown instruction.
 func (t rulesX86) stackFlow(f *funcInfo) *stackFlow {
 	if flow := t.flows[f.entry]; flow != nil {
 		return flow
@@ -120,7 +119,7 @@ func (flow *stackFlow) forward() {
 	}
 }
 
-// merge reports whether the state before instruction i has changed.
+// merge reports a change.
 func (flow *stackFlow) merge(i int, s *stackState) bool {
 	if !flow.reached[i] {
 		flow.states[i], flow.reached[i] = *s, true
@@ -249,7 +248,7 @@ func (s *stackState) hasSavedBP(off int32) bool {
 	return s.spKnown && int32(s.saved[frames.X86RBP]) == off
 }
 
-// If off is up to 8, the store is to the return address.
+// The return address is up to 8.
 func (s *stackState) store(reg uint8, off int32) {
 	d := dwarfX86[reg&15]
 	if !s.spKnown || off <= 8 || off > 2040 || s.saved[d] != 0 {

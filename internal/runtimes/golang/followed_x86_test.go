@@ -51,7 +51,7 @@ func TestSavedRegistersStayKnownWhenRBPIsOverwritten(t *testing.T) {
 	}
 }
 
-// As racecall: the stack pointer is in r12 while C code runs on the scheduler's stack.
+// As in racecall, r12 keeps the stack pointer.
 func TestACopyOfTheStackPointerLeadsBackToItsStack(t *testing.T) {
 	tab := &rules{funcs: &funcs{img: Image{Arch: frames.X86_64}}, flows: map[uint64]*stackFlow{}}
 	for i, c := range []struct {

@@ -12,11 +12,11 @@ import "prywalk/frames"
 //	record of a call's target:  [ rbp of the caller │ return address into it ]   its CFA = the caller's rsp
 //	record of the caller:       its CFA − 16 = the caller's rsp + delta − 8
 //
-// Since Go 1.20 systemstack has its record on the goroutine's stack, and calls on the scheduler's with rbp pointing
-// to it. morestack clears rbp.
+// Since Go 1.20 systemstack has its record on the goroutine's stack; calls on the scheduler's point to it. morestack
+// clears rbp.
 //
-// A kernel sample (package perfengine) copies one stack. The kernel's chain of frame pointers leads from the
-// scheduler's to the goroutine's: a walk uses its return address if the frame lies where Go's tables say.
+// A kernel sample copies one stack. The kernel's chain of frame pointers leads from the scheduler's to the
+// goroutine's: a walk uses its return address if the frame lies where Go's tables say.
 
 const recordEntries = 1 << 10
 
@@ -46,8 +46,7 @@ func (r *Runtime) NextRecords(record frames.Addr, returns []uint64, out []frames
 	return out
 }
 
-// apart returns the bytes from the record with return address ret to the caller's: 0 for an outermost function, −1:
-// none.
+// The bytes from the record with return address ret to the caller's; 0: an outermost function, −1: none.
 func (r *frameRecords) apart(ret uint64) int32 {
 	if r.known == nil {
 		r.known = new([recordEntries]recordStep)
@@ -80,8 +79,8 @@ func (r *frameRecords) decode(ret uint64) int32 {
 	return rule.CFAOff
 }
 
-// The function's first change of rsp is followed by one of rbp: push rbp; mov rbp, rsp, or before Go 1.21 sub rsp, n;
-// mov [rsp+d], rbp; lea rbp, [rsp+d].
+// After the first change of rsp rbp changes: push rbp; mov rbp, rsp, or before Go 1.21 sub rsp, n; mov [rsp+d], rbp;
+// lea rbp, [rsp+d].
 func (r *frameRecords) pointsToRecord(f *funcInfo) bool {
 	s := r.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {

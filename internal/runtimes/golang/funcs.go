@@ -17,7 +17,7 @@ const (
 type funcs struct {
 	img  Image
 	h    header
-	text uint64 // base of function offsets
+	text uint64
 }
 
 // funcInfo is a function record (runtime2.go, _func).
@@ -33,7 +33,7 @@ type funcInfo struct {
 	flag       uint8
 	nfuncdata  uint8
 	tail       []byte // pcdata offsets, then funcdata offsets
-	at         uint32 // of tail within the functions
+	at         uint32
 }
 
 // Entry nfunc is the end of the text.
@@ -60,7 +60,7 @@ func (t *funcs) ftab(i uint64) (pc, off uint64, ok bool) {
 }
 
 func (t *funcs) find(pc uint64) (funcInfo, bool) {
-	lo, hi := uint64(0), t.h.nfunc // last entry at or before pc
+	lo, hi := uint64(0), t.h.nfunc // at or before pc
 	for lo < hi {
 		mid := (lo + hi) / 2
 		if start, _, ok := t.ftab(mid); !ok || start > pc {
@@ -115,7 +115,7 @@ func (t *funcs) record(f *funcInfo, off uint32) bool {
 	return true
 }
 
-// FuncRange returns the starts of the function at pc and of the next; false outside of the Go text (cgo).
+// FuncRange returns the starts of the function at pc and of the next; false in cgo code.
 func (t *funcs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	f, ok := t.find(pc)
 	return f.entry, f.end, ok

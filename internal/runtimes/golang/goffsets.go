@@ -4,7 +4,7 @@ package golang
 
 import "prywalk/frames"
 
-// GOffsets leads from a stopped thread to its goroutine's stack: g, g.m, m.curg, curg.sched.
+// GOffsets leads from a thread to its goroutine's stack: g, g.m, m.curg, curg.sched.
 type GOffsets struct {
 	// TLS is the offset of g's word from the thread pointer, if HasTLS (amd64: usually −8).
 	TLS    int64
@@ -31,7 +31,7 @@ func (o *GOffsets) Size() (g, m int) {
 	return int(max(o.SchedSP, o.SchedPC, o.SchedBP, o.SchedLR, o.GM) + 8), int(max(o.MCurg, o.MGsignal, o.MG0) + 8)
 }
 
-// GOffsets decodes runtime.systemstack and the code that saves g.sched.
+// GOffsets decodes runtime.systemstack and the saving of g.sched.
 func (t *gOffsetsDecoder) GOffsets() (GOffsets, bool) {
 	if !t.done {
 		t.done = true

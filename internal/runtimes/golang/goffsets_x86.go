@@ -35,8 +35,8 @@ type systemstackStage uint8
 const (
 	loadOfG systemstackStage = iota
 	loadOfM
-	compareGsignal // of g with m.gsignal
-	compareCurg    // of g with m.curg
+	compareGsignal // with m.gsignal
+	compareCurg    // with m.curg
 	saveOfSched    // a call, or the stores themselves
 	loadOfSchedSP  // from g0
 	moveOfSchedSP  // to rsp
@@ -51,7 +51,7 @@ type systemstackX86 struct {
 	g, m      uint8
 	haveG0    bool
 	g0        uint8
-	save      uint64 // target of the call that saves g.sched
+	save      uint64
 	saves     savesX86
 	schedSP   uint8
 	schedSPAt int64
@@ -84,7 +84,7 @@ func (s *systemstackX86) step(in *insn, next uint64) bool {
 	return s.stage != foundAll
 }
 
-// The instruction is cmp g, [m+disp].
+// cmp g, [m+disp].
 func (s *systemstackX86) comparesG(in *insn) bool {
 	return in.Map == 0 && in.Op == 0x3b && in.Mod != 3 && in.Reg == s.g && in.Base == s.m
 }
@@ -99,8 +99,7 @@ func (s *systemstackX86) findSave(in *insn, next uint64) {
 	}
 }
 
-// The instruction is mov g, fs:[offset], or mov g, fs:[reg] with reg loaded from a constant or from a word of the
-// dynamic loader.
+// mov g, fs:[offset], or mov g, fs:[reg] with reg from a constant or the dynamic loader's word.
 func (s *systemstackX86) findG(in *insn, next uint64) {
 	fs := in.Prefix&x86.PrefixFS != 0
 	switch {
@@ -124,11 +123,11 @@ const (
 	savedAll = savedPC | savedSP | savedBP
 )
 
-// savesX86 recognizes the stores of pc (computed from rip), rsp and rbp to g.sched.
+// The stores of pc, rsp and rbp to g.sched.
 type savesX86 struct {
 	c     *GOffsets
 	found uint8
-	value uint8 // savedPC or savedSP, in reg
+	value uint8 // of reg
 	reg   uint8
 }
 

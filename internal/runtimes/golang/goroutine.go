@@ -17,7 +17,7 @@ type Goroutine struct {
 	StackLo, StackHi uint64
 	SP, PC, BP, LR   uint64 // valid unless it runs
 	WaitReason       uint8
-	WaitSince        uint64 // ns: start of the garbage collection before the first that found it waiting; 0: none
+	WaitSince        uint64 // ns: start of the collection before the first that found it waiting, or 0
 	Start            uint64 // first function
 	GoPC             uint64 // return address of the creating call
 	Parent           uint64 // since Go 1.21; undefined before
@@ -40,7 +40,7 @@ const (
 	goroutineScanning  = 0x1000
 )
 
-// statusWords are the runtime's (runtime/traceback.go, gStatusStrings).
+// runtime/traceback.go, gStatusStrings.
 var statusWords = map[uint32]string{goroutineRunnable: "runnable", goroutineRunning: "running",
 	goroutineSyscall: "syscall", goroutineWaiting: "waiting", goroutineCopyStack: "copystack",
 	goroutinePreempted: "preempted", goroutineLeaked: "leaked"}
@@ -77,9 +77,9 @@ func (g *Goroutine) fill(t *managed.TaskRecord, arch frames.Arch) {
 
 // # The layout of a g
 //
-// Fields are found in the g of a known function: its number after a state, and the function's address. In a program
-// that is runtime.main, number 1, first of the list. In a library (-buildmode=c-shared, c-archive), where
-// runtime.main has returned, it is runtime.forcegchelper, which never returns.
+// Fields are found in the g of a known function: its number after a state, and the function's address. That is
+// runtime.main, number 1, first of the list; in a library, where it has returned, runtime.forcegchelper, which never
+// returns.
 
 type layoutG struct{ status, start int64 }
 

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// The oracle are the symbols of programs that are not stripped.
+// Unstripped programs' symbols are the oracle.
 func TestCodeNamesTheListOfGoroutines(t *testing.T) {
 	for _, v := range append(variants(), older(t)...) {
 		tab, f := open(t, build(t, v.src, v.env, v.args...))
@@ -58,7 +58,7 @@ func (h *memoryHost) Read(at uint64, b []byte) int {
 	return 0
 }
 
-// Reads are bounded by the addresses in the code and the list's length.
+// Addresses in the code and the list's length bound the reads.
 func FuzzGoroutines(f *testing.F) {
 	for _, arm := range []bool{false, true} {
 		f.Add(hostileMemory(), arm, false)
@@ -104,7 +104,7 @@ func FuzzGoroutines(f *testing.F) {
 	})
 }
 
-// symbol: the function that names the list, else the first goroutine's.
+// symbol: it names the list, else the first goroutine.
 func goroutineTable(arm, symbol bool) []byte {
 	b := excerpt(magic120, map[bool]byte{false: 1, true: 4}[arm])
 	copy(b[72:], map[bool]string{false: "\x00runtime.allgadd\x00", true: "\x00runtime.main\x00"}[symbol])

@@ -10,15 +10,15 @@ import (
 
 // # Many g's in few reads
 //
-// The heap has g's side by side in spans (mspan): 17 of 480 bytes in 8 KiB (Go 1.26). A region of process_vm_readv(2)
-// costs as much as copying 4 KiB.
+// The heap has g's side by side in spans (mspan): 17 of 480 bytes in 8 KiB (Go 1.26). A region costs as much as
+// copying 4 KiB.
 //
 //	span  g g g g g g …  │ stacks …           │ span  g g g g …
 //	      └── region 1 ──┘                            └ region 2 ┘      one call for many
 const (
 	regionBytes = 64 << 10
 	callBytes   = 256 << 10 // of a call: fits the CPU's cache
-	regionGap   = 4 << 10   // between parts of one region
+	regionGap   = 4 << 10   // within a region
 )
 
 type gReader struct {

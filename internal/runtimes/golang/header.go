@@ -20,7 +20,7 @@ const (
 
 type header struct {
 	magic     uint32
-	quantum   uint64 // smallest instruction size, unit of pc deltas
+	quantum   uint64 // unit of pc deltas
 	nfunc     uint64
 	textStart uint64 // 0 since Go 1.26
 

@@ -56,7 +56,7 @@ func (in *insn) inMemoryAt(base uint8) bool {
 
 func (in *insn) hasRegisterOperand() bool { return in.HasRM && in.Mod == 3 }
 
-// The instruction is mov to, from.
+// mov to, from.
 func (in *insn) moves(from, to uint8) bool {
 	return in.Map == 0 && in.hasRegisterOperand() &&
 		(in.Op == opStore && in.Reg == from && in.RM == to || in.Op == opLoad && in.Reg == to && in.RM == from)
@@ -131,7 +131,6 @@ func (in *insn) isConditionalJump() bool {
 	return false
 }
 
-// continues: to the next instruction; jumps: by its immediate.
 func (in *insn) successors() (continues, jumps bool) {
 	switch {
 	case in.isStop():
@@ -155,15 +154,15 @@ func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 	}
 }
 
-// The instruction is mov reg, [base+disp] of 64 bits.
+// mov reg, [base+disp] of 64 bits.
 func (in *insn) load() bool {
 	return in.Map == 0 && in.Op == opLoad && in.Mod != 3 && in.W && in.Base != x86.NoReg && !in.indexed() && !in.segment()
 }
 
-// The instruction is mov rsp, reg of 64 bits.
+// mov rsp, reg of 64 bits.
 func (in *insn) movesToSP(reg uint8) bool { return in.W && in.moves(reg, regSP) }
 
-// writeSet has the written operands, and registers of fixed numbers, a bit each in the lowest byte.
+// Operands, and registers of fixed numbers, a bit each in the lowest byte.
 type writeSet uint16
 
 const (
@@ -174,7 +173,7 @@ const (
 	writesMemory  writeSet = 1 << 9                    // operand of ModRM, if in memory
 	writesReg     writeSet = 1 << 10                   // register of ModRM
 	writesOpReg   writeSet = 1 << 11                   // register in the opcode
-	writesByteReg writeSet = 1 << 12                   // as writesOpReg; numbers 4 to 7 can be ah to bh
+	writesByteReg writeSet = 1 << 12                   // numbers 4 to 7 can be ah to bh
 	writesNothing writeSet = 0
 )
 
@@ -232,8 +231,7 @@ func (in *insn) writes() writeSet {
 	return opcodeWrites[in.Op]
 }
 
-// written excludes rsp of push and pop, and what a call changes. memory: the memory operand is written. With VEX it
-// assumes no register.
+// rsp of push and pop, and what a call changes, are excluded. With VEX no register is assumed.
 func (in *insn) written() (regs uint16, memory bool) {
 	memory = in.HasRM && in.Mod != 3
 	if in.Map != 0 || in.VEX {

@@ -2,7 +2,7 @@
 
 package golang
 
-// funcKind is how a function deviates from its pcsp table.
+// funcKind is a deviation from the pcsp table.
 type funcKind uint8
 
 const (
@@ -17,7 +17,7 @@ const (
 	kindCgoCall
 	// kindInjected is called for a signal handler; the caller's pc is exact.
 	kindInjected
-	// kindTrampoline is a signal handler's first frame, and returns to the exact pc of the sigreturn code.
+	// kindTrampoline is a signal handler's first frame; it returns to the exact pc of sigreturn.
 	kindTrampoline
 	kindSigreturn
 	kindFollow
@@ -52,7 +52,7 @@ var kinds = map[string]funcKind{
 	"runtime.cgocallback":          kindFollow,
 }
 
-// spWriters load the stack pointer, for tables without flags (until Go 1.16).
+// They load the stack pointer, for tables without flags (until Go 1.16).
 var spWriters = map[string]bool{
 	"runtime.systemstack": true, "runtime.mcall": true, "runtime.morestack": true,
 	"runtime.asmcgocall": true, "runtime.cgocallback": true, "runtime.clone": true,
@@ -62,7 +62,7 @@ var spWriters = map[string]bool{
 	"runtime.callCgoMunmap": true, "runtime.callCgoSigaction": true,
 }
 
-// spWrite: the function may load the stack pointer; pcsp does not hold everywhere.
+// spWrite: pcsp does not hold everywhere.
 func (t *funcs) kind(f *funcInfo) (k funcKind, spWrite bool) {
 	name := t.name(f)
 	k = kinds[string(name)]

@@ -9,7 +9,7 @@ import (
 	"prywalk/frames"
 )
 
-// The bounds are per goroutine, and of a key or value in bytes.
+// Per goroutine, and of a key or value in bytes.
 const (
 	maxLabels     = 64
 	maxLabelBytes = 1 << 10
@@ -33,7 +33,7 @@ func (l *labels) LabelsAt(at frames.Addr) map[string]string {
 	return l.labelMap(first)
 }
 
-// Since Go 1.24 labels are an array of pairs of strings (runtime/pprof.LabelSet).
+// Since Go 1.24 an array of pairs of strings (runtime/pprof.LabelSet).
 func (l *labels) labelList(at, n uint64) map[string]string {
 	pairs := make([]byte, 32*n)
 	if l.allgs.host.Read(at, pairs) != len(pairs) {
@@ -48,7 +48,7 @@ func (l *labels) labelList(at, n uint64) map[string]string {
 	return out
 }
 
-// Until Go 1.23 labels are a map[string]string (runtime/map.go, hmap and bmap).
+// Until Go 1.23 a map[string]string (runtime/map.go, hmap and bmap).
 const (
 	hmapBytes    = 32
 	hmapB        = 9
@@ -131,7 +131,7 @@ func (l *labels) Labels(regs *frames.Regs, mem frames.Memory) map[string]string 
 	return copiedLabels(mem, at)
 }
 
-// The copy of package taskstack has a list, its pairs, and the strings padded to words.
+// Package taskstack's copy has a list, its pairs, and the strings padded to words.
 func copiedLabels(mem frames.Memory, at uint64) map[string]string {
 	n, ok := mem.Word(at + 8)
 	if !ok || n > maxLabels {

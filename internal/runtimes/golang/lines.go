@@ -131,7 +131,7 @@ func (l *lines) inlinedCall(tree, i uint64, f *funcInfo) (call, bool) {
 	return c, starts && len(c.name) > 0 && uint64(c.parentPC) < f.end-f.entry
 }
 
-// Assembly and its wrapper share a name. All records are read.
+// Assembly and its wrapper share a name.
 func (t *funcs) funcByName(name string) []uint64 {
 	var out []uint64
 	for i := range t.h.nfunc {

@@ -20,7 +20,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// busy collects garbage, grows stacks, reads the clock, takes signals and sleeps.
+// The program collects garbage, grows stacks, reads the clock, takes signals and sleeps.
 const busy = `package main
 
 import (

@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// lockFinder finds the locks that frames hold, from their functions' code ([funcs.findLocksX86]).
+// lockFinder finds the locks that frames hold ([funcs.findLocksX86]).
 type lockFinder struct {
 	program *program
 	held    map[uint64]*heldLocksX86

@@ -15,9 +15,9 @@ import (
 //	lock xadd [rcx], eax        with eax -1: released (Mutex.Unlock, inlined)
 //	call sync.(*RWMutex).RLock  with the lock's address in rax
 //
-// An abstract interpretation of a Go function from its entry to the call, once by ascending address. A value is an
-// origin (node) plus a constant. Where paths join, equal values and common locks are kept. Backward jumps, and
-// releases by other goroutines, are not seen: the result is likely, not proven.
+// A Go function is interpreted from its entry to the call, once by ascending address. A value is an origin (node)
+// plus a constant. Where paths join, equal values and common locks are kept. Backward jumps, and releases by other
+// goroutines, are not seen: the result is likely, not proven.
 //
 // Sources: Intel SDM volume 2 (tables ); cmd/compile/abi-internal.md (arguments in registers).
 
@@ -34,11 +34,11 @@ const (
 	nodeLoad // memory at another value
 )
 
-// node is the origin of values: equal nodes are equal values.
+// Equal nodes are equal values.
 type node struct {
 	kind nodeKind
 	reg  uint8
-	at   int64  // offset of a slot or a load; address of a call
+	at   int64  // offset; address of a call
 	base uint32 // nodeLoad: of the address
 }
 
@@ -54,7 +54,7 @@ type heldLockX86 struct {
 	at   uint64
 }
 
-// heldLocksX86 are the locks held at a call, with the origins of their addresses.
+// The locks held at a call, with the origins of their addresses.
 type heldLocksX86 struct {
 	nodes []node
 	slots map[int32]value // by offset from rsp
@@ -95,7 +95,7 @@ func (t *funcs) findLocksX86(pc uint64) *heldLocksX86 {
 	})
 }
 
-// code begins at entry. name returns the function that begins at an address.
+// name returns the function that begins at an address.
 func analyseLocksX86(code []byte, entry, pc uint64, name func(uint64) string) *heldLocksX86 {
 	a := lockAnalysisX86{name: name, nodes: []node{{}}, number: map[node]uint32{}, pending: map[uint64]*pathX86{},
 		path: pathX86{slots: map[int32]value{}}}
@@ -125,7 +125,7 @@ func isLockMethod(name string) bool {
 		"internal/sync.(*Mutex).unlockSlow", "sync.(*Mutex).unlockSlow"}, name)
 }
 
-// take: the lock in rax is taken, else released.
+// The lock is in rax. take: else it is released.
 func lockMethod(name string) (take, read, ok bool) {
 	switch name {
 	case "sync.(*Mutex).Lock", "internal/sync.(*Mutex).Lock", "sync.(*RWMutex).Lock":

@@ -4,7 +4,7 @@ package golang
 
 import "encoding/binary"
 
-// moduledata is the used part of Go's moduledata (runtime/symtab.go).
+// The used part of Go's moduledata (runtime/symtab.go).
 type moduledata struct {
 	text, etext uint64
 	gofunc      uint64 // of go:func.*, or 0
@@ -29,8 +29,8 @@ const (
 	mdWords     = 45
 )
 
-// Index of go:func.* in Go 1.18; in 1.20 (covctrs, ecovctrs added); in 1.27 (typedesclen, itaboffset, itabsize
-// added). Since 1.20, epclntab follows.
+// Of go:func.* in Go 1.18; in 1.20 (covctrs, ecovctrs added); in 1.27 (typedesclen, itaboffset, itabsize added).
+// Since 1.20, epclntab follows.
 const (
 	mdGofunc118 = 38
 	mdGofunc120 = 40

@@ -4,8 +4,8 @@ package golang
 
 import "prywalk/frames"
 
-// After the system call in runtime.clone (runtime/sys_linux_arm64.s), a new thread has 0 in x0, its parent's x30 and
-// no caller. Code after the parent's return runs in new threads only.
+// After the system call in runtime.clone a new thread has 0 in x0, its parent's x30 and no caller. Code after the
+// parent's return runs in new threads only.
 
 const svcARM64 = 0xd4000001
 

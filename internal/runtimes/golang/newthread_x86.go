@@ -4,7 +4,7 @@ package golang
 
 import "prywalk/frames"
 
-// After the system call in runtime.clone (runtime/sys_linux_amd64.s), a new thread has 0 in rax and no caller.
+// After the system call in runtime.clone a new thread has 0 in rax and no caller.
 
 func (t rulesX86) afterSyscall(f *funcInfo, pc uint64) bool {
 	for _, off := range t.stackFlow(f).offs {
@@ -22,7 +22,7 @@ func createdX86(cfa int32) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: cfa, Method: frames.MethodCFI}, row, true
 }
 
-// parentOnly is the return address in the parent, and 0 (outermost) in the new thread.
+// In the new thread it is 0 (outermost).
 type parentOnly struct{}
 
 // Eval implements [frames.Expr].

@@ -19,10 +19,10 @@ import (
 // Adjacent stacks (runtime/stack.go, stackpool) are one region.
 
 const (
-	// Of a batch: goroutines, and bytes of stack, which the last stack may exceed.
+	// Per batch; the last stack may exceed the bytes.
 	batchGoroutines = 64
 	batchBytes      = 128 << 10
-	// Bytes of a stack's copy, and of the gap between stacks in one region.
+	// Bytes of a stack, and of the gap in one region.
 	maxFollowedStack = 256 << 10
 	stackGap         = 2 << 10
 )
@@ -30,7 +30,7 @@ const (
 type copyState uint8
 
 const (
-	copyChanged copyState = iota // the goroutine ran, or g is invalid
+	copyChanged copyState = iota // it ran, or g is invalid
 	copyNoStack                  // ended, or on a thread's stack
 	copyWhole
 )
@@ -42,10 +42,9 @@ type goroutineCopy struct {
 	g     Goroutine
 	stack []byte // from sp on
 
-	region, at int // index in spans, offset in that
+	region, at int // in spans, offset
 }
 
-// parkedStacks copies the stacks of goroutines without a thread.
 type parkedStacks struct {
 	expected []int // ascending
 	batch    []goroutineCopy
@@ -54,7 +53,7 @@ type parkedStacks struct {
 	alone         *parkedStacks
 	reader        *gReader
 	addrs         []uint64
-	order         []int // of batch, by stack pointer
+	order         []int // by stack pointer
 	spans         []Range
 	first, second []byte
 	regions       []frames.Region // each twice
@@ -65,7 +64,7 @@ func (s *parkedStacks) expect(places []int) {
 	s.batch, s.next = s.batch[:0], 0
 }
 
-// The copy is valid until the next call; nil: the goroutine keeps changing.
+// Valid until the next call; nil: the goroutine keeps changing.
 func (s *parkedStacks) copyOf(f *goroutinePoller, place int) *goroutineCopy {
 	if c := s.read(place); c != nil && c.state != copyChanged {
 		return c

@@ -15,13 +15,13 @@ import (
 //
 // runtime.allgs only grows, and g's are reused: a place is a g. New places are ordered by address for joint reads
 // ([gReader]). A goroutine has not run if number, state, sched, waitreason, waiting, param, labels and, since Go
-// 1.17, trackingSeq (counts stops modulo 256; runtime/proc.go, casgstatus) are unchanged.
+// 1.17, trackingSeq (runtime/proc.go, casgstatus) are unchanged.
 
 type goroutinePoller struct {
 	allgs  *allgs
 	listed int // in gs
 	gs     []uint64
-	sums   []uint64 // of the g's as of Task, by place; 0: not read
+	sums   []uint64 // as of Task; 0: not read
 	seed   maphash.Seed
 
 	reader *gReader
@@ -76,8 +76,8 @@ func (p *goroutinePoller) Poll(from, to int, changed []int) []int {
 	return changed
 }
 
-// sum hashes the words of g that change when it runs; never 0. Other code writes the scan bit, waitsince, the flags
-// after waitreason, schedlink, and all after labels.
+// The hash is of the words of g that change when it runs; never 0. Other code writes the scan bit, waitsince, the
+// flags after waitreason, schedlink, and all after labels.
 func (p *goroutinePoller) sum(b []byte) uint64 {
 	l := &p.allgs.fields
 	status := l.status

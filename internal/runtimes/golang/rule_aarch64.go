@@ -93,7 +93,7 @@ func (t rulesARM64) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule,
 	return r, row, true
 }
 
-// frameARM64 has the pcs from which x30 and x29 are in the frame; 0: never.
+// The pcs from which x30 and x29 are in the frame; 0: never.
 type frameARM64 struct{ lrFrom, fpFrom uint64 }
 
 // Instructions of prologues.
@@ -170,7 +170,7 @@ func (t *funcs) insnARM64(pc uint64) uint32 {
 	return binary.LittleEndian.Uint32(b[:])
 }
 
-// A signal handler made the call, and pushed x30 in 16 bytes.
+// A signal handler pushed x30 in 16 bytes.
 func (t rulesARM64) injectedARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.LookupPC(t.img.Arch)
 	fr, ok := t.frameARM64(f)

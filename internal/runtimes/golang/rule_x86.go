@@ -9,7 +9,7 @@ import (
 	"prywalk/heuristics"
 )
 
-// delta is pcsp's value, which may not hold if spWrite.
+// delta may not hold if spWrite.
 func (t rulesX86) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
@@ -32,7 +32,7 @@ func (t rulesX86) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool,
 	return r, nil, true
 }
 
-// followedX86 uses data flow (flow_x86.go); r is the rule by pcsp.
+// r is the rule by pcsp.
 func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	st, ok := t.stackFlow(f).stateAt(q.LookupPC(t.img.Arch) - f.entry)
 	if k == kindTrampoline {
@@ -52,7 +52,7 @@ func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.
 		return t.schedX86(q, k)
 	case k == kindGogo:
 		return t.gogoX86(q, f)
-	case k == kindStackEnd: // even if rbp points into the old stack
+	case k == kindStackEnd: // rbp may point into the old stack
 		return root()
 	}
 	if !st.setCFA(&r, q.SPOnly) {
@@ -108,7 +108,7 @@ func (s *stackState) fillRule(r *frames.Rule) {
 	}
 }
 
-// syscall.rawVforkSyscall pops its return address into r12, as the child writes to the stack.
+// syscall.rawVforkSyscall pops its return address into r12.
 func (t rulesX86) poppedX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val >= 0 {
@@ -129,7 +129,7 @@ func (t rulesX86) savedBP(f *funcInfo, pc uint64, delta int32) int32 {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {
 	}
-	// s.start is after push rbp (since Go 1.21), or between sub rsp and the store of rbp
+	// push rbp (since Go 1.21), or between sub rsp and the store of rbp
 	var b [8]byte
 	n := min(f.end-s.start+1, uint64(len(b)))
 	if s.val <= 0 || s.start <= f.entry || !t.img.read(s.start-1, b[:n]) {

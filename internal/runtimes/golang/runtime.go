@@ -52,7 +52,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return nil, nil
 }
 
-// The dynamic linker binds the run-time symbols that a plugin exports (cmd/link, -buildmode=plugin) to the program's.
+// The dynamic linker binds a plugin's exported symbols (cmd/link, -buildmode=plugin) to the program's.
 func isPlugin(h managed.Host, m *frames.Module) bool {
 	plugin := false
 	for _, s := range h.OwnSymbols(m, "runtime.allgs", "main.main") {
@@ -102,7 +102,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	for _, m := range h.Modules() {
 		if m.Bias == r.bias && tableIn(h, m) == r.table {
 			r.host, r.module = h, m
-			r.startFuncs.byStart = nil // plugins may have come or gone
+			r.startFuncs.byStart = nil // plugins may change
 			return true
 		}
 	}

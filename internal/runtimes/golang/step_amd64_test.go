@@ -72,7 +72,7 @@ func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Mem
 		names = append(names, fmt.Sprintf("%s+%#x", tab.name(&fn), fr.PC-fn.entry))
 		through[string(tab.name(&fn))]++
 	}
-	// During pushCall (runtime/signal_amd64.go) the context has the call's stack pointer but the old pc.
+	// During pushCall (runtime/signal_amd64.go) the context has the old pc.
 	pushing := len(names) > 0 && strings.HasPrefix(names[0], "runtime.doSigPreempt+") &&
 		w.StopReason() == frames.StopNoRule
 	if w.StopReason() != frames.StopRoot && !pushing {

@@ -4,12 +4,12 @@ package golang
 
 import "prywalk/frames"
 
-// cgoCFA is the CFA of asmcgocall from C code's stack (cgoCallX86).
+// The CFA of asmcgocall from C code's stack (cgoCallX86).
 type cgoCFA struct {
 	frame    int32 // CFA minus the old stack pointer
 	g, depth int64 // of the saved words, from sp
 	sp, fp   uint8
-	fpOff    int32 // CFA from the frame pointer if g is unreadable, or 0
+	fpOff    int32 // if g is unreadable, CFA from the frame pointer
 }
 
 // Eval implements [frames.Expr].
@@ -30,12 +30,12 @@ func (c cgoCFA) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bo
 	return fp + uint64(c.fpOff), ok && c.fpOff != 0
 }
 
-// gobufExpr is a field of curg.sched plus add, for morestack or systemstack on the scheduler's stack. Without such a
-// goroutine morestack's is 0 and systemstack has none.
+// A field of curg.sched plus add, for morestack or systemstack on the scheduler's stack. Without such a goroutine
+// morestack's is 0 and systemstack has none.
 type gobufExpr struct {
 	t      *rules
 	c      GOffsets
-	pc     uint64 // of the query, in the file: the bias is regs.PC − pc
+	pc     uint64 // in the file: the bias is regs.PC − pc
 	off    int64
 	add    uint64
 	leftBy funcKind // kindMorestack or kindSystemStack

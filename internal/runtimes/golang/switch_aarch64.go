@@ -40,7 +40,7 @@ func (t rulesARM64) callBeforeARM64(ret uint64) (uint64, bool) {
 	return ret - 4 + uint64(int64(int32(w<<6))>>6<<2), w>>26 == 0x25
 }
 
-// Before morestack changes stacks: no frame, its caller's return address in x3.
+// No frame; the caller's return address is in x3.
 func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.AfterCall {
 		return t.refuse()
@@ -50,7 +50,7 @@ func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagExactPC, Method: frames.MethodCFI}, row, true
 }
 
-// Once g is loaded it is the scheduler's, and the goroutine's registers are saved.
+// Once g is loaded, the goroutine's registers are saved.
 func (t rulesARM64) loadsG(f *funcInfo, pc uint64) bool {
 	for at := f.entry; at < pc && at < f.entry+maxFlowBytes; at += 4 {
 		if load, rt, _, _, ok := memARM64(t.insnARM64(at)); ok && load && rt == 28 {
@@ -90,10 +90,10 @@ func (t rulesARM64) codeBefore(f *funcInfo, pc uint64) ([]byte, bool) {
 	return code, true
 }
 
-// The instruction is mov sp, xN. mov sp, sp is a marker for the linker.
+// mov sp, sp is a marker for the linker.
 func setsSP(w uint32) bool { return w&0xfffffc1f == movSP && w != movSP|31<<5 }
 
-// After a possible change of stacks x29 still points below the frame.
+// x29 still points below the frame.
 func (t rulesARM64) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
@@ -121,8 +121,7 @@ func (t rulesARM64) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta
 	return t.frameRule(r, delta, true)
 }
 
-// Before racecall calls C code on another stack, it copies sp and x30 to registers that C code preserves. Later
-// writes of these are not checked.
+// racecall copies sp and x30 to registers that C code preserves. Later writes of these are not checked.
 func (t rulesARM64) copiedARM64(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
 	const movFromSP, movFromLR = 0x910003e0, 0xaa1e03e0 // mov xN, sp; mov xN, x30
 	code, _ := t.codeBefore(f, q.LookupPC(t.img.Arch))
@@ -155,7 +154,7 @@ func (t rulesARM64) copiedARM64(q frames.Query, f *funcInfo) (frames.Rule, *fram
 	return frames.Rule{CFAReg: sp, CFAOff: off, Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// cgoCallARM64 is cgoCallX86 for arm64. In calls before the change of stacks, pcsp holds.
+// As cgoCallX86. Before the change of stacks pcsp holds.
 func (t rulesARM64) cgoCallARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.LookupPC(t.img.Arch)
 	if !q.AfterCall {

@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// After gogo's load of the stack pointer, pc and rbp are in the gobuf at rbx.
+// After the load of the stack pointer, pc and rbp are in the gobuf at rbx.
 func (t rulesX86) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
 	flow := t.stackFlow(f)
 	at := q.PC - f.entry
@@ -81,7 +81,7 @@ func (flow *stackFlow) cgoWords(off uint64) (g, depth int64, ok bool) {
 	return g, depth, n == 2
 }
 
-// morestack's caller has its registers in curg.sched; until Go 1.20 systemstack's return address is at curg.sched.sp.
+// morestack's caller has its registers in curg.sched; until Go 1.20 systemstack's return address is there at sp.
 func (t rulesX86) schedX86(q frames.Query, k funcKind) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.decoder.GOffsets()
 	if !ok {

@@ -13,7 +13,7 @@ import (
 var (
 	// ErrNoTable means no header of Go 1.2 or later.
 	ErrNoTable = errors.New("no Go function table")
-	// ErrMalformed means a header that contradicts itself or the section's size.
+	// ErrMalformed means a header that contradicts itself or the section.
 	ErrMalformed = errors.New("malformed Go function table")
 	// ErrNoText means that the start of the text is unknown.
 	ErrNoText = errors.New("start of the Go text not found")
@@ -25,12 +25,12 @@ type Range struct{ Addr, Size uint64 }
 // Image is a module for [New], in file addresses.
 type Image struct {
 	Arch frames.Arch
-	// Pclntab is the section .gopclntab (.data.rel.ro.gopclntab in older PIEs).
+	// Pclntab is the section .gopclntab (older PIEs: .data.rel.ro.gopclntab).
 	Pclntab     []byte
 	PclntabAddr uint64
 	// TextStart is the address of runtime.text, with cgo not that of .text, or 0.
 	TextStart uint64
-	// Data is searched for moduledata: .go.module (Go 1.26), .noptrdata, .data, .data.rel.ro, writable segments.
+	// Data is searched for moduledata.
 	Data []Range
 	// Rela are the dynamic relocations of a PIE.
 	Rela []byte
@@ -41,7 +41,7 @@ func (im *Image) read(addr uint64, buf []byte) bool {
 	return im.Read != nil && im.Read(addr, buf) == len(buf)
 }
 
-// The relocation of value bias + addend (System V ABI AMD64 table 4.9; ELF for the Arm 64-bit Architecture §5.7.14).
+// System V ABI AMD64 table 4.9; ELF for the Arm 64-bit Architecture §5.7.14.
 func relative(a frames.Arch) uint64 {
 	if a == frames.AArch64 {
 		return 1027

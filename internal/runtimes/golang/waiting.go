@@ -19,16 +19,15 @@ import (
 //	              waitlink ──► …
 //	              c ─────────────► (chan.go)
 //
-// Until Go 1.25 a semaphore's sudog is only on the stack of semacquire1. A sudog is valid if it names the g and, of a
-// channel, is in its queue. Since Go 1.26 elem has two words; the second is the address.
+// Until Go 1.25 a semaphore's sudog is only on the stack of semacquire1. A sudog is valid if it names the g and is in
+// its channel's queue. Since Go 1.26 elem has two words; the second is the address.
 const (
 	sudogBytes = 104
 	sudogNext  = 8
 	sudogElem  = 24
 )
 
-// Offsets of waitlink and of c's address, newest first: both elem and c have two words (since Go 1.26), only elem,
-// neither.
+// Of waitlink and c's address, newest first: both elem and c have two words (since Go 1.26), only elem, neither.
 var sudogLayouts = [...]struct{ waitLink, channel int64 }{{72, 96}, {72, 88}, {64, 80}}
 
 const (
@@ -39,7 +38,7 @@ const (
 )
 
 const (
-	maxWaitStack = 1 << 10 // bytes of stack searched for a sudog
+	maxWaitStack = 1 << 10 // bytes
 	maxSelect    = 64
 	maxQueue     = 1 << 16
 	maxSudogs    = 1 << 20 // of all queues
@@ -182,7 +181,7 @@ const waitReasonBytes = 64
 // Text 1 of runtime.waitReasonStrings since Go 1.11; text 0 is empty.
 const secondWaitReason = "GC assist marking"
 
-// These functions mention runtime.waitReasonStrings; the first does if it inlines the second.
+// They mention runtime.waitReasonStrings; the first does if it inlines the second.
 var namesWaitReasons = []string{"runtime.goroutineheader", "runtime.waitReason.String"}
 
 type waitReasons struct {

@@ -29,8 +29,8 @@ var movRBX = []byte{0x48, 0xbb}
 
 // # On-stack replacement
 //
-// A loop's compiled code has a second entry: mov [rsp-disp32], eax per page; push rbp; sub rsp. In a C2 loop without
-// calls: sub rsp; mov [rsp+disp], rbp.
+// A loop's compiled code has a second entry: mov [rsp-disp32], eax per page; push rbp; sub rsp. In C2 without calls:
+// sub rsp; mov [rsp+disp], rbp.
 //
 // aroundBytes bounds these sequences, and the pieces after a method.
 const aroundBytes = 32
@@ -57,7 +57,6 @@ const (
 	frameBare // all but rbp is stored
 )
 
-// osrCode is code of a method whose frame has a size in bytes. Offsets are in code.
 type osrCode struct {
 	code  []byte
 	frame int32
@@ -156,7 +155,7 @@ func inDeoptPiece(code []byte, pc int, addr uint64) bool {
 	return false
 }
 
-// dwarfNumbers maps hardware register numbers to DWARF (System V ABI, figure 3.36).
+// System V ABI, figure 3.36.
 var dwarfNumbers = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
 // Begin and end of OptoRuntime::generate_exception_blob.

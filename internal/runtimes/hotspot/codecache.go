@@ -16,9 +16,9 @@ type codeCache struct {
 	buf          [maxEntry]byte
 	head         [maxHeader]byte
 	heaps        []heap
-	header       uint64              // bytes read of a block
-	kinds        map[uint64]blobName // by address of the name
-	byCode       map[uint64]blob     // by start of code; blank: no blob
+	header       uint64 // bytes read of a block
+	kinds        map[uint64]blobName
+	byCode       map[uint64]blob // by start of code; blank: no blob
 	byRequest    map[uint64]blob
 	codelets     codelets
 	proof        proof
@@ -45,7 +45,7 @@ const (
 	proofFails
 )
 
-// Proofs may fail while the machine starts.
+// Proofs may fail at the start.
 const maxFailedProofs = 64
 
 func (c *codeCache) Incomplete() error {
@@ -82,7 +82,7 @@ func (c *codeCache) proven() bool {
 
 func (c *codeCache) starting() bool { return c.proof == proofPending && !c.proven() }
 
-// reserved reports whether an address is in the code cache, proven or not.
+// The address may be in the code cache without a proof.
 func (c *codeCache) reserved(addr uint64) bool {
 	if c.inHeaps(addr) == nil {
 		c.heaps = c.readHeaps()
@@ -116,7 +116,7 @@ func (c *codeCache) blobName(pc uint64) string {
 	return ""
 }
 
-// FuncRange returns the bounds of a compiled method or of a stub with a constant frame size.
+// FuncRange returns the bounds of a compiled method, or a stub with a constant frame size.
 func (c *codeCache) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	b, ok := c.find(pc)
 	return b.begin, b.end, ok && b.kind == kindMethod
@@ -125,7 +125,7 @@ func (c *codeCache) FuncRange(pc uint64) (start, end uint64, ok bool) {
 // Beyond maxSeen cached blobs Changed reports true.
 const maxSeen = 1 << 14
 
-// find is blobAt, cached until Changed reports true.
+// find caches blobAt until Changed reports true.
 func (c *codeCache) find(pc uint64) (blob, bool) {
 	if b := c.codelets.blob; pc >= b.begin && pc < b.end {
 		return b, true

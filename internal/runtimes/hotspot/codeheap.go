@@ -103,7 +103,7 @@ const firstMap = 256
 type blob struct {
 	begin, end uint64
 	frameWords int32 // 0: none or several sizes
-	completeAt int32 // offset where the frame is complete
+	completeAt int32 // offset of the complete frame
 	kind       kind
 	stub       bool // assembly, one frame size
 }
@@ -111,14 +111,14 @@ type blob struct {
 type kind uint8
 
 const (
-	kindStub         kind = iota // assembly
-	kindStubRoutines             // assembly made at start
+	kindStub kind = iota // assembly
+	kindStubRoutines
 	kindMethod
 	kindInterpreter
 	kindAdapter // converts arguments
 	kindDeopt   // replaces a compiled frame
 	kindException
-	kindMethodHandles // continues at a method handle's target
+	kindMethodHandles // continues at a target
 	kindDispatch
 )
 
@@ -140,7 +140,7 @@ const routines = "StubRoutines"
 
 func (k kind) isAssembly() bool { return k == kindStub || k == kindStubRoutines }
 
-// A frame is at most 1 MiB; the unit is words.
+// The unit is words: 1 MiB.
 const maxFrame = 1 << 17
 
 func (c *codeCache) blobAt(addr uint64) (blob, bool) {

@@ -11,7 +11,7 @@ import (
 
 type codelet struct {
 	begin, end     uint64
-	text           uint64 // address of the description
+	text           uint64
 	described      bool
 	entry          bool
 	continuesDeopt bool

@@ -7,8 +7,8 @@ import "bytes"
 type epilogue uint8
 
 const (
-	epilogueNone   epilogue = iota
-	epiloguePopRBP          // before pop rbp
+	epilogueNone epilogue = iota
+	epiloguePopRBP
 	epilogueAfterPop
 )
 
@@ -53,7 +53,7 @@ func epilogueOf(code []byte, before byte, left uint64) epilogue {
 	return epilogueNone
 }
 
-// code may also begin at the jump of the check.
+// code may begin at the check's jump.
 func afterCheck(code []byte) []byte {
 	switch {
 	case bytes.HasPrefix(code, pollShort) && len(code) > 4:

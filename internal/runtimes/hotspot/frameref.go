@@ -22,7 +22,7 @@ type javaFrames struct {
 	waiters  waiters
 
 	err          error
-	deoptimizing bool // the walk has passed a frame of deoptimization
+	deoptimizing bool // a frame of deoptimization was passed
 	sites        map[site]*codeInfo
 	eviction     managed.IdleEviction
 	callStub     uint64 // return address in the call stub; 0: not read yet
@@ -95,7 +95,7 @@ func (j *javaFrames) Forget() {
 	clear(j.sites)
 }
 
-// A method can replace a freed stub, and [javaFrames.infoAt] checks compiled methods only.
+// A method can replace a freed stub; [javaFrames.infoAt] checks methods only.
 func (j *javaFrames) forgetStubs() {
 	maps.DeleteFunc(j.sites, func(_ site, info *codeInfo) bool { return info.code == nil })
 }
@@ -150,7 +150,7 @@ func (j *javaFrames) ManagedFrames(f *frames.Frame, _ frames.Addr, out []managed
 	return append(out, ref), true
 }
 
-// The method may not have been at its address at the copy.
+// The method may not have been there at the copy.
 func (j *javaFrames) mayBeReplaced(nm *nmethod) bool {
 	return nm.since >= j.validity.copiedAt && j.validity.doubted()
 }
@@ -178,7 +178,7 @@ type interpreterState uint8
 const (
 	notInterpreted           interpreterState = iota
 	interpretedFrameComplete                  // by rbp
-	interpretedEntry                          // a register may have the method
+	interpretedEntry
 )
 
 const maxSites = 1 << 16

@@ -171,7 +171,7 @@ func (v *VM) ruleInExceptionStub(b *blob, pc uint64) (frames.Rule, *frames.Row, 
 	return frameRule(8 * b.frameWords), nil, true
 }
 
-// ruleInEntry follows a method entry:
+// A method entry:
 //
 //	...                  return address at sp, caller's sp in r13
 //	pop rax              in rax; locals are pushed
@@ -198,7 +198,7 @@ func (v *VM) ruleInEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool)
 	if pops < 0 {
 		return v.ruleInIntrinsic(c, pc)
 	}
-	pushes := off - (prologue - 1) // since the push of rax
+	pushes := off - (prologue - 1) // since push rax
 	switch {
 	case off <= pops:
 		if rule, row, ok := v.ruleInIntrinsic(c, pc); ok {

@@ -35,12 +35,12 @@ func (j *javaFrames) interpreterInfo(b *blob, pc uint64, afterCall bool) codeInf
 //	fp − 48   constant pool cache    JDK 8: fp − 40
 //	fp − 64   bytecode pointer       JDK 8: fp − 56
 
-// interpretedFrame has distances below the frame pointer (frame_x86.hpp, frame_aarch64.hpp).
+// Distances below the frame pointer (frame_x86.hpp, frame_aarch64.hpp).
 type interpretedFrame struct {
 	method, constants, bytecode uint64
 	// less: constants and bytecode are less by it in JDK 8.
 	less uint64
-	// bytecodeReg has the innermost frame's bytecode pointer, methodReg the method being entered.
+	// bytecodeReg is the innermost frame's, methodReg the entered method's.
 	bytecodeReg, methodReg uint8
 }
 

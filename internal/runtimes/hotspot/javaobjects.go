@@ -2,10 +2,10 @@
 
 package hotspot
 
-// oops is the layout of references and objects, proven by the classes reached.
+// oops is the layout of references and objects, proven by classes.
 type oops struct {
 	header  header
-	wide    bool // references have 8 bytes
+	wide    bool
 	known   bool
 	thread  uint64 // java.lang.Thread
 	name    uint64 // offset
@@ -266,7 +266,7 @@ func (t *waiters) readReference(at uint64) (uint64, bool) {
 		to, ok := t.uncoloured(ref)
 		if !ok {
 			_, shift, ok := t.colours()
-			return 0, ok && ref>>shift == 0 // null has colours, too
+			return 0, ok && ref>>shift == 0 // null is coloured, too
 		}
 		return to, true
 	}

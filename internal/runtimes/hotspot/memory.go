@@ -13,7 +13,7 @@ import (
 type readCache struct {
 	managed.Pages
 	process   reader
-	readParts func([]frames.Region) int // nil: one at a time
+	readParts func([]frames.Region) int // or nil
 	inUse     bool
 	since     int64 // before the first read, CLOCK_MONOTONIC ns
 }

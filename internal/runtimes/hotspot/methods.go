@@ -14,7 +14,7 @@ import (
 //	          Klass ─► Symbol of the class
 //	          Symbol         │ length │ text, modified UTF-8
 
-// method is a Method. Its memory is reused after class unloading.
+// A Method's memory is reused after class unloading.
 type method struct {
 	constMethod uint64
 	code        uint64 // of the bytecode
@@ -32,11 +32,10 @@ type methodNames struct {
 	vm        *VM
 	validity  *validity
 	byAddress map[uint64]*method
-	kept      int // bytes of lines and names
+	kept      int // bytes
 
-	// Buffers of one read.
 	symbol      [64 + maxSymbol]byte
-	spelled     []byte // of method and class
+	spelled     []byte
 	full        []byte // for display
 	lines       []byte
 	cookie      []byte
@@ -61,7 +60,7 @@ const hasLines = 1
 
 var hashSeed = maphash.MakeSeed()
 
-// methodIdentity differs from that of a later method at the same address.
+// A later method at the address has another identity.
 type methodIdentity struct {
 	constMethod, constants, holder uint64
 	nameIndex, id                  uint16

@@ -75,7 +75,7 @@ type nameTable struct {
 	}
 }
 
-// Alternatives; the first complete set counts.
+// The first complete set counts.
 var (
 	wantRelease = [][]string{{"JDK_Version::_current", "JDK_Version::_major"}, {"Abstract_VM_Version::_vm_major_version"}}
 	wantScopes  = [][]string{
@@ -174,7 +174,7 @@ func nameSizes() (out []string) {
 type nameLayout struct {
 	*layout
 	table                    nameTable
-	major                    int // 8, 11, 17 …
+	major                    int
 	excludedBytes            byte
 	scopesIn                 scopesIn
 	scopes, deopts, metadata []field

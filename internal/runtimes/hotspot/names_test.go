@@ -256,7 +256,7 @@ func TestNumbersAreReadAsTheyAreWritten(t *testing.T) {
 	}
 }
 
-// Method::line_number_from_bci: of several entries the first at a bytecode index, the last at a nearer one.
+// Of several entries the first at a bytecode index, the last at a nearer one (Method::line_number_from_bci).
 func TestLineIsThatOfTheVirtualMachine(t *testing.T) {
 	table := []byte{0<<3 | 5, 10<<3 | 1, 0<<3 | 1, 10<<3 | 1, 0}
 	for bci, want := range map[int32]int{0: 5, 9: 5, 10: 6, 11: 7, 19: 7, 20: 8, 25: 8} {

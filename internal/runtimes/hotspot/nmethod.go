@@ -114,7 +114,7 @@ func (c *compiledCode) setSpans(nm *nmethod, head []byte) {
 	}
 }
 
-// since is before the reading. The result is nil if b is no longer its code.
+// since precedes the reading; nil: b is no longer its code.
 func (c *compiledCode) compiledOf(b *blob, pc uint64, since int64) *nmethod {
 	current, ok := c.compiledAt(b, pc)
 	if begin, _ := c.vm.layout.boundsOf(c.vm.head[:], current.header); !ok || begin != b.begin { // replaced
@@ -179,7 +179,7 @@ func (c *compiledCode) compiledRef(nm *nmethod, pc uint64, afterCall bool) (r ma
 	return r, ok
 }
 
-// By the original return address in the frame (nmethod::orig_pc_addr).
+// The frame has the original return address (nmethod::orig_pc_addr).
 func (c *compiledCode) deoptimizedRef(f *frames.Frame, nm *nmethod, r managed.Ref) managed.Ref {
 	pc, ok := c.validity.sample.Mem.Word(f.SP + nm.origPC)
 	if !ok || f.SP == 0 || pc <= nm.begin || pc > nm.end {

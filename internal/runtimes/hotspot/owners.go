@@ -4,10 +4,10 @@ package hotspot
 
 import "prywalk/internal/waits"
 
-// ownerID has the values of a monitor's owner word for a thread.
+// Values of a monitor's owner word for a thread.
 type ownerID struct {
 	id threadID
-	// [from, to): the addresses of its stack; since JDK 24 its number only.
+	// The addresses of its stack; since JDK 24 its number only.
 	from, to uint64
 }
 
@@ -74,7 +74,7 @@ func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 	return o, !m.failed && o.from < o.to
 }
 
-// The owner has w's object on its lock stack: the same address (w.anonymous), or one whose mark leads to the monitor.
+// The owner's lock stack has w's object (w.anonymous), or one whose mark leads to the monitor.
 func (t *waiters) ownerByLockStack(w *waitState) (tid int, later bool) {
 	if !t.layout.has(wantLockStack) {
 		return 0, false

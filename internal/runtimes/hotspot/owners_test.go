@@ -120,7 +120,7 @@ func (w *waiting) threadOf(i int) uint64 { return w.word(w.word(w.word(w.list)+8
 
 func (w *waiting) objectOf(monitor uint64) uint64 { return w.word(w.word(monitor + 8)) }
 
-// ownersRead returns a JVM whose threads have all been read, and may not be read again for an hour.
+// All threads have been read, and may not be read again for an hour.
 func ownersRead(t *testing.T) (w *waiting, monitors []uint64) {
 	w = newWaiting(t, "JDK 25")
 	monitors = w.listMany(true)

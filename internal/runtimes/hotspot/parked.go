@@ -40,7 +40,7 @@ func (t *waiters) waitByStatus(id threadID) (w waitState, ok bool) {
 	return w, true
 }
 
-// The object is false while the thread runs a virtual thread.
+// threadObject is false while the thread runs a virtual thread.
 func (t *waiters) threadObject(id threadID) (uint64, bool) {
 	ref := id.object
 	m := t.vm.memory()

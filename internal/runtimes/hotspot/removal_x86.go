@@ -30,12 +30,12 @@ const removalBytes = 48
 type frameRemoval struct {
 	found bool
 	whole bool // pc is in a complete sequence, after the leave
-	// Bytes from the leave to pc, to the pop, and to a mov that sets sp.
+	// Bytes from the leave.
 	since, pops, moves int
 	raReg, sender      uint8 // return address and caller's sp, DWARF numbers
 }
 
-// pc is at removalBytes in code. found without whole: pc is near a leave and a pop.
+// pc is at removalBytes in code. found only: it is near a leave and a pop.
 func lastRemoval(code []byte) frameRemoval {
 	found := false
 	for i := removalBytes - 1; i >= 0; i-- {
@@ -75,7 +75,7 @@ type removalParser struct {
 	code     []byte
 	off      int
 	since    int
-	boundary bool // pc is at the start of a passed instruction or of the next
+	boundary bool // pc is at an instruction
 }
 
 // code begins after the leave, since bytes before pc. popped: the sequence has a pop, and pc is not after its end.
@@ -138,7 +138,7 @@ func (p *removalParser) parsePoll() bool {
 		p.pass(7) && p.has(shortBelow) && p.pass(2) && p.has(clearsWord) && p.pass(11)
 }
 
-// pc must be at one of the instructions of on-stack replacement.
+// pc must be at an instruction.
 func (p *removalParser) endsInReplacement(ra uint8) bool {
 	return p.pass(len(alignsSP)) && ra < 8 && p.code[p.off] == opPush|ra && p.pass(1) && p.boundary &&
 		p.code[p.off] == 0xff
@@ -175,9 +175,9 @@ var (
 )
 
 type exceptionState struct {
-	sender uint8 // has the caller's sp, at the pop and the mov
+	sender uint8 // caller's sp at the pop and the mov
 	words  int   // pushed since; −1: unknown
-	stored bool  // return address in memory: at sp before the pop, later the second word below the CFA
+	stored bool  // in memory: at sp before the pop, later the second word below the CFA
 }
 
 // pc is an offset in code. ended: pc is in the removal.

@@ -9,7 +9,7 @@ import (
 	"prywalk/heuristics"
 )
 
-// GC barriers and string loops push up to this many bytes below a compiled frame.
+// Bytes pushed below a frame by GC barriers and string loops.
 const maxPushed = 4096
 
 // The rule follows the path to the method's return, else CFA = sp + usual.
@@ -51,7 +51,7 @@ func leavingFrame(cfa *heuristics.CFA) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: int32(cfa.Off), Method: frames.MethodCFI}, row, true
 }
 
-// Routine returns the rule in assembly by the path to its return.
+// Routine returns the rule in assembly.
 func (v *VM) Routine(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	at := q.PC
 	if q.AfterCall {
@@ -74,7 +74,7 @@ func (v *VM) Routine(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: cfa.Reg, Method: frames.MethodHeuristic}, row, true
 }
 
-// savedSP is the CFA from an sp saved before alignment (C2_MacroAssembler::string_indexof).
+// The CFA from an sp saved before alignment (C2_MacroAssembler::string_indexof).
 type savedSP heuristics.CFA
 
 // Eval implements [frames.Expr].
@@ -128,7 +128,7 @@ func (v *VM) ruleInBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, 
 	return frames.Rule{CFAReg: frames.X86RBP, CFAOff: 24, Method: frames.MethodCFI}, row, true
 }
 
-// code follows barrierEnds. since is the bytes from the first path's leave to pc.
+// since is the bytes from the first path's leave to pc.
 func restoresRegisters(code []byte, since int) bool {
 	if !bytes.HasPrefix(code, restoresAll) {
 		return false
@@ -141,7 +141,7 @@ func restoresRegisters(code []byte, since int) bool {
 	return restored >= 0 && leave < len(code) && code[leave] == opLeave && since-len(barrierEnds) <= leave
 }
 
-// Intrinsics (Math.sin) have no frame, at most a word of alignment; native methods have one (CRC32, JDK 8).
+// Intrinsics (Math.sin) have no frame, at most alignment; native methods have one (CRC32, JDK 8).
 func (v *VM) ruleAtReturnToInterpreter(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, ret)
 	prologue := 0
@@ -167,7 +167,7 @@ func (v *VM) ruleAtReturnToInterpreter(b *blob, ret uint64) (frames.Rule, *frame
 	return frames.Rule{CFAReg: frames.X86RSP, Method: frames.MethodCFI}, row, true
 }
 
-// fromInterpreter is the CFA of a frameless intrinsic of the interpreter, with the return address at sp + above.
+// The CFA of a frameless intrinsic, with the return address at sp + above.
 type fromInterpreter struct{ begin, end, above uint64 }
 
 // Eval implements [frames.Expr].

@@ -73,8 +73,7 @@ func (v *VM) ruleAtReturnToMethod(b *blob, ret uint64) (frames.Rule, *frames.Row
 	return frameRule(usual), nil, true
 }
 
-// afterRestore is for a return address in a stub that saved all registers: after their restoration the stub's frame
-// is valid, with rbp as during the call.
+// The stub saved all registers: after their restoration its frame is valid, with rbp as during the call.
 func (v *VM) afterRestore(q frames.Query) (pc uint64, ok bool) {
 	if !q.AfterCall || v.arm64 != nil {
 		return 0, false
@@ -90,7 +89,7 @@ func (v *VM) afterRestore(q frames.Query) (pc uint64, ok bool) {
 	return q.PC + uint64(last+len(restoredAll)), true
 }
 
-// size is in bytes; rbp is saved below the return address.
+// rbp is saved below the return address.
 func frameRule(size int32) frames.Rule {
 	r := frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}
 	r.Saved[0] = 2
@@ -102,7 +101,7 @@ func framelessRule() (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 8, Method: frames.MethodCFI}, nil, true
 }
 
-// An interpreter frame holds the caller's rbp, return address and sp without arguments.
+// The frame holds the caller's rbp, return address and sp without arguments.
 var interpreted = frames.Row{
 	CFAReg: frames.X86RBP, CFAOff: -8, CFADeref: true,
 	RA: frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RBP, Off: 8},
@@ -128,7 +127,7 @@ func ruleRAAtSP(cfaReg uint8, off int32, m frames.Method) (frames.Rule, *frames.
 	return frames.Rule{CFAReg: cfaReg, CFAOff: off, Method: m}, row, true
 }
 
-// callerRow keeps rbp and loses the other callee-saved registers.
+// The callee-saved registers are lost, except rbp.
 func callerRow(cfaReg uint8, off int32) *frames.Row {
 	row := &frames.Row{CFAReg: cfaReg, CFAOff: int64(off)}
 	for _, reg := range [...]uint8{frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15} {

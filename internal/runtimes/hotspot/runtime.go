@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtime is the Java virtual machine (JVM) of a process, a [managed.FrameSource].
+// Runtime is the Java virtual machine (JVM) of a process.
 type Runtime struct {
 	managed.Base
 	managed.BaseThreads

@@ -21,8 +21,8 @@ const (
 	maxPcs    = 16 << 20 // bytes
 )
 
-// scopesAt returns the scopes of the places around an offset, as offsets in the scopes' data: next is after it, prev
-// at or before; 0: none. Instructions between belong to the methods common to both.
+// next is the scope of the place after an offset, prev of that at or before, as offsets in the scopes' data; 0: none.
+// Instructions between belong to the methods common to both.
 func (c *compiledCode) scopesAt(nm *nmethod, off int32) (prev, next uint32, ok bool) {
 	c.place = -1
 	d := &c.vm.nameLayout.table.PcDesc
@@ -66,7 +66,7 @@ const maxInlined = 256
 // invocation is InvocationEntryBci, the base of bytecode indices.
 const invocation = -1
 
-// The calls are innermost first (ScopeDesc::decode_body). The outermost must be the compiled method.
+// Innermost first (ScopeDesc::decode_body). The outermost must be the compiled method.
 func (c *compiledCode) appendScopeMethods(nm *nmethod, scope uint32, out []call) ([]call, bool) {
 	if nm.scopes.size() > maxScopes || nm.metadata.size() > maxScopes {
 		return out, false
@@ -109,7 +109,7 @@ func (c *compiledCode) scopeBytes(nm *nmethod, scope uint32) []byte {
 	return b
 }
 
-// callsAt sets c.calls to the methods common to the scopes around a position, or sets c.unread.
+// callsAt sets c.calls to the methods common to the scopes around a position, or c.unread.
 func (c *compiledCode) callsAt(nm *nmethod, position uint64) {
 	next, prev := uint32(position>>32), uint32(position)
 	c.unread = false
@@ -128,7 +128,7 @@ func (c *compiledCode) callsAt(nm *nmethod, position uint64) {
 	c.calls = c.calls[len(c.calls)-common:]
 }
 
-// commonCalls counts the outermost calls of the same methods; all but the innermost are at the same bytecode indexes.
+// All but the innermost common call are at the same bytecode indexes.
 func commonCalls(a, b []call) int {
 	n := 1
 	for n < min(len(a), len(b)) && a[len(a)-n] == b[len(b)-n] && a[len(a)-n-1].method == b[len(b)-n-1].method {

@@ -36,7 +36,7 @@ func (r *Runtime) mayBeStarting() bool {
 // unproven reports whether the tables cannot be read or proven yet.
 func (r *Runtime) unproven() bool { return r.mayBeStarting() || r.vm != nil && r.vm.starting() }
 
-// retryRefused retries unreadable tables, and reports whether refused walks can continue.
+// retryRefused reports whether refused walks can continue.
 func (r *Runtime) retryRefused() bool {
 	wasStarting := r.mayBeStarting()
 	if r.vm == nil && r.host != nil {
@@ -53,7 +53,7 @@ func (r *Runtime) retryRefused() bool {
 	return true
 }
 
-// decideOwner adopts a module of the JVM's code, owns one of unknown origin, and releases others.
+// decideOwner adopts the JVM's code, owns code of unknown origin, and releases other code.
 func (s *startupSource) decideOwner() {
 	r, m := s.runtime, s.module
 	switch {

@@ -69,7 +69,7 @@ func framePointers(h *fakeHost, pc uint64) (stop frames.StopReason, got int, byF
 
 var nops = make([]byte, 64)
 
-// Walks end in its code until the interpreter exists, then continue with the old mappings.
+// Walks end in its code until the interpreter exists.
 func TestStartingJVMIsNotWalkedByHeuristics(t *testing.T) {
 	f := newFake()
 	stub := f.blob("RuntimeStub - new", 2, 0, nops)

@@ -54,8 +54,7 @@ func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 
 const shortSymbol = 120
 
-// readable converts a class name in place: dots between packages, without the suffixes of hidden classes that vary
-// between runs.
+// In place: dots between packages, without the varying suffixes of hidden classes.
 func readable(class []byte) []byte {
 	if i := bytes.LastIndexAny(class, "+/"); i > 0 && isHash(class[i+1:]) {
 		class = class[:i]

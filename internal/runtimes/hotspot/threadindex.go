@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// threadIndex finds the threads that had a word when last read: in the bounds of their stack, their number, an object
-// on their lock stack, or its monitor. Each use reads the thread again.
+// threadIndex finds the threads that had a word when last read: in their stack's bounds, their number, an object on
+// their lock stack, or its monitor.
 type threadIndex struct {
 	complete    []wordRange // of the last complete reading, ascending by from
 	growing     []wordRange // of the current reading, likewise
@@ -46,8 +46,8 @@ func (x *threadIndex) add(from, to uint64, tid int) {
 
 type readingPace struct{ begun, ended int64 } // of the last reading, CLOCK_MONOTONIC ns; 0: none
 
-// The first reading is of all threads; it takes about half a second for 65,536. Each further one is of at most
-// maxReadThreads, and the pause after it is restRatio times as long.
+// The first reading is of all threads (half a second for 65,536), later ones of at most maxReadThreads. The pause
+// after a reading is restRatio times as long.
 const (
 	maxReadThreads = 2048
 	restRatio      = 20
@@ -64,8 +64,7 @@ func (p *readingPace) begin() bool {
 
 func (p *readingPace) end() { p.ended = procmem.Now() }
 
-// readThreads begins a reading if the last ended rest ns ago; a core's threads are read once. later: not all have
-// been read.
+// A reading begins rest ns after the last; a core's threads are read once. later: not all have been read.
 func (t *waiters) readThreads(rest int64) (read, later bool) {
 	x := &t.index
 	first := x.completedAt == 0

@@ -13,8 +13,7 @@ import (
 // # Proof of a thread's name
 //
 // A collector moves objects. So the path from the JavaThread to its name is read twice and must be equal, without a
-// stop-the-world collection. ZGC references must have the colour of objects in place; forwarded objects are rejected;
-// each object must have the expected class.
+// stop-the-world collection. ZGC references must be current; each object must have the expected class.
 
 type namePath struct {
 	id                     threadID
@@ -42,7 +41,7 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	return first.name, noPause && after == t.collected
 }
 
-// n counts the begun collections. noPause: none is stopping the threads.
+// noPause: no collection is stopping the threads.
 func (t *threads) readCollections() (n int32, noPause bool) {
 	l := t.layout
 	m := t.vm.memory()
@@ -97,7 +96,7 @@ func (t *threads) readCharacters(w *namePath) (string, bool) {
 	return characters(b, o.unit == 2 || coder[0] == 1)
 }
 
-// characters decodes Latin-1 or UTF-16 (wide); false if not printable.
+// Latin-1 or UTF-16 (wide); false: not printable.
 func characters(b []byte, wide bool) (string, bool) {
 	var s strings.Builder
 	if !wide {

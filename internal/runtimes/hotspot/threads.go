@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Each thread in the JVM's list leads to its kernel id and java.lang.Thread (threadnames.go).
+// A listed thread leads to its kernel id and java.lang.Thread (threadnames.go).
 
 var wantThread = []string{
 	"OSThread::_thread_id", "JavaThread::_threadObj", "Klass::_super", "Klass::_layout_helper",
@@ -94,13 +94,13 @@ type threads struct {
 	list       uint64
 	listReadAt int64 // CLOCK_MONOTONIC ns
 	byTID      map[int]threadID
-	absent     map[int]bool // ids not in the list at this address
+	absent     map[int]bool // not in the list
 	lastNames  map[int]provenName
 	oops       oops
 	// postponed: a requested name could not be proven.
 	postponed bool
 	buf       [8 * 128]byte
-	// As of the begin of a query; noPause: no collection stopped the threads.
+	// noPause: no collection stopped the threads at the query's begin.
 	collected int32
 	noPause   bool
 }
@@ -153,7 +153,7 @@ func (j *javaFrames) threadsReady() bool {
 	return true
 }
 
-// name proves a thread's name, else returns the last proven one.
+// The name is proven now, or the last proven one.
 func (t *threads) name(tid int) (string, bool) {
 	known, ok := t.beginQuery(tid)
 	defer t.vm.cached.bypass()
@@ -197,8 +197,8 @@ func (t *threads) beginQuery(tid int) (id threadID, ok bool) {
 	return id, ok
 }
 
-// refreshList reads the list at most every listEvery ns, if it is another one or tid was not looked up in it: a later
-// list can have a freed one's address.
+// The list is read at most every listEvery ns, if it is another one or tid was not looked up in it: a later list can
+// have a freed one's address.
 func (t *threads) refreshList(tid int) {
 	now := procmem.Now()
 	if t.listReadAt != 0 && now-t.listReadAt < listEvery {

@@ -13,8 +13,7 @@ import (
 // address can be reused, a collection alone makes data doubtful while loaders are created. One check serves all
 // objects of a batch, unlike [managed.Prove].
 //
-// validity decides whether what is read later is as of the copy of sample.
-// validity decides whether what is read later is as of the copy of sample.
+// validity decides whether later reads are as of the copy.
 type validity struct {
 	vm       *VM
 	sample   *managed.Sample
@@ -26,10 +25,10 @@ type validity struct {
 	newLoadersUntil  int64 // CLOCK_MONOTONIC ns
 }
 
-// After a new class loader more are expected for this time, ns.
+// More are expected after a new class loader, ns.
 const newLoadersFor = 10e9
 
-// classMemoryState changes when class memory may have been reused.
+// It changes when class memory may have been reused.
 type classMemoryState struct {
 	readAt      int64 // CLOCK_MONOTONIC ns
 	collections uint32
@@ -62,7 +61,7 @@ func (v *validity) readClassMemoryState() classMemoryState {
 	return out
 }
 
-// doubted reports whether memory may have been reused since the copy, though not while the thread has not run.
+// Memory may have been reused since the copy, unless the thread has not run.
 func (v *validity) doubted() bool {
 	if v.mayBeReused || v.copiedAt == 0 {
 		return v.mayBeReused

@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/runtimes/hotspot/arm64"
 )
 
-// VM is the virtual machine of a process, a [frames.RuleSource] for run-time addresses, for one goroutine at a time.
+// VM is the virtual machine of a process, for one goroutine at a time.
 type VM struct {
 	*codeCache
 	nameLayout  *nameLayout

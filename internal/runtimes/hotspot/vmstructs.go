@@ -18,7 +18,7 @@ const (
 	maxHeaps   = 16
 )
 
-// field is an entry of gHotSpotVMStructs: an offset, or a static field's address.
+// field is an entry of gHotSpotVMStructs.
 type field struct {
 	offset, address uint64
 	size            uint8 // bytes of a number; else 8
@@ -143,7 +143,6 @@ func (l *layout) number(b []byte, name string) int32 {
 	return int32At(b[f.offset:])
 }
 
-// The first entry without a name is the last.
 func (m *memory) eachEntry(table, stride, nameAt uint64, f func(entry uint64, name string)) {
 	if table == 0 || stride == 0 || stride > maxStride {
 		m.failed = true

@@ -12,8 +12,8 @@ import (
 // # Waits of threads
 //
 // A JavaThread has the monitor that it enters or waits in; its java.lang.Thread has a status and the object that it
-// is parked for. The thread writes these itself: they are valid if it has not run until the read. A monitor's owner
-// is as of the read. A woken thread that a safepoint stops still has its wait.
+// is parked for. The thread writes these itself: they are valid if it has not run until the read. A woken thread that
+// a safepoint stops still has its wait.
 
 var (
 	wantMonitor = []string{"ObjectMonitor::_object", "ObjectMonitor::_owner"}
@@ -50,7 +50,7 @@ type waiters struct {
 	fields     waitFields
 	index      threadIndex
 	pace       readingPace
-	lastHolder int  // id of the thread whose lock stack had an object last; 0: none
+	lastHolder int  // last thread whose lock stack had an object; 0: none
 	still      bool // the last query's memory is a core's
 }
 
@@ -59,7 +59,7 @@ type waitFields struct {
 	holder          uint64 // of Thread$FieldHolder; 0: its fields are in the thread (until JDK 18)
 	status, blocker uint64
 	thread          uint64 // eetop: the JavaThread
-	// ownableSynchronizer is the class AbstractOwnableSynchronizer, exclusiveOwner its field exclusiveOwnerThread.
+	// AbstractOwnableSynchronizer, and its field exclusiveOwnerThread.
 	ownableSynchronizer, exclusiveOwner uint64
 }
 
@@ -154,7 +154,7 @@ func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	return w, true, true
 }
 
-// While a collector stops the threads (noPause is false), only the monitors are read.
+// While a collector stops the threads, only the monitors are read.
 func (t *waiters) readWait(id threadID, noPause bool) (w waitState, ok bool) {
 	m := t.vm.memory()
 	pending, waiting := m.word(id.thread+t.layout.offset(t.pending[0])), m.word(id.thread+t.layout.offset(t.pending[1]))
@@ -183,8 +183,7 @@ func (t *waiters) readWait(id threadID, noPause bool) (w waitState, ok bool) {
 	return t.waitByStatus(id)
 }
 
-// The results are 0 and "" if unproven. A reference may lead to an old copy (ZGC), whose mark must lead to the
-// monitor.
+// A reference may lead to an old copy (ZGC), whose mark must lead to the monitor.
 func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	m := t.vm.memory()
 	ref := m.word(monitor + t.layout.offset("ObjectMonitor::_object"))

@@ -4,8 +4,8 @@ package v8
 
 // # Classes
 //
-// SharedFunctionInfo has a method's name and bounds, from "(" to after "}", but no class. The class comes from the
-// source, if bounds and name agree and the source is understood to its end.
+// SharedFunctionInfo has a method's name and bounds, but no class. That comes from the source, if bounds and name
+// agree and the source is understood to its end.
 
 type member struct {
 	class string
@@ -69,12 +69,12 @@ type classScanner[T units] struct {
 	last     [4]token // last[0]: newest
 	open     []bracket
 	heads    []classHead
-	params   bracket // last closed parameters, which end at paramsAt
+	params   bracket // last closed, which end at paramsAt
 	paramsAt int
 	members  map[int]member
 }
 
-// The methods are by the place of their "("; false: the source is not understood.
+// By the place of "("; false: the source is not understood.
 func classesOf[T units](src []T) (map[int]member, bool) {
 	s := classScanner[T]{src: src, members: map[int]member{}}
 	ok := s.run()
@@ -331,7 +331,7 @@ func (s *classScanner[T]) slash() bool {
 
 func (s *classScanner[T]) operator(c byte) {
 	t := token{kind: tokenPunct, punct: c, start: s.at, end: s.at + 1}
-	if (c == '+' || c == '-') && s.peek(s.at+1) == T(c) { // a value after a value; before one, no / follows
+	if (c == '+' || c == '-') && s.peek(s.at+1) == T(c) {
 		t.kind, t.end = tokenValue, s.at+2
 		t.punct = 0
 	}

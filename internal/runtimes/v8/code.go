@@ -14,9 +14,9 @@ import (
 
 // # Compiled code
 //
-// On-stack replacement and recompilation change a function's code. So code is found by its header, which has the
-// addresses of its map and of its Code (src/objects/instruction-stream.h). The header is searched downwards from the
-// address, and verified by the start of the instructions in the Code.
+// On-stack replacement and recompilation change a function's code. So it is found by a header with the addresses of
+// its map and its Code (src/objects/instruction-stream.h), searched downwards and verified by the start of the
+// instructions.
 //
 //	InstructionStream                 Code
 //	  map                               deoptimization data, or of baseline code its bytecodes
@@ -40,7 +40,7 @@ type code struct {
 	positions      []byte
 	bytecodes      uint64 // of baseline code, or 0
 	inlined        []inlinedCall
-	unread         bool  // of an inlined call; the code is read again when next needed
+	unread         bool  // of an inlined call
 	exits          int   // start of the deoptimization exits, or 0
 	since          int64 // CLOCK_MONOTONIC, ns
 	checked        int64 // last read
@@ -68,7 +68,7 @@ const (
 	optimizedID   = 1       // words before layout.shared
 )
 
-// emptyRange is memory without headers of code, as WebAssembly's.
+// It has no headers of code, as WebAssembly's.
 type emptyRange struct {
 	managed.Span
 	at int64 // CLOCK_MONOTONIC, ns
@@ -84,7 +84,7 @@ type codes struct {
 	byStart     []*code
 	scan        []byte
 	emptyRanges []emptyRange
-	missed      managed.Span // without headers, at the last search without result
+	missed      managed.Span // by the last search
 	searchFloor uint64       // 0: none
 	scanner     codeScanner
 }
@@ -192,7 +192,7 @@ func (r *codes) dropEmptyRanges() {
 	r.emptyRanges = slices.DeleteFunc(r.emptyRanges, func(b emptyRange) bool { return now-b.at >= emptyRangeFor })
 }
 
-// keepEmptyRange keeps the last missed range. Parts that were skipped were read earlier.
+// Skipped parts of the missed range were read earlier.
 func (r *codes) keepEmptyRange() {
 	b := emptyRange{r.missed, procmem.Now()}
 	r.emptyRanges = slices.DeleteFunc(r.emptyRanges, func(o emptyRange) bool {
@@ -276,7 +276,7 @@ func (r *codes) readCodeObject(stream uint64) *code {
 	return c
 }
 
-// The data have the function and inlined calls (src/objects/deoptimization-data.h).
+// The function and inlined calls (src/objects/deoptimization-data.h).
 func (r *codes) readDeopt(c *code, w uint64) {
 	l := r.layout
 	object, typ := r.object(w)
@@ -303,8 +303,7 @@ func (r *codes) readDeopt(c *code, w uint64) {
 	r.readInlined(c, word(l.literals), word(l.inlining))
 }
 
-// An inlined call has a position, and its function's index among the literals (InliningPosition in
-// src/codegen/source-position.h).
+// Position, and the function's index among the literals (InliningPosition in src/codegen/source-position.h).
 func (r *codes) readInlined(c *code, literals, inlining uint64) {
 	calls := r.array(inlining, 16, maxInlined)
 	if n := r.array(inlining, 1, 16*maxInlined); len(n) >= 16 {

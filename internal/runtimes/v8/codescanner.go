@@ -12,15 +12,15 @@ import (
 )
 
 // codeScanner records since when compilations are at their addresses. An isolate gives each number once
-// (Isolate::NextOptimizationId in src/execution/isolate.h): the same number at the same address is the same code, and
-// a scan before a copy proves its names. New generated mappings are searched for the map of InstructionStream, later
-// also pages with unknown code.
+// (Isolate::NextOptimizationId): the same number at the same address is the same code, and a scan before a copy
+// proves its names. New generated mappings are searched for the map of InstructionStream, later also pages with
+// unknown code.
 type codeScanner struct {
 	*heap
 	seen    map[uint64]seenCode
 	placed  map[uint64]uint64 // start by optimization ID
-	moved   int64             // last move of code: CLOCK_MONOTONIC, ns
-	pages   map[uint64]int64  // last scan by page: CLOCK_MONOTONIC, ns
+	moved   int64             // last move: CLOCK_MONOTONIC, ns
+	pages   map[uint64]int64  // last scan: CLOCK_MONOTONIC, ns
 	covered map[uint64]uint64 // examined mappings: end by start
 	last    int64
 	block   []byte
@@ -66,13 +66,12 @@ func (c *codeScanner) forget() {
 // Code counts as moving for this time, ns.
 const compactionLasts = 10e9
 
-// After a move an earlier scan proves nothing: code may have moved back to an address that had other code at the
-// copy.
+// Code may have moved back to an address that had other code at the copy.
 func (c *codeScanner) recentlyCompacted() bool {
 	return c.moved != 0 && procmem.Now()-c.moved < compactionLasts
 }
 
-// As isolates share numbers, code has moved only if it is no longer at the earlier address.
+// Isolates share numbers: code has moved only if it is no longer at the earlier address.
 func (c *codeScanner) recordPlace(start, number uint64) {
 	before, ok := c.placed[number]
 	if ok && before != start && c.numberAt(before) != number {
@@ -123,7 +122,7 @@ func (c *codeScanner) scanPage(pc uint64) {
 	c.scanRange(managed.Span{Start: page, End: page + codePage})
 }
 
-// V8 fills a code range from its start (RegionAllocator); the reserved rest is not read.
+// V8 fills a code range from its start (RegionAllocator).
 func (c *codeScanner) scanRange(s managed.Span) {
 	if c.block == nil {
 		c.block = make([]byte, codePage)
@@ -176,7 +175,7 @@ func (c *codeScanner) scanBlock(at uint64, b []byte) {
 	}
 }
 
-// The map is among the most frequent words of a block; 0: none.
+// It is among the most frequent words; 0: none.
 func (c *codeScanner) findStreamMap(at uint64, b []byte) uint64 {
 	count := map[uint64]int{}
 	for i := int(-(at + c.layout.head) % codeAligned); i+16 <= len(b); i += codeAligned {

@@ -17,13 +17,13 @@ import (
 //	                                    or InterpreterData ── bytecodes ────┤
 //	                                    or Code (baseline) ── bytecodes ────┘
 //
-// The script's number (unique in an isolate) and the function's (unique in the script) identify a moved function.
+// The numbers of script (in an isolate) and function (in a script) identify a moved function.
 type function struct {
 	sfi            uint64
 	scriptAt       uint64
 	data           uint64 // when last read
 	head           sfiHead
-	bytecodeLinkAt uint64 // address of the word with the bytecodes' address in a Code or InterpreterData; 0: in head
+	bytecodeLinkAt uint64 // address of the link in a Code or InterpreterData; 0: in head
 	bytecodeLink   [8]byte
 	script         *script
 	literal        uint32
@@ -32,7 +32,7 @@ type function struct {
 	name       string
 	begin, end int
 	start      int
-	tries      int // to read the name, while the collector moves its source
+	tries      int // to read the name
 
 	bytecodes   uint64 // 0: none
 	moved       int64  // last move: CLOCK_MONOTONIC, ns; 0: never
@@ -49,7 +49,7 @@ const (
 	sfiSize      = 64
 	maxFunctions = 1 << 14
 	maxTable     = 4 << 20  // bytes
-	maxKept      = 64 << 20 // bytes of tables of all functions and scripts, and of all code
+	maxKept      = 64 << 20 // bytes of all tables
 )
 
 type sfiHead [sfiSize]byte
@@ -140,7 +140,7 @@ func (r *functions) isSameTable(f *function) bool {
 	return f.bytecodes == 0 || r.field(f.bytecodes, r.layout.bytesPositions) == f.positionsAt
 }
 
-// isUnchanged reads again what has changed; false: the function was replaced.
+// What has changed is read again; false: it was replaced.
 func (r *functions) isUnchanged(f *function) bool {
 	if !r.readHead(f) {
 		return false
@@ -221,7 +221,7 @@ func (r *functions) readCode(f *function) {
 	}
 }
 
-// link and linked are address and value of the last word on the way; 0: none.
+// linked is the last word on the way, at link; 0: none.
 func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 	t := &r.layout.types
 	for range 3 {
@@ -369,8 +369,8 @@ func (r *functions) bounds(object, at uint64) (begin, end int) {
 // # Proofs of names
 //
 // Names are read after the copy, when objects may have moved. Objects unchanged from before to after the copy are
-// proven, and all of a sleeper's. New functions have two independent proofs: function and bytecodes, or code.
-// Functions of eval and new Function, which come and go, must be known before the copy.
+// proven, and all of a sleeper's. A new function needs two independent proofs: function and bytecodes, or code.
+// Functions of eval and new Function must be known before the copy.
 
 func (r *functions) isProven(f *function) bool {
 	return f.since < r.copiedAt || r.copiedAt == 0 || f.script == nil || f.script.named || r.live.Unchanged()

@@ -13,8 +13,8 @@ import (
 
 // # Layouts
 //
-// V8's build makes data symbols of offsets, types and constants for debuggers (tools/gen-postmortem-metadata.py).
-// Names vary and can be missing: known layouts of releases complete them.
+// V8's build makes data symbols of offsets, types and constants (tools/gen-postmortem-metadata.py). Names vary and
+// can be missing: known layouts complete them.
 //
 // layout has the offsets of fields in objects.
 type layout struct {
@@ -189,7 +189,7 @@ const (
 	symCode   = "v8_Default_embedded_blob_code_"
 	symInside = "v8_Default_embedded_blob_code_data_" // up to V8 10, where symCode is a pointer to it
 	symSize   = "v8_Default_embedded_blob_code_size_"
-	symShift  = prefix + "SmiShiftSize" // bits above a small integer's tag: 31, or 0 with compressed pointers
+	symShift  = prefix + "SmiShiftSize" // bits above a small integer's tag; compressed pointers: 0
 	symNode   = "_ZN4node11per_process8metadataE"
 )
 
@@ -214,7 +214,7 @@ type v8Build struct {
 	layout
 	version
 	full             string
-	sizes            []byte // of bytecodes, with operands of one, two and four bytes
+	sizes            []byte // of one, two and four byte operands
 	code             managed.Span
 	bytecodeBuiltins []managed.Span
 	node             string // Node's version, or ""
@@ -294,7 +294,7 @@ func (l *layout) isWithinHeads() bool {
 		max(l.codeDeopt, l.codePositions, l.codeStart) <= codeHead-8 && max(l.codeFlags, l.codeSize) <= codeHead-4
 }
 
-// There are 256 bytecodes and three operand sizes.
+// 256 bytecodes of three operand sizes.
 const maxSizes = 3 * 256
 
 func (d *v8Build) read(h managed.Host, at map[string]managed.Symbol, number func(string) (int64, bool)) {
@@ -320,7 +320,7 @@ func (d *v8Build) read(h managed.Host, at map[string]managed.Symbol, number func
 	}
 }
 
-// It is the first std::string of Node's metadata (src/node_metadata.h).
+// The first std::string of Node's metadata (src/node_metadata.h).
 func nodeVersion(h managed.Host, at uint64) string {
 	var head [8]byte
 	if h.Read(at, head[:]) != len(head) {

@@ -14,8 +14,8 @@ import (
 // # Objects
 //
 // A word is a small integer shifted left by 32, or an object's address plus one, plus three if weak
-// (src/objects/tagged.h). An object begins with the address of its map, which has its type, or, while it is moved,
-// with its new untagged address (MapWord in src/objects/objects.h).
+// (src/objects/tagged.h). An object begins with the address of its map or, while it is moved, its new untagged
+// address (MapWord in src/objects/objects.h).
 
 const (
 	heapObjectTag     = 1
@@ -35,7 +35,7 @@ type heap struct {
 	parts  []frames.Region
 	// instructionStreamMap is 0 while unknown.
 	instructionStreamMap uint64
-	maps                 map[uint64]uint16 // types by map, except maps made by programs
+	maps                 map[uint64]uint16 // except maps made by programs
 	buf                  [256]byte
 	stringsLeft          int
 }
@@ -90,7 +90,7 @@ func (h *heap) typeOf(m uint64) uint16 {
 		binary.LittleEndian.Uint16(b[:]) != h.layout.types.mapType {
 		return 0
 	}
-	if typ < h.layout.types.firstFunction { // programs make maps of later types
+	if typ < h.layout.types.firstFunction { // programs make later ones
 		if len(h.maps) >= maxMaps {
 			clear(h.maps)
 		}
@@ -132,7 +132,7 @@ const (
 
 	stringLength = 12
 	stringData   = 16 // characters, first part, parent, or resource
-	stringSecond = 24 // second part, offset, or address of a resource's characters
+	stringSecond = 24 // second part, offset, or external characters
 )
 
 // Strings have types below this one.
@@ -173,7 +173,7 @@ func (h *heap) text(w uint64) (string, bool) {
 	return string(latin1), true
 }
 
-// stringBytes reads at most most characters from from on: one byte each, two if wide.
+// One byte each, two if wide.
 func (h *heap) stringBytes(w uint64, from, most, depth int) (b []byte, wide, ok bool) {
 	object, typ := h.object(w)
 	if object == 0 || typ >= h.nonstring() || depth > maxDepth || h.stringsLeft == 0 {
@@ -227,7 +227,7 @@ func (h *heap) stringBytes(w uint64, from, most, depth int) (b []byte, wide, ok 
 type stringHead struct {
 	length        int
 	hasFields     bool
-	first, second uint64 // other forms than seqString
+	first, second uint64 // not of seqString
 }
 
 func (h *heap) readStringHead(object uint64) (stringHead, bool) {
@@ -287,7 +287,7 @@ func (h *heap) joined(first, second uint64, most, depth int) ([]byte, bool, bool
 	return append(a, b...), wideA, true
 }
 
-// window reads up to n characters of a flat string before a place; others than ASCII become 0.
+// window reads characters of a flat string before a place; others than ASCII become 0.
 func (h *heap) window(w uint64, before, n int) []byte {
 	n = min(n, before)
 	for range maxDepth {

@@ -6,8 +6,8 @@ import "prywalk/internal/wire"
 
 // # Positions
 //
-// A position table has ascending entries: differences of place and of source position, 7 bits a byte, with the sign in
-// the lowest bit (src/codegen/source-position-table.cc). The place's sign, or lowest bit, marks a statement. A position
+// A table has ascending entries: differences of place and of source position, 7 bits a byte, with the sign in the
+// lowest bit (src/codegen/source-position-table.cc). The place's sign, or lowest bit, marks a statement. A position
 // is (src/codegen/source-position.h):
 //
 //	bit 0        in V8's own source
@@ -62,8 +62,7 @@ const (
 
 const maxBytecodes = 1 << 22
 
-// ok is false before the first bytecode. table has code sizes: before the first bytecode, then of each
-// (src/baseline/bytecode-offset-iterator.h).
+// table has code sizes: before the first bytecode, then of each (src/baseline/bytecode-offset-iterator.h).
 func bytecodeAt(table, bytecodes, sizes []byte, place int) (offset int, ok bool) {
 	c := wire.Cursor{Bytes: table}
 	end := int(c.ULEB())

@@ -9,9 +9,9 @@ import (
 
 // # Rules
 //
-// V8's run-time code saves only the caller's frame pointer, and calling functions have a frame. The analysis of
-// instructions finds that except in code of unknown end, and where deoptimized code returns to the first instruction
-// of a builtin (InterpreterEnterAtNextBytecode).
+// V8's run-time code saves only the caller's frame pointer. The analysis of instructions finds that except in code of
+// unknown end, and where deoptimized code returns to the first instruction of a builtin
+// (InterpreterEnterAtNextBytecode).
 
 var byFramePointer = map[frames.Arch]*frames.Row{
 	frames.X86_64: {

@@ -128,12 +128,12 @@ func (r *Runtime) inBuiltins(f *frames.Frame) bool {
 	return f.Module.Name == r.module.Name && r.layout.code.Has(r.inFile(f.LookupPC(r.host.Arch()), f.Module))
 }
 
-// V8's file may be mapped elsewhere than described.
+// The file may be mapped elsewhere.
 func (r *Runtime) inFile(pc frames.Addr, m *frames.Module) frames.Addr {
 	return pc - m.Bias + r.module.Bias
 }
 
-// runsBytecode is for builtins that do nothing else.
+// The builtin does nothing else.
 func (r *Runtime) runsBytecode(f *frames.Frame) bool {
 	pc := r.inFile(f.PC, f.Module) // maybe the first instruction
 	return slices.ContainsFunc(r.layout.bytecodeBuiltins, func(s managed.Span) bool { return s.Has(pc) })
@@ -169,7 +169,7 @@ func (r *Runtime) isTypedFrame(f *frames.Frame, cfa frames.Addr) bool {
 	return ok && w != 0 && w&heapObjectTag == 0 && w < maxType
 }
 
-// A typed frame's code is searched in its mapping only.
+// A typed frame's code is in its mapping.
 func (r *Runtime) codeOf(f *frames.Frame, cfa frames.Addr, pc uint64) *code {
 	if !r.isTypedFrame(f, cfa) {
 		return r.codeAt(pc)
@@ -182,12 +182,12 @@ func (r *Runtime) codeOf(f *frames.Frame, cfa frames.Addr, pc uint64) *code {
 	return c
 }
 
-// While the frame is made, words below the stack pointer are stale.
+// Words below the stack pointer are stale.
 func (r *Runtime) isIncomplete(f *frames.Frame) bool {
 	return !f.AfterCall && f.FP+uint64(r.layout.fpOffset) < f.SP
 }
 
-// refByClosure is for incomplete frames, and valid only while the thread is unchanged.
+// Valid only while the thread is unchanged.
 func (r *Runtime) refByClosure(closure uint64, kind uint8) managed.Ref {
 	if r.live.Unchanged() {
 		if fn := r.functionOfClosure(closure); fn != nil {
@@ -235,7 +235,7 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 		Kind: refInterpreted}), true
 }
 
-// The innermost frame is a handler of the interpreter frame at fp: a register has that frame's bytecodes.
+// A register has the bytecodes of the interpreter frame at fp.
 func (r *Runtime) inHandler(fp uint64) bool {
 	bytecodes, ok := r.sample.Mem.Word(fp + uint64(r.layout.fpBytecodes))
 	if !ok || !isObject(bytecodes) || r.sample.Regs.Arch != frames.X86_64 {
@@ -245,7 +245,7 @@ func (r *Runtime) inHandler(fp uint64) bool {
 		return false
 	}
 	if _, is := r.ofType(bytecodes, r.layout.types.bytecodes); !is && r.byBytecodes[bytecodes] == nil {
-		return false // a builtin's own frame, with an arbitrary word there
+		return false // a builtin's own frame
 	}
 	r.handlerFrame = fp
 	return true
@@ -291,7 +291,7 @@ func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed
 	return append(out, managed.Ref{Object: c.start, Position: pc - c.start, Cookie: c.cookie(), Kind: refOptimized}), true
 }
 
-// The object was at its address at the copy if it was there since, and did not move.
+// It was there since before the copy.
 func (r *Runtime) unmovedSince(since int64) bool {
 	return r.copiedAt == 0 || since < r.copiedAt && !r.scanner.recentlyCompacted()
 }
@@ -304,7 +304,7 @@ func (r *Runtime) isProvenFor(fn *function, closure uint64) bool {
 	return r.isProven(fn) && (r.unmovedSince(fn.moved) || r.hasClosureOf(fn, closure))
 }
 
-// place is the offset in the code, which is that of the copy if it has the frame's bytecodes.
+// The code is that of the copy if it has the frame's bytecodes.
 func (r *Runtime) appendBaseline(
 	f *frames.Frame, cfa frames.Addr, c *code, place int, out []managed.Ref,
 ) ([]managed.Ref, bool) {
@@ -378,7 +378,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 // frame has a line only if known.
 func (r *Runtime) frame(f *function, p position, known bool, kind string) managed.Frame {
 	if f.script != nil && f.begin < 0 && f.tries < maxTries {
-		r.isUnchanged(f) // moved during the read: try again, as the answer is kept
+		r.isUnchanged(f) // try again, as the answer is kept
 	}
 	m := managed.Frame{Function: f.name, StartLine: f.start, Type: kind}
 	if f.script == nil {

@@ -21,10 +21,10 @@ type script struct {
 	named    bool
 	first    int // first line of an embedded script
 	ends     []int32
-	tries    int // to read ends, while the collector moves the source
+	tries    int // to read ends
 	members  map[int]member
 	searched int   // for classes
-	listedAt int64 // time when its functions were listed: CLOCK_MONOTONIC, ns
+	listedAt int64 // when its functions were listed: CLOCK_MONOTONIC, ns
 }
 
 const (
@@ -83,7 +83,7 @@ func fileName(name string) string {
 	return path
 }
 
-// line returns the line of an offset, from 1, or 0. at is the script's address.
+// From 1, or 0. at is the script's address.
 func (r *functions) line(s *script, at uint64, offset int) int {
 	if offset < 0 {
 		return 0
@@ -148,7 +148,7 @@ func (r *functions) sourceEnds(at uint64) []int32 {
 	return append(ends, int32(n))
 }
 
-// Function kinds (src/objects/function-kind.h), in the lowest bits of a function's flags.
+// Function kinds (src/objects/function-kind.h).
 const (
 	functionKind  = 31
 	kindAccessors = 7 // of objects and classes, up to kindArrow
@@ -156,7 +156,7 @@ const (
 	kindMethods   = 14 // and generators
 )
 
-// qualify adds the class to a method's name, as V8's stack traces: Class.method, Class.get accessor.
+// As in V8's stack traces: Class.method, Class.get accessor.
 func (r *functions) qualify(f *function, kind uint64) {
 	if f.begin < 0 {
 		return
@@ -183,11 +183,11 @@ func (r *functions) qualify(f *function, kind uint64) {
 	}
 }
 
-// The text is before the parameters of a function that is assigned to a property.
+// The text before the parameters of a function assigned to a property.
 var assignment = regexp.MustCompile(
 	`(?:^|[;{},\n]\s*)([\w$]+(?:\.[\w$]+|\['[^'\\]+'\])+)\s*=\s*(?:async\s+)?function\s*\*?\s*$`)
 
-// V8's snapshot lacks the name that FuncNameInferrer finds (src/parsing/func-name-inferrer.cc).
+// As FuncNameInferrer (src/parsing/func-name-inferrer.cc); V8's snapshot lacks the name.
 func (r *functions) assignedName(f *function) string {
 	const most = 160
 	b := r.window(r.field(f.scriptAt, r.layout.scriptSource), f.begin, most)
@@ -225,8 +225,8 @@ func (r *functions) searchClasses(at uint64) map[int]member {
 
 // # Functions by bytecodes
 //
-// A closure can be collected before its frame is named. Bytecodes do not refer to it, but each script lists its
-// functions, and compiled ones refer to their bytecodes.
+// A closure can be collected before its frame is named. But each script lists its functions, and compiled ones refer
+// to their bytecodes.
 
 const maxListed = 1 << 14
 

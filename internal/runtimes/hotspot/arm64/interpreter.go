@@ -80,7 +80,6 @@ func (v window) callsBefore(pc uint64) bool {
 	return false
 }
 
-// An intrinsic has no frame.
 func (r *Rules) inIntrinsic(v window, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if rule, row, ok := v.afterIntrinsicCall(pc); ok {
 		return rule, row, true
@@ -115,7 +114,7 @@ func (r *Rules) Interpreter(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool
 	return v.inActivation(pc, false)
 }
 
-// A br reg directly follows the call (TemplateInterpreterGenerator::generate_math_entry).
+// br reg follows the call (TemplateInterpreterGenerator::generate_math_entry).
 func (v window) afterIntrinsicCall(pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
 	last, _ := v.at(pc - insnBytes)
 	w, _ := v.at(pc)
@@ -229,7 +228,7 @@ func (s *popState) advance(w insn) bool {
 	return true
 }
 
-// senderAfterPop returns the register with the caller's sp: x20, or one moved there later (JDK 25).
+// x20, or a register moved there later (JDK 25).
 func (v window) senderAfterPop(pc uint64) uint8 {
 	for i := uint64(0); i < maxEnd; i++ {
 		w, _ := v.at(pc + i*insnBytes)

@@ -30,7 +30,7 @@ func (r *Rules) Method(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 	return framed(size), nil, true
 }
 
-// MethodCaller returns the rule at a return address in a compiled method, or in a stub with a frame.
+// MethodCaller returns the rule at a return address.
 func (r *Rules) MethodCaller(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if p.Frame <= 0 || pc%insnBytes != 0 {
 		return frames.Rule{}, nil, false
@@ -153,7 +153,7 @@ func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
 	return p.Frame, false
 }
 
-// The instructions that follow remove a frame of another size.
+// A frame of another size is removed.
 const otherFramesEnd = math.MaxInt64
 
 type endSearch struct {

@@ -6,9 +6,9 @@ import "prywalk/frames"
 
 // Rules has the rules of HotSpot's code, for one goroutine at a time.
 type Rules struct {
-	// Code reads at most n bytes of instructions, valid until the next call.
+	// Code reads at most n bytes, valid until the next call.
 	Code func(addr, n uint64) []byte
-	// sender is the register with the caller's sp in an interpreted method; 0: unknown.
+	// sender has the caller's sp in an interpreted method; 0: unknown.
 	sender uint8
 }
 
@@ -31,7 +31,6 @@ func framed(size int64) frames.Rule {
 		Saved: [frames.NumCompact]uint8{2, 1}}
 }
 
-// afterSub is the rule after sub sp, sp, #size.
 func afterSub(size int64) frames.Rule {
 	r := leaf
 	r.CFAOff = int32(size)
@@ -67,8 +66,7 @@ var Interpreted = func() *frames.Row {
 	return row
 }()
 
-// sendersSP is the CFA of an interpreter frame. An interpreted caller's stored sp may be below it; such a caller uses
-// x29. A compiled caller's sp is exact.
+// sendersSP is an interpreter frame's CFA. An interpreted caller's stored sp may be below it; such a caller uses x29.
 type sendersSP struct{}
 
 // FindCFA implements [frames.CFAFinder].

@@ -70,7 +70,7 @@ func checkChain(stack []call) (known int, wrong string) {
 			want.call = 34
 		}
 		if c.name == want.name && c.line == 0 && (c.typ == "turbofan" || c.typ == "maglev") {
-			// It is about to leave optimized code: it has no line, and not the calls inlined there.
+			// It leaves optimized code: no line, and no calls inlined there.
 			lost = true
 			next++
 			continue
@@ -137,8 +137,7 @@ func TestJavaScriptChainsAreRightByNameAndLine(t *testing.T) {
 					}
 				})
 				t.Logf("%d stacks, %d whole, %d links, %d moved, %d wrong, %v", seen, whole, links, moved, faults, types)
-				// With a collection every 2,000 allocations no stack need be whole, but some calls must have their
-				// names.
+				// With a collection every 2,000 allocations no stack need be whole, but some calls must have names.
 				if whole == 0 && mode != "collector" || links == 0 {
 					t.Errorf("%d of %d stacks are whole, %d calls are known, %d lost", whole, seen, links, moved)
 				}

@@ -25,7 +25,7 @@ func nodes(t *testing.T) map[string]string {
 	return releases(t, "/usr/local/lib/node-releases", os.Getenv("NODE_RELEASES"))
 }
 
-// The system's Node and those of NODE_RELEASES, a directory of scripts/setup-nodes.sh, for long tests.
+// The system's Node and those of NODE_RELEASES, for long tests.
 func chosen(t *testing.T) map[string]string {
 	t.Helper()
 	return releases(t, os.Getenv("NODE_RELEASES"))

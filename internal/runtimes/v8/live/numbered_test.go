@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// The program makes and drops functions without end. Two that call each other have the same number.
+// Two functions that call each other have the same number.
 func TestFunctionsThatAreMadeAndDroppedHaveTheirOwnNamesOrNone(t *testing.T) {
 	for version, exe := range nodes(t) {
 		for _, flags := range [][]string{
