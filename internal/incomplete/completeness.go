@@ -10,7 +10,7 @@ const wellComplete = 0.99
 // MuchUnsampled is the share of time without samples above which it is reported.
 const MuchUnsampled = 0.05
 
-// The least sampled share.
+// minSampled is the least sampled share for a share of complete stacks.
 const minSampled = 0.001
 
 // Completeness sums a clock's time by where its stacks end.

@@ -41,7 +41,7 @@ type Symbol struct {
 // ErrNotYet is a [Detector]'s error while the runtime starts. Detection is retried.
 var ErrNotYet = errors.New("it has not begun")
 
-// Detector finds a runtime of its kind, or returns nil. Its error has a remedy.
+// Detector finds a runtime of its kind, or returns nil. Its error says why one is not read.
 type Detector func(h Host) (Runtime, error)
 
 // Runtime is a runtime of a process, for the walking goroutine.

@@ -67,7 +67,8 @@ func (a *allgs) addresses() ([]uint64, error) {
 	return out, nil
 }
 
-// Without symbols it is the slice that runtime.allgadd refers to in which the layout of g is found.
+// slice returns the array of runtime.allgs: without symbols the slice that runtime.allgadd refers to in which the
+// layout of g is found.
 func (a *allgs) slice() (first, n uint64, err error) {
 	if a.list != 0 {
 		return a.sliceAt(a.list)

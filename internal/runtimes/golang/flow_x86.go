@@ -145,7 +145,7 @@ func (flow *stackFlow) merge(i int, s *stackState) bool {
 	return *st != old
 }
 
-// From each return back to a load of rsp or a call, which may not return.
+// backward goes from each return back to a load of rsp or a call, which may not return.
 func (flow *stackFlow) backward() {
 	for end := range flow.insns {
 		if in := &flow.insns[end]; !in.isReturn() || !flow.reached[end] || flow.states[end].spKnown {
@@ -248,7 +248,7 @@ func (s *stackState) hasSavedBP(off int32) bool {
 	return s.spKnown && int32(s.saved[frames.X86RBP]) == off
 }
 
-// The return address is up to 8.
+// An off up to 8 is the return address.
 func (s *stackState) store(reg uint8, off int32) {
 	d := dwarfX86[reg&15]
 	if !s.spKnown || off <= 8 || off > 2040 || s.saved[d] != 0 {

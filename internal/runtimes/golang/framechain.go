@@ -46,7 +46,8 @@ func (r *Runtime) NextRecords(record frames.Addr, returns []uint64, out []frames
 	return out
 }
 
-// The bytes from the record with return address ret to the caller's; 0: an outermost function, −1: none.
+// apart returns the bytes from the record with return address ret to the caller's; 0: an outermost function, −1:
+// none.
 func (r *frameRecords) apart(ret uint64) int32 {
 	if r.known == nil {
 		r.known = new([recordEntries]recordStep)
@@ -79,8 +80,8 @@ func (r *frameRecords) decode(ret uint64) int32 {
 	return rule.CFAOff
 }
 
-// After the first change of rsp rbp changes: push rbp; mov rbp, rsp, or before Go 1.21 sub rsp, n; mov [rsp+d], rbp;
-// lea rbp, [rsp+d].
+// The first change of rsp is followed by one of rbp: push rbp; mov rbp, rsp, or before Go 1.21 sub rsp, n; mov
+// [rsp+d], rbp; lea rbp, [rsp+d].
 func (r *frameRecords) pointsToRecord(f *funcInfo) bool {
 	s := r.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {

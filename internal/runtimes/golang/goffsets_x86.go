@@ -84,7 +84,7 @@ func (s *systemstackX86) step(in *insn, next uint64) bool {
 	return s.stage != foundAll
 }
 
-// cmp g, [m+disp].
+// comparesG matches cmp g, [m+disp].
 func (s *systemstackX86) comparesG(in *insn) bool {
 	return in.Map == 0 && in.Op == 0x3b && in.Mod != 3 && in.Reg == s.g && in.Base == s.m
 }
@@ -99,7 +99,7 @@ func (s *systemstackX86) findSave(in *insn, next uint64) {
 	}
 }
 
-// mov g, fs:[offset], or mov g, fs:[reg] with reg from a constant or the dynamic loader's word.
+// findG matches mov g, fs:[offset], or mov g, fs:[reg] with reg from a constant or the dynamic loader's word.
 func (s *systemstackX86) findG(in *insn, next uint64) {
 	fs := in.Prefix&x86.PrefixFS != 0
 	switch {
@@ -123,7 +123,7 @@ const (
 	savedAll = savedPC | savedSP | savedBP
 )
 
-// The stores of pc, rsp and rbp to g.sched.
+// savesX86 matches the stores of pc, rsp and rbp to g.sched.
 type savesX86 struct {
 	c     *GOffsets
 	found uint8

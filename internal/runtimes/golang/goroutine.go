@@ -40,7 +40,7 @@ const (
 	goroutineScanning  = 0x1000
 )
 
-// runtime/traceback.go, gStatusStrings.
+// statusWords are gStatusStrings of runtime/traceback.go.
 var statusWords = map[uint32]string{goroutineRunnable: "runnable", goroutineRunning: "running",
 	goroutineSyscall: "syscall", goroutineWaiting: "waiting", goroutineCopyStack: "copystack",
 	goroutinePreempted: "preempted", goroutineLeaked: "leaked"}
@@ -57,7 +57,7 @@ func (g *Goroutine) onThread() bool {
 	return true
 }
 
-// A thread of C has left Go code (runtime/proc.go, oneNewExtraM).
+// inC reports whether g is of a thread of C that has left Go code (runtime/proc.go, oneNewExtraM).
 func (g *Goroutine) inC() bool { return g.Start == 0 && g.Status == goroutineSyscall }
 
 func (g *Goroutine) fill(t *managed.TaskRecord, arch frames.Arch) {

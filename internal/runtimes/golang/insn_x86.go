@@ -56,7 +56,7 @@ func (in *insn) inMemoryAt(base uint8) bool {
 
 func (in *insn) hasRegisterOperand() bool { return in.HasRM && in.Mod == 3 }
 
-// mov to, from.
+// moves matches mov to, from.
 func (in *insn) moves(from, to uint8) bool {
 	return in.Map == 0 && in.hasRegisterOperand() &&
 		(in.Op == opStore && in.Reg == from && in.RM == to || in.Op == opLoad && in.Reg == to && in.RM == from)
@@ -104,7 +104,7 @@ func (in *insn) zeroes() bool {
 	return in.Map == 0 && (in.Op == 0x31 || in.Op == 0x33) && in.hasRegisterOperand() && in.Reg == in.RM
 }
 
-// ret, int, hlt, ud2, or an indirect jump.
+// isStop matches ret, int, hlt, ud2, and indirect jumps.
 func (in *insn) isStop() bool {
 	switch {
 	case in.Map == 1 && !in.VEX:
@@ -154,15 +154,15 @@ func walkX86(pc uint64, code []byte, f func(in *insn, next uint64) bool) {
 	}
 }
 
-// mov reg, [base+disp] of 64 bits.
+// load matches mov reg, [base+disp] of 64 bits.
 func (in *insn) load() bool {
 	return in.Map == 0 && in.Op == opLoad && in.Mod != 3 && in.W && in.Base != x86.NoReg && !in.indexed() && !in.segment()
 }
 
-// mov rsp, reg of 64 bits.
+// movesToSP matches mov rsp, reg of 64 bits.
 func (in *insn) movesToSP(reg uint8) bool { return in.W && in.moves(reg, regSP) }
 
-// Operands, and registers of fixed numbers, a bit each in the lowest byte.
+// writeSet has operands, and registers of fixed numbers, a bit each in the lowest byte.
 type writeSet uint16
 
 const (
@@ -231,7 +231,7 @@ func (in *insn) writes() writeSet {
 	return opcodeWrites[in.Op]
 }
 
-// rsp of push and pop, and what a call changes, are excluded. With VEX no register is assumed.
+// written excludes rsp of push and pop, and what a call changes. With VEX it assumes no register.
 func (in *insn) written() (regs uint16, memory bool) {
 	memory = in.HasRM && in.Mod != 3
 	if in.Map != 0 || in.VEX {

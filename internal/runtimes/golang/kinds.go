@@ -52,7 +52,7 @@ var kinds = map[string]funcKind{
 	"runtime.cgocallback":          kindFollow,
 }
 
-// They load the stack pointer, for tables without flags (until Go 1.16).
+// spWriters load the stack pointer, for tables without flags (until Go 1.16).
 var spWriters = map[string]bool{
 	"runtime.systemstack": true, "runtime.mcall": true, "runtime.morestack": true,
 	"runtime.asmcgocall": true, "runtime.cgocallback": true, "runtime.clone": true,

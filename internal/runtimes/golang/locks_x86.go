@@ -54,7 +54,7 @@ type heldLockX86 struct {
 	at   uint64
 }
 
-// The locks held at a call, with the origins of their addresses.
+// heldLocksX86 are the locks held at a call, with the origins of their addresses.
 type heldLocksX86 struct {
 	nodes []node
 	slots map[int32]value // by offset from rsp
@@ -125,7 +125,7 @@ func isLockMethod(name string) bool {
 		"internal/sync.(*Mutex).unlockSlow", "sync.(*Mutex).unlockSlow"}, name)
 }
 
-// The lock is in rax. take: else it is released.
+// The lock is in rax. take: it is taken, else released.
 func lockMethod(name string) (take, read, ok bool) {
 	switch name {
 	case "sync.(*Mutex).Lock", "internal/sync.(*Mutex).Lock", "sync.(*RWMutex).Lock":

@@ -4,7 +4,7 @@ package golang
 
 import "encoding/binary"
 
-// The used part of Go's moduledata (runtime/symtab.go).
+// moduledata is the used part of Go's moduledata (runtime/symtab.go).
 type moduledata struct {
 	text, etext uint64
 	gofunc      uint64 // of go:func.*, or 0

@@ -22,7 +22,7 @@ func createdX86(cfa int32) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: cfa, Method: frames.MethodCFI}, row, true
 }
 
-// In the new thread it is 0 (outermost).
+// parentOnly is the return address, and 0 (outermost) in the new thread.
 type parentOnly struct{}
 
 // Eval implements [frames.Expr].

@@ -64,7 +64,7 @@ func (s *parkedStacks) expect(places []int) {
 	s.batch, s.next = s.batch[:0], 0
 }
 
-// Valid until the next call; nil: the goroutine keeps changing.
+// The copy is valid until the next call; nil: the goroutine keeps changing.
 func (s *parkedStacks) copyOf(f *goroutinePoller, place int) *goroutineCopy {
 	if c := s.read(place); c != nil && c.state != copyChanged {
 		return c

@@ -76,8 +76,8 @@ func (p *goroutinePoller) Poll(from, to int, changed []int) []int {
 	return changed
 }
 
-// The hash is of the words of g that change when it runs; never 0. Other code writes the scan bit, waitsince, the
-// flags after waitreason, schedlink, and all after labels.
+// sum hashes the words of g that change when it runs; never 0. Other code writes the scan bit, waitsince, the flags
+// after waitreason, schedlink, and all after labels.
 func (p *goroutinePoller) sum(b []byte) uint64 {
 	l := &p.allgs.fields
 	status := l.status

@@ -93,7 +93,7 @@ func (t rulesARM64) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule,
 	return r, row, true
 }
 
-// The pcs from which x30 and x29 are in the frame; 0: never.
+// frameARM64 has the pcs from which x30 and x29 are in the frame; 0: never.
 type frameARM64 struct{ lrFrom, fpFrom uint64 }
 
 // Instructions of prologues.

@@ -129,7 +129,7 @@ func (t rulesX86) savedBP(f *funcInfo, pc uint64, delta int32) int32 {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {
 	}
-	// push rbp (since Go 1.21), or between sub rsp and the store of rbp
+	// s.start is after push rbp (since Go 1.21), or between sub rsp and the store of rbp.
 	var b [8]byte
 	n := min(f.end-s.start+1, uint64(len(b)))
 	if s.val <= 0 || s.start <= f.entry || !t.img.read(s.start-1, b[:n]) {
@@ -145,7 +145,7 @@ func (t rulesX86) savedBP(f *funcInfo, pc uint64, delta int32) int32 {
 	return 16
 }
 
-// The instruction is mov [rsp+disp], rbp.
+// storedBP decodes mov [rsp+disp], rbp.
 func storedBP(b []byte) (disp int32, size int) {
 	switch {
 	case len(b) >= 5 && b[0] == 0x48 && b[1] == 0x89 && b[2] == 0x6c && b[3] == 0x24:

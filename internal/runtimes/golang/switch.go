@@ -4,7 +4,7 @@ package golang
 
 import "prywalk/frames"
 
-// The CFA of asmcgocall from C code's stack (cgoCallX86).
+// cgoCFA is the CFA of asmcgocall from C code's stack (cgoCallX86).
 type cgoCFA struct {
 	frame    int32 // CFA minus the old stack pointer
 	g, depth int64 // of the saved words, from sp
@@ -30,8 +30,8 @@ func (c cgoCFA) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bo
 	return fp + uint64(c.fpOff), ok && c.fpOff != 0
 }
 
-// A field of curg.sched plus add, for morestack or systemstack on the scheduler's stack. Without such a goroutine
-// morestack's is 0 and systemstack has none.
+// gobufExpr is a field of curg.sched plus add, for morestack or systemstack on the scheduler's stack. Without such a
+// goroutine morestack's is 0 and systemstack has none.
 type gobufExpr struct {
 	t      *rules
 	c      GOffsets

@@ -90,10 +90,10 @@ func (t rulesARM64) codeBefore(f *funcInfo, pc uint64) ([]byte, bool) {
 	return code, true
 }
 
-// mov sp, sp is a marker for the linker.
+// setsSP matches mov sp, xN. mov sp, sp is a marker for the linker.
 func setsSP(w uint32) bool { return w&0xfffffc1f == movSP && w != movSP|31<<5 }
 
-// x29 still points below the frame.
+// After a change of stacks x29 still points below the frame.
 func (t rulesARM64) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
@@ -154,7 +154,7 @@ func (t rulesARM64) copiedARM64(q frames.Query, f *funcInfo) (frames.Rule, *fram
 	return frames.Rule{CFAReg: sp, CFAOff: off, Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// As cgoCallX86. Before the change of stacks pcsp holds.
+// cgoCallARM64 is as cgoCallX86. Before the change of stacks pcsp holds.
 func (t rulesARM64) cgoCallARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.LookupPC(t.img.Arch)
 	if !q.AfterCall {

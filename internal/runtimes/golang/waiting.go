@@ -27,7 +27,8 @@ const (
 	sudogElem  = 24
 )
 
-// Of waitlink and c's address, newest first: both elem and c have two words (since Go 1.26), only elem, neither.
+// sudogLayouts has the offsets of waitlink and c, newest first: both elem and c have two words (since Go 1.26), only
+// elem, neither.
 var sudogLayouts = [...]struct{ waitLink, channel int64 }{{72, 96}, {72, 88}, {64, 80}}
 
 const (
@@ -181,7 +182,7 @@ const waitReasonBytes = 64
 // Text 1 of runtime.waitReasonStrings since Go 1.11; text 0 is empty.
 const secondWaitReason = "GC assist marking"
 
-// They mention runtime.waitReasonStrings; the first does if it inlines the second.
+// These functions mention runtime.waitReasonStrings; the first does if it inlines the second.
 var namesWaitReasons = []string{"runtime.goroutineheader", "runtime.waitReason.String"}
 
 type waitReasons struct {

@@ -182,8 +182,8 @@ const (
 	maxForward = 24 // bytes
 )
 
-// wordsPushed counts the words pushed for a stub call (LIR_Assembler::emit_typecheck_helper) around the start of
-// code.
+// wordsPushed counts the words pushed for a stub call (LIR_Assembler::emit_typecheck_helper). code begins after the
+// call, or with push, call and pops.
 func wordsPushed(code []byte) (words int32) {
 	pop := func(op byte) int {
 		if len(code) > 1 && code[0] == rexB && code[1]&^7 == op {

@@ -82,7 +82,7 @@ func (c *codeCache) proven() bool {
 
 func (c *codeCache) starting() bool { return c.proof == proofPending && !c.proven() }
 
-// The address may be in the code cache without a proof.
+// reserved reports whether an address is in the code cache, proven or not.
 func (c *codeCache) reserved(addr uint64) bool {
 	if c.inHeaps(addr) == nil {
 		c.heaps = c.readHeaps()

@@ -122,7 +122,7 @@ const (
 	kindDispatch
 )
 
-// Other blobs have their header's frame size (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp).
+// kinds are by blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp). Other blobs have their header's frame size.
 var kinds = map[string]kind{
 	"nmethod":                kindMethod,
 	"native nmethod":         kindMethod,
@@ -135,12 +135,12 @@ var kinds = map[string]kind{
 	"InlineCacheBuffer":      kindDispatch,
 }
 
-// stubRoutines.cpp.
+// routines begins the names of such blobs (stubRoutines.cpp).
 const routines = "StubRoutines"
 
 func (k kind) isAssembly() bool { return k == kindStub || k == kindStubRoutines }
 
-// The unit is words: 1 MiB.
+// maxFrame is in words: 1 MiB.
 const maxFrame = 1 << 17
 
 func (c *codeCache) blobAt(addr uint64) (blob, bool) {

@@ -57,7 +57,7 @@ func (c *codelets) find(addr uint64) *codelet {
 	return &c.list[i]
 }
 
-// StubQueue::stubs_do.
+// readCodelets is StubQueue::stubs_do.
 func (c *codeCache) readCodelets() (list []codelet) {
 	var pages managed.Pages
 	pages.Reset(&c.cached.process)

@@ -71,7 +71,7 @@ func afterCheck(code []byte) []byte {
 	return code
 }
 
-// SharedRuntime::generate_native_wrapper.
+// jneOverReturn precedes the jump to the exception stub (SharedRuntime::generate_native_wrapper).
 var jneOverReturn = []byte{0x0f, 0x85, 1, 0, 0, 0, opRet}
 
 func jumpsToExceptionStub(before, code []byte, left uint64) bool {

@@ -92,7 +92,7 @@ func (v *VM) ruleInMethodHandleAdapter(pc uint64) (frames.Rule, *frames.Row, boo
 	return ruleRAAtSP(frames.X86R13, 0, frames.MethodHeuristic)
 }
 
-// pop rax; pop reg; push rax.
+// removesArgument matches pop rax; pop reg; push rax.
 func removesArgument(code []byte) bool {
 	return code[0] == opPopRAX && code[1]&^7 == opPop && code[2] == opPushRAX
 }
@@ -171,7 +171,7 @@ func (v *VM) ruleInExceptionStub(b *blob, pc uint64) (frames.Rule, *frames.Row, 
 	return frameRule(8 * b.frameWords), nil, true
 }
 
-// A method entry:
+// ruleInEntry is for a method entry:
 //
 //	...                  return address at sp, caller's sp in r13
 //	pop rax              in rax; locals are pushed

@@ -252,7 +252,7 @@ func (t *waiters) learnOops() bool {
 	return false
 }
 
-// The reference is 0 if null; ok is false if it is unreadable or stale.
+// readReference is 0 for null, and false if unreadable or stale.
 func (t *waiters) readReference(at uint64) (uint64, bool) {
 	if !t.oops.known && !t.learnOops() {
 		return 0, false

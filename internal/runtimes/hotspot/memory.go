@@ -29,7 +29,7 @@ func (r *reader) Read(addr uint64, b []byte) int {
 	return r.Reader.Read(addr, b)
 }
 
-// Until bypass, reads go through the cache, without pages read before after. since precedes the oldest read
+// begin drops pages read before after. Until bypass, reads go through the cache. since precedes the oldest read
 // (CLOCK_MONOTONIC ns).
 func (c *readCache) begin(after int64) (since int64) {
 	if c.inUse = true; c.since == 0 || c.since < after {

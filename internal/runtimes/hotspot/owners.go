@@ -11,7 +11,8 @@ type ownerID struct {
 	from, to uint64
 }
 
-// A monitor inflated for a stack lock, until that is unlocked (runtime/objectMonitor.hpp).
+// ownerAnonymous is the owner of a monitor inflated for a stack lock, until that is unlocked
+// (runtime/objectMonitor.hpp).
 const ownerAnonymous = 1
 
 const maxLockStack = 8 // entries (runtime/lockStack.hpp, CAPACITY)
@@ -74,7 +75,7 @@ func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 	return o, !m.failed && o.from < o.to
 }
 
-// The owner's lock stack has w's object (w.anonymous), or one whose mark leads to the monitor.
+// The owner's lock stack has w's object (w.anonymous), or an object whose mark leads to the monitor.
 func (t *waiters) ownerByLockStack(w *waitState) (tid int, later bool) {
 	if !t.layout.has(wantLockStack) {
 		return 0, false

@@ -35,7 +35,7 @@ type frameRemoval struct {
 	raReg, sender      uint8 // return address and caller's sp, DWARF numbers
 }
 
-// pc is at removalBytes in code. found only: it is near a leave and a pop.
+// pc is at removalBytes in code. found without whole: pc is near a leave and a pop.
 func lastRemoval(code []byte) frameRemoval {
 	found := false
 	for i := removalBytes - 1; i >= 0; i-- {
@@ -78,7 +78,8 @@ type removalParser struct {
 	boundary bool // pc is at an instruction
 }
 
-// code begins after the leave, since bytes before pc. popped: the sequence has a pop, and pc is not after its end.
+// code begins after the leave; since is the bytes from there to pc. popped: the sequence has a pop, and pc is not
+// after its end.
 func parseRemoval(code []byte, since int) (removal frameRemoval, popped bool) {
 	p := removalParser{code: code, since: since, boundary: since == 0}
 	if !p.parseClear() {
@@ -138,7 +139,7 @@ func (p *removalParser) parsePoll() bool {
 		p.pass(7) && p.has(shortBelow) && p.pass(2) && p.has(clearsWord) && p.pass(11)
 }
 
-// pc must be at an instruction.
+// pc must be at one of the instructions.
 func (p *removalParser) endsInReplacement(ra uint8) bool {
 	return p.pass(len(alignsSP)) && ra < 8 && p.code[p.off] == opPush|ra && p.pass(1) && p.boundary &&
 		p.code[p.off] == 0xff

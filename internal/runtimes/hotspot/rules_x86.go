@@ -73,7 +73,8 @@ func (v *VM) ruleAtReturnToMethod(b *blob, ret uint64) (frames.Rule, *frames.Row
 	return frameRule(usual), nil, true
 }
 
-// The stub saved all registers: after their restoration its frame is valid, with rbp as during the call.
+// afterRestore returns the address after a stub has restored all registers. There its own frame is valid, with rbp as
+// during the call.
 func (v *VM) afterRestore(q frames.Query) (pc uint64, ok bool) {
 	if !q.AfterCall || v.arm64 != nil {
 		return 0, false
@@ -127,7 +128,7 @@ func ruleRAAtSP(cfaReg uint8, off int32, m frames.Method) (frames.Rule, *frames.
 	return frames.Rule{CFAReg: cfaReg, CFAOff: off, Method: m}, row, true
 }
 
-// The callee-saved registers are lost, except rbp.
+// callerRow loses the callee-saved registers except rbp.
 func callerRow(cfaReg uint8, off int32) *frames.Row {
 	row := &frames.Row{CFAReg: cfaReg, CFAOff: int64(off)}
 	for _, reg := range [...]uint8{frames.X86RBX, frames.X86R12, frames.X86R13, frames.X86R14, frames.X86R15} {

@@ -128,7 +128,7 @@ func (c *compiledCode) callsAt(nm *nmethod, position uint64) {
 	c.calls = c.calls[len(c.calls)-common:]
 }
 
-// All but the innermost common call are at the same bytecode indexes.
+// commonCalls counts the outermost calls of the same methods; all but the innermost have the same bytecode index.
 func commonCalls(a, b []call) int {
 	n := 1
 	for n < min(len(a), len(b)) && a[len(a)-n] == b[len(b)-n] && a[len(a)-n-1].method == b[len(b)-n-1].method {

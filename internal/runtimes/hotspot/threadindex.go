@@ -64,7 +64,8 @@ func (p *readingPace) begin() bool {
 
 func (p *readingPace) end() { p.ended = procmem.Now() }
 
-// A reading begins rest ns after the last; a core's threads are read once. later: not all have been read.
+// readThreads begins a new reading rest ns after the last. A core's threads are read once. later: not all have been
+// read.
 func (t *waiters) readThreads(rest int64) (read, later bool) {
 	x := &t.index
 	first := x.completedAt == 0

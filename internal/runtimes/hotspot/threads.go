@@ -153,7 +153,7 @@ func (j *javaFrames) threadsReady() bool {
 	return true
 }
 
-// The name is proven now, or the last proven one.
+// name returns the proven name, or the last proven one.
 func (t *threads) name(tid int) (string, bool) {
 	known, ok := t.beginQuery(tid)
 	defer t.vm.cached.bypass()

@@ -25,10 +25,10 @@ type validity struct {
 	newLoadersUntil  int64 // CLOCK_MONOTONIC ns
 }
 
-// More are expected after a new class loader, ns.
+// For this time after a new class loader more are expected, ns.
 const newLoadersFor = 10e9
 
-// It changes when class memory may have been reused.
+// classMemoryState changes when class memory may have been reused.
 type classMemoryState struct {
 	readAt      int64 // CLOCK_MONOTONIC ns
 	collections uint32
@@ -61,7 +61,7 @@ func (v *validity) readClassMemoryState() classMemoryState {
 	return out
 }
 
-// Memory may have been reused since the copy, unless the thread has not run.
+// doubted reports whether memory may have been reused since the copy; not while the thread has not run.
 func (v *validity) doubted() bool {
 	if v.mayBeReused || v.copiedAt == 0 {
 		return v.mayBeReused

@@ -74,7 +74,7 @@ type classScanner[T units] struct {
 	members  map[int]member
 }
 
-// By the place of "("; false: the source is not understood.
+// classesOf returns the methods by the place of their "("; false: the source is not understood.
 func classesOf[T units](src []T) (map[int]member, bool) {
 	s := classScanner[T]{src: src, members: map[int]member{}}
 	ok := s.run()

@@ -68,7 +68,7 @@ const (
 	optimizedID   = 1       // words before layout.shared
 )
 
-// It has no headers of code, as WebAssembly's.
+// emptyRange is memory without headers of code, as WebAssembly's.
 type emptyRange struct {
 	managed.Span
 	at int64 // CLOCK_MONOTONIC, ns
@@ -276,7 +276,7 @@ func (r *codes) readCodeObject(stream uint64) *code {
 	return c
 }
 
-// The function and inlined calls (src/objects/deoptimization-data.h).
+// readDeopt reads the function and inlined calls (src/objects/deoptimization-data.h).
 func (r *codes) readDeopt(c *code, w uint64) {
 	l := r.layout
 	object, typ := r.object(w)
@@ -303,7 +303,8 @@ func (r *codes) readDeopt(c *code, w uint64) {
 	r.readInlined(c, word(l.literals), word(l.inlining))
 }
 
-// Position, and the function's index among the literals (InliningPosition in src/codegen/source-position.h).
+// readInlined reads positions, and functions by index among the literals (InliningPosition in
+// src/codegen/source-position.h).
 func (r *codes) readInlined(c *code, literals, inlining uint64) {
 	calls := r.array(inlining, 16, maxInlined)
 	if n := r.array(inlining, 1, 16*maxInlined); len(n) >= 16 {

@@ -175,7 +175,7 @@ func (c *codeScanner) scanBlock(at uint64, b []byte) {
 	}
 }
 
-// It is among the most frequent words; 0: none.
+// The map is among the most frequent words; 0: none.
 func (c *codeScanner) findStreamMap(at uint64, b []byte) uint64 {
 	count := map[uint64]int{}
 	for i := int(-(at + c.layout.head) % codeAligned); i+16 <= len(b); i += codeAligned {

@@ -140,7 +140,7 @@ func (r *functions) isSameTable(f *function) bool {
 	return f.bytecodes == 0 || r.field(f.bytecodes, r.layout.bytesPositions) == f.positionsAt
 }
 
-// What has changed is read again; false: it was replaced.
+// isUnchanged is false if the function was replaced. It reads again what has changed.
 func (r *functions) isUnchanged(f *function) bool {
 	if !r.readHead(f) {
 		return false

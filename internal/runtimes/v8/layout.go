@@ -320,7 +320,7 @@ func (d *v8Build) read(h managed.Host, at map[string]managed.Symbol, number func
 	}
 }
 
-// The first std::string of Node's metadata (src/node_metadata.h).
+// The version is the first std::string of Node's metadata (src/node_metadata.h).
 func nodeVersion(h managed.Host, at uint64) string {
 	var head [8]byte
 	if h.Read(at, head[:]) != len(head) {

@@ -173,7 +173,7 @@ func (h *heap) text(w uint64) (string, bool) {
 	return string(latin1), true
 }
 
-// One byte each, two if wide.
+// A character has one byte, two if wide.
 func (h *heap) stringBytes(w uint64, from, most, depth int) (b []byte, wide, ok bool) {
 	object, typ := h.object(w)
 	if object == 0 || typ >= h.nonstring() || depth > maxDepth || h.stringsLeft == 0 {

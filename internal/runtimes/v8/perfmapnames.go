@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// JavaScript in V8's perf maps (src/logger/code-events.h, src/logging/log.cc).
+// jsPrefixes mark JavaScript in V8's perf maps (src/logger/code-events.h, src/logging/log.cc).
 var jsPrefixes = [...]string{"JS:", "LazyCompile:", "Function:", "Script:", "Eval:"}
 
 // PerfMapPosition returns file and line (from 1) in a perf map name, such as "JS:*sum /srv/app/stats.js:10:20" or
@@ -21,7 +21,7 @@ func PerfMapPosition(name string) (file string, line int, ok bool) {
 	return "", 0, false
 }
 
-// "MARK NAME FILE:LINE:COLUMN". A name has a blank only in "get x" and "set x", a path anywhere.
+// A name is "MARK NAME FILE:LINE:COLUMN". A function name has a blank only in "get x" and "set x", a path anywhere.
 func fileLine(s string) (file string, line int, ok bool) {
 	s, column, ok1 := cutNumber(s)
 	s, line, ok2 := cutNumber(s)

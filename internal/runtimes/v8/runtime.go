@@ -133,7 +133,7 @@ func (r *Runtime) inFile(pc frames.Addr, m *frames.Module) frames.Addr {
 	return pc - m.Bias + r.module.Bias
 }
 
-// The builtin does nothing else.
+// runsBytecode is for builtins that do nothing else.
 func (r *Runtime) runsBytecode(f *frames.Frame) bool {
 	pc := r.inFile(f.PC, f.Module) // maybe the first instruction
 	return slices.ContainsFunc(r.layout.bytecodeBuiltins, func(s managed.Span) bool { return s.Has(pc) })
@@ -235,7 +235,8 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 		Kind: refInterpreted}), true
 }
 
-// A register has the bytecodes of the interpreter frame at fp.
+// inHandler reports whether the innermost frame is a handler of the interpreter frame at fp: a register has its
+// bytecodes.
 func (r *Runtime) inHandler(fp uint64) bool {
 	bytecodes, ok := r.sample.Mem.Word(fp + uint64(r.layout.fpBytecodes))
 	if !ok || !isObject(bytecodes) || r.sample.Regs.Arch != frames.X86_64 {
@@ -291,7 +292,7 @@ func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed
 	return append(out, managed.Ref{Object: c.start, Position: pc - c.start, Cookie: c.cookie(), Kind: refOptimized}), true
 }
 
-// It was there since before the copy.
+// unmovedSince reports whether an object at its address since a time was there at the copy.
 func (r *Runtime) unmovedSince(since int64) bool {
 	return r.copiedAt == 0 || since < r.copiedAt && !r.scanner.recentlyCompacted()
 }

@@ -83,7 +83,7 @@ func fileName(name string) string {
 	return path
 }
 
-// From 1, or 0. at is the script's address.
+// line is from 1, or 0. at is the script's address.
 func (r *functions) line(s *script, at uint64, offset int) int {
 	if offset < 0 {
 		return 0
@@ -156,7 +156,7 @@ const (
 	kindMethods   = 14 // and generators
 )
 
-// As in V8's stack traces: Class.method, Class.get accessor.
+// qualify adds the class as V8's stack traces do: Class.method, Class.get accessor.
 func (r *functions) qualify(f *function, kind uint64) {
 	if f.begin < 0 {
 		return
@@ -183,11 +183,11 @@ func (r *functions) qualify(f *function, kind uint64) {
 	}
 }
 
-// The text before the parameters of a function assigned to a property.
+// assignment matches the text before the parameters of a function assigned to a property.
 var assignment = regexp.MustCompile(
 	`(?:^|[;{},\n]\s*)([\w$]+(?:\.[\w$]+|\['[^'\\]+'\])+)\s*=\s*(?:async\s+)?function\s*\*?\s*$`)
 
-// As FuncNameInferrer (src/parsing/func-name-inferrer.cc); V8's snapshot lacks the name.
+// assignedName is as FuncNameInferrer (src/parsing/func-name-inferrer.cc); V8's snapshot lacks the name.
 func (r *functions) assignedName(f *function) string {
 	const most = 160
 	b := r.window(r.field(f.scriptAt, r.layout.scriptSource), f.begin, most)

@@ -16,7 +16,7 @@ type entry struct {
 	sender       uint8  // register of the caller's sp
 }
 
-// add x29, sp, #n; …; stp xzr, sender, [sp, #n-16].
+// entryOf matches add x29, sp, #n; …; stp xzr, sender, [sp, #n-16].
 func (v window) entryOf() (e entry) {
 	for pc := v.low; ; pc += insnBytes {
 		w, ok := v.at(pc)
@@ -228,7 +228,7 @@ func (s *popState) advance(w insn) bool {
 	return true
 }
 
-// x20, or a register moved there later (JDK 25).
+// The register is x20, or one moved there later (JDK 25).
 func (v window) senderAfterPop(pc uint64) uint8 {
 	for i := uint64(0); i < maxEnd; i++ {
 		w, _ := v.at(pc + i*insnBytes)

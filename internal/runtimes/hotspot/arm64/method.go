@@ -105,7 +105,7 @@ func (v window) prologueAt(p *Piece, pc uint64) prologue {
 	return noPrologue
 }
 
-// Before the frame is made, one pair per page: sub x9, sp; str xzr, [x9].
+// touchesStack matches the instructions before a frame, one pair per page: sub x9, sp; str xzr, [x9].
 func touchesStack(w insn) bool {
 	return w.is(0xff8003ff, 0xd10003e9) || w == 0xf900013f || w == nop
 }
@@ -153,7 +153,7 @@ func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
 	return p.Frame, false
 }
 
-// A frame of another size is removed.
+// otherFramesEnd: a frame of another size is removed.
 const otherFramesEnd = math.MaxInt64
 
 type endSearch struct {
@@ -280,7 +280,7 @@ const (
 	regScratch = 8
 )
 
-// A frameless safepoint poll piece: adr x8, poll; str x8, [x28, #…]; jump.
+// leavesByPoll matches a frameless piece for a safepoint poll: adr x8, poll; str x8, [x28, #…]; jump.
 func (v window) leavesByPoll(p *Piece, pc uint64) bool {
 	for back := uint64(0); back <= 4; back++ {
 		q := pc - back*insnBytes

@@ -18,7 +18,7 @@ var methods = []string{"sleep", "method", "Old.bar", "Unnamed.still", "Named.run
 	"Base.[Symbol.iterator]", "Base.#priv", "Base.get prop", "(anonymous)", "Base.inherited", "Derived.go", "Base.make",
 	"(anonymous)"}
 
-// A line of V8's stack trace.
+// traced matches a line of V8's stack trace.
 var traced = regexp.MustCompile(`at (?:(.*?) (?:\[as .*\] )?\()?/.*jsclass\.js:(\d+):\d+\)?$`)
 
 // V8 prints the receiver's class, prywalk the one that has the method.
