@@ -8,10 +8,10 @@
 // run-time addresses. QEMU's user mode registers its code buffer, LLVM each object that it links (PostgreSQL's JIT on
 // request), PHP each function.
 //
-//   - The list is read when the descriptor or the first entry has changed, and periodically, as an entry's memory can be
-//     reused. An image counts only if the list, read again, still has it.
-//   - Call frame information of a relocatable image (LLVM's) is read from the section's loaded copy, whose address is in
-//     the section header: only that copy is relocated.
+//   - The list is read when the descriptor or the first entry has changed, and periodically, as an entry's memory can
+//     be reused. An image counts only if the list, read again, still has it.
+//   - Call frame information of a relocatable image (LLVM's) is read from the section's loaded copy, whose address is
+//     in the section header: only that copy is relocated.
 //   - Where images overlap, the last one registered holds.
 //
 // The input is hostile: the list may be circular or endless, images may overlap or lie about their size. All counts

@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 )
 
-// FuncFlag (internal/abi), since Go 1.17.
+// Flags of a function (internal/abi, FuncFlag), since Go 1.17.
 const (
 	flagTopFrame = 1 << iota
 	flagSPWrite

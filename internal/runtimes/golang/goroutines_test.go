@@ -104,7 +104,7 @@ func FuzzGoroutines(f *testing.F) {
 	})
 }
 
-// symbol: it names the list, else the first goroutine.
+// If symbol, it names the list, else the first goroutine.
 func goroutineTable(arm, symbol bool) []byte {
 	b := excerpt(magic120, map[bool]byte{false: 1, true: 4}[arm])
 	copy(b[72:], map[bool]string{false: "\x00runtime.allgadd\x00", true: "\x00runtime.main\x00"}[symbol])

@@ -4,10 +4,10 @@ package hotspot
 
 import "bytes"
 
-// generate_fixed_frame: push rbp; mov rbp, rsp; push r13 (caller's sp).
+// In generate_fixed_frame: push rbp; mov rbp, rsp; push r13 (caller's sp).
 var interpreterPrologue = []byte{0x55, 0x48, 0x8b, 0xec, 0x41, 0x55}
 
-// generate_normal_entry, generate_native_entry: pop rax; lea r14, [rsp + …].
+// In generate_normal_entry and generate_native_entry: pop rax; lea r14, [rsp + …].
 var popRAXLeaR14 = []byte{0x58, 0x4c, 0x8d, 0x74}
 
 const (
@@ -164,13 +164,13 @@ var (
 	exceptionEnds   = []byte{0x48, 0x8b, 0x2c, 0x24, 0x48, 0x83, 0xc4, 8, 0x5a}
 )
 
-// MacroAssembler::popa: mov r15, [rsp], down to mov rax, [rsp + 0x78]; add rsp, 0x80.
+// In MacroAssembler::popa: mov r15, [rsp], down to mov rax, [rsp + 0x78]; add rsp, 0x80.
 var (
 	restoresAll = []byte{0x4c, 0x8b, 0x3c, 0x24, 0x4c, 0x8b, 0x74, 0x24, 8}
 	restoredAll = []byte{0x48, 0x8b, 0x44, 0x24, 0x78, 0x48, 0x81, 0xc4, 0x80, 0, 0, 0}
 )
 
-// StubGenerator::generate_forward_exception, frameless: add rsp, 8; jmp; call; ...; pop rdx; jmp rbx.
+// In StubGenerator::generate_forward_exception, frameless: add rsp, 8; jmp; call; ...; pop rdx; jmp rbx.
 var (
 	forwardsAligned = []byte{0x48, 0x83, 0xc4, 8, opJump, 5, 0, 0, 0, opCall}
 	forwards        = []byte{0x48, 0x8b, 0xd8} // mov rbx, rax

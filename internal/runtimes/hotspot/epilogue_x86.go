@@ -21,7 +21,7 @@ const (
 	opJump   = 0xe9
 )
 
-// MacroAssembler::safepoint_poll, since JDK 16: cmp rsp, [r15+disp]; ja rel32. Exception check: cmp qword
+// In MacroAssembler::safepoint_poll, since JDK 16: cmp rsp, [r15+disp]; ja rel32. Exception check: cmp qword
 // [r15+disp8], imm8 (imm32 in JDK 8); jne rel32.
 var (
 	pollShort            = []byte{0x49, 0x3b, 0x67}

@@ -84,7 +84,7 @@ func (v *VM) inStaticCallStub(b *blob, pc uint64) bool {
 	return to < b.begin || to >= b.end || to == pc // to itself: unlinked
 }
 
-// MethodHandles::generate_method_handle_dispatch, which may remove an argument.
+// The adapter is of MethodHandles::generate_method_handle_dispatch, and may remove an argument.
 func (v *VM) ruleInMethodHandleAdapter(pc uint64) (frames.Rule, *frames.Row, bool) {
 	if around := v.code(pc-2, 4); len(around) == 4 && (removesArgument(around) || removesArgument(around[1:])) {
 		return ruleRAInReg(frames.X86RAX, frames.X86R13, 0)

@@ -55,7 +55,7 @@ const (
 // JVM_CONSTANT_Utf8.
 const constUTF8 = 1
 
-// ConstMethod flag.
+// A flag of a ConstMethod.
 const hasLines = 1
 
 var hashSeed = maphash.MakeSeed()

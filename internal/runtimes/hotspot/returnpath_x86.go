@@ -87,7 +87,7 @@ func (s savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, b
 	return saved + uint64(s.Add), ok
 }
 
-// StubGenerator::generate_method_entry_barrier: push -1; push rbp; mov rbp, rsp; ...; leave; add rsp, 8; ret. A
+// In StubGenerator::generate_method_entry_barrier: push -1; push rbp; mov rbp, rsp; ...; leave; add rsp, 8; ret. A
 // second path restores all registers before its leave.
 var (
 	barrierBegins = []byte{0x68, 0xff, 0xff, 0xff, 0xff, 0x55, 0x48, 0x8b, 0xec}

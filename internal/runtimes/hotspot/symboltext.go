@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// false: the Symbol (modified UTF-8) is not printable.
+// symbolText is false if the Symbol (modified UTF-8) is not printable.
 func (n *methodNames) symbolText(symbol uint64) (string, bool) {
 	b, ok := n.symbolBytes(symbol)
 	return string(b), ok

@@ -41,7 +41,7 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	return first.name, noPause && after == t.collected
 }
 
-// noPause: no collection is stopping the threads.
+// If noPause, no collection is stopping the threads.
 func (t *threads) readCollections() (n int32, noPause bool) {
 	l := t.layout
 	m := t.vm.memory()

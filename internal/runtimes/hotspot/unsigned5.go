@@ -2,8 +2,8 @@
 
 package hotspot
 
-// Numbers have 1 to 5 bytes, low first (utilities/unsigned5.hpp). A byte below 192 ends a number; others carry 6
-// bits. Since JDK 20 all bytes count from 1.
+// Numbers have 1 to 5 bytes, low first (compressedStream.cpp, utilities/unsigned5.hpp). A byte below 192 ends a
+// number; others carry 6 bits. Since JDK 20 all bytes count from 1.
 const (
 	lgHighCodes    = 6
 	highCodes      = 1 << lgHighCodes

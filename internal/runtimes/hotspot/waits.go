@@ -128,7 +128,7 @@ func (t *waiters) ready() bool {
 	return t.pending != nil
 }
 
-// false: the two readings differ. later: the answer may be complete later.
+// The result is false if the two readings differ. later: the answer may be complete later.
 func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	first, ok := t.readWait(id, t.noPause)
 	if !ok {

@@ -9,6 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
+// compilation writes TurboFan code with a number.
 func compilation(r *Runtime, b []byte, stream, code, deopt int, number uint64) uint64 {
 	put := func(at int, w uint64) { binary.LittleEndian.PutUint64(b[at:], w) }
 	put(0, fakeAt+heapObjectTag)

@@ -166,7 +166,7 @@ type endSearch struct {
 	gone   bool
 }
 
-// found: size and gone are set.
+// If found, size and gone are set.
 func (s *endSearch) followOne(q uint64) (next uint64, found bool) {
 	p := s.piece
 	w, ok := s.at(q)
@@ -242,7 +242,7 @@ func (r *Rules) InCallStub(p *Piece, pc uint64) bool {
 	return pc%insnBytes == 0 && r.around(p, pc).inCallStub(pc)
 }
 
-// CompiledDirectCall::emit_to_interp_stub and MacroAssembler::emit_trampoline_stub:
+// As made by CompiledDirectCall::emit_to_interp_stub and MacroAssembler::emit_trampoline_stub:
 //
 //	movz x12, #…; movk x12, …; movz x8, …; movk x8, …; br x8
 //	ldr x8, the word after; br x8
