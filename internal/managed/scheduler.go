@@ -56,12 +56,13 @@ type TaskOffsets struct {
 	TaskSize, WorkerSize int
 }
 
+// Parked counts the waiting tasks of a process.
 type Parked struct {
 	// Waiting excludes the runtime's own tasks.
 	Waiting int
 	// Reasons counts by the runtime's wait reason.
 	Reasons map[string]int
-	// Since is roughly the start of the longest wait.
+	// Since is about the start of the longest wait.
 	Since uint64
 }
 
@@ -71,10 +72,10 @@ type TaskRecord struct {
 	Parent uint64
 	// Status and Wait are the runtime's words.
 	Status, Wait string
-	Since        uint64 // roughly
+	Since        uint64 // about the start of the wait
 	Labels       map[string]string
 	CreatedBy    frames.Addr // a return address
-	System       bool
+	System       bool        // the runtime's own
 	// OnThread: the task is or was about to be on a thread; Regs are invalid.
 	OnThread         bool
 	Regs             frames.Regs // PC, SP and frame pointer

@@ -20,15 +20,17 @@ type HeldLock struct {
 type WaitQuery struct {
 	InnerTID int
 	Word     uint64
-	Mem      frames.Memory
+	// Mem is the copied memory, nil if gone.
+	Mem frames.Memory
 	// Live.Unchanged reports whether the same sleep continues.
-	Live  Live
+	Live Live
+	// Timed: the call has a time-out.
 	Timed bool
 	// Still: Mem is a core's.
 	Still bool
 }
 
-// WaitAnswer has zero for unknown values.
+// WaitAnswer is what the runtime knows of a wait. Unknown values are zero.
 type WaitAnswer struct {
 	// Kind is waits.Monitor, ObjectWait, Park, Sleep, Mutex, GIL or Join (the owner's end).
 	Kind    waits.Kind
@@ -39,5 +41,6 @@ type WaitAnswer struct {
 	// OwnerName is the owner's name in the runtime (CPython).
 	OwnerName string
 	Timed     bool
-	Later     bool
+	// Later: the answer may be more complete later.
+	Later bool
 }

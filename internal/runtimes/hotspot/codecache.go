@@ -48,6 +48,7 @@ const (
 // Proofs may fail at the start.
 const maxFailedProofs = 64
 
+// Incomplete says why the code cache is not read.
 func (c *codeCache) Incomplete() error {
 	if c.proof != proofFails {
 		return nil
