@@ -99,7 +99,6 @@ func (t *toy) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref)
 	return out, false
 }
 
-// frames finds the loop's record, which has its own address.
 func (t *toy) frames(sp, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	mem := t.sample.Mem
 	for at := sp; at < cfa; at += 8 {
@@ -164,7 +163,6 @@ func (t *toy) Symbolize(r managed.Ref, l managed.Live, out []managed.Frame) ([]m
 	return out, managed.Checked
 }
 
-// function reads struct function of toy.c.
 func function(at uint64, l managed.Live) (id uint64, f managed.Frame, code uint64, ok bool) {
 	var b [40]byte
 	if l.Read(at, b[:]) != len(b) {

@@ -41,7 +41,6 @@ func (f *fake) put(addr, v uint64) { binary.LittleEndian.PutUint64(f.mem[addr:],
 
 func node(i int) uint64 { return nodesAt + uint64(i)*0x40 }
 
-// register puts an image at the head of the list.
 func (f *fake) register(at, image uint64, b []byte) {
 	copy(f.mem[image:], b)
 	first := binary.LittleEndian.Uint64(f.mem[listAt+16:])

@@ -58,7 +58,6 @@ func (h *memoryHost) Read(at uint64, b []byte) int {
 	return 0
 }
 
-// Addresses in the code and the list's length bound the reads.
 func FuzzGoroutines(f *testing.F) {
 	for _, arm := range []bool{false, true} {
 		f.Add(hostileMemory(), arm, false)

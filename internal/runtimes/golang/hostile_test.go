@@ -47,7 +47,6 @@ func excerpt(magic uint32, q byte) []byte {
 	return b
 }
 
-// excerpt112 is excerpt for Go 1.2 to 1.15.
 func excerpt112(q byte) []byte {
 	b := make([]byte, 512)
 	binary.LittleEndian.PutUint32(b, magic112)
@@ -58,8 +57,8 @@ func excerpt112(q byte) []byte {
 	copy(b[72:], "\x00main.f\x00main.g\x00runtime.mcall\x00")
 	copy(b[112:], "f.go\x00")
 	copy(b[128:], "\x00\x02\x04\x20\x1c\x00")
-	copy(b[137:], "\x04\x20\x00")        // file 1
-	for i, w := range []uint32{2, 112} { // of files, the first of which is none
+	copy(b[137:], "\x04\x20\x00")
+	for i, w := range []uint32{2, 112} { // the first file is none
 		binary.LittleEndian.PutUint32(b[144+4*i:], w)
 	}
 	binary.LittleEndian.PutUint64(b[160:], 0x1000)

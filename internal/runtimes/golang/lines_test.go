@@ -129,7 +129,6 @@ func TestInlinedCallsAgreeWithDWARF(t *testing.T) {
 	t.Logf("%d chains agree, %d differ", same, other)
 }
 
-// inlineChains has the names outwards, by the first address of each inlined call.
 func inlineChains(t *testing.T, d *dwarf.Data) map[uint64][]string {
 	names := map[dwarf.Offset]string{}
 	want := map[uint64][]string{}

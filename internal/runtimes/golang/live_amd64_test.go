@@ -20,7 +20,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// The program collects garbage, grows stacks, reads the clock, takes signals and sleeps.
 const busy = `package main
 
 import (

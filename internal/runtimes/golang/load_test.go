@@ -16,7 +16,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// The program has generics, inlining, defer, large frames, recursion and closures, and prints its own stack.
 const source = `package main
 
 import (

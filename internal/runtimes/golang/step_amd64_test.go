@@ -101,7 +101,6 @@ func step(tid int) (*frames.Regs, bool) {
 		}
 		if got == tid {
 			if sig := ws.StopSignal(); sig != syscall.SIGTRAP && sig != syscall.SIGSTOP {
-				// the next step enters the handler
 				return deliver(tid, sig)
 			}
 			return readRegs(tid)

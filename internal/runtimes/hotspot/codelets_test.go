@@ -49,7 +49,6 @@ func TestPCsInTheInterpreterAreFoundWithoutReadingItAgain(t *testing.T) {
 	}
 }
 
-// The blob is cut to size once it is complete.
 func TestInterpreterThatIsStillMadeIsReadAgain(t *testing.T) {
 	f := newFake()
 	f.interpreter()

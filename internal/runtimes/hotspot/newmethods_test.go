@@ -94,7 +94,7 @@ func TestNamingAStackReadsEachPageOnce(t *testing.T) {
 			v := f.open(t)
 			n := v.frameSource()
 			for i := range list {
-				v.find(list[i].PC) // as the walk does
+				v.find(list[i].PC)
 			}
 			reads, at := 0, int64(0)
 			counting(v, &reads)

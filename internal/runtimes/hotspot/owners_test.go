@@ -95,7 +95,6 @@ func TestEachOfManyOwnersIsFoundAtBoundedCost(t *testing.T) {
 
 func (w *waiting) enter(monitor uint64) { w.put(w.thread+w.pending, monitor) }
 
-// readOn asks until all threads are read, if none holds the monitor.
 func (w *waiting) readOn() {
 	for range manyThreads/maxReadThreads + 1 {
 		w.n.waiters.pace = readingPace{}
@@ -106,7 +105,7 @@ func (w *waiting) readOn() {
 func TestThreadsAreReadAgainInSlices(t *testing.T) {
 	w, _ := ownersRead(t)
 	x := &w.n.waiters.index
-	w.readOn() // the rest of a reading
+	w.readOn()
 	x.unread = nil
 	for left := len(w.n.waiters.byTID) - maxReadThreads; left > 0; left -= maxReadThreads {
 		w.n.waiters.pace = readingPace{}

@@ -157,7 +157,6 @@ func TestBaselineCodeReplacedAfterTheCopyHasNotTheNameOfTheLaterFunction(t *test
 	}
 }
 
-// The script has lines of 10 bytes.
 func callerInBaseline(t *testing.T, sizes []byte) (r *Runtime, ref managed.Ref) {
 	t.Helper()
 	b := make([]byte, 0x2000)
@@ -186,7 +185,7 @@ func callerInBaseline(t *testing.T, sizes []byte) (r *Runtime, ref managed.Ref) 
 	return r, refs[0]
 }
 
-// Offset 0, the first statement, is not the position of a caller with unreadable bytecodes.
+// The caller's bytecodes are unreadable.
 func TestCallerInBaselineCodeWithoutItsTablesHasNoName(t *testing.T) {
 	if _, ref := callerInBaseline(t, make([]byte, 3*20)); ref != unprovenRef {
 		t.Errorf("the frame has %+v, want one without a name", ref)

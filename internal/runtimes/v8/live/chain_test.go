@@ -41,7 +41,6 @@ func (l *link) is(c call, leaf bool) bool {
 
 var constructed = link{"C6", 0, 27, 27}
 
-// wrong is "" for a right stack. known counts its links.
 func checkChain(stack []call) (known int, wrong string) {
 	next, lost := 0, false
 	for i := len(stack) - 1; i >= 0; i-- {

@@ -15,7 +15,7 @@ import (
 
 var sleeping = []string{"inner:8", "(anonymous):13", "Foo.baz:13", "Foo.bar:12", "arrow:17", "reviver:20"}
 
-// The first thread and a Worker, each with an own isolate.
+// The Worker has its own isolate.
 func TestDumpsAndCoresHaveTheFunctionsOfSleepers(t *testing.T) {
 	for version, exe := range chosen(t) {
 		t.Run(version, func(t *testing.T) {

@@ -54,7 +54,6 @@ func start(t *testing.T, exe, script string, flags ...string) int {
 	return pid
 }
 
-// says is the output after the first line.
 func startSaying(t *testing.T, exe, script string, flags ...string) (pid int, says *bufio.Reader) {
 	t.Helper()
 	text, err := testtargets.Source(script)
@@ -75,7 +74,6 @@ func startSaying(t *testing.T, exe, script string, flags ...string) (pid int, sa
 	return cmd.Process.Pid, says
 }
 
-// samples are of running threads.
 func record(t *testing.T, pid int, samples int64, o sampler.Options) *pprof.Profile {
 	t.Helper()
 	return observed.Record(t, pid, observed.Recording{Options: o, Stops: samples})
