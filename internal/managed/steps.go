@@ -3,7 +3,7 @@
 package managed
 
 // Constructors of steps: base, to, end and want are slots, off and at offsets in bytes; size and most bound the copy.
-//
+
 // LoadStep is a [Load].
 func LoadStep(base uint8, off int64, to uint8) Step {
 	return Step{Op: Load, Base: base, Off: off, To: to}
