@@ -9,13 +9,12 @@ import (
 	"testing"
 )
 
-// floor has the least share of right rules and the largest of wrong ones, in percent.
+// in percent: least right, most wrong
 type floor struct {
 	bounds, caller bool
 	right, wrong   float64
 }
 
-// hold compares a file's rules with its call frame information, and checks the floors.
 func hold(t *testing.T, path string, every int, floors []floor) {
 	t.Helper()
 	funcs, code := readCFI(t, path), openCode(t, path)
@@ -36,7 +35,6 @@ func TestRulesAgreeWithCallFrameInformationOfLibc(t *testing.T) {
 	})
 }
 
-// One source is compiled with options that change its frames.
 func TestRulesAgreeWithTheCompilersFrames(t *testing.T) {
 	gcc, err := exec.LookPath("gcc")
 	if err != nil {

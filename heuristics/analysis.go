@@ -8,11 +8,11 @@ import (
 	"prywalk/frames"
 )
 
-// patterns recognises code by a few instructions in line, without a search of paths.
+// patterns recognises code by a few instructions in line.
 type patterns struct{ interpreter }
 
-// analysis answers a query with a rule: by patterns, and by searches from the query's instruction to returns
-// (epilogue.go) and from the function's start (prologue.go). It is pooled, for its size.
+// analysis answers a query by patterns, and by searches to returns (epilogue.go) and from the function's start
+// (prologue.go). It is pooled for its size.
 type analysis struct {
 	patterns
 	epilogues epilogueSearch
@@ -27,7 +27,7 @@ var analyses = sync.Pool{New: func() any {
 	return a
 }}
 
-// analysis returns an analysis of the source's code, to be given back by free. Precondition: s.abi is not nil.
+// analysis returns a pooled analysis, to be given back by free. Precondition: s.abi is not nil.
 func (s *Source) analysis() *analysis {
 	a := analyses.Get().(*analysis)
 	a.src, a.abi = s, s.abi

@@ -9,27 +9,24 @@ import (
 
 // # The drop of arguments
 //
-// V8's functions pop a number of arguments known only at run time, with the return address in a register:
+// V8's functions pop a number of arguments known only at run time, with the return address in a register. Only behind
+// the drop, push and ret are a return:
 //
 //	leave; pop rcx; lea rsp, [rsp+rbx*8]; push rcx; ret
-//
-// Push and return also call functions: they count only behind the drop of arguments.
 
-// argDropX86 is what is added to rsp: a scaled register and a constant.
 type argDropX86 struct {
 	index uint8 // DWARF number
 	scale uint8
 	disp  int64
 }
 
-// Eval returns the stack pointer behind the arguments, the CFA.
+// Eval returns the CFA: the stack pointer behind the arguments.
 func (d argDropX86) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bool) {
 	sp, knownSP := regs.Get(frames.X86RSP)
 	n, knownIndex := regs.Get(d.index)
 	return sp + n<<d.scale + uint64(d.disp), knownSP && knownIndex
 }
 
-// argumentDrop returns the rule of such code between leave and ret.
 func (p *patterns) argumentDrop(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if p.src.opt.Arch != frames.X86_64 || q.AfterCall || q.SPOnly {
 		return frames.Rule{}, nil, false
@@ -56,8 +53,7 @@ func (p *patterns) argumentDrop(q frames.Query) (frames.Rule, *frames.Row, bool)
 	return r, row, true
 }
 
-// pushedBeforeReturnX86 decodes push and ret, and returns the register's DWARF number; false for other code, and rsp
-// and rbp.
+// pushedBeforeReturnX86 decodes push and ret; false for rsp and rbp. reg is a DWARF number.
 func pushedBeforeReturnX86(code []byte) (reg uint8, ok bool) {
 	i, ok := x86.Decode(code)
 	push := ok && !i.VEX && i.Map == x86.MapOne && i.Op&^7 == 0x50 && i.Prefix == 0
@@ -77,7 +73,7 @@ func (p *patterns) behindDropX86(pc uint64) bool {
 	return false
 }
 
-// decodeDropX86 decodes lea rsp, [rsp+r*s+d] and add rsp, r. size is 0 for other instructions.
+// decodeDropX86 decodes lea rsp, [rsp+r*s+d] and add rsp, r.
 func decodeDropX86(code []byte) (d argDropX86, size int) {
 	i, ok := x86.Decode(code)
 	if !ok || i.VEX || i.Map != x86.MapOne || !i.W || i.Prefix != 0 || code[0]>>4 != 4 { // REX.W is the only prefix
@@ -85,7 +81,7 @@ func decodeDropX86(code []byte) (d argDropX86, size int) {
 	}
 	switch {
 	case i.Op == 0x8d && i.Reg == hwSP && i.Mod != 3 && i.Base == hwSP && i.Index != noReg:
-		// the scale is in the upper bits of the SIB byte, behind prefix, opcode and ModRM
+		// The scale is in the upper bits of the SIB byte.
 		return argDropX86{dwarfX86(i.Index), code[3] >> 6, int64(i.Disp)}, int(i.Size)
 	case i.Op == 0x03 && i.Mod == 3 && i.Reg == hwSP:
 		return argDropX86{index: dwarfX86(i.RM)}, int(i.Size)

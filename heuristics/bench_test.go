@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/x86"
 )
 
-// somePlaces returns every 101st instruction of the C library.
 func somePlaces(b *testing.B) (*elfCode, []cfiFunc, []uint64) {
 	path := findLibc(b)
 	funcs, code := readCFI(b, path), openCode(b, path)
@@ -60,7 +59,6 @@ func BenchmarkCallBefore(b *testing.B) {
 	}
 }
 
-// BenchmarkJIT finds the frame of JIT code of a hundred instructions up to the epilogue.
 func BenchmarkJIT(b *testing.B) {
 	var text []byte
 	for range 25 {
@@ -78,7 +76,6 @@ func BenchmarkJIT(b *testing.B) {
 	}
 }
 
-// BenchmarkDecode compares the decoder with that of golang.org/x/arch, per instruction.
 func BenchmarkDecode(b *testing.B) {
 	code, _, pcs := somePlaces(b)
 	var insts [][]byte

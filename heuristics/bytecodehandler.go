@@ -10,8 +10,7 @@ import "prywalk/frames"
 // register to the next, with stack and frame pointer as at its start. On top of the stack is the return address into
 // the interpreter's entry, which made the frame.
 
-// handlerFrame returns the frame of code that reads its caller's registers and never returns: a handler, else a part
-// split off, if the prologue p shows its frame f; both may be nil.
+// handlerFrame returns the frame of a handler, else of a part split off if p shows its frame f. p and f may be nil.
 func (a *analysis) handlerFrame(q frames.Query, fn span, p *prologue, f *finding) (finding, bool) {
 	t := a.traits(fn)
 	if handler := t.dispatches && !t.jumpsWithin; !t.unlikeFunction || !t.makesFrame && !handler {
@@ -24,8 +23,8 @@ func (a *analysis) handlerFrame(q frames.Query, fn span, p *prologue, f *finding
 	return a.frameAtDispatch(q, fn, dispatchAny)
 }
 
-// unboundedHandlerFrame is handlerFrame for code of unknown bounds, as V8's builtins without symbols. The jump must be
-// by a word of a table to which a callee-saved register points.
+// unboundedHandlerFrame serves V8's builtins without symbols. The jump must be by a word of a table at a callee-saved
+// register.
 func (a *analysis) unboundedHandlerFrame(q frames.Query) (finding, bool) {
 	if a.src.opt.Arch != frames.X86_64 {
 		return finding{}, false
@@ -48,13 +47,12 @@ type dispatchKind uint8
 const (
 	dispatchNone dispatchKind = iota
 	dispatchAny
-	dispatchByTable // by a register that was loaded from a table
+	dispatchByTable // by a register loaded from a table
 )
 
-// maxLoaded bounds the bytes between the load from the table and the jump.
+// maxLoaded is the distance from the load to the jump, in bytes.
 const maxLoaded = 16
 
-// tableRegBefore returns the register that the instructions just before pc have loaded from a table, else noReg.
 func (p *patterns) tableRegBefore(pc uint64) uint8 {
 	for back := uint64(1); back <= min(maxLoaded, pc); back++ {
 		p.begin(pc-back, span{pc - back, pc})
@@ -71,7 +69,6 @@ func (p *patterns) tableRegBefore(pc uint64) uint8 {
 	return noReg
 }
 
-// voteDispatch votes for a jump to the next handler, if the path made no call.
 func (e *epilogueSearch) voteDispatch(jump *flow) {
 	st := &e.in.st
 	accepted := e.accepts.dispatch == dispatchAny

@@ -15,8 +15,7 @@ func TestV8PopsAVariableNumberOfArguments(t *testing.T) {
 	want(t, s, 1, frames.X86RSP, 8, frames.MethodHeuristic)
 }
 
-// V8's CEntry knows where its arguments end by r15. The word there is the last argument, not the return address: taken
-// for that, a zero ended the stack as complete.
+// V8's CEntry has the end of its arguments in r15. The word there is the last argument, not the return address.
 func TestV8PopsArgumentsThatEndAtARegister(t *testing.T) {
 	// leave; mov rsi,[r13+0x98]; pop rcx; lea rsp,[r15+8]; push rcx; ret
 	s := intel(0xc9, 0x49, 0x8b, 0xb5, 0x98, 0, 0, 0, 0x59, 0x49, 0x8d, 0x67, 0x08, 0x51, 0xc3)
@@ -28,7 +27,6 @@ func TestV8PopsArgumentsThatEndAtARegister(t *testing.T) {
 	want(t, s, 0, frames.X86RBP, 16, frames.MethodFP)
 }
 
-// regsWith returns registers by DWARF number.
 func regsWith(vals map[uint8]uint64) *frames.Regs {
 	r := &frames.Regs{Arch: frames.X86_64}
 	for reg, v := range vals {
@@ -37,7 +35,6 @@ func regsWith(vals map[uint8]uint64) *frames.Regs {
 	return r
 }
 
-// V8's epilogue pops the return address into a register before it frees the arguments.
 func TestReturnAddressIsInARegisterWhileArgumentsArePopped(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -86,7 +83,7 @@ func TestReturnAddressIsInARegisterWhileArgumentsArePopped(t *testing.T) {
 	}
 }
 
-// A push and a return also jump to a function: the return address is then below the pushed word.
+// The return address is then below the pushed word.
 func TestPushAndReturnIsAJump(t *testing.T) {
 	// mov rcx, [rcx+0x27]; push rcx; ret
 	s := intel(0x48, 0x8b, 0x49, 0x27, 0x51, 0xc3)
@@ -97,8 +94,7 @@ func TestPushAndReturnIsAJump(t *testing.T) {
 	}
 }
 
-// The start of V8's baseline code, and of the builtin that it calls first. The code ends like code with a frame, which
-// does not give the place of the return address before the call.
+// The start of V8's baseline code, and of the builtin that it calls first.
 func TestFrameMadeByACallee(t *testing.T) {
 	code := []byte{
 		0xbb, 0x40, 0, 0, 0, // 0: mov ebx, 64
@@ -141,7 +137,6 @@ func TestFrameMadeByACallee(t *testing.T) {
 	}
 }
 
-// Without symbols a handler's bounds are unknown. The jump to the next handler is recognized by the table that it uses.
 func TestBytecodeHandlerOfUnknownBoundsHasRules(t *testing.T) {
 	code := []byte{
 		0x48, 0x8b, 0xd5, // 0: mov rdx, rbp

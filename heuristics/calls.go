@@ -9,13 +9,10 @@ import (
 	"prywalk/internal/x86"
 )
 
-// The walker's questions about calls, jumps out of functions, and pops.
-
-// maxTailCallBytes bounds the functions that EndsInTailCall reads, in bytes.
 const maxTailCallBytes = 64 << 10
 
-// EndsInTailCall implements [frames.TailCalls]. It is also true if the bounds are unknown or too far apart, or there is
-// an indirect jump, which may be a switch's, or an invalid instruction.
+// EndsInTailCall implements [frames.TailCalls]. It is also true if the bounds are unknown or too far apart, at an
+// indirect jump (perhaps of a switch), and at an invalid instruction.
 func (s *Source) EndsInTailCall(start uint64) bool {
 	fn, ok := s.bounds(start)
 	if s.abi == nil || !ok || fn.lo != start || fn.hi-fn.lo > maxTailCallBytes {
@@ -34,10 +31,9 @@ func (s *Source) EndsInTailCall(start uint64) bool {
 	return false
 }
 
-// maxCallX86 is the length of FF /2 with SIB and 32-bit displacement.
+// A call by FF /2 with SIB and 32-bit displacement.
 const maxCallX86 = 7
 
-// callBeforeX86 returns the call that ends at ret: E8, or FF /2, without prefixes.
 func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
 	buf := s.buf[:maxCallX86]
 	n := int(min(maxCallX86, ret))
@@ -54,7 +50,7 @@ func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
 	return frames.Call{}, isIndirectCallX86(b)
 }
 
-// directCallX86 returns a call by E8. Its target must be code, except from JIT code.
+// Except from JIT code, the target of E8 must be code.
 func (s *Source) directCallX86(ret uint64, b []byte) (frames.Call, bool) {
 	if len(b) < 5 || b[len(b)-5] != 0xe8 {
 		return frames.Call{}, false
@@ -70,7 +66,6 @@ func (s *Source) directCallX86(ret uint64, b []byte) (frames.Call, bool) {
 	return frames.Call{Target: target, Direct: true}, true
 }
 
-// isJumpThroughWordX86 recognises a PLT entry: the call's target is unknown.
 func isJumpThroughWordX86(b []byte) bool {
 	if len(b) >= 4 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa { // endbr64
 		b = b[4:]
@@ -81,7 +76,6 @@ func isJumpThroughWordX86(b []byte) bool {
 	return len(b) >= 2 && b[0] == 0xff && b[1] == 0x25
 }
 
-// isIndirectCallX86 reports whether b ends with FF /2, of any length.
 func isIndirectCallX86(b []byte) bool {
 	for _, n := range [...]int{2, 3, 4, 6, 7} {
 		if n > len(b) {
@@ -98,12 +92,10 @@ func isIndirectCallX86(b []byte) bool {
 	return false
 }
 
-// endsInJumpX86 recognises jmp reg, and ret.
 func endsInJumpX86(b []byte) bool {
 	return b[2] == 0xff && b[3]&0xf8 == 0xe0 || b[3] == 0xc3
 }
 
-// callBeforeA64 returns the call that ends at ret: bl, or a call by register.
 func callBeforeA64(s *Source, ret uint64) (frames.Call, bool) {
 	b := s.buf[:4]
 	if ret < 4 || ret%4 != 0 || s.opt.Code.ReadCode(ret-4, b) < 4 {
@@ -116,7 +108,6 @@ func callBeforeA64(s *Source, ret uint64) (frames.Call, bool) {
 	return frames.Call{}, isCallA64(w)
 }
 
-// isJumpA64 recognises br and ret.
 func isJumpA64(w a64) bool { return w.is(0xfffffc1f, 0xd61f0000) || w.is(0xfffffc1f, 0xd65f0000) }
 
 func endsInJumpA64(b []byte) bool { return isJumpA64(a64(binary.LittleEndian.Uint32(b))) }
@@ -129,11 +120,11 @@ func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {
 	return s.poppedX86(pc, n)
 }
 
-// maxPopX86 is the length of a pop: REX and opcode.
+// REX and opcode
 const maxPopX86 = 2
 
-// poppedX86 reads backwards from pc, and accepts only pops, or one "leave". As bytes decode backwards in several ways,
-// a pop or a return must follow at pc.
+// poppedX86 reads backwards from pc, and accepts only pops, or one leave. As bytes decode backwards in several ways, a
+// pop, return or jump must follow at pc.
 func (s *Source) poppedX86(pc uint64, n int) (reg uint8, ok bool) {
 	ahead := s.buf[:maxPopX86]
 	ahead = ahead[:max(0, min(s.opt.Code.ReadCode(pc, ahead), len(ahead)))]
@@ -163,7 +154,6 @@ func (s *Source) poppedX86(pc uint64, n int) (reg uint8, ok bool) {
 	return 0, false
 }
 
-// popEndingX86 returns register and length of the pop that ends b; 0: none.
 func popEndingX86(b []byte) (reg uint8, size int) {
 	op := b[len(b)-1]
 	if op&^7 != 0x58 {
@@ -190,12 +180,12 @@ func endsFunctionX86(b []byte) bool {
 	return false
 }
 
-// maxRestoredAtReturn bounds the instructions: set the stack pointer, pop the register that had it, return.
+// The instructions set the stack pointer, pop the register that had it, and return.
 const maxRestoredAtReturn = 3
 
-// RestoredAtReturn returns the callee-saved registers that have the caller's values, as a set of DWARF numbers:
-// straight code from pc, a module address, to a return does not change them. It is 0 if no return follows. Where GCC
-// has realigned a stack, call frame information gives places by the frame pointer even after its pop.
+// RestoredAtReturn returns the callee-saved registers, as a set of DWARF numbers, that straight code from pc to a
+// return leaves unchanged; 0 if no return follows. Where GCC has realigned a stack, call frame information gives places
+// by the frame pointer even after its pop.
 func (s *Source) RestoredAtReturn(pc frames.Addr) (kept uint32) {
 	if s.abi == nil || s.abi.ra != noReg || s.opt.JIT {
 		return 0
@@ -220,7 +210,6 @@ func (s *Source) RestoredAtReturn(pc frames.Addr) (kept uint32) {
 	return 0
 }
 
-// targetOfCallBefore returns the target of the call that ends at pc, 0 if unknown.
 func (s *Source) targetOfCallBefore(pc uint64) uint64 {
 	if c, ok := s.abi.callBefore(s, pc); ok && c.Direct {
 		return c.Target

@@ -21,7 +21,6 @@ import (
 //go:embed testdata/*.s
 var cases embed.FS
 
-// caseArch has the assembler, registers and markers of an architecture.
 type caseArch struct {
 	arch  frames.Arch
 	as    []string
@@ -29,7 +28,6 @@ type caseArch struct {
 	names map[uint8]string
 }
 
-// caseArches has the architectures by suffix of the file name.
 var caseArches = map[string]caseArch{
 	"_x86.s": {frames.X86_64, []string{"as", "--64"}, "#", map[uint8]string{
 		frames.X86RAX: "rax", frames.X86RBX: "rbx", frames.X86RDX: "rdx", frames.X86RCX: "rcx", frames.X86RBP: "rbp",
@@ -38,11 +36,11 @@ var caseArches = map[string]caseArch{
 		0: "x0", 1: "x1", 2: "x2", 3: "x3", 16: "x16", frames.ARM64FP: "x29", frames.ARM64LR: "x30", frames.ARM64SP: "sp"}},
 }
 
-// TestCasesFoundBySteppingRealPrograms assembles each case of testdata, a form of function for which a walk once
-// failed, and requests its rules. A comment at the end of a line is the expected result for its instruction: "# =
-// rsp+8" with all registers known, "# sp = rsp+8" with the stack pointer only, "# caller = rsp+8" for the line's call
-// as a caller's; "none" for no result, "[rsp-8]+8" for a CFA in memory, "root" for no caller, "rsp+0 to rdx" for a
-// switch to another frame. "stays" and "changes" are whether the function runs on its caller's stack there.
+// Each case of testdata is a form of function for which a walk once failed. A comment at the end of a line is the
+// expected result for its instruction: "# = rsp+8" with all registers known, "# sp = rsp+8" with the stack pointer
+// only, "# caller = rsp+8" for the line's call as a caller's. Results: "none"; "[rsp-8]+8", a CFA in memory; "root", no
+// caller; "rsp+0 to rdx", a switch to another frame. "stays" and "changes": whether the function runs on its caller's
+// stack there.
 func TestCasesFoundBySteppingRealPrograms(t *testing.T) {
 	files, err := cases.ReadDir("testdata")
 	if err != nil {
@@ -73,7 +71,6 @@ func TestCasesFoundBySteppingRealPrograms(t *testing.T) {
 	}
 }
 
-// assembled is a case: its code, with the begin and end of each line's instruction.
 type assembled struct {
 	names  map[uint8]string
 	source *Source
@@ -94,8 +91,8 @@ func (c caseFuncs) FuncRange(pc uint64) (uint64, uint64, bool) {
 	return c.parts.FuncRange(pc)
 }
 
-// assemble translates a case. Each line with an expectation gets a label. The function is from the first instruction
-// to the last. The label "part" begins a part that was split off; "nextfunc" begins another function.
+// Each line with an expectation gets a label. The label "part" begins a part that was split off; "nextfunc" begins
+// another function.
 func assemble(t *testing.T, ca caseArch, text []byte) *assembled {
 	t.Helper()
 	as, err := exec.LookPath(ca.as[0])
@@ -122,7 +119,6 @@ func assemble(t *testing.T, ca caseArch, text []byte) *assembled {
 	return load(t, ca, obj)
 }
 
-// load reads the code and the lines of an object file.
 func load(t *testing.T, ca caseArch, obj string) *assembled {
 	t.Helper()
 	b, err := os.ReadFile(obj)
@@ -163,7 +159,6 @@ func load(t *testing.T, ca caseArch, obj string) *assembled {
 	return a
 }
 
-// check compares one rule with its expected CFA.
 func (a *assembled) check(t *testing.T, line int, want string) {
 	t.Helper()
 	if words := strings.Fields(want); slices.Contains([]string{"stays", "changes"}, words[len(words)-1]) {
@@ -190,7 +185,6 @@ func (a *assembled) check(t *testing.T, line int, want string) {
 	}
 }
 
-// checkStack compares SwitchesStack with its expected result.
 func (a *assembled) checkStack(t *testing.T, line int, words []string) {
 	t.Helper()
 	pc, caller := a.at[line], words[0] == "caller"

@@ -2,7 +2,7 @@
 
 package heuristics
 
-// Chunks of code have the first bytes of the next, so that no instruction is cut.
+// A chunk also has the first bytes of the next one, for instructions across the border.
 const (
 	chunkBits = 10
 	chunkSize = 1 << chunkBits
@@ -12,11 +12,10 @@ const (
 
 type chunk struct {
 	tag  uint64 // address + 1; 0: empty
-	n    int    // bytes of data that are code
+	n    int    // bytes of code in data
 	data [chunkSize + chunkTail]byte
 }
 
-// codeCache has the code read last, by address.
 type codeCache struct {
 	code   Code
 	chunks [numChunks]chunk
@@ -29,7 +28,7 @@ func (c *codeCache) reset(code Code) {
 	}
 }
 
-// at returns the bytes at pc: a whole instruction at least, if there is one.
+// at returns at least a whole instruction, if there is one.
 func (c *codeCache) at(pc uint64) []byte {
 	start := pc &^ (chunkSize - 1)
 	ch := &c.chunks[pc>>chunkBits%numChunks]

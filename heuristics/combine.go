@@ -4,8 +4,6 @@ package heuristics
 
 import "prywalk/frames"
 
-// frame finds the frame at q by the paths from there to returns, and those from the function's start if its bounds are
-// known.
 func (a *analysis) frame(q frames.Query) (finding, bool) {
 	if a.src.opt.JIT && !q.AfterCall {
 		if f, ok := a.calleeMakesFrame(q.PC); ok {
@@ -44,14 +42,13 @@ func (a *analysis) frameWithoutBounds(q frames.Query) (finding, bool) {
 	return a.unboundedHandlerFrame(q)
 }
 
-// savesFPOnly reports whether compiled code of known bounds keeps only the frame pointer: V8's builtins.
 func (a *analysis) savesFPOnly(q frames.Query) bool {
 	c, ok := a.src.opt.Funcs.(Conventions)
 	return ok && c.SavesFPOnly(q.LookupPC(a.src.opt.Arch))
 }
 
-// splitPartFrame returns the frame of a part split off a function: that at the jump into it. An exception's landing pad
-// has none: its returns decide, else the frame at the function's calls.
+// splitPartFrame returns the frame at the jump into the part. An exception's landing pad has none: its returns decide,
+// else the frame at the function's calls.
 func (a *analysis) splitPartFrame(q frames.Query, v *votes, part, parent span) (finding, bool) {
 	f, _ := v.best()
 	p := a.searchPrologue(q, parent, part)
@@ -71,8 +68,7 @@ func (a *analysis) splitPartFrame(q frames.Query, v *votes, part, parent span) (
 	return p.finding(a.abi, q.SPOnly)
 }
 
-// combine decides between what the epilogues show (v), and what the prologue shows (p). Where both give a frame they
-// mostly agree. Where they differ, fn may be no function, but a part split off one: then its epilogues are right.
+// combine decides between epilogues and prologue (doc.go).
 func (a *analysis) combine(q frames.Query, fn span, v *votes, p *prologue) (finding, bool) {
 	epilogue, sure := v.best() // nil: none
 	if !p.found {
@@ -86,7 +82,7 @@ func (a *analysis) combine(q frames.Query, fn span, v *votes, p *prologue) (find
 		return a.epilogueOnly(epilogue, q)
 	case epilogue == nil:
 		return a.frameWithoutReturns(q, fn, v, p, &prologue)
-	case p.agrees(a.abi, epilogue, &prologue): // most functions
+	case p.agrees(a.abi, epilogue, &prologue):
 		p.merge(a.abi, epilogue, &prologue)
 		return prologue, true
 	case sure && (p.guessed || !a.isEntry(fn)): // landing pads of exceptions; parts split off that return
@@ -95,7 +91,6 @@ func (a *analysis) combine(q frames.Query, fn span, v *votes, p *prologue) (find
 	return prologue, true // epilogues differ among themselves, or from a function's own start
 }
 
-// frameWithoutReturns is combine where no path votes. f is the frame that the prologue p shows.
 func (a *analysis) frameWithoutReturns(q frames.Query, fn span, v *votes, p *prologue, f *finding) (finding, bool) {
 	switch {
 	case v.misaligned.any && p.agrees(a.abi, &v.misaligned.last, f):
@@ -107,7 +102,6 @@ func (a *analysis) frameWithoutReturns(q frames.Query, fn span, v *votes, p *pro
 	return a.handlerFrame(q, fn, p, f) // V8's byte code handlers; parts split off that throw an exception
 }
 
-// epilogueOnly returns what the epilogues show, if that is what q asks for. f may be nil.
 func (a *analysis) epilogueOnly(f *finding, q frames.Query) (finding, bool) {
 	if f == nil || q.SPOnly && f.cfa.base != a.abi.sp {
 		return finding{}, false
@@ -115,7 +109,6 @@ func (a *analysis) epilogueOnly(f *finding, q frames.Query) (finding, bool) {
 	return *f, true
 }
 
-// agrees reports whether an epilogue's frame has the same CFA as own, the frame that the prologue shows.
 func (p *prologue) agrees(abi *abi, epilogue, own *finding) bool {
 	if epilogue.cfa == own.cfa {
 		return true
@@ -138,7 +131,6 @@ func (p *prologue) merge(abi *abi, epilogue, own *finding) {
 	}
 }
 
-// mergeSaved sets a place that is not in memory to that which an epilogue restores, relative to the register base.
 func (p *prologue) mergeSaved(restored savedReg, base uint8, place *savedReg) {
 	if restored.kind != inMemory || place.kind == inMemory || restored.base >= firstUnnamedBase {
 		return
@@ -153,8 +145,7 @@ func (p *prologue) mergeSaved(restored savedReg, base uint8, place *savedReg) {
 	}
 }
 
-// isEntry reports whether code begins with a function, not with a part split off: paths from there return as from a
-// function, or, if none returns, calls are aligned and no register is read that only the part's caller can have set.
+// isEntry reports whether fn begins with a function, not with a part split off.
 func (a *analysis) isEntry(fn span) bool {
 	v := a.searchEpilogues(fn.lo, false, fn, acceptedEnds{})
 	if f, _ := v.best(); f != nil && v.strong > 0 {

@@ -12,12 +12,10 @@ import (
 	"prywalk/internal/x86"
 )
 
-// libc is installed wherever these tests run.
 var libcPaths = []string{
 	"/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6", "/usr/lib/libc.so.6", "/usr/lib64/libc.so.6",
 }
 
-// findLibc returns the path of the C library of x86-64.
 func findLibc(t testing.TB) string {
 	t.Helper()
 	for _, p := range libcPaths {
@@ -29,7 +27,6 @@ func findLibc(t testing.TB) string {
 	return ""
 }
 
-// Every instruction of the C library that x86asm knows has the length that x86asm gives.
 func TestDecoderAgreesOnLengthsWithX86asm(t *testing.T) {
 	path := findLibc(t)
 	code := openCode(t, path)

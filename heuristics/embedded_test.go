@@ -21,8 +21,8 @@ func v8Builtins(t *testing.T, path string) (out []span) {
 	defer f.Close()
 	syms, _ := f.Symbols() // none if it was stripped
 	for _, s := range syms {
-		// BaselineLeaveFrame is jumped to with its caller's frame, and what calls the API moves its return address: their
-		// starts have no vote.
+		// BaselineLeaveFrame is entered by a jump with its caller's frame, and code that calls the API moves its return
+		// address: their starts have no vote.
 		if strings.HasPrefix(s.Name, "Builtins_") && s.Size != 0 && s.Name != "Builtins_BaselineLeaveFrame" &&
 			!strings.HasPrefix(s.Name, "Builtins_CallApi") {
 			out = append(out, span{s.Value, s.Value + s.Size})
@@ -31,7 +31,6 @@ func v8Builtins(t *testing.T, path string) (out []span) {
 	return out
 }
 
-// The path from a call to a return shows the same frame as the path from the function's start.
 func TestProofsInBuiltinsOfV8AgreeWithTheirStarts(t *testing.T) {
 	const path = "/usr/bin/node"
 	if _, err := os.Stat(path); err != nil {

@@ -2,25 +2,24 @@
 
 package heuristics
 
-// acceptedEnds say which ends of paths vote, beside returns and tail calls of functions that keep the ABI.
+// acceptedEnds vote beside returns and tail calls of functions that keep the ABI.
 type acceptedEnds struct {
-	dispatch      dispatchKind // indirect jumps of this kind
-	ownConvention bool         // returns of code that keeps only the frame pointer
+	dispatch      dispatchKind // indirect jumps
+	ownConvention bool         // keeps only the frame pointer
 }
 
-// epilogueSearch follows the paths from an instruction to returns: the explorer of searchEpilogues.
 type epilogueSearch struct {
 	in        *interpreter
 	accepts   acceptedEnds
-	start     uint64 // first instruction
-	innermost bool   // start is not behind a call
-	branched  bool   // a path has branched, jumped or called
-	spBefore  value  // stack pointer before the last instruction
+	start     uint64
+	innermost bool // start is not behind a call
+	branched  bool // a path has branched, jumped or called
+	spBefore  value
 	votes     votes
 }
 
-// searchEpilogues follows the paths from pc to returns; with afterCall, pc is behind a call. It stays within fn as long
-// as no path there votes strongly.
+// searchEpilogues follows the paths from pc to returns. With afterCall, pc is behind a call. Paths that leave fn are
+// followed only if none within votes strongly.
 func (a *analysis) searchEpilogues(pc uint64, afterCall bool, fn span, accepts acceptedEnds) votes {
 	table := uint8(noReg)
 	if accepts.dispatch == dispatchByTable {
@@ -81,14 +80,13 @@ func (e *epilogueSearch) follow(f *flow) bool {
 	return true
 }
 
-// raiseLimit raises the limit by the instructions before the first branch (unrolled vector code has 10,000).
+// The limit excludes the instructions before the first branch (unrolled vector code has 10,000).
 func (e *epilogueSearch) raiseLimit(f *flow) {
 	if e.branched = e.branched || f.kind != flowNext; !e.branched {
 		e.in.limit = min(e.in.limit+1, maxSteps)
 	}
 }
 
-// jump goes on at the target, later if outside of the function: a tail call, or a part split off.
 func (e *epilogueSearch) jump(target uint64) bool {
 	in := e.in
 	if in.st.has(target) {
@@ -103,7 +101,6 @@ func (e *epilogueSearch) jump(target uint64) bool {
 	return false
 }
 
-// vote votes for what a return or a tail call shows.
 func (e *epilogueSearch) vote(end *flow) {
 	f, ok := e.findingAtReturn(end.ret, end.ra, e.accepts.ownConvention)
 	if !ok {
@@ -117,21 +114,18 @@ func (e *epilogueSearch) vote(end *flow) {
 	}
 }
 
-// voteTail votes weakly for a jump to a function's start, which may be a part of this one.
+// The function may be a part of this one, so the vote is weak.
 func (e *epilogueSearch) voteTail() {
 	if f, ok := e.findingAtTail(false); ok && !e.contradictsCalls(&f) {
 		e.votes.add(&f, true)
 	}
 }
 
-// contradictsCalls reports whether the path's calls contradict the CFA at its return.
 func (e *epilogueSearch) contradictsCalls(f *finding) bool {
 	bySP := f.cfa.isRelativeTo(e.in.abi.sp)
 	return bySP && !e.in.src.opt.JIT && !e.in.st.callsAlignedTo(f.cfa.off)
 }
 
-// findingAtTail returns what a jump to a function shows, with the stack as at the present one's start. ownConvention:
-// the code keeps only the frame pointer.
 func (e *epilogueSearch) findingAtTail(ownConvention bool) (finding, bool) {
 	abi, st, ra := e.in.abi, &e.in.st, value{}
 	if abi.ra != noReg {
@@ -140,8 +134,6 @@ func (e *epilogueSearch) findingAtTail(ownConvention bool) (finding, bool) {
 	return e.findingAtReturn(st.regs[abi.sp].plus(abi.entry), ra, ownConvention)
 }
 
-// findingAtReturn returns what a return shows that has the CFA cfa, and, with a link register, the return address ra.
-// ownConvention: the code keeps only the frame pointer.
 func (e *epilogueSearch) findingAtReturn(cfa, ra value, ownConvention bool) (f finding, ok bool) {
 	abi := e.in.abi
 	if !abi.mayBeCFA(cfa) {
@@ -165,8 +157,7 @@ func (e *epilogueSearch) findingAtReturn(cfa, ra value, ownConvention bool) (f f
 	return f, true
 }
 
-// mayBeCFA reports whether a value, by the registers at the start, can be the CFA there. A word that neither stack
-// pointer nor frame pointer leads to is of another function's frame (swapcontext).
+// A word that neither stack pointer nor frame pointer leads to is of another function's frame (swapcontext).
 func (abi *abi) mayBeCFA(v value) bool {
 	switch {
 	case v.base >= firstUnnamedBase:
@@ -177,14 +168,12 @@ func (abi *abi) mayBeCFA(v value) bool {
 	return v.kind == startRelative && (v.base != abi.sp || int64(v.off) >= abi.entry)
 }
 
-// isLoadedFromStack reports whether a value, if loaded, was loaded by stack pointer, frame pointer or the CFA's
-// register. V8 loads callee-saved registers from tables.
+// V8 loads callee-saved registers from tables.
 func (abi *abi) isLoadedFromStack(v value, cfaReg uint8) bool {
 	return v.kind != loaded || v.base == abi.sp || v.base == abi.fp || v.base == cfaReg
 }
 
-// setToPlaceAtStart sets s to where a register was at the start, by its value at a return; false if that is not the
-// caller's.
+// It returns false if v is not the caller's value.
 func (s *savedReg) setToPlaceAtStart(v value, reg uint8) bool {
 	switch {
 	case v.isStartValue(reg):
@@ -197,8 +186,7 @@ func (s *savedReg) setToPlaceAtStart(v value, reg uint8) bool {
 	return true
 }
 
-// setRAFromCallerSaved sets p to a caller-saved register that has the return address (arm64's swapcontext: x1).
-// Callee-saved ones do not count: other uses of them look the same.
+// arm64's swapcontext has the return address in x1. Callee-saved registers have other uses that look the same.
 func (abi *abi) setRAFromCallerSaved(v value, p *savedReg) bool {
 	if v.kind != startRelative || v.off != 0 || v.base >= firstUnnamedBase || abi.scratch>>v.base&1 == 0 {
 		return false

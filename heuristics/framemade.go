@@ -10,7 +10,7 @@ const (
 	maxCallee     = 24
 )
 
-// calleeMakesFrame recognises V8's baseline code before its first call, of a builtin that pops its own return address
+// calleeMakesFrame recognises V8's baseline code before its first call. The called builtin pops its own return address
 // and makes the caller's frame.
 func (p *patterns) calleeMakesFrame(pc uint64) (f finding, ok bool) {
 	abi, st := p.abi, &p.st
@@ -40,7 +40,6 @@ func (p *patterns) calleeMakesFrame(pc uint64) (f finding, ok bool) {
 	return f, false
 }
 
-// makesCallersFrame reports whether the code at pc, called on the current path, makes a frame of the caller.
 func (p *patterns) makesCallersFrame(pc uint64) bool {
 	abi, st := p.abi, &p.st
 	st.push(abi.sp, value{})
@@ -59,8 +58,8 @@ func (p *patterns) makesCallersFrame(pc uint64) bool {
 // push rbp
 const opPushBP = 0x55
 
-// voteFrameMade votes for the frame, below the return address, that JIT code makes at the last instruction (push rbp;
-// mov rbp, rsp); false if it makes none. Innermost frames only: other compilers may save rbp earlier.
+// voteFrameMade votes for the frame that JIT code makes at the last instruction (push rbp; mov rbp, rsp). Other
+// compilers may save rbp earlier, so it serves innermost frames only.
 func (e *epilogueSearch) voteFrameMade() bool {
 	abi, st := e.in.abi, &e.in.st
 	if !e.in.src.opt.JIT || !e.innermost || abi.ra != noReg {

@@ -4,14 +4,12 @@ package heuristics
 
 import "prywalk/frames"
 
-// maxFrameSwitch bounds the instructions from the load of another frame's stack pointer to the jump.
+// maxFrameSwitch is from the load of the stack pointer to the jump, in instructions.
 const maxFrameSwitch = 40
 
-// frameSwitch returns the rule of code about to switch to another frame (longjmp, swapcontext, Go's gogo), which takes
-// the caller's place at exactly that instruction.
-//
-// Straight instructions must lead from pc to a jump to an address not loaded from the stack. The stack pointer was
-// loaded from outside of the frame, or is loaded on the way in code whose link register is lost.
+// frameSwitch returns the rule of code about to switch to another frame (longjmp, swapcontext, Go's gogo). Straight
+// code or forward branches lead from pc to a jump to an address not loaded from the stack. The stack pointer was loaded
+// from outside of the frame, or is loaded on the way in code whose link register is lost.
 func (a *analysis) frameSwitch(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.AfterCall {
 		return frames.Rule{}, nil, false
@@ -51,7 +49,6 @@ func (a *analysis) frameSwitch(q frames.Query) (frames.Rule, *frames.Row, bool) 
 	return rule, row, true
 }
 
-// linkRegisterLost reports whether the initial value of the link register is nowhere.
 func (p *prologue) linkRegisterLost(abi *abi) bool {
 	f, ok := p.finding(abi, false)
 	return abi.ra != noReg && !(ok && f.ra.kind != lost)
@@ -70,13 +67,12 @@ func (s *Source) SwitchesStack(pc uint64, afterCall bool) bool {
 	return p.found && !p.guessed && p.st.isForeignSP()
 }
 
-// runToJump follows instructions from pc, and forward branches, to a jump by register or a return, and returns the
-// target, unless that was on the stack at pc.
+// The target is not ok if it was on the stack at pc.
 func (p *patterns) runToJump(pc uint64, fn span) (target value, ok bool) {
 	st := &p.st
 	p.begin(pc, fn)
 	var atBranch [len(st.regs)]value
-	join := uint64(0) // target of the branch that is being passed; 0: none
+	join := uint64(0) // 0: none
 	for range maxFrameSwitch {
 		if st.pc >= fn.hi || join != 0 && st.pc > join {
 			return value{}, false
@@ -98,8 +94,6 @@ func (p *patterns) runToJump(pc uint64, fn span) (target value, ok bool) {
 	return value{}, false
 }
 
-// isOutsideOfStack reports whether a value was in a register at the start, or in memory that neither stack pointer nor
-// frame pointer led to.
 func (p *patterns) isOutsideOfStack(v value) bool {
 	switch {
 	case v.base >= firstUnnamedBase:
@@ -110,7 +104,7 @@ func (p *patterns) isOutsideOfStack(v value) bool {
 	return v.kind == startRelative
 }
 
-// leadsTo returns the target of a jump by register or a return. x86-64's return also pops it.
+// x86-64's return pops the target.
 func (p *patterns) leadsTo(f *flow) value {
 	st := &p.st
 	switch {
@@ -125,7 +119,6 @@ func (p *patterns) leadsTo(f *flow) value {
 	return value{}
 }
 
-// joinRegs makes unknown what differs on another path to here.
 func (st *symbolicState) joinRegs(other *[32]value) {
 	for i := range st.regs {
 		if st.regs[i] != other[i] {
@@ -152,7 +145,7 @@ func (st *symbolicState) noteLoadedSP(reg uint8) {
 	}
 }
 
-// placeOf returns the rule of a register, noReg for none of the ABI's, that has the value v.
+// placeOf returns the place of a value. reg is noReg for a value that is no register's.
 func (abi *abi) placeOf(v value, reg uint8) frames.RegRule {
 	switch {
 	case v.isStartValue(reg):

@@ -8,7 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// Arbitrary bytes as code cause no panic, and the analysis is bounded.
 func FuzzRule(f *testing.F) {
 	f.Add([]byte{0x55, 0x48, 0x89, 0xe5, 0xc9, 0xc3}, uint16(1), false, false)
 	f.Add([]byte{0x48, 0x81, 0xec, 0, 0x10, 0, 0, 0x4c, 0x39, 0xdc, 0x75, 0xf4, 0xc3}, uint16(0), true, false)
@@ -36,7 +35,6 @@ func FuzzRule(f *testing.F) {
 	})
 }
 
-// hostileCode returns more bytes than requested, of endless branches.
 type hostileCode struct{}
 
 func (hostileCode) ReadCode(_ uint64, buf []byte) int {
@@ -60,7 +58,6 @@ func TestAnalysisOfEndlessCodeIsBounded(t *testing.T) {
 	}
 }
 
-// codeFromZero is a module whose code begins at address 0.
 type codeFromZero struct {
 	bytesCode
 	t *testing.T

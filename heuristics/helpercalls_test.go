@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// Assembly of x265 calls its helpers without an aligned stack; bounds are unknown.
+// x265's assembly
 func TestCallsOfUnalignedHelpersAreAnalyzed(t *testing.T) {
 	const helper, outer, second = 0x40, 0x60, 0x80
 	text := make([]byte, 0x100)

@@ -14,7 +14,7 @@ const (
 	regSP = 31
 )
 
-// scratchA64 are x0 to x18, which a call may change, and x30, which it writes.
+// x0 to x18, which a call may change, and x30, which it writes
 const scratchA64 = 1<<19 - 1 | 1<<regLR
 
 var abiAArch64 = abi{
@@ -33,7 +33,7 @@ var abiAArch64 = abi{
 // pushA64 is "stp x16, x30, [sp, #-16]!", the start of a procedure linkage table.
 const pushA64 = 0xa9bf7bf0
 
-// pltHeadA64 has masks and bits of the instructions from there to the jump by x17: adrp x16, ldr x17, add x16.
+// pltHeadA64 has masks and bits of adrp x16, ldr x17, add x16, from there to the jump by x17.
 var pltHeadA64 = [...][2]uint32{{0x9f00001f, 0x90000010}, {0xffc003ff, 0xf9400211}, {0xff8003ff, 0x91000210}}
 
 func afterPushA64(in *interpreter, pc uint64) bool {
@@ -84,7 +84,7 @@ func stepA64(st *symbolicState, code []byte, f *flow) {
 	st.pushedMem = st.pushedMem || w == pushA64
 	switch {
 	case w == 0xd4200000, w == 0xd43e0000:
-		// a debugger's brk #0 or #0xf000: the program goes on behind
+		// The program goes on behind a debugger's brk #0 or #0xf000.
 	case w.is(0xffff0000, 0), w.is(0xffe0001f, 0xd4200000), w.is(0xffe0001f, 0xd4400000):
 		f.kind, f.trap = flowEnd, true // udf, brk (of traps), hlt
 	case w.is(0xfffff01f, 0xd503201f):
@@ -102,7 +102,7 @@ func stepA64(st *symbolicState, code []byte, f *flow) {
 	}
 }
 
-// stepHintA64 interprets nop, and the landing places bti c, bti jc, paciasp and pacibsp. The walker removes signatures.
+// Hints: nop; bti c, bti jc, paciasp, pacibsp. The walker removes signatures.
 func stepHintA64(w a64, f *flow) {
 	switch uint32(w) {
 	case 0xd503201f:
@@ -127,7 +127,6 @@ func putSP(st *symbolicState, reg uint8, v value) {
 	st.set(reg, v)
 }
 
-// stepBranchA64 also interprets exceptions and system instructions.
 func stepBranchA64(st *symbolicState, w a64, f *flow) {
 	switch {
 	case w.is(0xfc000000, 0x14000000):
@@ -150,8 +149,7 @@ func stepBranchA64(st *symbolicState, w a64, f *flow) {
 	}
 }
 
-// stepIndirectA64 interprets br, blr, ret and their signed forms. A jump by x16 or x17 is a tail call: PLT entries use
-// these, and only these may jump to a function's start where branch targets are checked.
+// A jump by x16 or x17 is a tail call: only these may jump to a function's start where branch targets are checked.
 func stepIndirectA64(st *symbolicState, w a64, f *flow) {
 	switch {
 	case w.is(0xfffffbe0, 0xd65f0be0): // retaa, retab, retaasppcr, retabsppcr
@@ -177,7 +175,6 @@ func stepIndirectA64(st *symbolicState, w a64, f *flow) {
 	}
 }
 
-// isCallA64 recognises blr and its signed forms.
 func isCallA64(w a64) bool {
 	return w.is(0xfffffc1f, 0xd63f0000) || w.is(0xfefff800, 0xd63f0800)
 }
@@ -201,8 +198,7 @@ func stepImmediateA64(st *symbolicState, w a64) {
 	}
 }
 
-// stepAddImmA64 interprets 64-bit add and sub of an immediate. Register 31 is the stack pointer, or none if flags are
-// set.
+// Register 31 is none if flags are set, else the stack pointer.
 func stepAddImmA64(st *symbolicState, w a64) {
 	n := int64(uint32(w) >> 10 & 0xfff)
 	if w.is(1<<22, 1<<22) {
@@ -272,8 +268,7 @@ func extendedA64(st *symbolicState, w a64, m value) value {
 	return st.regs[w.rn()].plus(int64(m.off))
 }
 
-// stepVectorA64 interprets vector instructions: moves and conversions to general registers, and addvl and addpl, which
-// move the stack pointer.
+// Moves and conversions to general registers; addvl and addpl move the stack pointer.
 func stepVectorA64(st *symbolicState, w a64) {
 	switch {
 	case w.is(0x5f20fc00, 0x1e200000):
@@ -290,7 +285,7 @@ func stepVectorA64(st *symbolicState, w a64) {
 	}
 }
 
-// stepMemoryA64 interprets loads and stores (Arm ARM C4.1.94).
+// Arm ARM C4.1.94.
 func stepMemoryA64(st *symbolicState, w a64) {
 	switch {
 	case w.is(0x3a000000, 0x28000000):
@@ -325,7 +320,7 @@ func sizeA64(w a64) uint8 {
 	return w.field(30, 2)
 }
 
-// stepTagsAndCopiesA64 interprets stores of memory tags; ldapur and stlur; what moves its base (copies, ldiapp, stilp).
+// Stores of memory tags; ldapur, stlur; copies, ldiapp and stilp, which move their base.
 func stepTagsAndCopiesA64(st *symbolicState, w a64) {
 	index := w.field(10, 2)
 	switch {
@@ -341,7 +336,6 @@ func stepTagsAndCopiesA64(st *symbolicState, w a64) {
 	}
 }
 
-// stepPairA64 interprets stp and ldp, stgp and ldpsw.
 func stepPairA64(st *symbolicState, w a64) {
 	vector, load := w.is(1<<26, 1<<26), w.is(1<<22, 1<<22)
 	opc, mode := w.field(30, 2), w.field(23, 2)
@@ -369,7 +363,6 @@ func stepPairA64(st *symbolicState, w a64) {
 	}
 }
 
-// accessA64 loads or stores a register. whole: all 64 bits.
 func accessA64(st *symbolicState, reg uint8, at value, load, whole bool) {
 	switch {
 	case load && reg == regSP:
@@ -395,7 +388,7 @@ func stepAccessAtOffsetA64(st *symbolicState, w a64, off int64) {
 	accessA64(st, w.rd(), st.regs[w.rn()].plus(off), load, w.field(30, 2) == 3)
 }
 
-// stepIndexedA64 interprets accesses with 9-bit offsets, which can move their base.
+// Accesses with 9-bit offsets, which can move their base.
 func stepIndexedA64(st *symbolicState, w a64) {
 	off := w.signed(12, 9)
 	base := st.regs[w.rn()]

@@ -7,14 +7,11 @@ import (
 	"prywalk/internal/x86"
 )
 
-// One instruction on symbolic values (state.go): exact if stack pointer, frame pointer, registers that are saved and
-// restored by whole words, or control flow are concerned, else only the registers written (writes_x86.go). Other writes
-// to memory are taken to leave slots alone (pop to memory, arithmetic and xchg on memory, stores of vectors or of parts
-// of a word): compilers do not save registers so, nor overwrite a saved one.
-//
-// Sources: Intel SDM volume 2 (opcode maps of appendix A), System V ABI for x86-64 §3.2.
+// Instructions are exact for stack pointer, frame pointer, registers saved and restored by whole words, and control
+// flow. Of others only the registers written count (writes_x86.go). Compilers do not save registers by other writes to
+// memory, which leave slots alone: pop, arithmetic and xchg on memory, stores of vectors or parts of a word.
 
-// Hardware numbers of implicit registers.
+// Hardware numbers.
 const (
 	hwAX = 0
 	hwCX = 1
@@ -113,7 +110,6 @@ func stepOneByteX86(st *symbolicState, i *x86.Inst, f *flow, cmpReg uint8, pushe
 	}
 }
 
-// targetX86 returns the target of a jump or call relative to the next instruction.
 func targetX86(st *symbolicState, i *x86.Inst) uint64 { return st.pc + uint64(i.Size) + uint64(i.Imm) }
 
 func (st *symbolicState) push(sp uint8, v value) {
@@ -144,7 +140,6 @@ func stepStackX86(st *symbolicState, i *x86.Inst, f *flow) {
 	}
 }
 
-// stepPopX86 pops a word; noReg drops it.
 func stepPopX86(st *symbolicState, reg uint8) {
 	at := st.regs[hwSP]
 	st.regs[hwSP] = at.plus(8)
@@ -168,8 +163,8 @@ func stepFrameX86(st *symbolicState, i *x86.Inst) {
 	st.regs[hwSP] = st.regs[hwSP].plus(-(i.Imm & 0xffff))
 }
 
-// stepBranchX86 interprets conditional branches. cmpReg is that of the instruction before. Where "cmp rsp, cmpReg; jne"
-// does not jump both are equal: the end of a loop that allocates stack page by page.
+// cmpReg is that of the instruction before. Where "cmp rsp, cmpReg; jne" does not jump, both are equal: the end of a
+// loop that allocates stack page by page.
 func stepBranchX86(st *symbolicState, i *x86.Inst, f *flow, cmpReg uint8) {
 	f.kind, f.target = flowCond, targetX86(st, i)
 	if i.Op >= 0xe0 && i.Op < 0xe3 { // loop
@@ -181,7 +176,7 @@ func stepBranchX86(st *symbolicState, i *x86.Inst, f *flow, cmpReg uint8) {
 	}
 }
 
-// stepControlX86 interprets jumps, calls and returns. pushedMem is that of the instruction before.
+// pushedMem is that of the instruction before.
 func stepControlX86(st *symbolicState, i *x86.Inst, f *flow, pushedMem bool) {
 	switch i.Op {
 	case 0xe8: // call
@@ -202,8 +197,8 @@ func stepControlX86(st *symbolicState, i *x86.Inst, f *flow, pushedMem bool) {
 	}
 }
 
-// stepReturnX86 finds the return address of ret, which may have been popped and pushed again behind dropped arguments
-// (V8). One pushed from a context (swapcontext) is not the caller's.
+// The return address may have been popped and pushed again behind dropped arguments (V8). One pushed from a context
+// (swapcontext) is not the caller's.
 func stepReturnX86(st *symbolicState, f *flow) {
 	sp := st.regs[hwSP]
 	f.kind, f.ret = flowReturn, sp.plus(8)
@@ -213,7 +208,6 @@ func stepReturnX86(st *symbolicState, f *flow) {
 	}
 }
 
-// stepGroup5X86 interprets FF: inc, dec, call, jmp, push.
 func stepGroup5X86(st *symbolicState, i *x86.Inst, f *flow, pushedMem bool) {
 	switch i.Reg & 7 {
 	case 0, 1:
@@ -238,9 +232,8 @@ func stepGroup5X86(st *symbolicState, i *x86.Inst, f *flow, pushedMem bool) {
 	}
 }
 
-// stepIndirectX86 interprets indirect jumps. One through a fixed word is a tail call (PLT entry; the first one has
-// pushed two more words), and so is one by r11 behind a release of stack (the dynamic linker's). One to a popped return
-// address is a return. Others may be those of jump tables.
+// A jump through a fixed word is a tail call (PLT; its first entry has pushed two more words). So is one by r11 behind
+// a release of stack (the dynamic linker's). One to a popped return address is a return. Others may use jump tables.
 func stepIndirectX86(st *symbolicState, i *x86.Inst, f *flow, pushedMem bool) {
 	sp := st.regs[hwSP]
 	switch {
@@ -291,8 +284,7 @@ func stepTwoByteX86(st *symbolicState, i *x86.Inst, f *flow, cmpReg uint8) {
 	}
 }
 
-// readsCalleeSavedX86 reports whether the instruction uses a callee-saved register's start value, other than to save
-// it.
+// readsCalleeSavedX86 reports a use of a callee-saved register's start value, other than to save it.
 func readsCalleeSavedX86(st *symbolicState, i *x86.Inst) bool {
 	if !i.HasRM {
 		return false
@@ -322,9 +314,9 @@ func isCalleeSavedAtStart(st *symbolicState, reg uint8) bool {
 	return (reg == hwBP || reg == hwBX || reg >= 12 && reg < 16) && st.regs[reg].isStartValue(reg)
 }
 
-// The instructions whose results are tracked: mov, lea, add, sub, cmp.
+// Mov, lea, add, sub and cmp, whose results are tracked.
 
-// addressX86 returns the address of a memory operand, unknown unless it is a tracked register plus a constant.
+// The address is unknown unless it is a tracked register plus a constant.
 func addressX86(st *symbolicState, i *x86.Inst) value {
 	if i.Base == noReg || i.Index != noReg || i.Prefix&(x86.PrefixSeg|x86.Prefix67) != 0 {
 		return value{}
@@ -336,7 +328,7 @@ func addressX86(st *symbolicState, i *x86.Inst) value {
 	return v.plus(int64(i.Disp))
 }
 
-// setX86 writes a register. An unknown stack pointer becomes a new base.
+// An unknown stack pointer becomes a new base.
 func setX86(st *symbolicState, reg uint8, v value) {
 	if reg == hwSP && (v.kind == unknown || v.kind == constant) {
 		v = st.newUnnamedBase()
@@ -344,7 +336,7 @@ func setX86(st *symbolicState, reg uint8, v value) {
 	st.set(reg, v)
 }
 
-// stepMoveX86 interprets mov (88 to 8B, B8, C7) and lea (8D).
+// stepMoveX86 interprets mov (89, 8B, B8, C7) and lea (8D).
 func stepMoveX86(st *symbolicState, i *x86.Inst) {
 	switch op := i.Op; {
 	case op == 0x8d:
@@ -458,7 +450,6 @@ func addToX86(st *symbolicState, to, from uint8, negative bool) {
 	setX86(st, to, v)
 }
 
-// stepArithImmX86 interprets 81 and 83, arithmetic with an immediate.
 func stepArithImmX86(st *symbolicState, i *x86.Inst) {
 	if i.Mod != 3 {
 		return

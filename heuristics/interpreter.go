@@ -8,24 +8,22 @@ const (
 	maxForward = 3000
 )
 
-// interpreter runs a module's instructions on symbolic registers and stack words (symbolicState): one by
-// [interpreter.step], or those of all paths by [interpreter.runPaths]. [interpreter.begin] sets what belongs to one
-// run.
+// interpreter runs a module's instructions on symbolic values. [interpreter.begin] begins a run.
 type interpreter struct {
 	src *Source
 	abi *abi
 	st  symbolicState // current path
 
-	steps     int // instructions of all paths
+	steps     int // of all paths
 	limit     int // of steps
 	visited   visitedSet
-	pending   pathStack // the other sides of branches
-	postponed pathStack // paths that have left the function
+	pending   pathStack // other sides of branches
+	postponed pathStack // left the function
 	bytes     codeCache
 	flow      flow // of the last instruction
 }
 
-// begin begins the first path at pc, in the function fn, where every register has its start value.
+// begin begins the first path, where every register has its start value.
 func (in *interpreter) begin(pc uint64, fn span) {
 	in.visited.clear()
 	in.steps, in.limit = 0, maxSteps
@@ -36,11 +34,10 @@ func (in *interpreter) begin(pc uint64, fn span) {
 
 func (in *interpreter) code(pc uint64) []byte { return in.bytes.at(pc) }
 
-// step interprets the instruction at the path's pc, and moves pc behind it. The result, flowEnd where there is no
-// code, is valid until the next step.
+// step interprets the instruction at the path's pc, and moves pc behind it. The result is valid until the next step;
+// flowEnd where there is no code.
 func (in *interpreter) step() *flow { return in.interpret(in.code(in.st.pc)) }
 
-// interpret is step; code begins with the instruction.
 func (in *interpreter) interpret(code []byte) *flow {
 	st, f := &in.st, &in.flow
 	in.abi.step(st, code, f)
@@ -51,22 +48,18 @@ func (in *interpreter) interpret(code []byte) *flow {
 	return f
 }
 
-// explorer is a search along all paths.
 type explorer interface {
 	// arrive reports whether the path goes on with the instruction at its pc.
 	arrive() bool
-	// follow takes the path where the last instruction leads, and reports whether it goes on there. It keeps the path on
-	// the other side of a branch for later (push, postpone).
+	// follow moves the path where the last instruction leads, and reports whether it goes on. It keeps the other side
+	// of a branch for later.
 	follow(f *flow) bool
-	// done reports whether enough is known. It is asked where a path has ended.
+	// done is asked at a path's end.
 	done() bool
-	// needsPostponed reports whether the paths within the function have not shown enough. It is asked at the end of the
-	// last one.
+	// needsPostponed reports whether the paths within the function have not shown enough.
 	needsPostponed() bool
 }
 
-// runPaths runs the path begun, and those that x keeps for later, until x is done, no path is left or the limit of
-// steps is reached.
 func (in *interpreter) runPaths(x explorer) {
 	for {
 		for st := &in.st; in.steps < in.limit && st.has(st.pc); {
@@ -90,13 +83,13 @@ func (in *interpreter) runPaths(x explorer) {
 	}
 }
 
-// visit marks the instruction at the path's pc; false if it was visited before.
+// visit returns false if the instruction was visited before.
 func (in *interpreter) visit() bool {
 	_, added := in.visited.add(in.st.pc)
 	return added
 }
 
-// goOn is the follow of a search within the function: it keeps the other side of a branch.
+// goOn is the follow of a search within the function.
 func (in *interpreter) goOn(f *flow) bool {
 	switch f.kind {
 	case flowNext, flowCall:
@@ -113,21 +106,20 @@ func (in *interpreter) goOn(f *flow) bool {
 	return false
 }
 
-// push keeps a path of this function that goes on at pc, unless pc was visited.
 func (in *interpreter) push(pc uint64) {
 	if in.visited.find(pc) == nil {
 		in.pending.push(&in.st, pc, in.st.span)
 	}
 }
 
-// postpone keeps a path that has left its function and goes on at pc in fn, unless pc was visited.
+// postpone keeps a path that has left its function.
 func (in *interpreter) postpone(pc uint64, fn span) {
 	if in.visited.find(pc) == nil {
 		in.postponed.push(&in.st, pc, fn)
 	}
 }
 
-// functionAt returns the bounds of the function at pc, everywhere if they are unknown.
+// functionAt returns everywhere if the bounds are unknown.
 func (in *interpreter) functionAt(pc uint64) span {
 	if fn, ok := in.src.bounds(pc); ok {
 		return fn

@@ -15,7 +15,6 @@ import (
 	"prywalk/frames"
 )
 
-// cfiRow is a row of readelf's table, which holds from an address on.
 type cfiRow struct {
 	pc     uint64
 	reg    string
@@ -30,8 +29,6 @@ type cfiFunc struct {
 	rows   []cfiRow
 }
 
-// split reports whether the FDE is of a part that the compiler split off: it does
-// not begin as functions do.
 func (f *cfiFunc) split() bool {
 	return len(f.rows) > 0 && (f.rows[0].off != 8 && f.rows[0].off != 0 || f.rows[0].reg != "rsp" && f.rows[0].reg != "sp")
 }
@@ -46,7 +43,6 @@ func (f *cfiFunc) row(pc uint64) *cfiRow {
 	return r
 }
 
-// readCFI returns a file's .eh_frame as readelf interprets it.
 func readCFI(t testing.TB, path string) []cfiFunc {
 	t.Helper()
 	cmd := exec.Command("readelf", "--debug-dump=frames-interp", path)
@@ -108,7 +104,6 @@ func hex(s string) uint64 {
 	return v
 }
 
-// elfCode is the executable part of an ELF file.
 type elfCode struct {
 	parts []frames.Region
 	entry uint64
@@ -147,7 +142,6 @@ func (c *elfCode) ReadCode(addr uint64, buf []byte) int {
 	return 0
 }
 
-// fdeFuncs are function bounds by call frame information.
 type fdeFuncs []cfiFunc
 
 func (f fdeFuncs) FuncRange(pc uint64) (uint64, uint64, bool) {
@@ -163,7 +157,6 @@ func (f fdeFuncs) FuncRange(pc uint64) (uint64, uint64, bool) {
 	return f[i-1].lo, f[i-1].hi, true
 }
 
-// tally counts the results of comparisons.
 type tally struct {
 	right, none, wrong, lost, other int
 	split                           int // part of none: in parts split off a function
@@ -183,7 +176,6 @@ var x86Names = map[string]uint8{"rbx": 3, "rbp": 6, "rsp": 7, "r12": 12, "r13": 
 	"r11": 11,
 	"rax": 0, "rdx": 1, "rcx": 2, "rsi": 4, "rdi": 5, "r8": 8, "r9": 9}
 
-// regNumber returns the DWARF number of a register by readelf's name.
 func regNumber(name string) uint8 {
 	if name == "sp" {
 		return frames.ARM64SP
@@ -200,7 +192,6 @@ var keptNames = map[frames.Arch][]string{
 	frames.AArch64: {"x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "ra"},
 }
 
-// compare compares a rule with a row of call frame information.
 func (t *tally) compare(arch frames.Arch, r frames.Rule, row *frames.Row, truth *cfiRow) string {
 	if row == nil {
 		row = expand(arch, r)
@@ -227,8 +218,8 @@ func (t *tally) compare(arch frames.Arch, r frames.Rule, row *frames.Row, truth 
 	return ""
 }
 
-// samePlace accepts both forms for a register that is already popped, or saved and not yet changed. A place that
-// readelf does not show is the register itself.
+// samePlace accepts both forms for a register already popped, or saved and not yet changed. readelf does not show a
+// register that is in itself.
 func samePlace(p frames.RegRule, truth *cfiRow, name string) bool {
 	s := truth.places[name]
 	if !strings.HasPrefix(s, "c") {
@@ -251,8 +242,7 @@ func expand(arch frames.Arch, r frames.Rule) *frames.Row {
 	return row
 }
 
-// judge compares every n-th instruction of a file with its call frame
-// information; of callers, every n-th call. It logs the first few that differ.
+// judge compares every n-th instruction (of callers: call) of a file with its call frame information.
 func judge(t testing.TB, path string, funcs []cfiFunc, code *elfCode, bounds bool, every int, caller bool,
 	show int) tally {
 	o := Options{Arch: code.arch, Code: code, Entry: code.entry}
@@ -288,8 +278,7 @@ func judge(t testing.TB, path string, funcs []cfiFunc, code *elfCode, bounds boo
 	return c
 }
 
-// instructions calls do for each instruction, but not for padding after a jump
-// or return, which is never executed.
+// Padding after a jump or return is never executed.
 func (f *cfiFunc) instructions(s *Source, code *elfCode, do func(pc, next uint64, fl *flow)) {
 	buf := make([]byte, f.hi-f.lo)
 	code.ReadCode(f.lo, buf)
@@ -315,8 +304,7 @@ func (f *cfiFunc) instructions(s *Source, code *elfCode, do func(pc, next uint64
 	}
 }
 
-// query requests a rule and compares it. Where the truth is relative to the stack pointer and the rule is not, the
-// rule for the stack pointer is requested.
+// If the truth is relative to the stack pointer and the rule is not, the rule for the stack pointer is requested.
 func (t *tally) query(s *Source, q frames.Query, f *cfiFunc, truth *cfiRow) string {
 	r, row, ok := s.Rule(q)
 	if !ok {
@@ -340,5 +328,4 @@ func (t *tally) query(s *Source, q frames.Query, f *cfiFunc, truth *cfiRow) stri
 	return t.compare(s.opt.Arch, r, row, truth)
 }
 
-// showClass lists the logged outcomes.
 var showClass = "wrong lost"

@@ -6,11 +6,10 @@ const visitBits = 15
 
 type visitedInst struct {
 	pc  uint64
-	gen uint32 // entry is empty if this is not visitedSet.gen
-	sp  uint32 // key of the stack pointer there (prologueSearch.visit)
+	gen uint32 // empty if not visitedSet.gen
+	sp  uint32 // spKey (prologueSearch.visit)
 }
 
-// visitedSet is a hash table with linear probing. A new generation empties it.
 type visitedSet struct {
 	entries [1 << visitBits]visitedInst
 	gen     uint32
@@ -24,8 +23,7 @@ func (s *visitedSet) clear() {
 	}
 }
 
-// entry returns the instruction's entry; of another generation, if it was not visited. Instructions within 64 bytes are
-// adjacent in the table.
+// Instructions within 64 bytes are adjacent.
 func (s *visitedSet) entry(pc uint64) *visitedInst {
 	i := pc>>6*0x9e3779b97f4a7c15>>(64-visitBits+4)<<4 | pc>>2&15
 	for s.entries[i].gen == s.gen && s.entries[i].pc != pc {
@@ -34,7 +32,6 @@ func (s *visitedSet) entry(pc uint64) *visitedInst {
 	return &s.entries[i]
 }
 
-// add returns false if the instruction was visited before.
 func (s *visitedSet) add(pc uint64) (v *visitedInst, added bool) {
 	v = s.entry(pc)
 	if v.gen == s.gen {
@@ -51,22 +48,20 @@ func (s *visitedSet) find(pc uint64) *visitedInst {
 	return nil
 }
 
-// Bounds of the paths that are kept: at branches, and of those that have left their function.
 const (
 	maxPending   = 192
 	maxPostponed = 48
 )
 
-// pathStack has paths to go on with, the last one first.
+// pathStack has paths to go on with.
 type pathStack struct {
 	paths   []symbolicState
 	n       int
-	dropped bool // paths were dropped for lack of room
+	dropped bool // for lack of room
 }
 
 func (s *pathStack) clear() { s.n, s.dropped = 0, false }
 
-// push keeps a path like st that goes on at pc, in the function fn.
 func (s *pathStack) push(st *symbolicState, pc uint64, fn span) {
 	if s.n == len(s.paths) {
 		s.dropped = true
@@ -88,8 +83,7 @@ func (s *pathStack) pop(st *symbolicState) bool {
 	return true
 }
 
-// hasOtherSP reports whether a path goes on behind the call at st.pc with another stack pointer: the call does not
-// return.
+// A path with another stack pointer goes on behind the call at st.pc, so the call does not return.
 func (s *pathStack) hasOtherSP(st *symbolicState) bool {
 	for i := range s.n {
 		if p := &s.paths[i]; p.pc == st.pc && p.regs[st.sp] != st.regs[st.sp] {

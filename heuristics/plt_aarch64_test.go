@@ -8,8 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// The first entry of a PLT on arm64 pushes the return address and jumps to the
-// resolver; the return address is that of the stub's caller.
+// The return address is that of the stub's caller.
 func TestFirstEntryOfAPLTOnArm64(t *testing.T) {
 	// stp x16,x30,[sp,-16]!; adrp x16,.; ldr x17,[x16,#4088]; add x16,x16,#0xff8; br x17; nop (3);
 	// adrp x16,.; ldr x17,[x16]; add x16,x16,#0; br x17

@@ -4,19 +4,19 @@ package heuristics
 
 import "prywalk/frames"
 
-// prologue is what the paths from a function's start to pc show.
+// prologue is the result of the paths from a function's start to pc.
 type prologue struct {
 	st          symbolicState // at pc
-	found       bool          // st is valid
-	guessed     bool          // no path led to pc: st is that of most jump tables, or of most calls
-	afterCall   bool          // pc is behind a call
-	ambiguousSP bool          // paths lead to pc with different stack pointers
-	beforeCall  [32]value     // registers before that call, if afterCall is set
+	found       bool
+	guessed     bool // st is that of most jump tables or calls (guessByMajority)
+	afterCall   bool
+	ambiguousSP bool      // paths lead to pc with different ones
+	beforeCall  [32]value // if afterCall is set
 
-	tables, calls majority // states at jumps by tables, and at calls
+	tables, calls majority
 }
 
-// majority finds a state with the stack pointer that more than half of the states have (Boyer and Moore).
+// majority finds the stack pointer of more than half of the states (Boyer and Moore).
 type majority struct {
 	st    symbolicState
 	count int // 0: no state
@@ -37,8 +37,8 @@ func (m *majority) add(st *symbolicState) {
 	}
 }
 
-// searchPrologue follows fn from its start to q.PC, and into part, which was split off. With q.SPOnly the result must
-// hold for all paths.
+// searchPrologue follows fn from its start to q.PC, and into the part split off. With q.SPOnly the result holds for all
+// paths.
 func (a *analysis) searchPrologue(q frames.Query, fn, part span) prologue {
 	p := a.searchPrologueAlong(q, fn, part, false)
 	if fp := p.st.regs[a.abi.fp]; q.SPOnly && p.found && !p.guessed && fp.isRelativeTo(a.abi.sp) {
@@ -51,17 +51,15 @@ func (a *analysis) searchPrologue(q frames.Query, fn, part span) prologue {
 	return p
 }
 
-// prologueSearch follows the paths from a function's start to pc: the explorer of searchPrologueAlong.
 type prologueSearch struct {
 	in           *interpreter
 	pc           uint64
-	spans        [2]span // the function, and the part split off
-	allPaths     bool    // follow all paths, again with another stack pointer (visit)
-	movedUnknown bool    // a path moved the stack pointer by an unknown amount
+	spans        [2]span
+	allPaths     bool // see visit
+	movedUnknown bool // by an unknown amount
 	result       prologue
 }
 
-// searchPrologueAlong follows paths to the first that reaches q.PC, or all paths.
 func (a *analysis) searchPrologueAlong(q frames.Query, fn, part span, allPaths bool) prologue {
 	a.begin(fn.lo, fn)
 	s := &a.prologues
@@ -101,8 +99,8 @@ func (s *prologueSearch) arrive() bool {
 	return true
 }
 
-// visit marks the instruction at pc, and reports whether the path goes on. With allPaths, a path with another stack
-// pointer visits it once more, with an unknown one; behind a call it ends: the call does not return.
+// With allPaths, a path with another stack pointer visits an instruction once more, with an unknown one. Behind a call
+// it ends: the call does not return.
 func (s *prologueSearch) visit() bool {
 	st := &s.in.st
 	s.movedUnknown = s.movedUnknown || st.regs[st.sp].base >= firstUnnamedBase
@@ -146,8 +144,6 @@ func (s *prologueSearch) follow(f *flow) bool {
 	return !s.done()
 }
 
-// branch keeps the path to a branch's target for later, unless one came there before; with allPaths, with the same
-// stack pointer.
 func (s *prologueSearch) branch(target uint64) {
 	to := s.spanOf(target)
 	if to.lo == to.hi {
@@ -187,8 +183,7 @@ func (st *symbolicState) spKey() uint32 {
 	return (uint32(v.off)*0x9e3779b1 + uint32(v.base)<<8 + uint32(v.kind)) &^ 1
 }
 
-// guessByMajority takes the state of most jump tables, else of most calls. Precondition: no path led to pc, so only a
-// jump table or an exception leads there.
+// Precondition: no path led to pc.
 func (p *prologue) guessByMajority() {
 	for _, m := range [...]*majority{&p.tables, &p.calls} {
 		if m.count > 0 {
@@ -198,8 +193,7 @@ func (p *prologue) guessByMajority() {
 	}
 }
 
-// noteIndirectJump notes a jump by a jump table, or, with the stack pointer as at the start, a tail call, which counts
-// as a call.
+// With the stack pointer as at the start the jump is a tail call, and counts as a call.
 func (p *prologue) noteIndirectJump(st *symbolicState) {
 	if st.regs[st.sp].isStartValue(st.sp) {
 		p.calls.add(st)
@@ -208,7 +202,7 @@ func (p *prologue) noteIndirectJump(st *symbolicState) {
 	p.tables.add(st)
 }
 
-// finding returns the frame at pc; false if no register gives the CFA.
+// finding returns false if no register gives the CFA.
 func (p *prologue) finding(abi *abi, spOnly bool) (f finding, ok bool) {
 	if spOnly && p.ambiguousSP {
 		return f, false
@@ -223,8 +217,7 @@ func (p *prologue) finding(abi *abi, spOnly bool) (f finding, ok bool) {
 	return f, true
 }
 
-// cfaRegister chooses the register of the CFA: the frame pointer if it is one, the stack pointer, else any (behind a
-// call: callee-saved) register.
+// cfaRegister chooses the frame pointer, the stack pointer, else any register (behind a call: callee-saved).
 func (p *prologue) cfaRegister(abi *abi, spOnly bool) (reg uint8, ok bool) {
 	st := &p.st
 	if fp := st.regs[abi.fp]; !spOnly && fp.isRelativeTo(abi.sp) && abi.framesAt(st, fp) {
@@ -244,11 +237,11 @@ func (p *prologue) cfaRegister(abi *abi, spOnly bool) (reg uint8, ok bool) {
 	return 0, false
 }
 
-// realignedCFA finds the CFA of a realigned frame in the lowest slot that has it: gcc's argument pointer, OpenSSL's
-// earlier stack pointer. The lowest copy moves along with the stack.
+// A realigned frame has its CFA in slots: gcc's argument pointer, OpenSSL's earlier stack pointer. The lowest copy
+// moves along with the stack.
 func (p *prologue) realignedCFA(abi *abi, f *finding, spOnly bool) bool {
 	var lowest *slot
-	var leadReg uint8 // register that leads to it
+	var leadReg uint8 // leads to it
 	lowestSave := p.st.lowestSave(abi)
 	for i := range p.st.nslots {
 		s := &p.st.slots[i]
@@ -269,13 +262,11 @@ func (p *prologue) realignedCFA(abi *abi, f *finding, spOnly bool) bool {
 	return true
 }
 
-// mayKeepCFA reports whether a slot of a realigned stack still has an address at a known distance to the CFA. Slots
-// with addresses below the saved registers are arguments, which callees may write.
+// Slots with addresses below the saved registers are arguments, which callees may write.
 func (p *prologue) mayKeepCFA(s *slot, abi *abi, lowestSave int32) bool {
 	return s.base >= firstUnnamedBase && s.val.isRelativeTo(abi.sp) && s.val.off >= lowestSave && p.st.stillValid(s)
 }
 
-// registerTo returns the stack pointer or frame pointer, if it is at a known distance to a slot.
 func (p *prologue) registerTo(s *slot, abi *abi, spOnly bool) (reg uint8, ok bool) {
 	switch {
 	case p.st.regs[abi.sp].isRelativeTo(s.base):
@@ -286,10 +277,9 @@ func (p *prologue) registerTo(s *slot, abi *abi, spOnly bool) (reg uint8, ok boo
 	return 0, false
 }
 
-// assumePreserved takes the CFA from a register that calls may change, if no other has it. The walker checks the return
-// address that it gives.
+// assumePreserved takes the CFA from a register that calls may change. The walker checks the return address.
 func (p *prologue) assumePreserved(abi *abi, f *finding) bool {
-	if p.guessed || abi.ra != noReg { // the link register would be needed, too
+	if p.guessed || abi.ra != noReg { // the link register is needed, too
 		return false
 	}
 	for reg, v := range p.beforeCall {
@@ -303,7 +293,7 @@ func (p *prologue) assumePreserved(abi *abi, f *finding) bool {
 	return false
 }
 
-// addSavedAbove finds registers saved before the stack pointer was aligned, at a known distance to the CFA.
+// Registers may be saved before the stack pointer is aligned.
 func (p *prologue) addSavedAbove(abi *abi, f *finding) {
 	for i, reg := range abi.calleeSaved {
 		if f.calleeSaved[i].kind == inMemory {
@@ -317,7 +307,6 @@ func (p *prologue) addSavedAbove(abi *abi, f *finding) {
 	}
 }
 
-// fillPlaces sets the places of all registers, in memory relative to the register base.
 func (p *prologue) fillPlaces(abi *abi, f *finding, base uint8) {
 	for i, reg := range abi.calleeSaved {
 		f.calleeSaved[i] = p.savedPlace(abi, reg, base)
@@ -329,8 +318,7 @@ func (p *prologue) fillPlaces(abi *abi, f *finding, base uint8) {
 	}
 }
 
-// savedOutsideFrame finds a register's initial value outside of the frame: arm64's swapcontext has its return address
-// only in the context.
+// arm64's swapcontext has its return address only in the context.
 func (p *prologue) savedOutsideFrame(abi *abi, reg uint8) savedReg {
 	if p.afterCall {
 		return p.savedInScratch(abi, reg)
@@ -348,7 +336,6 @@ func (p *prologue) savedOutsideFrame(abi *abi, reg uint8) savedReg {
 	return savedReg{kind: lost}
 }
 
-// savedInScratch finds a register's initial value in one that calls may change, but had it before the call.
 func (p *prologue) savedInScratch(abi *abi, reg uint8) savedReg {
 	for other, v := range p.beforeCall {
 		if v.isStartValue(reg) && !p.guessed && abi.scratch>>other&1 != 0 && uint8(other) != reg {
@@ -358,7 +345,6 @@ func (p *prologue) savedInScratch(abi *abi, reg uint8) savedReg {
 	return savedReg{kind: lost}
 }
 
-// savedPlace finds a register's initial value in a slot at a known distance to the register baseReg, else in itself.
 func (p *prologue) savedPlace(abi *abi, reg, baseReg uint8) savedReg {
 	st := &p.st
 	base, sp := st.regs[baseReg], st.regs[abi.sp]

@@ -5,10 +5,9 @@ package heuristics
 import "prywalk/frames"
 
 // Compilers with frames of known size still push words: HotSpot's C2 in string comparison loops, C1 for a helper's
-// arguments, both around collectors' barriers. The path to the return, where rsp points to the return address, shows
-// how many. It need not keep any register.
+// arguments, both around collectors' barriers. The path to the return shows how many.
 
-// maxReturnPath is in instructions: HotSpot's SHA-512 has 5,000.
+// HotSpot's SHA-512 has 5,000 instructions.
 const maxReturnPath = 12000
 
 // CFA is a canonical frame address: Reg (a DWARF number) + Off, or, if Saved, the word there (an earlier stack pointer)
@@ -17,7 +16,7 @@ type CFA struct {
 	Reg      uint8
 	Saved    bool
 	Off, Add int64
-	FP       frames.RegRule // caller's frame pointer; undefined if the path does not restore it
+	FP       frames.RegRule // undefined if the path does not restore it
 	Straight bool           // no calls or backward jumps on the path
 }
 
@@ -53,12 +52,11 @@ func (abi *abi) fpRule(st *symbolicState) frames.RegRule {
 	return frames.RegRule{Kind: frames.RuleUndefined}
 }
 
-// returnSearch follows paths to the first return: the explorer of ReturnCFA. A stack pointer loaded from memory is a
-// new base, so that words pushed there are known when popped.
+// A stack pointer loaded from memory becomes a new base: words pushed there are known.
 type returnSearch struct {
 	in          *interpreter
-	behindPopBP uint64 // pc, if the last instruction popped rbp
-	cfa         value  // at the path's end; unknown if none
+	behindPopBP uint64 // pc, behind pop rbp
+	cfa         value  // unknown: none
 }
 
 func (r *returnSearch) arrive() bool         { return r.in.visit() }
@@ -89,7 +87,6 @@ func (r *returnSearch) follow(f *flow) bool {
 	return r.in.goOn(f)
 }
 
-// notePopBP notes whether the last instruction is pop rbp, and reports whether the one before was.
 func (r *returnSearch) notePopBP(f *flow) (before bool) {
 	pc := r.in.st.pc - uint64(f.size)
 	before = pc == r.behindPopBP
@@ -103,7 +100,6 @@ func (r *returnSearch) notePopBP(f *flow) (before bool) {
 // pop rbp
 const opPopBP = 0x58 | hwBP
 
-// fromSaved expresses an address relative to the last loaded stack pointer by the word it was loaded from.
 func (st *symbolicState) fromSaved(v value) value {
 	if st.savedSPBase != 0 && v.isRelativeTo(st.savedSPBase) {
 		return st.savedSPPlace.plus(int64(v.off))
@@ -111,7 +107,7 @@ func (st *symbolicState) fromSaved(v value) value {
 	return v
 }
 
-// maxKeepsSP is in instructions: behind its call a barrier restores all general and 32 vector registers at most.
+// Behind its call, a barrier restores all general and 32 vector registers at most.
 const maxKeepsSP = 64
 
 // KeepsSP reports whether the stack pointer is unchanged from pc to the next jump, call or return, within 64
@@ -142,15 +138,15 @@ type ReturnPlace struct {
 	Entry uint64 // where the code was entered, with the return address at the stack pointer
 }
 
-// maxEntries bounds the entries, maxRunAllPaths the instructions. A HotSpot adapter has three and 300.
+// A HotSpot adapter has three entries and 300 instructions.
 const (
 	maxEntries     = 16
 	maxRunAllPaths = 2000
 )
 
 // ReturnAddress follows the instructions from lo, where the return address is at the stack pointer, to pc. Code behind
-// a jump that is no jump target counts as entered likewise. It returns false if no path leads to pc, rbp is not the
-// caller's there, and on arm64.
+// a jump that no path reaches is entered likewise. It returns false if no path leads to pc, if rbp is not the caller's
+// there, and on arm64.
 func (s *Source) ReturnAddress(pc, lo, hi uint64) (r ReturnPlace, ok bool) {
 	fn := span{lo, hi}
 	if s.abi != &abiX86 || !fn.has(pc) {
@@ -172,13 +168,12 @@ func (s *Source) ReturnAddress(pc, lo, hi uint64) (r ReturnPlace, ok bool) {
 	}
 }
 
-// entrySearch follows all paths until one is at pc, and notes places behind jumps: the explorer of ReturnAddress.
 type entrySearch struct {
 	in      *interpreter
 	pc      uint64
 	reached bool
-	places  [maxEntries]uint64 // behind jumps
-	n       int                // of places
+	places  [maxEntries]uint64
+	n       int
 }
 
 func (e *entrySearch) done() bool           { return e.reached }
@@ -201,7 +196,6 @@ func (e *entrySearch) follow(f *flow) bool {
 	return e.in.goOn(f)
 }
 
-// nextEntry returns the first place behind a jump, up to pc, that no path has reached.
 func (e *entrySearch) nextEntry() (entry uint64, ok bool) {
 	for _, place := range e.places[:e.n] {
 		if place <= e.pc && e.in.visited.find(place) == nil && (!ok || place < entry) {
@@ -211,7 +205,6 @@ func (e *entrySearch) nextEntry() (entry uint64, ok bool) {
 	return entry, ok
 }
 
-// returnAddressAtStart is the return address of code that is entered with it at the stack pointer.
 var returnAddressAtStart = value{kind: loaded, base: hwSP}
 
 func (st *symbolicState) returnPlace(entry uint64) (r ReturnPlace, ok bool) {
@@ -237,8 +230,7 @@ func (st *symbolicState) returnPlace(entry uint64) (r ReturnPlace, ok bool) {
 	return r, false
 }
 
-// returnSlot returns the address of the return address on the stack: where it was at the start, else where the path
-// has stored it.
+// The return address is at its place at the start, else where the path stored it.
 func (st *symbolicState) returnSlot() (addr value, ok bool) {
 	if start := startValue(hwSP); !st.startWordPopped && st.load(start) == returnAddressAtStart {
 		if _, _, ok := st.asRegPlusOffset(start); ok {
@@ -254,7 +246,7 @@ func (st *symbolicState) returnSlot() (addr value, ok bool) {
 	return value{}, false
 }
 
-// asRegPlusOffset expresses an address by a register's DWARF number, the stack pointer's if possible, and an offset.
+// It prefers the stack pointer. reg is a DWARF number.
 func (st *symbolicState) asRegPlusOffset(addr value) (reg uint8, off int64, ok bool) {
 	for i := range uint8(16) {
 		reg := (hwSP + i) % 16

@@ -12,7 +12,7 @@ func jitCode(code []byte) *Source {
 	return New(Options{Arch: frames.X86_64, Code: bytesCode{base, code}, JIT: true})
 }
 
-// A method with a frame of 32 bytes and the saved rbp that pushes around a loop, as C2's comparison of strings does.
+// A frame of 32 bytes and the saved rbp, with pushes around a loop, as in C2's comparison of strings.
 var pushes = []byte{
 	0x51,       // 0: push rcx
 	0xff, 0xc9, // 1: dec ecx
@@ -23,7 +23,7 @@ var pushes = []byte{
 	0xc3, // 11: ret
 }
 
-// An older stack pointer is kept in memory, as C2's search in strings does.
+// An older stack pointer is kept in memory, as in C2's search in strings.
 var realigns = []byte{
 	0x48, 0x8b, 0xdc, // 0: mov rbx, rsp
 	0x48, 0x83, 0xec, 0x10, // 3: sub rsp, 16
@@ -34,8 +34,7 @@ var realigns = []byte{
 	0xe9, 0, 1, 0, 0, // 12: jmp to another function
 }
 
-// A method that searches twice, as C2 inlines String.indexOf: the second search is on the path from the first one to
-// the return.
+// C2 inlines String.indexOf twice: the second search is on the path from the first one to the return.
 var realignsTwice = []byte{
 	0x48, 0x8b, 0xcc, // 0: mov rcx, rsp
 	0x48, 0x83, 0xec, 0x10, // 3: sub rsp, 16
@@ -130,8 +129,8 @@ func FuzzReturnCFA(f *testing.F) {
 	})
 }
 
-// Pieces of code without a frame, as HotSpot's adapters: the first moves its return address below an aligned address,
-// the others are entered from outside.
+// As HotSpot's adapters: the first moves its return address below an aligned address, the others are entered from
+// outside.
 var adapts = []byte{
 	0x4c, 0x8b, 0xdc, // 0: mov r11, rsp
 	0x58,                // 3: pop rax

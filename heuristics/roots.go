@@ -9,12 +9,9 @@ import (
 	"prywalk/internal/x86"
 )
 
-// Where stacks end: the code of which no caller is looked for.
-
-// entrySize bounds the entry point's code of unknown end, in bytes. glibc's has 0x26, Free Pascal's 0x51.
+// entrySize is in bytes. glibc's entry point has 0x26, Free Pascal's 0x51.
 const entrySize = 0x200
 
-// root is the method for the entry point, and the first function of a new thread or prepared stack.
 func (p *patterns) root(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	pc := q.LookupPC(p.src.opt.Arch)
 	if !p.isEntryPoint(pc) && !p.isStackStart(pc) && !p.isThreadRoot(q.PC) {
@@ -23,8 +20,8 @@ func (p *patterns) root(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{Flags: frames.FlagRoot, Method: frames.MethodHeuristic}, nil, true
 }
 
-// isEntryPoint reports whether pc is in the entry point's function. Without bounds, that ends at the first instruction
-// that nothing follows: also a call before a landing place or padding.
+// Without bounds, the entry point's function ends at the first instruction that nothing follows: also a call before a
+// landing place or padding.
 func (p *patterns) isEntryPoint(pc uint64) bool {
 	entry := p.src.opt.Entry
 	if entry == 0 || pc < entry {
@@ -58,17 +55,17 @@ func (p *patterns) findEntryEnd(entry uint64) uint64 {
 	return max(p.st.pc, last+1)
 }
 
-// maxRoot bounds the instructions from a new thread's first one to its exit system call, maxRootBytes their bytes.
+// In instructions, to the exit system call.
 const (
 	maxRoot      = 16
 	maxRootBytes = maxRoot * 15
 )
 
-// mov al, imm, which step does not track.
+// Step does not track mov al, imm.
 const opMovAL = 0xb0
 
-// isThreadRoot recognises a new thread's code in clone and clone3, for which C libraries have no call frame
-// information: a call by register, then exit. pc is before or behind the call.
+// isThreadRoot recognises a new thread's code in clone and clone3: a call by register, then exit. C libraries have no
+// call frame information for it. pc is before or behind the call.
 func (p *patterns) isThreadRoot(pc uint64) bool {
 	if code := p.code(pc); len(code) >= maxRootBytes && !bytes.Contains(code[:maxRootBytes], p.abi.syscall) {
 		return false
@@ -95,12 +92,11 @@ func (p *patterns) isThreadRoot(pc uint64) bool {
 	return false
 }
 
-// maxStackStart bounds the first function of a stack, in bytes.
+// maxStackStart is in bytes.
 const maxStackStart = 64
 
-// isStackStart recognises the first function of a stack on x86-64: it clears rbp (outermost frame, System V ABI
-// §3.4.1), as _start and Boost's fibers do, or sets rsp from a callee-saved register, as glibc's __start_context does,
-// and ends in hlt.
+// isStackStart recognises the first function of a stack on x86-64. It clears rbp (System V ABI §3.4.1: _start, Boost's
+// fibers), or sets rsp from a callee-saved register (glibc's __start_context), and ends in hlt.
 func (p *patterns) isStackStart(pc uint64) bool {
 	fn, ok := p.src.bounds(pc)
 	if p.src.opt.Arch != frames.X86_64 || !ok || fn.hi-fn.lo > maxStackStart {
@@ -138,12 +134,12 @@ func setsSPFromSavedX86(i *x86.Inst) bool {
 		(from == hwBX || from >= 12 && from < 16)
 }
 
-// maxStackEnd bounds the instructions: clear a register, call, trap.
+// The instructions clear a register, call and trap.
 const maxStackEnd = 6
 
 // EndsStack implements [frames.StackEnds]. It recognises the code to which a fiber's first function returns, to end the
-// process (Boost.Context, PHP: xor edi, edi; call _exit; hlt): within a function, behind a jump by register or a
-// return, it leads straight to a call before a trap or the function's end.
+// process (Boost.Context, PHP: xor edi, edi; call _exit; hlt). It is behind a jump by register or a return, and leads
+// straight to a call before a trap or the function's end.
 func (s *Source) EndsStack(pc frames.Addr) bool {
 	if s.abi == nil || !s.behindJumpOrReturn(pc) {
 		return false

@@ -4,7 +4,7 @@ package heuristics
 
 import "prywalk/frames"
 
-// maxCalleeSaved is the number of AArch64's callee-saved registers (x19–x29), x86-64 has fewer.
+// AArch64: x19–x29; x86-64 has fewer
 const maxCalleeSaved = 11
 
 type savedKind uint8
@@ -24,7 +24,7 @@ type savedReg struct {
 	off  int32
 }
 
-// finding is the result of an analysis. The CFA is cfa.base + cfa.off, or the word loaded from there.
+// finding is the result of an analysis. The CFA is cfa.base + cfa.off, or the word there plus cfa.addend.
 type finding struct {
 	cfa         value
 	ra          savedReg
@@ -43,7 +43,7 @@ func (a *analysis) functionRule(q frames.Query) (frames.Rule, *frames.Row, bool)
 	return a.rule(&f, q)
 }
 
-// rule returns the rule of a finding; false if it is not of the kind that q asks for, or no row can express it.
+// rule returns false if q asks for another kind, or no row can express the finding.
 func (a *analysis) rule(f *finding, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	method := frames.MethodHeuristic
 	if f.cfa.base == a.abi.fp && f.calleeSaved[0] == (savedReg{inMemory, a.abi.fp, 0}) {
@@ -60,7 +60,6 @@ func (a *analysis) rule(f *finding, q frames.Query) (frames.Rule, *frames.Row, b
 	return r, &row, true
 }
 
-// fill sets the row of a finding; false if a row cannot express it.
 func (f *finding) fill(abi *abi, row *frames.Row) bool {
 	if f.cfa.base >= firstUnnamedBase {
 		return false

@@ -10,8 +10,8 @@ import (
 
 // trampoline describes the kernel's signal trampoline: two instructions that call rt_sigreturn.
 type trampoline struct {
-	sigreturn  [][]byte // its forms
-	syscallLen int      // length of the second instruction
+	sigreturn  [][]byte
+	syscallLen int // of the second instruction
 	signalRow  *frames.Row
 }
 
@@ -34,7 +34,7 @@ func (p *patterns) sigreturn(q frames.Query) (frames.Rule, *frames.Row, bool) {
 // SignalRow returns the row of the kernel's signal trampoline. Precondition: arch is not [frames.ArchUnknown].
 func SignalRow(arch frames.Arch) *frames.Row { return abis[arch].signalRow }
 
-// rowOfSignal makes a row of registers, by DWARF number, at offsets from the stack pointer.
+// regs are offsets from the stack pointer, by DWARF number.
 func rowOfSignal(sp uint8, regs []int64, pc int64) *frames.Row {
 	row := &frames.Row{CFAReg: sp, CFAOff: regs[sp], CFADeref: true, RA: frames.RegRule{Kind: frames.RuleRegOffset,
 		Reg: sp, Off: pc}}
@@ -47,8 +47,8 @@ func rowOfSignal(sp uint8, regs []int64, pc int64) *frames.Row {
 }
 
 // trampolineX86: mov $15, %rax or %eax (rt_sigreturn, arch/x86/entry/syscalls/syscall_64.tbl); syscall. rsp points to
-// the ucontext, with the registers at 40 (r8–r15, rdi, rsi, rbp, rbx, rdx, rax, rcx, rsp, rip:
-// arch/x86/include/uapi/asm/sigcontext.h).
+// the ucontext, with the registers at 40 (arch/x86/include/uapi/asm/sigcontext.h): r8–r15, rdi, rsi, rbp, rbx, rdx,
+// rax, rcx, rsp, rip.
 var trampolineX86 = trampoline{
 	sigreturn: [][]byte{
 		{0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05},
@@ -65,14 +65,13 @@ var trampolineX86 = trampoline{
 // address (arch/arm64/kernel/signal.c, rt_sigframe; uapi/asm/sigcontext.h).
 const sigcontextA64 = 128 + 176 + 8
 
-// trampolineA64: mov x8, #139 (rt_sigreturn, include/uapi/asm-generic/unistd.h); svc #0.
+// mov x8, #139 (rt_sigreturn, include/uapi/asm-generic/unistd.h); svc #0.
 var trampolineA64 = trampoline{
 	sigreturn:  [][]byte{{0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4}},
 	syscallLen: 4,
 	signalRow:  signalRowA64(),
 }
 
-// signalRowA64: x0–x30, sp and pc are adjacent.
 func signalRowA64() *frames.Row {
 	regs := make([]int64, frames.NumRegs)
 	for i := range regs {

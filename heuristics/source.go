@@ -18,7 +18,7 @@ type Functions interface {
 
 // Parts is a [Functions] that knows parts split off functions (NAME.cold of GCC and LLVM).
 type Parts interface {
-	// Parent returns the bounds of the function of which the part at start was split off; false if none begins there.
+	// Parent returns the bounds of the function of the part at start; false if no part begins there.
 	Parent(start uint64) (lo, hi uint64, ok bool)
 }
 
@@ -41,7 +41,7 @@ type Options struct {
 type Source struct {
 	opt Options
 	abi *abi     // nil: no answers
-	buf [24]byte // not a local variable, which would escape
+	buf [24]byte // a local variable would escape
 }
 
 var (
@@ -77,13 +77,13 @@ func (s *Source) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{}, nil, false
 }
 
-// methods are the ways to find a rule, in the order in which they are asked until one answers.
+// The first answer counts.
 var methods = [...]func(*analysis, frames.Query) (frames.Rule, *frames.Row, bool){
 	(*analysis).sigreturn,    // a signal trampoline
-	(*analysis).root,         // the first function of a program, a thread or a prepared stack
+	(*analysis).root,         // the first function of a program, thread or prepared stack
 	(*analysis).frameSwitch,  // code about to continue another frame
 	(*analysis).argumentDrop, // V8's code with its return address in a register
-	(*analysis).functionRule, // paths to returns, and from the function's start; else code that forwards a call
+	(*analysis).functionRule, // epilogues and prologues; else code that forwards a call
 }
 
 // CallBefore implements [frames.CallSites].

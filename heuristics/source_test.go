@@ -21,7 +21,6 @@ func (c bytesCode) ReadCode(addr uint64, buf []byte) int {
 	return copy(buf, c.b[addr-c.base:])
 }
 
-// oneFunc is a function from its first address to its second.
 type oneFunc struct{ lo, hi uint64 }
 
 func (f oneFunc) FuncRange(pc uint64) (uint64, uint64, bool) {
@@ -129,7 +128,7 @@ func TestEntryPointIsRoot(t *testing.T) {
 }
 
 func TestLongEntryPointIsRoot(t *testing.T) {
-	// Free Pascal's: 76 bytes without symbols or call frame information (here: lea rax,[rip]), call x; hlt; ret
+	// Free Pascal's: 76 bytes (here: lea rax,[rip]), call x; hlt; ret
 	var code []byte
 	for range 10 {
 		code = append(code, 0x48, 0x8d, 0x05, 0, 0, 0, 0)
@@ -271,8 +270,6 @@ func TestUnknownArchitectureHasNoRules(t *testing.T) {
 	}
 }
 
-// Go's large frames: the pair is saved by a register that becomes the stack pointer only
-// after that.
 func TestPairSavedBeforeTheStackPointerMovesOnArm64(t *testing.T) {
 	// sub x20,sp,#256; stp x29,x30,[x20,#-8]; mov sp,x20; sub x29,sp,#8; nop;
 	// ldp x29,x30,[sp,#-8]; add sp,sp,#256; ret
@@ -286,8 +283,8 @@ func TestPairSavedBeforeTheStackPointerMovesOnArm64(t *testing.T) {
 	}
 }
 
-// V8's code loads r12 from a table at r13. That does not restore a saved register: the table is not in the copied part
-// of the stack. In code of compilers that keep the ABI such a load shows that the path is no epilogue.
+// V8 loads r12 from a table at r13, which is not in the copied part of the stack. In code that keeps the ABI such a
+// load shows that the path is no epilogue.
 func TestLoadFromATableIsNotARestoredRegister(t *testing.T) {
 	code := []byte{0x4d, 0x8b, 0x65, 0x50, 0x90, 0xc3} // mov r12, [r13+0x50]; nop; ret
 	s := New(Options{Arch: frames.X86_64, JIT: true, Code: bytesCode{base, code}})
@@ -304,8 +301,7 @@ func TestLoadFromATableIsNotARestoredRegister(t *testing.T) {
 	want(t, saved, 0, frames.X86RSP, 24, frames.MethodHeuristic)
 }
 
-// The start of a function optimised by V8: test a flag, jump to a builtin if it is set; push rbp; mov rbp, rsp; only
-// jumps follow.
+// V8's optimised code: test a flag, jump to a builtin if it is set; push rbp; mov rbp, rsp; only jumps follow.
 func TestFrameOfGeneratedCodeIsFoundFromItsStart(t *testing.T) {
 	code := []byte{
 		0xf6, 0x43, 0x0f, 1, 0x74, 2, 0xff, 0xe1, // test byte [rbx+15], 1; je +2; jmp rcx
@@ -347,7 +343,6 @@ func TestRegistersOfAPXAreNoSavedOnes(t *testing.T) {
 	}
 }
 
-// A Source keeps no answers: only the walker's cache is dropped when code changes.
 func TestRulesAreOfTheCodeAsItIsNow(t *testing.T) {
 	code := &bytesCode{base, []byte{0x48, 0x83, 0xc4, 0x18, 0xc3}} // add rsp,24; ret
 	s := New(Options{Arch: frames.X86_64, Code: code})

@@ -17,10 +17,10 @@ const (
 	constant                // off
 )
 
-// firstUnnamedBase is the first base that is no register: a stack pointer aligned or moved by a variable amount.
+// Bases from here on are no registers: a stack pointer aligned or moved by a variable amount.
 const firstUnnamedBase = 32
 
-// value is the content of a register or stack slot, by the values at the start of the path.
+// value is relative to the values at the path's start.
 type value struct {
 	kind   valueKind
 	base   uint8
@@ -34,7 +34,7 @@ func (v value) isStartValue(reg uint8) bool { return v == startValue(reg) }
 
 func (v value) isRelativeTo(base uint8) bool { return v.kind == startRelative && v.base == base }
 
-// plus returns v + n; unknown beyond 31 bits.
+// plus returns v + n; unknown beyond ±2³⁰.
 func (v value) plus(n int64) value {
 	p := &v.off
 	switch v.kind {
@@ -51,56 +51,52 @@ func (v value) plus(n int64) value {
 	return v
 }
 
-// slot is a known stack word at base + off.
 type slot struct {
 	base uint8
 	off  int32
 	val  value
 }
 
-// maxSlots suffices: at most twelve registers are saved, twice where a frame is set up twice.
+// At most twelve registers are saved, twice where a frame is set up twice.
 const maxSlots = 24
 
-// symbolicState is what a path knows of registers and stack words, by the values at its start.
 type symbolicState struct {
 	regs         [32]value
 	slots        [maxSlots]slot
 	nslots       uint8
-	unnamedBases uint8 // bases in use from firstUnnamedBase on
+	unnamedBases uint8 // from firstUnnamedBase on
 	path
 }
 
-// span is a range of code, hi excluded.
 type span struct{ lo, hi uint64 }
 
-// everywhere is the span of a path that no bounds end.
 var everywhere = span{0, ^uint64(0)}
 
 func (s span) has(pc uint64) bool { return pc >= s.lo && pc < s.hi }
 
 type path struct {
-	pc   uint64 // next instruction
-	span        // bounds of its function
+	pc uint64 // next instruction
+	span
 
-	cmpReg          uint8 // register that the last instruction compared with the stack pointer
+	cmpReg          uint8 // compared with the stack pointer by the last instruction
 	afterCall       bool
 	padded          bool  // only padding followed the call
-	doubtful        bool  // the path may have run past a call that does not return
-	pushedMem       bool  // the last instruction pushed a word of memory (PLT)
-	releasedStack   bool  // the last instruction released stack
-	readCalleeSaved bool  // the start value of a callee-saved register was read
+	doubtful        bool  // perhaps past a call that does not return
+	pushedMem       bool  // behind the push of a PLT's first entry
+	releasedStack   bool  // by the last instruction
+	readCalleeSaved bool  // a start value was read
 	madeCalls       bool  // words below the stack pointer are unknown
-	startWordPopped bool  // the word at the start's stack pointer was popped (entrySearch)
-	hasCallOrLoop   bool  // the path has a call or a backward jump (returnSearch)
-	foreignSPBase   uint8 // base of the stack pointer since it was loaded or set (isForeignSP)
+	startWordPopped bool  // see entrySearch
+	hasCallOrLoop   bool  // see returnSearch
+	foreignSPBase   uint8 // see isForeignSP; 0: none
 	tableReg        uint8 // register last loaded from a table (V8's byte code handlers)
-	savedSPBase     uint8 // base of the stack pointer since it was loaded from savedSPPlace; 0: it was not (returnSearch)
+	savedSPBase     uint8 // base of a stack pointer loaded from savedSPPlace; 0: none
 	savedSPPlace    value
-	sp, fp          uint8 // registers of the ABI
+	sp, fp          uint8
 	align           uint8 // alignEven and alignOdd of the calls so far
 }
 
-// copyFrom copies o without its unused slots, which are half of a state.
+// The unused slots are half of a state.
 func (st *symbolicState) copyFrom(o *symbolicState) {
 	st.regs = o.regs
 	copy(st.slots[:o.nslots], o.slots[:o.nslots])
@@ -110,13 +106,12 @@ func (st *symbolicState) copyFrom(o *symbolicState) {
 
 const noReg = x86.NoReg
 
-// Alignment that calls show: rsp is a multiple of 16 at each (System V ABI §3.2.2).
+// rsp is a multiple of 16 at each call (System V ABI §3.2.2).
 const (
-	alignEven = 1 << iota // a call was at the start's stack pointer + a multiple of 16
-	alignOdd              // a call was 8 bytes off that
+	alignEven = 1 << iota // at the start's stack pointer + a multiple of 16
+	alignOdd              // 8 bytes off that
 )
 
-// reset begins a path at pc, in the function fn. The unused slots keep what they have: they are half of a state.
 func (st *symbolicState) reset(abi *abi, pc uint64, fn span) {
 	st.nslots, st.unnamedBases = 0, 0
 	st.path = path{pc: pc, span: fn, cmpReg: noReg, tableReg: noReg, sp: abi.sp, fp: abi.fp}
@@ -145,7 +140,7 @@ func (st *symbolicState) clobber(mask uint32) {
 	}
 }
 
-// store writes a word, unless its base is neither stack pointer, frame pointer nor unnamed, or there is no room.
+// store leaves out words whose base is neither stack pointer, frame pointer nor unnamed.
 func (st *symbolicState) store(addr, v value) {
 	if addr.kind != startRelative || addr.base != st.sp && addr.base != st.fp && addr.base < firstUnnamedBase {
 		return
@@ -184,19 +179,18 @@ func (st *symbolicState) load(addr value) value {
 	return value{kind: loaded, base: addr.base, off: addr.off}
 }
 
-// allocatedOnPath reports whether the path allocated a word, so that its start value is gone.
 func (st *symbolicState) allocatedOnPath(addr value) bool {
 	sp := st.regs[st.sp]
 	return addr.base == st.sp && addr.off < 0 && sp.isRelativeTo(st.sp) && addr.off >= sp.off
 }
 
-// stillValid reports whether no call can have overwritten a slot: it was not popped.
+// Calls may overwrite a popped slot.
 func (st *symbolicState) stillValid(s *slot) bool {
 	sp := st.regs[st.sp]
 	return !st.madeCalls || !sp.isRelativeTo(s.base) || s.off >= sp.off
 }
 
-// lowestSave returns the offset of the lowest saved register, from the stack pointer at the start.
+// lowestSave returns an offset from the stack pointer at the start.
 func (st *symbolicState) lowestSave(abi *abi) int32 {
 	lowest := int32(0)
 	for _, s := range st.slots[:st.nslots] {
@@ -207,7 +201,7 @@ func (st *symbolicState) lowestSave(abi *abi) int32 {
 	return lowest
 }
 
-// restore loads a register. An unknown word at the frame pointer counts as the slot with the register's start value, if
+// A word loaded relative to the frame pointer's start value counts as the slot with the register's start value, if
 // there is one.
 func (st *symbolicState) restore(reg uint8, addr value) {
 	v := st.load(addr)
@@ -221,14 +215,13 @@ func (st *symbolicState) restore(reg uint8, addr value) {
 	st.set(reg, v)
 }
 
-// noteRelease notes whether the last instruction released stack; before is the stack pointer before it.
 func (st *symbolicState) noteRelease(before value) {
 	sp := &st.regs[st.sp&31]
 	st.releasedStack = before.kind == startRelative && sp.isRelativeTo(before.base) && sp.off > before.off
 }
 
-// noteNoReturn notes that a call may not return: padding to an aligned address, or a landing place, follows it.
-// Precondition: afterCall; f is the instruction at pc.
+// Padding to an aligned address, or a landing place, follows a call that does not return. Precondition: afterCall; f is
+// the instruction at pc.
 func (st *symbolicState) noteNoReturn(f *flow) {
 	if f.padding {
 		st.padded = true
@@ -240,7 +233,6 @@ func (st *symbolicState) noteNoReturn(f *flow) {
 	st.afterCall, st.padded = false, false
 }
 
-// enter goes on at pc, the target of a jump.
 func (st *symbolicState) enter(pc uint64) {
 	st.pc, st.cmpReg = pc, noReg
 	st.afterCall, st.padded, st.pushedMem = false, false, false
@@ -259,7 +251,7 @@ func (st *symbolicState) noteCall() {
 	}
 }
 
-// callsAlignedTo reports whether all calls so far fit a CFA at the start's stack pointer plus off.
+// off is that of the CFA, from the start's stack pointer.
 func (st *symbolicState) callsAlignedTo(off int32) bool {
 	if off&8 == 0 {
 		return st.align&alignOdd == 0

@@ -8,7 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// The example of the package comment: what each instruction changes, and the rule.
 func TestExampleOfThePackageComment(t *testing.T) {
 	code := []byte{
 		0x55, 0x48, 0x89, 0xe5, 0x53, 0x48, 0x83, 0xec, 24, 0x48, 0x89, 0xfb, 0xe8, 0, 1, 0, 0, // the prologue and the call
@@ -23,7 +22,7 @@ func TestExampleOfThePackageComment(t *testing.T) {
 	for i, want := range []struct {
 		reg   uint8
 		v     value
-		saved uint8 // the register that the word at the stack pointer has; noReg: none
+		saved uint8 // register whose value the word at the stack pointer has; noReg: none
 	}{
 		{hwSP, sp.plus(-8), hwBP}, {hwBP, sp.plus(-8), hwBP}, {hwSP, sp.plus(-16), hwBX}, {hwSP, sp.plus(-40), noReg},
 		{hwBX, startValue(hwDI), noReg}, {hwDI, value{}, noReg},

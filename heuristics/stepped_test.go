@@ -8,8 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// The cases of this file were found by single-stepping real programs.
-
 func TestSignalTrampolineIsRecognizedByItsInstructions(t *testing.T) {
 	// mov rax,15; syscall
 	s := intel(0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05)
@@ -34,7 +32,7 @@ func TestCallThroughAPLTIsIndirect(t *testing.T) {
 	}
 }
 
-// The PLT has pushed two words when the dynamic linker's resolver begins.
+// The PLT has pushed two words before the resolver.
 func TestLazyBindingReturnsThroughR11(t *testing.T) {
 	// push rbx; mov rbx,rsp; and rsp,-64; nop; mov rsp,rbx; mov rbx,[rsp]; add rsp,24; jmp r11
 	code := []byte{0x53, 0x48, 0x89, 0xe3, 0x48, 0x83, 0xe4, 0xc0, 0x90, 0x48, 0x89, 0xdc,
@@ -45,8 +43,7 @@ func TestLazyBindingReturnsThroughR11(t *testing.T) {
 	want(t, s, 8, frames.X86RBX, 32, frames.MethodHeuristic)
 }
 
-// Go's compiler puts one no-op after a call that does not return. The call of morestack follows, with the stack as at
-// the entry.
+// Go's compiler puts one no-op after such a call. The call of morestack follows, with the stack as at the entry.
 func TestCallThatDoesNotReturnBeforeAnotherBlock(t *testing.T) {
 	code := []byte{
 		0x49, 0x3b, 0x66, 0x10, // cmp rsp,[r14+16]
@@ -63,7 +60,6 @@ func TestCallThatDoesNotReturnBeforeAnotherBlock(t *testing.T) {
 	want(t, s, 22, frames.X86RSP, 8, frames.MethodHeuristic)
 }
 
-// parts is a function and a part that was split off it.
 type parts struct{ f, cold oneFunc }
 
 func (p parts) FuncRange(pc uint64) (uint64, uint64, bool) {

@@ -9,8 +9,7 @@ import (
 	"prywalk/frames"
 )
 
-// Vector code that is unrolled by hand, such as x265's predictions, has 60 KB without a jump. Instructions before the
-// first jump or call do not count as steps; later ones do.
+// x265's predictions have 60 KB without a jump.
 func TestLongStraightCodeIsReadToItsReturn(t *testing.T) {
 	const frame = 0x28
 	vector := []byte{0xc5, 0xfd, 0xfd, 0xc1}     // vpaddw ymm0, ymm0, ymm1
@@ -45,7 +44,6 @@ func TestLongStraightCodeIsReadToItsReturn(t *testing.T) {
 	}
 }
 
-// BenchmarkStraight measures the analysis of a long function, per address.
 func BenchmarkStraight(b *testing.B) {
 	code := append(bytes.Repeat([]byte{0xc5, 0xfd, 0xfd, 0xc1}, maxSteps-2), 0xc3)
 	s := intel(code...)

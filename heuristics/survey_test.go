@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// TestSurvey measures the files in HEURISTICS_SURVEY (separated by colons), without a floor; it is no part of a normal
-// run.
+// TestSurvey measures the files in HEURISTICS_SURVEY (separated by colons), without a floor.
 func TestSurvey(t *testing.T) {
 	list := filepath.SplitList(os.Getenv("HEURISTICS_SURVEY"))
 	if len(list) == 0 {

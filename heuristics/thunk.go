@@ -10,12 +10,11 @@ import "prywalk/frames"
 // stack as the call left it, from an aligned address behind padding.
 
 const (
-	thunkAlign = 16 // of the start, in bytes
+	thunkAlign = 16 // bytes
 	thunkBytes = 64 // from the start to pc
-	thunkSteps = 24 // instructions read
+	thunkSteps = 24
 )
 
-// thunkFrame returns the frame of such code: no path from its start over q.PC to a jump out changes the stack.
 func (p *patterns) thunkFrame(q frames.Query) (finding, bool) {
 	if !p.src.opt.JIT || q.AfterCall || p.abi.ra != noReg {
 		return finding{}, false
@@ -28,14 +27,14 @@ func (p *patterns) thunkFrame(q frames.Query) (finding, bool) {
 	return finding{}, false
 }
 
-// isPadded reports whether two bytes 0, or two int3, precede start (loops are aligned with nops).
+// Two bytes 0, or two int3, precede start. Loops are aligned with nops.
 func (p *patterns) isPadded(start uint64) bool {
 	b := p.code(start - 2)
 	return len(b) >= 3 && b[0] == b[1] && b[1] != b[2] && (b[0] == 0 || b[0] == 0xcc)
 }
 
-// isThunk reports whether code from start that forwards a call leads over pc to its jump out, with no change of stack
-// or callee-saved registers. Code behind a jump is read only if a branch leads there.
+// isThunk reports whether no path from start over pc to a jump out changes stack or callee-saved registers. Code behind a jump is read only if
+// a branch leads there.
 func (p *patterns) isThunk(start, pc uint64) bool {
 	p.begin(start, everywhere)
 	st := &p.st
@@ -64,7 +63,6 @@ func (p *patterns) isThunk(start, pc uint64) bool {
 	return false
 }
 
-// keepsAll reports whether the stack pointer and the callee-saved registers have their start values.
 func (p *patterns) keepsAll() bool {
 	for _, reg := range p.abi.calleeSaved {
 		if !p.st.regs[reg].isStartValue(reg) {

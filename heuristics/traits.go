@@ -2,21 +2,20 @@
 
 package heuristics
 
-// Bounds of a search for traits, in instructions; frameSteps make a frame.
+// In instructions. frameSteps make a frame.
 const (
 	maxTraitSteps = 400
 	frameSteps    = 2
 )
 
-// functionTraits tell functions that never return from V8's byte code handlers and from parts split off functions.
+// functionTraits distinguish functions that never return, V8's byte code handlers, and parts split off.
 type functionTraits struct {
-	unlikeFunction bool // a callee-saved register is read that only a caller can have set, or calls are not aligned
-	makesFrame     bool // the code makes a frame at its start
-	dispatches     bool // a path jumps by register, with the stack pointer as at the start if known
-	jumpsWithin    bool // a path jumps by register with another stack pointer, as within a function
+	unlikeFunction bool // it reads a register that only a caller can have set, or its calls are not aligned
+	makesFrame     bool // at its start
+	dispatches     bool // by register, with the stack pointer as at the start if known
+	jumpsWithin    bool // by register, with another stack pointer
 }
 
-// traitSearch follows all paths within a function: the explorer of traits.
 type traitSearch struct {
 	in *interpreter
 	functionTraits
@@ -49,8 +48,7 @@ func (s *traitSearch) follow(f *flow) bool {
 	return in.goOn(f)
 }
 
-// noteIndirectJump notes a jump that leaves the stack pointer as at the start, or moved by an unknown amount, as a
-// dispatch. Precondition: the path made no calls.
+// A stack pointer moved by an unknown amount counts as that at the start. Precondition: the path made no calls.
 func (s *traitSearch) noteIndirectJump() {
 	st := &s.in.st
 	sp := st.regs[st.sp]

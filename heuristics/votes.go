@@ -2,34 +2,33 @@
 
 package heuristics
 
-// maxVotes bounds the different outcomes; enoughVotes strong votes end the search.
+// enoughVotes strong votes end the search.
 const (
 	maxVotes    = 6
 	enoughVotes = 3
 )
 
-// outcome is what paths have shown, with the number of their votes. A vote is weak if the path may have run past a
-// call that does not return, or ends in a jump to a function's start.
+// outcome is a finding with its votes. A vote is weak if the path may have run past a call that does not return, or
+// ends in a jump to a function's start.
 type outcome struct {
 	finding
 	strong, weak uint8
 }
 
-// votes are the outcomes of a search for epilogues.
 type votes struct {
 	outcomes   [maxVotes]outcome
-	n          int // outcomes
-	strong     int // strong votes of all outcomes
+	n          int
+	strong     int // of all outcomes
 	misaligned misalignedOutcome
 	helpers    helpers
 }
 
-// misalignedOutcome is what paths have shown whose calls are not aligned as the ABI demands. It is no vote, but can
-// confirm the prologue, as compilers need not align within a unit.
+// misalignedOutcome is of paths whose calls are not aligned as the ABI demands. Compilers need not align within a unit,
+// so it can confirm the prologue, but has no vote.
 type misalignedOutcome struct {
-	last    finding // of the last such path
-	any     bool    // there is one
-	differs bool    // several such paths differ
+	last    finding
+	any     bool // last is valid
+	differs bool // such paths differ
 }
 
 func (m *misalignedOutcome) note(f *finding) {
@@ -58,8 +57,7 @@ func (v *votes) add(f *finding, weak bool) {
 	v.strong++
 }
 
-// best returns the outcome with most strong votes, then most weak ones, then the first; nil if there is none. sure: it
-// has all strong votes.
+// best is the outcome with most strong votes, then most weak ones; nil if there is none. sure: it has all strong votes.
 func (v *votes) best() (f *finding, sure bool) {
 	if v.n == 0 {
 		return nil, false
@@ -73,8 +71,7 @@ func (v *votes) best() (f *finding, sure bool) {
 	return &best.finding, int(best.strong) == v.strong && v.strong > 0
 }
 
-// showsWholeFrame reports whether a path has shown a whole frame: frame pointer to the caller's, below the return
-// address.
+// A whole frame has the frame pointer at the caller's, below the return address.
 func (v *votes) showsWholeFrame(abi *abi) bool {
 	first := &v.outcomes[0]
 	return v.strong > 0 && first.cfa == startValue(abi.fp).plus(16) &&
@@ -88,14 +85,12 @@ func (v *votes) showsWholeFrame(abi *abi) bool {
 
 const maxHelpers = 4
 
-// helpers are the targets of a search's calls.
 type helpers struct {
 	list   [maxHelpers]uint64
 	n      int
-	others bool // there are more targets, or unknown ones
+	others bool // more targets, or unknown ones
 }
 
-// add adds the target of a call; 0: unknown.
 func (h *helpers) add(target uint64) {
 	for _, known := range h.list[:h.n] {
 		if known == target {
@@ -110,7 +105,6 @@ func (h *helpers) add(target uint64) {
 	h.n++
 }
 
-// helpersReturn reports whether the paths with misaligned calls agree, and their helpers return.
 func (a *analysis) helpersReturn(v *votes) bool {
 	if !v.misaligned.any || v.misaligned.differs || v.helpers.others || v.helpers.n == 0 {
 		return false

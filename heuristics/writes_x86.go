@@ -6,7 +6,7 @@ import "prywalk/internal/x86"
 
 // # Registers that instructions write
 //
-// Sets of the general registers, a bit for each hardware number, that an opcode may change, for what instruction_x86.go
+// Sets of general registers, a bit for each hardware number, that an opcode may change, for what instruction_x86.go
 // does not treat. A set may be too large, never too small.
 //
 // Source: Intel SDM volume 2: opcode maps A-2 (one byte), A-3 (0F), A-4 (0F 38), A-5 (0F 3A), groups A-6 (by
@@ -21,7 +21,7 @@ func writtenRM(i *x86.Inst) uint32 {
 	return bit(i.RM)
 }
 
-// byteReg returns the register of a byte operand. Without REX, 4 to 7 are ah, ch, dh and bh, parts of 0 to 3.
+// Without REX, 4 to 7 are ah, ch, dh and bh, parts of 0 to 3.
 func byteReg(i *x86.Inst, reg uint8) uint8 {
 	if !i.REX && reg >= 4 && reg < 8 {
 		return reg - 4
@@ -58,7 +58,7 @@ func writtenByOneByte(i *x86.Inst) uint32 {
 	return writtenByRest(i)
 }
 
-// writtenByALU is writtenByOneByte for 00 to 3F: add, or, adc, sbb, and, sub, xor, cmp in rows of eight.
+// 00 to 3F: add, or, adc, sbb, and, sub, xor, cmp in rows of eight.
 func writtenByALU(i *x86.Inst) uint32 {
 	if i.Op>>3 == 7 { // cmp
 		return 0
@@ -76,7 +76,7 @@ func writtenByALU(i *x86.Inst) uint32 {
 	return 1 << hwAX
 }
 
-// writtenByRest is writtenByOneByte for opcodes that depend on ModRM.reg, and for those with implicit operands.
+// Opcodes that depend on ModRM.reg, and those with implicit operands.
 func writtenByRest(i *x86.Inst) uint32 {
 	switch op := i.Op; {
 	case op == 0x80 && i.Reg&7 != 7: // arithmetic with an immediate but cmp
@@ -100,7 +100,7 @@ func writtenByRest(i *x86.Inst) uint32 {
 	return 0
 }
 
-// writtenByUnary is writtenByOneByte for F6 and F7: test (0, 1), not (2), neg (3), mul, imul, div, idiv.
+// F6 and F7: test (0, 1), not (2), neg (3), mul, imul, div, idiv.
 func writtenByUnary(i *x86.Inst) uint32 {
 	switch i.Reg & 7 {
 	case 2, 3:
@@ -114,7 +114,6 @@ func writtenByUnary(i *x86.Inst) uint32 {
 	return 1<<hwAX | 1<<hwDX
 }
 
-// writtenByOtherMaps returns the general registers that an opcode of the 0F maps changes.
 func writtenByOtherMaps(i *x86.Inst) uint32 {
 	switch i.Map {
 	case x86.Map0F:
@@ -183,7 +182,6 @@ func writtenBySystem(i *x86.Inst) uint32 {
 	return 0
 }
 
-// writtenByVEX returns the general registers that a VEX or EVEX instruction changes.
 func writtenByVEX(i *x86.Inst) uint32 {
 	switch op := i.Op; i.Map {
 	case x86.Map0F, x86.MapFP16:
@@ -216,7 +214,7 @@ func writtenByVEX(i *x86.Inst) uint32 {
 	return 0
 }
 
-// writtenByPromoted is for opcodes that APX has moved from other maps.
+// Opcodes that APX has moved from other maps.
 func writtenByPromoted(i *x86.Inst) uint32 {
 	switch op := i.Op; {
 	case op>>4 == 4, op == 0x24, op == 0x2c, op == 0xa5, op == 0xad, op == 0x60, op == 0x61, op == 0x66, op == 0x88,

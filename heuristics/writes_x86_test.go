@@ -4,7 +4,6 @@ package heuristics
 
 import "testing"
 
-// written returns the registers, by hardware number, whose start values are gone after an instruction.
 func written(t *testing.T, a *abi, code []byte) (set uint32) {
 	t.Helper()
 	var st symbolicState
