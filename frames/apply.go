@@ -7,19 +7,16 @@ import (
 	"math/bits"
 )
 
-// currentFrame is the frame that a walk has reached.
 type currentFrame struct {
 	regs   Regs
 	rule   *resolvedRule // at regs.PC
-	method Method        // by which the frame was found
-	// interrupted: regs.PC is not from a return address, but where the thread, or a signal, interrupted the function.
+	method Method
+	// regs.PC is no return address: the thread, or a signal, was there.
 	interrupted bool
 }
 
-// isAfterCall is [Query.AfterCall] of the frame.
 func (f *currentFrame) isAfterCall() bool { return !f.interrupted && !f.rule.pcIsCurrent }
 
-// callerStep computes the registers of the current frame's caller.
 type callerStep struct {
 	currentFrame
 	space          *Space
@@ -27,16 +24,16 @@ type callerStep struct {
 	mem            Memory
 	stackCopy      Region         // of mem, if it is a Snapshot
 	next           callerRegs     // while they are computed
-	knownInnermost uint64         // registers known in the innermost frame
+	knownInnermost uint64         // as a set, in the innermost frame
 	unreadAddr     Addr           // last word that could not be read
-	exprMem        unreadRecorder // for a CFA's expression
+	exprMem        unreadRecorder // of a CFA's expression
 }
 
 func (c *callerStep) currentFunction() function {
 	return c.space.functionAt(Query{PC: c.regs.PC, AfterCall: c.isAfterCall()}.LookupPC(c.regs.Arch))
 }
 
-// apply computes the caller's registers by r. StopNoRule: the stack does not fit r.
+// apply returns StopNoRule if the stack does not fit r.
 func (c *callerStep) apply(r *resolvedRule) StopReason {
 	if r.row != nil {
 		return c.applyRow(r.row, r.Flags)
@@ -90,7 +87,6 @@ func (c *callerStep) restoreReturnAddress(r *Rule, cfa Addr) StopReason {
 	return StopNone
 }
 
-// loadReturnAddress takes the return address from the stack, or from the register into which it was popped.
 func (c *callerStep) loadReturnAddress(at Addr) StopReason {
 	v, ok := c.word(at)
 	if !ok && c.mayBePopped(at) {
@@ -201,8 +197,8 @@ func (c *callerStep) restoreRowRA(row *Row, cfa Addr, flags Flags) StopReason {
 	return StopNone
 }
 
-// raFromScratch returns a return address kept in a register that callees may change: the innermost frame's value, if it
-// follows a call of this function. Go's functions on arm64 call morestack so.
+// Go's functions on arm64 call morestack with their return address in a register that callees may change. The innermost
+// frame's value counts, if it follows a call of this function.
 func (c *callerStep) raFromScratch(p *RegRule) (ra uint64, ok bool) {
 	if p.Kind != RuleReg || c.interrupted || !c.knewInnermost(p.Reg) {
 		return 0, false
@@ -212,11 +208,10 @@ func (c *callerStep) raFromScratch(p *RegRule) (ra uint64, ok bool) {
 	return ra, callee.known && c.space.isReturnAddressOf(ra, callee)
 }
 
-// knewInnermost reports whether the innermost frame's value of a register is known. regs.Val keeps it until a rule
-// restores the register.
+// regs.Val keeps the innermost frame's value until a rule restores the register.
 func (c *callerStep) knewInnermost(reg uint8) bool { return c.knownInnermost>>(reg%NumRegs)&1 != 0 }
 
-// callerReg returns the caller's value of a register. One that is not known does not end the walk.
+// An unknown register does not end the walk.
 func (c *callerStep) callerReg(p *RegRule, cfa Addr) (v uint64, known bool, stop StopReason) {
 	var at Addr
 	switch p.Kind {
@@ -249,8 +244,7 @@ func (c *callerStep) callerReg(p *RegRule, cfa Addr) (v uint64, known bool, stop
 	return v, true, StopNone
 }
 
-// knowsCFABase reports whether the base register of r's CFA is known. An expression reports what it lacks when it is
-// evaluated.
+// An expression reports what it lacks when it is evaluated.
 func (c *callerStep) knowsCFABase(r *resolvedRule) bool {
 	if r.row != nil && r.row.CFAExpr != nil {
 		return true
@@ -258,9 +252,9 @@ func (c *callerStep) knowsCFABase(r *resolvedRule) bool {
 	return c.regs.Known&(1<<(r.CFAReg%NumRegs)) != 0
 }
 
-// applyWithAssumedReg applies a rule relative to a register that callees may change, with its value in the innermost
-// frame: OpenSSL's assembly keeps its stack pointer in rax or r11, and calls helpers that do not change these. The
-// caller's frame must be further out, and its return address follow a call of this function.
+// OpenSSL's assembly keeps its stack pointer in rax or r11, and calls helpers that do not change these. So the
+// innermost frame's value is taken. The caller must be further out, and its return address follow a call of this
+// function.
 func (c *callerStep) applyWithAssumedReg(r *resolvedRule) bool {
 	plain := r.row == nil && r.Flags&(FlagExactPC|FlagStackSwitch|FlagLosesRegs) == 0
 	if !plain || c.interrupted || r.CFAReg == c.arch.sp || !c.knewInnermost(r.CFAReg) {
@@ -272,7 +266,7 @@ func (c *callerStep) applyWithAssumedReg(r *resolvedRule) bool {
 	return c.space.isReturnAddressOf(c.next.PC, c.currentFunction())
 }
 
-// word is mem.Word. Almost all words are in the copy of the stack.
+// Almost all words are in the stack's copy.
 func (c *callerStep) word(at Addr) (uint64, bool) {
 	if v, ok := c.stackCopy.word(at); ok {
 		return v, true

@@ -8,7 +8,7 @@ type Addr = uint64
 // Arch is a processor architecture.
 type Arch uint8
 
-// The architectures. The zero value is invalid.
+// The zero value is invalid.
 const (
 	ArchUnknown Arch = iota
 	X86_64
@@ -30,9 +30,9 @@ const (
 	X86R13 uint8 = 13
 	X86R14 uint8 = 14
 	X86R15 uint8 = 15
-	X86RA  uint8 = 16 // column of the return address, no register
+	X86RA  uint8 = 16 // column of the return address
 
-	NoReg uint8 = 0xff // none, in tables
+	NoReg uint8 = 0xff // none
 
 	ARM64FP uint8 = 29
 	ARM64LR uint8 = 30
@@ -52,11 +52,11 @@ func (a Arch) String() string {
 
 type archInfo struct {
 	sp, fp      uint8
-	ra          uint8             // column of the return address
-	compact     [NumCompact]uint8 // Arch.CompactRegs
-	calleeSaved uint64            // Arch.CalleeSaved
-	raOnStack   bool              // a call pushes the return address (at CFA − 8 by default)
-	// signalFrame bounds what the kernel saves for a signal handler, in bytes: 11 KiB with AMX (fpu__get_fpstate_size,
+	ra          uint8 // column of the return address
+	compact     [NumCompact]uint8
+	calleeSaved uint64 // a bit for each DWARF number
+	raOnStack   bool   // at CFA − 8 by default
+	// signalFrame bounds the kernel's data for a signal handler, in bytes: 11 KiB with AMX (fpu__get_fpstate_size,
 	// arch/x86/kernel/fpu/signal.c), 84 KiB with SME (setup_sigframe_layout, arch/arm64/kernel/signal.c).
 	signalFrame Addr
 }
@@ -93,10 +93,10 @@ func (a Arch) FP() uint8 { return a.info().fp }
 // RA returns the column of the return address: 16 on x86-64, the link register x30 on arm64.
 func (a Arch) RA() uint8 { return a.info().ra }
 
-// CalleeSaved returns the callee-saved registers, a bit for each DWARF number: rbx, rbp and r12–r15, or x19–x29.
+// CalleeSaved returns a bit for each DWARF number: rbx, rbp and r12–r15, or x19–x29.
 func (a Arch) CalleeSaved() uint64 { return a.info().calleeSaved }
 
-// CompactRegs lists the registers of Rule.Saved.
+// CompactRegs returns the registers of [Rule.Saved].
 func (a Arch) CompactRegs() [NumCompact]uint8 { return a.info().compact }
 
 // CallLen is subtracted from a return address to get one within its call.

@@ -2,17 +2,17 @@
 
 package frames
 
-// cache keeps answers about program counters. Its zero value is empty and ready for use. When maxRecent answers are
-// recent, they become the older ones, and older ones that were not asked for meanwhile are dropped.
+// cache keeps answers about program counters. The zero value is ready for use. At maxRecent recent answers, these
+// become the older ones, and the older ones not used meanwhile are dropped.
 type cache[T any] struct {
 	recent, older []cacheEntry[T]
 	used          int // answers in recent
 }
 
-// cacheEntry is a place in a table with open addressing and linear probing (Knuth, The Art of Computer Programming,
-// volume 3, §6.4, algorithm L). A table's length is 0 or a power of 2, and at least half of its places are empty.
+// cacheEntry is a place in a table with linear probing (Knuth, The Art of Computer Programming, volume 3, §6.4,
+// algorithm L). At least half of the places are empty.
 type cacheEntry[T any] struct {
-	key   cacheKey // the zero value: the place is empty
+	key   cacheKey // zero: the place is empty
 	value T
 }
 
@@ -39,7 +39,7 @@ func keyOf(q Query) cacheKey {
 	return k
 }
 
-// place returns the entry of k in a table, or the empty one where it would be; nil if the table has no places.
+// place returns the entry of k, or the empty one for it; nil if the table has no places.
 func place[T any](table []cacheEntry[T], k cacheKey) *cacheEntry[T] {
 	const multiplier = 0x9e3779b97f4a7c15 // 2⁶⁴ / golden ratio (Knuth, §6.4)
 	for i := k.pc * multiplier >> 32; len(table) > 0; i++ {
@@ -61,7 +61,7 @@ func (c *cache[T]) get(k cacheKey) (v T, ok bool) {
 	return v, false
 }
 
-// add keeps the answer v. Precondition: get(k) has none.
+// Precondition: get(k) has none.
 func (c *cache[T]) add(k cacheKey, v T) {
 	if c.used == len(c.recent)/2 {
 		c.makeRoom()
@@ -70,7 +70,6 @@ func (c *cache[T]) add(k cacheKey, v T) {
 	c.used++
 }
 
-// makeRoom doubles the table of the recent answers, or makes them the older ones.
 func (c *cache[T]) makeRoom() {
 	full := c.recent
 	if c.used == maxRecent {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// randomStack returns rules and a stack that fit each other mostly, with cut and looping ends, unknown frame pointers
-// and rules that are not compact.
+// randomStack has rules and a stack that mostly fit, with cut and looping ends, unknown frame pointers and rules that
+// are not compact.
 func randomStack(rng *rand.Rand) (*Space, *Regs, *Snapshot) {
 	src := &fakeSource{rules: map[Addr]Rule{}, rows: map[Addr]*Row{}}
 	n := 2 + rng.IntN(30)
@@ -63,7 +63,6 @@ func randomStack(rng *rand.Rand) (*Space, *Regs, *Snapshot) {
 	return space(src, calls), regs, stack(0x7000, words...)
 }
 
-// lossy returns a row in which registers are lost, as in code of JIT compilers.
 func lossy(rng *rand.Rand, r *Rule) *Row {
 	r.Method = MethodHeuristic
 	row := &Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: RegRule{Kind: RuleOffset, Off: -8}}
@@ -78,7 +77,6 @@ func lossy(rng *rand.Rand, r *Rule) *Row {
 	return row
 }
 
-// keeping returns a row of frames that keep their caller's stack pointer, or a similar row.
 func keeping(rng *rand.Rand, r *Rule) *Row {
 	near := func(mid int64) int64 {
 		switch rng.IntN(20) {
@@ -117,7 +115,7 @@ func keeping(rng *rand.Rand, r *Rule) *Row {
 	return row
 }
 
-// Frames, registers and stop reason are those of a walk whose caches are dropped before each step, as full ones are.
+// Full caches are dropped before each step, too.
 func TestWalkDoesNotDependOnWhatIsCached(t *testing.T) {
 	deepest := 0
 	for seed := range uint64(20000) {
@@ -131,7 +129,6 @@ func TestWalkDoesNotDependOnWhatIsCached(t *testing.T) {
 	}
 }
 
-// compareWalks walks a stack with cached rules and without, and returns the number of frames.
 func compareWalks(t *testing.T, seed uint64, s *Space, regs *Regs, mem *Snapshot) int {
 	uncached := NewSpace(s.Arch)
 	uncached.SetModules(s.Modules())
@@ -154,7 +151,6 @@ func compareWalks(t *testing.T, seed uint64, s *Space, regs *Regs, mem *Snapshot
 	}
 }
 
-// The Row of each address in JIT code would take a kilobyte.
 func TestRowsThatLoseRegistersAreCompact(t *testing.T) {
 	row := &Row{CFAReg: X86RBP, CFAOff: 16, RA: RegRule{Kind: RuleOffset, Off: -8}}
 	row.Regs[X86RBP] = RegRule{Kind: RuleOffset, Off: -16}
@@ -172,7 +168,6 @@ func TestRowsThatLoseRegistersAreCompact(t *testing.T) {
 	}
 }
 
-// TestCacheIsBounded: what is asked for between others stays.
 func TestCacheIsBounded(t *testing.T) {
 	s := space(&fakeSource{}, nil)
 	hot := Query{PC: 0x500, AfterCall: true}
@@ -209,7 +204,6 @@ func cachedRules(s *Space) (n int) {
 	return n
 }
 
-// A return address with other high bits is another address.
 func TestCacheComparesAllBitsOfAnAddress(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI}}}
 	s := space(src, nil)

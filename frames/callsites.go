@@ -2,10 +2,10 @@
 
 package frames
 
-// minCodeAddr is the end of the first page, which Linux maps for no ordinary process (vm.mmap_min_addr).
+// Linux maps the first page for no ordinary process (vm.mmap_min_addr).
 const minCodeAddr = 4096
 
-// callSites caches what modules know of run-time addresses ([CallSites] and its extensions).
+// callSites caches answers of [CallSites] and its extensions, by run-time addresses.
 type callSites struct {
 	calls       cache[foundCall]
 	functions   cache[function]
@@ -25,20 +25,19 @@ type foundCall struct {
 	ok bool
 }
 
-// function is a function of a module. The zero value is an unknown one.
+// function is a function of a module.
 type function struct {
 	start Addr // run-time address, valid if known
 	known bool
 }
 
-// callBefore returns the call that ends at ret. Its Target is a run-time address.
 func (s *Space) callBefore(ret Addr) (Call, bool) {
 	k := keyOf(Query{PC: ret, AfterCall: true})
 	c, known := s.sites.calls.get(k)
 	if !known {
 		m := s.ModuleAt(ret - 1)
 		if m == nil || m.Calls == nil {
-			return Call{}, false // not kept: a scan asks for many words that are no addresses
+			return Call{}, false // not cached: a scan asks for many words that are no addresses
 		}
 		c.Call, c.ok = m.Calls.CallBefore(ret - m.Bias)
 		c.Target += m.Bias
@@ -80,8 +79,7 @@ func (s *Space) functionAt(pc Addr) function {
 	return f
 }
 
-// switchesStack reports whether the function at pc, in m, has loaded another stack's pointer (gcc's __morestack).
-// afterCall is [Query.AfterCall].
+// gcc's __morestack loads another stack's pointer. afterCall is [Query.AfterCall].
 func (s *Space) switchesStack(m *Module, pc Addr, afterCall bool) bool {
 	k := keyOf(Query{PC: pc, AfterCall: afterCall})
 	switched, known := s.sites.switches.get(k)
@@ -96,9 +94,8 @@ func (s *Space) switchesStack(m *Module, pc Addr, afterCall bool) bool {
 	return switched
 }
 
-// isReturnAddressOf reports whether the word v follows a call that can have led to the callee. A direct call must be of
-// the callee, or, if that is unknown, of a function that may end in a tail call. Unlike callFitOf, it accepts no tail
-// call that led to a known callee.
+// isReturnAddressOf reports whether v follows a call that can have led to the callee. A direct call must be of the
+// callee, or, if that is unknown, of a function that may end in a tail call.
 func (s *Space) isReturnAddressOf(v Addr, callee function) bool {
 	if v < minCodeAddr {
 		return false
@@ -112,7 +109,7 @@ func (s *Space) isReturnAddressOf(v Addr, callee function) bool {
 	case callee.known:
 		return call.Target == callee.start
 	}
-	return s.mayTailCall(call.Target) // a function that no jump leaves cannot have led to code of unknown bounds
+	return s.mayTailCall(call.Target) // a function without jumps out cannot have led to code of unknown bounds
 }
 
 func (s *Space) isGenerated(v Addr) bool {

@@ -4,7 +4,6 @@ package frames
 
 import "testing"
 
-// claim is a CFAFinder with one answer.
 type claim struct {
 	cfa, unread Addr
 	ok          bool
@@ -18,7 +17,6 @@ func (c claim) FindCFA(_ *Regs, _ Memory, pc Addr) (cfa, unread Addr, ok bool) {
 	return c.cfa, c.unread, c.ok
 }
 
-// ruleOf is a source of one row.
 type ruleOf struct{ row *Row }
 
 func (r ruleOf) Rule(Query) (Rule, *Row, bool) { return Rule{Method: MethodHeuristic}, r.row, true }

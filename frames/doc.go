@@ -12,9 +12,9 @@
 //
 // # Algorithm
 //
-// A walk repeats: find the module of the program counter, find the [Rule] at that instruction, apply it. A rule gives
-// the canonical frame address (CFA: the caller's stack pointer at the call, DWARF 5 §6.4), the return address, and the
-// saved registers of the caller:
+// A walk repeats three steps: find the module of the program counter, find the [Rule] at that instruction, apply it. A
+// rule gives the canonical frame address (CFA: the caller's stack pointer at the call, DWARF 5 §6.4), the return
+// address, and the caller's saved registers:
 //
 //	higher  ┌──────────────────────┐
 //	CFA ──► ├──────────────────────┤     rule: CFA = rsp + 40, rbp at CFA − 16
@@ -23,15 +23,14 @@
 //	        │ local variables      │
 //	lower   └──────────────────────┘ ◄── rsp
 //
-// The walk ends where a rule says that there is no caller (complete), or something cannot be known ([StopReason]).
+// The walk ends at a rule without a caller (complete), or where something cannot be known ([StopReason]).
 //
-// A rule depends on the program counter alone. It comes from the [Module]'s sources, in their order, and the [Space]
-// caches it for all threads and ticks (lookup.go). [Walker] iterates; step.go chooses the way to the caller, and
-// apply.go computes its registers.
+// A rule depends on the program counter alone. The first of the [Module]'s sources with a rule decides. The [Space]
+// caches it for all threads (lookup.go). step.go chooses the way to the caller, and apply.go computes its registers.
 //
 // # Methods
 //
-// Ways to a frame's caller, in the order in which Walker.step tries them ([Frame.Method]):
+// Ways to a frame's caller, in the order of Walker.step:
 //
 //	method     by                                    trusted if the return address
 //	─────────  ────────────────────────────────────  ─────────────────────────────────────────────────────
@@ -53,23 +52,20 @@
 //	scan       no rule: the first such word on the   follows a call that can have led to this function
 //	           stack (applyScan); a guess
 //
-// [Frame.Method] of the ways in brackets is that of their rule. Sources are not compared: the first that has a rule
-// decides. The last two ways are also tried where that rule does not fit the stack, or gives an address that is not
-// trusted. An address given by a rule with [FlagExactPC] is not checked: a signal can interrupt any code.
+// Ways in brackets have the [Frame.Method] of their rule. The last two ways are also tried where the rule does not fit
+// the stack, or its return address is not trusted. An address by a rule with [FlagExactPC] is not checked, as a signal
+// can interrupt any code.
 //
-// No call needs to be before a signal trampoline, nor, outside of generated code, before the first instruction of a
-// prepared stack ([resolvedRule.pcIsCurrent]): these addresses are trusted as if they followed a call.
+// A signal trampoline and, outside of generated code, the first instruction of a prepared stack are trusted without a
+// call ([resolvedRule.pcIsCurrent]).
 //
 // # Words
 //
-// A register is known if [Regs.Known] has its bit, and found if it was unknown and a search of the stack gave it. A
-// return address is trusted as the table says. A frame is interrupted if its program counter is not a return address,
-// as in the innermost frame and beyond a signal's.
+// A register is known if [Regs.Known] has its bit, and found if a search of the stack gave it. A frame is interrupted
+// if its program counter is not a return address: the innermost frame, and that beyond a signal's.
 //
 // # Invariants
 //
 // A walk allocates nothing, except for rules that are not cached and in a Walker's first search of a register. It ends:
 // each step leads further out, or is one of a bounded number of changes of stacks.
-//
-// Standard library only: what is read is behind [Memory], [RuleSource] and [CallSites].
 package frames

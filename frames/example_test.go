@@ -9,7 +9,7 @@ import (
 	"prywalk/frames"
 )
 
-// plain has one rule for all code of a module: a call pushes the return address only.
+// plain has one rule: a call pushes the return address only.
 type plain struct{ root frames.Addr }
 
 func (p plain) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
@@ -19,7 +19,6 @@ func (p plain) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 8, Method: frames.MethodCFI}, nil, true
 }
 
-// A walk needs the modules of a process, a register set and a copy of the stack.
 func Example() {
 	space := frames.NewSpace(frames.X86_64)
 	space.SetModules([]*frames.Module{{Start: 0x400000, End: 0x401000, Bias: 0x400000, Name: "/bin/program",

@@ -6,8 +6,8 @@ package frames
 type Frame struct {
 	PC        Addr    // next instruction; if AfterCall, a return address
 	SP        Addr    // 0 if unknown (arm64: found by frame pointer)
-	FP        Addr    // frame pointer's register, 0 if unknown; code may use it otherwise
-	Module    *Module // has PC; nil if unknown
+	FP        Addr    // frame pointer's register, 0 if unknown; it may have another value
+	Module    *Module // of PC; nil if unknown
 	Method    Method
 	AfterCall bool // the current instruction is the call before PC; false for innermost and interrupted frames
 }
@@ -23,7 +23,6 @@ func (f *Frame) LookupPC(arch Arch) Addr {
 // StopReason is why a walk ended.
 type StopReason uint8
 
-// The stop reasons.
 const (
 	StopNone StopReason = iota // the walk goes on
 	StopRoot                   // the thread's first function is reached: the stack is complete
@@ -33,11 +32,11 @@ const (
 	StopStackCut  // a place that a rule gives is beyond the copy of the stack
 	StopDepth     // the depth limit
 	StopLoop      // the next frame would not be further out
-	StopUnproven  // a rule needs a register that a passive read lacks
+	StopUnproven  // a rule needs a register that is not known
 	NumStopReasons
 )
 
-// String returns the name that recordings and JSON use.
+// String returns the name in JSON.
 func (s StopReason) String() string {
 	switch s {
 	case StopRoot:

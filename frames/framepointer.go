@@ -2,9 +2,9 @@
 
 package frames
 
-// applyFramePointer computes the caller of a frame without a rule by the two words at its frame pointer: the caller's
-// frame pointer, further out or 0, and a return address that can have called this function. The caller's stack pointer
-// is directly above on x86-64 (System V ABI, figure 3.3), and no lower on arm64 ([Walker.findSPByRecord]).
+// applyFramePointer takes the two words at the frame pointer: the caller's frame pointer, further out or 0, and a
+// return address that can have called this function. The caller's stack pointer is directly above on x86-64 (System V
+// ABI, figure 3.3), and no lower on arm64 ([Walker.findSPByRecord]).
 func (c *callerStep) applyFramePointer(callee function) bool {
 	fp, ok := c.regs.Get(c.arch.fp)
 	if !ok || fp < c.regs.SP() || fp%8 != 0 {
@@ -26,15 +26,15 @@ func (c *callerStep) applyFramePointer(callee function) bool {
 	return true
 }
 
-// mayReturnTo reports whether the callee can return to ra, found by a frame pointer; outerFP is the next one.
+// The return address ra was found by a frame pointer; outerFP is the next one.
 func (c *callerStep) mayReturnTo(ra, outerFP Addr, callee function) bool {
 	return c.space.isReturnAddressOf(ra, callee) ||
 		c.rule.isGenerated() && c.space.isGenerated(ra) ||
 		c.mayBeReachedByTailCall(ra, outerFP)
 }
 
-// mayBeReachedByTailCall reports whether ra follows a call of a function that may have ended in a jump to this one
-// (V8's entry trampoline calls a builtin that jumps to the function), and outerFP leads to another return address.
+// The called function may have ended in a jump to this one (V8's entry trampoline calls a builtin that jumps to the
+// function). outerFP must lead to another return address.
 func (c *callerStep) mayBeReachedByTailCall(ra, outerFP Addr) bool {
 	if !c.space.isReturnAddressOf(ra, function{}) || outerFP == 0 {
 		return false

@@ -3,8 +3,8 @@
 package frames
 
 // A frame record of arm64 (AAPCS64 §6.4.6) may be anywhere in its frame: GCC puts it below the local variables, LLVM
-// and V8 above. It gives only a lower bound of the caller's stack pointer: Regs.Val has it, Regs.Known lacks the bit.
-// So has call frame information that does not describe the stack pointer (glibc's longjmp).
+// and V8 above. It gives only a lower bound of the caller's stack pointer, which is in Regs.Val without a bit in
+// Regs.Known. glibc's call frame information of longjmp gives no stack pointer either.
 //
 //	        ┌──────────────────┐ ◄── caller's stack pointer: unknown, at or above the record's end
 //	        │ …                │
@@ -16,12 +16,11 @@ func (c *callerStep) knowsSP() bool { return c.regs.Known&(1<<c.arch.sp) != 0 }
 
 func (c *callerStep) knowsNextSP() bool { return c.next.Known&(1<<c.arch.sp) != 0 }
 
-// nextSP returns the caller's stack pointer, or a lower bound if it is not known.
+// nextSP may be a lower bound.
 func (c *callerStep) nextSP() Addr { return c.next.Val[c.arch.sp%NumRegs] }
 
-// findSPByRecord finds the stack pointer of a frame found by a frame record, if its rule says where its own record is:
-// CFA = x29 + (CFA − place of x29). The record's return address must follow a call of this function, which then has set
-// x29.
+// findSPByRecord finds the stack pointer if the rule says where the frame's own record is: CFA = x29 + (CFA − place of
+// x29). The record's return address must follow a call of this function, which then has set x29.
 func (w *Walker) findSPByRecord() {
 	fp, ok := w.regs.Get(w.arch.fp)
 	recordToCFA, spToCFA, placed := w.rule.recordPlace(w.arch)

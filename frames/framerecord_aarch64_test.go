@@ -5,7 +5,7 @@ package frames
 import "testing"
 
 // recordWalk walks from a frame without a rule whose x29 leads to a record at 0x7010. Its caller 0x2010 has the rule,
-// and a record at 0x7050, whose return address is 0x3010.
+// and a record at 0x7050 with the return address 0x3010.
 func recordWalk(t *testing.T, rule *Rule, row *Row, calls map[Addr]Call) ([]Addr, *Walker) {
 	t.Helper()
 	src := &fakeSource{rules: map[Addr]Rule{0x3010: {Flags: FlagRoot, Method: MethodCFI}}, rows: map[Addr]*Row{}}
@@ -29,8 +29,6 @@ func recordWalk(t *testing.T, rule *Rule, row *Row, calls map[Addr]Call) ([]Addr
 
 var recordCalls = map[Addr]Call{0x2010: {}, 0x3010: {Target: 0x1000, Direct: true}}
 
-// With a record the caller's frame may begin anywhere above. A rule relative to its stack pointer is not applied, and
-// no value is reported; the next record continues the walk.
 func TestFrameRecordLeavesTheStackPointerUnknown(t *testing.T) {
 	rule := &Rule{CFAReg: ARM64SP, CFAOff: 32, Method: MethodCFI, Flags: FlagRAInLR}
 	got, w := recordWalk(t, rule, nil, recordCalls)
@@ -43,7 +41,6 @@ func TestFrameRecordLeavesTheStackPointerUnknown(t *testing.T) {
 	}
 }
 
-// The walk ends with a missing register.
 func TestFrameRecordWithoutAnOuterOneEndsTheWalk(t *testing.T) {
 	rule := &Rule{CFAReg: ARM64SP, CFAOff: 32, Method: MethodCFI, Saved: [NumCompact]uint8{4, 3}}
 	got, w := recordWalk(t, rule, nil, map[Addr]Call{0x2010: {}})
@@ -53,7 +50,6 @@ func TestFrameRecordWithoutAnOuterOneEndsTheWalk(t *testing.T) {
 	}
 }
 
-// The function's own rule has the distance of its record from its stack pointer.
 func TestStackPointerIsFoundByTheAddressOfTheFrameRecord(t *testing.T) {
 	row := &Row{CFAReg: ARM64SP, CFAOff: 0x50, RA: RegRule{Kind: RuleOffset, Off: -24}}
 	row.Regs[ARM64FP] = RegRule{Kind: RuleOffset, Off: -32}
@@ -74,7 +70,6 @@ func TestStackPointerIsFoundByTheAddressOfTheFrameRecord(t *testing.T) {
 	}
 }
 
-// A rule relative to a frame pointer needs no stack pointer.
 func TestFramePointerRuleAppliesWithoutTheStackPointer(t *testing.T) {
 	rule := &Rule{CFAReg: ARM64FP, CFAOff: 16, Method: MethodCFI, Saved: [NumCompact]uint8{2, 1}}
 	got, w := recordWalk(t, rule, nil, recordCalls)
@@ -84,9 +79,8 @@ func TestFramePointerRuleAppliesWithoutTheStackPointer(t *testing.T) {
 	}
 }
 
-// longjmp's call frame information has places of all registers but the stack pointer. A caller is accepted, without its
-// stack pointer, if its return address follows a call. Otherwise, as with mangled pointers in longjmp's buffer, the
-// walk ends.
+// longjmp's call frame information has places of all registers but the stack pointer. Pointers in its buffer may be
+// mangled.
 func TestFrameWithLoadedRegistersIsAcceptedIfItIsACaller(t *testing.T) {
 	row := &Row{CFAReg: 0, RA: RegRule{Kind: RuleOffset, Off: 88}}
 	row.Regs[ARM64SP] = RegRule{Kind: RuleUndefined}

@@ -2,22 +2,21 @@
 
 package frames
 
-// resolvedRule is the rule at a program counter. [Space] caches it by address.
+// resolvedRule is the rule at a program counter, which [Space] caches.
 type resolvedRule struct {
-	Rule         // FlagNoRule if no source has one
-	row  *Row    // what does not fit into the Rule, else nil
-	mod  *Module // has the code, nil if unknown
-	// pcIsCurrent: the current instruction is that at pc, even if pc is a return address: no call is before a signal
-	// trampoline, or the start of a stack prepared by hand.
+	Rule // FlagNoRule: no source has one
+	row  *Row    // nil if the Rule suffices
+	mod  *Module // nil if unknown
+	// The current instruction is at pc even if pc is a return address: in a signal trampoline, or at the start of a
+	// prepared stack.
 	pcIsCurrent bool
 }
 
-// startsStack reports whether the code is the first instruction of a prepared stack.
 func (r *resolvedRule) startsStack() bool { return r.pcIsCurrent && r.Flags&FlagRoot != 0 }
 
 func (r *resolvedRule) isGenerated() bool { return r.mod != nil && r.mod.Generated }
 
-// lookup returns the rule for q, which has a run-time address, from the cache or the sources, not to be modified.
+// lookup returns the rule for q, a run-time address. It must not be modified.
 func (s *Space) lookup(q Query) *resolvedRule {
 	k := keyOf(q)
 	if r, ok := s.rules.get(k); ok {
@@ -28,7 +27,6 @@ func (s *Space) lookup(q Query) *resolvedRule {
 	return &r
 }
 
-// find returns the rule of the sources, or that of a hand-prepared stack.
 func (s *Space) find(q Query) resolvedRule {
 	m := s.ModuleAt(q.LookupPC(s.Arch))
 	r, ok := s.askSources(m, q)
@@ -41,10 +39,9 @@ func (s *Space) find(q Query) resolvedRule {
 	return r
 }
 
-// preparedStackRule is for a return address that follows no call and has no call frame information. At a function's
-// first instruction, or in code of [StackEnds], the stack was prepared by hand, as by makecontext, and this is its
-// outermost frame (glibc's __start_context has call frame information with a caller nevertheless). A signal trampoline
-// can be there, too. The address may be the first of a mapping.
+// A return address that follows no call and has no call frame information is the outermost frame of a stack prepared by
+// hand (makecontext), if it is a function's first instruction or code of [StackEnds]. A signal trampoline can be there,
+// too.
 func (s *Space) preparedStackRule(q Query) (resolvedRule, bool) {
 	m := s.ModuleAt(q.PC)
 	if m == nil || m.Generated || m.Calls == nil {
@@ -71,7 +68,7 @@ func (m *Module) endsStack(pc Addr) bool {
 	return ok && e.EndsStack(pc)
 }
 
-// askSources returns the first rule of a module's sources; false if none has one, or m is nil.
+// askSources returns false if no source has a rule, or m is nil.
 func (s *Space) askSources(m *Module, q Query) (resolvedRule, bool) {
 	none := resolvedRule{Rule: Rule{Flags: FlagNoRule}, mod: m}
 	if m == nil {
@@ -94,7 +91,6 @@ func (s *Space) askSources(m *Module, q Query) (resolvedRule, bool) {
 	return none, false
 }
 
-// isSPRelative reports whether stack pointer and program counter suffice for a rule.
 func (s *Space) isSPRelative(r Rule, row *Row) bool {
 	if r.Flags&FlagRoot != 0 {
 		return true

@@ -30,12 +30,12 @@ func (r *Region) word(addr Addr) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b), true
 }
 
-// Snapshot is [Memory] of copied bytes. The zero value has none.
+// Snapshot is a [Memory] of copied bytes.
 type Snapshot struct {
 	// Stack begins at, or somewhat below, the stack pointer.
 	Stack    Region
 	StackEnd Addr // of the stack's mapping; 0 if unknown
-	// Others are further copies, such as of a goroutine's stack while its thread runs on the scheduler's.
+	// Others are further copies, as of a goroutine's stack while its thread runs on the scheduler's.
 	Others []Region
 }
 
@@ -52,7 +52,7 @@ func (s *Snapshot) Word(addr Addr) (uint64, bool) {
 	return 0, false
 }
 
-// maxBeyondCopy is how far the memory of one of [Snapshot.Others] is assumed to go on beyond its copy, bytes.
+// One of [Snapshot.Others] is assumed to go on for so many bytes beyond its copy.
 const maxBeyondCopy = 1 << 20
 
 // Cut implements [Memory].
@@ -70,7 +70,6 @@ func (s *Snapshot) Cut(addr Addr) bool {
 	return false
 }
 
-// unreadRecorder keeps the address of the last unreadable word.
 type unreadRecorder struct {
 	Memory
 	unread Addr

@@ -5,8 +5,8 @@ package frames
 // Query asks a [RuleSource] for a rule.
 type Query struct {
 	PC        Addr // module address (run-time address − Module.Bias)
-	AfterCall bool // PC is a return address: the current instruction is the call before it
-	SPOnly    bool // only the stack pointer is known (passive read): the CFA must be relative to it
+	AfterCall bool // PC is a return address: the instruction is the call before it
+	SPOnly    bool // only the stack pointer is known (passive read)
 }
 
 // LookupPC returns the address to search tables for: PC, or one within the call before it.
@@ -17,21 +17,21 @@ func (q Query) LookupPC(arch Arch) Addr {
 	return q.PC
 }
 
-// RuleSource has rules for one module's code. It is for one goroutine at a time.
+// RuleSource has the rules of one module, for one goroutine at a time.
 type RuleSource interface {
-	// Rule returns the rule at q; false if there is none. The Row is nil if the Rule says all.
+	// Rule returns false if there is no rule. The Row is nil if the Rule suffices.
 	Rule(q Query) (Rule, *Row, bool)
 }
 
 // Call is a call instruction.
 type Call struct {
 	Target Addr // module address, possibly outside of the module
-	Direct bool // Target is known
+	Direct bool
 }
 
 // CallSites describes calls in a module's code, by module addresses.
 type CallSites interface {
-	// CallBefore returns the call instruction that ends at ret.
+	// CallBefore returns the call that ends at ret.
 	CallBefore(ret Addr) (Call, bool)
 	// FuncStart returns the start of the function that has pc; false if unknown.
 	FuncStart(pc Addr) (Addr, bool)
@@ -39,7 +39,7 @@ type CallSites interface {
 
 // FunctionBounds is a [CallSites] that knows the ends of functions.
 type FunctionBounds interface {
-	// FuncRange returns the bounds of the function that has pc, the end excluded.
+	// FuncRange returns the function's bounds, the end excluded.
 	FuncRange(pc Addr) (start, end Addr, ok bool)
 }
 
@@ -48,8 +48,7 @@ type StackEnds interface {
 	EndsStack(pc Addr) bool
 }
 
-// TailCalls is a [CallSites] that knows which functions may end in a tail call: a jump to one that returns in their
-// place.
+// TailCalls is a [CallSites] that knows which functions may end in a tail call.
 type TailCalls interface {
 	// EndsInTailCall reports whether the function at start may have a jump out of itself.
 	EndsInTailCall(start Addr) bool
@@ -57,25 +56,24 @@ type TailCalls interface {
 
 // StackSwitches is a [CallSites] that knows code on another stack than its caller's.
 type StackSwitches interface {
-	// SwitchesStack reports whether the function that has pc has loaded another stack's pointer before pc. afterCall is
-	// [Query.AfterCall].
+	// SwitchesStack reports whether the function has loaded another stack's pointer before pc.
 	SwitchesStack(pc Addr, afterCall bool) bool
 }
 
-// Module is one executable mapping, of a file, the kernel (vDSO) or a JIT compiler.
+// Module is an executable mapping of a file, the kernel (vDSO) or a JIT compiler.
 type Module struct {
 	Start, End Addr   // run-time addresses, End excluded
-	Bias       Addr   // run-time address − module address (that in the ELF file), modulo 2⁶⁴
+	Bias       Addr   // run-time address − module address (in the ELF file), modulo 2⁶⁴
 	Name       string // file's path, or a name in brackets
 	BuildID    string // GNU build id in hex, "" if none
-	// Generated: the code was made at run time. A return address from such code into such code need not follow a call.
+	// Generated: made at run time. Returns from such code into such code need not follow a call.
 	Generated bool
-	// NoFP: the frame pointer's register has other values. Only rules of sources are used.
+	// NoFP: the frame pointer's register has other values.
 	NoFP    bool
-	Sources []RuleSource // asked in this order
-	Calls   CallSites    // validates return addresses; nil if the code cannot be read
+	Sources []RuleSource // in this order
+	Calls   CallSites    // nil if the code cannot be read
 	Origin  Origin       // for the code that made the module
-	Owner   any          // likewise: what has set the sources; nil: nothing but that code
+	Owner   any          // of the sources, likewise
 }
 
 // Origin is where a module's code comes from.

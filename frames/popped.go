@@ -5,25 +5,22 @@ package frames
 // # Popped registers
 //
 // After a pop, call frame information mostly still gives the place of the push, now below the stack pointer, where the
-// copy ends. If that pop is just before pc, the register has the value; else it is unknown.
+// copy ends. The register has the value if that pop is just before pc; else it is unknown.
 
 // PoppedRegisters is a [CallSites] that knows which registers were just popped.
 type PoppedRegisters interface {
 	// Popped returns the register whose pop left the word n × 8 bytes below the stack pointer (1: the last pop). pc is
-	// a module address behind or between pops; false if uncertain.
+	// a module address behind or between pops. It returns false if uncertain.
 	Popped(pc Addr, n int) (reg uint8, ok bool)
 }
 
-// maxPopped is the number of x86-64's callee-saved registers, and one more word.
+// x86-64 has six callee-saved registers; one more word may be popped.
 const maxPopped = 7
 
-// mayBePopped reports whether the word at an address may have been popped: it is below the stack pointer of an
-// interrupted function.
 func (c *callerStep) mayBePopped(at Addr) bool {
 	return c.interrupted && c.arch.raOnStack && c.knowsSP() && at < c.regs.SP()
 }
 
-// poppedRegister returns the register that has the value of a place below the stack pointer.
 func (c *callerStep) poppedRegister(at Addr) (reg uint8, ok bool) {
 	m, below := c.rule.mod, c.regs.SP()-at
 	if m == nil || below%8 != 0 || below/8 > maxPopped {
@@ -36,7 +33,6 @@ func (c *callerStep) poppedRegister(at Addr) (reg uint8, ok bool) {
 	return pops.Popped(c.regs.PC-m.Bias, int(below)/8)
 }
 
-// restorePopped keeps a register of the caller whose place is below the stack pointer, if it was popped from there.
 func (c *callerStep) restorePopped(reg uint8, at Addr) {
 	if from, ok := c.poppedRegister(at); ok && from == reg && c.regs.Known>>reg&1 != 0 {
 		c.next.Set(reg, c.regs.Val[reg%NumRegs])

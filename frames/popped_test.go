@@ -16,8 +16,7 @@ func (p *fakePops) Popped(_ Addr, n int) (uint8, bool) {
 	return p.regs[n-1], true
 }
 
-// The innermost function has popped rbx and rbp; its call frame information still has their places, and its caller's
-// frame needs rbp.
+// rbx and rbp are popped, the call frame information still has their places, and the caller needs rbp.
 func TestPoppedRegistersAreUsedIfTheCopyBeginsAtTheStackPointer(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI, Saved: [NumCompact]uint8{2, 3}}, // rbp, rbx
@@ -32,13 +31,13 @@ func TestPoppedRegistersAreUsedIfTheCopyBeginsAtTheStackPointer(t *testing.T) {
 	if w.StopReason() != StopRoot {
 		t.Errorf("stop reason %v, want %v", w.StopReason(), StopRoot)
 	}
-	// If the code does not show the pops, the registers are unknown, and the walk ends where one is needed.
+	// The code does not show the pops.
 	pops.regs = nil
 	wantPCs(t, walk(t, &w, space(src, pops), regs, mem), 0x1010, 0x2010)
 	if w.StopReason() != StopUnproven {
 		t.Errorf("stop reason %v, want %v", w.StopReason(), StopUnproven)
 	}
-	// A register that is not the one of the place is not used.
+	// Another register was popped from the place.
 	pops.regs = []uint8{X86RBX, X86RBP}
 	wantPCs(t, walk(t, &w, space(src, pops), regs, mem), 0x1010, 0x2010)
 	src.rules[0x2010] = Rule{CFAReg: X86RSP, CFAOff: 0x18, Method: MethodCFI}
@@ -46,7 +45,6 @@ func TestPoppedRegistersAreUsedIfTheCopyBeginsAtTheStackPointer(t *testing.T) {
 	wantPCs(t, walk(t, &w, space(src, pops), regs, stack(0x7000, 0x2010, 0, 0, 0x3010)), 0x1010, 0x2010, 0x3010)
 }
 
-// The innermost function has popped the return address.
 func TestPoppedReturnAddressIsTakenFromItsRegister(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010: {CFAReg: X86RSP, CFAOff: 0, Method: MethodCFI},

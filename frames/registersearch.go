@@ -4,8 +4,8 @@ package frames
 
 // # Registers found on the stack
 //
-// A passive read lacks the frame pointer, which frames with an array of variable length need. But the return address is
-// directly below the CFA: each stack word that follows a call is a candidate, and gives the register.
+// A passive read lacks the frame pointer, which frames with an array of variable length need. The return address is
+// directly below the CFA, so each stack word that follows a call is a candidate, and gives the register.
 //
 //	higher  ┌──────────────────────┐
 //	        │ caller's frame       │
@@ -15,66 +15,63 @@ package frames
 //	        │ array, any length    │
 //	lower   └──────────────────────┘ ◄── stack pointer
 //
-// A candidate is accepted, and the register found, if the candidate fits and no other does:
+// A candidate is accepted if it is the only one that fulfils these conditions:
 //
 //   - the call before it calls this function directly, or is the one that a thread begins with;
 //   - a walk from there reaches a thread's first function;
-//   - each return address on the way follows a call that can have led to its callee;
-//   - no other candidate fulfils these. A stale chain within the array can: it differs where it would join the live
-//     one. In recursion neither is accepted.
+//   - each return address on the way follows a call that can have led to its callee.
 //
-// Else the walk ends with [StopUnproven]: for a function called by pointer from a place that also calls others, or
-// reached by a tail call ([TailCalls]).
+// A stale chain in the array can fulfil them, too, and so can recursion: then none is accepted. The walk ends with
+// [StopUnproven], as for functions called by pointer from a place that also calls others, or reached by a tail call
+// ([TailCalls]).
 //
 // Source: System V ABI for x86-64, §3.2.2.
 
 const (
-	maxSearchBytes = 256 << 10 // bytes of stack searched
-	maxSearchSteps = 20000     // frames walked by one search's trials, and words compared
+	maxSearchBytes = 256 << 10 // bytes of stack
+	maxSearchSteps = 20000     // frames walked in trials, and words compared
 	maxSearches    = 4         // in one walk
 	maxCandidates  = 8         // with a whole chain
 )
 
-// callFit is how a return address fits its callee: by the call before it.
+// callFit is how the call before a return address fits its callee.
 type callFit uint8
 
 const (
-	fitNone     callFit = iota // none
-	fitOther                   // follows a call of another function
-	fitTailCall                // follows a call of another function, which may end in a jump to this one
-	fitIndirect                // follows an indirect call, or a direct one if the callee is unknown
-	fitDirect                  // follows a call of this function
+	fitNone     callFit = iota // no call
+	fitOther                   // a call of another function
+	fitTailCall                // a call of another function, which may end in a jump to this one
+	fitIndirect                // an indirect call, or a direct one if the callee is unknown
+	fitDirect                  // a call of this function
 )
 
 type candidate struct {
 	at  Addr
-	reg uint64 // the register's value then
+	reg uint64 // the register's value
 	fit callFit
-	// calledOnce: the C library makes the call once in a thread's life, in the two outermost frames, or three if the
-	// program's entry point is in another module.
+	// The C library makes the call once in a thread's life: it is in the two outermost frames, or in three if these are
+	// in two modules.
 	calledOnce bool
 }
 
-// registerSearch is one search for the register to which a rule's CFA is relative.
 type registerSearch struct {
 	base       cfaBase
 	callee     function // of the frame
 	trial      Walker
-	candidates [maxCandidates]candidate // whose chains are whole
-	n          int                      // candidates
+	candidates [maxCandidates]candidate // with whole chains
+	n          int
 	steps      int
-	cutAt      Addr // word beyond the copy that the trial of a direct call lacked; 0: none
+	cutAt      Addr // word beyond the copy that a direct call's trial lacked; 0: none
 }
 
-// cfaBase is a CFA by a register: reg + off, or, with deref, the word there.
+// cfaBase is a CFA: reg + off, or, with deref, the word there.
 type cfaBase struct {
 	reg   uint8
 	off   int64
 	deref bool
 }
 
-// searchRegister finds the register of a rule's CFA on the stack, and sets it. StopUnproven: it is not found.
-// StopStackCut: the copy may be too short.
+// searchRegister sets the register of a rule's CFA by the stack. StopStackCut: the copy may be too short.
 func (w *Walker) searchRegister(r *resolvedRule) StopReason {
 	if w.isTrial || w.snap == nil || w.searchesBegun >= maxSearches {
 		return StopUnproven
@@ -110,7 +107,7 @@ func (w *Walker) searchRegister(r *resolvedRule) StopReason {
 	return StopNone
 }
 
-// cfaBase returns the base of the CFA; false if the return address is not directly below the CFA.
+// cfaBase returns false if the return address is not directly below the CFA.
 func (r *resolvedRule) cfaBase() (cfaBase, bool) {
 	row := r.row
 	if row == nil {
@@ -122,7 +119,7 @@ func (r *resolvedRule) cfaBase() (cfaBase, bool) {
 	return cfaBase{row.CFAReg, row.CFAOff, row.CFADeref}, true
 }
 
-// collect tries each stack word that follows a fitting call; false if candidates are too many, or it takes too long.
+// collect returns false if candidates are too many, or it takes too long.
 func (s *registerSearch) collect(w *Walker) bool {
 	stack, sp := &w.snap.Stack, w.regs.SP()
 	end := stack.Addr + uint64(len(stack.Bytes))
@@ -138,8 +135,7 @@ func (s *registerSearch) collect(w *Walker) bool {
 	return true
 }
 
-// tryReturnAddress tries the values that the register has if the word at an address is the return address: one; where
-// the CFA is saved on the stack, one for each word that is equal to it. It returns false as collect does.
+// If the CFA is saved on the stack, each word equal to it gives a value of the register. The result is that of collect.
 func (s *registerSearch) tryReturnAddress(w *Walker, at Addr, fit callFit) bool {
 	cfa, off := at+8, uint64(s.base.off)
 	if !s.base.deref {
@@ -158,7 +154,6 @@ func (s *registerSearch) tryReturnAddress(w *Walker, at Addr, fit callFit) bool 
 	return true
 }
 
-// tryCandidate keeps a candidate that leads to the thread's first function; false if there is no room or time.
 func (s *registerSearch) tryCandidate(w *Walker, c candidate) bool {
 	found := s.walkFrom(w, &c)
 	if found.cutAt != 0 && c.fit == fitDirect {
@@ -179,19 +174,17 @@ func (s *registerSearch) tryCandidate(w *Walker, c candidate) bool {
 	return true
 }
 
-// Calls of Next in a trial that lead to no frame beyond the candidate's: for the searching frame, for the candidate's,
-// and the last one.
+// Calls of Next for the searching frame, for the candidate's, and for the end.
 const stepsToCandidate = 3
 
-// trialChain is what a trial has found; all zero if a return address does not fit.
+// trialChain is the result of a trial; the zero value does not fit.
 type trialChain struct {
 	whole      bool  // it reaches the thread's first function
-	calledOnce bool  // the candidate is [candidate.calledOnce]
-	passes     uint8 // the kept candidates that are at return addresses of this chain, a bit each
-	cutAt      Addr  // word beyond the copy that it lacked; 0: none
+	calledOnce bool  // see candidate
+	passes     uint8 // kept candidates at return addresses of this chain, a bit each
+	cutAt      Addr  // word beyond the copy; 0: none
 }
 
-// walkFrom walks with a candidate's register, as far as return addresses fit.
 func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 	t := &s.trial
 	t.MaxDepth, t.isTrial = w.limit, true
@@ -201,7 +194,7 @@ func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 	if !t.Next() {
 		return trialChain{}
 	}
-	var lastModules [2]*Module // of the two outermost frames so far
+	var lastModules [2]*Module // of the outermost frames so far
 	for {
 		callee := t.currentFunction()
 		lastModules[0], lastModules[1] = lastModules[1], t.rule.mod
@@ -209,7 +202,7 @@ func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 			break
 		}
 		f := t.Frame()
-		at := f.SP - 8 // of its return address
+		at := f.SP - 8 // place of its return address
 		switch {
 		case t.depth == 2:
 			if at != c.at {
@@ -237,7 +230,6 @@ func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 	return found
 }
 
-// best returns the only candidate that is accepted; false if none, or several.
 func (s *registerSearch) best(w *Walker) (candidate, bool) {
 	all := s.candidates[:s.n]
 	i, ok := onlyDirect(all)
@@ -245,8 +237,8 @@ func (s *registerSearch) best(w *Walker) (candidate, bool) {
 		return candidate{}, false
 	}
 	best := &all[i]
-	// Others further out on the best one's chain do not contradict if the call there can lead here in two ways, or by
-	// pointer.
+	// Candidates further out on the best one's chain do not contradict if the call there can lead here in two ways, or
+	// by pointer.
 	passes := s.walkFrom(w, best).passes
 	for j := range all {
 		c, passed := &all[j], passes&(1<<j) != 0
@@ -257,8 +249,8 @@ func (s *registerSearch) best(w *Walker) (candidate, bool) {
 	return *best, true
 }
 
-// onlyDirect returns the index of the only candidate behind a direct call; if there is none, that of the first
-// candidate, if it is behind the call that a thread begins with.
+// onlyDirect returns the only candidate behind a direct call; if none is, the first candidate, if that is behind the
+// call that a thread begins with.
 func onlyDirect(all []candidate) (i int, ok bool) {
 	for j := range all {
 		if all[j].fit == fitDirect {
@@ -271,8 +263,7 @@ func onlyDirect(all []candidate) (i int, ok bool) {
 	return i, ok || len(all) > 0 && all[0].fit == fitIndirect && all[0].calledOnce
 }
 
-// callFitOf classifies the word v as a return address of the callee. Unlike isReturnAddressOf, it accepts any call if
-// the callee is unknown, and has a class for tail calls that can have led to a known one.
+// Unlike isReturnAddressOf, callFitOf accepts any call if the callee is unknown, and has a class for tail calls.
 func (s *Space) callFitOf(v Addr, callee function) callFit {
 	if v < minCodeAddr || s.ModuleAt(v-1) == nil {
 		return fitNone

@@ -6,16 +6,15 @@ import (
 	"testing"
 )
 
-// program is a module of functions of 0x100 bytes each, from 0x1000 on. All have the rule of a function with a frame
-// pointer, except 0x1f00, the thread's first.
+// program is a module of functions of 0x100 bytes each, from 0x1000 on. All use a frame pointer, except 0x1f00, the
+// thread's first.
 type program struct {
 	jumps map[Addr]bool // functions that may end in a jump
 	calls map[Addr]Call
 	deref bool // the CFA is the word at rbp − 8
 }
 
-// Return addresses of calls: of inner from outer, of outer from first, of any function by pointer, of inner from inner,
-// of other from first.
+// Return addresses.
 const (
 	inInner     = 0x1010
 	innerCalled = 0x1110 // in outer
@@ -61,7 +60,6 @@ func (p *program) Rule(q Query) (Rule, *Row, bool) {
 	return r, row, true
 }
 
-// sleep walks a stack of which only pc and sp are known.
 func (p *program) sleep(t *testing.T, w *Walker, words ...uint64) []Addr {
 	t.Helper()
 	r := &Regs{Arch: X86_64, PC: inInner}
@@ -252,7 +250,6 @@ func FuzzSearchAcceptsOnlyLinkedFrames(f *testing.F) {
 	})
 }
 
-// A stack of 64 KiB, full of addresses of the stack and of the code.
 func BenchmarkSearchForARegister(b *testing.B) {
 	c := newProgram()
 	s := space(c, c)

@@ -12,12 +12,12 @@ type Regs struct {
 	PC      Addr
 	Val     [NumRegs]uint64
 	Known   uint64 // a bit for each valid Val
-	PACMask uint64 // bits of pointer authentication codes, cleared in return addresses (arm64)
+	PACMask uint64 // bits of pointer authentication codes in return addresses (arm64)
 	TLS     uint64 // thread pointer (fs_base, tpidr_el0), 0 if unknown
 	Arch    Arch
 }
 
-// Get returns a register; false if it is unknown, or the number out of range.
+// Get returns false if the register is unknown, or the number out of range.
 func (r *Regs) Get(reg uint8) (uint64, bool) {
 	if reg >= NumRegs {
 		return 0, false
@@ -44,18 +44,18 @@ func (r *Regs) fp() Addr {
 	return v
 }
 
-// callerRegs are the registers of a caller by what differs from its callee's: few do, and a [Regs] has 304 bytes.
+// callerRegs are a caller's registers by the few that differ from its callee's.
 type callerRegs struct {
 	PC    Addr
-	Known uint64 // a bit for each register known in the caller
-	set   uint64 // a bit for each valid Val; the others have the callee's
+	Known uint64 // in the caller, a bit each
+	set   uint64 // a bit for each valid Val; the others are the callee's
 	Val   [NumRegs]uint64
 }
 
 // begin drops all values. known are the registers that the callee keeps.
 func (c *callerRegs) begin(known uint64) { c.Known, c.set = known, 0 }
 
-// Set makes a register known; numbers out of range are ignored.
+// Set is [Regs.Set].
 func (c *callerRegs) Set(reg uint8, v uint64) {
 	if reg < NumRegs {
 		c.Val[reg] = v
@@ -64,7 +64,6 @@ func (c *callerRegs) Set(reg uint8, v uint64) {
 	}
 }
 
-// storeTo makes the callee's registers the caller's.
 func (c *callerRegs) storeTo(regs *Regs) {
 	regs.PC, regs.Known = c.PC, c.Known
 	for left := c.set; left != 0; left &= left - 1 {

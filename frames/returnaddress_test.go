@@ -4,8 +4,7 @@ package frames
 
 import "testing"
 
-// The walk ends with that reason, but it may begin at any address, and the address of an interrupt is not a return
-// address.
+// The innermost frame, and one interrupted by a signal, may be at any address.
 func TestReturnAddressOutsideOfCodeIsNotAFrame(t *testing.T) {
 	src := &fakeSource{
 		rules: map[Addr]Rule{
@@ -46,7 +45,6 @@ func TestReturnAddressOutsideOfCodeIsNotAFrame(t *testing.T) {
 	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), stack(0x7000, 0, 0x9000)), 0x1010, 0x9000)
 }
 
-// The code may be newer than the list of modules.
 func TestRefusedReturnAddressIsAFrameOnceItsCodeIsKnown(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{0x1010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI}}}
 	s := space(src, nil)
@@ -62,7 +60,7 @@ func TestRefusedReturnAddressIsAFrameOnceItsCodeIsKnown(t *testing.T) {
 	}
 }
 
-// keepingRow returns the row of a function that keeps its caller's stack pointer, as HotSpot's interpreter does.
+// HotSpot's interpreter has such rows.
 func keepingRow() *Row {
 	row := &Row{CFAReg: X86RBP, CFAOff: -8, CFADeref: true, RA: RegRule{Kind: RuleRegOffset, Reg: X86RBP, Off: 8}}
 	row.Regs[X86RBP] = RegRule{Kind: RuleRegOffset, Reg: X86RBP}

@@ -30,10 +30,9 @@ type RegRule struct {
 	Reg  uint8
 }
 
-// Row is a rule in full: a row of the call frame table (DWARF 5 §6.4.1), with expressions, far places and rare
-// registers. Most rows fit into a [Rule], and are not kept ([Row.Compact]).
+// Row is a rule in full: a row of the call frame table (DWARF 5 §6.4.1). Most rows fit into a [Rule] ([Row.Compact]).
 type Row struct {
-	CFAExpr  Expr // the CFA, if it is not CFAReg + CFAOff
+	CFAExpr  Expr // else CFAReg + CFAOff
 	CFAOff   int64
 	CFADeref bool // the CFA is the word at CFAReg + CFAOff
 	CFAReg   uint8
@@ -41,15 +40,15 @@ type Row struct {
 	Regs     [NumRegs]RegRule // by DWARF number
 }
 
-// ByFramePointer reports whether the frame pointer is saved relative to itself, but the CFA is not relative to it.
+// ByFramePointer reports whether the frame pointer is saved relative to itself, but the CFA is not.
 func (row *Row) ByFramePointer(arch Arch) bool {
 	fp := arch.info().fp
 	p := &row.Regs[fp]
 	return p.Kind == RuleRegOffset && p.Reg == fp && row.CFAReg != fp && row.CFAExpr == nil
 }
 
-// MarkRestored changes the row for code that has restored the registers of a set, with the frame pointer. Others whose
-// places are relative to it become unknown.
+// MarkRestored changes the row for code that has restored the frame pointer and the registers kept. Others whose places
+// are relative to it become unknown.
 func (row *Row) MarkRestored(arch Arch, kept uint32) {
 	fp := arch.info().fp
 	for reg := range row.Regs {
@@ -65,12 +64,12 @@ func (row *Row) MarkRestored(arch Arch, kept uint32) {
 
 // Expr computes a value: a DWARF expression, or a source's code.
 type Expr interface {
-	// Eval computes the value; false if it cannot. cfa is put on the expression's stack first (DWARF 5 §6.4.2.2), 0 for
-	// an expression of the CFA.
+	// Eval returns false if there is no value. cfa is pushed first (DWARF 5 §6.4.2.2); it is 0 for an expression of the
+	// CFA.
 	Eval(regs *Regs, mem Memory, cfa uint64) (uint64, bool)
 }
 
-// Compact returns the compact form of a row, and whether the Row is needed, too.
+// Compact returns the rule of a row, and whether the Row is needed, too.
 func (row *Row) Compact(arch Arch, m Method, flags Flags) (r Rule, needsRow bool) {
 	r = Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: m}
 	if row.CFAExpr != nil || row.CFADeref || int64(r.CFAOff) != row.CFAOff || !row.packSaved(arch, &r) {
@@ -111,7 +110,6 @@ func (row *Row) packWithLoss(arch Arch, r *Rule) bool {
 	return true
 }
 
-// packSaved sets r.Saved; false if r lacks callee-saved registers or the return address.
 func (row *Row) packSaved(arch Arch, r *Rule) bool {
 	info := arch.info()
 	if r.Flags&FlagExactPC != 0 || !row.packRA(info, r) {
@@ -149,7 +147,6 @@ func (row *Row) packSaved(arch Arch, r *Rule) bool {
 	return true
 }
 
-// packRA sets the place of the return address; false if only a Row can say it.
 func (row *Row) packRA(info *archInfo, r *Rule) bool {
 	if info.raOnStack {
 		return row.RA.Kind == RuleOffset && row.RA.Off == -8

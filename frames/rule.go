@@ -10,18 +10,18 @@ import (
 // Method is how a frame was found (package comment, "Methods").
 type Method uint8
 
-// The methods, in order of falling trust. The zero value is invalid.
+// In order of falling trust. The zero value is invalid.
 const (
 	MethodNone      Method = iota
-	MethodContext          // innermost frame: the thread's own registers
+	MethodContext          // the thread's registers
 	MethodCFI              // call frame information, or a runtime's tables
 	MethodFP               // frame pointer
-	MethodHeuristic        // analysis of the function's instructions
+	MethodHeuristic        // analysis of instructions
 	MethodScan             // the first word on the stack that follows a call
 	NumMethods
 )
 
-// String returns the name in recordings and JSON.
+// String returns the name in JSON.
 func (m Method) String() string {
 	switch m {
 	case MethodContext:
@@ -38,24 +38,20 @@ func (m Method) String() string {
 	return "none"
 }
 
-// Flags are properties of a rule.
 type Flags uint8
 
-// The flags of a rule.
 const (
-	// FlagRoot: there is no caller, the stack is complete.
+	// FlagRoot: no caller, the stack is complete.
 	FlagRoot Flags = 1 << iota
-	// FlagExactPC: the caller's program counter is no return address: the code is a signal trampoline, or continues
-	// another frame (longjmp, Go's gogo). With a Row, the registers that calls may change are the caller's, too. The
-	// caller may be on another stack.
+	// FlagExactPC: the caller's program counter is no return address. The code is a signal trampoline, or continues
+	// another frame (longjmp, Go's gogo), maybe on another stack. With a Row, all registers may be the caller's.
 	FlagExactPC
-	FlagRAInLR // the return address is in the link register (arm64)
-	// FlagStackSwitch: the caller is on another stack (Go's systemstack), so the CFA need not rise.
+	FlagRAInLR // (arm64) return address in the link register
+	// FlagStackSwitch: the caller is on another stack (Go's systemstack).
 	FlagStackSwitch
-	// FlagLosesRegs: callee-saved registers are lost (Rule.lost). Only cached rules have it; a source gives a Row.
+	// FlagLosesRegs: callee-saved registers are lost (Rule.lost). Sources give a Row instead.
 	FlagLosesRegs
-	// FlagNoRule: there is no rule. The cache has it where no source has one; a source gives it so that the next ones are
-	// not asked.
+	// FlagNoRule: there is no rule; further sources are not asked.
 	FlagNoRule
 )
 
@@ -68,19 +64,18 @@ const NumCompact = 8
 //	return address at CFA − 8 (x86-64), or where the link register was saved (arm64)
 //	saved register at CFA − 8 × Saved[i]
 //
-// What does not fit is in a [Row] beside it.
+// Other steps need a [Row].
 type Rule struct {
 	CFAOff int32
 	CFAReg uint8 // DWARF number
 	Flags  Flags
 	Method Method
-	// lost, with FlagLosesRegs, are the lost ones of Arch.CompactRegs, a bit each
+	// lost, with FlagLosesRegs, has a bit for each of Arch.CompactRegs.
 	lost uint8
 	// Saved is (CFA − place) / 8, 1 to 255, for each of Arch.CompactRegs; 0: still in the register.
 	Saved [NumCompact]uint8
 }
 
-// lostRegs returns the lost registers, a bit for each DWARF number.
 func (r *Rule) lostRegs(arch *archInfo) (set uint64) {
 	for lost := r.lost; lost != 0; lost &= lost - 1 {
 		set |= 1 << arch.compact[bits.TrailingZeros8(lost)]

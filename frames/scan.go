@@ -2,15 +2,14 @@
 
 package frames
 
-// Bounds of a scan, in words. Larger frames are not found. Code in no module has pushed the return address; code newer
-// than the modules may have pushed more.
+// In words. In no module, only the word at the stack pointer is taken.
 const (
 	maxScanned           = 1024
 	maxScannedInNoModule = 1
 )
 
-// mayScan reports whether a scan can find the caller. Callers in generated code need not call: there a word that
-// follows a call is mostly a remnant. On arm64 a leaf's return address is in a register.
+// A scan finds no callers in generated code, which need not call, and no return address of a leaf on arm64, which is in
+// a register.
 func (w *Walker) mayScan() bool {
 	m := w.rule.mod
 	return w.arch.raOnStack && (m == nil || !m.Generated && !m.NoFP)
@@ -47,14 +46,14 @@ func (w *Walker) applyScan(callee function) StopReason {
 	return w.noRuleReason()
 }
 
-// isCopyOfReturnAddress reports whether the word v is a copy of the return address above it (Free Pascal's main):
-// equal, and the CFA is then a multiple of 16 (System V ABI for x86-64, §3.2.2).
+// Free Pascal's main pushes a copy of the return address, below it. The CFA by the upper word is a multiple of 16
+// (System V ABI for x86-64, §3.2.2).
 func (c *callerStep) isCopyOfReturnAddress(at, v Addr) bool {
 	above, ok := c.word(at + 8)
 	return ok && above == v && at%16 == 0
 }
 
-// setCaller sets pc and sp, and keeps a frame pointer into the caller's part of the stack.
+// setCaller keeps a frame pointer into the caller's part of the stack.
 func (c *callerStep) setCaller(pc, sp Addr) {
 	c.next.begin(0)
 	if fp, ok := c.regs.Get(c.arch.fp); ok && fp >= sp {

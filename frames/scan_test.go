@@ -4,8 +4,7 @@ package frames
 
 import "testing"
 
-// V8's entry trampoline calls a builtin that ends in a jump to the function's code: the return address follows a call
-// of another function. It is accepted if the frame pointer leads on to a further return address.
+// V8's entry trampoline calls a builtin that ends in a jump to the function's code.
 func TestFramePointerIsAcceptedThroughATailCall(t *testing.T) {
 	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
 	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{
@@ -23,14 +22,14 @@ func TestFramePointerIsAcceptedThroughATailCall(t *testing.T) {
 		t.Fatalf("caller %+v (%v), want 0x2010 by frame pointer", w.Frame(), w.StopReason())
 	}
 	mem = stack(0x7000, 0, 0, 0x3010, 0, 0x7030, 0x2010, 0x7050, 7, 0, 0, 0, 0x4010, 0, 0)
-	w.Init(s, regs, mem) // the outer frame pointer leads nowhere: the nearer word is taken
+	w.Init(s, regs, mem) // the outer frame pointer leads nowhere
 	w.Next()
 	if !w.Next() || w.Frame().PC != 0x3010 || w.Frame().Method != MethodScan {
 		t.Fatalf("caller %+v (%v), want 0x3010 by scan", w.Frame(), w.StopReason())
 	}
 }
 
-// Only the called function must end in a jump, not the one that the builtin returns to.
+// The builtin is called directly, the function that it returns to need not end in a jump.
 func TestFramePointerThroughATailCallFromAFunctionThatIsCalledDirectly(t *testing.T) {
 	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
 	calls := &leavingOne{fakeCalls{calls: map[Addr]Call{0x2010: {Target: 0x5000, Direct: true},
@@ -44,7 +43,6 @@ func TestFramePointerThroughATailCallFromAFunctionThatIsCalledDirectly(t *testin
 	}
 }
 
-// leavingOne reports that one function ends in a jump.
 type leavingOne struct {
 	fakeCalls
 	start Addr
@@ -52,9 +50,8 @@ type leavingOne struct {
 
 func (l *leavingOne) EndsInTailCall(start Addr) bool { return start == l.start }
 
-// Hand-written code of unknown bounds has no frame pointer of its own: the register is that of an outer function, whose
-// return address follows the call of a function that does not end in a jump and does not contain this code. With it a
-// frame would be missing.
+// Hand-written code of unknown bounds has an outer function's value in the frame pointer. With it a frame would be
+// missing.
 func TestFramePointerOfAFrameFurtherOutIsNotAccepted(t *testing.T) {
 	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
 	calls := &jumping{fakeCalls{
@@ -85,8 +82,6 @@ type jumping struct {
 
 func (j *jumping) EndsInTailCall(Addr) bool { return j.leaves }
 
-// The list of modules may be older than generated code. A frame pointer that leads to such code is not accepted, and a
-// scan would skip its frames.
 func TestScanDoesNotPassOverGeneratedCode(t *testing.T) {
 	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
 	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{0x4010: {}}}
@@ -105,7 +100,7 @@ func TestScanDoesNotPassOverGeneratedCode(t *testing.T) {
 	}
 }
 
-// Compilers of Java virtual machines keep other values in the frame pointer register.
+// Java's compilers keep other values there.
 func TestOtherValueInTheFramePointerIsNotAccepted(t *testing.T) {
 	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{0x3010: {}, 0x4010: {}}}
 	s := space(&fakeSource{}, calls)
@@ -117,7 +112,6 @@ func TestOtherValueInTheFramePointerIsNotAccepted(t *testing.T) {
 	}
 }
 
-// Free Pascal's main pushes a copy of its return address below the one pushed by its call.
 func TestScanPassesOverACopyOfTheReturnAddress(t *testing.T) {
 	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
 	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{0x4010: {}}}

@@ -4,7 +4,7 @@ package frames
 
 import "slices"
 
-// Space is a process's modules, and the rules found so far, for one goroutine at a time.
+// Space has a process's modules, and caches their rules, for one goroutine at a time.
 type Space struct {
 	Arch    Arch
 	modules []*Module
@@ -41,7 +41,7 @@ type bounds struct{ start, end Addr }
 // Modules returns the modules by address, not to be modified.
 func (s *Space) Modules() []*Module { return s.modules }
 
-// Forget drops all cached rules. Call it, between walks, after a change of what a source answers.
+// Forget drops all cached rules. Call it between walks, after a source's answers have changed.
 func (s *Space) Forget() {
 	s.rules.clear()
 	s.sites.clear()

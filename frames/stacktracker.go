@@ -4,25 +4,23 @@ package frames
 
 // # Stack depth
 //
-// A walk can leave its stack for another (signal handler's, Go's scheduler's, a split one) and return. They are often
-// in one mapping, megabytes apart, so addresses do not show it.
+// A walk can leave its stack (signal handler's, Go's scheduler's, a split one) and return. Both are often in one
+// mapping.
 
-// maxSameStackGap is the greatest distance, in bytes, of two stack pointers on one stack across a change of stacks:
+// maxSameStackGap is the greatest distance of two stack pointers on one stack across a change of stacks, in bytes:
 // runtime.cgocallback's frame.
 const maxSameStackGap = 4 << 10
 
-// largeStep, in bytes: longer steps are checked for a change of stacks.
+// Steps longer than largeStep bytes are checked for a change of stacks.
 const largeStep = 64 << 10
 
-// stackTracker follows the stack on which a walk began.
 type stackTracker struct {
-	highestSP      Addr // highest stack pointer of the first stack, valid once the walk has left it
-	onOtherStack   bool // on another stack now
-	leftFirstStack bool // the walk has been on another stack
+	highestSP      Addr // of the first stack, valid once the walk has left it
+	onOtherStack   bool
+	leftFirstStack bool
 }
 
-// noteStep notes a step between two stack pointers that may have changed stacks. On one stack it is at most
-// maxSameStackStep bytes long.
+// noteStep notes a step that may have changed stacks. On one stack it has at most maxSameStackStep bytes.
 func (t *stackTracker) noteStep(from, to, maxSameStackStep Addr) {
 	if !t.onOtherStack {
 		t.highestSP = from
@@ -31,7 +29,7 @@ func (t *stackTracker) noteStep(from, to, maxSameStackStep Addr) {
 	t.leftFirstStack = t.leftFirstStack || t.onOtherStack
 }
 
-// noteUnread notes a step that lacks the word at w.unreadAddr, possibly on another stack.
+// noteUnread notes a step to the word at w.unreadAddr, possibly on another stack.
 func (w *Walker) noteUnread(r *resolvedRule) {
 	sp := w.regs.SP()
 	switch {
@@ -42,7 +40,7 @@ func (w *Walker) noteUnread(r *resolvedRule) {
 	}
 }
 
-// longestStep returns the most bytes of a step by r on one stack.
+// longestStep is for one stack, in bytes.
 func longestStep(arch Arch, r *Rule) Addr {
 	if r.Flags&FlagExactPC != 0 {
 		return arch.info().signalFrame
@@ -50,8 +48,8 @@ func longestStep(arch Arch, r *Rule) Addr {
 	return maxSameStackGap
 }
 
-// HighestSP returns the highest stack pointer on the first stack: what a copy of it needs. It may be off by a signal's
-// frame (16 KiB on x86-64, 128 KiB on arm64).
+// HighestSP returns the highest stack pointer on the first stack. It may be off by a signal's frame (16 KiB on x86-64,
+// 128 KiB on arm64).
 func (w *Walker) HighestSP() Addr {
 	if w.tracker.onOtherStack {
 		return w.tracker.highestSP
@@ -62,5 +60,5 @@ func (w *Walker) HighestSP() Addr {
 // OnOtherStack reports whether the current frame, or [Walker.UnreadAddr], is on another stack than the first.
 func (w *Walker) OnOtherStack() bool { return w.tracker.onOtherStack }
 
-// LeftFirstStack reports whether the walk was on another stack, or would be with the word that it lacks.
+// LeftFirstStack reports whether the walk was on another stack, or would be with [Walker.UnreadAddr].
 func (w *Walker) LeftFirstStack() bool { return w.tracker.leftFirstStack }

@@ -4,7 +4,7 @@ package frames
 
 import "testing"
 
-// twoStacks returns a walk that begins on the stack at from, of which n words are copied, and continues at to.
+// twoStacks has n words copied of the stack at from, and goes on at to.
 func twoStacks(from, to Addr, flags Flags) (*Space, *Regs, *Snapshot) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010: {CFAReg: X86RSP, CFAOff: 64, Method: MethodCFI},
@@ -42,7 +42,6 @@ func TestReachIsOnTheStackThatTheWalkBeganOn(t *testing.T) {
 	}
 }
 
-// The mapping does not show to which stack the end of the copy belongs.
 func TestUncopiedWordOfAnotherStackDoesNotLengthenTheReach(t *testing.T) {
 	const from, to = 0xc000100000, 0xc000100000 + 4<<20
 	s, regs, mem := twoStacks(from, to, FlagStackSwitch)
@@ -55,7 +54,6 @@ func TestUncopiedWordOfAnotherStackDoesNotLengthenTheReach(t *testing.T) {
 	}
 }
 
-// switching is code that always changes stacks, such as gcc's __morestack.
 type switching struct{ fakeCalls }
 
 func (*switching) SwitchesStack(Addr, bool) bool { return true }
@@ -73,7 +71,7 @@ func TestReachEndsWhereCodeHasLoadedAnotherStack(t *testing.T) {
 	}
 }
 
-// Go calls C, which calls Go, which continues on the goroutine's stack.
+// Go calls C, which calls Go on the goroutine's stack.
 func TestCallBackToTheFirstStackCountsAsThatStack(t *testing.T) {
 	var r stackTracker
 	r.noteStep(0xc000000100, 0x7ff000, maxSameStackGap) // to C's stack

@@ -2,20 +2,18 @@
 
 package frames
 
-// maxStackChanges bounds the changes of stack, where no rising stack pointer shows that the walk ends.
+// Where the stack pointer does not rise, maxStackChanges ends the walk.
 const maxStackChanges = 64
 
-// maxDepthInNoModule bounds, in calls of Next, where code in no module is followed. Further out a signal interrupted
-// such code, and nothing beyond it can be checked.
+// maxDepthInNoModule is in calls of Next. Nothing can be checked further out.
 const maxDepthInNoModule = 2
 
-// Rules of steps without a source's rule.
 var (
 	byFramePointer = resolvedRule{Rule: Rule{Method: MethodFP}}
 	byScan         = resolvedRule{Rule: Rule{Method: MethodScan}}
 )
 
-// step moves to the caller by the first way of the package comment's table "Methods" that is open here.
+// step moves to the caller by the first way of the package comment's table that is open.
 func (w *Walker) step() StopReason {
 	own := w.rule
 	switch {
@@ -43,7 +41,6 @@ func (w *Walker) step() StopReason {
 	return w.stepByRule(&w.ruleWithFoundReg)
 }
 
-// stepByRule applies r, and moves to the caller if the return address is trusted.
 func (w *Walker) stepByRule(r *resolvedRule) StopReason {
 	switch stop := w.apply(r); stop {
 	case StopNone:
@@ -66,7 +63,6 @@ func (w *Walker) stepByRule(r *resolvedRule) StopReason {
 	return w.moveTo(r, to)
 }
 
-// stepWithoutRule moves to the caller by the frame pointer, else by a scan of the stack.
 func (w *Walker) stepWithoutRule() StopReason {
 	m := w.rule.mod
 	if m == nil && w.depth > maxDepthInNoModule {
@@ -88,8 +84,7 @@ func (w *Walker) stepWithoutRule() StopReason {
 	return w.moveTo(&byScan, w.callersRule(&byScan))
 }
 
-// noRuleReason is StopUnproven if a passive read does not know the frame pointer and the code is in a module: the
-// register may be all that was missing.
+// In a passive read, the unknown frame pointer may be all that is missing.
 func (w *Walker) noRuleReason() StopReason {
 	if !w.knewInnermost(w.arch.fp) && w.rule.mod != nil {
 		return StopUnproven
@@ -101,13 +96,12 @@ func (w *Walker) callersRule(r *resolvedRule) *resolvedRule {
 	return w.space.lookup(Query{PC: w.next.PC, AfterCall: r.Flags&FlagExactPC == 0})
 }
 
-// trustsReturnAddress checks the return address that r has given by the method of r (package comment, "Methods"). to
-// is the rule there.
+// to is the rule at the return address (package comment, "Methods").
 func (w *Walker) trustsReturnAddress(r, to *resolvedRule) bool {
 	switch {
-	case w.next.PC == 0: // the end of the stack
+	case w.next.PC == 0: // end of the stack
 		return true
-	case to.startsStack(): // it never calls generated code: below such code the word is a function pointer
+	case to.startsStack(): // below generated code the word is a function pointer
 		return !w.rule.isGenerated()
 	case r.Method == MethodCFI, to.pcIsCurrent:
 		return true
@@ -117,8 +111,8 @@ func (w *Walker) trustsReturnAddress(r, to *resolvedRule) bool {
 	return w.space.followsCall(w.next.PC)
 }
 
-// returnsIntoCode reports whether the return address is in a module, or ends the stack. Else the rule was wrong, or the
-// code is gone or newer than the modules. An address found without a stack pointer must follow a call.
+// A return address in no module is wrong, or its code is gone or newer than the modules. Without a stack pointer it
+// must follow a call.
 func (w *Walker) returnsIntoCode(to *resolvedRule) bool {
 	pc := w.next.PC
 	if !w.knowsNextSP() && !w.space.followsCall(pc) {
@@ -131,7 +125,7 @@ func (w *Walker) returnsIntoCode(to *resolvedRule) bool {
 	return false
 }
 
-// moveTo makes the registers that r has given the current frame, if they are further out. to is the rule there.
+// moveTo makes the registers given by r the current frame, if they are further out. to is the rule there.
 func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
 	if w.next.PC == 0 {
 		if w.rule.isGenerated() && w.rule.mod.NoFP {
@@ -150,8 +144,7 @@ func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
 	return StopNone
 }
 
-// leadsOut reports whether the walk may make the step by r, so that the walk ends: the stack pointer rises, or this is
-// one of a bounded number of changes of stack. It notes such a change.
+// leadsOut reports whether the stack pointer rises, or a bounded number of changes of stack is not reached.
 func (w *Walker) leadsOut(r *resolvedRule) bool {
 	from, to := w.regs.SP(), w.nextSP()
 	rises := to > from && r.Flags&(FlagExactPC|FlagStackSwitch) == 0
@@ -173,7 +166,6 @@ func (w *Walker) leadsOut(r *resolvedRule) bool {
 	return true
 }
 
-// mayKeepOrLowerSP reports whether a step by r may lead from a stack pointer to one at the same place or below.
 func (w *Walker) mayKeepOrLowerSP(r *resolvedRule, from, to Addr) bool {
 	switch {
 	case r.Flags&(FlagExactPC|FlagStackSwitch) != 0:
@@ -184,14 +176,13 @@ func (w *Walker) mayKeepOrLowerSP(r *resolvedRule, from, to Addr) bool {
 	return w.switchesStack()
 }
 
-// isLeaf reports whether the caller's stack pointer may be this frame's, as the return address is in a register: on
-// arm64; on x86-64 by a Row (vfork), or where the innermost frame popped it (OCaml's caml_c_call).
+// A leaf's return address is in a register: on arm64; on x86-64 by a Row (vfork), or popped by the innermost frame
+// (OCaml's caml_c_call).
 func (c *callerStep) isLeaf(r *resolvedRule) bool {
 	popped := c.interrupted && r.Method == MethodCFI && r.CFAReg == X86RSP && r.CFAOff == 0
 	return c.next.PC != c.regs.PC && (c.regs.Arch != X86_64 || r.row != nil || popped)
 }
 
-// switchesStack reports whether this function has loaded another stack's pointer.
 func (c *callerStep) switchesStack() bool {
 	return c.space.switchesStack(c.rule.mod, c.regs.PC, !c.interrupted)
 }

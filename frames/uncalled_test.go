@@ -4,8 +4,8 @@ package frames
 
 import "testing"
 
-// makecontext stores the address of __start_context as the return address of a new stack's first function. No call
-// precedes it, the byte before it is of another function, and its call frame information has a caller, wrongly.
+// makecontext stores the address of __start_context as the return address of a new stack's first function. The byte
+// before it is of another function, and its call frame information has a caller, wrongly.
 func TestStackPreparedByHandEndsAtItsFirstReturnAddress(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodHeuristic},
@@ -22,7 +22,7 @@ func TestStackPreparedByHandEndsAtItsFirstReturnAddress(t *testing.T) {
 	s.Forget()
 	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010)
 	delete(src.rules, 0x2010)
-	calls.start = 0x2000 // the address is in the middle of a function
+	calls.start = 0x2000 // in the middle of a function
 	s.Forget()
 	wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x7000, 0), mem), 0x1010)
 	if w.StopReason() != StopNoRule {
@@ -30,7 +30,7 @@ func TestStackPreparedByHandEndsAtItsFirstReturnAddress(t *testing.T) {
 	}
 }
 
-// The word is a pointer to a function, and the rule is that of other code; also if another stack has ended there.
+// The word is a pointer to a function.
 func TestGeneratedCodeDoesNotReturnToAFunctionsFirstInstruction(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010:  {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI},
@@ -53,7 +53,6 @@ func TestGeneratedCodeDoesNotReturnToAFunctionsFirstInstruction(t *testing.T) {
 	}
 }
 
-// A signal handler returns to a trampoline that is not called.
 func TestSignalTrampolineNeedsNoCallBeforeIt(t *testing.T) {
 	row := &Row{CFAReg: X86RSP, CFAOff: 8, CFADeref: true, RA: RegRule{Kind: RuleRegOffset, Reg: X86RSP, Off: 0}}
 	src := &fakeSource{

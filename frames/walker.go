@@ -4,33 +4,31 @@ package frames
 
 import "math"
 
-// DefaultMaxDepth is the most frames of a walk without a limit of its own.
+// DefaultMaxDepth is the limit of frames if [Walker.MaxDepth] is 0.
 const DefaultMaxDepth = 1024
 
-// Walker iterates over the frames of one stack, innermost first, without allocation. The zero value is ready for Init,
-// and so is a used one.
+// Walker iterates over the frames of one stack, innermost first. The zero value and a used one are ready for Init.
 type Walker struct {
 	// MaxDepth limits the number of frames. 0 means DefaultMaxDepth, a negative number no limit.
 	MaxDepth int
 
-	callerStep       // with the current frame
-	progress         // since Init
+	callerStep
+	progress
 	limit            int
-	snap             *Snapshot       // mem, if it is a Snapshot
-	ruleWithFoundReg resolvedRule    // the current frame's rule, once its register was found on the stack
-	search           *registerSearch // kept from walk to walk; nil before the first search
-	isTrial          bool            // the walk tries a candidate of another walk's search
+	snap             *Snapshot // mem, if it is one
+	ruleWithFoundReg resolvedRule // with the register found by search
+	search           *registerSearch // nil before the first search
+	isTrial          bool            // of another walk's search
 }
 
-// progress is how far a walk has come.
 type progress struct {
-	depth          int // calls of Next
+	depth          int // of Next
 	stopReason     StopReason
 	unmappedPC     Addr
 	scanWasCut     bool
 	stackChanges   int
 	tracker        stackTracker
-	searchesBegun  int // searches for registers
+	searchesBegun  int // for registers
 	registersFound int
 }
 
@@ -56,15 +54,14 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	w.enter(w.space.lookup(Query{PC: w.regs.PC}), MethodContext, true)
 }
 
-// Next moves to the next frame, at first to the innermost. It returns false at the end, with the reason in
-// [Walker.StopReason].
+// Next moves to the next frame, at first to the innermost. It returns false at the end ([Walker.StopReason]).
 func (w *Walker) Next() bool {
 	if w.stopReason != StopNone {
 		return false
 	}
 	w.depth++
 	switch {
-	case w.depth == 1: // the innermost frame
+	case w.depth == 1:
 	case w.rule.Flags&FlagRoot != 0, w.KernelOnly():
 		w.stopReason = StopRoot
 	case w.depth > w.limit:
@@ -90,25 +87,24 @@ func (w *Walker) Frame() Frame {
 	return f
 }
 
-// Regs returns the current frame's registers, until the next Next.
+// Regs returns the current frame's registers, valid until the next Next.
 func (w *Walker) Regs() *Regs { return &w.regs }
 
-// UnreadAddr returns the word that could not be read, after StopStackCut or StopBadMemory.
+// UnreadAddr returns the word that ended the walk, after StopStackCut or StopBadMemory.
 func (w *Walker) UnreadAddr() Addr { return w.unreadAddr }
 
-// ScanWasCut reports whether a scan ended with StopStackCut; it may not need the word.
+// ScanWasCut reports whether a scan ended with StopStackCut. The scan may not need the word.
 func (w *Walker) ScanWasCut() bool { return w.scanWasCut }
 
 // UnmappedPC returns the address in no module that ended the walk, or 0. Its code may be newer than the modules.
 func (w *Walker) UnmappedPC() Addr { return w.unmappedPC }
 
-// FoundRegs returns the number of registers found on the stack (registersearch.go).
+// FoundRegs returns the number of registers found on the stack.
 func (w *Walker) FoundRegs() int { return w.registersFound }
 
-// StopReason returns why the walk ended, StopNone while it has not.
+// StopReason returns StopNone before the end.
 func (w *Walker) StopReason() StopReason { return w.stopReason }
 
-// enter makes w.regs the current frame. r is the rule there.
 func (w *Walker) enter(r *resolvedRule, m Method, interrupted bool) {
 	w.rule, w.method, w.interrupted = r, m, interrupted
 }

@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// fakeSource has rules by program counter, and counts its calls.
 type fakeSource struct {
 	rules map[Addr]Rule
 	rows  map[Addr]*Row
@@ -24,7 +23,6 @@ func (s *fakeSource) Rule(q Query) (Rule, *Row, bool) {
 	return r, nil, ok
 }
 
-// fakeCalls knows the return addresses of one module.
 type fakeCalls struct {
 	calls map[Addr]Call
 	start Addr
@@ -45,7 +43,6 @@ func stack(addr Addr, words ...uint64) *Snapshot {
 	return &Snapshot{Stack: Region{Addr: addr, Bytes: b}, StackEnd: addr + uint64(len(b))}
 }
 
-// walk collects the program counters of a walk.
 func walk(t *testing.T, w *Walker, s *Space, regs *Regs, mem Memory) []Addr {
 	t.Helper()
 	var pcs []Addr
@@ -78,7 +75,7 @@ func x86Regs(pc, sp, fp Addr) *Regs {
 	return r
 }
 
-// space returns a space with one module at [0x1000, 0x9000), bias 0.
+// The module is at [0x1000, 0x9000), bias 0.
 func space(src RuleSource, calls CallSites) *Space {
 	s := NewSpace(X86_64)
 	m := &Module{Start: 0x1000, End: 0x9000, Name: "m", Calls: calls}
@@ -114,7 +111,7 @@ func TestWalkFollowsRulesToTheRoot(t *testing.T) {
 	}
 }
 
-// The outermost frame needs no CFA (DWARF 5 §6.4.4).
+// DWARF 5 §6.4.4.
 func TestUndefinedReturnAddressEndsTheStackWithoutACFA(t *testing.T) {
 	src := &fakeSource{
 		rules: map[Addr]Rule{0x1010: {Method: MethodCFI}},
@@ -127,7 +124,6 @@ func TestUndefinedReturnAddressEndsTheStackWithoutACFA(t *testing.T) {
 	}
 }
 
-// reads is an expression that is the word at an address.
 type reads Addr
 
 func (at reads) Eval(_ *Regs, mem Memory, _ uint64) (uint64, bool) { return mem.Word(Addr(at)) }
@@ -302,7 +298,6 @@ func (c *counted) Word(addr Addr) (uint64, bool) {
 	return c.Memory.Word(addr)
 }
 
-// asked counts calls of Rule.
 type asked struct {
 	RuleSource
 	rules int
@@ -337,7 +332,7 @@ func TestDeepRecursionCostsTheSameForEachFrame(t *testing.T) {
 	}
 }
 
-// deepStack returns a recursion of n frames of 32 bytes over 8 call sites.
+// deepStack has frames of 32 bytes, over 8 call sites.
 func deepStack(n int) (*Space, *Regs, *Snapshot) {
 	src := &fakeSource{rules: map[Addr]Rule{}}
 	words := make([]uint64, 0, 4*n+4)
@@ -350,7 +345,6 @@ func deepStack(n int) (*Space, *Regs, *Snapshot) {
 	return space(src, nil), x86Regs(0x1010, 0x7000, 0), stack(0x7000, words...)
 }
 
-// BenchmarkWalkSynthetic measures the walker only: all rules are in the cache.
 func BenchmarkWalkSynthetic(b *testing.B) {
 	const depth = 64
 	s, regs, mem := deepStack(depth)
@@ -365,7 +359,7 @@ func BenchmarkWalkSynthetic(b *testing.B) {
 }
 
 // OCaml's caml_c_call pops its return address and jumps. Its call frame information then has the CFA at the stack
-// pointer, and the popped return address in the word below.
+// pointer, and the return address in the word below.
 func TestPoppedReturnAddressBelowTheStackPointerIsUsed(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010: {CFAReg: X86RSP, CFAOff: 0, Method: MethodCFI},
@@ -378,7 +372,7 @@ func TestPoppedReturnAddressBelowTheStackPointerIsUsed(t *testing.T) {
 	if want := []Addr{0x1010, 0x2010, 0x3010}; !slices.Equal(got, want) || w.StopReason() != StopRoot {
 		t.Errorf("%#x, %v; want %#x", got, w.StopReason(), want)
 	}
-	// The caller cannot be there: the place holds its callee's return address.
+	// The place holds the callee's return address.
 	src.rules[0x2010] = Rule{CFAReg: X86RSP, CFAOff: 0, Method: MethodCFI}
 	s.Forget()
 	got = walk(t, &w, s, x86Regs(0x1010, 0x7008, 0), stack(0x6ff8, 0x3010, 0x2010, 0x3010, 0))
