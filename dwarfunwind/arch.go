@@ -4,12 +4,12 @@ package dwarfunwind
 
 import "prywalk/frames"
 
-// archRules is what an architecture's supplement defines: System V ABI for x86-64, §3.6; "DWARF for the Arm 64-bit
-// Architecture", §4.1.
+// archRules has an architecture's definitions: System V ABI for x86-64, §3.6; "DWARF for the Arm 64-bit Architecture",
+// §4.1.
 type archRules struct {
-	columns            uint64 // registers that have rules; vector registers come after them
-	pc                 uint64 // column of the program counter
-	spMayDifferFromCFA bool   // the caller's stack pointer may not be the CFA ([Table.adjustSPAArch64])
+	columns            uint64 // with rules; vector registers come after them
+	pc                 uint64 // column
+	spMayDifferFromCFA bool   // see [Table.adjustSPAArch64]
 }
 
 var rulesByArch = map[frames.Arch]*archRules{

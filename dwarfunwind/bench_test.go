@@ -8,7 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// benchPCs returns an address in the middle of each function with a compact rule.
 func benchPCs(b *testing.B, t *Table) []uint64 {
 	var pcs []uint64
 	for f := range t.FDEs() {
@@ -23,7 +22,7 @@ func benchPCs(b *testing.B, t *Table) []uint64 {
 	return pcs
 }
 
-// BenchmarkRuleCold looks functions up in an order that branch predictors do not predict.
+// The order is one that branch predictors do not predict.
 func BenchmarkRuleCold(b *testing.B) {
 	for name, path := range map[string]string{"libc": libcPath, "node": nodePath} {
 		b.Run(name, func(b *testing.B) {

@@ -9,7 +9,6 @@ import (
 	"prywalk/frames"
 )
 
-// builder writes sections with call frame information for tests.
 type builder struct {
 	addr    uint64
 	debug   bool // .debug_frame
@@ -28,7 +27,7 @@ const (
 	testLen   = 0x100
 )
 
-// x86Initial: CFA is rsp+8, the return address lies at CFA−8.
+// CFA is rsp+8, the return address lies at CFA−8.
 var x86Initial = []byte{cfaDefCFA, 7, 8, cfaOffset | 16, 1}
 
 func newBuilder() *builder {
@@ -77,12 +76,10 @@ func (b *builder) addCIE() *builder {
 	return b
 }
 
-// addFDE writes an FDE with 8-byte addresses.
 func (b *builder) addFDE(start, size uint64, prog ...byte) *builder {
 	return b.addRaw(append(le(8, start), le(8, size)...), prog...)
 }
 
-// addRaw writes an FDE with the encoded range of code.
 func (b *builder) addRaw(code []byte, prog ...byte) *builder {
 	if b.aug != "" {
 		code = append(code, 0)
@@ -108,7 +105,6 @@ func (b *builder) table(t testing.TB, arch frames.Arch) *Table {
 	return table
 }
 
-// rowAt returns the whole row of an address, packed or not.
 func rowAt(t testing.TB, table *Table, pc uint64) (frames.Rule, frames.Row) {
 	t.Helper()
 	rule, row, ok := table.Rule(frames.Query{PC: pc})

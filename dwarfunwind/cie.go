@@ -9,26 +9,26 @@ import (
 	"prywalk/internal/wire"
 )
 
-// maxCIEs bounds the CIEs kept; programs have tens.
+// Programs have tens.
 const maxCIEs = 256
 
 // cie is a decoded common information entry (DWARF 5 §6.4.1).
 type cie struct {
 	usable    bool
-	signal    bool  // of signal trampolines (augmentation S)
+	signal    bool  // augmentation S
 	augmented bool  // FDEs have extra data, with their length (augmentation z)
-	fdeEnc    uint8 // encoding of the FDEs' addresses
+	fdeEnc    uint8 // of the FDEs' addresses
 	addrSize  uint8 // in bytes
-	segSize   uint8 // of a segment selector, in bytes
+	segSize   uint8 // in bytes
 	codeAlign uint64
 	dataAlign int64
 	ra        uint64   // column of the return address
 	limit     uint64   // columns from here on are ignored
 	init      cfaRow   // after the initial instructions
-	exprs     [][]byte // that init refers to
+	exprs     [][]byte // of init
 }
 
-// cieAt returns the CIE at an offset; nil if it is unusable.
+// cieAt returns nil if the CIE is unusable.
 func (t *Table) cieAt(s *frameSection, off uint64) *cie {
 	if s.lastCIE != nil && s.lastCIEOff == off {
 		return s.lastCIE
@@ -70,8 +70,7 @@ func (t *Table) decodeCIE(s *frameSection, off uint64) *cie {
 	return c
 }
 
-// parseHeader decodes what is before the initial instructions (DWARF 5 §6.4.1). .debug_frame has versions 1, 3 and 4
-// (§7.24).
+// DWARF 5 §6.4.1.
 func (c *cie) parseHeader(cur *cursor, s *frameSection, off uint64) bool {
 	version := cur.U8()
 	aug := cur.CString()
@@ -98,8 +97,7 @@ func (c *cie) parseHeader(cur *cursor, s *frameSection, off uint64) bool {
 	return c.parseAugmentation(cur, aug, s, off)
 }
 
-// parseAugmentation decodes the data of the augmentation string (LSB 5.0 §10.6.1.1.1). With z they have a length, so
-// that an unknown letter ends decoding.
+// LSB 5.0 §10.6.1.1.1. With z the data have a length, so an unknown letter ends decoding.
 func (c *cie) parseAugmentation(cur *cursor, aug []byte, s *frameSection, off uint64) bool {
 	if len(aug) == 0 {
 		return true
@@ -129,7 +127,7 @@ func (c *cie) parseAugmentation(cur *cursor, aug []byte, s *frameSection, off ui
 	return !cur.Bad && !dataCur.Bad
 }
 
-// slot returns a register's index in cfaRow, -1 if ignored.
+// slot returns -1 for an ignored register.
 func (c *cie) slot(reg uint64) int {
 	switch {
 	case reg < c.limit:

@@ -14,14 +14,13 @@ import (
 	"prywalk/frames"
 )
 
-// delveKinds are delve's kinds of register rules.
 var delveKinds = map[frame.Rule]frames.RegRuleKind{
 	frame.RuleUndefined: frames.RuleUndefined, frame.RuleSameVal: frames.RuleSame,
 	frame.RuleOffset: frames.RuleOffset, frame.RuleValOffset: frames.RuleValOffset, frame.RuleRegister: frames.RuleReg,
 	frame.RuleExpression: frames.RuleExpr, frame.RuleValExpression: frames.RuleValExpr,
 }
 
-// delveFrames returns delve's entries of a file's .eh_frame or .debug_frame, by their start.
+// delveFrames returns the entries by their start.
 func delveFrames(t *testing.T, path, section string) map[uint64]*frame.FrameDescriptionEntry {
 	f, err := elf.Open(path)
 	if err != nil {
@@ -48,7 +47,7 @@ func delveFrames(t *testing.T, path, section string) map[uint64]*frame.FrameDesc
 	return out
 }
 
-// cfaAgrees compares the machine's CFA with delve's: its expression byte for byte, which readelf does not show.
+// readelf does not show the expression.
 func (m *machine) cfaAgrees(w *frame.DWRule) bool {
 	if m.cfaExpr != noExpr {
 		return w.Rule == frame.RuleExpression && bytes.Equal(w.Expression, m.exprs[m.cfaExpr])
@@ -56,8 +55,8 @@ func (m *machine) cfaAgrees(w *frame.DWRule) bool {
 	return w.Rule == frame.RuleCFA && w.Reg == uint64(m.cfaReg) && w.Offset == m.cfaOff
 }
 
-// ruleAgrees compares a register's rule with delve's. Delve's restore drops the rule of the CIE and leaves the
-// register undefined where it has its former value: such a register is not compared.
+// Delve's restore drops the rule of the CIE, and leaves the register undefined where it has its former value: then it
+// is not compared.
 func (m *machine) ruleAgrees(slot int, w *frame.DWRule, returns bool) bool {
 	r := m.regs[slot]
 	if w.Rule == frame.RuleUndefined && !returns {
@@ -77,7 +76,6 @@ func (m *machine) ruleAgrees(slot int, w *frame.DWRule, returns bool) bool {
 	return true
 }
 
-// compareDelve compares one row with delve's.
 func compareDelve(t *testing.T, table *Table, loc uint64, d *frame.FrameDescriptionEntry) {
 	m := &table.machine
 	want, err := d.EstablishFrame(loc)

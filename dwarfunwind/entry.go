@@ -5,9 +5,9 @@ package dwarfunwind
 import "prywalk/internal/wire"
 
 const (
-	// maxEntry bounds an FDE, in bytes, and so the time of a lookup. The largest seen have tens of thousands.
+	// The largest FDEs have tens of thousands of bytes.
 	maxEntry = 1 << 20
-	// maxCIE bounds a CIE, in bytes, as each FDE can have another one. Compilers write less than 50.
+	// Compilers write less than 50 bytes.
 	maxCIE = 1 << 10
 )
 
@@ -16,15 +16,15 @@ type frameSection struct {
 	eh         bool // .eh_frame
 	bases      bases
 	cies       map[uint64]*cie // by offset
-	lastCIE    *cie            // used last; nil: none
+	lastCIE    *cie            // nil: none
 	lastCIEOff uint64
 }
 
 // entry is an undecoded CIE or FDE (DWARF 5 §6.4.1).
 type entry struct {
-	data []byte // all bytes, the length field first
+	data []byte // from the length field on
 	body int    // offset in data, behind the CIE id or pointer
-	off  uint64 // offset in the section
+	off  uint64 // in the section
 	next uint64 // offset of the next entry
 	cie  uint64 // offset of the FDE's CIE
 	kind entryKind
@@ -39,7 +39,7 @@ const (
 	kindFDE
 )
 
-// entryAt returns the entry at an offset, of kindBad if it is damaged.
+// entryAt returns a damaged entry with kindBad.
 func (s *frameSection) entryAt(off uint64) (e entry) {
 	c := cursor{wire.Cursor{Bytes: s.viewAt(off)}}
 	e.off = off
@@ -67,7 +67,7 @@ func (s *frameSection) entryAt(off uint64) (e entry) {
 	return e
 }
 
-// identify reads the CIE id or pointer; in .eh_frame 4 bytes, the distance back to the CIE (LSB 5.0 §10.6.1).
+// .eh_frame has 4 bytes, the distance back to the CIE (LSB 5.0 §10.6.1).
 func (s *frameSection) identify(e *entry, c *cursor, wide bool) {
 	at := e.off + uint64(c.Pos)
 	var id uint64
@@ -89,7 +89,7 @@ func (s *frameSection) identify(e *entry, c *cursor, wide bool) {
 	}
 }
 
-// nextOffset returns the offset of the next entry, also where this one is unreadable; false at the end.
+// nextOffset also passes an unreadable entry; false at the end.
 func (e *entry) nextOffset(s *frameSection) (uint64, bool) {
 	if e.kind == kindEnd && s.eh || e.next <= e.off || e.next >= s.Size {
 		return 0, false

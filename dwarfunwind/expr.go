@@ -9,7 +9,7 @@ import (
 
 const (
 	exprStack = 64 // entries
-	// maxSteps bounds the operations of one evaluation, as branches can loop.
+	// Branches can loop.
 	maxSteps = 4096
 )
 
@@ -18,7 +18,7 @@ type expr struct {
 	code     []byte
 	pc       uint64 // rule's address in the file
 	pcColumn uint64
-	pushCFA  bool // the stack begins with the CFA (§6.4.2.3)
+	pushCFA  bool // §6.4.2.3
 }
 
 type evaluator struct {
@@ -26,7 +26,7 @@ type evaluator struct {
 	*expr
 	regs  *frames.Regs
 	mem   frames.Memory
-	n     int // entries of stack
+	n     int // of stack
 	stack [exprStack]uint64
 }
 
@@ -56,7 +56,7 @@ func (e *evaluator) push(x uint64) bool {
 	return true
 }
 
-// step executes one operation; false if it is unknown or cannot be done. An operand may be missing ([cursor].Bad).
+// step returns false if the operation is unknown or cannot be done. An operand may be missing ([cursor].Bad).
 func (e *evaluator) step(op uint8) bool {
 	if x, ok := e.readConstant(op); ok {
 		return e.push(x)

@@ -12,7 +12,6 @@ import (
 	"prywalk/frames"
 )
 
-// bigMemory has a word computed from the address at each address.
 type bigMemory struct{}
 
 func (bigMemory) Word(addr frames.Addr) (uint64, bool) { return addr * 0x9e3779b97f4a7c15, true }
@@ -104,7 +103,6 @@ func TestExpressionsWithoutAValueFail(t *testing.T) {
 	}
 }
 
-// delveEval runs an expression with delve's evaluator.
 func delveEval(code []byte, regs *frames.Regs) (v uint64, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -125,8 +123,7 @@ func delveEval(code []byte, regs *frames.Regs) (v uint64, ok bool) {
 	return uint64(x), err == nil && pieces == nil
 }
 
-// randomCode returns operations that both evaluators define alike: delve's remainder is signed, and its jumps may leave
-// the expression.
+// Delve's remainder is signed, and its jumps may leave the expression.
 func randomCode(r *rand.Rand) []byte {
 	ops := []byte{opDup, opDrop, opOver, opSwap, opRot, opAbs, opAnd, opDiv, opMinus, opMul, opNeg, opNot, opOr,
 		opPlus, opShl, opShr, opShra, opXor, opEq, opGe, opGt, opLe, opLt, opNe, opDeref, opNop}
@@ -177,7 +174,6 @@ func (e linearExpr) value(regs *frames.Regs, cfa uint64) uint64 {
 	return v
 }
 
-// A symbol has the value of the expression.
 func TestRecognizedExpressionsHaveTheSameValue(t *testing.T) {
 	r, regs := rand.New(rand.NewPCG(3, 4)), testRegs()
 	table := newBuilder().addCIE().table(t, frames.X86_64)

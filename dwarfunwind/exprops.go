@@ -2,7 +2,7 @@
 
 package dwarfunwind
 
-// Operations (DWARF 5 §7.7.1, table 7.9) that call frame information may use (§6.4.2).
+// DWARF 5 §7.7.1, table 7.9, as far as call frame information may use it (§6.4.2).
 const (
 	opAddr       = 0x03
 	opDeref      = 0x06
@@ -54,7 +54,6 @@ const (
 	opNop        = 0x96
 )
 
-// readConstant reads the operand of an operation that pushes a constant.
 func (c *cursor) readConstant(op uint8) (uint64, bool) {
 	if op >= opLit0 && op <= opLit31 {
 		return uint64(op - opLit0), true
@@ -82,7 +81,6 @@ func (c *cursor) readConstant(op uint8) (uint64, bool) {
 	return 0, false
 }
 
-// readRegPlusOffset reads the operands of an operation that pushes a register plus an offset.
 func (c *cursor) readRegPlusOffset(op uint8) (reg uint64, off int64, ok bool) {
 	switch {
 	case op >= opBreg0 && op <= opBreg31:
@@ -95,7 +93,7 @@ func (c *cursor) readRegPlusOffset(op uint8) (reg uint64, off int64, ok bool) {
 	return reg, c.SLEB(), true
 }
 
-// binaryOp computes an operation on the two topmost entries, b on top; false for others, and a division by zero.
+// b is on top. binaryOp returns false for other operations, and a division by zero.
 func binaryOp(op uint8, a, b uint64) (uint64, bool) {
 	switch op {
 	case opAnd:
@@ -130,7 +128,7 @@ func binaryOp(op uint8, a, b uint64) (uint64, bool) {
 	return compare(op, int64(a), int64(b))
 }
 
-// compare is signed (§2.5.1.5).
+// Comparisons are signed (§2.5.1.5).
 func compare(op uint8, a, b int64) (uint64, bool) {
 	var holds bool
 	switch op {

@@ -6,15 +6,14 @@ import "prywalk/internal/wire"
 
 // fde is a decoded frame description entry (DWARF 5 §6.4.1).
 type fde struct {
-	start, end uint64 // of its code, end excluded
+	start, end uint64 // end excluded
 	cie        *cie
 	sec        *frameSection
 	off        uint64 // in the section
-	prog       cursor // its CFA program
+	prog       cursor // CFA program
 }
 
-// fdeAt returns false if the FDE is damaged, or of code that the linker has dropped (start 0 or near the top, or no
-// length).
+// fdeAt returns false if the FDE is damaged, or of code dropped by the linker (start 0 or near the top, or no length).
 func (t *Table) fdeAt(s *frameSection, off uint64) (f fde, ok bool) {
 	e := s.entryAt(off)
 	if e.kind != kindFDE {

@@ -8,7 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// probe makes each kind of query of a table, and applies the rules.
 func probe(t *testing.T, table *Table, pcs ...uint64) {
 	var w frames.Walker
 	space := frames.NewSpace(table.arch)

@@ -8,12 +8,12 @@ import (
 	"prywalk/internal/wire"
 )
 
-// searchTable is the search table of .eh_frame_hdr (LSB 5.0 §10.7): sorted pairs of a function's address and its FDE's.
-// Both are 32-bit numbers relative to the section, the one encoding that linkers write and libgcc reads.
+// searchTable is the table of .eh_frame_hdr (LSB 5.0 §10.7): sorted pairs of a function's address and its FDE's, as
+// 32-bit numbers relative to the section, the encoding that linkers write and libgcc reads.
 type searchTable struct {
 	sec   Section
-	first uint64 // offset of the first pair in the section
-	count uint64 // pairs; 0 if the table is unusable, or in another encoding
+	first uint64 // offset of the first pair
+	count uint64 // 0 if the table is unusable, or in another encoding
 }
 
 const (
@@ -42,7 +42,7 @@ func openSearchTable(sec Section) (h searchTable) {
 	return searchTable{sec: sec, first: first, count: min(n, (sec.Size-first)/pairSize)}
 }
 
-// pairAt returns the start, relative to the section, and the FDE's address.
+// start is relative to the section, addr is the FDE's address.
 func (t *searchTable) pairAt(i uint64) (start int64, addr uint64, ok bool) {
 	b := t.sec.view(t.first+i*pairSize, pairSize)
 	if b == nil {
@@ -51,7 +51,7 @@ func (t *searchTable) pairAt(i uint64) (start int64, addr uint64, ok bool) {
 	return relative(b), t.sec.Addr + uint64(relative(b[4:])), true
 }
 
-// find returns the address of the FDE whose code starts last at or before pc, and its index.
+// find returns the FDE whose code starts last at or before pc, and its index.
 func (t *searchTable) find(pc uint64) (addr, i uint64, ok bool) {
 	key := int64(pc - t.sec.Addr)
 	lo, hi := uint64(0), t.count // pairs below lo start at or before pc, those from hi on behind it

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// maxIndex bounds the entries of an index, to 64 MiB: more than large browsers need.
+// 64 MiB: more than large browsers need.
 const maxIndex = 4 << 20
 
 // maxSameStart bounds the FDEs of one start that a lookup decodes.
@@ -20,11 +20,11 @@ type index struct {
 }
 
 type indexEntry struct {
-	start uint64 // of the code
+	start uint64
 	off   uint64 // of the FDE in the section
 }
 
-// find returns the entries with the last start at or before pc; at most maxSameStart of them.
+// find returns at most maxSameStart entries, with the last start at or before pc.
 func (ix *index) find(t *Table, s *frameSection, pc uint64) []indexEntry {
 	if !ix.built {
 		ix.build(t, s)
@@ -56,7 +56,7 @@ func (ix *index) build(t *Table, s *frameSection) {
 	ix.entries = slices.Clip(ix.entries)
 }
 
-// eachFDE passes the section's intact FDEs to yield, in file order.
+// eachFDE yields the intact FDEs in file order.
 func (t *Table) eachFDE(s *frameSection, yield func(*fde) bool) {
 	for off, ok := uint64(0), s.present(); ok; {
 		e := s.entryAt(off)

@@ -16,13 +16,12 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// library is a file with call frame information.
 type library struct {
 	path, build string
 	size        uint64 // of .eh_frame, in bytes
 }
 
-// largestLibraries returns the n libraries for x86-64 with the most call frame information, each only once.
+// largestLibraries returns the n libraries for x86-64 with the most call frame information.
 func largestLibraries(t *testing.T, n int) []library {
 	var all []library
 	err := filepath.WalkDir("/", func(path string, d fs.DirEntry, err error) error {
@@ -69,8 +68,7 @@ func openLibrary(path string) (l library, ok bool) {
 	return library{path, f.BuildID(), eh.Size()}, true
 }
 
-// TestEveryRowOfTheLargestLibrariesEqualsReadelfs is for make rows, which takes minutes: it reads ROWS_LIBRARIES
-// libraries. Every run of the tests compares the files of [TestRowsEqualReadelfsForInstalledFiles].
+// make rows, which takes minutes, reads ROWS_LIBRARIES libraries.
 func TestEveryRowOfTheLargestLibrariesEqualsReadelfs(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv("ROWS_LIBRARIES"))
 	if n == 0 {

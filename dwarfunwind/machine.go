@@ -9,22 +9,21 @@ import (
 )
 
 const (
-	// maxRemembered bounds the stack of remembered rows. Compilers use one.
+	// Compilers use one.
 	maxRemembered = 64
-	// maxExprs bounds the expressions of one program.
-	maxExprs = 1024
+	maxExprs      = 1024
 )
 
 // machine runs CFA programs (DWARF 5 §6.4.2).
 type machine struct {
 	cfaRow
-	loc        uint64   // first address of the row
+	loc        uint64   // of the row
 	remembered []cfaRow // by DW_CFA_remember_state
-	exprs      [][]byte // that rows refer to
+	exprs      [][]byte // of the rows
 
 	cie  *cie
 	sec  *frameSection
-	base uint64 // address of the program, for DW_CFA_set_loc
+	base uint64 // of the program, for DW_CFA_set_loc
 }
 
 func (m *machine) reset(c *cie) {
@@ -51,7 +50,6 @@ func (m *machine) begin(c *cie, s *frameSection, off, start uint64) {
 	m.cie, m.sec, m.loc, m.base = c, s, start, s.Addr+off
 }
 
-// step executes one instruction; false if it is invalid.
 func (m *machine) step(p *cursor) bool {
 	op := p.U8()
 	low := uint64(op & 0x3f)
@@ -77,7 +75,7 @@ func (m *machine) step(p *cursor) bool {
 	return m.registerRule(op, p)
 }
 
-// advance moves to a later row, at most to the end of the address space. n is in units of codeAlign.
+// advance goes at most to the end of the address space. n is in units of codeAlign.
 func (m *machine) advance(n uint64) {
 	d := n * m.cie.codeAlign
 	if n != 0 && d/n != m.cie.codeAlign || m.loc+d < m.loc {
@@ -87,7 +85,7 @@ func (m *machine) advance(n uint64) {
 	m.loc += d
 }
 
-// createRow executes row creation (§6.4.2.1).
+// §6.4.2.1.
 func (m *machine) createRow(op uint8, p *cursor) bool {
 	switch op {
 	case cfaNop:
@@ -109,7 +107,7 @@ func (m *machine) createRow(op uint8, p *cursor) bool {
 	return !p.Bad
 }
 
-// defineCFA executes CFA definitions (§6.4.2.2).
+// §6.4.2.2.
 func (m *machine) defineCFA(op uint8, p *cursor) bool {
 	switch op {
 	case cfaDefCFA:
@@ -139,7 +137,7 @@ func (m *machine) setCFAReg(reg uint64) {
 	}
 }
 
-// rememberOrRestore executes row state instructions (§6.4.2.4). The state includes the CFA, as compilers assume.
+// §6.4.2.4. The state includes the CFA, as compilers assume.
 func (m *machine) rememberOrRestore(op uint8) bool {
 	if op == cfaRememberState {
 		if len(m.remembered) >= maxRemembered {
@@ -157,7 +155,7 @@ func (m *machine) rememberOrRestore(op uint8) bool {
 	return true
 }
 
-// restore sets a register's rule to the CIE's (§6.4.2.3).
+// §6.4.2.3.
 func (m *machine) restore(reg uint64) {
 	if slot := m.cie.slot(reg); slot >= 0 {
 		m.set(slot, m.cie.init.regs[slot])

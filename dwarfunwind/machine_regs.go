@@ -4,7 +4,7 @@ package dwarfunwind
 
 import "prywalk/frames"
 
-// registerRule executes register rules (DWARF 5 §6.4.2.3) and vendor extensions.
+// DWARF 5 §6.4.2.3, and vendor extensions.
 func (m *machine) registerRule(op uint8, p *cursor) bool {
 	switch op {
 	case cfaAArch64NegateRA, cfaAArch64NegateRAPC:
@@ -60,7 +60,7 @@ func (m *machine) parseRule(op uint8, reg uint64, p *cursor) (r regRule, ok bool
 	return r, false
 }
 
-// ruleInRegister is the rule of a register that is kept in another one; it is lost if [frames.Regs] lacks that.
+// The register is lost if [frames.Regs] lacks the other one.
 func ruleInRegister(reg uint64) regRule {
 	if reg >= frames.NumRegs {
 		return regRule{kind: frames.RuleUndefined}

@@ -9,7 +9,6 @@ import (
 	"prywalk/frames"
 )
 
-// place is the expected rule of a register.
 type place struct {
 	reg  uint8
 	want frames.RegRule
@@ -157,7 +156,7 @@ func TestStackPointerOtherThanTheCFAKeepsTheRow(t *testing.T) {
 	}
 }
 
-// The call is the function's last instruction, so the return address is in the next function.
+// The call is the function's last instruction.
 func TestReturnAddressesAreLookedUpInsideTheCall(t *testing.T) {
 	b := newBuilder().addCIE().addFDE(testStart, testLen, cfaDefCFAOffset, 32)
 	table := b.addFDE(testStart+testLen, testLen).table(t, frames.X86_64)

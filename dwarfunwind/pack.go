@@ -9,7 +9,6 @@ import (
 	"prywalk/frames"
 )
 
-// compactRule converts the machine's row to a rule, and a Row if it does not fit.
 func (t *Table) compactRule(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) {
 	flags := frames.Flags(0)
 	if f.cie.signal {
@@ -29,7 +28,7 @@ func (t *Table) compactRule(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) 
 	return frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: frames.MethodCFI}, &row, true
 }
 
-// spIsCFA reports whether the caller's stack pointer is the CFA, as compact rules imply.
+// Compact rules imply that the caller's stack pointer is the CFA.
 func (t *Table) spIsCFA() bool {
 	p := &t.row.Regs[t.arch.SP()]
 	return p.Kind == frames.RuleSame || p.Kind == frames.RuleValOffset && p.Off == 0
@@ -42,7 +41,6 @@ func (t *Table) returnRule(c *cie) regRule {
 	return regRule{}
 }
 
-// buildRow fills t.row; false if the row is unusable.
 func (t *Table) buildRow(f *fde, pc uint64) bool {
 	c := f.cie
 	row := &t.row
@@ -67,7 +65,6 @@ func (t *Table) buildRow(f *fde, pc uint64) bool {
 	return true
 }
 
-// buildCFA fills the row's CFA; false if its register is none of [frames.Regs].
 func (t *Table) buildCFA(pc uint64) bool {
 	row := &t.row
 	row.CFAExpr, row.CFADeref = nil, false

@@ -17,13 +17,12 @@ const (
 	pePCRel    = 0x10
 	peTextRel  = 0x20
 	peDataRel  = 0x30
-	peAligned  = 0x50 // an absolute pointer at a multiple of its size
+	peAligned  = 0x50 // at a multiple of its size
 	peBase     = 0x70
 	peIndirect = 0x80
 	peOmit     = 0xff
 )
 
-// bases are the addresses to which rare pointers are relative.
 type bases struct {
 	text, data uint64
 }
@@ -51,7 +50,7 @@ func (c *cursor) readEncoded(enc, addrSize uint8) uint64 {
 	return 0
 }
 
-// skipPointer passes over an encoded pointer. at is the address of the cursor's first byte.
+// at is the address of the cursor's first byte.
 func (c *cursor) skipPointer(enc, addrSize uint8, at uint64) {
 	if enc == peAligned {
 		c.Skip(-(at + uint64(c.Pos)) % uint64(addrSize))
@@ -59,8 +58,7 @@ func (c *cursor) skipPointer(enc, addrSize uint8, at uint64) {
 	c.readEncoded(enc, addrSize)
 }
 
-// readPointer reads an encoded pointer. at is the address of the cursor's first byte. An indirect pointer sets Bad, as
-// its value is in the process.
+// at is the address of the cursor's first byte. An indirect pointer sets Bad, as its value is in the process.
 func (c *cursor) readPointer(enc, addrSize uint8, at uint64, b *bases) uint64 {
 	at += uint64(c.Pos)
 	v := c.readEncoded(enc, addrSize)

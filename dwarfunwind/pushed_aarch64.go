@@ -4,8 +4,8 @@ package dwarfunwind
 
 import "prywalk/frames"
 
-// adjustSPAArch64 corrects a caller's stack pointer that is not the CFA: the return address lies above it, pushed by
-// code that jumped here (a PLT's first entry, before glibc's resolver), or the CFA is a buffer.
+// The caller's stack pointer is not the CFA if the return address lies above it, pushed by code that jumped here (a
+// PLT's first entry, before glibc's resolver), or if the CFA is a buffer.
 func (t *Table) adjustSPAArch64(f *fde) {
 	sp, ra := &t.row.Regs[frames.ARM64SP], &t.row.RA
 	above := int64(0)
@@ -23,16 +23,15 @@ func (t *Table) adjustSPAArch64(f *fde) {
 	t.rowRegsSet |= 1 << frames.ARM64SP
 }
 
-// lastScratchA64 is the last register that a call may change (AAPCS64 §6.1.1). A CFA relative to one is a buffer, from
-// which longjmp and setcontext load registers; its stack pointer is not described.
+// A CFA relative to x0 to x18, which a call may change (AAPCS64 §6.1.1), is a buffer from which longjmp and setcontext
+// load registers.
 const lastScratchA64 = 18
 
-// pushedBytes returns the bytes pushed if the last word is at off from the CFA (AAPCS64 §6.4.5.1: multiples of 16).
+// The last word is at off from the CFA. Pushes are multiples of 16 (AAPCS64 §6.4.5.1).
 func pushedBytes(off int64) int64 { return (off + 8 + 15) &^ 15 }
 
-// bytesPushedBefore returns the bytes pushed before a function began, by the row of its second instruction: glibc's
-// resolver describes its return address only behind the landing place ("bti c" or nop). It is 0 unless the machine has
-// run to the end of the first row.
+// glibc's resolver describes its return address only behind the landing place ("bti c" or nop), so the row of the
+// second instruction is read. The result is 0 unless the machine has run to the end of the first row.
 func (m *machine) bytesPushedBefore(f *fde) int64 {
 	if m.cfaReg != frames.ARM64SP || m.cfaOff != 0 || m.loc != f.start+4 {
 		return 0

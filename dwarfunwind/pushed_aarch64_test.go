@@ -8,8 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// The PLT jumps to glibc's resolver with two words on the stack. From the resolver's second instruction on, its call
-// frame information shows that by a return address above the CFA.
+// The PLT jumps to glibc's resolver with two words on the stack. From the second instruction on, call frame information
+// has a return address above the CFA.
 func TestWordsPushedBeforeAFunctionAreNotTheCallers(t *testing.T) {
 	b := newBuilder()
 	b.ra, b.initial = 30, []byte{cfaDefCFA, 31, 0}

@@ -26,10 +26,10 @@ type readelfFDE struct {
 
 type readelfRow struct {
 	loc    uint64
-	values []string // of the columns; the CFA comes first
+	values []string // the CFA comes first
 }
 
-// readelfFrames returns the FDEs of a file, in its order. The file is closed even if it is not read to its end.
+// The file is closed even if it is not read to its end.
 func readelfFrames(t *testing.T, path string) iter.Seq[readelfFDE] {
 	tool, err := exec.LookPath("readelf")
 	if err != nil {
@@ -53,7 +53,6 @@ func readelfFrames(t *testing.T, path string) iter.Seq[readelfFDE] {
 	}
 }
 
-// readelfParser reads the output of --debug-dump=frames-interp.
 type readelfParser struct {
 	t     *testing.T
 	yield func(readelfFDE) bool
@@ -63,7 +62,7 @@ type readelfParser struct {
 	open  bool   // cur is being read
 }
 
-// parse yields each complete FDE. One without rows of its own has the row of its CIE.
+// parse yields each complete FDE. One without rows has the row of its CIE.
 func (p *readelfParser) parse(r io.Reader) {
 	p.cies = map[string]readelfFDE{}
 	sc := bufio.NewScanner(r)
@@ -94,7 +93,7 @@ func (p *readelfParser) parse(r io.Reader) {
 	p.done()
 }
 
-// done ends an entry; false: no further entry is needed.
+// done returns false if no further entry is needed.
 func (p *readelfParser) done() bool {
 	defer func() { p.open = false }()
 	switch {
@@ -120,7 +119,7 @@ func newReadelfFDE(t *testing.T, w []string, cies map[string]readelfFDE) readelf
 	return f
 }
 
-// values drops the names that readelf puts after register numbers.
+// readelf puts names after register numbers.
 func values(words []string) []string {
 	return slices.DeleteFunc(slices.Clone(words), func(w string) bool { return w[0] == '(' })
 }
@@ -133,7 +132,6 @@ func number(t *testing.T, s string) uint64 {
 	return v
 }
 
-// regNames are the columns of readelf by DWARF number.
 func regNames(arch frames.Arch) []string {
 	if arch == frames.X86_64 {
 		return strings.Fields("rax rdx rcx rbx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15 rip")
@@ -145,7 +143,6 @@ func regNames(arch frames.Arch) []string {
 	return append(names, "sp")
 }
 
-// cfaText writes the machine's CFA as readelf does.
 func (m *machine) cfaText(names []string) string {
 	if m.cfaExpr != noExpr {
 		return "exp"
@@ -156,7 +153,6 @@ func (m *machine) cfaText(names []string) string {
 	return fmt.Sprintf("%s%+d", names[m.cfaReg], m.cfaOff)
 }
 
-// ruleText writes a register's rule as readelf does.
 func ruleText(r regRule, names []string) string {
 	switch r.kind {
 	case frames.RuleUndefined:
@@ -175,7 +171,7 @@ func ruleText(r regRule, names []string) string {
 	return "s"
 }
 
-// compareFDE compares each row of an FDE with readelf's, and returns their number.
+// compareFDE returns the number of rows.
 func compareFDE(t *testing.T, table *Table, e FDE, want *readelfFDE) int {
 	names := regNames(table.arch)
 	rows := slices.Clone(want.rows)
@@ -217,8 +213,7 @@ func compareFDE(t *testing.T, table *Table, e FDE, want *readelfFDE) int {
 	return n
 }
 
-// compareFile compares the FDEs of a file, up to limit (0: all), with readelf's, and lookups with the enumeration. It
-// returns the numbers of FDEs and rows.
+// compareFile compares up to limit FDEs (0: all) with readelf's, and lookups with the enumeration.
 func compareFile(t *testing.T, path string, limit int) (fdes, rows int) {
 	table := openTable(t, path)
 	next, stop := iter.Pull(table.FDEs())
@@ -244,7 +239,6 @@ func compareFile(t *testing.T, path string, limit int) (fdes, rows int) {
 	return fdes, rows
 }
 
-// lookupRows checks that lookups of each row's addresses find the row.
 func lookupRows(t *testing.T, table *Table, e FDE, want *readelfFDE) {
 	for i, w := range want.rows {
 		end := e.End
@@ -297,7 +291,6 @@ func TestRowsEqualReadelfsForCompiledC(t *testing.T) {
 	}
 }
 
-// buildHello compiles a Go program for an architecture, and returns its path.
 func buildHello(t *testing.T, arch string) string {
 	out := filepath.Join(t.TempDir(), "hello-"+arch)
 	cmd := exec.Command("go", "build", "-o", out, "testdata/hello.go")

@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// openTable opens the call frame information of a real file.
 func openTable(t testing.TB, path string) *Table {
 	t.Helper()
 	file, err := os.Open(path)

@@ -17,7 +17,7 @@ type linearExpr struct {
 	deref bool
 }
 
-// linearExprOf returns what an expression computes at pc, for the forms that compilers and C libraries write most:
+// linearExprOf recognises the usual expressions at pc:
 //
 //	DW_OP_bregN off                  registers in a signal frame
 //	DW_OP_bregN off, DW_OP_deref     GCC's realigned frames
@@ -42,7 +42,7 @@ func (t *Table) linearExprOf(code []byte, pc uint64, pushCFA bool) (e linearExpr
 	return e, !c.Bad && (e.deref || c.Left() == 0)
 }
 
-// placeRule returns the rule of a register saved at the expression's value (DW_CFA_expression).
+// placeRule is for DW_CFA_expression: the register is saved at the value.
 func (e *linearExpr) placeRule() (frames.RegRule, bool) {
 	switch {
 	case e.deref: // the word at reg + off is the address
@@ -53,7 +53,7 @@ func (e *linearExpr) placeRule() (frames.RegRule, bool) {
 	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: e.reg, Off: e.off}, true
 }
 
-// valueRule returns the rule of a register that is the expression's value (DW_CFA_val_expression).
+// valueRule is for DW_CFA_val_expression.
 func (e *linearExpr) valueRule() (frames.RegRule, bool) {
 	switch {
 	case e.deref: // the word at the place without the load
@@ -67,9 +67,8 @@ func (e *linearExpr) valueRule() (frames.RegRule, bool) {
 	return frames.RegRule{}, false
 }
 
-// pltCFA is the CFA of a procedure linkage table of x86-64 (binutils, bfd/elf64-x86-64.c,
-// elf_x86_64_eh_frame_lazy_plt): rsp + 8, and 8 more behind the push in its entry of 16 bytes: rsp + 8 + ((rip & 15 >=
-// n) << 3).
+// pltCFA recognises rsp + 8 + ((rip & 15 >= n) << 3), the CFA of a procedure linkage table of x86-64 (binutils,
+// bfd/elf64-x86-64.c, elf_x86_64_eh_frame_lazy_plt). The entry of 16 bytes has pushed 8 bytes from offset n on.
 func pltCFA(code []byte, pc uint64) (linearExpr, bool) {
 	const litN = 6 // index of DW_OP_litN, whose operand is n
 	if len(code) != 11 || code[litN] < opLit0 || code[litN] > opLit0+15 {

@@ -11,7 +11,7 @@ import (
 // FDE describes a function, or a part of one.
 type FDE struct {
 	Start, End uint64
-	Signal     bool // of a signal trampoline (augmentation S)
+	Signal     bool // augmentation S
 
 	sec *frameSection
 	off uint64

@@ -36,7 +36,7 @@ func NewSection(addr uint64, data []byte) Section {
 
 func (s *Section) present() bool { return s.Data != nil && s.Size > 0 }
 
-// view returns n bytes; nil if they cannot be read.
+// view returns nil if the bytes cannot be read.
 func (s *Section) view(off uint64, n int) []byte {
 	if off > s.Size || uint64(n) > s.Size-off {
 		return nil
@@ -48,7 +48,7 @@ func (s *Section) view(off uint64, n int) []byte {
 	return b
 }
 
-// viewSize, in bytes: readers with a window give it without a copy.
+// Readers with a window give so many bytes without a copy.
 const viewSize = 4 << 10
 
 func (s *Section) viewAt(off uint64) []byte {

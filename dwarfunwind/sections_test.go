@@ -86,7 +86,6 @@ func TestEncodedAddresses(t *testing.T) {
 	}
 }
 
-// withHdr builds three functions and a search table in that encoding.
 func withHdr(t *testing.T, enc uint8, change func([]byte) []byte) (*Table, error) {
 	b := newBuilder().addCIE()
 	const hdrAddr = 0x4000
@@ -111,7 +110,6 @@ func withHdr(t *testing.T, enc uint8, change func([]byte) []byte) (*Table, error
 	return New(Config{Arch: frames.X86_64, EhFrameHdr: NewSection(hdrAddr, hdr), EhFrame: NewSection(b.addr, b.out)})
 }
 
-// checkThree looks up addresses in and between the functions of withHdr.
 func checkThree(t *testing.T, name string, table *Table) {
 	t.Helper()
 	for i := range uint64(3) {
@@ -182,7 +180,6 @@ func TestDroppedFunctionsAreIgnored(t *testing.T) {
 	}
 }
 
-// A damaged entry in the middle affects its own function only.
 func TestDamagedEntriesDoNotAffectOthers(t *testing.T) {
 	b := newBuilder().addCIE().addFDE(testStart, testLen)
 	b.entry(0, []byte{77, 0}) // a CIE of an unknown version
@@ -220,14 +217,14 @@ func TestWithoutSectionsThereIsNoTable(t *testing.T) {
 	}
 }
 
-// LLVM's library of Rust 1.95, rewritten by BOLT, has entries without a length, mostly at the start of a function.
-// If two entries have one start, the search table has the empty one only.
+// LLVM's library of Rust 1.95, rewritten by BOLT, has entries without a length, mostly at the start of a function. If
+// two entries have one start, the search table has the empty one only.
 func TestEntriesWithoutALengthDoNotHideTheFunctionAroundThem(t *testing.T) {
 	const hdrAddr = 0x4000
 	full, none := [2]uint64{testStart, testLen}, [2]uint64{testStart, 0}
 	for name, c := range map[string]struct {
 		entries [][2]uint64
-		hidden  int // an entry that the search table lacks, from 1 on
+		hidden  int // that the search table lacks, from 1 on
 	}{
 		"an empty entry last":               {[][2]uint64{full, none}, 0},
 		"an empty entry first":              {[][2]uint64{none, full}, 0},
@@ -261,13 +258,12 @@ func TestEntriesWithoutALengthDoNotHideTheFunctionAroundThem(t *testing.T) {
 	}
 }
 
-// aligning returns the bytes that align the first pointer of a CIE's augmentation data "zPR".
+// aligning is for the first pointer of augmentation data "zPR".
 func (b *builder) aligning() int {
 	at := b.addr + uint64(len(b.out)) + 4 + 4 + 1 + uint64(len(b.aug)+1) + 3 + 1 + 1
 	return int(-at & 7)
 }
 
-// peSize returns the size of an encoded pointer in bytes; 0 if it varies or is unknown.
 func peSize(enc, addrSize uint8) uint8 {
 	switch enc & peFormat {
 	case peAbsptr:
@@ -281,3 +277,5 @@ func peSize(enc, addrSize uint8) uint8 {
 	}
 	return 0
 }
+
+// the size varies or is unknown.

@@ -9,7 +9,7 @@ import (
 	"prywalk/frames"
 )
 
-// pltProgram is the program of .plt as linkers write it: the CFA is 8 further from rsp after the push of the entry, 11
+// The program of .plt as linkers write it: the CFA is 8 further from rsp from byte 11 of each 16 on.
 // bytes into each 16.
 var pltProgram = []byte{cfaDefCFAExpression, 11, opBreg0 + 7, 8, opBreg0 + 16, 0, opLit0 + 15, opAnd,
 	opLit0 + 11, opGe, opLit0 + 3, opShl, opPlus}
@@ -28,9 +28,9 @@ func TestPLTExpressionBecomesACompactRule(t *testing.T) {
 	}
 }
 
-// A rule for one program counter would be wrong: it depends on the load bias, except for its low four bits here.
+// The value depends on the load bias, except for its low four bits here.
 func TestExpressionsUnlikeThatOfAPLTAreKept(t *testing.T) {
-	const expr, after = 2, 8 // offsets in pltProgram: of the expression, and of its operation that may vary
+	const expr, after = 2, 8 // offsets in pltProgram
 	for i := expr; i < len(pltProgram); i++ {
 		prog := slices.Clone(pltProgram)
 		if prog[i]++; i == after {
@@ -59,7 +59,7 @@ func TestRealPLTRulesAreCompact(t *testing.T) {
 	t.Error("libc has no such expression")
 }
 
-// glibc's __restore_rt describes the ucontext on the stack by expressions.
+// glibc's __restore_rt describes the ucontext by expressions.
 func TestRealSignalFrameNeedsNoEvaluator(t *testing.T) {
 	table := openTable(t, libcPath)
 	for e := range table.FDEs() {
@@ -83,7 +83,6 @@ func TestRealSignalFrameNeedsNoEvaluator(t *testing.T) {
 	t.Error("libc has no signal trampoline")
 }
 
-// Lookups of all rows of real files return compact rules, except for rows that a compact rule cannot hold.
 func TestMostRealRulesAreCompact(t *testing.T) {
 	for _, path := range []string{libcPath, cxxPath, nodePath} {
 		table := openTable(t, path)

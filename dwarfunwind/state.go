@@ -8,7 +8,7 @@ const (
 	// raSlot is the slot of a return address column that is no register.
 	raSlot   = frames.NumRegs
 	numSlots = raSlot + 1
-	// noExpr is the cfaExpr of a CFA that is a register plus an offset.
+	// noExpr: the CFA is a register plus an offset.
 	noExpr = -1
 )
 
@@ -21,13 +21,13 @@ type regRule struct {
 // cfaRow is a row of the table that a CFA program describes.
 type cfaRow struct {
 	cfaOff  int64
-	cfaExpr int32 // index of its expression, or noExpr
+	cfaExpr int32 // index, or noExpr
 	cfaReg  uint8
 	used    uint64 // set of the slots that have had a rule
 	regs    [numSlots]regRule
 }
 
-// set sets a slot's rule; slots below 0 are ignored.
+// Slots below 0 are ignored.
 func (row *cfaRow) set(slot int, r regRule) {
 	if slot >= 0 {
 		row.regs[slot] = r

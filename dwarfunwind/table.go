@@ -16,8 +16,7 @@ type Config struct {
 	EhFrameHdr, EhFrame Section
 	// DebugFrame is .debug_frame, decompressed. It is searched last.
 	DebugFrame Section
-	// Text and GOT are the addresses of .text and of the global offset table, 0 if unknown: bases of rare pointers in
-	// .eh_frame.
+	// Text and GOT are the addresses of .text and of the global offset table, 0 if unknown: bases of rare pointers.
 	Text, GOT uint64
 }
 
@@ -34,11 +33,11 @@ type Table struct {
 	ehIndex    index
 	debugIndex index
 	machine    machine
-	row        frames.Row // being built
-	rowRegsSet uint64     // registers of row that have a rule
+	row        frames.Row
+	rowRegsSet uint64 // registers of row with a rule
 }
 
-// New returns a table. It reads only the header of .eh_frame_hdr. Errors: [ErrNoCFI], or an unknown architecture.
+// New reads only the header of .eh_frame_hdr. Errors: [ErrNoCFI], or an unknown architecture.
 func New(cfg Config) (*Table, error) {
 	t := &Table{arch: cfg.Arch, archRules: rulesByArch[cfg.Arch]}
 	if t.archRules == nil {
@@ -94,12 +93,10 @@ func (t *Table) findIndexed(s *frameSection, ix *index, pc uint64) (fde, bool) {
 	return fde{}, false
 }
 
-// maxEmptyFDEs bounds the entries of length 0 that a lookup passes.
 const maxEmptyFDEs = 8
 
-// findEh returns the FDE in .eh_frame. BOLT leaves entries of length 0 at the start of functions or within: the FDE is
-// then the next in the section, which the search table lacks if both start at one address, or the one before in the
-// table.
+// BOLT leaves entries of length 0 at the start of functions or within. Then the FDE is the next in the section, which
+// the search table lacks if both start at one address, or the one before in the table.
 func (t *Table) findEh(pc uint64) (fde, bool) {
 	if !t.eh.present() {
 		return fde{}, false

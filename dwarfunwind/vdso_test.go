@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// vdso returns a copy of the running kernel's vDSO.
 func vdso(t *testing.T) []byte {
 	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
@@ -70,7 +69,6 @@ func TestVDSOFunctionsHaveRules(t *testing.T) {
 	}
 }
 
-// Lookups in blocks of the file and in one piece of memory agree.
 func TestWindowsAndMemoryHaveTheSameRules(t *testing.T) {
 	lazy := openTable(t, libcPath)
 	load := func(s Section) Section {
