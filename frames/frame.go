@@ -23,6 +23,7 @@ func (f *Frame) LookupPC(arch Arch) Addr {
 // StopReason is why a walk ended.
 type StopReason uint8
 
+// The stop reasons.
 const (
 	StopNone StopReason = iota // the walk goes on
 	StopRoot                   // the thread's first function is reached: the stack is complete

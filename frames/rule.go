@@ -38,8 +38,10 @@ func (m Method) String() string {
 	return "none"
 }
 
+// Flags are properties of a rule.
 type Flags uint8
 
+// The flags of a rule.
 const (
 	// FlagRoot: no caller, the stack is complete.
 	FlagRoot Flags = 1 << iota

@@ -9,20 +9,20 @@ import (
 // Live is a process's memory while a sample is walked: [managed.Live]. It is reused.
 type Live struct {
 	ReadMemory func(addr uint64, b []byte) int // returns the number of bytes read
-	// TID is the sampled thread, RunCount its run count at the copy if off the processor.
+	// TID is the sampled thread, RunCount its run count at the copy if it was off the processor.
 	PID, TID  int
 	RunCount  uint64
-	HasRun    bool       // the thread was stopped while running: it has run since
-	RunCounts *RunCounts // optional: keeps the files of run counts open
+	HasRun    bool       // since the copy, as the thread was stopped while running
+	RunCounts *RunCounts // optional
 }
 
-// RunCounts reads run counts, and keeps the last files open. For one goroutine at a time.
+// RunCounts reads run counts, and keeps the last files open, for one goroutine at a time.
 type RunCounts struct {
 	budget *procmem.FDBudget
 	files  [maxOpenCounts]*procmem.ThreadFiles
 }
 
-// maxOpenCounts is the number of open files; reservedDescriptors descriptors are left to others.
+// reservedDescriptors are left for other uses.
 const (
 	maxOpenCounts       = 16
 	reservedDescriptors = 512
@@ -62,7 +62,7 @@ func (c *RunCounts) Close() {
 // Read implements [managed.Live].
 func (l *Live) Read(addr uint64, b []byte) int { return l.ReadMemory(addr, b) }
 
-// Unchanged reports whether the run count is the copy's. 0, of a kernel without counts, proves nothing.
+// Unchanged reports whether the run count is the copy's. A count of 0 is of a kernel without counts.
 func (l *Live) Unchanged() bool {
 	if l.HasRun || l.RunCount == 0 {
 		return false

@@ -13,29 +13,27 @@ type Entry struct {
 	// Source is nil for a native frame.
 	Source managed.FrameSource
 	Ref    managed.Ref
-	// Compiled: Frame.PC is in the managed frame's own code, and the native frame has no entry.
+	// Compiled: Frame.PC is in the managed frame's own code.
 	Compiled bool
-	// Machinery: a native frame that runs the managed ones before it, such as an interpreter's loop. It is shown on
-	// request.
+	// Machinery: a native frame that runs the managed ones before it, such as an interpreter's loop.
 	Machinery bool
 }
 
-// Merger inserts the managed frames of a process's runtimes into a walk. The zero value is ready. Results are
-// valid until the next Begin.
+// Merger inserts the managed frames of a process's runtimes into a walk. The zero value is ready. Results are valid
+// until the next Begin.
 type Merger struct {
 	sources    []managed.FrameSource
 	natives    []native
 	refs       []managed.Ref
 	entries    []Entry
-	pending    frames.Frame // its CFA is known with the next frame
+	pending    frames.Frame // waits for its CFA
 	hasPending bool
 }
 
-// native is a native frame with the end of its refs, all of one source.
 type native struct {
 	frame         frames.Frame
 	source        int // −1: none recognised the frame
-	end           int // of its refs; they begin where those of the frame before end
+	end           int // of its refs, which begin at the end of the frame before
 	replacesFrame bool
 }
 
@@ -48,7 +46,7 @@ func (m *Merger) Begin(sources []managed.FrameSource, s *managed.Sample) {
 	}
 }
 
-// Add takes a native frame, innermost first. Runtimes get it one frame later, with its CFA.
+// Add takes a native frame, innermost first.
 func (m *Merger) Add(f *frames.Frame) {
 	if m.hasPending {
 		m.flushPending(f.SP)
@@ -56,7 +54,6 @@ func (m *Merger) Add(f *frames.Frame) {
 	m.pending, m.hasPending = *f, true
 }
 
-// flushPending gives the pending frame to the first runtime that recognises it.
 func (m *Merger) flushPending(cfa frames.Addr) {
 	n := native{frame: m.pending, source: -1}
 	for i, source := range m.sources {
@@ -81,7 +78,7 @@ func (m *Merger) End(complete bool) []Entry {
 		m.flushPending(cfa)
 		m.hasPending = false
 	}
-	broken := uint64(0) // bit i: sources[i] is broken (at most 64)
+	broken := uint64(0) // bit i: sources[i] (at most 64)
 	for i, n := range m.sources {
 		if n.End() == managed.Broken {
 			broken |= 1 << i
@@ -90,7 +87,6 @@ func (m *Merger) End(complete bool) []Entry {
 	return m.merge(broken)
 }
 
-// merge leaves out the frames of runtimes in broken.
 func (m *Merger) merge(broken uint64) []Entry {
 	m.entries = m.entries[:0]
 	begin := 0

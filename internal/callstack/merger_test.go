@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// fake is a runtime that knows frames by their program counters.
 type fake struct {
 	managed.Base
 
@@ -43,8 +42,8 @@ func (f *fake) Symbolize(managed.Ref, managed.Live, []managed.Frame) ([]managed.
 	return nil, managed.SameMemory
 }
 
-// merged returns a stack of three frames, the second in generated code: native frames by their pc, in braces if they
-// are interpreter frames; managed frames by their runtime, with a plus sign if compiled.
+// merged returns a stack of three frames, the second in generated code: native frames by pc (in braces: an
+// interpreter's), managed frames by runtime (with a plus sign: compiled).
 func merged(complete bool, sources ...managed.FrameSource) string {
 	var m Merger
 	m.Begin(sources, &managed.Sample{})
@@ -123,7 +122,6 @@ func TestMergingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// silent has one managed frame for each native frame.
 type silent struct{ fake }
 
 func (s *silent) ManagedFrames(_ *frames.Frame, _ frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {

@@ -17,8 +17,8 @@ func FirstPlan(sources []managed.FrameSource) *managed.Plan {
 	return nil
 }
 
-// Plan returns what to copy besides a thread's stack, and the anchor, by the first runtime that has the thread;
-// nil: none. innerTID is in the process's own pid namespace; pthread is the thread pointer, 0 if unknown.
+// Plan returns what to copy besides a thread's stack, and the anchor, by the first runtime that has the thread; nil:
+// none. innerTID is in the process's own pid namespace; pthread is the thread pointer, 0 if unknown.
 func Plan(sources []managed.FrameSource, innerTID int, pthread uint64) (*managed.Plan, frames.Addr) {
 	for _, n := range sources {
 		if plan := n.Plan(); plan != nil {

@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// TaskMemory is the copy of a waiting task's stack, and elsewhere current memory: the callers of a goroutine in a
+// TaskMemory is the copy of a waiting task's stack, and elsewhere current memory. The callers of a goroutine in a
 // callback from C are on its thread's stack, unchanged while it waits.
 type TaskMemory struct {
 	frames.Snapshot
@@ -15,7 +15,7 @@ type TaskMemory struct {
 	pages managed.Pages
 }
 
-// Begin takes a task's stack. read reads the process's memory.
+// Begin takes a task's stack.
 func (m *TaskMemory) Begin(stack frames.Region, end frames.Addr, read func(addr uint64, b []byte) int) {
 	m.Snapshot = frames.Snapshot{Stack: stack, StackEnd: end}
 	m.live.ReadMemory = read

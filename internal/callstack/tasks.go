@@ -4,7 +4,7 @@ package callstack
 
 import "prywalk/internal/managed"
 
-// Tasks returns the tasks without a thread of a process.
+// Tasks returns a process's tasks without a thread.
 func Tasks(sources []managed.FrameSource, w managed.Watch) (all managed.TaskList) {
 	for _, n := range sources {
 		if l, is := n.(managed.Threads); is {

@@ -26,7 +26,7 @@ func Postponed(sources []managed.FrameSource) (some bool) {
 	return some
 }
 
-// Role returns a thread's role, "" if unknown. innerTID is in the process's own pid namespace.
+// Role returns "" if the role is unknown. innerTID is in the process's own pid namespace.
 func Role(sources []managed.FrameSource, innerTID int, name string) string {
 	for _, n := range sources {
 		if t, is := n.(managed.Threads); is {

@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// naming has the names of some threads.
 type naming struct {
 	managed.FrameSource
 	managed.BaseThreads

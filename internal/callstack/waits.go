@@ -7,9 +7,8 @@ import (
 	"prywalk/internal/waits"
 )
 
-// WaitOf returns what a thread in a call of [waits.RuntimeWaitCall] (futex, ppoll) waits for, by the first runtime that
-// knows; ok is false if none does. The owner's ID is in the process's own pid namespace. later: a later query may give
-// more.
+// WaitOf returns what a thread in a call of [waits.RuntimeWaitCall] waits for, by the first runtime that knows; else ok
+// is false. The owner's ID is in the process's own pid namespace. later: a later query may give more.
 func WaitOf(sources []managed.FrameSource, q *managed.WaitQuery) (w waits.Wait, ok, later bool) {
 	for _, n := range sources {
 		t, implements := n.(managed.Threads)
@@ -28,7 +27,7 @@ func WaitOf(sources []managed.FrameSource, q *managed.WaitQuery) (w waits.Wait, 
 	return w, false, later
 }
 
-// HeldLocks returns the locks held by the last walk's frames ([managed.Threads.HeldLocks]).
+// HeldLocks returns the locks held by the last walk's frames.
 func HeldLocks(sources []managed.FrameSource) (out []managed.HeldLock) {
 	for _, n := range sources {
 		if h, ok := n.(managed.Threads); ok {

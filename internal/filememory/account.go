@@ -4,7 +4,8 @@ package filememory
 
 import "sync/atomic"
 
-// Account is what one file or map has taken of a [Budget]. Safe for concurrent use. Nil refuses nothing.
+// Account is a file's or map's part of a [Budget]. It is safe for concurrent use. [Account.Take] of nil refuses
+// nothing.
 type Account struct {
 	budget *Budget
 	name   atomic.Pointer[string]
@@ -22,7 +23,7 @@ func (b *Budget) Account(name string) *Account {
 	return a
 }
 
-// AccountOfWhole is for what may take the whole budget, and is of no use in part.
+// AccountOfWhole opens an account that may take the whole budget, for data that is useless in part.
 func (b *Budget) AccountOfWhole(name string) *Account {
 	a := b.Account(name)
 	a.whole = true
@@ -41,7 +42,7 @@ func (a *Account) Left() int64 {
 	return max(0, min(a.maxBytes()-a.Used(), a.budget.Limit()-a.budget.Used()))
 }
 
-// Budget returns the account's.
+// Budget returns the account's budget.
 func (a *Account) Budget() *Budget {
 	if a == nil {
 		return process
@@ -69,8 +70,7 @@ func (a *Account) Take(n int64, part string) error {
 	return &Error{What: what, Need: a.Used() + n, Total: a.budget.Total()}
 }
 
-// TakeSpare takes n bytes for a cache or the like; false if less than half of the budget would be left. A refusal is
-// not reported.
+// TakeSpare takes n bytes for a cache; false, without a report, if less than half of the budget would be left.
 func (a *Account) TakeSpare(n int64) bool {
 	return a == nil || a.budget.Used()+n <= a.budget.Limit()/2 && a.tryTake(n)
 }

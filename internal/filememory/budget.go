@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// DefaultTotal is the limit unless set by the user, bytes.
+	// DefaultTotal is the limit unless set by the user, in bytes.
 	DefaultTotal = 512 << 20
-	// totalPerBudget is total ÷ budget; the rest is for prywalk itself, and garbage.
+	// totalPerBudget is total ÷ budget. The rest is for prywalk itself, and garbage.
 	totalPerBudget = 2
-	// An account's most: one hostile file leaves room for others.
+	// An account's most leaves room for other files.
 	maxAccountNum, maxAccountDen = 3, 4
 )
 
-// Budget limits what untrusted files take together. Safe for concurrent use.
+// Budget limits the memory of untrusted files together, in bytes. It is safe for concurrent use.
 type Budget struct {
 	limit, used, peak atomic.Int64
 	asked             atomic.Bool
@@ -43,14 +43,14 @@ var process = New(DefaultTotal / totalPerBudget)
 // Process is the budget of this process, the default.
 func Process() *Budget { return process }
 
-// SetTotal sets the user's limit of the whole process, bytes.
+// SetTotal sets the user's limit of the whole process.
 func (b *Budget) SetTotal(bytes int64) {
 	b.limit.Store(bytes / totalPerBudget)
 	b.asked.Store(true)
 }
 
-// RaiseFor raises the limit to the sum of all n that the user's own files need in proportion to their size, unless the
-// user set one.
+// RaiseFor raises the limit to the sum of all n, unless the user set one. The user's own files need n in proportion to
+// their size.
 func (b *Budget) RaiseFor(n int64) {
 	sum := b.allowed.Add(n)
 	for now := b.Limit(); sum > now && !b.asked.Load(); now = b.Limit() {
@@ -60,16 +60,16 @@ func (b *Budget) RaiseFor(n int64) {
 	}
 }
 
-// Total is the process's limit, bytes.
+// Total is the process's limit.
 func (b *Budget) Total() int64 { return totalPerBudget * b.limit.Load() }
 
-// Limit is the budget, bytes.
+// Limit is the budget.
 func (b *Budget) Limit() int64 { return b.limit.Load() }
 
-// Used is what is taken now, bytes.
+// Used is what is taken now.
 func (b *Budget) Used() int64 { return b.used.Load() }
 
-// Peak is the most taken at a time, bytes.
+// Peak is the most taken at a time.
 func (b *Budget) Peak() int64 { return b.peak.Load() }
 
 func (b *Budget) take(n int64) bool {
@@ -85,9 +85,8 @@ func (b *Budget) take(n int64) bool {
 	}
 }
 
-const maxRefused = 4 // refusals listed by name
+const maxRefused = 4 // listed by name
 
-// refuse notes a name once.
 func (b *Budget) refuse(what string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -100,7 +99,7 @@ func (b *Budget) refuse(what string) {
 	}
 }
 
-// Refusals lists what was refused in a line; "": nothing.
+// Refusals lists in a line what was refused; "": nothing.
 func (b *Budget) Refusals() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -118,9 +117,9 @@ func (b *Budget) Refusals() string {
 // Error means that something was left out for lack of memory.
 type Error struct {
 	What string
-	// Need is the bytes that the account would have at least.
+	// Need is what the account would have at least.
 	Need int64
-	// Total is the process's limit, bytes.
+	// Total is the process's limit.
 	Total int64
 }
 
@@ -136,7 +135,7 @@ func (e *Error) enough() int64 {
 	return 1 << bits.Len64(uint64(need))
 }
 
-// Size formats a number of bytes in the form of --max-memory.
+// Size formats a number of bytes as for --max-memory.
 func Size(n int64) string {
 	for _, u := range []struct {
 		bytes int64

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Go is Go. Waits of goroutines are in package waits (idlegoroutines.go).
+// Waits of goroutines are in package waits (idlegoroutines.go).
 var Go = Language{
 	Systems: []string{"Go"}, Kind: "go", Native: true,
 	Task: GoroutineTask, Unoccupied: onlySchedules,
@@ -33,7 +33,6 @@ var Go = Language{
 var threadBegins = []string{"start_thread", "clone", "clone3", "__clone", "__clone3", "crosscall1", "crosscall_amd64",
 	"threadentry"}
 
-// onlySchedules reports whether a stack has only the Go runtime's functions.
 func onlySchedules(functions []string) bool {
 	some := false
 	for _, name := range functions {

@@ -21,7 +21,7 @@ var java = Language{
 	Package:    javaModule,
 	ThreadFile: regexp.MustCompile(`^libjvm\.so$`),
 	Role:       JVMThread,
-	// The class starts threads of its own, VirtualThread-unblocker and -unparker.
+	// The class starts VirtualThread-unblocker and -unparker.
 	Unthreaded: "virtual threads", Schedules: func(thread, function, _, _ string) bool {
 		return strings.HasPrefix(thread, "VirtualThread-") || strings.HasPrefix(function, "java.lang.VirtualThread.")
 	},
@@ -107,7 +107,7 @@ var (
 		`ForkJoinTask\.(get|join|invoke|quietlyJoin)|AbstractExecutorService\.invoke(All|Any))$`)
 )
 
-// Of Java threads; jvmOwn of native ones.
+// jvmOwn is of native threads.
 var (
 	javaOwn = regexp.MustCompile(`^(java\.lang\.ref\.Reference\.waitForReferencePendingList|` +
 		`java\.lang\.ref\.(Finalizer\$FinalizerThread\.run|NativeReferenceQueue\.\w+|ReferenceQueue\.\w+)|` +
@@ -140,11 +140,11 @@ func javaPackage(method string) string {
 	return strings.Join(parts[:class], ".")
 }
 
-// kernelName is the longest thread name: TASK_COMM_LEN − 1 (include/linux/sched.h).
+// TASK_COMM_LEN − 1 (include/linux/sched.h)
 const kernelName = 15
 
-// jvmThreads are names in JDK 9 to 28; "*" is a number or word. The Serial collector runs in "VM Thread"; JDK 8 gives
-// the kernel no names.
+// jvmThreads are names in JDK 9 to 28; "*" is a number or word. The Serial collector runs in "VM Thread". JDK 8 sets no
+// names.
 var jvmThreads = map[string][]string{
 	RoleGC: {
 		"GC Thread#*", "G1 *", "ParGC Thread#*", "ZDirector", "ZDriver*", "ZStat", "ZWorker*", "ZUnmapper",

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package languages has what each language calls its frames, threads and waits. A new one is a file here and a line in
-// [All].
+// Package languages has each language's rules for frames, threads and waits, in a file each.
 package languages
 
 import (
@@ -10,7 +9,7 @@ import (
 	"strings"
 )
 
-// All has the languages in the order in which hints are tried, embedded ones first.
+// All is in the order in which hints are tried, embedded languages first.
 var All = []*Language{&java, &javaScript, &dotNet, &erlang, &python, &ruby, &php, &Go}
 
 // FreedFunction names a frame of a function that was freed meanwhile.
@@ -19,32 +18,32 @@ const FreedFunction = "[freed]"
 // Language describes one language. Its functions take names as in reports, and may be nil; file is the source file, or
 // "".
 type Language struct {
-	// Systems are its runtimes: first words of managed.Runtime.Name, and of its frames' mappings ("[CPython 3.12.1]").
+	// Systems are its runtimes: the first words of managed.Runtime.Name and of its frames' mappings ("[CPython
+	// 3.12.1]").
 	Systems []string
-	// Kind is the kind of its frames in dumps, and OpenTelemetry's profile.frame.type; "": its frames are not read.
+	// Kind is its frames' kind in dumps and in OpenTelemetry's profile.frame.type; "": they are not read.
 	Kind string
 	// Native: its functions are those of an ELF file.
 	Native bool
 	// Hints are for code without names.
 	Hints []Hint
 
-	// Stub reports whether a frame is no function of the program.
+	// Stub: the frame is no function of the program.
 	Stub func(function string) bool
-	// Library reports whether a function is of the language's own library.
+	// Library: the function is of the language's own library.
 	Library func(function, file string) bool
-	// Package gives the package of a function, else its source file, else "".
+	// Package is a function's package, else its source file, else "".
 	Package func(function, file string) string
-	// ThreadFile matches base names of files. In a process with such a file Role gives a thread's role by its name.
+	// Role is for processes with a file whose base name ThreadFile matches.
 	ThreadFile *regexp.Regexp
 	Role       func(thread string) string
 
-	// Task is what recordings call tasks whose waits have no thread, or "". Unoccupied reports whether a thread sleeps
-	// without a task to run, by its functions without the kernel's, innermost first; "" is an unknown one.
+	// Task is a task whose waits have no thread, or "". Unoccupied reports whether a thread sleeps without a task, by
+	// its functions in user space, innermost first; "" is an unknown one.
 	Task       string
 	Unoccupied func(functions []string) bool
-	// Unthreaded is what can wait for each other without a thread, and is not examined for deadlocks: "virtual
-	// threads". Schedules reports whether a thread's name, or one of its frames, shows that the process has such; nil:
-	// no process is known to have such.
+	// Unthreaded ("virtual threads") can wait for each other without a thread, and are not examined for deadlocks.
+	// Schedules reports whether a thread or one of its frames shows that the process has such.
 	Unthreaded string
 	Schedules  func(thread, function, file, module string) bool
 
@@ -52,7 +51,7 @@ type Language struct {
 	System
 }
 
-// Roles of threads. A runtime whose own threads all do the same has no others.
+// Roles of threads.
 const (
 	RoleApplication = "application"
 	RoleGC          = "garbage collector"
@@ -68,39 +67,38 @@ const (
 
 // Waits classifies functions in stacks of waiting threads.
 type Waits struct {
-	// Forwards reports whether a function only forwards a wait. Again reports whether it is the waiting function all
-	// the same, as it calls inner.
+	// Forwards: the function only forwards a wait. Again: it is the waiting function all the same, as it calls inner.
 	Forwards func(function, file string) bool
 	Again    func(function, file, inner string) bool
-	// Starts reports whether a function runs a thread's function.
+	// Starts: it runs a thread's function.
 	Starts func(function, file string) bool
-	// Main reports whether a function is the outermost one of the first thread.
+	// Main: it is the outermost one of the first thread.
 	Main func(function, file string) bool
-	// Takes reports whether a function takes the next task of a queue.
+	// Takes: it takes the next task of a queue.
 	Takes func(function, file string) bool
-	// Pool names a pool's loop, or is "". Pooled reports whether a worker waits in a function for its next task.
+	// Pool names a pool's loop, or is "". Pooled: a worker waits there for its next task.
 	Pool   func(function, file string) string
 	Pooled func(function, file string) bool
 	// Result names the wait for a task's result, or is "". more: its callers may be such waits, too.
 	Result func(function, file string) (name string, more bool)
-	// Lock matches functions of locks; Condition those of conditions, which use locks.
+	// Condition matches functions of conditions, which use locks.
 	Lock, Condition *regexp.Regexp
-	// Sleeps reports whether a function sleeps, though natively it waits for a condition. LockWithin names a lock of a
-	// type, by a function that waits for it, such as a condition's; "": by its type.
+	// Sleeps: it sleeps, though natively it waits for a condition. LockWithin names a lock by the function that waits
+	// for it, such as a condition's; "": by its type.
 	Sleeps     func(function string) bool
 	LockWithin func(lockType, function string) string
-	// Acquires reports whether a function that only forwards a wait takes a lock. BareLocks: locks are taken without a
-	// frame, natively as semaphores, and have no owner in memory.
+	// Acquires: it forwards a wait, and takes a lock. BareLocks: locks are taken without a frame, natively as
+	// semaphores, and have no owner in memory.
 	Acquires  func(function string) bool
 	BareLocks bool
-	// Accepts reports whether a function waits for connections, Selects whether it waits in an event loop.
+	// Accepts: it waits for connections. Selects: it waits in an event loop.
 	Accepts func(function, file string) bool
 	Selects func(function string) bool
-	// AwaitsReply reports whether a function, the innermost, runs a native event loop within work.
+	// AwaitsReply: it is innermost, and runs a native event loop within work.
 	AwaitsReply func(function, file string) bool
-	// Own reports whether a thread of the runtime waits in a function; caller may be "".
+	// Own: a thread of the runtime waits there; caller may be "".
 	Own func(function, caller string) bool
-	// RuleFile reports whether these rules need the source file.
+	// RuleFile: these rules need the source file.
 	RuleFile func(file string) bool
 }
 
@@ -112,7 +110,7 @@ type System struct {
 	QueueFunction                  *regexp.Regexp
 	// LibraryFunctions match native functions that are not an application's.
 	LibraryFunctions *regexp.Regexp
-	// NativeForwards and NativeStarts are for native functions as Forwards and Starts.
+	// As Forwards and Starts.
 	NativeForwards, NativeStarts *regexp.Regexp
 	// NativeOwn is [Waits].Own by file.
 	NativeOwn func(module, function string) bool
@@ -120,9 +118,9 @@ type System struct {
 	Launcher *regexp.Regexp
 }
 
-// Hint is about one runtime's code without names.
+// Hint is for a runtime's code without names.
 type Hint struct {
-	// Runtime is its name; Code describes the code.
+	// Code describes the code.
 	Runtime, Code string
 	// Remedy gives names. PID stands for the process, AGAIN for the command to run then.
 	Remedy string
@@ -177,7 +175,7 @@ func LastComponent(function string) string {
 	return name
 }
 
-// WithoutArguments returns a name without function and template arguments.
+// WithoutArguments drops function and template arguments.
 func WithoutArguments(function string) string {
 	out := make([]byte, 0, len(function))
 	depth := 0

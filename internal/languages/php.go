@@ -17,7 +17,7 @@ var php = Language{
 		Since: [2]int{8, 0}, Version: regexp.MustCompile(`^(?:lib)?php(?:-fpm|-cgi)?(\d+)\.(\d+)`),
 		Eval: []string{"execute_ex", "zend_execute"},
 	}},
-	// A function of PHP or of an extension has no file.
+	// Functions of PHP or of an extension have no file.
 	Library: func(_, file string) bool { return file == "" },
 	Package: installedIn(regexp.MustCompile(`^.*/vendor/([^/]+/[^/]+)/`)),
 	Waits: Waits{

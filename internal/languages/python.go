@@ -92,7 +92,7 @@ const (
 
 var pythonLibrary = regexp.MustCompile(`/lib(64)?/python\d[\d.]*t?/|^<(frozen|__)`)
 
-// pythonForwards match functions by source file.
+// by source file
 var pythonForwards = map[string]*regexp.Regexp{
 	"threading.py":  regexp.MustCompile(`(^|\.)(wait|wait_for)$`),
 	"_threading.py": regexp.MustCompile(`(^|\.)(acquire_with_timeout|wait|get)$`), // gevent
@@ -104,7 +104,7 @@ var pythonForwards = map[string]*regexp.Regexp{
 var pythonPools = map[string]string{"futures/thread.py": "_worker", "multiprocessing/pool.py": "worker",
 	"futures/process.py": "_process_worker", "gevent/threadpool.py": "run", "gunicorn/arbiter.py": "wait_for_signals"}
 
-const grpcCalls = "grpc/_channel.py" // calls whose caller waits in a native event loop
+const grpcCalls = "grpc/_channel.py" // their caller waits in a native event loop
 
 func pythonPooled(function, file string) bool {
 	loop := pythonPools[fileInDir(file)]
@@ -116,7 +116,6 @@ func fileInDir(file string) string {
 	return path.Base(dir) + "/" + name
 }
 
-// pythonModules matches folders of packages and of the standard library.
 var pythonModules = regexp.MustCompile(`^.*/(?:(?:site|dist)-packages|python3\.\d+)/`)
 
 // pythonModule returns "django.db" for an installed "django/db/utils.py"; the module's own name outside of packages.
@@ -144,8 +143,8 @@ func SourceFile(_, file string) string {
 	return path.Base(file)
 }
 
-// onlySelects reports whether a stack waits in asyncio's event loop: a turn of the loop calls its selector
-// (asyncio/base_events.py, selectors.py). Before 3.11 Python has no names of classes.
+// A turn of asyncio's event loop calls its selector (asyncio/base_events.py, selectors.py). Before 3.11 Python has no
+// names of classes.
 func onlySelects(functions []string) bool {
 	called := ""
 	for _, name := range functions {

@@ -55,23 +55,23 @@ var ruby = Language{
 	},
 }
 
-// rubyLibrary matches the files of Ruby's own library, in a folder named by its release.
+// The folder is named by the release.
 var rubyLibrary = regexp.MustCompile(`/lib/ruby/\d`)
 
-// rubyForwards are methods of Ruby's own classes; those in C have no file.
+// Methods in C have no file.
 var rubyForwards = map[string]bool{
 	"sleep": true, "wait": true, "select": true, "wait_for_cond": true, "pop": true, "shift": true,
 	"deq": true, "lock": true,
 	"synchronize": true, "mon_synchronize": true, "handle_interrupt": true,
 }
 
-// rubyPools are the methods, or their blocks, in which pools wait for work, by file.
+// rubyPools are methods, or their blocks, by file.
 var rubyPools = map[string]string{
 	"puma/thread_pool.rb":                   "spawn_thread",
 	"executor/ruby_thread_pool_executor.rb": "create_worker", // concurrent-ruby
 }
 
-// rubyAccepts are methods in which servers wait for connections, by file.
+// by file
 var rubyAccepts = map[string]string{
 	"puma/server.rb":         "handle_servers",
 	"unicorn/http_server.rb": "worker_loop",
@@ -89,7 +89,7 @@ func rubyMethod(label string) string {
 	return label
 }
 
-// installedIn returns the package of an installed file, the first group of folder, else the file.
+// installedIn returns the package, the first group of folder, else the file.
 func installedIn(folder *regexp.Regexp) func(function, file string) string {
 	return func(_, file string) string {
 		if m := folder.FindStringSubmatch(file); m != nil {

@@ -4,11 +4,11 @@ package languages
 
 import "regexp"
 
-// supportModule matches the C and C++ libraries, the library of threads, the loader and the vDSO.
+// C and C++ libraries, the library of threads, the loader and the vDSO.
 var supportModule = regexp.MustCompile(
 	`^(lib(c|m|pthread|dl|rt|stdc\+\+|gcc_s|c\+\+|c\+\+abi|musl-[^.]+)[-.]|ld[-.]|ld-|\[vdso\]$)`)
 
-// supportName matches functions of languages and their runtimes in any file.
+// in any file
 var supportName = regexp.MustCompile(`^(std::|__|_start$|start_thread$|clone3?$|boost::|void std::|bool std::|` +
 	`runtime[./]|sync[./]|internal/|syscall\.|time\.Sleep|core::|alloc::|<?std::sys|java\.|jdk\.|sun\.|` +
 	`pthread_|futex_|lll_|uv_)`)

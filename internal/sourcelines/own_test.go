@@ -9,7 +9,6 @@ import (
 	"testing"
 )
 
-// TestTheRecordedPathIsReadWhereTheFileIsTheUsersOwn: without a directory, and only if asked for.
 func TestTheRecordedPathIsReadWhereTheFileIsTheUsersOwn(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "own.c")
 	if err := os.WriteFile(path, []byte("int main;\n"), 0o600); err != nil {
@@ -34,7 +33,7 @@ func TestTheRecordedPathIsReadWhereTheFileIsTheUsersOwn(t *testing.T) {
 	}
 }
 
-// TestAnotherUsersFileIsNotShown: a profile may name any file.
+// A profile may name any file.
 func TestAnotherUsersFileIsNotShown(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("giving a file to another user needs root")

@@ -2,8 +2,8 @@
 
 // Package sourcelines sums a profile's values by source lines, and reads the lines' text.
 //
-// A profile's paths may be of another machine and user. Files are read only below one directory that the user has
-// named. With [Files].Own, the user's own file at a recorded path is read, too: for text that only the user sees.
+// A profile may come from another machine and user, so files are read only below one directory that the user has named.
+// With [Files].Own, the user's own file at a recorded path is read, too: for text that only the user sees.
 package sourcelines
 
 import (
@@ -22,15 +22,13 @@ import (
 )
 
 const (
-	// maxBytes bounds a source file.
-	maxBytes = 16 << 20
-	// maxFunctions bounds [Functions].
+	maxBytes     = 16 << 20
 	maxFunctions = 50
-	// maxParts bounds a path's parts, each of which costs a look-up.
+	// Each part of a path costs a look-up.
 	maxParts = 64
 )
 
-// Line is the value of line N itself, and with the calls that it made.
+// Line has the value of line N itself, and with its calls.
 type Line struct {
 	N           int64
 	Self, Total int64
@@ -98,7 +96,7 @@ func Functions(p *profile.Profile, want *regexp.Regexp, column int) []*Function 
 type Files struct {
 	// Dir is searched; "": none.
 	Dir string
-	// Own: files missing there are read at the recorded absolute path if they are the user's own.
+	// Own: files missing there are read at the recorded absolute path, if they are the user's own.
 	Own bool
 
 	opener safeopen.Opener
@@ -107,8 +105,7 @@ type Files struct {
 // ErrNotOwn means that the file at the recorded path is another user's.
 var ErrNotOwn = errors.New("the file is another user's: name its directory with --source-dir")
 
-// Read returns a file's lines: from the longest end of its path that exists below Dir, else from the user's own file at
-// the path.
+// Read returns a file's lines: from the longest end of its path that exists below Dir, else from the user's own file.
 func (f *Files) Read(name string) ([]string, error) {
 	failed := os.ErrNotExist
 	if f.Dir != "" {
@@ -129,7 +126,7 @@ func (f *Files) readOwn(name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }() // it was only read
+	defer func() { _ = file.Close() }()
 	if file.UID() != uint32(os.Geteuid()) {
 		return nil, ErrNotOwn
 	}
@@ -149,7 +146,7 @@ func (f *Files) readBelow(name string) ([]string, error) {
 			continue
 		}
 		b, err := io.ReadAll(file.Reader())
-		_ = file.Close() // it was only read
+		_ = file.Close()
 		return strings.Split(string(b), "\n"), err
 	}
 	return nil, failed

@@ -4,7 +4,7 @@ package x86
 
 import "encoding/binary"
 
-// NoReg is the number of a register that an operand does not have.
+// NoReg is the number of an operand's absent register.
 const NoReg = 0xff
 
 // The prefixes, a bit each.
@@ -13,11 +13,11 @@ const (
 	Prefix67
 	PrefixF2
 	PrefixF3
-	PrefixSeg // FS or GS: the address is relative to that segment's base
+	PrefixSeg // FS or GS
 	PrefixFS
 )
 
-// The opcode maps: one byte, 0F, 0F 38, 0F 3A, and those of VEX and EVEX only.
+// The opcode maps.
 const (
 	MapOne = iota
 	Map0F
@@ -27,17 +27,17 @@ const (
 	MapFP16
 )
 
-// Inst is a decoded x86-64 instruction.
+// Inst is a decoded instruction.
 type Inst struct {
 	Size    uint8 // in bytes
-	Map     uint8 // one of the opcode maps
+	Map     uint8 // opcode map
 	Op      byte
 	Prefix  uint8
 	W       bool  // 64-bit operands (REX.W)
 	REX     bool  // spl to dil in place of ah to bh
 	VEX     bool  // VEX, EVEX or XOP
 	VVVV    uint8 // register of VEX and EVEX, in place of or beside Reg
-	HasRM   bool  // the instruction has ModRM
+	HasRM   bool  // ModRM is present
 	Mod     uint8
 	Reg, RM uint8 // extended by REX; RM is a register if Mod is 3
 	Base    uint8 // of the memory operand; NoReg if none or relative to rip
@@ -62,7 +62,6 @@ const ops0F = "MMMMx.....x.xM.m" + "MMMMMMMMMMMMMMMM" + "MMMMxxxxMMMMMMMM" + "..
 	"rrrrrrrrrrrrrrrr" + "MMMMMMMMMMMMMMMM" + "...MmMxx...MmMMM" + "MMMMMMMMMMmMMMMM" +
 	"MMmMmmmM........" + "MMMMMMMMMMMMMMMM" + "MMMMMMMMMMMMMMMM" + "MMMMMMMMMMMMMMMM"
 
-// decoder reads one instruction. A read beyond the end sets bad.
 type decoder struct {
 	b    []byte
 	pos  int
@@ -99,7 +98,7 @@ func (d *decoder) byte() byte {
 	return d.b[d.pos-1]
 }
 
-// number reads a signed number, little-endian, of n bytes.
+// number reads a signed little-endian number of n bytes.
 func (d *decoder) number(n int) int64 {
 	if len(d.b)-d.pos < n {
 		d.bad = true
@@ -118,7 +117,7 @@ func (d *decoder) number(n int) int64 {
 	return int64(binary.LittleEndian.Uint64(b))
 }
 
-// prefixes reads legacy prefixes and REX, and returns the byte after them.
+// prefixes also returns the byte after the prefixes.
 func (d *decoder) prefixes() byte {
 	for !d.bad {
 		op := d.byte()
@@ -201,7 +200,7 @@ func (d *decoder) escape0F() byte {
 	return ops0F[d.i.Op]
 }
 
-// rex2 reads the two-byte prefix of APX.
+// APX.
 func (d *decoder) rex2() byte {
 	p := d.byte()
 	d.setREX(p & 0xf)
@@ -219,7 +218,7 @@ func (d *decoder) rex2() byte {
 	return opsOne[d.i.Op]
 }
 
-// vex reads the prefix of AVX (SDM volume 2, 2.3.5).
+// AVX (SDM volume 2, 2.3.5).
 func (d *decoder) vex(op byte) byte {
 	d.i.VEX = true
 	m := byte(Map0F)
@@ -236,7 +235,7 @@ func (d *decoder) vex(op byte) byte {
 	return d.vexOp(m)
 }
 
-// setPrefix sets the prefix that VEX and EVEX hold in two bits.
+// p has the two bits of VEX and EVEX.
 func (d *decoder) setPrefix(p byte) {
 	d.i.Prefix |= [4]uint8{0, Prefix66, PrefixF3, PrefixF2}[p&3]
 }
@@ -270,7 +269,7 @@ func apxOp(op byte) byte {
 	return opsOne[op]
 }
 
-// evex reads the prefix of AVX-512 and APX (SDM volume 2, 2.7.1).
+// AVX-512 and APX (SDM volume 2, 2.7.1).
 func (d *decoder) evex() byte {
 	d.i.VEX, d.i.REX = true, true
 	p0, p1 := d.byte(), d.byte()
@@ -282,7 +281,7 @@ func (d *decoder) evex() byte {
 	return d.vexOp(p0 & 7)
 }
 
-// xop reads the prefix of old AMD processors.
+// Old AMD processors.
 func (d *decoder) xop() byte {
 	d.i.VEX = true
 	m := d.byte() & 0x1f
@@ -343,7 +342,7 @@ func (d *decoder) immV() {
 	d.i.Imm = d.number(n)
 }
 
-// immGroup reads the immediate of group F6/F7, which only test has.
+// Only test has the immediate of group F6/F7.
 func (d *decoder) immGroup() {
 	if d.i.Reg&7 > 1 {
 		return

@@ -2,7 +2,7 @@
 
 package x86
 
-// IsXchg reports whether opcode 0x90 exchanges rax with another register, and so is no nop.
+// IsXchg reports whether opcode 0x90 is no nop.
 func (i *Inst) IsXchg() bool { return i.RM != 0 }
 
 // OpcodeReg returns the register in the opcode's low bits; RM has its extension.
