@@ -4,7 +4,7 @@ package elffile
 
 import "testing"
 
-// BenchmarkSymbols reads the symbols of a program with 110,000 of them.
+// The program has 110,000 symbols.
 func BenchmarkSymbols(b *testing.B) {
 	f := openReal(b, realFiles(b)[len(realFiles(b))-1])
 	for _, path := range realFiles(b) {
@@ -24,7 +24,6 @@ func BenchmarkSymbols(b *testing.B) {
 	}
 }
 
-// BenchmarkView reads 16 bytes of a section, as a search does.
 func BenchmarkView(b *testing.B) {
 	f := openReal(b, realFiles(b)[0])
 	w, err := f.Window(f.Section(".text"))

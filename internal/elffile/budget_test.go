@@ -16,7 +16,6 @@ import (
 	"prywalk/internal/filememory"
 )
 
-// openWith opens a file with a budget, and checks that Release returns all of it.
 func openWith(t *testing.T, mem *filememory.Budget, b []byte) *File {
 	t.Helper()
 	f, err := openIn(mem, bytes.NewReader(b), int64(len(b)))
@@ -157,7 +156,6 @@ func TestDictionariesOfManyBlocksAreBounded(t *testing.T) {
 	}
 }
 
-// holes is a file with a large size and zeros after its beginning.
 type holes struct{ head []byte }
 
 func (h holes) ReadAt(b []byte, off int64) (int, error) {

@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// image builds ELF files for tests.
 type image struct {
 	typ, machine uint16
 	segs         []Segment
@@ -26,8 +25,7 @@ func (img *image) add(s Section, data []byte) int {
 	return len(img.secs) - 1
 }
 
-// bytes writes the header, the program headers, the sections' contents, the
-// section headers. Section contents start at a multiple of 16.
+// Section contents start at a multiple of 16.
 func (img *image) bytes() []byte {
 	names := []byte{0}
 	for i := range img.secs {

@@ -43,7 +43,7 @@ func zstandard(t testing.TB, b []byte) []byte {
 	return z.EncodeAll(b, nil)
 }
 
-// elfutils compresses as a stream: the window of a frame is that of the level, however short the section.
+// elfutils compresses as a stream: the window is that of the level, however short the section.
 func TestZstdWindowMayExceedTheContents(t *testing.T) {
 	var out bytes.Buffer
 	z, err := zstd.NewWriter(&out, zstd.WithWindowSize(8<<20))
@@ -98,7 +98,6 @@ func TestCompressedSections(t *testing.T) {
 	}
 }
 
-// Damage after the decompressed part is not noticed.
 func TestSectionIsDecompressedOnlyAsFarAsNeeded(t *testing.T) {
 	big := make([]byte, 8*inflateStep)
 	r := rand.New(rand.NewPCG(7, 8))

@@ -17,14 +17,14 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// maxData bounds a section's decompressed size, bytes: above the DWARF sections of browsers.
+// 1 GiB is above the DWARF sections of browsers.
 const maxData = 1 << 30
 
-// Types of SHF_COMPRESSED sections (gABI, ch_type).
+// gABI, ch_type.
 const (
 	compressZlib = 1
 	compressZstd = 2
-	// zdebugHeader is "ZLIB" and a big-endian size (GNU, before SHF_COMPRESSED).
+	// "ZLIB" and a big-endian size (GNU, before SHF_COMPRESSED).
 	zdebugHeader = 12
 )
 
@@ -66,7 +66,7 @@ func (r *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
 type contents struct {
 	io.Reader
 	size    uint64
-	scratch int64  // memory of decompression, bytes; 0: not compressed
+	scratch int64  // memory in bytes; 0: not compressed
 	close   func() // may be nil
 }
 
@@ -106,12 +106,12 @@ func (i *input) contents(s *Section, limit uint64) (contents, error) {
 }
 
 const (
-	// chdrSize is the size of Elf64_Chdr (gABI).
+	// gABI, Elf64_Chdr.
 	chdrSize     = 24
 	inflateChunk = 64 << 10
-	// zlibScratch is a zlib reader's memory, bytes.
+	// A zlib reader's memory, in bytes.
 	zlibScratch = 128 << 10
-	// Sizes over anyRatio must be below maxRatio times the compressed size. Debug information has ratios of 3 to 6,
+	// Sizes over anyRatio are at most maxRatio times the compressed size. Debug information has ratios of 3 to 6,
 	// tables of equal numbers some dozen.
 	anyRatio = 16 << 20
 	maxRatio = 256
@@ -135,8 +135,8 @@ func unzlib(raw io.Reader, compressed, size, limit uint64) (contents, error) {
 	return contents{Reader: z, size: size, scratch: zlibScratch}, nil
 }
 
-// In bytes: maxZstdWindow bounds a frame's history, claimedZstdWindow one that is longer than the contents: a streaming
-// encoder (elfutils) claims its level's. Level 19, the highest without --ultra, has 8 MiB.
+// In bytes. A streaming encoder (elfutils) claims its level's window, longer than the contents. Level 19, the highest
+// without --ultra, has 8 MiB.
 const (
 	maxZstdWindow     = 64 << 20
 	claimedZstdWindow = 8 << 20
@@ -149,7 +149,7 @@ func unzstd(raw *bufio.Reader, compressed, size, limit uint64) (contents, error)
 	var frame zstd.Header
 	head, _ := raw.Peek(zstd.HeaderMaxSize)
 	_ = frame.Decode(head) // the decoder finds the same damage
-	// The window is 0 in a frame without one. The limit holds for later frames, too.
+	// A frame may lack the window. The limit holds for later frames, too.
 	claimed := min(frame.WindowSize, claimedZstdWindow)
 	most := min(uint64(maxZstdWindow), max(claimed, 1<<20, uint64(1)<<bits.Len64(size)))
 	z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1),
@@ -163,7 +163,6 @@ func unzstd(raw *bufio.Reader, compressed, size, limit uint64) (contents, error)
 
 var errSize = errors.New("decompressing: size is not as announced")
 
-// readAll reads contents as long as claimed, and takes memory for them.
 func (i *input) readAll(c contents, what string) ([]byte, error) {
 	if c.close != nil {
 		defer c.close()

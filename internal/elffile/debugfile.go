@@ -9,7 +9,7 @@ import (
 	"path"
 )
 
-// Opener opens a file by its path. A reader that is an [io.Closer] is closed with the file.
+// Opener opens a file. A reader that is an [io.Closer] is closed with the file.
 type Opener func(path string) (r io.ReaderAt, size int64, err error)
 
 // DebugFile is an open file with debug information of another one.
@@ -31,8 +31,8 @@ func (d *DebugFile) Close() error {
 	return nil
 }
 
-// OpenDebug opens the debug file of f, the file at a path; nil: there is none. It calls warn for each file that is
-// another build's, or damaged.
+// OpenDebug opens the debug file of f, the file at a path; nil: there is none. It calls warn for each file of another
+// build, or damaged.
 func (f *File) OpenDebug(file string, open Opener, warn func(error)) *DebugFile {
 	for _, p := range f.debugPaths(file) {
 		if d := f.openOther(p, open, f.checkDebug, warn); d != nil {
@@ -43,7 +43,7 @@ func (f *File) OpenDebug(file string, open Opener, warn func(error)) *DebugFile 
 }
 
 // OpenAlt opens the file with debug information that f, the file at a path, shares ([File.debugAltLink]); nil: there is
-// none. An f without link has an empty link. It calls warn as OpenDebug does.
+// none. link is empty if f has none. It calls warn as OpenDebug does.
 func (f *File) OpenAlt(file string, open Opener, warn func(error)) (alt *DebugFile, link string) {
 	link, id, ok := f.debugAltLink()
 	if !ok {

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// debugRoot is GDB's debug-file-directory in distributions.
+// GDB's debug-file-directory in distributions.
 const debugRoot = "/usr/lib/debug"
 
 // BuildIDPath returns the path of the debug file with a build id (hex); "" if that is too short.
@@ -22,9 +22,8 @@ func BuildIDPath(id string) string {
 	return path.Join(debugRoot, ".build-id", id[:2], id[2:]+".debug")
 }
 
-// debugPaths lists where the debug file of the file at a path may be, in GDB's order (GDB manual, "Debugging
-// Information in Separate Files"): by build id, then, for an absolute path, by .gnu_debuglink. The path itself is left
-// out.
+// GDB's order (GDB manual, "Debugging Information in Separate Files"): by build id, then, for an absolute path, by
+// .gnu_debuglink. The path itself is left out.
 func (f *File) debugPaths(file string) []string {
 	var out []string
 	add := func(p string) {
@@ -57,8 +56,8 @@ var ErrOtherBuild = errors.New("it belongs to another build of the file; install
 
 const maxChecksum = 4 << 30 // bytes
 
-// checkDebug checks that debug, the size bytes in r, is f's debug file: by build id, or, without, by the checksum in
-// f's .gnu_debuglink. The error is ErrOtherBuild or ErrTooBig, or comes from r.
+// checkDebug checks that debug, the size bytes in r, is f's debug file: by build id, or, without, by .gnu_debuglink's
+// checksum. The error is ErrOtherBuild or ErrTooBig, or comes from r.
 func (f *File) checkDebug(debug *File, r io.ReaderAt, size int64) error {
 	if id, other := f.BuildID(), debug.BuildID(); id != "" && other != "" {
 		if id != other {

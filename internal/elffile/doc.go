@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package elffile reads untrusted ELF files: ELF64, little-endian, x86-64 and AArch64 (System V gABI, chapters 4
-// and 5).
+// Package elffile reads untrusted ELF files: ELF64, little-endian, x86-64 and AArch64 (System V gABI, chapters 4 and
+// 5).
 //
 // A file is an [io.ReaderAt] and a size: on a disk, in another process's memory (the vDSO), or in another file
 // (.gnu_debugdata). Open reads the headers; the rest is read on demand.
@@ -11,9 +11,9 @@
 //
 // # Invariants
 //
-// The file is never mapped: truncation would raise SIGBUS. Every offset and size is checked against the file's size.
-// Counts and decompressed sizes have limits, and nothing is allocated for a merely claimed size. Damaged section
-// headers do not fail Open: the program headers suffice for most uses.
+// The file is never mapped: truncation would raise SIGBUS. Offsets and sizes are checked against the file's size.
+// Counts and decompressed sizes have limits. With damaged section headers Open succeeds: the program headers suffice
+// for most uses.
 //
 // A File and its Windows are not safe for concurrent use.
 package elffile

@@ -4,12 +4,11 @@ package elffile
 
 import "prywalk/internal/wire"
 
-// ehPtrPCRel4 is DW_EH_PE_pcrel | DW_EH_PE_sdata4, the encoding of .eh_frame_hdr's pointer to .eh_frame (LSB 5.0,
-// §10.5).
+// DW_EH_PE_pcrel | DW_EH_PE_sdata4, the encoding of .eh_frame_hdr's pointer to .eh_frame (LSB 5.0, §10.5).
 const ehPtrPCRel4 = 0x1b
 
-// EhFrame returns .eh_frame_hdr and .eh_frame, nil if missing or without contents. Without section headers they are
-// found by the program headers, .eh_frame with all that follows it in its segment.
+// EhFrame returns .eh_frame_hdr and .eh_frame, nil if missing or without contents. Without section headers the program
+// headers give them, .eh_frame with all that follows it in its segment.
 func (f *File) EhFrame() (hdr, frame *Window) {
 	hdr, _ = f.Window(f.Section(".eh_frame_hdr"))
 	frame, _ = f.Window(f.Section(".eh_frame"))

@@ -22,7 +22,7 @@ const (
 	TypeCore Type = 4 // memory image of a process
 )
 
-// Of the ELF header (gABI, figure 4-4).
+// ELF header (gABI, figure 4-4).
 const (
 	headerSize  = 64
 	class64     = 2
@@ -50,7 +50,7 @@ type File struct {
 	symbols      [2]symbolSource
 }
 
-// header locates the program and section headers (gABI, Elf64_Ehdr).
+// gABI, Elf64_Ehdr.
 type header struct {
 	phoff, shoff     uint64
 	phentsize, phnum uint16
@@ -62,8 +62,7 @@ type header struct {
 // or a *FormatError, perhaps wrapped, or comes from r. Memory is of prywalk's budget.
 func Open(r io.ReaderAt, size int64) (*File, error) { return openIn(nil, r, size) }
 
-// openIn is Open with a budget; nil: prywalk's. What exceeds it is missing, with a [*filememory.Error]. [File.Release]
-// frees all memory.
+// openIn is Open with a budget; nil: prywalk's. What exceeds it is missing, with a [*filememory.Error].
 func openIn(mem *filememory.Budget, r io.ReaderAt, size int64) (*File, error) {
 	f := &File{}
 	f.input = input{r, uint64(max(size, 0)), mem.Account("a file")}
@@ -91,7 +90,7 @@ func (f *File) open() error {
 // Memory is the account of the file and of tables made of it.
 func (f *File) Memory() *filememory.Account { return f.memory }
 
-// Reopen opens the same file for another goroutine; they share the underlying reader.
+// Reopen opens the same file for another goroutine, with the same underlying reader.
 func (f *File) Reopen() (*File, error) { return openIn(f.memory.Budget(), f.r, int64(f.size)) }
 
 // Release frees the file's memory. The file is invalid afterwards.
@@ -107,7 +106,7 @@ func (f *File) FreeContents() {
 	f.memory.Give(f.memory.Used() - f.headerMemory)
 }
 
-// FreeAll is FreeContents with the headers, for a file that is not used again.
+// FreeAll is FreeContents with the headers. The file is not used again.
 func (f *File) FreeAll() {
 	f.Sections, f.Segments, f.headerMemory = nil, nil, 0
 	f.FreeContents()
@@ -165,7 +164,7 @@ func (i *input) inFile(off, n uint64) bool {
 	return off <= i.size && n <= i.size-off
 }
 
-// readChunk is the first read and allocation, bytes; later ones double.
+// In bytes. Later reads and allocations double.
 const readChunk = 1 << 20
 
 const headerCost = 4 // bytes of memory for each byte of headers in the file

@@ -52,7 +52,6 @@ func TestArchitectures(t *testing.T) {
 	}
 }
 
-// failing is a file whose reads fail after some bytes.
 type failing struct {
 	data []byte
 	ok   int64
@@ -83,7 +82,6 @@ func TestReadErrorsAreReturned(t *testing.T) {
 	}
 }
 
-// The size is that at Open.
 func TestTruncationAfterOpenIsAnError(t *testing.T) {
 	m := newImage()
 	m.add(Section{Name: ".big", Type: SecProgBits}, make([]byte, 100<<10))
@@ -159,7 +157,6 @@ func TestExtendedNumbering(t *testing.T) {
 	}
 }
 
-// Section header 0 has the number of program headers also in a file that has no other sections.
 func TestExtendedNumberOfSegmentsWithoutSections(t *testing.T) {
 	m := newImage()
 	m.segs = []Segment{{Type: SegLoad}, {Type: SegNote}}

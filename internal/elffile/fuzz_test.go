@@ -9,7 +9,6 @@ import (
 	"github.com/ulikunitz/xz"
 )
 
-// FuzzOpen calls all functions of a File of arbitrary bytes.
 func FuzzOpen(f *testing.F) {
 	m := newImage()
 	m.segs = []Segment{
@@ -75,7 +74,6 @@ func exercise(f *File) {
 	}
 }
 
-// FuzzXZ decompresses arbitrary bytes as .gnu_debugdata.
 func FuzzXZ(f *testing.F) {
 	f.Add(xzOf(f, []byte("hello"), xz.WriterConfig{}))
 	f.Add(xzOf(f, sample, xz.WriterConfig{BlockSize: 100_000, CheckSum: xz.CRC32}))

@@ -19,8 +19,8 @@ type inflater struct {
 
 const inflateStep = 64 << 10
 
-// WindowFromStart is [File.Window] for reading from the beginning: a compressed section is decompressed up to the last
-// read, damage after that is not noticed. Memory is taken for the whole.
+// WindowFromStart is [File.Window] for reading from the beginning. A compressed section is decompressed up to the last
+// read; damage after that is not noticed. Memory is taken for the whole.
 func (r *sectionReader) WindowFromStart(s *Section) (*Window, error) {
 	if s == nil || !s.compressed() || s.Type == SecNoBits || !r.inFile(s.Off, s.Size) {
 		return r.Window(s)

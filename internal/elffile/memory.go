@@ -2,8 +2,8 @@
 
 package elffile
 
-// ReadAddr reads the contents of loaded segments at vaddr, before the load bias, and returns the bytes: fewer than
-// len(buf) where no segment continues. In a file with debug information only, segments have no contents.
+// ReadAddr reads the contents of loaded segments at vaddr, before the load bias. It returns fewer than len(buf) bytes
+// where no segment continues. A file with debug information only has no contents.
 func (f *File) ReadAddr(vaddr uint64, buf []byte) int {
 	done := 0
 	for done < len(buf) {
@@ -25,7 +25,7 @@ func (f *File) readSegment(vaddr uint64, buf []byte) int {
 	return got
 }
 
-// locate returns an address's file offset, and the bytes from there to the end of the segment.
+// n is the number of bytes to the segment's end.
 func (f *File) locate(vaddr uint64) (off, n uint64, ok bool) {
 	for i := range f.Segments {
 		s := &f.Segments[i]
@@ -44,8 +44,8 @@ func (f *File) locate(vaddr uint64) (off, n uint64, ok bool) {
 
 var pageSizes = [...]uint64{4 << 10, 16 << 10, 64 << 10}
 
-// Bias returns run-time address − file address, modulo 2⁶⁴, of a mapping at start with file offset off; exec selects
-// between segments that share a page. False if no loaded segment is at off.
+// Bias returns run-time address − file address, modulo 2⁶⁴, of a mapping at start with file offset off. exec selects
+// between segments that share a page. It returns false if no loaded segment is at off.
 func (t *segmentTable) Bias(start, off uint64, exec bool) (uint64, bool) {
 	for _, sameRights := range [...]bool{true, false} {
 		for _, page := range pageSizes {
@@ -57,7 +57,7 @@ func (t *segmentTable) Bias(start, off uint64, exec bool) (uint64, bool) {
 	return 0, false
 }
 
-// mappedBy returns the segment in a mapping at file offset off, preferably one that begins there.
+// mappedBy prefers a segment that begins at the mapping's file offset off.
 func (t *segmentTable) mappedBy(off, page uint64, exec, sameRights bool) *Segment {
 	var found *Segment
 	for i := range t.Segments {

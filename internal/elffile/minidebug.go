@@ -60,14 +60,14 @@ func (g *growingBuffer) drop() {
 	g.data = nil
 }
 
-// The xz file format 1.2.0, §2 and §3. The xz package would allocate the dictionary that a block claims, up to 4 GiB.
+// xz file format 1.2.0, §2 and §3. The xz package would allocate the dictionary that a block claims, up to 4 GiB.
 const (
 	xzMagic      = "\xfd7zXZ\x00"
 	xzHeaderSize = 12
 	xzLZMA2      = 0x21
 	maxMiniDebug = 256 << 20
 	maxXZDict    = 64 << 20
-	// maxXZBlocks bounds the blocks, maxXZDicts the sum of their dictionaries in bytes: xz -9 makes one of 64 MiB.
+	// xz -9 makes one block with a dictionary of 64 MiB. maxXZDicts bounds their sum.
 	maxXZBlocks = 64
 	maxXZDicts  = 80 << 20
 )
@@ -107,7 +107,7 @@ func unxz(out *growingBuffer, raw []byte) error {
 	return fmt.Errorf("number of xz blocks: %w", ErrTooBig)
 }
 
-// xzBlockHeader returns the dictionary's size (§3.1); last: the index begins instead.
+// §3.1. last: the index begins instead.
 func xzBlockHeader(r *bytes.Reader) (dict int, last bool, err error) {
 	size, err := r.ReadByte()
 	if err != nil || size == 0 {
@@ -135,7 +135,7 @@ func xzBlockHeader(r *bytes.Reader) (dict int, last bool, err error) {
 	return xzDictSize(filter[2]), false, nil
 }
 
-// xzDictSize is at most maxXZDict (§5.3.1); longer distances fail to decode.
+// §5.3.1. Distances beyond maxXZDict fail to decode.
 func xzDictSize(b byte) int {
 	if b > 40 {
 		return maxXZDict

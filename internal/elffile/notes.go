@@ -12,12 +12,12 @@ import (
 const (
 	noteGNUBuildID = 3 // NT_GNU_BUILD_ID, name "GNU"
 	noteHeader     = 12
-	// maxNote is in bytes; the longest are a core's mapped files.
+	// In bytes. The longest are a core's mapped files.
 	maxNote = 16 << 20
-	// maxNotes bounds a file's notes, bytes, each with noteCost more: holes of a file have billions.
+	// In bytes, with noteCost for each note: a hole has billions of notes.
 	maxNotes = 8 << 30
-	noteCost = 4096 // bytes
-	// maxBuildID is twice the longest hash in use, bytes.
+	noteCost = 4096
+	// Twice the longest hash in use, in bytes.
 	maxBuildID = 128
 )
 
@@ -55,14 +55,14 @@ func (f *File) Notes() iter.Seq[Note] {
 	}
 }
 
-// notesIn yields notes while they cost at most left; false if yield returned false.
+// notesIn yields notes while they cost at most left.
 func (f *File) notesIn(off, size, align uint64, left *uint64, yield func(Note) bool) bool {
 	if off > f.size {
 		return true
 	}
 	w := &Window{off: off, size: min(size, f.size-off), r: f.r}
 	if align != 8 {
-		align = 4 // the gABI says 8 for ELF64; in practice it is 4 unless stated
+		align = 4 // 8 for ELF64 in the gABI, in practice 4 unless stated
 	}
 	for pos := uint64(0); pos < w.size; {
 		n, next, ok := w.note(pos, align)

@@ -15,7 +15,7 @@ type PLT struct {
 	Entry  uint64 // bytes
 }
 
-// headerAArch64 is .plt's (binutils bfd/elfnn-aarch64.c), bytes.
+// .plt's (binutils bfd/elfnn-aarch64.c), in bytes.
 const headerAArch64 = 32
 
 // PLTs returns the tables, which linkers split by purpose (.plt.sec, .plt.got, .iplt).
@@ -39,7 +39,7 @@ func (f *File) PLTs() []PLT {
 	return out
 }
 
-// Range returns the bounds of the header or entry at addr, end excluded; false outside.
+// Range returns the bounds of the header or entry at addr, end excluded.
 func (t *PLT) Range(addr uint64) (start, end uint64, ok bool) {
 	off := addr - t.Addr
 	if off >= t.Size {

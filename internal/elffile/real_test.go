@@ -20,7 +20,6 @@ import (
 
 const libcPath = "/lib/x86_64-linux-gnu/libc.so.6"
 
-// realFiles returns the installed files of other compilers and linkers.
 func realFiles(t testing.TB) []string {
 	self, err := os.Executable()
 	if err != nil {
@@ -53,7 +52,6 @@ func openReal(t testing.TB, path string) *File {
 	return f
 }
 
-// forEachReal runs a test with each file and the standard library's view of it.
 func forEachReal(t *testing.T, check func(t *testing.T, f *File, std *elf.File)) {
 	for _, path := range realFiles(t) {
 		t.Run(filepath.Base(path), func(t *testing.T) {
@@ -188,7 +186,6 @@ func TestReadAddrReadsTheSegments(t *testing.T) {
 	})
 }
 
-// mapping is a line of /proc/PID/maps.
 type mapping struct {
 	start, end, off uint64
 	exec            bool
@@ -219,7 +216,6 @@ func mappings(t *testing.T, pid string) (out []mapping) {
 	return out
 }
 
-// The dynamic linker maps all segments with one bias, that of the file header's mapping.
 func TestAllMappingsOfAFileHaveOneBias(t *testing.T) {
 	cmd := exec.Command("sleep", "600")
 	if err := cmd.Start(); err != nil {
@@ -267,7 +263,6 @@ func checkBiases(t *testing.T, maps []mapping, first map[string]uint64) {
 	}
 }
 
-// vdso returns a copy of the running kernel's vDSO.
 func vdso(t *testing.T) []byte {
 	mem, err := os.Open("/proc/self/mem")
 	if err != nil {
@@ -306,7 +301,6 @@ func TestVDSO(t *testing.T) {
 	}
 }
 
-// noSections hides a file's section headers.
 type noSections struct{ io.ReaderAt }
 
 func (n noSections) ReadAt(p []byte, off int64) (int, error) {

@@ -8,10 +8,10 @@ import (
 	"prywalk/internal/wire"
 )
 
-// SectionType is the type of a section (gABI, sh_type).
+// SectionType is gABI's sh_type.
 type SectionType uint32
 
-// The section types in use here.
+// Section types.
 const (
 	SecProgBits SectionType = 1
 	SecSymTab   SectionType = 2
@@ -21,10 +21,10 @@ const (
 	SecDynSym   SectionType = 11
 )
 
-// SectionFlags are the attributes of a section (gABI, sh_flags).
+// SectionFlags is gABI's sh_flags.
 type SectionFlags uint64
 
-// The attributes in use here.
+// Section flags.
 const (
 	SecAlloc      SectionFlags = 2
 	SecExec       SectionFlags = 4
@@ -49,11 +49,11 @@ type Section struct {
 
 const (
 	sectionSize = 64
-	// maxSections is above objects with a section per function.
+	// Objects with a section per function have fewer.
 	maxSections = 1 << 18
-	// extendedIndex (SHN_XINDEX) in e_shstrndx: the index is sh_link of section 0.
+	// SHN_XINDEX in e_shstrndx: the index is sh_link of section 0.
 	extendedIndex = 0xffff
-	// maxNameTable and maxName bound the names of sections, bytes.
+	// In bytes.
 	maxNameTable = 1 << 24
 	maxName      = 1 << 12
 )
@@ -124,7 +124,7 @@ func (r *sectionReader) nameSections(h *header) {
 		r.sectionsErr = err
 		return
 	}
-	table := string(names) // shared, as names may overlap
+	table := string(names) // names may overlap
 	for i := range r.Sections {
 		r.Sections[i].Name = stringAt(table, r.Sections[i].nameOff)
 	}

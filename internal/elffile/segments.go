@@ -4,20 +4,20 @@ package elffile
 
 import "prywalk/internal/wire"
 
-// SegmentType is the type of a program header (gABI, p_type).
+// SegmentType is gABI's p_type.
 type SegmentType uint32
 
-// The segment types in use here.
+// Segment types.
 const (
-	SegLoad    SegmentType = 1          // PT_LOAD
-	SegNote    SegmentType = 4          // PT_NOTE
+	SegLoad    SegmentType = 1
+	SegNote    SegmentType = 4
 	SegEhFrame SegmentType = 0x6474e550 // PT_GNU_EH_FRAME: .eh_frame_hdr
 )
 
-// SegmentFlags are the access rights of a segment (gABI, p_flags).
+// SegmentFlags is gABI's p_flags.
 type SegmentFlags uint32
 
-// The access rights.
+// Access rights.
 const (
 	SegExec  SegmentFlags = 1
 	SegWrite SegmentFlags = 2
@@ -38,9 +38,9 @@ type Segment struct {
 
 const (
 	segmentSize = 56
-	// extendedNum (PN_XNUM) in e_phnum: the number is sh_info of section 0, as in large cores.
+	// PN_XNUM in e_phnum: the number is sh_info of section 0, as in large cores.
 	extendedNum = 0xffff
-	// maxSegments is above what a kernel maps (vm.max_map_count).
+	// A kernel maps fewer (vm.max_map_count).
 	maxSegments = 1 << 20
 )
 
@@ -82,7 +82,6 @@ func parseSegment(c *wire.Cursor) (s Segment) {
 	return s
 }
 
-// segment returns the first of a type; nil if none.
 func (t *segmentTable) segment(typ SegmentType) *Segment {
 	for i := range t.Segments {
 		if t.Segments[i].Type == typ {

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// sparse is a file of zeros after its head, as a hole of any size is. It fails after a number of bytes.
+// It fails after a number of bytes.
 type sparse struct {
 	head []byte
 	size int64
@@ -34,7 +34,6 @@ func (s *sparse) ReadAt(b []byte, off int64) (int, error) {
 
 const hole = 1 << 40 // bytes
 
-// openSparse opens a file with a hole behind it.
 func openSparse(t *testing.T, m *image, most int) (*File, *sparse) {
 	t.Helper()
 	s := &sparse{m.bytes(), hole, most}

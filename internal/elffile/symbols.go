@@ -14,26 +14,26 @@ type SymbolKind uint8
 
 // The symbol tables.
 const (
-	SymTab SymbolKind = iota // .symtab: all symbols; strip removes it
+	SymTab SymbolKind = iota // .symtab; strip removes it
 	DynSym                   // .dynsym: for the dynamic linker
 )
 
-// SymbolType is the type of a symbol (gABI, st_info).
+// SymbolType is of gABI's st_info.
 type SymbolType uint8
 
-// The symbol types in use here.
+// Symbol types.
 const (
 	SymNoType SymbolType = 0
 	SymObject SymbolType = 1
 	SymFunc   SymbolType = 2
-	SymFile   SymbolType = 4  // STT_FILE: the source of the local symbols after it
-	SymIFunc  SymbolType = 10 // STT_GNU_IFUNC: a function that selects one
+	SymFile   SymbolType = 4  // the source of the local symbols after it
+	SymIFunc  SymbolType = 10 // a function that selects one
 )
 
-// SymbolBind is the binding of a symbol (gABI, st_info).
+// SymbolBind is of gABI's st_info.
 type SymbolBind uint8
 
-// The bindings.
+// Bindings.
 const (
 	BindLocal  SymbolBind = 0
 	BindGlobal SymbolBind = 1
@@ -49,7 +49,7 @@ type Symbol struct {
 	Value uint64
 	// Size is in bytes, 0 if unknown.
 	Size uint64
-	// NameOff is the name's offset in the string table.
+	// NameOff is in the string table.
 	NameOff uint32
 	// Section is a section index, SectionUndef, or special (from 0xff00 on).
 	Section uint16
@@ -66,7 +66,7 @@ func (s *Symbol) Bind() SymbolBind { return SymbolBind(s.info >> 4) }
 
 const (
 	symbolSize = 24
-	// maxSymbols is 16 times those of a large browser.
+	// A large browser has a sixteenth of that.
 	maxSymbols  = 8 << 20
 	symbolChunk = 4096
 )
@@ -150,7 +150,7 @@ func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
 	return symbolTable{f, w, n}, nil
 }
 
-// each skips the null symbol, and, with names (sorted), what has another NameOff.
+// each skips the null symbol, and with names (sorted) all other NameOffs.
 func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 	var buf []byte
 	for i := uint64(1); i < t.entries; i += symbolChunk {
@@ -174,7 +174,7 @@ func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 	return nil
 }
 
-// read returns bytes valid until the next call.
+// The bytes are valid until the next call.
 func (t *symbolTable) read(buf *[]byte, off, n uint64) ([]byte, error) {
 	if t.contents.whole != nil {
 		return t.contents.View(off, int(n))
@@ -226,7 +226,7 @@ func (f *File) NameBytes(kind SymbolKind, s *Symbol) []byte {
 	return nil
 }
 
-// KeepName is SymbolName, cut after 4 KiB, with memory taken; "" without.
+// KeepName is SymbolName, cut after 4 KiB, with memory taken; "" without memory.
 func (f *File) KeepName(kind SymbolKind, s *Symbol) string {
 	name := f.NameBytes(kind, s)
 	if f.memory.Take(int64(len(name))+stringCost, "symbol names") != nil {
@@ -235,7 +235,7 @@ func (f *File) KeepName(kind SymbolKind, s *Symbol) string {
 	return string(name)
 }
 
-// stringCost is a kept string's memory beside its bytes.
+// A kept string's memory beside its bytes.
 const stringCost = 48
 
 func (f *File) names(kind SymbolKind) *Window {

@@ -10,10 +10,10 @@ import (
 
 // # Symbols by name
 //
-// Most files have none of the names sought. The string table shows that; only otherwise symbols are read.
+// Most files have none of the names. The string table shows that without a look at the symbols.
 
 const (
-	// searchStep is in bytes; with more than maxOffsets occurrences of names, each symbol's name is compared.
+	// searchStep is in bytes. With more than maxOffsets occurrences of names, each symbol's name is compared.
 	searchStep = 64 << 10
 	maxOffsets = 1 << 10
 )
@@ -91,7 +91,7 @@ func (w *Window) offsetsOf(names []string) (places []uint32, ok bool) {
 	return places, true
 }
 
-// suffixIndex finds names by their last two bytes; one of a single byte by each possible byte before it.
+// suffixIndex has names by their last two bytes.
 type suffixIndex struct {
 	names  map[uint16][]string
 	filter [1 << 16 / 64]uint64
@@ -110,7 +110,7 @@ func newSuffixIndex(names []string) *suffixIndex {
 	return e
 }
 
-// lastTwoBytes returns the possible last two bytes before name's end.
+// A name of one byte may follow any byte.
 func lastTwoBytes(name string) iter.Seq[uint16] {
 	return func(yield func(uint16) bool) {
 		n := len(name)

@@ -11,8 +11,7 @@ import (
 	"testing"
 )
 
-// The symbols are those with the name by a comparison of each. There are names within others, at the bounds of a search
-// step, and at the end of an unterminated table.
+// There are names within others, at the bounds of a search step, and at the end of an unterminated table.
 func TestSymbolsAreFoundByTheirNames(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	wanted := []string{"_PyRuntime", "PyRuntime", "absent", "x"}

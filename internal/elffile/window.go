@@ -12,14 +12,14 @@ import (
 const (
 	blockBits = 16
 	blockSize = 1 << blockBits
-	// overlap is how far a block reaches into the next, bytes: a view of that size is within one.
+	// A block reaches so far into the next: a view of that size is within one. In bytes.
 	overlap = 4 << 10
-	// windowBlocks is 4.3 MiB.
+	// 64 blocks of 68 KiB.
 	windowBlocks = 64
 	maxView      = 64 << 20 // bytes
 )
 
-// Window reads a part of a file on demand, with at most 64 blocks of 64 KiB cached (direct-mapped).
+// Window reads a part of a file on demand, with a direct-mapped cache of blocks.
 type Window struct {
 	addr, off, size uint64
 	r               io.ReaderAt
@@ -31,7 +31,7 @@ type Window struct {
 	spare block
 }
 
-// block is a cached block; num counts from 1, 0 is none.
+// num counts from 1, 0 is none.
 type block struct {
 	num  uint64
 	data []byte
@@ -43,7 +43,7 @@ func (w *Window) Addr() uint64 { return w.addr }
 // Size returns the number of bytes.
 func (w *Window) Size() uint64 { return w.size }
 
-// View returns n bytes at off, read-only, valid for ever. Only views beyond a block and its overlap are copies.
+// View returns n bytes at off, read-only, which stay valid. Only views beyond a block and its overlap are copies.
 func (w *Window) View(off uint64, n int) ([]byte, error) {
 	if n < 0 || off > w.size || uint64(n) > w.size-off {
 		return nil, &FormatError{"reference beyond the end of a section", w.off + off}
@@ -73,7 +73,7 @@ func (w *Window) View(off uint64, n int) ([]byte, error) {
 	return b.data[in : in+uint64(n) : in+uint64(n)], nil
 }
 
-// block returns a block's slot, which may have another.
+// The slot may have another block.
 func (w *Window) block(num uint64) *block {
 	b := &w.blocks[num%windowBlocks]
 	if b.num == 0 && (w.spare.num == num+1 || !w.memory.TakeSpare(blockSize+overlap)) {
@@ -116,7 +116,6 @@ func (r *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 // Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.
 func (r *sectionReader) Window(s *Section) (*Window, error) { return r.window(s, maxData) }
 
-// window limits only what is decompressed.
 func (r *sectionReader) window(s *Section, limit uint64) (*Window, error) {
 	if s == nil {
 		return nil, ErrNoSection

@@ -11,14 +11,14 @@ import (
 )
 
 // beam finds the frame of Erlang's JIT code (OTP 24 on), which runs with sp in an Erlang process's heap. process_main
-// jumps once per scheduler thread to the entry, which keeps none of the caller's registers and puts the scheduler's on
-// the C stack, with rbx pointing to them. Calls between Erlang functions are not found.
+// jumps once per scheduler thread to the entry, which keeps none of the caller's registers and leaves rbx pointing to
+// the C stack. Calls between Erlang functions are not found.
 //
 // Source: erts/emulator/beam/jit/x86/process_main.cpp (emit_process_main).
 type beam struct {
 	*process
 	below uint64 // C stack below rbx, in bytes
-	size  uint64 // of the frame up to the return address, without alignment
+	size  uint64 // up to the return address, without alignment
 	frame *managed.VerifiedRule
 	tries int
 }
@@ -30,8 +30,8 @@ var (
 )
 
 const (
-	beamEntry = 64 // searched bytes of the entry
-	beamWords = 8  // searched for the return address
+	beamEntry = 64 // bytes
+	beamWords = 8
 	beamMost  = 1 << 20
 	beamTries = 64 // per module
 )
@@ -55,7 +55,7 @@ func (b *beam) learn() bool {
 	return b.size != 0
 }
 
-// findEntry finds sub rsp, size; and rsp, −64; …; lea rbx, [rsp + …].
+// sub rsp, size; and rsp, −64; …; lea rbx, [rsp + …]
 func (b *beam) findEntry(_ uint64, code []byte) bool {
 	for at := 0; ; at++ {
 		i := bytes.Index(code[at:], beamAlign)

@@ -10,7 +10,7 @@ import "prywalk/frames"
 // Source: c/schsig.c and c/scheme.c (S_call_help, S_generic_invoke).
 type chez struct{ *process }
 
-// chezWords bounds the words below the return address.
+// below the return address
 const chezWords = 32
 
 func newChez(p *process) *FrameRules {

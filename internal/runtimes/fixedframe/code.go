@@ -10,15 +10,15 @@ import (
 	"prywalk/internal/managed"
 )
 
-// FrameRules find the frames of one runtime's code. A nil source has no rules.
+// FrameRules has the rule sources of one runtime's code. A nil source has no rules.
 type FrameRules struct {
-	// Early has the rules before the analysis of instructions, Late those after it.
+	// Early is asked before the analysis of instructions, Late after it.
 	Early, Late frames.RuleSource
-	// File has rules for the runtime's file, where call frame information is wrong.
+	// File is for the runtime's file, where call frame information is wrong.
 	File frames.RuleSource
 
 	process *process
-	forget  func() // drops what other mappings make invalid; nil: nothing
+	forget  func() // drops what other mappings make invalid
 }
 
 // Update sets the current mappings and invalidates earlier rules.
@@ -30,7 +30,6 @@ func (r *FrameRules) Update(h managed.Host) {
 
 // Kind describes a runtime.
 type Kind struct {
-	// Name is the common name.
 	Name string
 	// Marker is a symbol that only this runtime exports.
 	Marker string
@@ -133,7 +132,7 @@ func (p *process) followsCallOf(ret, target uint64) bool {
 	return ok && !m.Generated && call.Direct && call.Target == target
 }
 
-// Of searched code, and of one read, bytes.
+// In bytes.
 const (
 	maxText  = 64 << 20
 	textPart = 64 << 10
@@ -150,7 +149,7 @@ func (p *process) eachText(m *frames.Module, overlap uint64, f func(addr uint64,
 	}
 }
 
-// newFrame makes the rule of frames whose other registers are lost.
+// All other registers are lost.
 func newFrame(find managed.FindFrame) *managed.VerifiedRule {
 	p := managed.NewVerifiedRule(find, nil)
 	for _, reg := range compactX86 {
@@ -164,7 +163,7 @@ type ruleFunc func(q frames.Query) (frames.Rule, *frames.Row, bool)
 // Rule implements [frames.RuleSource].
 func (f ruleFunc) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) { return f(q) }
 
-// compactX86 is in the order of [frames.Rule.Saved].
+// In the order of [frames.Rule.Saved].
 var compactX86 = func() []uint8 {
 	regs := frames.X86_64.CompactRegs()
 	return regs[:slices.Index(regs[:], frames.NoReg)]

@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// guile finds the frame of Guile's compiled procedures (3.0 on). The library calls by a pointer in its data a
-// trampoline, which saves registers and jumps to compiled code: the one frame. Scheme's stack is elsewhere.
+// guile finds the frame of Guile's compiled procedures (3.0 on): that of a trampoline, which the library calls by a
+// pointer in its data.
 //
 // Source: libguile/jit.c (emit_entry_trampoline, scm_jit_enter_mcode).
 type guile struct {

@@ -14,19 +14,18 @@ import (
 )
 
 // haskell finds the frame of GHC's Haskell code. The scheduler calls the entry, StgRun, which saves registers above
-// room of a fixed size; in that, remains of ended frames are not searched. sp stays there, apart from words pushed for
-// calls of C.
+// room of a fixed size. sp stays there, apart from words pushed for calls of C.
 //
 // Source: rts/StgCRun.c (StgRunIsImplementedInAssembler).
 type haskell struct {
 	*process
 	start, end uint64 // of the entry
 	left       uint64 // from here on only the saved registers remain
-	size       uint64 // of the frame without return address
+	size       uint64 // without return address
 	frame      *managed.VerifiedRule
 }
 
-// haskellSaved is below the CFA, bytes.
+// In bytes below the CFA.
 var haskellSaved = map[uint8]int64{frames.X86RBX: 56, frames.X86RBP: 48, frames.X86R12: 40, frames.X86R13: 32,
 	frames.X86R14: 24, frames.X86R15: 16}
 
@@ -43,13 +42,13 @@ var (
 )
 
 const (
-	stgRunBytes     = 192     // bytes of the entry
-	maxHaskellFrame = 1 << 20 // of a frame
-	savedRegsBytes  = 48      // of the registers
-	maxPushedWords  = 32      // words, for calls of C
-	afterSecondSub  = 14      // end of the second sub rsp
-	afterFirstSub   = 4       // end of the first
-	afterSaves      = 14 + 23 // end of the saves
+	stgRunBytes     = 192     // bytes
+	maxHaskellFrame = 1 << 20 // bytes
+	savedRegsBytes  = 48
+	maxPushedWords  = 32 // for calls of C
+	afterSecondSub  = 14
+	afterFirstSub   = 4
+	afterSaves      = 14 + 23
 )
 
 func newHaskell(p *process, start uint64) *haskell {
@@ -79,7 +78,7 @@ func (h *haskell) readEntry(code []byte) bool {
 	return true
 }
 
-// entryRule is the rule in the entry, whose call frame information is partly wrong.
+// The entry's call frame information is partly wrong.
 func (h *haskell) entryRule(pc uint64) frames.Rule {
 	r := frames.Rule{Method: frames.MethodHeuristic, CFAReg: frames.X86RSP, CFAOff: 8}
 	switch {
@@ -99,7 +98,6 @@ func (h *haskell) entryRule(pc uint64) frames.Rule {
 	return r
 }
 
-// inFile is a module's rule source.
 func (h *haskell) inFile(m *frames.Module, sources []frames.RuleSource) frames.RuleSource {
 	return ruleFunc(func(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		pc := q.PC + m.Bias

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// luaExits are where traces end in the interpreter: sp is the trace's or lower, and call frame information is wrong.
+// luaExits are where traces end in the interpreter. Call frame information is wrong there: sp is the trace's or lower.
 //
 // Source: vm_x64.dasc, vm_exit_handler and vm_exit_interp.
 type luaExits struct {
@@ -82,8 +82,7 @@ func (l *luaJIT) exitRow(reg uint8, off int64) frames.Rule {
 	return r
 }
 
-// proveExit finds the C frame at the handler's call. Of frames at the distances of traces exactly one belongs to the
-// Lua thread in rbp.
+// Of frames at the distances of traces exactly one belongs to the Lua thread in rbp.
 func (l *luaJIT) proveExit(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	sp, ok1 := regs.Get(frames.X86RSP)
 	state, ok2 := regs.Get(frames.X86RBP)
@@ -113,10 +112,10 @@ func (l *luaJIT) noteSpill(n int64) {
 	}
 }
 
-// luaEpilogue is add rsp, 40; pop r14, r15, rbx, rbp; ret.
+// add rsp, 40; pop r14, r15, rbx, rbp; ret
 var luaEpilogue = []byte{0x48, 0x83, 0xc4, 0x28, 0x41, 0x5e, 0x41, 0x5f, 0x5b, 0x5d, 0xc3}
 
-// luaEnterSteps and luaLeaveSteps have the frame's words by offset of an instruction.
+// The frame's words by offset of an instruction.
 var (
 	luaEnterSteps = map[int]int{0: 1, 1: 2, 2: 3, 4: 4, 6: 5}
 	luaLeaveSteps = map[int]int{4: 5, 6: 4, 8: 3, 9: 2, 10: 1}

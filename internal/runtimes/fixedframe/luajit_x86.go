@@ -13,18 +13,18 @@ import (
 )
 
 // luaJIT finds the frames of LuaJIT's traces (64-bit references, the default on x86-64 since 2.1). The interpreter
-// saves two registers and jumps to a trace (JLOOP), whose sp is lower by its spill area. The dispatch table's register
-// and the interpreter's instructions lead to descriptions of traces.
+// saves two registers and jumps to a trace (JLOOP), which lowers sp by its spill area. The dispatch table's register
+// leads to descriptions of traces.
 //
 // Sources: vm_x64.dasc ("rsp entering interpreter", SAVE_CFRAME, SAVE_L; JLOOP), lj_jit.h (GCtrace, jit_State),
 // lj_frame.h (CFRAME_RAWMASK).
 type luaJIT struct {
 	*process
 	frame            *managed.VerifiedRule
-	cframeSize       int64 // of the C frame with return address
-	traceArrayOffset int64 // offset of the trace array in the dispatch table
-	mcodeOffset      int64 // offset of the code address in a GCtrace
-	jloopPushed      int64 // bytes pushed by JLOOP
+	cframeSize       int64 // with return address
+	traceArrayOffset int64 // in the dispatch table
+	mcodeOffset      int64 // of the code address in a GCtrace
+	jloopPushed      int64 // bytes
 	vms              []*luaVM
 	spills           []int64 // of known traces, sorted
 	exits            luaExits
@@ -185,8 +185,7 @@ func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, unread u
 	return cfa, 0, l.isFrame(mem, frame)
 }
 
-// isFrame reports whether frame is a C frame of the interpreter: its return address follows a call, it has a Lua
-// thread, and its previous C frame is none or higher.
+// A C frame of the interpreter has a Lua thread, and its previous C frame is none or higher.
 func (l *luaJIT) isFrame(mem frames.Memory, frame uint64) bool {
 	end := frame + uint64(l.cframeSize)
 	ret, ok := mem.Word(end - 8)
@@ -257,7 +256,6 @@ func (l *luaJIT) read(vm *luaVM) bool {
 	return true
 }
 
-// describe reads a GCtrace.
 func (l *luaJIT) describe(at, number uint64) (luaTrace, bool) {
 	var b [22]byte
 	if l.Read(at+uint64(l.mcodeOffset)-4, b[:]) < len(b) {

@@ -9,8 +9,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// pypy finds the frames of PyPy's JIT code. Loops and bridges have a frame of fixed size, in which the entry stores for
-// vmprof the frame's own address and kind: the proof. Routines that they call have only a return address.
+// pypy finds the frames of PyPy's JIT code. Loops and bridges have a frame of fixed size with its own address and kind,
+// for vmprof. Routines that they call have only a return address.
 //
 // Source: rpython/jit/backend/x86/arch.py (FRAME_FIXED_SIZE) and assembler.py (_call_header, _call_header_vmprof,
 // _call_footer).
@@ -20,7 +20,7 @@ type pypy struct {
 	places map[uint64]pypyPlace // by pc
 }
 
-// pypySaved is below the CFA, bytes.
+// In bytes below the CFA.
 var pypySaved = map[uint8]int64{frames.X86RBP: 96, frames.X86RBX: 88, frames.X86R12: 80, frames.X86R13: 72,
 	frames.X86R14: 64, frames.X86R15: 56}
 
@@ -44,8 +44,8 @@ var pypySaveRegs = [...]struct {
 
 // From sp.
 const (
-	pypyFrame = 184 // of the return address
-	pypySelf  = 160 // of the frame's own address
+	pypyFrame = 184 // return address
+	pypySelf  = 160 // the frame's own address
 	pypyKind  = 168
 	pypyJIT   = 3 // VMPROF_JITTED_TAG
 )
@@ -160,7 +160,7 @@ func (p *pypy) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unrea
 	return cfa, 0, p.followsCall(ret)
 }
 
-// bodyCFA returns the CFA after the entry, or in a routine called by compiled code.
+// bodyCFA is for code after the entry, or in a routine called by compiled code.
 func (p *pypy) bodyCFA(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok bool) {
 	called := false // a word is or was a return address
 	for at, last := sp, uint64(0); at <= sp+8*pypyWords; at += 8 {

@@ -20,10 +20,10 @@ type sbcl struct {
 	entered uint64 // C's call of Lisp returns there
 }
 
-// lispSaved are call_into_lisp's, in the order of [frames.Rule.Saved].
+// call_into_lisp's, in the order of [frames.Rule.Saved].
 var lispSaved = [frames.NumCompact]uint8{2, 3, 4, 5, 6, 7}
 
-// lispEntryLen is up to the call, bytes.
+// lispEntryLen is up to the call, in bytes.
 const lispEntryLen = 128
 
 var (
@@ -45,8 +45,7 @@ func newSBCL(p *process) *FrameRules {
 	return &FrameRules{Early: s.frame, File: ruleFunc(s.entryRule)}
 }
 
-// entryRule is the rule at C's call of Lisp, where call frame information assumes the callee's rbp, but Lisp returns
-// the caller's.
+// At C's call of Lisp, call frame information assumes the callee's rbp, but Lisp returns the caller's.
 func (s *sbcl) entryRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if !q.AfterCall || s.entered == 0 || q.PC+s.lib.Bias != s.entered {
 		return frames.Rule{}, nil, false
@@ -56,7 +55,7 @@ func (s *sbcl) entryRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return r, nil, true
 }
 
-// findEntry finds push rbp; mov rbp, rsp; push rbx, r12, r13, r14, r15; …; call [rax − 3].
+// push rbp; mov rbp, rsp; push rbx, r12, r13, r14, r15; …; call [rax − 3]
 func (s *sbcl) findEntry(addr uint64, code []byte) bool {
 	i := bytes.Index(code, lispPrologue)
 	if i < 0 || i+lispEntryLen > len(code) {
@@ -74,12 +73,12 @@ type callerKind uint8
 
 const (
 	lispByFP    callerKind = iota
-	lispNext               // rbp is already the next callee's frame
-	lispEntered            // just called, return address at sp
+	lispNext               // rbp is the next callee's frame
+	lispEntered            // return address at sp
 	lispTop                // no frame, return address at sp
 )
 
-// callerOf classifies pc, a return address unless it is regs.PC.
+// pc is a return address unless it is regs.PC.
 func (s *sbcl) callerOf(regs *frames.Regs, mem frames.Memory, pc uint64) callerKind {
 	if pc != regs.PC {
 		return lispByFP

@@ -10,7 +10,7 @@ import (
 // trampoline makes a frame for the generated code that it jumps to.
 type trampoline struct {
 	start, end uint64
-	size       int64           // of the frame with return address
+	size       int64           // with return address
 	saved      map[uint8]int64 // distances below the CFA
 }
 
@@ -48,8 +48,7 @@ func (p *process) readTrampoline(start uint64) *trampoline {
 	return nil
 }
 
-// indirectJump returns the length of a jump by register, else 0: FF /4 (Intel SDM volume 2, JMP), possibly with a
-// prefix.
+// indirectJump returns the length of FF /4 by register (Intel SDM volume 2, JMP), possibly with a prefix, else 0.
 func indirectJump(code []byte) int {
 	n := 0
 	if code[0]&0xf0 == 0x40 {
