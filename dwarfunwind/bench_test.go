@@ -22,7 +22,6 @@ func benchPCs(b *testing.B, t *Table) []uint64 {
 	return pcs
 }
 
-// The order is one that branch predictors do not predict.
 func BenchmarkRuleCold(b *testing.B) {
 	for name, path := range map[string]string{"libc": libcPath, "node": nodePath} {
 		b.Run(name, func(b *testing.B) {

@@ -28,7 +28,6 @@ type cie struct {
 	exprs     [][]byte // of init
 }
 
-// cieAt returns nil if the CIE is unusable.
 func (t *Table) cieAt(s *frameSection, off uint64) *cie {
 	if s.lastCIE != nil && s.lastCIEOff == off {
 		return s.lastCIE
@@ -127,7 +126,6 @@ func (c *cie) parseAugmentation(cur *cursor, aug []byte, s *frameSection, off ui
 	return !cur.Bad && !dataCur.Bad
 }
 
-// slot returns -1 for an ignored register.
 func (c *cie) slot(reg uint64) int {
 	switch {
 	case reg < c.limit:

@@ -20,7 +20,6 @@ var delveKinds = map[frame.Rule]frames.RegRuleKind{
 	frame.RuleExpression: frames.RuleExpr, frame.RuleValExpression: frames.RuleValExpr,
 }
 
-// delveFrames returns the entries by their start.
 func delveFrames(t *testing.T, path, section string) map[uint64]*frame.FrameDescriptionEntry {
 	f, err := elf.Open(path)
 	if err != nil {

@@ -39,7 +39,6 @@ const (
 	kindFDE
 )
 
-// entryAt returns a damaged entry with kindBad.
 func (s *frameSection) entryAt(off uint64) (e entry) {
 	c := cursor{wire.Cursor{Bytes: s.viewAt(off)}}
 	e.off = off
@@ -89,7 +88,7 @@ func (s *frameSection) identify(e *entry, c *cursor, wide bool) {
 	}
 }
 
-// nextOffset also passes an unreadable entry; false at the end.
+// An unreadable entry has a next one, too.
 func (e *entry) nextOffset(s *frameSection) (uint64, bool) {
 	if e.kind == kindEnd && s.eh || e.next <= e.off || e.next >= s.Size {
 		return 0, false

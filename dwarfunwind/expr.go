@@ -56,7 +56,7 @@ func (e *evaluator) push(x uint64) bool {
 	return true
 }
 
-// step returns false if the operation is unknown or cannot be done. An operand may be missing ([cursor].Bad).
+// An operand may be missing ([cursor].Bad).
 func (e *evaluator) step(op uint8) bool {
 	if x, ok := e.readConstant(op); ok {
 		return e.push(x)

@@ -42,7 +42,6 @@ func openSearchTable(sec Section) (h searchTable) {
 	return searchTable{sec: sec, first: first, count: min(n, (sec.Size-first)/pairSize)}
 }
 
-// start is relative to the section, addr is the FDE's address.
 func (t *searchTable) pairAt(i uint64) (start int64, addr uint64, ok bool) {
 	b := t.sec.view(t.first+i*pairSize, pairSize)
 	if b == nil {
@@ -51,7 +50,7 @@ func (t *searchTable) pairAt(i uint64) (start int64, addr uint64, ok bool) {
 	return relative(b), t.sec.Addr + uint64(relative(b[4:])), true
 }
 
-// find returns the FDE whose code starts last at or before pc, and its index.
+// The FDE's code starts last at or before pc.
 func (t *searchTable) find(pc uint64) (addr, i uint64, ok bool) {
 	key := int64(pc - t.sec.Addr)
 	lo, hi := uint64(0), t.count // pairs below lo start at or before pc, those from hi on behind it

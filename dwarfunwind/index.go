@@ -10,7 +10,6 @@ import (
 // 64 MiB: more than large browsers need.
 const maxIndex = 4 << 20
 
-// maxSameStart bounds the FDEs of one start that a lookup decodes.
 const maxSameStart = 8
 
 // index is a sorted list of a section's FDEs, built at its first use.
@@ -24,7 +23,6 @@ type indexEntry struct {
 	off   uint64 // of the FDE in the section
 }
 
-// find returns at most maxSameStart entries, with the last start at or before pc.
 func (ix *index) find(t *Table, s *frameSection, pc uint64) []indexEntry {
 	if !ix.built {
 		ix.build(t, s)
@@ -56,7 +54,6 @@ func (ix *index) build(t *Table, s *frameSection) {
 	ix.entries = slices.Clip(ix.entries)
 }
 
-// eachFDE yields the intact FDEs in file order.
 func (t *Table) eachFDE(s *frameSection, yield func(*fde) bool) {
 	for off, ok := uint64(0), s.present(); ok; {
 		e := s.entryAt(off)

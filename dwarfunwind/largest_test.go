@@ -21,7 +21,6 @@ type library struct {
 	size        uint64 // of .eh_frame, in bytes
 }
 
-// largestLibraries returns the n libraries for x86-64 with the most call frame information.
 func largestLibraries(t *testing.T, n int) []library {
 	var all []library
 	err := filepath.WalkDir("/", func(path string, d fs.DirEntry, err error) error {

@@ -156,7 +156,6 @@ func TestStackPointerOtherThanTheCFAKeepsTheRow(t *testing.T) {
 	}
 }
 
-// The call is the function's last instruction.
 func TestReturnAddressesAreLookedUpInsideTheCall(t *testing.T) {
 	b := newBuilder().addCIE().addFDE(testStart, testLen, cfaDefCFAOffset, 32)
 	table := b.addFDE(testStart+testLen, testLen).table(t, frames.X86_64)

@@ -90,7 +90,6 @@ func (t *Table) frameRule(r regRule, pc uint64) frames.RegRule {
 	return frames.RegRule{Kind: r.kind, Off: r.off, Reg: r.reg}
 }
 
-// exprRule returns a plain rule if the expression is recognised and has one.
 func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
 	code := t.machine.exprs[r.off]
 	if e, ok := t.linearExprOf(code, pc, true); ok {

@@ -2,7 +2,6 @@
 
 package dwarfunwind
 
-// Real files, read if they are installed.
 const (
 	libcPath = "/lib/x86_64-linux-gnu/libc.so.6"
 	nodePath = "/usr/bin/node"

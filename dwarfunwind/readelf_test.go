@@ -93,7 +93,7 @@ func (p *readelfParser) parse(r io.Reader) {
 	p.done()
 }
 
-// done returns false if no further entry is needed.
+// It returns false if no further entry is needed.
 func (p *readelfParser) done() bool {
 	defer func() { p.open = false }()
 	switch {
@@ -171,7 +171,6 @@ func ruleText(r regRule, names []string) string {
 	return "s"
 }
 
-// compareFDE returns the number of rows.
 func compareFDE(t *testing.T, table *Table, e FDE, want *readelfFDE) int {
 	names := regNames(table.arch)
 	rows := slices.Clone(want.rows)
@@ -213,7 +212,7 @@ func compareFDE(t *testing.T, table *Table, e FDE, want *readelfFDE) int {
 	return n
 }
 
-// compareFile compares up to limit FDEs (0: all) with readelf's, and lookups with the enumeration.
+// A limit of 0 is for all FDEs. Lookups are compared, too.
 func compareFile(t *testing.T, path string, limit int) (fdes, rows int) {
 	table := openTable(t, path)
 	next, stop := iter.Pull(table.FDEs())

@@ -36,7 +36,6 @@ func NewSection(addr uint64, data []byte) Section {
 
 func (s *Section) present() bool { return s.Data != nil && s.Size > 0 }
 
-// view returns nil if the bytes cannot be read.
 func (s *Section) view(off uint64, n int) []byte {
 	if off > s.Size || uint64(n) > s.Size-off {
 		return nil

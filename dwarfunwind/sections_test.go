@@ -277,5 +277,3 @@ func peSize(enc, addrSize uint8) uint8 {
 	}
 	return 0
 }
-
-// the size varies or is unknown.

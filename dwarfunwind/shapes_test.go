@@ -10,7 +10,6 @@ import (
 )
 
 // The program of .plt as linkers write it: the CFA is 8 further from rsp from byte 11 of each 16 on.
-// bytes into each 16.
 var pltProgram = []byte{cfaDefCFAExpression, 11, opBreg0 + 7, 8, opBreg0 + 16, 0, opLit0 + 15, opAnd,
 	opLit0 + 11, opGe, opLit0 + 3, opShl, opPlus}
 

@@ -8,7 +8,7 @@ const (
 	// raSlot is the slot of a return address column that is no register.
 	raSlot   = frames.NumRegs
 	numSlots = raSlot + 1
-	// noExpr: the CFA is a register plus an offset.
+	// The CFA is a register plus an offset.
 	noExpr = -1
 )
 
@@ -18,7 +18,6 @@ type regRule struct {
 	reg  uint8
 }
 
-// cfaRow is a row of the table that a CFA program describes.
 type cfaRow struct {
 	cfaOff  int64
 	cfaExpr int32 // index, or noExpr

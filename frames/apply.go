@@ -208,10 +208,9 @@ func (c *callerStep) raFromScratch(p *RegRule) (ra uint64, ok bool) {
 	return ra, callee.known && c.space.isReturnAddressOf(ra, callee)
 }
 
-// regs.Val keeps the innermost frame's value until a rule restores the register.
+// regs.Val keeps the value until a rule restores the register.
 func (c *callerStep) knewInnermost(reg uint8) bool { return c.knownInnermost>>(reg%NumRegs)&1 != 0 }
 
-// An unknown register does not end the walk.
 func (c *callerStep) callerReg(p *RegRule, cfa Addr) (v uint64, known bool, stop StopReason) {
 	var at Addr
 	switch p.Kind {
@@ -244,7 +243,6 @@ func (c *callerStep) callerReg(p *RegRule, cfa Addr) (v uint64, known bool, stop
 	return v, true, StopNone
 }
 
-// An expression reports what it lacks when it is evaluated.
 func (c *callerStep) knowsCFABase(r *resolvedRule) bool {
 	if r.row != nil && r.row.CFAExpr != nil {
 		return true
@@ -252,8 +250,8 @@ func (c *callerStep) knowsCFABase(r *resolvedRule) bool {
 	return c.regs.Known&(1<<(r.CFAReg%NumRegs)) != 0
 }
 
-// OpenSSL's assembly keeps its stack pointer in rax or r11, and calls helpers that do not change these. So the
-// innermost frame's value is taken. The caller must be further out, and its return address follow a call of this
+// The register has the innermost frame's value: assembly of OpenSSL keeps its stack pointer in rax or r11, and calls
+// helpers that do not change these. The caller must be further out, and its return address follow a call of this
 // function.
 func (c *callerStep) applyWithAssumedReg(r *resolvedRule) bool {
 	plain := r.row == nil && r.Flags&(FlagExactPC|FlagStackSwitch|FlagLosesRegs) == 0
@@ -266,7 +264,6 @@ func (c *callerStep) applyWithAssumedReg(r *resolvedRule) bool {
 	return c.space.isReturnAddressOf(c.next.PC, c.currentFunction())
 }
 
-// Almost all words are in the stack's copy.
 func (c *callerStep) word(at Addr) (uint64, bool) {
 	if v, ok := c.stackCopy.word(at); ok {
 		return v, true

@@ -39,7 +39,7 @@ func keyOf(q Query) cacheKey {
 	return k
 }
 
-// place returns the entry of k, or the empty one for it; nil if the table has no places.
+// The place may be empty. It is nil if the table has no places.
 func place[T any](table []cacheEntry[T], k cacheKey) *cacheEntry[T] {
 	const multiplier = 0x9e3779b97f4a7c15 // 2⁶⁴ / golden ratio (Knuth, §6.4)
 	for i := k.pc * multiplier >> 32; len(table) > 0; i++ {

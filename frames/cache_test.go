@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// randomStack has rules and a stack that mostly fit, with cut and looping ends, unknown frame pointers and rules that
-// are not compact.
+// Ends are cut or loop; frame pointers are unknown, and rules not compact.
 func randomStack(rng *rand.Rand) (*Space, *Regs, *Snapshot) {
 	src := &fakeSource{rules: map[Addr]Rule{}, rows: map[Addr]*Row{}}
 	n := 2 + rng.IntN(30)

@@ -5,7 +5,6 @@ package frames
 // Linux maps the first page for no ordinary process (vm.mmap_min_addr).
 const minCodeAddr = 4096
 
-// callSites caches answers of [CallSites] and its extensions, by run-time addresses.
 type callSites struct {
 	calls       cache[foundCall]
 	functions   cache[function]
@@ -25,7 +24,6 @@ type foundCall struct {
 	ok bool
 }
 
-// function is a function of a module.
 type function struct {
 	start Addr // run-time address, valid if known
 	known bool

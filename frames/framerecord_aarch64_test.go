@@ -79,8 +79,7 @@ func TestFramePointerRuleAppliesWithoutTheStackPointer(t *testing.T) {
 	}
 }
 
-// longjmp's call frame information has places of all registers but the stack pointer. Pointers in its buffer may be
-// mangled.
+// longjmp's call frame information has places of all registers but the stack pointer.
 func TestFrameWithLoadedRegistersIsAcceptedIfItIsACaller(t *testing.T) {
 	row := &Row{CFAReg: 0, RA: RegRule{Kind: RuleOffset, Off: 88}}
 	row.Regs[ARM64SP] = RegRule{Kind: RuleUndefined}

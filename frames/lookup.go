@@ -2,9 +2,8 @@
 
 package frames
 
-// resolvedRule is the rule at a program counter, which [Space] caches.
 type resolvedRule struct {
-	Rule // FlagNoRule: no source has one
+	Rule         // FlagNoRule: no source has one
 	row  *Row    // nil if the Rule suffices
 	mod  *Module // nil if unknown
 	// The current instruction is at pc even if pc is a return address: in a signal trampoline, or at the start of a
@@ -68,7 +67,6 @@ func (m *Module) endsStack(pc Addr) bool {
 	return ok && e.EndsStack(pc)
 }
 
-// askSources returns false if no source has a rule, or m is nil.
 func (s *Space) askSources(m *Module, q Query) (resolvedRule, bool) {
 	none := resolvedRule{Rule: Rule{Flags: FlagNoRule}, mod: m}
 	if m == nil {

@@ -16,7 +16,6 @@ func (p *fakePops) Popped(_ Addr, n int) (uint8, bool) {
 	return p.regs[n-1], true
 }
 
-// rbx and rbp are popped, the call frame information still has their places, and the caller needs rbp.
 func TestPoppedRegistersAreUsedIfTheCopyBeginsAtTheStackPointer(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI, Saved: [NumCompact]uint8{2, 3}}, // rbp, rbx

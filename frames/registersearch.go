@@ -34,7 +34,6 @@ const (
 	maxCandidates  = 8         // with a whole chain
 )
 
-// callFit is how the call before a return address fits its callee.
 type callFit uint8
 
 const (
@@ -107,7 +106,7 @@ func (w *Walker) searchRegister(r *resolvedRule) StopReason {
 	return StopNone
 }
 
-// cfaBase returns false if the return address is not directly below the CFA.
+// The return address must be directly below the CFA.
 func (r *resolvedRule) cfaBase() (cfaBase, bool) {
 	row := r.row
 	if row == nil {
@@ -119,7 +118,7 @@ func (r *resolvedRule) cfaBase() (cfaBase, bool) {
 	return cfaBase{row.CFAReg, row.CFAOff, row.CFADeref}, true
 }
 
-// collect returns false if candidates are too many, or it takes too long.
+// It returns false if there are too many candidates, or steps.
 func (s *registerSearch) collect(w *Walker) bool {
 	stack, sp := &w.snap.Stack, w.regs.SP()
 	end := stack.Addr + uint64(len(stack.Bytes))
@@ -135,7 +134,7 @@ func (s *registerSearch) collect(w *Walker) bool {
 	return true
 }
 
-// If the CFA is saved on the stack, each word equal to it gives a value of the register. The result is that of collect.
+// If the CFA is saved on the stack, each word equal to it gives a value of the register.
 func (s *registerSearch) tryReturnAddress(w *Walker, at Addr, fit callFit) bool {
 	cfa, off := at+8, uint64(s.base.off)
 	if !s.base.deref {
@@ -174,7 +173,7 @@ func (s *registerSearch) tryCandidate(w *Walker, c candidate) bool {
 	return true
 }
 
-// Calls of Next for the searching frame, for the candidate's, and for the end.
+// For the searching frame, for the candidate's, and for the end.
 const stepsToCandidate = 3
 
 // trialChain is the result of a trial; the zero value does not fit.

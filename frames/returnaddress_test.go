@@ -38,7 +38,7 @@ func TestReturnAddressOutsideOfCodeIsNotAFrame(t *testing.T) {
 			}
 		}
 	}
-	// The last instruction calls a function that does not return: the return address is outside.
+	// The last instruction calls a function that does not return.
 	s := space(&fakeSource{rules: map[Addr]Rule{0x1010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI},
 		0x9000: {Flags: FlagRoot}}}, nil)
 	var w Walker
@@ -60,7 +60,6 @@ func TestRefusedReturnAddressIsAFrameOnceItsCodeIsKnown(t *testing.T) {
 	}
 }
 
-// HotSpot's interpreter has such rows.
 func keepingRow() *Row {
 	row := &Row{CFAReg: X86RBP, CFAOff: -8, CFADeref: true, RA: RegRule{Kind: RuleRegOffset, Reg: X86RBP, Off: 8}}
 	row.Regs[X86RBP] = RegRule{Kind: RuleRegOffset, Reg: X86RBP}

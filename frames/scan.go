@@ -15,7 +15,6 @@ func (w *Walker) mayScan() bool {
 	return w.arch.raOnStack && (m == nil || !m.Generated && !m.NoFP)
 }
 
-// applyScan takes the first stack word that follows a call of the callee.
 func (w *Walker) applyScan(callee function) StopReason {
 	words := uint64(maxScanned)
 	if w.rule.mod == nil {
@@ -53,7 +52,7 @@ func (c *callerStep) isCopyOfReturnAddress(at, v Addr) bool {
 	return ok && above == v && at%16 == 0
 }
 
-// setCaller keeps a frame pointer into the caller's part of the stack.
+// The frame pointer is kept if it is further out.
 func (c *callerStep) setCaller(pc, sp Addr) {
 	c.next.begin(0)
 	if fp, ok := c.regs.Get(c.arch.fp); ok && fp >= sp {

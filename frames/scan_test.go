@@ -4,7 +4,7 @@ package frames
 
 import "testing"
 
-// V8's entry trampoline calls a builtin that ends in a jump to the function's code.
+// V8's entry trampoline calls a builtin that ends in such a jump.
 func TestFramePointerIsAcceptedThroughATailCall(t *testing.T) {
 	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
 	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{
@@ -29,7 +29,6 @@ func TestFramePointerIsAcceptedThroughATailCall(t *testing.T) {
 	}
 }
 
-// The builtin is called directly, the function that it returns to need not end in a jump.
 func TestFramePointerThroughATailCallFromAFunctionThatIsCalledDirectly(t *testing.T) {
 	root := map[Addr]Rule{0x4010: {Flags: FlagRoot, Method: MethodCFI}}
 	calls := &leavingOne{fakeCalls{calls: map[Addr]Call{0x2010: {Target: 0x5000, Direct: true},

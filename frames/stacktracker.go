@@ -29,7 +29,6 @@ func (t *stackTracker) noteStep(from, to, maxSameStackStep Addr) {
 	t.leftFirstStack = t.leftFirstStack || t.onOtherStack
 }
 
-// noteUnread notes a step to the word at w.unreadAddr, possibly on another stack.
 func (w *Walker) noteUnread(r *resolvedRule) {
 	sp := w.regs.SP()
 	switch {
@@ -40,7 +39,6 @@ func (w *Walker) noteUnread(r *resolvedRule) {
 	}
 }
 
-// longestStep is for one stack, in bytes.
 func longestStep(arch Arch, r *Rule) Addr {
 	if r.Flags&FlagExactPC != 0 {
 		return arch.info().signalFrame

@@ -71,7 +71,6 @@ func TestReachEndsWhereCodeHasLoadedAnotherStack(t *testing.T) {
 	}
 }
 
-// Go calls C, which calls Go on the goroutine's stack.
 func TestCallBackToTheFirstStackCountsAsThatStack(t *testing.T) {
 	var r stackTracker
 	r.noteStep(0xc000000100, 0x7ff000, maxSameStackGap) // to C's stack

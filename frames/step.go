@@ -144,7 +144,7 @@ func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
 	return StopNone
 }
 
-// leadsOut reports whether the stack pointer rises, or a bounded number of changes of stack is not reached.
+// A bounded number of changes of stack may keep or lower the stack pointer.
 func (w *Walker) leadsOut(r *resolvedRule) bool {
 	from, to := w.regs.SP(), w.nextSP()
 	rises := to > from && r.Flags&(FlagExactPC|FlagStackSwitch) == 0

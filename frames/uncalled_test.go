@@ -4,8 +4,8 @@ package frames
 
 import "testing"
 
-// makecontext stores the address of __start_context as the return address of a new stack's first function. The byte
-// before it is of another function, and its call frame information has a caller, wrongly.
+// makecontext stores the address of __start_context as the return address. The byte before it is of another function,
+// and its call frame information has a caller, wrongly.
 func TestStackPreparedByHandEndsAtItsFirstReturnAddress(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodHeuristic},

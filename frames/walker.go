@@ -15,8 +15,8 @@ type Walker struct {
 	callerStep
 	progress
 	limit            int
-	snap             *Snapshot // mem, if it is one
-	ruleWithFoundReg resolvedRule // with the register found by search
+	snap             *Snapshot       // mem, if it is one
+	ruleWithFoundReg resolvedRule    // with the register found by search
 	search           *registerSearch // nil before the first search
 	isTrial          bool            // of another walk's search
 }

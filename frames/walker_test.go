@@ -358,8 +358,8 @@ func BenchmarkWalkSynthetic(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/depth, "ns/frame")
 }
 
-// OCaml's caml_c_call pops its return address and jumps. Its call frame information then has the CFA at the stack
-// pointer, and the return address in the word below.
+// OCaml's caml_c_call pops its return address and jumps. Then the CFA is the stack pointer, and the return address in
+// the word below.
 func TestPoppedReturnAddressBelowTheStackPointerIsUsed(t *testing.T) {
 	src := &fakeSource{rules: map[Addr]Rule{
 		0x1010: {CFAReg: X86RSP, CFAOff: 0, Method: MethodCFI},

@@ -17,7 +17,6 @@ const (
 	flowEnd // nowhere: a trap, or not decodable
 )
 
-// flow is where an instruction leads.
 type flow struct {
 	kind    flowKind
 	size    uint8 // 0 if not decodable

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// in percent: least right, most wrong
+// In percent: least right, most wrong.
 type floor struct {
 	bounds, caller bool
 	right, wrong   float64

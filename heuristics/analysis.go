@@ -11,8 +11,7 @@ import (
 // patterns recognises code by a few instructions in line.
 type patterns struct{ interpreter }
 
-// analysis answers a query by patterns, and by searches to returns (epilogue.go) and from the function's start
-// (prologue.go). It is pooled for its size.
+// analysis answers a query. It is pooled for its size.
 type analysis struct {
 	patterns
 	epilogues epilogueSearch
@@ -27,7 +26,7 @@ var analyses = sync.Pool{New: func() any {
 	return a
 }}
 
-// analysis returns a pooled analysis, to be given back by free. Precondition: s.abi is not nil.
+// The caller gives the analysis back by free. Precondition: s.abi is not nil.
 func (s *Source) analysis() *analysis {
 	a := analyses.Get().(*analysis)
 	a.src, a.abi = s, s.abi

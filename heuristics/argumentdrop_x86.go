@@ -81,7 +81,6 @@ func decodeDropX86(code []byte) (d argDropX86, size int) {
 	}
 	switch {
 	case i.Op == 0x8d && i.Reg == hwSP && i.Mod != 3 && i.Base == hwSP && i.Index != noReg:
-		// The scale is in the upper bits of the SIB byte.
 		return argDropX86{dwarfX86(i.Index), code[3] >> 6, int64(i.Disp)}, int(i.Size)
 	case i.Op == 0x03 && i.Mod == 3 && i.Reg == hwSP:
 		return argDropX86{index: dwarfX86(i.RM)}, int(i.Size)

@@ -94,7 +94,7 @@ func TestPushAndReturnIsAJump(t *testing.T) {
 	}
 }
 
-// The start of V8's baseline code, and of the builtin that it calls first.
+// V8's baseline code, and the builtin that it calls first.
 func TestFrameMadeByACallee(t *testing.T) {
 	code := []byte{
 		0xbb, 0x40, 0, 0, 0, // 0: mov ebx, 64
@@ -128,7 +128,6 @@ func TestFrameMadeByACallee(t *testing.T) {
 			t.Errorf("after the call: %+v, %+v, %v; want rbp+16", r, row, ok)
 		}
 	}
-	// A callee that keeps its own return address makes its own frame.
 	own := append([]byte(nil), code...)
 	own[33], own[34] = 0x90, 0x90
 	if r, _, _ := New(Options{Arch: frames.X86_64, JIT: true,

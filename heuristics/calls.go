@@ -31,7 +31,6 @@ func (s *Source) EndsInTailCall(start uint64) bool {
 	return false
 }
 
-// A call by FF /2 with SIB and 32-bit displacement.
 const maxCallX86 = 7
 
 func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {

@@ -35,7 +35,6 @@ func TestPoppedReturnsTheRegisterOfEachWordBelowTheStackPointer(t *testing.T) {
 	}
 }
 
-// Registers that the last instructions do not change have the caller's values.
 func TestCodeAboutToReturnHasRestoredItsRegisters(t *testing.T) {
 	const all = 1<<frames.X86RBX | 1<<frames.X86RBP | 0xf<<12
 	for name, c := range map[string]struct {

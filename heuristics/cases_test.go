@@ -91,8 +91,7 @@ func (c caseFuncs) FuncRange(pc uint64) (uint64, uint64, bool) {
 	return c.parts.FuncRange(pc)
 }
 
-// Each line with an expectation gets a label. The label "part" begins a part that was split off; "nextfunc" begins
-// another function.
+// The label "part" begins a part that was split off; "nextfunc" begins another function.
 func assemble(t *testing.T, ca caseArch, text []byte) *assembled {
 	t.Helper()
 	as, err := exec.LookPath(ca.as[0])

@@ -28,7 +28,6 @@ func (c *codeCache) reset(code Code) {
 	}
 }
 
-// at returns at least a whole instruction, if there is one.
 func (c *codeCache) at(pc uint64) []byte {
 	start := pc &^ (chunkSize - 1)
 	ch := &c.chunks[pc>>chunkBits%numChunks]
@@ -43,7 +42,7 @@ func (c *codeCache) at(pc uint64) []byte {
 	return ch.data[off:ch.n]
 }
 
-// direct reads one instruction where the chunk would begin before the module's code.
+// The chunk may begin before the module's code.
 func (c *codeCache) direct(pc uint64, ch *chunk) []byte {
 	if ch.n != 0 {
 		return nil

@@ -68,7 +68,6 @@ func (a *analysis) splitPartFrame(q frames.Query, v *votes, part, parent span) (
 	return p.finding(a.abi, q.SPOnly)
 }
 
-// combine decides between epilogues and prologue (doc.go).
 func (a *analysis) combine(q frames.Query, fn span, v *votes, p *prologue) (finding, bool) {
 	epilogue, sure := v.best() // nil: none
 	if !p.found {

@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/x86"
 )
 
-// v8Builtins returns the builtins that are embedded in Node, by its symbols.
 func v8Builtins(t *testing.T, path string) (out []span) {
 	f, err := elf.Open(path)
 	if err != nil {

@@ -173,7 +173,6 @@ func (abi *abi) isLoadedFromStack(v value, cfaReg uint8) bool {
 	return v.kind != loaded || v.base == abi.sp || v.base == abi.fp || v.base == cfaReg
 }
 
-// It returns false if v is not the caller's value.
 func (s *savedReg) setToPlaceAtStart(v value, reg uint8) bool {
 	switch {
 	case v.isStartValue(reg):

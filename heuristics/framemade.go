@@ -58,8 +58,7 @@ func (p *patterns) makesCallersFrame(pc uint64) bool {
 // push rbp
 const opPushBP = 0x55
 
-// voteFrameMade votes for the frame that JIT code makes at the last instruction (push rbp; mov rbp, rsp). Other
-// compilers may save rbp earlier, so it serves innermost frames only.
+// Other compilers than JIT ones may save rbp earlier, so only innermost frames count.
 func (e *epilogueSearch) voteFrameMade() bool {
 	abi, st := e.in.abi, &e.in.st
 	if !e.in.src.opt.JIT || !e.innermost || abi.ra != noReg {

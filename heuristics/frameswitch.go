@@ -4,7 +4,6 @@ package heuristics
 
 import "prywalk/frames"
 
-// maxFrameSwitch is from the load of the stack pointer to the jump, in instructions.
 const maxFrameSwitch = 40
 
 // frameSwitch returns the rule of code about to switch to another frame (longjmp, swapcontext, Go's gogo). Straight
@@ -67,7 +66,7 @@ func (s *Source) SwitchesStack(pc uint64, afterCall bool) bool {
 	return p.found && !p.guessed && p.st.isForeignSP()
 }
 
-// The target is not ok if it was on the stack at pc.
+// runToJump returns false if the target was on the stack at pc.
 func (p *patterns) runToJump(pc uint64, fn span) (target value, ok bool) {
 	st := &p.st
 	p.begin(pc, fn)
@@ -145,7 +144,7 @@ func (st *symbolicState) noteLoadedSP(reg uint8) {
 	}
 }
 
-// placeOf returns the place of a value. reg is noReg for a value that is no register's.
+// The register is noReg for a value that is no register's.
 func (abi *abi) placeOf(v value, reg uint8) frames.RegRule {
 	switch {
 	case v.isStartValue(reg):

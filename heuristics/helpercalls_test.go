@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// x265's assembly
+// The assembly of x265 does so.
 func TestCallsOfUnalignedHelpersAreAnalyzed(t *testing.T) {
 	const helper, outer, second = 0x40, 0x60, 0x80
 	text := make([]byte, 0x100)

@@ -14,7 +14,7 @@ const (
 	regSP = 31
 )
 
-// x0 to x18, which a call may change, and x30, which it writes
+// A call may change x0 to x18, and writes x30.
 const scratchA64 = 1<<19 - 1 | 1<<regLR
 
 var abiAArch64 = abi{
@@ -268,7 +268,7 @@ func extendedA64(st *symbolicState, w a64, m value) value {
 	return st.regs[w.rn()].plus(int64(m.off))
 }
 
-// Moves and conversions to general registers; addvl and addpl move the stack pointer.
+// addvl and addpl move the stack pointer.
 func stepVectorA64(st *symbolicState, w a64) {
 	switch {
 	case w.is(0x5f20fc00, 0x1e200000):
@@ -388,7 +388,7 @@ func stepAccessAtOffsetA64(st *symbolicState, w a64, off int64) {
 	accessA64(st, w.rd(), st.regs[w.rn()].plus(off), load, w.field(30, 2) == 3)
 }
 
-// Accesses with 9-bit offsets, which can move their base.
+// The base can move.
 func stepIndexedA64(st *symbolicState, w a64) {
 	off := w.signed(12, 9)
 	base := st.regs[w.rn()]

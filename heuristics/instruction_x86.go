@@ -163,7 +163,7 @@ func stepFrameX86(st *symbolicState, i *x86.Inst) {
 	st.regs[hwSP] = st.regs[hwSP].plus(-(i.Imm & 0xffff))
 }
 
-// cmpReg is that of the instruction before. Where "cmp rsp, cmpReg; jne" does not jump, both are equal: the end of a
+// The instruction before has set cmpReg. Where "cmp rsp, cmpReg; jne" does not jump, both are equal: the end of a
 // loop that allocates stack page by page.
 func stepBranchX86(st *symbolicState, i *x86.Inst, f *flow, cmpReg uint8) {
 	f.kind, f.target = flowCond, targetX86(st, i)
@@ -176,7 +176,7 @@ func stepBranchX86(st *symbolicState, i *x86.Inst, f *flow, cmpReg uint8) {
 	}
 }
 
-// pushedMem is that of the instruction before.
+// The instruction before has set pushedMem.
 func stepControlX86(st *symbolicState, i *x86.Inst, f *flow, pushedMem bool) {
 	switch i.Op {
 	case 0xe8: // call
@@ -313,8 +313,6 @@ func readsCalleeSavedX86(st *symbolicState, i *x86.Inst) bool {
 func isCalleeSavedAtStart(st *symbolicState, reg uint8) bool {
 	return (reg == hwBP || reg == hwBX || reg >= 12 && reg < 16) && st.regs[reg].isStartValue(reg)
 }
-
-// Mov, lea, add, sub and cmp, whose results are tracked.
 
 // The address is unknown unless it is a tracked register plus a constant.
 func addressX86(st *symbolicState, i *x86.Inst) value {

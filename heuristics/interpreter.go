@@ -34,8 +34,7 @@ func (in *interpreter) begin(pc uint64, fn span) {
 
 func (in *interpreter) code(pc uint64) []byte { return in.bytes.at(pc) }
 
-// step interprets the instruction at the path's pc, and moves pc behind it. The result is valid until the next step;
-// flowEnd where there is no code.
+// step also moves pc behind the instruction. The result is valid until the next step; flowEnd where there is no code.
 func (in *interpreter) step() *flow { return in.interpret(in.code(in.st.pc)) }
 
 func (in *interpreter) interpret(code []byte) *flow {
@@ -56,7 +55,7 @@ type explorer interface {
 	follow(f *flow) bool
 	// done is asked at a path's end.
 	done() bool
-	// needsPostponed reports whether the paths within the function have not shown enough.
+	// needsPostponed is asked after all paths within the function.
 	needsPostponed() bool
 }
 
@@ -83,13 +82,11 @@ func (in *interpreter) runPaths(x explorer) {
 	}
 }
 
-// visit returns false if the instruction was visited before.
 func (in *interpreter) visit() bool {
 	_, added := in.visited.add(in.st.pc)
 	return added
 }
 
-// goOn is the follow of a search within the function.
 func (in *interpreter) goOn(f *flow) bool {
 	switch f.kind {
 	case flowNext, flowCall:
@@ -112,7 +109,6 @@ func (in *interpreter) push(pc uint64) {
 	}
 }
 
-// postpone keeps a path that has left its function.
 func (in *interpreter) postpone(pc uint64, fn span) {
 	if in.visited.find(pc) == nil {
 		in.postponed.push(&in.st, pc, fn)

@@ -304,7 +304,6 @@ func (f *cfiFunc) instructions(s *Source, code *elfCode, do func(pc, next uint64
 	}
 }
 
-// If the truth is relative to the stack pointer and the rule is not, the rule for the stack pointer is requested.
 func (t *tally) query(s *Source, q frames.Query, f *cfiFunc, truth *cfiRow) string {
 	r, row, ok := s.Rule(q)
 	if !ok {

@@ -53,7 +53,6 @@ const (
 	maxPostponed = 48
 )
 
-// pathStack has paths to go on with.
 type pathStack struct {
 	paths   []symbolicState
 	n       int

@@ -4,7 +4,6 @@ package heuristics
 
 import "prywalk/frames"
 
-// prologue is the result of the paths from a function's start to pc.
 type prologue struct {
 	st          symbolicState // at pc
 	found       bool
@@ -37,8 +36,7 @@ func (m *majority) add(st *symbolicState) {
 	}
 }
 
-// searchPrologue follows fn from its start to q.PC, and into the part split off. With q.SPOnly the result holds for all
-// paths.
+// The part was split off fn. With q.SPOnly the result holds for all paths.
 func (a *analysis) searchPrologue(q frames.Query, fn, part span) prologue {
 	p := a.searchPrologueAlong(q, fn, part, false)
 	if fp := p.st.regs[a.abi.fp]; q.SPOnly && p.found && !p.guessed && fp.isRelativeTo(a.abi.sp) {
@@ -175,7 +173,6 @@ func (p *prologue) noteReached(st *symbolicState) {
 	p.found = true
 }
 
-// mixedSP marks an instruction that paths reach with different stack pointers.
 const mixedSP = ^uint32(0)
 
 func (st *symbolicState) spKey() uint32 {
@@ -202,7 +199,6 @@ func (p *prologue) noteIndirectJump(st *symbolicState) {
 	p.tables.add(st)
 }
 
-// finding returns false if no register gives the CFA.
 func (p *prologue) finding(abi *abi, spOnly bool) (f finding, ok bool) {
 	if spOnly && p.ambiguousSP {
 		return f, false
@@ -277,7 +273,7 @@ func (p *prologue) registerTo(s *slot, abi *abi, spOnly bool) (reg uint8, ok boo
 	return 0, false
 }
 
-// assumePreserved takes the CFA from a register that calls may change. The walker checks the return address.
+// The walker checks the return address.
 func (p *prologue) assumePreserved(abi *abi, f *finding) bool {
 	if p.guessed || abi.ra != noReg { // the link register is needed, too
 		return false

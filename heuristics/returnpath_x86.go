@@ -7,7 +7,7 @@ import "prywalk/frames"
 // Compilers with frames of known size still push words: HotSpot's C2 in string comparison loops, C1 for a helper's
 // arguments, both around collectors' barriers. The path to the return shows how many.
 
-// HotSpot's SHA-512 has 5,000 instructions.
+// In instructions. HotSpot's SHA-512 has 5,000.
 const maxReturnPath = 12000
 
 // CFA is a canonical frame address: Reg (a DWARF number) + Off, or, if Saved, the word there (an earlier stack pointer)
@@ -230,7 +230,6 @@ func (st *symbolicState) returnPlace(entry uint64) (r ReturnPlace, ok bool) {
 	return r, false
 }
 
-// The return address is at its place at the start, else where the path stored it.
 func (st *symbolicState) returnSlot() (addr value, ok bool) {
 	if start := startValue(hwSP); !st.startWordPopped && st.load(start) == returnAddressAtStart {
 		if _, _, ok := st.asRegPlusOffset(start); ok {

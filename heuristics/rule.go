@@ -4,7 +4,7 @@ package heuristics
 
 import "prywalk/frames"
 
-// AArch64: x19–x29; x86-64 has fewer
+// AArch64 has x19–x29, x86-64 fewer.
 const maxCalleeSaved = 11
 
 type savedKind uint8
@@ -31,7 +31,6 @@ type finding struct {
 	calleeSaved [maxCalleeSaved]savedReg
 }
 
-// functionRule analyses the function at q, or else code that forwards a call.
 func (a *analysis) functionRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	f, ok := a.frame(q)
 	if !ok {

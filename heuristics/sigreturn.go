@@ -34,7 +34,6 @@ func (p *patterns) sigreturn(q frames.Query) (frames.Rule, *frames.Row, bool) {
 // SignalRow returns the row of the kernel's signal trampoline. Precondition: arch is not [frames.ArchUnknown].
 func SignalRow(arch frames.Arch) *frames.Row { return abis[arch].signalRow }
 
-// regs are offsets from the stack pointer, by DWARF number.
 func rowOfSignal(sp uint8, regs []int64, pc int64) *frames.Row {
 	row := &frames.Row{CFAReg: sp, CFAOff: regs[sp], CFADeref: true, RA: frames.RegRule{Kind: frames.RuleRegOffset,
 		Reg: sp, Off: pc}}

@@ -140,7 +140,7 @@ func (st *symbolicState) clobber(mask uint32) {
 	}
 }
 
-// store leaves out words whose base is neither stack pointer, frame pointer nor unnamed.
+// Other bases than stack pointer, frame pointer and unnamed ones are ignored.
 func (st *symbolicState) store(addr, v value) {
 	if addr.kind != startRelative || addr.base != st.sp && addr.base != st.fp && addr.base < firstUnnamedBase {
 		return
@@ -184,7 +184,6 @@ func (st *symbolicState) allocatedOnPath(addr value) bool {
 	return addr.base == st.sp && addr.off < 0 && sp.isRelativeTo(st.sp) && addr.off >= sp.off
 }
 
-// Calls may overwrite a popped slot.
 func (st *symbolicState) stillValid(s *slot) bool {
 	sp := st.regs[st.sp]
 	return !st.madeCalls || !sp.isRelativeTo(s.base) || s.off >= sp.off

@@ -33,8 +33,8 @@ func (p *patterns) isPadded(start uint64) bool {
 	return len(b) >= 3 && b[0] == b[1] && b[1] != b[2] && (b[0] == 0 || b[0] == 0xcc)
 }
 
-// isThunk reports whether no path from start over pc to a jump out changes stack or callee-saved registers. Code behind a jump is read only if
-// a branch leads there.
+// isThunk reports whether no path from start over pc to a jump out changes stack or callee-saved registers. Code behind
+// a jump is read only if a branch leads there.
 func (p *patterns) isThunk(start, pc uint64) bool {
 	p.begin(start, everywhere)
 	st := &p.st

@@ -48,7 +48,7 @@ func (s *traitSearch) follow(f *flow) bool {
 	return in.goOn(f)
 }
 
-// A stack pointer moved by an unknown amount counts as that at the start. Precondition: the path made no calls.
+// Precondition: the path made no calls.
 func (s *traitSearch) noteIndirectJump() {
 	st := &s.in.st
 	sp := st.regs[st.sp]

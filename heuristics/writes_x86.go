@@ -189,7 +189,6 @@ func writtenByVEX(i *x86.Inst) uint32 {
 		case op == 0x50, op == 0xd7, op == 0xc5, op == 0x93: // vmovmskps, vpmovmskb, vpextrw, kmov
 			return bit(i.Reg)
 		case (op&^1 == 0x2c || op&^1 == 0x6c || op&^1 == 0x78) && i.Prefix&(x86.PrefixF2|x86.PrefixF3) != 0:
-			// conversions to integers
 			return bit(i.Reg)
 		case op == 0x7e && i.Prefix&x86.Prefix66 != 0: // vmovd, vmovw
 			return writtenRM(i)

@@ -17,10 +17,10 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// 1 GiB is above the DWARF sections of browsers.
+// Browsers' DWARF sections are smaller.
 const maxData = 1 << 30
 
-// gABI, ch_type.
+// Values of ch_type (gABI).
 const (
 	compressZlib = 1
 	compressZstd = 2
@@ -66,7 +66,7 @@ func (r *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
 type contents struct {
 	io.Reader
 	size    uint64
-	scratch int64  // memory in bytes; 0: not compressed
+	scratch int64  // bytes; 0: not compressed
 	close   func() // may be nil
 }
 
@@ -85,7 +85,7 @@ func (i *input) contents(s *Section, limit uint64) (contents, error) {
 	}
 	if s.Flags&SecCompressed == 0 {
 		if n < zdebugHeader || string(head[:4]) != "ZLIB" {
-			return plain, nil // not compressed after all
+			return plain, nil // not compressed
 		}
 		return unzlib(raw(zdebugHeader), s.Size, binary.BigEndian.Uint64(head[4:]), limit)
 	}
@@ -106,13 +106,12 @@ func (i *input) contents(s *Section, limit uint64) (contents, error) {
 }
 
 const (
-	// gABI, Elf64_Chdr.
+	// Elf64_Chdr (gABI).
 	chdrSize     = 24
 	inflateChunk = 64 << 10
-	// A zlib reader's memory, in bytes.
+	// zlibScratch is a zlib reader's memory, in bytes.
 	zlibScratch = 128 << 10
-	// Sizes over anyRatio are at most maxRatio times the compressed size. Debug information has ratios of 3 to 6,
-	// tables of equal numbers some dozen.
+	// Debug information has ratios of 3 to 6, tables of equal numbers some dozen.
 	anyRatio = 16 << 20
 	maxRatio = 256
 )
@@ -135,8 +134,8 @@ func unzlib(raw io.Reader, compressed, size, limit uint64) (contents, error) {
 	return contents{Reader: z, size: size, scratch: zlibScratch}, nil
 }
 
-// In bytes. A streaming encoder (elfutils) claims its level's window, longer than the contents. Level 19, the highest
-// without --ultra, has 8 MiB.
+// A streaming encoder (elfutils) claims its level's window, longer than the contents. Level 19, the highest without
+// --ultra, has 8 MiB.
 const (
 	maxZstdWindow     = 64 << 20
 	claimedZstdWindow = 8 << 20
@@ -149,7 +148,7 @@ func unzstd(raw *bufio.Reader, compressed, size, limit uint64) (contents, error)
 	var frame zstd.Header
 	head, _ := raw.Peek(zstd.HeaderMaxSize)
 	_ = frame.Decode(head) // the decoder finds the same damage
-	// A frame may lack the window. The limit holds for later frames, too.
+	// The limit holds for later frames, too.
 	claimed := min(frame.WindowSize, claimedZstdWindow)
 	most := min(uint64(maxZstdWindow), max(claimed, 1<<20, uint64(1)<<bits.Len64(size)))
 	z, err := zstd.NewReader(raw, zstd.WithDecoderConcurrency(1),

@@ -31,8 +31,8 @@ func (d *DebugFile) Close() error {
 	return nil
 }
 
-// OpenDebug opens the debug file of f, the file at a path; nil: there is none. It calls warn for each file of another
-// build, or damaged.
+// OpenDebug opens the debug file of f, the file at a path; nil: there is none. warn gets a file's error if it is
+// damaged, or of another build.
 func (f *File) OpenDebug(file string, open Opener, warn func(error)) *DebugFile {
 	for _, p := range f.debugPaths(file) {
 		if d := f.openOther(p, open, f.checkDebug, warn); d != nil {
@@ -43,7 +43,7 @@ func (f *File) OpenDebug(file string, open Opener, warn func(error)) *DebugFile 
 }
 
 // OpenAlt opens the file with debug information that f, the file at a path, shares ([File.debugAltLink]); nil: there is
-// none. link is empty if f has none. It calls warn as OpenDebug does.
+// none. link is empty if f has none. warn is as of OpenDebug.
 func (f *File) OpenAlt(file string, open Opener, warn func(error)) (alt *DebugFile, link string) {
 	link, id, ok := f.debugAltLink()
 	if !ok {

@@ -22,8 +22,7 @@ func BuildIDPath(id string) string {
 	return path.Join(debugRoot, ".build-id", id[:2], id[2:]+".debug")
 }
 
-// GDB's order (GDB manual, "Debugging Information in Separate Files"): by build id, then, for an absolute path, by
-// .gnu_debuglink. The path itself is left out.
+// GDB's order (GDB manual, as above): by build id, then, for an absolute path, by .gnu_debuglink.
 func (f *File) debugPaths(file string) []string {
 	var out []string
 	add := func(p string) {
@@ -42,7 +41,7 @@ func (f *File) debugPaths(file string) []string {
 	add(path.Join(dir, link))
 	add(path.Join(dir, ".debug", link))
 	add(path.Join(debugRoot, dir, link))
-	// /lib links to /usr/lib on most systems; packages use either.
+	// /lib links to /usr/lib; packages use either.
 	if short, ok := strings.CutPrefix(dir, "/usr/"); ok {
 		add(path.Join(debugRoot, short, link))
 	} else {
@@ -56,8 +55,8 @@ var ErrOtherBuild = errors.New("it belongs to another build of the file; install
 
 const maxChecksum = 4 << 30 // bytes
 
-// checkDebug checks that debug, the size bytes in r, is f's debug file: by build id, or, without, by .gnu_debuglink's
-// checksum. The error is ErrOtherBuild or ErrTooBig, or comes from r.
+// checkDebug checks that debug, the size bytes in r, is f's debug file, by build id, else by checksum. The error is
+// ErrOtherBuild or ErrTooBig, or comes from r.
 func (f *File) checkDebug(debug *File, r io.ReaderAt, size int64) error {
 	if id, other := f.BuildID(), debug.BuildID(); id != "" && other != "" {
 		if id != other {

@@ -15,7 +15,7 @@ import (
 // Type is the kind of an ELF file (gABI, e_type).
 type Type uint16
 
-// The kinds of ELF files in use here.
+// The kinds in use here.
 const (
 	TypeRel  Type = 1 // relocatable object
 	TypeDyn  Type = 3 // shared object or position-independent executable
@@ -50,7 +50,7 @@ type File struct {
 	symbols      [2]symbolSource
 }
 
-// gABI, Elf64_Ehdr.
+// Elf64_Ehdr (gABI).
 type header struct {
 	phoff, shoff     uint64
 	phentsize, phnum uint16
@@ -62,7 +62,7 @@ type header struct {
 // or a *FormatError, perhaps wrapped, or comes from r. Memory is of prywalk's budget.
 func Open(r io.ReaderAt, size int64) (*File, error) { return openIn(nil, r, size) }
 
-// openIn is Open with a budget; nil: prywalk's. What exceeds it is missing, with a [*filememory.Error].
+// openIn is Open with a budget; nil: prywalk's. Parts that exceed it are missing.
 func openIn(mem *filememory.Budget, r io.ReaderAt, size int64) (*File, error) {
 	f := &File{}
 	f.input = input{r, uint64(max(size, 0)), mem.Account("a file")}
@@ -90,17 +90,17 @@ func (f *File) open() error {
 // Memory is the account of the file and of tables made of it.
 func (f *File) Memory() *filememory.Account { return f.memory }
 
-// Reopen opens the same file for another goroutine, with the same underlying reader.
+// Reopen opens the same file for another goroutine, with the same reader.
 func (f *File) Reopen() (*File, error) { return openIn(f.memory.Budget(), f.r, int64(f.size)) }
 
-// Release frees the file's memory. The file is invalid afterwards.
+// Release frees the memory of the file, which is invalid afterwards.
 func (f *File) Release() {
 	if f != nil {
 		f.memory.Close()
 	}
 }
 
-// FreeContents frees everything but the headers, to be read again on demand. Tables made of the file become invalid.
+// FreeContents frees all but the headers, to be read again on demand. Tables made of the file become invalid.
 func (f *File) FreeContents() {
 	f.symbols = [len(f.symbols)]symbolSource{}
 	f.memory.Give(f.memory.Used() - f.headerMemory)

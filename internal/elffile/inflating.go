@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// inflater decompresses a section from its beginning on demand.
+// inflater decompresses a section on demand.
 type inflater struct {
 	c    contents
 	f    *sectionReader
@@ -19,8 +19,8 @@ type inflater struct {
 
 const inflateStep = 64 << 10
 
-// WindowFromStart is [File.Window] for reading from the beginning. A compressed section is decompressed up to the last
-// read; damage after that is not noticed. Memory is taken for the whole.
+// WindowFromStart is [File.Window] for reading from the beginning. A compressed section is decompressed only up to the
+// last read. Memory is taken for the whole.
 func (r *sectionReader) WindowFromStart(s *Section) (*Window, error) {
 	if s == nil || !s.compressed() || s.Type == SecNoBits || !r.inFile(s.Off, s.Size) {
 		return r.Window(s)

@@ -2,8 +2,7 @@
 
 package elffile
 
-// ReadAddr reads the contents of loaded segments at vaddr, before the load bias. It returns fewer than len(buf) bytes
-// where no segment continues. A file with debug information only has no contents.
+// ReadAddr reads the contents of loaded segments at vaddr, before the load bias, and returns the number of bytes.
 func (f *File) ReadAddr(vaddr uint64, buf []byte) int {
 	done := 0
 	for done < len(buf) {
@@ -44,8 +43,8 @@ func (f *File) locate(vaddr uint64) (off, n uint64, ok bool) {
 
 var pageSizes = [...]uint64{4 << 10, 16 << 10, 64 << 10}
 
-// Bias returns run-time address − file address, modulo 2⁶⁴, of a mapping at start with file offset off. exec selects
-// between segments that share a page. It returns false if no loaded segment is at off.
+// Bias returns run-time address − file address, modulo 2⁶⁴, of a mapping at start with file offset off; false if no
+// loaded segment is at off. exec selects between segments that share a page.
 func (t *segmentTable) Bias(start, off uint64, exec bool) (uint64, bool) {
 	for _, sameRights := range [...]bool{true, false} {
 		for _, page := range pageSizes {

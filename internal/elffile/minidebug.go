@@ -13,8 +13,8 @@ import (
 	"prywalk/internal/filememory"
 )
 
-// MiniDebug opens the xz-compressed ELF file with a symbol table in .gnu_debugdata (GDB manual, "MiniDebugInfo"). The
-// error is ErrNoSection, ErrTooBig (over 256 MiB), or a *filememory.Error, wrapped. Memory is of f's account.
+// MiniDebug opens the xz-compressed ELF file in .gnu_debugdata (GDB manual, "MiniDebugInfo"). The error is
+// ErrNoSection, ErrTooBig (over 256 MiB), or a *filememory.Error, wrapped. Memory is of f's account.
 func (f *File) MiniDebug() (*File, error) {
 	raw, err := f.Data(f.Section(".gnu_debugdata"))
 	if err != nil {
@@ -67,12 +67,12 @@ const (
 	xzLZMA2      = 0x21
 	maxMiniDebug = 256 << 20
 	maxXZDict    = 64 << 20
-	// xz -9 makes one block with a dictionary of 64 MiB. maxXZDicts bounds their sum.
+	// xz -9 makes one block with a dictionary of 64 MiB.
 	maxXZBlocks = 64
 	maxXZDicts  = 80 << 20
 )
 
-// xzCheckSize is a check's size by type (§2.1.1.2).
+// By type (§2.1.1.2).
 var xzCheckSize = [16]int{0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64}
 
 func unxz(out *growingBuffer, raw []byte) error {

@@ -12,16 +12,16 @@ import (
 const (
 	noteGNUBuildID = 3 // NT_GNU_BUILD_ID, name "GNU"
 	noteHeader     = 12
-	// In bytes. The longest are a core's mapped files.
+	// The longest are a core's mapped files.
 	maxNote = 16 << 20
-	// In bytes, with noteCost for each note: a hole has billions of notes.
+	// A hole has billions of notes, each with noteCost.
 	maxNotes = 8 << 30
 	noteCost = 4096
 	// Twice the longest hash in use, in bytes.
 	maxBuildID = 128
 )
 
-// Note is an entry of a note segment or section (gABI, "Note Section").
+// Note is an entry of a note segment or section.
 type Note struct {
 	Name string
 	Type uint32
@@ -55,7 +55,6 @@ func (f *File) Notes() iter.Seq[Note] {
 	}
 }
 
-// notesIn yields notes while they cost at most left.
 func (f *File) notesIn(off, size, align uint64, left *uint64, yield func(Note) bool) bool {
 	if off > f.size {
 		return true

@@ -18,7 +18,7 @@ type PLT struct {
 // .plt's (binutils bfd/elfnn-aarch64.c), in bytes.
 const headerAArch64 = 32
 
-// PLTs returns the tables, which linkers split by purpose (.plt.sec, .plt.got, .iplt).
+// PLTs returns .plt, .plt.sec, .plt.got, .iplt.
 func (f *File) PLTs() []PLT {
 	var out []PLT
 	for i := range f.Sections {
@@ -39,7 +39,7 @@ func (f *File) PLTs() []PLT {
 	return out
 }
 
-// Range returns the bounds of the header or entry at addr, end excluded.
+// Range returns the bounds of the header or entry at addr.
 func (t *PLT) Range(addr uint64) (start, end uint64, ok bool) {
 	off := addr - t.Addr
 	if off >= t.Size {

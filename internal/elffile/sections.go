@@ -53,9 +53,8 @@ const (
 	maxSections = 1 << 18
 	// SHN_XINDEX in e_shstrndx: the index is sh_link of section 0.
 	extendedIndex = 0xffff
-	// In bytes.
-	maxNameTable = 1 << 24
-	maxName      = 1 << 12
+	maxNameTable  = 1 << 24
+	maxName       = 1 << 12
 )
 
 type sectionReader struct {
@@ -139,7 +138,7 @@ func stringAt(table string, off uint32) string {
 	return s[:max(0, strings.IndexByte(s, 0))]
 }
 
-// Section returns the first section of that name; nil if none.
+// Section returns the first section of that name, or nil.
 func (r *sectionReader) Section(name string) *Section {
 	for i := range r.Sections {
 		if r.Sections[i].Name == name {

@@ -28,7 +28,7 @@ const (
 type Segment struct {
 	Type  SegmentType
 	Flags SegmentFlags
-	// Off and FileSize are of the contents in the file, which may be shorter (a truncated core).
+	// Off and FileSize are of the contents, which may be cut (a truncated core).
 	Off, FileSize uint64
 	// VAddr and MemSize are in memory, before the load bias.
 	VAddr, MemSize uint64

@@ -4,10 +4,10 @@ package elffile
 
 import "bytes"
 
-// maxString bounds a symbol's name, in bytes. C++ templates reach tens of kilobytes.
+// In bytes. C++ templates reach tens of kilobytes.
 const maxString = 64 << 10
 
-// stringAt cuts the string after maxString bytes; "" if unreadable.
+// "" if unreadable.
 func (w *Window) stringAt(off uint64) string {
 	if off >= w.size {
 		return ""

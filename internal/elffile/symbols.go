@@ -40,10 +40,10 @@ const (
 	BindWeak   SymbolBind = 2
 )
 
-// SectionUndef is the section index of a symbol that another file defines.
+// SectionUndef: another file defines the symbol.
 const SectionUndef = 0
 
-// Symbol is an entry of a symbol table, 24 bytes.
+// Symbol is an entry of a symbol table.
 type Symbol struct {
 	// Value is the address before the load bias (ET_EXEC and ET_DYN).
 	Value uint64
@@ -113,7 +113,7 @@ func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 	return syms, err
 }
 
-// EachSymbol calls each until it returns false; s is valid during the call. Errors as of Symbols.
+// EachSymbol calls each until it returns false; s is valid during the call.
 func (f *File) EachSymbol(kind SymbolKind, each func(*Symbol) bool) error {
 	t, err := f.symbolTable(kind)
 	if t.entries <= 1 {
@@ -122,7 +122,7 @@ func (f *File) EachSymbol(kind SymbolKind, each func(*Symbol) bool) error {
 	return t.each(nil, each)
 }
 
-// CountSymbols returns the number that the table's size allows.
+// CountSymbols returns the number by the table's size.
 func (f *File) CountSymbols(kind SymbolKind) int {
 	t, _ := f.symbolTable(kind) // 0 entries on error
 	return int(max(t.entries, 1) - 1)
@@ -200,7 +200,7 @@ func parseSymbol(b []byte) Symbol {
 // FreeSymbols releases a table from Symbols.
 func (f *File) FreeSymbols(syms []Symbol) { f.memory.Give(int64(cap(syms)) * symbolSize) }
 
-// SymbolName returns the name of a symbol of that table, cut after 64 KiB; "" if none.
+// SymbolName returns a name of that table, cut after 64 KiB; "" if none.
 func (f *File) SymbolName(kind SymbolKind, s *Symbol) string {
 	if w := f.names(kind); w != nil {
 		return w.stringAt(uint64(s.NameOff))
@@ -235,7 +235,7 @@ func (f *File) KeepName(kind SymbolKind, s *Symbol) string {
 	return string(name)
 }
 
-// A kept string's memory beside its bytes.
+// stringCost is a kept string's memory beside its bytes.
 const stringCost = 48
 
 func (f *File) names(kind SymbolKind) *Window {
@@ -252,7 +252,7 @@ func (f *File) nameTable(kind SymbolKind) *Window {
 	return w
 }
 
-// NameTable returns a symbol table's string table; nil if none.
+// NameTable returns a symbol table's string table, or nil.
 func (f *File) NameTable(kind SymbolKind) *Section {
 	s := kind.section(f)
 	if s == nil || uint64(s.Link) >= uint64(len(f.Sections)) {

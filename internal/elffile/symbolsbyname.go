@@ -13,7 +13,7 @@ import (
 // Most files have none of the names. The string table shows that without a look at the symbols.
 
 const (
-	// searchStep is in bytes. With more than maxOffsets occurrences of names, each symbol's name is compared.
+	// With more than maxOffsets occurrences of names, each symbol's name is compared.
 	searchStep = 64 << 10
 	maxOffsets = 1 << 10
 )
@@ -43,8 +43,8 @@ func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s 
 	_ = t.each(places, eachMatch) // a damaged table: as far as readable
 }
 
-// offsetsOf returns the sorted offsets of names at the end of a string, which may begin earlier (linkers merge tails);
-// false if there are too many, or on error.
+// offsetsOf returns the sorted offsets of names at the end of a string (linkers merge tails); false if there are too
+// many, or on error.
 func (w *Window) offsetsOf(names []string) (places []uint32, ok bool) {
 	longest := 0
 	for _, name := range names {

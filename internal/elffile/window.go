@@ -12,9 +12,8 @@ import (
 const (
 	blockBits = 16
 	blockSize = 1 << blockBits
-	// A block reaches so far into the next: a view of that size is within one. In bytes.
-	overlap = 4 << 10
-	// 64 blocks of 68 KiB.
+	// A block reaches so far into the next one, in bytes.
+	overlap      = 4 << 10
 	windowBlocks = 64
 	maxView      = 64 << 20 // bytes
 )
@@ -27,8 +26,7 @@ type Window struct {
 	inflater        *inflater // nil: whole has everything
 	memory          *filememory.Account
 	blocks          [windowBlocks]block
-	// spare is the only further block without memory.
-	spare block
+	spare           block
 }
 
 // num counts from 1, 0 is none.
@@ -82,7 +80,7 @@ func (w *Window) block(num uint64) *block {
 	return b
 }
 
-// load takes new memory: views of the old may be in use.
+// Views of the old memory may be in use.
 func (w *Window) load(b *block, num uint64) error {
 	start := num << blockBits
 	buf := make([]byte, min(blockSize+overlap, w.size-start))
@@ -136,7 +134,7 @@ func (r *sectionReader) window(s *Section, limit uint64) (*Window, error) {
 	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: r.r, memory: r.memory}, nil
 }
 
-// windowAt returns at most n bytes of loaded segments' contents. ErrNoSection if there are none.
+// windowAt returns at most n bytes. ErrNoSection: no loaded segment has them.
 func (f *File) windowAt(vaddr, n uint64) (*Window, error) {
 	off, left, ok := f.locate(vaddr)
 	if !ok {
