@@ -24,7 +24,7 @@ type callerStep struct {
 	mem            Memory
 	stackCopy      Region         // of mem, if it is a Snapshot
 	next           callerRegs     // while they are computed
-	knownInnermost uint64         // as a set, in the innermost frame
+	knownInnermost uint64         // registers known in the innermost frame
 	unreadAddr     Addr           // last word that could not be read
 	exprMem        unreadRecorder // of a CFA's expression
 }

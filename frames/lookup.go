@@ -3,7 +3,7 @@
 package frames
 
 type resolvedRule struct {
-	Rule         // FlagNoRule: no source has one
+	Rule         // FlagNoRule if no source has one
 	row  *Row    // nil if the Rule suffices
 	mod  *Module // nil if unknown
 	// The current instruction is at pc even if pc is a return address: in a signal trampoline, or at the start of a

@@ -73,7 +73,7 @@ type Module struct {
 	Sources []RuleSource // in this order
 	Calls   CallSites    // nil if the code cannot be read
 	Origin  Origin       // for the code that made the module
-	Owner   any          // of the sources, likewise
+	Owner   any          // what has set the sources, for the same code
 }
 
 // Origin is where a module's code comes from.

@@ -48,7 +48,7 @@ const (
 	// FlagExactPC: the caller's program counter is no return address. The code is a signal trampoline, or continues
 	// another frame (longjmp, Go's gogo), maybe on another stack. With a Row, all registers may be the caller's.
 	FlagExactPC
-	FlagRAInLR // (arm64) return address in the link register
+	FlagRAInLR // the return address is in the link register (arm64)
 	// FlagStackSwitch: the caller is on another stack (Go's systemstack).
 	FlagStackSwitch
 	// FlagLosesRegs: callee-saved registers are lost (Rule.lost). Sources give a Row instead.

@@ -5,7 +5,7 @@ package frames
 // Where the stack pointer does not rise, maxStackChanges ends the walk.
 const maxStackChanges = 64
 
-// maxDepthInNoModule is in calls of Next. Nothing can be checked further out.
+// Code in no module is followed up to this depth, in calls of Next. Nothing can be checked further out.
 const maxDepthInNoModule = 2
 
 var (

@@ -18,11 +18,11 @@ type Walker struct {
 	snap             *Snapshot       // mem, if it is one
 	ruleWithFoundReg resolvedRule    // with the register found by search
 	search           *registerSearch // nil before the first search
-	isTrial          bool            // of another walk's search
+	isTrial          bool            // the walk is a trial of another walk's search
 }
 
 type progress struct {
-	depth          int // of Next
+	depth          int // calls of Next
 	stopReason     StopReason
 	unmappedPC     Addr
 	scanWasCut     bool

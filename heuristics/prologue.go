@@ -9,8 +9,8 @@ type prologue struct {
 	found       bool
 	guessed     bool // st is that of most jump tables or calls (guessByMajority)
 	afterCall   bool
-	ambiguousSP bool      // paths lead to pc with different ones
-	beforeCall  [32]value // if afterCall is set
+	ambiguousSP bool      // paths lead to pc with different stack pointers
+	beforeCall  [32]value // registers, if afterCall is set
 
 	tables, calls majority
 }
@@ -53,8 +53,8 @@ type prologueSearch struct {
 	in           *interpreter
 	pc           uint64
 	spans        [2]span
-	allPaths     bool // see visit
-	movedUnknown bool // by an unknown amount
+	allPaths     bool // follow paths with other stack pointers, too (visit)
+	movedUnknown bool // a path moved the stack pointer by an unknown amount
 	result       prologue
 }
 

@@ -86,9 +86,9 @@ type path struct {
 	releasedStack   bool  // by the last instruction
 	readCalleeSaved bool  // a start value was read
 	madeCalls       bool  // words below the stack pointer are unknown
-	startWordPopped bool  // see entrySearch
-	hasCallOrLoop   bool  // see returnSearch
-	foreignSPBase   uint8 // see isForeignSP; 0: none
+	startWordPopped bool  // the word at the start's stack pointer (entrySearch)
+	hasCallOrLoop   bool  // a call or a backward jump is on the path (returnSearch)
+	foreignSPBase   uint8 // base of a stack pointer that was loaded or set (isForeignSP)
 	tableReg        uint8 // register last loaded from a table (V8's byte code handlers)
 	savedSPBase     uint8 // base of a stack pointer loaded from savedSPPlace; 0: none
 	savedSPPlace    value
