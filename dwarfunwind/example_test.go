@@ -19,6 +19,7 @@ var ehFrame = []byte{
 	0, 0, 0, 0,
 }
 
+// A table has the rule that holds at an instruction: here before and after "push %rbp".
 func Example() {
 	table, err := dwarfunwind.New(dwarfunwind.Config{Arch: frames.X86_64,
 		EhFrame: dwarfunwind.NewSection(0x2000, ehFrame)})

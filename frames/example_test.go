@@ -19,6 +19,7 @@ func (p plain) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 8, Method: frames.MethodCFI}, nil, true
 }
 
+// A walk needs the modules of a process, a register set and a copy of the stack.
 func Example() {
 	space := frames.NewSpace(frames.X86_64)
 	space.SetModules([]*frames.Module{{Start: 0x400000, End: 0x401000, Bias: 0x400000, Name: "/bin/program",

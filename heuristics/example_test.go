@@ -19,6 +19,7 @@ func (c code) ReadCode(addr uint64, buf []byte) int {
 	return copy(buf, c[addr:])
 }
 
+// A source finds the return address by reading the instructions up to the return.
 func Example() {
 	source := heuristics.New(heuristics.Options{Arch: frames.X86_64, Code: code{
 		0x53, 0x48, 0x83, 0xec, 0x20, 0xe8, 0, 1, 0, 0, 0x48, 0x83, 0xc4, 0x20, 0x5b, 0xc3,

@@ -150,7 +150,7 @@ func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
 	return symbolTable{f, w, n}, nil
 }
 
-// each skips the null symbol, and with names (sorted) all other NameOffs.
+// each skips the null symbol, and, with names (sorted), symbols with another NameOff.
 func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 	var buf []byte
 	for i := uint64(1); i < t.entries; i += symbolChunk {
