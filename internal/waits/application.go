@@ -24,7 +24,7 @@ func isApplicationFunction(f Frame) bool {
 }
 
 // WaitingFunction returns the index of the function that represents a stack's wait: the application's innermost, else
-// the innermost that does not only forward it, else the outermost.
+// the innermost that does more than forward it, else the outermost that forwards it.
 func WaitingFunction(stack []Frame) int {
 	if i := ApplicationFunction(stack); i >= 0 {
 		return i
@@ -34,7 +34,7 @@ func WaitingFunction(stack []Frame) int {
 	switch {
 	case len(s.outer) > 0:
 		waiter = s.outer[0]
-	case len(s.inner) > 0: // all only forward it
+	case len(s.inner) > 0:
 		waiter = s.inner[len(s.inner)-1]
 	default:
 		return 0

@@ -12,8 +12,8 @@ import (
 
 const maxFDs = 64
 
-// ReadCallMemory sets the descriptors of poll and select, and a sleep's length, from the call's memory. read, called at
-// most four times, copies memory and gives the number of bytes.
+// ReadCallMemory sets the descriptors of poll and select, and a sleep's length. read copies memory and returns the
+// number of bytes; it is called at most four times.
 func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int) {
 	if t := s.time(); t.addr != 0 {
 		var b [16]byte
@@ -24,7 +24,7 @@ func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int
 	w.ReadDescriptors(s, read)
 }
 
-// ReadDescriptors sets the descriptors of poll and select from the call's memory. read is called at most three times.
+// ReadDescriptors sets the descriptors of poll and select. read is called at most three times.
 func (w *Wait) ReadDescriptors(s *Sleeper, read func(addr uint64, buf []byte) int) {
 	if !s.InCall || w.Kind != Descriptor || w.FD != nil {
 		return
@@ -37,7 +37,7 @@ func (w *Wait) ReadDescriptors(s *Sleeper, read func(addr uint64, buf []byte) in
 	}
 }
 
-// pollFDs reads an array of struct pollfd (include/uapi/asm-generic/poll.h).
+// The array is of struct pollfd (include/uapi/asm-generic/poll.h).
 func pollFDs(addr, n uint64, read func(uint64, []byte) int) (out []OpenFile) {
 	const size = 8
 	b := make([]byte, size*min(n, maxFDs))
@@ -73,7 +73,6 @@ func selectFDs(args *[6]uint64, read func(uint64, []byte) int) (out []OpenFile) 
 // timerAbsolute is TIMER_ABSTIME of clock_nanosleep(2).
 const timerAbsolute = 1
 
-// sleepTime is the argument of a sleep: where its struct timespec is, and how to read it.
 type sleepTime struct {
 	addr     uint64 // of a struct timespec; 0: none
 	absolute bool   // an end, not a length

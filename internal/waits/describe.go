@@ -13,18 +13,17 @@ type Sleeper struct {
 	// Args are the call's arguments, if InCall.
 	Args   [6]uint64
 	InCall bool
-	// Memory has the futex word, and the lock.
+	// Memory has the futex word and the lock.
 	Memory FutexCopy
 	// Stack is the innermost functions with inlined calls, at most [MaxFunctions].
 	Stack []StackFunction
 	// At is the time of the sample, CLOCK_MONOTONIC in ns; 0 if unknown.
 	At int64
-	// Managed asks the runtimes about a thread in a [RuntimeWaitCall], now; nil: none. Its answer has priority.
+	// Managed asks the runtimes about a thread in a [RuntimeWaitCall]; nil: none. Its answer has priority.
 	Managed func() (Wait, bool)
 }
 
-// Describe returns what a thread waits for, zero for a running one. [Wait.ResolveOwner] and [OpenFiles.AddFileDetails]
-// complete it.
+// Describe returns what a thread waits for, zero for a running one.
 func Describe(s *Sleeper) Wait {
 	switch s.State {
 	case 'T', 't':
@@ -68,7 +67,6 @@ var onDescriptor = map[string]bool{
 	"io_uring_enter": true, "mq_timedreceive": true, "mq_timedsend": true, "getdents64": true, "close": true,
 }
 
-// kindsOfCalls are the kinds of calls that are not onDescriptor.
 var kindsOfCalls = map[string]Kind{
 	"poll": Descriptor, "ppoll": Descriptor, "select": Descriptor, "pselect6": Descriptor,
 	"pause": Signal, "rt_sigsuspend": Signal, "rt_sigtimedwait": Signal, "rt_sigtimedwait_time64": Signal,
@@ -76,7 +74,7 @@ var kindsOfCalls = map[string]Kind{
 	"syncfs": Disk,
 }
 
-// timeout is the argument with a call's time-out: a pointer, 0 for none, or milliseconds, negative for none.
+// timeout is the argument with a call's time-out: a pointer (0: none) or milliseconds (negative: none).
 type timeout struct {
 	arg    int
 	millis bool
@@ -135,8 +133,7 @@ func describeCall(s *Sleeper) Wait {
 	return w
 }
 
-// isVFORK reports whether a call that makes a process waits for its exec or end. The flags of clone3 are in memory, but
-// only a vfork waits uninterruptibly for long.
+// isVFORK uses the state for clone3, whose flags are in memory: only a vfork waits uninterruptibly for long.
 func (s *Sleeper) isVFORK() bool {
 	return s.Reason == "vfork" || s.Reason == "clone" && s.Args[0]&cloneVFORK != 0 ||
 		s.Reason == "clone3" && s.State == 'D'
@@ -144,8 +141,7 @@ func (s *Sleeper) isVFORK() bool {
 
 func fileOf(fd uint64) *OpenFile { return &OpenFile{FD: int(int32(fd))} }
 
-// describeChild reads the ID from wait4's first argument, or waitid's second if its first is P_PID (1,
-// include/uapi/linux/wait.h).
+// In waitid, 1 is P_PID (include/uapi/linux/wait.h).
 func describeChild(name string, a *[6]uint64) Wait {
 	w := Wait{Kind: Child}
 	switch {

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package waits determines what a sleeping thread waits for: which lock and its owner, which descriptor, which
-// child.
+// Package waits determines what a sleeping thread waits for: a lock and its owner, a descriptor, a child.
 //
 // # Algorithm
 //
-// Only [Describe] decides a wait's [Kind]; dump and the recorder call it. Inputs are the thread's state, its system
-// call or the kernel's reason, the innermost functions of its stack, and a copy of 64 bytes around its futex word. The
-// first row that fits decides:
+// [Describe] decides a wait's [Kind] from the thread's state, its system call or the kernel's reason, the innermost
+// functions of its stack, and 64 bytes around its futex word. The first row that fits decides:
 //
 //	state T, t; R, Z, X                                    stopped; none
 //	page fault, userfault; frozen (process.WaitLabel)      page-fault; frozen
@@ -30,25 +28,22 @@
 //	sync, syncfs                                           disk
 //	any other call, another reason of the kernel           other; in state D disk
 //
-// The innermost function that does more than forward the wait is the one of the table (identify.go).
+// The function of the table is the innermost one that does more than forward the wait (identify.go).
 // [Wait.ResolveOwner] then makes the ID in a lock that of a live thread; [Wait.ReadCallMemory],
-// [OpenFiles.AddFileDetails] and [Wait.SetVariable] add details. [Idle] decides whether a wait is idle, from the whole
-// stack (idle.go), and [PoolWorkerOf] for what a pool's worker waits (starved.go). Both use three tables of names: of
-// native libraries and servers, and what is matched in stacks of any language (libraries.go); of goroutines
-// (idlegoroutines.go); of the functions of each managed language (package languages).
+// [OpenFiles.AddFileDetails] and [Wait.SetVariable] add details. [Idle] decides from the whole stack whether a wait is
+// idle, [PoolWorkerOf] what a pool's worker waits for. Their names of functions are in libraries.go, idlegoroutines.go
+// and package languages.
 //
-// Two things are not decided here. A goroutine that waits without a thread has its reason of the Go runtime in place of
-// a kind. The recorder names native functions only, so a report shows a condition within a language's sleep as a sleep
-// (package view, waits.go).
+// A goroutine that waits without a thread has the Go runtime's reason in place of a kind. The recorder names native
+// functions only, so it records a condition within a language's sleep as a condition; reports show a sleep (package
+// view, waits.go).
 //
-// The package reads no memory of the target. It reads /proc: descriptors and, for a pipe's other end, those of all
-// processes ([OpenFiles]), the tables of sockets, of up to megabytes ([RemoteAddresses]), and which threads exist
-// ([LiveThreads]).
+// The package reads /proc: descriptors and, for a pipe's other end, those of all processes ([OpenFiles]), the tables of
+// sockets, of up to megabytes ([RemoteAddresses]), and the existing threads ([LiveThreads]).
 //
 // # Owners
 //
-// The object at a futex word follows from the operation and the calling function, such as pthread_mutex_lock. Only
-// some objects have a readable owner:
+// The object at a futex word follows from the operation and the calling function. Only some have a readable owner:
 //
 //	object                     word at           owner
 //	glibc mutex                +0                at +8; kind at +16 (sysdeps/nptl/bits/struct_mutex.h)
@@ -59,9 +54,8 @@
 //
 // A glibc condition has two futex words, one for each group of waiters; the first one stands for both.
 //
-// Condition variables, semaphores, and locks of Go, Rust, parking_lot and abseil have none. The owner of a runtime's
-// lock (a monitor of Java, a GIL, a Mutex of Ruby) is read by that runtime (package managed, Threads.Waiting), from its
-// own objects.
+// Condition variables, semaphores, and locks of Go, Rust, parking_lot and abseil have none. A runtime reads the owner
+// of its own locks, such as monitors and GILs (package managed, Threads.Waiting).
 //
 // # Invariants
 //

@@ -19,13 +19,12 @@ func (f *OpenFiles) setFileLockOwner(w *Wait) {
 	w.OwnerProcess, w.OwnerName = pid, strings.TrimSpace(f.read(f.path(pid, "comm")))
 }
 
-// fileLockOwner returns the process with the lock that a process waits for, by /proc/locks (proc_locks(5)), where
-// waiters follow the lock:
+// fileLockOwner finds the lock's holder in /proc/locks (proc_locks(5)), where waiters follow the lock:
 //
 //	3: FLOCK  ADVISORY  WRITE 4711 fe:00:9986111 0 EOF
 //	3: -> FLOCK  ADVISORY  WRITE 4712 fe:00:9986111 0 EOF
 //
-// Waiters are processes: 0 if the waiter's threads wait for several owners.
+// Waiters are processes: it returns 0 if the waiter's threads wait for several owners.
 func fileLockOwner(text string, waiter int, classes []string) (pid int) {
 	last := 0
 	for line := range strings.Lines(text) {

@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// TestThePeersOfAPolledPipeAreKnown: of one descriptor in poll, as of one in read.
 func TestThePeersOfAPolledPipeAreKnown(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -4,7 +4,7 @@ package waits
 
 import "prywalk/internal/schema"
 
-// Operations of futex(2) and its flags (include/uapi/linux/futex.h).
+// Operations and flags of futex(2) (include/uapi/linux/futex.h).
 const (
 	futexWait          = 0
 	futexLockPI        = 6
@@ -17,7 +17,7 @@ const (
 	futexOwnerDied     = 0x40000000
 )
 
-// Bytes of a [FutexCopy], and how many of them are before the word.
+// Bytes of a [FutexCopy], and those before the word.
 const (
 	CopySize   = 64
 	CopyBefore = 16
@@ -31,9 +31,9 @@ const (
 //	                        [glibc mutex: word 0, owner 8, kind 16]
 //	         [glibc rwlock: readers −8 or −12 … writer 16 or 12]
 //
-// It is shorter, or begins at the word, where memory ends. The zero FutexCopy holds nothing.
+// It is shorter, or begins at the word, at the end of mapped memory.
 type FutexCopy struct {
-	Addr  uint64 // of Bytes[0]
+	Addr  uint64
 	Bytes []byte
 }
 
@@ -55,8 +55,8 @@ func FutexWord(args *[6]uint64) (addr uint64, ok bool) {
 	return 0, false
 }
 
-// RuntimeWaitCall returns the word, 0 for none, and the time-out of a call in which threads of runtimes wait for
-// each other: futex(2), and ppoll(2) of Ruby up to 3.2, in which one thread of several also waits for signals.
+// RuntimeWaitCall returns the futex word (0: none) and whether there is a time-out, of a call in which runtimes'
+// threads wait for each other: futex(2), and ppoll(2) of Ruby up to 3.2.
 func RuntimeWaitCall(name string, args *[6]uint64) (word uint64, timed, ok bool) {
 	switch name {
 	case "futex":
@@ -68,7 +68,6 @@ func RuntimeWaitCall(name string, args *[6]uint64) (word uint64, timed, ok bool)
 	return 0, false, false
 }
 
-// futexTimed reports whether a call of futex(2) has a time-out.
 func futexTimed(args *[6]uint64) bool { return args[3] != 0 }
 
 func futex(args *[6]uint64, stack []StackFunction, mem *FutexCopy) Wait {

@@ -5,7 +5,7 @@ package waits
 import "strings"
 
 // hotspotWaits are HotSpot's functions that sleep in a condition of their thread (runtime/objectMonitor.cpp,
-// os/posix/os_posix.cpp), by the beginnings of their names, specific ones first.
+// os/posix/os_posix.cpp), by prefix, specific ones first.
 var hotspotWaits = []struct {
 	begin string
 	kind  Kind
@@ -14,7 +14,7 @@ var hotspotWaits = []struct {
 	{"JavaThread::sleep", Sleep},
 }
 
-// hotspotWait returns what a HotSpot thread in a condition waits for, or "". decided: outer functions cannot change it.
+// hotspotWait reports in decided that outer functions cannot change the kind.
 func hotspotWait(stack []StackFunction) (kind Kind, decided bool) {
 	for i := range stack {
 		name := strings.TrimPrefix(stack[i].Function, "os::")
@@ -36,8 +36,7 @@ func hotspotWait(stack []StackFunction) (kind Kind, decided bool) {
 	return NoWait, false
 }
 
-// setHotSpot replaces a condition by what HotSpot made of it, where the runtime, asked later, gave no answer.
-// The condition is the thread's own: its address names no monitor.
+// setHotSpot is used if the runtime gave no answer. The condition is the thread's own: its address names no monitor.
 func (w *Wait) setHotSpot(stack []StackFunction) {
 	if kind, _ := hotspotWait(stack); kind != NoWait {
 		*w = ManagedWait(kind, "", 0, 0, w.Timed && kind != Monitor)

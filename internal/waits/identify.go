@@ -10,8 +10,6 @@ type StackFunction struct{ Function, Module string }
 // MaxFunctions bounds the examined functions.
 const MaxFunctions = 14
 
-// identifyPrimitive returns the innermost known primitive below which functions only forward the wait: malloc's lock,
-// not the mutex around malloc.
 func identifyPrimitive(stack []StackFunction) primitive {
 	p, _ := identify(stack)
 	return p
@@ -23,9 +21,9 @@ func IsIdentified(stack []StackFunction) bool {
 	return done
 }
 
-// identify returns the primitive that a stack, innermost function first, waits at. Of two nested ones the inner of
-// libcPrimitives or libraryPrimitives wins; weakPrimitive's is only taken if none of these follows. done: functions
-// farther out cannot change the answer.
+// identify returns the primitive at which a stack, innermost function first, waits: malloc's lock, not the mutex around
+// malloc. A weakPrimitive is only taken if none of the other tables follows. done: functions farther out cannot change
+// the answer.
 func identify(stack []StackFunction) (p primitive, done bool) {
 	musl := false
 	for i := range stack[:min(len(stack), MaxFunctions)] {
@@ -56,8 +54,7 @@ func identify(stack []StackFunction) (p primitive, done bool) {
 	return p, len(stack) >= MaxFunctions
 }
 
-// isOuterKnown reports whether functions outward of stack, which begins with a primitive's function, cannot change what
-// the primitive is part of.
+// stack begins with the function of a primitive of kind k.
 func isOuterKnown(k Kind, stack []StackFunction) bool {
 	switch k {
 	case Semaphore:

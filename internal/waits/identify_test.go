@@ -53,7 +53,6 @@ func TestSemaphoresOfCPythonAreNamedByTheirLock(t *testing.T) {
 	}
 }
 
-// A recording names no more functions than it needs: of a semaphore also the one that waits at it.
 func TestASemaphoreIsDecidedBeyondItsFunctions(t *testing.T) {
 	names := stack("__futex_abstimed_wait_common64", "__new_sem_wait_slow64")
 	for _, next := range []string{cpythonAcquire, acquireTimed, acquireLock} {
@@ -68,8 +67,7 @@ func TestASemaphoreIsDecidedBeyondItsFunctions(t *testing.T) {
 	}
 }
 
-// A condition of HotSpot is the thread's own: if the thread has run since the sample, the virtual machine's
-// structures no longer have its wait, but the stack does.
+// The stack shows the wait also after the thread has run: then the virtual machine's structures no longer do.
 func TestConditionsOfHotSpotAreNamedByTheirUse(t *testing.T) {
 	for function, want := range map[string]Kind{
 		"ObjectMonitor::EnterI": Monitor, "ObjectMonitor::enter_internal": Monitor, "ObjectMonitor::ReenterI": Monitor,

@@ -2,22 +2,22 @@
 
 package waits
 
-// The rules of [Idle], by name.
+// Rules of [Idle].
 const (
-	// IdleEventLoop: epoll_wait; poll, select, io_uring_enter and the like called by an event loop; neither if work runs
-	// the loop until a reply is there.
+	// IdleEventLoop: epoll_wait, or poll, select, io_uring_enter and the like of an event loop. Not if work runs the
+	// loop until a reply is there.
 	IdleEventLoop = "event-loop"
 	// IdleAccept: the next connection.
 	IdleAccept = "accept"
 	// IdleSignal: the next signal.
 	IdleSignal = "signal"
-	// IdlePool: a condition, semaphore or park in which the loop of a pool or queue takes its next work.
+	// IdlePool: a condition, semaphore or park in which a pool's or queue's loop takes its next work.
 	IdlePool = "pool"
-	// IdleRuntime: a thread of the runtime, such as a Java virtual machine's compilers, in its own loop.
+	// IdleRuntime: a thread of a runtime, such as a compiler of a Java virtual machine, in its own loop.
 	IdleRuntime = "runtime"
 	// IdleConnection: the next message on an open connection.
 	IdleConnection = "connection"
-	// IdleForever is the wait of a goroutine that nothing can wake: select {}, a nil channel.
+	// IdleForever: a goroutine that nothing can wake: select {}, a nil channel.
 	IdleForever = "forever"
 )
 
@@ -27,7 +27,6 @@ var idleRuleByCall = map[string]string{
 	"pause": IdleSignal, "rt_sigsuspend": IdleSignal, "rt_sigtimedwait": IdleSignal,
 }
 
-// eventLoopCalls are calls of event loops, with other uses too.
 var eventLoopCalls = map[string]bool{
 	"poll": true, "ppoll": true, "select": true, "pselect6": true, "io_uring_enter": true, "io_getevents": true,
 }
@@ -36,20 +35,19 @@ func mayAwaitWork(k Kind) bool {
 	return k == Condition || k == Semaphore || k == Park || k == Futex || k == NoWait || k == ObjectWait
 }
 
-// Frame is a function of a stack; unknown values are empty.
+// Frame is a function of a stack, as named in reports; unknown values are empty.
 type Frame struct {
-	// Function is its name in reports.
 	Function string
-	// Module is its file in any directory, or the runtime as "[CPython 3.12.1]".
+	// Module is its file in any directory, or the runtime, as in "[CPython 3.12.1]".
 	Module string
 	File   string
 }
 
-// Idle returns the rule by which a wait is idle, or "": a thread that waits for work is idle, one that waits within
+// Idle returns the rule by which a wait is idle, or "". A thread that waits for work is idle, one that waits within
 // work is blocked. wait is its label; the innermost frame is first.
 //
-// The waiting function decides: the innermost that does not only forward the wait. All work of a pool is below its
-// loop, so an outer loop proves nothing. Without a rule a wait is blocked.
+// The waiting function decides: the innermost that does more than forward the wait. An outer loop proves nothing, since
+// all work of a pool is below it.
 func Idle(wait string, kind Kind, stack []Frame) string {
 	switch {
 	case goroutineWaits[wait] && len(stack) > 0 && stack[0].Function == goparkFunction:

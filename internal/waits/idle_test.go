@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// frames makes a stack of lines "function|module|file", innermost first.
 func frames(text string) (stack []Frame) {
 	for line := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
 		f := strings.Split(strings.TrimSpace(line)+"||", "|")
@@ -96,7 +95,6 @@ const (
 		`
 )
 
-// idleCase is a thread's wait and stack, and whether it is idle.
 type idleCase struct {
 	name, wait string
 	kind       Kind

@@ -15,8 +15,8 @@ const (
 
 var goroutineWaits = map[string]bool{waitIO: true, waitSelect: true, waitNothing: true, waitReceive: true}
 
-// nextOnConnection are functions that read a connection's next message, with the callee that shows its begin; "": each
-// wait is.
+// nextOnConnection are functions that read a connection's next message, with the callee that waits for its begin; "":
+// each wait does.
 var nextOnConnection = map[string]string{
 	"net/http.(*conn).serve":                                                 "bufio.(*Reader).Peek",
 	"net/http.(*connReader).backgroundRead":                                  "",
@@ -27,7 +27,6 @@ var nextOnConnection = map[string]string{
 	"google.golang.org/grpc/internal/transport.(*http2Client).reader":        "",
 }
 
-// goroutineWorkWaits are functions whose goroutines wait in them for their next work.
 var goroutineWorkWaits = map[string]bool{
 	"net/http.(*persistConn).writeLoop":                              true,
 	"net/http.(*http2serverConn).serve":                              true,

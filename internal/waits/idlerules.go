@@ -41,7 +41,7 @@ func isLoop(f *Frame) bool {
 	return poolRegexp.MatchString(name) && loopRegexp.MatchString(part) && !notLoopRegexp.MatchString(part)
 }
 
-// scopeOf returns the namespace or class of a function with its separator, or the function's name without one.
+// scopeOf returns the namespace or class of a function with its separator, or a name without one.
 func scopeOf(function string) string {
 	name := languages.WithoutArguments(function)
 	if i := strings.LastIndexAny(name, ".:"); i >= 0 {
@@ -50,8 +50,8 @@ func scopeOf(function string) string {
 	return name
 }
 
-// awaitsWork reports whether a pool's or queue's loop waits for work: the waiting function does nothing else; or it is
-// the thread's own, and takes from a library's queue; or it is named as a pool's loop, below no other loop.
+// awaitsWork reports whether a pool's or queue's loop waits for work. The waiting function does nothing else, or is the
+// thread's own and takes from a library's queue, or has the name of a pool's loop below no other loop.
 func (s *waitingStack) awaitsWork() bool {
 	switch {
 	case s.awaitsResult():
@@ -81,7 +81,7 @@ func (s *waitingStack) awaitsWork() bool {
 }
 
 // poolLoopAt returns the index of the only outer function that can be the pool's loop: 0, the waiting function; 1, if
-// that takes its caller's next work; 2, if the caller is no loop, takes next work itself, and all three are of one
+// that takes its caller's next work; 2, if that caller is no loop, takes next work itself, and all three have one
 // scope. Precondition: there is an outer function.
 func (s *waitingStack) poolLoopAt() int {
 	switch {
@@ -93,7 +93,6 @@ func (s *waitingStack) poolLoopAt() int {
 	return 1
 }
 
-// areOfOneScope reports whether the innermost n functions are of one class or namespace.
 func (s *waitingStack) areOfOneScope(n int) bool {
 	for i := range min(n, len(s.outer)) {
 		if scopeOf(s.outer[i].Function) != scopeOf(s.outer[0].Function) {
@@ -107,8 +106,8 @@ func (s *waitingStack) isCalledByScheduler() bool {
 	return len(s.outer) > 1 && schedulerRegexp.MatchString(s.outer[1].Function)
 }
 
-// isOfPoolsQueue reports whether the waiting function takes work for a pool's task function. In Java the compiler adds
-// a method of the same name for another result type (JLS 15.12.4.5, a bridge), as to Tomcat's TaskQueue.take.
+// isOfPoolsQueue reports whether the waiting function takes work for a pool's task function. A Java compiler adds a
+// bridge method of the same name for another result type (JLS 15.12.4.5), as to Tomcat's TaskQueue.take.
 func (s *waitingStack) isOfPoolsQueue() bool {
 	i := 0
 	for s.takesNextWork(i) && s.outer[i+1].Function == s.outer[i].Function {
@@ -117,7 +116,7 @@ func (s *waitingStack) isOfPoolsQueue() bool {
 	return s.takesNextWork(i) && s.takesNextWork(i+1) && s.outer[i+1].awaitsTask()
 }
 
-// takesNextWork reports whether outer function i has a caller and, by its name, waits for that one's next work.
+// takesNextWork reports whether outer function i, by its name, waits for its caller's next work.
 func (s *waitingStack) takesNextWork(i int) bool {
 	return i+1 < len(s.outer) && nextWorkRegexp.MatchString(languages.LastComponent(s.outer[i].Function))
 }
@@ -137,7 +136,7 @@ func (f *Frame) awaitsTask() bool {
 	return l != nil && l.Pooled != nil && l.Pooled(f.Function, f.File)
 }
 
-// inForwardingPool reports whether the wait is in a pool's loop that is itself forwarding.
+// inForwardingPool reports whether the wait is in a pool's loop that itself forwards.
 func (s *waitingStack) inForwardingPool() bool {
 	for _, list := range [][]Frame{s.inner, s.outer} {
 		for i := range list {
@@ -153,7 +152,6 @@ func (s *waitingStack) inForwardingPool() bool {
 	return false
 }
 
-// isLibraryThread reports whether all outer functions are in these files, and the stack is not the first thread's.
 func (s *waitingStack) isLibraryThread(files *regexp.Regexp) bool {
 	for i := range s.outer {
 		if !files.MatchString(s.outer[i].Module) {
@@ -163,7 +161,7 @@ func (s *waitingStack) isLibraryThread(files *regexp.Regexp) bool {
 	return !s.main && len(s.outer) > 0
 }
 
-// awaitsEvents reports whether a pool's worker without work waits for events.
+// awaitsEvents reports whether an idle pool worker waits for events.
 func (s *waitingStack) awaitsEvents() bool {
 	for i := range s.outer {
 		switch f := &s.outer[i]; {
@@ -176,7 +174,6 @@ func (s *waitingStack) awaitsEvents() bool {
 	return false
 }
 
-// isCalledBy reports whether a function of the pattern is outward of the waiting one.
 func (s *waitingStack) isCalledBy(pattern *regexp.Regexp) bool {
 	for i := range s.outer[1:] {
 		if pattern.MatchString(s.outer[i+1].Function) {
@@ -189,7 +186,7 @@ func (s *waitingStack) isCalledBy(pattern *regexp.Regexp) bool {
 // isOutermostLoop reports whether no outer function is another pool's loop.
 func (s *waitingStack) isOutermostLoop(from int) bool {
 	own := scopeOf(s.outer[from].Function)
-	calledByOther := false // a function that is no loop is between: the outer loop is another pool's
+	calledByOther := false // across a function that is no loop
 	for i := range s.outer[from+1:] {
 		f := &s.outer[from+1+i]
 		switch {
@@ -204,8 +201,7 @@ func (s *waitingStack) isOutermostLoop(from int) bool {
 	return true
 }
 
-// eventLoopRule returns the rule for a call of eventLoopCalls: the waiting function or its caller must be an event loop
-// or main.
+// eventLoopRule requires that the waiting function or its caller is an event loop or main.
 func (s *waitingStack) eventLoopRule() string {
 	for i := range s.inner {
 		switch f := &s.inner[i]; {
@@ -237,24 +233,23 @@ func (f *Frame) selects() bool {
 	return l != nil && l.Selects != nil && l.Selects(f.Function)
 }
 
-// withinServerWork reports whether a server's process waits for an event within its work, not for work.
 func (s *waitingStack) withinServerWork() bool {
 	caller := s.callerOf(anyEventWaitsRegexp)
 	return caller != "" && !mainLoopRegexp.MatchString(caller)
 }
 
-// awaitsMessage reports whether a server's thread waits for a client's next message, not within its work for one.
+// awaitsMessage reports whether a server's thread waits for a client's next message, not for one within its work.
 func (s *waitingStack) awaitsMessage() bool {
 	return messageLoopRegexp.MatchString(s.callerOf(messageRegexp))
 }
 
-// pollsOneDescriptor reports whether the call waits for one descriptor, as poll(2) of one.
+// pollsOneDescriptor reports whether the call waits for one descriptor.
 func (s *waitingStack) pollsOneDescriptor() bool {
 	return slices.ContainsFunc(s.inner, func(f Frame) bool { return onePollsRegexp.MatchString(f.Function) })
 }
 
-// callerOf returns the function that calls the outermost of a group, in which the waiting one is; "" if it is in none.
-// Functions without a name are part of the group.
+// callerOf returns the caller of the outermost function of a group that includes the waiting one; "" if it is in none.
+// Functions without a name belong to the group.
 func (s *waitingStack) callerOf(group *regexp.Regexp) string {
 	inside := false
 	for i := range s.outer {
@@ -271,7 +266,6 @@ func (s *waitingStack) callerOf(group *regexp.Regexp) string {
 	return ""
 }
 
-// awaitsReply reports whether work runs an event loop until a reply is there.
 func (s *waitingStack) awaitsReply() bool {
 	for i := range s.outer {
 		f := &s.outer[i]
@@ -286,8 +280,7 @@ func (s *waitingStack) awaitsReply() bool {
 	return false
 }
 
-// belongsToRuntime reports whether the wait is of a thread of a runtime or library, which does the system's own
-// work.
+// belongsToRuntime reports whether the thread is a runtime's or library's own.
 func (s *waitingStack) belongsToRuntime() bool {
 	if len(s.outer) == 0 || s.awaitsResult() {
 		return false
@@ -314,7 +307,7 @@ func (s *waitingStack) isLauncher() bool {
 		func(l *languages.Language) *regexp.Regexp { return l.Launcher })
 }
 
-// RulesFile returns a function's source file if the rules use it, else "".
+// RulesFile returns a function's source file if the idle rules use it, else "".
 func RulesFile(module, file string) string {
 	f := Frame{Module: module}
 	if l := f.language(); l != nil && l.RuleFile != nil && l.RuleFile(file) {

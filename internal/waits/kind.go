@@ -19,8 +19,8 @@ const (
 	Atomic       Kind = "atomic"
 	Future       Kind = "future"    // std::future
 	Park         Kind = "park"      // until woken: Go, Rust, parking_lot, abseil
-	LibraryLock  Kind = "libc-lock" // within the C library, as malloc's
-	Futex        Kind = "futex"     // a word of unknown meaning
+	LibraryLock  Kind = "libc-lock" // within the C library, such as malloc's
+	Futex        Kind = "futex"
 	Descriptor   Kind = "descriptor"
 	Child        Kind = "child"
 	Sleep        Kind = "sleep"
@@ -33,11 +33,9 @@ const (
 	Frozen       Kind = "frozen"
 	Other        Kind = "other"
 
-	// Of runtimes.
-
-	Monitor    Kind = "monitor"     // for an object's lock: a monitor of Java
-	ObjectWait Kind = "object-wait" // for a notification at an object, or for a queue of Ruby
-	GIL        Kind = "GIL"         // for the lock of an interpreter: of CPython or Ruby
+	Monitor    Kind = "monitor"     // an object's lock, in Java
+	ObjectWait Kind = "object-wait" // a notification at an object, or a queue of Ruby
+	GIL        Kind = "GIL"         // the lock of a CPython or Ruby interpreter
 )
 
 // HasOwner reports whether some waits of this kind have a known owner.
@@ -45,8 +43,7 @@ func (k Kind) HasOwner() bool {
 	return k == Mutex || k == RWLock || k == Join || k == Monitor || k == GIL
 }
 
-// IsSynchronization reports whether waits of this kind are for other threads, perhaps of other processes: locks,
-// conditions, barriers, ends.
+// IsSynchronization reports whether waits of this kind are for other threads, perhaps of other processes.
 func (k Kind) IsSynchronization() bool {
 	switch k {
 	case Mutex, RWLock, Join, Condition, Semaphore, Barrier, StaticGuard, Once, Atomic, Park, LibraryLock, Futex,

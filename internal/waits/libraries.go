@@ -8,18 +8,18 @@ import (
 	"strings"
 )
 
-// library is what functions of a library or program say of a thread that waits in or below them: regular expressions of
-// names, matched in stacks of any language. Package languages has what is matched in the frames of one language only.
+// library has regular expressions of a library's or program's functions, matched in stacks of any language. Package
+// languages has those for the frames of one language only.
 type library struct {
 	name string
 
-	libraryFunctions string // no function is an application's
+	libraryFunctions string // never an application's
 	forwards         string // only forward a wait
 	threadStarts     string // call a new thread's function
 	result           string // wait for a task's result, or for a lock
 
 	awaitsWork string // a pool's worker waits in them for work, unless called by a subtask's function
-	// A function schedulerWait that scheduler calls waits for work. Stripping leaves the former without a name.
+	// A function schedulerWait called by scheduler waits for work. Stripping leaves it without a name.
 	scheduler, schedulerWait string
 
 	subtask    string // wait for the end of a task
@@ -28,13 +28,13 @@ type library struct {
 	poolLoop   string // loop of a pool whose functions all forward waits
 	poolWait   string // between poolLoop and the C library
 
-	// Of plain names, in any case; pool matches a pool's loops.
+	// Matched in any case.
 	pool      string
-	nextWork  string // last part of what they call to wait for work
+	nextWork  string // last part of the function by which a loop waits for work
 	eventLoop string
 
-	anyEventWaits string // wait for an event: of work if called by a mainLoop, else within work
-	mainLoop      string // a server's main loops
+	anyEventWaits string // wait for an event: for work if called by a mainLoop, else within work
+	mainLoop      string
 
 	onePolls    string // wait for one descriptor, also by epoll
 	message     string // read a message
@@ -172,7 +172,7 @@ var libraries = []library{
 	{name: "gunicorn", eventLoop: `SyncWorker\.wait`},
 }
 
-// wholeSymbol makes a pattern of whole symbols, also with leading underscores, version, or suffix as of a clone.
+// wholeSymbol matches whole symbols, also with leading underscores, a version, or a suffix such as a clone's.
 func wholeSymbol(names string) string { return `^_*(` + names + `)(@.*|\.\w+)*$` }
 
 func anyOf(field func(*library) string) *regexp.Regexp {
@@ -213,20 +213,19 @@ var (
 	notLoopRegexp   = regexp.MustCompile(`(?i)` + notLoopWords)
 )
 
-// matcher matches the usual words, or any library's field, in any case.
+// matcher matches the usual words or any library's field, in any case.
 func matcher(usual string, field func(*library) string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + usual + `|` + anyOf(field).String())
 }
 
 const (
-	// poolWords are in a pool's functions; a loop's last part has one of loopWords, none of notLoopWords.
+	// poolWords are in a pool's functions. A loop's last part has one of loopWords, none of notLoopWords.
 	poolWords = `worker|thread_?pool|idle|background|(job|work|task)_?queue|consumer|consume|next_?(task|job)`
 	loopWords = `work|loop|run|main|thread|execute|operator|lambda|service|background|idle|consum|` +
 		`jobs?$|entry|serve|block_until_new_connection|launch|next`
 	notLoopWords = `(wait_?(all|done|idle|for|until|finish|complet|empty)|join|submit|enqueue|stop|` +
 		`shutdown|drain|flush|sync|call|invoke|result|block$|add|put|push)`
 
-	// nextWorkWords are the last part of what a loop calls for work.
 	nextWorkWords = `^((get|take|next|fetch|pop|poll|de_?queue)_?(a_?)?(next_?)?(work|task|job|item)?s?|` +
 		`wait_?(for_?)?(work|tasks?|jobs?))$`
 
@@ -235,15 +234,15 @@ const (
 		`poll_?loop|select_?loop|io_?loop|Poller|xpoll`
 )
 
-// mainCallers are functions of glibc and musl that call main and no other function of the program.
+// mainCallers are functions of glibc and musl that call only main.
 var mainCallers = regexp.MustCompile(`^(__libc_start_call_main|libc_start_main_stage2)$`)
 
-// systemFiles are base names of files that only forward a wait: C and C++ libraries, dynamic loader, kernel.
+// systemFiles are base names of files whose functions only forward a wait.
 var systemFiles = regexp.MustCompile(`^((libc|libm|libdl|libpthread)(-\d[\d.]*)?\.so|libc\.musl-|` +
 	`ld(64|-linux[\w-]*|-musl-\w+|-\d[\d.]*)?\.so|(libstdc\+\+|libc\+\+(abi)?|libgcc_s)(-[\w-]+)?\.so|` +
 	`\[vdso\]|\[kernel\])`)
 
-// isMusl reports whether a path is that of musl's library, which is the dynamic loader, too.
+// musl's library is the dynamic loader, too.
 func isMusl(file string) bool {
 	base := path.Base(file)
 	return strings.HasPrefix(base, "ld-musl-") || strings.HasPrefix(base, "libc.musl-") ||

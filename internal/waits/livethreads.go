@@ -17,7 +17,7 @@ type LiveThreads struct {
 	inPIDNamespace bool
 }
 
-// NewLiveThreads returns the threads for the locks of process pid; others are the other observed processes.
+// NewLiveThreads finds threads for the locks of process pid; others are the other observed processes.
 func NewLiveThreads(pid int, others []int) *LiveThreads {
 	m := &LiveThreads{pid: pid}
 	var s procmem.Status
@@ -81,7 +81,6 @@ func (t *LiveThreads) addThreads(pid int) {
 	}
 }
 
-// threadsByInnerTID returns the threads of a process by their IDs in its own pid namespace.
 func threadsByInnerTID(pid int) map[int]int {
 	ids := map[int]int{}
 	entries, _ := os.ReadDir("/proc/" + strconv.Itoa(pid) + "/task")

@@ -87,7 +87,6 @@ func (f *OpenFile) watchedText() string {
 	return text + ": " + listOf(f.Holds)
 }
 
-// listOf names maxShown files at most.
 func listOf(files []OpenFile) string {
 	var list []string
 	for i := range files[:min(len(files), maxShown)] {

@@ -21,7 +21,6 @@ type OpenFiles struct {
 // NewOpenFiles returns the descriptors of a process.
 func NewOpenFiles(pid int) *OpenFiles { return &OpenFiles{root: "/proc", pid: pid} }
 
-// maxFileSize bounds what is read of a kernel file, bytes.
 const maxFileSize = 32 << 20
 
 func (f *OpenFiles) read(path string) string {
@@ -47,7 +46,7 @@ func (f *OpenFiles) AddFileDetails(w *Wait) {
 	for i := range w.FDs {
 		w.FDs[i] = f.file(w.FDs[i].FD)
 	}
-	if len(w.FDs) == 1 { // poll and select of one descriptor
+	if len(w.FDs) == 1 {
 		d = &w.FDs[0]
 	}
 	if d == nil {
@@ -70,7 +69,7 @@ func (f *OpenFiles) Link(fd int) string {
 	return link
 }
 
-// file omits a pipe's other end and what an epoll watches.
+// file does not read a pipe's other end nor an epoll's descriptors.
 func (f *OpenFiles) file(fd int) OpenFile {
 	d := OpenFile{FD: fd, Path: f.Link(fd)}
 	kind, inode, _ := strings.Cut(d.Path, ":")
@@ -143,7 +142,7 @@ func timerText(value string) string {
 	return "fires in " + strconv.FormatFloat(float64(s)+float64(n)/1e9, 'f', 3, 64) + " s"
 }
 
-// signalNumbers lists the signals of a hexadecimal mask (/proc/PID/fdinfo, sigmask), or returns the mask.
+// signalNumbers lists the signals of a hexadecimal mask.
 func signalNumbers(mask string) string {
 	m, err := strconv.ParseUint(mask, 16, 64)
 	if err != nil {

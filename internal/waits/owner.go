@@ -4,7 +4,7 @@ package waits
 
 import "prywalk/internal/schema"
 
-// Offsets in glibc's pthread_mutex_t, and bits of its kind (sysdeps/nptl/bits/struct_mutex.h, nptl/pthreadP.h).
+// Offsets in glibc's pthread_mutex_t and bits of its kind (sysdeps/nptl/bits/struct_mutex.h, nptl/pthreadP.h).
 const (
 	mutexOwner    = 8
 	mutexKind     = 16
@@ -18,10 +18,9 @@ const (
 	mutexAllFlags = mutexType | mutexRobust | mutexPI | mutexPP | mutexShared | mutexElision
 )
 
-// mutexTypes are indexed by type; PTHREAD_MUTEX_INITIALIZER has type 0.
 var mutexTypes = [...]string{"normal", "recursive", "error-checking", "adaptive"}
 
-// isMutexKind reports whether a glibc mutex can have this kind, the word with its type and flags.
+// kind is the word with a glibc mutex's type and flags.
 func isMutexKind(kind uint32) bool {
 	if kind&mutexPP != 0 {
 		kind &^= mutexCeiling
@@ -67,7 +66,7 @@ func (w *Wait) glibcMutex(mem *FutexCopy) {
 	}
 }
 
-// ownerPI sets the owner of a priority-inheritance lock, whose word the kernel defines.
+// ownerPI reads a priority-inheritance lock, whose word the kernel defines.
 func (w *Wait) ownerPI(mem *FutexCopy) {
 	word, ok := mem.u32(uint64(w.Address))
 	if !ok {
@@ -91,7 +90,7 @@ const (
 	rwReaderShift = 3
 )
 
-// glibcRWLock sets the owner. w.Address is one of two futex words, told apart by alignment, and becomes the lock's.
+// glibcRWLock distinguishes the lock's two futex words by alignment. w.Address becomes the lock's.
 func (w *Wait) glibcRWLock(mem *FutexCopy) {
 	base := uint64(w.Address) - rwPhaseWord
 	if w.Address%8 != 0 {
@@ -114,14 +113,14 @@ func (w *Wait) glibcRWLock(mem *FutexCopy) {
 	}
 }
 
-// Bits of a musl mutex's kind, besides its type (pthread_mutexattr_setrobust.c, …setprotocol.c, …setpshared.c).
+// Bits of a musl mutex's kind (pthread_mutexattr_setrobust.c, …setprotocol.c, …setpshared.c).
 const (
 	muslRobust  = 4
 	muslInherit = 8
 	muslShared  = 128
 )
 
-// muslMutex sets the owner (src/internal/pthread_impl.h; pthread_mutex_timedlock.c). w.Address is the second word, and
+// muslMutex follows src/internal/pthread_impl.h and pthread_mutex_timedlock.c. w.Address is the second word, and
 // becomes the mutex's.
 func (w *Wait) muslMutex(mem *FutexCopy) {
 	addr := uint64(w.Address)
@@ -148,8 +147,7 @@ func (w *Wait) muslMutex(mem *FutexCopy) {
 	w.setOwnerWord(word)
 }
 
-// muslJoinable is a joinable musl thread's state, muslTIDBefore the distance from its ID to that
-// (src/internal/pthread_impl.h, struct pthread).
+// The state of a joinable thread, and the distance from its ID to that (src/internal/pthread_impl.h, struct pthread).
 const (
 	muslJoinable  = 2
 	muslTIDBefore = 8
@@ -167,15 +165,15 @@ func (w *Wait) muslJoin(value uint32, mem *FutexCopy) {
 // ThreadFinder finds the live threads of the observed processes.
 type ThreadFinder interface {
 	// Thread gives the ID in prywalk's pid namespace of the live thread with ID innerTID in the waiter's. shared
-	// permits another observed process's.
+	// permits threads of other observed processes.
 	Thread(innerTID int, shared bool) (tid int, ok bool)
-	// Parent gives the waiter's parent process if a live thread of it has the ID innerTID; 0: none has. A fork copies
-	// locks that other threads hold, and not these threads (fork(2)).
+	// Parent gives the waiter's parent process if a live thread of it has the ID innerTID, else 0. A fork copies locks
+	// that other threads hold, but not these threads (fork(2)).
 	Parent(innerTID int) (pid int)
 }
 
-// ResolveOwner replaces the ID in the lock by a live thread's, once. A waiter that is its own owner has locked a normal
-// mutex twice: a deadlock.
+// ResolveOwner replaces the ID in the lock by a live thread's. A waiter that is its own owner has locked a normal mutex
+// twice: a deadlock.
 func (w *Wait) ResolveOwner(t ThreadFinder) {
 	if w.ownerInnerTID == 0 {
 		return

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Ownership is who owns a lock that is waited for, or why that is not known.
+// Ownership is the owner of a lock that is waited for, or why that is not known.
 type Ownership struct {
 	// Owner is the thread that holds the lock, or whose end is waited for, as an ID in prywalk's pid namespace; 0:
 	// unknown.
@@ -29,19 +29,19 @@ type Ownership struct {
 	// Why is the reason why no owner is named.
 	Why string `json:"why,omitempty"`
 
-	ownerInnerTID int  // owner in the target's pid namespace, until [Wait.ResolveOwner]
+	ownerInnerTID int  // in the target's pid namespace, until [Wait.ResolveOwner]
 	shared        bool // the owner may be a thread of another process
-	ownerOutside  int  // ID in a shared lock, as the target sees it, of no thread of the observed processes
+	ownerOutside  int  // ID in a shared lock of an unobserved or ended thread
 }
 
-// NameOwnerOutside puts the thread ID of a shared lock's owner into Why, if it is no thread of the observed processes.
+// NameOwnerOutside puts the ID of a shared lock's owner into Why if it is no thread of the observed processes.
 func (h *Ownership) NameOwnerOutside() {
 	if h.ownerOutside != 0 {
 		h.Why = fmt.Sprintf("held by thread %d of another process, or of one that has ended", h.ownerOutside)
 	}
 }
 
-// EndedOwnerText returns "taken by thread 4712, which has ended", of a wait with OwnerGone.
+// EndedOwnerText describes OwnerGone.
 func (h *Ownership) EndedOwnerText() string {
 	if h.OwnerParent != 0 {
 		return fmt.Sprintf("taken by thread %d of the parent process %d before the fork", h.OwnerGone, h.OwnerParent)
@@ -49,15 +49,14 @@ func (h *Ownership) EndedOwnerText() string {
 	return fmt.Sprintf("taken by thread %d, which has ended", h.OwnerGone)
 }
 
-// OwnerProcessText returns "taken by process 4711 cron" if there is OwnerProcess.
+// OwnerProcessText describes OwnerProcess.
 func (h *Ownership) OwnerProcessText() string {
 	return strings.TrimRight(fmt.Sprintf("taken by process %d %s", h.OwnerProcess, h.OwnerName), " ")
 }
 
-// whyFreeOrChanging is the reason for a lock that was free, or whose new owner was not yet written.
 const whyFreeOrChanging = "free or changing owner when read"
 
-// setOwnerWord sets the owner by a word that has its thread ID (FUTEX_TID_MASK).
+// word has the owner in its bits of FUTEX_TID_MASK.
 func (h *Ownership) setOwnerWord(word uint32) {
 	h.ownerInnerTID = int(word & futexTIDMask)
 	h.Free = h.ownerInnerTID == 0

@@ -59,7 +59,7 @@ func (f *OpenFiles) listPipeEnds() map[string][]pipeEnd {
 	return out
 }
 
-// accessMode masks a descriptor's access mode; readOnly is O_RDONLY (include/uapi/asm-generic/fcntl.h).
+// O_ACCMODE and O_RDONLY (include/uapi/asm-generic/fcntl.h).
 const accessMode, readOnly = 3, 0
 
 func (f *OpenFiles) writes(pid, fd int) bool {

@@ -11,8 +11,8 @@ type primitive struct {
 	kind          Kind
 	mode          string
 	musl          bool
-	unknownLayout bool   // not of glibc's layout
-	maker         string // library, as shown to the user
+	unknownLayout bool // not of glibc's layout
+	maker         string
 }
 
 func (p *primitive) why() string {
@@ -36,10 +36,9 @@ func (p *primitive) why() string {
 	return why
 }
 
-// wordPerWaiter are the makers whose waiters have a futex word each.
 var wordPerWaiter = map[string]bool{"parking_lot": true, "abseil": true}
 
-// libcPrimitives are functions of libc and C++ that sleep in futex(2), by [symbol].
+// libcPrimitives are functions of libc and C++ that sleep in futex(2).
 var libcPrimitives = bySymbol([]symbolsOf{
 	{primitive{kind: Mutex}, "pthread_mutex_lock pthread_mutex_lock_full pthread_mutex_timedlock " +
 		"pthread_mutex_clocklock pthread_mutex_clocklock_common pthread_mutex_cond_lock pthread_mutex_cond_lock_full"},
@@ -80,7 +79,7 @@ func symbol(function string) string {
 
 var libraryLocks = map[string]bool{"lll_lock_wait_private": true, "lll_lock_wait": true}
 
-// libraryPrimitives are known by parts of names, specific ones first.
+// libraryPrimitives are matched by parts of names, specific ones first.
 var libraryPrimitives = []struct {
 	part string
 	primitive
@@ -121,7 +120,6 @@ func isBelowPrimitive(name string) bool {
 	return slices.ContainsFunc(belowPrimitives, func(part string) bool { return strings.Contains(name, part) })
 }
 
-// weakPrimitive recognizes functions that other primitives use.
 func weakPrimitive(name, plain string) primitive {
 	if libraryLocks[plain] {
 		return primitive{kind: LibraryLock, unknownLayout: true}

@@ -17,8 +17,7 @@ const (
 	acquireRLock   = "rlock_acquire"
 )
 
-// cpythonLock names what a semaphore is part of: "lock of CPython" if CPython's inner symbols are missing, "" if it is
-// not CPython's. The stack may go on beyond [MaxFunctions].
+// cpythonLock names what a semaphore is part of, "" if it is not CPython's. The stack may be cut at [MaxFunctions].
 func cpythonLock(stack []StackFunction) (what string) {
 	for i := range stack {
 		switch name := stack[i].Function; {
@@ -29,7 +28,7 @@ func cpythonLock(stack []StackFunction) (what string) {
 			what = languages.PythonLock
 		case name == acquireRLock:
 			return languages.PythonRLock
-		case strings.HasPrefix(stack[i].Module, "["): // Python code
+		case strings.HasPrefix(stack[i].Module, "["):
 			if l := languages.OfMapping(stack[i].Module); l != nil && l.LockWithin != nil {
 				return cmp.Or(l.LockWithin(what, name), what)
 			}

@@ -35,11 +35,11 @@ func (f *OpenFiles) readSockets() map[string]socket {
 	return all
 }
 
-// RemoteAddresses returns the remote addresses of a network namespace's sockets; its processes share the tables, of up
-// to megabytes. Not safe for concurrent use.
+// RemoteAddresses returns the remote addresses of a network namespace's sockets; its processes share the tables. Not
+// safe for concurrent use.
 type RemoteAddresses struct {
 	sockets  map[string]socket
-	nextRead int64 // next reading of the tables, CLOCK_MONOTONIC ns
+	nextRead int64
 }
 
 // Of returns a socket's remote address by its link ([OpenFiles.Link]), or "". For an unknown socket it reads the tables
@@ -61,7 +61,7 @@ func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string
 	return a.sockets[inode].remote
 }
 
-const peersEvery = 1e9 // ns, at least, between readings of the tables
+const peersEvery = 1e9 // minimum ns between readings of the tables
 
 // Network identifies the process's network namespace, "" if unknown.
 func (f *OpenFiles) Network() string {
@@ -87,7 +87,7 @@ func parseInet(text string, tcp bool, out map[string]socket) {
 	}
 }
 
-// inetAddress formats an address of these tables: little-endian 32-bit words, and the port.
+// inetAddress formats little-endian 32-bit words and the port.
 func inetAddress(text string) string {
 	addr, port, ok := strings.Cut(text, ":")
 	raw, err := hex.DecodeString(addr)
@@ -102,7 +102,6 @@ func inetAddress(text string) string {
 	return netip.AddrPortFrom(ip.Unmap(), uint16(p)).String()
 }
 
-// parseUnix parses /proc/PID/net/unix.
 func parseUnix(text string, out map[string]socket) {
 	for line := range strings.Lines(text) {
 		w := strings.Fields(line)

@@ -38,11 +38,11 @@ func TestProcessesOfANetworkShareTheReadingOfItsTables(t *testing.T) {
 	}
 	expect(first, "socket:[7]", "127.0.0.1:49159")
 	expect(second, "socket:[7]", "127.0.0.1:49159")
-	expect(second, "socket:[8]", "") // the tables were read just now
+	expect(second, "socket:[8]", "") // too soon after the last reading
 	expect(second, "pipe:[7]", "")
 	clock += peersEvery
 	expect(second, "socket:[8]", "127.0.0.1:49160")
 	clock += peersEvery
-	expect(&OpenFiles{root: root, pid: 3}, "socket:[9]", "") // a process that has ended
+	expect(&OpenFiles{root: root, pid: 3}, "socket:[9]", "")
 	expect(first, "socket:[8]", "127.0.0.1:49160")
 }

@@ -8,8 +8,8 @@ import (
 	"prywalk/internal/languages"
 )
 
-// PoolWorker is what a pool worker's stack shows. A pool is possibly starved if its workers all wait for results of
-// tasks: stacks do not show whether these are in its own queue.
+// PoolWorker is what a pool worker's stack shows. A pool is possibly starved if all its workers wait for tasks'
+// results: stacks do not show whether those tasks are in its own queue.
 type PoolWorker struct {
 	// Loop is the pool's loop, or "".
 	Loop string
@@ -20,7 +20,6 @@ type PoolWorker struct {
 var nativeResult = regexp.MustCompile(`^std::(__1::)?(__)?(basic_|shared_)?(future|__basic_future)\b.*::(get|wait)$|` +
 	`^std::__future_base::|_M_get_result`)
 
-// PoolWorkerOf returns what a thread's stack shows.
 func PoolWorkerOf(stack []Frame) (w PoolWorker) {
 	s := splitStack(stack)
 	for i := range s.inner {

@@ -42,11 +42,11 @@ type Wait struct {
 	Idle string `json:"idle,omitempty"`
 
 	lockClasses []string // of a file lock, in /proc/locks
-	managed     bool     // a runtime's answer
+	managed     bool
 }
 
-// ManagedWait is a runtime's answer. class is the awaited object's; owner is the thread's ID in the target's
-// pid namespace, 0 if unknown.
+// ManagedWait is a runtime's answer. class is the awaited object's; owner is a thread ID in the target's pid namespace,
+// 0 if unknown.
 func ManagedWait(kind Kind, class string, address uint64, owner int, timed bool) Wait {
 	return Wait{
 		Kind: kind, Symbol: class, Address: schema.Hex(address), Ownership: Ownership{ownerInnerTID: owner}, Timed: timed,
@@ -57,7 +57,7 @@ func ManagedWait(kind Kind, class string, address uint64, owner int, timed bool)
 // IsManaged reports whether it is a runtime's answer.
 func (w *Wait) IsManaged() bool { return w.managed }
 
-// IsLock reports whether what is waited for is certainly a lock: no condition, barrier, end of a thread or the like.
+// IsLock reports whether the wait is certainly for a lock: not for a condition, barrier, thread's end or the like.
 func (w *Wait) IsLock() bool {
 	switch w.Kind {
 	case Mutex, RWLock, LibraryLock, FileLock, Monitor, GIL:
@@ -96,10 +96,9 @@ func (w *Wait) Object() string {
 	return name
 }
 
-// typedSemaphore returns "threading.Lock (semaphore 0x55d0c0ffee40)".
 func typedSemaphore(what, semaphore string) string { return what + " (" + semaphore + ")" }
 
-// LabelForReader makes [typedSemaphore] of a typed semaphore's label.
+// LabelForReader changes the label of a typed semaphore to its text in [Wait.Object].
 func LabelForReader(label string) string {
 	semaphore, what, ok := strings.Cut(label, " (")
 	if ok && strings.HasPrefix(label, string(Semaphore)+" ") && strings.HasSuffix(what, ")") {
@@ -114,7 +113,7 @@ func (w *Wait) semaphore() string {
 	return plain.Object()
 }
 
-// Label is one for all waiters of a thing, and begins with the kind. A join has its thread's.
+// Label is equal for all waiters of one thing and begins with the kind. A join is labelled with its thread.
 func (w *Wait) Label() string {
 	switch {
 	case w.Kind == Semaphore && w.Type != "":
@@ -184,7 +183,7 @@ func (w *Wait) ownerText() string {
 	return ""
 }
 
-// SleepText is the text of a sleep and its length.
+// SleepText describes a sleep and its length.
 func (w *Wait) SleepText() string {
 	length, whole := strings.CutPrefix(w.Until, "for ")
 	switch {
@@ -196,7 +195,7 @@ func (w *Wait) SleepText() string {
 	return "sleeps " + w.Until
 }
 
-// Variable is a static variable, and an offset in it.
+// Variable is a static variable and an offset in it.
 type Variable struct {
 	Name   string
 	Offset uint64
@@ -206,9 +205,9 @@ type Variable struct {
 // another order since 2.41).
 const conditionWords = 0x20 | 0x0c
 
-// SetVariable sets the static variable of w.Address. A condition has several futex words: w.Address becomes its own.
+// SetVariable sets the static variable of w.Address. For a condition, w.Address becomes the condition's own address.
 func (w *Wait) SetVariable(v Variable) {
-	if w.managed { // not in a variable
+	if w.managed {
 		return
 	}
 	w.Symbol = v.Name

@@ -13,13 +13,13 @@ import (
 type waitingStack struct {
 	// inner forward the wait, innermost first.
 	inner []Frame
-	// outer begin with the waiting function, without thread starts.
+	// outer begins with the waiting function and omits thread starts.
 	outer []Frame
 	// managed: outer is managed code only.
 	managed bool
 	// main: the stack is the first thread's.
 	main bool
-	// waitsInMain: the waiting function is main, without a name as the program is stripped.
+	// waitsInMain: the waiting function is main of a stripped program.
 	waitsInMain bool
 }
 
@@ -56,7 +56,6 @@ func splitStack(stack []Frame) (s waitingStack) {
 	return s
 }
 
-// userFrames omits the kernel's; modules become base names.
 func userFrames(stack []Frame) (all []Frame) {
 	for _, f := range stack[:min(len(stack), 8*maxOuter)] {
 		if f.Module != "[kernel]" {
@@ -98,7 +97,6 @@ func forwards(f *Frame) bool {
 		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.NativeForwards })
 }
 
-// startsThread reports whether a function calls a new thread's, or the program's, first function.
 func startsThread(f *Frame) bool {
 	if l := f.language(); l != nil && l.Starts != nil && l.Starts(f.Function, f.File) {
 		return true
