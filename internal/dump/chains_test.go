@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// asleepIn starts a program that prints "ready" and sleeps in pause; it gives its process id.
 func asleepIn(t *testing.T, exe string) int {
 	t.Helper()
 	cmd := exec.Command(exe)
@@ -40,7 +39,6 @@ func pausing(p *stacks.Process) *stacks.Thread {
 	return nil
 }
 
-// wantChain dumps a program's thread asleep, stopped, and in a core.
 func wantChain(t *testing.T, exe, functions string) {
 	t.Helper()
 	want := regexp.MustCompile("^" + functions + "$")
@@ -59,7 +57,6 @@ func wantChain(t *testing.T, exe, functions string) {
 	}
 }
 
-// from the thread's first function or main to the root, in glibc
 const (
 	fromMain   = `main __libc_start_call_main \S+ _start`
 	fromThread = `start_thread clone3`
@@ -96,7 +93,6 @@ func TestCoroutinesWithAndWithoutAStackOfTheirOwn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			exe := compile(t, "coroutine.cc", append([]string{"-std=c++20", "-O1"}, flags...)...)
-			// nothing calls the fiber's first function
 			wantChain(t, exe, `\S*pause\S* waits\S* inner\S* outer\S* runs_coroutines\S* fiber_main begins`)
 		})
 	}
@@ -114,7 +110,6 @@ func buildCgo(t *testing.T, cflags string, args ...string) string {
 	return exe
 }
 
-// cgoChain is C called by Go called by C called by Go; c gives a C function's name.
 func cgoChain(c func(string) string) string {
 	enters := func(f string) string {
 		return c(`\S*_Cfunc_`+f) + ` (racecall )?runtime.asmcgocall runtime.cgocall main._Cfunc_` + f
@@ -137,7 +132,7 @@ func TestCOfAGoProgramIsDescribedByDebugFrame(t *testing.T) {
 	for name, c := range map[string]struct {
 		cflags  string
 		args    []string
-		then    []string // a command on the program
+		then    []string
 		name    func(string) string
 		methods string // of the frames between pause and Go
 	}{

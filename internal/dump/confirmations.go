@@ -16,12 +16,11 @@ import (
 // confirmDelay is the time between two readings of run counts.
 const confirmDelay = 100 * time.Millisecond
 
-// maxConfirmations bounds the checks of cycles whose members wake and sleep again: in JDK 8 to 23 one waiter of each
-// monitor after 1, 8, 64, 512 ms, then every second (runtime/objectMonitor.cpp, EnterI).
+// maxConfirmations bounds the checks of cycles whose members wake and sleep again. In JDK 8 to 23 one waiter of each
+// monitor wakes after 1, 8, 64, 512 ms, then every second (runtime/objectMonitor.cpp, EnterI).
 const maxConfirmations = 20
 
-// ConfirmDeadlocks implements [locks.Checker]: it keeps the cycles whose members do not run, and still wait for each
-// other.
+// ConfirmDeadlocks implements [locks.Checker]: it keeps cycles whose members do not run and still wait for each other.
 func (e *lockExaminer) ConfirmDeadlocks(cycles [][]int) (proven [][]int) {
 	for n := 0; n < maxConfirmations && len(cycles) > 0; n++ {
 		began := time.Now()
@@ -37,7 +36,6 @@ func (e *lockExaminer) ConfirmDeadlocks(cycles [][]int) (proven [][]int) {
 	return proven
 }
 
-// mayWake reports whether a member waits in a runtime, which may wake it now and then.
 func (e *lockExaminer) mayWake(cycle []int) bool {
 	return slices.ContainsFunc(cycle, func(tid int) bool {
 		t, _ := e.locks.Thread(tid)
@@ -51,7 +49,7 @@ func (e *lockExaminer) ConfirmPossibleDeadlocks(cycles [][]int) [][]int {
 	return still
 }
 
-// ConfirmStarvedPools implements [locks.Checker]: threads were sampled one after the other.
+// ConfirmStarvedPools implements [locks.Checker].
 func (e *lockExaminer) ConfirmStarvedPools(pools []locks.StarvedPool) []locks.StarvedPool {
 	var threads [][]int
 	for i := range pools {
@@ -63,8 +61,8 @@ func (e *lockExaminer) ConfirmStarvedPools(pools []locks.StarvedPool) []locks.St
 	})
 }
 
-// confirmUnchanged separates the groups of threads, such as cycles, of which none ran. read gives the run counts of
-// those that wait as before.
+// confirmUnchanged separates groups of threads in which none ran. read gives the run counts of those that wait as
+// before.
 func confirmUnchanged(groups [][]int, read func(tids []int) map[int]uint64) (still, moved [][]int) {
 	if len(groups) == 0 {
 		return nil, nil
@@ -84,12 +82,11 @@ func confirmUnchanged(groups [][]int, read func(tids []int) map[int]uint64) (sti
 	return still, moved
 }
 
-// runCountsInCycle returns the run counts of members that still wait for the next one's lock.
 func (e *lockExaminer) runCountsInCycle(cycle []int) map[int]uint64 {
 	runs := map[int]uint64{}
 	for i, tid := range cycle {
 		s, sl := e.sampleAsleep(tid)
-		if s == nil || s.Call.Args != sl.Args && sl.Managed == nil { // a wake-up changes the word of a managed wait
+		if s == nil || s.Call.Args != sl.Args && sl.Managed == nil { // a wake-up changes a managed wait's word
 			continue
 		}
 		if e.byThread[tid].explainer.WaitWith(sl, s.FutexCopy()).Owner == cycle[(i+1)%len(cycle)] {
@@ -109,7 +106,7 @@ func (e *lockExaminer) runCountsAsleep(tids []int) map[int]uint64 {
 	return runs
 }
 
-// sampleAsleep samples without a stop; nil if the wait is not that of the first sample, sl.
+// sampleAsleep samples without a stop. nil: the wait is not that of the first sample, sl.
 func (e *lockExaminer) sampleAsleep(tid int) (s *observe.RawSample, sl *waits.Sleeper) {
 	proc := e.byThread[tid]
 	if proc == nil || proc.process.Sleepers[tid] == nil {
@@ -125,7 +122,7 @@ func (e *lockExaminer) sampleAsleep(tid int) (s *observe.RawSample, sl *waits.Sl
 	return s, sl
 }
 
-// ConfirmGoroutineCycles implements [locks.Checker]: it keeps the cycles whose goroutines did not run.
+// ConfirmGoroutineCycles implements [locks.Checker]: it keeps cycles whose goroutines did not run.
 func (e *lockExaminer) ConfirmGoroutineCycles(cycles []locks.GoroutineCycle) []locks.GoroutineCycle {
 	if len(cycles) == 0 {
 		return nil

@@ -14,25 +14,25 @@ import (
 	"prywalk/internal/observe"
 )
 
-// maxSamples bounds the samples of a thread whose stack lacks a register or goes on beyond the copy.
+// maxSamples bounds the samples of a thread.
 const maxSamples = 6
 
-// copyExtensionBytes is how many bytes more are copied, times four at each repetition. The mapping's end is no bound:
-// 64 MB around goroutines' stacks.
+// copyExtensionBytes is the first extension; each further one is four times as long. The mapping's end is no bound: 64
+// MB around goroutines' stacks.
 const copyExtensionBytes = 1 << 20
 
-// bytesBeyondStack is how many bytes a copy may go beyond the end of the stack's mapping, as last read.
+// bytesBeyondStack are copied beyond the end of the stack's mapping as last read.
 const bytesBeyondStack = 1 << 16
 
 type copyExtender struct {
-	stack  uint64 // bytes of stack to copy next
+	stack  uint64
 	memory *filememory.Account
-	taken  int64         // bytes, of this thread's copies
-	pause  time.Duration // longest stop of a running thread; 0: no bound
+	taken  int64
+	pause  time.Duration // of a running thread's longest stop; 0: no bound
 }
 
 // planNext plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a
-// runtime's data. False: nothing that can be copied.
+// runtime's data. false: nothing can be added.
 func (e *copyExtender) planNext(t *loadedcode.Process, w *walk.Walker, th *observe.Thread, s *observe.RawSample) bool {
 	planned := th.Feedback().SetPlan(callstack.Plan(t.Runtimes().FrameSources(), walk.InnerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {
@@ -51,7 +51,7 @@ func (e *copyExtender) planNext(t *loadedcode.Process, w *walk.Walker, th *obser
 	return true
 }
 
-// planStack plans a longer copy of the stack, or of the other stack that the walk went on to.
+// planStack plans a longer copy of the stack, or of the other stack where the walk ended.
 func (e *copyExtender) planStack(t *loadedcode.Process, w *walk.Walker, th *observe.Thread, s *observe.RawSample) bool {
 	from, unread := s.Regs.SP(), w.UnreadAddr()
 	end := t.StackEnd(unread)
@@ -74,7 +74,7 @@ func (e *copyExtender) planStack(t *loadedcode.Process, w *walk.Walker, th *obse
 	return true
 }
 
-// bytesWithinPause estimates the bytes of stack for the permitted stop, by the last copy.
+// bytesWithinPause estimates the stack bytes of a permitted stop by the last copy.
 func (e *copyExtender) bytesWithinPause(s *observe.RawSample) uint64 {
 	if e.pause <= 0 || s.How != observe.ByStop {
 		return math.MaxUint64
@@ -83,7 +83,6 @@ func (e *copyExtender) bytesWithinPause(s *observe.RawSample) uint64 {
 	return uint64(float64(s.Copied()) * float64(max(rest, 0)) / float64(max(s.CopyTime, 1)))
 }
 
-// charge charges a copy that replaces the earlier ones.
 func (e *copyExtender) charge(size int64) bool {
 	more := size - e.taken
 	if more > 0 && e.memory.Take(more, "stacks") != nil {

@@ -17,10 +17,10 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// framesBesides bounds frames without stack: the innermost, and interrupted leaf functions.
+// framesBesides bounds frames that need no stack: the innermost, and interrupted leaf functions.
 const framesBesides = 64
 
-// Core describes the stacks of a core's threads.
+// Core describes the threads of a core.
 func Core(c *core.Core, o Options) *stacks.Process {
 	names := symbols.NewCoreNamer(c.OpenFile, o.Sysroot)
 	defer names.Close()
@@ -61,7 +61,7 @@ func addCoreGoroutines(p *stacks.Process, c *core.Core, o Options, w *walk.Walke
 	}
 	r := goroutines.Reader{Read: c.Read, Space: c.Space(), Walk: w, Locks: o.goroutineLocks}
 	var err error
-	if p.GoroutineStacks, err = r.ReadAll(systems, p.Threads); err == nil { // else the line has the reason
+	if p.GoroutineStacks, err = r.ReadAll(systems, p.Threads); err == nil {
 		p.WaitingText = ""
 	}
 }

@@ -23,13 +23,12 @@ func sleeperCore(t *testing.T, flags ...string) (exe, coreFile string) {
 	return exe, coreOf(t, exe)
 }
 
-// coreOf returns the core of a program that prints when it is ready.
 func coreOf(t *testing.T, exe string) string {
 	t.Helper()
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
 	defer testtargets.Kill(cmd)
-	testtargets.Asleep(t, cmd.Process.Pid) // in pause, and not on its way there
+	testtargets.Asleep(t, cmd.Process.Pid) // not on its way there
 	stopAll(t, cmd.Process.Pid)
 	return gcore(t, cmd.Process.Pid)
 }
@@ -89,7 +88,6 @@ func TestProgramThatWasReplacedIsFoundOutByItsBuildID(t *testing.T) {
 	if names := names(th); strings.Contains(names, "inner") || strings.Contains(names, "decoy") {
 		t.Errorf("names of another file: %s", names)
 	}
-	// a scan would leave out frames
 	if got := pcs(th); len(got) != 2 || !slices.Equal(got, whole[:2]) || th.StopReason != "bad-memory" {
 		t.Errorf("%s: %#x, want the beginning of %#x", th.StopReason, got, whole)
 	}
@@ -98,7 +96,7 @@ func TestProgramThatWasReplacedIsFoundOutByItsBuildID(t *testing.T) {
 			t.Errorf("build id %s, want %s", f.BuildID, old)
 		}
 	}
-	complete(t, coreFile, root) // libraries are found by build id where they always are
+	complete(t, coreFile, root)
 }
 
 func TestProgramWithoutBuildIDIsComparedWithTheCore(t *testing.T) {

@@ -21,7 +21,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// need returns the path of a tool from scripts/setup-tests.sh.
 func need(t *testing.T, tool string) string {
 	t.Helper()
 	file, err := exec.LookPath(tool)
@@ -90,7 +89,6 @@ func gcore(t *testing.T, pid int) string {
 	return fmt.Sprintf("%s.%d", prefix, pid)
 }
 
-// kernelCore returns the kernel's core of a program that dies.
 func kernelCore(t *testing.T, exe string, args ...string) string {
 	t.Helper()
 	pattern, _ := os.ReadFile("/proc/sys/kernel/core_pattern")
@@ -138,7 +136,6 @@ func dumpOf(t *testing.T, file string) *stacks.Process {
 	return dumpNamed(t, file, false)
 }
 
-// dumpNamed reads a core file. perfMaps reports that this machine has the process's perf map.
 func dumpNamed(t *testing.T, file string, perfMaps bool) *stacks.Process {
 	t.Helper()
 	c := openCore(t, file, core.Options{})

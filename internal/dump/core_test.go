@@ -37,7 +37,7 @@ func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tt := testtargets.Run(t, name, testtargets.Options{})
 			all := tt.PIDs()
-			pid := all[len(all)-1] // a worker, if there are several processes
+			pid := all[len(all)-1] // a worker
 			stopAll(t, pid)
 			live := sampleOf(t, pid, -1)
 			file := gcore(t, pid)
@@ -93,7 +93,6 @@ func sameStacks(t *testing.T, live, dead *stacks.Process) {
 
 func sameFrame(a, b stacks.Frame) bool { return a.PC == b.PC && a.SP == b.SP && *a.Place == *b.Place }
 
-// A core's stack that ends early has the same last frame as a live one.
 func TestStacksOfACoreThatEndEarlyAreMarked(t *testing.T) {
 	pid := testtargets.Run(t, "c", testtargets.Options{}).PIDs()[0]
 	stopAll(t, pid)

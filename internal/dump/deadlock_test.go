@@ -21,7 +21,6 @@ func cycles(t *testing.T) string {
 	return exe
 }
 
-// deadlocksOf waits for the threads' final state.
 func deadlocksOf(t *testing.T, waiters int, pids ...int) *locks.Locks {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
@@ -36,13 +35,12 @@ func deadlocksOf(t *testing.T, waiters int, pids ...int) *locks.Locks {
 	}
 }
 
-// A wait with a time limit makes no deadlock.
 func TestDeadlocksAreCyclesThatStand(t *testing.T) {
 	exe := cycles(t)
 	for _, c := range []struct {
 		how     string
 		crowd   int
-		members []int // of its numbers
+		members []int
 		waiters int
 	}{
 		{"cycle", 997, []int{0, 1, 2}, 3 + 498}, {"timed", 0, nil, 3}, {"join", 0, []int{0, 1}, 2},

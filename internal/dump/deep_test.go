@@ -48,7 +48,6 @@ func TestRecursionOf100000CallsIsWhole(t *testing.T) {
 	wholeRecursion(t, Core(dead, Options{MaxDepth: -1}))
 }
 
-// endsProcess ends a process while a thread is sampled.
 type endsProcess struct{ process *exec.Cmd }
 
 func (e endsProcess) Regions(*frames.Regs, *ptrace.Reader, []frames.Region) int {
@@ -56,7 +55,6 @@ func (e endsProcess) Regions(*frames.Regs, *ptrace.Reader, []frames.Region) int 
 	return 0
 }
 
-// The sample that a further one was to replace still says what the thread waits for.
 func TestAFurtherSampleThatFailsLeavesTheOneBefore(t *testing.T) {
 	cmd := exec.Command(compile(t, "deep.c", "-O1", "-fno-optimize-sibling-calls", "-pthread"))
 	testtargets.Ready(t, cmd)

@@ -25,15 +25,14 @@ import (
 	"prywalk/internal/waits"
 )
 
-// partialProcess is what is known of the process so far. The goroutine that describes it may hang, and may go on after
-// the snapshot was taken.
+// partialProcess is the result so far. The goroutine that describes the process may hang, and go on after the snapshot.
 type partialProcess struct {
 	mu      sync.Mutex
 	process stacks.Process
 	err     error // the first; ends sampling
 }
 
-// update calls change with the partial result, under its lock: change must be brief.
+// update calls change under the lock: change must be brief.
 func (partial *partialProcess) update(change func(p *stacks.Process)) {
 	partial.mu.Lock()
 	defer partial.mu.Unlock()
@@ -72,12 +71,11 @@ type describer struct {
 	options   Options
 	walk      *walk.Walker
 	explainer *sleepers.Explainer
-	retries   int // of waits, for all threads, but the first of each
+	retries   int // of waits, without the first of each thread
 }
 
 func (partial *partialProcess) describe(t *loadedcode.Process, o Options, raw *rawSamples) {
-	// each step may hang
-	_, _ = t.Refresh() // code loaded after opening
+	_, _ = t.Refresh() // for code loaded after opening; each step may hang
 	partial.update(func(p *stacks.Process) { p.Name = t.Comm })
 	names := o.Names
 	if names == nil {
@@ -107,8 +105,8 @@ func (d *describer) addThread(th *observe.Thread, s *observe.RawSample) {
 	d.add(d.retryWait(th, t), err)
 }
 
-// completeStack describes the first sample, and samples again while the stack lacks data, unless isLast. It returns the
-// thread as described, and the sample that it describes: the last one that was taken.
+// completeStack samples again while the stack lacks data, unless isLast. It returns the last sample and the thread that
+// it describes.
 func completeStack(target *loadedcode.Process, w *walk.Walker, o Options, th *observe.Thread, first *observe.RawSample,
 	isLast func() bool) (t stacks.Thread, s *observe.RawSample, err error) {
 	s, t = first, w.LiveThread(target, th.TID, first)
@@ -129,8 +127,8 @@ func completeStack(target *loadedcode.Process, w *walk.Walker, o Options, th *ob
 	return t, s, err
 }
 
-// Retries of waits that a runtime may explain later. The first of each thread is at once, and not counted: the thread
-// may have run since its sample, as all were sampled before. Those after it await the end of a collection.
+// Retries of waits that a runtime may explain later. A thread's first is at once and not counted: the thread may have
+// run between its sample and the question to the runtime. Those after it await the end of a collection.
 const (
 	maxWaitRetries   = 200
 	maxThreadRetries = 8
@@ -154,15 +152,14 @@ func (d *describer) retryWait(th *observe.Thread, t stacks.Thread) stacks.Thread
 	return t
 }
 
-// mayRetryWait reports whether a further sample may explain the last thread's wait, and is allowed; n is the number of
-// those that the thread had.
+// n is the number of the thread's retries.
 func (d *describer) mayRetryWait(n int) bool {
 	return d.explainer.Retryable && (n == 0 || d.retries < maxWaitRetries) && !d.isLastSample()
 }
 
 func (d *describer) isLastSample() bool { return d.options.Atomic || d.hasEnded() }
 
-// Retries of names that runtimes lack, mostly during garbage collection.
+// Retries of names that runtimes do not give during garbage collection.
 const (
 	maxNameRetries = 25
 	nameRetryWait  = 4 * time.Millisecond
@@ -202,7 +199,7 @@ func (d *describer) addGoroutines() {
 		Locks: d.options.goroutineLocks}
 	list, err := r.ReadAll(systems, threads)
 	d.update(func(p *stacks.Process) {
-		if p.Threads, p.GoroutineStacks = threads, list; err == nil { // else the line on their number has the reason
+		if p.Threads, p.GoroutineStacks = threads, list; err == nil {
 			p.WaitingText = ""
 		}
 	})

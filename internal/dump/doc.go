@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package dump takes all stacks of a process once, or reads them from a core, and examines locks by further samples.
+// Package dump samples all threads of a process once, or reads a core, and examines locks by further samples.
 //
 // # Algorithm
 //
-// Each thread is observed once (package observe), or all at one moment ([Options].Atomic). Threads with incomplete
-// stacks are sampled again with more data, a bounded number of times. What is done with a sample is in folders:
+// [Sample] observes each thread (package observe), or all at one moment ([Options].Atomic). A thread with a cut stack
+// is sampled again with a longer copy (copyextender.go), a bounded number of times. What is done with a sample is in
+// folders:
 //
 //	Sample, Core    walk       the stack of a thread, with names
 //	                sleepers   what it waits for
@@ -13,15 +14,13 @@
 //	ExamineLocks    locks      locks, owners, cycles, the verdict
 //	results         stacks     the data, as JSON; text: for a reader
 //
-// The steps: [Sample] (sample.go, rawsamples.go) observes each thread, walks it (walk.Walker) and explains its sleep
-// (sleepers.Explainer, by package waits); copyextender.go gives cut stacks longer copies; tasks.go adds asyncio's
-// tasks.
+// go adds asyncio's tasks.
 //
 // [ExamineLocks] samples each lock's owner again together with the lock's memory, while stopped or between two equal
-// run counts: so it held the lock at the displayed stack. The lock of a runtime is read just after the owner's
-// sample instead: an owner that ran between the two may have released it and taken it again. A changed owner is
-// followed, a bounded number of times. A cycle is a deadlock only if two further samples agree: each member sleeps in
-// the same call, with the same owner in the lock and an unchanged run count.
+// run counts: so it held the lock at the displayed stack. A runtime's lock is read just after the owner's sample
+// instead: an owner that ran between the two may have released it and taken it again. A changed owner is followed, a
+// bounded number of times. A cycle is a deadlock only if two further samples agree: each member sleeps in the same
+// call, the lock has the same owner, the run count is unchanged.
 //
 // # Invariants
 //

@@ -28,7 +28,6 @@ const locksAnywhere = `
 	dead = mutex: mutex mu_dead (normal robust), held by thread HEIR heir
 `
 
-// Normal mutexes and rwlocks of musl store no owner.
 func TestLocksOfOtherCLibraries(t *testing.T) {
 	const muslRows = locksAnywhere + `
 	normal = mutex: mutex mu_normal (normal; musl stores no owner of a normal mutex)
@@ -66,7 +65,6 @@ func TestLocksOfOtherCLibraries(t *testing.T) {
 	}
 }
 
-// build runs a compiler; OUT stands for the output file.
 func build(t *testing.T, args ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "prog")
@@ -79,7 +77,6 @@ func build(t *testing.T, args ...string) string {
 	return out
 }
 
-// wait is the common wait of the threads of a name.
 type wait struct {
 	kind waits.Kind
 	why  string
@@ -131,7 +128,6 @@ func foreign(p *stacks.Process, want map[string]wait) (wrong []string) {
 	return wrong
 }
 
-// Rust's locks store no owner.
 func TestLocksOfRust(t *testing.T) {
 	p := startProgram(t, build(t, "rustc", "--edition", "2021", "-O", "-g", "-o", "OUT", "testdata/locks.rs"), nil)
 	const why = "Rust stores no owner of it"
@@ -153,7 +149,6 @@ func TestLocksOfRust(t *testing.T) {
 
 const apart = ", and each waiter sleeps at a word of its own"
 
-// built from Debian's sources
 func TestLocksOfParkingLot(t *testing.T) {
 	const why = "parking_lot stores no owner of it" + apart
 	p := startProgram(t, parkingLot(t), nil)
@@ -214,7 +209,6 @@ func TestLocksOfAbseil(t *testing.T) {
 	})
 }
 
-// Threads that goroutines have for themselves are not idle.
 func TestLocksOfGo(t *testing.T) {
 	p := startProgram(t, build(t, "go", "build", "-o", "OUT", "./testdata/golocks"), nil)
 	smp := liveSample(t, p.pid)

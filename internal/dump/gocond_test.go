@@ -97,7 +97,6 @@ func main() {
 }
 `
 
-// In Cond.Wait a goroutine does not hold the condition's mutex; woken, it waits for that mutex.
 func TestGoroutinesInCondWaitDoNotHoldItsMutex(t *testing.T) {
 	want := []string{
 		"chan 0 of 0: 2 (*queue).hold,",

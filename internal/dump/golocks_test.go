@@ -169,7 +169,6 @@ func goroutineLockTexts(l *locks.Locks) (out []string) {
 	return out
 }
 
-// knownGoLocks are the expected lines of goLocks.
 var knownGoLocks = []string{
 	"chan 0 of 0: 1 choose, 1 hold, 2 letGo, 1 read,",
 	"chan 3 of 3: 1 choose sends, 2 send sends,",
@@ -180,7 +179,6 @@ var knownGoLocks = []string{
 	"sync.RWMutex: 1 write, held by 1 read reads,",
 }
 
-// An unlocked lock has no owner; no deadlock is proven.
 func TestGoroutinesAtLocksAndTheirLikelyOwners(t *testing.T) {
 	for _, release := range append([]string{"", "1.20.14"}, testtargets.LaterGoReleases(t)...) {
 		t.Run("go "+release, func(t *testing.T) {

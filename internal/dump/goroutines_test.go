@@ -126,7 +126,6 @@ var (
 	ownPlace   = regexp.MustCompile(`^\t.*/([^/]+:\d+)`)
 )
 
-// ownGoroutines parses runtime.Stack up to the line END.
 func ownGoroutines(t *testing.T, r io.Reader) map[uint64]ownGoroutine {
 	t.Helper()
 	out := map[uint64]ownGoroutine{}
@@ -208,7 +207,6 @@ func sampleGoroutines(t *testing.T, pid int) *stacks.Process {
 	return p
 }
 
-// The oracle is the program's own runtime.
 func TestGoroutinesAreThoseThatTheProgramKnows(t *testing.T) {
 	type program struct {
 		name, release string
@@ -237,7 +235,6 @@ func TestGoroutinesAreThoseThatTheProgramKnows(t *testing.T) {
 	}
 }
 
-// compareGoroutines compares parents for current releases only.
 func compareGoroutines(t *testing.T, p *stacks.Process, own map[uint64]ownGoroutine, current bool) {
 	t.Helper()
 	seen, wrong := 0, 0
@@ -356,7 +353,6 @@ func main() {
 }
 `
 
-// A stack read while its goroutine runs would break the chain.
 func TestStacksOfBusyGoroutinesAreTrueChains(t *testing.T) {
 	cmd, _ := startGoroutines(t, busyGoroutines, "", "-gcflags=-l")
 	before := map[string]string{"main.f1": "main.f0", "main.f2": "main.f1", "main.f3": "main.f2"}

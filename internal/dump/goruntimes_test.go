@@ -57,7 +57,6 @@ func main() {
 }
 `
 
-// Each runtime numbers its goroutines from 1.
 func TestEachGoRuntimeOfAProcessShowsItsGoroutines(t *testing.T) {
 	shared := []string{"-buildmode=c-shared"}
 	one := testtargets.BuildGoAs(t, testtargets.GoLibrary, "one.so", shared...)
@@ -90,8 +89,7 @@ func TestEachGoRuntimeOfAProcessShowsItsGoroutines(t *testing.T) {
 	}
 }
 
-// untilOnThreads repeats dump, for a minute at most, until every busy goroutine is on a thread and one is in Stay. A
-// preempted goroutine is on no thread, and in a live process a goroutine can change its thread while prywalk reads.
+// A preempted goroutine is on no thread, and a goroutine can change its thread while prywalk reads.
 func untilOnThreads(dump func() *stacks.Process) *stacks.Process {
 	p := dump()
 	for end := time.Now().Add(time.Minute); (staying(p) == 0 || moving(p) > 0) && time.Now().Before(end); p = dump() {
@@ -115,7 +113,7 @@ func startHost(t *testing.T, command ...string) (*exec.Cmd, io.Reader) {
 	return cmd, bufferedOnce(out)
 }
 
-// bufferedOnce returns a reader of one byte at a time, so that a scanner takes no more than it returns.
+// A scanner with this reader takes no more than it returns.
 func bufferedOnce(r io.Reader) io.Reader { return &slowReader{r} }
 
 type slowReader struct{ r io.Reader }
@@ -135,7 +133,7 @@ func staying(p *stacks.Process) (n int) {
 	return n
 }
 
-// moving counts the busy goroutines that were on no thread. One that began to run meanwhile has no frames.
+// A goroutine that began to run meanwhile has no frames.
 func moving(p *stacks.Process) (n int) {
 	for i := range p.GoroutineStacks {
 		if g := &p.GoroutineStacks[i]; g.Thread == 0 && (has(g, "main.compute") || len(g.Frames) == 0) {
@@ -278,7 +276,6 @@ func main() {
 }
 `
 
-// A plugin's goroutines are the program's: there is one runtime, with functions of two files.
 func TestGoroutinesOfAPluginBelongToItsProgram(t *testing.T) {
 	for name, args := range map[string][]string{"symbols": nil, "stripped": stripped} {
 		t.Run(name, func(t *testing.T) {

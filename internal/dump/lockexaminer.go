@@ -33,8 +33,8 @@ type examinedProcess struct {
 	explainer *sleepers.Explainer
 }
 
-// ExamineLocks samples all threads of some processes and examines their locks. Of processes that fail, which are
-// missing, it returns the first error. After [ErrHung] sampling ends.
+// ExamineLocks samples all threads of some processes and examines their locks. Processes that fail are left out; the
+// error is the first one. [ErrHung] ends sampling.
 func ExamineLocks(targets []*loadedcode.Process, o Options) (_ *locks.Locks, err error) {
 	out := locks.New()
 	out.Origin = o.origin()
@@ -45,7 +45,7 @@ func ExamineLocks(targets []*loadedcode.Process, o Options) (_ *locks.Locks, err
 	if o.Names == nil {
 		o.Names = symbols.NewNamer()
 		defer func() {
-			if !errors.Is(err, ErrHung) { // else still in use
+			if !errors.Is(err, ErrHung) { // else in use
 				_ = o.Names.Close()
 			}
 		}()
@@ -62,7 +62,6 @@ func ExamineLocks(targets []*loadedcode.Process, o Options) (_ *locks.Locks, err
 	return out, failed
 }
 
-// sampleProcesses returns the first error; [ErrHung] ends it.
 func (e *lockExaminer) sampleProcesses(targets []*loadedcode.Process) (first error) {
 	for _, t := range targets {
 		p, err := Sample(t, e.options)
@@ -91,11 +90,11 @@ func (e *lockExaminer) add(target *loadedcode.Process, p *stacks.Process) {
 
 const maxOwnerSamples = 6
 
-// maxAwakeTime bounds the further samples of owners that were awake, to which it adds the last one's.
+// maxAwakeTime is when no further sample of an awake owner begins.
 const maxAwakeTime = 400 * time.Millisecond
 
-// resampleAwakeOwners samples the owners that were found awake until they wait for a lock with an owner,
-// maxOwnerSamples times each: a thread in a deadlock can be awake for a moment, as in JDK 8 to 23 (maxConfirmations).
+// resampleAwakeOwners samples owners that were awake until they wait for a lock with an owner, at most maxOwnerSamples
+// times each: a thread in a deadlock can be awake for a moment, as in JDK 8 to 23 (maxConfirmations).
 func (e *lockExaminer) resampleAwakeOwners() {
 	end, tried := time.Now().Add(maxAwakeTime), map[int]bool{}
 	for again := true; again; {
@@ -104,7 +103,7 @@ func (e *lockExaminer) resampleAwakeOwners() {
 			if tried[tid] {
 				continue
 			}
-			tried[tid], again = true, true // its own lock may have an owner that was awake
+			tried[tid], again = true, true
 			for n := 0; n < maxOwnerSamples && time.Now().Before(end) && !e.resample(tid); n++ {
 				time.Sleep(waitRetryWait)
 			}
@@ -112,7 +111,7 @@ func (e *lockExaminer) resampleAwakeOwners() {
 	}
 }
 
-// awakeOwners returns the owners that were running, without those of interpreters' locks, which always run.
+// awakeOwners leaves out the owners of interpreters' locks, which always run.
 func (e *lockExaminer) awakeOwners() (tids []int) {
 	seen := map[int]bool{}
 	for _, p := range e.locks.Processes {
@@ -130,7 +129,7 @@ func (e *lockExaminer) awakeOwners() (tids []int) {
 	return tids
 }
 
-// resample replaces a thread's sample by one in which it waits for a lock with an owner: other waits add nothing to a
+// resample replaces a thread's sample by one in which it waits for a lock with an owner; other waits add nothing to a
 // cycle. false: it does not wait so; true also if it cannot be sampled.
 func (e *lockExaminer) resample(tid int) bool {
 	proc := e.byThread[tid]
@@ -151,7 +150,6 @@ func (e *lockExaminer) resample(tid int) bool {
 	return true
 }
 
-// describe walks a sample and explains its wait. The sample that it returns is the one described; nil: none.
 func (e *lockExaminer) describe(proc *examinedProcess, th *observe.Thread, s *observe.RawSample) (
 	stacks.Thread, *observe.RawSample,
 ) {
@@ -170,7 +168,7 @@ func (e *lockExaminer) SampleOwners(l *locks.Locks) {
 		lock := &l.Locks[i]
 		switch {
 		case lock.Owner == 0 || e.byThread[lock.Waiters[0]] == nil:
-		case lock.Kind == waits.Join: // any moment serves: the thread has not ended
+		case lock.Kind == waits.Join: // the thread has not ended, so any moment serves
 			_, lock.OwnerThread = e.sampleWithLock(lock, lock.Owner)
 		default:
 			e.sampleOwner(lock)
@@ -178,7 +176,7 @@ func (e *lockExaminer) SampleOwners(l *locks.Locks) {
 	}
 }
 
-// sampleOwner keeps an owner in the lock that cannot be sampled.
+// sampleOwner also keeps an owner that cannot be sampled.
 func (e *lockExaminer) sampleOwner(lock *locks.Lock) {
 	for n := 0; n < maxOwnerSamples; n++ {
 		wait, th := e.sampleWithLock(lock, lock.Owner)
@@ -199,7 +197,7 @@ func (e *lockExaminer) sampleOwner(lock *locks.Lock) {
 	lock.Owner, lock.OwnerName, lock.Why = 0, "", locks.WhyChangedEachSample
 }
 
-// setOwnerThread sets the owner's sample; nil: none. A waiter that has got the lock since waits no longer.
+// A waiter that has got the lock since is no longer one.
 func setOwnerThread(lock *locks.Lock, th *stacks.Thread) {
 	lock.OwnerThread = th
 	if th == nil || len(lock.Waiters) == 1 || th.WaitsFor != nil && isSame(th.WaitsFor, lock) {
@@ -209,8 +207,7 @@ func setOwnerThread(lock *locks.Lock, th *stacks.Thread) {
 	lock.Waiters, lock.IdleWaiters = slices.DeleteFunc(lock.Waiters, isOwner), slices.DeleteFunc(lock.IdleWaiters, isOwner)
 }
 
-// sampleWithLock samples a thread with the lock's memory. wait is the lock as read with the sample, and owner
-// the thread; nil if it was not sampled.
+// sampleWithLock samples a thread with the lock's memory. owner is nil if it could not be sampled.
 func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wait, owner *stacks.Thread) {
 	sleeper, waiterProc := e.waiter(lock.Waiters[0])
 	proc := e.byThread[tid]
@@ -218,7 +215,7 @@ func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wai
 		return e.readLock(lock), nil
 	}
 	memory := newWithLockMemory(taskstack.New(proc.target))
-	if proc == waiterProc { // the lock has the same address
+	if proc == waiterProc {
 		memory.Addr = sleeper.Memory.Addr
 	}
 	th := e.newThread(proc, tid, memory)
@@ -241,7 +238,7 @@ func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wai
 	return e.readLock(lock), &t
 }
 
-// newThread returns a thread to sample. Its copies have memory, unless nil. The caller closes it.
+// memory, unless nil, is added to the thread's copies. The caller closes the thread.
 func (e *lockExaminer) newThread(proc *examinedProcess, tid int, memory *withLockMemory) *observe.Thread {
 	th := observe.NewThread(proc.target.PID, tid, nil)
 	th.Feedback().SetCopySize(firstCopy)
@@ -252,10 +249,9 @@ func (e *lockExaminer) newThread(proc *examinedProcess, tid int, memory *withLoc
 	return th
 }
 
-// waitersGone is why no owner is named if the waiters that were asked wait for something else by now.
 const waitersGone = "the threads that waited for it went on"
 
-// readLock asks the first waiters that still wait.
+// readLock reads the lock for the first waiters that still wait.
 func (e *lockExaminer) readLock(lock *locks.Lock) waits.Wait {
 	for _, tid := range lock.Waiters[:min(len(lock.Waiters), maxOwnerSamples)] {
 		sleeper, proc := e.waiter(tid)
@@ -271,7 +267,7 @@ func (e *lockExaminer) readLock(lock *locks.Lock) waits.Wait {
 	return waits.Wait{Kind: lock.Kind, Address: lock.Address, Ownership: waits.Ownership{Free: true, Why: waitersGone}}
 }
 
-// isSame reports whether a wait is for the lock. A wait in a runtime is read again, and may be for another by then.
+// A wait in a runtime is read again, and may be for another lock by then.
 func isSame(wait *waits.Wait, lock *locks.Lock) bool {
 	return wait.Kind == lock.Kind && wait.Address == lock.Address
 }
@@ -284,7 +280,6 @@ func (e *lockExaminer) waiter(tid int) (*waits.Sleeper, *examinedProcess) {
 	return proc.process.Sleepers[tid], proc
 }
 
-// withLockMemory copies what Inner does, then a lock's memory.
 type withLockMemory struct {
 	observe.MemoryRegion
 	buf [waits.CopySize]byte

@@ -17,8 +17,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// A thread that waited for a monitor may wait for something else when its runtime is asked again: what it says
-// then is not of the monitor.
+// Asked again, a waiter may wait for something else.
 func TestALockIsReadByAWaiterThatStillWaitsForIt(t *testing.T) {
 	monitor := func(owner int) waits.Wait { return waits.ManagedWait(waits.Monitor, "Object", 0x100, owner, false) }
 	elsewhere := waits.ManagedWait(waits.ObjectWait, "Queue", 0x200, 0, false)
@@ -50,7 +49,6 @@ func TestALockIsReadByAWaiterThatStillWaitsForIt(t *testing.T) {
 	}
 }
 
-// A member of a deadlock may be awake at its sample. This one is until then.
 func TestADeadlockIsFoundThoughAnOwnerWasAwake(t *testing.T) {
 	cmd := exec.Command(compile(t, "awakeowner.c", "-pthread", "-O1"))
 	in, out := testtargets.Talk(t, cmd)
@@ -87,7 +85,6 @@ func TestADeadlockIsFoundThoughAnOwnerWasAwake(t *testing.T) {
 	}
 }
 
-// The owner of an interpreter's lock always runs.
 func TestAwakeOwnersAreThoseOfLocks(t *testing.T) {
 	e := &lockExaminer{locks: locks.New()}
 	e.locks.Processes = []*stacks.Process{{PID: 1, Threads: []stacks.Thread{
@@ -125,7 +122,6 @@ func TestAWaiterThatHasGotTheLockWaitsNoLonger(t *testing.T) {
 	}
 }
 
-// sameThreads are the threads of one process without a namespace.
 type sameThreads struct{}
 
 func (sameThreads) Thread(innerTID int, _ bool) (int, bool) { return innerTID, true }

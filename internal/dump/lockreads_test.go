@@ -12,7 +12,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// TestALockCostsFewReadsANewSleep: of a static variable, the kernel also says whether its page is present.
+// Of a static variable, the kernel also says whether its page is present.
 func TestALockCostsFewReadsANewSleep(t *testing.T) {
 	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
 	check(t, liveSample(t, p.pid), rowsOf(p.numbers[0], locksInC))

@@ -124,7 +124,6 @@ func buildHung(t *testing.T, release string, args ...string) string {
 	return buildGo(t, hungGo, release, args...)
 }
 
-// buildGo uses a release of Go, empty for the current one.
 func buildGo(t *testing.T, program, release string, args ...string) string {
 	t.Helper()
 	dir := t.TempDir()

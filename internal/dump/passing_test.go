@@ -15,14 +15,12 @@ import (
 	"prywalk/ptrace"
 )
 
-// sighting is an owner named between two moments; 0: none.
 type sighting struct {
 	from, to int64
 	owner    int
 	free     bool
 }
 
-// sightings samples waiting threads repeatedly by passive reads.
 func sightings(t *testing.T, c *loadedcode.Process, want int) (out []sighting) {
 	t.Helper()
 	tids, err := c.Threads(nil)
@@ -57,7 +55,7 @@ func sightings(t *testing.T, c *loadedcode.Process, want int) (out []sighting) {
 	return out
 }
 
-// The program records the owners; 99 % of samples within one ownership must report it.
+// 99 % of the samples within one ownership, as recorded by the program, must report its owner.
 func TestOwnersOfALockThatIsPassedOnAreTrue(t *testing.T) {
 	p := testtargets.StartPassing(t, t.TempDir(), 8, 500)
 	c, err := loadedcode.Open(p.PID)

@@ -27,7 +27,6 @@ func java(t *testing.T, file string) []string {
 	return []string{exe, filepath.Join("testdata", file)}
 }
 
-// pythons returns the interpreters 3.11 to 3.13, whose locks are supported.
 func pythons(t *testing.T) (list []string) {
 	t.Helper()
 	home, _ := os.UserHomeDir()
@@ -43,7 +42,6 @@ func pythons(t *testing.T) (list []string) {
 	return list
 }
 
-// settle examines locks until they are as wanted.
 func settle(t *testing.T, pid int, wanted func(l *locks.Locks) bool) *locks.Locks {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
@@ -97,7 +95,6 @@ func TestStarvedWorkersAreBlocked(t *testing.T) {
 	}
 }
 
-// starvedPool has two workers that wait for results, as sampled one after the other.
 func starvedPool() *locks.Locks {
 	l := locks.New()
 	stack := []stacks.Frame{{Place: &stacks.Place{Function: "std::future<int>::get"}},
@@ -110,7 +107,6 @@ func starvedPool() *locks.Locks {
 	return l
 }
 
-// They may have waited at different times: a pool is starved if they still wait, and did not run in between.
 func TestPoolsWhoseThreadsGoOnAreNotStarved(t *testing.T) {
 	read := starvedPool()
 	read.Examine(locks.AsRead{})
@@ -182,7 +178,6 @@ func TestACoreHasTheLikelyOwnersOfPythonsLocks(t *testing.T) {
 	}
 }
 
-// A Lock's owner is likely, an RLock's is read; a block that was left is no evidence.
 func TestCrossedLocksOfPython(t *testing.T) {
 	for _, python := range pythons(t) {
 		p := startProgram(t, python, nil, "testdata/pools.py", "locks")

@@ -23,12 +23,12 @@ import (
 // collectFor bounds the wait for running threads, ns.
 const collectFor = 10e9
 
-// rawSamples are a process's samples. The goroutine that takes them may hang, and go on later.
+// The goroutine that takes the samples may hang, and go on later.
 type rawSamples struct {
 	threads []*observe.Thread
 	pause   int64 // ns; of [Options].Atomic
 
-	mu     sync.Mutex // of the following
+	mu     sync.Mutex
 	taken  map[*observe.Thread]*observe.RawSample
 	failed map[string]int64
 }
@@ -43,7 +43,7 @@ func (raw *rawSamples) soFar() *rawSamples {
 	return &rawSamples{taken: maps.Clone(raw.taken), failed: maps.Clone(raw.failed)}
 }
 
-// Bytes of stack: of a thread's first copy, and of all in an atomic dump.
+// Bytes of stack: of a thread's first copy, of all in an atomic dump.
 const (
 	firstCopy  = 256 << 10
 	atomicCopy = 256 << 20
@@ -59,8 +59,7 @@ func (o *Options) firstCopy() int {
 	return firstCopy
 }
 
-// sampleAll samples each thread once. Error: of listing the threads, or [ErrHung]; with ErrHung the samples so far are
-// valid.
+// sampleAll fails if the threads cannot be listed, or with [ErrHung] and the samples so far.
 func sampleAll(t *loadedcode.Process, o Options) (*rawSamples, error) {
 	tids, err := t.Threads(nil)
 	if err != nil {
@@ -97,11 +96,11 @@ func sampleThread(th *observe.Thread, o Options, mode observe.Mode) (*observe.Ra
 	return got.soFar().taken[th], err
 }
 
-// sampleAtOnce samples all threads at one moment, also new ones.
+// sampleAtOnce includes threads that start meanwhile.
 func (raw *rawSamples) sampleAtOnce(t *loadedcode.Process, o Options, n int, add func(int) *observe.Thread) error {
 	known := map[int]bool{}
 	more := func() (fresh []*observe.Thread) {
-		tids, _ := t.Threads(nil) // none after its end
+		tids, _ := t.Threads(nil)
 		for _, tid := range tids {
 			if !known[tid] {
 				known[tid] = true
@@ -117,8 +116,7 @@ func (raw *rawSamples) sampleAtOnce(t *loadedcode.Process, o Options, n int, add
 	})
 }
 
-// sampleEach samples the threads one after the other. After a signal has stopped prywalk, the rest is sampled on
-// another OS thread.
+// sampleEach samples one thread after the other. If a signal stops prywalk, the rest is sampled on another OS thread.
 func (raw *rawSamples) sampleEach(o Options, mode observe.Mode) error {
 	for todo := raw.threads; len(todo) > 0; {
 		left := make(chan []*observe.Thread, 1)
@@ -135,8 +133,7 @@ func (raw *rawSamples) sampleEach(o Options, mode observe.Mode) error {
 	return nil
 }
 
-// sampleSome samples the threads todo. If prywalk is about to be stopped by a signal, it ends early and gives the
-// unsampled ones.
+// sampleSome ends early if a signal is about to stop prywalk.
 func (raw *rawSamples) sampleSome(observer *observe.Observer, todo []*observe.Thread) (unsampled []*observe.Thread) {
 	for i, th := range todo {
 		if ptrace.Suspending() {
@@ -181,8 +178,8 @@ func (raw *rawSamples) note(th *observe.Thread, s *observe.RawSample, err error)
 	}
 }
 
-// onController calls f with a controller for n threads on an OS thread of its own. Garbage collection, which would wait
-// for that, is off meanwhile, and after a hang.
+// onController calls f with a controller for n threads on its own OS thread. Garbage collection, which would wait for
+// that thread, is off meanwhile, and stays off after a hang.
 func onController(o Options, n int, f func(*ptrace.Controller, *observe.Pool)) error {
 	percent := debug.SetGCPercent(-1)
 	err := selfhang.OnWatchedThread(func() {
@@ -196,4 +193,4 @@ func onController(o Options, n int, f func(*ptrace.Controller, *observe.Pool)) e
 	return err
 }
 
-const spareRoom = 256 // pending stops, of threads that start meanwhile
+const spareRoom = 256 // stops of threads that start meanwhile

@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// Options select how a process is sampled, and what a dump has.
+// Options select how a process is sampled, and what its dump has.
 type Options struct {
 	// MaxDepth limits the frames of a stack; negative: no limit.
 	MaxDepth int
@@ -31,12 +31,12 @@ type Options struct {
 	goroutineLocks bool
 	// Others are processes that may hold locks in shared memory.
 	Others []int
-	// Names is for processes that share an image cache, for one call at a time; nil: each call makes its own. After
+	// Names is shared by processes with the same files, for one call at a time; nil: each call makes its own. After
 	// [ErrHung] it may still be in use.
 	Names *symbols.Namer
-	// MaxPause, if positive, bounds a stop's expected length: less of a running thread's stack is copied.
+	// MaxPause, if positive, bounds the expected length of a stop: less of a running thread's stack is copied.
 	MaxPause time.Duration
-	// Sysroot: the files and the perf map of a core are below a directory of their own.
+	// Sysroot: the files and the perf map of a core are below another directory.
 	Sysroot bool
 	// Prywalk is the version in JSON.
 	Prywalk string
@@ -46,12 +46,11 @@ func (o *Options) account(pid int) *filememory.Account {
 	return filememory.Process().AccountOfWhole(fmt.Sprintf("stacks of process %d", pid))
 }
 
-// ErrHung is part of the error of [Sample] if a read does not return. The process that called Sample must exit: threads
-// may be stopped until then.
+// ErrHung is part of the error of [Sample] if a read does not return. The caller's process must exit: threads may be
+// stopped until then.
 var ErrHung = selfhang.Err
 
-// Sample samples all threads of a process once, except those that end. Errors: of listing the threads, or [ErrHung],
-// with the samples so far.
+// Sample samples all threads of a process once. Errors: of listing the threads, or [ErrHung] with the samples so far.
 func Sample(t *loadedcode.Process, o Options) (*stacks.Process, error) {
 	origin := o.origin()
 	raw, err := sampleAll(t, o)

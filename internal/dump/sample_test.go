@@ -28,7 +28,7 @@ func threads(t *testing.T, args ...string) int {
 	return pid
 }
 
-// settled reports whether threads are in read (0), in pause (34), and one runs.
+// in read (0), in pause (34), and one running
 func settled(pid int) bool {
 	running := 0
 	list, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/syscall")
@@ -78,7 +78,6 @@ func letter(tid int) string {
 	return s
 }
 
-// seen checks a dump of "mixed N".
 func seen(t *testing.T, p *stacks.Process, n int) {
 	t.Helper()
 	if len(p.Threads) != n+2 || len(p.Failed) != 0 {

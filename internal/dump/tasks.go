@@ -14,7 +14,7 @@ var taskStates = map[managed.TaskState]string{
 	managed.TaskWaiting: "waiting", managed.TaskReady: "ready", managed.TaskRunning: "running",
 }
 
-// setTasks sets the tasks. depth bounds the frames of each; negative: no bound.
+// depth bounds each task's frames; negative: no bound.
 func setTasks(p *stacks.Process, list managed.TaskList, depth int) {
 	p.TasksChanged, p.TasksMore = list.Changed, list.More
 	for i := range list.Tasks {

@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// A deadlock of threads that SIGSTOP has stopped is not seen: the verdict does not deny it.
 func TestLocksOfAStoppedProcessAreUnknown(t *testing.T) {
 	p := startProgram(t, cycles(t), nil, "join", "0")
 	deadlocksOf(t, 2, p.pid)
@@ -29,7 +28,6 @@ func TestLocksOfAStoppedProcessAreUnknown(t *testing.T) {
 	}
 }
 
-// With a limit below each stop, stopped threads are read without one, and counted.
 func TestLocksOfAStoppedProcessAreUnknownWithoutStops(t *testing.T) {
 	pid := startProgram(t, cycles(t), nil, "join", "0").pid
 	deadlocksOf(t, 2, pid)
@@ -49,7 +47,6 @@ func TestLocksOfAStoppedProcessAreUnknownWithoutStops(t *testing.T) {
 	}
 }
 
-// An owner that started after the threads were listed, or that could not be read, still owns.
 func TestAnOwnerThatIsNotSampledIsNamed(t *testing.T) {
 	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
 	check(t, liveSample(t, p.pid), rowsOf(p.numbers[0], locksInC))

@@ -20,13 +20,11 @@ import (
 	"prywalk/internal/waits"
 )
 
-// program is a running program of testdata with the numbers that it printed.
 type program struct {
 	pid     int
 	numbers []int
 }
 
-// startProgram runs a program, by command wrap, until its standard input ends.
 func startProgram(t *testing.T, exe string, wrap []string, args ...string) *program {
 	t.Helper()
 	args = slices.Concat(wrap, []string{exe}, args)
@@ -66,7 +64,7 @@ const patience = time.Minute
 
 type row struct{ thread, kind, line string }
 
-// rowsOf parses lines "thread = kind: line"; HELD is ", held by thread N owner", OWNER is "N owner".
+// In text, HELD is ", held by thread N owner", OWNER is "N owner".
 func rowsOf(owner int, text string) (rows []row) {
 	text = strings.NewReplacer("HELD", ", held by thread OWNER", "\t", "").Replace(strings.TrimSpace(text))
 	text = strings.ReplaceAll(text, "OWNER", fmt.Sprintf("%d owner", owner))
@@ -112,7 +110,6 @@ const locksInCPlusPlus = `
 	atomic = atomic: atomic cxx_atomic (stores no owner)
 `
 
-// check waits until each row's thread has the expected wait.
 func check(t *testing.T, smp func() *stacks.Process, rows []row) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
@@ -250,7 +247,6 @@ func TestLocksOfCPlusPlus(t *testing.T) {
 	check(t, liveSample(t, p.pid), rowsOf(p.numbers[0], locksInCPlusPlus))
 }
 
-// Numbers in locks are those of the innermost namespace.
 func TestOwnersInAPIDNamespace(t *testing.T) {
 	exe := compile(t, "locks.c", "-g", "-O1", "-pthread")
 	if err := exec.Command(need(t, "unshare"), "--pid", "--fork", "true").Run(); err != nil {

@@ -28,7 +28,7 @@ const condWait = "sync.(*Cond).Wait"
 
 const maxSyncFrames = 12
 
-// addLocks adds what a goroutine waits for and holds. stack: its copy, nil if on a thread.
+// stack is the goroutine's copied stack, nil if it is on a thread.
 func (r *Reader) addLocks(t *managed.TaskRecord, g *stacks.Goroutine, stack []byte, asleep bool) {
 	if !r.Locks {
 		return
@@ -58,8 +58,8 @@ func (r *Reader) addLocks(t *managed.TaskRecord, g *stacks.Goroutine, stack []by
 // maxCondFrame bounds the frame of sync.Cond.Wait, bytes.
 const maxCondFrame = 256
 
-// dropUnlockedByWait removes the mutex that sync.Cond.Wait has unlocked. Its frame has the address of the Cond or its
-// notify; Cond.L's second word is the mutex.
+// dropUnlockedByWait removes the mutex that sync.Cond.Wait has unlocked. Wait's frame has the address of the Cond or
+// its notify; Cond.L's second word is the mutex.
 func (r *Reader) dropUnlockedByWait(g *stacks.Goroutine) {
 	wait := slices.IndexFunc(g.Frames[:min(len(g.Frames), maxSyncFrames)], func(f stacks.Frame) bool {
 		return f.Function == condWait
@@ -82,7 +82,6 @@ func (r *Reader) dropUnlockedByWait(g *stacks.Goroutine) {
 	}
 }
 
-// word returns 0 if unreadable.
 func (r *Reader) word(at uint64) uint64 {
 	var b [8]byte
 	if r.Read(at, b[:]) != len(b) {
@@ -98,7 +97,7 @@ func (r *Reader) placeOf(at frames.Addr, in *stacks.Frame) string {
 	}
 	f := frames.Frame{PC: at + 1, Module: m, AfterCall: true}
 	list := r.Walk.Places(&f)
-	for _, p := range list { // Lock itself
+	for _, p := range list { // skip Lock itself
 		if !strings.HasPrefix(p.Function, "sync.") && !strings.HasPrefix(p.Function, "internal/") &&
 			!strings.HasPrefix(p.Function, "sync/atomic.") {
 			return p.Location()
@@ -119,7 +118,7 @@ func (r *Reader) nameWait(g *stacks.Goroutine, w managed.TaskWait) stacks.Gorout
 	return out
 }
 
-// setSync identifies an object of package sync by the functions that wait for it.
+// setSync identifies an object of package sync by the functions on the stack.
 func setSync(w *stacks.GoroutineWait, stack []stacks.Frame) {
 	word, inMutex := w.Address, false
 	w.Kind = stacks.KindSemaphore
@@ -130,7 +129,7 @@ func setSync(w *stacks.GoroutineWait, stack []stacks.Frame) {
 			if !inMutex {
 				w.Kind, w.Address, inMutex = stacks.KindMutex, word-mutexSema, true
 			}
-		case "sync.(*RWMutex).Lock": // waits for its Mutex, or for readers
+		case "sync.(*RWMutex).Lock": // waits for its Mutex or for readers
 			if w.Kind = stacks.KindRWMutex; !inMutex {
 				w.Address = word - writerSema
 			}
@@ -146,7 +145,7 @@ func setSync(w *stacks.GoroutineWait, stack []stacks.Frame) {
 	}
 }
 
-// dropAwaited removes awaited locks, whose taking has begun, from the held ones.
+// dropAwaited removes awaited locks from the held ones: their taking has begun only.
 func dropAwaited(g *stacks.Goroutine) {
 	for i := range g.Awaits {
 		inner := -1
@@ -162,7 +161,6 @@ func dropAwaited(g *stacks.Goroutine) {
 	}
 }
 
-// takenLater reports whether a was taken in a frame farther in than b, or later in the same frame.
 func takenLater(a, b *stacks.HeldGoLock) bool {
 	return a.Frame < b.Frame || a.Frame == b.Frame && a.Taken > b.Taken
 }

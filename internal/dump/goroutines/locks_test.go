@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/schema"
 )
 
-// stackOf has a frame for each function, the innermost first, with stack pointers 0x100 apart.
 func stackOf(functions ...string) (list []stacks.Frame) {
 	for i, f := range functions {
 		list = append(list, stacks.Frame{PC: 1, SP: schema.Hex(0x7000 + 0x100*i), Place: &stacks.Place{Function: f}})
@@ -53,7 +52,6 @@ func held(address uint64, frame int, taken uint64) stacks.HeldGoLock {
 	return stacks.HeldGoLock{TaskLock: managed.TaskLock{Address: address, Taken: taken}, Frame: frame}
 }
 
-// Of a lock that is taken again, the innermost taking is the one that waits.
 func TestAnAwaitedLockIsNotHeldByTheCallThatWaits(t *testing.T) {
 	for name, c := range map[string]struct {
 		holds []stacks.HeldGoLock
@@ -83,7 +81,6 @@ func TestOfTwoLockedMutexesTheAwaitedOneIsNotHeld(t *testing.T) {
 	}
 }
 
-// words is memory of 64-bit words.
 type words map[uint64]uint64
 
 func (w words) read(addr uint64, b []byte) int {
@@ -97,7 +94,6 @@ func (w words) read(addr uint64, b []byte) int {
 	return len(b)
 }
 
-// sync.Cond.Wait unlocks Cond.L, which the function that calls it has locked.
 func TestAWaitForAConditionHoldsNotItsMutex(t *testing.T) {
 	const cond, mutex, other = 0x2000, 0x3000, 0x3100
 	atCond := words{cond + condLocker: mutex, 0x7108: cond}
@@ -105,7 +101,7 @@ func TestAWaitForAConditionHoldsNotItsMutex(t *testing.T) {
 	for name, c := range map[string]struct {
 		memory words
 		stack  []string
-		frame  int // that has locked the mutex
+		frame  int
 		left   []uint64
 	}{
 		"by the condition":     {atCond, []string{"runtime.gopark", condWait, "main.take"}, 2, []uint64{other}},

@@ -10,28 +10,27 @@ import (
 	"prywalk/internal/managed"
 )
 
-// stillRunning is the stop reason of a running goroutine without a sampled thread.
 const stillRunning = "running"
 
 // Reader reads the goroutines of one process, live or of a core.
 type Reader struct {
-	// Read reads the process's memory, and gives the number of bytes.
+	// Read reads the process's memory and returns the number of bytes.
 	Read  func(addr uint64, b []byte) int
 	Space *frames.Space
 	Walk  *walk.Walker
-	// Locks: also what they wait for and hold is read.
+	// Locks: also read what goroutines wait for and hold.
 	Locks bool
 	// Now is CLOCK_MONOTONIC in ns; 0: unknown.
 	Now int64
 
 	scheduler     managed.Scheduler
-	file          string // of the scheduler, if there are several; else ""
-	first, second []byte // copies of a stack
+	file          string // of the scheduler, if there are several
+	first, second []byte
 	mem           callstack.TaskMemory
 }
 
-// ReadAll reads the goroutines of all runtimes. Those on a thread get its stack, and the thread their ID. err
-// is the last scheduler's that could not be read.
+// ReadAll reads the goroutines of all runtimes and joins them with the threads that they are on. err is of the last
+// scheduler that could not be read.
 func (r *Reader) ReadAll(schedulers []managed.Scheduler, threads []stacks.Thread) (out []stacks.Goroutine, err error) {
 	defer func() { r.Walk.Memory.Give(2 * int64(len(r.first))) }()
 	for _, s := range schedulers {
@@ -50,7 +49,7 @@ func (r *Reader) ReadAll(schedulers []managed.Scheduler, threads []stacks.Thread
 	return out, err
 }
 
-// readRuntime returns no frames of a goroutine that changed during each try.
+// Goroutines that changed during each try have no frames.
 func (r *Reader) readRuntime(threads []stacks.Thread) ([]stacks.Goroutine, error) {
 	list, err := r.scheduler.AllTasks()
 	if err != nil {
@@ -71,7 +70,7 @@ func (r *Reader) readGoroutine(t *managed.TaskRecord, threads []stacks.Thread) s
 	if since := int64(t.Since); g.Wait != "" && since > 0 && since < r.Now {
 		g.Since = r.Now - since
 	}
-	// created before the runtime runs Go code
+	// goroutine 1 is created before the runtime runs Go code
 	if m := r.Space.ModuleAt(t.CreatedBy); m != nil && t.CreatedBy != 0 && t.ID != 1 {
 		f := frames.Frame{PC: t.CreatedBy, Module: m, AfterCall: true}
 		places := r.Walk.Places(&f)

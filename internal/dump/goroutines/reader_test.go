@@ -14,14 +14,13 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// toyScheduler has made-up goroutines.
 type toyScheduler struct {
 	managed.Scheduler
 	name    string
 	tasks   []managed.TaskRecord
 	err     error
-	changes int // how often a task is changed when it is read again; negative: always
-	again   int // calls of Again
+	changes int // per reading; negative: always
+	again   int
 }
 
 func (s *toyScheduler) AllTasks() ([]managed.TaskRecord, error) { return s.tasks, s.err }
@@ -43,7 +42,6 @@ func parked(id uint64) managed.TaskRecord {
 	return t
 }
 
-// newReader reads stacks of zeros.
 func newReader(t *testing.T, memory *filememory.Account) *Reader {
 	t.Helper()
 	names := symbols.NewNamer()
@@ -73,7 +71,6 @@ func TestAGoroutineThatRunsDuringTheCopyIsReadAgain(t *testing.T) {
 	}
 }
 
-// Two copies of a stack in use differ, though the goroutine's record does not say that it ran.
 func TestCopiesThatDifferAreNotWalked(t *testing.T) {
 	r := newReader(t, nil)
 	reads := byte(0)
@@ -152,7 +149,6 @@ func TestTheLengthOfAWaitIsOfAClockThatIsKnown(t *testing.T) {
 	}
 }
 
-// A goroutine that waits in C called by Go called by C: the runtime inside has the outer frames.
 func TestOuterFramesComeFromTheGoroutineThatCalled(t *testing.T) {
 	inner := stacks.Goroutine{ID: 5, Runtime: "in.so", StopReason: "root", Frames: []stacks.Frame{
 		{SP: 0x100, Place: &stacks.Place{Function: "in.wait", Module: "in.so"}},
@@ -165,7 +161,7 @@ func TestOuterFramesComeFromTheGoroutineThatCalled(t *testing.T) {
 	elsewhere.Frames = inner.Frames[:2]
 	for name, c := range map[string]struct {
 		inner stacks.Goroutine
-		want  int // frames
+		want  int
 	}{"calls": {inner, 2}, "on a thread": {onThread, 0}, "of another stack": {elsewhere, 0}} {
 		list := []stacks.Goroutine{{ID: 1, Runtime: "main", StackLow: stackLow, StackHigh: stackHigh}, c.inner}
 		if joinCallers(list); len(list[0].Frames) != c.want || c.want > 0 && list[0].Frames[0].Function != "callback" {

@@ -12,8 +12,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// joinCallers completes goroutines that have called another runtime through C: a goroutine of that has the
-// outer frames.
+// joinCallers gives goroutines that have called another runtime through C the outer frames that a goroutine of that
+// runtime has.
 func joinCallers(list []stacks.Goroutine) {
 	for i := range list {
 		g := &list[i]
@@ -28,7 +28,7 @@ func joinCallers(list []stacks.Goroutine) {
 	}
 }
 
-// takeOuterFrames takes in's frames that are on g's stack, and those of C functions that g called.
+// takeOuterFrames takes in's frames on g's stack, and those of C functions that g called.
 func takeOuterFrames(g, in *stacks.Goroutine) bool {
 	first := slices.IndexFunc(in.Frames, func(f stacks.Frame) bool {
 		return uint64(f.SP) >= g.StackLow && uint64(f.SP) < g.StackHigh
@@ -45,10 +45,10 @@ func takeOuterFrames(g, in *stacks.Goroutine) bool {
 
 const (
 	maxStack = 8 << 20 // bytes
-	maxTries = 8       // of a goroutine that runs meanwhile
+	maxTries = 8
 )
 
-// readStack copies and walks a stack. Two equal copies and an unchanged goroutine prove that it did not run in between.
+// readStack copies and walks a stack.
 func (r *Reader) readStack(t *managed.TaskRecord, g *stacks.Goroutine) {
 	for n := 0; n < maxTries && !t.OnThread; n++ {
 		sp := t.Regs.SP()
@@ -92,7 +92,7 @@ func (r *Reader) reserve(size int) bool {
 	return true
 }
 
-// joinThread sets a goroutine's frames to its thread's stack. asleep: the thread does not run.
+// asleep: the thread does not run.
 func joinThread(g *stacks.Goroutine, t *managed.TaskRecord, threads []stacks.Thread) (asleep bool) {
 	for i := range threads {
 		th := &threads[i]

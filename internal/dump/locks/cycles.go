@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// graph maps threads to owners, without timed waits.
+// graph maps threads to owners of what they wait for without a timeout.
 func (l *Locks) graph() map[int]int {
 	g := map[int]int{}
 	for _, p := range l.Processes {
@@ -25,7 +25,7 @@ func (l *Locks) graph() map[int]int {
 // Cycles returns the cycles of threads that wait, without a timeout, for the next one.
 func (l *Locks) Cycles() [][]int { return waits.Cycles(l.graph()) }
 
-// possibleCycles returns the cycles through locks with one likely owner.
+// possibleCycles goes through locks with one likely owner.
 func (l *Locks) possibleCycles() [][]int {
 	likely := map[int]int{}
 	for i := range l.Locks {
@@ -42,8 +42,8 @@ func (l *Locks) possibleCycles() [][]int {
 	return l.cyclesThrough(likely)
 }
 
-// gilCycles returns the cycles through an interpreter's lock. Its waiters wake every few milliseconds: run counts prove
-// no deadlock.
+// gilCycles returns the cycles through an interpreter's lock, whose waiters wake every few milliseconds: run counts
+// prove no deadlock.
 func (l *Locks) gilCycles() [][]int {
 	owners := map[int]int{}
 	for _, p := range l.Processes {
@@ -56,7 +56,7 @@ func (l *Locks) gilCycles() [][]int {
 	return l.cyclesThrough(owners)
 }
 
-// cyclesThrough returns the cycles with at least one of the threads for which owners has the owner.
+// cyclesThrough returns the cycles with at least one key of owners, which maps threads to owners.
 func (l *Locks) cyclesThrough(owners map[int]int) [][]int {
 	g := l.graph()
 	maps.Copy(g, owners)

@@ -2,7 +2,7 @@
 
 package locks
 
-// New returns locks without processes, of which nothing is known.
+// New returns locks without processes.
 func New() *Locks {
 	return &Locks{
 		Verdict: VerdictUnknown, Locks: []Lock{}, Deadlocks: [][]int{}, PossibleDeadlocks: [][]int{},
@@ -11,20 +11,18 @@ func New() *Locks {
 	}
 }
 
-// WhyChangedEachSample is why no owner is named of a lock that another thread owned at each sample.
+// WhyChangedEachSample is why a lock that another thread owned at each sample has no named owner.
 const WhyChangedEachSample = "owner changed at each sample"
 
-// Checker decides about what one reading of processes suggests. Threads that run are read one after the other, so each
-// answer needs further samples.
+// Checker confirms what one reading suggests, by further samples: running threads are read one after the other.
 type Checker interface {
-	// SampleOwners sets [Lock.OwnerThread], and again the owners that have changed since.
+	// SampleOwners sets [Lock.OwnerThread], and the owners that have changed.
 	SampleOwners(l *Locks)
-	// ConfirmDeadlocks and ConfirmPossibleDeadlocks give the cycles of threads that stand, ConfirmGoroutineCycles those
-	// of goroutines.
+	// ConfirmDeadlocks, ConfirmPossibleDeadlocks and ConfirmGoroutineCycles return the cycles that stand.
 	ConfirmDeadlocks(cycles [][]int) [][]int
 	ConfirmPossibleDeadlocks(cycles [][]int) [][]int
 	ConfirmGoroutineCycles(cycles []GoroutineCycle) []GoroutineCycle
-	// ConfirmStarvedPools gives the pools whose threads all wait at one moment.
+	// ConfirmStarvedPools returns the pools whose threads all wait at one moment.
 	ConfirmStarvedPools(pools []StarvedPool) []StarvedPool
 }
 
@@ -41,7 +39,7 @@ func (l *Locks) Examine(c Checker) {
 	l.conclude()
 }
 
-// AsRead is the [Checker] of a core, whose threads stand still: all is as it was read.
+// AsRead is the [Checker] of a core, whose threads stand still.
 type AsRead struct{}
 
 // SampleOwners implements [Checker].

@@ -57,7 +57,7 @@ type goLockKey struct {
 	address frames.Addr
 }
 
-// collectGoroutineLocks lists locks, then channels, each with most waiters first.
+// Channels follow locks, each with most waiters first.
 func (l *Locks) collectGoroutineLocks() {
 	indexes := map[goLockKey]int{}
 	for _, p := range l.Processes {

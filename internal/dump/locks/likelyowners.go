@@ -21,13 +21,12 @@ func (l *Locks) addLikelyOwners() {
 		}
 		likely, class := insideBlock(l.Process(lock.PID), uint64(lock.Address))
 		lock.Likely = append(lock.Likely, likely...)
-		if lock.Kind == waits.Semaphore && class != "" { // not known of an interpreter without symbols
+		if lock.Kind == waits.Semaphore && class != "" { // unknown of an interpreter without symbols
 			lock.Type = class
 		}
 	}
 }
 
-// insideBlock returns the threads inside of the block of the lock at a word, and its class.
 func insideBlock(p *stacks.Process, word uint64) (out []LikelyOwner, class string) {
 	for i := range p.Threads {
 		t := &p.Threads[i]

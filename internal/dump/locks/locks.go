@@ -74,7 +74,7 @@ func (lock *Lock) Blocked() (out []int) {
 	return out
 }
 
-// Process returns a process by its ID; nil: it is not one of these.
+// Process returns a process by its ID, or nil.
 func (l *Locks) Process(pid int) *stacks.Process {
 	for _, p := range l.Processes {
 		if p.PID == pid {
@@ -94,14 +94,13 @@ func (l *Locks) Thread(tid int) (*stacks.Thread, *stacks.Process) {
 	return nil, nil
 }
 
-// lockKey identifies a lock. A lock that two processes share is listed once for each; a lock of unknown address once
-// for each waiting thread.
+// A lock that two processes share is listed for each; a lock of unknown address for each waiting thread.
 type lockKey struct {
 	pid     int
 	kind    waits.Kind
 	address schema.Hex
 	file    string // of a file lock
-	tid     int    // the only waiter
+	tid     int
 }
 
 func keyOf(pid int, t *stacks.Thread) lockKey {
@@ -117,7 +116,7 @@ func keyOf(pid int, t *stacks.Thread) lockKey {
 	return k
 }
 
-// Collect lists the locks and other objects that threads wait for: first those with a waiter that is not idle, then by
+// Collect lists the locks and other objects that threads wait for: those with a waiter that is not idle first, then by
 // the number of waiters.
 func (l *Locks) Collect() {
 	indexes := map[lockKey]int{}
@@ -149,7 +148,6 @@ func (l *Locks) Collect() {
 	})
 }
 
-// rank is 1 for what is sorted behind the rest, and else 0.
 func rank(last bool) int {
 	if last {
 		return 1

@@ -24,15 +24,14 @@ type StarvedPool struct {
 	OthersWork int `json:"others_work"`
 }
 
-// poolKey identifies a pool of a process: the common part of its threads' names, and the function that runs tasks.
 type poolKey struct{ stem, loop string }
 
 type pool struct {
 	poolKey
 	threads []int
-	waiting int    // number of threads that wait for results
-	idle    int    // number of threads that wait for tasks
-	waitsIn string // function of the first that waits for results
+	waiting int
+	idle    int
+	waitsIn string // of the first that waits for results
 }
 
 func (l *Locks) starvedPools() (out []StarvedPool) {
@@ -51,7 +50,6 @@ func (l *Locks) starvedPools() (out []StarvedPool) {
 	return out
 }
 
-// name returns the threads' name, or its common part and a star.
 func (p *pool) name(in *stacks.Process) string {
 	name := in.Thread(p.threads[0]).Name
 	for _, tid := range p.threads {
@@ -80,7 +78,7 @@ func poolsOf(p *stacks.Process) (out []*pool) {
 	return out
 }
 
-// add adds a thread. result is the function in which it waits for a task's result, "" if it does not.
+// result is the function in which the thread waits for a task's result, or "".
 func (p *pool) add(t *stacks.Thread, result string) {
 	p.threads = append(p.threads, t.TID)
 	if t.WaitsFor == nil || t.State == "R" {

@@ -14,17 +14,17 @@ import (
 // Verdict is what is known of deadlocks among the sampled threads.
 type Verdict string
 
-// The verdicts, worst first.
+// Verdicts, worst first.
 const (
-	// VerdictDeadlock means that a deadlock is proven.
+	// VerdictDeadlock: a deadlock is proven.
 	VerdictDeadlock Verdict = "deadlock"
-	// VerdictPossible means a cycle with a likely owner, or a possibly starved pool.
+	// VerdictPossible: a cycle with a likely owner, or a possibly starved pool.
 	VerdictPossible Verdict = "possible"
-	// VerdictUnknown means waits without a known owner, threads whose waits are not known, or goroutines, tasks
-	// or virtual threads.
+	// VerdictUnknown: waits without a known owner, threads whose waits are not known, goroutines, tasks or virtual
+	// threads.
 	VerdictUnknown Verdict = "unknown"
-	// VerdictNone means that there is no cycle, and that each wait that is not idle has a known owner, or is for a lock
-	// that was free or changed owner.
+	// VerdictNone: no cycle, and each wait that is not idle has a known owner, or is for a lock that was free or
+	// changed owner.
 	VerdictNone Verdict = "none"
 )
 
@@ -46,7 +46,7 @@ func (l *Locks) conclude() {
 	l.Verdict = l.verdict()
 }
 
-// verdict is the rule (docs/waiting.md). The first row of which anything was found decides:
+// The first of these that is not empty decides (docs/waiting.md):
 //
 //	Deadlocks                   proven cycles of threads                                         VerdictDeadlock
 //	PossibleDeadlocks           cycles of threads through a likely owner                         VerdictPossible
@@ -75,8 +75,8 @@ func (l *Locks) verdict() Verdict {
 	return VerdictNone
 }
 
-// addUnknownOwners lists the threads that wait for something without a known owner, and counts the owners whose own
-// wait is not known.
+// addUnknownOwners lists the threads that wait for something without a known owner, and counts the owners that were not
+// sampled.
 func (l *Locks) addUnknownOwners() {
 	known := l.atKnownLocks()
 	for _, p := range l.Processes {
@@ -111,11 +111,11 @@ func lacksOwner(t *stacks.Thread) bool {
 }
 
 func threadsWithUnknownWait(p *stacks.Process) int {
-	// A thread that has ended, or runs, waits for nothing. One refused for MaxPause ran, and was not stopped.
+	// Threads that have ended or run wait for nothing. Those refused for MaxPause ran.
 	n := p.CountFailed(refusal.Exited, refusal.Zombie, refusal.MaxPause, refusal.Running)
 	for i := range p.Threads {
 		t := &p.Threads[i]
-		if strings.EqualFold(t.State, "T") || t.Wait == "futex" && t.WaitsFor == nil { // as in a core of arm64
+		if strings.EqualFold(t.State, "T") || t.Wait == "futex" && t.WaitsFor == nil { // a core of arm64
 			n++
 		}
 	}

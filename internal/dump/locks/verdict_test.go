@@ -26,7 +26,7 @@ func TestThreadsThatAreNotReadableMakeTheVerdictUnknown(t *testing.T) {
 	}
 }
 
-// TestAWaitWithoutItsLockMakesTheVerdictUnknown: the arguments of a call are not known in cores of arm64.
+// As in cores of arm64, where a call's arguments are not known.
 func TestAWaitWithoutItsLockMakesTheVerdictUnknown(t *testing.T) {
 	for wait, want := range map[string]Verdict{"futex": VerdictUnknown, "epoll_wait": VerdictNone} {
 		l := New()
@@ -38,7 +38,6 @@ func TestAWaitWithoutItsLockMakesTheVerdictUnknown(t *testing.T) {
 	}
 }
 
-// The toy's language names what waits without a thread, and not what shows that a process has such.
 func TestALanguageThatDoesNotRecognizeItsSchedulerLeavesTheVerdict(t *testing.T) {
 	all := languages.All
 	defer func() { languages.All = all }()
@@ -52,7 +51,7 @@ func TestALanguageThatDoesNotRecognizeItsSchedulerLeavesTheVerdict(t *testing.T)
 	}
 }
 
-// The waiters for a GIL wake every few milliseconds, so a cycle with one of them never stands still.
+// The waiters for a GIL wake every few milliseconds, so a cycle with one never stands still.
 func TestACycleThroughTheGILIsNotDenied(t *testing.T) {
 	wait := func(tid, owner int, kind waits.Kind, timed bool) stacks.Thread {
 		wait := &waits.Wait{Kind: kind, Ownership: waits.Ownership{Owner: owner}, Timed: timed}

@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// NewLive returns the explainer of a process that runs.
+// NewLive returns the explainer of a live process.
 func NewLive(t *loadedcode.Process, names *symbols.Namer, threads waits.ThreadFinder) *Explainer {
 	return &Explainer{
 		pid: t.PID, names: names, space: t.Space, files: waits.NewOpenFiles(t.PID), Owners: threads,
@@ -34,7 +34,7 @@ func NewLive(t *loadedcode.Process, names *symbols.Namer, threads waits.ThreadFi
 	}
 }
 
-// sharesTimeNamespace reports whether a process is in prywalk's time namespace (time_namespaces(7)).
+// See time_namespaces(7).
 func sharesTimeNamespace(pid int) bool {
 	own, err := os.Readlink("/proc/self/ns/time")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -44,7 +44,7 @@ func sharesTimeNamespace(pid int) bool {
 	return err == nil && err2 == nil && own == its
 }
 
-// Explain sets what a thread waits for, by its sample s; nothing if s is nil or the thread runs.
+// Explain sets what a thread waits for, by its sample; nothing if s is nil or the thread runs.
 func (e *Explainer) Explain(d *stacks.Thread, s *observe.RawSample) {
 	e.Retryable = false
 	if s == nil || s.State == sample.Running {

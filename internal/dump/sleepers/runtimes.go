@@ -13,8 +13,8 @@ import (
 	"prywalk/internal/waits"
 )
 
-// managedWaits asks the runtimes about a sleeper, without Live and InnerTID: thread tid, of run count runs;
-// nil: there are none. later: a retry may explain it.
+// managedWaits asks the runtimes about the wait of thread tid at run count runs. It sets q's Live and InnerTID. later:
+// a retry may explain the wait.
 type managedWaits func(tid int, q managed.WaitQuery, runs uint64) (w waits.Wait, ok, later bool)
 
 func managedWaitsOf(t *loadedcode.Process) managedWaits {
@@ -33,14 +33,14 @@ func managedWaitsOfCore(c *core.Core) managedWaits {
 		return nil
 	}
 	return func(tid int, q managed.WaitQuery, _ uint64) (w waits.Wait, ok, later bool) {
-		// The kernel's cores have the ids inside the pid namespace, gdb's those that gdb sees.
+		// The kernel's cores have the IDs of the pid namespace, gdb's those that gdb sees.
 		q.Live, q.InnerTID, q.Still = callstack.CoreMemory(c.Read), tid, true
 		return callstack.WaitOf(c.Runtimes().FrameSources(), &q)
 	}
 }
 
-// managedAsker returns [waits.Sleeper].Managed. Its first call requires the run count runs; later ones accept another
-// sleep: a monitor's waiters wake now and then.
+// managedAsker returns [waits.Sleeper].Managed. Its first call requires run count runs; later ones accept another
+// sleep, since a monitor's waiters wake now and then.
 func (e *Explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem frames.Memory) func() (waits.Wait, bool) {
 	word, timed, ok := waits.RuntimeWaitCall(sl.Reason, &sl.Args)
 	if e.managed == nil || !sl.InCall || !ok {
@@ -59,7 +59,7 @@ func (e *Explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem fr
 	}
 }
 
-// runsOf returns a thread's run count; 0: unreadable.
+// 0: unreadable.
 func runsOf(pid, tid int) uint64 {
 	f := procmem.OpenThread(pid, tid, nil)
 	defer f.Close()

@@ -12,24 +12,24 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Explainer finds what the sleeping threads of one process wait for. It is for one goroutine at a time.
+// Explainer finds what the sleeping threads of one process wait for. Not safe for concurrent use.
 type Explainer struct {
-	// Owners are those that may own a lock. Name gives a thread's name; nil, as for a core: owners get no names.
+	// Owners may own a lock. Name gives a thread's name; nil for a core.
 	Owners waits.ThreadFinder
 	Name   func(tid int) string
-	// Read reads memory of the process, and gives the number of bytes.
+	// Read reads the process's memory and returns the number of bytes.
 	Read func(addr uint64, buf []byte) int
 	// Sleepers are the threads explained so far, by ID.
 	Sleepers map[int]*waits.Sleeper
-	// Retryable: a runtime may explain the last thread's wait if that is sampled again.
+	// Retryable: a further sample of the last thread may explain its wait.
 	Retryable bool
 
 	pid               int
 	names             *symbols.Namer
 	space             func() *frames.Space
-	files             *waits.OpenFiles // a core's is nil
+	files             *waits.OpenFiles // nil for a core
 	managed           managedWaits
-	sameTimeNamespace bool // CLOCK_MONOTONIC is this process's
+	sameTimeNamespace bool // of prywalk and the process
 	symbols           map[schema.Hex]waits.Variable
 	idleness          map[idleKey]string
 }
@@ -51,7 +51,7 @@ func (e *Explainer) describe(d *stacks.Thread, sl *waits.Sleeper) {
 	d.WaitsFor = &w
 }
 
-// innermostFunctions returns the innermost functions, and the innermost managed one if farther out.
+// innermostFunctions adds the innermost managed function if it is farther out.
 func innermostFunctions(d *stacks.Thread) (out []waits.StackFunction) {
 	managed := false
 	for i := range d.Frames[:min(len(d.Frames), stacks.MaxExamined)] {
@@ -84,7 +84,6 @@ func (e *Explainer) WaitWith(sleeper *waits.Sleeper, mem waits.FutexCopy) waits.
 	return w
 }
 
-// nameOwner sets the owner, as [waits.ThreadFinder] knows it, and its name.
 func (e *Explainer) nameOwner(w *waits.Wait) {
 	w.ResolveOwner(e.Owners)
 	w.NameOwnerOutside()

@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/waits"
 )
 
-// newExplainer explains sleepers of a process with threads 11 and 12, whose memory cannot be read.
 func newExplainer() *Explainer {
 	return &Explainer{
 		Owners: coreThreads{11: true, 12: true}, Name: func(int) string { return "worker" },
@@ -27,7 +26,6 @@ func newExplainer() *Explainer {
 	}
 }
 
-// stackOf has a frame for each function of the C library, the innermost first.
 func stackOf(functions ...string) (list []stacks.Frame) {
 	for _, f := range functions {
 		list = append(list, stacks.Frame{Place: &stacks.Place{Function: f, Module: "/lib/libc.so.6"}})
@@ -37,7 +35,6 @@ func stackOf(functions ...string) (list []stacks.Frame) {
 
 const mutexAt = 0x5000
 
-// atMutex is thread 11 in pthread_mutex_lock of a mutex with this owner.
 func atMutex(owner uint32) (*stacks.Thread, *waits.Sleeper) {
 	mutex := make([]byte, waits.CopySize)
 	binary.LittleEndian.PutUint32(mutex, 2) // locked, with waiters
@@ -80,7 +77,6 @@ func TestTheThirdWordOfAMutexIsItsOwner(t *testing.T) {
 	}
 }
 
-// A lock is examined again by the memory that a later sample copied.
 func TestAWaitIsExplainedAgainByOtherMemory(t *testing.T) {
 	e := newExplainer()
 	d, sl := atMutex(12)
@@ -110,7 +106,6 @@ func TestAThreadThatDoesNotSleepWaitsForNothing(t *testing.T) {
 	}
 }
 
-// In a core of arm64 the first argument is replaced by the result.
 func TestACoreOfARM64TellsNoArguments(t *testing.T) {
 	e := newExplainer()
 	for name, c := range map[string]struct {
@@ -133,7 +128,6 @@ func TestACoreOfARM64TellsNoArguments(t *testing.T) {
 	}
 }
 
-// A stack of C has its innermost functions; the program's own managed function may be farther out.
 func TestTheInnermostManagedFunctionIsExaminedToo(t *testing.T) {
 	d := &stacks.Thread{}
 	for range waits.MaxFunctions + 3 {
@@ -181,8 +175,6 @@ func TestARuntimeIsAskedOnlyAboutCallsInWhichItsThreadsWait(t *testing.T) {
 	}
 }
 
-// The first answer is of the sampled sleep. A waiter of a monitor wakes now and then: later answers are of its sleep
-// then, without the copy of its memory.
 func TestARuntimeIsAskedAgainAboutALaterSleep(t *testing.T) {
 	e := newExplainer()
 	type query struct {

@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package stacks has what one reading of a process gives: the stacks of its threads, goroutines and tasks, as data and
-// as JSON.
+// Package stacks has the stacks of a process's threads, goroutines and tasks, as data and as JSON.
 //
 // # Algorithm
 //
-// A frame points to its [Place], and equal frames share one. A stack of 900,000 calls of one function is one place and
-// 900,000 frames of three words. [WriteJSON] writes frame by frame, so that such a stack is never a whole text in
-// memory. Of a stack as
+// Equal frames share one [Place]: a stack of 900,000 calls of one function is one place and 900,000 frames of three
+// words. [WriteJSON] writes frame by frame, so that such a stack is never a whole text in memory. Of a stack as
 //
 //	#0 __futex_wait   libc.so.6
 //	#1 lll_lock_wait  libc.so.6
 //	#2 lookup         cached, cached.c:6
 //
-// the program's own place ([Thread.OwnPlace]) is "lookup at cached.c:6", the innermost frame that does not only forward
-// a wait (waits.ApplicationFunction).
+// the program's own place ([Thread.OwnPlace]) is "lookup at cached.c:6", the innermost function of the application
+// (waits.ApplicationFunction).
 package stacks

@@ -30,14 +30,13 @@ type Goroutine struct {
 
 	// Created is the place in CreatedBy.
 	Created *Place `json:"-"`
-	// Awaits and Holds are the locks, read only where locks are examined.
+	// Awaits and Holds are set only if locks are examined.
 	Awaits []GoroutineWait `json:"-"`
 	Holds  []HeldGoLock    `json:"-"`
-	// Unchanged reads the goroutine again, and reports whether it has not run since; nil unless locks are examined.
+	// Unchanged reads the goroutine again and reports whether it has not run; nil unless locks are examined.
 	Unchanged func() bool `json:"-"`
-	// StackLow and StackHigh bound its stack.
-	StackLow  uint64 `json:"-"`
-	StackHigh uint64 `json:"-"`
+	StackLow  uint64      `json:"-"`
+	StackHigh uint64      `json:"-"`
 }
 
 // Stack returns the goroutine's frames as those of a thread.
@@ -45,7 +44,7 @@ func (g *Goroutine) Stack() *Thread {
 	return &Thread{Frames: g.Frames, Complete: g.Complete, StopReason: g.StopReason}
 }
 
-// Kinds of what goroutines wait for; those of package sync have its names.
+// Kinds of what goroutines wait for.
 const (
 	KindMutex     = "sync.Mutex"
 	KindRWMutex   = "sync.RWMutex"
@@ -58,17 +57,15 @@ const (
 // GoroutineWait is what a goroutine waits for.
 type GoroutineWait struct {
 	managed.TaskWait
-	Kind string
-	// Symbol is the variable at the address, "" if unknown.
+	Kind   string
 	Symbol string
-	// Reads: it waits to read.
-	Reads bool
+	Reads  bool
 }
 
 // HeldGoLock is a lock that a goroutine likely holds.
 type HeldGoLock struct {
 	managed.TaskLock
-	// Frame is the index of the frame that has locked it, TakenAt the place.
+	// Frame is the index of the locking frame, TakenAt the place.
 	Frame   int
 	TakenAt string
 }

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// WriteJSON writes a process as a line of JSON, frame by frame to bound memory.
+// WriteJSON writes a process as one line of JSON.
 func WriteJSON(w io.Writer, p *Process) error {
 	buf := bufio.NewWriter(w)
 	out := &jsonWriter{printable.NewJSONWriter(buf)}

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// OwnPlace returns the program's function in which a thread waits, with line.
+// OwnPlace returns the program's function in which a thread waits, with line; "": unknown.
 func (t *Thread) OwnPlace() string {
 	if f := innermostOwn(t); f != nil {
 		return f.Location()
@@ -18,7 +18,6 @@ func (t *Thread) OwnPlace() string {
 	return ""
 }
 
-// innermostOwn returns the program's innermost frame, from which it called what waits; nil: there is none.
 func innermostOwn(t *Thread) *Frame {
 	if i := waits.ApplicationFunction(t.WaitsFrames()); i >= 0 {
 		return &t.Frames[i]
@@ -40,7 +39,6 @@ func (p *Place) AtLine() string {
 	return " at " + printable.SourceFile(p.File) + ":" + strconv.Itoa(p.Line)
 }
 
-// ownManaged returns the innermost managed function of a wait in its runtime, or nil.
 func ownManaged(t *Thread) *Frame {
 	if t.WaitsFor == nil || !t.WaitsFor.IsManaged() {
 		return nil

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Origin is when, where and by what an object was made.
+// Origin is when, where and by what a dump was made.
 type Origin struct {
 	schema.Head
 	// Time is the start of the dump. A core has none, nor a host.
@@ -53,11 +53,11 @@ type Process struct {
 	// Native makes texts show the native frames that run managed ones.
 	Native bool `json:"-"`
 
-	// Program has the mappings, for notes on code without names.
+	// Program is for notes on code without names.
 	Program unnamedcode.Program `json:"-"`
-	// StartedAs is the name of the program's file, if that is not the mapping's.
+	// StartedAs is the program's file, if not the mapping's.
 	StartedAs string `json:"-"`
-	// Sleepers are the threads that wait, as they were sampled, by ID.
+	// Sleepers are the waiting threads by ID.
 	Sleepers map[int]*waits.Sleeper `json:"-"`
 	// Budget is the stacks' part of the process's budget.
 	Budget *filememory.Account `json:"-"`
@@ -89,7 +89,7 @@ func (p *Process) Thread(tid int) *Thread {
 	return nil
 }
 
-// CountFailed counts the threads that could not be sampled for other reasons than these.
+// CountFailed counts the threads that could not be sampled, except for these reasons.
 func (p *Process) CountFailed(except ...refusal.Reason) (n int) {
 	for word, threads := range p.Failed {
 		if !slices.ContainsFunc(except, func(r refusal.Reason) bool { return r.Word() == word }) {
@@ -99,7 +99,7 @@ func (p *Process) CountFailed(except ...refusal.Reason) (n int) {
 	return n
 }
 
-// Goroutine returns a goroutine by its runtime's file and its ID; nil: it is not among those that were read.
+// Goroutine returns a goroutine by its runtime's file and its ID, or nil.
 func (p *Process) Goroutine(runtime string, id uint64) *Goroutine {
 	for i := range p.GoroutineStacks {
 		if g := &p.GoroutineStacks[i]; g.ID == id && g.Runtime == runtime {

@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// MaxExamined bounds the innermost frames that a search of a stack examines.
+// MaxExamined bounds the frames that a search of a stack examines.
 const MaxExamined = 512
 
 // Thread is the stack of one thread, innermost frame first.
@@ -33,16 +33,15 @@ type Thread struct {
 	// WaitsFor is what a sleeper waits for; nil if unknown.
 	WaitsFor *waits.Wait `json:"waits_for,omitempty"`
 
-	// Holds are the locks in whose blocks its managed frames are.
+	// Holds are the locks of the blocks that its managed frames are in.
 	Holds []managed.HeldLock `json:"-"`
 }
 
-// Frame is one function of a stack. An inlined call is a frame of its own, before the function that it was inlined
-// into.
+// Frame is one function of a stack. An inlined call is a frame of its own, before its caller.
 type Frame struct {
 	PC schema.Hex `json:"pc,omitempty"`
 	SP schema.Hex `json:"sp,omitempty"`
-	// Place is never nil. Equal places are shared: a frame takes three words, also in a recursion of a million frames.
+	// Place is never nil.
 	*Place
 }
 
@@ -63,7 +62,7 @@ type Place struct {
 	Machinery bool `json:"machinery,omitempty"`
 }
 
-// WaitsFrames returns the frames for package waits.
+// WaitsFrames converts the frames for package waits.
 func (t *Thread) WaitsFrames() []waits.Frame {
 	out := make([]waits.Frame, len(t.Frames))
 	for i := range t.Frames {

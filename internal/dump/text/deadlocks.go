@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// cycleText says what the n members of a cycle do. holds is the verb for one that waits for itself.
+// holds is the verb for a member that waits for itself.
 func cycleText(n int, noun, holds string) string {
 	if n == 1 {
 		return "a " + noun + " waits for a lock that it " + holds + " itself"

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package text writes a dump and its locks for a reader: stacks, goroutines, tasks, deadlocks, the verdict in words.
+// Package text writes a dump and its locks as text.
 //
 // # Algorithm
 //
-// [Write] writes each thread, [WriteMerged] each stack once with the threads that have it: those with equal program
-// counters, state and wait reason. Both write goroutines and tasks merged. A runaway recursion is shown at both ends of
-// the cycle, with one line for the rest; JSON has all frames. [WriteLocks] writes the verdict first, then what is
-// wrong, then each lock with its waiters and owner. Three threads with one stack are
+// [Write] writes each thread, [WriteMerged] each stack once, with the threads of equal program counters, state and wait
+// reason. Both merge goroutines and tasks. Of a runaway recursion both ends are shown, with one line for the rest; JSON
+// has all frames. [WriteLocks] writes the verdict, then the problems, then each lock with its waiters and owner. Three
+// threads with one stack are
 //
 //	3 threads: sleeping in futex (passive read)
 //	  worker-1…3 (3): 4712 4713 4714

@@ -42,7 +42,7 @@ func writeGoroutineLocks(b *strings.Builder, l *locks.Locks) {
 	}
 }
 
-// writeLikelyGoroutine writes the stack of an only likely owner that is in no cycle.
+// The stack is written only of a single likely owner that is in no cycle.
 func writeLikelyGoroutine(b *strings.Builder, l *locks.Locks, lock *locks.GoroutineLock, o *locks.GoroutineOwner) {
 	reads := ""
 	if o.Reads {
@@ -105,7 +105,7 @@ func goroutineLockDetails(lock *locks.GoroutineLock) string {
 	return text
 }
 
-// writeWaiters writes the waiting goroutines and their places. purpose is what a channel's wait for, else "".
+// purpose is what a channel's goroutines wait for, else "".
 func writeWaiters(b *strings.Builder, waiters []locks.GoroutineWaiter, purpose string) {
 	if len(waiters) == 0 {
 		if purpose != "" {

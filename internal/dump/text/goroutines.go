@@ -45,8 +45,8 @@ func statusText(g *stacks.Goroutine) string {
 	return g.Status
 }
 
-// goroutineGroups groups by equal stacks, smallest first. It omits those on a thread, and counts those without frames
-// (changed) and, without p.Native, of the runtime (hidden).
+// goroutineGroups groups by equal stacks, smallest first. Goroutines on a thread are omitted; those without frames are
+// counted in changed, the runtime's, without p.Native, in hidden.
 func goroutineGroups(p *stacks.Process) (groups [][]*stacks.Goroutine, hidden, changed int) {
 	groups = groupBy(p.GoroutineStacks, func(g *stacks.Goroutine) string {
 		switch {
@@ -91,7 +91,7 @@ func onlySchedules(t *stacks.Thread) bool {
 	return true
 }
 
-// shownThreads separates threads asleep in Go's scheduler, if there are goroutines.
+// schedule has the threads asleep in Go's scheduler, if there are goroutines.
 func shownThreads(p *stacks.Process) (shown []stacks.Thread, schedule []string) {
 	if len(p.GoroutineStacks) == 0 || p.Native {
 		return p.Threads, nil

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// WriteLocks writes problems, locks with waiters and owner, idle threads.
+// WriteLocks writes problems, locks with waiters and owner, and idle threads.
 func WriteLocks(w io.Writer, l *locks.Locks) error {
 	var b strings.Builder
 	for _, p := range l.Processes {
@@ -74,7 +74,6 @@ func writeLock(b *strings.Builder, l *locks.Locks, lock *locks.Lock) {
 	}
 }
 
-// writeLikelyOwner writes the stack of an only likely owner that is in no cycle.
 func writeLikelyOwner(b *strings.Builder, l *locks.Locks, lock *locks.Lock, o *locks.LikelyOwner) {
 	t, _ := l.Thread(o.TID)
 	if t == nil {
@@ -99,7 +98,6 @@ func lockLabel(lock *locks.Lock) string {
 	return labelAt(string(lock.Kind), lock.Symbol, lock.Address)
 }
 
-// labelAt returns the kind of an object, the variable that it is if known, and its address.
 func labelAt(kind, symbol string, address schema.Hex) string {
 	if symbol != "" {
 		return fmt.Sprintf("%s %s (%#x)", kind, symbol, uint64(address))
@@ -168,7 +166,7 @@ func writePlaces(b *strings.Builder, l *locks.Locks, tids []int) {
 
 const maxPlaces = 5
 
-// writeFrequent writes the places that are not "", most frequent ones first. noun names what is counted, "": no count.
+// writeFrequent omits "". noun names what is counted; "": no count.
 func writeFrequent(b *strings.Builder, all []string, noun string) {
 	times := map[string]int{}
 	var places []string

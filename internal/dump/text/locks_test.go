@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// The first line must not read as an all-clear where the verdict in JSON is "unknown".
+// The first line must not read as an all-clear if the verdict in JSON is "unknown".
 func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 	semaphore := func(address uint64, waiters ...int) locks.Lock {
 		return locks.Lock{Wait: waits.Wait{Kind: waits.Semaphore, Type: languages.PythonLock, Address: schema.Hex(address)},
@@ -135,8 +135,6 @@ func TestALockOfPythonWithoutALikelyOwnerSaysWhy(t *testing.T) {
 	}
 }
 
-// dump alone reads threads one after the other, which proves no deadlock.
-// A function's name is the target's: its control characters never reach a terminal.
 func TestNamesInAPossibleDeadlockArePrintable(t *testing.T) {
 	thread := func(tid, owner int) stacks.Thread {
 		return stacks.Thread{TID: tid, Name: "app", State: "S", Complete: true,
@@ -175,7 +173,6 @@ func TestThreadsThatWaitForEachOtherAreNamedLast(t *testing.T) {
 	}
 }
 
-// Of a lock's waiters that are idle by a rule, none counts as blocked.
 func TestIdleWaitersOfALockAreNotCountedAsBlocked(t *testing.T) {
 	wait := func(tid int, address schema.Hex, rule string) stacks.Thread {
 		return stacks.Thread{TID: tid, Name: "app", State: "S", Complete: true,
@@ -207,7 +204,6 @@ func TestIdleWaitersOfALockAreNotCountedAsBlocked(t *testing.T) {
 	}
 }
 
-// What waits without a thread may be in a cycle that no thread shows.
 func TestNoDeadlockIsNotSaidOfTasksAndVirtualThreads(t *testing.T) {
 	loop := stacks.Frame{Place: &stacks.Place{Function: "BaseEventLoop.run_forever",
 		File: "/usr/lib/python3.11/asyncio/base_events.py"}}

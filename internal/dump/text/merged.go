@@ -13,8 +13,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// WriteMerged writes each stack once, those of few threads first: of threads with equal program counters, state and
-// wait reason.
+// WriteMerged writes each stack once, those of few threads first.
 func WriteMerged(w io.Writer, p *stacks.Process) error {
 	var b strings.Builder
 	threads, schedule := shownThreads(p)

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/unnamedcode"
 )
 
-// A note is written if at least 1/largePart of the threads have functions without names.
+// 1/largePart of the threads with functions without names make a note.
 const largePart = 20
 
 // Notes returns the ways to name functions without names, once each.
@@ -18,7 +18,7 @@ func Notes(p *stacks.Process) []string {
 	program := p.Program
 	program.Again = "dump again"
 	var rows []unnamedcode.Row
-	threads, last := map[unnamedcode.Row]int{}, map[unnamedcode.Row]int{} // number of threads; the last, plus 1
+	threads, last := map[unnamedcode.Row]int{}, map[unnamedcode.Row]int{} // number of threads; 1 + the last's index
 	for i := range p.Threads {
 		for k := range p.Threads[i].Frames {
 			r, ok := tableRow(&p.Threads[i].Frames[k])
@@ -38,7 +38,7 @@ func Notes(p *stacks.Process) []string {
 	return program.Notes(rows)
 }
 
-// tableRow returns false for a frame without code, or not shown.
+// false: a frame without code, or not shown.
 func tableRow(f *stacks.Frame) (r unnamedcode.Row, ok bool) {
 	if f.Method == "" && f.Kind == "" || f.Machinery {
 		return r, false

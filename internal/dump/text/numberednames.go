@@ -14,8 +14,8 @@ import (
 
 // numberedName stands for threads whose names differ at most in one number.
 type numberedName struct {
-	prefix, suffix string // before and after the number
-	numbers        []int  // ascending, one per thread; or nil
+	prefix, suffix string
+	numbers        []int // ascending, one per thread; or nil
 	tids           []int
 }
 
@@ -51,7 +51,7 @@ func groupByNumberedName(threads []*stacks.Thread) []*numberedName {
 // maxDigits bounds a number; longer ones are identifiers.
 const maxDigits = 9
 
-// splitNumber separates a name's last number; −1: none.
+// number is −1 if there is none.
 func splitNumber(name string) (before string, number int, after string) {
 	end := strings.LastIndexFunc(name, isDigit) + 1
 	begin := len(strings.TrimRightFunc(name[:end], isDigit))

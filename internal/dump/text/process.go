@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/printable"
 )
 
-// writeHeading writes the process, its counts, and what holds for all of its threads.
 func writeHeading(b *strings.Builder, p *stacks.Process, counts string) {
 	printable.Fprintf(b, "%s, %s\n", heading(p), counts)
 	if p.Frozen != "" {
@@ -27,7 +26,7 @@ func heading(p *stacks.Process) string {
 	return fmt.Sprintf("process %d %s (%s)", p.PID, p.Name, p.StartedAs)
 }
 
-// Write writes a block for each thread, a line for each frame.
+// Write writes each thread with a line for each frame.
 func Write(w io.Writer, p *stacks.Process) error {
 	var b strings.Builder
 	writeHeading(&b, p, count(len(p.Threads), "thread")+goroutineCount(p))
@@ -44,7 +43,7 @@ func Write(w io.Writer, p *stacks.Process) error {
 	return err
 }
 
-// writeBesidesThreads writes what follows the threads' stacks. schedule are the threads asleep in Go's scheduler.
+// schedule are the threads asleep in Go's scheduler.
 func writeBesidesThreads(b *strings.Builder, p *stacks.Process, schedule []string) {
 	writeSchedulers(b, schedule)
 	writeTasks(b, p)
@@ -55,7 +54,7 @@ func writeBesidesThreads(b *strings.Builder, p *stacks.Process, schedule []strin
 	writeCycles(b, p)
 }
 
-// writeCycles names threads that waited for each other: no proof of a deadlock, as they were read in turn.
+// A cycle is no proof of a deadlock, as the threads were read in turn.
 func writeCycles(b *strings.Builder, p *stacks.Process) {
 	l := locks.Locks{Processes: []*stacks.Process{p}}
 	for _, c := range l.Cycles() {

@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	maxCycle     = 16 // functions
-	cycleEnds    = 10 // frames shown at each end, at least
-	minHidden    = 50 // frames
-	maxNamed     = 4  // functions
+	maxCycle     = 16
+	cycleEnds    = 10 // at least so many frames are shown at each end
+	minHidden    = 50
+	maxNamed     = 4
 	maxNameWidth = 60
 )
 
@@ -25,9 +25,8 @@ type repetition struct {
 	period   int
 }
 
-// repeated returns the first repetition at or after from that is long enough to be hidden in part: a cycle of at most
-// maxCycle functions. Of the repeated frames, cycleEnds at each end, or a few more, stay shown; r is the rest, whole
-// cycles.
+// repeated returns the first part to hide at or after from: whole cycles of at most maxCycle functions, without
+// cycleEnds frames or a few more at each end.
 func repeated(frames []stacks.Frame, from int) (r repetition, ok bool) {
 	for at := from; at+2*cycleEnds+minHidden <= len(frames); {
 		next := at + 1

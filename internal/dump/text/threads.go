@@ -52,7 +52,7 @@ func stateText(t *stacks.Thread) string {
 	return text + withSeparator(" ", t.Signal)
 }
 
-// waitsLine is "" if the call's name says it all.
+// "": the call's name says it all.
 func waitsLine(t *stacks.Thread) string {
 	if t.WaitsFor == nil {
 		return ""

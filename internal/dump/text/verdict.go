@@ -111,7 +111,6 @@ func unknownTexts(l *locks.Locks) (why []string) {
 	return why
 }
 
-// ownerlessText counts the locks without a known owner, and those with a likely one.
 func ownerlessText(l *locks.Locks) string {
 	left := map[int]bool{}
 	for _, tid := range l.WaitersWithoutOwner {

@@ -4,8 +4,8 @@
 //
 // # Algorithm
 //
-// A frames.Walker gives the native frames, from a sample's copy of the stack. The runtimes replace those that
-// run managed functions (callstack.Merger). Each frame is named at once: by the symbols of its module, inlined calls
-// first, or by its runtime. Names of equal code are looked up once. The runtime's own native frames are kept, and
-// marked. An incomplete stack ends with a frame that names the reason ([Walker.WithReason]).
+// A frames.Walker gives the native frames from a sample's copy of the stack. The runtimes replace those that run
+// managed functions (callstack.Merger). Each frame is named at once: by the symbols of its module, inlined calls first,
+// or by its runtime. A runtime's own native frames are kept and marked. An incomplete stack ends with a frame that
+// names the reason ([Walker.WithReason]).
 package walk

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// CoreThread walks a thread of a core. depth bounds its frames, negative: no bound but limit.
+// CoreThread walks a thread of a core. depth bounds its frames; negative: only limit does.
 func (w *Walker) CoreThread(c *core.Core, th *core.Thread, depth, limit int) stacks.Thread {
 	t := stacks.Thread{TID: th.TID, Name: th.Name, How: observe.FromCore.String()}
 	if name, ok := callstack.ThreadName(c.Runtimes().FrameSources(), th.TID); ok {
@@ -48,7 +48,7 @@ func (w *Walker) LiveThread(t *loadedcode.Process, tid int, s *observe.RawSample
 	return th
 }
 
-// ThreadName returns the name that a runtime gives a thread, else the kernel's.
+// ThreadName returns a thread's name in its runtime, else the kernel's.
 func ThreadName(t *loadedcode.Process, tid int) string {
 	if name, ok := GivenName(t, tid); ok {
 		return name
@@ -56,7 +56,7 @@ func ThreadName(t *loadedcode.Process, tid int) string {
 	return t.ThreadName(tid)
 }
 
-// GivenName returns the name that a runtime gives a thread; false: none.
+// GivenName returns a thread's name in its runtime; false: none.
 func GivenName(t *loadedcode.Process, tid int) (string, bool) {
 	sources := t.Runtimes().FrameSources()
 	if len(sources) == 0 {
@@ -65,7 +65,7 @@ func GivenName(t *loadedcode.Process, tid int) (string, bool) {
 	return callstack.ThreadName(sources, InnerTID(t, tid))
 }
 
-// InnerTID returns a thread's ID in its own pid namespace, as runtimes know it.
+// InnerTID returns a thread's ID in its own pid namespace if the process has runtimes, which know it by that.
 func InnerTID(t *loadedcode.Process, tid int) int {
 	if len(t.Runtimes().FrameSources()) > 0 {
 		return procmem.InnerTID(tid)

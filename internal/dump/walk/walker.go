@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// Walker walks the stacks of one process, and names their frames. It is for one goroutine at a time.
+// Walker walks the stacks of one process. Not safe for concurrent use.
 type Walker struct {
 	frames.Walker
 	arch   frames.Arch
@@ -22,19 +22,18 @@ type Walker struct {
 	named  []managed.Frame
 	places map[stacks.Place]*stacks.Place
 	code   map[codeKey][]*stacks.Place
-	// Memory bounds the frames; nil: no bound.
 	Memory *filememory.Account
-	// OutOfMemory: the last walk ended for want of memory.
+	// OutOfMemory: the last walk ended for lack of memory.
 	OutOfMemory bool
 }
 
-// New returns a walker of the process pid. memory is charged for the frames; nil: no bound.
+// New returns a walker for process pid. memory is charged for the frames; nil: no bound.
 func New(pid int, names *symbols.Namer, memory *filememory.Account) *Walker {
 	return &Walker{pid: pid, names: names, Memory: memory, places: map[stacks.Place]*stacks.Place{},
 		code: map[codeKey][]*stacks.Place{}}
 }
 
-// Bytes per frame, in a list, and while managed ones are inserted.
+// Bytes per frame: in a list, and while managed ones are inserted.
 const (
 	frameCost  = 32
 	mergedCost = 384
@@ -83,10 +82,10 @@ func (w *Walker) reserve(bytes int64) bool {
 	return !w.OutOfMemory
 }
 
-// Uncharge returns the memory of a thread's frames, which another walk replaces.
+// Uncharge returns the memory of a thread's frames before another walk.
 func (w *Walker) Uncharge(t *stacks.Thread) { w.Memory.Give(frameCost * int64(len(t.Frames))) }
 
-// StopMemory is the stop reason of a walk that ended for want of memory.
+// StopMemory is the stop reason of a walk that ended for lack of memory.
 const StopMemory = "memory"
 
 // WithReason appends, to an incomplete stack, a frame that names the reason.

@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// toy is a runtime that names each frame as its test says.
 type toy struct {
 	managed.FrameSource
 	functions []managed.Frame
