@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// Account writes all comments: how a recording was made.
+// Account writes all comments, which say how a recording was made.
 func Account(w io.Writer, p *profile.Profile, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
 		s, _ := d.title(out)
@@ -56,11 +56,10 @@ func clauses(text string) (out []string) {
 	return append(out, text[begin:])
 }
 
-// headSeparator ends the first part of an account.
 const headSeparator = " | "
 
-// divideComment returns the first part of prywalk's accounts ("": an earlier release's, without a separator), and the
-// rest; other comments whole.
+// divideComment returns the first part ("" in recordings of earlier releases) and the rest of prywalk's accounts; other
+// comments whole.
 func divideComment(comment string) (first, rest string) {
 	account, own := strings.CutPrefix(comment, "prywalk: ")
 	if !own {

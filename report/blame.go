@@ -23,7 +23,7 @@ import (
 // ErrNoLocks reports a recording without waits for locks with known owners.
 var ErrNoLocks = errors.New("the recording has no wait for a lock whose owner prywalk records")
 
-// noLocks adds waits for other locks, and the next step.
+// noLocks adds the waits for other locks and the next step.
 func noLocks(p *profile.Profile, o *Options) error {
 	threads, pids, goroutines := map[int64]bool{}, map[int64]bool{}, []*profile.Sample{}
 	python := true
@@ -64,7 +64,7 @@ func noLocks(p *profile.Profile, o *Options) error {
 		"likely owners of the locks of Python and Go", ErrNoLocks, strings.Join(parts, ", "), suggest("--by wait", o), pid)
 }
 
-// Entries without an owner's stack.
+// Entries in place of an owner's stack.
 const (
 	ownerUnknown    = "[owner not known]"
 	ownerNone       = "[lock free when read]"
@@ -76,9 +76,9 @@ const maxLaterWaits = 1 << 12
 // Blame returns a profile of the waiters' blocked time under the stacks of the locks' owners. Errors: [ErrNoLocks], or
 // [Filter]'s. From and To are applied, and cleared in the options.
 //
-// The recording has the owner at the start of each sleep; later waits for the lock show its owner then, and divide the
-// interval. Each part is divided among the owner's stacks. Time without samples of the owner, or in which it waits for
-// this lock itself, has no known owner. The parts add up to the interval's blocked time.
+// The recording has the owner at the start of each sleep. Later waits for the same lock show its owner then; they
+// divide the interval, and each part is divided among the owner's stacks. Time without samples of the owner, or in
+// which it waits for this lock itself, has no known owner. The parts add up to the interval's blocked time.
 //
 //	waiter   ├───────────────── blocked ─────────────────┤
 //	owner    │ A: owner at the start  │ B: by a later wait│
@@ -97,7 +97,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	}
 	b := newBlameBuilder(p, clocks.Wall)
 	defer b.memory.Close()
-	owned := map[lockID]bool{} // locks with an owner in some wait
+	owned := map[lockID]bool{} // with an owner in some wait
 	for _, s := range p.Sample {
 		if view.NumLabel(s, rec.LabelOwner) != 0 {
 			owned[lockOf(s)] = true
@@ -136,7 +136,7 @@ type blameKey struct {
 
 type blameBuilder struct {
 	byThread map[int64][]timedSample  // by tid, in order of time
-	waits    map[lockID][]timedSample // beginnings of waits, in order of time
+	waits    map[lockID][]timedSample // beginnings, in order of time
 	wall     int
 	period   int64
 	out      map[blameKey]int64
@@ -148,8 +148,7 @@ type blameBuilder struct {
 }
 
 const (
-	blameCost = 1 << 10
-	// maxBlameSteps bounds the examined spans: locks × intervals.
+	blameCost     = 1 << 10
 	maxBlameSteps = 1 << 28
 )
 
@@ -234,7 +233,6 @@ func (b *blameBuilder) add(k blameKey, blocked int64) {
 	b.out[k] += blocked
 }
 
-// blameShares divide a waiter's interval, in the order of their first parts.
 type blameShares struct {
 	keys    []blameKey
 	lengths map[blameKey]int64
@@ -250,7 +248,7 @@ func (s *blameShares) add(k blameKey, length int64) {
 	s.lengths[k] += length
 }
 
-// divide calls add with each share's part of a value, in proportion to its length. The parts add up to the value.
+// divide calls add with each share's part of value. The parts add up to value.
 func (s *blameShares) divide(value int64, add func(blameKey, int64)) {
 	var total, given int64
 	for _, k := range s.keys {
@@ -266,14 +264,13 @@ func (s *blameShares) divide(value int64, add func(blameKey, int64)) {
 	}
 }
 
-// ownerAtTick returns the owner's stack at the tick at. All threads are sampled one after the other at a tick, so the
-// owner's sample of it can be a little earlier or later than at.
+// ownerAtTick returns the owner's stack at the tick at. Threads are sampled one after the other at a tick, so the
+// owner's sample can be a little earlier or later.
 func (b *blameBuilder) ownerAtTick(id lockID, owner, at int64) blameKey {
 	if owner <= 0 {
 		return unownedKey(id, owner)
 	}
 	list := b.byThread[owner]
-	// the first that ends at or after the tick
 	next := sort.Search(len(list), func(i int) bool { return list[i].to >= at })
 	if last := next - 1; last >= 0 {
 		before := at - list[last].to
@@ -287,8 +284,7 @@ func (b *blameBuilder) ownerAtTick(id lockID, owner, at int64) blameKey {
 	return ownedKey(id, list[next].sample)
 }
 
-// ownedKey is the key of an owner's sample, of an unknown owner if the sample itself waits for the lock: that thread
-// had released it.
+// A sample of the owner that itself waits for the lock shows that it had released it: then the owner is unknown.
 func ownedKey(id lockID, owner *profile.Sample) blameKey {
 	if view.IsLock(owner) && lockOf(owner) == id {
 		return blameKey{id, nil, ownerUnknown}
@@ -296,7 +292,6 @@ func ownedKey(id lockID, owner *profile.Sample) blameKey {
 	return blameKey{id, owner, ""}
 }
 
-// divide divides an interval at the observed changes of the owner.
 func (b *blameBuilder) divide(id lockID, s *profile.Sample, from, end int64, shares *blameShares) {
 	owner, since := view.LockOwner(s), from
 	all := b.waits[id]
@@ -324,7 +319,7 @@ func (b *blameBuilder) attributePart(id lockID, owner, from, end int64, shares *
 	}
 	notSampled := blameKey{id, nil, ownerNotSampled}
 	list := b.byThread[owner]
-	done, last := from, notSampled // the time up to which the part is divided, and the key of its last piece
+	done, last := from, notSampled // end of the divided time, and its last key
 	first := max(0, sort.Search(len(list), func(i int) bool { return list[i].from > from })-1)
 	for i := first; i < len(list) && list[i].from < end && b.err == nil; i++ {
 		b.countSteps(1)

@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/view"
 )
 
-// contention is a recording of threads that pass a lock on.
 type contention struct {
 	p     *profile.Profile
 	funcs map[string]*profile.Location
@@ -291,7 +290,6 @@ func TestBlameWithoutOwnersSaysWhatWaits(t *testing.T) {
 	}
 }
 
-// Groups of locks name the owner, and hide what says only that a thread slept.
 func TestGroupsOfLocksNameTheOwner(t *testing.T) {
 	const ms = int64(1e6)
 	c := newContention()

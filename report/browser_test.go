@@ -18,10 +18,8 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// patience bounds a browser's start, and a test.
 const patience = 5 * time.Minute
 
-// browser opens a profile's page in Chromium; script errors fail the test.
 func browser(t *testing.T, p *profile.Profile) context.Context {
 	t.Helper()
 	return openPage(t, func(b *bytes.Buffer) error { return HTML(b, p, Options{}) })
@@ -105,7 +103,6 @@ func TestPageInABrowser(t *testing.T) {
 	if id := value[string](ctx, t, "document.activeElement.id"); id != "search" {
 		t.Errorf("%q has the focus after /", id)
 	}
-	// The protocol sends characters apart from keys, so that the page cannot swallow them as with a keyboard.
 	run(ctx, t, chromedp.Evaluate[chromedp.Void](`byId("search").value = ""`), chromedp.KeyEvent("walk|serve"))
 	wants(t, "found", text(ctx, t, "#found"), "46% (470 ms)") // 46.5 %, rounded to even
 	run(ctx, t, chromedp.KeyEvent("\x1b"))
@@ -196,7 +193,6 @@ func TestThePageHasTheTablesDigitsInABrowser(t *testing.T) {
 	}
 }
 
-// Grey there is what the table leaves out.
 func TestThePageOfADifferenceIsAsSureAsTheTableInABrowser(t *testing.T) {
 	old := ticked(t, 10, map[uint64]int64{0x10: 100, 0x20: 500, 0x40: 300, 0x60: 20, 0x70: 1})
 	now := ticked(t, 10, map[uint64]int64{0x10: 210, 0x20: 480, 0x40: 320, 0x60: 45, 0x80: 1})

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// selectFrames prefers exactly this name to the regular expression.
+// selectFrames prefers an exact name to a regular expression.
 func (d *data) selectFrames(flag, function string) (func(frame int32) bool, error) {
 	for _, s := range d.Profile.Sample {
 		d.Stack(s)
@@ -28,7 +28,7 @@ func (d *data) selectFrames(flag, function string) (func(frame int32) bool, erro
 		return all
 	}
 	selected := named(func(name string) bool { return name == function })
-	if len(selected) == 0 { // names such as operator++ are no regular expressions
+	if len(selected) == 0 { // such as operator++
 		re, err := view.Compile(flag, function)
 		if err != nil {
 			return nil, err
@@ -53,7 +53,7 @@ func Callees(w io.Writer, p *profile.Profile, function string, o Options) error 
 	return writeCallersOrCallees(w, p, function, o, "callees", "callees", addCallees)
 }
 
-// writeCallersOrCallees writes the tree that add makes of the stacks. flag is the one that names the function.
+// flag is the one that names the function.
 func writeCallersOrCallees(w io.Writer, p *profile.Profile, function string, o Options, flag, title string,
 	add func(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bool)) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
@@ -74,8 +74,8 @@ func writeCallersOrCallees(w io.Writer, p *profile.Profile, function string, o O
 	})
 }
 
-// addCallers adds the path from the function outward. In a recursion it is the innermost call, so that no time counts
-// twice. Self is the time in which the function itself is the innermost one.
+// addCallers adds the path from the function outward. In a recursion it begins at the innermost call, so that no time
+// counts twice. Self is the time with the function innermost.
 func addCallers(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bool) {
 	focus := slices.IndexFunc(stack, isFocus)
 	if focus < 0 {
@@ -95,8 +95,8 @@ func addCallers(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bo
 	}
 }
 
-// addCallees adds the path from the function inward. In a recursion it is the outermost call, so that no time counts
-// twice. Self is the time of the innermost function, and of the root that in which this is one of those asked for.
+// addCallees adds the path from the function inward. In a recursion it begins at the outermost call, so that no time
+// counts twice. Self is the time of the innermost function; of the root, the time with the selected function innermost.
 func addCallees(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bool) {
 	focus := len(stack) - 1
 	for focus >= 0 && !isFocus(stack[focus]) {

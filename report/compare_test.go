@@ -54,7 +54,6 @@ func nanos(t *testing.T, s string) int64 {
 	return int64(math.Round(v))
 }
 
-// pprof also shows functions without value.
 func compareWithPprof(t *testing.T, p *profile.Profile, o Options, more ...string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "p.pb.gz")

@@ -17,9 +17,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// sleepersAndCut has forty sleeping threads with complete stacks and a busy one, a quarter of whose CPU time is
-// incomplete: 98 % of samples are complete, 75 % of CPU time. Forty functions have more self time than those of
-// incomplete stacks.
+// Forty sleeping threads with complete stacks and a busy one, a quarter of whose CPU time is incomplete: 98 % of
+// samples are complete, 75 % of CPU time. Forty functions have more self time than those of incomplete stacks.
 func sleepersAndCut(t *testing.T) *profile.Profile {
 	t.Helper()
 	b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 1e7, Main: app})
@@ -45,7 +44,6 @@ func sleepersAndCut(t *testing.T) *profile.Profile {
 	return parsed(t, b, names)
 }
 
-// Head, first rows, JSON and page agree with the folded stacks' sums.
 func TestCompletenessIsOfCPUTimeAndNotOfSleepers(t *testing.T) {
 	p := sleepersAndCut(t)
 	for _, c := range []struct{ value, head, why string }{
@@ -127,7 +125,6 @@ func TestWhereAllStacksAreCompleteNoReasonIsGiven(t *testing.T) {
 	}
 }
 
-// Time between samples has the stack of the sample after it, but is not called sampled.
 func TestTimeBetweenSamplesIsNoCompleteStack(t *testing.T) {
 	recorded := func(sampled, between, cut int64) *profile.Profile {
 		b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 10 * time.Millisecond, Main: app})

@@ -17,13 +17,13 @@ func TestNamesThatAreThereAreNotAskedFor(t *testing.T) {
 		made.Path: {0x10: fn("TRACE-1$invoice_total$5", "", 0)}}
 	for _, c := range []struct {
 		mapped bool
-		share  int64 // of what the perf map names
+		share  int64 // named by the perf map
 	}{{true, 100}, {true, 2}, {false, 100}} {
 		mapped := c.mapped
 		b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 1e7, Main: php})
 		leaf := at(made, 0x10)
 		if !mapped {
-			leaf = at(php, 0x30) // without name
+			leaf = at(php, 0x30)
 		}
 		stack := b.Intern(join(leaf, at(php, 0x10, 0x20)))
 		b.Add(rec.Interval{PID: 7, TID: 7, Comm: "php", State: "running", Samples: c.share, Wall: c.share * 1e7,

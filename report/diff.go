@@ -36,19 +36,19 @@ type Change struct {
 	Line         int
 	Self, Total  ComparedValue
 
-	frame view.Frame // the new side's; of a function that only the old side has, its [view.Counterparts]
+	frame view.Frame // of the new side; for a function of the old side only, its [view.Counterparts]
 }
 
 // ComparedValue is a value in two profiles: in their unit, per second, or as a share of 1.
 type ComparedValue struct {
 	Old, New float64
-	// Margin is half of the change's 95 % interval, by sampling or between runs; 0: unknown.
+	// Margin is half of the change's 95 % interval; 0: unknown.
 	Margin float64
-	// Significant reports a change beyond the noise ([Diff], [DiffRuns]); false without a test ([Difference.Untested]).
+	// Significant reports a change beyond the noise ([Diff], [DiffRuns]).
 	Significant bool
 
 	errorIfEqual       float64 // standard error without a change
-	shareOfWholeChange float64 // its part of a whole that may change by noise
+	shareOfWholeChange float64 // of a whole that may change by noise
 }
 
 // Delta is New − Old.
@@ -58,7 +58,7 @@ func (v ComparedValue) Delta() float64 { return v.New - v.Old }
 type Difference struct {
 	// Changes has all functions, the most slowed first.
 	Changes []Change
-	// Whole is the sum of all functions, by the kernel: without sampling error unless samples were selected.
+	// Whole is the sum of all functions, measured by the kernel: without sampling error unless samples were selected.
 	Whole ComparedValue
 
 	old, new side
@@ -69,19 +69,19 @@ type Difference struct {
 // Diff compares two profiles by function ([view.Counterparts]).
 //
 // The standard error of a function's share is that of [tabular.Precision], which counts fewer samples for threads in
-// lockstep. It is too small for programs with long phases in random order. The test is a score test: a change is
-// significant if it exceeds the error that both sides would have if their values were equal. The bound is the normal
-// quantile for an error rate of 5 % over all functions (Bonferroni). With one run a side all other noise is unknown.
-// Therefore the whole is never significant, and of each function's change its share of the whole's change, up to a
-// tenth of the whole, counts as noise. [DiffRuns] measures that noise.
+// lockstep. It is too small for programs with long phases in random order. A change is significant by a score test: it
+// exceeds the error that both sides would have if their values were equal. The bound is the normal quantile for an
+// error rate of 5 % over all functions (Bonferroni). With one run a side all other noise is unknown. Therefore the
+// whole is never significant, and a function's share of the whole's change, up to a tenth of the whole, counts as
+// noise.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	return DiffRuns([]*profile.Profile{older}, []*profile.Profile{newer}, o)
 }
 
 // DiffRuns compares several runs a side by Student's two-sample test of their means, with common variance. The unit is
 // the run, since data layout, load and frequency differ between runs. The spread is at least the sampling error. Few
-// runs and many tests (Bonferroni) make the bounds high. Therefore functions that are small on both sides together are
-// not tested; that sum does not depend on the change. With one run a side DiffRuns is [Diff].
+// runs and many tests (Bonferroni) make the bounds high, so functions that are small on both sides together are not
+// tested. With one run a side DiffRuns is [Diff].
 func DiffRuns(older, newer []*profile.Profile, o DiffOptions) (*Difference, error) {
 	o.Per = cmp.Or(o.Per, "run")
 	if !slices.Contains(Normalizations(), o.Per) {
@@ -120,7 +120,6 @@ func (d *Difference) compare(older, newer []*profile.Profile) error {
 	return nil
 }
 
-// prepare reads both sides, sets their scales, and chooses how to compare them.
 func (d *Difference) prepare(older, newer []*profile.Profile) error {
 	if err := cmp.Or(d.old.readSum(older, d.opts.Options), d.new.readSum(newer, d.opts.Options)); err != nil {
 		return err
@@ -145,10 +144,8 @@ func (d *Difference) prepare(older, newer []*profile.Profile) error {
 	return nil
 }
 
-// changeCost is the memory of a [Change], in bytes.
 const changeCost = 512
 
-// compareFunctions compares the functions of the new side, then those that only the old side has.
 func (d *Difference) compareFunctions() {
 	older, newer := d.old.sum, d.new.sum
 	newerFrame := view.Counterparts(older.Data, newer.Data)
@@ -190,7 +187,6 @@ func (d *Difference) markSignificant() {
 	d.by.mark(&d.Whole, functions)
 }
 
-// sort puts the most slowed function first, the most sped up last.
 func (d *Difference) sort() {
 	slices.SortStableFunc(d.Changes, func(a, b Change) int {
 		return cmp.Or(cmp.Compare(b.Self.Delta(), a.Self.Delta()), cmp.Compare(b.Total.Delta(), a.Total.Delta()),
@@ -199,8 +195,8 @@ func (d *Difference) sort() {
 }
 
 // LargestGrowth returns the largest significant growth as a share of the old whole, and its subject: the whole (several
-// runs a side), or a function's self time; if [Difference.ExceedsUntested], the largest growth. 0: none; infinite: the
-// old whole is 0.
+// runs a side) or a function's self time. If [Difference.ExceedsUntested], it need not be significant. 0: none;
+// infinite: the old whole is 0.
 func (d *Difference) LargestGrowth() (share float64, subject string) {
 	whole := d.Whole.Old
 	if d.opts.Per == "share" {
@@ -245,7 +241,6 @@ func (d *Difference) Untested() string { return d.by.untested() }
 // the old one has no time and the new one enough samples.
 func (d *Difference) ExceedsUntested() bool { return d.by.exceedsUntested() }
 
-// isReported reports whether a change is shown: it is significant, or cannot be tested.
 func (d *Difference) isReported(v *ComparedValue) bool {
 	return v.Significant || d.Untested() != "" && math.Abs(v.Delta()) > rounding*math.Abs(v.New)
 }

@@ -24,8 +24,8 @@ type pageDiff struct {
 	BetweenRuns float64 `json:"between_runs"`
 }
 
-// HTML writes a self-contained page: a flame graph as wide as the larger recording, slower boxes red, faster ones blue,
-// and a table of functions, scaled by [DiffOptions].Per.
+// HTML writes a self-contained page scaled by [DiffOptions].Per: a table of functions, and a flame graph as wide as the
+// larger recording, slower boxes red, faster ones blue.
 func (d *Difference) HTML(w io.Writer) error {
 	joined := d.joinedData()
 	page := joined.page()
@@ -52,7 +52,6 @@ func (d *Difference) HTML(w io.Writer) error {
 	return joined.writePage(w, page)
 }
 
-// oldInNewScale is the factor that brings the old side's values to the new side's scale.
 func (d *Difference) oldInNewScale() float64 { return d.old.scale / d.new.scale }
 
 func (d *Difference) facts() (f [][2]string) {

@@ -10,17 +10,14 @@ import (
 	"prywalk/internal/view"
 )
 
-// minTestedShare is the share of the whole, both sides together, from which a function is tested.
+// minTestedShare is of the whole, both sides together.
 const minTestedShare = 0.01
 
-// runValue is a function's value in one run, scaled.
 type runValue struct{ self, total float64 }
 
-// meanComparison compares the means of several runs a side by the spread between runs, which is at least the sampling
-// error.
 type meanComparison struct {
 	sums      sampleComparison
-	means     ComparedValue                // of the whole
+	means     ComparedValue
 	functions [2][]map[view.Frame]runValue // by side and run
 }
 
@@ -42,7 +39,7 @@ func newMeanComparison(sums sampleComparison, per string) *meanComparison {
 	return c
 }
 
-// valuesOf sums a run by function. newerFrame has the new side's functions for those of the run that differ.
+// newerFrame maps functions of the run to those of the new side, if they differ.
 func valuesOf(run *data, newerFrame map[view.Frame]view.Frame, per string) map[view.Frame]runValue {
 	out, scale := map[view.Frame]runValue{}, scaleOf(run, per, 1)
 	for _, r := range run.Rows(run.Profile.Sample) {
@@ -70,7 +67,7 @@ func (c *meanComparison) function(f *view.Frame, before, after view.Row) (self, 
 	return c.compareMeans(selves, self.errorIfEqual), c.compareMeans(totals, total.errorIfEqual)
 }
 
-// compareMeans compares means; sampling is the difference's standard error by sampling alone.
+// sampling is the difference's standard error by sampling alone.
 func (c *meanComparison) compareMeans(values [2][]float64, sampling float64) ComparedValue {
 	var mean [2]float64
 	squares, inverses := 0.0, 0.0
@@ -92,7 +89,7 @@ func (c *meanComparison) compareMeans(values [2][]float64, sampling float64) Com
 
 func (c *meanComparison) degreesOfFreedom() int { return len(c.sums[0].runs) + len(c.sums[1].runs) - 2 }
 
-// mark spends half of the chance of a false alarm on the whole, half on the functions that are large enough.
+// mark spends half of the error rate on the whole, half on the functions that are large enough.
 func (c *meanComparison) mark(whole *ComparedValue, functions []*ComparedValue) {
 	least := minTestedShare * (whole.Old + whole.New)
 	var tested []*ComparedValue

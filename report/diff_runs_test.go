@@ -42,8 +42,8 @@ func drawn(t *testing.T, rng *rand.Rand, n int, mean map[uint64]float64, shared,
 	return all
 }
 
-// Equal programs whose runs differ by 6 %: at most 5 % of comparisons may be sure of any change; 8.5 % of 400 is 3.2
-// standard errors above. The seed is fixed. One run a side does not judge the whole.
+// Runs differ by 6 %. At most 5 % of comparisons may have a significant change; 8.5 % of 400 is 3.2 standard errors
+// above.
 func TestEqualRunsHardlyDiffer(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	const pairs = 400
@@ -144,7 +144,6 @@ func TestFiguresOfSeveralRunsAreMeans(t *testing.T) {
 	}
 }
 
-// Page and folded stacks have what the table has, also if the program's file is renamed.
 func TestAllFormsJoinTheSameFunctions(t *testing.T) {
 	for name, addrs := range map[string]map[uint64]int64{
 		"named": {0x20: 400, 0x40: 100}, "unnamed": {0x20: 400, 0x900: 100},

@@ -13,13 +13,13 @@ import (
 // maxSpreadBetweenRuns is the largest difference of equal loads, as a share of the whole.
 const maxSpreadBetweenRuns = 0.1
 
-// minTestedSamples is the least number of samples of a recording for a test, which needs about five on each side of a
-// share. Runs with fewer take milliseconds, and differ as a whole from one to the next.
+// minTestedSamples: a test needs about five samples on each side of a share. Runs with fewer take milliseconds, and
+// differ as a whole from one to the next.
 const minTestedSamples = 10
 
 const severalRuns = "Compare several runs: -a A1,A2,A3 -b B1,B2,B3."
 
-// sampleComparison compares the sums of two sides by their sampling error: the old side, the new one.
+// sampleComparison compares the sums of the old and the new side by their sampling error.
 type sampleComparison [2]*side
 
 func (c sampleComparison) whole() ComparedValue {
@@ -31,7 +31,6 @@ func (c sampleComparison) function(_ *view.Frame, before, after view.Row) (self,
 	return c.values(float64(before.Self), float64(after.Self)), c.values(float64(before.Total), float64(after.Total))
 }
 
-// values scales two values, and estimates their difference's sampling error.
 func (c sampleComparison) values(before, after float64) ComparedValue {
 	v := ComparedValue{Old: before * c[0].scale, New: after * c[1].scale}
 	if !c.hasCounts() {
@@ -72,7 +71,7 @@ func (c sampleComparison) pooledMean(value [2]float64) float64 {
 	return sum / rates
 }
 
-// mark leaves the whole unmarked: of one run a side the noise between runs is unknown.
+// The whole stays unmarked: with one run a side the noise between runs is unknown.
 func (c sampleComparison) mark(_ *ComparedValue, functions []*ComparedValue) {
 	if c.untested() != "" {
 		return

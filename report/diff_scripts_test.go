@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/view"
 )
 
-// Script functions (here of code in anonymous memory) are compared as those of the program are.
 func TestSeveralRunsCompareFunctionsOfScripts(t *testing.T) {
 	runs := func(ticks ...int64) (all []*profile.Profile) {
 		for _, n := range ticks {

@@ -12,10 +12,9 @@ import (
 	"prywalk/internal/view"
 )
 
-// side is one of the two sides of a comparison: one run, or several.
 type side struct {
-	name      string            // in messages
-	sum       *data             // of all runs
+	name      string
+	sum       *data
 	runs      []*data           // nil with one run a side
 	precision tabular.Precision // of sum
 	// scale is the factor of the sum's values, by [DiffOptions].Per.
@@ -46,7 +45,7 @@ func sumOfRuns(runs []*profile.Profile) (*profile.Profile, error) {
 	return profile.Merge(runs)
 }
 
-// sumPrecision is that of the sum of runs. Samples depend on each other within a run only.
+// Samples depend on each other within a run only.
 func sumPrecision(runs []*profile.Profile, value string) (sum tabular.Precision, err error) {
 	for _, run := range runs {
 		p, err := view.WholePrecision(run, value)
@@ -82,7 +81,6 @@ func (s *side) setScale(per string, runs int) error {
 	return nil
 }
 
-// scaleOf is the factor of the values of the sum of so many runs. per is one of [Normalizations].
 func scaleOf(sum *data, per string, runs int) float64 {
 	switch per {
 	case "second":
@@ -95,8 +93,7 @@ func scaleOf(sum *data, per string, runs int) float64 {
 
 func (s *side) value() *profile.ValueType { return s.sum.Profile.SampleType[s.sum.ValueIndex] }
 
-// scaledTotal is the scaled sum of all functions of the whole recordings: also of the samples that --focus and the like
-// leave out.
+// scaledTotal includes the samples that --focus and the like leave out.
 func (s *side) scaledTotal() float64 { return s.precision.Total * s.scale }
 
 func (s *side) memoryErr() error {
@@ -108,7 +105,7 @@ func (s *side) memoryErr() error {
 	return s.sum.Memory.Err()
 }
 
-// close releases the memory, also of a side that was read in part.
+// close also releases a side that was read in part.
 func (s *side) close() {
 	if s.sum != nil {
 		s.sum.Memory.Close()

@@ -9,34 +9,30 @@ import (
 	"prywalk/internal/view"
 )
 
-// comparison is a way to compare two sides: by one run a side ([sampleComparison]), or by the means of several
-// ([meanComparison]). Values are scaled by [DiffOptions].Per.
+// comparison compares two sides. Values are scaled by [DiffOptions].Per.
 type comparison interface {
 	whole() ComparedValue
-	// function compares a function of the new side, by its rows in the sums of the old and of the new runs.
+	// function compares a function of the new side by its rows in the sums of the old and the new runs.
 	function(f *view.Frame, before, after view.Row) (self, total ComparedValue)
-	// mark marks the significant ones of the whole and of the functions' values.
+	// mark marks significant values.
 	mark(whole *ComparedValue, functions []*ComparedValue)
-	// untested is [Difference.Untested].
 	untested() string
-	// exceedsUntested is [Difference.ExceedsUntested].
 	exceedsUntested() bool
 	// note names the noise by which changes are tested.
 	note() string
 }
 
-// setSignificant marks a value as significant if it differs by more than bound standard errors, with and without
-// shareOfWholeChange.
+// setSignificant requires a change of more than bound standard errors, with and without shareOfWholeChange.
 func (v *ComparedValue) setSignificant(bound float64) {
 	least := bound * v.errorIfEqual
 	beyondWhole := v.Delta() - v.shareOfWholeChange
 	v.Significant = math.Abs(v.Delta()) > least && math.Abs(beyondWhole) > least+rounding*math.Abs(v.New)
 }
 
-// rounding is the share of a value up to which a difference is one of arithmetic.
+// rounding is the share of a value up to which a difference is arithmetic.
 const rounding = 1e-9
 
-// significanceBound returns the bound for a number of tests, in standard errors.
+// significanceBound returns the bound of a number of tests, in standard errors.
 func significanceBound(tests int) float64 {
 	return math.Sqrt2 * math.Erfinv(1-tabular.SignificanceLevel/float64(max(tests, 1)))
 }

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// Table writes functions that became slower and faster: significant and untested changes, or all with
+// Table writes the functions that became slower or faster: significant and untested changes, or all with
 // [DiffOptions].All.
 func (d *Difference) Table(w io.Writer) error {
 	t := diffTable{d, d.unit(), printable.NewWriter(d.new.sum.Memory.Writer(w))}
@@ -30,7 +30,6 @@ func (d *Difference) Table(w io.Writer) error {
 	return cmp.Or(d.new.sum.Memory.Err(), t.out.Err())
 }
 
-// sections divides the changes: self time grew, self time shrank, only total time changed.
 func (d *Difference) sections() (slower, faster, onlyTotalChanged []*Change) {
 	for i := range d.Changes {
 		c := &d.Changes[i]
@@ -137,7 +136,7 @@ func (t *diffTable) noChange() {
 	t.out.Printf("No %schange; --all lists every function.\n", significant)
 }
 
-// section writes changes below a title. margin gives a row's last column.
+// margin gives the last column.
 func (t *diffTable) section(title string, list []*Change, margin func(*Change) float64) {
 	if len(list) == 0 {
 		return

@@ -18,7 +18,6 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// ticked is a recording with 10 ms per tick.
 func ticked(t *testing.T, seconds int64, ticks map[uint64]int64) *profile.Profile {
 	t.Helper()
 	start := time.Unix(1_700_000_000, 0)
@@ -83,7 +82,7 @@ func TestWhatBecameSlowerIsFirst(t *testing.T) {
 	}
 }
 
-// All functions took 9 % longer, far beyond the sampling error: loads may differ by that, which is no sampling noise.
+// All functions took 9 % longer, far beyond the sampling error.
 func TestAnInsignificantChangeIsNotCalledSamplingNoise(t *testing.T) {
 	old := ticked(t, 10, map[uint64]int64{0x20: 100_000, 0x40: 100_000})
 	x := compared(t, old, ticked(t, 10, map[uint64]int64{0x20: 109_000, 0x40: 109_000}), DiffOptions{})
@@ -125,7 +124,7 @@ func TestRecordingsOfDifferentLengthAreComparedBySecondOrShare(t *testing.T) {
 	}
 }
 
-// Of 400 pairs at most 5 % may be sure of a change; 8.5 % is 3.2 standard errors above. The seed is fixed.
+// Of 400 pairs at most 5 % may have a significant change; 8.5 % is 3.2 standard errors above.
 func TestOneLoadTwiceHardlyDiffers(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	draw := func(n int) *profile.Profile {
@@ -143,7 +142,7 @@ func TestOneLoadTwiceHardlyDiffers(t *testing.T) {
 	for _, c := range []struct {
 		n      [2]int
 		per    string
-		spread float64 // relative difference of the second's time
+		spread float64 // relative difference of the second run's time
 	}{
 		{[2]int{300, 300}, "share", 0}, {[2]int{3000, 60}, "share", 0}, {[2]int{60, 3000}, "share", 0},
 		{[2]int{300, 300}, "run", 0}, {[2]int{300, 300}, "run", 0.09}, {[2]int{3000, 3000}, "run", 0.09},
@@ -162,7 +161,7 @@ func TestOneLoadTwiceHardlyDiffers(t *testing.T) {
 	}
 }
 
-// timed is a recording of threads that all run the same function in each tick of 10 ms.
+// All threads run the same function in each tick of 10 ms.
 func timed(t *testing.T, threads int, addrs []uint64) *profile.Profile {
 	t.Helper()
 	start := time.Unix(1_700_000_000, 0)
@@ -187,14 +186,13 @@ func timed(t *testing.T, threads int, addrs []uint64) *profile.Profile {
 	return p
 }
 
-// The test with one run a side takes samples as independent, except in the design effect of lockstep. Long phases that
-// recur leave less to chance. Long phases in random order are fewer draws than samples: most pairs of equal work
-// differ.
+// The test takes samples as independent, except in the design effect of lockstep. Long phases that recur leave less to
+// chance. Long phases in random order are fewer draws than samples.
 func TestSamplesThatDependOnEachOtherChangeTheErrorRate(t *testing.T) {
 	addrs := []uint64{0x20, 0x30, 0x40, 0x50}
 	const ticks, pairs = 400, 150
 	for name, c := range map[string]struct {
-		phase       int // ticks in one function
+		phase       int
 		recur       bool
 		threads     int
 		least, most float64 // share of pairs that differ
@@ -236,7 +234,6 @@ func TestSamplesThatDependOnEachOtherChangeTheErrorRate(t *testing.T) {
 	}
 }
 
-// Of threads in lockstep a change of the shares is found, if it is large enough for the number of their draws.
 func TestAChangeOfThreadsInLockstepIsFound(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	draw := func(share float64) *profile.Profile {
@@ -256,7 +253,6 @@ func TestAChangeOfThreadsInLockstepIsFound(t *testing.T) {
 	}
 }
 
-// A function with all of the time changes as the whole does, also if the recordings have different rates.
 func TestAFunctionOfTheWholeRunChangesAsTheWholeDoes(t *testing.T) {
 	for later, want := range map[int64]bool{6300: false, 5700: false, 12000: true} {
 		a, b := ticked(t, 10, map[uint64]int64{0x20: 6000}), ticked(t, 10, map[uint64]int64{0x20: later})
@@ -270,7 +266,6 @@ func TestAFunctionOfTheWholeRunChangesAsTheWholeDoes(t *testing.T) {
 	}
 }
 
-// One run a side cannot tell 3 % more from another machine; twice as long it can.
 func TestAChangeOfTheWholeIsNotOneOfEachFunction(t *testing.T) {
 	old := map[uint64]int64{0x20: 6000, 0x40: 3000, 0x60: 1000}
 	times := func(by float64) map[uint64]int64 {
@@ -284,7 +279,7 @@ func TestAChangeOfTheWholeIsNotOneOfEachFunction(t *testing.T) {
 	grown[0x60] = 2000
 	for name, c := range map[string]struct {
 		later      map[uint64]int64
-		main, last bool // changed: the total of main, the self time of the last function
+		main, last bool // changed: main's total, the last function's self time
 	}{
 		"alike":         {times(1.03), false, false},
 		"faster":        {times(0.97), false, false},
@@ -374,7 +369,6 @@ func TestProfilesThatCannotBeCompared(t *testing.T) {
 	}
 }
 
-// Values of one sample, each less than one in the new scale, add up to what the table has.
 func TestScaledValuesOfAStackAddUp(t *testing.T) {
 	runs := func(n int64) *profile.Profile {
 		start := time.Unix(1_700_000_000, 0)
@@ -412,7 +406,6 @@ func TestScaledValuesOfAStackAddUp(t *testing.T) {
 	}
 }
 
-// Changes of a profile with values alone are shown, and exceed a limit, but none is called significant.
 func TestChangesWithoutATestAreNotSure(t *testing.T) {
 	plain := func(ticks map[uint64]int64) *profile.Profile {
 		p := ticked(t, 10, ticks)
@@ -466,7 +459,7 @@ func TestBothSidesSayWhichStacksAFilterHides(t *testing.T) {
 	}
 }
 
-// Of runs of some milliseconds, the whole is by the kernel, but differs from run to run.
+// The kernel measures the whole, which differs between runs of some milliseconds.
 func TestChangesOfAFewSamplesAreNotTested(t *testing.T) {
 	run := func(ticks, cpu int64) *profile.Profile {
 		p := ticked(t, 10, map[uint64]int64{0x20: max(ticks, 1)})
@@ -495,7 +488,6 @@ func TestChangesOfAFewSamplesAreNotTested(t *testing.T) {
 	}
 }
 
-// The whole grew significantly, in many functions of which none did.
 func TestThePartOfAGrownWholeIsNotCalledSignificant(t *testing.T) {
 	run := func(a, b, c int64) *profile.Profile {
 		return ticked(t, 10, map[uint64]int64{0x20: a, 0x40: b, 0x60: c})

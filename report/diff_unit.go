@@ -29,7 +29,6 @@ func (u diffUnit) text(v float64) string {
 	return tabular.Format(int64(math.Round(v)), u.unit)
 }
 
-// signed is [diffUnit.text] with the sign of a change.
 func (u diffUnit) signed(v float64) string {
 	switch {
 	case v < 0:
@@ -40,7 +39,6 @@ func (u diffUnit) signed(v float64) string {
 	return u.text(0)
 }
 
-// figure is a value in ns, ns per second, or as a share of 1.
 func (u diffUnit) figure(v ComparedValue) jsonFigure {
 	nanos, ok := tabular.NanosPer[u.unit]
 	if !ok || u.per == "share" {

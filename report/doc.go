@@ -9,9 +9,8 @@
 // # Algorithm
 //
 // A location becomes a list of frames, innermost inlined call first, numbered by function, module and, on request,
-// line. Every form is one pass over the samples. Self is the sum of samples in which a function is innermost, total of
-// those that contain it, once even in a recursion. Tree and page insert stacks into a call tree from the outermost
-// frame:
+// line. Self is the sum of samples in which a function is innermost, total of those that contain it, once even in a
+// recursion. Tree and page build a call tree from the outermost frame:
 //
 //	main;serve;parse 3      main 5 ─ serve 5 ─┬─ parse 3      self: parse 3, flush 2
 //	main;serve;flush 2                        └─ flush 2      total: main 5, serve 5

@@ -35,7 +35,7 @@ func TestWhatPeopleNeedOfAnAccountComesFirst(t *testing.T) {
 	}{
 		{"prywalk: 99 looks a second (a; b) | 298 ticks; cpu 1 s; fifo", "99 looks a second (a; b)",
 			"298 ticks|cpu 1 s|fifo"},
-		{"prywalk: 298 ticks; fifo", "recording details", "298 ticks|fifo"}, // as earlier recordings
+		{"prywalk: 298 ticks; fifo", "recording details", "298 ticks|fifo"}, // of earlier releases
 		{"made by another; a | b", "made by another; a | b", ""},
 	} {
 		if r := newPageComment(c.comment); r.Text != c.text || strings.Join(r.More, "|") != c.more {

@@ -64,7 +64,6 @@ func join(parts ...[]rec.Loc) (s []rec.Loc) {
 	return s
 }
 
-// weights are milliseconds
 type fixtureStack struct {
 	stack           []rec.Loc
 	thread          string

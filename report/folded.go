@@ -34,11 +34,10 @@ func (d *Difference) Folded(w io.Writer) error {
 	return cmp.Or(joined.Memory.Err(), out.Err())
 }
 
-// writeFolded writes the distinct stacks with their sums of some types of values.
 func (d *data) writeFolded(out *printable.Writer, types ...int) {
 	sums := d.foldedSums(types)
 	for _, l := range slices.Sorted(maps.Keys(sums)) {
-		line := l // written at once: a limit or a failure leaves whole lines
+		line := l // written whole, in case of a limit or a failure
 		for _, v := range sums[l] {
 			line += " " + strconv.FormatInt(v, 10)
 		}

@@ -22,8 +22,8 @@ var goNames = nameTable{app.Path: {
 	0x90: fn("syscall.read", "/go/sys.go", 90),
 }}
 
-// goService: two goroutines wait for a channel, one for a connection, one runs below labels, one is in a system call;
-// three threads, one second.
+// Two goroutines wait for a channel, one for a connection, one runs below labels, one is in a system call; three
+// threads, one second.
 func goService(t *testing.T) *profile.Profile {
 	t.Helper()
 	b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 10 * time.Millisecond, Main: app})

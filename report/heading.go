@@ -13,8 +13,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// heading writes the target, the share of named time, sums, how it was recorded and what is missing. below says where
-// details are.
+// heading writes the target, coverage, sums, how it was recorded and what is missing. below says where details are.
 func (d *data) heading(out *printable.Writer, below string) {
 	width := d.Options.Width
 	s, c := d.title(out)
@@ -31,7 +30,6 @@ func (d *data) heading(out *printable.Writer, below string) {
 	out.Printf("\n")
 }
 
-// title writes the target, the share of named time, and sums.
 func (d *data) title(out *printable.Writer) (view.Summary, view.SymbolCoverage) {
 	s, c := d.Summary(), d.Coverage()
 	out.Printf("%s\n%s\n", d.paint(bold, tabular.Wrap(d.Options.Width, " · ", s.Parts(d.CoverageText(&c))...)),
@@ -60,7 +58,7 @@ func (d *data) hiddenStacks() string {
 		strings.Join(d.Filters, " and "))
 }
 
-// waitHint suggests the report by waits if threads hardly ran, nor queued for a CPU.
+// waitHint suggests the report by waits if threads hardly ran or queued for a CPU.
 func (d *data) waitHint() string {
 	wall, ok := d.TypeIndex(rec.TypeWall)
 	if !ok || d.Options.Value != "" || d.Profile.SampleType[d.ValueIndex].Type != rec.TypeCPU {
@@ -97,7 +95,7 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 	}
 }
 
-// taskHint returns how much time of threads is left out, because their tasks have it.
+// taskHint returns the time of threads that is left out because their tasks have it.
 func (d *data) taskHint() string {
 	clock := d.Profile.SampleType[d.ValueIndex].Type
 	if clock != rec.TypeWall && clock != view.TypeBlocked {

@@ -18,7 +18,7 @@ import (
 //go:embed page.html page.css page_*.js
 var pageFiles embed.FS
 
-// pageScripts are in the order of their execution.
+// in the order of execution
 var pageScripts = []string{"page_model.js", "page_selection.js", "page_precision.js", "page_graph.js", "page_around.js",
 	"page_ui.js"}
 

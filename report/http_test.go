@@ -21,7 +21,6 @@ const (
 	noToken   = "prywalk: open the address that was printed on the terminal, with its token."
 )
 
-// served returns the address that the server printed.
 func served(t *testing.T, p *profile.Profile, source string) *url.URL {
 	t.Helper()
 	r, w := io.Pipe()
@@ -64,7 +63,6 @@ func ask(t *testing.T, jar http.CookieJar, u *url.URL, host string) (int, string
 	return resp.StatusCode, string(body)
 }
 
-// admitted has opened the printed address.
 func admitted(t *testing.T, u *url.URL) http.CookieJar {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
@@ -224,7 +222,6 @@ func TestHTTPSaysWhyItCannotServe(t *testing.T) {
 	}
 }
 
-// pprof keeps named settings in the user's configuration.
 func TestPprofsSettingsAreNeitherReadNorWritten(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("XDG_CONFIG_HOME", dir)

@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// A clock without time has sample counts, but no share that an interval could bound.
 func TestIntervalsOfAClockWithoutTimeAreLeftOut(t *testing.T) {
 	p := ticked(t, 10, map[uint64]int64{0x20: 100})
 	o := Options{Value: "runqueue", Intervals: true}

@@ -221,7 +221,7 @@ func add(to, values []int64) {
 type functionSums struct{ self, total []int64 }
 
 // sumFunctions returns all functions' rows, those without the chosen value last, and their values by frame. The caller
-// returns the memory taken, in bytes.
+// gives back the memory taken, in bytes.
 func (d *data) sumFunctions(samples []*profile.Sample) (rows []view.Row, all map[int32]*functionSums, taken int64) {
 	all = map[int32]*functionSums{}
 	types := len(d.Profile.SampleType)
@@ -254,7 +254,6 @@ func (d *data) sumFunctions(samples []*profile.Sample) (rows []view.Row, all map
 	return rows, all, taken
 }
 
-// functions writes the functions of samples, those without the chosen value last.
 func (d *data) functions(to *printable.JSONWriter, samples []*profile.Sample) {
 	rows, all, taken := d.sumFunctions(samples)
 	shown := min(len(rows), d.Limit(len(rows)))
@@ -295,7 +294,7 @@ func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
 		Total: d.values(total)}
 }
 
-// jsonTree writes children in the order of the chosen value.
+// Children are in the order of the chosen value.
 func (d *data) jsonTree(out *printable.JSONWriter) {
 	t := d.NewCallTree()
 	types := len(d.Profile.SampleType)
@@ -336,7 +335,7 @@ func (d *data) jsonTree(out *printable.JSONWriter) {
 	}
 }
 
-// pruneTree keeps the N nodes with most time; callers sort before callees, so the rest is a tree.
+// pruneTree keeps the N nodes with most time. Callers sort before callees, so the rest is a tree.
 func (d *data) pruneTree(t *view.CallTree, self func(int32) int64) (cut jsonCut) {
 	all := len(t.Nodes) - 1
 	shown := min(all, d.Limit(all))
@@ -366,7 +365,7 @@ func (d *data) pruneTree(t *view.CallTree, self func(int32) int64) (cut jsonCut)
 	return cut
 }
 
-// writeNodes nests nodes without recursion: input determines their depth.
+// writeNodes does not recurse: input determines the depth.
 func (d *data) writeNodes(out *printable.JSONWriter, t *view.CallTree, of func(int32) jsonFunction) {
 	type open struct {
 		node int32

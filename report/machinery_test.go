@@ -12,7 +12,7 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// managedProfile: an interpreter's loop runs two managed frames, and once only itself.
+// An interpreter's loop runs two managed frames, and once only itself.
 func managedProfile(t *testing.T) *profile.Profile {
 	t.Helper()
 	b := rec.NewBuilder(rec.Meta{Aggregate: true})

@@ -22,7 +22,7 @@ const (
 	maxPageThreads = 2000
 )
 
-// Memory of the page's parts with text, bytes.
+// Bytes of the page's parts with text.
 const (
 	pageNodeCost  = 128
 	pageRowCost   = 320
@@ -31,8 +31,8 @@ const (
 	pageByteCost  = 24 // any character may become an escape
 )
 
-// page is the data of the HTML page. Records are flat lists of numbers, in the order of the comments; texts are
-// indices of Strings.
+// page is the data of the HTML page. Records are flat lists of numbers in the order of the comments; texts are indices
+// of Strings.
 type page struct {
 	Title    string        `json:"title"`
 	Facts    [][2]string   `json:"facts"`
@@ -72,7 +72,7 @@ func (d *data) page() *page {
 	for _, s := range d.Profile.Sample {
 		b.sample(s)
 	}
-	if b.Memory.Err() != nil { // without memory
+	if b.Memory.Err() != nil { // no memory
 		return &b.page
 	}
 	kept := b.prune()

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// prune lists the nodes to draw, parents first, and each node's drawn one.
+// prune lists the nodes to draw, parents first, and returns the drawn node of each.
 func (b *pageBuilder) prune() []int32 {
 	all := len(b.tree.Nodes) <= maxPageNodes
 	small := b.FrameIndex(view.Frame{Name: fmt.Sprintf("[calls under %g%%]", 100*minPageShare)})

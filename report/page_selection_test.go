@@ -33,7 +33,7 @@ func TestZoomAndFunctionChangeTheTableInABrowser(t *testing.T) {
 	if got := value[[]string](ctx, t, rows); got[0] != "compress 500000000 500000000" {
 		t.Errorf("the first row: %q", got[0])
 	}
-	// Sleeping threads below have no CPU time, but wall time.
+	// sleeping threads below have wall time only
 	run(ctx, t, chromedp.Evaluate[chromedp.Void](
 		`zoom(graph.tree.frame.findIndex((f) => f >= 0 && model.frames[f].name === "serve"))`))
 	if got := selected(ctx, t); got["cpu"] != "300000000" || got["wall"] != "1000000000" {
@@ -44,7 +44,6 @@ func TestZoomAndFunctionChangeTheTableInABrowser(t *testing.T) {
 		t.Errorf("the table of the zoom:\n%s", got)
 	}
 	run(ctx, t, chromedp.KeyEvent("\x1b"))
-	// Callers and callees include walk itself.
 	run(ctx, t, chromedp.Click(chromedp.CSS(`#functions tr[data-name="walk"]`)))
 	wants(t, "crumbs", text(ctx, t, "#crumbs"), "only stacks with walk")
 	wants(t, "callers", text(ctx, t, "#callers"), "Callers of walk 100% worker")
@@ -112,7 +111,6 @@ func TestThePageNamesWaitsAsTheTerminalInABrowser(t *testing.T) {
 	}
 }
 
-// At 420 pixels.
 func TestThePageFitsATelephoneInABrowser(t *testing.T) {
 	pages := map[string]func(io.Writer) error{
 		"recording":  func(w io.Writer) error { return HTML(w, wideFixture(t), Options{}) },

@@ -52,7 +52,6 @@ func prepare(p *profile.Profile, o Options) (*data, error) {
 	return &data{v}, nil
 }
 
-// writeForm writes a form of a profile. The error is of write, of the memory, or of w.
 func writeForm(w io.Writer, p *profile.Profile, o Options, write func(*data, *printable.Writer) error) error {
 	d, err := prepare(p, o)
 	if err != nil {

@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/view"
 )
 
-// handmade is a profile with stacks of names and files, innermost first, of a runtime's mapping.
 func handmade(system string, stacks ...[][2]string) *profile.Profile {
 	m := &profile.Mapping{ID: 1, File: "[" + system + "]"}
 	p := &profile.Profile{
@@ -159,7 +158,7 @@ func TestAReportSaysHowOldItsRecordingIs(t *testing.T) {
 	}
 }
 
-// Java sleeps in the wait for a condition of the thread. The label has that, or sleep where it was known.
+// Java sleeps in a wait for a condition of the thread; the label has that, or sleep where it was known.
 func TestSleepsOfJavaAreOneGroup(t *testing.T) {
 	jvm := &rec.ModuleInfo{Start: 0x7f2000000000, End: 0x7f2000001000, Bias: 0x7f2000000000, Path: "[HotSpot 17.0.15]"}
 	names := nameTable{jvm.Path: {

@@ -311,7 +311,6 @@ func TestThreadsThatExitedUnseenAreAGroupOfTheirOwn(t *testing.T) {
 	}
 }
 
-// Workers have equal names; the main thread's id identifies the process.
 func TestThreadsOfSeveralProcessesSayWhoseTheyAre(t *testing.T) {
 	for name, c := range map[string]struct {
 		pids []int

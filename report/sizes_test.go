@@ -17,10 +17,10 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// shape is a hostile profile's size; each figure is cheap in a file.
+// Each figure is cheap in a file.
 type shape struct {
 	lines, depth, samples, labels, text uint16 // text: bytes of each name
-	distinct                            bool   // each line has a function of its own
+	distinct                            bool   // each line has its own function
 }
 
 func (s shape) of() *profile.Profile {
@@ -80,7 +80,7 @@ func allForms(p *profile.Profile) map[string]func(io.Writer) error {
 
 const testTotal = 4 << 20
 
-// within: no form allocates much more than the budget, which is whole afterwards.
+// The budget must be whole afterwards.
 func (s shape) within(t *testing.T) {
 	t.Helper()
 	filememory.Process().SetTotal(testTotal)
@@ -108,7 +108,7 @@ func (s shape) within(t *testing.T) {
 // garbage bytes per byte written or cut, at most
 const garbage = 32
 
-// names returns the uncut bytes of all rows' names within the budget.
+// without cuts, within the budget
 func (s shape) names() int64 {
 	const rowCost, longest = 200, 2 << 12
 	return min(int64(s.lines)*int64(s.depth), testTotal/2/rowCost) * min(int64(s.text), longest)
@@ -121,7 +121,7 @@ func (c *counter) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// hostile shapes took gigabytes, or did not end.
+// These took gigabytes, or did not end.
 var hostile = map[string]shape{
 	"lines times depth":           {lines: 2000, depth: 2000, samples: 1},
 	"distinct lines times depth":  {lines: 2000, depth: 2000, samples: 2, distinct: true},
@@ -155,7 +155,6 @@ func TestARefusedReportNamesTheFlag(t *testing.T) {
 	}
 }
 
-// The page is not written, and the refusal is returned, wherever the budget ends.
 func TestAPageWithoutMemoryIsRefused(t *testing.T) {
 	t.Cleanup(func() { filememory.Process().SetTotal(filememory.DefaultTotal) })
 	p := shape{lines: 20, depth: 3, samples: 3, distinct: true}.of()

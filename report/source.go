@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// Source writes matching functions' lines with values. Text is read below dir, or from the user's own file at the
+// Source writes matching functions' lines with values. Text is read below dir, or, if the user owns the file, from the
 // recorded path.
 func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {

@@ -27,7 +27,7 @@ func Table(w io.Writer, p *profile.Profile, o Options) error {
 	})
 }
 
-// pipeWidth is the width of tables without a terminal, columns.
+// pipeWidth is in columns.
 const pipeWidth = 100
 
 // tableWidth is in columns; 0: unlimited.
@@ -66,8 +66,8 @@ func (d *data) table(out *printable.Writer, samples []*profile.Sample, limit int
 	return shown
 }
 
-// withoutWaiting omits the kernel's rows, and those of language and system without self time, which show only that an
-// owner slept; unless no others remain.
+// withoutWaiting omits rows that only show that an owner slept: the kernel's, and those of language and system without
+// self time; unless no others remain.
 func (d *data) withoutWaiting(rows []view.Row, limit int) []view.Row {
 	var kept []view.Row
 	for _, r := range rows {
@@ -115,7 +115,6 @@ func (d *data) valueColumns(rows []view.Row) (heads string, valueColumns [][2]st
 	return heads, valueColumns
 }
 
-// nameColumns returns the function, and the module if there is room beside the used columns.
 func (d *data) nameColumns(used int, frames []*view.Frame) (head string, cells []string) {
 	head = fmt.Sprintf("function (%s)", printable.String(d.Profile.SampleType[d.ValueIndex].Type))
 	name, module := len(head), len("module")

@@ -22,7 +22,6 @@ const (
 	maxGroupRows  = 5
 )
 
-// groups writes each group with its functions, or, of a wait, with its most frequent stack.
 func (d *data) groups(out *printable.Writer) {
 	list := d.Groups(d.Options.By)
 	var owners ownerNames
@@ -54,7 +53,6 @@ func (d *data) groups(out *printable.Writer) {
 	d.footnotes(out, shown)
 }
 
-// groupLimits returns the number of groups to show, of n, and that of functions in each.
 func (d *data) groupLimits(n int) (groups, rows int) {
 	switch {
 	case d.Options.By == "wait":
@@ -65,7 +63,7 @@ func (d *data) groupLimits(n int) (groups, rows int) {
 	return min(n, maxGroups), d.Limit(maxGroupRows)
 }
 
-// isWait reports whether all of a group waits for one thing, so that its functions are those of one wait.
+// isWait reports whether all of a group waits for one thing.
 func (d *data) isWait(g *view.Group) bool {
 	switch d.Options.By {
 	case "wait":
@@ -97,7 +95,7 @@ func (d *data) clockLine(samples []*profile.Sample) []string {
 		tabular.Nanos(c.Blocked))}
 }
 
-// ownerNames are threads' names by tid; nil unless grouped by lock.
+// nil unless grouped by lock
 type ownerNames map[int64]string
 
 func (d *data) ownerNames() ownerNames {

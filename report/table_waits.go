@@ -16,7 +16,6 @@ import (
 
 const maxWaitFrames = 6
 
-// waitStack writes a wait's most frequent stack, from the application's innermost function on.
 func (d *data) waitStack(out *printable.Writer, g *view.Group) {
 	stack, value, stacks := d.MostFrequentStack(g.Samples)
 	shown := stack[:min(len(stack), maxWaitFrames)]
@@ -47,7 +46,7 @@ func (d *data) waitStack(out *printable.Writer, g *view.Group) {
 	}
 }
 
-// waiters returns the number of threads, and the mean of tasks at a time, as these have no numbers.
+// Tasks have no numbers, so their mean at a time is given.
 func (d *data) waiters(samples []*profile.Sample) string {
 	tasks := slices.DeleteFunc(slices.Clone(samples), func(s *profile.Sample) bool { return !view.IsTask(s) })
 	if len(tasks) == 0 {

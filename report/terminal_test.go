@@ -22,7 +22,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// longNames name addresses as programs in C++ and Java do. What has no entry has no name.
+// Addresses without an entry have no name.
 var longNames = map[uint64]string{
 	1: "int db::Engine<db::Row, std::less<db::Key> >::step(db::Context&, std::vector<db::Row> const&) const",
 	2: "boolean java.util.concurrent.ThreadPoolExecutor.addWorker(java.lang.Runnable, boolean)",
@@ -45,7 +45,6 @@ func (longTable) Resolve(_ *rec.ModuleInfo, addr uint64) []rec.Frame {
 	return nil
 }
 
-// wideFixture is a program with long names, a deep stack, code without names, and unobserved time.
 func wideFixture(tb testing.TB) *profile.Profile {
 	exe := &rec.ModuleInfo{Start: 0x400000, End: 0x500000, Path: "/usr/bin/dbserver", BuildID: "aa"}
 	lib := &rec.ModuleInfo{Start: 0x7f0000000000, End: 0x7f0000200000, Path: "/usr/lib/libc.so.6", BuildID: "bb"}
@@ -82,7 +81,6 @@ func wideFixture(tb testing.TB) *profile.Profile {
 	return parsed(tb, b, longTable{})
 }
 
-// golden compares a text with a file of testdata, or writes it with -update.
 func golden(t *testing.T, name, got string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".golden")
@@ -100,7 +98,6 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// terminalForms are the forms that people read on a terminal.
 var terminalForms = map[string]func(io.Writer, *profile.Profile, Options) error{
 	"table": Table,
 	"tree":  Tree,
@@ -151,7 +148,7 @@ func TestLinesEndBeforeTheTerminalDoes(t *testing.T) {
 	}
 }
 
-// TestTablesInAPipeAreNarrow: paragraphs are not wrapped there, so that they can be searched.
+// Paragraphs are not wrapped there.
 func TestTablesInAPipeAreNarrow(t *testing.T) {
 	for _, name := range []string{"table", "tree", "lines", "callers", "callees"} {
 		got := render(t, terminalForms[name], wideFixture(t), Options{})
@@ -181,7 +178,7 @@ func TestFullNamesAreNotCut(t *testing.T) {
 	}
 }
 
-// TestTheFirstLineTellsWhatHasNoFunction: 3.6 of 10 s of CPU time have one.
+// 3.6 of 10 s of CPU time have a function.
 func TestTheFirstLineTellsWhatHasNoFunction(t *testing.T) {
 	got := render(t, Table, wideFixture(t), Options{})
 	first, _, _ := strings.Cut(got, "\n")
@@ -207,7 +204,6 @@ func TestTheFirstLineTellsWhatHasNoFunction(t *testing.T) {
 	}
 }
 
-// TestFunctionsThatWereFreedAreExplained: once, where they have much of the time.
 func TestFunctionsThatWereFreedAreExplained(t *testing.T) {
 	p := wideFixture(t)
 	if got := render(t, Table, p, Options{}); strings.Contains(got, "[freed]") {
@@ -224,7 +220,6 @@ func TestFunctionsThatWereFreedAreExplained(t *testing.T) {
 	}
 }
 
-// TestFilesWithoutNamesHaveTheRemedyOfTheirKind: a Python wheel has no package of debug symbols.
 func TestFilesWithoutNamesHaveTheRemedyOfTheirKind(t *testing.T) {
 	p := wideFixture(t)
 	for _, m := range p.Mapping {
@@ -239,7 +234,6 @@ func TestFilesWithoutNamesHaveTheRemedyOfTheirKind(t *testing.T) {
 	}
 }
 
-// TestWaitsShowTheProgramsFunctionFirst: before what sleeps in the C library.
 func TestWaitsShowTheProgramsFunctionFirst(t *testing.T) {
 	got := render(t, Table, wideFixture(t), Options{By: "wait"})
 	_, futex, _ := strings.Cut(got, "futex (1 thread)  (cpu")
@@ -253,7 +247,6 @@ func TestWaitsShowTheProgramsFunctionFirst(t *testing.T) {
 	}
 }
 
-// TestStacksOfWaitsHaveTheWidthOfTables: 100 columns in a pipe, none with whole names.
 func TestStacksOfWaitsHaveTheWidthOfTables(t *testing.T) {
 	const name = "dbserver::engine::update_"
 	long := strings.Repeat("dbserver::engine::", 8) + "update"
@@ -380,7 +373,6 @@ func TestFiltersKeepWhatMatches(t *testing.T) {
 	}
 }
 
-// TestCallersAndCalleesOfARecursion: walk calls itself, and no time counts twice.
 func TestCallersAndCalleesOfARecursion(t *testing.T) {
 	for _, form := range []func(io.Writer, *profile.Profile, string, Options) error{Callers, Callees} {
 		var b strings.Builder
@@ -402,7 +394,6 @@ func TestCallersAndCalleesOfARecursion(t *testing.T) {
 	}
 }
 
-// jsonNode is a node of the tree as readers have it.
 type jsonNode struct {
 	jsonFunction
 	Children []*jsonNode `json:"children"`
@@ -457,7 +448,6 @@ func TestJSONHasAllClocks(t *testing.T) {
 	}
 }
 
-// TestATreeInJSONHasAsManyCallsAsAskedFor: those with most time, and the rest is counted.
 func TestATreeInJSONHasAsManyCallsAsAskedFor(t *testing.T) {
 	type cut struct {
 		Functions int
@@ -539,7 +529,7 @@ func TestTheAccountIsShownWholeWhenAskedFor(t *testing.T) {
 	}
 }
 
-// cells counts those of a line of ASCII, drawn lines and Han characters (East Asian Width, UAX 11).
+// Lines have ASCII, drawn lines and Han characters (East Asian Width, UAX 11).
 func cells(line string) (n int) {
 	for _, r := range strings.TrimRight(line, "\n") {
 		if n++; unicode.Is(unicode.Han, r) {
@@ -549,16 +539,15 @@ func cells(line string) (n int) {
 	return n
 }
 
-// TestWideNamesStandInTheirColumns: names of wide characters fit, and the modules behind them begin below each other.
 func TestWideNamesStandInTheirColumns(t *testing.T) {
 	p := wideFixture(t)
 	for i, f := range p.Function {
-		f.Name = strings.Repeat("計算", 1+i%20) + f.Name // which the forms ask for
+		f.Name = strings.Repeat("計算", 1+i%20) + f.Name
 		f.SystemName = f.Name
 	}
 	for name, form := range terminalForms {
 		if name == "callers" || name == "callees" {
-			continue // which ask for a function by its whole name
+			continue
 		}
 		for _, width := range []int{60, 80, 120} {
 			for line := range strings.Lines(render(t, form, p, Options{Width: width})) {

@@ -41,14 +41,14 @@ func (d *data) writeTree(out *printable.Writer, t *view.CallTree, what, all stri
 	tw.writeLines(out, all, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.ValueIndex].Type))
 }
 
-// treeWriter has an explicit stack: input determines the depth. Lines are numbers until written: names and indents of
-// deep trees are far larger than the profile.
+// treeWriter has an explicit stack: input determines the depth. Lines are numbers until written, since names and
+// indents of deep trees are far larger than the profile.
 type treeWriter struct {
 	*data
 	*view.CallTree
 	minValue int64
 	lines    []treeLine
-	open     []bool // by depth: goes on below the present line
+	open     []bool // by depth: goes on below this line
 }
 
 const lineCost = 400
@@ -56,7 +56,6 @@ const lineCost = 400
 // maxIndent is the width of indents without a terminal.
 const maxIndent = 200
 
-// treeLine is a node, or the sum of what is left out beside it.
 type treeLine struct {
 	node  int32 // -1: a sum
 	depth int32
@@ -98,7 +97,6 @@ func (tw *treeWriter) linesBelow(n, depth int32) []treeLine {
 	return list
 }
 
-// text omits the module if in the name.
 func (tw *treeWriter) text(l *treeLine, all string) (name printable.Raw, module string) {
 	switch {
 	case l.node < 0:
@@ -122,7 +120,7 @@ func (tw *treeWriter) values(l *treeLine) (total, self int64) {
 	return tw.Nodes[l.node].Total, tw.Nodes[l.node].Self
 }
 
-// branch returns what is drawn before a name; a depth number replaces the begin of wide branches.
+// branch returns the drawing before a name; of wide branches a depth number replaces the begin.
 func (tw *treeWriter) branch(l *treeLine) string {
 	if l.depth == 0 {
 		return ""
@@ -182,7 +180,7 @@ func (tw *treeWriter) writeLines(out *printable.Writer, all, head string) {
 	}
 }
 
-// fitNames returns a line's name and module for a width, the module after two spaces, or "" if it does not fit.
+// The module follows two spaces, and is "" if it does not fit.
 func (tw *treeWriter) fitNames(l *treeLine, name printable.Raw, module string, width int) (printable.Raw, string) {
 	if l.node < 0 {
 		text := string(name)

@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// View selects what is shown, and how. Zero: the default type of values.
+// View selects what is shown, and how.
 type View struct {
 	// Value names the type of values: "cpu", "wall", "runqueue", "samples", "blocked", or another of the file. "": wall
-	// for groups of waits or states and for sleeping threads, else the file's default, else its last.
+	// for waits, states and sleeping threads, else the file's default, else its last.
 	Value string
 	// N is the number of rows; 0: 30, or 5 per group; negative: all.
 	N int
@@ -24,7 +24,7 @@ type View struct {
 	NoIdle bool
 	// Focus keeps samples with a function, file or module that matches this regular expression; Ignore drops them.
 	Focus, Ignore string
-	// Thread, Process, State and Wait keep samples of a name or number that matches this regular expression.
+	// Thread, Process, State and Wait keep samples with a matching name or number.
 	Thread, Process, State, Wait string
 	// From and To select a part, from the recording's start; To 0: to its end.
 	From, To time.Duration
@@ -36,11 +36,9 @@ type View struct {
 	Native bool
 	// MinShare, 0 to 1, omits smaller branches of trees; 0: 0.01, negative: none.
 	MinShare float64
-	// Color allows ANSI colours.
-	Color bool
+	Color    bool
 	// Width is the terminal's columns. 0: none; tables have at most 100, other text is not wrapped.
-	Width int
-	// FullNames shortens no name.
+	Width     int
 	FullNames bool
 	// Title of the page; "": the target's name.
 	Title string
