@@ -15,9 +15,9 @@ const oldSuffix = ".old"
 
 var errNotRecording = errors.New("a file of that name is not a recording")
 
-// BackUpOld renames the recording at path to path.old, and replaces an earlier one. Other files, and recordings
-// without samples, stay. Call it once a run, before the first write. After an error path is unchanged. As by perf
-// record, a link itself is renamed (tools/perf/util/data.c, check_backup).
+// BackUpOld renames the recording at path to path.old, and replaces an earlier one. Other files and recordings without
+// samples stay. Call it once a run, before the first write. After an error path is unchanged. A link itself is renamed,
+// as by perf record (tools/perf/util/data.c, check_backup).
 func BackUpOld(path string) error {
 	if !IsRecording(path) || isEmpty(path) {
 		return nil
@@ -29,12 +29,12 @@ func BackUpOld(path string) error {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSymlink != 0 {
 		return os.Rename(path, old)
 	}
-	// A second link, so that path exists at all times.
+	// path exists at all times
 	tmp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.old.tmp", filepath.Base(path), os.Getpid()))
 	if err := os.Link(path, tmp); err != nil {
-		return os.Rename(path, old) // no links, or only for the owner
+		return os.Rename(path, old) // links are not supported or not permitted
 	}
-	defer os.Remove(tmp) // if old was a link to the same file, rename(2) does nothing
+	defer os.Remove(tmp) // rename(2) does nothing if old was a link to the same file
 	return os.Rename(tmp, old)
 }
 
@@ -45,7 +45,7 @@ func IsRecording(path string) bool {
 		return false
 	}
 	if st, err := os.Lstat(path); err != nil || !st.Mode().IsRegular() {
-		return false // some devices act when they are opened
+		return false // opening some devices has effects
 	}
 	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -61,7 +61,7 @@ func IsRecording(path string) bool {
 	return err == nil && magic == gzipMagic
 }
 
-// maxEmptySize is the largest size of a recording without samples, bytes.
+// maxEmptySize is in bytes.
 const maxEmptySize = 16 << 10
 
 func isEmpty(path string) bool {

@@ -73,7 +73,6 @@ func TestTheLastRecordingIsKept(t *testing.T) {
 	holds(t, dir, map[string]string{"r": "new", "r.old": "\x1f\x8b2"})
 }
 
-// TestAProfileForTheCompilerReplacesNoRecording: but an earlier one of its kind.
 func TestAProfileForTheCompilerReplacesNoRecording(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "r.pb.gz")
@@ -129,8 +128,7 @@ func TestOnlyRecordingsAreKept(t *testing.T) {
 	holds(t, dir, map[string]string{"r": "text", "other": "\x1f\x8b", "other.old": "mine"})
 }
 
-// TestALinkToARecordingIsKept: as by perf record, the link becomes path.old, and path another file. A link to nothing
-// yet stays.
+// As by perf record, the link becomes path.old.
 func TestALinkToARecordingIsKept(t *testing.T) {
 	dir := t.TempDir()
 	path, target := filepath.Join(dir, "r"), filepath.Join(dir, "disk")

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Builder collects the intervals of a recording. It is safe for concurrent use; a write delays only other writes.
+// Builder collects the intervals of a recording. Safe for concurrent use; a write delays only other writes.
 type Builder struct {
 	mu       sync.Mutex
 	meta     Meta
@@ -20,8 +20,8 @@ type Builder struct {
 	sums     sums
 	yield    func()
 	evicted  int
-	rotated  bool  // a part was written since the last eviction
-	needed   Sizes // after the last eviction
+	rotated  bool // a part was written since the last eviction
+	needed   Sizes
 }
 
 // NewBuilder returns an empty Builder.
@@ -34,7 +34,7 @@ func NewBuilder(meta Meta) *Builder {
 	return b
 }
 
-// Intern numbers a stack, innermost entry first; an empty one becomes "[no stack]", as tools drop samples without
+// Intern numbers a stack, innermost entry first. An empty one becomes "[no stack]", since tools drop samples without
 // locations. The slice is not kept.
 func (b *Builder) Intern(stack []Loc) sample.StackID {
 	b.mu.Lock()
@@ -49,7 +49,7 @@ func (b *Builder) Loc(l *Loc) LocID {
 	return LocID(b.tables.loc(l))
 }
 
-// InternLocs is Intern for numbered locations.
+// InternLocs is [Builder.Intern] for numbered locations.
 func (b *Builder) InternLocs(stack []LocID) sample.StackID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -63,7 +63,7 @@ func (b *Builder) ForgetModule(m *ModuleInfo) {
 	delete(b.tables.byPointer, m)
 }
 
-// Sizes are numbers of table entries. Labels counts the label sets that are not packed.
+// Sizes are numbers of table entries; Labels leaves out packed label sets.
 type Sizes struct{ Modules, Locations, Stacks, Labels int }
 
 // Sizes returns the numbers of entries.
@@ -115,7 +115,7 @@ func (b *Builder) SetPeriod(period time.Duration) {
 	b.meta.Period = period
 }
 
-// SetComments replaces the comments: the accounting, one line each.
+// SetComments replaces the comments, which are the accounting, one line each.
 func (b *Builder) SetComments(lines ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -129,7 +129,7 @@ func (b *Builder) SetYield(f func()) {
 	b.yield = f
 }
 
-// InternLeaf numbers a stack with a synthetic innermost entry added, as "[ran between ticks]".
+// InternLeaf numbers a stack with a synthetic innermost entry added, such as "[ran between ticks]".
 func (b *Builder) InternLeaf(id sample.StackID, leaf string) sample.StackID {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -4,10 +4,10 @@ package profile
 
 import "prywalk/internal/protobuf"
 
-// cost is an upper estimate of a decoded profile's memory, bytes: two bytes of a file can become several hundred.
+// cost is an upper estimate of a decoded profile's bytes of memory: two bytes of a file can become several hundred.
 type cost struct {
 	ownDecoder   int64 // decoded by [Read]
-	pprofDecoder int64 // decoded by the pprof library
+	pprofDecoder int64 // by the pprof library
 	messagesLeft int
 	ok           bool // well-formed to the end
 
@@ -19,11 +19,11 @@ const (
 	entryCost          = 320
 	sampleCost         = 240
 	packedCost         = 24 // in a packed list
-	singleCost         = 72 // by itself
+	singleCost         = 72
 	commentCost        = 160
 	lineCost           = 240
-	stringCost         = 144 // and its bytes
-	labelMapCost       = 512 // per map of labels, and per eight labels more
+	stringCost         = 144 // plus its bytes
+	labelMapCost       = 512 // per map, and per eight further labels
 	textLabelCost      = 64
 	labelledSampleCost = 1500
 	textFactor         = 64 // per byte of an old text format
@@ -43,7 +43,6 @@ func costOf(data []byte) cost {
 	return c
 }
 
-// addField adds what decoding a field of the profile's top message takes, bytes.
 func (c *cost) addField(f protobuf.Field) {
 	c.messagesLeft--
 	both := func(n int64) {

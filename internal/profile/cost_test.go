@@ -105,7 +105,7 @@ func randomProfile(rng *rand.Rand) []byte {
 	return out
 }
 
-// bombs are profiles of about size bytes that become large.
+// size is approximate, in bytes
 func bombs(size int) map[string][]byte {
 	repeat := func(number int, body ...byte) []byte {
 		var m protobuf.Message
@@ -124,7 +124,6 @@ func bombs(size int) map[string][]byte {
 		m.Bytes(number, sub)
 		return m
 	}
-	// Each sample has a stack and labels of its own.
 	var all, sub, l protobuf.Message
 	for i := uint64(1); len(all) < size; i++ {
 		sub = sub[:0]
@@ -138,7 +137,7 @@ func bombs(size int) map[string][]byte {
 		sub.Bytes(sampleLabel, l)
 		all.Bytes(fieldSample, sub)
 	}
-	// Otherwise its references are refused early.
+	// otherwise its references are refused early
 	good := func(b []byte) []byte {
 		return append([]byte{fieldString<<3 | protobuf.Bytes, 0, fieldSampleType<<3 | protobuf.Bytes, 0}, b...)
 	}
@@ -161,7 +160,6 @@ func bombs(size int) map[string][]byte {
 	return proto
 }
 
-// taken returns allocation and charged memory of a read.
 func taken(t *testing.T, data []byte, limit int64) (allocated, peak int64, err error) {
 	t.Helper()
 	mem := filememory.New(limit)
@@ -206,7 +204,6 @@ func TestBombsAreRefusedBeforeTheyGrow(t *testing.T) {
 	}
 }
 
-// Holes in a file permit no memory.
 func TestMemoryIsInProportionToTheFile(t *testing.T) {
 	var file bytes.Buffer
 	for name, b := range map[string]*Builder{"a server": bigBuilder(), "short lives": shortLives()} {
@@ -233,7 +230,6 @@ func TestMemoryIsInProportionToTheFile(t *testing.T) {
 	}
 }
 
-// shortLives has the smallest file for its memory.
 func shortLives() *Builder {
 	rng := rand.New(rand.NewPCG(1, 2))
 	b := NewBuilder(Meta{Start: time.Unix(1, 0), Period: 1e7})

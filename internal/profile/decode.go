@@ -13,23 +13,23 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// decoder decodes with little memory: the pprof library takes 2 KB for a sample of 50 bytes. Stacks and labels repeat:
-// they are cut out before decoding, and added afterwards, shared and read-only.
+// decoder needs little memory: the pprof library takes 2 KB for a sample of 50 bytes. Stacks and labels repeat: they
+// are cut out before decoding, and added afterwards, shared and read-only.
 type decoder struct {
 	memory  *filememory.Account
-	samples [][]byte // Sample messages, in order
+	samples [][]byte
 	strings []string
 
-	locations map[uint64]*profile.Location // by id
+	locations map[uint64]*profile.Location
 
-	// What samples share, by its encoded form: stacks, labels with texts, and the units of labels with numbers.
+	// Shared values by encoded form: stacks, labels with texts, units of labels with numbers.
 	stacks map[string][]*profile.Location
 	texts  map[string]map[string][]string
 	units  map[string]map[string][]string
 
-	buf, ids, text, number []byte // of one sample, kept for their room
+	buf, ids, text, number []byte // of one sample, reused
 
-	err error // the first; decode then fails
+	err error // the first
 }
 
 func decode(data []byte, c *cost, memory *filememory.Account) (*profile.Profile, error) {
@@ -58,7 +58,7 @@ func decode(data []byte, c *cost, memory *filememory.Account) (*profile.Profile,
 func (d *decoder) stripSamples(data []byte) []byte {
 	out := make(protobuf.Message, 0, len(data))
 	for len(data) > 0 {
-		f, rest, _ := protobuf.Next(data) // costOf has checked
+		f, rest, _ := protobuf.Next(data) // checked by costOf
 		data = rest
 		switch f.Number {
 		case fieldString:
@@ -107,7 +107,7 @@ func (d *decoder) fail(what string) {
 	}
 }
 
-// take charges n bytes that will be allocated. It returns false after an error.
+// take charges n bytes before their allocation. false: after an error.
 func (d *decoder) take(n int, what string) bool {
 	if d.err == nil {
 		d.err = d.memory.Take(int64(n), what)
@@ -138,7 +138,7 @@ func (d *decoder) stack(ids []byte) []*profile.Location {
 	return stack
 }
 
-// label is a Label; its fields are indices of strings.
+// as indices of strings
 type label struct{ key, text, number, unit uint64 }
 
 func readLabel(body []byte) (l label) {
@@ -199,7 +199,7 @@ func (d *decoder) textLabels(list []byte) map[string][]string {
 
 func (d *decoder) numberLabels(sample *profile.Sample, list []byte) {
 	var values map[string][]int64
-	d.buf = d.buf[:0] // the list for unitsOf
+	d.buf = d.buf[:0]
 	for rest := list; len(rest) > 0 && d.err == nil; {
 		f, more, _ := protobuf.Next(rest)
 		rest = more
@@ -229,7 +229,7 @@ func (d *decoder) numberLabels(sample *profile.Sample, list []byte) {
 	sample.NumUnit = units
 }
 
-// unitsOf returns the units by key, "" for numbers without one. list has pairs of indices: a key and a unit.
+// list has pairs of indices: key, unit.
 func (d *decoder) unitsOf(list []byte) map[string][]string {
 	out, count := map[string][]string{}, map[string]int{}
 	for len(list) > 0 && d.take(labelMapCost, "labels") {

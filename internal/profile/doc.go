@@ -4,19 +4,19 @@
 //
 // # Algorithm
 //
-// A [Builder] numbers modules, locations, stacks and label sets. An interval is a record of varints, about 20
-// bytes, in an append-only journal of chunks:
+// A [Builder] numbers modules, locations, stacks and label sets. An interval is a record of varints, about 20 bytes, in
+// an append-only journal of chunks:
 //
 //	stack │ labels │ end − previous end │ samples │ wall │ runqueue │ cpu
 //
-// With [Meta].SpillTo, all but the last 4 MB of the journal are in an unnamed file. With [Meta].Aggregate, one sum
-// per stack and label set replaces the journal.
+// With [Meta].SpillTo, all but the last 4 MB of the journal are in an unnamed file. With [Meta].Aggregate, one sum per
+// stack and label set replaces the journal.
 //
-// A write copies the headers of the tables under the lock, then streams the message into the compressor. Its memory
-// is that of the distinct locations; the [Resolver] is called once for each.
+// A write copies the headers of the tables under the lock, then streams the message into the compressor. It calls the
+// [Resolver] once for each location.
 //
 // # Source
 //
-// profile.proto of github.com/google/pprof: string 0 is empty; innermost locations and inlined lines first; the
-// first mapping is the main binary; a caller's location lies within the call instruction.
+// profile.proto of github.com/google/pprof: string 0 is empty; innermost locations and inlined lines first; the first
+// mapping is the main binary; a caller's location lies within the call instruction.
 package profile

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// profile.proto, message Profile.
+// profile.proto, Profile.
 const (
 	fieldSampleType    = 1
 	fieldSample        = 2
@@ -27,7 +27,7 @@ const (
 	fieldDocURL        = 15
 )
 
-// profile.proto, messages Sample and Label.
+// profile.proto, Sample and Label.
 const (
 	sampleLocations = 1
 	sampleValues    = 2
@@ -48,18 +48,18 @@ type encoder struct {
 	*frozenTables
 	out       stream
 	strings   stringTable
-	functions map[functionKey]uint64 // ids
-	funcList  []functionKey          // by id − 1
-	mappings  []mappingFlags         // by module
-	labelMsgs [][]byte               // encoded label sets, by number; nil: not encoded yet
-	used      []bool                 // locations that samples have
+	functions map[functionKey]uint64
+	funcList  []functionKey  // by id − 1
+	mappings  []mappingFlags // by module
+	labelMsgs [][]byte       // encoded label sets by number; nil: not yet encoded
+	used      []bool         // locations of samples
 	final     []finalName
 	msg, sub  protobuf.Message
 }
 
 type mappingFlags struct{ used, functions, files, lines, inlined bool }
 
-// encode writes the profile, and returns the names that have become final.
+// encode returns the names that have become final.
 func (t *frozenTables) encode(w io.Writer, r Resolver) ([]finalName, error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	e := &encoder{
@@ -178,7 +178,6 @@ func (e *encoder) labelSet(l *labelSet) []byte {
 	return m
 }
 
-// label appends a Label with a text; none for an empty one.
 func (e *encoder) label(to *protobuf.Message, key, value string) {
 	if value == "" {
 		return

@@ -37,7 +37,7 @@ func (e *encoder) location(id uint64, l *location, r Resolver) {
 	e.out.message(fieldLocation, e.msg)
 }
 
-// functionsOf prefers the interned frames, then final names, to r's answer.
+// functionsOf prefers interned frames, then final names, to r's answer.
 func (e *encoder) functionsOf(loc int, r Resolver) []Frame {
 	l := &e.locs[loc]
 	m := e.modules[l.module-1]
@@ -121,8 +121,8 @@ func (e *encoder) writeMappings() {
 }
 
 // mapping writes a Mapping: id 1, memory_start 2, memory_limit 3, file_offset 4, filename 5, build_id 6, has_functions
-// 7, has_filenames 8, has_line_numbers 9, has_inline_frames 10. Without any name the flags stay unset: other tools look
-// for names then.
+// 7, has_filenames 8, has_line_numbers 9, has_inline_frames 10. Without any name the flags stay unset, so that other
+// tools look for names.
 func (e *encoder) mapping(i int) {
 	m, f := e.modules[i], e.mappings[i]
 	e.msg = e.msg[:0]

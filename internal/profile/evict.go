@@ -11,15 +11,15 @@ import (
 	"prywalk/internal/sample"
 )
 
-// A discarding Builder evicts at these sizes, or at twice those after the last eviction if that is more, provided that
-// each sink is a [StackHolder].
+// Sizes at which a discarding Builder evicts, or twice those after the last eviction if larger. Precondition: each sink
+// is a [StackHolder].
 const (
 	maxStacks    = 1 << 15
 	maxLocations = 1 << 16
 )
 
-// NeedsEviction reports whether an eviction is due: after a part was written, or for large tables of a discarding
-// Builder.
+// NeedsEviction reports whether an eviction is due: after a part was written, or if a discarding Builder has large
+// tables.
 func (b *Builder) NeedsEviction() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -83,10 +83,9 @@ func (b *Builder) Evict(except iter.Seq[sample.StackID]) {
 	b.rotated, b.needed = false, b.sizes()
 }
 
-// tableMove moves stacks with all that they refer to.
 type tableMove struct {
 	from, to  *tables
-	locations map[uint32]uint32 // new by old number
+	locations map[uint32]uint32 // old to new number
 	key       []byte            // not to.key, which internFrames uses
 }
 
@@ -126,7 +125,7 @@ func (b *Builder) stacksOfIntervals(yield func(sample.StackID) bool) {
 	for i := range b.sums.rows {
 		yield(b.sums.rows[i].stack)
 	}
-	_ = eachRecord(b.journal.chunks, nil, nil, func(r *record) error { // the write reports read errors
+	_ = eachRecord(b.journal.chunks, nil, nil, func(r *record) error { // the write reports errors
 		yield(r.stack)
 		return nil
 	})
@@ -139,7 +138,7 @@ func (b *Builder) Evictions() int {
 	return b.evicted
 }
 
-// StackIDs returns the numbers of all stacks that were not evicted, in ascending order.
+// StackIDs returns the numbers of all stacks in the tables, in ascending order.
 func (b *Builder) StackIDs() []sample.StackID {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -110,14 +110,13 @@ func TestNamesOfEvictedStacksAreForgotten(t *testing.T) {
 	if name(first) != "f1" || name(second) != "f2" {
 		t.Fatalf("%q, %q", name(first), name(second))
 	}
-	b.Evict(slices.Values([]sample.StackID{second})) // its location has the number of the first's now
+	b.Evict(slices.Values([]sample.StackID{second})) // its location now has the first's number
 	if name(first) != "" || name(second) != "f2" || name(stack(3)) != "f3" {
 		t.Errorf("%q, %q, %q", name(first), name(second), name(stack(3)))
 	}
 }
 
-// TestNamesAreOfTheirLocationsWhileOthersAreEvicted: top shows and names stacks on other goroutines than the one that
-// evicts.
+// top shows and names stacks on other goroutines than the one that evicts.
 func TestNamesAreOfTheirLocationsWhileOthersAreEvicted(t *testing.T) {
 	m := &ModuleInfo{Start: 1 << 20, End: 1 << 21, Path: "/bin/a", File: 1}
 	b := NewBuilder(Meta{Discard: true})
@@ -127,7 +126,7 @@ func TestNamesAreOfTheirLocationsWhileOthersAreEvicted(t *testing.T) {
 	for i := range 2 * kept {
 		described := b.InternFrames([]Frame{{Name: fmt.Sprint("managed", i)}})
 		id := b.Intern([]Loc{{Module: m, Addr: m.Start + uint64(i)}, {Module: m, FramesID: described}})
-		if i >= kept { // so that its numbers change
+		if i >= kept {
 			ids = append(ids, id)
 		}
 	}
@@ -145,7 +144,7 @@ func TestNamesAreOfTheirLocationsWhileOthersAreEvicted(t *testing.T) {
 		select {
 		case <-evicted:
 		default:
-			named = 0 // at least one round after the last eviction
+			named = 0
 		}
 		for i, id := range ids {
 			locs := n.Stack(id, nil, nil)
@@ -160,7 +159,6 @@ func TestNamesAreOfTheirLocationsWhileOthersAreEvicted(t *testing.T) {
 	}
 }
 
-// Code without a name yet is named again in the midst of an eviction, which renumbers the locations.
 func TestGeneratedCodeIsNamedByItsLocationDuringAnEviction(t *testing.T) {
 	m := &ModuleInfo{Start: 1 << 20, End: 1 << 21, Path: "[anon]"}
 	b := NewBuilder(Meta{Discard: true})
@@ -192,7 +190,6 @@ type nameless struct{}
 
 func (nameless) Resolve(*ModuleInfo, uint64) []Frame { return nil }
 
-// during calls a function while it resolves.
 type during func()
 
 func (d during) Resolve(m *ModuleInfo, addr uint64) []Frame {
@@ -200,14 +197,12 @@ func (d during) Resolve(m *ModuleInfo, addr uint64) []Frame {
 	return byAddress{}.Resolve(m, addr)
 }
 
-// byAddress names functions by their addresses.
 type byAddress struct{}
 
 func (byAddress) Resolve(_ *ModuleInfo, addr uint64) []Frame {
 	return []Frame{{Name: fmt.Sprint("f", addr&0xff)}}
 }
 
-// evicting evicts everything while a recording is written.
 type evicting struct {
 	byAddress
 	b *Builder
@@ -220,13 +215,12 @@ func (e evicting) Resolve(m *ModuleInfo, addr uint64) []Frame {
 
 func (e evicting) IsFinal(*ModuleInfo) bool { return true }
 
-// TestFinalNamesAreThoseOfTheirLocations: an eviction during a write renumbers locations.
 func TestFinalNamesAreThoseOfTheirLocations(t *testing.T) {
 	m := &ModuleInfo{Start: 1 << 20, End: 1 << 21, Path: "/bin/a", File: 1}
 	b := NewBuilder(Meta{Rotates: true})
 	stack := func(i int) sample.StackID { return b.Intern([]Loc{{Module: m, Addr: m.Start + uint64(i)}}) }
 	for i := range 10 {
-		stack(i) // evicted, so that the others have lower numbers
+		stack(i) // evicted: the others get lower numbers
 	}
 	for i := range 20 {
 		b.Add(Interval{Stack: stack(10 + i), PID: 7, TID: 7, CPU: 1, Wall: 1, Samples: 1})

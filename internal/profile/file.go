@@ -43,7 +43,7 @@ func errIsRecording(path string) error {
 		path)
 }
 
-// writeFile writes and explains errors. flag is " with -o" if that option chose the path, else "".
+// flag is " with -o" if that option chose the path, else "".
 func writeFile(path, flag string, write func(io.Writer) error) error {
 	err := outfile.Write(path, write)
 	if path == "-" {

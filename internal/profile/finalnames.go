@@ -2,14 +2,14 @@
 
 package profile
 
-// finalName is the names of a location whose module no live process has. Builders keep them (4 bytes per location), so
-// that Resolvers can drop the files' tables.
+// finalName is the names of a location whose module no live process has. Builders keep them, so that Resolvers can drop
+// the files' tables.
 type finalName struct {
 	loc   int
 	names []Frame
 }
 
-// keepFinal drops names of locations that were renumbered since a number of evictions.
+// keepFinal drops names if locations were renumbered since.
 func (b *Builder) keepFinal(final []finalName, evictions int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// settler counts its calls; one module's answers are final.
 type settler struct {
 	testNames
 	sure  *ModuleInfo

@@ -8,14 +8,12 @@ import (
 	"prywalk/internal/sample"
 )
 
-// chunkSize is in bytes.
 const chunkSize = 1 << 16
 
-// maxRecord bounds a record in the journal, in bytes.
+// maxRecord bounds a record, in bytes.
 const maxRecord = 7 * binary.MaxVarintLen64
 
-// record is an interval as numbers; in the journal, end is stored as the difference from the previous record in the
-// chunk.
+// record is an interval as numbers. In the journal, end is the difference from the chunk's previous record.
 type record struct {
 	stack                             sample.StackID
 	labels                            uint32
@@ -24,7 +22,7 @@ type record struct {
 
 type journal struct {
 	chunks      []chunk
-	last        int64 // end of the last record
+	last        int64
 	generations generations
 	spill       spill
 	spilled     int // chunks in the file, the first ones
@@ -111,7 +109,7 @@ func eachRecord(chunks []chunk, yield func(), begin func(generation int) error, 
 	return nil
 }
 
-// takeUvarint decodes and removes a number; the journal is trusted.
+// The journal is trusted.
 func takeUvarint(c *[]byte) uint64 {
 	v, n := binary.Uvarint(*c)
 	*c = (*c)[n:]

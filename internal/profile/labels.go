@@ -7,22 +7,22 @@ import (
 	"strconv"
 )
 
-// maxLabelSets is the most label sets of a generation; fewer would be compressed more often.
+// With fewer, sets would be packed more often.
 const maxLabelSets = 1 << 13
 
 // generation is a part of the journal with its own numbers of label sets. A thread per request makes new sets all the
-// time: those of an ended generation are packed and spilled.
+// time: ended generations are packed and spilled.
 type generation struct {
 	sets   []labelSet // by number; nil after the generation's end
-	packed chunk      // sets, after the end
+	packed chunk
 }
 
 type generations struct {
 	all     []generation
-	numbers map[labelSet]uint32 // of the last one
+	numbers map[labelSet]uint32 // of the last generation
 }
 
-// numberOf numbers the label set of an interval. began reports that a new generation begins with it.
+// began reports that a new generation begins.
 func (g *generations) numberOf(iv *Interval, s *spill) (n uint32, began bool) {
 	k := labelsOf(iv)
 	if n, ok := g.numbers[k]; ok {
@@ -84,7 +84,7 @@ func pack(list []labelSet) (b []byte) {
 	return append(make([]byte, 0, len(b)), b...)
 }
 
-// unpack decodes what pack wrote; the input is trusted.
+// unpack trusts its input.
 func unpack(b []byte) (list []labelSet) {
 	known := map[string]string{}
 	for len(b) > 0 {
@@ -106,12 +106,12 @@ func unpack(b []byte) (list []labelSet) {
 	return list
 }
 
-// Names of samples' labels.
+// Names of labels.
 const (
-	// LabelPID and LabelTID are numbers. Time of no single thread has no LabelTID.
+	// Numbers. Time of no single thread has no LabelTID.
 	LabelPID = "pid"
 	LabelTID = "tid"
-	// The numbers in the process's pid namespace, if different.
+	// In the process's pid namespace, if different.
 	LabelNSPID  = "ns_pid"
 	LabelNSTID  = "ns_tid"
 	LabelComm   = "comm"

@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// Ten minutes of four running threads at 99 Hz, 500 stacks of 40 frames, incompressible times. A stack is stored
-// once; the format repeats it for each interval.
+// Ten minutes of four running threads at 99 Hz, 500 stacks of 40 frames, incompressible times.
 func TestLongRecordingStaysSmallAndCanBeRead(t *testing.T) {
 	const intervals = 600 * 99 * 4
 	rng := rand.New(rand.NewPCG(5, 6))

@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Ten thousand short processes have as many locations as one.
 func TestFileAtOtherAddressesIsTheSameModule(t *testing.T) {
 	b := NewBuilder(Meta{Start: time.Now()})
 	file, other := FileID(1), FileID(2)
@@ -31,7 +30,6 @@ func TestFileAtOtherAddressesIsTheSameModule(t *testing.T) {
 	if n := len(b.tables.modules) + len(b.tables.locs) + len(b.tables.stacks) + len(b.tables.byPointer); n != 3 {
 		t.Errorf("%d modules, locations, stacks and pointers", n)
 	}
-	// Another file of that name, other code of the file, and JIT code differ.
 	at := uint64(0x6000_0000_0000)
 	for _, m := range []*ModuleInfo{
 		{Start: at, End: at + 0x5000, FileOffset: 0x1000, Bias: at - 0x1000, Path: "/lib/a", File: other},

@@ -12,19 +12,19 @@ import (
 	"prywalk/internal/unnamedcode"
 )
 
-// Names gives sinks the frames of a Builder's stacks during the recording. Each location is resolved once, by the
-// caller or, since reading a file can take seconds, in [Names.Run]. Safe for concurrent use.
+// Names gives sinks the frames of a Builder's stacks during the recording. Locations are resolved by the caller or,
+// since reading a file can take seconds, in [Names.Run]. Safe for concurrent use.
 type Names struct {
 	builder    *Builder
-	onNewNames func() // called after new names; nil: none
+	onNewNames func() // nil: none
 
 	mu               sync.Mutex
 	known            map[LocID][]Frame
-	queue            []Named // to resolve; their Frames are not set
+	queue            []Named // Frames are not set
 	queued           map[LocID]bool
-	unnamedGenerated []Named // generated code without a name yet; their Frames are not set
-	changes, renamed int64   // new names, and those of them that replaced others
-	evictions        int     // Builder.Evictions as of the locations here; another eviction makes them invalid
+	unnamedGenerated []Named // generated code; Frames are not set
+	changes, renamed int64   // new names; those that replaced others
+	evictions        int     // Builder.Evictions for which the locations are valid
 	wake             chan struct{}
 }
 
@@ -39,13 +39,12 @@ type Named struct {
 }
 
 const (
-	// maxKnownNames is the number of names at which all are forgotten.
+	// At maxKnownNames all are forgotten.
 	maxKnownNames = 1 << 17
-	// Bounds of the generated code to name again: in all, and in a call of [Names.NameSomeGenerated].
+	// Generated code to name again: in all, and in a call of [Names.NameSomeGenerated].
 	maxUnnamedGenerated, generatedNamesPerCall = 1 << 12, 256
-	// minNotifyInterval is the least time between two calls of onNewNames.
-	minNotifyInterval = 200 * time.Millisecond
-	dropUnusedEvery   = 10 * time.Second
+	minNotifyInterval                          = 200 * time.Millisecond
+	dropUnusedEvery                            = 10 * time.Second
 )
 
 // NewNames returns the Names of a recording. onNewNames, if not nil, is called after new names, and must not block.
@@ -55,7 +54,7 @@ func NewNames(b *Builder, onNewNames func()) *Names {
 }
 
 // Stack appends a stack's locations, innermost first; none if it was evicted. r resolves unknown ones; nil: they are
-// queued. Precondition with r: no stack is evicted until Stack returns, as it releases the lock.
+// queued. Precondition with r: no stack is evicted until Stack returns, since it releases the lock.
 func (n *Names) Stack(id sample.StackID, r Resolver, out []Named) []Named {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -67,7 +66,7 @@ func (n *Names) Stack(id sample.StackID, r Resolver, out []Named) []Named {
 	return out
 }
 
-// locations appends a stack's locations, and drops the names of renumbered ones. Precondition: n.mu is held.
+// locations drops names of renumbered locations. Precondition: n.mu is held.
 func (n *Names) locations(id sample.StackID, out []Named) []Named {
 	out, evictions := n.builder.Stack(id, out)
 	if evictions != n.evictions {
@@ -78,14 +77,13 @@ func (n *Names) locations(id sample.StackID, out []Named) []Named {
 	return out
 }
 
-// addFrames sets the frames of a location: known ones, else those that r gives; with nil, it enqueues the location.
 func (n *Names) addFrames(l *Named, r Resolver) {
 	fs, known := n.known[l.ID]
 	l.Final = true
 	switch {
 	case l.Synthetic != "":
 		l.Frames = []Frame{{Name: l.Synthetic}}
-	case l.FramesID != 0: // Builder.Stack has set them
+	case l.FramesID != 0: // set by Builder.Stack
 	case l.Module == nil, known && (r == nil || !l.mayGetName(fs)):
 		l.Frames = fs
 	case r != nil:
@@ -96,7 +94,7 @@ func (n *Names) addFrames(l *Named, r Resolver) {
 	}
 }
 
-// mayGetName reports whether code with the known frames fs may have a name by now: generated code without one.
+// mayGetName reports whether l is generated code without a name.
 func (n *Named) mayGetName(fs []Frame) bool { return len(fs) == 0 && n.Module.File == 0 }
 
 func (n *Names) enqueue(l Named) {
@@ -139,7 +137,7 @@ func (n *Names) resolve(r Resolver, l Named) []Frame {
 	return fs
 }
 
-// Run resolves queued locations until quit is closed, and now and then calls r's DropUnused, if it has that.
+// Run resolves queued locations until quit is closed, and periodically calls r's DropUnused, if it has one.
 func (n *Names) Run(r Resolver, quit <-chan struct{}) {
 	every := time.NewTicker(dropUnusedEvery)
 	defer every.Stop()
@@ -161,7 +159,7 @@ func (n *Names) Run(r Resolver, quit <-chan struct{}) {
 	}
 }
 
-// ResolveNow resolves queued locations, and generated code without a name again.
+// ResolveNow resolves queued locations, and again generated code without a name.
 func (n *Names) ResolveNow(r Resolver) {
 	n.mu.Lock()
 	for _, l := range n.unnamedGenerated {
@@ -200,7 +198,7 @@ func (n *Names) NameSomeGenerated(r Resolver) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for range min(len(n.unnamedGenerated), generatedNamesPerCall) {
-		if len(n.unnamedGenerated) == 0 { // an eviction has renumbered the rest
+		if len(n.unnamedGenerated) == 0 { // an eviction renumbered the rest
 			return
 		}
 		l := n.unnamedGenerated[0]

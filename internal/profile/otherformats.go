@@ -32,13 +32,13 @@ func rejectOtherFormats(data []byte) error {
 	return nil
 }
 
-// isProfile reports whether data is one protocol buffer, which may begin like another's.
+// isProfile reports whether data is one protocol buffer, which may begin like another format.
 func isProfile(data []byte) bool {
 	whole, _ := scan(data)
 	return whole
 }
 
-// scan reports whether a Profile's fields fill the data exactly, or are cut off.
+// scan reports whether a Profile's fields fill data exactly, or are cut off.
 func scan(data []byte) (whole, cut bool) {
 	for first := true; len(data) > 0; first = false {
 		f, rest, err := protobuf.Next(data)

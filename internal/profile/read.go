@@ -21,10 +21,10 @@ import (
 // MaxSize bounds an uncompressed profile, bytes.
 const MaxSize = 1 << 29
 
-// maxLegacy bounds the old formats, which parse slowly, bytes.
+// maxLegacy bounds the old formats, which parse slowly, in bytes.
 const maxLegacy = 1 << 24
 
-// maxMessages bounds the fields of a profile, nested ones included.
+// maxMessages includes nested fields.
 const maxMessages = 1 << 25
 
 var (
@@ -45,7 +45,7 @@ func ReadFile(path string) (*profile.Profile, error) {
 	return p, err
 }
 
-// ReadCharged is ReadFile for one of several: its memory stays charged to the budget.
+// ReadCharged is [ReadFile] for one of several: its memory stays charged to the budget.
 func ReadCharged(path string) (*profile.Profile, error) {
 	p, _, err := readFile(path)
 	return p, err
@@ -81,8 +81,8 @@ func wrapRead(path string, err error) error {
 	return fmt.Errorf("cannot read %s: %w", path, err)
 }
 
-// memoryPerByte is the memory by which the default budget grows per byte on disk. Recordings take 20 to 70, most with
-// many similar short-lived threads.
+// memoryPerByte is the growth of the default budget per byte on disk. Recordings take 20 to 70, most with many similar
+// short-lived threads.
 const memoryPerByte = 128
 
 func memoryFor(bytes int64) *filememory.Account {
@@ -146,9 +146,9 @@ func readAll(r io.Reader, memory *filememory.Account) ([]byte, error) {
 	}
 }
 
-// readFrom reads size bytes; the account stays charged with a profile that it returns.
+// On success the account stays charged with the profile.
 func readFrom(r io.ReaderAt, size int64, memory *filememory.Account) (p *profile.Profile, err error) {
-	before, kept := memory.Used(), int64(0) // kept: what the profile takes
+	before, kept := memory.Used(), int64(0) // kept: of the profile
 	defer func() {
 		if err != nil {
 			memory.Close()
@@ -189,7 +189,7 @@ func readFrom(r io.ReaderAt, size int64, memory *filememory.Account) (p *profile
 
 func tooLarge(err error) error { return fmt.Errorf("%w; %w", ErrTooLarge, err) }
 
-// parse calls a decoder, and returns its panics and errors as [ErrFormat].
+// parse returns a decoder's panics and errors as [ErrFormat].
 func parse(read func() (*profile.Profile, error)) (p *profile.Profile, err error) {
 	defer func() {
 		if x := recover(); x != nil {
@@ -211,7 +211,7 @@ func parse(read func() (*profile.Profile, error)) (p *profile.Profile, err error
 
 var gzipMagic = [2]byte{0x1f, 0x8b} // RFC 1952, 2.3.1
 
-// uncompressed reads at most MaxSize; it inflates once more before, for the size.
+// uncompressed reads at most MaxSize. It inflates twice: first for the size.
 func uncompressed(r *io.SectionReader, memory *filememory.Account) ([]byte, error) {
 	var magic [2]byte
 	n, err := r.ReadAt(magic[:], 0)

@@ -89,7 +89,6 @@ func TestWrongFilesAreNamed(t *testing.T) {
 	}
 }
 
-// manyLabels is a sample with too many labels.
 func manyLabels() []byte {
 	var m protobuf.Message
 	m.Bytes(fieldSample, bytes.Repeat([]byte{0x1a, 0}, maxMessages+2))
@@ -116,7 +115,6 @@ func FuzzRead(f *testing.F) {
 
 const bigIntervals = 100_000
 
-// bigBuilder is some minutes of a busy server.
 func bigBuilder() *Builder {
 	b := NewBuilder(Meta{Start: time.Unix(1, 0), Period: 1e7})
 	stack := make([]Loc, 40)

@@ -8,9 +8,8 @@ import (
 	"time"
 )
 
-// Rotate writes the intervals so far to a file, as [Builder.WriteFile] does, and begins a new part, which has what is
-// added meanwhile. Stacks, locations and names stay until [Builder.Evict]. After an error the new part has all
-// intervals.
+// Rotate writes the intervals so far as [Builder.WriteFile] does, and begins a new part, which has those added
+// meanwhile. Stacks, locations and names stay until [Builder.Evict]. After an error the new part has all intervals.
 func (b *Builder) Rotate(path string, r Resolver) error {
 	view, endedJournal, endedSums := b.endPart()
 	err := writeFile(path, " with -o", func(w io.Writer) error { return b.writeView(w, view, r) })
@@ -32,7 +31,6 @@ func (b *Builder) PartStart() time.Time {
 	return b.meta.Start
 }
 
-// endPart ends the present part, and returns it to write and to restore.
 func (b *Builder) endPart() (*frozenTables, journal, sums) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -42,7 +40,7 @@ func (b *Builder) endPart() (*frozenTables, journal, sums) {
 	return view, endedJournal, endedSums
 }
 
-// restore puts the intervals of an ended part back, before those added since. Precondition: b.mu is held.
+// restore puts an ended part back before the intervals added since. Precondition: b.mu is held.
 func (b *Builder) restore(journalBefore journal, sumsBefore sums) error {
 	late := b.journal
 	defer late.spill.close()

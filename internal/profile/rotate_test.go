@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-// TestPartsHaveEachIntervalOnce, whatever is added while one is written, cannot be written, or is evicted in between.
 func TestPartsHaveEachIntervalOnce(t *testing.T) {
 	for _, aggregate := range []bool{false, true} {
 		m := &ModuleInfo{Start: 1 << 20, End: 1 << 21, Path: "/bin/a"}
@@ -36,7 +35,7 @@ func TestPartsHaveEachIntervalOnce(t *testing.T) {
 			b.BeginEpoch()
 			add()
 			path := filepath.Join(dir, fmt.Sprint("part", part))
-			if part == 2 { // nothing of it is lost
+			if part == 2 { // nothing is lost
 				if err := b.Rotate(filepath.Join(dir, "missing", "part"), testNames{}); err == nil {
 					t.Error("a part was written into a directory that is not there")
 				}
@@ -75,7 +74,6 @@ func TestPartsHaveEachIntervalOnce(t *testing.T) {
 	}
 }
 
-// TestStacksOfWrittenPartsAreForgotten: a recording of days is no larger than one of its parts.
 func TestStacksOfWrittenPartsAreForgotten(t *testing.T) {
 	m := &ModuleInfo{Start: 1 << 20, End: 1 << 30, Path: "/bin/a"}
 	b := NewBuilder(Meta{Rotates: true})

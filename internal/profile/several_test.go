@@ -39,7 +39,7 @@ func TestSeveralProfilesAreBoundedTogether(t *testing.T) {
 	read := 0
 	for err == nil && read < 100 {
 		var memory *filememory.Account
-		if _, memory, err = readFile(file); err == nil { // as ReadCharged
+		if _, memory, err = readFile(file); err == nil {
 			read++
 		}
 		defer memory.Close()

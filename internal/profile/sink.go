@@ -8,10 +8,10 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Sink receives final intervals, in the order of attribution, on the aggregator's goroutine. A [Builder] is a Sink; the
-// others are made after it, and have the frames of its stacks from [NewNames].
+// Sink receives final intervals, in the order of attribution, on the aggregator's goroutine. A [Builder] is a Sink;
+// others have the frames of its stacks from [NewNames].
 type Sink interface {
-	// Add takes an interval; its stack is a number of the Builder that interned it.
+	// Add takes an interval; its stack is a number of the Builder.
 	Add(iv Interval)
 }
 
@@ -30,15 +30,15 @@ type TimelyWatcher interface {
 	Timely() bool
 }
 
-// StackHolder reports which stacks it needs; with another Sink nothing is evicted.
+// StackHolder reports the stacks that it needs; with another Sink nothing is evicted.
 type StackHolder interface {
 	Sink
 	// HeldStacks returns the stacks that it will use again; not ok while another goroutine uses some.
 	HeldStacks() (stacks iter.Seq[sample.StackID], ok bool)
 }
 
-// Stack appends a stack's locations, innermost first, with the frames of [Builder.InternFrames]; none if it was
-// evicted. The locations' IDs hold while [Builder.Evictions] is evictions.
+// Stack appends a stack's locations, innermost first, with interned frames; none if it was evicted. The locations' IDs
+// hold while [Builder.Evictions] is evictions.
 func (b *Builder) Stack(id sample.StackID, out []Named) (locs []Named, evictions int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -8,10 +8,10 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// maxChunksInMemory is how many chunks of a journal, 4 MiB in all, stay in memory when the others are spilled.
+// 4 MiB of a journal stay in memory.
 const maxChunksInMemory = 64
 
-// spill is an unnamed file for the older journal; after an error, chunks stay in memory.
+// spill is an unnamed file; after an error, chunks stay in memory.
 type spill struct {
 	dir  string // "": not spilled
 	file *os.File
@@ -40,7 +40,7 @@ func (s *spill) write(c *chunk) {
 	s.size += int64(n)
 }
 
-// close closes the file. Precondition: no chunk in it will be read.
+// Precondition: no chunk in the file will be read.
 func (s *spill) close() {
 	if s.file != nil {
 		_ = s.file.Close()
@@ -59,7 +59,7 @@ func (s *spill) open() bool {
 	return true
 }
 
-// load returns the chunk's bytes; buf holds those of the file.
+// buf holds the bytes of a chunk in the file.
 func (c *chunk) load(buf *[]byte) ([]byte, error) {
 	if c.file == nil {
 		return c.bytes, nil

@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// An hour of three threads at 100 Hz.
 func addLong(b *Builder, n int) {
 	stack := b.Intern([]Loc{{Module: testMain, Addr: 0x401000}})
 	for i := range n {
@@ -20,7 +19,6 @@ func addLong(b *Builder, n int) {
 	}
 }
 
-// memory estimates bytes of intervals and stacks.
 func memory(b *Builder) int {
 	n := (len(b.journal.chunks)-b.journal.spilled)*chunkSize + len(b.sums.rows)*64
 	for _, s := range b.tables.stacks {
@@ -38,7 +36,7 @@ func TestMemoryIsFlatOverALongRecording(t *testing.T) {
 	b := NewBuilder(meta)
 	addLong(b, hour/3)
 	early := memory(b)
-	view := b.freeze() // of a pending checkpoint
+	view := b.freeze() // of a checkpoint
 	addLong(b, hour-hour/3)
 	if late := memory(b); late > early || late > (maxChunksInMemory+1)*chunkSize+1<<10 {
 		t.Errorf("%d bytes after 20 minutes, %d after an hour", early, late)

@@ -37,7 +37,7 @@ func (s *stream) int(field int, v int64) {
 	s.write(m)
 }
 
-// stringTable numbers strings; 0 is "". Invalid UTF-8 is escaped: other readers refuse it.
+// Number 0 is "". Invalid UTF-8 is escaped, since other readers refuse it.
 type stringTable struct {
 	list  []string
 	index map[string]int64

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// location is a Loc as numbers; module and synthetic are an index plus one, 0: none.
+// module and synthetic are an index plus one; 0: none.
 type location struct {
 	addr      uint64
 	module    uint32
@@ -47,23 +47,22 @@ func (m *ModuleInfo) key() moduleKey {
 
 const maxPointers = 1 << 16
 
-// numbered are the repeated values by their numbers. All are append-only, so that a copy of the lists is consistent,
-// except modules and finalNames.
+// The lists are append-only, so that a copy is consistent, except modules and finalNames.
 type numbered struct {
 	modules    []*ModuleInfo
 	names      []string
 	locs       []location
 	stacks     []string // locSize bytes per location, innermost first; the first has number base
 	base       sample.StackID
-	survivors  map[sample.StackID]string // those before base that were not evicted; not changed after the eviction
-	labels     []labelSet                // of aggregated intervals; the journal has its own
+	survivors  map[sample.StackID]string // those before base; not changed after the eviction
+	labels     []labelSet                // of aggregated intervals
 	frameLists [][]Frame                 // by FramesID − 1
-	finalNames []FramesID                // of a FinalResolver; may be shorter than locs
+	finalNames []FramesID                // may be shorter than locs
 }
 
 type tables struct {
 	numbered
-	// usedByEpoch are the stacks used in this epoch and in the last ([Builder.BeginEpoch]); nil: no epochs.
+	// usedByEpoch has this epoch and the last; nil: no epochs.
 	usedByEpoch [2]map[sample.StackID]struct{}
 
 	byFrames  map[string]FramesID
@@ -109,7 +108,7 @@ func (t *tables) module(m *ModuleInfo) uint32 {
 	return i
 }
 
-// NumberIn returns the index of x in a list, to which it appends a new x; numbers has all indices.
+// NumberIn returns the index of x in list, to which it appends a new x. numbers has all indices.
 func NumberIn[T comparable, N int | int32 | uint32](list *[]T, numbers map[T]N, x T) N {
 	n, ok := numbers[x]
 	if !ok {
@@ -122,7 +121,7 @@ func NumberIn[T comparable, N int | int32 | uint32](list *[]T, numbers map[T]N, 
 
 func (t *tables) nameNumber(s string) uint32 { return NumberIn(&t.names, t.byName, s) }
 
-// loc numbers a location. Addresses of a module with equal frames are one: recompiled functions move.
+// Addresses of a module with equal frames are one location: recompiled functions move.
 func (t *tables) loc(l *Loc) uint32 {
 	numbers := location{framesID: l.FramesID, machinery: l.Machinery}
 	switch {
@@ -168,10 +167,10 @@ func (t *tables) stackOf(stack []LocID) sample.StackID {
 	return t.internKey()
 }
 
-// locSize is the size of a location in a stack, in bytes.
+// locSize is in bytes.
 const locSize = 4
 
-// firstLoc returns the innermost location of a stack that is not empty.
+// Precondition: stack is not empty.
 func firstLoc(stack string) uint32 {
 	return uint32(stack[0]) | uint32(stack[1])<<8 | uint32(stack[2])<<16 | uint32(stack[3])<<24
 }

@@ -15,23 +15,24 @@ type LocID uint32
 
 // Loc is an entry of a stack: code or synthetic.
 type Loc struct {
-	// Module has the address; nil if unknown, or for a synthetic entry.
+	// Module has the address; nil: unknown or synthetic.
 	Module *ModuleInfo
 	// Addr is the address to name ([frames.Frame.LookupPC]): the next instruction of innermost and interrupted frames,
 	// else an address within the call.
 	Addr uint64
-	// Synthetic is the name of an entry that is no code, in brackets, or "".
+	// Synthetic is the name, in brackets, of an entry that is no code, or "".
 	Synthetic string
 	// FramesID is from [Builder.InternFrames]; 0: the Resolver is called.
 	FramesID FramesID
-	// Machinery is set for frames of interpreters: native functions that run managed ones.
+	// Machinery marks an interpreter's native functions that run managed ones.
 	Machinery bool
 }
 
 // FramesID is a number from [Builder.InternFrames]; 0: none.
 type FramesID uint32
 
-// Machinery is the frame type of interpreters' frames. A type is at the end of a system name: "fib [c2]" ([FrameType]).
+// Machinery is the frame type of interpreters' native frames. A type ends a system name, as in "fib [c2]"
+// ([FrameType]).
 const Machinery = "machinery"
 
 // ModuleInfo is a mapping of code, immutable once used. Mappings with equal fields (except Origin), and of the same
@@ -61,15 +62,15 @@ type FileID uint64
 
 // Origin is where a Resolver finds a module's code.
 type Origin struct {
-	Module *frames.Module // the unwinder's; nil: not unwound
+	Module *frames.Module // nil: not unwound
 	PID    int            // a process that ran it
-	Kernel bool           // the kernel's code
+	Kernel bool
 }
 
 // Frame is a function at an address; inlined calls make several.
 type Frame = symbolized.Frame
 
-// Resolver names addresses: a write calls it once for each, from one goroutine.
+// Resolver names addresses. A write calls it once for each, from one goroutine.
 type Resolver interface {
 	// Resolve returns the functions at addr (run time − Bias), innermost inlined call first; none if unknown.
 	Resolve(m *ModuleInfo, addr uint64) []Frame
@@ -78,7 +79,7 @@ type Resolver interface {
 // FinalResolver is a Resolver whose final answers the Builder keeps.
 type FinalResolver interface {
 	Resolver
-	// IsFinal, called after Resolve, reports that the answers for a module will not change.
+	// IsFinal, called after Resolve, reports whether the answers for a module will not change.
 	IsFinal(m *ModuleInfo) bool
 }
 
@@ -89,21 +90,21 @@ type Interval struct {
 	PID, TID int
 	// InnerPID and InnerTID are the numbers in the process's pid namespace, 0 if equal.
 	InnerPID, InnerTID int
-	// Start is that of the process, in clock ticks after boot, as pids are reused. It is not in files.
+	// Start is the process's start time in clock ticks after boot, as pids are reused. It is not in files.
 	Start        uint64
 	Comm, Thread string
 	Role         string
-	// State is "running", "sleeping", "disk" or "stopped"; Wait is the wait reason of a sleep.
+	// State is "running", "sleeping", "disk" or "stopped"; Wait is a sleep's reason.
 	State, Wait string
 	// WaitsFor is equal for all waiters of one object ("mutex cache_mu"), or "".
 	WaitsFor string
-	// Owner held that object at the sleep's first sample; 0: unknown, [NoOwner]: free.
+	// Owner held that object at the sleep's first sample; 0: unknown; [NoOwner]: free.
 	Owner int
-	// Task is languages.GoroutineTask or languages.CoroutineTask, of no thread; Thread is then its first function.
+	// Task is languages.GoroutineTask or languages.CoroutineTask; Thread is then the task's first function.
 	Task string
 	// Labels are the program's, as [LabelText].
 	Labels string
-	// End is the interval's end, Unix epoch, ns; the begin is Wall earlier. Aggregating drops it.
+	// End is in Unix epoch ns; the interval begins Wall earlier. Aggregating drops it.
 	End int64
 	// Samples is the number of ticks.
 	Samples int64
@@ -123,6 +124,6 @@ type Meta struct {
 	Discard bool
 	// Rotates is set for a recording in parts ([Builder.Rotate]).
 	Rotates bool
-	// SpillTo is the directory of an unnamed file for a long journal's older part; "", or after a write error: memory.
+	// SpillTo is the directory of an unnamed file for a long journal's older part; "": memory.
 	SpillTo string
 }

@@ -19,12 +19,12 @@ type frozenTables struct {
 	generations []generation
 	chunks      []chunk
 	sums        []record
-	main        int // index of the main binary's module, −1 if none
+	main        int // index of the main module, −1 if none
 	yield       func()
 	evictions   int
 }
 
-// freeze returns the present view. Precondition: b.mu is held.
+// Precondition: b.mu is held.
 func (b *Builder) freeze() *frozenTables {
 	v := &frozenTables{
 		numbered: b.tables.numbered, meta: b.meta, end: b.end, comments: b.comments,
