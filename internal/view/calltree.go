@@ -30,7 +30,7 @@ func (d *Data) NewCallTree() *CallTree {
 	return &CallTree{Nodes: []Node{{Frame: -1, Parent: -1}}, index: map[Edge]int32{}, data: d}
 }
 
-// CallTree returns the call tree.
+// CallTree returns the call tree of the samples.
 func (d *Data) CallTree() *CallTree {
 	t := d.NewCallTree()
 	for _, s := range d.Profile.Sample {
@@ -49,7 +49,7 @@ func (d *Data) CallTree() *CallTree {
 	return t
 }
 
-// Child returns a frame's child, new or not; once memory is refused, the parent.
+// Child returns a frame's child, which it adds if new; once memory is refused, the parent.
 func (t *CallTree) Child(parent, frame int32) int32 {
 	e := Edge{parent, frame}
 	n, ok := t.index[e]

@@ -14,7 +14,7 @@ type Clocks struct{ CPU, RunQueue, Blocked int64 }
 // ClockIndices are the indices of the kernel's clocks in a sample's values.
 type ClockIndices struct{ CPU, RunQueue, Wall int }
 
-// ClocksOf returns the indices of a profile's clocks. ok is false for a profile that lacks one: it is not prywalk's.
+// ClocksOf returns the indices of a profile's clocks. ok is false for a profile that is not prywalk's.
 func ClocksOf(p *profile.Profile) (clocks ClockIndices, ok bool) {
 	var hasCPU, hasQueue, hasWall bool
 	clocks.CPU, hasCPU = TypeIndex(p, rec.TypeCPU)
@@ -28,7 +28,6 @@ func (c *ClockIndices) Blocked(s *profile.Sample) int64 {
 	return s.Value[c.Wall] - s.Value[c.CPU] - s.Value[c.RunQueue]
 }
 
-// isRecording reports whether the profile has all of the kernel's clocks, as prywalk's recordings do.
 func (sel *Selection) isRecording() bool {
 	_, ok := ClocksOf(sel.Profile)
 	return ok

@@ -8,7 +8,7 @@ import (
 )
 
 // Completeness divides the time of a type of values by the completeness of its stacks. ok is false if the profile is
-// not prywalk's, or if no time has a stack, as that of [exited unseen]; [SymbolCoverage] describes such time.
+// not prywalk's, or no time has a stack, as that of [exited unseen]; [SymbolCoverage] describes such time.
 func (d *Data) Completeness(value int) (c incomplete.Completeness, ok bool) {
 	if !d.isRecording() {
 		return c, false
@@ -23,7 +23,7 @@ func (d *Data) Completeness(value int) (c incomplete.Completeness, ok bool) {
 	return c, withStacks > 0
 }
 
-// AddStackTime adds a stack's time, and reports whether a sample stands for it.
+// AddStackTime adds a stack's time, and reports whether it is sampled.
 func AddStackTime(c *incomplete.Completeness, v int64, stack []int32, frame func(i int32) *Frame) (sampled bool) {
 	var reason, module string
 	if n := len(stack); n > 0 {
@@ -68,7 +68,7 @@ func (d *Data) Incomplete() (e incomplete.MainReason, clock string) {
 	return e, ""
 }
 
-// WhyIncomplete returns reason and next step if many stacks are incomplete, or "".
+// WhyIncomplete returns the reason and the next step if many stacks are incomplete, else "".
 func (d *Data) WhyIncomplete() string {
 	e, clock := d.Incomplete()
 	if e.Reason == "" {

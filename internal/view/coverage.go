@@ -14,10 +14,10 @@ import (
 	"prywalk/internal/unnamedcode"
 )
 
-// highCoverage is the share of named CPU time from which the rest is not mentioned.
+// highCoverage is the named share from which the rest is not mentioned.
 const highCoverage = 0.95
 
-// minTicksToReport is the CPU time, in ticks, below which a small share is not reported.
+// minTicksToReport is the CPU time, in ticks, from which a small share is reported.
 const minTicksToReport = 5
 
 // SymbolCoverage is the share of CPU time with a named function, and the rest by kind.
@@ -70,13 +70,13 @@ func (d *Data) Coverage() SymbolCoverage {
 	})
 	cpu := d.Profile.SampleType[c.valueIndex].Type == rec.TypeCPU
 	if t := d.Profile.PeriodType; t != nil && t.Unit == rec.Nanoseconds && cpu {
-		c.TooLittleTime = c.Total/minTicksToReport < d.Profile.Period // no product: a file may claim any period
+		c.TooLittleTime = c.Total/minTicksToReport < d.Profile.Period // no product, which might overflow
 	}
 	return c
 }
 
-// isBuiltInOfScript reports whether the innermost code of a stack is nameless and below a script's function, as a
-// built-in function of the language is. The script's function gets its time.
+// isBuiltInOfScript reports whether the innermost code is nameless and below a script's function, as a built-in
+// function of the language is.
 func (t *FrameTable) isBuiltInOfScript(stack []int32) bool {
 	leaf := &t.Frames[stack[0]]
 	if !leaf.Nameless || leaf.Module == "" || strings.HasPrefix(leaf.Module, "[") {
@@ -92,7 +92,7 @@ func (f *Frame) nameWithoutAddress() string {
 	return f.Name
 }
 
-// Share is the part with a function; negative without time.
+// Share is the part with a named function; negative without time.
 func (c *SymbolCoverage) Share() float64 {
 	if c.Total <= 0 {
 		return -1
@@ -105,7 +105,7 @@ func (c *SymbolCoverage) AddressOnly() float64 { return float64(c.bounded) / flo
 
 func (c *SymbolCoverage) isLow() bool { return c.Total > 0 && c.Share() < highCoverage }
 
-// Negligible reports that the named share is low, but that there is hardly any time to name.
+// Negligible reports that the named share is low, but of hardly any time.
 func (c *SymbolCoverage) Negligible() bool { return c.isLow() && c.TooLittleTime }
 
 // CoverageText returns the share for the first line, "" without time.
@@ -127,7 +127,7 @@ func (d *Data) CoverageText(c *SymbolCoverage) string {
 	return text
 }
 
-// UnnamedTimeText returns the kinds of time without a function, and next steps; "" if there is little. below: where
+// UnnamedTimeText returns the kinds of time without a function, and next steps; "" if there is little. below says where
 // details are.
 func (d *Data) UnnamedTimeText(c *SymbolCoverage, below string) string {
 	if !c.isLow() || c.Negligible() {

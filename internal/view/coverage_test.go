@@ -29,7 +29,6 @@ func TestTimeWithoutAFunctionIsListedByKind(t *testing.T) {
 	}
 }
 
-// A built-in function without a name, called by a script's, counts as the script's.
 func TestNamelessCodeOfAScriptCountsAsNamed(t *testing.T) {
 	r := newRecording(rec.TypeCPU)
 	r.addStack([]*profile.Location{r.location("", "/usr/bin/ruby"), r.location("Foo#bar", "[Ruby 3.3.0]")}, 50)

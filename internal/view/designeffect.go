@@ -11,16 +11,15 @@ import (
 )
 
 const (
-	// minBlockLength is the least length of a block of time, ns: some ticks.
+	// minBlockLength is in ns: some ticks.
 	minBlockLength = 100e6
 	maxBlocks      = 1000
-	// maxBlockParts bounds the number of parts of intervals in blocks.
+	// maxBlockParts bounds the parts of intervals in blocks.
 	maxBlockParts = 50e6
-	// minBlockPairs is the number of pairs of blocks from which variance can be estimated.
 	minBlockPairs = 20
-	// inverseMinShare is the inverse of the least share of the functions that are counted.
+	// inverseMinShare bounds the counted functions: 1 % and more.
 	inverseMinShare = 100
-	// minDesignEffect is the least design effect that is used: smaller ones are within the error of the estimate.
+	// minDesignEffect is within the error of the estimate.
 	minDesignEffect = 1.5
 )
 
@@ -31,7 +30,7 @@ const (
 //	x                    time of a function − its share of the whole × time of all functions, in a block
 //	variance of the sum  ½ · Σ (xᵢ₊₁ − xᵢ)² · blocks ÷ pairs
 //
-// Dependence beyond a block is not seen. Without times and in short recordings the effect is 1.
+// Dependence beyond a block is not detected. Without times and in short recordings the effect is 1.
 func (sel *Selection) designEffect(value int, n float64) float64 {
 	functions := sel.largestFunctions(value)
 	all, byFunction := sel.blocksOf(value, functions)
@@ -68,7 +67,7 @@ func (sel *Selection) designEffect(value int, n float64) float64 {
 	return 1
 }
 
-// timeRange returns the begin and the end of the intervals with a value; not ok: a sample has no time, or none a value.
+// timeRange returns the bounds of the intervals with a value; not ok: a sample has no time, or none a value.
 func (sel *Selection) timeRange(value, wall int) (begin, end int64, ok bool) {
 	begin = math.MaxInt64
 	for _, s := range sel.Profile.Sample {
@@ -135,7 +134,6 @@ func innermost(s *profile.Sample) *profile.Function {
 	return s.Location[0].Line[0].Function
 }
 
-// largestFunctions numbers the innermost functions of at least 1 %.
 func (sel *Selection) largestFunctions(value int) map[*profile.Function]int {
 	values, numbers := map[*profile.Function]int64{}, map[*profile.Function]int{}
 	for _, s := range sel.Profile.Sample {

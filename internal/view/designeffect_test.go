@@ -11,8 +11,8 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// blockRecording has one letter of schedule per block of minBlockLength. In a block all threads run the function of the
-// block's letter, "f" or "g"; in one with "-" half of them run f, and half g.
+// blockRecording has one letter of schedule per block of minBlockLength. In a block all threads run the function "f" or
+// "g" of its letter; with "-" half of them run f, half g.
 func blockRecording(schedule string, threads int) *recording {
 	r := newRecording(rec.TypeSamples, rec.TypeWall)
 	for block, letter := range schedule {
@@ -28,7 +28,6 @@ func blockRecording(schedule string, threads int) *recording {
 	return r
 }
 
-// repeated is the text as often as fills n blocks.
 func repeated(text string, n int) string {
 	out := make([]byte, n)
 	for i := range out {
@@ -37,10 +36,9 @@ func repeated(text string, n int) string {
 	return string(out)
 }
 
-// f and g have half of the time each, so that n = blocks × threads samples of value v have a variance of
-// 2 · ½ · ½ · (n·v)² ÷ n = n·v²/2 if they are independent. In a block f has its share's threads·v/2 more or less; so
-// from a block of f to one of g, its difference changes by threads·v, and as much for g: each change adds
-// 2 · (threads·v)²/2 to what is measured, of which there are blocks ÷ (blocks − 1) as much as between neighbours.
+// f and g have half of the time each: n = blocks × threads independent samples of value v have a variance of 2 · ½ · ½
+// · (n·v)² ÷ n = n·v²/2. From a block of f to one of g, the difference of f changes by threads·v, and as much for g:
+// each change adds 2 · (threads·v)²/2 to what is measured, times blocks ÷ (blocks − 1).
 //
 //	effect = changes · threads² · v² · blocks/(blocks−1) ÷ (blocks·threads·v²/2) = 2 · changes · threads ÷ (blocks−1)
 func TestDesignEffectIsThatOfThreadsInLockstep(t *testing.T) {
@@ -50,14 +48,14 @@ func TestDesignEffectIsThatOfThreadsInLockstep(t *testing.T) {
 		changes  float64
 	}{
 		{repeated("fg", 40), 39},   // 2 · threads
-		{repeated("ffgg", 40), 19}, // about threads: each block is one draw
-		{repeated("fg", 22), 21},   // 21 pairs of neighbours are enough
+		{repeated("ffgg", 40), 19}, // threads: each block is one draw
+		{repeated("fg", 22), 21},   // 21 pairs of neighbours
 		{repeated("fg", 2000), 1999},
 	} {
 		blocks := float64(len(c.schedule))
 		r := blockRecording(c.schedule, threads)
 		wall, want := 1, 2*c.changes*threads/(blocks-1)
-		if c.changes == 1999 { // two blocks of ours are one of maxBlocks: f and g are balanced in each
+		if c.changes == 1999 { // two blocks are one of maxBlocks: f and g are balanced in each
 			want = 1
 		}
 		if got := r.selection().designEffect(wall, blocks*threads); math.Abs(got-want) > 1e-9*want {
@@ -76,7 +74,7 @@ func TestDesignEffectIsOneWhereNoneIsSeen(t *testing.T) {
 	noWall.SampleType[1].Type = "alloc_space"
 	for what, r := range map[string]*recording{
 		"balanced blocks": blockRecording(repeated("-", 40), threads),
-		// one change: 2 · 8 ÷ 39 is below minDesignEffect
+		// 2 · 8 ÷ 39 is below minDesignEffect
 		"two phases":                  blockRecording(repeated("f", 20)+repeated("g", 20), threads),
 		"19 pairs, one too few":       blockRecording(repeated("fg", 20), threads),
 		"no time stamps":              noTimes,
@@ -89,7 +87,7 @@ func TestDesignEffectIsOneWhereNoneIsSeen(t *testing.T) {
 	}
 }
 
-// spaced moves the blocks apart, so that none follows another.
+// no block follows another
 func spaced(r *recording) *recording {
 	begin := r.Sample[0].NumLabel[rec.LabelEnd][0]
 	for _, s := range r.Sample {
@@ -98,7 +96,6 @@ func spaced(r *recording) *recording {
 	return r
 }
 
-// An interval's value is divided among blocks by the time that it has in each.
 func TestBlocksHaveThePartsOfIntervals(t *testing.T) {
 	r := newRecording(rec.TypeWall)
 	const begin = 1e18

@@ -14,17 +14,17 @@ import (
 	"prywalk/internal/unnamedcode"
 )
 
-// Frame is an entry of a stack. Equal frames (==) are one row: [FrameTable.FrameIndex] numbers them.
+// Frame is an entry of a stack, with a number in [FrameTable.FrameIndex].
 type Frame struct {
 	Name   string
-	Module string // base name of the file, for managed code the package; "" if synthetic or unknown
-	File   string // only with --lines, or for names that many files have
-	Line   int    // only with --lines
+	Module string // the file's base name, for managed code the package; "" if synthetic or unknown
+	File   string // with --lines, or for names that many files have
+	Line   int    // with --lines
 
-	// Script is set for named functions of scripts and functions compiled at run time, so that a script and a native
-	// library of one name are two rows.
+	// Script marks named functions of scripts and functions compiled at run time, so that they differ from a native
+	// library's of the same name.
 	Script bool
-	// Nameless is set for code without a function; Name is then its place.
+	// Nameless marks code without a function; Name is then its place.
 	Nameless bool
 }
 
@@ -44,7 +44,7 @@ const KernelModule = "[kernel]"
 // IsSupport reports a function of language or system, not of the program.
 func (f *Frame) IsSupport() bool { return f.supportRank() == 1 }
 
-// supportRank is 1 for a function of language or system, so that it sorts behind the program's, and else 0.
+// supportRank sorts functions of language or system behind the program's.
 func (f *Frame) supportRank() int {
 	if f.Synthetic() || f.Module == KernelModule || languages.IsSupport(f.Name, f.Module) {
 		return 1
@@ -52,7 +52,7 @@ func (f *Frame) supportRank() int {
 	return 0
 }
 
-// Label is the frame with file and line if set.
+// Label is the name with file and line if set.
 func (f *Frame) Label() string { return f.label(func(s string) string { return s }) }
 
 func (f *Frame) label(shorten func(string) string) string {

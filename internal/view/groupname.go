@@ -15,7 +15,6 @@ import (
 
 var groupings = []string{"thread", "process", "command", "role", "state", "wait", "lock", "module"}
 
-// byLabel groups by all labels of the program, "label:NAME" by one.
 const byLabel = "label"
 
 // IsGrouping reports whether by is a way to group samples.
@@ -54,7 +53,7 @@ type groups struct {
 	stacks           *FrameTable
 	waiting          waitGroups
 	roles            map[int64]func(thread string) string
-	severalProcesses bool // known only if threads are named
+	severalProcesses bool // set only if threads are named
 }
 
 func newGroups(stacks *FrameTable, idle bool) *groups {
@@ -88,7 +87,7 @@ func (g *groups) groupName(s *profile.Sample, by string) string {
 	return ""
 }
 
-// command returns the program, also of a short-lived child.
+// command includes short-lived children.
 func command(s *profile.Sample) string {
 	if program, ok := strings.CutPrefix(Label(s, rec.LabelThread), "[children: "); ok && NumLabel(s, rec.LabelTID) == 0 {
 		return strings.TrimSuffix(program, "]")
@@ -123,7 +122,7 @@ func severalProcesses(p *profile.Profile) bool {
 	return false
 }
 
-// nameWithID returns "NAME (KIND ID)", or what is known of both. kind is tid or pid.
+// kind is tid or pid.
 func nameWithID(name, kind string, id int64) string {
 	switch {
 	case id == 0 && name == "":
@@ -136,7 +135,6 @@ func nameWithID(name, kind string, id int64) string {
 	return fmt.Sprintf("%s (%s %d)", name, kind, id)
 }
 
-// labelGroup returns the program's labels, or one's value.
 func labelGroup(s *profile.Sample, key string) string {
 	if key != "" {
 		if list, ok := s.Label[key]; ok && !rec.IsOwnLabel(key) {

@@ -12,7 +12,7 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// labels sets labels of a sample; numbers are of pid, tid.
+// text has pairs of keys and values.
 func labels(s *profile.Sample, pid, tid int64, text ...string) {
 	for i := 0; i < len(text); i += 2 {
 		s.Label[text[i]] = []string{text[i+1]}
@@ -55,7 +55,6 @@ func TestGroupsOfSamplesByEachWay(t *testing.T) {
 	}
 }
 
-// In a recording of one process no thread's name has the process.
 func TestThreadsOfOneProcessAreNamedWithoutIt(t *testing.T) {
 	r := newRecording(rec.TypeCPU)
 	labels(r.add("f", 2), 7, 8, rec.LabelComm, "app", rec.LabelThread, "worker")
@@ -94,7 +93,6 @@ func TestWaysToGroupAreChecked(t *testing.T) {
 	}
 }
 
-// Blocked is what is left of wall time: never less than none, though the clocks are read one after the other.
 func TestBlockedTimeIsTheRestOfWallTime(t *testing.T) {
 	r := newRecording(rec.TypeCPU, rec.TypeWall, rec.TypeRunQueue)
 	r.add("f", 30, 100, 10)

@@ -11,13 +11,12 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// recording builds a profile as prywalk writes it.
 type recording struct {
 	profile.Profile
 	locations map[Frame]*profile.Location
 }
 
-// newRecording returns an empty recording of these types: samples are counts, all others ns.
+// Samples are counts, all other values ns.
 func newRecording(types ...string) *recording {
 	r := &recording{locations: map[Frame]*profile.Location{}}
 	for _, name := range types {
@@ -30,7 +29,6 @@ func newRecording(types ...string) *recording {
 	return r
 }
 
-// mapping returns the mapping of a file, which the first call adds.
 func (r *recording) mapping(file string) *profile.Mapping {
 	i := slices.IndexFunc(r.Mapping, func(m *profile.Mapping) bool { return m.File == file })
 	if i < 0 {
@@ -40,7 +38,7 @@ func (r *recording) mapping(file string) *profile.Mapping {
 	return r.Mapping[i]
 }
 
-// location returns that of a function in a file; without a name the location has no function.
+// Without a name the location has no function.
 func (r *recording) location(name, file string) *profile.Location {
 	key := Frame{Name: name, Module: file}
 	if l := r.locations[key]; l != nil {
@@ -60,7 +58,7 @@ func (r *recording) location(name, file string) *profile.Location {
 	return l
 }
 
-// add adds a sample of a function in the file /srv/app and returns it, so that a test can set labels.
+// add returns the sample, so that a test can set labels.
 func (r *recording) add(function string, values ...int64) *profile.Sample {
 	return r.addStack([]*profile.Location{r.location(function, "/srv/app")}, values...)
 }
@@ -71,10 +69,8 @@ func (r *recording) addStack(stack []*profile.Location, values ...int64) *profil
 	return s
 }
 
-// selection selects all of the recording.
 func (r *recording) selection() *Selection { return &Selection{Profile: &r.Profile} }
 
-// data is what a report by these options has; memory is returned at the test's end.
 func (r *recording) data(t *testing.T, o Options) *Data {
 	t.Helper()
 	d, err := New(&r.Profile, o)

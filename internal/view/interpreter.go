@@ -10,7 +10,7 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// hideInterpreter removes interpreter frames, except with --native and where there are no others.
+// hideInterpreter keeps interpreter frames with --native, and in stacks without others.
 func (sel *Selection) hideInterpreter() {
 	if sel.Options.Native {
 		return

@@ -12,9 +12,9 @@ import (
 	"prywalk/internal/unnamedcode"
 )
 
-// Counterparts maps each frame of an earlier recording to its counterpart in a later one, or to itself. Name and module
-// are equal; or the module is the program's own file, under another name; or the name is in one module only on either
-// side, as after an update of a library.
+// Counterparts maps each frame of an earlier recording to that in a later one, or to itself. Name and module are equal,
+// or the module is the program's own file under another name, or the name is in one module only on either side, as
+// after an update of a library.
 func Counterparts(older, newer *Data) map[Frame]Frame {
 	olderFrames, newerFrames := older.allFrames(), newer.allFrames()
 	newer.Memory.Take(int64(len(olderFrames)+len(newerFrames)) * frameCost)
@@ -42,7 +42,7 @@ func Counterparts(older, newer *Data) map[Frame]Frame {
 
 func (f *Frame) isFunction() bool { return !f.Nameless && !f.Synthetic() }
 
-// moduleRenamer returns a function that gives a frame of the older program's own file the newer one's name.
+// moduleRenamer renames the older program's own file to the newer one's.
 func moduleRenamer(older, newer *Data) func(Frame) Frame {
 	oldName, newName := older.programModule(), newer.programModule()
 	return func(f Frame) Frame {

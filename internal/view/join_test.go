@@ -12,7 +12,7 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// stackOf has a sample of each function in its file; the first file is the program's own.
+// the first file is the program's own
 func stackOf(functions ...[2]string) *recording {
 	r := newRecording(rec.TypeCPU)
 	for _, f := range functions {
@@ -53,8 +53,7 @@ func TestCounterpartsAreFoundInRenamedFiles(t *testing.T) {
 	}
 }
 
-// The earlier values × factor of a function add up to their sum × factor, to half a unit; one value may be rounded by
-// up to one.
+// One value may be rounded by up to one, the sum by half a unit.
 func TestJoinedValuesAddUpByFunction(t *testing.T) {
 	for _, factor := range []float64{1, 0.5, 0.3, 1.75, 1e-3} {
 		older, newer := newRecording(rec.TypeCPU), newRecording(rec.TypeCPU)

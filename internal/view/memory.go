@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// Memory of a report's parts, bytes, with garbage (TestSmallProfilesStayWithinTheBudget).
+// Bytes of a report's parts, with garbage (TestSmallProfilesStayWithinTheBudget).
 const (
 	frameCost    = 320
 	nodeCost     = 200
@@ -23,14 +23,14 @@ const (
 )
 
 const (
-	// A profile with more frames in its stacks than fewFrames + inlinedMost × locations is refused.
+	// A profile whose stacks have more frames than fewFrames + inlinedMost × locations is refused.
 	fewFrames   = 32 << 20
 	inlinedMost = 8
-	// longestText bounds the text of a report, in budgets.
+	// longestText bounds a report's text, in budgets.
 	longestText = 2
 )
 
-// Memory charges what grows with the call paths before its allocation: a small profile can make a large report, as
+// Memory charges what grows with the call paths before its allocation: a small profile can make a large report, since
 // locations have any number of inlined calls, samples of locations. After the first refusal stacks are short, and
 // nothing is written.
 type Memory struct {

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/languages"
 )
 
-// commonNames are shown with their file: many files have them.
+// commonNames are of functions in many files.
 var commonNames = regexp.MustCompile(`^(?:<[a-z ()]+>|\(anonymous\)|anonymous|\{(?:closure|main)\}|` +
 	`_?inner|outer|_?wrapper|_?wrapped|decorator)$`)
 

@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// sampleCountIndex returns the index of the number of samples; false in a profile without one.
 func (sel *Selection) sampleCountIndex() (int, bool) {
 	i, ok := sel.TypeIndex(rec.TypeSamples)
 	return i, ok && sel.Profile.SampleType[i].Unit == "count"

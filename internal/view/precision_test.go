@@ -38,7 +38,7 @@ func TestPrecisionIsOfTheEffectiveNumberOfSamples(t *testing.T) {
 	}
 }
 
-// Eight threads in lockstep, as in designeffect_test.go: the effect is 2 · 8 for blocks that alternate.
+// As in designeffect_test.go, the effect is 2 · 8.
 func TestPrecisionIsDividedByTheDesignEffect(t *testing.T) {
 	got := blockRecording(repeated("fg", 40), 8).selection().PrecisionOf(1)
 	if want := 40.0 * 8 / (2 * 8); math.Abs(got.N-want) > 1e-9*want || got.Samples != 320 {
@@ -46,7 +46,6 @@ func TestPrecisionIsDividedByTheDesignEffect(t *testing.T) {
 	}
 }
 
-// A profile of another program may have no counts, or a type "samples" that counts none.
 func TestPrecisionIsUnknownWithoutCounts(t *testing.T) {
 	for what, r := range map[string]*recording{
 		"no type":      newRecording("other", rec.TypeCPU),

@@ -23,8 +23,8 @@ type Row struct {
 // Rows sums samples by frame; Total counts a frame once per sample.
 func (d *Data) Rows(samples []*profile.Sample) []Row {
 	var rows []Row
-	rowOf := map[int32]int{}      // by frame
-	lastSample := map[int32]int{} // by frame: the number, from 1, of the last sample that has it
+	rowOf := map[int32]int{}
+	lastSample := map[int32]int{} // by frame: 1 + index of the last sample with it
 	for i, s := range samples {
 		v := s.Value[d.ValueIndex]
 		if v == 0 {
@@ -52,7 +52,6 @@ func (d *Data) Rows(samples []*profile.Sample) []Row {
 	return rows
 }
 
-// areAsleep reports whether samples are of one group of waiting threads.
 func (d *Data) areAsleep(samples []*profile.Sample) bool {
 	return d.groupsWaits() && len(samples) > 0 && (d.OnlyBlocked() || Label(samples[0], rec.LabelWait) != "")
 }
@@ -75,7 +74,7 @@ func (d *Data) sort(rows []Row, asleep bool) {
 		all += rows[i].Self
 	}
 	far := func(r Row) float64 { return r.depth / max(1, float64(r.Total)) }
-	minor := func(r Row, f *Frame) int { // 1 for functions of language and system, and small ones
+	minor := func(r Row, f *Frame) int {
 		if 10*r.Total < all {
 			return 1
 		}

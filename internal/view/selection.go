@@ -37,8 +37,8 @@ type Selection struct {
 	Unit       string
 	Dropped    int // removed by filters
 	Filters    []string
-	// SchedulerBlocked and EventLoopBlocked are blocked times, ns, that are left out: of threads asleep in Go's
-	// scheduler, and in event loops of recorded tasks.
+	// SchedulerBlocked and EventLoopBlocked are omitted blocked times, ns: of threads asleep in Go's scheduler, and in
+	// event loops of recorded tasks.
 	SchedulerBlocked, EventLoopBlocked int64
 }
 
@@ -51,7 +51,7 @@ type Data struct {
 	groups    *groups
 }
 
-// New applies the options. [Memory.Close] of the result returns its memory.
+// New applies the options. The caller closes the result's Memory.
 func New(p *profile.Profile, o Options) (*Data, error) {
 	memory := &Memory{account: filememory.Process().AccountOfWhole("the report")}
 	stacks := newStacks(o.Lines, memory)
@@ -121,7 +121,7 @@ func (sel *Selection) chooseValue() error {
 	return nil
 }
 
-// TypeBlocked is wall − cpu − runqueue, not stored in recordings.
+// TypeBlocked is wall − cpu − runqueue; recordings do not store it.
 const TypeBlocked = "blocked"
 
 func (sel *Selection) addBlocked() {

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/unnamedcode"
 )
 
-// FrameTable numbers a profile's frames, reading each location once.
+// FrameTable numbers a profile's frames.
 type FrameTable struct {
 	Frames []Frame
 	index  map[Frame]int32
@@ -34,7 +34,7 @@ func (t *FrameTable) clone(memory *Memory) *FrameTable {
 		lines: t.lines, memory: memory}
 }
 
-// Stack returns a sample's frames, innermost first, until the next call.
+// Stack returns a sample's frames, innermost first; valid until the next call.
 func (t *FrameTable) Stack(s *profile.Sample) []int32 {
 	t.buf = t.buf[:0]
 	for _, l := range s.Location {
@@ -58,7 +58,7 @@ func (t *FrameTable) Stack(s *profile.Sample) []int32 {
 	return t.buf
 }
 
-// framesOf returns the numbers of a location's frames, innermost inlined call first, at least one.
+// framesOf returns at least one frame, innermost inlined call first.
 func (t *FrameTable) framesOf(l *profile.Location) []int32 {
 	file := ""
 	if l.Mapping != nil {
@@ -88,7 +88,7 @@ func (t *FrameTable) framesOf(l *profile.Location) []int32 {
 // FrameOf returns a named function's frame. file is the mapping's, source the function's.
 func FrameOf(name, file, source string) Frame {
 	f := Frame{Name: name, Module: ModuleName(file), Script: file != "" && unnamedcode.IsScript(file)}
-	// as recordings name code without a function
+	// so do recordings name code without a function
 	f.Nameless = f.Module != "" && name == unnamedcode.Bracketed(f.Module) || unnamedcode.IsAddressName(name, f.Module)
 	if !f.Nameless {
 		f.setModule(file, source)
@@ -96,7 +96,6 @@ func FrameOf(name, file, source string) Frame {
 	return f
 }
 
-// functionName returns "" for a line without a function.
 func functionName(ln *profile.Line) string {
 	if ln.Function == nil {
 		return ""
@@ -112,7 +111,7 @@ func (t *FrameTable) namelessFrame(l *profile.Location, module string) Frame {
 	return f
 }
 
-// fileOffset returns a location's offset in its file, or its address if it is in none.
+// fileOffset returns a location's offset in its file, or its address without one.
 func fileOffset(l *profile.Location) uint64 {
 	if m := l.Mapping; m != nil && m.File != "" && l.Address >= m.Start && l.Address < m.Limit {
 		return l.Address - m.Start + m.Offset

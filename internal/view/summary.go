@@ -20,11 +20,11 @@ import (
 type Summary struct {
 	Target    string
 	Duration  time.Duration
-	Rate      float64 // Hz, 0 if unknown
+	Rate      float64 // Hz; 0: unknown
 	Processes int
 	Threads   int
 	Samples   int64
-	Complete  float64 // share of samples with complete stacks, negative if unknown
+	Complete  float64 // share of samples with complete stacks; negative: unknown
 	Comments  []string
 	Start     time.Time
 }
@@ -80,8 +80,7 @@ func target(p *profile.Profile, procs map[int64]string) string {
 	return t
 }
 
-// countComplete returns the number of samples, and the share of those with complete stacks. The share is −1 without
-// samples, and for a profile that is not prywalk's.
+// The share is −1 without samples, and for a profile that is not prywalk's.
 func (d *Data) countComplete() (n int64, share float64) {
 	count, ok := d.sampleCountIndex()
 	var bad int64
@@ -101,7 +100,7 @@ func (d *Data) countComplete() (n int64, share float64) {
 	return n, 1 - float64(bad)/float64(n)
 }
 
-// Parts returns the first line's parts; covered is of [Data.CoverageText].
+// Parts returns the first line's parts; covered is from [Data.CoverageText].
 func (s *Summary) Parts(covered string) []string {
 	parts := []string{s.Target}
 	if s.Duration > 0 {

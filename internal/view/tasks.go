@@ -14,8 +14,8 @@ import (
 // IsTask reports a sample of a task without a thread, such as a goroutine.
 func IsTask(s *profile.Sample) bool { return Label(s, rec.LabelTask) != "" }
 
-// hideSchedulers removes the blocked time of threads asleep in Go's scheduler or an event loop if tasks are recorded,
-// which have this time. --native keeps it.
+// hideSchedulers removes the blocked time of threads asleep in Go's scheduler or an event loop if their tasks are
+// recorded, which have this time. --native keeps it.
 func (sel *Selection) hideSchedulers() {
 	clocks, ok := ClocksOf(sel.Profile)
 	count, counted := sel.sampleCountIndex()
@@ -55,7 +55,7 @@ func isSleepingThread(s *profile.Sample) bool {
 	return !IsTask(s) && Label(s, rec.LabelState) == "sleeping" && len(s.Location) > 0
 }
 
-// withoutBlocked returns a copy of a sample without its blocked time and its ticks, whose index is count.
+// count is the index of the ticks, which are removed, too.
 func (sel *Selection) withoutBlocked(s *profile.Sample, clocks *ClockIndices, count int) *profile.Sample {
 	c := *s
 	c.Value = slices.Clone(s.Value)
@@ -66,7 +66,7 @@ func (sel *Selection) withoutBlocked(s *profile.Sample, clocks *ClockIndices, co
 	return &c
 }
 
-// schedulerTasks caches schedulerTask by a sample's stack.
+// by stack
 type schedulerTasks map[**profile.Location]string
 
 func (known schedulerTasks) taskOf(s *profile.Sample) string {
@@ -106,7 +106,6 @@ func schedulerTask(s *profile.Sample) string {
 	return ""
 }
 
-// functionsOf omits the kernel's; "" for an unknown one.
 func functionsOf(s *profile.Sample) (names []string) {
 	for _, l := range s.Location {
 		if l.Mapping != nil && l.Mapping.File == KernelModule {

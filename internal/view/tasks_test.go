@@ -11,9 +11,8 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// A goroutine that waits has the time that a thread without work sleeps in the scheduler.
 func TestBlockedTimeOfASchedulerIsLeftOutWhereItsTasksAreRecorded(t *testing.T) {
-	const scheduler, other = 7, 8 // processes; of the other no goroutine is recorded
+	const scheduler, other = 7, 8 // of the other process no goroutine is recorded
 	build := func() *recording {
 		r := newRecording(rec.TypeSamples, rec.TypeWall, rec.TypeRunQueue, rec.TypeCPU)
 		idle := []*profile.Location{r.location("runtime.futex", "/srv/app"), r.location("runtime.schedule", "/srv/app")}

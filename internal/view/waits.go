@@ -22,16 +22,16 @@ import (
 
 const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntime + "]"
 
-// waitGroups classifies waits, once per stack.
+// per stack
 type waitGroups struct {
 	idleRules   bool
 	idleCache   map[idleKey]string
-	waiterCache map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
+	waiterCache map[**profile.Location]int // index of the frame of [waits.WaitingFunction]
 	withinCache map[withinKey]string
 }
 
 // waitGroup names a wait: the call and the lock, the socket's peer or the descriptor's kind. Unnamed conditions,
-// semaphores and the like differ by the application's function.
+// semaphores and the like are named by the application's function.
 func (w *waitGroups) waitGroup(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if wait == "" {
@@ -51,8 +51,8 @@ func (w *waitGroups) waitGroup(s *profile.Sample) string {
 	return name
 }
 
-// waitObject returns the part of a group's name that a waits_for label gives: a lock with an owner by its address,
-// other objects by their kind and the application's function, a socket by its peer, a file as such.
+// waitObject names what a waits_for label gives: a lock with an owner by its address, other objects by their kind and
+// the application's function, a socket by its peer, a file as such.
 func (w *waitGroups) waitObject(s *profile.Sample, what string) string {
 	if w.inSleep(s) {
 		return string(waits.Sleep)
@@ -79,8 +79,8 @@ func (w *waitGroups) waitObject(s *profile.Sample, what string) string {
 	return waits.LabelForReader(what)
 }
 
-// lockWithin names a lock by its type and the innermost function of its language. The recorder does not know the frames
-// when it sets the label.
+// lockWithin names a lock by its type and the innermost function of its language, which the recorder does not know when
+// it sets the label.
 func (w *waitGroups) lockWithin(s *profile.Sample, lockType string) string {
 	return cmp.Or(w.languageWithin(s, lockType, func(l *languages.Language, function string) (string, bool) {
 		if l.LockWithin == nil {
@@ -90,7 +90,7 @@ func (w *waitGroups) lockWithin(s *profile.Sample, lockType string) string {
 	}), lockType)
 }
 
-// inSleep reports whether a wait for a condition is a sleep in the language's terms.
+// A wait for a condition may be a sleep in the language's terms.
 func (w *waitGroups) inSleep(s *profile.Sample) bool {
 	return WaitKind(s) == waits.Condition &&
 		w.languageWithin(s, string(waits.Sleep), func(l *languages.Language, function string) (string, bool) {
@@ -99,8 +99,8 @@ func (w *waitGroups) inSleep(s *profile.Sample) bool {
 }
 
 // languageWithin asks, from the innermost one, the language of each function that the application's waiting function
-// calls, and returns the first answer; "": that is the answer, or there is none. answer's second result is false if the
-// language has no answer for the function. question is the key under which the result is cached.
+// calls, and returns the first answer or "". answer's second result is false without an answer for the function.
+// question is the key of the cache.
 func (w *waitGroups) languageWithin(
 	s *profile.Sample, question string, answer func(l *languages.Language, function string) (string, bool),
 ) (found string) {
@@ -200,7 +200,7 @@ func (w *waitGroups) lockGroup(s *profile.Sample) string {
 		}
 		return waits.LabelForReader(what)
 	}
-	if wait := Label(s, rec.LabelWait); IsTask(s) && strings.HasPrefix(wait, "sync.") { // a lock of Go
+	if wait := Label(s, rec.LabelWait); IsTask(s) && strings.HasPrefix(wait, "sync.") { // of Go
 		return wait
 	}
 	return NoLock

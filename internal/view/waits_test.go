@@ -10,7 +10,7 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// pythonWait is a sample of a thread of CPython that waits for a lock, by functions of threading.py, innermost first.
+// functions are of threading.py, innermost first.
 func pythonWait(functions ...string) *profile.Sample {
 	s := &profile.Sample{Label: map[string][]string{rec.LabelState: {"sleeping"}, rec.LabelWait: {"futex"},
 		rec.LabelWaitsFor: {"semaphore 0x10 (threading.Lock)"}}}
