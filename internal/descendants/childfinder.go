@@ -12,14 +12,14 @@ import (
 // # New processes by their numbers
 //
 // Without the kernel's records: numbers are assigned in order, and the last one is known. Numbers assigned since the
-// previous tick are those of new tasks; one read of /proc gives the parent of each.
+// previous tick are of new tasks; one read of /proc gives the parent of each.
 
 const (
 	// maxNumbers bounds the numbers read at a tick; of more, each n-th is read.
 	maxNumbers     = 64
 	maxNewChildren = 128
-	// markedFor is how long a process counts as new, ns. After that it cannot be opened: it is read every lastingEvery,
-	// at most for lastingFor.
+	// markedFor is the age, in ns, up to which a process counts as new. Later it is read every lastingEvery, at most
+	// for lastingFor.
 	markedFor    = 200e6
 	lastingEvery = 50e6
 	lastingFor   = 10e9
@@ -39,9 +39,9 @@ type ChildFinder[Owner comparable, Value any] struct {
 	stat       func(f *procmem.ThreadFiles, s *procmem.Stat) error
 	parent     func(pid int) (parent int, ok bool)
 	clock      func(pid int) (uint64, error)
-	beforeRead func() // before each read of /proc
+	beforeRead func()
 
-	pin, unpin func() // around reads of known processes
+	pin, unpin func()
 }
 
 // NewChild is a new process that is not tracked yet.
@@ -55,9 +55,9 @@ type NewChild[Owner comparable, Value any] struct {
 	parent    int
 	execKnown bool
 	start     uint64
-	since     int64 // discovery, CLOCK_MONOTONIC ns
-	readAt    int64 // last read, CLOCK_MONOTONIC ns
-	cpu       int64 // CPU time at that read, ns
+	since     int64
+	readAt    int64 // CLOCK_MONOTONIC ns, as since
+	cpu       int64 // CPU time at readAt, ns
 	comm      procmem.Comm
 }
 
@@ -67,7 +67,7 @@ type NameTime struct {
 	NS   int64
 }
 
-// NewChildFinder returns a finder that tracks no process, and keeps files open within the budget.
+// NewChildFinder returns a finder that tracks no process, and opens files within the budget.
 func NewChildFinder[Owner comparable, Value any](budget *procmem.FDBudget) *ChildFinder[Owner, Value] {
 	return &ChildFinder[Owner, Value]{
 		tracked: map[int]Owner{}, forks: map[int]*forkCounts{}, children: map[int]*NewChild[Owner, Value]{},
@@ -82,7 +82,7 @@ func (f *ChildFinder[Owner, Value]) BeforeReads(call func()) { f.beforeRead = ca
 // PinReads sets functions around reads of a known process, in which the caller must not yield.
 func (f *ChildFinder[Owner, Value]) PinReads(pin, unpin func()) { f.pin, f.unpin = pin, unpin }
 
-// parent fails for an ended process and for a thread. It reads status: a read of stat waits for an exec
+// parent fails for an ended process and for a thread. It reads status, since a read of stat waits for an exec
 // (fs/proc/array.c, do_task_stat).
 func parent(pid int) (int, bool) {
 	var s procmem.Status
@@ -118,14 +118,14 @@ func (f *ChildFinder[Owner, Value]) Forget(pid int, owner Owner) {
 // Advanced reports whether numbers were assigned since the last Search.
 func (f *ChildFinder[Owner, Value]) Advanced(last int) bool { return last != f.last }
 
-// Search searches the numbers up to last, the last assigned one (0: unknown), for descendants of tracked processes.
+// Search examines the numbers up to last, the last assigned one (0: unknown), for descendants of tracked processes.
 func (f *ChildFinder[Owner, Value]) Search(last int, now int64) {
 	before := f.last
 	if f.last = last; before == 0 || last == 0 || before == last || len(f.tracked) == 0 {
 		return
 	}
 	if last < before {
-		before = min(firstNumber, last) - 1 // the counter wrapped
+		before = min(firstNumber, last) - 1
 	}
 	step := (last-before-1)/maxNumbers + 1
 	for pid := before + 1 + (last-before-1)%step; pid <= last; pid += step {
@@ -151,7 +151,7 @@ func (f *ChildFinder[Owner, Value]) examine(pid int, now int64) {
 	}
 	var s procmem.Stat
 	files := procmem.OpenThread(pid, pid, f.budget)
-	_ = files.OpenDir() // if it has ended, its stat shows that
+	_ = files.OpenDir() // stat shows whether it has ended
 	if f.stat(files, &s) != nil || s.State == 'Z' || s.PPID != parent {
 		files.Close()
 		return
@@ -161,8 +161,8 @@ func (f *ChildFinder[Owner, Value]) examine(pid int, now int64) {
 	}
 }
 
-// Tick calls runs with each new process whose first thread is on or waits for a CPU. It yields, and forgets,
-// those that have ended or (over) are read no more.
+// Tick calls runs with each new process whose first thread is on or waits for a CPU. It yields, and forgets, those that
+// have ended or (over) are no longer read.
 func (f *ChildFinder[Owner, Value]) Tick(
 	now int64, runs func(*NewChild[Owner, Value], *procmem.Stat),
 ) iter.Seq2[*NewChild[Owner, Value], bool] {
@@ -175,7 +175,7 @@ func (f *ChildFinder[Owner, Value]) Tick(
 			child.readAt = now
 			f.beforeRead()
 			f.pin()
-			cpu, _ := f.clock(pid) // fails if it is gone
+			cpu, _ := f.clock(pid) // 0: it has ended
 			var s procmem.Stat
 			err := f.stat(child.Files, &s)
 			f.unpin()
@@ -198,17 +198,17 @@ func (f *ChildFinder[Owner, Value]) Tick(
 
 // # Which processes call exec
 //
-// Children of a shell mostly do, of a server mostly do not; PF_FORKNOEXEC shows it.
+// Children of a shell mostly do, those of a server mostly do not; PF_FORKNOEXEC shows it.
 
 type forkCounts struct {
 	never int // children that ended without exec
 	exec  bool
 }
 
-// minForks is the number of children without exec from which on the others count as alike.
+// minForks is the number of children without exec from which others are expected to be alike.
 const minForks = 8
 
-const beforeExec = 0x40 // PF_FORKNOEXEC: forked, no exec since (include/linux/sched.h)
+const beforeExec = 0x40 // PF_FORKNOEXEC (include/linux/sched.h)
 
 func (f *ChildFinder[Owner, Value]) noteExec(child *NewChild[Owner, Value], s *procmem.Stat) {
 	before := s.Flags&beforeExec != 0
@@ -228,7 +228,7 @@ func (f *ChildFinder[Owner, Value]) noteExec(child *NewChild[Owner, Value], s *p
 	}
 }
 
-// MayExec reports whether a process may be about to call exec: it has not, and its siblings are not known never to.
+// MayExec reports whether a process may be about to call exec: it has not, and its siblings do.
 func (f *ChildFinder[Owner, Value]) MayExec(child *NewChild[Owner, Value], s *procmem.Stat) bool {
 	counts := f.forks[child.parent]
 	return s.Flags&beforeExec != 0 && (counts == nil || counts.exec || counts.never < minForks)

@@ -14,10 +14,9 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// listed is a /proc of processes and threads by ID.
 type listed map[int]procmem.Stat
 
-// newChildrenOf returns a ChildFinder that reads such a /proc. Process 100 is discovered, as "shell".
+// Process 100 is discovered, as "shell".
 func newChildrenOf(l listed) *ChildFinder[string, []int64] {
 	n := NewChildFinder[string, []int64](nil)
 	n.stat = func(f *procmem.ThreadFiles, s *procmem.Stat) error {
@@ -34,7 +33,7 @@ func newChildrenOf(l listed) *ChildFinder[string, []int64] {
 	return n
 }
 
-// ended returns the processes that a tick finds ended. Each running one is marked with the tick's time.
+// Each running process is marked with the tick's time.
 func ended(n *ChildFinder[string, []int64], now int64) (out []*NewChild[string, []int64]) {
 	mark := func(y *NewChild[string, []int64], _ *procmem.Stat) { y.Value = append(y.Value, now) }
 	for y, over := range n.Tick(now, mark) {
@@ -49,8 +48,6 @@ func process(pid, parent int, state byte) procmem.Stat {
 	return procmem.Stat{PID: pid, PPID: parent, State: state, Threads: 1, StartTime: uint64(pid)}
 }
 
-// Children of a discovered process, and theirs, are marked at each tick that finds them running; children of other
-// processes, sleepers, zombies and threads are not.
 func TestRunningDescendantsAreSampled(t *testing.T) {
 	thread := procmem.Stat{PID: 1003, PPID: 100, State: 'R', Threads: 4, StartTime: 9}
 	l := listed{
@@ -67,7 +64,7 @@ func TestRunningDescendantsAreSampled(t *testing.T) {
 	l[1001] = process(1001, 100, 'S')
 	ended(n, 3)
 	delete(l, 1001)
-	l[1005] = process(1005, 1, 'Z') // its parent has ended, and init has not waited for it yet
+	l[1005] = process(1005, 1, 'Z') // its parent has ended, and init has not waited for it
 	got := ended(n, 4)
 	if len(got) != 1 || got[0].PID != 1001 || got[0].Waiter != "shell" || len(got[0].Value) != 2 {
 		t.Fatalf("ended %+v, want 1001 of shell with two marks", got)
@@ -87,7 +84,6 @@ func TestRunningDescendantsAreSampled(t *testing.T) {
 	}
 }
 
-// The time is up to the last read, running or not, and is that of the program which ran then.
 func TestTimeOfANewProcessIsKnownByProgram(t *testing.T) {
 	l := listed{}
 	n := newChildrenOf(l)
@@ -111,8 +107,8 @@ func TestTimeOfANewProcessIsKnownByProgram(t *testing.T) {
 	if want := []NameTime{{"sh", 1e6}, {"ls", 3e6}}; len(got) != 1 || !slices.Equal(got[0].Times, want) {
 		t.Fatalf("ended %+v, want one that used %v", got, want)
 	}
-	n.last = 1000                 // the PID is reused
-	for i := range 3 * maxNames { // it calls exec again and again
+	n.last = 1000
+	for i := range 3 * maxNames { // it calls exec repeatedly
 		at(10, 'S', strings.Repeat("x", i+1), uint64(i+1))
 	}
 	if y := n.children[1001]; len(y.Times) != maxNames || y.cpu != 3*maxNames*1e6 {
@@ -120,7 +116,6 @@ func TestTimeOfANewProcessIsKnownByProgram(t *testing.T) {
 	}
 }
 
-// Its time is that of its own account, which also gets its children's time from then on.
 func TestDiscoveredProcessIsNoLongerANewChild(t *testing.T) {
 	l := listed{1001: process(1001, 100, 'R'), 1002: process(1002, 1001, 'R')}
 	n := newChildrenOf(l)
@@ -142,7 +137,6 @@ func TestDiscoveredProcessIsNoLongerANewChild(t *testing.T) {
 	}
 }
 
-// A process that is not a descendant has the PID of one that ended.
 func TestReusedPIDIsAnotherProcess(t *testing.T) {
 	l := listed{301: process(301, 100, 'R')}
 	n := newChildrenOf(l)
@@ -158,7 +152,6 @@ func TestReusedPIDIsAnotherProcess(t *testing.T) {
 	}
 }
 
-// Only for descendants is the file read that waits for an exec in progress. Between is called before each read.
 func TestOnlyDescendantsAreReadWithWaits(t *testing.T) {
 	l := listed{1001: process(1001, 100, 'R'), 1002: process(1002, 7, 'R'), 1003: process(1003, 1001, 'S')}
 	n := newChildrenOf(l)
@@ -182,7 +175,6 @@ func TestOnlyDescendantsAreReadWithWaits(t *testing.T) {
 	}
 }
 
-// At most maxNumbers PIDs are read, at any distance, the last one among them.
 func TestManyNewProcessesAreReadInPart(t *testing.T) {
 	for _, many := range []int{1, maxNumbers, maxNumbers + 1, 10*maxNumbers - 1, 1 << 22} {
 		read := map[int]bool{}
@@ -234,7 +226,6 @@ func TestProcessThatStaysUntrackedIsReadRarely(t *testing.T) {
 	}
 }
 
-// A real process, which ends when its input ends.
 func TestNewProcessIsFoundByItsPID(t *testing.T) {
 	births, err := procmem.OpenPIDCounter()
 	if err != nil {
@@ -244,7 +235,7 @@ func TestNewProcessIsFoundByItsPID(t *testing.T) {
 	n := NewChildFinder[string, []int64](nil)
 	n.Track(os.Getpid(), "test")
 	found := false
-	for try := 0; try < 20 && !found; try++ { // it is not read if many others are created at the same time
+	for try := 0; try < 20 && !found; try++ { // it is missed if many others are created at the same time
 		births.Advanced()
 		n.Search(births.Last(), 1)
 		cmd := exec.Command("cat")
@@ -259,15 +250,14 @@ func TestNewProcessIsFoundByItsPID(t *testing.T) {
 		n.Search(births.Last(), 2)
 		y := n.children[cmd.Process.Pid]
 		found = y != nil && y.Waiter == "test"
-		_ = stdin.Close() // the process ends
-		_ = cmd.Wait()    // its status does not matter
+		_ = stdin.Close()
+		_ = cmd.Wait()
 	}
 	if !found {
 		t.Error("none of 20 new processes was found")
 	}
 }
 
-// A parent is known when enough of its children have ended without exec, until one calls it.
 func TestParentsOfChildrenWithoutExecAreKnown(t *testing.T) {
 	l := listed{}
 	n := newChildrenOf(l)
@@ -284,7 +274,7 @@ func TestParentsOfChildrenWithoutExecAreKnown(t *testing.T) {
 		}
 		l[pid] = s
 		ended(n, 2)
-		ended(n, 3) // each child counts once
+		ended(n, 3)
 		delete(l, pid)
 		ended(n, 4)
 	}

@@ -10,8 +10,8 @@ import (
 
 // # CPU time of untracked descendants
 //
-// Records of context switches give each process's CPU time by program, up to the record of its end: from Linux 6.16 on
-// without most of exit.
+// Records of context switches give each process's CPU time by program, up to the record of its end; from Linux 6.16 on
+// this excludes most of exit.
 
 const maxPrograms = 16 // per process
 
@@ -21,7 +21,7 @@ type ProgramTime[Owner comparable] struct {
 	NS      int64
 }
 
-// onCPU is a thread on a CPU; since is CLOCK_MONOTONIC, ns.
+// since is CLOCK_MONOTONIC ns.
 type onCPU struct {
 	pid, tid int
 	since    int64
@@ -29,8 +29,8 @@ type onCPU struct {
 
 type clocks[Owner comparable, Sample any] struct {
 	on         map[int]onCPU                     // by CPU
-	nowTracked map[int]*Untracked[Owner, Sample] // tracked processes whose records began with their creation
-	lost       int64                             // records lost so far
+	nowTracked map[int]*Untracked[Owner, Sample] // tracked processes with records since their creation
+	lost       int64
 }
 
 // TrackWithClocks is [Table.Track] that goes on to count the process's time.
@@ -44,7 +44,7 @@ func (t *Table[Owner, Sample]) TrackWithClocks(pid int, owner Owner) {
 	}
 }
 
-// ForgetWithClocks is [Table.Forget] with the CPU time of the process's whole life, ns; 0: not completely known.
+// ForgetWithClocks is [Table.Forget]. It returns the CPU time of the process's whole life, ns; 0: not completely known.
 func (t *Table[Owner, Sample]) ForgetWithClocks(pid int, owner Owner) (ns int64) {
 	if t.tracked[pid] != owner {
 		return 0
@@ -76,7 +76,7 @@ func (t *Table[Owner, Sample]) DrainClocks(r *perfevents.Reader) (n int) {
 	return n
 }
 
-// forgetSwitches drops the switches since the last drain: a lost one would move time to another process.
+// A lost switch would move time to another process.
 func (t *Table[Owner, Sample]) forgetSwitches() {
 	clear(t.clocks.on)
 	for i := range t.records {
@@ -104,8 +104,8 @@ func (t *Table[Owner, Sample]) updateClocks(r *record) {
 	}
 }
 
-// endRun ends and counts the run of the record's thread; false: another is on the CPU. An exec may have given the
-// thread the process's number (fs/exec.c, de_thread).
+// endRun counts the run of the record's thread; false: another is on the CPU. An exec may have given the thread the
+// process's number (fs/exec.c, de_thread).
 func (t *Table[Owner, Sample]) endRun(r *record) bool {
 	on, ok := t.clocks.on[r.CPU]
 	if !ok || on.tid != r.TID && !(r.Exec && on.pid == r.PID) {

@@ -14,7 +14,7 @@ func switched(kind perfevents.Kind, at int64, cpu, pid int) perfevents.Record {
 	return r
 }
 
-// switches handles records as of one drain with context switches; lost: other records were lost.
+// lost: other records were lost.
 func (t *Table[Owner, Sample]) switches(lost bool, list ...perfevents.Record) {
 	if t.clocks.on == nil {
 		t.clocks.on = map[int]onCPU{}
@@ -28,7 +28,7 @@ func (t *Table[Owner, Sample]) switches(lost bool, list ...perfevents.Record) {
 	t.handleAll()
 }
 
-// spent returns the CPU time of a process by program, "" for the program before exec.
+// The program before exec is "".
 func spent[Owner comparable, Sample any](p *Untracked[Owner, Sample]) map[string]int64 {
 	sums := map[string]int64{}
 	for _, s := range p.Times {
@@ -37,7 +37,6 @@ func spent[Owner comparable, Sample any](p *Untracked[Owner, Sample]) map[string
 	return sums
 }
 
-// The order of the CPUs' records, and the drain in which they come, make no difference.
 func TestCPUTimeOfSwitchesIsThatOfTheProgram(t *testing.T) {
 	const in, out = perfevents.SwitchedIn, perfevents.SwitchedOut
 	execed := task(perfevents.CommSet, 130, 20, 0)
@@ -61,7 +60,6 @@ func TestCPUTimeOfSwitchesIsThatOfTheProgram(t *testing.T) {
 	}
 }
 
-// One of the threads ends on its CPU.
 func TestThreadsOfAProcessAddUp(t *testing.T) {
 	u := table(new(int))
 	thread := func(kind perfevents.Kind, at int64) perfevents.Record {
@@ -76,7 +74,6 @@ func TestThreadsOfAProcessAddUp(t *testing.T) {
 	}
 }
 
-// The switch that ended one process's run, or that began another's, is lost.
 func TestLostRecordsChargeNoTimeToAnotherProcess(t *testing.T) {
 	const in, out = perfevents.SwitchedIn, perfevents.SwitchedOut
 	u := table(new(int))
@@ -95,7 +92,6 @@ func TestLostRecordsChargeNoTimeToAnotherProcess(t *testing.T) {
 	}
 }
 
-// A process that calls exec without end uses bounded memory, and loses no time.
 func TestTimesByProgramOfAProcessAreBounded(t *testing.T) {
 	u := table(new(int))
 	u.switches(false, task(perfevents.Forked, 1, 20, 10), switched(perfevents.SwitchedIn, 10, 0, 20))
@@ -113,7 +109,6 @@ func TestTimesByProgramOfAProcessAreBounded(t *testing.T) {
 	}
 }
 
-// The time counts from creation to the end, and is returned when the end is reported.
 func TestTimeOfADiscoveredProcessIsCountedToItsEnd(t *testing.T) {
 	const in, out = perfevents.SwitchedIn, perfevents.SwitchedOut
 	shell, kid := new(int), new(int)
@@ -124,7 +119,7 @@ func TestTimeOfADiscoveredProcessIsCountedToItsEnd(t *testing.T) {
 	if u.untracked[20] != nil || u.untracked[30].Waiter != kid {
 		t.Errorf("untracked processes %v, want 30 with the discovered one as its parent", u.untracked)
 	}
-	if u.ForgetWithClocks(20, shell) != 0 { // of another process with the PID
+	if u.ForgetWithClocks(20, shell) != 0 { // another process with the PID
 		t.Error("ForgetClocks of another owner returns this process's time")
 	}
 	u.switches(false, switched(in, 180, 0, 20), task(perfevents.Exited, 200, 20, 10))
@@ -141,7 +136,7 @@ func TestTimeOfADiscoveredProcessIsCountedToItsEnd(t *testing.T) {
 	}
 }
 
-// The kernel ends the first thread, and gives its number to the one that calls exec (fs/exec.c, de_thread).
+// The kernel gives the first thread's number to the one that calls exec (fs/exec.c, de_thread).
 func TestAnotherThreadThanTheFirstCallsExec(t *testing.T) {
 	thread := switched(perfevents.SwitchedIn, 110, 1, 20)
 	thread.TID = 21
@@ -159,7 +154,7 @@ func TestAnotherThreadThanTheFirstCallsExec(t *testing.T) {
 	}
 }
 
-// The first thread calls pthread_exit, another one goes on.
+// The first thread calls pthread_exit.
 func TestProcessEndsWithItsLastThread(t *testing.T) {
 	const in, out = perfevents.SwitchedIn, perfevents.SwitchedOut
 	second := func(kind perfevents.Kind, at int64) perfevents.Record {
@@ -191,7 +186,6 @@ func TestProcessEndsWithItsLastThread(t *testing.T) {
 	}
 }
 
-// The process has ended, and a child of another has its number before its end is noticed.
 func TestReusedPIDAddsNothingToATrackedProcess(t *testing.T) {
 	const in, out = perfevents.SwitchedIn, perfevents.SwitchedOut
 	kid := new(int)

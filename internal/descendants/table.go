@@ -15,7 +15,6 @@ import (
 )
 
 const (
-	// maxUntracked bounds processes, maxMappings the mappings of each.
 	maxUntracked = 1 << 14
 	maxMappings  = 1 << 12
 	maxFormer    = 16 // earlier programs of a process
@@ -37,7 +36,7 @@ type Untracked[Owner comparable, Sample any] struct {
 	Waiter  Owner // nearest tracked ancestor
 	Samples []Sample
 	Ended   bool
-	Times   []ProgramTime[Owner] // where switches are recorded ([Table.DrainClocks])
+	Times   []ProgramTime[Owner] // if switches are recorded ([Table.DrainClocks])
 
 	runs       *Program[Owner]
 	former     []formerProgram[Owner]
@@ -55,7 +54,7 @@ type Program[Owner comparable] struct {
 	frozen bool
 }
 
-// Freeze makes it immutable; changes make a copy.
+// Freeze makes the program immutable; changes make a copy.
 func (p *Program[Owner]) Freeze() { p.frozen = true }
 
 type formerProgram[Owner comparable] struct {
@@ -74,7 +73,7 @@ type record struct {
 	from, to int
 }
 
-// add keeps a record until those of all CPUs are read: each CPU's are in order.
+// Records are kept until those of all CPUs are read: only each CPU's are in order.
 func (t *Table[Owner, Sample]) add(r *perfevents.Record) {
 	from := len(t.names)
 	t.names = append(t.names, r.Name...)
@@ -89,7 +88,7 @@ func New[Owner comparable, Sample any]() *Table[Owner, Sample] {
 	return &Table[Owner, Sample]{untracked: map[int]*Untracked[Owner, Sample]{}, tracked: map[int]Owner{}}
 }
 
-// Drain drains the kernel's records: creations and programs, then take gets the others, and may query the table.
+// Drain drains the kernel's records: creations and programs first; take gets the others, and may query the table.
 func (t *Table[Owner, Sample]) Drain(r *perfevents.Reader, take func(*perfevents.Record)) {
 	t.records, t.names = t.records[:0], t.names[:0]
 	handled := false
@@ -146,7 +145,7 @@ func (t *Table[Owner, Sample]) handle(r *record) {
 	}
 }
 
-// threadEnded notes a thread's end. The first may end before others (pthread_exit).
+// The first thread may end before others (pthread_exit).
 func (p *Untracked[Owner, Sample]) threadEnded(first bool) {
 	if first {
 		p.firstEnded = true
@@ -156,7 +155,7 @@ func (p *Untracked[Owner, Sample]) threadEnded(first bool) {
 	p.Ended = p.firstEnded && p.others <= 0
 }
 
-// created adds a child. An earlier process with its number has ended, perhaps not noticed or with a lost record.
+// created adds a child. An earlier process with its number has ended unnoticed.
 func (t *Table[Owner, Sample]) created(r *record) {
 	delete(t.clocks.nowTracked, r.PID)
 	if before := t.untracked[r.PID]; before != nil {
@@ -192,7 +191,7 @@ func (p *Untracked[Owner, Sample]) ProgramAt(t int64) *Program[Owner] {
 	return p.runs
 }
 
-// Find returns a process by number; nil: unknown.
+// Find returns an untracked process by number, or nil.
 func (t *Table[Owner, Sample]) Find(pid int) *Untracked[Owner, Sample] {
 	if _, tracked := t.tracked[pid]; tracked {
 		return nil

@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// table returns a table that tracks process 10.
 func table(shell *int) *Table[*int, int] {
 	u := New[*int, int]()
 	u.Track(10, shell)
@@ -19,7 +18,6 @@ func task(kind perfevents.Kind, at int64, pid, parent int) perfevents.Record {
 	return perfevents.Record{Kind: kind, Time: at, PID: pid, TID: pid, PPID: parent, PTID: parent}
 }
 
-// addAll handles records as of one drain.
 func (t *Table[Owner, Sample]) addAll(list ...perfevents.Record) {
 	for i := range list {
 		t.add(&list[i])
@@ -27,7 +25,6 @@ func (t *Table[Owner, Sample]) addAll(list ...perfevents.Record) {
 	t.handleAll()
 }
 
-// The order of the CPUs' records makes no difference; a child of a child is also known.
 func TestProgramOfAnUntrackedProcessIsThatAtTheSample(t *testing.T) {
 	shell := new(int)
 	u := table(shell)
@@ -95,7 +92,6 @@ func TestUntrackedProcessesAreBounded(t *testing.T) {
 	}
 }
 
-// Data kept for an untracked process are returned once, when it is tracked.
 func TestTrackedProcessIsNotUntracked(t *testing.T) {
 	u, me := table(new(int)), new(int)
 	u.addAll(task(perfevents.Forked, 100, 20, 10))
@@ -125,8 +121,7 @@ func TestTrackedProcessIsNotUntracked(t *testing.T) {
 	}
 }
 
-// The record of the first process's end was lost, and its PID is not a descendant's now. Data kept for the first one
-// are still returned.
+// The record of the first process's end was lost.
 func TestForkOfAReusedPIDIsAnotherProcess(t *testing.T) {
 	u := table(new(int))
 	u.addAll(task(perfevents.Forked, 100, 20, 10))
