@@ -17,14 +17,13 @@ import (
 
 const (
 	pacBits  = 0x007f_0000_0000_0000
-	pacInsn  = 0x0012_0000_0000_0000 // what a signature may look like
+	pacInsn  = 0x0012_0000_0000_0000 // a possible signature
 	armStack = 0xffff_f000_0000
 )
 
-// armProgram is the linked testdata/chain_aarch64.s.
 type armProgram struct {
 	file    string
-	load    elffile.Segment // the only one
+	load    elffile.Segment
 	symbols map[string]uint64
 }
 
@@ -60,7 +59,7 @@ func buildArm(t testing.TB, dir string) *armProgram {
 	return p
 }
 
-// core makes a core with one thread inside of leaf and one at its first instruction.
+// core makes a core with one thread within leaf and one at its first instruction.
 func (p *armProgram) core(path string) *writer {
 	w := &writer{machine: uint16(elf.EM_AARCH64)}
 	sym := p.symbols
@@ -95,7 +94,6 @@ func (p *armProgram) core(path string) *writer {
 	return w
 }
 
-// chain is the stack of the first thread, innermost first.
 func (p *armProgram) chain() []uint64 {
 	var out []uint64
 	for _, name := range []string{"in_leaf", "in_middle", "in_outer", "in_start"} {

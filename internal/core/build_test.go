@@ -10,14 +10,14 @@ import (
 	"prywalk/frames"
 )
 
-// writer makes cores for tests, as the kernel writes them.
+// As the kernel writes them.
 type writer struct {
 	machine uint16
 	notes   []byte
 	loads   []load
 }
 
-// load is a mapping; what data does not have of size was not dumped.
+// What data lacks of size was not dumped.
 type load struct {
 	addr, size uint64
 	flags      uint32
@@ -26,7 +26,6 @@ type load struct {
 
 var le = binary.LittleEndian
 
-// note appends a note.
 func (w *writer) note(owner string, kind uint32, desc []byte) {
 	w.notes = le.AppendUint32(w.notes, uint32(len(owner)+1))
 	w.notes = le.AppendUint32(w.notes, uint32(len(desc)))
@@ -69,7 +68,7 @@ func (w *writer) process(pid int, name string) {
 	w.note("CORE", notePrPsInfo, b)
 }
 
-// files appends NT_FILE, with offsets in units of 4096.
+// Offsets are in units of 4096.
 func (w *writer) files(files ...fileMap) {
 	b := le.AppendUint64(nil, uint64(len(files)))
 	b = le.AppendUint64(b, 4096)
@@ -84,7 +83,6 @@ func (w *writer) files(files ...fileMap) {
 	w.note("CORE", noteFile, b)
 }
 
-// bytes returns the file.
 func (w *writer) bytes() []byte {
 	b := []byte("\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00")
 	b = le.AppendUint16(b, 4) // ET_CORE
@@ -117,7 +115,6 @@ func (w *writer) bytes() []byte {
 	return b
 }
 
-// openBytes opens a core that is in memory.
 func openBytes(t testing.TB, b []byte, o Options) *Core {
 	t.Helper()
 	c, err := Open(bytes.NewReader(b), int64(len(b)), o)
@@ -132,7 +129,7 @@ func openBytes(t testing.TB, b []byte, o Options) *Core {
 	return c
 }
 
-// walkCore returns the program counters of a thread of a core, at most limit.
+// limit bounds the frames.
 func walkCore(c *Core, th *Thread, limit int) ([]uint64, frames.StopReason) {
 	var out []uint64
 	w := frames.Walker{MaxDepth: limit}
@@ -142,7 +139,6 @@ func walkCore(c *Core, th *Thread, limit int) ([]uint64, frames.StopReason) {
 	return out, w.StopReason()
 }
 
-// words lays numbers out in memory.
 func words(vs ...uint64) []byte {
 	var b []byte
 	for _, v := range vs {

@@ -81,7 +81,7 @@ func (c *Core) hasCode(m, before *mapping) bool {
 func (c *Core) module(m *loadedcode.Mapping) *frames.Module {
 	mod := loadedcode.NewModule(c, m)
 	if m.JIT && !c.dumped(m) {
-		m.JIT = false // code of the file, which was not found
+		m.JIT = false // code of a file that was not found
 	}
 	switch {
 	case m.JIT:
@@ -97,7 +97,7 @@ func (c *Core) dumped(m *loadedcode.Mapping) bool {
 	return c.mem.read(m.Start, b[:]) == 1 && c.mem.read(m.End-1, b[:]) == 1
 }
 
-// addFileParts adds what can be read from proven files instead of the core.
+// addFileParts adds what is read from files with proven contents.
 func (c *Core) addFileParts() {
 	for i := range c.maps {
 		m := &c.maps[i]

@@ -26,7 +26,7 @@ type Core struct {
 	PID           int
 	Comm          string // at most 15 bytes
 	Arch          frames.Arch
-	Signal        int                   // that ended or stopped the process; 0: none
+	Signal        int                   // ended or stopped the process; 0: none
 	JITFuncBounds loadedcode.FuncBounds // as in [loadedcode.Process]
 
 	opt        Options
@@ -36,19 +36,19 @@ type Core struct {
 	notes      *notes
 	maps       []mapping
 	files      []file // by number − 1
-	loaded     int    // opened files
-	hasHeaders bool   // the core has ELF headers of files
+	loaded     int
+	hasHeaders bool
 	fileParts  []filePart
 	cache      *loadedcode.ImageCache
 	runtimes   *loadedcode.Runtimes
 	space      *frames.Space
 	warnings   []string
-	missing    []string // not found
-	unverified []string // that the core cannot prove
+	missing    []string
+	unverified []string // the core has nothing to compare
 }
 
-// Open reads the headers and notes of the core in r, of size bytes, which must stay usable, and finds the files of its
-// code. The error is an [*Error]; defects of a readable core are in [Core.Warnings].
+// Open reads the core in r, of size bytes, which must stay usable, and finds the files of its code. The error is an
+// [*Error]; defects of a readable core are in [Core.Warnings].
 func Open(r io.ReaderAt, size int64, o Options) (*Core, error) {
 	f, err := elffile.Open(r, size)
 	if err != nil {
@@ -90,7 +90,7 @@ func (c *Core) noThreads(f *elffile.File) error {
 // Threads returns the threads in the core's order, the one with the signal first; read-only.
 func (c *Core) Threads() []Thread { return c.notes.threads }
 
-// Size returns the core file's size, bytes.
+// Size is the core file's size, in bytes.
 func (c *Core) Size() int64 { return c.size }
 
 // Space returns the executable part of the address space.

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// smallCore is a core of x86-64 with one thread and some stack.
 func smallCore() *writer {
 	w := &writer{machine: uint16(elf.EM_X86_64)}
 	r := frames.Regs{Arch: frames.X86_64, PC: 0x401000}
@@ -78,15 +77,15 @@ func TestWordsOfACoreAtTheEdgesOfItsPieces(t *testing.T) {
 		ramp[i] = byte(i * 7)
 	}
 	w.loads = []load{
-		{0x10000, 0x1000, 6, ramp[:0x1000]}, {0x11000, 0x1000, 6, ramp[0x1000:0x2000]}, // one after the other
-		{0x20800, 0x100, 6, ramp[:0x100]}, // inside of a page
+		{0x10000, 0x1000, 6, ramp[:0x1000]}, {0x11000, 0x1000, 6, ramp[0x1000:0x2000]}, // adjacent
+		{0x20800, 0x100, 6, ramp[:0x100]}, // within a page
 		{0x30000, 0x2000, 6, ramp[:0x804]},
 	}
 	m := openBytes(t, w.bytes(), Options{Sysroot: t.TempDir()}).Memory()
 	for _, c := range []struct {
 		addr    uint64
 		ok, cut bool
-		at      int // in ramp
+		at      int // index in ramp
 	}{
 		{0x10000, true, false, 0}, {0x10ffc, true, false, 0xffc}, {0x11ff8, true, false, 0x1ff8},
 		{0x11ffc, false, false, 0}, {0x12000, false, false, 0}, {0xfffc, false, false, 0}, {0, false, false, 0},
@@ -107,7 +106,7 @@ func TestWordsOfACoreAtTheEdgesOfItsPieces(t *testing.T) {
 	}
 }
 
-// FuzzOpen holds that no file makes reading and walking a core fail worse than by an error.
+// Any file causes at most an error.
 func FuzzOpen(f *testing.F) {
 	f.Add(smallCore().bytes())
 	f.Add(smallCore().bytes()[:700])

@@ -16,13 +16,13 @@ type Error struct {
 	Err   error  // read error, if any
 }
 
-// Error returns cause and remedy, in one line without the file's name.
+// Error returns cause and remedy, without the file's name.
 func (e *Error) Error() string { return e.Cause + "; " + e.Next }
 
 // Unwrap returns the read error, such as [elffile.ErrNotELF].
 func (e *Error) Unwrap() error { return e.Err }
 
-// packed are the magic numbers of compressed files, as which crash handlers store cores.
+// Crash handlers compress cores.
 var packed = []struct{ magic, tool string }{
 	{"\x28\xb5\x2f\xfd", "zstd -d"}, {"\x1f\x8b", "gunzip"}, {"\xfd7zXZ", "unxz"},
 	{"\x04\x22\x4d\x18", "lz4 -d"}, {"BZh", "bunzip2"},

@@ -13,18 +13,18 @@ import (
 )
 
 type file struct {
-	maps         []int             // its mappings: indices of Core.maps
+	maps         []int             // indices of Core.maps
 	img          *loadedcode.Image // nil: none
 	tried        bool
-	notELF       bool // not an ELF file
-	sameContents bool // compared equal with the core's contents
+	notELF       bool
+	sameContents bool // equal with the core's contents
 }
 
 // match is whether a file is the one that was mapped.
 type match uint8
 
 const (
-	matchUnknown match = iota // the core has nothing to compare
+	matchUnknown match = iota // nothing to compare
 	matchSame
 	matchOther
 	matchNone // not an ELF file
@@ -96,7 +96,7 @@ func (c *Core) warnMismatch(m *loadedcode.Mapping, mem, other *loadedcode.Image)
 	}
 }
 
-// imageFromCore returns an image of the core's contents of a file; nil if the core lacks its headers.
+// nil: the core lacks the file's headers.
 func (c *Core) imageFromCore(m *loadedcode.Mapping) *loadedcode.Image {
 	r := loadedcode.NewMemFile(c, m)
 	if r == nil {
@@ -114,7 +114,7 @@ func (c *Core) imageFromCore(m *loadedcode.Mapping) *loadedcode.Image {
 
 func le16(b []byte) int { return int(b[0]) | int(b[1])<<8 }
 
-// candidatePaths returns candidate paths on this machine for a mapping's file, best first.
+// candidatePaths returns paths on this machine for a mapping's file, best first.
 func (c *Core) candidatePaths(m *loadedcode.Mapping, mem *loadedcode.Image) []string {
 	var out []string
 	if c.opt.Exe != "" && c.isProgram(m) {
@@ -141,7 +141,7 @@ func (c *Core) isProgram(m *loadedcode.Mapping) bool {
 	return false
 }
 
-// open opens a file of this machine, or of the sysroot, which no symbolic link leaves.
+// No symbolic link leaves the sysroot.
 func (c *Core) open(name string) (*safeopen.File, error) {
 	root := c.opt.Sysroot
 	if root == "" {
@@ -154,7 +154,7 @@ func (c *Core) open(name string) (*safeopen.File, error) {
 	return c.opener.Open(safeopen.Request{Path: name})
 }
 
-// openCandidate returns nil if there is no file, or no ELF file.
+// openCandidate returns nil if there is no ELF file.
 func (c *Core) openCandidate(name string, m *loadedcode.Mapping, mem *loadedcode.Image) (*loadedcode.Image, match) {
 	f, err := c.open(name)
 	if err != nil {
@@ -194,7 +194,7 @@ func (c *Core) matchFile(f *safeopen.File, m *loadedcode.Mapping, mem *loadedcod
 	return matchOther
 }
 
-// matchEntry compares a program's entry point with the auxiliary vector's, for cores without headers.
+// For cores without headers: the entry point must be that of the auxiliary vector.
 func (c *Core) matchEntry(e *elffile.File, m *loadedcode.Mapping) match {
 	if c.notes.entry < m.Start || c.notes.entry >= m.End {
 		return matchUnknown

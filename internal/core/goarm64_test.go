@@ -14,8 +14,7 @@ import (
 	"prywalk/frames"
 )
 
-// goArm is testdata/goarm64.go, compiled for arm64. What the test needs to know of its
-// frames is read from the instructions, not from Go's tables.
+// goArm is testdata/goarm64.go, compiled for arm64. Its frames are known from the instructions, not from Go's tables.
 type goArm struct {
 	file string
 	elf  *elf.File
@@ -46,7 +45,6 @@ func buildGoArm(t *testing.T, dir string) *goArm {
 	return p
 }
 
-// code returns a function's address and instructions.
 func (p *goArm) code(t *testing.T, name string) (uint64, []uint32) {
 	t.Helper()
 	i := slices.IndexFunc(p.syms, func(s elf.Symbol) bool { return s.Name == name })
@@ -65,7 +63,7 @@ func (p *goArm) code(t *testing.T, name string) (uint64, []uint32) {
 	return s.Value, out
 }
 
-// frame returns the size of a function's frame: of "str x30, [sp, #-N]!".
+// by "str x30, [sp, #-N]!"
 func (p *goArm) frame(t *testing.T, name string) uint64 {
 	t.Helper()
 	_, code := p.code(t, name)
@@ -78,7 +76,7 @@ func (p *goArm) frame(t *testing.T, name string) uint64 {
 	return 0
 }
 
-// after returns the return address of a call in caller: of "bl callee", or of the first "blr" if callee is "".
+// after returns the return address of "bl callee" in caller, or of the first "blr" if callee is "".
 func (p *goArm) after(t *testing.T, caller, callee string) uint64 {
 	t.Helper()
 	start, code := p.code(t, caller)
@@ -104,10 +102,10 @@ func TestCoreOfAGoProgramForArm64IsWalkedByItsTable(t *testing.T) {
 	goexit, _ := p.code(t, "runtime.goexit.abi0")
 	want := []uint64{leaf + 8, p.after(t, "main.middle", "main.leaf"), p.after(t, "main.outer", "main.middle"),
 		p.after(t, "main.main", "main.outer"), p.after(t, "runtime.main", ""), goexit + 4}
-	const base, sp = 0x4000_0000, 0x4000_0100 // frame pointers are saved below sp
+	const base, sp = 0x4000_0000, 0x4000_0100 // frame pointers are below sp
 	stack, at := make([]byte, 4096), uint64(sp-base)
 	for i, name := range []string{"main.middle", "main.outer", "main.main", "runtime.main"} {
-		le.PutUint64(stack[at:], want[i+2]) // the link register is saved at sp
+		le.PutUint64(stack[at:], want[i+2]) // the link register is at sp
 		at += p.frame(t, name)
 	}
 	r := frames.Regs{Arch: frames.AArch64, PC: want[0]}

@@ -12,15 +12,15 @@ import (
 	"prywalk/internal/loadedcode"
 )
 
-// vsyscallPage is x86-64's (arch/x86/include/uapi/asm/vsyscall.h).
+// arch/x86/include/uapi/asm/vsyscall.h
 const vsyscallPage = 0xffffffffff600000
 
 type mapping struct {
 	loadedcode.RawMapping
-	guessed bool // the core has no program header for it, and permissions are unknown
+	guessed bool // no program header: permissions are unknown
 }
 
-// numberFiles numbers the paths of NT_FILE from 1, in place of inodes.
+// Numbers begin at 1 and replace inodes.
 func numberFiles(files []fileMap) (numbers map[string]uint64, paths []string) {
 	numbers = map[string]uint64{}
 	for _, f := range files {
@@ -51,7 +51,7 @@ func mapsOf(n *notes, m *memory) (maps []mapping, paths []string) {
 	return maps, paths
 }
 
-// anonymous returns the parts of a segment that are of no file.
+// anonymous returns the parts of a segment that belong to no file.
 func anonymous(s *segment, n *notes) []mapping {
 	var out []mapping
 	add := func(start, end uint64) {
@@ -111,7 +111,7 @@ func showsCode(f *elffile.File, m *loadedcode.MapsLine, continues bool) bool {
 	return code
 }
 
-// beginsAt reports whether a segment at off is mapped from at on, with any page size.
+// with any page size
 func beginsAt(off, at uint64) bool {
 	return at == off&^(4<<10-1) || at == off&^(16<<10-1) || at == off&^(64<<10-1)
 }

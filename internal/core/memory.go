@@ -19,7 +19,7 @@ const (
 	pagesKept = 256
 )
 
-// memory is a core's memory. It implements [frames.Memory].
+// memory implements [frames.Memory].
 type memory struct {
 	r        io.ReaderAt
 	segs     []segment                       // by start
@@ -31,19 +31,19 @@ type memory struct {
 type segment struct {
 	start, end uint64 // in memory
 	off        uint64 // in the file
-	dumped     uint64 // bytes written, of end − start
-	have       uint64 // of dumped, bytes in the file: fewer if truncated
+	dumped     uint64 // bytes dumped, of end − start
+	have       uint64 // bytes of dumped in the file: fewer if truncated
 	flags      elffile.SegmentFlags
 }
 
-// cachedPage is a page; bytes from lo to hi are valid.
+// Bytes from lo to hi are valid.
 type cachedPage struct {
 	num    uint64 // page number plus one; 0: none
 	lo, hi int
 	bytes  [pageSize]byte
 }
 
-// newMemory returns the memory of a core's segments, and how many of their bytes the file lacks.
+// missing is the number of bytes that the file lacks.
 func newMemory(r io.ReaderAt, f *elffile.File) (m *memory, missing uint64) {
 	m = &memory{r: r}
 	for i := range f.Segments {
@@ -111,7 +111,7 @@ func (m *memory) Word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(p.bytes[off:]), true
 }
 
-// load reads the page of addr; false if that lacks the word.
+// false: the page lacks the word.
 func (m *memory) load(p *cachedPage, addr uint64) bool {
 	off := int(addr & (pageSize - 1))
 	for _, lo := range [...]int{0, off} { // a segment can start within the page

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// Notes of owner CORE in use (include/uapi/linux/elf.h).
+// Notes of owner CORE (include/uapi/linux/elf.h).
 const (
 	notePrStatus = 1
 	notePrPsInfo = 3
@@ -21,7 +21,7 @@ const (
 	noteFile     = 0x46494c45 // "FILE"
 )
 
-// Offsets in elf_prstatus and elf_prpsinfo of 64-bit processes, bytes (include/linux/elfcore.h).
+// Offsets in elf_prstatus and elf_prpsinfo of 64-bit processes (include/linux/elfcore.h).
 const (
 	prCurSig = 12
 	prPID    = 32
@@ -52,8 +52,8 @@ type notes struct {
 	pid     int
 	signal  int
 	files   []fileMap
-	entry   uint64 // run-time address of the program's entry point; 0: unknown
-	vdso    uint64 // address of its ELF header; 0: none
+	entry   uint64 // run-time address; 0: unknown
+	vdso    uint64 // address of the ELF header; 0: none
 }
 
 // fileMap is an entry of NT_FILE.
@@ -89,7 +89,7 @@ func readNotes(f *elffile.File) *notes {
 	return n
 }
 
-// decode reads a note. A thread's NT_PRSTATUS comes before its other notes.
+// A thread's NT_PRSTATUS comes before its other notes.
 func (n *notes) decode(arch frames.Arch, note *elffile.Note) {
 	if note.Name == "LINUX" {
 		if len(n.threads) > 0 && arch == frames.AArch64 {
@@ -157,7 +157,7 @@ func (n *notes) auxv(b []byte) {
 	}
 }
 
-// fileMaps reads NT_FILE (fill_files_note, fs/binfmt_elf.c): count, unit of offsets; start, end, offset of each; names.
+// NT_FILE (fill_files_note, fs/binfmt_elf.c): count, unit of offsets; start, end, offset of each; names.
 func (n *notes) fileMaps(b []byte) {
 	if len(b) < 16 || n.files != nil {
 		return

@@ -8,10 +8,10 @@ import (
 	"prywalk/frames"
 )
 
-// gregsAArch64 is the size of user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h): x0–x30, sp, pc, pstate.
+// user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h): x0–x30, sp, pc, pstate.
 const gregsAArch64 = 34 * 8
 
-// regsAArch64 reads a thread's pr_reg; false if b is too short.
+// false: b is too short.
 func regsAArch64(b []byte, out *frames.Regs) bool {
 	if len(b) < gregsAArch64 {
 		return false
@@ -23,10 +23,10 @@ func regsAArch64(b []byte, out *frames.Regs) bool {
 	return true
 }
 
-// Other notes of an arm64 thread (include/uapi/linux/elf.h).
+// Notes of owner LINUX of an arm64 thread (include/uapi/linux/elf.h).
 const (
 	noteARMTLS     = 0x401 // tpidr_el0
-	noteARMSyscall = 0x404 // the system call's number; −1: none
+	noteARMSyscall = 0x404 // number; −1: none
 	noteARMPAC     = 0x406 // struct user_pac_mask: data_mask, insn_mask
 )
 
