@@ -27,8 +27,8 @@ func PGO(w io.Writer, p *profile.Profile, o Options) error { return export.PGO(w
 // HTTPOptions select how a profile is served.
 type HTTPOptions = options.HTTP
 
-// ServeHTTP serves pprof's web pages at addr ("localhost:8080"; default: localhost, a free port) until serving fails. Requests need
-// the printed address's token. Files are read only below [HTTPOptions].Source.
+// ServeHTTP serves pprof's web pages at addr ("localhost:8080"; default: localhost, a free port) until serving fails.
+// Requests need the printed address's token. Files are read only below [HTTPOptions].Source.
 func ServeHTTP(addr string, p *profile.Profile, o HTTPOptions) error {
 	return pprofweb.Serve(addr, p, o)
 }
