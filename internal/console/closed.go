@@ -32,12 +32,12 @@ func CheckStdout() error {
 	return nil
 }
 
-// Stdout is standard output for texts whose writer drops errors, such as cobra's help: run returns its error.
+// Stdout is standard output for texts whose writer drops errors, such as cobra's help: Err has them.
 var Stdout stdout
 
 type stdout struct{ err error }
 
-// Write never fails: see Err.
+// Write never fails.
 func (s *stdout) Write(b []byte) (int, error) {
 	if s.err = cmp.Or(s.err, CheckStdout()); s.err == nil {
 		s.err = printed(os.Stdout, func(w io.Writer) error {

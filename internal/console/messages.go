@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/schema"
 )
 
-// Stderr takes messages. They go to the standard error, or into a buffer while a table is on the terminal.
+// Stderr takes messages: for the standard error, or for a buffer while a table is on the terminal.
 var Stderr stderr
 
 const maxBuffer = 16 << 10
@@ -40,7 +40,7 @@ func (m *stderr) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Buffer keeps messages from now on.
+// Buffer keeps later messages.
 func (m *stderr) Buffer() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -64,10 +64,10 @@ func ReportOmitted() {
 
 var quiet atomic.Bool
 
-// Quiet suppresses messages other than errors, and progress.
+// Quiet suppresses progress and messages other than errors.
 func Quiet(yes bool) { quiet.Store(yes) }
 
-// IsQuiet is as set by Quiet.
+// IsQuiet reports what [Quiet] set.
 func IsQuiet() bool { return quiet.Load() }
 
 // Infof writes a message to stderr, unless quiet. Strings and errors in args are made printable.
@@ -77,7 +77,7 @@ func Infof(format string, args ...any) {
 	}
 }
 
-// Errorf writes an error to stderr, as Infof does, even if quiet.
+// Errorf is [Infof] that writes even if quiet.
 func Errorf(format string, args ...any) { printable.Fprintf(&Stderr, "prywalk: "+format+"\n", args...) }
 
 // jsonError is the JSON of an error.
@@ -102,7 +102,7 @@ func ErrorJSON(code int, message string) {
 	_ = printable.WriteJSON(&Stderr, f)
 }
 
-// remedyPattern matches a next step after a colon.
+// before the next step
 var remedyPattern = regexp.MustCompile(`: (give|choose|use|check|leave|open|raise|run|add|name) `)
 
 // splitRemedy divides a message at the first semicolon outside of parentheses, or at remedyPattern.
@@ -126,7 +126,7 @@ func splitRemedy(message string) (cause, next string) {
 	return message, ""
 }
 
-// ReportUnusedFiles reports unused files, and why.
+// ReportUnusedFiles reports unused files and why.
 func ReportUnusedFiles() {
 	for _, line := range safeopen.SkippedFiles() {
 		Infof("%s", line)

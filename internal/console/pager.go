@@ -89,7 +89,7 @@ func (p *pager) close() error {
 
 const notFound = 127
 
-// pagerCommand returns "" for none.
+// "": none.
 func pagerCommand() string {
 	pager, set := os.LookupEnv("PAGER")
 	switch {

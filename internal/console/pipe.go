@@ -49,8 +49,8 @@ func AwaitReader(path string, giveUp <-chan struct{}) (release func(), err error
 	}
 }
 
-// IsStdout reports whether path names standard output. Opened by path, a socket fails, and a file in append mode is
-// overwritten.
+// IsStdout reports whether path names standard output. Opened by path, a socket would fail, and a file in append mode
+// be overwritten.
 func IsStdout(path string) bool {
 	switch filepath.Clean(path) {
 	case "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1":

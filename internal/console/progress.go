@@ -23,7 +23,7 @@ type Progress struct {
 // ProgressDelay is when the line is shown.
 const ProgressDelay = time.Second
 
-// ProgressInterval is between updates.
+// ProgressInterval is the time between updates.
 const ProgressInterval = 500 * time.Millisecond
 
 // StartProgress shows the results of text, which may be "".
@@ -74,7 +74,7 @@ func (p *Progress) Pause() {
 	}
 }
 
-// Stop ends the line, before other output. It may be called again.
+// Stop ends the line, before other output. It may be called repeatedly.
 func (p *Progress) Stop() {
 	p.once.Do(func() { close(p.quit) })
 	<-p.done

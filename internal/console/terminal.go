@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// IsTerminal reports whether f is one.
+// IsTerminal reports whether f is a terminal.
 func IsTerminal(f *os.File) bool {
 	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
 	return err == nil
@@ -20,7 +20,7 @@ func UseColor(f *os.File) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(f)
 }
 
-// Width is in columns, 0 for no terminal.
+// Width is in columns; 0: no terminal.
 func Width(f *os.File) int {
 	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

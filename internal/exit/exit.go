@@ -47,7 +47,7 @@ func With(code int, format string, args ...any) error {
 // Usage makes an error with exit code 2.
 func Usage(format string, args ...any) error { return With(WrongUsage, format, args...) }
 
-// Internal returns a failure of prywalk with a launched command exit code 125; wrong usage keeps its own.
+// Internal gives a failure of prywalk with a launched command exit code 125; wrong usage keeps its own.
 func Internal(err error) error {
 	var e *Error
 	if err == nil || errors.As(err, &e) && e.Code == WrongUsage {
@@ -56,7 +56,6 @@ func Internal(err error) error {
 	return &Error{InternalFailure, err}
 }
 
-// meanings are by code, as far as commands share them.
 var meanings = map[int]string{
 	OK: "done", Failed: "failed", WrongUsage: "wrong usage", Denied: "permission denied", NoSamples: "no samples",
 }

@@ -18,20 +18,20 @@ import (
 // # Inheritance
 //
 // A command inherits by fork(2) and execve(2). These are set apart:
-//   - ignored and blocked signals, which the Go runtime changed: [startSignals] has the original ones;
-//   - the soft limit of open files, which the Go runtime raised: package fdlimit;
+//   - ignored and blocked signals, which the Go runtime changed ([startSignals]);
+//   - the soft limit of open files, which the Go runtime raised (package fdlimit);
 //   - the environment, of which package os drops duplicate entries;
 //   - PR_SET_PDEATHSIG and PR_SET_CHILD_SUBREAPER, which fork(2) does not pass on.
 //
-// PR_SET_PDEATHSIG's signal is sent when the forking thread ends, not the process (prctl(2)). So one thread does all
-// forks, lives as long as the process, and has the first thread's attributes.
+// PR_SET_PDEATHSIG's signal is sent when the forking thread ends, not the process (prctl(2)). So one thread, which
+// lives as long as the process, does all forks.
 //
 // Until its exec the child runs no Go code but [heldChild.run]: a second Go runtime would make the same changes again,
 // and needs threads that a limit may not allow.
 
 // heldChild is what the child needs between fork and exec.
 type heldChild struct {
-	// A byte on holdRead starts the exec, statusWrite takes the error number.
+	// A byte on holdRead starts the exec; statusWrite takes the error number.
 	holdRead, holdWrite, statusWrite int
 	path, dir                        *byte
 	argv, envv                       []*byte
@@ -42,11 +42,10 @@ type heldChild struct {
 	openFiles                        unix.Rlimit // zero: unchanged
 }
 
-// deathSignal is PR_GET_PDEATHSIG of the process's first thread, on which packages are initialised; other threads have
-// none.
+// deathSignal is the first thread's, on which packages are initialised; other threads have none.
 var deathSignal = processOption(unix.PR_GET_PDEATHSIG)
 
-// prepare sets all but the pipe ends.
+// prepare sets all but the descriptors of pipes.
 func (h *heldChild) prepare(cmd Command, path string) (err error) {
 	if h.path, err = syscall.BytePtrFromString(path); err != nil {
 		return err
@@ -91,7 +90,7 @@ func environment() []string {
 	return env
 }
 
-// forker runs functions on one thread, which lives as long as the process (see Inheritance).
+// forker runs functions on one thread that lives as long as the process.
 var forker = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {
@@ -118,7 +117,7 @@ func (h *heldChild) forkHere() (int, error) {
 	h.ignored, h.blocked = s.ignored, s.blocked
 	if !s.exact {
 		var now unix.Sigset_t
-		_ = unix.PthreadSigmask(unix.SIG_BLOCK, nil, &now) // only a bad argument fails
+		_ = unix.PthreadSigmask(unix.SIG_BLOCK, nil, &now) // fails only for a bad argument
 		h.blocked = signalSet(now.Val[0])
 	}
 	h.deathSignal = deathSignal
@@ -127,7 +126,7 @@ func (h *heldChild) forkHere() (int, error) {
 		if fd < 0 || fd > unix.Stderr {
 			continue
 		}
-		// Above 2, so that no dup3 in the child replaces another's source.
+		// above 2, so that no dup3 in the child replaces another's source
 		high, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, unix.Stderr+1)
 		if err != nil {
 			return 0, err
@@ -150,6 +149,6 @@ func (h *heldChild) forkHere() (int, error) {
 
 const (
 	exitAbandoned   = 125 // the parent ended before the release
-	exitNotExecuted = 126 // an error was sent to the parent (fail)
+	exitNotExecuted = 126 // an error was sent to the parent
 	lastSignal      = 64
 )

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// runtimeBeforeFork blocks all signals, and makes a growth of the stack crash. runtimeAfterFork ends both. The runtime
+// runtimeBeforeFork blocks all signals, and makes a growth of the stack crash; runtimeAfterFork ends both. The runtime
 // keeps them for linkname (runtime/proc.go, syscall_runtime_BeforeFork; go.dev/issue/67401).
 
 //go:linkname runtimeBeforeFork syscall.runtime_BeforeFork
@@ -18,7 +18,7 @@ func runtimeBeforeFork()
 //go:linkname runtimeAfterFork syscall.runtime_AfterFork
 func runtimeAfterFork()
 
-// forkHeld forks a child that runs h.run on a copy of the memory. Precondition: the OS thread is locked.
+// Precondition: the OS thread is locked.
 //
 //go:noinline
 //go:norace
@@ -32,8 +32,7 @@ func forkHeld(h *heldChild) (int, syscall.Errno) {
 	return int(pid), e
 }
 
-// run is the child: it sets what is not inherited, waits for the byte, and executes the command. It may neither return,
-// allocate nor grow the stack.
+// run is the child. It may neither return, allocate nor grow the stack.
 //
 //go:nosplit
 //go:norace
@@ -51,13 +50,13 @@ func (h *heldChild) run() {
 	h.fail(e)
 }
 
-// sigAction is struct sigaction (amd64 and arm64 alike).
+// struct sigaction of amd64 and arm64
 type sigAction struct {
 	handler, flags, restorer uintptr
 	mask                     uint64
 }
 
-// inherit keeps all signals blocked until its end, so that none arrives before its action is set.
+// All signals stay blocked until the end, so that none arrives before its action is set.
 //
 //go:nosplit
 //go:norace
@@ -97,7 +96,7 @@ func (h *heldChild) redirect() syscall.Errno {
 	return 0
 }
 
-// released waits for the byte; false: the parent has ended.
+// false: the parent has ended.
 //
 //go:nosplit
 //go:norace
@@ -140,7 +139,7 @@ func setOption(option, value int) {
 	_, _, _ = syscall.RawSyscall6(unix.SYS_PRCTL, uintptr(option), uintptr(value), 0, 0, 0, 0)
 }
 
-// processOption reads an option of prctl(2) stored as an int; 0 if unknown.
+// 0: unknown.
 func processOption(option int) int {
 	var value int32
 	_, _, _ = syscall.RawSyscall6(unix.SYS_PRCTL, uintptr(option), uintptr(unsafe.Pointer(&value)), 0, 0, 0, 0)

@@ -66,13 +66,13 @@ func (e *ExecError) ExitCode() int {
 // cldTrapped is CLD_TRAPPED (include/uapi/asm-generic/siginfo.h): a traced child's stop.
 const cldTrapped = 4
 
-// Launched is a child that waits before its exec until Release.
+// Launched is a child that waits for Release before its exec.
 type Launched struct {
 	// PID is the same before and after the exec.
 	PID int
 
 	path   string
-	hold   *os.File // one byte releases it, closing ends it
+	hold   *os.File // one byte releases the child, closing ends it
 	status *os.File // an error number, or end of file at the exec
 	pidfd  int      // −1: none
 
@@ -121,7 +121,7 @@ func Start(cmd Command) (*Launched, error) {
 	return l, nil
 }
 
-// lookPath: a path with a slash is relative to the command's directory, and checked by the exec.
+// A path with a slash is relative to the command's directory, and checked by the exec.
 func lookPath(cmd Command) (string, error) {
 	if strings.Contains(cmd.Args[0], "/") {
 		return cmd.Args[0], nil
@@ -133,8 +133,8 @@ func lookPath(cmd Command) (string, error) {
 	return path, err
 }
 
-// Release starts the exec and waits for it. Error: [*ExecError] if it failed; the process was waited for. One that a
-// signal has ended before is no error: Wait has its status.
+// Release starts the exec and waits for it. Error: [*ExecError] if it failed; the process is gone then. A process that
+// a signal ended before is no error: Wait has its status.
 func (l *Launched) Release() error {
 	_, _ = l.hold.Write([]byte{1})
 	l.hold.Close()
@@ -158,8 +158,8 @@ func (l *Launched) Signal(sig syscall.Signal) error {
 	return syscall.Kill(l.PID, sig)
 }
 
-// Wait returns the command's status at its end; safe for concurrent use, repeatable, and while threads are traced: it
-// waits in the kernel only after the end.
+// Wait returns the command's status at its end. It is safe for concurrent use, and while threads are traced: it waits
+// in the kernel only after the end.
 func (l *Launched) Wait() (unix.WaitStatus, error) {
 	l.wait.Do(l.reap)
 	return l.state, l.err
@@ -186,7 +186,7 @@ func (l *Launched) reap() {
 	}
 }
 
-// awaitExit waits for the end, and leaves the status in the kernel. Without pidfds (before Linux 5.3) it polls.
+// awaitExit leaves the status in the kernel. Without pidfds (before Linux 5.3) it polls.
 func (l *Launched) awaitExit() {
 	if l.pidfd >= 0 {
 		fds := []unix.PollFd{{Fd: int32(l.pidfd), Events: unix.POLLIN}}

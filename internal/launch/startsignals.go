@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// signalState is the state of the signals at this process's start.
 type signalState struct {
 	ignored, blocked signalSet
 	// exact: both are complete. Else blocked is unknown, and ignored has only signals that the runtime does not handle.
@@ -22,8 +21,8 @@ type signalState struct {
 
 // startSignals are the signals ignored and blocked at this process's start. The Go runtime replaces SIG_IGN by its
 // handlers before other code runs (runtime/signal_unix.go, initsig), and unblocks some. The original state is in
-// runtime.fwdSig and runtime.initSigmask, found by this program's symbol table. A stripped program has only the
-// signals that the runtime does not handle: SIGHUP, SIGINT, job control, 32 to 34.
+// runtime.fwdSig and runtime.initSigmask, found by this program's symbol table. A stripped program has only the signals
+// that the runtime does not handle: SIGHUP, SIGINT, job control, 32 to 34.
 var startSignals = sync.OnceValue(func() signalState {
 	s := signalState{ignored: stillIgnored}
 	at, err := runtimeVariables("runtime.fwdSig", "runtime.initSigmask")
@@ -47,16 +46,16 @@ var startSignals = sync.OnceValue(func() signalState {
 // IgnoredAtStart reports whether a signal was ignored at this process's start.
 func IgnoredAtStart(sig syscall.Signal) bool { return startSignals().ignored&setOf(sig) != 0 }
 
-// stillIgnored is read before other code of this program can ignore signals.
+// read before other code of this program can ignore signals
 var stillIgnored = ignoredNow()
 
-// Ignored is the present state; os/signal does not know it for stop signals.
+// Ignored reports the present state, which os/signal does not know of stop signals.
 func Ignored(sig syscall.Signal) bool { return ignoredNow()&setOf(sig) != 0 }
 
 func ignoredNow() signalSet {
 	var s procmem.Status
 	if procmem.ReadStatus(os.Getpid(), &s) != nil {
-		return 0 // /proc is not mounted
+		return 0 // no /proc
 	}
 	return signalSet(s.SigIgn)
 }
@@ -66,7 +65,7 @@ type signalSet uint64
 
 func setOf(sig syscall.Signal) signalSet { return 1 << (sig - 1) }
 
-// sigIgn is SIG_IGN (include/uapi/asm-generic/signal-defs.h).
+// include/uapi/asm-generic/signal-defs.h
 const sigIgn = 1
 
 func readSelf(addr uint64, b []byte) bool {
@@ -74,8 +73,8 @@ func readSelf(addr uint64, b []byte) bool {
 	return err == nil && n == len(b)
 }
 
-// anchor is known by the symbol table and in memory: the difference of its addresses is the load bias of a
-// position-independent program.
+// The difference of anchor's addresses, by the symbol table and in memory, is the load bias of a position-independent
+// program.
 var anchor [1]byte
 
 const anchorName = "prywalk/internal/launch.anchor"
@@ -117,7 +116,7 @@ func runtimeVariables(names ...string) ([]uint64, error) {
 	return found, nil
 }
 
-// symbolValue searches Elf64_Sym entries (System V ABI, figure 4-15): decoding all would dominate a launch.
+// symbolValue searches Elf64_Sym entries (System V ABI, figure 4-15): decoding all would take most of a launch.
 func symbolValue(symbols, texts []byte, name string) (uint64, bool) {
 	i := bytes.Index(texts, []byte("\x00"+name+"\x00"))
 	if i < 0 {

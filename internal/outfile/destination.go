@@ -18,21 +18,21 @@ var (
 	ErrChanged     = errors.New("it was replaced while being opened")
 )
 
-// maxLinks is the kernel's MAXSYMLINKS (include/linux/namei.h).
+// MAXSYMLINKS (include/linux/namei.h)
 const maxLinks = 40
 
-// destination is a name in an open directory, through which its file is checked: it cannot be replaced unnoticed.
+// destination is a name in an open directory, through which its file is checked, so that it cannot be replaced
+// unnoticed.
 type destination struct {
 	dir    int // O_PATH
 	name   string
-	st     unix.Stat_t // of an existing file
+	st     unix.Stat_t // if exists
 	exists bool
-	inProc bool // dir is in a proc file system, where links lead to open files
+	inProc bool // in a proc file system, where links lead to open files
 }
 
 func (d *destination) close() { unix.Close(d.dir) }
 
-// regular reports whether the output is or will be a regular file.
 func (d *destination) regular() bool {
 	return !d.inProc && (!d.exists || d.st.Mode&unix.S_IFMT == unix.S_IFREG)
 }
@@ -115,8 +115,8 @@ func (d *destination) follow() (string, error) {
 	return string(buf[:n]), nil
 }
 
-// foreign reports an entry of a sticky world-writable directory that is neither prywalk's user's nor the directory's
-// owner's.
+// foreign reports an entry of a sticky world-writable directory that belongs to neither prywalk's user nor the
+// directory's owner.
 func (d *destination) foreign(st *unix.Stat_t) (bool, error) {
 	var dir unix.Stat_t
 	if err := unix.Fstat(d.dir, &dir); err != nil {

@@ -17,7 +17,6 @@ import (
 
 const nobody = 65534
 
-// text returns a function that writes a string.
 func text(s string) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := io.WriteString(w, s)
@@ -32,7 +31,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// shared returns a directory with the mode of /tmp.
+// A directory like /tmp.
 func shared(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -119,7 +118,7 @@ func TestPipesOfOtherUsersAndBlockDevicesAreRefused(t *testing.T) {
 	if err := Write(pipe, text("x")); !errors.Is(err, ErrForeignFile) {
 		t.Errorf("pipe of another user: error %v", err)
 	}
-	// No driver has this device number: an open would fail with ENXIO.
+	// no driver has this device number: an open would fail with ENXIO
 	if err := unix.Mknod(disk, unix.S_IFBLK|0o600, int(unix.Mkdev(240, 7))); err != nil {
 		t.Skip("mknod is not allowed here: ", err)
 	}
@@ -169,7 +168,6 @@ func TestUnfinishedFileHasNoPredictableName(t *testing.T) {
 	}
 }
 
-// The name becomes a link while the file is written.
 func TestLinkCreatedDuringAWriteIsReplacedAndNotFollowed(t *testing.T) {
 	dir := t.TempDir()
 	secret, path := filepath.Join(dir, "secret"), filepath.Join(dir, "r")

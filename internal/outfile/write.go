@@ -14,17 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const mode = 0o600 // of new files: for the user only
+const mode = 0o600 // of new files
 
 // Replaceable reports whether path is or will be a regular file, which a write replaces: no pipe, device, open file of
-// prywalk's own (/dev/stdout), or "-".
+// prywalk (/dev/stdout), or "-".
 func Replaceable(path string) bool {
 	if path == "-" {
 		return false
 	}
 	d, err := followLinks(path)
 	if err != nil {
-		return true // the write gives the error
+		return true // the write will fail
 	}
 	defer d.close()
 	return d.regular()
@@ -52,7 +52,7 @@ func Check(path string) error {
 	return nil
 }
 
-// refused returns the reason against writing to an existing file that is not regular, or nil.
+// Precondition: the file exists and is not regular.
 func (d *destination) refused() error {
 	if d.inProc {
 		return nil // an open file of a process: the kernel decides
@@ -70,9 +70,9 @@ func (d *destination) refused() error {
 	return err
 }
 
-// Write replaces the contents of the file at path by what write writes. Of a regular file at any moment the old or the
-// new one is complete, even if the disk is full or the machine stops. "-" is the standard output. Pipes and character
-// devices are written to.
+// Write replaces the contents of the file at path by what write writes. The old or the new contents of a regular file
+// are complete at any moment, even if the disk is full or the machine stops. "-" is the standard output. Pipes and
+// character devices are written to.
 func Write(path string, write func(io.Writer) error) error {
 	if path == "-" {
 		return write(os.Stdout)
@@ -111,8 +111,8 @@ func (d *destination) into(path string, write func(io.Writer) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// replace writes a new file in the directory, then gives it the name: two system calls for a nameless file. If prywalk
-// is killed in between, a temporary name stays.
+// replace writes a new file in the directory, then gives it the name. If prywalk is killed in between, a temporary name
+// may stay.
 func (d *destination) replace(path string, write func(io.Writer) error) error {
 	f, name, err := create(d.dir, path)
 	if err != nil {
@@ -139,7 +139,7 @@ func (d *destination) replace(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// create opens a new file in a directory: nameless where the file system supports it, else with an unguessable name.
+// create opens a new file in a directory: nameless if the file system supports that, else with an unguessable name.
 func create(dir int, path string) (f *os.File, name string, err error) {
 	fd, err := unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, mode)
 	if err != nil { // EOPNOTSUPP, or another error of some file systems
@@ -154,7 +154,7 @@ func create(dir int, path string) (f *os.File, name string, err error) {
 
 func link(f *os.File, dir int) (string, error) {
 	name := unguessable()
-	// AT_EMPTY_PATH would need CAP_DAC_READ_SEARCH before Linux 6.10 (open(2), O_TMPFILE).
+	// AT_EMPTY_PATH would need CAP_DAC_READ_SEARCH before Linux 6.10 (open(2), O_TMPFILE)
 	from := fmt.Sprintf("/proc/self/fd/%d", f.Fd())
 	if err := unix.Linkat(unix.AT_FDCWD, from, dir, name, unix.AT_SYMLINK_FOLLOW); err != nil {
 		return "", &os.PathError{Op: "link", Path: f.Name(), Err: err}
@@ -162,14 +162,14 @@ func link(f *os.File, dir int) (string, error) {
 	return name, nil
 }
 
-// unguessable returns a name with 128 random bits.
+// 128 random bits
 func unguessable() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return ".prywalk-" + hex.EncodeToString(b[:]) + ".tmp"
 }
 
-// syncDir makes the rename durable, where the file system can: the file is complete in any case.
+// syncDir makes the rename durable if the file system can.
 func syncDir(dir int) {
 	if fd, err := unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {
 		_ = unix.Fsync(fd)
@@ -177,7 +177,7 @@ func syncDir(dir int) {
 	}
 }
 
-// TempFile makes a nameless file in dir, which lives while it is open.
+// TempFile makes a nameless file in dir.
 func TempFile(dir string) (*os.File, error) {
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

@@ -17,7 +17,7 @@ func WriteJSON(w io.Writer, v any) error {
 // JSONWriter writes JSON in parts. After an error it writes nothing.
 type JSONWriter struct{ Writer }
 
-// NewJSONWriter does not flush w.
+// NewJSONWriter returns a writer to w, which it does not flush.
 func NewJSONWriter(w io.Writer) *JSONWriter { return &JSONWriter{Writer{to: w}} }
 
 // Text writes a part of JSON.
@@ -33,7 +33,7 @@ func (j *JSONWriter) Comma(i int) {
 // Value writes a value.
 func (j *JSONWriter) Value(v any) { j.Bytes(j.Encode(v)) }
 
-// Encode returns the text of a value as [JSON] makes it printable.
+// Encode returns a value's printable text ([JSON]).
 func (j *JSONWriter) Encode(v any) []byte {
 	text, err := json.Marshal(v)
 	j.Fail(err)

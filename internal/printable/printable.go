@@ -25,7 +25,7 @@ func String(s string) string {
 	return escapeExcept(s, strconv.IsPrint)
 }
 
-// escapeExcept escapes bytes that are not UTF-8, and the characters for which keep is false.
+// keep selects characters; bytes that are not UTF-8 are always escaped.
 func escapeExcept(s string, keep func(rune) bool) string {
 	var b strings.Builder
 	for rest := s; rest != ""; {
@@ -56,10 +56,10 @@ func UTF8(s string) string {
 	return escapeExcept(s, func(rune) bool { return true })
 }
 
-// Line is String with spaces for line feeds.
+// Line is [String] with spaces for line feeds.
 func Line(s string) string { return String(strings.ReplaceAll(s, "\n", " ")) }
 
-// Raw is prywalk's own text, perhaps with escape sequences; Sprintf does not escape it.
+// Raw is prywalk's own text, perhaps with escape sequences; [Sprintf] does not escape it.
 type Raw string
 
 // Sprintf escapes strings and errors among args, but not the format.
@@ -75,7 +75,7 @@ func Sprintf(format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// Fprintf ignores errors of w.
+// Fprintf writes as [Sprintf] formats. It ignores errors of w.
 func Fprintf(w io.Writer, format string, args ...any) {
 	_, _ = io.WriteString(w, Sprintf(format, args...))
 }
@@ -88,7 +88,7 @@ func JSON(text []byte) []byte {
 		switch {
 		case r == '\n' || r == '\t' || r == '\r' || strconv.IsPrint(r):
 			out = append(out, text[:n]...)
-		case r > 0xffff: // surrogate pair (RFC 8259 §7)
+		case r > 0xffff: // RFC 8259 §7
 			r -= 0x10000
 			out = fmt.Appendf(out, `\u%04x\u%04x`, 0xd800+r>>10, 0xdc00+r&0x3ff)
 		default:
@@ -103,8 +103,8 @@ var modules = regexp.MustCompile(`^.*/(?:(?:site|dist)-packages|python3\.\d+)/`)
 
 const nodeModules = "/node_modules/"
 
-// SourceFile shortens a path to what identifies the file: its name; of installed modules of Python and Node also the
-// package; of __init__.py and the like also the folder. Node's own modules are no paths: node:internal/fs/utils.
+// SourceFile shortens a path to the file's name; of installed modules of Python and Node with the package; of
+// __init__.py and the like with the folder. Node's own modules are no paths: node:internal/fs/utils.
 func SourceFile(file string) string {
 	if strings.HasPrefix(file, "node:") {
 		return file

@@ -45,7 +45,6 @@ func TestSprintfLetsOwnColoursPassAndNothingElse(t *testing.T) {
 	}
 }
 
-// disturbs reports a character that a terminal obeys, or that turns the writing direction.
 func disturbs(r rune) bool {
 	return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zl, r) || unicode.Is(unicode.Zp, r)
 }

@@ -13,14 +13,14 @@ type Writer struct {
 // NewWriter returns a Writer to w.
 func NewWriter(w io.Writer) *Writer { return &Writer{to: w} }
 
-// Printf formats as [Sprintf].
+// Printf formats as [Sprintf] does.
 func (w *Writer) Printf(format string, args ...any) {
 	if w.err == nil {
 		_, w.err = io.WriteString(w.to, Sprintf(format, args...))
 	}
 }
 
-// Bytes writes text that is printable already.
+// Bytes writes printable text.
 func (w *Writer) Bytes(b []byte) {
 	if w.err == nil {
 		_, w.err = w.to.Write(b)

@@ -4,11 +4,10 @@
 //
 // # Algorithm
 //
-// A file belongs to the mappings with its GNU build id; another is refused, as its addresses would give wrong names. A
-// location's file address is its address less the mapping's load bias, by the segment that is mapped (System V gABI,
-// "Program Header"). In a file with debug information only, segments have lost their offsets (objcopy
-// --only-keep-debug), and the mapping is compared with their addresses. Names, lines and inlined calls are package
-// symbols'.
+// A file belongs to the mappings with its GNU build id; without any it is refused. A location's file address is its
+// address less the mapping's load bias, by the mapped segment (System V gABI, "Program Header"). In a file with debug
+// information only, segments have lost their offsets (objcopy --only-keep-debug), and the mapping is compared with
+// their addresses.
 package profilenames
 
 import (
@@ -44,7 +43,7 @@ func AddFrom(p *profile.Profile, path string) error {
 	if err != nil {
 		return fmt.Errorf("%w; give an ELF file, the program with its symbols or its debug file", err)
 	}
-	defer func() { _ = r.Close() }() // only read
+	defer func() { _ = r.Close() }()
 	f, err := elffile.Open(r, r.Size())
 	if err != nil {
 		return fmt.Errorf("%s: %w; give an ELF file, the program with its symbols or its debug file", path, err)
@@ -74,8 +73,7 @@ func AddFrom(p *profile.Profile, path string) error {
 	return err
 }
 
-// nameLocations returns the number of named locations. The error is [ErrNoMatch] without a mapping of f; path is for
-// its text.
+// nameLocations fails with [ErrNoMatch] without a mapping of f. path is for messages.
 func nameLocations(p *profile.Profile, path string, f *elffile.File, t *symbols.Table) (named int, err error) {
 	id := f.BuildID()
 	if id == "" {
@@ -104,8 +102,7 @@ func nameLocations(p *profile.Profile, path string, f *elffile.File, t *symbols.
 	return named, nil
 }
 
-// noMatchError shows the build id of the mapping that was likely meant: the one with the file's name, else the
-// program's.
+// noMatchError shows the build id of the mapping with the file's name, else of the program's.
 func noMatchError(p *profile.Profile, path, id string) error {
 	base := strings.TrimSuffix(filepath.Base(path), ".debug")
 	at := slices.IndexFunc(p.Mapping, func(m *profile.Mapping) bool { return filepath.Base(m.File) == base })
@@ -128,7 +125,7 @@ type namer struct {
 	last      uint64 // highest function id
 }
 
-// name returns false if the table has no frames at addr.
+// false: the table has no frames at addr.
 func (n *namer) name(l *profile.Location, t *symbols.Table, addr uint64) bool {
 	n.frames = t.Frames(addr, n.frames[:0])
 	if len(n.frames) == 0 || unnamedcode.IsAddressName(n.frames[0].Name, n.file) {
@@ -154,7 +151,7 @@ func (n *namer) name(l *profile.Location, t *symbols.Table, addr uint64) bool {
 	return true
 }
 
-// function returns the profile's function equal to f except for the id, perhaps new.
+// function returns the profile's function equal to f except for the ID, which it adds if new.
 func (n *namer) function(f profile.Function) *profile.Function {
 	if known := n.functions[f]; known != nil {
 		return known
@@ -190,7 +187,7 @@ func biasOf(f *elffile.File, m *profile.Mapping) (uint64, bool) {
 			return m.Start - first, true
 		}
 		if m.Offset >= first && m.Offset < end {
-			within = s // in the original file offsets are addresses, as with GNU ld
+			within = s // in the original, file offsets are addresses, as with GNU ld
 		}
 	}
 	if within == nil {

@@ -24,7 +24,6 @@ __attribute__((noinline)) int inner(int n) { return mix(n) + 1; }
 int main(int argc, char **argv) { return inner(argc) + inner(2); }
 `
 
-// tool returns the path of a tool that the test set-up installs.
 func tool(t *testing.T, name string) string {
 	t.Helper()
 	p, err := exec.LookPath(name)
@@ -34,7 +33,6 @@ func tool(t *testing.T, name string) string {
 	return p
 }
 
-// run runs a command in dir and returns its output.
 func run(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command(args[0], args[1:]...)
@@ -46,7 +44,7 @@ func run(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// build compiles the source, and makes the program's debug file and its stripped copy.
+// build makes the program, its debug file and its stripped copy.
 func build(t *testing.T, flags ...string) string {
 	t.Helper()
 	gcc, objcopy := tool(t, "gcc"), tool(t, "objcopy")
@@ -60,10 +58,9 @@ func build(t *testing.T, flags ...string) string {
 	return dir
 }
 
-// loaded is where the test's mappings begin.
 const loaded = 0x5555_0000_0000
 
-// recorded makes a profile of the stripped program with one sample a code address, as it is recorded without symbols.
+// One sample for each code address, recorded without symbols.
 func recorded(t *testing.T, dir string, addrs []uint64) *profile.Profile {
 	t.Helper()
 	f, err := elf.Open(filepath.Join(dir, "p.bare"))
@@ -101,7 +98,6 @@ func recorded(t *testing.T, dir string, addrs []uint64) *profile.Profile {
 	return p
 }
 
-// idOf returns a file's GNU build id.
 func idOf(t *testing.T, f *elf.File) string {
 	t.Helper()
 	const header = 16 // of a note with the name "GNU"
@@ -112,7 +108,6 @@ func idOf(t *testing.T, f *elf.File) string {
 	return hex.EncodeToString(note[header:])
 }
 
-// codeOf lists the addresses of inner's and main's instructions.
 func codeOf(t *testing.T, dir string) (addrs []uint64) {
 	t.Helper()
 	f, err := elf.Open(filepath.Join(dir, "p"))
@@ -134,8 +129,7 @@ func codeOf(t *testing.T, dir string) (addrs []uint64) {
 	return addrs
 }
 
-// TestAStrippedProgramsRecordingIsNamedByItsFile holds names, inlined calls, files and lines at every byte of two
-// functions against addr2line, for the program and for its debug file, and for other layouts of the segments.
+// Names, inlined calls, files and lines at every byte of two functions are compared with addr2line's.
 func TestAStrippedProgramsRecordingIsNamedByItsFile(t *testing.T) {
 	addr2line := tool(t, "addr2line")
 	for name, flags := range map[string][]string{
@@ -179,7 +173,7 @@ func TestAStrippedProgramsRecordingIsNamedByItsFile(t *testing.T) {
 	}
 }
 
-// inOneLine returns addr2line's answer for an address without the address: function, file and line of each call.
+// inOneLine returns addr2line's answer without the address.
 func inOneLine(answer string) (out string) {
 	lines := strings.Split(strings.TrimSpace(answer), "\n")[1:]
 	for i := 0; i+1 < len(lines); i += 2 {
@@ -189,7 +183,7 @@ func inOneLine(answer string) (out string) {
 	return out
 }
 
-// TestAFileOfAnotherBuildIsRefused: the message names both build ids, and nothing is renamed.
+// The message names both build ids.
 func TestAFileOfAnotherBuildIsRefused(t *testing.T) {
 	dir, another := build(t), build(t, "-DOTHER", "-O1")
 	p := recorded(t, dir, codeOf(t, dir))
@@ -207,7 +201,6 @@ func TestAFileOfAnotherBuildIsRefused(t *testing.T) {
 	}
 }
 
-// TestAFileThatHasNoNamesIsRefused, as the stripped program itself, one without build id, and what is no ELF file.
 func TestAFileThatHasNoNamesIsRefused(t *testing.T) {
 	dir := build(t)
 	run(t, dir, tool(t, "gcc"), "-Wl,--build-id=none", "-o", "noid", "p.c")

@@ -15,16 +15,16 @@ import (
 // Limit is a control group's quota.
 type Limit struct {
 	Dir string // of the group
-	// Quota is CPU time per Period, ns; on several processors it may exceed Period.
+	// Quota is CPU time per Period, ns; it may exceed Period.
 	Quota, Period int64
 	Own           bool   // not an ancestor's
-	acct          string // usage file of v1; "": none
+	acct          string // v1's usage file, or ""
 }
 
 // Share returns the quota in CPUs.
 func (l *Limit) Share() float64 { return float64(l.Quota) / float64(l.Period) }
 
-// Root is the parent of /proc: "/", but in tests.
+// Root is the parent of /proc: "/", except in tests.
 type Root string
 
 type mount struct {
@@ -48,7 +48,7 @@ func (r Root) limits(groups groups, mounts []mount) []Limit {
 	return all
 }
 
-// hierarchies returns this process's groups and the mounts that show them, nothing without /proc.
+// hierarchies returns this process's groups and the mounts that show them; nothing without /proc.
 func (r Root) hierarchies() (groups, []mount) {
 	text, err := os.ReadFile(r.path("/proc/self/cgroup"))
 	if err != nil {
@@ -67,7 +67,6 @@ func (r Root) nameOf(path string) string {
 	return "/" + strings.TrimLeft(strings.TrimPrefix(path, string(r)), "/")
 }
 
-// limitsUpFrom goes up to the mount's root.
 func (r Root) limitsUpFrom(m *mount, group string, acct func(string) string) (all []Limit) {
 	own := true
 	for below := range m.upFrom(group) {
@@ -85,7 +84,7 @@ func (r Root) limitsUpFrom(m *mount, group string, acct func(string) string) (al
 	return all
 }
 
-// upFrom yields the paths below the mount of a group and of its ancestors, up to the mount's root.
+// upFrom yields the paths below the mount of a group and its ancestors, up to the mount's root.
 func (m *mount) upFrom(group string) iter.Seq[string] {
 	return func(yield func(below string) bool) {
 		below, ok := m.pathBelow(group)
@@ -95,7 +94,6 @@ func (m *mount) upFrom(group string) iter.Seq[string] {
 	}
 }
 
-// pathBelow returns a group's path below the mount; false: none.
 func (m *mount) pathBelow(group string) (string, bool) {
 	if group == "" {
 		return "", false
@@ -107,14 +105,13 @@ func (m *mount) pathBelow(group string) (string, bool) {
 	return filepath.Clean("/" + rel), true
 }
 
-// pathFromRoot returns a group's path from the mount's root; false: the mount does not show the group.
+// false: the mount does not show the group.
 func (m *mount) pathFromRoot(group string) (string, bool) {
 	rel, err := filepath.Rel(m.root, group)
 	return rel, err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
 }
 
-// accounts maps a group's path in the cpu hierarchy to v1's usage file; "" where this process's path in cpuacct
-// differs.
+// accounts maps a group's path in the cpu hierarchy to v1's usage file; "" if this process's path in cpuacct differs.
 func accounts(mounts []mount, g groups) func(group string) string {
 	return func(group string) string {
 		for _, m := range mounts {
@@ -132,10 +129,10 @@ func accounts(mounts []mount, g groups) func(group string) string {
 	}
 }
 
-// groups are controllers and paths in /proc/PID/cgroup, cgroups(7).
+// As in /proc/PID/cgroup, cgroups(7).
 type groups map[string]string // by controller; v2: ""
 
-// pathIn returns the path of the group in a mount's hierarchy, "" if there is none.
+// "": there is none.
 func (g groups) pathIn(m *mount) string {
 	if m.v2 {
 		return g[""]
@@ -162,7 +159,7 @@ func parseGroups(text string) groups {
 	return g
 }
 
-// parseMounts finds control groups in /proc/PID/mountinfo (proc_pid_mountinfo(5)).
+// See proc_pid_mountinfo(5).
 func parseMounts(text string) (all []mount) {
 	for line := range strings.Lines(text) {
 		before, after, ok := strings.Cut(line, " - ")
@@ -192,7 +189,6 @@ func unescape(s string) string {
 	return b.String()
 }
 
-// read reads a directory's quota; false: none.
 func read(dir string, v2 bool) (Limit, bool) {
 	l := Limit{Dir: dir}
 	if v2 {
@@ -208,9 +204,8 @@ func read(dir string, v2 bool) (Limit, bool) {
 	return l, l.Quota > 0 && l.Period > 0
 }
 
-// readWord reads a file of one word; "": none.
 func readWord(dir, name string) string {
-	text, _ := os.ReadFile(filepath.Join(dir, name)) // an unreadable file: no quota
+	text, _ := os.ReadFile(filepath.Join(dir, name)) // unreadable: no quota
 	return strings.TrimSpace(string(text))
 }
 

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Frozen returns the directory of the control group that freezes a process, its own or an ancestor, so that none of the
-// threads in it runs: v2's cgroup.freeze (Documentation/admin-guide/cgroup-v2.rst) or v1's freezer
+// Frozen returns the directory of the control group, a process's own or an ancestor, that freezes it, so that none of
+// its threads runs: v2's cgroup.freeze (Documentation/admin-guide/cgroup-v2.rst) or v1's freezer
 // (Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst). "": it is not frozen, or no mount shows the group.
 func (r Root) Frozen(pid int) string {
 	_, mounts := r.hierarchies()
@@ -35,7 +35,7 @@ func (r Root) frozenBy(groups groups, mounts []mount) string {
 	return ""
 }
 
-// frozen reads a group's state, which is that of its ancestors, too.
+// The state includes the ancestors'.
 func (m *mount) frozen(dir string) bool {
 	if m.v2 {
 		events, _ := os.ReadFile(filepath.Join(dir, "cgroup.events")) // the root has none
@@ -44,7 +44,7 @@ func (m *mount) frozen(dir string) bool {
 	return slices.Contains(m.controllers, "freezer") && readWord(dir, "freezer.state") == "FROZEN"
 }
 
-// freezes reports whether the group itself, and not only an ancestor, is to be frozen.
+// freezes reports whether the group itself is to be frozen, not only an ancestor.
 func (m *mount) freezes(dir string) bool {
 	if m.v2 {
 		return readWord(dir, "cgroup.freeze") == "1"

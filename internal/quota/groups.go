@@ -9,18 +9,17 @@ import (
 	"strings"
 )
 
-// Throttling is what a CPU quota withheld from a group in a time.
+// Throttling is what a CPU quota withheld from a group.
 type Throttling struct {
-	PID              int     // a process in the group
-	Cgroup           string  // the group's directory
-	CPUs             float64 // the quota, in processors
+	PID              int     // in the group
+	Cgroup           string  // directory
+	CPUs             float64 // quota
 	Periods          int64   // in which the group ran
 	ThrottledPeriods int64   // in which it used up the quota
-	Seconds          float64 // waited for the next period, summed over processors
+	Seconds          float64 // of waiting for the next period, summed over CPUs
 }
 
-// Groups observes the control groups of other processes: their CPU quotas, and whether they are frozen. Not safe for
-// concurrent use.
+// Groups observes the CPU quotas and the freezing of other processes' control groups. Not safe for concurrent use.
 type Groups struct {
 	root    Root
 	mounts  []mount
@@ -28,9 +27,9 @@ type Groups struct {
 	limited []limited
 }
 
-// limited is a group with a quota, and its statistics when it was found, and at the last two calls of Read.
+// Samples are of the discovery and of the last two calls of Read.
 type limited struct {
-	pid                 int // the first process that was found in it
+	pid                 int // the first process found in it
 	limit               Limit
 	first, before, last Sample
 }
@@ -41,8 +40,8 @@ func (r Root) Groups() *Groups {
 	return &Groups{root: r, mounts: mounts}
 }
 
-// Read reads the groups of processes, and their ancestors, each once. It returns for each process the directory of the
-// group that freezes it, as [Root.Frozen].
+// Read reads the groups of processes, and their ancestors, each once. It returns for each process what [Root.Frozen]
+// does.
 func (g *Groups) Read(pids []int) (frozenBy []string) {
 	kept := g.limited[:0]
 	for _, l := range g.limited {
@@ -72,13 +71,12 @@ func (g *Groups) Read(pids []int) (frozenBy []string) {
 	return frozenBy
 }
 
-// groupsOf returns the text of /proc/PID/cgroup; "": the process has ended, or it cannot be read.
+// "": the process has ended, or the file cannot be read.
 func (r Root) groupsOf(pid int) string {
 	text, _ := os.ReadFile(r.path("/proc/" + strconv.Itoa(pid) + "/cgroup"))
 	return string(text)
 }
 
-// findLimits adds the quotas of a process's groups that are not known yet.
 func (g *Groups) findLimits(pid int, groups groups, mounts []mount) {
 	for _, l := range g.root.limits(groups, mounts) {
 		if slices.ContainsFunc(g.limited, func(k limited) bool { return k.limit.Dir == l.Dir }) {
@@ -90,7 +88,7 @@ func (g *Groups) findLimits(pid int, groups groups, mounts []mount) {
 	}
 }
 
-// visible leaves out groups that the mounts do not show: outside of this process's cgroup namespace or container.
+// visible leaves out groups outside of this process's cgroup namespace or container.
 func visible(g groups, mounts []mount) (groups, []mount) {
 	for c, path := range g {
 		if strings.HasPrefix(path, "/..") {
@@ -103,8 +101,7 @@ func visible(g groups, mounts []mount) (groups, []mount) {
 	})
 }
 
-// Throttled returns the groups that were throttled between their discovery and the last Read, without groups that have
-// been removed.
+// Throttled returns the groups that were throttled between their discovery and the last Read, without removed ones.
 func (g *Groups) Throttled() []Throttling {
 	return g.throttled(func(l *limited) Sample { return l.first })
 }
@@ -129,7 +126,7 @@ func (g *Groups) throttled(since func(*limited) Sample) (all []Throttling) {
 	return all
 }
 
-// sample reads the statistics once; false: the group is gone.
+// false: the group is gone.
 func (l *Limit) sample() (Sample, bool) {
 	m, err := l.Open()
 	if err != nil {

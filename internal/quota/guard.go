@@ -5,12 +5,11 @@ package quota
 // Guard reports whether enough of a quota is left for a tick. Not safe for concurrent use.
 //
 // The rest is at least the quota less all use since a moment not after the period's start: the last at which the kernel
-// had counted one period fewer. The kernel hands a quota to processors in slices of 5 ms
-// (sched_cfs_bandwidth_slice_us), and an idle one keeps 1 ms (kernel/sched/fair.c, min_cfs_rq_runtime): so much may be
-// left on other processors.
+// had counted one period fewer. The kernel hands a quota to CPUs in slices of 5 ms (sched_cfs_bandwidth_slice_us), and
+// an idle CPU keeps 1 ms (kernel/sched/fair.c, min_cfs_rq_runtime): so much may be left on other CPUs.
 type Guard struct {
 	limit      Limit
-	otherCPUs  int64 // may be on other processors, ns
+	otherCPUs  int64 // bound of what other CPUs have, ns
 	periods    int64
 	usedBefore int64 // lower bound of the use at the period's start, ns
 	seen       int64 // use at the last query, ns
@@ -21,35 +20,35 @@ const (
 	idleCPUKeeps = 1e6
 )
 
-// NewGuard returns a guard. processors is the number on which the group's threads can run at a time, kept the number of
-// others on which they have run.
+// NewGuard returns a guard. The group's threads can run on processors CPUs at a time, and have run on kept others. used
+// is the group's use, ns.
 func NewGuard(l Limit, processors, kept int, now Sample, used int64) *Guard {
-	g := &Guard{limit: l, periods: now.Periods, usedBefore: used - l.Quota, seen: used} // this period is unknown
+	g := &Guard{limit: l, periods: now.Periods, usedBefore: used - l.Quota, seen: used} // use in this period is unknown
 	if processors > 1 || kept > 0 {
-		// At most half, or no tick would ever begin.
+		// with more than half, no tick would begin
 		g.otherCPUs = min(int64(processors-1)*slice+idleCPUKeeps, l.Quota/2)
 	}
 	return g
 }
 
-// Update takes the kernel's statistics, and the group's use then, ns.
+// Update takes the kernel's statistics and the group's use then, ns.
 func (g *Guard) Update(s Sample, used int64) {
 	if n := s.Periods - g.periods; n > 0 {
-		// Use beyond the quota is the next period's.
+		// use beyond the quota counts in the next period
 		debt := max(used-g.usedBefore-n*g.limit.Quota, 0)
 		g.periods, g.usedBefore = s.Periods, g.seen-min(debt, g.limit.Quota)
 	}
 	g.seen = used
 }
 
-// Left is the CPU time certainly left of this period after such use, ns; negative: none.
+// Left is the CPU time, ns, that is certainly left of this period after such use; negative: none.
 func (g *Guard) Left(used int64) int64 { return g.limit.Quota - g.otherCPUs - (used - g.usedBefore) }
 
-// MinLeft is the least rest for a tick of that cost, ns: two such ticks and 1 ms of other work, at most a part of the
-// quota so that ticks happen at all.
+// MinLeft is the least rest for a tick of that cost, ns: two such ticks and 1 ms of other work, bounded by the quota so
+// that ticks happen at all.
 func (g *Guard) MinLeft(cost int64) int64 { return min(2*cost+1e6, g.limit.Quota/2-g.otherCPUs/2) }
 
-// ShouldQuery reports that a query of the kernel may help, as much was used since the last.
+// ShouldQuery reports that much was used since the last query of the kernel.
 func (g *Guard) ShouldQuery(used int64) bool {
 	return used-g.seen > g.limit.Quota/16 || g.Left(used) < g.limit.Quota/2
 }
@@ -62,5 +61,5 @@ func (g *Guard) Rate(cost float64) float64 {
 	return g.limit.Share() / 2 * 1e9 / cost
 }
 
-// Limit is the guarded one.
+// Limit returns the guarded limit.
 func (g *Guard) Limit() *Limit { return &g.limit }

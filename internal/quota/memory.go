@@ -31,7 +31,7 @@ func (r Root) Memory() (least int64) {
 	return least
 }
 
-// unlimited is v1's least value without a limit: the largest number of whole pages.
+// v1's value without a limit is the largest number of whole pages.
 const unlimited = 1 << 62
 
 // limit returns bytes; 0 for "max" and other text.

@@ -13,9 +13,9 @@ import (
 // Sample is the kernel's statistics of a group.
 type Sample struct {
 	Periods      int64 // in which the group ran
-	Throttled    int64 // periods in which it used up the quota
-	ThrottledFor int64 // ns, of all processors
-	// Used is the group's CPU time, ns, less what is not accounted yet; −1: unknown.
+	Throttled    int64 // in which it used up the quota
+	ThrottledFor int64 // ns, of all CPUs
+	// Used is the group's accounted CPU time, ns; −1: unknown.
 	Used int64
 }
 
@@ -33,7 +33,7 @@ func (l *Limit) Open() (*Meter, error) {
 	}
 	m := &Meter{stat: f}
 	if l.acct != "" {
-		m.acct, _ = os.Open(l.acct) // optional
+		m.acct, _ = os.Open(l.acct)
 	}
 	return m, nil
 }
@@ -62,7 +62,7 @@ func (m *Meter) Read() (Sample, error) {
 	return s, nil
 }
 
-// parseStat takes v2 (µs) and v1 (ns).
+// v2 has µs, v1 ns.
 func parseStat(text []byte) Sample {
 	s := Sample{Used: -1}
 	for len(text) > 0 {
@@ -89,7 +89,7 @@ func parseStat(text []byte) Sample {
 	return s
 }
 
-// parseNumber parses a decimal number without allocation. It returns 0 for other text.
+// parseNumber does not allocate. Other text is 0.
 func parseNumber(b []byte) (n int64) {
 	for _, c := range b {
 		if c < '0' || c > '9' || n > (1<<63-1-9)/10 {

@@ -12,7 +12,6 @@ import (
 	"testing"
 )
 
-// tree returns a file system with files by name.
 func tree(t *testing.T, files map[string]string) Root {
 	t.Helper()
 	root := t.TempDir()
@@ -28,7 +27,6 @@ func tree(t *testing.T, files map[string]string) Root {
 	return Root(root)
 }
 
-// The views are those of a host with v2, a host with v1, and a container.
 func TestQuotasAreThoseOfTheGroupAndItsAncestors(t *testing.T) {
 	const v2 = "35 24 0:30 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"
 	for _, c := range []struct {
@@ -148,7 +146,6 @@ func TestTargetsAreThrottledByTheTightestQuotaOfTheirGroups(t *testing.T) {
 	}
 }
 
-// A process that is found later, and one that is frozen later, are those of the next Read.
 func TestGroupsAreThoseOfTheLastRead(t *testing.T) {
 	root := tree(t, map[string]string{
 		"proc/self/cgroup": "0::/me\n", "proc/self/mountinfo": "35 24 0:30 / /cg rw - cgroup2 cgroup2 rw\n",
@@ -205,7 +202,6 @@ func TestQuotaOfPrywalksContainerIsNoOthers(t *testing.T) {
 	}
 }
 
-// A simulated group with a quota uses CPU time, and is read, at random times.
 func TestGuardNeverOverestimatesTheRestOfAQuota(t *testing.T) {
 	const period, limit = 100e6, 5e6
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -257,7 +253,6 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// The views are those of a host with v2, with v1, without limits, and of a container.
 func TestMemoryLimitIsTheLeastOfTheGroupAndItsAncestors(t *testing.T) {
 	const (
 		v2 = "35 24 0:30 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw\n"

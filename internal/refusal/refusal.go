@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// Reason is an error without allocation; callers use [errors.Is] or [Of].
+// Reason is an error that needs no allocation; callers use [errors.Is] or [Of].
 type Reason uint8
 
-// The reasons.
+// Reasons.
 const (
 	Other Reason = iota
 	Exited
@@ -23,7 +23,7 @@ const (
 	Not64Bit
 	MaxPause // --max-pause
 	Busy
-	Running // stops are not allowed
+	Running
 	InCall
 	Self
 	NotAProcess
@@ -57,7 +57,7 @@ var reasons = [NumReasons]struct{ word, text string }{
 // Error implements error.
 func (r Reason) Error() string { return reasons[r%NumReasons].text }
 
-// Word is its name in recordings and --stats.
+// Word is the reason in recordings and --stats.
 func (r Reason) Word() string { return reasons[r%NumReasons].word }
 
 // Of returns an error's reason: [NoFiles] for EMFILE and ENFILE, [Other] if none.

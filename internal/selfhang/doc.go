@@ -6,6 +6,6 @@
 //
 // # Algorithm
 //
-// A thread hangs if it has been in one uninterruptible system call for 5 s without a run ([Stalls]). [Watched] and
-// [OnWatchedThread] check that every 250 ms while a function runs.
+// A thread hangs if it has been in one uninterruptible system call, for [Watched] also in one interruptible read, for 5
+// s without a run ([Stalls]). [Watched] and [OnWatchedThread] check that every 250 ms while a function runs.
 package selfhang

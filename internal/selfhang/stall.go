@@ -14,7 +14,7 @@ import (
 // In ns. During a fork of hundreds of GB, memory is unreadable for seconds.
 const stallAfter = 5e9
 
-// Stalls detects threads that stay in a call without running. It belongs to one goroutine.
+// Stalls detects threads that stay in a call without running. Not safe for concurrent use.
 type Stalls struct {
 	seen   map[int]*stall
 	budget *procmem.FDBudget
@@ -24,13 +24,13 @@ type stall struct {
 	files *procmem.ThreadFiles
 	call  int64
 	runs  uint64
-	since int64 // first found in the call, CLOCK_MONOTONIC ns; 0: in none
+	since int64 // discovery in the call, CLOCK_MONOTONIC ns; 0: in none
 }
 
 // HungTracer returns the uninterruptible call in which a thread hangs, or "".
 func (s *Stalls) HungTracer(tid int) string { return s.check(tid, false) }
 
-// HungReader returns the read in which a thread other than except hangs, or "". It ignores threads that read for the
+// HungReader returns the call in which a thread other than except hangs, or "". It leaves out threads that read for the
 // tracer ([procmem.IsSyscallThread]).
 func (s *Stalls) HungReader(except int) string {
 	entries, err := os.ReadDir("/proc/self/task")
@@ -52,7 +52,6 @@ func (s *Stalls) HungReader(except int) string {
 var fileCalls = []string{"openat", "openat2", "read", "pread64", "readlinkat", "newfstatat", "fstat", "statx",
 	"getdents64", "process_vm_readv"}
 
-// readsFileOrMemory leaves out standard input.
 func readsFileOrMemory(call *procmem.SyscallInfo) bool {
 	name := process.HostSyscallName(call.Nr)
 	return slices.Contains(fileCalls, name) && !(name == "read" && call.Args[0] == 0)
@@ -98,7 +97,7 @@ func (s *Stalls) stallOf(tid int) *stall {
 	return seen
 }
 
-// Descriptors left to the rest of the process.
+// reservedFiles are descriptors left to the rest of the process.
 const reservedFiles = 512
 
 // Close closes the threads' files.

@@ -15,8 +15,8 @@ import (
 
 const watchEvery = 250 * time.Millisecond
 
-// Err means that a thread of this process hangs in a system call. The threads that it has stopped stay stopped
-// until the process ends.
+// Err means that a thread of this process hangs in a system call. The threads that it has stopped stay stopped until
+// the process ends.
 var Err = errors.New("a read does not come back")
 
 // Error returns an [Err] for a result of [Stalls].
@@ -25,7 +25,7 @@ func Error(what string) error {
 		"prywalk's end releases all threads, try again when that storage answers", Err, what)
 }
 
-// OnWatchedThread is [osthread.Run], and returns [Err] when f hangs, which may continue later.
+// OnWatchedThread is [osthread.Run]. It returns [Err] if f hangs; f may continue later.
 func OnWatchedThread(f func()) error {
 	var tid atomic.Int32
 	done := make(chan struct{})
@@ -41,7 +41,7 @@ func OnWatchedThread(f func()) error {
 	return watch(done, func() string { return stalls.HungTracer(int(tid.Load())) })
 }
 
-// Watched runs f on another goroutine, and returns [Err] when any thread of this process hangs in a read.
+// Watched runs f on another goroutine. It returns [Err] if any thread of this process hangs in a read.
 func Watched(f func()) error {
 	done := make(chan struct{})
 	go func() {

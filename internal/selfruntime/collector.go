@@ -18,12 +18,12 @@ import (
 // then the tracer begins no stops, and collects when none is pending. Missed ticks are counted.
 
 const (
-	// In bytes: minHeap is the heap at the first collection; if Frugal, frugalHeap is the least garbage, and above
-	// frugalTotal the Go runtime collects by itself.
+	// Bytes: the heap at the first collection; if Frugal, the least garbage, and the memory above which the Go runtime
+	// collects by itself.
 	minHeap     = 32 << 20
 	frugalHeap  = 8 << 20
 	frugalTotal = 72 << 20
-	// measureEvery is in ns.
+	// ns
 	measureEvery = 20e6
 	// DrainFor bounds the wait for pending stops, ns.
 	DrainFor = 3e9
@@ -34,14 +34,14 @@ type Collector struct {
 	want  atomic.Bool
 	limit atomic.Int64 // of the heap, bytes
 
-	measured int64            // the aggregator's: last measurement, CLOCK_MONOTONIC ns
-	sample   []metrics.Sample // all objects, with dead ones not yet found
+	measured int64            // by the aggregator, CLOCK_MONOTONIC ns
+	sample   []metrics.Sample // objects, with dead ones not yet found
 	live     []metrics.Sample // objects after the last collection
 
-	asked int64 // the tracer's: begins no stops since, ns; 0: no
-	// Frugal is for a process that runs for days beside others: a collection is asked for when a quarter of the
-	// heap is garbage, and returns free memory to the kernel. (The runtime's scavenger follows a goal that does not
-	// exist while the runtime does not collect by itself.)
+	asked int64 // the tracer has begun no stops since, ns; 0: not asked
+	// Frugal is for a process that runs for days: a collection is asked for when garbage is a quarter of the live heap,
+	// and returns free memory to the kernel. (The runtime's scavenger follows a goal that does not exist while the
+	// runtime does not collect by itself.)
 	Frugal bool
 	// Await serves stops until a collection has ended; nil: none.
 	Await func(done <-chan struct{})
@@ -67,7 +67,7 @@ func (g *Collector) Measure(now int64) {
 	}
 	g.measured = now
 	limit := g.limit.Load()
-	if g.Frugal { // the runtime may have collected, too
+	if g.Frugal { // the runtime may have collected
 		limit = g.nextHeap(read(g.live), 0)
 	}
 	if read(g.sample) >= limit {
@@ -83,7 +83,7 @@ func read(sample []metrics.Sample) int64 {
 	return int64(sample[0].Value.Uint64())
 }
 
-// Draining reports whether no stops must begin.
+// Draining reports whether no stop may begin.
 func (g *Collector) Draining(now int64) bool {
 	if !g.want.Load() {
 		return false
@@ -94,13 +94,13 @@ func (g *Collector) Draining(now int64) bool {
 	return true
 }
 
-// Collect collects if asked for and no stop is pending, or after DrainFor: a stopped thread may be in a call for hours.
+// Collect collects if asked to and no stop is pending, or after DrainFor: a stopped thread may be in a call for hours.
 func (g *Collector) Collect(now int64, waiting int) {
 	if g.asked == 0 || waiting > 0 && now-g.asked < DrainFor {
 		return
 	}
 	done := make(chan struct{})
-	undo := raisePriority() // before it begins
+	undo := raisePriority()
 	go func() {
 		defer close(done)
 		if g.Frugal {
@@ -136,16 +136,16 @@ func (g *Collector) nextHeap(left, total int64) int64 {
 	return max(minHeap, next)
 }
 
-// gcState is the Go runtime's before the first running sampler.
+// gcState is the Go runtime's before the first sampler.
 var gcState struct {
 	sync.Mutex
 	samplers, percent, procs int
-	memory                   atomic.Int64 // memory limit, bytes
+	memory                   atomic.Int64 // limit, bytes
 }
 
-// DisableAutoGC stops the Go runtime from collecting by itself, and adds a CPU to GOMAXPROCS: the tracer never hands
-// back its own. If frugal, the runtime still collects above frugalTotal, as memory can grow sooner than the tracer
-// collects. undo restores the former state.
+// DisableAutoGC stops the Go runtime from collecting by itself, and adds a CPU to GOMAXPROCS, since the tracer never
+// hands back its own. If frugal, the runtime still collects above frugalTotal, as memory can grow sooner than the
+// tracer collects. undo restores the former state.
 func DisableAutoGC(frugal bool) (undo func()) {
 	gcState.Lock()
 	defer gcState.Unlock()

@@ -43,7 +43,6 @@ func TestCollectionWaitsForSamplesInProgressAndDelaysNewOnes(t *testing.T) {
 	}
 }
 
-// Memory goes back to the kernel; otherwise the memory of a short peak stays for days.
 func TestFrugalCollectorReturnsMemory(t *testing.T) {
 	defer DisableAutoGC(true)()
 	g := NewCollector()

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// monitorSlack is in ns.
+// ns
 const monitorSlack = 40e6
 
 // RelaxMonitor raises the timer slack of the Go runtime's sysmon (PR_SET_TIMERSLACK; proc_pid_timerslack_ns(5), Linux

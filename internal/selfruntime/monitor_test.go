@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// The thread is identified by its stack, which is read again while the thread is awake.
+// The thread is identified by its stack, read again while it is awake.
 func TestMonitorThreadIsFound(t *testing.T) {
 	tid := monitorThread()
 	mem, err := os.Open("/proc/self/mem")
@@ -36,7 +36,6 @@ func TestMonitorThreadIsFound(t *testing.T) {
 	t.Errorf("the stack of thread %d is not that of the Go runtime's monitor", tid)
 }
 
-// returnsTo reports that the stack from sp up has an address in a function.
 func returnsTo(mem *os.File, sp uint64, function string) bool {
 	stack := make([]byte, 512)
 	n, _ := mem.ReadAt(stack, int64(sp))

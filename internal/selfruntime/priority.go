@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// bestNice is of sched(7).
+// sched(7)
 const bestNice = -20
 
 // raisePriority sets the best nice value for ordinary threads of this process during a collection: with five threads
@@ -32,7 +32,7 @@ func raisePriority() (undo func()) {
 	}
 	return func() {
 		for tid, a := range was {
-			if unix.Tgkill(os.Getpid(), tid, 0) == nil { // else the id may be reused
+			if unix.Tgkill(os.Getpid(), tid, 0) == nil { // else the ID may be reused
 				a.Size = unix.SizeofSchedAttr
 				_ = unix.SchedSetAttr(tid, a, 0)
 			}

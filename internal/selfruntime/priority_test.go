@@ -18,7 +18,6 @@ func attributes(t *testing.T, tid int) unix.SchedAttr {
 	return *a
 }
 
-// mayRaisePriority reports whether this user may set the best nice value, and undo that.
 func mayRaisePriority(t *testing.T) bool {
 	was := attributes(t, 0)
 	defer func() { _ = unix.SchedSetAttr(0, &was, 0) }()

@@ -9,9 +9,9 @@ import (
 )
 
 // Precision determines digits: the last one is at the first of the standard error √(p(1−p)/n) (binomial distribution).
-// The zero value formats as Format.
+// The zero value formats as [Format] does.
 type Precision struct {
-	N       float64 // effective number of samples; 0 if unknown
+	N       float64 // effective number of samples; 0: unknown
 	Total   float64 // sum of the values
 	Samples int64   // those with a value, each counted
 }
@@ -28,7 +28,7 @@ func (e *Effective) Add(v, samples int64) {
 	}
 }
 
-// N is at least 1.
+// N returns the effective number of samples, at least 1.
 func (e *Effective) N() float64 {
 	if e.squares == 0 {
 		return 1
@@ -36,7 +36,7 @@ func (e *Effective) N() float64 {
 	return max(1, e.sum*e.sum/e.squares)
 }
 
-// Err is a share's standard error, at least half a sample's; 0 if unknown.
+// Err is a share's standard error, at least half a sample's; 0: unknown.
 func (p Precision) Err(share float64) float64 {
 	if p.N == 0 {
 		return 0
@@ -44,10 +44,9 @@ func (p Precision) Err(share float64) float64 {
 	return math.Sqrt(max(share*(1-share), 0.25/p.N) / p.N)
 }
 
-// z95 is the normal quantile.
 const z95 = 1.959964
 
-// Margin is the longer side of a share's 95 % interval (Wilson); 0 if unknown.
+// Margin is the longer side of a share's 95 % interval (Wilson); 0: unknown.
 func (p Precision) Margin(share float64) float64 {
 	if p.N == 0 {
 		return 0
@@ -113,7 +112,7 @@ func (p Precision) Value(v int64, unit string) string {
 	return fmt.Sprintf("%.0fns", ns)
 }
 
-// decimals are those of three significant digits.
+// for three significant digits
 func decimals(f float64) int {
 	switch a := math.Abs(f); {
 	case a >= 99.95:

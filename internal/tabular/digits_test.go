@@ -39,8 +39,8 @@ func TestDigitsAreThoseThatTheSamplesBear(t *testing.T) {
 	}
 }
 
-// 2,000 recordings each, also of rare and nearly constant functions. A right margin falls short of 93.5 % in one of
-// 900 cases of the worst kind; the seed is fixed.
+// 2,000 recordings each, also of rare and nearly constant functions. A right margin falls short of 93.5 % in one of 900
+// cases of the worst kind.
 func TestMarginsHoldTheTrueShare(t *testing.T) {
 	const recordings = 2000
 	rng := rand.New(rand.NewPCG(1, 2))

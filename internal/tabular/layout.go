@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// minWidthForModules is the width below which there is no column of modules.
+	// In narrower tables there is no column of modules.
 	minWidthForModules = 72
-	// MinNameColumn is the names' least width.
+	// MinNameColumn is the least width of names.
 	MinNameColumn = 16
-	// Of modules on a terminal.
+	// on a terminal
 	minModuleWidth, maxModuleWidth = 10, 32
 )
 
@@ -23,7 +23,7 @@ type Columns struct{ Name, Module int }
 // FitColumns divides the width that figures leave. Width 0: nothing is cut.
 func FitColumns(width, figures, name, module int) Columns {
 	if width == 0 {
-		return Columns{min(name, 1<<12), module} // limits the padding only
+		return Columns{min(name, 1<<12), module} // bounds the padding only
 	}
 	left := width - figures
 	if width < minWidthForModules || module == 0 {
@@ -42,7 +42,7 @@ func ShortModule(s string, width int) string {
 	return Cut(s, width)
 }
 
-// AlignRight right-aligns texts in least cells or more.
+// AlignRight right-aligns texts in minWidth cells or more.
 func AlignRight(texts []string, minWidth int) []string {
 	width := minWidth
 	for _, s := range texts {
@@ -86,12 +86,11 @@ func Paragraph(width int, indent, text string) printable.Raw {
 	return wrapWords(width, 0, indent, text)
 }
 
-// HangingIndent wraps text that begins in the column indent, where later lines begin too. Width 0: one line.
+// HangingIndent wraps text that begins in the column indent, as later lines do. Width 0: one line.
 func HangingIndent(width, indent int, text string) printable.Raw {
 	return wrapWords(width, indent, strings.Repeat(" ", indent), text)
 }
 
-// wrapWords wraps a text whose first line begins in column col.
 func wrapWords(width, col int, indent, text string) printable.Raw {
 	text = printable.String(text)
 	if width == 0 {

@@ -10,8 +10,8 @@ import (
 // MinNameWidth is the least width for a cut name.
 const MinNameWidth = 8
 
-// Shorten fits a function's name into a width: it drops first the arguments, then template arguments, result type and
-// outer names, and at last the middle of the method's name.
+// Shorten fits a function's name into a width: it drops the arguments, then template arguments, result type and outer
+// names, and at last the middle of the method's name.
 func Shorten(s string, width int) string {
 	if width < MinNameWidth || Fits(s, width) {
 		return s
@@ -49,7 +49,7 @@ func cutMiddle(s string, width int) string {
 	return head(s, left) + "…" + tail(s, width-1-left)
 }
 
-// cutArguments removes also C++'s qualifiers after them.
+// C++'s qualifiers after the arguments are removed, too.
 func cutArguments(s string) (name string, ok bool) {
 	end := strings.TrimRight(s, " &")
 	end = strings.TrimSuffix(end, " const")
@@ -71,7 +71,6 @@ func cutArguments(s string) (name string, ok bool) {
 	return s, false
 }
 
-// cutTemplates replaces template arguments by <…>.
 func cutTemplates(s string) string {
 	if strings.Contains(s, "operator") || strings.Count(s, "<") != strings.Count(s, ">") {
 		return s
@@ -114,7 +113,7 @@ func cutResult(s string) string {
 	return s[at:]
 }
 
-// nameParts returns where parts begin, after ::, a point or a slash.
+// A part begins after ::, a point or a slash.
 func nameParts(s string) (at []int) {
 	depth, word := 0, false
 	for i, r := range s {

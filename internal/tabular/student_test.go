@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// Critical values of printed tables.
 func TestStudentsBoundsAreThoseOfTables(t *testing.T) {
 	for _, c := range []struct {
 		alpha   float64

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// As wcwidth(3) and Unicode have them.
+// As in wcwidth(3) and Unicode.
 var widths = map[string]int{
 	"":           0,
 	"main":       4,

@@ -47,7 +47,7 @@ func (t *FrameTable) Stack(s *profile.Sample) []int32 {
 			fs = t.framesOf(l)
 			t.byLoc[l] = fs
 		}
-		if need := len(t.buf) + len(fs); need > cap(t.buf) && !t.memory.Take(8*int64(need)) { // append doubles the capacity
+		if need := len(t.buf) + len(fs); need > cap(t.buf) && !t.memory.Take(8*int64(need)) { // append doubles
 			continue
 		}
 		t.buf = append(t.buf, fs...)
