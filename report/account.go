@@ -58,8 +58,7 @@ func clauses(text string) (out []string) {
 
 const headSeparator = " | "
 
-// divideComment returns the first part ("" in recordings of earlier releases) and the rest of prywalk's accounts; other
-// comments whole.
+// divideComment divides prywalk's accounts; in recordings of earlier releases first is "". Other comments stay whole.
 func divideComment(comment string) (first, rest string) {
 	account, own := strings.CutPrefix(comment, "prywalk: ")
 	if !own {

@@ -23,7 +23,6 @@ import (
 // ErrNoLocks reports a recording without waits for locks with known owners.
 var ErrNoLocks = errors.New("the recording has no wait for a lock whose owner prywalk records")
 
-// noLocks adds the waits for other locks and the next step.
 func noLocks(p *profile.Profile, o *Options) error {
 	threads, pids, goroutines := map[int64]bool{}, map[int64]bool{}, []*profile.Sample{}
 	python := true
@@ -84,7 +83,7 @@ const maxLaterWaits = 1 << 12
 //	owner    │ A: owner at the start  │ B: by a later wait│
 //	to       │ A's stacks             │ B's stacks        │
 //
-// An interval of at most two ticks goes as a whole to the owner's stack at the tick of its end.
+// An interval of at most two ticks goes to the owner's stack at the tick of its end.
 func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	p, err := Filter(p, Options{From: o.From, To: o.To})
 	if err != nil {
@@ -248,7 +247,7 @@ func (s *blameShares) add(k blameKey, length int64) {
 	s.lengths[k] += length
 }
 
-// divide calls add with each share's part of value. The parts add up to value.
+// add is called with each share's part; the parts add up to value.
 func (s *blameShares) divide(value int64, add func(blameKey, int64)) {
 	var total, given int64
 	for _, k := range s.keys {
@@ -264,8 +263,8 @@ func (s *blameShares) divide(value int64, add func(blameKey, int64)) {
 	}
 }
 
-// ownerAtTick returns the owner's stack at the tick at. Threads are sampled one after the other at a tick, so the
-// owner's sample can be a little earlier or later.
+// ownerAtTick returns the owner's stack at the tick at. Threads are sampled one after the other, so the owner's sample
+// can be a little earlier or later.
 func (b *blameBuilder) ownerAtTick(id lockID, owner, at int64) blameKey {
 	if owner <= 0 {
 		return unownedKey(id, owner)
@@ -284,7 +283,7 @@ func (b *blameBuilder) ownerAtTick(id lockID, owner, at int64) blameKey {
 	return ownedKey(id, list[next].sample)
 }
 
-// A sample of the owner that itself waits for the lock shows that it had released it: then the owner is unknown.
+// A sample of the owner that itself waits for the lock shows that the owner had released it.
 func ownedKey(id lockID, owner *profile.Sample) blameKey {
 	if view.IsLock(owner) && lockOf(owner) == id {
 		return blameKey{id, nil, ownerUnknown}

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// selectFrames prefers an exact name to a regular expression.
+// An exact name has priority over a regular expression.
 func (d *data) selectFrames(flag, function string) (func(frame int32) bool, error) {
 	for _, s := range d.Profile.Sample {
 		d.Stack(s)
@@ -53,7 +53,6 @@ func Callees(w io.Writer, p *profile.Profile, function string, o Options) error 
 	return writeCallersOrCallees(w, p, function, o, "callees", "callees", addCallees)
 }
 
-// flag is the one that names the function.
 func writeCallersOrCallees(w io.Writer, p *profile.Profile, function string, o Options, flag, title string,
 	add func(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bool)) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
@@ -75,7 +74,7 @@ func writeCallersOrCallees(w io.Writer, p *profile.Profile, function string, o O
 }
 
 // addCallers adds the path from the function outward. In a recursion it begins at the innermost call, so that no time
-// counts twice. Self is the time with the function innermost.
+// counts twice.
 func addCallers(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bool) {
 	focus := slices.IndexFunc(stack, isFocus)
 	if focus < 0 {
@@ -96,7 +95,7 @@ func addCallers(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bo
 }
 
 // addCallees adds the path from the function inward. In a recursion it begins at the outermost call, so that no time
-// counts twice. Self is the time of the innermost function; of the root, the time with the selected function innermost.
+// counts twice. The root's self is the time with the function innermost.
 func addCallees(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bool) {
 	focus := len(stack) - 1
 	for focus >= 0 && !isFocus(stack[focus]) {

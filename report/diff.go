@@ -17,7 +17,7 @@ import (
 // ErrNormalization reports a [DiffOptions].Per that is not one of [Normalizations].
 var ErrNormalization = errors.New("invalid --per")
 
-// Normalizations returns the units of comparison: per recording, per second of it, as a share of its whole.
+// Normalizations returns the units of comparison: per recording, per second, as a share of the whole.
 func Normalizations() []string { return []string{"run", "second", "share"} }
 
 // DiffOptions select what is compared, and how.

@@ -39,7 +39,7 @@ func newMeanComparison(sums sampleComparison, per string) *meanComparison {
 	return c
 }
 
-// newerFrame maps functions of the run to those of the new side, if they differ.
+// newerFrame maps functions of the run to different ones of the new side.
 func valuesOf(run *data, newerFrame map[view.Frame]view.Frame, per string) map[view.Frame]runValue {
 	out, scale := map[view.Frame]runValue{}, scaleOf(run, per, 1)
 	for _, r := range run.Rows(run.Profile.Sample) {
@@ -89,7 +89,7 @@ func (c *meanComparison) compareMeans(values [2][]float64, sampling float64) Com
 
 func (c *meanComparison) degreesOfFreedom() int { return len(c.sums[0].runs) + len(c.sums[1].runs) - 2 }
 
-// mark spends half of the error rate on the whole, half on the functions that are large enough.
+// The whole has half of the error rate, the large functions share the rest.
 func (c *meanComparison) mark(whole *ComparedValue, functions []*ComparedValue) {
 	least := minTestedShare * (whole.Old + whole.New)
 	var tested []*ComparedValue

@@ -14,7 +14,7 @@ import (
 const maxSpreadBetweenRuns = 0.1
 
 // minTestedSamples: a test needs about five samples on each side of a share. Runs with fewer take milliseconds, and
-// differ as a whole from one to the next.
+// differ as a whole.
 const minTestedSamples = 10
 
 const severalRuns = "Compare several runs: -a A1,A2,A3 -b B1,B2,B3."
@@ -61,7 +61,7 @@ func (c sampleComparison) hasCounts() bool {
 	return true
 }
 
-// pooledMean is the mean of a scaled value, weighted by samples: the best estimate if both sides are equal.
+// pooledMean is weighted by samples: the best estimate if both sides are equal.
 func (c sampleComparison) pooledMean(value [2]float64) float64 {
 	var sum, rates float64
 	for i, s := range c {

@@ -12,13 +12,11 @@ import (
 // comparison compares two sides. Values are scaled by [DiffOptions].Per.
 type comparison interface {
 	whole() ComparedValue
-	// function compares a function of the new side by its rows in the sums of the old and the new runs.
 	function(f *view.Frame, before, after view.Row) (self, total ComparedValue)
 	// mark marks significant values.
 	mark(whole *ComparedValue, functions []*ComparedValue)
 	untested() string
 	exceedsUntested() bool
-	// note names the noise by which changes are tested.
 	note() string
 }
 
@@ -32,7 +30,6 @@ func (v *ComparedValue) setSignificant(bound float64) {
 // rounding is the share of a value up to which a difference is arithmetic.
 const rounding = 1e-9
 
-// significanceBound returns the bound of a number of tests, in standard errors.
 func significanceBound(tests int) float64 {
 	return math.Sqrt2 * math.Erfinv(1-tabular.SignificanceLevel/float64(max(tests, 1)))
 }

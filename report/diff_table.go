@@ -59,7 +59,6 @@ func (d *Difference) hiddenStacks() string {
 	return "old: " + cmp.Or(older, "no stack hidden") + "; new: " + cmp.Or(newer, "no stack hidden")
 }
 
-// mismatch returns a note if the recordings differ in length and --per is run, else "".
 func (d *Difference) mismatch() string {
 	a, b := float64(d.old.sum.Profile.DurationNanos), float64(d.new.sum.Profile.DurationNanos)
 	if d.opts.Per == "run" && a > 0 && b > 0 && max(a, b) > 1.1*min(a, b) {

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/view"
 )
 
-// heading writes the target, coverage, sums, how it was recorded and what is missing. below says where details are.
+// below says where details are.
 func (d *data) heading(out *printable.Writer, below string) {
 	width := d.Options.Width
 	s, c := d.title(out)
@@ -95,7 +95,7 @@ func (d *data) footnotes(out *printable.Writer, shown []view.Row) {
 	}
 }
 
-// taskHint returns the time of threads that is left out because their tasks have it.
+// taskHint returns the time of threads that their tasks have instead.
 func (d *data) taskHint() string {
 	clock := d.Profile.SampleType[d.ValueIndex].Type
 	if clock != rec.TypeWall && clock != view.TypeBlocked {

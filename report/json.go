@@ -178,7 +178,7 @@ func (d *data) jsonGroups(out *printable.JSONWriter) {
 	out.Text("]")
 }
 
-// complete returns the share of a clock's time with complete stacks; nil: no time.
+// complete is a share of time; nil: no time.
 func (d *data) complete(clock string) *float64 {
 	value, ok := d.TypeIndex(clock)
 	if !ok {
@@ -221,7 +221,7 @@ func add(to, values []int64) {
 type functionSums struct{ self, total []int64 }
 
 // sumFunctions returns all functions' rows, those without the chosen value last, and their values by frame. The caller
-// gives back the memory taken, in bytes.
+// gives back taken, in bytes.
 func (d *data) sumFunctions(samples []*profile.Sample) (rows []view.Row, all map[int32]*functionSums, taken int64) {
 	all = map[int32]*functionSums{}
 	types := len(d.Profile.SampleType)
@@ -335,7 +335,7 @@ func (d *data) jsonTree(out *printable.JSONWriter) {
 	}
 }
 
-// pruneTree keeps the N nodes with most time. Callers sort before callees, so the rest is a tree.
+// Callers sort before callees, so the N nodes with most time are a tree.
 func (d *data) pruneTree(t *view.CallTree, self func(int32) int64) (cut jsonCut) {
 	all := len(t.Nodes) - 1
 	shown := min(all, d.Limit(all))

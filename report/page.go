@@ -227,7 +227,7 @@ func (b *pageBuilder) threadIndex(s *profile.Sample) int {
 	return i
 }
 
-// stringIndex returns the index of a text; without memory, that of "".
+// Without memory, stringIndex returns the index of "".
 func (b *pageBuilder) stringIndex(s string) int {
 	if n, ok := b.strings[s]; ok {
 		return n

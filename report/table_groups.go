@@ -95,7 +95,7 @@ func (d *data) clockLine(samples []*profile.Sample) []string {
 		tabular.Nanos(c.Blocked))}
 }
 
-// nil unless grouped by lock
+// ownerNames is nil unless grouped by lock.
 type ownerNames map[int64]string
 
 func (d *data) ownerNames() ownerNames {

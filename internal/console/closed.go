@@ -32,7 +32,7 @@ func CheckStdout() error {
 	return nil
 }
 
-// Stdout is standard output for texts whose writer drops errors, such as cobra's help: Err has them.
+// Stdout is standard output for writers that drop errors, such as cobra's help.
 var Stdout stdout
 
 type stdout struct{ err error }

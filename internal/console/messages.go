@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/schema"
 )
 
-// Stderr takes messages: for the standard error, or for a buffer while a table is on the terminal.
+// Stderr takes messages, for a buffer while a table is on the terminal.
 var Stderr stderr
 
 const maxBuffer = 16 << 10
@@ -47,7 +47,7 @@ func (m *stderr) Buffer() {
 	m.buffering = true
 }
 
-// Flush writes the buffer, and ends buffering.
+// Flush writes the buffer and ends buffering.
 func (m *stderr) Flush() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -102,10 +102,9 @@ func ErrorJSON(code int, message string) {
 	_ = printable.WriteJSON(&Stderr, f)
 }
 
-// before the next step
 var remedyPattern = regexp.MustCompile(`: (give|choose|use|check|leave|open|raise|run|add|name) `)
 
-// splitRemedy divides a message at the first semicolon outside of parentheses, or at remedyPattern.
+// splitRemedy divides at the first semicolon outside of parentheses, or at remedyPattern.
 func splitRemedy(message string) (cause, next string) {
 	depth := 0
 	for i, r := range message {

@@ -22,7 +22,7 @@ const (
 )
 
 // Paged writes to standard output, through the user's pager if that is a terminal and the text is for people. A reader
-// that stops early is no error; a closed standard output is ([CheckStdout]).
+// that stops early is no error; a closed standard output is.
 func Paged(machineReadable bool, write func(io.Writer) error) error {
 	if err := CheckStdout(); err != nil {
 		return err
@@ -89,7 +89,6 @@ func (p *pager) close() error {
 
 const notFound = 127
 
-// "": none.
 func pagerCommand() string {
 	pager, set := os.LookupEnv("PAGER")
 	switch {

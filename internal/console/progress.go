@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/printable"
 )
 
-// Progress is a line of progress of what takes longer than [ProgressDelay].
+// Progress is a line about what takes longer than [ProgressDelay].
 type Progress struct {
 	mu    sync.Mutex
 	once  sync.Once
@@ -20,7 +20,7 @@ type Progress struct {
 	done  chan struct{}
 }
 
-// ProgressDelay is when the line is shown.
+// ProgressDelay precedes the first line.
 const ProgressDelay = time.Second
 
 // ProgressInterval is the time between updates.

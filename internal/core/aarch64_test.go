@@ -59,7 +59,7 @@ func buildArm(t testing.TB, dir string) *armProgram {
 	return p
 }
 
-// core makes a core with one thread within leaf and one at its first instruction.
+// One thread is within leaf, one at its first instruction.
 func (p *armProgram) core(path string) *writer {
 	w := &writer{machine: uint16(elf.EM_AARCH64)}
 	sym := p.symbols

@@ -10,7 +10,6 @@ import (
 	"prywalk/frames"
 )
 
-// As the kernel writes them.
 type writer struct {
 	machine uint16
 	notes   []byte
@@ -129,7 +128,6 @@ func openBytes(t testing.TB, b []byte, o Options) *Core {
 	return c
 }
 
-// limit bounds the frames.
 func walkCore(c *Core, th *Thread, limit int) ([]uint64, frames.StopReason) {
 	var out []uint64
 	w := frames.Walker{MaxDepth: limit}

@@ -59,8 +59,7 @@ func (c *Core) addModules() {
 	c.space.SetModules(mods)
 }
 
-// hasCode reports whether a mapping is executable by the core, else by its file. Unless the core has ELF headers, an
-// unknown mapping counts as code, so that frames have its name.
+// Unless the core has ELF headers, an unknown mapping counts as code, so that frames have its name.
 func (c *Core) hasCode(m, before *mapping) bool {
 	if !m.guessed {
 		return m.Perm&loadedcode.PermExec != 0
@@ -81,7 +80,7 @@ func (c *Core) hasCode(m, before *mapping) bool {
 func (c *Core) module(m *loadedcode.Mapping) *frames.Module {
 	mod := loadedcode.NewModule(c, m)
 	if m.JIT && !c.dumped(m) {
-		m.JIT = false // code of a file that was not found
+		m.JIT = false
 	}
 	switch {
 	case m.JIT:
@@ -97,7 +96,6 @@ func (c *Core) dumped(m *loadedcode.Mapping) bool {
 	return c.mem.read(m.Start, b[:]) == 1 && c.mem.read(m.End-1, b[:]) == 1
 }
 
-// addFileParts adds what is read from files with proven contents.
 func (c *Core) addFileParts() {
 	for i := range c.maps {
 		m := &c.maps[i]
@@ -114,7 +112,7 @@ func (c *Core) addFileParts() {
 	}
 }
 
-// readFiles reads memory that the core leaves to files, not what a truncated core lacks.
+// readFiles reads what the core leaves to files, not what a truncated core lacks.
 func (c *Core) readFiles(addr uint64, b []byte) int {
 	if s := c.mem.find(addr); s != nil && addr-s.start < s.dumped {
 		return 0

@@ -18,7 +18,7 @@ import (
 // Options are where a core's files are.
 type Options struct {
 	Sysroot string // directory with the files of the core's machine; "": /
-	Exe     string // the program's file, if not at its path
+	Exe     string
 }
 
 // Core is a process in a core file. Not safe for concurrent use.
@@ -44,11 +44,11 @@ type Core struct {
 	space      *frames.Space
 	warnings   []string
 	missing    []string
-	unverified []string // the core has nothing to compare
+	unverified []string
 }
 
-// Open reads the core in r, of size bytes, which must stay usable, and finds the files of its code. The error is an
-// [*Error]; defects of a readable core are in [Core.Warnings].
+// Open reads the core in r, of size bytes, which must stay usable. The error is an [*Error]; defects of a readable core
+// are in [Core.Warnings].
 func Open(r io.ReaderAt, size int64, o Options) (*Core, error) {
 	f, err := elffile.Open(r, size)
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *Core) Space() *frames.Space { return c.space }
 // Memory returns the process's memory, from the core, else from files.
 func (c *Core) Memory() frames.Memory { return c.mem }
 
-// Warnings returns the core's defects and the files that do not fit, a line each.
+// Warnings returns the core's defects and the files that do not fit.
 func (c *Core) Warnings() []string {
 	out := slices.Clone(c.warnings)
 	if len(c.missing) > 0 {

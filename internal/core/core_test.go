@@ -94,7 +94,7 @@ func TestWordsOfACoreAtTheEdgesOfItsPieces(t *testing.T) {
 		{0x20803, true, false, 3},
 		{0x307fc, true, false, 0x7fc}, {0x307fd, false, true, 0}, {0x31ff8, false, true, 0},
 	} {
-		for range 2 { // from the file, from the cache
+		for range 2 {
 			v, ok := m.Word(c.addr)
 			if ok != c.ok || ok && v != le.Uint64(ramp[c.at:]) {
 				t.Errorf("%#x: %#x, %v", c.addr, v, ok)
@@ -106,7 +106,6 @@ func TestWordsOfACoreAtTheEdgesOfItsPieces(t *testing.T) {
 	}
 }
 
-// Any file causes at most an error.
 func FuzzOpen(f *testing.F) {
 	f.Add(smallCore().bytes())
 	f.Add(smallCore().bytes()[:700])

@@ -22,7 +22,6 @@ func (e *Error) Error() string { return e.Cause + "; " + e.Next }
 // Unwrap returns the read error, such as [elffile.ErrNotELF].
 func (e *Error) Unwrap() error { return e.Err }
 
-// Crash handlers compress cores.
 var packed = []struct{ magic, tool string }{
 	{"\x28\xb5\x2f\xfd", "zstd -d"}, {"\x1f\x8b", "gunzip"}, {"\xfd7zXZ", "unxz"},
 	{"\x04\x22\x4d\x18", "lz4 -d"}, {"BZh", "bunzip2"},

@@ -20,7 +20,6 @@ type file struct {
 	sameContents bool // equal with the core's contents
 }
 
-// match is whether a file is the one that was mapped.
 type match uint8
 
 const (
@@ -32,12 +31,12 @@ const (
 
 const (
 	maxFiles      = 4096
-	maxMemHeaders = 256 // program headers, and section headers, in a core's memory; linkers write some tens
+	maxMemHeaders = 256 // in a core's memory; linkers write some tens
 )
 
 const debugFiles = "/usr/lib/debug"
 
-// Image implements loadedcode.AddressSpace: it returns the image of m's file if that fits, else of the core's contents,
+// Image implements loadedcode.AddressSpace. It returns the image of m's file if that fits, else of the core's contents,
 // or nil.
 func (c *Core) Image(m *loadedcode.Mapping) *loadedcode.Image {
 	f := &c.files[m.Inode-1]
@@ -96,7 +95,7 @@ func (c *Core) warnMismatch(m *loadedcode.Mapping, mem, other *loadedcode.Image)
 	}
 }
 
-// nil: the core lacks the file's headers.
+// imageFromCore returns nil if the core lacks the file's headers.
 func (c *Core) imageFromCore(m *loadedcode.Mapping) *loadedcode.Image {
 	r := loadedcode.NewMemFile(c, m)
 	if r == nil {
@@ -114,7 +113,6 @@ func (c *Core) imageFromCore(m *loadedcode.Mapping) *loadedcode.Image {
 
 func le16(b []byte) int { return int(b[0]) | int(b[1])<<8 }
 
-// candidatePaths returns paths on this machine for a mapping's file, best first.
 func (c *Core) candidatePaths(m *loadedcode.Mapping, mem *loadedcode.Image) []string {
 	var out []string
 	if c.opt.Exe != "" && c.isProgram(m) {
@@ -194,7 +192,7 @@ func (c *Core) matchFile(f *safeopen.File, m *loadedcode.Mapping, mem *loadedcod
 	return matchOther
 }
 
-// For cores without headers: the entry point must be that of the auxiliary vector.
+// matchEntry serves cores without headers: the entry point must be that of the auxiliary vector.
 func (c *Core) matchEntry(e *elffile.File, m *loadedcode.Mapping) match {
 	if c.notes.entry < m.Start || c.notes.entry >= m.End {
 		return matchUnknown

@@ -14,7 +14,7 @@ import (
 	"prywalk/frames"
 )
 
-// goArm is testdata/goarm64.go, compiled for arm64. Its frames are known from the instructions, not from Go's tables.
+// Its frames are known from the instructions, not from Go's tables.
 type goArm struct {
 	file string
 	elf  *elf.File
@@ -63,7 +63,7 @@ func (p *goArm) code(t *testing.T, name string) (uint64, []uint32) {
 	return s.Value, out
 }
 
-// by "str x30, [sp, #-N]!"
+// The size is in "str x30, [sp, #-N]!".
 func (p *goArm) frame(t *testing.T, name string) uint64 {
 	t.Helper()
 	_, code := p.code(t, name)

@@ -17,10 +17,10 @@ const vsyscallPage = 0xffffffffff600000
 
 type mapping struct {
 	loadedcode.RawMapping
-	guessed bool // no program header: permissions are unknown
+	guessed bool // permissions are unknown
 }
 
-// Numbers begin at 1 and replace inodes.
+// numberFiles numbers paths from 1, in place of inodes.
 func numberFiles(files []fileMap) (numbers map[string]uint64, paths []string) {
 	numbers = map[string]uint64{}
 	for _, f := range files {
@@ -51,7 +51,6 @@ func mapsOf(n *notes, m *memory) (maps []mapping, paths []string) {
 	return maps, paths
 }
 
-// anonymous returns the parts of a segment that belong to no file.
 func anonymous(s *segment, n *notes) []mapping {
 	var out []mapping
 	add := func(start, end uint64) {
@@ -111,7 +110,7 @@ func showsCode(f *elffile.File, m *loadedcode.MapsLine, continues bool) bool {
 	return code
 }
 
-// with any page size
+// beginsAt allows any page size.
 func beginsAt(off, at uint64) bool {
 	return at == off&^(4<<10-1) || at == off&^(16<<10-1) || at == off&^(64<<10-1)
 }

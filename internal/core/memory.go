@@ -22,17 +22,16 @@ const (
 // memory implements [frames.Memory].
 type memory struct {
 	r        io.ReaderAt
-	segs     []segment                       // by start
-	undumped func(addr uint64, b []byte) int // reads what the core leaves to files
+	segs     []segment // by start
+	undumped func(addr uint64, b []byte) int
 	pages    [pagesKept]cachedPage
 }
 
-// segment is a PT_LOAD program header.
 type segment struct {
 	start, end uint64 // in memory
 	off        uint64 // in the file
-	dumped     uint64 // bytes dumped, of end − start
-	have       uint64 // bytes of dumped in the file: fewer if truncated
+	dumped     uint64 // of end − start
+	have       uint64 // of dumped; fewer if truncated
 	flags      elffile.SegmentFlags
 }
 
@@ -43,7 +42,7 @@ type cachedPage struct {
 	bytes  [pageSize]byte
 }
 
-// missing is the number of bytes that the file lacks.
+// missing bytes are not in the file.
 func newMemory(r io.ReaderAt, f *elffile.File) (m *memory, missing uint64) {
 	m = &memory{r: r}
 	for i := range f.Segments {
@@ -111,7 +110,7 @@ func (m *memory) Word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(p.bytes[off:]), true
 }
 
-// false: the page lacks the word.
+// load returns false if the page lacks the word.
 func (m *memory) load(p *cachedPage, addr uint64) bool {
 	off := int(addr & (pageSize - 1))
 	for _, lo := range [...]int{0, off} { // a segment can start within the page
@@ -124,7 +123,7 @@ func (m *memory) load(p *cachedPage, addr uint64) bool {
 	return false
 }
 
-// uncached reads a word that crosses pages, or one of a file.
+// The word crosses pages or is in a file.
 func (m *memory) uncached(addr uint64) (uint64, bool) {
 	var b [8]byte
 	n := m.read(addr, b[:])

@@ -56,7 +56,6 @@ type notes struct {
 	vdso    uint64 // address of the ELF header; 0: none
 }
 
-// fileMap is an entry of NT_FILE.
 type fileMap struct {
 	start, end, off uint64
 	path            string

@@ -11,7 +11,6 @@ import (
 // user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h): x0–x30, sp, pc, pstate.
 const gregsAArch64 = 34 * 8
 
-// false: b is too short.
 func regsAArch64(b []byte, out *frames.Regs) bool {
 	if len(b) < gregsAArch64 {
 		return false

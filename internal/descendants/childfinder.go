@@ -11,19 +11,18 @@ import (
 
 // # New processes by their numbers
 //
-// Without the kernel's records: numbers are assigned in order, and the last one is known. Numbers assigned since the
-// previous tick are of new tasks; one read of /proc gives the parent of each.
+// Without the kernel's records: numbers are assigned in order, and the last one is known. One read of /proc gives the
+// parent of each number assigned since the previous tick.
 
 const (
-	// maxNumbers bounds the numbers read at a tick; of more, each n-th is read.
+	// Of more numbers at a tick, each n-th is read.
 	maxNumbers     = 64
 	maxNewChildren = 128
-	// markedFor is the age, in ns, up to which a process counts as new. Later it is read every lastingEvery, at most
-	// for lastingFor.
+	// A process counts as new up to this age, ns. Later it is read every lastingEvery, at most for lastingFor.
 	markedFor    = 200e6
 	lastingEvery = 50e6
 	lastingFor   = 10e9
-	// firstNumber is the lowest number after the counter wraps (RESERVED_PIDS, kernel/pid.c).
+	// the lowest number after the counter wraps (RESERVED_PIDS, kernel/pid.c)
 	firstNumber = 300
 )
 
@@ -205,7 +204,7 @@ type forkCounts struct {
 	exec  bool
 }
 
-// minForks is the number of children without exec from which others are expected to be alike.
+// After minForks children without exec, others are expected to be alike.
 const minForks = 8
 
 const beforeExec = 0x40 // PF_FORKNOEXEC (include/linux/sched.h)
@@ -228,7 +227,7 @@ func (f *ChildFinder[Owner, Value]) noteExec(child *NewChild[Owner, Value], s *p
 	}
 }
 
-// MayExec reports whether a process may be about to call exec: it has not, and its siblings do.
+// MayExec reports whether a process may be about to call exec: it has not, and its siblings may.
 func (f *ChildFinder[Owner, Value]) MayExec(child *NewChild[Owner, Value], s *procmem.Stat) bool {
 	counts := f.forks[child.parent]
 	return s.Flags&beforeExec != 0 && (counts == nil || counts.exec || counts.never < minForks)

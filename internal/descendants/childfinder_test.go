@@ -33,7 +33,6 @@ func newChildrenOf(l listed) *ChildFinder[string, []int64] {
 	return n
 }
 
-// Each running process is marked with the tick's time.
 func ended(n *ChildFinder[string, []int64], now int64) (out []*NewChild[string, []int64]) {
 	mark := func(y *NewChild[string, []int64], _ *procmem.Stat) { y.Value = append(y.Value, now) }
 	for y, over := range n.Tick(now, mark) {
@@ -64,7 +63,7 @@ func TestRunningDescendantsAreSampled(t *testing.T) {
 	l[1001] = process(1001, 100, 'S')
 	ended(n, 3)
 	delete(l, 1001)
-	l[1005] = process(1005, 1, 'Z') // its parent has ended, and init has not waited for it
+	l[1005] = process(1005, 1, 'Z') // init has not waited for it
 	got := ended(n, 4)
 	if len(got) != 1 || got[0].PID != 1001 || got[0].Waiter != "shell" || len(got[0].Value) != 2 {
 		t.Fatalf("ended %+v, want 1001 of shell with two marks", got)
@@ -201,7 +200,6 @@ func TestManyNewProcessesAreReadInPart(t *testing.T) {
 	}
 }
 
-// The user may not open such a process, or it is opened late.
 func TestProcessThatStaysUntrackedIsReadRarely(t *testing.T) {
 	l := listed{1001: process(1001, 100, 'R')}
 	n := newChildrenOf(l)

@@ -89,7 +89,7 @@ func (t *Table[Owner, Sample]) forgetSwitches() {
 // NoteGap notes a gap in the records.
 func (t *Table[Owner, Sample]) NoteGap() { clear(t.clocks.on) }
 
-// updateClocks must run before the record's other effects.
+// Precondition: the record has had no other effect yet.
 func (t *Table[Owner, Sample]) updateClocks(r *record) {
 	switch {
 	case t.clocks.on == nil:
@@ -104,8 +104,8 @@ func (t *Table[Owner, Sample]) updateClocks(r *record) {
 	}
 }
 
-// endRun counts the run of the record's thread; false: another is on the CPU. An exec may have given the thread the
-// process's number (fs/exec.c, de_thread).
+// endRun returns false if another thread is on the CPU. An exec may have given the thread the process's number
+// (fs/exec.c, de_thread).
 func (t *Table[Owner, Sample]) endRun(r *record) bool {
 	on, ok := t.clocks.on[r.CPU]
 	if !ok || on.tid != r.TID && !(r.Exec && on.pid == r.PID) {
@@ -132,7 +132,7 @@ func (p *Untracked[Owner, Sample]) addCPU(ns int64) {
 	p.Times = append(p.Times, ProgramTime[Owner]{p.runs, ns})
 }
 
-// byTime orders a departure from a CPU before an arrival at the same time.
+// A departure from a CPU precedes an arrival at the same time.
 func byTime(a, b record) int {
 	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(arrivalRank(&a), arrivalRank(&b)))
 }

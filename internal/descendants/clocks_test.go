@@ -14,7 +14,6 @@ func switched(kind perfevents.Kind, at int64, cpu, pid int) perfevents.Record {
 	return r
 }
 
-// lost: other records were lost.
 func (t *Table[Owner, Sample]) switches(lost bool, list ...perfevents.Record) {
 	if t.clocks.on == nil {
 		t.clocks.on = map[int]onCPU{}
@@ -154,7 +153,6 @@ func TestAnotherThreadThanTheFirstCallsExec(t *testing.T) {
 	}
 }
 
-// The first thread calls pthread_exit.
 func TestProcessEndsWithItsLastThread(t *testing.T) {
 	const in, out = perfevents.SwitchedIn, perfevents.SwitchedOut
 	second := func(kind perfevents.Kind, at int64) perfevents.Record {

@@ -62,7 +62,7 @@ type formerProgram[Owner comparable] struct {
 	until   int64 // CLOCK_MONOTONIC ns
 }
 
-// record is the needed part of a [perfevents.Record]; its name is in names.
+// The name is in names.
 type record struct {
 	Kind                       perfevents.Kind
 	Exec                       bool
@@ -155,7 +155,7 @@ func (p *Untracked[Owner, Sample]) threadEnded(first bool) {
 	p.Ended = p.firstEnded && p.others <= 0
 }
 
-// created adds a child. An earlier process with its number has ended unnoticed.
+// An earlier process with the child's number has ended unnoticed.
 func (t *Table[Owner, Sample]) created(r *record) {
 	delete(t.clocks.nowTracked, r.PID)
 	if before := t.untracked[r.PID]; before != nil {

@@ -35,7 +35,7 @@ func TestProgramOfAnUntrackedProcessIsThatAtTheSample(t *testing.T) {
 	later := task(perfevents.Mapped, 400, 20, 0)
 	later.Addr, later.Len, later.Inode, later.Name = 0x9000, 0x1000, 8, []byte("/lib/c")
 	u.addAll(later, mapped, execed, task(perfevents.Forked, 300, 30, 20), task(perfevents.Forked, 100, 20, 10),
-		task(perfevents.Forked, 100, 99, 98)) // the last one is not a descendant
+		task(perfevents.Forked, 100, 99, 98))
 	if len(u.untracked) != 2 || u.untracked[20] == nil || u.untracked[30] == nil {
 		t.Fatalf("untracked processes %v, want 20 and 30", u.untracked)
 	}
@@ -121,7 +121,6 @@ func TestTrackedProcessIsNotUntracked(t *testing.T) {
 	}
 }
 
-// The record of the first process's end was lost.
 func TestForkOfAReusedPIDIsAnotherProcess(t *testing.T) {
 	u := table(new(int))
 	u.addAll(task(perfevents.Forked, 100, 20, 10))

@@ -134,7 +134,7 @@ func TestCOfAGoProgramIsDescribedByDebugFrame(t *testing.T) {
 		args    []string
 		then    []string
 		name    func(string) string
-		methods string // of the frames between pause and Go
+		methods string
 	}{
 		"in .eh_frame":         {"-O2 -g", nil, nil, itself, "context cfi cfi cfi cfi"},
 		"in .debug_frame":      {withoutTables, nil, nil, itself, "context cfi cfi cfi cfi"},
@@ -149,7 +149,7 @@ func TestCOfAGoProgramIsDescribedByDebugFrame(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			key := c.cflags + strings.Join(c.args, " ")
 			if built[key] == nil {
-				built[key], _ = os.ReadFile(buildCgo(t, c.cflags, c.args...)) // an empty file cannot be run
+				built[key], _ = os.ReadFile(buildCgo(t, c.cflags, c.args...))
 			}
 			exe := filepath.Join(t.TempDir(), "cgo")
 			if err := os.WriteFile(exe, built[key], 0o700); err != nil {

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/waits"
 )
 
-// confirmDelay is the time between two readings of run counts.
 const confirmDelay = 100 * time.Millisecond
 
 // maxConfirmations bounds the checks of cycles whose members wake and sleep again. In JDK 8 to 23 one waiter of each
@@ -61,7 +60,7 @@ func (e *lockExaminer) ConfirmStarvedPools(pools []locks.StarvedPool) []locks.St
 	})
 }
 
-// confirmUnchanged separates groups of threads in which none ran. read gives the run counts of those that wait as
+// confirmUnchanged separates groups of threads in which none ran. read returns the run counts of those that wait as
 // before.
 func confirmUnchanged(groups [][]int, read func(tids []int) map[int]uint64) (still, moved [][]int) {
 	if len(groups) == 0 {
@@ -106,7 +105,7 @@ func (e *lockExaminer) runCountsAsleep(tids []int) map[int]uint64 {
 	return runs
 }
 
-// sampleAsleep samples without a stop. nil: the wait is not that of the first sample, sl.
+// sampleAsleep samples without a stop. It returns nil if the wait is not that of the first sample, sl.
 func (e *lockExaminer) sampleAsleep(tid int) (s *observe.RawSample, sl *waits.Sleeper) {
 	proc := e.byThread[tid]
 	if proc == nil || proc.process.Sleepers[tid] == nil {

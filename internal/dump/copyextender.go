@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/observe"
 )
 
-// maxSamples bounds the samples of a thread.
 const maxSamples = 6
 
 // copyExtensionBytes is the first extension; each further one is four times as long. The mapping's end is no bound: 64
@@ -32,7 +31,7 @@ type copyExtender struct {
 }
 
 // planNext plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a
-// runtime's data. false: nothing can be added.
+// runtime's data. It returns false if nothing can be added.
 func (e *copyExtender) planNext(t *loadedcode.Process, w *walk.Walker, th *observe.Thread, s *observe.RawSample) bool {
 	planned := th.Feedback().SetPlan(callstack.Plan(t.Runtimes().FrameSources(), walk.InnerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {
@@ -51,7 +50,6 @@ func (e *copyExtender) planNext(t *loadedcode.Process, w *walk.Walker, th *obser
 	return true
 }
 
-// planStack plans a longer copy of the stack, or of the other stack where the walk ended.
 func (e *copyExtender) planStack(t *loadedcode.Process, w *walk.Walker, th *observe.Thread, s *observe.RawSample) bool {
 	from, unread := s.Regs.SP(), w.UnreadAddr()
 	end := t.StackEnd(unread)
@@ -74,7 +72,7 @@ func (e *copyExtender) planStack(t *loadedcode.Process, w *walk.Walker, th *obse
 	return true
 }
 
-// bytesWithinPause estimates the stack bytes of a permitted stop by the last copy.
+// bytesWithinPause estimates a permitted stop's bytes by the last copy.
 func (e *copyExtender) bytesWithinPause(s *observe.RawSample) uint64 {
 	if e.pause <= 0 || s.How != observe.ByStop {
 		return math.MaxUint64

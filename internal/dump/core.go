@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/symbols"
 )
 
-// framesBesides bounds frames that need no stack: the innermost, and interrupted leaf functions.
+// framesBesides bounds the frames that need no stack: the innermost, and interrupted leaf functions.
 const framesBesides = 64
 
 // Core describes the threads of a core.

@@ -145,7 +145,6 @@ func dumpNamed(t *testing.T, file string, perfMaps bool) *stacks.Process {
 	return Core(c, Options{MaxDepth: -1, Sysroot: perfMaps})
 }
 
-// pcs leaves out inlined calls and frames without a program counter.
 func pcs(th *stacks.Thread) []uint64 {
 	var out []uint64
 	for i := range th.Frames {

@@ -25,14 +25,14 @@ import (
 	"prywalk/internal/waits"
 )
 
-// partialProcess is the result so far. The goroutine that describes the process may hang, and go on after the snapshot.
+// The goroutine that describes the process may hang, and go on after the snapshot.
 type partialProcess struct {
 	mu      sync.Mutex
 	process stacks.Process
 	err     error // the first; ends sampling
 }
 
-// update calls change under the lock: change must be brief.
+// change is called under the lock and must be brief.
 func (partial *partialProcess) update(change func(p *stacks.Process)) {
 	partial.mu.Lock()
 	defer partial.mu.Unlock()
@@ -105,8 +105,7 @@ func (d *describer) addThread(th *observe.Thread, s *observe.RawSample) {
 	d.add(d.retryWait(th, t), err)
 }
 
-// completeStack samples again while the stack lacks data, unless isLast. It returns the last sample and the thread that
-// it describes.
+// completeStack samples again while the stack lacks data, unless isLast. It returns the last sample and its thread.
 func completeStack(target *loadedcode.Process, w *walk.Walker, o Options, th *observe.Thread, first *observe.RawSample,
 	isLast func() bool) (t stacks.Thread, s *observe.RawSample, err error) {
 	s, t = first, w.LiveThread(target, th.TID, first)
@@ -127,8 +126,8 @@ func completeStack(target *loadedcode.Process, w *walk.Walker, o Options, th *ob
 	return t, s, err
 }
 
-// Retries of waits that a runtime may explain later. A thread's first is at once and not counted: the thread may have
-// run between its sample and the question to the runtime. Those after it await the end of a collection.
+// Retries of waits that a runtime may explain later. A thread's first is at once and not counted, since the thread may
+// have run between its sample and the question to the runtime. Later ones await the end of a collection.
 const (
 	maxWaitRetries   = 200
 	maxThreadRetries = 8
@@ -152,7 +151,7 @@ func (d *describer) retryWait(th *observe.Thread, t stacks.Thread) stacks.Thread
 	return t
 }
 
-// n is the number of the thread's retries.
+// n is the number of retries of the thread so far.
 func (d *describer) mayRetryWait(n int) bool {
 	return d.explainer.Retryable && (n == 0 || d.retries < maxWaitRetries) && !d.isLastSample()
 }

@@ -80,7 +80,6 @@ func build(t *testing.T, args ...string) string {
 type wait struct {
 	kind waits.Kind
 	why  string
-	// many is the number of distinct addresses.
 	many int
 }
 

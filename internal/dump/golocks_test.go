@@ -130,7 +130,6 @@ func main() {
 }
 `
 
-// goroutineLockTexts returns a line per lock: kind, name, waiting and owning functions with counts.
 func goroutineLockTexts(l *locks.Locks) (out []string) {
 	in := map[uint64]string{}
 	for _, p := range l.Processes {

@@ -153,10 +153,10 @@ func ownGoroutines(t *testing.T, r io.Reader) map[uint64]ownGoroutine {
 	return nil
 }
 
-// internalFrame is a function that runtime.Stack mostly leaves out.
+// runtime.Stack leaves out most of these.
 var internalFrame = regexp.MustCompile(`^runtime\.[a-z]`)
 
-// goWrapper is the compiler's function for a go statement with arguments, absent in runtime.Stack.
+// runtime.Stack leaves out the compiler's function for a go statement with arguments.
 var goWrapper = regexp.MustCompile(`^\w+\.\w+(\.(gowrap|func)|·dwrap·)\d+ `)
 
 func shown(list []stacks.Frame) (out []string) {

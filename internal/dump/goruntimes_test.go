@@ -64,8 +64,8 @@ func TestEachGoRuntimeOfAProcessShowsItsGoroutines(t *testing.T) {
 	inC, inGo := testtargets.BuildGoLibraryHost(t), testtargets.BuildGoAs(t, hostInGo, "host", "-trimpath")
 	for name, c := range map[string]struct {
 		command  []string
-		runtimes []string // in the order in which they print
-		callers  string   // outermost function of the goroutine in Stay
+		runtimes []string
+		callers  string // outermost function of the goroutine in Stay
 	}{
 		"C loads two libraries": {[]string{inC, one, two}, []string{one, two}, "clone3"},
 		"Go loads a library":    {[]string{inGo, two}, []string{two, inGo}, "runtime.goexit"},

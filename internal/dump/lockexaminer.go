@@ -33,8 +33,8 @@ type examinedProcess struct {
 	explainer *sleepers.Explainer
 }
 
-// ExamineLocks samples all threads of some processes and examines their locks. Processes that fail are left out; the
-// error is the first one. [ErrHung] ends sampling.
+// ExamineLocks samples all threads of some processes and examines their locks. The error is that of the first process
+// that failed. [ErrHung] ends sampling.
 func ExamineLocks(targets []*loadedcode.Process, o Options) (_ *locks.Locks, err error) {
 	out := locks.New()
 	out.Origin = o.origin()
@@ -90,11 +90,11 @@ func (e *lockExaminer) add(target *loadedcode.Process, p *stacks.Process) {
 
 const maxOwnerSamples = 6
 
-// maxAwakeTime is when no further sample of an awake owner begins.
+// maxAwakeTime is the time after which no further sample of an awake owner begins.
 const maxAwakeTime = 400 * time.Millisecond
 
-// resampleAwakeOwners samples owners that were awake until they wait for a lock with an owner, at most maxOwnerSamples
-// times each: a thread in a deadlock can be awake for a moment, as in JDK 8 to 23 (maxConfirmations).
+// resampleAwakeOwners samples owners that were awake until they wait for a lock with an owner: a thread in a deadlock
+// can be awake for a moment (maxConfirmations).
 func (e *lockExaminer) resampleAwakeOwners() {
 	end, tried := time.Now().Add(maxAwakeTime), map[int]bool{}
 	for again := true; again; {
@@ -130,7 +130,7 @@ func (e *lockExaminer) awakeOwners() (tids []int) {
 }
 
 // resample replaces a thread's sample by one in which it waits for a lock with an owner; other waits add nothing to a
-// cycle. false: it does not wait so; true also if it cannot be sampled.
+// cycle. It returns false if the thread does not wait so.
 func (e *lockExaminer) resample(tid int) bool {
 	proc := e.byThread[tid]
 	th := e.newThread(proc, tid, nil)
@@ -176,7 +176,6 @@ func (e *lockExaminer) SampleOwners(l *locks.Locks) {
 	}
 }
 
-// sampleOwner also keeps an owner that cannot be sampled.
 func (e *lockExaminer) sampleOwner(lock *locks.Lock) {
 	for n := 0; n < maxOwnerSamples; n++ {
 		wait, th := e.sampleWithLock(lock, lock.Owner)
@@ -197,7 +196,7 @@ func (e *lockExaminer) sampleOwner(lock *locks.Lock) {
 	lock.Owner, lock.OwnerName, lock.Why = 0, "", locks.WhyChangedEachSample
 }
 
-// A waiter that has got the lock since is no longer one.
+// A waiter that has become the owner is removed.
 func setOwnerThread(lock *locks.Lock, th *stacks.Thread) {
 	lock.OwnerThread = th
 	if th == nil || len(lock.Waiters) == 1 || th.WaitsFor != nil && isSame(th.WaitsFor, lock) {
@@ -207,7 +206,7 @@ func setOwnerThread(lock *locks.Lock, th *stacks.Thread) {
 	lock.Waiters, lock.IdleWaiters = slices.DeleteFunc(lock.Waiters, isOwner), slices.DeleteFunc(lock.IdleWaiters, isOwner)
 }
 
-// sampleWithLock samples a thread with the lock's memory. owner is nil if it could not be sampled.
+// sampleWithLock samples a thread with the lock's memory. owner is nil if that failed.
 func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wait, owner *stacks.Thread) {
 	sleeper, waiterProc := e.waiter(lock.Waiters[0])
 	proc := e.byThread[tid]
@@ -251,7 +250,7 @@ func (e *lockExaminer) newThread(proc *examinedProcess, tid int, memory *withLoc
 
 const waitersGone = "the threads that waited for it went on"
 
-// readLock reads the lock for the first waiters that still wait.
+// readLock reads the lock as the first waiters that still wait know it.
 func (e *lockExaminer) readLock(lock *locks.Lock) waits.Wait {
 	for _, tid := range lock.Waiters[:min(len(lock.Waiters), maxOwnerSamples)] {
 		sleeper, proc := e.waiter(tid)
@@ -267,7 +266,7 @@ func (e *lockExaminer) readLock(lock *locks.Lock) waits.Wait {
 	return waits.Wait{Kind: lock.Kind, Address: lock.Address, Ownership: waits.Ownership{Free: true, Why: waitersGone}}
 }
 
-// A wait in a runtime is read again, and may be for another lock by then.
+// A wait in a runtime, when read again, may be for another lock.
 func isSame(wait *waits.Wait, lock *locks.Lock) bool {
 	return wait.Kind == lock.Kind && wait.Address == lock.Address
 }

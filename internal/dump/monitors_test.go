@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Most waiters have run before the JVM is asked, as all threads are sampled first.
+// Most waiters have run before the JVM is asked.
 func TestOwnersOfMoreMonitorsThanRetriesAreKnown(t *testing.T) {
 	const monitors = 5 * maxWaitRetries
 	argv := append(java(t, "Monitors.java"), strconv.Itoa(monitors))

@@ -96,7 +96,6 @@ func sampleThread(th *observe.Thread, o Options, mode observe.Mode) (*observe.Ra
 	return got.soFar().taken[th], err
 }
 
-// sampleAtOnce includes threads that start meanwhile.
 func (raw *rawSamples) sampleAtOnce(t *loadedcode.Process, o Options, n int, add func(int) *observe.Thread) error {
 	known := map[int]bool{}
 	more := func() (fresh []*observe.Thread) {
@@ -116,7 +115,7 @@ func (raw *rawSamples) sampleAtOnce(t *loadedcode.Process, o Options, n int, add
 	})
 }
 
-// sampleEach samples one thread after the other. If a signal stops prywalk, the rest is sampled on another OS thread.
+// If a signal stops prywalk, the rest is sampled on another OS thread.
 func (raw *rawSamples) sampleEach(o Options, mode observe.Mode) error {
 	for todo := raw.threads; len(todo) > 0; {
 		left := make(chan []*observe.Thread, 1)
@@ -133,7 +132,6 @@ func (raw *rawSamples) sampleEach(o Options, mode observe.Mode) error {
 	return nil
 }
 
-// sampleSome ends early if a signal is about to stop prywalk.
 func (raw *rawSamples) sampleSome(observer *observe.Observer, todo []*observe.Thread) (unsampled []*observe.Thread) {
 	for i, th := range todo {
 		if ptrace.Suspending() {
@@ -178,7 +176,7 @@ func (raw *rawSamples) note(th *observe.Thread, s *observe.RawSample, err error)
 	}
 }
 
-// onController calls f with a controller for n threads on its own OS thread. Garbage collection, which would wait for
+// onController calls f on its own OS thread, with a controller for n threads. Garbage collection, which would wait for
 // that thread, is off meanwhile, and stays off after a hang.
 func onController(o Options, n int, f func(*ptrace.Controller, *observe.Pool)) error {
 	percent := debug.SetGCPercent(-1)

@@ -31,8 +31,7 @@ type Options struct {
 	goroutineLocks bool
 	// Others are processes that may hold locks in shared memory.
 	Others []int
-	// Names is shared by processes with the same files, for one call at a time; nil: each call makes its own. After
-	// [ErrHung] it may still be in use.
+	// Names is for one call at a time; nil: each call makes its own. After [ErrHung] it may still be in use.
 	Names *symbols.Namer
 	// MaxPause, if positive, bounds the expected length of a stop: less of a running thread's stack is copied.
 	MaxPause time.Duration

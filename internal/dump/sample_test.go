@@ -28,7 +28,7 @@ func threads(t *testing.T, args ...string) int {
 	return pid
 }
 
-// in read (0), in pause (34), and one running
+// settled: threads are in read (0) and pause (34), and one runs.
 func settled(pid int) bool {
 	running := 0
 	list, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/syscall")

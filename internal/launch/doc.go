@@ -4,6 +4,6 @@
 // without prywalk.
 //
 // It is a fork of this process that runs no Go code (fork.go). The signals that the Go runtime changed are read from
-// the runtime's variables (startsignals.go). The end is awaited by a pidfd: a wait in the kernel would consume stops of
+// the runtime's variables (startsignals.go). A pidfd awaits the end: a wait in the kernel would consume stops of
 // tracees.
 package launch

@@ -29,7 +29,6 @@ import (
 // Until its exec the child runs no Go code but [heldChild.run]: a second Go runtime would make the same changes again,
 // and needs threads that a limit may not allow.
 
-// heldChild is what the child needs between fork and exec.
 type heldChild struct {
 	// A byte on holdRead starts the exec; statusWrite takes the error number.
 	holdRead, holdWrite, statusWrite int
@@ -77,7 +76,7 @@ func (h *heldChild) prepare(cmd Command, path string) (err error) {
 	return nil
 }
 
-// environment is this process's at its start, with duplicates.
+// The environment may have duplicates.
 func environment() []string {
 	text, err := os.ReadFile("/proc/self/environ")
 	if err != nil || len(text) == 0 {
@@ -90,7 +89,7 @@ func environment() []string {
 	return env
 }
 
-// forker runs functions on one thread that lives as long as the process.
+// See Inheritance.
 var forker = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {

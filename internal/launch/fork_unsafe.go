@@ -18,8 +18,6 @@ func runtimeBeforeFork()
 //go:linkname runtimeAfterFork syscall.runtime_AfterFork
 func runtimeAfterFork()
 
-// Precondition: the OS thread is locked.
-//
 //go:noinline
 //go:norace
 func forkHeld(h *heldChild) (int, syscall.Errno) {
@@ -50,7 +48,6 @@ func (h *heldChild) run() {
 	h.fail(e)
 }
 
-// struct sigaction of amd64 and arm64
 type sigAction struct {
 	handler, flags, restorer uintptr
 	mask                     uint64
@@ -96,8 +93,6 @@ func (h *heldChild) redirect() syscall.Errno {
 	return 0
 }
 
-// false: the parent has ended.
-//
 //go:nosplit
 //go:norace
 func (h *heldChild) released() bool {

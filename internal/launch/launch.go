@@ -34,7 +34,7 @@ type ExecError struct {
 	Err  error
 }
 
-// Error has the command, the reason, and what to check.
+// Error has the reason and what to check.
 func (e *ExecError) Error() string {
 	why := e.Err.Error()
 	switch {
@@ -63,7 +63,7 @@ func (e *ExecError) ExitCode() int {
 	return 126
 }
 
-// cldTrapped is CLD_TRAPPED (include/uapi/asm-generic/siginfo.h): a traced child's stop.
+// CLD_TRAPPED, a traced child's stop (include/uapi/asm-generic/siginfo.h)
 const cldTrapped = 4
 
 // Launched is a child that waits for Release before its exec.
@@ -121,7 +121,7 @@ func Start(cmd Command) (*Launched, error) {
 	return l, nil
 }
 
-// A path with a slash is relative to the command's directory, and checked by the exec.
+// The exec checks a path with a slash, which is relative to the command's directory.
 func lookPath(cmd Command) (string, error) {
 	if strings.Contains(cmd.Args[0], "/") {
 		return cmd.Args[0], nil
@@ -158,8 +158,8 @@ func (l *Launched) Signal(sig syscall.Signal) error {
 	return syscall.Kill(l.PID, sig)
 }
 
-// Wait returns the command's status at its end. It is safe for concurrent use, and while threads are traced: it waits
-// in the kernel only after the end.
+// Wait returns the command's status at its end. Safe for concurrent use, and while threads are traced: it waits in the
+// kernel only after the end.
 func (l *Launched) Wait() (unix.WaitStatus, error) {
 	l.wait.Do(l.reap)
 	return l.state, l.err

@@ -19,10 +19,10 @@ type signalState struct {
 	exact bool
 }
 
-// startSignals are the signals ignored and blocked at this process's start. The Go runtime replaces SIG_IGN by its
-// handlers before other code runs (runtime/signal_unix.go, initsig), and unblocks some. The original state is in
-// runtime.fwdSig and runtime.initSigmask, found by this program's symbol table. A stripped program has only the signals
-// that the runtime does not handle: SIGHUP, SIGINT, job control, 32 to 34.
+// The Go runtime replaces SIG_IGN by its handlers before other code runs (runtime/signal_unix.go, initsig), and
+// unblocks some signals. The original state is in runtime.fwdSig and runtime.initSigmask, found by this program's
+// symbol table. A stripped program has only the signals that the runtime does not handle: SIGHUP, SIGINT, job control,
+// 32 to 34.
 var startSignals = sync.OnceValue(func() signalState {
 	s := signalState{ignored: stillIgnored}
 	at, err := runtimeVariables("runtime.fwdSig", "runtime.initSigmask")
@@ -46,7 +46,7 @@ var startSignals = sync.OnceValue(func() signalState {
 // IgnoredAtStart reports whether a signal was ignored at this process's start.
 func IgnoredAtStart(sig syscall.Signal) bool { return startSignals().ignored&setOf(sig) != 0 }
 
-// read before other code of this program can ignore signals
+// stillIgnored is read before other code of this program can ignore signals.
 var stillIgnored = ignoredNow()
 
 // Ignored reports the present state, which os/signal does not know of stop signals.
@@ -60,7 +60,7 @@ func ignoredNow() signalSet {
 	return signalSet(s.SigIgn)
 }
 
-// signalSet is the kernel's sigset_t: signal n is bit n−1.
+// the kernel's sigset_t: signal n is bit n−1
 type signalSet uint64
 
 func setOf(sig syscall.Signal) signalSet { return 1 << (sig - 1) }
@@ -116,7 +116,7 @@ func runtimeVariables(names ...string) ([]uint64, error) {
 	return found, nil
 }
 
-// symbolValue searches Elf64_Sym entries (System V ABI, figure 4-15): decoding all would take most of a launch.
+// Decoding all symbols would take most of a launch.
 func symbolValue(symbols, texts []byte, name string) (uint64, bool) {
 	i := bytes.Index(texts, []byte("\x00"+name+"\x00"))
 	if i < 0 {

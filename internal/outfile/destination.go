@@ -14,21 +14,20 @@ import (
 var (
 	ErrForeignLink = errors.New("it is another user's symbolic link in a directory that all users can write to")
 	ErrForeignFile = errors.New("it is another user's pipe or device in a directory that all users can write to")
-	ErrBlockDevice = errors.New("it is a block device") // a disk's contents would be lost
+	ErrBlockDevice = errors.New("it is a block device")
 	ErrChanged     = errors.New("it was replaced while being opened")
 )
 
 // MAXSYMLINKS (include/linux/namei.h)
 const maxLinks = 40
 
-// destination is a name in an open directory, through which its file is checked, so that it cannot be replaced
-// unnoticed.
+// The file is checked through the open directory, so that it cannot be replaced unnoticed.
 type destination struct {
 	dir    int // O_PATH
 	name   string
 	st     unix.Stat_t // if exists
 	exists bool
-	inProc bool // in a proc file system, where links lead to open files
+	inProc bool // links in a proc file system lead to open files
 }
 
 func (d *destination) close() { unix.Close(d.dir) }
@@ -37,8 +36,8 @@ func (d *destination) regular() bool {
 	return !d.inProc && (!d.exists || d.st.Mode&unix.S_IFMT == unix.S_IFREG)
 }
 
-// followLinks follows path, links of the last part by the kernel's rule for sticky world-writable directories
-// (fs/namei.c, may_follow_link), whatever fs.protected_symlinks is. The caller closes the destination.
+// followLinks follows links of path's last part by the kernel's rule for sticky world-writable directories (fs/namei.c,
+// may_follow_link), whatever fs.protected_symlinks is. The caller closes the destination.
 func followLinks(path string) (*destination, error) {
 	at := unix.AT_FDCWD
 	for range maxLinks {
@@ -90,7 +89,6 @@ func openParent(at int, path string) (*destination, error) {
 	return d, nil
 }
 
-// follow reads the link that it checks.
 func (d *destination) follow() (string, error) {
 	fd, err := unix.Openat(d.dir, d.name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

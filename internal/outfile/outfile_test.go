@@ -74,7 +74,7 @@ func TestAnotherUsersLinkIsNotFollowedInASharedDirectory(t *testing.T) {
 
 func TestLinksWhichTheKernelFollowsAreFollowed(t *testing.T) {
 	dir := shared(t)
-	for name, owners := range map[string][3]int{ // of the link, of the directory; its mode
+	for name, owners := range map[string][3]int{ // of link and directory; the directory's mode
 		"own":                    {0, 0, 0o1777},
 		"owner of the directory": {nobody, nobody, 0o1777},
 		"not sticky":             {nobody, 0, 0o777},
@@ -85,7 +85,7 @@ func TestLinksWhichTheKernelFollowsAreFollowed(t *testing.T) {
 			target, link := filepath.Join(t.TempDir(), "target"), filepath.Join(sub, "link")
 			must(t, errors.Join(os.Mkdir(sub, 0o700), os.Symlink(target, link), os.Lchown(link, owners[0], 0)))
 			must(t, errors.Join(os.Chown(sub, owners[1], 0), unix.Chmod(sub, uint32(owners[2]))))
-			for _, s := range []string{"first", "second"} { // the target does not exist at first
+			for _, s := range []string{"first", "second"} {
 				must(t, Check(link))
 				must(t, Write(link, text(s)))
 				holds(t, target, s)

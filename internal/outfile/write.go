@@ -71,8 +71,8 @@ func (d *destination) refused() error {
 }
 
 // Write replaces the contents of the file at path by what write writes. The old or the new contents of a regular file
-// are complete at any moment, even if the disk is full or the machine stops. "-" is the standard output. Pipes and
-// character devices are written to.
+// are complete at any moment, even if the machine stops. "-" is the standard output. Pipes and character devices are
+// written to.
 func Write(path string, write func(io.Writer) error) error {
 	if path == "-" {
 		return write(os.Stdout)
@@ -111,8 +111,7 @@ func (d *destination) into(path string, write func(io.Writer) error) error {
 	return errors.Join(err, f.Close())
 }
 
-// replace writes a new file in the directory, then gives it the name. If prywalk is killed in between, a temporary name
-// may stay.
+// If prywalk is killed between link and rename, a temporary name stays.
 func (d *destination) replace(path string, write func(io.Writer) error) error {
 	f, name, err := create(d.dir, path)
 	if err != nil {
@@ -139,7 +138,7 @@ func (d *destination) replace(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// create opens a new file in a directory: nameless if the file system supports that, else with an unguessable name.
+// The file is nameless if the file system supports that, else its name is unguessable.
 func create(dir int, path string) (f *os.File, name string, err error) {
 	fd, err := unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, mode)
 	if err != nil { // EOPNOTSUPP, or another error of some file systems
@@ -162,14 +161,12 @@ func link(f *os.File, dir int) (string, error) {
 	return name, nil
 }
 
-// 128 random bits
 func unguessable() string {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return ".prywalk-" + hex.EncodeToString(b[:]) + ".tmp"
 }
 
-// syncDir makes the rename durable if the file system can.
 func syncDir(dir int) {
 	if fd, err := unix.Openat(dir, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err == nil {
 		_ = unix.Fsync(fd)

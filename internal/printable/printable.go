@@ -25,7 +25,7 @@ func String(s string) string {
 	return escapeExcept(s, strconv.IsPrint)
 }
 
-// keep selects characters; bytes that are not UTF-8 are always escaped.
+// Bytes that are not UTF-8 are always escaped.
 func escapeExcept(s string, keep func(rune) bool) string {
 	var b strings.Builder
 	for rest := s; rest != ""; {
@@ -59,7 +59,7 @@ func UTF8(s string) string {
 // Line is [String] with spaces for line feeds.
 func Line(s string) string { return String(strings.ReplaceAll(s, "\n", " ")) }
 
-// Raw is prywalk's own text, perhaps with escape sequences; [Sprintf] does not escape it.
+// Raw is prywalk's own text, which [Sprintf] does not escape.
 type Raw string
 
 // Sprintf escapes strings and errors among args, but not the format.

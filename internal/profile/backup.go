@@ -32,7 +32,7 @@ func BackUpOld(path string) error {
 	// path exists at all times
 	tmp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.old.tmp", filepath.Base(path), os.Getpid()))
 	if err := os.Link(path, tmp); err != nil {
-		return os.Rename(path, old) // links are not supported or not permitted
+		return os.Rename(path, old)
 	}
 	defer os.Remove(tmp) // rename(2) does nothing if old was a link to the same file
 	return os.Rename(tmp, old)

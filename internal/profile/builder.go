@@ -20,7 +20,7 @@ type Builder struct {
 	sums     sums
 	yield    func()
 	evicted  int
-	rotated  bool // a part was written since the last eviction
+	rotated  bool
 	needed   Sizes
 }
 
@@ -63,7 +63,7 @@ func (b *Builder) ForgetModule(m *ModuleInfo) {
 	delete(b.tables.byPointer, m)
 }
 
-// Sizes are numbers of table entries; Labels leaves out packed label sets.
+// Sizes are numbers of table entries, without packed label sets.
 type Sizes struct{ Modules, Locations, Stacks, Labels int }
 
 // Sizes returns the numbers of entries.
@@ -101,7 +101,7 @@ func (b *Builder) SetMain(m *ModuleInfo) {
 	b.meta.Main = m
 }
 
-// SetWindow sets begin and end. Without it they are [Meta].Start and the time of the write.
+// SetWindow sets begin and end; default: [Meta].Start and the time of the write.
 func (b *Builder) SetWindow(begin, end time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -115,7 +115,7 @@ func (b *Builder) SetPeriod(period time.Duration) {
 	b.meta.Period = period
 }
 
-// SetComments replaces the comments, which are the accounting, one line each.
+// SetComments replaces the comments, one line each.
 func (b *Builder) SetComments(lines ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

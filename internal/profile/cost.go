@@ -4,7 +4,7 @@ package profile
 
 import "prywalk/internal/protobuf"
 
-// cost is an upper estimate of a decoded profile's bytes of memory: two bytes of a file can become several hundred.
+// cost is an upper estimate of a decoded profile's memory, bytes: two bytes of a file can become several hundred.
 type cost struct {
 	ownDecoder   int64 // decoded by [Read]
 	pprofDecoder int64 // by the pprof library

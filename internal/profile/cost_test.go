@@ -105,7 +105,6 @@ func randomProfile(rng *rand.Rand) []byte {
 	return out
 }
 
-// size is approximate, in bytes
 func bombs(size int) map[string][]byte {
 	repeat := func(number int, body ...byte) []byte {
 		var m protobuf.Message

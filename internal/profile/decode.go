@@ -13,8 +13,8 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// decoder needs little memory: the pprof library takes 2 KB for a sample of 50 bytes. Stacks and labels repeat: they
-// are cut out before decoding, and added afterwards, shared and read-only.
+// decoder needs little memory: the pprof library takes 2 KB for a sample of 50 bytes. Repeated stacks and labels are
+// cut out before decoding, and added afterwards, shared and read-only.
 type decoder struct {
 	memory  *filememory.Account
 	samples [][]byte
@@ -22,7 +22,7 @@ type decoder struct {
 
 	locations map[uint64]*profile.Location
 
-	// Shared values by encoded form: stacks, labels with texts, units of labels with numbers.
+	// by encoded form
 	stacks map[string][]*profile.Location
 	texts  map[string]map[string][]string
 	units  map[string]map[string][]string
@@ -107,7 +107,7 @@ func (d *decoder) fail(what string) {
 	}
 }
 
-// take charges n bytes before their allocation. false: after an error.
+// take returns false after an error.
 func (d *decoder) take(n int, what string) bool {
 	if d.err == nil {
 		d.err = d.memory.Take(int64(n), what)
@@ -138,7 +138,6 @@ func (d *decoder) stack(ids []byte) []*profile.Location {
 	return stack
 }
 
-// as indices of strings
 type label struct{ key, text, number, unit uint64 }
 
 func readLabel(body []byte) (l label) {
@@ -164,7 +163,6 @@ func readLabel(body []byte) (l label) {
 
 func isText(body []byte) bool { return readLabel(body).text != 0 }
 
-// stringAt returns "" after an error.
 func (d *decoder) stringAt(i uint64) string {
 	if i >= uint64(len(d.strings)) {
 		d.fail("string")

@@ -51,7 +51,7 @@ type encoder struct {
 	functions map[functionKey]uint64
 	funcList  []functionKey  // by id − 1
 	mappings  []mappingFlags // by module
-	labelMsgs [][]byte       // encoded label sets by number; nil: not yet encoded
+	labelMsgs [][]byte       // by number; nil: not yet encoded
 	used      []bool         // locations of samples
 	final     []finalName
 	msg, sub  protobuf.Message

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Sizes at which a discarding Builder evicts, or twice those after the last eviction if larger. Precondition: each sink
+// A discarding Builder evicts at these sizes, or twice those after the last eviction if larger. Precondition: each sink
 // is a [StackHolder].
 const (
 	maxStacks    = 1 << 15
@@ -43,10 +43,10 @@ func (t *tables) markUsed(id sample.StackID) {
 	}
 }
 
-// Evict bounds the tables of a recording without end. It keeps, with their numbers, the stacks in except, those of kept
-// intervals, and those of this epoch and the last. Locations and frame lists are renumbered. An evicted stack has no
-// locations, and gets a new number when interned again. Without [Meta].Discard or Rotates Evict does nothing.
-// Precondition: no number of a location or frame list is used after a change of [Builder.Evictions].
+// Evict bounds the tables of a recording without end, if [Meta].Discard or Rotates. It keeps, with their numbers, the
+// stacks in except, those of kept intervals, and those of this epoch and the last. Locations and frame lists are
+// renumbered. An evicted stack has no locations, and gets a new number when interned again. Precondition: no number of
+// a location or frame list is used after a change of [Builder.Evictions].
 func (b *Builder) Evict(except iter.Seq[sample.StackID]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -131,7 +131,7 @@ func (b *Builder) stacksOfIntervals(yield func(sample.StackID) bool) {
 	})
 }
 
-// Evictions counts evictions, each of which renumbers locations and frame lists.
+// Evictions counts evictions; each renumbers locations and frame lists.
 func (b *Builder) Evictions() int {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -116,7 +116,7 @@ func TestNamesOfEvictedStacksAreForgotten(t *testing.T) {
 	}
 }
 
-// top shows and names stacks on other goroutines than the one that evicts.
+// top names stacks on other goroutines than the one that evicts.
 func TestNamesAreOfTheirLocationsWhileOthersAreEvicted(t *testing.T) {
 	m := &ModuleInfo{Start: 1 << 20, End: 1 << 21, Path: "/bin/a", File: 1}
 	b := NewBuilder(Meta{Discard: true})
@@ -220,7 +220,7 @@ func TestFinalNamesAreThoseOfTheirLocations(t *testing.T) {
 	b := NewBuilder(Meta{Rotates: true})
 	stack := func(i int) sample.StackID { return b.Intern([]Loc{{Module: m, Addr: m.Start + uint64(i)}}) }
 	for i := range 10 {
-		stack(i) // evicted: the others get lower numbers
+		stack(i) // the others get lower numbers
 	}
 	for i := range 20 {
 		b.Add(Interval{Stack: stack(10 + i), PID: 7, TID: 7, CPU: 1, Wall: 1, Samples: 1})

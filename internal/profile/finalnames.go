@@ -2,8 +2,7 @@
 
 package profile
 
-// finalName is the names of a location whose module no live process has. Builders keep them, so that Resolvers can drop
-// the files' tables.
+// finalName is the names of a location whose module no live process has. Resolvers can drop the files' tables.
 type finalName struct {
 	loc   int
 	names []Frame

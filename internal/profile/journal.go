@@ -10,10 +10,10 @@ import (
 
 const chunkSize = 1 << 16
 
-// maxRecord bounds a record, in bytes.
+// maxRecord is in bytes.
 const maxRecord = 7 * binary.MaxVarintLen64
 
-// record is an interval as numbers. In the journal, end is the difference from the chunk's previous record.
+// In the journal, end is the difference from the chunk's previous record.
 type record struct {
 	stack                             sample.StackID
 	labels                            uint32
@@ -25,7 +25,7 @@ type journal struct {
 	last        int64
 	generations generations
 	spill       spill
-	spilled     int // chunks in the file, the first ones
+	spilled     int
 }
 
 func newJournal(spillTo string) journal { return journal{spill: spill{dir: spillTo}} }
@@ -74,8 +74,8 @@ func (j *journal) spillOldest() {
 	}
 }
 
-// eachRecord calls f for each record until an error, yield after each chunk, and begin, if not nil, before the first
-// chunk of each generation.
+// eachRecord calls f for each record until an error, yield after each chunk, and begin, if not nil, before each
+// generation.
 func eachRecord(chunks []chunk, yield func(), begin func(generation int) error, f func(*record) error) error {
 	var r record
 	var buf []byte
@@ -127,7 +127,7 @@ type sumKey struct {
 	labels uint32
 }
 
-// sums replaces the journal of an aggregating Builder.
+// of an aggregating Builder
 type sums struct {
 	rows  []record
 	index map[sumKey]int

@@ -7,7 +7,6 @@ import (
 	"strconv"
 )
 
-// With fewer, sets would be packed more often.
 const maxLabelSets = 1 << 13
 
 // generation is a part of the journal with its own numbers of label sets. A thread per request makes new sets all the
@@ -22,7 +21,6 @@ type generations struct {
 	numbers map[labelSet]uint32 // of the last generation
 }
 
-// began reports that a new generation begins.
 func (g *generations) numberOf(iv *Interval, s *spill) (n uint32, began bool) {
 	k := labelsOf(iv)
 	if n, ok := g.numbers[k]; ok {

@@ -12,8 +12,8 @@ import (
 	"prywalk/internal/unnamedcode"
 )
 
-// Names gives sinks the frames of a Builder's stacks during the recording. Locations are resolved by the caller or,
-// since reading a file can take seconds, in [Names.Run]. Safe for concurrent use.
+// Names gives sinks the frames of a Builder's stacks during the recording. The caller resolves locations or, since
+// reading a file can take seconds, [Names.Run] does. Safe for concurrent use.
 type Names struct {
 	builder    *Builder
 	onNewNames func() // nil: none
@@ -22,9 +22,9 @@ type Names struct {
 	known            map[LocID][]Frame
 	queue            []Named // Frames are not set
 	queued           map[LocID]bool
-	unnamedGenerated []Named // generated code; Frames are not set
+	unnamedGenerated []Named // Frames are not set
 	changes, renamed int64   // new names; those that replaced others
-	evictions        int     // Builder.Evictions for which the locations are valid
+	evictions        int     // as of the locations here
 	wake             chan struct{}
 }
 
@@ -66,7 +66,7 @@ func (n *Names) Stack(id sample.StackID, r Resolver, out []Named) []Named {
 	return out
 }
 
-// locations drops names of renumbered locations. Precondition: n.mu is held.
+// Precondition: n.mu is held.
 func (n *Names) locations(id sample.StackID, out []Named) []Named {
 	out, evictions := n.builder.Stack(id, out)
 	if evictions != n.evictions {
@@ -94,7 +94,6 @@ func (n *Names) addFrames(l *Named, r Resolver) {
 	}
 }
 
-// mayGetName reports whether l is generated code without a name.
 func (n *Named) mayGetName(fs []Frame) bool { return len(fs) == 0 && n.Module.File == 0 }
 
 func (n *Names) enqueue(l Named) {
@@ -171,7 +170,7 @@ func (n *Names) ResolveNow(r Resolver) {
 	}
 }
 
-// resolveSome resolves for at most minNotifyInterval; false: nothing was queued.
+// resolveSome takes at most minNotifyInterval; false: nothing was queued.
 func (n *Names) resolveSome(r Resolver, quit <-chan struct{}) bool {
 	began, resolved := time.Now(), false
 	n.mu.Lock()

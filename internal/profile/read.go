@@ -21,7 +21,7 @@ import (
 // MaxSize bounds an uncompressed profile, bytes.
 const MaxSize = 1 << 29
 
-// maxLegacy bounds the old formats, which parse slowly, in bytes.
+// The old formats parse slowly.
 const maxLegacy = 1 << 24
 
 // maxMessages includes nested fields.
@@ -45,7 +45,7 @@ func ReadFile(path string) (*profile.Profile, error) {
 	return p, err
 }
 
-// ReadCharged is [ReadFile] for one of several: its memory stays charged to the budget.
+// ReadCharged is [ReadFile] whose memory stays charged to the budget.
 func ReadCharged(path string) (*profile.Profile, error) {
 	p, _, err := readFile(path)
 	return p, err
@@ -81,8 +81,7 @@ func wrapRead(path string, err error) error {
 	return fmt.Errorf("cannot read %s: %w", path, err)
 }
 
-// memoryPerByte is the growth of the default budget per byte on disk. Recordings take 20 to 70, most with many similar
-// short-lived threads.
+// The default budget grows per byte on disk. Recordings take 20 to 70, most with many similar short-lived threads.
 const memoryPerByte = 128
 
 func memoryFor(bytes int64) *filememory.Account {
@@ -146,7 +145,7 @@ func readAll(r io.Reader, memory *filememory.Account) ([]byte, error) {
 	}
 }
 
-// On success the account stays charged with the profile.
+// On success the account stays charged.
 func readFrom(r io.ReaderAt, size int64, memory *filememory.Account) (p *profile.Profile, err error) {
 	before, kept := memory.Used(), int64(0) // kept: of the profile
 	defer func() {
@@ -211,7 +210,7 @@ func parse(read func() (*profile.Profile, error)) (p *profile.Profile, err error
 
 var gzipMagic = [2]byte{0x1f, 0x8b} // RFC 1952, 2.3.1
 
-// uncompressed reads at most MaxSize. It inflates twice: first for the size.
+// uncompressed inflates twice: first for the size.
 func uncompressed(r *io.SectionReader, memory *filememory.Account) ([]byte, error) {
 	var magic [2]byte
 	n, err := r.ReadAt(magic[:], 0)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Rotate writes the intervals so far as [Builder.WriteFile] does, and begins a new part, which has those added
-// meanwhile. Stacks, locations and names stay until [Builder.Evict]. After an error the new part has all intervals.
+// Rotate writes the intervals so far as [Builder.WriteFile] does, and begins a new part. Stacks, locations and names
+// stay until [Builder.Evict]. After an error the new part has all intervals.
 func (b *Builder) Rotate(path string, r Resolver) error {
 	view, endedJournal, endedSums := b.endPart()
 	err := writeFile(path, " with -o", func(w io.Writer) error { return b.writeView(w, view, r) })
@@ -40,7 +40,7 @@ func (b *Builder) endPart() (*frozenTables, journal, sums) {
 	return view, endedJournal, endedSums
 }
 
-// restore puts an ended part back before the intervals added since. Precondition: b.mu is held.
+// Precondition: b.mu is held.
 func (b *Builder) restore(journalBefore journal, sumsBefore sums) error {
 	late := b.journal
 	defer late.spill.close()

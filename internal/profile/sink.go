@@ -11,7 +11,7 @@ import (
 // Sink receives final intervals, in the order of attribution, on the aggregator's goroutine. A [Builder] is a Sink;
 // others have the frames of its stacks from [NewNames].
 type Sink interface {
-	// Add takes an interval; its stack is a number of the Builder.
+	// Add takes an interval with a stack of the Builder.
 	Add(iv Interval)
 }
 

@@ -8,17 +8,16 @@ import (
 	"prywalk/internal/outfile"
 )
 
-// 4 MiB of a journal stay in memory.
 const maxChunksInMemory = 64
 
-// spill is an unnamed file; after an error, chunks stay in memory.
+// After an error, chunks stay in memory.
 type spill struct {
 	dir  string // "": not spilled
 	file *os.File
 	size int64
 }
 
-// chunk is a piece of the journal or of packed labels, in memory if file is nil.
+// file is nil in memory.
 type chunk struct {
 	bytes      []byte
 	file       *os.File

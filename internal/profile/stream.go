@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// stream writes top-level fields; err is sticky.
+// err is sticky.
 type stream struct {
 	w    io.Writer
 	head protobuf.Message

@@ -26,7 +26,7 @@ type labelSet struct {
 	owner                        int
 }
 
-// moduleKey identifies a ModuleInfo. Code of a file is the same at any address: start is 0, bias relative to it.
+// Code of a file is the same at any address: start is 0, bias relative to it.
 type moduleKey struct {
 	start, size, offset, bias uint64
 	path, buildID             string
@@ -47,14 +47,14 @@ func (m *ModuleInfo) key() moduleKey {
 
 const maxPointers = 1 << 16
 
-// The lists are append-only, so that a copy is consistent, except modules and finalNames.
+// Append-only, so that a copy is consistent, except modules and finalNames.
 type numbered struct {
 	modules    []*ModuleInfo
 	names      []string
 	locs       []location
-	stacks     []string // locSize bytes per location, innermost first; the first has number base
+	stacks     []string // locSize bytes per location, innermost first
 	base       sample.StackID
-	survivors  map[sample.StackID]string // those before base; not changed after the eviction
+	survivors  map[sample.StackID]string // before base; not changed after the eviction
 	labels     []labelSet                // of aggregated intervals
 	frameLists [][]Frame                 // by FramesID − 1
 	finalNames []FramesID                // may be shorter than locs
@@ -62,7 +62,7 @@ type numbered struct {
 
 type tables struct {
 	numbered
-	// usedByEpoch has this epoch and the last; nil: no epochs.
+	// this epoch and the last; nil: no epochs
 	usedByEpoch [2]map[sample.StackID]struct{}
 
 	byFrames  map[string]FramesID

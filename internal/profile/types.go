@@ -15,7 +15,7 @@ type LocID uint32
 
 // Loc is an entry of a stack: code or synthetic.
 type Loc struct {
-	// Module has the address; nil: unknown or synthetic.
+	// Module is nil if unknown or synthetic.
 	Module *ModuleInfo
 	// Addr is the address to name ([frames.Frame.LookupPC]): the next instruction of innermost and interrupted frames,
 	// else an address within the call.
@@ -90,7 +90,7 @@ type Interval struct {
 	PID, TID int
 	// InnerPID and InnerTID are the numbers in the process's pid namespace, 0 if equal.
 	InnerPID, InnerTID int
-	// Start is the process's start time in clock ticks after boot, as pids are reused. It is not in files.
+	// Start is the process's start time in clock ticks after boot, not in files.
 	Start        uint64
 	Comm, Thread string
 	Role         string
@@ -100,7 +100,7 @@ type Interval struct {
 	WaitsFor string
 	// Owner held that object at the sleep's first sample; 0: unknown; [NoOwner]: free.
 	Owner int
-	// Task is languages.GoroutineTask or languages.CoroutineTask; Thread is then the task's first function.
+	// Task is languages.GoroutineTask or languages.CoroutineTask; Thread is then its first function.
 	Task string
 	// Labels are the program's, as [LabelText].
 	Labels string

@@ -19,7 +19,7 @@ type frozenTables struct {
 	generations []generation
 	chunks      []chunk
 	sums        []record
-	main        int // index of the main module, −1 if none
+	main        int
 	yield       func()
 	evictions   int
 }

@@ -73,7 +73,6 @@ func AddFrom(p *profile.Profile, path string) error {
 	return err
 }
 
-// nameLocations fails with [ErrNoMatch] without a mapping of f. path is for messages.
 func nameLocations(p *profile.Profile, path string, f *elffile.File, t *symbols.Table) (named int, err error) {
 	id := f.BuildID()
 	if id == "" {
@@ -102,7 +101,7 @@ func nameLocations(p *profile.Profile, path string, f *elffile.File, t *symbols.
 	return named, nil
 }
 
-// noMatchError shows the build id of the mapping with the file's name, else of the program's.
+// The shown build id is of the mapping with the file's name, else of the program.
 func noMatchError(p *profile.Profile, path, id string) error {
 	base := strings.TrimSuffix(filepath.Base(path), ".debug")
 	at := slices.IndexFunc(p.Mapping, func(m *profile.Mapping) bool { return filepath.Base(m.File) == base })
@@ -119,13 +118,13 @@ func noMatchError(p *profile.Profile, path, id string) error {
 
 type namer struct {
 	profile   *profile.Profile
-	file      string // base name of the ELF file
+	file      string
 	functions map[profile.Function]*profile.Function
 	frames    []symbols.Frame
 	last      uint64 // highest function id
 }
 
-// false: the table has no frames at addr.
+// name returns false if the table has no frames at addr.
 func (n *namer) name(l *profile.Location, t *symbols.Table, addr uint64) bool {
 	n.frames = t.Frames(addr, n.frames[:0])
 	if len(n.frames) == 0 || unnamedcode.IsAddressName(n.frames[0].Name, n.file) {
@@ -151,7 +150,6 @@ func (n *namer) name(l *profile.Location, t *symbols.Table, addr uint64) bool {
 	return true
 }
 
-// function returns the profile's function equal to f except for the ID, which it adds if new.
 func (n *namer) function(f profile.Function) *profile.Function {
 	if known := n.functions[f]; known != nil {
 		return known

@@ -44,7 +44,6 @@ func run(t *testing.T, dir string, args ...string) string {
 	return string(out)
 }
 
-// build makes the program, its debug file and its stripped copy.
 func build(t *testing.T, flags ...string) string {
 	t.Helper()
 	gcc, objcopy := tool(t, "gcc"), tool(t, "objcopy")
@@ -60,7 +59,6 @@ func build(t *testing.T, flags ...string) string {
 
 const loaded = 0x5555_0000_0000
 
-// One sample for each code address, recorded without symbols.
 func recorded(t *testing.T, dir string, addrs []uint64) *profile.Profile {
 	t.Helper()
 	f, err := elf.Open(filepath.Join(dir, "p.bare"))
@@ -173,7 +171,6 @@ func TestAStrippedProgramsRecordingIsNamedByItsFile(t *testing.T) {
 	}
 }
 
-// inOneLine returns addr2line's answer without the address.
 func inOneLine(answer string) (out string) {
 	lines := strings.Split(strings.TrimSpace(answer), "\n")[1:]
 	for i := 0; i+1 < len(lines); i += 2 {
@@ -183,7 +180,6 @@ func inOneLine(answer string) (out string) {
 	return out
 }
 
-// The message names both build ids.
 func TestAFileOfAnotherBuildIsRefused(t *testing.T) {
 	dir, another := build(t), build(t, "-DOTHER", "-O1")
 	p := recorded(t, dir, codeOf(t, dir))

@@ -48,7 +48,7 @@ func (r Root) limits(groups groups, mounts []mount) []Limit {
 	return all
 }
 
-// hierarchies returns this process's groups and the mounts that show them; nothing without /proc.
+// This process's groups, and the mounts that show them; nothing without /proc.
 func (r Root) hierarchies() (groups, []mount) {
 	text, err := os.ReadFile(r.path("/proc/self/cgroup"))
 	if err != nil {
@@ -100,12 +100,12 @@ func (m *mount) pathBelow(group string) (string, bool) {
 	}
 	rel, ok := m.pathFromRoot(group)
 	if !ok {
-		return "/", true // only the root of this part is known
+		return "/", true
 	}
 	return filepath.Clean("/" + rel), true
 }
 
-// false: the mount does not show the group.
+// pathFromRoot returns false if the mount does not show the group.
 func (m *mount) pathFromRoot(group string) (string, bool) {
 	rel, err := filepath.Rel(m.root, group)
 	return rel, err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
@@ -132,7 +132,6 @@ func accounts(mounts []mount, g groups) func(group string) string {
 // As in /proc/PID/cgroup, cgroups(7).
 type groups map[string]string // by controller; v2: ""
 
-// "": there is none.
 func (g groups) pathIn(m *mount) string {
 	if m.v2 {
 		return g[""]
@@ -159,7 +158,6 @@ func parseGroups(text string) groups {
 	return g
 }
 
-// See proc_pid_mountinfo(5).
 func parseMounts(text string) (all []mount) {
 	for line := range strings.Lines(text) {
 		before, after, ok := strings.Cut(line, " - ")
@@ -209,7 +207,7 @@ func readWord(dir, name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// parseMicros returns ns; 0 for "max" and other text.
+// ns; 0 for "max" and other text
 func parseMicros(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n <= 0 || n > 1<<50 {

@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Frozen returns the directory of the control group, a process's own or an ancestor, that freezes it, so that none of
-// its threads runs: v2's cgroup.freeze (Documentation/admin-guide/cgroup-v2.rst) or v1's freezer
-// (Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst). "": it is not frozen, or no mount shows the group.
+// Frozen returns the directory of the control group, a process's own or an ancestor, that freezes it: by v2's
+// cgroup.freeze (Documentation/admin-guide/cgroup-v2.rst) or v1's freezer
+// (Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst). "": none does, or no mount shows the group.
 func (r Root) Frozen(pid int) string {
 	_, mounts := r.hierarchies()
 	return r.frozenBy(visible(parseGroups(r.groupsOf(pid)), mounts))
@@ -44,7 +44,7 @@ func (m *mount) frozen(dir string) bool {
 	return slices.Contains(m.controllers, "freezer") && readWord(dir, "freezer.state") == "FROZEN"
 }
 
-// freezes reports whether the group itself is to be frozen, not only an ancestor.
+// freezes reads the group's own state, not an ancestor's.
 func (m *mount) freezes(dir string) bool {
 	if m.v2 {
 		return readWord(dir, "cgroup.freeze") == "1"

@@ -15,7 +15,7 @@ type Throttling struct {
 	Cgroup           string  // directory
 	CPUs             float64 // quota
 	Periods          int64   // in which the group ran
-	ThrottledPeriods int64   // in which it used up the quota
+	ThrottledPeriods int64   // with the quota used up
 	Seconds          float64 // of waiting for the next period, summed over CPUs
 }
 
@@ -23,13 +23,13 @@ type Throttling struct {
 type Groups struct {
 	root    Root
 	mounts  []mount
-	frozen  map[string]string // by the text of /proc/PID/cgroup, at the last Read; "": not frozen
+	frozen  map[string]string // by the text of /proc/PID/cgroup; "": not frozen
 	limited []limited
 }
 
-// Samples are of the discovery and of the last two calls of Read.
+// first is of the discovery, before and last of the last two calls of Read.
 type limited struct {
-	pid                 int // the first process found in it
+	pid                 int
 	limit               Limit
 	first, before, last Sample
 }
@@ -40,7 +40,7 @@ func (r Root) Groups() *Groups {
 	return &Groups{root: r, mounts: mounts}
 }
 
-// Read reads the groups of processes, and their ancestors, each once. It returns for each process what [Root.Frozen]
+// Read reads the groups of processes, and their ancestors, each once. For each process it returns what [Root.Frozen]
 // does.
 func (g *Groups) Read(pids []int) (frozenBy []string) {
 	kept := g.limited[:0]
@@ -71,7 +71,6 @@ func (g *Groups) Read(pids []int) (frozenBy []string) {
 	return frozenBy
 }
 
-// "": the process has ended, or the file cannot be read.
 func (r Root) groupsOf(pid int) string {
 	text, _ := os.ReadFile(r.path("/proc/" + strconv.Itoa(pid) + "/cgroup"))
 	return string(text)
@@ -88,7 +87,7 @@ func (g *Groups) findLimits(pid int, groups groups, mounts []mount) {
 	}
 }
 
-// visible leaves out groups outside of this process's cgroup namespace or container.
+// Groups outside of this process's cgroup namespace or container are not visible.
 func visible(g groups, mounts []mount) (groups, []mount) {
 	for c, path := range g {
 		if strings.HasPrefix(path, "/..") {
@@ -126,7 +125,6 @@ func (g *Groups) throttled(since func(*limited) Sample) (all []Throttling) {
 	return all
 }
 
-// false: the group is gone.
 func (l *Limit) sample() (Sample, bool) {
 	m, err := l.Open()
 	if err != nil {

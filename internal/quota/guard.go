@@ -41,7 +41,7 @@ func (g *Guard) Update(s Sample, used int64) {
 	g.seen = used
 }
 
-// Left is the CPU time, ns, that is certainly left of this period after such use; negative: none.
+// Left is the CPU time, ns, certainly left of this period after such use; negative: none.
 func (g *Guard) Left(used int64) int64 { return g.limit.Quota - g.otherCPUs - (used - g.usedBefore) }
 
 // MinLeft is the least rest for a tick of that cost, ns: two such ticks and 1 ms of other work, bounded by the quota so

@@ -187,7 +187,6 @@ func TestFrozenGroupIsFound(t *testing.T) {
 	}
 }
 
-// A container without a cgroup namespace sees its own group only.
 func TestQuotaOfPrywalksContainerIsNoOthers(t *testing.T) {
 	root := tree(t, map[string]string{
 		"proc/self/cgroup": "4:cpu:/docker/a\n", "proc/7/cgroup": "4:cpu:/docker/b\n",
@@ -217,7 +216,7 @@ func TestGuardNeverOverestimatesTheRestOfAQuota(t *testing.T) {
 			for now >= next {
 				next += period
 				periods++
-				left = min(left, 0) + limit // overuse is carried to the next period
+				left = min(left, 0) + limit
 			}
 			if use := int64(rng.IntN(most)); left > 0 {
 				left, used = left-use, used+use

@@ -2,7 +2,7 @@
 
 // Package selfhang finds the threads of this process that hang in a read: a page of a target's memory, or of a file,
 // may wait for ever for its provider (userfaultfd, FUSE, a lost network file system). Only SIGKILL ends such a read, so
-// the function that called it is left behind, and an error names the system call.
+// the function that called it is left behind.
 //
 // # Algorithm
 //

@@ -30,8 +30,8 @@ type stall struct {
 // HungTracer returns the uninterruptible call in which a thread hangs, or "".
 func (s *Stalls) HungTracer(tid int) string { return s.check(tid, false) }
 
-// HungReader returns the call in which a thread other than except hangs, or "". It leaves out threads that read for the
-// tracer ([procmem.IsSyscallThread]).
+// HungReader returns the call in which a thread other than except hangs, or "". Threads that read for the tracer are
+// left out ([procmem.IsSyscallThread]).
 func (s *Stalls) HungReader(except int) string {
 	entries, err := os.ReadDir("/proc/self/task")
 	if err != nil {
@@ -57,7 +57,7 @@ func readsFileOrMemory(call *procmem.SyscallInfo) bool {
 	return slices.Contains(fileCalls, name) && !(name == "read" && call.Args[0] == 0)
 }
 
-// check counts an interruptible sleep only if readers is set and the call is a read.
+// With readers, an interruptible sleep in a read counts, too.
 func (s *Stalls) check(tid int, readers bool) string {
 	seen := s.stallOf(tid)
 	var st procmem.Stat
@@ -97,7 +97,7 @@ func (s *Stalls) stallOf(tid int) *stall {
 	return seen
 }
 
-// reservedFiles are descriptors left to the rest of the process.
+// for the rest of the process
 const reservedFiles = 512
 
 // Close closes the threads' files.

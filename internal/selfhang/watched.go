@@ -15,8 +15,8 @@ import (
 
 const watchEvery = 250 * time.Millisecond
 
-// Err means that a thread of this process hangs in a system call. The threads that it has stopped stay stopped until
-// the process ends.
+// Err means that a thread of this process hangs in a system call. Threads that it has stopped stay stopped until the
+// process ends.
 var Err = errors.New("a read does not come back")
 
 // Error returns an [Err] for a result of [Stalls].

@@ -14,8 +14,8 @@ import (
 // # Garbage
 //
 // A collection waits for all goroutines while a target's thread may be stopped, and its threads may wait for a CPU. So
-// the Go runtime does not collect by itself during sampling. The aggregator measures garbage and asks for a collection;
-// then the tracer begins no stops, and collects when none is pending. Missed ticks are counted.
+// the Go runtime does not collect by itself during sampling. The aggregator asks for a collection; then the tracer
+// begins no stops, and collects when none is pending. Missed ticks are counted.
 
 const (
 	// Bytes: the heap at the first collection; if Frugal, the least garbage, and the memory above which the Go runtime
@@ -40,8 +40,8 @@ type Collector struct {
 
 	asked int64 // the tracer has begun no stops since, ns; 0: not asked
 	// Frugal is for a process that runs for days: a collection is asked for when garbage is a quarter of the live heap,
-	// and returns free memory to the kernel. (The runtime's scavenger follows a goal that does not exist while the
-	// runtime does not collect by itself.)
+	// and returns free memory to the kernel. (The runtime's scavenger has no goal while the runtime does not collect by
+	// itself.)
 	Frugal bool
 	// Await serves stops until a collection has ended; nil: none.
 	Await func(done <-chan struct{})
@@ -60,7 +60,7 @@ func NewCollector() *Collector {
 // Request asks for a collection. Safe for concurrent use.
 func (g *Collector) Request() { g.want.Store(true) }
 
-// Measure asks for a collection if there is enough garbage. For the aggregator.
+// Measure asks for a collection if there is enough garbage. The aggregator calls it.
 func (g *Collector) Measure(now int64) {
 	if now-g.measured < measureEvery || g.want.Load() {
 		return
@@ -136,7 +136,6 @@ func (g *Collector) nextHeap(left, total int64) int64 {
 	return max(minHeap, next)
 }
 
-// gcState is the Go runtime's before the first sampler.
 var gcState struct {
 	sync.Mutex
 	samplers, percent, procs int
@@ -144,8 +143,7 @@ var gcState struct {
 }
 
 // DisableAutoGC stops the Go runtime from collecting by itself, and adds a CPU to GOMAXPROCS, since the tracer never
-// hands back its own. If frugal, the runtime still collects above frugalTotal, as memory can grow sooner than the
-// tracer collects. undo restores the former state.
+// hands back its own. If frugal, the runtime still collects above frugalTotal. undo restores the former state.
 func DisableAutoGC(frugal bool) (undo func()) {
 	gcState.Lock()
 	defer gcState.Unlock()

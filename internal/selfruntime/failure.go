@@ -40,7 +40,6 @@ func (f *Failure) Get() error {
 	return f.err
 }
 
-// origin is a recovered panic's innermost place in this program.
 func origin() string {
 	pcs := make([]uintptr, 64)
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(3, pcs)])

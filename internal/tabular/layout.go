@@ -9,7 +9,6 @@ import (
 )
 
 const (
-	// In narrower tables there is no column of modules.
 	minWidthForModules = 72
 	// MinNameColumn is the least width of names.
 	MinNameColumn = 16

@@ -4,7 +4,7 @@ package tabular
 
 import "math"
 
-// SignificanceLevel is the probability that equal loads show a change, in a diff and in a refresh of top.
+// SignificanceLevel is the probability that equal loads show a change.
 const SignificanceLevel = 0.05
 
 // StudentBound is the two-sided quantile of Student's distribution at 1 − alpha, with a relative error of 10⁻⁹.
@@ -24,8 +24,8 @@ func StudentBound(alpha float64, degreesOfFreedom int) float64 {
 	return high
 }
 
-// tailProbability is the two-sided probability of more than t standard errors (Abramowitz and Stegun 26.7.3, 26.7.4).
-// Results below 10⁻¹⁰ are meaningless; tests need at least 10⁻⁷.
+// tailProbability is two-sided (Abramowitz and Stegun 26.7.3, 26.7.4). Results below 10⁻¹⁰ are meaningless; tests need
+// at least 10⁻⁷.
 func tailProbability(t float64, degreesOfFreedom int) float64 {
 	n := float64(degreesOfFreedom)
 	theta := math.Atan2(t, math.Sqrt(n))

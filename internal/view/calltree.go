@@ -49,7 +49,7 @@ func (d *Data) CallTree() *CallTree {
 	return t
 }
 
-// Child returns a frame's child, which it adds if new; once memory is refused, the parent.
+// Child returns a frame's child, perhaps new; once memory is refused, the parent.
 func (t *CallTree) Child(parent, frame int32) int32 {
 	e := Edge{parent, frame}
 	n, ok := t.index[e]

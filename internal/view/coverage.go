@@ -14,15 +14,15 @@ import (
 	"prywalk/internal/unnamedcode"
 )
 
-// highCoverage is the named share from which the rest is not mentioned.
+// From this share on, unnamed time is not mentioned.
 const highCoverage = 0.95
 
-// minTicksToReport is the CPU time, in ticks, from which a small share is reported.
+// With less CPU time, in ticks, a small share is not reported.
 const minTicksToReport = 5
 
 // SymbolCoverage is the share of CPU time with a named function, and the rest by kind.
 type SymbolCoverage struct {
-	valueIndex    int // of cpu, else of the chosen type
+	valueIndex    int
 	named, Total  int64
 	bounded       int64 // functions known by their bounds only
 	unnamed       []unnamedFrame
@@ -203,7 +203,7 @@ func (sel *Selection) mapped() (files, mappings []string) {
 	return files, mappings
 }
 
-// mainPID returns the process with over 90 % of the time; 0: none.
+// mainPID has over 90 % of the time; 0: none.
 func (d *Data) mainPID() int {
 	times := map[int64]int64{}
 	for _, s := range d.Profile.Sample {

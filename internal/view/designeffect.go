@@ -11,12 +11,11 @@ import (
 )
 
 const (
-	// minBlockLength is in ns: some ticks.
+	// ns
 	minBlockLength = 100e6
 	maxBlocks      = 1000
-	// maxBlockParts bounds the parts of intervals in blocks.
-	maxBlockParts = 50e6
-	minBlockPairs = 20
+	maxBlockParts  = 50e6
+	minBlockPairs  = 20
 	// inverseMinShare bounds the counted functions: 1 % and more.
 	inverseMinShare = 100
 	// minDesignEffect is within the error of the estimate.
@@ -67,7 +66,7 @@ func (sel *Selection) designEffect(value int, n float64) float64 {
 	return 1
 }
 
-// timeRange returns the bounds of the intervals with a value; not ok: a sample has no time, or none a value.
+// not ok: a sample has no time, or none a value.
 func (sel *Selection) timeRange(value, wall int) (begin, end int64, ok bool) {
 	begin = math.MaxInt64
 	for _, s := range sel.Profile.Sample {
@@ -82,7 +81,7 @@ func (sel *Selection) timeRange(value, wall int) (begin, end int64, ok bool) {
 	return begin, end, begin <= end
 }
 
-// blocksOf divides values into blocks of time: all, and functions' by their numbers. nil: no times, or too many parts.
+// nil: no times, or too many parts.
 func (sel *Selection) blocksOf(value int, functions map[*profile.Function]int) (all []float64, byFunction [][]float64) {
 	wall, ok := sel.TypeIndex(rec.TypeWall)
 	if !ok {

@@ -11,7 +11,6 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// 10 s from 100 s on, with one sample of the last 8 s
 func clipped(cpu int64) *recording {
 	r := newRecording(rec.TypeWall, rec.TypeCPU)
 	r.TimeNanos, r.DurationNanos = 100e9, 10e9

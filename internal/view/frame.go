@@ -21,8 +21,8 @@ type Frame struct {
 	File   string // with --lines, or for names that many files have
 	Line   int    // with --lines
 
-	// Script marks named functions of scripts and functions compiled at run time, so that they differ from a native
-	// library's of the same name.
+	// Script marks named functions of scripts and functions compiled at run time, as a native library may have the same
+	// name.
 	Script bool
 	// Nameless marks code without a function; Name is then its place.
 	Nameless bool
@@ -44,7 +44,6 @@ const KernelModule = "[kernel]"
 // IsSupport reports a function of language or system, not of the program.
 func (f *Frame) IsSupport() bool { return f.supportRank() == 1 }
 
-// supportRank sorts functions of language or system behind the program's.
 func (f *Frame) supportRank() int {
 	if f.Synthetic() || f.Module == KernelModule || languages.IsSupport(f.Name, f.Module) {
 		return 1

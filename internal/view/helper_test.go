@@ -16,7 +16,6 @@ type recording struct {
 	locations map[Frame]*profile.Location
 }
 
-// Samples are counts, all other values ns.
 func newRecording(types ...string) *recording {
 	r := &recording{locations: map[Frame]*profile.Location{}}
 	for _, name := range types {
@@ -38,7 +37,6 @@ func (r *recording) mapping(file string) *profile.Mapping {
 	return r.Mapping[i]
 }
 
-// Without a name the location has no function.
 func (r *recording) location(name, file string) *profile.Location {
 	key := Frame{Name: name, Module: file}
 	if l := r.locations[key]; l != nil {
@@ -58,7 +56,6 @@ func (r *recording) location(name, file string) *profile.Location {
 	return l
 }
 
-// add returns the sample, so that a test can set labels.
 func (r *recording) add(function string, values ...int64) *profile.Sample {
 	return r.addStack([]*profile.Location{r.location(function, "/srv/app")}, values...)
 }

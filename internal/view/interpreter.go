@@ -10,7 +10,7 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// hideInterpreter keeps interpreter frames with --native, and in stacks without others.
+// Stacks of interpreter frames only keep them.
 func (sel *Selection) hideInterpreter() {
 	if sel.Options.Native {
 		return

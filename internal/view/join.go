@@ -42,7 +42,6 @@ func Counterparts(older, newer *Data) map[Frame]Frame {
 
 func (f *Frame) isFunction() bool { return !f.Nameless && !f.Synthetic() }
 
-// moduleRenamer renames the older program's own file to the newer one's.
 func moduleRenamer(older, newer *Data) func(Frame) Frame {
 	oldName, newName := older.programModule(), newer.programModule()
 	return func(f Frame) Frame {
@@ -78,7 +77,7 @@ func (f *Frame) withoutModule() Frame {
 }
 
 // Join returns a profile with the samples of two. The first type of values is the later one's, the second the earlier
-// one's × factor, rounded so that the values of each innermost function add up. Threads match by name.
+// one's × factor, rounded so that the values of each innermost function add up.
 func Join(older, newer *Data, factor float64) *Data {
 	d := *newer
 	p := ShallowCopy(d.Profile)

@@ -12,7 +12,6 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// the first file is the program's own
 func stackOf(functions ...[2]string) *recording {
 	r := newRecording(rec.TypeCPU)
 	for _, f := range functions {

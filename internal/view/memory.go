@@ -30,9 +30,8 @@ const (
 	longestText = 2
 )
 
-// Memory charges what grows with the call paths before its allocation: a small profile can make a large report, since
-// locations have any number of inlined calls, samples of locations. After the first refusal stacks are short, and
-// nothing is written.
+// Memory charges what grows with the call paths before its allocation: a small profile can make a large report. After
+// the first refusal stacks are short, and nothing is written.
 type Memory struct {
 	account *filememory.Account
 	err     error

@@ -13,8 +13,7 @@ import (
 var commonNames = regexp.MustCompile(`^(?:<[a-z ()]+>|\(anonymous\)|anonymous|\{(?:closure|main)\}|` +
 	`_?inner|outer|_?wrapper|_?wrapped|decorator)$`)
 
-// setModule sets a managed function's module to its installed package or source file (the mapping is the runtime's),
-// and the file of a common name.
+// setModule sets a managed function's module to its installed package or source file, and the file of a common name.
 func (f *Frame) setModule(file, source string) {
 	l := languages.OfMapping(file)
 	if l == nil || l.Package == nil || strings.HasPrefix(f.Name, "[") {

@@ -24,7 +24,7 @@ type Row struct {
 func (d *Data) Rows(samples []*profile.Sample) []Row {
 	var rows []Row
 	rowOf := map[int32]int{}
-	lastSample := map[int32]int{} // by frame: 1 + index of the last sample with it
+	lastSample := map[int32]int{} // by frame: 1 + index of the sample
 	for i, s := range samples {
 		v := s.Value[d.ValueIndex]
 		if v == 0 {
@@ -66,7 +66,7 @@ func checkOrder(order string) error {
 	return fmt.Errorf("cannot sort by %q; choose one of %s", order, strings.Join(Orders(), ", "))
 }
 
-// sort orders rows by self, then total value; of equal ones, the program's functions and inner ones come first. If
+// Rows are ordered by self, then total value; of equal ones, the program's functions and inner ones come first. If
 // asleep (waiting threads), small functions and those of language and system are last.
 func (d *Data) sort(rows []Row, asleep bool) {
 	var all int64

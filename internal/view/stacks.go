@@ -58,7 +58,6 @@ func (t *FrameTable) Stack(s *profile.Sample) []int32 {
 	return t.buf
 }
 
-// framesOf returns at least one frame, innermost inlined call first.
 func (t *FrameTable) framesOf(l *profile.Location) []int32 {
 	file := ""
 	if l.Mapping != nil {
@@ -111,7 +110,6 @@ func (t *FrameTable) namelessFrame(l *profile.Location, module string) Frame {
 	return f
 }
 
-// fileOffset returns a location's offset in its file, or its address without one.
 func fileOffset(l *profile.Location) uint64 {
 	if m := l.Mapping; m != nil && m.File != "" && l.Address >= m.Start && l.Address < m.Limit {
 		return l.Address - m.Start + m.Offset

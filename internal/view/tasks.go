@@ -15,7 +15,7 @@ import (
 func IsTask(s *profile.Sample) bool { return Label(s, rec.LabelTask) != "" }
 
 // hideSchedulers removes the blocked time of threads asleep in Go's scheduler or an event loop if their tasks are
-// recorded, which have this time. --native keeps it.
+// recorded, which have this time.
 func (sel *Selection) hideSchedulers() {
 	clocks, ok := ClocksOf(sel.Profile)
 	count, counted := sel.sampleCountIndex()
@@ -78,7 +78,6 @@ func (known schedulerTasks) taskOf(s *profile.Sample) string {
 	return task
 }
 
-// recordedTasks returns the kinds ([languages.Language].Task) by pid.
 func recordedTasks(p *profile.Profile) map[int64]map[string]bool {
 	kinds := map[int64]map[string]bool{}
 	for _, s := range p.Sample {

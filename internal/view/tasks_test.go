@@ -12,7 +12,7 @@ import (
 )
 
 func TestBlockedTimeOfASchedulerIsLeftOutWhereItsTasksAreRecorded(t *testing.T) {
-	const scheduler, other = 7, 8 // of the other process no goroutine is recorded
+	const scheduler, other = 7, 8
 	build := func() *recording {
 		r := newRecording(rec.TypeSamples, rec.TypeWall, rec.TypeRunQueue, rec.TypeCPU)
 		idle := []*profile.Location{r.location("runtime.futex", "/srv/app"), r.location("runtime.schedule", "/srv/app")}

@@ -26,12 +26,11 @@ const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntim
 type waitGroups struct {
 	idleRules   bool
 	idleCache   map[idleKey]string
-	waiterCache map[**profile.Location]int // index of the frame of [waits.WaitingFunction]
+	waiterCache map[**profile.Location]int
 	withinCache map[withinKey]string
 }
 
-// waitGroup names a wait: the call and the lock, the socket's peer or the descriptor's kind. Unnamed conditions,
-// semaphores and the like are named by the application's function.
+// Unnamed conditions, semaphores and the like are named by the application's function.
 func (w *waitGroups) waitGroup(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if wait == "" {
@@ -51,8 +50,8 @@ func (w *waitGroups) waitGroup(s *profile.Sample) string {
 	return name
 }
 
-// waitObject names what a waits_for label gives: a lock with an owner by its address, other objects by their kind and
-// the application's function, a socket by its peer, a file as such.
+// A lock with an owner is named by its address, other objects by their kind and the application's function, a socket by
+// its peer.
 func (w *waitGroups) waitObject(s *profile.Sample, what string) string {
 	if w.inSleep(s) {
 		return string(waits.Sleep)
@@ -79,8 +78,7 @@ func (w *waitGroups) waitObject(s *profile.Sample, what string) string {
 	return waits.LabelForReader(what)
 }
 
-// lockWithin names a lock by its type and the innermost function of its language, which the recorder does not know when
-// it sets the label.
+// The recorder does not know the innermost function of the language when it sets the label.
 func (w *waitGroups) lockWithin(s *profile.Sample, lockType string) string {
 	return cmp.Or(w.languageWithin(s, lockType, func(l *languages.Language, function string) (string, bool) {
 		if l.LockWithin == nil {
@@ -138,7 +136,7 @@ func (w *waitGroups) waiterFunction(s *profile.Sample) string {
 	return ""
 }
 
-// waiterIndex returns the index of [waits.WaitingFunction] in [FrameTable.Stack], −1 without a stack.
+// −1: no stack.
 func (w *waitGroups) waiterIndex(s *profile.Sample) int {
 	if len(s.Location) == 0 {
 		return -1

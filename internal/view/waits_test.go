@@ -10,7 +10,6 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// functions are of threading.py, innermost first.
 func pythonWait(functions ...string) *profile.Sample {
 	s := &profile.Sample{Label: map[string][]string{rec.LabelState: {"sleeping"}, rec.LabelWait: {"futex"},
 		rec.LabelWaitsFor: {"semaphore 0x10 (threading.Lock)"}}}
@@ -25,7 +24,7 @@ func pythonWait(functions ...string) *profile.Sample {
 	return s
 }
 
-// A thread that takes the condition's own lock again, after a notification, waits for that lock.
+// The thread takes the condition's own lock again, after a notification.
 func TestLockOfAConditionIsNamedByTheInnermostFunction(t *testing.T) {
 	for want, functions := range map[string][]string{
 		"futex: threading.Lock in worker":      {"Condition._acquire_restore", "Condition.wait"},

@@ -12,8 +12,8 @@ import (
 
 const maxFDs = 64
 
-// ReadCallMemory sets the descriptors of poll and select, and a sleep's length. read copies memory and returns the
-// number of bytes; it is called at most four times.
+// ReadCallMemory sets the descriptors of poll and select, and a sleep's length. read returns the number of bytes; it is
+// called at most four times.
 func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int) {
 	if t := s.time(); t.addr != 0 {
 		var b [16]byte
@@ -37,7 +37,7 @@ func (w *Wait) ReadDescriptors(s *Sleeper, read func(addr uint64, buf []byte) in
 	}
 }
 
-// The array is of struct pollfd (include/uapi/asm-generic/poll.h).
+// addr is of an array of struct pollfd (include/uapi/asm-generic/poll.h).
 func pollFDs(addr, n uint64, read func(uint64, []byte) int) (out []OpenFile) {
 	const size = 8
 	b := make([]byte, size*min(n, maxFDs))

@@ -4,7 +4,7 @@ package waits
 
 import "slices"
 
-// Cycles returns the cycles of a map of each thread to the one it waits for, sorted. Each begins with its lowest ID. A
+// Cycles returns the sorted cycles of a map of threads to those that they wait for. Each begins with its lowest ID. A
 // thread that waits for itself is one.
 func Cycles(waitsFor map[int]int) (out [][]int) {
 	const onPath, done = 1, 2

@@ -74,7 +74,7 @@ var kindsOfCalls = map[string]Kind{
 	"syncfs": Disk,
 }
 
-// timeout is the argument with a call's time-out: a pointer (0: none) or milliseconds (negative: none).
+// timeout is a call's argument: a pointer (0: none) or milliseconds (negative: none).
 type timeout struct {
 	arg    int
 	millis bool
@@ -133,7 +133,7 @@ func describeCall(s *Sleeper) Wait {
 	return w
 }
 
-// isVFORK uses the state for clone3, whose flags are in memory: only a vfork waits uninterruptibly for long.
+// The flags of clone3 are in memory, but only a vfork waits uninterruptibly for long.
 func (s *Sleeper) isVFORK() bool {
 	return s.Reason == "vfork" || s.Reason == "clone" && s.Args[0]&cloneVFORK != 0 ||
 		s.Reason == "clone3" && s.State == 'D'
@@ -141,7 +141,7 @@ func (s *Sleeper) isVFORK() bool {
 
 func fileOf(fd uint64) *OpenFile { return &OpenFile{FD: int(int32(fd))} }
 
-// In waitid, 1 is P_PID (include/uapi/linux/wait.h).
+// waitid's 1 is P_PID (include/uapi/linux/wait.h).
 func describeChild(name string, a *[6]uint64) Wait {
 	w := Wait{Kind: Child}
 	switch {

@@ -29,17 +29,16 @@
 //	any other call, another reason of the kernel           other; in state D disk
 //
 // The function of the table is the innermost one that does more than forward the wait (identify.go).
-// [Wait.ResolveOwner] then makes the ID in a lock that of a live thread; [Wait.ReadCallMemory],
-// [OpenFiles.AddFileDetails] and [Wait.SetVariable] add details. [Idle] decides from the whole stack whether a wait is
-// idle, [PoolWorkerOf] what a pool's worker waits for. Their names of functions are in libraries.go, idlegoroutines.go
-// and package languages.
+// [Wait.ResolveOwner] makes the ID in a lock that of a live thread; [Wait.ReadCallMemory], [OpenFiles.AddFileDetails]
+// and [Wait.SetVariable] add details. [Idle] decides from the whole stack whether a wait is idle, by the functions of
+// libraries.go, idlegoroutines.go and package languages.
 //
 // A goroutine that waits without a thread has the Go runtime's reason in place of a kind. The recorder names native
 // functions only, so it records a condition within a language's sleep as a condition; reports show a sleep (package
 // view, waits.go).
 //
 // The package reads /proc: descriptors and, for a pipe's other end, those of all processes ([OpenFiles]), the tables of
-// sockets, of up to megabytes ([RemoteAddresses]), and the existing threads ([LiveThreads]).
+// sockets, of up to megabytes ([RemoteAddresses]), and threads ([LiveThreads]).
 //
 // # Owners
 //

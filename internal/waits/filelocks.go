@@ -19,7 +19,7 @@ func (f *OpenFiles) setFileLockOwner(w *Wait) {
 	w.OwnerProcess, w.OwnerName = pid, strings.TrimSpace(f.read(f.path(pid, "comm")))
 }
 
-// fileLockOwner finds the lock's holder in /proc/locks (proc_locks(5)), where waiters follow the lock:
+// fileLockOwner parses /proc/locks (proc_locks(5)), where waiters follow the lock:
 //
 //	3: FLOCK  ADVISORY  WRITE 4711 fe:00:9986111 0 EOF
 //	3: -> FLOCK  ADVISORY  WRITE 4712 fe:00:9986111 0 EOF

@@ -108,12 +108,12 @@ func futex(args *[6]uint64, stack []StackFunction, mem *FutexCopy) Wait {
 	return w
 }
 
-// groupWord is the difference of the futex words of the two groups in which glibc's condition has its waiters. The
-// first word is aligned to 8 (sysdeps/nptl/bits/thread-shared-types.h, __g_signals). A signal moves waiters to the
-// other group, so that all are listed at the first word.
+// groupWord is the distance between the futex words of a glibc condition's two groups of waiters
+// (sysdeps/nptl/bits/thread-shared-types.h, __g_signals). The first word is aligned to 8. A signal moves waiters to the
+// other group, so all are listed at the first word.
 const groupWord = 4
 
-// setOwner sets the owner at w.Address, or why there is none. value is what the word was waited on.
+// value is what the word was waited on.
 func (w *Wait) setOwner(p primitive, value uint32, mem *FutexCopy) {
 	switch {
 	case p.kind == Join && !p.unknownLayout:
@@ -133,7 +133,7 @@ func (w *Wait) setOwner(p primitive, value uint32, mem *FutexCopy) {
 	}
 }
 
-// primitiveByMemory knows robust mutexes and ends of threads by their memory, where inner functions have no names.
+// primitiveByMemory recognizes robust mutexes and ends of threads, for inner functions without names.
 func (w *Wait) primitiveByMemory(op uint64, value uint32, mem *FutexCopy) primitive {
 	addr := uint64(w.Address)
 	word, ok := mem.u32(addr)
@@ -160,7 +160,7 @@ func (w *Wait) primitiveByMemory(op uint64, value uint32, mem *FutexCopy) primit
 }
 
 // WordWithOwner returns the futex word if the memory around it can hold an owner: conditions and semaphores wait on 0,
-// no lock does.
+// locks do not.
 func WordWithOwner(args *[6]uint64) (addr uint64, ok bool) {
 	if addr, ok = FutexWord(args); !ok {
 		return 0, false

@@ -14,7 +14,7 @@ var hotspotWaits = []struct {
 	{"JavaThread::sleep", Sleep},
 }
 
-// hotspotWait reports in decided that outer functions cannot change the kind.
+// decided reports that outer functions cannot change the kind.
 func hotspotWait(stack []StackFunction) (kind Kind, decided bool) {
 	for i := range stack {
 		name := strings.TrimPrefix(stack[i].Function, "os::")
@@ -36,7 +36,7 @@ func hotspotWait(stack []StackFunction) (kind Kind, decided bool) {
 	return NoWait, false
 }
 
-// setHotSpot is used if the runtime gave no answer. The condition is the thread's own: its address names no monitor.
+// setHotSpot is for waits without a runtime's answer. The condition is the thread's own: its address names no monitor.
 func (w *Wait) setHotSpot(stack []StackFunction) {
 	if kind, _ := hotspotWait(stack); kind != NoWait {
 		*w = ManagedWait(kind, "", 0, 0, w.Timed && kind != Monitor)

@@ -4,7 +4,7 @@ package waits
 
 // Rules of [Idle].
 const (
-	// IdleEventLoop: epoll_wait, or poll, select, io_uring_enter and the like of an event loop. Not if work runs the
+	// IdleEventLoop: epoll_wait, or poll, select, io_uring_enter and the like of an event loop; not if work runs the
 	// loop until a reply is there.
 	IdleEventLoop = "event-loop"
 	// IdleAccept: the next connection.
@@ -46,8 +46,8 @@ type Frame struct {
 // Idle returns the rule by which a wait is idle, or "". A thread that waits for work is idle, one that waits within
 // work is blocked. wait is its label; the innermost frame is first.
 //
-// The waiting function decides: the innermost that does more than forward the wait. An outer loop proves nothing, since
-// all work of a pool is below it.
+// The innermost function that does more than forward the wait decides. An outer loop proves nothing, since all work of
+// a pool is below it.
 func Idle(wait string, kind Kind, stack []Frame) string {
 	switch {
 	case goroutineWaits[wait] && len(stack) > 0 && stack[0].Function == goparkFunction:

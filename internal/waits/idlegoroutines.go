@@ -2,7 +2,7 @@
 
 package waits
 
-// goparkFunction is the innermost function of a waiting goroutine (runtime/proc.go).
+// runtime/proc.go
 const goparkFunction = "runtime.gopark"
 
 // Wait reasons of goroutines (runtime/runtime2.go, waitReasonStrings).
@@ -15,8 +15,8 @@ const (
 
 var goroutineWaits = map[string]bool{waitIO: true, waitSelect: true, waitNothing: true, waitReceive: true}
 
-// nextOnConnection are functions that read a connection's next message, with the callee that waits for its begin; "":
-// each wait does.
+// nextOnConnection are functions that read a connection's next message, with the callee that waits for its begin ("":
+// each wait does).
 var nextOnConnection = map[string]string{
 	"net/http.(*conn).serve":                                                 "bufio.(*Reader).Peek",
 	"net/http.(*connReader).backgroundRead":                                  "",

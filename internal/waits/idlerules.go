@@ -106,8 +106,8 @@ func (s *waitingStack) isCalledByScheduler() bool {
 	return len(s.outer) > 1 && schedulerRegexp.MatchString(s.outer[1].Function)
 }
 
-// isOfPoolsQueue reports whether the waiting function takes work for a pool's task function. A Java compiler adds a
-// bridge method of the same name for another result type (JLS 15.12.4.5), as to Tomcat's TaskQueue.take.
+// isOfPoolsQueue reports whether the waiting function takes work for a pool's task function. A Java compiler may add a
+// bridge method of the same name (JLS 15.12.4.5), as to Tomcat's TaskQueue.take.
 func (s *waitingStack) isOfPoolsQueue() bool {
 	i := 0
 	for s.takesNextWork(i) && s.outer[i+1].Function == s.outer[i].Function {
@@ -136,7 +136,6 @@ func (f *Frame) awaitsTask() bool {
 	return l != nil && l.Pooled != nil && l.Pooled(f.Function, f.File)
 }
 
-// inForwardingPool reports whether the wait is in a pool's loop that itself forwards.
 func (s *waitingStack) inForwardingPool() bool {
 	for _, list := range [][]Frame{s.inner, s.outer} {
 		for i := range list {
@@ -161,7 +160,6 @@ func (s *waitingStack) isLibraryThread(files *regexp.Regexp) bool {
 	return !s.main && len(s.outer) > 0
 }
 
-// awaitsEvents reports whether an idle pool worker waits for events.
 func (s *waitingStack) awaitsEvents() bool {
 	for i := range s.outer {
 		switch f := &s.outer[i]; {
@@ -183,7 +181,6 @@ func (s *waitingStack) isCalledBy(pattern *regexp.Regexp) bool {
 	return false
 }
 
-// isOutermostLoop reports whether no outer function is another pool's loop.
 func (s *waitingStack) isOutermostLoop(from int) bool {
 	own := scopeOf(s.outer[from].Function)
 	calledByOther := false // across a function that is no loop
@@ -201,7 +198,7 @@ func (s *waitingStack) isOutermostLoop(from int) bool {
 	return true
 }
 
-// eventLoopRule requires that the waiting function or its caller is an event loop or main.
+// The waiting function or its caller must be an event loop or main.
 func (s *waitingStack) eventLoopRule() string {
 	for i := range s.inner {
 		switch f := &s.inner[i]; {
@@ -243,13 +240,12 @@ func (s *waitingStack) awaitsMessage() bool {
 	return messageLoopRegexp.MatchString(s.callerOf(messageRegexp))
 }
 
-// pollsOneDescriptor reports whether the call waits for one descriptor.
 func (s *waitingStack) pollsOneDescriptor() bool {
 	return slices.ContainsFunc(s.inner, func(f Frame) bool { return onePollsRegexp.MatchString(f.Function) })
 }
 
-// callerOf returns the caller of the outermost function of a group that includes the waiting one; "" if it is in none.
-// Functions without a name belong to the group.
+// callerOf returns the caller of the outermost function of a group that includes the waiting one, or "". Functions
+// without a name belong to the group.
 func (s *waitingStack) callerOf(group *regexp.Regexp) string {
 	inside := false
 	for i := range s.outer {
@@ -280,7 +276,6 @@ func (s *waitingStack) awaitsReply() bool {
 	return false
 }
 
-// belongsToRuntime reports whether the thread is a runtime's or library's own.
 func (s *waitingStack) belongsToRuntime() bool {
 	if len(s.outer) == 0 || s.awaitsResult() {
 		return false

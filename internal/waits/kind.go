@@ -2,7 +2,7 @@
 
 package waits
 
-// Kind is the kind of what a thread waits for, as in JSON and labels.
+// Kind is what a thread waits for, as in JSON and labels.
 type Kind string
 
 // Values of [Kind].

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// library has regular expressions of a library's or program's functions, matched in stacks of any language. Package
-// languages has those for the frames of one language only.
+// library has regular expressions of functions, matched in stacks of any language. Package languages has those for the
+// frames of one language.
 type library struct {
 	name string
 
@@ -172,7 +172,7 @@ var libraries = []library{
 	{name: "gunicorn", eventLoop: `SyncWorker\.wait`},
 }
 
-// wholeSymbol matches whole symbols, also with leading underscores, a version, or a suffix such as a clone's.
+// wholeSymbol allows leading underscores, a version, and a suffix such as a clone's.
 func wholeSymbol(names string) string { return `^_*(` + names + `)(@.*|\.\w+)*$` }
 
 func anyOf(field func(*library) string) *regexp.Regexp {
@@ -213,13 +213,12 @@ var (
 	notLoopRegexp   = regexp.MustCompile(`(?i)` + notLoopWords)
 )
 
-// matcher matches the usual words or any library's field, in any case.
 func matcher(usual string, field func(*library) string) *regexp.Regexp {
 	return regexp.MustCompile(`(?i)` + usual + `|` + anyOf(field).String())
 }
 
 const (
-	// poolWords are in a pool's functions. A loop's last part has one of loopWords, none of notLoopWords.
+	// A pool's functions have poolWords. A loop's last part has one of loopWords, none of notLoopWords.
 	poolWords = `worker|thread_?pool|idle|background|(job|work|task)_?queue|consumer|consume|next_?(task|job)`
 	loopWords = `work|loop|run|main|thread|execute|operator|lambda|service|background|idle|consum|` +
 		`jobs?$|entry|serve|block_until_new_connection|launch|next`
@@ -234,7 +233,7 @@ const (
 		`poll_?loop|select_?loop|io_?loop|Poller|xpoll`
 )
 
-// mainCallers are functions of glibc and musl that call only main.
+// These functions of glibc and musl call only main.
 var mainCallers = regexp.MustCompile(`^(__libc_start_call_main|libc_start_main_stage2)$`)
 
 // systemFiles are base names of files whose functions only forward a wait.
@@ -242,7 +241,7 @@ var systemFiles = regexp.MustCompile(`^((libc|libm|libdl|libpthread)(-\d[\d.]*)?
 	`ld(64|-linux[\w-]*|-musl-\w+|-\d[\d.]*)?\.so|(libstdc\+\+|libc\+\+(abi)?|libgcc_s)(-[\w-]+)?\.so|` +
 	`\[vdso\]|\[kernel\])`)
 
-// musl's library is the dynamic loader, too.
+// musl's library is also the dynamic loader.
 func isMusl(file string) bool {
 	base := path.Base(file)
 	return strings.HasPrefix(base, "ld-musl-") || strings.HasPrefix(base, "libc.musl-") ||

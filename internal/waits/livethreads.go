@@ -12,7 +12,7 @@ import (
 // LiveThreads implements [ThreadFinder] for live processes, from /proc.
 type LiveThreads struct {
 	pid            int
-	others         []int       // other observed processes in pid's pid namespace, for locks in shared memory
+	others         []int       // observed processes in pid's pid namespace, for locks in shared memory
 	byInnerTID     map[int]int // threads by their IDs in pid's namespace; nil until used
 	inPIDNamespace bool
 }

@@ -69,7 +69,7 @@ func (f *OpenFiles) Link(fd int) string {
 	return link
 }
 
-// file does not read a pipe's other end nor an epoll's descriptors.
+// file reads neither a pipe's other end nor an epoll's descriptors.
 func (f *OpenFiles) file(fd int) OpenFile {
 	d := OpenFile{FD: fd, Path: f.Link(fd)}
 	kind, inode, _ := strings.Cut(d.Path, ":")
@@ -142,7 +142,6 @@ func timerText(value string) string {
 	return "fires in " + strconv.FormatFloat(float64(s)+float64(n)/1e9, 'f', 3, 64) + " s"
 }
 
-// signalNumbers lists the signals of a hexadecimal mask.
 func signalNumbers(mask string) string {
 	m, err := strconv.ParseUint(mask, 16, 64)
 	if err != nil {

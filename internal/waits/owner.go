@@ -66,7 +66,7 @@ func (w *Wait) glibcMutex(mem *FutexCopy) {
 	}
 }
 
-// ownerPI reads a priority-inheritance lock, whose word the kernel defines.
+// The kernel defines the word of a priority-inheritance lock.
 func (w *Wait) ownerPI(mem *FutexCopy) {
 	word, ok := mem.u32(uint64(w.Address))
 	if !ok {
@@ -90,7 +90,7 @@ const (
 	rwReaderShift = 3
 )
 
-// glibcRWLock distinguishes the lock's two futex words by alignment. w.Address becomes the lock's.
+// Alignment distinguishes the lock's two futex words. w.Address becomes the lock's.
 func (w *Wait) glibcRWLock(mem *FutexCopy) {
 	base := uint64(w.Address) - rwPhaseWord
 	if w.Address%8 != 0 {
@@ -120,8 +120,7 @@ const (
 	muslShared  = 128
 )
 
-// muslMutex follows src/internal/pthread_impl.h and pthread_mutex_timedlock.c. w.Address is the second word, and
-// becomes the mutex's.
+// See src/internal/pthread_impl.h, pthread_mutex_timedlock.c. w.Address is the second word, and becomes the mutex's.
 func (w *Wait) muslMutex(mem *FutexCopy) {
 	addr := uint64(w.Address)
 	word, ok1 := mem.u32(addr)
@@ -147,7 +146,7 @@ func (w *Wait) muslMutex(mem *FutexCopy) {
 	w.setOwnerWord(word)
 }
 
-// The state of a joinable thread, and the distance from its ID to that (src/internal/pthread_impl.h, struct pthread).
+// A joinable thread's state, and the distance from its ID to that (src/internal/pthread_impl.h, struct pthread).
 const (
 	muslJoinable  = 2
 	muslTIDBefore = 8
@@ -162,13 +161,13 @@ func (w *Wait) muslJoin(value uint32, mem *FutexCopy) {
 	}
 }
 
-// ThreadFinder finds the live threads of the observed processes.
+// ThreadFinder finds live threads of the observed processes.
 type ThreadFinder interface {
-	// Thread gives the ID in prywalk's pid namespace of the live thread with ID innerTID in the waiter's. shared
+	// Thread returns the ID in prywalk's pid namespace of the live thread with ID innerTID in the waiter's. shared
 	// permits threads of other observed processes.
 	Thread(innerTID int, shared bool) (tid int, ok bool)
-	// Parent gives the waiter's parent process if a live thread of it has the ID innerTID, else 0. A fork copies locks
-	// that other threads hold, but not these threads (fork(2)).
+	// Parent returns the waiter's parent process if a live thread of it has the ID innerTID, else 0. A fork copies
+	// locks that other threads hold, but not these threads (fork(2)).
 	Parent(innerTID int) (pid int)
 }
 

@@ -34,7 +34,7 @@ type Ownership struct {
 	ownerOutside  int  // ID in a shared lock of an unobserved or ended thread
 }
 
-// NameOwnerOutside puts the ID of a shared lock's owner into Why if it is no thread of the observed processes.
+// NameOwnerOutside puts a shared lock's owner into Why if it is no thread of the observed processes.
 func (h *Ownership) NameOwnerOutside() {
 	if h.ownerOutside != 0 {
 		h.Why = fmt.Sprintf("held by thread %d of another process, or of one that has ended", h.ownerOutside)
@@ -56,7 +56,7 @@ func (h *Ownership) OwnerProcessText() string {
 
 const whyFreeOrChanging = "free or changing owner when read"
 
-// word has the owner in its bits of FUTEX_TID_MASK.
+// The bits FUTEX_TID_MASK of word have the owner.
 func (h *Ownership) setOwnerWord(word uint32) {
 	h.ownerInnerTID = int(word & futexTIDMask)
 	h.Free = h.ownerInnerTID == 0

@@ -38,7 +38,7 @@ func (p *primitive) why() string {
 
 var wordPerWaiter = map[string]bool{"parking_lot": true, "abseil": true}
 
-// libcPrimitives are functions of libc and C++ that sleep in futex(2).
+// These functions of libc and C++ sleep in futex(2).
 var libcPrimitives = bySymbol([]symbolsOf{
 	{primitive{kind: Mutex}, "pthread_mutex_lock pthread_mutex_lock_full pthread_mutex_timedlock " +
 		"pthread_mutex_clocklock pthread_mutex_clocklock_common pthread_mutex_cond_lock pthread_mutex_cond_lock_full"},
@@ -79,7 +79,7 @@ func symbol(function string) string {
 
 var libraryLocks = map[string]bool{"lll_lock_wait_private": true, "lll_lock_wait": true}
 
-// libraryPrimitives are matched by parts of names, specific ones first.
+// Names contain these parts; specific ones are first.
 var libraryPrimitives = []struct {
 	part string
 	primitive
@@ -109,7 +109,7 @@ var parkers = []struct{ part, maker string }{
 	{"synchronization_internal::", "abseil"}, {"AbslInternalPerThreadSemWait", "abseil"},
 }
 
-// belowPrimitives are parts of names of functions that only forward a wait.
+// Functions with these parts in their names only forward a wait.
 var belowPrimitives = []string{
 	"futex", "lll_lock_wait", "lll_mutex_lock", "timedwait", "syscall", "SYSCALL_CP", "asynccancel",
 	"std::sys", "std::thread::park", "parking_lot", "absl::", "AbslInternal", "runtime.",

@@ -35,15 +35,14 @@ func (f *OpenFiles) readSockets() map[string]socket {
 	return all
 }
 
-// RemoteAddresses returns the remote addresses of a network namespace's sockets; its processes share the tables. Not
-// safe for concurrent use.
+// RemoteAddresses returns the remote addresses of a network namespace's sockets. Not safe for concurrent use.
 type RemoteAddresses struct {
 	sockets  map[string]socket
 	nextRead int64
 }
 
 // Of returns a socket's remote address by its link ([OpenFiles.Link]), or "". For an unknown socket it reads the tables
-// again, in at most 1/200 of the time. now gives CLOCK_MONOTONIC in ns.
+// again, in at most 1/200 of the time. now returns CLOCK_MONOTONIC in ns.
 func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string {
 	inode, ok := strings.CutPrefix(link, "socket:[")
 	if !ok {
@@ -69,7 +68,7 @@ func (f *OpenFiles) Network() string {
 	return link
 }
 
-// parseInet parses /proc/PID/net/tcp and the like (proc_net(5)).
+// See proc_net(5).
 func parseInet(text string, tcp bool, out map[string]socket) {
 	for line := range strings.Lines(text) {
 		w := strings.Fields(line)
@@ -87,7 +86,7 @@ func parseInet(text string, tcp bool, out map[string]socket) {
 	}
 }
 
-// inetAddress formats little-endian 32-bit words and the port.
+// The text has little-endian 32-bit words and the port.
 func inetAddress(text string) string {
 	addr, port, ok := strings.Cut(text, ":")
 	raw, err := hex.DecodeString(addr)

@@ -46,7 +46,7 @@ type Wait struct {
 }
 
 // ManagedWait is a runtime's answer. class is the awaited object's; owner is a thread ID in the target's pid namespace,
-// 0 if unknown.
+// 0: unknown.
 func ManagedWait(kind Kind, class string, address uint64, owner int, timed bool) Wait {
 	return Wait{
 		Kind: kind, Symbol: class, Address: schema.Hex(address), Ownership: Ownership{ownerInnerTID: owner}, Timed: timed,
@@ -98,7 +98,7 @@ func (w *Wait) Object() string {
 
 func typedSemaphore(what, semaphore string) string { return what + " (" + semaphore + ")" }
 
-// LabelForReader changes the label of a typed semaphore to its text in [Wait.Object].
+// LabelForReader makes [Wait.Object] of a typed semaphore's label.
 func LabelForReader(label string) string {
 	semaphore, what, ok := strings.Cut(label, " (")
 	if ok && strings.HasPrefix(label, string(Semaphore)+" ") && strings.HasSuffix(what, ")") {
@@ -205,7 +205,7 @@ type Variable struct {
 // another order since 2.41).
 const conditionWords = 0x20 | 0x0c
 
-// SetVariable sets the static variable of w.Address. For a condition, w.Address becomes the condition's own address.
+// SetVariable sets the static variable of w.Address. A condition's w.Address becomes its own.
 func (w *Wait) SetVariable(v Variable) {
 	if w.managed {
 		return

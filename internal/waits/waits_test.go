@@ -19,7 +19,6 @@ func (l live) Thread(inner int, _ bool) (int, bool) {
 	return tid, ok
 }
 
-// words makes the copy around a word at addr, from CopyBefore bytes earlier.
 func words(addr uint64, w ...uint32) FutexCopy {
 	c := FutexCopy{Addr: addr - CopyBefore}
 	for _, v := range w {

@@ -21,14 +21,13 @@ const (
 	condNotify = 16
 )
 
-// condLocker is the offset of the pointer in Cond.L.
 const condLocker = 8
 
 const condWait = "sync.(*Cond).Wait"
 
 const maxSyncFrames = 12
 
-// stack is the goroutine's copied stack, nil if it is on a thread.
+// stack is the goroutine's copied stack; nil: it is on a thread.
 func (r *Reader) addLocks(t *managed.TaskRecord, g *stacks.Goroutine, stack []byte, asleep bool) {
 	if !r.Locks {
 		return
@@ -55,7 +54,7 @@ func (r *Reader) addLocks(t *managed.TaskRecord, g *stacks.Goroutine, stack []by
 	dropAwaited(g)
 }
 
-// maxCondFrame bounds the frame of sync.Cond.Wait, bytes.
+// maxCondFrame bounds the frame of sync.Cond.Wait, in bytes.
 const maxCondFrame = 256
 
 // dropUnlockedByWait removes the mutex that sync.Cond.Wait has unlocked. Wait's frame has the address of the Cond or
@@ -145,7 +144,7 @@ func setSync(w *stacks.GoroutineWait, stack []stacks.Frame) {
 	}
 }
 
-// dropAwaited removes awaited locks from the held ones: their taking has begun only.
+// dropAwaited removes awaited locks from the held ones.
 func dropAwaited(g *stacks.Goroutine) {
 	for i := range g.Awaits {
 		inner := -1

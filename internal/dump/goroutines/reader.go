@@ -29,8 +29,8 @@ type Reader struct {
 	mem           callstack.TaskMemory
 }
 
-// ReadAll reads the goroutines of all runtimes and joins them with the threads that they are on. err is of the last
-// scheduler that could not be read.
+// ReadAll reads the goroutines of all runtimes and joins them with their threads. err is of the last scheduler that
+// could not be read.
 func (r *Reader) ReadAll(schedulers []managed.Scheduler, threads []stacks.Thread) (out []stacks.Goroutine, err error) {
 	defer func() { r.Walk.Memory.Give(2 * int64(len(r.first))) }()
 	for _, s := range schedulers {

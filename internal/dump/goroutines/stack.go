@@ -12,8 +12,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// joinCallers gives goroutines that have called another runtime through C the outer frames that a goroutine of that
-// runtime has.
+// joinCallers completes goroutines that have called another runtime through C: a goroutine of that runtime has their
+// outer frames.
 func joinCallers(list []stacks.Goroutine) {
 	for i := range list {
 		g := &list[i]
@@ -48,7 +48,6 @@ const (
 	maxTries = 8
 )
 
-// readStack copies and walks a stack.
 func (r *Reader) readStack(t *managed.TaskRecord, g *stacks.Goroutine) {
 	for n := 0; n < maxTries && !t.OnThread; n++ {
 		sp := t.Regs.SP()
@@ -92,7 +91,7 @@ func (r *Reader) reserve(size int) bool {
 	return true
 }
 
-// asleep: the thread does not run.
+// asleep reports that the thread does not run.
 func joinThread(g *stacks.Goroutine, t *managed.TaskRecord, threads []stacks.Thread) (asleep bool) {
 	for i := range threads {
 		th := &threads[i]

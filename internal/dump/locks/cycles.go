@@ -25,7 +25,6 @@ func (l *Locks) graph() map[int]int {
 // Cycles returns the cycles of threads that wait, without a timeout, for the next one.
 func (l *Locks) Cycles() [][]int { return waits.Cycles(l.graph()) }
 
-// possibleCycles goes through locks with one likely owner.
 func (l *Locks) possibleCycles() [][]int {
 	likely := map[int]int{}
 	for i := range l.Locks {
@@ -42,8 +41,7 @@ func (l *Locks) possibleCycles() [][]int {
 	return l.cyclesThrough(likely)
 }
 
-// gilCycles returns the cycles through an interpreter's lock, whose waiters wake every few milliseconds: run counts
-// prove no deadlock.
+// Run counts prove no deadlock through an interpreter's lock: its waiters wake every few milliseconds.
 func (l *Locks) gilCycles() [][]int {
 	owners := map[int]int{}
 	for _, p := range l.Processes {
@@ -65,7 +63,6 @@ func (l *Locks) cyclesThrough(owners map[int]int) [][]int {
 	})
 }
 
-// goroutineCycles uses locks with one likely owner.
 func (l *Locks) goroutineCycles() (out []GoroutineCycle) {
 	type scheduler struct {
 		pid  int

@@ -4,9 +4,8 @@
 //
 // # Algorithm
 //
-// [Locks.Examine] takes the waits of the threads, lists the locks, and asks a [Checker] for their owners. A thread that
-// waits without a timeout leads to the owner of its lock; a cycle that stands is a deadlock. Owners that only stacks
-// show are likely, and a cycle through them is possible. Of the threads
+// A thread that waits without a timeout leads to the owner of its lock; a cycle that stands is a deadlock. Owners that
+// only stacks show are likely, and a cycle through them is possible. Of the threads
 //
 //	1 waits for mutex a, held by 2
 //	2 waits for mutex b, held by 1

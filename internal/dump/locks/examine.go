@@ -11,12 +11,12 @@ func New() *Locks {
 	}
 }
 
-// WhyChangedEachSample is why a lock that another thread owned at each sample has no named owner.
+// WhyChangedEachSample is the reason of a lock that another thread owned at each sample.
 const WhyChangedEachSample = "owner changed at each sample"
 
 // Checker confirms what one reading suggests, by further samples: running threads are read one after the other.
 type Checker interface {
-	// SampleOwners sets [Lock.OwnerThread], and the owners that have changed.
+	// SampleOwners sets [Lock.OwnerThread] and changed owners.
 	SampleOwners(l *Locks)
 	// ConfirmDeadlocks, ConfirmPossibleDeadlocks and ConfirmGoroutineCycles return the cycles that stand.
 	ConfirmDeadlocks(cycles [][]int) [][]int
@@ -26,7 +26,7 @@ type Checker interface {
 	ConfirmStarvedPools(pools []StarvedPool) []StarvedPool
 }
 
-// Examine finds the locks of l.Processes, their owners, cycles and starved pools, and the verdict.
+// Examine lists the locks of l.Processes, and finds their owners, cycles, starved pools, and the verdict.
 func (l *Locks) Examine(c Checker) {
 	l.Collect()
 	c.SampleOwners(l)

@@ -94,7 +94,7 @@ func (l *Locks) Thread(tid int) (*stacks.Thread, *stacks.Process) {
 	return nil, nil
 }
 
-// A lock that two processes share is listed for each; a lock of unknown address for each waiting thread.
+// A lock that two processes share is listed for each, a lock of unknown address for each waiting thread.
 type lockKey struct {
 	pid     int
 	kind    waits.Kind
@@ -116,8 +116,7 @@ func keyOf(pid int, t *stacks.Thread) lockKey {
 	return k
 }
 
-// Collect lists the locks and other objects that threads wait for: those with a waiter that is not idle first, then by
-// the number of waiters.
+// Collect lists what threads wait for: objects with a waiter that is not idle first, then by the number of waiters.
 func (l *Locks) Collect() {
 	indexes := map[lockKey]int{}
 	for _, p := range l.Processes {

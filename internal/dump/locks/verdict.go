@@ -75,8 +75,7 @@ func (l *Locks) verdict() Verdict {
 	return VerdictNone
 }
 
-// addUnknownOwners lists the threads that wait for something without a known owner, and counts the owners that were not
-// sampled.
+// addUnknownOwners also counts the owners that were not sampled.
 func (l *Locks) addUnknownOwners() {
 	known := l.atKnownLocks()
 	for _, p := range l.Processes {
@@ -111,7 +110,7 @@ func lacksOwner(t *stacks.Thread) bool {
 }
 
 func threadsWithUnknownWait(p *stacks.Process) int {
-	// Threads that have ended or run wait for nothing. Those refused for MaxPause ran.
+	// threads that have ended or run wait for nothing; those refused for MaxPause ran
 	n := p.CountFailed(refusal.Exited, refusal.Zombie, refusal.MaxPause, refusal.Running)
 	for i := range p.Threads {
 		t := &p.Threads[i]

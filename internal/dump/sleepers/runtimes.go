@@ -59,7 +59,7 @@ func (e *Explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem fr
 	}
 }
 
-// 0: unreadable.
+// runsOf returns 0 if the count is unreadable.
 func runsOf(pid, tid int) uint64 {
 	f := procmem.OpenThread(pid, tid, nil)
 	defer f.Close()

@@ -42,7 +42,7 @@ func writeGoroutineLocks(b *strings.Builder, l *locks.Locks) {
 	}
 }
 
-// The stack is written only of a single likely owner that is in no cycle.
+// Only the stack of a single likely owner that is in no cycle is written.
 func writeLikelyGoroutine(b *strings.Builder, l *locks.Locks, lock *locks.GoroutineLock, o *locks.GoroutineOwner) {
 	reads := ""
 	if o.Reads {

@@ -45,8 +45,8 @@ func statusText(g *stacks.Goroutine) string {
 	return g.Status
 }
 
-// goroutineGroups groups by equal stacks, smallest first. Goroutines on a thread are omitted; those without frames are
-// counted in changed, the runtime's, without p.Native, in hidden.
+// goroutineGroups groups by equal stacks, smallest first, without goroutines on a thread. changed counts those without
+// frames; hidden the runtime's, unless p.Native.
 func goroutineGroups(p *stacks.Process) (groups [][]*stacks.Goroutine, hidden, changed int) {
 	groups = groupBy(p.GoroutineStacks, func(g *stacks.Goroutine) string {
 		switch {

@@ -166,7 +166,7 @@ func writePlaces(b *strings.Builder, l *locks.Locks, tids []int) {
 
 const maxPlaces = 5
 
-// writeFrequent omits "". noun names what is counted; "": no count.
+// "" is not written. noun names what is counted; "": no count.
 func writeFrequent(b *strings.Builder, all []string, noun string) {
 	times := map[string]int{}
 	var places []string

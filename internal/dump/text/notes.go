@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/unnamedcode"
 )
 
-// 1/largePart of the threads with functions without names make a note.
+// A note needs 1/largePart of the threads.
 const largePart = 20
 
 // Notes returns the ways to name functions without names, once each.
@@ -38,7 +38,7 @@ func Notes(p *stacks.Process) []string {
 	return program.Notes(rows)
 }
 
-// false: a frame without code, or not shown.
+// tableRow returns false for a frame without code, or not shown.
 func tableRow(f *stacks.Frame) (r unnamedcode.Row, ok bool) {
 	if f.Method == "" && f.Kind == "" || f.Machinery {
 		return r, false

@@ -19,7 +19,6 @@ type numberedName struct {
 	tids           []int
 }
 
-// groupByNumberedName groups threads by name without its last number, largest group first.
 func groupByNumberedName(threads []*stacks.Thread) []*numberedName {
 	var list []*numberedName
 	type key struct {
@@ -51,7 +50,7 @@ func groupByNumberedName(threads []*stacks.Thread) []*numberedName {
 // maxDigits bounds a number; longer ones are identifiers.
 const maxDigits = 9
 
-// number is −1 if there is none.
+// splitNumber returns −1 for a name without a number.
 func splitNumber(name string) (before string, number int, after string) {
 	end := strings.LastIndexFunc(name, isDigit) + 1
 	begin := len(strings.TrimRightFunc(name[:end], isDigit))

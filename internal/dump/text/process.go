@@ -43,7 +43,7 @@ func Write(w io.Writer, p *stacks.Process) error {
 	return err
 }
 
-// schedule are the threads asleep in Go's scheduler.
+// schedule has the threads asleep in Go's scheduler.
 func writeBesidesThreads(b *strings.Builder, p *stacks.Process, schedule []string) {
 	writeSchedulers(b, schedule)
 	writeTasks(b, p)

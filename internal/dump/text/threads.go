@@ -52,7 +52,7 @@ func stateText(t *stacks.Thread) string {
 	return text + withSeparator(" ", t.Signal)
 }
 
-// "": the call's name says it all.
+// waitsLine returns "" if the call's name says it all.
 func waitsLine(t *stacks.Thread) string {
 	if t.WaitsFor == nil {
 		return ""

@@ -178,7 +178,7 @@ func goroutinesText(l *locks.Locks) string {
 	return text
 }
 
-// ofOwners returns "1 lock has no known owner", "2 locks have a likely owner only", "1 of 3 locks has …, 2 have …".
+// ofOwners returns "2 locks have a likely owner only" or "1 of 3 locks has …, 2 have …".
 func ofOwners(likely, none int, noun string) string {
 	switch {
 	case likely+none == 0:

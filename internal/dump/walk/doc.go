@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package walk walks the stack of one thread, of a live process or a core, and names its frames.
+// Package walk walks the stack of a thread, live or of a core, and names its frames.
 //
 // # Algorithm
 //

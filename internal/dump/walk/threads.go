@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// CoreThread walks a thread of a core. depth bounds its frames; negative: only limit does.
+// CoreThread walks a thread of a core. depth and limit bound its frames; negative depth: only limit does.
 func (w *Walker) CoreThread(c *core.Core, th *core.Thread, depth, limit int) stacks.Thread {
 	t := stacks.Thread{TID: th.TID, Name: th.Name, How: observe.FromCore.String()}
 	if name, ok := callstack.ThreadName(c.Runtimes().FrameSources(), th.TID); ok {
@@ -65,7 +65,7 @@ func GivenName(t *loadedcode.Process, tid int) (string, bool) {
 	return callstack.ThreadName(sources, InnerTID(t, tid))
 }
 
-// InnerTID returns a thread's ID in its own pid namespace if the process has runtimes, which know it by that.
+// InnerTID returns a thread's ID in its own pid namespace, by which runtimes know it; without runtimes, tid.
 func InnerTID(t *loadedcode.Process, tid int) int {
 	if len(t.Runtimes().FrameSources()) > 0 {
 		return procmem.InnerTID(tid)
