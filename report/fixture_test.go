@@ -144,5 +144,5 @@ func large(tb testing.TB, stacks, threads int) *profile.Profile {
 	return parsed(tb, b, manyNames{})
 }
 
-// recorded three minutes ago
+// The fixture was recorded three minutes ago.
 func init() { now = func() time.Time { return time.Unix(1_700_000_000+180, 0) } }

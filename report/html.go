@@ -18,7 +18,7 @@ import (
 //go:embed page.html page.css page_*.js
 var pageFiles embed.FS
 
-// in the order of execution
+// pageScripts are in the order of execution.
 var pageScripts = []string{"page_model.js", "page_selection.js", "page_precision.js", "page_graph.js", "page_around.js",
 	"page_ui.js"}
 

@@ -178,7 +178,7 @@ func (d *data) jsonGroups(out *printable.JSONWriter) {
 	out.Text("]")
 }
 
-// complete is a share of time; nil: no time.
+// complete returns a share of time; nil: no time.
 func (d *data) complete(clock string) *float64 {
 	value, ok := d.TypeIndex(clock)
 	if !ok {

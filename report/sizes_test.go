@@ -108,7 +108,7 @@ func (s shape) within(t *testing.T) {
 // garbage bytes per byte written or cut, at most
 const garbage = 32
 
-// without cuts, within the budget
+// names returns the uncut bytes of all rows' names within the budget.
 func (s shape) names() int64 {
 	const rowCost, longest = 200, 2 << 12
 	return min(int64(s.lines)*int64(s.depth), testTotal/2/rowCost) * min(int64(s.text), longest)

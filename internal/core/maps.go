@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/loadedcode"
 )
 
-// arch/x86/include/uapi/asm/vsyscall.h
+// vsyscallPage is x86-64's (arch/x86/include/uapi/asm/vsyscall.h).
 const vsyscallPage = 0xffffffffff600000
 
 type mapping struct {

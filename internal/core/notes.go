@@ -156,7 +156,7 @@ func (n *notes) auxv(b []byte) {
 	}
 }
 
-// NT_FILE (fill_files_note, fs/binfmt_elf.c): count, unit of offsets; start, end, offset of each; names.
+// NT_FILE has (fill_files_note, fs/binfmt_elf.c): count, unit of offsets; start, end, offset of each; names.
 func (n *notes) fileMaps(b []byte) {
 	if len(b) < 16 || n.files != nil {
 		return

@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h): x0–x30, sp, pc, pstate.
+// gregsAArch64 is the size of user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h): x0–x30, sp, pc, pstate.
 const gregsAArch64 = 34 * 8
 
 func regsAArch64(b []byte, out *frames.Regs) bool {

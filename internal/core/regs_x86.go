@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// user_regs_struct (arch/x86/include/asm/user_64.h).
+// gregsX86 is the size of user_regs_struct (arch/x86/include/asm/user_64.h).
 const gregsX86 = 27 * 8
 
 // orderX86 maps a DWARF register to its word in user_regs_struct (System V ABI, figure 3.36).

@@ -81,7 +81,6 @@ func TestGoroutinesThatWaitAreCounted(t *testing.T) {
 	}
 }
 
-// the second collection dates it
 func TestTheLongestWaitOfAGoroutineIsShownOnceCollectionsHaveSeenIt(t *testing.T) {
 	cmd := exec.Command(buildHung(t, "", stripped...), "collect")
 	if err := cmd.Start(); err != nil {

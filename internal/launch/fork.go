@@ -89,7 +89,7 @@ func environment() []string {
 	return env
 }
 
-// See Inheritance.
+// forker runs functions on one thread (see Inheritance).
 var forker = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {

@@ -134,7 +134,7 @@ func setOption(option, value int) {
 	_, _, _ = syscall.RawSyscall6(unix.SYS_PRCTL, uintptr(option), uintptr(value), 0, 0, 0, 0)
 }
 
-// 0: unknown.
+// processOption returns 0 if the option is unknown.
 func processOption(option int) int {
 	var value int32
 	_, _, _ = syscall.RawSyscall6(unix.SYS_PRCTL, uintptr(option), uintptr(unsafe.Pointer(&value)), 0, 0, 0, 0)

@@ -63,7 +63,7 @@ func (e *ExecError) ExitCode() int {
 	return 126
 }
 
-// CLD_TRAPPED, a traced child's stop (include/uapi/asm-generic/siginfo.h)
+// cldTrapped is CLD_TRAPPED, a traced child's stop (include/uapi/asm-generic/siginfo.h).
 const cldTrapped = 4
 
 // Launched is a child that waits for Release before its exec.

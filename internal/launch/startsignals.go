@@ -60,7 +60,7 @@ func ignoredNow() signalSet {
 	return signalSet(s.SigIgn)
 }
 
-// the kernel's sigset_t: signal n is bit n−1
+// signalSet is the kernel's sigset_t: signal n is bit n−1.
 type signalSet uint64
 
 func setOf(sig syscall.Signal) signalSet { return 1 << (sig - 1) }

@@ -18,7 +18,7 @@ var (
 	ErrChanged     = errors.New("it was replaced while being opened")
 )
 
-// MAXSYMLINKS (include/linux/namei.h)
+// maxLinks is MAXSYMLINKS (include/linux/namei.h).
 const maxLinks = 40
 
 // The file is checked through the open directory, so that it cannot be replaced unnoticed.

@@ -22,7 +22,7 @@ type decoder struct {
 
 	locations map[uint64]*profile.Location
 
-	// by encoded form
+	// Shared values, by encoded form.
 	stacks map[string][]*profile.Location
 	texts  map[string]map[string][]string
 	units  map[string]map[string][]string

@@ -127,7 +127,7 @@ type sumKey struct {
 	labels uint32
 }
 
-// of an aggregating Builder
+// sums replaces the journal of an aggregating Builder.
 type sums struct {
 	rows  []record
 	index map[sumKey]int

@@ -17,7 +17,7 @@ type spill struct {
 	size int64
 }
 
-// file is nil in memory.
+// chunk is in memory if file is nil.
 type chunk struct {
 	bytes      []byte
 	file       *os.File

@@ -47,7 +47,7 @@ func (m *ModuleInfo) key() moduleKey {
 
 const maxPointers = 1 << 16
 
-// Append-only, so that a copy is consistent, except modules and finalNames.
+// The lists are append-only, so that a copy is consistent, except modules and finalNames.
 type numbered struct {
 	modules    []*ModuleInfo
 	names      []string

@@ -48,7 +48,7 @@ func (r Root) limits(groups groups, mounts []mount) []Limit {
 	return all
 }
 
-// This process's groups, and the mounts that show them; nothing without /proc.
+// hierarchies returns this process's groups and the mounts that show them; nothing without /proc.
 func (r Root) hierarchies() (groups, []mount) {
 	text, err := os.ReadFile(r.path("/proc/self/cgroup"))
 	if err != nil {
@@ -129,7 +129,7 @@ func accounts(mounts []mount, g groups) func(group string) string {
 	}
 }
 
-// As in /proc/PID/cgroup, cgroups(7).
+// groups are controllers and paths, as in /proc/PID/cgroup (cgroups(7)).
 type groups map[string]string // by controller; v2: ""
 
 func (g groups) pathIn(m *mount) string {
@@ -207,7 +207,7 @@ func readWord(dir, name string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// ns; 0 for "max" and other text
+// parseMicros returns ns; 0 for "max" and other text.
 func parseMicros(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n <= 0 || n > 1<<50 {

@@ -34,7 +34,7 @@ func (r Root) Memory() (least int64) {
 // v1's value without a limit is the largest number of whole pages.
 const unlimited = 1 << 62
 
-// 0 for "max" and other text
+// limit returns 0 for "max" and other text.
 func limit(s string) int64 {
 	n, err := strconv.ParseInt(s, 10, 64)
 	if err != nil || n <= 0 || n >= unlimited {

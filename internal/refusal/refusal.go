@@ -32,7 +32,7 @@ const (
 	NumReasons
 )
 
-// word of recordings and --stats; text of messages
+// The word is for recordings and --stats, the text for messages.
 var reasons = [NumReasons]struct{ word, text string }{
 	Other:        {"other", "the sample failed"},
 	Exited:       {"exited", "the thread or process has ended"},

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// In ns. During a fork of hundreds of GB, memory is unreadable for seconds.
+// stallAfter is in ns. During a fork of hundreds of GB, memory is unreadable for seconds.
 const stallAfter = 5e9
 
 // Stalls detects threads that stay in a call without running. Not safe for concurrent use.
@@ -97,7 +97,7 @@ func (s *Stalls) stallOf(tid int) *stall {
 	return seen
 }
 
-// for the rest of the process
+// reservedFiles are left to the rest of the process.
 const reservedFiles = 512
 
 // Close closes the threads' files.

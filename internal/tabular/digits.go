@@ -112,7 +112,7 @@ func (p Precision) Value(v int64, unit string) string {
 	return fmt.Sprintf("%.0fns", ns)
 }
 
-// for three significant digits
+// decimals are those of three significant digits.
 func decimals(f float64) int {
 	switch a := math.Abs(f); {
 	case a >= 99.95:

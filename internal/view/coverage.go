@@ -203,7 +203,7 @@ func (sel *Selection) mapped() (files, mappings []string) {
 	return files, mappings
 }
 
-// mainPID has over 90 % of the time; 0: none.
+// mainPID returns the process with over 90 % of the time; 0: none.
 func (d *Data) mainPID() int {
 	times := map[int64]int64{}
 	for _, s := range d.Profile.Sample {

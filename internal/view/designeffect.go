@@ -66,7 +66,7 @@ func (sel *Selection) designEffect(value int, n float64) float64 {
 	return 1
 }
 
-// not ok: a sample has no time, or none a value.
+// timeRange returns false if a sample has no time, or none has a value.
 func (sel *Selection) timeRange(value, wall int) (begin, end int64, ok bool) {
 	begin = math.MaxInt64
 	for _, s := range sel.Profile.Sample {
@@ -81,7 +81,7 @@ func (sel *Selection) timeRange(value, wall int) (begin, end int64, ok bool) {
 	return begin, end, begin <= end
 }
 
-// nil: no times, or too many parts.
+// blocksOf returns nil without times, and for too many parts.
 func (sel *Selection) blocksOf(value int, functions map[*profile.Function]int) (all []float64, byFunction [][]float64) {
 	wall, ok := sel.TypeIndex(rec.TypeWall)
 	if !ok {

@@ -87,7 +87,7 @@ func TestDesignEffectIsOneWhereNoneIsSeen(t *testing.T) {
 	}
 }
 
-// no block follows another
+// spaced moves the blocks apart, so that none follows another.
 func spaced(r *recording) *recording {
 	begin := r.Sample[0].NumLabel[rec.LabelEnd][0]
 	for _, s := range r.Sample {

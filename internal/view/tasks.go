@@ -66,7 +66,7 @@ func (sel *Selection) withoutBlocked(s *profile.Sample, clocks *ClockIndices, co
 	return &c
 }
 
-// by stack
+// schedulerTasks is a cache by stack.
 type schedulerTasks map[**profile.Location]string
 
 func (known schedulerTasks) taskOf(s *profile.Sample) string {

@@ -22,7 +22,7 @@ import (
 
 const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntime + "]"
 
-// per stack
+// waitGroups caches answers by stack.
 type waitGroups struct {
 	idleRules   bool
 	idleCache   map[idleKey]string
@@ -136,7 +136,7 @@ func (w *waitGroups) waiterFunction(s *profile.Sample) string {
 	return ""
 }
 
-// −1: no stack.
+// waiterIndex returns −1 without a stack.
 func (w *waitGroups) waiterIndex(s *profile.Sample) int {
 	if len(s.Location) == 0 {
 		return -1

@@ -2,7 +2,7 @@
 
 package waits
 
-// runtime/proc.go
+// goparkFunction is in runtime/proc.go.
 const goparkFunction = "runtime.gopark"
 
 // Wait reasons of goroutines (runtime/runtime2.go, waitReasonStrings).

@@ -26,7 +26,7 @@ func TestThreadsThatAreNotReadableMakeTheVerdictUnknown(t *testing.T) {
 	}
 }
 
-// As in cores of arm64, where a call's arguments are not known.
+// Cores of arm64 do not have a call's arguments.
 func TestAWaitWithoutItsLockMakesTheVerdictUnknown(t *testing.T) {
 	for wait, want := range map[string]Verdict{"futex": VerdictUnknown, "epoll_wait": VerdictNone} {
 		l := New()
