@@ -68,3 +68,34 @@ func (h *Ownership) setOwnerWord(word uint32) {
 		h.Why = whyFreeOrChanging
 	}
 }
+
+// ThreadFinder finds live threads of the observed processes.
+type ThreadFinder interface {
+	// Thread returns the ID in prywalk's pid namespace of the live thread with ID innerTID in the waiter's. shared
+	// permits threads of other observed processes.
+	Thread(innerTID int, shared bool) (tid int, ok bool)
+	// Parent returns the waiter's parent process if a live thread of it has the ID innerTID, else 0. A fork copies
+	// locks that other threads hold, but not these threads (fork(2)).
+	Parent(innerTID int) (pid int)
+}
+
+// ResolveOwner replaces the ID in the lock by a live thread's. A waiter that is its own owner has locked a normal mutex
+// twice: a deadlock.
+func (w *Wait) ResolveOwner(t ThreadFinder) {
+	if w.ownerInnerTID == 0 {
+		return
+	}
+	inner := w.ownerInnerTID
+	w.ownerInnerTID = 0
+	if tid, ok := t.Thread(inner, w.shared); ok {
+		w.Owner = tid
+		return
+	}
+	if w.shared {
+		w.Why, w.ownerOutside = "held by another process, or by a thread that has ended", inner
+		return
+	}
+	if w.Kind != Join {
+		w.OwnerGone, w.OwnerParent = inner, t.Parent(inner)
+	}
+}

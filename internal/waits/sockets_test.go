@@ -46,3 +46,33 @@ func TestProcessesOfANetworkShareTheReadingOfItsTables(t *testing.T) {
 	expect(&OpenFiles{root: root, pid: 3}, "socket:[9]", "")
 	expect(first, "socket:[8]", "127.0.0.1:49160")
 }
+
+func TestSocketsAreReadFromTheKernelsTables(t *testing.T) {
+	got := map[string]socket{}
+	parseInet("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"+
+		"   0: 0100007F:1538 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1 0 100\n"+
+		"   1: 0100007F:1538 0200007F:D431 01 00000000:00000000 00:00000000 00000000     0        0 4712 1 0 100\n"+
+		"   2: 00000000000000000000000001000000:0050 00000000000000000000000000000000:0000 0A 0:0 00:0 0 0 0 4713 1\n", true,
+		got)
+	parseUnix("Num       RefCount Protocol Flags    Type St Inode Path\n"+
+		"0000000000000000: 00000002 00000000 00010000 0001 01 4714 /run/a socket\n", got)
+	want := map[string]socket{
+		"4711": {"127.0.0.1:5432", "", "LISTEN"}, "4712": {"127.0.0.1:5432", "127.0.0.2:54321", "ESTABLISHED"},
+		"4713": {"[::1]:80", "", "LISTEN"}, "4714": {"unix /run/a socket", "", "LISTEN"},
+	}
+	for inode, s := range want {
+		if got[inode] != s {
+			t.Errorf("%s: %+v, want %+v", inode, got[inode], s)
+		}
+	}
+}
+
+func FuzzTables(f *testing.F) {
+	f.Add("   0: 0100007F:1538 00000000:0000 0A 0:0 00:0 0 0 0 4711 1\n", "tfd:        5 events:       19 data: 0\n")
+	f.Fuzz(func(_ *testing.T, table, info string) {
+		parseInet(table, true, map[string]socket{})
+		parseUnix(table, map[string]socket{})
+		_, _, _ = timerText(info), signalNumbers(info), inetAddress(table)
+		_ = fileLockOwner(table, 4712, []string{"FLOCK"})
+	})
+}

@@ -4,7 +4,6 @@ package waits
 
 import (
 	"encoding/binary"
-	"slices"
 	"testing"
 
 	"prywalk/internal/schema"
@@ -194,67 +193,6 @@ func TestWaitersOfAConditionOfGlibcAreAtOneObjectInEitherGroup(t *testing.T) {
 	}
 }
 
-func TestCycles(t *testing.T) {
-	got := Cycles(map[int]int{1: 2, 2: 3, 3: 1, 4: 1, 5: 5, 6: 7, 8: 9, 9: 8, 10: 99})
-	want := [][]int{{1, 2, 3}, {5}, {8, 9}}
-	if !slices.EqualFunc(got, want, slices.Equal) {
-		t.Errorf("%v, want %v", got, want)
-	}
-	if got := Cycles(nil); got != nil {
-		t.Errorf("%v of nothing", got)
-	}
-}
-
-func TestSocketsOfTheKernelsTables(t *testing.T) {
-	got := map[string]socket{}
-	parseInet("  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n"+
-		"   0: 0100007F:1538 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4711 1 0 100\n"+
-		"   1: 0100007F:1538 0200007F:D431 01 00000000:00000000 00:00000000 00000000     0        0 4712 1 0 100\n"+
-		"   2: 00000000000000000000000001000000:0050 00000000000000000000000000000000:0000 0A 0:0 00:0 0 0 0 4713 1\n", true,
-		got)
-	parseUnix("Num       RefCount Protocol Flags    Type St Inode Path\n"+
-		"0000000000000000: 00000002 00000000 00010000 0001 01 4714 /run/a socket\n", got)
-	want := map[string]socket{
-		"4711": {"127.0.0.1:5432", "", "LISTEN"}, "4712": {"127.0.0.1:5432", "127.0.0.2:54321", "ESTABLISHED"},
-		"4713": {"[::1]:80", "", "LISTEN"}, "4714": {"unix /run/a socket", "", "LISTEN"},
-	}
-	for inode, s := range want {
-		if got[inode] != s {
-			t.Errorf("%s: %+v, want %+v", inode, got[inode], s)
-		}
-	}
-}
-
-func TestASleepHasTheTimeThatIsLeft(t *testing.T) {
-	stands := make([]byte, 16)
-	binary.LittleEndian.PutUint64(stands, 7)
-	binary.LittleEndian.PutUint64(stands[8:], 250e6)
-	for _, c := range []struct {
-		call         string
-		clock, flags uint64
-		at           int64
-		want         string
-	}{
-		{"nanosleep", 0, 0, 5e9, "sleep for 7.25s"},
-		{"clock_nanosleep", 1, 0, 5e9, "sleep for 7.25s"},
-		{"clock_nanosleep", 1, timerAbsolute, 5e9, "sleep for 2.25s more"},
-		{"clock_nanosleep", 1, timerAbsolute, 8e9, "sleep for 0s more"},
-		{"clock_nanosleep", 1, timerAbsolute, 0, "sleep until 7.250 s of CLOCK_MONOTONIC"},
-		{"clock_nanosleep", 0, timerAbsolute, 5e9, "sleep until 1970-01-01T00:00:07.25Z"},
-		{"clock_nanosleep", 11, timerAbsolute, 5e9, "sleep until 7.250 s of clock 11"},
-	} {
-		s := &Sleeper{State: 'S', Reason: c.call, InCall: true, Args: [6]uint64{c.clock, c.flags, word}, At: c.at}
-		if c.call == "nanosleep" {
-			s.Args[0] = word
-		}
-		w := Describe(s)
-		w.ReadCallMemory(s, func(_ uint64, buf []byte) int { return copy(buf, stands) })
-		if w.String() != c.want {
-			t.Errorf("%s(%d, %d) at %d: %q, want %q", c.call, c.clock, c.flags, c.at, w.String(), c.want)
-		}
-	}
-}
-
 func FuzzDescribe(f *testing.F) {
 	f.Add("futex", uint64(0x1000), uint64(128), uint64(2), "pthread_mutex_lock", []byte{2, 0, 0, 0})
 	f.Add("poll", uint64(0x1000), uint64(1<<40), uint64(2), "", []byte{})
@@ -267,42 +205,5 @@ func FuzzDescribe(f *testing.F) {
 		w.ResolveOwner(live{7: 107})
 		w.ReadCallMemory(s, func(_ uint64, buf []byte) int { return copy(buf, memory) })
 		_ = w.String()
-	})
-}
-
-func TestTheOwnerOfAFileLock(t *testing.T) {
-	const (
-		held  = "3: FLOCK  ADVISORY  WRITE 4711 fe:00:9986111 0 EOF\n"
-		other = "4: FLOCK  ADVISORY  WRITE 4999 fe:00:9986112 0 EOF\n"
-		open  = "5: OFDLCK ADVISORY  WRITE -1 fe:00:9986113 0 EOF\n"
-	)
-	waits := func(number, class string) string {
-		return number + ": -> " + class + " ADVISORY  WRITE 4712 fe:00:9986111 0 EOF\n"
-	}
-	for name, c := range map[string]struct {
-		text string
-		want int
-	}{
-		"one":                   {other + held + waits("3", "FLOCK"), 4711},
-		"two of its threads":    {held + waits("3", "FLOCK") + waits("3", "FLOCK"), 4711},
-		"two holders":           {held + waits("3", "FLOCK") + other + waits("4", "FLOCK"), 0},
-		"of another class":      {held + waits("3", "FLOCK") + other + waits("4", "POSIX"), 4711},
-		"open file description": {open + waits("5", "FLOCK"), 0},
-		"not waiting":           {held + other, 0},
-		"cut":                   {held + "3: -> FLOCK", 0},
-	} {
-		if got := fileLockOwner(c.text, 4712, []string{"FLOCK"}); got != c.want {
-			t.Errorf("%s: %d, want %d", name, got, c.want)
-		}
-	}
-}
-
-func FuzzTables(f *testing.F) {
-	f.Add("   0: 0100007F:1538 00000000:0000 0A 0:0 00:0 0 0 0 4711 1\n", "tfd:        5 events:       19 data: 0\n")
-	f.Fuzz(func(_ *testing.T, table, info string) {
-		parseInet(table, true, map[string]socket{})
-		parseUnix(table, map[string]socket{})
-		_, _, _ = timerText(info), signalNumbers(info), inetAddress(table)
-		_ = fileLockOwner(table, 4712, []string{"FLOCK"})
 	})
 }

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package waits
+
+import (
+	"encoding/binary"
+	"testing"
+)
+
+func TestASleepHasTheTimeThatIsLeft(t *testing.T) {
+	stands := make([]byte, 16)
+	binary.LittleEndian.PutUint64(stands, 7)
+	binary.LittleEndian.PutUint64(stands[8:], 250e6)
+	for _, c := range []struct {
+		call         string
+		clock, flags uint64
+		at           int64
+		want         string
+	}{
+		{"nanosleep", 0, 0, 5e9, "sleep for 7.25s"},
+		{"clock_nanosleep", 1, 0, 5e9, "sleep for 7.25s"},
+		{"clock_nanosleep", 1, timerAbsolute, 5e9, "sleep for 2.25s more"},
+		{"clock_nanosleep", 1, timerAbsolute, 8e9, "sleep for 0s more"},
+		{"clock_nanosleep", 1, timerAbsolute, 0, "sleep until 7.250 s of CLOCK_MONOTONIC"},
+		{"clock_nanosleep", 0, timerAbsolute, 5e9, "sleep until 1970-01-01T00:00:07.25Z"},
+		{"clock_nanosleep", 11, timerAbsolute, 5e9, "sleep until 7.250 s of clock 11"},
+	} {
+		s := &Sleeper{State: 'S', Reason: c.call, InCall: true, Args: [6]uint64{c.clock, c.flags, word}, At: c.at}
+		if c.call == "nanosleep" {
+			s.Args[0] = word
+		}
+		w := Describe(s)
+		w.ReadCallMemory(s, func(_ uint64, buf []byte) int { return copy(buf, stands) })
+		if w.String() != c.want {
+			t.Errorf("%s(%d, %d) at %d: %q, want %q", c.call, c.clock, c.flags, c.at, w.String(), c.want)
+		}
+	}
+}
