@@ -39,7 +39,6 @@ func accountLines(comment string) (lines []string) {
 	return lines
 }
 
-// clauses divides at semicolons outside of parentheses.
 func clauses(text string) (out []string) {
 	begin, depth := 0, 0
 	for i, c := range text {

@@ -75,9 +75,9 @@ const maxLaterWaits = 1 << 12
 // Blame returns a profile of the waiters' blocked time under the stacks of the locks' owners. Errors: [ErrNoLocks], or
 // [Filter]'s. From and To are applied, and cleared in the options.
 //
-// The recording has the owner at the start of each sleep. Later waits for the same lock show its owner then; they
-// divide the interval, and each part is divided among the owner's stacks. Time without samples of the owner, or in
-// which it waits for this lock itself, has no known owner. The parts add up to the interval's blocked time.
+// The recording has the owner at the start of each sleep. Later waits for the same lock divide the interval, and each
+// part is divided among the stacks of its owner. Time without samples of the owner, or in which it waits for this lock
+// itself, has no known owner. The parts add up to the interval's blocked time.
 //
 //	waiter   ├───────────────── blocked ─────────────────┤
 //	owner    │ A: owner at the start  │ B: by a later wait│
@@ -96,7 +96,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	}
 	b := newBlameBuilder(p, clocks.Wall)
 	defer b.memory.Close()
-	owned := map[lockID]bool{} // with an owner in some wait
+	owned := map[lockID]bool{}
 	for _, s := range p.Sample {
 		if view.NumLabel(s, rec.LabelOwner) != 0 {
 			owned[lockOf(s)] = true
@@ -129,7 +129,7 @@ type lockID struct {
 
 type blameKey struct {
 	lock  lockID
-	owner *profile.Sample // nil: name is set
+	owner *profile.Sample
 	name  string
 }
 
@@ -247,7 +247,6 @@ func (s *blameShares) add(k blameKey, length int64) {
 	s.lengths[k] += length
 }
 
-// add is called with each share's part; the parts add up to value.
 func (s *blameShares) divide(value int64, add func(blameKey, int64)) {
 	var total, given int64
 	for _, k := range s.keys {
@@ -283,7 +282,7 @@ func (b *blameBuilder) ownerAtTick(id lockID, owner, at int64) blameKey {
 	return ownedKey(id, list[next].sample)
 }
 
-// A sample of the owner that itself waits for the lock shows that the owner had released it.
+// An owner that itself waits for the lock had released it.
 func ownedKey(id lockID, owner *profile.Sample) blameKey {
 	if view.IsLock(owner) && lockOf(owner) == id {
 		return blameKey{id, nil, ownerUnknown}
@@ -318,7 +317,7 @@ func (b *blameBuilder) attributePart(id lockID, owner, from, end int64, shares *
 	}
 	notSampled := blameKey{id, nil, ownerNotSampled}
 	list := b.byThread[owner]
-	done, last := from, notSampled // end of the divided time, and its last key
+	done, last := from, notSampled
 	first := max(0, sort.Search(len(list), func(i int) bool { return list[i].from > from })-1)
 	for i := first; i < len(list) && list[i].from < end && b.err == nil; i++ {
 		b.countSteps(1)

@@ -104,7 +104,7 @@ func TestPageInABrowser(t *testing.T) {
 		t.Errorf("%q has the focus after /", id)
 	}
 	run(ctx, t, chromedp.Evaluate[chromedp.Void](`byId("search").value = ""`), chromedp.KeyEvent("walk|serve"))
-	wants(t, "found", text(ctx, t, "#found"), "46% (470 ms)") // 46.5 %, rounded to even
+	wants(t, "found", text(ctx, t, "#found"), "46% (470 ms)")
 	run(ctx, t, chromedp.KeyEvent("\x1b"))
 	if s := value[string](ctx, t, "choice.search"); s != "" {
 		t.Errorf("search is %q after Esc", s)

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/view"
 )
 
-// An exact name has priority over a regular expression.
 func (d *data) selectFrames(flag, function string) (func(frame int32) bool, error) {
 	for _, s := range d.Profile.Sample {
 		d.Stack(s)
@@ -28,7 +27,7 @@ func (d *data) selectFrames(flag, function string) (func(frame int32) bool, erro
 		return all
 	}
 	selected := named(func(name string) bool { return name == function })
-	if len(selected) == 0 { // such as operator++
+	if len(selected) == 0 {
 		re, err := view.Compile(flag, function)
 		if err != nil {
 			return nil, err
@@ -73,8 +72,7 @@ func writeCallersOrCallees(w io.Writer, p *profile.Profile, function string, o O
 	})
 }
 
-// addCallers adds the path from the function outward. In a recursion it begins at the innermost call, so that no time
-// counts twice.
+// In a recursion the innermost call counts, so that no time counts twice.
 func addCallers(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bool) {
 	focus := slices.IndexFunc(stack, isFocus)
 	if focus < 0 {
@@ -94,8 +92,8 @@ func addCallers(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bo
 	}
 }
 
-// addCallees adds the path from the function inward. In a recursion it begins at the outermost call, so that no time
-// counts twice. The root's self is the time with the function innermost.
+// In a recursion the outermost call counts, so that no time counts twice. The root's self is the time with the function
+// innermost.
 func addCallees(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bool) {
 	focus := len(stack) - 1
 	for focus >= 0 && !isFocus(stack[focus]) {

@@ -17,7 +17,7 @@ func TestNamesThatAreThereAreNotAskedFor(t *testing.T) {
 		made.Path: {0x10: fn("TRACE-1$invoice_total$5", "", 0)}}
 	for _, c := range []struct {
 		mapped bool
-		share  int64 // named by the perf map
+		share  int64
 	}{{true, 100}, {true, 2}, {false, 100}} {
 		mapped := c.mapped
 		b := rec.NewBuilder(rec.Meta{Start: time.Unix(1_700_000_000, 0), Period: 1e7, Main: php})

@@ -71,9 +71,8 @@ type Difference struct {
 // The standard error of a function's share is that of [tabular.Precision], which counts fewer samples for threads in
 // lockstep. It is too small for programs with long phases in random order. A change is significant by a score test: it
 // exceeds the error that both sides would have if their values were equal. The bound is the normal quantile for an
-// error rate of 5 % over all functions (Bonferroni). With one run a side all other noise is unknown. Therefore the
-// whole is never significant, and a function's share of the whole's change, up to a tenth of the whole, counts as
-// noise.
+// error rate of 5 % over all functions (Bonferroni). All other noise is unknown. Therefore the whole is never
+// significant, and a function's share of the whole's change, up to a tenth of the whole, counts as noise.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	return DiffRuns([]*profile.Profile{older}, []*profile.Profile{newer}, o)
 }
@@ -238,7 +237,7 @@ func (d *Difference) LargestGrowth() (share float64, subject string) {
 func (d *Difference) Untested() string { return d.by.untested() }
 
 // ExceedsUntested reports that changes may exceed a limit without a test: a profile has time and no sample counts, or
-// the old one has no time and the new one enough samples.
+// only the new one has time and enough samples.
 func (d *Difference) ExceedsUntested() bool { return d.by.exceedsUntested() }
 
 func (d *Difference) isReported(v *ComparedValue) bool {

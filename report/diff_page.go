@@ -24,8 +24,8 @@ type pageDiff struct {
 	BetweenRuns float64 `json:"between_runs"`
 }
 
-// HTML writes a self-contained page scaled by [DiffOptions].Per: a table of functions, and a flame graph as wide as the
-// larger recording, slower boxes red, faster ones blue.
+// HTML writes a self-contained page scaled by [DiffOptions].Per: a table, and a flame graph as wide as the larger
+// recording, slower boxes red, faster ones blue.
 func (d *Difference) HTML(w io.Writer) error {
 	joined := d.joinedData()
 	page := joined.page()

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/view"
 )
 
-// minTestedShare is of the whole, both sides together.
 const minTestedShare = 0.01
 
 type runValue struct{ self, total float64 }
@@ -18,7 +17,7 @@ type runValue struct{ self, total float64 }
 type meanComparison struct {
 	sums      sampleComparison
 	means     ComparedValue
-	functions [2][]map[view.Frame]runValue // by side and run
+	functions [2][]map[view.Frame]runValue
 }
 
 func newMeanComparison(sums sampleComparison, per string) *meanComparison {
@@ -39,7 +38,6 @@ func newMeanComparison(sums sampleComparison, per string) *meanComparison {
 	return c
 }
 
-// newerFrame maps functions of the run to different ones of the new side.
 func valuesOf(run *data, newerFrame map[view.Frame]view.Frame, per string) map[view.Frame]runValue {
 	out, scale := map[view.Frame]runValue{}, scaleOf(run, per, 1)
 	for _, r := range run.Rows(run.Profile.Sample) {

@@ -14,7 +14,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// noisy draws a run: ticks with sampling error, a factor shared by all functions, and one of each.
+// A run has sampling error, a factor shared by all functions, and one of each.
 func noisy(t *testing.T, rng *rand.Rand, mean map[uint64]float64, shared, own float64) *profile.Profile {
 	t.Helper()
 	all, ticks := 1+shared*rng.NormFloat64(), map[uint64]int64{}

@@ -19,7 +19,6 @@ const minTestedSamples = 10
 
 const severalRuns = "Compare several runs: -a A1,A2,A3 -b B1,B2,B3."
 
-// sampleComparison compares the sums of the old and the new side by their sampling error.
 type sampleComparison [2]*side
 
 func (c sampleComparison) whole() ComparedValue {

@@ -15,8 +15,8 @@ import (
 type side struct {
 	name      string
 	sum       *data
-	runs      []*data           // nil with one run a side
-	precision tabular.Precision // of sum
+	runs      []*data
+	precision tabular.Precision
 	// scale is the factor of the sum's values, by [DiffOptions].Per.
 	scale float64
 }
@@ -105,7 +105,6 @@ func (s *side) memoryErr() error {
 	return s.sum.Memory.Err()
 }
 
-// close also releases a side that was read in part.
 func (s *side) close() {
 	if s.sum != nil {
 		s.sum.Memory.Close()

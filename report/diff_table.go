@@ -135,7 +135,6 @@ func (t *diffTable) noChange() {
 	t.out.Printf("No %schange; --all lists every function.\n", significant)
 }
 
-// margin gives the last column.
 func (t *diffTable) section(title string, list []*Change, margin func(*Change) float64) {
 	if len(list) == 0 {
 		return

@@ -142,7 +142,7 @@ func TestOneLoadTwiceHardlyDiffers(t *testing.T) {
 	for _, c := range []struct {
 		n      [2]int
 		per    string
-		spread float64 // relative difference of the second run's time
+		spread float64
 	}{
 		{[2]int{300, 300}, "share", 0}, {[2]int{3000, 60}, "share", 0}, {[2]int{60, 3000}, "share", 0},
 		{[2]int{300, 300}, "run", 0}, {[2]int{300, 300}, "run", 0.09}, {[2]int{3000, 3000}, "run", 0.09},
@@ -178,7 +178,7 @@ func timed(t *testing.T, threads int, addrs []uint64) *profile.Profile {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := profile.Parse(&buf) // without the process's budget of memory
+	p, err := profile.Parse(&buf)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +195,7 @@ func TestSamplesThatDependOnEachOtherChangeTheErrorRate(t *testing.T) {
 		phase       int
 		recur       bool
 		threads     int
-		least, most float64 // share of pairs that differ
+		least, most float64
 	}{
 		"independent":            {1, false, 1, 0, 0.11}, // 5 % and 3.2 standard errors
 		"8 in lockstep":          {1, false, 8, 0, 0.11},
@@ -207,7 +207,7 @@ func TestSamplesThatDependOnEachOtherChangeTheErrorRate(t *testing.T) {
 			got, first := make([]uint64, ticks), rng.IntN(c.phase)
 			var now uint64
 			for i := range got {
-				at := i + first // the phase at the start is cut
+				at := i + first
 				switch {
 				case c.recur:
 					now = addrs[at/c.phase%len(addrs)]
@@ -279,7 +279,7 @@ func TestAChangeOfTheWholeIsNotOneOfEachFunction(t *testing.T) {
 	grown[0x60] = 2000
 	for name, c := range map[string]struct {
 		later      map[uint64]int64
-		main, last bool // changed: main's total, the last function's self time
+		main, last bool
 	}{
 		"alike":         {times(1.03), false, false},
 		"faster":        {times(0.97), false, false},

@@ -11,7 +11,7 @@ import (
 
 type diffUnit struct {
 	per  string // one of [Normalizations]
-	unit string // of the profiles' values
+	unit string
 }
 
 func (d *Difference) unit() diffUnit { return diffUnit{d.opts.Per, d.new.sum.Unit} }

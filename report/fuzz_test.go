@@ -23,7 +23,6 @@ func FuzzForms(f *testing.F) {
 			return
 		}
 		for _, form := range []form{Table, Tree, Folded, HTML, Speedscope, Firefox, OTLP} {
-			// errors about options are no fault
 			_ = form(io.Discard, p, Options{Focus: focus, By: by, Lines: lines, Width: 80, N: 5})
 		}
 		_ = PGO(io.Discard, p, Options{})

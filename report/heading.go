@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/view"
 )
 
-// below says where details are.
 func (d *data) heading(out *printable.Writer, below string) {
 	width := d.Options.Width
 	s, c := d.title(out)

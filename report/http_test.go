@@ -98,7 +98,7 @@ func TestHTTPServesPprofPagesToWhoHasTheToken(t *testing.T) {
 
 func TestHTTPTellsNothingWithoutTheToken(t *testing.T) {
 	u := served(t, fixture(t), "")
-	admitted(t, u) // another user's
+	admitted(t, u)
 	port := u.Port()
 	for _, path := range []string{"/", "/ui/", "/ui/top", "/ui/download", "/ui/source", "/ui/disasm", "/ui/saveconfig",
 		"/ui/deleteconfig", "/nonsense"} {
@@ -129,7 +129,7 @@ func TestHTTPAnswersUnderItsOwnNamesOnly(t *testing.T) {
 		"evil.example" + port: false, "localhost.evil.example" + port: false, "localhost": false, "localhost:1": false,
 		"192.0.2.7" + port: false, "127.0.0.1.evil.example" + port: false,
 	} {
-		for _, u := range []*url.URL{pageOf(u, "/ui/top", ""), u} { // not even with the token
+		for _, u := range []*url.URL{pageOf(u, "/ui/top", ""), u} {
 			code, body := ask(t, nil, u, host)
 			if refused := body == wrongHost+"\n"; refused == own || refused && code != http.StatusForbidden {
 				t.Errorf("Host %s: status %d, %.200s", host, code, body)

@@ -178,7 +178,6 @@ func (d *data) jsonGroups(out *printable.JSONWriter) {
 	out.Text("]")
 }
 
-// complete returns a share of time; nil: no time.
 func (d *data) complete(clock string) *float64 {
 	value, ok := d.TypeIndex(clock)
 	if !ok {
@@ -294,11 +293,10 @@ func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
 		Total: d.values(total)}
 }
 
-// Children are in the order of the chosen value.
 func (d *data) jsonTree(out *printable.JSONWriter) {
 	t := d.NewCallTree()
 	types := len(d.Profile.SampleType)
-	sums := make([]int64, 2*types) // of each node: self, total
+	sums := make([]int64, 2*types)
 	valuesOf := func(n int32) (self, total []int64) {
 		values := sums[2*types*int(n):]
 		return values[:types], values[types : 2*types]

@@ -55,7 +55,7 @@ func TestMachineryIsShownOnRequest(t *testing.T) {
 	if n := len(p.Sample[0].Location) + len(p.Sample[1].Location); n != 5 {
 		t.Errorf("the caller's profile has changed: %d locations", n)
 	}
-	f, err := Filter(p, Options{}) // as the web pages
+	f, err := Filter(p, Options{})
 	if err != nil || len(f.Sample[0].Location)+len(f.Sample[1].Location) != 3 {
 		t.Errorf("%v, %v", f, err)
 	}

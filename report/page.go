@@ -72,7 +72,7 @@ func (d *data) page() *page {
 	for _, s := range d.Profile.Sample {
 		b.sample(s)
 	}
-	if b.Memory.Err() != nil { // no memory
+	if b.Memory.Err() != nil {
 		return &b.page
 	}
 	kept := b.prune()
@@ -227,7 +227,6 @@ func (b *pageBuilder) threadIndex(s *profile.Sample) int {
 	return i
 }
 
-// Without memory, stringIndex returns the index of "".
 func (b *pageBuilder) stringIndex(s string) int {
 	if n, ok := b.strings[s]; ok {
 		return n

@@ -158,7 +158,7 @@ func TestAReportSaysHowOldItsRecordingIs(t *testing.T) {
 	}
 }
 
-// Java sleeps in a wait for a condition of the thread; the label has that, or sleep where it was known.
+// Java sleeps in a condition of the thread; the label has that, or sleep where it was known.
 func TestSleepsOfJavaAreOneGroup(t *testing.T) {
 	jvm := &rec.ModuleInfo{Start: 0x7f2000000000, End: 0x7f2000001000, Bias: 0x7f2000000000, Path: "[HotSpot 17.0.15]"}
 	names := nameTable{jvm.Path: {

@@ -345,7 +345,7 @@ func TestThreadsOfSeveralProcessesSayWhoseTheyAre(t *testing.T) {
 func TestAReportOfThreadsThatWaitedSaysWhereToLook(t *testing.T) {
 	idle := fixture(t)
 	for _, s := range idle.Sample {
-		s.Value[len(s.Value)-1] = 0 // of cpu, the last type
+		s.Value[len(s.Value)-1] = 0
 	}
 	for _, c := range []struct {
 		what string

@@ -19,8 +19,8 @@ import (
 
 // Each figure is cheap in a file.
 type shape struct {
-	lines, depth, samples, labels, text uint16 // text: bytes of each name
-	distinct                            bool   // each line has its own function
+	lines, depth, samples, labels, text uint16
+	distinct                            bool
 }
 
 func (s shape) of() *profile.Profile {
@@ -108,7 +108,6 @@ func (s shape) within(t *testing.T) {
 // garbage bytes per byte written or cut, at most
 const garbage = 32
 
-// names returns the uncut bytes of all rows' names within the budget.
 func (s shape) names() int64 {
 	const rowCost, longest = 200, 2 << 12
 	return min(int64(s.lines)*int64(s.depth), testTotal/2/rowCost) * min(int64(s.text), longest)

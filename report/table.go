@@ -27,7 +27,6 @@ func Table(w io.Writer, p *profile.Profile, o Options) error {
 	})
 }
 
-// pipeWidth is in columns.
 const pipeWidth = 100
 
 // tableWidth is in columns; 0: unlimited.
@@ -95,7 +94,7 @@ func (d *data) valueColumns(rows []view.Row) (heads string, valueColumns [][2]st
 		cells = tabular.AlignRight(cells, len("100%"))
 		for i := range rows {
 			if heads == "" {
-				valueColumns[i] = [2]string{cells[i+1], space} // the first may be coloured
+				valueColumns[i] = [2]string{cells[i+1], space}
 			} else {
 				valueColumns[i][1] += cells[i+1] + space
 			}

@@ -41,23 +41,22 @@ func (d *data) writeTree(out *printable.Writer, t *view.CallTree, what, all stri
 	tw.writeLines(out, all, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.ValueIndex].Type))
 }
 
-// treeWriter has an explicit stack: input determines the depth. Lines are numbers until written, since names and
-// indents of deep trees are far larger than the profile.
+// treeWriter does not recurse: input determines the depth. Lines are numbers until written: names and indents of deep
+// trees are far larger than the profile.
 type treeWriter struct {
 	*data
 	*view.CallTree
 	minValue int64
 	lines    []treeLine
-	open     []bool // by depth: goes on below this line
+	open     []bool
 }
 
 const lineCost = 400
 
-// maxIndent is the width of indents without a terminal.
 const maxIndent = 200
 
 type treeLine struct {
-	node  int32 // -1: a sum
+	node  int32
 	depth int32
 	last  bool
 	count int32

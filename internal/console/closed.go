@@ -15,7 +15,7 @@ var errClosed = errors.New("standard output is closed, or is /dev/null opened fo
 	"the output would be lost; open a file or a pipe for it, or discard it with > /dev/null")
 
 // CheckStdout fails if standard output was closed at the start: the Go runtime then opens /dev/null for reading and
-// writing in its place (runtime, checkfds), a shell's > /dev/null only for writing.
+// writing in its place (runtime, checkfds).
 func CheckStdout() error {
 	flags, err := unix.FcntlInt(os.Stdout.Fd(), unix.F_GETFL, 0)
 	if err != nil {

@@ -22,7 +22,7 @@ const (
 )
 
 // Paged writes to standard output, through the user's pager if that is a terminal and the text is for people. A reader
-// that stops early is no error; a closed standard output is.
+// that stops early is no error.
 func Paged(machineReadable bool, write func(io.Writer) error) error {
 	if err := CheckStdout(); err != nil {
 		return err

@@ -59,7 +59,6 @@ func buildArm(t testing.TB, dir string) *armProgram {
 	return p
 }
 
-// One thread is within leaf, one at its first instruction.
 func (p *armProgram) core(path string) *writer {
 	w := &writer{machine: uint16(elf.EM_AARCH64)}
 	sym := p.symbols
@@ -150,7 +149,7 @@ func TestCoreLeavesOutWhatFilesHave(t *testing.T) {
 	root := t.TempDir()
 	p := buildArm(t, root)
 	w := p.core("/chain")
-	w.loads[0].data = w.loads[0].data[:p.symbols["_start"]-p.load.VAddr] // headers and notes
+	w.loads[0].data = w.loads[0].data[:p.symbols["_start"]-p.load.VAddr]
 	c := openBytes(t, w.bytes(), Options{Sysroot: root})
 	if v, ok := c.Memory().Word(p.symbols["leaf"]); !ok || v>>32 != 0x910003fd { // mov x29, sp
 		t.Errorf("leaf has %#x, %v", v, ok)

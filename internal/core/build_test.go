@@ -35,7 +35,6 @@ func (w *writer) note(owner string, kind uint32, desc []byte) {
 	w.notes = append(w.notes, make([]byte, -len(w.notes)&3)...)
 }
 
-// thread appends NT_PRSTATUS.
 func (w *writer) thread(tid int, r *frames.Regs) {
 	n := gregsX86
 	if r.Arch == frames.AArch64 {
@@ -59,7 +58,6 @@ func (w *writer) thread(tid int, r *frames.Regs) {
 	w.note("CORE", notePrStatus, b)
 }
 
-// process appends NT_PRPSINFO.
 func (w *writer) process(pid int, name string) {
 	b := make([]byte, 136)
 	le.PutUint32(b[psPID:], uint32(pid))

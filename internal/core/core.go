@@ -47,7 +47,7 @@ type Core struct {
 	unverified []string
 }
 
-// Open reads the core in r, of size bytes, which must stay usable. The error is an [*Error]; defects of a readable core
+// Open reads the core in r, which must stay usable, of size bytes. The error is an [*Error]; defects of a readable core
 // are in [Core.Warnings].
 func Open(r io.ReaderAt, size int64, o Options) (*Core, error) {
 	f, err := elffile.Open(r, size)

@@ -77,15 +77,15 @@ func TestWordsOfACoreAtTheEdgesOfItsPieces(t *testing.T) {
 		ramp[i] = byte(i * 7)
 	}
 	w.loads = []load{
-		{0x10000, 0x1000, 6, ramp[:0x1000]}, {0x11000, 0x1000, 6, ramp[0x1000:0x2000]}, // adjacent
-		{0x20800, 0x100, 6, ramp[:0x100]}, // within a page
+		{0x10000, 0x1000, 6, ramp[:0x1000]}, {0x11000, 0x1000, 6, ramp[0x1000:0x2000]},
+		{0x20800, 0x100, 6, ramp[:0x100]},
 		{0x30000, 0x2000, 6, ramp[:0x804]},
 	}
 	m := openBytes(t, w.bytes(), Options{Sysroot: t.TempDir()}).Memory()
 	for _, c := range []struct {
 		addr    uint64
 		ok, cut bool
-		at      int // index in ramp
+		at      int
 	}{
 		{0x10000, true, false, 0}, {0x10ffc, true, false, 0xffc}, {0x11ff8, true, false, 0x1ff8},
 		{0x11ffc, false, false, 0}, {0x12000, false, false, 0}, {0xfffc, false, false, 0}, {0, false, false, 0},

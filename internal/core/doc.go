@@ -2,8 +2,8 @@
 
 // Package core reads core files written by the kernel or gdb.
 //
-// [Open] makes the same modules as package loadedcode of a live process. Registers and the list of mapped files are in
-// notes (include/uapi/linux/elf.h, fs/binfmt_elf.c), memory in PT_LOAD segments.
+// Registers and the list of mapped files are in notes (include/uapi/linux/elf.h, fs/binfmt_elf.c), memory in PT_LOAD
+// segments.
 //
 // A file is used if its build id, or without one its headers, equal the core's copy, and, with a warning, if the core
 // has neither; else the core's contents. gdb writes no program header for an unchanged part of a file: the file's own

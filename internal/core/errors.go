@@ -11,9 +11,9 @@ import (
 
 // Error is why a file cannot be read as a core.
 type Error struct {
-	Cause string // the file's defect
-	Next  string // remedy
-	Err   error  // read error, if any
+	Cause string
+	Next  string
+	Err   error // read error, if any
 }
 
 // Error returns cause and remedy, without the file's name.

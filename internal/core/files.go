@@ -13,11 +13,11 @@ import (
 )
 
 type file struct {
-	maps         []int             // indices of Core.maps
-	img          *loadedcode.Image // nil: none
+	maps         []int // indices of Core.maps
+	img          *loadedcode.Image
 	tried        bool
 	notELF       bool
-	sameContents bool // equal with the core's contents
+	sameContents bool
 }
 
 type match uint8
@@ -85,7 +85,7 @@ func (c *Core) warnMismatch(m *loadedcode.Mapping, mem, other *loadedcode.Image)
 	switch {
 	case other == nil && (mem != nil || !c.dumped(m)):
 		c.missing = append(c.missing, m.Path)
-	case other == nil: // not an ELF file
+	case other == nil:
 	case mem != nil && mem.BuildID != "":
 		c.warn("%s is not the file that ran: its build id is %s, the core has %s%s", m.Path, cmp.Or(other.BuildID, "missing"),
 			mem.BuildID, rest)
@@ -152,14 +152,13 @@ func (c *Core) open(name string) (*safeopen.File, error) {
 	return c.opener.Open(safeopen.Request{Path: name})
 }
 
-// openCandidate returns nil if there is no ELF file.
 func (c *Core) openCandidate(name string, m *loadedcode.Mapping, mem *loadedcode.Image) (*loadedcode.Image, match) {
 	f, err := c.open(name)
 	if err != nil {
 		return nil, matchUnknown
 	}
 	is := c.matchFile(f, m, mem)
-	img, _ := c.cache.Load(f, m) // closed if unused
+	img, _ := c.cache.Load(f, m)
 	if img == nil {
 		return nil, matchNone
 	}
@@ -203,8 +202,8 @@ func (c *Core) matchEntry(e *elffile.File, m *loadedcode.Mapping) match {
 	return matchUnknown
 }
 
-// OpenFile opens a file by its path on the core's machine. A debug file found by build id may be this machine's. The
-// caller closes the file.
+// OpenFile opens a file by its path on the core's machine, a debug file found by build id also on this one. The caller
+// closes the file.
 func (c *Core) OpenFile(name string) (*safeopen.File, error) {
 	f, err := c.open(path.Join(c.opt.Sysroot, name))
 	if err != nil && c.opt.Sysroot != "" && strings.HasPrefix(name, debugFiles+"/.build-id/") {

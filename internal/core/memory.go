@@ -19,10 +19,9 @@ const (
 	pagesKept = 256
 )
 
-// memory implements [frames.Memory].
 type memory struct {
 	r        io.ReaderAt
-	segs     []segment // by start
+	segs     []segment
 	undumped func(addr uint64, b []byte) int
 	pages    [pagesKept]cachedPage
 }
@@ -42,7 +41,6 @@ type cachedPage struct {
 	bytes  [pageSize]byte
 }
 
-// missing bytes are not in the file.
 func newMemory(r io.ReaderAt, f *elffile.File) (m *memory, missing uint64) {
 	m = &memory{r: r}
 	for i := range f.Segments {
@@ -110,7 +108,6 @@ func (m *memory) Word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(p.bytes[off:]), true
 }
 
-// load returns false if the page lacks the word.
 func (m *memory) load(p *cachedPage, addr uint64) bool {
 	off := int(addr & (pageSize - 1))
 	for _, lo := range [...]int{0, off} { // a segment can start within the page

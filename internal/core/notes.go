@@ -17,8 +17,8 @@ const (
 	notePrStatus = 1
 	notePrPsInfo = 3
 	noteAuxv     = 6
-	noteSigInfo  = 0x53494749 // "SIGI"
-	noteFile     = 0x46494c45 // "FILE"
+	noteSigInfo  = 0x53494749
+	noteFile     = 0x46494c45
 )
 
 // Offsets in elf_prstatus and elf_prpsinfo of 64-bit processes (include/linux/elfcore.h).

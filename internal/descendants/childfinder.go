@@ -27,7 +27,7 @@ const (
 )
 
 // ChildFinder finds new processes by number. Owner is the caller's value of a tracked process, never zero; Value that
-// of an untracked one. Not safe for concurrent use.
+// of a new one. Not safe for concurrent use.
 type ChildFinder[Owner comparable, Value any] struct {
 	tracked  map[int]Owner
 	forks    map[int]*forkCounts // of tracked processes
@@ -81,15 +81,15 @@ func (f *ChildFinder[Owner, Value]) BeforeReads(call func()) { f.beforeRead = ca
 // PinReads sets functions around reads of a known process, in which the caller must not yield.
 func (f *ChildFinder[Owner, Value]) PinReads(pin, unpin func()) { f.pin, f.unpin = pin, unpin }
 
-// parent fails for an ended process and for a thread. It reads status, since a read of stat waits for an exec
-// (fs/proc/array.c, do_task_stat).
+// parent fails for an ended process and for a thread. A read of stat would wait for an exec (fs/proc/array.c,
+// do_task_stat).
 func parent(pid int) (int, bool) {
 	var s procmem.Status
 	err := procmem.ReadStatus(pid, &s)
 	return s.PPid, err == nil && s.Tgid == pid && s.State != 'Z'
 }
 
-// Track removes and returns the entry of a process that is tracked from now on; nil: none.
+// Track returns and removes the entry of a process that is tracked from now on, or nil.
 func (f *ChildFinder[Owner, Value]) Track(pid int, owner Owner) *NewChild[Owner, Value] {
 	before := f.children[pid]
 	if before != nil {
@@ -117,7 +117,7 @@ func (f *ChildFinder[Owner, Value]) Forget(pid int, owner Owner) {
 // Advanced reports whether numbers were assigned since the last Search.
 func (f *ChildFinder[Owner, Value]) Advanced(last int) bool { return last != f.last }
 
-// Search examines the numbers up to last, the last assigned one (0: unknown), for descendants of tracked processes.
+// Search examines the numbers up to last, the last assigned one (0: unknown).
 func (f *ChildFinder[Owner, Value]) Search(last int, now int64) {
 	before := f.last
 	if f.last = last; before == 0 || last == 0 || before == last || len(f.tracked) == 0 {

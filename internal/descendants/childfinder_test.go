@@ -107,7 +107,7 @@ func TestTimeOfANewProcessIsKnownByProgram(t *testing.T) {
 		t.Fatalf("ended %+v, want one that used %v", got, want)
 	}
 	n.last = 1000
-	for i := range 3 * maxNames { // it calls exec repeatedly
+	for i := range 3 * maxNames {
 		at(10, 'S', strings.Repeat("x", i+1), uint64(i+1))
 	}
 	if y := n.children[1001]; len(y.Times) != maxNames || y.cpu != 3*maxNames*1e6 {
@@ -233,7 +233,7 @@ func TestNewProcessIsFoundByItsPID(t *testing.T) {
 	n := NewChildFinder[string, []int64](nil)
 	n.Track(os.Getpid(), "test")
 	found := false
-	for try := 0; try < 20 && !found; try++ { // it is missed if many others are created at the same time
+	for try := 0; try < 20 && !found; try++ {
 		births.Advanced()
 		n.Search(births.Last(), 1)
 		cmd := exec.Command("cat")

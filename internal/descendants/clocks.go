@@ -13,7 +13,7 @@ import (
 // Records of context switches give each process's CPU time by program, up to the record of its end; from Linux 6.16 on
 // this excludes most of exit.
 
-const maxPrograms = 16 // per process
+const maxPrograms = 16
 
 // ProgramTime is a process's CPU time in one program, ns.
 type ProgramTime[Owner comparable] struct {
@@ -44,7 +44,8 @@ func (t *Table[Owner, Sample]) TrackWithClocks(pid int, owner Owner) {
 	}
 }
 
-// ForgetWithClocks is [Table.Forget]. It returns the CPU time of the process's whole life, ns; 0: not completely known.
+// ForgetWithClocks is [Table.Forget] that returns the CPU time of the process's whole life, ns; 0: not completely
+// known.
 func (t *Table[Owner, Sample]) ForgetWithClocks(pid int, owner Owner) (ns int64) {
 	if t.tracked[pid] != owner {
 		return 0

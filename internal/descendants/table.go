@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package descendants accounts for child processes that end before they are tracked: ancestors, programs, mappings.
-// Sources: the kernel's records (package perfevents, [Table]) or process numbers ([ChildFinder]).
+// Package descendants accounts for child processes that end before they are tracked, from the kernel's records (package
+// perfevents, [Table]) or process numbers ([ChildFinder]).
 package descendants
 
 import (
@@ -26,7 +26,7 @@ type Table[Owner comparable, Sample any] struct {
 	untracked map[int]*Untracked[Owner, Sample]
 	tracked   map[int]Owner
 	ended     []*Untracked[Owner, Sample] // their numbers are reused
-	records   []record                    // of this drain
+	records   []record
 	names     []byte
 	clocks    clocks[Owner, Sample]
 }
@@ -40,7 +40,7 @@ type Untracked[Owner comparable, Sample any] struct {
 
 	runs       *Program[Owner]
 	former     []formerProgram[Owner]
-	others     int // threads
+	others     int
 	firstEnded bool
 }
 
@@ -62,7 +62,6 @@ type formerProgram[Owner comparable] struct {
 	until   int64 // CLOCK_MONOTONIC ns
 }
 
-// The name is in names.
 type record struct {
 	Kind                       perfevents.Kind
 	Exec                       bool
@@ -88,7 +87,7 @@ func New[Owner comparable, Sample any]() *Table[Owner, Sample] {
 	return &Table[Owner, Sample]{untracked: map[int]*Untracked[Owner, Sample]{}, tracked: map[int]Owner{}}
 }
 
-// Drain drains the kernel's records: creations and programs first; take gets the others, and may query the table.
+// Drain handles creations and programs of the kernel's records; take gets the others, and may query the table.
 func (t *Table[Owner, Sample]) Drain(r *perfevents.Reader, take func(*perfevents.Record)) {
 	t.records, t.names = t.records[:0], t.names[:0]
 	handled := false
@@ -169,7 +168,7 @@ func (t *Table[Owner, Sample]) created(r *record) {
 	if p, ok := t.tracked[r.PPID]; ok {
 		t.untracked[r.PID] = &Untracked[Owner, Sample]{Waiter: p, runs: &Program[Owner]{CodeOwner: p}}
 	} else if p := t.untracked[r.PPID]; p != nil {
-		p.runs.Freeze() // shared with the parent
+		p.runs.Freeze()
 		t.untracked[r.PID] = &Untracked[Owner, Sample]{Waiter: p.Waiter, runs: p.runs}
 	}
 }
@@ -199,7 +198,7 @@ func (t *Table[Owner, Sample]) Find(pid int) *Untracked[Owner, Sample] {
 	return t.untracked[pid]
 }
 
-// Track removes and returns the entry of a process that is tracked from now on; nil: none.
+// Track returns and removes the entry of a process that is tracked from now on, or nil.
 func (t *Table[Owner, Sample]) Track(pid int, owner Owner) *Untracked[Owner, Sample] {
 	before := t.untracked[pid]
 	delete(t.untracked, pid)

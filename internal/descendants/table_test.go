@@ -56,7 +56,6 @@ func TestProgramOfAnUntrackedProcessIsThatAtTheSample(t *testing.T) {
 	}
 }
 
-// The aggregator reads it while records are handled.
 func TestProgramKeptByTheAggregatorIsNotModified(t *testing.T) {
 	shell := new(int)
 	u := table(shell)
@@ -104,7 +103,7 @@ func TestTrackedProcessIsNotUntracked(t *testing.T) {
 	if kid := u.Find(30); kid == nil || kid.Waiter != me {
 		t.Errorf("child of a tracked process: %+v, want it as the parent", kid)
 	}
-	u.Forget(20, new(int)) // another process had this PID
+	u.Forget(20, new(int))
 	if u.Find(20) != nil || u.tracked[20] != me {
 		t.Error("process 20 is forgotten with another owner of its PID")
 	}

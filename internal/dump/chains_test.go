@@ -64,7 +64,6 @@ const (
 
 func TestStackThatGrowsInPartsIsWhole(t *testing.T) {
 	exe := compile(t, "splitstack.c", "-O1", "-g", "-fsplit-stack", "-pthread", "-fno-optimize-sibling-calls")
-	// of 61 calls, one or two per part of the stack
 	wantChain(t, exe, `\S*pause\S* waits ((__morestack )?grows ){61}thread `+fromThread)
 	stripped := exe + "-stripped"
 	run(t, "strip", "-o", stripped, exe)

@@ -15,11 +15,11 @@ import (
 
 const confirmDelay = 100 * time.Millisecond
 
-// maxConfirmations bounds the checks of cycles whose members wake and sleep again. In JDK 8 to 23 one waiter of each
-// monitor wakes after 1, 8, 64, 512 ms, then every second (runtime/objectMonitor.cpp, EnterI).
+// maxConfirmations is for cycles whose members wake and sleep again: in JDK 8 to 23 one waiter of each monitor after 1,
+// 8, 64, 512 ms, then every second (runtime/objectMonitor.cpp, EnterI).
 const maxConfirmations = 20
 
-// ConfirmDeadlocks implements [locks.Checker]: it keeps cycles whose members do not run and still wait for each other.
+// ConfirmDeadlocks implements [locks.Checker]: members do not run and still wait for each other.
 func (e *lockExaminer) ConfirmDeadlocks(cycles [][]int) (proven [][]int) {
 	for n := 0; n < maxConfirmations && len(cycles) > 0; n++ {
 		began := time.Now()
@@ -105,7 +105,7 @@ func (e *lockExaminer) runCountsAsleep(tids []int) map[int]uint64 {
 	return runs
 }
 
-// sampleAsleep samples without a stop. It returns nil if the wait is not that of the first sample, sl.
+// sampleAsleep samples without a stop. It returns nil if the wait is not that of sl.
 func (e *lockExaminer) sampleAsleep(tid int) (s *observe.RawSample, sl *waits.Sleeper) {
 	proc := e.byThread[tid]
 	if proc == nil || proc.process.Sleepers[tid] == nil {

@@ -16,8 +16,7 @@ import (
 
 const maxSamples = 6
 
-// copyExtensionBytes is the first extension; each further one is four times as long. The mapping's end is no bound: 64
-// MB around goroutines' stacks.
+// Each further extension is four times as long. The mapping's end is no bound: 64 MB around goroutines' stacks.
 const copyExtensionBytes = 1 << 20
 
 // bytesBeyondStack are copied beyond the end of the stack's mapping as last read.
@@ -31,7 +30,7 @@ type copyExtender struct {
 }
 
 // planNext plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a
-// runtime's data. It returns false if nothing can be added.
+// runtime's data. false: nothing can be added.
 func (e *copyExtender) planNext(t *loadedcode.Process, w *walk.Walker, th *observe.Thread, s *observe.RawSample) bool {
 	planned := th.Feedback().SetPlan(callstack.Plan(t.Runtimes().FrameSources(), walk.InnerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {

@@ -28,7 +28,7 @@ func coreOf(t *testing.T, exe string) string {
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
 	defer testtargets.Kill(cmd)
-	testtargets.Asleep(t, cmd.Process.Pid) // not on its way there
+	testtargets.Asleep(t, cmd.Process.Pid)
 	stopAll(t, cmd.Process.Pid)
 	return gcore(t, cmd.Process.Pid)
 }

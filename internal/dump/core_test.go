@@ -37,7 +37,7 @@ func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tt := testtargets.Run(t, name, testtargets.Options{})
 			all := tt.PIDs()
-			pid := all[len(all)-1] // a worker
+			pid := all[len(all)-1]
 			stopAll(t, pid)
 			live := sampleOf(t, pid, -1)
 			file := gcore(t, pid)

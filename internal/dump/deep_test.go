@@ -27,7 +27,7 @@ func wholeRecursion(t *testing.T, p *stacks.Process) {
 			}
 		}
 		if n == 0 && i < len(p.Threads)-1 {
-			continue // the first thread
+			continue
 		}
 		if n != 100_000 || !th.Complete || len(th.Frames) < n+4 {
 			t.Errorf("%d of 100000 calls in %d frames, %s", n, len(th.Frames), th.StopReason)

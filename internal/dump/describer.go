@@ -32,7 +32,6 @@ type partialProcess struct {
 	err     error // the first; ends sampling
 }
 
-// change is called under the lock and must be brief.
 func (partial *partialProcess) update(change func(p *stacks.Process)) {
 	partial.mu.Lock()
 	defer partial.mu.Unlock()
@@ -71,7 +70,7 @@ type describer struct {
 	options   Options
 	walk      *walk.Walker
 	explainer *sleepers.Explainer
-	retries   int // of waits, without the first of each thread
+	retries   int
 }
 
 func (partial *partialProcess) describe(t *loadedcode.Process, o Options, raw *rawSamples) {
@@ -127,7 +126,7 @@ func completeStack(target *loadedcode.Process, w *walk.Walker, o Options, th *ob
 }
 
 // Retries of waits that a runtime may explain later. A thread's first is at once and not counted, since the thread may
-// have run between its sample and the question to the runtime. Later ones await the end of a collection.
+// have run since its sample. Later ones await the end of a collection.
 const (
 	maxWaitRetries   = 200
 	maxThreadRetries = 8
@@ -151,7 +150,6 @@ func (d *describer) retryWait(th *observe.Thread, t stacks.Thread) stacks.Thread
 	return t
 }
 
-// n is the number of retries of the thread so far.
 func (d *describer) mayRetryWait(n int) bool {
 	return d.explainer.Retryable && (n == 0 || d.retries < maxWaitRetries) && !d.isLastSample()
 }

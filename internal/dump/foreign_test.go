@@ -56,7 +56,7 @@ func TestLocksOfOtherCLibraries(t *testing.T) {
 			if c.name == "glibc" {
 				return
 			}
-			for _, th := range liveSample(t, p.pid)().Threads { // each waits at a word of its own stack
+			for _, th := range liveSample(t, p.pid)().Threads {
 				if w := th.WaitsFor; th.Name == "cond" && (w == nil || w.Kind != waits.Condition || w.Owner != 0) {
 					t.Errorf("condition: %v", w)
 				}
@@ -173,7 +173,7 @@ func parkingLot(t *testing.T) string {
 		args := []string{"--edition", "2018", "-O", "--cap-lints", "allow", "--crate-type", "rlib", "--crate-name", crate,
 			"-L", dir, "--out-dir", dir}
 		switch crate {
-		case "libc": // replaces its build script
+		case "libc":
 			args = append(args, "--cfg", `feature="std"`)
 			for _, has := range []string{"align", "core_cvoid", "packedN", "priv_mod_use", "union", "const_size_of", "int128",
 				"cfg_target_vendor",

@@ -25,7 +25,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// knownGoroutines prints its goroutines as its runtime knows them, and then hangs.
 const knownGoroutines = `package main
 
 import (
@@ -117,7 +116,7 @@ func main() {
 type ownGoroutine struct {
 	wait, createdBy string
 	parent          uint64
-	frames          []string // function and line
+	frames          []string
 }
 
 var (
@@ -246,7 +245,7 @@ func compareGoroutines(t *testing.T, p *stacks.Process, own map[uint64]ownGorout
 		}
 		seen++
 		o, known := own[g.ID]
-		if g.ID == 1 { // it slept after printing
+		if g.ID == 1 {
 			if wait := g.Wait; wait != "sleep" || !known {
 				t.Errorf("main waits for %q", wait)
 			}
@@ -318,7 +317,6 @@ func TestGoroutinesWithEqualStacksAreTogether(t *testing.T) {
 	}
 }
 
-// busyGoroutines has a chain of functions, each with one caller, at changing depths.
 const busyGoroutines = `package main
 
 func f0(n int, c chan int) { turn(c); f1(n, c); turn(c) }

@@ -65,7 +65,7 @@ func TestEachGoRuntimeOfAProcessShowsItsGoroutines(t *testing.T) {
 	for name, c := range map[string]struct {
 		command  []string
 		runtimes []string
-		callers  string // outermost function of the goroutine in Stay
+		callers  string
 	}{
 		"C loads two libraries": {[]string{inC, one, two}, []string{one, two}, "clone3"},
 		"Go loads a library":    {[]string{inGo, two}, []string{two, inGo}, "runtime.goexit"},
@@ -89,7 +89,7 @@ func TestEachGoRuntimeOfAProcessShowsItsGoroutines(t *testing.T) {
 	}
 }
 
-// A preempted goroutine is on no thread, and a goroutine can change its thread while prywalk reads.
+// A preempted goroutine is on no thread, and goroutines change threads.
 func untilOnThreads(dump func() *stacks.Process) *stacks.Process {
 	p := dump()
 	for end := time.Now().Add(time.Minute); (staying(p) == 0 || moving(p) > 0) && time.Now().Before(end); p = dump() {

@@ -33,8 +33,8 @@ type examinedProcess struct {
 	explainer *sleepers.Explainer
 }
 
-// ExamineLocks samples all threads of some processes and examines their locks. The error is that of the first process
-// that failed. [ErrHung] ends sampling.
+// ExamineLocks samples all threads of some processes and examines their locks. The error is of the first process that
+// failed. [ErrHung] ends sampling.
 func ExamineLocks(targets []*loadedcode.Process, o Options) (_ *locks.Locks, err error) {
 	out := locks.New()
 	out.Origin = o.origin()
@@ -93,8 +93,8 @@ const maxOwnerSamples = 6
 // maxAwakeTime is the time after which no further sample of an awake owner begins.
 const maxAwakeTime = 400 * time.Millisecond
 
-// resampleAwakeOwners samples owners that were awake until they wait for a lock with an owner: a thread in a deadlock
-// can be awake for a moment (maxConfirmations).
+// An owner that was awake may be in a deadlock (maxConfirmations): it is sampled until it waits for a lock with an
+// owner.
 func (e *lockExaminer) resampleAwakeOwners() {
 	end, tried := time.Now().Add(maxAwakeTime), map[int]bool{}
 	for again := true; again; {
@@ -129,8 +129,8 @@ func (e *lockExaminer) awakeOwners() (tids []int) {
 	return tids
 }
 
-// resample replaces a thread's sample by one in which it waits for a lock with an owner; other waits add nothing to a
-// cycle. It returns false if the thread does not wait so.
+// resample replaces a thread's sample by one in which it waits for a lock with an owner, as only such waits make
+// cycles. false: it does not.
 func (e *lockExaminer) resample(tid int) bool {
 	proc := e.byThread[tid]
 	th := e.newThread(proc, tid, nil)

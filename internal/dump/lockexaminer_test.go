@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Asked again, a waiter may wait for something else.
 func TestALockIsReadByAWaiterThatStillWaitsForIt(t *testing.T) {
 	monitor := func(owner int) waits.Wait { return waits.ManagedWait(waits.Monitor, "Object", 0x100, owner, false) }
 	elsewhere := waits.ManagedWait(waits.ObjectWait, "Queue", 0x200, 0, false)

@@ -24,7 +24,7 @@ func TestALockCostsFewReadsANewSleep(t *testing.T) {
 	type cost struct{ calls, bytes uint64 }
 	costs, again := map[string]cost{}, map[string]cost{}
 	threads := liveSample(t, p.pid)().Threads
-	for i := range 2 * len(threads) { // twice, so that all files are open
+	for i := range 2 * len(threads) {
 		th := &threads[i%len(threads)]
 		osthread.Run(func() {
 			ctl := ptrace.NewController(ptrace.Options{})

@@ -114,7 +114,7 @@ func TestPoolsWhoseThreadsGoOnAreNotStarved(t *testing.T) {
 		t.Fatalf("%s, %+v, want one pool", read.Verdict, read.StarvedPools)
 	}
 	l := &lockExaminer{locks: starvedPool(), byThread: map[int]*examinedProcess{}}
-	l.locks.Examine(l) // none of the threads waits as before
+	l.locks.Examine(l)
 	if len(l.locks.StarvedPools) != 0 || l.locks.Verdict == locks.VerdictPossible {
 		t.Errorf("%s, %+v; want no pool", l.locks.Verdict, l.locks.StarvedPools)
 	}
@@ -137,7 +137,7 @@ func TestIdlePoolsAreIdle(t *testing.T) {
 	cxx := compile(t, "pools.cc", "-std=c++20", "-g", "-O1", "-pthread")
 	for _, c := range []struct {
 		command []string
-		pool    int // idle by that rule
+		pool    int
 	}{
 		{java(t, "Pools.java"), 3 + 1 + 2 + 1 + 1 + 1},
 		{[]string{pythons(t)[0], "testdata/pools.py"}, 3 + 1},

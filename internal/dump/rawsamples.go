@@ -49,7 +49,6 @@ const (
 	atomicCopy = 256 << 20
 )
 
-// copySpeed is a lower bound, bytes/ns.
 const copySpeed = 1
 
 func (o *Options) firstCopy() int {
@@ -89,7 +88,6 @@ func sampleAll(t *loadedcode.Process, o Options) (*rawSamples, error) {
 	return got.soFar(), err
 }
 
-// sampleThread returns nil if sampling fails. Error: [ErrHung].
 func sampleThread(th *observe.Thread, o Options, mode observe.Mode) (*observe.RawSample, error) {
 	got := newRawSamples(th)
 	err := got.sampleEach(o, mode)
@@ -115,7 +113,6 @@ func (raw *rawSamples) sampleAtOnce(t *loadedcode.Process, o Options, n int, add
 	})
 }
 
-// If a signal stops prywalk, the rest is sampled on another OS thread.
 func (raw *rawSamples) sampleEach(o Options, mode observe.Mode) error {
 	for todo := raw.threads; len(todo) > 0; {
 		left := make(chan []*observe.Thread, 1)
@@ -191,4 +188,4 @@ func onController(o Options, n int, f func(*ptrace.Controller, *observe.Pool)) e
 	return err
 }
 
-const spareRoom = 256 // stops of threads that start meanwhile
+const spareRoom = 256

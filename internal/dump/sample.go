@@ -45,8 +45,7 @@ func (o *Options) account(pid int) *filememory.Account {
 	return filememory.Process().AccountOfWhole(fmt.Sprintf("stacks of process %d", pid))
 }
 
-// ErrHung is part of the error of [Sample] if a read does not return. The caller's process must exit: threads may be
-// stopped until then.
+// ErrHung means that a read does not return. The caller's process must exit: threads may be stopped until then.
 var ErrHung = selfhang.Err
 
 // Sample samples all threads of a process once. Errors: of listing the threads, or [ErrHung] with the samples so far.

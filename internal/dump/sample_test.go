@@ -28,7 +28,6 @@ func threads(t *testing.T, args ...string) int {
 	return pid
 }
 
-// settled: threads are in read (0) and pause (34), and one runs.
 func settled(pid int) bool {
 	running := 0
 	list, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/syscall")
@@ -60,7 +59,6 @@ func taken(t *testing.T, pid int, o Options) *stacks.Process {
 	return d
 }
 
-// together repeats an atomic dump, once ready returns, if a stop took more than a second.
 func together(t *testing.T, pid int, ready func()) *stacks.Process {
 	t.Helper()
 	for end := time.Now().Add(4 * time.Minute); ; {
@@ -156,7 +154,7 @@ func TestAtomicFollowsThreadsThatComeAndGo(t *testing.T) {
 func TestStoppedProcessIsSampledAndStaysStopped(t *testing.T) {
 	for _, atomic := range []bool{false, true} {
 		pid := threads(t, "mixed", "3")
-		stop := func() { stopAll(t, pid) } // they return to their stop by themselves
+		stop := func() { stopAll(t, pid) }
 		var p *stacks.Process
 		if atomic {
 			p = together(t, pid, stop)
@@ -169,7 +167,6 @@ func TestStoppedProcessIsSampledAndStaysStopped(t *testing.T) {
 			if th.State != "T" || th.Wait != "stopped" {
 				t.Errorf("atomic %v: %s is %s in %q", atomic, th.Name, th.State, th.Wait)
 			}
-			// it stops when it gets a processor
 			for end := time.Now().Add(2 * time.Minute); letter(th.TID) != "T" && time.Now().Before(end); {
 				time.Sleep(10 * time.Millisecond)
 			}
@@ -241,5 +238,5 @@ func TestStacksOfAGoProgramInSignalHandlersAreWhole(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("%d looks, %d at a signal's handler", samples, handlers) // a matter of chance
+	t.Logf("%d looks, %d at a signal's handler", samples, handlers)
 }

@@ -29,7 +29,7 @@ func startProgram(t *testing.T, exe string, wrap []string, args ...string) *prog
 	t.Helper()
 	args = slices.Concat(wrap, []string{exe}, args)
 	cmd := exec.Command(args[0], args[1:]...)
-	_, says := testtargets.Talk(t, cmd) // its children end with it, also in a deadlock
+	_, says := testtargets.Talk(t, cmd)
 	p := &program{pid: cmd.Process.Pid}
 	line, err := says.ReadString('\n')
 	if err != nil {
@@ -222,7 +222,7 @@ func TestACoreSaysWhatThreadsWaitedFor(t *testing.T) {
 	file := gcore(t, p.pid)
 	d := dumpOf(t, file)
 	live := liveSample(t, p.pid)()
-	for i := range d.Threads { // cores have no names of threads
+	for i := range d.Threads {
 		th := &d.Threads[i]
 		if l := live.Thread(th.TID); l != nil {
 			th.Name = l.Name

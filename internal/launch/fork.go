@@ -44,7 +44,6 @@ type heldChild struct {
 // deathSignal is the first thread's, on which packages are initialised; other threads have none.
 var deathSignal = processOption(unix.PR_GET_PDEATHSIG)
 
-// prepare sets all but the descriptors of pipes.
 func (h *heldChild) prepare(cmd Command, path string) (err error) {
 	if h.path, err = syscall.BytePtrFromString(path); err != nil {
 		return err
@@ -76,7 +75,6 @@ func (h *heldChild) prepare(cmd Command, path string) (err error) {
 	return nil
 }
 
-// The environment may have duplicates.
 func environment() []string {
 	text, err := os.ReadFile("/proc/self/environ")
 	if err != nil || len(text) == 0 {
@@ -93,7 +91,7 @@ func environment() []string {
 var forker = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {
-		runtime.LockOSThread() // never unlocked
+		runtime.LockOSThread()
 		for f := range work {
 			f()
 		}
@@ -133,7 +131,7 @@ func (h *heldChild) forkHere() (int, error) {
 		defer unix.Close(high)
 		h.stdio[i] = high
 	}
-	syscall.ForkLock.Lock() // some descriptors do not have O_CLOEXEC yet
+	syscall.ForkLock.Lock()
 	pid, e := forkHeld(h)
 	syscall.ForkLock.Unlock()
 	runtime.KeepAlive(h)

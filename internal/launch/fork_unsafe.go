@@ -60,7 +60,7 @@ type sigAction struct {
 func (h *heldChild) inherit() {
 	var sa sigAction
 	for sig := uintptr(1); sig <= lastSignal; sig++ {
-		sa.handler = uintptr(h.ignored >> (sig - 1) & 1) // SIG_IGN or SIG_DFL
+		sa.handler = uintptr(h.ignored >> (sig - 1) & 1)
 		_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&sa)), 0, unsafe.Sizeof(sa.mask),
 			0, 0)
 	}
@@ -134,7 +134,6 @@ func setOption(option, value int) {
 	_, _, _ = syscall.RawSyscall6(unix.SYS_PRCTL, uintptr(option), uintptr(value), 0, 0, 0, 0)
 }
 
-// processOption returns 0 if the option is unknown.
 func processOption(option int) int {
 	var value int32
 	_, _, _ = syscall.RawSyscall6(unix.SYS_PRCTL, uintptr(option), uintptr(unsafe.Pointer(&value)), 0, 0, 0, 0)

@@ -133,8 +133,8 @@ func lookPath(cmd Command) (string, error) {
 	return path, err
 }
 
-// Release starts the exec and waits for it. Error: [*ExecError] if it failed; the process is gone then. A process that
-// a signal ended before is no error: Wait has its status.
+// Release starts the exec and waits for it. Error: [*ExecError] if it failed; the process is gone then. If a signal
+// ended the process before, Wait has its status.
 func (l *Launched) Release() error {
 	_, _ = l.hold.Write([]byte{1})
 	l.hold.Close()
@@ -158,8 +158,8 @@ func (l *Launched) Signal(sig syscall.Signal) error {
 	return syscall.Kill(l.PID, sig)
 }
 
-// Wait returns the command's status at its end. Safe for concurrent use, and while threads are traced: it waits in the
-// kernel only after the end.
+// Wait returns the command's status at its end. Safe for concurrent use. It waits in the kernel only after the end, so
+// threads may be traced.
 func (l *Launched) Wait() (unix.WaitStatus, error) {
 	l.wait.Do(l.reap)
 	return l.state, l.err

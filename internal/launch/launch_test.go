@@ -63,7 +63,7 @@ func TestHeldCommandEndsWithItsLauncher(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.hold.Close() // as at the launcher's end
+	l.hold.Close()
 	if st, err := l.Wait(); err != nil || st.ExitStatus() != exitAbandoned {
 		t.Errorf("status %#x %v", st, err)
 	}

@@ -10,7 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reasons not to write to a place.
 var (
 	ErrForeignLink = errors.New("it is another user's symbolic link in a directory that all users can write to")
 	ErrForeignFile = errors.New("it is another user's pipe or device in a directory that all users can write to")
@@ -25,7 +24,7 @@ const maxLinks = 40
 type destination struct {
 	dir    int // O_PATH
 	name   string
-	st     unix.Stat_t // if exists
+	st     unix.Stat_t
 	exists bool
 	inProc bool // links in a proc file system lead to open files
 }
@@ -113,8 +112,7 @@ func (d *destination) follow() (string, error) {
 	return string(buf[:n]), nil
 }
 
-// foreign reports an entry of a sticky world-writable directory that belongs to neither prywalk's user nor the
-// directory's owner.
+// foreign reports an entry of a sticky world-writable directory of neither prywalk's user nor the directory's owner.
 func (d *destination) foreign(st *unix.Stat_t) (bool, error) {
 	var dir unix.Stat_t
 	if err := unix.Fstat(d.dir, &dir); err != nil {

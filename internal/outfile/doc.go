@@ -2,6 +2,6 @@
 
 // Package outfile writes prywalk's output files.
 //
-// A regular file is replaced in one step, with mode 0600. A symbolic link is followed only where that is safe: in a
-// world-writable directory another user's link would choose the file that root overwrites.
+// A regular file is replaced in one step, with mode 0600. In a world-writable directory another user's symbolic link is
+// not followed: it would choose the file that root overwrites.
 package outfile

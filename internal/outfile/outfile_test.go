@@ -31,7 +31,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// A directory like /tmp.
 func shared(t *testing.T) string {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -56,7 +55,7 @@ func TestAnotherUsersLinkIsNotFollowedInASharedDirectory(t *testing.T) {
 	secret := filepath.Join(private, "secret")
 	must(t, os.WriteFile(secret, []byte("root's"), 0o600))
 	link := filepath.Join(dir, "prywalk.pb.gz")
-	own := filepath.Join(private, "own") // root's link to a link of user nobody
+	own := filepath.Join(private, "own")
 	must(t, errors.Join(os.Symlink(secret, link), os.Lchown(link, nobody, nobody), os.Symlink(link, own)))
 	for _, path := range []string{link, own} {
 		if err := Write(path, text("new")); !errors.Is(err, ErrForeignLink) {
@@ -158,7 +157,7 @@ func TestUnfinishedFileHasNoPredictableName(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, n := range names { // a file system without O_TMPFILE
+	for _, n := range names {
 		if len(n) < 32 || n == names[0] && len(names) == 2 && names[0] == names[1] {
 			t.Errorf("the name %q can be guessed", n)
 		}

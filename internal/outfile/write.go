@@ -14,17 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const mode = 0o600 // of new files
+const mode = 0o600
 
-// Replaceable reports whether path is or will be a regular file, which a write replaces: no pipe, device, open file of
-// prywalk (/dev/stdout), or "-".
+// Replaceable reports whether path is or will be a regular file: no pipe, device, open file of prywalk (/dev/stdout),
+// or "-".
 func Replaceable(path string) bool {
 	if path == "-" {
 		return false
 	}
 	d, err := followLinks(path)
 	if err != nil {
-		return true // the write will fail
+		return true
 	}
 	defer d.close()
 	return d.regular()
@@ -55,7 +55,7 @@ func Check(path string) error {
 // Precondition: the file exists and is not regular.
 func (d *destination) refused() error {
 	if d.inProc {
-		return nil // an open file of a process: the kernel decides
+		return nil
 	}
 	switch d.st.Mode & unix.S_IFMT {
 	case unix.S_IFDIR:
@@ -71,8 +71,7 @@ func (d *destination) refused() error {
 }
 
 // Write replaces the contents of the file at path by what write writes. The old or the new contents of a regular file
-// are complete at any moment, even if the machine stops. "-" is the standard output. Pipes and character devices are
-// written to.
+// are complete, even if the machine stops. "-" is the standard output. Pipes and character devices are written to.
 func Write(path string, write func(io.Writer) error) error {
 	if path == "-" {
 		return write(os.Stdout)
@@ -163,7 +162,7 @@ func link(f *os.File, dir int) (string, error) {
 
 func unguessable() string {
 	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
+	_, _ = rand.Read(b[:])
 	return ".prywalk-" + hex.EncodeToString(b[:]) + ".tmp"
 }
 

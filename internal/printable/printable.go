@@ -13,7 +13,7 @@ import (
 )
 
 // String escapes what is not printable: \n, \x1b, \u202e, \xff for a byte that is not UTF-8. Unicode's letters, marks,
-// numbers, punctuation, symbols and the ASCII space stay. It is idempotent.
+// numbers, punctuation, symbols and the ASCII space stay. Idempotent.
 func String(s string) string {
 	clean := 0
 	for clean < len(s) && s[clean] >= ' ' && s[clean] < 0x7f {

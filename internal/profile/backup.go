@@ -15,9 +15,9 @@ const oldSuffix = ".old"
 
 var errNotRecording = errors.New("a file of that name is not a recording")
 
-// BackUpOld renames the recording at path to path.old, and replaces an earlier one. Other files and recordings without
-// samples stay. Call it once a run, before the first write. After an error path is unchanged. A link itself is renamed,
-// as by perf record (tools/perf/util/data.c, check_backup).
+// BackUpOld renames the recording at path, or a link to it as perf record does, to path.old (tools/perf/util/data.c,
+// check_backup). Other files and recordings without samples stay. Call it once a run, before the first write. After an
+// error path is unchanged.
 func BackUpOld(path string) error {
 	if !IsRecording(path) || isEmpty(path) {
 		return nil
@@ -29,7 +29,6 @@ func BackUpOld(path string) error {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSymlink != 0 {
 		return os.Rename(path, old)
 	}
-	// path exists at all times
 	tmp := filepath.Join(filepath.Dir(path), fmt.Sprintf(".%s.%d.old.tmp", filepath.Base(path), os.Getpid()))
 	if err := os.Link(path, tmp); err != nil {
 		return os.Rename(path, old)
@@ -61,7 +60,6 @@ func IsRecording(path string) bool {
 	return err == nil && magic == gzipMagic
 }
 
-// maxEmptySize is in bytes.
 const maxEmptySize = 16 << 10
 
 func isEmpty(path string) bool {

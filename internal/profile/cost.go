@@ -9,7 +9,7 @@ type cost struct {
 	ownDecoder   int64 // decoded by [Read]
 	pprofDecoder int64 // by the pprof library
 	messagesLeft int
-	ok           bool // well-formed to the end
+	ok           bool
 
 	samples, strings int
 }

@@ -13,8 +13,8 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// decoder needs little memory: the pprof library takes 2 KB for a sample of 50 bytes. Repeated stacks and labels are
-// cut out before decoding, and added afterwards, shared and read-only.
+// The pprof library takes 2 KB for a sample of 50 bytes. decoder cuts out stacks and labels before decoding, and adds
+// them afterwards, shared and read-only.
 type decoder struct {
 	memory  *filememory.Account
 	samples [][]byte
@@ -27,9 +27,9 @@ type decoder struct {
 	texts  map[string]map[string][]string
 	units  map[string]map[string][]string
 
-	buf, ids, text, number []byte // of one sample, reused
+	buf, ids, text, number []byte
 
-	err error // the first
+	err error
 }
 
 func decode(data []byte, c *cost, memory *filememory.Account) (*profile.Profile, error) {
@@ -58,7 +58,7 @@ func decode(data []byte, c *cost, memory *filememory.Account) (*profile.Profile,
 func (d *decoder) stripSamples(data []byte) []byte {
 	out := make(protobuf.Message, 0, len(data))
 	for len(data) > 0 {
-		f, rest, _ := protobuf.Next(data) // checked by costOf
+		f, rest, _ := protobuf.Next(data)
 		data = rest
 		switch f.Number {
 		case fieldString:
@@ -107,7 +107,6 @@ func (d *decoder) fail(what string) {
 	}
 }
 
-// take returns false after an error.
 func (d *decoder) take(n int, what string) bool {
 	if d.err == nil {
 		d.err = d.memory.Take(int64(n), what)
@@ -227,7 +226,6 @@ func (d *decoder) numberLabels(sample *profile.Sample, list []byte) {
 	sample.NumUnit = units
 }
 
-// list has pairs of indices: key, unit.
 func (d *decoder) unitsOf(list []byte) map[string][]string {
 	out, count := map[string][]string{}, map[string]int{}
 	for len(list) > 0 && d.take(labelMapCost, "labels") {

@@ -49,17 +49,16 @@ type encoder struct {
 	out       stream
 	strings   stringTable
 	functions map[functionKey]uint64
-	funcList  []functionKey  // by id − 1
-	mappings  []mappingFlags // by module
-	labelMsgs [][]byte       // by number; nil: not yet encoded
-	used      []bool         // locations of samples
+	funcList  []functionKey // by id − 1
+	mappings  []mappingFlags
+	labelMsgs [][]byte // by number; nil: not yet encoded
+	used      []bool
 	final     []finalName
 	msg, sub  protobuf.Message
 }
 
 type mappingFlags struct{ used, functions, files, lines, inlined bool }
 
-// encode returns the names that have become final.
 func (t *frozenTables) encode(w io.Writer, r Resolver) ([]finalName, error) {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	e := &encoder{

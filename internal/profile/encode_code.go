@@ -121,8 +121,7 @@ func (e *encoder) writeMappings() {
 }
 
 // mapping writes a Mapping: id 1, memory_start 2, memory_limit 3, file_offset 4, filename 5, build_id 6, has_functions
-// 7, has_filenames 8, has_line_numbers 9, has_inline_frames 10. Without any name the flags stay unset, so that other
-// tools look for names.
+// 7, has_filenames 8, has_line_numbers 9, has_inline_frames 10. Unset flags make other tools look for names.
 func (e *encoder) mapping(i int) {
 	m, f := e.modules[i], e.mappings[i]
 	e.msg = e.msg[:0]

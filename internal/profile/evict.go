@@ -18,8 +18,8 @@ const (
 	maxLocations = 1 << 16
 )
 
-// NeedsEviction reports whether an eviction is due: after a part was written, or if a discarding Builder has large
-// tables.
+// NeedsEviction reports whether an eviction is due: after a part was written, or for large tables of a discarding
+// Builder.
 func (b *Builder) NeedsEviction() bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,10 +43,10 @@ func (t *tables) markUsed(id sample.StackID) {
 	}
 }
 
-// Evict bounds the tables of a recording without end, if [Meta].Discard or Rotates. It keeps, with their numbers, the
-// stacks in except, those of kept intervals, and those of this epoch and the last. Locations and frame lists are
-// renumbered. An evicted stack has no locations, and gets a new number when interned again. Precondition: no number of
-// a location or frame list is used after a change of [Builder.Evictions].
+// Evict bounds the tables, if [Meta].Discard or Rotates. It keeps, with their numbers, the stacks in except, those of
+// kept intervals, and those of this epoch and the last. Locations and frame lists are renumbered. An evicted stack has
+// no locations, and gets a new number when interned again. Precondition: no number of a location or frame list is used
+// after a change of [Builder.Evictions].
 func (b *Builder) Evict(except iter.Seq[sample.StackID]) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -125,7 +125,7 @@ func (b *Builder) stacksOfIntervals(yield func(sample.StackID) bool) {
 	for i := range b.sums.rows {
 		yield(b.sums.rows[i].stack)
 	}
-	_ = eachRecord(b.journal.chunks, nil, nil, func(r *record) error { // the write reports errors
+	_ = eachRecord(b.journal.chunks, nil, nil, func(r *record) error {
 		yield(r.stack)
 		return nil
 	})

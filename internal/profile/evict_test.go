@@ -110,7 +110,7 @@ func TestNamesOfEvictedStacksAreForgotten(t *testing.T) {
 	if name(first) != "f1" || name(second) != "f2" {
 		t.Fatalf("%q, %q", name(first), name(second))
 	}
-	b.Evict(slices.Values([]sample.StackID{second})) // its location now has the first's number
+	b.Evict(slices.Values([]sample.StackID{second}))
 	if name(first) != "" || name(second) != "f2" || name(stack(3)) != "f3" {
 		t.Errorf("%q, %q, %q", name(first), name(second), name(stack(3)))
 	}
@@ -220,7 +220,7 @@ func TestFinalNamesAreThoseOfTheirLocations(t *testing.T) {
 	b := NewBuilder(Meta{Rotates: true})
 	stack := func(i int) sample.StackID { return b.Intern([]Loc{{Module: m, Addr: m.Start + uint64(i)}}) }
 	for i := range 10 {
-		stack(i) // the others get lower numbers
+		stack(i)
 	}
 	for i := range 20 {
 		b.Add(Interval{Stack: stack(10 + i), PID: 7, TID: 7, CPU: 1, Wall: 1, Samples: 1})

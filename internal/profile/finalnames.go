@@ -8,7 +8,6 @@ type finalName struct {
 	names []Frame
 }
 
-// keepFinal drops names if locations were renumbered since.
 func (b *Builder) keepFinal(final []finalName, evictions int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -10,7 +10,6 @@ import (
 
 const chunkSize = 1 << 16
 
-// maxRecord is in bytes.
 const maxRecord = 7 * binary.MaxVarintLen64
 
 // In the journal, end is the difference from the chunk's previous record.
@@ -74,8 +73,7 @@ func (j *journal) spillOldest() {
 	}
 }
 
-// eachRecord calls f for each record until an error, yield after each chunk, and begin, if not nil, before each
-// generation.
+// yield is called after each chunk, and begin, if not nil, before each generation.
 func eachRecord(chunks []chunk, yield func(), begin func(generation int) error, f func(*record) error) error {
 	var r record
 	var buf []byte

@@ -9,8 +9,8 @@ import (
 
 const maxLabelSets = 1 << 13
 
-// generation is a part of the journal with its own numbers of label sets. A thread per request makes new sets all the
-// time: ended generations are packed and spilled.
+// generation is a part of the journal with its own label sets, packed and spilled when it ends: a thread per request
+// makes new sets all the time.
 type generation struct {
 	sets   []labelSet // by number; nil after the generation's end
 	packed chunk

@@ -12,11 +12,11 @@ import (
 	"prywalk/internal/unnamedcode"
 )
 
-// Names gives sinks the frames of a Builder's stacks during the recording. The caller resolves locations or, since
-// reading a file can take seconds, [Names.Run] does. Safe for concurrent use.
+// Names gives sinks the frames of a Builder's stacks. The caller resolves locations or, since reading a file can take
+// seconds, [Names.Run] does. Safe for concurrent use.
 type Names struct {
 	builder    *Builder
-	onNewNames func() // nil: none
+	onNewNames func()
 
 	mu               sync.Mutex
 	known            map[LocID][]Frame
@@ -54,7 +54,7 @@ func NewNames(b *Builder, onNewNames func()) *Names {
 }
 
 // Stack appends a stack's locations, innermost first; none if it was evicted. r resolves unknown ones; nil: they are
-// queued. Precondition with r: no stack is evicted until Stack returns, since it releases the lock.
+// queued. Precondition with r: no stack is evicted meanwhile, since Stack releases the lock.
 func (n *Names) Stack(id sample.StackID, r Resolver, out []Named) []Named {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -83,7 +83,7 @@ func (n *Names) addFrames(l *Named, r Resolver) {
 	switch {
 	case l.Synthetic != "":
 		l.Frames = []Frame{{Name: l.Synthetic}}
-	case l.FramesID != 0: // set by Builder.Stack
+	case l.FramesID != 0:
 	case l.Module == nil, known && (r == nil || !l.mayGetName(fs)):
 		l.Frames = fs
 	case r != nil:
@@ -197,7 +197,7 @@ func (n *Names) NameSomeGenerated(r Resolver) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for range min(len(n.unnamedGenerated), generatedNamesPerCall) {
-		if len(n.unnamedGenerated) == 0 { // an eviction renumbered the rest
+		if len(n.unnamedGenerated) == 0 {
 			return
 		}
 		l := n.unnamedGenerated[0]

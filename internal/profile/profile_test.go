@@ -41,7 +41,7 @@ var names = testNames{
 
 func testBuilder(aggregate bool) *Builder {
 	b := NewBuilder(Meta{Start: time.Unix(1000, 0), Period: 10 * time.Millisecond, Aggregate: aggregate})
-	lib := *testLib // the same module
+	lib := *testLib
 	busy := b.Intern([]Loc{{Module: testMain, Addr: 0x400020}, {Module: testMain, Addr: 0x400010}})
 	idle := b.Intern([]Loc{{Module: testLib, Addr: 0x7f0000000500}, {Module: &lib, Addr: 0x7f0000000600},
 		{Synthetic: "[incomplete: no-rule]"}})

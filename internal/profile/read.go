@@ -89,7 +89,6 @@ func memoryFor(bytes int64) *filememory.Account {
 	return filememory.Process().AccountOfWhole("the profile")
 }
 
-// bytesOnDisk omits holes.
 func bytesOnDisk(st os.FileInfo) int64 {
 	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
 		return min(st.Size(), 512*sys.Blocks)
@@ -147,7 +146,7 @@ func readAll(r io.Reader, memory *filememory.Account) ([]byte, error) {
 
 // On success the account stays charged.
 func readFrom(r io.ReaderAt, size int64, memory *filememory.Account) (p *profile.Profile, err error) {
-	before, kept := memory.Used(), int64(0) // kept: of the profile
+	before, kept := memory.Used(), int64(0)
 	defer func() {
 		if err != nil {
 			memory.Close()

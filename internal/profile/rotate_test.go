@@ -35,7 +35,7 @@ func TestPartsHaveEachIntervalOnce(t *testing.T) {
 			b.BeginEpoch()
 			add()
 			path := filepath.Join(dir, fmt.Sprint("part", part))
-			if part == 2 { // nothing is lost
+			if part == 2 {
 				if err := b.Rotate(filepath.Join(dir, "missing", "part"), testNames{}); err == nil {
 					t.Error("a part was written into a directory that is not there")
 				}

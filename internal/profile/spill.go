@@ -12,7 +12,7 @@ const maxChunksInMemory = 64
 
 // After an error, chunks stay in memory.
 type spill struct {
-	dir  string // "": not spilled
+	dir  string
 	file *os.File
 	size int64
 }
@@ -32,7 +32,7 @@ func (s *spill) write(c *chunk) {
 	}
 	n := len(c.bytes)
 	if _, err := s.file.WriteAt(c.bytes, s.size); err != nil {
-		s.dir = "" // earlier chunks stay readable
+		s.dir = ""
 		return
 	}
 	*c = chunk{file: s.file, at: s.size, size: n, generation: c.generation}
@@ -58,7 +58,6 @@ func (s *spill) open() bool {
 	return true
 }
 
-// buf holds the bytes of a chunk in the file.
 func (c *chunk) load(buf *[]byte) ([]byte, error) {
 	if c.file == nil {
 		return c.bytes, nil

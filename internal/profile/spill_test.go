@@ -36,7 +36,7 @@ func TestMemoryIsFlatOverALongRecording(t *testing.T) {
 	b := NewBuilder(meta)
 	addLong(b, hour/3)
 	early := memory(b)
-	view := b.freeze() // of a checkpoint
+	view := b.freeze()
 	addLong(b, hour-hour/3)
 	if late := memory(b); late > early || late > (maxChunksInMemory+1)*chunkSize+1<<10 {
 		t.Errorf("%d bytes after 20 minutes, %d after an hour", early, late)

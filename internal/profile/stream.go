@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// err is sticky.
 type stream struct {
 	w    io.Writer
 	head protobuf.Message

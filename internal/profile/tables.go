@@ -55,9 +55,9 @@ type numbered struct {
 	stacks     []string // locSize bytes per location, innermost first
 	base       sample.StackID
 	survivors  map[sample.StackID]string // before base; not changed after the eviction
-	labels     []labelSet                // of aggregated intervals
-	frameLists [][]Frame                 // by FramesID − 1
-	finalNames []FramesID                // may be shorter than locs
+	labels     []labelSet
+	frameLists [][]Frame  // by FramesID − 1
+	finalNames []FramesID // may be shorter than locs
 }
 
 type tables struct {
@@ -167,10 +167,8 @@ func (t *tables) stackOf(stack []LocID) sample.StackID {
 	return t.internKey()
 }
 
-// locSize is in bytes.
 const locSize = 4
 
-// Precondition: stack is not empty.
 func firstLoc(stack string) uint32 {
 	return uint32(stack[0]) | uint32(stack[1])<<8 | uint32(stack[2])<<16 | uint32(stack[3])<<24
 }

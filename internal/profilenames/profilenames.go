@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package profilenames names the locations of a finished profile from unstripped ELF files or debug files.
+// Package profilenames names a finished profile's locations from unstripped ELF files or debug files.
 //
 // # Algorithm
 //
@@ -121,10 +121,9 @@ type namer struct {
 	file      string
 	functions map[profile.Function]*profile.Function
 	frames    []symbols.Frame
-	last      uint64 // highest function id
+	last      uint64
 }
 
-// name returns false if the table has no frames at addr.
 func (n *namer) name(l *profile.Location, t *symbols.Table, addr uint64) bool {
 	n.frames = t.Frames(addr, n.frames[:0])
 	if len(n.frames) == 0 || unnamedcode.IsAddressName(n.frames[0].Name, n.file) {
@@ -167,7 +166,6 @@ func (n *namer) function(f profile.Function) *profile.Function {
 	return &made
 }
 
-// page is in bytes.
 const page = 4 << 10
 
 func biasOf(f *elffile.File, m *profile.Mapping) (uint64, bool) {

@@ -174,7 +174,7 @@ func TestAStrippedProgramsRecordingIsNamedByItsFile(t *testing.T) {
 func inOneLine(answer string) (out string) {
 	lines := strings.Split(strings.TrimSpace(answer), "\n")[1:]
 	for i := 0; i+1 < len(lines); i += 2 {
-		place, _, _ := strings.Cut(lines[i+1], " ") // without the discriminator
+		place, _, _ := strings.Cut(lines[i+1], " ")
 		out += lines[i] + " " + place + " "
 	}
 	return out

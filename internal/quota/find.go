@@ -14,7 +14,7 @@ import (
 
 // Limit is a control group's quota.
 type Limit struct {
-	Dir string // of the group
+	Dir string
 	// Quota is CPU time per Period, ns; it may exceed Period.
 	Quota, Period int64
 	Own           bool   // not an ancestor's
@@ -105,7 +105,6 @@ func (m *mount) pathBelow(group string) (string, bool) {
 	return filepath.Clean("/" + rel), true
 }
 
-// pathFromRoot returns false if the mount does not show the group.
 func (m *mount) pathFromRoot(group string) (string, bool) {
 	rel, err := filepath.Rel(m.root, group)
 	return rel, err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
@@ -203,7 +202,7 @@ func read(dir string, v2 bool) (Limit, bool) {
 }
 
 func readWord(dir, name string) string {
-	text, _ := os.ReadFile(filepath.Join(dir, name)) // unreadable: no quota
+	text, _ := os.ReadFile(filepath.Join(dir, name))
 	return strings.TrimSpace(string(text))
 }
 

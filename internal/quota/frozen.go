@@ -11,7 +11,7 @@ import (
 
 // Frozen returns the directory of the control group, a process's own or an ancestor, that freezes it: by v2's
 // cgroup.freeze (Documentation/admin-guide/cgroup-v2.rst) or v1's freezer
-// (Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst). "": none does, or no mount shows the group.
+// (Documentation/admin-guide/cgroup-v1/freezer-subsystem.rst). "": none, or no mount shows the group.
 func (r Root) Frozen(pid int) string {
 	_, mounts := r.hierarchies()
 	return r.frozenBy(visible(parseGroups(r.groupsOf(pid)), mounts))

@@ -11,9 +11,9 @@ import (
 
 // Throttling is what a CPU quota withheld from a group.
 type Throttling struct {
-	PID              int     // in the group
-	Cgroup           string  // directory
-	CPUs             float64 // quota
+	PID              int
+	Cgroup           string
+	CPUs             float64
 	Periods          int64   // in which the group ran
 	ThrottledPeriods int64   // with the quota used up
 	Seconds          float64 // of waiting for the next period, summed over CPUs
@@ -100,7 +100,7 @@ func visible(g groups, mounts []mount) (groups, []mount) {
 	})
 }
 
-// Throttled returns the groups that were throttled between their discovery and the last Read, without removed ones.
+// Throttled returns the groups throttled between their discovery and the last Read, without removed ones.
 func (g *Groups) Throttled() []Throttling {
 	return g.throttled(func(l *limited) Sample { return l.first })
 }

@@ -44,8 +44,8 @@ func (g *Guard) Update(s Sample, used int64) {
 // Left is the CPU time, ns, certainly left of this period after such use; negative: none.
 func (g *Guard) Left(used int64) int64 { return g.limit.Quota - g.otherCPUs - (used - g.usedBefore) }
 
-// MinLeft is the least rest for a tick of that cost, ns: two such ticks and 1 ms of other work, bounded by the quota so
-// that ticks happen at all.
+// MinLeft is the least rest, ns, for a tick of that cost: two such ticks and 1 ms of other work, bounded by the quota
+// so that ticks happen at all.
 func (g *Guard) MinLeft(cost int64) int64 { return min(2*cost+1e6, g.limit.Quota/2-g.otherCPUs/2) }
 
 // ShouldQuery reports that much was used since the last query of the kernel.

@@ -8,8 +8,8 @@ import (
 	"strconv"
 )
 
-// Memory is the least visible memory limit of this process's groups and their ancestors, bytes (cgroup v2: memory.max
-// and memory.high; v1: memory.limit_in_bytes); 0: none.
+// Memory is the least visible memory limit of this process's groups and their ancestors, bytes (cgroup v2: memory.max,
+// memory.high; v1: memory.limit_in_bytes); 0: none.
 func (r Root) Memory() (least int64) {
 	groups, mounts := r.hierarchies()
 	for _, m := range mounts {

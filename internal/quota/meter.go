@@ -89,7 +89,6 @@ func parseStat(text []byte) Sample {
 	return s
 }
 
-// parseNumber does not allocate. Other text is 0.
 func parseNumber(b []byte) (n int64) {
 	for _, c := range b {
 		if c < '0' || c > '9' || n > (1<<63-1-9)/10 {

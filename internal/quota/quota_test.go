@@ -32,7 +32,7 @@ func TestQuotasAreThoseOfTheGroupAndItsAncestors(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		files map[string]string
-		want  []string // directory, quota and period in ms, own
+		want  []string
 	}{
 		{"v2, with a lower quota in an ancestor", map[string]string{
 			"proc/self/cgroup": "0::/pods/side car\n", "proc/self/mountinfo": v2,
@@ -135,7 +135,7 @@ func TestTargetsAreThrottledByTheTightestQuotaOfTheirGroups(t *testing.T) {
 			t.Errorf("throttled %+v, want %+v and %+v", got, want, pod)
 		}
 	}
-	for _, dir := range []string{"proc/7", "proc/8", "sys/fs/cgroup/pods/a"} { // the container ends
+	for _, dir := range []string{"proc/7", "proc/8", "sys/fs/cgroup/pods/a"} {
 		if err := os.RemoveAll(root.path(dir)); err != nil {
 			t.Fatal(err)
 		}
@@ -206,7 +206,7 @@ func TestGuardNeverOverestimatesTheRestOfAQuota(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	enough := 0
 	for run := range 200 {
-		most := []int{4e5, 6e4}[run%2] // more than the quota, and half of it
+		most := []int{4e5, 6e4}[run%2]
 		now, used, periods := int64(0), int64(rng.IntN(1e6)), int64(rng.IntN(5))
 		next := int64(rng.IntN(period))
 		left := int64(rng.IntN(limit))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package selfhang finds the threads of this process that hang in a read: a page of a target's memory, or of a file,
-// may wait for ever for its provider (userfaultfd, FUSE, a lost network file system). Only SIGKILL ends such a read, so
-// the function that called it is left behind.
+// Package selfhang finds threads of this process that hang in a read: a page of memory or of a file may wait for ever
+// for its provider (userfaultfd, FUSE, a lost network file system). Only SIGKILL ends such a read, so its function is
+// left behind.
 //
 // # Algorithm
 //

@@ -57,7 +57,6 @@ func readsFileOrMemory(call *procmem.SyscallInfo) bool {
 	return slices.Contains(fileCalls, name) && !(name == "read" && call.Args[0] == 0)
 }
 
-// With readers, an interruptible sleep in a read counts, too.
 func (s *Stalls) check(tid int, readers bool) string {
 	seen := s.stallOf(tid)
 	var st procmem.Stat

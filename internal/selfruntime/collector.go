@@ -18,7 +18,7 @@ import (
 // begins no stops, and collects when none is pending. Missed ticks are counted.
 
 const (
-	// Bytes: the heap at the first collection; if Frugal, the least garbage, and the memory above which the Go runtime
+	// Bytes: the first collection's heap; if Frugal, the least garbage, and the memory above which the Go runtime
 	// collects by itself.
 	minHeap     = 32 << 20
 	frugalHeap  = 8 << 20
@@ -32,7 +32,7 @@ const (
 // Collector decides when garbage is collected.
 type Collector struct {
 	want  atomic.Bool
-	limit atomic.Int64 // of the heap, bytes
+	limit atomic.Int64
 
 	measured int64            // by the aggregator, CLOCK_MONOTONIC ns
 	sample   []metrics.Sample // objects, with dead ones not yet found
@@ -67,7 +67,7 @@ func (g *Collector) Measure(now int64) {
 	}
 	g.measured = now
 	limit := g.limit.Load()
-	if g.Frugal { // the runtime may have collected
+	if g.Frugal {
 		limit = g.nextHeap(read(g.live), 0)
 	}
 	if read(g.sample) >= limit {
@@ -104,7 +104,7 @@ func (g *Collector) Collect(now int64, waiting int) {
 	go func() {
 		defer close(done)
 		if g.Frugal {
-			debug.FreeOSMemory() // collects, too
+			debug.FreeOSMemory()
 		} else {
 			runtime.GC()
 		}
@@ -123,8 +123,7 @@ func (g *Collector) Collect(now int64, waiting int) {
 	g.want.Store(false)
 }
 
-// nextHeap returns the heap at which the next collection is asked for, bytes: twice what the last one left, or less if
-// that is most of total, the memory limit.
+// The next collection is at twice what the last one left, bytes, or less if that is most of total, the memory limit.
 func (g *Collector) nextHeap(left, total int64) int64 {
 	if g.Frugal {
 		return max(left+max(left/4, frugalHeap), minHeap)
@@ -142,8 +141,8 @@ var gcState struct {
 	memory                   atomic.Int64 // limit, bytes
 }
 
-// DisableAutoGC stops the Go runtime from collecting by itself, and adds a CPU to GOMAXPROCS, since the tracer never
-// hands back its own. If frugal, the runtime still collects above frugalTotal. undo restores the former state.
+// DisableAutoGC stops the Go runtime from collecting by itself, if frugal only up to frugalTotal, and adds a CPU to
+// GOMAXPROCS, since the tracer never hands back its own. undo restores the former state.
 func DisableAutoGC(frugal bool) (undo func()) {
 	gcState.Lock()
 	defer gcState.Unlock()

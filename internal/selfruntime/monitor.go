@@ -12,9 +12,9 @@ import (
 // ns
 const monitorSlack = 40e6
 
-// RelaxMonitor raises the timer slack of the Go runtime's sysmon (PR_SET_TIMERSLACK; proc_pid_timerslack_ns(5), Linux
-// 4.6). sysmon (runtime/proc.go) sleeps 20 µs at a time until idle for 1 ms; ticks keep it awake, at 2 to 3 % of a CPU,
-// and its work can wait. Without CAP_SYS_NICE nothing changes.
+// RelaxMonitor raises the timer slack of the Go runtime's sysmon (proc_pid_timerslack_ns(5), Linux 4.6). sysmon
+// (runtime/proc.go) sleeps 20 µs at a time until idle for 1 ms; ticks keep it awake, at 2 to 3 % of a CPU, and its work
+// can wait. Without CAP_SYS_NICE nothing changes.
 func RelaxMonitor() (undo func()) {
 	undo = func() {}
 	tid := monitorThread()
@@ -39,8 +39,8 @@ func setSlack(path, ns string) error {
 	return err
 }
 
-// monitorThread returns sysmon: the first thread that the runtime starts (runtime.main), so the second that the kernel
-// lists (fs/proc/base.c, proc_task_readdir). 0: unknown.
+// sysmon is the first thread that the runtime starts (runtime.main), so the second that the kernel lists
+// (fs/proc/base.c, proc_task_readdir). 0: unknown.
 func monitorThread() int {
 	dir, err := os.Open("/proc/self/task")
 	if err != nil {

@@ -13,9 +13,8 @@ import (
 // sched(7)
 const bestNice = -20
 
-// raisePriority sets the best nice value for ordinary threads of this process during a collection: with five threads
-// per CPU, 20 ms of work would take 100 to 250. Children start as usual (SCHED_FLAG_RESET_ON_FORK). Without
-// CAP_SYS_NICE nothing changes.
+// raisePriority sets the best nice value for ordinary threads during a collection: with five threads per CPU, 20 ms of
+// work would take 100 to 250. Children start as usual (SCHED_FLAG_RESET_ON_FORK). Without CAP_SYS_NICE nothing changes.
 func raisePriority() (undo func()) {
 	was := map[int]*unix.SchedAttr{}
 	tids, _ := procmem.ListTasks(os.Getpid(), nil)

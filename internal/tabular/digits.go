@@ -12,8 +12,8 @@ import (
 // The zero value formats as [Format] does.
 type Precision struct {
 	N       float64 // effective number of samples; 0: unknown
-	Total   float64 // sum of the values
-	Samples int64   // those with a value, each counted
+	Total   float64
+	Samples int64 // those with a value, each counted
 }
 
 // Effective is Kish's effective sample size: a thread that slept long and ran briefly has many samples and little time.
@@ -99,7 +99,7 @@ func (p Precision) Value(v int64, unit string) string {
 	}
 	ns := float64(v) * per
 	step := math.Pow10(decimalExponent(p.Err(float64(v)/p.Total) * p.Total * per))
-	for step > math.Abs(ns) { // at least one digit
+	for step > math.Abs(ns) {
 		step /= 10
 	}
 	ns = math.Round(ns/step) * step
@@ -112,7 +112,6 @@ func (p Precision) Value(v int64, unit string) string {
 	return fmt.Sprintf("%.0fns", ns)
 }
 
-// decimals are those of three significant digits.
 func decimals(f float64) int {
 	switch a := math.Abs(f); {
 	case a >= 99.95:

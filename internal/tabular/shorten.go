@@ -49,7 +49,6 @@ func cutMiddle(s string, width int) string {
 	return head(s, left) + "…" + tail(s, width-1-left)
 }
 
-// C++'s qualifiers after the arguments are removed, too.
 func cutArguments(s string) (name string, ok bool) {
 	end := strings.TrimRight(s, " &")
 	end = strings.TrimSuffix(end, " const")
@@ -113,7 +112,6 @@ func cutResult(s string) string {
 	return s[at:]
 }
 
-// A part begins after ::, a point or a slash.
 func nameParts(s string) (at []int) {
 	depth, word := 0, false
 	for i, r := range s {

@@ -8,7 +8,7 @@ import (
 )
 
 // Completeness divides the time of a type of values by the completeness of its stacks. ok is false if the profile is
-// not prywalk's, or no time has a stack, as that of [exited unseen].
+// not prywalk's, or no time has a stack.
 func (d *Data) Completeness(value int) (c incomplete.Completeness, ok bool) {
 	if !d.isRecording() {
 		return c, false

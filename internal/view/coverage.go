@@ -24,7 +24,7 @@ const minTicksToReport = 5
 type SymbolCoverage struct {
 	valueIndex    int
 	named, Total  int64
-	bounded       int64 // functions known by their bounds only
+	bounded       int64
 	unnamed       []unnamedFrame
 	TooLittleTime bool
 }
@@ -75,8 +75,7 @@ func (d *Data) Coverage() SymbolCoverage {
 	return c
 }
 
-// isBuiltInOfScript reports whether the innermost code is nameless and below a script's function, as a built-in
-// function of the language is.
+// A built-in function of a script's language has no name.
 func (t *FrameTable) isBuiltInOfScript(stack []int32) bool {
 	leaf := &t.Frames[stack[0]]
 	if !leaf.Nameless || leaf.Module == "" || strings.HasPrefix(leaf.Module, "[") {
@@ -203,7 +202,6 @@ func (sel *Selection) mapped() (files, mappings []string) {
 	return files, mappings
 }
 
-// mainPID returns the process with over 90 % of the time; 0: none.
 func (d *Data) mainPID() int {
 	times := map[int64]int64{}
 	for _, s := range d.Profile.Sample {

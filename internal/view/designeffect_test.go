@@ -87,7 +87,6 @@ func TestDesignEffectIsOneWhereNoneIsSeen(t *testing.T) {
 	}
 }
 
-// spaced moves the blocks apart, so that none follows another.
 func spaced(r *recording) *recording {
 	begin := r.Sample[0].NumLabel[rec.LabelEnd][0]
 	for _, s := range r.Sample {
@@ -99,7 +98,7 @@ func spaced(r *recording) *recording {
 func TestBlocksHaveThePartsOfIntervals(t *testing.T) {
 	r := newRecording(rec.TypeWall)
 	const begin = 1e18
-	add := func(function string, from, to float64) { // in blocks
+	add := func(function string, from, to float64) {
 		s := r.add(function, int64((to-from)*minBlockLength))
 		s.NumLabel[rec.LabelEnd] = []int64{begin + int64(to*minBlockLength)}
 	}

@@ -173,7 +173,6 @@ func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
 	return &c
 }
 
-// portion returns v × part / whole without overflow.
 func portion(v, part, whole int64) int64 {
 	if whole <= 0 || part >= whole {
 		return v

@@ -87,7 +87,6 @@ func (g *groups) groupName(s *profile.Sample, by string) string {
 	return ""
 }
 
-// command includes short-lived children.
 func command(s *profile.Sample) string {
 	if program, ok := strings.CutPrefix(Label(s, rec.LabelThread), "[children: "); ok && NumLabel(s, rec.LabelTID) == 0 {
 		return strings.TrimSuffix(program, "]")
@@ -122,7 +121,6 @@ func severalProcesses(p *profile.Profile) bool {
 	return false
 }
 
-// kind is tid or pid.
 func nameWithID(name, kind string, id int64) string {
 	switch {
 	case id == 0 && name == "":

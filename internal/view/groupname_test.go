@@ -12,7 +12,6 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// text has pairs of keys and values.
 func labels(s *profile.Sample, pid, tid int64, text ...string) {
 	for i := 0; i < len(text); i += 2 {
 		s.Label[text[i]] = []string{text[i+1]}
@@ -41,7 +40,7 @@ func TestGroupsOfSamplesByEachWay(t *testing.T) {
 		"module":       {"app 9", "[none] 3", "libc.so.6 3"},
 		"label":        {"[no labels] 6", "tenant=a 5", "tenant=b, zone=z 4"},
 		"label:tenant": {"[no label tenant] 6", "a 5", "b 4"},
-		"label:comm":   {"[no label comm] 15"}, // prywalk's own
+		"label:comm":   {"[no label comm] 15"},
 	} {
 		var got []string
 		samples := 0

@@ -13,8 +13,8 @@ import (
 )
 
 // Counterparts maps each frame of an earlier recording to that in a later one, or to itself. Name and module are equal,
-// or the module is the program's own file under another name, or the name is in one module only on either side, as
-// after an update of a library.
+// or the module is the program's own file under another name, or either side has the name in one module only, as after
+// an update of a library.
 func Counterparts(older, newer *Data) map[Frame]Frame {
 	olderFrames, newerFrames := older.allFrames(), newer.allFrames()
 	newer.Memory.Take(int64(len(olderFrames)+len(newerFrames)) * frameCost)
@@ -77,7 +77,7 @@ func (f *Frame) withoutModule() Frame {
 }
 
 // Join returns a profile with the samples of two. The first type of values is the later one's, the second the earlier
-// one's × factor, rounded so that the values of each innermost function add up.
+// one's × factor, rounded so that each innermost function's values add up.
 func Join(older, newer *Data, factor float64) *Data {
 	d := *newer
 	p := ShallowCopy(d.Profile)
@@ -97,7 +97,7 @@ func Join(older, newer *Data, factor float64) *Data {
 	for _, s := range newer.Profile.Sample {
 		p.Sample = append(p.Sample, withValues(s, s.Value[newer.ValueIndex], 0))
 	}
-	remainder := map[int32]float64{} // of the values so far, by innermost frame
+	remainder := map[int32]float64{}
 	for _, s := range older.Profile.Sample {
 		leaf := older.Stack(s)[0]
 		exact := float64(s.Value[older.ValueIndex])*factor + remainder[leaf]

@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/languages"
 )
 
-// commonNames are of functions in many files.
 var commonNames = regexp.MustCompile(`^(?:<[a-z ()]+>|\(anonymous\)|anonymous|\{(?:closure|main)\}|` +
 	`_?inner|outer|_?wrapper|_?wrapped|decorator)$`)
 

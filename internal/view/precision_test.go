@@ -13,7 +13,7 @@ import (
 // Kish: N = (Σ v)² ÷ Σ (v² ÷ count of the sample).
 func TestPrecisionIsOfTheEffectiveNumberOfSamples(t *testing.T) {
 	for what, c := range map[string]struct {
-		samples [][2]int64 // count, ns
+		samples [][2]int64
 		n       float64
 		counted int64
 	}{

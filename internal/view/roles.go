@@ -11,7 +11,7 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// roleFunctions returns, by pid, the role of a thread's name, for processes whose runtime names its threads.
+// roleFunctions returns, by pid, the role of a thread's name, if the runtime names its threads.
 func roleFunctions(p *profile.Profile) map[int64]func(thread string) string {
 	byMapping := map[*profile.Mapping]func(string) string{}
 	for _, m := range p.Mapping {

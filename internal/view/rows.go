@@ -17,14 +17,14 @@ import (
 type Row struct {
 	Frame       int32
 	Self, Total int64
-	depth       float64 // sum of value × distance from the innermost frame
+	depth       float64
 }
 
 // Rows sums samples by frame; Total counts a frame once per sample.
 func (d *Data) Rows(samples []*profile.Sample) []Row {
 	var rows []Row
 	rowOf := map[int32]int{}
-	lastSample := map[int32]int{} // by frame: 1 + index of the sample
+	lastSample := map[int32]int{}
 	for i, s := range samples {
 		v := s.Value[d.ValueIndex]
 		if v == 0 {

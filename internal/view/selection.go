@@ -35,7 +35,7 @@ type Selection struct {
 	Options    Options
 	ValueIndex int
 	Unit       string
-	Dropped    int // removed by filters
+	Dropped    int
 	Filters    []string
 	// SchedulerBlocked and EventLoopBlocked are omitted blocked times, ns: of threads asleep in Go's scheduler, and in
 	// event loops of recorded tasks.

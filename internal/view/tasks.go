@@ -66,7 +66,6 @@ func (sel *Selection) withoutBlocked(s *profile.Sample, clocks *ClockIndices, co
 	return &c
 }
 
-// schedulerTasks is a cache by stack.
 type schedulerTasks map[**profile.Location]string
 
 func (known schedulerTasks) taskOf(s *profile.Sample) string {
@@ -94,7 +93,6 @@ func recordedTasks(p *profile.Profile) map[int64]map[string]bool {
 	return kinds
 }
 
-// schedulerTask returns the task of the language in whose scheduler a thread sleeps, or "".
 func schedulerTask(s *profile.Sample) string {
 	functions := functionsOf(s)
 	for _, l := range languages.All {

@@ -22,7 +22,6 @@ import (
 
 const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntime + "]"
 
-// waitGroups caches answers by stack.
 type waitGroups struct {
 	idleRules   bool
 	idleCache   map[idleKey]string
@@ -50,8 +49,8 @@ func (w *waitGroups) waitGroup(s *profile.Sample) string {
 	return name
 }
 
-// A lock with an owner is named by its address, other objects by their kind and the application's function, a socket by
-// its peer.
+// A lock with an owner is named by its address, other objects by kind and the application's function, a socket by its
+// peer.
 func (w *waitGroups) waitObject(s *profile.Sample, what string) string {
 	if w.inSleep(s) {
 		return string(waits.Sleep)
@@ -97,8 +96,8 @@ func (w *waitGroups) inSleep(s *profile.Sample) bool {
 }
 
 // languageWithin asks, from the innermost one, the language of each function that the application's waiting function
-// calls, and returns the first answer or "". answer's second result is false without an answer for the function.
-// question is the key of the cache.
+// calls, and returns the first answer or "". answer's second result is false without an answer. question is the key of
+// the cache.
 func (w *waitGroups) languageWithin(
 	s *profile.Sample, question string, answer func(l *languages.Language, function string) (string, bool),
 ) (found string) {
@@ -136,7 +135,6 @@ func (w *waitGroups) waiterFunction(s *profile.Sample) string {
 	return ""
 }
 
-// waiterIndex returns −1 without a stack.
 func (w *waitGroups) waiterIndex(s *profile.Sample) int {
 	if len(s.Location) == 0 {
 		return -1
@@ -198,7 +196,7 @@ func (w *waitGroups) lockGroup(s *profile.Sample) string {
 		}
 		return waits.LabelForReader(what)
 	}
-	if wait := Label(s, rec.LabelWait); IsTask(s) && strings.HasPrefix(wait, "sync.") { // of Go
+	if wait := Label(s, rec.LabelWait); IsTask(s) && strings.HasPrefix(wait, "sync.") {
 		return wait
 	}
 	return NoLock

@@ -23,8 +23,8 @@ func isApplicationFunction(f Frame) bool {
 		!languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.LibraryFunctions })
 }
 
-// WaitingFunction returns the index of the function that represents a stack's wait: the application's innermost, else
-// the innermost that does more than forward it, else the outermost that forwards it.
+// WaitingFunction returns the index of the function that represents a wait: the application's innermost, else the
+// innermost that does more than forward it, else the outermost that forwards it.
 func WaitingFunction(stack []Frame) int {
 	if i := ApplicationFunction(stack); i >= 0 {
 		return i

@@ -76,7 +76,7 @@ const timerAbsolute = 1
 type sleepTime struct {
 	addr     uint64 // of a struct timespec; 0: none
 	absolute bool   // an end, not a length
-	clock    uint64 // as in clock_gettime(2)
+	clock    uint64
 }
 
 func (s *Sleeper) time() sleepTime {

@@ -4,8 +4,7 @@ package waits
 
 import "slices"
 
-// Cycles returns the sorted cycles of a map of threads to those that they wait for. Each begins with its lowest ID. A
-// thread that waits for itself is one.
+// Cycles returns the sorted cycles of a map of threads to those that they wait for. Each begins with its lowest ID.
 func Cycles(waitsFor map[int]int) (out [][]int) {
 	const onPath, done = 1, 2
 	state := make(map[int]int, len(waitsFor))

@@ -28,9 +28,9 @@
 //	sync, syncfs                                           disk
 //	any other call, another reason of the kernel           other; in state D disk
 //
-// The function of the table is the innermost one that does more than forward the wait (identify.go).
-// [Wait.ResolveOwner] makes the ID in a lock that of a live thread; [Wait.ReadCallMemory], [OpenFiles.AddFileDetails]
-// and [Wait.SetVariable] add details. [Idle] decides from the whole stack whether a wait is idle, by the functions of
+// The function of the table is the innermost that does more than forward the wait (identify.go). [Wait.ResolveOwner]
+// makes the ID in a lock that of a live thread; [Wait.ReadCallMemory], [OpenFiles.AddFileDetails] and
+// [Wait.SetVariable] add details. [Idle] decides from the whole stack whether a wait is idle, by the functions of
 // libraries.go, idlegoroutines.go and package languages.
 //
 // A goroutine that waits without a thread has the Go runtime's reason in place of a kind. The recorder names native

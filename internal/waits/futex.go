@@ -108,12 +108,10 @@ func futex(args *[6]uint64, stack []StackFunction, mem *FutexCopy) Wait {
 	return w
 }
 
-// groupWord is the distance between the futex words of a glibc condition's two groups of waiters
-// (sysdeps/nptl/bits/thread-shared-types.h, __g_signals). The first word is aligned to 8. A signal moves waiters to the
-// other group, so all are listed at the first word.
+// groupWord is the distance of a glibc condition's two futex words (sysdeps/nptl/bits/thread-shared-types.h,
+// __g_signals). A signal moves waiters from one to the other, so all are listed at the first, which is aligned to 8.
 const groupWord = 4
 
-// value is what the word was waited on.
 func (w *Wait) setOwner(p primitive, value uint32, mem *FutexCopy) {
 	switch {
 	case p.kind == Join && !p.unknownLayout:

@@ -20,7 +20,6 @@ const (
 
 var mutexTypes = [...]string{"normal", "recursive", "error-checking", "adaptive"}
 
-// kind is the word with a glibc mutex's type and flags.
 func isMutexKind(kind uint32) bool {
 	if kind&mutexPP != 0 {
 		kind &^= mutexCeiling

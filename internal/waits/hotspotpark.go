@@ -4,8 +4,8 @@ package waits
 
 import "strings"
 
-// hotspotWaits are HotSpot's functions that sleep in a condition of their thread (runtime/objectMonitor.cpp,
-// os/posix/os_posix.cpp), by prefix, specific ones first.
+// These functions of HotSpot sleep in a condition of their thread (runtime/objectMonitor.cpp, os/posix/os_posix.cpp).
+// Specific prefixes are first.
 var hotspotWaits = []struct {
 	begin string
 	kind  Kind
@@ -14,7 +14,6 @@ var hotspotWaits = []struct {
 	{"JavaThread::sleep", Sleep},
 }
 
-// decided reports that outer functions cannot change the kind.
 func hotspotWait(stack []StackFunction) (kind Kind, decided bool) {
 	for i := range stack {
 		name := strings.TrimPrefix(stack[i].Function, "os::")
@@ -36,7 +35,7 @@ func hotspotWait(stack []StackFunction) (kind Kind, decided bool) {
 	return NoWait, false
 }
 
-// setHotSpot is for waits without a runtime's answer. The condition is the thread's own: its address names no monitor.
+// The condition is the thread's own: its address names no monitor.
 func (w *Wait) setHotSpot(stack []StackFunction) {
 	if kind, _ := hotspotWait(stack); kind != NoWait {
 		*w = ManagedWait(kind, "", 0, 0, w.Timed && kind != Monitor)

@@ -67,7 +67,7 @@ func TestASemaphoreIsDecidedBeyondItsFunctions(t *testing.T) {
 	}
 }
 
-// The stack shows the wait also after the thread has run: then the virtual machine's structures no longer do.
+// After the thread has run, only the stack shows the wait.
 func TestConditionsOfHotSpotAreNamedByTheirUse(t *testing.T) {
 	for function, want := range map[string]Kind{
 		"ObjectMonitor::EnterI": Monitor, "ObjectMonitor::enter_internal": Monitor, "ObjectMonitor::ReenterI": Monitor,

@@ -46,8 +46,8 @@ type Frame struct {
 // Idle returns the rule by which a wait is idle, or "". A thread that waits for work is idle, one that waits within
 // work is blocked. wait is its label; the innermost frame is first.
 //
-// The innermost function that does more than forward the wait decides. An outer loop proves nothing, since all work of
-// a pool is below it.
+// The innermost function that does more than forward the wait decides: all work of a pool is below its loop, so an
+// outer loop proves nothing.
 func Idle(wait string, kind Kind, stack []Frame) string {
 	switch {
 	case goroutineWaits[wait] && len(stack) > 0 && stack[0].Function == goparkFunction:

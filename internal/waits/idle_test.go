@@ -16,7 +16,6 @@ func frames(text string) (stack []Frame) {
 	return stack
 }
 
-// Parts of real stacks.
 const (
 	javaPark = `__futex_abstimed_wait_common|/usr/lib/libc.so.6
 		pthread_cond_wait|/usr/lib/libc.so.6

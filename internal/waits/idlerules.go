@@ -80,9 +80,9 @@ func (s *waitingStack) awaitsWork() bool {
 	return isLoop(&s.outer[at]) && s.isOutermostLoop(at)
 }
 
-// poolLoopAt returns the index of the only outer function that can be the pool's loop: 0, the waiting function; 1, if
-// that takes its caller's next work; 2, if that caller is no loop, takes next work itself, and all three have one
-// scope. Precondition: there is an outer function.
+// poolLoopAt returns the index of the outer function that can be the pool's loop: 0, the waiting function; 1, if that
+// takes its caller's next work; 2, if that caller is no loop, takes next work itself, and all three have one scope.
+// Precondition: there is an outer function.
 func (s *waitingStack) poolLoopAt() int {
 	switch {
 	case !s.takesNextWork(0):
@@ -116,7 +116,6 @@ func (s *waitingStack) isOfPoolsQueue() bool {
 	return s.takesNextWork(i) && s.takesNextWork(i+1) && s.outer[i+1].awaitsTask()
 }
 
-// takesNextWork reports whether outer function i, by its name, waits for its caller's next work.
 func (s *waitingStack) takesNextWork(i int) bool {
 	return i+1 < len(s.outer) && nextWorkRegexp.MatchString(languages.LastComponent(s.outer[i].Function))
 }
@@ -183,7 +182,7 @@ func (s *waitingStack) isCalledBy(pattern *regexp.Regexp) bool {
 
 func (s *waitingStack) isOutermostLoop(from int) bool {
 	own := scopeOf(s.outer[from].Function)
-	calledByOther := false // across a function that is no loop
+	calledByOther := false
 	for i := range s.outer[from+1:] {
 		f := &s.outer[from+1+i]
 		switch {
@@ -265,7 +264,7 @@ func (s *waitingStack) callerOf(group *regexp.Regexp) string {
 func (s *waitingStack) awaitsReply() bool {
 	for i := range s.outer {
 		f := &s.outer[i]
-		if isManaged(*f) { // the innermost
+		if isManaged(*f) {
 			l := f.language()
 			return l.AwaitsReply != nil && l.AwaitsReply(f.Function, f.File)
 		}

@@ -15,7 +15,7 @@ type OpenFiles struct {
 	root     string
 	pid      int
 	sockets  map[string]socket
-	pipeEnds map[string][]pipeEnd // of pipes, by link text; nil until used
+	pipeEnds map[string][]pipeEnd
 }
 
 // NewOpenFiles returns the descriptors of a process.
@@ -69,7 +69,6 @@ func (f *OpenFiles) Link(fd int) string {
 	return link
 }
 
-// file reads neither a pipe's other end nor an epoll's descriptors.
 func (f *OpenFiles) file(fd int) OpenFile {
 	d := OpenFile{FD: fd, Path: f.Link(fd)}
 	kind, inode, _ := strings.Cut(d.Path, ":")

@@ -177,7 +177,7 @@ func TestRWLocksAreFoundByEitherOfTheirWords(t *testing.T) {
 func TestWaitersOfAConditionOfGlibcAreAtOneObjectInEitherGroup(t *testing.T) {
 	for _, c := range []struct {
 		stack []StackFunction
-		want  [2]schema.Hex // of waiters at word and word+4
+		want  [2]schema.Hex
 	}{
 		{stack("__futex_abstimed_wait_common", "pthread_cond_wait"), [2]schema.Hex{word, word}},
 		{[]StackFunction{{"pthread_cond_timedwait", "/lib/ld-musl-x86_64.so.1"}}, [2]schema.Hex{word, word + 4}},

@@ -38,8 +38,7 @@ func cpythonLock(stack []StackFunction) (what string) {
 	return what
 }
 
-// isSemaphoreIdentified reports whether outer functions cannot change the result of [cpythonLock]. stack begins with
-// the semaphore's function.
+// stack begins with the semaphore's function.
 func isSemaphoreIdentified(stack []StackFunction) bool {
 	for i := range stack {
 		name := stack[i].Function

@@ -41,8 +41,8 @@ type RemoteAddresses struct {
 	nextRead int64
 }
 
-// Of returns a socket's remote address by its link ([OpenFiles.Link]), or "". For an unknown socket it reads the tables
-// again, in at most 1/200 of the time. now returns CLOCK_MONOTONIC in ns.
+// Of returns a socket's remote address by its link ([OpenFiles.Link]), or "". It reads the tables again for an unknown
+// socket, in at most 1/200 of the time. now returns CLOCK_MONOTONIC in ns.
 func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string {
 	inode, ok := strings.CutPrefix(link, "socket:[")
 	if !ok {
@@ -51,7 +51,7 @@ func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string
 	inode = strings.TrimSuffix(inode, "]")
 	_, known := a.sockets[inode]
 	if at := now(); !known && at >= a.nextRead {
-		if all := f.readSockets(); len(all) > 0 { // the process may have ended
+		if all := f.readSockets(); len(all) > 0 {
 			a.sockets = all
 		}
 		end := now()
@@ -60,7 +60,7 @@ func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string
 	return a.sockets[inode].remote
 }
 
-const peersEvery = 1e9 // minimum ns between readings of the tables
+const peersEvery = 1e9
 
 // Network identifies the process's network namespace, "" if unknown.
 func (f *OpenFiles) Network() string {

@@ -38,7 +38,7 @@ func TestProcessesOfANetworkShareTheReadingOfItsTables(t *testing.T) {
 	}
 	expect(first, "socket:[7]", "127.0.0.1:49159")
 	expect(second, "socket:[7]", "127.0.0.1:49159")
-	expect(second, "socket:[8]", "") // too soon after the last reading
+	expect(second, "socket:[8]", "")
 	expect(second, "pipe:[7]", "")
 	clock += peersEvery
 	expect(second, "socket:[8]", "127.0.0.1:49160")

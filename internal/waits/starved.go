@@ -9,7 +9,7 @@ import (
 )
 
 // PoolWorker is what a pool worker's stack shows. A pool is possibly starved if all its workers wait for tasks'
-// results: stacks do not show whether those tasks are in its own queue.
+// results: stacks do not show the queue of those tasks.
 type PoolWorker struct {
 	// Loop is the pool's loop, or "".
 	Loop string

@@ -41,7 +41,7 @@ type Wait struct {
 	// Idle is the rule by which the wait is idle, "" if it is not.
 	Idle string `json:"idle,omitempty"`
 
-	lockClasses []string // of a file lock, in /proc/locks
+	lockClasses []string
 	managed     bool
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package goroutines reads the goroutines of a process or a core: their stacks, what they wait for and hold.
+// Package goroutines reads the stacks of goroutines, what they wait for and hold.
 //
 // # Algorithm
 //
@@ -9,8 +9,8 @@
 // has called another runtime through C, a goroutine of that runtime has its outer frames.
 //
 // A sync.Mutex stores no owner. A likely owner has on its stack a function that has locked the mutex, and not unlocked
-// it before its current call. Another goroutine may unlock it, so a cycle is only a possible deadlock. Of a channel
-// only the waiters are known. Of a goroutine with
+// it before its current call. Another goroutine may unlock it. Of a channel only the waiters are known. Of a goroutine
+// with
 //
 //	sync.(*Mutex).Lock   awaits sync.Mutex 0xc000012018
 //	main.transfer        locks 0xc000012010 at bank.go:21, 0xc000012018 at bank.go:22

@@ -54,11 +54,10 @@ func (r *Reader) addLocks(t *managed.TaskRecord, g *stacks.Goroutine, stack []by
 	dropAwaited(g)
 }
 
-// maxCondFrame bounds the frame of sync.Cond.Wait, in bytes.
 const maxCondFrame = 256
 
-// dropUnlockedByWait removes the mutex that sync.Cond.Wait has unlocked. Wait's frame has the address of the Cond or
-// its notify; Cond.L's second word is the mutex.
+// Cond.Wait has unlocked a mutex: Wait's frame has the address of the Cond or its notify; Cond.L's second word is the
+// mutex.
 func (r *Reader) dropUnlockedByWait(g *stacks.Goroutine) {
 	wait := slices.IndexFunc(g.Frames[:min(len(g.Frames), maxSyncFrames)], func(f stacks.Frame) bool {
 		return f.Function == condWait
@@ -96,7 +95,7 @@ func (r *Reader) placeOf(at frames.Addr, in *stacks.Frame) string {
 	}
 	f := frames.Frame{PC: at + 1, Module: m, AfterCall: true}
 	list := r.Walk.Places(&f)
-	for _, p := range list { // skip Lock itself
+	for _, p := range list {
 		if !strings.HasPrefix(p.Function, "sync.") && !strings.HasPrefix(p.Function, "internal/") &&
 			!strings.HasPrefix(p.Function, "sync/atomic.") {
 			return p.Location()
@@ -117,7 +116,6 @@ func (r *Reader) nameWait(g *stacks.Goroutine, w managed.TaskWait) stacks.Gorout
 	return out
 }
 
-// setSync identifies an object of package sync by the functions on the stack.
 func setSync(w *stacks.GoroutineWait, stack []stacks.Frame) {
 	word, inMutex := w.Address, false
 	w.Kind = stacks.KindSemaphore
@@ -144,7 +142,6 @@ func setSync(w *stacks.GoroutineWait, stack []stacks.Frame) {
 	}
 }
 
-// dropAwaited removes awaited locks from the held ones.
 func dropAwaited(g *stacks.Goroutine) {
 	for i := range g.Awaits {
 		inner := -1

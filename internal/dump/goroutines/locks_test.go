@@ -36,7 +36,6 @@ func TestWhatAGoroutineWaitsForFollowsFromItsFunctions(t *testing.T) {
 		{[]string{"sync.(*RWMutex).RLock"}, stacks.KindRWMutex, word - readerSema, true},
 		{[]string{"sync.(*WaitGroup).Wait"}, stacks.KindWaitGroup, word, false},
 		{[]string{condWait, "main.main"}, stacks.KindCond, word - condNotify, false},
-		// woken, and locks Cond.L
 		{[]string{"sync.(*Mutex).Lock", condWait}, stacks.KindMutex, word - mutexSema, false},
 	} {
 		w := stacks.GoroutineWait{TaskWait: managed.TaskWait{Address: word}}

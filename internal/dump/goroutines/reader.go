@@ -24,13 +24,13 @@ type Reader struct {
 	Now int64
 
 	scheduler     managed.Scheduler
-	file          string // of the scheduler, if there are several
+	file          string
 	first, second []byte
 	mem           callstack.TaskMemory
 }
 
-// ReadAll reads the goroutines of all runtimes and joins them with their threads. err is of the last scheduler that
-// could not be read.
+// ReadAll reads the goroutines of all runtimes and joins them with their threads. err is of the last unreadable
+// scheduler.
 func (r *Reader) ReadAll(schedulers []managed.Scheduler, threads []stacks.Thread) (out []stacks.Goroutine, err error) {
 	defer func() { r.Walk.Memory.Give(2 * int64(len(r.first))) }()
 	for _, s := range schedulers {

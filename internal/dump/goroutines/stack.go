@@ -44,7 +44,7 @@ func takeOuterFrames(g, in *stacks.Goroutine) bool {
 }
 
 const (
-	maxStack = 8 << 20 // bytes
+	maxStack = 8 << 20
 	maxTries = 8
 )
 
@@ -91,7 +91,6 @@ func (r *Reader) reserve(size int) bool {
 	return true
 }
 
-// asleep reports that the thread does not run.
 func joinThread(g *stacks.Goroutine, t *managed.TaskRecord, threads []stacks.Thread) (asleep bool) {
 	for i := range threads {
 		th := &threads[i]

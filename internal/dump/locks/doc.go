@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package locks finds what threads and goroutines wait for, deadlocks among them, starved pools, and the verdict.
+// Package locks finds locks, deadlocks, starved pools, and the verdict.
 //
 // # Algorithm
 //

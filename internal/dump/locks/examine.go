@@ -14,7 +14,7 @@ func New() *Locks {
 // WhyChangedEachSample is the reason of a lock that another thread owned at each sample.
 const WhyChangedEachSample = "owner changed at each sample"
 
-// Checker confirms what one reading suggests, by further samples: running threads are read one after the other.
+// Checker confirms by further samples what one reading suggests: running threads are read one after the other.
 type Checker interface {
 	// SampleOwners sets [Lock.OwnerThread] and changed owners.
 	SampleOwners(l *Locks)

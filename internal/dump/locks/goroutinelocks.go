@@ -57,7 +57,6 @@ type goLockKey struct {
 	address frames.Addr
 }
 
-// Channels follow locks; each kind is sorted by the number of waiters.
 func (l *Locks) collectGoroutineLocks() {
 	indexes := map[goLockKey]int{}
 	for _, p := range l.Processes {

@@ -63,7 +63,7 @@ func (lock *Lock) Blocked() (out []int) {
 	if lock.Idle != "" {
 		return nil
 	}
-	idle := lock.IdleWaiters // in the order of Waiters
+	idle := lock.IdleWaiters
 	for _, tid := range lock.Waiters {
 		if len(idle) > 0 && idle[0] == tid {
 			idle = idle[1:]
@@ -94,12 +94,12 @@ func (l *Locks) Thread(tid int) (*stacks.Thread, *stacks.Process) {
 	return nil, nil
 }
 
-// A lock that two processes share is listed for each, a lock of unknown address for each waiting thread.
+// A shared lock is listed for each process, a lock of unknown address for each waiting thread.
 type lockKey struct {
 	pid     int
 	kind    waits.Kind
 	address schema.Hex
-	file    string // of a file lock
+	file    string
 	tid     int
 }
 
@@ -116,7 +116,7 @@ func keyOf(pid int, t *stacks.Thread) lockKey {
 	return k
 }
 
-// Collect lists what threads wait for: objects with a waiter that is not idle first, then by the number of waiters.
+// Collect lists what threads wait for, objects with only idle waiters last.
 func (l *Locks) Collect() {
 	indexes := map[lockKey]int{}
 	for _, p := range l.Processes {

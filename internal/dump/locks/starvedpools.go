@@ -31,7 +31,7 @@ type pool struct {
 	threads []int
 	waiting int
 	idle    int
-	waitsIn string // of the first that waits for results
+	waitsIn string
 }
 
 func (l *Locks) starvedPools() (out []StarvedPool) {
@@ -78,7 +78,6 @@ func poolsOf(p *stacks.Process) (out []*pool) {
 	return out
 }
 
-// result is the function in which the thread waits for a task's result, or "".
 func (p *pool) add(t *stacks.Thread, result string) {
 	p.threads = append(p.threads, t.TID)
 	if t.WaitsFor == nil || t.State == "R" {

@@ -20,8 +20,7 @@ const (
 	VerdictDeadlock Verdict = "deadlock"
 	// VerdictPossible: a cycle with a likely owner, or a possibly starved pool.
 	VerdictPossible Verdict = "possible"
-	// VerdictUnknown: waits without a known owner, threads whose waits are not known, goroutines, tasks or virtual
-	// threads.
+	// VerdictUnknown: waits without a known owner or unknown, goroutines, tasks or virtual threads.
 	VerdictUnknown Verdict = "unknown"
 	// VerdictNone: no cycle, and each wait that is not idle has a known owner, or is for a lock that was free or
 	// changed owner.
@@ -114,7 +113,7 @@ func threadsWithUnknownWait(p *stacks.Process) int {
 	n := p.CountFailed(refusal.Exited, refusal.Zombie, refusal.MaxPause, refusal.Running)
 	for i := range p.Threads {
 		t := &p.Threads[i]
-		if strings.EqualFold(t.State, "T") || t.Wait == "futex" && t.WaitsFor == nil { // a core of arm64
+		if strings.EqualFold(t.State, "T") || t.Wait == "futex" && t.WaitsFor == nil {
 			n++
 		}
 	}

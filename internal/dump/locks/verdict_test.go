@@ -51,7 +51,7 @@ func TestALanguageThatDoesNotRecognizeItsSchedulerLeavesTheVerdict(t *testing.T)
 	}
 }
 
-// The waiters for a GIL wake every few milliseconds, so a cycle with one never stands still.
+// The waiters for a GIL wake every few milliseconds.
 func TestACycleThroughTheGILIsNotDenied(t *testing.T) {
 	wait := func(tid, owner int, kind waits.Kind, timed bool) stacks.Thread {
 		wait := &waits.Wait{Kind: kind, Ownership: waits.Ownership{Owner: owner}, Timed: timed}

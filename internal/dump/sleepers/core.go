@@ -33,8 +33,7 @@ func NewCore(c *core.Core, names *symbols.Namer) *Explainer {
 	}
 }
 
-// ExplainCore sets what a thread waited for, by its registers. It skips arm64, where a call's result replaces its first
-// argument.
+// ExplainCore sets what a thread waited for. It skips arm64, where a call's result replaces its first argument.
 func (e *Explainer) ExplainCore(d *stacks.Thread, c *core.Core, th *core.Thread) {
 	if th.Syscall < 0 || c.Arch != frames.X86_64 {
 		return
@@ -53,7 +52,7 @@ func (e *Explainer) ExplainCore(d *stacks.Thread, c *core.Core, th *core.Thread)
 		from := addr - waits.CopyBefore
 		if n := e.Read(from, b[:]); n > 0 {
 			sl.Memory = waits.FutexCopy{Addr: from, Bytes: b[:n]}
-		} else if n := e.Read(addr, b[:]); n > 0 { // the word is at the start of a mapping
+		} else if n := e.Read(addr, b[:]); n > 0 {
 			sl.Memory = waits.FutexCopy{Addr: addr, Bytes: b[:n]}
 		}
 	}

@@ -5,8 +5,7 @@
 // # Algorithm
 //
 // The system call, its arguments and the innermost functions give the kind of a wait; the memory of its lock gives the
-// owner (package waits). A runtime is asked about its own locks. Names are added: of the owner, the static variable,
-// the descriptor's file, the idle rule. Of a thread as
+// owner (package waits). A runtime is asked about its own locks. Of a thread as
 //
 //	futex(0x4010c0, FUTEX_WAIT, 2, …)    called by pthread_mutex_lock
 //	0x4010c0: 02 00 00 00 00 00 00 00 6a 12 00 00

@@ -39,8 +39,8 @@ func managedWaitsOfCore(c *core.Core) managedWaits {
 	}
 }
 
-// managedAsker returns [waits.Sleeper].Managed. Its first call requires run count runs; later ones accept another
-// sleep, since a monitor's waiters wake now and then.
+// managedAsker returns [waits.Sleeper].Managed. Only its first call requires run count runs: a monitor's waiters wake
+// now and then.
 func (e *Explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem frames.Memory) func() (waits.Wait, bool) {
 	word, timed, ok := waits.RuntimeWaitCall(sl.Reason, &sl.Args)
 	if e.managed == nil || !sl.InCall || !ok {
@@ -59,7 +59,6 @@ func (e *Explainer) managedAsker(tid int, sl *waits.Sleeper, runs uint64, mem fr
 	}
 }
 
-// runsOf returns 0 if the count is unreadable.
 func runsOf(pid, tid int) uint64 {
 	f := procmem.OpenThread(pid, tid, nil)
 	defer f.Close()

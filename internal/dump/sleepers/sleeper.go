@@ -27,7 +27,7 @@ type Explainer struct {
 	pid               int
 	names             *symbols.Namer
 	space             func() *frames.Space
-	files             *waits.OpenFiles // nil for a core
+	files             *waits.OpenFiles
 	managed           managedWaits
 	sameTimeNamespace bool // of prywalk and the process
 	symbols           map[schema.Hex]waits.Variable
@@ -51,7 +51,6 @@ func (e *Explainer) describe(d *stacks.Thread, sl *waits.Sleeper) {
 	d.WaitsFor = &w
 }
 
-// innermostFunctions adds the innermost managed function if it is farther out.
 func innermostFunctions(d *stacks.Thread) (out []waits.StackFunction) {
 	managed := false
 	for i := range d.Frames[:min(len(d.Frames), stacks.MaxExamined)] {

@@ -37,7 +37,7 @@ const mutexAt = 0x5000
 
 func atMutex(owner uint32) (*stacks.Thread, *waits.Sleeper) {
 	mutex := make([]byte, waits.CopySize)
-	binary.LittleEndian.PutUint32(mutex, 2) // locked, with waiters
+	binary.LittleEndian.PutUint32(mutex, 2)
 	binary.LittleEndian.PutUint32(mutex[8:], owner)
 	return &stacks.Thread{TID: 11, Frames: stackOf("__lll_lock_wait", "pthread_mutex_lock")}, &waits.Sleeper{
 		State: 'S', Reason: "futex", InCall: true, Args: [6]uint64{mutexAt, 0x80, 2},

@@ -4,8 +4,8 @@
 //
 // # Algorithm
 //
-// Equal frames share one [Place]: a stack of 900,000 calls of one function is one place and 900,000 frames of three
-// words. [WriteJSON] writes frame by frame, so that such a stack is never a whole text in memory. Of a stack as
+// Equal frames share one [Place]: 900,000 calls of one function are one place and 900,000 frames of three words.
+// [WriteJSON] writes frame by frame. Of a stack as
 //
 //	#0 __futex_wait   libc.so.6
 //	#1 lll_lock_wait  libc.so.6

@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// holds is the verb for a member that waits for itself.
 func cycleText(n int, noun, holds string) string {
 	if n == 1 {
 		return "a " + noun + " waits for a lock that it " + holds + " itself"

@@ -5,9 +5,8 @@
 // # Algorithm
 //
 // [Write] writes each thread, [WriteMerged] each stack once, with the threads of equal program counters, state and wait
-// reason. Both merge goroutines and tasks. Of a runaway recursion both ends are shown, with one line for the rest; JSON
-// has all frames. [WriteLocks] writes the verdict, then the problems, then each lock with its waiters and owner. Three
-// threads with one stack are
+// reason. Both merge goroutines and tasks. Of a runaway recursion both ends are shown, with one line for the rest.
+// Three threads with one stack are
 //
 //	3 threads: sleeping in futex (passive read)
 //	  worker-1…3 (3): 4712 4713 4714

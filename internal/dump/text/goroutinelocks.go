@@ -105,7 +105,6 @@ func goroutineLockDetails(lock *locks.GoroutineLock) string {
 	return text
 }
 
-// purpose is what a channel's goroutines wait for, else "".
 func writeWaiters(b *strings.Builder, waiters []locks.GoroutineWaiter, purpose string) {
 	if len(waiters) == 0 {
 		if purpose != "" {

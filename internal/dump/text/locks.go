@@ -166,7 +166,6 @@ func writePlaces(b *strings.Builder, l *locks.Locks, tids []int) {
 
 const maxPlaces = 5
 
-// "" is not written. noun names what is counted; "": no count.
 func writeFrequent(b *strings.Builder, all []string, noun string) {
 	times := map[string]int{}
 	var places []string

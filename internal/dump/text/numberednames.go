@@ -50,7 +50,6 @@ func groupByNumberedName(threads []*stacks.Thread) []*numberedName {
 // maxDigits bounds a number; longer ones are identifiers.
 const maxDigits = 9
 
-// splitNumber returns −1 for a name without a number.
 func splitNumber(name string) (before string, number int, after string) {
 	end := strings.LastIndexFunc(name, isDigit) + 1
 	begin := len(strings.TrimRightFunc(name[:end], isDigit))
@@ -66,7 +65,7 @@ func splitNumber(name string) (before string, number int, after string) {
 
 func isDigit(r rune) bool { return '0' <= r && r <= '9' }
 
-const maxListed = 6 // threads
+const maxListed = 6
 
 // String returns "worker-1…480 (480): 1001…1480", or all IDs if few.
 func (n *numberedName) String() string {

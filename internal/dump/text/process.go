@@ -43,7 +43,6 @@ func Write(w io.Writer, p *stacks.Process) error {
 	return err
 }
 
-// schedule has the threads asleep in Go's scheduler.
 func writeBesidesThreads(b *strings.Builder, p *stacks.Process, schedule []string) {
 	writeSchedulers(b, schedule)
 	writeTasks(b, p)

@@ -25,8 +25,7 @@ type repetition struct {
 	period   int
 }
 
-// repeated returns the first part to hide at or after from: whole cycles of at most maxCycle functions, without
-// cycleEnds frames or a few more at each end.
+// repeated returns the first part to hide at or after from: whole cycles, without about cycleEnds frames at each end.
 func repeated(frames []stacks.Frame, from int) (r repetition, ok bool) {
 	for at := from; at+2*cycleEnds+minHidden <= len(frames); {
 		next := at + 1

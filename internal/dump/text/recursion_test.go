@@ -26,7 +26,7 @@ func calls(names ...string) (out []stacks.Frame) {
 func TestARepeatedCycleIsOneLineBetweenItsEnds(t *testing.T) {
 	for _, c := range []struct {
 		stack []string
-		line  string // "": all frames are shown
+		line  string
 		lines int
 	}{
 		{slices.Repeat([]string{"f", "g"}, 450_000), "… 899,980 frames: f ← g, 449,990 times", 21},

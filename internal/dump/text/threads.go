@@ -52,7 +52,6 @@ func stateText(t *stacks.Thread) string {
 	return text + withSeparator(" ", t.Signal)
 }
 
-// waitsLine returns "" if the call's name says it all.
 func waitsLine(t *stacks.Thread) string {
 	if t.WaitsFor == nil {
 		return ""

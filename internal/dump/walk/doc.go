@@ -5,7 +5,6 @@
 // # Algorithm
 //
 // A frames.Walker gives the native frames from a sample's copy of the stack. The runtimes replace those that run
-// managed functions (callstack.Merger). Each frame is named at once: by the symbols of its module, inlined calls first,
-// or by its runtime. A runtime's own native frames are kept and marked. An incomplete stack ends with a frame that
-// names the reason ([Walker.WithReason]).
+// managed functions (callstack.Merger). Symbols or a runtime name each frame at once. An incomplete stack ends with a
+// frame that names the reason ([Walker.WithReason]).
 package walk

@@ -70,7 +70,7 @@ func (w *Walker) appendNative(out []stacks.Frame, f *frames.Frame, machinery boo
 	return out
 }
 
-// Places returns a frame's functions, inlined ones first. They are cached unless the code was generated at run time.
+// Places returns a frame's functions, inlined ones first; cached unless generated at run time.
 func (w *Walker) Places(f *frames.Frame) []*stacks.Place {
 	base := stacks.Place{Method: f.Method.String()}
 	if f.Module == nil {
