@@ -37,7 +37,8 @@ type Thread struct {
 	Holds []managed.HeldLock `json:"-"`
 }
 
-// Frame is one function of a stack. An inlined call is a frame of its own, before its caller.
+// Frame is one function of a stack. An inlined call is a frame of its own, before the function that it was inlined
+// into.
 type Frame struct {
 	PC schema.Hex `json:"pc,omitempty"`
 	SP schema.Hex `json:"sp,omitempty"`
