@@ -184,7 +184,6 @@ func TestProcessTracedByAnother(t *testing.T) {
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	trace(t, threadsOf(target.PID))
 	r := prywalk(t, "record", "--engine", "ptrace", "-d", "1", "-p", strconv.Itoa(target.PID))
-	// Its sleeping threads can still be read passively.
 	if !slices.Contains([]int{0, 4}, r.code) {
 		t.Errorf("record: exit code %d, want 0 or 4", r.code)
 	}

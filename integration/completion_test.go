@@ -92,7 +92,7 @@ func TestCompletionsOfferNoNameThatAShellWouldExecute(t *testing.T) {
 			if err := testtargets.WriteExecutable(filepath.Join(dir, "e"), []byte(script)); err != nil {
 				t.Fatal(err)
 			}
-			run(t, tty, "true") // after the prompt TAB is a key
+			run(t, tty, "true")
 			seen := len(tty.Out.String())
 			for _, typed := range []string{"-n zqx", "-n zqw", "-n zqv", "-n zqu", "-n zqt", "-n zqs", "-n zqr", "-n zq",
 				"-p "} {

@@ -50,7 +50,6 @@ func newContainers(t *testing.T) containers {
 	return c
 }
 
-// All processes end with the script, as it runs in its own namespaces.
 func (c containers) pod(more string) []string {
 	return []string{"sh", "-ec", fmt.Sprintf(`mount -t proc proc %[2]s/proc
 mount -t proc proc /proc

@@ -20,8 +20,7 @@ import (
 
 const damages = 3
 
-// Random words of a stopped program's writable memory get random values. Every command must end as for an undamaged
-// program, within its memory limit.
+// Random words of a stopped program's writable memory get random values.
 func TestDamagedMemoryOfRealProgramsBreaksNothing(t *testing.T) {
 	t.Parallel()
 	realPrograms(t)

@@ -16,7 +16,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// Rules for arm64 are tested on instructions of Debian's arm64 libraries ([heuristics]).
 var fibers = []struct {
 	name     string
 	run      []string // a command; for a C program a pattern of a file that must exist, and flags

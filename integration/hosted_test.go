@@ -71,7 +71,6 @@ func TestCodeWithoutUnwindTablesHasItsCallers(t *testing.T) {
 	}
 }
 
-// madeAt is the number of generated frames at a level if all is compiled.
 var madeAt = map[string]int{"sin": 1, "tan": 2, "exp": 3}
 
 func byLevel(p *profile.Profile, compiled bool) (depths map[string]map[int]int, running, incomplete int) {

@@ -71,7 +71,6 @@ func TestDumpOfAHungJVM(t *testing.T) {
 	}
 }
 
-// One thread triggers collections all the time.
 func startHung(t *testing.T) (pid string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -88,7 +87,7 @@ func startHung(t *testing.T) (pid string) {
 	}
 	java := exec.Command("java", "-Xmx64m", "-XX:+UseSerialGC", "-XX:-UseCountedLoopSafepoints",
 		"-XX:LoopStripMiningIter=0", "-XX:-BackgroundCompilation", "-cp", dir, "Hung")
-	java.Dir = dir // jcmd leaves a file there if the JVM does not answer
+	java.Dir = dir
 	stdout, err := java.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -20,7 +20,7 @@ func TestJavaStacksAreTheChainOfCalls(t *testing.T) {
 	realPrograms(t)
 	for _, c := range []struct {
 		target string
-		named  int // minimum of the chain's methods in an average stack
+		named  int
 		stacks int
 	}{
 		{"java-chain", 3, manyChains}, {"java-chain-c1", 3, manyChains}, {"java-chain-int", 3, manyChains},
@@ -45,8 +45,8 @@ func TestJavaStacksAreTheChainOfCalls(t *testing.T) {
 }
 
 type javaStacks struct {
-	whole, named, unnamed int // complete stacks, names of the chain's methods, stacks with an unnamed frame
-	incomplete, replaced  int // incomplete stacks, of these in the deoptimization blob
+	whole, named, unnamed int
+	incomplete, replaced  int
 }
 
 // Chance exceeds half of the allowed share in one of fifty recordings: the test then records more, up to four times.
@@ -133,7 +133,6 @@ func javaFrames(s *profile.Sample) []string {
 
 var chainMethod = regexp.MustCompile(`(?:Chain|Work)\.(?:c([1-9])|(main))\b`)
 
-// wrong is the first misplaced name.
 func chainNames(chain []string) (named int, wrong string) {
 	for i, name := range chain {
 		m := chainMethod.FindStringSubmatch(name)

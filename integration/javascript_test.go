@@ -65,8 +65,7 @@ var scriptFunction = regexp.MustCompile(`^c([1-9])$`)
 
 var leafOf = map[string]byte{"Builtins_BitwiseXor": '8', "Builtins_ShiftLeft": '9', "Builtins_DivSmi": '6'}
 
-// scriptChain returns the first misplaced name, outermost first, and whether the innermost frame is a builtin of one
-// function only, at its place.
+// scriptChain returns the first misplaced name, and whether the innermost frame is a builtin at its place.
 func scriptChain(names []string) (leaf bool, wrong string) {
 	next := byte('1')
 	for i := len(names) - 1; i >= 0; i-- {

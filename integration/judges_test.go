@@ -30,7 +30,6 @@ func TestMeterAgreesWithTheKernelsResourceUsage(t *testing.T) {
 		return err == nil && cpu > 20*time.Millisecond && stateOf(cmd.Process.Pid) == "S"
 	})
 	in.Close()
-	// The exit takes CPU time too, until the parent waits.
 	eventually(t, "the shell has ended", func() bool { return stateOf(cmd.Process.Pid) == "Z" })
 	m.finish()
 	if err := cmd.Wait(); err == nil {

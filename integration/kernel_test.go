@@ -21,7 +21,6 @@ func cpuOf(pid int) (time.Duration, error) {
 	return time.Duration(ts.Nano()), err
 }
 
-// meter reads the CPU time of processes periodically.
 type meter struct {
 	stop, done chan struct{}
 	readings   []reading

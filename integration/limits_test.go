@@ -32,7 +32,6 @@ func TestALimitThatIsTooLowIsOneLineWithTheRemedy(t *testing.T) {
 	underLimit(t, nil, "-v 1800000", "dump", "-p", pid).must(t, 1).oneLine(t, "address space", "ulimit -v 2097152")
 	underLimit(t, nil, "-v 1800000", "record", "--", "true").must(t, 125).oneLine(t, "address space")
 	if os.Geteuid() == 0 {
-		// The limit counts all threads of the user, so the user is of this test only.
 		user := &testtargets.User{UID: 61234, GID: 61234}
 		underLimit(t, user, "-u 12", "dump", "-p", pid).must(t, 1).oneLine(t, "processes and threads is 12", "ulimit -u")
 	}

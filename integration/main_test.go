@@ -54,7 +54,7 @@ type result struct {
 type command struct {
 	args []string
 	user *testtargets.User
-	dir  string // "": a new temporary one
+	dir  string
 	env  []string
 	exe  string
 }

@@ -40,7 +40,6 @@ func TestRootOfAUserNamespaceRecordsWhatIsInIt(t *testing.T) {
 		must(t, 3).oneLine(t, "another user namespace")
 	r := command{exe: "unshare", args: []string{"-Ur", binary, "record", "-o", "out.pb.gz", "--", "sh", "-c",
 		"i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done"}}.run(t)
-	// "sampled", if prywalk had no processor for a part of it.
 	complete := regexp.MustCompile("100% of (sampled )?CPU time with complete stacks")
 	if r.must(t, 0); !complete.MatchString(r.stderr) {
 		t.Errorf("no %q in the closing line: %s", complete, clip(r.stderr))

@@ -75,8 +75,7 @@ func checkPause(t *testing.T, rec *recording, pausedCPU int64) {
 	if cpu < pausedCPU/2 {
 		t.Errorf("[not observed] has %d ns of CPU time, want at least half of the pauses' %d", cpu, pausedCPU)
 	}
-	// The kernel adds a wait in the run queue when it ends. One that lasts at the end of a pause is in the time not
-	// observed, and also in the queue time.
+	// A wait in the run queue at the end of a pause is in both times: the kernel adds it when it ends.
 	for tid, ns := range walls {
 		if float64(ns-queued[tid])/1e9 > rec.stats.DurationS {
 			t.Errorf("thread %d: %v s of wall time in %v s, even without %v s of queue time", tid, float64(ns)/1e9,

@@ -173,7 +173,6 @@ func checkTotals(t *testing.T, r *recording, m *meter) {
 	}
 }
 
-// nameBySymbols uses a twin with symbols, to check the addresses.
 func nameBySymbols(t *testing.T, p *profile.Profile, target *testtargets.Target) {
 	t.Helper()
 	if target.Unstripped == "" {

@@ -21,7 +21,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// quotaOf makes a control group with 5 % of a processor, or skips the test.
 func quotaOf(t *testing.T) string {
 	t.Helper()
 	for _, g := range []struct{ at, file, text string }{
@@ -61,7 +60,6 @@ func TestTargetsThatUseUpTheirQuotaAreNamed(t *testing.T) {
 	}
 }
 
-// frozenGroup makes a control group that set freezes or thaws, or skips the test.
 func frozenGroup(t *testing.T) (dir string, set func(frozen bool)) {
 	t.Helper()
 	for _, g := range []struct{ at, file, freeze, thaw string }{

@@ -72,7 +72,6 @@ func record(t *testing.T, args ...string) *recording {
 	return recordAs(t, nil, args...)
 }
 
-// A recording must not be readable by other users.
 func readProfile(t *testing.T, file string) *profile.Profile {
 	t.Helper()
 	f, err := os.Open(file)

@@ -39,7 +39,7 @@ func TestRenamedModuleIsImportedByAnother(t *testing.T) {
 		t.Helper()
 		cmd := exec.Command(name, args...)
 		cmd.Dir = dir
-		// With -trimpath a package's compilation does not depend on the directory: only changes are compiled.
+		// With -trimpath only changes are compiled, whatever the directory.
 		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off")
 		out, err := cmd.CombinedOutput()
 		if err != nil {

@@ -115,7 +115,7 @@ func checkStates(t *testing.T, file string, sleeping bool) {
 	t.Helper()
 	seen := map[string]bool{}
 	for _, s := range readProfile(t, file).Sample {
-		if s.Location[0].Address != 0 { // not the time of unsampled threads
+		if s.Location[0].Address != 0 {
 			seen[s.Label["state"][0]] = true
 		}
 	}

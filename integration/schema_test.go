@@ -36,7 +36,6 @@ func schemaOf(t *testing.T, name string) *jsonschema.Schema {
 	return s
 }
 
-// The schema must accept the document as it is, but not without a required field or with an unknown one.
 func checkDocument(t *testing.T, s *jsonschema.Schema, text string) map[string]any {
 	t.Helper()
 	if begin := strings.Join(strings.Fields(text[:min(len(text), 40)]), ""); !strings.HasPrefix(begin,

@@ -16,7 +16,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// seccompVariable is the program that the test binary executes under a seccomp filter that forbids ptrace.
 const seccompVariable = "PRYWALK_TEST_WITHOUT_PTRACE"
 
 // withoutPerfVariable, if set too, forbids perf events instead; "kill" or "kill thread" kills the caller.

@@ -59,7 +59,6 @@ func (m *tmux) screen() string { return m.run("capture-pane", "-p") }
 
 const between = "=== the same screen, with wrapped lines joined ==="
 
-// Both forms of the screen are of one moment.
 func (m *tmux) until(what string, words ...string) string {
 	m.t.Helper()
 	text := ""

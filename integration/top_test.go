@@ -19,7 +19,7 @@ import (
 func onTmux(t *testing.T) (*tmux, *testtargets.Target) {
 	t.Helper()
 	target := testtargets.Run(t, "c", testtargets.Options{})
-	m := newTmux(t, 100, 40) // rows: the kernel's functions may be many on a busy machine
+	m := newTmux(t, 100, 40)
 	m.types(binary + " top --interval 0.3 -p " + strconv.Itoa(target.PID))
 	m.until("the table", "burn_60", "q quit")
 	return m, target
@@ -37,7 +37,7 @@ func TestTopOnATerminal(t *testing.T) {
 	}
 	m.keys("Enter")
 	m.until("the stack", "stacks with burn_60", "▸ burn_60", "main")
-	m.run("send-keys", "Escape", "Escape") // they may arrive as one key
+	m.run("send-keys", "Escape", "Escape")
 	m.until("back, without the filter", "burn_30", "burn_60")
 	m.keys("Tab")
 	m.until("threads", "threads · 1 of")

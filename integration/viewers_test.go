@@ -19,7 +19,6 @@ func checkViewers(t *testing.T, r *recording) {
 	if found == nil {
 		t.Fatalf("no total in pprof's output:\n%s", clip(top))
 	}
-	// pprof prints words for Go's unit letters.
 	text := strings.NewReplacer("mins", "m", "hrs", "h").Replace(found[1])
 	if got, err := time.ParseDuration(text); err != nil || !near(got, time.Duration(want)) {
 		t.Errorf("pprof's total is %s, want %v, the profile's (%v)", found[1], time.Duration(want), err)

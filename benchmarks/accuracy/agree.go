@@ -105,7 +105,6 @@ func (t *tally) slices(place string) []stats.Slice {
 	return s
 }
 
-// agree lets both sample in the order A B, B A, so that a rising or falling load favours neither.
 func (b *bench) agree(ctx context.Context, t *testtargets.Target) (*agreement, error) {
 	pids := t.PIDs()
 	p, err := b.startPerf(ctx, pids)

@@ -7,7 +7,6 @@ import (
 	"prywalk/benchmarks/stats"
 )
 
-// complete counts stacks by ticks, so that sleeping threads count like running ones.
 type complete struct {
 	Samples int64 `json:"samples"`
 	Whole   int64 `json:"complete"`

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command accuracy makes the figures of benchmarks/results/completeness.md and shares.md: complete stacks, shares of
-// functions beside perf's, CPU time beside the kernel's, start-up, and naming.
+// Command accuracy makes the figures of benchmarks/results/completeness.md and shares.md.
 //
 //	go -C benchmarks run ./accuracy                               all programs, a table on standard output
 //	go -C benchmarks run ./accuracy -only cpp,redis -d 3s -pairs 8    a short trial
 //	go -C benchmarks run ./accuracy -json figures.json -markdown benchmarks/results/shares.md
 //
-// With -json, figures of programs that are not measured again are kept: an interrupted run can be resumed with -only.
+// With -json, figures of programs that are not measured again are kept.
 package main
 
 import (

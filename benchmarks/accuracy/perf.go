@@ -46,7 +46,6 @@ func (b *bench) startPerf(ctx context.Context, pids []int) (*perf, error) {
 		if err := unix.Mkfifo(path, 0o600); err != nil {
 			return nil, err
 		}
-		// For both ways, so that neither end waits; non-blocking, so that reads time out.
 		if *file, err = os.OpenFile(path, os.O_RDWR|unix.O_NONBLOCK, 0); err != nil {
 			return nil, err
 		}
@@ -79,7 +78,7 @@ func (p *perf) target(pids []int) []string {
 		return []string{"-p", list(pids)}
 	}
 	p.filter = []string{"--pid", list(pids)}
-	return []string{"-a", "-m", "16M"} // others are limited by their locked memory
+	return []string{"-a", "-m", "16M"}
 }
 
 func (p *perf) say(order string) error {
@@ -169,7 +168,6 @@ func (p *perf) samples(ctx context.Context, each func(slice int, s *perfscript.S
 	return nil
 }
 
-// window returns the slice around a time; −1: none. perf prints whole µs.
 func (p *perf) window(at int64) int {
 	for i, w := range p.windows {
 		if at >= w.from-1000 && at <= w.to {

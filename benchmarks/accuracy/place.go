@@ -19,7 +19,7 @@ import (
 
 type places struct {
 	tables map[string]*elfnames.Table
-	twins  map[string]string // a stripped file → the same with symbols
+	twins  map[string]string
 }
 
 func newPlaces(t *testtargets.Target) *places {
@@ -81,7 +81,6 @@ func (p *places) ofRecording(s *profile.Sample) string {
 	return p.inFile(l.Mapping.File, l.Address-l.Mapping.Start+l.Mapping.Offset)
 }
 
-// ofPerf names the innermost user function, as prywalk does.
 func (p *places) ofPerf(s *perfscript.Sample) string {
 	f := s.User()
 	switch {

@@ -64,7 +64,7 @@ func (b *bench) recordWhole(ctx context.Context, name string) (*recording, error
 		return nil, err
 	}
 	defer t.Stop()
-	if !strings.HasSuffix(name, "-mixed") { // of those the first seconds matter, too
+	if !strings.HasSuffix(name, "-mixed") {
 		testtargets.Settle(ctx, name)
 	}
 	r, err := b.record(ctx, t.PIDs(), "-d", b.Duration.String())

@@ -19,7 +19,7 @@ type viewers struct {
 	Profile int64 `json:"profile_ns"`
 	Report  int64 `json:"report_ns"`
 	Raw     int64 `json:"pprof_raw_ns"`
-	Top     int64 `json:"pprof_top_ns"` // rounded by pprof
+	Top     int64 `json:"pprof_top_ns"`
 }
 
 // OK reports whether all totals are equal.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command atwork records programs in the middle of their work, and prints complete stacks, copied bytes, stops, and
-// prywalk's own CPU time:
+// Command atwork makes the figures of benchmarks/results/atwork.md, of programs in the middle of their work:
 //
 //	scripts/setup-atwork.sh                     installs the programs (as root, Debian)
 //	go -C benchmarks run ./atwork -docs            all of them, tables into the pages (an hour)
@@ -11,8 +10,7 @@
 //	go -C benchmarks run ./atwork -twice           other programs, recorded by root and by their own user
 //	go -C benchmarks run ./atwork -only vp9,r -before ./prywalk-old     two programs, beside another build
 //
-// Each program is recorded until it has enough stacks of running threads. With -before another build records the same
-// process for as long.
+// Each program is recorded until it has enough stacks of running threads.
 package main
 
 import (
@@ -42,7 +40,7 @@ type settings struct {
 	json            string
 	docs, missing   bool
 	twoUsers        bool
-	only            []string // of the programs of -twice
+	only            []string
 }
 
 func main() {

@@ -36,7 +36,7 @@ type row struct {
 const (
 	firstLook   = time.Second
 	shortest    = 2 * time.Second
-	rounds      = 3 // each longer than the one before
+	rounds      = 3
 	programTime = 10 * time.Minute
 )
 

@@ -23,7 +23,6 @@ import (
 
 const scripts = "src/more"
 
-// nobody runs the programs.
 const nobody = 65534
 
 var asNobody = []string{"setpriv", "--reuid", strconv.Itoa(nobody), "--regid", strconv.Itoa(nobody), "--clear-groups"}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Bursts measures the error of shares where threads run in short bursts. A server measures by its threads' clocks how
-// much of its CPU time one function takes. The table has the error, and prywalk's own bound of it.
+// Bursts measures the error of shares where threads run in short bursts: a server measures by its threads' clocks how
+// much of its CPU time one function takes.
 //
 //	go -C benchmarks run ./bursts -prywalk bin/prywalk -n 10
 package main

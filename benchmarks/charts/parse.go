@@ -14,7 +14,6 @@ type row struct {
 	ratio, low, high        float64 // throughput with the tool ÷ without; 95 % interval
 }
 
-// The machine of the tables has two processors.
 func (r row) processors() string {
 	if r.running >= 2 {
 		return "none to spare"

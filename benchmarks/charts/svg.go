@@ -15,7 +15,6 @@ const (
 	top, step, bottom  = 44, 22, 34
 )
 
-// axis returns the ends of an axis that holds low and high, and the distance of at most eight marks.
 func axis(low, high float64) (from, to, mark float64) {
 	for _, mark = range []float64{0.01, 0.02, 0.05, 0.1, 0.2, 0.5} {
 		from, to = math.Floor(low/mark)*mark, math.Ceil(high/mark)*mark

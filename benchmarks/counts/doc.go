@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package counts tests the countable cost of observations: stops, system calls, bytes copied from the target and
-// allocations, per observation and per tick of small fixed targets. Unlike times they are the same on any machine.
+// Package counts tests the countable cost of observations (stops, system calls, bytes copied from the target,
+// allocations) of small fixed targets. Unlike times it is the same on any machine.
 //
 // System calls that only pass time ([procmem.Waits]) are left out. The birth of any process on the machine makes a tick
 // search for new threads; so that others make no difference, a program has children in each tick.

@@ -65,7 +65,7 @@ func freezes(l *observe.Observer, m *procmem.Memory, pool *observe.Pool, c *crow
 		if time.Now().After(end) {
 			return nil, fmt.Errorf("only %d looks froze a running thread in %v", n, settling)
 		}
-		time.Sleep(time.Millisecond) // a thread that has not run since, as it is queued, is not stopped
+		time.Sleep(time.Millisecond)
 		frozen = nil
 		before := readCalls()
 		outcome, s, err := l.Begin(t)

@@ -13,11 +13,9 @@ import (
 )
 
 const (
-	freq = 100
-	// settled is the time before the first window: back-off has then reached its limit.
+	freq    = 100
 	settled = 3 * time.Second
-	// window is the longest time between two observations of a sleeper.
-	window = time.Second
+	window  = time.Second
 )
 
 type session struct {

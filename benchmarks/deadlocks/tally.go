@@ -102,7 +102,7 @@ func locksOf(images *loadedcode.ImageCache, names *symbols.Namer, pids []int) (*
 	}
 	l, err := dump.ExamineLocks(targets, dump.Options{MaxDepth: -1, Names: names})
 	if len(l.Processes) > 0 && !errors.Is(err, dump.ErrHung) {
-		err = nil // of an ended thread or process
+		err = nil
 	}
 	return l, err
 }

@@ -98,7 +98,6 @@ func debugFile(f *elf.File) string {
 // Address returns the ELF file's address of an offset in it.
 func (t *Table) Address(offset uint64) (uint64, bool) {
 	for _, p := range t.segments {
-		// Mappings are of whole pages.
 		if start := p.Off &^ 0xfff; offset >= start && offset < p.Off+p.Filesz {
 			return p.Vaddr - (p.Off - start) + (offset - start), true
 		}

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Engines records a running process alternately with prywalk's two engines and with perf record. It prints the
-// functions' shares of the CPU time, by the innermost function outside of the kernel.
+// Engines records a running process alternately with prywalk's two engines and with perf record (all processors, as an
+// inherited event would miss short-lived threads). It prints the functions' shares of the CPU time, by the innermost
+// function outside of the kernel. It needs root or CAP_PERFMON.
 //
 //	go -C benchmarks run ./engines -prywalk bin/prywalk -p PID -F 499 -d 5 -n 3
-//
-// perf samples all processors, as an inherited event would miss short-lived threads. It needs root or CAP_PERFMON.
-//
-// With -known locks, pairs or brief it starts a program that measures its functions itself.
-//
 //	go -C benchmarks run ./engines -prywalk bin/prywalk -known locks -threads 8
+//
+// With -known the program measures its functions itself.
 package main
 
 import (
@@ -46,7 +44,7 @@ type job struct {
 
 type run struct {
 	shares  map[string]float64
-	named   float64 // share of the time with a function
+	named   float64
 	samples float64
 	extra   string
 }

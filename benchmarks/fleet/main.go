@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command fleet measures agents that send to one OpenTelemetry Collector: bytes on the wire, CPU time, and memory of
-// the Collector. A host is a network and a PID namespace with a load, an agent, and a veth pair. It needs root and
-// iproute2.
+// Command fleet measures agents that send to one OpenTelemetry Collector. A host is a network and a PID namespace with
+// a load, an agent, and a veth pair. It needs root and iproute2.
 //
 //	go -C benchmarks run ./fleet --hosts 100 --for 60s
 package main
@@ -190,7 +189,6 @@ func (f *fleet) host(i int, exe, load string) error {
 	if err := syscall.Mkfifo(fifo, 0o600); err != nil {
 		return err
 	}
-	// For both ways, so that neither side waits.
 	hold, err := os.OpenFile(fifo, os.O_RDWR, 0)
 	if err != nil {
 		return err

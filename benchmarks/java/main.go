@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command java measures the cost of profilers on a Java program, and whether their shares are true:
+// Command java measures the cost of profilers on a Java program (src/Shop.java), and whether their shares are true: the
+// program measures the CPU time of its five stages. See benchmarks/results/java.md.
 //
 //	scripts/setup-java-load.sh bin/java-load        libraries and async-profiler, from Maven's repository
 //	make build
@@ -8,15 +9,10 @@
 //	go -C benchmarks run ./java -freq 1000
 //	go -C benchmarks run ./java -only prywalk -sleepers 0,100,500,2000
 //	go -C benchmarks run ./java -attach 15 -options "-Xcomp -XX:ReservedCodeCacheSize=400m"
-//
 //	go -C benchmarks run ./java -reuse 20s -freq 1000 -warm 2s
 //
-// -attach measures how soon a machine with 20,000 compiled methods is read, and a recording's memory; -reuse counts
-// wrong names of methods with reused memory.
-//
-// The program (src/Shop.java) serves orders with Jackson, H2 and Lucene. A round has one window for each tool and one
-// without, in random order. A tool's ratio is the work in its window ÷ the work without: per second, and per second of
-// CPU time. The program measures the CPU time of its five stages, the truth for the tools' shares.
+// -attach measures how soon a machine with 20,000 compiled methods is read; -reuse counts wrong names of methods with
+// reused memory.
 package main
 
 import (

@@ -53,7 +53,6 @@ func (n *numbers) watch(ctx context.Context, file []byte) {
 	}
 }
 
-// called reports whether a method may have been called in an interval.
 func (n *numbers) called(number int, from, to time.Time) bool {
 	n.Lock()
 	defer n.Unlock()
@@ -69,7 +68,7 @@ func (n *numbers) called(number int, from, to time.Time) bool {
 
 type judged struct {
 	samples, right, wrong int
-	between               int // called in the interval, but neither at its start nor end
+	between               int
 	other                 map[string]int
 }
 

@@ -12,10 +12,10 @@ import (
 
 type stacks struct {
 	n      float64
-	whole  float64 // begin with the thread's first method
+	whole  float64
 	stages [len(stages)]float64
-	top    map[string]float64 // by the innermost Java method
-	ends   map[string]float64 // first functions of the others
+	top    map[string]float64
+	ends   map[string]float64
 }
 
 func newStacks() stacks { return stacks{top: map[string]float64{}, ends: map[string]float64{}} }

@@ -23,7 +23,7 @@ type tool struct {
 	dir     string
 	windows int
 	ratios  []float64 // orders per second, with the tool ÷ without
-	each    []float64 // per second of CPU time of the working threads
+	each    []float64
 	without load.Histogram
 	with    load.Histogram
 	truth   [len(stages)]float64

@@ -16,8 +16,7 @@ import (
 
 const (
 	gapThreshold = 5000
-	// freezeBytes is the stack that prywalk copies of a shallow thread.
-	freezeBytes = 64 << 10
+	freezeBytes  = 64 << 10
 )
 
 var freezeFreqs = []int{100, 1000}

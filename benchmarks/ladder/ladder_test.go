@@ -85,7 +85,7 @@ func TestGapsInWhichTheTargetWasStoppedAreReported(t *testing.T) {
 	put(5, 99000, 3, 7)
 	put(6, 20000, 4, 7)
 	put(7, 8000, 4, 7)
-	put(8, 30500, 5, 8) // stopped and pre-empted, in the slot of 0
+	put(8, 30500, 5, 8)
 	got := gapsBetween(ring, 5, 9)
 	if want := []gap{{20, true, false}, {8, false, false}, {30.5, true, true}}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)

@@ -6,16 +6,9 @@
 //	go -C benchmarks run ./ladder -docs benchmarks/results/ladder.md
 //	go -C benchmarks run ./ladder -only stops -rounds 2 -window 1s -warmup 1s    a short trial
 //
-// Its parts:
-//
-//   - stops: stops per second of running and of sleeping threads. A running thread of the target (c/target.c) never
-//     blocks: a voluntary context switch is a stop (kernel/signal.c, ptrace_stop), another one a preemption.
-//   - cost: system calls and CPU time of prywalk record, against the number of sleepers.
-//   - freeze: the length of a stop as the target and as prywalk see it, beside a C program with the same five calls
-//     (c/walker.c).
-//   - throughput: work with and without sampling, in neighbouring windows in random order; beside that C program.
-//
-// All is measured from outside, through memory that the target shares.
+// A running thread of the target (c/target.c) never blocks: a voluntary context switch is a stop (kernel/signal.c,
+// ptrace_stop), another one a preemption. All is measured through memory that the target shares. Stops and throughput
+// are measured beside a C program with the same five calls (c/walker.c).
 package main
 
 import (

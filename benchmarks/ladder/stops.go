@@ -18,7 +18,7 @@ const (
 )
 
 type stopsRound struct {
-	bare, steady span // without sampling, and with it after the warm-up
+	bare, steady span
 	whole        span
 	did          *outcome
 }

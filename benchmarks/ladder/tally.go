@@ -16,7 +16,6 @@ type tally struct {
 	runners, sleepers switches
 }
 
-// tally counts the runners first: that is fast, so their window is known well.
 func (s *subject) tally() (t tally, err error) {
 	if t.runners, err = switchesOf(s.pid, s.runners); err != nil {
 		return t, err

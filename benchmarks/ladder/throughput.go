@@ -18,7 +18,7 @@ const walkerBytes = 16 << 10
 
 type throughputRow struct {
 	threads, running, freq int
-	least                  float64 // aimed at; 0: none
+	least                  float64
 }
 
 func throughputRows() []throughputRow {

@@ -6,10 +6,8 @@
 //	go -C benchmarks run ./memory -threads 5000 -ticks 36000
 //	go -C benchmarks run ./memory -docs benchmarks/results/memory.md
 //
-// The last puts the table into the page's section memory-20 (its threads).
-//
-// The ticks are those of prywalk record at 2,000 Hz (-freq) on a workload of prywalk bench. At each tenth of them its
-// resident size (VmRSS, in the end VmHWM, of proc_pid_status(5)) is read.
+// The last puts the table into the page's section memory-20 (its threads). At each tenth of the ticks, at 2,000 Hz
+// (-freq), the resident size is read (VmRSS, in the end VmHWM, of proc_pid_status(5)).
 package main
 
 import (

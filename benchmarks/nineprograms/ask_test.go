@@ -40,7 +40,6 @@ func TestThePlainProgramsAreAnswered(t *testing.T) {
 	}
 }
 
-// Similar names and lines below the first five do not count.
 func TestAnAnswerWithoutTheFunctionFails(t *testing.T) {
 	const waits = "100% 1s  futex\n    function (wall)       module\n    shop::wait_for_cache  own\n"
 	const head = "self%  self  total% total  function (cpu)  module\n"

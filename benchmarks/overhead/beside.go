@@ -14,7 +14,7 @@ import (
 // Beside compares prywalk's row with a peer's on the same target at the same frequency.
 type Beside struct {
 	Own, Peer *bench.Row
-	// Rate is the difference of the ratios at the same rate, prywalk's less the peer's.
+	// Rate is the difference of the ratios, prywalk's less the peer's.
 	Rate bench.Difference
 	// Equal is at equal delivered stacks: the peer's loss for 1,000 stacks per second less prywalk's, as a fraction of
 	// the throughput without a tool. Beyond 1 the peer cannot deliver as many.

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/bench"
 )
 
-// waitSamples are fewer than for a ratio, as each merges two histograms per pair.
 const waitSamples = 1000
 
 type pairWaits struct{ without, with load.Histogram }

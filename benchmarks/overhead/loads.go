@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	cLoad      = "c" // busy threads below 20 calls, without frame pointers
+	cLoad      = "c"
 	pythonLoad = tools.Python
 	javaLoad   = tools.JVM
 )

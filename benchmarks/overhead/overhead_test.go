@@ -30,7 +30,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The windows are too short for any figure. A missing or slow peer gives a line.
 func TestARunMeasuresALoadOfOnesOwnBesideAllPeers(t *testing.T) {
 	self := build(t)
 	p := bench.Full(self)
@@ -161,7 +160,7 @@ func checkForms(t *testing.T, res *bench.Result) {
 			peers++
 		}
 	}
-	if n := strings.Count(lines.String(), "\n"); n != peers { // of one number of threads, nothing is flat
+	if n := strings.Count(lines.String(), "\n"); n != peers {
 		t.Errorf("%d lines of %d peers: %s", n, peers, &lines)
 	}
 }

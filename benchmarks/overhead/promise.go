@@ -45,7 +45,6 @@ func aim(r *bench.Row, processors int) string {
 	return fmt.Sprintf("%v: open", least)
 }
 
-// knownOf keeps prywalk's undisturbed rows with a promise. It fails if none is left.
 func knownOf(r *bench.Result) (*bench.Result, error) {
 	out := &bench.Result{Machine: r.Machine, Rows: []bench.Row{}}
 	for i := range r.Rows {
@@ -93,7 +92,6 @@ func broken(r, known *bench.Result) (missed, unjudged []string) {
 	return missed, unjudged
 }
 
-// disturbance is "" if nothing took too much of the processors.
 func disturbance(r *bench.Row) string {
 	switch {
 	case r.Others != nil && *r.Others > mostOthers:
@@ -104,7 +102,6 @@ func disturbance(r *bench.Row) string {
 	return ""
 }
 
-// The cost of a stop depends on the processors.
 func alike(m, other *bench.Machine) bool {
 	return m.Model == other.Model && m.Processors == other.Processors
 }

@@ -1,14 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command owncpu measures prywalk's own CPU time beside perf and other tools that unwind stacks without frame
-// pointers:
+// Command owncpu measures prywalk's own CPU time beside perf and other tools that unwind stacks without frame pointers;
+// the method is in benchmarks/results/own-cpu.md.
 //
 //	go -C benchmarks run ./owncpu -docs benchmarks/results/own-cpu.md
 //	go -C benchmarks run ./owncpu -rounds 2 -d 2s -threads 2 -freq 100    a short trial
-//
-// All from a tool's start to its end counts. The target is the C program of prywalk bench's workload c. Each round runs
-// the tools in random order. The table has the median of the rounds' ratios of prywalk's time to a tool's, with its 95
-// % interval (bootstrap): at the same rate, with as many stacks of running threads, and per delivered stack.
 package main
 
 import (
@@ -108,7 +104,6 @@ func run(ctx context.Context, s *settings) error {
 	return err
 }
 
-// notes has a line for each missing tool.
 func (s *settings) selectTools(dir string) (list []tools.Tool, notes string, err error) {
 	list = []tools.Tool{tools.Prywalk()}
 	all := peers.All()

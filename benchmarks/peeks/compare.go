@@ -19,11 +19,11 @@ import (
 type same struct {
 	sleeps int64 // proven to be the same sleep at the passive read and the stop
 	equal  int64
-	short  int64    // the passive stack is incomplete, its part is equal
-	again  int64    // seen by the second passive read in the same sleep
-	moved  int64    // the thread ran meanwhile: nothing is compared
-	unsafe int64    // in a call that a stop would harm
-	differ []string // each passive stack that differs from the stop's, as text
+	short  int64 // the passive stack is incomplete, its part is equal
+	again  int64 // seen by the second passive read in the same sleep
+	moved  int64 // the thread ran meanwhile: nothing is compared
+	unsafe int64 // in a call that a stop would harm
+	differ []string
 	where  map[string]int64
 	calls  map[string]int64
 }
@@ -106,7 +106,6 @@ func stayed(s, f *observe.RawSample) bool {
 	return f.Sched.Runs == s.Sched.Runs+1 && f.Regs.SP() == s.Regs.SP() && s.Regs.PC-f.Regs.PC <= 4
 }
 
-// peekAgain returns false if the thread does something else.
 func (p *pair) peekAgain(th *thread, s, f *observe.RawSample) (*chain, bool) {
 	t := th.proc.newLook(th.look.TID)
 	defer t.Close()

@@ -6,9 +6,8 @@
 //	go -C benchmarks run ./peeks -only c-O0 -d 2s   a short trial
 //	go -C benchmarks run ./peeks -docs              the tables go into benchmarks/results/sleepers.md
 //
-// Each program is observed twice: as prywalk does, counting complete stacks of sleepers; then each sleep by a passive
-// read, a stop, and a passive read, whose stacks must be equal. The thread's run count proves that it was the same
-// sleep. Sleepers are only stopped in calls that a stop does not harm.
+// The thread's run count proves that a passive read, a stop, and a passive read are in the same sleep: between the
+// first two it arrived on a processor once, to stop. Sleepers are only stopped in calls that a stop does not harm.
 package main
 
 import (

@@ -24,7 +24,7 @@ type process struct {
 type thread struct {
 	proc *process
 	look *observe.Thread
-	done uint64 // run count up to which its sleeps were compared
+	done uint64
 }
 
 type processes struct {

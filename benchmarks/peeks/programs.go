@@ -49,7 +49,6 @@ func start(name string, limit time.Duration) (*running, error) {
 	return &running{pids: t.PIDs, stop: t.Stop}, nil
 }
 
-// See src/sleepers.c of package testtargets.
 var (
 	arrayCalls  = []string{"epoll", "epoll50", "read", "futex", "recv"}
 	arrayShapes = []string{"plain", "stale", "recursive", "pointer"}

@@ -37,8 +37,8 @@ type row struct {
 	Unsaid                            bool               `json:",omitempty"` // how many samples failed is not known
 	Silent                            int                `json:",omitempty"` // windows without a file
 	Calls                             map[string]float64 `json:",omitempty"`
-	// CPU is the tool's own CPU time in the windows, as a share of one processor. Start and End are medians of its CPU
-	// time before and after a window, s.
+	// CPU is the tool's share of one processor in the windows. Start and End are medians of its CPU time before and
+	// after a window, s.
 	CPU        float64
 	Start, End float64
 	// Interpreter and Named are prywalk's CPU time with the interpreter on the stack, and with names.

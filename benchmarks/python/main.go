@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command python makes the tables of benchmarks/results/python.md: prywalk beside py-spy, austin, Tachyon
-// (Python's own sampler, from 3.15 on) and perf with the interpreter's trampoline, on real Python programs.
+// Command python makes the tables of benchmarks/results/python.md: prywalk beside other profilers of Python.
 //
 //	go -C benchmarks run ./python                              all programs, tables on standard output
 //	go -C benchmarks run ./python -only flask -limit 40s       a short trial
@@ -10,7 +9,7 @@
 //
 // A program first runs with sys.monitoring, which notes all pairs of caller and callee: a stack with a call that never
 // happened is wrong, one that does not begin where a thread begins is cut. Packages of PyPI are installed in a
-// temporary folder, or that of -dir, which is kept.
+// temporary folder, or that of -dir.
 package main
 
 import (
@@ -32,7 +31,7 @@ type settings struct {
 	dir            string
 	python, newest string
 	prywalk        string
-	before         string // another build, in turns with it; "": none
+	before         string
 	window, limit  time.Duration
 	settle         time.Duration
 	attach         int

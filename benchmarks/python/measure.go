@@ -111,7 +111,7 @@ func (s *settings) look(ctx context.Context, e *environment, t *tool, plain, tra
 		return nil, err
 	}
 	if l.profile, err = t.read(out, said); errors.Is(err, os.ErrNotExist) {
-		l.profile = &profile{silent: true} // it ended without output: one observation fewer, not a failure of all
+		l.profile = &profile{silent: true}
 		err = nil
 	}
 	if err != nil {

@@ -184,7 +184,7 @@ func (e *environment) edges(ctx context.Context, p *program) (known, error) {
 		}
 		t.resume()
 		ended := make(chan struct{})
-		go func() { _ = t.cmd.Wait(); close(ended) }() // it exits with 0, or the file is missing
+		go func() { _ = t.cmd.Wait(); close(ended) }()
 		select {
 		case <-ended:
 		case <-time.After(time.Minute):

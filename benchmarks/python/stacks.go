@@ -27,7 +27,7 @@ type stack struct {
 	frames []frame
 	weight float64
 	count  float64
-	freed  bool // a function could not be named
+	freed  bool
 }
 
 type profile struct {
@@ -35,7 +35,7 @@ type profile struct {
 	failed float64 // observations without a stack, by the tool's count; −1: unknown
 	// prywalk's CPU time with the interpreter on the stack, and with Python names, s.
 	interpreter, named float64
-	silent             bool // the tool wrote nothing
+	silent             bool
 }
 
 // known has the pairs of caller and callee, as "file:function"; the caller of the first is "".
@@ -184,7 +184,6 @@ func austinFailed(said, _ []byte) float64 {
 	return n
 }
 
-// Count of observations, and the failed share in percent.
 var (
 	tachyonLooks  = regexp.MustCompile(`Captured (\d[\d,]*) samples`)
 	tachyonErrors = regexp.MustCompile(`Error rate: ([\d.]+)`)

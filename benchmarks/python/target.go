@@ -203,7 +203,6 @@ func (t *target) between(from, to int64) (lengths []float64) {
 	return lengths
 }
 
-// A piece that is partly in the window counts in part.
 func rate(ends []int64, from, to int64) float64 {
 	return (done(ends, to) - done(ends, from)) / (float64(to-from) / 1e9)
 }

@@ -18,8 +18,8 @@ import (
 type tool struct {
 	name       string
 	freq       int
-	trampoline bool          // the program runs with the interpreter's trampoline for perf
-	settle     time.Duration // least time before the window
+	trampoline bool
+	settle     time.Duration
 	args       func(e *environment, s *settings, pid int, out string) []string
 	read       func(out string, said []byte) (*profile, error)
 }
@@ -71,7 +71,7 @@ func austin(freq int) tool {
 func tachyon(freq int, blocking bool) tool {
 	name, mode := "Tachyon", "cpu"
 	if blocking {
-		name, mode = name+" --blocking", "gil" // a thread that it has stopped is on no processor
+		name, mode = name+" --blocking", "gil"
 	}
 	attach := func(e *environment, _ *settings, pid int, out string) []string {
 		args := []string{e.newest, "-m", "profiling.sampling", "attach", "-a", "-r", strconv.Itoa(freq), "-d", "600",
@@ -140,7 +140,7 @@ const mostWait = 20 * time.Second
 func (r *runningTool) end() {
 	_ = r.cmd.Process.Signal(syscall.SIGINT)
 	kill := time.AfterFunc(mostWait, func() { _ = r.cmd.Process.Kill() })
-	_ = r.cmd.Wait() // the status after a signal differs; the file has the result
+	_ = r.cmd.Wait()
 	kill.Stop()
 	u := r.cmd.ProcessState
 	r.cpu = (u.UserTime() + u.SystemTime()).Seconds()

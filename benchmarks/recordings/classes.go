@@ -48,7 +48,6 @@ func Classify(p *profile.Profile) []Class {
 	return append(all[:MaxClasses], rest)
 }
 
-// endOf names the outermost frame's function, or the maker of its generated code, and its callee.
 func endOf(s *profile.Sample, makers map[int64]string) string {
 	walked := slices.DeleteFunc(slices.Clone(s.Location), Synthetic)
 	if len(walked) == 0 {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command shortlives makes the table of benchmarks/results/short-lives.md. It records programs with short-lived
-// processes and threads by several tools: how much CPU time (wait4) has a function, only a place, only a program, or
-// nothing.
+// Command shortlives makes the table of benchmarks/results/short-lives.md: by tool, how much CPU time (wait4) of
+// short-lived processes and threads has a function, only a place, only a program, or nothing.
 //
 //	go -C benchmarks run ./shortlives                          all that is installed, a table on standard output
 //	go -C benchmarks run ./shortlives -only shell -n 1         a short trial
@@ -39,7 +38,7 @@ type bench struct {
 	dir, prywalk, samply, pyspy string
 	source                      string // of a C program with a configure script; "": no programs that build it
 	missing                     bool
-	rate                        int // of all tools, Hz
+	rate                        int
 }
 
 func compare(ctx context.Context, args []string) error {
@@ -225,7 +224,7 @@ func (b *bench) once(ctx context.Context, p *program, t *tool) (used float64, ha
 	if t.stop {
 		_ = watch.Process.Signal(syscall.SIGINT)
 	}
-	_ = watch.Wait() // the exit code after a signal differs; the recording has the result
+	_ = watch.Wait()
 	u := cmd.ProcessState
 	has, err = t.read(out, cmd.Process.Pid)
 	if err != nil {

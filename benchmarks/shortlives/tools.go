@@ -19,12 +19,11 @@ type tool struct {
 	short   string
 	name    string
 	program string
-	only    string // its only language; "": all
-	stop    bool   // runs on after the program's end
+	only    string
+	stop    bool
 	args    func(pid int, out string) []string
 	read    func(out string, pid int) (found, error)
-	// May be nil.
-	shares func(out string, pid int) (shares, error)
+	shares  func(out string, pid int) (shares, error)
 }
 
 // found is a recording's CPU time, s: with a function's name; with a place in a program's code; with a known or
@@ -155,7 +154,7 @@ func (b *bench) readFolded(out string, _ int) (found, error) {
 	n := 0
 	for line := range strings.Lines(string(text)) {
 		_, last, _ := cutLast(strings.TrimSpace(line), " ")
-		if count, err := strconv.Atoi(last); err == nil { // else a part of a command line, which is a frame
+		if count, err := strconv.Atoi(last); err == nil {
 			n += count
 		}
 	}

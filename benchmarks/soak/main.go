@@ -210,7 +210,7 @@ func writeHeld(dir string, at time.Duration) error {
 	list, _ := os.ReadDir("/proc/self/fd")
 	var text strings.Builder
 	for _, e := range list {
-		to, _ := os.Readlink("/proc/self/fd/" + e.Name()) // "" for the list's own
+		to, _ := os.Readlink("/proc/self/fd/" + e.Name())
 		fmt.Fprintln(&text, to)
 	}
 	return os.WriteFile(filepath.Join(dir, at.String()+".files"), []byte(text.String()), 0o644)

@@ -7,8 +7,8 @@ import (
 	"slices"
 )
 
-// Holm returns which null hypotheses to reject. The probability of rejecting any true one is at most rate, whatever the
-// dependence (Holm 1979): in ascending order, the i-th of m p-values must be at most rate/(m−i).
+// Holm returns the null hypotheses to reject, with a probability of at most rate that any of them is true (Holm 1979):
+// in ascending order, the i-th of m p-values must be at most rate/(m−i).
 func Holm(p []float64, rate float64) []bool {
 	order := make([]int, len(p))
 	for i := range order {

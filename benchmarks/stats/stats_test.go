@@ -69,7 +69,6 @@ func TestHolmRejectsInRisingOrder(t *testing.T) {
 	}
 }
 
-// The share p wanders by drift, in common, and by wobble, each for itself.
 func slicesOf(r *rand.Rand, n, samples int, p []float64, wobble float64) []Slice {
 	s := make([]Slice, n)
 	for i := range s {

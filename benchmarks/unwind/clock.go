@@ -18,7 +18,6 @@ func cpuTime() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// clockCost is the time between two readings.
 func clockCost() time.Duration {
 	least := time.Duration(math.MaxInt64)
 	for range 1000 {

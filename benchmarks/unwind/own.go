@@ -10,7 +10,6 @@ import (
 	"prywalk/frames"
 )
 
-// The peers print a result as JSON.
 type result struct {
 	// Frames is the number of its frames in one pass over all stacks.
 	Frames int `json:"frames"`
@@ -63,7 +62,6 @@ func (p *prepared) addresses(w *frames.Walker, space *frames.Space) (pcs []uint6
 	return pcs
 }
 
-// own measures passes with a warm cache, then coldPasses without rules and results of instruction analysis.
 func own(r *recording, passes, coldPasses int) result {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -17,9 +17,8 @@ import (
 var sources embed.FS
 
 type peer struct {
-	name   string
-	binary string
-	// Chosen for about equal times.
+	name         string
+	binary       string
 	passes, cold int
 }
 

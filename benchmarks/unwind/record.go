@@ -21,7 +21,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// recording is a stopped process with its stacks.
 type recording struct {
 	name    string
 	process *loadedcode.Process
@@ -32,7 +31,6 @@ type recording struct {
 
 const interval = 5 * time.Millisecond
 
-// record leaves the program stopped; stop ends it.
 func record(name string, n int, limit time.Duration) (r *recording, stop func(), err error) {
 	t, err := testtargets.Start(name, testtargets.Options{Limit: limit})
 	if err != nil {
@@ -45,7 +43,6 @@ func record(name string, n int, limit time.Duration) (r *recording, stop func(),
 	return recordProcess(name, n, pid, t.PIDs, t.Stop)
 }
 
-// recordProcess stops all of pids; end ends them.
 func recordProcess(name string, n, pid int, pids func() []int, end func()) (r *recording, stop func(), err error) {
 	p, err := loadedcode.Open(pid)
 	if err != nil {
@@ -145,7 +142,6 @@ func (r *recording) modules() {
 	}
 }
 
-// A thread that has not moved is not kept again.
 func (r *recording) take(n int) error {
 	return ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
 		l := observe.New(c, observe.NewPool(0), observe.ModeAlwaysStop)

@@ -99,7 +99,7 @@ func TestKilledAgentLosesItsLastWindowOnly(t *testing.T) {
 	used := l.cpu() - before
 	a.awaitTicks()
 	windows := a.metric("windows_total")
-	// A thread's last samples wait up to five seconds for further samples to share the time with.
+	// A thread's last samples wait up to five seconds.
 	eventually(t, "the window is in the spool", func() bool {
 		return a.metric("windows_total") >= windows+7 && a.metric("waiting_messages") >= windows+7
 	})

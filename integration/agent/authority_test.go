@@ -53,7 +53,6 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// parent nil: self-signed.
 func (a *authority) sign(
 	t *testing.T, name string, template, parent *x509.Certificate, by *ecdsa.PrivateKey,
 ) (files pair, der []byte, key *ecdsa.PrivateKey) {

@@ -55,7 +55,6 @@ func TestDocumentedUnitIsAcceptedBySystemd(t *testing.T) {
 	}
 }
 
-// The tests' Collector has another exporter and other addresses.
 func TestDocumentedConfigurationTakesProfiles(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/agent.md")

@@ -58,7 +58,6 @@ func (a *agent) lost() (n float64) {
 	return n
 }
 
-// windows waits for n more windows, and returns the least memory meanwhile.
 func (a *agent) windows(n float64) (least int64) {
 	a.t.Helper()
 	least = math.MaxInt64

@@ -25,7 +25,7 @@ type console struct {
 	jobs  map[string]*result
 	all   []string
 	files map[string]*strings.Builder
-	rest  []string // output outside of jobs: the kernel's messages
+	rest  []string
 	up    bool
 	down  bool
 }

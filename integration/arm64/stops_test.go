@@ -27,7 +27,7 @@ type stop struct {
 
 // Patterns of instructions (Arm ARM, chapter C4.1), as masks and bits.
 var (
-	pushPair = [2]uint32{0xffc07fff, 0xa9807bfd} // stp x29, x30, [sp, #-N]!
+	pushPair = [2]uint32{0xffc07fff, 0xa9807bfd}
 	ret      = [2]uint32{0xffffffff, 0xd65f03c0}
 	retaa    = [2]uint32{0xffffffff, 0xd65f0bff}
 	callInsn = [2]uint32{0xfc000000, 0x94000000}
@@ -69,7 +69,6 @@ var stops = []stop{
 
 var outer = []string{"__libc_start_call_main", "__libc_start_main_impl", "__libc_start_main", "_start", ""}
 
-// "*" stands for any number of other functions.
 func (s *stop) fits(names []string) bool {
 	chain := s.chain
 	if chain[0] == "*" {

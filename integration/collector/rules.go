@@ -81,7 +81,6 @@ func (c *checker) zeros() {
 	}
 }
 
-// use marks an entry as referred to; false if it does not exist.
 func (c *checker) use(table string, length int, i int32) bool {
 	if i < 0 || int(i) >= length {
 		c.violation("reference to %s %d of %d", table, i, length)
@@ -170,7 +169,6 @@ func (c *checker) tables() {
 				c.violation("line %d, column %d", line.Line(), line.Column())
 			}
 		}
-		// Address 0 means unknown.
 		if m := l.MappingIndex(); m > 0 && l.Address() != 0 && int(m) < d.MappingTable().Len() {
 			if at := d.MappingTable().At(int(m)); l.Address() < at.MemoryStart() || l.Address() > at.MemoryLimit() {
 				c.violation("the address %x is not in its mapping of %s, %x to %x", l.Address(),

@@ -38,7 +38,6 @@ func trampoline(f *stacks.Frame) bool {
 	return f.Function == "__restore_rt" || f.Function == "runtime.sigreturn__sigaction"
 }
 
-// called uses another decoder than prywalk's.
 func (p *process) called(ret uint64) bool {
 	var b [8]byte
 	if n, _ := p.mem.ReadAt(b[:], int64(ret)-int64(len(b))); n != len(b) {
@@ -65,7 +64,6 @@ func (p *process) proves(fs []stacks.Frame, i int) error {
 	return nil
 }
 
-// By Delve's reader.
 func (p *process) hasCFI(f *stacks.Frame, caller bool) bool {
 	table, ok := p.cfi[f.Module]
 	if !ok {

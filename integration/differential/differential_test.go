@@ -76,7 +76,6 @@ func compare(t *testing.T, pid int, count *tally) {
 	}
 }
 
-// The error is a stack that differs from both tools' for no known reason.
 func judge(p *process, th *stacks.Thread, gdb, eu []uint64, count *tally) error {
 	count.threads++
 	own := pcs(th)

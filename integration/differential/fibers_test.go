@@ -17,7 +17,7 @@ import (
 
 var fibers = []struct {
 	library string
-	file    string // a pattern of a file that must be installed
+	file    string
 	flags   []string
 }{
 	{"ucontext", "", nil},
@@ -69,7 +69,7 @@ func startFibers(t *testing.T, pattern string, flags []string) int {
 
 func compareFiber(t *testing.T, pid int) int {
 	t.Helper()
-	time.Sleep(3 * time.Millisecond) // to stop at another place than before
+	time.Sleep(3 * time.Millisecond)
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

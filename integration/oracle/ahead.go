@@ -13,7 +13,7 @@ type pendingAnswer struct {
 	out    outcome
 	chain  []want
 	regs   frames.Regs
-	moving bool // the chain was not defined at the answer
+	moving bool
 }
 
 // maxAhead bounds the steps until a pending answer is judged.

@@ -23,10 +23,10 @@ import (
 
 // JavaOptions select how a Java program is stepped.
 type JavaOptions struct {
-	Warm time.Duration // run time before the first stretch
+	Warm time.Duration
 	// Ran is the CPU time that the main thread must have used before: a starting machine cannot be read yet.
 	Ran     time.Duration
-	Steps   int // most checked instructions
+	Steps   int
 	Until   time.Time
 	Stretch int                              // instructions; in between the program runs freely
 	Seed    uint64                           // of the random pauses between stretches
@@ -34,7 +34,6 @@ type JavaOptions struct {
 	Show    int
 }
 
-// javaRun steps one thread, while the machine's other threads run.
 type javaRun struct {
 	opt    JavaOptions
 	pid    int
@@ -43,7 +42,7 @@ type javaRun struct {
 	regs   frames.Regs
 	prev   frames.Regs
 	calls  []javaCall // true callers, outermost first
-	base   int        // number of those before the stretch
+	base   int
 	pushed uint64
 	insn   [maxInsn]byte
 	stack  [32 << 10]byte
@@ -55,7 +54,7 @@ type javaRun struct {
 	mode   string
 	steps  int
 	ended  bool
-	asked  bool // the last stop was for an interrupt of the tracer
+	asked  bool
 	rand   *rand.Rand
 }
 
@@ -63,7 +62,7 @@ type javaCall struct {
 	pc     uint64
 	slot   uint64
 	kept   uint64 // where it is now, as the callee may move it; 0: unknown
-	popped bool   // and not stored again yet
+	popped bool
 }
 
 // errLost ends a stretch whose true chain is unknown.
@@ -300,7 +299,6 @@ func (o *javaRun) walk(each func(*frames.Frame)) frames.StopReason {
 	return o.w.StopReason()
 }
 
-// single makes one step. A stop for an earlier interrupt does not count.
 func (o *javaRun) single() error {
 	o.prev = o.regs
 	var sig unix.Signal

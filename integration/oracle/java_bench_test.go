@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// One stopped stack of Known.java, with all names cached, or none. A frame is a native one, with its inlined methods.
 func BenchmarkJavaNames(b *testing.B) {
 	dir := b.TempDir()
 	compileJavaInto(b, dir, "Known")
@@ -21,7 +20,7 @@ func BenchmarkJavaNames(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if err := s.Until("Known.caught"); err != nil { // a deep stack, comparable between runs
+		if err := s.Until("Known.caught"); err != nil {
 			b.Fatal(err)
 		}
 		n := s.names

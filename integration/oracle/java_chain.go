@@ -28,7 +28,7 @@ func (o *javaRun) follow(code []byte) error {
 		if o.back(pc, sp) || o.kind(o.prev.PC) == interpreterName && o.kind(pc) == interpreterName {
 			return nil
 		}
-		if o.pushed != o.prev.SP() { // else it is a jump
+		if o.pushed != o.prev.SP() {
 			o.tally.lost(o, "return elsewhere from "+o.kind(o.prev.PC))
 			return errLost
 		}
@@ -140,7 +140,7 @@ type jump uint8
 const (
 	noJump jump = iota
 	jumpAny
-	jumpEntry // through rbx with a displacement
+	jumpEntry
 )
 
 func jumps(b []byte) jump {

@@ -16,7 +16,7 @@ func TestExceptionLandsInItsCaller(t *testing.T) {
 	for name, c := range map[string]struct {
 		to   uint64
 		held bool
-		more uint64 // bytes that an adapter has put below the caller's frame
+		more uint64
 		left int
 	}{
 		"into the caller":                          {method + 0x90, true, 0, 1},

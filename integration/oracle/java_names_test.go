@@ -86,7 +86,7 @@ func methodLines(source []byte) map[string][2]int {
 		}
 	}
 	r := out["compare"]
-	out["compare"] = [2]int{r[0] - 1, r[1]} // its bridge method is at the class's line
+	out["compare"] = [2]int{r[0] - 1, r[1]}
 	return out
 }
 
@@ -149,7 +149,6 @@ const everyPlace = "-XX:+DebugNonSafepoints"
 
 var before21 = regexp.MustCompile(`(^|\D)(8|11|17)\b`)
 
-// One runtime runs with javaVariants, or all if many samples are wanted.
 var javaVariants = []struct {
 	name    string
 	options []string

@@ -15,7 +15,7 @@ func TestReturnAddressMovedByAnAdapterIsFound(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		callee javaCallee
-		there  uint64 // the word at the stack pointer
+		there  uint64
 		want   uint64
 	}{
 		{"compiled code", javaCallee{fp: sp - 8}, ret, sp - 8},

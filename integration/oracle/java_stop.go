@@ -16,11 +16,10 @@ func ranFor(pid, tid int) (ns uint64) {
 	if err != nil {
 		return 0
 	}
-	_, _ = fmt.Sscan(string(text), &ns) // 0 if it is none
+	_, _ = fmt.Sscan(string(text), &ns)
 	return ns
 }
 
-// wait returns the signal of the next stop; o.asked: it is for an interrupt.
 func (o *javaRun) wait() (unix.Signal, error) {
 	var ws unix.WaitStatus
 	for {

@@ -18,7 +18,7 @@ import (
 type JavaTally struct {
 	rows      map[javaKey]*javaRow
 	losts     map[string]int
-	confirmed int // callers from before a stretch that were returned to
+	confirmed int
 	shown     map[string]int
 }
 

@@ -25,7 +25,6 @@ var javaModes = []struct {
 
 const javaTime = 45 * time.Second
 
-// One adapter, with incomplete walks, takes some sixty steps.
 const (
 	leastRight = 0.98
 	manySteps  = 20_000

@@ -134,7 +134,7 @@ func (p *waitsRun) compareWaits(t *testing.T) map[string]int {
 			case got == want:
 				whole[want.name]++
 				reported[tid]++
-			case !ok, reported[tid] == 0 && got.kind != want.kind: // the thread has reported its wait, but not begun it
+			case !ok, reported[tid] == 0 && got.kind != want.kind:
 			case got.kind == want.kind && (got.class == "-" || got.class == want.class) && (got.owner == "-" ||
 				got.owner == want.owner):
 				part++

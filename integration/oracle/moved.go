@@ -5,11 +5,9 @@ package oracle
 import "prywalk/frames"
 
 // A function can move its return address: libffi's ffi_call_unix64 copies it to the far end of the room that its caller
-// has made, drops the stack below that, and returns from there. The caller then restores its own stack pointer by the
-// frame pointer. The shadow stack follows the call frame information, if the return address is at the new place, and
-// the return must confirm it. Until the stack pointer has passed the place of the call, that one is right, too.
+// has made, and returns from there. The shadow stack follows the call frame information, if the return address is at
+// the new place, and the return must confirm it.
 
-// acceptMoved returns false if another stack pointer than at the call is impossible.
 func (o *run) acceptMoved(j *judge, r *outcome) bool {
 	n := len(o.cur.calls)
 	if r.verdict != wrong || r.at != 1 || j.kind != WithCFI || r.got.Method != frames.MethodCFI || n == 0 ||
@@ -29,7 +27,7 @@ func (o *run) acceptMoved(j *judge, r *outcome) bool {
 	return true
 }
 
-// acceptUnmoved accepts the place of the call, while a moved address is still there too.
+// Until the stack pointer has passed the place of the call, that one is right, too.
 func (o *run) acceptUnmoved(r *outcome) bool {
 	n := len(o.cur.calls)
 	if r.verdict != wrong || r.at != 1 || n == 0 {

@@ -100,7 +100,6 @@ func checkFloors(t *testing.T, name string, got *Tally) {
 	}
 }
 
-// exactly returns the steps in each function.
 func exactly(t *testing.T, name, file string, o Options) (got *Tally, in map[string]int) {
 	t.Helper()
 	got, in = &Tally{}, map[string]int{}

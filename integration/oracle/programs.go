@@ -17,7 +17,7 @@ var sources embed.FS
 // Program is a program to be stepped.
 type Program struct {
 	Name  string
-	Share float64  // part of all steps
+	Share float64
 	build []string // SRC and OUT stand for the directory of the sources, and the result
 }
 

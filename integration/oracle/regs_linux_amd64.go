@@ -29,7 +29,6 @@ func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 	return r.Rax, nil
 }
 
-// int3 needs nothing.
 func skipTrap(int) error { return nil }
 
 // Registers of a mark's name and magic number.

@@ -41,7 +41,6 @@ var masked struct {
 	mask uint64
 }
 
-// pacMask is 0 without signatures.
 func pacMask(tid int) uint64 {
 	if masked.tid != tid {
 		var r unix.PtraceRegsArm64
@@ -53,7 +52,6 @@ func pacMask(tid int) uint64 {
 	return masked.mask
 }
 
-// brk leaves the program counter at itself.
 func skipTrap(tid int) error {
 	var r unix.PtraceRegsArm64
 	if err := unix.PtraceGetRegSetArm64(tid, ntPRStatus, &r); err != nil {

@@ -26,9 +26,9 @@ type Options struct {
 	Until   time.Time                        // if set, the end of stepping
 	Section int                              // most steps between two marks; 0: Steps/40
 	Log     func(format string, args ...any) // gets the first wrong answers; may be nil
-	Show    int                              // most that is logged
-	Only    string                           // parts of sections' names, separated by commas; "": all
-	Each    func(function string)            // gets the symbol of each instruction's function; may be nil
+	Show    int
+	Only    string                // parts of sections' names, separated by commas; "": all
+	Each    func(function string) // gets the symbol of each instruction's function; may be nil
 }
 
 type run struct {
@@ -214,7 +214,6 @@ func (o *run) section(budget int) error {
 	return nil
 }
 
-// begin takes the chain at a mark as the outer part of all chains of its section.
 func (o *run) begin() error {
 	if err := o.refresh(); err != nil {
 		return err

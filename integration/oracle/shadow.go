@@ -14,11 +14,11 @@ type activation struct {
 
 type shadow struct {
 	calls   []activation
-	base    int     // calls when the stepping began
+	base    int
 	below   *shadow // the stack that this one was entered from and returns to
-	id      uint64  // stackID
-	entered bool    // code of Go's runtime has changed to this stack from another
-	hi      uint64  // Go: the end of the stack's memory when it was left
+	id      uint64
+	entered bool   // code of Go's runtime has changed to this stack from another
+	hi      uint64 // Go: the end of the stack's memory when it was left
 }
 
 func (s *shadow) push(a activation) { s.calls = append(s.calls, a) }

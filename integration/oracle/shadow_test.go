@@ -51,11 +51,11 @@ func TestShadowStackPopsFramesThatWereLeft(t *testing.T) {
 	if len(s.calls) != 3 {
 		t.Fatalf("%d callers after a return, want 3", len(s.calls))
 	}
-	s.popReturned(0x1002, 0x6fe0, false, true) // a push and pop within the frame
+	s.popReturned(0x1002, 0x6fe0, false, true)
 	if len(s.calls) != 3 {
 		t.Fatalf("%d callers after a pop, want 3", len(s.calls))
 	}
-	s.popReturned(0x5000, 0x7000, false, true) // longjmp
+	s.popReturned(0x5000, 0x7000, false, true)
 	if len(s.calls) != 1 || s.base != 1 {
 		t.Fatalf("%d callers after longjmp, base %d, want 1 and 1", len(s.calls), s.base)
 	}

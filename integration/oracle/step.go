@@ -120,7 +120,7 @@ func (o *run) stackID(sp uint64) uint64 {
 	if o.isGo {
 		return o.goStack(sp)
 	}
-	return o.proc.StackEnd(sp - 1) // an empty stack's pointer is the end of its mapping
+	return o.proc.StackEnd(sp - 1)
 }
 
 // Offsets in runtime/runtime2.go: g.stack, g.m, m.g0.
@@ -202,7 +202,6 @@ func (o *run) switched(k kind) {
 		o.cur = s
 		o.stacks[id] = s
 	}
-	// sigreturn changes the stack and arrives in one step.
 	o.moving = !o.isGo && k != system
 }
 
@@ -213,7 +212,6 @@ func (s *shadow) shift(by uint64) {
 	}
 }
 
-// arrived ends a change of stacks at a return instruction, on a new stack into a function's entry.
 func (o *run) arrived(onStack bool) {
 	o.moving = false
 	o.judgePending(true)
@@ -233,7 +231,6 @@ func (o *run) arrived(onStack bool) {
 	}
 }
 
-// signal delivers a signal. The programs' handlers begin with a mark.
 func (o *run) signal(sig unix.Signal) (bool, error) {
 	if _, err := readRegs(o.pid, &o.regs); err != nil {
 		return false, err

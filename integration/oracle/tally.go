@@ -21,7 +21,7 @@ type Tally struct {
 	steps         int
 	moving        int
 	ahead         int
-	moved         int // returns by a moved address, from the expected place
+	moved         int
 	strayed       int
 	betweenStacks map[string]int
 	emptyCFI      map[string]int
@@ -36,8 +36,8 @@ type Tally struct {
 type Class struct {
 	Judge            Judge
 	Module, Function string // of the frame whose caller was not found
-	Caller           bool   // it is itself a caller
-	Wrong            bool   // another caller was given; else the walk was incomplete
+	Caller           bool
+	Wrong            bool // another caller was given; else the walk was incomplete
 	Stop             frames.StopReason
 	Method           frames.Method
 }
@@ -45,8 +45,8 @@ type Class struct {
 // Count counts a class.
 type Count struct {
 	Steps    int
-	Addrs    map[uint64]int  // by address in the module's file
-	Programs map[string]bool // in which it occurred
+	Addrs    map[uint64]int
+	Programs map[string]bool
 }
 
 type rowKey struct{ program, module string }

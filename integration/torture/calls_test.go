@@ -31,7 +31,7 @@ func TestNoBlockingCallNoticesDefaultSampling(t *testing.T) {
 	for end := time.Now().Add(patience); done.Attempted < samples && time.Now().Before(end); {
 		r := record(t, p.pid)
 		r.awaitSamples(p.pid)
-		p.awaitProgress(20) // with a time-out of 50 ms each
+		p.awaitProgress(20)
 		s := r.stop()
 		done.Attempted += s.Attempted
 		done.Frozen += s.Frozen

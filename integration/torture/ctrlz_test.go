@@ -12,7 +12,6 @@ import (
 	"time"
 )
 
-// suspendResume checks that the stopped prywalk traces no thread of target.
 func suspendResume(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, sig syscall.Signal, target int) (stopped bool) {
 	t.Helper()
 	_ = cmd.Process.Signal(sig)

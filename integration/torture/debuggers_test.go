@@ -54,7 +54,7 @@ func TestDebuggersBeforeDuringAndAfterARecording(t *testing.T) {
 	r.awaitSamples(p.pid)
 	got := 0
 	for range 4 {
-		if gdb(t, p.pid, false, "thread apply all bt 3") { // refused while prywalk is attached
+		if gdb(t, p.pid, false, "thread apply all bt 3") {
 			got++
 		}
 	}
@@ -127,7 +127,6 @@ func TestProcessWithoutItsFirstThreadIsSampled(t *testing.T) {
 	}
 }
 
-// recordMix checks that the target noticed nothing.
 func (p *target) recordMix() stats {
 	p.t.Helper()
 	r := record(p.t, p.pid)

@@ -101,7 +101,6 @@ func TestCallsThatGiveUpSucceedUnderDefaultSampling(t *testing.T) {
 				if c.call != "bpf" {
 					return
 				}
-				// Between two loads the thread computes for a sixth of the time that a load takes.
 				prof := r.profile()
 				load, compute := cpuUnder(prof, "load"), cpuUnder(prof, "compute")
 				if compute == 0 || load < compute {

@@ -26,7 +26,6 @@ func cpu(pid int) int {
 	return user + system
 }
 
-// The other threads sleep for moments only.
 func asleep(pid int) (n int) {
 	for _, tid := range threads(pid) {
 		if status(tid, "Name") == "sleeper" && strings.HasPrefix(status(tid, "State"), "S") {
@@ -129,7 +128,7 @@ func TestProfilerOutOfDisk(t *testing.T) {
 	small := prepareLimited(t, "ulimit -f 4", "-p", strconv.Itoa(p.pid))
 	small.start()
 	small.awaitSamples(p.pid)
-	small.signal(syscall.SIGUSR1) // a checkpoint, which fails
+	small.signal(syscall.SIGUSR1)
 	p.awaitProgress(5)
 	select {
 	case <-small.ended:

@@ -46,13 +46,11 @@ func (s *stats) failures() (n int64) {
 	return n
 }
 
-// but may be "". Timeouts are of threads that got no processor.
 func (s *stats) failedOnlyAs(but string) bool {
 	n := s.failures() - s.Failed["timeout"]
 	return but == "" && n == 0 || but != "" && n == s.Failed[but]
 }
 
-// Each tick of each thread must be counted once.
 func (s *stats) checkTicks(t *testing.T, threads int64) {
 	t.Helper()
 	if s.Attempted != s.Frozen+s.Peeked+s.Reused+s.failures() {

@@ -59,7 +59,6 @@ func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
 			}
 			r := record(t, p.pid, "--rung", rung, "-F", rate(rung))
 			r.awaitSamples(p.pid)
-			// Observations that time out take two seconds each.
 			r.awaitCheckpoint("4.5 s are recorded", func(p *pprof.Profile) bool { return p.DurationNanos > 4500e6 })
 			p.awaitProgress(5)
 			s := r.stop()
@@ -105,7 +104,7 @@ func TestZombieThreadsAreCountedAndHoldNothingUp(t *testing.T) {
 			if s.Frozen == 0 || s.Samples == 0 {
 				t.Errorf("no stops or no samples: %+v", s)
 			}
-			for _, tid := range threads(p.pid) { // the target itself traces the zombies
+			for _, tid := range threads(p.pid) {
 				if tracer := status(tid, "TracerPid"); tracer != "0" && tracer != strconv.Itoa(p.cmd.Process.Pid) {
 					t.Errorf("thread %d is traced by %s, want none or the target", tid, tracer)
 				}
@@ -121,11 +120,10 @@ type freezer struct {
 	t                  *testing.T
 	dir                string
 	file, freeze, thaw string
-	report, frozenLine string // a file, and its text once all tasks are frozen
+	report, frozenLine string
 	uninterruptible    bool
 }
 
-// freezers makes a control group in each writable hierarchy that has a freezer.
 func freezers(t *testing.T) map[string]*freezer {
 	t.Helper()
 	mounts, err := os.ReadFile("/proc/self/mounts")

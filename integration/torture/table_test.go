@@ -108,8 +108,8 @@ type seen struct {
 	name              string
 	stopped           int
 	restarted, broken int
-	last              int64 // end of the last stop, ns
-	gaps              int   // intervals between stops that are as long as the time-out
+	last              int64
+	gaps              int // intervals between stops that are as long as the time-out
 	limit             time.Duration
 }
 
@@ -200,8 +200,7 @@ func (s *seen) ended(counts map[string]int64) int64 {
 	return counts[s.name+".expired"] + counts[s.name+".changed"]
 }
 
-// unclear: slightly more time-outs ended than there were gaps, restarted ones with rounding errors, or kept ones of a
-// thread that waited for a processor.
+// unclear may be due to rounding errors, or to a thread that waited for a processor.
 func (s *seen) unclear(counts map[string]int64) bool {
 	n := s.ended(counts) - int64(s.gaps)
 	return n > 0 && n <= roundingErrors
@@ -215,7 +214,6 @@ func (s *seen) timeout(counts map[string]int64) string {
 	return again
 }
 
-// Where stops are too far apart, stopGroup tries again with longer time-outs.
 func stopGroup(t *testing.T, group string) (all []*seen, counts map[string]int64) {
 	t.Helper()
 	for limit := tableTimeout; ; limit *= 4 {

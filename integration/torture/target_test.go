@@ -97,7 +97,6 @@ func (p *target) progress() int64 {
 	}
 }
 
-// awaitProgress fails if the count stands still for patience.
 func (p *target) awaitProgress(more int64) {
 	p.t.Helper()
 	begin := p.progress()

@@ -27,7 +27,7 @@ type Plan struct {
 	Window    time.Duration // half of a pair
 	// Settle is the time between switching on and the window, Warm that before the first pair.
 	Settle, Warm time.Duration
-	// Peers are used if installed, with PeerPairs pairs each, for PeerThreads or the requested numbers of threads.
+	// Peers are used if installed, with PeerPairs pairs each; with the busy load at PeerThreads only.
 	Peers       []tools.Tool
 	PeerPairs   int
 	PeerThreads []int

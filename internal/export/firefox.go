@@ -24,7 +24,7 @@ import (
 const firefoxVersion = 54
 
 // Firefox writes the "processed" form of profiler.firefox.com: a track per thread, in order of time, weighted by the
-// chosen value, with CPU time as activity if recorded.
+// chosen value.
 func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 	o.Lines = false
 	d, err := view.New(p, o)

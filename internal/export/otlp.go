@@ -21,7 +21,7 @@ import (
 
 // OTLP writes a ProfilesData message of OpenTelemetry's profiles signal (opentelemetry-proto 1.9,
 // profiles/v1development): a resource per process, a profile per sample type. Samples of equal stack and attributes are
-// joined, with all values and times (ends of intervals).
+// joined.
 func OTLP(w io.Writer, p *profile.Profile, o view.Options) error {
 	d, err := view.New(p, o)
 	if err != nil {

@@ -34,9 +34,8 @@ func within(e fieldEdits) func(protobuf.Field, *protobuf.Message) error {
 }
 
 // ForParca returns an ExportProfilesServiceRequest for Parca 0.28. Parca takes the function before the one that a line
-// refers to, as if the table had no zero entry (pkg/profile/encode.go, EncodeOtelLocation), and drops attributes that
-// are no strings (pkg/normalizer/otel.go, addOtelAttributes). So each function is written twice, and lines refer to the
-// second; numbers become text.
+// refers to (pkg/profile/encode.go, EncodeOtelLocation), so each function is written twice, and lines refer to the
+// second. It drops attributes that are no strings (pkg/normalizer/otel.go, addOtelAttributes), so numbers become text.
 func ForParca(message []byte) (protobuf.Message, error) {
 	functions := 0
 	attribute := fieldEdits{2: within(fieldEdits{3: func(f protobuf.Field, out *protobuf.Message) error {

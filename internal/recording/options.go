@@ -30,7 +30,7 @@ type Options struct {
 	Stats string
 	// Threads is the expression that selects threads, for messages; "": all.
 	Threads string
-	// ByRule: a rule selected PIDs. Those that cannot be opened are counted, and more may come (Sampler.Select).
+	// ByRule: a rule selected PIDs. Unreadable processes are counted, and more may come (Sampler.Select).
 	ByRule bool
 	// Control runs [serveControl] on standard input.
 	Control bool

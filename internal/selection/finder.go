@@ -39,7 +39,7 @@ type candidate struct {
 // Process is a process with its names.
 type Process struct {
 	PID int
-	// Name is the kernel's (comm); Others are those of the executable and of the first argument.
+	// Name is the kernel's (comm); Others are of the executable and of the first argument.
 	Name    string
 	Others  []string
 	Command string

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// GoLibrary is the source of a library (-buildmode=c-shared). Begin prints its goroutines, up to a line END: 20 in
-// receive, 20 in lock, 1 in compute. Stay does not return.
+// GoLibrary is the source of a library (-buildmode=c-shared). Begin prints its goroutines, up to a line END. Stay does
+// not return.
 const GoLibrary = `package main
 
 import "C"

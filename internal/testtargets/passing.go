@@ -55,8 +55,7 @@ func (p *Passing) Holdings() (out Holdings, err error) {
 	return out[:max(0, len(out)-1)], nil
 }
 
-// During returns the thread that held the lock throughout (0: none), and which may have held it; not ok if the log does
-// not cover the time.
+// During returns the thread that held the lock throughout (0: none), and which may have held it.
 func (h Holdings) During(from, to int64) (all int, can func(tid int) bool, ok bool) {
 	i := sort.Search(len(h), func(i int) bool { return i+1 >= len(h) || h[i+1].Got > from })
 	if i+2 >= len(h) {

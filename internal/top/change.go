@@ -67,12 +67,11 @@ func (s *Store) sharesOf(slice *timeSlice, functions *FunctionTable, clock Clock
 	return sh
 }
 
-// Changes returns a mark for each row whose self or total share has changed significantly.
-//
-// It is Student's test of the means of the last recentSlices slices and the baseSlices before. The error is the slices'
-// spread (programs have phases), or the counting error if larger. A share within the earlier slices' range is no
-// change. The rows share the error rate (Bonferroni): a steady load has marks in at most one refresh of twenty. Rows
-// below minMarkedShare are not tested.
+// Changes returns a mark for each row whose self or total share has changed significantly. It is Student's test of the
+// means of the last recentSlices slices and the baseSlices before. The error is the slices' spread (programs have
+// phases), or the counting error if larger. A share within the earlier slices' range is no change. The rows share the
+// error rate (Bonferroni): a steady load has marks in at most one refresh of twenty. Rows below minMarkedShare are not
+// tested.
 func (snap *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 	out := make([]Change, len(rows))
 	k := len(snap.sliceShares) - recentSlices

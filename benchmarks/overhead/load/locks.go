@@ -23,7 +23,6 @@ type locks struct {
 
 func newLocks(p *program) *locks { return &locks{p: p} }
 
-// Each piece of work with a lock is followed by one without. A wait is until the lock is held.
 func (l *locks) work(w *worker) error {
 	i := l.next
 	l.next++

@@ -21,8 +21,8 @@ import (
 
 // Kinds of servers, which may not be installed.
 const (
-	Redis    = "redis"    // set and get
-	Postgres = "postgres" // small transactions that change a row
+	Redis    = "redis"
+	Postgres = "postgres"
 )
 
 // Servers returns these kinds.
@@ -47,7 +47,7 @@ func (p *program) serve() (s *server, err error) {
 	var dial func(dir string) (client, error)
 	clients := 1
 	switch p.Kind {
-	case Redis: // all are served by one thread
+	case Redis:
 		s, err = startRedis()
 		dial, clients = dialRedis, redisClients
 	default:

@@ -114,4 +114,4 @@ func asyncStacks(text []byte) (samples, complete int64) {
 }
 
 // Kill implements Session.
-func (a *async) Kill() { _ = a.tell("stop") } // the JVM may have ended
+func (a *async) Kill() { _ = a.tell("stop") }

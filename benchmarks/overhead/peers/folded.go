@@ -8,7 +8,6 @@ import (
 	"strconv"
 )
 
-// maxCount of one stack is 14 years at 10,000 Hz; a larger number is no count.
 const maxCount = 1 << 32
 
 // folded yields lines "OUTERMOST;…;INNERMOST COUNT"; others are skipped.

@@ -30,7 +30,7 @@ func TestStacksOfAustinAreCompleteWhereTheyReachTheFirstPythonFunction(t *testin
 		t.Errorf("%d stacks, %d complete", samples, complete)
 	}
 	for line, complete := range map[string]int64{
-		"P9;T0:5;/a b;c/threading.py:_bootstrap:890 77": 0, // the name cannot be told from two frames
+		"P9;T0:5;/a b;c/threading.py:_bootstrap:890 77": 0,
 		"P9;T0:5;/a b:c/threading.py:_bootstrap:890 77": 1,
 		"P9;T5;threading.py:_bootstrap:890 77":          1,
 		"P9;T0:9;a.py:<module>:1 77":                    1,

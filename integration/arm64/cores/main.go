@@ -78,7 +78,6 @@ func send(name, file string) error {
 
 const brk = 0xd4200000
 
-// stopAt runs a program to an address and kills it by SIGABRT, with its code restored.
 func stopAt(addr uint64, program string) error {
 	runtime.LockOSThread() // only the OS thread that started the program may trace it
 	cmd := exec.Command(program)

@@ -83,7 +83,6 @@ func TestRealSignalStillInterruptsWhileRecording(t *testing.T) {
 			break
 		}
 	}
-	// A signal outside of the call interrupts nothing.
 	if c.handled > n || c.handled < n/2 || c.eintr-before.eintr+2 < c.handled-before.handled {
 		t.Errorf("%d signals were sent, the program's counts are %+v, want half or more handled, and nearly all with EINTR",
 			n, c)

@@ -11,7 +11,6 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Variants of chain.c, and the allowed frame methods.
 var chains = []struct {
 	name    string
 	methods []string
@@ -59,7 +58,6 @@ func chainFault(thread string, names []string) string {
 			return ""
 		}
 	}
-	// memset, which f calls, is the C library's.
 	if i >= 1 && names[i-1] == "f" && i == 2 {
 		return ""
 	}

@@ -231,7 +231,7 @@ func (p *Process) Live(tid int, s *observe.RawSample) managed.Live {
 	}}
 }
 
-// Merge walks a thread's copy. If that ends in code newer than the mappings, they are read again.
+// Merge walks a thread's copy. It reads the mappings again if they lack code.
 func (p *Process) Merge(s *managed.Sample) Stack {
 	stack, whole := p.merge(s)
 	if whole {

@@ -24,7 +24,6 @@ func spin() {
 	}
 }
 
-// exact sends each signal after the last has arrived.
 func exact() {
 	arrived := make(chan os.Signal, 16)
 	signal.Notify(arrived, syscall.SIGURG)
