@@ -23,7 +23,7 @@ type Options struct {
 	// SpoolDir holds at most SpoolSize bytes of waiting messages; "": they wait in memory.
 	SpoolDir  string
 	SpoolSize int64
-	// Flush limits the time of Finish.
+	// Flush limits the sending in Finish.
 	Flush       time.Duration
 	MetricsAddr string
 	SendMetrics bool

@@ -67,7 +67,7 @@ type reply struct {
 	why      string
 }
 
-// A damaged reply is no rejection: to send the message again would duplicate it.
+// acceptedReply takes a damaged reply as no rejection: to send the message again would duplicate it.
 func acceptedReply(text []byte) (r reply) {
 	if rejected, why, err := otlp.Rejected(text); err == nil {
 		r = reply{rejected, why}
@@ -75,7 +75,7 @@ func acceptedReply(text []byte) (r reply) {
 	return r
 }
 
-// A nil failure means accepted.
+// client sends messages. A nil failure means accepted.
 type client interface {
 	send(ctx context.Context, body []byte) (reply, *failure)
 }

@@ -56,7 +56,7 @@ type ResourceOptions struct {
 	Attributes map[string]string
 }
 
-// resources reads attributes at once, since a process may end soon.
+// resources reads attributes soon, since a process may end early.
 type resources struct {
 	ResourceOptions
 	root string

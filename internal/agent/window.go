@@ -235,7 +235,7 @@ func (b *windowBuilder) endWindow(at int64, open iter.Seq[profile.Interval], las
 	return &w
 }
 
-// addGrowth takes the negative growth of an ended interval as oversent time.
+// addGrowth subtracts the negative growth of an ended interval from its row's points; the rest becomes oversent time.
 func (b *windowBuilder) addGrowth(r row, p point) {
 	less := clockValues{}
 	for i, v := range p.values {

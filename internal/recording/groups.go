@@ -33,7 +33,7 @@ type obstruction struct {
 	frozen    bool // else throttled
 }
 
-// maxFrozenTargets is needed, as an agent runs without end.
+// maxFrozenTargets bounds the frozen targets of an agent, which runs without end.
 const maxFrozenTargets = 1 << 14
 
 // Readings are groupsInterval apart, and take at most 1/groupsShare of a CPU.

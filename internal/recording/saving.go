@@ -134,7 +134,7 @@ func (r *recording) writeWatched() error {
 	return nil
 }
 
-// hungWriteTimeout is needed, as the hung read may hold a lock.
+// hungWriteTimeout bounds the write, as the hung read may hold a lock.
 const hungWriteTimeout = 10 * time.Second
 
 // writeHung leaves the log of events incomplete.

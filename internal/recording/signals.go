@@ -36,7 +36,7 @@ func HandleQuit() {
 // sameRequestTime is long enough for the two signals of a closed terminal (kernel and shell).
 const sameRequestTime = time.Second
 
-// The handler runs a goroutine from handle until stop.
+// signalHandler runs a goroutine from handle until stop.
 type signalHandler struct {
 	launches bool // set before handle
 	command  atomic.Pointer[launch.Launched]

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// idleRule returns "" if a part is not idle. Cells without time do not exist (addCell).
+// idleRule returns "" if a part is not idle, or idle by another rule. Cells without time do not exist (addCell).
 func (snap *Snapshot) idleRule(cells []int32) (rule string) {
 	for _, i := range cells {
 		cellRule := snap.ruleOf(&snap.Cells[i])

@@ -192,7 +192,7 @@ func (s *Store) copySharedThreads() {
 	}
 }
 
-// maxWaits is needed, as locks and joined threads may come without end.
+// maxWaits bounds named waits, as locks and joined threads may come without end.
 const maxWaits = 1 << 12
 
 // waitIndex keeps only call and kind beyond maxWaits.

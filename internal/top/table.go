@@ -88,8 +88,8 @@ const (
 	ByName  Order = "name"
 )
 
-// Descending. Among equal rows, the program's functions precede those of language and system, and inner functions outer
-// ones.
+// sortFunctions sorts times descending, names ascending. Among equal rows, the program's functions precede those of
+// language and system, and inner functions outer ones.
 func sortFunctions(rows []FunctionRow, c Clock, by Order) {
 	support := func(r *FunctionRow) int {
 		if r.support {
@@ -125,7 +125,7 @@ type stackRow struct {
 	Frames  []int32
 }
 
-// function negative: all. The largest is first.
+// stacksOf returns the stacks with a function (negative: all), the largest first.
 func (snap *Snapshot) stacksOf(scope Scope, function int32, clock Clock) []stackRow {
 	var rows []stackRow
 	indexes := map[string]int{}
