@@ -11,26 +11,22 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// alarm ends sleeps of the tracer's thread by a kernel timer (timer_create(2), SIGEV_THREAD_ID). Its signal is blocked
-// except in waits for stops; one just before a wait is lost, and [rescuer] sends it again. The timer is kept across
-// sleeps: setting it costs some µs in a virtual machine.
+// alarm ends sleeps of the tracer's thread by a timer (timer_create(2), SIGEV_THREAD_ID). Its signal is blocked except
+// in waits for stops; one just before a wait is lost, and [rescuer] repeats it.
 type alarm struct {
 	created   bool
 	id        int32
 	tid       int
-	expiresAt int64 // expiry, on the clock of [Now]; 0 if not set
+	expiresAt int64 // 0: not set
 	oldMask   signalSet
-	// until is the end of the current sleep, 0 if none.
-	until atomic.Int64
+	until     atomic.Int64
 }
 
 // alarmSignal has no other use; the Go runtime's handler ignores it.
 const alarmSignal = syscall.Signal(63)
 
-// saRestart is SA_RESTART (include/uapi/asm-generic/signal-defs.h).
 const saRestart = 0x10000000
 
-// overdueAfter is the delay, in ns, after which endIfOverdue ends a sleep.
 const overdueAfter = 10e6
 
 // open also blocks SIGURG, the Go runtime's pre-emption signal, which would end sleeps.
@@ -64,7 +60,7 @@ func (a *alarm) close() {
 	_, _ = maskSignals(unix.SIG_SETMASK, a.oldMask)
 }
 
-// set has the timer expire at a time on the clock of [Now]. It returns false without a timer, as do sleep and wait.
+// set returns false without a timer, as do sleep and wait. Times are on the clock of [Now].
 func (a *alarm) set(expiresAt int64) bool {
 	if !a.created {
 		return false
@@ -78,7 +74,6 @@ func (a *alarm) set(expiresAt int64) bool {
 	return true
 }
 
-// sleep sleeps until a time or a signal. It returns false without a timer.
 func (a *alarm) sleep(until int64) bool {
 	if !a.set(until) {
 		return false
@@ -90,8 +85,7 @@ func (a *alarm) sleep(until int64) bool {
 	return e == 0 || e == unix.EINTR || e == unix.EAGAIN
 }
 
-// wait blocks until a stop is reported in info, or until a time (EINTR). slept is false if that time had passed; ok is
-// false without a timer.
+// wait returns EINTR at the time until. slept is false if that had passed.
 func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, slept, ok bool) {
 	if !a.set(until) {
 		return 0, false, false
@@ -109,7 +103,7 @@ func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, slept, ok boo
 	return e, slept, true
 }
 
-// endIfOverdue ends an overdue sleep. Safe for concurrent use.
+// Safe for concurrent use.
 func (a *alarm) endIfOverdue(now int64) {
 	if until := a.until.Load(); until != 0 && now-until > overdueAfter {
 		_ = unix.Tgkill(unix.Getpid(), a.tid, alarmSignal)

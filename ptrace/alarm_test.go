@@ -16,8 +16,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// withAlarm runs body with a real-time priority and a second P, without garbage collection, which would wait for raw
-// sleeps.
+// A garbage collection would wait for raw sleeps.
 func withAlarm(t *testing.T, body func(c *Controller)) {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
@@ -78,12 +77,11 @@ func TestWaitForThreadThatDoesNotStopEndsAtTheDeadline(t *testing.T) {
 	})
 }
 
-// The signal comes between the last read of the clock and the wait.
 func TestWaitWithAMissedAlarmEnds(t *testing.T) {
 	p := start(t, "sleep")
 	withAlarm(t, func(c *Controller) {
 		l := c.seizeOnly(t, p.tid)
-		until := procmem.Now() + 300e6 // enough time to begin the wait
+		until := procmem.Now() + 300e6
 		c.alarm.expiresAt = until
 		var info sigInfo
 		if e, _, ok := c.alarm.wait(until, &info); e != unix.EINTR || !ok {
@@ -106,7 +104,7 @@ func TestSleepLastsUntilItsMoment(t *testing.T) {
 		}
 		for round := range 20 {
 			at := procmem.Now() + 20e6
-			for procmem.Now() < at { // the old signal may end the first sleep
+			for procmem.Now() < at {
 				c.SleepUntil(at)
 			}
 			if c.alarm.expiresAt != 0 {
@@ -142,7 +140,7 @@ func TestAlarmIsRearmedAfterAMove(t *testing.T) {
 	withAlarm(t, func(c *Controller) {
 		at := procmem.Now() + 20e6
 		c.alarm.set(at)
-		timerSet(c.alarm.id, at+60e9) // as if the alarm were set on another CPU
+		timerSet(c.alarm.id, at+60e9)
 		c.NoteMove()
 		if c.SleepUntil(at); procmem.Now() > at+30e9 {
 			t.Error("the alarm was not set again")

@@ -2,26 +2,26 @@
 
 package ptrace
 
-// Attachment is the tracing of one thread for one stop, from Begin to Finish or Cancel. It must not be used afterwards.
+// Attachment is the tracing of one thread for one stop, from Begin to Finish or Cancel, which end its validity.
 type Attachment struct {
 	// Tag is the caller's. Begin zeroes it.
 	Tag uint64
 
 	tid           int
-	pid           int   // 0: unknown
-	reinterruptAt int64 // when the interrupt is repeated, on the clock of Now; 0: never
-	index         int   // in the table
+	pid           int
+	reinterruptAt int64 // when the interrupt is repeated; 0: never
+	index         int
 	state         attachmentState
-	cancelled     bool     // by Cancel, or its thread is lost: detached as soon as a wait finds it stopped
-	sleeping      bool     // call and runs are set
-	queued        bool     // see MarkQueued
-	kind          StopKind // valid once stopped
-	signal        int32    // to deliver at the detach
+	cancelled     bool // detached as soon as a wait finds it stopped
+	sleeping      bool // call and runs are set
+	queued        bool
+	kind          StopKind
+	signal        int32 // delivered at the detach
 	call          SyscallInfo
 	runs          uint64
 	before        SchedStat
 	beforeOK      bool
-	atInterrupt   threadCounters // just after the interrupt
+	atInterrupt   threadCounters
 	times         Times
 	repair        Repair
 }
@@ -49,8 +49,8 @@ const (
 // TID returns the thread's id.
 func (attachment *Attachment) TID() int { return attachment.tid }
 
-// ClocksBefore returns the clocks read just before the interrupt, or at the Begin that continues a cancelled stop, if
-// they were.
+// ClocksBefore returns the clocks read just before the interrupt, or at the Begin that continues a cancelled stop;
+// false if none were read.
 func (attachment *Attachment) ClocksBefore() (SchedStat, bool) {
 	return attachment.before, attachment.beforeOK
 }
@@ -58,11 +58,11 @@ func (attachment *Attachment) ClocksBefore() (SchedStat, bool) {
 // Ended reports whether the thread ended before it stopped: Finish then returns [ErrGone].
 func (attachment *Attachment) Ended() bool { return attachment.state == attachmentGone }
 
-// SetSleeping sets the call in which the thread slept before Begin, and its run count from before call was read. On
-// arm64 some restarts need them, as the result overwrites the first argument. Precondition: before Finish.
+// SetSleeping sets the call in which the thread slept before Begin, and its run count from before call was read. Some
+// restarts on arm64 need them, as the result overwrites the first argument. Precondition: before Finish.
 func (attachment *Attachment) SetSleeping(call *SyscallInfo, runs uint64) {
 	attachment.sleeping, attachment.call, attachment.runs = true, *call, runs
 }
 
-// MarkQueued records that the thread is queued for the tracer's CPU, so waits do not spin for its stop.
+// MarkQueued records that the thread is queued for the tracer's CPU: waits do not spin for its stop.
 func (attachment *Attachment) MarkQueued() { attachment.queued = true }

@@ -5,7 +5,7 @@ package ptrace
 type attachmentTable struct {
 	list    []Attachment
 	used    int // all from this index on are free
-	live    int // number in use
+	live    int
 	rescuer *rescuer
 }
 
@@ -46,7 +46,6 @@ func (t *attachmentTable) free(attachment *Attachment) {
 	}
 }
 
-// anyStopsSoon reports whether any pending thread is not queued ([Attachment.MarkQueued]).
 func (t *attachmentTable) anyStopsSoon() bool {
 	for i := range t.inUse() {
 		if attachment := &t.list[i]; attachment.state == attachmentPending && !attachment.queued {

@@ -13,17 +13,16 @@ import (
 // [ErrZombie], [ErrKernelThread], [ErrSelf], [ErrBusy], [ErrPending] (with the Attachment), or an errno.
 func (c *Controller) Begin(tid int) (*Attachment, error) {
 	var st procmem.Status
-	_ = procmem.ReadStatus(tid, &st) // on error the seizure fails
+	_ = procmem.ReadStatus(tid, &st)
 	return c.begin(st.Tgid, tid, nil, nil)
 }
 
-// BeginReadingClocks is Begin, and reads the thread's clocks just before the interrupt ([Attachment.ClocksBefore]).
+// BeginReadingClocks is Begin that reads the thread's clocks just before the interrupt ([Attachment.ClocksBefore]).
 func (c *Controller) BeginReadingClocks(files *ThreadFiles) (*Attachment, error) {
 	return c.begin(files.PID(), files.TID(), files, nil)
 }
 
-// BeginWithClocks is BeginReadingClocks with clocks read a few µs ago. If the thread has got a CPU since, it counts as
-// queued.
+// BeginWithClocks is Begin with clocks that were read a few µs ago.
 func (c *Controller) BeginWithClocks(files *ThreadFiles, before *SchedStat) (*Attachment, error) {
 	return c.begin(files.PID(), files.TID(), nil, before)
 }
@@ -45,8 +44,8 @@ func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) 
 	attachment.times.InterruptedAt = procmem.Now()
 	attachment.pid, attachment.reinterruptAt = pid, attachment.times.InterruptedAt+reinterruptAfter
 	if e := ptrace(unix.PTRACE_INTERRUPT, tid, 0, 0); e != 0 {
-		attachment.cancelled = true // until its end is reported
-		// the seizure may have waited for an exec of this thread, which then has the first thread's id
+		attachment.cancelled = true
+		// an exec of this thread may have been awaited; it then has its process's id
 		if pid > 0 && ptrace(unix.PTRACE_INTERRUPT, pid, 0, 0) == 0 {
 			c.mayTraceUnknown, c.renumbered = true, pid
 		}
@@ -57,7 +56,6 @@ func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) 
 	return attachment, nil
 }
 
-// reuseCancelled continues a cancelled stop. Its interrupt was earlier: the clocks are of now.
 func (c *Controller) reuseCancelled(
 	attachment *Attachment, files *ThreadFiles, before *SchedStat,
 ) (*Attachment, error) {
@@ -82,8 +80,7 @@ func (attachment *Attachment) setBefore(files *ThreadFiles, before *SchedStat) {
 	}
 }
 
-// Cancel gives an Attachment up: a stopped thread is detached now, any other by a later WaitAny when it stops. The
-// Attachment must not be used afterwards.
+// Cancel ends an Attachment: a stopped thread is detached now, any other by a later WaitAny when it stops.
 func (c *Controller) Cancel(attachment *Attachment) {
 	switch attachment.state {
 	case attachmentStopped:

@@ -26,15 +26,13 @@ func ptrace(req int, tid int, addr, data uintptr) syscall.Errno {
 	return e
 }
 
-// ptraceMayWait is ptrace for requests that may block. It releases the P, so that garbage collections need not
-// wait.
+// It releases the P.
 func ptraceMayWait(req int, tid int) syscall.Errno {
 	procmem.CountCall()
 	_, _, e := syscall.Syscall6(unix.SYS_PTRACE, uintptr(req), uintptr(tid), 0, 0, 0, 0)
 	return e
 }
 
-// rawRegs has 27 words on x86-64, 34 on arm64.
 type rawRegs [34]uint64
 
 //go:nosplit
@@ -63,7 +61,7 @@ func readVM(tid int, addr uint64, buf []byte) int {
 	return int(n)
 }
 
-// readParts reads at most maxParts ranges in one call, and returns the bytes before the first unreadable one.
+// readParts returns the number of bytes before the first unreadable part.
 //
 //go:nosplit
 func readParts(tid int, parts []frames.Region, v *vectors) int {
@@ -85,7 +83,7 @@ func readParts(tid int, parts []frames.Region, v *vectors) int {
 	return int(n)
 }
 
-// link reads /proc/TID/fd/FD in the thread's own descriptor table (fs/proc/fd.c); valid until the next call.
+// The result of link is valid until the next call.
 //
 //go:nosplit
 func (f *procFiles) link(tid int, fd uint64) []byte {
@@ -113,7 +111,6 @@ type sigInfo struct {
 	_                     [100]byte
 }
 
-// waitid is waitid(2) with WNOHANG; info.pid is 0 if there is no report.
 //
 //go:nosplit
 func waitid(idType, id, options int, info *sigInfo) syscall.Errno {
@@ -127,7 +124,6 @@ func waitid(idType, id, options int, info *sigInfo) syscall.Errno {
 	return e
 }
 
-// waitidBlocking is ended by signals (EINTR).
 func waitidBlocking(idType, id, options int, info *sigInfo) syscall.Errno {
 	info.pid = 0
 	procmem.CountCall()
@@ -151,8 +147,8 @@ func nanosleep(ns int64) {
 	_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-// readCounters reads the calling thread's counters. Faults in reads of another process's memory count for the
-// reader (mm/memory.c, mm_account_fault). With CONFIG_PARAVIRT_TIME_ACCOUNTING, CPU time excludes steal time.
+// readCounters reads the calling thread's counters. Faults in reads of another process's memory count for the reader
+// (mm/memory.c, mm_account_fault). With CONFIG_PARAVIRT_TIME_ACCOUNTING, CPU time excludes steal time.
 func readCounters() (a threadCounters) {
 	var ru unix.Rusage
 	var cpu unix.Timespec
@@ -184,7 +180,6 @@ func setAction(sig syscall.Signal, sa *sigAction) syscall.Errno {
 	return e
 }
 
-// setNoChildStop sets SA_NOCLDSTOP for SIGCHLD and keeps the Go runtime's handler.
 func setNoChildStop() {
 	const noCldStop = 1
 	sa, e := actionOf(unix.SIGCHLD)
@@ -195,7 +190,7 @@ func setNoChildStop() {
 	_ = setAction(unix.SIGCHLD, &sa)
 }
 
-// signalSet is sigset_t: signal n is bit n−1.
+// signal n is bit n−1
 type signalSet uint64
 
 func setOf(sigs ...syscall.Signal) (set signalSet) {
@@ -220,7 +215,7 @@ func isPending(sig syscall.Signal) bool {
 	return e == 0 && set&setOf(sig) != 0
 }
 
-// awaitSignal sleeps until a blocked signal of set is pending, which it takes, or another is handled (EINTR).
+// awaitSignal takes a pending signal of set; EINTR: another was handled.
 func awaitSignal(set signalSet) syscall.Errno {
 	procmem.CountCall()
 	procmem.CountWait()
@@ -244,7 +239,7 @@ func timerCreate(sig syscall.Signal, tid int) (id int32, e syscall.Errno) {
 	return id, e
 }
 
-// timerSet arms the timer once, at an absolute time in ns.
+// at is absolute, in ns.
 //
 //go:nosplit
 func timerSet(id int32, at int64) syscall.Errno {

@@ -14,8 +14,6 @@ import (
 // regSetSyscall is NT_ARM_SYSTEM_CALL.
 const regSetSyscall = 0x404
 
-// setSyscall sets the kernel's number of the thread's system call, −1 for none.
-//
 //go:nosplit
 func setSyscall(tid int, nr int32) syscall.Errno {
 	iov := unix.Iovec{Base: (*byte)(unsafe.Pointer(&nr)), Len: uint64(unsafe.Sizeof(nr))}
@@ -24,7 +22,7 @@ func setSyscall(tid int, nr int32) syscall.Errno {
 	return e
 }
 
-// syscallInfo is struct ptrace_syscall_info (include/uapi/linux/ptrace.h) at a seccomp stop.
+// struct ptrace_syscall_info (include/uapi/linux/ptrace.h) at a seccomp stop
 type syscallInfo struct {
 	op     uint8
 	_      [3]uint8
@@ -35,15 +33,14 @@ type syscallInfo struct {
 	_      uint64
 }
 
-// a seccomp stop is recognized by si_code (kernel/ptrace.c, ptrace_get_syscall_info)
 const (
 	getSyscallInfo  = 0x420e // PTRACE_GET_SYSCALL_INFO, Linux 5.3
 	opSeccomp       = 3      // PTRACE_SYSCALL_INFO_SECCOMP
 	codeSeccompStop = int32(unix.SIGTRAP) | unix.PTRACE_EVENT_SECCOMP<<8
 )
 
-// seccompInfo reads the system call of a thread in an interrupt stop. The kernel shows it at seccomp stops only, so
-// si_code is one's during the request.
+// seccompInfo reads the system call in an interrupt stop. The kernel shows it only at seccomp stops, known by si_code
+// (kernel/ptrace.c, ptrace_get_syscall_info), which is changed for the request.
 //
 //go:nosplit
 func seccompInfo(tid int, info *sigInfo, call *syscallInfo) bool {
@@ -72,7 +69,7 @@ func setRegSet(tid int, words *rawRegs, n int) syscall.Errno {
 	return e
 }
 
-// signalsPending reports signals pending for the stopped thread or its process (PTRACE_PEEKSIGINFO).
+// PTRACE_PEEKSIGINFO, of the thread and of its process.
 //
 //go:nosplit
 func signalsPending(tid int) bool {
@@ -93,7 +90,7 @@ func signalsPending(tid int) bool {
 	return false
 }
 
-// sigMask is the mask that the thread has after its call (PTRACE_GETSIGMASK).
+// sigMask returns the mask after the call (PTRACE_GETSIGMASK).
 //
 //go:nosplit
 func sigMask(tid int) (mask uint64, ok bool) {
@@ -101,7 +98,7 @@ func sigMask(tid int) (mask uint64, ok bool) {
 	return mask, e == 0
 }
 
-// text reads /proc/TID/name, valid until the next call. name begins with a slash and ends in NUL.
+// text reads /proc/TID/name, valid until the next call. name is "/…\x00".
 //
 //go:nosplit
 func (f *procFiles) text(tid int, name string) []byte {

@@ -9,14 +9,11 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// capture is a stopped thread's raw data, which is decoded later. It is reused.
 type capture struct {
-	regs  registers
-	stack stackReader
-	// sched holds the first schedLen bytes of schedstat; schedLen ≤ 0: not read.
-	sched    [96]byte
-	schedLen int
-	// callsAtRegs and callsAtMemory are procmem.Calls at Times.RegsReadAt and Times.MemoryReadAt.
+	regs                       registers
+	stack                      stackReader
+	sched                      [96]byte
+	schedLen                   int
 	callsAtRegs, callsAtMemory int64
 
 	reader  Reader
@@ -24,7 +21,6 @@ type capture struct {
 	vectors vectors
 }
 
-// begin sets the deadline of the reads. lastRunning is when the thread was last seen not stopped.
 func (c *capture) begin(lastRunning int64, req *Request) {
 	c.stack.deadline.begin(lastRunning, req.MaxStop)
 	if req.Memory != nil {
@@ -32,8 +28,6 @@ func (c *capture) begin(lastRunning int64, req *Request) {
 	}
 }
 
-// readState reads the registers and, if it is open, schedstat.
-//
 //go:nosplit
 func (c *capture) readState(attachment *Attachment, req *Request) syscall.Errno {
 	c.schedLen = -1
@@ -53,7 +47,7 @@ func (c *capture) noteCopied(attachment *Attachment) {
 	attachment.times.MemoryReadAt, c.callsAtMemory = procmem.Now(), procmem.Calls()
 }
 
-// decode fills out. Precondition: the thread is detached.
+// Precondition: the thread is detached.
 func (c *capture) decode(req *Request, out *Stop) {
 	out.Regs = c.regs.decode()
 	out.StackCopy = c.stack.result()
@@ -62,7 +56,6 @@ func (c *capture) decode(req *Request, out *Stop) {
 	out.Sched, out.SchedOK = c.clocks(req.Files)
 }
 
-// clocks returns the clocks read in the stop, else reads them now.
 func (c *capture) clocks(files *ThreadFiles) (sched SchedStat, ok bool) {
 	if files == nil {
 		return SchedStat{}, false
@@ -93,8 +86,7 @@ func (c *capture) readOtherMemory(attachment *Attachment, req *Request, out *Sto
 	return min(max(n, 0), len(req.Regions))
 }
 
-// copyPrefetchedAndStack reads a [Prefetcher]'s places and the stack. False: places were unreadable, the stack is not
-// read.
+// copyPrefetchedAndStack reads nothing of the stack if it returns false.
 func (c *capture) copyPrefetchedAndStack(tid int, req *Request, out *Stop) bool {
 	f, ok := req.OtherMemory.(Prefetcher)
 	if !ok {
@@ -123,7 +115,6 @@ func (c *capture) copyPrefetchedAndStack(tid int, req *Request, out *Stop) bool 
 	return true
 }
 
-// copyPrefetchedThenStack reads the n places (want bytes), then the stack up to the end that f finds.
 func (c *capture) copyPrefetchedThenStack(tid int, f Prefetcher, req *Request, regs *frames.Regs, n, want int) bool {
 	if copyParts(req.Memory, tid, c.parts[:n], &c.stack.deadline) != want {
 		return false

@@ -11,15 +11,14 @@ import (
 // Cause is why a stop was long.
 type Cause uint8
 
-// Of several causes the longest counts.
 const (
-	CauseCopy      Cause = iota // much memory was copied
-	CauseFault                  // pages of the target were faulted in
-	CauseLock                   // the tracer waited for a kernel lock, such as mmap_lock
-	CausePreempted              // another thread took the tracer's CPU
+	CauseCopy      Cause = iota // much memory
+	CauseFault                  // page faults in the target's memory
+	CauseLock                   // wait for a kernel lock, such as mmap_lock
+	CausePreempted              // another thread had the tracer's CPU
 	CauseStolen                 // the hypervisor took the tracer's CPU (steal time)
 	CauseTurn                   // the tracer was busy with other threads
-	CauseOther                  // the rest: interrupts, cold caches, unreported steal time
+	CauseOther                  // interrupts, cold caches, unreported steal time
 
 	NumCauses
 )
@@ -29,7 +28,6 @@ func (c Cause) String() string {
 	return [...]string{"copy", "fault", "lock", "preempted", "stolen", "turn", "other", "?"}[min(c, NumCauses)]
 }
 
-// threadCounters are the kernel's counts of the tracer's thread, and its intended sleeps.
 type threadCounters struct {
 	wall, cpu         int64 // CLOCK_MONOTONIC and CPU time, ns
 	faults, fromDisk  int64 // minor and major faults, in any memory
@@ -37,12 +35,10 @@ type threadCounters struct {
 	sleeps, slept     int64
 }
 
-// sleepCounters count the tracer's intended sleeps and their length in ns.
 type sleepCounters struct {
 	sleeps, slept int64
 }
 
-// begin reads the counters just after an interrupt, while the target enters the stop.
 func (c *sleepCounters) begin() threadCounters {
 	procmem.CountWait()
 	procmem.CountWait()
@@ -60,20 +56,19 @@ func (c *sleepCounters) noteSleep(began, ended int64) {
 	c.slept += max(ended-began, 0)
 }
 
-// evidence decides on the cause. Times are in ns.
 type evidence struct {
-	detectionDelay int64 // from when the thread was last seen running to when it was seen stopped
-	held           int64 // from then to the detach
-	copying        int64 // part of held: reading memory
+	detectionDelay int64 // from last seen running to seen stopped, ns
+	held           int64
+	copying        int64 // part of held in which memory was read, ns
 	bytes          int64 // read
-	// Of the tracer's thread since the interrupt: time off its CPU beyond intended sleeps, and the growth of counters.
+	// Growth in the tracer's thread since the interrupt; time in ns, without intended sleeps.
 	offCPU, waited, preempted, faults, fromDisk int64
 }
 
 const (
 	faultTime   = 1000 // ns per page fault, assumed
-	maxByteTime = 4    // most ns per byte of a large copy (usual: 0.5)
-	causeShare  = 2    // a cause takes at least 1/causeShare of the stop
+	maxByteTime = 4    // most ns per byte of a copy; usual: 0.5
+	causeShare  = 2
 )
 
 func (e *evidence) cause() Cause {
@@ -108,8 +103,8 @@ func (e *evidence) faulted() bool {
 
 var pageSize = int64(os.Getpagesize())
 
-// CauseOf returns the cause of the stop that the last Finish returned in out, of which copied bytes were read.
-// Precondition: called directly after Finish.
+// CauseOf returns the cause of the stop in out, of which copied bytes were read. Precondition: called directly after
+// the Finish that filled out.
 func (c *Controller) CauseOf(out *Stop, copied int64) Cause {
 	now, began := c.counters.now(), &c.lastAtInterrupt
 	procmem.CountWait()

@@ -51,7 +51,6 @@ func TestCauseOfALongStopIsWhatTookMostOfTheTime(t *testing.T) {
 	}
 }
 
-// doing is an OtherMemory that calls a function during the stop.
 type doing func(rd *Reader)
 
 func (d doing) Regions(_ *frames.Regs, rd *Reader, _ []frames.Region) int {
@@ -61,13 +60,13 @@ func (d doing) Regions(_ *frames.Regs, rd *Reader, _ []frames.Region) int {
 
 func addressOf(b []byte) uint64 { return uint64(reflect.ValueOf(b).Pointer()) }
 
-// provoke repeats a stop up to a hundred times, as other load can be the cause first.
+// Other load can be the cause at first.
 func provoke(t *testing.T, c *Controller, tid int, want Cause, bytes int64, do func(rd *Reader)) {
 	t.Helper()
 	seen := map[Cause]int{}
 	for range 100 {
 		var s Stop
-		Pin() // preemption by the Go runtime adds waits
+		Pin()
 		err := c.StopThread(tid, soon(), &Request{OtherMemory: doing(do), Regions: []frames.Region{{}}}, &s)
 		Unpin()
 		if err != nil {
@@ -124,7 +123,7 @@ func TestPreemptionOfTheTracerIsReported(t *testing.T) {
 		var hogs sync.WaitGroup
 		for range 4 {
 			hogs.Go(func() {
-				runtime.LockOSThread() // the OS thread ends with the goroutine
+				runtime.LockOSThread()
 				_ = unix.SchedSetaffinity(0, &here)
 				for !stop.Load() {
 				}

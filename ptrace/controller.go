@@ -15,25 +15,25 @@ import (
 type Options struct {
 	MaxPending int           // most attachments in use, cancelled ones included; default 256
 	SpinFor    time.Duration // how long a wait spins before it sleeps; default 40 µs
-	// ReadOnly forbids writes of registers: interrupted calls then give EINTR ([Stats.Broken]).
+	// ReadOnly forbids writes of registers: calls that a stop interrupts then give EINTR ([Stats.Broken]).
 	ReadOnly bool
-	// NoGC states that the caller prevents garbage collections while an Attachment is pending, and that
-	// GOMAXPROCS is at least 2. PTRACE_SEIZE then bypasses the Go scheduler.
+	// NoGC states that no garbage collection begins while an Attachment is pending, and that GOMAXPROCS is at least 2.
+	// PTRACE_SEIZE then bypasses the Go scheduler.
 	NoGC         bool
-	KeepPriority bool // leave the scheduling priority unchanged
-	// Frugal, with NoGC: waits sleep until a stop without real-time priority too, for less CPU time than
-	// polling, and longer pauses.
+	KeepPriority bool
+	// Frugal, with NoGC: waits sleep until a stop at ordinary priority, too. It costs less CPU time than polling, but
+	// makes stops longer.
 	Frugal bool
 }
 
 // Stats are a controller's counts.
 type Stats struct {
-	Begun, Finished                  uint64 // attachments; those of which registers were read
-	SignalStops, GroupStops          uint64 // signal-delivery-stops, group stops
+	Begun, Finished                  uint64 // attachments; those whose registers were read
+	SignalStops, GroupStops          uint64
 	Restarted, Broken, ReportedTwice uint64 // system calls, see [Repair]
-	LostReports                      uint64 // stops whose report another thread's wait consumed
-	Cancelled                        uint64 // cancelled attachments whose thread had not stopped
-	Lowered                          uint64 // how often the watchdog took the tracer's real-time priority
+	LostReports                      uint64 // stops whose report another wait consumed
+	Cancelled                        uint64 // cancelled before the thread stopped
+	Lowered                          uint64 // times that the watchdog took real-time priority
 }
 
 func (s *Stats) count(attachment *Attachment) {
@@ -54,9 +54,7 @@ func (s *Stats) count(attachment *Attachment) {
 	}
 }
 
-// Controller stops threads. Its methods must be called on the OS thread that made it (runtime.LockOSThread, or
-// [Run]). It begins stops; its waiter, which is a [Sleeper], finds what has stopped, and the waiter's stopper reads and
-// detaches it.
+// Controller stops threads. Its methods must be called on the OS thread that made it (runtime.LockOSThread, or [Run]).
 type Controller struct {
 	waiter
 	priority priority
@@ -89,8 +87,8 @@ func NewController(opts Options) *Controller {
 	return c
 }
 
-// Run calls body with a controller on a new OS thread, closes it, ends the thread, which detaches any tracee left, and
-// returns body's error.
+// Run calls body with a controller on a new OS thread. It closes the controller, ends the thread, which detaches any
+// tracee left, and returns body's error.
 func Run(opts Options, body func(*Controller) error) (err error) {
 	osthread.Run(func() {
 		c := NewController(opts)
@@ -100,7 +98,7 @@ func Run(opts Options, body func(*Controller) error) (err error) {
 	return err
 }
 
-// Scheduling names the priority: "fifo" (real-time), "nice" (better than normal) or "normal".
+// Scheduling returns the priority: "fifo" (real-time), "nice" (better than normal) or "normal".
 func (c *Controller) Scheduling() string { return c.priority.name }
 
 // ReadOnly returns Options.ReadOnly.
@@ -117,7 +115,7 @@ func (c *Controller) Stats() Stats {
 
 const closeWait = 50 * time.Millisecond
 
-// Close detaches all threads and restores the priority. It returns how many threads did not stop in time, and stay
+// Close detaches all threads and restores the priority. It returns how many threads did not stop in time; they stay
 // attached until the OS thread ends. It may be called again.
 func (c *Controller) Close() int {
 	c.AcknowledgeSuspend()

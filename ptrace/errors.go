@@ -13,12 +13,12 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Errors, unwrapped.
+// Errors of stops.
 var (
 	ErrGone         error = refusal.Exited
-	ErrDenied       error = refusal.Denied // no permission (uid, Yama, not dumpable, seccomp)
-	ErrTraced       error = refusal.Traced // another tracer is, or was just, attached
-	ErrZombie       error = refusal.Zombie // it has exited and is not reaped
+	ErrDenied       error = refusal.Denied // uid, Yama, not dumpable, or seccomp
+	ErrTraced       error = refusal.Traced // another tracer is or was attached
+	ErrZombie       error = refusal.Zombie // exited, not yet reaped
 	ErrKernelThread error = refusal.KernelThread
 	ErrSelf         error = refusal.Self
 	Err32Bit        error = refusal.Not64Bit // it runs 32-bit or x32 code
@@ -28,7 +28,7 @@ var (
 	ErrNotStopped         = errors.New("the thread has not stopped")
 )
 
-// Reason returns one word for an error, "other" if unknown, for programs that import this package.
+// Reason returns one word for an error, "other" if it is unknown.
 func Reason(err error) string {
 	if errors.Is(err, ErrPending) {
 		return refusal.Busy.Word()
@@ -48,7 +48,6 @@ func seizeRefused(tid int, e syscall.Errno, unfiltered bool) error {
 	}
 	var st procmem.Status
 	if err := procmem.ReadStatus(tid, &st); err != nil {
-		// ended, or hidden (hidepid)
 		if syscall.Kill(tid, 0) == syscall.ESRCH {
 			return ErrGone
 		}
@@ -65,8 +64,8 @@ func mayBeSeccompFiltered() bool {
 	return err != nil && err != unix.EINVAL || mode != 0 // EINVAL: no seccomp
 }
 
-// tracedOrDenied tells ErrTraced from ErrDenied by a read of memory, which needs the same permission (mm_access,
-// ptrace_may_access) but is not exclusive.
+// tracedOrDenied reads memory, which needs the same permission as a seizure (mm_access, ptrace_may_access) but is not
+// exclusive.
 func tracedOrDenied(tid int) error {
 	var b [1]byte
 	switch _, err := procmem.ReadVM(tid, 0, b[:]); {

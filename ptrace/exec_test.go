@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// The kernel loses some of the interrupts that come during an exec.
 func TestThreadThatIsInterruptedDuringItsExecStops(t *testing.T) {
 	exe, err := testtargets.Compile("execs.c", "-O1", "-g0")
 	if err != nil {

@@ -11,23 +11,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Request says what to read in a stop. It can be reused.
+// Request says what a stop reads. It can be reused.
 type Request struct {
-	// Stack receives bytes from a red zone below the stack pointer up (x86-64: 128 bytes, System V ABI §3.2.2; arm64:
-	// 16). Empty: none.
+	// Stack receives the stack from copiedBelowSP bytes below the stack pointer upwards. Empty: no copy.
 	Stack []byte
-	// Larger, if longer, replaces Stack for a stack that (by CopyEnd) fits only there ([StackCopy.InLarger]). With
-	// Tail, it receives len(Larger)/2 bytes of a still larger stack.
+	// Larger, if longer, replaces Stack for a stack that by CopyEnd fits only there ([StackCopy.InLarger]). With Tail,
+	// it receives len(Larger)/2 bytes of a still larger stack.
 	Larger       []byte
 	CopyEnd      uint64 // end of the copy, if above the stack pointer
-	ToMappingEnd bool   // set CopyEnd to the end of the stack's mapping, if Memory knows one near enough
-	// Tail, with Memory, receives the last bytes below CopyEnd, the outermost frames ([StackCopy.TailAddr]).
-	Tail []byte
+	ToMappingEnd bool   // set CopyEnd to the end of the stack's mapping, if Memory knows it
+	Tail         []byte
 	// Memory, if not nil, is the process's: reads end with the mapping and skip missing pages.
 	Memory *Memory
-	// Files, if not nil, are the thread's: an open schedstat is read in the stop, else just after.
+	// Files, if not nil, are the thread's. An open schedstat is read in the stop, another just after.
 	Files *ThreadFiles
-	// MaxStop, if positive, bounds the stop in ns ([StackCopy.OutOfTime]), except for waits for kernel locks.
+	// MaxStop, if positive, bounds the stop in ns ([StackCopy.OutOfTime]). Waits for kernel locks can exceed it.
 	MaxStop int64
 	// OtherMemory, if not nil, reads more into Regions.
 	OtherMemory OtherMemory
@@ -38,14 +36,14 @@ type Request struct {
 type Stop struct {
 	Regs frames.Regs
 	StackCopy
-	Regions int       // number that OtherMemory set
+	Regions int       // number set by OtherMemory
 	Sched   SchedStat // valid if SchedOK
 	SchedOK bool
 	Times
-	Calls     int // this process's system calls from RegsReadAt to MemoryReadAt ([procmem.Calls])
+	Calls     int // system calls of this process from RegsReadAt to MemoryReadAt
 	Kind      StopKind
-	Signal    int  // the signal passed on, 0 if none
-	InSyscall bool // in system call Nr (x86-64 only: arm64 hides it)
+	Signal    int  // passed on at the detach; 0: none
+	InSyscall bool // in system call Nr; x86-64 only
 	Nr        int64
 	Repair
 }
@@ -58,26 +56,25 @@ type Stop struct {
 //	MemoryReadAt … DetachedAt                  an interrupted system call is repaired
 type Times struct {
 	InterruptedAt int64
-	LastRunningAt int64 // last seen not stopped: the stop takes at most DetachedAt − LastRunningAt
-	StoppedAt     int64 // when a poll found the stop
+	LastRunningAt int64 // last seen not stopped
+	StoppedAt     int64
 	RegsReadAt    int64
 	MemoryReadAt  int64
 	DetachedAt    int64
 }
 
-// stopper attaches to threads, reads stopped ones, and detaches them. It does not wait.
 type stopper struct {
 	attachments     attachmentTable
 	rescuer         *rescuer
-	noGC            bool // Options.NoGC
-	seized          bool // a seizure has succeeded, so no seccomp filter refuses it
+	noGC            bool
+	seized          bool // seizures are not refused by a seccomp filter
 	captured        capture
 	repairs         repairer
 	stats           Stats
-	lastAtInterrupt threadCounters // of the last finished Attachment
+	lastAtInterrupt threadCounters
 }
 
-// Finish reads what req asks for, detaches the thread, fills out, and ends the Attachment, without allocation.
+// Finish reads what req asks for, detaches the thread, fills out, and ends the Attachment. It does not allocate.
 // Precondition: WaitAny or Poll has reported the Attachment. Errors: [ErrNotStopped], which keeps the Attachment,
 // [ErrGone], [Err32Bit].
 func (s *stopper) Finish(attachment *Attachment, req *Request, out *Stop) error {
@@ -119,8 +116,6 @@ func (r *registers) checkUsable(e syscall.Errno) error {
 	return nil
 }
 
-// readAndDetach reads without OtherMemory, and detaches, without a safe point of the Go runtime.
-//
 //go:nosplit
 func (s *stopper) readAndDetach(attachment *Attachment, req *Request) (read, detached syscall.Errno) {
 	got := &s.captured // its methods are inlined: nosplit stack is short on arm64
@@ -133,7 +128,6 @@ func (s *stopper) readAndDetach(attachment *Attachment, req *Request) (read, det
 	return read, s.detach(attachment)
 }
 
-// readWithOtherMemory detaches the thread if OtherMemory panics.
 func (s *stopper) readWithOtherMemory(attachment *Attachment, req *Request, out *Stop) syscall.Errno {
 	e := s.captured.readState(attachment, req)
 	if e == 0 && s.captured.regs.complete() {
@@ -150,8 +144,7 @@ func (s *stopper) readWithOtherMemory(attachment *Attachment, req *Request, out 
 	return e
 }
 
-// detach repairs the system call and detaches. It returns ESRCH if the thread was killed. Precondition:
-// s.captured.regs are the thread's, or not whole.
+// detach repairs the system call and detaches. ESRCH: the thread was killed.
 //
 //go:nosplit
 func (s *stopper) detach(attachment *Attachment) syscall.Errno {
@@ -163,8 +156,6 @@ func (s *stopper) detach(attachment *Attachment) syscall.Errno {
 	return e
 }
 
-// release detaches a thread of which nothing was read. It reads the registers for the repair.
-//
 //go:nosplit
 func (s *stopper) release(attachment *Attachment) syscall.Errno {
 	_ = s.captured.regs.read(attachment.tid)
@@ -175,7 +166,7 @@ func (s *stopper) detachAndFree(attachment *Attachment) {
 	s.endAttachment(attachment, s.release(attachment))
 }
 
-// endAttachment frees the Attachment; that of a killed thread stays until its end is reported.
+// endAttachment keeps that of a killed thread until its end is reported.
 func (s *stopper) endAttachment(attachment *Attachment, detached syscall.Errno) {
 	s.stats.count(attachment)
 	s.lastAtInterrupt = attachment.atInterrupt

@@ -15,14 +15,14 @@ import (
 
 // # Ctrl-Z
 //
-// A stopped tracer would hold its tracees. So a caught stop signal (SIGTSTP, SIGTTIN, SIGTTOU) takes two steps: all
-// controllers detach ([Suspending]), then the default action is taken ([Suspend]). New controllers wait meanwhile.
+// A stopped tracer would hold its tracees. So at a caught stop signal (SIGTSTP, SIGTTIN, SIGTTOU) all controllers first
+// detach ([Suspending]), then the default action is taken ([Suspend]). New controllers wait meanwhile.
 
 type controllerSet struct {
-	suspending atomic.Bool // all controllers must detach
+	suspending atomic.Bool
 	mu         sync.Mutex
 	changed    *sync.Cond
-	// open controllers: true; closed ones with tracees left: false, until the OS thread ends
+	// true: open; false: closed, with tracees left until the OS thread ends
 	open map[*Controller]bool
 }
 
@@ -35,11 +35,11 @@ func newControllerSet() *controllerSet {
 }
 
 // Suspending reports whether this process is about to stop. The owner of a controller then calls
-// [Controller.AcknowledgeSuspend], begins no stop, and closes it soon; if [Controller.Close] returns more than 0, the
+// [Controller.AcknowledgeSuspend], begins no stop, and closes it soon. If [Controller.Close] returns more than 0, the
 // OS thread must end. WaitAny returns early.
 func Suspending() bool { return controllers.suspending.Load() }
 
-// AcknowledgeSuspend acknowledges [Suspending], so that WaitAny waits again.
+// AcknowledgeSuspend acknowledges [Suspending]: WaitAny waits again.
 func (w *waiter) AcknowledgeSuspend() { w.suspendAcknowledged = true }
 
 func (w *waiter) mustDetach() bool { return !w.suspendAcknowledged && Suspending() }
@@ -66,8 +66,7 @@ func (r *controllerSet) remove(c *Controller) {
 	delete(r.open, c)
 }
 
-// allDetached reports whether no thread of this process is a tracer. A thread detaches before its id is gone
-// (kernel/exit.c, do_exit).
+// A thread detaches before its id is gone (kernel/exit.c, do_exit).
 func (r *controllerSet) allDetached() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -80,7 +79,6 @@ func (r *controllerSet) allDetached() bool {
 	return true
 }
 
-// detachAll waits while goOn returns true, and reports whether all controllers have detached.
 func detachAll(goOn func() bool) bool {
 	controllers.suspending.Store(true)
 	for !controllers.allDetached() {
@@ -101,14 +99,14 @@ func allowControllers() {
 
 const (
 	detachPoll    = time.Millisecond
-	sigIgn        = 1                // SIG_IGN; SIG_DFL is 0 (include/uapi/asm-generic/signal-defs.h)
-	detachTimeout = 10 * time.Second // bounds detachAll; stops of all threads at once may take some seconds
+	sigIgn        = 1 // include/uapi/asm-generic/signal-defs.h
+	detachTimeout = 10 * time.Second
 )
 
-// Suspend takes the default action of a caught stop signal after all threads are detached, and returns when this
-// process continues. The parent sees that signal; an earlier SIGCONT cancels it; an orphaned process group is not
-// stopped. settled is called just before the stop, when stop signals are no longer caught. False: a thread was not
-// detached in time.
+// Suspend takes the default action of a caught stop signal after all threads are detached. It returns when this process
+// continues. The parent sees that signal; an earlier SIGCONT cancels it; an orphaned process group is not stopped.
+// settled is called just before the stop, with stop signals blocked. It returns false if a thread was not detached in
+// time.
 func Suspend(sig syscall.Signal, settled func()) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -133,11 +131,11 @@ func Suspend(sig syscall.Signal, settled func()) bool {
 	}
 	defer restoreActions(defaultActions())
 	settled()
-	_, _ = maskSignals(unix.SIG_SETMASK, was) // the process stops here
+	_, _ = maskSignals(unix.SIG_SETMASK, was)
 	return true
 }
 
-// discardPending ignores a pending signal for a moment: the kernel then discards it (kernel/signal.c, do_sigaction).
+// An ignored pending signal is discarded (kernel/signal.c, do_sigaction).
 func discardPending(sig syscall.Signal) {
 	if was, e := actionOf(sig); e == 0 {
 		ignore := was

@@ -159,7 +159,6 @@ func TestWaitAnyDoesNotReapChildren(t *testing.T) {
 	wg.Wait()
 }
 
-// The process of TestTargetRunsOnWhenTheTracerIsKilled, which kills it.
 func TestTracerProcess(t *testing.T) {
 	var tid int
 	if n, _ := fmt.Sscan(os.Getenv("PTRACE_TEST_HOLD"), &tid); n != 1 {

@@ -6,7 +6,7 @@ import "prywalk/frames"
 
 const (
 	rawRegsLen = RegsLenX86
-	// copiedBelowSP is the size of the red zone in bytes (System V ABI for x86-64, §3.2.2).
+	// the red zone (System V ABI for x86-64, §3.2.2)
 	copiedBelowSP = 128
 
 	codeSegment32 = 0x23 // __USER32_CS, arch/x86/include/asm/segment.h

@@ -6,11 +6,10 @@ import "prywalk/frames"
 
 const (
 	rawRegsLen = RegsLenAArch64
-	// copiedBelowSP, in bytes, has the caller's frame pointer in Go code; AAPCS64 §6.4.5.1 has no red zone.
+	// the caller's frame pointer in Go code; AAPCS64 §6.4.5.1 has no red zone
 	copiedBelowSP = 16
 )
 
-// procFiles has buffers for reads of /proc and for seccompInfo.
 type procFiles struct {
 	buf      [2048]byte
 	path     [48]byte
@@ -23,14 +22,13 @@ func decodeNative(w *rawRegs) frames.Regs { return regsAArch64((*[34]uint64)(w))
 //go:nosplit
 func rawSP(w *rawRegs) uint64 { return w[armSP] }
 
-// rawSyscall: the kernel has forgotten the number at a stop (arch/arm64/kernel/signal.c, do_signal).
+// The kernel has forgotten the number (arch/arm64/kernel/signal.c, do_signal).
 func rawSyscall(*rawRegs) (bool, int64) { return false, -1 }
 
-// not64Bit is always false: 32-bit tasks have a shorter register set ([registers.complete]).
+// 32-bit tasks have a shorter register set.
 func not64Bit(*rawRegs) bool { return false }
 
-// readArchRegs reads the thread pointer and, once, the pointer authentication mask, which depends on the size of the
-// address space alone.
+// The pointer authentication mask depends only on the size of the address space.
 //
 //go:nosplit
 func (r *registers) readArchRegs(tid int) {

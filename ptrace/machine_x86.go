@@ -25,11 +25,11 @@ const (
 	x86FsBase  = 21
 )
 
-// x86Order has the word of each DWARF register (System V ABI for x86-64, figure 3.36).
+// x86Order maps DWARF registers to words (System V ABI for x86-64, figure 3.36).
 var x86Order = [16]uint8{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0}
 
-// DecodeRegsX86 decodes x86-64's general registers (NT_PRSTATUS). nr is the system call, negative if none; not ok if b
-// is too short.
+// DecodeRegsX86 decodes x86-64's general registers (NT_PRSTATUS). nr is the system call, negative if none. It returns
+// false if b is too short.
 func DecodeRegsX86(b []byte, out *frames.Regs) (nr int64, ok bool) {
 	if len(b) < RegsLenX86 {
 		return -1, false
@@ -50,7 +50,7 @@ func regsX86(w *[27]uint64) frames.Regs {
 	return r
 }
 
-// restartableX86: numbers from arch/x86/entry/syscalls/syscall_64.tbl.
+// Numbers: arch/x86/entry/syscalls/syscall_64.tbl.
 //
 //go:nosplit
 func restartableX86(nr int64, flags uint64) bool {
@@ -79,9 +79,8 @@ func restartableX86(nr int64, flags uint64) bool {
 	return false
 }
 
-// restartsOnSocketsOnly reports whether a call is restarted on sockets only: there EINTR means that a time-out passed
-// and nothing was transferred (include/net/sock.h, sock_intr_errno). Elsewhere EINTR can follow work (FUSE;
-// mm/memcontrol.c, memory_reclaim).
+// On sockets EINTR means that a time-out passed and nothing was transferred (include/net/sock.h, sock_intr_errno).
+// Elsewhere it can follow work (FUSE; mm/memcontrol.c, memory_reclaim).
 //
 //go:nosplit
 func restartsOnSocketsOnly(nr int64) bool {
@@ -92,7 +91,7 @@ func restartsOnSocketsOnly(nr int64) bool {
 	return false
 }
 
-// sendFlagsX86 returns the number of the argument with send flags, 3 (rdx) or 4 (r10), or 0.
+// sendFlagsX86 returns 3 for rdx, 4 for r10, 0 without flags.
 //
 //go:nosplit
 func sendFlagsX86(nr int64) int {
@@ -105,8 +104,6 @@ func sendFlagsX86(nr int64) int {
 	return 0
 }
 
-// repairKindX86: numbers from arch/x86/entry/syscalls/syscall_64.tbl.
-//
 //go:nosplit
 func repairKindX86(c *call) repairKind {
 	switch {
@@ -135,8 +132,6 @@ func repairKindX86(c *call) repairKind {
 	return repairNever
 }
 
-// isQueryX86 reports whether a call is a file system query, which can be repeated.
-//
 //go:nosplit
 func isQueryX86(c *call) bool {
 	switch c.nr {
@@ -156,8 +151,8 @@ func isQueryX86(c *call) bool {
 	return true
 }
 
-// changesNamesX86 reports whether a call changes a file system without waiting. If the kernel restarts such a
-// call, a seccomp supervisor makes it (kernel/seccomp.c, seccomp_do_user_notification).
+// These calls do not wait. If the kernel restarts one, a seccomp supervisor makes it (kernel/seccomp.c,
+// seccomp_do_user_notification).
 //
 //go:nosplit
 func changesNamesX86(nr int64) bool {

@@ -9,33 +9,32 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// OtherMemory reads further memory of a stopped thread, as a goroutine's stack. Its methods, and those of the optional
-// interfaces below, must not allocate or block.
+// OtherMemory reads further memory of a stopped thread, such as a goroutine's stack. Its methods, and those of the
+// optional interfaces below, must not allocate or block.
 type OtherMemory interface {
-	// Regions reads with rd into its own buffers, sets Addr and Bytes in out, and returns how many.
+	// Regions reads with rd into its own buffers, sets Addr and Bytes in out, and returns their number.
 	Regions(regs *frames.Regs, rd *Reader, out []frames.Region) int
 }
 
 // Prefetcher is an OtherMemory with places known beforehand.
 type Prefetcher interface {
-	// Prefetch returns at most [MaxPrefetch] places, whose Bytes are filled together with the stack
-	// ([Reader.Prefetched]).
+	// Prefetch returns at most [MaxPrefetch] places, whose Bytes are read together with the stack.
 	Prefetch(regs *frames.Regs) []frames.Region
 }
 
-// StackEnder is a Prefetcher whose places show where the stack ends.
+// StackEnder is a Prefetcher that finds the end of the stack in its places.
 type StackEnder interface {
-	// StackEnd, called when the places were read, returns the end of the copy of the stack, 0 if unknown.
+	// StackEnd returns the end of the copy of the stack, 0 if unknown. The places have been read.
 	StackEnd(regs *frames.Regs, rd *Reader) uint64
 }
 
-// ReadLimiter is an OtherMemory that may need more than defaultReads reads.
+// ReadLimiter is an OtherMemory that may need more than the default of 32 reads.
 type ReadLimiter interface {
-	// ReadLimit is at most [MaxReads]; 0: the default.
+	// ReadLimit returns at most [MaxReads]; 0: the default.
 	ReadLimit() int
 }
 
-// defaultReads is the default number of reads of an OtherMemory, MaxReads the largest. A read takes about 3 µs.
+// A read takes about 3 µs. MaxReads is the largest [ReadLimiter.ReadLimit].
 const (
 	defaultReads = 32
 	MaxReads     = 256
@@ -85,7 +84,7 @@ func (w Wrapped) ReadLimit() int {
 	return 0
 }
 
-// Reader reads memory of a stopped thread's process. It is valid during the call that gets it.
+// Reader reads memory of a thread's process. One that a stop passes is valid during that call.
 type Reader struct {
 	tid        int
 	memory     *Memory
@@ -94,7 +93,7 @@ type Reader struct {
 	stackAt    uint64
 	stack      []byte
 	vectors    *vectors
-	deadline   *readDeadline // nil: no limit
+	deadline   *readDeadline
 }
 
 // Stack returns the address and size of the copy of the stack.
@@ -109,7 +108,7 @@ func (r *Reader) Prefetched() bool { return r.prefetched }
 // ReadsLeft returns the number of reads left.
 func (r *Reader) ReadsLeft() int { return r.readsLeft }
 
-// Read reads memory at addr. It returns the number of bytes: 0 if unreadable, or without reads left.
+// Read reads memory at addr. It returns the number of bytes, 0 without reads left.
 func (r *Reader) Read(addr uint64, buf []byte) int {
 	if r.readsLeft <= 0 {
 		return 0
@@ -124,7 +123,7 @@ func (r *Reader) Read(addr uint64, buf []byte) int {
 	return readVM(r.tid, addr, buf)
 }
 
-// Prefetch reads the places of f, as a stop does ([Reader.Prefetched]).
+// Prefetch reads the places of f, as a stop does.
 func (r *Reader) Prefetch(f Prefetcher, regs *frames.Regs) {
 	places, want := f.Prefetch(regs), 0
 	for i := range places {
@@ -141,14 +140,15 @@ func (r *Reader) MappingStart(addr uint64) uint64 {
 	return r.memory.MappingStart(addr)
 }
 
-// maxParts is the most places of one read, which then takes about as long as two. The kernel allows 1024 (UIO_MAXIOV).
+// maxParts is the most places of one read, which takes about twice the time of one place. The kernel allows 1024
+// (UIO_MAXIOV).
 const maxParts = 64
 
-// MaxPrefetch is the most places of a [Prefetcher]: the stack is read with them.
+// MaxPrefetch is the most places of a [Prefetcher].
 const MaxPrefetch = maxParts - 1
 
-// ReadAll reads len(Bytes) bytes at each Addr of at most maxParts parts, as one read, and returns the bytes before the
-// first incomplete part.
+// ReadAll reads len(Bytes) bytes at each Addr of at most maxParts parts, as one read. It ends at an incomplete part and
+// returns the number of bytes.
 func (r *Reader) ReadAll(parts []frames.Region) int {
 	if r.readsLeft <= 0 {
 		return 0
@@ -165,8 +165,8 @@ func (r *Reader) ReadAll(parts []frames.Region) int {
 	return readParts(r.tid, parts, r.vectors)
 }
 
-// ReadPresent is ReadAll in one system call, of places that [procmem.Memory.CheckPlaces] found present until a time;
-// later it reads nothing.
+// ReadPresent is ReadAll in one system call, of places that [procmem.Memory.CheckPlaces] found present. After until it
+// reads nothing.
 func (r *Reader) ReadPresent(parts []frames.Region, until int64) int {
 	if r.readsLeft <= 0 || len(parts) == 0 || procmem.Now() >= until {
 		return 0
@@ -180,7 +180,7 @@ func (r *Reader) ReadPresent(parts []frames.Region, until int64) int {
 	return readParts(r.tid, parts, r.vectors)
 }
 
-// copyParts reads one by one: process_vm_readv(2) of all would wait for missing pages.
+// A process_vm_readv(2) of all parts would wait for missing pages.
 func copyParts(m *Memory, tid int, parts []frames.Region, a *readDeadline) (n int) {
 	for i := range parts {
 		var got int
@@ -223,5 +223,5 @@ func (r *Reader) Reset(tid int, memory *Memory) {
 // AllowReads raises the number of reads left to n, at most [MaxReads].
 func (r *Reader) AllowReads(n int) { r.readsLeft = min(max(n, r.readsLeft), MaxReads) }
 
-// SetStack sets the copy of the stack ([Reader.Stack], [Reader.StackBytes]).
+// SetStack sets the copy of the stack.
 func (r *Reader) SetStack(addr uint64, b []byte) { r.stackAt, r.stack = addr, b }

@@ -9,7 +9,6 @@ import (
 	"prywalk/frames"
 )
 
-// prefetcher has one region read with the stack, and one afterwards.
 type prefetcher struct {
 	places     []frames.Region
 	prefetched bool
@@ -53,7 +52,7 @@ func TestPrefetchedRegionsAreReadWithTheStack(t *testing.T) {
 			t.Errorf("stack at %#x, %d of %d bytes; without prefetch at %#x, %d", b.StackAddr, b.StackLen, b.StackAsked,
 				a.StackAddr,
 				a.StackLen)
-		case !bytes.Equal(plain[copiedBelowSP:], stack[copiedBelowSP:]): // a leaf function changes its red zone
+		case !bytes.Equal(plain[copiedBelowSP:], stack[copiedBelowSP:]):
 			t.Errorf("stack % x\nwithout prefetch % x", stack, plain)
 		}
 	})

@@ -4,9 +4,9 @@ package ptrace
 
 import _ "unsafe" // for go:linkname
 
-// The Go runtime asks goroutines to yield after 10 ms and for garbage collections. One locked to its thread then waits
-// for another thread to hand its P back, while the target is stopped. A pinned one ignores the request until its next
-// allocation or ordinary system call after the pin (runtime/runtime1.go, releasem; runtime/proc.go, exitsyscall).
+// The Go runtime asks goroutines to yield after 10 ms and for garbage collections. A pinned one ignores the request
+// until its next allocation or ordinary system call after the pin (runtime/runtime1.go, releasem; runtime/proc.go,
+// exitsyscall).
 //
 // Package sync uses these functions, too; they are kept for linkname (runtime/proc.go, procPin).
 
@@ -26,7 +26,7 @@ func Unpin() {
 	runtimeUnpin()
 }
 
-// consumePreemption runs a stack check, which consumes a pre-emption request made while pinned.
+// consumePreemption consumes, by a stack check, a request made while pinned.
 //
 //go:noinline
 func consumePreemption() {

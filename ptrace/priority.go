@@ -4,16 +4,14 @@ package ptrace
 
 import "golang.org/x/sys/unix"
 
-// fifoPriority is low among real-time priorities (1–99).
 const fifoPriority = 5
 
 type priority struct {
-	name      string          // see Controller.Scheduling
-	restoreTo *unix.SchedAttr // nil if unchanged
+	name      string
+	restoreTo *unix.SchedAttr // nil: unchanged
 }
 
-// raise sets SCHED_FIFO, with a watchdog if watched, else a better nice value, as CAP_SYS_NICE, RLIMIT_RTPRIO and
-// RLIMIT_NICE allow (sched(7)).
+// raise sets SCHED_FIFO, else a better nice value, as CAP_SYS_NICE, RLIMIT_RTPRIO and RLIMIT_NICE allow (sched(7)).
 func (p *priority) raise(tid int, watched bool) *watchdog {
 	was, err := unix.SchedGetAttr(0, 0)
 	if err != nil {
@@ -24,7 +22,7 @@ func (p *priority) raise(tid int, watched bool) *watchdog {
 	switch was.Policy {
 	case unix.SCHED_NORMAL:
 	case unix.SCHED_FIFO, unix.SCHED_RR:
-		p.name = "fifo" // inherited
+		p.name = "fifo"
 		return nil
 	default:
 		return nil
@@ -56,7 +54,7 @@ func (p *priority) raise(tid int, watched bool) *watchdog {
 	return nil
 }
 
-// bestNice is 20 − RLIMIT_NICE (setrlimit(2)).
+// 20 − RLIMIT_NICE (setrlimit(2))
 func bestNice() int32 {
 	var lim unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NICE, &lim) != nil {
@@ -72,7 +70,7 @@ func (p *priority) restore() {
 	}
 	p.restoreTo.Size = unix.SizeofSchedAttr
 	if unix.SchedSetAttr(0, p.restoreTo, 0) != nil {
-		// clearing reset-on-fork needs CAP_SYS_NICE: keep it
+		// clearing reset-on-fork needs CAP_SYS_NICE
 		p.restoreTo.Flags |= unix.SCHED_FLAG_RESET_ON_FORK
 		_ = unix.SchedSetAttr(0, p.restoreTo, 0)
 	}

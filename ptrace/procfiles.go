@@ -4,8 +4,7 @@ package ptrace
 
 import "math"
 
-// isOpen reports whether the /proc link of the thread's descriptor begins with kind. It keeps the P, and asks no file
-// system.
+// kind is a prefix of the descriptor's /proc link.
 //
 //go:nosplit
 func (f *procFiles) isOpen(tid int, fd uint64, kind string) bool {

@@ -4,21 +4,21 @@ package ptrace
 
 import "prywalk/internal/procmem"
 
-// readDeadline is when reads in a stop must end. With a limit, memory is read in pieces; one that would probably
-// end too late is omitted.
+// readDeadline is when reads in a stop must end. Memory is read in pieces; one that would probably end too late is
+// omitted.
 type readDeadline struct {
 	until     int64 // on the clock of [Now]; 0: no limit
-	pieceTime int64 // moving average of the time of a piece, ns
-	outOfTime bool  // a piece was omitted
+	pieceTime int64 // moving average, ns
+	outOfTime bool
 }
 
 const (
-	pieceSize        = 16 << 10 // bytes of a piece
-	initialPieceTime = 8_000    // initial pieceTime, ns
+	pieceSize        = 16 << 10 // bytes
+	initialPieceTime = 8_000    // ns
 	detachTime       = 8_000    // ns
 )
 
-// begin sets the deadline of a stop begun at a time. longest, of the stop, is in ns; 0: no limit.
+// longest, of the stop, is in ns; 0: no limit.
 //
 //go:nosplit
 func (d *readDeadline) begin(at, longest int64) {
@@ -31,7 +31,7 @@ func (d *readDeadline) begin(at, longest int64) {
 	}
 }
 
-// read reads by m, or by process_vm_readv(2) if m is nil. It returns the number of bytes.
+// read reads by process_vm_readv(2) if m is nil.
 //
 //go:nosplit
 func (d *readDeadline) read(m *Memory, tid int, addr uint64, buf []byte) (done int) {

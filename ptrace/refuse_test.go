@@ -45,7 +45,6 @@ func TestTracedThreadIsRefused(t *testing.T) {
 	})
 }
 
-// The other tracer has detached before its PID is read.
 func TestDetachedTracerIsReported(t *testing.T) {
 	p := start(t, "spin")
 	if err := seizeRefused(p.tid, syscall.EPERM, true); err != ErrTraced {
@@ -100,7 +99,6 @@ func kernelThread() int {
 
 var nobody = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534, NoSetGroups: true}}
 
-// The part of TestOrdinaryUserSamplesOwnProcessesOnly that runs as another user.
 func TestAsUnprivilegedUser(t *testing.T) {
 	var mine, other int
 	if n, _ := fmt.Sscan(os.Getenv("PTRACE_TEST_OTHER"), &other); n != 1 {
@@ -216,7 +214,6 @@ func TestTargetMayBeKilledDuringAStop(t *testing.T) {
 					t.Errorf("Finish: %v", err)
 				}
 			}
-			// The exit status comes only after the tracees are detached.
 			exited := make(chan unix.WaitStatus)
 			go func() {
 				st, _ := p.Wait()

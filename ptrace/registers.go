@@ -10,7 +10,7 @@ import (
 
 type registers struct {
 	raw rawRegs
-	// size is the number of bytes in raw: 0 for a thread that is gone, less than rawRegsLen for a 32-bit one.
+	// bytes in raw: 0 for a thread that is gone, less than rawRegsLen for a 32-bit one
 	size    int
 	tls     uint64 // arm64: thread pointer
 	pacMask uint64 // arm64: pointer authentication bits of code pointers; 0 if not read
@@ -27,8 +27,6 @@ func (r *registers) read(tid int) (e syscall.Errno) {
 	return 0
 }
 
-// complete reports whether raw is the set of a 64-bit thread.
-//
 //go:nosplit
 func (r *registers) complete() bool { return r.size == rawRegsLen }
 

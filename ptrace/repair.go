@@ -24,10 +24,10 @@ const (
 	resultLowestRestart = resultERESTARTNOHAND
 )
 
-// Restartable reports whether a system call that gave EINTR at a stop can be restarted unseen, having done nothing:
-// waits for events, and transfers, which give a count once begun; not connect, which goes on, or close. flags is that
-// of sendto, sendmsg and sendmmsg, which connect with MSG_FASTOPEN. Reads and writes are restarted on sockets only,
-// which nr does not show.
+// Restartable reports whether a system call that gave EINTR at a stop can be restarted unseen because it has done
+// nothing. Such are waits for events, and transfers, which return a count once begun; not connect, which goes on, or
+// close. flags is that of sendto, sendmsg and sendmmsg, which connect with MSG_FASTOPEN. Reads and writes are restarted
+// on sockets only, which nr does not show.
 func Restartable(arch frames.Arch, nr int64, flags uint64) bool {
 	switch arch {
 	case frames.X86_64:
@@ -41,13 +41,12 @@ func Restartable(arch frames.Arch, nr int64, flags uint64) bool {
 // msgFastOpen is MSG_FASTOPEN (include/linux/socket.h).
 const msgFastOpen = 0x20000000
 
-// Repair is a stop's effect on the system call.
+// Repair is a stop's effect on a system call.
 type Repair struct {
-	Restarted bool // the call is restarted instead of giving EINTR
-	// Broken: the program gets EINTR or EAGAIN, as a restart is unsound, impossible or forbidden
-	// (Options.ReadOnly).
+	Restarted bool // instead of giving EINTR
+	// Broken: the program gets EINTR or EAGAIN, as a restart is unsound, impossible or forbidden (Options.ReadOnly).
 	Broken bool
-	// RepeatsWork: the call, or its seccomp supervisor, lost its work and repeats it. Stopped at each tick, it never
+	// RepeatsWork: the call, or its seccomp supervisor, lost its work and repeats it. If stopped at each tick it never
 	// ends.
 	RepeatsWork   bool
 	ReportedTwice bool // a supervisor gets the call twice (seccomp user notification)
@@ -63,10 +62,10 @@ type repairer struct {
 // ignored signal has none, though it ends a tracee's wait (kernel/signal.c, sig_ignored). At stop signals nothing is
 // done: these calls give EINTR after SIGCONT (signal(7)).
 //
-// What a restart cannot hide: the call looks up descriptors and futex words again, as after SIGCONT. A handler of a
-// signal that comes within a microsecond of the restart runs before the call, not in it. The first write to a socket
-// with TCP_FASTOPEN_CONNECT and SO_SNDTIMEO begins its connect twice. A kept ignored signal (mostly SIGCHLD) wakes
-// another thread, whose sigtimedwait or epoll_wait may give EINTR.
+// A restart is visible in four cases. The call looks up descriptors and futex words again, as after SIGCONT. A handler
+// of a signal that comes within a microsecond of the restart runs before the call, not in it. The first write to a
+// socket with TCP_FASTOPEN_CONNECT and SO_SNDTIMEO begins its connect twice. A kept ignored signal (mostly SIGCHLD)
+// wakes another thread, whose sigtimedwait or epoll_wait may give EINTR.
 //
 //go:nosplit
 func (r *repairer) repair(attachment *Attachment) {
@@ -102,11 +101,11 @@ func isStopSignal(sig int32) bool {
 type repairKind uint8
 
 const (
-	repairNone          repairKind = iota // not aborted
-	repairContinues                       // restart: it continues
-	repairRepeats                         // restart: it repeats its work
-	repairNever                           // the error stays
-	repairReportedTwice                   // the kernel restarts it; a supervisor gets it twice
+	repairNone          repairKind = iota
+	repairContinues                // restart: it continues
+	repairRepeats                  // restart: it repeats its work
+	repairNever                    // the error stays
+	repairReportedTwice            // the kernel restarts it; a supervisor gets it twice
 )
 
 type call struct {
@@ -136,8 +135,6 @@ func RestartableAborted(arch frames.Arch, nr int64, args [3]uint64, eagain bool)
 	return a == repairContinues || a == repairRepeats, a == repairContinues
 }
 
-// repairAborted restarts an aborted call, or records that it cannot; false if none was aborted.
-//
 //go:nosplit
 func (r *repairer) repairAborted(attachment *Attachment) bool {
 	a := r.abortedKind(attachment.tid)
@@ -156,7 +153,6 @@ func (r *repairer) repairAborted(attachment *Attachment) bool {
 	return true
 }
 
-// ignoresSignal reports whether the process is known to ignore a signal.
 func ignoresSignal(tid int, signal int32) bool {
 	var st procmem.Status
 	if procmem.ReadStatus(tid, &st) != nil {

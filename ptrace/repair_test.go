@@ -29,7 +29,6 @@ func stopMany(t *testing.T, opts Options, tid, n int) (st Stats) {
 	return st
 }
 
-// asleep returns the call in which the thread sleeps, and its run count.
 func (p *target) asleep(t *testing.T) (call procmem.SyscallInfo, runs uint64) {
 	t.Helper()
 	files := procmem.OpenThread(p.PID, p.tid, nil)
@@ -135,7 +134,6 @@ func TestRealSignalStillInterruptsARestartedWait(t *testing.T) {
 				return
 			}
 			c.await(l)
-			// The signal comes between repair and return.
 			if err := unix.Tgkill(p.PID, p.tid, unix.SIGUSR1); err != nil {
 				t.Error(err)
 			}
@@ -160,7 +158,6 @@ func TestIgnoredSignalDuringAStopInterruptsNothing(t *testing.T) {
 		defer func() { left = c.Stats().Broken }()
 		for range 100 {
 			call, runs := p.asleep(t)
-			// The ignored signal wakes the thread.
 			l := c.seizeOnly(t, p.tid)
 			l.SetSleeping(&call, runs)
 			unix.Tgkill(p.PID, p.tid, unix.SIGUSR2)
@@ -176,7 +173,6 @@ func TestIgnoredSignalDuringAStopInterruptsNothing(t *testing.T) {
 	}
 }
 
-// For a signal that is not ignored: TestStopSignalInAWaitGivesEINTRAsWithoutATracer.
 func TestIgnoredStopSignalDuringAStopInterruptsNothing(t *testing.T) {
 	for _, sig := range []syscall.Signal{unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU} {
 		p := start(t, "epoll", "-1")
@@ -241,7 +237,6 @@ func TestSignalThatComesFirstIsPassedOnWithItsInfo(t *testing.T) {
 
 func TestSignalInFlightIsDeliveredWhenTheTracerIsGone(t *testing.T) {
 	p := start(t, "spin")
-	// The thread stays stopped until this OS thread ends, as if the tracer were killed.
 	osthread.Run(func() {
 		c := NewController(Options{})
 		l := c.seizeOnly(t, p.tid)

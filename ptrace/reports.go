@@ -24,7 +24,7 @@ type waitReport uint8
 const (
 	reportStop waitReport = iota
 	reportExit            // exited, to be reaped
-	// reportNone: no tracee, as another thread has reaped it or an exec has changed its id.
+	// no tracee: another thread has reaped it, or an exec has changed its id
 	reportNone
 	numReports
 )
@@ -33,11 +33,11 @@ const (
 type attachmentClass uint8
 
 const (
-	classOther     attachmentClass = iota // its stop is finished
-	classPending                          // its stop is awaited
-	classCancelled                        // its stop is awaited, only to detach it
-	classHeld                             // its stop is reported already
-	classUnknown                          // the thread has no Attachment
+	classOther     attachmentClass = iota // its thread has ended
+	classPending                          // stop awaited
+	classCancelled                        // stop awaited, only to detach
+	classHeld                             // stop already reported
+	classUnknown                          // no Attachment
 	numClasses
 )
 
@@ -61,10 +61,10 @@ type actions uint16
 const (
 	doExpectUnknown actions = 1 << iota // expect its stop under an unknown id
 	doReap
-	doReapOwn // reap it if this thread traces it
+	doReapOwn // if this thread traces it
 	doConsume
-	doHold // mark its Attachment as stopped
-	doEnd  // mark its Attachment as ended
+	doHold
+	doEnd // mark its Attachment as ended
 	doDetach
 	doFree
 	doDeliver // return the Attachment to the caller
@@ -81,7 +81,7 @@ var transitions = [numClasses][numReports]actions{
 	classUnknown: {reportStop: doDetach, reportExit: doReapOwn},
 }
 
-// handleReport handles the report in w.info, and returns the Attachment to deliver, or nil.
+// handleReport returns the Attachment to deliver, or nil, as does transit.
 func (w *waiter) handleReport(attachment *Attachment, tid int) *Attachment {
 	switch code := w.info.code; {
 	case code == cldTrapped:
@@ -92,7 +92,7 @@ func (w *waiter) handleReport(attachment *Attachment, tid int) *Attachment {
 	return nil
 }
 
-// transit takes the actions that a report asks for, and returns the Attachment to deliver, or nil. status is of a stop.
+// status is of a stop.
 func (w *waiter) transit(attachment *Attachment, tid int, r waitReport, status int32) *Attachment {
 	do := transitions[classOf(attachment)][r]
 	if do&doExpectUnknown != 0 {
@@ -126,7 +126,6 @@ func (w *waiter) transit(attachment *Attachment, tid int, r waitReport, status i
 	return attachment
 }
 
-// releaseUnknown detaches a stopped thread without an Attachment.
 func (w *waiter) releaseUnknown(tid int, status int32) {
 	unknown := Attachment{tid: tid}
 	unknown.times.StoppedAt = procmem.Now()
@@ -139,7 +138,7 @@ func isTracer(tracer, tid int) bool {
 	return procmem.ReadStatus(tid, &st) == nil && st.TracerPid == tracer
 }
 
-// setStopped sets the kind of stop: status has the signal in bits 0 to 7, the event above.
+// status has the signal in bits 0 to 7, the event above.
 func (attachment *Attachment) setStopped(status int32) {
 	attachment.state, attachment.signal = attachmentStopped, 0
 	switch sig := status & 0xff; {
@@ -152,8 +151,7 @@ func (attachment *Attachment) setStopped(status int32) {
 	}
 }
 
-// lostReportStatus is the status of a stop whose report is lost: an event stop's si_code (kernel/signal.c,
-// ptrace_do_notify).
+// An event stop is in si_code (kernel/signal.c, ptrace_do_notify).
 func lostReportStatus(info *sigInfo) int32 {
 	if info.code>>8 == eventStop {
 		return info.code
@@ -161,7 +159,7 @@ func lostReportStatus(info *sigInfo) int32 {
 	return info.signo
 }
 
-// reap waits for an exited tracee, without which its parent cannot. A child of this process is left to its own wait.
+// An unreaped tracee blocks its parent's wait. A child of this process is left to its own wait.
 func reap(tid int) {
 	var st procmem.Status
 	if procmem.ReadStatus(tid, &st) == nil && st.Tgid == tid && st.PPid == os.Getpid() {
@@ -171,7 +169,7 @@ func reap(tid int) {
 	_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL|unix.WNOTHREAD, &info)
 }
 
-// consumeReport takes a thread's report: as long as it is there, waits for any thread return it and no other.
+// A report that is not consumed hides those of other threads.
 func consumeReport(tid int) {
 	var info sigInfo
 	_ = waitid(unix.P_PID, tid, unix.WSTOPPED|unix.WALL|unix.WNOTHREAD, &info)

@@ -12,20 +12,19 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// rescuer, on another OS thread, reaps the threads for which a seizure waits, and ends overdue sleeps.
+// rescuer, on its own OS thread, reaps threads for which a seizure waits, and ends overdue sleeps.
 type rescuer struct {
-	seizeBegan atomic.Int64   // begin of the current seizure, on the clock of Now; 0: none
-	seizeSeen  atomic.Bool    // a seizure began since the last check
-	tids       []atomic.Int32 // of the attachments in use, by index
+	seizeBegan atomic.Int64   // on the clock of Now; 0: no seizure
+	seizeSeen  atomic.Bool    // since the last check
+	tids       []atomic.Int32 // of attachments, by index
 	end        chan struct{}
 	once       sync.Once
 }
 
-// Checks are rarer without seizures: each wakes a CPU.
 const (
 	reapEvery         = 50 * time.Millisecond
 	reapRarely        = 8 * reapEvery
-	seizeBlockedAfter = 5 * time.Millisecond // a seizure usually takes 2 µs
+	seizeBlockedAfter = 5 * time.Millisecond // usual: 2 µs
 )
 
 func newRescuer(n int) *rescuer {
@@ -56,8 +55,7 @@ func (r *rescuer) run(a *alarm) {
 	}
 }
 
-// reap reaps the exited threads of attachments, except first threads: exec does not wait for these, and their status
-// may belong to another wait.
+// reap omits first threads: exec does not wait for these, and their status may belong to another wait.
 func (r *rescuer) reap() {
 	for i := range r.tids {
 		tid := int(r.tids[i].Load())

@@ -9,15 +9,14 @@ func givesEINTR(w *rawRegs) bool {
 	return w[x86Rax] == resultEINTR && int64(w[x86OrigRax]) >= 0
 }
 
-// traceMeRefused reports whether PTRACE_TRACEME is about to return EPERM, because of this tracer.
+// EPERM is because of this tracer.
 //
 //go:nosplit
 func traceMeRefused(w *rawRegs) bool {
 	return w[x86Rax] == resultEPERM && w[x86OrigRax] == unix.SYS_PTRACE && w[x86Rdi] == unix.PTRACE_TRACEME
 }
 
-// restartTraceMe restarts PTRACE_TRACEME, which has done nothing (kernel/ptrace.c, ptrace_traceme) and which no signal
-// ends.
+// The call has done nothing (kernel/ptrace.c, ptrace_traceme), and no signal ends it.
 //
 //go:nosplit
 func (r *repairer) restartTraceMe(attachment *Attachment) bool {
@@ -54,8 +53,7 @@ func (r *repairer) abortedKind(int) repairKind {
 	})
 }
 
-// restartAborted restarts an aborted call. One that gave EAGAIN never gives EINTR, so it is restarted even after a
-// signal handler.
+// A call that gave EAGAIN never gives EINTR: it is restarted even after a signal handler.
 //
 //go:nosplit
 func (r *repairer) restartAborted(attachment *Attachment) bool {

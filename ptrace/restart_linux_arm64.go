@@ -8,14 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// givesEINTR reports a restartable call that may give EINTR.
-//
 //go:nosplit
 func givesEINTR(w *rawRegs) bool {
 	return w[0] == resultEINTR && restartableAArch64(int64(w[armX8]), 0)
 }
 
-// traceMeRefused is always false: the call's first argument is overwritten.
+// The call's first argument is overwritten.
 //
 //go:nosplit
 func traceMeRefused(*rawRegs) bool { return false }
@@ -26,9 +24,8 @@ func (r *repairer) restartTraceMe(*Attachment) bool { return false }
 // restart sets pc back to the svc instruction, and x0, which has the result, to the first argument.
 //
 // The kernel's own restart comes before the stop (arch/arm64/kernel/signal.c, do_signal): if a handler is to run, EINTR
-// would be lost, so nothing is done. If the thread instead returns from a handler to behind an interrupted call, a
-// restart is as if the signal came just before the call, unless the call has its own signal mask; x0 must then fit the
-// call.
+// would be lost, so nothing is done. If the thread returns from a handler to behind an interrupted call, a restart is
+// as if the signal came just before the call, unless the call has its own mask; x0 must then fit the call.
 //
 //go:nosplit
 func (r *repairer) restart(attachment *Attachment) bool {
@@ -62,9 +59,8 @@ func (r *repairer) restart(attachment *Attachment) bool {
 	return setRegSet(attachment.tid, &r.regs.raw, rawRegsLen) == 0
 }
 
-// sameSleep reports whether an epoll call is that of [Attachment.SetSleeping]: same place, same further arguments, at
-// most two runs since. The first argument may differ, if another call was made in between: it is used only where a
-// wrong one is harmless.
+// sameSleep reports whether an epoll call is that of [Attachment.SetSleeping]: same place and further arguments, at
+// most two runs since. The first argument may differ; it is used only where a wrong one is harmless.
 //
 //go:nosplit
 func (r *repairer) sameSleep(attachment *Attachment, nr int64) bool {
@@ -81,9 +77,8 @@ func (r *repairer) sameSleep(attachment *Attachment, nr int64) bool {
 	return n == attachment.runs+1 || n == attachment.runs+2
 }
 
-// firstArgument returns orig_x0, which the kernel shows at seccomp stops (arch/arm64/include/asm/syscall.h,
-// syscall_get_arguments) but not at signal stops. Unless inCall, it may be another call's, and must be a descriptor of
-// the right kind.
+// firstArgument returns orig_x0, which the kernel shows only at seccomp stops (arch/arm64/include/asm/syscall.h,
+// syscall_get_arguments). Unless inCall, it may be another call's, and must be a descriptor of the right kind.
 //
 //go:nosplit
 func (r *repairer) firstArgument(attachment *Attachment, nr int64, inCall bool) (uint64, bool) {
@@ -97,7 +92,7 @@ func (r *repairer) firstArgument(attachment *Attachment, nr int64, inCall bool) 
 	return v, ok && (inCall || fd == "" || r.files.isOpen(attachment.tid, v, fd))
 }
 
-// callMask relates the thread's signal mask to its call's own.
+// callMask is the call's own signal mask.
 type callMask uint8
 
 const (
@@ -106,8 +101,8 @@ const (
 	maskOther                  // possibly one
 )
 
-// maskState compares SigBlk in /proc/TID/status with PTRACE_GETSIGMASK, which in a call with a mask gives the one to be
-// restored (kernel/ptrace.c).
+// In a call with a mask, PTRACE_GETSIGMASK gives the mask to be restored (kernel/ptrace.c), SigBlk of /proc/TID/status
+// the call's.
 //
 //go:nosplit
 func (r *repairer) maskState(tid int, nr int64) callMask {
@@ -150,7 +145,7 @@ func (r *repairer) argumentOf(tid int, nr int64) (uint64, bool) {
 	return arg0, ok && arg0 != resultEINTR
 }
 
-// runs returns the thread's run count, field 3 of schedstat, 0 if unknown.
+// runs returns the run count, field 3 of schedstat, 0 if unknown.
 //
 //go:nosplit
 func (r *repairer) runs(tid int) uint64 {
@@ -167,7 +162,7 @@ func (r *repairer) runs(tid int) uint64 {
 	return n
 }
 
-// ignoresStopSignal is [ignoresSignal] for the stop's signal, without a safe point of the Go runtime.
+// ignoresStopSignal is [ignoresSignal] without a safe point of the Go runtime.
 //
 //go:nosplit
 func (r *repairer) ignoresStopSignal(attachment *Attachment) bool {
@@ -184,7 +179,7 @@ func (r *repairer) ignoresStopSignal(attachment *Attachment) bool {
 	return false
 }
 
-// sendFlagsAArch64 returns the number of the argument with send flags, from 1, or 0.
+// sendFlagsAArch64 returns the number of the argument, from 1, or 0, as does maskAArch64.
 //
 //go:nosplit
 func sendFlagsAArch64(nr int64) int {
@@ -197,8 +192,6 @@ func sendFlagsAArch64(nr int64) int {
 	return 0
 }
 
-// maskAArch64 returns the number of the argument with a signal mask, from 1, or 0.
-//
 //go:nosplit
 func maskAArch64(nr int64) int {
 	switch nr {
@@ -210,8 +203,7 @@ func maskAArch64(nr int64) int {
 	return 0
 }
 
-// descriptorAArch64 returns the prefix of the first argument's /proc link, "" if it is no descriptor. Reads and writes
-// give EINTR only on sockets with a time-out.
+// descriptorAArch64 returns the prefix of the first argument's /proc link, "" if it is no descriptor.
 //
 //go:nosplit
 func descriptorAArch64(nr int64) string {
@@ -226,10 +218,10 @@ func descriptorAArch64(nr int64) string {
 	return ""
 }
 
-// svcInstruction is "svc #0" (Arm ARM, C6.2 SVC).
+// "svc #0" (Arm ARM, C6.2 SVC)
 const svcInstruction = 0xd4000001
 
-// abortedKind knows an aborted call by number and result. Its first argument is overwritten: no restart.
+// The first argument is overwritten: no restart.
 //
 //go:nosplit
 func (r *repairer) abortedKind(tid int) repairKind {

@@ -12,12 +12,11 @@ import (
 
 // # Seizures that block
 //
-// A thread in exec waits until the other threads of its process are gone, and traced ones reaped, holding
-// cred_guard_mutex, which PTRACE_SEIZE takes (fs/exec.c, de_thread; kernel/ptrace.c, ptrace_attach). A tracer that
-// seizes another thread of that process can deadlock, unless another thread of the tracer's process reaps.
+// A thread in exec waits until the other threads of its process are gone, and traced ones reaped. It holds
+// cred_guard_mutex, which PTRACE_SEIZE takes (fs/exec.c, de_thread; kernel/ptrace.c, ptrace_attach). So a tracer that
+// seizes another thread of that process deadlocks unless another OS thread reaps.
 
-// seize attaches to a thread. It may block until the rescuer ends the wait, so it releases the P if a garbage
-// collection can begin.
+// seize may block until the rescuer ends the wait, so it releases the P if a garbage collection can begin.
 func (s *stopper) seize(tid int) error {
 	s.rescuer.seizeBegan.Store(procmem.Now())
 	s.rescuer.seizeSeen.Store(true)

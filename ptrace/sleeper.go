@@ -10,26 +10,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Sleeper makes a [Controller]'s sleeps, on its OS thread.
+// Sleeper makes a [Controller]'s sleeps.
 type Sleeper struct {
 	alarm        alarm
-	watchdog     *watchdog // nil without real-time priority
+	watchdog     *watchdog // nil at ordinary priority
 	counters     sleepCounters
-	wokenAt      int64 // end of the last wait's sleep, or 0
-	wokenByTimer bool  // the last sleep ended by its timer
+	wokenAt      int64
+	wokenByTimer bool
 }
 
-// WokenAt returns when this thread last woke from a wait, and so displaced another, on the clock of [Now]; 0: never.
+// WokenAt returns when this thread last woke from a wait for a stop, on the clock of [Now]; 0: never. It then displaced
+// another thread.
 func (s *Sleeper) WokenAt() int64 { return s.wokenAt }
 
-// WokenByTimer reports whether this thread's timer on its current CPU ended the last sleep. After a wakeup from another
-// CPU, or a move, the displaced thread may run on for some µs, mostly to the end of a system call.
+// WokenByTimer reports whether this thread's timer on its current CPU ended the last sleep. After another wakeup, or a
+// move, the displaced thread may run on for some µs, mostly to the end of a system call.
 func (s *Sleeper) WokenByTimer() bool { return s.wokenByTimer }
 
 // ClearWokenByTimer clears WokenByTimer.
 func (s *Sleeper) ClearWokenByTimer() { s.wokenByTimer = false }
 
-// NoteMove records a move to another CPU. The alarm is then set again there: a timer on another CPU interrupts a thread
+// NoteMove records a move to another CPU, where the alarm must be set again: a timer on another CPU interrupts a thread
 // that leaves a system call too late (kernel/entry/common.c).
 func (s *Sleeper) NoteMove() { s.alarm.expiresAt, s.wokenByTimer = 0, false }
 
@@ -60,7 +61,7 @@ func (s *Sleeper) nanosleep(ns int64) {
 	s.counters.noteSleep(began, s.wokenAt)
 }
 
-// awaitStop waits until a report, which is then in info, or a time (EINTR); not ok without an alarm.
+// awaitStop returns EINTR at the time until; ok is false without an alarm.
 func (s *Sleeper) awaitStop(until int64, info *sigInfo) (e syscall.Errno, ok bool) {
 	began := procmem.Now()
 	e, slept, ok := s.alarm.wait(until, info)

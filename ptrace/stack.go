@@ -9,24 +9,23 @@ package ptrace
 //	│ red zone       │ inner frames …        ┆ left out ┆ │ outermost frames …│
 //	└── StackLen bytes, in Stack or Larger ──┘            └── TailLen, in Tail ┘
 type StackCopy struct {
-	// StackAddr is the address of StackLen bytes in Request.Stack, fewer than StackAsked at the end of the
-	// mapping.
+	// StackAddr is the address of StackLen bytes, fewer than StackAsked at the end of the mapping.
 	StackAddr            uint64
 	StackLen, StackAsked int
 	InLarger             bool   // they are in Request.Larger instead
 	TailAddr             uint64 // address of TailLen bytes in Request.Tail
 	TailLen              int
-	StackEnd             uint64 // end of the mapping, if Request.ToMappingEnd is set and it is known, else 0
+	StackEnd             uint64 // end of the mapping, if Request.ToMappingEnd and known, else 0
 	OutOfTime            bool   // Request.MaxStop ended the reading; StackAsked is StackLen
 }
 
 type stackReader struct {
 	copied   StackCopy
-	copyEnd  uint64 // end of the copy, 0 if unknown
+	copyEnd  uint64 // 0: unknown
 	deadline readDeadline
 }
 
-// maxStack, in bytes, exceeds the usual RLIMIT_STACK; an end farther away is another mapping's.
+// Above the usual RLIMIT_STACK. An end farther away is another mapping's.
 const maxStack = 9 << 20
 
 //go:nosplit
@@ -89,7 +88,7 @@ const (
 	innermostAndTail
 )
 
-// layoutOf returns the layout for a stack of size bytes; 0: unknown.
+// size 0: unknown.
 //
 //go:nosplit
 func layoutOf(req *Request, size uint64) copyLayout {

@@ -8,8 +8,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// StopThread is Begin, a wait until the deadline (on the clock of [Now]), and Finish; a stop that is pending is
-// finished. Errors: [ErrTimeout], after Cancel, and those of Begin and Finish.
+// StopThread is Begin (or continues a pending stop), a wait until the deadline, on the clock of [Now], and Finish.
+// Errors: [ErrTimeout], after Cancel, and those of Begin and Finish.
 func (c *Controller) StopThread(tid int, deadline int64, req *Request, out *Stop) error {
 	attachment, err := c.Begin(tid)
 	if err != nil && !errors.Is(err, ErrPending) {

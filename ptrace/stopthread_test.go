@@ -182,7 +182,6 @@ func TestOtherMemoryIsReadWhileStopped(t *testing.T) {
 	})
 }
 
-// textReader is an OtherMemory that reads 16 bytes at the pc.
 type textReader struct{}
 
 func (textReader) Regions(regs *frames.Regs, rd *Reader, out []frames.Region) int {
@@ -237,7 +236,7 @@ func TestCancelledStopIsDetached(t *testing.T) {
 
 func TestCancelledStopIsContinuedByTheNextBegin(t *testing.T) {
 	p := start(t, "spin")
-	p.Signal(syscall.SIGSTOP) // so that the thread does not stop in a call
+	p.Signal(syscall.SIGSTOP) // the thread does not stop in a call
 	eventually(t, "stopped", func() bool { return state(p.tid) == 'T' })
 	with(t, Options{MaxPending: 1}, func(c *Controller) {
 		l, err := c.Begin(p.tid)
@@ -245,7 +244,7 @@ func TestCancelledStopIsContinuedByTheNextBegin(t *testing.T) {
 			t.Error(err)
 			return
 		}
-		l.cancelled = true // as Cancel does for a thread that has not stopped
+		l.cancelled = true // as Cancel does
 		again, err := c.Begin(p.tid)
 		if err != nil || again != l {
 			t.Errorf("second Begin: %p, %v; want %p", again, err, l)
@@ -266,7 +265,7 @@ func TestCancelledStopIsContinuedByTheNextBegin(t *testing.T) {
 
 func TestContinuedStopHasTheClocksOfItsOwnBegin(t *testing.T) {
 	p := start(t, "spin")
-	p.Signal(syscall.SIGSTOP) // so that the thread does not stop in a call
+	p.Signal(syscall.SIGSTOP)
 	eventually(t, "stopped", func() bool { return state(p.tid) == 'T' })
 	files := procmem.OpenThread(p.PID, p.tid, nil)
 	read, err := files.SchedStat()
@@ -291,11 +290,11 @@ func TestContinuedStopHasTheClocksOfItsOwnBegin(t *testing.T) {
 				t.Errorf("%s: %v", b.what, err)
 				return
 			}
-			// the interrupt lets the thread run for a moment: what is read may be more
+			// the interrupt lets the thread run for a moment
 			if got, ok := l.ClocksBefore(); got.CPU < b.want.CPU || ok != b.ok {
 				t.Errorf("%s: %+v, %v; want at least %+v, %v", b.what, got, ok, b.want, b.ok)
 			}
-			l.cancelled = true // as Cancel does for a thread that has not stopped
+			l.cancelled = true
 		}
 	})
 }

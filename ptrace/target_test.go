@@ -43,7 +43,6 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// target is a running testdata/target.c.
 type target struct {
 	*launch.Launched
 	tid      int
@@ -52,7 +51,7 @@ type target struct {
 	out      *bufio.Reader
 }
 
-// counts are the target's: interrupted calls, wakeups, handled and queued signals, the sum of the signals' values.
+// interrupted calls, wakeups, handled and queued signals, sum of the signals' values
 type counts struct{ eintr, wakeups, handled, queued, sum uint64 }
 
 func start(t testing.TB, args ...string) *target {
@@ -128,12 +127,11 @@ func eventually(t testing.TB, what string, cond func() bool) {
 	}
 }
 
-// patience is enough on any machine.
 const patience = 4 * time.Minute
 
 func soon() int64 { return procmem.Now() + int64(patience) }
 
-// await sleeps while it waits, as the thread may need this CPU.
+// The thread may need this CPU.
 func (c *Controller) await(l *Attachment) {
 	for !c.Poll(l) {
 		nanosleep(20_000)

@@ -11,41 +11,41 @@ import (
 )
 
 const (
-	// waitFlags consumes nothing. WSTOPPED would add stops of untraced children; tracees' are always reported
-	// (kernel/exit.c, wait_task_stopped).
+	// WSTOPPED would add stops of untraced children. Those of tracees are always reported (kernel/exit.c,
+	// wait_task_stopped).
 	waitFlags = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
 
-	pollEvery        = 1_000      // ns between polls: each takes a lock that the stop needs
+	pollEvery        = 1_000      // ns; each poll takes a lock that the stop needs
 	sleepQueued      = 8_000      // ns, first sleep for a queued thread
 	minSleep         = 20_000     // ns, first sleep otherwise
-	maxSleep         = 200_000    // ns, longest sleep
-	unknownTimeout   = 1_000_000  // ns, limit of awaitUnknown
-	checkAllEvery    = 2_000_000  // ns between checks of all attachments
+	maxSleep         = 200_000    // ns
+	unknownTimeout   = 1_000_000  // ns
+	checkAllEvery    = 2_000_000  // ns
 	maxBlock         = 20_000_000 // ns, longest sleep that a stop ends
 	maxWakeTime      = 20_000     // ns, longest wake-up at real-time priority
-	checkAllShare    = 16         // these checks take at most 1/checkAllShare of the time
-	reinterruptAfter = 20_000_000 // ns between interrupts of a thread that does not stop
+	checkAllShare    = 16         // checks of all take at most 1/checkAllShare of the time
+	reinterruptAfter = 20_000_000 // ns
 )
 
-// waiter waits for stops of threads, on the controller's OS thread, and handles the reports (reports.go).
+// waiter waits for stops and handles the reports (reports.go).
 type waiter struct {
 	Sleeper
 	stopper
-	info                sigInfo // the last report
+	info                sigInfo
 	tid                 int
-	spinFor             int64 // Options.SpinFor, ns
-	mayTraceUnknown     bool  // a tracee may have an unknown id, since an exec
-	renumbered          int   // the last process in which that was found; 0: none
-	suspendAcknowledged bool  // AcknowledgeSuspend was called
+	spinFor             int64
+	mayTraceUnknown     bool // an exec may have renumbered a tracee
+	renumbered          int  // process of the last one; 0: none
+	suspendAcknowledged bool
 
 	// On the clock of Now:
 	spinUntil     int64
 	lastEmptyPoll int64 // begin of the last poll without a stop
-	nextCheckAll  int64 // next check of all pending attachments
+	nextCheckAll  int64
 }
 
 // Attached returns how many threads may be attached: attachments in use, cancelled ones included, and one for those
-// that exec gave another id.
+// renumbered by exec.
 func (w *waiter) Attached() int {
 	if w.mayTraceUnknown {
 		return w.attachments.live + 1
@@ -61,9 +61,9 @@ func (w *waiter) spinFrom(now int64) {
 }
 
 // WaitAny returns an Attachment whose thread has stopped or ended ([Attachment.Ended]), each once, for Finish or
-// Cancel; nil at the deadline (on the clock of [Now]; 0: at once), if nothing is pending, or when [Suspending]. It
-// spins for Options.SpinFor after the last interrupt, then sleeps until a stop, given Options.NoGC and real-time
-// priority (or Options.Frugal), else for short times. It also detaches threads whose stops were cancelled.
+// Cancel. It returns nil at the deadline (on the clock of [Now]; 0: at once), if nothing is pending, or when
+// [Suspending]. It spins for Options.SpinFor after the last interrupt, then sleeps: until a stop, given Options.NoGC
+// and real-time priority or Options.Frugal, else for short times. It also detaches cancelled threads.
 func (w *waiter) WaitAny(deadline int64) *Attachment {
 	sleep, spin := int64(sleepQueued), int64(0)
 	if w.attachments.anyStopsSoon() {
@@ -94,7 +94,7 @@ func (w *waiter) WaitAny(deadline int64) *Attachment {
 	return nil
 }
 
-// SpinAny is WaitAny, but returns nil where that would sleep.
+// SpinAny is WaitAny that returns nil where that would sleep.
 func (w *waiter) SpinAny(deadline int64) *Attachment {
 	if !w.attachments.anyStopsSoon() {
 		deadline = 0
@@ -115,7 +115,7 @@ func spinPause(since int64) {
 	}
 }
 
-// findStopped returns the Attachment of a stopped or ended thread, else nil and the time.
+// findStopped returns nil and the time if no thread has stopped.
 func (w *waiter) findStopped() (attachment *Attachment, now int64) {
 	pollBegan := procmem.Now() // later stops may not be seen
 	if attachment = w.waitAll(); attachment != nil {
@@ -131,7 +131,7 @@ func (w *waiter) findStopped() (attachment *Attachment, now int64) {
 	return attachment, now
 }
 
-// block blocks in waitid until a report or a time. False: the caller must poll.
+// block returns false if the caller must poll.
 func (w *waiter) block(until int64) (*Attachment, bool) {
 	e, ok := w.awaitStop(until, &w.info)
 	if !ok {
@@ -145,7 +145,7 @@ func (w *waiter) block(until int64) (*Attachment, bool) {
 	return attachment, attachment != nil
 }
 
-// Poll reports whether an Attachment's thread has stopped or ended; Finish or Cancel follows.
+// Poll reports whether an Attachment's thread has stopped or ended.
 func (w *waiter) Poll(attachment *Attachment) bool {
 	if attachment.state == attachmentPending {
 		w.poll(attachment)
@@ -157,8 +157,7 @@ func (w *waiter) waitAll() *Attachment {
 	return w.attachmentOfReport(waitid(unix.P_ALL, 0, waitFlags, &w.info))
 }
 
-// attachmentOfReport returns the Attachment for a wait's caller. A report without a pending Attachment hides others:
-// each is then polled.
+// A report without a pending Attachment hides others: each is then polled.
 func (w *waiter) attachmentOfReport(e syscall.Errno) *Attachment {
 	if e == unix.ECHILD {
 		w.mayTraceUnknown = false // no tracee at all
@@ -197,7 +196,7 @@ func (w *waiter) poll(attachment *Attachment) *Attachment {
 	return nil
 }
 
-// checkOne finds a changed thread id, and a report that another thread has consumed.
+// checkOne finds a changed thread id, and a report consumed elsewhere.
 func (w *waiter) checkOne(attachment *Attachment) *Attachment {
 	if got := w.poll(attachment); got != nil || attachment.state != attachmentPending {
 		return got
@@ -215,9 +214,9 @@ func (w *waiter) checkOne(attachment *Attachment) *Attachment {
 
 // # Interrupts during an exec
 //
-// The kernel loses some interrupts of a thread that is in exec (Linux 6.18). So they are repeated; a further one does
-// not outlast the detach. If a repeated interrupt fails, the thread that has this id since an exec is not traced: a
-// wait for the id does not show that if the thread is a child of this OS thread.
+// The kernel loses some interrupts of a thread that is in exec (Linux 6.18), so they are repeated. A second one does
+// not outlast the detach. If a repeated interrupt fails, the thread with this id since an exec is not traced; a wait
+// for the id does not show that for a child of this OS thread.
 
 func (w *waiter) interruptAgain(attachment *Attachment, now int64) *Attachment {
 	if attachment.reinterruptAt == 0 || now < attachment.reinterruptAt {
@@ -230,14 +229,13 @@ func (w *waiter) interruptAgain(attachment *Attachment, now int64) *Attachment {
 	return nil
 }
 
-// interruptRenumbered interrupts the thread that has its process's id since an exec, if it is traced.
+// The thread may not be traced.
 func (w *waiter) interruptRenumbered() {
 	if w.mayTraceUnknown && w.renumbered != 0 {
 		_ = ptrace(unix.PTRACE_INTERRUPT, w.renumbered, 0, 0)
 	}
 }
 
-// awaitUnknown waits shortly for the stop of a tracee renumbered by exec, to detach it.
 func (w *waiter) awaitUnknown() {
 	for end := procmem.Now() + unknownTimeout; w.mayTraceUnknown && procmem.Now() < end; nanosleep(minSleep) {
 		switch e := waitid(unix.P_ALL, 0, waitFlags, &w.info); {

@@ -89,9 +89,9 @@ func TestThreadWithANewIDAfterExecIsDetached(t *testing.T) {
 		p := start(t, "exec")
 		with(t, Options{}, func(c *Controller) {
 			l := c.seizeOnly(t, p.tid)
-			p.counts(t) // the thread calls exec, and gets the process's ID
+			p.counts(t)
 			eventually(t, "exec", func() bool { return tracer(p.PID) == c.tid })
-			if i%2 == 0 { // before or after its Attachment is found ended
+			if i%2 == 0 {
 				c.interrupt(t, p.PID)
 			}
 			if got := c.WaitAny(soon()); got != l || !l.Ended() {
@@ -101,7 +101,7 @@ func TestThreadWithANewIDAfterExecIsDetached(t *testing.T) {
 			if err := c.Finish(l, &Request{}, &Stop{}); err != ErrGone {
 				t.Errorf("Finish: %v", err)
 			}
-			if i%2 == 1 && c.Attached() != 1 { // else there is no wait for it
+			if i%2 == 1 && c.Attached() != 1 {
 				t.Errorf("%d pending, want 1", c.Attached())
 			}
 			if i%2 == 1 {
@@ -118,8 +118,8 @@ func TestThreadWithANewIDAfterExecIsDetached(t *testing.T) {
 	}
 }
 
-// The exec waits until a thread of this tracer is reaped, and the seizure waits for the exec: the seized thread then
-// has another ID.
+// The exec waits until a thread of this tracer is reaped, the seizure for the exec, after which the seized thread has
+// another ID.
 func TestThreadSeizedDuringItsExecIsDetached(t *testing.T) {
 	p := start(t, "exec", "1")
 	tasks, err := procmem.OpenTasks(p.PID, nil)

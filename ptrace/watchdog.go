@@ -16,14 +16,14 @@ import (
 // # A tracer that does not sleep
 //
 // A real-time thread displaces ordinary ones until throttled after 0.95 s (sched(7), sched_rt_runtime_us). The
-// watchdog, one priority higher, makes a tracer ordinary after CPU time maxRunWithoutSleep without a voluntary switch.
-// The tracer raises itself again at a later sleep.
+// watchdog, one priority higher, makes a tracer ordinary after maxRunWithoutSleep of CPU time without a voluntary
+// switch. The tracer raises itself again at a later sleep.
 
 const (
-	maxRunWithoutSleep = 20e6                  // CPU time without a sleep, ns
-	watchdogPeriod     = 20 * time.Millisecond // time between checks
-	suspectAfter       = 5e6                   // CPU time since the last known sleep after which sleeps are read, ns
-	minOrdinaryTime    = 1e9                   // least time at ordinary priority, ns
+	maxRunWithoutSleep = 20e6 // CPU time, ns
+	watchdogPeriod     = 20 * time.Millisecond
+	suspectAfter       = 5e6 // CPU time after which sleeps are read, ns
+	minOrdinaryTime    = 1e9 // ns
 )
 
 type watchdog struct {
@@ -31,9 +31,9 @@ type watchdog struct {
 	priority uint32
 	ordinary unix.SchedAttr
 	files    *procmem.ThreadFiles
-	cpu      uint64       // CPU time at the last known sleep, ns
+	cpu      uint64       // at the last known sleep, ns
 	slept    uint64       // number of sleeps then
-	lowered  atomic.Int64 // time on the clock of Now; 0 at real-time priority
+	lowered  atomic.Int64 // on the clock of Now; 0: real-time
 	count    atomic.Int64 // how often lowered
 	end      atomic.Bool
 }
@@ -60,7 +60,6 @@ func (w *watchdog) run() {
 	}
 }
 
-// check lowers the tracer if it has not slept for too much CPU time.
 func (w *watchdog) check(now int64) {
 	sched, err := w.files.SchedStat()
 	if err != nil || w.lowered.Load() != 0 || sched.CPU-w.cpu < suspectAfter {
@@ -80,7 +79,6 @@ func (w *watchdog) check(now int64) {
 	}
 }
 
-// raiseAgain restores the real-time priority that the watchdog took, if that was long enough ago.
 func (w *watchdog) raiseAgain(now int64) {
 	if w == nil {
 		return

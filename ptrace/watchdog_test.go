@@ -12,14 +12,13 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// The thread gets its priority back at a later sleep.
 func TestTracerThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
 	err := Run(Options{NoGC: true}, func(c *Controller) error {
 		if c.Scheduling() != "fifo" {
 			t.Skip("this user has no real-time priority")
 		}
 		w := c.watchdog
-		lowered := uint64(0) // times lowered in runs in which the (emulated) machine stood still: that counts as CPU time
+		lowered := uint64(0) // runs in which the (emulated) machine stood still: that counts as CPU time
 		for short, rounds := 0, 0; short < 10; rounds++ {
 			if rounds == 1000 {
 				t.Fatalf("%d of %d runs took less than %v", short, rounds, time.Duration(maxRunWithoutSleep))

@@ -24,13 +24,13 @@ import (
 func spinning(t *testing.T) *Thread {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", "echo ready; while :; do :; done")
-	testtargets.Ready(t, cmd) // before, the pages that [still] gives may not be in memory
+	testtargets.Ready(t, cmd) // the pages that [still] gives are in memory now
 	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewFDBudget(0))
 	t.Cleanup(th.Close)
 	return th
 }
 
-// inCall makes a stop of the thread one that has aborted a call, with the present words at an address.
+// inCall makes the last stop one that has aborted a call, with the present words at an address.
 func (t *Thread) inCall(tb *testing.T, at frames.Addr, broken bool) {
 	tb.Helper()
 	t.readClocksNow(tb)
@@ -54,7 +54,7 @@ func (t *Thread) readClocksNow(tb *testing.T) {
 	}
 }
 
-// still returns the address of the program's ELF header, which is not written.
+// still returns the address of the program's ELF header, which nothing writes.
 func still(t *testing.T, pid int) frames.Addr {
 	t.Helper()
 	var at frames.Addr
@@ -83,7 +83,7 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	if th.trySuppressStop() {
 		t.Error("stops suppressed, though none has aborted a call")
 	}
-	// Unchanged words, but user time.
+	// the user time has grown
 	th.inCall(t, at, false)
 	if !th.trySuppressStop() {
 		t.Error("not left alone in a call")
@@ -106,7 +106,6 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	if th.trySuppressStop() {
 		t.Error("left alone, though what is around its stack pointer has changed")
 	}
-	// A stop on arm64 copies less below the stack pointer.
 	th.inCall(t, at, false)
 	stop := ptrace.Stop{Nr: 321, Sched: th.clocks.last}
 	stop.Regs.Arch = process.HostArch()
@@ -121,14 +120,13 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 		t.Error("words were read past the process's memory, which may wait")
 	}
 	th.Memory = nil
-	// Asleep.
 	th.inCall(t, at, false)
 	if th.abortedCall.noteLeft(); th.trySuppressStop() {
 		t.Error("left alone, though it has slept")
 	}
 }
 
-// TestACallAbortedByALostStopIsLeftAlone until its thread has left it: nothing was copied in the stop.
+// Nothing was copied in the stop.
 func TestACallAbortedByALostStopIsLeftAlone(t *testing.T) {
 	th := spinning(t)
 	at := still(t, th.PID)

@@ -21,7 +21,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// The old address space is gone; a wrapper of the same name shows no change of name.
+// A wrapper of the same name: the thread's name does not change.
 func TestStackAfterAnExecIsCopiedAtTheFirstSample(t *testing.T) {
 	for name, renewed := range map[string]bool{"found by the observation": false, "found before": true} {
 		t.Run(name, func(t *testing.T) { testStackAfterAnExec(t, renewed) })
@@ -60,7 +60,7 @@ func testStackAfterAnExec(t *testing.T, renewed bool) {
 		t.Fatal(err)
 	}
 	testtargets.Eventually(t, "sleep sleeps", asleepAs(th, "sleep"))
-	th.copies.tls, th.copies.tlsSpace = 1, th.addressSpace() // as of a stop before
+	th.copies.tls, th.copies.tlsSpace = 1, th.addressSpace()
 	if renewed {
 		th.Memory.Renew(th.PID)
 	}
@@ -72,8 +72,7 @@ func testStackAfterAnExec(t *testing.T, renewed bool) {
 	}
 }
 
-// A stop that copies nothing of the new program, as its memory was opened before the exec, is repeated. Both stops are
-// recorded: the thread has noticed two.
+// The first stop copies nothing of the new program, as its memory was opened before the exec.
 func TestAStopIsRepeatedAfterAnExecAndBothAreRecorded(t *testing.T) {
 	th, in := runsAfterALine(t)
 	observing(NewPool(1), ModeAlwaysStop, func(o *Observer) {
@@ -84,7 +83,7 @@ func TestAStopIsRepeatedAfterAnExecAndBothAreRecorded(t *testing.T) {
 		o.pool.Put(s)
 		execs(t, th, in)
 		finished := o.ctl.Stats().Finished
-		th.stops.notStopped.Refused = true // before these stops
+		th.stops.notStopped.Refused = true
 		s, err = oneSample(o, th)
 		if err != nil || len(s.Mem.Stack.Bytes) == 0 || s.How != ByStop || !s.NotStopped.Refused {
 			t.Fatalf("%v; %+v; want a stack of the new program, and the refusal before", err, s)
@@ -99,7 +98,6 @@ func TestAStopIsRepeatedAfterAnExecAndBothAreRecorded(t *testing.T) {
 	})
 }
 
-// If the stop cannot be requested again, the first one is recorded all the same, and is no baseline.
 func TestAStopThatIsNotRepeatedAfterAnExecIsRecorded(t *testing.T) {
 	th, in := runsAfterALine(t)
 	observing(NewPool(1), ModeAuto, func(o *Observer) {
@@ -107,14 +105,13 @@ func TestAStopThatIsNotRepeatedAfterAnExecIsRecorded(t *testing.T) {
 		if outcome, _, err := o.Begin(th); outcome != Pending {
 			t.Fatalf("outcome %v, %v; want Pending", outcome, err)
 		}
-		o.LimitStops(1) // ns: no further stop is allowed
+		o.LimitStops(1) // no further stop is allowed
 		if err := collected(o); !errors.Is(err, refusal.MaxPause) || len(th.TakeLostStops()) != 1 || th.sleep.base.valid {
 			t.Errorf("%v, a baseline: %v; want refused, one lost stop, and no baseline", err, th.sleep.base.valid)
 		}
 	})
 }
 
-// runsAfterALine returns a shell that, after a line, calls exec and computes for ever. Its memory is open.
 func runsAfterALine(t *testing.T) (th *Thread, in io.Writer) {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", "read x; exec sh -c 'while :; do :; done'")
@@ -131,7 +128,6 @@ func runsAfterALine(t *testing.T) (th *Thread, in io.Writer) {
 	return th, in
 }
 
-// execs makes the shell call exec, and returns when it runs the new program.
 func execs(t *testing.T, th *Thread, in io.Writer) {
 	t.Helper()
 	if _, err := in.Write([]byte{'\n'}); err != nil {

@@ -74,7 +74,6 @@ type noCalls struct{}
 func (noCalls) CallBefore(frames.Addr) (frames.Call, bool)         { return frames.Call{}, false }
 func (noCalls) FuncStart(frames.Addr) (start frames.Addr, ok bool) { return 0x1000, true }
 
-// Unknown assembly is innermost, and the scan passes the end of the stack.
 func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 	const from, root = 1 << 30, 1<<30 + 4<<10
 	space := frames.NewSpace(frames.X86_64)

@@ -41,11 +41,10 @@ func walkAll(w *frames.Walker, p *loadedcode.Process, regs *frames.Regs, mem fra
 	return pcs
 }
 
-// compared counts stacks that lie in two places. growing: the stack grows or shrinks, and the chain ends before it:
-// runtime.morestack clears the frame pointer (Go's src/runtime/asm_amd64.s).
+// growing: the stack is being moved and the chain ends before it, as runtime.morestack clears the frame pointer (Go's
+// src/runtime/asm_amd64.s).
 type compared struct{ all, same, other, incomplete, growing int }
 
-// functionOf returns a test for addresses in a function of an executable that is loaded where it was linked.
 func functionOf(t *testing.T, exe, name string) func(frames.Addr) bool {
 	t.Helper()
 	f, err := elf.Open(exe)
@@ -64,8 +63,8 @@ func functionOf(t *testing.T, exe, name string) func(frames.Addr) bool {
 	return func(pc frames.Addr) bool { return pc-syms[at].Value < syms[at].Size }
 }
 
-// compareChains stops threads, and walks each stack with all of its memory, then with what a kernel's sample has.
-// grows tells the functions in which a stack is moved.
+// compareChains walks each stack with all of its memory, then with what a kernel's sample has. grows is true in
+// functions in which a stack is moved.
 func compareChains(t *testing.T, pid int, grows func(frames.Addr) bool, enough func(compared) bool) (n compared) {
 	p, err := loadedcode.Open(pid)
 	if err != nil {
@@ -87,7 +86,7 @@ func compareChains(t *testing.T, pid int, grows func(frames.Addr) bool, enough f
 			}
 			n.all++
 			r := &perfevents.Record{Regs: s.Regs, Chain: kernelChain(&s.Regs, &s.Mem)}
-			r.Stack = s.Mem.Stack.Bytes[s.Regs.SP()-s.Mem.Stack.Addr:] // a stop copies from further below
+			r.Stack = s.Mem.Stack.Bytes[s.Regs.SP()-s.Mem.Stack.Addr:]
 			r.Stack = r.Stack[:min(len(r.Stack), perfevents.MinStack)]
 			r.Asked = len(r.Stack)
 			of := o.FromKernelSample(r)

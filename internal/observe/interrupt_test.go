@@ -12,7 +12,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// A thread that may not have been on a CPU has its clocks read again.
 func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 	cmd := exec.Command("sh", "-c", "while :; do :; done")
 	testtargets.Child(t, cmd)
@@ -32,7 +31,7 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 					}
 					th.clocks.last = sched
 					if mayWait {
-						th.skid.AttributeStop(1, false, false) // it is at another place
+						th.skid.AttributeStop(1, false, false)
 					} else {
 						for range 8 {
 							th.skid.AttributeStop(1, true, false)

@@ -33,7 +33,6 @@ type callOf struct {
 	want bool
 }
 
-// hold checks calls of a thread with its stack pointer at sp.
 func hold(t *testing.T, thread ThreadID, sp uint64, calls []callOf) {
 	t.Helper()
 	for _, c := range calls {
@@ -46,7 +45,7 @@ func hold(t *testing.T, thread ThreadID, sp uint64, calls []callOf) {
 
 const (
 	stack   = 0x7ffd_0000_1000
-	frame   = stack + 64 // in the thread's own frames
+	frame   = stack + 64
 	beyond  = stack + ownFrames
 	heap    = 0x5555_0000_0000
 	forever = ^uint64(0)
@@ -57,14 +56,14 @@ func TestCallsWhoseArgumentsAStopWouldWriteAreNotInterrupted(t *testing.T) {
 	hold(t, ThreadID{os.Getpid(), os.Getpid()}, stack, []callOf{
 		{"nanosleep", [6]uint64{frame, 0}, true},
 		{"nanosleep", [6]uint64{heap, 0}, true},
-		{"nanosleep", [6]uint64{frame, frame}, false}, // the rest would be written
+		{"nanosleep", [6]uint64{frame, frame}, false}, // the remaining time would be written
 		{"nanosleep", [6]uint64{frame, frame + 16}, false},
 		{"clock_nanosleep", [6]uint64{1, 0, frame, 0}, true},
 		{"clock_nanosleep", [6]uint64{0, 0, frame, frame}, false},
 		{"clock_nanosleep", [6]uint64{1, 1, frame, frame}, true}, // absolute: nothing is written
-		{"clock_nanosleep", [6]uint64{1, 1, heap, 0}, false},     // writable by others
-		{"clock_nanosleep", [6]uint64{2, 0, frame, 0}, false},    // CPU time
-		{"clock_nanosleep", [6]uint64{8, 0, frame, 0}, false},    // CLOCK_REALTIME_ALARM
+		{"clock_nanosleep", [6]uint64{1, 1, heap, 0}, false},
+		{"clock_nanosleep", [6]uint64{2, 0, frame, 0}, false}, // CPU time
+		{"clock_nanosleep", [6]uint64{8, 0, frame, 0}, false}, // CLOCK_REALTIME_ALARM
 		{"poll", [6]uint64{frame, 2, 50}, true},
 		{"poll", [6]uint64{0, 0, 50}, true},
 		{"poll", [6]uint64{heap, 1, 50}, false},
@@ -97,7 +96,6 @@ func TestCallsWhoseArgumentsAStopWouldWriteAreNotInterrupted(t *testing.T) {
 		{"epoll_pwait", [6]uint64{3: forever, 4: frame}, false},
 		{"epoll_pwait2", [6]uint64{3: 0}, x86},
 		{"epoll_pwait2", [6]uint64{3: frame}, false},
-		// Events during the restart are lost, or go to others.
 		{"semop", [6]uint64{}, false},
 		{"semtimedop", [6]uint64{}, false},
 		{"rt_sigtimedwait", [6]uint64{}, false},
@@ -114,7 +112,7 @@ func TestCallsWhoseArgumentsAStopWouldWriteAreNotInterrupted(t *testing.T) {
 }
 
 func TestMaskOfPselectIsLookedUpInTheThreadsFrames(t *testing.T) {
-	var packs [2]struct{ mask, size uint64 } // as in the C library's frame
+	var packs [2]struct{ mask, size uint64 }
 	packs[0].size, packs[1].mask, packs[1].size = 8, frame, 8
 	sp := uint64(reflect.ValueOf(&packs).Pointer())
 	self := ThreadID{os.Getpid(), os.Getpid()}
@@ -164,11 +162,11 @@ func TestOnlyReadsOfPlainFilesAreInterrupted(t *testing.T) {
 		{"readv", fd(int(r.Fd())), true},
 		{"read", fd(event), true},
 		{"read", fd(pair[0]), false}, // may have SO_RCVTIMEO
-		{"read", fd(tty), false},     // may have read a part
+		{"read", fd(tty), false},
 		{"read", fd(epoll), false},
 		{"read", fd(99999), false},
-		{"read", fd(int(file.Fd())), false}, // may be of FUSE
-		{"write", fd(int(w.Fd())), false},   // may be partly written
+		{"read", fd(int(file.Fd())), false},
+		{"write", fd(int(w.Fd())), false},
 	})
 }
 

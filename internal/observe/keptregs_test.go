@@ -66,7 +66,6 @@ func TestKeptRegistersHoldInTheSameCallOnly(t *testing.T) {
 	}
 }
 
-// Others write to the stack beyond the outermost frame.
 func TestRegistersAreRecalledOnceTheOutermostFrameIsKnown(t *testing.T) {
 	sleep := procmem.SyscallInfo{Nr: 35, SP: 0x7000, PC: 0x1000}
 	for _, before := range []frames.Addr{0, 0x9000} {

@@ -16,7 +16,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// withMapChanger calls f with a thread of a process in which another thread mostly holds the lock of the mappings.
+// withMapChanger calls f with a thread of a process that mostly holds the lock of its mappings.
 func withMapChanger(t *testing.T, f func(*Observer, *Thread)) {
 	t.Helper()
 	exe, err := testtargets.Compile("maps.c", "-O1", "-pthread")
@@ -113,7 +113,6 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 	})
 }
 
-// Threads that are blocked do not return.
 func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 	withMapChanger(t, func(o *Observer, th *Thread) {
 		o.LimitLockWait()
@@ -125,7 +124,7 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 		defer r.Close()
 		defer w.Close()
 		held := 0
-		for held == 0 { // it must run
+		for held == 0 {
 			outcome, s, err := o.Begin(th)
 			if o.pool.Put(s); err != nil && !errors.Is(err, refusal.MapLock) {
 				t.Fatal(err)
@@ -184,8 +183,6 @@ func collected(o *Observer) (err error) {
 	return err
 }
 
-// observations observes a thread until there are enough observations, and counts those that waited and those that
-// stopped it.
 func observations(
 	t *testing.T, o *Observer, th *Thread, enough func(awaited, stopped int) bool,
 ) (awaited, stopped int) {

@@ -19,7 +19,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// observing calls f with an observer, on the thread of its controller.
 func observing(pool *Pool, mode Mode, f func(o *Observer)) {
 	osthread.Run(func() {
 		ctl := ptrace.NewController(ptrace.Options{})

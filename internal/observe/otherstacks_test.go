@@ -47,7 +47,7 @@ func TestAfterAnExecNothingIsCopiedOfTheFormerProgramsStacks(t *testing.T) {
 	fresh.SetFirstCopy(64 << 10)
 	fresh.SetFirstStackEnd(after)
 	want := *fresh.hints()
-	want.Retries = old.Retries + 1 // forces a read of an unchanged thread
+	want.Retries = old.Retries + 1
 	if got := *th.hints(); got != want {
 		t.Errorf("hints %+v, want those of a new thread: %+v", got, want)
 	}

@@ -25,11 +25,11 @@ import (
 	"prywalk/ptrace"
 )
 
-// variants are the compiler flags for sleepers.c of package testtargets.
+// compiler flags for sleepers.c of package testtargets
 var variants = map[string][]string{
 	"O0":    {"-O0"},
 	"O2fp":  {"-O2", "-fno-omit-frame-pointer"},
-	"nocfi": {"-O0", "-g0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"}, // -g: they would be in .debug_frame
+	"nocfi": {"-O0", "-g0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"}, // -g would put them into .debug_frame
 }
 
 type sleeper struct {
@@ -65,7 +65,7 @@ func startSleeper(t *testing.T, variant, call, shape string) *sleeper {
 	if err != nil || len(tids) != 2 {
 		t.Fatalf("threads %v, %v", tids, err)
 	}
-	// Thread ids may wrap around, so their order says nothing.
+	// Thread ids may wrap around.
 	other := slices.IndexFunc(tids, func(tid int) bool { return tid != s.proc.PID })
 	s.thread = NewThread(s.proc.PID, tids[other], nil)
 	t.Cleanup(s.thread.Close)
@@ -88,8 +88,7 @@ func (s *sleeper) runs() uint64 {
 	return sched.Runs
 }
 
-// untilAsleep waits until the thread sleeps in its call with a higher run count. The count is read first: a count
-// that is read after the call may be that of a thread that has just been woken from it.
+// The run count is read before the call: a later one may be that of a thread that has just been woken.
 func (s *sleeper) untilAsleep(runs uint64) {
 	s.t.Helper()
 	for end := time.Now().Add(4 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
@@ -118,11 +117,10 @@ func (s *sleeper) wake() {
 	s.untilAsleep(before)
 }
 
-// unchanged stands for an unchanged thread in an outcome.
 const unchanged = ^How(0)
 
 type outcome struct {
-	how      How // unchanged if there was no raw sample
+	how      How
 	state    sample.State
 	stop     frames.StopReason
 	chain    []string // the program's own functions, innermost first
@@ -159,7 +157,6 @@ func (s *sleeper) walk(raw *RawSample) outcome {
 	return o
 }
 
-// samples makes n observations of the sleeping thread. One that finds it awake is repeated.
 func (s *sleeper) samples(n int, mode Mode, opts ptrace.Options) (got []outcome) {
 	s.t.Helper()
 	osthread.Run(func() {
@@ -175,7 +172,7 @@ func (s *sleeper) samples(n int, mode Mode, opts ptrace.Options) (got []outcome)
 				observer.Collect(procmem.Now()+60e9, func(_ *Thread, c *RawSample, e error) { raw, err = c, e })
 			}
 			switch {
-			case errors.Is(err, refusal.Running) && s.runs() != runs: // it woke up meanwhile
+			case errors.Is(err, refusal.Running) && s.runs() != runs:
 			case err != nil:
 				s.t.Error(err)
 				return
@@ -190,7 +187,6 @@ func (s *sleeper) samples(n int, mode Mode, opts ptrace.Options) (got []outcome)
 	return got
 }
 
-// chains are the expected functions, by the shape of the stack.
 var chains = map[string][]string{
 	"plain":     {"inner", "middle", "outer", "start"},
 	"stale":     {"inner", "middle", "outer", "start"},
@@ -200,7 +196,7 @@ var chains = map[string][]string{
 	"pointer":   {"inner", "by_pointer", "start"},
 }
 
-// chainOf returns the expected functions. With -O2, inner takes by_pointer's place.
+// With -O2, inner takes by_pointer's place.
 func chainOf(variant, shape string) []string {
 	if variant == "O2fp" && shape == "pointer" {
 		return []string{"inner", "start"}
@@ -223,7 +219,6 @@ func TestSleeperBelowVariableArraysIsWalkedWithoutAStop(t *testing.T) {
 			if first.how != ByPassiveRead || !first.stop.Complete() || !slices.Equal(first.chain, chains["plain"]) {
 				t.Errorf("%s: %+v", call, first)
 			}
-			// A frame pointer was found on the stack.
 			if first := got[0]; first.proven != 1 || first.methods[1] != frames.MethodFP {
 				t.Errorf("%s: %d registers found, methods %v", call, first.proven, first.methods)
 			}
@@ -269,7 +264,6 @@ func TestSleeperWithADeepStackIsReadInPieces(t *testing.T) {
 	})
 }
 
-// learn walks a raw sample once more, and passes what the next one has to copy.
 func (s *sleeper) learn(raw *RawSample) {
 	var walked deepstack.WalkedFrames
 	w := &s.walker
@@ -305,7 +299,7 @@ func TestSleeperWhoseRegisterIsInDoubtIsStoppedOnceInASleep(t *testing.T) {
 					t.Errorf("%s: not reused at last: %+v", call, last)
 				}
 				if call == "nanosleep" {
-					break // nothing wakes it
+					break
 				}
 				s.wake()
 			}
@@ -370,7 +364,6 @@ func TestNoSleeperIsStoppedWhereThatIsNotAllowed(t *testing.T) {
 	}
 }
 
-// A longer copy, or one of another stack, needs no stop.
 func TestSleeperWhoseCopyLackedSomethingIsReadAgainWhereStopsAreNotAllowed(t *testing.T) {
 	for _, c := range []struct {
 		mode Mode

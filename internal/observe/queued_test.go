@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// The program that is always found queued is stopped in the end.
 func TestOnlyThreadsOnAProcessorAreAskedToStop(t *testing.T) {
 	var threads []*Thread
 	for range 3 {

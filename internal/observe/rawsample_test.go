@@ -24,7 +24,6 @@ func TestCopiedCountsTheStackAndFurtherPieces(t *testing.T) {
 	}
 }
 
-// Programs may have ten thousand threads.
 func TestAThreadThatIsDiscoveredTakesLittleMemory(t *testing.T) {
 	n := reflect.TypeFor[Thread]().Size() + reflect.TypeFor[WalkFeedback]().Size()
 	if n > 4<<10 {

@@ -25,7 +25,6 @@ func TestAKernelSampleIsNotCopiedAsTheRawSampleBeforeWas(t *testing.T) {
 	}
 }
 
-// Of 62 KiB asked for, 2 are copied; the limit of waiting samples counts what is used.
 func TestSampleTakesNoMoreRoomThanItsStack(t *testing.T) {
 	pool := NewPool(1)
 	o := New(nil, pool, ModeAuto)

@@ -9,7 +9,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// Of the time before the stop only the interrupt's way counts.
 func TestLengthOfAStopBeginsAtTheStop(t *testing.T) {
 	const us = 1000
 	stop := func(running, runs int64) *ptrace.Stop {

@@ -12,10 +12,9 @@ import (
 	"prywalk/ptrace"
 )
 
-// A vfork parent does not stop until its child ends.
 func TestThreadThatDoesNotStopInTimeIsReportedWithoutARawSample(t *testing.T) {
 	for name, afterWait := range map[string]bool{"while it is asked to stop": false, "after the last wait": true} {
-		pid, _ := testtargets.Threads(t, "vforks") // its own: the thread stays attached until the tracer's has ended
+		pid, _ := testtargets.Threads(t, "vforks") // the thread stays attached until the tracer's has ended
 		th := NewThread(pid, pid, nil)
 		pool := NewPool(4)
 		osthread.Run(func() {
@@ -48,7 +47,6 @@ func TestThreadThatDoesNotStopInTimeIsReportedWithoutARawSample(t *testing.T) {
 	}
 }
 
-// An open of /proc/PID/mem can wait for a lock.
 func TestNoFilesOfANewProgramAreOpenedWhileAllAreStopped(t *testing.T) {
 	th, in := runsAfterALine(t)
 	execs(t, th, in)
@@ -91,7 +89,7 @@ func TestThreadThatCallsExecBeforeItsStopIsObservedAgain(t *testing.T) {
 			}
 			execs(t, th, in)
 			s.threads = append(s.threads, &member{thread: th, call: procmem.SyscallInfo{Running: true, Nr: -1}})
-			s.requestStop(s.threads[0], 1) // as add does, when the exec comes after its check
+			s.requestStop(s.threads[0], 1) // an exec after add's check
 			s.wait()
 			return nil
 		})

@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// While the account is overdrawn, no tick runs, but the kernel goes on sampling.
 func TestSamplesAtWithheldTicksAreChargedBeforeTheNextDecision(t *testing.T) {
 	o := Options{Freq: 99, MaxOverhead: 0.01, Engine: newToyRunning()}
 	onTicksOf(t, o, func(_ func(), c *Tracer) {
@@ -54,7 +53,7 @@ func TestFirstTicksWithALimitObserveAPartOfTheThreads(t *testing.T) {
 		onTicksOf(t, o, func(_ func(), c *Tracer) {
 			now, next := c.scheduleTick()
 			c.makeTick(now, next)
-			if c.counts.attempted < first || c.counts.attempted > first+1 { // the first thread is no sleeper
+			if c.counts.attempted < first || c.counts.attempted > first+1 {
 				t.Errorf("limit %v: %d of %d threads observed, want %d", limit, c.counts.attempted, threads, first)
 			}
 			if limit == 0 {
@@ -72,7 +71,7 @@ func TestFirstTicksWithALimitObserveAPartOfTheThreads(t *testing.T) {
 func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
 	onTicksOf(t, Options{Freq: 99, MaxOverhead: 0.01}, func(tick func(), c *Tracer) {
 		tick()
-		c.stops.finishUntil(procmem.Now() + int64(testtargets.Patience)) // a thread with a pending stop ends later
+		c.stops.finishUntil(procmem.Now() + int64(testtargets.Patience))
 		c.pace.budget.AddStop(1e12)
 		p := c.tracked.procs[0]
 		if err := unix.Kill(p.Target.PID, unix.SIGKILL); err != nil {

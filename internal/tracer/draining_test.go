@@ -32,7 +32,7 @@ func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
 					tick()
 				}
 				toy.drained = 0
-				c.Tick.Number++ // else all threads were observed in this tick
+				c.Tick.Number++
 				do(c)
 				if toy.drained == 0 {
 					t.Error("the engine was not called")

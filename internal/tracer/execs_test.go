@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// execEvents returns the events of a run of src/execs.c with args, from its start until it says "done".
 func execEvents(t *testing.T, args ...string) (pid int, events []handover.Event) {
 	t.Helper()
 	exe, err := testtargets.Compile("execs.c", "-O1", "-g0")
@@ -69,7 +68,7 @@ func TestAnExecIsReportedOnceWithTheThreadThatCalledIt(t *testing.T) {
 		name  string
 		args  []string
 		execs int
-		other bool // another thread than the first calls it
+		other bool
 	}{
 		{"by the first thread", []string{"first", "100", "0", "50", "1"}, 1, false},
 		{"by the second", []string{"other", "0", "100", "50", "1"}, 1, true},
@@ -110,8 +109,7 @@ func TestAnExecIsReportedOnceWithTheThreadThatCalledIt(t *testing.T) {
 	}
 }
 
-// The first thread of a program that makes a thread for each task is often alone after another: it may be the other
-// one, which has called exec. What a stop reads of it is used all the same, and only postponed after an exec.
+// The first thread listed alone after another may be the one that has called exec.
 func TestSampleByAStopIsOfTheTrackedThread(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "main")
 	onTicksOver(t, Options{Freq: 99}, pid, func(tick func(), c *Tracer) {
@@ -119,7 +117,7 @@ func TestSampleByAStopIsOfTheTrackedThread(t *testing.T) {
 		p := c.tracked.procs[0]
 		first := p.list.byTID[pid]
 		for name, space := range map[string]uint64{"the same program": 0, "another": 1} {
-			p.list.byTID[-1] = &thread{} // not listed any more
+			p.list.byTID[-1] = &thread{}
 			p.execState.addressSpace = p.Target.Memory().Space() + space
 			s := c.Pool.Get()
 			s.How, s.Sched = observe.ByStop, first.accountedClocks
@@ -135,8 +133,8 @@ func TestSampleByAStopIsOfTheTrackedThread(t *testing.T) {
 	})
 }
 
-// Such a listing ends no thread: one without threads, as while the caller of exec takes the first thread's number, and
-// one of the new program's threads, while its address space cannot be opened yet.
+// A listing is empty while the caller of exec takes the first thread's number. It has the new program's threads before
+// its address space can be opened.
 func TestAListingDuringAnExecIsNotApplied(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "main")
 	onTicksOver(t, Options{Freq: 99}, pid, func(tick func(), c *Tracer) {

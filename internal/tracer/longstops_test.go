@@ -32,7 +32,6 @@ func TestLongStopsAreCountedByCause(t *testing.T) {
 	}
 }
 
-// A stop without a sample has stopped the thread, and may have aborted a call.
 func TestLostStopsAreCountedWithTheirEffects(t *testing.T) {
 	var c stopCounts
 	th := &observe.Thread{ThreadID: observe.ThreadID{PID: 1, TID: 2}}

@@ -16,18 +16,15 @@ import (
 	"prywalk/ptrace"
 )
 
-// maxTries is how many ticks a child may need to get a CPU.
 const maxTries = 20_000
 
-// untrackedChild is a child of this process that computes, and that a tracer has found.
 type untrackedChild struct {
 	c       *Tracer
 	cmd     *exec.Cmd
-	tracked *handover.SharedProcess // in place of this process
-	now     int64                   // time of the next tick, CLOCK_MONOTONIC ns
+	tracked *handover.SharedProcess
+	now     int64
 }
 
-// withUntrackedChild calls f on the tracer's thread.
 func withUntrackedChild(t *testing.T, f func(*untrackedChild)) {
 	t.Helper()
 	osthread.Run(func() {
@@ -72,7 +69,6 @@ func (u *untrackedChild) value() *childSamples {
 	return nil
 }
 
-// tick finds and marks the child, and finishes its stop.
 func (u *untrackedChild) tick() {
 	u.c.Tick.Number++
 	u.c.newChildren.observe(u.now)
@@ -84,7 +80,7 @@ func (u *untrackedChild) stopTimes(t *testing.T, n int) (without int, ok bool) {
 	t.Helper()
 	for range maxTries {
 		u.tick()
-		if child := u.value(); child != nil { // else it was queued, not on a CPU
+		if child := u.value(); child != nil {
 			samples := 0
 			for i := range child.marks {
 				if child.marks[i].raw != nil {
@@ -101,7 +97,6 @@ func (u *untrackedChild) stopTimes(t *testing.T, n int) (without int, ok bool) {
 	return 0, false
 }
 
-// events returns what was reported of children and threads, by kind.
 func (u *untrackedChild) events() (sampled, childSampled []handover.Event) {
 	u.c.backlog.handOver()
 	for len(u.c.Queue.Batches()) > 0 {
@@ -117,7 +112,6 @@ func (u *untrackedChild) events() (sampled, childSampled []handover.Event) {
 	return sampled, childSampled
 }
 
-// track makes the tracer track the child, but not its thread yet.
 func (u *untrackedChild) track(t *testing.T) {
 	t.Helper()
 	target, err := loadedcode.Open(u.cmd.Process.Pid)
@@ -131,11 +125,9 @@ func (u *untrackedChild) track(t *testing.T) {
 
 // The table of newChildren.
 func TestMarksOfChildrenBecomeWhatTheTableSays(t *testing.T) {
-	const stops = 2 // a child is stopped at each mark
+	const stops = 2
 	for name, c := range map[string]struct {
-		then func(*testing.T, *untrackedChild)
-		// Events of marks with a sample: of the first thread, and of the children. Those without are reported if
-		// reported.
+		then                 func(*testing.T, *untrackedChild)
 		ofThread, ofChildren int
 		reported             bool
 	}{
@@ -168,7 +160,7 @@ func TestMarksOfChildrenBecomeWhatTheTableSays(t *testing.T) {
 				child.marks = append(child.marks, mark{
 					at: u.now, standsFor: 1, program: &handover.Program{}, childState: attribute.ChildNotStopped,
 				})
-				u.events() // none so far is of interest
+				u.events()
 				c.then(t, u)
 				if !c.reported {
 					without = 0

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// bearing starts threads when it reads a number.
 const bearing = `
 import sys, threading, time
 print("ready", flush=True)
@@ -23,7 +22,6 @@ for line in sys.stdin:
     print("born", flush=True)
 `
 
-// Threads are created while the list is read, before the kernel makes it and after.
 func TestBirthsWhileProcIsSlow(t *testing.T) {
 	cmd := exec.Command("python3", "-c", bearing)
 	orders, err := cmd.StdinPipe()
@@ -62,7 +60,7 @@ func TestBirthsWhileProcIsSlow(t *testing.T) {
 			if reads++; reads > 1 {
 				return dir.ListFrom(from, into)
 			}
-			bear(1 + round) // before the list is made
+			bear(1 + round)
 			tids, err := dir.ListFrom(from, into)
 			bear(1 + round) // and after
 			return tids, err

@@ -16,7 +16,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// The Go runtime requests preemption after 10 ms. A call that acts on it waits for an ordinary thread.
 func TestNothingThatATickCallsGivesWay(t *testing.T) {
 	var small [64]byte
 	pool := observe.NewPool(naps)
@@ -43,10 +42,9 @@ func TestNothingThatATickCallsGivesWay(t *testing.T) {
 	})
 }
 
-// naps is the number of sleeps for each call. A call that acts on requests does so after each; one in hundreds differs.
+// A call that acts on requests does so after each sleep; one in hundreds differs.
 const naps = 10
 
-// givesWay counts the sleeps, each with a request, after which call lets another goroutine run. There is one P.
 func givesWay(t *testing.T, call func()) (n int) {
 	t.Helper()
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(1))
@@ -80,10 +78,9 @@ func givesWay(t *testing.T, call func()) (n int) {
 	return n
 }
 
-// longSleep bounds the wait for a request.
 const longSleep = time.Minute
 
-// awaitRequest sleeps until the runtime's signal (SIGURG, runtime/proc.go, preemptone). False if none came.
+// The signal is SIGURG (runtime/proc.go, preemptone).
 func awaitRequest() bool {
 	end := procmem.Now() + int64(longSleep)
 	ptrace.Pin()

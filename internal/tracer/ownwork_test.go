@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/observe"
 )
 
-// The tracer's own work is left out on one CPU, a stop on the others.
 func TestObservationsOfNewThreadsLeaveOwnWorkOut(t *testing.T) {
 	const apart = 2_000_000
 	n := int64(runtime.NumCPU())

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// After Ctrl-Z, the tracer opens the quota again on another OS thread.
 func TestEffectsOfAQuotaAreKeptWhenItIsOpenedAgain(t *testing.T) {
 	dir := t.TempDir()
 	stat := filepath.Join(dir, "cpu.stat")

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// source is the package's, with the fields that each selector selects. Other packages are not resolved.
+// fields by selector; other packages are not resolved
 type source struct {
 	fset  *token.FileSet
 	files []*ast.File
@@ -44,8 +44,7 @@ func parseSource(t *testing.T) *source {
 	return s
 }
 
-// parts returns the types to which the tracer's fields point, in their order, without Options and Control, which others
-// make.
+// parts returns the types to which the tracer's fields point, without Options and Control, which others make.
 func (s *source) parts() (parts []*types.Named) {
 	tracer := s.pkg.Scope().Lookup("Tracer").Type().Underlying().(*types.Struct)
 	for field := range tracer.Fields() {
@@ -76,7 +75,6 @@ func hasField(part *types.Named, v types.Object) bool {
 
 func (s *source) file(at token.Pos) string { return filepath.Base(s.fset.Position(at).Filename) }
 
-// The others call its methods.
 func TestFieldsOfAPartAreUsedOnlyInItsFile(t *testing.T) {
 	s := parseSource(t)
 	parts := s.parts()
@@ -119,9 +117,8 @@ func TestPartsPointOnlyToPartsAboveThem(t *testing.T) {
 	}
 }
 
-// A forgotten one would be dereferenced at the first event of its kind.
 func TestPartsHaveAllThatTheyPointTo(t *testing.T) {
-	set := map[string]bool{ // later, or nil has a meaning
+	set := map[string]bool{ // set later, or nil has a meaning
 		"pace.quota": false, "procOpens.opener": false, "procOpens.job": false, "taskCreations.file": false,
 	}
 	tracer, fields := newTracer(Options{Freq: 99, Children: true}), 0
@@ -163,7 +160,6 @@ func TestPartsHaveAllThatTheyPointTo(t *testing.T) {
 	}
 }
 
-// What all parts and the engine share is set where a tick begins, and at the beginning and the end.
 func TestSharedStateIsSetByTheLoop(t *testing.T) {
 	shared := []string{"Observer", "Tick", "Ending", "EngineSamples", "Unassigned"}
 	set := 0

@@ -41,7 +41,7 @@ func TestProcessThatEndedBeforeItIsAttachedIsReported(t *testing.T) {
 	}
 }
 
-// Threads end while the clocks are read, so no pass over them is complete.
+// Threads end while the clocks are read: no pass over them is complete.
 func TestAThreadWhoseClockIsNotReadDoesNotBegin(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "3")
 	c := newTracer(Options{Freq: 99})

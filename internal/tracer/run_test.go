@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// runUntil runs a tracer over a process until enough, without an aggregator: what it hands over is dropped.
+// There is no aggregator: what the tracer hands over is dropped.
 func runUntil(t *testing.T, o Options, pid int, enough func(*Control) bool) (s runstats.Stats) {
 	t.Helper()
 	control, common := NewControl(1), handover.NewCommon()
@@ -86,7 +86,7 @@ func TestStopLimitAboveAnyStopKeepsNone(t *testing.T) {
 	}
 }
 
-// Stops of a thread in epoll_wait, which the kernel does not restart by itself.
+// Linux does not restart epoll_wait by itself.
 func TestReadOnlyRestartsNothing(t *testing.T) {
 	exe, err := testtargets.Compile("sleepers.c", "-O1")
 	if err != nil {

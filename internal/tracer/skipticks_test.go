@@ -59,7 +59,6 @@ func TestTicksAreSkippedWhereAllIsSteady(t *testing.T) {
 	}, "sleepers", "3")
 }
 
-// awaitSleep waits until all threads of a process sleep.
 func awaitSleep(t *testing.T, pid int) {
 	t.Helper()
 	tids, err := procmem.ListTasks(pid, nil)

@@ -21,7 +21,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// attendWithin bounds how long a late stop may last. It takes milliseconds.
 const attendWithin = 20 * time.Second
 
 func childOf(t *testing.T, pid int) (child int) {
@@ -50,18 +49,18 @@ func free(tid int) bool {
 	return procmem.ReadStatus(tid, &st) == nil && st.TracerPid == 0 && stateOf(tid) != "t"
 }
 
-// late is a tracer that has cancelled a stop of a vfork parent, which stops when its child is killed.
+// late has cancelled a stop of a vfork parent, which stops when its child is killed.
 type late struct {
 	c     *Tracer
 	ctl   *ptrace.Controller
 	until int64         // CLOCK_MONOTONIC ns
-	freed chan struct{} // closed when the thread is detached, or the test has failed
+	freed chan struct{} // the thread is detached, or the test has failed
 }
 
-// onLate calls f on the tracer's thread; the child is killed while f waits. f must not return before the detach.
+// The child is killed while f waits. f must not return before the detach.
 func onLate(t *testing.T, hold bool, f func(*late)) {
 	t.Helper()
-	defer selfruntime.DisableAutoGC(false)() // a collection would stop this process until the tracer has timed out
+	defer selfruntime.DisableAutoGC(false)() // a collection would stop this process until the time-out
 	pid, _ := testtargets.Threads(t, "vforks")
 	child := childOf(t, pid)
 	osthread.Run(func() {
@@ -94,7 +93,7 @@ func onLate(t *testing.T, hold bool, f func(*late)) {
 
 func (l *late) release(t *testing.T, parent, child int) {
 	defer close(l.freed)
-	time.Sleep(50 * time.Millisecond) // so that it already waits
+	time.Sleep(50 * time.Millisecond)
 	for l.c.control.holdAsked.Load() && !l.c.control.Held() {
 		time.Sleep(time.Millisecond)
 	}
@@ -141,7 +140,6 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 	}
 }
 
-// list discovers the threads of a process over and over, as if it had very many.
 func (l *late) list(shared *handover.SharedProcess) {
 	l.c.tracked.trackProcess(shared)
 	for p := l.c.tracked.procs[0]; procmem.Now() < l.until; {
@@ -169,7 +167,6 @@ func (l *late) breathe() {
 	}
 }
 
-// Its OS thread has ended.
 func TestThreadsThatStopAfterTheRecordingAreNotStopped(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "vforks")
 	child := childOf(t, pid)

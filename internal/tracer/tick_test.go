@@ -29,7 +29,6 @@ func opened(t testing.TB, pid int) *handover.SharedProcess {
 	return handover.NewSharedProcess(p, false, 0)
 }
 
-// onTicks calls f on a tracer's thread with a function that makes a tick over a target.
 func onTicks(t testing.TB, mode observe.Mode, f func(tick func(), c *Tracer), args ...string) {
 	t.Helper()
 	onTicksOf(t, Options{Freq: 99, Mode: mode}, f, args...)
@@ -51,7 +50,7 @@ func onTicksOver(t testing.TB, o Options, pid int, f func(tick func(), c *Tracer
 		c.Observer = observe.New(ctl, c.Pool, o.Mode)
 		defer c.Observer.Close()
 		c.tracked.trackProcess(p)
-		defer func() { c.observeLast(procmem.Now()) }() // no files stay open
+		defer func() { c.observeLast(procmem.Now()) }()
 		f(func() {
 			now := procmem.Now()
 			c.tick(now, now+5e6)
@@ -66,13 +65,13 @@ func onTicksOver(t testing.TB, o Options, pid int, f func(tick func(), c *Tracer
 	})
 }
 
-// Unchanged threads, passive reads and stops, once threads and buffers exist.
+// unchanged threads, passive reads and stops, once threads and buffers exist
 func TestTicksAllocateNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		mode observe.Mode
 		args []string
-		plan bool // as of a runtime
+		plan bool
 	}{
 		{"reuse", observe.ModeAuto, []string{"sleepers", "50"}, false},
 		{"passive read", observe.ModeAlwaysRead, []string{"sleepers", "50"}, false},
@@ -84,7 +83,7 @@ func TestTicksAllocateNothing(t *testing.T) {
 			var got float64
 			onTicks(t, c.mode, func(tick func(), tracer *Tracer) {
 				for range 2 {
-					tick() // finds the threads
+					tick()
 				}
 				if c.plan {
 					setPlan(t, tracer)
@@ -101,7 +100,6 @@ func TestTicksAllocateNothing(t *testing.T) {
 	}
 }
 
-// setPlan makes all threads copy, by a plan, from the stack of the program.
 func setPlan(t *testing.T, tracer *Tracer) {
 	t.Helper()
 	plan := &managed.Plan{Steps: []managed.Step{

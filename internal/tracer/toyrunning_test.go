@@ -16,7 +16,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// toyRunning is an [engine.Engine] that observes that threads run, and no stacks.
+// toyRunning is an [engine.Engine] that observes no stacks.
 type toyRunning struct {
 	attached, ended, ran map[int]int // by thread
 	ticks, drained       int
@@ -49,7 +49,7 @@ type toyProcess struct{ e *toyRunning }
 func (toyProcess) Observes() bool              { return true }
 func (toyProcess) Ended(*attribute.ProcessEnd) {}
 func (p toyProcess) TrackThread(th *engine.TrackedThread) engine.ThreadPart {
-	th.Observed.SetSampleStack(1) // not to be stopped
+	th.Observed.SetSampleStack(1)
 	p.e.attached[th.Observed.TID]++
 	return toyThread{p.e, th.Observed.TID}
 }

@@ -56,9 +56,9 @@ func (a *arena) nodes(first, n, distance int) {
 func TestPlanCopiesWhatItSays(t *testing.T) {
 	const n, distance = 20, 3000
 	a := newArena(1 << 17)
-	a.put(0, a.at+4096) // the first node
+	a.put(0, a.at+4096)
 	a.put(8, a.at+100)
-	a.nodes(4096, n, distance) // at most two on a page
+	a.nodes(4096, n, distance)
 	known := &managed.SkipSet{}
 	plan := &managed.Plan{Skip: known, Steps: []managed.Step{
 		{Op: managed.Load, Base: 0, Off: 8, To: 4},
@@ -88,7 +88,7 @@ func TestPlanCopiesWhatItSays(t *testing.T) {
 
 func TestPlanEnds(t *testing.T) {
 	a := newArena(1 << 20)
-	a.put(0, a.at) // leads to itself
+	a.put(0, a.at)
 	chain := managed.Step{Op: managed.CopyList, Size: 16, Max: 1 << 30}
 	p, out := newPlanned()
 	for name, steps := range map[string][]managed.Step{
@@ -113,7 +113,7 @@ func TestDeepChainsAreCopiedInFewReads(t *testing.T) {
 	const n, distance = 600, 144
 	a := newArena(1 << 18)
 	first := 1 << 17
-	for i := range n { // newest first, as on a stack that grows up
+	for i := range n {
 		a.put(first-i*distance, a.at+uint64(first-(i+1)*distance))
 	}
 	a.put(first-(n-1)*distance, 0)
@@ -172,7 +172,7 @@ func TestAnswersThatCameTooLateAreNoRefusal(t *testing.T) {
 	}
 	later := procmem.Now() + 3600e9
 	for range maxFailures {
-		try(later, 64) // nothing is there
+		try(later, 64)
 	}
 	if p.cache.failures != maxFailures {
 		t.Errorf("refused %d times, want %d", p.cache.failures, maxFailures)
@@ -182,7 +182,6 @@ func TestAnswersThatCameTooLateAreNoRefusal(t *testing.T) {
 	}
 }
 
-// BenchmarkPlan carries out a plan like that of a Python thread with 30 calls.
 func BenchmarkPlan(b *testing.B) {
 	a := newArena(1 << 16)
 	a.nodes(4096, 30, 160)
@@ -274,7 +273,6 @@ func TestNodesOfTheLastSampleAreReadTogether(t *testing.T) {
 	if reads != 1 || len(nodes) != n {
 		t.Errorf("%d nodes in %d reads", len(nodes), reads)
 	}
-	// A new innermost node, and a second that skips those between.
 	a.put(1<<19, a.at+1<<19+1<<16)
 	a.put(1<<19+1<<16, a.at+4096+4*distance)
 	reads, nodes, snap := observe(a.at + 1<<19)
@@ -308,14 +306,14 @@ func TestTheCopyIsAsTheExampleSays(t *testing.T) {
 		modCode = base + 0x3c000
 		none    = 0x55d0c0de0000
 		stackAt = 0x7ffd35c2a000
-		ofC     = 0x1d0 // in the stack
+		ofC     = 0x1d0
 	)
 	b, err := unix.Mmap(-1, 0, 2<<20, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = unix.Munmap(b) }()
-	a := &arena{b, uint64(uintptr(unsafe.Pointer(&b[0])))} // in place of base
+	a := &arena{b, uint64(uintptr(unsafe.Pointer(&b[0])))}
 	known := &managed.SkipSet{}
 	for _, to := range []uint64{fCode, modCode, none} {
 		known.Add(to)
@@ -382,7 +380,6 @@ func TestTheCopyIsAsTheExampleSays(t *testing.T) {
 	}
 }
 
-// If the place is another thread's by then, it is sought again.
 func TestWhatWasSoughtIsFoundAgainInOneRead(t *testing.T) {
 	const n, distance, size, word, tid = 10, 8192, 32, 16, 77
 	a := newArena(1 << 17)
@@ -393,7 +390,7 @@ func TestWhatWasSoughtIsFoundAgainInOneRead(t *testing.T) {
 		if i+1 < n {
 			a.put(at, a.at+uint64(at+distance))
 		}
-		a.put(at+word, uint64(tid-3+i)) // the fourth is the thread's
+		a.put(at+word, uint64(tid-3+i))
 	}
 	plan := &managed.Plan{
 		FindAnchor: []managed.Step{

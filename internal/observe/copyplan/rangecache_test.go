@@ -16,7 +16,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// vmStack is a thread whose frames grow down from an end and whose values grow up, as those of Ruby.
+// vmStack has frames that grow down from an end and values that grow up, as those of Ruby.
 type vmStack struct {
 	*arena
 	mem *procmem.Memory
@@ -46,7 +46,6 @@ func newVMStack(t *testing.T) *vmStack {
 	return v
 }
 
-// plan copies the thread, its context, its frames, and the values up to the innermost frame's.
 func (v *vmStack) plan() *managed.Plan {
 	return &managed.Plan{Steps: []managed.Step{
 		{Op: managed.Copy, Max: 64},
@@ -60,14 +59,14 @@ func (v *vmStack) plan() *managed.Plan {
 	}}
 }
 
-// observe runs the plan with a number of frames, and checks the copy. It gives the reads in the stop.
+// observe returns the number of reads in the stop.
 func (v *vmStack) observe(t *testing.T, p *Copier, frameCount int) (reads int) {
 	t.Helper()
 	top, values := vmEnd-frameCount*vmFrameSize, vmValues+frameCount*200
 	v.put(vmFrame, v.at+uint64(top))
 	v.put(top+8, v.at+uint64(values))
 	if v.own.checkPresent(v.mem); v.own.until != 0 {
-		v.own.until = math.MaxInt64 // whatever the machine's load
+		v.own.until = math.MaxInt64
 	}
 	rd := ptrace.NewReader(os.Getpid(), v.mem)
 	rd.AllowReads(MaxReads)

@@ -24,7 +24,6 @@ func TestCopiesOfOtherStacksGrowWhereTheyEnd(t *testing.T) {
 	}
 }
 
-// A place that is asked for again is kept twice as long.
 func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 	const at, other = 0x700000, 0x100000
 	k := NewLearner()

@@ -8,7 +8,6 @@ import (
 	"prywalk/frames"
 )
 
-// Samples that were taken before the stop do not count again.
 func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 	k := NewLearner()
 	for want := minDeepStops; want <= 2*maxDeepStops; want *= 2 {
@@ -25,13 +24,12 @@ func TestAThreadWhoseSamplesWereCutIsStoppedForLongerEachTime(t *testing.T) {
 	}
 }
 
-// The kernel's copy ends at an absent page. The stop reads that page.
 func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 	k := NewLearner()
 	cut := &WalkedCopy{KernelSample: true, Shape: Shape{FullSampleBytes: 8 << 10}}
 	cut.Stack = frames.Region{Addr: 0x7000, Bytes: make([]byte, 3<<10)}
 	for _, want := range []int{1, 2, 4, 8, minDeepStops, minDeepStops} {
-		for range 3 { // sampled before the stop
+		for range 3 {
 			k.depth.learnCutSample(cut)
 		}
 		stopped := 0
@@ -44,7 +42,6 @@ func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 	}
 }
 
-// Stops that find the stack deep do not count as shallow ones.
 func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 	for _, c := range []struct {
 		rate float64

@@ -109,7 +109,7 @@ func TestSamplesWithFurtherRegionsCopyNoMoreInAll(t *testing.T) {
 func TestTheNextCopyIsAsTheExampleSays(t *testing.T) {
 	const kib, root = 1 << 10, 1 << 30
 	k := NewLearner()
-	copied := func(depth int) int { // by the thread, at this depth
+	copied := func(depth int) int {
 		n := k.Bytes
 		if k.CopyEnd != 0 {
 			n = min(n, int(k.CopyEnd-(root-uint64(depth))))

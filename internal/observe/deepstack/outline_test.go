@@ -28,7 +28,7 @@ func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
 	by.sizes.learn(inner, 64)
 	by.sizes.learn(large, 300<<10)
 	by.sizes.learn(root, sizeRoot)
-	put(4096, large) // remains of a frame: nothing known follows
+	put(4096, large) // no known frame follows
 	put(8192, inner)
 	put(8192+64, large)
 	put(8192+64+300<<10, root)
@@ -65,14 +65,14 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 	by := &Outline{sizes: &frameSizes{}}
 	by.sizes.learn(kept, 600<<10)
 	by.sizes.learn(root, sizeRoot)
-	put(4096, 0x999) // a function of no earlier walk
+	put(4096, 0x999)
 	put(50<<10, lone)
 	put(100<<10, kept)
 	put(700<<10, root)
 	for _, at := range []uint64{50 << 10, 60 << 10, 100 << 10} {
 		by.ends = append(by.ends, frameEnd{at: base + at, pc: kept})
 	}
-	by.ends[0].pc = lone // of unknown frame size
+	by.ends[0].pc = lone
 	p := &Copier{search: search{outline: by, inOnePiece: size}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	copied := func() (n int) {
@@ -99,7 +99,7 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 	if n := copied(); n > 100<<10-TopBytes+pieceBelow+endAbove {
 		t.Errorf("%d bytes", n)
 	}
-	put(100<<10, 0x998) // that frame has ended
+	put(100<<10, 0x998)
 	if n := copied(); n < 700<<10-TopBytes || n == size-TopBytes {
 		t.Errorf("%d bytes where the outermost frame only is known", n)
 	}
@@ -119,7 +119,6 @@ func stackOf(t *testing.T, size int) (mem []byte, base uint64) {
 	return mem, uint64(reflect.ValueOf(mem).Pointer())
 }
 
-// Two large frames lie below one of varying size.
 func TestFramesBehindLargeOnesAreCopied(t *testing.T) {
 	const large, varies, root, size = 0x401010, 0x402010, 0x403010, 2 << 20
 	const first, second, third = 8192, 8192 + 300<<10, 8192 + 600<<10
@@ -155,7 +154,6 @@ func TestFramesBehindLargeOnesAreCopied(t *testing.T) {
 	}
 }
 
-// Remains of an ended frame do not lead to the outermost.
 func TestUnknownFramesAreCopiedUpToTheNextKnownOne(t *testing.T) {
 	const inner, outer, root, size = 0x401010, 0x402010, 0x403010, 1 << 20
 	mem, base := stackOf(t, size)
@@ -191,7 +189,6 @@ func TestUnknownFramesAreCopiedUpToTheNextKnownOne(t *testing.T) {
 	}
 }
 
-// All reads were spent on return addresses that led nowhere.
 func TestAStackIsCopiedFromWhereItsTopEnds(t *testing.T) {
 	const inner, size = 0x401010, 1 << 20
 	mem, base := stackOf(t, size)
@@ -258,7 +255,6 @@ func TestOutlineForgetsTheOldest(t *testing.T) {
 	}
 }
 
-// An earlier walk's piece has the return address only.
 func TestSavedRegistersAreCopiedWithTheReturnAddress(t *testing.T) {
 	const inner, root, size = 0x401010, 0x403010, 1 << 20
 	const end = 100 << 10
@@ -289,7 +285,7 @@ func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
 	by := &Outline{sizes: &frameSizes{}}
 	by.sizes.learn(large, 30<<10)
 	by.sizes.learn(root, sizeRoot)
-	binary.LittleEndian.PutUint64(mem[8<<10-8:], large) // an ended frame: nothing known lies behind it
+	binary.LittleEndian.PutUint64(mem[8<<10-8:], large) // an ended frame
 	p := &Copier{search: search{outline: by, inOnePiece: 1 << 20, root: base + depth}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	for _, c := range []struct {

@@ -14,17 +14,15 @@ import (
 	"prywalk/ptrace"
 )
 
-// roomForRegions is that of a stop.
 const roomForRegions = 8 + MaxRegions + copyplan.MaxRegions
 
-// begin prepares a search in a stop that has copied the top and n regions.
 func (c *Copier) begin(base frames.Addr, rd *ptrace.Reader, out []frames.Region, n int) *stopCopy {
 	c.memory = stopCopy{frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: c.top}, Others: out[:n]}, rd, out}
 	return &c.memory
 }
 
-// follows follows chains from the top. It gives what was copied, the number of bytes in addition to the top, and
-// whether a chain has reached the outermost frame.
+// follows returns what was copied, the number of bytes beyond the top, and whether a chain has reached the outermost
+// frame.
 func follows(p *Copier, base frames.Addr) (have *stopCopy, copied int, ok bool) {
 	p.Reserve(p.inOnePiece)
 	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
@@ -57,7 +55,7 @@ func TestStacksOfManyFramesAreFollowed(t *testing.T) {
 	if ok || copied > maxFollowed {
 		t.Errorf("%v, %d bytes: more than is read for a guess", ok, copied)
 	}
-	const fewer = n - maxEnds // what lies beyond the top is less than maxFollowed
+	const fewer = n - maxEnds
 	mem, top := mem[frame*fewer:], base+frame*fewer
 	if _, _, ok := follows(&Copier{search: search{outline: &Outline{sizes: r.sizes}}, top: mem[:TopBytes]}, top); !ok {
 		t.Error("not followed")
@@ -204,7 +202,6 @@ func TestNoBytesAreCopiedTwiceWhereFramesAreSmall(t *testing.T) {
 	}
 }
 
-// The thread's own frames lead to unknown code.
 func TestWhatIsLeftOfEndedFramesDoesNotHideTheThreads(t *testing.T) {
 	const large, lone, outer, root, unknown = 0x401010, 0x402010, 0x403010, 0x431010, 0x421010
 	const own, left, end, depth = 1024, 4096, 100 << 10, 300 << 10

@@ -18,7 +18,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// roomForRegions is more than one observation of these needs.
 const roomForRegions = 16
 
 func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
