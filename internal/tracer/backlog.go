@@ -15,7 +15,7 @@ type backlog struct {
 	shared    *engine.SharedState
 	stops     *stops
 	pausedFor int64 // for the aggregator, in the present tick, ns
-	maxBytes  int64 // most bytes of copies that waited
+	maxBytes  int64 // most bytes that waited
 }
 
 const (
@@ -24,21 +24,20 @@ const (
 	SomeBacklog = 16 << 20
 	// MaxBacklog is how many bytes prevent observations, if they wait, and ticks, if they are in use.
 	MaxBacklog = 64 << 20
-	// handOverEarly is the number of events after which a tick hands over.
+	// handOverEarly is a number of events.
 	handOverEarly = 64
-	// CatchUpFor bounds the pauses of one tick, in ns; catchUpStep is one.
+	// CatchUpFor bounds the pauses of one tick, ns; catchUpStep is one.
 	CatchUpFor  = 1e9
 	catchUpStep = 200e3
 )
 
 func (b *backlog) beginTick() { b.pausedFor = 0 }
 
-// isFull reports whether the aggregator is far behind, or a garbage collection is due.
 func (b *backlog) isFull(now int64) bool {
 	return !b.shared.Queue.HasRoom() || b.shared.Pool.BytesInUse() > MaxBacklog || b.shared.Garbage.Draining(now)
 }
 
-// roomForCopy reports whether a further stack may be copied. It may pause.
+// It may pause.
 func (b *backlog) roomForCopy() bool {
 	if b.shared.Out.Len() >= handOverEarly {
 		b.handOver()
@@ -55,14 +54,14 @@ func (b *backlog) roomForCopy() bool {
 	return b.shared.Ending || b.shared.Pool.BytesWaiting() <= MaxBacklog
 }
 
-// handOver sends the outbox to the aggregator if there is room.
+// handOver sends the outbox if there is room.
 func (b *backlog) handOver() {
 	ptrace.Pin() // a send wakes the aggregator on this CPU
 	defer ptrace.Unpin()
 	b.shared.Out.HandOver(b.shared.Tick.At)
 }
 
-// handOverAll sends the last events. It waits for room while stops are pending.
+// handOverAll waits for room only while stops are pending.
 func (b *backlog) handOverAll() { b.shared.Out.Flush(b.send) }
 
 func (b *backlog) send(events handover.Batch) {

@@ -15,14 +15,14 @@ type Control struct {
 	checkpointAsked atomic.Bool
 	holdAsked       atomic.Bool
 	holding         atomic.Bool  // a Hold has taken effect
-	thread          atomic.Int64 // ID of the OS thread; 0 before the start
-	firstTick       atomic.Int64 // time of the first tick, CLOCK_MONOTONIC ns; 0 before it
+	thread          atomic.Int64 // of the OS thread; 0 before the start
+	firstTick       atomic.Int64 // CLOCK_MONOTONIC ns; 0 before it
 
 	mu       sync.Mutex
 	progress Progress
 }
 
-// NewControl returns the control of a tracer for which at most n processes wait.
+// NewControl returns a control for which at most n processes wait.
 func NewControl(n int) *Control { return &Control{arriving: make(chan *handover.SharedProcess, n)} }
 
 // Admit passes a process to the tracer. It returns false if too many wait.
@@ -41,13 +41,13 @@ func (c *Control) Arriving() <-chan *handover.SharedProcess { return c.arriving 
 // CheckpointNow asks for a checkpoint at the next tick.
 func (c *Control) CheckpointNow() { c.checkpointAsked.Store(true) }
 
-// Hold stops observations until [Control.Resume].
+// Hold suspends observations until [Control.Resume].
 func (c *Control) Hold() { c.holdAsked.Store(true) }
 
 // Resume ends a Hold.
 func (c *Control) Resume() { c.holdAsked.Store(false) }
 
-// Held reports whether a Hold has taken effect: no stop is pending, except of threads in an uninterruptible sleep.
+// Held reports whether a Hold has taken effect: no stop is pending, except of threads that do not stop.
 func (c *Control) Held() bool { return c.holding.Load() }
 
 // Thread returns the ID of the tracer's OS thread, 0 before the start.
@@ -61,8 +61,8 @@ type Progress struct {
 	Ticks, MissedTicks   int64
 	Observations, Failed int64
 	Stops                int64 // observations by stops
-	Denied, Traced       int64 // refused by the kernel; held by another tracer
-	WithheldTicks        int64 // withheld by the budget
+	Denied, Traced       int64 // by the kernel; by another tracer
+	WithheldTicks        int64 // by the budget
 	Threads              int
 	Rate                 float64 // ticks/s that the budget permits
 }

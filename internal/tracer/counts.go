@@ -8,12 +8,12 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// counts has the numbers of observations by outcome: attempted ones gave a sample, found the thread unchanged, or
-// failed. Observations left to a later tick or to an engine do not count as attempted.
+// counts has the numbers of observations by outcome. attempted ones gave a sample, found the thread unchanged, or
+// failed; those left to a later tick or to an engine are not counted in it.
 type counts struct {
 	attempted, byStop, byPassiveRead, unchanged int64
 	leftToLaterTick                             int64
-	inferred, ranInBackoff                      int64 // ticks of back-offs in which the thread had not run; had run
+	inferred, ranInBackoff                      int64 // ticks of back-offs, without and with a run
 	failed                                      [refusal.NumReasons]int64
 	shortRuns                                   shortRuns
 	stopCounts
@@ -21,16 +21,13 @@ type counts struct {
 
 func (c *counts) noteBegin() { c.attempted++ }
 
-// noteNotAdmitted counts an observation that is left to a later tick before it is begun.
 func (c *counts) noteNotAdmitted() { c.leftToLaterTick++ }
 
-// notePostponed counts an observation that was begun and is left to a later tick.
 func (c *counts) notePostponed() {
 	c.attempted--
 	c.leftToLaterTick++
 }
 
-// noteLeftToEngine counts an observation that was begun and is left to an engine.
 func (c *counts) noteLeftToEngine() { c.attempted-- }
 
 func (c *counts) noteUnchanged(inferred int64) {
@@ -38,12 +35,11 @@ func (c *counts) noteUnchanged(inferred int64) {
 	c.inferred += inferred
 }
 
-// noteRan counts the ticks of a back-off in which the thread has run.
 func (c *counts) noteRan(ticks int64) { c.ranInBackoff += ticks }
 
 func (c *counts) noteFailure(r refusal.Reason) { c.failed[r]++ }
 
-// noteEnd counts the ticks of an ended thread's last back-off, and its runs with their CPU time, ns.
+// runs are the thread's, with their CPU time in ns.
 func (c *counts) noteEnd(ranInBackoff, runs, cpu int64) {
 	c.noteRan(ranInBackoff)
 	c.shortRuns.add(runs, cpu)
@@ -62,7 +58,7 @@ func (c *counts) attempts() int64 { return c.attempted }
 
 func (c *counts) samples() int64 { return c.byStop + c.byPassiveRead }
 
-// ended returns the number of observations that found no thread.
+// ended counts observations that found no thread.
 func (c *counts) ended() int64 { return c.failed[refusal.Exited] }
 
 func (c *counts) stats(s *runstats.Stats) {
@@ -87,7 +83,7 @@ func (c *counts) progress(p *Progress) {
 	}
 }
 
-// shortRuns are the runs of threads whose runs are shorter than shortRun ns on average. cpu is in ns.
+// shortRuns are the runs of threads whose average run is shorter than shortRun ns. cpu is in ns.
 type shortRuns struct{ n, cpu int64 }
 
 const shortRun = 1e6

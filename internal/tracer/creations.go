@@ -4,19 +4,19 @@ package tracer
 
 import "prywalk/internal/procmem"
 
-// taskCreations counts the ticks at which a task had been created on this machine since the tick before.
+// taskCreations counts the ticks before which a task was created on this machine.
 type taskCreations struct {
-	file  *procmem.PIDCounter // nil if unknown: then each tick counts
+	file  *procmem.PIDCounter // nil: each tick counts
 	count int64
 	tick  int64
 }
 
 func openTaskCreations() *taskCreations {
-	file, _ := procmem.OpenPIDCounter() // on error each tick counts
+	file, _ := procmem.OpenPIDCounter()
 	return &taskCreations{file: file}
 }
 
-// countUntil returns the count up to a tick. It reads the file once per tick.
+// countUntil reads the file once per tick.
 func (c *taskCreations) countUntil(tick int64) int64 {
 	if tick != c.tick {
 		c.tick = tick
@@ -27,7 +27,7 @@ func (c *taskCreations) countUntil(tick int64) int64 {
 	return c.count
 }
 
-// forget makes the next countUntil read the file again, in the same tick, too.
+// forget makes the next countUntil read the file again.
 func (c *taskCreations) forget() { c.tick = -1 }
 
 // last returns the newest task ID as of a tick, 0 if unknown.

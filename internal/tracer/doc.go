@@ -4,9 +4,8 @@
 //
 // # Algorithm
 //
-// A loop makes ticks and sleeps between them. A tick is a list of steps: new threads and children are observed before
-// all others, as they may be short-lived; then the threads that are due. The file tick.go has the loop, and the steps
-// in the order of their execution, with the reasons of that order.
+// A loop makes ticks and sleeps between them. The file tick.go has the loop, and the steps of a tick in the order of
+// their execution, with the reasons of that order.
 //
 //	makeTicks ─► tick ─► selector ────► observations ──► stops ─────► package observe, ptrace
 //	                     which threads   one thread       pending      one thread: unchanged,
@@ -19,8 +18,7 @@
 // # Parts
 //
 // A part is a type with a file of its own, which alone uses its fields: other parts call its methods. A part has
-// pointers to the parts above it that it calls. What a stop has read goes the other way, to the part that has begun the
-// stop: [Tracer.stopFinished].
+// pointers only to parts above it. What a stop has read goes the other way: [Tracer.stopFinished].
 //
 //	pace          when ticks are made, how many threads they observe: rate, budget, CPU quota, subset
 //	counts        outcomes of observations, lengths of stops
@@ -39,9 +37,8 @@
 //	newThreads    threads that were created since the last tick
 //	selector      the threads of a tick
 //
-// All share [Options], which nothing changes, and [engine.SharedState]: the present tick, the outbox and the back-offs
-// (package backoff). Only tick.go sets the tick; its Copies are counted by [engine.SharedState.AddSample]. A [process]
-// and a [thread] have a field for each part that keeps something there.
+// All share [Options], which nothing changes, and [engine.SharedState]. Only tick.go sets its tick; its Copies are
+// counted by [engine.SharedState.AddSample].
 //
 // # What a tick leaves out
 //
@@ -59,7 +56,7 @@
 //
 // # Invariants
 //
-// The tracer runs on one goroutine, on an OS thread of its own with a raised priority. It allocates nothing in a steady
-// state, and finishes stops in every wait ([stops]). With a real-time priority it looks up no path of /proc
-// ([procOpens]).
+// The tracer runs on an OS thread of its own with a raised priority. It allocates nothing in a steady state, and
+// finishes stops in every wait ([stops]). At real-time priority another thread opens the files of new threads and
+// children ([procOpens]).
 package tracer

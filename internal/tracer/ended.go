@@ -20,36 +20,34 @@ type endedThreads struct {
 	out       *handover.Outbox
 	opts      *Options
 	stops     *stops
-	clockPass int64 // number of the last pass
+	clockPass int64
 	tids      []int // of the last pass
 }
 
 const (
-	// countTries bounds the passes over the clocks until no clock moves.
+	// countTries and countFor (ns) bound the passes over the clocks until none moves.
 	countTries = 8
-	// countFor bounds the time of these passes, ns.
-	countFor = 5e6
-	// reportEvery is the interval of reports, ns; they take at most one part in reportShare of the time.
+	countFor   = 5e6
+	// reportEvery is the interval of reports, ns; they take at most 1/reportShare of the time.
 	reportEvery = 1e9
 	reportShare = 500
-	// readAtOnce is the number of clocks read before stops are served.
+	// readAtOnce clocks are read before stops are served.
 	readAtOnce = 32
 )
 
 type endedReport struct {
-	known    bool  // the account has the time of earlier threads
-	complete bool  // the clocks were read at its end
-	pending  bool  // threads have ended since the last report
-	next     int64 // earliest time of the next report, CLOCK_MONOTONIC ns
+	known    bool
+	complete bool // the clocks were read at its end
+	pending  bool
+	next     int64 // earliest time of the next, CLOCK_MONOTONIC ns
 }
 
-// cpuBounds bounds the CPU time of ended threads in one pass over the clocks, ns.
+// ns
 type cpuBounds struct{ least, most, clockPass int64 }
 
-// beginFromZero begins the account of a process that began within the recording: all its threads' time is in it.
 func (e *endedThreads) beginFromZero(p *process) { p.endedReport.known = true }
 
-// readAtStart reads the clocks when a process was first listed: the time of all its threads begins.
+// readAtStart begins the time of the threads of the first listing.
 func (e *endedThreads) readAtStart(p *process, now int64) {
 	if e.opts.Threads != nil {
 		return // the time of rejected threads is not attributed
@@ -62,7 +60,7 @@ func (e *endedThreads) readAtStart(p *process, now int64) {
 		case th.gone:
 		case th.clockPass < used.clockPass:
 			th.end.AtStart = sample.Reading{}
-		case th.end.AtStart != (sample.Reading{}): // else it was not read, as another thread ended meanwhile
+		case th.end.AtStart != (sample.Reading{}): // else not read: another thread ended meanwhile
 			e.out.Add(handover.Event{Kind: handover.ThreadStarted, Thread: th.Handover, Reading: th.end.AtStart})
 		}
 	}
@@ -82,8 +80,7 @@ func (e *endedThreads) readAtEnd(p *process, now int64) {
 	}
 }
 
-// completeAccount adds the CPU time of ended threads to what the end of a process reports. Precondition: the process's
-// clock was just read.
+// completeAccount adds the CPU time of ended threads. Precondition: the process's clock was just read.
 func (e *endedThreads) completeAccount(p *process, now int64) {
 	if !p.Target.Alive() {
 		p.account.EndedThreads += int64(p.Clock.Now)
@@ -95,7 +92,7 @@ func (e *endedThreads) completeAccount(p *process, now int64) {
 	}
 	p.account.EndedThreads += used.least
 	for _, th := range p.list.all() {
-		if !th.gone { // else the aggregator ends it
+		if !th.gone { // the aggregator ends a gone one
 			th.end.Alive = th.clockPass >= used.clockPass
 		}
 	}
@@ -123,7 +120,6 @@ func (e *endedThreads) readThreadsAtEnd(p *process, now int64) {
 	}
 }
 
-// noteEnd records that a thread of a process has ended whose time is in the account.
 func (e *endedThreads) noteEnd(p *process) { p.endedReport.pending = true }
 
 func (e *endedThreads) reportDue(p *process, now int64) bool {
@@ -145,7 +141,7 @@ func (e *endedThreads) usedSoFar(p *process) (ns int64, ok bool) {
 
 func (e *endedThreads) readInLastPass(th *thread) bool { return th.clockPass == e.clockPass }
 
-// report reports what usedSoFar has returned, if ok. began is the time of its call, CLOCK_MONOTONIC ns.
+// began is the time of the call of usedSoFar, CLOCK_MONOTONIC ns.
 func (e *endedThreads) report(p *process, began, used int64, ok bool) {
 	at := procmem.Now()
 	p.endedReport.next = at + max(reportEvery, (at-began)*reportShare)
@@ -156,8 +152,7 @@ func (e *endedThreads) report(p *process, began, used int64, ok bool) {
 	}
 }
 
-// boundEndedCPU reads all clocks of a process until none moves meanwhile, and passes those of tracked threads to note.
-// best has the closest bounds, if ok.
+// boundEndedCPU reads all clocks of a process until none moves meanwhile. best has the closest bounds.
 func (e *endedThreads) boundEndedCPU(p *process, note func(*thread, procmem.SchedStat)) (best cpuBounds, ok bool) {
 	began := procmem.Now()
 	for try := range countTries {
@@ -184,8 +179,8 @@ func (e *endedThreads) boundEndedCPU(p *process, note func(*thread, procmem.Sche
 	return best, ok
 }
 
-// threadsCPU makes a pass over the clocks of a process's threads, and returns their sum, ns. complete: no thread has
-// ended meanwhile, unless mayEnd. note, which may be nil, is called for each tracked thread.
+// threadsCPU makes a pass over the clocks, and returns their sum, ns. complete: no thread has ended meanwhile, unless
+// mayEnd. note may be nil.
 func (e *endedThreads) threadsCPU(
 	p *process, mayEnd bool, note func(*thread, procmem.SchedStat),
 ) (sum int64, complete bool) {

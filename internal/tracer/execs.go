@@ -10,9 +10,9 @@ import (
 // execs reports that a process has called exec, once, as [handover.Execed].
 //
 // The address space is new only after the other threads have ended (package sampler, doc.go), and files of the first
-// thread go on with the clocks of the calling task. So while the first thread is the only one left, until the others
-// are known to have ended without an exec ([process.mayBeInExec]), their end is not reported, and what was read of the
-// first thread is not used ([process.isSettled]).
+// thread go on with the clocks of the calling task. So while the first thread is the only one left, the end of the
+// others is not reported until they are known to have ended without an exec ([process.mayBeInExec]), and what was read
+// of the first thread is not used ([process.isSettled]).
 type execs struct {
 	out         *handover.Outbox
 	opts        *Options
@@ -23,18 +23,16 @@ type execs struct {
 }
 
 type execState struct {
-	addressSpace uint64 // number of the tracked program's ([procmem.Memory.Space])
-	aloneSince   uint64 // 1 + CPU time of the first thread when it was found alone after others, ns; 0: it is not
+	addressSpace uint64 // of the tracked program ([procmem.Memory.Space])
+	aloneSince   uint64 // 1 + CPU time of the first thread when it was found alone, ns; 0: it is not
 
-	// changingSince is when a listing first was one of no thread or of an ended address space, CLOCK_MONOTONIC ns; 0:
-	// the last one was not.
+	// since when listings have no thread or an ended address space, CLOCK_MONOTONIC ns; 0: the last did not
 	changingSince int64
 }
 
 func (s *execState) begin(p *process) { s.addressSpace = p.Target.Memory().Space() }
 
-// detect finds an exec since the last call: the other threads have then ended, and those of the new program are listed
-// soon. The account of the thread that called exec goes on.
+// detect finds an exec since the last call. The account of the thread that called it goes on.
 func (e *execs) detect(p *process, now int64) {
 	space := p.Target.Memory().Renew(p.Target.PID)
 	if space == p.execState.addressSpace {
@@ -52,10 +50,10 @@ func (e *execs) detect(p *process, now int64) {
 	e.out.Add(e.handOverAccount(p, caller, now))
 }
 
-// endOthers ends the threads that the exec has ended, and the former first thread, but not caller.
+// endOthers ends the threads that the exec has ended, and the former first thread.
 func (e *execs) endOthers(p *process, caller *thread) {
 	for _, th := range p.list.all() {
-		if th == caller || th.gone { // the files of one that is gone would be opened again
+		if th == caller || th.gone { // the files of a gone one would be opened again
 			continue
 		}
 		if th.isFirst() || !th.alive() {
@@ -65,7 +63,7 @@ func (e *execs) endOthers(p *process, caller *thread) {
 }
 
 // handOverAccount makes the account of caller, which may be nil, that of the new program's first thread, which may not
-// be selected. It returns the event that reports the exec.
+// be selected.
 func (e *execs) handOverAccount(p *process, caller *thread, now int64) handover.Event {
 	event := handover.Event{Kind: handover.Execed, Proc: p.Handover, At: now}
 	if caller != nil && caller.isFirst() {
@@ -88,9 +86,9 @@ func (e *execs) handOverAccount(p *process, caller *thread, now int64) handover.
 	return event
 }
 
-// execCaller returns the thread whose clocks go on as those of the first one, or nil: it was not tracked. Of several
-// that are possible, it is assumed to be the one that has used most CPU time: then, if it is another, no time is
-// counted twice, and the difference is that of ended threads ([attribute.ProcessEnd]).
+// execCaller returns the thread whose clocks go on as those of the first one, or nil if it was not tracked. Of several
+// possible ones it assumes the one with most CPU time: if it is another, no time is counted twice, and the difference
+// is that of ended threads ([attribute.ProcessEnd]).
 func (p *process) execCaller() (caller *thread) {
 	first := p.firstThread()
 	clocks, err := p.schedStat(first, p.Target.PID)
@@ -113,8 +111,6 @@ func (e *execs) endThread(th *thread) {
 	e.tracked.endThread(th)
 }
 
-// passAccountOn makes the account of the thread that has called exec that of the new first thread, which goes on with
-// its clocks.
 func (e *execs) passAccountOn(caller, first *thread) {
 	e.stops.cancel(caller.Observed)
 	e.tracked.reportUnchanged(caller)
@@ -123,8 +119,8 @@ func (e *execs) passAccountOn(caller, first *thread) {
 	e.tracked.dropThread(caller, true)
 }
 
-// beginAccount begins the account of a new first thread, which may be nil, if the thread that has called exec was not
-// selected by its name: its CPU time so far is not attributed.
+// beginAccount begins the account of a new first thread, which may be nil, if the caller of exec was not selected by
+// its name. Its CPU time so far is not attributed.
 func (e *execs) beginAccount(first *thread, now int64) {
 	if first != nil && e.opts.Threads != nil {
 		first.FromZero, first.Handover.CreatedAt = false, 0
@@ -137,9 +133,8 @@ func (p *process) runsTrackedProgram() bool {
 	return memory.Space() == p.execState.addressSpace && !memory.Ended()
 }
 
-// isSettled reports whether it is certain that no exec by a thread other than the first is in progress: what was read
-// of the first thread just before is of the thread that was tracked, and a thread that was missing just before has
-// ended.
+// isSettled reports whether no exec by a thread other than the first is in progress. What was read of the first thread
+// just before is then of the tracked thread, and a thread that was missing just before has ended.
 func (p *process) isSettled() bool {
 	if p.list.len() <= 1 {
 		return true
@@ -154,10 +149,10 @@ func (p *process) isSettled() bool {
 //	the address space has ended     the new one is not open yet
 //	only the first thread is left   it may be about to replace the address space
 //
-// Such a listing ends no thread; the next one is hinted at.
+// Such a listing ends no thread.
 func (p *process) mayBeInExec(tids []int, now int64) bool {
 	state := &p.execState
-	if p.list.len() <= 1 { // there is no thread whose end would be wrong
+	if p.list.len() <= 1 { // no thread's end would be wrong
 		state.changingSince, state.aloneSince = 0, 0
 		return false
 	}
@@ -172,8 +167,7 @@ func (p *process) mayBeInExec(tids []int, now int64) bool {
 	return p.firstThreadMayExec()
 }
 
-// mayBeChangingProgram reports whether an exec may be between the first thread's number and the opening of the new
-// address space, which takes up to longestChange: a new program that may not be read never shows.
+// mayBeChangingProgram is bounded by longestChange, as a new program that may not be read never shows.
 func (p *process) mayBeChangingProgram(now int64) bool {
 	state := &p.execState
 	if state.changingSince == 0 {
@@ -186,8 +180,8 @@ func (p *process) mayBeChangingProgram(now int64) bool {
 	return true
 }
 
-// firstThreadMayExec reports whether the first thread, found alone after others, may be about to replace the address
-// space: it does not sleep, and has not used longestExec of CPU time since.
+// firstThreadMayExec: the first thread, alone, may still replace the address space while it does not sleep, and has not
+// used longestExec of CPU time.
 func (p *process) firstThreadMayExec() bool {
 	state := &p.execState
 	p.list.hintChange()

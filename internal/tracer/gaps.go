@@ -11,25 +11,24 @@ import (
 	"prywalk/internal/schedule"
 )
 
-// gaps reports long times without observations ([schedule.GapDetector]), and detects suspensions of the machine.
+// gaps reports long times without observations ([schedule.GapDetector]), and suspensions of the machine. Times are in
+// ns of CLOCK_MONOTONIC.
 type gaps struct {
 	out      *handover.Outbox
 	detector schedule.GapDetector
-	lastEnd  int64 // end of the last gap, CLOCK_MONOTONIC ns
+	lastEnd  int64 // of the last gap
 }
 
 func (g *gaps) begin(now int64) { g.detector.Begin(now, procmem.Suspended()) }
 
-// beginTick begins a tick, also a withheld one. period is the mean distance of ticks, ns.
+// beginTick begins a tick, also a withheld one. period is the mean distance of ticks.
 func (g *gaps) beginTick(now, period int64) {
 	g.noteObservation(now)
 	g.detector.BeginTick(now, period)
 }
 
-// noteObservation records that threads are observed at a time, CLOCK_MONOTONIC ns.
 func (g *gaps) noteObservation(now int64) { g.report(g.detector.NoteObservation(now)) }
 
-// endGap reports the gap that ends at a time, CLOCK_MONOTONIC ns, if any.
 func (g *gaps) endGap(now int64) { g.report(g.detector.EndGap(now)) }
 
 func (g *gaps) report(from, length int64) {
@@ -39,15 +38,13 @@ func (g *gaps) report(from, length int64) {
 	}
 }
 
-// lastGapEnd returns the end of the last gap, CLOCK_MONOTONIC ns.
 func (g *gaps) lastGapEnd() int64 { return g.lastEnd }
 
-// suspension returns how long the machine was suspended since the last call, ns.
 func (g *gaps) suspension(now int64) int64 {
 	return g.detector.NewSuspension(now, time.Now().UnixNano(), procmem.Suspended)
 }
 
-// gapThreshold returns the longest time without an observation that is no gap yet, ns.
+// gapThreshold is the longest time without an observation that is no gap yet.
 func (g *gaps) gapThreshold() int64 { return g.detector.Threshold() }
 
 func (g *gaps) stats(s *runstats.Stats) {

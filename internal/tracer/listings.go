@@ -18,11 +18,10 @@ type listings struct {
 	ended       *endedThreads
 	tracked     *tracked
 	execs       *execs
-	threadCount int // number of tracked threads at the last tick
-	threadsMax  int // most of them
+	threadCount int // at the last tick
+	threadsMax  int
 }
 
-// threads returns the number of tracked threads at the last tick.
 func (l *listings) threads() int { return l.threadCount }
 
 func (l *listings) stats(s *runstats.Stats) { s.ThreadsMax = int64(l.threadsMax) }
@@ -37,7 +36,7 @@ func (l *listings) refreshAll(now int64) {
 	l.threadsMax = max(l.threadsMax, n)
 }
 
-// refresh lists a process's threads if that is due. It also looks for an exec, except while files are being opened.
+// refresh lists a process's threads if that is due, and looks for an exec.
 func (l *listings) refresh(p *process, now int64) {
 	p.readClockIfDue(now, p.countThreads() > 0)
 	if p.list.knowsStart() && l.opens.busy() {
@@ -58,7 +57,6 @@ func (l *listings) refresh(p *process, now int64) {
 	}
 }
 
-// apply tracks the threads that a listing has and ends those that it lacks.
 func (l *listings) apply(p *process, tids []int, now int64) {
 	l.markListed(p, tids, now)
 	p.list.forgetRejected(tids)
@@ -70,10 +68,10 @@ func (l *listings) apply(p *process, tids []int, now int64) {
 	p.takeOtherMemory()
 }
 
-// clockEvery is the least distance of readings of a process's clock while no thread is backed off, ns.
+// clockEvery is the least distance of clock readings while no thread is backed off, ns.
 const clockEvery = 4e6
 
-// countThreads returns the number of the process's threads, and hints at a listing if it has changed. 0: unknown.
+// countThreads hints at a listing if the number has changed. 0: unknown.
 func (p *process) countThreads() int {
 	n, err := p.TaskDir.Count()
 	if p.ThreadsChanged || err != nil || n != p.list.listed() {
@@ -86,7 +84,6 @@ func (p *process) countThreads() int {
 	return n
 }
 
-// readClockIfDue reads the process's clock if that is due. alive: it has threads.
 func (p *process) readClockIfDue(now int64, alive bool) {
 	if p.clockDue(now) && (p.backoff.AnyBackedOff() || now-p.Clock.ReadAt >= clockEvery) {
 		p.readClockAt(now, alive)
@@ -118,7 +115,7 @@ func (l *listings) endMissing(p *process) {
 	}
 }
 
-// checkName reports a changed name of the first thread, which is the process's.
+// The first thread's name is the process's.
 func (l *listings) checkName(p *process) {
 	if th := p.firstThread(); th != nil {
 		var name procmem.Comm
@@ -128,8 +125,7 @@ func (l *listings) checkName(p *process) {
 	}
 }
 
-// reportEnded reports the CPU time of ended threads where that is due. As it lists the threads for it, it also ends
-// those that are missing.
+// reportEnded also ends the threads that its listing lacks.
 func (l *listings) reportEnded(now int64) {
 	for _, p := range l.tracked.processes() {
 		if l.ended.reportDue(p, now) {
@@ -140,7 +136,7 @@ func (l *listings) reportEnded(now int64) {
 	}
 }
 
-// endUnread ends the threads that were missing when their clocks were last read. It returns false if a stop is pending.
+// endUnread returns false if a stop is pending.
 func (l *listings) endUnread(p *process) bool {
 	for _, th := range p.list.all() {
 		if !th.gone && !l.ended.readInLastPass(th) {

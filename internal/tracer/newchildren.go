@@ -22,8 +22,8 @@ import (
 )
 
 // newChildren observes child processes before they are tracked, where the kernel's samples do not show them. Each tick
-// finds them (package descendants), and marks those on a CPU; a mark stands for the time between two ticks. At each
-// mark the process is stopped if that is admitted. A mark becomes:
+// finds them (package descendants), and marks those on a CPU. At each mark the process is stopped if that is admitted.
+// A mark becomes:
 //
 //	the mark             the process                  becomes
 //	has a sample         is tracked                   a sample of its first thread
@@ -34,19 +34,19 @@ import (
 //	any                  is untracked for 10 s, or    nothing
 //	                     at the end of the run
 //
-// ChildSampled shares the CPU time of the ancestor's children; [attribute.ChildState] says why it has no sample.
+// ChildSampled shares the CPU time of the ancestor's children.
 type newChildren struct {
 	shared       *engine.SharedState
 	pace         *pace
 	counts       *counts
-	untracked    *childFinder // nil if children are not followed
+	untracked    *childFinder // nil: children are not followed
 	engine       engine.Engine
 	creations    *taskCreations
 	stops        *stops
 	backlog      *backlog
 	opens        *procOpens
-	precedesExec bool  // processes may be stopped before their exec, too
-	unassigned   int64 // observations of processes that are not tracked yet
+	precedesExec bool  // processes may be stopped before their exec
+	unassigned   int64 // observations of untracked processes
 }
 
 type (
@@ -56,19 +56,19 @@ type (
 
 type childSamples struct {
 	marks    []mark
-	thread   *observe.Thread // its first thread; nil if not open
+	thread   *observe.Thread // the first one; nil: not open
 	memory   *procmem.Memory
 	mappings loadedcode.MappingList
-	refused  bool // the kernel does not permit a stop
+	refused  bool // by the kernel
 }
 
 // mark is a tick at which a process was on a CPU.
 type mark struct {
 	at         int64 // CLOCK_MONOTONIC ns
-	standsFor  int64 // ns
+	standsFor  int64 // time since the tick before, ns
 	program    *handover.Program
-	raw        *observe.RawSample   // of a stop, or nil
-	childState attribute.ChildState // why there is no raw sample
+	raw        *observe.RawSample   // or nil
+	childState attribute.ChildState // why raw is nil
 }
 
 func (n *newChildren) stats(s *runstats.Stats) { s.UnassignedSamples += n.unassigned }
@@ -84,8 +84,7 @@ func (n *newChildren) begin() {
 	n.untracked.PinReads(ptrace.Pin, ptrace.Unpin)
 }
 
-// mayPrecedeExec reports whether a process may be stopped that may call exec meanwhile. An exec under a tracer without
-// CAP_SYS_PTRACE does not grant the rights of a set-user-ID program.
+// An exec under a tracer without CAP_SYS_PTRACE does not grant the rights of a set-user-ID program.
 func mayPrecedeExec() bool {
 	var s procmem.Status
 	return procmem.ReadStatus(os.Getpid(), &s) == nil && s.CapEff>>unix.CAP_SYS_PTRACE&1 != 0
@@ -100,7 +99,7 @@ func (n *newChildren) observe(now int64) {
 		return
 	}
 	for found, over := range n.untracked.Tick(now, n.mark) {
-		if !covered.ChildTimes { // else the kernel's records have all of it
+		if !covered.ChildTimes { // the kernel's records have all of it
 			n.reportUsed(found)
 		}
 		if found.Value == nil {
@@ -113,7 +112,7 @@ func (n *newChildren) observe(now int64) {
 	}
 }
 
-// find searches for new processes. It returns false if the search continues.
+// find returns false if the search continues.
 func (n *newChildren) find(now int64) (done bool) {
 	last := n.creations.last(n.shared.Tick.Number)
 	switch {
@@ -199,7 +198,6 @@ func (child *childSamples) open(pid int, budget *procmem.FDBudget) error {
 	return nil
 }
 
-// stopFinished adds what a stop has read to the last mark, or counts its error.
 func (n *newChildren) stopFinished(child *childSamples, raw *observe.RawSample, err error) {
 	if err != nil {
 		reason := observe.Reason(err)
@@ -207,7 +205,7 @@ func (n *newChildren) stopFinished(child *childSamples, raw *observe.RawSample, 
 		child.refused = child.refused || reason == refusal.Denied
 		return
 	}
-	n.unassigned++ // noteThreadTracked subtracts it
+	n.unassigned++ // until noteThreadTracked
 	n.stops.countObservation(child.thread, raw)
 	m := &child.marks[len(child.marks)-1]
 	switch {
@@ -217,7 +215,7 @@ func (n *newChildren) stopFinished(child *childSamples, raw *observe.RawSample, 
 		m.childState = attribute.ChildInExec
 		n.shared.Pool.Put(raw)
 	default:
-		// It was stopped because it was on a CPU.
+		// a process on a CPU was stopped
 		raw.State = sample.Running
 		raw.OnCPU = true
 		raw.Basis = sample.Exact
@@ -226,13 +224,12 @@ func (n *newChildren) stopFinished(child *childSamples, raw *observe.RawSample, 
 	}
 }
 
-// stoppedInExec reports whether the process runs, or is about to run, another program's code than that of its mappings.
+// stoppedInExec reports whether the mappings may be of another program than the registers.
 func (child *childSamples) stoppedInExec(raw *observe.RawSample) bool {
 	brokeExec := raw.How == observe.ByStop && procs.SyscallName(raw.Regs.Arch, raw.BrokenCall) == "execve"
 	return brokeExec || !child.mappings.HasCode(raw.Regs.PC)
 }
 
-// noteProcessTracked keeps the marks for the first thread; those without a raw sample are reported at once.
 func (n *newChildren) noteProcessTracked(p *process) {
 	if n.untracked == nil {
 		return
@@ -251,7 +248,6 @@ func (n *newChildren) noteProcessTracked(p *process) {
 	}
 }
 
-// noteThreadTracked reports the marks of a process as samples of its first thread.
 func (n *newChildren) noteThreadTracked(th *thread) {
 	child := th.proc.earlier
 	if child == nil || !th.isFirst() {

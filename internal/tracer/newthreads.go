@@ -7,8 +7,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// newThreads finds threads created since the last tick, at the end of a process's list, and observes them before all
-// others: otherwise the beginnings of threads would be under-represented.
+// newThreads finds threads created since the last tick, at the end of a process's list, and observes them first:
+// otherwise the beginnings of threads would be under-represented.
 type newThreads struct {
 	tick         *engine.Tick
 	pace         *pace
@@ -22,26 +22,25 @@ type newThreads struct {
 }
 
 const (
-	skipCost  = 20 // to return the end of a list, the kernel goes through the threads before it, for up to each ns
-	skipShare = 64 // this takes at most one part in skipShare of the time
-	// firstTail is the length of the first list.
+	skipCost  = 20 // ns for which the kernel skips one thread, at least
+	skipShare = 64 // skips take at most 1/skipShare of the time
+	// length of the first list
 	firstTail = 8
 	// A process whose clock is unchanged for stillFor ns (more than a scheduler tick) starts no thread.
 	stillFor = 20e6
-	// maxListings bounds the listings of a process in one tick.
+	// per process and tick
 	maxListings = 3
-	// The tracer yields its CPU in a discovery longer than one part in longDiscovery of a period.
+	// A discovery longer than a period/longDiscovery yields the CPU.
 	longDiscovery = 4
 )
 
-// threadListTail is the last read of the end of a process's list.
 type threadListTail struct {
 	readAt    int64 // CLOCK_MONOTONIC ns
-	creations int64 // taskCreations.count then
+	creations int64 // count of [taskCreations] then
 }
 
-// observeUnsampled observes the new threads of processes whose running threads no engine samples: they are stopped.
-// Where a tick observes a part of the threads, it only finds the new ones of all processes.
+// observeUnsampled observes the new threads of processes whose running threads no engine samples. If the tick observes
+// a subset, it only finds the new threads of all processes.
 func (n *newThreads) observeUnsampled(now int64) {
 	drawing := n.pace.drawsSubset()
 	for _, p := range n.tracked.processes() {
@@ -55,7 +54,6 @@ func (n *newThreads) observeUnsampled(now int64) {
 	}
 }
 
-// observeSampled observes the new threads of processes whose running threads an engine samples.
 func (n *newThreads) observeSampled(now int64) {
 	if n.pace.drawsSubset() {
 		return
@@ -67,7 +65,7 @@ func (n *newThreads) observeSampled(now int64) {
 	}
 }
 
-// observe observes the new threads of a process, and reads the list once more if one of them has ended meanwhile.
+// observe reads the list once more if a new thread has ended meanwhile.
 func (n *newThreads) observe(p *process, now int64) {
 	for range maxListings {
 		before := len(p.backoff.Due)
@@ -80,7 +78,7 @@ func (n *newThreads) observe(p *process, now int64) {
 		for _, t := range found {
 			th := ownerOf(t)
 			if procmem.Now()-n.tick.At > n.tick.Period/longDiscovery {
-				n.stops.yieldCPU() // too many to observe in time
+				n.stops.yieldCPU()
 			}
 			n.observations.observe(th)
 		}
@@ -92,7 +90,6 @@ func (n *newThreads) observe(p *process, now int64) {
 	}
 }
 
-// find tracks the threads at the end of a process's list that are not known, if a task was created since the last read.
 func (n *newThreads) find(p *process, now int64) {
 	list := &p.list
 	creations := n.creations.countUntil(n.tick.Number)

@@ -31,10 +31,10 @@ type observations struct {
 
 func (o *observations) beginTick() { o.own.measure(o.shared.Tick.Number, o.shared.Tick.At) }
 
-// wasTried reports whether an observation of a thread was begun in this tick, or not admitted.
+// An observation that is not admitted counts as tried.
 func (o *observations) wasTried(th *thread) bool { return th.triedTick == o.shared.Tick.Number }
 
-// observe begins an observation of a thread, and finishes it unless it waits for a stop.
+// observe begins an observation, and finishes it unless it waits for a stop.
 func (o *observations) observe(th *thread) {
 	th.triedTick = o.shared.Tick.Number
 	o.engine.DrainIfDue()
@@ -58,7 +58,6 @@ func (o *observations) observe(th *thread) {
 	o.stops.pollBegun(th.Observed, outcome)
 }
 
-// apply counts the outcome of [observe.Observer.Begin], and uses what was read.
 func (o *observations) apply(th *thread, outcome observe.Outcome, raw *observe.RawSample, err error) {
 	clocks := th.Observed.LastClocks()
 	switch {
@@ -73,7 +72,7 @@ func (o *observations) apply(th *thread, outcome observe.Outcome, raw *observe.R
 		o.counts.noteLeftToEngine()
 		o.noteChanged(th)
 		th.accountedClocks = clocks
-		th.EnginePart.FoundRunning() // its engine observes it
+		th.EnginePart.FoundRunning()
 	case outcome == observe.WaitsForCPU:
 		o.counts.notePostponed()
 		o.noteChanged(th)
@@ -102,7 +101,6 @@ func (o *observations) stopFinished(th *thread, raw *observe.RawSample, err erro
 	o.accept(th, raw)
 }
 
-// accept reports a sample, unless it may be of another thread, which has called exec.
 func (o *observations) accept(th *thread, raw *observe.RawSample) {
 	if o.clocksMayBeExecCallers(th, raw.Sched) && !th.provesNoExec(raw) {
 		o.postpone(th, raw)
@@ -111,8 +109,7 @@ func (o *observations) accept(th *thread, raw *observe.RawSample) {
 	o.report(th, raw)
 }
 
-// clocksMayBeExecCallers reports whether the clocks that were read of a first thread may be those of another, which has
-// called exec ([execs]).
+// clocksMayBeExecCallers: see [execs].
 func (o *observations) clocksMayBeExecCallers(th *thread, clocks procmem.SchedStat) bool {
 	if !th.isFirst() || clocks == th.accountedClocks {
 		return false
@@ -120,8 +117,8 @@ func (o *observations) clocksMayBeExecCallers(th *thread, clocks procmem.SchedSt
 	return th.clocksWentBack(clocks) || !th.proc.isSettled()
 }
 
-// provesNoExec reports whether a sample of a first thread is surely of the thread that was tracked: a thread that takes
-// another's number does not stop until its address space is new, nor is it in another system call.
+// provesNoExec: a thread that takes another's number does not stop until its address space is new, nor is it in another
+// system call.
 func (th *thread) provesNoExec(s *observe.RawSample) bool {
 	if s.How != observe.ByStop && !(s.How == observe.ByPassiveRead && inOtherCall(s)) {
 		return false
@@ -129,18 +126,17 @@ func (th *thread) provesNoExec(s *observe.RawSample) bool {
 	return !th.clocksWentBack(s.Sched) && th.proc.runsTrackedProgram()
 }
 
-// inOtherCall reports whether a thread that was read passively was in a system call that is no exec.
 func inOtherCall(s *observe.RawSample) bool {
 	exec := s.Call.Nr == unix.SYS_EXECVE || s.Call.Nr == unix.SYS_EXECVEAT
 	return !s.Call.Running && s.Call.Nr >= 0 && !exec
 }
 
-// clocksWentBack reports whether the clocks are older than those in the thread's account: they are another thread's.
+// Clocks older than the account's are another thread's.
 func (th *thread) clocksWentBack(clocks procmem.SchedStat) bool {
 	return clocks.CPU < th.accountedClocks.CPU || clocks.Runs < th.accountedClocks.Runs
 }
 
-// postpone leaves a thread to the next tick. raw is not used; it may be nil.
+// postpone leaves a thread to the next tick. raw may be nil.
 func (o *observations) postpone(th *thread, raw *observe.RawSample) {
 	if raw != nil {
 		o.shared.Pool.Put(raw)
@@ -150,7 +146,6 @@ func (o *observations) postpone(th *thread, raw *observe.RawSample) {
 	th.proc.list.hintChange()
 }
 
-// report hands a sample over to the aggregator, and takes its clocks as those of the thread's account.
 func (o *observations) report(th *thread, s *observe.RawSample) {
 	th.accountedClocks = s.Sched
 	if th.EnginePart != nil {
@@ -174,7 +169,7 @@ func (o *observations) report(th *thread, s *observe.RawSample) {
 	}
 }
 
-// standsFor returns the time for which an observation stands, ns, without the tracer's own work or the stop.
+// standsFor leaves out the tracer's own work and the stop. ns.
 func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
 	tick := &o.shared.Tick
 	if !th.FromZero || s.How != observe.ByStop {

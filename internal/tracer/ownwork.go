@@ -8,18 +8,18 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// ownWork measures the CPU time of the tracer between two ticks. Meanwhile no target runs on its CPU: so threads are on
-// CPUs more often at ticks than on average, and an observation of a thread that began within the recording stands for
-// less time.
+// ownWork measures the tracer's CPU time between two ticks. No target runs on its CPU meanwhile: threads are on CPUs
+// more often at ticks than on average, and an observation of a thread that began within the recording stands for less
+// time.
 type ownWork struct {
-	lastWanted int64   // last tick with a stop of a thread that began within the recording
-	measuredAt int64   // the last tick, CLOCK_MONOTONIC ns; 0: not measured
-	cpuThen    int64   // the tracer's CPU time at it, ns
-	distance   int64   // time between the last two ticks, ns
-	workPart   float64 // part of distance that is the tracer's work
+	lastWanted int64   // last tick with a stop of such a thread
+	measuredAt int64   // the last tick, CLOCK_MONOTONIC ns; 0: none
+	cpuThen    int64   // the tracer's CPU time then, ns
+	distance   int64   // between the last two ticks, ns
+	workPart   float64 // part of distance
 }
 
-// wantedFor is the number of ticks after lastWanted at which the measurement ends.
+// wantedFor is in ticks after lastWanted.
 const wantedFor = 100
 
 func (o *ownWork) measure(tick, now int64) {
@@ -37,9 +37,8 @@ func (o *ownWork) measure(tick, now int64) {
 	o.measuredAt, o.cpuThen = now, cpu
 }
 
-// noteStop notes a stop, at a tick, of a thread that began within the recording. It returns the part of an interval
-// that all CPUs together had no time for the targets, as the tracer worked on one, and such threads were stopped.
-// stopTime is the length of the stop, period the mean distance of ticks, ns.
+// noteStop returns the part of an interval for which the tracer's work on one CPU, and the stop on the others, took
+// time from the targets. stopTime and period are in ns.
 func (o *ownWork) noteStop(tick, stopTime, period int64) (lostPart float64) {
 	o.lastWanted = tick
 	cpus := float64(runtime.NumCPU())

@@ -13,16 +13,15 @@ import (
 	"prywalk/internal/schedule"
 )
 
-// pace decides when ticks are made, and how many threads they observe: by the requested rate, what targets may lose,
-// and prywalk's own CPU quota (package schedule).
+// pace decides when ticks are made, and how many threads they observe (package schedule).
 type pace struct {
 	shared *engine.SharedState
 	ticks  *schedule.Ticks
 	budget schedule.OverheadBudget
-	quota  *schedule.Quota // nil if there is none, or the tracer's priority is above it
+	quota  *schedule.Quota // nil: none, or the tracer's priority is above it
 	subset schedule.Subset
 
-	closedQuotas schedule.QuotaStats // effects of the quotas that closeQuota has closed
+	closedQuotas schedule.QuotaStats
 }
 
 func newPace(s *engine.SharedState, o *Options, start int64) *pace {
@@ -37,7 +36,6 @@ func newPace(s *engine.SharedState, o *Options, start int64) *pace {
 	return p
 }
 
-// begin sets the time of the first tick, CLOCK_MONOTONIC ns.
 func (p *pace) begin(now int64, freq float64) {
 	p.ticks.Restart(now, freq)
 	p.budget.Begin(now)
@@ -48,7 +46,7 @@ func (p *pace) resume(now int64) {
 	p.ticks.Restart(now, p.budget.UpdateRate(now))
 }
 
-// openQuota begins to keep prywalk within its CPU quota. scheduling is that of this OS thread.
+// scheduling is that of this OS thread.
 func (p *pace) openQuota(limits []quota.Limit, scheduling string) {
 	p.quota = schedule.NewQuota(limits, scheduling)
 	if p.quota.MustStopOnlyOnCPU() {
@@ -58,17 +56,17 @@ func (p *pace) openQuota(limits []quota.Limit, scheduling string) {
 
 func (p *pace) closeQuota() {
 	q := p.quota
-	p.quota = nil // first: stats may be called while a hanging tracer is closing it
+	p.quota = nil // stats may be called while a hanging tracer is closing it
 	p.closedQuotas.Add(q.Stats())
 	q.Close()
 }
 
 func (p *pace) underQuota() bool { return p.quota != nil }
 
-// period returns the mean distance of ticks, ns.
+// in ns
 func (p *pace) period() int64 { return p.ticks.Period() }
 
-// next returns the time of the next tick, CLOCK_MONOTONIC ns, and the frequency of an engine's samples, 1/s.
+// next returns the next tick, CLOCK_MONOTONIC ns, and the frequency of an engine's samples, 1/s.
 func (p *pace) next(now int64) (tick int64, sampleRate float64) {
 	p.chargeSamples()
 	rate := p.quota.Rate(p.budget.UpdateRate(now))
@@ -78,7 +76,7 @@ func (p *pace) next(now int64) (tick int64, sampleRate float64) {
 
 func (p *pace) chargeSamples() { p.budget.ChargeSamples(p.shared.EngineSamples) }
 
-// withinQuota reports whether prywalk's CPU quota admits a tick. It may move the process to another CPU.
+// withinQuota may move the process to another CPU.
 func (p *pace) withinQuota() bool {
 	if p.quota.MoveIfDue(p.shared.Observer.PendingStops()) {
 		p.shared.Observer.Preemption().Woken(procmem.Now())
@@ -88,7 +86,7 @@ func (p *pace) withinQuota() bool {
 
 func (p *pace) isLimited() bool { return p.budget.Limited() }
 
-// withinBudget reports whether a tick is admitted by what targets may lose. targetCPU is their CPU time so far, ns.
+// targetCPU is the CPU time of the targets so far, ns.
 func (p *pace) withinBudget(now, targetCPU int64) bool {
 	p.budget.SetTargetCPU(targetCPU, now)
 	if p.budget.Overdrawn() > 0 {
@@ -109,12 +107,12 @@ func (p *pace) noteTick(observed int64) {
 
 func (p *pace) noteMissed() { p.ticks.Missed++ }
 
-// drawsSubset reports whether a tick may observe a part of the due threads.
+// drawsSubset reports whether a tick may observe only some of the due threads.
 func (p *pace) drawsSubset() bool {
 	return !p.shared.Ending && (p.subset.Limited() || p.budget.ObservesPart())
 }
 
-// beginDraw begins a tick with a number of due threads. It returns the number of due threads for each drawn one.
+// beginDraw returns the number of due threads for each drawn one.
 func (p *pace) beginDraw(due int) (duePerDrawn float64) {
 	return p.subset.Begin(due, p.budget.Admit(due))
 }
@@ -123,7 +121,7 @@ func (p *pace) draw() bool { return p.subset.Draw() }
 
 func (p *pace) admitsObservation() bool { return p.shared.Ending || p.quota.AdmitObservation() }
 
-// chargeStop charges a stop's length, ns. It returns it without the time in which the quota suspended prywalk.
+// chargeStop returns the length (ns) without the time in which the quota suspended prywalk.
 func (p *pace) chargeStop(ns int64) (own int64) {
 	own = p.quota.OwnPart(ns)
 	p.budget.AddStop(own)
@@ -135,7 +133,7 @@ func (p *pace) maySkip(now int64) bool {
 		p.shared.Skipper.MaySkip(now)
 }
 
-// skip returns the time of the first tick that is not skipped, and false if none is. steady: the targets are steady.
+// skip returns the first tick that is not skipped, and false if none is skipped.
 func (p *pace) skip(next int64, steady bool) (after int64, skipped bool) {
 	if steady {
 		return p.ticks.Skip(&p.shared.Skipper, next)
@@ -153,7 +151,7 @@ func (p *pace) stats(s *runstats.Stats) {
 	s.TicksLeftOut = p.shared.Skipper.Skipped
 	s.Lost = p.budget.Lost() / 1e9
 	effects := p.closedQuotas
-	effects.Add(p.quota.Stats()) // of an open one: a tracer that hangs
+	effects.Add(p.quota.Stats()) // an open one's, if the tracer hangs
 	s.OwnQuota = runstats.OwnQuota(effects)
 	s.NotDrawn = p.subset.NotDrawn
 }

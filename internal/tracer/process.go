@@ -15,23 +15,23 @@ import (
 type process struct {
 	engine.TrackedProcess
 	backoff     *backoff.ProcessState
-	otherMemory ptrace.OtherMemory // what stops copy besides stacks
+	otherMemory ptrace.OtherMemory
 	list        threadList
-	account     attribute.ProcessEnd // what its end reports
+	account     attribute.ProcessEnd // reported at its end
 
-	// Each of these belongs to one part.
-	execState   execState      // of execs
-	endedReport endedReport    // of endedThreads
-	tail        threadListTail // of newThreads
-	earlier     *childSamples  // of newChildren: observations before its first thread is tracked
+	// Each of these belongs to one part:
+	execState   execState
+	endedReport endedReport
+	tail        threadListTail
+	earlier     *childSamples // observations before its first thread is tracked
 }
 
 func (p *process) engineObserves() bool { return p.EnginePart != nil && p.EnginePart.Observes() }
 
 func (p *process) firstThread() *thread { return p.list.thread(p.Target.PID) }
 
-// The kernel goes through all threads to read a process's clock, clockCost ns each. This takes at most one part in
-// clockShare of the time.
+// To read a process's clock the kernel goes through all threads, clockCost ns each. This takes at most 1/clockShare of
+// the time.
 const (
 	clockCost  = 120
 	clockShare = 512
@@ -41,7 +41,7 @@ func (p *process) clockDue(now int64) bool {
 	return now-p.Clock.ReadAt >= int64(p.list.listed())*clockCost*clockShare
 }
 
-// readClock reads the clock of a process that is alive: else its ID may be another's.
+// The ID of an ended process may be another's.
 func (p *process) readClock(alive bool) {
 	c := &p.Clock
 	c.Valid = alive
@@ -70,7 +70,7 @@ func (p *process) alive() bool {
 	return err == nil && n > 0
 }
 
-// schedStat reads the clocks of a thread. th is nil if it is not tracked.
+// th is nil if the thread is not tracked.
 func (p *process) schedStat(th *thread, tid int) (procmem.SchedStat, error) {
 	if th != nil {
 		return th.Observed.Files().SchedStat()
@@ -81,30 +81,30 @@ func (p *process) schedStat(th *thread, tid int) (procmem.SchedStat, error) {
 type thread struct {
 	engine.TrackedThread
 	proc           *process
-	end            handover.ThreadEnd // what its end reports
+	end            handover.ThreadEnd // reported at its end
 	listGeneration int64              // last listing that had it
 	gone           bool
 
 	// Set by observations:
 	hidden          skid.HiddenDetector
-	accountedClocks procmem.SchedStat // the clocks that were last used for its account
-	triedTick       int64             // tick of the last observation, or of the last attempt
-	observedTick    int64             // tick of the last observation
+	accountedClocks procmem.SchedStat // last clocks used for its account
+	triedTick       int64             // last observation, also one not admitted
+	observedTick    int64             // last observation
 
-	clockPass int64 // of endedThreads: last pass over the clocks that read its clock
+	clockPass int64 // last pass of endedThreads that read its clock
 }
 
 func ownerOf(t *backoff.ThreadState) *thread { return t.Observed.Owner.(*thread) }
 
 func (th *thread) isFirst() bool { return th.Observed.TID == th.proc.Target.PID }
 
-// alive reports whether the thread exists; of the first thread it also holds after an exec by another.
+// alive is true of the first thread also after an exec by another.
 func (th *thread) alive() bool {
 	_, err := th.Observed.Files().SchedStat()
 	return err == nil
 }
 
-// startOf converts a start time to CLOCK_MONOTONIC ns.
+// in ns of CLOCK_MONOTONIC
 func startOf(ticks uint64) int64 {
 	return int64(ticks)*procmem.ClockTick + procmem.Now() - procmem.SinceBoot()
 }

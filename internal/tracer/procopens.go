@@ -8,20 +8,19 @@ import (
 	"prywalk/ptrace"
 )
 
-// procOpens opens files of /proc/PID by path, for a tracer with a real-time priority on an ordinary thread
-// ([procmem.PathOpener]). What takes longer than openFor is left to a later tick.
+// procOpens opens files of /proc/PID by path. At real-time priority another, ordinary thread does it
+// ([procmem.PathOpener]); what takes longer than openFor is left to a later tick.
 type procOpens struct {
 	files  *procmem.FDBudget
 	stops  *stops
-	opener *procmem.PathOpener // nil if the tracer opens files itself
+	opener *procmem.PathOpener // nil: the tracer opens files itself
 	job    *procmem.Job        // the last one, or nil
-	opened []openedThread      // opened, not tracked yet
-	taken  int                 // of opened, passed by takeOrMake
+	opened []openedThread      // not tracked yet
+	taken  int                 // number of opened that takeOrMake has passed
 }
 
 const (
-	// openFor bounds a tick's wait for files to be opened, openStep a sleep in it; startStep is a sleep in other waits;
-	// all in ns.
+	// openFor bounds a tick's wait, openStep is a sleep in it, startStep one in other waits; in ns.
 	openFor   = 1e6
 	openStep  = 30e3
 	startStep = 500e3
@@ -40,10 +39,8 @@ func (o *openedThread) close() {
 	}
 }
 
-// open makes another thread open files.
 func (opens *procOpens) open() { opens.opener = procmem.NewPathOpener() }
 
-// byTracer reports whether the tracer opens files itself.
 func (opens *procOpens) byTracer() bool { return opens.opener == nil }
 
 func (opens *procOpens) busy() bool {
@@ -51,7 +48,7 @@ func (opens *procOpens) busy() bool {
 }
 
 // run calls f, and serves stops for up to openFor. It returns false if f continues. Preconditions: the last f has
-// ended, and f uses nothing that the tracer's thread or the end of a stop uses.
+// ended; f uses nothing that the tracer's thread or the end of a stop uses.
 func (opens *procOpens) run(f func()) (done bool) {
 	if opens.byTracer() {
 		f()
@@ -70,7 +67,7 @@ func (opens *procOpens) wait() {
 	}
 }
 
-// openUntracked opens the untracked threads among tids. It returns false, never with wait, if that continues.
+// openUntracked returns false, never with wait, if the opening continues.
 func (opens *procOpens) openUntracked(p *process, tids []int, now int64, wait bool) (done bool) {
 	if opens.byTracer() {
 		return true
@@ -106,7 +103,7 @@ func (opens *procOpens) openAll() {
 	}
 }
 
-// dropOpened closes the threads that were not taken. Precondition: the last f of run has ended.
+// Precondition: the last f of run has ended.
 func (opens *procOpens) dropOpened() {
 	for i := range opens.opened {
 		opens.opened[i].close()
@@ -115,7 +112,7 @@ func (opens *procOpens) dropOpened() {
 	opens.opened, opens.taken = opens.opened[:0], 0
 }
 
-// takeOrMake returns the opened thread, else a new one. Precondition: threads are taken in the order of opened.
+// Precondition of takeOrMake: threads are taken in the order of opened.
 func (opens *procOpens) takeOrMake(p *process, tid int) *observe.Thread {
 	for ; !opens.busy() && opens.taken < len(opens.opened); opens.taken++ {
 		if o := &opens.opened[opens.taken]; o.proc == p && o.tid == tid && o.thread != nil {

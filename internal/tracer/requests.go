@@ -6,18 +6,17 @@ import (
 	"prywalk/internal/handover"
 )
 
-// requests asks the aggregator for checkpoints of the recording, and for refreshes of what is watched.
 type requests struct {
 	open    *handover.Requests
 	out     *handover.Outbox
 	opts    *Options
 	tracked *tracked
 	backlog *backlog
-	// The times of the last requests, CLOCK_MONOTONIC ns.
+	// of the last requests, CLOCK_MONOTONIC ns
 	checkpointed, refreshed int64
 }
 
-// Least distance of checkpoints and of refreshes, in durations of the last one.
+// Least distances, in durations of the last one.
 const (
 	checkpointPart = 20
 	refreshPart    = 200
@@ -42,7 +41,7 @@ func (r *requests) begin(now int64) { r.checkpointed, r.refreshed = now, now }
 func (r *requests) add(e handover.Event) {
 	r.tracked.reportAllUnchanged()
 	r.out.Add(e)
-	r.backlog.handOver() // or after a later tick, if the aggregator is far behind
+	r.backlog.handOver() // or after a later tick
 }
 
 func (r *requests) checkpointDue(now int64) bool {

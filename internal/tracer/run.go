@@ -19,17 +19,17 @@ import (
 )
 
 type run struct {
-	lastTick       int64 // last one that was made, CLOCK_MONOTONIC ns
-	lastRead       int64 // last reading of all clocks, CLOCK_MONOTONIC ns; 0: none
+	lastTick       int64 // CLOCK_MONOTONIC ns
+	lastRead       int64 // of all clocks, CLOCK_MONOTONIC ns; 0: none
 	length         int64 // from the first tick to the last reading, ns
 	brokenCalls    int64 // system calls that stops made fail
-	repeatedCalls  int64 // calls that a supervisor got twice (seccomp user notification)
-	priorityLosses int64 // losses of the real-time priority
+	repeatedCalls  int64 // calls that a supervisor got twice
+	priorityLosses int64 // of real-time priority
 	scheduling     string
 }
 
-// Run makes the ticks until ctx ends or the last process has ended. Its OS thread ends when this process is about to be
-// stopped, so that no thread stays traced. After a panic it calls stop.
+// Run makes ticks until ctx ends or the last process has ended. Its OS thread ends when this process is about to be
+// stopped, which detaches all threads. After a panic it calls stop.
 func (t *Tracer) Run(ctx context.Context, stop func()) {
 	defer t.Queue.Close()
 	defer t.creations.close()
@@ -43,12 +43,12 @@ func (t *Tracer) Run(ctx context.Context, stop func()) {
 	}
 }
 
-// runHere makes the ticks. again: it has left early, and must be called on another OS thread. Precondition: the
-// goroutine is locked to its OS thread.
+// runHere returns true if it must be called again on another OS thread. Precondition: the goroutine is locked to its OS
+// thread.
 func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	limits := quota.Root("/").Limits()
 	ctl := ptrace.NewController(ptrace.Options{ReadOnly: t.opts.ReadOnly, NoGC: true, Frugal: len(limits) > 0})
-	defer ctl.Close() // also after a panic: no thread stays stopped
+	defer ctl.Close() // also after a panic
 	t.Observer = observe.New(ctl, t.Pool, t.opts.Mode)
 	defer t.Observer.Close()
 	if ctl.Scheduling() == "fifo" {
@@ -58,7 +58,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	t.pace.openQuota(limits, ctl.Scheduling())
 	defer t.QuotaGate.Open()
 	defer t.pace.closeQuota()
-	t.stops.chooseCPUs(ctl) // within the CPUs that are left
+	t.stops.chooseCPUs(ctl) // within the CPUs that are left by the quota
 	t.Observer.LimitStops(t.opts.MaxPause)
 	t.Observer.LimitLockWait()
 	if t.opts.KernelStacks {
@@ -79,7 +79,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 }
 
 func (r *run) setTotals(c *Control, ctl *ptrace.Controller) {
-	if r.lastRead == 0 { // after a panic, or before it continues
+	if r.lastRead == 0 { // a panic
 		r.lastRead = procmem.Now()
 	}
 	r.length = r.lastRead - c.FirstTick()
@@ -104,7 +104,7 @@ func (t *Tracer) beginOnce() {
 
 const lastTickFor = 100e6 // ns
 
-// observeLast observes every thread once more, so that all clocks are exact.
+// The last observations make all clocks exact.
 func (t *Tracer) observeLast(now int64) {
 	ender, _ := t.engine.(engine.Ender)
 	if ender != nil {

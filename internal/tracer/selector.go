@@ -10,14 +10,13 @@ import (
 	"prywalk/ptrace"
 )
 
-// selector chooses the threads of a tick: all that are not backed off, or a random subset.
 type selector struct {
 	shared       *engine.SharedState
 	pace         *pace
 	stops        *stops
 	tracked      *tracked
 	observations *observations
-	rotation     int // each tick begins with another thread of each process
+	rotation     int // each tick begins with another thread
 }
 
 func (s *selector) observePreempted() {
@@ -38,8 +37,7 @@ func (s *selector) observePreempted() {
 	s.observations.observe(observed.Owner.(*thread))
 }
 
-// observeDue observes the due threads of all processes, and those that must have run while they were backed off; then
-// it begins back-offs.
+// observeDue also observes backed-off threads that must have run, and begins back-offs.
 func (s *selector) observeDue() {
 	s.rotation++
 	for _, p := range s.tracked.processes() {
@@ -69,8 +67,8 @@ func (s *selector) observe(list []*backoff.ThreadState) {
 	}
 }
 
-// observeBackedOff observes backed-off threads if one must have run, as the process's clock grew by more than its
-// observed threads ran ([backoff.Policy.SearchDue]); those that have run before come first.
+// observeBackedOff observes backed-off threads if one must have run: the process's clock grew by more than its observed
+// threads ran ([backoff.Policy.SearchDue]). Threads that have run before come first.
 func (s *selector) observeBackedOff(p *process) {
 	if !s.shared.Backoff.SearchDue(p.backoff) {
 		return
@@ -95,7 +93,7 @@ func (s *selector) wakeAndObserve(p *process, all bool) int {
 	return len(woken)
 }
 
-// drawAndObserve draws the youngest threads first, as they may be short-lived.
+// The youngest threads come first, as they may be short-lived.
 func (s *selector) drawAndObserve(list []*backoff.ThreadState) {
 	for _, t := range slices.Backward(list) {
 		if ptrace.Suspending() {

@@ -9,13 +9,12 @@ import (
 	"prywalk/ptrace"
 )
 
-// stopCounts counts stops by their lengths, and what they did to system calls.
 type stopCounts struct {
-	restarted               int64 // system calls
+	restarted               int64
 	callEffects             callEffects
 	lengths                 runstats.Histogram
 	longest                 runstats.Stop
-	copies                  runstats.Histogram // bytes of stack
+	copies                  runstats.Histogram // bytes
 	longStopsBy             [ptrace.NumCauses]runstats.LongEvents
 	lateStops, awaitedLocks runstats.LongEvents
 }
@@ -78,8 +77,7 @@ func (c *stopCounts) longStops() runstats.Causes {
 	return causes
 }
 
-// calls returns what stops did to system calls. broken and repeated are the numbers of all calls that stops made fail,
-// and that a supervisor got twice.
+// broken and repeated count all calls that stops made fail, and that a supervisor got twice.
 func (c *stopCounts) calls(broken, repeated int64) runstats.Calls {
 	return runstats.Calls{
 		Restarted: c.restarted, Broken: broken, ReportedTwice: repeated,
@@ -87,10 +85,9 @@ func (c *stopCounts) calls(broken, repeated int64) runstats.Calls {
 	}
 }
 
-// maxCalls bounds the numbers of system calls that are counted separately.
 const maxCalls = 512
 
-// callEffects counts visible effects of stops by system call; the last element is for other calls.
+// the last element is for other calls
 type callEffects struct {
 	broken, reported [maxCalls + 1]int64
 }
@@ -108,7 +105,7 @@ func (c *callEffects) add(e *observe.CallEffect) {
 	}
 }
 
-// byCall returns the positive counts by the name of the call. The rest of all is of "other".
+// The rest of all is of "other".
 func byCall(counts *[maxCalls + 1]int64, all int64) map[string]int64 {
 	byName := map[string]int64{}
 	for nr, n := range counts {

@@ -13,11 +13,11 @@ import (
 )
 
 // stops begins observations, and finishes requested stops during every wait of the tracer. An interrupt cannot be
-// withdrawn: a thread whose stop was cancelled still stops when its system call ends, maybe hours later, and a wait
-// must detach it, unless this OS thread ends before.
+// withdrawn: a thread whose stop was cancelled stops when its system call ends, maybe hours later. Then a wait must
+// detach it, unless this OS thread has ended.
 //
-// Code between an interrupt and the wait for it is pinned ([ptrace.Pin]): if the goroutine lost its P there, a thread
-// that stops meanwhile would stay stopped until the goroutine gets one.
+// Code between an interrupt and the wait for it is pinned ([ptrace.Pin]): if the goroutine lost its P, the thread would
+// stay stopped until it gets one.
 type stops struct {
 	shared   *engine.SharedState
 	engine   engine.Engine
@@ -28,32 +28,30 @@ type stops struct {
 
 	// In the present tick:
 	spinsLeft  int   // busy-waits that may still fail
-	awakeSince int64 // since when the tracer has its CPU, CLOCK_MONOTONIC ns
+	awakeSince int64 // CLOCK_MONOTONIC ns
 }
 
-// A running thread usually stops within spinFor ns of its interrupt. In a tick at most maxSpins busy-waits may fail,
-// and these may take one part in spinShare of it.
+// A running thread usually stops within spinFor ns. In a tick at most maxSpins busy-waits may fail, and take
+// 1/spinShare of it.
 const (
 	spinFor   = 40e3
 	maxSpins  = 8
 	spinShare = 8
 )
 
-// beginTick begins a tick that lasts from now until the deadline, CLOCK_MONOTONIC ns.
 func (s *stops) beginTick(now, deadline int64) {
 	s.spinsLeft = int(min(max((deadline-now)/spinShare/spinFor, 1), maxSpins))
 	s.awakeSince = now
 }
 
-// beginObservation begins an observation of a thread ([observe.Observer.Begin]). Precondition: the OS thread is pinned,
-// as no preemption is accepted between the interrupt and pollBegun.
+// Precondition: the OS thread is pinned until pollBegun returns.
 func (s *stops) beginObservation(observed *observe.Thread) (observe.Outcome, *observe.RawSample, error) {
 	s.counts.noteBegin()
 	return s.shared.Observer.Begin(observed)
 }
 
-// pollBegun finishes the threads that have stopped, after an observation was begun with this outcome. It busy-waits for
-// spinFor if the thread was interrupted.
+// pollBegun finishes the threads that have stopped, after an observation with this outcome. It busy-waits for spinFor
+// if the thread was interrupted.
 func (s *stops) pollBegun(observed *observe.Thread, outcome observe.Outcome) {
 	if outcome != observe.Pending || observed.AwaitsTracer() || s.spinsLeft <= 0 {
 		s.shared.Observer.FinishStopped(0, s.finished)
@@ -112,8 +110,7 @@ func (s *stops) finishUntil(deadline int64) {
 	}
 }
 
-// endTick waits for pending stops, but not on the CPU of a target's thread: there only a wake-up by a timer gives an
-// exact sample.
+// endTick does not wait on the CPU of a target's thread: there only a wake-up by a timer gives an exact sample.
 func (s *stops) endTick(now, deadline int64) {
 	if s.cpus.MayMove() && !s.shared.Ending {
 		deadline = now
@@ -138,7 +135,6 @@ func (s *stops) await(done <-chan struct{}) {
 
 const drainStep = time.Millisecond
 
-// drainUntil takes an engine's observations until done is closed.
 func (s *stops) drainUntil(done <-chan struct{}) {
 	timer := time.NewTicker(drainStep)
 	defer timer.Stop()
@@ -157,7 +153,7 @@ func (s *stops) drainUntil(done <-chan struct{}) {
 
 const pollStep = 200e3 // ns
 
-// pollAndSleep finishes stops, and sleeps for pollStep, unpinned. It returns false if no stop is pending.
+// pollAndSleep returns false if no stop is pending. Precondition: not pinned.
 func (s *stops) pollAndSleep() bool {
 	if s.shared.Observer == nil || s.shared.Observer.Attached() == 0 {
 		return false
@@ -168,14 +164,12 @@ func (s *stops) pollAndSleep() bool {
 }
 
 const (
-	// stayFor is how long a tick works before it sleeps for as long, in the first half of its period, so that other
-	// threads of its CPU run, ns.
+	// In the first half of its period a tick sleeps for stayFor (ns) after as much work: other threads of its CPU run.
 	stayFor     = 150e3
-	closeTicks  = 4e6  // ticks of a shorter period do not sleep so, ns
-	longestStay = 10e6 // without any sleep, ns: half of the watchdog's limit (package ptrace)
+	closeTicks  = 4e6  // ns; a tick of a shorter period does not sleep so
+	longestStay = 10e6 // ns, half of the watchdog's limit (package ptrace)
 )
 
-// yieldCPU sleeps if the tick has kept its CPU for long.
 func (s *stops) yieldCPU() {
 	now, period := procmem.Now(), s.shared.Tick.Period
 	early := period >= closeTicks && now-s.shared.Tick.At < period/2 && !s.shared.Ending
@@ -194,7 +188,7 @@ func (s *stops) pause(until int64) (now int64) {
 	}
 	s.engine.DrainIfDue()
 	now = procmem.Now()
-	s.shared.Observer.Preemption().Woken(now) // it may be on another CPU
+	s.shared.Observer.Preemption().Woken(now) // maybe on another CPU
 	return now
 }
 
@@ -212,7 +206,7 @@ func (s *stops) cancelAll() {
 
 // # The CPU on which the tracer sleeps
 
-// chooseCPUs makes the choice begin. ctl is of this OS thread.
+// ctl is of this OS thread.
 func (s *stops) chooseCPUs(ctl *ptrace.Controller) { s.cpus = skid.NewCPUChooser(ctl.NoteMove) }
 
 // preferCPUOf makes the tracer sleep on the CPU of a running thread, or away from it if the thread outranks the tracer.
@@ -224,12 +218,11 @@ func (s *stops) preferCPUOf(observed *observe.Thread) {
 	}
 }
 
-// mayPreemptTarget reports whether the tracer's wake-up may have preempted a preferred thread.
+// The tracer's wake-up may have preempted a preferred thread.
 func (s *stops) mayPreemptTarget() bool {
 	return s.cpus.MayShareTargetCPU() && s.shared.Observer.Preemption().WokenByTimer()
 }
 
-// forgetWake notes that the tracer has worked since its sleep, if that was on the CPU of a target's thread.
 func (s *stops) forgetWake() {
 	if s.cpus.MayMove() {
 		s.shared.Observer.Preemption().ForgetWake()

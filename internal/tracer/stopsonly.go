@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// stopsOnly is an [engine.Engine] that observes nothing: all running threads are stopped.
+// stopsOnly is an [engine.Engine] that observes nothing: running threads are stopped.
 type stopsOnly struct{}
 
 // Track implements [engine.Engine].

@@ -11,10 +11,9 @@ import (
 	"prywalk/ptrace"
 )
 
-// The functions of this file are in the order of their execution: the loop, a tick, the steps of both.
+// The functions are in the order of their execution: the loop, a tick, the steps of both.
 
-// makeTicks makes ticks until ctx or the last process ends, and sleeps between them: at least one tick, unless it is
-// held until ctx ends. leave: this process is about to be stopped.
+// makeTicks makes at least one tick, unless it is held until ctx ends. leave: this process is about to be stopped.
 func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
 	for began := false; !began || ctx.Err() == nil; began = true {
 		if ptrace.Suspending() {
@@ -40,7 +39,7 @@ func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave b
 	return false
 }
 
-// makeTick makes a tick, unless the budget or a quota withholds it, or the aggregator is far behind.
+// A budget or quota can withhold a tick, and an aggregator far behind prevent it.
 func (t *Tracer) makeTick(now, deadline int64) {
 	switch {
 	case !t.admitsTick(now):
@@ -53,7 +52,7 @@ func (t *Tracer) makeTick(now, deadline int64) {
 }
 
 // tick observes each thread that is due, once. Stops that are pending at the deadline (CLOCK_MONOTONIC, ns) finish
-// later: in the steps that wait, and between ticks.
+// later.
 //
 // The order of the steps matters:
 //   - The preempted thread comes first, before another thread has its CPU.
@@ -83,7 +82,7 @@ func (t *Tracer) tick(now, deadline int64) {
 	t.pace.noteTick(t.counts.attempts() - attemptsBefore)
 }
 
-// withheldTick observes no thread. Samples of an engine are taken, and the ends of threads and processes are found.
+// withheldTick takes an engine's samples, and finds the ends of threads and processes.
 func (t *Tracer) withheldTick(now, deadline int64) {
 	t.Tick.At, t.Tick.Period = now, t.pace.period()
 	t.gaps.beginTick(now, t.pace.period())
@@ -96,7 +95,7 @@ func (t *Tracer) withheldTick(now, deadline int64) {
 	t.drainAndHandOver(deadline)
 }
 
-// missedTick only finishes stops, and takes an engine's samples.
+// missedTick only takes an engine's samples and finishes stops.
 func (t *Tracer) missedTick(now, deadline int64) {
 	t.Tick.At, t.Tick.Period = now, t.pace.period()
 	t.pace.noteMissed()
@@ -104,7 +103,6 @@ func (t *Tracer) missedTick(now, deadline int64) {
 	t.pace.noteTick(0)
 }
 
-// drainAndHandOver takes an engine's samples, finishes stops until the deadline, and hands the events over.
 func (t *Tracer) drainAndHandOver(deadline int64) {
 	t.engine.DrainIfDue()
 	t.stops.finishUntil(deadline)
@@ -113,7 +111,7 @@ func (t *Tracer) drainAndHandOver(deadline int64) {
 
 // # Steps before a tick
 
-// reportSuspension reports a suspension of the machine, after earlier observations, as their Unix time differs.
+// Earlier observations come first, as their Unix time differs.
 func (t *Tracer) reportSuspension(now int64) {
 	if slept := t.gaps.suspension(now); slept > 0 {
 		t.tracked.reportAllUnchanged()
@@ -133,7 +131,7 @@ func (t *Tracer) trackArrived() {
 	}
 }
 
-// scheduleTick returns the time of this tick and of the next, CLOCK_MONOTONIC ns.
+// Both are in ns of CLOCK_MONOTONIC.
 func (t *Tracer) scheduleTick() (now, next int64) {
 	now = procmem.Now()
 	next, sampleRate := t.pace.next(now)
@@ -143,15 +141,13 @@ func (t *Tracer) scheduleTick() (now, next int64) {
 
 // # Steps of a tick
 
-// admitsTick reports whether prywalk's CPU quota, and the budget of what targets may lose, admit a tick.
 func (t *Tracer) admitsTick(now int64) bool {
 	return t.pace.withinQuota() && (!t.pace.isLimited() || t.pace.withinBudget(now, t.tracked.cpuTime(now)))
 }
 
-// maxPeriods bounds the number of periods for which an observation stands.
+// maxPeriods bounds the time for which an observation stands.
 const maxPeriods = 4
 
-// beginTick sets the present tick, and the time for which its observations stand.
 func (t *Tracer) beginTick(now, deadline int64) {
 	period, passed := t.pace.period(), now-t.run.lastTick
 	t.run.lastTick = now
@@ -167,11 +163,10 @@ func (t *Tracer) beginTick(now, deadline int64) {
 	t.Backoff.BeginTick(t.Tick.Number, now, period)
 }
 
-// beginDraw returns true if every due thread is observed. Otherwise an observation stands for more time, as only a part
-// of the threads is observed.
+// beginDraw returns false if the tick observes only some of the due threads: an observation then stands for more time.
 func (t *Tracer) beginDraw() (all bool) {
 	if t.Ending {
-		return true // for each thread's clocks, and its sleep so far
+		return true // for each thread's clocks and last sleep
 	}
 	duePerDrawn := t.pace.beginDraw(t.tracked.dueThreads())
 	t.Tick.Interval = int64(float64(t.Tick.Interval) * duePerDrawn)
@@ -179,7 +174,7 @@ func (t *Tracer) beginDraw() (all bool) {
 }
 
 func (t *Tracer) endTick(now, deadline int64) {
-	ptrace.Pin() // see stops
+	ptrace.Pin() // see [stops]
 	defer ptrace.Unpin()
 	t.stops.endTick(now, deadline)
 	if t.Out.Due(now) {
@@ -189,7 +184,7 @@ func (t *Tracer) endTick(now, deadline int64) {
 
 // # Steps after a tick
 
-// afterTick makes reports and requests that are due, also after a withheld tick, and collects garbage.
+// afterTick is also made after a withheld tick.
 func (t *Tracer) afterTick(now int64) {
 	t.listings.reportEnded(now)
 	t.requests.addDue(now, t.control.checkpointAsked.Swap(false))
@@ -205,7 +200,7 @@ func (t *Tracer) hasFinished() bool {
 
 const sleepStep = 20e6 // between checks of a sleeping tracer, ns
 
-// sleepUntil waits for a time of CLOCK_MONOTONIC, the end of ctx, or an imminent stop of this process.
+// sleepUntil ends early with ctx or before an imminent stop of this process.
 func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
 	for {
 		left := at - procmem.Now()

@@ -11,8 +11,7 @@ import (
 	"prywalk/internal/skid"
 )
 
-// Tracer is the producer of a recording ([handover.Producer]). It belongs to its OS thread. A part has pointers only to
-// parts above it; by stopFinished, stops passes what a stop has read to those below it.
+// Tracer is the producer of a recording ([handover.Producer]). It belongs to its OS thread.
 type Tracer struct {
 	*engine.SharedState
 	opts         *Options
@@ -40,7 +39,7 @@ type Tracer struct {
 // FileReserve is the number of descriptors left for everything but kept-open /proc files.
 const FileReserve = 512
 
-// New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns; boot, in clock ticks after
+// New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns. boot, in clock ticks after
 // boot, is the launch of the command, or without one the same moment.
 func New(o Options, c *Control, with *handover.Common, start int64, boot uint64) *Tracer {
 	s := &engine.SharedState{
@@ -91,7 +90,6 @@ func New(o Options, c *Control, with *handover.Common, start int64, boot uint64)
 	return t
 }
 
-// stopFinished passes what a stop has read, or its error, to the part that has begun it.
 func (t *Tracer) stopFinished(observed *observe.Thread, raw *observe.RawSample, err error) {
 	t.stops.countLostStops(observed)
 	switch owner := observed.Owner.(type) {

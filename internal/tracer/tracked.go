@@ -28,14 +28,14 @@ type tracked struct {
 	ended       *endedThreads
 
 	procs         []*process
-	start         int64  // start of sampling, CLOCK_MONOTONIC ns
-	startTicks    uint64 // launch of the command, or without one start, in clock ticks after boot
-	cpuOfEnded    int64  // CPU time of ended processes, ns
+	start         int64  // CLOCK_MONOTONIC ns
+	startTicks    uint64 // launch of the command, or start, in clock ticks after boot
+	cpuOfEnded    int64  // ns
 	lastProcessID sample.ProcessID
 	lastThreadID  sample.ThreadID
 }
 
-// processes returns those that have not ended, and those that have ended in this tick.
+// processes includes those that have ended in this tick.
 func (t *tracked) processes() []*process { return t.procs }
 
 func (t *tracked) dueThreads() (n int) {
@@ -47,8 +47,7 @@ func (t *tracked) dueThreads() (n int) {
 
 // # Processes
 
-// trackProcess begins the tracking of a process. If it has ended, only its end is reported, so that the aggregator
-// releases it.
+// trackProcess reports only the end of a process that has ended: the aggregator then releases it.
 func (t *tracked) trackProcess(shared *handover.SharedProcess) {
 	t.lastProcessID++
 	shared.ID = t.lastProcessID
@@ -125,7 +124,7 @@ func (t *tracked) readClocks(now int64) {
 	}
 }
 
-// cpuTime reads the clocks that are due, and returns the CPU time of all processes while they were tracked, ns.
+// cpuTime reads the clocks that are due, and returns the CPU time of all processes while tracked, ns.
 func (t *tracked) cpuTime(now int64) int64 {
 	ran := t.cpuOfEnded
 	for _, p := range t.procs {
@@ -139,7 +138,7 @@ func (t *tracked) cpuTime(now int64) int64 {
 
 // # Threads
 
-// discover tracks a thread. It returns nil if the thread has ended, or is not selected.
+// discover returns nil if the thread has ended or is not selected.
 func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	t.stops.poll()
 	if p.list.rejects(tid, now) {
@@ -163,7 +162,7 @@ func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	return th
 }
 
-// readIdentity returns a thread's name, and whether it never runs in user space. The kernel escapes a backslash in stat
+// readIdentity also returns whether the thread never runs in user space. The kernel escapes a backslash in stat
 // (fs/proc/array.c, proc_task_name), not in comm.
 func readIdentity(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) {
 	var st procmem.Stat
@@ -175,7 +174,7 @@ func readIdentity(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, e
 }
 
 func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm, now int64) *thread {
-	ptrace.Pin() // see stops
+	ptrace.Pin() // see [stops]
 	defer ptrace.Unpin()
 	t.shared.Skipper.NoteThreadChange(now)
 	fromZero := p.list.fromZero(observed.TID)
@@ -203,7 +202,6 @@ func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm
 	return th
 }
 
-// setUpThread sets what observations of a thread copy.
 func (t *tracked) setUpThread(p *process, observed *observe.Thread) {
 	observed.SetRate(t.opts.Freq)
 	if observed.TID == p.Target.PID {
@@ -215,7 +213,7 @@ func (t *tracked) setUpThread(p *process, observed *observe.Thread) {
 	observed.Plans = &p.Handover.Plans
 }
 
-// takeOtherMemory sets what stops copy besides stacks, after an exec or a change of the mappings.
+// An exec or a change of mappings changes what stops copy besides stacks.
 func (p *process) takeOtherMemory() {
 	next, ok := p.Handover.TakeOtherMemory()
 	if !ok {
@@ -227,7 +225,7 @@ func (p *process) takeOtherMemory() {
 	}
 }
 
-// endThread ends the tracking of a thread, and reports it, unless a stop is pending.
+// endThread does nothing while a stop is pending.
 func (t *tracked) endThread(th *thread) {
 	if th.gone || th.Observed.Pending() {
 		return
@@ -247,7 +245,7 @@ func (t *tracked) endThread(th *thread) {
 		ThreadEnd: end})
 }
 
-// dropThread ends the tracking of a thread. alive: its clocks go on.
+// alive: its clocks go on.
 func (t *tracked) dropThread(th *thread, alive bool) {
 	t.shared.Skipper.NoteThreadChange(t.shared.Tick.At)
 	runs, cpu := th.Observed.Ran()
