@@ -13,41 +13,40 @@ import (
 
 // # Calls that each stop aborts
 //
-// Some system calls begin again after a stop ([ptrace.Repair.RepeatsWork]): one longer than a tick would never end.
-// Stops of the thread are then suppressed while it seems to be in the call: the words around its stack pointer are
-// unchanged, and it uses no more user than system time. That is no proof, so it holds for a limited CPU time only,
-// which is attributed to the call's stack; other time is unobserved. After harm (the program gets an error, or a
-// supervisor gets the call twice), stops are suppressed for a time that doubles with each harm.
+// Some system calls begin again after a stop ([ptrace.Repair.RepeatsWork]): one longer than a tick would never end. So
+// the thread is not stopped while it seems to be in the call: the words around its stack pointer are unchanged, and it
+// uses no more user than system time. That is no proof, so it holds for a limited CPU time, which is attributed to the
+// call's stack. After harm (the program gets an error, or a supervisor gets the call twice), stops are suppressed for a
+// time that doubles with each harm.
 
 const (
-	// The assumed CPU time of such a call, in ns, doubles each time the same call is aborted again.
+	// The assumed CPU time of a call, ns, doubles each time it is aborted again.
 	minPresumed   = 2e9
 	maxPresumed   = 64e9
 	userReadEvery = 40e6 // CPU time between reads of the user time, ns
-	// The time without stops after harm, in ns, doubles with each harm.
+	// The time without stops after harm, ns, doubles with each harm.
 	minSuppressed = 100e6
 	maxSuppressed = 100e9
 	wordsAround   = 2 << 10 // compared bytes of stack
 )
 
-// abortedCall is the last call that a stop has aborted.
 type abortedCall struct {
-	inCall      bool // assumed to be in the call still
+	inCall      bool // probably still in the call
 	sp          frames.Addr
 	nr          int64
 	words       [wordsAround]byte
 	wordsAt     frames.Addr
-	wordCount   int    // bytes of words; 0: they are read when it is first asked whether the thread is in the call
+	wordCount   int    // 0: hasSameWords reads them
 	cpu         uint64 // at the stop, ns
-	userReadAt  uint64 // CPU time when userTicks was read, ns
+	userReadAt  uint64 // CPU time at the read of userTicks, ns
 	userTicks   uint64
 	presumedCPU uint64 // assumed CPU time of the call, ns
 
-	suppressFor   int64 // last suppression after harm, ns; 0 without harm
+	suppressFor   int64 // ns; 0: no harm yet
 	suppressUntil int64 // CLOCK_MONOTONIC, ns
 }
 
-// noteStopInCall notes whether a stop has aborted a call. stack is what was copied in it; empty: nothing.
+// stack is what the stop has copied, maybe nothing.
 func (t *Thread) noteStopInCall(stack frames.Region, stop *ptrace.Stop) {
 	t.abortedCall.noteLeft()
 	if stop.RepeatsWork {
@@ -62,7 +61,6 @@ func (t *Thread) noteAborted(stack frames.Region, stop *ptrace.Stop) {
 	t.abortedCall.set(stack, stop, t.userTime())
 }
 
-// set sets the call that a stop has aborted. userTicks is the thread's user time.
 func (call *abortedCall) set(stack frames.Region, stop *ptrace.Stop, userTicks uint64) {
 	sp := stop.Regs.SP()
 	if call.nr != stop.Nr || call.sp != sp || call.presumedCPU == 0 {
@@ -84,7 +82,7 @@ func (call *abortedCall) set(stack frames.Region, stop *ptrace.Stop, userTicks u
 	}
 }
 
-// wasHarmed reports whether a stop did harm. Nothing else shows a supervisor of the thread's calls.
+// Nothing else shows a supervisor of the thread's calls.
 func (call *abortedCall) wasHarmed() bool { return call != nil && call.suppressFor > 0 }
 
 func (call *abortedCall) noteLeft() {
@@ -129,7 +127,7 @@ func (call *abortedCall) seemsToLast(t *Thread) bool {
 }
 
 // hasSameWords compares the words around the stack pointer with those of the stop. If the stop has copied none, the
-// first call keeps the present words for the next ones, and returns true if it could read any.
+// first call keeps the present words, and returns true if it could read any.
 func (call *abortedCall) hasSameWords(t *Thread) bool {
 	if call.wordCount == 0 {
 		if t.Memory != nil { // else the read could wait for missing pages
@@ -142,7 +140,7 @@ func (call *abortedCall) hasSameWords(t *Thread) bool {
 	return err == nil && n == call.wordCount && bytes.Equal(words[:n], call.words[:n])
 }
 
-// userTime returns clock ticks, 0 if unreadable.
+// userTime is in clock ticks, 0 if unreadable.
 func (t *Thread) userTime() uint64 {
 	var st procmem.Stat
 	_ = t.files.Stat(&st)

@@ -7,13 +7,13 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Registers of a system call's arguments, by DWARF number (System V ABI §A.2.1; arm64: x0 takes the result).
+// By DWARF number (System V ABI §A.2.1). On arm64 x0 takes the result.
 var (
 	argumentsX86   = [6]uint8{frames.X86RDI, frames.X86RSI, frames.X86RDX, 10, 8, 9}
 	argumentsARM64 = [6]uint8{frames.NoReg, 1, 2, 3, 4, 5}
 )
 
-// setArguments sets the argument registers. The C library's vfork keeps its return address in one.
+// The C library's vfork keeps its return address in an argument register.
 func setArguments(regs *frames.Regs, call *procmem.SyscallInfo) {
 	where := &argumentsX86
 	if regs.Arch == frames.AArch64 {
@@ -24,7 +24,7 @@ func setArguments(regs *frames.Regs, call *procmem.SyscallInfo) {
 	}
 }
 
-// ArgumentRegisters returns DWARF numbers, frames.NoReg for an overwritten register.
+// ArgumentRegisters returns DWARF numbers of a system call's arguments, frames.NoReg for an overwritten one.
 func ArgumentRegisters(arch frames.Arch) [6]uint8 {
 	if arch == frames.AArch64 {
 		return argumentsARM64

@@ -10,11 +10,11 @@ import (
 	"prywalk/ptrace"
 )
 
-// tailCopy is the bytes of the outermost frames, behind a gap.
+// bytes of the outermost frames, behind a gap
 const tailCopy = 64 << 10
 
-// copier prepares what observations copy to, and says what they copy. Its buffers are used by one observation at a
-// time: [copier.keepCopy] copies from them to the raw sample.
+// copier says what observations copy, and has the buffers. They are used by one observation at a time:
+// [copier.keepCopy] copies from them to the raw sample.
 type copier struct {
 	reader      ptrace.Reader
 	otherStacks otherStacks
@@ -34,7 +34,6 @@ func (c *copier) fillRequest(t *Thread, s *RawSample, req *ptrace.Request) {
 	}
 }
 
-// keepCopy takes over into s what the stop has copied by req.
 func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *ptrace.Stop) {
 	if stop.InLarger {
 		s.buffers.reserveStack(stop.StackLen)
@@ -53,7 +52,7 @@ func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *pt
 	t.copies.otherBytes = max(len(s.buffers.others)-stop.TailLen, t.copies.otherBytes-t.copies.otherBytes/8)
 }
 
-// setLimit sets Limit and NotRoot. Precondition: s.Mem and s.TailAt are set.
+// Precondition: s.Mem and s.TailAt are set.
 func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
 	switch {
 	case stop.OutOfTime:
@@ -70,7 +69,7 @@ func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
 	}
 }
 
-// addTail adds the outermost frames, behind a gap, as a region, and returns the number of regions.
+// addTail adds the outermost frames as a region, and returns the number of regions.
 func (c *copier) addTail(s *RawSample, stop *ptrace.Stop) int {
 	n := stop.Regions
 	if stop.TailLen > 0 && n < len(c.regions) {
@@ -102,10 +101,9 @@ func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	c.deep.Reserve(hints.Bytes)
 }
 
-// expectedTaskBytes is the least expected other memory of a thread with tasks, in bytes.
+// least expected other memory of a thread with tasks, bytes
 const expectedTaskBytes = 24 << 10
 
-// expectedOtherBytes returns how many bytes besides the stack the next copy probably has.
 func (t *Thread) expectedOtherBytes() int {
 	if t.OtherMemory != nil {
 		return max(t.copies.otherBytes, expectedTaskBytes)
@@ -113,8 +111,7 @@ func (t *Thread) expectedOtherBytes() int {
 	return t.copies.otherBytes
 }
 
-// largerBuffer returns [ptrace.Request.Larger]. It is nil for a copy by an outline, and if the thread changes stacks:
-// their ends are unknown.
+// largerBuffer is nil for a copy by an outline, and if the thread changes stacks, whose ends are unknown.
 func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	if s.outline != nil || t.hints().Changing {
 		return nil
@@ -122,8 +119,8 @@ func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	return c.larger
 }
 
-// tailBuffer returns [ptrace.Request.Tail]. It is nil for a copy by an outline, if the stack's end is unknown or that
-// of another stack, and if a runtime knows the stacks' ends.
+// tailBuffer is nil for a copy by an outline, if the stack's end is unknown or of another stack, and if a runtime knows
+// the stacks' ends.
 func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	hints := t.hints()
 	if s.outline != nil || hints.Changing || t.OtherMemory != nil || !hints.ToEnd && hints.CopyEnd == 0 {
@@ -132,8 +129,7 @@ func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	return c.tail
 }
 
-// otherMemory returns what copies memory besides the one-piece copy of the stack; nil: nothing. asleep: for a passive
-// read.
+// otherMemory is nil if only the stack is copied, in one piece.
 func (c *copier) otherMemory(t *Thread, s *RawSample, asleep bool) OtherMemory {
 	inner := c.memoryWithoutOutline(t, asleep)
 	if s.outline == nil {
@@ -146,8 +142,7 @@ func (c *copier) otherMemory(t *Thread, s *RawSample, asleep bool) OtherMemory {
 	return &c.deep
 }
 
-// copyOtherMemory copies what a stop copies besides the stack ([OtherMemory]). The thread pointer is that of the last
-// stop.
+// The thread pointer is that of the last stop.
 func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 	hints := t.hints()
 	s.outlineFailed = hints.Deep.LastOutlineWasCut
@@ -201,7 +196,6 @@ func (c *copier) memoryWithoutOutline(t *Thread, asleep bool) ptrace.OtherMemory
 	return &c.otherStacks
 }
 
-// withPlan returns an OtherMemory that also carries out the thread's plan, if any.
 func (c *copier) withPlan(t *Thread, inner ptrace.OtherMemory, asleep bool) ptrace.OtherMemory {
 	plan, anchor := t.plan()
 	if plan == nil {

@@ -30,13 +30,13 @@ func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	return s.copyBytes(t, from, asked)
 }
 
-// copyTop copies the top only; [copier.copyOtherMemory] copies the rest.
+// The rest is copied by [copier.copyOtherMemory].
 func (s *RawSample) copyTop(t *Thread, sp frames.Addr, o *deepstack.Outline) error {
 	s.copyShape = copyShape{outline: o}
 	return s.copyBytes(t, t.copyStart(sp, copysize.RedZone), deepstack.TopBytes)
 }
 
-// copyStart returns sp − below, or sp if that is in another mapping.
+// copyStart returns sp if sp − below is in another mapping.
 func (t *Thread) copyStart(sp, below frames.Addr) frames.Addr {
 	from := sp - below
 	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.MappingStart(sp) > from {
@@ -56,7 +56,7 @@ func (s *RawSample) copyBytes(t *Thread, from frames.Addr, asked int) error {
 	return nil
 }
 
-// copy reads by the thread's ID: by that of an ended first thread, reads return 0 bytes.
+// The thread's ID is used: by that of an ended first thread, reads return 0 bytes.
 func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	if t.Memory == nil {
 		return procmem.ReadVM(t.TID, from, buf)
@@ -64,7 +64,7 @@ func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	return t.Memory.Copy(t.TID, from, buf), nil
 }
 
-// setStack describes a copy of n of the asked bytes. If all were copied, the stack may go on for [copysize.MaxUsual].
+// A stack of which all asked bytes were copied may go on for [copysize.MaxUsual].
 func (s *RawSample) setStack(from frames.Addr, n, asked int) {
 	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buffers.stack[:n]}, Others: s.Mem.Others[:0]}
 	s.Mem.StackEnd = from + uint64(n)

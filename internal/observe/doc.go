@@ -4,20 +4,18 @@
 //
 // # Algorithm
 //
-// [Observer.Begin] tries three ways, in this order ([Outcome]):
+// [Observer.Begin] tries, in this order ([Outcome]):
 //
 //	unchanged     Unchanged  sleepevidence.go  the thread has not run since its last observation: one read
 //	passive read  Done       passiveread.go    the thread sleeps: registers and stack by /proc, proved by its run count
 //	stop          Pending    stop.go           the thread runs, or lacks a register: package ptrace, for tens of µs
 //
-// The run count, the third field of /proc/PID/task/TID/schedstat, is how often the thread arrived on a CPU: a sequence
-// lock written by the scheduler. If it equals that of the last observation off the CPU, the stack is unchanged; if it
-// is equal before and after a passive read, the read is consistent.
+// The run count, the third field of /proc/PID/task/TID/schedstat, is how often the thread arrived on a CPU. If it
+// equals that of the last observation off the CPU, the stack is unchanged. If it is equal before and after a passive
+// read, the read is consistent.
 //
 // A queued thread stops only when it is scheduled: [Observer.Collect] and [Observer.FinishStopped] finish stops later.
 // Another goroutine walks the [RawSample], and passes back hints what to copy next ([WalkFeedback]).
-//
-// A method named try… reports a decision, and changes the state on which the next one is based; some others do so, too.
 //
 // # Packages
 //
@@ -28,9 +26,9 @@
 //
 // # Exec
 //
-// A thread stops at the end of its exec, with the new program's registers. Any other thread than the first that calls
-// exec gets the first one's ID, and is detached under that (ptrace: reports.go, begin.go). How an exec is found, and
-// what it renews: package sampler (doc.go).
+// A thread stops at the end of its exec, with the new program's registers. If another thread than the first calls exec,
+// it gets the first one's ID (ptrace: reports.go, begin.go). How an exec is found, and what it renews: package sampler
+// (doc.go).
 //
 // # Invariants
 //

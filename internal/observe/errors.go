@@ -17,5 +17,5 @@ func Reason(err error) refusal.Reason {
 	if r := refusal.Of(err); r != refusal.Self {
 		return r
 	}
-	return refusal.Other // refusal.Self: the target is prywalk
+	return refusal.Other // the target is prywalk
 }

@@ -11,20 +11,17 @@ import (
 
 // # From walks to copies
 //
-// Each of these learns from the end of a walk, and sets its part of the hints:
-//
+// Each of these sets its part of the hints at the end of a walk:
 //	copysize.Learner     package copysize     bytes of stack, its end, places on other stacks, depth of kernel samples
 //	deepstack.Learner    package deepstack    the frame ends of a deep stack
 //	noteMissingRegister  missingregisters.go  where a register is missing
 
-// WalkFeedback learns from a thread's walks what its next copies need. It belongs to the walking goroutine;
-// the observing one only takes the hints from handedOver.
+// WalkFeedback learns from a thread's walks what its next copies need. It belongs to the walking goroutine.
 type WalkFeedback struct {
-	sizes *copysize.Learner
-	deep  deepstack.Learner
-	reads readHints
-	id    ThreadID
-	// handedOver passes the hints to the observing goroutine.
+	sizes      *copysize.Learner
+	deep       deepstack.Learner
+	reads      readHints
+	id         ThreadID
 	handedOver hintBuffer
 }
 
@@ -34,8 +31,8 @@ func newFeedback(id ThreadID) *WalkFeedback {
 	return feedback
 }
 
-// Walked learns from a finished walk of s. Precondition: p has the mappings as of then. walked has the walk's frames,
-// or is nil if some are missing.
+// Walked learns from a finished walk of s. Precondition: p has the mappings as of then. walked is nil if some frames
+// are missing.
 func (feedback *WalkFeedback) Walked(
 	p *loadedcode.Process, w *frames.Walker, s *RawSample, walked *deepstack.WalkedFrames,
 ) {
@@ -56,7 +53,7 @@ func (feedback *WalkFeedback) Walked(
 	feedback.handOver()
 }
 
-// mayGetFurther reports whether a later walk of the same copy may get further (exec, dlopen).
+// A later walk of the same copy may get further after exec or dlopen.
 func mayGetFurther(stop frames.StopReason) bool {
 	return !stop.Complete() && stop != frames.StopUnproven && stop != frames.StopDepth
 }
@@ -109,7 +106,7 @@ func (feedback *WalkFeedback) SetDeepCopySize(n uint64) {
 	feedback.handOver()
 }
 
-// AddOtherStack is [copysize.Learner.AddOtherStack]. A new place forces a read of an unchanged thread.
+// AddOtherStack is [copysize.Learner.AddOtherStack]. A new place has an unchanged thread read again.
 func (feedback *WalkFeedback) AddOtherStack(addr frames.Addr) {
 	feedback.readAgainIf(feedback.sizes.AddOtherStack(addr))
 	feedback.handOver()
@@ -121,7 +118,8 @@ func (feedback *WalkFeedback) ExtendOtherStack(addr frames.Addr, n uint64) {
 	feedback.handOver()
 }
 
-// StopForRegister makes the next observation stop the sleeper for a missing register, if permitted and harmless.
+// StopForRegister makes the next observation stop the sleeper for a missing register, if that is permitted and
+// harmless.
 func (feedback *WalkFeedback) StopForRegister(s *RawSample) {
 	feedback.noteMissingRegister(s)
 	feedback.handOver()

@@ -12,28 +12,28 @@ import (
 // # Frame records beyond the copied stack
 //
 // A kernel sample has the return addresses along the frame pointers (arch/x86/events/core.c, perf_callchain_user), also
-// on another stack, of which it has no copy:
+// on another stack, which it does not copy:
 //
 //	copied stack                 another stack
 //	record ──► record ──► ┊      record ──► record ──► 0
 //	return return ┊ return return the sample has the return addresses, not the records' places
 //
-// The chain is followed again within the copy up to the first record outside. The places of the next ones are known
-// if the code determines their distances ([managed.Scheduler]). So each added word was in memory at the sample.
+// The chain is followed within the copy up to the first record outside. The places of the next records are known if the
+// code determines their distances ([managed.Scheduler]).
 
-// maxRecords bounds the kept records (kernel.perf_event_max_stack is 127).
+// kernel.perf_event_max_stack is 127.
 const maxRecords = 128
 
 const recordBytes = 16 // address of the next record, return address
 
 type frameChain struct {
-	record  frames.Addr // address of the first record outside of the copy
-	returns []uint64    // return addresses of that record and of those that follow
-	words   []byte      // bytes of the added records
+	record  frames.Addr // the first one outside of the copy
+	returns []uint64    // of that record and the following ones
+	words   []byte      // of the added records
 }
 
-// Chain returns the first frame record outside of the copied stack, and the return addresses from there on: none if the
-// chain stays in the copy or contradicts it.
+// Chain returns the first frame record outside of the copied stack, and the return addresses from there on. There are
+// none if the chain stays in the copy or contradicts it.
 func (s *RawSample) Chain() (record frames.Addr, returns []uint64) {
 	return s.chain.record, s.chain.returns
 }
@@ -51,8 +51,8 @@ func (s *RawSample) EndsAtRecord(w *frames.Walker) bool {
 	return lacked == s.chain.record || lacked == s.chain.record+8
 }
 
-// AddRecords adds the records of [RawSample.Chain] to the copy. next has the known addresses of the following records;
-// 0 is the end.
+// AddRecords adds the records of [RawSample.Chain] to the copy. next has the known addresses of the records after the
+// first; 0 is the end.
 func (s *RawSample) AddRecords(next []frames.Addr) {
 	chain := &s.chain
 	record := chain.record
@@ -61,7 +61,7 @@ func (s *RawSample) AddRecords(next []frames.Addr) {
 		chain.words = make([]byte, recordBytes*maxRecords)
 	}
 	chain.words = chain.words[:0]
-	for i, ret := range chain.returns[:min(n+1, len(chain.returns))] { // at most maxRecords
+	for i, ret := range chain.returns[:min(n+1, len(chain.returns))] {
 		from := len(chain.words)
 		if i < n {
 			chain.words = binary.LittleEndian.AppendUint64(chain.words, next[i])
@@ -80,8 +80,6 @@ func (s *RawSample) AddRecords(next []frames.Addr) {
 	chain.returns = chain.returns[:0]
 }
 
-// follow follows the frame records in a kernel sample's copy of the stack, and keeps the first one outside, with the
-// return addresses from there on.
 func (f *frameChain) follow(r *perfevents.Record) {
 	f.returns = f.returns[:0]
 	record, ok := r.Regs.Get(frames.X86RBP)

@@ -9,14 +9,14 @@ import (
 	"prywalk/ptrace"
 )
 
-// futexCopy is the memory around a sleeper's futex(2) word.
+// the memory around a sleeper's futex(2) word
 type futexCopy struct {
 	bytes [waits.CopySize]byte
 	addr  uint64
-	n     int // 0 if there is no copy
+	n     int // 0: none
 }
 
-// copyFutexWord copies around the futex word of a sleeper. Precondition: between the two reads of the run count.
+// Precondition: between the two reads of the run count.
 func copyFutexWord(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
 	word := &s.futexCopy
 	word.n = 0
@@ -38,10 +38,10 @@ func copyFutexWord(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
 			word.addr = start
 		}
 	}
-	word.n, _ = t.copy(word.addr, word.bytes[:]) // on error no owner is named
+	word.n, _ = t.copy(word.addr, word.bytes[:])
 }
 
-// dropStaleFutexCopy drops the copy if the thread has run since, except to stop.
+// The copy is stale if the thread has run since, except to stop.
 func (s *RawSample) dropStaleFutexCopy(t *Thread, stop *ptrace.Stop) {
 	if s.State != sample.Sleeping || s.Sched.Runs-t.clocks.last.Runs > 1 || !stop.SchedOK {
 		s.futexCopy.n = 0

@@ -12,7 +12,7 @@ import (
 )
 
 // Interruptible reports whether a stop has no effect on a sleeper's system call: the kernel resumes it with the rest of
-// its time-out (kernel/signal.c; signal(7)) or package ptrace restarts it. User memory is written at most in the
+// its time-out (kernel/signal.c; signal(7)), or package ptrace restarts it. User memory is written at most in the
 // sleeper's innermost frames ([inOwnFrames]).
 func Interruptible(id ThreadID, call *procmem.SyscallInfo) bool {
 	if call.Nr < 0 {
@@ -32,13 +32,13 @@ func InterruptRule(name string) (when string, repaired bool) {
 type interruptRule struct {
 	when  string
 	holds func(ThreadID, *procmem.SyscallInfo) bool
-	// The call returns EINTR, and package ptrace restarts it; on arm64 only after [ptrace.Attachment.SetSleeping],
+	// The call returns EINTR, and package ptrace restarts it. On arm64 that needs [ptrace.Attachment.SetSleeping],
 	// which a recording calls only with --rung stop.
 	repaired bool
 }
 
-// interruptRules has the calls whose sleepers may be stopped. A stop in any other could write memory that other threads
-// use, lose events, or make the call return a partial result.
+// A stop in any other call could write memory that other threads use, lose events, or make the call return a partial
+// result.
 var interruptRules = map[string]interruptRule{
 	"futex":     {when: "`FUTEX_WAIT`, `FUTEX_WAIT_BITSET`", holds: futexOnlyWaits},
 	"poll":      {when: "array in own frames", holds: pollArrayInOwnFrames},
@@ -61,41 +61,39 @@ var interruptRules = map[string]interruptRule{
 	"readv":        {when: restartableFiles, holds: readRestarts},
 }
 
-// futexOnlyWaits excludes requeuing and priority inheritance, which may return EAGAIN (kernel/futex/requeue.c). A
-// time-out is kept as a moment (kernel/futex/waitwake.c, futex_wait).
+// Requeuing and priority inheritance may return EAGAIN (kernel/futex/requeue.c). A time-out is kept as a moment
+// (kernel/futex/waitwake.c, futex_wait).
 func futexOnlyWaits(_ ThreadID, call *procmem.SyscallInfo) bool {
 	const flags, wait, waitBitset = 128 | 256, 0, 9
 	op := uint32(call.Args[1]) &^ flags
 	return op == wait || op == waitBitset
 }
 
-// pollArrayInOwnFrames: each interruption writes revents (fs/select.c, do_sys_poll). The time-out is kept as a moment.
+// Each interruption writes revents (fs/select.c, do_sys_poll). The time-out is kept as a moment.
 func pollArrayInOwnFrames(_ ThreadID, call *procmem.SyscallInfo) bool {
 	n := uint64(uint32(call.Args[1]))
 	return n == 0 || inOwnFrames(call, call.Args[0], 8*n)
 }
 
-// ppollWithoutTimeout excludes a time-out: the kernel writes back the rest, which prolongs the call, or returns EINTR
-// (fs/select.c, poll_select_finish). It excludes a mask: blocked signals arrive during the restart.
+// With a time-out the kernel writes back the rest, which prolongs the call, or returns EINTR (fs/select.c,
+// poll_select_finish). With a mask, blocked signals arrive during the restart.
 func ppollWithoutTimeout(id ThreadID, call *procmem.SyscallInfo) bool {
 	return pollArrayInOwnFrames(id, call) && call.Args[2] == 0 && call.Args[3] == 0
 }
 
-// selectWithoutTimeout excludes a time-out, as for ppoll. Interruptions do not write the sets (fs/select.c,
-// core_sys_select).
+// A time-out is as for ppoll. Interruptions do not write the sets (fs/select.c, core_sys_select).
 func selectWithoutTimeout(_ ThreadID, call *procmem.SyscallInfo) bool { return call.Args[4] == 0 }
 
-// pselectWithoutTimeout: the C library always passes a structure with the mask's address, which may be 0.
+// The C library always passes a structure with the mask's address, which may be 0.
 func pselectWithoutTimeout(id ThreadID, call *procmem.SyscallInfo) bool {
 	at := call.Args[5]
 	return call.Args[4] == 0 && (at == 0 || inOwnFrames(call, at, 8) && wordIsZero(id.TID, at))
 }
 
-// noRemainingTime: each interruption writes the remaining time (kernel/time/hrtimer.c, do_nanosleep).
+// Each interruption writes the remaining time (kernel/time/hrtimer.c, do_nanosleep).
 func noRemainingTime(_ ThreadID, call *procmem.SyscallInfo) bool { return call.Args[1] == 0 }
 
-// clockSleepRestarts accepts relative sleeps without a place for the remaining time, and absolute ones whose moment,
-// which is read again, is in own frames. It excludes CPU-time and alarm clocks.
+// An absolute moment is read again. CPU-time and alarm clocks are excluded.
 func clockSleepRestarts(_ ThreadID, call *procmem.SyscallInfo) bool {
 	const realtime, monotonic, boottime, tai, untilMoment = 0, 1, 7, 11, 1
 	switch call.Args[0] {
@@ -108,12 +106,10 @@ func clockSleepRestarts(_ ThreadID, call *procmem.SyscallInfo) bool {
 	return false
 }
 
-// waitNotForOwnGroup excludes the caller's group, which the kernel looks up only at the call's begin (kernel/exit.c,
-// kernel_wait4).
+// The kernel looks up the caller's group only at the call's begin (kernel/exit.c, kernel_wait4).
 func waitNotForOwnGroup(_ ThreadID, call *procmem.SyscallInfo) bool { return int32(call.Args[0]) != 0 }
 
-// waitidInOwnFrames: each interruption writes siginfo (kernel/exit.c, waitid). The caller's group is excluded as for
-// wait4.
+// Each interruption writes siginfo (kernel/exit.c, waitid).
 func waitidInOwnFrames(_ ThreadID, call *procmem.SyscallInfo) bool {
 	const ofGroup = 2
 	if int32(call.Args[0]) == ofGroup && int32(call.Args[1]) == 0 {
@@ -122,10 +118,10 @@ func waitidInOwnFrames(_ ThreadID, call *procmem.SyscallInfo) bool {
 	return call.Args[2] == 0 || inOwnFrames(call, call.Args[2], 128)
 }
 
-// alwaysInterruptible: ipc/msg.c, do_msgrcv; kernel/signal.c, pause.
+// ipc/msg.c, do_msgrcv; kernel/signal.c, pause
 func alwaysInterruptible(ThreadID, *procmem.SyscallInfo) bool { return true }
 
-// epollWithoutTimeout excludes a time-out, which would begin again (fs/eventpoll.c, do_epoll_wait).
+// A time-out would begin again (fs/eventpoll.c, do_epoll_wait).
 func epollWithoutTimeout(_ ThreadID, call *procmem.SyscallInfo) bool { return int32(call.Args[3]) < 0 }
 
 func epollPwaitWithoutTimeout(id ThreadID, call *procmem.SyscallInfo) bool {
@@ -140,16 +136,16 @@ func readRestarts(id ThreadID, call *procmem.SyscallInfo) bool {
 	return waitsForFirstByte(id, int32(call.Args[0]))
 }
 
-// ownFrames is the assumed size, in bytes, of the innermost frames: the C library's wrapper and its caller.
+// assumed bytes of the innermost frames: the C library's wrapper and its caller
 const ownFrames = 8 << 10
 
-// inOwnFrames reports whether n bytes at addr are in a sleeper's innermost frames, which no other thread writes.
+// No other thread writes to a sleeper's innermost frames.
 func inOwnFrames(call *procmem.SyscallInfo, addr, n uint64) bool {
 	return addr >= call.SP && n <= ownFrames && addr-call.SP <= ownFrames-n
 }
 
-// wordIsZero reads a word that the kernel has read at the call's entry, so that its page is there. It is also called by
-// the walking goroutine, for which [procmem.Memory.Copy] is not.
+// The kernel has read the word at the call's entry: its page is there. The walking goroutine calls this, too, for which
+// [procmem.Memory.Copy] is not.
 func wordIsZero(tid int, addr uint64) bool {
 	var word [8]byte
 	n, err := procmem.ReadVM(tid, addr, word[:])
@@ -158,9 +154,9 @@ func wordIsZero(tid int, addr uint64) bool {
 
 const restartableFiles = "pipe, eventfd, timerfd, signalfd, inotify"
 
-// waitsForFirstByte reports whether a read waits for its first byte only, so that the kernel can restart it (fs/pipe.c,
-// fs/eventfd.c, fs/timerfd.c, fs/signalfd.c, fs/notify/inotify/inotify_user.c), unlike terminals (drivers/tty/n_tty.c,
-// VMIN) and sockets with time-outs. A thread may have its own descriptor table.
+// A read that waits for its first byte is restarted by the kernel (fs/pipe.c, fs/eventfd.c, fs/timerfd.c,
+// fs/signalfd.c, fs/notify/inotify/inotify_user.c), unlike terminals (drivers/tty/n_tty.c, VMIN) and sockets with
+// time-outs. A thread may have its own descriptor table.
 func waitsForFirstByte(id ThreadID, fd int32) bool {
 	var buf [24]byte
 	table := "/proc/" + strconv.Itoa(id.PID) + "/task/" + strconv.Itoa(id.TID) + "/fd/"

@@ -13,20 +13,19 @@ import (
 
 // # Registers kept from a stop
 //
-// If a walk of a passive read lacks a register (see package frames, Walker.FoundRegs), the thread is stopped once in
-// its sleep, if that does not harm its call ([Interruptible]). The registers then hold for passive reads at the same
-// place of the same call, with the same stack up to the outermost frame.
+// If a walk of a passive read lacks a register (package frames, Walker.FoundRegs), the thread is stopped once in its
+// sleep, if that does not harm its call ([Interruptible]). The registers then hold for passive reads at the same place
+// of the same call, with the same stack up to the outermost frame.
 
 // maxKept bounds the compared bytes of stack.
 const maxKept = 16 << 10
 
-// keptRegs are a sleeper's registers at its last stop, with the evidence that they still hold.
 type keptRegs struct {
 	call  procmem.SyscallInfo
 	regs  frames.Regs
-	stack []byte // from the stack pointer up; empty if no registers are kept
-	runs  uint64 // run count at the stop
-	// awaitsRoot: the last passive read's stack differed, perhaps only beyond the outermost frame.
+	stack []byte // from the stack pointer up; empty: no registers
+	runs  uint64 // at the stop
+	// the last passive read's stack differed, perhaps only beyond the outermost frame
 	awaitsRoot bool
 }
 
@@ -56,7 +55,7 @@ func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.A
 	return true
 }
 
-// recallOrAwaitRoot is recall. If the stack differs, a walk that finds another root has the thread read again.
+// If the stack differs, a walk that finds another root has the thread read again.
 func (k *keptRegs) recallOrAwaitRoot(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
 	recalled := k.recall(s, call, root)
 	k.awaitsRoot = !recalled && len(k.stack) > 0 && k.isSameCall(call)
@@ -68,7 +67,7 @@ func (k *keptRegs) isSameCall(call *procmem.SyscallInfo) bool {
 		(call.Nr == k.call.Nr || isRestart(call.Nr))
 }
 
-// isSameSleep reports whether the thread is probably still in the sleep in which it was stopped.
+// isSameSleep is probable, not proved.
 func (k *keptRegs) isSameSleep(call *procmem.SyscallInfo, runs uint64) bool {
 	return len(k.stack) > 0 && k.isSameCall(call) && (runs == k.runs+1 || isRestart(call.Nr))
 }
@@ -81,8 +80,8 @@ func (s *RawSample) bytesFrom(addr frames.Addr) []byte {
 	return st.Bytes[addr-st.Addr:]
 }
 
-// restoreSleeper makes s, of a stop, one of a sleeper that was stopped for a register in call, and keeps the registers.
-// It does nothing if the thread has left the call.
+// restoreSleeper makes s, of a stop, one of a sleeper that was stopped for a register in call. It does nothing if the
+// thread has left the call.
 func (e *sleepEvidence) restoreSleeper(s *RawSample, call *procmem.SyscallInfo, stop *ptrace.Stop) {
 	// After a restart, PC points at the system call instruction, up to 4 bytes earlier.
 	if stop.Kind != ptrace.KindInterrupt || s.Regs.SP() != call.SP || call.PC-s.Regs.PC > 4 {

@@ -9,15 +9,15 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// futexStack is a kernel stack in futex(2). The operation and wchan, which is cheap to read, determine it.
+// futexStack is a kernel stack in futex(2), which the operation and wchan determine.
 type futexStack struct {
 	op       uint64
 	wchan    [40]byte
-	wchanLen int // 0 if there is no stack
+	wchanLen int // 0: no stack
 	text     []byte
 }
 
-// set sets the stack, or empties it if it is not usable. name is the kernel function in which the thread waits.
+// set empties the stack if it is not usable. name is the kernel function in which the thread waits.
 func (f *futexStack) set(call *procmem.SyscallInfo, name, text []byte) {
 	f.wchanLen = 0
 	if len(name) == 0 || len(name) > len(f.wchan) || len(text) == 0 {
@@ -27,7 +27,7 @@ func (f *futexStack) set(call *procmem.SyscallInfo, name, text []byte) {
 	f.wchanLen = copy(f.wchan[:], name)
 }
 
-// maxFutexStacks is enough: an operation has one or two kernel stacks.
+// An operation has one or two kernel stacks.
 const maxFutexStacks = 8
 
 type futexStacks struct {
@@ -36,7 +36,6 @@ type futexStacks struct {
 	candidate futexStack // the last one read, not proved yet
 }
 
-// kernelStackOf returns the known stack of a thread in futex(2), or nil.
 func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte {
 	var buf [len(futexStack{}.wchan) + 1]byte
 	var name []byte
@@ -58,7 +57,7 @@ func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte
 	return nil
 }
 
-// keepCandidate keeps a stack that was read of a thread in futex(2), until confirm.
+// keepCandidate keeps a stack until confirm.
 func (f *futexStacks) keepCandidate(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	var buf [len(f.candidate.wchan) + 1]byte
 	f.candidate.wchanLen = 0
@@ -67,7 +66,7 @@ func (f *futexStacks) keepCandidate(t *Thread, call *procmem.SyscallInfo, text [
 	}
 }
 
-// confirm keeps the candidate for other threads: its thread has slept while the stack was read.
+// Precondition: the candidate's thread has slept while its stack was read.
 func (f *futexStacks) confirm() {
 	if f.candidate.wchanLen == 0 {
 		return
@@ -78,23 +77,23 @@ func (f *futexStacks) confirm() {
 	f.next++
 }
 
-// kernelStacks reads the kernel stacks of sleepers, with CAP_SYS_ADMIN, in 6 µs. Threads that run between all their
+// kernelStacks reads the kernel stacks of sleepers, which needs CAP_SYS_ADMIN. Threads that run between all their
 // observations are left out.
 type kernelStacks struct {
 	wanted bool
-	failed int // failures in a row
+	failed int // in a row
 	futexStacks
 }
 
 const (
 	maxKernelText = 2 << 10 // bytes
-	kernelTries   = 64      // failures in a row that end the reading
+	kernelTries   = 64      // failures in a row
 )
 
 // ReadKernelStacks makes passive reads include [KernelStack.KernelText], if permitted.
 func (o *Observer) ReadKernelStacks() { o.passive.kernel.wanted = true }
 
-// read reads the kernel stack of a sleeper into s. What it reads is proved, and kept for other threads, by confirm.
+// What read reads is proved, and kept for other threads, by confirm.
 func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
 	k.candidate.wchanLen = 0
 	s.KernelText = s.KernelText[:0]

@@ -4,11 +4,10 @@ package observe
 
 import "prywalk/frames"
 
-// missingRegisterSites is a hash table of [siteKey]s where a register was missing. A collision replaces the older one.
+// missingRegisterSites is a hash table of [siteKey]s. A collision replaces the older one.
 type missingRegisterSites [1024]uint64
 
-// siteKey depends on the program counter, and on x86-64, where a missing register depends on the callers, on the thread
-// and its stack pointer.
+// On x86-64 a missing register depends on the callers: the key has the thread and its stack pointer, too.
 func siteKey(tid int, s *RawSample) uint64 {
 	if s.Regs.Arch == frames.AArch64 {
 		return s.Regs.PC

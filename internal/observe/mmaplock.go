@@ -10,36 +10,32 @@ import (
 // # The lock of the mappings
 //
 // Each read of memory takes mmap_lock. While a preempted thread holds it, the read waits, and with it the stopped
-// thread. So, in the first stops of each process of several threads, after a stop that waited, and if the length of
-// stops is limited:
+// thread. So the lock is watched in the first stops of each process of several threads, after a stop that waited, and
+// if the length of stops is limited:
 //
 //   - The tracer reads a byte before the stop: it waits for the lock while no thread is stopped.
 //   - Another thread of this process reads ([procmem.SyscallThreads]), in 5 µs more. If a read is late, the stopped
 //     thread is detached, and the sample is lost ([refusal.MapLock]).
-//
-// In a stop that is not watched a read waits for as long as the lock is held. After such a wait the next stops are
-// watched.
 //
 // Passive reads use the other thread only while a stop is pending or after a wait: it may get no CPU for 1 ms.
 
 const (
 	firstWatched = 1 << 7  // stops of a process of several threads
 	watchedFor   = 1 << 10 // stops after a wait for the lock
-	lockHeld     = 200e3   // ns; a longer read of one byte has waited for the lock, not only for a CPU
-	lockWait     = 1e6     // ns, longest wait for the lock in an observation
+	lockHeld     = 200e3   // ns; a longer read of one byte has waited for the lock
+	lockWait     = 1e6     // ns, longest wait in an observation
 )
 
-// lockedReads are an observer's reads of memory, which take mmap_lock.
 type lockedReads struct {
 	ctl     *ptrace.Controller
 	limit   *stopLimit
-	threads *procmem.SyscallThreads // read while the lock is watched; nil: the calling thread always reads
+	threads *procmem.SyscallThreads // nil: the calling thread always reads
 }
 
-// LimitLockWait bounds the time that a stopped thread waits for mmap_lock while the lock is watched, see above.
+// LimitLockWait bounds the time that a stopped thread waits for mmap_lock while the lock is watched.
 func (o *Observer) LimitLockWait() { o.reads.threads = procmem.NewSyscallThreads() }
 
-// begin begins the reads of an observation; stopped: in a stop. It returns false if no thread is idle to make them.
+// stopped: in a stop. begin returns false if no thread is idle to read.
 func (r *lockedReads) begin(t *Thread, stopped bool) bool {
 	m := t.Memory
 	if m == nil || r.threads == nil {
@@ -57,7 +53,7 @@ func (r *lockedReads) begin(t *Thread, stopped bool) bool {
 	return m.BeginReads(lockWait)
 }
 
-// end ends the reads. It returns false if one was late: then no byte read since begin may be used.
+// end returns false if a read was late: then no byte read since begin may be used.
 func (r *lockedReads) end(t *Thread) bool {
 	m := t.Memory
 	if m == nil || r.threads == nil {
@@ -75,14 +71,13 @@ func (r *lockedReads) close() {
 	}
 }
 
-// watchMmapLock watches the lock after a long stop, if the lock was the cause.
 func (t *Thread) watchMmapLock(c ptrace.Cause) {
 	if c == ptrace.CauseLock && t.Memory != nil {
 		t.Memory.WatchMmapLock(watchedFor)
 	}
 }
 
-// awaitMmapLock waits for the lock before a stop, if it is watched, and reports whether it was held.
+// awaitMmapLock waits for the lock before a stop, and reports whether it was held.
 func (o *Observer) awaitMmapLock(t *Thread, s *RawSample) bool {
 	s.LockWait = 0
 	m := t.Memory

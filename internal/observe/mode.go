@@ -4,15 +4,14 @@ package observe
 
 import "fmt"
 
-// Mode selects the ways of observing. A recording uses ModeAuto; a dump also uses ModePassiveOnly and ModeAlwaysRead.
-// The hidden flag --rung forces one.
+// Mode selects the ways of observing. The hidden flag --rung forces one.
 type Mode uint8
 
 // The modes.
 const (
 	ModeAuto        Mode = iota // the least intrusive way that is possible
 	ModePassiveOnly             // running threads are not observed
-	ModeAlwaysRead              // as ModeAuto, but unchanged threads are read, too
+	ModeAlwaysRead              // unchanged threads are read, too
 	ModeAlwaysStop              // also sleepers, at every tick
 )
 

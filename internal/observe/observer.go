@@ -17,12 +17,12 @@ type Outcome uint8
 
 // The outcomes. Only Done has a raw sample, and only Failed an error.
 const (
-	Failed       Outcome = iota // no observation; [Reason] classifies the error
-	Pending                     // [Observer.Collect] finishes it
-	Unchanged                   // not run since its last observation
-	Done                        // the raw sample is complete
-	LeftToEngine                // running: the kernel samples it, for the engine
-	WaitsForCPU                 // left until it has a CPU
+	Failed    Outcome = iota // [Reason] classifies the error
+	Pending                  // [Observer.Collect] finishes it
+	Unchanged                // not run since its last observation
+	Done
+	LeftToEngine // running, and sampled by the kernel
+	WaitsForCPU  // left until it has a CPU
 )
 
 // Observer observes threads. Precondition of all methods: they run on the controller's OS thread.
@@ -58,9 +58,8 @@ func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 //	runs                                                     Pending
 //	could not be read, or may not be stopped                 Failed
 //
-// A pending thread keeps the raw sample. After LeftToEngine and Failed the next observation has no baseline.
-//
-// Begin is not called at each tick: package backoff leaves a sleeper out of most ticks.
+// A pending thread keeps the raw sample. After LeftToEngine, and a failure other than of the clocks, the next
+// observation has no baseline.
 func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	sched, err := t.readClocks()
 	if err != nil {
@@ -90,7 +89,6 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	return outcome, nil, err
 }
 
-// readClocks reads the thread's clocks, and keeps them as its last ones.
 func (t *Thread) readClocks() (sched procmem.SchedStat, err error) {
 	last := &t.clocks.last
 	sched, err = t.files.SchedStat()
@@ -106,11 +104,10 @@ func (t *Thread) readClocks() (sched procmem.SchedStat, err error) {
 	return sched, err
 }
 
-// tryConfirmUnchanged takes the newest hints, and reports whether the last observation holds and is not to be repeated.
-// An unchanged thread is read again:
+// tryConfirmUnchanged reports whether the last observation holds. An unchanged thread is read again:
 //
 //   - in a mode that reads all ([Mode.rereadsUnchanged])
-//   - if a walk lacked something that the next copy can have ([Observer.takeHints], [readHints.Retries])
+//   - if a walk lacked something that the next copy can have ([readHints.Retries])
 //   - if its stack differed from that of the kept registers, and the walk has found another outermost frame
 //     ([keptRegs.awaitsRoot])
 //   - sometimes, while its stack is incomplete ([retryBackoff])
@@ -121,8 +118,7 @@ func (o *Observer) tryConfirmUnchanged(t *Thread, sched procmem.SchedStat) bool 
 	return t.sleep.confirmUnchanged(sched, t.files, t.hints().Incomplete)
 }
 
-// takeHints makes the newest hints those of this observation, and reports whether an unchanged thread is to be read
-// again for them.
+// takeHints takes the newest hints, and reports whether they have an unchanged thread read again.
 func (o *Observer) takeHints(t *Thread) (again bool) {
 	root := t.hints().Root
 	if !t.feedback.handedOver.take() {
@@ -139,7 +135,7 @@ func (o *Observer) takeHints(t *Thread) (again bool) {
 	return again
 }
 
-// decide reads the thread if it sleeps, and returns how its observation goes on: Pending if it is to be stopped now.
+// decide reads the thread if it sleeps. Pending: it is to be stopped now.
 func (o *Observer) decide(t *Thread, s *RawSample, sched procmem.SchedStat) (Outcome, error) {
 	asleep, err := o.readAsleep(t, s, sched)
 	switch {
@@ -160,7 +156,6 @@ func (o *Observer) decide(t *Thread, s *RawSample, sched procmem.SchedStat) (Out
 	return Pending, nil
 }
 
-// readAsleep reports whether the thread sleeps, and was read.
 func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) (asleep bool, err error) {
 	if !o.reads.begin(t, false) {
 		return false, refusal.MapLock
@@ -185,7 +180,7 @@ func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 	return asleep, nil
 }
 
-// setSleeperState sets a passively read thread's state, and returns the kernel's letter; 0: unknown.
+// setSleeperState returns the kernel's letter of the state; 0: unknown.
 func (o *Observer) setSleeperState(t *Thread, s *RawSample) (letter byte) {
 	s.OnCPU, s.Basis = false, sample.Exact
 	var st procmem.Stat
@@ -204,8 +199,8 @@ func (o *Observer) setSleeperState(t *Thread, s *RawSample) (letter byte) {
 	return st.State
 }
 
-// mustStopSleeper reports whether to stop a passively read thread: for a missing register, or if it is in a group stop,
-// maybe in user code, where any register may be needed. If that is not allowed, it sets s.stopRefused.
+// mustStopSleeper is true for a missing register, and in a group stop, maybe in user code, where any register may be
+// needed. If the stop is not allowed, it sets s.stopRefused.
 func (o *Observer) mustStopSleeper(t *Thread, s *RawSample, letter byte) bool {
 	switch letter {
 	case 'T':
@@ -217,8 +212,6 @@ func (o *Observer) mustStopSleeper(t *Thread, s *RawSample, letter byte) bool {
 	return false
 }
 
-// tryStopForRegister reports whether to stop a sleeper for a missing register. If one is missing and the stop is not
-// allowed, it sets s.stopRefused.
 func (o *Observer) tryStopForRegister(t *Thread, s *RawSample) bool {
 	if s.recalled || !o.missingRegisters.has(siteKey(t.TID, s)) {
 		return false
@@ -240,8 +233,8 @@ func (o *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
 	return o.limit.tryAdmitStop(t)
 }
 
-// checkWasOnCPU reports whether a sleeper was on a CPU, its last one, until the tracer woke and preempted it: then the
-// sample counts as an exact one.
+// checkWasOnCPU reports whether a sleeper was on its last CPU until the tracer woke there and preempted it: the sample
+// is then exact.
 func (o *Observer) checkWasOnCPU(t *Thread, s *RawSample, cpu int) bool {
 	wake, now := o.preemption.wake(), procmem.Now()
 	if !t.skid.ShowsPlaceAsleep(wake, now) {

@@ -9,21 +9,20 @@ import (
 
 // # Memory besides the stack
 //
-// A walk may need more than the thread's own stack. An observation copies, each as an [OtherMemory] that wraps the one
-// before:
+// A walk may need more than the thread's own stack. Each of these is an [OtherMemory] that wraps the one before:
 //
 //	Thread.OtherMemory  package taskstack  what is set for the thread: the stack of its goroutine
 //	plannedMemory       package copyplan   what a runtime's plan names: frames that are objects
 //	otherStacks         otherstacks.go     around places on other stacks, where walks lacked memory
 //	deepstack.Copier    package deepstack  pieces of a deep stack, instead of one piece
 
-// OtherMemory copies memory besides the thread's stack: in a stop, or while the thread sleeps.
+// OtherMemory copies memory besides the thread's stack, in a stop or while the thread sleeps.
 type OtherMemory = ptrace.OtherMemory
 
-// MemoryRegion copies the memory at one address.
+// MemoryRegion copies the memory at Addr.
 type MemoryRegion struct {
 	ptrace.Wrapped
-	Addr  uint64 // 0 if there is none
+	Addr  uint64 // 0: none
 	Bytes []byte // buffer of the copy
 }
 

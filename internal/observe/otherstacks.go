@@ -8,7 +8,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// otherStacks copies around places on other stacks ([copysize.OtherStack]), in addition to what Inner copies.
+// otherStacks copies around places on other stacks ([copysize.OtherStack]).
 type otherStacks struct {
 	ptrace.Wrapped
 	addrs      [copysize.MaxOtherStacks]frames.Addr
@@ -34,7 +34,7 @@ func (o *otherStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames
 	return n
 }
 
-// onFirstStack reports whether sp is on the stack that ends copysize.FirstStackBytes behind addr.
+// The first stack ends copysize.FirstStackBytes behind addr.
 func onFirstStack(addr, sp frames.Addr) bool {
 	return addr+copysize.FirstStackBytes-sp <= copysize.MaxUsual
 }

@@ -12,7 +12,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// passiveTries bounds the tries on a thread that runs meanwhile.
+// for a thread that runs meanwhile
 const passiveTries = 3
 
 type passiveReader struct {
@@ -20,8 +20,8 @@ type passiveReader struct {
 	kernel kernelStacks
 }
 
-// read reads a sleeper into s. It returns false if the thread runs, or the kernel does not count arrivals
-// (CONFIG_SCHED_INFO). before are clocks of the thread that were read just before.
+// read returns false if the thread runs, or the kernel does not count arrivals (CONFIG_SCHED_INFO). before are clocks
+// of the thread that were read just before.
 func (r *passiveReader) read(t *Thread, s *RawSample, before procmem.SchedStat) (asleep bool, err error) {
 	for range passiveTries {
 		if before.Runs == 0 {
@@ -56,7 +56,7 @@ func (r *passiveReader) read(t *Thread, s *RawSample, before procmem.SchedStat) 
 	return false, nil
 }
 
-// copyAsleep copies what a walk of the sleeper needs. It holds if the run count stays the same.
+// The copy holds if the run count stays the same.
 func (r *passiveReader) copyAsleep(t *Thread, s *RawSample, call *procmem.SyscallInfo) error {
 	if err := s.readRegsAndStack(t, call); err != nil {
 		return err
@@ -68,11 +68,10 @@ func (r *passiveReader) copyAsleep(t *Thread, s *RawSample, call *procmem.Syscal
 	return nil
 }
 
-// signatureBits are a code pointer's bits with its signature (Documentation/arm64/pointer-authentication).
+// a code pointer's bits with its signature (Documentation/arm64/pointer-authentication)
 const signatureBits = 0x7f << 48
 
-// readRegsAndStack sets the registers of a sleeper to those that its system call shows, and copies its stack: after an
-// exec that of the new program.
+// After an exec the copy is of the new program.
 func (s *RawSample) readRegsAndStack(t *Thread, call *procmem.SyscallInfo) error {
 	arch := process.HostArch()
 	s.Regs = frames.Regs{Arch: arch, PC: call.PC}
@@ -97,21 +96,21 @@ func (s *RawSample) readRegsAndStack(t *Thread, call *procmem.SyscallInfo) error
 	return err
 }
 
-// keep completes the sample of a passive read that is proved: sched are the clocks read after it.
+// sched are the clocks read after the copy.
 func (r *passiveReader) keep(t *Thread, s *RawSample, call *procmem.SyscallInfo, sched procmem.SchedStat) {
 	s.Sched = sched
 	s.At = procmem.Now()
 	s.How = ByPassiveRead
 	s.Call = *call
-	t.sleep.unconfirmedSinceRead = true // until it is found unchanged
+	t.sleep.unconfirmedSinceRead = true
 	r.kernel.confirm()
 	if call.Nr < 0 || isRestart(call.Nr) {
 		s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
 	}
 }
 
-// checkStoppable returns nil if a thread may be stopped whose /proc syscall file is unreadable, as CAP_SYS_PTRACE does
-// not override its mode. A sleeper may not: its call is unknown.
+// checkStoppable returns nil if a thread may be stopped whose /proc syscall file is unreadable: CAP_SYS_PTRACE does not
+// override its mode. A sleeper may not: its call is unknown.
 func checkStoppable(files *procmem.ThreadFiles) error {
 	var st procmem.Stat
 	if err := files.Stat(&st); err != nil {

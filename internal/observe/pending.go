@@ -10,7 +10,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// pendingLimit is the longest time, in ns, that a stop is pending.
+// longest time that a stop is pending, ns
 const pendingLimit = 2e9
 
 // Attached returns the number of pending stops, including cancelled ones of threads that have not stopped.
@@ -42,8 +42,8 @@ func (st *requestedStops) markQueued() {
 	}
 }
 
-// FinishStopped finishes the observations of all stopped threads between two calls of Begin, and returns their number.
-// It busy-waits for the first one until the deadline (0: not at all).
+// FinishStopped finishes the observations of all stopped threads, and returns their number. It busy-waits for the first
+// one until the deadline (0: not at all).
 func (st *requestedStops) FinishStopped(deadline int64, done func(*Thread, *RawSample, error)) (n int) {
 	for attachment := st.ctl.SpinAny(deadline); attachment != nil; attachment = st.ctl.SpinAny(0) {
 		if st.finishOne(attachment, done) {
@@ -53,8 +53,7 @@ func (st *requestedStops) FinishStopped(deadline int64, done func(*Thread, *RawS
 	return n
 }
 
-// finishOne finishes the observation of a thread that has stopped or ended. It returns false if the stop was cancelled,
-// or is requested again because of an exec.
+// finishOne returns false if the stop was cancelled, or is requested again because of an exec.
 func (st *requestedStops) finishOne(attachment *ptrace.Attachment, done func(*Thread, *RawSample, error)) bool {
 	t := st.pending[attachment]
 	if t == nil {
@@ -76,8 +75,7 @@ func (st *requestedStops) finishOne(attachment *ptrace.Attachment, done func(*Th
 	return true
 }
 
-// repeatStop requests the stop again whose sample s has no memory of the new program. A call that the first stop has
-// aborted is left alone.
+// The sample s has no memory of the new program. A call that the first stop has aborted is left alone.
 func (st *requestedStops) repeatStop(t *Thread, s *RawSample) error {
 	t.noteLostStop(LostStop{Time: s.StopTime, Cause: s.StopCause, CallEffect: s.CallEffect})
 	t.stops.notStopped = s.NotStopped // fillSample has taken it
@@ -90,8 +88,7 @@ func (st *requestedStops) repeatStop(t *Thread, s *RawSample) error {
 }
 
 // reopenAfterExec opens the memory of the new program if a copy had n = 0 bytes because of an exec, and reports whether
-// it did. Precondition: this process has not stopped the thread. What shows an exec, and what it renews: package
-// sampler (doc.go).
+// it did. Precondition: this process has not stopped the thread.
 func (t *Thread) reopenAfterExec(n int) bool {
 	if n > 0 || t.Memory == nil {
 		return false
@@ -123,13 +120,12 @@ func (st *requestedStops) Cancel(t *Thread) bool {
 }
 
 const (
-	leaveTimeout = 500e6 // longest FinishOrCancelAll, ns
-	leavePoll    = 5e6   // one wait in it, ns
+	leaveTimeout = 500e6 // ns
+	leavePoll    = 5e6   // one wait, ns
 )
 
 // FinishOrCancelAll finishes pending observations for at most 0.5 s and cancels the others, before this process is
-// stopped ([ptrace.Suspending]). The caller then closes the controller, and the kernel detaches the threads that are
-// left when the OS thread ends.
+// stopped ([ptrace.Suspending]). The caller then closes the controller.
 func (st *requestedStops) FinishOrCancelAll(done func(*Thread, *RawSample, error)) {
 	st.ctl.AcknowledgeSuspend()
 	st.finishUntil(0, done)

@@ -12,7 +12,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// plannedMemory copies what a plan of a runtime names, in addition to what Inner copies.
 type plannedMemory struct {
 	ptrace.Wrapped
 	copyplan.Copier
@@ -26,7 +25,7 @@ func (p *plannedMemory) Regions(regs *frames.Regs, rd *ptrace.Reader, out []fram
 	return p.Copy(regs, rd, out, p.InnerRegions(regs, rd, out))
 }
 
-// plan returns the thread's plan, and where it begins (0: the plan finds that); nil: nothing to carry out.
+// plan returns nil if there is nothing to carry out. Anchor 0: the plan finds it.
 func (t *Thread) plan() (*managed.Plan, frames.Addr) {
 	hints := t.hints()
 	plan, anchor := hints.Plan, hints.Anchor
@@ -51,7 +50,7 @@ func (t *Thread) prepareFindAnchor() {
 	t.copies.innerTID, _ = t.files.InnerTID() // 0 if the thread has ended
 }
 
-// SetPlan makes the next observations carry out a plan from an anchor on; nil: none. For a new plan the thread is read
+// SetPlan makes the next observations carry out a plan from an anchor on; nil: none. A new plan has the thread read
 // again.
 func (feedback *WalkFeedback) SetPlan(p *managed.Plan, anchor frames.Addr) (isNew bool) {
 	if feedback.reads.Plan == p && feedback.reads.Anchor == anchor {

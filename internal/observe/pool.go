@@ -9,21 +9,21 @@ import (
 )
 
 const (
-	maxKeptBuffer = 512 << 10 // largest kept stack buffer, in bytes
-	maxKeptBytes  = 24 << 20  // all kept stack buffers, in bytes
+	maxKeptBuffer = 512 << 10 // largest kept stack buffer, bytes
+	maxKeptBytes  = 24 << 20  // all kept stack buffers, bytes
 )
 
-// Pool keeps raw samples for reuse.
+// Pool keeps raw samples for reuse. Put, Trim and the counts are for any goroutine.
 type Pool struct {
 	free         chan *RawSample
-	bytesOut     atomic.Int64 // bytes of stack buffers of raw samples in use
-	bytesWaiting atomic.Int64 // part of them in raw samples that wait for walks
-	freeBytes    atomic.Int64 // bytes of stack buffers in free
-	leastFree    atomic.Int64 // least free since the last Trim
+	bytesOut     atomic.Int64 // of stack buffers in use
+	bytesWaiting atomic.Int64 // those that wait for walks
+	freeBytes    atomic.Int64 // of stack buffers in free
+	leastFree    atomic.Int64 // since the last Trim
 	frugal       bool
 }
 
-// Bounds of a frugal pool, in bytes.
+// in bytes
 const (
 	maxKeptFrugal  = 8 << 20
 	minLargeFrugal = 16 << 10
@@ -43,10 +43,10 @@ func (p *Pool) mayKeep(room int64) bool {
 	return room <= maxKeptBuffer && p.freeBytes.Load()+room <= most
 }
 
-// BytesInUse returns the bytes of the stack buffers of raw samples in use. For any goroutine.
+// BytesInUse returns the bytes of the stack buffers in use.
 func (p *Pool) BytesInUse() int64 { return p.bytesOut.Load() }
 
-// BytesWaiting returns the bytes of the stack buffers that wait for walks. For any goroutine.
+// BytesWaiting returns the bytes of the stack buffers that wait for walks.
 func (p *Pool) BytesWaiting() int64 { return p.bytesWaiting.Load() }
 
 // NewPool returns a pool that keeps at most n raw samples.
@@ -54,8 +54,8 @@ func NewPool(n int) *Pool {
 	return &Pool{free: make(chan *RawSample, n)}
 }
 
-// Get returns an empty raw sample. The goroutine is pinned, because a tracer that is preempted while it holds the
-// channel's lock could not run until an ordinary thread does.
+// Get returns an empty raw sample. It pins the goroutine: a tracer preempted while it holds the channel's lock could
+// not run until an ordinary thread does.
 func (p *Pool) Get() *RawSample {
 	ptrace.Pin()
 	defer ptrace.Unpin()
@@ -73,7 +73,7 @@ func (p *Pool) Get() *RawSample {
 	}
 }
 
-// Trim drops raw samples not needed since the last call. For any goroutine.
+// Trim drops raw samples not needed since the last call.
 func (p *Pool) Trim() {
 	for n := p.leastFree.Load(); n > 0; n-- {
 		select {

@@ -8,21 +8,19 @@ import (
 	"prywalk/ptrace"
 )
 
-// PreemptedFinder finds the thread that the tracer has preempted (package skid). Precondition of all methods: as of
-// those of [Observer].
+// PreemptedFinder finds the thread that the tracer has preempted (package skid). Precondition: as for [Observer].
 type PreemptedFinder struct {
 	wakes
 	detector   skid.PreemptionDetector
 	candidates []candidate
 }
 
-// wakes has what woke the tracer, and when.
 type wakes struct {
 	ctl      *ptrace.Controller
 	lastWake skid.Wake
 }
 
-// Preemption returns what finds the thread that the tracer has preempted.
+// Preemption returns the observer's finder.
 func (o *Observer) Preemption() *PreemptedFinder { return &o.preemption }
 
 // Woken sets the time of the tracer's wake-up, CLOCK_MONOTONIC ns.
@@ -31,13 +29,13 @@ func (p *PreemptedFinder) Woken(at int64) {
 	p.detector.BeginTick(at)
 }
 
-// ForgetWake notes that the tracer has worked since its sleep, so that at the next tick it has preempted no thread.
+// ForgetWake notes that the tracer has worked since its sleep: at the next tick it has preempted no thread.
 func (w *wakes) ForgetWake() { w.ctl.ClearWokenByTimer() }
 
-// Nap makes the tracer sleep until a moment, CLOCK_MONOTONIC ns.
+// Nap sleeps until a time of CLOCK_MONOTONIC, ns.
 func (w *wakes) Nap(until int64) { w.ctl.NanosleepUntil(until) }
 
-// WokenByTimer reports whether the tracer's timer woke it: else it has preempted no thread.
+// WokenByTimer reports whether the tracer's timer woke it; otherwise it has preempted no thread.
 func (w *wakes) WokenByTimer() bool { return w.wake().ByTimer }
 
 // wake includes wake-ups while the tracer waited for stops.
@@ -48,7 +46,7 @@ func (w *wakes) wake() skid.Wake {
 	return w.lastWake
 }
 
-// PreemptedOn returns the CPU on which the tracer has preempted a thread since Woken, if it has.
+// PreemptedOn returns the CPU on which the tracer has preempted a thread since Woken.
 func (p *PreemptedFinder) PreemptedOn() (cpu int, ok bool) {
 	if !p.detector.HasPreempted() {
 		return -1, false
@@ -60,7 +58,7 @@ func (p *PreemptedFinder) checkAwaitsTracer(t *Thread) bool {
 	return p.detector.Decide(&t.skid, t.files, t.sleep.base.lastRun(&t.clocks.last), p.wake())
 }
 
-// More candidates would take longer than the preempted thread waits.
+// More would take longer than the preempted thread waits.
 const maxCandidates = 16
 
 type candidate struct {
@@ -87,8 +85,7 @@ func (p *PreemptedFinder) AddCandidate(t *Thread) bool {
 	return true
 }
 
-// FindPreempted returns the candidate that the tracer has preempted, or nil, in 5 µs for each. Candidates with most CPU
-// time come first.
+// FindPreempted returns the candidate that the tracer has preempted, or nil.
 func (p *PreemptedFinder) FindPreempted() *Thread {
 	defer func() { p.candidates = p.candidates[:0] }()
 	for list := p.candidates; len(list) > 0; list = list[:len(list)-1] {
@@ -107,8 +104,8 @@ func (p *PreemptedFinder) FindPreempted() *Thread {
 	return nil
 }
 
-// LastCPU returns a thread's last CPU, or −1 if unknown, and whether the thread outranks the tracer: the tracer's
-// wake-up does not preempt it there.
+// LastCPU returns a thread's last CPU, or −1, and whether the thread outranks the tracer, whose wake-up then does not
+// preempt it.
 func (p *PreemptedFinder) LastCPU(t *Thread) (cpu int, outranks bool) {
 	if cpu, ok := t.skid.Preempted(); ok {
 		return cpu, false
@@ -121,8 +118,8 @@ func (p *PreemptedFinder) LastCPU(t *Thread) (cpu int, outranks bool) {
 }
 
 // RunsOrPreempted reports whether an unobserved process's first thread is on a CPU (one arrival more than departures:
-// kernel/sched/stats.h, sched_info_arrive; kernel/sched/core.c, __schedule), or was preempted by the tracer. Its CPU
-// time cannot show that: the kernel updates it at ticks only.
+// kernel/sched/stats.h, sched_info_arrive; kernel/sched/core.c, __schedule), or was preempted by the tracer. The kernel
+// updates its CPU time only at ticks.
 func (p *PreemptedFinder) RunsOrPreempted(files *procmem.ThreadFiles) bool {
 	var s procmem.Status
 	before, err := files.SchedStat()

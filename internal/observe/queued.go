@@ -10,12 +10,11 @@ import (
 // # Queued threads
 //
 // A queued thread stops when it gets a CPU, maybe tens of milliseconds later; by then a CPU quota may hold up the
-// tracer. A thread with many system calls that the tracer has preempted is stopped all the same (package skid).
+// tracer. A thread that the tracer has preempted is stopped all the same (package skid).
 
 const maxQueued = 4e9 // ns
 
-// StopOnlyOnCPU limits stops to threads on a CPU, where the kernel shows that, and those not stopped for 4 s since they
-// were found queued.
+// StopOnlyOnCPU limits stops to threads on a CPU, where the kernel shows that, and to those found queued for 4 s.
 func (o *Observer) StopOnlyOnCPU() { o.stopsOnlyOnCPU = true }
 
 func (o *Observer) deferUntilOnCPU(t *Thread) bool {

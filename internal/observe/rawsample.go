@@ -25,7 +25,7 @@ const (
 	FromCore
 )
 
-// String returns the name in JSON, in which a stop is a freeze and a passive read a peek.
+// String returns the name in JSON.
 func (h How) String() string {
 	switch h {
 	case ByStop:
@@ -40,7 +40,7 @@ func (h How) String() string {
 	return "none"
 }
 
-// RawSample is one sample of one thread that is not walked yet. [Pool.Get] returns an empty one.
+// RawSample is one sample of one thread that is not walked yet.
 type RawSample struct {
 	Regs  frames.Regs
 	Mem   frames.Snapshot
@@ -49,16 +49,16 @@ type RawSample struct {
 	At    int64
 	How   How
 	State sample.State
-	// A sleeper's system call; Nr −1: none.
+	// of a sleeper; Nr −1: none
 	Call procmem.SyscallInfo
-	// OnCPU: on a CPU when the tick was due. A running thread without it was queued, or its place is not proven (Basis);
-	// a sleeper with it fell asleep since, in Call.
+	// on a CPU when the tick was due. A running thread without it was queued, or its place is not proven (Basis); a
+	// sleeper with it fell asleep since, in Call.
 	OnCPU      bool
 	Basis      sample.Basis // the evidence for OnCPU
 	NotStopped sample.NotStopped
-	StopTime   int64        // upper bound of the stop's length, ns, without queued, blocked or kernel time before it
+	StopTime   int64        // upper bound of the stop's length, ns, without the time before it
 	Period     int64        // CPU time that a kernel sample stands for, ns
-	RanOn      int64        // how long the thread ran after the interrupt, ns
+	RanOn      int64        // from the interrupt to the stop, ns
 	StopCause  ptrace.Cause // of a stop longer than LongStop
 	StopCost
 	CallEffect
@@ -89,23 +89,21 @@ type CallEffect struct {
 
 // KernelStack is the thread's place in the kernel, if known.
 type KernelStack struct {
-	Kernel     []uint64 // frames above the system call or interrupt, innermost first
-	KernelText []byte   // a sleeper's kernel stack, for [procmem.NextKernelFrame]
+	Kernel     []uint64 // above the system call or interrupt, innermost first
+	KernelText []byte   // of a sleeper, for [procmem.NextKernelFrame]
 
-	wchan    []byte // kernel function in which it waits, if Call does not tell it
+	wchan    []byte // kernel function in which it waits, if Call does not show it
 	wchanBuf [64]byte
 }
 
-// knownRegs says which registers a passive read has.
 type knownRegs struct {
-	recalled           bool // those of an earlier stop
-	stopRefused        bool // no stop was allowed to read registers that may be missing
+	recalled           bool // of an earlier stop
+	stopRefused        bool // registers may be missing, and no stop was allowed
 	stoppedForRegister bool // one is missing, and a stop is to read it
 }
 
-// copyShape says which parts of the stack were copied.
 type copyShape struct {
-	outline       *deepstack.Outline // pieces were copied by it; nil: one piece
+	outline       *deepstack.Outline // nil: one piece
 	outlineFailed bool               // this outline, or the last one, did not lead to the outermost frame
 	copysize.Shape
 }
@@ -124,7 +122,7 @@ func (s *RawSample) reset() {
 // Recalled reports whether a passive read has the registers of an earlier stop.
 func (s *RawSample) Recalled() bool { return s.recalled }
 
-// OutlineFailed reports whether the outline did not fit, so that this sample is to be walked before the next one.
+// OutlineFailed reports whether this sample is to be walked before the next one, as the outline did not fit.
 func (s *RawSample) OutlineFailed() bool { return s.outlineFailed }
 
 const maxRegions = 8 + deepstack.MaxRegions + copyplan.MaxRegions
@@ -148,7 +146,7 @@ func (s *RawSample) keepOthers(rs []frames.Region) {
 func (s *RawSample) KernelOnly() bool { return s.Regs.PC == 0 && s.Regs.SP() == 0 }
 
 // WaitReason returns the system call that a thread waits in, "stopped", or the kernel's reason; "" if running or
-// unknown. A call that was interrupted and continues has its own name, not that of restart_syscall(2).
+// unknown. An interrupted call has its own name, not that of restart_syscall(2).
 func (s *RawSample) WaitReason() string {
 	switch s.State {
 	case sample.Running:

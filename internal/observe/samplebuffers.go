@@ -9,17 +9,16 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// sampleBuffers are the buffers of a raw sample, and what its pool counts of them.
 type sampleBuffers struct {
 	stack        []byte
 	touched      int // bytes of stack that have pages
 	others       []byte
-	pool         *Pool // nil: none counts
-	chargedBytes int64 // bytes of stack's buffer that the pool counts as in use
-	waitingBytes int64 // that it counts as waiting
+	pool         *Pool // or nil
+	chargedBytes int64 // bytes that the pool counts as in use
+	waitingBytes int64 // as waiting
 }
 
-// BeginWaiting counts a raw sample as waiting for its walk until [Pool.Put], and returns the bytes of its stack buffer.
+// BeginWaiting counts a raw sample as waiting for its walk until [Pool.Put]. It returns the bytes of its stack buffer.
 func (s *RawSample) BeginWaiting() int64 {
 	b := &s.buffers
 	if b.pool != nil && b.waitingBytes == 0 {
@@ -29,7 +28,7 @@ func (s *RawSample) BeginWaiting() int64 {
 	return b.waitingBytes
 }
 
-// reserveStack sets the size of the stack's buffer. Precondition: no thread is stopped.
+// Precondition: no thread is stopped.
 func (b *sampleBuffers) reserveStack(n int) {
 	if cap(b.stack) < n {
 		b.stack = make([]byte, n)
@@ -52,7 +51,7 @@ func (b *sampleBuffers) touch(n int) {
 	b.touched = max(b.touched, n)
 }
 
-// reserveOthers makes room for n bytes besides the stack, rounded up to a power of two, as depths vary.
+// n is rounded up to a power of two, as depths vary.
 func (b *sampleBuffers) reserveOthers(n int) {
 	if cap(b.others) < n {
 		b.others = make([]byte, 1<<bits.Len(uint(n)))

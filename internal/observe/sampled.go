@@ -11,15 +11,14 @@ import (
 
 // # Threads that the kernel samples
 //
-// A thread that the kernel samples (package perfevents) is stopped only if its stack is too deep for that. It is still
-// observed without stops, for sleeps, clocks and its end.
+// A thread that the kernel samples (package perfevents) is observed without stops, for sleeps, clocks and its end. It
+// is stopped only if its stack is too deep for samples.
 
 const sampleRoom = 4 << 10 // bytes; a sample's buffer is a multiple
 
-const maxKernel = 64 // kernel frames of a sample
+const maxKernel = 64 // frames of a sample
 
-// SetSampleStack sets the bytes of stack in the kernel's samples of the thread; 0: it is not sampled. A sampled thread
-// is not stopped while it runs, unless its stack is too deep.
+// SetSampleStack sets the bytes of stack in the kernel's samples of the thread; 0: it is not sampled.
 func (t *Thread) SetSampleStack(stack int) { t.kernelSampleStackBytes = stack }
 
 // IsKernelSampled reports whether the thread is observed by the kernel's samples while it runs.
@@ -27,7 +26,7 @@ func (t *Thread) IsKernelSampled() bool {
 	return t.kernelSampleStackBytes != 0 && !t.stackExceedsSamples()
 }
 
-// IsTooDeepForKernelSamples reports whether a thread is stopped though the kernel samples it: its stack is too deep.
+// IsTooDeepForKernelSamples reports whether a thread is stopped though the kernel samples it.
 func (t *Thread) IsTooDeepForKernelSamples() bool {
 	return t.kernelSampleStackBytes != 0 && t.stackExceedsSamples()
 }
@@ -37,10 +36,10 @@ func (t *Thread) stackExceedsSamples() bool {
 	return hints.TooDeepForSamples || hints.Used > t.kernelSampleStackBytes
 }
 
-// FromKernelSample makes a raw sample from a usable kernel sample, without clocks.
+// FromKernelSample makes a raw sample, without clocks, from a usable kernel sample.
 func (o *Observer) FromKernelSample(r *perfevents.Record) *RawSample {
 	s := o.pool.Get()
-	s.buffers.reserveStack((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
+	s.buffers.reserveStack((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom)
 	n, asked := copy(s.buffers.stack, r.Stack), r.Asked
 	if r.Longest {
 		s.FullSampleBytes = asked

@@ -15,7 +15,7 @@ import (
 type sleepEvidence struct {
 	base                 baseline
 	kept                 keptRegs
-	unconfirmedSinceRead bool // read passively, and not found unchanged since
+	unconfirmedSinceRead bool
 	retries              retryBackoff
 }
 
@@ -33,14 +33,14 @@ func (e *sleepEvidence) confirmUnchanged(sched procmem.SchedStat, files *procmem
 	return true
 }
 
-// baseline is a thread's run count at an observation while it was off the CPU.
+// baseline is a thread's run count at an observation off the CPU.
 type baseline struct {
 	runs               uint64
-	runsUntilGroupStop uint64 // until the thread is back in its group stop: PTRACE_DETACH causes one run
+	runsUntilGroupStop uint64 // runs until it is back in its group stop: PTRACE_DETACH causes one
 	state              sample.State
 	valid              bool
-	detachedAt         int64  // CLOCK_MONOTONIC ns, 0 without a stop
-	cpu                uint64 // CPU time at the stop, ns
+	detachedAt         int64  // CLOCK_MONOTONIC ns; 0: not stopped
+	cpu                uint64 // at the stop, ns
 }
 
 func baselineOf(stop *ptrace.Stop) baseline {
@@ -53,8 +53,7 @@ func baselineOf(stop *ptrace.Stop) baseline {
 	return b
 }
 
-// isUnchanged reports whether the run count is that of the baseline. A count of 0 proves nothing: a kernel without
-// CONFIG_SCHED_INFO does not count.
+// A run count of 0 proves nothing: a kernel without CONFIG_SCHED_INFO does not count.
 func (b *baseline) isUnchanged(s procmem.SchedStat) bool {
 	return b.valid && b.runsUntilGroupStop == 0 && s.Runs == b.runs && s.Runs != 0
 }
@@ -72,7 +71,7 @@ func (b *baseline) acceptReturnToStop(s procmem.SchedStat, files *procmem.Thread
 	return true
 }
 
-// lastRun returns the thread's run since its last stop, if it ran exactly once.
+// lastRun is the run since the last stop, if there was exactly one.
 func (b *baseline) lastRun(now *procmem.SchedStat) (run skid.Run) {
 	if b.valid && now.Runs == b.runs+1 {
 		run.DetachedAt, run.CPU = b.detachedAt, int64(now.CPU-b.cpu)
@@ -88,7 +87,6 @@ const (
 	retryFactor = 4
 )
 
-// countUnchanged counts an observation of an unchanged thread, and reports whether to read the thread again.
 func (r *retryBackoff) countUnchanged(incomplete bool) bool {
 	if !incomplete {
 		*r = retryBackoff{}

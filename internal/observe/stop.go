@@ -11,13 +11,12 @@ import (
 	"prywalk/ptrace"
 )
 
-// requestedStops requests stops of threads, and finishes them when the threads have stopped.
 type requestedStops struct {
 	ctl        *ptrace.Controller
 	pool       *Pool
 	mode       Mode
 	limit      stopLimit
-	pending    map[*ptrace.Attachment]*Thread // requested stops
+	pending    map[*ptrace.Attachment]*Thread
 	req        ptrace.Request
 	stop       ptrace.Stop
 	copier     copier
@@ -25,8 +24,8 @@ type requestedStops struct {
 	preemption PreemptedFinder
 }
 
-// request begins a stop. retry: the last one copied nothing. All that takes time precedes the interrupt; what only
-// records the stop follows it.
+// All that takes time precedes the interrupt; what only records the stop follows it. retry: the last stop copied
+// nothing.
 func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 	switch {
 	case st.mode == ModePassiveOnly:
@@ -34,7 +33,7 @@ func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 	case !st.limit.tryAdmitStop(t):
 		return refusal.MaxPause
 	}
-	// The decision is by the last clocks, which noteRequested replaces.
+	// This uses the last clocks, which noteRequested replaces.
 	awaitsTracerCPU := t.skid.DecideAtOnce() && st.preemption.checkAwaitsTracer(t)
 	st.prepare(t, s)
 	attachment, err := st.interrupt(t, retry)
@@ -42,24 +41,21 @@ func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 		t.files.CloseKeptSchedstat()
 		return err
 	}
-	// From here on the thread may stop at any time; Collect finishes the stop, and uses what follows.
 	st.noteRequested(t, s, attachment, awaitsTracerCPU)
 	return nil
 }
 
-// prepare reserves what the stop copies to, and opens and checks what it reads. Which pages are present holds only for
-// a moment, so this is done just before the interrupt.
+// prepare precedes the interrupt directly, as pages that are present may be so only for a moment.
 func (st *requestedStops) prepare(t *Thread, s *RawSample) {
 	st.copier.prepareBuffers(t, s)
 	t.prepareFindAnchor()
 	if hints := t.hints(); hints.Plan != nil && t.Memory != nil {
 		t.copies.lastPlan.CheckPresent(t.Memory, hints.Plan, hints.Anchor)
 	}
-	t.files.KeepSchedstatOpen() // until the end of the stop, as interrupt and the stop read it
+	t.files.KeepSchedstatOpen() // until the end of the stop
 }
 
-// interrupt asks a thread to stop. Unless the thread only computes, its clocks are read just before: a new arrival on a
-// CPU then shows that the thread ran.
+// Unless the thread only computes, its clocks are read just before: a new arrival on a CPU then shows that it ran.
 func (st *requestedStops) interrupt(t *Thread, retry bool) (attachment *ptrace.Attachment, err error) {
 	call, runs, asleep := st.sleepingCall(t)
 	if retry || t.skid.DecideAtOnce() {
@@ -73,7 +69,7 @@ func (st *requestedStops) interrupt(t *Thread, retry bool) (attachment *ptrace.A
 	return attachment, err
 }
 
-// noteRequested records a requested stop. awaitsTracerCPU: the thread waited for the tracer's CPU just before.
+// awaitsTracerCPU: the thread waited for the tracer's CPU just before.
 func (st *requestedStops) noteRequested(t *Thread, s *RawSample, attachment *ptrace.Attachment, awaitsTracerCPU bool) {
 	if before, ok := attachment.ClocksBefore(); ok {
 		if awaitsTracerCPU && before.Runs != t.clocks.last.Runs { // the thread has got a CPU since
@@ -90,8 +86,8 @@ func (st *requestedStops) noteRequested(t *Thread, s *RawSample, attachment *ptr
 	}
 }
 
-// sleepingCall returns the system call of a thread that sleeps in it, and its run count, if both were read during one
-// sleep; else false. Only the repair of interrupted calls on arm64 needs them ([ptrace.Attachment.SetSleeping]).
+// sleepingCall returns a sleeper's call and run count, if both were read during one sleep. Only repairs on arm64 need
+// them ([ptrace.Attachment.SetSleeping]).
 func (st *requestedStops) sleepingCall(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
 	if st.mode != ModeAlwaysStop || process.HostArch() != frames.AArch64 {
 		return call, 0, false
@@ -111,7 +107,7 @@ func (st *requestedStops) sleepingCall(t *Thread) (call procmem.SyscallInfo, run
 	return call, 0, false
 }
 
-// finish reads a thread that has stopped or ended, and lets it go. The raw sample is valid without an error.
+// The raw sample is valid without an error.
 func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*RawSample, error) {
 	s := t.stops.sample
 	t.stops.sample = nil
@@ -137,10 +133,10 @@ func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*Raw
 	return s, nil
 }
 
-// fillSample fills s from the finished stop. Before, s may have a passive read of the thread.
+// s may have a passive read of the thread.
 func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
 	stop := &st.stop
-	// restoreSleeper needs these of the passive read, which what follows overwrites.
+	// for restoreSleeper, of the passive read
 	sleptIn, forRegister := s.Call, s.stoppedForRegister
 
 	s.Regs = stop.Regs
@@ -187,12 +183,12 @@ func (st *requestedStops) setTimes(t *Thread, s *RawSample) {
 	st.limit.noteStop(t, s.StopTime)
 }
 
-// Longest time of a running thread from the interrupt to its stop, in ns.
+// longest time of a running thread from the interrupt to its stop, ns
 const maxStopEntry = 20e3
 
-// stopTimes returns an upper bound of the stop's length, and how long the thread ran on before it, in ns. The way into
-// the stop beyond maxStopEntry is no part of it: if the thread has not arrived on a CPU since it had runs arrivals, it
-// was in the kernel, or the hypervisor had its CPU; else it was queued or blocked.
+// stopTimes returns an upper bound of the stop's length, and how long the thread ran on before it, in ns. If the thread
+// has not arrived on a CPU since it had runs arrivals, the way into the stop beyond maxStopEntry was in the kernel, or
+// the hypervisor had its CPU. Otherwise it was queued or blocked.
 func stopTimes(stop *ptrace.Stop, runs uint64) (stopped, ranOn int64) {
 	if stop.SchedOK && stop.Sched.Runs == runs {
 		from := max(stop.InterruptedAt, stop.LastRunningAt-maxStopEntry)
@@ -201,7 +197,7 @@ func stopTimes(stop *ptrace.Stop, runs uint64) (stopped, ranOn int64) {
 	return stop.DetachedAt - stop.LastRunningAt, 0
 }
 
-// discardLateStop records a stop in which a read was late: what it copied is not used.
+// What a late read has copied is not used.
 func (st *requestedStops) discardLateStop(t *Thread) error {
 	length, _ := stopTimes(&st.stop, t.clocks.last.Runs)
 	st.limit.noteStop(t, length)

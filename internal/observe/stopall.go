@@ -19,9 +19,9 @@ const (
 
 // StopAll observes all threads at one moment: it stops and copies all, then detaches. more returns the threads
 // discovered since its last call. Threads in calls that a stop would harm ([Interruptible]), or that do not stop within
-// a second, are read passively, again while they run, for at most 16 rounds and that second: the last read then holds.
-// The only thread of a process that has called exec meanwhile is observed once more, after the others. done is called
-// once for each thread. StopAll returns the time from the first stop to the last detach, in ns.
+// a second, are read passively, again while they run, for at most 16 rounds and that second. The only thread of a
+// process that has called exec meanwhile is observed once more, after the others. done is called once for each thread.
+// StopAll returns the time from the first stop to the last detach, in ns.
 //
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {
@@ -63,7 +63,7 @@ type stopAll struct {
 	passive               *Observer
 	done                  func(*Thread, *RawSample, error)
 	threads               []*member
-	execed                []*Thread // were stopped after an exec that came after add: without a stack
+	execed                []*Thread // stopped after an exec that followed add: without a stack
 	isRepetition          bool      // of execed
 	pending               int
 	waitUntil             int64
@@ -75,23 +75,22 @@ type stopAll struct {
 type memberState uint8
 
 const (
-	memberUnstopped memberState = iota // to be read passively: asleep, or it did not stop in time
-	memberPending                      // its stop is requested
+	memberUnstopped memberState = iota // to be read passively
+	memberPending
 	memberStopped
 	memberDone // done was called, or is about to be
 )
 
-// member is one of the threads that are stopped together.
 type member struct {
 	thread      *Thread
 	state       memberState
 	attachment  *ptrace.Attachment
 	raw         *RawSample
-	stackCopied bool                // before finish
+	stackCopied bool
 	call        procmem.SyscallInfo // as read before the stop
 }
 
-// add requests a stop of a thread, unless a stop would harm its call.
+// A stop that would harm the call is not requested.
 func (s *stopAll) add(t *Thread) {
 	m := &member{thread: t}
 	s.passive.takeHints(t)
@@ -110,7 +109,7 @@ func (s *stopAll) add(t *Thread) {
 	}
 }
 
-// requestStop requests the stop of a thread. Precondition: m.call was read after the thread's last clocks.
+// Precondition: m.call was read after the thread's last clocks.
 func (s *stopAll) requestStop(m *member, tag int) {
 	s.setRaw(m, s.passive.pool.Get())
 	m.raw.buffers.reserveStack(m.thread.hints().Bytes)
@@ -128,7 +127,7 @@ func (s *stopAll) requestStop(m *member, tag int) {
 	s.pending++
 }
 
-// wait waits until the threads have stopped. Threads that do not stop in time are read passively.
+// Threads that do not stop in time are read passively.
 func (s *stopAll) wait() {
 	for s.pending > 0 {
 		attachment := s.ctl.WaitAny(s.waitUntil)
@@ -152,8 +151,8 @@ func (s *stopAll) wait() {
 	}
 }
 
-// readAllPassively reads all sleepers that have run since their last read, and requests stops of those that run. It
-// reports whether there were any.
+// readAllPassively reads the sleepers that have run since their last read, and requests stops of those that run. It
+// returns false if there were none.
 func (s *stopAll) readAllPassively() (changed bool) {
 	for i, m := range s.threads {
 		if m.state != memberUnstopped {
@@ -177,13 +176,12 @@ func (s *stopAll) readAllPassively() (changed bool) {
 	return changed
 }
 
-// setRaw gives the thread's former raw sample, if any, back to the pool.
 func (s *stopAll) setRaw(m *member, raw *RawSample) {
 	s.passive.pool.Put(m.raw)
 	m.raw = raw
 }
 
-// finishAll copies all stacks while the threads are stopped, then detaches, and calls done for each.
+// finishAll copies all stacks before it detaches the first thread.
 func (s *stopAll) finishAll() {
 	for _, m := range s.threads {
 		if m.state == memberStopped {
@@ -195,7 +193,7 @@ func (s *stopAll) finishAll() {
 	}
 }
 
-// copyStack runs while all are stopped; where it fails, finish copies.
+// If copyStack fails, finish copies.
 func (s *stopAll) copyStack(m *member) {
 	call, err := m.thread.files.Syscall()
 	if err != nil || call.Running || call.SP == 0 {
@@ -206,7 +204,7 @@ func (s *stopAll) copyStack(m *member) {
 
 func (s *stopAll) finish(m *member) {
 	switch m.state {
-	case memberPending: // its time ended while it was asked to stop
+	case memberPending: // its time ended
 		s.ctl.Cancel(m.attachment)
 		s.end(m, nil, ptrace.ErrTimeout)
 	case memberUnstopped:

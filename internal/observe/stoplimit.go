@@ -5,19 +5,21 @@ package observe
 import "time"
 
 const (
-	firstStopTime = 30e3 // expected length of a first stop, ns
+	firstStopTime = 30e3 // of a first stop, expected, ns
 	minStopTime   = 10e3 // least expected length, ns
-	// An estimate above the limit falls by 1/stopLimitDecay with each skipped stop, so that the thread is tried again.
+	// An estimate above the limit falls by 1/stopLimitDecay with each skipped stop: the thread is tried again.
 	stopLimitDecay = 256
 )
 
-// stopLimit skips stops whose estimate, the moving mean of the thread's stops (at first of all), exceeds a limit.
+// stopLimit skips stops whose estimate exceeds a limit. The estimate is the moving mean of the thread's stops, at first
+// of all.
 type stopLimit struct {
-	limit        int64 // ns, or 0
-	meanStopTime int64 // moving mean of all stops, ns; 0 before the first
+	limit        int64 // ns; 0: none
+	meanStopTime int64 // of all stops, ns; 0 before the first
 }
 
-// LimitStops skips stops that are expected to take longer than d ([refusal.MaxPause]); 0 means no limit.
+// LimitStops skips stops that are expected to take longer than d ([refusal.MaxPause]); 0: no limit. No stop is expected
+// to take less than 10 µs.
 func (o *Observer) LimitStops(d time.Duration) { o.limit.limit = int64(d) }
 
 func (l *stopLimit) tryAdmitStop(t *Thread) bool {

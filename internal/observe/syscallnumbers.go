@@ -14,7 +14,7 @@ func futexCall(arch frames.Arch) int64 {
 	return 202 // arch/x86/entry/syscalls/syscall_64.tbl
 }
 
-// isRestart reports whether a call is restart_syscall(2).
+// restart_syscall(2)
 func isRestart(nr int64) bool {
 	if process.HostArch() == frames.AArch64 {
 		return nr == 128

@@ -17,60 +17,57 @@ import (
 // ThreadID has the ids of a thread and of its process.
 type ThreadID struct{ PID, TID int }
 
-// Thread is a thread and its last observation. It belongs to the observer's OS thread, except its [WalkFeedback], which
-// belongs to the walking goroutine.
+// Thread is a thread and its last observation. It belongs to the observer's OS thread, except its [WalkFeedback].
 type Thread struct {
 	ThreadID
 	Owner       any                // the caller's object of this thread
-	OtherMemory ptrace.OtherMemory // further memory to copy in a stop, or nil
+	OtherMemory ptrace.OtherMemory // or nil
 	Plans       *Plans             // the process's plan until a walk sets one, or nil
-	Memory      *procmem.Memory    // if nil, absent pages are read, too
+	Memory      *procmem.Memory    // nil: absent pages are read, too
 
 	files                  *procmem.ThreadFiles
 	clocks                 clockReads
 	skid                   skid.StopClassifier
-	kernelSampleStackBytes int // 0 if not sampled
+	kernelSampleStackBytes int // 0: not sampled
 	sleep                  sleepEvidence
 	stops                  stopState
-	abortedCall            *abortedCall // nil if no stop aborted a call
+	abortedCall            *abortedCall // nil: none
 	copies                 copyState
 	feedback               *WalkFeedback
 }
 
 type clockReads struct{ first, last procmem.SchedStat }
 
-// stopState is a thread's pending stop, and what its stops have shown.
 type stopState struct {
-	sample       *RawSample         // of the pending stop; nil if there is none
-	attachment   *ptrace.Attachment // of the pending stop
-	requestedAt  int64              // of the pending stop, CLOCK_MONOTONIC ns
-	awaitsTracer bool               // the thread waits for the tracer's CPU
-	queuedSince  int64              // first found queued since the last stop, CLOCK_MONOTONIC ns; 0 if not
-	expectedTime int64              // expected length of the next stop, ns; 0 if unknown
+	sample       *RawSample // of the pending stop; nil: none
+	attachment   *ptrace.Attachment
+	requestedAt  int64 // CLOCK_MONOTONIC ns
+	awaitsTracer bool  // waits for the tracer's CPU
+	queuedSince  int64 // since the last stop, CLOCK_MONOTONIC ns; 0: not
+	expectedTime int64 // of the next stop, ns; 0: unknown
 	notStopped   sample.NotStopped
 	lost         []LostStop // since TakeLostStops
 }
 
 type copyState struct {
-	tls         uint64 // thread pointer at the last stop, 0 before the first one
-	tlsSpace    uint64 // address space of tls, [procmem.Memory.Space]
+	tls         uint64 // thread pointer at the last stop
+	tlsSpace    uint64 // address space of tls
 	stackBytes  int
-	otherBytes  int // copied lately: a maximum that decays
+	otherBytes  int // a maximum that decays
 	innerTID    int // in the innermost pid namespace; 0: not read yet
 	lastPlan    copyplan.Last
-	seenRetries uint32 // CopyHints.Retries at the last takeHints
+	seenRetries uint32 // at the last takeHints
 }
 
 // Plans passes a process's plan to the observing goroutine.
 type Plans = atomic.Pointer[managed.Plan]
 
-// NewThread opens no file yet.
+// NewThread returns a thread whose files are not open yet.
 func NewThread(pid, tid int, budget *procmem.FDBudget) *Thread {
 	id := ThreadID{pid, tid}
 	return &Thread{ThreadID: id, files: procmem.OpenThread(pid, tid, budget), feedback: newFeedback(id)}
 }
 
-// hints returns the hints that were taken last ([Observer.takeHints]).
 func (t *Thread) hints() *CopyHints { return t.feedback.handedOver.get() }
 
 // SetFirstCopy sets the size of the first copy of the stack, within its limits. Precondition: no walk was made.
@@ -100,11 +97,10 @@ func (t *Thread) Files() *procmem.ThreadFiles { return t.files }
 // Pending reports whether a stop was begun and not finished.
 func (t *Thread) Pending() bool { return t.stops.sample != nil }
 
-// AwaitsTracer reports whether the pending thread stops only when the tracer sleeps, as it waits for its CPU.
+// AwaitsTracer reports whether the pending thread waits for the tracer's CPU: it stops only when the tracer sleeps.
 func (t *Thread) AwaitsTracer() bool { return t.Pending() && t.stops.awaitsTracer }
 
-// ResetBaseline makes the next observation a whole one: what the last ones have read is not used. used are the last
-// clocks that were used, or zero.
+// ResetBaseline makes the next observation a whole one. used are the last clocks that were used, or zero.
 func (t *Thread) ResetBaseline(used procmem.SchedStat) {
 	t.sleep.base.valid, t.clocks.last = false, used
 }
@@ -118,7 +114,7 @@ func (t *Thread) Ran() (runs, cpu int64) {
 	return int64(last.Runs - first.Runs), int64(last.CPU - first.CPU)
 }
 
-// Feedback returns what the walking goroutine uses of the thread.
+// Feedback returns the part that belongs to the walking goroutine.
 func (t *Thread) Feedback() *WalkFeedback { return t.feedback }
 
 // Asleep reports whether the thread was off the CPU at its last observation, not only by a stop.
@@ -133,7 +129,7 @@ func (t *Thread) TakeNotStopped() (n sample.NotStopped) {
 // ManyCalls reports whether only observations from the thread's own CPU are exact ([skid.SyscallStops]).
 func (t *Thread) ManyCalls() bool { return t.skid.HasManyCalls() }
 
-// threadPointer is that of the last stop, 0 if it is unknown or of a former program.
+// threadPointer is 0 if unknown or of a former program.
 func (t *Thread) threadPointer() uint64 {
 	if t.copies.tlsSpace != t.addressSpace() {
 		return 0
