@@ -65,7 +65,7 @@ type childSamples struct {
 // mark is a tick at which a process was on a CPU.
 type mark struct {
 	at         int64 // CLOCK_MONOTONIC ns
-	standsFor  int64 // time since the tick before, ns
+	standsFor  int64 // ns
 	program    *handover.Program
 	raw        *observe.RawSample   // or nil
 	childState attribute.ChildState // why raw is nil
@@ -99,7 +99,7 @@ func (n *newChildren) observe(now int64) {
 		return
 	}
 	for found, over := range n.untracked.Tick(now, n.mark) {
-		if !covered.ChildTimes { // the kernel's records have all of it
+		if !covered.ChildTimes { // else the kernel's records have all of it
 			n.reportUsed(found)
 		}
 		if found.Value == nil {

@@ -22,7 +22,7 @@ type newThreads struct {
 }
 
 const (
-	skipCost  = 20 // ns for which the kernel skips one thread, at least
+	skipCost  = 20 // ns, at most, in which the kernel skips one thread
 	skipShare = 64 // skips take at most 1/skipShare of the time
 	// length of the first list
 	firstTail = 8

@@ -10,16 +10,16 @@ import (
 	"prywalk/ptrace"
 )
 
-// Bounds of one observation. A read takes 1 to 3 µs.
+// of one observation; a read takes 1 to 3 µs
 const (
 	MaxReads   = 160
 	MaxRegions = 160
 )
 
 const (
-	maxNodesSearched = 64 // nodes of one FindNode
+	maxNodesSearched = 64 // of one FindNode
 	pageSize         = 4 << 10
-	blockSize        = 16 << 10 // read at once where nodes are dense
+	blockSize        = 16 << 10 // where nodes are dense
 	fewPages         = 2
 )
 
@@ -35,22 +35,20 @@ type Copier struct {
 	targets       [managed.MaxNodes]frames.Addr
 }
 
-// assignment is what [Copier.Use] sets for one Copy.
 type assignment struct {
 	plan        *managed.Plan
 	anchor      frames.Addr
-	foundAnchor *frames.Addr // the thread's last result of FindNode; nil if it is not kept
+	foundAnchor *frames.Addr // the thread's last result of FindNode, or nil
 	innerTID    uint64       // in the process's pid namespace
-	cache       *nodeCache   // nil if nodes are not kept
+	cache       *nodeCache   // or nil
 }
 
-// progress is the state of one Copy.
 type progress struct {
 	rd          *ptrace.Reader
 	out         []frames.Region
 	regionCount int
-	lastRegion  frames.Region // the region in which copyOf last found bytes
-	lastIndex   int           // its index in out, or −1
+	lastRegion  frames.Region // where copyOf last found bytes
+	lastIndex   int           // of it in out, or −1
 	bufUsed     int
 	slots       [managed.MaxSlots]frames.Addr
 	nodeCount   int
@@ -58,8 +56,8 @@ type progress struct {
 	nextCount   int           // nodes in cache.next
 }
 
-// Use sets the plan of the next [Copier.Copy], the thread that it is for, and what that has read last. anchor is where
-// the plan begins; 0: the plan finds it. innerTID is the thread's id in its process's pid namespace; 0: unknown.
+// Use sets the plan of the next [Copier.Copy], and what the thread's last one has read. anchor is where the plan
+// begins; 0: the plan finds it. innerTID is the thread's id in its process's pid namespace; 0: unknown.
 func (c *Copier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, last *Last) {
 	if c.buf == nil {
 		c.buf = make([]byte, managed.MaxBytes)
@@ -70,8 +68,8 @@ func (c *Copier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, last 
 	c.ranges.cache = last.ranges
 }
 
-// Copy adds what the plan copies to the n regions of out, and returns the new number of regions. They are valid until
-// the next call.
+// Copy adds what the plan copies to the n regions of out, and returns the new number of regions, valid until the next
+// call.
 func (c *Copier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region, n int) int {
 	c.progress = progress{rd: rd, out: out, regionCount: n, lastIndex: -1, slots: [managed.MaxSlots]frames.Addr{
 		managed.SlotAnchor: c.anchor, managed.SlotSP: regs.SP(), managed.SlotThreadPointer: regs.TLS,
@@ -104,7 +102,7 @@ func (c *Copier) runSteps(steps []managed.Step) {
 	}
 }
 
-// step reports whether the plan goes on.
+// step returns false if the plan ends.
 func (c *Copier) step(s *managed.Step) bool {
 	if s.OnlyAsleep && !c.Asleep {
 		return true
@@ -190,7 +188,7 @@ func (c *Copier) saveNodes() {
 	c.savedNodes = c.savedNodesBuf[:copy(c.savedNodesBuf[:], c.nodes[:c.nodeCount])]
 }
 
-// reuseFoundAnchor sets SlotAnchor to the thread's last result of FindNode, if that still holds.
+// The last result of FindNode may not hold any more.
 func (c *Copier) reuseFoundAnchor() bool {
 	if c.foundAnchor == nil || *c.foundAnchor == 0 {
 		return false
@@ -210,7 +208,6 @@ func (c *Copier) reuseFoundAnchor() bool {
 	return false
 }
 
-// findNode returns the node of a list that has the wanted word, or 0.
 func (c *Copier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
 	want := c.slots[s.End%managed.MaxSlots]
 	for range min(int(s.Max), maxNodesSearched) {
@@ -225,7 +222,7 @@ func (c *Copier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
 	return 0
 }
 
-// density decides whether to read the whole page around a node: worth the room only if the page has other nodes.
+// density decides whether to read the whole page around a node: only if the page has other nodes.
 type density struct {
 	pieces int // read for nodes
 	piece  int
@@ -255,7 +252,7 @@ func (d *density) next(at frames.Addr) uint64 {
 	return 0
 }
 
-// readNode reads a node, and with bytes up to its page's end if readable.
+// with is the bytes to read with the node, up to its page's end.
 func (c *Copier) readNode(at frames.Addr, size, with uint64) bool {
 	end := max(at|(pageSize-1)+1, at+size)
 	if with > pageSize {
@@ -272,7 +269,7 @@ func (c *Copier) readNode(at frames.Addr, size, with uint64) bool {
 	return c.read(at, size) && c.copyOf(at, size) != nil
 }
 
-// copyTargets replaces the nodes by the objects to which they point, and reads these.
+// copyTargets replaces the nodes by the objects to which they point.
 func (c *Copier) copyTargets(s *managed.Step) {
 	n := 0
 	for i := range c.nodeCount {
@@ -303,7 +300,7 @@ func (c *Copier) skipsTarget(at frames.Addr, s *managed.Step) bool {
 
 const (
 	addressBits     = 48 // of a user address
-	comparedObjects = 8  // last objects that are compared: recursive calls have the same one
+	comparedObjects = 8  // the last ones: recursive calls have the same object
 )
 
 func (c *Copier) readObject(at frames.Addr, s *managed.Step) bool {

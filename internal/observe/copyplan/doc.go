@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package copyplan carries out a runtime's plan of what to copy ([managed.Plan]) while a thread is stopped or
-// asleep. It allocates nothing in the steady state.
+// Package copyplan carries out a runtime's plan of what to copy ([managed.Plan]) while a thread is stopped or asleep.
+// It allocates nothing in the steady state.
 //
 // # Algorithm
 //
 // The steps of a plan load words, and copy ranges, lists of nodes and the objects to which these point. An observation
-// reads mostly what the last one of its thread has read ([Last]): before the steps run, one call reads those of these
-// places that were present just before ([Last.CheckPresent]). The steps read what is missing.
+// reads mostly what the last one of its thread has read ([Last]): one call reads those of these places that were
+// present just before ([Last.CheckPresent]). The steps read what is missing.
 //
 // # Example
 //
 // A thread of CPython 3.13 runs a generator that f iterates, which the module calls. The frames of f and the module are
-// in the newest chunk of the thread's data stack, the generator's is in the generator object, in the heap. The anchor,
-// slot 0, is the thread state, 0x7f3c18004000 (makePlan of package cpython):
+// in the newest chunk of the thread's data stack, the generator's is in the generator object. The anchor, slot 0, is
+// the thread state, 0x7f3c18004000 (makePlan of package cpython):
 //
 //	step                               reads                           gives
 //	Copy   slot 0, Max 0x100           0x100 bytes at 0x7f3c18004000   region 1: the thread state
@@ -29,6 +29,6 @@
 //	CopyTargets Off 0, Size 0x90       0x90 bytes at 0x7f3c1803a4f0    region 4: code object of the generator; those of
 //	                                                                   f and the module, and node 4's None, are in Skip
 //
-// Those are four reads. The next observation reads the regions 1, 2 and 4 in one call, and, when the list comes to a
-// node outside of them, all nodes that had a region of their own in another.
+// The next observation reads the regions 1, 2 and 4 in one call, and, when the list comes to a node outside of them,
+// all nodes that had a region of their own in another.
 package copyplan

@@ -14,11 +14,11 @@ import (
 type Last struct {
 	nodes       *nodeCache
 	ranges      *rangeCache
-	foundAnchor frames.Addr // last result of the plan's FindNode, or 0
+	foundAnchor frames.Addr // of the plan's FindNode, or 0
 }
 
 // CheckPresent checks before a stop which of the last observation's ranges and nodes are present. anchor is where the
-// plan begins, or 0 if unknown.
+// plan begins, or 0.
 func (l *Last) CheckPresent(m *procmem.Memory, plan *managed.Plan, anchor frames.Addr) {
 	if anchor == 0 || len(plan.Steps) == 0 {
 		return

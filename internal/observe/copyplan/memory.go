@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// memory is what a plan has copied in one observation.
 type memory struct {
 	progress
 	buf    []byte
@@ -17,7 +16,7 @@ type memory struct {
 	parts  [procmem.MaxPlaces]frames.Region // of readPresent
 }
 
-// copyOf returns the copy of size bytes at addr, nil if not all were copied.
+// copyOf returns nil if not all bytes were copied.
 func (m *memory) copyOf(addr, size uint64) []byte {
 	last := &m.lastRegion
 	if off := addr - last.Addr; off < uint64(len(last.Bytes)) && size <= uint64(len(last.Bytes))-off {
@@ -36,7 +35,7 @@ func (m *memory) copyOf(addr, size uint64) []byte {
 	return bytesAt(from, m.rd.StackBytes(), addr, size)
 }
 
-// bytesAt returns size bytes at addr of the copy b, which begins at from, or nil.
+// b begins at from.
 func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
 	off := addr - from
 	if n := uint64(len(b)); addr < from || off > n || size > n-off {
@@ -45,7 +44,7 @@ func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
 	return b[off : off+size]
 }
 
-// word returns the 8 bytes at addr, from a copy or by a read, 0 if unreadable.
+// word copies or reads the 8 bytes at addr, 0 if unreadable.
 func (m *memory) word(addr frames.Addr) uint64 {
 	b := m.copyOf(addr, 8)
 	if b == nil {
@@ -60,7 +59,7 @@ func (m *memory) word(addr frames.Addr) uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// read copies up to n bytes into a new region, and reports whether it got any.
+// read returns false if it got no bytes.
 func (m *memory) read(addr frames.Addr, n uint64) bool {
 	n = min(n, uint64(len(m.buf)-m.bufUsed))
 	if n == 0 || m.regionCount == len(m.out) {

@@ -10,25 +10,24 @@ import (
 // # Nodes of the last observation
 //
 // Most frames that are objects are those of the last observation. One call reads those found present before a stop,
-// when a list comes to the first node that no region has; new ones are read one by one.
+// when a list comes to the first node that no region has.
 
 const maxCachedNodes = procmem.MaxPlaces
 
-// nodeCache has the nodes of a thread's last list that no other region has.
 type nodeCache struct {
 	at         [maxCachedNodes]frames.Addr
 	atCount    int
 	present    [maxCachedNodes]bool
 	pieces     [maxCachedNodes]memoryRange
 	pieceCount int
-	until      int64 // present until, CLOCK_MONOTONIC ns; 0 if unknown
-	failures   int   // failures in a row
+	until      int64 // of present, CLOCK_MONOTONIC ns; 0: unknown
+	failures   int   // in a row
 	next       [maxCachedNodes]frames.Addr
 }
 
 const maxFailures = 4
 
-// checkPresent checks the nodes before a stop, and joins those of one page.
+// checkPresent joins the nodes of one page.
 func (cache *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
 	cache.until = 0
 	if cache.atCount == 0 || cache.failures == maxFailures {
@@ -55,7 +54,7 @@ func (cache *nodeCache) put(n memoryRange) {
 	cache.pieceCount++
 }
 
-// readCachedNodes reads the checked nodes, once for each check, and reports whether it got any.
+// The nodes are read once for each check.
 func (c *Copier) readCachedNodes() bool {
 	cache := c.cache
 	if cache == nil || cache.until == 0 {
@@ -73,10 +72,10 @@ func (c *Copier) readCachedNodes() bool {
 	return c.regionCount > before
 }
 
-// denseNodes is the distance, in sizes of a node, up to which one page usually has both nodes.
+// in sizes of a node: one page usually has both
 const denseNodes = 3
 
-// cacheNode keeps a node for the next observation, if it is in a region from index before on.
+// A node is kept only in a region from index before on.
 func (c *Copier) cacheNode(at frames.Addr, size uint64, before int) {
 	cache := c.cache
 	if cache == nil || c.savedNodes != nil || c.lastIndex < before || c.nextCount == maxCachedNodes {

@@ -11,14 +11,13 @@ import (
 
 // # Ranges of the last observation
 //
-// A plan reads almost the same ranges in each stop. One call reads those that were present just before the stop.
+// A plan reads almost the same ranges in each stop. One call reads those that were present just before it.
 
-// Bounds of what is read beforehand.
 const (
 	maxRanges     = 24
 	maxRangeBytes = 96 << 10
 	minRanges     = 2
-	rangeShrinks  = 4 // an unused end of a range shrinks by 1/rangeShrinks in each observation
+	rangeShrinks  = 4 // an unused end shrinks by 1/rangeShrinks in each observation
 )
 
 type memoryRange struct{ from, to frames.Addr }
@@ -28,10 +27,10 @@ func (m memoryRange) size() uint64 { return m.to - m.from }
 type rangeCache struct {
 	ranges [maxRanges]memoryRange
 	n      int
-	until  int64 // present until, CLOCK_MONOTONIC ns; 0 if unknown
+	until  int64 // of presence, CLOCK_MONOTONIC ns; 0: unknown
 }
 
-// checkPresent cuts, before a stop, each range at its first absent page.
+// checkPresent cuts each range at its first absent page.
 func (cache *rangeCache) checkPresent(m *procmem.Memory) {
 	cache.until = 0
 	if cache.n < minRanges {
@@ -71,9 +70,9 @@ func (cache *rangeCache) checkPresent(m *procmem.Memory) {
 
 // usedRanges is what an observation has used of the last ranges, and what it has read in addition.
 type usedRanges struct {
-	cache        *rangeCache // nil if there are none
-	first        int         // index of the region with the first range
-	count        int         // number of ranges that were read
+	cache        *rangeCache // or nil
+	first        int         // region of the first range
+	count        int         // ranges that were read
 	used         [maxRanges]memoryRange
 	sameEachTime bool // the step reads the same ranges each time
 	fresh        [maxRanges]memoryRange
@@ -102,10 +101,10 @@ func (c *Copier) readRanges() {
 	u.count = c.regionCount - u.first
 }
 
-// rangeOverlaps is the largest node, in bytes, that may cross the end of a range.
+// the largest node, in bytes, that may cross the end of a range
 const rangeOverlaps = 256
 
-// readMissing reads what the last ranges lack of n bytes, and reports whether it got any.
+// readMissing reads what the last ranges lack of n bytes.
 func (c *Copier) readMissing(at frames.Addr, n uint64) bool {
 	if n == 0 || c.copyOf(at, n) != nil {
 		return n > 0

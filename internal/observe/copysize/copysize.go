@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/loadedcode"
 )
 
-// Sizes of the copy of a stack, in bytes.
+// in bytes
 const (
 	First        = 64 << 10   // before a walk
 	MinWhole     = 64 << 10   // of the whole stack
@@ -15,13 +15,12 @@ const (
 	MaxUsual     = 8 << 20    // usual RLIMIT_STACK
 	MaxDeep      = 256 << 20  // for a stack known to be deeper
 	Margin       = 2 << 10    // beyond what the last walks needed
-	MaxToEnd     = 1280 << 10 // a copy that was too short is followed by one up to the known end, if at most that far
+	MaxToEnd     = 1280 << 10 // a copy that was too short is followed by one up to the known end, if that is so near
 )
 
-// Bytes below the stack pointer that may be in use.
 const (
-	RedZone      = 128 // by a leaf function on x86-64 (System V ABI, §3.2.2)
-	SavedFPARM64 = 16  // by Go, which saves the caller's frame pointer there
+	RedZone      = 128 // below sp, of a leaf function on x86-64 (System V ABI, §3.2.2)
+	SavedFPARM64 = 16  // below sp: Go saves the caller's frame pointer there
 )
 
 // Hints is what the next copies of a thread have.
@@ -37,34 +36,34 @@ func firstHints() Hints { return Hints{StackSize: StackSize{Bytes: First, ToEnd:
 type WalkedCopy struct {
 	Stack    frames.Region
 	StackEnd frames.Addr // [frames.Snapshot.StackEnd]
-	Room     int         // bytes of the buffer
-	// ByStop: copied in a stop. KernelSample: by the kernel (package perfevents). Neither: while the thread slept.
+	Room     int         // of the buffer
+	// Neither: copied while the thread slept.
 	ByStop, KernelSample bool
-	InPieces             bool // not in one piece (package deepstack)
+	InPieces             bool // package deepstack
 	Shape
 }
 
 // Shape says what bounded a copy, and what it left out.
 type Shape struct {
 	Limit           Limit
-	FullSampleBytes int         // the kernel's copy in a sample with as much stack as possible; else 0
+	FullSampleBytes int         // the kernel's copy in a sample with as much stack as possible, or 0
 	TailAt          frames.Addr // outermost frames behind a gap, or 0
-	NotRoot         frames.Addr // a stack that ends here or below is not the one of CopyEnd; 0 if unknown
+	NotRoot         frames.Addr // a stack that ends here or below is not the one of CopyEnd; 0: unknown
 }
 
 // Limit bounded the copy of a stack.
 type Limit uint8
 
-// Values of [Limit].
+// Limits.
 const (
 	LimitRoom    Limit = iota // the bytes asked for, or the mapping
 	LimitCopyEnd              // [StackSize.CopyEnd]
-	LimitTime                 // the limit of a stop
+	LimitTime                 // of a stop
 )
 
 func (c *WalkedCopy) isLongestSample() bool { return c.KernelSample && c.FullSampleBytes > 0 }
 
-// isFullSample is isLongestSample, and no page was absent.
+// no page was absent
 func (c *WalkedCopy) isFullSample() bool {
 	return c.isLongestSample() && len(c.Stack.Bytes) >= c.FullSampleBytes
 }
@@ -91,8 +90,8 @@ func (l *Learner) Restarted() *Learner {
 	return restarted
 }
 
-// Walked learns from a finished walk of a copy. again: the copy lacked something that the next one has, so that the
-// thread is to be read again even if it has not run. Precondition: p has the mappings as of then.
+// Walked learns from a finished walk of a copy. again: the copy lacked something that the next one has, so an unchanged
+// thread is to be read again. Precondition: p has the mappings as of then.
 func (l *Learner) Walked(p *loadedcode.Process, w *frames.Walker, c *WalkedCopy) (end WalkEnd, again bool) {
 	end = classify(p, w, c, &l.size)
 	if end == EndNoTime {
@@ -113,7 +112,7 @@ func (l *Learner) SetBytes(n, most uint64) { l.Bytes = int(min(max(n, MinWhole),
 // RaiseTo makes the next copies at least n bytes long.
 func (l *Learner) RaiseTo(n int) { l.Bytes = max(l.Bytes, n) }
 
-// SetFirstStackEnd sets the end of the thread's first stack, or 0 if unknown ([OtherStack.FirstStack]).
+// SetFirstStackEnd sets the end of the thread's first stack, or 0 ([OtherStack.FirstStack]).
 func (l *Learner) SetFirstStackEnd(stackEnd frames.Addr) {
 	if stackEnd < FirstStackBytes {
 		return
@@ -122,7 +121,7 @@ func (l *Learner) SetFirstStackEnd(stackEnd frames.Addr) {
 	l.others.walksLeft[0] = minOthersKept
 }
 
-// AddOtherStack makes the next copies include the surroundings of an address on another stack, of which the newest
+// AddOtherStack makes the next copies include the surroundings of an address on another stack. The newest
 // [MaxOtherStacks] are kept. added: it is a new one.
 func (l *Learner) AddOtherStack(addr frames.Addr) (added bool) {
 	_, added = l.others.add(addr, 0)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package copysize learns from the walks of a thread how much of its stack the next observation copies: enough for a
-// complete walk, and little more, as a thread is stopped while its stack is copied.
+// complete walk, and little more, as the thread is stopped meanwhile.
 //
 // # Algorithm
 //
@@ -13,8 +13,8 @@
 //
 // # Example
 //
-// The stack of a coroutine is 200 KiB deep, somewhere in a mapping of 1 GiB, so that no end is known. On arm64, where
-// package deepstack does not apply:
+// The stack of a coroutine is 200 KiB deep, somewhere in a mapping of 1 GiB: no end is known. On arm64, where package
+// deepstack does not apply:
 //
 //	depth    copied   walk                           next copy
 //	200 KiB   64 KiB  cut: lacks the word at 64 KiB  256 KiB: four times as much; the thread is read again at once
@@ -23,5 +23,5 @@
 //	100 KiB  102 KiB  complete at 100 KiB            230 KiB, at most up to CopyEnd
 //	300 KiB  230 KiB  cut: lacks the word at 230 KiB 923 KiB, at most up to CopyEnd: 302 KiB; read again at once
 //
-// A walk that goes on at CopyEnd (the coroutine's stack has another end) removes it, until a complete walk confirms it.
+// A walk that goes on at CopyEnd removes it, until a complete walk confirms it.
 package copysize

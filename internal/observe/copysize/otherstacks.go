@@ -4,23 +4,22 @@ package copysize
 
 import "prywalk/frames"
 
-// The copy around a place on another stack.
 const (
 	OtherStackBelow = 16 << 10 // bytes below the place
 	otherStackBytes = 96 << 10 // all bytes
-	MaxOtherStacks  = 4        // places: with -fsplit-stack there are several
+	MaxOtherStacks  = 4        // with -fsplit-stack there are several
 )
 
 // OtherStack is a place on another stack, around which a stop copies.
 type OtherStack struct {
-	At   frames.Addr // 0 if there is none
+	At   frames.Addr // 0: none
 	Size int         // bytes to copy, if more than usual
 	End  int         // bytes from At to where complete walks ended, or 0
 	// FirstStack: At is near the end of the thread's first stack, copied only while the thread is on another.
 	FirstStack bool
 }
 
-// OtherStacks are the places on other stacks that the next copy includes.
+// OtherStacks are the places that the next copy includes.
 type OtherStacks struct {
 	StackPlaces [MaxOtherStacks]OtherStack
 }
@@ -29,11 +28,11 @@ type otherStackLearner struct {
 	*OtherStacks
 	next      int                 // last replaced place
 	keepFor   int                 // walks elsewhere until a place is dropped
-	walksLeft [MaxOtherStacks]int // of keepFor; 0: the place is kept for ever
-	gaveUp    bool                // a place was dropped since the last call of addMissing
+	walksLeft [MaxOtherStacks]int // of keepFor; 0: the place is kept
+	gaveUp    bool                // a place was dropped since the last addMissing
 }
 
-// update reports whether the walk went to a new place that was not copied. A kernel sample has one stack only.
+// update returns true for a new place that was not copied. A kernel sample has one stack only.
 func (learner *otherStackLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy) (again bool) {
 	learner.noteUsed(w)
 	if end != EndCutOther && end != EndOtherStack || c.KernelSample && w.OnOtherStack() {
@@ -53,7 +52,7 @@ func (s *OtherStack) CopyBytes() int {
 	return max(otherStackBytes, s.Size)
 }
 
-// add adds a place, and returns its index. added: it is new, and has replaced no other.
+// add returns the place's index. added: it is new, and has replaced no other.
 func (learner *otherStackLearner) add(addr, size uint64) (at int, added bool) {
 	list := &learner.StackPlaces
 	for i := range list {
@@ -80,7 +79,6 @@ const (
 	maxOthersKept = 1 << 14
 )
 
-// addMissing reports whether a place that was not copied is new.
 func (learner *otherStackLearner) addMissing(addr uint64) (added bool) {
 	if learner.keepFor == 0 || learner.gaveUp {
 		learner.keepFor = min(max(2*learner.keepFor, minOthersKept), maxOthersKept)
@@ -102,7 +100,7 @@ func (learner *otherStackLearner) noteUsed(w *frames.Walker) {
 	}
 }
 
-// countWalk drops the places that no walk has used for long. Bit i of used: this walk used StackPlaces[i].
+// Bit i of used: this walk used StackPlaces[i].
 func (learner *otherStackLearner) countWalk(used uint) {
 	list, n := &learner.StackPlaces, 0
 	for i := range list {
@@ -126,8 +124,7 @@ func (learner *otherStackLearner) countWalk(used uint) {
 	clear(list[n:])
 }
 
-// placesWith returns the set of places (as for countWalk) whose copy includes sp. complete: a complete walk ended
-// there.
+// placesWith returns the places, as for countWalk, whose copy includes sp. complete: a complete walk ended there.
 func (learner *otherStackLearner) placesWith(sp frames.Addr, complete bool) (found uint) {
 	for i := range learner.StackPlaces {
 		place := &learner.StackPlaces[i]

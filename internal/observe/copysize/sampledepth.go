@@ -8,7 +8,7 @@ import "prywalk/frames"
 //
 // A kernel sample has at most a fixed number of bytes of stack, and no page that is absent.
 
-// After a cut sample the thread is stopped until the stops of 0.5 s have found its stack shallow; the time doubles with
+// After a cut sample the thread is stopped until the stops of 0.5 s have found its stack shallow. The time doubles with
 // each cut sample.
 const (
 	deepSeconds  = 0.5
@@ -22,16 +22,15 @@ func (learner *depthLearner) setRate(hz float64) {
 
 // SampleDepth says whether the kernel's samples of a thread are used.
 type SampleDepth struct {
-	// TooDeepForSamples: the thread must be stopped, as a sample had too little of its stack.
+	// TooDeepForSamples: a sample had too little stack; the thread must be stopped.
 	TooDeepForSamples bool
 }
 
-// depthLearner decides when the kernel's samples of a thread have too little of its stack.
 type depthLearner struct {
 	*SampleDepth
 	shallowFor   int // shallow stops required after a cut sample
-	shallowLeft  int // of these, still required
-	deeperThan   int // bytes of a stack that is not shallow
+	shallowLeft  int // still required
+	deeperThan   int // bytes; such a stack is not shallow
 	pageStops    int // as shallowFor, after a sample that ended at an absent page
 	shallowFirst int // least shallowFor
 }
@@ -45,7 +44,6 @@ func (learner *depthLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy
 	}
 }
 
-// learnCutSample requires stops after a sample that had too little stack, unless a longer sample is possible.
 func (learner *depthLearner) learnCutSample(c *WalkedCopy) {
 	switch {
 	case !c.isLongestSample():
@@ -75,8 +73,8 @@ func (learner *depthLearner) stopForDepth(stackBytes int) {
 	learner.deeperThan = stackBytes
 }
 
-// stopForPages requires stops, one at first, twice as many each time, to read the pages that a sample found absent: the
-// kernel does not wait for them (arch/x86/lib/usercopy.c, copy_from_user_nmi).
+// stopForPages requires one stop, then twice as many each time: the kernel does not wait for absent pages
+// (arch/x86/lib/usercopy.c, copy_from_user_nmi).
 func (learner *depthLearner) stopForPages(asked int) {
 	if !learner.TooDeepForSamples {
 		learner.pageStops = min(max(2*learner.pageStops, 1), max(learner.shallowFirst, minDeepStops))

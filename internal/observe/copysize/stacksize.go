@@ -7,10 +7,10 @@ import "prywalk/frames"
 // StackSize is what the next copy has of the stack at the stack pointer.
 type StackSize struct {
 	Bytes int
-	// Bytes that the last walks used: it rises at once, and falls by 1/8 of the difference with each walk. A lower
-	// bound after a kernel sample with too few.
+	// Used bytes of the last walks: it rises at once, and falls by 1/8 of the difference with each walk. After a kernel
+	// sample with too few it is a lower bound.
 	Used     int
-	CopyEnd  frames.Addr // no copy goes beyond; 0: unknown
+	CopyEnd  frames.Addr // of all copies; 0: unknown
 	Changing bool        // the thread changes stacks, and CopyEnd was another stack's
 	Root     frames.Addr // stack pointer of the outermost frame in the last complete walk, or 0
 	ToEnd    bool        // no walk was complete: the stack is assumed to end with its mapping
@@ -24,22 +24,21 @@ func (s *StackSize) ToReserve(otherBytes int) int {
 	return min(s.Bytes, max(MinWhole-otherBytes-Margin, 2*s.Used+Margin, MinInnermost))
 }
 
-// sizeLearner learns how many bytes of the stack to copy, and where the stack ends.
 type sizeLearner struct {
 	*StackSize
-	copyEndInvalid bool        // a walk passed CopyEnd; a complete walk must confirm it before it is set again
+	copyEndInvalid bool        // a walk passed CopyEnd, and no complete walk has confirmed it since
 	passedEnd      frames.Addr // the CopyEnd that was passed
-	passed         int         // number of times that a walk passed CopyEnd
+	passed         int         // number of passes
 	walks          uint
 }
 
-// maxWalksToEnd bounds the incomplete walks until ToEnd is dropped.
+// incomplete walks until ToEnd is dropped
 const maxWalksToEnd = 8
 
-// maxPassed bounds how often a CopyEnd that walks have passed is set again.
+// passes after which a CopyEnd is not set again
 const maxPassed = 16
 
-// update sets the size of the next copy, and reports whether the copy was too short and the next one is longer.
+// update returns true if the copy was too short and the next one is longer.
 func (learner *sizeLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy) (again bool) {
 	learner.learnEnd(end, w, c)
 	from, reach := c.Stack.Addr, w.HighestSP()
@@ -82,8 +81,7 @@ func (learner *sizeLearner) reachesEnd(c *WalkedCopy) bool {
 	return !learner.Changing && root > from && root-from <= uint64(len(c.Stack.Bytes))
 }
 
-// sizeToEnd returns the bytes from the copy's begin to the stack's end, 0 if that is unknown or more than MaxToEnd
-// away.
+// sizeToEnd returns the bytes from the copy's begin to the stack's end, 0 if unknown or more than MaxToEnd.
 func (learner *sizeLearner) sizeToEnd(c *WalkedCopy) uint64 {
 	from, end := c.Stack.Addr, learner.Root
 	if end <= from || learner.Changing {
@@ -95,8 +93,7 @@ func (learner *sizeLearner) sizeToEnd(c *WalkedCopy) uint64 {
 	return 0
 }
 
-// setSize sets the size of the next copy, and reports whether it is longer. cut: the copy was too short; toCopyEnd: it
-// went up to CopyEnd.
+// cut: the copy was too short; toCopyEnd: it went up to CopyEnd.
 func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (again bool) {
 	old := learner.Bytes
 	want := used + Margin
@@ -121,8 +118,8 @@ func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (ag
 	return cut && old < MaxUsual
 }
 
-// setCopyEnd bounds copies by the end of a complete walk, as other data may follow (goroutines). A CopyEnd that a walk
-// passed is set again if a complete walk ends there, at most maxPassed times.
+// Other data may follow the end of a complete walk (goroutines). A CopyEnd that a walk passed is set again if a
+// complete walk ends there, at most maxPassed times.
 func (learner *sizeLearner) setCopyEnd(addr uint64) {
 	copyEnd := addr + Margin
 	if learner.copyEndInvalid && copyEnd == learner.passedEnd && learner.passed <= maxPassed {

@@ -10,20 +10,20 @@ import (
 // WalkEnd is the end of a walk, by what the next copy needs.
 type WalkEnd uint8
 
-// The ends.
+// Ends.
 const (
 	EndElse       WalkEnd = iota // no copy helps: no rule, memory that is no stack, the limit of frames
 	EndComplete                  // at the outermost frame
-	EndNoTime                    // incomplete, after a copy that the limit of a stop cut
+	EndNoTime                    // incomplete, and the limit of a stop cut the copy
 	EndCut                       // beyond the copy of the stack
-	EndBetween                   // as EndCut, in a copy by an outline: between its pieces, or a little beyond
-	EndPastRoot                  // as EndCut, in a scan that has passed the known end of the stack
+	EndBetween                   // as EndCut, between the pieces of an outline or a little beyond
+	EndPastRoot                  // as EndCut, in a scan beyond the known end of the stack
 	EndCutOther                  // beyond the copy of another stack
 	EndOtherStack                // in a stack that was not copied
 	EndNoRegister                // [frames.StopUnproven]
 )
 
-// classify returns how a walk of a copy ended. Precondition: size has the root of the walk before.
+// Precondition: size has the root of the walk before.
 func classify(p *loadedcode.Process, w *frames.Walker, c *WalkedCopy, size *sizeLearner) WalkEnd {
 	switch stop := w.StopReason(); {
 	case stop.Complete():
@@ -46,5 +46,5 @@ func classify(p *loadedcode.Process, w *frames.Walker, c *WalkedCopy, size *size
 	return EndCut
 }
 
-// IsCut reports whether a longer copy of a stack that was copied helps.
+// IsCut reports whether a longer copy of the same stack helps.
 func (end WalkEnd) IsCut() bool { return end == EndCut || end == EndBetween || end == EndCutOther }

@@ -12,14 +12,13 @@ import (
 // MaxRegions bounds the regions that a copy adds to those of Inner.
 const MaxRegions = maxPieces + maxSteppedTo
 
-// Bounds of the pieces at known frame ends.
 const (
 	pieceBelow = 256 // bytes below an end: return address, saved registers, alignment
 	pieceAbove = 8
 	pieceJoins = 512 // bytes; nearer pieces are joined
 	maxPieces  = 32
 	pieceBytes = 12 << 10 // of all pieces
-	pieceReads = 48       // reads of a stop
+	pieceReads = 48       // of a stop
 )
 
 // Copier copies deep stacks, one at a time, in addition to what Inner copies. It is reused.
@@ -28,7 +27,7 @@ type Copier struct {
 	top []byte
 
 	places     [ptrace.MaxPrefetch]frames.Region
-	first      int // index of the first piece in places, behind those of Inner
+	first      int // of the first piece in places, behind those of Inner
 	placeCount int
 	buf        []byte
 	search
@@ -37,13 +36,13 @@ type Copier struct {
 // Stack is the stack to copy.
 type Stack struct {
 	Outline       *Outline
-	Top           []byte      // the copied bytes from the red zone up
+	Top           []byte      // from the red zone up
 	InOnePiece    int         // bytes to copy if the outline does not fit
 	Root          frames.Addr // end of the stack in the last complete walk, or 0
 	ChangesStacks bool        // Root may be another stack's
 }
 
-// Reserve reserves buffers for the next copy: need is the bytes in one piece, if the outline does not fit.
+// Reserve reserves buffers for the next copy. need is the bytes in one piece, if the outline does not fit.
 // Precondition: no thread is stopped.
 func (c *Copier) Reserve(need int) {
 	if c.buf == nil {

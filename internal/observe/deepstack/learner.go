@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/observe/copysize"
 )
 
-// history is of a deep stack's last walks. It belongs to the walking goroutine.
 type history struct {
 	ends     []frameEnd // by rising address
 	walks    uint32
@@ -93,7 +92,7 @@ func (learner *Learner) Walked(
 	return dropped
 }
 
-// historyFor returns the history of the walks of a deep stack, nil if the stack was not deep lately.
+// historyFor returns nil if the stack was not deep lately.
 func (learner *Learner) historyFor(end copysize.WalkEnd, w *frames.Walker, c *copysize.WalkedCopy) *history {
 	reach := w.HighestSP()
 	if end == copysize.EndCut || end == copysize.EndBetween {

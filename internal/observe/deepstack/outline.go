@@ -10,14 +10,13 @@ import (
 	"prywalk/internal/observe/copysize"
 )
 
-// Sizes in bytes.
+// in bytes
 const (
 	DeepFrom   = 64 << 10              // shallower stacks are copied in one piece
-	TopBytes   = copysize.MinInnermost // copied of the top
+	TopBytes   = copysize.MinInnermost // of the top
 	WholeBytes = 256 << 10             // copied in one piece, after an outline that did not fit
 )
 
-// Bounds of what is kept of the last walks.
 const (
 	maxEnds    = 120  // frame ends
 	maxChain   = 1024 // frames of a walk or chain
@@ -27,10 +26,10 @@ const (
 	maxSizes   = 1 << sizeBits / 2
 )
 
-// frameEnd is a frame's outer end, with the return address there.
+// a frame's outer end, with the return address there
 type frameEnd struct {
 	at, pc   frames.Addr
-	lastWalk uint32 // number of the last walk that had it
+	lastWalk uint32 // that had it
 }
 
 func (f frameEnd) compare(at frames.Addr) int { return cmp.Compare(f.at, at) }
@@ -48,8 +47,7 @@ func (w *WalkedFrames) Add(f *frames.Frame) {
 	}
 }
 
-// fit reports whether a stop can copy the ends of all frames beyond the top. If not, no chain would succeed, after a
-// long search.
+// fit reports whether a stop can copy the ends of all frames beyond the top; if not, no chain would succeed.
 func (w *WalkedFrames) fit() bool {
 	bytes := frames.Addr(0)
 	for i := 1; i < len(w.ends); i++ {
@@ -61,12 +59,12 @@ func (w *WalkedFrames) fit() bool {
 }
 
 const (
-	sizeRoot   = ^frames.Addr(0) // the outermost frame
+	sizeRoot   = ^frames.Addr(0) // of the outermost frame
 	sizeVaries = ^frames.Addr(0) - 1
 )
 
 // frameSizes is a hash table from return address to frame size. pc 0: an empty slot. One goroutine writes while another
-// reads: a stale or mismatched size is a harmless guess.
+// reads: a stale size is a harmless guess.
 type frameSizes struct {
 	table  [1 << sizeBits]struct{ pc, size atomic.Uint64 }
 	count  int

@@ -9,29 +9,29 @@ import (
 	"prywalk/internal/observe/copysize"
 )
 
-// Bounds of a search in a stop, in bytes unless stated.
+// in bytes unless stated
 const (
-	maxStarts    = 24        // chains of more than one frame
+	maxStarts    = 24        // number of chains of more than one frame
 	maxTries     = 400       // number of chains
 	maxKnownEnds = 4         // chains from frames at their places of earlier walks
 	maxSearch    = 1024      // frames of all chains
 	readsKept    = 2         // reads reserved for a copy in one piece
 	maxSteppedTo = 40        // regions of ends at new places
-	maxFollowed  = 40 << 10  // copied for ends at new places
-	maxInFull    = 128 << 10 // copied beyond a top without known frames
-	failedCopy   = 10 << 10  // copied beyond failed chains
+	maxFollowed  = 40 << 10  // for ends at new places
+	maxInFull    = 128 << 10 // beyond a top without known frames
+	failedCopy   = 10 << 10  // beyond failed chains
 	firstGrowth  = 4 << 10   // first read where frames are unknown
 	endBytes     = maxFollowed + pieceBelow + smallFrameAbove
 )
 
-// What is copied around a frame's outer end at a new place, in bytes.
+// around a frame's outer end at a new place, in bytes
 const (
 	endAbove        = 512
 	smallFrameAbove = 1024 // after a small frame: its callers are mostly small
 	smallFrameBelow = 128  // pieceBelow after a small frame
 	maxSmallFrame   = 2 << 10
-	minLargeFrame   = 16 << 10 // a frame of this size is large
-	savedBelow      = 64       // return address and the registers that most functions save
+	minLargeFrame   = 16 << 10
+	savedBelow      = 64 // return address and the registers that most functions save
 )
 
 // search copies frame ends along chains of frames. A chain succeeds if it reaches the outermost frame.
@@ -47,16 +47,15 @@ type search struct {
 	arena
 
 	// Reset by followTop:
-	framesLeft int         // to follow in this stop
+	framesLeft int         // in this stop
 	furthest   frames.Addr // highest place of failed chains
-	failedEnd  frames.Addr // the same, of those before the first successful one, or 0
-	succeeded  bool        // a chain has succeeded
-	// Stack pointers in the top, of all chains.
+	failedEnd  frames.Addr // the same, before the first successful one, or 0
+	succeeded  bool
+	// stack pointers in the top, of all chains
 	succeededAt, failedAt wordSet
 	topFrames             [maxChain]frames.Addr // of the last chain
 }
 
-// chain is the result of [search.followChain].
 type chain struct {
 	succeeded bool
 	reached   frames.Addr   // highest known place, or 0
@@ -85,7 +84,6 @@ func (a *arena) keepChain() { a.free = a.forChain }
 
 func (a *arena) hasForChain(n uint64) bool { return uint64(len(a.forChain)) >= n+a.keptUnused }
 
-// take takes n free bytes. Chains copy to the rest.
 func (a *arena) take(n int) (taken []byte) {
 	taken, a.free = a.free[:n], a.free[n:]
 	a.limitChains(a.free)
@@ -109,7 +107,7 @@ func (s *search) copyFrames() {
 	s.copyUntilChain(reached)
 }
 
-// copyBeyondFailed copies beyond failed chains: these may be the thread's frames, and the successful ones stale.
+// Failed chains may be the thread's frames, and the successful ones stale.
 func (s *search) copyBeyondFailed() {
 	size := min(failedCopy, len(s.free))
 	if s.failedEnd <= s.memory.topEnd() || s.root != 0 && s.failedEnd >= s.root || !s.memory.hasRoom() || size == 0 {
@@ -183,7 +181,7 @@ func (s *search) lowestKnownEnd(from frames.Addr) frames.Addr {
 	return 0
 }
 
-// copyInSteps copies to a buffer in growing steps, until a return address in the last step begins a successful chain.
+// copyInSteps copies in growing steps, until a return address in the last step begins a successful chain.
 func (s *search) copyInSteps(from frames.Addr, to []byte) (found bool) {
 	n := len(s.memory.Others)
 	done := 0
@@ -221,7 +219,7 @@ func (s *search) followTop() (reached frames.Addr, ok bool) {
 	return s.furthest, ok
 }
 
-// tryChain follows a chain, and keeps its copies if it succeeds or gets furthest.
+// tryChain keeps the copies of a chain that succeeds or gets furthest.
 func (s *search) tryChain(pc, sp frames.Addr) chain {
 	n := len(s.memory.Others)
 	c := s.followChain(pc, sp)
@@ -244,7 +242,7 @@ func (s *search) tryChain(pc, sp frames.Addr) chain {
 	return c
 }
 
-// followAll follows all chains that begin in b, the copy at an address.
+// b is the copy at the address.
 func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
 	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries && s.framesLeft > 0; {
 		value := binary.LittleEndian.Uint64(b)

@@ -9,7 +9,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// stopCopy is what a stop has copied so far.
 type stopCopy struct {
 	frames.Snapshot
 	rd  *ptrace.Reader
@@ -20,7 +19,7 @@ func (s *stopCopy) topEnd() frames.Addr { return s.Stack.Addr + uint64(len(s.Sta
 
 func (s *stopCopy) hasRoom() bool { return len(s.Others) < len(s.out) }
 
-// add adds a copied region. Precondition: there is room.
+// Precondition: there is room.
 func (s *stopCopy) add(r frames.Region) {
 	n := len(s.Others)
 	s.out[n], s.Others = r, s.out[:n+1]
@@ -28,7 +27,7 @@ func (s *stopCopy) add(r frames.Region) {
 
 func (s *stopCopy) drop(n int) { s.Others = s.out[:n] }
 
-// returnAddressAt returns the return address at a frame's outer end, if copied with the saved registers.
+// returnAddressAt needs a copy with the saved registers.
 func (s *stopCopy) returnAddressAt(end frames.Addr) (pc frames.Addr, ok bool) {
 	from := end - savedBelow
 	if top := &s.Stack; from-top.Addr < uint64(len(top.Bytes)) {

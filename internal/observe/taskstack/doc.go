@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package taskstack copies the stack of the task (in Go: the goroutine) that a thread runs, while the thread is stopped
-// or asleep, where it is on another stack: the scheduler's, or that of a signal handler. A walk that has read the
-// thread's own stack continues there. It allocates nothing in the steady state.
+// Package taskstack copies the stack of the task (in Go: the goroutine) that a thread runs, where the thread is on
+// another stack: the scheduler's, or that of a signal handler. A walk that has read the thread's own stack continues
+// there. It allocates nothing in the steady state.
 //
 // # Algorithm
 //
@@ -16,7 +16,7 @@
 //	copy           0x1d0 bytes from 0xc00005be30
 //
 // On the goroutine's own stack only g, m and what lies beyond the copy of the stack are read. Most threads run the same
-// task as at their last observation: a hint then foretells all addresses, and one call reads all.
+// task as at their last observation: a hint then has all addresses, and one call reads all.
 //
 // The labels of a task (pprof.Do) are copied too (labels.go).
 //

@@ -10,9 +10,9 @@ import (
 )
 
 const (
-	maxLabels  = 6       // labels copied of a task
+	maxLabels  = 6       // of a task
 	maxLabel   = 128     // bytes of a key or value
-	labelsCopy = 1 << 10 // bytes of all copied labels
+	labelsCopy = 1 << 10 // bytes of all labels
 	labelsHead = 24      // bytes: address, length, capacity of a list of string pairs
 	labelsPair = 32      // bytes
 )
@@ -36,7 +36,7 @@ func (s *stacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n 
 	return n + 1
 }
 
-// readLabels reads into s.labels, and returns the bytes; 0: unreadable, or too many.
+// readLabels returns the bytes in s.labels; 0: unreadable, or too many. So do readPairs and readTexts.
 func (s *stacks) readLabels(at frames.Addr, rd *ptrace.Reader) int {
 	if rd.Read(at, s.labels[:labelsHead]) != labelsHead {
 		return 0
@@ -47,10 +47,10 @@ func (s *stacks) readLabels(at frames.Addr, rd *ptrace.Reader) int {
 	return 0
 }
 
-// readPairs returns the number of pairs, 0 as readLabels.
+// readPairs returns the number of pairs.
 func (s *stacks) readPairs(rd *ptrace.Reader) int {
 	list, count, capacity := word(s.labels[:], 0), word(s.labels[:], 8), word(s.labels[:], 16)
-	if count == 0 || count > maxLabels || capacity < count { // no list: a map
+	if count == 0 || count > maxLabels || capacity < count { // a map
 		return s.mapPairs(list, rd)
 	}
 	pairs := s.labels[labelsHead : labelsHead+labelsPair*int(count)]
@@ -60,7 +60,6 @@ func (s *stacks) readPairs(rd *ptrace.Reader) int {
 	return int(count)
 }
 
-// readTexts returns the bytes of all labels, 0 as readLabels.
 func (s *stacks) readTexts(n int, rd *ptrace.Reader) int {
 	b, texts, want := s.labels[:], s.texts[:0], 0
 	end := labelsHead + labelsPair*n
@@ -81,7 +80,7 @@ func (s *stacks) readTexts(n int, rd *ptrace.Reader) int {
 	return end
 }
 
-// A map[string]string of one bucket (runtime/map.go until Go 1.23, hmap and bmap).
+// a map[string]string of one bucket (runtime/map.go until Go 1.23, hmap and bmap)
 const (
 	mapBytes     = 32
 	mapLogSize   = 9
@@ -93,7 +92,7 @@ const (
 	slotInUse    = 5 // at least
 )
 
-// mapPairs is readPairs of a map, of which it makes a list.
+// mapPairs makes a list of a map.
 func (s *stacks) mapPairs(at frames.Addr, rd *ptrace.Reader) (count int) {
 	bucket, list := s.bucket[:], s.labels[:]
 	if at == 0 || rd.Read(at, bucket[:mapBytes]) != mapBytes || word(bucket, mapOld) != 0 || bucket[mapLogSize] != 0 ||

@@ -13,8 +13,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// stacks copies the stack of the task that a thread has left, for all threads of a process, with one runtime.
-// g, m, curg and g0 are Go's: the running task, its worker, the worker's task and its scheduler.
+// stacks is of one runtime, for all threads of a process. g, m, curg and g0 are Go's: the running task, its worker, the
+// worker's task and its scheduler.
 type stacks struct {
 	layout managed.TaskOffsets
 
@@ -29,7 +29,6 @@ type stacks struct {
 	hints [1 << hintBits]taskHint
 }
 
-// taskHint is a thread's last task: usually, one call reads all.
 type taskHint struct{ slot, m, g uint64 }
 
 const hintBits = 10
@@ -44,7 +43,7 @@ const (
 	stackCopy     = 256 << 10
 	outerCopy     = 32 << 10
 	schedulerCopy = 64 << 10
-	touchedBytes  = 32 << 10 // bytes with pages beforehand
+	touchedBytes  = 32 << 10 // with pages beforehand
 )
 
 // New returns what copies the stacks of the tasks that a process's threads have left; nil without tasks.
@@ -68,7 +67,6 @@ func New(p *loadedcode.Process) ptrace.OtherMemory {
 	return s
 }
 
-// several has the stacks of several runtimes.
 type several []*stacks
 
 // Regions implements [ptrace.OtherMemory]. It begins with the runtime whose task the thread runs.
@@ -111,7 +109,7 @@ func (s *stacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	return word(s.g, s.layout.StackHi)
 }
 
-// correctHint reads the running task if the hint is wrong, and corrects it. Precondition: its m was read.
+// correctHint reads the running task if the hint is wrong. Precondition: its m was read.
 func (s *stacks) correctHint(hint *taskHint, rd *ptrace.Reader) bool {
 	g := word(s.slot, 0)
 	if g == 0 || g == hint.g || g != word(s.m, s.layout.CurrentTask) || rd.Read(g, s.g) != len(s.g) || word(s.g,
@@ -122,7 +120,7 @@ func (s *stacks) correctHint(hint *taskHint, rd *ptrace.Reader) bool {
 	return true
 }
 
-// mostRegions: slot, g, m, labels, scheduler's stack, curg, its stack.
+// slot, g, m, labels, scheduler's stack, curg, its stack
 const mostRegions = 7
 
 // Regions implements [ptrace.OtherMemory].
@@ -175,7 +173,6 @@ func (s *stacks) copyRestOfStack(rd *ptrace.Reader, out []frames.Region, n int) 
 	return addRead(from, s.stack[:min(hi-from, stackCopy)], rd, out, n)
 }
 
-// addRead returns the new number of regions.
 func addRead(from frames.Addr, buf []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
 	size := rd.Read(from, buf)
 	if size == 0 {
@@ -203,8 +200,7 @@ func (s *stacks) copySchedulerStack(rd *ptrace.Reader, out []frames.Region, n in
 	return addRead(from, s.outer[:hi-from], rd, out, n)
 }
 
-// readRunning reads the running g and its m. g is in thread-local storage, on arm64 in a register that C code may
-// reuse.
+// g is in thread-local storage, on arm64 in a register that C code may reuse.
 func (s *stacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
 	if s.layout.InRegister {
 		g, _ = regs.Get(s.layout.Register)
@@ -233,7 +229,7 @@ func (s *stacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	return g, m, 1
 }
 
-// readTask reads a g and its m, and returns the m, or 0 if g does not run.
+// readTask reads a g and its m; 0: g does not run.
 func (s *stacks) readTask(g uint64, rd *ptrace.Reader) (m uint64) {
 	if g == 0 || rd.Read(g, s.g) != len(s.g) {
 		return 0

@@ -1,5 +1,5 @@
-// Command collects makes garbage in recursions of several depths, so that its threads are often on the scheduler's
-// stack, below goroutines with deep stacks and with shallow ones.
+// Command collects makes garbage in recursions of several depths: its threads are often on the scheduler's stack, below
+// goroutines with deep and shallow stacks.
 package main
 
 import "fmt"
