@@ -22,7 +22,7 @@ type alarm struct {
 	until     atomic.Int64
 }
 
-// alarmSignal has no other use; the Go runtime's handler ignores it.
+// The Go runtime's handler ignores it.
 const alarmSignal = syscall.Signal(63)
 
 const saRestart = 0x10000000
@@ -60,7 +60,7 @@ func (a *alarm) close() {
 	_, _ = maskSignals(unix.SIG_SETMASK, a.oldMask)
 }
 
-// set returns false without a timer, as do sleep and wait. Times are on the clock of [Now].
+// Without a timer, set, sleep and wait return false. Times are on the clock of [Now].
 func (a *alarm) set(expiresAt int64) bool {
 	if !a.created {
 		return false

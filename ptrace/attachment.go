@@ -64,5 +64,5 @@ func (attachment *Attachment) SetSleeping(call *SyscallInfo, runs uint64) {
 	attachment.sleeping, attachment.call, attachment.runs = true, *call, runs
 }
 
-// MarkQueued records that the thread is queued for the tracer's CPU: waits do not spin for its stop.
+// MarkQueued records that the thread is queued for the tracer's CPU: waits do not spin for it.
 func (attachment *Attachment) MarkQueued() { attachment.queued = true }

@@ -80,7 +80,7 @@ func (attachment *Attachment) setBefore(files *ThreadFiles, before *SchedStat) {
 	}
 }
 
-// Cancel ends an Attachment: a stopped thread is detached now, any other by a later WaitAny when it stops.
+// Cancel ends an Attachment. A stopped thread is detached now, any other by a later WaitAny.
 func (c *Controller) Cancel(attachment *Attachment) {
 	switch attachment.state {
 	case attachmentStopped:

@@ -83,7 +83,7 @@ func readParts(tid int, parts []frames.Region, v *vectors) int {
 	return int(n)
 }
 
-// The result of link is valid until the next call.
+// The result is valid until the next call.
 //
 //go:nosplit
 func (f *procFiles) link(tid int, fd uint64) []byte {
@@ -147,8 +147,8 @@ func nanosleep(ns int64) {
 	_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
-// readCounters reads the calling thread's counters. Faults in reads of another process's memory count for the reader
-// (mm/memory.c, mm_account_fault). With CONFIG_PARAVIRT_TIME_ACCOUNTING, CPU time excludes steal time.
+// Faults in reads of another process's memory count for the reader (mm/memory.c, mm_account_fault). With
+// CONFIG_PARAVIRT_TIME_ACCOUNTING, CPU time excludes steal time.
 func readCounters() (a threadCounters) {
 	var ru unix.Rusage
 	var cpu unix.Timespec

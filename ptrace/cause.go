@@ -16,7 +16,7 @@ const (
 	CauseFault                  // page faults in the target's memory
 	CauseLock                   // wait for a kernel lock, such as mmap_lock
 	CausePreempted              // another thread had the tracer's CPU
-	CauseStolen                 // the hypervisor took the tracer's CPU (steal time)
+	CauseStolen                 // steal time
 	CauseTurn                   // the tracer was busy with other threads
 	CauseOther                  // interrupts, cold caches, unreported steal time
 
@@ -103,8 +103,8 @@ func (e *evidence) faulted() bool {
 
 var pageSize = int64(os.Getpagesize())
 
-// CauseOf returns the cause of the stop in out, of which copied bytes were read. Precondition: called directly after
-// the Finish that filled out.
+// CauseOf returns the cause of the stop in out, which read copied bytes. Precondition: called directly after its
+// Finish.
 func (c *Controller) CauseOf(out *Stop, copied int64) Cause {
 	now, began := c.counters.now(), &c.lastAtInterrupt
 	procmem.CountWait()

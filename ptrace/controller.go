@@ -21,8 +21,8 @@ type Options struct {
 	// PTRACE_SEIZE then bypasses the Go scheduler.
 	NoGC         bool
 	KeepPriority bool
-	// Frugal, with NoGC: waits sleep until a stop at ordinary priority, too. It costs less CPU time than polling, but
-	// makes stops longer.
+	// Frugal, with NoGC: waits sleep until a stop at ordinary priority, too. It costs less CPU time, but makes stops
+	// longer.
 	Frugal bool
 }
 
@@ -87,8 +87,8 @@ func NewController(opts Options) *Controller {
 	return c
 }
 
-// Run calls body with a controller on a new OS thread. It closes the controller, ends the thread, which detaches any
-// tracee left, and returns body's error.
+// Run calls body with a controller on a new OS thread, then ends the thread, which detaches any tracee left. It returns
+// body's error.
 func Run(opts Options, body func(*Controller) error) (err error) {
 	osthread.Run(func() {
 		c := NewController(opts)
@@ -116,7 +116,7 @@ func (c *Controller) Stats() Stats {
 const closeWait = 50 * time.Millisecond
 
 // Close detaches all threads and restores the priority. It returns how many threads did not stop in time; they stay
-// attached until the OS thread ends. It may be called again.
+// attached until the OS thread ends.
 func (c *Controller) Close() int {
 	c.AcknowledgeSuspend()
 	for i := range c.attachments.inUse() {

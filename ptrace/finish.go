@@ -16,7 +16,7 @@ type Request struct {
 	// Stack receives the stack from copiedBelowSP bytes below the stack pointer upwards. Empty: no copy.
 	Stack []byte
 	// Larger, if longer, replaces Stack for a stack that by CopyEnd fits only there ([StackCopy.InLarger]). With Tail,
-	// it receives len(Larger)/2 bytes of a still larger stack.
+	// it receives len(Larger)/2 bytes of a still larger one.
 	Larger       []byte
 	CopyEnd      uint64 // end of the copy, if above the stack pointer
 	ToMappingEnd bool   // set CopyEnd to the end of the stack's mapping, if Memory knows it
@@ -118,7 +118,7 @@ func (r *registers) checkUsable(e syscall.Errno) error {
 
 //go:nosplit
 func (s *stopper) readAndDetach(attachment *Attachment, req *Request) (read, detached syscall.Errno) {
-	got := &s.captured // its methods are inlined: nosplit stack is short on arm64
+	got := &s.captured // inlined methods: nosplit stack is short on arm64
 	read = got.readState(attachment, req)
 	if read == 0 && got.regs.complete() {
 		got.stack.read(attachment.tid, req, rawSP(&got.regs.raw))

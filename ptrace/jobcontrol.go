@@ -15,8 +15,8 @@ import (
 
 // # Ctrl-Z
 //
-// A stopped tracer would hold its tracees. So at a caught stop signal (SIGTSTP, SIGTTIN, SIGTTOU) all controllers first
-// detach ([Suspending]), then the default action is taken ([Suspend]). New controllers wait meanwhile.
+// A stopped tracer would hold its tracees. So at a caught stop signal all controllers first detach ([Suspending]), then
+// the default action is taken ([Suspend]).
 
 type controllerSet struct {
 	suspending atomic.Bool
@@ -36,7 +36,7 @@ func newControllerSet() *controllerSet {
 
 // Suspending reports whether this process is about to stop. The owner of a controller then calls
 // [Controller.AcknowledgeSuspend], begins no stop, and closes it soon. If [Controller.Close] returns more than 0, the
-// OS thread must end. WaitAny returns early.
+// OS thread must end.
 func Suspending() bool { return controllers.suspending.Load() }
 
 // AcknowledgeSuspend acknowledges [Suspending]: WaitAny waits again.
@@ -105,8 +105,7 @@ const (
 
 // Suspend takes the default action of a caught stop signal after all threads are detached. It returns when this process
 // continues. The parent sees that signal; an earlier SIGCONT cancels it; an orphaned process group is not stopped.
-// settled is called just before the stop, with stop signals blocked. It returns false if a thread was not detached in
-// time.
+// settled is called just before the stop, with stop signals blocked. False: a thread was not detached in time.
 func Suspend(sig syscall.Signal, settled func()) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

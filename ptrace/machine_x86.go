@@ -25,7 +25,7 @@ const (
 	x86FsBase  = 21
 )
 
-// x86Order maps DWARF registers to words (System V ABI for x86-64, figure 3.36).
+// by DWARF number (System V ABI for x86-64, figure 3.36)
 var x86Order = [16]uint8{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0}
 
 // DecodeRegsX86 decodes x86-64's general registers (NT_PRSTATUS). nr is the system call, negative if none. It returns
@@ -79,8 +79,8 @@ func restartableX86(nr int64, flags uint64) bool {
 	return false
 }
 
-// On sockets EINTR means that a time-out passed and nothing was transferred (include/net/sock.h, sock_intr_errno).
-// Elsewhere it can follow work (FUSE; mm/memcontrol.c, memory_reclaim).
+// On other files than sockets EINTR can follow work (FUSE; mm/memcontrol.c, memory_reclaim). On sockets it means that a
+// time-out passed (include/net/sock.h, sock_intr_errno).
 //
 //go:nosplit
 func restartsOnSocketsOnly(nr int64) bool {
@@ -151,8 +151,7 @@ func isQueryX86(c *call) bool {
 	return true
 }
 
-// These calls do not wait. If the kernel restarts one, a seccomp supervisor makes it (kernel/seccomp.c,
-// seccomp_do_user_notification).
+// If the kernel restarts one of these, a seccomp supervisor makes it (kernel/seccomp.c, seccomp_do_user_notification).
 //
 //go:nosplit
 func changesNamesX86(nr int64) bool {

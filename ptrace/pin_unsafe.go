@@ -7,8 +7,6 @@ import _ "unsafe" // for go:linkname
 // The Go runtime asks goroutines to yield after 10 ms and for garbage collections. A pinned one ignores the request
 // until its next allocation or ordinary system call after the pin (runtime/runtime1.go, releasem; runtime/proc.go,
 // exitsyscall).
-//
-// Package sync uses these functions, too; they are kept for linkname (runtime/proc.go, procPin).
 
 //go:linkname runtimePin runtime.procPin
 func runtimePin() int
@@ -17,7 +15,7 @@ func runtimePin() int
 func runtimeUnpin()
 
 // Pin prevents pre-emption of the calling goroutine until [Unpin]; pairs nest. Meanwhile blocking and ordinary system
-// calls abort the runtime, and garbage collections wait: pin for some ms at most, or where none can begin.
+// calls abort the runtime, and garbage collections wait.
 func Pin() { _ = runtimePin() }
 
 // Unpin ends [Pin].

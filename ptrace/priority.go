@@ -11,7 +11,7 @@ type priority struct {
 	restoreTo *unix.SchedAttr // nil: unchanged
 }
 
-// raise sets SCHED_FIFO, else a better nice value, as CAP_SYS_NICE, RLIMIT_RTPRIO and RLIMIT_NICE allow (sched(7)).
+// raise tries SCHED_FIFO, then a better nice value (sched(7)).
 func (p *priority) raise(tid int, watched bool) *watchdog {
 	was, err := unix.SchedGetAttr(0, 0)
 	if err != nil {

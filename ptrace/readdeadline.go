@@ -4,8 +4,7 @@ package ptrace
 
 import "prywalk/internal/procmem"
 
-// readDeadline is when reads in a stop must end. Memory is read in pieces; one that would probably end too late is
-// omitted.
+// Reads in a stop are made in pieces. One that would probably end after the deadline is omitted.
 type readDeadline struct {
 	until     int64 // on the clock of [Now]; 0: no limit
 	pieceTime int64 // moving average, ns
@@ -55,7 +54,7 @@ func (d *readDeadline) read(m *Memory, tid int, addr uint64, buf []byte) (done i
 	return done
 }
 
-// nextPiece returns the size of the next piece of n bytes, 0 if the time is over, and its begin.
+// nextPiece returns 0 if the time is over, and when the piece begins.
 //
 //go:nosplit
 func (d *readDeadline) nextPiece(n int) (int, int64) {

@@ -10,10 +10,10 @@ import (
 
 type registers struct {
 	raw rawRegs
-	// bytes in raw: 0 for a thread that is gone, less than rawRegsLen for a 32-bit one
+	// bytes in raw: 0: the thread is gone; less than rawRegsLen: a 32-bit one
 	size    int
 	tls     uint64 // arm64: thread pointer
-	pacMask uint64 // arm64: pointer authentication bits of code pointers; 0 if not read
+	pacMask uint64 // arm64: pointer authentication bits; 0: not read
 }
 
 //go:nosplit

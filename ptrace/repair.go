@@ -19,15 +19,14 @@ const (
 	resultERESTARTNOHAND = ^uint64(514 - 1)
 	resultMaxErrno       = ^uint64(4095 - 1)
 
-	// resultLowestRestart is the lowest after which the kernel makes the same call again. After ERESTART_RESTARTBLOCK
-	// (516) it calls restart_syscall(2).
+	// lowest after which the kernel makes the same call again; ERESTART_RESTARTBLOCK (516) calls restart_syscall(2)
 	resultLowestRestart = resultERESTARTNOHAND
 )
 
 // Restartable reports whether a system call that gave EINTR at a stop can be restarted unseen because it has done
-// nothing. Such are waits for events, and transfers, which return a count once begun; not connect, which goes on, or
-// close. flags is that of sendto, sendmsg and sendmmsg, which connect with MSG_FASTOPEN. Reads and writes are restarted
-// on sockets only, which nr does not show.
+// nothing: a wait for events, or a transfer, which returns a count once begun; not connect, which goes on, or close.
+// flags is that of sendto, sendmsg and sendmmsg, which connect with MSG_FASTOPEN. Reads and writes are restarted on
+// sockets only, which nr does not show.
 func Restartable(arch frames.Arch, nr int64, flags uint64) bool {
 	switch arch {
 	case frames.X86_64:
@@ -58,14 +57,14 @@ type repairer struct {
 	files    procFiles
 }
 
-// repair makes the kernel restart an interrupted call by ERESTARTNOHAND, which restarts unless a handler is to run. An
-// ignored signal has none, though it ends a tracee's wait (kernel/signal.c, sig_ignored). At stop signals nothing is
-// done: these calls give EINTR after SIGCONT (signal(7)).
+// ERESTARTNOHAND makes the kernel restart a call unless a handler is to run. An ignored signal has none, though it ends
+// a tracee's wait (kernel/signal.c, sig_ignored). At stop signals nothing is done: these calls give EINTR after SIGCONT
+// (signal(7)).
 //
-// A restart is visible in four cases. The call looks up descriptors and futex words again, as after SIGCONT. A handler
-// of a signal that comes within a microsecond of the restart runs before the call, not in it. The first write to a
-// socket with TCP_FASTOPEN_CONNECT and SO_SNDTIMEO begins its connect twice. A kept ignored signal (mostly SIGCHLD)
-// wakes another thread, whose sigtimedwait or epoll_wait may give EINTR.
+// A restart is visible in four cases. The call looks up descriptors and futex words again. A handler of a signal that
+// comes within a microsecond of the restart runs before the call. The first write to a socket with TCP_FASTOPEN_CONNECT
+// and SO_SNDTIMEO begins its connect twice. A kept ignored signal (mostly SIGCHLD) wakes another thread, whose
+// sigtimedwait or epoll_wait may give EINTR.
 //
 //go:nosplit
 func (r *repairer) repair(attachment *Attachment) {
@@ -95,8 +94,8 @@ func isStopSignal(sig int32) bool {
 
 // # Calls that a stop aborts
 //
-// Some long calls abandon their work at a signal or stop. A restart is sound if nothing was left behind, but repeats
-// the work: the caller must not stop the thread again before the call ends ([Repair.RepeatsWork]).
+// Some long calls abandon their work at a signal or stop. A restart repeats it: the caller must not stop the thread
+// again before the call ends ([Repair.RepeatsWork]).
 
 type repairKind uint8
 

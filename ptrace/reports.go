@@ -81,7 +81,7 @@ var transitions = [numClasses][numReports]actions{
 	classUnknown: {reportStop: doDetach, reportExit: doReapOwn},
 }
 
-// handleReport returns the Attachment to deliver, or nil, as does transit.
+// handleReport and transit return the Attachment to deliver, or nil.
 func (w *waiter) handleReport(attachment *Attachment, tid int) *Attachment {
 	switch code := w.info.code; {
 	case code == cldTrapped:
@@ -159,7 +159,7 @@ func lostReportStatus(info *sigInfo) int32 {
 	return info.signo
 }
 
-// An unreaped tracee blocks its parent's wait. A child of this process is left to its own wait.
+// A child of this process is left to its own wait.
 func reap(tid int) {
 	var st procmem.Status
 	if procmem.ReadStatus(tid, &st) == nil && st.Tgid == tid && st.PPid == os.Getpid() {

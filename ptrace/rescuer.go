@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// rescuer, on its own OS thread, reaps threads for which a seizure waits, and ends overdue sleeps.
+// rescuer reaps threads for which a seizure waits, and ends overdue sleeps, on its own OS thread.
 type rescuer struct {
 	seizeBegan atomic.Int64   // on the clock of Now; 0: no seizure
 	seizeSeen  atomic.Bool    // since the last check

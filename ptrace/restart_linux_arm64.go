@@ -23,9 +23,9 @@ func (r *repairer) restartTraceMe(*Attachment) bool { return false }
 
 // restart sets pc back to the svc instruction, and x0, which has the result, to the first argument.
 //
-// The kernel's own restart comes before the stop (arch/arm64/kernel/signal.c, do_signal): if a handler is to run, EINTR
-// would be lost, so nothing is done. If the thread returns from a handler to behind an interrupted call, a restart is
-// as if the signal came just before the call, unless the call has its own mask; x0 must then fit the call.
+// The kernel's own restart comes before the stop (arch/arm64/kernel/signal.c, do_signal): if a handler is to run,
+// nothing is done, as EINTR would be lost. If the thread returns from a handler to behind an interrupted call, a
+// restart is as if the signal came just before the call, unless the call has its own mask; x0 must then fit the call.
 //
 //go:nosplit
 func (r *repairer) restart(attachment *Attachment) bool {

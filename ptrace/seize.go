@@ -13,7 +13,7 @@ import (
 // # Seizures that block
 //
 // A thread in exec waits until the other threads of its process are gone, and traced ones reaped. It holds
-// cred_guard_mutex, which PTRACE_SEIZE takes (fs/exec.c, de_thread; kernel/ptrace.c, ptrace_attach). So a tracer that
+// cred_guard_mutex, which PTRACE_SEIZE takes (fs/exec.c, de_thread; kernel/ptrace.c, ptrace_attach). A tracer that
 // seizes another thread of that process deadlocks unless another OS thread reaps.
 
 // seize may block until the rescuer ends the wait, so it releases the P if a garbage collection can begin.

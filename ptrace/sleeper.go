@@ -23,15 +23,15 @@ type Sleeper struct {
 // another thread.
 func (s *Sleeper) WokenAt() int64 { return s.wokenAt }
 
-// WokenByTimer reports whether this thread's timer on its current CPU ended the last sleep. After another wakeup, or a
-// move, the displaced thread may run on for some µs, mostly to the end of a system call.
+// WokenByTimer reports whether this thread's timer on its current CPU ended the last sleep. Otherwise the displaced
+// thread may run on for some µs, mostly to the end of a system call.
 func (s *Sleeper) WokenByTimer() bool { return s.wokenByTimer }
 
 // ClearWokenByTimer clears WokenByTimer.
 func (s *Sleeper) ClearWokenByTimer() { s.wokenByTimer = false }
 
-// NoteMove records a move to another CPU, where the alarm must be set again: a timer on another CPU interrupts a thread
-// that leaves a system call too late (kernel/entry/common.c).
+// NoteMove records a move to another CPU, where the alarm is set again: a timer on another CPU interrupts a thread that
+// leaves a system call too late (kernel/entry/common.c).
 func (s *Sleeper) NoteMove() { s.alarm.expiresAt, s.wokenByTimer = 0, false }
 
 // NanosleepUntil sleeps until a time on the clock of [Now], without the alarm.

@@ -8,7 +8,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// StopThread is Begin (or continues a pending stop), a wait until the deadline, on the clock of [Now], and Finish.
+// StopThread is Begin, a wait until the deadline, on the clock of [Now], and Finish. A pending stop is continued.
 // Errors: [ErrTimeout], after Cancel, and those of Begin and Finish.
 func (c *Controller) StopThread(tid int, deadline int64, req *Request, out *Stop) error {
 	attachment, err := c.Begin(tid)

@@ -215,8 +215,8 @@ func (w *waiter) checkOne(attachment *Attachment) *Attachment {
 // # Interrupts during an exec
 //
 // The kernel loses some interrupts of a thread that is in exec (Linux 6.18), so they are repeated. A second one does
-// not outlast the detach. If a repeated interrupt fails, the thread with this id since an exec is not traced; a wait
-// for the id does not show that for a child of this OS thread.
+// not outlast the detach. If a repeated one fails, the thread with this id since an exec is not traced; a wait does not
+// show that for a child of this OS thread.
 
 func (w *waiter) interruptAgain(attachment *Attachment, now int64) *Attachment {
 	if attachment.reinterruptAt == 0 || now < attachment.reinterruptAt {

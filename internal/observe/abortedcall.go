@@ -13,21 +13,21 @@ import (
 
 // # Calls that each stop aborts
 //
-// Some system calls begin again after a stop ([ptrace.Repair.RepeatsWork]): one longer than a tick would never end. So
-// the thread is not stopped while it seems to be in the call: the words around its stack pointer are unchanged, and it
-// uses no more user than system time. That is no proof, so it holds for a limited CPU time, which is attributed to the
-// call's stack. After harm (the program gets an error, or a supervisor gets the call twice), stops are suppressed for a
-// time that doubles with each harm.
+// A call that begins again after each stop ([ptrace.Repair.RepeatsWork]) never ends if it is longer than a tick. So the
+// thread is not stopped while it seems to be in the call: the words around its stack pointer are unchanged, and it uses
+// no more user than system time. This is no proof, so it holds for a limited CPU time, which is attributed to the
+// call's stack. After harm (the program gets an error, or a supervisor gets the call twice), no stop is made for a time
+// that doubles with each harm.
 
 const (
-	// The assumed CPU time of a call, ns, doubles each time it is aborted again.
+	// CPU time of a call, ns; doubles each time it is aborted again
 	minPresumed   = 2e9
 	maxPresumed   = 64e9
-	userReadEvery = 40e6 // CPU time between reads of the user time, ns
-	// The time without stops after harm, ns, doubles with each harm.
+	userReadEvery = 40e6 // ns of CPU time
+	// ns without stops after harm; doubles with each harm
 	minSuppressed = 100e6
 	maxSuppressed = 100e9
-	wordsAround   = 2 << 10 // compared bytes of stack
+	wordsAround   = 2 << 10
 )
 
 type abortedCall struct {
@@ -38,15 +38,14 @@ type abortedCall struct {
 	wordsAt     frames.Addr
 	wordCount   int    // 0: hasSameWords reads them
 	cpu         uint64 // at the stop, ns
-	userReadAt  uint64 // CPU time at the read of userTicks, ns
+	userReadAt  uint64 // in CPU time, ns
 	userTicks   uint64
-	presumedCPU uint64 // assumed CPU time of the call, ns
+	presumedCPU uint64 // ns
 
 	suppressFor   int64 // ns; 0: no harm yet
 	suppressUntil int64 // CLOCK_MONOTONIC, ns
 }
 
-// stack is what the stop has copied, maybe nothing.
 func (t *Thread) noteStopInCall(stack frames.Region, stop *ptrace.Stop) {
 	t.abortedCall.noteLeft()
 	if stop.RepeatsWork {
@@ -71,7 +70,7 @@ func (call *abortedCall) set(stack frames.Region, stop *ptrace.Stop, userTicks u
 	call.sp = sp
 	call.cpu = stop.Sched.CPU
 	call.wordsAt, call.wordCount = sp-copysize.RedZone, 0
-	if sp-stack.Addr <= copysize.RedZone { // else nothing was copied; arm64 copies less below sp
+	if sp-stack.Addr <= copysize.RedZone { // else nothing was copied
 		call.wordsAt, call.wordCount = stack.Addr, copy(call.words[:], stack.Bytes)
 	}
 	call.inCall = true
@@ -82,7 +81,6 @@ func (call *abortedCall) set(stack frames.Region, stop *ptrace.Stop, userTicks u
 	}
 }
 
-// Nothing else shows a supervisor of the thread's calls.
 func (call *abortedCall) wasHarmed() bool { return call != nil && call.suppressFor > 0 }
 
 func (call *abortedCall) noteLeft() {
@@ -91,7 +89,7 @@ func (call *abortedCall) noteLeft() {
 	}
 }
 
-// trySuppressStop reports whether the thread must not be stopped now, and updates notStopped.
+// trySuppressStop also updates notStopped.
 func (t *Thread) trySuppressStop() bool {
 	call := t.abortedCall
 	if call == nil || !call.inCall && call.suppressUntil == 0 {
@@ -126,11 +124,11 @@ func (call *abortedCall) seemsToLast(t *Thread) bool {
 	return userTime < halfOfCPU
 }
 
-// hasSameWords compares the words around the stack pointer with those of the stop. If the stop has copied none, the
-// first call keeps the present words, and returns true if it could read any.
+// If the stop has copied no words, the first call of hasSameWords keeps the present ones, and returns true if it could
+// read any.
 func (call *abortedCall) hasSameWords(t *Thread) bool {
 	if call.wordCount == 0 {
-		if t.Memory != nil { // else the read could wait for missing pages
+		if t.Memory != nil { // else the read could wait for pages
 			call.wordCount = t.Memory.Copy(t.TID, call.wordsAt, call.words[:])
 		}
 		return call.wordCount > 0
@@ -140,7 +138,7 @@ func (call *abortedCall) hasSameWords(t *Thread) bool {
 	return err == nil && n == call.wordCount && bytes.Equal(words[:n], call.words[:n])
 }
 
-// userTime is in clock ticks, 0 if unreadable.
+// in clock ticks, 0 if unreadable
 func (t *Thread) userTime() uint64 {
 	var st procmem.Stat
 	_ = t.files.Stat(&st)

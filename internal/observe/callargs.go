@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// By DWARF number (System V ABI §A.2.1). On arm64 x0 takes the result.
+// DWARF numbers (System V ABI §A.2.1); arm64's x0 takes the result
 var (
 	argumentsX86   = [6]uint8{frames.X86RDI, frames.X86RSI, frames.X86RDX, 10, 8, 9}
 	argumentsARM64 = [6]uint8{frames.NoReg, 1, 2, 3, 4, 5}
@@ -24,7 +24,7 @@ func setArguments(regs *frames.Regs, call *procmem.SyscallInfo) {
 	}
 }
 
-// ArgumentRegisters returns DWARF numbers of a system call's arguments, frames.NoReg for an overwritten one.
+// ArgumentRegisters returns DWARF numbers, frames.NoReg for an overwritten register.
 func ArgumentRegisters(arch frames.Arch) [6]uint8 {
 	if arch == frames.AArch64 {
 		return argumentsARM64

@@ -13,8 +13,7 @@ import (
 // bytes of the outermost frames, behind a gap
 const tailCopy = 64 << 10
 
-// copier says what observations copy, and has the buffers. They are used by one observation at a time:
-// [copier.keepCopy] copies from them to the raw sample.
+// copier says what observations copy. Its buffers are used by one observation at a time.
 type copier struct {
 	reader      ptrace.Reader
 	otherStacks otherStacks
@@ -69,7 +68,6 @@ func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
 	}
 }
 
-// addTail adds the outermost frames as a region, and returns the number of regions.
 func (c *copier) addTail(s *RawSample, stop *ptrace.Stop) int {
 	n := stop.Regions
 	if stop.TailLen > 0 && n < len(c.regions) {
@@ -80,7 +78,7 @@ func (c *copier) addTail(s *RawSample, stop *ptrace.Stop) int {
 	return n
 }
 
-// prepareBuffers chooses whether a stop copies by an outline, and reserves buffers. Precondition: no thread is stopped.
+// Precondition: no thread is stopped.
 func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	hints := t.hints()
 	s.buffers.reserveOthers(t.copies.otherBytes)
@@ -101,7 +99,7 @@ func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	c.deep.Reserve(hints.Bytes)
 }
 
-// least expected other memory of a thread with tasks, bytes
+// bytes
 const expectedTaskBytes = 24 << 10
 
 func (t *Thread) expectedOtherBytes() int {
@@ -111,7 +109,7 @@ func (t *Thread) expectedOtherBytes() int {
 	return t.copies.otherBytes
 }
 
-// largerBuffer is nil for a copy by an outline, and if the thread changes stacks, whose ends are unknown.
+// If the thread changes stacks, their ends are unknown.
 func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	if s.outline != nil || t.hints().Changing {
 		return nil
@@ -119,8 +117,7 @@ func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	return c.larger
 }
 
-// tailBuffer is nil for a copy by an outline, if the stack's end is unknown or of another stack, and if a runtime knows
-// the stacks' ends.
+// nil also if the stack's end is unknown, or known to a runtime
 func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	hints := t.hints()
 	if s.outline != nil || hints.Changing || t.OtherMemory != nil || !hints.ToEnd && hints.CopyEnd == 0 {
@@ -129,7 +126,6 @@ func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	return c.tail
 }
 
-// otherMemory is nil if only the stack is copied, in one piece.
 func (c *copier) otherMemory(t *Thread, s *RawSample, asleep bool) OtherMemory {
 	inner := c.memoryWithoutOutline(t, asleep)
 	if s.outline == nil {

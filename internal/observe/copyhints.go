@@ -19,17 +19,17 @@ type CopyHints struct {
 }
 
 type readHints struct {
-	// the [siteKey] where a passive read lacked a register, or 0
+	// [siteKey] where a passive read lacked a register, or 0
 	MissingRegisterSite uint64
-	// number of samples that lacked something; a change has an unchanged thread read again
+	// a change has an unchanged thread read again
 	Retries uint32
-	// the last walk lacked memory or a rule that may appear later (exec, dlopen)
+	// the walk lacked memory or a rule that may appear later (exec, dlopen)
 	Incomplete bool
 	Plan       *managed.Plan // or nil
 	Anchor     frames.Addr   // where the plan begins, or 0
 }
 
-// hintBuffer passes the newest hints from the walking to the observing goroutine, without waiting or allocation.
+// hintBuffer passes the newest hints between two goroutines, without waiting or allocation.
 type hintBuffer struct {
 	slots  [3]CopyHints
 	middle atomic.Uint32 // index of the third slot, and unreadBit
@@ -51,7 +51,6 @@ func (h *hintBuffer) put(hints CopyHints) {
 	h.writer = h.middle.Swap(h.writer|unreadBit) &^ unreadBit
 }
 
-// take makes the newest hints those of get, and reports whether they are new.
 func (h *hintBuffer) take() bool {
 	if h.middle.Load()&unreadBit == 0 {
 		return false
@@ -62,7 +61,6 @@ func (h *hintBuffer) take() bool {
 
 func (h *hintBuffer) get() *CopyHints { return &h.slots[h.reader] }
 
-// outlineFor returns nil if the stack is not deep at sp.
 func (hints *CopyHints) outlineFor(sp frames.Addr) *deepstack.Outline {
 	if hints.Root == 0 || hints.Changing || hints.Root-sp >= deepstack.DeepFrom {
 		return hints.Deep.Outline

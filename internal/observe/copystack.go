@@ -18,7 +18,6 @@ func (s *RawSample) copyTopOrStack(t *Thread, sp, below frames.Addr) error {
 	return s.copyStack(t, sp, below)
 }
 
-// copyStack copies from sp − below upwards in one piece.
 func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	s.copyShape = copyShape{}
 	from := t.copyStart(sp, below)
@@ -36,7 +35,6 @@ func (s *RawSample) copyTop(t *Thread, sp frames.Addr, o *deepstack.Outline) err
 	return s.copyBytes(t, t.copyStart(sp, copysize.RedZone), deepstack.TopBytes)
 }
 
-// copyStart returns sp if sp − below is in another mapping.
 func (t *Thread) copyStart(sp, below frames.Addr) frames.Addr {
 	from := sp - below
 	if t.Memory != nil && from&^0xfff != sp&^0xfff && t.Memory.MappingStart(sp) > from {
@@ -56,7 +54,7 @@ func (s *RawSample) copyBytes(t *Thread, from frames.Addr, asked int) error {
 	return nil
 }
 
-// The thread's ID is used: by that of an ended first thread, reads return 0 bytes.
+// By the ID of an ended first thread, reads return 0 bytes.
 func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	if t.Memory == nil {
 		return procmem.ReadVM(t.TID, from, buf)

@@ -10,12 +10,12 @@
 //	passive read  Done       passiveread.go    the thread sleeps: registers and stack by /proc, proved by its run count
 //	stop          Pending    stop.go           the thread runs, or lacks a register: package ptrace, for tens of µs
 //
-// The run count, the third field of /proc/PID/task/TID/schedstat, is how often the thread arrived on a CPU. If it
-// equals that of the last observation off the CPU, the stack is unchanged. If it is equal before and after a passive
-// read, the read is consistent.
+// The run count, the third field of /proc/PID/task/TID/schedstat, counts arrivals on a CPU. If it equals that of the
+// last observation off the CPU, the stack is unchanged. If it is equal before and after a passive read, the read is
+// consistent.
 //
 // A queued thread stops only when it is scheduled: [Observer.Collect] and [Observer.FinishStopped] finish stops later.
-// Another goroutine walks the [RawSample], and passes back hints what to copy next ([WalkFeedback]).
+// Another goroutine walks the [RawSample], and passes back what to copy next ([WalkFeedback]).
 //
 // # Packages
 //
@@ -27,8 +27,7 @@
 // # Exec
 //
 // A thread stops at the end of its exec, with the new program's registers. If another thread than the first calls exec,
-// it gets the first one's ID (ptrace: reports.go, begin.go). How an exec is found, and what it renews: package sampler
-// (doc.go).
+// it gets the first one's ID (ptrace: reports.go, begin.go). See package sampler.
 //
 // # Invariants
 //

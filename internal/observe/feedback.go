@@ -53,7 +53,7 @@ func (feedback *WalkFeedback) Walked(
 	feedback.handOver()
 }
 
-// A later walk of the same copy may get further after exec or dlopen.
+// exec and dlopen add code
 func mayGetFurther(stop frames.StopReason) bool {
 	return !stop.Complete() && stop != frames.StopUnproven && stop != frames.StopDepth
 }

@@ -28,12 +28,12 @@ const recordBytes = 16 // address of the next record, return address
 
 type frameChain struct {
 	record  frames.Addr // the first one outside of the copy
-	returns []uint64    // of that record and the following ones
-	words   []byte      // of the added records
+	returns []uint64
+	words   []byte // of the added records
 }
 
-// Chain returns the first frame record outside of the copied stack, and the return addresses from there on. There are
-// none if the chain stays in the copy or contradicts it.
+// Chain returns the first frame record outside of the copied stack, and the return addresses from there on; none if the
+// chain stays in the copy or contradicts it.
 func (s *RawSample) Chain() (record frames.Addr, returns []uint64) {
 	return s.chain.record, s.chain.returns
 }
@@ -51,8 +51,8 @@ func (s *RawSample) EndsAtRecord(w *frames.Walker) bool {
 	return lacked == s.chain.record || lacked == s.chain.record+8
 }
 
-// AddRecords adds the records of [RawSample.Chain] to the copy. next has the known addresses of the records after the
-// first; 0 is the end.
+// AddRecords adds the records of [RawSample.Chain] to the copy. next has the known addresses of those after the first;
+// 0 is the end.
 func (s *RawSample) AddRecords(next []frames.Addr) {
 	chain := &s.chain
 	record := chain.record
@@ -68,7 +68,7 @@ func (s *RawSample) AddRecords(next []frames.Addr) {
 		}
 		chain.words = binary.LittleEndian.AppendUint64(chain.words, ret)
 		first := record
-		if i == n { // the address of the next record is unknown
+		if i == n { // the next record is unknown
 			first += 8
 		}
 		s.Mem.Others = append(s.Mem.Others, frames.Region{Addr: first, Bytes: chain.words[from:]})

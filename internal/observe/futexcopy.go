@@ -41,7 +41,6 @@ func copyFutexWord(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
 	word.n, _ = t.copy(word.addr, word.bytes[:])
 }
 
-// The copy is stale if the thread has run since, except to stop.
 func (s *RawSample) dropStaleFutexCopy(t *Thread, stop *ptrace.Stop) {
 	if s.State != sample.Sleeping || s.Sched.Runs-t.clocks.last.Runs > 1 || !stop.SchedOK {
 		s.futexCopy.n = 0

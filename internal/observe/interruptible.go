@@ -32,13 +32,12 @@ func InterruptRule(name string) (when string, repaired bool) {
 type interruptRule struct {
 	when  string
 	holds func(ThreadID, *procmem.SyscallInfo) bool
-	// The call returns EINTR, and package ptrace restarts it. On arm64 that needs [ptrace.Attachment.SetSleeping],
-	// which a recording calls only with --rung stop.
+	// On arm64 package ptrace needs [ptrace.Attachment.SetSleeping] to restart the call, which a recording calls only
+	// with --rung stop.
 	repaired bool
 }
 
-// A stop in any other call could write memory that other threads use, lose events, or make the call return a partial
-// result.
+// A stop in any other call could write memory that other threads use, lose events, or give a partial result.
 var interruptRules = map[string]interruptRule{
 	"futex":     {when: "`FUTEX_WAIT`, `FUTEX_WAIT_BITSET`", holds: futexOnlyWaits},
 	"poll":      {when: "array in own frames", holds: pollArrayInOwnFrames},
@@ -61,8 +60,8 @@ var interruptRules = map[string]interruptRule{
 	"readv":        {when: restartableFiles, holds: readRestarts},
 }
 
-// Requeuing and priority inheritance may return EAGAIN (kernel/futex/requeue.c). A time-out is kept as a moment
-// (kernel/futex/waitwake.c, futex_wait).
+// Other operations may return EAGAIN (kernel/futex/requeue.c). A time-out is kept as a moment (kernel/futex/waitwake.c,
+// futex_wait).
 func futexOnlyWaits(_ ThreadID, call *procmem.SyscallInfo) bool {
 	const flags, wait, waitBitset = 128 | 256, 0, 9
 	op := uint32(call.Args[1]) &^ flags
@@ -75,16 +74,16 @@ func pollArrayInOwnFrames(_ ThreadID, call *procmem.SyscallInfo) bool {
 	return n == 0 || inOwnFrames(call, call.Args[0], 8*n)
 }
 
-// With a time-out the kernel writes back the rest, which prolongs the call, or returns EINTR (fs/select.c,
+// The rest of a time-out is written back, which prolongs the call, or EINTR is returned (fs/select.c,
 // poll_select_finish). With a mask, blocked signals arrive during the restart.
 func ppollWithoutTimeout(id ThreadID, call *procmem.SyscallInfo) bool {
 	return pollArrayInOwnFrames(id, call) && call.Args[2] == 0 && call.Args[3] == 0
 }
 
-// A time-out is as for ppoll. Interruptions do not write the sets (fs/select.c, core_sys_select).
+// Interruptions do not write the sets (fs/select.c, core_sys_select).
 func selectWithoutTimeout(_ ThreadID, call *procmem.SyscallInfo) bool { return call.Args[4] == 0 }
 
-// The C library always passes a structure with the mask's address, which may be 0.
+// The C library always passes a structure, in which the mask may be 0.
 func pselectWithoutTimeout(id ThreadID, call *procmem.SyscallInfo) bool {
 	at := call.Args[5]
 	return call.Args[4] == 0 && (at == 0 || inOwnFrames(call, at, 8) && wordIsZero(id.TID, at))
@@ -93,7 +92,7 @@ func pselectWithoutTimeout(id ThreadID, call *procmem.SyscallInfo) bool {
 // Each interruption writes the remaining time (kernel/time/hrtimer.c, do_nanosleep).
 func noRemainingTime(_ ThreadID, call *procmem.SyscallInfo) bool { return call.Args[1] == 0 }
 
-// An absolute moment is read again. CPU-time and alarm clocks are excluded.
+// An absolute moment is read again.
 func clockSleepRestarts(_ ThreadID, call *procmem.SyscallInfo) bool {
 	const realtime, monotonic, boottime, tai, untilMoment = 0, 1, 7, 11, 1
 	switch call.Args[0] {
@@ -106,7 +105,7 @@ func clockSleepRestarts(_ ThreadID, call *procmem.SyscallInfo) bool {
 	return false
 }
 
-// The kernel looks up the caller's group only at the call's begin (kernel/exit.c, kernel_wait4).
+// The group is looked up only at the call's begin (kernel/exit.c, kernel_wait4).
 func waitNotForOwnGroup(_ ThreadID, call *procmem.SyscallInfo) bool { return int32(call.Args[0]) != 0 }
 
 // Each interruption writes siginfo (kernel/exit.c, waitid).
@@ -136,16 +135,15 @@ func readRestarts(id ThreadID, call *procmem.SyscallInfo) bool {
 	return waitsForFirstByte(id, int32(call.Args[0]))
 }
 
-// assumed bytes of the innermost frames: the C library's wrapper and its caller
+// bytes, assumed, of the C library's wrapper and its caller
 const ownFrames = 8 << 10
 
-// No other thread writes to a sleeper's innermost frames.
 func inOwnFrames(call *procmem.SyscallInfo, addr, n uint64) bool {
 	return addr >= call.SP && n <= ownFrames && addr-call.SP <= ownFrames-n
 }
 
-// The kernel has read the word at the call's entry: its page is there. The walking goroutine calls this, too, for which
-// [procmem.Memory.Copy] is not.
+// The kernel has read the word at the call's entry: its page is there. [procmem.Memory.Copy] is not for the walking
+// goroutine.
 func wordIsZero(tid int, addr uint64) bool {
 	var word [8]byte
 	n, err := procmem.ReadVM(tid, addr, word[:])
@@ -154,9 +152,9 @@ func wordIsZero(tid int, addr uint64) bool {
 
 const restartableFiles = "pipe, eventfd, timerfd, signalfd, inotify"
 
-// A read that waits for its first byte is restarted by the kernel (fs/pipe.c, fs/eventfd.c, fs/timerfd.c,
-// fs/signalfd.c, fs/notify/inotify/inotify_user.c), unlike terminals (drivers/tty/n_tty.c, VMIN) and sockets with
-// time-outs. A thread may have its own descriptor table.
+// The kernel restarts a read that waits for its first byte (fs/pipe.c, fs/eventfd.c, fs/timerfd.c, fs/signalfd.c,
+// fs/notify/inotify/inotify_user.c), unlike terminals (drivers/tty/n_tty.c, VMIN) and sockets with time-outs. A thread
+// may have its own descriptor table.
 func waitsForFirstByte(id ThreadID, fd int32) bool {
 	var buf [24]byte
 	table := "/proc/" + strconv.Itoa(id.PID) + "/task/" + strconv.Itoa(id.TID) + "/fd/"

@@ -14,18 +14,17 @@ import (
 // # Registers kept from a stop
 //
 // If a walk of a passive read lacks a register (package frames, Walker.FoundRegs), the thread is stopped once in its
-// sleep, if that does not harm its call ([Interruptible]). The registers then hold for passive reads at the same place
-// of the same call, with the same stack up to the outermost frame.
+// sleep, unless that harms its call ([Interruptible]). The registers then hold for passive reads in the same call, with
+// the same stack up to the outermost frame.
 
-// maxKept bounds the compared bytes of stack.
 const maxKept = 16 << 10
 
 type keptRegs struct {
 	call  procmem.SyscallInfo
 	regs  frames.Regs
-	stack []byte // from the stack pointer up; empty: no registers
+	stack []byte // from the stack pointer up
 	runs  uint64 // at the stop
-	// the last passive read's stack differed, perhaps only beyond the outermost frame
+	// the last read's stack differed, perhaps only beyond the outermost frame
 	awaitsRoot bool
 }
 
@@ -37,8 +36,8 @@ func (k *keptRegs) keep(s *RawSample) {
 	k.stack = append(k.stack[:0], b[:min(len(b), maxKept)]...)
 }
 
-// recall restores the registers of the last stop if that was in the same call, with the same stack up to root, the
-// outermost frame's stack pointer, or 0. It sets call to the one before restart_syscall(2).
+// recall restores the registers if the call and the stack up to root, the outermost frame's stack pointer or 0, are the
+// same. It sets call to the one before restart_syscall(2).
 func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
 	if len(k.stack) == 0 || !k.isSameCall(call) {
 		return false
@@ -55,7 +54,7 @@ func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.A
 	return true
 }
 
-// If the stack differs, a walk that finds another root has the thread read again.
+// A walk that finds another root has the thread read again.
 func (k *keptRegs) recallOrAwaitRoot(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
 	recalled := k.recall(s, call, root)
 	k.awaitsRoot = !recalled && len(k.stack) > 0 && k.isSameCall(call)
@@ -67,7 +66,6 @@ func (k *keptRegs) isSameCall(call *procmem.SyscallInfo) bool {
 		(call.Nr == k.call.Nr || isRestart(call.Nr))
 }
 
-// isSameSleep is probable, not proved.
 func (k *keptRegs) isSameSleep(call *procmem.SyscallInfo, runs uint64) bool {
 	return len(k.stack) > 0 && k.isSameCall(call) && (runs == k.runs+1 || isRestart(call.Nr))
 }
@@ -80,10 +78,9 @@ func (s *RawSample) bytesFrom(addr frames.Addr) []byte {
 	return st.Bytes[addr-st.Addr:]
 }
 
-// restoreSleeper makes s, of a stop, one of a sleeper that was stopped for a register in call. It does nothing if the
-// thread has left the call.
+// restoreSleeper makes s, of a stop for a register, a sleeper's, unless the thread has left the call.
 func (e *sleepEvidence) restoreSleeper(s *RawSample, call *procmem.SyscallInfo, stop *ptrace.Stop) {
-	// After a restart, PC points at the system call instruction, up to 4 bytes earlier.
+	// after a restart, PC is that of the system call instruction
 	if stop.Kind != ptrace.KindInterrupt || s.Regs.SP() != call.SP || call.PC-s.Regs.PC > 4 {
 		return
 	}
@@ -94,6 +91,6 @@ func (e *sleepEvidence) restoreSleeper(s *RawSample, call *procmem.SyscallInfo, 
 	s.Basis = sample.Exact
 	s.wchan = s.wchan[:0]
 	e.kept.keep(s)
-	// The thread runs once more to re-enter its call; until then it counts as asleep.
+	// The thread runs once more to re-enter its call.
 	e.base.state = sample.Sleeping
 }

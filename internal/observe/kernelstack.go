@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// futexStack is a kernel stack in futex(2), which the operation and wchan determine.
+// The operation and wchan determine a kernel stack in futex(2).
 type futexStack struct {
 	op       uint64
 	wchan    [40]byte
@@ -17,7 +17,7 @@ type futexStack struct {
 	text     []byte
 }
 
-// set empties the stack if it is not usable. name is the kernel function in which the thread waits.
+// name is the kernel function in which the thread waits.
 func (f *futexStack) set(call *procmem.SyscallInfo, name, text []byte) {
 	f.wchanLen = 0
 	if len(name) == 0 || len(name) > len(f.wchan) || len(text) == 0 {
@@ -33,7 +33,7 @@ const maxFutexStacks = 8
 type futexStacks struct {
 	stacks    [maxFutexStacks]futexStack
 	next      uint8
-	candidate futexStack // the last one read, not proved yet
+	candidate futexStack
 }
 
 func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte {
@@ -66,7 +66,7 @@ func (f *futexStacks) keepCandidate(t *Thread, call *procmem.SyscallInfo, text [
 	}
 }
 
-// Precondition: the candidate's thread has slept while its stack was read.
+// Precondition: the thread has slept while its stack was read.
 func (f *futexStacks) confirm() {
 	if f.candidate.wchanLen == 0 {
 		return
@@ -77,8 +77,7 @@ func (f *futexStacks) confirm() {
 	f.next++
 }
 
-// kernelStacks reads the kernel stacks of sleepers, which needs CAP_SYS_ADMIN. Threads that run between all their
-// observations are left out.
+// kernelStacks needs CAP_SYS_ADMIN. It leaves out threads that run between all their observations.
 type kernelStacks struct {
 	wanted bool
 	failed int // in a row
@@ -93,7 +92,6 @@ const (
 // ReadKernelStacks makes passive reads include [KernelStack.KernelText], if permitted.
 func (o *Observer) ReadKernelStacks() { o.passive.kernel.wanted = true }
 
-// What read reads is proved, and kept for other threads, by confirm.
 func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
 	k.candidate.wchanLen = 0
 	s.KernelText = s.KernelText[:0]

@@ -5,20 +5,19 @@ package observe
 import "prywalk/ptrace"
 
 // LostStop is a stop without a sample: a read was late ([refusal.MapLock]), or an exec had replaced the memory that was
-// read, and the stop was requested again.
+// read.
 type LostStop struct {
 	Time  int64        // upper bound of its length, ns
 	Cause ptrace.Cause // of a stop longer than LongStop
 	CallEffect
 }
 
-// The thread has no baseline: no sample is of the place where it was.
 func (t *Thread) noteLostStop(lost LostStop) {
 	t.sleep.base.valid = false
 	t.stops.lost = append(t.stops.lost, lost)
 }
 
-// TakeLostStops returns the lost stops since its last call, valid until the thread's next stop.
+// TakeLostStops returns the lost stops since its last call, valid until the next stop.
 func (t *Thread) TakeLostStops() []LostStop {
 	lost := t.stops.lost
 	t.stops.lost = t.stops.lost[:0]

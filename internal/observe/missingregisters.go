@@ -4,10 +4,10 @@ package observe
 
 import "prywalk/frames"
 
-// missingRegisterSites is a hash table of [siteKey]s. A collision replaces the older one.
+// a hash table of [siteKey]s; a collision replaces the older one
 type missingRegisterSites [1024]uint64
 
-// On x86-64 a missing register depends on the callers: the key has the thread and its stack pointer, too.
+// On x86-64 a missing register depends on the callers.
 func siteKey(tid int, s *RawSample) uint64 {
 	if s.Regs.Arch == frames.AArch64 {
 		return s.Regs.PC

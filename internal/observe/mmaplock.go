@@ -13,17 +13,17 @@ import (
 // thread. So the lock is watched in the first stops of each process of several threads, after a stop that waited, and
 // if the length of stops is limited:
 //
-//   - The tracer reads a byte before the stop: it waits for the lock while no thread is stopped.
-//   - Another thread of this process reads ([procmem.SyscallThreads]), in 5 µs more. If a read is late, the stopped
-//     thread is detached, and the sample is lost ([refusal.MapLock]).
+//   - The tracer reads a byte before the stop, to wait for the lock while no thread is stopped.
+//   - Another thread of this process reads ([procmem.SyscallThreads]), in 5 µs more. If it is late, the thread is
+//     detached without a sample ([refusal.MapLock]).
 //
 // Passive reads use the other thread only while a stop is pending or after a wait: it may get no CPU for 1 ms.
 
 const (
-	firstWatched = 1 << 7  // stops of a process of several threads
-	watchedFor   = 1 << 10 // stops after a wait for the lock
-	lockHeld     = 200e3   // ns; a longer read of one byte has waited for the lock
-	lockWait     = 1e6     // ns, longest wait in an observation
+	firstWatched = 1 << 7  // of a process of several threads
+	watchedFor   = 1 << 10 // after a wait
+	lockHeld     = 200e3   // ns for one byte
+	lockWait     = 1e6     // ns in an observation
 )
 
 type lockedReads struct {
@@ -35,7 +35,7 @@ type lockedReads struct {
 // LimitLockWait bounds the time that a stopped thread waits for mmap_lock while the lock is watched.
 func (o *Observer) LimitLockWait() { o.reads.threads = procmem.NewSyscallThreads() }
 
-// stopped: in a stop. begin returns false if no thread is idle to read.
+// begin returns false if no thread is idle to read.
 func (r *lockedReads) begin(t *Thread, stopped bool) bool {
 	m := t.Memory
 	if m == nil || r.threads == nil {
@@ -53,7 +53,7 @@ func (r *lockedReads) begin(t *Thread, stopped bool) bool {
 	return m.BeginReads(lockWait)
 }
 
-// end returns false if a read was late: then no byte read since begin may be used.
+// end returns false if a read was late: no byte read since begin may be used.
 func (r *lockedReads) end(t *Thread) bool {
 	m := t.Memory
 	if m == nil || r.threads == nil {
@@ -77,7 +77,7 @@ func (t *Thread) watchMmapLock(c ptrace.Cause) {
 	}
 }
 
-// awaitMmapLock waits for the lock before a stop, and reports whether it was held.
+// It reports whether the lock was held.
 func (o *Observer) awaitMmapLock(t *Thread, s *RawSample) bool {
 	s.LockWait = 0
 	m := t.Memory

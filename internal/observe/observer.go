@@ -9,23 +9,23 @@ import (
 	"prywalk/ptrace"
 )
 
-// LongStop is the length of a stop, in ns, above which its cause is recorded ([RawSample.StopCause]).
+// LongStop, in ns, is the length of a stop above which its cause is recorded ([RawSample.StopCause]).
 const LongStop = 1 << 18
 
 // Outcome is the result of [Observer.Begin].
 type Outcome uint8
 
-// The outcomes. Only Done has a raw sample, and only Failed an error.
+// The outcomes. Only Done has a raw sample, only Failed an error.
 const (
 	Failed    Outcome = iota // [Reason] classifies the error
 	Pending                  // [Observer.Collect] finishes it
 	Unchanged                // not run since its last observation
 	Done
 	LeftToEngine // running, and sampled by the kernel
-	WaitsForCPU  // left until it has a CPU
+	WaitsForCPU
 )
 
-// Observer observes threads. Precondition of all methods: they run on the controller's OS thread.
+// Observer observes threads. Precondition: its methods run on the controller's OS thread.
 type Observer struct {
 	requestedStops
 	passive          passiveReader
@@ -118,7 +118,7 @@ func (o *Observer) tryConfirmUnchanged(t *Thread, sched procmem.SchedStat) bool 
 	return t.sleep.confirmUnchanged(sched, t.files, t.hints().Incomplete)
 }
 
-// takeHints takes the newest hints, and reports whether they have an unchanged thread read again.
+// takeHints reports whether the newest hints have an unchanged thread read again.
 func (o *Observer) takeHints(t *Thread) (again bool) {
 	root := t.hints().Root
 	if !t.feedback.handedOver.take() {
@@ -135,7 +135,7 @@ func (o *Observer) takeHints(t *Thread) (again bool) {
 	return again
 }
 
-// decide reads the thread if it sleeps. Pending: it is to be stopped now.
+// Pending: the thread is to be stopped now.
 func (o *Observer) decide(t *Thread, s *RawSample, sched procmem.SchedStat) (Outcome, error) {
 	asleep, err := o.readAsleep(t, s, sched)
 	switch {
@@ -192,15 +192,14 @@ func (o *Observer) setSleeperState(t *Thread, s *RawSample) (letter byte) {
 	if s.State == sample.Running { // just woken, and has not run yet
 		s.State = sample.Sleeping
 	}
-	// Without a baseline it is not known whether the thread has run since: OnCPU stays false.
+	// else it is not known whether the thread has run since
 	if t.kernelSampleStackBytes == 0 && t.sleep.base.valid {
 		s.OnCPU = o.checkWasOnCPU(t, s, st.Processor)
 	}
 	return st.State
 }
 
-// mustStopSleeper is true for a missing register, and in a group stop, maybe in user code, where any register may be
-// needed. If the stop is not allowed, it sets s.stopRefused.
+// In a group stop, maybe in user code, any register may be needed.
 func (o *Observer) mustStopSleeper(t *Thread, s *RawSample, letter byte) bool {
 	switch letter {
 	case 'T':
@@ -233,8 +232,7 @@ func (o *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
 	return o.limit.tryAdmitStop(t)
 }
 
-// checkWasOnCPU reports whether a sleeper was on its last CPU until the tracer woke there and preempted it: the sample
-// is then exact.
+// checkWasOnCPU reports whether the tracer has preempted the sleeper on its last CPU: the sample is then exact.
 func (o *Observer) checkWasOnCPU(t *Thread, s *RawSample, cpu int) bool {
 	wake, now := o.preemption.wake(), procmem.Now()
 	if !t.skid.ShowsPlaceAsleep(wake, now) {

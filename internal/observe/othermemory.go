@@ -16,7 +16,7 @@ import (
 //	otherStacks         otherstacks.go     around places on other stacks, where walks lacked memory
 //	deepstack.Copier    package deepstack  pieces of a deep stack, instead of one piece
 
-// OtherMemory copies memory besides the thread's stack, in a stop or while the thread sleeps.
+// OtherMemory copies memory besides the thread's stack.
 type OtherMemory = ptrace.OtherMemory
 
 // MemoryRegion copies the memory at Addr.

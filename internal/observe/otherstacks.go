@@ -34,7 +34,6 @@ func (o *otherStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames
 	return n
 }
 
-// The first stack ends copysize.FirstStackBytes behind addr.
 func onFirstStack(addr, sp frames.Addr) bool {
 	return addr+copysize.FirstStackBytes-sp <= copysize.MaxUsual
 }

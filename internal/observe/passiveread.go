@@ -21,7 +21,7 @@ type passiveReader struct {
 }
 
 // read returns false if the thread runs, or the kernel does not count arrivals (CONFIG_SCHED_INFO). before are clocks
-// of the thread that were read just before.
+// read just before.
 func (r *passiveReader) read(t *Thread, s *RawSample, before procmem.SchedStat) (asleep bool, err error) {
 	for range passiveTries {
 		if before.Runs == 0 {
@@ -71,7 +71,6 @@ func (r *passiveReader) copyAsleep(t *Thread, s *RawSample, call *procmem.Syscal
 // a code pointer's bits with its signature (Documentation/arm64/pointer-authentication)
 const signatureBits = 0x7f << 48
 
-// After an exec the copy is of the new program.
 func (s *RawSample) readRegsAndStack(t *Thread, call *procmem.SyscallInfo) error {
 	arch := process.HostArch()
 	s.Regs = frames.Regs{Arch: arch, PC: call.PC}
@@ -96,7 +95,6 @@ func (s *RawSample) readRegsAndStack(t *Thread, call *procmem.SyscallInfo) error
 	return err
 }
 
-// sched are the clocks read after the copy.
 func (r *passiveReader) keep(t *Thread, s *RawSample, call *procmem.SyscallInfo, sched procmem.SchedStat) {
 	s.Sched = sched
 	s.At = procmem.Now()
@@ -109,8 +107,8 @@ func (r *passiveReader) keep(t *Thread, s *RawSample, call *procmem.SyscallInfo,
 	}
 }
 
-// checkStoppable returns nil if a thread may be stopped whose /proc syscall file is unreadable: CAP_SYS_PTRACE does not
-// override its mode. A sleeper may not: its call is unknown.
+// Precondition: the thread's /proc syscall file is unreadable, as CAP_SYS_PTRACE does not override its mode. A sleeper
+// may not be stopped: its call is unknown.
 func checkStoppable(files *procmem.ThreadFiles) error {
 	var st procmem.Stat
 	if err := files.Stat(&st); err != nil {

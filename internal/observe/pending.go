@@ -10,13 +10,13 @@ import (
 	"prywalk/ptrace"
 )
 
-// longest time that a stop is pending, ns
+// ns
 const pendingLimit = 2e9
 
-// Attached returns the number of pending stops, including cancelled ones of threads that have not stopped.
+// Attached counts pending stops, including cancelled ones of threads that have not stopped.
 func (st *requestedStops) Attached() int { return st.ctl.Attached() }
 
-// PendingStops returns the number of pending stops, without cancelled ones.
+// PendingStops counts pending stops without cancelled ones.
 func (st *requestedStops) PendingStops() int { return len(st.pending) }
 
 // Collect finishes pending observations until the deadline (CLOCK_MONOTONIC, ns) or until none is pending. done gets a
@@ -43,7 +43,7 @@ func (st *requestedStops) markQueued() {
 }
 
 // FinishStopped finishes the observations of all stopped threads, and returns their number. It busy-waits for the first
-// one until the deadline (0: not at all).
+// one until the deadline.
 func (st *requestedStops) FinishStopped(deadline int64, done func(*Thread, *RawSample, error)) (n int) {
 	for attachment := st.ctl.SpinAny(deadline); attachment != nil; attachment = st.ctl.SpinAny(0) {
 		if st.finishOne(attachment, done) {
@@ -53,7 +53,7 @@ func (st *requestedStops) FinishStopped(deadline int64, done func(*Thread, *RawS
 	return n
 }
 
-// finishOne returns false if the stop was cancelled, or is requested again because of an exec.
+// False: the stop was cancelled, or is requested again because of an exec.
 func (st *requestedStops) finishOne(attachment *ptrace.Attachment, done func(*Thread, *RawSample, error)) bool {
 	t := st.pending[attachment]
 	if t == nil {
@@ -75,7 +75,7 @@ func (st *requestedStops) finishOne(attachment *ptrace.Attachment, done func(*Th
 	return true
 }
 
-// The sample s has no memory of the new program. A call that the first stop has aborted is left alone.
+// A call that the first stop has aborted is left alone.
 func (st *requestedStops) repeatStop(t *Thread, s *RawSample) error {
 	t.noteLostStop(LostStop{Time: s.StopTime, Cause: s.StopCause, CallEffect: s.CallEffect})
 	t.stops.notStopped = s.NotStopped // fillSample has taken it
@@ -87,8 +87,8 @@ func (st *requestedStops) repeatStop(t *Thread, s *RawSample) error {
 	return err
 }
 
-// reopenAfterExec opens the memory of the new program if a copy had n = 0 bytes because of an exec, and reports whether
-// it did. Precondition: this process has not stopped the thread.
+// reopenAfterExec opens the memory of the new program if a copy had n = 0 bytes because of an exec. Precondition: this
+// process has not stopped the thread.
 func (t *Thread) reopenAfterExec(n int) bool {
 	if n > 0 || t.Memory == nil {
 		return false
@@ -106,7 +106,7 @@ func (st *requestedStops) cancelRequestedBefore(before int64, done func(*Thread,
 	}
 }
 
-// Cancel ends a thread's pending observation, if any, without a call of done, and reports whether there was one.
+// Cancel ends a thread's pending observation, without a call of done. It returns false if there was none.
 func (st *requestedStops) Cancel(t *Thread) bool {
 	if !t.Pending() {
 		return false
@@ -124,8 +124,8 @@ const (
 	leavePoll    = 5e6   // one wait, ns
 )
 
-// FinishOrCancelAll finishes pending observations for at most 0.5 s and cancels the others, before this process is
-// stopped ([ptrace.Suspending]). The caller then closes the controller.
+// FinishOrCancelAll finishes pending observations for at most 0.5 s and cancels the others, before [ptrace.Suspending]
+// stops this process. The caller then closes the controller.
 func (st *requestedStops) FinishOrCancelAll(done func(*Thread, *RawSample, error)) {
 	st.ctl.AcknowledgeSuspend()
 	st.finishUntil(0, done)

@@ -25,7 +25,7 @@ func (p *plannedMemory) Regions(regs *frames.Regs, rd *ptrace.Reader, out []fram
 	return p.Copy(regs, rd, out, p.InnerRegions(regs, rd, out))
 }
 
-// plan returns nil if there is nothing to carry out. Anchor 0: the plan finds it.
+// anchor 0: the plan finds it
 func (t *Thread) plan() (*managed.Plan, frames.Addr) {
 	hints := t.hints()
 	plan, anchor := hints.Plan, hints.Anchor
@@ -38,8 +38,7 @@ func (t *Thread) plan() (*managed.Plan, frames.Addr) {
 	return plan, anchor
 }
 
-// prepareFindAnchor reads, once, the id by which a plan finds the thread's anchor. Precondition: the thread is not
-// stopped.
+// Precondition: the thread is not stopped.
 func (t *Thread) prepareFindAnchor() {
 	if t.copies.innerTID != 0 {
 		return
@@ -50,8 +49,7 @@ func (t *Thread) prepareFindAnchor() {
 	t.copies.innerTID, _ = t.files.InnerTID() // 0 if the thread has ended
 }
 
-// SetPlan makes the next observations carry out a plan from an anchor on; nil: none. A new plan has the thread read
-// again.
+// SetPlan makes the next observations carry out a plan from an anchor on; nil: none.
 func (feedback *WalkFeedback) SetPlan(p *managed.Plan, anchor frames.Addr) (isNew bool) {
 	if feedback.reads.Plan == p && feedback.reads.Anchor == anchor {
 		return false

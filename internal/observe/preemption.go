@@ -8,7 +8,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// PreemptedFinder finds the thread that the tracer has preempted (package skid). Precondition: as for [Observer].
+// PreemptedFinder finds the thread that the tracer has preempted (package skid).
 type PreemptedFinder struct {
 	wakes
 	detector   skid.PreemptionDetector
@@ -29,16 +29,15 @@ func (p *PreemptedFinder) Woken(at int64) {
 	p.detector.BeginTick(at)
 }
 
-// ForgetWake notes that the tracer has worked since its sleep: at the next tick it has preempted no thread.
+// ForgetWake notes that the tracer has worked since its sleep.
 func (w *wakes) ForgetWake() { w.ctl.ClearWokenByTimer() }
 
 // Nap sleeps until a time of CLOCK_MONOTONIC, ns.
 func (w *wakes) Nap(until int64) { w.ctl.NanosleepUntil(until) }
 
-// WokenByTimer reports whether the tracer's timer woke it; otherwise it has preempted no thread.
+// WokenByTimer reports whether the tracer's timer woke it. Otherwise it has preempted no thread.
 func (w *wakes) WokenByTimer() bool { return w.wake().ByTimer }
 
-// wake includes wake-ups while the tracer waited for stops.
 func (w *wakes) wake() skid.Wake {
 	if at := w.ctl.WokenAt(); at > w.lastWake.At {
 		return skid.Wake{At: at, ByTimer: w.ctl.WokenByTimer()}
@@ -46,7 +45,7 @@ func (w *wakes) wake() skid.Wake {
 	return w.lastWake
 }
 
-// PreemptedOn returns the CPU on which the tracer has preempted a thread since Woken.
+// PreemptedOn returns the CPU on which the tracer has preempted a thread.
 func (p *PreemptedFinder) PreemptedOn() (cpu int, ok bool) {
 	if !p.detector.HasPreempted() {
 		return -1, false
@@ -58,7 +57,6 @@ func (p *PreemptedFinder) checkAwaitsTracer(t *Thread) bool {
 	return p.detector.Decide(&t.skid, t.files, t.sleep.base.lastRun(&t.clocks.last), p.wake())
 }
 
-// More would take longer than the preempted thread waits.
 const maxCandidates = 16
 
 type candidate struct {
@@ -67,8 +65,8 @@ type candidate struct {
 	cpuTime int64 // since its last observation, ns
 }
 
-// AddCandidate adds a thread for FindPreempted if it makes many system calls and has run. If there are too many, it
-// drops all and returns false.
+// AddCandidate adds a thread if it makes many system calls and has run. If there are too many, it drops all and returns
+// false.
 func (p *PreemptedFinder) AddCandidate(t *Thread) bool {
 	if !t.skid.HasManyCalls() || t.Pending() || t.IsKernelSampled() {
 		return true
@@ -104,8 +102,7 @@ func (p *PreemptedFinder) FindPreempted() *Thread {
 	return nil
 }
 
-// LastCPU returns a thread's last CPU, or −1, and whether the thread outranks the tracer, whose wake-up then does not
-// preempt it.
+// LastCPU returns a thread's last CPU, or −1, and whether the thread outranks the tracer there.
 func (p *PreemptedFinder) LastCPU(t *Thread) (cpu int, outranks bool) {
 	if cpu, ok := t.skid.Preempted(); ok {
 		return cpu, false
@@ -117,7 +114,7 @@ func (p *PreemptedFinder) LastCPU(t *Thread) (cpu int, outranks bool) {
 	return st.Processor, skid.OutranksCaller(&st)
 }
 
-// RunsOrPreempted reports whether an unobserved process's first thread is on a CPU (one arrival more than departures:
+// RunsOrPreempted reports whether a process's first thread is on a CPU (one arrival more than departures:
 // kernel/sched/stats.h, sched_info_arrive; kernel/sched/core.c, __schedule), or was preempted by the tracer. The kernel
 // updates its CPU time only at ticks.
 func (p *PreemptedFinder) RunsOrPreempted(files *procmem.ThreadFiles) bool {

@@ -10,11 +10,11 @@ import (
 // # Queued threads
 //
 // A queued thread stops when it gets a CPU, maybe tens of milliseconds later; by then a CPU quota may hold up the
-// tracer. A thread that the tracer has preempted is stopped all the same (package skid).
+// tracer.
 
 const maxQueued = 4e9 // ns
 
-// StopOnlyOnCPU limits stops to threads on a CPU, where the kernel shows that, and to those found queued for 4 s.
+// StopOnlyOnCPU limits stops to threads on a CPU, if the kernel shows that, and those found queued for 4 s.
 func (o *Observer) StopOnlyOnCPU() { o.stopsOnlyOnCPU = true }
 
 func (o *Observer) deferUntilOnCPU(t *Thread) bool {

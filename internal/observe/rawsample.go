@@ -51,13 +51,13 @@ type RawSample struct {
 	State sample.State
 	// of a sleeper; Nr −1: none
 	Call procmem.SyscallInfo
-	// on a CPU when the tick was due. A running thread without it was queued, or its place is not proven (Basis); a
-	// sleeper with it fell asleep since, in Call.
+	// on a CPU when the tick was due. A running thread without it was queued, or its place is not proven; a sleeper
+	// with it fell asleep since, in Call.
 	OnCPU      bool
 	Basis      sample.Basis // the evidence for OnCPU
 	NotStopped sample.NotStopped
-	StopTime   int64        // upper bound of the stop's length, ns, without the time before it
-	Period     int64        // CPU time that a kernel sample stands for, ns
+	StopTime   int64        // upper bound, ns
+	Period     int64        // CPU time, ns, that a kernel sample stands for
 	RanOn      int64        // from the interrupt to the stop, ns
 	StopCause  ptrace.Cause // of a stop longer than LongStop
 	StopCost
@@ -81,8 +81,7 @@ type StopCost struct {
 // CallEffect is a stop's effect on the system call ([ptrace.Repair]).
 type CallEffect struct {
 	Restarted bool
-	// Broken: the call returns EINTR or EAGAIN. ReportedTwice: a supervisor gets it twice. BrokenCall is its number,
-	// negative if unknown.
+	// Broken: EINTR or EAGAIN. ReportedTwice: to a supervisor. BrokenCall is the call's number, negative if unknown.
 	Broken, ReportedTwice bool
 	BrokenCall            int64
 }
@@ -92,19 +91,19 @@ type KernelStack struct {
 	Kernel     []uint64 // above the system call or interrupt, innermost first
 	KernelText []byte   // of a sleeper, for [procmem.NextKernelFrame]
 
-	wchan    []byte // kernel function in which it waits, if Call does not show it
+	wchan    []byte // kernel function in which it waits
 	wchanBuf [64]byte
 }
 
 type knownRegs struct {
 	recalled           bool // of an earlier stop
-	stopRefused        bool // registers may be missing, and no stop was allowed
-	stoppedForRegister bool // one is missing, and a stop is to read it
+	stopRefused        bool // no stop was allowed for registers that may be missing
+	stoppedForRegister bool
 }
 
 type copyShape struct {
 	outline       *deepstack.Outline // nil: one piece
-	outlineFailed bool               // this outline, or the last one, did not lead to the outermost frame
+	outlineFailed bool               // this outline, or the last one
 	copysize.Shape
 }
 
@@ -122,7 +121,7 @@ func (s *RawSample) reset() {
 // Recalled reports whether a passive read has the registers of an earlier stop.
 func (s *RawSample) Recalled() bool { return s.recalled }
 
-// OutlineFailed reports whether this sample is to be walked before the next one, as the outline did not fit.
+// OutlineFailed reports whether the outline did not fit: the sample is to be walked before the next one.
 func (s *RawSample) OutlineFailed() bool { return s.outlineFailed }
 
 const maxRegions = 8 + deepstack.MaxRegions + copyplan.MaxRegions
@@ -146,7 +145,7 @@ func (s *RawSample) keepOthers(rs []frames.Region) {
 func (s *RawSample) KernelOnly() bool { return s.Regs.PC == 0 && s.Regs.SP() == 0 }
 
 // WaitReason returns the system call that a thread waits in, "stopped", or the kernel's reason; "" if running or
-// unknown. An interrupted call has its own name, not that of restart_syscall(2).
+// unknown. restart_syscall(2) has the name of the interrupted call.
 func (s *RawSample) WaitReason() string {
 	switch s.State {
 	case sample.Running:

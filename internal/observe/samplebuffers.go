@@ -18,7 +18,7 @@ type sampleBuffers struct {
 	waitingBytes int64 // as waiting
 }
 
-// BeginWaiting counts a raw sample as waiting for its walk until [Pool.Put]. It returns the bytes of its stack buffer.
+// BeginWaiting counts a raw sample as waiting until [Pool.Put]. It returns the bytes of its stack buffer.
 func (s *RawSample) BeginWaiting() int64 {
 	b := &s.buffers
 	if b.pool != nil && b.waitingBytes == 0 {
@@ -44,14 +44,13 @@ func (b *sampleBuffers) reserveStack(n int) {
 
 const minTouched = 16 << 10 // bytes of an unknown stack
 
-// touch provides pages for a stack of n bytes. Precondition: no thread is stopped.
+// Precondition: no thread is stopped.
 func (b *sampleBuffers) touch(n int) {
 	n = min(max(n+copysize.Margin, minTouched), len(b.stack))
 	procmem.Touch(b.stack[min(b.touched, n):n])
 	b.touched = max(b.touched, n)
 }
 
-// n is rounded up to a power of two, as depths vary.
 func (b *sampleBuffers) reserveOthers(n int) {
 	if cap(b.others) < n {
 		b.others = make([]byte, 1<<bits.Len(uint(n)))

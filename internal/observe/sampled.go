@@ -11,17 +11,17 @@ import (
 
 // # Threads that the kernel samples
 //
-// A thread that the kernel samples (package perfevents) is observed without stops, for sleeps, clocks and its end. It
-// is stopped only if its stack is too deep for samples.
+// A thread that the kernel samples (package perfevents) is observed without stops, for sleeps, clocks and its end,
+// unless its stack is too deep for samples.
 
 const sampleRoom = 4 << 10 // bytes; a sample's buffer is a multiple
 
 const maxKernel = 64 // frames of a sample
 
-// SetSampleStack sets the bytes of stack in the kernel's samples of the thread; 0: it is not sampled.
+// SetSampleStack sets the bytes of stack in the kernel's samples of the thread; 0: none.
 func (t *Thread) SetSampleStack(stack int) { t.kernelSampleStackBytes = stack }
 
-// IsKernelSampled reports whether the thread is observed by the kernel's samples while it runs.
+// IsKernelSampled reports whether the kernel's samples replace stops of the thread.
 func (t *Thread) IsKernelSampled() bool {
 	return t.kernelSampleStackBytes != 0 && !t.stackExceedsSamples()
 }

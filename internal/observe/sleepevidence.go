@@ -19,8 +19,7 @@ type sleepEvidence struct {
 	retries              retryBackoff
 }
 
-// confirmUnchanged reports whether the last observation holds, and is not to be repeated for an incomplete stack. It
-// counts the repetitions, and may make a group stop the baseline.
+// confirmUnchanged reports whether the last observation holds, and is not to be repeated for an incomplete stack.
 func (e *sleepEvidence) confirmUnchanged(sched procmem.SchedStat, files *procmem.ThreadFiles, incomplete bool) bool {
 	if !e.base.isUnchanged(sched) && !e.base.acceptReturnToStop(sched, files) {
 		e.retries = retryBackoff{}
@@ -33,10 +32,10 @@ func (e *sleepEvidence) confirmUnchanged(sched procmem.SchedStat, files *procmem
 	return true
 }
 
-// baseline is a thread's run count at an observation off the CPU.
+// a run count off the CPU
 type baseline struct {
 	runs               uint64
-	runsUntilGroupStop uint64 // runs until it is back in its group stop: PTRACE_DETACH causes one
+	runsUntilGroupStop uint64 // PTRACE_DETACH causes one run back into a group stop
 	state              sample.State
 	valid              bool
 	detachedAt         int64  // CLOCK_MONOTONIC ns; 0: not stopped
@@ -53,12 +52,12 @@ func baselineOf(stop *ptrace.Stop) baseline {
 	return b
 }
 
-// A run count of 0 proves nothing: a kernel without CONFIG_SCHED_INFO does not count.
+// A run count of 0 proves nothing (no CONFIG_SCHED_INFO).
 func (b *baseline) isUnchanged(s procmem.SchedStat) bool {
 	return b.valid && b.runsUntilGroupStop == 0 && s.Runs == b.runs && s.Runs != 0
 }
 
-// acceptReturnToStop makes the group stop the baseline if the thread has run only to return into it.
+// The thread may have run only to return into its group stop.
 func (b *baseline) acceptReturnToStop(s procmem.SchedStat, files *procmem.ThreadFiles) bool {
 	if !b.valid || b.runsUntilGroupStop == 0 || s.Runs != b.runs+b.runsUntilGroupStop {
 		return false
@@ -71,7 +70,6 @@ func (b *baseline) acceptReturnToStop(s procmem.SchedStat, files *procmem.Thread
 	return true
 }
 
-// lastRun is the run since the last stop, if there was exactly one.
 func (b *baseline) lastRun(now *procmem.SchedStat) (run skid.Run) {
 	if b.valid && now.Runs == b.runs+1 {
 		run.DetachedAt, run.CPU = b.detachedAt, int64(now.CPU-b.cpu)
@@ -79,7 +77,7 @@ func (b *baseline) lastRun(now *procmem.SchedStat) (run skid.Run) {
 	return run
 }
 
-// retryBackoff repeats reads of a sleeper with an incomplete stack: the 2nd, 8th, 32nd time and so on.
+// The 2nd, 8th, 32nd time and so on a sleeper with an incomplete stack is read again.
 type retryBackoff struct{ unchanged, next uint32 }
 
 const (

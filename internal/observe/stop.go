@@ -24,8 +24,7 @@ type requestedStops struct {
 	preemption PreemptedFinder
 }
 
-// All that takes time precedes the interrupt; what only records the stop follows it. retry: the last stop copied
-// nothing.
+// All that takes time precedes the interrupt. retry: the last stop copied nothing.
 func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 	switch {
 	case st.mode == ModePassiveOnly:
@@ -33,7 +32,7 @@ func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 	case !st.limit.tryAdmitStop(t):
 		return refusal.MaxPause
 	}
-	// This uses the last clocks, which noteRequested replaces.
+	// noteRequested replaces the clocks used here.
 	awaitsTracerCPU := t.skid.DecideAtOnce() && st.preemption.checkAwaitsTracer(t)
 	st.prepare(t, s)
 	attachment, err := st.interrupt(t, retry)
@@ -45,7 +44,7 @@ func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 	return nil
 }
 
-// prepare precedes the interrupt directly, as pages that are present may be so only for a moment.
+// Pages found present may be so only for a moment.
 func (st *requestedStops) prepare(t *Thread, s *RawSample) {
 	st.copier.prepareBuffers(t, s)
 	t.prepareFindAnchor()
@@ -55,7 +54,7 @@ func (st *requestedStops) prepare(t *Thread, s *RawSample) {
 	t.files.KeepSchedstatOpen() // until the end of the stop
 }
 
-// Unless the thread only computes, its clocks are read just before: a new arrival on a CPU then shows that it ran.
+// Unless the thread only computes, its clocks are read just before: a new arrival then shows that it ran.
 func (st *requestedStops) interrupt(t *Thread, retry bool) (attachment *ptrace.Attachment, err error) {
 	call, runs, asleep := st.sleepingCall(t)
 	if retry || t.skid.DecideAtOnce() {
@@ -69,10 +68,9 @@ func (st *requestedStops) interrupt(t *Thread, retry bool) (attachment *ptrace.A
 	return attachment, err
 }
 
-// awaitsTracerCPU: the thread waited for the tracer's CPU just before.
 func (st *requestedStops) noteRequested(t *Thread, s *RawSample, attachment *ptrace.Attachment, awaitsTracerCPU bool) {
 	if before, ok := attachment.ClocksBefore(); ok {
-		if awaitsTracerCPU && before.Runs != t.clocks.last.Runs { // the thread has got a CPU since
+		if awaitsTracerCPU && before.Runs != t.clocks.last.Runs { // it has got a CPU since
 			t.skid.NoteRunOn()
 			awaitsTracerCPU = false
 		}
@@ -86,8 +84,8 @@ func (st *requestedStops) noteRequested(t *Thread, s *RawSample, attachment *ptr
 	}
 }
 
-// sleepingCall returns a sleeper's call and run count, if both were read during one sleep. Only repairs on arm64 need
-// them ([ptrace.Attachment.SetSleeping]).
+// sleepingCall returns a call and run count read during one sleep, for repairs on arm64
+// ([ptrace.Attachment.SetSleeping]).
 func (st *requestedStops) sleepingCall(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
 	if st.mode != ModeAlwaysStop || process.HostArch() != frames.AArch64 {
 		return call, 0, false
@@ -107,13 +105,12 @@ func (st *requestedStops) sleepingCall(t *Thread) (call procmem.SyscallInfo, run
 	return call, 0, false
 }
 
-// The raw sample is valid without an error.
 func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*RawSample, error) {
 	s := t.stops.sample
 	t.stops.sample = nil
 	st.copier.fillRequest(t, s, &st.req)
 	st.req.MaxStop = st.limit.limit
-	st.reads.begin(t, true) // on false, reads in the stop return nothing
+	st.reads.begin(t, true) // on false, the stop reads nothing
 	err := st.ctl.Finish(attachment, &st.req, &st.stop)
 	t.files.CloseKeptSchedstat()
 	if err == nil && !st.reads.end(t) {
@@ -133,7 +130,6 @@ func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*Raw
 	return s, nil
 }
 
-// s may have a passive read of the thread.
 func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
 	stop := &st.stop
 	// for restoreSleeper, of the passive read
@@ -183,12 +179,12 @@ func (st *requestedStops) setTimes(t *Thread, s *RawSample) {
 	st.limit.noteStop(t, s.StopTime)
 }
 
-// longest time of a running thread from the interrupt to its stop, ns
+// ns from the interrupt to the stop of a running thread
 const maxStopEntry = 20e3
 
-// stopTimes returns an upper bound of the stop's length, and how long the thread ran on before it, in ns. If the thread
-// has not arrived on a CPU since it had runs arrivals, the way into the stop beyond maxStopEntry was in the kernel, or
-// the hypervisor had its CPU. Otherwise it was queued or blocked.
+// stopTimes returns an upper bound of the stop's length, and how long the thread ran on before it, in ns. The way into
+// the stop beyond maxStopEntry is not counted. If the thread has not arrived on a CPU since it had runs arrivals, it
+// was then in the kernel or without its virtual CPU; else queued or blocked.
 func stopTimes(stop *ptrace.Stop, runs uint64) (stopped, ranOn int64) {
 	if stop.SchedOK && stop.Sched.Runs == runs {
 		from := max(stop.InterruptedAt, stop.LastRunningAt-maxStopEntry)
@@ -197,7 +193,6 @@ func stopTimes(stop *ptrace.Stop, runs uint64) (stopped, ranOn int64) {
 	return stop.DetachedAt - stop.LastRunningAt, 0
 }
 
-// What a late read has copied is not used.
 func (st *requestedStops) discardLateStop(t *Thread) error {
 	length, _ := stopTimes(&st.stop, t.clocks.last.Runs)
 	st.limit.noteStop(t, length)

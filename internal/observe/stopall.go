@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	stopAllTimeout = 1e9 // for all stops, and once more for those after an exec, ns
+	stopAllTimeout = 1e9 // ns, for all stops, and once more after an exec
 	stopAllRounds  = 16  // of passive reads
 )
 
 // StopAll observes all threads at one moment: it stops and copies all, then detaches. more returns the threads
 // discovered since its last call. Threads in calls that a stop would harm ([Interruptible]), or that do not stop within
 // a second, are read passively, again while they run, for at most 16 rounds and that second. The only thread of a
-// process that has called exec meanwhile is observed once more, after the others. done is called once for each thread.
-// StopAll returns the time from the first stop to the last detach, in ns.
+// process that has called exec meanwhile is observed once more. done is called once for each thread. StopAll returns
+// the time from the first stop to the last detach, in ns.
 //
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {
@@ -63,7 +63,7 @@ type stopAll struct {
 	passive               *Observer
 	done                  func(*Thread, *RawSample, error)
 	threads               []*member
-	execed                []*Thread // stopped after an exec that followed add: without a stack
+	execed                []*Thread // stopped after an exec: without a stack
 	isRepetition          bool      // of execed
 	pending               int
 	waitUntil             int64
@@ -90,7 +90,6 @@ type member struct {
 	call        procmem.SyscallInfo // as read before the stop
 }
 
-// A stop that would harm the call is not requested.
 func (s *stopAll) add(t *Thread) {
 	m := &member{thread: t}
 	s.passive.takeHints(t)
@@ -151,8 +150,8 @@ func (s *stopAll) wait() {
 	}
 }
 
-// readAllPassively reads the sleepers that have run since their last read, and requests stops of those that run. It
-// returns false if there were none.
+// readAllPassively reads the sleepers that have run since their last read, and requests stops of those that run. False:
+// there were none.
 func (s *stopAll) readAllPassively() (changed bool) {
 	for i, m := range s.threads {
 		if m.state != memberUnstopped {
@@ -181,7 +180,7 @@ func (s *stopAll) setRaw(m *member, raw *RawSample) {
 	m.raw = raw
 }
 
-// finishAll copies all stacks before it detaches the first thread.
+// All stacks are copied before the first detach.
 func (s *stopAll) finishAll() {
 	for _, m := range s.threads {
 		if m.state == memberStopped {

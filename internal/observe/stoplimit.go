@@ -7,19 +7,18 @@ import "time"
 const (
 	firstStopTime = 30e3 // of a first stop, expected, ns
 	minStopTime   = 10e3 // least expected length, ns
-	// An estimate above the limit falls by 1/stopLimitDecay with each skipped stop: the thread is tried again.
+	// An estimate above the limit falls by 1/stopLimitDecay with each skipped stop.
 	stopLimitDecay = 256
 )
 
-// stopLimit skips stops whose estimate exceeds a limit. The estimate is the moving mean of the thread's stops, at first
-// of all.
+// stopLimit skips stops whose expected length, a moving mean of the thread's (at first of all) stops, exceeds a limit.
 type stopLimit struct {
 	limit        int64 // ns; 0: none
-	meanStopTime int64 // of all stops, ns; 0 before the first
+	meanStopTime int64 // of all, ns
 }
 
-// LimitStops skips stops that are expected to take longer than d ([refusal.MaxPause]); 0: no limit. No stop is expected
-// to take less than 10 µs.
+// LimitStops skips stops that are expected to take longer than d ([refusal.MaxPause]); 0: no limit. At least 10 µs are
+// expected.
 func (o *Observer) LimitStops(d time.Duration) { o.limit.limit = int64(d) }
 
 func (l *stopLimit) tryAdmitStop(t *Thread) bool {

@@ -22,7 +22,7 @@ type Thread struct {
 	ThreadID
 	Owner       any                // the caller's object of this thread
 	OtherMemory ptrace.OtherMemory // or nil
-	Plans       *Plans             // the process's plan until a walk sets one, or nil
+	Plans       *Plans             // until a walk sets one; or nil
 	Memory      *procmem.Memory    // nil: absent pages are read, too
 
 	files                  *procmem.ThreadFiles
@@ -43,7 +43,7 @@ type stopState struct {
 	attachment   *ptrace.Attachment
 	requestedAt  int64 // CLOCK_MONOTONIC ns
 	awaitsTracer bool  // waits for the tracer's CPU
-	queuedSince  int64 // since the last stop, CLOCK_MONOTONIC ns; 0: not
+	queuedSince  int64 // CLOCK_MONOTONIC ns; 0: not
 	expectedTime int64 // of the next stop, ns; 0: unknown
 	notStopped   sample.NotStopped
 	lost         []LostStop // since TakeLostStops
@@ -70,14 +70,14 @@ func NewThread(pid, tid int, budget *procmem.FDBudget) *Thread {
 
 func (t *Thread) hints() *CopyHints { return t.feedback.handedOver.get() }
 
-// SetFirstCopy sets the size of the first copy of the stack, within its limits. Precondition: no walk was made.
+// SetFirstCopy sets the size of the first copy of the stack. Precondition: no walk was made.
 func (t *Thread) SetFirstCopy(n int64) {
 	t.feedback.setFirstCopy(n)
 	t.feedback.handedOver.init(t.feedback.hints())
 }
 
-// SetFirstStackEnd sets the end of the thread's first stack, or 0. Its outermost frames are copied while the thread is
-// on another (SBCL's call_into_lisp_first_time). Precondition: no walk was made.
+// SetFirstStackEnd sets the end of the thread's first stack, or 0. Its outermost frames are also copied from another
+// stack (SBCL's call_into_lisp_first_time). Precondition: no walk was made.
 func (t *Thread) SetFirstStackEnd(stackEnd frames.Addr) {
 	t.feedback.sizes.SetFirstStackEnd(stackEnd)
 	t.feedback.handedOver.init(t.feedback.hints())
@@ -97,7 +97,7 @@ func (t *Thread) Files() *procmem.ThreadFiles { return t.files }
 // Pending reports whether a stop was begun and not finished.
 func (t *Thread) Pending() bool { return t.stops.sample != nil }
 
-// AwaitsTracer reports whether the pending thread waits for the tracer's CPU: it stops only when the tracer sleeps.
+// AwaitsTracer reports whether the pending thread waits for the tracer's CPU.
 func (t *Thread) AwaitsTracer() bool { return t.Pending() && t.stops.awaitsTracer }
 
 // ResetBaseline makes the next observation a whole one. used are the last clocks that were used, or zero.
@@ -129,7 +129,6 @@ func (t *Thread) TakeNotStopped() (n sample.NotStopped) {
 // ManyCalls reports whether only observations from the thread's own CPU are exact ([skid.SyscallStops]).
 func (t *Thread) ManyCalls() bool { return t.skid.HasManyCalls() }
 
-// threadPointer is 0 if unknown or of a former program.
 func (t *Thread) threadPointer() uint64 {
 	if t.copies.tlsSpace != t.addressSpace() {
 		return 0

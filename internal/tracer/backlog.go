@@ -10,19 +10,18 @@ import (
 	"prywalk/ptrace"
 )
 
-// backlog hands events over to the aggregator, and bounds the copies of stacks that wait for their walks.
+// backlog hands events over, and bounds the copies of stacks that wait for their walks.
 type backlog struct {
 	shared    *engine.SharedState
 	stops     *stops
-	pausedFor int64 // for the aggregator, in the present tick, ns
+	pausedFor int64 // in the present tick, ns
 	maxBytes  int64 // most bytes that waited
 }
 
 const (
-	// SomeBacklog is the number of copied bytes in a tick, and of bytes that wait for their walks, beyond which the
-	// tick pauses.
+	// SomeBacklog is the bytes copied in a tick and waiting for their walks beyond which the tick pauses.
 	SomeBacklog = 16 << 20
-	// MaxBacklog is how many bytes prevent observations, if they wait, and ticks, if they are in use.
+	// MaxBacklog is the bytes that prevent observations, if they wait, and ticks, if they are in use.
 	MaxBacklog = 64 << 20
 	// handOverEarly is a number of events.
 	handOverEarly = 64
@@ -54,7 +53,6 @@ func (b *backlog) roomForCopy() bool {
 	return b.shared.Ending || b.shared.Pool.BytesWaiting() <= MaxBacklog
 }
 
-// handOver sends the outbox if there is room.
 func (b *backlog) handOver() {
 	ptrace.Pin() // a send wakes the aggregator on this CPU
 	defer ptrace.Unpin()

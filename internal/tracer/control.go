@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/handover"
 )
 
-// Control passes requests to a tracer, and returns its progress. Safe for concurrent use.
+// Control passes requests to a tracer. It is safe for concurrent use.
 type Control struct {
 	arriving        chan *handover.SharedProcess
 	checkpointAsked atomic.Bool
@@ -47,7 +47,7 @@ func (c *Control) Hold() { c.holdAsked.Store(true) }
 // Resume ends a Hold.
 func (c *Control) Resume() { c.holdAsked.Store(false) }
 
-// Held reports whether a Hold has taken effect: no stop is pending, except of threads that do not stop.
+// Held reports whether a Hold has taken effect. Threads that do not stop may still have a pending stop.
 func (c *Control) Held() bool { return c.holding.Load() }
 
 // Thread returns the ID of the tracer's OS thread, 0 before the start.

@@ -8,8 +8,8 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// counts has the numbers of observations by outcome. attempted ones gave a sample, found the thread unchanged, or
-// failed; those left to a later tick or to an engine are not counted in it.
+// attempted observations gave a sample, found the thread unchanged, or failed; not those left to a later tick or to an
+// engine.
 type counts struct {
 	attempted, byStop, byPassiveRead, unchanged int64
 	leftToLaterTick                             int64
@@ -39,7 +39,7 @@ func (c *counts) noteRan(ticks int64) { c.ranInBackoff += ticks }
 
 func (c *counts) noteFailure(r refusal.Reason) { c.failed[r]++ }
 
-// runs are the thread's, with their CPU time in ns.
+// cpu is in ns.
 func (c *counts) noteEnd(ranInBackoff, runs, cpu int64) {
 	c.noteRan(ranInBackoff)
 	c.shortRuns.add(runs, cpu)
@@ -58,7 +58,6 @@ func (c *counts) attempts() int64 { return c.attempted }
 
 func (c *counts) samples() int64 { return c.byStop + c.byPassiveRead }
 
-// ended counts observations that found no thread.
 func (c *counts) ended() int64 { return c.failed[refusal.Exited] }
 
 func (c *counts) stats(s *runstats.Stats) {
@@ -83,7 +82,7 @@ func (c *counts) progress(p *Progress) {
 	}
 }
 
-// shortRuns are the runs of threads whose average run is shorter than shortRun ns. cpu is in ns.
+// shortRuns are of threads whose average run is shorter than shortRun ns. cpu is in ns.
 type shortRuns struct{ n, cpu int64 }
 
 const shortRun = 1e6

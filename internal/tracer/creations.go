@@ -27,7 +27,6 @@ func (c *taskCreations) countUntil(tick int64) int64 {
 	return c.count
 }
 
-// forget makes the next countUntil read the file again.
 func (c *taskCreations) forget() { c.tick = -1 }
 
 // last returns the newest task ID as of a tick, 0 if unknown.

@@ -4,8 +4,7 @@
 //
 // # Algorithm
 //
-// A loop makes ticks and sleeps between them. The file tick.go has the loop, and the steps of a tick in the order of
-// their execution, with the reasons of that order.
+// A loop makes ticks and sleeps between them. The file tick.go has the loop, and the steps of a tick in their order.
 //
 //	makeTicks ─► tick ─► selector ────► observations ──► stops ─────► package observe, ptrace
 //	                     which threads   one thread       pending      one thread: unchanged,
@@ -57,6 +56,5 @@
 // # Invariants
 //
 // The tracer runs on an OS thread of its own with a raised priority. It allocates nothing in a steady state, and
-// finishes stops in every wait ([stops]). At real-time priority another thread opens the files of new threads and
-// children ([procOpens]).
+// finishes stops in every wait ([stops]). At real-time priority another thread opens files ([procOpens]).
 package tracer

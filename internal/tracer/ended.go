@@ -25,21 +25,21 @@ type endedThreads struct {
 }
 
 const (
-	// countTries and countFor (ns) bound the passes over the clocks until none moves.
+	// bounds of the passes until no clock moves; countFor is in ns
 	countTries = 8
 	countFor   = 5e6
-	// reportEvery is the interval of reports, ns; they take at most 1/reportShare of the time.
+	// ns between reports; they take at most 1/reportShare of the time
 	reportEvery = 1e9
 	reportShare = 500
-	// readAtOnce clocks are read before stops are served.
+	// clocks read before stops are served
 	readAtOnce = 32
 )
 
 type endedReport struct {
 	known    bool
-	complete bool // the clocks were read at its end
+	complete bool
 	pending  bool
-	next     int64 // earliest time of the next, CLOCK_MONOTONIC ns
+	next     int64 // CLOCK_MONOTONIC ns
 }
 
 // ns
@@ -47,7 +47,7 @@ type cpuBounds struct{ least, most, clockPass int64 }
 
 func (e *endedThreads) beginFromZero(p *process) { p.endedReport.known = true }
 
-// readAtStart begins the time of the threads of the first listing.
+// The time of the threads of the first listing begins.
 func (e *endedThreads) readAtStart(p *process, now int64) {
 	if e.opts.Threads != nil {
 		return // the time of rejected threads is not attributed
@@ -80,7 +80,7 @@ func (e *endedThreads) readAtEnd(p *process, now int64) {
 	}
 }
 
-// completeAccount adds the CPU time of ended threads. Precondition: the process's clock was just read.
+// Precondition: the process's clock was just read.
 func (e *endedThreads) completeAccount(p *process, now int64) {
 	if !p.Target.Alive() {
 		p.account.EndedThreads += int64(p.Clock.Now)
@@ -98,7 +98,7 @@ func (e *endedThreads) completeAccount(p *process, now int64) {
 	}
 }
 
-// readThreadAtStart begins the time of a thread selected by name and older than the recording.
+// The thread is selected by name, and older than the recording.
 func (e *endedThreads) readThreadAtStart(th *thread, now int64) {
 	if sched, err := th.Observed.Files().SchedStat(); err == nil {
 		th.end.AtStart = procmem.ReadingAt(sched, now)
@@ -127,8 +127,8 @@ func (e *endedThreads) reportDue(p *process, now int64) bool {
 	return e.opts.Threads == nil && r.pending && now >= r.next && !p.Gone && r.known
 }
 
-// usedSoFar returns the least CPU time of ended threads, ns: it reads the process's clock first. Threads of which it
-// reads no clock ([endedThreads.readInLastPass]) have ended.
+// usedSoFar returns the least CPU time of ended threads, ns. Threads of which it reads no clock
+// ([endedThreads.readInLastPass]) have ended.
 func (e *endedThreads) usedSoFar(p *process) (ns int64, ok bool) {
 	p.endedReport.pending = false
 	whole, err := procmem.ProcessCPU(p.Target.PID)
@@ -141,7 +141,7 @@ func (e *endedThreads) usedSoFar(p *process) (ns int64, ok bool) {
 
 func (e *endedThreads) readInLastPass(th *thread) bool { return th.clockPass == e.clockPass }
 
-// began is the time of the call of usedSoFar, CLOCK_MONOTONIC ns.
+// began is when usedSoFar was called, CLOCK_MONOTONIC ns.
 func (e *endedThreads) report(p *process, began, used int64, ok bool) {
 	at := procmem.Now()
 	p.endedReport.next = at + max(reportEvery, (at-began)*reportShare)
@@ -152,7 +152,7 @@ func (e *endedThreads) report(p *process, began, used int64, ok bool) {
 	}
 }
 
-// boundEndedCPU reads all clocks of a process until none moves meanwhile. best has the closest bounds.
+// best has the closest bounds of several passes.
 func (e *endedThreads) boundEndedCPU(p *process, note func(*thread, procmem.SchedStat)) (best cpuBounds, ok bool) {
 	began := procmem.Now()
 	for try := range countTries {
@@ -179,8 +179,8 @@ func (e *endedThreads) boundEndedCPU(p *process, note func(*thread, procmem.Sche
 	return best, ok
 }
 
-// threadsCPU makes a pass over the clocks, and returns their sum, ns. complete: no thread has ended meanwhile, unless
-// mayEnd. note may be nil.
+// threadsCPU returns the sum of the threads' clocks, ns. complete: no thread has ended meanwhile, unless mayEnd. note
+// may be nil.
 func (e *endedThreads) threadsCPU(
 	p *process, mayEnd bool, note func(*thread, procmem.SchedStat),
 ) (sum int64, complete bool) {

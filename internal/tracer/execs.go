@@ -10,9 +10,9 @@ import (
 // execs reports that a process has called exec, once, as [handover.Execed].
 //
 // The address space is new only after the other threads have ended (package sampler, doc.go), and files of the first
-// thread go on with the clocks of the calling task. So while the first thread is the only one left, the end of the
-// others is not reported until they are known to have ended without an exec ([process.mayBeInExec]), and what was read
-// of the first thread is not used ([process.isSettled]).
+// thread go on with the clocks of the calling task. So while only the first thread is left, the end of the others is
+// not reported before [process.mayBeInExec] excludes an exec, and what was read of the first thread is not used
+// ([process.isSettled]).
 type execs struct {
 	out         *handover.Outbox
 	opts        *Options
@@ -24,15 +24,15 @@ type execs struct {
 
 type execState struct {
 	addressSpace uint64 // of the tracked program ([procmem.Memory.Space])
-	aloneSince   uint64 // 1 + CPU time of the first thread when it was found alone, ns; 0: it is not
+	aloneSince   uint64 // 1 + CPU time of the first thread when found alone, ns; 0: not alone
 
-	// since when listings have no thread or an ended address space, CLOCK_MONOTONIC ns; 0: the last did not
+	// first listing without threads or of an ended address space, CLOCK_MONOTONIC ns; 0: the last had both
 	changingSince int64
 }
 
 func (s *execState) begin(p *process) { s.addressSpace = p.Target.Memory().Space() }
 
-// detect finds an exec since the last call. The account of the thread that called it goes on.
+// The account of the thread that called exec goes on.
 func (e *execs) detect(p *process, now int64) {
 	space := p.Target.Memory().Renew(p.Target.PID)
 	if space == p.execState.addressSpace {
@@ -50,10 +50,10 @@ func (e *execs) detect(p *process, now int64) {
 	e.out.Add(e.handOverAccount(p, caller, now))
 }
 
-// endOthers ends the threads that the exec has ended, and the former first thread.
+// endOthers also ends the former first thread.
 func (e *execs) endOthers(p *process, caller *thread) {
 	for _, th := range p.list.all() {
-		if th == caller || th.gone { // the files of a gone one would be opened again
+		if th == caller || th.gone { // its files would be opened again
 			continue
 		}
 		if th.isFirst() || !th.alive() {
@@ -62,8 +62,7 @@ func (e *execs) endOthers(p *process, caller *thread) {
 	}
 }
 
-// handOverAccount makes the account of caller, which may be nil, that of the new program's first thread, which may not
-// be selected.
+// The account of caller, which may be nil, goes on as that of the new first thread, which may not be selected.
 func (e *execs) handOverAccount(p *process, caller *thread, now int64) handover.Event {
 	event := handover.Event{Kind: handover.Execed, Proc: p.Handover, At: now}
 	if caller != nil && caller.isFirst() {
@@ -86,9 +85,9 @@ func (e *execs) handOverAccount(p *process, caller *thread, now int64) handover.
 	return event
 }
 
-// execCaller returns the thread whose clocks go on as those of the first one, or nil if it was not tracked. Of several
-// possible ones it assumes the one with most CPU time: if it is another, no time is counted twice, and the difference
-// is that of ended threads ([attribute.ProcessEnd]).
+// execCaller returns the thread whose clocks go on as the first one's, or nil. Of several possible ones it assumes the
+// one with most CPU time: then no time is counted twice, and the difference is that of ended threads
+// ([attribute.ProcessEnd]).
 func (p *process) execCaller() (caller *thread) {
 	first := p.firstThread()
 	clocks, err := p.schedStat(first, p.Target.PID)
@@ -119,8 +118,7 @@ func (e *execs) passAccountOn(caller, first *thread) {
 	e.tracked.dropThread(caller, true)
 }
 
-// beginAccount begins the account of a new first thread, which may be nil, if the caller of exec was not selected by
-// its name. Its CPU time so far is not attributed.
+// The caller of exec was not selected by its name: its CPU time so far is not attributed. first may be nil.
 func (e *execs) beginAccount(first *thread, now int64) {
 	if first != nil && e.opts.Threads != nil {
 		first.FromZero, first.Handover.CreatedAt = false, 0
@@ -133,8 +131,8 @@ func (p *process) runsTrackedProgram() bool {
 	return memory.Space() == p.execState.addressSpace && !memory.Ended()
 }
 
-// isSettled reports whether no exec by a thread other than the first is in progress. What was read of the first thread
-// just before is then of the tracked thread, and a thread that was missing just before has ended.
+// isSettled reports whether no exec by a thread other than the first is in progress. What was just read of the first
+// thread is then of the tracked thread, and a thread that was just missing has ended.
 func (p *process) isSettled() bool {
 	if p.list.len() <= 1 {
 		return true
@@ -148,8 +146,6 @@ func (p *process) isSettled() bool {
 //	no thread                       the calling task is getting the first thread's number
 //	the address space has ended     the new one is not open yet
 //	only the first thread is left   it may be about to replace the address space
-//
-// Such a listing ends no thread.
 func (p *process) mayBeInExec(tids []int, now int64) bool {
 	state := &p.execState
 	if p.list.len() <= 1 { // no thread's end would be wrong
@@ -167,7 +163,7 @@ func (p *process) mayBeInExec(tids []int, now int64) bool {
 	return p.firstThreadMayExec()
 }
 
-// mayBeChangingProgram is bounded by longestChange, as a new program that may not be read never shows.
+// A new program that may not be read never shows: the time is bounded.
 func (p *process) mayBeChangingProgram(now int64) bool {
 	state := &p.execState
 	if state.changingSince == 0 {
@@ -180,8 +176,7 @@ func (p *process) mayBeChangingProgram(now int64) bool {
 	return true
 }
 
-// firstThreadMayExec: the first thread, alone, may still replace the address space while it does not sleep, and has not
-// used longestExec of CPU time.
+// The first thread, alone, may replace the address space while it does not sleep, for longestExec of CPU time.
 func (p *process) firstThreadMayExec() bool {
 	state := &p.execState
 	p.list.hintChange()
@@ -197,9 +192,9 @@ func (p *process) firstThreadMayExec() bool {
 	return (st.State == 'R' || st.State == 'D') && clocks.CPU < state.aloneSince+longestExec
 }
 
-// longestExec bounds the CPU time between the end of the other threads and the new address space, ns: some 50 µs, and
-// the error of a running thread's clock.
+// CPU time between the end of the other threads and the new address space, ns: some 50 µs, and the error of a running
+// thread's clock
 const longestExec = 15e6
 
-// longestChange bounds the wall time between the end of an address space and the opening of the next one, ns.
+// wall time between the end of an address space and the opening of the next one, ns
 const longestChange = 1e9

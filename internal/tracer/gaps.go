@@ -11,8 +11,7 @@ import (
 	"prywalk/internal/schedule"
 )
 
-// gaps reports long times without observations ([schedule.GapDetector]), and suspensions of the machine. Times are in
-// ns of CLOCK_MONOTONIC.
+// gaps reports long times without observations ([schedule.GapDetector]), and suspensions. Times are CLOCK_MONOTONIC ns.
 type gaps struct {
 	out      *handover.Outbox
 	detector schedule.GapDetector
@@ -21,7 +20,7 @@ type gaps struct {
 
 func (g *gaps) begin(now int64) { g.detector.Begin(now, procmem.Suspended()) }
 
-// beginTick begins a tick, also a withheld one. period is the mean distance of ticks.
+// period is the mean distance of ticks.
 func (g *gaps) beginTick(now, period int64) {
 	g.noteObservation(now)
 	g.detector.BeginTick(now, period)
@@ -44,7 +43,7 @@ func (g *gaps) suspension(now int64) int64 {
 	return g.detector.NewSuspension(now, time.Now().UnixNano(), procmem.Suspended)
 }
 
-// gapThreshold is the longest time without an observation that is no gap yet.
+// in ns
 func (g *gaps) gapThreshold() int64 { return g.detector.Threshold() }
 
 func (g *gaps) stats(s *runstats.Stats) {

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// listings lists the threads of processes: it tracks those that have begun, and ends those that are missing.
+// listings tracks the threads that have begun, and ends those that are missing.
 type listings struct {
 	out         *handover.Outbox
 	tick        *engine.Tick
@@ -36,7 +36,7 @@ func (l *listings) refreshAll(now int64) {
 	l.threadsMax = max(l.threadsMax, n)
 }
 
-// refresh lists a process's threads if that is due, and looks for an exec.
+// refresh also looks for an exec.
 func (l *listings) refresh(p *process, now int64) {
 	p.readClockIfDue(now, p.countThreads() > 0)
 	if p.list.knowsStart() && l.opens.busy() {
@@ -68,7 +68,7 @@ func (l *listings) apply(p *process, tids []int, now int64) {
 	p.takeOtherMemory()
 }
 
-// clockEvery is the least distance of clock readings while no thread is backed off, ns.
+// ns between clock readings while no thread is backed off
 const clockEvery = 4e6
 
 // countThreads hints at a listing if the number has changed. 0: unknown.
@@ -125,7 +125,7 @@ func (l *listings) checkName(p *process) {
 	}
 }
 
-// reportEnded also ends the threads that its listing lacks.
+// reportEnded also ends threads that it finds missing.
 func (l *listings) reportEnded(now int64) {
 	for _, p := range l.tracked.processes() {
 		if l.ended.reportDue(p, now) {
@@ -136,7 +136,7 @@ func (l *listings) reportEnded(now int64) {
 	}
 }
 
-// endUnread returns false if a stop is pending.
+// False: a stop is pending.
 func (l *listings) endUnread(p *process) bool {
 	for _, th := range p.list.all() {
 		if !th.gone && !l.ended.readInLastPass(th) {

@@ -22,8 +22,7 @@ import (
 )
 
 // newChildren observes child processes before they are tracked, where the kernel's samples do not show them. Each tick
-// finds them (package descendants), and marks those on a CPU. At each mark the process is stopped if that is admitted.
-// A mark becomes:
+// finds them (package descendants), marks those on a CPU, and stops them if that is admitted. A mark becomes:
 //
 //	the mark             the process                  becomes
 //	has a sample         is tracked                   a sample of its first thread
@@ -62,7 +61,7 @@ type childSamples struct {
 	refused  bool // by the kernel
 }
 
-// mark is a tick at which a process was on a CPU.
+// a tick at which the process was on a CPU
 type mark struct {
 	at         int64 // CLOCK_MONOTONIC ns
 	standsFor  int64 // ns
@@ -112,7 +111,7 @@ func (n *newChildren) observe(now int64) {
 	}
 }
 
-// find returns false if the search continues.
+// False: the search continues.
 func (n *newChildren) find(now int64) (done bool) {
 	last := n.creations.last(n.shared.Tick.Number)
 	switch {
@@ -215,7 +214,6 @@ func (n *newChildren) stopFinished(child *childSamples, raw *observe.RawSample, 
 		m.childState = attribute.ChildInExec
 		n.shared.Pool.Put(raw)
 	default:
-		// a process on a CPU was stopped
 		raw.State = sample.Running
 		raw.OnCPU = true
 		raw.Basis = sample.Exact
@@ -224,7 +222,7 @@ func (n *newChildren) stopFinished(child *childSamples, raw *observe.RawSample, 
 	}
 }
 
-// stoppedInExec reports whether the mappings may be of another program than the registers.
+// The mappings may be of another program than the registers.
 func (child *childSamples) stoppedInExec(raw *observe.RawSample) bool {
 	brokeExec := raw.How == observe.ByStop && procs.SyscallName(raw.Regs.Arch, raw.BrokenCall) == "execve"
 	return brokeExec || !child.mappings.HasCode(raw.Regs.PC)

@@ -7,8 +7,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// newThreads finds threads created since the last tick, at the end of a process's list, and observes them first:
-// otherwise the beginnings of threads would be under-represented.
+// newThreads observes threads created since the last tick first; otherwise the beginnings of threads would be
+// under-represented.
 type newThreads struct {
 	tick         *engine.Tick
 	pace         *pace
@@ -22,15 +22,14 @@ type newThreads struct {
 }
 
 const (
-	skipCost  = 20 // ns, at most, in which the kernel skips one thread
+	skipCost  = 20 // ns in which the kernel skips one thread, at most
 	skipShare = 64 // skips take at most 1/skipShare of the time
 	// length of the first list
 	firstTail = 8
 	// A process whose clock is unchanged for stillFor ns (more than a scheduler tick) starts no thread.
 	stillFor = 20e6
 	// per process and tick
-	maxListings = 3
-	// A discovery longer than a period/longDiscovery yields the CPU.
+	maxListings   = 3
 	longDiscovery = 4
 )
 
@@ -39,8 +38,8 @@ type threadListTail struct {
 	creations int64 // count of [taskCreations] then
 }
 
-// observeUnsampled observes the new threads of processes whose running threads no engine samples. If the tick observes
-// a subset, it only finds the new threads of all processes.
+// The running threads of these processes are not sampled by an engine. If the tick observes a subset, new threads are
+// only found.
 func (n *newThreads) observeUnsampled(now int64) {
 	drawing := n.pace.drawsSubset()
 	for _, p := range n.tracked.processes() {
@@ -65,7 +64,7 @@ func (n *newThreads) observeSampled(now int64) {
 	}
 }
 
-// observe reads the list once more if a new thread has ended meanwhile.
+// observe reads the list again if a new thread has ended meanwhile.
 func (n *newThreads) observe(p *process, now int64) {
 	for range maxListings {
 		before := len(p.backoff.Due)

@@ -15,7 +15,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// observations observes threads, one at a time.
 type observations struct {
 	shared  *engine.SharedState
 	pace    *pace
@@ -31,10 +30,9 @@ type observations struct {
 
 func (o *observations) beginTick() { o.own.measure(o.shared.Tick.Number, o.shared.Tick.At) }
 
-// An observation that is not admitted counts as tried.
+// also true if not admitted
 func (o *observations) wasTried(th *thread) bool { return th.triedTick == o.shared.Tick.Number }
 
-// observe begins an observation, and finishes it unless it waits for a stop.
 func (o *observations) observe(th *thread) {
 	th.triedTick = o.shared.Tick.Number
 	o.engine.DrainIfDue()
@@ -117,8 +115,7 @@ func (o *observations) clocksMayBeExecCallers(th *thread, clocks procmem.SchedSt
 	return th.clocksWentBack(clocks) || !th.proc.isSettled()
 }
 
-// provesNoExec: a thread that takes another's number does not stop until its address space is new, nor is it in another
-// system call.
+// A thread that takes another's number does not stop until its address space is new, nor is it in another system call.
 func (th *thread) provesNoExec(s *observe.RawSample) bool {
 	if s.How != observe.ByStop && !(s.How == observe.ByPassiveRead && inOtherCall(s)) {
 		return false
@@ -131,12 +128,12 @@ func inOtherCall(s *observe.RawSample) bool {
 	return !s.Call.Running && s.Call.Nr >= 0 && !exec
 }
 
-// Clocks older than the account's are another thread's.
+// clocks older than the account's are another thread's
 func (th *thread) clocksWentBack(clocks procmem.SchedStat) bool {
 	return clocks.CPU < th.accountedClocks.CPU || clocks.Runs < th.accountedClocks.Runs
 }
 
-// postpone leaves a thread to the next tick. raw may be nil.
+// raw may be nil.
 func (o *observations) postpone(th *thread, raw *observe.RawSample) {
 	if raw != nil {
 		o.shared.Pool.Put(raw)
@@ -169,7 +166,7 @@ func (o *observations) report(th *thread, s *observe.RawSample) {
 	}
 }
 
-// standsFor leaves out the tracer's own work and the stop. ns.
+// standsFor is in ns, without the tracer's own work and the stop.
 func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
 	tick := &o.shared.Tick
 	if !th.FromZero || s.How != observe.ByStop {
@@ -178,7 +175,7 @@ func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
 	return int64(float64(tick.Interval) * (1 - o.own.noteStop(tick.Number, s.StopTime, tick.Period)))
 }
 
-// preferCPUOf makes the tracer sleep on the CPU of a thread whose other samples are not exact ([skid.CPUChooser]).
+// The tracer sleeps on the CPU of a thread whose other samples are not exact ([skid.CPUChooser]).
 func (o *observations) preferCPUOf(th *thread, s *observe.RawSample) {
 	if th.Observed.IsKernelSampled() {
 		return

@@ -8,9 +8,8 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// ownWork measures the tracer's CPU time between two ticks. No target runs on its CPU meanwhile: threads are on CPUs
-// more often at ticks than on average, and an observation of a thread that began within the recording stands for less
-// time.
+// ownWork measures the tracer's CPU time between two ticks, in which no target runs on its CPU. So an observation of a
+// thread that began within the recording stands for less time.
 type ownWork struct {
 	lastWanted int64   // last tick with a stop of such a thread
 	measuredAt int64   // the last tick, CLOCK_MONOTONIC ns; 0: none
@@ -38,7 +37,7 @@ func (o *ownWork) measure(tick, now int64) {
 }
 
 // noteStop returns the part of an interval for which the tracer's work on one CPU, and the stop on the others, took
-// time from the targets. stopTime and period are in ns.
+// time from the targets. Times are in ns.
 func (o *ownWork) noteStop(tick, stopTime, period int64) (lostPart float64) {
 	o.lastWanted = tick
 	cpus := float64(runtime.NumCPU())

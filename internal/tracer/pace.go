@@ -13,12 +13,12 @@ import (
 	"prywalk/internal/schedule"
 )
 
-// pace decides when ticks are made, and how many threads they observe (package schedule).
+// pace applies the limits of package schedule.
 type pace struct {
 	shared *engine.SharedState
 	ticks  *schedule.Ticks
 	budget schedule.OverheadBudget
-	quota  *schedule.Quota // nil: none, or the tracer's priority is above it
+	quota  *schedule.Quota // nil: none, or not applied to the tracer's priority
 	subset schedule.Subset
 
 	closedQuotas schedule.QuotaStats
@@ -46,7 +46,6 @@ func (p *pace) resume(now int64) {
 	p.ticks.Restart(now, p.budget.UpdateRate(now))
 }
 
-// scheduling is that of this OS thread.
 func (p *pace) openQuota(limits []quota.Limit, scheduling string) {
 	p.quota = schedule.NewQuota(limits, scheduling)
 	if p.quota.MustStopOnlyOnCPU() {
@@ -66,7 +65,7 @@ func (p *pace) underQuota() bool { return p.quota != nil }
 // in ns
 func (p *pace) period() int64 { return p.ticks.Period() }
 
-// next returns the next tick, CLOCK_MONOTONIC ns, and the frequency of an engine's samples, 1/s.
+// next returns the next tick, CLOCK_MONOTONIC ns, and the rate of an engine's samples, 1/s.
 func (p *pace) next(now int64) (tick int64, sampleRate float64) {
 	p.chargeSamples()
 	rate := p.quota.Rate(p.budget.UpdateRate(now))
@@ -86,7 +85,7 @@ func (p *pace) withinQuota() bool {
 
 func (p *pace) isLimited() bool { return p.budget.Limited() }
 
-// targetCPU is the CPU time of the targets so far, ns.
+// targetCPU is in ns.
 func (p *pace) withinBudget(now, targetCPU int64) bool {
 	p.budget.SetTargetCPU(targetCPU, now)
 	if p.budget.Overdrawn() > 0 {
@@ -107,12 +106,11 @@ func (p *pace) noteTick(observed int64) {
 
 func (p *pace) noteMissed() { p.ticks.Missed++ }
 
-// drawsSubset reports whether a tick may observe only some of the due threads.
+// A tick may observe only some of the due threads.
 func (p *pace) drawsSubset() bool {
 	return !p.shared.Ending && (p.subset.Limited() || p.budget.ObservesPart())
 }
 
-// beginDraw returns the number of due threads for each drawn one.
 func (p *pace) beginDraw(due int) (duePerDrawn float64) {
 	return p.subset.Begin(due, p.budget.Admit(due))
 }
@@ -121,7 +119,7 @@ func (p *pace) draw() bool { return p.subset.Draw() }
 
 func (p *pace) admitsObservation() bool { return p.shared.Ending || p.quota.AdmitObservation() }
 
-// chargeStop returns the length (ns) without the time in which the quota suspended prywalk.
+// chargeStop returns the length, ns, without the time in which the quota suspended prywalk.
 func (p *pace) chargeStop(ns int64) (own int64) {
 	own = p.quota.OwnPart(ns)
 	p.budget.AddStop(own)
@@ -133,7 +131,7 @@ func (p *pace) maySkip(now int64) bool {
 		p.shared.Skipper.MaySkip(now)
 }
 
-// skip returns the first tick that is not skipped, and false if none is skipped.
+// false: no tick is skipped
 func (p *pace) skip(next int64, steady bool) (after int64, skipped bool) {
 	if steady {
 		return p.ticks.Skip(&p.shared.Skipper, next)

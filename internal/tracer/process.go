@@ -19,7 +19,7 @@ type process struct {
 	list        threadList
 	account     attribute.ProcessEnd // reported at its end
 
-	// Each of these belongs to one part:
+	// of one part each:
 	execState   execState
 	endedReport endedReport
 	tail        threadListTail
@@ -30,8 +30,8 @@ func (p *process) engineObserves() bool { return p.EnginePart != nil && p.Engine
 
 func (p *process) firstThread() *thread { return p.list.thread(p.Target.PID) }
 
-// To read a process's clock the kernel goes through all threads, clockCost ns each. This takes at most 1/clockShare of
-// the time.
+// To read a process's clock the kernel goes through all threads, clockCost ns each, for at most 1/clockShare of the
+// time.
 const (
 	clockCost  = 120
 	clockShare = 512
@@ -70,7 +70,7 @@ func (p *process) alive() bool {
 	return err == nil && n > 0
 }
 
-// th is nil if the thread is not tracked.
+// th may be nil.
 func (p *process) schedStat(th *thread, tid int) (procmem.SchedStat, error) {
 	if th != nil {
 		return th.Observed.Files().SchedStat()
@@ -91,14 +91,14 @@ type thread struct {
 	triedTick       int64             // last observation, also one not admitted
 	observedTick    int64             // last observation
 
-	clockPass int64 // last pass of endedThreads that read its clock
+	clockPass int64 // last pass of endedThreads
 }
 
 func ownerOf(t *backoff.ThreadState) *thread { return t.Observed.Owner.(*thread) }
 
 func (th *thread) isFirst() bool { return th.Observed.TID == th.proc.Target.PID }
 
-// alive is true of the first thread also after an exec by another.
+// The first thread exists also after an exec by another.
 func (th *thread) alive() bool {
 	_, err := th.Observed.Files().SchedStat()
 	return err == nil

@@ -8,19 +8,19 @@ import (
 	"prywalk/ptrace"
 )
 
-// procOpens opens files of /proc/PID by path. At real-time priority another, ordinary thread does it
-// ([procmem.PathOpener]); what takes longer than openFor is left to a later tick.
+// procOpens opens files of /proc/PID by path, at real-time priority on another, ordinary thread ([procmem.PathOpener]).
+// What takes longer than openFor is left to a later tick.
 type procOpens struct {
 	files  *procmem.FDBudget
 	stops  *stops
 	opener *procmem.PathOpener // nil: the tracer opens files itself
 	job    *procmem.Job        // the last one, or nil
 	opened []openedThread      // not tracked yet
-	taken  int                 // number of opened that takeOrMake has passed
+	taken  int                 // passed by takeOrMake
 }
 
 const (
-	// openFor bounds a tick's wait, openStep is a sleep in it, startStep one in other waits; in ns.
+	// ns: a tick's wait, a sleep in it, a sleep in other waits
 	openFor   = 1e6
 	openStep  = 30e3
 	startStep = 500e3
@@ -47,8 +47,8 @@ func (opens *procOpens) busy() bool {
 	return opens.job != nil && !opens.job.Done()
 }
 
-// run calls f, and serves stops for up to openFor. It returns false if f continues. Preconditions: the last f has
-// ended; f uses nothing that the tracer's thread or the end of a stop uses.
+// run returns false if f continues. Preconditions: the last f has ended; f uses nothing that the tracer's thread or the
+// end of a stop uses.
 func (opens *procOpens) run(f func()) (done bool) {
 	if opens.byTracer() {
 		f()
@@ -67,7 +67,7 @@ func (opens *procOpens) wait() {
 	}
 }
 
-// openUntracked returns false, never with wait, if the opening continues.
+// False, never with wait: the opening continues.
 func (opens *procOpens) openUntracked(p *process, tids []int, now int64, wait bool) (done bool) {
 	if opens.byTracer() {
 		return true
@@ -112,7 +112,7 @@ func (opens *procOpens) dropOpened() {
 	opens.opened, opens.taken = opens.opened[:0], 0
 }
 
-// Precondition of takeOrMake: threads are taken in the order of opened.
+// Precondition: threads are taken in the order of opened.
 func (opens *procOpens) takeOrMake(p *process, tid int) *observe.Thread {
 	for ; !opens.busy() && opens.taken < len(opens.opened); opens.taken++ {
 		if o := &opens.opened[opens.taken]; o.proc == p && o.tid == tid && o.thread != nil {

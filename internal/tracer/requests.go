@@ -16,13 +16,13 @@ type requests struct {
 	checkpointed, refreshed int64
 }
 
-// Least distances, in durations of the last one.
+// in durations of the last one
 const (
 	checkpointPart = 20
 	refreshPart    = 200
 )
 
-// addDue requests a checkpoint, at once if asked, and a refresh.
+// asked: a checkpoint at once.
 func (r *requests) addDue(now int64, asked bool) {
 	if request := &r.open.Checkpoint; asked || r.checkpointDue(now) {
 		request.Ask()

@@ -28,8 +28,8 @@ type run struct {
 	scheduling     string
 }
 
-// Run makes ticks until ctx ends or the last process has ended. Its OS thread ends when this process is about to be
-// stopped, which detaches all threads. After a panic it calls stop.
+// Run makes ticks until ctx ends or the last process has ended. Its OS thread ends before this process is stopped,
+// which detaches all threads. After a panic it calls stop.
 func (t *Tracer) Run(ctx context.Context, stop func()) {
 	defer t.Queue.Close()
 	defer t.creations.close()
@@ -43,8 +43,7 @@ func (t *Tracer) Run(ctx context.Context, stop func()) {
 	}
 }
 
-// runHere returns true if it must be called again on another OS thread. Precondition: the goroutine is locked to its OS
-// thread.
+// again: it must be called on another OS thread. Precondition: the goroutine is locked to its OS thread.
 func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	limits := quota.Root("/").Limits()
 	ctl := ptrace.NewController(ptrace.Options{ReadOnly: t.opts.ReadOnly, NoGC: true, Frugal: len(limits) > 0})
@@ -58,7 +57,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	t.pace.openQuota(limits, ctl.Scheduling())
 	defer t.QuotaGate.Open()
 	defer t.pace.closeQuota()
-	t.stops.chooseCPUs(ctl) // within the CPUs that are left by the quota
+	t.stops.chooseCPUs(ctl) // within the quota's CPUs
 	t.Observer.LimitStops(t.opts.MaxPause)
 	t.Observer.LimitLockWait()
 	if t.opts.KernelStacks {
@@ -151,7 +150,7 @@ func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 			sleepUntil(ctx, ctl, procmem.Now()+heldStep)
 			continue
 		}
-		time.Sleep(heldStep) // gives the CPU to the Go runtime
+		time.Sleep(heldStep) // for the Go runtime
 	}
 	now := procmem.Now()
 	if holder != nil {

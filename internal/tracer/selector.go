@@ -37,7 +37,6 @@ func (s *selector) observePreempted() {
 	s.observations.observe(observed.Owner.(*thread))
 }
 
-// observeDue also observes backed-off threads that must have run, and begins back-offs.
 func (s *selector) observeDue() {
 	s.rotation++
 	for _, p := range s.tracked.processes() {
@@ -67,8 +66,8 @@ func (s *selector) observe(list []*backoff.ThreadState) {
 	}
 }
 
-// observeBackedOff observes backed-off threads if one must have run: the process's clock grew by more than its observed
-// threads ran ([backoff.Policy.SearchDue]). Threads that have run before come first.
+// Backed-off threads are observed if one must have run: the process's clock grew by more than its observed threads ran
+// ([backoff.Policy.SearchDue]). Those that have run before come first.
 func (s *selector) observeBackedOff(p *process) {
 	if !s.shared.Backoff.SearchDue(p.backoff) {
 		return

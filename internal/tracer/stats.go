@@ -27,7 +27,6 @@ func (t *Tracer) Stats(s *runstats.Stats) {
 	}
 }
 
-// runLength returns the time from the first tick to the last reading of all clocks, or to now, ns.
 func (t *Tracer) runLength() int64 {
 	if begun := t.control.FirstTick(); t.run.length == 0 && begun != 0 {
 		return procmem.Now() - begun

@@ -77,7 +77,7 @@ func (c *stopCounts) longStops() runstats.Causes {
 	return causes
 }
 
-// broken and repeated count all calls that stops made fail, and that a supervisor got twice.
+// broken and repeated count all calls.
 func (c *stopCounts) calls(broken, repeated int64) runstats.Calls {
 	return runstats.Calls{
 		Restarted: c.restarted, Broken: broken, ReportedTwice: repeated,
@@ -105,7 +105,6 @@ func (c *callEffects) add(e *observe.CallEffect) {
 	}
 }
 
-// The rest of all is of "other".
 func byCall(counts *[maxCalls + 1]int64, all int64) map[string]int64 {
 	byName := map[string]int64{}
 	for nr, n := range counts {

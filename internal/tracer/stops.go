@@ -13,11 +13,11 @@ import (
 )
 
 // stops begins observations, and finishes requested stops during every wait of the tracer. An interrupt cannot be
-// withdrawn: a thread whose stop was cancelled stops when its system call ends, maybe hours later. Then a wait must
-// detach it, unless this OS thread has ended.
+// withdrawn: a thread whose stop was cancelled stops when its system call ends, maybe hours later, and a wait must
+// detach it.
 //
 // Code between an interrupt and the wait for it is pinned ([ptrace.Pin]): if the goroutine lost its P, the thread would
-// stay stopped until it gets one.
+// stay stopped.
 type stops struct {
 	shared   *engine.SharedState
 	engine   engine.Engine
@@ -31,8 +31,8 @@ type stops struct {
 	awakeSince int64 // CLOCK_MONOTONIC ns
 }
 
-// A running thread usually stops within spinFor ns. In a tick at most maxSpins busy-waits may fail, and take
-// 1/spinShare of it.
+// A running thread usually stops within spinFor ns. In a tick at most maxSpins busy-waits may fail, in 1/spinShare of
+// it.
 const (
 	spinFor   = 40e3
 	maxSpins  = 8
@@ -50,8 +50,7 @@ func (s *stops) beginObservation(observed *observe.Thread) (observe.Outcome, *ob
 	return s.shared.Observer.Begin(observed)
 }
 
-// pollBegun finishes the threads that have stopped, after an observation with this outcome. It busy-waits for spinFor
-// if the thread was interrupted.
+// pollBegun finishes the threads that have stopped. If outcome is Pending, it busy-waits for spinFor.
 func (s *stops) pollBegun(observed *observe.Thread, outcome observe.Outcome) {
 	if outcome != observe.Pending || observed.AwaitsTracer() || s.spinsLeft <= 0 {
 		s.shared.Observer.FinishStopped(0, s.finished)
@@ -94,8 +93,8 @@ func (s *stops) poll() {
 	ptrace.Unpin()
 }
 
-// finishUntil finishes stops until the deadline (CLOCK_MONOTONIC, ns) or until none is pending. Under a CPU quota the
-// aggregator waits meanwhile.
+// finishUntil returns at the deadline (CLOCK_MONOTONIC, ns) or if no stop is pending. Under a CPU quota the aggregator
+// waits meanwhile.
 func (s *stops) finishUntil(deadline int64) {
 	if s.pace.underQuota() && s.shared.Observer.PendingStops() > 0 {
 		s.shared.QuotaGate.Close()
@@ -110,7 +109,7 @@ func (s *stops) finishUntil(deadline int64) {
 	}
 }
 
-// endTick does not wait on the CPU of a target's thread: there only a wake-up by a timer gives an exact sample.
+// endTick does not wait on the CPU of a target's thread: only a wake-up by a timer gives an exact sample there.
 func (s *stops) endTick(now, deadline int64) {
 	if s.cpus.MayMove() && !s.shared.Ending {
 		deadline = now
@@ -121,7 +120,6 @@ func (s *stops) endTick(now, deadline int64) {
 	s.poll()
 }
 
-// await finishes stops, and takes an engine's observations, until done is closed.
 func (s *stops) await(done <-chan struct{}) {
 	for s.pollAndSleep() {
 		select {
@@ -153,7 +151,7 @@ func (s *stops) drainUntil(done <-chan struct{}) {
 
 const pollStep = 200e3 // ns
 
-// pollAndSleep returns false if no stop is pending. Precondition: not pinned.
+// False: no stop is pending. Precondition: not pinned.
 func (s *stops) pollAndSleep() bool {
 	if s.shared.Observer == nil || s.shared.Observer.Attached() == 0 {
 		return false
@@ -164,9 +162,9 @@ func (s *stops) pollAndSleep() bool {
 }
 
 const (
-	// In the first half of its period a tick sleeps for stayFor (ns) after as much work: other threads of its CPU run.
+	// In the first half of its period a tick sleeps for stayFor, ns, after as much work.
 	stayFor     = 150e3
-	closeTicks  = 4e6  // ns; a tick of a shorter period does not sleep so
+	closeTicks  = 4e6  // ns, least period for that
 	longestStay = 10e6 // ns, half of the watchdog's limit (package ptrace)
 )
 
@@ -178,7 +176,7 @@ func (s *stops) yieldCPU() {
 	}
 }
 
-// pause finishes stops, and sleeps until a time of CLOCK_MONOTONIC. It returns the present time.
+// pause finishes stops, and sleeps until a time of CLOCK_MONOTONIC.
 func (s *stops) pause(until int64) (now int64) {
 	s.finishUntil(until)
 	if procmem.Now() < until {
@@ -209,7 +207,7 @@ func (s *stops) cancelAll() {
 // ctl is of this OS thread.
 func (s *stops) chooseCPUs(ctl *ptrace.Controller) { s.cpus = skid.NewCPUChooser(ctl.NoteMove) }
 
-// preferCPUOf makes the tracer sleep on the CPU of a running thread, or away from it if the thread outranks the tracer.
+// The tracer sleeps on the CPU of a running thread, or away from it if the thread outranks the tracer.
 func (s *stops) preferCPUOf(observed *observe.Thread) {
 	if cpu, outranks := s.shared.Observer.Preemption().LastCPU(observed); outranks {
 		s.cpus.Avoid(cpu)
@@ -218,7 +216,7 @@ func (s *stops) preferCPUOf(observed *observe.Thread) {
 	}
 }
 
-// The tracer's wake-up may have preempted a preferred thread.
+// The wake-up may have preempted a preferred thread.
 func (s *stops) mayPreemptTarget() bool {
 	return s.cpus.MayShareTargetCPU() && s.shared.Observer.Preemption().WokenByTimer()
 }

@@ -14,7 +14,7 @@ import (
 // threadList decides when to list the threads of a process (/proc/PID/task).
 type threadList struct {
 	byTID    map[int]*thread
-	inOrder  []*thread // of discovery, with those ended since the last listing
+	inOrder  []*thread // with those ended since the last listing
 	rejected map[int]rejected
 
 	// Set by the last listing:
@@ -28,7 +28,7 @@ type threadList struct {
 	firstThreadName procmem.Comm
 }
 
-// rejected is a thread that is not selected by its name.
+// not selected by its name
 type rejected struct {
 	since   int64 // CLOCK_MONOTONIC ns
 	retryAt int64 // a name may be set late; CLOCK_MONOTONIC ns
@@ -36,11 +36,10 @@ type rejected struct {
 }
 
 const (
-	listEvery = 50e6 // without a hint at a change, ns
+	listEvery = 50e6 // ns, without a hint
 	listIdle  = 1e9  // the same, of an idle process
-	listCost  = 500  // of the kernel, for each thread, ns
-	// Listings take at most 1/listShare of the time. Those without a hint take a fourth of that, for all processes
-	// together.
+	listCost  = 500  // ns of the kernel for each thread
+	// Listings take at most 1/listShare of the time, those without a hint a fourth of that for all processes together.
 	listShare = 128
 )
 
@@ -59,10 +58,9 @@ func (list *threadList) all() []*thread { return list.inOrder }
 // listed is the number of threads of the last listing, tracked or not.
 func (list *threadList) listed() int { return len(list.tids) }
 
-// knowsStart reports whether the threads of the start of the recording are known.
+// knowsStart: the threads of the start of the recording are known.
 func (list *threadList) knowsStart() bool { return list.startKnown }
 
-// clock is the process's, allThreads the number of threads of all processes.
 func (list *threadList) due(now int64, clock *engine.Clock, allThreads int) bool {
 	if list.listedAt == 0 {
 		return true
@@ -83,7 +81,7 @@ func (list *threadList) makeDue() { list.listedAt = 0 }
 
 func (list *threadList) hintChange() { list.changeHinted = true }
 
-// read begins a listing, in the kernel's order. cpu is the process's clock, ns.
+// cpu is the process's clock, ns.
 func (list *threadList) read(dir *procmem.TaskDir, now int64, cpu uint64) (tids []int, err error) {
 	list.listedAt = now
 	list.clockThen = cpu
@@ -119,7 +117,7 @@ func (list *threadList) add(th *thread) {
 // Precondition: the thread is found now.
 func (list *threadList) fromZero(tid int) bool { return list.startKnown && !list.rejected[tid].old }
 
-// remove leaves an ended thread in inOrder until the next listing.
+// The thread stays in inOrder until the next listing.
 func (list *threadList) remove(th *thread) {
 	th.gone = true
 	delete(list.byTID, th.Observed.TID)

@@ -11,9 +11,9 @@ import (
 	"prywalk/ptrace"
 )
 
-// The functions are in the order of their execution: the loop, a tick, the steps of both.
+// The functions are in the order of their execution.
 
-// makeTicks makes at least one tick, unless it is held until ctx ends. leave: this process is about to be stopped.
+// makeTicks makes at least one tick, unless it is held. leave: this process is about to be stopped.
 func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
 	for began := false; !began || ctx.Err() == nil; began = true {
 		if ptrace.Suspending() {
@@ -39,7 +39,6 @@ func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave b
 	return false
 }
 
-// A budget or quota can withhold a tick, and an aggregator far behind prevent it.
 func (t *Tracer) makeTick(now, deadline int64) {
 	switch {
 	case !t.admitsTick(now):
@@ -52,14 +51,13 @@ func (t *Tracer) makeTick(now, deadline int64) {
 }
 
 // tick observes each thread that is due, once. Stops that are pending at the deadline (CLOCK_MONOTONIC, ns) finish
-// later.
+// later. The reasons of the order:
 //
-// The order of the steps matters:
 //   - The preempted thread comes first, before another thread has its CPU.
 //   - The engine chooses the processes that it samples before any other thread is observed.
-//   - New threads and children come before the others, as they may be short-lived. Those that the engine samples come
-//     after DrainAll: their clocks must be read after their samples were taken.
-//   - The threads are listed and woken before it is known how many are due, which decides on a draw.
+//   - New threads and children may be short-lived. Those that the engine samples come after DrainAll: their clocks must
+//     be read after their samples were taken.
+//   - Whether to draw depends on how many threads are due: they are listed and woken before.
 func (t *Tracer) tick(now, deadline int64) {
 	attemptsBefore := t.counts.attempts()
 	t.beginTick(now, deadline)
@@ -82,7 +80,7 @@ func (t *Tracer) tick(now, deadline int64) {
 	t.pace.noteTick(t.counts.attempts() - attemptsBefore)
 }
 
-// withheldTick takes an engine's samples, and finds the ends of threads and processes.
+// withheldTick takes an engine's samples, and finds ends.
 func (t *Tracer) withheldTick(now, deadline int64) {
 	t.Tick.At, t.Tick.Period = now, t.pace.period()
 	t.gaps.beginTick(now, t.pace.period())
@@ -95,7 +93,7 @@ func (t *Tracer) withheldTick(now, deadline int64) {
 	t.drainAndHandOver(deadline)
 }
 
-// missedTick only takes an engine's samples and finishes stops.
+// missedTick takes an engine's samples.
 func (t *Tracer) missedTick(now, deadline int64) {
 	t.Tick.At, t.Tick.Period = now, t.pace.period()
 	t.pace.noteMissed()
@@ -111,7 +109,7 @@ func (t *Tracer) drainAndHandOver(deadline int64) {
 
 // # Steps before a tick
 
-// Earlier observations come first, as their Unix time differs.
+// Earlier observations come first: their Unix time differs.
 func (t *Tracer) reportSuspension(now int64) {
 	if slept := t.gaps.suspension(now); slept > 0 {
 		t.tracked.reportAllUnchanged()
@@ -145,7 +143,6 @@ func (t *Tracer) admitsTick(now int64) bool {
 	return t.pace.withinQuota() && (!t.pace.isLimited() || t.pace.withinBudget(now, t.tracked.cpuTime(now)))
 }
 
-// maxPeriods bounds the time for which an observation stands.
 const maxPeriods = 4
 
 func (t *Tracer) beginTick(now, deadline int64) {
@@ -163,7 +160,7 @@ func (t *Tracer) beginTick(now, deadline int64) {
 	t.Backoff.BeginTick(t.Tick.Number, now, period)
 }
 
-// beginDraw returns false if the tick observes only some of the due threads: an observation then stands for more time.
+// False: only some of the due threads are observed, each for more time.
 func (t *Tracer) beginDraw() (all bool) {
 	if t.Ending {
 		return true // for each thread's clocks and last sleep
@@ -184,7 +181,6 @@ func (t *Tracer) endTick(now, deadline int64) {
 
 // # Steps after a tick
 
-// afterTick is also made after a withheld tick.
 func (t *Tracer) afterTick(now int64) {
 	t.listings.reportEnded(now)
 	t.requests.addDue(now, t.control.checkpointAsked.Swap(false))
@@ -200,7 +196,6 @@ func (t *Tracer) hasFinished() bool {
 
 const sleepStep = 20e6 // between checks of a sleeping tracer, ns
 
-// sleepUntil ends early with ctx or before an imminent stop of this process.
 func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
 	for {
 		left := at - procmem.Now()

@@ -40,7 +40,7 @@ type Tracer struct {
 const FileReserve = 512
 
 // New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns. boot, in clock ticks after
-// boot, is the launch of the command, or without one the same moment.
+// boot, is the launch of the command, or start.
 func New(o Options, c *Control, with *handover.Common, start int64, boot uint64) *Tracer {
 	s := &engine.SharedState{
 		Common: with, Files: procmem.NewFDBudget(FileReserve), Backoff: backoff.New(uint64(start)),

@@ -29,7 +29,7 @@ type tracked struct {
 
 	procs         []*process
 	start         int64  // CLOCK_MONOTONIC ns
-	startTicks    uint64 // launch of the command, or start, in clock ticks after boot
+	startTicks    uint64 // launch of the command or start, in clock ticks after boot
 	cpuOfEnded    int64  // ns
 	lastProcessID sample.ProcessID
 	lastThreadID  sample.ThreadID
@@ -47,7 +47,7 @@ func (t *tracked) dueThreads() (n int) {
 
 // # Processes
 
-// trackProcess reports only the end of a process that has ended: the aggregator then releases it.
+// Of a process that has ended only the end is reported: the aggregator then releases it.
 func (t *tracked) trackProcess(shared *handover.SharedProcess) {
 	t.lastProcessID++
 	shared.ID = t.lastProcessID
@@ -124,7 +124,7 @@ func (t *tracked) readClocks(now int64) {
 	}
 }
 
-// cpuTime reads the clocks that are due, and returns the CPU time of all processes while tracked, ns.
+// cpuTime returns the CPU time of all processes while tracked, ns.
 func (t *tracked) cpuTime(now int64) int64 {
 	ran := t.cpuOfEnded
 	for _, p := range t.procs {
@@ -162,8 +162,8 @@ func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	return th
 }
 
-// readIdentity also returns whether the thread never runs in user space. The kernel escapes a backslash in stat
-// (fs/proc/array.c, proc_task_name), not in comm.
+// noUser: the thread never runs in user space. The kernel escapes a backslash in stat (fs/proc/array.c,
+// proc_task_name), not in comm.
 func readIdentity(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) {
 	var st procmem.Stat
 	if err := files.Stat(&st); err != nil || bytes.IndexByte(st.Comm.Bytes(), '\\') < 0 {
@@ -213,7 +213,7 @@ func (t *tracked) setUpThread(p *process, observed *observe.Thread) {
 	observed.Plans = &p.Handover.Plans
 }
 
-// An exec or a change of mappings changes what stops copy besides stacks.
+// after an exec or a change of mappings
 func (p *process) takeOtherMemory() {
 	next, ok := p.Handover.TakeOtherMemory()
 	if !ok {

@@ -57,7 +57,7 @@ type progress struct {
 }
 
 // Use sets the plan of the next [Copier.Copy], and what the thread's last one has read. anchor is where the plan
-// begins; 0: the plan finds it. innerTID is the thread's id in its process's pid namespace; 0: unknown.
+// begins; 0: the plan finds it. innerTID is the id in the process's pid namespace, 0: unknown.
 func (c *Copier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, last *Last) {
 	if c.buf == nil {
 		c.buf = make([]byte, managed.MaxBytes)
@@ -68,7 +68,7 @@ func (c *Copier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, last 
 	c.ranges.cache = last.ranges
 }
 
-// Copy adds what the plan copies to the n regions of out, and returns the new number of regions, valid until the next
+// Copy adds what the plan copies to the n regions of out, and returns their new number. They are valid until the next
 // call.
 func (c *Copier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region, n int) int {
 	c.progress = progress{rd: rd, out: out, regionCount: n, lastIndex: -1, slots: [managed.MaxSlots]frames.Addr{
@@ -222,7 +222,7 @@ func (c *Copier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
 	return 0
 }
 
-// density decides whether to read the whole page around a node: only if the page has other nodes.
+// density decides whether to read the whole page around a node.
 type density struct {
 	pieces int // read for nodes
 	piece  int
@@ -241,7 +241,7 @@ func (d *density) found(piece int) {
 
 func (d *density) read(piece int) { d.pieces, d.piece, d.nodes = d.pieces+1, piece, 0 }
 
-// next returns how many bytes to read for the node at an address; 0: the node only.
+// next returns bytes to read for a node; 0: the node only.
 func (d *density) next(at frames.Addr) uint64 {
 	switch {
 	case d.nodes >= densePiece:
@@ -252,7 +252,6 @@ func (d *density) next(at frames.Addr) uint64 {
 	return 0
 }
 
-// with is the bytes to read with the node, up to its page's end.
 func (c *Copier) readNode(at frames.Addr, size, with uint64) bool {
 	end := max(at|(pageSize-1)+1, at+size)
 	if with > pageSize {
@@ -269,7 +268,6 @@ func (c *Copier) readNode(at frames.Addr, size, with uint64) bool {
 	return c.read(at, size) && c.copyOf(at, size) != nil
 }
 
-// copyTargets replaces the nodes by the objects to which they point.
 func (c *Copier) copyTargets(s *managed.Step) {
 	n := 0
 	for i := range c.nodeCount {
@@ -300,7 +298,7 @@ func (c *Copier) skipsTarget(at frames.Addr, s *managed.Step) bool {
 
 const (
 	addressBits     = 48 // of a user address
-	comparedObjects = 8  // the last ones: recursive calls have the same object
+	comparedObjects = 8  // recursive calls have the same object
 )
 
 func (c *Copier) readObject(at frames.Addr, s *managed.Step) bool {

@@ -17,8 +17,7 @@ type Last struct {
 	foundAnchor frames.Addr // of the plan's FindNode, or 0
 }
 
-// CheckPresent checks before a stop which of the last observation's ranges and nodes are present. anchor is where the
-// plan begins, or 0.
+// CheckPresent checks before a stop which of the last observation's ranges and nodes are present. anchor may be 0.
 func (l *Last) CheckPresent(m *procmem.Memory, plan *managed.Plan, anchor frames.Addr) {
 	if anchor == 0 || len(plan.Steps) == 0 {
 		return

@@ -44,7 +44,7 @@ func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
 	return b[off : off+size]
 }
 
-// word copies or reads the 8 bytes at addr, 0 if unreadable.
+// word returns 0 if unreadable.
 func (m *memory) word(addr frames.Addr) uint64 {
 	b := m.copyOf(addr, 8)
 	if b == nil {
@@ -77,8 +77,8 @@ func (m *memory) read(addr frames.Addr, n uint64) bool {
 	return true
 }
 
-// readPresent reads ranges that are present until a moment, as far as there is room, in one call. It returns the number
-// of ranges asked for and the bytes read. Precondition: at most [procmem.MaxPlaces] ranges.
+// readPresent reads, in one call, ranges that are present until a moment, as far as there is room. It returns the
+// number of ranges asked for and the bytes read. Precondition: at most [procmem.MaxPlaces] ranges.
 func (m *memory) readPresent(ranges []memoryRange, until int64) (asked, got int) {
 	used := m.bufUsed
 	for _, span := range ranges {

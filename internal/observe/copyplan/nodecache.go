@@ -9,8 +9,7 @@ import (
 
 // # Nodes of the last observation
 //
-// Most frames that are objects are those of the last observation. One call reads those found present before a stop,
-// when a list comes to the first node that no region has.
+// One call reads the nodes found present before a stop, when a list comes to the first node that no region has.
 
 const maxCachedNodes = procmem.MaxPlaces
 
@@ -72,7 +71,7 @@ func (c *Copier) readCachedNodes() bool {
 	return c.regionCount > before
 }
 
-// in sizes of a node: one page usually has both
+// in sizes of a node
 const denseNodes = 3
 
 // A node is kept only in a region from index before on.

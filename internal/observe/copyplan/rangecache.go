@@ -11,7 +11,7 @@ import (
 
 // # Ranges of the last observation
 //
-// A plan reads almost the same ranges in each stop. One call reads those that were present just before it.
+// One call reads those that were present just before the stop.
 
 const (
 	maxRanges     = 24
@@ -30,7 +30,6 @@ type rangeCache struct {
 	until  int64 // of presence, CLOCK_MONOTONIC ns; 0: unknown
 }
 
-// checkPresent cuts each range at its first absent page.
 func (cache *rangeCache) checkPresent(m *procmem.Memory) {
 	cache.until = 0
 	if cache.n < minRanges {
@@ -68,7 +67,6 @@ func (cache *rangeCache) checkPresent(m *procmem.Memory) {
 	}
 }
 
-// usedRanges is what an observation has used of the last ranges, and what it has read in addition.
 type usedRanges struct {
 	cache        *rangeCache // or nil
 	first        int         // region of the first range
@@ -101,10 +99,9 @@ func (c *Copier) readRanges() {
 	u.count = c.regionCount - u.first
 }
 
-// the largest node, in bytes, that may cross the end of a range
+// bytes of the largest node that may cross the end of a range
 const rangeOverlaps = 256
 
-// readMissing reads what the last ranges lack of n bytes.
 func (c *Copier) readMissing(at frames.Addr, n uint64) bool {
 	if n == 0 || c.copyOf(at, n) != nil {
 		return n > 0

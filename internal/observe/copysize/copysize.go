@@ -11,11 +11,11 @@ import (
 const (
 	First        = 64 << 10   // before a walk
 	MinWhole     = 64 << 10   // of the whole stack
-	MinInnermost = 24 << 10   // of the innermost frames, if other memory is copied too
+	MinInnermost = 24 << 10   // of the innermost frames, with other memory
 	MaxUsual     = 8 << 20    // usual RLIMIT_STACK
 	MaxDeep      = 256 << 20  // for a stack known to be deeper
 	Margin       = 2 << 10    // beyond what the last walks needed
-	MaxToEnd     = 1280 << 10 // a copy that was too short is followed by one up to the known end, if that is so near
+	MaxToEnd     = 1280 << 10 // a copy up to the known end follows one that was too short, if so near
 )
 
 const (
@@ -46,7 +46,7 @@ type WalkedCopy struct {
 // Shape says what bounded a copy, and what it left out.
 type Shape struct {
 	Limit           Limit
-	FullSampleBytes int         // the kernel's copy in a sample with as much stack as possible, or 0
+	FullSampleBytes int         // in a sample with as much stack as possible, or 0
 	TailAt          frames.Addr // outermost frames behind a gap, or 0
 	NotRoot         frames.Addr // a stack that ends here or below is not the one of CopyEnd; 0: unknown
 }
@@ -90,8 +90,8 @@ func (l *Learner) Restarted() *Learner {
 	return restarted
 }
 
-// Walked learns from a finished walk of a copy. again: the copy lacked something that the next one has, so an unchanged
-// thread is to be read again. Precondition: p has the mappings as of then.
+// Walked learns from a finished walk of a copy. again: an unchanged thread is to be read again, as the copy lacked
+// something that the next one has. Precondition: p has the mappings as of then.
 func (l *Learner) Walked(p *loadedcode.Process, w *frames.Walker, c *WalkedCopy) (end WalkEnd, again bool) {
 	end = classify(p, w, c, &l.size)
 	if end == EndNoTime {
@@ -122,7 +122,7 @@ func (l *Learner) SetFirstStackEnd(stackEnd frames.Addr) {
 }
 
 // AddOtherStack makes the next copies include the surroundings of an address on another stack. The newest
-// [MaxOtherStacks] are kept. added: it is a new one.
+// [MaxOtherStacks] are kept.
 func (l *Learner) AddOtherStack(addr frames.Addr) (added bool) {
 	_, added = l.others.add(addr, 0)
 	return added

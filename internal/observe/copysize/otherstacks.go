@@ -14,7 +14,7 @@ const (
 type OtherStack struct {
 	At   frames.Addr // 0: none
 	Size int         // bytes to copy, if more than usual
-	End  int         // bytes from At to where complete walks ended, or 0
+	End  int         // bytes from At to the end of complete walks, or 0
 	// FirstStack: At is near the end of the thread's first stack, copied only while the thread is on another.
 	FirstStack bool
 }
@@ -32,7 +32,7 @@ type otherStackLearner struct {
 	gaveUp    bool                // a place was dropped since the last addMissing
 }
 
-// update returns true for a new place that was not copied. A kernel sample has one stack only.
+// A kernel sample has one stack only.
 func (learner *otherStackLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy) (again bool) {
 	learner.noteUsed(w)
 	if end != EndCutOther && end != EndOtherStack || c.KernelSample && w.OnOtherStack() {
@@ -124,7 +124,7 @@ func (learner *otherStackLearner) countWalk(used uint) {
 	clear(list[n:])
 }
 
-// placesWith returns the places, as for countWalk, whose copy includes sp. complete: a complete walk ended there.
+// complete: a complete walk ended there.
 func (learner *otherStackLearner) placesWith(sp frames.Addr, complete bool) (found uint) {
 	for i := range learner.StackPlaces {
 		place := &learner.StackPlaces[i]
@@ -139,7 +139,6 @@ func (learner *otherStackLearner) placesWith(sp frames.Addr, complete bool) (fou
 	return found
 }
 
-// extend extends the copy that ends just before addr, if any, to n bytes from there.
 func (learner *otherStackLearner) extend(addr, n uint64) bool {
 	for i := range learner.StackPlaces {
 		if place := &learner.StackPlaces[i]; place.At != 0 && addr-place.At <= uint64(place.CopyBytes()) {

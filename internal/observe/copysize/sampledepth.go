@@ -6,7 +6,7 @@ import "prywalk/frames"
 
 // # Threads that the kernel samples
 //
-// A kernel sample has at most a fixed number of bytes of stack, and no page that is absent.
+// A kernel sample has a bounded number of bytes of stack, and no absent page.
 
 // After a cut sample the thread is stopped until the stops of 0.5 s have found its stack shallow. The time doubles with
 // each cut sample.
@@ -31,7 +31,7 @@ type depthLearner struct {
 	shallowFor   int // shallow stops required after a cut sample
 	shallowLeft  int // still required
 	deeperThan   int // bytes; such a stack is not shallow
-	pageStops    int // as shallowFor, after a sample that ended at an absent page
+	pageStops    int // as shallowFor, after an absent page
 	shallowFirst int // least shallowFor
 }
 
@@ -54,7 +54,6 @@ func (learner *depthLearner) learnCutSample(c *WalkedCopy) {
 	}
 }
 
-// depthOf returns the bytes of stack that a walk used, 0 if unknown.
 func depthOf(w *frames.Walker, c *WalkedCopy) int {
 	from, reach := c.Stack.Addr, w.HighestSP()
 	if w.OnOtherStack() || reach < from || reach > c.StackEnd {
@@ -63,7 +62,7 @@ func depthOf(w *frames.Walker, c *WalkedCopy) int {
 	return int(reach - from)
 }
 
-// stopForDepth requires stops until enough in a row have found at most stackBytes of stack.
+// A stack of at most stackBytes is shallow.
 func (learner *depthLearner) stopForDepth(stackBytes int) {
 	if !learner.TooDeepForSamples { // later samples were taken before the first stop
 		learner.shallowFor = min(max(2*learner.shallowFor, learner.shallowFirst, minDeepStops), maxDeepStops)
@@ -73,8 +72,8 @@ func (learner *depthLearner) stopForDepth(stackBytes int) {
 	learner.deeperThan = stackBytes
 }
 
-// stopForPages requires one stop, then twice as many each time: the kernel does not wait for absent pages
-// (arch/x86/lib/usercopy.c, copy_from_user_nmi).
+// The kernel does not wait for absent pages (arch/x86/lib/usercopy.c, copy_from_user_nmi): stops are required, one at
+// first, twice as many each time.
 func (learner *depthLearner) stopForPages(asked int) {
 	if !learner.TooDeepForSamples {
 		learner.pageStops = min(max(2*learner.pageStops, 1), max(learner.shallowFirst, minDeepStops))

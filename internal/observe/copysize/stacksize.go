@@ -26,7 +26,7 @@ func (s *StackSize) ToReserve(otherBytes int) int {
 
 type sizeLearner struct {
 	*StackSize
-	copyEndInvalid bool        // a walk passed CopyEnd, and no complete walk has confirmed it since
+	copyEndInvalid bool        // a walk passed CopyEnd; none has confirmed it since
 	passedEnd      frames.Addr // the CopyEnd that was passed
 	passed         int         // number of passes
 	walks          uint
@@ -38,7 +38,7 @@ const maxWalksToEnd = 8
 // passes after which a CopyEnd is not set again
 const maxPassed = 16
 
-// update returns true if the copy was too short and the next one is longer.
+// again: the copy was too short, and the next one is longer.
 func (learner *sizeLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy) (again bool) {
 	learner.learnEnd(end, w, c)
 	from, reach := c.Stack.Addr, w.HighestSP()
@@ -81,7 +81,7 @@ func (learner *sizeLearner) reachesEnd(c *WalkedCopy) bool {
 	return !learner.Changing && root > from && root-from <= uint64(len(c.Stack.Bytes))
 }
 
-// sizeToEnd returns the bytes from the copy's begin to the stack's end, 0 if unknown or more than MaxToEnd.
+// sizeToEnd returns 0 if the end is unknown or more than MaxToEnd away.
 func (learner *sizeLearner) sizeToEnd(c *WalkedCopy) uint64 {
 	from, end := c.Stack.Addr, learner.Root
 	if end <= from || learner.Changing {
@@ -118,8 +118,8 @@ func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (ag
 	return cut && old < MaxUsual
 }
 
-// Other data may follow the end of a complete walk (goroutines). A CopyEnd that a walk passed is set again if a
-// complete walk ends there, at most maxPassed times.
+// Other data may follow the end of a complete walk (goroutines). A CopyEnd that a walk passed is set again by a
+// complete walk, at most maxPassed times.
 func (learner *sizeLearner) setCopyEnd(addr uint64) {
 	copyEnd := addr + Margin
 	if learner.copyEndInvalid && copyEnd == learner.passedEnd && learner.passed <= maxPassed {

@@ -21,7 +21,7 @@ const (
 	pieceReads = 48       // of a stop
 )
 
-// Copier copies deep stacks, one at a time, in addition to what Inner copies. It is reused.
+// Copier copies deep stacks, one at a time, in addition to what Inner copies.
 type Copier struct {
 	ptrace.Wrapped
 	top []byte
@@ -42,8 +42,7 @@ type Stack struct {
 	ChangesStacks bool        // Root may be another stack's
 }
 
-// Reserve reserves buffers for the next copy. need is the bytes in one piece, if the outline does not fit.
-// Precondition: no thread is stopped.
+// Reserve reserves buffers for the next copy. need is the bytes in one piece. Precondition: no thread is stopped.
 func (c *Copier) Reserve(need int) {
 	if c.buf == nil {
 		c.buf = make([]byte, pieceBytes)

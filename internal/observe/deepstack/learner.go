@@ -16,7 +16,7 @@ type history struct {
 	lastDeep uint32 // last walk beyond DeepFrom
 }
 
-// learn reports whether a walk has a new size or end. complete: its last frame is the outermost one.
+// complete: the last frame is the outermost one.
 func (h *history) learn(walk []frameEnd, complete bool) (sizes, marks bool) {
 	h.walks++
 	for i := range walk {
@@ -92,7 +92,6 @@ func (learner *Learner) Walked(
 	return dropped
 }
 
-// historyFor returns nil if the stack was not deep lately.
 func (learner *Learner) historyFor(end copysize.WalkEnd, w *frames.Walker, c *copysize.WalkedCopy) *history {
 	reach := w.HighestSP()
 	if end == copysize.EndCut || end == copysize.EndBetween {

@@ -26,7 +26,7 @@ const (
 	maxSizes   = 1 << sizeBits / 2
 )
 
-// a frame's outer end, with the return address there
+// a frame's outer end
 type frameEnd struct {
 	at, pc   frames.Addr
 	lastWalk uint32 // that had it
@@ -47,7 +47,7 @@ func (w *WalkedFrames) Add(f *frames.Frame) {
 	}
 }
 
-// fit reports whether a stop can copy the ends of all frames beyond the top; if not, no chain would succeed.
+// fit reports whether a stop can copy the ends of all frames beyond the top.
 func (w *WalkedFrames) fit() bool {
 	bytes := frames.Addr(0)
 	for i := 1; i < len(w.ends); i++ {
@@ -91,7 +91,7 @@ func (f *frameSizes) size(pc frames.Addr) frames.Addr {
 	return at.size.Load()
 }
 
-// learn reports whether the size is new. It empties a full table.
+// learn returns false if the size is known. It empties a full table.
 func (f *frameSizes) learn(pc, size frames.Addr) bool {
 	if pc == 0 {
 		return false

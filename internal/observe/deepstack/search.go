@@ -59,16 +59,15 @@ type search struct {
 type chain struct {
 	succeeded bool
 	reached   frames.Addr   // highest known place, or 0
-	inTop     []frames.Addr // stack pointers in the top, valid until the next chain
+	inTop     []frames.Addr // stack pointers, valid until the next chain
 }
 
-// arena is the buffer for all copies. A chain copies to forChain, which is free then; what a kept chain leaves of it
-// becomes free.
+// A chain copies to forChain, which is free then; what a kept chain leaves of it becomes free.
 type arena struct {
 	buffer     []byte
 	free       []byte // unused part of buffer
 	forChain   []byte
-	keptUnused uint64 // least length of forChain: limits the copies of chains to maxFollowed bytes
+	keptUnused uint64 // least length of forChain: bounds the copies of chains
 }
 
 func (a *arena) reset() {
@@ -145,8 +144,8 @@ func (s *search) copyToRoot(from frames.Addr) (rest frames.Region, ok bool) {
 	return frames.Region{Addr: from, Bytes: b}, s.memory.rd.Read(from, b) == len(b)
 }
 
-// copyUntilChain copies in one piece until a return address in it begins a successful chain: at most up to the stack's
-// known end, if near; else up to a frame of an earlier walk; else inOnePiece bytes.
+// copyUntilChain copies up to the first successful chain: at most to the stack's known end, if near; else to a frame of
+// an earlier walk; else inOnePiece bytes.
 func (s *search) copyUntilChain(from frames.Addr) {
 	whole := max(len(s.free)-endBytes, 0)
 	size := max(min(s.inOnePiece, whole)-len(s.memory.Stack.Bytes), 0)
@@ -163,7 +162,7 @@ func (s *search) copyUntilChain(from frames.Addr) {
 	}
 }
 
-// lowestKnownEnd returns the outline's lowest frame end from which a chain succeeds, or 0.
+// lowestKnownEnd returns an end from which a chain succeeds, or 0.
 func (s *search) lowestKnownEnd(from frames.Addr) frames.Addr {
 	first, tries := len(s.memory.Others), maxKnownEnds
 	for i := 0; i < len(s.outline.ends) && tries > 0 && s.framesLeft > 0; i++ {
@@ -181,7 +180,7 @@ func (s *search) lowestKnownEnd(from frames.Addr) frames.Addr {
 	return 0
 }
 
-// copyInSteps copies in growing steps, until a return address in the last step begins a successful chain.
+// copyInSteps ends when a return address in the last step begins a successful chain.
 func (s *search) copyInSteps(from frames.Addr, to []byte) (found bool) {
 	n := len(s.memory.Others)
 	done := 0
@@ -202,8 +201,7 @@ func (s *search) copyInSteps(from frames.Addr, to []byte) (found bool) {
 	return found
 }
 
-// followTop follows the chains that begin in the top. If none succeeds, reached is their highest place, or the top's
-// end.
+// If no chain succeeds, reached is their highest place, or the top's end.
 func (s *search) followTop() (reached frames.Addr, ok bool) {
 	top := s.memory.topEnd()
 	s.reset()
@@ -278,8 +276,7 @@ func (w *wordSet) has(stack, sp frames.Addr) bool {
 	return at < TopBytes && w[at/8/64]&(1<<(at/8%64)) != 0
 }
 
-// followChain follows the frames from a return address and the stack pointer behind it, to the outermost frame or a
-// successful chain.
+// sp is the stack pointer behind the return address. The chain ends at the outermost frame or a successful chain.
 func (s *search) followChain(pc, sp frames.Addr) (c chain) {
 	s.beginChain()
 	c.inTop = s.topFrames[:0]
@@ -314,7 +311,7 @@ func (s *search) followChain(pc, sp frames.Addr) (c chain) {
 	return c
 }
 
-// copyEnd copies the outer end of a frame, and returns the return address there.
+// copyEnd returns the return address at the frame's end.
 func (s *search) copyEnd(end, size frames.Addr) (pc frames.Addr, ok bool) {
 	below, above := frames.Addr(pieceBelow), frames.Addr(endAbove)
 	if size < maxSmallFrame {

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package taskstack copies the stack of the task (in Go: the goroutine) that a thread runs, where the thread is on
-// another stack: the scheduler's, or that of a signal handler. A walk that has read the thread's own stack continues
-// there. It allocates nothing in the steady state.
+// Package taskstack copies the stack of the task (in Go: the goroutine) that a thread runs, if the thread is on another
+// stack: the scheduler's, or that of a signal handler. It allocates nothing in the steady state.
 //
 // # Algorithm
 //

@@ -17,9 +17,9 @@ const (
 	labelsPair = 32      // bytes
 )
 
-// copyLabels copies a task's labels, which may be freed later, into one region at the list's address: its head, its
-// pairs, then the strings, padded to 8 bytes ([managed.TaskOffsets.Labels]; runtime/pprof/label.go since Go 1.24). The
-// maps of Go up to 1.23 get the same form.
+// copyLabels copies a task's labels into one region at the list's address: its head, its pairs, then the strings,
+// padded to 8 bytes ([managed.TaskOffsets.Labels]; runtime/pprof/label.go since Go 1.24). The maps of Go up to 1.23 get
+// the same form.
 func (s *stacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
 	if s.layout.Labels == nil {
 		return n
@@ -36,7 +36,7 @@ func (s *stacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n 
 	return n + 1
 }
 
-// readLabels returns the bytes in s.labels; 0: unreadable, or too many. So do readPairs and readTexts.
+// 0 bytes or pairs: unreadable, or too many.
 func (s *stacks) readLabels(at frames.Addr, rd *ptrace.Reader) int {
 	if rd.Read(at, s.labels[:labelsHead]) != labelsHead {
 		return 0
@@ -47,7 +47,6 @@ func (s *stacks) readLabels(at frames.Addr, rd *ptrace.Reader) int {
 	return 0
 }
 
-// readPairs returns the number of pairs.
 func (s *stacks) readPairs(rd *ptrace.Reader) int {
 	list, count, capacity := word(s.labels[:], 0), word(s.labels[:], 8), word(s.labels[:], 16)
 	if count == 0 || count > maxLabels || capacity < count { // a map

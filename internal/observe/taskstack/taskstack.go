@@ -37,8 +37,8 @@ func (s *stacks) hintOf(slot uint64) *taskHint {
 	return &s.hints[slot*0x9e3779b97f4a7c15>>(64-hintBits)]
 }
 
-// Most bytes copied of a task's stack from its saved stack pointer, of its outer part if that is unknown, and of the
-// scheduler's stack (runtime/proc.go, allocm; rt0_go).
+// Most bytes copied of a task's stack from its saved stack pointer, else of its outer part, and of the scheduler's
+// stack (runtime/proc.go, allocm; rt0_go).
 const (
 	stackCopy     = 256 << 10
 	outerCopy     = 32 << 10
@@ -109,7 +109,7 @@ func (s *stacks) StackEnd(regs *frames.Regs, rd *ptrace.Reader) uint64 {
 	return word(s.g, s.layout.StackHi)
 }
 
-// correctHint reads the running task if the hint is wrong. Precondition: its m was read.
+// Precondition: the hint's m was read.
 func (s *stacks) correctHint(hint *taskHint, rd *ptrace.Reader) bool {
 	g := word(s.slot, 0)
 	if g == 0 || g == hint.g || g != word(s.m, s.layout.CurrentTask) || rd.Read(g, s.g) != len(s.g) || word(s.g,
@@ -229,7 +229,7 @@ func (s *stacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	return g, m, 1
 }
 
-// readTask reads a g and its m; 0: g does not run.
+// m 0: g does not run.
 func (s *stacks) readTask(g uint64, rd *ptrace.Reader) (m uint64) {
 	if g == 0 || rd.Read(g, s.g) != len(s.g) {
 		return 0
@@ -256,7 +256,6 @@ func (s *stacks) isRunning(g uint64) bool {
 		g == word(s.m, layout.CurrentTask)
 }
 
-// stackToCopy returns curg's stack from the saved sp, or its outer part in a signal.
 func (s *stacks) stackToCopy(arch frames.Arch, signal bool) (from uint64, n int) {
 	layout := &s.layout
 	lo, hi := word(s.curg, layout.StackLo), word(s.curg, layout.StackHi)
