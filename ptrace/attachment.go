@@ -9,14 +9,14 @@ type Attachment struct {
 
 	tid           int
 	pid           int
-	reinterruptAt int64 // when the interrupt is repeated; 0: never
+	reinterruptAt int64 // 0: never
 	index         int
 	state         attachmentState
 	cancelled     bool // detached as soon as a wait finds it stopped
-	sleeping      bool // call and runs are set
+	sleeping      bool
 	queued        bool
 	kind          StopKind
-	signal        int32 // delivered at the detach
+	signal        int32
 	call          SyscallInfo
 	runs          uint64
 	before        SchedStat

@@ -4,7 +4,7 @@ package ptrace
 
 type attachmentTable struct {
 	list    []Attachment
-	used    int // all from this index on are free
+	used    int
 	live    int
 	rescuer *rescuer
 }

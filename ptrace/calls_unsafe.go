@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Sources: ptrace(2), include/uapi/linux/elf.h.
+// ptrace(2), include/uapi/linux/elf.h
 const (
 	regSetGeneral = 1     // NT_PRSTATUS
 	regSetTLS     = 0x401 // NT_ARM_TLS
@@ -111,7 +111,6 @@ type sigInfo struct {
 	_                     [100]byte
 }
 
-//
 //go:nosplit
 func waitid(idType, id, options int, info *sigInfo) syscall.Errno {
 	info.pid = 0
@@ -190,7 +189,7 @@ func setNoChildStop() {
 	_ = setAction(unix.SIGCHLD, &sa)
 }
 
-// signal n is bit n−1
+// signalSet is sigset_t: signal n is bit n−1.
 type signalSet uint64
 
 func setOf(sigs ...syscall.Signal) (set signalSet) {
@@ -239,7 +238,7 @@ func timerCreate(sig syscall.Signal, tid int) (id int32, e syscall.Errno) {
 	return id, e
 }
 
-// at is absolute, in ns.
+// The time is absolute, in ns.
 //
 //go:nosplit
 func timerSet(id int32, at int64) syscall.Errno {

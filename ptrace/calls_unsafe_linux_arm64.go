@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// regSetSyscall is NT_ARM_SYSTEM_CALL.
+// NT_ARM_SYSTEM_CALL
 const regSetSyscall = 0x404
 
 //go:nosplit
@@ -22,7 +22,7 @@ func setSyscall(tid int, nr int32) syscall.Errno {
 	return e
 }
 
-// struct ptrace_syscall_info (include/uapi/linux/ptrace.h) at a seccomp stop
+// syscallInfo is struct ptrace_syscall_info (include/uapi/linux/ptrace.h) at a seccomp stop.
 type syscallInfo struct {
 	op     uint8
 	_      [3]uint8

@@ -29,7 +29,7 @@ func (c Cause) String() string {
 }
 
 type threadCounters struct {
-	wall, cpu         int64 // CLOCK_MONOTONIC and CPU time, ns
+	wall, cpu         int64 // ns
 	faults, fromDisk  int64 // minor and major faults, in any memory
 	waited, preempted int64 // voluntary and involuntary context switches
 	sleeps, slept     int64
@@ -61,7 +61,7 @@ type evidence struct {
 	held           int64
 	copying        int64 // part of held in which memory was read, ns
 	bytes          int64 // read
-	// Growth in the tracer's thread since the interrupt; time in ns, without intended sleeps.
+	// growth since the interrupt; time in ns, without intended sleeps
 	offCPU, waited, preempted, faults, fromDisk int64
 }
 

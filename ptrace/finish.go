@@ -13,7 +13,7 @@ import (
 
 // Request says what a stop reads. It can be reused.
 type Request struct {
-	// Stack receives the stack from copiedBelowSP bytes below the stack pointer upwards. Empty: no copy.
+	// Stack receives bytes from a red zone below the stack pointer up (x86-64: 128 bytes, arm64: 16). Empty: none.
 	Stack []byte
 	// Larger, if longer, replaces Stack for a stack that by CopyEnd fits only there ([StackCopy.InLarger]). With Tail,
 	// it receives len(Larger)/2 bytes of a still larger one.
@@ -67,7 +67,7 @@ type stopper struct {
 	attachments     attachmentTable
 	rescuer         *rescuer
 	noGC            bool
-	seized          bool // seizures are not refused by a seccomp filter
+	seized          bool
 	captured        capture
 	repairs         repairer
 	stats           Stats

@@ -140,7 +140,7 @@ func (r *Reader) MappingStart(addr uint64) uint64 {
 	return r.memory.MappingStart(addr)
 }
 
-// one read of maxParts places takes twice the time of one place; UIO_MAXIOV is 1024
+// UIO_MAXIOV is 1024.
 const maxParts = 64
 
 // MaxPrefetch is the most places of a [Prefetcher].

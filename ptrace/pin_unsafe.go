@@ -4,9 +4,8 @@ package ptrace
 
 import _ "unsafe" // for go:linkname
 
-// The Go runtime asks goroutines to yield after 10 ms and for garbage collections. A pinned one ignores the request
-// until its next allocation or ordinary system call after the pin (runtime/runtime1.go, releasem; runtime/proc.go,
-// exitsyscall).
+// The Go runtime requests yields after 10 ms and for garbage collections. A pinned goroutine ignores them until its
+// next allocation or ordinary system call after the pin (runtime/runtime1.go, releasem; runtime/proc.go, exitsyscall).
 
 //go:linkname runtimePin runtime.procPin
 func runtimePin() int

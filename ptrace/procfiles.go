@@ -4,7 +4,7 @@ package ptrace
 
 import "math"
 
-// kind is a prefix of the descriptor's /proc link.
+// The descriptor's /proc link begins with kind.
 //
 //go:nosplit
 func (f *procFiles) isOpen(tid int, fd uint64, kind string) bool {

@@ -6,7 +6,7 @@ import "prywalk/internal/procmem"
 
 // Reads in a stop are made in pieces. One that would probably end after the deadline is omitted.
 type readDeadline struct {
-	until     int64 // on the clock of [Now]; 0: no limit
+	until     int64 // 0: no limit
 	pieceTime int64 // moving average, ns
 	outOfTime bool
 }
@@ -17,7 +17,7 @@ const (
 	detachTime       = 8_000    // ns
 )
 
-// longest, of the stop, is in ns; 0: no limit.
+// The longest stop is in ns; 0: no limit.
 //
 //go:nosplit
 func (d *readDeadline) begin(at, longest int64) {

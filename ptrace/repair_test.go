@@ -60,7 +60,6 @@ func (p *target) stopAsleep(t *testing.T, c *Controller) (s Stop) {
 	return s
 }
 
-// saw checks that the program got no EINTR, and that none is counted.
 func (p *target) saw(t *testing.T, broken uint64) counts {
 	t.Helper()
 	n := p.counts(t)

@@ -13,7 +13,7 @@ import (
 const (
 	eventStop = 128 // PTRACE_EVENT_STOP
 
-	// si_code of a wait (include/uapi/asm-generic/siginfo.h)
+	// include/uapi/asm-generic/siginfo.h
 	cldExited  = 1
 	cldDumped  = 3
 	cldTrapped = 4
@@ -29,7 +29,6 @@ const (
 	numReports
 )
 
-// attachmentClass is a row of transitions.
 type attachmentClass uint8
 
 const (
@@ -59,15 +58,15 @@ func classOf(attachment *Attachment) attachmentClass {
 type actions uint16
 
 const (
-	doExpectUnknown actions = 1 << iota // expect its stop under an unknown id
+	doExpectUnknown actions = 1 << iota
 	doReap
 	doReapOwn // if this thread traces it
 	doConsume
 	doHold
-	doEnd // mark its Attachment as ended
+	doEnd
 	doDetach
 	doFree
-	doDeliver // return the Attachment to the caller
+	doDeliver
 )
 
 var transitions = [numClasses][numReports]actions{
@@ -92,7 +91,6 @@ func (w *waiter) handleReport(attachment *Attachment, tid int) *Attachment {
 	return nil
 }
 
-// status is of a stop.
 func (w *waiter) transit(attachment *Attachment, tid int, r waitReport, status int32) *Attachment {
 	do := transitions[classOf(attachment)][r]
 	if do&doExpectUnknown != 0 {
@@ -130,7 +128,7 @@ func (w *waiter) releaseUnknown(tid int, status int32) {
 	unknown := Attachment{tid: tid}
 	unknown.times.StoppedAt = procmem.Now()
 	unknown.setStopped(status)
-	_ = w.release(&unknown) // ESRCH if the thread was killed
+	_ = w.release(&unknown)
 }
 
 func isTracer(tracer, tid int) bool {
@@ -138,7 +136,7 @@ func isTracer(tracer, tid int) bool {
 	return procmem.ReadStatus(tid, &st) == nil && st.TracerPid == tracer
 }
 
-// status has the signal in bits 0 to 7, the event above.
+// A status has the signal in bits 0 to 7, the event above.
 func (attachment *Attachment) setStopped(status int32) {
 	attachment.state, attachment.signal = attachmentStopped, 0
 	switch sig := status & 0xff; {

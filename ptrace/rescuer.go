@@ -14,9 +14,9 @@ import (
 
 // rescuer reaps threads for which a seizure waits, and ends overdue sleeps, on its own OS thread.
 type rescuer struct {
-	seizeBegan atomic.Int64   // on the clock of Now; 0: no seizure
-	seizeSeen  atomic.Bool    // since the last check
-	tids       []atomic.Int32 // of attachments, by index
+	seizeBegan atomic.Int64 // on the clock of Now; 0: no seizure
+	seizeSeen  atomic.Bool
+	tids       []atomic.Int32 // by index
 	end        chan struct{}
 	once       sync.Once
 }
@@ -67,6 +67,6 @@ func (r *rescuer) reap() {
 			continue
 		}
 		var info sigInfo
-		_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL, &info) // fails if another wait took it
+		_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL, &info)
 	}
 }

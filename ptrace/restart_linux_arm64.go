@@ -60,7 +60,7 @@ func (r *repairer) restart(attachment *Attachment) bool {
 }
 
 // sameSleep reports whether an epoll call is that of [Attachment.SetSleeping]: same place and further arguments, at
-// most two runs since. The first argument may differ; it is used only where a wrong one is harmless.
+// most two runs since.
 //
 //go:nosplit
 func (r *repairer) sameSleep(attachment *Attachment, nr int64) bool {

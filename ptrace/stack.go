@@ -88,7 +88,7 @@ const (
 	innermostAndTail
 )
 
-// size 0: unknown.
+// A size of 0 is unknown.
 //
 //go:nosplit
 func layoutOf(req *Request, size uint64) copyLayout {

@@ -51,7 +51,7 @@ type target struct {
 	out      *bufio.Reader
 }
 
-// interrupted calls, wakeups, handled and queued signals, sum of the signals' values
+// counts are of interrupted calls, wakeups, handled and queued signals, and the sum of the signals' values.
 type counts struct{ eintr, wakeups, handled, queued, sum uint64 }
 
 func start(t testing.TB, args ...string) *target {
@@ -131,7 +131,6 @@ const patience = 4 * time.Minute
 
 func soon() int64 { return procmem.Now() + int64(patience) }
 
-// The thread may need this CPU.
 func (c *Controller) await(l *Attachment) {
 	for !c.Poll(l) {
 		nanosleep(20_000)

@@ -21,8 +21,8 @@ const (
 	maxSleep         = 200_000    // ns
 	unknownTimeout   = 1_000_000  // ns
 	checkAllEvery    = 2_000_000  // ns
-	maxBlock         = 20_000_000 // ns, longest sleep that a stop ends
-	maxWakeTime      = 20_000     // ns, longest wake-up at real-time priority
+	maxBlock         = 20_000_000 // ns
+	maxWakeTime      = 20_000     // ns
 	checkAllShare    = 16         // checks of all take at most 1/checkAllShare of the time
 	reinterruptAfter = 20_000_000 // ns
 )
@@ -40,7 +40,7 @@ type waiter struct {
 
 	// On the clock of Now:
 	spinUntil     int64
-	lastEmptyPoll int64 // begin of the last poll without a stop
+	lastEmptyPoll int64
 	nextCheckAll  int64
 }
 
@@ -79,7 +79,7 @@ func (w *waiter) WaitAny(deadline int64) *Attachment {
 		case now < spin:
 			spinPause(now)
 			continue
-		case now >= until: // setting the alarm takes long: poll again
+		case now >= until: // setting the alarm takes long
 			until = min(deadline, now+maxBlock)
 			w.alarm.set(until)
 			continue
@@ -117,7 +117,7 @@ func spinPause(since int64) {
 
 // findStopped returns nil and the time if no thread has stopped.
 func (w *waiter) findStopped() (attachment *Attachment, now int64) {
-	pollBegan := procmem.Now() // later stops may not be seen
+	pollBegan := procmem.Now()
 	if attachment = w.waitAll(); attachment != nil {
 		return attachment, 0
 	}
@@ -131,7 +131,6 @@ func (w *waiter) findStopped() (attachment *Attachment, now int64) {
 	return attachment, now
 }
 
-// block returns false if the caller must poll.
 func (w *waiter) block(until int64) (*Attachment, bool) {
 	e, ok := w.awaitStop(until, &w.info)
 	if !ok {
@@ -160,7 +159,7 @@ func (w *waiter) waitAll() *Attachment {
 // A report without a pending Attachment hides others: each is then polled.
 func (w *waiter) attachmentOfReport(e syscall.Errno) *Attachment {
 	if e == unix.ECHILD {
-		w.mayTraceUnknown = false // no tracee at all
+		w.mayTraceUnknown = false
 	}
 	if e != 0 || w.info.pid == 0 {
 		return nil
@@ -214,9 +213,9 @@ func (w *waiter) checkOne(attachment *Attachment) *Attachment {
 
 // # Interrupts during an exec
 //
-// The kernel loses some interrupts of a thread that is in exec (Linux 6.18), so they are repeated. A second one does
-// not outlast the detach. If a repeated one fails, the thread with this id since an exec is not traced; a wait does not
-// show that for a child of this OS thread.
+// The kernel loses some interrupts of a thread that is in exec (Linux 6.18), so they are repeated; a second one does
+// not outlast the detach. If that fails, the thread with this id since an exec is not traced, which a wait does not
+// show for a child of this OS thread.
 
 func (w *waiter) interruptAgain(attachment *Attachment, now int64) *Attachment {
 	if attachment.reinterruptAt == 0 || now < attachment.reinterruptAt {
@@ -229,7 +228,6 @@ func (w *waiter) interruptAgain(attachment *Attachment, now int64) *Attachment {
 	return nil
 }
 
-// The thread may not be traced.
 func (w *waiter) interruptRenumbered() {
 	if w.mayTraceUnknown && w.renumbered != 0 {
 		_ = ptrace(unix.PTRACE_INTERRUPT, w.renumbered, 0, 0)

@@ -22,7 +22,7 @@ import (
 const (
 	maxRunWithoutSleep = 20e6 // CPU time, ns
 	watchdogPeriod     = 20 * time.Millisecond
-	suspectAfter       = 5e6 // CPU time after which sleeps are read, ns
+	suspectAfter       = 5e6 // CPU time, ns
 	minOrdinaryTime    = 1e9 // ns
 )
 
@@ -31,10 +31,10 @@ type watchdog struct {
 	priority uint32
 	ordinary unix.SchedAttr
 	files    *procmem.ThreadFiles
-	cpu      uint64       // at the last known sleep, ns
-	slept    uint64       // number of sleeps then
+	cpu      uint64 // at the last known sleep, ns
+	slept    uint64
 	lowered  atomic.Int64 // on the clock of Now; 0: real-time
-	count    atomic.Int64 // how often lowered
+	count    atomic.Int64
 	end      atomic.Bool
 }
 
@@ -51,11 +51,11 @@ func (w *watchdog) run() {
 	defer w.files.Close()
 	a := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO,
 		Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: w.priority + 1}
-	_ = unix.SchedSetAttr(0, &a, 0)                             // on error the checks come late
+	_ = unix.SchedSetAttr(0, &a, 0)
 	defer func() { _ = unix.SchedSetAttr(0, &w.ordinary, 0) }() // the process's first thread does not end
 	every := unix.NsecToTimespec(int64(watchdogPeriod))
 	for !w.end.Load() {
-		_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &every, nil) // a signal ends it early
+		_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &every, nil)
 		w.check(procmem.Now())
 	}
 }
@@ -89,7 +89,7 @@ func (w *watchdog) raiseAgain(now int64) {
 	}
 	a := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO,
 		Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: w.priority}
-	_ = unix.SchedSetAttr(0, &a, 0) // on error it stays ordinary
+	_ = unix.SchedSetAttr(0, &a, 0)
 	w.lowered.Store(0)
 }
 

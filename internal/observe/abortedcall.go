@@ -31,13 +31,13 @@ const (
 )
 
 type abortedCall struct {
-	inCall      bool // probably still in the call
+	inCall      bool
 	sp          frames.Addr
 	nr          int64
 	words       [wordsAround]byte
 	wordsAt     frames.Addr
-	wordCount   int    // 0: hasSameWords reads them
-	cpu         uint64 // at the stop, ns
+	wordCount   int
+	cpu         uint64 // ns
 	userReadAt  uint64 // in CPU time, ns
 	userTicks   uint64
 	presumedCPU uint64 // ns
@@ -89,7 +89,6 @@ func (call *abortedCall) noteLeft() {
 	}
 }
 
-// trySuppressStop also updates notStopped.
 func (t *Thread) trySuppressStop() bool {
 	call := t.abortedCall
 	if call == nil || !call.inCall && call.suppressUntil == 0 {
@@ -124,8 +123,7 @@ func (call *abortedCall) seemsToLast(t *Thread) bool {
 	return userTime < halfOfCPU
 }
 
-// If the stop has copied no words, the first call of hasSameWords keeps the present ones, and returns true if it could
-// read any.
+// If the stop has copied no words, the first call keeps the present ones.
 func (call *abortedCall) hasSameWords(t *Thread) bool {
 	if call.wordCount == 0 {
 		if t.Memory != nil { // else the read could wait for pages
@@ -138,7 +136,7 @@ func (call *abortedCall) hasSameWords(t *Thread) bool {
 	return err == nil && n == call.wordCount && bytes.Equal(words[:n], call.words[:n])
 }
 
-// in clock ticks, 0 if unreadable
+// The result is in clock ticks, 0 if unreadable.
 func (t *Thread) userTime() uint64 {
 	var st procmem.Stat
 	_ = t.files.Stat(&st)

@@ -24,7 +24,7 @@ import (
 func spinning(t *testing.T) *Thread {
 	t.Helper()
 	cmd := exec.Command("sh", "-c", "echo ready; while :; do :; done")
-	testtargets.Ready(t, cmd) // the pages that [still] gives are in memory now
+	testtargets.Ready(t, cmd)
 	th := NewThread(cmd.Process.Pid, cmd.Process.Pid, procmem.NewFDBudget(0))
 	t.Cleanup(th.Close)
 	return th

@@ -10,10 +10,10 @@ import (
 	"prywalk/ptrace"
 )
 
-// bytes of the outermost frames, behind a gap
+// bytes
 const tailCopy = 64 << 10
 
-// copier says what observations copy. Its buffers are used by one observation at a time.
+// Its buffers are used by one observation at a time.
 type copier struct {
 	reader      ptrace.Reader
 	otherStacks otherStacks
@@ -117,7 +117,7 @@ func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	return c.larger
 }
 
-// nil also if the stack's end is unknown, or known to a runtime
+// It is nil also if the stack's end is unknown, or known to a runtime.
 func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	hints := t.hints()
 	if s.outline != nil || hints.Changing || t.OtherMemory != nil || !hints.ToEnd && hints.CopyEnd == 0 {

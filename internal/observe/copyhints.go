@@ -26,13 +26,13 @@ type readHints struct {
 	// the walk lacked memory or a rule that may appear later (exec, dlopen)
 	Incomplete bool
 	Plan       *managed.Plan // or nil
-	Anchor     frames.Addr   // where the plan begins, or 0
+	Anchor     frames.Addr
 }
 
 // hintBuffer passes the newest hints between two goroutines, without waiting or allocation.
 type hintBuffer struct {
 	slots  [3]CopyHints
-	middle atomic.Uint32 // index of the third slot, and unreadBit
+	middle atomic.Uint32
 	writer uint32
 	reader uint32
 }

@@ -29,7 +29,6 @@ func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	return s.copyBytes(t, from, asked)
 }
 
-// The rest is copied by [copier.copyOtherMemory].
 func (s *RawSample) copyTop(t *Thread, sp frames.Addr, o *deepstack.Outline) error {
 	s.copyShape = copyShape{outline: o}
 	return s.copyBytes(t, t.copyStart(sp, copysize.RedZone), deepstack.TopBytes)
@@ -62,7 +61,7 @@ func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	return t.Memory.Copy(t.TID, from, buf), nil
 }
 
-// A stack of which all asked bytes were copied may go on for [copysize.MaxUsual].
+// If all asked bytes were copied, the stack may go on for [copysize.MaxUsual].
 func (s *RawSample) setStack(from frames.Addr, n, asked int) {
 	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buffers.stack[:n]}, Others: s.Mem.Others[:0]}
 	s.Mem.StackEnd = from + uint64(n)

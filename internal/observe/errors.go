@@ -9,7 +9,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// Reason classifies an error of an observation.
+// Reason classifies an error.
 func Reason(err error) refusal.Reason {
 	if errors.Is(err, ptrace.ErrPending) {
 		return refusal.Busy

@@ -21,7 +21,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// A wrapper of the same name: the thread's name does not change.
+// A wrapper of the same name leaves the thread's name unchanged.
 func TestStackAfterAnExecIsCopiedAtTheFirstSample(t *testing.T) {
 	for name, renewed := range map[string]bool{"found by the observation": false, "found before": true} {
 		t.Run(name, func(t *testing.T) { testStackAfterAnExec(t, renewed) })

@@ -11,10 +11,7 @@ import (
 
 // # From walks to copies
 //
-// Each of these sets its part of the hints at the end of a walk:
-//	copysize.Learner     package copysize     bytes of stack, its end, places on other stacks, depth of kernel samples
-//	deepstack.Learner    package deepstack    the frame ends of a deep stack
-//	noteMissingRegister  missingregisters.go  where a register is missing
+// [copysize.Learner], [deepstack.Learner] and noteMissingRegister set their parts of the hints at the end of a walk.
 
 // WalkFeedback learns from a thread's walks what its next copies need. It belongs to the walking goroutine.
 type WalkFeedback struct {
@@ -53,7 +50,7 @@ func (feedback *WalkFeedback) Walked(
 	feedback.handOver()
 }
 
-// exec and dlopen add code
+// A later exec or dlopen can add code.
 func mayGetFurther(stop frames.StopReason) bool {
 	return !stop.Complete() && stop != frames.StopUnproven && stop != frames.StopDepth
 }
@@ -91,8 +88,6 @@ func (feedback *WalkFeedback) setFirstCopy(n int64) {
 }
 
 func (feedback *WalkFeedback) handOver() { feedback.handedOver.put(feedback.hints()) }
-
-// # For single observations
 
 // SetCopySize sets the size of the next copies of the stack, at most [copysize.MaxUsual].
 func (feedback *WalkFeedback) SetCopySize(n int) {

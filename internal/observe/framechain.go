@@ -24,12 +24,12 @@ import (
 // kernel.perf_event_max_stack is 127.
 const maxRecords = 128
 
-const recordBytes = 16 // address of the next record, return address
+const recordBytes = 16
 
 type frameChain struct {
-	record  frames.Addr // the first one outside of the copy
+	record  frames.Addr
 	returns []uint64
-	words   []byte // of the added records
+	words   []byte
 }
 
 // Chain returns the first frame record outside of the copied stack, and the return addresses from there on; none if the

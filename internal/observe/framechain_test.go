@@ -18,7 +18,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// kernelChain follows frame pointers as perf_callchain_user does.
 func kernelChain(regs *frames.Regs, mem frames.Memory) (chain []byte) {
 	chain = binary.LittleEndian.AppendUint64(nil, regs.PC)
 	at, _ := regs.Get(frames.X86RBP)
@@ -41,8 +40,8 @@ func walkAll(w *frames.Walker, p *loadedcode.Process, regs *frames.Regs, mem fra
 	return pcs
 }
 
-// growing: the stack is being moved and the chain ends before it, as runtime.morestack clears the frame pointer (Go's
-// src/runtime/asm_amd64.s).
+// compared counts stacks. growing: the stack is being moved and the chain ends before it, as runtime.morestack clears
+// the frame pointer (Go's src/runtime/asm_amd64.s).
 type compared struct{ all, same, other, incomplete, growing int }
 
 func functionOf(t *testing.T, exe, name string) func(frames.Addr) bool {

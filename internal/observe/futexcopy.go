@@ -9,7 +9,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// the memory around a sleeper's futex(2) word
 type futexCopy struct {
 	bytes [waits.CopySize]byte
 	addr  uint64

@@ -46,7 +46,7 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 						t.Fatal(err)
 					}
 					calls = procmem.Calls() - calls
-					want := int64(4) // attach, interrupt, and the tracer's own clock
+					want := int64(4)
 					if again || mayWait {
 						want++
 					}

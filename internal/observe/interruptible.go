@@ -37,7 +37,7 @@ type interruptRule struct {
 	repaired bool
 }
 
-// A stop in any other call could write memory that other threads use, lose events, or give a partial result.
+// Other calls could write memory that other threads use, lose events, or return a partial result.
 var interruptRules = map[string]interruptRule{
 	"futex":     {when: "`FUTEX_WAIT`, `FUTEX_WAIT_BITSET`", holds: futexOnlyWaits},
 	"poll":      {when: "array in own frames", holds: pollArrayInOwnFrames},
@@ -117,7 +117,7 @@ func waitidInOwnFrames(_ ThreadID, call *procmem.SyscallInfo) bool {
 	return call.Args[2] == 0 || inOwnFrames(call, call.Args[2], 128)
 }
 
-// ipc/msg.c, do_msgrcv; kernel/signal.c, pause
+// Sources: ipc/msg.c, do_msgrcv; kernel/signal.c, pause.
 func alwaysInterruptible(ThreadID, *procmem.SyscallInfo) bool { return true }
 
 // A time-out would begin again (fs/eventpoll.c, do_epoll_wait).
@@ -142,8 +142,8 @@ func inOwnFrames(call *procmem.SyscallInfo, addr, n uint64) bool {
 	return addr >= call.SP && n <= ownFrames && addr-call.SP <= ownFrames-n
 }
 
-// The kernel has read the word at the call's entry: its page is there. [procmem.Memory.Copy] is not for the walking
-// goroutine.
+// The kernel has read the word at the call's entry: its page is there. Not by [procmem.Memory.Copy]: the walking
+// goroutine calls this, too.
 func wordIsZero(tid int, addr uint64) bool {
 	var word [8]byte
 	n, err := procmem.ReadVM(tid, addr, word[:])

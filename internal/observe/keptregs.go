@@ -23,7 +23,7 @@ type keptRegs struct {
 	call  procmem.SyscallInfo
 	regs  frames.Regs
 	stack []byte // from the stack pointer up
-	runs  uint64 // at the stop
+	runs  uint64
 	// the last read's stack differed, perhaps only beyond the outermost frame
 	awaitsRoot bool
 }
@@ -36,8 +36,8 @@ func (k *keptRegs) keep(s *RawSample) {
 	k.stack = append(k.stack[:0], b[:min(len(b), maxKept)]...)
 }
 
-// recall restores the registers if the call and the stack up to root, the outermost frame's stack pointer or 0, are the
-// same. It sets call to the one before restart_syscall(2).
+// recall needs the same call and the same stack up to root, the outermost frame's stack pointer, or 0. It sets call to
+// the one before restart_syscall(2).
 func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
 	if len(k.stack) == 0 || !k.isSameCall(call) {
 		return false

@@ -13,11 +13,11 @@ import (
 type futexStack struct {
 	op       uint64
 	wchan    [40]byte
-	wchanLen int // 0: no stack
+	wchanLen int
 	text     []byte
 }
 
-// name is the kernel function in which the thread waits.
+// Parameter name is the kernel function in which the thread waits.
 func (f *futexStack) set(call *procmem.SyscallInfo, name, text []byte) {
 	f.wchanLen = 0
 	if len(name) == 0 || len(name) > len(f.wchan) || len(text) == 0 {
@@ -27,7 +27,6 @@ func (f *futexStack) set(call *procmem.SyscallInfo, name, text []byte) {
 	f.wchanLen = copy(f.wchan[:], name)
 }
 
-// An operation has one or two kernel stacks.
 const maxFutexStacks = 8
 
 type futexStacks struct {
@@ -57,7 +56,6 @@ func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte
 	return nil
 }
 
-// keepCandidate keeps a stack until confirm.
 func (f *futexStacks) keepCandidate(t *Thread, call *procmem.SyscallInfo, text []byte) {
 	var buf [len(f.candidate.wchan) + 1]byte
 	f.candidate.wchanLen = 0
@@ -80,13 +78,13 @@ func (f *futexStacks) confirm() {
 // kernelStacks needs CAP_SYS_ADMIN. It leaves out threads that run between all their observations.
 type kernelStacks struct {
 	wanted bool
-	failed int // in a row
+	failed int
 	futexStacks
 }
 
 const (
 	maxKernelText = 2 << 10 // bytes
-	kernelTries   = 64      // failures in a row
+	kernelTries   = 64      // in a row
 )
 
 // ReadKernelStacks makes passive reads include [KernelStack.KernelText], if permitted.

@@ -4,7 +4,7 @@ package observe
 
 import "prywalk/frames"
 
-// a hash table of [siteKey]s; a collision replaces the older one
+// missingRegisterSites is a hash table of [siteKey]s. A collision replaces the older one.
 type missingRegisterSites [1024]uint64
 
 // On x86-64 a missing register depends on the callers.

@@ -13,17 +13,16 @@ import (
 // thread. So the lock is watched in the first stops of each process of several threads, after a stop that waited, and
 // if the length of stops is limited:
 //
-//   - The tracer reads a byte before the stop, to wait for the lock while no thread is stopped.
+//   - The tracer reads a byte before the stop, to wait for the lock.
 //   - Another thread of this process reads ([procmem.SyscallThreads]), in 5 µs more. If it is late, the thread is
-//     detached without a sample ([refusal.MapLock]).
-//
-// Passive reads use the other thread only while a stop is pending or after a wait: it may get no CPU for 1 ms.
+//     detached without a sample ([refusal.MapLock]). As it may get no CPU for 1 ms, passive reads use it only while a
+//     stop is pending or after a wait.
 
 const (
 	firstWatched = 1 << 7  // of a process of several threads
 	watchedFor   = 1 << 10 // after a wait
 	lockHeld     = 200e3   // ns for one byte
-	lockWait     = 1e6     // ns in an observation
+	lockWait     = 1e6     // ns, of an observation
 )
 
 type lockedReads struct {
@@ -77,7 +76,7 @@ func (t *Thread) watchMmapLock(c ptrace.Cause) {
 	}
 }
 
-// It reports whether the lock was held.
+// awaitMmapLock reports whether the lock was held.
 func (o *Observer) awaitMmapLock(t *Thread, s *RawSample) bool {
 	s.LockWait = 0
 	m := t.Memory

@@ -16,7 +16,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// withMapChanger calls f with a thread of a process that mostly holds the lock of its mappings.
 func withMapChanger(t *testing.T, f func(*Observer, *Thread)) {
 	t.Helper()
 	exe, err := testtargets.Compile("maps.c", "-O1", "-pthread")

@@ -22,7 +22,7 @@ func (m Mode) String() string { return modeNames[m] }
 
 func (m Mode) rereadsUnchanged() bool { return m == ModeAlwaysRead || m == ModeAlwaysStop }
 
-// ParseMode is the inverse of String.
+// ParseMode parses a name.
 func ParseMode(name string) (Mode, error) {
 	for i, n := range modeNames {
 		if n == name {

@@ -104,13 +104,8 @@ func (t *Thread) readClocks() (sched procmem.SchedStat, err error) {
 	return sched, err
 }
 
-// tryConfirmUnchanged reports whether the last observation holds. An unchanged thread is read again:
-//
-//   - in a mode that reads all ([Mode.rereadsUnchanged])
-//   - if a walk lacked something that the next copy can have ([readHints.Retries])
-//   - if its stack differed from that of the kept registers, and the walk has found another outermost frame
-//     ([keptRegs.awaitsRoot])
-//   - sometimes, while its stack is incomplete ([retryBackoff])
+// An unchanged thread is read again in some modes, for new hints ([Observer.takeHints]), and sometimes while its stack
+// is incomplete ([retryBackoff]).
 func (o *Observer) tryConfirmUnchanged(t *Thread, sched procmem.SchedStat) bool {
 	if o.takeHints(t) || o.mode.rereadsUnchanged() {
 		return false
@@ -224,7 +219,7 @@ func (o *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
 	switch {
 	case !o.mayStopSleepers(), t.abortedCall.wasHarmed():
 		return false
-	case t.sleep.kept.isSameSleep(&s.Call, s.Sched.Runs): // stopped in this sleep already
+	case t.sleep.kept.isSameSleep(&s.Call, s.Sched.Runs):
 		return false
 	case !Interruptible(t.ThreadID, &s.Call):
 		return false

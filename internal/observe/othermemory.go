@@ -9,7 +9,7 @@ import (
 
 // # Memory besides the stack
 //
-// A walk may need more than the thread's own stack. Each of these is an [OtherMemory] that wraps the one before:
+// A walk may need more than the thread's own stack. Each [OtherMemory] wraps the one before:
 //
 //	Thread.OtherMemory  package taskstack  what is set for the thread: the stack of its goroutine
 //	plannedMemory       package copyplan   what a runtime's plan names: frames that are objects
@@ -23,7 +23,7 @@ type OtherMemory = ptrace.OtherMemory
 type MemoryRegion struct {
 	ptrace.Wrapped
 	Addr  uint64 // 0: none
-	Bytes []byte // buffer of the copy
+	Bytes []byte
 }
 
 // Regions implements [ptrace.OtherMemory].

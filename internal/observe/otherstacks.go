@@ -8,7 +8,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// otherStacks copies around places on other stacks ([copysize.OtherStack]).
 type otherStacks struct {
 	ptrace.Wrapped
 	addrs      [copysize.MaxOtherStacks]frames.Addr

@@ -12,7 +12,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// for a thread that runs meanwhile
 const passiveTries = 3
 
 type passiveReader struct {
@@ -103,12 +102,12 @@ func (r *passiveReader) keep(t *Thread, s *RawSample, call *procmem.SyscallInfo,
 	t.sleep.unconfirmedSinceRead = true
 	r.kernel.confirm()
 	if call.Nr < 0 || isRestart(call.Nr) {
-		s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
+		s.wchan, _ = t.files.Wchan(s.wchanBuf[:])
 	}
 }
 
-// Precondition: the thread's /proc syscall file is unreadable, as CAP_SYS_PTRACE does not override its mode. A sleeper
-// may not be stopped: its call is unknown.
+// CAP_SYS_PTRACE does not override the mode of the /proc syscall file. A sleeper whose call is unknown may not be
+// stopped.
 func checkStoppable(files *procmem.ThreadFiles) error {
 	var st procmem.Stat
 	if err := files.Stat(&st); err != nil {

@@ -25,7 +25,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// compiler flags for sleepers.c of package testtargets
 var variants = map[string][]string{
 	"O0":    {"-O0"},
 	"O2fp":  {"-O2", "-fno-omit-frame-pointer"},

@@ -78,7 +78,7 @@ func (st *requestedStops) finishOne(attachment *ptrace.Attachment, done func(*Th
 // A call that the first stop has aborted is left alone.
 func (st *requestedStops) repeatStop(t *Thread, s *RawSample) error {
 	t.noteLostStop(LostStop{Time: s.StopTime, Cause: s.StopCause, CallEffect: s.CallEffect})
-	t.stops.notStopped = s.NotStopped // fillSample has taken it
+	t.stops.notStopped = s.NotStopped
 	if st.mode != ModeAlwaysStop && t.trySuppressStop() {
 		return refusal.InCall
 	}
@@ -121,7 +121,7 @@ func (st *requestedStops) Cancel(t *Thread) bool {
 
 const (
 	leaveTimeout = 500e6 // ns
-	leavePoll    = 5e6   // one wait, ns
+	leavePoll    = 5e6   // ns
 )
 
 // FinishOrCancelAll finishes pending observations for at most 0.5 s and cancels the others, before [ptrace.Suspending]

@@ -25,7 +25,6 @@ func (p *plannedMemory) Regions(regs *frames.Regs, rd *ptrace.Reader, out []fram
 	return p.Copy(regs, rd, out, p.InnerRegions(regs, rd, out))
 }
 
-// anchor 0: the plan finds it
 func (t *Thread) plan() (*managed.Plan, frames.Addr) {
 	hints := t.hints()
 	plan, anchor := hints.Plan, hints.Anchor
@@ -46,7 +45,7 @@ func (t *Thread) prepareFindAnchor() {
 	if plan, anchor := t.plan(); plan == nil || anchor != 0 {
 		return
 	}
-	t.copies.innerTID, _ = t.files.InnerTID() // 0 if the thread has ended
+	t.copies.innerTID, _ = t.files.InnerTID()
 }
 
 // SetPlan makes the next observations carry out a plan from an anchor on; nil: none.

@@ -9,16 +9,16 @@ import (
 )
 
 const (
-	maxKeptBuffer = 512 << 10 // largest kept stack buffer, bytes
-	maxKeptBytes  = 24 << 20  // all kept stack buffers, bytes
+	maxKeptBuffer = 512 << 10 // bytes of a kept buffer
+	maxKeptBytes  = 24 << 20  // bytes of all kept buffers
 )
 
 // Pool keeps raw samples for reuse. Put, Trim and the counts are for any goroutine.
 type Pool struct {
 	free         chan *RawSample
-	bytesOut     atomic.Int64 // of stack buffers in use
-	bytesWaiting atomic.Int64 // those that wait for walks
-	freeBytes    atomic.Int64 // of stack buffers in free
+	bytesOut     atomic.Int64 // in use
+	bytesWaiting atomic.Int64 // waiting for walks
+	freeBytes    atomic.Int64 // in free
 	leastFree    atomic.Int64 // since the last Trim
 	frugal       bool
 }
@@ -97,7 +97,7 @@ func (p *Pool) Put(s *RawSample) {
 	if !p.mayKeep(room) {
 		return
 	}
-	p.freeBytes.Add(room) // before it can be taken again
+	p.freeBytes.Add(room)
 	select {
 	case p.free <- s:
 	default:

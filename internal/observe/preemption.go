@@ -125,7 +125,7 @@ func (p *PreemptedFinder) RunsOrPreempted(files *procmem.ThreadFiles) bool {
 	}
 	after, err := files.SchedStat()
 	if err != nil || after.Runs != before.Runs {
-		return false // it has just arrived
+		return false
 	}
 	if before.Runs > s.Switches {
 		return true

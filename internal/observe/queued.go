@@ -9,8 +9,7 @@ import (
 
 // # Queued threads
 //
-// A queued thread stops when it gets a CPU, maybe tens of milliseconds later; by then a CPU quota may hold up the
-// tracer.
+// A queued thread stops maybe tens of milliseconds later; by then a CPU quota may hold up the tracer.
 
 const maxQueued = 4e9 // ns
 

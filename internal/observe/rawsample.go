@@ -16,7 +16,7 @@ import (
 // How says how a thread was observed.
 type How uint8
 
-// Values of [How].
+// Ways of observing.
 const (
 	_ How = iota
 	ByStop
@@ -54,7 +54,7 @@ type RawSample struct {
 	// on a CPU when the tick was due. A running thread without it was queued, or its place is not proven; a sleeper
 	// with it fell asleep since, in Call.
 	OnCPU      bool
-	Basis      sample.Basis // the evidence for OnCPU
+	Basis      sample.Basis
 	NotStopped sample.NotStopped
 	StopTime   int64        // upper bound, ns
 	Period     int64        // CPU time, ns, that a kernel sample stands for

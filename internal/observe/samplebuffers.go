@@ -11,11 +11,11 @@ import (
 
 type sampleBuffers struct {
 	stack        []byte
-	touched      int // bytes of stack that have pages
+	touched      int // with pages
 	others       []byte
 	pool         *Pool // or nil
-	chargedBytes int64 // bytes that the pool counts as in use
-	waitingBytes int64 // as waiting
+	chargedBytes int64 // counted as in use
+	waitingBytes int64 // counted as waiting
 }
 
 // BeginWaiting counts a raw sample as waiting until [Pool.Put]. It returns the bytes of its stack buffer.
@@ -42,7 +42,7 @@ func (b *sampleBuffers) reserveStack(n int) {
 	}
 }
 
-const minTouched = 16 << 10 // bytes of an unknown stack
+const minTouched = 16 << 10
 
 // Precondition: no thread is stopped.
 func (b *sampleBuffers) touch(n int) {

@@ -11,12 +11,12 @@ import (
 
 // # Threads that the kernel samples
 //
-// A thread that the kernel samples (package perfevents) is observed without stops, for sleeps, clocks and its end,
-// unless its stack is too deep for samples.
+// Such a thread is observed without stops, for sleeps, clocks and its end, unless its stack is too deep for samples
+// (package perfevents).
 
 const sampleRoom = 4 << 10 // bytes; a sample's buffer is a multiple
 
-const maxKernel = 64 // frames of a sample
+const maxKernel = 64
 
 // SetSampleStack sets the bytes of stack in the kernel's samples of the thread; 0: none.
 func (t *Thread) SetSampleStack(stack int) { t.kernelSampleStackBytes = stack }

@@ -11,7 +11,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// sleepEvidence proves that a thread has not run since an observation, or is in the sleep in which it was stopped.
+// sleepEvidence shows that a thread has not run since an observation, or is in the sleep in which it was stopped.
 type sleepEvidence struct {
 	base                 baseline
 	kept                 keptRegs
@@ -19,7 +19,7 @@ type sleepEvidence struct {
 	retries              retryBackoff
 }
 
-// confirmUnchanged reports whether the last observation holds, and is not to be repeated for an incomplete stack.
+// confirmUnchanged also returns false if an incomplete stack is to be read again.
 func (e *sleepEvidence) confirmUnchanged(sched procmem.SchedStat, files *procmem.ThreadFiles, incomplete bool) bool {
 	if !e.base.isUnchanged(sched) && !e.base.acceptReturnToStop(sched, files) {
 		e.retries = retryBackoff{}
@@ -32,14 +32,13 @@ func (e *sleepEvidence) confirmUnchanged(sched procmem.SchedStat, files *procmem
 	return true
 }
 
-// a run count off the CPU
 type baseline struct {
 	runs               uint64
 	runsUntilGroupStop uint64 // PTRACE_DETACH causes one run back into a group stop
 	state              sample.State
 	valid              bool
 	detachedAt         int64  // CLOCK_MONOTONIC ns; 0: not stopped
-	cpu                uint64 // at the stop, ns
+	cpu                uint64 // ns
 }
 
 func baselineOf(stop *ptrace.Stop) baseline {
@@ -77,7 +76,7 @@ func (b *baseline) lastRun(now *procmem.SchedStat) (run skid.Run) {
 	return run
 }
 
-// The 2nd, 8th, 32nd time and so on a sleeper with an incomplete stack is read again.
+// A sleeper with an incomplete stack is read again the 2nd, 8th, 32nd time and so on.
 type retryBackoff struct{ unchanged, next uint32 }
 
 const (

@@ -51,7 +51,7 @@ func (st *requestedStops) prepare(t *Thread, s *RawSample) {
 	if hints := t.hints(); hints.Plan != nil && t.Memory != nil {
 		t.copies.lastPlan.CheckPresent(t.Memory, hints.Plan, hints.Anchor)
 	}
-	t.files.KeepSchedstatOpen() // until the end of the stop
+	t.files.KeepSchedstatOpen()
 }
 
 // Unless the thread only computes, its clocks are read just before: a new arrival then shows that it ran.
@@ -70,7 +70,7 @@ func (st *requestedStops) interrupt(t *Thread, retry bool) (attachment *ptrace.A
 
 func (st *requestedStops) noteRequested(t *Thread, s *RawSample, attachment *ptrace.Attachment, awaitsTracerCPU bool) {
 	if before, ok := attachment.ClocksBefore(); ok {
-		if awaitsTracerCPU && before.Runs != t.clocks.last.Runs { // it has got a CPU since
+		if awaitsTracerCPU && before.Runs != t.clocks.last.Runs {
 			t.skid.NoteRunOn()
 			awaitsTracerCPU = false
 		}
@@ -132,7 +132,7 @@ func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*Raw
 
 func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
 	stop := &st.stop
-	// for restoreSleeper, of the passive read
+	// of the passive read, for restoreSleeper
 	sleptIn, forRegister := s.Call, s.stoppedForRegister
 
 	s.Regs = stop.Regs
@@ -182,9 +182,9 @@ func (st *requestedStops) setTimes(t *Thread, s *RawSample) {
 // ns from the interrupt to the stop of a running thread
 const maxStopEntry = 20e3
 
-// stopTimes returns an upper bound of the stop's length, and how long the thread ran on before it, in ns. The way into
-// the stop beyond maxStopEntry is not counted. If the thread has not arrived on a CPU since it had runs arrivals, it
-// was then in the kernel or without its virtual CPU; else queued or blocked.
+// stopTimes returns an upper bound of the stop's length, and how long the thread ran on before it, in ns. If it has not
+// arrived on a CPU since it had runs arrivals, its way into the stop beyond maxStopEntry was in the kernel or without
+// its virtual CPU; else it was queued or blocked.
 func stopTimes(stop *ptrace.Stop, runs uint64) (stopped, ranOn int64) {
 	if stop.SchedOK && stop.Sched.Runs == runs {
 		from := max(stop.InterruptedAt, stop.LastRunningAt-maxStopEntry)

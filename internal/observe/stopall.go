@@ -14,7 +14,7 @@ import (
 
 const (
 	stopAllTimeout = 1e9 // ns, for all stops, and once more after an exec
-	stopAllRounds  = 16  // of passive reads
+	stopAllRounds  = 16
 )
 
 // StopAll observes all threads at one moment: it stops and copies all, then detaches. more returns the threads
@@ -26,7 +26,7 @@ const (
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {
 	s := newStopAll(ctl, pool, done)
-	defer s.detachAll()      // also after a panic
+	defer s.detachAll()
 	ctl.AcknowledgeSuspend() // a stop signal to this process can wait
 	s.observeTwiceIfExeced(more)
 	return max(s.lastDetach-s.firstStop, 0)
@@ -75,10 +75,10 @@ type stopAll struct {
 type memberState uint8
 
 const (
-	memberUnstopped memberState = iota // to be read passively
+	memberUnstopped memberState = iota
 	memberPending
 	memberStopped
-	memberDone // done was called, or is about to be
+	memberDone // or done is about to be called
 )
 
 type member struct {
@@ -87,7 +87,7 @@ type member struct {
 	attachment  *ptrace.Attachment
 	raw         *RawSample
 	stackCopied bool
-	call        procmem.SyscallInfo // as read before the stop
+	call        procmem.SyscallInfo
 }
 
 func (s *stopAll) add(t *Thread) {
@@ -150,8 +150,7 @@ func (s *stopAll) wait() {
 	}
 }
 
-// readAllPassively reads the sleepers that have run since their last read, and requests stops of those that run. False:
-// there were none.
+// readAllPassively reads sleepers that have run since, and requests stops of those that run. False: there were none.
 func (s *stopAll) readAllPassively() (changed bool) {
 	for i, m := range s.threads {
 		if m.state != memberUnstopped {
@@ -192,7 +191,6 @@ func (s *stopAll) finishAll() {
 	}
 }
 
-// If copyStack fails, finish copies.
 func (s *stopAll) copyStack(m *member) {
 	call, err := m.thread.files.Syscall()
 	if err != nil || call.Running || call.SP == 0 {
@@ -203,7 +201,7 @@ func (s *stopAll) copyStack(m *member) {
 
 func (s *stopAll) finish(m *member) {
 	switch m.state {
-	case memberPending: // its time ended
+	case memberPending:
 		s.ctl.Cancel(m.attachment)
 		s.end(m, nil, ptrace.ErrTimeout)
 	case memberUnstopped:

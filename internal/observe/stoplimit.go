@@ -5,16 +5,16 @@ package observe
 import "time"
 
 const (
-	firstStopTime = 30e3 // of a first stop, expected, ns
-	minStopTime   = 10e3 // least expected length, ns
+	firstStopTime = 30e3 // ns
+	minStopTime   = 10e3 // ns
 	// An estimate above the limit falls by 1/stopLimitDecay with each skipped stop.
 	stopLimitDecay = 256
 )
 
-// stopLimit skips stops whose expected length, a moving mean of the thread's (at first of all) stops, exceeds a limit.
+// A stop is skipped if its expected length, a moving mean of the thread's stops (at first of all), exceeds the limit.
 type stopLimit struct {
 	limit        int64 // ns; 0: none
-	meanStopTime int64 // of all, ns
+	meanStopTime int64 // ns
 }
 
 // LimitStops skips stops that are expected to take longer than d ([refusal.MaxPause]); 0: no limit. At least 10 µs are

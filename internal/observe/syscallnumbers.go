@@ -14,7 +14,6 @@ func futexCall(arch frames.Arch) int64 {
 	return 202 // arch/x86/entry/syscalls/syscall_64.tbl
 }
 
-// restart_syscall(2)
 func isRestart(nr int64) bool {
 	if process.HostArch() == frames.AArch64 {
 		return nr == 128

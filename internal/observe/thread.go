@@ -20,7 +20,7 @@ type ThreadID struct{ PID, TID int }
 // Thread is a thread and its last observation. It belongs to the observer's OS thread, except its [WalkFeedback].
 type Thread struct {
 	ThreadID
-	Owner       any                // the caller's object of this thread
+	Owner       any                // the caller's
 	OtherMemory ptrace.OtherMemory // or nil
 	Plans       *Plans             // until a walk sets one; or nil
 	Memory      *procmem.Memory    // nil: absent pages are read, too
@@ -39,10 +39,10 @@ type Thread struct {
 type clockReads struct{ first, last procmem.SchedStat }
 
 type stopState struct {
-	sample       *RawSample // of the pending stop; nil: none
+	sample       *RawSample // nil: none is pending
 	attachment   *ptrace.Attachment
 	requestedAt  int64 // CLOCK_MONOTONIC ns
-	awaitsTracer bool  // waits for the tracer's CPU
+	awaitsTracer bool
 	queuedSince  int64 // CLOCK_MONOTONIC ns; 0: not
 	expectedTime int64 // of the next stop, ns; 0: unknown
 	notStopped   sample.NotStopped
@@ -50,13 +50,13 @@ type stopState struct {
 }
 
 type copyState struct {
-	tls         uint64 // thread pointer at the last stop
-	tlsSpace    uint64 // address space of tls
+	tls         uint64 // at the last stop
+	tlsSpace    uint64 // of tls
 	stackBytes  int
 	otherBytes  int // a maximum that decays
 	innerTID    int // in the innermost pid namespace; 0: not read yet
 	lastPlan    copyplan.Last
-	seenRetries uint32 // at the last takeHints
+	seenRetries uint32
 }
 
 // Plans passes a process's plan to the observing goroutine.

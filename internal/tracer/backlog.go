@@ -10,11 +10,11 @@ import (
 	"prywalk/ptrace"
 )
 
-// backlog hands events over, and bounds the copies of stacks that wait for their walks.
+// backlog hands events over, and bounds the copies that wait for their walks.
 type backlog struct {
 	shared    *engine.SharedState
 	stops     *stops
-	pausedFor int64 // in the present tick, ns
+	pausedFor int64 // in the tick, ns
 	maxBytes  int64 // most bytes that waited
 }
 
@@ -22,8 +22,7 @@ const (
 	// SomeBacklog is the bytes copied in a tick and waiting for their walks beyond which the tick pauses.
 	SomeBacklog = 16 << 20
 	// MaxBacklog is the bytes that prevent observations, if they wait, and ticks, if they are in use.
-	MaxBacklog = 64 << 20
-	// handOverEarly is a number of events.
+	MaxBacklog    = 64 << 20
 	handOverEarly = 64
 	// CatchUpFor bounds the pauses of one tick, ns; catchUpStep is one.
 	CatchUpFor  = 1e9
@@ -36,7 +35,6 @@ func (b *backlog) isFull(now int64) bool {
 	return !b.shared.Queue.HasRoom() || b.shared.Pool.BytesInUse() > MaxBacklog || b.shared.Garbage.Draining(now)
 }
 
-// It may pause.
 func (b *backlog) roomForCopy() bool {
 	if b.shared.Out.Len() >= handOverEarly {
 		b.handOver()

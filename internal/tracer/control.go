@@ -14,8 +14,8 @@ type Control struct {
 	arriving        chan *handover.SharedProcess
 	checkpointAsked atomic.Bool
 	holdAsked       atomic.Bool
-	holding         atomic.Bool  // a Hold has taken effect
-	thread          atomic.Int64 // of the OS thread; 0 before the start
+	holding         atomic.Bool
+	thread          atomic.Int64
 	firstTick       atomic.Int64 // CLOCK_MONOTONIC ns; 0 before it
 
 	mu       sync.Mutex
@@ -60,9 +60,9 @@ func (c *Control) FirstTick() int64 { return c.firstTick.Load() }
 type Progress struct {
 	Ticks, MissedTicks   int64
 	Observations, Failed int64
-	Stops                int64 // observations by stops
-	Denied, Traced       int64 // by the kernel; by another tracer
-	WithheldTicks        int64 // by the budget
+	Stops                int64
+	Denied, Traced       int64
+	WithheldTicks        int64
 	Threads              int
 	Rate                 float64 // ticks/s that the budget permits
 }

@@ -8,12 +8,12 @@ import (
 	"prywalk/internal/runstats"
 )
 
-// attempted observations gave a sample, found the thread unchanged, or failed; not those left to a later tick or to an
-// engine.
+// counts are of observations. An attempted one gave a sample, found the thread unchanged, or failed; one left to a
+// later tick or to an engine is not attempted.
 type counts struct {
 	attempted, byStop, byPassiveRead, unchanged int64
 	leftToLaterTick                             int64
-	inferred, ranInBackoff                      int64 // ticks of back-offs, without and with a run
+	inferred, ranInBackoff                      int64 // in ticks of back-offs
 	failed                                      [refusal.NumReasons]int64
 	shortRuns                                   shortRuns
 	stopCounts
@@ -39,7 +39,7 @@ func (c *counts) noteRan(ticks int64) { c.ranInBackoff += ticks }
 
 func (c *counts) noteFailure(r refusal.Reason) { c.failed[r]++ }
 
-// cpu is in ns.
+// The CPU time is in ns.
 func (c *counts) noteEnd(ranInBackoff, runs, cpu int64) {
 	c.noteRan(ranInBackoff)
 	c.shortRuns.add(runs, cpu)
@@ -82,7 +82,7 @@ func (c *counts) progress(p *Progress) {
 	}
 }
 
-// shortRuns are of threads whose average run is shorter than shortRun ns. cpu is in ns.
+// shortRuns are of threads whose average run is shorter than shortRun ns.
 type shortRuns struct{ n, cpu int64 }
 
 const shortRun = 1e6

@@ -16,7 +16,6 @@ func openTaskCreations() *taskCreations {
 	return &taskCreations{file: file}
 }
 
-// countUntil reads the file once per tick.
 func (c *taskCreations) countUntil(tick int64) int64 {
 	if tick != c.tick {
 		c.tick = tick

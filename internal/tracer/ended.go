@@ -21,7 +21,7 @@ type endedThreads struct {
 	opts      *Options
 	stops     *stops
 	clockPass int64
-	tids      []int // of the last pass
+	tids      []int
 }
 
 const (
@@ -31,8 +31,7 @@ const (
 	// ns between reports; they take at most 1/reportShare of the time
 	reportEvery = 1e9
 	reportShare = 500
-	// clocks read before stops are served
-	readAtOnce = 32
+	readAtOnce  = 32
 )
 
 type endedReport struct {
@@ -42,7 +41,7 @@ type endedReport struct {
 	next     int64 // CLOCK_MONOTONIC ns
 }
 
-// ns
+// cpuBounds are in ns.
 type cpuBounds struct{ least, most, clockPass int64 }
 
 func (e *endedThreads) beginFromZero(p *process) { p.endedReport.known = true }
@@ -141,7 +140,7 @@ func (e *endedThreads) usedSoFar(p *process) (ns int64, ok bool) {
 
 func (e *endedThreads) readInLastPass(th *thread) bool { return th.clockPass == e.clockPass }
 
-// began is when usedSoFar was called, CLOCK_MONOTONIC ns.
+// Parameter began is when usedSoFar was called, CLOCK_MONOTONIC ns.
 func (e *endedThreads) report(p *process, began, used int64, ok bool) {
 	at := procmem.Now()
 	p.endedReport.next = at + max(reportEvery, (at-began)*reportShare)
@@ -152,7 +151,7 @@ func (e *endedThreads) report(p *process, began, used int64, ok bool) {
 	}
 }
 
-// best has the closest bounds of several passes.
+// Of several passes it returns the closest bounds.
 func (e *endedThreads) boundEndedCPU(p *process, note func(*thread, procmem.SchedStat)) (best cpuBounds, ok bool) {
 	began := procmem.Now()
 	for try := range countTries {

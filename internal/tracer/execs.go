@@ -23,7 +23,7 @@ type execs struct {
 }
 
 type execState struct {
-	addressSpace uint64 // of the tracked program ([procmem.Memory.Space])
+	addressSpace uint64
 	aloneSince   uint64 // 1 + CPU time of the first thread when found alone, ns; 0: not alone
 
 	// first listing without threads or of an ended address space, CLOCK_MONOTONIC ns; 0: the last had both
@@ -62,7 +62,7 @@ func (e *execs) endOthers(p *process, caller *thread) {
 	}
 }
 
-// The account of caller, which may be nil, goes on as that of the new first thread, which may not be selected.
+// The caller may be nil. The new first thread may not be selected.
 func (e *execs) handOverAccount(p *process, caller *thread, now int64) handover.Event {
 	event := handover.Event{Kind: handover.Execed, Proc: p.Handover, At: now}
 	if caller != nil && caller.isFirst() {
@@ -148,7 +148,7 @@ func (p *process) isSettled() bool {
 //	only the first thread is left   it may be about to replace the address space
 func (p *process) mayBeInExec(tids []int, now int64) bool {
 	state := &p.execState
-	if p.list.len() <= 1 { // no thread's end would be wrong
+	if p.list.len() <= 1 {
 		state.changingSince, state.aloneSince = 0, 0
 		return false
 	}

@@ -15,12 +15,12 @@ import (
 type gaps struct {
 	out      *handover.Outbox
 	detector schedule.GapDetector
-	lastEnd  int64 // of the last gap
+	lastEnd  int64
 }
 
 func (g *gaps) begin(now int64) { g.detector.Begin(now, procmem.Suspended()) }
 
-// period is the mean distance of ticks.
+// A period is the mean distance of ticks, ns.
 func (g *gaps) beginTick(now, period int64) {
 	g.noteObservation(now)
 	g.detector.BeginTick(now, period)
@@ -43,7 +43,7 @@ func (g *gaps) suspension(now int64) int64 {
 	return g.detector.NewSuspension(now, time.Now().UnixNano(), procmem.Suspended)
 }
 
-// in ns
+// The result is in ns.
 func (g *gaps) gapThreshold() int64 { return g.detector.Threshold() }
 
 func (g *gaps) stats(s *runstats.Stats) {

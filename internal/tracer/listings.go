@@ -18,7 +18,7 @@ type listings struct {
 	ended       *endedThreads
 	tracked     *tracked
 	execs       *execs
-	threadCount int // at the last tick
+	threadCount int
 	threadsMax  int
 }
 
@@ -115,7 +115,6 @@ func (l *listings) endMissing(p *process) {
 	}
 }
 
-// The first thread's name is the process's.
 func (l *listings) checkName(p *process) {
 	if th := p.firstThread(); th != nil {
 		var name procmem.Comm

@@ -38,14 +38,14 @@ type newChildren struct {
 	shared       *engine.SharedState
 	pace         *pace
 	counts       *counts
-	untracked    *childFinder // nil: children are not followed
+	untracked    *childFinder // nil: not followed
 	engine       engine.Engine
 	creations    *taskCreations
 	stops        *stops
 	backlog      *backlog
 	opens        *procOpens
-	precedesExec bool  // processes may be stopped before their exec
-	unassigned   int64 // observations of untracked processes
+	precedesExec bool // processes may be stopped before their exec
+	unassigned   int64
 }
 
 type (
@@ -55,13 +55,13 @@ type (
 
 type childSamples struct {
 	marks    []mark
-	thread   *observe.Thread // the first one; nil: not open
+	thread   *observe.Thread // nil: not open
 	memory   *procmem.Memory
 	mappings loadedcode.MappingList
 	refused  bool // by the kernel
 }
 
-// a tick at which the process was on a CPU
+// mark is a tick at which the process was on a CPU.
 type mark struct {
 	at         int64 // CLOCK_MONOTONIC ns
 	standsFor  int64 // ns
@@ -160,7 +160,7 @@ func (n *newChildren) stopChild(child *childSamples, pid int) {
 	if err != nil {
 		return
 	}
-	ptrace.Pin() // no preemption after the interrupt
+	ptrace.Pin() // see [stops]
 	defer ptrace.Unpin()
 	outcome, raw, err := n.stops.beginObservation(child.thread)
 	switch outcome {
@@ -186,7 +186,7 @@ func (child *childSamples) open(pid int, budget *procmem.FDBudget) error {
 		child.thread = observe.NewThread(pid, pid, budget)
 		child.thread.Owner = child
 		child.thread.Memory = child.memory
-		_ = child.thread.Files().OpenDir() // on error the stop fails
+		_ = child.thread.Files().OpenDir()
 	} else {
 		child.memory.Renew(pid)
 	}

@@ -18,13 +18,12 @@ type newThreads struct {
 	tracked      *tracked
 	observations *observations
 	readTail     func(dir *procmem.TaskDir, from int, into []int) ([]int, error) // as [procmem.TaskDir.ListFrom]
-	tids         []int                                                           // the last tail
+	tids         []int
 }
 
 const (
 	skipCost  = 20 // ns in which the kernel skips one thread, at most
 	skipShare = 64 // skips take at most 1/skipShare of the time
-	// length of the first list
 	firstTail = 8
 	// A process whose clock is unchanged for stillFor ns (more than a scheduler tick) starts no thread.
 	stillFor = 20e6
@@ -35,11 +34,10 @@ const (
 
 type threadListTail struct {
 	readAt    int64 // CLOCK_MONOTONIC ns
-	creations int64 // count of [taskCreations] then
+	creations int64
 }
 
-// The running threads of these processes are not sampled by an engine. If the tick observes a subset, new threads are
-// only found.
+// If the tick observes a subset, the new threads are only found.
 func (n *newThreads) observeUnsampled(now int64) {
 	drawing := n.pace.drawsSubset()
 	for _, p := range n.tracked.processes() {

@@ -30,7 +30,7 @@ type observations struct {
 
 func (o *observations) beginTick() { o.own.measure(o.shared.Tick.Number, o.shared.Tick.At) }
 
-// also true if not admitted
+// An observation that was not admitted counts, too.
 func (o *observations) wasTried(th *thread) bool { return th.triedTick == o.shared.Tick.Number }
 
 func (o *observations) observe(th *thread) {
@@ -46,7 +46,7 @@ func (o *observations) observe(th *thread) {
 	if th.EnginePart != nil {
 		th.EnginePart.BeforeObservation()
 	}
-	ptrace.Pin() // no preemption after the interrupt
+	ptrace.Pin() // see [stops]
 	defer ptrace.Unpin()
 	outcome, raw, err := o.stops.beginObservation(th.Observed)
 	o.apply(th, outcome, raw, err)
@@ -107,7 +107,6 @@ func (o *observations) accept(th *thread, raw *observe.RawSample) {
 	o.report(th, raw)
 }
 
-// clocksMayBeExecCallers: see [execs].
 func (o *observations) clocksMayBeExecCallers(th *thread, clocks procmem.SchedStat) bool {
 	if !th.isFirst() || clocks == th.accountedClocks {
 		return false
@@ -128,12 +127,12 @@ func inOtherCall(s *observe.RawSample) bool {
 	return !s.Call.Running && s.Call.Nr >= 0 && !exec
 }
 
-// clocks older than the account's are another thread's
+// Clocks older than the account's are another thread's.
 func (th *thread) clocksWentBack(clocks procmem.SchedStat) bool {
 	return clocks.CPU < th.accountedClocks.CPU || clocks.Runs < th.accountedClocks.Runs
 }
 
-// raw may be nil.
+// The raw sample may be nil.
 func (o *observations) postpone(th *thread, raw *observe.RawSample) {
 	if raw != nil {
 		o.shared.Pool.Put(raw)
@@ -175,7 +174,7 @@ func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
 	return int64(float64(tick.Interval) * (1 - o.own.noteStop(tick.Number, s.StopTime, tick.Period)))
 }
 
-// The tracer sleeps on the CPU of a thread whose other samples are not exact ([skid.CPUChooser]).
+// The thread's other samples are not exact ([skid.CPUChooser]).
 func (o *observations) preferCPUOf(th *thread, s *observe.RawSample) {
 	if th.Observed.IsKernelSampled() {
 		return

@@ -11,14 +11,14 @@ import (
 // ownWork measures the tracer's CPU time between two ticks, in which no target runs on its CPU. So an observation of a
 // thread that began within the recording stands for less time.
 type ownWork struct {
-	lastWanted int64   // last tick with a stop of such a thread
-	measuredAt int64   // the last tick, CLOCK_MONOTONIC ns; 0: none
-	cpuThen    int64   // the tracer's CPU time then, ns
-	distance   int64   // between the last two ticks, ns
-	workPart   float64 // part of distance
+	lastWanted int64 // last tick with a stop of such a thread
+	measuredAt int64 // CLOCK_MONOTONIC ns; 0: none
+	cpuThen    int64 // ns
+	distance   int64 // ns
+	workPart   float64
 }
 
-// wantedFor is in ticks after lastWanted.
+// in ticks
 const wantedFor = 100
 
 func (o *ownWork) measure(tick, now int64) {
@@ -36,8 +36,8 @@ func (o *ownWork) measure(tick, now int64) {
 	o.measuredAt, o.cpuThen = now, cpu
 }
 
-// noteStop returns the part of an interval for which the tracer's work on one CPU, and the stop on the others, took
-// time from the targets. Times are in ns.
+// It returns the part of an interval for which the tracer's work on one CPU, and the stop on the others, took time from
+// the targets. Times are in ns.
 func (o *ownWork) noteStop(tick, stopTime, period int64) (lostPart float64) {
 	o.lastWanted = tick
 	cpus := float64(runtime.NumCPU())

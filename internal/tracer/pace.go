@@ -62,7 +62,7 @@ func (p *pace) closeQuota() {
 
 func (p *pace) underQuota() bool { return p.quota != nil }
 
-// in ns
+// The period is in ns.
 func (p *pace) period() int64 { return p.ticks.Period() }
 
 // next returns the next tick, CLOCK_MONOTONIC ns, and the rate of an engine's samples, 1/s.
@@ -85,7 +85,7 @@ func (p *pace) withinQuota() bool {
 
 func (p *pace) isLimited() bool { return p.budget.Limited() }
 
-// targetCPU is in ns.
+// Times are in ns.
 func (p *pace) withinBudget(now, targetCPU int64) bool {
 	p.budget.SetTargetCPU(targetCPU, now)
 	if p.budget.Overdrawn() > 0 {
@@ -131,7 +131,7 @@ func (p *pace) maySkip(now int64) bool {
 		p.shared.Skipper.MaySkip(now)
 }
 
-// false: no tick is skipped
+// It returns false if no tick is skipped.
 func (p *pace) skip(next int64, steady bool) (after int64, skipped bool) {
 	if steady {
 		return p.ticks.Skip(&p.shared.Skipper, next)

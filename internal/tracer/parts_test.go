@@ -14,7 +14,6 @@ import (
 	"testing"
 )
 
-// fields by selector; other packages are not resolved
 type source struct {
 	fset  *token.FileSet
 	files []*ast.File

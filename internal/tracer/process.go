@@ -17,13 +17,13 @@ type process struct {
 	backoff     *backoff.ProcessState
 	otherMemory ptrace.OtherMemory
 	list        threadList
-	account     attribute.ProcessEnd // reported at its end
+	account     attribute.ProcessEnd
 
 	// of one part each:
 	execState   execState
 	endedReport endedReport
 	tail        threadListTail
-	earlier     *childSamples // observations before its first thread is tracked
+	earlier     *childSamples
 }
 
 func (p *process) engineObserves() bool { return p.EnginePart != nil && p.EnginePart.Observes() }
@@ -70,7 +70,7 @@ func (p *process) alive() bool {
 	return err == nil && n > 0
 }
 
-// th may be nil.
+// A nil th is not tracked.
 func (p *process) schedStat(th *thread, tid int) (procmem.SchedStat, error) {
 	if th != nil {
 		return th.Observed.Files().SchedStat()
@@ -81,8 +81,8 @@ func (p *process) schedStat(th *thread, tid int) (procmem.SchedStat, error) {
 type thread struct {
 	engine.TrackedThread
 	proc           *process
-	end            handover.ThreadEnd // reported at its end
-	listGeneration int64              // last listing that had it
+	end            handover.ThreadEnd
+	listGeneration int64
 	gone           bool
 
 	// Set by observations:
@@ -104,7 +104,7 @@ func (th *thread) alive() bool {
 	return err == nil
 }
 
-// in ns of CLOCK_MONOTONIC
+// The result is in ns of CLOCK_MONOTONIC.
 func startOf(ticks uint64) int64 {
 	return int64(ticks)*procmem.ClockTick + procmem.Now() - procmem.SinceBoot()
 }

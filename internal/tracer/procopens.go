@@ -13,10 +13,10 @@ import (
 type procOpens struct {
 	files  *procmem.FDBudget
 	stops  *stops
-	opener *procmem.PathOpener // nil: the tracer opens files itself
-	job    *procmem.Job        // the last one, or nil
-	opened []openedThread      // not tracked yet
-	taken  int                 // passed by takeOrMake
+	opener *procmem.PathOpener // nil: none
+	job    *procmem.Job
+	opened []openedThread
+	taken  int // passed by takeOrMake
 }
 
 const (

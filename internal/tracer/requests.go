@@ -12,7 +12,7 @@ type requests struct {
 	opts    *Options
 	tracked *tracked
 	backlog *backlog
-	// of the last requests, CLOCK_MONOTONIC ns
+	// CLOCK_MONOTONIC ns
 	checkpointed, refreshed int64
 }
 
@@ -22,7 +22,6 @@ const (
 	refreshPart    = 200
 )
 
-// asked: a checkpoint at once.
 func (r *requests) addDue(now int64, asked bool) {
 	if request := &r.open.Checkpoint; asked || r.checkpointDue(now) {
 		request.Ask()
@@ -41,7 +40,7 @@ func (r *requests) begin(now int64) { r.checkpointed, r.refreshed = now, now }
 func (r *requests) add(e handover.Event) {
 	r.tracked.reportAllUnchanged()
 	r.out.Add(e)
-	r.backlog.handOver() // or after a later tick
+	r.backlog.handOver()
 }
 
 func (r *requests) checkpointDue(now int64) bool {

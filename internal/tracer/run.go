@@ -22,9 +22,9 @@ type run struct {
 	lastTick       int64 // CLOCK_MONOTONIC ns
 	lastRead       int64 // of all clocks, CLOCK_MONOTONIC ns; 0: none
 	length         int64 // from the first tick to the last reading, ns
-	brokenCalls    int64 // system calls that stops made fail
-	repeatedCalls  int64 // calls that a supervisor got twice
-	priorityLosses int64 // of real-time priority
+	brokenCalls    int64
+	repeatedCalls  int64
+	priorityLosses int64
 	scheduling     string
 }
 
@@ -43,7 +43,8 @@ func (t *Tracer) Run(ctx context.Context, stop func()) {
 	}
 }
 
-// again: it must be called on another OS thread. Precondition: the goroutine is locked to its OS thread.
+// runHere returns true if it must be called on another OS thread. Precondition: the goroutine is locked to its OS
+// thread.
 func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	limits := quota.Root("/").Limits()
 	ctl := ptrace.NewController(ptrace.Options{ReadOnly: t.opts.ReadOnly, NoGC: true, Frugal: len(limits) > 0})
@@ -103,7 +104,6 @@ func (t *Tracer) beginOnce() {
 
 const lastTickFor = 100e6 // ns
 
-// The last observations make all clocks exact.
 func (t *Tracer) observeLast(now int64) {
 	ender, _ := t.engine.(engine.Ender)
 	if ender != nil {
@@ -128,7 +128,7 @@ func (t *Tracer) observeLast(now int64) {
 	t.backlog.handOverAll()
 }
 
-const heldStep = 20e6 // between checks during a Hold, ns
+const heldStep = 20e6 // ns
 
 // hold waits until Resume, the end of ctx, or an imminent stop of this process.
 func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {

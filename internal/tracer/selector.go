@@ -16,7 +16,7 @@ type selector struct {
 	stops        *stops
 	tracked      *tracked
 	observations *observations
-	rotation     int // each tick begins with another thread
+	rotation     int
 }
 
 func (s *selector) observePreempted() {
@@ -66,8 +66,8 @@ func (s *selector) observe(list []*backoff.ThreadState) {
 	}
 }
 
-// Backed-off threads are observed if one must have run: the process's clock grew by more than its observed threads ran
-// ([backoff.Policy.SearchDue]). Those that have run before come first.
+// A backed-off thread must have run if the process's clock grew by more than its observed threads ran
+// ([backoff.Policy.SearchDue]). Threads that have run before come first.
 func (s *selector) observeBackedOff(p *process) {
 	if !s.shared.Backoff.SearchDue(p.backoff) {
 		return

@@ -7,7 +7,6 @@ import (
 	"prywalk/internal/selfruntime"
 )
 
-// skipTicks returns next or a later tick ([schedule.TickSkipper]).
 func (t *Tracer) skipTicks(now, next int64) int64 {
 	if !t.maySkip(now) {
 		return next

@@ -77,7 +77,7 @@ func (c *stopCounts) longStops() runstats.Causes {
 	return causes
 }
 
-// broken and repeated count all calls.
+// Parameters broken and repeated count all calls.
 func (c *stopCounts) calls(broken, repeated int64) runstats.Calls {
 	return runstats.Calls{
 		Restarted: c.restarted, Broken: broken, ReportedTwice: repeated,
@@ -87,7 +87,7 @@ func (c *stopCounts) calls(broken, repeated int64) runstats.Calls {
 
 const maxCalls = 512
 
-// the last element is for other calls
+// callEffects has counts by call; the last element is for other calls.
 type callEffects struct {
 	broken, reported [maxCalls + 1]int64
 }

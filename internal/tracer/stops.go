@@ -186,7 +186,7 @@ func (s *stops) pause(until int64) (now int64) {
 	}
 	s.engine.DrainIfDue()
 	now = procmem.Now()
-	s.shared.Observer.Preemption().Woken(now) // maybe on another CPU
+	s.shared.Observer.Preemption().Woken(now)
 	return now
 }
 
@@ -204,10 +204,9 @@ func (s *stops) cancelAll() {
 
 // # The CPU on which the tracer sleeps
 
-// ctl is of this OS thread.
 func (s *stops) chooseCPUs(ctl *ptrace.Controller) { s.cpus = skid.NewCPUChooser(ctl.NoteMove) }
 
-// The tracer sleeps on the CPU of a running thread, or away from it if the thread outranks the tracer.
+// A thread that outranks the tracer is avoided.
 func (s *stops) preferCPUOf(observed *observe.Thread) {
 	if cpu, outranks := s.shared.Observer.Preemption().LastCPU(observed); outranks {
 		s.cpus.Avoid(cpu)
@@ -216,7 +215,6 @@ func (s *stops) preferCPUOf(observed *observe.Thread) {
 	}
 }
 
-// The wake-up may have preempted a preferred thread.
 func (s *stops) mayPreemptTarget() bool {
 	return s.cpus.MayShareTargetCPU() && s.shared.Observer.Preemption().WokenByTimer()
 }

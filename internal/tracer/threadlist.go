@@ -17,10 +17,10 @@ type threadList struct {
 	inOrder  []*thread // with those ended since the last listing
 	rejected map[int]rejected
 
-	// Set by the last listing:
+	// of the last listing:
 	tids       []int
 	listedAt   int64  // CLOCK_MONOTONIC ns; 0: the next one is due
-	clockThen  uint64 // the process's clock, ns
+	clockThen  uint64 // ns
 	generation int64
 	startKnown bool
 
@@ -28,7 +28,7 @@ type threadList struct {
 	firstThreadName procmem.Comm
 }
 
-// not selected by its name
+// rejected is a thread that is not selected by its name.
 type rejected struct {
 	since   int64 // CLOCK_MONOTONIC ns
 	retryAt int64 // a name may be set late; CLOCK_MONOTONIC ns
@@ -37,13 +37,13 @@ type rejected struct {
 
 const (
 	listEvery = 50e6 // ns, without a hint
-	listIdle  = 1e9  // the same, of an idle process
+	listIdle  = 1e9  // ns, of an idle process
 	listCost  = 500  // ns of the kernel for each thread
 	// Listings take at most 1/listShare of the time, those without a hint a fourth of that for all processes together.
 	listShare = 128
 )
 
-// fromStart: all threads began within the recording.
+// Parameter fromStart: all threads began within the recording.
 func newThreadList(fromStart bool) threadList {
 	return threadList{byTID: map[int]*thread{}, startKnown: fromStart}
 }
@@ -81,7 +81,6 @@ func (list *threadList) makeDue() { list.listedAt = 0 }
 
 func (list *threadList) hintChange() { list.changeHinted = true }
 
-// cpu is the process's clock, ns.
 func (list *threadList) read(dir *procmem.TaskDir, now int64, cpu uint64) (tids []int, err error) {
 	list.listedAt = now
 	list.clockThen = cpu
@@ -114,7 +113,6 @@ func (list *threadList) add(th *thread) {
 	delete(list.rejected, th.Observed.TID)
 }
 
-// Precondition: the thread is found now.
 func (list *threadList) fromZero(tid int) bool { return list.startKnown && !list.rejected[tid].old }
 
 // The thread stays in inOrder until the next listing.

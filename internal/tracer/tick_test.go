@@ -65,7 +65,6 @@ func onTicksOver(t testing.TB, o Options, pid int, f func(tick func(), c *Tracer
 	})
 }
 
-// unchanged threads, passive reads and stops, once threads and buffers exist
 func TestTicksAllocateNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string

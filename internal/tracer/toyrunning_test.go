@@ -16,7 +16,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// toyRunning is an [engine.Engine] that observes no stacks.
 type toyRunning struct {
 	attached, ended, ran map[int]int // by thread
 	ticks, drained       int

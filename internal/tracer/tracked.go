@@ -145,7 +145,7 @@ func (t *tracked) discover(p *process, tid int, now int64) *thread {
 		return nil
 	}
 	observed := t.opens.takeOrMake(p, tid)
-	ptrace.Pin() // a return from a system call accepts preemption
+	ptrace.Pin() // see [procOpens.takeOrMake]
 	name, noUser, err := readIdentity(observed.Files())
 	ptrace.Unpin()
 	if err != nil {
@@ -162,7 +162,7 @@ func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	return th
 }
 
-// noUser: the thread never runs in user space. The kernel escapes a backslash in stat (fs/proc/array.c,
+// Result noUser: the thread never runs in user space. The kernel escapes a backslash in stat (fs/proc/array.c,
 // proc_task_name), not in comm.
 func readIdentity(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) {
 	var st procmem.Stat
@@ -213,7 +213,7 @@ func (t *tracked) setUpThread(p *process, observed *observe.Thread) {
 	observed.Plans = &p.Handover.Plans
 }
 
-// after an exec or a change of mappings
+// Memory besides stacks changes after an exec or a change of mappings.
 func (p *process) takeOtherMemory() {
 	next, ok := p.Handover.TakeOtherMemory()
 	if !ok {
@@ -245,7 +245,7 @@ func (t *tracked) endThread(th *thread) {
 		ThreadEnd: end})
 }
 
-// alive: its clocks go on.
+// Parameter alive: the thread's clocks go on.
 func (t *tracked) dropThread(th *thread, alive bool) {
 	t.shared.Skipper.NoteThreadChange(t.shared.Tick.At)
 	runs, cpu := th.Observed.Ran()

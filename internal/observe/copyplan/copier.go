@@ -17,9 +17,9 @@ const (
 )
 
 const (
-	maxNodesSearched = 64 // of one FindNode
+	maxNodesSearched = 64
 	pageSize         = 4 << 10
-	blockSize        = 16 << 10 // where nodes are dense
+	blockSize        = 16 << 10
 	fewPages         = 2
 )
 
@@ -38,9 +38,9 @@ type Copier struct {
 type assignment struct {
 	plan        *managed.Plan
 	anchor      frames.Addr
-	foundAnchor *frames.Addr // the thread's last result of FindNode, or nil
-	innerTID    uint64       // in the process's pid namespace
-	cache       *nodeCache   // or nil
+	foundAnchor *frames.Addr // or nil
+	innerTID    uint64
+	cache       *nodeCache // or nil
 }
 
 type progress struct {
@@ -48,12 +48,12 @@ type progress struct {
 	out         []frames.Region
 	regionCount int
 	lastRegion  frames.Region // where copyOf last found bytes
-	lastIndex   int           // of it in out, or −1
+	lastIndex   int           // its index in out, or −1
 	bufUsed     int
 	slots       [managed.MaxSlots]frames.Addr
 	nodeCount   int
-	savedNodes  []frames.Addr // of the first list, or by SaveNodes
-	nextCount   int           // nodes in cache.next
+	savedNodes  []frames.Addr
+	nextCount   int
 }
 
 // Use sets the plan of the next [Copier.Copy], and what the thread's last one has read. anchor is where the plan
@@ -102,7 +102,7 @@ func (c *Copier) runSteps(steps []managed.Step) {
 	}
 }
 
-// step returns false if the plan ends.
+// False: the plan ends.
 func (c *Copier) step(s *managed.Step) bool {
 	if s.OnlyAsleep && !c.Asleep {
 		return true
@@ -224,9 +224,9 @@ func (c *Copier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
 
 // density decides whether to read the whole page around a node.
 type density struct {
-	pieces int // read for nodes
+	pieces int
 	piece  int
-	nodes  int // in the last piece
+	nodes  int
 	last   frames.Addr
 }
 

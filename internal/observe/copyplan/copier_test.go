@@ -16,7 +16,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// arena is memory of this process that plans read.
 type arena struct {
 	bytes []byte
 	at    uint64

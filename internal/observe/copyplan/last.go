@@ -14,7 +14,7 @@ import (
 type Last struct {
 	nodes       *nodeCache
 	ranges      *rangeCache
-	foundAnchor frames.Addr // of the plan's FindNode, or 0
+	foundAnchor frames.Addr // or 0
 }
 
 // CheckPresent checks before a stop which of the last observation's ranges and nodes are present. anchor may be 0.

@@ -35,7 +35,6 @@ func (m *memory) copyOf(addr, size uint64) []byte {
 	return bytesAt(from, m.rd.StackBytes(), addr, size)
 }
 
-// b begins at from.
 func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
 	off := addr - from
 	if n := uint64(len(b)); addr < from || off > n || size > n-off {
@@ -59,7 +58,6 @@ func (m *memory) word(addr frames.Addr) uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
-// read returns false if it got no bytes.
 func (m *memory) read(addr frames.Addr, n uint64) bool {
 	n = min(n, uint64(len(m.buf)-m.bufUsed))
 	if n == 0 || m.regionCount == len(m.out) {
@@ -78,7 +76,7 @@ func (m *memory) read(addr frames.Addr, n uint64) bool {
 }
 
 // readPresent reads, in one call, ranges that are present until a moment, as far as there is room. It returns the
-// number of ranges asked for and the bytes read. Precondition: at most [procmem.MaxPlaces] ranges.
+// ranges asked for and the bytes read. Precondition: at most [procmem.MaxPlaces] ranges.
 func (m *memory) readPresent(ranges []memoryRange, until int64) (asked, got int) {
 	used := m.bufUsed
 	for _, span := range ranges {

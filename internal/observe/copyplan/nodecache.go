@@ -9,7 +9,7 @@ import (
 
 // # Nodes of the last observation
 //
-// One call reads the nodes found present before a stop, when a list comes to the first node that no region has.
+// Those present before a stop are read in one call, when a list comes to the first node that no region has.
 
 const maxCachedNodes = procmem.MaxPlaces
 
@@ -19,14 +19,13 @@ type nodeCache struct {
 	present    [maxCachedNodes]bool
 	pieces     [maxCachedNodes]memoryRange
 	pieceCount int
-	until      int64 // of present, CLOCK_MONOTONIC ns; 0: unknown
+	until      int64 // CLOCK_MONOTONIC ns; 0: unknown
 	failures   int   // in a row
 	next       [maxCachedNodes]frames.Addr
 }
 
 const maxFailures = 4
 
-// checkPresent joins the nodes of one page.
 func (cache *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
 	cache.until = 0
 	if cache.atCount == 0 || cache.failures == maxFailures {
@@ -65,7 +64,7 @@ func (c *Copier) readCachedNodes() bool {
 	switch {
 	case got > 0:
 		cache.failures = 0
-	case asked > 0 && procmem.Now() < until: // later the check does not hold
+	case asked > 0 && procmem.Now() < until: // else the check does not hold any more
 		cache.failures++
 	}
 	return c.regionCount > before

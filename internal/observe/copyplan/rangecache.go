@@ -11,7 +11,7 @@ import (
 
 // # Ranges of the last observation
 //
-// One call reads those that were present just before the stop.
+// Those present just before a stop are read in one call.
 
 const (
 	maxRanges     = 24
@@ -27,7 +27,7 @@ func (m memoryRange) size() uint64 { return m.to - m.from }
 type rangeCache struct {
 	ranges [maxRanges]memoryRange
 	n      int
-	until  int64 // of presence, CLOCK_MONOTONIC ns; 0: unknown
+	until  int64 // CLOCK_MONOTONIC ns; 0: unknown
 }
 
 func (cache *rangeCache) checkPresent(m *procmem.Memory) {
@@ -70,9 +70,9 @@ func (cache *rangeCache) checkPresent(m *procmem.Memory) {
 type usedRanges struct {
 	cache        *rangeCache // or nil
 	first        int         // region of the first range
-	count        int         // ranges that were read
+	count        int
 	used         [maxRanges]memoryRange
-	sameEachTime bool // the step reads the same ranges each time
+	sameEachTime bool // by each observation
 	fresh        [maxRanges]memoryRange
 	freshCount   int
 }
@@ -169,7 +169,7 @@ func (u *usedRanges) updateCache() {
 		if span.to == 0 {
 			continue
 		}
-		was := cache.ranges[i] // of the last observation, as n <= i
+		was := cache.ranges[i]
 		span.from -= (span.from - was.from) * (rangeShrinks - 1) / rangeShrinks &^ 7
 		span.to += (was.to - span.to) * (rangeShrinks - 1) / rangeShrinks &^ 7
 		add(span)

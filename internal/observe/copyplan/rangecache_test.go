@@ -59,7 +59,6 @@ func (v *vmStack) plan() *managed.Plan {
 	}}
 }
 
-// observe returns the number of reads in the stop.
 func (v *vmStack) observe(t *testing.T, p *Copier, frameCount int) (reads int) {
 	t.Helper()
 	top, values := vmEnd-frameCount*vmFrameSize, vmValues+frameCount*200

@@ -36,7 +36,7 @@ func firstHints() Hints { return Hints{StackSize: StackSize{Bytes: First, ToEnd:
 type WalkedCopy struct {
 	Stack    frames.Region
 	StackEnd frames.Addr // [frames.Snapshot.StackEnd]
-	Room     int         // of the buffer
+	Room     int
 	// Neither: copied while the thread slept.
 	ByStop, KernelSample bool
 	InPieces             bool // package deepstack
@@ -56,14 +56,13 @@ type Limit uint8
 
 // Limits.
 const (
-	LimitRoom    Limit = iota // the bytes asked for, or the mapping
-	LimitCopyEnd              // [StackSize.CopyEnd]
-	LimitTime                 // of a stop
+	LimitRoom    Limit = iota
+	LimitCopyEnd       // [StackSize.CopyEnd]
+	LimitTime
 )
 
 func (c *WalkedCopy) isLongestSample() bool { return c.KernelSample && c.FullSampleBytes > 0 }
 
-// no page was absent
 func (c *WalkedCopy) isFullSample() bool {
 	return c.isLongestSample() && len(c.Stack.Bytes) >= c.FullSampleBytes
 }

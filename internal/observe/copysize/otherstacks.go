@@ -5,7 +5,7 @@ package copysize
 import "prywalk/frames"
 
 const (
-	OtherStackBelow = 16 << 10 // bytes below the place
+	OtherStackBelow = 16 << 10 // bytes
 	otherStackBytes = 96 << 10 // all bytes
 	MaxOtherStacks  = 4        // with -fsplit-stack there are several
 )
@@ -15,7 +15,7 @@ type OtherStack struct {
 	At   frames.Addr // 0: none
 	Size int         // bytes to copy, if more than usual
 	End  int         // bytes from At to the end of complete walks, or 0
-	// FirstStack: At is near the end of the thread's first stack, copied only while the thread is on another.
+	// FirstStack: At is near the end of the thread's first stack, which is copied while the thread is on another.
 	FirstStack bool
 }
 
@@ -26,10 +26,10 @@ type OtherStacks struct {
 
 type otherStackLearner struct {
 	*OtherStacks
-	next      int                 // last replaced place
-	keepFor   int                 // walks elsewhere until a place is dropped
-	walksLeft [MaxOtherStacks]int // of keepFor; 0: the place is kept
-	gaveUp    bool                // a place was dropped since the last addMissing
+	next      int
+	keepFor   int                 // in walks elsewhere
+	walksLeft [MaxOtherStacks]int // 0: the place is kept
+	gaveUp    bool                // since the last addMissing
 }
 
 // A kernel sample has one stack only.
@@ -52,7 +52,7 @@ func (s *OtherStack) CopyBytes() int {
 	return max(otherStackBytes, s.Size)
 }
 
-// add returns the place's index. added: it is new, and has replaced no other.
+// Result added: it is new, and has replaced no other.
 func (learner *otherStackLearner) add(addr, size uint64) (at int, added bool) {
 	list := &learner.StackPlaces
 	for i := range list {
@@ -72,8 +72,8 @@ func (learner *otherStackLearner) add(addr, size uint64) (at int, added bool) {
 	return learner.next, false
 }
 
-// Walks elsewhere in a row that drop a place, unless a complete walk has ended there. They double if a walk then goes
-// to a missing place.
+// walks elsewhere in a row that drop a place, unless a complete walk has ended there; doubled if a walk then goes to a
+// missing place
 const (
 	minOthersKept = 64
 	maxOthersKept = 1 << 14
@@ -108,7 +108,7 @@ func (learner *otherStackLearner) countWalk(used uint) {
 		switch {
 		case list[i].At == 0:
 			continue
-		case *left == 0 || list[i].End > 0: // it is a stack
+		case *left == 0 || list[i].End > 0:
 		case used>>i&1 != 0:
 			*left = learner.keepFor
 		default:
@@ -124,7 +124,6 @@ func (learner *otherStackLearner) countWalk(used uint) {
 	clear(list[n:])
 }
 
-// complete: a complete walk ended there.
 func (learner *otherStackLearner) placesWith(sp frames.Addr, complete bool) (found uint) {
 	for i := range learner.StackPlaces {
 		place := &learner.StackPlaces[i]

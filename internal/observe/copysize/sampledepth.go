@@ -5,11 +5,9 @@ package copysize
 import "prywalk/frames"
 
 // # Threads that the kernel samples
-//
-// A kernel sample has a bounded number of bytes of stack, and no absent page.
 
-// After a cut sample the thread is stopped until the stops of 0.5 s have found its stack shallow. The time doubles with
-// each cut sample.
+// After a cut sample the thread is stopped until the stops of 0.5 s have found its stack shallow, twice as long each
+// time.
 const (
 	deepSeconds  = 0.5
 	minDeepStops = 16
@@ -28,9 +26,9 @@ type SampleDepth struct {
 
 type depthLearner struct {
 	*SampleDepth
-	shallowFor   int // shallow stops required after a cut sample
+	shallowFor   int // in stops
 	shallowLeft  int // still required
-	deeperThan   int // bytes; such a stack is not shallow
+	deeperThan   int // bytes
 	pageStops    int // as shallowFor, after an absent page
 	shallowFirst int // least shallowFor
 }
@@ -64,7 +62,7 @@ func depthOf(w *frames.Walker, c *WalkedCopy) int {
 
 // A stack of at most stackBytes is shallow.
 func (learner *depthLearner) stopForDepth(stackBytes int) {
-	if !learner.TooDeepForSamples { // later samples were taken before the first stop
+	if !learner.TooDeepForSamples { // later samples preceded the first stop
 		learner.shallowFor = min(max(2*learner.shallowFor, learner.shallowFirst, minDeepStops), maxDeepStops)
 	}
 	learner.TooDeepForSamples = true
@@ -72,8 +70,8 @@ func (learner *depthLearner) stopForDepth(stackBytes int) {
 	learner.deeperThan = stackBytes
 }
 
-// The kernel does not wait for absent pages (arch/x86/lib/usercopy.c, copy_from_user_nmi): stops are required, one at
-// first, twice as many each time.
+// The kernel does not wait for absent pages (arch/x86/lib/usercopy.c, copy_from_user_nmi): one stop is required, then
+// twice as many each time.
 func (learner *depthLearner) stopForPages(asked int) {
 	if !learner.TooDeepForSamples {
 		learner.pageStops = min(max(2*learner.pageStops, 1), max(learner.shallowFirst, minDeepStops))

@@ -7,8 +7,8 @@ import "prywalk/frames"
 // StackSize is what the next copy has of the stack at the stack pointer.
 type StackSize struct {
 	Bytes int
-	// Used bytes of the last walks: it rises at once, and falls by 1/8 of the difference with each walk. After a kernel
-	// sample with too few it is a lower bound.
+	// bytes of the last walks: it rises at once, and falls by 1/8 of the difference; a lower bound after a kernel
+	// sample with too few
 	Used     int
 	CopyEnd  frames.Addr // of all copies; 0: unknown
 	Changing bool        // the thread changes stacks, and CopyEnd was another stack's
@@ -26,19 +26,19 @@ func (s *StackSize) ToReserve(otherBytes int) int {
 
 type sizeLearner struct {
 	*StackSize
-	copyEndInvalid bool        // a walk passed CopyEnd; none has confirmed it since
-	passedEnd      frames.Addr // the CopyEnd that was passed
-	passed         int         // number of passes
+	copyEndInvalid bool // a walk passed CopyEnd; none has confirmed it since
+	passedEnd      frames.Addr
+	passed         int
 	walks          uint
 }
 
-// incomplete walks until ToEnd is dropped
+// in incomplete walks
 const maxWalksToEnd = 8
 
 // passes after which a CopyEnd is not set again
 const maxPassed = 16
 
-// again: the copy was too short, and the next one is longer.
+// Result again: the copy was too short, and the next one is longer.
 func (learner *sizeLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy) (again bool) {
 	learner.learnEnd(end, w, c)
 	from, reach := c.Stack.Addr, w.HighestSP()
@@ -93,7 +93,7 @@ func (learner *sizeLearner) sizeToEnd(c *WalkedCopy) uint64 {
 	return 0
 }
 
-// cut: the copy was too short; toCopyEnd: it went up to CopyEnd.
+// Parameter cut: the copy was too short; toCopyEnd: it went up to CopyEnd.
 func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (again bool) {
 	old := learner.Bytes
 	want := used + Margin
@@ -103,9 +103,9 @@ func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (ag
 		learner.CopyEnd = 0
 		learner.copyEndInvalid = true
 		learner.passed++
-		want = max(old, want) // CopyEnd cut it
+		want = max(old, want)
 	case cut:
-		// From fullCopy, not Bytes: each short copy of a batch of walks must lead to the same size.
+		// each short copy of a batch of walks must lead to the same size
 		want = max(old, 4*fullCopy, want)
 	case want < old:
 		want = old - (old-want)/8 // depths vary
@@ -118,8 +118,8 @@ func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (ag
 	return cut && old < MaxUsual
 }
 
-// Other data may follow the end of a complete walk (goroutines). A CopyEnd that a walk passed is set again by a
-// complete walk, at most maxPassed times.
+// Other data may follow the end of a complete walk (goroutines). A passed CopyEnd is set again by a complete walk, at
+// most maxPassed times.
 func (learner *sizeLearner) setCopyEnd(addr uint64) {
 	copyEnd := addr + Margin
 	if learner.copyEndInvalid && copyEnd == learner.passedEnd && learner.passed <= maxPassed {

@@ -10,13 +10,13 @@ import (
 )
 
 type history struct {
-	ends     []frameEnd // by rising address
+	ends     []frameEnd // by address
 	walks    uint32
 	sizes    *frameSizes
-	lastDeep uint32 // last walk beyond DeepFrom
+	lastDeep uint32
 }
 
-// complete: the last frame is the outermost one.
+// Parameter complete: the last frame is the outermost one.
 func (h *history) learn(walk []frameEnd, complete bool) (sizes, marks bool) {
 	h.walks++
 	for i := range walk {
@@ -59,7 +59,7 @@ type Hints struct {
 // Learner learns from the walks of one thread. It belongs to the walking goroutine. The zero value is of a new thread.
 type Learner struct {
 	Hints
-	history *history // nil: the stack was not deep lately
+	history *history
 }
 
 // Walked learns from a walk of a copy; walked is nil if frames are missing. A cut walk adds frames, but drops the
@@ -84,7 +84,7 @@ func (learner *Learner) Walked(
 	}
 	newSizes, changed := h.learn(walked.ends, !cut)
 	if cut {
-		changed = newSizes && !known // new places alone do not help
+		changed = newSizes && !known
 	}
 	if changed || !cut && !known {
 		learner.Outline, learner.LastOutlineWasCut = h.outline(), false

@@ -12,24 +12,24 @@ import (
 
 // in bytes
 const (
-	DeepFrom   = 64 << 10              // shallower stacks are copied in one piece
-	TopBytes   = copysize.MinInnermost // of the top
-	WholeBytes = 256 << 10             // copied in one piece, after an outline that did not fit
+	DeepFrom   = 64 << 10 // shallower stacks are copied in one piece
+	TopBytes   = copysize.MinInnermost
+	WholeBytes = 256 << 10 // copied in one piece, after an outline that did not fit
 )
 
 const (
-	maxEnds    = 120  // frame ends
-	maxChain   = 1024 // frames of a walk or chain
-	endAge     = 256  // walks for which an end is kept
-	shallowFor = 1000 // shallow walks until the outline is dropped
-	sizeBits   = 11   // log2 of the table of frame sizes
+	maxEnds    = 120 // frame ends
+	maxChain   = 1024
+	endAge     = 256  // in walks
+	shallowFor = 1000 // in walks
+	sizeBits   = 11
 	maxSizes   = 1 << sizeBits / 2
 )
 
-// a frame's outer end
+// frameEnd is a frame's outer end.
 type frameEnd struct {
 	at, pc   frames.Addr
-	lastWalk uint32 // that had it
+	lastWalk uint32
 }
 
 func (f frameEnd) compare(at frames.Addr) int { return cmp.Compare(f.at, at) }
@@ -47,7 +47,7 @@ func (w *WalkedFrames) Add(f *frames.Frame) {
 	}
 }
 
-// fit reports whether a stop can copy the ends of all frames beyond the top.
+// fit reports whether a stop can copy all ends beyond the top.
 func (w *WalkedFrames) fit() bool {
 	bytes := frames.Addr(0)
 	for i := 1; i < len(w.ends); i++ {
@@ -59,12 +59,12 @@ func (w *WalkedFrames) fit() bool {
 }
 
 const (
-	sizeRoot   = ^frames.Addr(0) // of the outermost frame
+	sizeRoot   = ^frames.Addr(0)
 	sizeVaries = ^frames.Addr(0) - 1
 )
 
-// frameSizes is a hash table from return address to frame size. pc 0: an empty slot. One goroutine writes while another
-// reads: a stale size is a harmless guess.
+// frameSizes is a hash table by return address; 0: an empty slot. One goroutine writes while another reads: a stale
+// size is a harmless guess.
 type frameSizes struct {
 	table  [1 << sizeBits]struct{ pc, size atomic.Uint64 }
 	count  int
@@ -129,6 +129,6 @@ func (f *frameSizes) clear() {
 
 // Outline guesses where a deep stack's frame ends are. It is immutable, but for sizes.
 type Outline struct {
-	ends  []frameEnd // by rising address
+	ends  []frameEnd // by address
 	sizes *frameSizes
 }

@@ -11,16 +11,16 @@ import (
 
 // in bytes unless stated
 const (
-	maxStarts    = 24        // number of chains of more than one frame
-	maxTries     = 400       // number of chains
+	maxStarts    = 24 // number of chains of more than one frame
+	maxTries     = 400
 	maxKnownEnds = 4         // chains from frames at their places of earlier walks
 	maxSearch    = 1024      // frames of all chains
-	readsKept    = 2         // reads reserved for a copy in one piece
+	readsKept    = 2         // for a copy in one piece
 	maxSteppedTo = 40        // regions of ends at new places
 	maxFollowed  = 40 << 10  // for ends at new places
 	maxInFull    = 128 << 10 // beyond a top without known frames
 	failedCopy   = 10 << 10  // beyond failed chains
-	firstGrowth  = 4 << 10   // first read where frames are unknown
+	firstGrowth  = 4 << 10
 	endBytes     = maxFollowed + pieceBelow + smallFrameAbove
 )
 
@@ -34,26 +34,26 @@ const (
 	savedBelow      = 64 // return address and the registers that most functions save
 )
 
-// search copies frame ends along chains of frames. A chain succeeds if it reaches the outermost frame.
+// A chain succeeds if it reaches the outermost frame.
 type search struct {
 	// Set by [Copier.Use]:
 	outline       *Outline
-	inOnePiece    int         // bytes to copy if no chain succeeds
-	root          frames.Addr // end of the stack, or 0
+	inOnePiece    int         // if no chain succeeds
+	root          frames.Addr // or 0
 	changesStacks bool
 
 	memory        stopCopy
 	outlineFailed bool
 	arena
 
-	// Reset by followTop:
-	framesLeft int         // in this stop
-	furthest   frames.Addr // highest place of failed chains
+	// reset by followTop
+	framesLeft int
+	furthest   frames.Addr // of failed chains
 	failedEnd  frames.Addr // the same, before the first successful one, or 0
 	succeeded  bool
 	// stack pointers in the top, of all chains
 	succeededAt, failedAt wordSet
-	topFrames             [maxChain]frames.Addr // of the last chain
+	topFrames             [maxChain]frames.Addr
 }
 
 type chain struct {
@@ -65,7 +65,7 @@ type chain struct {
 // A chain copies to forChain, which is free then; what a kept chain leaves of it becomes free.
 type arena struct {
 	buffer     []byte
-	free       []byte // unused part of buffer
+	free       []byte
 	forChain   []byte
 	keptUnused uint64 // least length of forChain: bounds the copies of chains
 }
@@ -240,7 +240,6 @@ func (s *search) tryChain(pc, sp frames.Addr) chain {
 	return c
 }
 
-// b is the copy at the address.
 func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
 	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries && s.framesLeft > 0; {
 		value := binary.LittleEndian.Uint64(b)
@@ -276,7 +275,7 @@ func (w *wordSet) has(stack, sp frames.Addr) bool {
 	return at < TopBytes && w[at/8/64]&(1<<(at/8%64)) != 0
 }
 
-// sp is the stack pointer behind the return address. The chain ends at the outermost frame or a successful chain.
+// The chain ends at the outermost frame or a successful chain.
 func (s *search) followChain(pc, sp frames.Addr) (c chain) {
 	s.beginChain()
 	c.inTop = s.topFrames[:0]
@@ -289,7 +288,7 @@ func (s *search) followChain(pc, sp frames.Addr) (c chain) {
 		case size == sizeRoot:
 			c.succeeded = true
 			return c
-		case size == 0 || size >= copysize.MaxUsual: // unknown, or varies
+		case size == 0 || size >= copysize.MaxUsual:
 			return c
 		}
 		sp += size
@@ -303,7 +302,7 @@ func (s *search) followChain(pc, sp frames.Addr) (c chain) {
 		if size >= minLargeFrame || s.outline.sizes.size(next) != 0 {
 			c.reached = max(c.reached, sp)
 		}
-		if s.wasFollowed(sp) { // it joins another chain
+		if s.wasFollowed(sp) {
 			c.succeeded = s.succeededAt.has(s.memory.Stack.Addr, sp)
 			return c
 		}

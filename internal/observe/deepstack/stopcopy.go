@@ -27,7 +27,6 @@ func (s *stopCopy) add(r frames.Region) {
 
 func (s *stopCopy) drop(n int) { s.Others = s.out[:n] }
 
-// returnAddressAt needs a copy with the saved registers.
 func (s *stopCopy) returnAddressAt(end frames.Addr) (pc frames.Addr, ok bool) {
 	from := end - savedBelow
 	if top := &s.Stack; from-top.Addr < uint64(len(top.Bytes)) {
@@ -53,7 +52,7 @@ func returnAddressIn(r *frames.Region, from frames.Addr) (pc frames.Addr, ok boo
 	return binary.LittleEndian.Uint64(r.Bytes[at+savedBelow-8:]), true
 }
 
-// beyondLast returns from, or the end of the last copy if that is in the range.
+// beyondLast returns from or, if it is in the range, the end of the last copy.
 func (s *stopCopy) beyondLast(from, to frames.Addr) frames.Addr {
 	last := &s.Stack
 	if n := len(s.Others); n > 0 && s.Others[n-1].Addr > last.Addr {

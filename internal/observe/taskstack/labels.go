@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	maxLabels  = 6       // of a task
-	maxLabel   = 128     // bytes of a key or value
-	labelsCopy = 1 << 10 // bytes of all labels
-	labelsHead = 24      // bytes: address, length, capacity of a list of string pairs
-	labelsPair = 32      // bytes
+	maxLabels  = 6
+	maxLabel   = 128 // bytes of a key or value
+	labelsCopy = 1 << 10
+	labelsHead = 24 // bytes: address, length, capacity of a list of string pairs
+	labelsPair = 32 // bytes
 )
 
 // copyLabels copies a task's labels into one region at the list's address: its head, its pairs, then the strings,
@@ -91,7 +91,6 @@ const (
 	slotInUse    = 5 // at least
 )
 
-// mapPairs makes a list of a map.
 func (s *stacks) mapPairs(at frames.Addr, rd *ptrace.Reader) (count int) {
 	bucket, list := s.bucket[:], s.labels[:]
 	if at == 0 || rd.Read(at, bucket[:mapBytes]) != mapBytes || word(bucket, mapOld) != 0 || bucket[mapLogSize] != 0 ||

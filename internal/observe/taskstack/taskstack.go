@@ -13,8 +13,8 @@ import (
 	"prywalk/ptrace"
 )
 
-// stacks is of one runtime, for all threads of a process. g, m, curg and g0 are Go's: the running task, its worker, the
-// worker's task and its scheduler.
+// stacks is of one runtime. g, m, curg and g0 are Go's: the running task, its worker, the worker's task and its
+// scheduler.
 type stacks struct {
 	layout managed.TaskOffsets
 
@@ -37,8 +37,8 @@ func (s *stacks) hintOf(slot uint64) *taskHint {
 	return &s.hints[slot*0x9e3779b97f4a7c15>>(64-hintBits)]
 }
 
-// Most bytes copied of a task's stack from its saved stack pointer, else of its outer part, and of the scheduler's
-// stack (runtime/proc.go, allocm; rt0_go).
+// bytes of a task's stack from its saved stack pointer, else of its outer part, and of the scheduler's stack
+// (runtime/proc.go, allocm; rt0_go)
 const (
 	stackCopy     = 256 << 10
 	outerCopy     = 32 << 10
@@ -200,7 +200,7 @@ func (s *stacks) copySchedulerStack(rd *ptrace.Reader, out []frames.Region, n in
 	return addRead(from, s.outer[:hi-from], rd, out, n)
 }
 
-// g is in thread-local storage, on arm64 in a register that C code may reuse.
+// The running g is in thread-local storage, on arm64 in a register that C code may reuse.
 func (s *stacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) (g, m uint64, n int) {
 	if s.layout.InRegister {
 		g, _ = regs.Get(s.layout.Register)
@@ -229,7 +229,7 @@ func (s *stacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	return g, m, 1
 }
 
-// m 0: g does not run.
+// It returns 0 if g does not run.
 func (s *stacks) readTask(g uint64, rd *ptrace.Reader) (m uint64) {
 	if g == 0 || rd.Read(g, s.g) != len(s.g) {
 		return 0
