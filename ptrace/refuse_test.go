@@ -164,7 +164,7 @@ func copySelf(t *testing.T) (string, func()) {
 	return exe, func() { os.RemoveAll(dir) }
 }
 
-func TestThreadsThatEndDuringSamples(t *testing.T) {
+func TestAThreadThatEndsDuringItsStopIsReportedAsGone(t *testing.T) {
 	p := start(t, "churn")
 	seen := map[string]int{}
 	with(t, Options{}, func(c *Controller) {

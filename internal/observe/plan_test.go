@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-func TestWhoWaitsForTheLockOfItsRunTimeSystemIsInIt(t *testing.T) {
+func TestAWaitForTheRuntimesLockIsKnownByItsAddress(t *testing.T) {
 	const lock, wait = 0x7000, 0
 	th := NewThread(1, 1, nil)
 	th.feedback.handedOver.init(CopyHints{})

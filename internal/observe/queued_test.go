@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-func TestOnlyThreadsOnAProcessorAreAskedToStop(t *testing.T) {
+func TestOnlyThreadsOnACPUAreAskedToStop(t *testing.T) {
 	var threads []*Thread
 	for range 3 {
 		cmd := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done"))

@@ -96,7 +96,7 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 	}
 }
 
-func TestPlacesThatWereAskedForLast(t *testing.T) {
+func TestPlacesThatWereAskedForAreKept(t *testing.T) {
 	const at = 0x700000
 	k := NewLearner()
 	k.AddOtherStack(at)
