@@ -151,7 +151,7 @@ func (o *observations) report(th *thread, s *observe.RawSample) {
 		s.OnCPU, s.Basis = false, sample.Exact
 	}
 	o.stops.countObservation(th.Observed, s)
-	o.preferCPUOf(th, s)
+	o.preferCPUIfHidden(th, s)
 	o.gaps.endGap(s.At)
 	th.observedTick = o.shared.Tick.Number
 	o.shared.Backoff.NoteObservation(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
@@ -175,7 +175,7 @@ func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
 }
 
 // The thread's other samples are not exact ([skid.CPUChooser]).
-func (o *observations) preferCPUOf(th *thread, s *observe.RawSample) {
+func (o *observations) preferCPUIfHidden(th *thread, s *observe.RawSample) {
 	if th.Observed.IsKernelSampled() {
 		return
 	}

@@ -39,12 +39,12 @@ type Tracer struct {
 // FileReserve is the number of descriptors left for everything but kept-open /proc files.
 const FileReserve = 512
 
-// New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns. boot, in clock ticks after
+// New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns. launchTicks, in clock ticks after
 // boot, is the launch of the command, or start.
-func New(o Options, c *Control, with *handover.Common, start int64, boot uint64) *Tracer {
+func New(o Options, c *Control, common *handover.Common, start int64, launchTicks uint64) *Tracer {
 	s := &engine.SharedState{
-		Common: with, Files: procmem.NewFDBudget(FileReserve), Backoff: backoff.New(uint64(start)),
-		Out: handover.NewOutbox(with.Queue),
+		Common: common, Files: procmem.NewFDBudget(FileReserve), Backoff: backoff.New(uint64(start)),
+		Out: handover.NewOutbox(common.Queue),
 	}
 	t := &Tracer{SharedState: s, opts: &o, control: c, engine: stopsOnly{}, creations: openTaskCreations()}
 	if o.Engine != nil {
@@ -65,7 +65,7 @@ func New(o Options, c *Control, with *handover.Common, start int64, boot uint64)
 	}
 	t.tracked = &tracked{
 		shared: s, opts: &o, engine: t.engine, counts: t.counts, stops: t.stops, opens: t.opens, gaps: t.gaps,
-		newChildren: t.newChildren, ended: t.ended, start: start, startTicks: boot,
+		newChildren: t.newChildren, ended: t.ended, start: start, startTicks: launchTicks,
 	}
 	t.execs = &execs{
 		out: &s.Out, opts: &o, stops: t.stops, tracked: t.tracked, ended: t.ended, newChildren: t.newChildren,
