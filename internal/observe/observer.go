@@ -50,6 +50,7 @@ func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 //	has not run since its last observation                   Unchanged
 //	sleeps, and was read                                     Done
 //	is in a group stop, and --max-pause permits no stop      Done
+//	is in a group stop, in ModePassiveOnly                   Failed: refusal.Running
 //	sleeps, but a register is missing; is in a group stop    Pending
 //	runs, and is sampled by the kernel                       LeftToEngine
 //	runs in a call that each stop aborts                     Failed: refusal.InCall

@@ -39,8 +39,8 @@ type Tracer struct {
 // FileReserve is the number of descriptors left for everything but kept-open /proc files.
 const FileReserve = 512
 
-// New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns. launchTicks, in clock ticks after
-// boot, is the launch of the command, or start.
+// New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns. launchTicks, in clock ticks
+// after boot, is the launch of the command, or start.
 func New(o Options, c *Control, common *handover.Common, start int64, launchTicks uint64) *Tracer {
 	s := &engine.SharedState{
 		Common: common, Files: procmem.NewFDBudget(FileReserve), Backoff: backoff.New(uint64(start)),
