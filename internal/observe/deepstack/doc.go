@@ -33,6 +33,6 @@
 //
 // The next stop finds the thread 4 KiB deeper. The top has the word 0x401136 at 0x7f0fff098, so the frame's end is at
 // 0x7f0fff0a0; the next one at 0x7f0fff0a0 + 0x20040 = 0x7f101f0e0. 768 bytes are copied there, and have 0x4011c2. The
-// end after that is at 0x7f101f0e0 + 0x10050 = 0x7f102f130, and has 0x401210, which is known as the outermost. That are
-// 26 KiB instead of 193, apart from the pieces at the known ends.
+// end after that is at 0x7f101f0e0 + 0x10050 = 0x7f102f130, and has 0x401210, which is known as the outermost. This
+// copies 26 KiB instead of 193, apart from the pieces at the known ends.
 package deepstack
