@@ -4,7 +4,7 @@ package ptrace
 
 import "math"
 
-// The descriptor's /proc link begins with kind.
+// isOpen reports whether the descriptor's /proc link begins with kind.
 //
 //go:nosplit
 func (f *procFiles) isOpen(tid int, fd uint64, kind string) bool {

@@ -19,9 +19,9 @@ import (
 //     stop is pending or after a wait.
 
 const (
-	firstWatched = 1 << 7  // of a process of several threads
-	watchedFor   = 1 << 10 // after a wait
-	lockHeld     = 200e3   // ns for one byte
+	firstWatched = 1 << 7  // stops of a process of several threads
+	watchedFor   = 1 << 10 // stops after a wait
+	lockHeld     = 200e3   // ns for a read of one byte
 	lockWait     = 1e6     // ns, of an observation
 )
 
