@@ -12,7 +12,7 @@ import (
 type Cause uint8
 
 const (
-	CauseCopy      Cause = iota // much memory
+	CauseCopy      Cause = iota // much memory was copied
 	CauseFault                  // page faults in the target's memory
 	CauseLock                   // wait for a kernel lock, such as mmap_lock
 	CausePreempted              // another thread had the tracer's CPU

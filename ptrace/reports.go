@@ -60,7 +60,7 @@ type actions uint16
 const (
 	doExpectUnknown actions = 1 << iota
 	doReap
-	doReapOwn // if this thread traces it
+	doReapOwn // reap it if this thread traces it
 	doConsume
 	doHold
 	doEnd

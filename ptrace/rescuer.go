@@ -16,7 +16,7 @@ import (
 type rescuer struct {
 	seizeBegan atomic.Int64 // on the clock of Now; 0: no seizure
 	seizeSeen  atomic.Bool
-	tids       []atomic.Int32 // by index
+	tids       []atomic.Int32 // of attachments, by index
 	end        chan struct{}
 	once       sync.Once
 }

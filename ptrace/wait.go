@@ -21,8 +21,8 @@ const (
 	maxSleep         = 200_000    // ns
 	unknownTimeout   = 1_000_000  // ns
 	checkAllEvery    = 2_000_000  // ns
-	maxBlock         = 20_000_000 // ns
-	maxWakeTime      = 20_000     // ns
+	maxBlock         = 20_000_000 // ns, longest sleep that a stop ends
+	maxWakeTime      = 20_000     // ns, longest wake-up at real-time priority
 	checkAllShare    = 16         // checks of all take at most 1/checkAllShare of the time
 	reinterruptAfter = 20_000_000 // ns
 )
@@ -79,7 +79,7 @@ func (w *waiter) WaitAny(deadline int64) *Attachment {
 		case now < spin:
 			spinPause(now)
 			continue
-		case now >= until: // setting the alarm takes long
+		case now >= until: // setting the alarm takes long: poll again
 			until = min(deadline, now+maxBlock)
 			w.alarm.set(until)
 			continue

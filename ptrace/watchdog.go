@@ -22,7 +22,7 @@ import (
 const (
 	maxRunWithoutSleep = 20e6 // CPU time, ns
 	watchdogPeriod     = 20 * time.Millisecond
-	suspectAfter       = 5e6 // CPU time, ns
+	suspectAfter       = 5e6 // CPU time, ns, after which sleeps are read
 	minOrdinaryTime    = 1e9 // ns
 )
 

@@ -96,7 +96,7 @@ type KernelStack struct {
 }
 
 type knownRegs struct {
-	recalled           bool // of an earlier stop
+	recalled           bool // the registers are of an earlier stop
 	stopRefused        bool // no stop was allowed for registers that may be missing
 	stoppedForRegister bool
 }

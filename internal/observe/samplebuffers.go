@@ -11,7 +11,7 @@ import (
 
 type sampleBuffers struct {
 	stack        []byte
-	touched      int // with pages
+	touched      int // bytes of stack with pages
 	others       []byte
 	pool         *Pool // or nil
 	chargedBytes int64 // counted as in use

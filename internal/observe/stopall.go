@@ -78,7 +78,7 @@ const (
 	memberUnstopped memberState = iota
 	memberPending
 	memberStopped
-	memberDone // or done is about to be called
+	memberDone // done was called, or is about to be
 )
 
 type member struct {

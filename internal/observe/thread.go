@@ -20,7 +20,7 @@ type ThreadID struct{ PID, TID int }
 // Thread is a thread and its last observation. It belongs to the observer's OS thread, except its [WalkFeedback].
 type Thread struct {
 	ThreadID
-	Owner       any                // the caller's
+	Owner       any                // the caller's object of this thread
 	OtherMemory ptrace.OtherMemory // or nil
 	Plans       *Plans             // until a walk sets one; or nil
 	Memory      *procmem.Memory    // nil: absent pages are read, too
@@ -51,7 +51,7 @@ type stopState struct {
 
 type copyState struct {
 	tls         uint64 // at the last stop
-	tlsSpace    uint64 // of tls
+	tlsSpace    uint64 // address space of tls
 	stackBytes  int
 	otherBytes  int // a maximum that decays
 	innerTID    int // in the innermost pid namespace; 0: not read yet

@@ -38,7 +38,7 @@ type endedReport struct {
 	known    bool
 	complete bool
 	pending  bool
-	next     int64 // CLOCK_MONOTONIC ns
+	next     int64 // earliest time of the next report, CLOCK_MONOTONIC ns
 }
 
 // cpuBounds are in ns.

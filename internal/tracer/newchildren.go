@@ -38,7 +38,7 @@ type newChildren struct {
 	shared       *engine.SharedState
 	pace         *pace
 	counts       *counts
-	untracked    *childFinder // nil: not followed
+	untracked    *childFinder // nil: children are not followed
 	engine       engine.Engine
 	creations    *taskCreations
 	stops        *stops

@@ -91,7 +91,7 @@ type thread struct {
 	triedTick       int64             // last observation, also one not admitted
 	observedTick    int64             // last observation
 
-	clockPass int64 // last pass of endedThreads
+	clockPass int64 // last pass of endedThreads that read its clock
 }
 
 func ownerOf(t *backoff.ThreadState) *thread { return t.Observed.Owner.(*thread) }

@@ -13,7 +13,7 @@ import (
 type procOpens struct {
 	files  *procmem.FDBudget
 	stops  *stops
-	opener *procmem.PathOpener // nil: none
+	opener *procmem.PathOpener // nil: the tracer opens files itself
 	job    *procmem.Job
 	opened []openedThread
 	taken  int // passed by takeOrMake

@@ -150,7 +150,7 @@ func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 			sleepUntil(ctx, ctl, procmem.Now()+heldStep)
 			continue
 		}
-		time.Sleep(heldStep) // for the Go runtime
+		time.Sleep(heldStep) // gives the CPU to the Go runtime
 	}
 	now := procmem.Now()
 	if holder != nil {

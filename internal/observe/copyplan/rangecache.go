@@ -72,7 +72,7 @@ type usedRanges struct {
 	first        int         // region of the first range
 	count        int
 	used         [maxRanges]memoryRange
-	sameEachTime bool // by each observation
+	sameEachTime bool // the step reads the same ranges each time
 	fresh        [maxRanges]memoryRange
 	freshCount   int
 }

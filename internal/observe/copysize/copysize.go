@@ -46,7 +46,7 @@ type WalkedCopy struct {
 // Shape says what bounded a copy, and what it left out.
 type Shape struct {
 	Limit           Limit
-	FullSampleBytes int         // in a sample with as much stack as possible, or 0
+	FullSampleBytes int         // the kernel's copy in a sample with as much stack as possible, or 0
 	TailAt          frames.Addr // outermost frames behind a gap, or 0
 	NotRoot         frames.Addr // a stack that ends here or below is not the one of CopyEnd; 0: unknown
 }

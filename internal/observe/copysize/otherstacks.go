@@ -27,9 +27,9 @@ type OtherStacks struct {
 type otherStackLearner struct {
 	*OtherStacks
 	next      int
-	keepFor   int                 // in walks elsewhere
-	walksLeft [MaxOtherStacks]int // 0: the place is kept
-	gaveUp    bool                // since the last addMissing
+	keepFor   int                 // walks elsewhere until a place is dropped
+	walksLeft [MaxOtherStacks]int // of keepFor; 0: the place is kept
+	gaveUp    bool                // a place was dropped since the last addMissing
 }
 
 // A kernel sample has one stack only.

@@ -26,8 +26,8 @@ type SampleDepth struct {
 
 type depthLearner struct {
 	*SampleDepth
-	shallowFor   int // in stops
-	shallowLeft  int // still required
+	shallowFor   int // shallow stops required after a cut sample
+	shallowLeft  int // of these, still required
 	deeperThan   int // bytes
 	pageStops    int // as shallowFor, after an absent page
 	shallowFirst int // least shallowFor

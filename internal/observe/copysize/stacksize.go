@@ -10,7 +10,7 @@ type StackSize struct {
 	// bytes of the last walks: it rises at once, and falls by 1/8 of the difference; a lower bound after a kernel
 	// sample with too few
 	Used     int
-	CopyEnd  frames.Addr // of all copies; 0: unknown
+	CopyEnd  frames.Addr // no copy goes beyond; 0: unknown
 	Changing bool        // the thread changes stacks, and CopyEnd was another stack's
 	Root     frames.Addr // stack pointer of the outermost frame in the last complete walk, or 0
 	ToEnd    bool        // no walk was complete: the stack is assumed to end with its mapping

@@ -27,7 +27,7 @@ type Copier struct {
 	top []byte
 
 	places     [ptrace.MaxPrefetch]frames.Region
-	first      int // of the first piece in places, behind those of Inner
+	first      int // index of the first piece in places
 	placeCount int
 	buf        []byte
 	search
@@ -36,7 +36,7 @@ type Copier struct {
 // Stack is the stack to copy.
 type Stack struct {
 	Outline       *Outline
-	Top           []byte      // from the red zone up
+	Top           []byte      // copied bytes, from the red zone up
 	InOnePiece    int         // bytes to copy if the outline does not fit
 	Root          frames.Addr // end of the stack in the last complete walk, or 0
 	ChangesStacks bool

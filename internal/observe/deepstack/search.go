@@ -15,7 +15,7 @@ const (
 	maxTries     = 400
 	maxKnownEnds = 4         // chains from frames at their places of earlier walks
 	maxSearch    = 1024      // frames of all chains
-	readsKept    = 2         // for a copy in one piece
+	readsKept    = 2         // reads kept for a copy in one piece
 	maxSteppedTo = 40        // regions of ends at new places
 	maxFollowed  = 40 << 10  // for ends at new places
 	maxInFull    = 128 << 10 // beyond a top without known frames
@@ -38,8 +38,8 @@ const (
 type search struct {
 	// Set by [Copier.Use]:
 	outline       *Outline
-	inOnePiece    int         // if no chain succeeds
-	root          frames.Addr // or 0
+	inOnePiece    int         // bytes to copy if no chain succeeds
+	root          frames.Addr // end of the stack, or 0
 	changesStacks bool
 
 	memory        stopCopy
@@ -48,7 +48,7 @@ type search struct {
 
 	// reset by followTop
 	framesLeft int
-	furthest   frames.Addr // of failed chains
+	furthest   frames.Addr // highest place of failed chains
 	failedEnd  frames.Addr // the same, before the first successful one, or 0
 	succeeded  bool
 	// stack pointers in the top, of all chains
