@@ -11,6 +11,7 @@ import (
 	"prywalk/ptrace"
 )
 
+// A thread is stopped, its registers and the top of its stack are copied, and it is detached.
 func Example() {
 	target := exec.Command("sleep", "60")
 	if err := target.Start(); err != nil {

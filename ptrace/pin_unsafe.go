@@ -6,6 +6,8 @@ import _ "unsafe" // for go:linkname
 
 // The Go runtime requests yields after 10 ms and for garbage collections. A pinned goroutine ignores them until its
 // next allocation or ordinary system call after the pin (runtime/runtime1.go, releasem; runtime/proc.go, exitsyscall).
+//
+// These functions are kept for linkname (runtime/proc.go, procPin).
 
 //go:linkname runtimePin runtime.procPin
 func runtimePin() int

@@ -28,7 +28,7 @@ import (
 var variants = map[string][]string{
 	"O0":    {"-O0"},
 	"O2fp":  {"-O2", "-fno-omit-frame-pointer"},
-	"nocfi": {"-O0", "-g0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"}, // -g would put them into .debug_frame
+	"nocfi": {"-O0", "-g0", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"}, // -g: they would be in .debug_frame
 }
 
 type sleeper struct {

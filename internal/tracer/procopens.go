@@ -20,7 +20,7 @@ type procOpens struct {
 }
 
 const (
-	// ns: a tick's wait, a sleep in it, a sleep in other waits
+	// openFor bounds a tick's wait, openStep is a sleep in it, startStep one in other waits; in ns.
 	openFor   = 1e6
 	openStep  = 30e3
 	startStep = 500e3
