@@ -13,7 +13,7 @@ func (a *Aggregator) beginProcess(p *processState) {
 	p.innerPID = procmem.InnerTID(p.Target.PID)
 	a.attribute(&attribute.ProcessStarted{
 		Process: p.ID, PID: p.Target.PID, Start: p.Target.StartTime, Parent: p.Parent, Since: p.Since,
-		FromStart: p.FromStart, Childless: a.opts.Launched && p.Parent == 0,
+		FromStart: p.FromStart, ChildrenFromStart: a.opts.Launched && p.Parent == 0,
 	})
 }
 

@@ -88,47 +88,7 @@ func New(o Options, kernel ProcSource, sink Sink) *Attribution {
 func (a *Attribution) Totals() Totals { return a.totals }
 
 // Handle attributes the time of one event.
-func (a *Attribution) Handle(event Event) {
-	switch e := event.(type) {
-	case *ProcessStarted:
-		a.beginProcess(e)
-	case *Observed:
-		a.attributeSample(e)
-	case *ThreadStarted:
-		if t := a.thread(e.Thread, e.Process, e.CreatedAt); !t.account.Begun() {
-			t.account.BeginWithoutSample(e.Now)
-		}
-	case *FoundUnchanged:
-		if t := a.threads[e.Thread]; t != nil {
-			a.extend(t, e.UnchangedBefore)
-		}
-	case *ThreadEnded:
-		a.endThread(e)
-	case *Execed:
-		a.moveAccount(e)
-	case *ProcessEnded:
-		a.endProcess(e)
-	case *EndedSoFar:
-		p := a.process(e.Process)
-		p.account.DistributeExitedSoFar(e.Length, e.At)
-	case *UnassignedSample:
-		if p := a.process(e.Process); e.OfChild {
-			p.account.AddUnassignedOfChild(e.Place, e.At, e.Length)
-		} else {
-			p.account.AddUnassigned(e.Place, e.At, e.Length)
-		}
-	case *ChildCounted:
-		a.process(e.Process).account.AddCountedChild(e)
-	case *NotObservedFor:
-		a.gaps.Add(e.At, e.Length)
-	case *Cut:
-		a.cutOpen(e.Thread)
-	case *Tick:
-		if a.tree != nil {
-			a.tree.tick(e.At)
-		}
-	}
-}
+func (a *Attribution) Handle(event Event) { event.apply(a) }
 
 func (a *Attribution) thread(id sample.ThreadID, processID sample.ProcessID, createdAt int64) *accountedThread {
 	if known := a.threads[id]; known != nil {
@@ -166,13 +126,13 @@ func (a *Attribution) beginProcess(e *ProcessStarted) {
 	p := a.process(e.Process)
 	p.account.Since, p.fromStart = e.Since, e.FromStart
 	if a.tree != nil {
-		p.node = a.tree.join(e.PID, e.Start, e.Parent, e.FromStart || e.Childless,
+		p.node = a.tree.join(e.PID, e.Start, e.Parent, e.FromStart || e.ChildrenFromStart,
 			func(ns, at int64, when distribution) { a.distributeChildren(p, ns, at, when) })
 		a.byNode[p.node] = p
 	}
 }
 
-func (a *Attribution) attributeSample(e *Observed) {
+func (a *Attribution) attributeObserved(e *Observed) {
 	t := a.thread(e.Thread, e.Process, e.CreatedAt)
 	if !t.account.Begun() {
 		t.account.Begin(e.At)

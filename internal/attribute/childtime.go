@@ -24,7 +24,10 @@ type programTime struct {
 	ended    int64 // children; 0: not counted
 }
 
-const maxPrograms = 1 << 10
+const (
+	maxPrograms = 1 << 10
+	fewSamples  = 16 // of a program: below, they do not show where all its time goes
+)
 
 func (c *childTime) add(program string, t programTime) {
 	if c.programs == nil {
@@ -52,7 +55,7 @@ func (c *childTime) distributeCounted(total, now int64, when distribution, emitW
 			samples = &weightedSamples{}
 		}
 		extraWeight := ns - samples.weightSum
-		if samples.sampleCount < shortProcessPeriods { // too few to show where all its time goes
+		if samples.sampleCount < fewSamples {
 			extraWeight = min(extraWeight, samples.samplingError()+c.unknownWeight)
 		}
 		rest := samples.distribute(ns, extraWeight, emitWeight)

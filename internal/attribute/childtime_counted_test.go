@@ -147,7 +147,7 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 				t.Errorf("life of %v ticks: %s has %.3f of its time, want 0.99 to 1.01", life, program, got)
 			}
 			n := samples[program]
-			if n < shortProcessPeriods {
+			if n < fewSamples {
 				continue
 			}
 			got := float64(b.under[10*sample.StackID(program[0])+1]) / float64(b.all[program])

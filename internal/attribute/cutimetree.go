@@ -38,12 +38,12 @@ type cutimeNode struct {
 // with its own time, before the recording too, and that of its children: as last read or as observed children added,
 // whichever is more.
 type cutimeTree struct {
-	byPID     map[int]*cutimeNode // also ended processes with open accounts
-	ended     []*cutimeNode
-	nextRead  int64 // CLOCK_MONOTONIC ns
-	readPause int64 // ns
-	settledAt int64 // CLOCK_MONOTONIC ns
-	kernel    ProcSource
+	byPID      map[int]*cutimeNode // also ended processes with open accounts
+	ended      []*cutimeNode
+	nextRead   int64 // CLOCK_MONOTONIC ns
+	readPause  int64 // ns
+	lastSettle int64 // CLOCK_MONOTONIC ns
+	kernel     ProcSource
 }
 
 // ProcSource answers questions from /proc.
@@ -68,14 +68,14 @@ func newCutimeTree(kernel ProcSource) *cutimeTree {
 	return &cutimeTree{byPID: map[int]*cutimeNode{}, kernel: kernel}
 }
 
-// join opens an account. parent is 0 if unknown; fromStart: all CPU time of its children lies within the recording.
-// distribute takes what is certain so far, ns, and at the end the rest, even 0.
+// join opens an account. parent is 0 if unknown; childrenFromStart: all CPU time of its children lies within the
+// recording. distribute takes what is certain so far, ns, and at the end the rest, even 0.
 func (t *cutimeTree) join(
-	pid int, start uint64, parent int, fromStart bool, distribute func(ns, at int64, when distribution),
+	pid int, start uint64, parent int, childrenFromStart bool, distribute func(ns, at int64, when distribution),
 ) *cutimeNode {
 	n := &cutimeNode{pid: pid, start: start, distribute: distribute}
 	t.setParent(n, parent)
-	if t.readNode(n) && !fromStart {
+	if t.readNode(n) && !childrenFromStart {
 		n.cutimeAtStart = n.cutime
 	}
 	n.cutimeSettled = n.cutimeAtStart
@@ -150,8 +150,8 @@ func (t *cutimeTree) tick(now int64) {
 	}
 	t.nextRead = now + t.readPause + cutimePause*int64(len(t.byPID))
 	t.closeEnded(func(n *cutimeNode) bool { return now-n.endedAt >= closeAfter && n.openChildren == 0 && !t.exists(n) })
-	if now-t.settledAt >= settleAgain {
-		t.settledAt = now
+	if now-t.lastSettle >= settleAgain {
+		t.lastSettle = now
 		t.settle(now)
 	}
 }
@@ -192,13 +192,7 @@ func (n *cutimeNode) childrenCPU() int64 {
 
 // close requires that all processes have left.
 func (t *cutimeTree) close() {
-	for len(t.ended) > 0 {
-		n := len(t.ended)
-		t.closeEnded(func(n *cutimeNode) bool { return n.openChildren == 0 })
-		if len(t.ended) == n {
-			return
-		}
-	}
+	t.closeEnded(func(n *cutimeNode) bool { return n.openChildren == 0 })
 }
 
 // closeEnded closes children before parents.

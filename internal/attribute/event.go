@@ -6,7 +6,8 @@ import "prywalk/internal/sample"
 
 // Event is an input of an [Attribution]. Moments are CLOCK_MONOTONIC, ns; a Length is CPU time, ns.
 type Event interface {
-	streamName() string
+	streamName() string // in recorded streams (recorder.go)
+	apply(*Attribution)
 }
 
 // ProcessStarted reports that sampling of a process begins, at Since.
@@ -17,7 +18,7 @@ type ProcessStarted struct {
 	Parent  int
 	Since   int64
 	// All its CPU time, or all of its children's, lies within the recording.
-	FromStart, Childless bool
+	FromStart, ChildrenFromStart bool
 }
 
 // Observed reports a sample of a thread.
@@ -124,3 +125,43 @@ func (*ChildCounted) streamName() string     { return "ChildCounted" }
 func (*NotObservedFor) streamName() string   { return "NotObservedFor" }
 func (*Cut) streamName() string              { return "Cut" }
 func (*Tick) streamName() string             { return "Tick" }
+
+func (e *ProcessStarted) apply(a *Attribution) { a.beginProcess(e) }
+func (e *Observed) apply(a *Attribution)       { a.attributeObserved(e) }
+func (e *ThreadEnded) apply(a *Attribution)    { a.endThread(e) }
+func (e *Execed) apply(a *Attribution)         { a.moveAccount(e) }
+func (e *ProcessEnded) apply(a *Attribution)   { a.endProcess(e) }
+func (e *NotObservedFor) apply(a *Attribution) { a.gaps.Add(e.At, e.Length) }
+func (e *Cut) apply(a *Attribution)            { a.cutOpen(e.Thread) }
+
+func (e *ThreadStarted) apply(a *Attribution) {
+	if t := a.thread(e.Thread, e.Process, e.CreatedAt); !t.account.Begun() {
+		t.account.BeginWithoutSample(e.Now)
+	}
+}
+
+func (e *FoundUnchanged) apply(a *Attribution) {
+	if t := a.threads[e.Thread]; t != nil {
+		a.extend(t, e.UnchangedBefore)
+	}
+}
+
+func (e *EndedSoFar) apply(a *Attribution) {
+	a.process(e.Process).account.DistributeExitedSoFar(e.Length, e.At)
+}
+
+func (e *UnassignedSample) apply(a *Attribution) {
+	if p := a.process(e.Process); e.OfChild {
+		p.account.AddUnassignedOfChild(e.Place, e.At, e.Length)
+	} else {
+		p.account.AddUnassigned(e.Place, e.At, e.Length)
+	}
+}
+
+func (e *ChildCounted) apply(a *Attribution) { a.process(e.Process).account.AddCountedChild(e) }
+
+func (e *Tick) apply(a *Attribution) {
+	if a.tree != nil {
+		a.tree.tick(e.At)
+	}
+}

@@ -112,7 +112,7 @@ func TestReplayGivesTheIntervalsOfTheRecordedRun(t *testing.T) {
 	a := New(o, r, ran)
 	at := func(ms, cpu int64) sample.Reading { return sample.Reading{Wall: ms * 1e6, CPU: cpu * 1e6} }
 	for _, e := range []Event{
-		&ProcessStarted{Process: 1, PID: 100, Start: 1, Childless: true},
+		&ProcessStarted{Process: 1, PID: 100, Start: 1, ChildrenFromStart: true},
 		&ProcessStarted{Process: 2, PID: 101, Start: 2, Parent: 100, FromStart: true},
 		&Observed{Process: 2, Thread: 1, CreatedAt: 1, Sample: Sample{
 			At: at(10, 5), OnCPU: true, StandsFor: 10e6, Place: Place{Stack: 3}}},

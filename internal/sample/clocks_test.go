@@ -56,3 +56,12 @@ func FuzzBetween(f *testing.F) {
 		}
 	})
 }
+
+func TestPortionIsExactForLongTimes(t *testing.T) {
+	for _, c := range [][4]int64{{1 << 62, 1 << 62, 1 << 62, 1 << 62}, {1 << 60, 1, 1 << 30, 1 << 30}, {7, 2, 3, 4},
+		{0, 1, 1, 0}} {
+		if got := Portion(c[0], c[1], c[2]); got != c[3] {
+			t.Errorf("Portion(%d, %d, %d) = %d, want %d", c[0], c[1], c[2], got, c[3])
+		}
+	}
+}
