@@ -12,13 +12,13 @@ func (a *Aggregator) handleExec(e *handover.Event) {
 	p := a.process(e.Proc)
 	if e.Thread != nil {
 		exec := attribute.Execed{Process: p.ID, Thread: e.Thread.ID, Caller: e.Thread.ID}
-		if e.Caller != nil {
-			exec.Caller = e.Caller.ID
+		if e.OtherCaller != nil {
+			exec.Caller = e.OtherCaller.ID
 		}
 		a.attribute(&exec)
 	}
-	if e.Caller != nil {
-		a.forgetThread(a.thread(e.Caller))
+	if e.OtherCaller != nil {
+		a.forgetThread(a.thread(e.OtherCaller))
 	}
 	a.ownership.reading(func() { p.refresh(e.At) })
 	if e.Thread != nil {

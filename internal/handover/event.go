@@ -36,7 +36,7 @@ type Event struct {
 	Kind            Kind
 	Thread          *SharedThread
 	Proc            *SharedProcess
-	Caller          *SharedThread // for Execed: the ended thread that called it, if its clocks go on as those of Thread
+	OtherCaller     *SharedThread // for Execed: the ended thread that called it, whose clocks go on as those of Thread
 	RawSample       *observe.RawSample
 	Program         *Program // of a sampled process, if not that of Proc
 	UnchangedBefore sample.Unchanged

@@ -77,7 +77,7 @@ func (e *execs) handOverAccount(p *process, caller *thread, now int64) handover.
 		e.endThread(caller)
 	default:
 		e.passAccountOn(caller, first)
-		event.Caller = caller.Handover
+		event.OtherCaller = caller.Handover
 	}
 	if first != nil {
 		event.Thread = first.Handover

@@ -96,11 +96,12 @@ func TestAnExecIsReportedOnceWithTheThreadThatCalledIt(t *testing.T) {
 			}
 			for _, e := range execs {
 				switch {
-				case e.Thread == nil || e.Thread.TID != pid || (e.Caller != nil) != c.other:
-					t.Errorf("exec of %+v by %+v; by another thread: %v", e.Thread, e.Caller, c.other)
-				case c.other && (e.Thread == first || e.Caller.TID == pid || ends[e.Caller] != 0 || ends[first] != 1):
+				case e.Thread == nil || e.Thread.TID != pid || (e.OtherCaller != nil) != c.other:
+					t.Errorf("exec of %+v by %+v; by another thread: %v", e.Thread, e.OtherCaller, c.other)
+				case c.other &&
+					(e.Thread == first || e.OtherCaller.TID == pid || ends[e.OtherCaller] != 0 || ends[first] != 1):
 					t.Errorf("the caller has ended %d times, the first thread before %d times; want 0 and 1",
-						ends[e.Caller], ends[first])
+						ends[e.OtherCaller], ends[first])
 				case !c.other && (e.Thread != first || ends[first] != 0):
 					t.Errorf("the first thread, which called exec, has ended %d times; want 0", ends[first])
 				}
