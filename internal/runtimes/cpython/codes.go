@@ -21,11 +21,11 @@ type code struct {
 	id         identity
 	name, file string
 	table      []byte
-	shim       bool // the interpreter's own, not the program's
+	shim       bool // of the interpreter itself
 }
 
-// identity tells code objects at the same address apart: by version from 3.12 on, before by the hash of the name, as a
-// similar object can reuse all addresses.
+// identity distinguishes code objects at the same address: by version from 3.12 on, before by the hash of the name, as
+// a similar object can reuse all addresses.
 type identity struct {
 	file, name, table uint64
 	hash              uint64
@@ -45,7 +45,7 @@ func (c *code) frame(minor, offset int) managed.Frame {
 	}
 }
 
-// identify returns the identity of the code object at addr; NotObject if it is none, ObjectFreed if unreadable.
+// identify returns NotObject if addr has no code object, ObjectFreed if it is unreadable.
 func (c *codes) identify(addr uint64, get managed.WordReader) (identity, managed.ObjectStatus) {
 	word := func(off int64) (uint64, bool) {
 		v, ok := get(addr + uint64(off&^7))
@@ -78,7 +78,6 @@ func (c *codes) identify(addr uint64, get managed.WordReader) (identity, managed
 	return id, managed.StatusOf(ok)
 }
 
-// resolve returns the code object that was provably at addr at the sample.
 func (c *codes) resolve(addr uint64) (*code, managed.ObjectStatus) {
 	e, status, _ := managed.Prove(&c.kept, c.View, addr, c)
 	return e, status
@@ -99,8 +98,8 @@ func (c *codes) identifyNow(addr uint64) (identity, managed.ObjectStatus) {
 
 const immortalRefs = 1<<32 - 1
 
-// alive reports whether an object has references. Freeing changes only the first word: 0, then the address of a free
-// block, above 4 GiB (Objects/obmalloc.c). From 3.14 on the two highest bytes are flags (Include/object.h).
+// alive reports whether an object has references. Freeing changes only the first word: to 0, later to an address above
+// 4 GiB (Objects/obmalloc.c). From 3.14 on the two highest bytes are flags (Include/object.h).
 func (c *codes) alive(addr uint64) bool {
 	if c.headExtra != 0 {
 		return c.aliveFreeThreaded(addr)
@@ -112,8 +111,7 @@ func (c *codes) alive(addr uint64) bool {
 	return ok && refs > 0 && refs <= immortalRefs
 }
 
-// aliveFreeThreaded is alive for free-threaded builds: the owner's 32-bit count and the shared count, above two flag
-// bits, are 0.
+// aliveFreeThreaded reads the owner's 32-bit count, and the shared count, which is above two flag bits.
 func (c *codes) aliveFreeThreaded(addr uint64) bool {
 	own, ok1 := c.Current(addr + 8)
 	others, ok2 := c.Current(addr + 16)
@@ -138,7 +136,7 @@ func (c *codes) Read(addr uint64, want *identity) (*code, managed.ObjectStatus) 
 	}
 	e.file, ok2 = c.readText(id.file)
 	e.table, ok3 = c.readBytes(id.table)
-	// a cleanup of __init__ runs the interpreter's own code (3.13)
+	// a cleanup of __init__ runs such code (3.13)
 	e.shim = id.file == 0 || id.name == 0 || id.first == 0 && addr-c.at+maxData < 2*maxData
 	again, status := c.identifyNow(addr)
 	if status != managed.ObjectKnown || again != id || !e.shim && !(ok1 && ok2 && ok3) {

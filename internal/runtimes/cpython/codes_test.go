@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// counted is memory from address 0 on that counts its reads.
 type counted struct {
 	image
 	reads int

@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// countedMemory counts the words that are asked for. There are none but those of the map.
 type countedMemory struct {
 	n     *int
 	words map[uint64]uint64
@@ -18,8 +17,6 @@ type countedMemory struct {
 func (m countedMemory) Word(at uint64) (uint64, bool) { *m.n++; v, ok := m.words[at]; return v, ok }
 func (countedMemory) Cut(uint64) bool                 { return false }
 
-// TestOnlyTheCopiedStackIsSearchedForAFrameObject: native frames can be far apart, as in a chain that a program made
-// up.
 func TestOnlyTheCopiedStackIsSearchedForAFrameObject(t *testing.T) {
 	const object, loop, sp, size = 0x5000, 0x1000, 0x7f00_0000_0000, 1 << 30
 	n := 0

@@ -12,26 +12,25 @@ import (
 
 // # Waiting coroutines
 //
-// A waiting coroutine contains its frame, or, before 3.11, points to it. The innermost value of that frame's stack is
-// what it awaits: a coroutine, generator, wrapper, or a future's iterator (_PyGen_yf, Objects/genobject.c).
-//
-// That holds only if it was suspended by await, not yield. From 3.13 on its state says so; before, the next
-// instruction: RESUME with argument 2 or 3, or YIELD_FROM.
+// A waiting coroutine contains its frame, or, before 3.11, points to it. If it was suspended by await, not yield, the
+// innermost value of the frame's stack is what it awaits: a coroutine, generator, wrapper, or a future's iterator
+// (_PyGen_yf, Objects/genobject.c). From 3.13 on its state distinguishes await; before, the next instruction: RESUME
+// with argument 2 or 3, or YIELD_FROM.
 
 // Offsets in bytes.
 const (
-	genIFrame           = 72 // frame in the object, from 3.12 on
+	genIFrame           = 72 // from 3.12 on
 	genIFrame311        = 80
-	genFramePtr310      = 16 // address of the frame
-	genStateBeforeFrame = 5  // bytes from the state to the frame
-	coWrapperCoroutine  = 16 // object in a wrapper
+	genFramePtr310      = 16
+	genStateBeforeFrame = 5 // bytes from the state to the frame
+	coWrapperCoroutine  = 16
 
 	frameStackTop      = 64 // depth, 3.14 on: end
 	frameLocalsPlus    = 72 // 3.11 to 3.13, after the depth's values
 	frameValueStack310 = 64 // before 3.11: f_valuestack
 	frameStackTop39    = 72 // 3.8, 3.9: f_stacktop, 0 while running
 	frameStackDepth310 = 80 // f_stackdepth, negative while running
-	coCode310          = 48 // co_code
+	coCode310          = 48
 )
 
 type coState uint8
@@ -111,7 +110,7 @@ func (in *interpreter) coroutineOf(at uint64) uint64 {
 	return 0
 }
 
-// typeName returns a type's name without its module; "": none.
+// typeName omits the module; "": none.
 func (in *interpreter) typeName(typ uint64) string {
 	var b [maxName]byte
 	n := in.host.Read(in.read64(typ+typeNameAddr+in.headExtra), b[:])
@@ -161,7 +160,6 @@ func (in *interpreter) frameOf(co uint64) (f coFrame) {
 	return f
 }
 
-// resumesAwait reports whether an instruction of 3.11 or 3.12 follows an await.
 func (in *interpreter) resumesAwait(instr uint64) bool {
 	var b [2]byte
 	return in.host.Read(instr, b[:]) == len(b) && b[1]&3 >= 2
@@ -196,8 +194,8 @@ func (in *interpreter) frameOf310(co uint64) (f coFrame) {
 	return f
 }
 
-// awaiting returns the frames of a coroutine and of those that it awaits, innermost first, and the state of the
-// outermost; false if inconsistent, as during a change.
+// awaiting returns the frames of a coroutine and of those that it awaits, innermost first, and the outermost's state;
+// false if inconsistent, as during a change.
 func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, ok bool) {
 	for n := 0; n < maxAwaits; n++ {
 		f := t.r.frameOf(co)

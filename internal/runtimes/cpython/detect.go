@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Exported symbols, but for the cold parts.
 const (
 	symRuntime          = "_PyRuntime"
 	symVersion          = "Py_Version" // from 3.11 on

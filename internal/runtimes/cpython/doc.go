@@ -4,9 +4,8 @@
 //
 // # Algorithm
 //
-// For each thread the interpreter keeps a chain of frames, innermost first, from the thread state on. A stop copies
-// what of it lies outside of the native stack: thread state, data stack, generators' frames, heads of unknown code
-// objects.
+// The interpreter keeps a chain of frames per thread, innermost first, from the thread state on. A stop copies the part
+// outside of the native stack: thread state, data stack, generators' frames, heads of unknown code objects.
 //
 // Frames are merged by address. From 3.11 on each entry from C keeps a record (_PyCFrame in 3.11, later a frame owned
 // by the C stack) in the native frame of the loop, which runs the Python frames up to it. Before, each Python frame has
@@ -17,15 +16,15 @@
 // A frame that fits nowhere invalidates all Python frames of the walk; in 3.11 and 3.12 so does a stop in some
 // instructions of a call from C into Python.
 //
-// A code object's address can be reused before its name is read. Names are proven by [managed.Prove]; a frame without
-// proof is [freed].
+// A code object's address can be reused before its name is read. [managed.Prove] proves names; a frame without proof is
+// [freed].
 //
 // # To add a release
 //
-// From 3.13 on the process has a table of offsets, _Py_DebugOffsets, whose form is a row of debugTables (layout.go):
-// see Include/internal/pycore_debug_offsets.h. maxDebug is the size of the largest. Offsets that it lacks are numbers
-// in layoutOfDebugOffsets (pycore_code.h, pycore_interpframe_structs.h), coroutines.go, gil.go, holds.go, objects.go
-// and tasks.go. Besides offsets, releases differ (layout.minor) in
+// From 3.13 on the process has a table of offsets, _Py_DebugOffsets (Include/internal/pycore_debug_offsets.h), whose
+// form is a row of debugTables (layout.go). maxDebug is the size of the largest. Offsets that it lacks are numbers in
+// layoutOfDebugOffsets (pycore_code.h, pycore_interpframe_structs.h), coroutines.go, gil.go, holds.go, objects.go and
+// tasks.go. Releases (layout.minor) also differ in
 //
 //	codes.go        flags in an object's reference count
 //	coroutines.go   states of a coroutine, and where the object is that it awaits

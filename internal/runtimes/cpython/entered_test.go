@@ -26,7 +26,7 @@ func TestStaleCFrameOfAnEarlierCallIsIgnored(t *testing.T) {
 		tid    = 7
 	)
 	for name, c := range map[string]struct {
-		current, led uint64 // contents of the new _PyCFrame and of its record
+		current, led uint64
 	}{
 		"left by a call from elsewhere":  {record, frame2},
 		"left by a call from there, too": {record, frame1},

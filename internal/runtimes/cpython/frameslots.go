@@ -8,12 +8,11 @@ import (
 	"prywalk/internal/managed"
 )
 
-// frameSlots learns where, from the CFA, the evaluation loop's native frame stores its frame object (before 3.11). The
-// loop saves it with its caller's callee-saved registers, so the offset depends on the call site. It decides in
-// prologues and epilogues.
+// frameSlots learns at which offset from the CFA the evaluation loop's native frame stores its frame object (before
+// 3.11). The loop saves it with callee-saved registers, so the offset depends on the call site. It is used in prologues
+// and epilogues.
 type frameSlots map[uint64]*frameSlot // by the loop's return address
 
-// frameSlot has the offsets of one call site.
 type frameSlot struct {
 	offsets  []uint64 // below the CFA, valid in all frames so far
 	frames   int
@@ -27,7 +26,7 @@ const (
 
 type evalFrame struct{ sp, cfa uint64 }
 
-// learn takes the native frames and frame objects of a complete walk, paired from the outermost: the innermost may have
+// learn takes a complete walk's native frames and frame objects, paired from the outermost: the innermost may have
 // none.
 func (s *frameSlots) learn(native []evalFrame, objects []run, word managed.WordReader) {
 	if *s == nil {
@@ -79,7 +78,7 @@ func (s *frameSlot) learn(f *evalFrame, object uint64, word managed.WordReader) 
 	s.noneFits = len(s.offsets) == 0
 }
 
-// keeps reports whether a native frame of the loop stores the object in its slot; known: the slot is known.
+// keeps reports whether a native frame of the loop stores the object in its slot.
 func (s frameSlots) keeps(object, cfa uint64, word managed.WordReader) (keeps, known bool) {
 	back, ok := word(cfa - 8)
 	at := s[back]

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// image is a process with only some readable bytes, at any address.
+// image is a process with only some readable bytes.
 type image struct {
 	at    uint64
 	bytes []byte
@@ -59,7 +59,7 @@ func (img *image) Symbol(_ *frames.Module, name string) (uint64, uint64, bool) {
 	return 0, 0, false
 }
 
-// still is a watch over sleeping threads. It implements [managed.Watch].
+// still is a [managed.Watch] over sleeping threads.
 type still struct{}
 
 func (still) Mark([]int) bool { return true }
@@ -87,7 +87,6 @@ func walkAll(r *Runtime, m *image) {
 	o.attribute(m.at+64, "_name")
 }
 
-// FuzzWalk checks that walks over arbitrary memory end.
 func FuzzWalk(f *testing.F) {
 	f.Add(make([]byte, 4096), uint64(1<<32), uint8(12))
 	self := make([]byte, 4096) // each word points to the first

@@ -20,41 +20,36 @@ import (
 //	24  switch_number: count of switches
 //	32  the condition variable of its waiters, 48 bytes with glibc and musl
 //
-// Its offset in _PyRuntime differs between builds, so its contents are searched. A sub-interpreter's own lock (3.12 on)
-// is not supported.
-//
-// A waiter sleeps at a word of the condition variable. The holder changes every few milliseconds and is copied in the
-// same observation.
+// Its offset in _PyRuntime differs between builds, so it is found by contents. A sub-interpreter's own lock (3.12 on)
+// is not supported. As the holder changes every few milliseconds, it is copied in the observation of the waiter.
 
 type gil struct {
 	*interpreter
 	threads    *threads
 	names      *threadNames
 	at         uint64 // 0: unknown
-	tries      int    // repeated searches
-	lastSearch int64  // CLOCK_MONOTONIC, ns
+	tries      int
+	lastSearch int64 // CLOCK_MONOTONIC, ns
 }
 
-// Offsets, bytes.
 const (
 	gilLastHolder   = 8
 	gilLocked       = 16
 	gilSwitchNumber = 24
-	gilHead         = 32 // bytes before the condition variable
+	gilHead         = 32 // before the condition variable
 	gilCond         = 32
 	gilCondEnd      = 80
 )
 
 const (
 	maxSwitchInterval = 1e9      // µs
-	maxRuntime        = 1 << 20  // searched bytes of _PyRuntime, which has 460,000 in 3.12
-	gilPiece          = 64 << 10 // bytes of one read
+	maxRuntime        = 1 << 20  // bytes; 460,000 in 3.12
+	gilPiece          = 64 << 10 // bytes
 
 	maxTries    = 30  // after the first
 	searchEvery = 1e9 // ns
 )
 
-// isGIL reports whether b can be the lock.
 func isGIL(b []byte, states map[uint64]bool) bool {
 	interval := binary.LittleEndian.Uint64(b)
 	locked := binary.LittleEndian.Uint32(b[gilLocked:])
@@ -65,8 +60,8 @@ func isGIL(b []byte, states map[uint64]bool) bool {
 
 const defaultSwitchInterval = 5000 // µs
 
-// find searches for the lock by the thread states last read; of several candidates the only one with the usual
-// interval. It reports whether there are candidates.
+// find searches for the lock by the thread states last read. Of several candidates it takes the only one with the
+// default interval. It reports whether there are candidates.
 func (g *gil) find() (found bool) {
 	states := map[uint64]bool{}
 	for i := range g.threads.list {
@@ -96,8 +91,7 @@ func (g *gil) find() (found bool) {
 	return len(usual)+len(others) > 0
 }
 
-// retryFind repeats a failed search, for example after the last holder has ended, at most every searchEvery and
-// maxTries times.
+// retryFind repeats a failed search, for example after the last holder has ended.
 func (g *gil) retryFind() (found bool) {
 	now := procmem.Now()
 	if g.at != 0 || g.headExtra != 0 || g.tries == maxTries || now-g.lastSearch < searchEvery {
@@ -108,7 +102,6 @@ func (g *gil) retryFind() (found bool) {
 	return g.at != 0
 }
 
-// waiting returns a sleeper's wait for the lock, with the holder.
 func (g *gil) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	if g.at == 0 || q.Word < g.at+gilCond || q.Word >= g.at+gilCondEnd {
 		return w, false

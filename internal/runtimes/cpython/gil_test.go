@@ -10,11 +10,10 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Addresses of these tests.
 const (
 	gilBase  = 1 << 32 // _PyRuntime
-	gilState = 7 << 32 // thread that has the lock
-	gilOther = 8 << 32 // another thread
+	gilState = 7 << 32 // has the lock
+	gilOther = 8 << 32
 )
 
 func gilWords(interval, holder, locked, count uint64) (b []byte) {
@@ -69,7 +68,6 @@ func TestTheLockIsFoundByItsContents(t *testing.T) {
 	}
 }
 
-// sleepLive is a live view of a thread that still sleeps or has run.
 type sleepLive struct {
 	*image
 	same bool
@@ -144,7 +142,6 @@ func TestInterpreterLockIsSearchedUntilFound(t *testing.T) {
 	}
 }
 
-// FuzzGIL checks that a reported owner is a thread of the list.
 func FuzzGIL(f *testing.F) {
 	f.Add(append(make([]byte, 64), gilWords(defaultSwitchInterval, gilState, 1, 9)...), uint64(64+gilCond), true)
 	f.Add(append(make([]byte, 64), gilWords(defaultSwitchInterval, gilOther, 0, 9)...), uint64(64+gilCond), false)

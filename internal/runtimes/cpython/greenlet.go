@@ -10,8 +10,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// greenletFirst are the first functions on a greenlet's stack (greenlet 3 and 2, src/greenlet/TUserGreenlet.cpp). They
-// never return; what lies above is another greenlet's.
+// greenletFirst never return (greenlet 3 and 2, src/greenlet/TUserGreenlet.cpp); the stack above is another greenlet's.
 var greenletFirst = []string{
 	"_ZN8greenlet12UserGreenlet15inner_bootstrapEP9_greenletP7_object",
 	"_ZN8greenlet12UserGreenlet15inner_bootstrapERNS_4refs14_OwnedGreenletI9_greenletXadL_ZNS1_15GreenletChecker" +
@@ -20,7 +19,7 @@ var greenletFirst = []string{
 
 const greenletFile = "_greenlet."
 
-// greenletEntries are file addresses of functions without a caller.
+// greenletEntries are file addresses.
 type greenletEntries []managed.Span
 
 // Rule implements [frames.RuleSource].

@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// files is a host of files with symbols.
 type files struct {
 	managed.Host
 	modules []*frames.Module

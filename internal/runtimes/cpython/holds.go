@@ -13,20 +13,17 @@ import (
 // # Locks held by frames
 //
 // A threading.Lock does not store its owner. A frame inside of "with lock:" keeps the bound __exit__ on its value
-// stack; the exception table (3.11 on) gives the depth below which all values are alive.
-//
-// The lock object (Modules/_threadmodule.c) has, from 3.11 to 3.13,
+// stack; the exception table (3.11 on) gives the depth below which all values are alive. A thread that waits for an
+// RLock has it on the value stack of its innermost frame. The lock object (Modules/_threadmodule.c) has, from 3.11 to
+// 3.13,
 //
 //	16  lock_lock: address of the semaphore of its waiters
 //	24  RLock: owner, as of pthread_self; Lock: a list
 //	32  RLock: count; Lock: locked, a byte
-//
-// A thread that waits for an RLock has it on the value stack of its innermost frame.
 
-// In bytes. A bound method, of C or Python, has its object at methodSelf.
 const (
-	codeExceptions = 40 // co_exceptiontable
-	frameValues    = 72 // localsplus
+	codeExceptions = 40
+	frameValues    = 72
 	methodSelf     = 24
 
 	lockWord   = 16
@@ -39,7 +36,7 @@ var lockTypes = map[string]string{"_thread.lock": languages.PythonLock, "_thread
 
 const (
 	maxHolders = 128 // frames of a walk
-	maxValues  = 64  // of a frame's stack
+	maxValues  = 64
 	maxRLocks  = 1 << 12
 )
 
@@ -61,7 +58,7 @@ func (l *locks) held() (out []managed.HeldLock) {
 	for i := range w.frames[:min(len(w.frames), maxHolders)] {
 		out = l.holds(&w.frames[i], i == 0, out)
 	}
-	if !w.Sample.Live.Unchanged() { // else a lock may have been left
+	if !w.Sample.Live.Unchanged() {
 		return nil
 	}
 	return out
@@ -147,7 +144,7 @@ func (l *locks) noteRLock(lock uint64) {
 	l.rlocks[l.read64(lock+lockWord)] = lock
 }
 
-// waiting returns a sleeper's wait for an RLock that a walk has noted and that still exists.
+// waiting answers for an RLock that a walk has noted and that still exists.
 func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	lock := l.rlocks[q.Word]
 	if lock == 0 || l.lockClass(lock) != languages.PythonRLock || l.read64(lock+lockWord) != q.Word {
@@ -164,9 +161,9 @@ func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	return w, true
 }
 
-// liveDepth returns how many stack values are certainly alive at an instruction (Objects/exception_handling_notes.txt):
-// entries of start, length, target, and depth<<1|flag, 6 bits a byte; bit 7 marks an entry's first byte, bit 6 all but
-// a number's last.
+// liveDepth returns how many stack values are certainly alive at an instruction. The table (CPython's
+// Objects/exception_handling_notes.txt) has entries of start, length, target, depth<<1|flag, 6 bits a byte; bit 7 marks
+// an entry's first byte, bit 6 all but a number's last.
 func liveDepth(table []byte, instruction int) int {
 	for len(table) > 0 {
 		var entry [4]int

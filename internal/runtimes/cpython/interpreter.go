@@ -46,7 +46,6 @@ func (in *interpreter) inEvalLoop(pc uint64) bool {
 	return slices.ContainsFunc(in.evalLoop, func(s managed.Span) bool { return s.Has(pc) })
 }
 
-// isIdle reports whether a thread state has no frames; first is its word for the innermost.
 func (in *interpreter) isIdle(state, first uint64) bool {
 	return first == 0 || first-state < uint64(in.threadSize) // its own _PyCFrame (3.11, 3.12) or sentinel (3.15)
 }
@@ -56,7 +55,6 @@ func (in *interpreter) frame(at, code, instr uint64) pyFrame {
 	return pyFrame{at: at, code: code, offset: int(int64(instr - code - uint64(in.codeBytecode)))}
 }
 
-// read64 reads current memory; 0 if unreadable.
 func (in *interpreter) read64(addr uint64) uint64 {
 	v, _ := managed.ReadWord(in.host, addr)
 	return v

@@ -8,13 +8,13 @@ import (
 	"prywalk/internal/waits"
 )
 
-// joins finds the threads for whose end others wait: up to 3.12 at the _tstate_lock of a Thread object
+// joins finds the thread for whose end another waits: up to 3.12 at the _tstate_lock of a Thread object
 // (Lib/threading.py), which the thread's end releases.
 type joins struct {
 	*interpreter
 	names    *threadNames
 	byLock   map[uint64]uint64 // Thread objects by semaphore
-	nextRead int64             // not read again before, CLOCK_MONOTONIC ns
+	nextRead int64             // CLOCK_MONOTONIC, ns
 }
 
 // Reading takes at most 1/readingShare of the time.
@@ -39,7 +39,7 @@ func (j *joins) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	if object == 0 || j.lockOf(o, object) != q.Word {
 		return w, false
 	}
-	id := j.identOf(o, object) // of now: objects and idents are reused
+	id := j.identOf(o, object) // objects and idents are reused
 	if id == 0 || !j.names.threads.readThreads() || !q.Live.Unchanged() {
 		return w, false
 	}

@@ -34,22 +34,20 @@ type layout struct {
 	codeLineTable                                   int64
 	codeBytecode                                    int64 // 3.11 on: start of the instructions
 	codeVersion                                     int64 // 3.12 on: 32 bits, unique in the process; 0: none
-	codeTypeSize                                    int64 // tp_basicsize of the code type, from 3.11 on without code
-	codeHead                                        int64 // bytes with the identity
+	codeTypeSize                                    int64 // tp_basicsize of the code type
+	codeHead                                        int64
 
 	textASCII, textCompact int64
 
-	headExtra  uint64 // bytes more in object heads of free-threaded builds
+	headExtra  uint64 // more bytes in object heads of free-threaded builds
 	dictBefore uint64 // 3.11 on: from the dict pointer to its object
 }
 
-// headExtraFreeThreaded is layout.headExtra of free-threaded builds (struct _object, Include/object.h).
+// headExtraFreeThreaded is from struct _object, Include/object.h.
 const headExtraFreeThreaded = 16
 
-// hasFrameObjects: each Python frame is an object, and has a native frame of the loop.
 func (l *layout) hasFrameObjects() bool { return l.minor <= 10 }
 
-// Values of frameOwner.
 const (
 	ownedByThread    = 0
 	ownedByGenerator = 1
@@ -92,7 +90,6 @@ var layouts = map[int]layout{
 	},
 }
 
-// upTo310 is the layout of 3.8 to 3.10; lasti is in a frame object, modules in the interpreter.
 func upTo310(minor int, lasti, modules int64) layout {
 	return layout{
 		minor: minor, runtimeInterps: 32, runtimeMain: 72, interpThreads: 8, interpModules: modules,
@@ -109,15 +106,13 @@ const (
 	stackRefMask = ^uint64(7)
 )
 
-// Offsets in _Py_DebugOffsets, at the start of _PyRuntime (3.13: Include/internal/pycore_runtime.h, then
-// pycore_debug_offsets.h).
+// Offsets in _Py_DebugOffsets, at the start of _PyRuntime.
 const (
 	debugCookie       = "xdebugpy"
 	debugVersion      = 8
 	debugFreeThreaded = 16
 )
 
-// debugTable is where _Py_DebugOffsets has its parts.
 type debugTable struct {
 	size                      int
 	modules                   int // imports_modules
@@ -142,8 +137,8 @@ var debugTables = map[int]debugTable{
 
 const maxDebug = 888
 
-// layoutOfDebugOffsets returns the layout of a runtime of 3.13 on. Its numbers are offsets that _Py_DebugOffsets lacks;
-// one that a release moves becomes a field of debugTable.
+// layoutOfDebugOffsets is for 3.13 on. Its numbers are offsets that _Py_DebugOffsets lacks; one that a release moves
+// becomes a field of debugTable.
 func layoutOfDebugOffsets(b []byte) (l layout, ok bool) {
 	if len(b) < debugFreeThreaded+8 || string(b[:8]) != debugCookie {
 		return l, false
@@ -186,7 +181,6 @@ func isFreeThreaded(b []byte) bool {
 // maxTextHead bounds layout.textCompact.
 const maxTextHead = 72
 
-// sane reports whether the offsets are within what is read.
 func (l *layout) sane() bool {
 	const most = 1 << 20
 	for _, off := range []int64{

@@ -13,7 +13,6 @@ import (
 	"testing"
 )
 
-// debugOffsets returns the _Py_DebugOffsets of Debian's 3.minor.
 func debugOffsets(t testing.TB, minor string) []byte {
 	t.Helper()
 	b, err := os.ReadFile("testdata/debugoffsets-3." + minor)
@@ -80,8 +79,6 @@ func TestUnknownInterpreterIsRefused(t *testing.T) {
 	}
 }
 
-// TestOffsetsOutsideOfACopyAreRefused: the process's own description says where words are in the copies of a thread
-// state and of a string's head.
 func TestOffsetsOutsideOfACopyAreRefused(t *testing.T) {
 	for minor, d := range debugTables {
 		b := debugOffsets(t, strconv.Itoa(minor))
@@ -106,7 +103,6 @@ func TestOffsetsOutsideOfACopyAreRefused(t *testing.T) {
 
 var comparesMinor = regexp.MustCompile(`\b[mM]inor\)? (<=?|>=?|==|!=) |switch \S*minor\b|\w+\[\w+\.minor\]`)
 
-// TestDocListsTheFilesThatDifferByRelease: the list in doc.go has each file in which a release's number decides.
 func TestDocListsTheFilesThatDifferByRelease(t *testing.T) {
 	doc, err := os.ReadFile("doc.go")
 	if err != nil {

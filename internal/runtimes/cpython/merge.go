@@ -12,14 +12,13 @@ const (
 	kindFreed
 )
 
-// merge assigns a walk's Python frames to its native frames.
 type merge struct {
 	*frameChain
 	frameSlots       frameSlots
-	nextRun          int         // innermost run without a native frame
+	nextRun          int         // innermost run without a native frame so far
 	evalFrames       []evalFrame // native frames of the evaluation loop so far, before 3.11
 	unfinished       bool        // the native walk may lack its outer end
-	searchedAnywhere bool        // without a known slot
+	searchedAnywhere bool
 }
 
 func (m *merge) begin() {
@@ -62,7 +61,6 @@ func (m *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) 
 	return out, replacesFrame
 }
 
-// objectsFrame is appendRuns for releases with frame objects.
 func (m *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
 	refs []managed.Ref, replacesFrame bool,
 ) {
@@ -104,7 +102,7 @@ func (m *merge) runsObject(object, from, sp, cfa uint64) bool {
 const (
 	// maxKept bounds the search below a frame of the loop, bytes.
 	maxKept = 8 << 10
-	// maxHoles bounds the words of a search that were not copied (a copy can have holes): 8 KiB.
+	// maxHoles bounds the uncopied words of a search.
 	maxHoles = 1 << 10
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// In bytes: dicts (Include/cpython/dictobject.h), their keys (Objects/dict-common.h, 3.11 on:
+// Offsets, bytes: dicts (Include/cpython/dictobject.h), their keys (Objects/dict-common.h, 3.11 on:
 // Include/internal/pycore_dict.h), modules and types.
 const (
 	dictKeys   = 32
@@ -32,7 +32,7 @@ type entry struct{ hash, key, value uint64 }
 type objects struct {
 	r      *interpreter
 	shared map[uint64][]entry // by address of the keys
-	places map[attribute]int  // index of attributes among them; −1: none
+	places map[attribute]int  // index among shared; −1: none
 }
 
 type attribute struct {
@@ -86,7 +86,6 @@ func (o *objects) table(keys uint64, most int) []entry {
 	return list
 }
 
-// indexWidth is the bytes of an entry's index before 3.11.
 func indexWidth(slots uint64) uint64 {
 	switch {
 	case slots <= 0xff:
@@ -155,7 +154,7 @@ func (o *objects) text(at uint64) (string, bool) {
 	return o.r.textOf(o.r.host, at)
 }
 
-// attribute returns an attribute from an object's dict or inline values; 0: none.
+// attribute reads an object's dict or inline values; 0: none.
 func (o *objects) attribute(at uint64, name string) uint64 {
 	typ := o.r.read64(at + objectType + o.r.headExtra)
 	if typ == 0 {
@@ -187,7 +186,7 @@ func (o *objects) attribute(at uint64, name string) uint64 {
 	return o.get(o.entries(r.read64(at-r.dictBefore)), name)
 }
 
-// ofType is attribute for values in the order of the type's keys.
+// ofType is for values in the order of the type's keys.
 func (o *objects) ofType(typ, values uint64, name string) uint64 {
 	keys := o.r.read64(typ + o.r.typeKeys)
 	list, known := o.shared[keys]

@@ -59,7 +59,6 @@ func (r *Runtime) makePlan() {
 	}
 }
 
-// maxStatesSearched bounds the thread states searched for a new thread.
 const maxStatesSearched = 16
 
 // findSteps finds the state of a new thread; the newest come first.

@@ -99,7 +99,7 @@ func (r *Runtime) Waiting(q *managed.WaitQuery) (managed.WaitAnswer, bool) {
 	return r.joins.waiting(q)
 }
 
-// ThreadName implements [managed.Threads], by the program's threading module.
+// ThreadName implements [managed.Threads].
 func (r *Runtime) ThreadName(tid int) (string, bool) { return r.names.nameOf(tid) }
 
 // HeldLocks implements [managed.Threads].

@@ -31,7 +31,6 @@ func (t *taskReader) appendList(list []uint64, head uint64) []uint64 {
 	return list
 }
 
-// tasksOfSets returns the tasks of the sets before 3.14.
 func (t *taskReader) tasksOfSets() (list []uint64) {
 	module := t.o.get(t.o.entries(t.threads.modules()), "asyncio.tasks")
 	if !t.o.is(module, t.r.moduleType) {
@@ -50,7 +49,7 @@ func (t *taskReader) tasksOfSets() (list []uint64) {
 	return list
 }
 
-// members returns a set's members; some may be stale.
+// members may return stale ones.
 func (t *taskReader) members(set uint64) (list []uint64) {
 	mask := t.r.read64(set + setMask + t.r.headExtra)
 	if set == 0 || mask >= maxSet {

@@ -20,8 +20,8 @@ import (
 
 // From the coroutine, bytes.
 const (
-	taskFutWaiter = 8 // before it
-	taskName      = 8 // after it
+	taskFutWaiter = 8
+	taskName      = 8
 )
 
 // taskLayouts are for releases without that section.
@@ -29,7 +29,7 @@ var taskLayouts = map[int]struct{ size, coroutine uint64 }{
 	8: {144, 112}, 9: {184, 152}, 10: {192, 160}, 11: {176, 136}, 12: {176, 136}, 13: {144, 120},
 }
 
-// In bytes; sets: Include/cpython/setobject.h.
+// Offsets, bytes; sets: Include/cpython/setobject.h.
 const (
 	setMask, setTable  = 32, 40
 	weakrefObject      = 16
@@ -40,11 +40,11 @@ const (
 )
 
 const (
-	maxSet        = 1 << 20 // slots of a set
-	maxListed     = 1 << 17 // tasks of all lists
+	maxSet        = 1 << 20 // slots
+	maxListed     = 1 << 17 // of all lists
 	maxBases      = 16
 	maxChildren   = 1 << 10
-	taskTries     = 4 // readings of a changing task
+	taskTries     = 4
 	longDigitBits = 30
 )
 
@@ -176,7 +176,7 @@ const (
 	taskChanges
 )
 
-// read reads a task, once while no thread could change it, or twice with one result, and the tasks that wait for it.
+// read reads a task, and the tasks that wait for it: once while no thread could change it, or twice with one result.
 func (t *taskReader) read(at uint64) (task managed.Task, awaiters []uint64, status taskStatus) {
 	var last managed.Task
 	had := false
@@ -235,8 +235,7 @@ func (t *taskReader) readOnce(at uint64) (task managed.Task, awaiters []uint64, 
 	return task, t.awaiters(at), taskKnown
 }
 
-// waitOf names what a task waits for: the library's public function that the program called, else the class of the
-// awaited object.
+// waitOf names the library's public function that the program called, else the class of the awaited object.
 func waitOf(t *managed.Task) string {
 	called := ""
 	for i := range t.Frames {
@@ -257,10 +256,10 @@ func waitOf(t *managed.Task) string {
 	return t.Awaits
 }
 
-// gatherClass is the class of the future that asyncio.gather returns.
+// gatherClass is the class of asyncio.gather's future.
 const gatherClass = "_GatheringFuture"
 
-// name returns a task's name: from 3.12 on a number stands for the default one.
+// name: from 3.12 on a number stands for the default name.
 func (t *taskReader) name(task uint64) string {
 	r := t.r
 	at := r.read64(task + t.coroutine + taskName)
@@ -276,7 +275,7 @@ func (t *taskReader) name(task uint64) string {
 	return ""
 }
 
-// awaited returns the class of an awaited object, and the names of the tasks that it is or gathers.
+// awaited returns an awaited object's class, and the names of the tasks that it is or gathers.
 func (t *taskReader) awaited(at uint64) (class string, names []string) {
 	class = t.r.typeName(t.r.read64(at + objectType + t.r.headExtra))
 	switch {
@@ -300,7 +299,7 @@ func (t *taskReader) awaited(at uint64) (class string, names []string) {
 	return class, names
 }
 
-// awaiters returns the tasks that wait for a task, where releases store them.
+// awaiters returns none in releases that do not store them.
 func (t *taskReader) awaiters(task uint64) []uint64 {
 	d := &t.offsets.Task
 	if d.AwaitedBy == 0 {
@@ -313,7 +312,7 @@ func (t *taskReader) awaiters(task uint64) []uint64 {
 	return []uint64{at}
 }
 
-// number returns an int of one or two digits, in decimal.
+// number is for ints of at most two digits.
 func (t *taskReader) number(at uint64) string {
 	n := t.r.read64(at+longTag+t.r.headExtra) >> 3
 	digits := t.r.read64(at + longDigits + t.r.headExtra)

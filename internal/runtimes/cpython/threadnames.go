@@ -20,7 +20,6 @@ const namesValidFor = 500e6
 
 func (n *threadNames) forget() { n.names, n.allReadAt, n.readAt, n.active = nil, 0, 0, 0 }
 
-// nameOf returns a thread's name in the threading module.
 func (n *threadNames) nameOf(tid int) (string, bool) {
 	name, ok := n.names[uint64(tid)]
 	all := procmem.Now()-n.allReadAt >= namesValidFor
@@ -77,7 +76,7 @@ func (n *threadNames) namesByID(wanted map[uint64]bool) map[uint64]string {
 	return names
 }
 
-// activeThreads returns sys.modules["threading"]._active of the main interpreter; 0: none.
+// activeThreads returns sys.modules["threading"]._active; 0: none.
 func (n *threadNames) activeThreads(o *objects) uint64 {
 	if o.is(n.active, n.dictType) {
 		return n.active

@@ -16,7 +16,7 @@ type threads struct {
 	list []thread
 	read int64 // when: CLOCK_MONOTONIC, ns
 	main uint64
-	head uint64 // address of the word with that of the main interpreter's newest state
+	head uint64 // address of the pointer to the main interpreter's newest state
 	// forked has another thread's ID in its state ([threads.findForked]).
 	forked thread
 }
@@ -25,16 +25,16 @@ type thread struct {
 	at          uint64
 	id          uint64 // pthread_self
 	native      uint64 // kernel thread ID, 0: unknown
-	recordedID  uint64 // kernel thread ID in the state if a fork made it wrong; else 0
+	recordedID  uint64 // the state's kernel thread ID if a fork made it wrong; else 0
 	idle        bool   // without frames, or borrowed ([threads.markBorrowed])
-	shared      bool   // one of several states, one per interpreter
+	shared      bool   // one of several states of the thread, one per interpreter
 	firstCFrame uint64 // innermost _PyCFrame (3.11, 3.12), on the stack of the thread that runs it
 }
 
 const (
 	maxInterps         = 1 << 10
 	maxThreads         = 1 << 15
-	rereadThreadsAfter = 15e6 // ns between readings for unknown threads
+	rereadThreadsAfter = 15e6 // ns
 )
 
 func (t *threads) forget() { *t = threads{interpreter: t.interpreter} }
@@ -50,7 +50,7 @@ func (t *threads) readThreads() bool {
 		if n == maxInterps || !t.readInterp(interp) {
 			return false
 		}
-		t.head = interp + uint64(t.interpThreads) // of the main interpreter, which is the last in the list
+		t.head = interp + uint64(t.interpThreads) // the main interpreter is the last in the list
 		interp = t.read64(interp + uint64(t.interpNext))
 		if interp == 0 && n > 0 {
 			t.markShared()
@@ -151,8 +151,8 @@ func (t *threads) anchor(tid int, threadPointer uint64) (uint64, bool) {
 	return 0, false
 }
 
-// findForked returns the only thread of a process forked without notice to the interpreter, as by uWSGI: its state has
-// the parent's thread ID, and the same pthread_self.
+// findForked returns the thread of a process forked without notice to the interpreter, as by uWSGI: its state has the
+// parent's thread ID, and the same pthread_self.
 func (t *threads) findForked(tid int, threadPointer uint64) *thread {
 	if t.threadNative == 0 || t.host.Arch() != frames.X86_64 {
 		return nil
@@ -169,9 +169,9 @@ func (t *threads) findForked(tid int, threadPointer uint64) *thread {
 	return nil
 }
 
-// find finds a thread's state: by thread ID; in releases whose states have none, by pthread_self, or, if that is
-// unknown (0), by the nearest one above the stack pointer. If nothing matches and only sp is known, it is the main
-// thread's. Of several matching states it is the first with frames, of the newest interpreter.
+// find finds a thread's state by thread ID; in releases without one, by pthread_self, or, if that is unknown (0), by
+// the nearest one above the stack pointer, else it is the main thread's. Of several states it is the first with frames,
+// of the newest interpreter.
 func (t *threads) find(tid int, threadPointer, sp uint64) *thread {
 	th := t.firstWithFrames(func(th *thread) bool {
 		return t.isByTID(th, tid, threadPointer) || t.isByPthread(th, threadPointer)
@@ -188,7 +188,6 @@ func (t *threads) find(tid int, threadPointer, sp uint64) *thread {
 	return th
 }
 
-// isByTID reports whether a state has the thread ID, and pthread_self if that is known.
 func (t *threads) isByTID(th *thread, tid int, threadPointer uint64) bool {
 	return th.native == uint64(tid) && (threadPointer == 0 || th.id == threadPointer)
 }
@@ -197,7 +196,6 @@ func (t *threads) isByPthread(th *thread, threadPointer uint64) bool {
 	return t.threadNative == 0 && threadPointer != 0 && th.id == threadPointer
 }
 
-// firstWithFrames returns the first matching state; idle ones of a thread with several states come last.
 func (t *threads) firstWithFrames(matches func(*thread) bool) (first *thread) {
 	for i := range t.list {
 		th := &t.list[i]
@@ -212,7 +210,7 @@ func (t *threads) firstWithFrames(matches func(*thread) bool) (first *thread) {
 	return first
 }
 
-// nearestAbove returns the state with the nearest pthread_self above a stack pointer: a guess that the merge checks.
+// nearestAbove is a guess that the merge checks.
 func (t *threads) nearestAbove(sp uint64) (nearest *thread) {
 	for i := range t.list {
 		th := &t.list[i]
@@ -223,7 +221,7 @@ func (t *threads) nearestAbove(sp uint64) (nearest *thread) {
 	return nearest
 }
 
-// mainThread returns the state of the main thread, above whose stack no pthread_self lies.
+// mainThread has no pthread_self above its stack.
 func (t *threads) mainThread() *thread {
 	i := slices.IndexFunc(t.list, func(th thread) bool { return th.id == t.main })
 	if i < 0 {
@@ -232,7 +230,7 @@ func (t *threads) mainThread() *thread {
 	return &t.list[i]
 }
 
-// maxStack bounds a thread's stack in the search by stack pointer, bytes.
+// maxStack bounds [threads.nearestAbove], bytes.
 const maxStack = 64 << 20
 
 func (t *threads) threadAt(state uint64) *thread {

@@ -85,7 +85,6 @@ func (c *frameChain) entered(cframe uint64) bool {
 
 const maxCFrames = 1 << 12
 
-// leadsToRoot reports whether cframe leads to the thread state's own, as far as copied.
 func (c *frameChain) leadsToRoot(cframe uint64) bool {
 	for range maxCFrames {
 		if c.inState(cframe) {
@@ -130,7 +129,6 @@ func (c *frameChain) chainFrom(cframe uint64) {
 	c.chainByOwner(c.Value(cframe + uint64(c.cframeCurrent)))
 }
 
-// findState finds the thread state: in the list, in the copies, or in the list read again.
 func (c *frameChain) findState() bool {
 	s := c.Sample
 	if th := c.threads.find(s.InnerTID, s.Regs.TLS, 0); th != nil && c.isState(th.at, th.recordedID) {
@@ -169,7 +167,7 @@ func (c *frameChain) isState(at, wantID uint64) bool {
 	return true
 }
 
-// byte returns the byte at addr, 0xff if unreadable.
+// byte returns 0xff if addr is unreadable.
 func (c *frameChain) byte(addr uint64) byte {
 	word, ok := c.Word(addr &^ 7)
 	if !ok {
@@ -194,7 +192,7 @@ func (c *frameChain) cut() {
 	c.frames = c.frames[:to]
 }
 
-// chainByOwner reads 3.12 on: a frame owned by the C stack ends a run. In 3.15 one after the thread state ends the
+// chainByOwner reads 3.12 on: a frame owned by the C stack ends a run; in 3.15 one after the thread state ends the
 // chain.
 func (c *frameChain) chainByOwner(at uint64) {
 	from := 0
@@ -223,12 +221,12 @@ func (c *frameChain) chainByOwner(at uint64) {
 	}
 }
 
-// chainByCFrames reads 3.11: a run's outermost frame is marked, and each run has a _PyCFrame. The newest one counts
-// only if its run leads to the frame of its predecessor: one just entered may still have that frame.
+// chainByCFrames reads 3.11: a run's outermost frame is marked, and each run has a _PyCFrame. The newest one may still
+// have the frame of its predecessor, so it counts only if its run leads to that frame.
 func (c *frameChain) chainByCFrames(cframe uint64) {
 	for n := 0; n < maxFrames; n++ {
 		if c.inState(cframe) {
-			return // the thread's own: nothing runs
+			return // its own: nothing runs
 		}
 		at, ok := c.Word(cframe + uint64(c.cframeCurrent))
 		prev, ok2 := c.Word(cframe + uint64(c.cframePrev))

@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Exported symbols.
 const (
 	symGlobals = "executor_globals"
 	symOffset  = "executor_globals_offset" // of thread-safe builds
@@ -26,7 +25,6 @@ const (
 
 var hasPHP = regexp.MustCompile(`^(php|php-fpm|php-cgi|phpdbg)[\d.]*$|^libphp[\d.]*\.so|php.*\.so$|frankenphp`)
 
-// poweredBy precedes the version.
 var poweredBy = []byte("X-Powered-By: PHP/")
 
 var versionText = regexp.MustCompile(`^(\d{1,2})\.(\d{1,2})\.\d{1,3}`)
@@ -36,7 +34,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {
 		return nil, nil
 	}
-	var why error // of FrankenPHP the program has the version, a library the rest
+	var why error // FrankenPHP's program has the version, a library the rest
 	for _, m := range h.Modules() {
 		if m == nil || m.Generated || !hasPHP.MatchString(path.Base(m.Name)) {
 			continue
@@ -96,7 +94,7 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 	return r, nil
 }
 
-// findCopies replaces a library's data by the program's copies, which hold (R_X86_64_COPY, System V ABI).
+// findCopies replaces a library's data by the program's copies, which are in use (R_X86_64_COPY, System V ABI).
 func findCopies(h managed.Host, symbols map[string]managed.Symbol) {
 	for _, m := range h.Modules() {
 		if m == nil || m.Generated || strings.Contains(path.Base(m.Name), ".so") {
@@ -110,14 +108,13 @@ func findCopies(h managed.Host, symbols map[string]managed.Symbol) {
 	}
 }
 
-// findGlobals finds the executor globals, or how to find each thread's.
 func (r *Runtime) findGlobals(symbols map[string]managed.Symbol) error {
 	if s, ok := symbols[symGlobals]; ok {
 		r.globals = s.Addr
 		if s.Size != 0 && s.Size < uint64(r.current)+8 {
 			return fmt.Errorf("its globals have %d bytes, which is not PHP %s", s.Size, r.version)
 		}
-		return nil // empty before the first request, as of an idle worker of php-fpm
+		return nil // empty before the first request
 	}
 	offset, ok := symbols[symOffset]
 	cache, ok2 := symbols[symCache]
@@ -147,8 +144,8 @@ func (r *Runtime) findGlobals(symbols map[string]managed.Symbol) error {
 	return nil
 }
 
-// findProgram sets oneRequest for a command line program: unless it has threads of PHP (parallel), its functions are
-// not freed. False if PHP has not begun.
+// findProgram sets oneRequest for a command line program without threads of PHP (parallel): its functions are not
+// freed. False: PHP has not started.
 func (r *Runtime) findProgram(symbols map[string]managed.Symbol) bool {
 	s, ok := symbols[symModule]
 	if !ok {
@@ -164,7 +161,6 @@ func (r *Runtime) findProgram(symbols map[string]managed.Symbol) bool {
 
 const maxData = 64 << 20 // bytes
 
-// versionOf returns "" for a module without PHP.
 func versionOf(h managed.Host, m *frames.Module) string {
 	_, data, ok := h.Section(m, ".rodata")
 	if !ok {

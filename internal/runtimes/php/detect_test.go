@@ -13,10 +13,9 @@ import (
 	"prywalk/internal/managed"
 )
 
-// starting is a PHP program before its first request: its globals are empty.
 type starting struct {
 	image
-	module uint64 // what sapi_module has
+	module uint64
 }
 
 func (s *starting) Read(addr uint64, b []byte) int {
@@ -27,7 +26,6 @@ func (s *starting) Read(addr uint64, b []byte) int {
 	return len(b)
 }
 
-// TestWorkersAreKnownBeforeTheirFirstRequest: PHP is known once it has begun, also where it has run nothing yet.
 func TestWorkersAreKnownBeforeTheirFirstRequest(t *testing.T) {
 	s := &starting{image: image{at: 1 << 32, text: []byte("X-Powered-By: PHP/8.2.1\x00"), bytes: make([]byte, 3)}}
 	if r, err := Detect(s); r != nil || !errors.Is(err, managed.ErrNotYet) {
@@ -39,7 +37,6 @@ func TestWorkersAreKnownBeforeTheirFirstRequest(t *testing.T) {
 	}
 }
 
-// mapped is a program of PHP with some modules.
 type mapped struct {
 	image
 	mods []*frames.Module
@@ -47,12 +44,10 @@ type mapped struct {
 
 func (m *mapped) Modules() []*frames.Module { return m.mods }
 
-// place is where a module comes from.
 type place string
 
 func (p place) FileOffset() (string, uint64) { return string(p), 0 }
 
-// TestTheCompilersCodeStaysKnownWhenCodeIsAdded: where code is mapped later, the modules before are kept as they are.
 // Private memory has code of regular expressions.
 func TestTheCompilersCodeStaysKnownWhenCodeIsAdded(t *testing.T) {
 	loop := &frames.Module{Name: "/usr/bin/php8.2", Start: 1 << 20, End: 2 << 20}
@@ -69,12 +64,12 @@ func TestTheCompilersCodeStaysKnownWhenCodeIsAdded(t *testing.T) {
 	}
 }
 
-// embedding is a program with PHP's thread-safe library and copies of its data. The program has the text with the
-// version, too, as FrankenPHP.
+// embedding is a program with PHP's thread-safe library and copies of its data. The program also has the version text,
+// as FrankenPHP.
 type embedding struct {
 	words  map[uint64]uint64
-	copies []managed.Symbol // the program's symbols
-	alone  bool             // without the library
+	copies []managed.Symbol
+	alone  bool // without the library
 }
 
 func (e *embedding) Read(addr uint64, b []byte) int {
@@ -119,8 +114,7 @@ func (e *embedding) OwnSymbols(m *frames.Module, names ...string) (list []manage
 	return list
 }
 
-// TestDataOfALibraryIsReadWhereTheProgramHasACopy: the library's own data stays empty then. What only has its name is
-// none.
+// The library's own data stays empty then. A symbol of the same name but another size is no copy.
 func TestDataOfALibraryIsReadWhereTheProgramHasACopy(t *testing.T) {
 	offset := managed.Symbol{Name: symOffset, Addr: 0x5000, Size: 8, Exported: true}
 	module := managed.Symbol{Name: symModule, Addr: 0x5008, Size: 8, Exported: true}

@@ -20,28 +20,24 @@
 //	                        48 prev ──►     └──┐  +opcodes ──────────┘
 //	                                           └──────────────────►  (one of them)
 //
-// A plan copies, in the stop, the used part of the engine's stack, records elsewhere (generators), and functions'
-// identities.
-//
 // # Merging
 //
 // A native frame of execute_ex, or of JIT code in its frame, runs the user calls up to the one entered from C
-// (ZEND_CALL_TOP): a run. Internal functions have records, too. Register r14 (x27 on arm64; ZEND_VM_FP_GLOBAL_REG,
-// Zend/zend_execute.c) has the innermost record's address and is preserved across calls: it is in the registers, or
-// saved on the stack further in. A contradiction invalidates the walk's PHP frames. A fiber has its own C stack; the
-// runs that resumed it follow its last frame.
+// (ZEND_CALL_TOP): a run. Register r14 (x27 on arm64; ZEND_VM_FP_GLOBAL_REG, Zend/zend_execute.c) has the innermost
+// record's address and is preserved across calls: it is in the registers, or saved on the stack further in. A
+// contradiction invalidates the walk's PHP frames. A fiber has its own C stack; the runs that resumed it follow its
+// last frame.
 //
 // # Names
 //
 // Closures are freed at any time, other functions outside of opcache's memory at the end of a request. A function is
 // named if the thread has not run since the copy, or if the copied identity, with the hashes that the engine keeps in
-// its texts, is still in memory; else it is [freed]. Not copied are identities of functions that are never freed: the
-// engine's, opcache's, and those of a command line program, which is one request.
+// its texts, is still in memory; else it is [freed]. Functions that are never freed need no copy: the engine's,
+// opcache's, and those of a command line program, which is one request.
 //
 // In code of the JIT compiler a line can be some opcodes too early. While a script in FrankenPHP waits, its calls are
 // shown at its thread only, not at the goroutine. At most 32,768 calls of a stack are read.
 //
 // Sources: php-src, Zend/zend_compile.h (_zend_execute_data, _zend_op_array, _zend_op), Zend/zend_globals.h
-// (_zend_executor_globals), Zend/zend_types.h (_zend_string), Zend/zend_generators.h, Zend/zend_fibers.c,
-// TSRM/TSRM.c.
+// (_zend_executor_globals), Zend/zend_types.h (_zend_string), Zend/zend_generators.h, Zend/zend_fibers.c, TSRM/TSRM.c.
 package php

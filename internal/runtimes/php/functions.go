@@ -13,8 +13,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// functionCache has the functions. Only those that are never freed are known by address, and are in
-// [managed.Objects.Skip]: of others, a later one with the same identity can be at the address.
+// functionCache knows by address, and in [managed.Objects.Skip], only functions that are never freed: another function
+// with the same identity can replace others.
 type functionCache struct {
 	managed.Objects[*function]
 	byID      map[identity]*function // closures move
@@ -26,7 +26,7 @@ type function struct {
 	managed.CacheEntry
 	id         identity
 	name, file string
-	frameType  string // [managed.Frame.Type]
+	frameType  string
 	first      int
 	opcodes    uint64
 	lines      []uint32 // by opcode
@@ -81,8 +81,8 @@ func (r *Runtime) identify(addr uint64, get managed.WordReader) (id identity, ok
 	return id, ok
 }
 
-// isPermanent reports whether the function is never freed, and identified by its pointers: the engine's, and those in
-// opcache's memory. Closures are objects; a trampoline is made for one call.
+// isPermanent reports whether the function is never freed: the engine's, and those in opcache's memory, but for
+// closures and trampolines.
 func (id *identity) isPermanent() bool {
 	return (id.immutable || id.kind() == typeInternal) && id.flags>>32 == 0
 }
@@ -97,14 +97,14 @@ func (id *identity) addHashes(get managed.WordReader) (ok bool) {
 	return ok
 }
 
-// Of copied texts, bytes, multiples of 8.
+// Copied bytes of texts, multiples of 8.
 const (
 	maxName = 104
 	maxFile = 232
 )
 
-// hashIn returns the hash of a text; 0 for none. The engine's own stays valid in a freed text; without it, as in
-// evaluated code, the text is hashed unless freed (the allocator writes into it).
+// hashIn returns a text's hash; 0: no text. The engine's hash stays valid in a freed text; without it, as in evaluated
+// code, the text is hashed unless freed.
 func hashIn(addr, most uint64, get managed.WordReader) (uint64, bool) {
 	if addr == 0 {
 		return 0, true
@@ -128,8 +128,8 @@ func hashIn(addr, most uint64, get managed.WordReader) (uint64, bool) {
 	return hashOf(b[:n]), true
 }
 
-// isText reports whether a text's first word (references, type, flags) is of a text that is not freed: there the
-// allocator has a pointer, whose upper half is no text's type.
+// isText reports whether a text's first word (references, type, flags) is of a text that is not freed: the allocator
+// overwrites it with a pointer, whose upper half is no text's type.
 func isText(head uint64) bool {
 	return uint32(head>>32)&^textFlags == typeText && (uint32(head) != 0 || head>>32&textImmutable != 0)
 }
@@ -148,7 +148,7 @@ func (r *Runtime) resolve(c *executeData) bool {
 	if flags, copied := w.Sample.Mem.Word(c.functionAt + funcType); copied {
 		c.kind = uint8(flags)
 	}
-	if live { // checked at once, so that a thread that runs on loses this name, not the walk
+	if live { // checked now, so that a running thread loses this name, not the walk
 		if w.UsedLive = used; !w.StillLive() {
 			f = nil
 		}
@@ -159,7 +159,7 @@ func (r *Runtime) resolve(c *executeData) bool {
 	return true
 }
 
-// functionSource reads functions. It implements [managed.ObjectSource].
+// functionSource implements [managed.ObjectSource].
 type functionSource struct{ *Runtime }
 
 // Identify implements [managed.ObjectSource].
@@ -219,7 +219,7 @@ func (id *identity) content() content {
 	return content{id.flags, id.nameHash, id.fileHash, id.lines, id.last}
 }
 
-// withSameLines returns a copy of a known function of the same content, without a class; nil if none.
+// withSameLines copies a known function of the same content, without a class; nil: none.
 func (c *functionCache) withSameLines(id *identity) *function {
 	known := c.byContent[id.content()]
 	if known == nil || id.scope != 0 || id.fileHash == 0 {
@@ -263,7 +263,6 @@ func (c *functionCache) add(addr uint64, f *function) {
 	}
 }
 
-// keep numbers a function that was just read.
 func (c *functionCache) keep(f *function) {
 	if c.byID == nil {
 		c.byID, c.byContent, c.classes = map[identity]*function{}, map[content]*function{}, map[uint64]string{}
@@ -340,7 +339,7 @@ func (r *Runtime) text(addr, hash uint64) (string, bool) {
 	return string(b), true
 }
 
-// hashOf is zend_inline_hash_func (Zend/zend_string.h): DJBX33A with bit 63 set.
+// hashOf is zend_inline_hash_func (Zend/zend_string.h).
 func hashOf(b []byte) uint64 {
 	h := uint64(5381)
 	for _, c := range b {
@@ -351,8 +350,8 @@ func hashOf(b []byte) uint64 {
 
 const maxOpcodes = 1 << 17
 
-// readLines reads each opcode's line. It fails for one outside of the function: opcodes can be freed before the
-// function's record (destroy_op_array, Zend/zend_opcode.c).
+// readLines fails for a line outside of the function: opcodes can be freed before the function's record
+// (destroy_op_array, Zend/zend_opcode.c).
 func (r *Runtime) readLines(f *function) bool {
 	if f.id.last > maxOpcodes {
 		return f.id.last < 1<<28 // named, without lines

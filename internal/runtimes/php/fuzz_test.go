@@ -11,11 +11,10 @@ import (
 	"prywalk/internal/managed"
 )
 
-// image is a process of which only some bytes can be read, wherever they lie.
 type image struct {
 	at    uint64
 	bytes []byte
-	text  []byte // the section that has the version
+	text  []byte // has the version
 }
 
 func (img *image) Read(addr uint64, b []byte) int {
@@ -58,13 +57,11 @@ func (img *image) OwnSymbols(*frames.Module, ...string) []managed.Symbol {
 	return symbols
 }
 
-// oddCalls has a call before each odd address.
 type oddCalls struct{}
 
 func (oddCalls) CallBefore(ret frames.Addr) (frames.Call, bool) { return frames.Call{}, ret%2 == 1 }
 func (oddCalls) FuncStart(frames.Addr) (frames.Addr, bool)      { return 0, false }
 
-// walkAll walks a stack of a few native frames over an image, with the executor's globals where the image begins.
 func walkAll(r *Runtime, m *image) {
 	regs := frames.Regs{Arch: frames.X86_64, TLS: m.at}
 	regs.Set(frames.X86_64.SP(), m.at+256)
@@ -75,7 +72,7 @@ func walkAll(r *Runtime, m *image) {
 	for _, loop := range []uint64{1<<20 + 128, 1<<21 + 8} {
 		r.Begin(&managed.Sample{InnerTID: 7, Regs: &regs, Mem: m, At: 1, Live: m})
 		var out []managed.Ref
-		out, _ = r.ManagedFrames(&frames.Frame{PC: 1, SP: m.at ^ 1<<46}, m.at^1<<46+64, out) // of another stack
+		out, _ = r.ManagedFrames(&frames.Frame{PC: 1, SP: m.at ^ 1<<46}, m.at^1<<46+64, out) // another stack
 		for sp := m.at + 256; sp < m.at+2048; sp += 256 {
 			out, _ = r.ManagedFrames(&frames.Frame{PC: m.at + loop, SP: sp, AfterCall: sp > m.at+256}, sp+256, out)
 		}
@@ -96,23 +93,22 @@ func walkAll(r *Runtime, m *image) {
 	r.jit.find(&regs, m, 0)
 }
 
-// FuzzWalk: whatever lies where the engine's structures are looked for, walks end, and read nothing without bounds.
 func FuzzWalk(f *testing.F) {
 	version := []byte("X-Powered-By: PHP/8.2.1\x00")
 	f.Add(make([]byte, 4096), version, uint64(1<<32), uint8(2))
-	self := make([]byte, 4095) // each word leads to the first one
+	self := make([]byte, 4095)
 	for i := 0; i+8 < len(self); i += 8 {
 		binary.LittleEndian.PutUint64(self[i:], 1<<32)
 	}
 	f.Add(self, version, uint64(1<<32), uint8(0))
-	user := make([]byte, 4098) // a call of a user function, whose record leads to itself
+	user := make([]byte, 4098) // a user function's call, whose record leads to itself
 	for i := 0; i+8 < len(user); i += 8 {
 		binary.LittleEndian.PutUint64(user[i:], 1<<32+1024)
 	}
 	binary.LittleEndian.PutUint64(user[1024:], typeUser)
 	f.Add(user, []byte("X-Powered-By: PHP/X-Powered-By: PHP/8.4.0"), uint64(1<<32), uint8(4))
 	l := newListed()
-	l.put(listedAt+80+usedHead-rtld, pthread(1)+listOff) // from where Own has symRtld
+	l.put(listedAt+80+usedHead-rtld, pthread(1)+listOff) // from Own's symRtld on
 	l.put(pthread(1)+listOff+8, listedAt+80+usedHead-rtld)
 	f.Add(l.bytes, version, l.at, uint8(2))
 	f.Fuzz(func(_ *testing.T, b, text []byte, at uint64, release uint8) {
@@ -130,7 +126,6 @@ func FuzzWalk(f *testing.F) {
 	})
 }
 
-// FuzzPosition: opcodes that are none of a function's have no line.
 func FuzzPosition(f *testing.F) {
 	f.Add(uint64(64), uint64(96), uint64(2))
 	f.Fuzz(func(t *testing.T, opcodes, opline, last uint64) {

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// memory is words of a process by address. As a [managed.Live] its thread has run since.
+// memory is words by address. As a [managed.Live] its thread has run.
 type memory map[uint64]uint64
 
 func (m memory) Word(addr uint64) (uint64, bool) {
@@ -33,7 +33,6 @@ func (m memory) Read(addr uint64, b []byte) int {
 func (memory) Cut(uint64) bool { return false }
 func (memory) Unchanged() bool { return false }
 
-// put writes bytes, and zeros up to the next word.
 func (m memory) put(addr uint64, b []byte) {
 	for i := 0; i < len(b)+1; i += 8 {
 		var word [8]byte
@@ -50,7 +49,6 @@ func (m memory) text(addr uint64, s string, hashed bool) {
 	m.put(addr+textContent, []byte(s))
 }
 
-// Addresses of a program with one call.
 const (
 	aGlobals = 0x7f0000001000
 	aCall    = 0x7f0000002000
@@ -58,10 +56,10 @@ const (
 	aName    = 0x7f0000004000
 	aFile    = 0x7f0000005000
 	aOpcodes = 0x7f0000006000
-	aFree    = 0x7f0000007000 // another free slot
+	aFree    = 0x7f0000007000
 )
 
-// oneCall is a program that runs a function of 8.4, or, without a name, evaluated code.
+// oneCall runs a function of 8.4, or, without a name, evaluated code.
 func oneCall(name string) (memory, *Runtime) {
 	l, _ := layoutOf(804)
 	r := &Runtime{layout: l, globals: aGlobals}
@@ -88,7 +86,7 @@ func oneCall(name string) (memory, *Runtime) {
 	return m, r
 }
 
-// named returns the name of the only call of a sample, "[freed]", or "" for no call.
+// named returns the name of the only call, "[freed]", or "" for no call.
 func named(t *testing.T, r *Runtime, copied, now memory) string {
 	t.Helper()
 	r.thread = 7
@@ -102,13 +100,13 @@ func named(t *testing.T, r *Runtime, copied, now memory) string {
 	return r.calls[0].function.name
 }
 
-// free writes into a slot of size bytes what the allocator of 8.4 does: the next free slot at its beginning, and at its
-// end the same in another form (zend_mm_set_next_free_slot, Zend/zend_alloc.c).
+// free writes what the allocator of 8.4 does: the next free slot at the start, and at the end the same in another form
+// (zend_mm_set_next_free_slot, Zend/zend_alloc.c).
 func (m memory) free(addr, size uint64) {
 	m[addr], m[addr+size-8] = aFree, 0x6a9f1234c0ffee11
 }
 
-// A text or function that is freed while its call is still there, and has the same bytes when read, gives no name.
+// The text or function has the same bytes when read.
 func TestFunctionsFreedDuringTheStopHaveNoName(t *testing.T) {
 	const eval = "chain.php(53) : eval()'d code"
 	for _, c := range []struct {
@@ -133,8 +131,6 @@ func TestFunctionsFreedDuringTheStopHaveNoName(t *testing.T) {
 	}
 }
 
-// TestTextsThatChangeAfterTheStopGiveNoName: what was copied in the stop decides, with a hash of the engine's or
-// without.
 func TestTextsThatChangeAfterTheStopGiveNoName(t *testing.T) {
 	for _, hashed := range []bool{false, true} {
 		copied, r := oneCall("first")

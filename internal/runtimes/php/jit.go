@@ -18,12 +18,12 @@ type jitCode struct {
 	runtime   *Runtime
 	frame     frames.Rule
 	row       *frames.Row
-	proof     *managed.VerifiedRule // on x86-64
-	frameSize uint64                // bytes with the return address
+	proof     *managed.VerifiedRule // x86-64
+	frameSize uint64                // bytes, with the return address
 	known     bool
 }
 
-// maxArguments bounds the words below the frame of execute_ex.
+// maxArguments is in words.
 const maxArguments = 8
 
 func (r *Runtime) adoptCode(h managed.Host) {
@@ -44,8 +44,8 @@ func (r *Runtime) adoptCode(h managed.Host) {
 	}
 }
 
-// isPrivateMemory reports private memory, such as PCRE's: opcache's is shared and has a file name
-// (zend_shared_alloc_startup, ext/opcache/zend_shared_alloc.c).
+// isPrivateMemory reports memory such as PCRE's: opcache's is shared and has a file name (zend_shared_alloc_startup,
+// ext/opcache/zend_shared_alloc.c).
 func isPrivateMemory(m *frames.Module) bool {
 	if m.Origin == nil {
 		return false
@@ -54,7 +54,7 @@ func isPrivateMemory(m *frames.Module) bool {
 	return file == ""
 }
 
-// learnFrame takes the call frame information in the middle of execute_ex.
+// learnFrame uses the call frame information in the middle of execute_ex.
 func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
 	m := r.module
 	q := frames.Query{PC: (r.executeEx.Start+r.executeEx.End)/2 - m.Bias}
@@ -88,8 +88,8 @@ var subRSPImm32, subRSPImm8 = []byte{0x48, 0x81, 0xec}, []byte{0x48, 0x83, 0xec}
 
 const maxPrologue = 64 // bytes
 
-// findFrameSize finds the distance from sp to the CFA in execute_ex. By frame pointer, which JIT code uses otherwise,
-// it is the registers that the prologue saves, and its sub rsp.
+// findFrameSize finds the distance from sp to the CFA in execute_ex. JIT code uses the frame pointer otherwise, so for
+// that CFA register it is the registers that the prologue saves, and its sub rsp.
 func (c *jitCode) findFrameSize(r *Runtime) bool {
 	switch c.frame.CFAReg {
 	case frames.X86RSP:
@@ -100,7 +100,7 @@ func (c *jitCode) findFrameSize(r *Runtime) bool {
 		return false
 	}
 	var b [maxPrologue]byte
-	n := r.host.Read(r.executeEx.Start, b[:]) // in a core, too
+	n := r.host.Read(r.executeEx.Start, b[:])
 	c.frameSize = 8
 	for _, saved := range c.frame.Saved {
 		if saved != 0 {

@@ -11,12 +11,12 @@ type layout struct {
 	headSize                 int64 // copied bytes of an op array
 	closure                  uint32
 	generatorData, generator int64 // in a generator: its execute data, the one that it waits for
-	generatorFake            int64 // in a generator: the record of those that wait for it
+	generatorFake            int64 // in a generator: the record of its waiters
 }
 
 const (
-	globalsVMStackTop = -32 // EG(vm_stack_top), from EG(current_execute_data)
-	globalsVMStack    = -16 // EG(vm_stack), the newest page
+	globalsVMStackTop = -32 // from EG(current_execute_data)
+	globalsVMStack    = -16 // newest page
 
 	callOpline = 0
 	callFunc   = 24
@@ -39,14 +39,14 @@ const (
 	opSize = 32
 )
 
-// Of texts (GC_TYPE_INFO, Zend/zend_types.h), in the upper half of the first word.
+// GC_TYPE_INFO of texts (Zend/zend_types.h), in the upper half of the first word.
 const (
 	typeText      = 6     // IS_STRING
 	textFlags     = 0x3f0 // GC_FLAGS_MASK
 	textImmutable = 1 << 6
 )
 
-// Of functions (Zend/zend_compile.h).
+// Zend/zend_compile.h.
 const (
 	typeInternal = 1
 	typeUser     = 2
@@ -58,15 +58,13 @@ const (
 	flagTrampoline = 1 << 18
 )
 
-// Type of This and flags of calls.
 const (
 	thisTypeMask = 0xff
 	callCode     = 1 << 16 // code of a file or eval
 	callTop      = 1 << 17
-	isObject     = 8 // type of This
+	isObject     = 8
 )
 
-// layouts are ascending.
 var layouts = []layout{
 	{
 		minor: 704, current: 488, opcodes: 64, last: 60, file: 136, lines: 144, headSize: 152, closure: 1<<20 | 1<<21,

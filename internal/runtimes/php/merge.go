@@ -47,7 +47,6 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 	return out, replacesFrame || hidden
 }
 
-// noteStackChange notes a frame's stack pointer, and whether it is on another stack than the frame before.
 func (w *walk) noteStackChange(f *frames.Frame, leaf bool) {
 	switch {
 	case !leaf && !f.AfterCall: // interrupted by a signal, perhaps on another stack, whose frame has the registers
@@ -64,7 +63,6 @@ func (w *walk) restIsOfFiber() bool {
 	return !w.incomplete && (w.nextRun == w.runsOnStack || w.executeFrames == 0)
 }
 
-// appendRest appends the runs that are left, and reports whether there were any.
 func (r *Runtime) appendRest(out []managed.Ref) (refs []managed.Ref, added bool) {
 	w := &r.walk
 	for w.nextRun < len(w.runs) {
@@ -76,16 +74,14 @@ func (r *Runtime) appendRest(out []managed.Ref) (refs []managed.Ref, added bool)
 }
 
 const (
-	maxFrameDistance = 1 << 20 // above that of neighbouring frames, bytes
+	maxFrameDistance = 1 << 20 // bytes
 	maxContext       = 1 << 10 // bytes of a signal's frame up to its registers (struct rt_sigframe)
 )
 
-// isRegexCode reports PCRE's code, called by the innermost call.
 func (r *Runtime) isRegexCode(f *frames.Frame) bool {
 	return f.Module != nil && f.Module.Generated && r.nextRun == 0 && isPrivateMemory(f.Module)
 }
 
-// appendRunsOf appends the runs of a native frame of execute_ex.
 func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []managed.Ref {
 	w := &r.walk
 	parts := [2]managed.Span{w.signal, {Start: w.executeSP, End: f.SP}}
@@ -185,7 +181,6 @@ func (w *walk) leadsTo(data, user uint64) bool {
 
 const maxInnerDistance = 16 << 10 // bytes
 
-// hasInnerOnStack reports whether native frames keep execute data further in than the globals.
 func (r *Runtime) hasInnerOnStack(current *run, parts [2]managed.Span) bool {
 	w := &r.walk
 	if current.user == 0 {
@@ -197,7 +192,7 @@ func (r *Runtime) hasInnerOnStack(current *run, parts [2]managed.Span) bool {
 	return w.InRegs(inner) || w.isInParts(parts, inner)
 }
 
-// topFlag returns ZEND_CALL_TOP; set if unreadable.
+// topFlag returns ZEND_CALL_TOP, also if unreadable.
 func (w *walk) topFlag(data uint64) uint64 {
 	info, ok := w.Sample.Mem.Word(data + callInfo)
 	if !ok {
@@ -206,7 +201,6 @@ func (w *walk) topFlag(data uint64) uint64 {
 	return info & callTop
 }
 
-// hasOnStack searches parts of the stack and, for the first frame, registers.
 func (w *walk) hasOnStack(data uint64, parts [2]managed.Span, first bool) bool {
 	if data == 0 {
 		return false
@@ -232,7 +226,7 @@ func (r *Runtime) appendRun(current *run, out []managed.Ref) []managed.Ref {
 	return out
 }
 
-// oplineOf returns a call's opline; of the innermost the register's, if in the function.
+// oplineOf: the innermost call's is the register's, if in the function.
 func (r *Runtime) oplineOf(c *executeData, i int) uint64 {
 	if i == 0 {
 		if ip, ok := r.Sample.Regs.Get(r.oplineReg); ok && c.function.position(ip) != 0 {

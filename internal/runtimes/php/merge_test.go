@@ -10,16 +10,16 @@ import (
 	"prywalk/internal/managed"
 )
 
-// TestCallsAreFoundPastAnotherStack: where PHP has called Go, or a signal has a stack of its own, the saved register
-// of execute_ex lies between frames of its own stack. The addresses between two stacks are not searched.
+// Where PHP has called Go, or a signal has a stack of its own, the saved register of execute_ex lies between frames of
+// its own stack. The addresses between two stacks are not searched.
 func TestCallsAreFoundPastAnotherStack(t *testing.T) {
 	const user, loop, low, high = 0x5000, 0x1000, 0xc0_0000_0000, 0x7f00_0000_0000
 	for _, c := range []struct {
 		name   string
-		inner  uint64 // stack pointer of the innermost frame
-		outer  uint64 // stack pointer of the first frame of the stack that execute_ex is on
+		inner  uint64
+		outer  uint64 // of the first frame of execute_ex's stack
 		at     uint64 // of the saved register, from there; 0: in the context, at the innermost frame
-		signal bool   // has interrupted that frame
+		signal bool
 		found  int
 	}{
 		{"one stack", high - 64, high, 64, false, 1},
@@ -43,7 +43,7 @@ func TestCallsAreFoundPastAnotherStack(t *testing.T) {
 		}
 		regs := &frames.Regs{Arch: frames.X86_64, PC: 1}
 		regs.Set(frames.X86_64.SP(), c.inner)
-		regs.Set(frames.X86R14, 7) // another function's
+		regs.Set(frames.X86R14, 7)
 		r := &Runtime{executeEx: managed.Span{Start: loop, End: loop + 0x100}, dataReg: frames.X86R14, thread: 1,
 			oplineReg: frames.X86R15, host: &image{}, module: &frames.Module{Name: "libphp.so"}}
 		mem := &frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: stack}}
@@ -65,13 +65,11 @@ func TestCallsAreFoundPastAnotherStack(t *testing.T) {
 	}
 }
 
-// countedMemory counts the words that are asked for; there are none.
 type countedMemory struct{ n *int }
 
 func (m countedMemory) Word(uint64) (uint64, bool) { *m.n++; return 0, false }
 func (countedMemory) Cut(uint64) bool              { return false }
 
-// Frames that the copy has not can be far apart, as in a chain that a program made up.
 func TestOnlyTheCopiedStackIsSearchedForCalls(t *testing.T) {
 	const user, loop, sp = 0x5000, 0x1000, 0x7f00_0000_0000
 	n := 0

@@ -20,11 +20,11 @@ type Runtime struct {
 	executorOffset     uint64 // of the executor globals in these
 	threads            threads
 	oneRequest         bool  // declared functions are not freed
-	dataReg, oplineReg uint8 // of execute data and opline (DWARF numbers)
+	dataReg, oplineReg uint8 // DWARF numbers
 	host               managed.Host
 	plan               *managed.Plan
 	jit                jitCode
-	thread             int // that runs PHP, if one; 0: unknown
+	thread             int // the only one that runs PHP; 0: unknown
 
 	functions functionCache
 	view      managed.View
@@ -70,7 +70,7 @@ func (r *Runtime) Anchor(tid int, threadPointer uint64) (uint64, bool) {
 }
 
 const (
-	maxStack     = 32 << 10 // bytes of the newest page of the engine's stack
+	maxStack     = 32 << 10 // bytes
 	maxFunctions = 64
 	maxWaiting   = 8
 )
@@ -81,8 +81,8 @@ const (
 	slotCall
 )
 
-// makePlan sets what a stop copies: the newest page of the engine's stack, the calls, functions' identities, and texts
-// of those that can be freed.
+// makePlan: the newest page of the engine's stack, the calls, functions' identities, and texts of those that can be
+// freed.
 func (r *Runtime) makePlan() {
 	load := func(off int64, to uint8) managed.Step { return managed.LoadStep(managed.SlotAnchor, off, to) }
 	each := func(off int64, next int32, size uint32) managed.Step {
@@ -118,7 +118,6 @@ func (r *Runtime) makePlan() {
 	}}
 }
 
-// read64 reads current memory; 0 if unreadable.
 func (r *Runtime) read64(addr uint64) uint64 {
 	v, _ := managed.ReadWord(r.host, addr)
 	return v

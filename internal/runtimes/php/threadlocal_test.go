@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestThreadLocalWordsAreFoundByTheCodeOfTheirOffset: what GCC 12 makes of tsrm_get_ls_cache_tcb_offset in a program
-// and in a library. One that returns 0 has no such offset.
+// Code by GCC 12, in a program and in a library.
 func TestThreadLocalWordsAreFoundByTheCodeOfTheirOffset(t *testing.T) {
 	words := func(list ...uint32) (b []byte) {
 		for _, w := range list {
@@ -26,7 +25,7 @@ func TestThreadLocalWordsAreFoundByTheCodeOfTheirOffset(t *testing.T) {
 		find   func(func(uint64) uint64, uint64, []byte) (int64, bool)
 		code   []byte
 		offset int64
-		at     uint64 // of the word of the GOT
+		at     uint64 // of the GOT entry
 	}{
 		{"x86 program", threadLocalX86, []byte{0x48, 0xc7, 0xc0, 0xe8, 0xff, 0xff, 0xff, 0xc3}, -24, 0},
 		{"x86 library", threadLocalX86, []byte{0xf3, 0x0f, 0x1e, 0xfa, 0x48, 0x8b, 5, 0xc1, 0x2e, 0, 0, 0xc3}, -48, 0x3fcc},
@@ -46,7 +45,6 @@ func TestThreadLocalWordsAreFoundByTheCodeOfTheirOffset(t *testing.T) {
 	}
 }
 
-// FuzzThreadLocal: any code is read without a fault.
 func FuzzThreadLocal(f *testing.F) {
 	f.Add([]byte{0x40, 0xd0, 0x3b, 0xd5, 0, 0, 0x40, 0xf9})
 	f.Fuzz(func(_ *testing.T, code []byte) {

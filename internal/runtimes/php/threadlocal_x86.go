@@ -7,7 +7,7 @@ import (
 	"encoding/binary"
 )
 
-// After endbr64: mov rax, imm32 in a program; mov rax, [rip+disp32] of a word of the GOT in a library.
+// After endbr64: mov rax, imm32 in a program; mov rax, [rip+disp32] of a GOT entry in a library.
 var (
 	endbr      = []byte{0xf3, 0x0f, 0x1e, 0xfa}
 	moveNumber = []byte{0x48, 0xc7, 0xc0}

@@ -21,11 +21,11 @@ import (
 //	_dl_stack_user          tid
 type threads struct {
 	heads   [2]uint64 // of the lists; 0: unknown
-	list    int64     // in struct pthread
+	list    int64
 	tid     int64
 	pointer uint64         // from struct pthread to the thread pointer
-	byTID   map[int]uint64 // address of struct pthread
-	next    int64          // the lists are not read before, CLOCK_MONOTONIC ns
+	byTID   map[int]uint64 // struct pthread
+	next    int64          // reading time, CLOCK_MONOTONIC ns
 }
 
 const (
@@ -41,10 +41,10 @@ var hasThreads = regexp.MustCompile(`^(libc|ld)([-.][-.\w]*)?\.so(\.\d+)?$`)
 
 const (
 	maxThreads  = 1 << 15  // of a list
-	maxPthread  = 64 << 10 // bytes of struct pthread
-	maxListSpan = 256      // bytes with its list and tid
-	readAgain   = 15e6     // pause of reading the lists, ns
-	shareOfTime = 50       // pause ÷ time of a reading, at least
+	maxPthread  = 64 << 10 // bytes
+	maxListSpan = 256      // bytes with list and tid
+	readAgain   = 15e6     // ns between readings
+	shareOfTime = 50       // least ratio of pause and reading
 )
 
 // find finds the lists. Without them, only stopped threads have a thread pointer.
@@ -104,7 +104,7 @@ func (t *threads) pointerOf(h managed.Host, tid int) (uint64, bool) {
 	return p + t.pointer, ok
 }
 
-// readLists reads a list that changes meanwhile up to the change.
+// readLists reads a changing list up to the change.
 func (t *threads) readLists(h managed.Host) {
 	t.byTID = map[int]uint64{}
 	from := min(t.list, t.tid)

@@ -10,14 +10,13 @@ import (
 	"prywalk/internal/managed"
 )
 
-// listed is a process with the C library's lists of threads, as glibc 2.36 has them on x86-64.
+// listed is a process with glibc 2.36's lists, x86-64.
 type listed struct {
 	image
 	arch    frames.Arch
-	without string // a symbol
+	without string
 }
 
-// Places in a listed process.
 const (
 	listedAt   = 1 << 32
 	rtld       = listedAt + 0x400
@@ -51,10 +50,8 @@ func (l *listed) OwnSymbols(m *frames.Module, _ ...string) (list []managed.Symbo
 
 func (l *listed) put(at, v uint64) { binary.LittleEndian.PutUint64(l.bytes[at-listedAt:], v) }
 
-// pthread returns the address of a structure by its number.
 func pthread(i uint64) uint64 { return listedAt + 0x1000*i }
 
-// link makes a list of structures.
 func (l *listed) link(head uint64, numbers ...uint64) {
 	last := head
 	for _, i := range append(numbers, 0) {
@@ -68,7 +65,7 @@ func (l *listed) link(head uint64, numbers ...uint64) {
 	}
 }
 
-// newListed has threads 101 and 102 in one list, 103, the first one, in the other, and one that has ended.
+// newListed has threads 101 and 102 in one list, 103, the first one, in the other, and an ended one.
 func newListed() *listed {
 	l := &listed{image: image{at: listedAt, bytes: make([]byte, 0x6000)}, arch: frames.X86_64}
 	for i, offset := range []uint64{usedHead - rtld, userHead - rtld, listOff, tidOff} {
@@ -83,7 +80,7 @@ func newListed() *listed {
 	return l
 }
 
-// pointers returns the thread pointers of the threads 101 to 103, 0 for those that are not found.
+// pointers returns those of threads 101 to 103; 0: not found.
 func (t *threads) pointers(h managed.Host) (at [3]uint64) {
 	for i := range at {
 		at[i], _ = t.pointerOf(h, 101+i)
@@ -91,7 +88,6 @@ func (t *threads) pointers(h managed.Host) (at [3]uint64) {
 	return at
 }
 
-// TestThreadsAreFoundInTheListsOfTheCLibrary: by ID, in both lists, and not if anything is missing or out of order.
 func TestThreadsAreFoundInTheListsOfTheCLibrary(t *testing.T) {
 	all := [3]uint64{pthread(1), pthread(2), pthread(3)}
 	for _, c := range []struct {
@@ -124,15 +120,14 @@ func TestThreadsAreFoundInTheListsOfTheCLibrary(t *testing.T) {
 	}
 }
 
-// TestEndedThreadsAreDropped: a structure belongs to a thread as long as it has its ID. The lists are not
-// read again at once.
+// A structure belongs to a thread as long as it has its ID. The lists are not read again at once.
 func TestEndedThreadsAreDropped(t *testing.T) {
 	l := newListed()
 	var th threads
 	th.find(l)
 	th.pointers(l)
 	l.put(pthread(1)+tidOff, 0)
-	l.put(pthread(2)+tidOff, 101) // a thread with the former one's ID
+	l.put(pthread(2)+tidOff, 101) // the ID was reused
 	if got := th.pointers(l); got != [3]uint64{0, 0, pthread(3)} {
 		t.Errorf("at once: %#x", got)
 	}
@@ -145,7 +140,6 @@ func TestEndedThreadsAreDropped(t *testing.T) {
 	}
 }
 
-// TestUnstoppedSleepersHaveTheirGlobals: in a thread-safe build, by the thread's ID.
 func TestUnstoppedSleepersHaveTheirGlobals(t *testing.T) {
 	l := newListed()
 	r := &Runtime{host: l, threadSafe: true, tls: -8, executorOffset: 0x100}

@@ -16,11 +16,11 @@ type walk struct {
 	runsOnStack int // on this C stack; the others resumed a fiber
 	nextRun     int // the innermost run without a native frame
 
-	frames        int          // native frames so far
-	executeFrames int          // of execute_ex
-	executeSP     uint64       // the last one's, or the first frame's after it on the same stack
-	lastSP        uint64       // last native frame's
-	signal        managed.Span // stack of a signal handler after the last frame of execute_ex, with its context
+	frames        int
+	executeFrames int
+	executeSP     uint64 // the last one's, or the first frame's after it on the same stack
+	lastSP        uint64
+	signal        managed.Span // of a handler after the last frame of execute_ex, with its context
 	emptyFrame    bool         // a frame of execute_ex had no run: just entered, or about to be left
 	pairedByOrder bool         // a run was assigned by order only
 	unfinished    bool         // the native walk may lack its outer end
@@ -38,7 +38,7 @@ type executeData struct {
 
 // run is the calls of one native frame of execute_ex: user functions, and internal ones that the innermost called.
 type run struct {
-	from, to int    // in calls
+	from, to int
 	user     uint64 // innermost user call; 0: none
 }
 
@@ -69,7 +69,7 @@ func (r *Runtime) globalsOf() (uint64, bool) {
 	return r.globals, r.thread == w.Sample.InnerTID
 }
 
-// maxExamined is the number of words of the stack that are searched for code of execute_ex.
+// maxExamined is in words.
 const maxExamined = 8 << 10
 
 func (r *Runtime) hasExecuteEx() bool {
@@ -78,18 +78,16 @@ func (r *Runtime) hasExecuteEx() bool {
 	return r.inExecuteEx(w.Sample.Regs.PC) || w.isOnStack(sp, sp+8*maxExamined, r.inExecuteEx)
 }
 
-// inExecuteEx reports whether pc is in execute_ex, or code in its frame.
 func (r *Runtime) inExecuteEx(pc uint64) bool {
 	return r.executeEx.Has(pc) || r.cold.Has(pc) || r.jit.has(pc)
 }
 
 type runBuilder struct {
-	from  int    // its first call
-	user  uint64 // its innermost user call; 0: none yet
-	fiber bool   // it is on a stack that resumed a fiber
+	from  int
+	user  uint64 // innermost user call; 0: none yet
+	fiber bool   // on a stack that resumed a fiber
 }
 
-// endRun ends a run at the last call. The next one begins there.
 func (w *walk) endRun(b *runBuilder) {
 	if b.from < len(w.calls) {
 		w.runs = append(w.runs, run{b.from, len(w.calls), b.user})
@@ -100,7 +98,7 @@ func (w *walk) endRun(b *runBuilder) {
 	b.from, b.user = len(w.calls), 0
 }
 
-// dropRun drops the calls of a run of which one is unreadable.
+// dropRun drops the calls of an unreadable run.
 func (w *walk) dropRun(b *runBuilder) { w.incomplete, w.calls = true, w.calls[:b.from] }
 
 type callRecord struct{ opline, function, info, previous uint64 }
@@ -119,7 +117,7 @@ type cycleDetector struct {
 	seen  uint64
 }
 
-// repeats takes the next address, and reports whether it is that of an earlier step: not of each, but once in a cycle.
+// repeats reports whether at is that of an earlier step: at least once in a cycle.
 func (d *cycleDetector) repeats(at uint64) bool {
 	if at == d.seen {
 		return true
@@ -131,7 +129,6 @@ func (d *cycleDetector) repeats(at uint64) bool {
 	return false
 }
 
-// readCalls reads the calls, innermost first, in runs.
 func (r *Runtime) readCalls(at uint64) {
 	w, b := &r.walk, runBuilder{}
 	var cycle cycleDetector
@@ -227,12 +224,11 @@ func (w *walk) isInParts(parts [2]managed.Span, test func(word uint64) bool) boo
 	return w.isOnStack(parts[0].Start, parts[0].End, test) || w.isOnStack(parts[1].Start, parts[1].End, test)
 }
 
-// isOnStack searches copied words between two stack pointers.
 func (w *walk) isOnStack(from, to uint64, test func(word uint64) bool) bool {
 	for at := from &^ 7; at < to; at += 8 {
 		v, ok := w.Sample.Mem.Word(at)
 		if !ok {
-			return false // the copy ends here
+			return false // end of the copy
 		}
 		if test(v) {
 			return true

@@ -18,7 +18,7 @@ type yjitCode struct {
 	rule        *managed.VerifiedRule
 }
 
-// yjitSaved are below the CFA, bytes.
+// yjitSaved are distances below the CFA, bytes.
 var yjitSaved = map[uint8]int64{frames.X86R13: 16, frames.X86R12: 24, frames.X86RBX: 32}
 
 func (c *yjitCode) adopt(h managed.Host, r *Runtime, interpreter *frames.Module) {
@@ -43,11 +43,11 @@ func (c *yjitCode) adopt(h managed.Host, r *Runtime, interpreter *frames.Module)
 	}
 }
 
-// maxDistance from the interpreter's code, bytes: calls have 32-bit displacements.
+// maxDistance is the reach of a 32-bit displacement, bytes.
 const maxDistance = 1 << 31
 
-// mayContain reports whether a module may be in YJIT's region (rb_yjit_reserve_addr_space, yjit.c): anonymous, or named
-// by Ruby 3.4 if the kernel keeps such names.
+// mayContain accepts YJIT's region (rb_yjit_reserve_addr_space, yjit.c): anonymous, or named by Ruby 3.4 if the kernel
+// keeps such names.
 func (c *yjitCode) mayContain(m *frames.Module) bool {
 	if m.Origin != nil {
 		if name, _ := m.Origin.FileOffset(); name != "" {

@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// The first two are always exported.
 const (
 	symVersion = "ruby_version"
 	symObject  = "rb_cObject"
@@ -23,7 +22,7 @@ const (
 	symSymbols = "ruby_global_symbols"
 )
 
-// Symbols are the names that [Detect] asks of each module.
+// Symbols are the names that [Detect] asks of each module. They are always exported.
 var Symbols = []string{symVersion, symObject}
 
 // Detect implements [managed.Detector].
@@ -75,7 +74,6 @@ func readVersion(h managed.Host, at uint64) string {
 
 var ownFile = regexp.MustCompile(`^(lib)?ruby[-\d.]*(\.so.*)?$`)
 
-// find makes a module's Runtime; threads verify the layout.
 func find(h managed.Host, m *frames.Module, version string, object uint64) (*Runtime, error) {
 	release := versionForm.FindStringSubmatch(version)[1]
 	l, ok := layouts[release]

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// image is a process with only some readable bytes, at any address.
+// image is a process with only some readable bytes.
 type image struct {
 	at    uint64
 	bytes []byte
@@ -85,7 +85,7 @@ func walkAll(r *Runtime, m *image) {
 	r.vm.findSymbols()
 }
 
-// thread31 is a valid thread of 3.1 with one frame, from address at on.
+// thread31 is a valid thread of 3.1 with one frame.
 func thread31(at uint64) []byte {
 	b := make([]byte, 4096)
 	put := func(off int, v uint64) { binary.LittleEndian.PutUint64(b[off:], v) }
@@ -132,7 +132,6 @@ func TestAThreadsFrameIsFound(t *testing.T) {
 
 var releases = []string{"2.7", "3.0", "3.1", "3.2", "3.3", "3.4", "4.0"}
 
-// FuzzWalk checks that walks over arbitrary memory end.
 func FuzzWalk(f *testing.F) {
 	const at = 1 << 32
 	for _, more := range []int{0, 1, 2, 5, 14} {
@@ -157,7 +156,6 @@ func FuzzWalk(f *testing.F) {
 	})
 }
 
-// FuzzLines checks lookups in arbitrary tables.
 func FuzzLines(f *testing.F) {
 	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8}, uint64(3), 2)
 	f.Fuzz(func(_ *testing.T, succ []byte, position uint64, n int) {

@@ -58,8 +58,7 @@ func (r *Runtime) Waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) 
 	return w, ok
 }
 
-// sleepsInPpoll reports whether a thread that waits for another one may do so in ppoll(2), with the program's signals:
-// before 3.3.
+// sleepsInPpoll reports whether threads may wait in ppoll(2), with the program's signals: before 3.3.
 func (m *rubyVM) sleepsInPpoll() bool { return m.nativeID != 16 }
 
 func (m *rubyVM) lockOf(th uint64, word func(addr uint64) uint64) uint64 {
@@ -91,11 +90,10 @@ func (r *copyReader) word(addr uint64) uint64 {
 	return r.vm.word(addr)
 }
 
-// isQueued reports whether a node {next, prev} is in a list.
 func (r *copyReader) isQueued(head, node uint64) bool {
 	next := r.word(node)
 	switch {
-	case next == 0 || next == node: // in no list
+	case next == 0 || next == node:
 		return false
 	case r.word(head) == node || r.word(head+8) == node:
 		return true
@@ -135,7 +133,6 @@ func (q *queueNodes) read(m *rubyVM) {
 	q.n = gather.ReadParts(q.parts[:len(threads)])
 }
 
-// next returns false if node was not read.
 func (q *queueNodes) next(node uint64) (uint64, bool) {
 	for i := range q.parts[:q.n] {
 		if q.parts[i].Addr == node {

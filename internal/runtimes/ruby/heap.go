@@ -25,7 +25,7 @@ func (h heap) word(addr uint64) uint64 {
 	return v
 }
 
-// A string is flags, class, and, before 3.2
+// A string (include/ruby/internal/core/rstring.h) is flags, class, and, before 3.2
 //
 //	long:  16 length  24 address of its bytes
 //	short: 16 bytes; the length is in five bits of the flags, from bit 14 on
@@ -33,8 +33,6 @@ func (h heap) word(addr uint64) uint64 {
 // and from 3.2 on
 //
 //	16 length  24 address of its bytes, or these themselves
-//
-// (include/ruby/internal/core/rstring.h).
 const (
 	textLength = 16
 	textAddr   = 24
@@ -145,11 +143,10 @@ const (
 	lastOp      = 1 << 9 // lower IDs are operators, without scope
 	symbolShift = 8
 	symbolMark  = 0xc
-	minSymbols  = 500 // of a program
+	minSymbols  = 500
 	maxSymbols  = 1 << 28
 )
 
-// isSymbols reports whether the symbol table is at an address. Most fail at the first reads.
 func (h heap) isSymbols(at uint64) bool {
 	last := h.word(at) & (1<<32 - 1)
 	if last < minSymbols || last > maxSymbols {
@@ -199,8 +196,6 @@ func (h heap) nameOf(table, id uint64) (string, bool) {
 	return h.text(name)
 }
 
-// # Identities
-
 // identity distinguishes objects at one address, by pointers and the label's content; a method has a unique number.
 type identity struct {
 	words [9]uint64
@@ -208,9 +203,9 @@ type identity struct {
 }
 
 const (
-	wordBody  = 0 // of an iseq
+	wordBody  = 0 // iseq
 	wordLabel = 4
-	wordDef   = 1 // of a method
+	wordDef   = 1 // method
 	wordID    = 4
 )
 

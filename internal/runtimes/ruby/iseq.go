@@ -34,7 +34,6 @@ func (h heap) readISeq(addr uint64, o *object, enclosing enclosingLabel) (whole,
 	return h.readLines(&f.lines, b[h.bodyInfo:], o.size), true
 }
 
-// readLines reads struct iseq_insn_info as far as readable.
 func (h heap) readLines(l *lines, info []byte, positions uint64) (whole bool) {
 	n := uint64(binary.LittleEndian.Uint32(info[infoCount:]))
 	if n > maxEntries || positions > maxCode {

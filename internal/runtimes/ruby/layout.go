@@ -25,8 +25,8 @@ type layout struct {
 	tagged              bool  // first line is a Ruby integer
 	entrySize           int64 // of iseq_insn_info_entry
 
-	embedAt    int64 // of a short string
-	lenInFlags bool  // the flags have a short string's length
+	embedAt    int64
+	lenInFlags bool // the flags have a short string's length
 
 	lock lockLayout
 
@@ -78,7 +78,6 @@ const (
 
 	framePC, frameSP, frameISeq, frameEP = 0, 8, 16, 32
 
-	// From an environment's last word.
 	epMethodEntry = -16
 
 	iseqBody = 16

@@ -23,7 +23,6 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 	return refs, replacesFrame || len(w.runs) > 0 && !w.broken && hidden
 }
 
-// appendRuns appends a native frame's Ruby frames; replacesFrame: they replace it.
 func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
 	refs []managed.Ref, replacesFrame bool,
 ) {
@@ -108,7 +107,6 @@ func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64,
 	return out, skip
 }
 
-// ownerSerial returns 0 if unknown.
 func (c *objectCache) ownerSerial(f *frame, o *object) uint64 {
 	if !c.currentHeap.qualified || !o.label.owned {
 		return 0

@@ -14,8 +14,8 @@ type objectKind uint8
 
 const (
 	isCode   objectKind = iota
-	isMethod            // method entry of a C method
-	isOwner             // method entry of another method, for its class
+	isMethod            // of a C method
+	isOwner             // of another method, for its class
 )
 
 type objectCache struct {
@@ -25,7 +25,7 @@ type objectCache struct {
 	symbols                 uint64 // ruby_global_symbols, 0: unknown
 
 	byContent map[functionKey]*object
-	depth     int // nesting of enclosing iseqs
+	depth     int
 }
 
 type object struct {
@@ -53,7 +53,7 @@ type functionKey struct {
 	label  label
 	file   string
 	first  int
-	tables uint64 // hash of lines
+	tables uint64
 }
 
 func (f *function) key() functionKey {
@@ -91,13 +91,12 @@ func (c *objectCache) add(addr uint64, o *object) {
 	c.Add(addr, o)
 }
 
-// kindSource reads objects of a kind. It implements [managed.ObjectSource].
+// kindSource implements [managed.ObjectSource].
 type kindSource struct {
 	*objectCache
 	kind objectKind
 }
 
-// resolve returns the object that a frame provably led to.
 func (c *objectCache) resolve(addr uint64, kind objectKind, f *frame) (*object, managed.ObjectStatus) {
 	if o := c.At(addr); o != nil && o.kind != kind {
 		c.Drop(addr)
@@ -173,8 +172,8 @@ func (s kindSource) Read(addr uint64, want *identity) (*object, managed.ObjectSt
 	return o, managed.ObjectKnown
 }
 
-// readCopied reads an object from the copy; nil: incomplete; whole: with all lines. For an iseq the thread must
-// have had the interpreter lock.
+// readCopied returns nil if incomplete; whole: with all lines. For an iseq the thread must have had the interpreter
+// lock.
 func (c *objectCache) readCopied(addr uint64, kind objectKind, id *identity) (o *object, whole bool) {
 	at := c.walk.Sample.At
 	o = &object{function: &function{kind: kind}, id: *id,
@@ -193,7 +192,7 @@ func (c *objectCache) readCopied(addr uint64, kind objectKind, id *identity) (o 
 	return o, whole
 }
 
-// enclosingCopied is an [enclosingLabel] as of the stop.
+// enclosingCopied is as of the stop.
 func (c *objectCache) enclosingCopied(iseq uint64) (label, bool) {
 	if c.depth == maxLevels {
 		return label{}, false
@@ -208,7 +207,6 @@ func (c *objectCache) enclosingCopied(iseq uint64) (label, bool) {
 	return label{}, false
 }
 
-// enclosingCurrent is an [enclosingLabel] as of now.
 func (c *objectCache) enclosingCurrent(iseq uint64) (l label, ok bool) {
 	if c.depth == maxLevels {
 		return l, false
@@ -218,7 +216,6 @@ func (c *objectCache) enclosingCurrent(iseq uint64) (l label, ok bool) {
 	return c.currentHeap.readLabel(c.currentHeap.word(iseq+iseqBody), c.enclosingCurrent)
 }
 
-// identifyNow reads current memory again.
 func (c *objectCache) identifyNow(addr uint64, kind objectKind) (identity, managed.ObjectStatus) {
 	c.walk.Pages.Reset(c.walk.Sample.Live)
 	return c.currentHeap.identify(addr, kind)

@@ -16,7 +16,7 @@ type Runtime struct {
 	managed.BaseThreads
 	version     string
 	module      *frames.Module
-	hidesModule bool // it is the interpreter's alone
+	hidesModule bool
 	plan        *managed.Plan
 
 	vm      rubyVM
@@ -69,7 +69,6 @@ func (r *Runtime) Anchor(tid int, threadPointer uint64) (uint64, bool) {
 // Plan implements [managed.FrameSource].
 func (r *Runtime) Plan() *managed.Plan { return r.plan }
 
-// In bytes, maxNew in objects.
 const (
 	maxFrameBytes = 64 << 10
 	maxValues     = 128 << 10
@@ -88,8 +87,8 @@ const (
 	slotRactor
 )
 
-// makePlan makes the plan of a stop's copies: the thread's control frames and values, then what names their code, then
-// what shows the thread's native ID and the lock of the interpreter.
+// makePlan: the thread's control frames and values, then what names their code, then the thread's native ID and the
+// interpreter lock.
 func (r *Runtime) makePlan() {
 	l := r.vm.layout
 	steps := slices.Concat(frameSteps(l), nameSteps(l), youngSteps(l), classSteps(l), nativeSteps(l), r.vm.lockSteps())
@@ -104,7 +103,6 @@ func copyControlFrames(l *layout) managed.Step {
 	return managed.CopyArrayStep(slotFrame, slotEnd, uint32(l.frameSize), maxFrameBytes)
 }
 
-// frameSteps copies the thread, its execution context, control frames and values.
 func frameSteps(l *layout) []managed.Step {
 	return []managed.Step{
 		managed.CopyStep(managed.SlotAnchor, 0, uint32(l.threadSize)),
@@ -120,7 +118,7 @@ func frameSteps(l *layout) []managed.Step {
 	}
 }
 
-// nameSteps copies the methods and iseqs of the control frames, and their labels. It marks the iseqs.
+// nameSteps copies the methods and iseqs of the control frames, and their labels. It saves the iseqs.
 func nameSteps(l *layout) []managed.Step {
 	return []managed.Step{
 		managed.CopyTargetsStep(frameEP, epMethodEntry, 24, managed.MaxNodes),
@@ -161,7 +159,7 @@ func nativeSteps(l *layout) []managed.Step {
 	}
 }
 
-// lockSteps copies the interpreter's lock, which is in the VM or in the thread's ractor.
+// lockSteps copies the interpreter lock, which is in the VM or in the thread's ractor.
 func (m *rubyVM) lockSteps() (steps []managed.Step) {
 	l := m.layout
 	lock := managed.CopyStep(managed.SlotZero, int64(m.addr)+l.lock.at, lockCopied)
@@ -183,7 +181,7 @@ const (
 	placesCopied = 1 << 10
 )
 
-// youngSteps copies names and lines of the innermost young iseqs of the mark.
+// youngSteps copies names and lines of the innermost young iseqs of those saved.
 func youngSteps(l *layout) []managed.Step {
 	restoreMarked := managed.RestoreNodesStep()
 	return []managed.Step{

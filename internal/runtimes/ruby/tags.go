@@ -37,7 +37,7 @@ type tagInfo struct {
 	vmExec        managed.Span // rb_vm_exec, by symbol
 	pointerGuard  uint64
 	execPC        uint64 // rb_vm_exec's, as saved; 0: unknown
-	execPCCertain bool   // execPC is certain
+	execPCCertain bool
 	handlerCode   uint64 // of some Ruby instruction
 }
 
@@ -48,8 +48,8 @@ func (info *tagInfo) address(pc uint64) uint64 {
 	return pc
 }
 
-// find determines layout and program counter by all threads, else a walk does. They may run: a list counts if its first
-// tag is the same afterwards.
+// find determines layout and program counter by all threads. They may run: a list counts if its first tag is the same
+// afterwards.
 func (info *tagInfo) find(m *rubyVM) {
 	list := m.threads.list[:min(len(m.threads.list), maxVoters)]
 	for i := range list {
@@ -80,7 +80,7 @@ func (info *tagInfo) find(m *rubyVM) {
 	}
 }
 
-// findLayout finds the layout by a thread that does not run.
+// findLayout is by a thread that does not run.
 func (info *tagInfo) findLayout(first uint64, get managed.WordReader) {
 	fits := info.fits(first, get)
 	for k := range jumpLayouts {

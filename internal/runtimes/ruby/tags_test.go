@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// TestTagsAreThoseThatJumpIntoTheInterpreter: a word after a tag that is zero ends a list of the other layout, too.
+// A zero word after a tag ends a list of the other layout, too.
 func TestTagsAreThoseThatJumpIntoTheInterpreter(t *testing.T) {
 	const first, outer, pc, guard = 1 << 32, 1<<32 + 4096, 1<<20 + 8, 0x123456789abcdef
 	mangled := bits.RotateLeft64(pc^guard, 17)
@@ -21,7 +21,7 @@ func TestTagsAreThoseThatJumpIntoTheInterpreter(t *testing.T) {
 		if j.findLayout(first, get); j.jumpLayout != l {
 			t.Errorf("layout %+v, not %+v", j.jumpLayout, l)
 		}
-		memory[first+l.pc] = first // the frame of the tag is gone
+		memory[first+l.pc] = first
 		if fits := j.fits(first, get); fits[0] || fits[1] {
 			t.Errorf("%v: tags without a target", fits)
 		}

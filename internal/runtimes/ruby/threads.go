@@ -23,7 +23,7 @@ type thread struct {
 const (
 	maxRactors         = 1 << 10
 	maxThreads         = 1 << 15
-	rereadThreadsAfter = 15e6 // ns between readings for unknown threads
+	rereadThreadsAfter = 15e6 // ns
 )
 
 func (m *rubyVM) readThreads() {
@@ -52,7 +52,6 @@ func (m *rubyVM) readList(head uint64) {
 	}
 }
 
-// threadAt reads the thread at an address; false: there is none.
 func (m *rubyVM) threadAt(at uint64) (th thread, ok bool) {
 	var b [maxNativeOffset]byte
 	head := b[:m.threadNative+8-m.threadVM]
@@ -90,7 +89,7 @@ func (m *rubyVM) anchor(tid int, pthread uint64) (uint64, bool) {
 	return m.anchorAgain(tid, pthread)
 }
 
-// anchorAgain reads the threads again, unless they were just read, and searches them.
+// anchorAgain reads the threads again, unless they were just read.
 func (m *rubyVM) anchorAgain(tid int, pthread uint64) (uint64, bool) {
 	if procmem.Now()-m.threads.read < rereadThreadsAfter {
 		return 0, false
@@ -102,7 +101,7 @@ func (m *rubyVM) anchorAgain(tid int, pthread uint64) (uint64, bool) {
 	return 0, false
 }
 
-// verifiedAnchor returns the thread of a thread ID: at, or, if that has ended since the list was read, the one now.
+// verifiedAnchor returns at, or, if that thread has ended since the list was read, the present one of the thread ID.
 func (m *rubyVM) verifiedAnchor(tid int, at uint64) (uint64, bool) {
 	if th, ok := m.threadAt(at); ok && th.tid == tid {
 		return at, true

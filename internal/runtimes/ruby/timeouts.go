@@ -17,14 +17,13 @@ import (
 // a lock. It calls that block from a block of its own, "block in timeout"; without a limit (nil or 0) from itself.
 
 const (
-	timeoutFile   = "/timeout.rb"
-	timeoutMethod = "timeout"
-	// maxTimeoutFrames bounds the frames that are searched, innermost first.
+	timeoutFile      = "/timeout.rb"
+	timeoutMethod    = "timeout"
 	maxTimeoutFrames = 1 << 12
 	maxTimeouts      = 1 << 16 // iseqs
 )
 
-// timeoutBlock is what is known of an iseq; another body: the address was used again.
+// timeoutBlock is what is known of an iseq; another body: the address was reused.
 type timeoutBlock struct {
 	body      uint64
 	isTimeout bool
@@ -42,7 +41,6 @@ func (b *blockedWait) inTimeout() bool {
 	return false
 }
 
-// iseqs returns those of the thread's frames, each once.
 func (b *blockedWait) iseqs() (list []uint64) {
 	ec := b.word(b.thread + uint64(b.vm.threadEC))
 	stack, size, at := b.word(ec+ecStack), b.word(ec+ecSize), b.word(ec+ecFrame)
@@ -61,7 +59,7 @@ func (b *blockedWait) iseqs() (list []uint64) {
 	return slices.Compact(list)
 }
 
-// bodies returns the addresses of iseqs' bodies; 0: unreadable.
+// bodies has 0 for unreadable iseqs.
 func (m *rubyVM) bodies(iseqs []uint64) []uint64 {
 	words, parts := make([]byte, 8*len(iseqs)), make([]frames.Region, len(iseqs))
 	for i, iseq := range iseqs {

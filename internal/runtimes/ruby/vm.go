@@ -67,7 +67,7 @@ func (m *rubyVM) scan(take func(at uint64, b []byte) bool) {
 
 func isPointer(v uint64) bool { return v >= 1<<12 && v < 1<<47 && v&7 == 0 }
 
-// verify verifies that threads and contexts link back, and have frames.
+// verify requires that threads and contexts link back, and have frames.
 func (m *rubyVM) verify(vm uint64) bool {
 	next := m.listHead(vm)
 	if !isPointer(next) {

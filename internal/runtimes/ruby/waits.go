@@ -22,7 +22,7 @@ import (
 //
 // They are found by the first. rb_mutex_t (thread_sync.c) begins with its holder, 0 if it is free: the thread (2.7),
 // the fiber (3.0 on), or the number of the fiber's ec, followed by the thread (after 3.4). A fiber contains its ec,
-// whose fiber_ptr and thread_ptr are neighbours. A thread has its virtual machine's address, by which it is recognised.
+// whose fiber_ptr and thread_ptr are neighbours.
 //
 // Other waits are known by the innermost frame's receiver: the struct rb_data_type_struct of its class begins with its
 // name.
@@ -33,7 +33,7 @@ const (
 
 	frameSelf = 24
 
-	// Of a typed object of C, with the type at one of two places; bits of the type are flags.
+	// Of a typed object of C, with the type at one of two places.
 	dataType, dataTypeFrom4 = 16, 24
 	dataStart               = 32
 	dataSize                = 40
@@ -45,7 +45,6 @@ const (
 	dataFlags    = 7
 )
 
-// joiners returns the offset of join_list from unblock.func.
 func (l *layout) joiners() uint64 {
 	if l.qualified { // 3.4 on
 		return 48
@@ -89,11 +88,9 @@ type blockedWait struct {
 	locking uint64
 }
 
-// names caches constants of the program.
 type names struct {
-	types   map[uint64]string // by the type's address
-	methods map[uint64]string // by ID
-	// timeouts has by iseq whether it is a block of Timeout.timeout.
+	types    map[uint64]string // by address
+	methods  map[uint64]string // by ID
 	timeouts map[uint64]timeoutBlock
 }
 
@@ -125,8 +122,8 @@ func (b *blockedWait) findUnblock() bool {
 	return false
 }
 
-// mutex returns the wait for a mutex, without a time-out even if the thread wakes now and then to look for deadlocks
-// (thread_sync.c, patrol_thread): that of Timeout.timeout is added by find. The owner held it while it was read.
+// mutex returns the wait for a mutex, without a time-out even if the thread wakes to look for deadlocks (thread_sync.c,
+// patrol_thread). The owner held it while it was read.
 func (b *blockedWait) mutex() (w managed.WaitAnswer, ok bool) {
 	typ, mutex := b.object(b.locking)
 	if typ != ofMutex {
@@ -142,7 +139,7 @@ func (b *blockedWait) mutex() (w managed.WaitAnswer, ok bool) {
 	switch {
 	case !ok || !ok2:
 		return w, false
-	case again != holder || holder[0] == 0: // it is being passed on
+	case again != holder || holder[0] == 0: // being passed on
 		w.Later = true
 	case owner.at != b.thread:
 		w.Owner = owner.tid
@@ -213,7 +210,6 @@ func (b *blockedWait) frame(n uint64) uint64 {
 	return b.word(ec+ecFrame) + n*uint64(b.vm.frameSize)
 }
 
-// receiver returns self of the n-th frame, innermost first.
 func (b *blockedWait) receiver(n uint64) uint64 { return b.word(b.frame(n) + frameSelf) }
 
 // method returns the innermost frame's name if it is a method in C, else "".
@@ -234,7 +230,7 @@ func (b *blockedWait) method() string {
 	return name
 }
 
-// object returns the type's name and the structure of an object of C; "": it is none, or of another type.
+// object returns an object's type in C and its structure; "": none, or another type.
 func (b *blockedWait) object(value uint64) (name string, data uint64) {
 	var w [dataSize]byte
 	word := func(at int) uint64 { return binary.LittleEndian.Uint64(w[at:]) }

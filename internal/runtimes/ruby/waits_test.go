@@ -11,14 +11,14 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Places in the memory of waits31, bytes from its begin.
+// Offsets in waits31, bytes.
 const (
 	vmAt      = 64
 	waiterAt  = 1024
 	ownerAt   = 1536
 	waiterEC  = 2048
 	ownerEC   = 2304
-	inFiber   = 96 // of an ec in its fiber
+	inFiber   = 96
 	frameAt   = 2560
 	valueAt   = 2816
 	typeAt    = 3072
@@ -26,7 +26,7 @@ const (
 	pthreadAt = 4096
 	waitsSize = 6144
 	waitsFrom = 1 << 32
-	waitsCode = 1 << 20 // the interpreter's
+	waitsCode = 1 << 20
 	waiterTID = 7
 	ownerTID  = 9
 )
@@ -34,7 +34,7 @@ const (
 type words map[int]uint64
 
 // waits31 is a thread of 3.1 in a blocking region, whose innermost frame has an object of a type in C as its receiver,
-// and another thread. at is the address of its begin.
+// and another thread. at is its address.
 func waits31(at uint64, typ string, more words) []byte {
 	b := make([]byte, waitsSize)
 	put := func(off int, v uint64) { binary.LittleEndian.PutUint64(b[off:], v) }
@@ -73,7 +73,6 @@ func waitsOf(b []byte, at uint64, release string) (managed.WaitAnswer, bool) {
 	return r.Waiting(&managed.WaitQuery{InnerTID: waiterTID, Word: 8, Mem: m, Live: m})
 }
 
-// TestWaitsAreProvenOrNotGiven: damaged memory gives no owner, and no wait.
 func TestWaitsAreProvenOrNotGiven(t *testing.T) {
 	const at = waitsFrom
 	const fiber = at + ownerEC - inFiber
@@ -122,7 +121,6 @@ func TestWaitsAreProvenOrNotGiven(t *testing.T) {
 	}
 }
 
-// FuzzWaits checks that queries of arbitrary memory end, and that no thread waits for its own lock.
 func FuzzWaits(f *testing.F) {
 	const at = waitsFrom
 	for _, typ := range []string{"mutex", "monitor", "VM/thread", "queue", "condvar"} {

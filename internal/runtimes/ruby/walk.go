@@ -12,12 +12,12 @@ type walk struct {
 
 	thread           uint64
 	ec               uint64
-	frames           []frame // innermost first
-	tags             []tag   // those of rb_vm_exec
+	frames           []frame
+	tags             []tag
 	allTags          []tag
 	runs             []run
 	nextRun          int // innermost run without a native frame
-	firstOutsideRuns int // first frame after all runs
+	firstOutsideRuns int
 
 	unfinished bool // the native walk may lack its outer end
 	broken     bool
@@ -26,7 +26,7 @@ type walk struct {
 type frame struct {
 	at, pc, iseq, ep uint64
 	flags            uint64
-	method           uint64 // of a C method
+	method           uint64
 }
 
 // run is a native frame's control frames; it contains the tag.
@@ -171,7 +171,6 @@ func (w *walk) split(pc uint64) {
 	}
 }
 
-// skipInitialISeq excepts its iseq from copies.
 func (r *Runtime) skipInitialISeq() {
 	w := &r.walk
 	end := w.Value(w.ec+ecStack) + 8*w.Value(w.ec+ecSize)

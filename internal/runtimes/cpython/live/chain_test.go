@@ -34,8 +34,8 @@ func (k *known) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// check says what is wrong with a stack, "" if nothing: the functions must be the first ones of the list, each but the
-// innermost at the line of its call.
+// check returns an error text; "": none. The functions must be the list's first, each but the innermost at the line of
+// its call.
 func (k known) check(stack []frame) string {
 	for i, f := range stack {
 		switch {
@@ -52,8 +52,7 @@ func (k known) check(stack []frame) string {
 	return ""
 }
 
-// from returns the rest of the list that a stack begins with whose outer frames are not known; none of it fits where
-// nothing of the list does.
+// from returns the rest of the list from a stack's outermost function on, for stacks whose outer frames are unknown.
 func (k known) from(stack []frame) known {
 	for i := range k {
 		if len(stack) > 0 && k[i].name == stack[0].Function && k[i:].check(stack) == "" {
@@ -85,11 +84,11 @@ func TestChainsAreThoseThatTheProgramKnows(t *testing.T) {
 				}{"tell", 0})
 				py := attach(t, cmd.Process.Pid)
 				n, wrong, bad, empty, cut, frames := 0, 0, 0, 0, 0, 0
-				var at uint64 // where the last look was that is not merged
+				var at uint64 // of the last unmerged sample
 				py.looks(t, samplesOf(300), func(_ int, s *observe.RawSample, stack []frame, natives []uint64, h managed.Health) {
 					n++
 					if h != managed.Matched {
-						// A thread without a CPU is sampled at the same instruction again and again.
+						// A thread without a CPU is sampled at the same instruction again.
 						if s.Regs.PC == at {
 							return
 						}

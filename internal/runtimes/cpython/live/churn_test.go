@@ -16,8 +16,7 @@ import (
 
 var numbered = regexp.MustCompile(`^(?:outer_|inner_|<)(\d+)>?$`)
 
-// TestFreedFunctionsDoNotGetOtherNames runs a program that makes and frees functions faster than they can be named.
-// Names are read some milliseconds after the sample, as in a recording. A name must be that of the function that ran at
+// The program makes and frees functions faster than they can be named. A name must be that of the function that ran at
 // the sample, by the program's own counter, or be missing.
 func TestFreedFunctionsDoNotGetOtherNames(t *testing.T) {
 	for version, exe := range pythons(t) {
@@ -51,7 +50,6 @@ func TestFreedFunctionsDoNotGetOtherNames(t *testing.T) {
 					case m != nil:
 						named++
 						n, _ := strconv.ParseUint(m[1], 10, 64)
-						// The module's code runs before the counter is set.
 						if file := numbered.FindStringSubmatch(f.File); n < before || n > after+1 || file == nil || file[1] != m[1] {
 							if wrong++; wrong < 5 {
 								t.Errorf("%s in %s while %d to %d ran", f.Function, f.File, before, after)

@@ -19,11 +19,11 @@ import (
 )
 
 // mostTakes bounds the dumps of one moment. A thread has no Python frames in fewer than 1 of 50 dumps
-// (docs/languages.md), so that a moment with three threads fails by chance less than once in a million.
+// (docs/languages.md): a moment with three threads fails by chance less than once in a million.
 const mostTakes = 5
 
 // checkDump requires a Python chain in each thread of a dump, and all functions in at least one. A wrong chain fails at
-// once; again reports that one is missing, and that another dump may have it.
+// once; again: a chain is missing.
 func checkDump(t *testing.T, what string, k known, p *stacks.Process, last bool) (again bool) {
 	t.Helper()
 	whole := false
@@ -34,7 +34,7 @@ func checkDump(t *testing.T, what string, k known, p *stacks.Process, last bool)
 				stack = append(stack, frame{Frame: managed.Frame{Function: f.Function, Line: f.Line}})
 			}
 		}
-		// The chain of further threads begins with the threading module's functions.
+		// The chain of further threads begins with threading's functions.
 		for i := range stack {
 			if stack[i].Function == "forever" {
 				stack = append(stack[:0:0], stack[i:]...)
@@ -91,21 +91,19 @@ func TestDumpsAndCoresHavePythonFrames(t *testing.T) {
 }
 
 // launchAlone launches the program with one thread. Debian testing's C library keeps a guard page inside of the mapping
-// of each further thread's stack, and Debian 12's gcore leaves such a mapping out of its cores.
+// of each further thread's stack, and Debian 12's gcore omits such a mapping.
 func launchAlone(t *testing.T, exe string) (pid int) {
 	t.Helper()
 	cmd, _ := observed.Launch(t, exe, "testdata/chain.py", "sleep", "0")
 	return cmd.Process.Pid
 }
 
-// checkCore is checkDump for a core that gcore makes of the process.
 func checkCore(t *testing.T, pid int, k known, last bool) (again bool) {
 	t.Helper()
 	return checkDump(t, "core", k, observed.DumpCore(t, pid), last)
 }
 
-// launchInPIDNamespace launches a Python program in a pid namespace of its own, where its threads have other ids, and
-// gives the program's pid here.
+// launchInPIDNamespace returns the pid outside.
 func launchInPIDNamespace(t *testing.T, exe string, args ...string) (pid int, line string) {
 	t.Helper()
 	enter := []string{"--user", "--map-root-user", "--pid", "--fork", "--kill-child"}
@@ -120,7 +118,6 @@ func launchInPIDNamespace(t *testing.T, exe string, args ...string) (pid int, li
 	return kids[0], line
 }
 
-// TestPythonInItsOwnPIDNamespaceHasItsFrames: the interpreter knows its threads by their numbers inside.
 func TestPythonInItsOwnPIDNamespaceHasItsFrames(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
@@ -146,8 +143,7 @@ func TestPythonInItsOwnPIDNamespaceHasItsFrames(t *testing.T) {
 	}
 }
 
-// TestStopsInAPIDNamespaceFindTheThreadsState: a stop that no walk preceded finds the state of its thread by the id
-// that the thread has inside. A few stops are between two states of the interpreter (docs/languages.md).
+// A few stops are between two states of the interpreter (docs/languages.md).
 func TestStopsInAPIDNamespaceFindTheThreadsState(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {

@@ -18,7 +18,7 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// headers returns the folder of Python.h that belongs to an interpreter; "" if there is none.
+// headers returns the folder of an interpreter's Python.h; "": none.
 func headers(exe string) string {
 	home := filepath.Dir(filepath.Dir(exe))
 	found, _ := filepath.Glob(filepath.Join(home, "include/python3.*/Python.h"))
@@ -30,7 +30,6 @@ func headers(exe string) string {
 	return ""
 }
 
-// compileHost compiles testdata/host.c; the error is what the compiler says.
 func compileHost(t *testing.T, name string, flags ...string) (file string, err error) {
 	t.Helper()
 	file = filepath.Join(t.TempDir(), name)
@@ -41,8 +40,7 @@ func compileHost(t *testing.T, name string, flags ...string) (file string, err e
 	return file, nil
 }
 
-// chainOfDump gives the functions of a list that the main thread of a dump has, innermost first; nil if it has no frame
-// of Python.
+// chainOfDump returns the listed functions of a dump's main thread, innermost first; nil without Python frames.
 func chainOfDump(d *stacks.Process, functions []string) (chain []string) {
 	python := false
 	for i := range d.Threads {
@@ -62,12 +60,10 @@ func chainOfDump(d *stacks.Process, functions []string) (chain []string) {
 	return chain
 }
 
-// mostDumps is how many dumps of a program are made until one has all of its calls. It spends nearly all of its time at
-// their end.
+// mostDumps bounds the dumps until one has all calls. The program spends nearly all of its time at their end.
 const mostDumps = 40
 
-// wantInOneStack wants the calls of a program, innermost first, in a dump, and none other than the outer ones of them
-// in any.
+// wantInOneStack requires all calls, innermost first, in one dump, and only the outer ones of them in the others.
 func wantInOneStack(t *testing.T, pid int, want []string) *stacks.Process {
 	t.Helper()
 	p, err := loadedcode.Open(pid)
@@ -92,11 +88,10 @@ func wantInOneStack(t *testing.T, pid int, want []string) *stacks.Process {
 	return nil
 }
 
-// hosted is what testdata/hosted.py calls, innermost first.
+// innermost first, by testdata/hosted.py
 var hosted = []string{"leaf", "third", "host_calls", "host_call", "second", "host_calls", "host_call", "first", "runs",
 	"<module>"}
 
-// TestCExtensionFramesAreBetweenTheirCallers: functions of an extension module that Python calls, and that call Python.
 func TestCExtensionFramesAreBetweenTheirCallers(t *testing.T) {
 	all := pythons(t)
 	var from string
@@ -122,15 +117,12 @@ func TestCExtensionFramesAreBetweenTheirCallers(t *testing.T) {
 	}
 }
 
-// embedder is how a program is compiled that has an interpreter inside.
 type embedder struct {
-	home   string // of the interpreter
+	home   string
 	static bool
 	flags  []string
 }
 
-// embedders returns how such programs are compiled with the interpreters that are here, whose libraries are shared or
-// not.
 func embedders(t *testing.T) map[string]embedder {
 	t.Helper()
 	all := map[string]embedder{}
@@ -156,7 +148,7 @@ func embedders(t *testing.T) map[string]embedder {
 	return all
 }
 
-// build compiles it. A library that is not shared may need others, whose files for that are not here.
+// build fails if a static library needs others that are not installed.
 func (e *embedder) build(t *testing.T) (program string) {
 	t.Helper()
 	program, err := compileHost(t, "host", e.flags...)
@@ -173,7 +165,6 @@ func (e *embedder) build(t *testing.T) (program string) {
 	return program
 }
 
-// TestProgramsWithTheInterpreterInsideHaveOneStack: their own functions stay, around those of Python and between them.
 func TestProgramsWithTheInterpreterInsideHaveOneStack(t *testing.T) {
 	for name, e := range embedders(t) {
 		t.Run(name, func(t *testing.T) {
@@ -183,7 +174,7 @@ func TestProgramsWithTheInterpreterInsideHaveOneStack(t *testing.T) {
 	}
 }
 
-// TestTheInterpreterInsideOfGdbHasItsFrames: gdb runs Python, which runs a command of gdb, which runs Python.
+// gdb runs Python, which runs a command of gdb, which runs Python.
 func TestTheInterpreterInsideOfGdbHasItsFrames(t *testing.T) {
 	gdb, err := exec.LookPath("gdb")
 	if err != nil {
@@ -202,14 +193,14 @@ func TestTheInterpreterInsideOfGdbHasItsFrames(t *testing.T) {
 		t.Skipf("gdb is run by %s here", file)
 	}
 	d := wantInOneStack(t, cmd.Process.Pid, []string{"leaf", "invoked", "first", "<module>"})
-	between := map[string]int{} // functions of gdb, by the function of Python that they have called
+	between := map[string]int{} // functions of gdb, by the Python function that they called
 	for _, th := range d.Threads {
 		called := ""
 		for _, f := range th.Frames {
 			switch {
 			case th.TID != d.PID:
 			case f.Kind == "cpython":
-				called = strings.TrimPrefix(f.Function, "Step.") // before 3.11 there are plain names only
+				called = strings.TrimPrefix(f.Function, "Step.") // before 3.11 only plain names
 			case filepath.Base(f.Module) == filepath.Base(gdb):
 				between[called]++
 			}

@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// chainsOf are the functions of testdata/ends.py that a thread can be in, outermost first.
+// chainsOf returns the possible stacks of testdata/ends.py, outermost first.
 func chainsOf(how string) [][]string {
 	chains := [][]string{{"<module>", "child", "works", "leaf"}, {"works", "leaf"}, {"sleeps"}, {"is_killed"}}
 	switch how {
@@ -32,7 +32,7 @@ func chainsOf(how string) [][]string {
 	return chains
 }
 
-// own returns the functions of a stack that are of a file; false if one was freed before it was named.
+// own returns a stack's functions of a file; false if one was freed before it was named.
 func own(stack []frame, file string) (list []string, whole bool) {
 	for _, f := range stack {
 		if f.truth == managed.Freed {
@@ -45,20 +45,18 @@ func own(stack []frame, file string) (list []string, whole bool) {
 	return list, true
 }
 
-// begins reports whether a stack has the outermost functions of one of some chains, and no others.
 func begins(stack []string, chains [][]string) bool {
 	return slices.ContainsFunc(chains, func(c []string) bool {
 		return len(stack) <= len(c) && slices.Equal(stack, c[:len(stack)])
 	})
 }
 
-// TestForkedAndEndingProcessesHaveTheirOwnFrames: children of a process with threads, processes whose threads the
-// kernel has ended, and interpreters that end. Stacks are the program's, or native ones.
+// Cases: children of a process with threads, processes whose threads the kernel has ended, and interpreters that end.
 func TestForkedAndEndingProcessesHaveTheirOwnFrames(t *testing.T) {
 	for version, exe := range pythons(t) {
 		for _, how := range []string{"forked", "forked-untold", "forked-thread", "killed", "finalizing"} {
 			if how == "forked-untold" && runtime.GOARCH != "amd64" {
-				continue // where glibc keeps a thread's number is known of x86-64
+				continue // tidOf is known for x86-64
 			}
 			t.Run(version+"/"+how, func(t *testing.T) {
 				_, line := observed.Launch(t, exe, "testdata/ends.py", how)
@@ -95,8 +93,7 @@ func TestForkedAndEndingProcessesHaveTheirOwnFrames(t *testing.T) {
 	}
 }
 
-// TestReinitialisedInterpretersHaveRightFramesOrNone: a program that begins and ends its interpreter without end. What
-// was found of one is not there any more when the next one has begun.
+// The program starts and ends its interpreter repeatedly.
 func TestReinitialisedInterpretersHaveRightFramesOrNone(t *testing.T) {
 	t.Setenv("AGAIN", "1")
 	for name, e := range embedders(t) {
@@ -108,7 +105,7 @@ func TestReinitialisedInterpretersHaveRightFramesOrNone(t *testing.T) {
 			py := attachSoon(t, cmd.Process.Pid)
 			chain := slices.DeleteFunc(slices.Clone(hosted), func(f string) bool { return strings.HasPrefix(f, "host_") })
 			slices.Reverse(chain)
-			chains := [][]string{chain, {"<module>", "Last"}, {"Last.__del__", "leaf"}, {"__del__", "leaf"}} // Last: its class
+			chains := [][]string{chain, {"<module>", "Last"}, {"Last.__del__", "leaf"}, {"__del__", "leaf"}}
 			looks, right := 0, 0
 			end := time.Now().Add(time.Second)
 			for time.Now().Before(end) {
@@ -129,7 +126,7 @@ func TestReinitialisedInterpretersHaveRightFramesOrNone(t *testing.T) {
 	}
 }
 
-// attachSoon is attach for a process whose interpreter is not always there.
+// attachSoon is for a process whose interpreter is not always there.
 func attachSoon(t *testing.T, pid int) *python {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {

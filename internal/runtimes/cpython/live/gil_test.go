@@ -13,8 +13,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// TestAWaiterForTheInterpreterNamesItsHolder: the main thread keeps the lock in a call of C, and sleeps there.
-// Each other thread waits for the lock, and for nothing else, in all looks that find it asleep.
+// The main thread keeps the lock in a call of C, and sleeps there.
 func TestAWaiterForTheInterpreterNamesItsHolder(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
@@ -23,13 +22,13 @@ func TestAWaiterForTheInterpreterNamesItsHolder(t *testing.T) {
 			waiter := py.names.(managed.Threads)
 			told := map[int]int{}
 			var unsure struct{ early, elsewhere, later, free int }
-			kept := false // the main thread is in its call
+			kept := false
 			for n := 0; n < 2000 && len(told) < 3; n++ {
 				py.looks(t, 1, func(tid int, s *observe.RawSample, _ []frame, _ []uint64, _ managed.Health) {
 					word, ok := waits.FutexWord(&s.Call.Args)
 					if tid == py.pid {
 						switch s.WaitReason() {
-						case "clock_nanosleep", "nanosleep", "restart_syscall": // the last after a stop
+						case "clock_nanosleep", "nanosleep", "restart_syscall": // after a stop
 							kept = true
 						}
 					}
@@ -42,9 +41,9 @@ func TestAWaiterForTheInterpreterNamesItsHolder(t *testing.T) {
 						t.Errorf("thread %d waits at %#x for %+v", tid, word, w)
 					case !kept:
 						unsure.early++
-					case !ok: // it sleeps at the mutex that guards the lock's own state, which is another word
+					case !ok: // at the mutex of the lock's own state
 						unsure.elsewhere++
-					case w.Later: // its address was not known to the look
+					case w.Later:
 						unsure.later++
 					case w.Owner == 0:
 						unsure.free++

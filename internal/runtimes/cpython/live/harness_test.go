@@ -22,7 +22,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// host is a process as a runtime sees it, by means of its own: the standard library's reader of ELF files.
+// host is a [managed.Host] by the standard library's reader of ELF files.
 type host struct {
 	p    *loadedcode.Process
 	syms map[string]map[string]elf.Symbol
@@ -37,7 +37,6 @@ func (h *host) ReadCode(a uint64, b []byte) int { return h.Read(a, b) }
 
 func (h *host) Member(*frames.Module, string, string) (int64, bool) { return 0, false }
 
-// OwnSymbols implements managed.Host.
 func (h *host) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return nil }
 
 func (h *host) Section(*frames.Module, string) (uint64, []byte, bool) { return 0, nil, false }
@@ -62,7 +61,6 @@ func (h *host) Symbol(m *frames.Module, name string) (uint64, uint64, bool) {
 	return s.Value + m.Bias, s.Size, ok
 }
 
-// live reads the process as it is.
 type live struct {
 	p         *loadedcode.Process
 	unchanged func() bool
@@ -79,26 +77,23 @@ type python struct {
 	plans   observe.Plans
 	threads map[int]*observe.Thread
 	walker  frames.Walker
-	loops   map[uint64]bool // which native frames are the loop's
+	loops   map[uint64]bool // native frames of the loop, by pc
 	cut     bool            // the last stack has Python frames, and the loop outside of them has none
 	before  func()          // each look
 	after   func()          // each look, before its walk
 	mayEnd  bool            // threads end meanwhile
-	bare    int             // looks so far, every second of them without a plan, of those that ask for that
-	finds   bool            // each look finds the thread's state: no walk gives it
+	bare    int
+	finds   bool // each look finds the thread's state again
 }
 
-// frame is a Python frame as it was found.
 type frame struct {
 	managed.Frame
 	truth managed.Certainty
 }
 
-// release begins the names of the interpreters that scripts/setup-pythons.sh has fetched.
 const release = "release "
 
-// pythons returns the interpreters of this machine, by their versions. PYTHON_RELEASES is a directory that
-// scripts/setup-pythons.sh was given.
+// pythons returns the interpreters by version. PYTHON_RELEASES is the directory of scripts/setup-pythons.sh.
 func pythons(t *testing.T) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -134,7 +129,6 @@ func attach(t *testing.T, pid int) *python {
 	return py
 }
 
-// find is attach; an error says that the process has no interpreter now.
 func find(t *testing.T, pid int) (*python, error) {
 	t.Helper()
 	p, err := loadedcode.Open(pid)
@@ -156,7 +150,7 @@ func find(t *testing.T, pid int) (*python, error) {
 	return py, nil
 }
 
-// looks looks n times at each thread, and tells each stack: outermost frame first.
+// looks observes each thread n times, and calls tell with each stack, outermost first.
 func (py *python) looks(t *testing.T, n int, tell func(tid int, s *observe.RawSample, stack []frame, natives []uint64,
 	h managed.Health)) {
 	t.Helper()
@@ -213,7 +207,6 @@ func (py *python) looks(t *testing.T, n int, tell func(tid int, s *observe.RawSa
 	}
 }
 
-// ended reports whether an error is that of a thread which has ended, where that may be.
 func (py *python) ended(err error) bool {
 	return err != nil && py.mayEnd && observe.Reason(err) == refusal.Exited
 }
@@ -231,7 +224,7 @@ func (py *python) plan(th *observe.Thread, tls uint64) {
 	}
 }
 
-// walk walks a raw sample, and gives its Python frames, outermost first.
+// walk returns the Python frames, outermost first.
 func (py *python) walk(th *observe.Thread, s *observe.RawSample) (stack []frame, natives []uint64, h managed.Health) {
 	if end := py.p.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
@@ -249,7 +242,7 @@ func (py *python) walk(th *observe.Thread, s *observe.RawSample) (stack []frame,
 		Live:   l})
 }
 
-// merge walks what was copied of a thread, and gives its Python frames, outermost first.
+// merge returns the Python frames, outermost first.
 func (py *python) merge(s *managed.Sample) (stack []frame, natives []uint64, h managed.Health) {
 	var refs []managed.Ref
 	py.names.Begin(s)
@@ -281,7 +274,6 @@ func (py *python) merge(s *managed.Sample) (stack []frame, natives []uint64, h m
 	return stack, natives, h
 }
 
-// isLoop reports whether a native frame is that of the interpreter's loop.
 func (py *python) isLoop(pc uint64) bool {
 	is, known := py.loops[pc]
 	if !known {
@@ -291,7 +283,6 @@ func (py *python) isLoop(pc uint64) bool {
 	return is
 }
 
-// functions names native frames.
 func (py *python) functions(pcs []uint64) (list []string) {
 	for _, pc := range pcs {
 		m, name := py.p.Space().ModuleAt(pc), "?"

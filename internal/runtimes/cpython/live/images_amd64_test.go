@@ -22,8 +22,8 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// TestImagesAreRecorded makes the images of package recorded again, of all interpreters that are here:
-// PYTHON_IMAGES=DIRECTORY go test -run TestImagesAreRecorded.
+// TestImagesAreRecorded makes the images of package recorded: PYTHON_IMAGES=DIRECTORY go test -run
+// TestImagesAreRecorded.
 func TestImagesAreRecorded(t *testing.T) {
 	dir := os.Getenv("PYTHON_IMAGES")
 	if dir == "" {
@@ -31,9 +31,9 @@ func TestImagesAreRecorded(t *testing.T) {
 	}
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
-			runtime.LockOSThread() // ptrace is the thread's
+			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			program := filepath.Join(t.TempDir(), "chain.py") // what the image has of paths tells nothing
+			program := filepath.Join(t.TempDir(), "chain.py") // the image has its path
 			if text, err := os.ReadFile("testdata/chain.py"); err != nil || os.WriteFile(program, text, 0o644) != nil {
 				t.Fatal(err)
 			}
@@ -54,13 +54,12 @@ func TestImagesAreRecorded(t *testing.T) {
 	}
 }
 
-// mostRecords is how often a moment is sought at which the chain is deep, deepEnough how deep that is.
 const (
 	mostRecords = 1000
 	deepEnough  = 44
 )
 
-// recordDeep records the main thread of a process at a moment at which its chain is deep.
+// recordDeep records the main thread at a moment with a deep chain.
 func recordDeep(t *testing.T, py *python, k known) *recorded.Image {
 	t.Helper()
 	for range mostRecords {
@@ -79,16 +78,16 @@ func recordDeep(t *testing.T, py *python, k known) *recorded.Image {
 	return nil
 }
 
-// record records the main thread, which is held.
+// record records the main thread, which is stopped.
 func (py *python) record(regs *frames.Regs, k known) (*recorded.Image, error) {
 	m := &recorded.Image{What: py.names.Name(), TID: py.pid, TLS: regs.TLS, PC: regs.PC,
 		Names: map[string]recorded.Symbol{}}
-	for i := range uint8(16) { // the general ones
+	for i := range uint8(16) {
 		v, _ := regs.Get(i)
 		m.Registers = append(m.Registers, v)
 	}
 	modules := py.host.Modules()
-	names := map[string]string{} // where they lie is none of a test's business
+	names := map[string]string{}
 	for _, mod := range modules {
 		names[mod.Name] = "/python/" + filepath.Base(mod.Name)
 		m.Mapped = append(m.Mapped, recorded.Module{Name: names[mod.Name], Start: mod.Start, End: mod.End, Bias: mod.Bias,
@@ -132,14 +131,14 @@ func (py *python) record(regs *frames.Regs, k known) (*recorded.Image, error) {
 	return m, nil
 }
 
-// granule is how many bytes are recorded together.
+// granule is the bytes that are recorded together.
 const granule = 64
 
-// recorder is a process that is held, and notes what is read of it. It implements [recorded.Memory].
+// recorder is a [recorded.Memory] of a stopped process that notes what is read.
 type recorder struct {
 	*host
 	m     *recorded.Image
-	names map[string]string // of modules in the image
+	names map[string]string
 	parts map[uint64][]byte // by address
 }
 

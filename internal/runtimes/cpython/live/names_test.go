@@ -12,8 +12,6 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// TestThreadsHaveTheNamesOfThreading: those that the program itself gives, also of threads with many attributes, and of
-// one that was renamed.
 func TestThreadsHaveTheNamesOfThreading(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
@@ -38,7 +36,7 @@ func TestThreadsHaveTheNamesOfThreading(t *testing.T) {
 	}
 }
 
-// TestNamesOfShortLivedThreadsAreTheirOwn: threads end, and others have their memory and their pthread_self.
+// Later threads reuse the memory and the pthread_self of ended ones.
 func TestNamesOfShortLivedThreadsAreTheirOwn(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {

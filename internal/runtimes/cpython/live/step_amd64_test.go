@@ -15,10 +15,9 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// TestEveryInstructionHasTheChainOfItsNeighbours single-steps a thread through calls, returns and entries from C. At
-// each instruction the Python frames must be the outer ones of the program's own list; at most one may come or go per
-// instruction. At some instructions of an entry nothing in memory leads to the chain: there are native frames only.
-// PYTHON_STEPS is the number of instructions.
+// It single-steps a thread through calls, returns and entries from C. At each instruction the Python frames must be the
+// outer ones of the program's own list; at most one may come or go per instruction. At some instructions of an entry
+// nothing in memory leads to the chain: there are native frames only. PYTHON_STEPS is the number of instructions.
 func TestEveryInstructionHasTheChainOfItsNeighbours(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
@@ -32,7 +31,7 @@ func TestEveryInstructionHasTheChainOfItsNeighbours(t *testing.T) {
 				steps = n
 			}
 			py := attach(t, cmd.Process.Pid)
-			runtime.LockOSThread() // ptrace is the thread's
+			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			regs := observed.Hold(t, cmd.Process.Pid)
 			defer func() { _ = syscall.PtraceDetach(cmd.Process.Pid) }()
@@ -81,7 +80,7 @@ func TestEveryInstructionHasTheChainOfItsNeighbours(t *testing.T) {
 	}
 }
 
-// walkStopped walks a thread that is stopped, and gives its Python frames, outermost first.
+// walkStopped returns the Python frames, outermost first.
 func (py *python) walkStopped(tid int, regs *frames.Regs) (stack []frame, natives []uint64, h managed.Health) {
 	l := live{py.p, func() bool { return true }}
 	return py.merge(&managed.Sample{InnerTID: tid, Regs: regs, Mem: observed.Still(py.host.Read), Live: l})

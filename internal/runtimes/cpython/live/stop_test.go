@@ -11,12 +11,11 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// mostStopCalls is how many system calls copy the memory of a thread with 30 Python calls: for its stack, the presence
-// of the page with the thread's state, that state, and the data stack. Before 3.11 frames are objects, on some pages.
+// mostStopCalls: stack, presence of the page with the thread's state, that state, and data stack. Before 3.11 frames
+// are objects, on some pages.
 const mostStopCalls = 4
 
-// TestStopTakesFewCalls: what is known of code, and what stands for none, is not copied while a thread is stopped. The
-// times are told only. Looks with a plan and without take turns.
+// Observations with a plan and without alternate. Times are only printed.
 func TestStopTakesFewCalls(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {

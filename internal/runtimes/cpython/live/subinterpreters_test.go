@@ -11,9 +11,7 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// TestThreadsWithSeveralStatesHaveTheFramesOfTheOneThatRuns: the main thread's are not those of the sub-interpreter
-// that it has made, also while another thread has borrowed its state there; the other thread's begin in the
-// sub-interpreter.
+// A sub-interpreter's state is borrowed by another thread, too.
 func TestThreadsWithSeveralStatesHaveTheFramesOfTheOneThatRuns(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {

@@ -37,7 +37,7 @@ func (t *task) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// differs says in what a task of a dump differs, "" if in nothing.
+// differs returns "" if nothing differs.
 func (t *task) differs(got *stacks.Task) string {
 	var fs []string
 	for i := range got.Frames {
@@ -51,8 +51,8 @@ func (t *task) differs(got *stacks.Task) string {
 	return ""
 }
 
-// checkTasks compares a dump's tasks with the list that the program has written, which lacks its main task. how is how
-// all must have been read; "": in any way, as of a busy loop, which may sleep for a page.
+// checkTasks compares a dump's tasks with the program's list, which lacks its main task. how is how all must have been
+// read; "": in any way, as of a busy loop, which may sleep for a page.
 func checkTasks(t *testing.T, what, how, main string, truth map[string]*task, p *stacks.Process) {
 	t.Helper()
 	left := len(truth)
@@ -82,7 +82,6 @@ func checkTasks(t *testing.T, what, how, main string, truth map[string]*task, p 
 	}
 }
 
-// launchTasks starts the program, and gives what it says of its tasks.
 func launchTasks(t *testing.T, exe string, args ...string) (pid int, truth map[string]*task) {
 	t.Helper()
 	cmd, line := observed.Launch(t, exe, append([]string{"testdata/tasks.py"}, args...)...)
@@ -106,8 +105,8 @@ func sampleNow(t *testing.T, pid int) *stacks.Process {
 	return d
 }
 
-// sampleUntilRead dumps a process with a busy loop. The running task may change in all readings of one dump, which then
-// only counts it; so the dump is repeated.
+// sampleUntilRead repeats dumps of a busy loop: the running task may change in all readings of one dump, which then
+// only counts it.
 func sampleUntilRead(t *testing.T, pid int) (d *stacks.Process) {
 	t.Helper()
 	for range 200 {
@@ -118,8 +117,6 @@ func sampleUntilRead(t *testing.T, pid int) (d *stacks.Process) {
 	return d
 }
 
-// TestWaitingTasksAreThoseThatTheInterpreterKnows: in a live process whose loop sleeps, in one whose loop is busy, and
-// in a core.
 func TestWaitingTasksAreThoseThatTheInterpreterKnows(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
@@ -133,7 +130,6 @@ func TestWaitingTasksAreThoseThatTheInterpreterKnows(t *testing.T) {
 	}
 }
 
-// TestTasksInText: those that do the same stand together, and each says what it waits for.
 func TestTasksInText(t *testing.T) {
 	for version, exe := range pythons(t) {
 		pid, _ := launchTasks(t, exe)
@@ -158,12 +154,11 @@ func TestTasksInText(t *testing.T) {
 				}
 			}
 		}
-		return // one is enough: the text is the same for all
+		return // the text is the same for all
 	}
 }
 
-// TestTasksOfABusyLoopAreConsistent: hundreds of tasks that end and begin all the time, each with functions
-// that have its number. No task has a function of another one.
+// Hundreds of tasks end and begin, each with functions that have its number.
 func TestTasksOfABusyLoopAreConsistent(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {

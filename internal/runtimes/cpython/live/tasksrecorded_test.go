@@ -20,13 +20,10 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// noNames gives no names of native frames.
 type noNames struct{}
 
-// Resolve implements profile.Resolver.
 func (noNames) Resolve(*profile.ModuleInfo, uint64) []profile.Frame { return nil }
 
-// recordTasks records a process for 20 ticks. Tasks that were not seen in them are at the end.
 func recordTasks(t *testing.T, pid int) *pprof.Profile {
 	t.Helper()
 	images := loadedcode.NewImageCache(0)
@@ -64,7 +61,6 @@ func recordTasks(t *testing.T, pid int) *pprof.Profile {
 	return prof
 }
 
-// TestARecordingHasTheTasksThatTheInterpreterKnows: each that waits once, with its stack, as blocked time of no thread.
 func TestARecordingHasTheTasksThatTheInterpreterKnows(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {

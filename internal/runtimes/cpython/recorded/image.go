@@ -20,7 +20,7 @@ import (
 
 // Image is a recorded interpreter. It implements [managed.Host], [managed.Live] and [frames.Memory].
 type Image struct {
-	What      string // description of the interpreter
+	What      string
 	TID       int
 	TLS, PC   uint64
 	Registers []uint64 // by DWARF number
@@ -29,7 +29,7 @@ type Image struct {
 	Natives   []Native          // innermost first
 	Memory    []frames.Region   // by address
 	Calls     []Call            // of Python, outermost first, as the program reported them
-	Thread    string            // name given by the program
+	Thread    string            // as the program named it
 
 	modules []*frames.Module
 }
@@ -51,7 +51,7 @@ type Native struct {
 	Module      int // of Mapped; −1: none
 }
 
-// Call is a function of Python and the line in it that runs.
+// Call is a Python function and its running line.
 type Call struct {
 	Function string
 	Line     int
@@ -157,7 +157,7 @@ type Found struct {
 	Thread string
 }
 
-// Walk finds the interpreter, and walks and names the image's thread, reading mem only.
+// Walk finds the interpreter in mem, and walks and names the image's thread.
 func (img *Image) Walk(mem Memory) (f Found, err error) {
 	found, err := cpython.Detect(mem)
 	if err != nil || found == nil {

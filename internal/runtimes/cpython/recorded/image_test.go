@@ -35,11 +35,9 @@ func kept(t testing.TB) map[string]*Image {
 	return all
 }
 
-// leastCalls is how many calls of Python an image has at least.
 const leastCalls = 40
 
-// TestRecordedInterpretersHaveTheirChains: the functions and lines are those that the program itself knew, and the
-// thread has the name that it gave it. Of the innermost function the program did not know the line.
+// Of the innermost function the program did not know the line.
 func TestRecordedInterpretersHaveTheirChains(t *testing.T) {
 	for name, m := range kept(t) {
 		t.Run(name, func(t *testing.T) {
@@ -60,14 +58,13 @@ func TestRecordedInterpretersHaveTheirChains(t *testing.T) {
 	}
 }
 
-// FuzzImages: whatever words of an interpreter's memory are others, its walk ends. Each change is 4 bytes that say
-// where, counted from the beginning of the image's memory, and 8 that stand there.
+// Each change is 4 bytes of an offset in the image's memory, and the 8 bytes to put there.
 func FuzzImages(f *testing.F) {
 	all := kept(f)
 	list := slices.Sorted(maps.Keys(all))
 	for i, name := range list {
 		m := all[name]
-		var circle []byte // every region leads to its own beginning
+		var circle []byte // every region leads to its own start
 		for off, r := 0, 0; r < len(m.Memory); r++ {
 			circle = binary.LittleEndian.AppendUint32(circle, uint32(off))
 			circle = binary.LittleEndian.AppendUint64(circle, m.Memory[r].Addr)

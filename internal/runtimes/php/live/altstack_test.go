@@ -13,8 +13,8 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestCallsAreFoundFromASignalHandlerWithAStackOfItsOwn: the calls are on the thread's stack, near the handler's or far
-// from it, and execute_ex may have its register in the signal's context only.
+// The calls are on the thread's stack, near the handler's or far from it, and execute_ex may have its register in the
+// signal's context only.
 func TestCallsAreFoundFromASignalHandlerWithAStackOfItsOwn(t *testing.T) {
 	php, err := exec.LookPath("php")
 	if err != nil {
@@ -27,7 +27,7 @@ func TestCallsAreFoundFromASignalHandlerWithAStackOfItsOwn(t *testing.T) {
 		pid := cmd.Process.Pid
 		var th *stacks.Thread
 		waitFor(t, "a handler that waits", func() bool {
-			th = sample(t, open(t, pid), pid) // each knows nothing of those before
+			th = sample(t, open(t, pid), pid)
 			return th.Wait == "pause"
 		})
 		var got []string

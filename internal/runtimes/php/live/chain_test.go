@@ -13,8 +13,7 @@ import (
 	"prywalk/internal/dump/stacks"
 )
 
-// callers lists the possible callers of each function of chain.php; "" is the end of the stack. PHP's own functions
-// are called by any function of the program.
+// callers lists the possible callers of each function of chain.php; "" is the end of the stack.
 var callers = map[string][]string{
 	"chain.php":     {""},
 	"Chain::mapped": {"chain.php"},
@@ -54,7 +53,6 @@ var callers = map[string][]string{
 	"Made":                      {"evals.php : eval()'d code"},
 }
 
-// name returns a frame's function as callers has it.
 func name(f *stacks.Frame) string {
 	n := f.Function
 	if strings.HasPrefix(n, "Chain::{closure") || strings.HasPrefix(n, "{closure") {
@@ -66,16 +64,15 @@ func name(f *stacks.Frame) string {
 	return n
 }
 
-// evaluated matches the names of evaluated code, also of what such code has evaluated.
 var evaluated = regexp.MustCompile(`^(chain\.php|evals\.php)(?:\(\d+\) : eval\(\)'d code)+$`)
 
-// anyCaller are functions that any function of the program calls.
+// anyCaller are called by any function of the program.
 var anyCaller = map[string]bool{
 	"burn": true, "strlen": true, "str_repeat": true, "usleep": true, "microtime": true, "class_exists": true,
 	"call_user_func": true, "Fiber::suspend": true, "Fiber::isTerminated": true, "Fiber::__construct": true,
 }
 
-// wrong returns the fault of a stack's PHP frames; "" if there is none. Unknown frames may stand for any.
+// wrong returns the fault of a stack's PHP frames; "": none. Unknown frames may stand for any.
 func wrong(list []*stacks.Frame) string {
 	for i, f := range list {
 		n, caller := name(f), ""
@@ -91,7 +88,7 @@ func wrong(list []*stacks.Frame) string {
 			}
 			continue
 		}
-		// A fiber that is about to be suspended has left what has resumed it (Fiber::suspend, Zend/zend_fibers.c).
+		// Fiber::suspend has left what resumed the fiber (Zend/zend_fibers.c).
 		ok := n == "inFiber" && caller == "" && i > 0 && name(list[i-1]) == "Fiber::suspend"
 		for _, c := range callers[n] {
 			ok = ok || c == caller
@@ -111,8 +108,7 @@ func looks(few int) int {
 	return few
 }
 
-// TestChainsAreTheCallsOfTheProgram: each function has its caller, through callbacks, generators, fibers, included
-// and evaluated code; no call is missing or extra, with the JIT compiler and without.
+// With callbacks, generators, fibers, included and evaluated code, with the JIT compiler and without.
 func TestChainsAreTheCallsOfTheProgram(t *testing.T) {
 	for _, php := range interpreters(t) {
 		t.Run(php.name, func(t *testing.T) {

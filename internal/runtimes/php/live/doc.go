@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package live tests package php against running PHP programs that record their own calls, with all installed
-// releases. It has tests only.
+// Package live tests package php on running PHP programs, which record their own calls. It has tests only.
 package live

@@ -17,10 +17,10 @@ import (
 	"prywalk/internal/dump/stacks"
 )
 
-// startFPM starts PHP's server with one worker, and returns the worker and the socket that it waits at.
+// startFPM returns the only worker and its socket.
 func startFPM(t *testing.T) (worker int, socket string) {
 	t.Helper()
-	programs, _ := filepath.Glob("/usr/sbin/php-fpm*") // the pattern is a good one
+	programs, _ := filepath.Glob("/usr/sbin/php-fpm*")
 	if len(programs) == 0 {
 		t.Fatal("no php-fpm; run scripts/setup-tests.sh")
 	}
@@ -37,19 +37,18 @@ func startFPM(t *testing.T) (worker int, socket string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt) // it may have ended
+		_ = cmd.Process.Signal(os.Interrupt)
 		_ = cmd.Wait()
 	})
 	children := fmt.Sprintf("/proc/%d/task/%[1]d/children", cmd.Process.Pid)
 	waitFor(t, "a worker", func() bool {
-		b, _ := os.ReadFile(children) // none: it has ended
+		b, _ := os.ReadFile(children)
 		worker, _ = strconv.Atoi(strings.TrimSpace(string(b)))
 		return worker != 0
 	})
 	return worker, socket
 }
 
-// waitFor waits until something is so.
 func waitFor(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
@@ -59,7 +58,7 @@ func waitFor(t *testing.T, what string, so func() bool) {
 	}
 }
 
-// Records of FastCGI (its specification, 8): types, and the role of one that answers.
+// Records of FastCGI (specification, 8).
 const (
 	fcgiBegin  = 1
 	fcgiParams = 4
@@ -90,8 +89,6 @@ func request(t *testing.T, socket, script string) net.Conn {
 	return conn
 }
 
-// TestWorkersOfFPMWaitOrHaveTheirScript: a worker that waits for a request is idle, one that has a request has the
-// functions of its script.
 func TestWorkersOfFPMWaitOrHaveTheirScript(t *testing.T) {
 	worker, socket := startFPM(t)
 	p := open(t, worker)
@@ -105,7 +102,7 @@ func TestWorkersOfFPMWaitOrHaveTheirScript(t *testing.T) {
 		th = sample(t, p, worker)
 		return th.Wait == "accept"
 	})
-	for range 10 { // it is observed for long before its first request
+	for range 10 {
 		th = sample(t, p, worker)
 	}
 	if th.WaitsFor == nil || th.WaitsFor.Idle != "accept" || len(managedFrames(th)) != 0 {
@@ -117,7 +114,7 @@ func TestWorkersOfFPMWaitOrHaveTheirScript(t *testing.T) {
 	}
 	request(t, socket, script)
 	for _, stopped := range []bool{false, true} {
-		if stopped { // then the rest of the sleep is restart_syscall; a sample that meets its begin stops it, too
+		if stopped { // the rest of the sleep is restart_syscall
 			sampleHow(t, "atomic", worker)
 		}
 		waitFor(t, "a worker with a script that sleeps", func() bool {

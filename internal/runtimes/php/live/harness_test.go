@@ -15,17 +15,15 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// interpreter is a PHP to test with: a program and its options.
 type interpreter struct {
 	name    string
 	command []string
 }
 
-// releases is where scripts/setup-phps.sh puts releases.
+// releases is the directory of scripts/setup-phps.sh.
 const releases = "/usr/local/lib/php-releases"
 
-// interpreters returns the system's PHP, with the JIT compiler and without, and all releases that setup-phps.sh has
-// fetched.
+// interpreters returns the system's PHP, with the JIT compiler and without, and all of releases.
 func interpreters(t *testing.T) (list []interpreter) {
 	t.Helper()
 	if runtime.GOARCH != "amd64" {
@@ -44,12 +42,12 @@ func interpreters(t *testing.T) (list []interpreter) {
 	list = append(list, interpreter{"system", []string{system, "-n"}},
 		interpreter{"system-tracing", append([]string{system}, jit("tracing")...)},
 		interpreter{"system-function", append([]string{system}, jit("function")...)})
-	dirs, _ := filepath.Glob(releases + "/*/php") // the pattern is a good one
+	dirs, _ := filepath.Glob(releases + "/*/php")
 	for _, php := range dirs {
 		release := filepath.Base(filepath.Dir(php))
 		list = append(list, interpreter{release, []string{php, "-n"}})
 		with := []string{php, "-n"}
-		if release < "8.5" { // from there on it is a part of PHP
+		if release < "8.5" { // then it is a part of PHP
 			opcache := filepath.Join(filepath.Dir(php), "opcache.so")
 			if _, err := os.Stat(opcache); err != nil || release < "8" {
 				continue
@@ -62,7 +60,6 @@ func interpreters(t *testing.T) (list []interpreter) {
 	return list
 }
 
-// start starts a script of testdata, which says that it is ready.
 func (i interpreter) start(t *testing.T, script string, arguments ...string) int {
 	t.Helper()
 	cmd := exec.Command(i.command[0], append(append(i.command[1:len(i.command):len(i.command)],
@@ -96,7 +93,7 @@ func sample(t *testing.T, p *loadedcode.Process, pid int) *stacks.Thread {
 	return nil
 }
 
-// managedFrames returns the PHP frames of a stack, innermost first.
+// managedFrames returns PHP frames, innermost first.
 func managedFrames(th *stacks.Thread) (list []*stacks.Frame) {
 	for i := range th.Frames {
 		if th.Frames[i].Kind == "php" {

@@ -18,7 +18,7 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// record samples a process at 999 Hz, and writes the recording when the process has ended.
+// record samples a process at 999 Hz until it ends.
 func record(t *testing.T, pid int, stops int64) *pprof.Profile {
 	t.Helper()
 	return observed.Record(t, pid, observed.Recording{
@@ -26,7 +26,6 @@ func record(t *testing.T, pid int, stops int64) *pprof.Profile {
 	})
 }
 
-// ofSample returns the PHP frames of a sample, innermost first.
 func ofSample(s *pprof.Sample) (list []*stacks.Frame) {
 	for _, l := range s.Location {
 		if l.Mapping == nil || !strings.HasPrefix(l.Mapping.File, "[PHP ") {
@@ -40,8 +39,8 @@ func ofSample(s *pprof.Sample) (list []*stacks.Frame) {
 	return list
 }
 
-// settled returns the samples after the first quarter of a recording, in which functions are first read, and after the
-// first one with frames: on a busy machine the first walk comes late.
+// settled omits the first quarter of a recording, in which functions are first read, and samples before the first one
+// with frames: on a busy machine the first walk comes late.
 func settled(prof *pprof.Profile) []*pprof.Sample {
 	end := func(s *pprof.Sample) int64 { return s.NumLabel[rec.LabelEnd][0] }
 	list := slices.SortedFunc(slices.Values(prof.Sample), func(a, b *pprof.Sample) int {
@@ -58,8 +57,8 @@ func settled(prof *pprof.Profile) []*pprof.Sample {
 
 type tally struct{ samples, frames, without, cut, freed, wrong int64 }
 
-// add counts a sample, and returns what is wrong with its frames. Calls that could not be read are cut off at the outer
-// end: native frames of the interpreter stand there.
+// add counts a sample, and returns the fault of its frames. Unreadable calls are cut off at the outer end: native
+// frames of the interpreter stand there.
 func (t *tally) add(s *pprof.Sample) (wrongs string) {
 	list, n := ofSample(s), s.Value[0]
 	t.samples += n
@@ -88,9 +87,7 @@ func (t *tally) add(s *pprof.Sample) (wrongs string) {
 	return wrongs
 }
 
-// TestRecordingsHaveTheCallsOfTheProgram: a recording that is written when the program is gone has PHP's calls, each
-// function with the caller that it has. At most one sample in twenty lacks calls, once functions are known.
-// PRYWALK_RECORD is how many stops it takes.
+// At most one sample in twenty lacks calls, once functions are known. PRYWALK_RECORD is the number of stops.
 func TestRecordingsHaveTheCallsOfTheProgram(t *testing.T) {
 	stops := int64(400)
 	if n, err := strconv.ParseInt(os.Getenv("PRYWALK_RECORD"), 10, 64); err == nil {
@@ -116,8 +113,6 @@ func TestRecordingsHaveTheCallsOfTheProgram(t *testing.T) {
 	}
 }
 
-// TestCodeOfExpressionsHasItsCallers: code that PCRE has made for a regular expression is not taken for the JIT
-// compiler's: it has the function that matches, and its callers.
 func TestCodeOfExpressionsHasItsCallers(t *testing.T) {
 	const want = "matched matches expressions.php"
 	for _, php := range interpreters(t) {

@@ -10,8 +10,7 @@ import (
 	"prywalk/internal/dump/stacks"
 )
 
-// TestReusedMemoryGetsNoWrongName: closures and scripts are made and freed without end at the same addresses.
-// Each is named by its number, or [freed].
+// Closures and scripts are made and freed at the same addresses. Each is named by its number, or [freed].
 func TestReusedMemoryGetsNoWrongName(t *testing.T) {
 	for _, php := range interpreters(t) {
 		t.Run(php.name, func(t *testing.T) {
@@ -19,7 +18,7 @@ func TestReusedMemoryGetsNoWrongName(t *testing.T) {
 			p := open(t, pid)
 			named, freed := 0, 0
 			n := looks(25)
-			for i := 0; i < n || named == 0 && i < 40*n; i++ { // how many are named depends on when the program is stopped
+			for i := 0; i < n || named == 0 && i < 40*n; i++ { // how many are named depends on the moment of the stop
 				list := managedFrames(sample(t, p, pid))
 				for i, f := range list {
 					if i+1 == len(list) {
@@ -47,7 +46,6 @@ func TestReusedMemoryGetsNoWrongName(t *testing.T) {
 	}
 }
 
-// numberOf returns the number that a function of reuse.php has, "" if it has none.
 func numberOf(f *stacks.Frame) string {
 	if strings.HasPrefix(f.Function, "{closure") {
 		return fmt.Sprint(f.Line)

@@ -23,7 +23,6 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// stepped is a process whose first thread is stopped and started from outside.
 type stepped struct {
 	p      *loadedcode.Process
 	walker frames.Walker
@@ -34,17 +33,16 @@ type stepped struct {
 type stepCounts struct {
 	steps, frames             int
 	wrong, freed              int
-	without, incomplete, jump int // stacks without PHP frames, not walked to the end, and unlike the one before
+	without, incomplete, jump int // stacks without PHP frames, not walked to the end, and unlike the previous
 	beginning                 int // on the new stack of a fiber, which has no frame yet
-	calls                     int // how often the number of frames changed
-	before                    int // frames of the step before, 0: none
+	calls                     int // changes of the number of frames
+	before                    int // frames of the previous step, 0: none
 }
 
-// segment is how many instructions are stepped at one place.
+// segment is the instructions stepped at one place.
 const segment = 400
 
-// TestEveryInstructionHasTheCallsOfTheProgram single-steps several places of each program (PRYWALK_STEPS
-// instructions). At each instruction the functions must be the program's, or native.
+// PRYWALK_STEPS instructions are stepped, at several places of each program.
 func TestEveryInstructionHasTheCallsOfTheProgram(t *testing.T) {
 	steps := 2 * segment
 	if n, err := strconv.Atoi(os.Getenv("PRYWALK_STEPS")); err == nil {
@@ -58,8 +56,8 @@ func TestEveryInstructionHasTheCallsOfTheProgram(t *testing.T) {
 				tooMany := func() bool {
 					return n.frames == 0 || n.without > n.steps/10 || n.incomplete > n.steps/50 || n.freed > n.frames/50
 				}
-				// Two places say little of shares, as one of them can be in the JIT compiler, which traces call without
-				// a frame of their own: over a limit they are measured at up to 200.
+				// Two places do not suffice for shares, as one can be in the JIT compiler, which traces call without a
+				// frame of their own: over a limit they are measured at up to 200.
 				for n.steps < steps || tooMany() && n.steps < 100*steps {
 					s.runOn(t)
 					for n.before = 0; n.steps == 0 || n.steps%segment != 0; {
@@ -79,14 +77,13 @@ func TestEveryInstructionHasTheCallsOfTheProgram(t *testing.T) {
 
 func holdPHP(t *testing.T, pid int) *stepped {
 	t.Helper()
-	runtime.LockOSThread() // ptrace is the thread's
+	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
 	s := &stepped{p: open(t, pid)}
 	observed.Hold(t, pid)
 	return s
 }
 
-// runOn lets the process run for a little.
 func (s *stepped) runOn(t *testing.T) {
 	t.Helper()
 	if err := syscall.PtraceCont(s.p.PID, 0); err != nil {
@@ -102,7 +99,6 @@ func (s *stepped) runOn(t *testing.T) {
 	}
 }
 
-// check compares the stack after a step.
 func (s *stepped) check(t *testing.T, regs *frames.Regs, n *stepCounts) {
 	list, complete := s.stack(regs)
 	n.steps++
@@ -154,7 +150,6 @@ func (s *stepped) beginsFiber(pc uint64) bool {
 	return bytes.Contains(code[:max(n, 0)], []byte{0x0f, 0xae, 0x14, 0x24, 0xd9, 0x6c, 0x24, 0x04})
 }
 
-// place returns the module of an address, and the offset in it.
 func (s *stepped) place(pc uint64) string {
 	m := s.p.Space().ModuleAt(pc)
 	if m == nil {
@@ -163,7 +158,6 @@ func (s *stepped) place(pc uint64) string {
 	return path.Base(m.Name) + "+" + strconv.FormatUint(pc-m.Bias, 16)
 }
 
-// stack returns the PHP frames of the process, innermost first.
 func (s *stepped) stack(regs *frames.Regs) (list []*stacks.Frame, complete bool) {
 	live, mem := callstack.CoreMemory(s.p.Read), observed.Still(s.p.Read)
 	s.merger.Begin(s.p.Runtimes().FrameSources(),

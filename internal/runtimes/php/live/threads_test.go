@@ -21,10 +21,10 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// threadSafe returns the programs of testdata/threads.c with the libraries of thread-safe releases, by release.
+// threadSafe returns the programs of testdata/threads.c by release.
 func threadSafe(t *testing.T) map[string]string {
 	t.Helper()
-	configs, _ := filepath.Glob(releases + "/*/bin/php-config") // the pattern is a good one
+	configs, _ := filepath.Glob(releases + "/*/bin/php-config")
 	programs := map[string]string{}
 	for _, config := range configs {
 		dir := filepath.Dir(filepath.Dir(config))
@@ -50,16 +50,15 @@ func threadSafe(t *testing.T) map[string]string {
 	return programs
 }
 
-// threads are those of a running threads.c.
 type threads struct {
 	pid    int
-	number map[int]int      // by thread ID
+	number map[int]int
 	calls  map[int][]string // PHP's own traceback, by thread ID
 }
 
 const maxNumbers = 8
 
-// startThreads starts threads that sleep for a time in µs again and again, and waits until each has done so.
+// startThreads waits until each thread has slept, which it does repeatedly for pause, µs.
 func startThreads(t *testing.T, program, pause string) *threads {
 	t.Helper()
 	script, err := filepath.Abs("testdata/sleepers.php")
@@ -91,8 +90,7 @@ func startThreads(t *testing.T, program, pause string) *threads {
 	return th
 }
 
-// TestSleepingThreadsHaveTheTracebackOfPHP: each thread of a thread-safe build has the function and line of each call
-// that PHP says itself, also where no thread was ever stopped.
+// No thread was ever stopped.
 func TestSleepingThreadsHaveTheTracebackOfPHP(t *testing.T) {
 	for release, program := range threadSafe(t) {
 		t.Run(release, func(t *testing.T) {
@@ -130,13 +128,11 @@ func TestSleepingThreadsHaveTheTracebackOfPHP(t *testing.T) {
 	}
 }
 
-// isAsleep reports whether a thread is in clock_nanosleep.
 func isAsleep(pid, tid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/syscall", pid, tid))
 	return err == nil && strings.HasPrefix(string(b), "230 ")
 }
 
-// allThreads returns the stacks of a process, or of its core.
 func allThreads(t *testing.T, how string, pid int) []stacks.Thread {
 	t.Helper()
 	if how == "core" {
@@ -154,10 +150,10 @@ func allThreads(t *testing.T, how string, pid int) []stacks.Thread {
 	return d.Threads
 }
 
-// numbered is a function of one thread: its number and depth.
+// numbered is a thread's function: number and depth.
 var numbered = regexp.MustCompile(`^t(\d+)_(\d+)$`)
 
-// wrongInThread says what is wrong with the PHP frames of a thread of threads.c, innermost first; "" if nothing is.
+// wrongInThread returns the fault of a thread's PHP frames; "": none.
 func wrongInThread(list []*stacks.Frame, number int) string {
 	name := func(i int) string {
 		if i >= len(list) {
@@ -199,8 +195,7 @@ func wrongInThread(list []*stacks.Frame, number int) string {
 	return ""
 }
 
-// TestRecordingsOfThreadsHaveTheCallsOfEach: threads that sleep and work, in a recording that is written when the
-// program is gone: each has its own functions, each with its caller, asleep or not.
+// The recording is written after the program's end.
 func TestRecordingsOfThreadsHaveTheCallsOfEach(t *testing.T) {
 	for release, program := range threadSafe(t) {
 		t.Run(release, func(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// startSleeping starts chain.php, which sleeps in its innermost call, and returns PHP's own traceback: function and
-// line of each call, innermost first.
+// startSleeping returns PHP's own traceback of chain.php, which sleeps: function and line of each call, innermost
+// first.
 func startSleeping(t *testing.T, php interpreter) (pid int, calls []string) {
 	t.Helper()
 	cmd := exec.Command(php.command[0], append(php.command[1:len(php.command):len(php.command)],
@@ -35,13 +35,13 @@ func startSleeping(t *testing.T, php interpreter) (pid int, calls []string) {
 		calls = append(calls, strings.TrimSuffix(line, "\n"))
 	}
 	testtargets.Asleep(t, cmd.Process.Pid)
-	return cmd.Process.Pid, calls[1:] // without traceback itself
+	return cmd.Process.Pid, calls[1:]
 }
 
 // asPHP returns a stack in the form of PHP's traceback: a function and the line of its caller. PHP shows include,
-// require and eval as functions, and the script not at all.
+// require and eval as functions, and omits the script.
 func asPHP(list []*stacks.Frame) (calls []string) {
-	for i, f := range list[1:] { // without usleep
+	for i, f := range list[1:] {
 		n := f.Function
 		switch {
 		case strings.HasSuffix(n, "eval()'d code"):
@@ -60,8 +60,7 @@ func asPHP(list []*stacks.Frame) (calls []string) {
 	return calls
 }
 
-// TestSleepersHaveTheTracebackOfPHP: function and line of each call are those of PHP's traceback, in a passive
-// read, with all threads stopped, and in a core.
+// In a passive read, with all threads stopped, and in a core.
 func TestSleepersHaveTheTracebackOfPHP(t *testing.T) {
 	for _, php := range interpreters(t) {
 		t.Run(php.name, func(t *testing.T) {
@@ -80,7 +79,6 @@ func TestSleepersHaveTheTracebackOfPHP(t *testing.T) {
 	}
 }
 
-// sampleHow returns the main thread's stack of a process, or of its core.
 func sampleHow(t *testing.T, how string, pid int) *stacks.Thread {
 	t.Helper()
 	var d *stacks.Process

@@ -12,8 +12,7 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// TestStacksAreRubysOwnBacktraces: names are in the release's notation, and frames at Ruby's lines. Left out are
-// calls inside of the method that has written the backtrace, and its own lines.
+// Calls inside of the method that wrote the backtrace, and its own lines, are not compared.
 func TestStacksAreRubysOwnBacktraces(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {
@@ -48,7 +47,7 @@ func TestStacksAreRubysOwnBacktraces(t *testing.T) {
 	}
 }
 
-// compare says what is wrong with a stack; own is Ruby's, the innermost first.
+// compare returns the fault of a stack; own is Ruby's, the innermost first.
 func compare(stack []observed.Frame, own [][3]any) string {
 	for i := range own {
 		label, path, line := own[len(own)-1-i][0], own[len(own)-1-i][1], int(own[len(own)-1-i][2].(float64))
@@ -68,5 +67,5 @@ func compare(stack []observed.Frame, own [][3]any) string {
 	return ""
 }
 
-// internal reports whether a file is the interpreter's own. Backtraces from 3.4 on have the caller's in its place.
+// internal reports the interpreter's own file. Backtraces from 3.4 on have the caller's instead.
 func internal(file string) bool { return len(file) > 0 && file[0] == '<' }

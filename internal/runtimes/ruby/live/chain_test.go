@@ -15,8 +15,8 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// between are the frames from a function of testdata/chain.rb to the one that it calls, by its number modulo 10; %s
-// is the function.
+// between are the frames from a function of testdata/chain.rb to the one that it calls, by its number modulo 10; %s is
+// the function.
 var between = [][]string{
 	{},
 	{"each", "block in %s"},
@@ -30,12 +30,11 @@ var between = [][]string{
 	{"catch", "block in %s"},
 }
 
-// pattern returns the frames between function k and the one that it calls.
 func pattern(k int, qualified bool) (list []string) {
 	for _, s := range between[k%len(between)] {
 		s = strings.Replace(s, "%s", "f_"+strconv.Itoa(k), 1)
 		if qualified && strings.HasPrefix(s, "rescue in ") {
-			continue // its frame stands for both
+			continue
 		}
 		list = append(list, s)
 	}
@@ -74,8 +73,8 @@ func record(mem frames.Memory, at uint64) (list []int, ok bool) {
 	return list, true
 }
 
-// check returns the fault of a stack; "" if there is none. The program's functions must be those of its record, or
-// one more that has just begun or is about to return, with the frames of between at the line of the call.
+// check returns the fault of a stack; "": none. The program's functions must be those of its record, or one more that
+// has just begun or is about to return, with the frames of between at the line of the call.
 func check(stack []observed.Frame, list []int, qualified bool) string {
 	var got []string
 	first := -1
@@ -123,8 +122,8 @@ func check(stack []observed.Frame, list []int, qualified bool) string {
 
 func isFunction(name string) bool { return strings.HasPrefix(name, "f_") }
 
-// TestChainsAreTheProgramsOwnRecord: two threads call functions through C and record which ones run. In one run a
-// third thread moves all of Ruby's objects; in another the second thread is a ractor's.
+// Two threads call functions through C and record which ones run. In one run a third thread moves all of Ruby's
+// objects; in another the second thread is a ractor's.
 func TestChainsAreTheProgramsOwnRecord(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		for _, how := range []string{"spin", "compact", "ractor"} {
@@ -147,7 +146,7 @@ func TestChainsAreTheProgramsOwnRecord(t *testing.T) {
 					}
 					list, ok := record(&s.Mem, which)
 					if _, known := rb.Names.Anchor(tid, s.Regs.TLS); !ok || !known {
-						return // it is none of Ruby's threads
+						return // none of Ruby's threads
 					}
 					n++
 					switch {
@@ -163,7 +162,7 @@ func TestChainsAreTheProgramsOwnRecord(t *testing.T) {
 					case tid != cmd.Process.Pid && !slices.ContainsFunc(stack.Frames, func(f observed.Frame) bool {
 						return isFunction(plain(f.Function))
 					}):
-						return // its first function is about to be called, or it is another thread
+						return // before its first call, or another thread
 					}
 					all += len(stack.Frames)
 					if msg := check(stack.Frames, list, classes); msg != "" {

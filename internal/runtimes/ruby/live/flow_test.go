@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// checkDump compares the threads of a dump with Ruby's own backtraces, by name or, in a core, by number.
+// checkDump compares with Ruby's own backtraces, by name or, in a core, by number.
 func checkDump(t *testing.T, what string, p *stacks.Process, names map[int]string, want map[string][][3]any) {
 	t.Helper()
 	seen := 0
@@ -42,7 +42,6 @@ func checkDump(t *testing.T, what string, p *stacks.Process, names map[int]strin
 	}
 }
 
-// TestDumpsAndCoresHaveRubyFrames: as Ruby's own backtraces have them.
 func TestDumpsAndCoresHaveRubyFrames(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {
@@ -81,13 +80,12 @@ func TestDumpsAndCoresHaveRubyFrames(t *testing.T) {
 	}
 }
 
-// checkFirst checks for the program's functions in a core of one thread. The C library of Debian's development
-// release has a guard page inside of the mapping of each further thread's stack, and Debian 12's gcore leaves such
-// a mapping out.
+// checkFirst checks a core of one thread. The C library of Debian's development release has a guard page inside of the
+// mapping of each further thread's stack, and Debian 12's gcore omits such a mapping.
 func checkFirst(t *testing.T, ruby program) {
 	t.Helper()
 	cmd, _ := launch(t, ruby, "testdata/chain.rb", "alone")
-	for range 5 { // a moment at which a frame is being made has native ones only
+	for range 5 { // while a frame is being made there are native ones only
 		for _, f := range observed.DumpCore(t, cmd.Process.Pid).Threads[0].Frames {
 			if f.Kind == "ruby" && f.Function == "<main>" {
 				return
@@ -97,8 +95,6 @@ func checkFirst(t *testing.T, ruby program) {
 	t.Error("a core has no functions of the program")
 }
 
-// TestRecordingsHaveRubyFrames: two threads that run have the functions of the program in nearly all samples, below a
-// mapping with the release.
 func TestRecordingsHaveRubyFrames(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {

@@ -17,10 +17,9 @@ import (
 
 type program []string
 
-// yjit are the options for compiled code: all that is called twice.
+// yjit compiles all that is called twice.
 var yjit = []string{"--yjit", "--yjit-call-threshold=2"}
 
-// withYJIT ends the names of releases that compile.
 const withYJIT = " YJIT"
 
 // rubies returns the installed releases, those with YJIT once more with it. RUBY_RELEASES is the directory given to
@@ -50,7 +49,7 @@ func rubies(t *testing.T) map[string]program {
 	return all
 }
 
-// launch starts a program, and returns the first line that it writes.
+// launch returns the program's first line.
 func launch(t *testing.T, ruby program, args ...string) (*exec.Cmd, string) {
 	t.Helper()
 	return observed.Launch(t, ruby[0], slices.Concat(ruby[1:], args)...)
@@ -64,7 +63,6 @@ func attach(t *testing.T, pid int, also ...uint64) *observed.Process {
 	return p
 }
 
-// qualified reports whether a release's backtraces have the names of classes.
 func qualified(p *observed.Process) bool {
 	name := p.Names.Name()
 	return strings.HasPrefix(name, "Ruby 3.4") || strings.HasPrefix(name, "Ruby 4")

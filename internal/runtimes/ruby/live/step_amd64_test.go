@@ -16,9 +16,9 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// TestEveryInstructionHasTheChainOfItsNeighbours single-steps a thread through calls, returns and entries from C
-// (RUBY_STEPS instructions). The functions must be those of the program's record; from one instruction to the next,
-// at most a method and the C function that called it come or go.
+// It single-steps a thread through calls, returns and entries from C (RUBY_STEPS instructions). The functions must be
+// those of the program's record; from one instruction to the next, at most a method and the C function that called it
+// come or go.
 func TestEveryInstructionHasTheChainOfItsNeighbours(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {
@@ -33,7 +33,7 @@ func TestEveryInstructionHasTheChainOfItsNeighbours(t *testing.T) {
 			}
 			rb := attach(t, cmd.Process.Pid)
 			classes := qualified(rb)
-			runtime.LockOSThread() // ptrace is the thread's
+			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			regs := holdWhole(t, rb)
 			defer func() { _ = observed.Release(cmd.Process.Pid) }()

@@ -20,7 +20,6 @@ import (
 	"prywalk/internal/waits"
 )
 
-// asker asks about sleepers, and counts system calls.
 type asker struct {
 	rb           *observed.Process
 	calls, asked int64
@@ -39,7 +38,7 @@ func (a *asker) ask(tid int, s *observe.RawSample) (w managed.WaitAnswer, ok boo
 	return w, ok
 }
 
-// TestWaitsHaveTheirObjectsAndOwners: the threads of testdata/waits.rb are named after what they wait for.
+// The threads of testdata/waits.rb are named after what they wait for.
 func TestWaitsHaveTheirObjectsAndOwners(t *testing.T) {
 	want := map[string]managed.WaitAnswer{
 		"mutex": {Kind: waits.Mutex, Class: "Thread::Mutex"}, "monitor": {Kind: waits.Mutex, Class: "Monitor"},
@@ -47,7 +46,7 @@ func TestWaitsHaveTheirObjectsAndOwners(t *testing.T) {
 		"sized": {Kind: waits.ObjectWait, Class: "Thread::SizedQueue"},
 		"cond":  {Kind: waits.ObjectWait, Class: "Thread::ConditionVariable"}, "sleep": {Kind: waits.Sleep},
 	}
-	const waiting = 16 // threads
+	const waiting = 16
 	partner := map[string]string{"dead1": "mutex:dead2", "dead2": "mutex:dead1", "timed1": "mutex:timed2",
 		"timed2": "mutex:timed1"}
 	for version, ruby := range rubies(t) {
@@ -58,7 +57,7 @@ func TestWaitsHaveTheirObjectsAndOwners(t *testing.T) {
 			for n := 0; n < 50 && len(right) < waiting; n++ {
 				a.rb.Observe(t, 1, func(tid int, s *observe.RawSample, stack observed.Stack) {
 					name := a.rb.Code.ThreadName(tid)
-					timed := name == "timed1" // within Timeout.timeout
+					timed := name == "timed1"
 					if p := partner[name]; p != "" {
 						name = p
 					}
@@ -123,13 +122,13 @@ func checkLocks(t *testing.T, pid int) {
 	}
 }
 
-// TestOwnersOfALockThatIsPassedOn: four threads pass a lock on, and write down who has it. If the program's note is the
-// same before and after the query, the owner is the thread of the note, or none is named.
+// Four threads pass a lock on, and note its owner. If the note is the same before and after the query, the owner is
+// that of the note, or missing.
 func TestOwnersOfALockThatIsPassedOn(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		for _, kind := range []string{"mutex", "monitor", "fiber"} {
 			if kind == "fiber" && strings.Contains(version, "2.7") {
-				continue // a Mutex belongs to a thread
+				continue
 			}
 			t.Run(version+"/"+kind, func(t *testing.T) {
 				cmd, line := launch(t, ruby, "testdata/owners.rb", kind)
