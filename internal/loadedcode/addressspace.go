@@ -11,14 +11,14 @@ import (
 
 // AddressSpace is a live process or a core.
 type AddressSpace interface {
-	// ReadMem reads memory. If it reads fewer than len(b) bytes, it returns an error.
+	// ReadMem returns an error if it reads fewer than len(b) bytes.
 	ReadMem(addr uint64, b []byte) (int, error)
-	// Read is ReadMem, in a core also of mapped files, and returns the number of bytes.
+	// Read is ReadMem, in a core also of mapped files, without an error.
 	Read(addr uint64, b []byte) int
-	// ReadMapped is ReadMem for a mapped file, with a time limit: its file system may not respond.
+	// ReadMapped is ReadMem for a mapped file, with a time limit.
 	ReadMapped(addr uint64, b []byte) (int, error)
-	// Mappings calls f for each mapping, in ascending order of addresses; MappingsOf at least for those of m's file. An
-	// error: the mappings could not be read, or not all.
+	// Mappings calls f for each mapping, ascending; MappingsOf at least for those of m's file. An error: not all were
+	// read.
 	Mappings(f func(*RawMapping)) error
 	MappingsOf(m *Mapping, f func(*RawMapping)) error
 	// Image returns the image of m's file, or nil.
@@ -44,7 +44,7 @@ func (p *Process) ReadParts(parts []frames.Region) int {
 	return p.Memory().ReadParts(p.MemoryTID(), parts)
 }
 
-// ReadMapped implements AddressSpace. The copy is needed since a late read must not write to b.
+// ReadMapped implements AddressSpace. A late read must not write to b.
 func (p *Process) ReadMapped(addr uint64, b []byte) (int, error) {
 	memory, tid, size := p.Memory(), p.MemoryTID(), len(b)
 	got, err := p.files.opener.Read(fmt.Sprintf("memory of process %d", p.PID), func() ([]byte, error) {

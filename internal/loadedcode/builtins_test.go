@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// blob has a function that does not restore rbx, once among V8's builtins and once after them.
 const blob = `
 	.text
 	.globl main

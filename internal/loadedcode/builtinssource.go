@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// builtinsSource is the analysis of a file's instructions, with the builtins of runtimes.
+// builtinsSource is a file's analysis of instructions, with the builtins of runtimes.
 type builtinsSource struct {
 	*heuristics.Source
 	builtins []managed.Builtins
@@ -29,7 +29,7 @@ func (s *builtinsSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return s.Source.Rule(q)
 }
 
-// CallBefore implements [frames.CallSites]. What is returned into without a call counts as called.
+// CallBefore implements [frames.CallSites]. A builtin that is returned into without a call counts as called.
 func (s *builtinsSource) CallBefore(ret frames.Addr) (frames.Call, bool) {
 	if call, ok := s.Source.CallBefore(ret); ok {
 		return call, ok

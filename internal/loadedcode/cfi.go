@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// CFI returns the call frame information of .eh_frame, with debugFrame also of .debug_frame, or nil.
+// CFI returns the table of .eh_frame, with debugFrame also of .debug_frame, or nil.
 func CFI(f *elffile.File, debugFrame bool) *dwarfunwind.Table {
 	hdr, frame := f.EhFrame()
 	cfg := dwarfunwind.Config{Arch: f.Arch(), EhFrameHdr: sectionOf(hdr), EhFrame: sectionOf(frame)}
@@ -34,10 +34,10 @@ func sectionOf(w *elffile.Window) dwarfunwind.Section {
 	return dwarfunwind.Section{Addr: w.Addr(), Size: w.Size(), Data: w}
 }
 
-const maxDebugFrame = 64 << 20 // bytes, decompressed
+const maxDebugFrame = 64 << 20 // bytes
 
-// debugCFI is call frame information of debug files and .gnu_debugdata, opened on first use. With a language's table it
-// is for code outside of that, and includes the file's .debug_frame.
+// debugCFI is call frame information of debug files, opened on first use. With a language's table it is for code
+// outside of that, and includes the file's .debug_frame.
 type debugCFI struct {
 	elf    *elffile.File
 	from   *debugFiles

@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// child starts a program and waits for its exec.
 func child(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := exec.LookPath(name)

@@ -34,7 +34,7 @@ func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
 	return c.parts[i].parent.start, c.parts[i].parent.end, true
 }
 
-// funcSymbol is a function symbol. unit is the number of its STT_FILE symbol (gABI) if it is local.
+// funcSymbol has in unit the number of its STT_FILE symbol (gABI) if it is local.
 type funcSymbol struct {
 	funcRange
 	name string
@@ -71,11 +71,9 @@ func (c *coldParts) build() {
 	sort.Slice(c.parts, func(i, j int) bool { return c.parts[i].start < c.parts[j].start })
 }
 
-// coldCost is a symbol's memory in bytes, without its name.
 const coldCost = 4 * 64
 
-// collectFuncSymbols returns function symbols with the names that take makes of theirs (at most 4 KiB). take returns
-// nil to skip a symbol.
+// collectFuncSymbols returns function symbols under the names that take makes of theirs; nil skips a symbol.
 func collectFuncSymbols(f *elffile.File, take func([]byte) []byte) []funcSymbol {
 	var out []funcSymbol
 	unit, i := 0, 0

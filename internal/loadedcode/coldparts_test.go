@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// Two of the units have a static function of the same name.
 const halved = `
 extern void rare(long) __attribute__((cold));
 extern long often(long);
@@ -60,7 +59,7 @@ func TestColdPartsBelongToTheFunctionOfTheirUnit(t *testing.T) {
 	p.prepare(&fileSymbols{elf: f})
 	found := 0
 	var parent *elffile.Symbol
-	for i := range syms { // function before part, in the same unit; the global one anywhere
+	for i := range syms { // in the same unit; the global one anywhere
 		s := &syms[i]
 		switch name := f.SymbolName(elffile.SymTab, s); {
 		case name == "same":

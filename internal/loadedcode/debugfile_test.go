@@ -16,7 +16,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// pauser sleeps below three functions with different frames.
 const pauser = `
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +27,6 @@ PART static int middle(int n) { return inner(n + 1) * 3 + 1; }
 PART static int outer(int n) { char b[4000]; memset(b, n, sizeof b); return middle(use(b)) + use(b); }
 int main(void) { puts("ready"); fflush(stdout); return outer(1) + 1; }`
 
-// noCFI makes .debug_frame the only description.
 var noCFI = []string{"-O2", "-g", "-fomit-frame-pointer", "-fno-asynchronous-unwind-tables",
 	"-fno-optimize-sibling-calls"}
 
@@ -54,7 +52,6 @@ func build(t *testing.T, flags ...string) string {
 	return exe
 }
 
-// methods returns the frame methods, innermost first.
 func methods(t *testing.T, exe string) (string, frames.StopReason) {
 	t.Helper()
 	cmd := exec.Command(exe)

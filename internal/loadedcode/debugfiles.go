@@ -18,8 +18,8 @@ type debugFiles struct {
 	open  opener // nil: no search
 	files *filePool
 	tried bool
-	found []*elffile.File    // both
-	debug *elffile.DebugFile // the first of found, or nil
+	found []*elffile.File
+	debug *elffile.DebugFile // first of found, or nil
 }
 
 func (s *debugFiles) filesOrOpen() []*elffile.File {
@@ -31,7 +31,7 @@ func (s *debugFiles) filesOrOpen() []*elffile.File {
 	}
 	s.tried = true
 	if s.open != nil {
-		s.debug = s.elf.OpenDebug(s.path, s.openInPool, func(error) {}) // package symbols opens the same file, and warns
+		s.debug = s.elf.OpenDebug(s.path, s.openInPool, func(error) {}) // package symbols opens it, too, and warns
 	}
 	if s.debug != nil {
 		s.found = append(s.found, s.debug.File)
@@ -44,7 +44,7 @@ func (s *debugFiles) filesOrOpen() []*elffile.File {
 
 // drop closes the files until the next use. The memory of .gnu_debugdata is the image's.
 func (s *debugFiles) drop() {
-	_ = s.debug.Close() // only read
+	_ = s.debug.Close()
 	s.tried, s.found, s.debug = false, nil, nil
 }
 

@@ -12,14 +12,14 @@ import (
 )
 
 type detectedRuntimes struct {
-	// detections has one entry for each detector. A runtime in a module of its own ([managed.Runtime.Module]) can be
-	// there several times: of its kind there is an entry for each one that was found, and one to find the next.
+	// detections has one entry for each detector. A kind of runtime in a module of its own ([managed.Runtime.Module])
+	// has one for each that was found, and one to find the next.
 	detections   []detection
 	frameSources []managed.FrameSource
 	schedulers   []managed.Scheduler
 	histories    []managed.CodeHistory
 	images       map[*Image]struct{} // at the last detection
-	unowned      bool                // some code belongs to none
+	unowned      bool
 }
 
 type detection struct {
@@ -27,13 +27,13 @@ type detection struct {
 	runtime       managed.Runtime // nil: not found
 	reason        error           // why not
 	tries         int             // since new files or run-time code appeared
-	refreshesLeft int             // refreshes until the next attempt
+	refreshesLeft int             // until the next try
 }
 
-// maxTries bounds the tries of one detection: at the next refresh, then after 1, 2, 4, … 64 more.
+// maxTries bounds the tries of one detection: the first at once, then after 1, 2, 4, … 64 refreshes.
 const maxTries = 8
 
-// isFinal reports whether the search has ended: a runtime was found, there is none, or it did not begin in time.
+// isFinal reports whether a runtime was found, there is none, or all tries failed.
 func (d *detection) isFinal() bool {
 	return d.runtime != nil || d.tries > 0 && d.reason == nil || d.tries >= maxTries
 }
@@ -66,7 +66,7 @@ func (d *detectedRuntimes) detect(h *runtimeHost) {
 	d.listInterfaces()
 }
 
-// attach attaches the found runtimes, and reports whether a lost one owned code.
+// attach reports whether a lost runtime owned code.
 func (d *detectedRuntimes) attach(h *runtimeHost) (released bool) {
 	for i := range d.detections {
 		if entry := &d.detections[i]; entry.runtime != nil && !entry.runtime.Attach(h) {
@@ -90,7 +90,6 @@ func (d *detectedRuntimes) newImages(mods []*frames.Module) (fresh bool) {
 	return fresh
 }
 
-// search searches the modules for a runtime of the kind of detection i.
 func (d *detectedRuntimes) search(i int, h *runtimeHost) {
 	entry := &d.detections[i]
 	entry.tries++
@@ -107,8 +106,6 @@ func (d *detectedRuntimes) search(i int, h *runtimeHost) {
 
 const maxOfKind = 16
 
-// searchAnother adds a detection that looks for one more runtime of the kind, unless one is looking already or the kind
-// has maxOfKind.
 func (d *detectedRuntimes) searchAnother(kind int) {
 	n := 0
 	for i := range d.detections {

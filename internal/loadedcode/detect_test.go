@@ -67,7 +67,6 @@ func TestFailedDetectionIsRetriedAtGrowingIntervals(t *testing.T) {
 	}
 }
 
-// A refresh is worthwhile while attempts are left.
 func TestAProcessBeforeItsExecIsDetectedAgain(t *testing.T) {
 	f, calls := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, managed.ErrNotYet })
 	h := &runtimeHost{}
@@ -138,7 +137,7 @@ func TestRuntimeIsFoundForEachModule(t *testing.T) {
 	if f.detect(h); found() != 3 {
 		t.Errorf("%d runtimes with a third module, want 3", found())
 	}
-	for range 3 * maxOfKind { // modules are mapped and unmapped
+	for range 3 * maxOfKind {
 		made[0].here = false
 		h.mods = h.mods[1:]
 		f.detect(h)

@@ -10,23 +10,16 @@
 //   - A file. It is opened through /proc/PID/map_files, else below /proc/PID/root and compared with the mapping. A
 //     replaced or unreadable file is read from the process's memory.
 //   - The kernel. The vDSO is an ELF image in memory.
-//   - The process. Code without an ELF file was made by a JIT compiler and is read from memory; cached results are
-//     dropped when it changes. A copy of a file's text at its addresses (Node uses huge pages) counts as the file.
+//   - The process. Code without an ELF file was made by a JIT compiler and is read from memory; cached results are dropped
+//     when it changes. A copy of a file's text at its addresses (Node uses huge pages) counts as the file.
 //
-// Package core makes the same modules from an [AddressSpace]. [Runtimes] finds the runtimes, which have
-// rules for their code.
-//
-// # Images
-//
-// An [Image] is an ELF file with its rule sources; opening reads headers only. An [ImageCache] shares images among
-// processes.
+// Package core makes the same modules from an [AddressSpace]. [Runtimes] have rules for their code. An [Image] is an
+// ELF file with its rule sources; an [ImageCache] shares images among processes.
 //
 //	/proc/PID/maps ──► Mapping ──► frames.Module ──► Sources (frames.Rule by pc)
 //	                      │                             ▲
 //	                      └──► Image (ELF file) ────────┤ by file
 //	                      └──► liveCode, Runtimes ──────┘ code made at run time
 //
-// # Sources
-//
-// proc_pid_maps(5); gABI; fs/proc/task_mmu.c.
+// Sources: proc_pid_maps(5); gABI; fs/proc/task_mmu.c.
 package loadedcode

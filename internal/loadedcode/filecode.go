@@ -4,7 +4,6 @@ package loadedcode
 
 import "prywalk/internal/elffile"
 
-// codePages bounds the copied pages of a file: 256 KiB.
 const codePages = 64
 
 type fileCode struct {

@@ -25,13 +25,13 @@ type filePool struct {
 type pooledFile struct {
 	pool      *filePool
 	f         *safeopen.File
-	path      string // the file's path in this mount namespace, used when its link is gone; "" for none
+	path      string // in this mount namespace, used when its link is gone; "": none
 	closed    bool
 	nameTaken bool
 	used      uint64
 }
 
-// newFilePool makes a pool of at most limit open files; 0: half of RLIMIT_NOFILE, at most 512.
+// newFilePool's limit is the number of open files; 0: half of RLIMIT_NOFILE, at most 512.
 func newFilePool(limit int) *filePool {
 	if limit <= 0 {
 		limit = 512
@@ -119,8 +119,8 @@ func (p *filePool) closeAll() {
 
 var errFileGone = errors.New("the file is no longer what it was")
 
-// ReadAt implements io.ReaderAt. It returns nothing of a file that was overwritten in place: tables of the former file
-// and of the later one would name functions wrongly.
+// ReadAt implements io.ReaderAt. It fails for a file that was overwritten in place: former and later tables together
+// would give wrong names.
 func (h *pooledFile) ReadAt(b []byte, off int64) (int, error) {
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()
@@ -138,7 +138,6 @@ func (h *pooledFile) ReadAt(b []byte, off int64) (int, error) {
 	return n, err
 }
 
-// isUnchanged reports whether the file is open, and is what it was when it was opened.
 func (h *pooledFile) isUnchanged() bool {
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()
@@ -157,7 +156,7 @@ func (h *pooledFile) reopen() error {
 	return nil
 }
 
-// openAgain opens the file by its link in map_files, which ends with its process, else by its path.
+// openAgain opens by the link in map_files, which ends with its process, else by path.
 func (h *pooledFile) openAgain() (*safeopen.File, error) {
 	f, err := h.checkSame(h.f.Reopen())
 	if err != nil && strings.HasPrefix(h.path, "/") {

@@ -13,24 +13,24 @@ import (
 
 // fileRules are the rule sources of a file and its debug files.
 type fileRules struct {
-	table    managed.FileTable      // or nil
-	sources  []frames.RuleSource    // by falling trust
-	calls    *builtinsSource        // the last of sources
-	code     *heuristics.Source     // of calls
+	table    managed.FileTable   // or nil
+	sources  []frames.RuleSource // by falling trust
+	calls    *builtinsSource     // last of sources
+	code     *heuristics.Source
 	bounds   []heuristics.Functions // by falling trust
 	cold     coldParts
 	builtins []managed.Builtins
 }
 
-// prepare makes the sources by falling trust: a language's table, the file's call frame information, that of debug
-// files, the analysis of instructions.
+// prepare makes, by falling trust: a language's table, the file's call frame information, that of debug files, the
+// analysis of instructions.
 func (r *fileRules) prepare(symbols *fileSymbols) {
 	f := symbols.elf
 	r.bounds = append(r.bounds, pltStubs(f.PLTs()))
 	if r.table = runtimes.TableOf(f); r.table != nil {
 		r.add(r.table)
 	}
-	if own := CFI(f, r.table == nil); own != nil { // with a table, debugCFI has .debug_frame
+	if own := CFI(f, r.table == nil); own != nil { // else debugCFI has .debug_frame
 		r.add(own)
 	}
 	r.add(&debugCFI{elf: f, from: symbols.from, table: r.table})

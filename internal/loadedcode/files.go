@@ -18,7 +18,7 @@ import (
 // program's owner.
 type TrustedFiles struct {
 	PID    int
-	tid    int // a live thread's; 0: PID
+	tid    int // a live thread; 0: PID
 	opener safeopen.Opener
 	trust  *safeopen.Trust
 }
@@ -60,8 +60,8 @@ func (f *TrustedFiles) Debug(name string) (*safeopen.File, error) {
 	return f.opener.Open(safeopen.Request{Path: name, Trust: r.Trust})
 }
 
-// PerfMap opens /tmp/perf-PID.map, PID in the process's pid namespace, below its root, without symbolic links. A file
-// older than the process is refused, as ids are reused.
+// PerfMap opens /tmp/perf-PID.map below the process's root, PID in its pid namespace, else below prywalk's. It refuses
+// symbolic links, and a file older than the process, as ids are reused.
 func (f *TrustedFiles) PerfMap() (*safeopen.File, error) {
 	inside, since := f.PID, int64(0)
 	if st, err := process.ReadStatus("/proc", f.PID); err == nil {

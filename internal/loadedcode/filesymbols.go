@@ -16,7 +16,7 @@ type fileSymbols struct {
 	elf   *elffile.File
 	from  *debugFiles
 	named map[string][]managed.Symbol // of the file's own tables, by searched names
-	first map[string]managed.Symbol   // the first of a name; zero: none
+	first map[string]managed.Symbol   // zero: none
 }
 
 const maxCachedNames = 1 << 10
@@ -40,7 +40,7 @@ func (x *fileSymbols) Named(names ...string) []managed.Symbol {
 	return append(x.ownSymbols(names), x.debugSymbols(names)...)
 }
 
-// firstNamed returns the first symbol of a name in the file, else in its debug files; the zero Symbol: none.
+// firstNamed searches the file, then its debug files; the zero Symbol: none.
 func (x *fileSymbols) firstNamed(name string) managed.Symbol {
 	if s, known := x.first[name]; known {
 		return s
@@ -60,7 +60,6 @@ func (x *fileSymbols) firstNamed(name string) managed.Symbol {
 	return x.first[name]
 }
 
-// debugSymbols returns the symbols of these names in the debug files of a file without symbol table.
 func (x *fileSymbols) debugSymbols(names []string) (list []managed.Symbol) {
 	if x.elf.HasSymbols(elffile.SymTab) {
 		return nil
@@ -71,8 +70,8 @@ func (x *fileSymbols) debugSymbols(names []string) (list []managed.Symbol) {
 	return list
 }
 
-// ownSymbols returns the symbols of these names in the file's own tables. Names that runtimes ask of each file are
-// searched for together, as a search reads all names.
+// ownSymbols searches the file's own tables. Names that runtimes ask of each file are searched together, as a search
+// reads all names.
 func (x *fileSymbols) ownSymbols(names []string) []managed.Symbol {
 	search := names
 	if !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(runtimes.Symbols, n) }) {
@@ -92,7 +91,6 @@ func (x *fileSymbols) ownSymbols(names []string) []managed.Symbol {
 
 const maxFoundSymbols = 1 << 10
 
-// findNamed returns the symbols of these names in a file's tables, at most maxFoundSymbols.
 func findNamed(f *elffile.File, names []string, tables ...elffile.SymbolKind) (list []managed.Symbol) {
 	found := map[managed.Symbol]bool{}
 	for _, kind := range tables {

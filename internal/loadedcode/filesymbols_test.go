@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/runtimes/v8"
 )
 
-// countingReader counts the bytes read from a part of a file.
 type countingReader struct {
 	io.ReaderAt
 	from, to, n int64

@@ -17,10 +17,10 @@ type funcIndex struct {
 	funcs []funcRange
 }
 
-// funcRange is a function's [start, end) in file addresses; end is 0 for a symbol without size.
+// funcRange is [start, end) in file addresses; end is 0 for a symbol without size.
 type funcRange struct{ start, end uint64 }
 
-// funcCost is a function's memory in bytes while the index is built.
+// funcCost is bytes per function while the index is built.
 const funcCost = 2 * 16
 
 // FuncRange returns the bounds of the function at pc, a file address.

@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// QEMU's generated code has no other source of rules.
 func TestCodeOfQEMUIsDescribedByItsJITInterface(t *testing.T) {
 	dir := t.TempDir()
 	src, bin := filepath.Join(dir, "nap.c"), filepath.Join(dir, "nap")
@@ -43,7 +42,6 @@ func TestCodeOfQEMUIsDescribedByItsJITInterface(t *testing.T) {
 		if !m.Generated {
 			continue
 		}
-		// the prologue at the start is not described
 		for pc := m.Start + 0x1000; pc < m.End-0x2000; pc += 0x10003 {
 			r, _, ok := m.Sources[0].Rule(frames.Query{PC: pc})
 			if !ok || r.CFAReg != frames.X86RSP || r.CFAOff == 0 || r.Method != frames.MethodCFI {

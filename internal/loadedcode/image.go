@@ -20,14 +20,14 @@ type Image struct {
 	// BuildID is the GNU build id in hex, or "".
 	BuildID string
 	ELF     *elffile.File
-	// FromMemory: the file is unreadable; only loaded sections are, while the process lives.
+	// FromMemory: the file is unreadable; its loaded sections are read from the process.
 	FromMemory bool
-	Deleted    bool // the file is unlinked
+	Deleted    bool // unlinked
 
 	usage   usage
-	file    *pooledFile // or nil
+	file    *pooledFile
 	mu      sync.Mutex
-	rules   atomic.Pointer[fileRules] // nil: not made
+	rules   atomic.Pointer[fileRules]
 	debug   debugFiles
 	symbols fileSymbols
 }
@@ -57,7 +57,7 @@ func (img *Image) ReadAddr(addr uint64, b []byte) int {
 	return img.ELF.ReadAddr(addr, b)
 }
 
-// lockRules locks img.mu, which the caller unlocks, and returns the rules, made on first use.
+// lockRules locks img.mu, which the caller unlocks.
 func (img *Image) lockRules() *fileRules {
 	p := img.preparedRules()
 	img.mu.Lock()

@@ -28,7 +28,7 @@ type vdso struct {
 	img   *Image
 }
 
-// NewImageCache makes a cache of at most maxFiles open files; 0: by RLIMIT_NOFILE.
+// NewImageCache's maxFiles is the number of open files; 0: by RLIMIT_NOFILE.
 func NewImageCache(maxFiles int) *ImageCache {
 	return &ImageCache{
 		files:  newFilePool(maxFiles),
@@ -53,7 +53,7 @@ func (c *ImageCache) Close() error {
 	return nil
 }
 
-// Image implements AddressSpace; nil if the file is not ELF, or cannot be read in time.
+// Image implements AddressSpace; nil also if the file cannot be read in time.
 func (p *Process) Image(m *Mapping) *Image {
 	key := fileKey{m.Dev, m.Inode, m.Path}
 	if img, ok := p.cache.current(key); ok {
@@ -68,7 +68,7 @@ func (p *Process) Image(m *Mapping) *Image {
 		return nil
 	}
 	if err != nil {
-		img := MemoryImage(NewMemFile(p, m), m) // not cached
+		img := MemoryImage(NewMemFile(p, m), m)
 		p.cache.DebugFiles(img, p.files.Debug)
 		return img
 	}
@@ -80,14 +80,13 @@ func (p *Process) Image(m *Mapping) *Image {
 	return img
 }
 
-// current returns the cached image of a file; false if there is none, or the file has changed, or may change as nothing
-// maps it.
+// current returns false if there is no image, or the file has changed, or may change as nothing maps it.
 func (c *ImageCache) current(key fileKey) (*Image, bool) {
 	img, ok := c.byName[key]
 	return img, ok && (img == nil || img.usage.users.Load() > 0 && img.file.isUnchanged())
 }
 
-// setName sets the image of a file. An earlier one's contents are gone, and no longer read.
+// setName closes the file of an earlier image, whose contents are gone.
 func (c *ImageCache) setName(key fileKey, img *Image) {
 	if old := c.byName[key]; old != nil && old != img && old.file != nil {
 		c.files.drop(old.file)
@@ -95,7 +94,7 @@ func (c *ImageCache) setName(key fileKey, img *Image) {
 	c.byName[key] = img
 }
 
-// Load returns the image of a file, which it takes over; nil if not ELF of a supported architecture.
+// Load takes f over; nil if it is not ELF of a supported architecture.
 func (c *ImageCache) Load(f *safeopen.File, m *Mapping) (*Image, error) {
 	id := f.ID()
 	if img, ok := c.byFile[id]; ok {
@@ -114,7 +113,7 @@ func (c *ImageCache) Load(f *safeopen.File, m *Mapping) (*Image, error) {
 	return img, nil
 }
 
-// MemoryImage makes an image from a mapping; nil if r is nil or not ELF.
+// MemoryImage returns nil if r is nil or not ELF.
 func MemoryImage(r *MemFile, m *Mapping) *Image {
 	if r == nil {
 		return nil
@@ -129,7 +128,7 @@ func MemoryImage(r *MemFile, m *Mapping) *Image {
 
 const maxVDSO = 1 << 20 // bytes
 
-// vdso returns the image of the vDSO, a whole ELF file in memory; nil if unreadable.
+// vdso is a whole ELF file in memory; nil if unreadable.
 func (c *ImageCache) vdso(o AddressSpace, m *Mapping) *Image {
 	if m.End-m.Start > maxVDSO {
 		return nil

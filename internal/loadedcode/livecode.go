@@ -10,7 +10,6 @@ import (
 
 const (
 	codePageSize = 4096
-	// maxLivePages bounds the copied pages: 4 MiB.
 	maxLivePages = 1024
 )
 
@@ -19,7 +18,7 @@ type liveCode struct {
 	tid    int
 	memory *procmem.Memory
 	pages  map[uint64][]byte // by address ÷ codePageSize; nil: unreadable
-	// lost: pages were dropped, so that refresh must assume a change.
+	// lost: pages were dropped, so refresh must assume a change.
 	lost bool
 }
 

@@ -36,7 +36,7 @@ type MapsLine struct {
 	Perm  Perm
 	// Path is the file, a name such as [heap], or "".
 	Path    string
-	Deleted bool // the file is unlinked
+	Deleted bool // unlinked
 }
 
 // Mapping is a mapping, and what is known of its code.
@@ -44,28 +44,26 @@ type Mapping struct {
 	MapsLine
 	// StartedAs is the path given to execve if it is another name of the file ([DisplayName]).
 	StartedAs string
-	// Image is the ELF file, or nil.
-	Image *Image
+	Image     *Image
 	// Unresponsive: the file system did not respond; the file's memory is not read.
 	Unresponsive bool
-	// JIT: the code has no readable ELF file, and counts as made at run time; its module has the process's addresses.
+	// JIT: without a readable ELF file the code counts as made at run time; its module has the process's addresses.
 	JIT bool
 	// Names names JIT code that describes itself, or is nil.
-	Names Names
-	// closed is set when the process is closed; nil: unknown.
+	Names  Names
 	closed *atomic.Bool
 }
 
 // FileOffset implements [frames.Origin].
 func (m *Mapping) FileOffset() (file string, offset uint64) { return m.Path, m.Offset }
 
-// MappingOf returns the mapping of a module; nil for one of another package.
+// MappingOf returns the mapping of a module, or nil.
 func MappingOf(m *frames.Module) *Mapping {
 	at, _ := m.Origin.(*Mapping)
 	return at
 }
 
-// ProcessClosed reports whether the process is closed, so that its code is not walked.
+// ProcessClosed reports whether the process is closed: its code is not walked.
 func (m *Mapping) ProcessClosed() bool { return m.closed != nil && m.closed.Load() }
 
 // Names names functions made at run time.
@@ -128,7 +126,7 @@ func (m *RawMapping) parse(line []byte) bool {
 	return !c.bad && m.Start < m.End
 }
 
-// lineCursor reads fields, zeros after a malformed one.
+// lineCursor returns zeros after a malformed field.
 type lineCursor struct {
 	rest []byte
 	bad  bool
@@ -211,7 +209,7 @@ func (l *MappingList) Read(pid int) error {
 	return l.parse()
 }
 
-// HasCode reports whether an address is in a mapping with code.
+// HasCode reports whether an address is in an executable mapping.
 func (l *MappingList) HasCode(addr uint64) bool {
 	return slices.ContainsFunc(l.Code, func(m MapsLine) bool { return m.Start <= addr && addr < m.End })
 }

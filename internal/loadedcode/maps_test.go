@@ -106,7 +106,7 @@ func BenchmarkMapsOf60000Lines(b *testing.B) {
 
 func TestListingOfAProcess(t *testing.T) {
 	var l MappingList
-	for range 2 { // the second reuses the text buffer
+	for range 2 {
 		if err := l.Read(os.Getpid()); err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func (f *MemFile) Size() int64 {
 	return int64(end)
 }
 
-// ReadAt implements io.ReaderAt; bytes that are not mapped are an error.
+// ReadAt implements io.ReaderAt; unmapped bytes are an error.
 func (f *MemFile) ReadAt(b []byte, off int64) (int, error) {
 	done := 0
 	for done < len(b) {
@@ -52,14 +52,13 @@ var errReadMapped = errors.New("reading a file's contents in a process's memory"
 
 const maxPieces = 4096
 
-// NewMemFile returns a reader of the mapped parts of m's file; nil: there are none, or the mappings cannot be read. If
-// the file is loaded several times, it reads the one with m: the mappings in ascending order of addresses and of file
-// offsets.
+// NewMemFile returns a reader of the mapped parts of m's file; nil: none. Of several loads of the file it reads the one
+// with m: mappings ascending in address and file offset.
 func NewMemFile(o AddressSpace, m *Mapping) *MemFile {
 	f := &MemFile{space: o}
-	found, last := false, uint64(0) // whether m has passed, and the offset of the file's mapping before
+	found, last := false, uint64(0) // m has passed; offset of the file's previous mapping
 	err := o.MappingsOf(m, func(r *RawMapping) {
-		another := r.Offset < last // another load of the file begins
+		another := r.Offset < last // of the file begins
 		switch {
 		case r.Dev != m.Dev || r.Inode != m.Inode, found && another:
 			return

@@ -12,8 +12,8 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// Mmap2Space is an address space from a list of executable mappings (PERF_RECORD_MMAP2), also of an ended process.
-// Not safe for concurrent use.
+// Mmap2Space is an address space from a list of executable mappings (PERF_RECORD_MMAP2), also of an ended process. Not
+// safe for concurrent use.
 type Mmap2Space struct {
 	maps  []Mapping
 	first uint64 // of the first mapping listed: after an exec the program's
@@ -83,8 +83,7 @@ func (s *Mmap2Space) nameProgram(name string) {
 	}
 }
 
-// Program returns the file that the process runs; false if unknown. Precondition: the list is complete since an exec,
-// in order.
+// Program returns false if unknown. Precondition: the list is complete since an exec, in order.
 func (s *Mmap2Space) Program() (f ProgramFile, ok bool) {
 	for i := range s.maps {
 		if m := &s.maps[i]; m.Start == s.first && m.Image != nil && m.Inode != 0 {
@@ -136,7 +135,7 @@ func (s *Mmap2Space) MappingsOf(_ *Mapping, f func(*RawMapping)) error { return 
 // Images implements AddressSpace.
 func (s *Mmap2Space) Images() *ImageCache { return s.cache }
 
-// Image implements AddressSpace. Device and inode must be equal, as the path may lead to another file by now.
+// Image implements AddressSpace. Device and inode must be equal: the path may lead to another file now.
 func (s *Mmap2Space) Image(m *Mapping) *Image {
 	key := fileKey{m.Dev, m.Inode, m.Path}
 	if img, ok := s.cache.current(key); ok {
@@ -161,7 +160,7 @@ func (s *Mmap2Space) Image(m *Mapping) *Image {
 		}
 		return img
 	}
-	return s.cache.byName[key] // the file is gone, or has another number here (btrfs, overlayfs)
+	return s.cache.byName[key] // gone, or with another number here (btrfs, overlayfs)
 }
 
 // UnknownCode ends the walk (bad-memory) in a module with unknown instructions, whose frames a scan would skip.
@@ -172,5 +171,5 @@ func (UnknownCode) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{Method: frames.MethodScan}, &frames.Row{CFAExpr: UnknownCode{}}, true
 }
 
-// Eval implements frames.Expr: always unknown.
+// Eval implements frames.Expr: unknown.
 func (UnknownCode) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return 0, false }

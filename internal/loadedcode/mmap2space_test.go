@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// They are those of the opened process, except for sources that read its memory.
+// Sources that read the process's memory are not compared.
 func TestListedMappingsHaveTheModulesOfTheProcess(t *testing.T) {
 	exe, err := testtargets.Compile("phases.c")
 	if err != nil {
@@ -44,7 +44,6 @@ func TestListedMappingsHaveTheModulesOfTheProcess(t *testing.T) {
 			maps = append(maps, m)
 		}
 	}
-	// an earlier mapping of the same range
 	stale := MapsLine{Start: maps[0].Start, End: maps[0].Start + 1, Inode: 1, Path: "/nowhere"}
 	l := cache.Mmap2Space(p.Arch, append([]MapsLine{stale}, maps...), os.Getpid(), "")
 	for _, m := range maps {
@@ -120,7 +119,7 @@ func TestListedProgramHasTheNameOfItsLink(t *testing.T) {
 	}
 }
 
-// A process that was opened has ended, and its file is removed; another one of it was never opened.
+// The opened process has ended, and its file is removed.
 func TestImageOfARemovedFileServesProcessesThatWereNeverOpened(t *testing.T) {
 	cache := NewImageCache(0)
 	defer cache.Close()

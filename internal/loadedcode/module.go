@@ -9,8 +9,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// NewModule makes the module of an executable mapping, without sources for code made at run time
-// ([Runtimes.SetSources]).
+// NewModule makes the module of an executable mapping. Code made at run time has no sources ([Runtimes.SetSources]).
 func NewModule(o AddressSpace, m *Mapping) *frames.Module {
 	mod := &frames.Module{Start: m.Start, End: m.End, Origin: m}
 	switch {
@@ -26,7 +25,6 @@ func NewModule(o AddressSpace, m *Mapping) *frames.Module {
 	return mod
 }
 
-// setImageSources gives a module the sources of an image. Without one the code counts as made at run time.
 func setImageSources(mod *frames.Module, m *Mapping, img *Image) {
 	if img != nil {
 		if bias, ok := img.ELF.Bias(m.Start, m.Offset, true); ok {
@@ -44,7 +42,7 @@ func (img *Image) attachTo(mod *frames.Module, m *Mapping, bias uint64) {
 	mod.Sources, mod.Calls = img.lazySources()
 }
 
-// moduleName returns the path, or a name in brackets for code made at run time.
+// moduleName is in brackets for code made at run time.
 func moduleName(m *Mapping) string {
 	switch {
 	case m.Path == "" || strings.HasPrefix(m.Path, "/dev/zero") || m.Path == "//anon":
@@ -101,7 +99,6 @@ func (img *Image) executable(addr uint64) bool {
 	return false
 }
 
-// isCopyOf compares start and middle of a mapping with a file.
 func isCopyOf(o AddressSpace, img *Image, m *Mapping, bias uint64) bool {
 	for _, at := range []uint64{m.Start, m.Start + (m.End-m.Start)/2&^0xfff} {
 		var mem, file [256]byte

@@ -67,7 +67,6 @@ func TestModulesOfAProgram(t *testing.T) {
 	}
 }
 
-// stackPointer returns an address just below the first thread's stack.
 func stackPointer(t *testing.T, pid int) uint64 {
 	t.Helper()
 	text, err := os.ReadFile(process.Path(pid, "maps"))
@@ -156,7 +155,7 @@ func TestTextMovedToAnonymousMemoryIsThatOfTheFile(t *testing.T) {
 	}
 }
 
-// movedText moves its text into anonymous memory, as Node does.
+// Node moves its text so.
 const movedText = `
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -198,7 +197,6 @@ func BenchmarkOpen(b *testing.B) {
 	}
 }
 
-// Symbols, sections and call frame information are read once for each file.
 func TestSecondProcessOfAProgramReadsNoFileAgain(t *testing.T) {
 	cache := NewImageCache(0)
 	defer cache.Close()
@@ -225,7 +223,7 @@ func TestSecondProcessOfAProgramReadsNoFileAgain(t *testing.T) {
 	}
 }
 
-// Erlang and .NET map their code from a memfd: its name is no function's.
+// Erlang and .NET map their code from a memfd.
 func TestCodeInAMemfdHasANameInBrackets(t *testing.T) {
 	for path, want := range map[string]string{
 		"": "[anon]", "//anon": "[anon]", "/memfd:vmem": "[memfd:vmem]", "/memfd:doublemapper": "[memfd:doublemapper]",

@@ -10,8 +10,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// AddMappingAt adds the mapping with code at pc if it is newer than the last Refresh and has neither file nor name, as
-// JIT compilers map code within milliseconds. It reports whether a walk can give another stack.
+// AddMappingAt adds the mapping with code at pc if it is newer than the last Refresh and has neither file nor name. It
+// reports whether a walk can give another stack.
 func (p *Process) AddMappingAt(pc uint64) bool {
 	if p.space == nil || pc == 0 || p.space.ModuleAt(pc) != nil {
 		return false

@@ -42,9 +42,9 @@ func TestCodeIsFoundWithoutReadingTheList(t *testing.T) {
 	if p.AddMappingAt(at) {
 		t.Error("AddMappingAt adds the code twice")
 	}
-	refreshed(t, p, false) // the list of mappings agrees
+	refreshed(t, p, false)
 	step()
-	refreshed(t, p, true) // rewritten code is detected
+	refreshed(t, p, true)
 	step()
 	refreshed(t, p, true)
 	if p.Space().ModuleAt(at) != nil || p.AddMappingAt(at) {

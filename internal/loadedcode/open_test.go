@@ -55,7 +55,7 @@ ctypes.CDLL(None).syscall(60 if __import__("platform").machine() == "x86_64" els
 	}
 }
 
-// TestMain runs as a process that cannot be traced if TARGET_TEST_HIDE is set.
+// TARGET_TEST_HIDE makes a process that cannot be traced.
 func TestMain(m *testing.M) {
 	if os.Getenv("TARGET_TEST_HIDE") != "" {
 		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {

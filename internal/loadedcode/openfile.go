@@ -59,8 +59,7 @@ func (p *Process) openLink(m *Mapping) (*safeopen.File, error) {
 	return f, err
 }
 
-// isFileOf reports whether f is m's file. With overlay file systems and btrfs, devices and inodes can differ; then the
-// contents decide.
+// isFileOf: with overlay file systems and btrfs, devices and inodes can differ; then the contents decide.
 func (p *Process) isFileOf(f *safeopen.File, m *Mapping) bool {
 	id := f.ID()
 	return id.Dev == m.Dev && id.Inode == m.Inode || SameContents(p, f, m)

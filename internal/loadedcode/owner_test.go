@@ -12,7 +12,7 @@ import (
 
 type owningRuntime struct {
 	fakeRuntime
-	lostAfter int // readings of the mappings
+	lostAfter int
 }
 
 func (s *owningRuntime) Attach(h managed.Host) bool {

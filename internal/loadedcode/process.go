@@ -26,7 +26,7 @@ type Process struct {
 	ownCache bool
 	space    *frames.Space
 
-	addressSpace uint64 // number of the one that was read last ([procmem.Memory.Space])
+	addressSpace uint64 // last read ([procmem.Memory.Space])
 
 	text     []byte
 	code     []codeMapping  // ascending
@@ -34,11 +34,11 @@ type Process struct {
 	jit      *liveCode
 	files    *TrustedFiles
 	runtimes *Runtimes
-	noLinks  bool         // map_files cannot be followed
-	closed   *atomic.Bool // set by Close
+	noLinks  bool // map_files cannot be followed
+	closed   *atomic.Bool
 }
 
-// codeMapping is an executable mapping with its module; nil: not made yet.
+// codeMapping's mod is nil until made.
 type codeMapping struct {
 	at  *Mapping
 	mod *frames.Module
@@ -134,7 +134,7 @@ func (p *Process) closeAllButNames() {
 // Space returns the executable part of the address space.
 func (p *Process) Space() *frames.Space { return p.space }
 
-// AddressSpaceNumber returns the number of the address space as of the last Refresh. An exec changes it.
+// AddressSpaceNumber is as of the last Refresh. An exec changes it.
 func (p *Process) AddressSpaceNumber() uint64 { return p.addressSpace }
 
 // Runtimes returns the process's runtimes.
@@ -149,7 +149,7 @@ type ProgramFile struct {
 	BuildID    string
 }
 
-// Program returns the file that the process runs; false if unknown.
+// Program returns false if the file is unknown.
 func (p *Process) Program() (f ProgramFile, ok bool) {
 	main := p.Main()
 	for i := range p.code {

@@ -13,8 +13,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// maxMainStackGrowth is the usual limit of the first thread's stack, bytes: a stack pointer that far below the mapping
-// is in the stack, which grows.
+// maxMainStackGrowth is the usual limit of the first thread's stack, bytes: the stack grows to a stack pointer so far
+// below.
 const maxMainStackGrowth = 8 << 20
 
 // Refresh reads the mappings again, and reports whether code changed so that a walk can give another stack. Unchanged
@@ -63,7 +63,7 @@ func (p *Process) resetAfterExec() error {
 	return err
 }
 
-// readMaps reads the list of mappings. That of an ended thread is empty: then it reads another's.
+// readMaps reads another thread's list if the thread has ended: its is empty.
 func (p *Process) readMaps() error {
 	for {
 		var err error
@@ -80,7 +80,7 @@ func (p *Process) readMaps() error {
 	}
 }
 
-// parseMappings parses the list and returns the executable mappings; unchanged ones keep their modules, unless execed.
+// parseMappings returns the executable mappings; unchanged ones keep their modules, unless execed.
 func (p *Process) parseMappings(execed bool) ([]codeMapping, error) {
 	p.spans = p.spans[:0]
 	var next []codeMapping
@@ -138,7 +138,7 @@ func (m *Mapping) isUnchanged(r *RawMapping) bool {
 		return false
 	}
 	if m.Inode != 0 && !m.Deleted && string(r.RawPath) == m.Path {
-		return true // no allocation
+		return true
 	}
 	path, _ := r.name()
 	return path == m.Path

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// writer changes code, one step per line of input.
 const writer = `
 import sys, mmap
 print('ready', flush=True); sys.stdin.readline()
@@ -115,7 +114,7 @@ func TestRefreshFindsTheProgramAfterExec(t *testing.T) {
 	}
 }
 
-// Name, file and addresses stay the same: only the address space is another.
+// Only the address space is another.
 func TestRefreshFindsAnExecOfTheSameProgramAtTheSameAddresses(t *testing.T) {
 	exe, err := testtargets.Compile("execs.c", "-O1", "-g0")
 	if err != nil {

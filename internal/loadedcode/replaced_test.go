@@ -98,8 +98,7 @@ func TestAReplacedLibraryIsReadFromMemory(t *testing.T) {
 	})
 }
 
-// TestALibraryThatIsOverwrittenInPlaceGivesNoWrongNames: neither to the process that maps it, of which symbols were not
-// read before, nor to one that maps it later and shares the cache.
+// One process maps the file already, without symbols read; another maps it later and shares the cache.
 func TestALibraryThatIsOverwrittenInPlaceGivesNoWrongNames(t *testing.T) {
 	py, err := exec.LookPath("python3")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtimes are a process's runtimes, with rules for code made at run time. A nil one is empty. Not safe for
-// concurrent use.
+// Runtimes are a process's runtimes, with rules for code made at run time. A nil one is empty. Not safe for concurrent
+// use.
 type Runtimes struct {
 	arch     frames.Arch
 	code     *heuristics.Source
@@ -20,7 +20,7 @@ type Runtimes struct {
 // FuncBounds returns the bounds of a function at a run-time address.
 type FuncBounds = func(pc uint64) (start, end uint64, ok bool)
 
-// NewRuntimes makes Runtimes for instructions read by code. *ask, another source of bounds, may be set later.
+// NewRuntimes is for instructions read by code. *ask, another source of bounds, may be set later.
 func NewRuntimes(arch frames.Arch, code heuristics.Code, ask *FuncBounds) *Runtimes {
 	r := &Runtimes{arch: arch}
 	r.code = heuristics.New(heuristics.Options{Arch: arch, Code: code, Funcs: jitFuncs{&r.detected, ask}, JIT: true})
@@ -53,7 +53,7 @@ func setNameLookup(m *frames.Module) {
 	}
 }
 
-// Starting reports whether a present runtime is not ready, so that [Process.Refresh] is worthwhile soon.
+// Starting reports whether a present runtime is not ready: [Process.Refresh] is worthwhile soon.
 func (r *Runtimes) Starting() bool { return r != nil && r.detected.starting() }
 
 // Incomplete returns why a present runtime is not read, or nil.
@@ -97,7 +97,7 @@ func (r *Runtimes) TaskOffsets() (out []*managed.TaskOffsets) {
 func (r *Runtimes) NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr {
 	n := len(out)
 	for _, s := range r.Schedulers() {
-		if len(out) == n { // the others' tables have no such address
+		if len(out) == n {
 			out = s.NextRecords(record, returns, out)
 		}
 	}
@@ -130,8 +130,8 @@ func (f jitFuncs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return (*f.fallback)(pc)
 }
 
-// SumParked counts the waiting tasks of all schedulers; counted is how many schedulers could be read, err the error of
-// the unread one.
+// SumParked counts the waiting tasks of all schedulers; counted is how many could be read, err the error of the unread
+// one.
 func (r *Runtimes) SumParked() (sum managed.Parked, counted int, unread managed.Scheduler, err error) {
 	sum.Reasons = map[string]int{}
 	for _, s := range r.Schedulers() {

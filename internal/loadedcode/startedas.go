@@ -28,7 +28,7 @@ const (
 	maxAuxv   = 4096 // bytes
 )
 
-// DisplayName returns a module's displayed name: the path by which the program was started, else the file's.
+// DisplayName returns the path by which the program was started, else the module's file.
 func DisplayName(m *frames.Module) string {
 	if at := MappingOf(m); at != nil && at.StartedAs != "" {
 		return at.StartedAs
@@ -63,7 +63,7 @@ func (p *Process) nameProgram() {
 	}
 }
 
-// startedAs returns the name under which at's file was started; "" if the file's own is as good.
+// startedAs returns "" if the file's own name is as good.
 func (p *Process) startedAs(at *Mapping) string {
 	name := p.execFn()
 	if name == "" || strings.HasPrefix(path.Base(at.Path), path.Base(name)) {

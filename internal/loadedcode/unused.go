@@ -10,9 +10,9 @@ import "sync/atomic"
 
 type usage struct {
 	users          atomic.Int64 // mappings in live processes
-	modules        atomic.Int64 // all modules ever made: a program that is started repeatedly often has no user
-	modulesAtSweep atomic.Int64 // modules at the last sweep
-	idle           atomic.Bool  // no user or new module at the last sweep
+	modules        atomic.Int64 // ever made: a program that is started repeatedly often has no user
+	modulesAtSweep atomic.Int64
+	idle           atomic.Bool // no user or new module at the last sweep
 }
 
 // Unused reports whether the file has had no user for some time. Safe for concurrent use.

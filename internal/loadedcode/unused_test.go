@@ -37,7 +37,7 @@ func withSources(t *testing.T, p *Process) *Image {
 	return imageOf(m)
 }
 
-// Only one of 40 programs still runs, and stays in memory.
+// One of 40 programs still runs.
 func TestFilesThatNoProcessRunsAreReleased(t *testing.T) {
 	const programs = 40
 	c := NewImageCache(0)
@@ -141,7 +141,6 @@ func TestMappingsOfAClosedProcessAreMarked(t *testing.T) {
 	}
 }
 
-// A build or cp writes to the file of the program that ran before.
 func TestProgramThatWasWrittenToTheSameFileHasANewImage(t *testing.T) {
 	for _, sweeps := range []int{0, 1, 3} {
 		c := NewImageCache(0)

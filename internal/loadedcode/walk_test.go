@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// sampleOnce reads a sleeping thread's stack passively, and walks it.
 func sampleOnce(t *testing.T, p *Process, tid int) ([]frames.Frame, frames.StopReason) {
 	t.Helper()
 	f := procmem.OpenThread(p.PID, tid, nil)
@@ -45,7 +44,7 @@ func sampleOnce(t *testing.T, p *Process, tid int) ([]frames.Frame, frames.StopR
 
 func TestStacksOfSleepingThreadsAreWalked(t *testing.T) {
 	for name, c := range map[string]struct {
-		threads int // at least as many
+		threads int // at least
 		args    []string
 	}{
 		"sleep": {1, []string{"1000"}},
@@ -87,7 +86,6 @@ func TestStacksOfSleepingThreadsAreWalked(t *testing.T) {
 	}
 }
 
-// asleep reports whether all threads exist and stay asleep.
 func asleep(pid, threads int) bool {
 	for range 3 {
 		entries, err := os.ReadDir(process.Path(pid, "task"))

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// child starts a program, waits for its exec, and kills it at the end of the test.
+// child waits for the program's exec.
 func child(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := exec.LookPath(name)
@@ -20,7 +20,6 @@ func child(t testing.TB, name string, args ...string) *exec.Cmd {
 	return testtargets.Child(t, exec.Command(path, args...))
 }
 
-// open opens a process until the end of the test.
 func open(t testing.TB, pid int) *Process {
 	t.Helper()
 	p, err := Open(pid)
@@ -35,7 +34,6 @@ func open(t testing.TB, pid int) *Process {
 	return p
 }
 
-// wantKind checks an error of Open.
 func wantKind(t *testing.T, err, sentinel error) *Error {
 	t.Helper()
 	var e *Error

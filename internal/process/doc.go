@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package process reads the state of processes and threads from /proc: which exist, whether they can be sampled,
-// and what they wait for.
+// Package process reads the state of processes and threads from /proc: which exist, whether they can be sampled, and
+// what they wait for.
 //
 // Obstacles are an [*Error] with cause and next step: from [Check] and [ReadStatus] at the start, from [Explain] for an
 // error of another package. Explain goes through the [Gates], the kernel's checks in its order:

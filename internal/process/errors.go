@@ -8,11 +8,11 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Error is why a process cannot be sampled, with the next step. Its text is one line.
+// Error is why a process cannot be sampled, with the next step.
 type Error struct {
 	PID   int
 	Kind  refusal.Reason
-	Cause string // the obstacle
+	Cause string
 	Next  string // smallest step that helps, or ""
 	Err   error  // the kernel's error, or nil
 	Gate  *Gate  // the failed check; nil: inferred

@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Explain returns the reason of a refusal by ptrace, process_vm_readv or a file below /proc/PID (EPERM, EACCES, ESRCH,
-// ENOENT) as an [*Error], or err if it has another cause.
+// Explain returns the reason of a refusal by ptrace, process_vm_readv or a file below /proc/PID as an [*Error], or err
+// if it has another cause.
 func Explain(pid int, err error) error { return defaultProc.explain(pid, err) }
 
 func (p procRoot) explain(pid int, err error) error {

@@ -17,12 +17,12 @@ import (
 
 // Gate is one of the kernel's checks for access to another process (ptrace(2), "Ptrace access mode checking").
 type Gate struct {
-	Name    string // such as "user" or "yama"
-	OK      bool   // the check passes, as far as can be seen
-	Unknown bool   // OK is a guess, as the check's input is unreadable
-	Detail  string // finding
+	Name    string
+	OK      bool // as far as can be seen
+	Unknown bool // OK is a guess, as the check's input is unreadable
+	Detail  string
 	Remedy  string // smallest step that helps
-	Command string // a command for that step, or ""
+	Command string // for that step, or ""
 	Needs   uint64 // capabilities that Command adds by setcap, or 0
 }
 
@@ -48,8 +48,8 @@ type gateChecker struct {
 	target *Status
 }
 
-// Gates evaluates the kernel's checks for access to a process, in the kernel's order. root is where proc is mounted
-// ("/proc"). The error is an [*Error] if there is no such process.
+// Gates evaluates the checks in the kernel's order. root is the mount point of proc ("/proc"). The error is an [*Error]
+// if there is no such process.
 func Gates(root string, pid int) ([]Gate, error) {
 	g, err := newGateChecker(procRoot(root), pid)
 	if err != nil {
@@ -76,7 +76,6 @@ func (g *gateChecker) all() []Gate {
 	}
 }
 
-// privileged reports CAP_SYS_PTRACE, which overrides most checks.
 func (g *gateChecker) privileged() bool { return g.self.Has(unix.CAP_SYS_PTRACE) }
 
 // withCapabilities adds how prywalk gets capabilities, a bit set. INVOCATION_ID is set in units (systemd.exec(5)), and
@@ -125,7 +124,6 @@ func (g *gateChecker) files() Gate {
 	}, OtherUsers)
 }
 
-// tracer: a process has at most one tracer.
 func (g *gateChecker) tracer() Gate {
 	t := g.target.Tracer
 	if t == 0 || t == g.self.PID {
@@ -247,8 +245,7 @@ func (g *gateChecker) initialNamespace() bool {
 	return err != nil || len(f) == 3 && f[0] == "0" && f[1] == "0" && f[2] == "4294967295"
 }
 
-// YamaScope reads kernel.yama.ptrace_scope; false, meaning 0, if it does not exist or is unreadable. root is where proc
-// is mounted.
+// YamaScope reads kernel.yama.ptrace_scope; false, meaning 0, if it is unreadable. root is the mount point of proc.
 func YamaScope(root string) (int, bool) {
 	text, err := os.ReadFile(filepath.Join(root, "sys/kernel/yama/ptrace_scope"))
 	if err != nil {
@@ -258,7 +255,6 @@ func YamaScope(root string) (int, bool) {
 	return n, err == nil
 }
 
-// yama: Documentation/admin-guide/LSM/Yama.rst.
 func (g *gateChecker) yama() Gate {
 	scope, ok := YamaScope(string(g.proc))
 	needs := OtherUsers
@@ -310,7 +306,6 @@ func (g *gateChecker) descendant() bool {
 	return false
 }
 
-// seccomp: a filter on prywalk itself may refuse the calls.
 func (g *gateChecker) seccomp() Gate {
 	if g.self.Seccomp == 0 {
 		return Gate{Name: "seccomp", OK: true, Detail: "no filter on prywalk"}

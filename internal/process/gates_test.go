@@ -13,7 +13,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// In a unit of systemd the unit grants capabilities; otherwise they are granted outside of the sandbox.
 func TestRemedyUnderNoNewPrivs(t *testing.T) {
 	g := gateChecker{self: &Status{UID: [4]int{1, 1, 1, 1}, NoNewPrivs: true}}
 	for invocation, want := range map[string]string{
@@ -27,8 +26,7 @@ func TestRemedyUnderNoNewPrivs(t *testing.T) {
 	}
 }
 
-// TestRemediesAtYama1: root or CAP_SYS_PTRACE lets the user sample a process that runs already; no setting of the host
-// is lowered.
+// Root or CAP_SYS_PTRACE suffices; no setting of the host is lowered.
 func TestRemediesAtYama1(t *testing.T) {
 	root := t.TempDir()
 	write := func(name, text string) {
@@ -67,7 +65,7 @@ func TestRemediesAtYama1(t *testing.T) {
 	}
 }
 
-// TestTheIdentityThatDiffersIsNamed: a target of the same user can have another group, or be a set-user-ID program.
+// A target of the same user can have another group, or be a set-user-ID program.
 func TestTheIdentityThatDiffersIsNamed(t *testing.T) {
 	t.Setenv("INVOCATION_ID", "")
 	own := [4]int{91000, 91000, 91000, 91000}
@@ -109,7 +107,6 @@ func TestMissingCapabilitiesHaveNames(t *testing.T) {
 	}
 }
 
-// TestSeccompRemedyIsNotACapabilityThatPrywalkHas.
 func TestSeccompRemedyIsNotACapabilityThatPrywalkHas(t *testing.T) {
 	for caps, want := range map[uint64]string{
 		0:                        "in a container --cap-add=SYS_PTRACE, ",

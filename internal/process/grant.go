@@ -15,7 +15,7 @@ import (
 // Capability is a capability that prywalk uses (capabilities(7)).
 type Capability struct {
 	Bit  int
-	Name string // without cap_, as for setcap and container engines
+	Name string // without cap_
 }
 
 // Capabilities are in the order of a remedy.
@@ -68,7 +68,6 @@ func (s *Status) Grant(bits uint64) string {
 	return "sudo setcap " + strings.Join(grantedNames(bits|s.CapPrm), ",") + "+ep " + quoted(self)
 }
 
-// grantedNames are those of [Capabilities] in a bit set.
 func grantedNames(bits uint64) (names []string) {
 	for _, c := range Capabilities {
 		if bits>>c.Bit&1 != 0 {
@@ -78,8 +77,7 @@ func grantedNames(bits uint64) (names []string) {
 	return names
 }
 
-// SeccompRemedy is the next step if a seccomp filter on prywalk denies its system calls. Docker's profile allows them
-// with CAP_SYS_PTRACE.
+// SeccompRemedy is the next step if a seccomp filter on prywalk denies its system calls.
 func (s *Status) SeccompRemedy() string {
 	if s.Has(unix.CAP_SYS_PTRACE) {
 		return "allow ptrace and process_vm_readv in its profile, or run prywalk outside of the sandbox"

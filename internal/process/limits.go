@@ -10,12 +10,12 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Least limits. Without a descriptor for its poller, a thread or memory the Go runtime crashes without an error.
+// Below these limits the Go runtime crashes without an error.
 const (
 	minFiles        = 64      // one process with a few threads takes about 40
-	minRuntimeFiles = 16      // files, without a process to sample
+	minRuntimeFiles = 16      // without a process to sample
 	minThreads      = 16      // prywalk has 8 to 12
-	minSpace        = 2 << 30 // address space, bytes; the Go runtime reserves about 1.2 GB
+	minSpace        = 2 << 30 // bytes; the Go runtime reserves about 1.2 GB
 )
 
 // CheckRuntime reports a lack of threads, descriptors or address space that would crash the Go runtime. Precondition:

@@ -17,7 +17,7 @@ import (
 type Process struct {
 	PID       int
 	StartTime uint64 // clock ticks after boot
-	Comm      string // at [Open], or as set by the caller from [Process.Name]
+	Comm      string // at [Open], or as set by the caller
 	Arch      frames.Arch
 
 	tid    int // a live thread: PID, or another if the first has ended
@@ -110,7 +110,7 @@ func (p *Process) Status() (*Status, error) { return defaultProc.status(p.PID) }
 // MemoryTID returns the thread id for reads of memory: PID, unless the first thread has ended.
 func (p *Process) MemoryTID() int { return p.tid }
 
-// Memory returns the process's memory, the same while the Process is open.
+// Memory is the same while the Process is open.
 func (p *Process) Memory() *procmem.Memory { return p.memory }
 
 // NextThread chooses another live thread for MemoryTID after that one's end; false if there is none.
@@ -124,8 +124,8 @@ func (p *Process) NextThread() bool {
 	return true
 }
 
-// AdoptProgram makes the first thread that of MemoryTID after an exec, which it has survived. The error reports a
-// program that cannot be sampled, or of another architecture.
+// AdoptProgram makes the first thread that of MemoryTID after an exec. The error reports a program that cannot be
+// sampled, or of another architecture.
 func (p *Process) AdoptProgram() error {
 	p.tid = p.PID
 	machine, err := defaultProc.machine(p.PID, p.tid)

@@ -17,24 +17,23 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Status holds fields of /proc/PID/status that decide whether a process can be sampled (proc_pid_status(5)), and some
-// of stat.
+// Status holds fields of /proc/PID/status (proc_pid_status(5)), and some of stat.
 type Status struct {
 	Name     string
-	State    byte // R, S, D, T, t, Z, X, I
-	Tgid     int  // the thread's process
+	State    byte // of R S D T t Z X I
+	Tgid     int
 	PID      int
 	PPID     int
-	Tracer   int    // 0 if none
+	Tracer   int    // or 0
 	UID, GID [4]int // real, effective, saved, file system
 	Groups   []int  // supplementary
 	Threads  int
 	// CapEff and CapPrm are bit sets by capability number (capabilities(7)).
 	CapEff, CapPrm uint64
 	NoNewPrivs     bool
-	Seccomp        int    // 0 (off), 1 (strict), 2 (filter)
-	NSPids         []int  // the thread's ids from the outer to its own pid namespace
-	Kernel         bool   // a kernel thread
+	Seccomp        int   // 0 (off), 1 (strict), 2 (filter)
+	NSPids         []int // the thread's ids, from the outer pid namespace to its own
+	Kernel         bool
 	Start          uint64 // of the process, clock ticks after boot
 }
 

@@ -13,12 +13,12 @@ import (
 
 // StopResults counts stops of running threads.
 type StopResults struct {
-	Denied    int64 // refused by the kernel
+	Denied    int64
 	Traced    int64 // held by another tracer
 	Succeeded int64
 }
 
-// ExplainFailures returns why stops of running threads failed; nil if none did. Another tracer may be gone by now.
+// ExplainFailures returns why stops of running threads failed; nil if none did. Another tracer may be gone.
 func ExplainFailures(pids []int, r StopResults) error { return defaultProc.explainFailures(pids, r) }
 
 func (p procRoot) explainFailures(pids []int, r StopResults) error {

@@ -11,8 +11,8 @@ import (
 
 //go:generate go run gensyscalls.go
 
-// SyscallName returns a system call's name, such as "epoll_wait"; "syscall_N" if it is unknown; "" for a negative
-// number, outside of a call (include/asm-generic/syscall.h, syscall_get_nr).
+// SyscallName returns a system call's name; "syscall_N" if it is unknown; "" for a negative number, outside of a call
+// (include/asm-generic/syscall.h, syscall_get_nr).
 func SyscallName(arch frames.Arch, nr int64) string {
 	names := syscallsX86[:]
 	if arch == frames.AArch64 {

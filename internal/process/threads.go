@@ -24,7 +24,7 @@ func (p *Process) Threads(buf []int) ([]int, error) {
 	return out, defaultProc.explain(p.PID, err)
 }
 
-// ThreadName returns a thread's name (prctl PR_SET_NAME); "" if it has ended.
+// ThreadName returns "" if the thread has ended.
 func (p *Process) ThreadName(tid int) string {
 	var name procmem.Comm
 	if procmem.ReadComm(tid, &name) != nil {

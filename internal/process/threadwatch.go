@@ -11,7 +11,7 @@ type ThreadWatch struct {
 	runs  map[int]uint64
 }
 
-// WatchThreads returns a watch, to be closed. Files are opened on first use.
+// WatchThreads returns a watch, to be closed.
 func (p *Process) WatchThreads() *ThreadWatch { return &ThreadWatch{of: p, runs: map[int]uint64{}} }
 
 func (w *ThreadWatch) open() {

@@ -43,7 +43,6 @@ func TestTreeFindsGrandchildren(t *testing.T) {
 	}
 }
 
-// One thread has 3,000 children, another one.
 func TestLongListsOfChildrenAreReadToTheEnd(t *testing.T) {
 	root := t.TempDir()
 	var long strings.Builder

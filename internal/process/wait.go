@@ -8,9 +8,9 @@ import (
 	"prywalk/frames"
 )
 
-// WaitLabel names what a thread off the CPU waits for. state is its letter in /proc/PID/stat, nr its system call (−1
-// for none or unknown), wchan its wchan file's text or "". The label is the call's name; outside of a call, as in a
-// page fault, the kernel function; "stopped" or "traced"; "" if unknown, and for a running thread.
+// WaitLabel names what a thread off the CPU waits for. state is its letter in /proc/PID/stat, nr its system call (−1:
+// none or unknown), wchan its wchan file's text or "". The label is the call's name; outside of a call, as in a page
+// fault, the kernel function; "stopped" or "traced"; "" if unknown, and for a running thread.
 func WaitLabel(arch frames.Arch, state byte, nr int64, wchan []byte) string {
 	switch state {
 	case 'T':
@@ -30,8 +30,7 @@ func WaitLabel(arch frames.Arch, state byte, nr int64, wchan []byte) string {
 const clocks = 16
 
 // ResumedCall names the system call that restart_syscall(2) continues, "" if unknown: there are three kinds (struct
-// restart_block, include/linux/restart_block.h). firstArgument is the first one of both calls. wchan is as in
-// [WaitLabel]; for a sleep it is the function that calls restart_syscall.
+// restart_block, include/linux/restart_block.h). firstArgument is that of both calls. wchan is as in [WaitLabel].
 func ResumedCall(firstArgument uint64, wchan []byte) string {
 	s := strings.TrimSpace(string(wchan))
 	switch {

@@ -6,27 +6,24 @@ import "golang.org/x/sys/unix"
 
 // # Address spaces
 //
-// An exec gives a process a new address space (fs/exec.c, exec_mmap). Files of [Memory] that are open go on with the
-// former one. Once that has no user, reads of them return nothing (fs/proc/task_mmu.c, pagemap_read: mmget_not_zero).
-// This shows an exec, also of the same program at the same addresses, and no other change of the mappings; but no
-// second one of programs that may not be read. Without an open file (too few descriptors) the places of the program and
-// of its stack show it, which the kernel chooses at random. The number of the address space ([Memory.Space]) then
-// changes. All that depends on an exec compares it.
+// An exec gives a process a new address space (fs/exec.c, exec_mmap). Open files of [Memory] stay with the former one;
+// once that has no user, reads of them return nothing (fs/proc/task_mmu.c, pagemap_read: mmget_not_zero). This shows an
+// exec, also of the same program at the same addresses, but no second one of programs that may not be read. Without an
+// open file (too few descriptors) the random addresses of program and stack show it. The number of the address space
+// ([Memory.Space]) then changes. What an exec renews outside of this package: package sampler (doc.go).
 //
-// What an exec renews outside of this package: package sampler (doc.go).
-//
-// After vfork(2) a child uses its parent's address space, until its exec: no file is opened before. If the child's
+// After vfork(2) a child uses its parent's address space until its exec: no file is opened before. If the child's
 // parent calls exec meanwhile in another thread, that shows once the child has left the parent's address space.
 
-// Space returns the number of the process's address space: each exec that [Memory.Renew] has found raises it. Safe for
-// concurrent use.
+// Space returns the number of the address space: each exec that [Memory.Renew] has found raises it. Safe for concurrent
+// use.
 func (m *Memory) Space() uint64 { return m.space.Load() }
 
-const renewEvery = 2e6 // between two tries to open the files of a new address space, ns
+const renewEvery = 2e6 // ns between two tries to open the files of a new address space
 
 // Renew opens the files of the new address space and drops the mappings, if an exec has ended the former one, and
-// returns [Memory.Space]. Otherwise, it makes one system call, which takes no lock (half the time of a read of
-// schedstat). Precondition: no stopped thread waits for it. Safe for concurrent use.
+// returns [Memory.Space]. Otherwise it makes one system call, which takes no lock. Precondition: no stopped thread
+// waits for it. Safe for concurrent use.
 func (m *Memory) Renew(pid int) uint64 {
 	if closed := m.hasNoFiles(); (closed || m.Ended()) && m.opening.TryLock() {
 		switch now := Now(); {
@@ -94,7 +91,7 @@ func (m *Memory) openNew(pid int) {
 			m.space.Add(1)
 		}
 		return
-	case e != 0: // it has ended
+	case e != 0:
 		return
 	}
 	alive := !isEmptied(fd)

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// An exec is found with open files, and without, as beyond the budget of descriptors.
 func TestExecIsFoundWithAndWithoutDescriptors(t *testing.T) {
 	for name, open := range map[string]bool{"with": true, "without": false} {
 		t.Run(name, func(t *testing.T) {
@@ -47,8 +46,7 @@ func TestExecIsFoundWithAndWithoutDescriptors(t *testing.T) {
 	}
 }
 
-// All files are of one address space, also if an exec comes between two opens. Of 600 rounds with a program that does
-// nothing but exec, about 6 have one there.
+// An exec may come between two opens: in about 6 of 600 rounds with a program that only execs.
 func TestFilesOpenedDuringAnExecAreOfOneAddressSpace(t *testing.T) {
 	exe, err := testtargets.Compile("execloop.c", "-O1", "-static")
 	if err != nil {

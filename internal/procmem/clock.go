@@ -29,7 +29,7 @@ func ProcessCPU(pid int) (uint64, error) {
 		return 0, refusal.Exited
 	}
 	ns, e := clock(^int32(pid)<<3 | cpuClockSched)
-	if e == syscall.EINVAL { // no such process
+	if e == syscall.EINVAL {
 		return 0, refusal.Exited
 	}
 	return ns, classify(e)
@@ -47,10 +47,10 @@ func SinceBoot() int64 {
 	return int64(ns)
 }
 
-// BootTicks returns the present time in clock ticks ([ClockTick]) after boot, as start times in /proc.
+// BootTicks returns the time after boot in [ClockTick], as start times in /proc.
 func BootTicks() uint64 { return uint64(SinceBoot()) / ClockTick }
 
-// Suspended returns CLOCK_BOOTTIME − CLOCK_MONOTONIC in ns (clock_gettime(2)), or 0 if unknown.
+// Suspended returns CLOCK_BOOTTIME − CLOCK_MONOTONIC in ns, or 0 if unknown.
 func Suspended() int64 {
 	suspended, shortest := int64(0), int64(1<<62)
 	for range 3 { // the shortest, as pre-emption prolongs one

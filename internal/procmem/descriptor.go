@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// descriptor is an open file of /proc/PID. A reopened file keeps its number, so concurrent reads are safe.
+// descriptor is an open file of /proc/PID. A reopened file keeps its number: concurrent reads are safe.
 type descriptor struct{ numberPlusOne atomic.Int32 } // 0: none
 
 // fd returns −1 if there is none.
@@ -37,7 +37,7 @@ func (d *descriptor) open(pid int, name string) {
 	}
 }
 
-// close closes the file. Precondition: no concurrent read.
+// close needs no concurrent read.
 func (d *descriptor) close() {
 	if fd := d.numberPlusOne.Swap(0); fd > 0 {
 		closeFD(int(fd) - 1)

@@ -24,7 +24,7 @@ func NewFDBudget(reserve int) *FDBudget {
 	return b
 }
 
-// Take takes n descriptors, or returns false if fewer are left.
+// Take returns false if fewer than n descriptors are left.
 func (b *FDBudget) Take(n int) bool {
 	if b == nil {
 		return false

@@ -8,8 +8,8 @@ type identity struct {
 	start uint64 // clock ticks since boot
 }
 
-// isSameThread reports whether fd belongs to the thread of the first call. With another inode (fs/proc/base.c,
-// pid_revalidate; or memory pressure) the start time decides.
+// isSameThread compares fd's thread with that of the first call. With another inode (fs/proc/base.c, pid_revalidate; or
+// memory pressure) the start time decides.
 func (i *identity) isSameThread(fd int, f *ThreadFiles) bool {
 	st, e := fstat(fd)
 	if e != 0 {

@@ -27,17 +27,17 @@ import (
 type Memory struct {
 	mem, maps, pagemap descriptor
 	table              atomic.Pointer[[]Span] // sorted by address
-	space              atomic.Uint64          // number of the address space
-	foreign            atomic.Bool            // it is the parent's, as after vfork(2)
-	opening            sync.Mutex             // held while files are opened; of the next three
-	triedAt            int64                  // last try to open the files of a new one, CLOCK_MONOTONIC ns
-	denied             bool                   // it may not be opened, since the last exec
-	start              [2]uint64              // without files: addresses of program and stack; 0: unknown
+	space              atomic.Uint64
+	foreign            atomic.Bool // the parent's, as after vfork(2)
+	opening            sync.Mutex  // held while files are opened; of the next three
+	triedAt            int64       // last try to open the files of a new address space, CLOCK_MONOTONIC ns
+	denied             bool        // opening was denied since the last exec
+	start              [2]uint64   // without files: addresses of program and stack; 0: unknown
 	swapped            atomic.Bool
-	noQueries          atomic.Bool // the kernel has no PROCMAP_QUERY
+	noQueries          atomic.Bool // of PROCMAP_QUERY
 
 	recent        recentSpans
-	lastAnonymous uint64 // address of the last copy, or 0
+	lastAnonymous uint64 // of the last copy, or 0
 	threadReads   threadReads
 	mmapLockWatch
 }
@@ -53,14 +53,13 @@ type Span struct {
 // SpanKind is how a mapping is read.
 type SpanKind uint8
 
-// Kinds of mappings.
 const (
 	NotMemory  SpanKind = iota // a device, or not readable
 	Anonymous                  // private, without a file
 	FileBacked                 // a file's, or shared
 )
 
-// maxStackGrowth, bytes, is how far the first thread's stack pointer may be below the mapping: the usual stack limit.
+// maxStackGrowth, bytes, is how far the first thread's stack pointer may be below the mapping.
 const maxStackGrowth = 8 << 20
 
 var pageSize = uint64(os.Getpagesize())
@@ -83,8 +82,8 @@ func (m *Memory) Reopen(tid int) {
 	}
 }
 
-// openFiles opens the files by a thread. pagemap is first, as [Memory.Ended] reads it: after an exec between two opens
-// it is of the former address space, and all are opened again. Precondition: opening is locked.
+// openFiles opens pagemap first, as [Memory.Ended] reads it: after an exec between two opens it is of the former
+// address space, and all are opened again. Precondition: opening is locked.
 func (m *Memory) openFiles(tid int) {
 	m.noQueries.Store(false)
 	m.pagemap.open(tid, "pagemap")
@@ -93,17 +92,17 @@ func (m *Memory) openFiles(tid int) {
 	m.foreign.Store(false)
 }
 
-// Close closes the files. Precondition: no concurrent read.
+// Close needs no concurrent read.
 func (m *Memory) Close() {
 	m.mem.close()
 	m.maps.close()
 	m.pagemap.close()
 }
 
-// SetSpans sets the mappings, in ascending order. It keeps the slice.
+// SetSpans sets the mappings, ascending. It keeps the slice.
 func (m *Memory) SetSpans(spans []Span) { m.table.Store(&spans) }
 
-// SetSwapped states, at each reading of the mappings, whether the process has pages in swap.
+// SetSwapped states whether the process has pages in swap.
 func (m *Memory) SetSwapped(swapped bool) { m.swapped.Store(swapped) }
 
 // Spans returns the mappings, not to be modified.
@@ -133,8 +132,8 @@ func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {
 	return m.readAnonymous(m.reader(), tid, addr, buf)
 }
 
-// AwaitMmapLock waits for the lock of the mappings, by reading a byte at the last copy. It returns the time in ns:
-// about 1 µs if the lock was free, 0 if nothing was read. Precondition: no thread is stopped.
+// AwaitMmapLock waits for the lock of the mappings, by reading a byte at the last copy. It returns the time in ns, 0 if
+// nothing was read. Precondition: no thread is stopped.
 func (m *Memory) AwaitMmapLock() int64 {
 	var s Span
 	fd := m.mem.fd()
@@ -190,7 +189,7 @@ func (m *Memory) readAnonymous(by *threadReads, tid int, addr uint64, buf []byte
 	return done + max(n, 0)
 }
 
-// manyPages present pages and more are read by process_vm_readv(2), which takes the lock of the mappings once;
+// manyPages or more present pages are read by process_vm_readv(2), which takes the lock of the mappings once;
 // /proc/PID/mem does for each page.
 const manyPages = 8
 
@@ -222,7 +221,7 @@ func (m *Memory) copyPresent(tid int, addr uint64, buf []byte, kind SpanKind) in
 	if kind == Anonymous {
 		return m.readAnonymous(m.reader(), tid, addr, buf)
 	}
-	// /proc/PID/mem would read devices too.
+	// /proc/PID/mem would read devices, too.
 	return vmReadAll(m.reader(), tid, addr, buf)
 }
 
@@ -237,7 +236,6 @@ func vmReadAll(by *threadReads, tid int, addr uint64, buf []byte) int {
 	return n
 }
 
-// Bits of a pagemap entry.
 const (
 	pagePresent = 1 << 63
 	pageSwapped = 1 << 62
@@ -269,7 +267,7 @@ func (m *Memory) present(by *threadReads, addr uint64, n int, kind SpanKind) int
 	return n
 }
 
-// isPresent reports whether a page needs no provider; unwritten anonymous memory has none.
+// isPresent: unwritten anonymous memory has no provider.
 func isPresent(entry uint64, kind SpanKind) bool {
 	if kind == Anonymous {
 		return entry&pageSwapped == 0
@@ -312,9 +310,8 @@ func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 	return done, nil
 }
 
-// spanForRead returns the mapping of addr, of which n bytes are to be read: by the table, else by the kernel. Where the
-// kernel cannot be asked, it returns n bytes from addr as a mapping of a file, which may be absent. It returns false if
-// no memory is mapped there.
+// spanForRead returns the mapping of addr by the table, else by the kernel. Where the kernel cannot be asked, it
+// returns n bytes from addr as a mapping of a file. It returns false if no memory is mapped there.
 func (m *Memory) spanForRead(addr uint64, n int) (s Span, ok bool) {
 	if !findSpan(m.table.Load(), addr, &s) && !m.query(nil, addr, &s) {
 		return Span{End: addr + uint64(n), Kind: FileBacked}, m.noQueries.Load()
@@ -322,7 +319,7 @@ func (m *Memory) spanForRead(addr uint64, n int) (s Span, ok bool) {
 	if s.Kind != NotMemory || m.query(nil, addr, &s) && s.Kind != NotMemory {
 		return s, true
 	}
-	s, _, ok = m.QueryAnonymous(addr) // readable memory that is not writable
+	s, _, ok = m.QueryAnonymous(addr) // readable, not writable
 	return s, ok
 }
 

@@ -2,20 +2,20 @@
 
 package procmem
 
-// mmapLockWatch counts the stops in which mmap_lock is still watched: in these another thread reads, as a read may have
-// to wait for the lock.
+// mmapLockWatch counts the stops in which mmap_lock is still watched: in these another thread reads, as a read may wait
+// for the lock.
 type mmapLockWatch struct {
-	watchedStops int  // left
-	watchBegun   bool // by WatchMmapLockOnce
-	oftenHeld    bool // it was found held
+	watchedStops int
+	watchBegun   bool
+	oftenHeld    bool
 }
 
-// WatchMmapLock watches the lock of the mappings for at least n more stops.
+// WatchMmapLock watches the lock for at least n more stops.
 func (w *mmapLockWatch) WatchMmapLock(n int) {
 	w.watchedStops = max(w.watchedStops, n)
 }
 
-// WatchHeldMmapLock is WatchMmapLock after the lock was found held.
+// WatchHeldMmapLock is WatchMmapLock for a lock that was found held.
 func (w *mmapLockWatch) WatchHeldMmapLock(n int) {
 	w.oftenHeld = true
 	w.WatchMmapLock(n)

@@ -21,7 +21,7 @@ import (
 type PathOpener struct {
 	tid     int
 	jobs    chan *Job
-	thread  *syscallThread // makes the calls
+	thread  *syscallThread
 	lookups int
 }
 
@@ -31,10 +31,10 @@ type Job struct {
 	done atomic.Bool
 }
 
-// Done reports whether the function has returned, so that its results may be read.
+// Done reports whether the function has returned: its results may be read.
 func (j *Job) Done() bool { return j.done.Load() }
 
-// pathOpeners has all open ones. A published list is immutable, so readers never wait.
+// pathOpeners has all open ones. A published list is immutable: readers never wait.
 var pathOpeners struct {
 	change sync.Mutex
 	all    atomic.Pointer[[]*PathOpener]
@@ -76,7 +76,7 @@ func (o *PathOpener) runJobs() {
 	}
 }
 
-// setNormalPriority gives a thread an ordinary priority that gets a CPU soon, while an ending process still runs.
+// setNormalPriority gives a priority that gets a CPU soon, while an ending process still runs.
 func setNormalPriority(tid int) {
 	const soon = -10
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: soon, Runtime: minTimeSlice}
@@ -86,7 +86,7 @@ func setNormalPriority(tid int) {
 	}
 }
 
-// Close ends the PathOpener. Its owner then makes calls itself.
+// Close ends the PathOpener.
 func (o *PathOpener) Close() {
 	setPathOpeners(func(all []*PathOpener) []*PathOpener {
 		return slices.DeleteFunc(all, func(other *PathOpener) bool { return other == o })
@@ -120,7 +120,7 @@ func pathOpener(path []byte) *PathOpener {
 
 const atCwd = ^uintptr(99)
 
-// lookUp makes a system call with a path. args gets the addresses of the path and of a buffer.
+// lookUp makes a system call; args gets the addresses of path and of a buffer.
 func (o *PathOpener) lookUp(path []byte, nr uintptr, args func(path, at uintptr) [6]uintptr) (int, syscall.Errno) {
 	if len(path) > maxPath+1 {
 		return -1, syscall.ENAMETOOLONG

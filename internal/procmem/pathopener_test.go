@@ -66,9 +66,8 @@ func TestThreadWithAPathOpenerOpensNoPathOfAProcess(t *testing.T) {
 	}
 }
 
-// The calling thread has a real-time priority.
 func TestPathOpenerHasNoRealTimePriority(t *testing.T) {
-	runtime.LockOSThread() // never unlocked: the thread ends
+	runtime.LockOSThread() // the thread ends
 	fifo := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}
 	if err := unix.SchedSetAttr(0, &fifo, 0); err != nil {
 		t.Skip("this user may not have a real-time priority: ", err)

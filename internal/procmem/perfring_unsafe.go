@@ -16,7 +16,7 @@ func LoadShared(mem []byte, off int) uint64 {
 	return atomic.LoadUint64((*uint64)(unsafe.Pointer(&mem[off : off+8][0])))
 }
 
-// StoreShared stores a word with release order, as data_tail. Preconditions: those of LoadShared.
+// StoreShared stores with release order, as data_tail. Preconditions: those of LoadShared.
 func StoreShared(mem []byte, off int, v uint64) {
 	atomic.StoreUint64((*uint64)(unsafe.Pointer(&mem[off : off+8][0])), v)
 }

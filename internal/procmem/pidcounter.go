@@ -49,7 +49,7 @@ func (c *PIDCounter) Last() int {
 	return n
 }
 
-// Advanced reports whether tasks were, or may have been, created since the last call.
+// Advanced reports whether tasks may have been created since the last call.
 func (c *PIDCounter) Advanced() bool {
 	var buf [64]byte
 	n, e := pread(c.fd, buf[:], 0)

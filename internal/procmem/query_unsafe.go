@@ -20,14 +20,14 @@ type mapQuery struct {
 }
 
 const (
-	procmapQuery = 0xc0686611 // PROCMAP_QUERY, _IOWR('f', 17, struct procmap_query)
+	procmapQuery = 0xc0686611 // _IOWR('f', 17, struct procmap_query)
 	mapReadable  = 1
 	mapWritable  = 2
 	mapExec      = 4
 	mapShared    = 8
 )
 
-// query asks the kernel for addr's mapping (0.6 µs), and reports whether there is one.
+// query asks the kernel for addr's mapping.
 //
 //go:nosplit
 func (m *Memory) query(by *threadReads, addr uint64, out *Span) bool {
@@ -55,11 +55,10 @@ func (m *Memory) query(by *threadReads, addr uint64, out *Span) bool {
 	return true
 }
 
-// discardedName receives names, which are not used.
 var discardedName [64]byte
 
-// QueryAnonymous asks the kernel for addr's mapping (0.6 µs). ok: it was made at run time, being readable without file
-// and name (the kernel's own have a name). code: it is executable. Safe for concurrent use.
+// QueryAnonymous asks the kernel for addr's mapping. ok: it was made at run time, being readable without file and name
+// (the kernel's own have a name). code: it is executable. Safe for concurrent use.
 func (m *Memory) QueryAnonymous(addr uint64) (s Span, code, ok bool) {
 	fd := m.maps.fd()
 	if fd < 0 || m.noQueries.Load() {
@@ -77,7 +76,7 @@ func (m *Memory) QueryAnonymous(addr uint64) (s Span, code, ok bool) {
 	return s, q.perm&mapExec != 0, true
 }
 
-// kind returns how the mapping is read. The kernel's own mappings have no file, and are not writable.
+// kind: the kernel's own mappings have no file, and are not writable.
 //
 //go:nosplit
 func (q *mapQuery) kind() SpanKind {
@@ -92,7 +91,7 @@ func (q *mapQuery) kind() SpanKind {
 	return Anonymous
 }
 
-// preadMem returns the number of bytes or a negative errno, without growth of the goroutine's stack.
+// preadMem returns the number of bytes or a negative errno.
 //
 //go:nosplit
 func preadMem(fd int, buf []byte, off uint64) int {

@@ -10,8 +10,8 @@ import (
 )
 
 // ReadVM copies a process's memory at addr, and waits for missing pages. It returns the number of bytes, fewer at the
-// end of mapped memory. Errors: [refusal.Exited], [refusal.Denied], [ErrFault]. Where process_vm_readv(2) is refused,
-// it reads /proc/PID/mem.
+// end of mapped memory. Errors: [refusal.Exited], [refusal.Denied], [ErrFault], or an errno. Where process_vm_readv(2)
+// is refused, it reads /proc/PID/mem.
 func ReadVM(pid int, addr uint64, buf []byte) (int, error) {
 	return readVMBy(vmRead, pid, addr, buf)
 }
@@ -54,7 +54,7 @@ func readMem(pid int, addr uint64, buf []byte) (int, error) {
 	return total, nil
 }
 
-// MaxParts bounds the regions of [Memory.ReadParts]: the kernel allows 1024 (UIO_MAXIOV), the arrays are on the stack.
+// MaxParts bounds the regions of [Memory.ReadParts], whose arrays are on the stack.
 const MaxParts = 32
 
 // ReadParts reads at most [MaxParts] parts in one system call, and may wait for a file. It returns the number of parts

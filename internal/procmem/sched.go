@@ -5,7 +5,7 @@ package procmem
 import "bytes"
 
 // parseLastRun returns se.exec_start of a sched file (kernel/sched/debug.c, proc_sched_show_task) in ns, from ms with
-// six decimals, or false.
+// six decimals.
 func parseLastRun(b []byte) (int64, bool) {
 	i := bytes.Index(b, []byte("se.exec_start"))
 	if i < 0 {
@@ -38,7 +38,7 @@ func parseLastRun(b []byte) (int64, bool) {
 	return 0, false
 }
 
-// parseSwitches returns nr_switches of a sched file, the departures from a CPU, or false.
+// parseSwitches returns nr_switches of a sched file, the departures from a CPU.
 func parseSwitches(b []byte) (n uint64, ok bool) {
 	i := bytes.LastIndex(b, []byte("\nnr_switches")) // after the thread's name, any bytes
 	if i < 0 {
@@ -69,12 +69,11 @@ type arrivals struct {
 	uncounted             int64 // arrivals that runs is known to lack
 }
 
-// onCPU reports whether the thread is on a CPU. The result may be wrong until the thread was seen off a CPU, or twice
-// on one without a departure in between.
+// onCPU may be wrong until the thread was seen off a CPU, or twice on one without a departure in between.
 func (a *arrivals) onCPU(now SchedStat, departures uint64) bool {
 	missing := int64(departures - now.Runs)
 	uncounted := missing
-	if now.Runs == a.runs && departures == a.departures && now.CPU > a.cpu { // the thread has run: it is on a CPU
+	if now.Runs == a.runs && departures == a.departures && now.CPU > a.cpu { // the thread has run
 		uncounted++
 	}
 	a.runs, a.departures, a.cpu = now.Runs, departures, now.CPU

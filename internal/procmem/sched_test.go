@@ -16,7 +16,7 @@ func TestParseLastRun(t *testing.T) {
 	for text, want := range map[string]int64{
 		head + "5277785.855588\nse.vruntime : 1.0\n": 5277785855588,
 		head + "0.000001\n":                          1,
-		head + "5277785.855588":                      -1, // cut
+		head + "5277785.855588":                      -1,
 		head + "5277785.8555\n":                      -1,
 		head + "5277785855588\n":                     -1,
 		head + "-1.000000\n":                         -1,
@@ -45,7 +45,7 @@ func TestParseSwitches(t *testing.T) {
 	for text, want := range map[string]int64{
 		head + "1234\nnr_voluntary_switches  : 1\n": 1234,
 		head + "0\n":                    0,
-		head + "12":                     -1, // cut
+		head + "12":                     -1,
 		head + "\n":                     -1,
 		head + "-1\n":                   -1,
 		head + "1.5\n":                  -1,

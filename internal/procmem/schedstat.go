@@ -7,8 +7,8 @@ import "prywalk/internal/sample"
 // SchedStat is /proc/PID/schedstat (Documentation/scheduler/sched-stats.rst). While the thread is on a CPU, it changes
 // at the kernel's ticks only.
 type SchedStat struct {
-	CPU      uint64 // time on CPUs, ns
-	RunQueue uint64 // time queued for a CPU, ns; grows when the thread arrives on one
+	CPU      uint64 // ns
+	RunQueue uint64 // ns; grows when the thread arrives on a CPU
 	Runs     uint64 // arrivals on a CPU
 }
 
@@ -17,7 +17,7 @@ func ReadingAt(s SchedStat, at int64) sample.Reading {
 	return sample.Reading{Wall: at, CPU: int64(s.CPU), RunQueue: int64(s.RunQueue)}
 }
 
-// ParseSchedStat parses schedstat. Without CONFIG_SCHED_INFO all values are zero. Error: [errFormat].
+// ParseSchedStat returns zeros without CONFIG_SCHED_INFO. Error: [errFormat].
 func ParseSchedStat(b []byte) (SchedStat, error) {
 	c := cursor{b: b}
 	s := SchedStat{CPU: c.uint(), RunQueue: c.uint(), Runs: c.uint()}

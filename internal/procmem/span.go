@@ -30,8 +30,8 @@ func findSpan(t *[]Span, addr uint64, out *Span) bool {
 // maxStackGuard is the largest guard below a stack, in bytes; guards stay unreadable.
 const maxStackGuard = 64 << 10
 
-// lookup returns addr's mapping, of which want bytes are to be read, and reports whether there is one. The table may be
-// 2 s old: if it has no readable mapping, or one that may have grown, the kernel is asked.
+// lookup returns addr's mapping, of which want bytes are to be read. The table may be 2 s old: if it has no readable
+// mapping, or one that may have grown, the kernel is asked.
 //
 //go:nosplit
 func (m *Memory) lookup(addr, want uint64, out *Span) bool {
@@ -84,7 +84,7 @@ func neighbourAfter(t *[]Span, s *Span) neighbour {
 	return cannotGrow
 }
 
-// recentSpans are the mappings of recent queries. They hold as long as the table is the same.
+// recentSpans are the mappings of recent queries, valid for one table.
 type recentSpans struct {
 	spans [8]Span
 	table *[]Span
@@ -117,9 +117,7 @@ func (r *recentSpans) add(s *Span) {
 	r.end++
 }
 
-// # Checks before the stop
-
-const checkedFor = 2e6 // validity of a check, ns
+const checkedFor = 2e6 // ns
 
 // MaxPlaces bounds the places of [Memory.CheckPlaces]: package ptrace reads them in one call, of at most 64 parts.
 const MaxPlaces = 62
@@ -159,7 +157,6 @@ func (m *Memory) CheckPlaces(places []uint64, size uint64, present []bool) (unti
 	return Now() + checkedFor
 }
 
-// addPage adds a page to n sorted ones, and returns their number.
 func addPage(pages *[2 * MaxPlaces]uint64, n int, page uint64) int {
 	i, known := slices.BinarySearch(pages[:n], page)
 	if known {

@@ -23,10 +23,10 @@ const ClockTick = 10e6
 
 // Stat is part of /proc/PID/stat (proc(5)).
 type Stat struct {
-	PID                    int    // of the thread
-	PPID                   int    // of the parent process
-	Flags                  uint64 // the kernel's PF_*
-	UTime, STime           uint64 // user and kernel time, clock ticks (1/100 s)
+	PID                    int // of the thread
+	PPID                   int
+	Flags                  uint64 // PF_*
+	UTime, STime           uint64 // clock ticks
 	ChildUTime, ChildSTime uint64 // of descendants that were waited for
 	Threads                int    // of the process
 	// StartTime, in clock ticks since boot, and PID identify a thread.
@@ -119,7 +119,7 @@ func (s *Stat) parseRequired(c *cursor) {
 		case 15:
 			s.STime = c.uint()
 		case 16:
-			s.ChildUTime = uint64(max(c.int(), 0)) // signed in the file
+			s.ChildUTime = uint64(max(c.int(), 0))
 		case 17:
 			s.ChildSTime = uint64(max(c.int(), 0))
 		case 20:

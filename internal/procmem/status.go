@@ -14,29 +14,29 @@ const maxNesting = 33
 
 // Status is part of /proc/PID/status (proc(5)). Missing fields are zero.
 type Status struct {
-	// Tgid is the process, PPid its parent; TracerPid is the thread's tracer, or 0.
+	// TracerPid is 0 without a tracer.
 	Tgid, PPid, TracerPid int
-	PID                   int       // the thread
+	PID                   int
 	Threads               int       // of the process
 	UID, GID              [4]uint32 // real, effective, saved, file system
 	// NSpid has NSpidN ids, from the /proc mount's pid namespace inwards.
 	NSpid  [maxNesting]int
 	NSpidN int
-	// CapEff and CapPrm are the effective and permitted capabilities, bit sets by number (capabilities(7)).
+	// CapEff and CapPrm are bit sets by number (capabilities(7)).
 	CapEff, CapPrm uint64
 	// Signal sets; bit n−1 is signal n: pending for the thread, for the process; blocked, ignored, caught.
 	SigPnd, ShdPnd, SigBlk, SigIgn, SigCgt uint64
 	Switches                               uint64 // departures from a CPU
-	Sleeps                                 uint64 // voluntary ones
+	Sleeps                                 uint64 // voluntary departures
 	Swap                                   uint64 // the process's memory in swap, KiB
 	Seccomp                                int    // 0 (none), 1 (strict), 2 (filter)
 	NoNewPrivs                             bool
 	KernelThread                           bool // never set before Linux 6.8
-	State                                  byte // one of R S D T t Z X I
+	State                                  byte // of R S D T t Z X I
 }
 
-// ParseStatus parses status, and skips unknown lines. Errors: [errFormat]; [refusal.Exited] without Tgid, as for a
-// thread that was reaped. s is then zero.
+// ParseStatus skips unknown lines. Errors: [errFormat]; [refusal.Exited] without Tgid, as for a thread that was reaped.
+// s is then zero.
 func ParseStatus(b []byte, s *Status) error {
 	*s = Status{}
 	bad := false
@@ -56,7 +56,7 @@ func readStatus(fd int, e syscall.Errno, s *Status) error {
 	}
 	defer closeFD(fd)
 	var buf [4096]byte
-	at, kept := 0, 0 // offset in the file, bytes of a line that goes on
+	at, kept := 0, 0 // offset in the file, bytes of an incomplete line
 	bad, skips := false, false
 	for {
 		n, e := pread(fd, buf[kept:], uint64(at))
@@ -189,8 +189,7 @@ func (s *Status) innermostID() int {
 	return s.NSpid[s.NSpidN-1]
 }
 
-// InnerTID returns a thread's id in its innermost pid namespace; of the first thread that is the process's id there. It
-// returns tid if that is unknown.
+// InnerTID returns a thread's id in its innermost pid namespace, or tid if that is unknown.
 func InnerTID(tid int) int {
 	var s Status
 	if ReadStatus(tid, &s) != nil {

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// TestStatusOfAProcessWithManyGroupsIsWhole: the line of groups precedes most others, and may have 720 KB.
+// The line of groups precedes most others, and may have 720 KB.
 func TestStatusOfAProcessWithManyGroupsIsWhole(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("groups are set by root only")

@@ -9,9 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Raw system calls neither allocate for paths nor enter the Go scheduler.
-
-// open opens a path, which ends in NUL, by the calling thread's [PathOpener] if any.
+// open opens a path, which ends in NUL, by the calling thread's [PathOpener] if any. Raw system calls do not enter the
+// Go scheduler.
 func open(path []byte, flags uintptr) (int, syscall.Errno) {
 	if o := pathOpener(path); o != nil {
 		return o.open(path, flags)

@@ -4,13 +4,13 @@ package procmem
 
 // SyscallInfo is /proc/PID/syscall (fs/proc/base.c, proc_pid_syscall).
 type SyscallInfo struct {
-	Nr      int64     // number of the system call, −1: none
-	Args    [6]uint64 // zero outside a call
-	SP, PC  uint64    // in user space
-	Running bool      // on a CPU or queued for one; all else is then unknown
+	Nr      int64 // −1: none
+	Args    [6]uint64
+	SP, PC  uint64 // in user space
+	Running bool   // on a CPU or queued for one; all else is then unknown
 }
 
-// parseSyscall parses syscall: "running"; "-1 SP PC"; or a number, six arguments, SP and PC. Error: [errFormat].
+// parseSyscall parses "running"; "-1 SP PC"; or a number, six arguments, SP and PC. Error: [errFormat].
 func parseSyscall(b []byte) (SyscallInfo, error) {
 	c := cursor{b: b}
 	c.skip()

@@ -66,15 +66,15 @@ func (ts *SyscallThreads) BlockIdle(fd int) (n int) {
 // threadReads is the state of the reads of one Memory by [SyscallThreads].
 type threadReads struct {
 	threads       *SyscallThreads // nil: the calling thread reads
-	thread        *syscallThread  // the thread that reads
-	callPending   bool            // the last call was late, and may be pending
-	waitLeft      int64           // ns that reads may still wait in this observation
-	deadline      int64           // deadline of the reads, CLOCK_MONOTONIC ns; 0: none
+	thread        *syscallThread
+	callPending   bool  // the last call was late, and may be pending
+	waitLeft      int64 // ns, for this observation
+	deadline      int64 // CLOCK_MONOTONIC ns; 0: none
 	timedOut      bool
 	waitedForLock bool
 }
 
-// maxUncontendedRead, ns: a longer read has waited for the lock. It takes 5 µs, 30 µs on a virtual machine, more on a
+// maxUncontendedRead, ns: a longer read has waited for the lock. Usual are 5 µs, 30 µs on a virtual machine, more on a
 // busy CPU.
 const maxUncontendedRead = 200e3
 
@@ -140,7 +140,7 @@ func (m *Memory) TimedOut() bool { return m.threadReads.timedOut }
 // WaitedForLock reports whether a read of this observation waited for the lock.
 func (m *Memory) WaitedForLock() bool { return m.threadReads.waitedForLock }
 
-// call makes a system call in the other thread, and returns its result. It returns false if that is late.
+// call makes a system call in the other thread. It returns false if that is late.
 func (r *threadReads) call(nr uintptr, args [6]uintptr) (int, bool) {
 	if r.timedOut || r.thread == nil {
 		return 0, false

@@ -12,7 +12,7 @@ import (
 
 // threadCall is a system call of a syscallThread. The assembly uses the fields' offsets.
 type threadCall struct {
-	asked, done uint32 // number of calls
+	asked, done uint32 // numbers of calls
 	nr          uintptr
 	args        [6]uintptr
 	result      uintptr
@@ -49,7 +49,7 @@ const cloneFlags = unix.CLONE_VM | unix.CLONE_FS | unix.CLONE_FILES | unix.CLONE
 //go:noescape
 func cloneSyscallThread(flags uintptr, c *threadCall, stack uintptr) (tid int)
 
-// startSyscallThread starts a thread, nil on error. Its memory is never freed.
+// startSyscallThread returns nil on error. The thread's memory is never freed.
 func startSyscallThread() *syscallThread {
 	const head = int(unsafe.Sizeof(threadCall{}))
 	b, err := unix.Mmap(-1, 0, threadStack+threadBuf+threadTail, unix.PROT_READ|unix.PROT_WRITE,
@@ -78,7 +78,7 @@ var (
 	syscallThreadsMade atomic.Int32
 )
 
-// IsSyscallThread reports whether a thread is one of [SyscallThreads].
+// IsSyscallThread reports whether a thread is one of [SyscallThreads], or of a [PathOpener].
 func IsSyscallThread(tid int) bool {
 	for i := range syscallThreadTIDs {
 		if int(syscallThreadTIDs[i].Load()) == tid {

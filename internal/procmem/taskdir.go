@@ -18,8 +18,7 @@ type TaskDir struct {
 	buf     [direntBuf]byte
 }
 
-// OpenTasks opens a process's directory. Its descriptor is taken from budget, if possible. Errors: [refusal.Exited],
-// [refusal.Denied].
+// OpenTasks takes the descriptor from budget, if possible. Errors: [refusal.Exited], [refusal.Denied], or an errno.
 func OpenTasks(pid int, budget *FDBudget) (*TaskDir, error) {
 	var p pathBuf
 	fd, e := open(p.process(pid, "task"), unix.O_DIRECTORY)
@@ -71,8 +70,7 @@ func (d *TaskDir) ListFrom(n int, tids []int) ([]int, error) {
 	}
 }
 
-// Count returns the number of threads (fs/proc/base.c, proc_task_getattr), 0 after the process's end, in less than 1
-// µs.
+// Count returns the number of threads (fs/proc/base.c, proc_task_getattr), 0 after the process's end.
 func (d *TaskDir) Count() (int, error) {
 	st, e := fstat(d.fd)
 	if e != 0 {

@@ -30,11 +30,11 @@ const (
 var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm", "wchan", "sched", "stack"}
 
 // ThreadFiles are the files of /proc/PID/task/TID, opened at their first use and kept open within the budget. Not safe
-// for concurrent use. Errors of all methods: [refusal.Exited], [refusal.Denied], [errFormat].
+// for concurrent use. Errors of all methods: [refusal.Exited], [refusal.Denied], [errFormat], or an errno.
 type ThreadFiles struct {
 	pid, tid      int
 	budget        *FDBudget
-	dir           int32    // descriptor of the thread's directory + 1; 0: none
+	dir           int32    // descriptor + 1; 0: none
 	tasks         *TaskDir // opens files if dir is 0; nil: by path
 	fds           [numFiles]int32
 	identity      identity
@@ -148,7 +148,7 @@ func checkNotEmpty(b []byte, e syscall.Errno) ([]byte, error) {
 	return b, classify(e)
 }
 
-// SchedStat reads schedstat (0.6 µs if it is open).
+// SchedStat reads schedstat.
 func (f *ThreadFiles) SchedStat() (SchedStat, error) {
 	var buf [96]byte
 	b, err := f.read(fileSchedStat, buf[:])

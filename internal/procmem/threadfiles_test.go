@@ -28,7 +28,6 @@ func sleeper(t testing.TB) *exec.Cmd {
 	})
 	pid := cmd.Process.Pid
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		// The thread first sleeps in other calls.
 		s, err := OpenThread(pid, pid, nil).Syscall()
 		if err == nil && !s.Running && (s.Nr == unix.SYS_CLOCK_NANOSLEEP || s.Nr == unix.SYS_NANOSLEEP) {
 			return cmd

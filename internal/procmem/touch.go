@@ -2,7 +2,7 @@
 
 package procmem
 
-// Touch writes to each page of a buffer of zeros, so that a later read into it waits for no page fault.
+// Touch writes to each page of a buffer of zeros: a later read into it waits for no page fault.
 func Touch(b []byte) {
 	for i := uint64(0); i < uint64(len(b)); i += pageSize {
 		b[i] = 0
