@@ -3,9 +3,8 @@
 // Package fdlimit records the limit of open files that prywalk was started with, for commands that it starts.
 //
 // Package syscall raises the soft limit at its initialization (syscall/rlimit.go). Packages are initialized in the
-// order of their import paths as far as imports allow (Go specification, "Program initialization"): this one
-// imports nothing, and its path sorts before "syscall". [TestTheLimitIsTheOneThatTheProcessWasStartedWith] holds
-// that.
+// order of their import paths as far as imports allow (Go specification, "Program initialization"): this one imports
+// nothing, and its path sorts before "syscall" ([TestTheLimitIsTheOneThatTheProcessWasStartedWith]).
 package fdlimit
 
 import "unsafe"
@@ -13,11 +12,11 @@ import "unsafe"
 // Limit is a soft and a hard limit.
 type Limit struct{ Soft, Hard uint64 }
 
-var started Limit // before package syscall raised it
+var started Limit
 
 var known bool
 
-// AtStart returns the limit that prywalk was started with; false if it is unknown.
+// AtStart returns false if the limit is unknown.
 func AtStart() (Limit, bool) { return started, known }
 
 //go:linkname rawSyscall6 syscall.RawSyscall6

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/fdlimit"
 )
 
-// printLimit in the environment makes this test program print the limit that it was started with.
+// printLimit makes this test program print the limit that it was started with.
 const printLimit = "OPENFILES_PRINT_LIMIT"
 
 func TestMain(m *testing.M) {
@@ -23,8 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// TestTheLimitIsTheOneThatTheProcessWasStartedWith: not the one that package syscall has raised it to. The tests are
-// a package of their own, so that package fdlimit itself imports nothing.
+// The tests are a package of their own, so that package fdlimit itself imports nothing.
 func TestTheLimitIsTheOneThatTheProcessWasStartedWith(t *testing.T) {
 	var own syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &own); err != nil || own.Max < 100 {

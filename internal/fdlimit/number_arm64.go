@@ -2,5 +2,5 @@
 
 package fdlimit
 
-// sysPrlimit64 is the number of prlimit64(2). Package unix, which has it, imports package syscall.
+// sysPrlimit64 is defined here, as package unix imports package syscall.
 const sysPrlimit64 = 261

@@ -11,10 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// CPUModel returns the first "model name" of /proc/cpuinfo; where there is none, as on
-// arm64, the name of the architecture.
+// CPUModel returns the first "model name" of /proc/cpuinfo, else, as on arm64, the architecture's name.
 func CPUModel() string {
-	text, _ := os.ReadFile("/proc/cpuinfo") // or it is as if it were empty
+	text, _ := os.ReadFile("/proc/cpuinfo")
 	for line := range strings.Lines(string(text)) {
 		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
 			return strings.TrimSpace(value)
@@ -23,8 +22,7 @@ func CPUModel() string {
 	return runtime.GOARCH
 }
 
-// Kernel returns the kernel's version, as in 6.1.0, without what a distributor appends; ""
-// if the kernel does not say.
+// Kernel returns the kernel's version, as in 6.1.0, without a distributor's suffix, or "".
 func Kernel() string {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {
@@ -34,7 +32,7 @@ func Kernel() string {
 	return version
 }
 
-// Load returns the load average of the last minute, 0 if the kernel does not say.
+// Load returns the load average of the last minute, 0 if unknown.
 func Load() float64 {
 	var si unix.Sysinfo_t
 	if unix.Sysinfo(&si) != nil {

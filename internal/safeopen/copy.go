@@ -17,18 +17,18 @@ import (
 )
 
 // Copier is the command that runs [Copy] in another process, for files on FUSE: once the server has a request, the
-// waiting process cannot be killed (fs/fuse/dev.c, request_wait_answer). To be set before the first Open.
+// waiting process cannot be killed (fs/fuse/dev.c, request_wait_answer). It is set before the first Open.
 var Copier []string
 
 const (
 	// copyTimeLimit is the longest time without progress, including the start of the process.
 	copyTimeLimit = time.Second
-	// maxCopy bounds a copied file, maxCopies all open copies, in bytes of memory.
+	// maxCopy bounds a copied file, maxCopies all open copies, bytes.
 	maxCopy   = 256 << 20
 	maxCopies = 512 << 20
 )
 
-var copies atomic.Int64 // bytes of the open copies
+var copies atomic.Int64 // bytes
 
 type copyReply struct {
 	Stat  unix.Stat_t

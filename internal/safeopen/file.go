@@ -52,8 +52,8 @@ func (f *File) Stat() (os.FileInfo, error) {
 	return f.f.Stat()
 }
 
-// Changed reports whether the file has been written to since it was opened, by its size and time of modification. A
-// copy, and a file that may wait for another program, count as unchanged.
+// Changed reports whether size or time of modification differ from when the file was opened. A copy, and a file that
+// may wait for another program, count as unchanged.
 func (f *File) Changed() bool {
 	var now unix.Stat_t
 	if f.slow || f.copied || f.stat(&now) != nil {
@@ -92,7 +92,7 @@ func (f *File) ReadAt(b []byte, off int64) (int, error) {
 		return f.f.ReadAt(b, off)
 	}
 	got, err := f.by.Read(f.Name(), func() ([]byte, error) {
-		buf := make([]byte, len(b)) // a late read may write to it after b is reused
+		buf := make([]byte, len(b)) // a late read may write to it
 		n, err := f.f.ReadAt(buf, off)
 		return buf[:n], err
 	})

@@ -18,9 +18,9 @@ var errFUSE = errors.New("a FUSE file system is on the way")
 // mounts are the mounts on a path: by id, whether they are FUSE.
 type mounts struct {
 	own     map[uint64]bool // this process's; shared
-	fuse    map[uint64]bool // those of other lists
-	anyFUSE bool            // some are FUSE
-	unread  []string        // lists to read for an unknown id; ids are unique
+	fuse    map[uint64]bool // of other lists
+	anyFUSE bool
+	unread  []string // lists to read for an unknown id; ids are unique
 }
 
 // mountsFor reads the mounts of this process and of the one whose root has the path.
@@ -45,7 +45,7 @@ func mountsFor(r *Request) *mounts {
 	return m
 }
 
-// sharesMounts reports whether a process (its directory in /proc) is in this one's mount namespace.
+// sharesMounts: process is its directory in /proc.
 func sharesMounts(process string) bool {
 	var its, ours unix.Stat_t
 	return unix.Stat(process+"/ns/mnt", &its) == nil && unix.Stat("/proc/self/ns/mnt", &ours) == nil &&
@@ -90,7 +90,7 @@ func (o *ownMounts) unchanged() bool {
 
 // read adds a list: the id is first, the type after a lone dash (proc_pid_mountinfo(5)).
 func (m *mounts) read(file string) {
-	text, _ := os.ReadFile(file) // without it, less is known
+	text, _ := os.ReadFile(file)
 	for line := range bytes.Lines(text) {
 		id, _, _ := bytes.Cut(line, []byte(" "))
 		n, err := strconv.ParseUint(string(id), 10, 64)

@@ -109,7 +109,7 @@ func reopen(fd int, name string) (*os.File, error) {
 	return os.NewFile(uintptr(n), name), nil
 }
 
-// kernelFileSystems are the kernel's own (include/uapi/linux/magic.h).
+// kernelFileSystems are from include/uapi/linux/magic.h.
 var kernelFileSystems = map[int64]bool{
 	unix.PROC_SUPER_MAGIC: true, unix.SYSFS_MAGIC: true, unix.DEBUGFS_MAGIC: true, unix.TRACEFS_MAGIC: true,
 	unix.SECURITYFS_MAGIC: true, unix.CGROUP_SUPER_MAGIC: true, unix.CGROUP2_SUPER_MAGIC: true,

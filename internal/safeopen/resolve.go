@@ -146,7 +146,7 @@ func (w *walker) enter(part string, last bool) (link string, err error) {
 	defer unix.Close(fd)
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err != nil || fs.Type == unix.PROC_SUPER_MAGIC {
-		return "", unix.ELOOP // it may be a magic link
+		return "", unix.ELOOP // perhaps a magic link
 	}
 	var buf [unix.PathMax]byte
 	n, err := unix.Readlinkat(fd, "", buf[:])

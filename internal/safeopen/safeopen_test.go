@@ -25,7 +25,6 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// contents opens and reads a file.
 func contents(r Request) (string, error) {
 	f, err := new(Opener).Open(r)
 	if err != nil {
@@ -121,7 +120,6 @@ func TestFileOfAnotherUserIsNotTrusted(t *testing.T) {
 	}
 }
 
-// tree returns a root directory with links of all kinds.
 func tree(t testing.TB) string {
 	root := filepath.Join(t.TempDir(), "root")
 	for _, d := range []string{"a/b/c", "usr/lib"} {
@@ -176,7 +174,6 @@ func TestPathsStayBelowTheirRoot(t *testing.T) {
 	}
 }
 
-// FuzzWalk compares walk with openat2.
 func FuzzWalk(f *testing.F) {
 	for _, s := range []string{"/file", "a/up/a/b/../file", "loop", "abs/../../x", "a/b/c/chain", "../../lib//./file",
 		"magic/proc", "slash/b", "file/x", ""} {
@@ -264,8 +261,6 @@ func TestWaitsAreBounded(t *testing.T) {
 	}
 }
 
-// On an overloaded machine a late read waits for a CPU, not for a disk.
-// An agent runs for months: waits of its first day do not shorten those of the last.
 func TestWastedTimeIsForgotten(t *testing.T) {
 	var v wastedTime
 	now := time.Unix(1_800_000_000, 0)

@@ -23,8 +23,7 @@ const (
 	lastLimit  = 20 * time.Millisecond // of all, while vain waiting is beyond totalLimit
 	totalLimit = 4 * time.Second
 	recovery   = 100 * time.Second // in which vain waiting of 1 s is forgotten
-	// maxStuck bounds an Opener's pending answers, maxStuckAll all: each holds a thread. With more, no file is
-	// opened.
+	// maxStuck bounds an Opener's pending answers, maxStuckAll all: each holds a thread. With more, no file is opened.
 	maxStuck    = 4
 	maxStuckAll = 64
 )
@@ -44,7 +43,6 @@ type wastedTime struct {
 	at  time.Time
 }
 
-// add adds d and returns the sum.
 func (v *wastedTime) add(d time.Duration, now time.Time) time.Duration {
 	v.mu.Lock()
 	defer v.mu.Unlock()

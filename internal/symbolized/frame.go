@@ -3,9 +3,9 @@
 // Package symbolized defines a function at an address, as symbol tables give it and a recording stores it.
 //
 // Other types of frames, from the walk to the table: frames.Frame is one activation (addresses and method);
-// managed.Frame a function that its runtime names; [Frame], alias profile.Frame, a function at an address, with inlined
-// calls as frames of their own; view.Frame and top.Frame entries of a table; stacks.Frame a frame of a dump and its
-// JSON; waits.Frame the names by which a wait is idle.
+// managed.Frame a function that its runtime names; [Frame], alias profile.Frame, a function at an address; view.Frame
+// and top.Frame entries of a table; stacks.Frame a frame of a dump and its JSON; waits.Frame the names by which a wait
+// is idle.
 package symbolized
 
 // Frame is a function at an address; with inlined calls there are several, the innermost first.
@@ -14,7 +14,7 @@ type Frame struct {
 	Name string
 	// System is the linkage name, without a version; in a recording "" if equal to Name.
 	System string
-	// File is the source file's path as compiled, "" if unknown; no path on this machine.
+	// File is the source file's path as compiled, or "".
 	File string
 	// Line is the address's in File, or the inlined call's; 0 if unknown.
 	Line int

@@ -11,19 +11,18 @@ import (
 	"prywalk/internal/unnamedcode"
 )
 
-// functionBounds is a stripped file's call frame information.
 type functionBounds struct {
 	cfi   *dwarfunwind.Table
 	tried bool
 }
 
-// addressFrame names a function without symbol by its address, "prog+0x1600". Files of distributions have debug
-// packages.
+// addressFrame names a function without symbol by its address, "prog+0x1600", unless a distribution installed the file:
+// those have debug packages.
 func (t *Table) addressFrame(addr uint64) (Frame, bool) {
 	if t.opt.File == nil || t.opt.Path == "" || t.opt.Path[0] == '[' || unnamedcode.IsFromDistribution(t.opt.Path) {
 		return Frame{}, false
 	}
-	if t.opt.File.Section(".symtab") != nil { // not stripped: no function
+	if t.opt.File.Section(".symtab") != nil {
 		return Frame{}, false
 	}
 	b := &t.bounds

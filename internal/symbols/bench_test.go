@@ -8,7 +8,6 @@ import (
 	"testing"
 )
 
-// bigFiles are programs with large symbol tables that may be on a machine.
 func bigFiles() []string {
 	var out []string
 	for _, pattern := range []string{"/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/jvm/*/lib/server/libjvm.so",
@@ -23,7 +22,6 @@ func bigFiles() []string {
 	return out
 }
 
-// BenchmarkOpenAndFirstLookup opens a table and looks one address up.
 func BenchmarkOpenAndFirstLookup(b *testing.B) {
 	for _, p := range bigFiles() {
 		b.Run(filepath.Base(p), func(b *testing.B) {
@@ -38,8 +36,6 @@ func BenchmarkOpenAndFirstLookup(b *testing.B) {
 	}
 }
 
-// BenchmarkTenThousandAddresses looks up 10,000 addresses spread over the code,
-// with a new table.
 func BenchmarkTenThousandAddresses(b *testing.B) {
 	for _, p := range bigFiles() {
 		b.Run(filepath.Base(p), func(b *testing.B) {
@@ -60,7 +56,6 @@ func BenchmarkTenThousandAddresses(b *testing.B) {
 	}
 }
 
-// BenchmarkRepeatedLookup looks addresses up that were looked up before.
 func BenchmarkRepeatedLookup(b *testing.B) {
 	b.ReportAllocs()
 	t := openTable(b, "/lib/x86_64-linux-gnu/libc.so.6")
@@ -76,7 +71,6 @@ func BenchmarkRepeatedLookup(b *testing.B) {
 	}
 }
 
-// spread returns n addresses evenly spread over the largest executable section.
 func spread(t *Table, n int) []uint64 {
 	var big extent
 	for _, e := range t.symbols().code {

@@ -13,8 +13,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// TestFramesAgreeWithOtherTools compares name, inline chain, file and line for
-// every seventh byte of the code.
+// Name, inline chain, file and line are compared for every seventh byte of the code.
 func TestFramesAgreeWithOtherTools(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.name, func(t *testing.T) {
@@ -37,7 +36,6 @@ func TestFramesAgreeWithOtherTools(t *testing.T) {
 	}
 }
 
-// thin returns at most n of the addresses, evenly spread.
 func thin(addrs []uint64, n int) []uint64 {
 	step := len(addrs)/n + 1
 	var out []uint64
@@ -47,7 +45,6 @@ func thin(addrs []uint64, n int) []uint64 {
 	return out
 }
 
-// compare counts kinds of results, and fails for those that are not explained.
 func compare(t *testing.T, tool string, table *Table, addrs []uint64, want [][]refFrame) {
 	t.Helper()
 	at := symbolExtents(table)
@@ -72,8 +69,7 @@ func compare(t *testing.T, tool string, table *Table, addrs []uint64, want [][]r
 //   - same: names (see sameName), depth, files and lines are equal;
 //   - plt: the tools name no PLT entries, or by the symbol before them;
 //   - only here: the tools have no result;
-//   - none: no result here, and of the tools none, or only a line, or the symbol before the address (padding after its
-//     end).
+//   - none: no result here, and of the tools none, or only a line, or the symbol before the address.
 var explained = []string{"same", "plt", "only here", "none"}
 
 func symbolExtents(table *Table) map[string][]extent {
@@ -130,10 +126,9 @@ func classify(addr uint64, got []Frame, want []refFrame, at map[string][]extent)
 	return "same"
 }
 
-// sameName compares names without suffixes of copies, and without the scopes and template arguments of functions
-// that have no linkage name, which the tools omit or write differently; other names of the same address count as
-// equal. (addr2line sometimes names an inlined call by the function around it: the caller compares all frames of
-// the address.)
+// sameName ignores suffixes of copies, and scopes and template arguments of functions without linkage name, which the
+// tools omit or write differently; other names of the same address count as equal. addr2line sometimes names an inlined
+// call by the function around it: the caller compares all frames of the address.
 func sameName(got Frame, want string, at map[string][]extent) bool {
 	base, _ := cutCloneSuffix(want)
 	mine, _ := cutCloneSuffix(got.System)
@@ -152,7 +147,6 @@ func covered(at []extent, addr uint64) bool {
 	return slices.ContainsFunc(at, func(e extent) bool { return addr >= e.lo && addr < e.hi })
 }
 
-// shortName removes scopes and template arguments from a name.
 func shortName(name string) string {
 	name, _, _ = strings.Cut(name, "<")
 	return name[strings.LastIndexByte(name, ':')+1:]

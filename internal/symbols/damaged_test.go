@@ -12,8 +12,6 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// TestDamagedFilesDegrade changes bytes of a program at random. Names may be lost, but there is no panic, not even one
-// that is recovered.
 func TestDamagedFilesDegrade(t *testing.T) {
 	for _, p := range []program{programs[1], programs[7]} {
 		good, err := os.ReadFile(p.build(t))
@@ -27,7 +25,7 @@ func TestDamagedFilesDegrade(t *testing.T) {
 			for range 1 + r.IntN(200) {
 				text[r.IntN(len(text))] = byte(r.Uint32())
 			}
-			copy(text[:elfHeader], good) // without it the file is refused
+			copy(text[:elfHeader], good)
 			f, err := elffile.Open(bytes.NewReader(text), int64(len(text)))
 			if err != nil {
 				continue

@@ -10,11 +10,11 @@ import (
 	"prywalk/internal/symbols/dwarfinfo"
 )
 
-// debugFiles are a table's debug files, open until Table.Close.
+// debugFiles are open until Table.Close.
 type debugFiles struct {
 	tried bool
-	file  *elffile.DebugFile // of the file; nil: none
-	alt   *elffile.DebugFile // shared by several files; nil: none
+	file  *elffile.DebugFile // nil: none
+	alt   *elffile.DebugFile // shared by several files (dwz); nil: none
 }
 
 func (d *debugFiles) close() error { return errors.Join(d.file.Close(), d.alt.Close()) }
@@ -61,7 +61,7 @@ func hasDwarf(f *elffile.File) bool {
 	return s != nil && s.Type != elffile.SecNoBits && s.Size > 0
 }
 
-// sectionsOf opens dwarfinfo's sections. Only .debug_info and .debug_abbrev are necessary.
+// sectionsOf requires .debug_info and .debug_abbrev only.
 func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 	info, err := f.WindowFromStart(f.DebugSection("info"))
 	if err != nil {
@@ -82,7 +82,7 @@ func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 		"aranges": &s.Aranges, "line_str": &s.LineStr, "str_offsets": &s.StrOffsets,
 		"addr": &s.Addr, "ranges": &s.Ranges, "rnglists": &s.Rnglists,
 	} {
-		*to, _ = f.Data(f.DebugSection(name)) // not necessary
+		*to, _ = f.Data(f.DebugSection(name))
 	}
 	return s, nil
 }

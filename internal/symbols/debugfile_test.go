@@ -24,7 +24,6 @@ func split(t *testing.T, flags ...string) string {
 	return dir
 }
 
-// lines counts the code addresses with a line.
 func lines(table *Table) (n int) {
 	for _, e := range table.symbols().code {
 		for a := e.lo; a < e.hi; a += 3 {

@@ -2,8 +2,6 @@
 
 // Package symbols maps an address of a program to its function, inlined calls, file and line (symbolization).
 //
-// # Algorithm
-//
 // A [Table] serves one file, from these sources in order; each is opened on first use:
 //
 //	Go's table         inlining included; survives stripping (package golang)
@@ -11,19 +9,17 @@
 //	ELF symbol table   .symtab, .dynsym; PLT entries by decoding their jumps
 //	CFI bounds         of files that no distribution installed: "prog+0x1600"
 //
-// Package perfmap serves code of JIT compilers.
-//
-// Separate debug files are found as by GDB (GDB manual, "Debugging Information in Separate Files"), by build id or
-// .gnu_debuglink, and verified; shared parts through .gnu_debugaltlink.
+// Package perfmap serves code of JIT compilers. Separate debug files are found as by GDB (GDB manual, "Debugging
+// Information in Separate Files"), by build id or .gnu_debuglink, and verified; shared parts through .gnu_debugaltlink.
 //
 // # Choice of a name
 //
 // Of ELF symbols at one address these are preferred, in order: a function to a label, one with a size, an exported one,
-// fewer leading underscores, the default version, the shorter name: "write", not "__libc_write". A better symbol is
-// used instead of the name in debug information, so that a function has one name with and without. PLT entries are
-// named as by objdump: "malloc@plt". A symbol without a size extends to the next symbol or its section's end.
+// fewer leading underscores, the default version, the shorter name: "write", not "__libc_write". A better symbol
+// replaces the name in debug information: a function has one name with and without. PLT entries are named as by
+// objdump: "malloc@plt". A symbol without a size extends to the next symbol or its section's end.
 //
 // A [Frame] has two names. System is the linkage name. Name is for display: C++ and Rust demangled, without parameters,
-// Rust's hash and the suffixes of compilers' copies (.part.0, .constprop.0, .isra.0, .lto_priv.0, .llvm.123), with
-// template arguments. .cold stays if only the symbol is known; with DWARF it belongs to its function.
+// Rust's hash and the suffixes of compilers' copies (.part.0, .constprop.0), with template arguments. .cold stays if
+// only the symbol is known; with DWARF it belongs to its function.
 package symbols

@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// symbol has 16 bytes.
 type symbol struct {
 	addr uint64
 	size uint32
@@ -25,7 +24,6 @@ const (
 	maxSources  = 4
 )
 
-// nameSource is a symbol table, or a list of names.
 type nameSource struct {
 	file *elffile.File
 	kind elffile.SymbolKind
@@ -49,7 +47,7 @@ type candidate struct {
 
 // Parts of a rank, least important first.
 const (
-	rankGlobal = 1 << iota // or weak: libraries export so
+	rankGlobal = 1 << iota // or weak
 	rankSized
 	rankFunc
 )
@@ -116,7 +114,6 @@ func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	return len(b.candidates) > before
 }
 
-// rankOf returns false for a symbol that is no code.
 func rankOf(s *elffile.Symbol) (rank uint8, ok bool) {
 	if s.Section == elffile.SectionUndef || s.NameOff == 0 {
 		return 0, false
@@ -168,7 +165,7 @@ func (b *builder) finish() {
 	})
 	x := b.x
 	x.syms = make([]symbol, 0, len(b.candidates))
-	var covered uint64 // end of the functions with a size so far
+	var covered uint64 // end of the functions with a size
 	for i := 0; i < len(b.candidates); {
 		j := i + 1
 		for j < len(b.candidates) && b.candidates[j].addr == b.candidates[i].addr {
@@ -224,7 +221,6 @@ func (x *symIndex) setMissingSizes() {
 	}
 }
 
-// choose returns the best of candidates for one address, by falling rank.
 func (b *builder) choose(same []candidate) candidate {
 	best := same[0]
 	if len(same) == 1 || same[1].rank < best.rank {
@@ -247,11 +243,11 @@ const maxAliases = 64
 // nameRank rates a name for display; less is better.
 func nameRank(name []byte) int {
 	rank := len(name)
-	if !isMangled(string(name[:min(len(name), 4)])) { // the first 4 bytes decide
+	if !isMangled(string(name[:min(len(name), 4)])) {
 		rank += 1000 * (len(name) - len(bytes.TrimLeft(name, "_")))
 	}
 	if i := bytes.IndexByte(name, '@'); i > 0 && !bytes.HasPrefix(name[i:], []byte("@@")) {
-		rank += 500 // an old version
+		rank += 500 // old version
 	}
 	return rank
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// nmSymbols returns the sized functions that nm lists: names by address.
+// nmSymbols returns names by address.
 func nmSymbols(t *testing.T, file string, flags ...string) map[extent][]string {
 	t.Helper()
 	args := append([]string{need(t, "nm"), "-S", "--defined-only"}, append(flags, file)...)

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// openFile opens debug files for tests.
 func openFile(path string) (io.ReaderAt, int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -44,7 +43,6 @@ func openTable(tb testing.TB, path string) *Table {
 	return t
 }
 
-// need returns the path of a tool that the test set-up installs.
 func need(tb testing.TB, tool string) string {
 	tb.Helper()
 	p, err := exec.LookPath(tool)
@@ -54,7 +52,6 @@ func need(tb testing.TB, tool string) string {
 	return p
 }
 
-// run runs a command in dir and returns its output.
 func run(tb testing.TB, dir string, args ...string) string {
 	tb.Helper()
 	cmd := exec.Command(args[0], args[1:]...)
@@ -68,7 +65,6 @@ func run(tb testing.TB, dir string, args ...string) string {
 	return string(out)
 }
 
-// write puts a source file into dir.
 func write(tb testing.TB, dir, name, text string) string {
 	tb.Helper()
 	p := filepath.Join(dir, name)

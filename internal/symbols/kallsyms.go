@@ -29,10 +29,10 @@ type kernelFunc struct {
 	from, to uint32 // its name in text
 }
 
-// ReadKernelNamesOnce is [readKernelNames] once (0.1 s): modules loaded later have no names.
+// ReadKernelNamesOnce reads /proc/kallsyms once (0.1 s): modules loaded later have no names. The error is
+// [ErrKernelHidden], or comes from reading.
 var ReadKernelNamesOnce = sync.OnceValues(readKernelNames)
 
-// readKernelNames reads /proc/kallsyms. The error is [ErrKernelHidden], or comes from reading.
 func readKernelNames() (*KernelNames, error) {
 	b, err := os.ReadFile("/proc/kallsyms")
 	if err != nil {
@@ -41,15 +41,14 @@ func readKernelNames() (*KernelNames, error) {
 	return parseKernelNames(b)
 }
 
-// parseKernelNames parses lines of address, kind, name, [module]; others are skipped. [ErrKernelHidden]: no function
-// has an address.
+// parseKernelNames parses lines of address, kind, name, [module]. [ErrKernelHidden]: no function has an address.
 func parseKernelNames(b []byte) (*KernelNames, error) {
 	k := &KernelNames{}
 	for line := range bytes.Lines(b) {
 		addr, rest, _ := bytes.Cut(line, []byte(" "))
 		kind, name, _ := bytes.Cut(rest, []byte(" "))
 		if i := bytes.IndexAny(name, " \t\n"); i >= 0 {
-			name = name[:i] // a module follows
+			name = name[:i]
 		}
 		if len(kind) != 1 || !bytes.ContainsAny(kind, "tTwW") || len(name) == 0 {
 			continue
@@ -102,7 +101,7 @@ func KernelAddressesVisible() bool {
 	}
 	defer f.Close()
 	var b [256]byte
-	n, _ := f.Read(b[:]) // an empty line is no address
+	n, _ := f.Read(b[:])
 	line, _, _ := bytes.Cut(b[:n], []byte(" "))
 	addr, err := strconv.ParseUint(string(line), 16, 64)
 	return err == nil && addr != 0

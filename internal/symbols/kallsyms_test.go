@@ -40,7 +40,6 @@ func TestSpanOfAKernelFunctionEndsAtTheNextOne(t *testing.T) {
 	}
 }
 
-// The display of top and a recording use the names in one process.
 func TestKernelNamesAreReadOnce(t *testing.T) {
 	a, errA := ReadKernelNamesOnce()
 	b, errB := ReadKernelNamesOnce()

@@ -25,7 +25,7 @@ type Namer struct {
 	tables map[*loadedcode.Image]*Table
 	maps   map[int]*perfmap.Reader
 	files  map[int]*loadedcode.TrustedFiles
-	ended  map[int]bool                              // processes that had ended at the last [Namer.DropUnused]
+	ended  map[int]bool                              // at the last [Namer.DropUnused]
 	open   func(path string) (*safeopen.File, error) // opens debug files of a core; nil: of live processes
 	// mapFile returns nil for a process without perf map.
 	mapFile func(pid int) (io.ReadCloser, int64)
@@ -84,7 +84,7 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 	return append(out, Frame{Name: unnamedcode.Bracketed(m.Name)})
 }
 
-// table returns an image's table; debug files are searched for below the root directory of pid.
+// table searches debug files below the root directory of pid.
 func (n *Namer) table(img *loadedcode.Image, pid int) *Table {
 	if t := n.tables[img]; t != nil {
 		return t
@@ -147,7 +147,6 @@ func (n *Namer) filesOf(pid int) *loadedcode.TrustedFiles {
 	return f
 }
 
-// readerOfMap returns nil for a perf map that could not be opened.
 func readerOfMap(f *safeopen.File, err error) (io.ReadCloser, int64) {
 	if err != nil {
 		return nil, 0

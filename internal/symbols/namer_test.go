@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/loadedcode"
 )
 
-// The file is /tmp/perf-PID.map of this process, of each kind.
+// The file is /tmp/perf-PID.map of this process.
 func TestPerfMapsOfOtherUsersAreNotUsed(t *testing.T) {
 	const nobody = 65534
 	name := fmt.Sprintf("/tmp/perf-%d.map", os.Getpid())

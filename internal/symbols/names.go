@@ -14,7 +14,7 @@ const (
 	demangledBits = 15
 )
 
-// displayName returns the display name of a linkage name; demangled: it was mangled.
+// displayName reports whether the linkage name was mangled.
 func displayName(system string) (name string, demangled bool) {
 	base, plt := strings.CutSuffix(system, "@plt")
 	base, cold := cutCloneSuffix(cutVersion(base))
@@ -52,7 +52,6 @@ func isMangled(name string) bool {
 		strings.HasPrefix(name, "__Z") || strings.HasPrefix(name, "___Z")
 }
 
-// cloneSuffixes are suffixes by GCC and LLVM.
 var cloneSuffixes = [...]string{".part", ".constprop", ".isra", ".lto_priv", ".llvm", ".cold"}
 
 // cutCloneSuffix removes the suffixes of copies; cold is ".cold" if that was one.

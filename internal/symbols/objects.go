@@ -100,7 +100,7 @@ func (n *Namer) VariableAt(space *frames.Space, pid int, addr uint64) (v waits.V
 	return v
 }
 
-// Symbol returns the function at addr by symbol tables only; "" if none.
+// Symbol returns the function at addr by symbol tables only, or "".
 func (n *Namer) Symbol(img *loadedcode.Image, pid int, addr uint64) string {
 	return n.table(img, pid).symbols().displayName(addr)
 }

@@ -15,7 +15,6 @@ func (n *Namer) ReadPerfMapsInSteps() { n.inSteps = true }
 // SetYield sets a function to call while a perf map is read whole; nil: none.
 func (n *Namer) SetYield(f func()) { n.yield = f }
 
-// perfMap returns the perf map of a process; nil if none. whole: it must be complete.
 func (n *Namer) perfMap(pid int, whole bool) *perfmap.Map {
 	j := n.maps[pid]
 	if j == nil {

@@ -80,7 +80,6 @@ func TestSparsePerfMapsTakeNoMemory(t *testing.T) {
 	}
 }
 
-// denseMap returns a map with as many functions as fit in size bytes.
 func denseMap(size int) string {
 	var b strings.Builder
 	for i := 0; b.Len() < size; i++ {
@@ -127,7 +126,7 @@ func TestSamplesDoNotWaitForPerfMaps(t *testing.T) {
 		if read := n.maps[0].Bytes(); read != step*perfmap.Step {
 			t.Errorf("step %d: %d bytes were read, want that many steps", step, read)
 		}
-		n.Refresh() // the time until the next step has passed
+		n.Refresh()
 	}
 	bounds(0x10001)
 	if !n.maps[0].Whole() || n.maps[0].Bytes() != int64(len(text)) {
@@ -145,7 +144,7 @@ func TestPerfMapsAreReadToTheEndInSteps(t *testing.T) {
 	bounds, calls := n.JITFuncBounds(0), 0
 	n.SetYield(func() {
 		calls++
-		bounds(0x10001) // as the aggregator during a walk
+		bounds(0x10001) // as during a walk
 	})
 	last := strings.Count(text, "\n") - 1
 	if name, _, _, _ := n.perfMap(0, true).Lookup(0x10000 + 8*uint64(last)); name != fmt.Sprint("f", last) || calls < 2 {

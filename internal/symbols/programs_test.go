@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// cSource has inlining, static functions, a recursive function, and one that GCC
-// splits into a hot and a cold part.
+// cSource has inlining, static functions, recursion, and a function that GCC splits into a hot and a cold part.
 const cSource = `
 #include <stdio.h>
 #include <stdlib.h>
@@ -38,8 +37,7 @@ int main(int argc, char **argv) {
 }
 `
 
-// cppSource has templates, namespaces, lambdas, constructors, an anonymous
-// namespace and the standard library's inlined code.
+// cppSource has templates, namespaces, lambdas, constructors, an anonymous namespace and inlined library code.
 const cppSource = `
 #include <algorithm>
 #include <cstdio>
@@ -83,7 +81,6 @@ int main(int argc, char **argv) {
 }
 `
 
-// rustSource has traits, closures, generics and collections.
 const rustSource = `
 use std::collections::HashMap;
 trait Shape { fn area(&self) -> f64; }
@@ -112,7 +109,6 @@ fn main() {
 }
 `
 
-// program is a source and the flags to build it with.
 type program struct {
 	name   string
 	source string
@@ -122,8 +118,7 @@ type program struct {
 	unfit  string // a reference tool that cannot read it: "llvm" or "bfd"
 }
 
-// programs has the programs of the comparisons. The commands of after run in the program's folder, where "a.out" is the
-// program.
+// programs' after commands run in the program's folder, where "a.out" is the program.
 var programs = []program{
 	{name: "c-O0-dwarf4", source: cSource, file: "a.c", args: []string{"gcc", "-O0", "-g", "-gdwarf-4"}},
 	{name: "c-O2-dwarf5", source: cSource, file: "a.c", args: []string{"gcc", "-O2", "-g", "-gdwarf-5"}},
@@ -155,7 +150,6 @@ var programs = []program{
 		after: [][]string{{"cp", "a.out", "b.out"}, {"dwz", "-m", "shared.debug", "a.out", "b.out"}}},
 }
 
-// build compiles a program into a new folder.
 func (p *program) build(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()

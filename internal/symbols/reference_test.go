@@ -9,10 +9,8 @@ import (
 	"testing"
 )
 
-// refFrame is a frame as another tool shows it.
 type refFrame struct{ name, file, line string }
 
-// llvmFrames returns llvm-symbolizer's frames at each address.
 func llvmFrames(t *testing.T, file string, addrs []uint64) [][]refFrame {
 	t.Helper()
 	var in strings.Builder
@@ -32,7 +30,6 @@ func llvmFrames(t *testing.T, file string, addrs []uint64) [][]refFrame {
 	})
 }
 
-// parseFrames splits a tool's output into paragraphs of frames.
 func parseFrames(t *testing.T, out string, want int, one func([]string) (refFrame, int)) [][]refFrame {
 	t.Helper()
 	var all [][]refFrame
@@ -52,7 +49,6 @@ func parseFrames(t *testing.T, out string, want int, one func([]string) (refFram
 	return all
 }
 
-// bfdFrames returns the frames of GNU addr2line at each address.
 func bfdFrames(t *testing.T, file string, addrs []uint64) [][]refFrame {
 	t.Helper()
 	var in strings.Builder

@@ -16,11 +16,11 @@ import (
 type Options struct {
 	// File is the ELF file; nil: Language's functions only.
 	File *elffile.File
-	// Path is the file's path in the process, to find debug files; may be "".
+	// Path is the file's path in the process, to find debug files, or "".
 	Path string
 	// Open opens a debug file by its path below the process's root, until Table.Close; nil: no search.
 	Open elffile.Opener
-	// Language is a compiler's own table in the file (Go's); nil: none.
+	// Language is a compiler's own table in the file (Go's), or nil.
 	Language managed.FileTable
 }
 
@@ -35,7 +35,7 @@ type Table struct {
 	names     map[string]string
 	funcs     map[*dwarfinfo.Func]*funcName
 	calls     []dwarfinfo.Call
-	objects   *objects // nil until first used
+	objects   *objects
 	bounds    functionBounds
 
 	dwarfTried bool
@@ -113,7 +113,6 @@ func (t *Table) dwarfCalls(addr uint64, out []dwarfinfo.Call) (calls []dwarfinfo
 	return calls
 }
 
-// frame returns false for a call without name.
 func (t *Table) frame(c *dwarfinfo.Call, addr uint64) (Frame, bool) {
 	f := Frame{File: c.File, Line: c.Line, Inlined: c.Inlined}
 	if c.Func == nil || c.Func.Name == "" && c.Func.Linkage == "" {
@@ -182,7 +181,7 @@ func (t *Table) preferSymbol(n *funcName, addr uint64) {
 
 func underscores(name string) int { return len(name) - len(strings.TrimLeft(name, "_")) }
 
-// demangleAll names functions of C++ and Rust that the linker of Go has linked.
+// demangleAll names functions of C++ and Rust in a Go program.
 func (t *Table) demangleAll(calls []Frame) {
 	for i := range calls {
 		if isMangled(calls[i].System) {

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/loadedcode"
 )
 
-// NamesFinal reports whether a module's names are final: its file is unused, or its process has ended.
+// NamesFinal reports whether a module's file is unused, or its process has ended.
 func (n *Namer) NamesFinal(m *frames.Module) bool {
 	mapping := loadedcode.MappingOf(m)
 	if mapping == nil {
@@ -49,7 +49,7 @@ func (n *Namer) DropUnused() {
 // Forget drops the tables of a file.
 func (n *Namer) Forget(img *loadedcode.Image) {
 	if t := n.tables[img]; t != nil {
-		_ = t.Close() // only read
+		_ = t.Close()
 		delete(n.tables, img)
 	}
 }

@@ -18,7 +18,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// recorder writes a recording with names, as record does.
 type recorder struct {
 	*Namer
 	images *loadedcode.ImageCache
@@ -32,7 +31,6 @@ func (r *recorder) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
 
 func (r *recorder) IsFinal(m *profile.ModuleInfo) bool { return r.NamesFinal(m.Origin.Module) }
 
-// write writes the recording, and drops data that the next write does not need.
 func (r *recorder) write() []byte {
 	r.t.Helper()
 	var out bytes.Buffer
@@ -87,7 +85,7 @@ const withoutFile = `
 #include <unistd.h>
 int main(void) { return mmap(0, 1 << 16, 5, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED || pause(); }`
 
-// Programs with their own files and debug files start and end. Only the recording keeps their names, all of them.
+// Only the recording keeps the names of programs with their own files and debug files.
 func TestFilesOfEndedProcessesAreClosed(t *testing.T) {
 	const programs = 24
 	dir := t.TempDir()
@@ -104,7 +102,7 @@ func TestFilesOfEndedProcessesAreClosed(t *testing.T) {
 		p, cmd := r.known(exe)
 		r.write()
 		testtargets.Kill(cmd)
-		_ = cmd.Wait() // the error is that of a killed process
+		_ = cmd.Wait()
 		if err := p.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +142,6 @@ func TestFilesOfEndedProcessesAreClosed(t *testing.T) {
 	}
 }
 
-// openIn counts this process's descriptors of files below a directory.
 func openIn(t *testing.T, dir string) (n int) {
 	t.Helper()
 	list, err := os.ReadDir("/proc/self/fd")
@@ -152,7 +149,7 @@ func openIn(t *testing.T, dir string) (n int) {
 		t.Fatal(err)
 	}
 	for _, e := range list {
-		to, _ := os.Readlink("/proc/self/fd/" + e.Name()) // "" for the list's own
+		to, _ := os.Readlink("/proc/self/fd/" + e.Name())
 		if strings.HasPrefix(to, dir) {
 			n++
 		}

@@ -10,7 +10,7 @@ import (
 
 type spec struct {
 	attr, form uint16
-	implicit   int64 // value of DW_FORM_implicit_const
+	implicit   int64 // of DW_FORM_implicit_const
 }
 
 // abbrev is an abbreviation declaration (DWARF 5 §7.5.3).
@@ -23,9 +23,8 @@ type abbrev struct {
 	specs    []spec
 }
 
-// abbrevTable may be shared by units.
 type abbrevTable struct {
-	dense  []abbrev          // code i at i−1, as compilers number
+	dense  []abbrev          // code i at i−1
 	sparse map[uint64]abbrev // the rest
 }
 
@@ -111,8 +110,7 @@ type abbrevKey struct {
 	v2                bool
 }
 
-// rootAbbrev returns the abbreviation of the unit's first entry, valid until the next is read. It is the first of
-// LLVM's tables; GCC sorts by use.
+// rootAbbrev returns the abbreviation of the unit's first entry, valid until the next is read.
 func (u *unit) rootAbbrev(code uint64) *abbrev {
 	if u.abbrevs != nil {
 		return u.abbrevs.find(code)

@@ -9,8 +9,6 @@ import (
 	"prywalk/internal/wire"
 )
 
-// # Units found by .debug_aranges
-//
 // If .debug_aranges (DWARF 5 §6.1.2) has one unit for an address, and the unit's own ranges agree, only that unit is
 // read; else the index of all units.
 
@@ -23,7 +21,7 @@ type listedUnits struct {
 // maxListed bounds these units; with more, the index of all is cheaper.
 const maxListed = 256
 
-// callsOfListed returns an address's calls in one unit; false if there may be more.
+// callsOfListed returns false if other units may have the address, too.
 func (d *Data) callsOfListed(addr uint64, out []Call) ([]Call, bool) {
 	if d.ready {
 		return out, false
@@ -66,7 +64,6 @@ func (t *listedUnits) soleUnitAt(addr uint64) (unit uint64, ok bool) {
 	return unit, ok
 }
 
-// readListed returns nil for a unit without code.
 func (d *Data) readListed(off uint64) *unit {
 	if len(d.listed.read) == maxListed || off >= size(d.s.Info) || !d.spendSteps(1) || !d.takeMemory(unitCost) {
 		return nil
@@ -88,7 +85,6 @@ func (u *unit) has(addr uint64) bool {
 	return len(u.listed) == 0 || slices.ContainsFunc(u.listed, func(s span) bool { return addr >= s.lo && addr < s.hi })
 }
 
-// unitFrom returns the unit that begins at an offset; nil: not read.
 func (t *listedUnits) unitFrom(off uint64) *unit {
 	if t != nil {
 		for _, u := range t.read {
@@ -100,7 +96,6 @@ func (t *listedUnits) unitFrom(off uint64) *unit {
 	return nil
 }
 
-// unitAround returns the unit that contains an offset; nil: not read.
 func (t *listedUnits) unitAround(off uint64) *unit {
 	if t != nil {
 		for _, u := range t.read {

@@ -2,7 +2,7 @@
 
 package dwarfinfo
 
-// Tags in use (DWARF 5 §7.5.3, table 7.3).
+// DWARF 5 §7.5.3, table 7.3.
 const (
 	tagCompileUnit       = 0x11
 	tagClassType         = 0x02
@@ -15,7 +15,7 @@ const (
 	tagNamespace         = 0x39
 )
 
-// Attributes (§7.5.4, table 7.5; 0x20xx and 0x21xx are vendors').
+// DWARF 5 §7.5.4, table 7.5; 0x20xx and 0x21xx are vendors'.
 const (
 	attrSibling        = 0x01
 	attrName           = 0x03
@@ -38,7 +38,7 @@ const (
 	attrGNUAddrBase    = 0x2133
 )
 
-// Forms (§7.5.6, table 7.6; 0x1fxx are GNU's).
+// DWARF 5 §7.5.6, table 7.6; 0x1fxx are GNU's.
 const (
 	formAddr         = 0x01
 	formBlock2       = 0x03
@@ -89,13 +89,13 @@ const (
 	formGNUStrpAlt   = 0x1f21
 )
 
-// Unit types (§7.5.1, table 7.2).
+// DWARF 5 §7.5.1, table 7.2.
 const (
 	unitType      = 2
 	unitSplitType = 6
 )
 
-// isCPlusPlus and isC know the languages of all versions of the standards (§7.12, table 7.17).
+// Languages of all versions of the standards (DWARF 5 §7.12, table 7.17).
 func isCPlusPlus(lang uint64) bool {
 	switch lang {
 	case 0x04, 0x1a, 0x21, 0x2b, 0x3a:

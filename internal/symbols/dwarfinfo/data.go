@@ -27,13 +27,13 @@ type Sections struct {
 type Data struct {
 	s       Sections
 	alt     *Data
-	steps   int64 // left
+	steps   int64
 	reserve int64 // bytes taken from the account and not yet used
 	units   []*unit
 	index   []unitRange[*unit]
 	ready   bool
 	listed  *listedUnits // nil: not read
-	specs   []spec       // buffer of readAbbrev
+	specs   []spec
 	abbrevs map[abbrevKey]*abbrevTable
 	lines   map[uint64]*lineTable
 	names   map[uint64]*Func
@@ -43,7 +43,7 @@ type Data struct {
 type Func struct {
 	// Name is DW_AT_name; without a linkage name qualified by namespaces and types (C++, Rust).
 	Name string
-	// Linkage is DW_AT_linkage_name; "" if there is none (C).
+	// Linkage is DW_AT_linkage_name or "".
 	Linkage string
 	// Line is DW_AT_decl_line, 0 if unknown.
 	Line int
@@ -53,7 +53,7 @@ type Func struct {
 type Call struct {
 	// Func is nil if only the line is known (assembly).
 	Func *Func
-	// File is the recorded path, absolute if the compilation directory is known; "" if unknown.
+	// File is the recorded path, absolute if the compilation directory is known, or "".
 	File string
 	// Line is 0 if unknown.
 	Line int
@@ -68,7 +68,6 @@ type unitRange[U any] struct {
 	unit   U      // or its offset in .debug_info
 }
 
-// sortRanges sorts by address, and sets max.
 func sortRanges[U any](list []unitRange[U]) {
 	slices.SortStableFunc(list, func(a, b unitRange[U]) int { return cmp.Compare(a.lo, b.lo) })
 	var reach uint64
@@ -80,7 +79,7 @@ func sortRanges[U any](list []unitRange[U]) {
 
 const stepsFloor = 1 << 18
 
-// New returns the debug information in s; alt is the supplementary file's (.gnu_debugaltlink, DWARF 5 §7.3.6), or nil.
+// New keeps s; alt is the supplementary file's data (.gnu_debugaltlink, DWARF 5 §7.3.6), or nil.
 func New(s Sections, alt *Data) *Data {
 	d := &Data{s: s, alt: alt, abbrevs: make(map[abbrevKey]*abbrevTable), lines: make(map[uint64]*lineTable),
 		names: make(map[uint64]*Func)}
@@ -92,7 +91,6 @@ func New(s Sections, alt *Data) *Data {
 	return d
 }
 
-// spendSteps returns false if the steps are used up.
 func (d *Data) spendSteps(n int) bool {
 	d.steps -= int64(n)
 	return d.steps > 0
@@ -114,7 +112,7 @@ func (d *Data) takeMemory(n int) bool {
 	return true
 }
 
-// In bytes; twice the size for list elements, as lists double.
+// Bytes; list elements count twice, as lists double.
 const (
 	unitCost   = 400
 	rangeCost  = 2 * 32
@@ -210,7 +208,6 @@ func (d *Data) load() {
 	sortRanges(d.index)
 }
 
-// unitAt returns the unit around an offset in .debug_info; nil if none.
 func (d *Data) unitAt(off uint64) *unit {
 	if u := d.listed.unitAround(off); u != nil {
 		return u

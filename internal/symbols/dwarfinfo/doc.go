@@ -25,8 +25,5 @@
 // # Hostile input
 //
 // Reads cannot leave their section, and references are followed a bounded number of times. Every step is charged to a
-// budget in proportion to the sections' size: overlapping tables cost bounded time and memory. When it is used up,
-// reading ends, and what was read remains in use.
-//
-// The standard library's debug/dwarf decodes all abbreviation tables up front and allocates for each entry.
+// budget in proportion to the sections' size. When it is used up, reading ends, and what was read remains in use.
 package dwarfinfo

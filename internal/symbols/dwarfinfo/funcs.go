@@ -13,8 +13,8 @@ import (
 // scope is a subprogram or an inlined call with code.
 type scope struct {
 	die      uint64 // offset of the entry
-	fn       *Func  // resolved on first use
-	parent   int32  // −1: a subprogram
+	fn       *Func
+	parent   int32 // −1: a subprogram
 	depth    int32
 	root     int32 // the subprogram
 	callFile uint32
@@ -33,8 +33,8 @@ type funcTable struct {
 }
 
 const (
-	maxNesting = 4096 // depth of entries in a unit
-	maxInline  = 256  // depth of inlined calls
+	maxNesting = 4096
+	maxInline  = 256
 )
 
 func (t *funcTable) find(addr uint64) int32 {
@@ -68,7 +68,7 @@ func (u *unit) eachEntry(
 ) {
 	table := u.abbrevsOf()
 	c := u.cursorAt(u.dies)
-	open := []int32{-1} // the scope of the children, of the unit and of each open entry
+	open := []int32{-1} // scope of the children, of the unit and of each open entry
 	for !c.Done() && u.d.spendSteps(1) && len(open) <= maxNesting {
 		die, parent := u.dieAt(&c), open[len(open)-1]
 		if code := c.ULEB(); code != 0 {
@@ -92,7 +92,6 @@ func (u *unit) eachEntry(
 	}
 }
 
-// visit reads or skips one entry and returns the scope of its children.
 func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
 	switch a.tag {
 	case tagSubprogram:
@@ -137,7 +136,7 @@ func (u *unit) skipEntry(c *wire.Cursor, a *abbrev) {
 	}
 }
 
-// readScope returns the scope; parent if there is no code.
+// readScope returns parent if there is no code.
 func (r *funcReader) readScope(c *wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
 	s := scope{die: die, parent: parent}
 	var low, high, ranges value
@@ -181,8 +180,8 @@ type flattener struct {
 	out    []segment
 }
 
-// flatten returns the innermost scope by address. Of overlapping subprograms (identical code folding) the first
-// counts; a call is cut at its parent's bounds.
+// flatten returns the innermost scope by address. Of overlapping subprograms (identical code folding) the first counts;
+// a call is cut at its parent's bounds.
 func flatten(spans []span, scopes []scope) []segment {
 	slices.SortStableFunc(spans, func(a, b span) int {
 		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.depth, b.depth))

@@ -27,7 +27,6 @@ type lineTable struct {
 	files fileNames
 }
 
-// find returns file and line of addr. Of rows with one address the last counts: the others are empty.
 func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 	i := sort.Search(len(t.seqs), func(i int) bool { return t.seqs[i].lo > addr })
 	if i == 0 || addr >= t.seqs[i-1].hi {
@@ -79,7 +78,7 @@ type lineProgram struct {
 
 	row     row
 	opIndex uint64
-	first   int // first row of the sequence
+	first   int // of the sequence
 }
 
 func (p *lineProgram) run() {
@@ -127,7 +126,6 @@ func (p *lineProgram) emit() {
 	}
 }
 
-// advance moves the address (§6.2.5.1).
 func (p *lineProgram) advance(ops uint64) {
 	if p.maxOps <= 1 {
 		p.row.addr += ops * p.minInst

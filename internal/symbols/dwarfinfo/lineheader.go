@@ -41,7 +41,7 @@ func (p *lineProgram) header() bool {
 	if p.version >= 4 {
 		p.maxOps = uint64(c.U8())
 	}
-	c.U8() // default_is_stmt: not used
+	c.U8() // default_is_stmt
 	p.lineBase, p.lineRange, p.opBase = int8(c.U8()), c.U8(), c.U8()
 	if p.lineRange == 0 || p.opBase == 0 {
 		return false
@@ -63,7 +63,7 @@ type fileNames struct {
 	files []fileName
 }
 
-// fileName is a file; path is made on first use.
+// fileName's path is made on first use.
 type fileName struct {
 	name []byte
 	dir  uint64
@@ -95,7 +95,7 @@ func (f *fileNames) define(c *wire.Cursor) bool {
 	return !c.Bad
 }
 
-// names5 reads the tables of version 5, whose entries describe themselves.
+// names5 reads version 5, whose entries describe themselves.
 func (p *lineProgram) names5(c *wire.Cursor) {
 	f := &p.t.files
 	f.v5 = true

@@ -10,9 +10,8 @@ import (
 	"prywalk/internal/filememory"
 )
 
-// manyUnits returns n units of the smallest size, with code, which share one table of abbreviations.
 func manyUnits(n int) Sections {
-	// code 1: DW_TAG_compile_unit without children, DW_AT_low_pc addr, DW_AT_high_pc data1
+	// DW_TAG_compile_unit without children, DW_AT_low_pc addr, DW_AT_high_pc data1
 	abbrev := []byte{1, tagCompileUnit, 0, attrLowPC, formAddr, attrHighPC, formData1, 0, 0, 0}
 	var info []byte
 	for i := range n {

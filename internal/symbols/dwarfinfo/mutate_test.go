@@ -25,7 +25,6 @@ __attribute__((noinline)) int work(int n) {
 int main(int argc, char **) { return work(argc); }
 `
 
-// compile returns the sections of a small C++ program, and the addresses of its code.
 func compile(tb testing.TB, flags ...string) (s Sections, lo, hi uint64) {
 	tb.Helper()
 	gxx, err := exec.LookPath("g++")
@@ -61,7 +60,6 @@ func compile(tb testing.TB, flags ...string) (s Sections, lo, hi uint64) {
 	return s, text.Addr, text.Addr + text.Size
 }
 
-// damage changes bytes of a copy at random.
 func damage(r *rand.Rand, b []byte) []byte {
 	b = bytes.Clone(b)
 	for n := r.IntN(4); n > 0 && len(b) > 0; n-- {
@@ -73,7 +71,6 @@ func damage(r *rand.Rand, b []byte) []byte {
 	return b
 }
 
-// TestDamagedSectionsNeitherPanicNorLoop changes bytes at random and looks all addresses up.
 func TestDamagedSectionsNeitherPanicNorLoop(t *testing.T) {
 	for _, flags := range [][]string{{"-g", "-gdwarf-4"}, {"-g", "-gdwarf-5"}, {"-g", "-gdwarf-5", "-gdwarf64"}} {
 		good, lo, hi := compile(t, flags...)
@@ -90,7 +87,6 @@ func TestDamagedSectionsNeitherPanicNorLoop(t *testing.T) {
 	}
 }
 
-// lookUp looks addresses up and checks invariants of the results.
 func lookUp(t *testing.T, d *Data, lo, hi uint64) {
 	t.Helper()
 	var out []Call
@@ -129,7 +125,6 @@ func TestInlinedCallsComeInnermostFirst(t *testing.T) {
 	}
 }
 
-// Lookups by .debug_aranges are those by the units' own ranges.
 func TestUnitsByArangesAgreeWithTheIndex(t *testing.T) {
 	for _, flags := range [][]string{{"-g", "-gdwarf-4"}, {"-g", "-gdwarf-5"}, {"-g", "-gdwarf-5", "-gdwarf64"}} {
 		s, lo, hi := compile(t, flags...)

@@ -6,7 +6,7 @@ import "bytes"
 
 // Section is a section's contents, uncompressed. Views stay valid and are not changed.
 type Section interface {
-	// Size is the number of bytes.
+	// Size is in bytes.
 	Size() uint64
 	// View returns the n bytes at off.
 	View(off uint64, n int) ([]byte, error)
@@ -27,7 +27,6 @@ func (b Bytes) View(off uint64, n int) ([]byte, error) {
 // chunk bounds one View, bytes.
 const chunk = 16 << 20
 
-// size is 0 for a missing section.
 func size(s Section) uint64 {
 	if s == nil {
 		return 0
@@ -35,7 +34,7 @@ func size(s Section) uint64 {
 	return s.Size()
 }
 
-// view returns n bytes, or fewer at the end or if unreadable.
+// view returns fewer than n bytes at the end or if unreadable.
 func view(s Section, off, n uint64) []byte {
 	total := size(s)
 	if off >= total {
@@ -62,7 +61,6 @@ func view(s Section, off, n uint64) []byte {
 // smallView is in bytes; smaller views are seldom copies.
 const smallView = 64 << 10
 
-// takeViewMemory takes memory for n bytes of view, which may be a copy.
 func (d *Data) takeViewMemory(n uint64) bool {
 	if n > chunk { // made of several
 		n *= 2

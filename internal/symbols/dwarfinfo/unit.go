@@ -6,7 +6,7 @@ import "prywalk/internal/wire"
 
 type unit struct {
 	d                 *Data
-	off, dies, end    uint64 // offsets in .debug_info: header, first entry, end
+	off, dies, end    uint64 // in .debug_info: header, first entry, end
 	data              []byte // from off on, perhaps only the beginning
 	abbrevOff         uint64
 	version           uint16
@@ -26,10 +26,10 @@ type unit struct {
 	funcs  *funcTable
 	scopes []nameScope
 	lines  *lineTable
-	listed []span // its own ranges, if found by .debug_aranges
+	listed []span // own ranges, if found by .debug_aranges
 }
 
-// In bytes: the largest unit header; what is first read of a unit.
+// Bytes: the largest unit header; what is first read of a unit.
 const (
 	maxHeader = 40
 	rootSize  = 512
@@ -64,12 +64,11 @@ func (d *Data) readHeader(off uint64) *unit {
 	}
 	u.dies = off + uint64(h.Pos)
 	if h.Bad || u.version < 2 || u.version > 5 || u.addrSize != 8 && u.addrSize != 4 {
-		u.kind, u.dies = unitType, u.end // unknown: skipped
+		u.kind, u.dies = unitType, u.end // skipped
 	}
 	return u
 }
 
-// cursorAt returns a cursor over the unit at an offset in .debug_info.
 func (u *unit) cursorAt(off uint64) wire.Cursor {
 	if uint64(len(u.data)) < u.end-u.off && u.d.takeViewMemory(u.end-u.off) {
 		u.data = view(u.d.s.Info, u.off, u.end-u.off)

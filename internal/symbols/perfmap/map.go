@@ -11,8 +11,7 @@ import (
 	"prywalk/internal/filememory"
 )
 
-// maxBytes bounds the bytes read of a perf map; the part up to there is used. A million functions take about 100
-// MB.
+// maxBytes bounds the bytes read of a perf map; the part up to there is used.
 const maxBytes = 256 << 20
 
 // Map is the content of a perf map. Not safe for concurrent use.
@@ -32,7 +31,7 @@ type Map struct {
 	full   bool  // no memory is left
 }
 
-// entry is a line. name is the chunk's number above nameBits, and the offset in it.
+// entry's name is the chunk's number above nameBits, and the offset in it.
 type entry struct {
 	start, end uint64
 	name       uint32
@@ -49,8 +48,7 @@ const (
 	// maxName is in bytes; longer names are cut.
 	maxName = 8 << 10
 	// maxLine is two numbers and a name.
-	maxLine = maxName + 64
-	// maxEntries bounds the entries: a line has at least 16 bytes.
+	maxLine    = maxName + 64
 	maxEntries = 16 << 20
 	// maxSize is a function's, bytes. Some V8 versions write one entry for all builtins.
 	maxSize = 1 << 32
@@ -58,14 +56,12 @@ const (
 	entryCost = 2*24 + 16 + 36
 	nameBits  = 16
 	nameChunk = 1 << nameBits
-	// readPiece is in bytes.
 	readPiece = 64 << 10
 )
 
-// readFrom reads up to limit bytes and returns their number. Lines in another form are skipped and counted, and so is a
-// last line without a line feed, perhaps half written. Of overlapping entries the later line holds: compilers reuse
-// addresses. Without memory the rest is left out. The error is r's or a *filememory.Error; the Map has what was
-// read until then.
+// readFrom reads up to limit bytes and returns their number. Malformed lines are skipped and counted, and so is a last
+// line without a line feed. Of overlapping entries the later line holds: compilers reuse addresses. The error is r's or
+// a *filememory.Error; the Map has what was read until then.
 func (m *Map) readFrom(r io.Reader, limit int64) (n int64, err error) {
 	buf := make([]byte, min(readPiece, limit))
 	for n < limit && err == nil {
@@ -82,7 +78,6 @@ func (m *Map) readFrom(r io.Reader, limit int64) (n int64, err error) {
 	return n, err
 }
 
-// feed adds bytes. The error is a *filememory.Error.
 func (m *Map) feed(b []byte) error {
 	for len(b) > 0 && !m.full {
 		n := bytes.IndexByte(b, '\n')
@@ -164,7 +159,6 @@ func (m *Map) name(e *entry) string {
 	return string(m.names[e.name>>nameBits][at : at+e.nameLen])
 }
 
-// parseLine parses a line; name is a part of it.
 func parseLine(line []byte) (e entry, name []byte, ok bool) {
 	start, n := parseHex(line)
 	size, n2 := parseHex(line[n:])
@@ -203,7 +197,6 @@ func parseHex(b []byte) (v uint64, n int) {
 	return v, i
 }
 
-// hexDigit returns a value above 15 if c is none.
 func hexDigit(c byte) byte {
 	switch {
 	case c >= '0' && c <= '9':
@@ -217,7 +210,7 @@ func hexDigit(c byte) byte {
 // Len returns the number of entries.
 func (m *Map) Len() int { return len(m.entries) }
 
-// Skipped returns the number of lines in another form, or incomplete.
+// Skipped returns the number of malformed or incomplete lines.
 func (m *Map) Skipped() int {
 	if len(m.line) > 0 {
 		return m.skipped + 1

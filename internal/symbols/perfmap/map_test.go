@@ -92,8 +92,7 @@ func TestPerfMapStopsAtItsLimit(t *testing.T) {
 	}
 }
 
-// TestPerfMapAgreesWithPaintingEachLine compares with an array in which each line
-// overwrites what was there.
+// The reference is an array in which each line overwrites what was there.
 func TestPerfMapAgreesWithPaintingEachLine(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

@@ -19,8 +19,8 @@ type Reader struct {
 	m      *Map
 	memory *filememory.Account
 	file   os.FileInfo // identity; nil: unknown
-	size   int64       // of the file when last opened
-	read   int64       // bytes read
+	size   int64       // when last opened
+	read   int64       // bytes
 	whole  bool        // nothing more can be read
 	next   time.Time
 }
