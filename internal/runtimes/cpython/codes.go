@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// codes proves which code object was at an address at the sample.
 type codes struct {
 	*interpreter
 	*managed.View
@@ -24,8 +23,7 @@ type code struct {
 	shim       bool // of the interpreter itself
 }
 
-// identity distinguishes code objects at the same address: by version from 3.12 on, before by the hash of the name, as
-// a similar object can reuse all addresses.
+// identity distinguishes code objects at one address: by version from 3.12 on, before by the hash of the name.
 type identity struct {
 	file, name, table uint64
 	hash              uint64
@@ -36,7 +34,7 @@ type identity struct {
 // Identity implements [managed.Identified].
 func (c *code) Identity() identity { return c.id }
 
-// maxData bounds the distance of the interpreter's data from _PyRuntime, bytes.
+// maxData bounds the distance from _PyRuntime, bytes.
 const maxData = 64 << 20
 
 func (c *code) frame(minor, offset int) managed.Frame {
@@ -45,7 +43,7 @@ func (c *code) frame(minor, offset int) managed.Frame {
 	}
 }
 
-// identify returns NotObject if addr has no code object, ObjectFreed if it is unreadable.
+// identify returns NotObject for another type, ObjectFreed if unreadable.
 func (c *codes) identify(addr uint64, get managed.WordReader) (identity, managed.ObjectStatus) {
 	word := func(off int64) (uint64, bool) {
 		v, ok := get(addr + uint64(off&^7))
@@ -98,8 +96,8 @@ func (c *codes) identifyNow(addr uint64) (identity, managed.ObjectStatus) {
 
 const immortalRefs = 1<<32 - 1
 
-// alive reports whether an object has references. Freeing changes only the first word: to 0, later to an address above
-// 4 GiB (Objects/obmalloc.c). From 3.14 on the two highest bytes are flags (Include/object.h).
+// alive: freeing changes the reference count to 0, later to an address above 4 GiB (Objects/obmalloc.c). From 3.14 on
+// the two highest bytes are flags (Include/object.h).
 func (c *codes) alive(addr uint64) bool {
 	if c.headExtra != 0 {
 		return c.aliveFreeThreaded(addr)
@@ -111,7 +109,6 @@ func (c *codes) alive(addr uint64) bool {
 	return ok && refs > 0 && refs <= immortalRefs
 }
 
-// aliveFreeThreaded reads the owner's 32-bit count, and the shared count, which is above two flag bits.
 func (c *codes) aliveFreeThreaded(addr uint64) bool {
 	own, ok1 := c.Current(addr + 8)
 	others, ok2 := c.Current(addr + 16)
@@ -136,7 +133,7 @@ func (c *codes) Read(addr uint64, want *identity) (*code, managed.ObjectStatus) 
 	}
 	e.file, ok2 = c.readText(id.file)
 	e.table, ok3 = c.readBytes(id.table)
-	// a cleanup of __init__ runs such code (3.13)
+	// a cleanup of __init__ (3.13)
 	e.shim = id.file == 0 || id.name == 0 || id.first == 0 && addr-c.at+maxData < 2*maxData
 	again, status := c.identifyNow(addr)
 	if status != managed.ObjectKnown || again != id || !e.shim && !(ok1 && ok2 && ok3) {

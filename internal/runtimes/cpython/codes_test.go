@@ -51,7 +51,7 @@ func TestCodeObjectsAreVerifiedByPages(t *testing.T) {
 		if r.codeVersion != 0 {
 			put(changed+uint64(r.codeVersion)&^7, 0)
 		} else {
-			put(changed+apart*n+textHash, 1) // another name at the same address
+			put(changed+apart*n+textHash, 1)
 		}
 		r.codes.Begin(r.view.Sample)
 		g.reads = 0
@@ -66,7 +66,6 @@ func TestCodeObjectsAreVerifiedByPages(t *testing.T) {
 		if pages := len(g.bytes)/4096 + 1; g.reads > pages {
 			t.Errorf("3.%d: %d reads of %d pages", minor, g.reads, pages)
 		}
-		// Tasks are read without a chain.
 		const again = apart
 		old := r.codes.kept.At(again).id
 		put(again+uint64(r.codeVersion)&^7, 5)

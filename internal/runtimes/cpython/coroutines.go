@@ -37,7 +37,7 @@ type coState uint8
 
 const (
 	coUnknown coState = iota
-	coCreated         // or suspended by yield: awaits nothing
+	coCreated
 	coSuspended
 	coExecuting
 	coCleared
@@ -85,7 +85,7 @@ type coFrame struct {
 	awaits uint64
 }
 
-// coroutineOf returns the coroutine or generator that an object is or wraps; 0: none.
+// coroutineOf returns the coroutine or generator that an object is or wraps, or 0.
 func (in *interpreter) coroutineOf(at uint64) uint64 {
 	for range 3 {
 		if at == 0 {
@@ -97,7 +97,7 @@ func (in *interpreter) coroutineOf(at uint64) uint64 {
 				return at
 			}
 		}
-		if typ-in.at+maxData >= 2*maxData { // not a type of the interpreter
+		if typ-in.at+maxData >= 2*maxData {
 			return 0
 		}
 		switch in.typeName(typ) {
@@ -153,7 +153,7 @@ func (in *interpreter) frameOf(co uint64) (f coFrame) {
 		}
 		top = at + frameLocalsPlus + 8*uint64(depth)
 	}
-	if in.minor >= 15 { // above it is an iterator's index (SEND, Python/bytecodes.c)
+	if in.minor >= 15 { // an iterator's index is above (SEND, Python/bytecodes.c)
 		top -= 8
 	}
 	f.awaits = in.read64(top-8) & in.frameMask
@@ -194,8 +194,7 @@ func (in *interpreter) frameOf310(co uint64) (f coFrame) {
 	return f
 }
 
-// awaiting returns the frames of a coroutine and of those that it awaits, innermost first, and the outermost's state;
-// false if inconsistent, as during a change.
+// awaiting returns the frames of a coroutine and of those that it awaits, innermost first, and the outermost's state.
 func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, ok bool) {
 	for n := 0; n < maxAwaits; n++ {
 		f := t.r.frameOf(co)

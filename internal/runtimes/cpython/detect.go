@@ -103,7 +103,7 @@ func newRuntime(h managed.Host, m *frames.Module, own managed.Span) (*Runtime, e
 		return nil, fmt.Errorf("its list of threads is not that of CPython %s", version)
 	}
 	if r.headExtra == 0 && !r.gil.find() && len(r.threads.list) == 1 && !r.runsPython(r.threads.list[0].at) {
-		return nil, managed.ErrNotYet // the lock is not yet made
+		return nil, managed.ErrNotYet
 	}
 	r.makePlan()
 	r.findTypes(h)

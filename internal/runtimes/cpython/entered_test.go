@@ -18,9 +18,9 @@ func TestStaleCFrameOfAnEarlierCallIsIgnored(t *testing.T) {
 		sp     = base + 0x400 // the call that has just begun
 		cframe = sp + 0x80
 		record = sp + 0xf0
-		outerC = sp + 0x200 // the call outside of it
+		outerC = sp + 0x200
 		outerR = outerC + 0x70
-		frame1 = base + 0x800 // the calling Python frame, and one that has ended
+		frame1 = base + 0x800
 		frame2 = base + 0x880
 		code   = base + 0x900
 		tid    = 7

@@ -9,8 +9,7 @@ import (
 )
 
 // frameSlots learns at which offset from the CFA the evaluation loop's native frame stores its frame object (before
-// 3.11). The loop saves it with callee-saved registers, so the offset depends on the call site. It is used in prologues
-// and epilogues.
+// 3.11). The loop saves it as a callee-saved register, so the offset depends on the call site.
 type frameSlots map[uint64]*frameSlot // by the loop's return address
 
 type frameSlot struct {
@@ -26,8 +25,7 @@ const (
 
 type evalFrame struct{ sp, cfa uint64 }
 
-// learn takes a complete walk's native frames and frame objects, paired from the outermost: the innermost may have
-// none.
+// learn pairs a complete walk's native frames and frame objects from the outermost: the innermost may have none.
 func (s *frameSlots) learn(native []evalFrame, objects []run, word managed.WordReader) {
 	if *s == nil {
 		*s = frameSlots{}
@@ -36,7 +34,7 @@ func (s *frameSlots) learn(native []evalFrame, objects []run, word managed.WordR
 	if less != 0 && less != 1 {
 		return
 	}
-	for i := 1; i < len(native); i++ { // the innermost may not have saved it yet
+	for i := 1; i < len(native); i++ {
 		f := native[i]
 		back, ok := word(f.cfa - 8)
 		if !ok {
@@ -85,7 +83,7 @@ func (s frameSlots) keeps(object, cfa uint64, word managed.WordReader) (keeps, k
 	if !ok || at == nil || at.noneFits || at.frames < enoughFrames {
 		return false, false
 	}
-	for _, off := range at.offsets { // several can match by chance
+	for _, off := range at.offsets {
 		if v, ok := word(cfa - off); ok && v == object {
 			return true, true
 		}

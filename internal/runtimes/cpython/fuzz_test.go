@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// image is a process with only some readable bytes.
 type image struct {
 	at    uint64
 	bytes []byte

@@ -60,8 +60,8 @@ func isGIL(b []byte, states map[uint64]bool) bool {
 
 const defaultSwitchInterval = 5000 // µs
 
-// find searches for the lock by the thread states last read. Of several candidates it takes the only one with the
-// default interval. It reports whether there are candidates.
+// find searches for the lock by the thread states last read; of several candidates it takes the only one with the
+// default interval. found: there are candidates.
 func (g *gil) find() (found bool) {
 	states := map[uint64]bool{}
 	for i := range g.threads.list {
@@ -91,7 +91,6 @@ func (g *gil) find() (found bool) {
 	return len(usual)+len(others) > 0
 }
 
-// retryFind repeats a failed search, for example after the last holder has ended.
 func (g *gil) retryFind() (found bool) {
 	now := procmem.Now()
 	if g.at != 0 || g.headExtra != 0 || g.tries == maxTries || now-g.lastSearch < searchEvery {
@@ -125,7 +124,6 @@ func (g *gil) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	return w, true
 }
 
-// copied returns the lock as copied, or its present state if the thread still sleeps.
 func (g *gil) copied(q *managed.WaitQuery) (b [gilHead]byte, ok bool) {
 	if q.Mem != nil {
 		ok = true

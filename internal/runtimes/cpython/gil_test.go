@@ -23,7 +23,6 @@ func gilWords(interval, holder, locked, count uint64) (b []byte) {
 	return b
 }
 
-// withGIL returns an interpreter with two threads and bytes at offsets of _PyRuntime.
 func withGIL(size int, parts map[int][]byte) (*Runtime, *image) {
 	m := &image{gilBase, make([]byte, size)}
 	for at, b := range parts {

@@ -35,7 +35,7 @@ const (
 var lockTypes = map[string]string{"_thread.lock": languages.PythonLock, "_thread.RLock": languages.PythonRLock}
 
 const (
-	maxHolders = 128 // frames of a walk
+	maxHolders = 128
 	maxValues  = 64
 	maxRLocks  = 1 << 12
 )
@@ -44,7 +44,7 @@ type locks struct {
 	*interpreter
 	chain  *frameChain
 	names  *threadNames
-	types  map[uint64]string // by type; "": no lock
+	types  map[uint64]string
 	rlocks map[uint64]uint64 // RLocks by semaphore
 }
 
@@ -64,7 +64,7 @@ func (l *locks) held() (out []managed.HeldLock) {
 	return out
 }
 
-// holds appends the locks that a frame is inside of, and notes RLocks that the innermost may be waiting for.
+// holds appends the locks that a frame is inside of, and notes RLocks on the innermost frame's stack.
 func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []managed.HeldLock {
 	size := uint32(l.read64(f.code + uint64(l.codeFirstLine) - 4))
 	locals := uint32(l.read64(f.code + uint64(l.codeFirstLine) + 4))
@@ -144,7 +144,7 @@ func (l *locks) noteRLock(lock uint64) {
 	l.rlocks[l.read64(lock+lockWord)] = lock
 }
 
-// waiting answers for an RLock that a walk has noted and that still exists.
+// waiting answers for a noted RLock that still exists.
 func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	lock := l.rlocks[q.Word]
 	if lock == 0 || l.lockClass(lock) != languages.PythonRLock || l.read64(lock+lockWord) != q.Word {
@@ -161,9 +161,9 @@ func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	return w, true
 }
 
-// liveDepth returns how many stack values are certainly alive at an instruction. The table (CPython's
-// Objects/exception_handling_notes.txt) has entries of start, length, target, depth<<1|flag, 6 bits a byte; bit 7 marks
-// an entry's first byte, bit 6 all but a number's last.
+// liveDepth returns how many stack values are certainly alive at an instruction (Objects/exception_handling_notes.txt).
+// Entries are start, length, target, depth<<1|flag, 6 bits a byte; bit 7 marks an entry's first byte, bit 6 all but a
+// number's last.
 func liveDepth(table []byte, instruction int) int {
 	for len(table) > 0 {
 		var entry [4]int

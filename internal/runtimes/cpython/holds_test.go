@@ -4,7 +4,7 @@ package cpython
 
 import "testing"
 
-// Nested "with" of CPython 3.11: instructions 13 to 35 unwind to one value, 24 to 29 to two.
+// Nested "with": instructions 13 to 35 unwind to one value, 24 to 29 to two.
 func TestLiveDepthIsThatOfTheInstructionsEntry(t *testing.T) {
 	table := []byte{0x80 | 13, 11, 40, 1<<1 | 1, 0x80 | 24, 6, 64 | 1, 2, 2<<1 | 1, 0x80 | 30, 6, 40, 1<<1 | 1}
 	for instruction, want := range map[int]int{0: 0, 12: 0, 13: 1, 23: 1, 24: 2, 29: 2, 30: 1, 35: 1, 36: 0, -1: 0} {

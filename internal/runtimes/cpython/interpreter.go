@@ -25,7 +25,7 @@ type interpreter struct {
 type types struct {
 	codeType, dictType, unicodeType, moduleType, longType uint64
 
-	coroutineTypes [3]uint64 // coroutines, generators, asynchronous generators
+	coroutineTypes [3]uint64
 }
 
 func (in *interpreter) findTypes(h managed.Host) {

@@ -9,15 +9,15 @@ import (
 )
 
 // joins finds the thread for whose end another waits: up to 3.12 at the _tstate_lock of a Thread object
-// (Lib/threading.py), which the thread's end releases.
+// (Lib/threading.py).
 type joins struct {
 	*interpreter
 	names    *threadNames
-	byLock   map[uint64]uint64 // Thread objects by semaphore
-	nextRead int64             // CLOCK_MONOTONIC, ns
+	byLock   map[uint64]uint64
+	nextRead int64 // CLOCK_MONOTONIC, ns
 }
 
-// Reading takes at most 1/readingShare of the time.
+// readingShare bounds the time of readings: 1/readingShare.
 const readingShare = 50
 
 // maxBetweenReads is in ns: a reading may have waited for a CPU.
@@ -39,7 +39,7 @@ func (j *joins) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	if object == 0 || j.lockOf(o, object) != q.Word {
 		return w, false
 	}
-	id := j.identOf(o, object) // objects and idents are reused
+	id := j.identOf(o, object)
 	if id == 0 || !j.names.threads.readThreads() || !q.Live.Unchanged() {
 		return w, false
 	}
@@ -62,7 +62,6 @@ func (j *joins) read(o *objects) {
 	}
 }
 
-// identOf returns the pthread_self of an active Thread object; 0: not active.
 func (j *joins) identOf(o *objects, thread uint64) uint64 {
 	for _, e := range o.entries(j.names.activeThreads(o)) {
 		if e.value == thread {
@@ -72,7 +71,6 @@ func (j *joins) identOf(o *objects, thread uint64) uint64 {
 	return 0
 }
 
-// lockOf returns the semaphore of a Thread object's _tstate_lock; 0: none.
 func (j *joins) lockOf(o *objects, thread uint64) uint64 {
 	if thread == 0 {
 		return 0

@@ -8,12 +8,12 @@ import "encoding/binary"
 type layout struct {
 	minor int // of 3.minor
 
-	runtimeInterps int64 // in _PyRuntime: the first interpreter
+	runtimeInterps int64
 	runtimeMain    int64 // in _PyRuntime: pthread_self of the main thread; 0: unknown
 
 	interpNext, interpThreads int64
-	interpModules             int64  // sys.modules
-	typeKeys                  uint64 // in a type: its objects' shared keys; 3.11 on
+	interpModules             int64 // sys.modules
+	typeKeys                  uint64
 
 	threadNext, threadInterp, threadID int64
 	threadNative                       int64 // kernel thread ID, 3.11 on; 0: none
@@ -55,7 +55,6 @@ const (
 	ownedByCStack    = 3 // and more from 3.14 on
 )
 
-// Offsets common to all versions.
 const (
 	objectType   = 8
 	bytesSize    = 16
@@ -106,7 +105,6 @@ const (
 	stackRefMask = ^uint64(7)
 )
 
-// Offsets in _Py_DebugOffsets, at the start of _PyRuntime.
 const (
 	debugCookie       = "xdebugpy"
 	debugVersion      = 8
@@ -137,8 +135,7 @@ var debugTables = map[int]debugTable{
 
 const maxDebug = 888
 
-// layoutOfDebugOffsets is for 3.13 on. Its numbers are offsets that _Py_DebugOffsets lacks; one that a release moves
-// becomes a field of debugTable.
+// layoutOfDebugOffsets is for 3.13 on. Its numbers are offsets that _Py_DebugOffsets lacks.
 func layoutOfDebugOffsets(b []byte) (l layout, ok bool) {
 	if len(b) < debugFreeThreaded+8 || string(b[:8]) != debugCookie {
 		return l, false

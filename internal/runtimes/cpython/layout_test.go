@@ -22,7 +22,6 @@ func debugOffsets(t testing.TB, minor string) []byte {
 	return b
 }
 
-// The expected offsets come from the releases' headers.
 func TestInterpretersDescribeThemselves(t *testing.T) {
 	for minor, want := range map[string]layout{
 		"13": {minor: 13, threadNext: 8, threadInterp: 16, threadFrame: 72, threadID: 152, threadNative: 160,

@@ -2,7 +2,6 @@
 
 package cpython
 
-// lineOf returns the line of an instruction at offset, bytes; 0: none.
 func lineOf(minor int, table []byte, first, offset int) int {
 	if offset < 0 {
 		return first
@@ -16,7 +15,7 @@ func lineOf(minor int, table []byte, first, offset int) int {
 	return lineByLocations(table, first, offset)
 }
 
-// lineByIncrements decodes co_lnotab (Objects/lnotab_notes.txt): pairs of offset and signed line increments.
+// lineByIncrements decodes co_lnotab (Objects/lnotab_notes.txt).
 func lineByIncrements(table []byte, line, offset int) int {
 	at := 0
 	for i := 0; i+1 < len(table); i += 2 {
@@ -30,7 +29,7 @@ func lineByIncrements(table []byte, line, offset int) int {
 
 const noLine = -128
 
-// lineByRanges decodes co_linetable of 3.10 (PEP 626): pairs of range length and signed line increment.
+// lineByRanges decodes co_linetable of 3.10 (PEP 626).
 func lineByRanges(table []byte, line, offset int) int {
 	end := 0
 	for i := 0; i+1 < len(table); i += 2 {
@@ -58,7 +57,7 @@ const (
 	locationNone     = 15
 )
 
-// lineByLocations decodes co_linetable; bit 7 marks an entry's first byte.
+// lineByLocations decodes co_linetable of 3.11 on; bit 7 marks an entry's first byte.
 func lineByLocations(table []byte, line, offset int) int {
 	end := 0
 	for i := 0; i < len(table); {

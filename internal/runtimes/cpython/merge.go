@@ -15,9 +15,9 @@ const (
 type merge struct {
 	*frameChain
 	frameSlots       frameSlots
-	nextRun          int         // innermost run without a native frame so far
-	evalFrames       []evalFrame // native frames of the evaluation loop so far, before 3.11
-	unfinished       bool        // the native walk may lack its outer end
+	nextRun          int
+	evalFrames       []evalFrame
+	unfinished       bool // the native walk may lack its outer end
 	searchedAnywhere bool
 }
 
@@ -31,11 +31,10 @@ func (m *merge) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Re
 	refs []managed.Ref, replacesFrame bool,
 ) {
 	refs, replacesFrame = m.appendRuns(f, cfa, out)
-	lost := m.incomplete && m.nextRun == len(m.runs) // the remaining native frames may have other callers
+	lost := m.incomplete && m.nextRun == len(m.runs)
 	return refs, replacesFrame || m.hidesModule && len(m.runs) > 0 && m.owns(f.Module) && !lost
 }
 
-// appendRuns appends a native frame's Python frames; replacesFrame: there are some.
 func (m *merge) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
 	refs []managed.Ref, replacesFrame bool,
 ) {
@@ -82,14 +81,14 @@ func (m *merge) objectsFrame(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 	case m.runsObject(run.record, from, f.SP, cfa):
 		m.nextRun++
 		return m.appendRun(run, out), true
-	case !first: // the innermost may be in its prologue or epilogue
+	case !first: // perhaps in its prologue or epilogue
 		m.broken = true
 	}
 	return out, false
 }
 
 // runsObject reports whether a native frame of the loop stores a frame object's address: at its slot, or, while that is
-// unknown, anywhere, or in a register that an inner function saved.
+// unknown, anywhere, or in a saved register.
 func (m *merge) runsObject(object, from, sp, cfa uint64) bool {
 	if keeps, known := m.frameSlots.keeps(object, cfa, m.Sample.Mem.Word); known {
 		return keeps
@@ -106,7 +105,7 @@ const (
 	maxHoles = 1 << 10
 )
 
-// hasOnStack reports whether word is in a native frame or, from address from on, in those that it called.
+// hasOnStack searches a native frame and, from address from on, those that it called.
 func (m *merge) hasOnStack(word, from, sp, cfa uint64) bool {
 	mem := m.Sample.Mem
 	if from > sp || sp-from > maxKept {
@@ -154,7 +153,7 @@ func (m *merge) End() managed.Health {
 	case m.broken, m.UsedLive && !m.Sample.Live.Unchanged():
 		return managed.Broken
 	case m.nextRun < len(m.runs) && !m.unfinished:
-		if m.hasFrameObjects() { // a native frame of the loop was not recognized
+		if m.hasFrameObjects() {
 			return managed.Broken
 		}
 		return managed.Unmatched

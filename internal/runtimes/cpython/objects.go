@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Offsets, bytes: dicts (Include/cpython/dictobject.h), their keys (Objects/dict-common.h, 3.11 on:
+// Offsets: dicts (Include/cpython/dictobject.h), their keys (Objects/dict-common.h, 3.11 on:
 // Include/internal/pycore_dict.h), modules and types.
 const (
 	dictKeys   = 32
@@ -22,17 +22,17 @@ const (
 
 const (
 	maxEntries = 1 << 14
-	maxShared  = 256 // entries of shared keys
+	maxShared  = 256
 )
 
-// entry is an entry of a dict. A number below 2^61-1 is its own hash.
+// entry: a key that is an int below 2^61-1 is its own hash.
 type entry struct{ hash, key, value uint64 }
 
 // objects reads a running process's objects: callers read twice.
 type objects struct {
 	r      *interpreter
-	shared map[uint64][]entry // by address of the keys
-	places map[attribute]int  // index among shared; −1: none
+	shared map[uint64][]entry
+	places map[attribute]int // index among shared; −1: none
 }
 
 type attribute struct {
@@ -154,7 +154,6 @@ func (o *objects) text(at uint64) (string, bool) {
 	return o.r.textOf(o.r.host, at)
 }
 
-// attribute reads an object's dict or inline values; 0: none.
 func (o *objects) attribute(at uint64, name string) uint64 {
 	typ := o.r.read64(at + objectType + o.r.headExtra)
 	if typ == 0 {
@@ -186,7 +185,6 @@ func (o *objects) attribute(at uint64, name string) uint64 {
 	return o.get(o.entries(r.read64(at-r.dictBefore)), name)
 }
 
-// ofType is for values in the order of the type's keys.
 func (o *objects) ofType(typ, values uint64, name string) uint64 {
 	keys := o.r.read64(typ + o.r.typeKeys)
 	list, known := o.shared[keys]

@@ -5,7 +5,7 @@ package cpython
 import "prywalk/internal/managed"
 
 const (
-	maxChunk = 32 << 10 // of the newest data stack chunk, bytes
+	maxChunk = 32 << 10
 	maxHeads = 64
 )
 

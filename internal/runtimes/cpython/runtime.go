@@ -21,7 +21,7 @@ type Runtime struct {
 	joins joins
 	plan  *managed.Plan
 
-	followed *taskReader // of the last [Runtime.TaskPlaces]
+	followed *taskReader
 }
 
 var _ managed.Threads = (*Runtime)(nil)

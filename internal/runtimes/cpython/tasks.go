@@ -35,7 +35,7 @@ const (
 	weakrefObject      = 16
 	listSize, listItem = 16, 24
 	typeBaseClass      = 256
-	longTag            = 16 // lv_tag from 3.12 on
+	longTag            = 16
 	longDigits         = 24
 )
 
@@ -61,7 +61,7 @@ type asyncioOffsets struct {
 		AwaitedBySet                  uint64 // byte: several tasks await it
 		Coroutine, Node               uint64
 	}
-	Interpreter struct{ Size, Head uint64 } // Head: list of tasks
+	Interpreter struct{ Size, Head uint64 }
 	Thread      struct{ Size, Loop, Task, Head uint64 }
 }
 
@@ -72,7 +72,6 @@ func (o *asyncioOffsets) sane() bool {
 
 const secTasks = ".AsyncioDebug"
 
-// find returns false if there are no tasks of a known layout.
 func (t *taskReader) find() bool {
 	r, o := t.r, t.o
 	module := o.get(o.entries(t.threads.modules()), "_asyncio")
@@ -176,7 +175,7 @@ const (
 	taskChanges
 )
 
-// read reads a task, and the tasks that wait for it: once while no thread could change it, or twice with one result.
+// read reads a task and the tasks that wait for it: once while no thread could change it, or twice with one result.
 func (t *taskReader) read(at uint64) (task managed.Task, awaiters []uint64, status taskStatus) {
 	var last managed.Task
 	had := false
@@ -235,7 +234,7 @@ func (t *taskReader) readOnce(at uint64) (task managed.Task, awaiters []uint64, 
 	return task, t.awaiters(at), taskKnown
 }
 
-// waitOf names the library's public function that the program called, else the class of the awaited object.
+// waitOf names the library function that the program called, else the class of the awaited object.
 func waitOf(t *managed.Task) string {
 	called := ""
 	for i := range t.Frames {
@@ -256,7 +255,6 @@ func waitOf(t *managed.Task) string {
 	return t.Awaits
 }
 
-// gatherClass is the class of asyncio.gather's future.
 const gatherClass = "_GatheringFuture"
 
 // name: from 3.12 on a number stands for the default name.
@@ -275,7 +273,7 @@ func (t *taskReader) name(task uint64) string {
 	return ""
 }
 
-// awaited returns an awaited object's class, and the names of the tasks that it is or gathers.
+// awaited returns an object's class, and the names of the tasks that it is or gathers.
 func (t *taskReader) awaited(at uint64) (class string, names []string) {
 	class = t.r.typeName(t.r.read64(at + objectType + t.r.headExtra))
 	switch {
@@ -299,7 +297,6 @@ func (t *taskReader) awaited(at uint64) (class string, names []string) {
 	return class, names
 }
 
-// awaiters returns none in releases that do not store them.
 func (t *taskReader) awaiters(task uint64) []uint64 {
 	d := &t.offsets.Task
 	if d.AwaitedBy == 0 {
@@ -312,7 +309,6 @@ func (t *taskReader) awaiters(task uint64) []uint64 {
 	return []uint64{at}
 }
 
-// number is for ints of at most two digits.
 func (t *taskReader) number(at uint64) string {
 	n := t.r.read64(at+longTag+t.r.headExtra) >> 3
 	digits := t.r.read64(at + longDigits + t.r.headExtra)

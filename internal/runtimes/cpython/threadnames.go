@@ -9,13 +9,13 @@ import (
 type threadNames struct {
 	*interpreter
 	threads   *threads
-	names     map[uint64]string // by kernel thread ID
-	allReadAt int64             // last full reading: CLOCK_MONOTONIC, ns
-	readAt    int64             // last reading, of missing names or all
-	active    uint64            // threading._active: a dict of threads by pthread_self
+	names     map[uint64]string
+	allReadAt int64  // last full reading: CLOCK_MONOTONIC, ns
+	readAt    int64  // last reading, of missing names or all
+	active    uint64 // threading._active: a dict of threads by pthread_self
 }
 
-// namesValidFor is in ns. Missing names are read again after [rereadThreadsAfter].
+// namesValidFor is in ns; missing names: [rereadThreadsAfter].
 const namesValidFor = 500e6
 
 func (n *threadNames) forget() { n.names, n.allReadAt, n.readAt, n.active = nil, 0, 0, 0 }
@@ -37,7 +37,7 @@ func (n *threadNames) nameOf(tid int) (string, bool) {
 	return name, ok
 }
 
-// readNames reads missing names twice, between two readings of the threads, and keeps what agrees.
+// readNames reads missing names twice, between two readings of the threads.
 func (n *threadNames) readNames() {
 	if !n.threads.readThreads() {
 		return

@@ -25,10 +25,10 @@ type thread struct {
 	at          uint64
 	id          uint64 // pthread_self
 	native      uint64 // kernel thread ID, 0: unknown
-	recordedID  uint64 // the state's kernel thread ID if a fork made it wrong; else 0
+	recordedID  uint64 // in the state, if a fork made it wrong; else 0
 	idle        bool   // without frames, or borrowed ([threads.markBorrowed])
 	shared      bool   // one of several states of the thread, one per interpreter
-	firstCFrame uint64 // innermost _PyCFrame (3.11, 3.12), on the stack of the thread that runs it
+	firstCFrame uint64 // innermost _PyCFrame (3.11, 3.12), on the running thread's stack
 }
 
 const (
@@ -60,7 +60,7 @@ func (t *threads) readThreads() bool {
 	return len(t.list) > 0
 }
 
-// addObserved adds or replaces a thread until the list is read again.
+// addObserved adds or replaces a thread until the next reading.
 func (t *threads) addObserved(th thread) {
 	for i := range t.list {
 		if t.list[i].native == th.native {
@@ -141,7 +141,7 @@ func (t *threads) anchor(tid int, threadPointer uint64) (uint64, bool) {
 	if !old {
 		return 0, false
 	}
-	t.readThreads() // may be inconsistent: each walk checks the state
+	t.readThreads()
 	if th := t.find(tid, threadPointer, 0); th != nil {
 		return th.at, true
 	}
@@ -151,7 +151,7 @@ func (t *threads) anchor(tid int, threadPointer uint64) (uint64, bool) {
 	return 0, false
 }
 
-// findForked returns the thread of a process forked without notice to the interpreter, as by uWSGI: its state has the
+// findForked returns the thread of a process forked without notice to the interpreter (uWSGI): its state has the
 // parent's thread ID, and the same pthread_self.
 func (t *threads) findForked(tid int, threadPointer uint64) *thread {
 	if t.threadNative == 0 || t.host.Arch() != frames.X86_64 {
@@ -169,9 +169,8 @@ func (t *threads) findForked(tid int, threadPointer uint64) *thread {
 	return nil
 }
 
-// find finds a thread's state by thread ID; in releases without one, by pthread_self, or, if that is unknown (0), by
-// the nearest one above the stack pointer, else it is the main thread's. Of several states it is the first with frames,
-// of the newest interpreter.
+// find finds a thread's state by thread ID; in releases without one, by pthread_self; if that is unknown (0), it is the
+// nearest one above the stack pointer, else the main thread's. Of several it is the first with frames.
 func (t *threads) find(tid int, threadPointer, sp uint64) *thread {
 	th := t.firstWithFrames(func(th *thread) bool {
 		return t.isByTID(th, tid, threadPointer) || t.isByPthread(th, threadPointer)
@@ -210,7 +209,6 @@ func (t *threads) firstWithFrames(matches func(*thread) bool) (first *thread) {
 	return first
 }
 
-// nearestAbove is a guess that the merge checks.
 func (t *threads) nearestAbove(sp uint64) (nearest *thread) {
 	for i := range t.list {
 		th := &t.list[i]
@@ -221,7 +219,6 @@ func (t *threads) nearestAbove(sp uint64) (nearest *thread) {
 	return nearest
 }
 
-// mainThread has no pthread_self above its stack.
 func (t *threads) mainThread() *thread {
 	i := slices.IndexFunc(t.list, func(th thread) bool { return th.id == t.main })
 	if i < 0 {
@@ -230,7 +227,6 @@ func (t *threads) mainThread() *thread {
 	return &t.list[i]
 }
 
-// maxStack bounds [threads.nearestAbove], bytes.
 const maxStack = 64 << 20
 
 func (t *threads) threadAt(state uint64) *thread {

@@ -7,7 +7,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// frameChain is a thread's frames of the interpreter, innermost first.
 type frameChain struct {
 	*interpreter
 	*managed.View
@@ -15,22 +14,21 @@ type frameChain struct {
 	codes   *codes
 
 	state  uint64
-	shared bool // one of several states: another may have the outer frames
+	shared bool // another state may have the outer frames
 	frames []pyFrame
 	runs   []run
 	// cframeBeingFilled is the newest _PyCFrame of 3.12 while it may not be filled in.
 	cframeBeingFilled uint64
-	incomplete        bool // the outer end was unreadable
+	incomplete        bool
 	broken            bool // it contradicts itself or the native frames
 }
 
 type pyFrame struct {
 	at     uint64
 	code   uint64
-	offset int // of its instruction, bytes
+	offset int
 }
 
-// run is one native frame's Python frames.
 type run struct {
 	record   uint64 // an address in it; before 3.11 a word stored in it
 	from, to int
@@ -66,7 +64,7 @@ func (c *frameChain) reset() {
 }
 
 // entered reports whether the newest _PyCFrame is filled in; 3.11 and 3.12 publish it before. A complete one leads to
-// the thread state's own. In 3.12 its run's record also links to the frame that its predecessor has.
+// the thread state's own; in 3.12 its run's record links to its predecessor's frame.
 func (c *frameChain) entered(cframe uint64) bool {
 	prev, ok := c.Word(cframe + uint64(c.cframePrev))
 	if !ok || c.inState(cframe) {
@@ -99,7 +97,7 @@ func (c *frameChain) leadsToRoot(cframe uint64) bool {
 	return false
 }
 
-// outerCFrame returns the one before an incomplete _PyCFrame; until it is stored there, a register has it.
+// outerCFrame returns the one before an incomplete _PyCFrame, perhaps still in a register only.
 func (c *frameChain) outerCFrame(cframe uint64) uint64 {
 	prev := c.Value(cframe + uint64(c.cframePrev))
 	if c.leadsToRoot(prev) {
@@ -167,7 +165,6 @@ func (c *frameChain) isState(at, wantID uint64) bool {
 	return true
 }
 
-// byte returns 0xff if addr is unreadable.
 func (c *frameChain) byte(addr uint64) byte {
 	word, ok := c.Word(addr &^ 7)
 	if !ok {
@@ -176,7 +173,6 @@ func (c *frameChain) byte(addr uint64) byte {
 	return byte(word >> (addr & 7 * 8))
 }
 
-// add returns false if there are too many, as in a cycle.
 func (c *frameChain) add(f pyFrame) bool {
 	c.frames = append(c.frames, f)
 	return len(c.frames) < maxFrames
@@ -221,12 +217,12 @@ func (c *frameChain) chainByOwner(at uint64) {
 	}
 }
 
-// chainByCFrames reads 3.11: a run's outermost frame is marked, and each run has a _PyCFrame. The newest one may still
-// have the frame of its predecessor, so it counts only if its run leads to that frame.
+// chainByCFrames reads 3.11: a run's outermost frame is marked, and each run has a _PyCFrame. The newest counts only if
+// its run leads to the frame of its predecessor, which it may still have.
 func (c *frameChain) chainByCFrames(cframe uint64) {
 	for n := 0; n < maxFrames; n++ {
 		if c.inState(cframe) {
-			return // its own: nothing runs
+			return
 		}
 		at, ok := c.Word(cframe + uint64(c.cframeCurrent))
 		prev, ok2 := c.Word(cframe + uint64(c.cframePrev))

@@ -52,7 +52,6 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return nil, why
 }
 
-// detectIn returns nil for a module without PHP.
 func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 	version := versionOf(h, m)
 	if version == "" {
@@ -94,7 +93,7 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 	return r, nil
 }
 
-// findCopies replaces a library's data by the program's copies, which are in use (R_X86_64_COPY, System V ABI).
+// findCopies replaces a library's data by the program's copies (R_X86_64_COPY, System V ABI).
 func findCopies(h managed.Host, symbols map[string]managed.Symbol) {
 	for _, m := range h.Modules() {
 		if m == nil || m.Generated || strings.Contains(path.Base(m.Name), ".so") {
@@ -114,7 +113,7 @@ func (r *Runtime) findGlobals(symbols map[string]managed.Symbol) error {
 		if s.Size != 0 && s.Size < uint64(r.current)+8 {
 			return fmt.Errorf("its globals have %d bytes, which is not PHP %s", s.Size, r.version)
 		}
-		return nil // empty before the first request
+		return nil
 	}
 	offset, ok := symbols[symOffset]
 	cache, ok2 := symbols[symCache]
@@ -144,8 +143,7 @@ func (r *Runtime) findGlobals(symbols map[string]managed.Symbol) error {
 	return nil
 }
 
-// findProgram sets oneRequest for a command line program without threads of PHP (parallel): its functions are not
-// freed. False: PHP has not started.
+// findProgram sets oneRequest for a command line program without threads of PHP (parallel). False: PHP has not started.
 func (r *Runtime) findProgram(symbols map[string]managed.Symbol) bool {
 	s, ok := symbols[symModule]
 	if !ok {

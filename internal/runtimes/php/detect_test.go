@@ -64,8 +64,7 @@ func TestTheCompilersCodeStaysKnownWhenCodeIsAdded(t *testing.T) {
 	}
 }
 
-// embedding is a program with PHP's thread-safe library and copies of its data. The program also has the version text,
-// as FrankenPHP.
+// embedding is a program with PHP's thread-safe library, copies of its data, and, as FrankenPHP, the version text.
 type embedding struct {
 	words  map[uint64]uint64
 	copies []managed.Symbol
@@ -114,7 +113,6 @@ func (e *embedding) OwnSymbols(m *frames.Module, names ...string) (list []manage
 	return list
 }
 
-// The library's own data stays empty then. A symbol of the same name but another size is no copy.
 func TestDataOfALibraryIsReadWhereTheProgramHasACopy(t *testing.T) {
 	offset := managed.Symbol{Name: symOffset, Addr: 0x5000, Size: 8, Exported: true}
 	module := managed.Symbol{Name: symModule, Addr: 0x5008, Size: 8, Exported: true}
@@ -133,7 +131,7 @@ func TestDataOfALibraryIsReadWhereTheProgramHasACopy(t *testing.T) {
 		{"a function", []managed.Symbol{changed(offset, func(s *managed.Symbol) { s.Function = true })}, inLibrary},
 	} {
 		e := &embedding{copies: c.copies, words: map[uint64]uint64{
-			0x2000: 0xc3fffffff8c0c748, // mov rax, -8; ret
+			0x2000: 0xc3fffffff8c0c748,
 			0x3000: inLibrary, 0x3008: 0x9000, 0x5000: inCopy, 0x5008: 0x9000,
 		}}
 		if r, err := Detect(e); err != nil || r == nil || r.(*Runtime).executorOffset != c.want {

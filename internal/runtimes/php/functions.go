@@ -13,8 +13,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// functionCache knows by address, and in [managed.Objects.Skip], only functions that are never freed: another function
-// with the same identity can replace others.
+// functionCache knows by address only functions that are never freed.
 type functionCache struct {
 	managed.Objects[*function]
 	byID      map[identity]*function // closures move
@@ -81,8 +80,8 @@ func (r *Runtime) identify(addr uint64, get managed.WordReader) (id identity, ok
 	return id, ok
 }
 
-// isPermanent reports whether the function is never freed: the engine's, and those in opcache's memory, but for
-// closures and trampolines.
+// isPermanent reports whether the function is never freed: the engine's and opcache's, but for closures and
+// trampolines.
 func (id *identity) isPermanent() bool {
 	return (id.immutable || id.kind() == typeInternal) && id.flags>>32 == 0
 }
@@ -103,8 +102,8 @@ const (
 	maxFile = 232
 )
 
-// hashIn returns a text's hash; 0: no text. The engine's hash stays valid in a freed text; without it, as in evaluated
-// code, the text is hashed unless freed.
+// hashIn returns a text's hash; 0: no text. The engine's hash stays valid in a freed text; without it the text is
+// hashed unless freed.
 func hashIn(addr, most uint64, get managed.WordReader) (uint64, bool) {
 	if addr == 0 {
 		return 0, true
@@ -128,8 +127,8 @@ func hashIn(addr, most uint64, get managed.WordReader) (uint64, bool) {
 	return hashOf(b[:n]), true
 }
 
-// isText reports whether a text's first word (references, type, flags) is of a text that is not freed: the allocator
-// overwrites it with a pointer, whose upper half is no text's type.
+// isText: the allocator overwrites a freed text's first word (references, type, flags) with a pointer, whose upper half
+// is no text's type.
 func isText(head uint64) bool {
 	return uint32(head>>32)&^textFlags == typeText && (uint32(head) != 0 || head>>32&textImmutable != 0)
 }
@@ -137,7 +136,6 @@ func isText(head uint64) bool {
 // nameless reports the engine's function at the bottom of a fiber.
 func (id *identity) nameless() bool { return id.name == 0 && id.kind() == typeInternal }
 
-// resolve sets a call's function as of the sample, if proven, and its kind. False: it is no function.
 func (r *Runtime) resolve(c *executeData) bool {
 	w := &r.walk
 	used := w.UsedLive
@@ -148,7 +146,7 @@ func (r *Runtime) resolve(c *executeData) bool {
 	if flags, copied := w.Sample.Mem.Word(c.functionAt + funcType); copied {
 		c.kind = uint8(flags)
 	}
-	if live { // checked now, so that a running thread loses this name, not the walk
+	if live { // checked now: a running thread loses this name, not the walk
 		if w.UsedLive = used; !w.StillLive() {
 			f = nil
 		}
@@ -219,7 +217,6 @@ func (id *identity) content() content {
 	return content{id.flags, id.nameHash, id.fileHash, id.lines, id.last}
 }
 
-// withSameLines copies a known function of the same content, without a class; nil: none.
 func (c *functionCache) withSameLines(id *identity) *function {
 	known := c.byContent[id.content()]
 	if known == nil || id.scope != 0 || id.fileHash == 0 {
@@ -231,8 +228,8 @@ func (c *functionCache) withSameLines(id *identity) *function {
 	return &f
 }
 
-// readTexts reads a function that is no longer at its address, such as a closure made again; nil unless the texts have
-// the copied hashes, and class and lines are unchanged.
+// readTexts reads a function that is no longer at its address; nil unless the texts have the copied hashes, and class
+// and lines are unchanged.
 func (r *Runtime) readTexts(id *identity) *function {
 	class, known := r.functions.classes[id.scope]
 	if r.Sample.Live == nil || id.kind() == typeInternal || id.isPermanent() || id.scope != 0 && !known {
@@ -350,8 +347,8 @@ func hashOf(b []byte) uint64 {
 
 const maxOpcodes = 1 << 17
 
-// readLines fails for a line outside of the function: opcodes can be freed before the function's record
-// (destroy_op_array, Zend/zend_opcode.c).
+// readLines fails for a line outside of the function: opcodes can be freed before the function (destroy_op_array,
+// Zend/zend_opcode.c).
 func (r *Runtime) readLines(f *function) bool {
 	if f.id.last > maxOpcodes {
 		return f.id.last < 1<<28 // named, without lines
@@ -370,7 +367,6 @@ func (r *Runtime) readLines(f *function) bool {
 	return true
 }
 
-// position returns an opcode's number, from 1; 0: not the function's.
 func (f *function) position(opline uint64) uint64 {
 	off := opline - f.opcodes
 	if f.opcodes == 0 || off%opSize != 0 || off/opSize >= f.id.last {

@@ -101,14 +101,14 @@ func FuzzWalk(f *testing.F) {
 		binary.LittleEndian.PutUint64(self[i:], 1<<32)
 	}
 	f.Add(self, version, uint64(1<<32), uint8(0))
-	user := make([]byte, 4098) // a user function's call, whose record leads to itself
+	user := make([]byte, 4098)
 	for i := 0; i+8 < len(user); i += 8 {
 		binary.LittleEndian.PutUint64(user[i:], 1<<32+1024)
 	}
 	binary.LittleEndian.PutUint64(user[1024:], typeUser)
 	f.Add(user, []byte("X-Powered-By: PHP/X-Powered-By: PHP/8.4.0"), uint64(1<<32), uint8(4))
 	l := newListed()
-	l.put(listedAt+80+usedHead-rtld, pthread(1)+listOff) // from Own's symRtld on
+	l.put(listedAt+80+usedHead-rtld, pthread(1)+listOff)
 	l.put(pthread(1)+listOff+8, listedAt+80+usedHead-rtld)
 	f.Add(l.bytes, version, l.at, uint8(2))
 	f.Fuzz(func(_ *testing.T, b, text []byte, at uint64, release uint8) {

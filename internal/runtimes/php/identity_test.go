@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// memory is words by address. As a [managed.Live] its thread has run.
 type memory map[uint64]uint64
 
 func (m memory) Word(addr uint64) (uint64, bool) {
@@ -59,7 +58,6 @@ const (
 	aFree    = 0x7f0000007000
 )
 
-// oneCall runs a function of 8.4, or, without a name, evaluated code.
 func oneCall(name string) (memory, *Runtime) {
 	l, _ := layoutOf(804)
 	r := &Runtime{layout: l, globals: aGlobals}
@@ -86,7 +84,6 @@ func oneCall(name string) (memory, *Runtime) {
 	return m, r
 }
 
-// named returns the name of the only call, "[freed]", or "" for no call.
 func named(t *testing.T, r *Runtime, copied, now memory) string {
 	t.Helper()
 	r.thread = 7
@@ -100,13 +97,11 @@ func named(t *testing.T, r *Runtime, copied, now memory) string {
 	return r.calls[0].function.name
 }
 
-// free writes what the allocator of 8.4 does: the next free slot at the start, and at the end the same in another form
-// (zend_mm_set_next_free_slot, Zend/zend_alloc.c).
+// free writes what the allocator of 8.4 does (zend_mm_set_next_free_slot, Zend/zend_alloc.c).
 func (m memory) free(addr, size uint64) {
 	m[addr], m[addr+size-8] = aFree, 0x6a9f1234c0ffee11
 }
 
-// The text or function has the same bytes when read.
 func TestFunctionsFreedDuringTheStopHaveNoName(t *testing.T) {
 	const eval = "chain.php(53) : eval()'d code"
 	for _, c := range []struct {

@@ -11,8 +11,8 @@ import (
 	"prywalk/internal/managed"
 )
 
-// jitCode is JIT code. execute_ex jumps to it and back (ZEND_VM_KIND_HYBRID, Zend/zend_vm_opcodes.h), so its frame is
-// that of execute_ex, perhaps with room for arguments below.
+// jitCode is JIT code. execute_ex jumps to it and back (ZEND_VM_KIND_HYBRID, Zend/zend_vm_opcodes.h): its frame is that
+// of execute_ex, perhaps with room for arguments below.
 type jitCode struct {
 	spans     []managed.Span
 	runtime   *Runtime
@@ -23,7 +23,6 @@ type jitCode struct {
 	known     bool
 }
 
-// maxArguments is in words.
 const maxArguments = 8
 
 func (r *Runtime) adoptCode(h managed.Host) {
@@ -44,8 +43,8 @@ func (r *Runtime) adoptCode(h managed.Host) {
 	}
 }
 
-// isPrivateMemory reports memory such as PCRE's: opcache's is shared and has a file name (zend_shared_alloc_startup,
-// ext/opcache/zend_shared_alloc.c).
+// isPrivateMemory reports memory such as PCRE's: opcache's is shared and has a file name
+// (ext/opcache/zend_shared_alloc.c).
 func isPrivateMemory(m *frames.Module) bool {
 	if m.Origin == nil {
 		return false
@@ -88,8 +87,8 @@ var subRSPImm32, subRSPImm8 = []byte{0x48, 0x81, 0xec}, []byte{0x48, 0x83, 0xec}
 
 const maxPrologue = 64 // bytes
 
-// findFrameSize finds the distance from sp to the CFA in execute_ex. JIT code uses the frame pointer otherwise, so for
-// that CFA register it is the registers that the prologue saves, and its sub rsp.
+// findFrameSize finds the distance from sp to the CFA in execute_ex. JIT code uses the frame pointer otherwise: with
+// that CFA register it is the prologue's saved registers and sub rsp.
 func (c *jitCode) findFrameSize(r *Runtime) bool {
 	switch c.frame.CFAReg {
 	case frames.X86RSP:

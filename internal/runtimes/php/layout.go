@@ -6,9 +6,9 @@ package php
 type layout struct {
 	minor                    int   // 704 is 7.4
 	current                  int64 // in executor globals: EG(current_execute_data)
-	opcodes, last            int64 // in an op array
+	opcodes, last            int64
 	file, lines              int64
-	headSize                 int64 // copied bytes of an op array
+	headSize                 int64
 	closure                  uint32
 	generatorData, generator int64 // in a generator: its execute data, the one that it waits for
 	generatorFake            int64 // in a generator: the record of its waiters

@@ -26,14 +26,14 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 	}
 	w.noteStackChange(f, leaf)
 	executes := cfa != 0 && cfa != managed.Outermost && r.inExecuteEx(f.LookupPC(r.host.Arch()))
-	if executes && r.thread == 0 && !r.threadSafe { // hasExecuteEx searches only the innermost stack
+	if executes && r.thread == 0 && !r.threadSafe {
 		r.thread = w.Sample.InnerTID
 		r.readCalls(w.Value(r.globals + uint64(r.current)))
 	}
 	if len(w.runs) == 0 {
 		return out, false
 	}
-	lost := w.incomplete && w.nextRun == len(w.runs) // native frames of unread calls
+	lost := w.incomplete && w.nextRun == len(w.runs)
 	if executes {
 		if lost {
 			return out, false
@@ -49,7 +49,7 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 
 func (w *walk) noteStackChange(f *frames.Frame, leaf bool) {
 	switch {
-	case !leaf && !f.AfterCall: // interrupted by a signal, perhaps on another stack, whose frame has the registers
+	case !leaf && !f.AfterCall: // by a signal, perhaps on another stack, whose frame has the registers
 		w.signal = managed.Span{Start: w.executeSP, End: w.lastSP + maxContext}
 		w.executeSP = f.SP
 	case f.SP < w.lastSP || f.SP-w.lastSP > maxFrameDistance: // another stack, as of Go
@@ -58,7 +58,7 @@ func (w *walk) noteStackChange(f *frames.Frame, leaf bool) {
 	w.lastSP = f.SP
 }
 
-// restIsOfFiber reports whether the runs left at the outermost frame are those of what resumes or starts the fiber.
+// restIsOfFiber reports whether the runs left at the outermost frame are of what resumes or starts the fiber.
 func (w *walk) restIsOfFiber() bool {
 	return !w.incomplete && (w.nextRun == w.runsOnStack || w.executeFrames == 0)
 }
@@ -75,7 +75,7 @@ func (r *Runtime) appendRest(out []managed.Ref) (refs []managed.Ref, added bool)
 
 const (
 	maxFrameDistance = 1 << 20 // bytes
-	maxContext       = 1 << 10 // bytes of a signal's frame up to its registers (struct rt_sigframe)
+	maxContext       = 1 << 10 // bytes up to a signal frame's registers (struct rt_sigframe)
 )
 
 func (r *Runtime) isRegexCode(f *frames.Frame) bool {
@@ -124,14 +124,14 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	return r.appendRun(current, out)
 }
 
-// noteEmptyFrame notes a frame of execute_ex without a run: only the innermost can be.
+// noteEmptyFrame: only the innermost frame of execute_ex can lack a run.
 func (w *walk) noteEmptyFrame() {
 	w.broken = w.broken || w.emptyFrame || w.nextRun > 0
 	w.emptyFrame = true
 }
 
-// isEntering reports whether the innermost run may be one call that C is entering, without a frame of execute_ex yet:
-// its opline is after the opcodes of its arguments (i_init_func_execute_data, Zend/zend_execute.c).
+// isEntering reports whether the innermost run may be a call that C is entering, without a frame of execute_ex: its
+// opline is after the opcodes of its arguments (i_init_func_execute_data, Zend/zend_execute.c).
 func (r *Runtime) isEntering(current *run) bool {
 	w := &r.walk
 	if current.to != 1 || w.runsOnStack < 2 || w.calls[0].function == nil {
@@ -162,7 +162,6 @@ func (r *Runtime) runsInnermost(data uint64, current *run) bool {
 
 const maxInner = 16
 
-// leadsTo reports whether data is further in than user, in the same run.
 func (w *walk) leadsTo(data, user uint64) bool {
 	for range maxInner {
 		if data%8 != 0 || w.topFlag(data) != 0 {

@@ -10,15 +10,15 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Where PHP has called Go, or a signal has a stack of its own, the saved register of execute_ex lies between frames of
-// its own stack. The addresses between two stacks are not searched.
+// The saved register of execute_ex lies between frames of its own stack. The addresses between two stacks are not
+// searched.
 func TestCallsAreFoundPastAnotherStack(t *testing.T) {
 	const user, loop, low, high = 0x5000, 0x1000, 0xc0_0000_0000, 0x7f00_0000_0000
 	for _, c := range []struct {
 		name   string
 		inner  uint64
-		outer  uint64 // of the first frame of execute_ex's stack
-		at     uint64 // of the saved register, from there; 0: in the context, at the innermost frame
+		outer  uint64
+		at     uint64 // of the saved register, from there; 0: in the context
 		signal bool
 		found  int
 	}{

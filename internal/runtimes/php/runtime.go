@@ -14,10 +14,10 @@ type Runtime struct {
 	version            string
 	module             *frames.Module
 	executeEx, cold    managed.Span
-	globals            uint64 // executor globals; 0 in a thread-safe build
+	globals            uint64
 	threadSafe         bool
-	tls                int64  // thread-safe builds: from the thread pointer to the pointer to its globals
-	executorOffset     uint64 // of the executor globals in these
+	tls                int64 // from the thread pointer to the pointer to a thread's globals
+	executorOffset     uint64
 	threads            threads
 	oneRequest         bool  // declared functions are not freed
 	dataReg, oplineReg uint8 // DWARF numbers

@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// Code by GCC 12, in a program and in a library.
 func TestThreadLocalWordsAreFoundByTheCodeOfTheirOffset(t *testing.T) {
 	words := func(list ...uint32) (b []byte) {
 		for _, w := range list {

@@ -14,8 +14,7 @@ var (
 	moveWord   = []byte{0x48, 0x8b, 0x05}
 )
 
-// threadLocalX86 decodes the result of tsrm_get_ls_cache_tcb_offset (TSRM/TSRM.c): the distance from the thread pointer
-// to the pointer to a thread's globals.
+// threadLocalX86 decodes the result of tsrm_get_ls_cache_tcb_offset (TSRM/TSRM.c).
 func threadLocalX86(read func(uint64) uint64, at uint64, code []byte) (offset int64, ok bool) {
 	if bytes.HasPrefix(code, endbr) {
 		at, code = at+4, code[4:]

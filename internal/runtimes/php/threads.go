@@ -20,10 +20,10 @@ import (
 //	_dl_stack_used ───────► list next, prev ──► the next one's list
 //	_dl_stack_user          tid
 type threads struct {
-	heads   [2]uint64 // of the lists; 0: unknown
+	heads   [2]uint64
 	list    int64
 	tid     int64
-	pointer uint64         // from struct pthread to the thread pointer
+	pointer uint64         // to the thread pointer
 	byTID   map[int]uint64 // struct pthread
 	next    int64          // reading time, CLOCK_MONOTONIC ns
 }
@@ -42,12 +42,12 @@ var hasThreads = regexp.MustCompile(`^(libc|ld)([-.][-.\w]*)?\.so(\.\d+)?$`)
 const (
 	maxThreads  = 1 << 15  // of a list
 	maxPthread  = 64 << 10 // bytes
-	maxListSpan = 256      // bytes with list and tid
-	readAgain   = 15e6     // ns between readings
-	shareOfTime = 50       // least ratio of pause and reading
+	maxListSpan = 256
+	readAgain   = 15e6 // ns between readings
+	shareOfTime = 50   // least ratio of pause and reading
 )
 
-// find finds the lists. Without them, only stopped threads have a thread pointer.
+// find: without the lists, only stopped threads have a thread pointer.
 func (t *threads) find(h managed.Host) {
 	*t = threads{}
 	at := map[string]uint64{}
@@ -130,5 +130,5 @@ func (t *threads) readLists(h managed.Host) {
 			last, at = at, binary.LittleEndian.Uint64(links)
 		}
 	}
-	delete(t.byTID, 0) // threads that begin or end
+	delete(t.byTID, 0)
 }

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// listed is a process with glibc 2.36's lists, x86-64.
 type listed struct {
 	image
 	arch    frames.Arch
@@ -65,7 +64,6 @@ func (l *listed) link(head uint64, numbers ...uint64) {
 	}
 }
 
-// newListed has threads 101 and 102 in one list, 103, the first one, in the other, and an ended one.
 func newListed() *listed {
 	l := &listed{image: image{at: listedAt, bytes: make([]byte, 0x6000)}, arch: frames.X86_64}
 	for i, offset := range []uint64{usedHead - rtld, userHead - rtld, listOff, tidOff} {
@@ -80,7 +78,6 @@ func newListed() *listed {
 	return l
 }
 
-// pointers returns those of threads 101 to 103; 0: not found.
 func (t *threads) pointers(h managed.Host) (at [3]uint64) {
 	for i := range at {
 		at[i], _ = t.pointerOf(h, 101+i)
@@ -120,14 +117,14 @@ func TestThreadsAreFoundInTheListsOfTheCLibrary(t *testing.T) {
 	}
 }
 
-// A structure belongs to a thread as long as it has its ID. The lists are not read again at once.
+// The lists are not read again at once.
 func TestEndedThreadsAreDropped(t *testing.T) {
 	l := newListed()
 	var th threads
 	th.find(l)
 	th.pointers(l)
 	l.put(pthread(1)+tidOff, 0)
-	l.put(pthread(2)+tidOff, 101) // the ID was reused
+	l.put(pthread(2)+tidOff, 101)
 	if got := th.pointers(l); got != [3]uint64{0, 0, pthread(3)} {
 		t.Errorf("at once: %#x", got)
 	}

@@ -13,22 +13,21 @@ type walk struct {
 
 	calls       []executeData
 	runs        []run
-	runsOnStack int // on this C stack; the others resumed a fiber
-	nextRun     int // the innermost run without a native frame
+	runsOnStack int
+	nextRun     int
 
 	frames        int
 	executeFrames int
 	executeSP     uint64 // the last one's, or the first frame's after it on the same stack
 	lastSP        uint64
 	signal        managed.Span // of a handler after the last frame of execute_ex, with its context
-	emptyFrame    bool         // a frame of execute_ex had no run: just entered, or about to be left
+	emptyFrame    bool         // without a run: just entered, or about to be left
 	pairedByOrder bool         // a run was assigned by order only
-	unfinished    bool         // the native walk may lack its outer end
-	incomplete    bool         // the calls' outer end was unreadable
+	unfinished    bool
+	incomplete    bool // the calls' outer end was unreadable
 	broken        bool
 }
 
-// executeData is a call (zend_execute_data, Zend/zend_compile.h).
 type executeData struct {
 	at, functionAt uint64
 	opline         uint64
@@ -39,7 +38,7 @@ type executeData struct {
 // run is the calls of one native frame of execute_ex: user functions, and internal ones that the innermost called.
 type run struct {
 	from, to int
-	user     uint64 // innermost user call; 0: none
+	user     uint64
 }
 
 const maxCalls = 1 << 15
@@ -69,7 +68,6 @@ func (r *Runtime) globalsOf() (uint64, bool) {
 	return r.globals, r.thread == w.Sample.InnerTID
 }
 
-// maxExamined is in words.
 const maxExamined = 8 << 10
 
 func (r *Runtime) hasExecuteEx() bool {
@@ -84,8 +82,8 @@ func (r *Runtime) inExecuteEx(pc uint64) bool {
 
 type runBuilder struct {
 	from  int
-	user  uint64 // innermost user call; 0: none yet
-	fiber bool   // on a stack that resumed a fiber
+	user  uint64
+	fiber bool // on a stack that resumed a fiber
 }
 
 func (w *walk) endRun(b *runBuilder) {
@@ -98,7 +96,6 @@ func (w *walk) endRun(b *runBuilder) {
 	b.from, b.user = len(w.calls), 0
 }
 
-// dropRun drops the calls of an unreadable run.
 func (w *walk) dropRun(b *runBuilder) { w.incomplete, w.calls = true, w.calls[:b.from] }
 
 type callRecord struct{ opline, function, info, previous uint64 }
@@ -117,7 +114,7 @@ type cycleDetector struct {
 	seen  uint64
 }
 
-// repeats reports whether at is that of an earlier step: at least once in a cycle.
+// repeats returns true at least once in a cycle.
 func (d *cycleDetector) repeats(at uint64) bool {
 	if at == d.seen {
 		return true
@@ -150,7 +147,6 @@ func (r *Runtime) readCalls(at uint64) {
 	w.endRun(&b)
 }
 
-// addCall adds a call to the current run, or ends the run. It returns false if the walk ends with this call.
 func (r *Runtime) addCall(at uint64, record *callRecord, b *runBuilder) bool {
 	w := &r.walk
 	c := executeData{at: at, functionAt: record.function, opline: record.opline}
@@ -167,7 +163,7 @@ func (r *Runtime) addCall(at uint64, record *callRecord, b *runBuilder) bool {
 	case c.kind == 0: // not copied
 		w.dropRun(b)
 		return false
-	case c.kind == typeInternal && c.function != nil && c.function.nameless: // the bottom of a fiber's stack
+	case c.kind == typeInternal && c.function != nil && c.function.nameless:
 		w.endRun(b)
 		b.fiber = true
 	case c.kind == typeInternal:
@@ -192,7 +188,7 @@ func (r *Runtime) appendDelegating(at, info uint64) {
 	w := &r.walk
 	gen := at - uint64(r.generatorFake)
 	if len(w.calls) == 0 || info&thisTypeMask != isObject || w.Value(at+callThis) != gen {
-		return // one of the engine's own calls
+		return
 	}
 	first, running, used := len(w.calls), w.calls[len(w.calls)-1].at, w.UsedLive
 	for n := 0; gen != 0; n++ {
@@ -204,7 +200,7 @@ func (r *Runtime) appendDelegating(at, info uint64) {
 		c := executeData{at: data, kind: typeUser}
 		opline, ok3 := w.Word(data + callOpline)
 		fn, ok4 := w.Word(data + callFunc)
-		c.opline, c.functionAt = opline-opSize, fn // the record has the next one
+		c.opline, c.functionAt = opline-opSize, fn
 		if !ok || !ok2 || !ok3 || !ok4 || n == maxDelegating || !r.resolve(&c) {
 			w.calls = append(w.calls, executeData{kind: typeUser})
 			break
@@ -228,7 +224,7 @@ func (w *walk) isOnStack(from, to uint64, test func(word uint64) bool) bool {
 	for at := from &^ 7; at < to; at += 8 {
 		v, ok := w.Sample.Mem.Word(at)
 		if !ok {
-			return false // end of the copy
+			return false
 		}
 		if test(v) {
 			return true

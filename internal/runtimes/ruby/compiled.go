@@ -10,15 +10,13 @@ import (
 	"prywalk/internal/managed"
 )
 
-// yjitCode runs in one native frame (yjit/src/codegen.rs, gen_entry_prologue); calls among Ruby functions have control
-// frames only.
+// yjitCode runs in one native frame (yjit/src/codegen.rs, gen_entry_prologue).
 type yjitCode struct {
 	spans       []managed.Span
 	interpreter *frames.Module
 	rule        *managed.VerifiedRule
 }
 
-// yjitSaved are distances below the CFA, bytes.
 var yjitSaved = map[uint8]int64{frames.X86R13: 16, frames.X86R12: 24, frames.X86RBX: 32}
 
 func (c *yjitCode) adopt(h managed.Host, r *Runtime, interpreter *frames.Module) {
@@ -46,8 +44,7 @@ func (c *yjitCode) adopt(h managed.Host, r *Runtime, interpreter *frames.Module)
 // maxDistance is the reach of a 32-bit displacement, bytes.
 const maxDistance = 1 << 31
 
-// mayContain accepts YJIT's region (rb_yjit_reserve_addr_space, yjit.c): anonymous, or named by Ruby 3.4 if the kernel
-// keeps such names.
+// mayContain accepts YJIT's region (rb_yjit_reserve_addr_space, yjit.c): anonymous, or named by Ruby 3.4.
 func (c *yjitCode) mayContain(m *frames.Module) bool {
 	if m.Origin != nil {
 		if name, _ := m.Origin.FileOffset(); name != "" {
@@ -61,7 +58,7 @@ func (c *yjitCode) has(addr uint64) bool {
 	return slices.ContainsFunc(c.spans, func(s managed.Span) bool { return s.Has(addr) })
 }
 
-// maxPushed bounds the words below the return address: three, argument registers, alignment.
+// maxPushed is in words: three, argument registers, alignment.
 const maxPushed = 24
 
 // find is a [managed.FindFrame]: up to the innermost return address of an indirect call of the interpreter.

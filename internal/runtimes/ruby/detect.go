@@ -112,7 +112,6 @@ func find(h managed.Host, m *frames.Module, version string, object uint64) (*Run
 	return r, nil
 }
 
-// maxTries is more than one because the process runs.
 const maxTries = 4
 
 func anyTry(proof func() bool) bool {

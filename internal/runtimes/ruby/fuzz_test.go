@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// image is a process with only some readable bytes.
 type image struct {
 	at    uint64
 	bytes []byte
@@ -85,7 +84,6 @@ func walkAll(r *Runtime, m *image) {
 	r.vm.findSymbols()
 }
 
-// thread31 is a valid thread of 3.1 with one frame.
 func thread31(at uint64) []byte {
 	b := make([]byte, 4096)
 	put := func(off int, v uint64) { binary.LittleEndian.PutUint64(b[off:], v) }

@@ -25,7 +25,7 @@ type lockLayout struct {
 
 const maxWaiting = 1 << 12
 
-// Waiting implements [managed.Threads]. The interpreter lock is read from the copy: it changes every few milliseconds.
+// Waiting implements [managed.Threads].
 func (r *Runtime) Waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	machine := &r.vm
 	if machine.lock.queue == 0 || q.Word == 0 && !machine.sleepsInPpoll() {
@@ -58,7 +58,7 @@ func (r *Runtime) Waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) 
 	return w, ok
 }
 
-// sleepsInPpoll reports whether threads may wait in ppoll(2), with the program's signals: before 3.3.
+// sleepsInPpoll reports whether threads may wait in ppoll(2): before 3.3.
 func (m *rubyVM) sleepsInPpoll() bool { return m.nativeID != 16 }
 
 func (m *rubyVM) lockOf(th uint64, word func(addr uint64) uint64) uint64 {
@@ -77,7 +77,7 @@ const (
 type copyReader struct {
 	vm    *rubyVM
 	query *managed.WaitQuery
-	later bool // current memory was read
+	later bool
 }
 
 func (r *copyReader) word(addr uint64) uint64 {

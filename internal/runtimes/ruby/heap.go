@@ -8,10 +8,9 @@ import (
 	"prywalk/internal/managed"
 )
 
-// memory is as of one moment: a copy, or the current process.
+// memory is a copy, or the current process.
 type memory interface {
 	Word(addr uint64) (uint64, bool)
-	// Read returns the number of bytes.
 	Read(addr uint64, b []byte) int
 }
 
@@ -80,7 +79,6 @@ func (h heap) textKey(addr uint64) (key uint64, ok bool) {
 	return key, true
 }
 
-// mix is FNV-1a on words, with folded upper bits.
 func mix(key, v uint64) uint64 {
 	key = (key ^ v) * 0x100000001b3
 	return key ^ key>>29
@@ -121,7 +119,6 @@ func (h heap) elements(addr uint64) (at, n uint64, ok bool) {
 	return at, n, ok && ok2
 }
 
-// path reads a string, or the first of path and real path.
 func (h heap) path(addr uint64) (string, bool) {
 	if at, n, ok := h.elements(addr); ok && n > 0 {
 		addr = h.word(at)
@@ -196,7 +193,7 @@ func (h heap) nameOf(table, id uint64) (string, bool) {
 	return h.text(name)
 }
 
-// identity distinguishes objects at one address, by pointers and the label's content; a method has a unique number.
+// identity distinguishes objects at one address; a method has a unique number.
 type identity struct {
 	words [9]uint64
 	text  uint64

@@ -26,8 +26,8 @@ type label struct {
 	levels int
 	owner  string
 	name   string
-	owned  bool // by the frame's class
-	// handler means a rescue or ensure clause, whose frame is shown with the one around it.
+	owned  bool
+	// handler: a rescue or ensure clause, whose frame is shown with the one around it.
 	handler bool
 }
 

@@ -5,18 +5,18 @@ package ruby
 // layout has offsets on x86-64, bytes (vm_core.h, ractor_core.h, thread_pthread.h, method.h, iseq.h).
 type layout struct {
 	threadVM, threadEC int64
-	// threadNative is at pthread_t, or, with nativeID, at a pointer to pthread_t (nativeID), followed by the thread ID.
+	// threadNative is at pthread_t, or, with nativeID, at a pointer to it, followed by the thread ID.
 	threadNative int64
 	nativeID     int64
 	threadSize   int64 // copied, with the lock's node
 
 	ecThread int64
 
-	// vmThreads is at 2.7's list of threads, linked by their first words; vmRactors (3.0 on) at that of ractors, linked
-	// by ractorNodes.
+	// vmThreads is 2.7's list of threads, linked by their first words; vmRactors (3.0 on) that of ractors, linked by
+	// ractorNodes.
 	vmThreads, vmRactors      int64
-	ractorNodes               []int64 // the first that fits is used
-	ractorThreads, ractorExec int64   // list of threads; ec with the lock
+	ractorNodes               []int64
+	ractorThreads, ractorExec int64 // list of threads; ec with the lock
 
 	frameSize int64
 

@@ -46,7 +46,7 @@ func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 	return out, replacesFrame
 }
 
-// confirmExecPC reports whether a native frame can be rb_vm_exec's: near Ruby's instructions, if that was unclear.
+// confirmExecPC reports whether a native frame can be rb_vm_exec's: near Ruby's instructions.
 func (info *tagInfo) confirmExecPC(f *frames.Frame) bool {
 	if info.execPCCertain || info.vmExec.End != 0 {
 		return true
@@ -58,7 +58,6 @@ func (info *tagInfo) confirmExecPC(f *frames.Frame) bool {
 	return info.execPCCertain
 }
 
-// maxExecDistance bounds a source file's code, bytes.
 const maxExecDistance = 256 << 10
 
 func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {
@@ -83,7 +82,7 @@ func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {
 	return out
 }
 
-// appendRef appends a frame's Ref; skip: it also stands for the next frame outwards.
+// appendRef: skip: the Ref also stands for the next frame outwards.
 func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64, out []managed.Ref) (refs []managed.Ref,
 	skip bool) {
 	c, status := r.objects.resolve(object, kind, f)
@@ -97,7 +96,7 @@ func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64,
 		if kind == isCode {
 			if pc < c.code || pc > c.code+c.size*8 {
 				r.walk.broken = f != &r.walk.frames[0]
-				return out, false // not filled in yet
+				return out, false
 			}
 			ref.Position = (pc - c.code) / 8 & (1<<32 - 1)
 			ref.Position |= r.objects.ownerSerial(f, c) << 32

@@ -32,13 +32,13 @@ type object struct {
 	managed.CacheEntry
 	*function
 	id         identity
-	code, size uint64 // of the instructions, words
+	code, size uint64
 }
 
 // Identity implements [managed.Identified].
 func (o *object) Identity() identity { return o.id }
 
-// function is shared by equal objects, as from repeated eval, with their serial number.
+// function is shared by equal objects, as from repeated eval.
 type function struct {
 	object uint64
 	kind   objectKind
@@ -142,7 +142,6 @@ func (c *objectCache) leadsTo(f *frame, addr uint64, kind objectKind) bool {
 
 const lastingAge = 500e6 // ns
 
-// skipCopies excepts an old or lasting object from copies.
 func (c *objectCache) skipCopies(addr uint64, o *object) {
 	if c.Skip.Has(addr) {
 		return
@@ -172,8 +171,7 @@ func (s kindSource) Read(addr uint64, want *identity) (*object, managed.ObjectSt
 	return o, managed.ObjectKnown
 }
 
-// readCopied returns nil if incomplete; whole: with all lines. For an iseq the thread must have had the interpreter
-// lock.
+// readCopied returns nil if incomplete. For an iseq the thread must have had the interpreter lock.
 func (c *objectCache) readCopied(addr uint64, kind objectKind, id *identity) (o *object, whole bool) {
 	at := c.walk.Sample.At
 	o = &object{function: &function{kind: kind}, id: *id,
@@ -192,7 +190,6 @@ func (c *objectCache) readCopied(addr uint64, kind objectKind, id *identity) (o 
 	return o, whole
 }
 
-// enclosingCopied is as of the stop.
 func (c *objectCache) enclosingCopied(iseq uint64) (label, bool) {
 	if c.depth == maxLevels {
 		return label{}, false
@@ -221,7 +218,7 @@ func (c *objectCache) identifyNow(addr uint64, kind objectKind) (identity, manag
 	return c.currentHeap.identify(addr, kind)
 }
 
-// read reads current memory between two equal identities (want if not nil).
+// read reads current memory between two equal identities.
 func (c *objectCache) read(addr uint64, kind objectKind, want *identity) (*object, managed.ObjectStatus) {
 	readAt := procmem.Now()
 	id, status := c.identifyNow(addr, kind)

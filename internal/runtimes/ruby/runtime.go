@@ -87,8 +87,7 @@ const (
 	slotRactor
 )
 
-// makePlan: the thread's control frames and values, then what names their code, then the thread's native ID and the
-// interpreter lock.
+// makePlan: control frames and values, what names their code, the native thread ID, the interpreter lock.
 func (r *Runtime) makePlan() {
 	l := r.vm.layout
 	steps := slices.Concat(frameSteps(l), nameSteps(l), youngSteps(l), classSteps(l), nativeSteps(l), r.vm.lockSteps())
@@ -133,7 +132,6 @@ func nameSteps(l *layout) []managed.Step {
 	}
 }
 
-// classSteps copies the method entries that lead to the classes of qualified names.
 func classSteps(l *layout) []managed.Step {
 	if !l.qualified {
 		return nil
@@ -159,7 +157,7 @@ func nativeSteps(l *layout) []managed.Step {
 	}
 }
 
-// lockSteps copies the interpreter lock, which is in the VM or in the thread's ractor.
+// lockSteps: the lock is in the VM or in the thread's ractor.
 func (m *rubyVM) lockSteps() (steps []managed.Step) {
 	l := m.layout
 	lock := managed.CopyStep(managed.SlotZero, int64(m.addr)+l.lock.at, lockCopied)

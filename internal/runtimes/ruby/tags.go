@@ -17,7 +17,7 @@ const maxTags = 1 << 13
 // pointerGuardTLS is in glibc's tcbhead_t (x86-64).
 const pointerGuardTLS = 0x30
 
-// appendTags appends a list, innermost first; false: incomplete. Each lies further out.
+// appendTags appends a list, innermost first; false: incomplete.
 func (j *jumpLayout) appendTags(tags []tag, at uint64, get managed.WordReader) ([]tag, bool) {
 	for at != 0 {
 		pc, ok := get(at + j.pc)
@@ -38,7 +38,7 @@ type tagInfo struct {
 	pointerGuard  uint64
 	execPC        uint64 // rb_vm_exec's, as saved; 0: unknown
 	execPCCertain bool
-	handlerCode   uint64 // of some Ruby instruction
+	handlerCode   uint64
 }
 
 func (info *tagInfo) address(pc uint64) uint64 {
@@ -48,8 +48,7 @@ func (info *tagInfo) address(pc uint64) uint64 {
 	return pc
 }
 
-// find determines layout and program counter by all threads. They may run: a list counts if its first tag is the same
-// afterwards.
+// find: threads may run; a list counts if its first tag is the same afterwards.
 func (info *tagInfo) find(m *rubyVM) {
 	list := m.threads.list[:min(len(m.threads.list), maxVoters)]
 	for i := range list {
@@ -80,7 +79,6 @@ func (info *tagInfo) find(m *rubyVM) {
 	}
 }
 
-// findLayout is by a thread that does not run.
 func (info *tagInfo) findLayout(first uint64, get managed.WordReader) {
 	fits := info.fits(first, get)
 	for k := range jumpLayouts {

@@ -70,7 +70,6 @@ func (m *rubyVM) threadAt(at uint64) (th thread, ok bool) {
 	return th, true
 }
 
-// maxNativeOffset bounds threadNative, bytes.
 const maxNativeOffset = 96
 
 // pair reads two neighbouring words in one call.
@@ -101,7 +100,7 @@ func (m *rubyVM) anchorAgain(tid int, pthread uint64) (uint64, bool) {
 	return 0, false
 }
 
-// verifiedAnchor returns at, or, if that thread has ended since the list was read, the present one of the thread ID.
+// verifiedAnchor returns at, or, if that thread has ended, the present one of the thread ID.
 func (m *rubyVM) verifiedAnchor(tid int, at uint64) (uint64, bool) {
 	if th, ok := m.threadAt(at); ok && th.tid == tid {
 		return at, true
@@ -109,7 +108,6 @@ func (m *rubyVM) verifiedAnchor(tid int, at uint64) (uint64, bool) {
 	return m.anchorAgain(tid, 0)
 }
 
-// findThread searches by pthread_t if known, else by thread ID.
 func (m *rubyVM) findThread(tid int, pthread uint64) *thread {
 	for i := range m.threads.list {
 		th := &m.threads.list[i]

@@ -14,7 +14,7 @@ import (
 // # Timeout.timeout
 //
 // Timeout.timeout (lib/timeout.rb) raises an exception in a thread whose block takes too long, also while it waits for
-// a lock. It calls that block from a block of its own, "block in timeout"; without a limit (nil or 0) from itself.
+// a lock. With a limit it calls that block from a block of its own, "block in timeout".
 
 const (
 	timeoutFile      = "/timeout.rb"
@@ -23,13 +23,13 @@ const (
 	maxTimeouts      = 1 << 16 // iseqs
 )
 
-// timeoutBlock is what is known of an iseq; another body: the address was reused.
+// timeoutBlock with another body is of a reused address.
 type timeoutBlock struct {
 	body      uint64
 	isTimeout bool
 }
 
-// inTimeout reports whether a block of Timeout.timeout with a limit is among the frames of the thread's fiber.
+// inTimeout searches a block of Timeout.timeout with a limit among the frames of the thread's fiber.
 func (b *blockedWait) inTimeout() bool {
 	iseqs := b.iseqs()
 	b.later = true
@@ -59,7 +59,6 @@ func (b *blockedWait) iseqs() (list []uint64) {
 	return slices.Compact(list)
 }
 
-// bodies has 0 for unreadable iseqs.
 func (m *rubyVM) bodies(iseqs []uint64) []uint64 {
 	words, parts := make([]byte, 8*len(iseqs)), make([]frames.Region, len(iseqs))
 	for i, iseq := range iseqs {

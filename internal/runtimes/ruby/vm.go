@@ -32,7 +32,6 @@ func (m *rubyVM) listHead(vm uint64) uint64 {
 	return m.word(vm + uint64(m.vmRactors))
 }
 
-// scanDistance is in bytes from rb_cObject.
 const scanDistance = 256 << 10
 
 // find searches the virtual machine, whose symbol is hidden.

@@ -27,7 +27,6 @@ import (
 // Other waits are known by the innermost frame's receiver: the struct rb_data_type_struct of its class begins with its
 // name.
 
-// Offsets, bytes.
 const (
 	unblockLocking = 16
 
@@ -52,7 +51,7 @@ func (l *layout) joiners() uint64 {
 	return 32
 }
 
-// threadHead and threadTail bound the offset of unblock.func, bytes. It is 232 to 328 in tested releases.
+// threadHead and threadTail bound the offset of unblock.func, bytes: 232 to 328 in tested releases.
 const (
 	threadHead = 96
 	threadTail = 512
@@ -72,14 +71,14 @@ const (
 	ofCondition = "condvar"
 )
 
-// receivers are classes by their types in C, which are named after the class in later releases.
+// receivers are classes by their types in C.
 var receivers = map[string]string{
 	"queue": "Thread::Queue", "Thread::Queue": "Thread::Queue",
 	"sized_queue": "Thread::SizedQueue", "Thread::SizedQueue": "Thread::SizedQueue",
 	ofCondition: "Thread::ConditionVariable",
 }
 
-// blockedWait reads what a thread waits for that is not in the interpreter lock's queue.
+// blockedWait is of a thread outside of the interpreter lock's queue.
 type blockedWait struct {
 	*copyReader
 	runtime *Runtime
@@ -122,8 +121,8 @@ func (b *blockedWait) findUnblock() bool {
 	return false
 }
 
-// mutex returns the wait for a mutex, without a time-out even if the thread wakes to look for deadlocks (thread_sync.c,
-// patrol_thread). The owner held it while it was read.
+// mutex ignores that the thread wakes to look for deadlocks (thread_sync.c, patrol_thread). The owner held it while it
+// was read.
 func (b *blockedWait) mutex() (w managed.WaitAnswer, ok bool) {
 	typ, mutex := b.object(b.locking)
 	if typ != ofMutex {
@@ -163,7 +162,6 @@ func (b *blockedWait) holderOf(holder [2]uint64) (owner thread) {
 	return owner
 }
 
-// byFrame returns the wait of a method of a queue, condition or thread, or of sleep.
 func (b *blockedWait) byFrame() (w managed.WaitAnswer, ok bool) {
 	typ, object := b.object(b.receiver(0))
 	method := b.method()
@@ -175,7 +173,7 @@ func (b *blockedWait) byFrame() (w managed.WaitAnswer, ok bool) {
 		method = ""
 	}
 	switch class := receivers[typ]; {
-	case method == "sleep": // of Kernel, also where self is a queue or a thread
+	case method == "sleep":
 		return managed.WaitAnswer{Kind: waits.Sleep}, true
 	case method == "select":
 		return w, false
@@ -187,7 +185,7 @@ func (b *blockedWait) byFrame() (w managed.WaitAnswer, ok bool) {
 	return w, false
 }
 
-// join returns the wait for the end of a thread that has the waiter in its list.
+// join requires the waiter in the thread's join_list.
 func (b *blockedWait) join(target uint64) (w managed.WaitAnswer, ok bool) {
 	m := b.vm
 	node := m.word(target + b.unblock + m.joiners())
@@ -212,7 +210,6 @@ func (b *blockedWait) frame(n uint64) uint64 {
 
 func (b *blockedWait) receiver(n uint64) uint64 { return b.word(b.frame(n) + frameSelf) }
 
-// method returns the innermost frame's name if it is a method in C, else "".
 func (b *blockedWait) method() string {
 	ep := b.word(b.frame(0) + frameEP)
 	if b.word(ep)&magicMask != magicCFunc || b.runtime.objects.symbols == 0 {
@@ -230,7 +227,7 @@ func (b *blockedWait) method() string {
 	return name
 }
 
-// object returns an object's type in C and its structure; "": none, or another type.
+// object returns an object's type in C and its structure.
 func (b *blockedWait) object(value uint64) (name string, data uint64) {
 	var w [dataSize]byte
 	word := func(at int) uint64 { return binary.LittleEndian.Uint64(w[at:]) }

@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Offsets in waits31, bytes.
 const (
 	vmAt      = 64
 	waiterAt  = 1024
@@ -34,7 +33,7 @@ const (
 type words map[int]uint64
 
 // waits31 is a thread of 3.1 in a blocking region, whose innermost frame has an object of a type in C as its receiver,
-// and another thread. at is its address.
+// and another thread.
 func waits31(at uint64, typ string, more words) []byte {
 	b := make([]byte, waitsSize)
 	put := func(off int, v uint64) { binary.LittleEndian.PutUint64(b[off:], v) }

@@ -16,10 +16,10 @@ type walk struct {
 	tags             []tag
 	allTags          []tag
 	runs             []run
-	nextRun          int // innermost run without a native frame
+	nextRun          int
 	firstOutsideRuns int
 
-	unfinished bool // the native walk may lack its outer end
+	unfinished bool
 	broken     bool
 }
 
@@ -99,7 +99,7 @@ func (w *walk) hasLock() bool {
 	return copied(m.lockOf(w.thread, copied)+uint64(m.lock.owner)) == w.thread
 }
 
-// appendFrames appends the control frames except the initial one; false: invalid.
+// appendFrames omits the initial frame; false: invalid.
 func (l *layout) appendFrames(list []frame, ec uint64, get managed.WordReader) ([]frame, bool) {
 	stack, ok := get(ec + ecStack)
 	size, ok2 := get(ec + ecSize)

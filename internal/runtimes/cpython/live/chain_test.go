@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// known is a program's own list of its calls.
 type known []struct {
 	name string
 	line int
@@ -34,8 +33,8 @@ func (k *known) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// check returns an error text; "": none. The functions must be the list's first, each but the innermost at the line of
-// its call.
+// check returns an error text or "". The functions must be the list's first, each but the innermost at the line of its
+// call.
 func (k known) check(stack []frame) string {
 	for i, f := range stack {
 		switch {
@@ -52,7 +51,7 @@ func (k known) check(stack []frame) string {
 	return ""
 }
 
-// from returns the rest of the list from a stack's outermost function on, for stacks whose outer frames are unknown.
+// from returns the rest of the list from a stack's outermost function on.
 func (k known) from(stack []frame) known {
 	for i := range k {
 		if len(stack) > 0 && k[i].name == stack[0].Function && k[i:].check(stack) == "" {
@@ -84,11 +83,10 @@ func TestChainsAreThoseThatTheProgramKnows(t *testing.T) {
 				}{"tell", 0})
 				py := attach(t, cmd.Process.Pid)
 				n, wrong, bad, empty, cut, frames := 0, 0, 0, 0, 0, 0
-				var at uint64 // of the last unmerged sample
+				var at uint64
 				py.looks(t, samplesOf(300), func(_ int, s *observe.RawSample, stack []frame, natives []uint64, h managed.Health) {
 					n++
 					if h != managed.Matched {
-						// A thread without a CPU is sampled at the same instruction again.
 						if s.Regs.PC == at {
 							return
 						}

@@ -16,8 +16,7 @@ import (
 
 var numbered = regexp.MustCompile(`^(?:outer_|inner_|<)(\d+)>?$`)
 
-// The program makes and frees functions faster than they can be named. A name must be that of the function that ran at
-// the sample, by the program's own counter, or be missing.
+// A name must be that of the function that ran at the sample, by the program's own counter, or be missing.
 func TestFreedFunctionsDoNotGetOtherNames(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {

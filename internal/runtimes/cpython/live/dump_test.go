@@ -18,12 +18,12 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// mostTakes bounds the dumps of one moment. A thread has no Python frames in fewer than 1 of 50 dumps
-// (docs/languages.md): a moment with three threads fails by chance less than once in a million.
+// A thread has no Python frames in fewer than 1 of 50 dumps (docs/languages.md): a moment with three threads fails by
+// chance less than once in a million.
 const mostTakes = 5
 
-// checkDump requires a Python chain in each thread of a dump, and all functions in at least one. A wrong chain fails at
-// once; again: a chain is missing.
+// checkDump requires a Python chain in each thread, and all functions in at least one. A wrong chain fails at once;
+// again: a chain is missing.
 func checkDump(t *testing.T, what string, k known, p *stacks.Process, last bool) (again bool) {
 	t.Helper()
 	whole := false
@@ -34,7 +34,6 @@ func checkDump(t *testing.T, what string, k known, p *stacks.Process, last bool)
 				stack = append(stack, frame{Frame: managed.Frame{Function: f.Function, Line: f.Line}})
 			}
 		}
-		// The chain of further threads begins with threading's functions.
 		for i := range stack {
 			if stack[i].Function == "forever" {
 				stack = append(stack[:0:0], stack[i:]...)
@@ -90,8 +89,8 @@ func TestDumpsAndCoresHavePythonFrames(t *testing.T) {
 	}
 }
 
-// launchAlone launches the program with one thread. Debian testing's C library keeps a guard page inside of the mapping
-// of each further thread's stack, and Debian 12's gcore omits such a mapping.
+// launchAlone has one thread: Debian testing's C library keeps a guard page inside of further threads' stacks, and
+// Debian 12's gcore omits such mappings.
 func launchAlone(t *testing.T, exe string) (pid int) {
 	t.Helper()
 	cmd, _ := observed.Launch(t, exe, "testdata/chain.py", "sleep", "0")
@@ -103,7 +102,6 @@ func checkCore(t *testing.T, pid int, k known, last bool) (again bool) {
 	return checkDump(t, "core", k, observed.DumpCore(t, pid), last)
 }
 
-// launchInPIDNamespace returns the pid outside.
 func launchInPIDNamespace(t *testing.T, exe string, args ...string) (pid int, line string) {
 	t.Helper()
 	enter := []string{"--user", "--map-root-user", "--pid", "--fork", "--kill-child"}

@@ -18,7 +18,6 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// headers returns the folder of an interpreter's Python.h; "": none.
 func headers(exe string) string {
 	home := filepath.Dir(filepath.Dir(exe))
 	found, _ := filepath.Glob(filepath.Join(home, "include/python3.*/Python.h"))
@@ -40,7 +39,6 @@ func compileHost(t *testing.T, name string, flags ...string) (file string, err e
 	return file, nil
 }
 
-// chainOfDump returns the listed functions of a dump's main thread, innermost first; nil without Python frames.
 func chainOfDump(d *stacks.Process, functions []string) (chain []string) {
 	python := false
 	for i := range d.Threads {
@@ -60,10 +58,10 @@ func chainOfDump(d *stacks.Process, functions []string) (chain []string) {
 	return chain
 }
 
-// mostDumps bounds the dumps until one has all calls. The program spends nearly all of its time at their end.
+// mostDumps bounds the dumps until one has all calls.
 const mostDumps = 40
 
-// wantInOneStack requires all calls, innermost first, in one dump, and only the outer ones of them in the others.
+// wantInOneStack requires all calls in one dump, and only the outer ones of them in the others.
 func wantInOneStack(t *testing.T, pid int, want []string) *stacks.Process {
 	t.Helper()
 	p, err := loadedcode.Open(pid)
@@ -88,7 +86,6 @@ func wantInOneStack(t *testing.T, pid int, want []string) *stacks.Process {
 	return nil
 }
 
-// innermost first, by testdata/hosted.py
 var hosted = []string{"leaf", "third", "host_calls", "host_call", "second", "host_calls", "host_call", "first", "runs",
 	"<module>"}
 
@@ -193,14 +190,14 @@ func TestTheInterpreterInsideOfGdbHasItsFrames(t *testing.T) {
 		t.Skipf("gdb is run by %s here", file)
 	}
 	d := wantInOneStack(t, cmd.Process.Pid, []string{"leaf", "invoked", "first", "<module>"})
-	between := map[string]int{} // functions of gdb, by the Python function that they called
+	between := map[string]int{} // by the Python function that they called
 	for _, th := range d.Threads {
 		called := ""
 		for _, f := range th.Frames {
 			switch {
 			case th.TID != d.PID:
 			case f.Kind == "cpython":
-				called = strings.TrimPrefix(f.Function, "Step.") // before 3.11 only plain names
+				called = strings.TrimPrefix(f.Function, "Step.")
 			case filepath.Base(f.Module) == filepath.Base(gdb):
 				between[called]++
 			}

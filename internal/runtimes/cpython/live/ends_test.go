@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// chainsOf returns the possible stacks of testdata/ends.py, outermost first.
 func chainsOf(how string) [][]string {
 	chains := [][]string{{"<module>", "child", "works", "leaf"}, {"works", "leaf"}, {"sleeps"}, {"is_killed"}}
 	switch how {
@@ -51,7 +50,7 @@ func begins(stack []string, chains [][]string) bool {
 	})
 }
 
-// Cases: children of a process with threads, processes whose threads the kernel has ended, and interpreters that end.
+// Cases: children of a process with threads, ended threads, and interpreters that end.
 func TestForkedAndEndingProcessesHaveTheirOwnFrames(t *testing.T) {
 	for version, exe := range pythons(t) {
 		for _, how := range []string{"forked", "forked-untold", "forked-thread", "killed", "finalizing"} {
@@ -126,7 +125,6 @@ func TestReinitialisedInterpretersHaveRightFramesOrNone(t *testing.T) {
 	}
 }
 
-// attachSoon is for a process whose interpreter is not always there.
 func attachSoon(t *testing.T, pid int) *python {
 	t.Helper()
 	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {

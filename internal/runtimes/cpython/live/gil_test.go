@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/waits"
 )
 
-// The main thread keeps the lock in a call of C, and sleeps there.
 func TestAWaiterForTheInterpreterNamesItsHolder(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {

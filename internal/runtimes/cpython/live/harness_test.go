@@ -77,13 +77,13 @@ type python struct {
 	plans   observe.Plans
 	threads map[int]*observe.Thread
 	walker  frames.Walker
-	loops   map[uint64]bool // native frames of the loop, by pc
-	cut     bool            // the last stack has Python frames, and the loop outside of them has none
-	before  func()          // each look
-	after   func()          // each look, before its walk
-	mayEnd  bool            // threads end meanwhile
+	loops   map[uint64]bool
+	cut     bool   // the loop outside of the last stack's Python frames has none
+	before  func() // each look
+	after   func()
+	mayEnd  bool // threads end meanwhile
 	bare    int
-	finds   bool // each look finds the thread's state again
+	finds   bool
 }
 
 type frame struct {
@@ -150,7 +150,6 @@ func find(t *testing.T, pid int) (*python, error) {
 	return py, nil
 }
 
-// looks observes each thread n times, and calls tell with each stack, outermost first.
 func (py *python) looks(t *testing.T, n int, tell func(tid int, s *observe.RawSample, stack []frame, natives []uint64,
 	h managed.Health)) {
 	t.Helper()
@@ -224,7 +223,6 @@ func (py *python) plan(th *observe.Thread, tls uint64) {
 	}
 }
 
-// walk returns the Python frames, outermost first.
 func (py *python) walk(th *observe.Thread, s *observe.RawSample) (stack []frame, natives []uint64, h managed.Health) {
 	if end := py.p.StackEnd(s.Mem.Stack.Addr); end != 0 {
 		s.Mem.StackEnd = end
@@ -242,7 +240,6 @@ func (py *python) walk(th *observe.Thread, s *observe.RawSample) (stack []frame,
 		Live:   l})
 }
 
-// merge returns the Python frames, outermost first.
 func (py *python) merge(s *managed.Sample) (stack []frame, natives []uint64, h managed.Health) {
 	var refs []managed.Ref
 	py.names.Begin(s)

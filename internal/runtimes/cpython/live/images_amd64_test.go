@@ -22,8 +22,7 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// TestImagesAreRecorded makes the images of package recorded: PYTHON_IMAGES=DIRECTORY go test -run
-// TestImagesAreRecorded.
+// TestImagesAreRecorded makes the images of package recorded in PYTHON_IMAGES.
 func TestImagesAreRecorded(t *testing.T) {
 	dir := os.Getenv("PYTHON_IMAGES")
 	if dir == "" {
@@ -33,7 +32,7 @@ func TestImagesAreRecorded(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
-			program := filepath.Join(t.TempDir(), "chain.py") // the image has its path
+			program := filepath.Join(t.TempDir(), "chain.py")
 			if text, err := os.ReadFile("testdata/chain.py"); err != nil || os.WriteFile(program, text, 0o644) != nil {
 				t.Fatal(err)
 			}
@@ -59,7 +58,6 @@ const (
 	deepEnough  = 44
 )
 
-// recordDeep records the main thread at a moment with a deep chain.
 func recordDeep(t *testing.T, py *python, k known) *recorded.Image {
 	t.Helper()
 	for range mostRecords {
@@ -78,7 +76,6 @@ func recordDeep(t *testing.T, py *python, k known) *recorded.Image {
 	return nil
 }
 
-// record records the main thread, which is stopped.
 func (py *python) record(regs *frames.Regs, k known) (*recorded.Image, error) {
 	m := &recorded.Image{What: py.names.Name(), TID: py.pid, TLS: regs.TLS, PC: regs.PC,
 		Names: map[string]recorded.Symbol{}}
@@ -131,10 +128,9 @@ func (py *python) record(regs *frames.Regs, k known) (*recorded.Image, error) {
 	return m, nil
 }
 
-// granule is the bytes that are recorded together.
 const granule = 64
 
-// recorder is a [recorded.Memory] of a stopped process that notes what is read.
+// recorder is a [recorded.Memory] of a stopped process.
 type recorder struct {
 	*host
 	m     *recorded.Image

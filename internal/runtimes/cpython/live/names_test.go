@@ -36,7 +36,6 @@ func TestThreadsHaveTheNamesOfThreading(t *testing.T) {
 	}
 }
 
-// Later threads reuse the memory and the pthread_self of ended ones.
 func TestNamesOfShortLivedThreadsAreTheirOwn(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {

@@ -15,9 +15,9 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// It single-steps a thread through calls, returns and entries from C. At each instruction the Python frames must be the
-// outer ones of the program's own list; at most one may come or go per instruction. At some instructions of an entry
-// nothing in memory leads to the chain: there are native frames only. PYTHON_STEPS is the number of instructions.
+// At each instruction of a thread's calls, returns and entries from C the Python frames must be the outer ones of the
+// program's own list; at most one may come or go. At some instructions of an entry nothing in memory leads to the
+// chain. PYTHON_STEPS is the number of instructions.
 func TestEveryInstructionHasTheChainOfItsNeighbours(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
@@ -80,7 +80,6 @@ func TestEveryInstructionHasTheChainOfItsNeighbours(t *testing.T) {
 	}
 }
 
-// walkStopped returns the Python frames, outermost first.
 func (py *python) walkStopped(tid int, regs *frames.Regs) (stack []frame, natives []uint64, h managed.Health) {
 	l := live{py.p, func() bool { return true }}
 	return py.merge(&managed.Sample{InnerTID: tid, Regs: regs, Mem: observed.Still(py.host.Read), Live: l})

@@ -11,11 +11,10 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// mostStopCalls: stack, presence of the page with the thread's state, that state, and data stack. Before 3.11 frames
-// are objects, on some pages.
+// mostStopCalls: stack, presence of the state's page, state, and data stack. Before 3.11 frames are objects, on some
+// pages.
 const mostStopCalls = 4
 
-// Observations with a plan and without alternate. Times are only printed.
 func TestStopTakesFewCalls(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {

@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// A sub-interpreter's state is borrowed by another thread, too.
 func TestThreadsWithSeveralStatesHaveTheFramesOfTheOneThatRuns(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {

@@ -37,7 +37,6 @@ func (t *task) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// differs returns "" if nothing differs.
 func (t *task) differs(got *stacks.Task) string {
 	var fs []string
 	for i := range got.Frames {
@@ -52,7 +51,7 @@ func (t *task) differs(got *stacks.Task) string {
 }
 
 // checkTasks compares a dump's tasks with the program's list, which lacks its main task. how is how all must have been
-// read; "": in any way, as of a busy loop, which may sleep for a page.
+// read; "": in any way.
 func checkTasks(t *testing.T, what, how, main string, truth map[string]*task, p *stacks.Process) {
 	t.Helper()
 	left := len(truth)
@@ -105,8 +104,7 @@ func sampleNow(t *testing.T, pid int) *stacks.Process {
 	return d
 }
 
-// sampleUntilRead repeats dumps of a busy loop: the running task may change in all readings of one dump, which then
-// only counts it.
+// The running task may change in all readings of one dump.
 func sampleUntilRead(t *testing.T, pid int) (d *stacks.Process) {
 	t.Helper()
 	for range 200 {
@@ -154,11 +152,11 @@ func TestTasksInText(t *testing.T) {
 				}
 			}
 		}
-		return // the text is the same for all
+		return
 	}
 }
 
-// Hundreds of tasks end and begin, each with functions that have its number.
+// Each task has functions with its number.
 func TestTasksOfABusyLoopAreConsistent(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {

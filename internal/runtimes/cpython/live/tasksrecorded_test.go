@@ -70,7 +70,7 @@ func TestARecordingHasTheTasksThatTheInterpreterKnows(t *testing.T) {
 			for _, k := range truth {
 				want[strings.Join(k.frames, " ")]++
 			}
-			extra := 0 // the main task is not in the truth
+			extra := 0
 			for _, s := range recordTasks(t, pid).Sample {
 				if l := s.Label[profile.LabelTask]; len(l) == 0 || l[0] != languages.CoroutineTask {
 					continue

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recorded has images of interpreters for tests of builds that a machine lacks, and of damaged memory: what was
-// read to find a stopped interpreter and to walk and name its main thread. The tests of package live make them.
+// Package recorded has images of interpreters, for tests of builds that a machine lacks, and of damaged memory. The
+// tests of package live make them.
 package recorded
 
 import (
@@ -28,8 +28,8 @@ type Image struct {
 	Names     map[string]Symbol // innermost first
 	Natives   []Native          // innermost first
 	Memory    []frames.Region   // by address
-	Calls     []Call            // of Python, outermost first, as the program reported them
-	Thread    string            // as the program named it
+	Calls     []Call            // of Python, outermost first, by the program
+	Thread    string
 
 	modules []*frames.Module
 }
@@ -57,7 +57,7 @@ type Call struct {
 	Line     int
 }
 
-// Read implements [managed.Host]. Words of a page ([managed.Pages]) that were not recorded are 0.
+// Read implements [managed.Host]. Unrecorded words of a page ([managed.Pages]) are 0.
 func (img *Image) Read(addr uint64, b []byte) (n int) {
 	if len(b) == pageSize && addr%pageSize == 0 {
 		return img.readPage(addr, b)
@@ -152,7 +152,7 @@ type Memory interface {
 // Found is what [Image.Walk] found.
 type Found struct {
 	Calls  []Call
-	Freed  bool // one of Calls was
+	Freed  bool
 	Health managed.Health
 	Thread string
 }

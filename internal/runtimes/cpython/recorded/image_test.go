@@ -37,7 +37,6 @@ func kept(t testing.TB) map[string]*Image {
 
 const leastCalls = 40
 
-// Of the innermost function the program did not know the line.
 func TestRecordedInterpretersHaveTheirChains(t *testing.T) {
 	for name, m := range kept(t) {
 		t.Run(name, func(t *testing.T) {
@@ -58,7 +57,7 @@ func TestRecordedInterpretersHaveTheirChains(t *testing.T) {
 	}
 }
 
-// Each change is 4 bytes of an offset in the image's memory, and the 8 bytes to put there.
+// Each change is a 4-byte offset in the image's memory, and 8 bytes.
 func FuzzImages(f *testing.F) {
 	all := kept(f)
 	list := slices.Sorted(maps.Keys(all))

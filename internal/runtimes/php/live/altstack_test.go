@@ -13,8 +13,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// The calls are on the thread's stack, near the handler's or far from it, and execute_ex may have its register in the
-// signal's context only.
+// execute_ex may have its register in the signal's context only.
 func TestCallsAreFoundFromASignalHandlerWithAStackOfItsOwn(t *testing.T) {
 	php, err := exec.LookPath("php")
 	if err != nil {

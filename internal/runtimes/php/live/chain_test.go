@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/dump/stacks"
 )
 
-// callers lists the possible callers of each function of chain.php; "" is the end of the stack.
+// callers lists the possible callers; "" is the end of the stack.
 var callers = map[string][]string{
 	"chain.php":     {""},
 	"Chain::mapped": {"chain.php"},
@@ -72,7 +72,7 @@ var anyCaller = map[string]bool{
 	"call_user_func": true, "Fiber::suspend": true, "Fiber::isTerminated": true, "Fiber::__construct": true,
 }
 
-// wrong returns the fault of a stack's PHP frames; "": none. Unknown frames may stand for any.
+// wrong returns the fault of a stack's PHP frames or "". Unknown frames may stand for any.
 func wrong(list []*stacks.Frame) string {
 	for i, f := range list {
 		n, caller := name(f), ""

@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/dump/stacks"
 )
 
-// startFPM returns the only worker and its socket.
 func startFPM(t *testing.T) (worker int, socket string) {
 	t.Helper()
 	programs, _ := filepath.Glob("/usr/sbin/php-fpm*")

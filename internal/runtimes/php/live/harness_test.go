@@ -93,7 +93,6 @@ func sample(t *testing.T, p *loadedcode.Process, pid int) *stacks.Thread {
 	return nil
 }
 
-// managedFrames returns PHP frames, innermost first.
 func managedFrames(th *stacks.Thread) (list []*stacks.Frame) {
 	for i := range th.Frames {
 		if th.Frames[i].Kind == "php" {

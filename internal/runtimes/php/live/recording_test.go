@@ -18,7 +18,6 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// record samples a process at 999 Hz until it ends.
 func record(t *testing.T, pid int, stops int64) *pprof.Profile {
 	t.Helper()
 	return observed.Record(t, pid, observed.Recording{
@@ -39,8 +38,7 @@ func ofSample(s *pprof.Sample) (list []*stacks.Frame) {
 	return list
 }
 
-// settled omits the first quarter of a recording, in which functions are first read, and samples before the first one
-// with frames: on a busy machine the first walk comes late.
+// settled omits the first quarter, in which functions are first read, and samples before the first one with frames.
 func settled(prof *pprof.Profile) []*pprof.Sample {
 	end := func(s *pprof.Sample) int64 { return s.NumLabel[rec.LabelEnd][0] }
 	list := slices.SortedFunc(slices.Values(prof.Sample), func(a, b *pprof.Sample) int {
@@ -57,8 +55,7 @@ func settled(prof *pprof.Profile) []*pprof.Sample {
 
 type tally struct{ samples, frames, without, cut, freed, wrong int64 }
 
-// add counts a sample, and returns the fault of its frames. Unreadable calls are cut off at the outer end: native
-// frames of the interpreter stand there.
+// add counts a sample, and returns the fault of its frames. Unreadable calls are cut off at the outer end.
 func (t *tally) add(s *pprof.Sample) (wrongs string) {
 	list, n := ofSample(s), s.Value[0]
 	t.samples += n
@@ -128,7 +125,7 @@ func TestCodeOfExpressionsHasItsCallers(t *testing.T) {
 					names = append(names, f.Function)
 				}
 				made += s.Value[0]
-				if strings.TrimPrefix(strings.Join(names, " "), "preg_match ") == want { // from 8.4 on it has no call
+				if strings.TrimPrefix(strings.Join(names, " "), "preg_match ") == want {
 					whole += s.Value[0]
 				}
 			}

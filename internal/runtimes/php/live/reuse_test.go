@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/dump/stacks"
 )
 
-// Closures and scripts are made and freed at the same addresses. Each is named by its number, or [freed].
 func TestReusedMemoryGetsNoWrongName(t *testing.T) {
 	for _, php := range interpreters(t) {
 		t.Run(php.name, func(t *testing.T) {

@@ -33,16 +33,15 @@ type stepped struct {
 type stepCounts struct {
 	steps, frames             int
 	wrong, freed              int
-	without, incomplete, jump int // stacks without PHP frames, not walked to the end, and unlike the previous
-	beginning                 int // on the new stack of a fiber, which has no frame yet
-	calls                     int // changes of the number of frames
-	before                    int // frames of the previous step, 0: none
+	without, incomplete, jump int // without PHP frames, not walked to the end, unlike the previous
+	beginning                 int // on the new stack of a fiber
+	calls                     int
+	before                    int
 }
 
-// segment is the instructions stepped at one place.
 const segment = 400
 
-// PRYWALK_STEPS instructions are stepped, at several places of each program.
+// PRYWALK_STEPS is the number of instructions.
 func TestEveryInstructionHasTheCallsOfTheProgram(t *testing.T) {
 	steps := 2 * segment
 	if n, err := strconv.Atoi(os.Getenv("PRYWALK_STEPS")); err == nil {
@@ -56,8 +55,8 @@ func TestEveryInstructionHasTheCallsOfTheProgram(t *testing.T) {
 				tooMany := func() bool {
 					return n.frames == 0 || n.without > n.steps/10 || n.incomplete > n.steps/50 || n.freed > n.frames/50
 				}
-				// Two places do not suffice for shares, as one can be in the JIT compiler, which traces call without a
-				// frame of their own: over a limit they are measured at up to 200.
+				// Two places do not suffice for shares, as one can be in the JIT compiler: over a limit they are
+				// measured at up to 200.
 				for n.steps < steps || tooMany() && n.steps < 100*steps {
 					s.runOn(t)
 					for n.before = 0; n.steps == 0 || n.steps%segment != 0; {
@@ -142,8 +141,8 @@ func (s *stepped) check(t *testing.T, regs *frames.Regs, n *stepCounts) {
 	}
 }
 
-// beginsFiber reports whether pc is in the code that enters the stack of a fiber (jump_fcontext, and the trampoline
-// before it: Zend/asm), near "ldmxcsr (%rsp); fldcw 4(%rsp)".
+// beginsFiber recognizes the code that enters the stack of a fiber (jump_fcontext, and the trampoline before it:
+// Zend/asm) by "ldmxcsr (%rsp); fldcw 4(%rsp)".
 func (s *stepped) beginsFiber(pc uint64) bool {
 	var code [160]byte
 	n := s.p.Read(pc-64, code[:])

@@ -21,7 +21,6 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// threadSafe returns the programs of testdata/threads.c by release.
 func threadSafe(t *testing.T) map[string]string {
 	t.Helper()
 	configs, _ := filepath.Glob(releases + "/*/bin/php-config")
@@ -53,12 +52,12 @@ func threadSafe(t *testing.T) map[string]string {
 type threads struct {
 	pid    int
 	number map[int]int
-	calls  map[int][]string // PHP's own traceback, by thread ID
+	calls  map[int][]string
 }
 
 const maxNumbers = 8
 
-// startThreads waits until each thread has slept, which it does repeatedly for pause, µs.
+// startThreads waits until each thread has slept for pause, µs.
 func startThreads(t *testing.T, program, pause string) *threads {
 	t.Helper()
 	script, err := filepath.Abs("testdata/sleepers.php")
@@ -90,7 +89,6 @@ func startThreads(t *testing.T, program, pause string) *threads {
 	return th
 }
 
-// No thread was ever stopped.
 func TestSleepingThreadsHaveTheTracebackOfPHP(t *testing.T) {
 	for release, program := range threadSafe(t) {
 		t.Run(release, func(t *testing.T) {
@@ -150,10 +148,8 @@ func allThreads(t *testing.T, how string, pid int) []stacks.Thread {
 	return d.Threads
 }
 
-// numbered is a thread's function: number and depth.
 var numbered = regexp.MustCompile(`^t(\d+)_(\d+)$`)
 
-// wrongInThread returns the fault of a thread's PHP frames; "": none.
 func wrongInThread(list []*stacks.Frame, number int) string {
 	name := func(i int) string {
 		if i >= len(list) {
@@ -195,7 +191,6 @@ func wrongInThread(list []*stacks.Frame, number int) string {
 	return ""
 }
 
-// The recording is written after the program's end.
 func TestRecordingsOfThreadsHaveTheCallsOfEach(t *testing.T) {
 	for release, program := range threadSafe(t) {
 		t.Run(release, func(t *testing.T) {

@@ -17,8 +17,7 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// startSleeping returns PHP's own traceback of chain.php, which sleeps: function and line of each call, innermost
-// first.
+// startSleeping returns PHP's own traceback: function and line of each call, innermost first.
 func startSleeping(t *testing.T, php interpreter) (pid int, calls []string) {
 	t.Helper()
 	cmd := exec.Command(php.command[0], append(php.command[1:len(php.command):len(php.command)],
@@ -38,8 +37,7 @@ func startSleeping(t *testing.T, php interpreter) (pid int, calls []string) {
 	return cmd.Process.Pid, calls[1:]
 }
 
-// asPHP returns a stack in the form of PHP's traceback: a function and the line of its caller. PHP shows include,
-// require and eval as functions, and omits the script.
+// asPHP: PHP shows the line of the caller, and include, require and eval as functions, and omits the script.
 func asPHP(list []*stacks.Frame) (calls []string) {
 	for i, f := range list[1:] {
 		n := f.Function
@@ -60,7 +58,6 @@ func asPHP(list []*stacks.Frame) (calls []string) {
 	return calls
 }
 
-// In a passive read, with all threads stopped, and in a core.
 func TestSleepersHaveTheTracebackOfPHP(t *testing.T) {
 	for _, php := range interpreters(t) {
 		t.Run(php.name, func(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// Calls inside of the method that wrote the backtrace, and its own lines, are not compared.
+// The lines of the method that wrote the backtrace are not compared.
 func TestStacksAreRubysOwnBacktraces(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {
@@ -47,7 +47,6 @@ func TestStacksAreRubysOwnBacktraces(t *testing.T) {
 	}
 }
 
-// compare returns the fault of a stack; own is Ruby's, the innermost first.
 func compare(stack []observed.Frame, own [][3]any) string {
 	for i := range own {
 		label, path, line := own[len(own)-1-i][0], own[len(own)-1-i][1], int(own[len(own)-1-i][2].(float64))

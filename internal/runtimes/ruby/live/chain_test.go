@@ -15,8 +15,7 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// between are the frames from a function of testdata/chain.rb to the one that it calls, by its number modulo 10; %s is
-// the function.
+// between are the frames from a function of testdata/chain.rb (%s) to its callee, by its number modulo 10.
 var between = [][]string{
 	{},
 	{"each", "block in %s"},
@@ -54,7 +53,7 @@ func plain(name string) string {
 	return before + name
 }
 
-// record is written by the program: the numbers of the running functions, outermost first.
+// record reads the numbers of the running functions, outermost first.
 func record(mem frames.Memory, at uint64) (list []int, ok bool) {
 	var b []byte
 	for i := uint64(0); i < 64; i += 8 {
@@ -73,8 +72,8 @@ func record(mem frames.Memory, at uint64) (list []int, ok bool) {
 	return list, true
 }
 
-// check returns the fault of a stack; "": none. The program's functions must be those of its record, or one more that
-// has just begun or is about to return, with the frames of between at the line of the call.
+// check returns the fault of a stack or "". The program's functions must be those of its record, or one more that
+// begins or returns, with the frames of between at the line of the call.
 func check(stack []observed.Frame, list []int, qualified bool) string {
 	var got []string
 	first := -1
@@ -122,8 +121,8 @@ func check(stack []observed.Frame, list []int, qualified bool) string {
 
 func isFunction(name string) bool { return strings.HasPrefix(name, "f_") }
 
-// Two threads call functions through C and record which ones run. In one run a third thread moves all of Ruby's
-// objects; in another the second thread is a ractor's.
+// Two threads record their calls through C. In one run a third thread moves all objects; in another the second thread
+// is a ractor's.
 func TestChainsAreTheProgramsOwnRecord(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		for _, how := range []string{"spin", "compact", "ractor"} {
@@ -146,7 +145,7 @@ func TestChainsAreTheProgramsOwnRecord(t *testing.T) {
 					}
 					list, ok := record(&s.Mem, which)
 					if _, known := rb.Names.Anchor(tid, s.Regs.TLS); !ok || !known {
-						return // none of Ruby's threads
+						return
 					}
 					n++
 					switch {
@@ -162,7 +161,7 @@ func TestChainsAreTheProgramsOwnRecord(t *testing.T) {
 					case tid != cmd.Process.Pid && !slices.ContainsFunc(stack.Frames, func(f observed.Frame) bool {
 						return isFunction(plain(f.Function))
 					}):
-						return // before its first call, or another thread
+						return
 					}
 					all += len(stack.Frames)
 					if msg := check(stack.Frames, list, classes); msg != "" {

@@ -21,8 +21,7 @@ var (
 	fileOf   = regexp.MustCompile(`^<(\d+)>$`)
 )
 
-// linesOf returns the possible lines of a function of testdata/churn.rb. A block that is being entered is at its first
-// line.
+// linesOf: a block that is being entered is at its first line.
 func linesOf(function string) []int {
 	switch {
 	case strings.HasPrefix(function, "block (2 levels)"):
@@ -33,8 +32,7 @@ func linesOf(function string) []int {
 	return []int{1, 2, 3, 4, 7}
 }
 
-// The program makes and frees methods faster than they can be named; names are read some milliseconds after the sample.
-// A name is that of the method that ran in the sample, by the program's own counter, or missing.
+// A name must be that of the method that ran in the sample, by the program's own counter, or be missing.
 func TestFreedFunctionsDoNotGetOtherNames(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {

@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// checkDump compares with Ruby's own backtraces, by name or, in a core, by number.
 func checkDump(t *testing.T, what string, p *stacks.Process, names map[int]string, want map[string][][3]any) {
 	t.Helper()
 	seen := 0
@@ -80,12 +79,12 @@ func TestDumpsAndCoresHaveRubyFrames(t *testing.T) {
 	}
 }
 
-// checkFirst checks a core of one thread. The C library of Debian's development release has a guard page inside of the
-// mapping of each further thread's stack, and Debian 12's gcore omits such a mapping.
+// checkFirst checks a core of one thread: the C library of Debian's development release has a guard page inside of
+// further threads' stacks, and Debian 12's gcore omits such mappings.
 func checkFirst(t *testing.T, ruby program) {
 	t.Helper()
 	cmd, _ := launch(t, ruby, "testdata/chain.rb", "alone")
-	for range 5 { // while a frame is being made there are native ones only
+	for range 5 {
 		for _, f := range observed.DumpCore(t, cmd.Process.Pid).Threads[0].Frames {
 			if f.Kind == "ruby" && f.Function == "<main>" {
 				return

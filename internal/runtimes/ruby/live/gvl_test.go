@@ -14,8 +14,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Each of five computing threads is at times in the lock's queue while another has it. The first thread waits for it
-// after its output, and not in its sleep.
+// The first thread waits for the lock after its output, and not in its sleep.
 func TestThreadsThatComputeWaitForTheInterpreterLock(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {

@@ -17,12 +17,11 @@ import (
 
 type program []string
 
-// yjit compiles all that is called twice.
 var yjit = []string{"--yjit", "--yjit-call-threshold=2"}
 
 const withYJIT = " YJIT"
 
-// rubies returns the installed releases, those with YJIT once more with it. RUBY_RELEASES is the directory given to
+// rubies returns the installed releases, with and without YJIT. RUBY_RELEASES is the directory given to
 // scripts/setup-rubies.sh.
 func rubies(t *testing.T) map[string]program {
 	t.Helper()
@@ -49,13 +48,12 @@ func rubies(t *testing.T) map[string]program {
 	return all
 }
 
-// launch returns the program's first line.
 func launch(t *testing.T, ruby program, args ...string) (*exec.Cmd, string) {
 	t.Helper()
 	return observed.Launch(t, ruby[0], slices.Concat(ruby[1:], args)...)
 }
 
-// attach opens a process. also are places of 64 bytes that each observation copies.
+// attach: also are places of 64 bytes that each observation copies.
 func attach(t *testing.T, pid int, also ...uint64) *observed.Process {
 	t.Helper()
 	p := observed.Attach(t, pid, ruby.Detect, also...)
@@ -68,7 +66,6 @@ func qualified(p *observed.Process) bool {
 	return strings.HasPrefix(name, "Ruby 3.4") || strings.HasPrefix(name, "Ruby 4")
 }
 
-// samplesOf is the number of samples of each thread: RUBY_LOOKS, else def.
 func samplesOf(def int) int {
 	if n, err := strconv.Atoi(os.Getenv("RUBY_LOOKS")); err == nil {
 		return n

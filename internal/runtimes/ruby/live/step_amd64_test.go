@@ -16,9 +16,8 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// It single-steps a thread through calls, returns and entries from C (RUBY_STEPS instructions). The functions must be
-// those of the program's record; from one instruction to the next, at most a method and the C function that called it
-// come or go.
+// At each instruction of a thread's calls, returns and entries from C the functions must be those of the program's
+// record; at most a method and the C function that called it come or go. RUBY_STEPS is the number of instructions.
 func TestEveryInstructionHasTheChainOfItsNeighbours(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		t.Run(version, func(t *testing.T) {
@@ -37,7 +36,7 @@ func TestEveryInstructionHasTheChainOfItsNeighbours(t *testing.T) {
 			defer runtime.UnlockOSThread()
 			regs := holdWhole(t, rb)
 			defer func() { _ = observed.Release(cmd.Process.Pid) }()
-			// They enter a frame some instructions before it is filled in: 2.7, and YJIT of 3.1.
+			// A frame is entered some instructions before it is filled in.
 			early := strings.HasPrefix(rb.Names.Name(), "Ruby 2.7") ||
 				strings.HasPrefix(rb.Names.Name(), "Ruby 3.1") && strings.HasSuffix(version, withYJIT)
 			all, wrong, unmatched, jumps, before, changes, without := 0, 0, 0, 0, -1, 0, 0
@@ -86,7 +85,7 @@ func TestEveryInstructionHasTheChainOfItsNeighbours(t *testing.T) {
 	}
 }
 
-// holdWhole stops the first thread where its stack is whole. While YJIT compiles, its code is not executable.
+// holdWhole: while YJIT compiles, its code is not executable.
 func holdWhole(t *testing.T, rb *observed.Process) *frames.Regs {
 	t.Helper()
 	for try := 0; ; try++ {

@@ -25,7 +25,6 @@ type asker struct {
 	calls, asked int64
 }
 
-// ask returns what a thread waits for, if it was read asleep.
 func (a *asker) ask(tid int, s *observe.RawSample) (w managed.WaitAnswer, ok bool) {
 	if s.State == sample.Running || s.How != observe.ByPassiveRead {
 		return w, false
@@ -86,8 +85,7 @@ func TestWaitsHaveTheirObjectsAndOwners(t *testing.T) {
 	}
 }
 
-// checkLocks checks the deadlock of testdata/waits.rb, which has another cycle that a time-out ends, and the wait of
-// its first thread, up to 3.2 in ppoll(2).
+// checkLocks checks the deadlock of testdata/waits.rb, which has another cycle that a time-out ends.
 func checkLocks(t *testing.T, pid int) {
 	t.Helper()
 	p, err := loadedcode.Open(pid)
@@ -99,7 +97,7 @@ func checkLocks(t *testing.T, pid int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range l.Locks { // the virtual machine's stack, 1 MiB, is on the thread's
+	for i := range l.Locks {
 		if th := l.Locks[i].OwnerThread; th != nil && !th.Complete {
 			t.Errorf("the stack of the owner %s ends in %s", th.Name, th.StopReason)
 		}
@@ -122,8 +120,7 @@ func checkLocks(t *testing.T, pid int) {
 	}
 }
 
-// Four threads pass a lock on, and note its owner. If the note is the same before and after the query, the owner is
-// that of the note, or missing.
+// If the note of the owner is the same before and after the query, the owner is that of the note, or missing.
 func TestOwnersOfALockThatIsPassedOn(t *testing.T) {
 	for version, ruby := range rubies(t) {
 		for _, kind := range []string{"mutex", "monitor", "fiber"} {
