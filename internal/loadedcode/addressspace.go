@@ -13,12 +13,11 @@ import (
 type AddressSpace interface {
 	// ReadMem returns an error if it reads fewer than len(b) bytes.
 	ReadMem(addr uint64, b []byte) (int, error)
-	// Read is ReadMem, in a core also of mapped files, without an error.
+	// Read is ReadMem without an error, in a core also of mapped files.
 	Read(addr uint64, b []byte) int
 	// ReadMapped is ReadMem for a mapped file, with a time limit.
 	ReadMapped(addr uint64, b []byte) (int, error)
-	// Mappings calls f for each mapping, ascending; MappingsOf at least for those of m's file. An error: not all were
-	// read.
+	// Mappings calls f for each mapping, ascending; MappingsOf at least for those of m's file.
 	Mappings(f func(*RawMapping)) error
 	MappingsOf(m *Mapping, f func(*RawMapping)) error
 	// Image returns the image of m's file, or nil.

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// builtinsSource is a file's analysis of instructions, with the builtins of runtimes.
 type builtinsSource struct {
 	*heuristics.Source
 	builtins []managed.Builtins
@@ -29,7 +28,7 @@ func (s *builtinsSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return s.Source.Rule(q)
 }
 
-// CallBefore implements [frames.CallSites]. A builtin that is returned into without a call counts as called.
+// CallBefore implements [frames.CallSites]. A builtin that is returned into counts as called.
 func (s *builtinsSource) CallBefore(ret frames.Addr) (frames.Call, bool) {
 	if call, ok := s.Source.CallBefore(ret); ok {
 		return call, ok
@@ -37,8 +36,7 @@ func (s *builtinsSource) CallBefore(ret frames.Addr) (frames.Call, bool) {
 	return frames.Call{}, s.builtinsAt(ret) != nil
 }
 
-// builtinsAt returns the builtins with a function at pc that is returned into without a call, or nil. FuncStart is
-// asked first, as Continues reads symbols.
+// builtinsAt returns the builtins with a function at pc that is returned into without a call, or nil.
 func (s *builtinsSource) builtinsAt(pc frames.Addr) managed.Builtins {
 	start, ok := s.FuncStart(pc)
 	if !ok || start != pc {

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// coldParts maps cold parts to their functions by name: NAME.cold (GCC, LLVM), NAME.cold.N (older GCCs, BOLT).
+// coldParts maps cold parts to functions: NAME.cold (GCC, LLVM), NAME.cold.N (older GCCs, BOLT).
 type coldParts struct {
 	*fileSymbols
 	built bool
@@ -34,7 +34,7 @@ func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
 	return c.parts[i].parent.start, c.parts[i].parent.end, true
 }
 
-// funcSymbol has in unit the number of its STT_FILE symbol (gABI) if it is local.
+// funcSymbol's unit is the number of its STT_FILE symbol (gABI) if it is local.
 type funcSymbol struct {
 	funcRange
 	name string
@@ -44,7 +44,7 @@ type funcSymbol struct {
 func (c *coldParts) build() {
 	c.Tables(func(f *elffile.File, kind elffile.SymbolKind) {
 		if kind != elffile.SymTab {
-			return // .dynsym lacks local symbols
+			return
 		}
 		cold := collectFuncSymbols(f, func(name []byte) []byte {
 			base, tail, ok := bytes.Cut(name, []byte(".cold"))
@@ -73,7 +73,7 @@ func (c *coldParts) build() {
 
 const coldCost = 4 * 64
 
-// collectFuncSymbols returns function symbols under the names that take makes of theirs; nil skips a symbol.
+// collectFuncSymbols names symbols by take, which returns nil to skip one.
 func collectFuncSymbols(f *elffile.File, take func([]byte) []byte) []funcSymbol {
 	var out []funcSymbol
 	unit, i := 0, 0
@@ -105,7 +105,7 @@ func collectFuncSymbols(f *elffile.File, take func([]byte) []byte) []funcSymbol 
 	return out
 }
 
-// pairWithFunctions finds each cold part's function of the same name: in its unit, else the global one.
+// pairWithFunctions finds the function of the same name in the cold part's unit, else the global one.
 func (c *coldParts) pairWithFunctions(cold, whole []funcSymbol) {
 	type key struct {
 		name string

@@ -42,7 +42,7 @@ func TestColdPartsBelongToTheFunctionOfTheirUnit(t *testing.T) {
 		if unit == "c" {
 			linkage, name = "", "other"
 		}
-		own := filepath.Join(dir, unit+".c") // the unit's name in the symbol table
+		own := filepath.Join(dir, unit+".c")
 		tool(t, "cp", src, own)
 		objects = append(objects, filepath.Join(dir, unit+".o"))
 		tool(t, "gcc", "-O2", "-c", "-DLINKAGE="+linkage, "-DNAME="+name, "-DCALLER="+unit, "-o", objects[len(objects)-1],
@@ -59,7 +59,7 @@ func TestColdPartsBelongToTheFunctionOfTheirUnit(t *testing.T) {
 	p.prepare(&fileSymbols{elf: f})
 	found := 0
 	var parent *elffile.Symbol
-	for i := range syms { // in the same unit; the global one anywhere
+	for i := range syms {
 		s := &syms[i]
 		switch name := f.SymbolName(elffile.SymTab, s); {
 		case name == "same":

@@ -42,7 +42,6 @@ func (s *debugFiles) filesOrOpen() []*elffile.File {
 	return s.found
 }
 
-// drop closes the files until the next use. The memory of .gnu_debugdata is the image's.
 func (s *debugFiles) drop() {
 	_ = s.debug.Close()
 	s.tried, s.found, s.debug = false, nil, nil

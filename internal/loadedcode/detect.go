@@ -18,7 +18,7 @@ type detectedRuntimes struct {
 	frameSources []managed.FrameSource
 	schedulers   []managed.Scheduler
 	histories    []managed.CodeHistory
-	images       map[*Image]struct{} // at the last detection
+	images       map[*Image]struct{}
 	unowned      bool
 }
 
@@ -27,10 +27,10 @@ type detection struct {
 	runtime       managed.Runtime // nil: not found
 	reason        error           // why not
 	tries         int             // since new files or run-time code appeared
-	refreshesLeft int             // until the next try
+	refreshesLeft int
 }
 
-// maxTries bounds the tries of one detection: the first at once, then after 1, 2, 4, … 64 refreshes.
+// maxTries bounds the tries of a detection: at once, then after 1, 2, 4, … 64 refreshes.
 const maxTries = 8
 
 // isFinal reports whether a runtime was found, there is none, or all tries failed.
@@ -46,7 +46,7 @@ func (d *detectedRuntimes) found(yield func(managed.Runtime) bool) {
 	}
 }
 
-// detect attaches found runtimes to the new mappings, and searches for others if there are new files or code.
+// detect attaches found runtimes to the new mappings, and searches others if there are new files or code.
 func (d *detectedRuntimes) detect(h *runtimeHost) {
 	if d.detections == nil {
 		for i := range runtimes.Detectors {
@@ -66,7 +66,6 @@ func (d *detectedRuntimes) detect(h *runtimeHost) {
 	d.listInterfaces()
 }
 
-// attach reports whether a lost runtime owned code.
 func (d *detectedRuntimes) attach(h *runtimeHost) (released bool) {
 	for i := range d.detections {
 		if entry := &d.detections[i]; entry.runtime != nil && !entry.runtime.Attach(h) {
@@ -136,7 +135,6 @@ func (d *detectedRuntimes) withoutKind(kind int, h *runtimeHost) *runtimeHost {
 	return left
 }
 
-// retry repeats failed detections that are due, and reports whether a runtime was found.
 func (d *detectedRuntimes) retry(h *runtimeHost) (changed bool) {
 	for i := 0; i < len(d.detections); i++ {
 		entry := &d.detections[i]

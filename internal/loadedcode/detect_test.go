@@ -109,7 +109,6 @@ type moduleRuntime struct {
 
 func (s *moduleRuntime) Module() *frames.Module { return s.module }
 
-// A runtime of one module leaves other modules to further runtimes of its kind.
 func TestRuntimeIsFoundForEachModule(t *testing.T) {
 	var made []*moduleRuntime
 	f, _ := detecting(t, func(h managed.Host) (managed.Runtime, error) {

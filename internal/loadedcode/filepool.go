@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// filePool bounds open files: it closes the least recently used one, which its next read reopens.
+// filePool closes the least recently used file, which its next read reopens.
 type filePool struct {
 	mu    sync.Mutex
 	limit int // 0: closed
@@ -25,13 +25,13 @@ type filePool struct {
 type pooledFile struct {
 	pool      *filePool
 	f         *safeopen.File
-	path      string // in this mount namespace, used when its link is gone; "": none
+	path      string // used when its link is gone, or ""
 	closed    bool
 	nameTaken bool
 	used      uint64
 }
 
-// newFilePool's limit is the number of open files; 0: half of RLIMIT_NOFILE, at most 512.
+// newFilePool: limit 0 is half of RLIMIT_NOFILE, at most 512.
 func newFilePool(limit int) *filePool {
 	if limit <= 0 {
 		limit = 512
@@ -43,7 +43,6 @@ func newFilePool(limit int) *filePool {
 	return &filePool{limit: limit, open: map[*pooledFile]struct{}{}}
 }
 
-// add takes f over, and closes it if the pool is closed.
 func (p *filePool) add(f *safeopen.File) *pooledFile {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -56,7 +55,7 @@ func (p *filePool) add(f *safeopen.File) *pooledFile {
 	return h
 }
 
-// setOpen makes f the open file of h. Preconditions: p.mu is held, and the pool is not closed.
+// setOpen makes f the open file of h. Preconditions: p.mu is held, and the pool is open.
 func (p *filePool) setOpen(h *pooledFile, f *safeopen.File) {
 	for len(p.open) >= p.limit {
 		var oldest *pooledFile
@@ -93,7 +92,7 @@ func (h *pooledFile) Close() error {
 	return nil
 }
 
-// closeUntilRead closes a file until its next read. named: its name still leads to it; else that read fails.
+// closeUntilRead: named: the file's name still leads to it; else the next read fails.
 func (h *pooledFile) closeUntilRead() (named bool) {
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()
@@ -119,8 +118,7 @@ func (p *filePool) closeAll() {
 
 var errFileGone = errors.New("the file is no longer what it was")
 
-// ReadAt implements io.ReaderAt. It fails for a file that was overwritten in place: former and later tables together
-// would give wrong names.
+// ReadAt implements io.ReaderAt. It fails for a file overwritten in place: mixed tables would give wrong names.
 func (h *pooledFile) ReadAt(b []byte, off int64) (int, error) {
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()

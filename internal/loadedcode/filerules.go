@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/runtimes"
 )
 
-// fileRules are the rule sources of a file and its debug files.
 type fileRules struct {
 	table    managed.FileTable   // or nil
 	sources  []frames.RuleSource // by falling trust
@@ -22,8 +21,7 @@ type fileRules struct {
 	builtins []managed.Builtins
 }
 
-// prepare makes, by falling trust: a language's table, the file's call frame information, that of debug files, the
-// analysis of instructions.
+// prepare makes sources by falling trust.
 func (r *fileRules) prepare(symbols *fileSymbols) {
 	f := symbols.elf
 	r.bounds = append(r.bounds, pltStubs(f.PLTs()))
@@ -57,7 +55,7 @@ func (r *fileRules) add(s interface {
 // Table returns the table of a language's functions, or nil. Not safe for concurrent use.
 func (img *Image) Table() managed.FileTable { return img.preparedRules().table }
 
-// preparedTable returns the table for concurrent use, or nil. A file without a table is not prepared.
+// preparedTable is for concurrent use. A file without a table is not prepared.
 func (img *Image) preparedTable() managed.FileTable {
 	if !img.mayHaveTable() {
 		return nil

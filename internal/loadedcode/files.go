@@ -48,8 +48,7 @@ func (f *TrustedFiles) trusted() *safeopen.Trust {
 	return f.trust
 }
 
-// Debug opens a debug file below the process's root directory, else below prywalk's. The caller compares build id or
-// checksum.
+// Debug opens a debug file below the process's root, else below prywalk's. The caller compares build id or checksum.
 func (f *TrustedFiles) Debug(name string) (*safeopen.File, error) {
 	r := f.requestInRoot(name)
 	r.Trust = f.trusted()
@@ -60,8 +59,8 @@ func (f *TrustedFiles) Debug(name string) (*safeopen.File, error) {
 	return f.opener.Open(safeopen.Request{Path: name, Trust: r.Trust})
 }
 
-// PerfMap opens /tmp/perf-PID.map below the process's root, PID in its pid namespace, else below prywalk's. It refuses
-// symbolic links, and a file older than the process, as ids are reused.
+// PerfMap opens /tmp/perf-PID.map below the process's root (PID in its pid namespace), else below prywalk's, but no
+// link, and no file older than the process.
 func (f *TrustedFiles) PerfMap() (*safeopen.File, error) {
 	inside, since := f.PID, int64(0)
 	if st, err := process.ReadStatus("/proc", f.PID); err == nil {

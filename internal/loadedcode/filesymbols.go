@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/runtimes"
 )
 
-// fileSymbols are the symbols of a file and its debug files, a [managed.FileSymbols].
+// fileSymbols are a file's and its debug files', a [managed.FileSymbols].
 type fileSymbols struct {
 	elf   *elffile.File
 	from  *debugFiles
@@ -40,7 +40,6 @@ func (x *fileSymbols) Named(names ...string) []managed.Symbol {
 	return append(x.ownSymbols(names), x.debugSymbols(names)...)
 }
 
-// firstNamed searches the file, then its debug files; the zero Symbol: none.
 func (x *fileSymbols) firstNamed(name string) managed.Symbol {
 	if s, known := x.first[name]; known {
 		return s
@@ -70,8 +69,7 @@ func (x *fileSymbols) debugSymbols(names []string) (list []managed.Symbol) {
 	return list
 }
 
-// ownSymbols searches the file's own tables. Names that runtimes ask of each file are searched together, as a search
-// reads all names.
+// ownSymbols searches all names that runtimes ask of each file together, as a search reads all names.
 func (x *fileSymbols) ownSymbols(names []string) []managed.Symbol {
 	search := names
 	if !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(runtimes.Symbols, n) }) {

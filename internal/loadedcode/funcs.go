@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// funcIndex is built from a file's symbols on first use.
 type funcIndex struct {
 	*fileSymbols
 	built bool
@@ -20,7 +19,6 @@ type funcIndex struct {
 // funcRange is [start, end) in file addresses; end is 0 for a symbol without size.
 type funcRange struct{ start, end uint64 }
 
-// funcCost is bytes per function while the index is built.
 const funcCost = 2 * 16
 
 // FuncRange returns the bounds of the function at pc, a file address.
@@ -53,7 +51,7 @@ func (x *funcIndex) build() {
 	x.funcs = slices.Clip(x.funcs)
 }
 
-// pltStubs are procedure linkage tables, each with one entry of call frame information.
+// pltStubs have one entry of call frame information each.
 type pltStubs []elffile.PLT
 
 // FuncRange implements heuristics.Functions.

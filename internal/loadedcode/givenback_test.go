@@ -20,9 +20,9 @@ func (e epilogue) ReadCode(addr uint64, buf []byte) int {
 
 // After the pop, GCC's call frame information is still relative to the frame pointer (x265).
 func TestPoppedFramePointerIsTheCallers(t *testing.T) {
-	const at = 3 // after the first pops
+	const at = 3
 	calls := heuristics.New(heuristics.Options{Arch: frames.X86_64, Code: epilogue{
-		0x41, 0x5f, 0x5d, // pop r15; pop rbp
+		0x41, 0x5f, 0x5d,
 		0x49, 0x8d, 0x65, 0xf0, 0x41, 0x5d, 0xc3}}) // lea rsp, [r13-16]; pop r13; ret
 	row := frames.Row{CFAReg: 13, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
 	by := func(off int64) frames.RegRule {

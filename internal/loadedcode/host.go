@@ -15,7 +15,6 @@ type runtimeHost struct {
 	analysis *heuristics.Source
 }
 
-// release restores the first sources of the modules that owner has, and reports whether there are any.
 func (h *runtimeHost) release(owner managed.Runtime) (released bool) {
 	for _, m := range h.mods {
 		if m.Owner != owner {

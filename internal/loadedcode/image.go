@@ -13,14 +13,14 @@ import (
 
 // Image is an ELF file with code. ELF is not safe for concurrent use; the rule sources are.
 type Image struct {
-	// ID is unique in this run of prywalk, not 0.
+	// ID is unique in this run, not 0.
 	ID uint64
 	// Path is the first known path, or [vdso].
 	Path string
-	// BuildID is the GNU build id in hex, or "".
+	// BuildID is hexadecimal, or "".
 	BuildID string
 	ELF     *elffile.File
-	// FromMemory: the file is unreadable; its loaded sections are read from the process.
+	// FromMemory: an unreadable file's loaded sections are read from the process.
 	FromMemory bool
 	Deleted    bool // unlinked
 
@@ -57,7 +57,6 @@ func (img *Image) ReadAddr(addr uint64, b []byte) int {
 	return img.ELF.ReadAddr(addr, b)
 }
 
-// lockRules locks img.mu, which the caller unlocks.
 func (img *Image) lockRules() *fileRules {
 	p := img.preparedRules()
 	img.mu.Lock()
@@ -79,7 +78,7 @@ func (img *Image) preparedRules() *fileRules {
 	return p
 }
 
-// Clone returns the same file with separate tables, for another goroutine. Precondition: the clone is closed before the
+// Clone returns the file with separate tables, for another goroutine. Precondition: the clone is closed before the
 // cache of the first image, whose open file it shares.
 func (img *Image) Clone() (*Image, error) {
 	f, err := img.ELF.Reopen()

@@ -37,7 +37,7 @@ func NewImageCache(maxFiles int) *ImageCache {
 	}
 }
 
-// DebugFiles sets how to open img's debug file by path; the cache closes it. img may be nil.
+// DebugFiles sets how to open img's debug file by path. img may be nil.
 func (c *ImageCache) DebugFiles(img *Image, open func(path string) (*safeopen.File, error)) {
 	if img != nil && img.debug.open == nil {
 		img.debug.open, img.debug.files = open, c.files
@@ -61,7 +61,7 @@ func (p *Process) Image(m *Mapping) *Image {
 	}
 	f, err := p.openMapped(m)
 	if img := p.cache.byName[key]; err != nil && img != nil {
-		return img // the process has ended
+		return img
 	}
 	if errors.Is(err, safeopen.ErrStuck) {
 		m.Unresponsive = true
@@ -80,7 +80,7 @@ func (p *Process) Image(m *Mapping) *Image {
 	return img
 }
 
-// current returns false if there is no image, or the file has changed, or may change as nothing maps it.
+// current returns false if the file has changed, or may change as nothing maps it.
 func (c *ImageCache) current(key fileKey) (*Image, bool) {
 	img, ok := c.byName[key]
 	return img, ok && (img == nil || img.usage.users.Load() > 0 && img.file.isUnchanged())
@@ -128,7 +128,6 @@ func MemoryImage(r *MemFile, m *Mapping) *Image {
 
 const maxVDSO = 1 << 20 // bytes
 
-// vdso is a whole ELF file in memory; nil if unreadable.
 func (c *ImageCache) vdso(o AddressSpace, m *Mapping) *Image {
 	if m.End-m.Start > maxVDSO {
 		return nil

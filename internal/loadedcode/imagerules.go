@@ -7,10 +7,8 @@ import (
 	"prywalk/heuristics"
 )
 
-// maxSources is the greatest number of sources of [fileRules].
 const maxSources = 4
 
-// lazySources returns rules and call sites of img, made on first use.
 func (img *Image) lazySources() ([]frames.RuleSource, frames.CallSites) {
 	out := make([]frames.RuleSource, maxSources)
 	for i := range out {
@@ -38,8 +36,7 @@ func (s imageSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return r, row, ok
 }
 
-// fixEpilogue corrects a row by the frame pointer at a pc where that is restored
-// ([heuristics.Source.RestoredAtReturn]).
+// fixEpilogue corrects a row by the frame pointer where that is restored ([heuristics.Source.RestoredAtReturn]).
 func fixEpilogue(
 	r frames.Rule, row *frames.Row, q frames.Query, arch frames.Arch, calls *heuristics.Source,
 ) (frames.Rule, *frames.Row) {

@@ -24,7 +24,7 @@ func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {
 	return s.Addr, slices.Clone(data), true
 }
 
-// ImageAt returns the image at an address, also where memory is mapped over a part of the file, and the file address.
+// ImageAt returns the image at an address, also under other mappings, and the file address.
 func ImageAt(space *frames.Space, addr uint64) (*Image, uint64) {
 	for _, m := range space.Modules() {
 		at := MappingOf(m)

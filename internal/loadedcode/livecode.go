@@ -13,7 +13,7 @@ const (
 	maxLivePages = 1024
 )
 
-// liveCode reads code of a JIT compiler, and keeps the pages to detect changes.
+// liveCode reads a JIT compiler's code, and keeps the pages to detect changes.
 type liveCode struct {
 	tid    int
 	memory *procmem.Memory

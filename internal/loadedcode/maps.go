@@ -16,7 +16,6 @@ import (
 // Perm is a set of access rights.
 type Perm uint8
 
-// Rights of proc_pid_maps(5).
 const (
 	PermRead Perm = 1 << iota
 	PermWrite
@@ -27,9 +26,9 @@ const (
 // MapsLine is a line of /proc/PID/maps (proc_pid_maps(5)).
 type MapsLine struct {
 	Start, End uint64
-	// Offset is in the file, bytes.
+	// Offset is in bytes.
 	Offset uint64
-	// Dev has the major number in the upper 32 bits, the minor in the lower.
+	// Dev has the major number in the upper 32 bits.
 	Dev uint64
 	// Inode is 0 without a file.
 	Inode uint64
@@ -39,17 +38,17 @@ type MapsLine struct {
 	Deleted bool // unlinked
 }
 
-// Mapping is a mapping, and what is known of its code.
+// Mapping is a mapping with its code.
 type Mapping struct {
 	MapsLine
-	// StartedAs is the path given to execve if it is another name of the file ([DisplayName]).
+	// StartedAs is execve's path if it is another name of the file ([DisplayName]).
 	StartedAs string
 	Image     *Image
 	// Unresponsive: the file system did not respond; the file's memory is not read.
 	Unresponsive bool
 	// JIT: without a readable ELF file the code counts as made at run time; its module has the process's addresses.
 	JIT bool
-	// Names names JIT code that describes itself, or is nil.
+	// Names names code that describes itself, or is nil.
 	Names  Names
 	closed *atomic.Bool
 }
@@ -74,13 +73,13 @@ type Names interface {
 // ErrMaps means that the text is not a list of mappings.
 var ErrMaps = errors.New("malformed maps")
 
-// RawMapping is a MapsLine with an unparsed path, without allocation.
+// RawMapping is a MapsLine with an unparsed path.
 type RawMapping struct {
 	MapsLine
 	RawPath []byte
 }
 
-// name unescapes line feeds (\012, seq_file_path) and recognizes unlinked files.
+// name unescapes line feeds (\012, seq_file_path).
 func (m *RawMapping) name() (string, bool) {
 	path, deleted := bytes.CutSuffix(m.RawPath, []byte(" (deleted)"))
 	if bytes.Contains(path, []byte(`\012`)) {
@@ -126,7 +125,6 @@ func (m *RawMapping) parse(line []byte) bool {
 	return !c.bad && m.Start < m.End
 }
 
-// lineCursor returns zeros after a malformed field.
 type lineCursor struct {
 	rest []byte
 	bad  bool
@@ -192,7 +190,7 @@ func (c *lineCursor) perm() Perm {
 	return p
 }
 
-// MappingList is the list of a process's mappings.
+// MappingList has a process's mappings.
 type MappingList struct {
 	text []byte
 	// Code has the executable mappings, Spans all, ascending.

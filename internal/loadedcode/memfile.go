@@ -52,13 +52,13 @@ var errReadMapped = errors.New("reading a file's contents in a process's memory"
 
 const maxPieces = 4096
 
-// NewMemFile returns a reader of the mapped parts of m's file; nil: none. Of several loads of the file it reads the one
-// with m: mappings ascending in address and file offset.
+// NewMemFile reads the mapped parts of m's file; nil: none. Of several loads of the file it reads the one with m:
+// mappings ascending in address and file offset.
 func NewMemFile(o AddressSpace, m *Mapping) *MemFile {
 	f := &MemFile{space: o}
-	found, last := false, uint64(0) // m has passed; offset of the file's previous mapping
+	found, last := false, uint64(0) // m has passed; offset of the previous mapping
 	err := o.MappingsOf(m, func(r *RawMapping) {
-		another := r.Offset < last // of the file begins
+		another := r.Offset < last
 		switch {
 		case r.Dev != m.Dev || r.Inode != m.Inode, found && another:
 			return
@@ -66,7 +66,7 @@ func NewMemFile(o AddressSpace, m *Mapping) *MemFile {
 			f.pieces = f.pieces[:0]
 		}
 		last = r.Offset
-		if found && r.Offset == 0 { // a load of one mapping
+		if found && r.Offset == 0 {
 			return
 		}
 		found = found || r.Start == m.Start

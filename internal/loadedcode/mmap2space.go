@@ -12,8 +12,7 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// Mmap2Space is an address space from a list of executable mappings (PERF_RECORD_MMAP2), also of an ended process. Not
-// safe for concurrent use.
+// Mmap2Space is an address space from a list of executable mappings (PERF_RECORD_MMAP2). Not safe for concurrent use.
 type Mmap2Space struct {
 	maps  []Mapping
 	first uint64 // of the first mapping listed: after an exec the program's
@@ -22,8 +21,8 @@ type Mmap2Space struct {
 	space *frames.Space
 }
 
-// Mmap2Space makes the space of these mappings; a later one replaces those that it overlaps. Paths are of the mount
-// namespace of process pid. A link called name beside the program's file names it ([DisplayName]).
+// Mmap2Space makes the space of mappings; a later one replaces those that it overlaps. Paths are of the mount namespace
+// of process pid. A link called name beside the program's file names it ([DisplayName]).
 func (c *ImageCache) Mmap2Space(arch frames.Arch, maps []MapsLine, pid int, name string) *Mmap2Space {
 	s := &Mmap2Space{cache: c, files: &TrustedFiles{PID: pid}, space: frames.NewSpace(arch)}
 	for _, m := range maps {
@@ -135,7 +134,7 @@ func (s *Mmap2Space) MappingsOf(_ *Mapping, f func(*RawMapping)) error { return 
 // Images implements AddressSpace.
 func (s *Mmap2Space) Images() *ImageCache { return s.cache }
 
-// Image implements AddressSpace. Device and inode must be equal: the path may lead to another file now.
+// Image implements AddressSpace. Device and inode must be equal: the path may lead to another file.
 func (s *Mmap2Space) Image(m *Mapping) *Image {
 	key := fileKey{m.Dev, m.Inode, m.Path}
 	if img, ok := s.cache.current(key); ok {
@@ -163,7 +162,7 @@ func (s *Mmap2Space) Image(m *Mapping) *Image {
 	return s.cache.byName[key] // gone, or with another number here (btrfs, overlayfs)
 }
 
-// UnknownCode ends the walk (bad-memory) in a module with unknown instructions, whose frames a scan would skip.
+// UnknownCode ends the walk (bad-memory) in a module with unknown instructions.
 type UnknownCode struct{}
 
 // Rule implements frames.RuleSource.

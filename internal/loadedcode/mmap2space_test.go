@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// Sources that read the process's memory are not compared.
 func TestListedMappingsHaveTheModulesOfTheProcess(t *testing.T) {
 	exe, err := testtargets.Compile("phases.c")
 	if err != nil {
@@ -119,7 +118,6 @@ func TestListedProgramHasTheNameOfItsLink(t *testing.T) {
 	}
 }
 
-// The opened process has ended, and its file is removed.
 func TestImageOfARemovedFileServesProcessesThatWereNeverOpened(t *testing.T) {
 	cache := NewImageCache(0)
 	defer cache.Close()

@@ -42,7 +42,6 @@ func (img *Image) attachTo(mod *frames.Module, m *Mapping, bias uint64) {
 	mod.Sources, mod.Calls = img.lazySources()
 }
 
-// moduleName is in brackets for code made at run time.
 func moduleName(m *Mapping) string {
 	switch {
 	case m.Path == "" || strings.HasPrefix(m.Path, "/dev/zero") || m.Path == "//anon":
@@ -53,8 +52,7 @@ func moduleName(m *Mapping) string {
 	return m.Path
 }
 
-// FindCopies finds anonymous copies of a file's text at its addresses (Node's huge pages), behind a mapping of the
-// file.
+// FindCopies finds anonymous copies of a file's text at its addresses (Node's huge pages).
 func FindCopies(o AddressSpace, anonymous []*frames.Module) {
 	if len(anonymous) == 0 {
 		return

@@ -155,7 +155,6 @@ func TestTextMovedToAnonymousMemoryIsThatOfTheFile(t *testing.T) {
 	}
 }
 
-// Node moves its text so.
 const movedText = `
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -73,7 +73,7 @@ func withSpan(spans []procmem.Span, s procmem.Span) []procmem.Span {
 }
 
 // SetCodeTime prepares walks of stacks copied at a time (CLOCK_MONOTONIC, ns) for each [managed.CodeHistory], and
-// reports whether a walk can give another stack. mayRead permits reads of the process (microseconds).
+// reports whether a walk can give another stack. mayRead permits reads of the process.
 func (p *Process) SetCodeTime(at int64, mayRead bool) (changed bool) {
 	if p.runtimes == nil {
 		return false

@@ -16,8 +16,8 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// openMapped opens a mapping's file by its map_files link (also if unlinked), else /proc/PID/exe or its path in the
-// process's root or prywalk's if the contents are the mapping's.
+// openMapped opens a mapping's file by its map_files link, else /proc/PID/exe or its path in the process's root or
+// prywalk's if the contents are the mapping's.
 func (p *Process) openMapped(m *Mapping) (*safeopen.File, error) {
 	f, err := p.openLink(m)
 	if err == nil || errors.Is(err, safeopen.ErrStuck) {
@@ -59,13 +59,13 @@ func (p *Process) openLink(m *Mapping) (*safeopen.File, error) {
 	return f, err
 }
 
-// isFileOf: with overlay file systems and btrfs, devices and inodes can differ; then the contents decide.
+// isFileOf: with overlay file systems and btrfs, devices and inodes can differ.
 func (p *Process) isFileOf(f *safeopen.File, m *Mapping) bool {
 	id := f.ID()
 	return id.Dev == m.Dev && id.Inode == m.Inode || SameContents(p, f, m)
 }
 
-// SameContents compares the first KiB (ELF header, usually the build id), and start and middle of the mapping.
+// SameContents compares the first KiB, and start and middle of the mapping.
 func SameContents(o AddressSpace, f io.ReaderAt, m *Mapping) bool {
 	mem := NewMemFile(o, m)
 	if mem == nil {

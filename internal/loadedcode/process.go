@@ -19,7 +19,7 @@ import (
 // Process is an observed process with its code as of the last Refresh. Not safe for concurrent use.
 type Process struct {
 	*process.Process
-	// JITFuncBounds returns bounds of functions made at run time; nil: unknown. It is set before the first walk.
+	// JITFuncBounds returns bounds of functions made at run time, or is nil. It is set before the first walk.
 	JITFuncBounds FuncBounds
 
 	cache    *ImageCache
@@ -34,18 +34,17 @@ type Process struct {
 	jit      *liveCode
 	files    *TrustedFiles
 	runtimes *Runtimes
-	noLinks  bool // map_files cannot be followed
+	noLinks  bool
 	closed   *atomic.Bool
 }
 
-// codeMapping's mod is nil until made.
 type codeMapping struct {
 	at  *Mapping
 	mod *frames.Module
 }
 
 // Open opens process pid. The error is a [*process.Error] if there is none, if it cannot be sampled, or if access is
-// denied. A traced process can be read passively.
+// denied.
 func Open(pid int) (*Process, error) {
 	cache := NewImageCache(0)
 	p, err := cache.Open(pid)
@@ -98,7 +97,7 @@ func (p *Process) start() error {
 	return p.checkReadable()
 }
 
-// checkReadable reads one byte: ptrace's access check can deny it.
+// checkReadable: ptrace's access check can deny a read.
 func (p *Process) checkReadable() error {
 	for _, c := range p.code {
 		if c.at.Perm&PermRead == 0 || c.at.Unresponsive {
@@ -113,7 +112,7 @@ func (p *Process) checkReadable() error {
 	return nil
 }
 
-// Close releases the process, but no shared cache. Space and Runtimes are nil afterwards.
+// Close releases the process. Space and Runtimes are nil afterwards.
 func (p *Process) Close() error {
 	err := p.Process.Close()
 	p.closeAllButNames()
@@ -123,7 +122,7 @@ func (p *Process) Close() error {
 	return err
 }
 
-// closeAllButNames keeps the images and self-described code, which names need.
+// closeAllButNames keeps images and self-described code, for names.
 func (p *Process) closeAllButNames() {
 	countUsers(p.code, -1)
 	p.closed.Store(true)

@@ -13,13 +13,11 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// maxMainStackGrowth is the usual limit of the first thread's stack, bytes: the stack grows to a stack pointer so far
-// below.
+// maxMainStackGrowth is the usual limit of the first thread's stack, bytes.
 const maxMainStackGrowth = 8 << 20
 
-// Refresh reads the mappings again, and reports whether code changed so that a walk can give another stack. Unchanged
-// mappings keep their modules, except after an exec. After the end of the process the error is a [*process.Error] of
-// [refusal.Exited].
+// Refresh reads the mappings again, and reports whether a walk can give another stack. Unchanged mappings keep their
+// modules, except after an exec. After the end of the process the error is a [*process.Error] of [refusal.Exited].
 func (p *Process) Refresh() (changed bool, err error) {
 	if !p.Alive() {
 		return false, process.Explain(p.PID, os.ErrNotExist)
@@ -63,7 +61,6 @@ func (p *Process) resetAfterExec() error {
 	return err
 }
 
-// readMaps reads another thread's list if the thread has ended: its is empty.
 func (p *Process) readMaps() error {
 	for {
 		var err error
@@ -80,7 +77,6 @@ func (p *Process) readMaps() error {
 	}
 }
 
-// parseMappings returns the executable mappings; unchanged ones keep their modules, unless execed.
 func (p *Process) parseMappings(execed bool) ([]codeMapping, error) {
 	p.spans = p.spans[:0]
 	var next []codeMapping
@@ -188,7 +184,7 @@ func (p *Process) useModules() {
 // maxMainStackGrowth below it; 0: none.
 func (p *Process) StackEnd(sp uint64) uint64 {
 	i := sort.Search(len(p.spans), func(i int) bool { return p.spans[i].End > sp })
-	for i < len(p.spans) && !p.spans[i].Writable { // below a growing stack
+	for i < len(p.spans) && !p.spans[i].Writable {
 		if p.spans[i].Start <= sp {
 			return 0
 		}
@@ -204,7 +200,7 @@ func (p *Process) StackEnd(sp uint64) uint64 {
 	return 0
 }
 
-// FirstStackEnd returns the end of the first thread's initial stack, or 0.
+// FirstStackEnd returns the end of the first thread's stack, or 0.
 func (p *Process) FirstStackEnd() uint64 {
 	for i := range p.spans {
 		if p.spans[i].Grows {

@@ -114,7 +114,6 @@ func TestRefreshFindsTheProgramAfterExec(t *testing.T) {
 	}
 }
 
-// Only the address space is another.
 func TestRefreshFindsAnExecOfTheSameProgramAtTheSameAddresses(t *testing.T) {
 	exe, err := testtargets.Compile("execs.c", "-O1", "-g0")
 	if err != nil {

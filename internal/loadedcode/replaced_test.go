@@ -98,7 +98,7 @@ func TestAReplacedLibraryIsReadFromMemory(t *testing.T) {
 	})
 }
 
-// One process maps the file already, without symbols read; another maps it later and shares the cache.
+// One process maps the file already; another maps it later and shares the cache.
 func TestALibraryThatIsOverwrittenInPlaceGivesNoWrongNames(t *testing.T) {
 	py, err := exec.LookPath("python3")
 	if err != nil {

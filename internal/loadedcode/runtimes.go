@@ -27,7 +27,7 @@ func NewRuntimes(arch frames.Arch, code heuristics.Code, ask *FuncBounds) *Runti
 	return r
 }
 
-// SetSources gives a module made at run time its sources, which all such modules share.
+// SetSources gives a module made at run time the shared sources.
 func (r *Runtimes) SetSources(mod *frames.Module) {
 	mod.Generated = true
 	mod.Sources = []frames.RuleSource{r.code}
@@ -83,7 +83,7 @@ func (r *Runtimes) Schedulers() []managed.Scheduler {
 	return r.detected.schedulers
 }
 
-// TaskOffsets returns [managed.Scheduler.TaskOffsets] of each scheduler that knows them.
+// TaskOffsets returns each scheduler's [managed.Scheduler.TaskOffsets].
 func (r *Runtimes) TaskOffsets() (out []*managed.TaskOffsets) {
 	for _, s := range r.Schedulers() {
 		if t := s.TaskOffsets(); t != nil {
@@ -93,7 +93,7 @@ func (r *Runtimes) TaskOffsets() (out []*managed.TaskOffsets) {
 	return out
 }
 
-// NextRecords is [managed.Scheduler.NextRecords] of the scheduler that knows record.
+// NextRecords is that of the [managed.Scheduler] that knows record.
 func (r *Runtimes) NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr {
 	n := len(out)
 	for _, s := range r.Schedulers() {
@@ -130,8 +130,7 @@ func (f jitFuncs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return (*f.fallback)(pc)
 }
 
-// SumParked counts the waiting tasks of all schedulers; counted is how many could be read, err the error of the unread
-// one.
+// SumParked counts the waiting tasks of all schedulers; counted is how many could be read, err the unread one's error.
 func (r *Runtimes) SumParked() (sum managed.Parked, counted int, unread managed.Scheduler, err error) {
 	sum.Reasons = map[string]int{}
 	for _, s := range r.Schedulers() {

@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// LLVM registers its code with GDB's JIT interface. In Node it comes with an add-on.
 func TestNodesRulesRemainBesideLLVM(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {

@@ -36,7 +36,6 @@ func DisplayName(m *frames.Module) string {
 	return m.Name
 }
 
-// nameProgram sets StartedAs in new mappings of the program's file.
 func (p *Process) nameProgram() {
 	if !slices.ContainsFunc(p.code, func(c codeMapping) bool { return c.mod == nil && c.at.Inode != 0 }) {
 		return
@@ -63,7 +62,6 @@ func (p *Process) nameProgram() {
 	}
 }
 
-// startedAs returns "" if the file's own name is as good.
 func (p *Process) startedAs(at *Mapping) string {
 	name := p.execFn()
 	if name == "" || strings.HasPrefix(path.Base(at.Path), path.Base(name)) {

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// Links such as dot and redis-server have other names than their files.
+// As dot and redis-server.
 func TestProgramHasTheNameThatStartedIt(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "config-update5.2")
@@ -54,7 +54,7 @@ func TestProgramHasTheNameThatStartedIt(t *testing.T) {
 	} {
 		c := exec.Command(test.args[0], test.args[1:]...)
 		c.Dir = dir
-		in, err := c.StdinPipe() // the shell reads until the end of the test
+		in, err := c.StdinPipe()
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// A Refresh keeps the layout of tasks.
 func TestTasksOfGoProgramsAreFound(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "gostacks")
 	if out, err := exec.Command("go", "build", "-o", exe,

@@ -6,13 +6,13 @@ import "sync/atomic"
 
 // # Unused files
 //
-// A recording keeps each image for names. Unused files are closed and their data dropped until they are needed again.
+// A recording keeps each image for names. Unused files are closed and their data dropped until they are needed.
 
 type usage struct {
 	users          atomic.Int64 // mappings in live processes
 	modules        atomic.Int64 // ever made: a program that is started repeatedly often has no user
 	modulesAtSweep atomic.Int64
-	idle           atomic.Bool // no user or new module at the last sweep
+	idle           atomic.Bool
 }
 
 // Unused reports whether the file has had no user for some time. Safe for concurrent use.
@@ -47,7 +47,6 @@ func (c *ImageCache) forget(img *Image) {
 	}
 }
 
-// drop drops data and closes the file. named: its name still leads to it.
 func (img *Image) drop() (named bool) {
 	img.mu.Lock()
 	defer img.mu.Unlock()

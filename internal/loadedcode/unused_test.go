@@ -37,7 +37,6 @@ func withSources(t *testing.T, p *Process) *Image {
 	return imageOf(m)
 }
 
-// One of 40 programs still runs.
 func TestFilesThatNoProcessRunsAreReleased(t *testing.T) {
 	const programs = 40
 	c := NewImageCache(0)
@@ -106,7 +105,6 @@ func keeps(c *ImageCache, img *Image) bool {
 	return false
 }
 
-// A command in a shell's loop is not running most of the time.
 func TestFileInUseIsKept(t *testing.T) {
 	c := NewImageCache(0)
 	defer c.Close()

@@ -16,8 +16,8 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// Check reports whether pid is a process with user-space stacks; permission is not checked. root is the mount point of
-// proc ("/proc"). The error is an [*Error].
+// Check reports whether pid is a process with user-space stacks; permission is not checked. root is proc's mount point.
+// The error is an [*Error].
 func Check(root string, pid int) (*Status, error) { return procRoot(root).check(pid) }
 
 func (p procRoot) check(pid int) (*Status, error) {
@@ -42,7 +42,7 @@ func (p procRoot) check(pid int) (*Status, error) {
 	return s, nil
 }
 
-// hiddenOrGone distinguishes a process that /proc hides (mount option hidepid) from a missing one.
+// hiddenOrGone distinguishes a process hidden by /proc (mount option hidepid) from a missing one.
 func (p procRoot) hiddenOrGone(pid int, err error) error {
 	if p != defaultProc || !errors.Is(err, refusal.Exited) {
 		return err
@@ -64,7 +64,6 @@ func (p procRoot) comm(pid int) string {
 	return strings.TrimSuffix(string(text), "\n")
 }
 
-// liveThread returns 0 if there is none.
 func (p procRoot) liveThread(pid int) int {
 	entries, err := os.ReadDir(p.path(pid, "task"))
 	if err != nil {
@@ -90,7 +89,7 @@ const (
 	machARM64  = 183
 )
 
-// machine returns e_machine of a process's program; an unsupported one is an error of [refusal.Not64Bit].
+// machine returns e_machine of a process's program. Errors: [refusal.Not64Bit].
 func (p procRoot) machine(pid, tid int) (uint16, error) {
 	var o safeopen.Opener
 	f, err := o.Open(safeopen.Request{Path: p.path(tid, "exe"), Kernel: true})

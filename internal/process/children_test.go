@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// child waits for the program's exec.
 func child(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := exec.LookPath(name)

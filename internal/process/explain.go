@@ -66,7 +66,6 @@ func (g *gateChecker) denied(err error) *Error {
 	return e
 }
 
-// label returns the target's security label (AppArmor, SELinux), or "".
 func (g *gateChecker) label() string {
 	text, err := os.ReadFile(g.proc.path(g.pid, "attr/current"))
 	label := strings.Trim(string(text), "\x00\n ")

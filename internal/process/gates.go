@@ -15,14 +15,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Gate is one of the kernel's checks for access to another process (ptrace(2), "Ptrace access mode checking").
+// Gate is one of the kernel's checks (ptrace(2), "Ptrace access mode checking").
 type Gate struct {
 	Name    string
 	OK      bool // as far as can be seen
-	Unknown bool // OK is a guess, as the check's input is unreadable
+	Unknown bool // OK is a guess
 	Detail  string
 	Remedy  string // smallest step that helps
-	Command string // for that step, or ""
+	Command string
 	Needs   uint64 // capabilities that Command adds by setcap, or 0
 }
 
@@ -48,8 +48,8 @@ type gateChecker struct {
 	target *Status
 }
 
-// Gates evaluates the checks in the kernel's order. root is the mount point of proc ("/proc"). The error is an [*Error]
-// if there is no such process.
+// Gates evaluates the checks in the kernel's order. root is proc's mount point. The error is an [*Error] if there is no
+// such process.
 func Gates(root string, pid int) ([]Gate, error) {
 	g, err := newGateChecker(procRoot(root), pid)
 	if err != nil {
@@ -78,8 +78,7 @@ func (g *gateChecker) all() []Gate {
 
 func (g *gateChecker) privileged() bool { return g.self.Has(unix.CAP_SYS_PTRACE) }
 
-// withCapabilities adds how prywalk gets capabilities, a bit set. INVOCATION_ID is set in units (systemd.exec(5)), and
-// inherited: as root by containers in them, too.
+// withCapabilities: INVOCATION_ID is set in units (systemd.exec(5)), and inherited: as root by containers in them, too.
 func (g *gateChecker) withCapabilities(gate Gate, needs uint64) Gate {
 	inUnit := os.Getenv("INVOCATION_ID") != ""
 	unit := "give the unit AmbientCapabilities=" + strings.ToUpper(strings.Join(grantedNames(needs), " ")) +
@@ -106,7 +105,7 @@ func (g *gateChecker) withCapabilities(gate Gate, needs uint64) Gate {
 	return gate
 }
 
-// files opens /proc/PID/syscall: it belongs to the process's user, and CAP_SYS_PTRACE does not override its mode.
+// files: /proc/PID/syscall belongs to the process's user, and CAP_SYS_PTRACE does not override its mode.
 func (g *gateChecker) files() Gate {
 	gate := Gate{Name: "proc files", OK: true, Detail: "no restriction"}
 	f, err := os.Open(g.proc.path(g.pid, "syscall"))
@@ -115,7 +114,7 @@ func (g *gateChecker) files() Gate {
 		return gate
 	}
 	if !errors.Is(err, os.ErrPermission) || !g.privileged() && !g.sameUser() {
-		return gate // missing, or another gate reports it
+		return gate
 	}
 	return g.withCapabilities(Gate{
 		Name: "proc files",
@@ -194,7 +193,7 @@ func userName(uid int) string {
 }
 
 // capabilities: a target with more capabilities than the tracer is denied (security/commoncap.c,
-// cap_ptrace_access_check). For another user's process the user gate reports it.
+// cap_ptrace_access_check).
 func (g *gateChecker) capabilities() Gate {
 	if more := g.target.CapPrm &^ g.self.CapPrm; more != 0 && g.sameUser() && !g.privileged() {
 		return g.withCapabilities(Gate{
@@ -245,7 +244,7 @@ func (g *gateChecker) initialNamespace() bool {
 	return err != nil || len(f) == 3 && f[0] == "0" && f[1] == "0" && f[2] == "4294967295"
 }
 
-// YamaScope reads kernel.yama.ptrace_scope; false, meaning 0, if it is unreadable. root is the mount point of proc.
+// YamaScope reads kernel.yama.ptrace_scope; false, meaning 0, if it is unreadable. root is proc's mount point.
 func YamaScope(root string) (int, bool) {
 	text, err := os.ReadFile(filepath.Join(root, "sys/kernel/yama/ptrace_scope"))
 	if err != nil {

@@ -26,7 +26,6 @@ func TestRemedyUnderNoNewPrivs(t *testing.T) {
 	}
 }
 
-// Root or CAP_SYS_PTRACE suffices; no setting of the host is lowered.
 func TestRemediesAtYama1(t *testing.T) {
 	root := t.TempDir()
 	write := func(name, text string) {
@@ -65,7 +64,6 @@ func TestRemediesAtYama1(t *testing.T) {
 	}
 }
 
-// A target of the same user can have another group, or be a set-user-ID program.
 func TestTheIdentityThatDiffersIsNamed(t *testing.T) {
 	t.Setenv("INVOCATION_ID", "")
 	own := [4]int{91000, 91000, 91000, 91000}

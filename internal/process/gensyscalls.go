@@ -2,8 +2,7 @@
 
 //go:build ignore
 
-// Gensyscalls generates the tables of system call names of both architectures from the constants of
-// golang.org/x/sys/unix. Run by "go generate" in this directory.
+// Gensyscalls generates the tables of system call names from the constants of golang.org/x/sys/unix ("go generate").
 package main
 
 import (

@@ -56,10 +56,10 @@ func capabilityList(bits uint64) string {
 }
 
 // OtherUsers are the capabilities for other users' processes: one overrides the ptrace access check, the other the mode
-// of /proc files (/proc/PID/syscall, /proc/PID/mem).
+// of /proc files.
 const OtherUsers = uint64(1<<unix.CAP_SYS_PTRACE | 1<<unix.CAP_DAC_READ_SEARCH)
 
-// Grant returns the command that adds capabilities to prywalk's file, with the present ones, which setcap replaces.
+// Grant returns the command that adds capabilities to prywalk's file; setcap replaces the present ones.
 func (s *Status) Grant(bits uint64) string {
 	self, err := os.Executable()
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 
 // Below these limits the Go runtime crashes without an error.
 const (
-	minFiles        = 64      // one process with a few threads takes about 40
-	minRuntimeFiles = 16      // without a process to sample
-	minThreads      = 16      // prywalk has 8 to 12
+	minFiles        = 64
+	minRuntimeFiles = 16 // without a process to sample
+	minThreads      = 16
 	minSpace        = 2 << 30 // bytes; the Go runtime reserves about 1.2 GB
 )
 
@@ -46,7 +46,7 @@ func limitedThreads() bool {
 	return data[0].Effective&(1<<unix.CAP_SYS_RESOURCE|1<<unix.CAP_SYS_ADMIN) == 0
 }
 
-// CheckFiles reports too low a limit of open files to sample one process.
+// CheckFiles reports too low a limit of open files to sample a process.
 func CheckFiles() error { return checkFiles(minFiles) }
 
 func checkFiles(least uint64) error {

@@ -16,7 +16,7 @@ import (
 // Process is an observed process. Not safe for concurrent use.
 type Process struct {
 	PID       int
-	StartTime uint64 // clock ticks after boot
+	StartTime uint64
 	Comm      string // at [Open], or as set by the caller
 	Arch      frames.Arch
 
@@ -26,8 +26,8 @@ type Process struct {
 	memory *procmem.Memory
 }
 
-// Open opens process pid. The error is an [*Error] if it does not exist or cannot be sampled; permission to read its
-// memory is not checked.
+// Open opens process pid. The error is an [*Error] if it does not exist or cannot be sampled; permission is not
+// checked.
 func Open(pid int) (*Process, error) {
 	s, err := defaultProc.check(pid)
 	if err != nil {
@@ -74,7 +74,7 @@ func (p *Process) Close() error {
 	return errors.Join(errs...)
 }
 
-// PidFD returns the Process's own descriptor that polls readable after its end (pidfd_open(2)); −1 before Linux 5.3.
+// PidFD returns a descriptor that polls readable after the process's end (pidfd_open(2)); −1 before Linux 5.3.
 func (p *Process) PidFD() int { return p.pidfd }
 
 // Alive reports whether the process lives; a zombie does not.
@@ -107,13 +107,13 @@ func (p *Process) Tree() []int { return defaultProc.tree(p.PID) }
 // Status reads the current state.
 func (p *Process) Status() (*Status, error) { return defaultProc.status(p.PID) }
 
-// MemoryTID returns the thread id for reads of memory: PID, unless the first thread has ended.
+// MemoryTID is the thread id for reads of memory: PID, unless the first thread has ended.
 func (p *Process) MemoryTID() int { return p.tid }
 
 // Memory is the same while the Process is open.
 func (p *Process) Memory() *procmem.Memory { return p.memory }
 
-// NextThread chooses another live thread for MemoryTID after that one's end; false if there is none.
+// NextThread chooses another live thread for MemoryTID; false if there is none.
 func (p *Process) NextThread() bool {
 	tid := defaultProc.liveThread(p.PID)
 	if tid == 0 || tid == p.tid {

@@ -28,7 +28,7 @@ type Status struct {
 	UID, GID [4]int // real, effective, saved, file system
 	Groups   []int  // supplementary
 	Threads  int
-	// CapEff and CapPrm are bit sets by capability number (capabilities(7)).
+	// Bit sets by number (capabilities(7)).
 	CapEff, CapPrm uint64
 	NoNewPrivs     bool
 	Seccomp        int   // 0 (off), 1 (strict), 2 (filter)
@@ -37,10 +37,10 @@ type Status struct {
 	Start          uint64 // of the process, clock ticks after boot
 }
 
-// Has reports whether capability c (such as unix.CAP_SYS_PTRACE) is effective.
+// Has reports whether capability c is effective.
 func (s *Status) Has(c int) bool { return s.CapEff>>c&1 != 0 }
 
-// InGroup reports whether a group is the file system's or a supplementary one (kernel/groups.c, in_group_p).
+// InGroup is as kernel/groups.c, in_group_p.
 func (s *Status) InGroup(gid int) bool { return s.GID[3] == gid || slices.Contains(s.Groups, gid) }
 
 type procRoot string
@@ -54,13 +54,13 @@ func (p procRoot) path(pid int, name string) string {
 	return filepath.Join(string(p), strconv.Itoa(pid), name)
 }
 
-// ReadStatus reads the state of a process or thread from proc at root ("/proc"). The error is an [*Error] of
+// ReadStatus reads the state of a process or thread. root is proc's mount point. The error is an [*Error] of
 // [refusal.Exited] if there is none, of [refusal.Denied] if /proc hides it.
 func ReadStatus(root string, pid int) (*Status, error) {
 	return procRoot(root).status(pid)
 }
 
-// ReadSelf reads prywalk's own state from proc at root.
+// ReadSelf reads prywalk's own state.
 func ReadSelf(root string) (*Status, error) {
 	text, err := os.ReadFile(filepath.Join(root, "self/status"))
 	if err != nil {
@@ -69,7 +69,7 @@ func ReadSelf(root string) (*Status, error) {
 	return parseStatus(text), nil
 }
 
-// CheckProc returns an error if /proc is another pid namespace's: its ids differ from those of system calls.
+// CheckProc returns an error if /proc is another pid namespace's.
 func CheckProc() error {
 	to, err := os.Readlink("/proc/self")
 	if err != nil {
@@ -116,7 +116,7 @@ func gone(pid int, err error) error {
 	return fmt.Errorf("reading /proc of process %d: %w", pid, err)
 }
 
-// parseStatus leaves missing keys zero (older kernels), and of malformed text all but the name.
+// parseStatus leaves missing keys zero (older kernels).
 func parseStatus(text []byte) *Status {
 	var st procmem.Status
 	_ = procmem.ParseStatus(text, &st)

@@ -14,11 +14,11 @@ import (
 // StopResults counts stops of running threads.
 type StopResults struct {
 	Denied    int64
-	Traced    int64 // held by another tracer
+	Traced    int64
 	Succeeded int64
 }
 
-// ExplainFailures returns why stops of running threads failed; nil if none did. Another tracer may be gone.
+// ExplainFailures returns why stops of running threads failed, or nil. Another tracer may be gone.
 func ExplainFailures(pids []int, r StopResults) error { return defaultProc.explainFailures(pids, r) }
 
 func (p procRoot) explainFailures(pids []int, r StopResults) error {
@@ -61,7 +61,6 @@ func (p procRoot) heldByTracer(pids []int, r StopResults) *Error {
 	return e
 }
 
-// tracerOf returns the other process, if any, that traces a thread of pid, and its name.
 func (p procRoot) tracerOf(pid int) (by int, name string) {
 	self, err := ReadSelf(string(p))
 	if err != nil {

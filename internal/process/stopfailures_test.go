@@ -31,7 +31,6 @@ func TestStopsThatAnotherTracerPreventedAreNotBlamedOnASecurityModule(t *testing
 	if err := ExplainFailures(pids, StopResults{Succeeded: 5}); err != nil {
 		t.Errorf("without refusals: %v, want no error", err)
 	}
-	// All visible checks pass: a security module is the remaining cause, unproven.
 	e := wantKind(t, ExplainFailures(pids, StopResults{Denied: 2}), refusal.Denied)
 	if !strings.Contains(e.Error(), "probably a security module") {
 		t.Error(e)

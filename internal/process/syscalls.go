@@ -11,7 +11,7 @@ import (
 
 //go:generate go run gensyscalls.go
 
-// SyscallName returns a system call's name; "syscall_N" if it is unknown; "" for a negative number, outside of a call
+// SyscallName returns a system call's name; "syscall_N" if unknown; "" for a negative number, outside of a call
 // (include/asm-generic/syscall.h, syscall_get_nr).
 func SyscallName(arch frames.Arch, nr int64) string {
 	names := syscallsX86[:]

@@ -7,8 +7,8 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Threads appends the ids of the threads to buf[:0] in the kernel's order; some may have ended since. After the
-// process's end the error is an [*Error] of [refusal.Exited].
+// Threads appends the ids of the threads to buf[:0] in the kernel's order; some may have ended. After the process's end
+// the error is an [*Error] of [refusal.Exited].
 func (p *Process) Threads(buf []int) ([]int, error) {
 	if p.tasks == nil {
 		d, err := procmem.OpenTasks(p.PID, nil)

@@ -14,8 +14,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Children returns a process's children in ascending order, except reparented ones; they may have ended since. It reads
-// /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN), else the parent of every process.
+// Children returns a process's children, ascending, except reparented ones, by /proc/PID/task/TID/children
+// (CONFIG_PROC_CHILDREN), else by the parent of every process.
 func Children(pid int) []int { return defaultProc.children(pid) }
 
 func (p procRoot) children(pid int) []int {
@@ -27,7 +27,7 @@ func (p procRoot) children(pid int) []int {
 	return kids
 }
 
-// Descendants returns a process's children, their children, and so on; they may have ended since.
+// Descendants returns a process's children, their children, and so on.
 func Descendants(pid int) []int { return defaultProc.tree(pid) }
 
 const maxTree = 1 << 16
@@ -78,7 +78,6 @@ func (p procRoot) listedChildren(pid int) ([]int, bool) {
 	return kids, listed || len(entries) == 0
 }
 
-// readWhole appends a file of /proc to buf, without the overhead of package os.
 func readWhole(path string, buf []byte) ([]byte, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	if err != nil {

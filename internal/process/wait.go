@@ -26,10 +26,10 @@ func WaitLabel(arch frames.Arch, state byte, nr int64, wchan []byte) string {
 	return kernelReason(wchan)
 }
 
-// clocks is above the numbers of clocks that are not of one process or device (MAX_CLOCKS, include/uapi/linux/time.h).
+// clocks exceeds the numbers of clocks that are not of one process or device (MAX_CLOCKS, include/uapi/linux/time.h).
 const clocks = 16
 
-// ResumedCall names the system call that restart_syscall(2) continues, "" if unknown: there are three kinds (struct
+// ResumedCall names the system call that restart_syscall(2) continues, or "": there are three kinds (struct
 // restart_block, include/linux/restart_block.h). firstArgument is that of both calls. wchan is as in [WaitLabel].
 func ResumedCall(firstArgument uint64, wchan []byte) string {
 	s := strings.TrimSpace(string(wchan))

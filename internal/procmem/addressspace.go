@@ -9,21 +9,17 @@ import "golang.org/x/sys/unix"
 // An exec gives a process a new address space (fs/exec.c, exec_mmap). Open files of [Memory] stay with the former one;
 // once that has no user, reads of them return nothing (fs/proc/task_mmu.c, pagemap_read: mmget_not_zero). This shows an
 // exec, also of the same program at the same addresses, but no second one of programs that may not be read. Without an
-// open file (too few descriptors) the random addresses of program and stack show it. The number of the address space
-// ([Memory.Space]) then changes. What an exec renews outside of this package: package sampler (doc.go).
+// open file the random addresses of program and stack show it. What an exec renews elsewhere: package sampler (doc.go).
 //
-// After vfork(2) a child uses its parent's address space until its exec: no file is opened before. If the child's
-// parent calls exec meanwhile in another thread, that shows once the child has left the parent's address space.
+// After vfork(2) a child uses its parent's address space until its exec: no file is opened before.
 
-// Space returns the number of the address space: each exec that [Memory.Renew] has found raises it. Safe for concurrent
-// use.
+// Space is the number of the address space: each exec that [Memory.Renew] has found raises it. Safe for concurrent use.
 func (m *Memory) Space() uint64 { return m.space.Load() }
 
-const renewEvery = 2e6 // ns between two tries to open the files of a new address space
+const renewEvery = 2e6 // ns
 
 // Renew opens the files of the new address space and drops the mappings, if an exec has ended the former one, and
-// returns [Memory.Space]. Otherwise it makes one system call, which takes no lock. Precondition: no stopped thread
-// waits for it. Safe for concurrent use.
+// returns [Memory.Space]. Precondition: no stopped thread waits for it. Safe for concurrent use.
 func (m *Memory) Renew(pid int) uint64 {
 	if closed := m.hasNoFiles(); (closed || m.Ended()) && m.opening.TryLock() {
 		switch now := Now(); {
@@ -73,19 +69,18 @@ func isEmptied(fd int) bool {
 	return preadMem(fd, b[:], 0) == 0
 }
 
-// openNew opens the files of a process that has called exec, or ended. Precondition: opening is locked.
 func (m *Memory) openNew(pid int) {
 	var st Stat
 	if ReadStat(pid, &st) != nil || st.StartCode == 0 {
-		return // it has ended; or an open would wait until the former address space is freed (exec_update_lock)
+		return // ended; or an open would wait until the former address space is freed (exec_update_lock)
 	}
 	var p pathBuf
 	fd, e := open(p.process(pid, "pagemap"), 0)
-	if e == unix.ENOENT { // a kernel without CONFIG_PROC_PAGE_MONITOR, or the process's end
+	if e == unix.ENOENT { // without CONFIG_PROC_PAGE_MONITOR, or ended
 		fd, e = open(p.process(pid, "mem"), 0)
 	}
 	switch {
-	case e == unix.EACCES || e == unix.EPERM: // the new program may not be read
+	case e == unix.EACCES || e == unix.EPERM:
 		if !m.denied {
 			m.denied = true
 			m.space.Add(1)

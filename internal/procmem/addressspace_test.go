@@ -21,7 +21,7 @@ func TestExecIsFoundWithAndWithoutDescriptors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			testtargets.Ready(t, cmd) // before its output the exec of the shell itself may not be complete
+			testtargets.Ready(t, cmd)
 			pid := cmd.Process.Pid
 			m := &Memory{}
 			if open {
@@ -46,7 +46,7 @@ func TestExecIsFoundWithAndWithoutDescriptors(t *testing.T) {
 	}
 }
 
-// An exec may come between two opens: in about 6 of 600 rounds with a program that only execs.
+// An exec comes between two opens in about 6 of 600 rounds.
 func TestFilesOpenedDuringAnExecAreOfOneAddressSpace(t *testing.T) {
 	exe, err := testtargets.Compile("execloop.c", "-O1", "-static")
 	if err != nil {

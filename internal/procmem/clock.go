@@ -47,7 +47,7 @@ func SinceBoot() int64 {
 	return int64(ns)
 }
 
-// BootTicks returns the time after boot in [ClockTick], as start times in /proc.
+// BootTicks is the time after boot in [ClockTick], as start times in /proc.
 func BootTicks() uint64 { return uint64(SinceBoot()) / ClockTick }
 
 // Suspended returns CLOCK_BOOTTIME − CLOCK_MONOTONIC in ns, or 0 if unknown.

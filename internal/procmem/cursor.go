@@ -2,7 +2,7 @@
 
 package procmem
 
-// cursor parses text by fields. After a malformed field bad stays set, and all values are zero.
+// cursor returns zeros after a malformed field.
 type cursor struct {
 	b   []byte
 	bad bool

@@ -12,8 +12,6 @@ import (
 // descriptor is an open file of /proc/PID. A reopened file keeps its number: concurrent reads are safe.
 type descriptor struct{ numberPlusOne atomic.Int32 } // 0: none
 
-// fd returns −1 if there is none.
-//
 //go:nosplit
 func (d *descriptor) fd() int { return int(d.numberPlusOne.Load()) - 1 }
 
@@ -37,7 +35,6 @@ func (d *descriptor) open(pid int, name string) {
 	}
 }
 
-// close needs no concurrent read.
 func (d *descriptor) close() {
 	if fd := d.numberPlusOne.Swap(0); fd > 0 {
 		closeFD(int(fd) - 1)
@@ -45,7 +42,7 @@ func (d *descriptor) close() {
 	}
 }
 
-// memoryBudget, for all [Memory], is a quarter of the limit of open files.
+// memoryBudget is a quarter of the limit of open files.
 var memoryBudget = sync.OnceValue(func() *FDBudget {
 	b := NewFDBudget(0)
 	b.left.Store(b.left.Load() / 4)

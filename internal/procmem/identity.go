@@ -4,12 +4,11 @@ package procmem
 
 // identity distinguishes threads with the same id where files are not kept open.
 type identity struct {
-	inode uint64 // at the last open
-	start uint64 // clock ticks since boot
+	inode uint64
+	start uint64
 }
 
-// isSameThread compares fd's thread with that of the first call. With another inode (fs/proc/base.c, pid_revalidate; or
-// memory pressure) the start time decides.
+// isSameThread: with another inode (fs/proc/base.c, pid_revalidate; or memory pressure) the start time decides.
 func (i *identity) isSameThread(fd int, f *ThreadFiles) bool {
 	st, e := fstat(fd)
 	if e != 0 {

@@ -29,15 +29,15 @@ type Memory struct {
 	table              atomic.Pointer[[]Span] // sorted by address
 	space              atomic.Uint64
 	foreign            atomic.Bool // the parent's, as after vfork(2)
-	opening            sync.Mutex  // held while files are opened; of the next three
-	triedAt            int64       // last try to open the files of a new address space, CLOCK_MONOTONIC ns
-	denied             bool        // opening was denied since the last exec
-	start              [2]uint64   // without files: addresses of program and stack; 0: unknown
+	opening            sync.Mutex  // while files are opened; of the next three
+	triedAt            int64       // last try to open a new one's files, CLOCK_MONOTONIC ns
+	denied             bool
+	start              [2]uint64 // without files: addresses of program and stack, or 0
 	swapped            atomic.Bool
 	noQueries          atomic.Bool // of PROCMAP_QUERY
 
 	recent        recentSpans
-	lastAnonymous uint64 // of the last copy, or 0
+	lastAnonymous uint64
 	threadReads   threadReads
 	mmapLockWatch
 }
@@ -54,9 +54,9 @@ type Span struct {
 type SpanKind uint8
 
 const (
-	NotMemory  SpanKind = iota // a device, or not readable
-	Anonymous                  // private, without a file
-	FileBacked                 // a file's, or shared
+	NotMemory SpanKind = iota // a device, or not readable
+	Anonymous
+	FileBacked
 )
 
 // maxStackGrowth, bytes, is how far the first thread's stack pointer may be below the mapping.
@@ -64,15 +64,14 @@ const maxStackGrowth = 8 << 20
 
 var pageSize = uint64(os.Getpagesize())
 
-// OpenMemory opens the memory of a thread's process, without mappings ([Memory.SetSpans]). A file that cannot be opened
-// is not used.
+// OpenMemory opens the memory of a thread's process, without mappings ([Memory.SetSpans]).
 func OpenMemory(tid int) *Memory {
 	m := &Memory{}
 	m.Reopen(tid)
 	return m
 }
 
-// Reopen opens the files by another thread of the process: those of an ended first thread read as empty.
+// Reopen opens the files by another thread: an ended first thread's read as empty.
 func (m *Memory) Reopen(tid int) {
 	m.opening.Lock()
 	defer m.opening.Unlock()
@@ -82,8 +81,8 @@ func (m *Memory) Reopen(tid int) {
 	}
 }
 
-// openFiles opens pagemap first, as [Memory.Ended] reads it: after an exec between two opens it is of the former
-// address space, and all are opened again. Precondition: opening is locked.
+// openFiles opens pagemap first, as [Memory.Ended] reads it: after an exec between two opens all are opened again.
+// Precondition: opening is locked.
 func (m *Memory) openFiles(tid int) {
 	m.noQueries.Store(false)
 	m.pagemap.open(tid, "pagemap")
@@ -113,7 +112,7 @@ func (m *Memory) Spans() []Span {
 	return nil
 }
 
-// Copy copies memory at addr up to the end of the mapping at most, without waiting for pages. It returns the number of
+// Copy copies memory at addr up to the end of the mapping at most, without waiting for pages, and returns the number of
 // bytes. tid is any thread of the process.
 //
 //go:nosplit
@@ -171,7 +170,7 @@ func (m *Memory) MappingEnd(addr uint64) uint64 {
 	return s.End
 }
 
-// readAnonymous reads a part of a mapping whose missing pages have no provider. by: the threads that read, or nil.
+// readAnonymous reads where missing pages have no provider. by: the threads that read, or nil.
 //
 //go:nosplit
 func (m *Memory) readAnonymous(by *threadReads, tid int, addr uint64, buf []byte) int {
@@ -189,11 +188,10 @@ func (m *Memory) readAnonymous(by *threadReads, tid int, addr uint64, buf []byte
 	return done + max(n, 0)
 }
 
-// manyPages or more present pages are read by process_vm_readv(2), which takes the lock of the mappings once;
-// /proc/PID/mem does for each page.
+// manyPages present pages are read by process_vm_readv(2), which takes the lock of the mappings once; /proc/PID/mem
+// does for each page.
 const manyPages = 8
 
-// readPresent reads up to the first page that is not present, if many are; else nothing.
 func (m *Memory) readPresent(by *threadReads, tid int, addr uint64, buf []byte) int {
 	fd := m.pagemap.fd()
 	if fd < 0 {
@@ -241,7 +239,6 @@ const (
 	pageSwapped = 1 << 62
 )
 
-// present returns how many of n bytes at addr need no provider.
 func (m *Memory) present(by *threadReads, addr uint64, n int, kind SpanKind) int {
 	fd := m.pagemap.fd()
 	if fd < 0 {
@@ -310,8 +307,8 @@ func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 	return done, nil
 }
 
-// spanForRead returns the mapping of addr by the table, else by the kernel. Where the kernel cannot be asked, it
-// returns n bytes from addr as a mapping of a file. It returns false if no memory is mapped there.
+// spanForRead asks the table, else the kernel. Where the kernel cannot be asked, it returns n bytes from addr as a
+// file's.
 func (m *Memory) spanForRead(addr uint64, n int) (s Span, ok bool) {
 	if !findSpan(m.table.Load(), addr, &s) && !m.query(nil, addr, &s) {
 		return Span{End: addr + uint64(n), Kind: FileBacked}, m.noQueries.Load()

@@ -74,7 +74,6 @@ func TestReservedMemoryThatBecameReadableIsRead(t *testing.T) {
 	}
 }
 
-// The mapping has grown since it was queried.
 func TestGrownMappingIsReadToItsEnd(t *testing.T) {
 	b := mapped(t, -1, 8+2*maxStackGuard/page, unix.MAP_PRIVATE|unix.MAP_ANON)
 	for i := range b {
@@ -274,14 +273,13 @@ func TestMemoryCopiesWithoutAllocating(t *testing.T) {
 	}
 }
 
-// The ioctl number contains the size.
 func TestMapQueryHasTheKernelsSize(t *testing.T) {
 	if size := unsafe.Sizeof(mapQuery{}); size != procmapQuery>>16&0x3fff {
 		t.Errorf("mapQuery has %d bytes, want %d", size, procmapQuery>>16&0x3fff)
 	}
 }
 
-// Code without a name, made at run time; the kernel's own mappings have names.
+// The kernel's own mappings have names.
 func TestMemoryWithoutWritePermissionIsRead(t *testing.T) {
 	b, err := unix.Mmap(-1, 0, int(pageSize), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
 	if err != nil {

@@ -3,7 +3,7 @@
 package procmem
 
 // mmapLockWatch counts the stops in which mmap_lock is still watched: in these another thread reads, as a read may wait
-// for the lock.
+// for it.
 type mmapLockWatch struct {
 	watchedStops int
 	watchBegun   bool
@@ -21,7 +21,7 @@ func (w *mmapLockWatch) WatchHeldMmapLock(n int) {
 	w.WatchMmapLock(n)
 }
 
-// WatchMmapLockOnce is WatchMmapLock at its first call; later calls do nothing.
+// WatchMmapLockOnce is WatchMmapLock at its first call.
 func (w *mmapLockWatch) WatchMmapLockOnce(n int) {
 	if !w.watchBegun {
 		w.watchBegun = true

@@ -16,8 +16,8 @@ import (
 // PathOpener opens paths of /proc on ordinary threads, for a real-time thread.
 //
 // A lookup in an ended process's directory drops its dentries, and repeats until other threads have freed theirs
-// (fs/dcache.c, shrink_dcache_parent). A real-time thread that has pre-empted such a thread loops until throttled, 1 s
-// later. Files in a held directory ([ThreadFiles.OpenDir]) need no PathOpener.
+// (fs/dcache.c, shrink_dcache_parent). A real-time thread that has pre-empted such a thread loops until throttled.
+// Files in a held directory ([ThreadFiles.OpenDir]) need no PathOpener.
 type PathOpener struct {
 	tid     int
 	jobs    chan *Job
@@ -34,7 +34,7 @@ type Job struct {
 // Done reports whether the function has returned: its results may be read.
 func (j *Job) Done() bool { return j.done.Load() }
 
-// pathOpeners has all open ones. A published list is immutable: readers never wait.
+// pathOpeners' published list is immutable: readers never wait.
 var pathOpeners struct {
 	change sync.Mutex
 	all    atomic.Pointer[[]*PathOpener]
@@ -76,7 +76,7 @@ func (o *PathOpener) runJobs() {
 	}
 }
 
-// setNormalPriority gives a priority that gets a CPU soon, while an ending process still runs.
+// setNormalPriority gives a priority that gets a CPU soon.
 func setNormalPriority(tid int) {
 	const soon = -10
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: soon, Runtime: minTimeSlice}
@@ -120,7 +120,7 @@ func pathOpener(path []byte) *PathOpener {
 
 const atCwd = ^uintptr(99)
 
-// lookUp makes a system call; args gets the addresses of path and of a buffer.
+// lookUp: args gets the addresses of path and of a buffer.
 func (o *PathOpener) lookUp(path []byte, nr uintptr, args func(path, at uintptr) [6]uintptr) (int, syscall.Errno) {
 	if len(path) > maxPath+1 {
 		return -1, syscall.ENAMETOOLONG

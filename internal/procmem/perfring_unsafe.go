@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// LoadShared loads the 64-bit word at off, a multiple of 8, with acquire order: data_head of a perf ring buffer
-// (perf_event_open(2)). Precondition: mem is aligned to 8.
+// LoadShared loads the 64-bit word at off with acquire order: data_head of a perf ring buffer (perf_event_open(2)).
+// Precondition: mem and off are aligned to 8.
 func LoadShared(mem []byte, off int) uint64 {
 	return atomic.LoadUint64((*uint64)(unsafe.Pointer(&mem[off : off+8][0])))
 }

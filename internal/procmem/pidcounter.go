@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// PIDCounter detects new tasks by the last id that the kernel gave in this pid namespace, except those with chosen ids
-// (clone3(2), set_tid). Not safe for concurrent use.
+// PIDCounter detects new tasks by the last id given in this pid namespace, except those with chosen ids (clone3(2),
+// set_tid). Not safe for concurrent use.
 type PIDCounter struct {
 	fd   int
 	last [24]byte

@@ -27,8 +27,6 @@ const (
 	mapShared    = 8
 )
 
-// query asks the kernel for addr's mapping.
-//
 //go:nosplit
 func (m *Memory) query(by *threadReads, addr uint64, out *Span) bool {
 	fd := m.maps.fd()
@@ -57,8 +55,8 @@ func (m *Memory) query(by *threadReads, addr uint64, out *Span) bool {
 
 var discardedName [64]byte
 
-// QueryAnonymous asks the kernel for addr's mapping. ok: it was made at run time, being readable without file and name
-// (the kernel's own have a name). code: it is executable. Safe for concurrent use.
+// QueryAnonymous asks the kernel for addr's mapping. ok: it is readable, without file and name, so made at run time.
+// code: it is executable. Safe for concurrent use.
 func (m *Memory) QueryAnonymous(addr uint64) (s Span, code, ok bool) {
 	fd := m.maps.fd()
 	if fd < 0 || m.noQueries.Load() {
@@ -76,8 +74,6 @@ func (m *Memory) QueryAnonymous(addr uint64) (s Span, code, ok bool) {
 	return s, q.perm&mapExec != 0, true
 }
 
-// kind: the kernel's own mappings have no file, and are not writable.
-//
 //go:nosplit
 func (q *mapQuery) kind() SpanKind {
 	switch {
@@ -112,7 +108,7 @@ func preadBy(by *threadReads, fd int, buf []byte, off uint64) int {
 	return preadMem(fd, buf, off)
 }
 
-// sharesParentMemory reports whether a process uses its parent's address space, as after vfork(2).
+// sharesParentMemory: as after vfork(2).
 func sharesParentMemory(pid int) bool {
 	const addressSpace = 1 // KCMP_VM, include/uapi/linux/kcmp.h
 	var s Status

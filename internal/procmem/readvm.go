@@ -41,7 +41,7 @@ func readMem(pid int, addr uint64, buf []byte) (int, error) {
 			if total > 0 {
 				break
 			}
-			if e == 0 { // the address space has ended
+			if e == 0 {
 				return 0, refusal.Exited
 			}
 			if e == syscall.EINVAL {
@@ -54,11 +54,11 @@ func readMem(pid int, addr uint64, buf []byte) (int, error) {
 	return total, nil
 }
 
-// MaxParts bounds the regions of [Memory.ReadParts], whose arrays are on the stack.
+// MaxParts bounds the regions of [Memory.ReadParts].
 const MaxParts = 32
 
 // ReadParts reads at most [MaxParts] parts in one system call, and may wait for a file. It returns the number of parts
-// before the first one that is unknown or incomplete.
+// before the first unknown or incomplete one.
 func (m *Memory) ReadParts(tid int, parts []frames.Region) (whole int) {
 	k := 0
 	for k < min(len(parts), MaxParts) {

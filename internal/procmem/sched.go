@@ -4,8 +4,7 @@ package procmem
 
 import "bytes"
 
-// parseLastRun returns se.exec_start of a sched file (kernel/sched/debug.c, proc_sched_show_task) in ns, from ms with
-// six decimals.
+// parseLastRun returns se.exec_start of a sched file (kernel/sched/debug.c, proc_sched_show_task) in ns.
 func parseLastRun(b []byte) (int64, bool) {
 	i := bytes.Index(b, []byte("se.exec_start"))
 	if i < 0 {
@@ -40,7 +39,7 @@ func parseLastRun(b []byte) (int64, bool) {
 
 // parseSwitches returns nr_switches of a sched file, the departures from a CPU.
 func parseSwitches(b []byte) (n uint64, ok bool) {
-	i := bytes.LastIndex(b, []byte("\nnr_switches")) // after the thread's name, any bytes
+	i := bytes.LastIndex(b, []byte("\nnr_switches"))
 	if i < 0 {
 		return 0, false
 	}
@@ -61,19 +60,18 @@ func parseSwitches(b []byte) (n uint64, ok bool) {
 	return 0, false
 }
 
-// arrivals finds whether a thread is on a CPU: its arrivals then exceed its departures by one. The kernel does not
-// count some 0.4 % of the arrivals: threads pre-empted on their way to sleep (kernel/sched/stats.h, sched_info_depart,
-// sched_info_arrive).
+// arrivals: on a CPU, a thread's arrivals exceed its departures by one. The kernel does not count some 0.4 % of the
+// arrivals: threads pre-empted on their way to sleep (kernel/sched/stats.h, sched_info_depart, sched_info_arrive).
 type arrivals struct {
 	runs, departures, cpu uint64
-	uncounted             int64 // arrivals that runs is known to lack
+	uncounted             int64
 }
 
 // onCPU may be wrong until the thread was seen off a CPU, or twice on one without a departure in between.
 func (a *arrivals) onCPU(now SchedStat, departures uint64) bool {
 	missing := int64(departures - now.Runs)
 	uncounted := missing
-	if now.Runs == a.runs && departures == a.departures && now.CPU > a.cpu { // the thread has run
+	if now.Runs == a.runs && departures == a.departures && now.CPU > a.cpu {
 		uncounted++
 	}
 	a.runs, a.departures, a.cpu = now.Runs, departures, now.CPU

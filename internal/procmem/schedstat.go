@@ -9,7 +9,7 @@ import "prywalk/internal/sample"
 type SchedStat struct {
 	CPU      uint64 // ns
 	RunQueue uint64 // ns; grows when the thread arrives on a CPU
-	Runs     uint64 // arrivals on a CPU
+	Runs     uint64
 }
 
 // ReadingAt returns the clocks as a reading at a time (CLOCK_MONOTONIC, ns).

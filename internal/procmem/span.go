@@ -4,7 +4,7 @@ package procmem
 
 import "slices"
 
-// findSpan returns the span of a sorted table, or nil, that has addr, or the next one, and reports whether it has addr.
+// findSpan returns the span of a sorted table that has addr, or the next one, and reports whether it has addr.
 //
 //go:nosplit
 func findSpan(t *[]Span, addr uint64, out *Span) bool {
@@ -27,10 +27,10 @@ func findSpan(t *[]Span, addr uint64, out *Span) bool {
 	return out.Start <= addr
 }
 
-// maxStackGuard is the largest guard below a stack, in bytes; guards stay unreadable.
+// maxStackGuard, bytes: guards below stacks stay unreadable.
 const maxStackGuard = 64 << 10
 
-// lookup returns addr's mapping, of which want bytes are to be read. The table may be 2 s old: if it has no readable
+// lookup returns addr's mapping, of which want bytes are to be read. If the table, perhaps 2 s old, has no readable
 // mapping, or one that may have grown, the kernel is asked.
 //
 //go:nosplit
@@ -63,12 +63,11 @@ func (m *Memory) lookup(addr, want uint64, out *Span) bool {
 	return false
 }
 
-// neighbour is what follows a mapping.
 type neighbour uint8
 
 const (
 	mayGrow  neighbour = iota
-	reserved           // unreadable memory, which may become readable piece by piece (Go, malloc)
+	reserved           // may become readable piece by piece (Go, malloc)
 	cannotGrow
 )
 
@@ -84,7 +83,6 @@ func neighbourAfter(t *[]Span, s *Span) neighbour {
 	return cannotGrow
 }
 
-// recentSpans are the mappings of recent queries, valid for one table.
 type recentSpans struct {
 	spans [8]Span
 	table *[]Span
@@ -119,11 +117,11 @@ func (r *recentSpans) add(s *Span) {
 
 const checkedFor = 2e6 // ns
 
-// MaxPlaces bounds the places of [Memory.CheckPlaces]: package ptrace reads them in one call, of at most 64 parts.
+// MaxPlaces bounds the places of [Memory.CheckPlaces]: package ptrace reads at most 64 parts.
 const MaxPlaces = 62
 
 // CheckPlaces checks before a stop which of at most [MaxPlaces] places, of size bytes each, are in present anonymous
-// memory, and sets present for these. It returns until when that holds (CLOCK_MONOTONIC, ns); 0: none is.
+// memory. It returns until when that holds (CLOCK_MONOTONIC, ns); 0: none is.
 func (m *Memory) CheckPlaces(places []uint64, size uint64, present []bool) (until int64) {
 	clear(present)
 	fd := m.pagemap.fd()
@@ -167,7 +165,6 @@ func addPage(pages *[2 * MaxPlaces]uint64, n int, page uint64) int {
 	return n + 1
 }
 
-// presentPages moves the present ones of sorted pages to the front, and returns their number.
 func presentPages(fd int, pages []uint64) (n int) {
 	const most = 64
 	var entries [most * 8]byte

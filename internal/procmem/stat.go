@@ -33,11 +33,11 @@ type Stat struct {
 	StartTime uint64
 	Comm      Comm
 	State     byte // one of R S D T t Z X I
-	Processor int  // last CPU, −1 if unknown
-	// RTPriority is 1 to 99 for the policies SCHED_FIFO and SCHED_RR, else 0; Policy as in sched(7).
+	Processor int
+	// RTPriority is 1 to 99 for SCHED_FIFO and SCHED_RR, else 0; Policy as in sched(7).
 	RTPriority, Policy int
-	// StartCode and StartStack are addresses of the program and of its stack: 0 while an exec loads the program, and
-	// after the process's end; 1 and 0 if they are hidden (fs/proc/array.c, do_task_stat).
+	// StartCode and StartStack are addresses of program and stack: 0 while an exec loads the program, and after the
+	// process's end; 1 and 0 if hidden (fs/proc/array.c, do_task_stat).
 	StartCode, StartStack uint64
 }
 
@@ -51,14 +51,14 @@ const (
 // KernelThread reports whether the thread is the kernel's.
 func (s *Stat) KernelThread() bool { return s.Flags&flagKernelThread != 0 }
 
-// Ended reports, of a process's first thread, whether the process has ended. A first thread that ends before others
-// (pthread_exit) is a zombie until they have ended, and counted in Threads (kernel/exit.c, delay_group_leader).
+// Ended reports whether a first thread's process has ended. A first thread that ends before others (pthread_exit) is a
+// zombie until they have ended, and counted in Threads (kernel/exit.c, delay_group_leader).
 func (s *Stat) Ended() bool { return s.State == 'X' || s.State == 'Z' && s.Threads <= 1 }
 
 // Exiting reports whether the thread is in exit.
 func (s *Stat) Exiting() bool { return s.Flags&flagExiting != 0 }
 
-// UserWorker reports whether the thread is a process's but has no user space (io_uring, vhost).
+// UserWorker reports a process's thread without user space (io_uring, vhost).
 func (s *Stat) UserWorker() bool { return s.Flags&flagsUserWorker != 0 && !s.KernelThread() }
 
 // ParseStat parses stat. The name ends at the last ")". Error: [errFormat]; s is then zero.

@@ -14,7 +14,6 @@ const maxNesting = 33
 
 // Status is part of /proc/PID/status (proc(5)). Missing fields are zero.
 type Status struct {
-	// TracerPid is 0 without a tracer.
 	Tgid, PPid, TracerPid int
 	PID                   int
 	Threads               int       // of the process
@@ -24,15 +23,15 @@ type Status struct {
 	NSpidN int
 	// CapEff and CapPrm are bit sets by number (capabilities(7)).
 	CapEff, CapPrm uint64
-	// Signal sets; bit n−1 is signal n: pending for the thread, for the process; blocked, ignored, caught.
+	// Bit n−1 is signal n: pending for the thread, for the process; blocked, ignored, caught.
 	SigPnd, ShdPnd, SigBlk, SigIgn, SigCgt uint64
-	Switches                               uint64 // departures from a CPU
+	Switches                               uint64
 	Sleeps                                 uint64 // voluntary departures
 	Swap                                   uint64 // the process's memory in swap, KiB
 	Seccomp                                int    // 0 (none), 1 (strict), 2 (filter)
 	NoNewPrivs                             bool
 	KernelThread                           bool // never set before Linux 6.8
-	State                                  byte // of R S D T t Z X I
+	State                                  byte
 }
 
 // ParseStatus skips unknown lines. Errors: [errFormat]; [refusal.Exited] without Tgid, as for a thread that was reaped.
@@ -48,7 +47,7 @@ func ParseStatus(b []byte, s *Status) error {
 	return s.check(bad)
 }
 
-// readStatus parses the status open as fd, and closes it. The line of groups has up to 720 KB.
+// readStatus parses and closes fd. The line of groups has up to 720 KB.
 func readStatus(fd int, e syscall.Errno, s *Status) error {
 	*s = Status{}
 	if e != 0 {
@@ -189,7 +188,7 @@ func (s *Status) innermostID() int {
 	return s.NSpid[s.NSpidN-1]
 }
 
-// InnerTID returns a thread's id in its innermost pid namespace, or tid if that is unknown.
+// InnerTID returns a thread's id in its innermost pid namespace, or tid if unknown.
 func InnerTID(tid int) int {
 	var s Status
 	if ReadStatus(tid, &s) != nil {

@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// The line of groups precedes most others, and may have 720 KB.
 func TestStatusOfAProcessWithManyGroupsIsWhole(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("groups are set by root only")

@@ -89,8 +89,6 @@ func pread(fd int, buf []byte, off uint64) (int, syscall.Errno) {
 	}
 }
 
-// preadRaw is [preadMem] at offset 0.
-//
 //go:nosplit
 func preadRaw(fd int, buf []byte) int {
 	CountCall()

@@ -7,10 +7,10 @@ type SyscallInfo struct {
 	Nr      int64 // −1: none
 	Args    [6]uint64
 	SP, PC  uint64 // in user space
-	Running bool   // on a CPU or queued for one; all else is then unknown
+	Running bool   // on a CPU or queued; all else is then unknown
 }
 
-// parseSyscall parses "running"; "-1 SP PC"; or a number, six arguments, SP and PC. Error: [errFormat].
+// parseSyscall parses "running"; "-1 SP PC"; or a number, six arguments, SP and PC.
 func parseSyscall(b []byte) (SyscallInfo, error) {
 	c := cursor{b: b}
 	c.skip()

@@ -11,8 +11,8 @@ import (
 // # Reads by another thread
 //
 // A read of another process's memory takes the lock of its mappings (mm/memory.c, __access_remote_vm:
-// mmap_read_lock_killable), whose holder may wait for a CPU. Only SIGKILL ends the wait, and no system call tests the
-// lock. Where it is often held, another thread reads; the tracer waits as long as a stop may last.
+// mmap_read_lock_killable), whose holder may wait for a CPU. Only SIGKILL ends the wait. Where the lock is often held,
+// another thread reads; the tracer waits as long as a stop may last.
 
 // SyscallThreads are threads that read for one tracer.
 type SyscallThreads struct {
@@ -65,17 +65,16 @@ func (ts *SyscallThreads) BlockIdle(fd int) (n int) {
 
 // threadReads is the state of the reads of one Memory by [SyscallThreads].
 type threadReads struct {
-	threads       *SyscallThreads // nil: the calling thread reads
+	threads       *SyscallThreads
 	thread        *syscallThread
-	callPending   bool  // the last call was late, and may be pending
-	waitLeft      int64 // ns, for this observation
-	deadline      int64 // CLOCK_MONOTONIC ns; 0: none
+	callPending   bool // the last call was late, and may be pending
+	waitLeft      int64
+	deadline      int64
 	timedOut      bool
 	waitedForLock bool
 }
 
-// maxUncontendedRead, ns: a longer read has waited for the lock. Usual are 5 µs, 30 µs on a virtual machine, more on a
-// busy CPU.
+// maxUncontendedRead, ns: a longer read has waited for the lock. Usual are 5 µs, 30 µs on a virtual machine.
 const maxUncontendedRead = 200e3
 
 // SetSyscallThreads sets the threads that read for one goroutine. nil: the calling thread reads, once no call is
@@ -102,7 +101,7 @@ func (m *Memory) reader() *threadReads {
 	return &m.threadReads
 }
 
-// UsesSyscallThreads reports whether other threads read ([Memory.SetSyscallThreads]).
+// UsesSyscallThreads reports whether other threads read.
 func (m *Memory) UsesSyscallThreads() bool { return m.threadReads.threads != nil }
 
 // BeginReads begins an observation whose reads may wait for ns in total. It returns false if no thread is idle.
@@ -116,7 +115,7 @@ func (m *Memory) BeginReads(ns int64) bool {
 		r.timedOut = true
 		return false
 	case r.thread != nil && r.thread.idle():
-	case r.threads.n == 0: // none could be started: the calling thread reads
+	case r.threads.n == 0:
 		r.threads, r.thread = nil, nil
 		return true
 	default:
@@ -140,7 +139,6 @@ func (m *Memory) TimedOut() bool { return m.threadReads.timedOut }
 // WaitedForLock reports whether a read of this observation waited for the lock.
 func (m *Memory) WaitedForLock() bool { return m.threadReads.waitedForLock }
 
-// call makes a system call in the other thread. It returns false if that is late.
 func (r *threadReads) call(nr uintptr, args [6]uintptr) (int, bool) {
 	if r.timedOut || r.thread == nil {
 		return 0, false

@@ -18,8 +18,8 @@ type threadCall struct {
 	result      uintptr
 }
 
-// syscallThread makes system calls, unknown to the Go runtime: it blocks all signals, runs no Go code, and garbage
-// collections do not wait for it.
+// syscallThread is unknown to the Go runtime: it blocks all signals, runs no Go code, and garbage collections do not
+// wait for it.
 type syscallThread struct {
 	call     *threadCall
 	buf      []byte // receives what it reads, as a call may end late
@@ -99,14 +99,13 @@ func (t *syscallThread) idle() bool {
 	return atomic.LoadUint32(&t.call.done) == atomic.LoadUint32(&t.call.asked)
 }
 
-// start begins a system call. Precondition: idle.
 func (t *syscallThread) start(nr uintptr, args [6]uintptr) {
 	t.call.nr, t.call.args = nr, args
 	atomic.AddUint32(&t.call.asked, 1)
 	futex(&t.call.asked, futexWake, 1, 0)
 }
 
-// await waits at most ns for the end of the call, outside the Go scheduler, and reports whether it has ended.
+// await waits at most ns, outside the Go scheduler, and reports whether the call has ended.
 func (t *syscallThread) await(ns int64) bool {
 	for end := Now() + ns; ; {
 		done := atomic.LoadUint32(&t.call.done)
@@ -123,7 +122,6 @@ func (t *syscallThread) await(ns int64) bool {
 
 func (t *syscallThread) result() int { return int(t.call.result) }
 
-// futex wakes a waiter at word, or waits at most ns while word is val.
 func futex(word *uint32, op uintptr, val uint32, ns int64) {
 	ts := unix.NsecToTimespec(ns)
 	CountCall()
@@ -173,5 +171,5 @@ func (t *syscallThread) prioritize() {
 	}
 }
 
-// minTimeSlice is the kernel's shortest time slice, in ns (kernel/sched/syscalls.c).
+// minTimeSlice is the kernel's shortest, in ns (kernel/sched/syscalls.c).
 const minTimeSlice = 100_000

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const direntBuf = 32 << 10 // bytes, for about 1,000 threads
+const direntBuf = 32 << 10
 
-// TaskDir lists the threads of a process by its open /proc/PID/task. Not safe for concurrent use.
+// TaskDir lists a process's threads by its open /proc/PID/task. Not safe for concurrent use.
 type TaskDir struct {
 	fd      int
 	budget  *FDBudget
@@ -79,7 +79,6 @@ func (d *TaskDir) Count() (int, error) {
 	return max(int(st.Nlink)-2, 0), nil
 }
 
-// appendTasks parses struct linux_dirent64 (getdents64(2)).
 func appendTasks(tids []int, b []byte) []int {
 	const nameOff = 19
 	for len(b) > nameOff {

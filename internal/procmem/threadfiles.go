@@ -30,11 +30,11 @@ const (
 var fileNames = [numFiles]string{"schedstat", "syscall", "stat", "status", "comm", "wchan", "sched", "stack"}
 
 // ThreadFiles are the files of /proc/PID/task/TID, opened at their first use and kept open within the budget. Not safe
-// for concurrent use. Errors of all methods: [refusal.Exited], [refusal.Denied], [errFormat], or an errno.
+// for concurrent use. Errors: [refusal.Exited], [refusal.Denied], [errFormat], or an errno.
 type ThreadFiles struct {
 	pid, tid      int
 	budget        *FDBudget
-	dir           int32    // descriptor + 1; 0: none
+	dir           int32
 	tasks         *TaskDir // opens files if dir is 0; nil: by path
 	fds           [numFiles]int32
 	identity      identity
@@ -70,7 +70,7 @@ func (f *ThreadFiles) OpenDir() error {
 	return err
 }
 
-// OpenDirIn keeps the thread's directory open as [ThreadFiles.OpenDir], opened in that of all threads.
+// OpenDirIn is [ThreadFiles.OpenDir] relative to the directory of all threads.
 func (f *ThreadFiles) OpenDirIn(tasks *TaskDir) {
 	f.tasks = tasks
 	if f.dir != 0 || !f.budget.Take(1) {
@@ -169,8 +169,8 @@ func (f *ThreadFiles) RawSchedStat(buf []byte) int {
 	return preadRaw(int(f.fds[fileSchedStat])-1, buf)
 }
 
-// KeepSchedstatOpen opens schedstat beyond the budget: the caller bounds the number of such files. It returns false if
-// the file is already open, or cannot be opened.
+// KeepSchedstatOpen opens schedstat beyond the budget: the caller bounds such files. It returns false if the file is
+// already open, or cannot be opened.
 func (f *ThreadFiles) KeepSchedstatOpen() bool {
 	if f.fds[fileSchedStat] != 0 {
 		return false
@@ -231,7 +231,7 @@ func (f *ThreadFiles) Status(s *Status) error {
 	return ParseStatus(b, s)
 }
 
-// InnerTID reads the thread's id in its innermost pid namespace. The file does not stay open.
+// InnerTID reads the thread's id in its innermost pid namespace.
 func (f *ThreadFiles) InnerTID() (int, error) {
 	var s Status
 	fd, e := f.open(fileStatus)
@@ -260,7 +260,7 @@ func trimLine(b []byte) []byte {
 	return b
 }
 
-// Wchan reads into buf (64 bytes suffice) the kernel function that the thread sleeps in, empty if none.
+// Wchan reads into buf (64 bytes suffice) the kernel function that the thread sleeps in, or nothing.
 func (f *ThreadFiles) Wchan(buf []byte) ([]byte, error) {
 	b, err := f.read(fileWchan, buf)
 	return wchan(b), err

@@ -43,7 +43,7 @@ func TestFilesOfASleepingThread(t *testing.T) {
 	budget := NewFDBudget(100)
 	all := budget.Left()
 	f := OpenThread(pid, pid, budget)
-	for range 2 { // opened, then kept open
+	for range 2 {
 		sched, err := f.SchedStat()
 		if err != nil || sched.Runs == 0 || sched.CPU == 0 {
 			t.Errorf("schedstat %+v, %v", sched, err)
@@ -122,7 +122,7 @@ func TestKernelStackIsKeptOpenFromTheSecondTimeOn(t *testing.T) {
 	f := OpenThread(cmd.Process.Pid, cmd.Process.Pid, budget)
 	defer f.Close()
 	var buf [4096]byte
-	for i, want := range []int64{3, 2, 1, 1} { // to open, read, close
+	for i, want := range []int64{3, 2, 1, 1} {
 		before := Calls()
 		text, err := f.KernelStack(buf[:])
 		if err == refusal.Denied {
