@@ -21,7 +21,7 @@ import (
 var Copier []string
 
 const (
-	// copyTimeLimit is the longest time without progress, including the start of the process.
+	// copyTimeLimit is the longest time without progress.
 	copyTimeLimit = time.Second
 	// maxCopy bounds a copied file, maxCopies all open copies, bytes.
 	maxCopy   = 256 << 20
@@ -36,7 +36,6 @@ type copyReply struct {
 	Errno syscall.Errno
 }
 
-// copyErrors are the errors that Copy reports by their text.
 var copyErrors = []error{ErrNotRegular, ErrNotTrusted, ErrOutdated, ErrTooLarge}
 
 // Copy opens the file of the request in in, and copies it to to, in a process that is abandoned if it hangs.
@@ -90,7 +89,7 @@ func (o *Opener) runCopier(r Request, to *os.File) (copyReply, error) {
 	var out bytes.Buffer
 	cmd := exec.Command(Copier[0], Copier[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.ExtraFiles = bytes.NewReader(ask), &out, []*os.File{to}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // no Ctrl-C for it
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
 		return reply, err
 	}
@@ -118,7 +117,7 @@ func (o *Opener) runCopier(r Request, to *os.File) (copyReply, error) {
 
 type copierExit struct{ err error }
 
-// await waits for the end of the process. Without progress it kills the process.
+// await kills a process without progress.
 func (o *Opener) await(p *os.Process, to *os.File, ended chan copierExit) error {
 	limit := copyTimeLimit
 	if o.calls.late.Load() > 0 {
@@ -139,7 +138,7 @@ func (o *Opener) await(p *os.Process, to *os.File, ended chan copierExit) error 
 			had = has
 			continue
 		}
-		_ = p.Kill() // takes effect when the server answers or ends
+		_ = p.Kill()
 		o.calls.late.Add(1)
 		o.calls.stuck.Add(1)
 		total.stuck.Add(1)

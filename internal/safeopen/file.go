@@ -13,9 +13,9 @@ import (
 // File is an open file. Reads are bounded in time.
 type File struct {
 	f      *os.File
-	st     unix.Stat_t // when it was opened
-	slow   bool        // may wait for another program
-	copied bool        // f is a memfd
+	st     unix.Stat_t
+	slow   bool
+	copied bool
 	by     *Opener
 	req    Request
 }
@@ -71,8 +71,8 @@ func (f *File) stat(st *unix.Stat_t) error {
 	return errors.Join(failed, err)
 }
 
-// NextData returns the next written place from off on (lseek(2), SEEK_DATA); without one, unix.ENXIO. In a file that
-// may wait for another program all counts as written.
+// NextData returns the next written place from off on (lseek(2), SEEK_DATA), or unix.ENXIO. In a file that may wait for
+// another program all counts as written.
 func (f *File) NextData(off int64) (int64, error) {
 	if f.slow {
 		return off, nil
@@ -80,7 +80,7 @@ func (f *File) NextData(off int64) (int64, error) {
 	return f.f.Seek(off, unix.SEEK_DATA)
 }
 
-// Reopen opens the file that has the same name now.
+// Reopen opens the file by its name.
 func (f *File) Reopen() (*File, error) { return f.by.Open(f.req) }
 
 // ReopenAt opens the file at another path, from this process's root directory.

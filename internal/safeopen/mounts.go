@@ -15,7 +15,7 @@ import (
 
 var errFUSE = errors.New("a FUSE file system is on the way")
 
-// mounts are the mounts on a path: by id, whether they are FUSE.
+// mounts are the mounts on a path, by id: whether they are FUSE.
 type mounts struct {
 	own     map[uint64]bool // this process's; shared
 	fuse    map[uint64]bool // of other lists
@@ -45,7 +45,6 @@ func mountsFor(r *Request) *mounts {
 	return m
 }
 
-// sharesMounts: process is its directory in /proc.
 func sharesMounts(process string) bool {
 	var its, ours unix.Stat_t
 	return unix.Stat(process+"/ns/mnt", &its) == nil && unix.Stat("/proc/self/ns/mnt", &ours) == nil &&
@@ -57,7 +56,7 @@ var ownMountList ownMounts
 // ownMounts are this process's mounts, read again after a change.
 type ownMounts struct {
 	sync.Mutex
-	fd      int             // of mountinfo, 0: not open
+	fd      int
 	fuse    map[uint64]bool // immutable, as mounts share it
 	anyFUSE bool
 }
@@ -75,8 +74,8 @@ func (o *ownMounts) addTo(m *mounts) {
 
 const selfMounts = "/proc/self/mountinfo"
 
-// unchanged reports whether the list has not changed since the last call (proc_pid_mounts(5)). The descriptor is no
-// os.File: the Go runtime's poll would take the event.
+// unchanged compares with the last call (proc_pid_mounts(5)). The descriptor is no os.File: the Go runtime's poll would
+// take the event.
 func (o *ownMounts) unchanged() bool {
 	if o.fd == 0 {
 		if fd, err := unix.Open(selfMounts, unix.O_RDONLY|unix.O_CLOEXEC, 0); err == nil {

@@ -12,7 +12,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The test runs in a new mount namespace, as root.
 func TestMountsAreReadAgainAfterAChange(t *testing.T) {
 	if os.Getenv("OWN_MOUNTS") == "" {
 		if os.Geteuid() != 0 {

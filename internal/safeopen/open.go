@@ -24,10 +24,10 @@ var (
 type Request struct {
 	Root    string // "/" for Path and all links in it; "" is "/"
 	Path    string // below Root
-	Beneath bool   // a path that leads out of Root is an error, instead of ending at Root
-	Kernel  bool   // Path is a kernel link to an open or mapped file (/proc/PID/exe); Root is not used
+	Beneath bool   // an error for a path that leads out of Root
+	Kernel  bool   // Path is a kernel link to an open or mapped file (/proc/PID/exe)
 	NoLink  bool   // refuse a symbolic link as the last element
-	Trust   *Trust // permitted owners; nil: any, as the caller checks the contents
+	Trust   *Trust // permitted owners; nil: any
 	Since   int64  // earliest permitted last write, ns of CLOCK_REALTIME; 0: any
 	MaxSize int64  // bytes; 0: any
 }
@@ -45,7 +45,7 @@ type Opener struct{ calls pendingCalls }
 // Open opens a file for reading. The error wraps one of those above or the kernel's.
 func (o *Opener) Open(r Request) (*File, error) {
 	f, err := wait(&o.calls, func() (*File, error) {
-		var m *mounts // nil: FUSE is not distinguished
+		var m *mounts
 		if len(Copier) > 0 {
 			m = mountsFor(&r)
 		}

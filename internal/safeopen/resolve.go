@@ -39,7 +39,7 @@ func resolve(r *Request, m *mounts) (int, error) {
 		how.Resolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS
 	}
 	if r.NoLink {
-		how.Flags |= unix.O_NOFOLLOW // opens the link itself, which open refuses
+		how.Flags |= unix.O_NOFOLLOW
 	}
 	for range 8 { // EAGAIN: a ".." raced with a rename (openat2(2))
 		fd, err := unix.Openat2(dir, r.Path, &how)
@@ -146,7 +146,7 @@ func (w *walker) enter(part string, last bool) (link string, err error) {
 	defer unix.Close(fd)
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err != nil || fs.Type == unix.PROC_SUPER_MAGIC {
-		return "", unix.ELOOP // perhaps a magic link
+		return "", unix.ELOOP
 	}
 	var buf [unix.PathMax]byte
 	n, err := unix.Readlinkat(fd, "", buf[:])

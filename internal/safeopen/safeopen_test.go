@@ -49,7 +49,6 @@ func TestOnlyRegularFilesAreOpened(t *testing.T) {
 	}
 }
 
-// The name alternates between a FIFO and a file.
 func TestOpenNeverBlocksOnAFileThatBecomesAPipe(t *testing.T) {
 	dir := t.TempDir()
 	name, file, pipe := filepath.Join(dir, "perf-1.map"), filepath.Join(dir, "file"), filepath.Join(dir, "pipe")
@@ -70,7 +69,7 @@ func TestOpenNeverBlocksOnAFileThatBecomesAPipe(t *testing.T) {
 			from := []string{pipe, file}[i%2]
 			must(os.Link(from, next))
 			must(os.Rename(next, name))
-			_ = os.Remove(next) // a rename over the same inode has no effect
+			_ = os.Remove(next)
 		}
 	}()
 	opened, refused := 0, 0
@@ -232,7 +231,7 @@ func TestOpenDoesNotBlockOnALeasedFile(t *testing.T) {
 	}
 }
 
-// The wait for a file system that never responds becomes shorter each time; then it is not accessed any more.
+// Waits for a silent file system become shorter; then it is not accessed any more.
 func TestWaitsAreBounded(t *testing.T) {
 	var a pendingCalls
 	never, end := silent(t)
@@ -294,7 +293,7 @@ func TestRunningThreadIsNotStuck(t *testing.T) {
 	}
 }
 
-// A thread that returns from the kernel sleeps until the Go runtime lets it run, which may wait for a CPU.
+// A thread that returns from the kernel waits for the Go runtime, which may wait for a CPU.
 func TestThreadThatWaitsForAnotherThreadIsNotStuck(t *testing.T) {
 	if _, err := os.ReadFile("/proc/self/syscall"); err != nil {
 		t.Skip("the kernel does not show the calls of threads: ", err)
@@ -312,7 +311,6 @@ func TestThreadThatWaitsForAnotherThreadIsNotStuck(t *testing.T) {
 	}
 }
 
-// silent returns a read that does not return until end is called.
 func silent(t *testing.T) (read func() error, end func()) {
 	t.Helper()
 	var fds [2]int

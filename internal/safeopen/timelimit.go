@@ -23,12 +23,11 @@ const (
 	lastLimit  = 20 * time.Millisecond // of all, while vain waiting is beyond totalLimit
 	totalLimit = 4 * time.Second
 	recovery   = 100 * time.Second // in which vain waiting of 1 s is forgotten
-	// maxStuck bounds an Opener's pending answers, maxStuckAll all: each holds a thread. With more, no file is opened.
+	// maxStuck bounds an Opener's pending answers, maxStuckAll all: each holds a thread.
 	maxStuck    = 4
 	maxStuckAll = 64
 )
 
-// pendingCalls counts the pending and the late answers of one Opener.
 type pendingCalls struct{ stuck, late atomic.Int32 }
 
 var total struct {
@@ -36,7 +35,7 @@ var total struct {
 	vain  wastedTime
 }
 
-// wastedTime is the time of vain waiting that is not yet forgotten, at most totalLimit and one wait.
+// wastedTime is the time of vain waiting that is not yet forgotten.
 type wastedTime struct {
 	mu  sync.Mutex
 	sum time.Duration
@@ -65,11 +64,10 @@ func (a *pendingCalls) timeLimit() time.Duration {
 	return firstLimit
 }
 
-// maxRestarts is how often the limit restarts for a thread that computes or is queued.
 const maxRestarts = 20
 
-// waitsForCPU reports whether a thread of prywalk runs, is queued, or waits for other threads of prywalk (futex): not
-// for a file system. 0: not started yet.
+// waitsForCPU reports whether a thread of prywalk runs, is queued, or waits for another one (futex). 0: not started
+// yet.
 func waitsForCPU(tid int64) bool {
 	if tid == 0 {
 		return true
@@ -128,7 +126,7 @@ func wait[T any](a *pendingCalls, do func() (T, error), discard func(T)) (T, err
 	}
 	a.stuck.Add(1)
 	total.stuck.Add(1)
-	if !over.CompareAndSwap(false, true) { // answered at this moment
+	if !over.CompareAndSwap(false, true) {
 		a.stuck.Add(-1)
 		total.stuck.Add(-1)
 		r := <-done
@@ -139,7 +137,6 @@ func wait[T any](a *pendingCalls, do func() (T, error), discard func(T)) (T, err
 	return none, ErrStuck
 }
 
-// skippedFiles counts the unused files by reason, with the first one's name.
 var skippedFiles struct {
 	sync.Mutex
 	byReason [len(skipReasons)]skipped
@@ -150,7 +147,6 @@ type skipped struct {
 	first string
 }
 
-// skipReasons are the reasons for which an existing file is not used, each with its text for a number and a name.
 var skipReasons = [...]struct {
 	err  error
 	text string
@@ -175,7 +171,7 @@ func noteSkipped(name string, err error) {
 	}
 }
 
-// SkippedFiles returns a line for each reason for which existing files were not used. Names are quoted.
+// SkippedFiles returns a line, with quoted names, for each reason for which existing files were not used.
 func SkippedFiles() []string {
 	skippedFiles.Lock()
 	defer skippedFiles.Unlock()

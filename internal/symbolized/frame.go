@@ -8,7 +8,7 @@
 // is idle.
 package symbolized
 
-// Frame is a function at an address; with inlined calls there are several, the innermost first.
+// Frame is a function at an address; inlined calls are Frames, too, the innermost first.
 type Frame struct {
 	// Name is demangled, and never empty.
 	Name string

@@ -10,7 +10,6 @@ import (
 	"testing"
 )
 
-// The bounds are those of the symbols before the program is stripped.
 func TestFunctionsOfAStrippedProgramAreNamedByTheirBounds(t *testing.T) {
 	gcc, nm, strip := need(t, "gcc"), need(t, "nm"), need(t, "strip")
 	dir := t.TempDir()

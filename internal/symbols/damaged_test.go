@@ -44,7 +44,7 @@ func TestDamagedFilesDegrade(t *testing.T) {
 					t.Fatal(w)
 				}
 			}
-			f.Release() // hundreds of programs would use up the memory budget of the tests
+			f.Release()
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/symbols/dwarfinfo"
 )
 
-// debugFiles are open until Table.Close.
 type debugFiles struct {
 	tried bool
 	file  *elffile.DebugFile // nil: none
@@ -87,7 +86,6 @@ func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 	return s, nil
 }
 
-// supplement opens the file with shared debug information (dwz).
 func (t *Table) supplement(f *elffile.File, where string) *dwarfinfo.Data {
 	if t.opt.Open == nil {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/elffile"
 )
 
-// split compiles a program without build ID, moves its debug information to another file, and returns the folder.
+// split moves a program's debug information to another file, and returns the folder.
 func split(t *testing.T, flags ...string) string {
 	t.Helper()
 	dir := t.TempDir()

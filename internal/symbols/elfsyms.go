@@ -84,10 +84,8 @@ func (x *symIndex) codeEnd(addr uint64) uint64 {
 	return x.code[i-1].hi
 }
 
-// symbolCost is in bytes: a candidate, and its place in the index.
 const symbolCost = 24 + 16
 
-// maxAtOnce bounds the candidates allocated for a claimed number.
 const maxAtOnce = 1 << 17
 
 // addTable returns false if there are no functions or labels.
@@ -165,7 +163,7 @@ func (b *builder) finish() {
 	})
 	x := b.x
 	x.syms = make([]symbol, 0, len(b.candidates))
-	var covered uint64 // end of the functions with a size
+	var covered uint64
 	for i := 0; i < len(b.candidates); {
 		j := i + 1
 		for j < len(b.candidates) && b.candidates[j].addr == b.candidates[i].addr {
@@ -252,7 +250,7 @@ func nameRank(name []byte) int {
 	return rank
 }
 
-// bytesAt returns a name while the index is built, perhaps cut after 4 KiB.
+// bytesAt may cut names after 4 KiB.
 func (x *symIndex) bytesAt(at uint32) []byte {
 	src := &x.sources[at>>sourceShift]
 	off := at & nameMask
@@ -275,7 +273,7 @@ func (x *symIndex) name(at uint32) string {
 
 const maxNested = 16
 
-// find returns the innermost symbol around addr; nil if none.
+// find returns the innermost symbol around addr, or nil.
 func (x *symIndex) find(addr uint64) *symbol {
 	i := sort.Search(len(x.syms), func(i int) bool { return x.syms[i].addr > addr })
 	for n := 0; i > 0 && n < maxNested; n++ {

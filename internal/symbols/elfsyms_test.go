@@ -13,7 +13,6 @@ import (
 	"testing"
 )
 
-// nmSymbols returns names by address.
 func nmSymbols(t *testing.T, file string, flags ...string) map[extent][]string {
 	t.Helper()
 	args := append([]string{need(t, "nm"), "-S", "--defined-only"}, append(flags, file)...)
@@ -90,7 +89,6 @@ func TestAliasesGetTheirPublicName(t *testing.T) {
 		if len(fs) == 1 {
 			got = fs[0].Name
 		}
-		// open and open64 are one function on 64-bit systems.
 		if got != name && got != name+"64" {
 			t.Errorf("%[1]s: got %[2]q, want %[1]s", name, got)
 		}
@@ -133,7 +131,6 @@ func TestPLTEntryOfAArch64HasItsSlot(t *testing.T) {
 	if slot, ok := decodeStubAArch64(code, 0x400510); !ok || slot != 0x420fd8 {
 		t.Errorf("slot %#x, %v; want 0x420fd8", slot, ok)
 	}
-	// adrp x16, −0x1000
 	copy(code, []byte{0xf0, 0xff, 0xff, 0xf0})
 	if slot, ok := decodeStubAArch64(code, 0x400510); !ok || slot != 0x3fffd8 {
 		t.Errorf("negative page: slot %#x, %v; want 0x3fffd8", slot, ok)

@@ -15,7 +15,7 @@ import (
 	"sync"
 )
 
-// ErrKernelHidden means that kernel.kptr_restrict hides the kernel's addresses from this user.
+// ErrKernelHidden means that kernel.kptr_restrict hides the addresses from this user.
 var ErrKernelHidden = errors.New("kernel symbol addresses are hidden from this user (kernel.kptr_restrict)")
 
 // KernelNames are the kernel's functions, some 100,000.
@@ -26,11 +26,10 @@ type KernelNames struct {
 
 type kernelFunc struct {
 	addr     uint64
-	from, to uint32 // its name in text
+	from, to uint32
 }
 
-// ReadKernelNamesOnce reads /proc/kallsyms once (0.1 s): modules loaded later have no names. The error is
-// [ErrKernelHidden], or comes from reading.
+// ReadKernelNamesOnce reads /proc/kallsyms once (0.1 s): modules loaded later have no names.
 var ReadKernelNamesOnce = sync.OnceValues(readKernelNames)
 
 func readKernelNames() (*KernelNames, error) {
@@ -41,7 +40,7 @@ func readKernelNames() (*KernelNames, error) {
 	return parseKernelNames(b)
 }
 
-// parseKernelNames parses lines of address, kind, name, [module]. [ErrKernelHidden]: no function has an address.
+// parseKernelNames parses lines of address, kind, name, [module].
 func parseKernelNames(b []byte) (*KernelNames, error) {
 	k := &KernelNames{}
 	for line := range bytes.Lines(b) {
@@ -68,8 +67,7 @@ func parseKernelNames(b []byte) (*KernelNames, error) {
 	return k, nil
 }
 
-// Name returns the function at an address; "" below the first. Of several names the last counts: the first are labels,
-// as _stext.
+// Name returns the function at an address, or "". Of several names the last counts: the first are labels, as _stext.
 func (k *KernelNames) Name(addr uint64) string {
 	i := sort.Search(len(k.funcs), func(i int) bool { return k.funcs[i].addr > addr })
 	if i == 0 {

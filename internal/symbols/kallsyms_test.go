@@ -24,7 +24,6 @@ func TestKernelFunctionsHaveNames(t *testing.T) {
 	}
 }
 
-// Two names may have one address; the last function has no end.
 func TestSpanOfAKernelFunctionEndsAtTheNextOne(t *testing.T) {
 	k, err := parseKernelNames([]byte("ffffffff81000000 T _stext\nffffffff81000000 t first\nffffffff81000200 T second\n"))
 	if err != nil {

@@ -25,8 +25,8 @@ type Namer struct {
 	tables map[*loadedcode.Image]*Table
 	maps   map[int]*perfmap.Reader
 	files  map[int]*loadedcode.TrustedFiles
-	ended  map[int]bool                              // at the last [Namer.DropUnused]
-	open   func(path string) (*safeopen.File, error) // opens debug files of a core; nil: of live processes
+	ended  map[int]bool
+	open   func(path string) (*safeopen.File, error) // of a core; nil: live processes
 	// mapFile returns nil for a process without perf map.
 	mapFile func(pid int) (io.ReadCloser, int64)
 	memory  *filememory.Budget // nil: prywalk's
@@ -84,7 +84,7 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 	return append(out, Frame{Name: unnamedcode.Bracketed(m.Name)})
 }
 
-// table searches debug files below the root directory of pid.
+// table searches debug files below pid's root.
 func (n *Namer) table(img *loadedcode.Image, pid int) *Table {
 	if t := n.tables[img]; t != nil {
 		return t

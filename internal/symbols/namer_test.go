@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/loadedcode"
 )
 
-// The file is /tmp/perf-PID.map of this process.
 func TestPerfMapsOfOtherUsersAreNotUsed(t *testing.T) {
 	const nobody = 65534
 	name := fmt.Sprintf("/tmp/perf-%d.map", os.Getpid())
@@ -52,7 +51,6 @@ func TestPerfMapsOfOtherUsersAreNotUsed(t *testing.T) {
 	}
 }
 
-// Other users may be able to write to the searched directories.
 func TestDebugFilesOfOtherUsersAreNotOpened(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make another user's files")

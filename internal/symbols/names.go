@@ -8,7 +8,7 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// maxMangled and 1<<demangledBits are in bytes: nested templates grow exponentially.
+// Bytes: nested templates grow exponentially.
 const (
 	maxMangled    = 16 << 10
 	demangledBits = 15
@@ -36,7 +36,6 @@ func cutVersion(name string) string {
 	return name
 }
 
-// demangleSafely returns name if the demangler panics or fails.
 func demangleSafely(name string) (out string) {
 	defer func() {
 		if recover() != nil || out == "" {
@@ -46,7 +45,6 @@ func demangleSafely(name string) (out string) {
 	return demangle.Filter(name, demangle.NoParams, demangle.MaxLength(demangledBits))
 }
 
-// isMangled accepts Itanium C++ and Rust.
 func isMangled(name string) bool {
 	return strings.HasPrefix(name, "_Z") || strings.HasPrefix(name, "_R") ||
 		strings.HasPrefix(name, "__Z") || strings.HasPrefix(name, "___Z")

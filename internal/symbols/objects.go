@@ -26,7 +26,7 @@ type objects struct {
 
 const objectCost = 24 // bytes
 
-// Object returns the display name of the static variable at addr, a file address, and the offset in it.
+// Object returns the static variable at addr, a file address, and the offset in it.
 func (t *Table) Object(addr uint64) (name string, offset uint64, ok bool) {
 	if t.objects == nil {
 		t.objects = t.readObjects()
@@ -64,7 +64,7 @@ func (t *Table) readObjects() *objects {
 }
 
 func objectsOf(f *elffile.File, kind elffile.SymbolKind) *objects {
-	syms, _ := f.Symbols(kind) // a damaged table: as far as readable
+	syms, _ := f.Symbols(kind)
 	defer f.FreeSymbols(syms)
 	n := int64(0)
 	for i := range syms {
@@ -92,7 +92,7 @@ func isObject(s *elffile.Symbol) bool {
 	return s.Type() == elffile.SymObject && s.Section != elffile.SectionUndef && s.Size > 0 && s.NameOff != 0
 }
 
-// VariableAt returns the static variable at an address in the process pid; its name is "" if there is none.
+// VariableAt returns the static variable at an address in process pid, or none with the name "".
 func (n *Namer) VariableAt(space *frames.Space, pid int, addr uint64) (v waits.Variable) {
 	if img, fileAddr := loadedcode.ImageAt(space, addr); img != nil {
 		v.Name, v.Offset, _ = n.table(img, pid).Object(fileAddr)

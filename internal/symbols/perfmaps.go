@@ -12,7 +12,7 @@ import (
 // ReadPerfMapsInSteps makes function bounds use perf maps read in steps; names need whole ones.
 func (n *Namer) ReadPerfMapsInSteps() { n.inSteps = true }
 
-// SetYield sets a function to call while a perf map is read whole; nil: none.
+// SetYield sets a function to call while a perf map is read whole, or nil.
 func (n *Namer) SetYield(f func()) { n.yield = f }
 
 func (n *Namer) perfMap(pid int, whole bool) *perfmap.Map {

@@ -102,7 +102,7 @@ func TestPerfMapsOfAllProcessesShareABudget(t *testing.T) {
 		}
 	})
 	t.Logf("%d bytes allocated, at most %d of the budget", got, mem.Peak())
-	if mem.Peak() > limit || got > 3*limit { // growing lists leave garbage
+	if mem.Peak() > limit || got > 3*limit {
 		t.Errorf("%d bytes allocated, %d of the budget; want at most %d of the budget", got, mem.Peak(), int64(limit))
 	}
 	if line := mem.Refusals(); !strings.Contains(line, "functions of the perf map of process 0") {
@@ -113,7 +113,7 @@ func TestPerfMapsOfAllProcessesShareABudget(t *testing.T) {
 	}
 }
 
-// A request for function bounds reads one step of a map of any size.
+// A request for function bounds reads one step.
 func TestSamplesDoNotWaitForPerfMaps(t *testing.T) {
 	text := denseMap(3 * perfmap.Step)
 	n := mapsOf(t, filememory.New(1<<30), writeMap(t, text, 0))
@@ -144,7 +144,7 @@ func TestPerfMapsAreReadToTheEndInSteps(t *testing.T) {
 	bounds, calls := n.JITFuncBounds(0), 0
 	n.SetYield(func() {
 		calls++
-		bounds(0x10001) // as during a walk
+		bounds(0x10001)
 	})
 	last := strings.Count(text, "\n") - 1
 	if name, _, _, _ := n.perfMap(0, true).Lookup(0x10000 + 8*uint64(last)); name != fmt.Sprint("f", last) || calls < 2 {
@@ -182,7 +182,7 @@ func TestGrowingPerfMapIsReadFurther(t *testing.T) {
 	if err := os.Remove(file); err != nil {
 		t.Fatal(err)
 	}
-	names("", "", "", "moved") // the process has ended
+	names("", "", "", "moved")
 }
 
 func appendTo(t *testing.T, file, text string) {

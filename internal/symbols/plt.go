@@ -17,7 +17,7 @@ type stub struct {
 
 const maxStubs = 1 << 18
 
-// stubsOf names PLT entries: linkers differ, so each entry's jump is decoded, and its slot's relocation found.
+// stubsOf names PLT entries: linkers differ, so each jump is decoded, and its slot's relocation found.
 func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 	tables := f.PLTs()
 	if len(tables) == 0 {
@@ -36,7 +36,6 @@ func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 			continue
 		}
 		defer f.Free(code)
-		// The header jumps through a slot, too.
 		for off := t.Header; off+t.Entry <= uint64(len(code)) && len(out) < maxStubs; off += t.Entry {
 			if slot, ok := target(code[off:off+t.Entry], t.Addr+off); ok && slots[slot] != "" {
 				out = append(out, stub{t.Addr + off, uint32(t.Entry), cutVersion(slots[slot]) + "@plt"})

@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// cSource has inlining, static functions, recursion, and a function that GCC splits into a hot and a cold part.
 const cSource = `
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +36,6 @@ int main(int argc, char **argv) {
 }
 `
 
-// cppSource has templates, namespaces, lambdas, constructors, an anonymous namespace and inlined library code.
 const cppSource = `
 #include <algorithm>
 #include <cstdio>
@@ -118,7 +116,6 @@ type program struct {
 	unfit  string // a reference tool that cannot read it: "llvm" or "bfd"
 }
 
-// programs' after commands run in the program's folder, where "a.out" is the program.
 var programs = []program{
 	{name: "c-O0-dwarf4", source: cSource, file: "a.c", args: []string{"gcc", "-O0", "-g", "-gdwarf-4"}},
 	{name: "c-O2-dwarf5", source: cSource, file: "a.c", args: []string{"gcc", "-O2", "-g", "-gdwarf-5"}},

@@ -10,12 +10,11 @@ import (
 	"testing"
 )
 
-// A section that only has the name of a string table is not one.
 func TestNamesComeFromTheTableThatSymbolsLinkTo(t *testing.T) {
 	gcc, objcopy := need(t, "gcc"), need(t, "objcopy")
 	dir := t.TempDir()
 	write(t, dir, "label.c", `asm(".text\n.globl label\nlabel: ret\n"); int main(void) { return 0; }`)
-	write(t, dir, "decoy", strings.Repeat("$x\x00", 4096)) // names of labels that are left out
+	write(t, dir, "decoy", strings.Repeat("$x\x00", 4096))
 	run(t, dir, gcc, "-o", "prog", "label.c")
 	run(t, dir, objcopy, "--add-section", ".decoys=decoy", "prog")
 	b, err := os.ReadFile(filepath.Join(dir, "prog"))

@@ -160,8 +160,8 @@ func (t *Table) nameFunc(c *dwarfinfo.Call, addr uint64) *funcName {
 	return n
 }
 
-// preferSymbol takes the ELF symbol's name if debug information has none mangled (GCC's copies of C++ functions) or an
-// internal one (__libc_malloc).
+// preferSymbol: debug information may have no mangled name (GCC's copies of C++ functions) or an internal one
+// (__libc_malloc).
 func (t *Table) preferSymbol(n *funcName, addr uint64) {
 	s := t.symbols().find(addr)
 	if s == nil {
@@ -181,7 +181,6 @@ func (t *Table) preferSymbol(n *funcName, addr uint64) {
 
 func underscores(name string) int { return len(name) - len(strings.TrimLeft(name, "_")) }
 
-// demangleAll names functions of C++ and Rust in a Go program.
 func (t *Table) demangleAll(calls []Frame) {
 	for i := range calls {
 		if isMangled(calls[i].System) {

@@ -21,8 +21,7 @@ func (n *Namer) NamesFinal(m *frames.Module) bool {
 	return mapping.ProcessClosed()
 }
 
-// DropUnused drops the tables of unused files, and the perf maps of processes that had ended at the last call. They are
-// read again on demand.
+// DropUnused drops the tables of unused files, and the perf maps of processes that had ended at the last call.
 func (n *Namer) DropUnused() {
 	for img := range n.tables {
 		if img.Unused() {

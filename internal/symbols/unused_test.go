@@ -67,7 +67,7 @@ func (r *recorder) known(exe string) (*loadedcode.Process, *exec.Cmd) {
 			Origin: profile.Origin{Module: &walked, PID: p.PID}}
 		if at.Image == nil {
 			info.Owner = p.PID
-			r.JITFuncBounds(p.PID)(addr) // as during a walk
+			r.JITFuncBounds(p.PID)(addr)
 		} else {
 			info.File = profile.FileID(at.Image.ID)
 		}
@@ -85,7 +85,6 @@ const withoutFile = `
 #include <unistd.h>
 int main(void) { return mmap(0, 1 << 16, 5, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) == MAP_FAILED || pause(); }`
 
-// Only the recording keeps the names of programs with their own files and debug files.
 func TestFilesOfEndedProcessesAreClosed(t *testing.T) {
 	const programs = 24
 	dir := t.TempDir()

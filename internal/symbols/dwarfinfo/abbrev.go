@@ -19,12 +19,12 @@ type abbrev struct {
 	tag      uint32
 	children bool
 	sibling  bool
-	fixed    int // bytes; −1: depends on the entry
+	fixed    int
 	specs    []spec
 }
 
 type abbrevTable struct {
-	dense  []abbrev          // code i at i−1
+	dense  []abbrev
 	sparse map[uint64]abbrev // the rest
 }
 
@@ -103,14 +103,13 @@ func (u *unit) abbrevsOf() *abbrevTable {
 	return t
 }
 
-// abbrevKey has what the sizes of forms depend on.
 type abbrevKey struct {
 	off               uint64
 	addrSize, offSize uint8
 	v2                bool
 }
 
-// rootAbbrev returns the abbreviation of the unit's first entry, valid until the next is read.
+// rootAbbrev returns the first entry's abbreviation, valid until the next is read.
 func (u *unit) rootAbbrev(code uint64) *abbrev {
 	if u.abbrevs != nil {
 		return u.abbrevs.find(code)

@@ -10,7 +10,7 @@ import (
 )
 
 // If .debug_aranges (DWARF 5 §6.1.2) has one unit for an address, and the unit's own ranges agree, only that unit is
-// read; else the index of all units.
+// read.
 
 // listedUnits are .debug_aranges, and the units read because of it.
 type listedUnits struct {

@@ -12,15 +12,13 @@ import (
 
 // Sections are a file's .debug_* sections, uncompressed; any may be missing. They are kept.
 type Sections struct {
-	// The large ones are read in parts.
 	Info, Line, Str Section
 
 	Abbrev, Aranges     []byte
 	LineStr, StrOffsets []byte
 	Addr                []byte
 	Ranges, Rnglists    []byte
-	// Memory is the account; nil: no bound.
-	Memory *filememory.Account
+	Memory              *filememory.Account
 }
 
 // Data is the debug information of one file. Not safe for concurrent use.
@@ -28,7 +26,7 @@ type Data struct {
 	s       Sections
 	alt     *Data
 	steps   int64
-	reserve int64 // bytes taken from the account and not yet used
+	reserve int64
 	units   []*unit
 	index   []unitRange[*unit]
 	ready   bool
@@ -53,7 +51,7 @@ type Func struct {
 type Call struct {
 	// Func is nil if only the line is known (assembly).
 	Func *Func
-	// File is the recorded path, absolute if the compilation directory is known, or "".
+	// File is absolute if the compilation directory is known, or "".
 	File string
 	// Line is 0 if unknown.
 	Line int
@@ -64,8 +62,8 @@ type Call struct {
 // unitRange is code of a unit at [lo, hi).
 type unitRange[U any] struct {
 	lo, hi uint64
-	max    uint64 // largest hi so far in a sorted list
-	unit   U      // or its offset in .debug_info
+	max    uint64
+	unit   U
 }
 
 func sortRanges[U any](list []unitRange[U]) {
@@ -98,7 +96,6 @@ func (d *Data) spendSteps(n int) bool {
 
 const reserveStep = 64 << 10 // bytes
 
-// takeMemory takes n bytes of memory; without, reading ends.
 func (d *Data) takeMemory(n int) bool {
 	if d.reserve -= int64(n); d.reserve >= 0 {
 		return true
@@ -127,8 +124,7 @@ const (
 	funcCost   = 48 + 100
 )
 
-// Calls appends the calls at addr, a file address: innermost inlined first, the function last; nothing outside of all
-// units. Results share Funcs.
+// Calls appends the calls at addr, a file address: innermost inlined first, the function last. Results share Funcs.
 func (d *Data) Calls(addr uint64, out []Call) []Call {
 	start := len(out)
 	if got, ok := d.callsOfListed(addr, out); ok {

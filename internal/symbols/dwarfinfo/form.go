@@ -7,22 +7,22 @@ import "prywalk/internal/wire"
 type kind uint8
 
 const (
-	kindNone     kind = iota
-	kindConst         // u
-	kindAddr          // u
-	kindAddrx         // u: index into .debug_addr
-	kindInline        // b: the string itself
-	kindStrp          // u: offset in .debug_str
-	kindLineStrp      // u: offset in .debug_line_str
-	kindStrx          // u: index into .debug_str_offsets
-	kindAltStrp       // u: offset in the supplementary file's .debug_str
-	kindRef           // u: offset in .debug_info
-	kindAltRef        // u: offset in the supplementary file's .debug_info
-	kindOffset        // u: offset in another section
-	kindRnglistx      // u: index into .debug_rnglists
+	kindNone  kind = iota
+	kindConst      // u
+	kindAddr       // u
+	kindAddrx
+	kindInline
+	kindStrp     // u: offset in .debug_str
+	kindLineStrp // u: offset in .debug_line_str
+	kindStrx     // u: index into .debug_str_offsets
+	kindAltStrp  // u: offset in the supplementary file's .debug_str
+	kindRef      // u: offset in .debug_info
+	kindAltRef   // u: offset in the supplementary file's .debug_info
+	kindOffset
+	kindRnglistx // u: index into .debug_rnglists
 )
 
-// value is an attribute's value; indexes and offsets are not looked up.
+// value's indexes and offsets are not looked up.
 type value struct {
 	u    uint64
 	b    []byte
@@ -59,7 +59,6 @@ func (u *unit) formSize(form uint16) int {
 	return -1
 }
 
-// fixedSize sums formSize; −1 if one is not fixed.
 func (u *unit) fixedSize(specs []spec) int {
 	n := 0
 	for _, s := range specs {
@@ -103,7 +102,6 @@ func (u *unit) skipForm(c *wire.Cursor, form uint16) {
 	}
 }
 
-// readForm returns kindNone for kinds not in use.
 func (u *unit) readForm(c *wire.Cursor, s spec) value {
 	switch s.form {
 	case formData1, formData2, formData4, formData8:

@@ -10,9 +10,8 @@ import (
 	"prywalk/internal/wire"
 )
 
-// scope is a subprogram or an inlined call with code.
 type scope struct {
-	die      uint64 // offset of the entry
+	die      uint64
 	fn       *Func
 	parent   int32 // −1: a subprogram
 	depth    int32
@@ -61,14 +60,14 @@ func (u *unit) funcsOf() *funcTable {
 	return u.funcs
 }
 
-// eachEntry calls visit with each entry, which it reads or skips. parent is the scope that visit gave for the enclosing
-// entry's children; −1: none. leave, if not nil, is called with each scope and the offset of its end.
+// eachEntry calls visit, which reads or skips the entry and returns the scope of its children (−1: none). leave, if not
+// nil, is called with each scope and the offset of its end.
 func (u *unit) eachEntry(
 	visit func(c *wire.Cursor, a *abbrev, die uint64, parent int32) (inside int32), leave func(scope int32, end uint64),
 ) {
 	table := u.abbrevsOf()
 	c := u.cursorAt(u.dies)
-	open := []int32{-1} // scope of the children, of the unit and of each open entry
+	open := []int32{-1} // of the children of the unit and of each open entry
 	for !c.Done() && u.d.spendSteps(1) && len(open) <= maxNesting {
 		die, parent := u.dieAt(&c), open[len(open)-1]
 		if code := c.ULEB(); code != 0 {
@@ -87,7 +86,7 @@ func (u *unit) eachEntry(
 			}
 		}
 		if len(open) <= 1 {
-			return // the unit's entry has ended
+			return
 		}
 	}
 }
@@ -136,7 +135,6 @@ func (u *unit) skipEntry(c *wire.Cursor, a *abbrev) {
 	}
 }
 
-// readScope returns parent if there is no code.
 func (r *funcReader) readScope(c *wire.Cursor, a *abbrev, die uint64, parent int32) int32 {
 	s := scope{die: die, parent: parent}
 	var low, high, ranges value

@@ -7,7 +7,6 @@ import (
 	"testing"
 )
 
-// The figure of doc.go.
 func TestNestedRangesAreFlattened(t *testing.T) {
 	const main, f = 0, 1
 	scopes := []scope{{parent: -1, root: main}, {parent: main, root: main}}

@@ -18,7 +18,7 @@ type row struct {
 // sequence is the rows of contiguous code (DWARF 5 §6.2.5.1).
 type sequence struct {
 	lo, hi      uint64
-	first, last int // [first, last) of the rows
+	first, last int
 }
 
 type lineTable struct {
@@ -42,7 +42,6 @@ func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 
 func (t *lineTable) path(u *unit, file uint32) string { return t.files.path(u, file) }
 
-// linesOf returns the line table, which units can share.
 func (u *unit) linesOf() *lineTable {
 	if u.lines != nil {
 		return u.lines

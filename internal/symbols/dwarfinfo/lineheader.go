@@ -63,7 +63,6 @@ type fileNames struct {
 	files []fileName
 }
 
-// fileName's path is made on first use.
 type fileName struct {
 	name []byte
 	dir  uint64
@@ -152,7 +151,7 @@ func (f *fileNames) path(u *unit, i uint32) string {
 	return file.path
 }
 
-// dir returns a directory; "": unknown, or up to version 4 the compilation directory.
+// dir returns "" if unknown, or up to version 4 for the compilation directory.
 func (f *fileNames) dir(i uint64) string {
 	if !f.v5 {
 		i--
@@ -163,7 +162,7 @@ func (f *fileNames) dir(i uint64) string {
 	return string(f.dirs[i])
 }
 
-// joinPath joins from the last absolute part on, without "./"; ".." stays, as it may follow a link.
+// joinPath joins from the last absolute part on; ".." stays, as it may follow a link.
 func joinPath(parts ...string) string {
 	var s string
 	for _, p := range parts {

@@ -164,7 +164,6 @@ func TestEmptyOrInvalidSectionsHaveNoCalls(t *testing.T) {
 	}
 }
 
-// The abstract origin of the function is the function.
 func TestCircularReferencesEnd(t *testing.T) {
 	abbrev := []byte{
 		1, tagCompileUnit, 1, attrLowPC, formAddr, attrHighPC, formData4, 0, 0,
@@ -183,7 +182,7 @@ func TestCircularReferencesEnd(t *testing.T) {
 	}
 }
 
-// Many units share one long table of abbreviations, which lacks the code that they use.
+// The units share a long table of abbreviations, which lacks their code.
 func TestOverlappingTablesAreBounded(t *testing.T) {
 	var s Sections
 	var info Bytes

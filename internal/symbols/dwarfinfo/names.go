@@ -32,7 +32,7 @@ func (d *Data) resolve(off uint64) *Func {
 type nameReader struct {
 	name, linkage []byte
 	line          int
-	unit          *unit  // of the last name found
+	unit          *unit
 	die           uint64 // its entry
 }
 
@@ -54,7 +54,6 @@ func (r *nameReader) follow(d *Data, off uint64) {
 	}
 }
 
-// read returns the entry's reference to another.
 func (r *nameReader) read(u *unit, off uint64) (next value) {
 	c := u.cursorAt(off)
 	a := u.abbrevsOf().find(c.ULEB())

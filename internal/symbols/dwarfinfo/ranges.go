@@ -92,7 +92,7 @@ func (u *unit) readRanges5(off uint64, out []span) []span {
 		case 4: // offset_pair
 			lo, hi = base+c.ULEB(), base+c.ULEB()
 			if !isCode(base, ^uint64(0)) && base != 0 {
-				continue // relative to discarded code
+				continue
 			}
 		case 5: // base_address
 			base = c.Sized(u.addrSize)

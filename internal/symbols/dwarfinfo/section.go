@@ -4,7 +4,7 @@ package dwarfinfo
 
 import "bytes"
 
-// Section is a section's contents, uncompressed. Views stay valid and are not changed.
+// Section is uncompressed contents. Views stay valid and are not changed.
 type Section interface {
 	// Size is in bytes.
 	Size() uint64
@@ -24,7 +24,6 @@ func (b Bytes) View(off uint64, n int) ([]byte, error) {
 	return b[off:min(off+uint64(n), uint64(len(b)))], nil
 }
 
-// chunk bounds one View, bytes.
 const chunk = 16 << 20
 
 func size(s Section) uint64 {
@@ -34,7 +33,6 @@ func size(s Section) uint64 {
 	return s.Size()
 }
 
-// view returns fewer than n bytes at the end or if unreadable.
 func view(s Section, off, n uint64) []byte {
 	total := size(s)
 	if off >= total {
@@ -68,10 +66,9 @@ func (d *Data) takeViewMemory(n uint64) bool {
 	return n <= smallView || n < 1<<40 && d.takeMemory(int(n))
 }
 
-// maxString is in bytes: mangled names of templates reach some thousands.
+// maxString is in bytes: mangled templates reach some thousands.
 const maxString = 16 << 10
 
-// stringIn returns nil if outside or too long.
 func stringIn(s Section, off uint64) []byte {
 	for n := uint64(128); n <= maxString; n *= 8 {
 		b := view(s, off, n)

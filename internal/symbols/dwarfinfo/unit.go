@@ -7,7 +7,7 @@ import "prywalk/internal/wire"
 type unit struct {
 	d                 *Data
 	off, dies, end    uint64 // in .debug_info: header, first entry, end
-	data              []byte // from off on, perhaps only the beginning
+	data              []byte
 	abbrevOff         uint64
 	version           uint16
 	addrSize, offSize uint8
@@ -26,7 +26,7 @@ type unit struct {
 	funcs  *funcTable
 	scopes []nameScope
 	lines  *lineTable
-	listed []span // own ranges, if found by .debug_aranges
+	listed []span
 }
 
 // Bytes: the largest unit header; what is first read of a unit.
@@ -83,7 +83,6 @@ func (u *unit) endsOutside(c wire.Cursor, a *abbrev) bool {
 	return c.Bad
 }
 
-// readRoot decodes the first entry and returns its ranges.
 func (u *unit) readRoot() []span {
 	c := wire.At(view(u.d.s.Info, u.off, min(u.end-u.off, rootSize)), u.dies-u.off)
 	a := u.rootAbbrev(c.ULEB())

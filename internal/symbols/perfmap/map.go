@@ -11,12 +11,11 @@ import (
 	"prywalk/internal/filememory"
 )
 
-// maxBytes bounds the bytes read of a perf map; the part up to there is used.
+// maxBytes bounds the bytes read of a perf map.
 const maxBytes = 256 << 20
 
-// Map is the content of a perf map. Not safe for concurrent use.
+// Map is a perf map. Not safe for concurrent use.
 type Map struct {
-	// names are chunks; each name is within one.
 	names    [][]byte
 	entries  []entry
 	segments []segment
@@ -27,8 +26,8 @@ type Map struct {
 	lineTooLong bool
 
 	memory *filememory.Account
-	room   int64 // bytes taken from memory and not yet used
-	full   bool  // no memory is left
+	room   int64
+	full   bool
 }
 
 // entry's name is the chunk's number above nameBits, and the offset in it.
@@ -46,11 +45,10 @@ type segment struct {
 
 const (
 	// maxName is in bytes; longer names are cut.
-	maxName = 8 << 10
-	// maxLine is two numbers and a name.
+	maxName    = 8 << 10
 	maxLine    = maxName + 64
 	maxEntries = 16 << 20
-	// maxSize is a function's, bytes. Some V8 versions write one entry for all builtins.
+	// maxSize is in bytes. Some V8 versions write one entry for all builtins.
 	maxSize = 1 << 32
 	// entryCost is in bytes: an entry in a list that doubles, its place in the order, two segments.
 	entryCost = 2*24 + 16 + 36
@@ -60,8 +58,8 @@ const (
 )
 
 // readFrom reads up to limit bytes and returns their number. Malformed lines are skipped and counted, and so is a last
-// line without a line feed. Of overlapping entries the later line holds: compilers reuse addresses. The error is r's or
-// a *filememory.Error; the Map has what was read until then.
+// line without a line feed. Of overlapping entries the later line holds. The error is r's or a *filememory.Error; the
+// Map has what was read until then.
 func (m *Map) readFrom(r io.Reader, limit int64) (n int64, err error) {
 	buf := make([]byte, min(readPiece, limit))
 	for n < limit && err == nil {
@@ -218,7 +216,7 @@ func (m *Map) Skipped() int {
 	return m.skipped
 }
 
-// Lookup returns the function at a run-time address, and its entry's range, end excluded.
+// Lookup returns the function at a run-time address, and its entry's range.
 func (m *Map) Lookup(addr uint64) (name string, start, end uint64, ok bool) {
 	i, _ := slices.BinarySearchFunc(m.segments, addr, func(s segment, a uint64) int {
 		if s.addr <= a {

@@ -92,7 +92,7 @@ func TestPerfMapStopsAtItsLimit(t *testing.T) {
 	}
 }
 
-// The reference is an array in which each line overwrites what was there.
+// In the reference each line overwrites an array.
 func TestPerfMapAgreesWithPaintingEachLine(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 200 {

@@ -21,17 +21,17 @@ type Reader struct {
 	file   os.FileInfo // identity; nil: unknown
 	size   int64       // when last opened
 	read   int64       // bytes
-	whole  bool        // nothing more can be read
+	whole  bool
 	next   time.Time
 }
 
-// A map that has grown is read at most every mapEvery. Reading takes at most 1/mapShare of the time, 1/stepShare until
-// first complete.
+// A grown map is read at most every mapEvery. Reading takes at most 1/mapShare of the time, 1/stepShare until first
+// complete.
 const (
 	mapEvery  = time.Second
 	mapShare  = 20
 	stepShare = 4
-	// Step is the bytes read at a time while samples wait, for some milliseconds.
+	// Step is the bytes read at a time, in some milliseconds.
 	Step     = 8 << 20
 	maxSteps = maxBytes/Step + 1
 )
@@ -39,8 +39,8 @@ const (
 // NewReader takes memory of an account.
 func NewReader(memory *filememory.Account) *Reader { return &Reader{memory: memory} }
 
-// Map returns the perf map, read further if due; nil if there is none. open returns the file and its size. whole
-// demands all of it; between, which may be nil, is then called between steps.
+// Map returns the perf map, read further if due, or nil. open returns the file and its size. whole demands all of it;
+// between, which may be nil, is called between steps.
 func (r *Reader) Map(open func() (io.ReadCloser, int64), whole bool, between func()) *Map {
 	began := time.Now()
 	due := began.After(r.next)
@@ -80,7 +80,7 @@ func (r *Reader) due(began time.Time) time.Time {
 	return began.Add(stepShare * took)
 }
 
-// readStep reads one step. Without a file, as of an ended process, the part read before stays.
+// readStep: without a file, as of an ended process, the part read before stays.
 func (r *Reader) readStep(f io.ReadCloser, size int64) {
 	if f == nil {
 		r.whole = true
@@ -109,7 +109,7 @@ func (r *Reader) readStep(f io.ReadCloser, size int64) {
 	limit := min(end-r.read, Step)
 	got, err := r.m.readFrom(f, limit)
 	r.read += got
-	r.whole = got < limit || r.read >= end || err != nil // what is readable is used
+	r.whole = got < limit || r.read >= end || err != nil
 	if r.whole || len(r.m.entries) >= 2*r.m.indexed {
 		r.m.index()
 	}
@@ -118,10 +118,10 @@ func (r *Reader) readStep(f io.ReadCloser, size int64) {
 // skipHole skips a hole: its size is only claimed.
 func (r *Reader) skipHole(f io.Seeker, end int64) {
 	data, err := f.Seek(r.read, unix.SEEK_DATA)
-	if errors.Is(err, unix.ENXIO) { // no more data (lseek(2))
+	if errors.Is(err, unix.ENXIO) {
 		data = end
 	} else if err != nil {
-		return // the file system does not support it
+		return
 	}
 	if hole := min(data, end) - r.read; hole > 0 {
 		r.m.feedZeros(hole)

@@ -34,7 +34,7 @@ func (l *latestLines) pop() {
 	}
 }
 
-// index sweeps over the addresses; the latest line of those that have begun and not ended holds.
+// index sweeps over the addresses; of the entries that have begun the latest line holds.
 func (m *Map) index() {
 	type begin struct {
 		addr  uint64
@@ -61,7 +61,7 @@ func (m *Map) index() {
 	m.closeUpTo(&open, ^uint64(0))
 }
 
-// closeUpTo removes entries that end by addr from the top, and emits those below.
+// closeUpTo removes entries that end by addr, and emits those below.
 func (m *Map) closeUpTo(open *latestLines, addr uint64) {
 	for len(*open) > 0 {
 		end := m.entries[(*open)[0]].end
