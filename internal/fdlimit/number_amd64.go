@@ -2,5 +2,4 @@
 
 package fdlimit
 
-// sysPrlimit64 is defined here, as package unix imports package syscall.
 const sysPrlimit64 = 302

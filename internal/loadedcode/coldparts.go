@@ -73,7 +73,6 @@ func (c *coldParts) build() {
 
 const coldCost = 4 * 64
 
-// collectFuncSymbols names symbols by take, which returns nil to skip one.
 func collectFuncSymbols(f *elffile.File, take func([]byte) []byte) []funcSymbol {
 	var out []funcSymbol
 	unit, i := 0, 0

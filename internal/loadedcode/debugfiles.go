@@ -11,7 +11,7 @@ import (
 
 type opener func(path string) (*safeopen.File, error)
 
-// debugFiles is an image's debug file (build id or .gnu_debuglink) and .gnu_debugdata, opened on first use.
+// debugFiles is an image's debug file (build id or .gnu_debuglink) and .gnu_debugdata.
 type debugFiles struct {
 	elf   *elffile.File
 	path  string

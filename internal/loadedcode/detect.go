@@ -33,7 +33,6 @@ type detection struct {
 // maxTries bounds the tries of a detection: at once, then after 1, 2, 4, … 64 refreshes.
 const maxTries = 8
 
-// isFinal reports whether a runtime was found, there is none, or all tries failed.
 func (d *detection) isFinal() bool {
 	return d.runtime != nil || d.tries > 0 && d.reason == nil || d.tries >= maxTries
 }

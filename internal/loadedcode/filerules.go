@@ -21,7 +21,6 @@ type fileRules struct {
 	builtins []managed.Builtins
 }
 
-// prepare makes sources by falling trust.
 func (r *fileRules) prepare(symbols *fileSymbols) {
 	f := symbols.elf
 	r.bounds = append(r.bounds, pltStubs(f.PLTs()))

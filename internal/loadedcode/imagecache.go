@@ -86,7 +86,6 @@ func (c *ImageCache) current(key fileKey) (*Image, bool) {
 	return img, ok && (img == nil || img.usage.users.Load() > 0 && img.file.isUnchanged())
 }
 
-// setName closes the file of an earlier image, whose contents are gone.
 func (c *ImageCache) setName(key fileKey, img *Image) {
 	if old := c.byName[key]; old != nil && old != img && old.file != nil {
 		c.files.drop(old.file)

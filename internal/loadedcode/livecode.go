@@ -13,13 +13,12 @@ const (
 	maxLivePages = 1024
 )
 
-// liveCode reads a JIT compiler's code, and keeps the pages to detect changes.
+// liveCode keeps a JIT compiler's pages to detect changes.
 type liveCode struct {
 	tid    int
 	memory *procmem.Memory
 	pages  map[uint64][]byte // by address ÷ codePageSize; nil: unreadable
-	// lost: pages were dropped, so refresh must assume a change.
-	lost bool
+	lost   bool
 }
 
 func newLiveCode(tid int, m *procmem.Memory) *liveCode {
@@ -64,7 +63,6 @@ func (l *liveCode) drop(start, end uint64) {
 	}
 }
 
-// refresh reports whether a copied page has changed, and then forgets all.
 func (l *liveCode) refresh() bool {
 	changed := l.lost
 	now := make([]byte, 0, codePageSize)

@@ -111,7 +111,6 @@ func eachMapping(text []byte, f func(*RawMapping)) error {
 	return nil
 }
 
-// parse parses "start-end perms offset major:minor inode path".
 func (m *RawMapping) parse(line []byte) bool {
 	c := lineCursor{rest: line}
 	*m = RawMapping{}

@@ -33,7 +33,7 @@ func (p *Process) AddMappingAt(pc uint64) bool {
 	return true
 }
 
-// withCode adds s in place of mappings that it overlaps; false if one of these has a file or a name.
+// withCode adds s in place of overlapping mappings; false if one of these has a file or a name.
 func withCode(list []codeMapping, s *procmem.Span, closed *atomic.Bool) ([]codeMapping, bool) {
 	from := sort.Search(len(list), func(i int) bool { return list[i].at.End > s.Start })
 	to := from

@@ -122,7 +122,6 @@ func (p *Process) Close() error {
 	return err
 }
 
-// closeAllButNames keeps images and self-described code, for names.
 func (p *Process) closeAllButNames() {
 	countUsers(p.code, -1)
 	p.closed.Store(true)

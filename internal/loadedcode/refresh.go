@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// maxMainStackGrowth is the usual limit of the first thread's stack, bytes.
 const maxMainStackGrowth = 8 << 20
 
 // Refresh reads the mappings again, and reports whether a walk can give another stack. Unchanged mappings keep their

@@ -105,7 +105,7 @@ func (g *gateChecker) withCapabilities(gate Gate, needs uint64) Gate {
 	return gate
 }
 
-// files: /proc/PID/syscall belongs to the process's user, and CAP_SYS_PTRACE does not override its mode.
+// files: CAP_SYS_PTRACE does not override the mode of /proc/PID/syscall.
 func (g *gateChecker) files() Gate {
 	gate := Gate{Name: "proc files", OK: true, Detail: "no restriction"}
 	f, err := os.Open(g.proc.path(g.pid, "syscall"))

@@ -2,7 +2,6 @@
 
 package procmem
 
-// cursor returns zeros after a malformed field.
 type cursor struct {
 	b   []byte
 	bad bool

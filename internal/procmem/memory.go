@@ -81,8 +81,8 @@ func (m *Memory) Reopen(tid int) {
 	}
 }
 
-// openFiles opens pagemap first, as [Memory.Ended] reads it: after an exec between two opens all are opened again.
-// Precondition: opening is locked.
+// openFiles opens pagemap first, as [Memory.Ended] reads it: an exec between two opens is then found. Precondition:
+// opening is locked.
 func (m *Memory) openFiles(tid int) {
 	m.noQueries.Store(false)
 	m.pagemap.open(tid, "pagemap")
@@ -211,7 +211,6 @@ func (m *Memory) readPresent(by *threadReads, tid int, addr uint64, buf []byte) 
 	return vmReadAll(by, tid, addr, buf[:min(from+there*pageSize-addr, uint64(len(buf)))])
 }
 
-// copyPresent is Copy where a missing page may have a provider.
 func (m *Memory) copyPresent(tid int, addr uint64, buf []byte, kind SpanKind) int {
 	if buf = buf[:m.present(m.reader(), addr, len(buf), kind)]; len(buf) == 0 {
 		return 0

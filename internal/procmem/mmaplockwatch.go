@@ -2,8 +2,7 @@
 
 package procmem
 
-// mmapLockWatch counts the stops in which mmap_lock is still watched: in these another thread reads, as a read may wait
-// for it.
+// mmapLockWatch counts the stops in which another thread reads, as a read may wait for mmap_lock.
 type mmapLockWatch struct {
 	watchedStops int
 	watchBegun   bool

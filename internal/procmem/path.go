@@ -4,7 +4,6 @@ package procmem
 
 import "strconv"
 
-// pathBuf has a path below /proc and NUL.
 type pathBuf [64]byte
 
 func (p *pathBuf) process(pid int, name string) []byte {

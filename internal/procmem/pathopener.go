@@ -76,7 +76,6 @@ func (o *PathOpener) runJobs() {
 	}
 }
 
-// setNormalPriority gives a priority that gets a CPU soon.
 func setNormalPriority(tid int) {
 	const soon = -10
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: soon, Runtime: minTimeSlice}
@@ -120,7 +119,6 @@ func pathOpener(path []byte) *PathOpener {
 
 const atCwd = ^uintptr(99)
 
-// lookUp: args gets the addresses of path and of a buffer.
 func (o *PathOpener) lookUp(path []byte, nr uintptr, args func(path, at uintptr) [6]uintptr) (int, syscall.Errno) {
 	if len(path) > maxPath+1 {
 		return -1, syscall.ENAMETOOLONG

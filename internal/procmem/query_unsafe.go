@@ -87,8 +87,6 @@ func (q *mapQuery) kind() SpanKind {
 	return Anonymous
 }
 
-// preadMem returns the number of bytes or a negative errno.
-//
 //go:nosplit
 func preadMem(fd int, buf []byte, off uint64) int {
 	CountCall()

@@ -11,7 +11,6 @@ import (
 	"prywalk/frames"
 )
 
-// vmReadMayWait is vmRead, but enters the Go scheduler.
 func vmReadMayWait(pid int, addr uint64, buf []byte) (int, syscall.Errno) {
 	local := unix.Iovec{Base: &buf[0], Len: uint64(len(buf))}
 	remote := unix.RemoteIovec{Base: uintptr(addr), Len: len(buf)}

@@ -63,7 +63,6 @@ func (ts *SyscallThreads) BlockIdle(fd int) (n int) {
 	return n
 }
 
-// threadReads is the state of the reads of one Memory by [SyscallThreads].
 type threadReads struct {
 	threads       *SyscallThreads
 	thread        *syscallThread
@@ -74,7 +73,7 @@ type threadReads struct {
 	waitedForLock bool
 }
 
-// maxUncontendedRead, ns: a longer read has waited for the lock. Usual are 5 µs, 30 µs on a virtual machine.
+// maxUncontendedRead, ns: a longer read has waited for the lock. Usual are 5 to 30 µs.
 const maxUncontendedRead = 200e3
 
 // SetSyscallThreads sets the threads that read for one goroutine. nil: the calling thread reads, once no call is

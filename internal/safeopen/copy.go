@@ -21,7 +21,6 @@ import (
 var Copier []string
 
 const (
-	// copyTimeLimit is the longest time without progress.
 	copyTimeLimit = time.Second
 	// maxCopy bounds a copied file, maxCopies all open copies, bytes.
 	maxCopy   = 256 << 20
@@ -117,7 +116,6 @@ func (o *Opener) runCopier(r Request, to *os.File) (copyReply, error) {
 
 type copierExit struct{ err error }
 
-// await kills a process without progress.
 func (o *Opener) await(p *os.Process, to *os.File, ended chan copierExit) error {
 	limit := copyTimeLimit
 	if o.calls.late.Load() > 0 {

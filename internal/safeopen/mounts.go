@@ -15,7 +15,6 @@ import (
 
 var errFUSE = errors.New("a FUSE file system is on the way")
 
-// mounts are the mounts on a path, by id: whether they are FUSE.
 type mounts struct {
 	own     map[uint64]bool // this process's; shared
 	fuse    map[uint64]bool // of other lists
@@ -23,7 +22,6 @@ type mounts struct {
 	unread  []string // lists to read for an unknown id; ids are unique
 }
 
-// mountsFor reads the mounts of this process and of the one whose root has the path.
 func mountsFor(r *Request) *mounts {
 	m := &mounts{fuse: map[uint64]bool{}}
 	ownMountList.addTo(m)
@@ -53,7 +51,6 @@ func sharesMounts(process string) bool {
 
 var ownMountList ownMounts
 
-// ownMounts are this process's mounts, read again after a change.
 type ownMounts struct {
 	sync.Mutex
 	fd      int

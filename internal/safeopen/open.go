@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Reasons not to open a file.
 var (
 	ErrNotRegular = errors.New("not a regular file") // or in a kernel file system
 	ErrNotTrusted = errors.New("other users may have written it")

@@ -103,7 +103,6 @@ func walk(root int, r *Request, m *mounts) (int, error) {
 	return unix.FcntlInt(uintptr(w.at()), unix.F_DUPFD_CLOEXEC, 0)
 }
 
-// walker has the directories from the root, as O_PATH descriptors; the last may be the file.
 type walker struct {
 	root   int
 	dirs   []int
@@ -125,7 +124,6 @@ func (w *walker) close(n int) {
 	w.dirs = w.dirs[:n]
 }
 
-// enter takes one step, or returns the target of a link.
 func (w *walker) enter(part string, last bool) (link string, err error) {
 	fd, err := unix.Openat(w.at(), part, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

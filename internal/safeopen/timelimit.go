@@ -35,7 +35,6 @@ var total struct {
 	vain  wastedTime
 }
 
-// wastedTime is the time of vain waiting that is not yet forgotten.
 type wastedTime struct {
 	mu  sync.Mutex
 	sum time.Duration
@@ -85,7 +84,6 @@ func waitsForCPU(tid int64) bool {
 	return err == nil && string(number) == strconv.Itoa(unix.SYS_FUTEX)
 }
 
-// wait calls do with a time limit. A late result goes to discard.
 func wait[T any](a *pendingCalls, do func() (T, error), discard func(T)) (T, error) {
 	var none T
 	limit := a.timeLimit()

@@ -127,8 +127,7 @@ func classify(addr uint64, got []Frame, want []refFrame, at map[string][]extent)
 }
 
 // sameName ignores suffixes of copies, and scopes and template arguments of functions without linkage name; other names
-// of the same address count as equal. addr2line sometimes names an inlined call by the function around it: the caller
-// compares all frames.
+// of the same address count as equal. addr2line sometimes names an inlined call by the function around it.
 func sameName(got Frame, want string, at map[string][]extent) bool {
 	base, _ := cutCloneSuffix(want)
 	mine, _ := cutCloneSuffix(got.System)

@@ -60,7 +60,6 @@ func hasDwarf(f *elffile.File) bool {
 	return s != nil && s.Type != elffile.SecNoBits && s.Size > 0
 }
 
-// sectionsOf requires .debug_info and .debug_abbrev only.
 func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 	info, err := f.WindowFromStart(f.DebugSection("info"))
 	if err != nil {

@@ -25,10 +25,9 @@ const (
 )
 
 type nameSource struct {
-	file *elffile.File
-	kind elffile.SymbolKind
-	list []string
-	// whole is the string table while the index is built.
+	file  *elffile.File
+	kind  elffile.SymbolKind
+	list  []string
 	whole []byte
 }
 
@@ -57,7 +56,6 @@ type builder struct {
 	candidates []candidate
 }
 
-// codeOf returns the executable sections, else segments.
 func codeOf(f *elffile.File) []extent {
 	var out []extent
 	for i := range f.Sections {
@@ -189,7 +187,6 @@ func (b *builder) finish() {
 	x.setMissingSizes()
 }
 
-// maxNames bounds string tables read whole, bytes.
 const maxNames = 128 << 20
 
 func namesOf(f *elffile.File, kind elffile.SymbolKind) []byte {
@@ -273,7 +270,6 @@ func (x *symIndex) name(at uint32) string {
 
 const maxNested = 16
 
-// find returns the innermost symbol around addr, or nil.
 func (x *symIndex) find(addr uint64) *symbol {
 	i := sort.Search(len(x.syms), func(i int) bool { return x.syms[i].addr > addr })
 	for n := 0; i > 0 && n < maxNested; n++ {

@@ -59,7 +59,6 @@ func TestSymbolsAgreeWithNm(t *testing.T) {
 	}
 }
 
-// sameStart reports whether nm lists name at addr with another size.
 func sameStart(all map[extent][]string, addr uint64, name string) bool {
 	for e, names := range all {
 		if e.lo == addr {

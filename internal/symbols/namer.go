@@ -22,18 +22,15 @@ import (
 
 // Namer symbolizes addresses in modules of live processes. Not safe for concurrent use.
 type Namer struct {
-	tables map[*loadedcode.Image]*Table
-	maps   map[int]*perfmap.Reader
-	files  map[int]*loadedcode.TrustedFiles
-	ended  map[int]bool
-	open   func(path string) (*safeopen.File, error) // of a core; nil: live processes
-	// mapFile returns nil for a process without perf map.
+	tables  map[*loadedcode.Image]*Table
+	maps    map[int]*perfmap.Reader
+	files   map[int]*loadedcode.TrustedFiles
+	ended   map[int]bool
+	open    func(path string) (*safeopen.File, error) // of a core; nil: live processes
 	mapFile func(pid int) (io.ReadCloser, int64)
 	memory  *filememory.Budget // nil: prywalk's
-	// inSteps: function bounds use perf maps that are read in steps.
 	inSteps bool
-	// yield is called while a map is read whole; nil: none.
-	yield func()
+	yield   func()
 }
 
 // NewNamer returns a namer of live processes.
@@ -84,7 +81,6 @@ func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Fr
 	return append(out, Frame{Name: unnamedcode.Bracketed(m.Name)})
 }
 
-// table searches debug files below pid's root.
 func (n *Namer) table(img *loadedcode.Image, pid int) *Table {
 	if t := n.tables[img]; t != nil {
 		return t

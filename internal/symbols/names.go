@@ -14,7 +14,6 @@ const (
 	demangledBits = 15
 )
 
-// displayName reports whether the linkage name was mangled.
 func displayName(system string) (name string, demangled bool) {
 	base, plt := strings.CutSuffix(system, "@plt")
 	base, cold := cutCloneSuffix(cutVersion(base))

@@ -23,7 +23,6 @@ func allocated(f func()) int64 {
 	return int64(after.TotalAlloc - before.TotalAlloc)
 }
 
-// mapsOf returns a namer with files as the perf maps of processes 0, 1, …
 func mapsOf(t *testing.T, mem *filememory.Budget, files ...string) *Namer {
 	t.Helper()
 	n := NewNamer()

@@ -42,7 +42,6 @@ func (r *recorder) write() []byte {
 	return out.Bytes()
 }
 
-// known starts a program, and records its entry point, and an address in code without a file.
 func (r *recorder) known(exe string) (*loadedcode.Process, *exec.Cmd) {
 	r.t.Helper()
 	cmd := testtargets.Child(r.t, exec.Command(exe))

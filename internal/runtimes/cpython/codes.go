@@ -34,7 +34,6 @@ type identity struct {
 // Identity implements [managed.Identified].
 func (c *code) Identity() identity { return c.id }
 
-// maxData bounds the distance from _PyRuntime, bytes.
 const maxData = 64 << 20
 
 func (c *code) frame(minor, offset int) managed.Frame {

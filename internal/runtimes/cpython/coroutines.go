@@ -110,7 +110,6 @@ func (in *interpreter) coroutineOf(at uint64) uint64 {
 	return 0
 }
 
-// typeName omits the module; "": none.
 func (in *interpreter) typeName(typ uint64) string {
 	var b [maxName]byte
 	n := in.host.Read(in.read64(typ+typeNameAddr+in.headExtra), b[:])
@@ -194,7 +193,7 @@ func (in *interpreter) frameOf310(co uint64) (f coFrame) {
 	return f
 }
 
-// awaiting returns the frames of a coroutine and of those that it awaits, innermost first, and the outermost's state.
+// awaiting returns the frames of a coroutine and of those that it awaits, innermost first.
 func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, ok bool) {
 	for n := 0; n < maxAwaits; n++ {
 		f := t.r.frameOf(co)

@@ -162,7 +162,6 @@ func (in *interpreter) findLayout(h managed.Host, m *frames.Module) (version str
 	return version, nil
 }
 
-// ownFile matches files that contain only the interpreter.
 var ownFile = regexp.MustCompile(`^(lib)?python\d?(\.\d+)*[a-z]*([-.].*)?$`)
 
 var nameVersion = regexp.MustCompile(`python(3\.\d+)`)

@@ -76,7 +76,6 @@ func (s *frameSlot) learn(f *evalFrame, object uint64, word managed.WordReader) 
 	s.noneFits = len(s.offsets) == 0
 }
 
-// keeps reports whether a native frame of the loop stores the object in its slot.
 func (s frameSlots) keeps(object, cfa uint64, word managed.WordReader) (keeps, known bool) {
 	back, ok := word(cfa - 8)
 	at := s[back]

@@ -58,7 +58,6 @@ func (img *image) Symbol(_ *frames.Module, name string) (uint64, uint64, bool) {
 	return 0, 0, false
 }
 
-// still is a [managed.Watch] over sleeping threads.
 type still struct{}
 
 func (still) Mark([]int) bool { return true }

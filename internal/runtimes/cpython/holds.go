@@ -64,7 +64,7 @@ func (l *locks) held() (out []managed.HeldLock) {
 	return out
 }
 
-// holds appends the locks that a frame is inside of, and notes RLocks on the innermost frame's stack.
+// holds appends the locks that a frame is inside of, and notes the innermost frame's RLocks.
 func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []managed.HeldLock {
 	size := uint32(l.read64(f.code + uint64(l.codeFirstLine) - 4))
 	locals := uint32(l.read64(f.code + uint64(l.codeFirstLine) + 4))
@@ -144,7 +144,6 @@ func (l *locks) noteRLock(lock uint64) {
 	l.rlocks[l.read64(lock+lockWord)] = lock
 }
 
-// waiting answers for a noted RLock that still exists.
 func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	lock := l.rlocks[q.Word]
 	if lock == 0 || l.lockClass(lock) != languages.PythonRLock || l.read64(lock+lockWord) != q.Word {

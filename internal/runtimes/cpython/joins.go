@@ -17,7 +17,6 @@ type joins struct {
 	nextRead int64 // CLOCK_MONOTONIC, ns
 }
 
-// readingShare bounds the time of readings: 1/readingShare.
 const readingShare = 50
 
 // maxBetweenReads is in ns: a reading may have waited for a CPU.

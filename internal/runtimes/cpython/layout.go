@@ -43,7 +43,6 @@ type layout struct {
 	dictBefore uint64 // 3.11 on: from the dict pointer to its object
 }
 
-// headExtraFreeThreaded is from struct _object, Include/object.h.
 const headExtraFreeThreaded = 16
 
 func (l *layout) hasFrameObjects() bool { return l.minor <= 10 }

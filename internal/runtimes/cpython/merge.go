@@ -99,9 +99,7 @@ func (m *merge) runsObject(object, from, sp, cfa uint64) bool {
 }
 
 const (
-	// maxKept bounds the search below a frame of the loop, bytes.
-	maxKept = 8 << 10
-	// maxHoles bounds the uncopied words of a search.
+	maxKept  = 8 << 10
 	maxHoles = 1 << 10
 )
 

@@ -61,7 +61,6 @@ func (r *Runtime) makePlan() {
 
 const maxStatesSearched = 16
 
-// findSteps finds the state of a new thread; the newest come first.
 func (r *Runtime) findSteps() []managed.Step {
 	id, want := r.threadID, uint8(managed.SlotThreadPointer)
 	if r.threadNative != 0 {

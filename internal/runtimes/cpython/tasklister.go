@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// taskReader returns nil without tasks of a known layout.
 func (r *Runtime) taskReader() *taskReader {
 	t := &taskReader{r: r.interpreter, o: r.objects(), threads: r.threads, codes: &r.codes}
 	t.threads.readThreads()

@@ -24,7 +24,6 @@ const (
 	taskName      = 8
 )
 
-// taskLayouts are for releases without that section.
 var taskLayouts = map[int]struct{ size, coroutine uint64 }{
 	8: {144, 112}, 9: {184, 152}, 10: {192, 160}, 11: {176, 136}, 12: {176, 136}, 13: {144, 120},
 }
@@ -54,7 +53,6 @@ type taskPlan struct {
 	offsets   asyncioOffsets // 3.14 on
 }
 
-// asyncioOffsets is the start of Py_AsyncioModuleDebugOffsets.
 type asyncioOffsets struct {
 	Task struct {
 		Size, Name, AwaitedBy, IsTask uint64
@@ -150,7 +148,6 @@ func (emptyMemory) Word(uint64) (uint64, bool) { return 0, false }
 // Cut implements [frames.Memory].
 func (emptyMemory) Cut(uint64) bool { return false }
 
-// taskReader implements [managed.Live], to name tasks.
 type taskReader struct {
 	taskPlan
 	r       *interpreter
@@ -257,7 +254,6 @@ func waitOf(t *managed.Task) string {
 
 const gatherClass = "_GatheringFuture"
 
-// name: from 3.12 on a number stands for the default name.
 func (t *taskReader) name(task uint64) string {
 	r := t.r
 	at := r.read64(task + t.coroutine + taskName)
@@ -273,7 +269,6 @@ func (t *taskReader) name(task uint64) string {
 	return ""
 }
 
-// awaited returns an object's class, and the names of the tasks that it is or gathers.
 func (t *taskReader) awaited(at uint64) (class string, names []string) {
 	class = t.r.typeName(t.r.read64(at + objectType + t.r.headExtra))
 	switch {

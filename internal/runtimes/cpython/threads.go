@@ -13,11 +13,10 @@ import (
 
 type threads struct {
 	*interpreter
-	list []thread
-	read int64 // when: CLOCK_MONOTONIC, ns
-	main uint64
-	head uint64 // address of the pointer to the main interpreter's newest state
-	// forked has another thread's ID in its state ([threads.findForked]).
+	list   []thread
+	read   int64 // when: CLOCK_MONOTONIC, ns
+	main   uint64
+	head   uint64 // address of the pointer to the main interpreter's newest state
 	forked thread
 }
 
@@ -39,7 +38,6 @@ const (
 
 func (t *threads) forget() { *t = threads{interpreter: t.interpreter} }
 
-// readThreads reads the states of all interpreters; false if inconsistent.
 func (t *threads) readThreads() bool {
 	t.list, t.read = t.list[:0], procmem.Now()
 	if t.runtimeMain != 0 {
@@ -60,7 +58,6 @@ func (t *threads) readThreads() bool {
 	return len(t.list) > 0
 }
 
-// addObserved adds or replaces a thread until the next reading.
 func (t *threads) addObserved(th thread) {
 	for i := range t.list {
 		if t.list[i].native == th.native {
@@ -152,7 +149,7 @@ func (t *threads) anchor(tid int, threadPointer uint64) (uint64, bool) {
 }
 
 // findForked returns the thread of a process forked without notice to the interpreter (uWSGI): its state has the
-// parent's thread ID, and the same pthread_self.
+// parent's thread ID.
 func (t *threads) findForked(tid int, threadPointer uint64) *thread {
 	if t.threadNative == 0 || t.host.Arch() != frames.X86_64 {
 		return nil

@@ -178,7 +178,6 @@ func (c *frameChain) add(f pyFrame) bool {
 	return len(c.frames) < maxFrames
 }
 
-// cut ends an unreadable chain, without its incomplete run.
 func (c *frameChain) cut() {
 	c.incomplete = true
 	to := 0
@@ -271,7 +270,6 @@ func (c *frameChain) runTo(at uint64) (outer uint64, ok bool) {
 	return 0, false
 }
 
-// chainOfObjects reads releases to 3.10; each frame has a native one.
 func (c *frameChain) chainOfObjects() {
 	at := c.Value(c.state + uint64(c.threadFrame))
 	for n := 0; at != 0; n++ {

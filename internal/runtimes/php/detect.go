@@ -143,7 +143,7 @@ func (r *Runtime) findGlobals(symbols map[string]managed.Symbol) error {
 	return nil
 }
 
-// findProgram sets oneRequest for a command line program without threads of PHP (parallel). False: PHP has not started.
+// findProgram sets oneRequest for a command line program without threads of PHP. False: PHP has not started.
 func (r *Runtime) findProgram(symbols map[string]managed.Symbol) bool {
 	s, ok := symbols[symModule]
 	if !ok {

@@ -64,7 +64,7 @@ func TestTheCompilersCodeStaysKnownWhenCodeIsAdded(t *testing.T) {
 	}
 }
 
-// embedding is a program with PHP's thread-safe library, copies of its data, and, as FrankenPHP, the version text.
+// embedding is a program with PHP's thread-safe library, copies of its data, and the version text.
 type embedding struct {
 	words  map[uint64]uint64
 	copies []managed.Symbol

@@ -133,7 +133,6 @@ func isText(head uint64) bool {
 	return uint32(head>>32)&^textFlags == typeText && (uint32(head) != 0 || head>>32&textImmutable != 0)
 }
 
-// nameless reports the engine's function at the bottom of a fiber.
 func (id *identity) nameless() bool { return id.name == 0 && id.kind() == typeInternal }
 
 func (r *Runtime) resolve(c *executeData) bool {

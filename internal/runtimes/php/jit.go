@@ -53,7 +53,6 @@ func isPrivateMemory(m *frames.Module) bool {
 	return file == ""
 }
 
-// learnFrame uses the call frame information in the middle of execute_ex.
 func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
 	m := r.module
 	q := frames.Query{PC: (r.executeEx.Start+r.executeEx.End)/2 - m.Bias}

@@ -225,7 +225,6 @@ func (r *Runtime) appendRun(current *run, out []managed.Ref) []managed.Ref {
 	return out
 }
 
-// oplineOf: the innermost call's is the register's, if in the function.
 func (r *Runtime) oplineOf(c *executeData, i int) uint64 {
 	if i == 0 {
 		if ip, ok := r.Sample.Regs.Get(r.oplineReg); ok && c.function.position(ip) != 0 {

@@ -106,7 +106,6 @@ func (r *Runtime) makePlan() {
 		again,
 		each(callFunc, 0, uint32(r.headSize)), // copied above
 		text(r.file, maxFile),
-		// The record for waiting generators leads to the outermost, each to the next.
 		again,
 		waiting,
 		each(r.generator, 0, uint32(r.generatorFake)),

@@ -47,7 +47,6 @@ const (
 	shareOfTime = 50   // least ratio of pause and reading
 )
 
-// find: without the lists, only stopped threads have a thread pointer.
 func (t *threads) find(h managed.Host) {
 	*t = threads{}
 	at := map[string]uint64{}
@@ -104,7 +103,6 @@ func (t *threads) pointerOf(h managed.Host, tid int) (uint64, bool) {
 	return p + t.pointer, ok
 }
 
-// readLists reads a changing list up to the change.
 func (t *threads) readLists(h managed.Host) {
 	t.byTID = map[int]uint64{}
 	from := min(t.list, t.tid)

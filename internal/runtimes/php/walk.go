@@ -114,7 +114,6 @@ type cycleDetector struct {
 	seen  uint64
 }
 
-// repeats returns true at least once in a cycle.
 func (d *cycleDetector) repeats(at uint64) bool {
 	if at == d.seen {
 		return true

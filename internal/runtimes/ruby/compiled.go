@@ -41,7 +41,6 @@ func (c *yjitCode) adopt(h managed.Host, r *Runtime, interpreter *frames.Module)
 	}
 }
 
-// maxDistance is the reach of a 32-bit displacement, bytes.
 const maxDistance = 1 << 31
 
 // mayContain accepts YJIT's region (rb_yjit_reserve_addr_space, yjit.c): anonymous, or named by Ruby 3.4.
@@ -58,10 +57,9 @@ func (c *yjitCode) has(addr uint64) bool {
 	return slices.ContainsFunc(c.spans, func(s managed.Span) bool { return s.Has(addr) })
 }
 
-// maxPushed is in words: three, argument registers, alignment.
 const maxPushed = 24
 
-// find is a [managed.FindFrame]: up to the innermost return address of an indirect call of the interpreter.
+// find is a [managed.FindFrame]: up to the return address of an indirect call of the interpreter.
 func (c *yjitCode) find(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	for i := range uint64(maxPushed) {
 		at := regs.SP() + 8*i

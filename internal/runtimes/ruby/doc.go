@@ -53,5 +53,4 @@
 // run time has lines for its first 341 places only. Calls by rb_funcall from C to C: both methods are shown as callers
 // of the native functions of both. In the first stop of a process, callers beyond about 60 calls can be [freed]. Lines
 // in YJIT's code can be older ones.
-// process, callers beyond about 60 calls can be [freed]. Lines in YJIT's code can be older ones.
 package ruby

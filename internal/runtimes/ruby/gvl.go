@@ -73,7 +73,6 @@ const (
 	lockCopied   = 88
 )
 
-// copyReader reads the copy, else current memory.
 type copyReader struct {
 	vm    *rubyVM
 	query *managed.WaitQuery

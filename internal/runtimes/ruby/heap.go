@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// memory is a copy, or the current process.
 type memory interface {
 	Word(addr uint64) (uint64, bool)
 	Read(addr uint64, b []byte) int
@@ -54,7 +53,6 @@ func (h heap) textAt(addr uint64) (at, n uint64, ok bool) {
 	return at, n, ok
 }
 
-// textKey hashes address, length, and copied bytes of a string.
 func (h heap) textKey(addr uint64) (key uint64, ok bool) {
 	at, n, ok := h.textAt(addr)
 	if !ok {
@@ -105,7 +103,6 @@ const (
 	arrayAddr  = 32
 )
 
-// elements returns address and (largest) number.
 func (h heap) elements(addr uint64) (at, n uint64, ok bool) {
 	flags, ok := h.Word(addr)
 	if !ok || flags&typeMask != typeArray {
@@ -164,7 +161,6 @@ func (h heap) isSymbols(at uint64) bool {
 	return false
 }
 
-// unit returns address and number of words of the i-th array.
 func (h heap) unit(table, i uint64) (at, n uint64, ok bool) {
 	units, n, ok := h.elements(h.word(table + symbolIDs))
 	if !ok || i >= n {
@@ -181,7 +177,6 @@ func (h heap) symbol(table, serial uint64) (name, symbol uint64) {
 	return 0, 0
 }
 
-// nameOf returns "?" without a table.
 func (h heap) nameOf(table, id uint64) (string, bool) {
 	if table == 0 {
 		return "?", true
@@ -193,7 +188,6 @@ func (h heap) nameOf(table, id uint64) (string, bool) {
 	return h.text(name)
 }
 
-// identity distinguishes objects at one address; a method has a unique number.
 type identity struct {
 	words [9]uint64
 	text  uint64
@@ -254,7 +248,6 @@ func (h heap) identify(addr uint64, kind objectKind) (id identity, status manage
 	return id, managed.StatusOf(ok)
 }
 
-// isOld reports whether only a full collection frees an object.
 func (l *layout) isOld(flags uint64) bool { return flags&l.oldMask() == l.oldMask() }
 
 // oldMask is RUBY_FL_PROMOTED (include/ruby/internal/fl_type.h).

@@ -99,7 +99,6 @@ func (h heap) ownerOf(entry uint64) string {
 
 const maxEnvs = 32
 
-// flagLocal marks a method's own environment.
 const flagLocal = 2
 
 // entryOf returns a frame's method entry; 0: none (vm_insnhelper.c, rb_vm_frame_method_entry).

@@ -59,7 +59,6 @@ func (l *lines) lineAt(position uint64) int {
 	return int(l.entries[rank-1])
 }
 
-// rank returns the instructions up to a position; 0: unknown.
 func (l *lines) rank(position uint64) uint64 {
 	missing := false
 	word := func(off uint64) uint64 {

@@ -46,7 +46,7 @@ func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 	return out, replacesFrame
 }
 
-// confirmExecPC reports whether a native frame can be rb_vm_exec's: near Ruby's instructions.
+// confirmExecPC: rb_vm_exec is near Ruby's instructions.
 func (info *tagInfo) confirmExecPC(f *frames.Frame) bool {
 	if info.execPCCertain || info.vmExec.End != 0 {
 		return true
@@ -82,7 +82,6 @@ func (r *Runtime) appendRefs(from, to int, out []managed.Ref) []managed.Ref {
 	return out
 }
 
-// appendRef: skip: the Ref also stands for the next frame outwards.
 func (r *Runtime) appendRef(f *frame, object uint64, kind objectKind, pc uint64, out []managed.Ref) (refs []managed.Ref,
 	skip bool) {
 	c, status := r.objects.resolve(object, kind, f)

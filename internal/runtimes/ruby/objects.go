@@ -218,7 +218,6 @@ func (c *objectCache) identifyNow(addr uint64, kind objectKind) (identity, manag
 	return c.currentHeap.identify(addr, kind)
 }
 
-// read reads current memory between two equal identities.
 func (c *objectCache) read(addr uint64, kind objectKind, want *identity) (*object, managed.ObjectStatus) {
 	readAt := procmem.Now()
 	id, status := c.identifyNow(addr, kind)

@@ -87,7 +87,7 @@ const (
 	slotRactor
 )
 
-// makePlan: control frames and values, what names their code, the native thread ID, the interpreter lock.
+// makePlan: control frames and values, what names their code, the native thread ID, the lock.
 func (r *Runtime) makePlan() {
 	l := r.vm.layout
 	steps := slices.Concat(frameSteps(l), nameSteps(l), youngSteps(l), classSteps(l), nativeSteps(l), r.vm.lockSteps())
@@ -117,7 +117,7 @@ func frameSteps(l *layout) []managed.Step {
 	}
 }
 
-// nameSteps copies the methods and iseqs of the control frames, and their labels. It saves the iseqs.
+// nameSteps copies methods and iseqs, and their labels. It saves the iseqs.
 func nameSteps(l *layout) []managed.Step {
 	return []managed.Step{
 		managed.CopyTargetsStep(frameEP, epMethodEntry, 24, managed.MaxNodes),
@@ -157,7 +157,6 @@ func nativeSteps(l *layout) []managed.Step {
 	}
 }
 
-// lockSteps: the lock is in the VM or in the thread's ractor.
 func (m *rubyVM) lockSteps() (steps []managed.Step) {
 	l := m.layout
 	lock := managed.CopyStep(managed.SlotZero, int64(m.addr)+l.lock.at, lockCopied)
@@ -179,7 +178,6 @@ const (
 	placesCopied = 1 << 10
 )
 
-// youngSteps copies names and lines of the innermost young iseqs of those saved.
 func youngSteps(l *layout) []managed.Step {
 	restoreMarked := managed.RestoreNodesStep()
 	return []managed.Step{

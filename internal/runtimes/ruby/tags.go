@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/managed"
 )
 
-// tag is a struct rb_vm_tag and its jump's target.
 type tag struct{ at, pc uint64 }
 
 const maxTags = 1 << 13
@@ -17,7 +16,6 @@ const maxTags = 1 << 13
 // pointerGuardTLS is in glibc's tcbhead_t (x86-64).
 const pointerGuardTLS = 0x30
 
-// appendTags appends a list, innermost first; false: incomplete.
 func (j *jumpLayout) appendTags(tags []tag, at uint64, get managed.WordReader) ([]tag, bool) {
 	for at != 0 {
 		pc, ok := get(at + j.pc)
@@ -89,7 +87,6 @@ func (info *tagInfo) findLayout(first uint64, get managed.WordReader) {
 	}
 }
 
-// fits reports the layouts by which all tags jump into the interpreter's code.
 func (info *tagInfo) fits(first uint64, get managed.WordReader) (fits [len(jumpLayouts)]bool) {
 	for k := range jumpLayouts {
 		tags, whole := jumpLayouts[k].appendTags(nil, first, get)
@@ -152,7 +149,6 @@ func (info *tagInfo) countPCs(votes map[uint64]int, tags []tag, entered int) {
 	}
 }
 
-// chooseExecPC chooses by votes, then by distance from an instruction's code.
 func (info *tagInfo) chooseExecPC(votes map[uint64]int, handler uint64) {
 	best, ties := 0, 0
 	apart := func(pc uint64) uint64 { return distance(info.address(pc), handler) }

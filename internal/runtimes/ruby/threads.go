@@ -88,7 +88,6 @@ func (m *rubyVM) anchor(tid int, pthread uint64) (uint64, bool) {
 	return m.anchorAgain(tid, pthread)
 }
 
-// anchorAgain reads the threads again, unless they were just read.
 func (m *rubyVM) anchorAgain(tid int, pthread uint64) (uint64, bool) {
 	if procmem.Now()-m.threads.read < rereadThreadsAfter {
 		return 0, false
@@ -100,7 +99,7 @@ func (m *rubyVM) anchorAgain(tid int, pthread uint64) (uint64, bool) {
 	return 0, false
 }
 
-// verifiedAnchor returns at, or, if that thread has ended, the present one of the thread ID.
+// verifiedAnchor returns at, or, if that thread has ended, the present one.
 func (m *rubyVM) verifiedAnchor(tid int, at uint64) (uint64, bool) {
 	if th, ok := m.threadAt(at); ok && th.tid == tid {
 		return at, true

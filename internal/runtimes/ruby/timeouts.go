@@ -23,13 +23,12 @@ const (
 	maxTimeouts      = 1 << 16 // iseqs
 )
 
-// timeoutBlock with another body is of a reused address.
 type timeoutBlock struct {
 	body      uint64
 	isTimeout bool
 }
 
-// inTimeout searches a block of Timeout.timeout with a limit among the frames of the thread's fiber.
+// inTimeout searches a block of Timeout.timeout with a limit.
 func (b *blockedWait) inTimeout() bool {
 	iseqs := b.iseqs()
 	b.later = true

@@ -34,7 +34,6 @@ func (m *rubyVM) listHead(vm uint64) uint64 {
 
 const scanDistance = 256 << 10
 
-// find searches the virtual machine, whose symbol is hidden.
 func (m *rubyVM) find() bool {
 	seen := map[uint64]bool{}
 	found := false
@@ -66,7 +65,6 @@ func (m *rubyVM) scan(take func(at uint64, b []byte) bool) {
 
 func isPointer(v uint64) bool { return v >= 1<<12 && v < 1<<47 && v&7 == 0 }
 
-// verify requires that threads and contexts link back, and have frames.
 func (m *rubyVM) verify(vm uint64) bool {
 	next := m.listHead(vm)
 	if !isPointer(next) {

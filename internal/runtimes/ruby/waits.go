@@ -32,7 +32,6 @@ const (
 
 	frameSelf = 24
 
-	// Of a typed object of C, with the type at one of two places.
 	dataType, dataTypeFrom4 = 16, 24
 	dataStart               = 32
 	dataSize                = 40
@@ -71,14 +70,12 @@ const (
 	ofCondition = "condvar"
 )
 
-// receivers are classes by their types in C.
 var receivers = map[string]string{
 	"queue": "Thread::Queue", "Thread::Queue": "Thread::Queue",
 	"sized_queue": "Thread::SizedQueue", "Thread::SizedQueue": "Thread::SizedQueue",
 	ofCondition: "Thread::ConditionVariable",
 }
 
-// blockedWait is of a thread outside of the interpreter lock's queue.
 type blockedWait struct {
 	*copyReader
 	runtime *Runtime
@@ -227,7 +224,6 @@ func (b *blockedWait) method() string {
 	return name
 }
 
-// object returns an object's type in C and its structure.
 func (b *blockedWait) object(value uint64) (name string, data uint64) {
 	var w [dataSize]byte
 	word := func(at int) uint64 { return binary.LittleEndian.Uint64(w[at:]) }

@@ -32,8 +32,8 @@ const (
 
 type words map[int]uint64
 
-// waits31 is a thread of 3.1 in a blocking region, whose innermost frame has an object of a type in C as its receiver,
-// and another thread.
+// waits31 is a thread of 3.1 in a blocking region, whose innermost frame has a receiver of a type in C, and another
+// thread.
 func waits31(at uint64, typ string, more words) []byte {
 	b := make([]byte, waitsSize)
 	put := func(off int, v uint64) { binary.LittleEndian.PutUint64(b[off:], v) }

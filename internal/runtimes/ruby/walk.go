@@ -29,7 +29,6 @@ type frame struct {
 	method           uint64
 }
 
-// run is a native frame's control frames; it contains the tag.
 type run struct {
 	tag      uint64
 	from, to int

@@ -109,7 +109,6 @@ type abbrevKey struct {
 	v2                bool
 }
 
-// rootAbbrev returns the first entry's abbreviation, valid until the next is read.
 func (u *unit) rootAbbrev(code uint64) *abbrev {
 	if u.abbrevs != nil {
 		return u.abbrevs.find(code)

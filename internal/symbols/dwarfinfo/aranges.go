@@ -12,7 +12,6 @@ import (
 // If .debug_aranges (DWARF 5 §6.1.2) has one unit for an address, and the unit's own ranges agree, only that unit is
 // read.
 
-// listedUnits are .debug_aranges, and the units read because of it.
 type listedUnits struct {
 	list []unitRange[uint64] // by address
 	read []*unit
@@ -80,7 +79,6 @@ func (d *Data) readListed(off uint64) *unit {
 	return u
 }
 
-// has reports whether the unit's own ranges contain an address or are missing.
 func (u *unit) has(addr uint64) bool {
 	return len(u.listed) == 0 || slices.ContainsFunc(u.listed, func(s span) bool { return addr >= s.lo && addr < s.hi })
 }

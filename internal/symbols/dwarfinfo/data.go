@@ -59,7 +59,6 @@ type Call struct {
 	Inlined bool
 }
 
-// unitRange is code of a unit at [lo, hi).
 type unitRange[U any] struct {
 	lo, hi uint64
 	max    uint64
@@ -109,7 +108,6 @@ func (d *Data) takeMemory(n int) bool {
 	return true
 }
 
-// Bytes; list elements count twice, as lists double.
 const (
 	unitCost   = 400
 	rangeCost  = 2 * 32
@@ -147,7 +145,7 @@ func (d *Data) Calls(addr uint64, out []Call) []Call {
 	return out
 }
 
-// maxOverlap bounds an address's units, and the ranges before it that are compared one by one.
+// maxOverlap bounds an address's units, and the ranges compared one by one.
 const maxOverlap = 16
 
 // lastAround returns the last of the first n ranges that contains addr, or, if that is too far away, the first; −1:

@@ -22,14 +22,12 @@ const (
 	kindRnglistx // u: index into .debug_rnglists
 )
 
-// value's indexes and offsets are not looked up.
 type value struct {
 	u    uint64
 	b    []byte
 	kind kind
 }
 
-// formSize is in bytes; −1: depends on the entry.
 func (u *unit) formSize(form uint16) int {
 	switch form {
 	case formImplicit, formFlagPresent:

@@ -107,7 +107,6 @@ func (p *lineProgram) reset() {
 	p.first = len(p.t.rows)
 }
 
-// emit omits falling addresses of malformed programs.
 func (p *lineProgram) emit() {
 	n := len(p.t.rows)
 	if n > p.first && p.row.addr < p.t.rows[n-1].addr {

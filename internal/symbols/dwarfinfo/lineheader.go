@@ -94,7 +94,6 @@ func (f *fileNames) define(c *wire.Cursor) bool {
 	return !c.Bad
 }
 
-// names5 reads version 5, whose entries describe themselves.
 func (p *lineProgram) names5(c *wire.Cursor) {
 	f := &p.t.files
 	f.v5 = true

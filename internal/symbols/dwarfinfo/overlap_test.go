@@ -7,7 +7,6 @@ import (
 	"time"
 )
 
-// underOneUnit has n units of 16 bytes, one every 32 bytes, and one around them all.
 func underOneUnit(n int) *Data {
 	d := New(Sections{}, nil)
 	d.ready = true

@@ -4,7 +4,6 @@ package dwarfinfo
 
 import "prywalk/internal/wire"
 
-// span is a scope's code, hi excluded.
 type span struct {
 	lo, hi uint64
 	scope  int32

@@ -11,17 +11,15 @@ import (
 	"prywalk/internal/filememory"
 )
 
-// maxBytes bounds the bytes read of a perf map.
 const maxBytes = 256 << 20
 
 // Map is a perf map. Not safe for concurrent use.
 type Map struct {
-	names    [][]byte
-	entries  []entry
-	segments []segment
-	indexed  int // of entries, in segments
-	skipped  int
-	// line is the start, up to maxLine, of the line being read.
+	names       [][]byte
+	entries     []entry
+	segments    []segment
+	indexed     int // of entries, in segments
+	skipped     int
 	line        []byte
 	lineTooLong bool
 
@@ -37,20 +35,18 @@ type entry struct {
 	nameLen    uint32
 }
 
-// segment is where entry holds, from addr to the next segment; −1: none.
 type segment struct {
 	addr  uint64
 	entry int32
 }
 
 const (
-	// maxName is in bytes; longer names are cut.
 	maxName    = 8 << 10
 	maxLine    = maxName + 64
 	maxEntries = 16 << 20
 	// maxSize is in bytes. Some V8 versions write one entry for all builtins.
 	maxSize = 1 << 32
-	// entryCost is in bytes: an entry in a list that doubles, its place in the order, two segments.
+	// entryCost is in bytes: an entry in a doubling list, its place in the order, two segments.
 	entryCost = 2*24 + 16 + 36
 	nameBits  = 16
 	nameChunk = 1 << nameBits

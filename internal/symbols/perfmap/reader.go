@@ -80,7 +80,6 @@ func (r *Reader) due(began time.Time) time.Time {
 	return began.Add(stepShare * took)
 }
 
-// readStep: without a file, as of an ended process, the part read before stays.
 func (r *Reader) readStep(f io.ReadCloser, size int64) {
 	if f == nil {
 		r.whole = true
@@ -115,7 +114,6 @@ func (r *Reader) readStep(f io.ReadCloser, size int64) {
 	}
 }
 
-// skipHole skips a hole: its size is only claimed.
 func (r *Reader) skipHole(f io.Seeker, end int64) {
 	data, err := f.Seek(r.read, unix.SEEK_DATA)
 	if errors.Is(err, unix.ENXIO) {

@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// latestLines is a heap of begun entries; the top has the latest line.
 type latestLines []int32
 
 func (l *latestLines) push(i int32) {
@@ -61,7 +60,6 @@ func (m *Map) index() {
 	m.closeUpTo(&open, ^uint64(0))
 }
 
-// closeUpTo removes entries that end by addr, and emits those below.
 func (m *Map) closeUpTo(open *latestLines, addr uint64) {
 	for len(*open) > 0 {
 		end := m.entries[(*open)[0]].end

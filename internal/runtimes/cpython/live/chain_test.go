@@ -33,8 +33,7 @@ func (k *known) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// check returns an error text or "". The functions must be the list's first, each but the innermost at the line of its
-// call.
+// check: the functions must be the list's first, each but the innermost at the line of its call.
 func (k known) check(stack []frame) string {
 	for i, f := range stack {
 		switch {
@@ -51,7 +50,6 @@ func (k known) check(stack []frame) string {
 	return ""
 }
 
-// from returns the rest of the list from a stack's outermost function on.
 func (k known) from(stack []frame) known {
 	for i := range k {
 		if len(stack) > 0 && k[i].name == stack[0].Function && k[i:].check(stack) == "" {

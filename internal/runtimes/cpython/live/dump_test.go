@@ -22,8 +22,7 @@ import (
 // chance less than once in a million.
 const mostTakes = 5
 
-// checkDump requires a Python chain in each thread, and all functions in at least one. A wrong chain fails at once;
-// again: a chain is missing.
+// checkDump requires a Python chain in each thread, and all functions in at least one; again: a chain is missing.
 func checkDump(t *testing.T, what string, k known, p *stacks.Process, last bool) (again bool) {
 	t.Helper()
 	whole := false

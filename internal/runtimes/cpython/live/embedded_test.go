@@ -58,7 +58,6 @@ func chainOfDump(d *stacks.Process, functions []string) (chain []string) {
 	return chain
 }
 
-// mostDumps bounds the dumps until one has all calls.
 const mostDumps = 40
 
 // wantInOneStack requires all calls in one dump, and only the outer ones of them in the others.
@@ -145,7 +144,6 @@ func embedders(t *testing.T) map[string]embedder {
 	return all
 }
 
-// build fails if a static library needs others that are not installed.
 func (e *embedder) build(t *testing.T) (program string) {
 	t.Helper()
 	program, err := compileHost(t, "host", e.flags...)

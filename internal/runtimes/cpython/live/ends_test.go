@@ -31,7 +31,6 @@ func chainsOf(how string) [][]string {
 	return chains
 }
 
-// own returns a stack's functions of a file; false if one was freed before it was named.
 func own(stack []frame, file string) (list []string, whole bool) {
 	for _, f := range stack {
 		if f.truth == managed.Freed {

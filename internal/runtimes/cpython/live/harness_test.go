@@ -22,7 +22,6 @@ import (
 	"prywalk/ptrace"
 )
 
-// host is a [managed.Host] by the standard library's reader of ELF files.
 type host struct {
 	p    *loadedcode.Process
 	syms map[string]map[string]elf.Symbol

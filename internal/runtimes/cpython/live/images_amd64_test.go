@@ -130,7 +130,6 @@ func (py *python) record(regs *frames.Regs, k known) (*recorded.Image, error) {
 
 const granule = 64
 
-// recorder is a [recorded.Memory] of a stopped process.
 type recorder struct {
 	*host
 	m     *recorded.Image

@@ -50,8 +50,8 @@ func (t *task) differs(got *stacks.Task) string {
 	return ""
 }
 
-// checkTasks compares a dump's tasks with the program's list, which lacks its main task. how is how all must have been
-// read; "": in any way.
+// checkTasks compares with the program's list, which lacks its main task. how is how all must have been read; "": in
+// any way.
 func checkTasks(t *testing.T, what, how, main string, truth map[string]*task, p *stacks.Process) {
 	t.Helper()
 	left := len(truth)
@@ -104,7 +104,6 @@ func sampleNow(t *testing.T, pid int) *stacks.Process {
 	return d
 }
 
-// The running task may change in all readings of one dump.
 func sampleUntilRead(t *testing.T, pid int) (d *stacks.Process) {
 	t.Helper()
 	for range 200 {

@@ -13,7 +13,6 @@ import (
 	"prywalk/internal/dump/stacks"
 )
 
-// callers lists the possible callers; "" is the end of the stack.
 var callers = map[string][]string{
 	"chain.php":     {""},
 	"Chain::mapped": {"chain.php"},
@@ -66,13 +65,11 @@ func name(f *stacks.Frame) string {
 
 var evaluated = regexp.MustCompile(`^(chain\.php|evals\.php)(?:\(\d+\) : eval\(\)'d code)+$`)
 
-// anyCaller are called by any function of the program.
 var anyCaller = map[string]bool{
 	"burn": true, "strlen": true, "str_repeat": true, "usleep": true, "microtime": true, "class_exists": true,
 	"call_user_func": true, "Fiber::suspend": true, "Fiber::isTerminated": true, "Fiber::__construct": true,
 }
 
-// wrong returns the fault of a stack's PHP frames or "". Unknown frames may stand for any.
 func wrong(list []*stacks.Frame) string {
 	for i, f := range list {
 		n, caller := name(f), ""

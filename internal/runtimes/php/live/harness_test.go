@@ -20,7 +20,6 @@ type interpreter struct {
 	command []string
 }
 
-// releases is the directory of scripts/setup-phps.sh.
 const releases = "/usr/local/lib/php-releases"
 
 // interpreters returns the system's PHP, with the JIT compiler and without, and all of releases.

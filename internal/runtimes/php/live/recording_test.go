@@ -38,7 +38,6 @@ func ofSample(s *pprof.Sample) (list []*stacks.Frame) {
 	return list
 }
 
-// settled omits the first quarter, in which functions are first read, and samples before the first one with frames.
 func settled(prof *pprof.Profile) []*pprof.Sample {
 	end := func(s *pprof.Sample) int64 { return s.NumLabel[rec.LabelEnd][0] }
 	list := slices.SortedFunc(slices.Values(prof.Sample), func(a, b *pprof.Sample) int {
@@ -55,7 +54,6 @@ func settled(prof *pprof.Profile) []*pprof.Sample {
 
 type tally struct{ samples, frames, without, cut, freed, wrong int64 }
 
-// add counts a sample, and returns the fault of its frames. Unreadable calls are cut off at the outer end.
 func (t *tally) add(s *pprof.Sample) (wrongs string) {
 	list, n := ofSample(s), s.Value[0]
 	t.samples += n

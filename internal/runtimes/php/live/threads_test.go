@@ -57,7 +57,6 @@ type threads struct {
 
 const maxNumbers = 8
 
-// startThreads waits until each thread has slept for pause, µs.
 func startThreads(t *testing.T, program, pause string) *threads {
 	t.Helper()
 	script, err := filepath.Abs("testdata/sleepers.php")

@@ -17,7 +17,6 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// startSleeping returns PHP's own traceback: function and line of each call, innermost first.
 func startSleeping(t *testing.T, php interpreter) (pid int, calls []string) {
 	t.Helper()
 	cmd := exec.Command(php.command[0], append(php.command[1:len(php.command):len(php.command)],
@@ -37,7 +36,7 @@ func startSleeping(t *testing.T, php interpreter) (pid int, calls []string) {
 	return cmd.Process.Pid, calls[1:]
 }
 
-// asPHP: PHP shows the line of the caller, and include, require and eval as functions, and omits the script.
+// asPHP: PHP shows the caller's line, include, require and eval as functions, and no script.
 func asPHP(list []*stacks.Frame) (calls []string) {
 	for i, f := range list[1:] {
 		n := f.Function

@@ -53,7 +53,6 @@ func plain(name string) string {
 	return before + name
 }
 
-// record reads the numbers of the running functions, outermost first.
 func record(mem frames.Memory, at uint64) (list []int, ok bool) {
 	var b []byte
 	for i := uint64(0); i < 64; i += 8 {
@@ -72,8 +71,8 @@ func record(mem frames.Memory, at uint64) (list []int, ok bool) {
 	return list, true
 }
 
-// check returns the fault of a stack or "". The program's functions must be those of its record, or one more that
-// begins or returns, with the frames of between at the line of the call.
+// check: the program's functions must be those of its record, or one more that begins or returns, with the frames of
+// between at the line of the call.
 func check(stack []observed.Frame, list []int, qualified bool) string {
 	var got []string
 	first := -1

@@ -21,7 +21,6 @@ var (
 	fileOf   = regexp.MustCompile(`^<(\d+)>$`)
 )
 
-// linesOf: a block that is being entered is at its first line.
 func linesOf(function string) []int {
 	switch {
 	case strings.HasPrefix(function, "block (2 levels)"):

@@ -53,7 +53,6 @@ func launch(t *testing.T, ruby program, args ...string) (*exec.Cmd, string) {
 	return observed.Launch(t, ruby[0], slices.Concat(ruby[1:], args)...)
 }
 
-// attach: also are places of 64 bytes that each observation copies.
 func attach(t *testing.T, pid int, also ...uint64) *observed.Process {
 	t.Helper()
 	p := observed.Attach(t, pid, ruby.Detect, also...)

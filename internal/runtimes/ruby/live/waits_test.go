@@ -85,7 +85,6 @@ func TestWaitsHaveTheirObjectsAndOwners(t *testing.T) {
 	}
 }
 
-// checkLocks checks the deadlock of testdata/waits.rb, which has another cycle that a time-out ends.
 func checkLocks(t *testing.T, pid int) {
 	t.Helper()
 	p, err := loadedcode.Open(pid)
