@@ -2,9 +2,8 @@
 
 // Package fdlimit records the limit of open files that prywalk was started with, for commands that it starts.
 //
-// Package syscall raises the soft limit at its initialization (syscall/rlimit.go). Packages are initialized in the
-// order of their import paths as far as imports allow (Go specification, "Program initialization"): this one imports
-// nothing, and its path sorts before "syscall" ([TestTheLimitIsTheOneThatTheProcessWasStartedWith]).
+// Package syscall raises the soft limit at its initialization (syscall/rlimit.go). This package is initialized before:
+// it imports nothing, and its path sorts before "syscall" (Go specification, "Program initialization").
 package fdlimit
 
 import "unsafe"

@@ -13,8 +13,7 @@
 //   - The process. Code without an ELF file was made by a JIT compiler and is read from memory; cached results are dropped
 //     when it changes. A copy of a file's text at its addresses (Node uses huge pages) counts as the file.
 //
-// Package core makes the same modules from an [AddressSpace]. [Runtimes] have rules for their code. An [Image] is an
-// ELF file with its rule sources; an [ImageCache] shares images among processes.
+// Package core makes the same modules from an [AddressSpace]. An [ImageCache] shares images among processes.
 //
 //	/proc/PID/maps ──► Mapping ──► frames.Module ──► Sources (frames.Rule by pc)
 //	                      │                             ▲

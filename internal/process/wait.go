@@ -10,7 +10,7 @@ import (
 
 // WaitLabel names what a thread off the CPU waits for. state is its letter in /proc/PID/stat, nr its system call (−1:
 // none or unknown), wchan its wchan file's text or "". The label is the call's name; outside of a call, as in a page
-// fault, the kernel function; "stopped" or "traced"; "" if unknown, and for a running thread.
+// fault, the kernel function; "stopped" or "traced"; or "".
 func WaitLabel(arch frames.Arch, state byte, nr int64, wchan []byte) string {
 	switch state {
 	case 'T':

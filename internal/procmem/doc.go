@@ -11,18 +11,15 @@
 //	raw calls             sys_unsafe.go clock.go perfring_unsafe.go, counted in calls.go
 //
 // [Memory] reads a process's memory without waiting for pages; [ReadVM] waits for them. [ThreadFiles] keeps a thread's
-// files open, within a [FDBudget], and reads them by pread at offset 0, at a fifth of the cost of opening. A kept
-// descriptor belongs to its thread: after the thread's end reads return [refusal.Exited], even if the id is reused.
-// Reads of open files allocate nothing.
+// files open, within a [FDBudget], and reads them by pread at offset 0. A kept descriptor belongs to its thread: after
+// the thread's end reads return [refusal.Exited], even if the id is reused. Reads of open files allocate nothing.
 //
 // # Calls by other threads
 //
-// A tracer with a stopped thread, or with real-time priority, leaves calls to threads unknown to the Go runtime
-// (syscallthread_unsafe.go): reads of memory to [SyscallThreads], with a priority above its own, and lookups of paths
-// to a [PathOpener], with an ordinary one.
+// A tracer with a stopped thread, or with real-time priority, leaves calls to threads unknown to the Go runtime: reads
+// of memory to [SyscallThreads], lookups of paths to a [PathOpener].
 //
-// Few packages may use unsafe (internal/layers): so clocks and sleep (clock_unsafe.go), and for package perfevents
-// words of ring buffers (perfring_unsafe.go), are here.
+// Few packages may use unsafe (internal/layers): so clocks, and words of ring buffers for package perfevents, are here.
 //
 // Sources: proc(5); fs/proc/array.c, fs/proc/base.c.
 package procmem

@@ -18,8 +18,8 @@ import (
 //	file or shared       only pages that are present (proc_pid_pagemap(5))
 //	process has swap     only pages that are present
 //
-// Without pagemap (a kernel without CONFIG_PROC_PAGE_MONITOR) presence is unknown: files and shared memory are not
-// read, and a read of anonymous memory may wait for swap.
+// Without pagemap (CONFIG_PROC_PAGE_MONITOR) files and shared memory are not read, and a read of anonymous memory may
+// wait for swap.
 //
 // For one goroutine: [Memory.Copy], [Memory.MappingStart], [Memory.MappingEnd], [Memory.CheckPlaces],
 // [Memory.AwaitMmapLock], and the methods in syscallthread.go and mmaplockwatch.go. All others are safe for concurrent

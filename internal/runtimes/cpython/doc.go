@@ -4,8 +4,7 @@
 //
 // # Algorithm
 //
-// The interpreter keeps a chain of frames per thread, innermost first, from the thread state on. A stop copies the part
-// outside of the native stack: thread state, data stack, generators' frames, heads of unknown code objects.
+// The interpreter keeps a chain of frames per thread, innermost first, from the thread state on (plan.go).
 //
 // Frames are merged by address. From 3.11 on each entry from C keeps a record (_PyCFrame in 3.11, later a frame owned
 // by the C stack) in the native frame of the loop, which runs the Python frames up to it. Before, each Python frame has
@@ -22,9 +21,9 @@
 // # To add a release
 //
 // From 3.13 on the process has a table of offsets, _Py_DebugOffsets (Include/internal/pycore_debug_offsets.h), whose
-// form is a row of debugTables (layout.go). maxDebug is the size of the largest. Offsets that it lacks are numbers in
-// layoutOfDebugOffsets (pycore_code.h, pycore_interpframe_structs.h), coroutines.go, gil.go, holds.go, objects.go and
-// tasks.go. Releases (layout.minor) also differ in
+// form is a row of debugTables (layout.go). Offsets that it lacks are numbers in layoutOfDebugOffsets (pycore_code.h,
+// pycore_interpframe_structs.h), coroutines.go, gil.go, holds.go, objects.go and tasks.go. Releases (layout.minor) also
+// differ in
 //
 //	codes.go        flags in an object's reference count
 //	coroutines.go   states of a coroutine, and where the object is that it awaits

@@ -32,11 +32,10 @@
 //
 // Closures are freed at any time, other functions outside of opcache's memory at the end of a request. A function is
 // named if the thread has not run since the copy, or if the copied identity, with the hashes that the engine keeps in
-// its texts, is still in memory; else it is [freed]. Functions that are never freed need no copy: the engine's,
-// opcache's, and those of a command line program, which is one request.
+// its texts, is still in memory; else it is [freed].
 //
-// In code of the JIT compiler a line can be some opcodes too early. While a script in FrankenPHP waits, its calls are
-// shown at its thread only, not at the goroutine. At most 32,768 calls of a stack are read.
+// In code of the JIT compiler a line can be some opcodes too early. A waiting script in FrankenPHP has its calls at its
+// thread, not at the goroutine. At most 32,768 calls of a stack are read.
 //
 // Sources: php-src, Zend/zend_compile.h (_zend_execute_data, _zend_op_array, _zend_op), Zend/zend_globals.h
 // (_zend_executor_globals), Zend/zend_types.h (_zend_string), Zend/zend_generators.h, Zend/zend_fibers.c, TSRM/TSRM.c.

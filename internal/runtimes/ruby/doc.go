@@ -50,7 +50,7 @@
 // # Limits
 //
 // A ractor's thread of the M:N scheduler has no frames of the native threads on which it ran before. A method made at
-// run time has lines for its first 341 places only. Calls by rb_funcall from C to C: both methods are shown as callers
-// of the native functions of both. In the first stop of a process, callers beyond about 60 calls can be [freed]. Lines
-// in YJIT's code can be older ones.
+// run time has lines for its first 341 places only. Of calls by rb_funcall from C to C both methods are callers of the
+// native functions of both. In the first stop callers beyond about 60 calls can be [freed]. Lines in YJIT's code can be
+// older ones.
 package ruby

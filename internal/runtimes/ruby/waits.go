@@ -21,8 +21,8 @@ import (
 //	32  join_list, from 3.4 on at 48: nodes {next, thread} on the stacks of the threads that wait for its end
 //
 // They are found by the first. rb_mutex_t (thread_sync.c) begins with its holder, 0 if it is free: the thread (2.7),
-// the fiber (3.0 on), or the number of the fiber's ec, followed by the thread (after 3.4). A fiber contains its ec,
-// whose fiber_ptr and thread_ptr are neighbours.
+// the fiber (3.0 on), or the number of the fiber's ec, followed by the thread (after 3.4). In a fiber's ec fiber_ptr
+// and thread_ptr are neighbours.
 //
 // Other waits are known by the innermost frame's receiver: the struct rb_data_type_struct of its class begins with its
 // name.

@@ -19,8 +19,7 @@
 //	flattened       │ main │ f             │ main  │
 //
 // Names are resolved on first use, through DW_AT_abstract_origin and DW_AT_specification, across units and into dwz's
-// supplementary file. The innermost call's line is that of the line table; each caller's is DW_AT_call_line of the call
-// inlined into it.
+// supplementary file. A caller's line is DW_AT_call_line of the call inlined into it.
 //
 // # Hostile input
 //
