@@ -21,9 +21,9 @@
 // # To add a release
 //
 // From 3.13 on the process has a table of offsets, _Py_DebugOffsets (Include/internal/pycore_debug_offsets.h), whose
-// form is a row of debugTables (layout.go). Offsets that it lacks are numbers in layoutOfDebugOffsets (pycore_code.h,
-// pycore_interpframe_structs.h), coroutines.go, gil.go, holds.go, objects.go and tasks.go. Releases (layout.minor) also
-// differ in
+// form is a row of debugTables (layout.go; maxDebug is the largest size). Offsets that it lacks are numbers in
+// layoutOfDebugOffsets (pycore_code.h, pycore_interpframe_structs.h), coroutines.go, gil.go, holds.go, objects.go and
+// tasks.go. Releases (layout.minor) also differ in
 //
 //	codes.go        flags in an object's reference count
 //	coroutines.go   states of a coroutine, and where the object is that it awaits
