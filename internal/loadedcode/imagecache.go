@@ -4,7 +4,6 @@ package loadedcode
 
 import (
 	"bytes"
-	"errors"
 
 	"prywalk/internal/safeopen"
 )
@@ -51,33 +50,6 @@ func (c *ImageCache) Close() error {
 	}
 	c.files.closeAll()
 	return nil
-}
-
-// Image implements AddressSpace; nil also if the file cannot be read in time.
-func (p *Process) Image(m *Mapping) *Image {
-	key := fileKey{m.Dev, m.Inode, m.Path}
-	if img, ok := p.cache.current(key); ok {
-		return img
-	}
-	f, err := p.openMapped(m)
-	if img := p.cache.byName[key]; err != nil && img != nil {
-		return img
-	}
-	if errors.Is(err, safeopen.ErrStuck) {
-		m.Unresponsive = true
-		return nil
-	}
-	if err != nil {
-		img := MemoryImage(NewMemFile(p, m), m)
-		p.cache.DebugFiles(img, p.files.Debug)
-		return img
-	}
-	img, err := p.cache.Load(f, m)
-	p.cache.DebugFiles(img, p.files.Debug)
-	if err == nil {
-		p.cache.setName(key, img)
-	}
-	return img
 }
 
 // current returns false if the file has changed, or may change as nothing maps it.

@@ -16,6 +16,33 @@ import (
 	"prywalk/internal/safeopen"
 )
 
+// Image implements AddressSpace; nil also if the file cannot be read in time.
+func (p *Process) Image(m *Mapping) *Image {
+	key := fileKey{m.Dev, m.Inode, m.Path}
+	if img, ok := p.cache.current(key); ok {
+		return img
+	}
+	f, err := p.openMapped(m)
+	if img := p.cache.byName[key]; err != nil && img != nil {
+		return img
+	}
+	if errors.Is(err, safeopen.ErrStuck) {
+		m.Unresponsive = true
+		return nil
+	}
+	if err != nil {
+		img := MemoryImage(NewMemFile(p, m), m)
+		p.cache.DebugFiles(img, p.files.Debug)
+		return img
+	}
+	img, err := p.cache.Load(f, m)
+	p.cache.DebugFiles(img, p.files.Debug)
+	if err == nil {
+		p.cache.setName(key, img)
+	}
+	return img
+}
+
 // openMapped opens a mapping's file by its map_files link, else /proc/PID/exe or its path in the process's root or
 // prywalk's if the contents are the mapping's.
 func (p *Process) openMapped(m *Mapping) (*safeopen.File, error) {

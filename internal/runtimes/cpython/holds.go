@@ -38,6 +38,7 @@ const (
 	maxHolders = 128
 	maxValues  = 64
 	maxRLocks  = 1 << 12
+	maxTypes   = 1 << 12
 )
 
 type locks struct {
@@ -51,14 +52,14 @@ type locks struct {
 func (l *locks) forget() { l.types, l.rlocks = nil, nil }
 
 func (l *locks) held() (out []managed.HeldLock) {
-	w := l.chain
-	if l.minor < 11 || l.minor > 13 || l.headExtra != 0 || w.broken || w.state == 0 || !w.IsLive() {
+	c := l.chain
+	if l.minor < 11 || l.minor > 13 || l.headExtra != 0 || c.broken || c.state == 0 || !c.IsLive() {
 		return nil
 	}
-	for i := range w.frames[:min(len(w.frames), maxHolders)] {
-		out = l.holds(&w.frames[i], i == 0, out)
+	for i := range c.frames[:min(len(c.frames), maxHolders)] {
+		out = l.holds(&c.frames[i], i == 0, out)
 	}
-	if !w.Sample.Live.Unchanged() {
+	if !c.Sample.Live.Unchanged() {
 		return nil
 	}
 	return out
@@ -124,7 +125,7 @@ func (l *locks) lockClass(object uint64) string {
 	n := l.host.Read(l.read64(typ+typeNameAddr), b[:])
 	name, _, _ := bytes.Cut(b[:n], []byte{0})
 	class := lockTypes[string(name)]
-	if len(l.types) < maxRLocks {
+	if len(l.types) < maxTypes {
 		l.types[typ] = class
 	}
 	return class

@@ -18,6 +18,19 @@ const (
 	typeDict   = 288 // tp_dictoffset
 	flagInline = 1 << 2
 	flagDict   = 1 << 4 // Py_TPFLAGS_MANAGED_DICT
+
+	keysLog2Index = 9  // dk_log2_index_bytes
+	keysKind      = 10 // dk_kind; 0: not only strings
+	keysEntries   = 24 // dk_nentries
+	keysIndices   = 32
+
+	keysSlots310   = 8 // dk_size
+	keysEntries310 = 32
+	keysIndices310 = 40
+
+	valuesBefore311 = 32 // from the values' address to the object
+	valuesBefore312 = 24 // bit 0: values, not a dict
+	valuesValid     = 3  // byte in PyDictValues, 3.13 on
 )
 
 const (
@@ -54,19 +67,19 @@ func (o *objects) table(keys uint64, most int) []entry {
 		return nil
 	}
 	word := func(off int) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
-	n, size := word(24), uint64(24)
+	n, size := word(keysEntries), uint64(24)
 	var from uint64
 	if o.r.minor >= 11 {
-		if b[9] > 32 {
+		if b[keysLog2Index] > 32 {
 			return nil
 		}
-		from = 32 + 1<<b[9]
-		if b[10] != 0 { // all keys are strings
+		from = keysIndices + 1<<b[keysLog2Index]
+		if b[keysKind] != 0 { // all keys are strings
 			size = 16
 		}
 	} else {
-		slots := word(8)
-		n, from = word(32), 40+indexWidth(slots)*slots
+		slots := word(keysSlots310)
+		n, from = word(keysEntries310), keysIndices310+indexWidth(slots)*slots
 	}
 	if n > uint64(most) || from > 1<<32 {
 		return nil
@@ -169,16 +182,16 @@ func (o *objects) attribute(at uint64, name string) uint64 {
 		}
 		return o.get(o.entries(r.read64(at+off)), name)
 	case r.minor == 11:
-		if values := r.read64(at - 32); values != 0 {
+		if values := r.read64(at - valuesBefore311); values != 0 {
 			return o.ofType(typ, values, name)
 		}
 	case r.minor == 12:
-		if p := r.read64(at - 24); p&1 != 0 {
+		if p := r.read64(at - valuesBefore312); p&1 != 0 {
 			return o.ofType(typ, p+1, name)
 		}
 	case flags&flagInline != 0:
 		values := at + r.read64(typ+typeSize+o.r.headExtra)
-		if r.read64(values)>>24&0xff == 1 { // PyDictValues.valid
+		if r.read64(values)>>(8*valuesValid)&0xff == 1 {
 			return o.ofType(typ, values+r.valuesHead(), name)
 		}
 	}

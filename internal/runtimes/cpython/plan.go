@@ -16,6 +16,7 @@ const (
 	slotCFrame
 	slotPrev
 	slotPrevFrame
+	slotState
 )
 
 // makePlan makes the plan of what a stop copies:
@@ -67,7 +68,7 @@ func (r *Runtime) findSteps() []managed.Step {
 		id, want = r.threadNative, managed.SlotInnerTID
 	}
 	return []managed.Step{
-		managed.LoadStep(managed.SlotZero, int64(r.threads.head), slotChunk),
-		managed.FindNodeStep(slotChunk, uint32(r.threadSize), int32(r.threadNext), int32(id), want, maxStatesSearched),
+		managed.LoadStep(managed.SlotZero, int64(r.threads.head), slotState),
+		managed.FindNodeStep(slotState, uint32(r.threadSize), int32(r.threadNext), int32(id), want, maxStatesSearched),
 	}
 }
