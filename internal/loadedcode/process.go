@@ -43,8 +43,7 @@ type codeMapping struct {
 	mod *frames.Module
 }
 
-// Open opens process pid. The error is a [*process.Error] if there is none, if it cannot be sampled, or if access is
-// denied.
+// Open opens process pid. The error is a [*process.Error] if it cannot be sampled.
 func Open(pid int) (*Process, error) {
 	cache := NewImageCache(0)
 	p, err := cache.Open(pid)
@@ -138,7 +137,7 @@ func (p *Process) AddressSpaceNumber() uint64 { return p.addressSpace }
 // Runtimes returns the process's runtimes.
 func (p *Process) Runtimes() *Runtimes { return p.runtimes }
 
-// CodeMappings returns the number of executable mappings.
+// CodeMappings counts the executable mappings.
 func (p *Process) CodeMappings() int { return len(p.code) }
 
 // ProgramFile identifies the file that a process runs.

@@ -67,7 +67,7 @@ func (r *Runtimes) Incomplete() error {
 // HasCodeHistory reports whether there is a [managed.CodeHistory].
 func (r *Runtimes) HasCodeHistory() bool { return r != nil && len(r.detected.histories) > 0 }
 
-// FrameSources returns the runtimes with managed frames.
+// FrameSources are the runtimes with managed frames.
 func (r *Runtimes) FrameSources() []managed.FrameSource {
 	if r == nil {
 		return nil

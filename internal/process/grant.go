@@ -55,8 +55,7 @@ func capabilityList(bits uint64) string {
 	return strings.Join(names, ", ")
 }
 
-// OtherUsers are the capabilities for other users' processes: one overrides the ptrace access check, the other the mode
-// of /proc files.
+// OtherUsers override the ptrace access check, and the mode of /proc files.
 const OtherUsers = uint64(1<<unix.CAP_SYS_PTRACE | 1<<unix.CAP_DAC_READ_SEARCH)
 
 // Grant returns the command that adds capabilities to prywalk's file; setcap replaces the present ones.

@@ -26,8 +26,7 @@ type Process struct {
 	memory *procmem.Memory
 }
 
-// Open opens process pid. The error is an [*Error] if it does not exist or cannot be sampled; permission is not
-// checked.
+// Open opens process pid. Errors: those of [Check], and of [refusal.Not64Bit].
 func Open(pid int) (*Process, error) {
 	s, err := defaultProc.check(pid)
 	if err != nil {

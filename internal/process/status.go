@@ -47,7 +47,7 @@ type procRoot string
 
 const defaultProc procRoot = "/proc"
 
-// Path returns the path of a file below /proc/PID, of a process or thread.
+// Path returns a path below /proc/PID.
 func Path(pid int, name string) string { return defaultProc.path(pid, name) }
 
 func (p procRoot) path(pid int, name string) string {

@@ -9,17 +9,17 @@ import "golang.org/x/sys/unix"
 // An exec gives a process a new address space (fs/exec.c, exec_mmap). Open files of [Memory] stay with the former one;
 // once that has no user, reads of them return nothing (fs/proc/task_mmu.c, pagemap_read: mmget_not_zero). This shows an
 // exec, also of the same program at the same addresses, but no second one of programs that may not be read. Without an
-// open file the random addresses of program and stack show it. What an exec renews elsewhere: package sampler (doc.go).
+// open file the random addresses of program and stack show it. Other effects of an exec: package sampler.
 //
 // After vfork(2) a child uses its parent's address space until its exec: no file is opened before.
 
-// Space is the number of the address space: each exec that [Memory.Renew] has found raises it. Safe for concurrent use.
+// Space is the number of the address space: each exec that [Memory.Renew] has found raises it.
 func (m *Memory) Space() uint64 { return m.space.Load() }
 
 const renewEvery = 2e6 // ns
 
-// Renew opens the files of the new address space and drops the mappings, if an exec has ended the former one, and
-// returns [Memory.Space]. Precondition: no stopped thread waits for it. Safe for concurrent use.
+// Renew opens the new files and drops the mappings if an exec has ended the address space, and returns [Memory.Space].
+// Precondition: no stopped thread waits for it.
 func (m *Memory) Renew(pid int) uint64 {
 	if closed := m.hasNoFiles(); (closed || m.Ended()) && m.opening.TryLock() {
 		switch now := Now(); {
@@ -54,8 +54,7 @@ func (m *Memory) compareStart(pid int) {
 }
 
 // Ended reports whether the open files are of an address space without users, or none is open because it is another
-// process's. A living one gives an error: EINVAL, as a byte is no entry of pagemap; else EIO, as nothing is at 0. Safe
-// for concurrent use.
+// process's. A living one gives an error: EINVAL, as a byte is no entry of pagemap; else EIO, as nothing is at 0.
 func (m *Memory) Ended() bool {
 	fd := m.pagemap.fd()
 	if fd < 0 {

@@ -22,8 +22,8 @@ const (
 //go:nosplit
 func Now() int64 { return nanotime() }
 
-// ProcessCPU returns a process's CPU time in ns, ended threads included, without permission. Error: [refusal.Exited],
-// also if pid is not a first thread.
+// ProcessCPU returns a process's CPU time in ns, ended threads included. Error: [refusal.Exited], also if pid is not a
+// first thread.
 func ProcessCPU(pid int) (uint64, error) {
 	if pid <= 0 || pid > pidMax {
 		return 0, refusal.Exited
@@ -35,19 +35,19 @@ func ProcessCPU(pid int) (uint64, error) {
 	return ns, classify(e)
 }
 
-// ThreadCPU returns the calling thread's CPU time in ns, outside the Go scheduler.
+// ThreadCPU returns the calling thread's CPU time in ns.
 func ThreadCPU() uint64 {
 	ns, _ := clock(unix.CLOCK_THREAD_CPUTIME_ID)
 	return ns
 }
 
-// SinceBoot returns CLOCK_BOOTTIME in ns, outside the Go scheduler.
+// SinceBoot returns CLOCK_BOOTTIME in ns.
 func SinceBoot() int64 {
 	ns, _ := clock(unix.CLOCK_BOOTTIME)
 	return int64(ns)
 }
 
-// BootTicks is the time after boot in [ClockTick], as start times in /proc.
+// BootTicks is the time after boot in [ClockTick].
 func BootTicks() uint64 { return uint64(SinceBoot()) / ClockTick }
 
 // Suspended returns CLOCK_BOOTTIME − CLOCK_MONOTONIC in ns, or 0 if unknown.

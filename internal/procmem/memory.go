@@ -101,7 +101,7 @@ func (m *Memory) Close() {
 // SetSpans sets the mappings, ascending. It keeps the slice.
 func (m *Memory) SetSpans(spans []Span) { m.table.Store(&spans) }
 
-// SetSwapped states whether the process has pages in swap.
+// SetSwapped sets whether the process has pages in swap.
 func (m *Memory) SetSwapped(swapped bool) { m.swapped.Store(swapped) }
 
 // Spans returns the mappings, not to be modified.
@@ -112,8 +112,8 @@ func (m *Memory) Spans() []Span {
 	return nil
 }
 
-// Copy copies memory at addr up to the end of the mapping at most, without waiting for pages, and returns the number of
-// bytes. tid is any thread of the process.
+// Copy copies memory at addr up to the end of the mapping at most, and returns the number of bytes. tid is any thread
+// of the process.
 //
 //go:nosplit
 func (m *Memory) Copy(tid int, addr uint64, buf []byte) int {

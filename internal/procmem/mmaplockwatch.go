@@ -35,7 +35,7 @@ func (w *mmapLockWatch) CountWatchedStop() {
 	}
 }
 
-// WatchesMmapLock reports whether the lock is watched.
+// WatchesMmapLock reports whether stops are watched.
 func (w *mmapLockWatch) WatchesMmapLock() bool { return w.watchedStops > 0 }
 
 // MmapLockOftenHeld reports whether WatchHeldMmapLock is in effect.

@@ -101,7 +101,7 @@ func (o *PathOpener) Start(f func()) *Job {
 	return job
 }
 
-// pathOpener returns the calling thread's PathOpener if path is in /proc/PID, else nil.
+// pathOpener returns the calling thread's if path is in /proc/PID, else nil.
 func pathOpener(path []byte) *PathOpener {
 	const of = "/proc/"
 	all := pathOpeners.all.Load()

@@ -21,7 +21,7 @@ func StoreShared(mem []byte, off int, v uint64) {
 	atomic.StoreUint64((*uint64)(unsafe.Pointer(&mem[off : off+8][0])), v)
 }
 
-// SetPeriod sets the period of a perf event, in the event's unit, and ends the current one.
+// SetPeriod sets a perf event's period, in its unit, and ends the current one.
 func SetPeriod(fd int, period uint64) error {
 	CountCall()
 	_, _, e := syscall.RawSyscall(unix.SYS_IOCTL, uintptr(fd), unix.PERF_EVENT_IOC_PERIOD,

@@ -56,7 +56,7 @@ func (m *Memory) query(by *threadReads, addr uint64, out *Span) bool {
 var discardedName [64]byte
 
 // QueryAnonymous asks the kernel for addr's mapping. ok: it is readable, without file and name, so made at run time.
-// code: it is executable. Safe for concurrent use.
+// code: it is executable.
 func (m *Memory) QueryAnonymous(addr uint64) (s Span, code, ok bool) {
 	fd := m.maps.fd()
 	if fd < 0 || m.noQueries.Load() {

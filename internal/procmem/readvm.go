@@ -9,9 +9,9 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// ReadVM copies a process's memory at addr, and waits for missing pages. It returns the number of bytes, fewer at the
-// end of mapped memory. Errors: [refusal.Exited], [refusal.Denied], [ErrFault], or an errno. Where process_vm_readv(2)
-// is refused, it reads /proc/PID/mem.
+// ReadVM copies a process's memory at addr, and waits for missing pages. It returns the number of bytes. Errors:
+// [refusal.Exited], [refusal.Denied], [ErrFault], or an errno. Where process_vm_readv(2) is refused, it reads
+// /proc/PID/mem.
 func ReadVM(pid int, addr uint64, buf []byte) (int, error) {
 	return readVMBy(vmRead, pid, addr, buf)
 }

@@ -12,7 +12,7 @@ type SchedStat struct {
 	Runs     uint64
 }
 
-// ReadingAt returns the clocks as a reading at a time (CLOCK_MONOTONIC, ns).
+// ReadingAt converts the clocks; at is CLOCK_MONOTONIC, ns.
 func ReadingAt(s SchedStat, at int64) sample.Reading {
 	return sample.Reading{Wall: at, CPU: int64(s.CPU), RunQueue: int64(s.RunQueue)}
 }

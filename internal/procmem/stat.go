@@ -13,7 +13,7 @@ type Comm struct {
 // Bytes returns the name, valid as long as c.
 func (c *Comm) Bytes() []byte { return c.buf[:c.n] }
 
-// String returns a copy of the name.
+// String copies the name.
 func (c *Comm) String() string { return string(c.Bytes()) }
 
 func (c *Comm) set(b []byte) { c.n = uint8(copy(c.buf[:], b)) }
@@ -48,11 +48,11 @@ const (
 	flagKernelThread = 0x00200000    // PF_KTHREAD
 )
 
-// KernelThread reports whether the thread is the kernel's.
+// KernelThread reports a thread of the kernel.
 func (s *Stat) KernelThread() bool { return s.Flags&flagKernelThread != 0 }
 
-// Ended reports whether a first thread's process has ended. A first thread that ends before others (pthread_exit) is a
-// zombie until they have ended, and counted in Threads (kernel/exit.c, delay_group_leader).
+// Ended reports whether a first thread's process has ended. A first thread that ends before others is a zombie, and
+// counted in Threads (kernel/exit.c, delay_group_leader).
 func (s *Stat) Ended() bool { return s.State == 'X' || s.State == 'Z' && s.Threads <= 1 }
 
 // Exiting reports whether the thread is in exit.

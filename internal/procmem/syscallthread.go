@@ -54,7 +54,7 @@ func (ts *SyscallThreads) Close() {
 	ts.n = 0
 }
 
-// BlockIdle blocks each idle thread in a read of a byte of fd, and returns their number. For tests.
+// BlockIdle blocks idle threads in reads of fd, and returns their number. For tests.
 func (ts *SyscallThreads) BlockIdle(fd int) (n int) {
 	for t := ts.idle(); t != nil; t = ts.idle() {
 		t.start(unix.SYS_READ, [6]uintptr{uintptr(fd), t.bufAddr(), 1})
@@ -76,8 +76,7 @@ type threadReads struct {
 // maxUncontendedRead, ns: a longer read has waited for the lock. Usual are 5 to 30 µs.
 const maxUncontendedRead = 200e3
 
-// SetSyscallThreads sets the threads that read for one goroutine. nil: the calling thread reads, once no call is
-// pending.
+// SetSyscallThreads sets the threads that read. nil: the calling thread, once no call is pending.
 func (m *Memory) SetSyscallThreads(threads *SyscallThreads) {
 	r := &m.threadReads
 	if threads != r.threads && !(threads == nil && m.CallPending()) {
@@ -103,7 +102,7 @@ func (m *Memory) reader() *threadReads {
 // UsesSyscallThreads reports whether other threads read.
 func (m *Memory) UsesSyscallThreads() bool { return m.threadReads.threads != nil }
 
-// BeginReads begins an observation whose reads may wait for ns in total. It returns false if no thread is idle.
+// BeginReads begins an observation whose reads may wait for ns in total; false if no thread is idle.
 func (m *Memory) BeginReads(ns int64) bool {
 	r := &m.threadReads
 	r.waitLeft, r.deadline, r.timedOut, r.waitedForLock = ns, 0, false, false
@@ -132,10 +131,10 @@ func (m *Memory) BeginReads(ns int64) bool {
 //go:nosplit
 func (m *Memory) SetDeadline(at int64) { m.threadReads.deadline = at }
 
-// TimedOut reports whether a read of this observation was late, which voids all its reads.
+// TimedOut reports whether a read was late, which voids all of this observation.
 func (m *Memory) TimedOut() bool { return m.threadReads.timedOut }
 
-// WaitedForLock reports whether a read of this observation waited for the lock.
+// WaitedForLock reports whether a read waited for the lock.
 func (m *Memory) WaitedForLock() bool { return m.threadReads.waitedForLock }
 
 func (r *threadReads) call(nr uintptr, args [6]uintptr) (int, bool) {

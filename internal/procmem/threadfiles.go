@@ -54,7 +54,7 @@ func (f *ThreadFiles) PID() int { return f.pid }
 // TID returns the thread.
 func (f *ThreadFiles) TID() int { return f.tid }
 
-// OpenDir keeps the thread's directory and stat open, within the budget: files then need no [PathOpener].
+// OpenDir keeps the directory and stat open: files then need no [PathOpener].
 func (f *ThreadFiles) OpenDir() error {
 	if f.dir == 0 && f.budget.Take(1) {
 		var p pathBuf
@@ -169,8 +169,8 @@ func (f *ThreadFiles) RawSchedStat(buf []byte) int {
 	return preadRaw(int(f.fds[fileSchedStat])-1, buf)
 }
 
-// KeepSchedstatOpen opens schedstat beyond the budget: the caller bounds such files. It returns false if the file is
-// already open, or cannot be opened.
+// KeepSchedstatOpen opens schedstat beyond the budget: the caller bounds such files. False: it is already open, or
+// cannot be opened.
 func (f *ThreadFiles) KeepSchedstatOpen() bool {
 	if f.fds[fileSchedStat] != 0 {
 		return false
@@ -187,7 +187,7 @@ func (f *ThreadFiles) KeepSchedstatOpen() bool {
 	return true
 }
 
-// CloseKeptSchedstat closes the file of [ThreadFiles.KeepSchedstatOpen].
+// CloseKeptSchedstat undoes [ThreadFiles.KeepSchedstatOpen].
 func (f *ThreadFiles) CloseKeptSchedstat() {
 	if f.schedstatKept {
 		closeFD(int(f.fds[fileSchedStat]) - 1)
@@ -329,7 +329,7 @@ func ReadStat(tid int, s *Stat) error {
 	return ParseStat(b, s)
 }
 
-// ReadMaps reads a process's maps once, into buf, which may grow.
+// ReadMaps reads a process's maps into buf, which may grow.
 func ReadMaps(pid int, buf []byte) ([]byte, error) {
 	var p pathBuf
 	fd, e := open(p.process(pid, "maps"), 0)

@@ -44,7 +44,7 @@ func (f *File) UID() uint32 { return f.st.Uid }
 // Name returns the name for messages.
 func (f *File) Name() string { return f.f.Name() }
 
-// Stat returns the current state; ErrStuck for a file that may wait for another program.
+// Stat returns the current state, or ErrStuck for a file that may wait for another program.
 func (f *File) Stat() (os.FileInfo, error) {
 	if f.slow {
 		return nil, ErrStuck
@@ -52,8 +52,8 @@ func (f *File) Stat() (os.FileInfo, error) {
 	return f.f.Stat()
 }
 
-// Changed reports whether size or time of modification differ from when the file was opened. A copy, and a file that
-// may wait for another program, count as unchanged.
+// Changed compares size and time of modification with those when opened. A copy, and a file that may wait for another
+// program, count as unchanged.
 func (f *File) Changed() bool {
 	var now unix.Stat_t
 	if f.slow || f.copied || f.stat(&now) != nil {
@@ -83,7 +83,7 @@ func (f *File) NextData(off int64) (int64, error) {
 // Reopen opens the file by its name.
 func (f *File) Reopen() (*File, error) { return f.by.Open(f.req) }
 
-// ReopenAt opens the file at another path, from this process's root directory.
+// ReopenAt opens a path from this process's root directory.
 func (f *File) ReopenAt(path string) (*File, error) { return f.by.Open(Request{Path: path}) }
 
 // ReadAt implements io.ReaderAt. The error is ErrStuck if the file system does not respond.
@@ -112,7 +112,7 @@ func (o *Opener) Read(name string, read func() ([]byte, error)) ([]byte, error) 
 // Reader reads the file up to its size when opened.
 func (f *File) Reader() io.Reader { return io.NewSectionReader(f, 0, f.st.Size) }
 
-// Close closes the file, without waiting for another program's file system.
+// Close does not wait for another program's file system.
 func (f *File) Close() error {
 	if f.copied {
 		copies.Add(-f.st.Size)

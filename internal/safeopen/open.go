@@ -38,10 +38,10 @@ func (r *Request) name() string {
 	return r.Root + "/" + strings.TrimPrefix(r.Path, "/")
 }
 
-// Opener opens files for one process or user request. The zero value is ready. Safe for concurrent use.
+// Opener opens files for one process or request. The zero value is ready. Safe for concurrent use.
 type Opener struct{ calls pendingCalls }
 
-// Open opens a file for reading. The error wraps one of those above or the kernel's.
+// Open opens a file for reading. The error wraps one above or the kernel's.
 func (o *Opener) Open(r Request) (*File, error) {
 	f, err := wait(&o.calls, func() (*File, error) {
 		var m *mounts
