@@ -10,8 +10,8 @@
 //   - A file. It is opened through /proc/PID/map_files, else below /proc/PID/root and compared with the mapping. A
 //     replaced or unreadable file is read from the process's memory.
 //   - The kernel. The vDSO is an ELF image in memory.
-//   - The process. Code without an ELF file was made by a JIT compiler and is read from memory; cached results are dropped
-//     when it changes. A copy of a file's text at its addresses (Node uses huge pages) counts as the file.
+//   - The process. Code without an ELF file was made by a JIT compiler and is read from memory; cached results are
+//     dropped when it changes. A copy of a file's text at its addresses (Node uses huge pages) counts as the file.
 //
 // Package core makes the same modules from an [AddressSpace]. An [ImageCache] shares images among processes.
 //
