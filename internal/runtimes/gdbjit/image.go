@@ -21,11 +21,11 @@ const (
 )
 
 type image struct {
-	cfi   *dwarfunwind.Table // nil: none
-	code  []codeRange
-	funcs []function // by address
-	size  int        // bytes
-	names int        // part of size without cfi
+	cfi       *dwarfunwind.Table // nil: none
+	code      []codeRange
+	funcs     []function // by address
+	size      int        // bytes
+	namesSize int        // without cfi
 }
 
 type codeRange struct{ start, end uint64 }
@@ -57,7 +57,7 @@ func (c *Code) open(e *entry) *image {
 		return img
 	}
 	img.addFunctions(f)
-	img.names = img.size
+	img.namesSize = img.size
 	c.addCFI(img, f)
 	return img
 }
@@ -157,7 +157,7 @@ func (c *Code) addCFI(img *image, f *elffile.File) {
 
 func (img *image) dropCFI() {
 	img.cfi = nil
-	img.size = img.names
+	img.size = img.namesSize
 }
 
 // section returns the relocated contents.

@@ -16,7 +16,7 @@ type codeCache struct {
 	buf          [maxEntry]byte
 	head         [maxHeader]byte
 	heaps        []heap
-	header       uint64 // bytes read of a block
+	blockBytes   uint64 // read of a block
 	kinds        map[uint64]blobName
 	byCode       map[uint64]blob // by start of code; blank: no blob
 	byRequest    map[uint64]blob
@@ -111,7 +111,7 @@ func (c *codeCache) blobName(pc uint64) string {
 	}
 	m, l := c.memory(), c.layout
 	at, ok := h.block(m, pc)
-	if head := c.head[:]; ok && m.bytes(at, head[:c.header]) && head[l.usedOffset()] != 0 {
+	if head := c.head[:]; ok && m.bytes(at, head[:c.blockBytes]) && head[l.usedOffset()] != 0 {
 		return m.name(wordAt(head[l.sizes["HeapBlock"]+l.offset("CodeBlob::_name"):]))
 	}
 	return ""

@@ -151,7 +151,7 @@ func (c *codeCache) blobAt(addr uint64) (blob, bool) {
 	m, l := c.memory(), c.layout
 	at, ok := h.block(m, addr)
 	head := c.head[:]
-	if !ok || !m.bytes(at, head[:c.header]) || head[l.usedOffset()] == 0 {
+	if !ok || !m.bytes(at, head[:c.blockBytes]) || head[l.usedOffset()] == 0 {
 		return blob{}, false
 	}
 	cb := head[l.sizes["HeapBlock"]:]

@@ -38,8 +38,8 @@ func (j *javaFrames) interpreterInfo(b *blob, pc uint64, afterCall bool) codeInf
 // Distances below the frame pointer (frame_x86.hpp, frame_aarch64.hpp).
 type interpretedFrame struct {
 	method, constants, bytecode uint64
-	// less: constants and bytecode are less by it in JDK 8.
-	less uint64
+	// lessInJDK8 is by how much constants and bytecode are less in JDK 8.
+	lessInJDK8 uint64
 	// bytecodeReg is the innermost frame's, methodReg the entered method's.
 	bytecodeReg, methodReg uint8
 }
@@ -66,7 +66,7 @@ func (v *VM) interpretedFrame() interpretedFrame {
 func (j *javaFrames) interpretedRef(f *frames.Frame, state interpreterState) (managed.Ref, bool) {
 	offsets := j.vm.interpretedFrame()
 	if j.vm.nameLayout.major < 9 {
-		offsets.constants, offsets.bytecode = offsets.constants-offsets.less, offsets.bytecode-offsets.less
+		offsets.constants, offsets.bytecode = offsets.constants-offsets.lessInJDK8, offsets.bytecode-offsets.lessInJDK8
 	}
 	if state == interpretedEntry || f.FP == 0 || !hasStored(f, offsets.method) {
 		return j.enteredRef(f)
@@ -83,8 +83,10 @@ func (j *javaFrames) interpretedRef(f *frames.Frame, state interpreterState) (ma
 	if !ok {
 		return managed.Ref{Object: methodAddr, Kind: refInterpreted}, true
 	}
-	r := managed.Ref{Object: methodAddr, Position: pointer - m.code, Cookie: j.validity.cookieOf(m), Kind: refInterpreted}
-	if r.Position >= m.size {
+	r := managed.Ref{
+		Object: methodAddr, Position: pointer - m.bytecodeAt, Cookie: j.validity.cookieOf(m), Kind: refInterpreted,
+	}
+	if r.Position >= m.bytecodeSize {
 		r.Position = noBytecode
 	}
 	return r, true
@@ -96,12 +98,12 @@ func hasStored(f *frames.Frame, distance uint64) bool { return f.AfterCall || f.
 func (j *javaFrames) bytecodePointer(f *frames.Frame, offsets *interpretedFrame, m *method) (pointer uint64, ok bool) {
 	if hasStored(f, offsets.bytecode) {
 		pointer, _ = j.validity.word(f.FP - offsets.bytecode)
-		if constants, ok := j.validity.word(f.FP - offsets.constants); !ok || constants != m.cache {
+		if constants, ok := j.validity.word(f.FP - offsets.constants); !ok || constants != m.poolCache {
 			return 0, false
 		}
 	}
 	current, known := j.validity.sample.Regs.Get(offsets.bytecodeReg)
-	if isCurrent := known && !f.AfterCall; isCurrent && current-m.code < m.size {
+	if isCurrent := known && !f.AfterCall; isCurrent && current-m.bytecodeAt < m.bytecodeSize {
 		return current, true
 	}
 	return pointer, true

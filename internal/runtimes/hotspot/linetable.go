@@ -8,7 +8,7 @@ import (
 )
 
 func (n *methodNames) readLines(m *method, whole uint64) {
-	from := m.code + m.size
+	from := m.bytecodeAt + m.bytecodeSize
 	size := min(m.constMethod+whole-from, maxLines)
 	n.lines = slices.Grow(n.lines[:0], int(size))[:size]
 	if !n.vm.memory().bytes(from, n.lines) {

@@ -16,14 +16,14 @@ import (
 
 // A Method's memory is reused after class unloading.
 type method struct {
-	constMethod uint64
-	code        uint64 // of the bytecode
-	size        uint64 // of the bytecode
-	cache       uint64 // constant pool cache, also in interpreter frames
-	cookie      uint64
-	name, file  string
-	lines       []byte
-	firstLine   int
+	constMethod  uint64
+	bytecodeAt   uint64
+	bytecodeSize uint64
+	poolCache    uint64 // also in interpreter frames
+	cookie       uint64
+	name, file   string
+	lines        []byte
+	firstLine    int
 	// CLOCK_MONOTONIC ns.
 	since, checked int64
 }
@@ -172,9 +172,9 @@ func (n *methodNames) forget() {
 func (n *methodNames) readMethod(id *methodIdentity, cm []byte) *method {
 	l := &n.vm.nameLayout.table
 	whole := 8 * l.ConstMethod.Size.in(cm)
-	m := &method{constMethod: id.constMethod, cache: l.ConstantPool.Cache.in(n.pool[:])}
-	m.code, m.size = id.constMethod+l.ConstMethod.Bytes, l.ConstMethod.CodeSize.in(cm)
-	if head := l.ConstMethod.Bytes + m.size; whole > maxConstMethod || head > whole {
+	m := &method{constMethod: id.constMethod, poolCache: l.ConstantPool.Cache.in(n.pool[:])}
+	m.bytecodeAt, m.bytecodeSize = id.constMethod+l.ConstMethod.Bytes, l.ConstMethod.CodeSize.in(cm)
+	if head := l.ConstMethod.Bytes + m.bytecodeSize; whole > maxConstMethod || head > whole {
 		return nil
 	}
 	hasTable := l.ConstMethod.Flags.in(cm)&hasLines != 0
@@ -186,7 +186,7 @@ func (n *methodNames) readMethod(id *methodIdentity, cm []byte) *method {
 	n.full = append(n.full, id.name...)
 	m.name = string(n.full)
 	m.file = n.sourceFile(id)
-	if hasTable && m.size > 0 {
+	if hasTable && m.bytecodeSize > 0 {
 		n.readLines(m, whole)
 	}
 	return m

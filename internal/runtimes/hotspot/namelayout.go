@@ -180,7 +180,7 @@ type nameLayout struct {
 	scopes, deopts, metadata []field
 	sourceInPool             bool   // else in an InstanceKlass
 	lengthAbove              bool   // Symbol.Length is the upper half of 32 bits
-	entry                    uint64 // bytes read of a blob's header
+	headerBytes              uint64 // read of a blob's header
 }
 
 func (l *layout) missingNameField() string {
@@ -231,7 +231,7 @@ func (v *VM) readNameLayout() (*nameLayout, bool) {
 	}
 	for name := range l.fields {
 		if isOf(name, "CodeBlob") || isOf(name, "CompiledMethod") || isOf(name, "nmethod") {
-			n.entry = max(n.entry, l.offset(name)+8)
+			n.headerBytes = max(n.headerBytes, l.offset(name)+8)
 		}
 	}
 	for _, m := range n.table.members() {
@@ -239,7 +239,7 @@ func (v *VM) readNameLayout() (*nameLayout, bool) {
 			return nil, false
 		}
 	}
-	return n, n.entry <= maxHeader
+	return n, n.headerBytes <= maxHeader
 }
 
 func isOf(field, typ string) bool {

@@ -59,7 +59,7 @@ func (c *compiledCode) compiledAt(b *blob, addr uint64) (nm nmethod, ok bool) {
 		return nm, false
 	}
 	header := block + l.HeapBlock.Bytes
-	head := v.head[:c.vm.nameLayout.entry]
+	head := v.head[:c.vm.nameLayout.headerBytes]
 	if !m.bytes(header, head) {
 		return nm, false
 	}

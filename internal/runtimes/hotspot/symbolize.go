@@ -42,7 +42,7 @@ func (j *javaFrames) describeInterpreted(r managed.Ref, out []managed.Frame) ([]
 	if r.Position == noBytecode {
 		f.Line = f.StartLine
 	}
-	if m.size == 0 {
+	if m.bytecodeSize == 0 {
 		f.Type = "native"
 	}
 	return append(out, f), true

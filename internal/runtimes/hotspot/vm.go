@@ -46,7 +46,7 @@ func New(h managed.Host, lib *frames.Module) (*VM, error) {
 		v.arm64 = &arm64.Rules{Code: v.code}
 	}
 	var ok bool
-	if v.header, ok = l.headerSize(); !ok {
+	if v.blockBytes, ok = l.headerSize(); !ok {
 		return nil, &UnknownError{Reason: "the header of a piece of code is larger than any known"}
 	}
 	return v, nil

@@ -16,15 +16,15 @@ import (
 
 // script is a source file or compiled text (src/objects/script.h).
 type script struct {
-	id       int
-	name     string
-	named    bool
-	first    int // first line of an embedded script
-	ends     []int32
-	tries    int // to read ends
-	members  map[int]member
-	searched int   // for classes
-	listedAt int64 // when its functions were listed: CLOCK_MONOTONIC, ns
+	id            int
+	name          string
+	named         bool
+	firstLine     int // of an embedded script
+	ends          []int32
+	tries         int // to read ends
+	members       map[int]member
+	classSearches int
+	listedAt      int64 // when its functions were listed: CLOCK_MONOTONIC, ns
 }
 
 const (
@@ -63,7 +63,7 @@ func (r *functions) scriptOf(w uint64) *script {
 		}
 	}
 	if first, ok := smiValue(r.field(object, scriptLine)); ok && first > 0 {
-		s.first = first
+		s.firstLine = first
 	}
 	if len(r.scripts) >= maxScripts {
 		clear(r.scripts)
@@ -99,7 +99,7 @@ func (r *functions) line(s *script, at uint64, offset int) int {
 		return 0
 	}
 	i, _ := slices.BinarySearch(s.ends, int32(offset))
-	return s.first + i + 1
+	return s.firstLine + i + 1
 }
 
 func (r *functions) lineEnds(at uint64) []int32 {
@@ -167,8 +167,8 @@ func (r *functions) qualify(f *function, kind uint64) {
 		}
 		return
 	}
-	if f.script.members == nil && f.script.searched < maxTries {
-		f.script.searched++
+	if f.script.members == nil && f.script.classSearches < maxTries {
+		f.script.classSearches++
 		f.script.members = r.searchClasses(f.scriptAt)
 	}
 	m, ok := f.script.members[f.begin]
