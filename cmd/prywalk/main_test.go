@@ -18,6 +18,7 @@ import (
 	"prywalk/internal/exit"
 	"prywalk/internal/testtargets"
 
+	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
 )
 
@@ -216,14 +217,21 @@ func checkpoint(t *testing.T, p *started, file string) {
 			_ = p.Process.Signal(unix.SIGUSR1)
 			asked = time.Now()
 		}
-		if _, err := os.Stat(file); err == nil {
-			testtargets.ReadRecording(t, file)
+		if hasSamples(t, file) {
 			return
 		}
 		if time.Now().After(end) {
 			t.Fatalf("no checkpoint: %s", &p.err)
 		}
 	}
+}
+
+// hasSamples reports whether the recording exists and has a sample: on a busy machine the first one may take a second.
+func hasSamples(t *testing.T, file string) bool {
+	t.Helper()
+	_, err := os.Stat(file)
+	return err == nil && slices.ContainsFunc(testtargets.ReadRecording(t, file).Sample,
+		func(s *pprof.Sample) bool { return s.Value[0] > 0 })
 }
 
 func TestOneBadPIDOfSeveralIsReported(t *testing.T) {

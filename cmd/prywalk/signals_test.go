@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -105,7 +106,7 @@ func awaitNew(t *testing.T, p *started, file string) {
 	before, _ := os.Stat(file)
 	for end := time.Now().Add(testtargets.Patience); ; time.Sleep(10 * time.Millisecond) {
 		now, err := os.Stat(file)
-		if err == nil && (before == nil || !os.SameFile(before, now)) {
+		if err == nil && (before == nil || !os.SameFile(before, now)) && hasSamples(t, file) {
 			return
 		}
 		if time.Now().After(end) {
@@ -172,11 +173,25 @@ func checkOneProfile(t *testing.T, r io.Reader) {
 	}
 }
 
+// sleeper starts a process that the first tick can sample, however busy the machine is: it is not stopped.
+func sleeper(t *testing.T) string {
+	t.Helper()
+	cmd := exec.Command("sleep", "600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return strconv.Itoa(cmd.Process.Pid)
+}
+
 func TestPipesGetOneRecordingAndNoCheckpoints(t *testing.T) {
 	for _, path := range []string{testtargets.Fifo(t), "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1",
 		"/proc/thread-self/fd/1"} {
 		stats := filepath.Join(t.TempDir(), "stats")
-		args := []string{"record", "-p", burner(t), "-o", path, "--stats", stats}
+		args := []string{"record", "-p", sleeper(t), "-o", path, "--stats", stats}
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)

@@ -95,8 +95,9 @@ func TestEachOfManyOwnersIsFoundAtBoundedCost(t *testing.T) {
 
 func (w *waiting) enter(monitor uint64) { w.put(w.thread+w.pending, monitor) }
 
+// readOn asks until a reading of all threads that began in the call has ended, after the rest of the one before.
 func (w *waiting) readOn() {
-	for range manyThreads/maxReadThreads + 1 {
+	for range 2 * (manyThreads/maxReadThreads + 1) {
 		w.n.waiters.pace = readingPace{}
 		w.ask()
 	}
