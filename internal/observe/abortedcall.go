@@ -123,7 +123,6 @@ func (call *abortedCall) seemsToLast(t *Thread) bool {
 	return userTime < halfOfCPU
 }
 
-// If the stop has copied no words, the first call keeps the present ones.
 func (call *abortedCall) hasSameWords(t *Thread) bool {
 	if call.wordCount == 0 {
 		if t.Memory != nil { // else the read could wait for pages

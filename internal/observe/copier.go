@@ -13,7 +13,6 @@ import (
 // bytes
 const tailCopy = 64 << 10
 
-// Its buffers are used by one observation at a time.
 type copier struct {
 	reader      ptrace.Reader
 	otherStacks otherStacks
@@ -109,7 +108,6 @@ func (t *Thread) expectedOtherBytes() int {
 	return t.copies.otherBytes
 }
 
-// If the thread changes stacks, their ends are unknown.
 func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	if s.outline != nil || t.hints().Changing {
 		return nil
@@ -138,7 +136,6 @@ func (c *copier) otherMemory(t *Thread, s *RawSample, asleep bool) OtherMemory {
 	return &c.deep
 }
 
-// The thread pointer is that of the last stop.
 func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 	hints := t.hints()
 	s.outlineFailed = hints.Deep.LastOutlineWasCut

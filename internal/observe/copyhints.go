@@ -29,7 +29,7 @@ type readHints struct {
 	Anchor     frames.Addr
 }
 
-// hintBuffer passes the newest hints between two goroutines, without waiting or allocation.
+// hintBuffer passes the newest hints between two goroutines, without waiting.
 type hintBuffer struct {
 	slots  [3]CopyHints
 	middle atomic.Uint32

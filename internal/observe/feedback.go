@@ -9,10 +9,6 @@ import (
 	"prywalk/internal/observe/deepstack"
 )
 
-// # From walks to copies
-//
-// [copysize.Learner], [deepstack.Learner] and noteMissingRegister set their parts of the hints at the end of a walk.
-
 // WalkFeedback learns from a thread's walks what its next copies need. It belongs to the walking goroutine.
 type WalkFeedback struct {
 	sizes      *copysize.Learner

@@ -37,7 +37,7 @@ type interruptRule struct {
 	repaired bool
 }
 
-// Other calls could write memory that other threads use, lose events, or return a partial result.
+// A stop in another call could have effects: writes of shared memory, lost events, partial results.
 var interruptRules = map[string]interruptRule{
 	"futex":     {when: "`FUTEX_WAIT`, `FUTEX_WAIT_BITSET`", holds: futexOnlyWaits},
 	"poll":      {when: "array in own frames", holds: pollArrayInOwnFrames},
@@ -142,8 +142,7 @@ func inOwnFrames(call *procmem.SyscallInfo, addr, n uint64) bool {
 	return addr >= call.SP && n <= ownFrames && addr-call.SP <= ownFrames-n
 }
 
-// The kernel has read the word at the call's entry: its page is there. Not by [procmem.Memory.Copy]: the walking
-// goroutine calls this, too.
+// The kernel has read the word at the call's entry. The walking goroutine must not call [procmem.Memory.Copy].
 func wordIsZero(tid int, addr uint64) bool {
 	var word [8]byte
 	n, err := procmem.ReadVM(tid, addr, word[:])

@@ -54,7 +54,6 @@ func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.A
 	return true
 }
 
-// A walk that finds another root has the thread read again.
 func (k *keptRegs) recallOrAwaitRoot(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
 	recalled := k.recall(s, call, root)
 	k.awaitsRoot = !recalled && len(k.stack) > 0 && k.isSameCall(call)

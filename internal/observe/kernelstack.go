@@ -9,7 +9,6 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// The operation and wchan determine a kernel stack in futex(2).
 type futexStack struct {
 	op       uint64
 	wchan    [40]byte
@@ -17,7 +16,6 @@ type futexStack struct {
 	text     []byte
 }
 
-// Parameter name is the kernel function in which the thread waits.
 func (f *futexStack) set(call *procmem.SyscallInfo, name, text []byte) {
 	f.wchanLen = 0
 	if len(name) == 0 || len(name) > len(f.wchan) || len(text) == 0 {

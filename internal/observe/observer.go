@@ -114,7 +114,6 @@ func (o *Observer) tryConfirmUnchanged(t *Thread, sched procmem.SchedStat) bool 
 	return t.sleep.confirmUnchanged(sched, t.files, t.hints().Incomplete)
 }
 
-// takeHints reports whether the newest hints have an unchanged thread read again.
 func (o *Observer) takeHints(t *Thread) (again bool) {
 	root := t.hints().Root
 	if !t.feedback.handedOver.take() {
@@ -176,7 +175,6 @@ func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) 
 	return asleep, nil
 }
 
-// setSleeperState returns the kernel's letter of the state; 0: unknown.
 func (o *Observer) setSleeperState(t *Thread, s *RawSample) (letter byte) {
 	s.OnCPU, s.Basis = false, sample.Exact
 	var st procmem.Stat
@@ -195,7 +193,7 @@ func (o *Observer) setSleeperState(t *Thread, s *RawSample) (letter byte) {
 	return st.State
 }
 
-// In a group stop, maybe in user code, any register may be needed.
+// In a group stop any register may be needed.
 func (o *Observer) mustStopSleeper(t *Thread, s *RawSample, letter byte) bool {
 	switch letter {
 	case 'T':

@@ -75,7 +75,6 @@ func (st *requestedStops) finishOne(attachment *ptrace.Attachment, done func(*Th
 	return true
 }
 
-// A call that the first stop has aborted is left alone.
 func (st *requestedStops) repeatStop(t *Thread, s *RawSample) error {
 	t.noteLostStop(LostStop{Time: s.StopTime, Cause: s.StopCause, CallEffect: s.CallEffect})
 	t.stops.notStopped = s.NotStopped

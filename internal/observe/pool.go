@@ -54,8 +54,8 @@ func NewPool(n int) *Pool {
 	return &Pool{free: make(chan *RawSample, n)}
 }
 
-// Get returns an empty raw sample. It is pinned: a tracer preempted while it holds the channel's lock could not run
-// until an ordinary thread does.
+// Get returns an empty raw sample. It pins the goroutine: a tracer preempted while it holds the channel's lock could
+// not run until an ordinary thread does.
 func (p *Pool) Get() *RawSample {
 	ptrace.Pin()
 	defer ptrace.Unpin()

@@ -9,7 +9,7 @@ import (
 
 // # Queued threads
 //
-// A queued thread stops maybe tens of milliseconds later; by then a CPU quota may hold up the tracer.
+// A queued thread stops late; by then a CPU quota may hold up the tracer.
 
 const maxQueued = 4e9 // ns
 

@@ -11,7 +11,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// sleepEvidence shows that a thread has not run since an observation, or is in the sleep in which it was stopped.
+// sleepEvidence shows whether a thread has run since an observation, or is in the sleep in which it was stopped.
 type sleepEvidence struct {
 	base                 baseline
 	kept                 keptRegs
@@ -19,7 +19,7 @@ type sleepEvidence struct {
 	retries              retryBackoff
 }
 
-// confirmUnchanged also returns false if an incomplete stack is to be read again.
+// False also if an incomplete stack is to be read again.
 func (e *sleepEvidence) confirmUnchanged(sched procmem.SchedStat, files *procmem.ThreadFiles, incomplete bool) bool {
 	if !e.base.isUnchanged(sched) && !e.base.acceptReturnToStop(sched, files) {
 		e.retries = retryBackoff{}
@@ -56,7 +56,6 @@ func (b *baseline) isUnchanged(s procmem.SchedStat) bool {
 	return b.valid && b.runsUntilGroupStop == 0 && s.Runs == b.runs && s.Runs != 0
 }
 
-// The thread may have run only to return into its group stop.
 func (b *baseline) acceptReturnToStop(s procmem.SchedStat, files *procmem.ThreadFiles) bool {
 	if !b.valid || b.runsUntilGroupStop == 0 || s.Runs != b.runs+b.runsUntilGroupStop {
 		return false

@@ -44,7 +44,6 @@ func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 	return nil
 }
 
-// Pages found present may be so only for a moment.
 func (st *requestedStops) prepare(t *Thread, s *RawSample) {
 	st.copier.prepareBuffers(t, s)
 	t.prepareFindAnchor()

@@ -126,7 +126,6 @@ func (s *stopAll) requestStop(m *member, tag int) {
 	s.pending++
 }
 
-// Threads that do not stop in time are read passively.
 func (s *stopAll) wait() {
 	for s.pending > 0 {
 		attachment := s.ctl.WaitAny(s.waitUntil)
@@ -150,7 +149,7 @@ func (s *stopAll) wait() {
 	}
 }
 
-// readAllPassively reads sleepers that have run since, and requests stops of those that run. False: there were none.
+// False: no thread has run since.
 func (s *stopAll) readAllPassively() (changed bool) {
 	for i, m := range s.threads {
 		if m.state != memberUnstopped {

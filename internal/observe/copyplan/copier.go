@@ -25,12 +25,12 @@ const (
 
 // Copier carries out plans, one at a time.
 type Copier struct {
-	// Asleep is set in a passive read.
+	// Asleep: in a passive read.
 	Asleep bool
 
 	assignment
 	memory
-	nodes         [managed.MaxNodes]frames.Addr // of the last list, or what CopyTargets found: the first nodeCount
+	nodes         [managed.MaxNodes]frames.Addr // the first nodeCount are valid
 	savedNodesBuf [managed.MaxNodes]frames.Addr
 	targets       [managed.MaxNodes]frames.Addr
 }
@@ -56,8 +56,8 @@ type progress struct {
 	nextCount   int
 }
 
-// Use sets the plan of the next [Copier.Copy], and what the thread's last one has read. anchor is where the plan
-// begins; 0: the plan finds it. innerTID is the id in the process's pid namespace, 0: unknown.
+// Use sets the plan of the next [Copier.Copy], and the last reads of its thread. anchor is where the plan begins; 0:
+// the plan finds it. innerTID is the id in the process's pid namespace, 0: unknown.
 func (c *Copier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, last *Last) {
 	if c.buf == nil {
 		c.buf = make([]byte, managed.MaxBytes)
@@ -68,8 +68,7 @@ func (c *Copier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, last 
 	c.ranges.cache = last.ranges
 }
 
-// Copy adds what the plan copies to the n regions of out, and returns their new number. They are valid until the next
-// call.
+// Copy adds regions to the n of out, and returns their new number. They are valid until the next call.
 func (c *Copier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region, n int) int {
 	c.progress = progress{rd: rd, out: out, regionCount: n, lastIndex: -1, slots: [managed.MaxSlots]frames.Addr{
 		managed.SlotAnchor: c.anchor, managed.SlotSP: regs.SP(), managed.SlotThreadPointer: regs.TLS,
@@ -188,7 +187,6 @@ func (c *Copier) saveNodes() {
 	c.savedNodes = c.savedNodesBuf[:copy(c.savedNodesBuf[:], c.nodes[:c.nodeCount])]
 }
 
-// The last result of FindNode may not hold any more.
 func (c *Copier) reuseFoundAnchor() bool {
 	if c.foundAnchor == nil || *c.foundAnchor == 0 {
 		return false
@@ -222,7 +220,7 @@ func (c *Copier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
 	return 0
 }
 
-// density decides whether to read the whole page around a node.
+// The whole page around a node is read only if it has other nodes.
 type density struct {
 	pieces int
 	piece  int
@@ -230,7 +228,7 @@ type density struct {
 	last   frames.Addr
 }
 
-// densePiece nodes in a piece make the next piece larger.
+// nodes in a piece that make the next piece larger
 const densePiece = 6
 
 func (d *density) found(piece int) {

@@ -75,8 +75,8 @@ func (m *memory) read(addr frames.Addr, n uint64) bool {
 	return true
 }
 
-// readPresent reads, in one call, ranges that are present until a moment, as far as there is room. It returns the
-// ranges asked for and the bytes read. Precondition: at most [procmem.MaxPlaces] ranges.
+// readPresent reads in one call, as far as there is room. It returns the ranges asked for and the bytes read.
+// Precondition: at most [procmem.MaxPlaces] ranges.
 func (m *memory) readPresent(ranges []memoryRange, until int64) (asked, got int) {
 	used := m.bufUsed
 	for _, span := range ranges {

@@ -9,7 +9,7 @@ import (
 
 // # Nodes of the last observation
 //
-// Those present before a stop are read in one call, when a list comes to the first node that no region has.
+// Those present before a stop are read together when a list comes to the first that no region has.
 
 const maxCachedNodes = procmem.MaxPlaces
 
@@ -52,7 +52,6 @@ func (cache *nodeCache) put(n memoryRange) {
 	cache.pieceCount++
 }
 
-// The nodes are read once for each check.
 func (c *Copier) readCachedNodes() bool {
 	cache := c.cache
 	if cache == nil || cache.until == 0 {
@@ -73,7 +72,6 @@ func (c *Copier) readCachedNodes() bool {
 // in sizes of a node
 const denseNodes = 3
 
-// A node is kept only in a region from index before on.
 func (c *Copier) cacheNode(at frames.Addr, size uint64, before int) {
 	cache := c.cache
 	if cache == nil || c.savedNodes != nil || c.lastIndex < before || c.nextCount == maxCachedNodes {

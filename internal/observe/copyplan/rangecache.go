@@ -11,7 +11,7 @@ import (
 
 // # Ranges of the last observation
 //
-// Those present just before a stop are read in one call.
+// Those present before a stop are read together.
 
 const (
 	maxRanges     = 24
@@ -99,7 +99,7 @@ func (c *Copier) readRanges() {
 	u.count = c.regionCount - u.first
 }
 
-// bytes of the largest node that may cross the end of a range
+// bytes
 const rangeOverlaps = 256
 
 func (c *Copier) readMissing(at frames.Addr, n uint64) bool {

@@ -13,9 +13,9 @@ const (
 	MinWhole     = 64 << 10   // of the whole stack
 	MinInnermost = 24 << 10   // of the innermost frames, with other memory
 	MaxUsual     = 8 << 20    // usual RLIMIT_STACK
-	MaxDeep      = 256 << 20  // for a stack known to be deeper
+	MaxDeep      = 256 << 20  // if known to be deeper
 	Margin       = 2 << 10    // beyond what the last walks needed
-	MaxToEnd     = 1280 << 10 // a copy up to the known end follows one that was too short, if so near
+	MaxToEnd     = 1280 << 10 // longest copy up to the known end after one that was too short
 )
 
 const (
@@ -34,10 +34,9 @@ func firstHints() Hints { return Hints{StackSize: StackSize{Bytes: First, ToEnd:
 
 // WalkedCopy is what a walk has read of a thread's stack.
 type WalkedCopy struct {
-	Stack    frames.Region
-	StackEnd frames.Addr // [frames.Snapshot.StackEnd]
-	Room     int
-	// Neither: copied while the thread slept.
+	Stack                frames.Region
+	StackEnd             frames.Addr // [frames.Snapshot.StackEnd]
+	Room                 int
 	ByStop, KernelSample bool
 	InPieces             bool // package deepstack
 	Shape

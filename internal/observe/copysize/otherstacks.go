@@ -28,7 +28,7 @@ type otherStackLearner struct {
 	*OtherStacks
 	next      int
 	keepFor   int                 // walks elsewhere until a place is dropped
-	walksLeft [MaxOtherStacks]int // of keepFor; 0: the place is kept
+	walksLeft [MaxOtherStacks]int // 0: the place is kept
 	gaveUp    bool                // a place was dropped since the last addMissing
 }
 
@@ -52,7 +52,7 @@ func (s *OtherStack) CopyBytes() int {
 	return max(otherStackBytes, s.Size)
 }
 
-// Result added: it is new, and has replaced no other.
+// Result added: it has replaced no other.
 func (learner *otherStackLearner) add(addr, size uint64) (at int, added bool) {
 	list := &learner.StackPlaces
 	for i := range list {
@@ -72,8 +72,7 @@ func (learner *otherStackLearner) add(addr, size uint64) (at int, added bool) {
 	return learner.next, false
 }
 
-// walks elsewhere in a row that drop a place, unless a complete walk has ended there; doubled if a walk then goes to a
-// missing place
+// walks elsewhere in a row that drop a place, unless a complete walk has ended there; doubled with each return
 const (
 	minOthersKept = 64
 	maxOthersKept = 1 << 14

@@ -20,7 +20,7 @@ func (learner *depthLearner) setRate(hz float64) {
 
 // SampleDepth says whether the kernel's samples of a thread are used.
 type SampleDepth struct {
-	// TooDeepForSamples: a sample had too little stack; the thread must be stopped.
+	// TooDeepForSamples: the thread must be stopped.
 	TooDeepForSamples bool
 }
 
@@ -60,9 +60,8 @@ func depthOf(w *frames.Walker, c *WalkedCopy) int {
 	return int(reach - from)
 }
 
-// A stack of at most stackBytes is shallow.
 func (learner *depthLearner) stopForDepth(stackBytes int) {
-	if !learner.TooDeepForSamples { // later samples preceded the first stop
+	if !learner.TooDeepForSamples { // samples before the first stop
 		learner.shallowFor = min(max(2*learner.shallowFor, learner.shallowFirst, minDeepStops), maxDeepStops)
 	}
 	learner.TooDeepForSamples = true
@@ -70,8 +69,7 @@ func (learner *depthLearner) stopForDepth(stackBytes int) {
 	learner.deeperThan = stackBytes
 }
 
-// The kernel does not wait for absent pages (arch/x86/lib/usercopy.c, copy_from_user_nmi): one stop is required, then
-// twice as many each time.
+// The kernel does not wait for absent pages (arch/x86/lib/usercopy.c, copy_from_user_nmi).
 func (learner *depthLearner) stopForPages(asked int) {
 	if !learner.TooDeepForSamples {
 		learner.pageStops = min(max(2*learner.pageStops, 1), max(learner.shallowFirst, minDeepStops))

@@ -7,13 +7,12 @@ import "prywalk/frames"
 // StackSize is what the next copy has of the stack at the stack pointer.
 type StackSize struct {
 	Bytes int
-	// bytes of the last walks: it rises at once, and falls by 1/8 of the difference; a lower bound after a kernel
-	// sample with too few
+	// bytes of the last walks, falling by 1/8 of the difference; a lower bound after a kernel sample with too few
 	Used     int
 	CopyEnd  frames.Addr // no copy goes beyond; 0: unknown
 	Changing bool        // the thread changes stacks, and CopyEnd was another stack's
-	Root     frames.Addr // stack pointer of the outermost frame in the last complete walk, or 0
-	ToEnd    bool        // no walk was complete: the stack is assumed to end with its mapping
+	Root     frames.Addr // of the outermost frame in the last complete walk, or 0
+	ToEnd    bool        // assume that the stack ends with its mapping
 }
 
 // ToReserve returns the bytes of the next copy's buffer: a small stack shares [MinWhole] bytes with other memory.
@@ -35,7 +34,7 @@ type sizeLearner struct {
 // in incomplete walks
 const maxWalksToEnd = 8
 
-// passes after which a CopyEnd is not set again
+// after which a CopyEnd is not set again
 const maxPassed = 16
 
 // Result again: the copy was too short, and the next one is longer.
@@ -81,7 +80,7 @@ func (learner *sizeLearner) reachesEnd(c *WalkedCopy) bool {
 	return !learner.Changing && root > from && root-from <= uint64(len(c.Stack.Bytes))
 }
 
-// sizeToEnd returns 0 if the end is unknown or more than MaxToEnd away.
+// sizeToEnd returns 0 if the end is unknown or too far away.
 func (learner *sizeLearner) sizeToEnd(c *WalkedCopy) uint64 {
 	from, end := c.Stack.Addr, learner.Root
 	if end <= from || learner.Changing {
@@ -105,7 +104,7 @@ func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (ag
 		learner.passed++
 		want = max(old, want)
 	case cut:
-		// each short copy of a batch of walks must lead to the same size
+		// each copy of a batch of walks must lead to the same size
 		want = max(old, 4*fullCopy, want)
 	case want < old:
 		want = old - (old-want)/8 // depths vary
@@ -118,8 +117,7 @@ func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (ag
 	return cut && old < MaxUsual
 }
 
-// Other data may follow the end of a complete walk (goroutines). A passed CopyEnd is set again by a complete walk, at
-// most maxPassed times.
+// Other data may follow the end of a complete walk (goroutines). A passed CopyEnd is set again at most maxPassed times.
 func (learner *sizeLearner) setCopyEnd(addr uint64) {
 	copyEnd := addr + Margin
 	if learner.copyEndInvalid && copyEnd == learner.passedEnd && learner.passed <= maxPassed {

@@ -23,7 +23,6 @@ const (
 	EndNoRegister                // [frames.StopUnproven]
 )
 
-// Precondition: size has the root of the walk before.
 func classify(p *loadedcode.Process, w *frames.Walker, c *WalkedCopy, size *sizeLearner) WalkEnd {
 	switch stop := w.StopReason(); {
 	case stop.Complete():

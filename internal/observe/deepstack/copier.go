@@ -13,7 +13,7 @@ import (
 const MaxRegions = maxPieces + maxSteppedTo
 
 const (
-	pieceBelow = 256 // bytes below an end: return address, saved registers, alignment
+	pieceBelow = 256 // bytes for return address, saved registers, alignment
 	pieceAbove = 8
 	pieceJoins = 512 // bytes; nearer pieces are joined
 	maxPieces  = 32
@@ -63,7 +63,7 @@ func (c *Copier) Use(s Stack, inner ptrace.OtherMemory) {
 	c.root, c.changesStacks = s.Root, s.ChangesStacks
 }
 
-// OutlineFailed reports whether the outline did not lead to the outermost frame in the last copy.
+// OutlineFailed reports whether the last outline did not lead to the outermost frame.
 func (c *Copier) OutlineFailed() bool { return c.outlineFailed }
 
 // Prefetch implements [ptrace.Prefetcher].

@@ -62,8 +62,8 @@ type Learner struct {
 	history *history
 }
 
-// Walked learns from a walk of a copy; walked is nil if frames are missing. A cut walk adds frames, but drops the
-// outline: the next copy then needs [WholeBytes] bytes in one piece.
+// Walked learns from a walk of a copy; walked is nil if frames are missing. After a cut walk the next copy needs
+// [WholeBytes] bytes in one piece: the outline is dropped.
 func (learner *Learner) Walked(
 	end copysize.WalkEnd, w *frames.Walker, c *copysize.WalkedCopy, walked *WalkedFrames,
 ) (dropped bool) {

@@ -63,8 +63,8 @@ const (
 	sizeVaries = ^frames.Addr(0) - 1
 )
 
-// frameSizes is a hash table by return address; 0: an empty slot. One goroutine writes while another reads: a stale
-// size is a harmless guess.
+// frameSizes is a hash table by return address. One goroutine writes while another reads: a stale size is a harmless
+// guess.
 type frameSizes struct {
 	table  [1 << sizeBits]struct{ pc, size atomic.Uint64 }
 	count  int
@@ -91,7 +91,7 @@ func (f *frameSizes) size(pc frames.Addr) frames.Addr {
 	return at.size.Load()
 }
 
-// learn returns false if the size is known. It empties a full table.
+// learn empties a full table. False: the size is known.
 func (f *frameSizes) learn(pc, size frames.Addr) bool {
 	if pc == 0 {
 		return false

@@ -11,15 +11,15 @@ import (
 
 // in bytes unless stated
 const (
-	maxStarts    = 24 // number of chains of more than one frame
+	maxStarts    = 24 // of more than one frame
 	maxTries     = 400
-	maxKnownEnds = 4         // chains from frames at their places of earlier walks
-	maxSearch    = 1024      // frames of all chains
-	readsKept    = 2         // reads kept for a copy in one piece
-	maxSteppedTo = 40        // regions of ends at new places
-	maxFollowed  = 40 << 10  // for ends at new places
-	maxInFull    = 128 << 10 // beyond a top without known frames
-	failedCopy   = 10 << 10  // beyond failed chains
+	maxKnownEnds = 4
+	maxSearch    = 1024     // frames of all chains
+	readsKept    = 2        // reads kept for a copy in one piece
+	maxSteppedTo = 40       // regions of ends at new places
+	maxFollowed  = 40 << 10 // for ends at new places
+	maxInFull    = 128 << 10
+	failedCopy   = 10 << 10 // beyond failed chains
 	firstGrowth  = 4 << 10
 	endBytes     = maxFollowed + pieceBelow + smallFrameAbove
 )
@@ -47,11 +47,10 @@ type search struct {
 	arena
 
 	// reset by followTop
-	framesLeft int
-	furthest   frames.Addr // highest place of failed chains
-	failedEnd  frames.Addr // the same, before the first successful one, or 0
-	succeeded  bool
-	// stack pointers in the top, of all chains
+	framesLeft            int
+	furthest              frames.Addr // highest place of failed chains
+	failedEnd             frames.Addr // before the first successful one, or 0
+	succeeded             bool
 	succeededAt, failedAt wordSet
 	topFrames             [maxChain]frames.Addr
 }
@@ -59,7 +58,7 @@ type search struct {
 type chain struct {
 	succeeded bool
 	reached   frames.Addr   // highest known place, or 0
-	inTop     []frames.Addr // stack pointers, valid until the next chain
+	inTop     []frames.Addr // valid until the next chain
 }
 
 // A chain copies to forChain, which is free then; what a kept chain leaves of it becomes free.
@@ -67,7 +66,7 @@ type arena struct {
 	buffer     []byte
 	free       []byte
 	forChain   []byte
-	keptUnused uint64 // least length of forChain: bounds the copies of chains
+	keptUnused uint64 // least length of forChain
 }
 
 func (a *arena) reset() {
@@ -106,7 +105,7 @@ func (s *search) copyFrames() {
 	s.copyUntilChain(reached)
 }
 
-// Failed chains may be the thread's frames, and the successful ones stale.
+// Failed chains may be the thread's frames.
 func (s *search) copyBeyondFailed() {
 	size := min(failedCopy, len(s.free))
 	if s.failedEnd <= s.memory.topEnd() || s.root != 0 && s.failedEnd >= s.root || !s.memory.hasRoom() || size == 0 {
@@ -144,8 +143,7 @@ func (s *search) copyToRoot(from frames.Addr) (rest frames.Region, ok bool) {
 	return frames.Region{Addr: from, Bytes: b}, s.memory.rd.Read(from, b) == len(b)
 }
 
-// copyUntilChain copies up to the first successful chain: at most to the stack's known end, if near; else to a frame of
-// an earlier walk; else inOnePiece bytes.
+// At most up to the stack's known end, if near; else to a frame of an earlier walk; else inOnePiece bytes.
 func (s *search) copyUntilChain(from frames.Addr) {
 	whole := max(len(s.free)-endBytes, 0)
 	size := max(min(s.inOnePiece, whole)-len(s.memory.Stack.Bytes), 0)
@@ -162,7 +160,6 @@ func (s *search) copyUntilChain(from frames.Addr) {
 	}
 }
 
-// lowestKnownEnd returns an end from which a chain succeeds, or 0.
 func (s *search) lowestKnownEnd(from frames.Addr) frames.Addr {
 	first, tries := len(s.memory.Others), maxKnownEnds
 	for i := 0; i < len(s.outline.ends) && tries > 0 && s.framesLeft > 0; i++ {
@@ -180,7 +177,7 @@ func (s *search) lowestKnownEnd(from frames.Addr) frames.Addr {
 	return 0
 }
 
-// copyInSteps ends when a return address in the last step begins a successful chain.
+// It ends when a return address in the last step begins a successful chain.
 func (s *search) copyInSteps(from frames.Addr, to []byte) (found bool) {
 	n := len(s.memory.Others)
 	done := 0
@@ -201,7 +198,7 @@ func (s *search) copyInSteps(from frames.Addr, to []byte) (found bool) {
 	return found
 }
 
-// If no chain succeeds, reached is their highest place, or the top's end.
+// Without a successful chain, reached is the highest place of all, or the top's end.
 func (s *search) followTop() (reached frames.Addr, ok bool) {
 	top := s.memory.topEnd()
 	s.reset()
@@ -275,7 +272,6 @@ func (w *wordSet) has(stack, sp frames.Addr) bool {
 	return at < TopBytes && w[at/8/64]&(1<<(at/8%64)) != 0
 }
 
-// The chain ends at the outermost frame or a successful chain.
 func (s *search) followChain(pc, sp frames.Addr) (c chain) {
 	s.beginChain()
 	c.inTop = s.topFrames[:0]
@@ -310,7 +306,6 @@ func (s *search) followChain(pc, sp frames.Addr) (c chain) {
 	return c
 }
 
-// copyEnd returns the return address at the frame's end.
 func (s *search) copyEnd(end, size frames.Addr) (pc frames.Addr, ok bool) {
 	below, above := frames.Addr(pieceBelow), frames.Addr(endAbove)
 	if size < maxSmallFrame {

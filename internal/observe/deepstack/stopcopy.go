@@ -52,7 +52,6 @@ func returnAddressIn(r *frames.Region, from frames.Addr) (pc frames.Addr, ok boo
 	return binary.LittleEndian.Uint64(r.Bytes[at+savedBelow-8:]), true
 }
 
-// beyondLast returns from or, if it is in the range, the end of the last copy.
 func (s *stopCopy) beyondLast(from, to frames.Addr) frames.Addr {
 	last := &s.Stack
 	if n := len(s.Others); n > 0 && s.Others[n-1].Addr > last.Addr {

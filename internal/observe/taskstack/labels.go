@@ -17,9 +17,8 @@ const (
 	labelsPair = 32 // bytes
 )
 
-// copyLabels copies a task's labels into one region at the list's address: its head, its pairs, then the strings,
-// padded to 8 bytes ([managed.TaskOffsets.Labels]; runtime/pprof/label.go since Go 1.24). The maps of Go up to 1.23 get
-// the same form.
+// The labels are copied into one region at the list's address: its head, its pairs, then the strings, padded to 8 bytes
+// ([managed.TaskOffsets.Labels]; runtime/pprof/label.go since Go 1.24). The maps of Go up to 1.23 get the same form.
 func (s *stacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
 	if s.layout.Labels == nil {
 		return n

@@ -13,8 +13,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// stacks is of one runtime. g, m, curg and g0 are Go's: the running task, its worker, the worker's task and its
-// scheduler.
+// stacks is of one runtime. In Go, g is the running task, m its worker, curg the worker's task, g0 its scheduler.
 type stacks struct {
 	layout managed.TaskOffsets
 
@@ -144,7 +143,7 @@ func (s *stacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Regi
 	if on && g == curg {
 		return s.copyRestOfStack(rd, out, n)
 	}
-	// At the beginning of a signal handler g is still that of the interrupted code.
+	// At the beginning of a signal handler g is that of the interrupted code.
 	signal := !on || g != word(s.m, layout.SchedulerTask)
 	if signal {
 		n = s.copySchedulerStack(rd, out, n)

@@ -1,5 +1,4 @@
-// Command collects makes garbage in recursions of several depths: its threads are often on the scheduler's stack, below
-// goroutines with deep and shallow stacks.
+// Command collects makes garbage in recursions of several depths: its threads are often on the scheduler's stack.
 package main
 
 import "fmt"
