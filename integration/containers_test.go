@@ -196,7 +196,7 @@ func TestOnlyMembersOfTheGroupMaySample(t *testing.T) {
 		"0000000000000000") != 3 {
 		t.Errorf("the recorded command has capabilities, want none:\n%s", out)
 	}
-	// As docs/rights.md warns, prywalk opens files for a group member that the member cannot read.
+	// prywalk opens files for a group member that the member cannot read (docs/rights.md).
 	secret := filepath.Join(scratch(t, nil), "secret")
 	if err := os.WriteFile(secret, []byte("secret"), 0o600); err != nil {
 		t.Fatal(err)

@@ -93,9 +93,8 @@ func (j *javaStacks) record(t *testing.T, target *testtargets.Target, enough int
 	t.Logf("%+v", *j)
 }
 
-// replacing replaces a compiled frame by interpreted ones. It has unwind rules only at its calls: it saves all
-// registers, then takes the frame apart. 0 to 1.2 % of the stacks in fifteen runs on a shared machine, depending on the
-// processor and the compilers.
+// replacing replaces a compiled frame by interpreted ones, and has unwind rules only at its calls. 0 to 1.2 % of the
+// stacks in fifteen runs, depending on the processor and the compilers.
 const (
 	replacing    = "DeoptimizationBlob"
 	mostReplaced = 30

@@ -47,9 +47,8 @@ func TestRecordingsOfRealProgramsMatchTheirKnownBehaviour(t *testing.T) {
 	}
 }
 
-// muchCPU is CPU time in ns of which 2 % are sixteen samples' time. A thread that hardly runs uses one sample's time,
-// on average, before it is first sampled on a CPU. Two such threads use more than sixteen in two of a million
-// recordings.
+// muchCPU is CPU time in ns of which 2 % are sixteen samples' time: two threads that hardly run use more than that
+// before their first samples in two of a million recordings.
 const muchCPU = 8.1e9
 
 func checkCompleteness(t *testing.T, r *recording, floor float64) {

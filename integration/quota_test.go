@@ -174,9 +174,8 @@ func TestTopAndAgentSayWhileATargetIsFrozen(t *testing.T) {
 	})
 }
 
-// A stop may begin just before prywalk is throttled: if a thread leaves its processor between the check and the
-// interrupt, and the quota is used up before it is back. Measured: none of 10,276 stops, so at most 0.03 % (at 95 %);
-// more than two of the test's some hundred then have a probability below 0.001.
+// A stop may begin just before prywalk is throttled. Measured: none of 10,276 stops, so at most 0.03 % (at 95 %); more
+// than two of the test's some hundred then have a probability below 0.001.
 func TestQueuedThreadsAreNotStoppedUnderACPUQuota(t *testing.T) {
 	user := ordinary()
 	if user == nil || yama() > 0 {

@@ -2,8 +2,8 @@
 
 // Command accuracy makes the figures of benchmarks/results/completeness.md and shares.md.
 //
-//	go -C benchmarks run ./accuracy                               all programs, a table on standard output
-//	go -C benchmarks run ./accuracy -only cpp,redis -d 3s -pairs 8    a short trial
+//	go -C benchmarks run ./accuracy                                  all programs, a table on standard output
+//	go -C benchmarks run ./accuracy -only cpp,redis -d 3s -pairs 8   a short trial
 //	go -C benchmarks run ./accuracy -json figures.json -markdown benchmarks/results/shares.md
 //
 // With -json, figures of programs that are not measured again are kept.

@@ -70,9 +70,8 @@ func (b *bench) startPerf(ctx context.Context, pids []int) (*perf, error) {
 	return p, nil
 }
 
-// target makes root sample all processors, and filter afterwards: perf's timer for a process is set whenever a thread
-// gets a processor, and expires in the switch itself. Of a redis that sleeps 20,000 times a second it attributed 18 %
-// to finish_task_switch, ten times as much as a timer on all processors.
+// target makes root sample all processors, and filter afterwards: perf's timer for a process expires in the switch
+// itself. Of a redis that sleeps 20,000 times a second it attributed 18 % to finish_task_switch, ten times too much.
 func (p *perf) target(pids []int) []string {
 	if os.Geteuid() != 0 {
 		return []string{"-p", list(pids)}

@@ -2,13 +2,13 @@
 
 // Command atwork makes the figures of benchmarks/results/atwork.md, of programs in the middle of their work:
 //
-//	scripts/setup-atwork.sh                     installs the programs (as root, Debian)
-//	go -C benchmarks run ./atwork -docs            all of them, tables into the pages (an hour)
-//	go -C benchmarks run ./atwork -quick           a tenth of the stacks
-//	go -C benchmarks run ./atwork -docs -json rows.json -missing    resumes such a run
-//	go -C benchmarks run ./atwork -gaps 10s        how often the machine itself takes a processor away
-//	go -C benchmarks run ./atwork -twice           other programs, recorded by root and by their own user
-//	go -C benchmarks run ./atwork -only vp9,r -before ./prywalk-old     two programs, beside another build
+//	scripts/setup-atwork.sh                                           installs the programs (as root, Debian)
+//	go -C benchmarks run ./atwork -docs                               all of them, tables into the pages (an hour)
+//	go -C benchmarks run ./atwork -quick                              a tenth of the stacks
+//	go -C benchmarks run ./atwork -docs -json rows.json -missing      resumes such a run
+//	go -C benchmarks run ./atwork -gaps 10s                           how often the machine takes a processor away
+//	go -C benchmarks run ./atwork -twice                              other programs, by root and by their own user
+//	go -C benchmarks run ./atwork -only vp9,r -before ./prywalk-old   beside another build
 //
 // Each program is recorded until it has enough stacks of running threads.
 package main

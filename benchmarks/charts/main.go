@@ -2,7 +2,7 @@
 
 // Command charts draws the charts of docs/performance.md from benchmarks/results/overhead-rows.tsv.
 //
-//	go -C benchmarks run ./charts        from the root of the repository
+//	go -C benchmarks run ./charts   from the root of the repository
 package main
 
 import (

@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// runs is the number of values of each count in the baseline, and of measurements before a count counts as risen.
+// runs is the number of values in the baseline, and of measurements before a count counts as risen.
 const runs = 12
 
 type baseline map[string][]float64

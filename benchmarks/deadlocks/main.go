@@ -3,8 +3,8 @@
 // Deadlocks reads the locks of contended servers, as dump --locks does, and counts waits, owners, and deadlocks, of
 // which there are none.
 //
-//	go -C benchmarks run ./deadlocks                ten minutes of each
-//	go -C benchmarks run ./deadlocks -d 30s -only mariadb-contended    a short trial
+//	go -C benchmarks run ./deadlocks                                  ten minutes of each
+//	go -C benchmarks run ./deadlocks -d 30s -only mariadb-contended   a short trial
 package main
 
 import (

@@ -7,8 +7,7 @@ import (
 	"encoding/binary"
 )
 
-// frameTable reads .eh_frame_hdr's search table: a 4-byte count, then pairs of 4-byte offsets from the section (Linux
-// Standard Base 5, Core, §10.6.2). A function extends to the next.
+// frameTable reads .eh_frame_hdr's search table (Linux Standard Base 5, Core, §10.6.2). A function extends to the next.
 func frameTable(f *elf.File) []Func {
 	s := f.Section(".eh_frame_hdr")
 	if s == nil || s.Size > 1<<28 {

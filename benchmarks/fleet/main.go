@@ -209,7 +209,7 @@ func (f *fleet) host(i int, exe, load string) error {
 	return nil
 }
 
-// unshare ignores SIGTERM; its child gets it.
+// endAgents signals unshare's child, as unshare ignores SIGTERM.
 func (f *fleet) endAgents() {
 	for _, a := range f.agents {
 		if pid := agentOf(a.Process.Pid); pid > 0 {

@@ -3,9 +3,9 @@
 // Command java measures the cost of profilers on a Java program (src/Shop.java), and whether their shares are true: the
 // program measures the CPU time of its five stages. See benchmarks/results/java.md.
 //
-//	scripts/setup-java-load.sh bin/java-load        libraries and async-profiler, from Maven's repository
+//	scripts/setup-java-load.sh bin/java-load   libraries and async-profiler, from Maven's repository
 //	make build
-//	go -C benchmarks run ./java                        prywalk, async-profiler and JFR, 100 Hz
+//	go -C benchmarks run ./java                prywalk, async-profiler and JFR, 100 Hz
 //	go -C benchmarks run ./java -freq 1000
 //	go -C benchmarks run ./java -only prywalk -sleepers 0,100,500,2000
 //	go -C benchmarks run ./java -attach 15 -options "-Xcomp -XX:ReservedCodeCacheSize=400m"

@@ -23,10 +23,10 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// Reuse.java makes classes and drops them. The number of the called method is in a file, which is read continuously. A
-// name is wrong if its method was not called within reuseTolerance of the sample, as the tools' clocks may differ.
+// Reuse.java makes and drops classes, and shows the called method's number in a file. A name is wrong if its method was
+// not called within reuseTolerance of the sample.
 
-// reuseTolerance is longer than a method's calls, and mostly shorter than until memory is reused.
+// reuseTolerance bounds the difference of the tools' clocks; memory is mostly reused later.
 const reuseTolerance = 10 * time.Millisecond
 
 type numbers struct {

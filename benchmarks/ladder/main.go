@@ -4,7 +4,7 @@
 // number of threads.
 //
 //	go -C benchmarks run ./ladder -docs benchmarks/results/ladder.md
-//	go -C benchmarks run ./ladder -only stops -rounds 2 -window 1s -warmup 1s    a short trial
+//	go -C benchmarks run ./ladder -only stops -rounds 2 -window 1s -warmup 1s   a short trial
 //
 // A running thread of the target (c/target.c) never blocks: a voluntary context switch is a stop (kernel/signal.c,
 // ptrace_stop), another one a preemption. All is measured through memory that the target shares. Stops and throughput

@@ -2,7 +2,7 @@
 
 // Command memory measures whether the memory of a recording grows with its length:
 //
-//	go -C benchmarks run ./memory                        an hour's worth of ticks at 100 Hz, 360,000 (3 minutes)
+//	go -C benchmarks run ./memory   an hour's worth of ticks at 100 Hz, 360,000 (3 minutes)
 //	go -C benchmarks run ./memory -threads 5000 -ticks 36000
 //	go -C benchmarks run ./memory -docs benchmarks/results/memory.md
 //

@@ -40,8 +40,8 @@ func waitsOf(h *load.Histogram) bench.Waits {
 	return bench.Waits{N: h.N(), P50: h.Quantile(0.5) / 1e3, P99: h.Quantile(0.99) / 1e3, P999: h.Quantile(0.999) / 1e3}
 }
 
-// change is the factor of the q-quantile of waits by sampling, with its 95 % interval by the bootstrap over the pairs:
-// waits in a window depend on each other, windows hardly do.
+// change is the factor of the q-quantile of waits by sampling, with its 95 % bootstrap interval over the pairs: waits
+// in a window depend on each other, windows hardly do.
 func change(pairs []*pairWaits, q float64) *bench.Change {
 	all := func(pick func() *pairWaits) (float64, bool) {
 		var without, with load.Histogram

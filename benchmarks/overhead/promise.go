@@ -64,9 +64,8 @@ func knownOf(r *bench.Result) (*bench.Result, error) {
 	return out, nil
 }
 
-// broken returns the rows with the whole interval below the promise. Where known, an earlier result of the same kind of
-// machine, broke the promise too, the lower ends of its intervals replace the promise. unjudged are disturbed rows, and
-// all if known is nil.
+// broken returns the rows with the whole interval below the promise; where known, an earlier result of the same kind of
+// machine, broke it, too, below the lower ends of its intervals. unjudged are disturbed rows, and all if known is nil.
 func broken(r, known *bench.Result) (missed, unjudged []string) {
 	for i := range r.Rows {
 		row := &r.Rows[i]

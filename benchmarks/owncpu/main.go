@@ -4,7 +4,7 @@
 // the method is in benchmarks/results/own-cpu.md.
 //
 //	go -C benchmarks run ./owncpu -docs benchmarks/results/own-cpu.md
-//	go -C benchmarks run ./owncpu -rounds 2 -d 2s -threads 2 -freq 100    a short trial
+//	go -C benchmarks run ./owncpu -rounds 2 -d 2s -threads 2 -freq 100   a short trial
 package main
 
 import (

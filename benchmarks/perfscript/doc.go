@@ -3,7 +3,7 @@
 // Package perfscript reads the output of perf script with the fields pid,tid,time,ip,sym,dso.
 //
 // A sample is a line "PID/TID TIME:", one line per frame from the innermost out ("ADDRESS NAME (FILE)"), kernel frames
-// first, and an empty line. The address of a user frame is the offset in its file; in generated code the address itself
-// (builtin-script.c prints what map_ip gave). Names contain spaces and brackets: the file follows the last bracket
+// first, and an empty line. The address of a user frame is the offset in its file (in generated code the address
+// itself). Names contain spaces and brackets: the file follows the last bracket
 // before a slash or a square bracket.
 package perfscript

@@ -2,10 +2,10 @@
 
 // Command python makes the tables of benchmarks/results/python.md: prywalk beside other profilers of Python.
 //
-//	go -C benchmarks run ./python                              all programs, tables on standard output
-//	go -C benchmarks run ./python -only flask -limit 40s       a short trial
-//	go -C benchmarks run ./python -settle 2s -window 6s        windows without the start of a recording
-//	go -C benchmarks run ./python -attach 15                   how soon prywalk names a stack, and what that costs
+//	go -C benchmarks run ./python                          all programs, tables on standard output
+//	go -C benchmarks run ./python -only flask -limit 40s   a short trial
+//	go -C benchmarks run ./python -settle 2s -window 6s    windows without the start of a recording
+//	go -C benchmarks run ./python -attach 15               how soon prywalk names a stack, and what that costs
 //
 // A program first runs with sys.monitoring, which notes all pairs of caller and callee: a stack with a call that never
 // happened is wrong, one that does not begin where a thread begins is cut. Packages of PyPI are installed in a

@@ -3,11 +3,11 @@
 // Command shortlives makes the table of benchmarks/results/short-lives.md: by tool, how much CPU time (wait4) of
 // short-lived processes and threads has a function, only a place, only a program, or nothing.
 //
-//	go -C benchmarks run ./shortlives                          all that is installed, a table on standard output
-//	go -C benchmarks run ./shortlives -only shell -n 1         a short trial
-//	go -C benchmarks run ./shortlives -only make,configure -source DIR    DIR: a C program with a configure script
-//	go -C benchmarks run ./shortlives -missing                 and what prywalk has no function for
-//	go -C benchmarks run ./shortlives -phases               threads that spend a quarter of their lives in each function
+//	go -C benchmarks run ./shortlives                                    all that is installed
+//	go -C benchmarks run ./shortlives -only shell -n 1                   a short trial
+//	go -C benchmarks run ./shortlives -only make,configure -source DIR   a C program with a configure script
+//	go -C benchmarks run ./shortlives -missing                           what prywalk has no function for
+//	go -C benchmarks run ./shortlives -phases                            shares of four functions in short threads
 package main
 
 import (

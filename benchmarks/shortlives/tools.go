@@ -26,8 +26,8 @@ type tool struct {
 	shares  func(out string, pid int) (shares, error)
 }
 
-// found is a recording's CPU time, s: with a function's name; with a place in a program's code; with a known or
-// estimated program only; and by place without name.
+// found is a recording's CPU time, s: with a function's name; with a place in a program's code; with a program only;
+// and by place without name.
 type found struct {
 	all, named, placed, program float64
 	missing                     map[string]float64

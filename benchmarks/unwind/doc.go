@@ -3,9 +3,9 @@
 // Command unwind measures the speed of prywalk's walker, framehop, libunwind and elfutils, on the same recorded stacks
 // (package snapshot) in one run; see benchmarks/results/unwinding-speed.md.
 //
-//	go -C benchmarks run ./unwind                              all programs, a table in Markdown on standard output
-//	go -C benchmarks run ./unwind -programs redis -rounds 2    a short trial
-//	go -C benchmarks test -bench . ./unwind                 BenchmarkWalkWarm, BenchmarkWalkCold, BenchmarkReady
+//	go -C benchmarks run ./unwind                             all programs, a table in Markdown on standard output
+//	go -C benchmarks run ./unwind -programs redis -rounds 2   a short trial
+//	go -C benchmarks test -bench . ./unwind                   BenchmarkWalkWarm, BenchmarkWalkCold, BenchmarkReady
 //
 // Each round walks all stacks with each unwinder: warm with the caches of earlier walks, cold with empty ones. Times
 // are of the thread's CPU clock. A chain is right if it equals prywalk's at the recording: in generated code the others

@@ -120,9 +120,8 @@ func (s *stop) record(t *testing.T, coreFile []byte, c *core.Core, th *stacks.Th
 
 const wholeCode = 256
 
-// keeps returns bytes that a case keeps although the recorded walk did not need them, so that it remains meaningful
-// when the unwinder reads other bytes: the stack, each function's code up to its program counter, and the header of the
-// search table.
+// keeps returns bytes that a case keeps for changed unwinders: the stack, each function's code up to its program
+// counter, and the header of the search table.
 func keeps(t *testing.T, coreFile []byte, c *core.Core, th *stacks.Thread, sysroot string) (out []recorded.Range) {
 	t.Helper()
 	for i, f := range th.Frames {

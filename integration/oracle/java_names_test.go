@@ -142,9 +142,8 @@ func javaSamples(few int) (n int, all bool) {
 	return few, false
 }
 
-// everyPlace makes C2 record the place of each instruction. A clone of a node keeps the place of the original
-// (opto/node.cpp, Node::clone: copy_node_notes_to): code before a branch can have the place of a call that is inlined
-// after it.
+// everyPlace makes C2 record the place of each instruction. A clone of a node keeps the original's place (Node::clone:
+// copy_node_notes_to): code before a branch can have the place of a call inlined after it.
 const everyPlace = "-XX:+DebugNonSafepoints"
 
 var before21 = regexp.MustCompile(`(^|\D)(8|11|17)\b`)

@@ -27,8 +27,8 @@ var floors = map[string][2]float64{
 }
 
 // Go's morestack keeps its caller's return address only in the scheduler's words when it calls another function,
-// glibc's swapcontext only in the context while it calls setcontext. Without bounds setcontext and longjmp are missing,
-// too: 1 % of libc's steps in a whole run, more in a run cut short.
+// glibc's swapcontext only in the context. Without bounds setcontext and longjmp are missing, too: 1 % of libc's steps,
+// more in a run cut short.
 var floorsAArch64 = map[string][2]float64{"go": {98, 80}, "libc": {97, 88}}
 
 func TestWalksAreExactAtEveryInstruction(t *testing.T) {

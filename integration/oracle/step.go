@@ -74,9 +74,9 @@ func (o *run) follow(k kind) error {
 	return nil
 }
 
-// landed removes the callers whose frames a jump has left without moving the stack pointer beyond their slot, which on
-// arm64 is the stack pointer at the call. longjmp and exceptions lead into the middle of the calling function, a
-// linkage table's stub to a function's first instruction.
+// landed removes the callers whose frames a jump has left without moving the stack pointer beyond their slot (on arm64
+// the stack pointer at the call). longjmp and exceptions lead into the middle of the calling function, a linkage
+// table's stub to a function's first instruction.
 func (o *run) landed() {
 	for n := len(o.cur.calls); n > 0; n-- {
 		a := &o.cur.calls[n-1]

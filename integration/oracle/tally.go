@@ -104,8 +104,8 @@ func (n *Count) add(o *Count) {
 	maps.Copy(n.Programs, o.Programs)
 }
 
-// At these steps call frame information does not describe the frame that the code goes to: glibc's swapcontext has the
-// return address on top of the stack where the other stack's pointer is loaded but the address is not pushed yet.
+// between counts steps at which call frame information does not describe the frame that the code goes to: glibc's
+// swapcontext has loaded the other stack's pointer, but not pushed the return address yet.
 func (t *Tally) between(o *run, pc uint64) {
 	m, f, _ := o.files.locate(pc)
 	t.betweenStacks[m+" "+f]++

@@ -68,7 +68,7 @@ func TestExecInANonLeaderThreadCompletes(t *testing.T) {
 }
 
 // During exec by another thread the process has for a moment the PID of its ended first thread. Without a second try
-// one in 1,000 opens fails here: 2,000 opens find that in six runs of seven.
+// one in 1,000 opens fails here.
 func TestProcessOpensWhileAnotherThreadCallsExec(t *testing.T) {
 	for opened := 0; opened < 2000; {
 		p := start(t, "execs", "300", "first")
@@ -141,8 +141,8 @@ func TestSetuidProgramsStayPrivileged(t *testing.T) {
 			s := r.stop()
 			c := p.finish()
 			t.Logf("%d observations, %d stops, failed %v; the target's counts: %v", s.Attempted, s.Frozen, s.Failed, c)
-			// Exec ignores the set-user-ID bit of a program while an ordinary user traces it, which is between attach
-			// and stop of an observation. Each observation can affect one exec at most.
+			// Exec ignores a program's set-user-ID bit while an ordinary user traces the process. Each observation can
+			// affect one exec at most.
 			if c["wrong"] != 0 || name == "root" && c["lost"] != 0 || c["lost"] > s.Frozen+s.failures() {
 				t.Errorf("the target's counts are %v, want no wrong one, no exec without privileges if prywalk is root, else at "+
 					"most %d otherwise", c, s.Frozen+s.failures())

@@ -37,8 +37,7 @@ const (
 	statusUnauthenticated   = 16
 )
 
-// prefixSize is a byte, 1 if compressed, and the length in four bytes (Length-Prefixed-Message in gRPC's
-// PROTOCOL-HTTP2.md).
+// prefixSize is that of the compression flag and the length (Length-Prefixed-Message in gRPC's PROTOCOL-HTTP2.md).
 const prefixSize = 5
 
 type grpcClient struct {

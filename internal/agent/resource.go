@@ -194,8 +194,7 @@ func readUpTo(path string, limit int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, limit))
 }
 
-// container matches an id of 64 hexadecimal digits (Docker, containerd, CRI-O, Podman), under systemd between the
-// engine's name and .scope.
+// container matches an id of 64 hexadecimal digits, under systemd between the engine's name and .scope.
 var container = regexp.MustCompile(`(?:^|[-/:])([0-9a-f]{64})(?:\.scope)?$`)
 
 // containerID returns the innermost container in a /proc/PID/cgroup (cgroups(7)), or "".

@@ -87,7 +87,7 @@ func openSpool(dir string, maxBytes int64) (s *spool, err error) {
 	return s, nil
 }
 
-// lockDirectory locks until the file is closed or the agent ends, on file systems with such locks.
+// lockDirectory locks until the file is closed, on file systems with such locks.
 func lockDirectory(dir string) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -45,8 +45,8 @@ type Finding struct {
 	Command string
 
 	denied bool
-	// needsCaps are added by setcap; 0: Command is another one. Each setcap replaces the one before, so one command
-	// adds those of all findings.
+	// needsCaps are added by setcap; 0: Command is another one. One command adds those of all findings, as each setcap
+	// replaces the one before.
 	needsCaps      uint64
 	minimalCommand string // Command for other users' processes only
 }

@@ -50,8 +50,8 @@ func costOf(p *profile.Profile) int64 {
 	return n * frameCost
 }
 
-// serialRenderer makes one page at a time, within the budget: pprof makes each from a copy of the profile, with maps
-// for each frame of each sample. The cost was measured.
+// serialRenderer makes one page at a time, within the budget: pprof makes each from a copy of the profile. The cost was
+// measured.
 type serialRenderer struct {
 	mu   sync.Mutex
 	cost int64

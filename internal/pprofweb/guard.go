@@ -14,8 +14,7 @@ import (
 	"strings"
 )
 
-// guard requires a token, as other users can connect to the port, and a Host header of this server, as a foreign page
-// can make a browser connect under another name (DNS rebinding).
+// guard requires a token, as other users can connect to the port, and a Host header of this server (DNS rebinding).
 type guard struct {
 	host, port string
 	token      string // in the first address

@@ -136,8 +136,8 @@ func (h *signalHandler) checkpointNow() {
 const interruptGrace = 300 * time.Millisecond
 
 // forward passes a signal that the command did not get. A terminal sends Ctrl-C and Ctrl-\ to the foreground group,
-// which includes the command; other senders signal prywalk only. An interrupt outside of the foreground may be either:
-// it is passed if the command still runs after [interruptGrace].
+// which includes the command; other senders signal prywalk only. Outside of the foreground an interrupt is passed if
+// the command still runs after [interruptGrace].
 func (h *signalHandler) forward(sig syscall.Signal) {
 	pass := func() {
 		h.pending.Store(int32(sig))

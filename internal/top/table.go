@@ -88,7 +88,7 @@ const (
 	ByName  Order = "name"
 )
 
-// sortFunctions sorts times descending, names ascending. Among equal rows, the program's functions precede those of
+// sortFunctions sorts times descending, names ascending. Of equal rows the program's functions precede those of
 // language and system, and inner functions outer ones.
 func sortFunctions(rows []FunctionRow, c Clock, by Order) {
 	support := func(r *FunctionRow) int {
