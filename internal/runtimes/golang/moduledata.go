@@ -29,7 +29,7 @@ const (
 	mdWords     = 45
 )
 
-// Of go:func.* in Go 1.18; in 1.20 (covctrs, ecovctrs added); in 1.27 (typedesclen, itaboffset, itabsize added).
+// Word of go:func.* in Go 1.18; in 1.20 (covctrs, ecovctrs added); in 1.27 (typedesclen, itaboffset, itabsize added).
 // Since 1.20, epclntab follows.
 const (
 	mdGofunc118 = 38

@@ -8,6 +8,7 @@ import (
 )
 
 // # Validity of names
+//
 // Names are read after the copy of the stack, when a class may have been unloaded and its memory reused. Data equal
 // before and after the copy are valid, and all data without a collection and a new class loader. As a loader's
 // address can be reused, a collection alone makes data doubtful while loaders are created. One check serves all
