@@ -21,20 +21,20 @@ var update = flag.Bool("update", false, "write the .want files of the recorded s
 
 // sums is a Sink that sums times of equal intervals, and collects impossible ones in bad.
 type sums struct {
-	of      map[string][3]int64
+	of      map[string][4]int64
 	cpu     int64
 	threads int
 	procs   map[sample.ProcessID]bool
 	bad     []string
 }
 
-func newSums() *sums { return &sums{of: map[string][3]int64{}, procs: map[sample.ProcessID]bool{}} }
+func newSums() *sums { return &sums{of: map[string][4]int64{}, procs: map[sample.ProcessID]bool{}} }
 
 func (s *sums) Add(i *Interval) {
 	k := fmt.Sprintf("process %d thread %d stack %d %v %s %s %s", i.Process, i.Thread, i.Stack, i.State, i.Wait, i.Leaf,
 		i.Program)
 	t := s.of[k]
-	s.of[k] = [3]int64{t[0] + i.CPU, t[1] + i.RunQueue, t[2] + i.Wall}
+	s.of[k] = [4]int64{t[0] + i.CPU, t[1] + i.RunQueue, t[2] + i.Wall, t[3] + i.Samples}
 	s.cpu += i.CPU
 	if i.CPU < 0 || i.RunQueue < 0 || i.CPU+i.RunQueue > i.Wall || s.procs[i.Process] {
 		s.bad = append(s.bad, fmt.Sprintf("%s: %+v", k, i.Span))
@@ -47,7 +47,8 @@ func (s *sums) ProcessDone(process sample.ProcessID)     { s.procs[process] = tr
 func (s *sums) String() string {
 	var lines []string
 	for k, t := range s.of {
-		lines = append(lines, fmt.Sprintf("%12d cpu %12d runqueue %12d wall  %s\n", t[0], t[1], t[2], strings.TrimSpace(k)))
+		lines = append(lines, fmt.Sprintf("%12d cpu %12d runqueue %12d wall %4d samples  %s\n", t[0], t[1], t[2], t[3],
+			strings.TrimSpace(k)))
 	}
 	slices.Sort(lines)
 	return strings.Join(lines, "")
