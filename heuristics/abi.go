@@ -29,7 +29,9 @@ type flow struct {
 	ra      value  // return address (arm64)
 }
 
-func (f *flow) passes() bool { return f.kind == flowNext || f.kind == flowCond || f.kind == flowCall }
+func (f *flow) fallsThrough() bool {
+	return f.kind == flowNext || f.kind == flowCond || f.kind == flowCall
+}
 
 // abi describes an architecture, by hardware numbers of registers.
 type abi struct {

@@ -92,7 +92,7 @@ func (a *analysis) combine(q frames.Query, fn span, v *votes, p *prologue) (find
 
 func (a *analysis) frameWithoutReturns(q frames.Query, fn span, v *votes, p *prologue, f *finding) (finding, bool) {
 	switch {
-	case v.misaligned.any && p.agrees(a.abi, &v.misaligned.last, f):
+	case v.misaligned.found && p.agrees(a.abi, &v.misaligned.last, f):
 		// GCC calls functions of the same unit without aligning the stack: sqlite3VdbeIntegerAffinity.
 		return *f, true
 	case a.isEntry(fn): // a function that never returns

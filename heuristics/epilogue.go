@@ -190,6 +190,6 @@ func (abi *abi) setRAFromCallerSaved(v value, p *savedReg) bool {
 	if v.kind != startRelative || v.off != 0 || v.base >= firstUnnamedBase || abi.scratch>>v.base&1 == 0 {
 		return false
 	}
-	*p = savedReg{kind: inOther, base: v.base}
+	*p = savedReg{kind: inOtherRegister, base: v.base}
 	return true
 }

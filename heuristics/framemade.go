@@ -20,7 +20,7 @@ func (p *patterns) calleeMakesFrame(pc uint64) (f finding, ok bool) {
 	p.begin(pc, everywhere)
 	for range maxBeforeCall {
 		call := p.step()
-		if !call.passes() || !st.regs[abi.sp].isStartValue(abi.sp) {
+		if !call.fallsThrough() || !st.regs[abi.sp].isStartValue(abi.sp) {
 			return f, false
 		}
 		if call.kind != flowCall {
@@ -45,7 +45,7 @@ func (p *patterns) makesCallersFrame(pc uint64) bool {
 	st.push(abi.sp, value{})
 	st.pc = pc
 	for range maxCallee {
-		if f := p.step(); !f.passes() || f.kind == flowCall {
+		if f := p.step(); !f.fallsThrough() || f.kind == flowCall {
 			return false
 		}
 		if fp := st.regs[abi.fp]; fp.isRelativeTo(abi.sp) {

@@ -335,7 +335,7 @@ func (p *prologue) savedOutsideFrame(abi *abi, reg uint8) savedReg {
 func (p *prologue) savedInScratch(abi *abi, reg uint8) savedReg {
 	for other, v := range p.beforeCall {
 		if v.isStartValue(reg) && !p.guessed && abi.scratch>>other&1 != 0 && uint8(other) != reg {
-			return savedReg{kind: inOther, base: uint8(other)}
+			return savedReg{kind: inOtherRegister, base: uint8(other)}
 		}
 	}
 	return savedReg{kind: lost}

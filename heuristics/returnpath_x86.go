@@ -189,7 +189,7 @@ func (e *entrySearch) follow(f *flow) bool {
 	if sp := st.regs[hwSP]; sp.isRelativeTo(hwSP) && sp.off > 0 {
 		st.startWordPopped = true
 	}
-	if !f.passes() && e.n < len(e.places) {
+	if !f.fallsThrough() && e.n < len(e.places) {
 		e.places[e.n] = st.pc
 		e.n++
 	}

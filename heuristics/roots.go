@@ -45,7 +45,7 @@ func (p *patterns) findEntryEnd(entry uint64) uint64 {
 		if st.doubtful {
 			return last
 		}
-		if !f.passes() {
+		if !f.fallsThrough() {
 			break
 		}
 		if f.kind == flowCall {

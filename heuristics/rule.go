@@ -10,10 +10,10 @@ const maxCalleeSaved = 11
 type savedKind uint8
 
 const (
-	inRegister savedKind = iota
-	inMemory             // at base + off
-	inFrame              // at CFA + off
-	inOther              // in register base
+	inRegister      savedKind = iota
+	inMemory                  // at base + off
+	inFrame                   // at CFA + off
+	inOtherRegister           // in register base
 	lost
 )
 
@@ -90,7 +90,7 @@ func (f *finding) regRule(abi *abi, p savedReg) frames.RegRule {
 	switch {
 	case p.kind == inRegister:
 		return frames.RegRule{}
-	case p.kind == inOther:
+	case p.kind == inOtherRegister:
 		return frames.RegRule{Kind: frames.RuleReg, Reg: abi.dwarf(p.base)}
 	case p.kind == inFrame:
 		return frames.RegRule{Kind: frames.RuleOffset, Off: int64(p.off)}

@@ -26,14 +26,14 @@ type votes struct {
 // misalignedOutcome is of paths whose calls are not aligned as the ABI demands. Compilers need not align within a unit,
 // so it can confirm the prologue, but has no vote.
 type misalignedOutcome struct {
-	last    finding
-	any     bool // last is valid
-	differs bool // such paths differ
+	last      finding
+	found     bool // last is valid
+	ambiguous bool // such paths differ
 }
 
 func (m *misalignedOutcome) note(f *finding) {
-	m.differs = m.differs || m.any && m.last != *f
-	m.last, m.any = *f, true
+	m.ambiguous = m.ambiguous || m.found && m.last != *f
+	m.last, m.found = *f, true
 }
 
 func (v *votes) add(f *finding, weak bool) {
@@ -106,7 +106,7 @@ func (h *helpers) add(target uint64) {
 }
 
 func (a *analysis) helpersReturn(v *votes) bool {
-	if !v.misaligned.any || v.misaligned.differs || v.helpers.others || v.helpers.n == 0 {
+	if !v.misaligned.found || v.misaligned.ambiguous || v.helpers.others || v.helpers.n == 0 {
 		return false
 	}
 	for _, target := range v.helpers.list[:v.helpers.n] {

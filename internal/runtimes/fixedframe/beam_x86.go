@@ -30,10 +30,10 @@ var (
 )
 
 const (
-	beamEntry = 64 // bytes
-	beamWords = 8
-	beamMost  = 1 << 20
-	beamTries = 64 // per module
+	beamEntry    = 64 // bytes
+	maxBeamWords = 8
+	maxBeamFrame = 1 << 20
+	maxBeamTries = 64 // per module
 )
 
 func newBeam(p *process) *FrameRules {
@@ -47,7 +47,7 @@ func newBeam(p *process) *FrameRules {
 
 func (b *beam) learn() bool {
 	for _, m := range b.Modules() {
-		if b.size == 0 && m.Generated && b.tries < beamTries {
+		if b.size == 0 && m.Generated && b.tries < maxBeamTries {
 			b.tries++
 			b.eachText(m, beamEntry, b.findEntry)
 		}
@@ -71,7 +71,7 @@ func (b *beam) findEntry(_ uint64, code []byte) bool {
 		}
 		size := binary.LittleEndian.Uint32(code[at-4:])
 		below := binary.LittleEndian.Uint32(code[at+regs+4:])
-		if size < beamMost && below < size {
+		if size < maxBeamFrame && below < size {
 			b.size, b.below = uint64(size), uint64(below)
 			return true
 		}
@@ -89,5 +89,5 @@ func (b *beam) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unrea
 	if !known || rbx%8 != 0 || b.size == 0 && !b.learn() || rbx < b.below {
 		return 0, 0, false
 	}
-	return b.oneCall(mem, rbx-b.below+b.size, beamWords, b.entry)
+	return b.oneCall(mem, rbx-b.below+b.size, maxBeamWords, b.entry)
 }

@@ -11,7 +11,7 @@ import "prywalk/frames"
 type chez struct{ *process }
 
 // below the return address
-const chezWords = 32
+const maxChezWords = 32
 
 func newChez(p *process) *FrameRules {
 	if p.entry == 0 {
@@ -25,5 +25,5 @@ func (c chez) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread
 	if !known {
 		return 0, 0, false
 	}
-	return c.oneCall(mem, sp, chezWords, c.entry)
+	return c.oneCall(mem, sp, maxChezWords, c.entry)
 }

@@ -78,9 +78,9 @@ func TestSchemesCodeReturnsToTheCallOfItsEntry(t *testing.T) {
 		"behind another call": {[]uint64{luaRet, 0, entryRet}, stackAt + 24},
 		"twice":               {[]uint64{entryRet, 0, entryRet}, 0},
 		"of something else":   {[]uint64{luaRet}, 0},
-		"too far":             {append(make([]uint64, chezWords), entryRet), 0},
+		"too far":             {append(make([]uint64, maxChezWords), entryRet), 0},
 	} {
-		s := append(stack(c.words), make(stack, 2*chezWords)...)
+		s := append(stack(c.words), make(stack, 2*maxChezWords)...)
 		cfa, row, ok := prove(r.Early, at(0, nil), s, madeAt)
 		if ok != (c.cfa != 0) || ok && cfa != c.cfa {
 			t.Errorf("%s: the CFA is %#x, %v, want %#x", what, cfa, ok, c.cfa)

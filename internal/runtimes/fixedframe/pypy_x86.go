@@ -51,10 +51,10 @@ const (
 )
 
 const (
-	pypyWords   = 32      // searched below a frame
-	pypyEntry   = 128     // bytes
-	pypyRoutine = 2 << 10 // bytes
-	pypyPlaces  = 1 << 12
+	maxPyPyWords  = 32      // searched below a frame
+	pypyEntry     = 128     // bytes
+	pypyRoutine   = 2 << 10 // bytes
+	maxPyPyPlaces = 1 << 12
 )
 
 type pypyStage uint8
@@ -83,7 +83,7 @@ func (p *pypy) placeAt(pc uint64) pypyPlace {
 	if at, ok := p.places[pc]; ok {
 		return at
 	}
-	if len(p.places) >= pypyPlaces {
+	if len(p.places) >= maxPyPyPlaces {
 		clear(p.places)
 	}
 	at := p.readPlace(pc)
@@ -163,7 +163,7 @@ func (p *pypy) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unrea
 // bodyCFA is for code after the entry, or in a routine called by compiled code.
 func (p *pypy) bodyCFA(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok bool) {
 	called := false // a word is or was a return address
-	for at, last := sp, uint64(0); at <= sp+8*pypyWords; at += 8 {
+	for at, last := sp, uint64(0); at <= sp+8*maxPyPyWords; at += 8 {
 		found, lacks := isFrame(mem, at)
 		switch {
 		case lacks != 0:

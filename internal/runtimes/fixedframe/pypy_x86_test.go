@@ -66,7 +66,7 @@ func TestFramesOfPyPyProveThemselves(t *testing.T) {
 		"words were pushed":              {body, pypyStack(3, entryRet), stackAt + 24 + 192},
 		"no call":                        {body, pypyStack(0, libAt), 0},
 		"another kind of frame":          {body, wrongKind, 0},
-		"too far":                        {body, pypyStack(pypyWords+1, entryRet), 0},
+		"too far":                        {body, pypyStack(maxPyPyWords+1, entryRet), 0},
 		"routine":                        {pypyRoutineAt, routine(pypyBack, 3), stackAt + 32},
 		"routine, called by a register":  {pypyRoutineAt, routine(pypyFarBack, 1), stackAt + 16},
 		"not that routine":               {body, routine(pypyBack, 3), 0},
