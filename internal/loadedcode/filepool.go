@@ -31,7 +31,7 @@ type pooledFile struct {
 	used      uint64
 }
 
-// newFilePool: limit 0 is half of RLIMIT_NOFILE, at most 512.
+// newFilePool takes a limit of open files; 0: half of RLIMIT_NOFILE, at most 512.
 func newFilePool(limit int) *filePool {
 	if limit <= 0 {
 		limit = 512
@@ -92,7 +92,7 @@ func (h *pooledFile) Close() error {
 	return nil
 }
 
-// closeUntilRead: named: the file's name still leads to it; else the next read fails.
+// closeUntilRead reports whether the file's name still leads to it; else the next read fails.
 func (h *pooledFile) closeUntilRead() (named bool) {
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()

@@ -86,7 +86,7 @@ func (p *Process) openLink(m *Mapping) (*safeopen.File, error) {
 	return f, err
 }
 
-// isFileOf: with overlay file systems and btrfs, devices and inodes can differ.
+// isFileOf compares contents, too: with overlay file systems and btrfs, devices and inodes can differ.
 func (p *Process) isFileOf(f *safeopen.File, m *Mapping) bool {
 	id := f.ID()
 	return id.Dev == m.Dev && id.Inode == m.Inode || SameContents(p, f, m)

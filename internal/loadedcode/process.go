@@ -96,7 +96,7 @@ func (p *Process) start() error {
 	return p.checkReadable()
 }
 
-// checkReadable: ptrace's access check can deny a read.
+// checkReadable reads a byte, as ptrace's access check can deny it.
 func (p *Process) checkReadable() error {
 	for _, c := range p.code {
 		if c.at.Perm&PermRead == 0 || c.at.Unresponsive {

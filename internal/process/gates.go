@@ -78,7 +78,8 @@ func (g *gateChecker) all() []Gate {
 
 func (g *gateChecker) privileged() bool { return g.self.Has(unix.CAP_SYS_PTRACE) }
 
-// withCapabilities: INVOCATION_ID is set in units (systemd.exec(5)), and inherited: as root by containers in them, too.
+// withCapabilities adds how prywalk gets capabilities. INVOCATION_ID is set in units (systemd.exec(5)), and inherited:
+// as root by containers in them, too.
 func (g *gateChecker) withCapabilities(gate Gate, needs uint64) Gate {
 	inUnit := os.Getenv("INVOCATION_ID") != ""
 	unit := "give the unit AmbientCapabilities=" + strings.ToUpper(strings.Join(grantedNames(needs), " ")) +

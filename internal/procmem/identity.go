@@ -8,7 +8,8 @@ type identity struct {
 	start uint64
 }
 
-// isSameThread: with another inode (fs/proc/base.c, pid_revalidate; or memory pressure) the start time decides.
+// isSameThread compares the inode; if that differs (fs/proc/base.c, pid_revalidate; or memory pressure), the start
+// time.
 func (i *identity) isSameThread(fd int, f *ThreadFiles) bool {
 	st, e := fstat(fd)
 	if e != 0 {

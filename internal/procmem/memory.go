@@ -263,7 +263,7 @@ func (m *Memory) present(by *threadReads, addr uint64, n int, kind SpanKind) int
 	return n
 }
 
-// isPresent: unwritten anonymous memory has no provider.
+// isPresent includes unwritten anonymous memory: it has no provider.
 func isPresent(entry uint64, kind SpanKind) bool {
 	if kind == Anonymous {
 		return entry&pageSwapped == 0

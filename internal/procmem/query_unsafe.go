@@ -106,7 +106,7 @@ func preadBy(by *threadReads, fd int, buf []byte, off uint64) int {
 	return preadMem(fd, buf, off)
 }
 
-// sharesParentMemory: as after vfork(2).
+// sharesParentMemory reports one address space with the parent, as after vfork(2).
 func sharesParentMemory(pid int) bool {
 	const addressSpace = 1 // KCMP_VM, include/uapi/linux/kcmp.h
 	var s Status

@@ -60,8 +60,8 @@ func parseSwitches(b []byte) (n uint64, ok bool) {
 	return 0, false
 }
 
-// arrivals: on a CPU, a thread's arrivals exceed its departures by one. The kernel does not count some 0.4 % of the
-// arrivals: threads pre-empted on their way to sleep (kernel/sched/stats.h, sched_info_depart, sched_info_arrive).
+// arrivals of a thread on a CPU exceed its departures by one. The kernel does not count some 0.4 % of them: those of
+// threads pre-empted on their way to sleep (kernel/sched/stats.h, sched_info_depart, sched_info_arrive).
 type arrivals struct {
 	runs, departures, cpu uint64
 	uncounted             int64

@@ -8,7 +8,7 @@ import (
 	"github.com/ianlancetaylor/demangle"
 )
 
-// Bytes: nested templates grow exponentially.
+// Limits in bytes: nested templates grow exponentially.
 const (
 	maxMangled    = 16 << 10
 	demangledBits = 15

@@ -160,8 +160,8 @@ func (t *Table) nameFunc(c *dwarfinfo.Call, addr uint64) *funcName {
 	return n
 }
 
-// preferSymbol: debug information may have no mangled name (GCC's copies of C++ functions) or an internal one
-// (__libc_malloc).
+// preferSymbol takes a better ELF symbol: debug information may have no mangled name (GCC's copies of C++ functions) or
+// an internal one (__libc_malloc).
 func (t *Table) preferSymbol(n *funcName, addr uint64) {
 	s := t.symbols().find(addr)
 	if s == nil {

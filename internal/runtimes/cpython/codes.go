@@ -95,8 +95,8 @@ func (c *codes) identifyNow(addr uint64) (identity, managed.ObjectStatus) {
 
 const immortalRefs = 1<<32 - 1
 
-// alive: freeing changes the reference count to 0, later to an address above 4 GiB (Objects/obmalloc.c). From 3.14 on
-// the two highest bytes are flags (Include/object.h).
+// alive reports whether an object has references. Freeing sets the count to 0, later to an address above 4 GiB
+// (Objects/obmalloc.c). From 3.14 on the two highest bytes are flags (Include/object.h).
 func (c *codes) alive(addr uint64) bool {
 	if c.headExtra != 0 {
 		return c.aliveFreeThreaded(addr)

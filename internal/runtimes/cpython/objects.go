@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// Offsets: dicts (Include/cpython/dictobject.h), their keys (Objects/dict-common.h, 3.11 on:
+// Offsets of dicts (Include/cpython/dictobject.h), their keys (Objects/dict-common.h, 3.11 on:
 // Include/internal/pycore_dict.h), modules and types.
 const (
 	dictKeys   = 32
@@ -38,7 +38,7 @@ const (
 	maxShared  = 256
 )
 
-// entry: a key that is an int below 2^61-1 is its own hash.
+// entry is of a dict. A key that is an int below 2^61-1 is its own hash.
 type entry struct{ hash, key, value uint64 }
 
 // objects reads a running process's objects: callers read twice.

@@ -127,8 +127,8 @@ func hashIn(addr, most uint64, get managed.WordReader) (uint64, bool) {
 	return hashOf(b[:n]), true
 }
 
-// isText: the allocator overwrites a freed text's first word (references, type, flags) with a pointer, whose upper half
-// is no text's type.
+// isText reports whether a text's first word (references, type, flags) is not that of a freed one: the allocator writes
+// a pointer there, whose upper half is no text's type.
 func isText(head uint64) bool {
 	return uint32(head>>32)&^textFlags == typeText && (uint32(head) != 0 || head>>32&textImmutable != 0)
 }

@@ -124,7 +124,7 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	return r.appendRun(current, out)
 }
 
-// noteEmptyFrame: only the innermost frame of execute_ex can lack a run.
+// noteEmptyFrame notes a frame without a run: only the innermost frame of execute_ex can lack one.
 func (w *walk) noteEmptyFrame() {
 	w.broken = w.broken || w.emptyFrame || w.nextRun > 0
 	w.emptyFrame = true

@@ -81,8 +81,8 @@ const (
 	slotCall
 )
 
-// makePlan: the newest page of the engine's stack, the calls, functions' identities, and texts of those that can be
-// freed.
+// makePlan plans copies of the newest page of the engine's stack, the calls, functions' identities, and texts of those
+// that can be freed.
 func (r *Runtime) makePlan() {
 	load := func(off int64, to uint8) managed.Step { return managed.LoadStep(managed.SlotAnchor, off, to) }
 	each := func(off int64, next int32, size uint32) managed.Step {

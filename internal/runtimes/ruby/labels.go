@@ -27,7 +27,7 @@ type label struct {
 	owner  string
 	name   string
 	owned  bool
-	// handler: a rescue or ensure clause, whose frame is shown with the one around it.
+	// handler is set for a rescue or ensure clause, whose frame is shown with the one around it.
 	handler bool
 }
 

@@ -87,7 +87,7 @@ const (
 	slotRactor
 )
 
-// makePlan: control frames and values, what names their code, the native thread ID, the lock.
+// makePlan plans copies of control frames and values, what names their code, the native thread ID, and the lock.
 func (r *Runtime) makePlan() {
 	l := r.vm.layout
 	steps := slices.Concat(frameSteps(l), nameSteps(l), youngSteps(l), classSteps(l), nativeSteps(l), r.vm.lockSteps())

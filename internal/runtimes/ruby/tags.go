@@ -46,7 +46,7 @@ func (info *tagInfo) address(pc uint64) uint64 {
 	return pc
 }
 
-// find: threads may run; a list counts if its first tag is the same afterwards.
+// find uses all threads, which may run: a list counts if its first tag is the same afterwards.
 func (info *tagInfo) find(m *rubyVM) {
 	list := m.threads.list[:min(len(m.threads.list), maxVoters)]
 	for i := range list {

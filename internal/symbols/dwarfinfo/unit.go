@@ -29,7 +29,7 @@ type unit struct {
 	listed []span
 }
 
-// Bytes: the largest unit header; what is first read of a unit.
+// Bytes of the largest unit header, and of what is first read of a unit.
 const (
 	maxHeader = 40
 	rootSize  = 512

@@ -33,7 +33,8 @@ func (k *known) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// check: the functions must be the list's first, each but the innermost at the line of its call.
+// check returns an error text or "". The functions must be the list's first, each but the innermost at the line of its
+// call.
 func (k known) check(stack []frame) string {
 	for i, f := range stack {
 		switch {

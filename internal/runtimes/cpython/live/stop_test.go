@@ -11,8 +11,8 @@ import (
 	"prywalk/internal/testtargets/observed"
 )
 
-// mostStopCalls: stack, presence of the state's page, state, and data stack. Before 3.11 frames are objects, on some
-// pages.
+// mostStopCalls are for the stack, the presence of the state's page, the state, and the data stack. Before 3.11 frames
+// are objects, on some pages.
 const mostStopCalls = 4
 
 func TestStopTakesFewCalls(t *testing.T) {

@@ -36,7 +36,7 @@ func startSleeping(t *testing.T, php interpreter) (pid int, calls []string) {
 	return cmd.Process.Pid, calls[1:]
 }
 
-// asPHP: PHP shows the caller's line, include, require and eval as functions, and no script.
+// asPHP returns a stack as PHP shows it: with the caller's line, include, require and eval as functions, and no script.
 func asPHP(list []*stacks.Frame) (calls []string) {
 	for i, f := range list[1:] {
 		n := f.Function

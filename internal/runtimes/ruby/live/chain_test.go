@@ -71,8 +71,8 @@ func record(mem frames.Memory, at uint64) (list []int, ok bool) {
 	return list, true
 }
 
-// check: the program's functions must be those of its record, or one more that begins or returns, with the frames of
-// between at the line of the call.
+// check returns the fault of a stack or "". The program's functions must be those of its record, or one more that
+// begins or returns, with the frames of between at the line of the call.
 func check(stack []observed.Frame, list []int, qualified bool) string {
 	var got []string
 	first := -1

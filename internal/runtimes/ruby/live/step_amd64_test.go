@@ -85,7 +85,7 @@ func TestEveryInstructionHasTheChainOfItsNeighbours(t *testing.T) {
 	}
 }
 
-// holdWhole: while YJIT compiles, its code is not executable.
+// holdWhole stops the thread where its stack is whole: while YJIT compiles, its code is not executable.
 func holdWhole(t *testing.T, rb *observed.Process) *frames.Regs {
 	t.Helper()
 	for try := 0; ; try++ {
