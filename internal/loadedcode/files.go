@@ -59,8 +59,8 @@ func (f *TrustedFiles) Debug(name string) (*safeopen.File, error) {
 	return f.opener.Open(safeopen.Request{Path: name, Trust: r.Trust})
 }
 
-// PerfMap opens /tmp/perf-PID.map below the process's root (PID in its pid namespace), else below prywalk's, but no
-// link, and no file older than the process.
+// PerfMap opens /tmp/perf-PID.map below the process's root (PID in its pid namespace), else below prywalk's. It refuses
+// a link, and a file older than the process.
 func (f *TrustedFiles) PerfMap() (*safeopen.File, error) {
 	inside, since := f.PID, int64(0)
 	if st, err := process.ReadStatus("/proc", f.PID); err == nil {

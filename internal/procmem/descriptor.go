@@ -35,6 +35,7 @@ func (d *descriptor) open(pid int, name string) {
 	}
 }
 
+// close has the precondition that no read is concurrent.
 func (d *descriptor) close() {
 	if fd := d.numberPlusOne.Swap(0); fd > 0 {
 		closeFD(int(fd) - 1)

@@ -91,7 +91,7 @@ func (m *Memory) openFiles(tid int) {
 	m.foreign.Store(false)
 }
 
-// Close needs no concurrent read.
+// Close closes the files. Precondition: no concurrent read.
 func (m *Memory) Close() {
 	m.mem.close()
 	m.maps.close()

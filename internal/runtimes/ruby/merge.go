@@ -46,7 +46,7 @@ func (r *Runtime) appendRuns(f *frames.Frame, cfa frames.Addr, out []managed.Ref
 	return out, replacesFrame
 }
 
-// confirmExecPC requires a pc near Ruby's instructions, as rb_vm_exec's is.
+// confirmExecPC requires, unless execPC is certain, a pc near Ruby's instructions.
 func (info *tagInfo) confirmExecPC(f *frames.Frame) bool {
 	if info.execPCCertain || info.vmExec.End != 0 {
 		return true
