@@ -71,7 +71,7 @@ func (c *coldParts) build() {
 	sort.Slice(c.parts, func(i, j int) bool { return c.parts[i].start < c.parts[j].start })
 }
 
-const coldCost = 4 * 64
+const coldCost = 4 * 64 // bytes
 
 func collectFuncSymbols(f *elffile.File, take func([]byte) []byte) []funcSymbol {
 	var out []funcSymbol

@@ -19,7 +19,7 @@ type funcIndex struct {
 // funcRange is [start, end) in file addresses; end is 0 for a symbol without size.
 type funcRange struct{ start, end uint64 }
 
-const funcCost = 2 * 16
+const funcCost = 2 * 16 // bytes
 
 // FuncRange returns the bounds of the function at pc, a file address.
 func (x *funcIndex) FuncRange(pc uint64) (start, end uint64, ok bool) {

@@ -68,6 +68,7 @@ func isEmptied(fd int) bool {
 	return preadMem(fd, b[:], 0) == 0
 }
 
+// openNew opens the files after an exec. Precondition: opening is locked.
 func (m *Memory) openNew(pid int) {
 	var st Stat
 	if ReadStat(pid, &st) != nil || st.StartCode == 0 {

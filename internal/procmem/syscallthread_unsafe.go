@@ -99,6 +99,7 @@ func (t *syscallThread) idle() bool {
 	return atomic.LoadUint32(&t.call.done) == atomic.LoadUint32(&t.call.asked)
 }
 
+// start begins a system call. Precondition: idle.
 func (t *syscallThread) start(nr uintptr, args [6]uintptr) {
 	t.call.nr, t.call.args = nr, args
 	atomic.AddUint32(&t.call.asked, 1)

@@ -82,7 +82,7 @@ func (x *symIndex) codeEnd(addr uint64) uint64 {
 	return x.code[i-1].hi
 }
 
-const symbolCost = 24 + 16
+const symbolCost = 24 + 16 // bytes
 
 const maxAtOnce = 1 << 17
 
@@ -187,7 +187,7 @@ func (b *builder) finish() {
 	x.setMissingSizes()
 }
 
-const maxNames = 128 << 20
+const maxNames = 128 << 20 // bytes
 
 func namesOf(f *elffile.File, kind elffile.SymbolKind) []byte {
 	s := f.NameTable(kind)

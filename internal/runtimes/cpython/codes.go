@@ -34,7 +34,7 @@ type identity struct {
 // Identity implements [managed.Identified].
 func (c *code) Identity() identity { return c.id }
 
-const maxData = 64 << 20
+const maxData = 64 << 20 // bytes from _PyRuntime
 
 func (c *code) frame(minor, offset int) managed.Frame {
 	return managed.Frame{

@@ -2,6 +2,7 @@
 
 package cpython
 
+// lineOf returns the line of an instruction at offset, bytes; 0: none.
 func lineOf(minor int, table []byte, first, offset int) int {
 	if offset < 0 {
 		return first

@@ -99,8 +99,8 @@ func (m *merge) runsObject(object, from, sp, cfa uint64) bool {
 }
 
 const (
-	maxKept  = 8 << 10
-	maxHoles = 1 << 10
+	maxKept  = 8 << 10 // bytes
+	maxHoles = 1 << 10 // words
 )
 
 // hasOnStack searches a native frame and, from address from on, those that it called.

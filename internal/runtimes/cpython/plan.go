@@ -5,7 +5,7 @@ package cpython
 import "prywalk/internal/managed"
 
 const (
-	maxChunk = 32 << 10
+	maxChunk = 32 << 10 // bytes
 	maxHeads = 64
 )
 

@@ -224,7 +224,7 @@ func (t *threads) mainThread() *thread {
 	return &t.list[i]
 }
 
-const maxStack = 64 << 20
+const maxStack = 64 << 20 // bytes
 
 func (t *threads) threadAt(state uint64) *thread {
 	for range 2 {

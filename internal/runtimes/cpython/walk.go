@@ -26,7 +26,7 @@ type frameChain struct {
 type pyFrame struct {
 	at     uint64
 	code   uint64
-	offset int
+	offset int // bytes
 }
 
 type run struct {

@@ -23,7 +23,7 @@ type jitCode struct {
 	known     bool
 }
 
-const maxArguments = 8
+const maxArguments = 8 // words
 
 func (r *Runtime) adoptCode(h managed.Host) {
 	c := &r.jit

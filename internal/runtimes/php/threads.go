@@ -25,7 +25,7 @@ type threads struct {
 	tid     int64
 	pointer uint64         // to the thread pointer
 	byTID   map[int]uint64 // struct pthread
-	next    int64          // reading time, CLOCK_MONOTONIC ns
+	next    int64          // no reading before, CLOCK_MONOTONIC ns
 }
 
 const (

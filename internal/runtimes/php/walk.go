@@ -68,7 +68,7 @@ func (r *Runtime) globalsOf() (uint64, bool) {
 	return r.globals, r.thread == w.Sample.InnerTID
 }
 
-const maxExamined = 8 << 10
+const maxExamined = 8 << 10 // words
 
 func (r *Runtime) hasExecuteEx() bool {
 	w := &r.walk

@@ -41,7 +41,7 @@ func (c *yjitCode) adopt(h managed.Host, r *Runtime, interpreter *frames.Module)
 	}
 }
 
-const maxDistance = 1 << 31
+const maxDistance = 1 << 31 // bytes
 
 // mayContain accepts YJIT's region (rb_yjit_reserve_addr_space, yjit.c): anonymous, or named by Ruby 3.4.
 func (c *yjitCode) mayContain(m *frames.Module) bool {
@@ -57,7 +57,7 @@ func (c *yjitCode) has(addr uint64) bool {
 	return slices.ContainsFunc(c.spans, func(s managed.Span) bool { return s.Has(addr) })
 }
 
-const maxPushed = 24
+const maxPushed = 24 // words
 
 // find is a [managed.FindFrame]: up to the return address of an indirect call of the interpreter.
 func (c *yjitCode) find(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {

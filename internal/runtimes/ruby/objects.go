@@ -32,7 +32,7 @@ type object struct {
 	managed.CacheEntry
 	*function
 	id         identity
-	code, size uint64
+	code, size uint64 // words
 }
 
 // Identity implements [managed.Identified].

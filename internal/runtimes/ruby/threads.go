@@ -70,7 +70,7 @@ func (m *rubyVM) threadAt(at uint64) (th thread, ok bool) {
 	return th, true
 }
 
-const maxNativeOffset = 96
+const maxNativeOffset = 96 // bytes
 
 // pair reads two neighbouring words in one call.
 func (m *rubyVM) pair(at uint64) (words [2]uint64, ok bool) {

@@ -32,7 +32,7 @@ func (m *rubyVM) listHead(vm uint64) uint64 {
 	return m.word(vm + uint64(m.vmRactors))
 }
 
-const scanDistance = 256 << 10
+const scanDistance = 256 << 10 // bytes
 
 func (m *rubyVM) find() bool {
 	seen := map[uint64]bool{}

@@ -108,6 +108,7 @@ func (d *Data) takeMemory(n int) bool {
 	return true
 }
 
+// Memory in bytes; list elements count twice.
 const (
 	unitCost   = 400
 	rangeCost  = 2 * 32

@@ -28,6 +28,7 @@ type value struct {
 	kind kind
 }
 
+// formSize is in bytes; −1: depends on the entry.
 func (u *unit) formSize(form uint16) int {
 	switch form {
 	case formImplicit, formFlagPresent:

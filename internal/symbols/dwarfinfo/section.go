@@ -24,7 +24,7 @@ func (b Bytes) View(off uint64, n int) ([]byte, error) {
 	return b[off:min(off+uint64(n), uint64(len(b)))], nil
 }
 
-const chunk = 16 << 20
+const chunk = 16 << 20 // bytes
 
 func size(s Section) uint64 {
 	if s == nil {

@@ -41,7 +41,7 @@ type segment struct {
 }
 
 const (
-	maxName    = 8 << 10
+	maxName    = 8 << 10 // bytes
 	maxLine    = maxName + 64
 	maxEntries = 16 << 20
 	// maxSize is in bytes. Some V8 versions write one entry for all builtins.
@@ -50,7 +50,7 @@ const (
 	entryCost = 2*24 + 16 + 36
 	nameBits  = 16
 	nameChunk = 1 << nameBits
-	readPiece = 64 << 10
+	readPiece = 64 << 10 // bytes
 )
 
 // readFrom reads up to limit bytes and returns their number. Malformed lines are skipped and counted, and so is a last
