@@ -79,6 +79,7 @@ func (d *TaskDir) Count() (int, error) {
 	return max(int(st.Nlink)-2, 0), nil
 }
 
+// appendTasks parses struct linux_dirent64 (getdents64(2)).
 func appendTasks(tids []int, b []byte) []int {
 	const nameOff = 19
 	for len(b) > nameOff {

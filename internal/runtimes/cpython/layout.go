@@ -43,7 +43,7 @@ type layout struct {
 	dictBefore uint64 // 3.11 on: from the dict pointer to its object
 }
 
-const headExtraFreeThreaded = 16
+const headExtraFreeThreaded = 16 // struct _object, Include/object.h
 
 func (l *layout) hasFrameObjects() bool { return l.minor <= 10 }
 

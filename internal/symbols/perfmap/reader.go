@@ -116,7 +116,7 @@ func (r *Reader) readStep(f io.ReadCloser, size int64) {
 
 func (r *Reader) skipHole(f io.Seeker, end int64) {
 	data, err := f.Seek(r.read, unix.SEEK_DATA)
-	if errors.Is(err, unix.ENXIO) {
+	if errors.Is(err, unix.ENXIO) { // lseek(2)
 		data = end
 	} else if err != nil {
 		return
