@@ -16,7 +16,7 @@ import (
 	"prywalk/internal/schema"
 )
 
-// Stderr takes messages, for a buffer while a table is on the terminal.
+// Stderr writes messages to the standard error, or to a buffer while a table is on the terminal.
 var Stderr stderr
 
 const maxBuffer = 16 << 10

@@ -8,8 +8,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Sink receives final intervals, in the order of attribution, on the aggregator's goroutine. Its frames are from
-// [NewNames].
+// Sink receives final intervals, in the order of attribution, on the aggregator's goroutine. Other sinks than a
+// [Builder] have the frames of its stacks from [NewNames].
 type Sink interface {
 	// Add takes an interval with a stack of the Builder.
 	Add(iv Interval)

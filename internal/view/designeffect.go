@@ -18,7 +18,7 @@ const (
 	minBlockPairs  = 20
 	// inverseMinShare bounds the counted functions: 1 % and more.
 	inverseMinShare = 100
-	// minDesignEffect is within the error of the estimate.
+	// Smaller effects are within the error of the estimate.
 	minDesignEffect = 1.5
 )
 

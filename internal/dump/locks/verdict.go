@@ -20,7 +20,7 @@ const (
 	VerdictDeadlock Verdict = "deadlock"
 	// VerdictPossible: a cycle with a likely owner, or a possibly starved pool.
 	VerdictPossible Verdict = "possible"
-	// VerdictUnknown: waits without a known owner or unknown, goroutines, tasks or virtual threads.
+	// VerdictUnknown: waits that are unknown or have no known owner, goroutines, tasks or virtual threads.
 	VerdictUnknown Verdict = "unknown"
 	// VerdictNone: no cycle, and each wait that is not idle has a known owner, or is for a lock that was free or
 	// changed owner.
