@@ -28,8 +28,7 @@
 //	40  in write    114  6.5       4, 0.5, 5.5  the wait ends with 24.5; write: cpu 4 + 3, runqueue 0.5
 //
 // A thread that prywalk displaced from its CPU at a tick counts as on a CPU. Before Linux 6.15 without
-// CONFIG_SCHED_DEBUG (no /proc/PID/task/TID/sched) that thread is not known: its cpu goes to its next sample on a CPU,
-// so that shares of functions can shift.
+// CONFIG_SCHED_DEBUG (no /proc/PID/task/TID/sched) that thread is not known: its cpu goes to its next sample on a CPU.
 //
 // Times and weights below are CPU time. A sample stands for a time T ([Sample.StandsFor]): that between two ticks, or
 // the period of a kernel sample.
@@ -43,8 +42,8 @@
 //
 // # Unobserved time
 //
-// Unobserved time ([ProcessAccount.Unobserved]) is that of ended threads after their last samples. A thread without a
-// sample counts with its clock at the start:
+// Unobserved time ([ProcessAccount.Unobserved]) is that of ended threads after their last samples, or, without samples,
+// after the start:
 //
 //	unobserved = CPU time of ended threads − Σ their cpu at their last samples − what was distributed before
 //
@@ -53,8 +52,7 @@
 //	part of a sample = min(time, Σ weights) × its weight / Σ weights
 //
 // Sampling error ([weightedSamples.samplingError]): in the last distribution, and always for a program with few samples
-// ([childTime.distributeCounted]), two standard errors are divided equally among the n samples. Σ weights includes what
-// was distributed before:
+// ([childTime.distributeCounted]), two standard errors are divided equally among the n samples:
 //
 //	weight = weight before + (2 × Σ weights / √n) / n
 //
@@ -65,7 +63,7 @@
 //	weight = max(T − x, 0)
 //
 // Skids ([endedThreadTime.takeSkidWeights]): a sample of a thread with many system calls shows its place only if taken
-// on its own CPU (package skid). A sample that skids has x = 0, and gives its weight to those:
+// on its own CPU (package skid). One that surely skids has x = 0. Samples that skid give their weights to those:
 //
 //	weight = max(T − x, 0) + Σ weights of samples that skid / number of proven samples
 //
@@ -74,7 +72,7 @@
 //
 //	unobserved = growth of cutime + cstime − CPU time of the observed children and theirs − what was distributed before
 //
-// Samples of such children ([ProcessAccount.AddUnassignedOfChild]), by the kernel or by ticks, share it:
+// Samples of such children ([ProcessAccount.AddUnassignedOfChild]) share it:
 //
 //	weight = T
 //
@@ -89,8 +87,8 @@
 //
 //	weight = T + Σ weights of missed samples / number of samples with a known place
 //
-// Gaps ([Ledger.MarkNotObserved]) are times without any sample. Of the growth, for cpu and for runqueue, of a thread
-// that ran within one:
+// Gaps ([Ledger.MarkNotObserved]) are times without any sample. For cpu and for runqueue of a thread that ran within
+// one:
 //
 //	not observed = Δ × length of the gap / Δwall
 //

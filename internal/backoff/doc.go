@@ -9,10 +9,10 @@
 // less often ([backoffLength]), at random, so that threads that fell asleep together are not due together. A thread
 // found changed is observed at every tick again.
 //
-// Thread clocks and the run count are cumulative. An unchanged run count proves that the stack was the same at all
-// ticks since the last observation. A changed one ends a longer interval than usual, in which the first stack of a
-// burst is not observed. So back-offs stay short until there have been no such bursts ([backoffFactor]). With kernel
-// samples, which show the bursts, many threads get the longest back-offs.
+// An unchanged run count proves that the stack was the same at all ticks since the last observation. A changed one ends
+// a longer interval than usual, in which the first stack of a burst is not observed. So back-offs stay short until
+// there have been no such bursts ([backoffFactor]). With kernel samples, which show the bursts, many threads get the
+// longest back-offs.
 //
 // # The process's clock
 //
@@ -23,8 +23,8 @@
 //
 // # Sleepers that wake often
 //
-// With kernel samples, an observation shows only where such a thread sleeps. With many threads, observations are then
-// thinned out at random, to one part in frequentWakerShare of a CPU, and a sample waits for its thread's next
-// observation ([ThreadState.MayWait]): its time depends neither on the place of the sleep nor on a recent run, so the
-// division of blocked time is right on average.
+// With kernel samples, an observation shows only where such a thread sleeps. Among many threads, observations are then
+// thinned out at random ([Policy.frequentWakerBackoff]), and a sample waits for its thread's next observation
+// ([ThreadState.MayWait]): its time depends neither on the place of the sleep nor on a recent run, so the division of
+// blocked time is right on average.
 package backoff

@@ -9,9 +9,8 @@
 //	 ├─────────────┼── computes ──► syscall ──► stops here, in the call
 //
 // An interrupt takes some µs to another CPU. The thread's flag is set before, and checked at the end of any system call
-// (kernel/entry/common.c, exit_to_user_mode_loop): short code between two calls is hardly ever seen, and its time goes
-// to the calls (redis: 38 % instead of 6 % in read). The tracer's own CPU has no skid: its timer interrupt is served at
-// once, and the preempted thread stays where it was.
+// (kernel/entry/common.c, exit_to_user_mode_loop): short code between two calls is hardly ever seen (redis: 38 %
+// instead of 6 % in read). The tracer's own CPU has no skid: its timer interrupt is served at once.
 //
 // # Algorithm
 //
