@@ -195,6 +195,6 @@ func (a *Aggregator) WhileReading(f func()) {
 	a.ownership.reading(f)
 }
 
-// TakeOver takes the recording from an aggregator that hangs in a read. Then only the calling goroutine may call
-// methods.
+// TakeOver takes the recording from an aggregator that hangs in a read; false: it does not hang. Then only the calling
+// goroutine may call methods.
 func (a *Aggregator) TakeOver() bool { return a.ownership.takeOver() }

@@ -81,7 +81,7 @@ func queued(rng *rand.Rand, life, period int64, samples int, wait int64) *lives 
 	return l
 }
 
-func TestThreadsThatWaitForAProcessorHaveAWeightAtEachSample(t *testing.T) {
+func TestThreadsThatWaitForACPUHaveAWeightAtEachSample(t *testing.T) {
 	const period, samples = 10_000_000, 40_000
 	for _, c := range []struct {
 		ticks float64

@@ -190,7 +190,7 @@ func TestCPUTimeOfACallThatSleptWhenSampledGoesToTheCall(t *testing.T) {
 	t.Fatalf("no running span of stack 9 with 8 ns of CPU, 2 ns queued, at no tick, in %+v", b.spans)
 }
 
-func TestCPUTimeAfterTheLastSampleOnAProcessorGoesThere(t *testing.T) {
+func TestCPUTimeAfterTheLastSampleOnACPUGoesThere(t *testing.T) {
 	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)
 	b.observe(5, 0, 0, 2, sample.Running)

@@ -73,7 +73,7 @@ func TestWithoutABudgetTheRateIsThatAskedFor(t *testing.T) {
 	}
 }
 
-func TestPrywalksOwnTimeIsKeptWithinTheShareOfAllProcessors(t *testing.T) {
+func TestPrywalksOwnTimeIsKeptWithinTheShareOfAllCPUs(t *testing.T) {
 	p := NewOverheadBudget(1000, 0.02, 4)
 	self := int64(0)
 	for range firstTicks {

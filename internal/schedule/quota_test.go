@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestQuotaIsUsedOnOneProcessorAfterTheOther(t *testing.T) {
+func TestQuotaIsUsedOnOneCPUAfterTheOther(t *testing.T) {
 	u := &Quota{onlyCPU: -1}
 	if err := unix.SchedGetaffinity(0, &u.allCPUs); err != nil || u.allCPUs.Count() < 2 {
 		t.Skip("it takes two processors")

@@ -41,7 +41,7 @@ func TestThreadThatRunsOnIsSteady(t *testing.T) {
 	}
 }
 
-func TestThreadThatWaitsForAProcessorIsSteady(t *testing.T) {
+func TestThreadThatWaitsForACPUIsSteady(t *testing.T) {
 	var s SteadyDetector
 	now := Clocks{Wall: 1e9}
 	for range 100 {
@@ -105,7 +105,7 @@ func TestSkippingNeedsATimeWithoutNewThreads(t *testing.T) {
 }
 
 // One hundredth, or more if 10 ms apart.
-func TestCostlyTicksTakeTheirShareOfAProcessor(t *testing.T) {
+func TestCostlyTicksTakeTheirShareOfACPU(t *testing.T) {
 	for _, c := range []struct {
 		freq, cost float64
 		share      float64

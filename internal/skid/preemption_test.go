@@ -46,7 +46,7 @@ func TestKnownPreemptionsNeedNoReads(t *testing.T) {
 	}
 }
 
-func TestThreadQueuedOnTheTracersProcessorWaitsAtEachQuery(t *testing.T) {
+func TestThreadQueuedOnTheTracersCPUWaitsAtEachQuery(t *testing.T) {
 	files := procmem.OpenThread(os.Getpid(), os.Getpid(), nil)
 	defer files.Close()
 	for range 100 {
@@ -101,7 +101,7 @@ func TestPreemptionIsKnownUntilTheThreadRuns(t *testing.T) {
 	}
 }
 
-func TestThreadPreemptedFromAnotherProcessorSkids(t *testing.T) {
+func TestThreadPreemptedFromAnotherCPUSkids(t *testing.T) {
 	const at = 1_010_000_000
 	for _, c := range []struct {
 		calls bool // at each stop
