@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"prywalk/internal/dump/locks"
+	"prywalk/internal/dump/stacks"
 	"prywalk/internal/languages"
 	"prywalk/internal/printable"
 	"prywalk/internal/schema"
@@ -57,6 +58,9 @@ func writeLock(b *strings.Builder, l *locks.Locks, lock *locks.Lock) {
 			"thread that ran while it was read: dump again; nor CPython before 3.11 or after 3.13)\n")
 	}
 	switch {
+	case lock.OwnerProcess != 0:
+		writeOwnerProcess(b, l, lock.OwnerProcess)
+		return
 	case lock.Owner == 0:
 		return
 	case lock.OwnerThread == nil:
@@ -71,6 +75,27 @@ func writeLock(b *strings.Builder, l *locks.Locks, lock *locks.Lock) {
 	writeWait(b, lock.OwnerThread)
 	if !inCycle(l, lock.Owner) {
 		writeStack(b, lock.OwnerThread, false)
+	}
+}
+
+// writeOwnerProcess writes the threads of the process that took a file lock: any of them may release it.
+func writeOwnerProcess(b *strings.Builder, l *locks.Locks, pid int) {
+	i := slices.IndexFunc(l.Processes, func(p *stacks.Process) bool { return p.PID == pid })
+	if i < 0 {
+		fmt.Fprintf(b, "  what that process does: prywalk dump -p %d\n", pid)
+		return
+	}
+	threads := l.Processes[i].Threads
+	for j := range threads[:min(len(threads), maxShown)] {
+		t := &threads[j]
+		printable.Fprintf(b, "  its thread %d %s,%s\n", t.TID, shownName(t), stateText(t))
+		writeWait(b, t)
+		if len(threads) == 1 {
+			writeStack(b, t, false)
+		}
+	}
+	if more := len(threads) - maxShown; more > 0 {
+		fmt.Fprintf(b, "  and %d more\n", more)
 	}
 }
 

@@ -240,3 +240,27 @@ func lockText(t *testing.T, l *locks.Locks) string {
 	}
 	return b.String()
 }
+
+func TestProcessThatTookAFileLockIsShownOrHowToShowIt(t *testing.T) {
+	waiter := &stacks.Process{PID: 1, Threads: []stacks.Thread{{TID: 11, Name: "apt", State: "S", Wait: "fcntl"}}}
+	holder := &stacks.Process{PID: 2, Threads: []stacks.Thread{{TID: 2, Name: "dpkg", State: "S", Wait: "wait4"}}}
+	many := &stacks.Process{PID: 2}
+	for tid := range maxShown + 2 {
+		many.Threads = append(many.Threads, stacks.Thread{TID: 2 + tid, Name: "worker", State: "S", Wait: "read"})
+	}
+	for want, processes := range map[string][]*stacks.Process{
+		"  what that process does: prywalk dump -p 2\n":                   {waiter},
+		"  its thread 2 dpkg, sleeping in wait4\n":                        {waiter, holder},
+		"  its thread 9 worker, sleeping in read\n  and 2 more\n": {waiter, many},
+	} {
+		l := locks.Locks{Processes: processes, WaitersWithoutOwner: []int{11}, Locks: []locks.Lock{{
+			Wait: waits.Wait{Kind: waits.FileLock, Ownership: waits.Ownership{OwnerProcess: 2, OwnerName: "dpkg"}},
+			PID:  1, Waiters: []int{11},
+		}}}
+		var b strings.Builder
+		if err := WriteLocks(&b, &l); err != nil || !strings.Contains(b.String(), "taken by process 2 dpkg\n") ||
+			!strings.Contains(b.String(), want) {
+			t.Errorf("the text has not %q: %v\n%s", want, err, b.String())
+		}
+	}
+}
