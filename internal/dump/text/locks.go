@@ -82,7 +82,7 @@ func writeLock(b *strings.Builder, l *locks.Locks, lock *locks.Lock) {
 func writeOwnerProcess(b *strings.Builder, l *locks.Locks, pid int) {
 	i := slices.IndexFunc(l.Processes, func(p *stacks.Process) bool { return p.PID == pid })
 	if i < 0 {
-		fmt.Fprintf(b, "  what that process does: prywalk dump -p %d\n", pid)
+		printable.Fprintf(b, "  what that process does: prywalk dump -p %d\n", pid)
 		return
 	}
 	threads := l.Processes[i].Threads
@@ -95,7 +95,7 @@ func writeOwnerProcess(b *strings.Builder, l *locks.Locks, pid int) {
 		}
 	}
 	if more := len(threads) - maxShown; more > 0 {
-		fmt.Fprintf(b, "  and %d more\n", more)
+		printable.Fprintf(b, "  and %d more\n", more)
 	}
 }
 
