@@ -249,8 +249,8 @@ func TestProcessThatTookAFileLockIsShownOrHowToShowIt(t *testing.T) {
 		many.Threads = append(many.Threads, stacks.Thread{TID: 2 + tid, Name: "worker", State: "S", Wait: "read"})
 	}
 	for want, processes := range map[string][]*stacks.Process{
-		"  what that process does: prywalk dump -p 2\n":                   {waiter},
-		"  its thread 2 dpkg, sleeping in wait4\n":                        {waiter, holder},
+		"  what that process does: prywalk dump -p 2\n":           {waiter},
+		"  its thread 2 dpkg, sleeping in wait4\n":                {waiter, holder},
 		"  its thread 9 worker, sleeping in read\n  and 2 more\n": {waiter, many},
 	} {
 		l := locks.Locks{Processes: processes, WaitersWithoutOwner: []int{11}, Locks: []locks.Lock{{
