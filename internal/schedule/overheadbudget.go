@@ -105,7 +105,7 @@ func (b *OverheadBudget) ChargeSamples(n int64) {
 	b.chargedSamples = n
 }
 
-// SampleRate returns the frequency of kernel samples, ticks that of ticks, 1/s.
+// SampleRate returns the frequency of kernel samples; ticks is the frequency of ticks, 1/s.
 func (b *OverheadBudget) SampleRate(ticks float64) float64 {
 	if !b.Limited() {
 		return b.freq

@@ -98,8 +98,9 @@ func (d *PreemptionDetector) noteKnown(woken int64) bool {
 	return true
 }
 
-// CheckBeforeSample is Preempted before a thread is sampled. runs is its count of arrivals, read before. The preempted
-// thread is sampled first: an idle CPU may take it, less often while it is in a system call.
+// CheckBeforeSample is Preempted before a thread is sampled, and notes the result in t. runs is the thread's count of
+// arrivals, read before. The preempted thread is sampled first: an idle CPU may take it, less often while it is in a
+// system call.
 func (d *PreemptionDetector) CheckBeforeSample(t *StopClassifier, files *procmem.ThreadFiles, runs uint64,
 	woken int64) bool {
 	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
