@@ -36,7 +36,7 @@ func (s *builtinsSource) CallBefore(ret frames.Addr) (frames.Call, bool) {
 	return frames.Call{}, s.builtinsAt(ret) != nil
 }
 
-// builtinsAt returns the builtins with a function at pc that is returned into without a call, or nil.
+// builtinsAt returns the builtins with a function at pc that is returned into, or nil.
 func (s *builtinsSource) builtinsAt(pc frames.Addr) managed.Builtins {
 	start, ok := s.FuncStart(pc)
 	if !ok || start != pc {

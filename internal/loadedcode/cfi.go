@@ -36,8 +36,7 @@ func sectionOf(w *elffile.Window) dwarfunwind.Section {
 
 const maxDebugFrame = 64 << 20 // bytes
 
-// debugCFI is of debug files. With a language's table it is for code outside of that, and includes the file's
-// .debug_frame.
+// debugCFI is of debug files. With a language's table it is for code outside of that, and includes .debug_frame.
 type debugCFI struct {
 	elf    *elffile.File
 	from   *debugFiles

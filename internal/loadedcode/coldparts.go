@@ -104,7 +104,7 @@ func collectFuncSymbols(f *elffile.File, take func([]byte) []byte) []funcSymbol 
 	return out
 }
 
-// pairWithFunctions finds the function of the same name in the cold part's unit, else the global one.
+// pairWithFunctions finds the function in the cold part's unit, else the global one.
 func (c *coldParts) pairWithFunctions(cold, whole []funcSymbol) {
 	type key struct {
 		name string

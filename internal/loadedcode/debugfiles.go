@@ -19,7 +19,7 @@ type debugFiles struct {
 	files *filePool
 	tried bool
 	found []*elffile.File
-	debug *elffile.DebugFile // first of found, or nil
+	debug *elffile.DebugFile
 }
 
 func (s *debugFiles) filesOrOpen() []*elffile.File {
@@ -31,7 +31,7 @@ func (s *debugFiles) filesOrOpen() []*elffile.File {
 	}
 	s.tried = true
 	if s.open != nil {
-		s.debug = s.elf.OpenDebug(s.path, s.openInPool, func(error) {}) // package symbols opens it, too, and warns
+		s.debug = s.elf.OpenDebug(s.path, s.openInPool, func(error) {})
 	}
 	if s.debug != nil {
 		s.found = append(s.found, s.debug.File)

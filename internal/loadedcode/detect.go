@@ -13,7 +13,7 @@ import (
 
 type detectedRuntimes struct {
 	// detections has one entry for each detector. A kind of runtime in a module of its own ([managed.Runtime.Module])
-	// has one for each that was found, and one to find the next.
+	// has one for each found, and one to find the next.
 	detections   []detection
 	frameSources []managed.FrameSource
 	schedulers   []managed.Scheduler
@@ -26,7 +26,7 @@ type detection struct {
 	kind          int             // index in runtimes.Detectors
 	runtime       managed.Runtime // nil: not found
 	reason        error           // why not
-	tries         int             // since new files or run-time code appeared
+	tries         int
 	refreshesLeft int
 }
 
@@ -45,7 +45,7 @@ func (d *detectedRuntimes) found(yield func(managed.Runtime) bool) {
 	}
 }
 
-// detect attaches found runtimes to the new mappings, and searches others if there are new files or code.
+// detect attaches found runtimes, and searches others if there are new files or code.
 func (d *detectedRuntimes) detect(h *runtimeHost) {
 	if d.detections == nil {
 		for i := range runtimes.Detectors {

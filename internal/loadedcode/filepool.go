@@ -25,7 +25,7 @@ type filePool struct {
 type pooledFile struct {
 	pool      *filePool
 	f         *safeopen.File
-	path      string // used when its link is gone, or ""
+	path      string
 	closed    bool
 	nameTaken bool
 	used      uint64
@@ -154,7 +154,6 @@ func (h *pooledFile) reopen() error {
 	return nil
 }
 
-// openAgain opens by the link in map_files, which ends with its process, else by path.
 func (h *pooledFile) openAgain() (*safeopen.File, error) {
 	f, err := h.checkSame(h.f.Reopen())
 	if err != nil && strings.HasPrefix(h.path, "/") {

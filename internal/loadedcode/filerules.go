@@ -27,7 +27,7 @@ func (r *fileRules) prepare(symbols *fileSymbols) {
 	if r.table = runtimes.TableOf(f); r.table != nil {
 		r.add(r.table)
 	}
-	if own := CFI(f, r.table == nil); own != nil { // else debugCFI has .debug_frame
+	if own := CFI(f, r.table == nil); own != nil {
 		r.add(own)
 	}
 	r.add(&debugCFI{elf: f, from: symbols.from, table: r.table})
@@ -54,7 +54,6 @@ func (r *fileRules) add(s interface {
 // Table returns the table of a language's functions, or nil. Not safe for concurrent use.
 func (img *Image) Table() managed.FileTable { return img.preparedRules().table }
 
-// preparedTable is for concurrent use. A file without a table is not prepared.
 func (img *Image) preparedTable() managed.FileTable {
 	if !img.mayHaveTable() {
 		return nil

@@ -18,7 +18,7 @@ import (
 // program's owner.
 type TrustedFiles struct {
 	PID    int
-	tid    int // a live thread; 0: PID
+	tid    int
 	opener safeopen.Opener
 	trust  *safeopen.Trust
 }

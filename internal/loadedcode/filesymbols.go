@@ -15,8 +15,8 @@ import (
 type fileSymbols struct {
 	elf   *elffile.File
 	from  *debugFiles
-	named map[string][]managed.Symbol // of the file's own tables, by searched names
-	first map[string]managed.Symbol   // zero: none
+	named map[string][]managed.Symbol
+	first map[string]managed.Symbol // zero: none
 }
 
 const maxCachedNames = 1 << 10
@@ -69,7 +69,7 @@ func (x *fileSymbols) debugSymbols(names []string) (list []managed.Symbol) {
 	return list
 }
 
-// ownSymbols searches all names that runtimes ask of each file together, as a search reads all names.
+// ownSymbols searches the names that runtimes ask of each file together.
 func (x *fileSymbols) ownSymbols(names []string) []managed.Symbol {
 	search := names
 	if !slices.ContainsFunc(names, func(n string) bool { return !slices.Contains(runtimes.Symbols, n) }) {

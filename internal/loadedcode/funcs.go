@@ -51,7 +51,6 @@ func (x *funcIndex) build() {
 	x.funcs = slices.Clip(x.funcs)
 }
 
-// pltStubs have one entry of call frame information each.
 type pltStubs []elffile.PLT
 
 // FuncRange implements heuristics.Functions.

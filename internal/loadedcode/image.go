@@ -79,7 +79,7 @@ func (img *Image) preparedRules() *fileRules {
 }
 
 // Clone returns the file with separate tables, for another goroutine. Precondition: the clone is closed before the
-// cache of the first image, whose open file it shares.
+// cache of the first image.
 func (img *Image) Clone() (*Image, error) {
 	f, err := img.ELF.Reopen()
 	if err != nil {

@@ -17,7 +17,7 @@ type fileKey struct {
 // for concurrent use.
 type ImageCache struct {
 	files  *filePool
-	byName map[fileKey]*Image // nil: not ELF or unreadable
+	byName map[fileKey]*Image
 	byFile map[safeopen.ID]*Image
 	vdsos  []vdso
 }

@@ -211,7 +211,6 @@ func (l *MappingList) HasCode(addr uint64) bool {
 	return slices.ContainsFunc(l.Code, func(m MapsLine) bool { return m.Start <= addr && addr < m.End })
 }
 
-// parse makes new lists: the old ones may be in use.
 func (l *MappingList) parse() error {
 	l.Code, l.Spans = nil, nil
 	return eachMapping(l.text, func(m *RawMapping) {

@@ -52,11 +52,11 @@ var errReadMapped = errors.New("reading a file's contents in a process's memory"
 
 const maxPieces = 4096
 
-// NewMemFile reads the mapped parts of m's file; nil: none. Of several loads of the file it reads the one with m:
-// mappings ascending in address and file offset.
+// NewMemFile reads the mapped parts of m's file; nil: none. Of several loads it reads the one with m: mappings
+// ascending in address and file offset.
 func NewMemFile(o AddressSpace, m *Mapping) *MemFile {
 	f := &MemFile{space: o}
-	found, last := false, uint64(0) // m has passed; offset of the previous mapping
+	found, last := false, uint64(0)
 	err := o.MappingsOf(m, func(r *RawMapping) {
 		another := r.Offset < last
 		switch {

@@ -43,8 +43,8 @@ func (p *Process) Image(m *Mapping) *Image {
 	return img
 }
 
-// openMapped opens a mapping's file by its map_files link, else /proc/PID/exe or its path in the process's root or
-// prywalk's if the contents are the mapping's.
+// openMapped opens a mapping's file by its map_files link, else /proc/PID/exe or its path, if the contents are the
+// mapping's.
 func (p *Process) openMapped(m *Mapping) (*safeopen.File, error) {
 	f, err := p.openLink(m)
 	if err == nil || errors.Is(err, safeopen.ErrStuck) {
@@ -82,7 +82,7 @@ func (p *Process) openLink(m *Mapping) (*safeopen.File, error) {
 	}
 	link := process.Path(p.MemoryTID(), fmt.Sprintf("map_files/%x-%x", m.Start, m.End))
 	f, err := p.files.opener.Open(safeopen.Request{Path: link, Kernel: true})
-	p.noLinks = errors.Is(err, unix.EPERM) // EACCES: this file only
+	p.noLinks = errors.Is(err, unix.EPERM)
 	return f, err
 }
 

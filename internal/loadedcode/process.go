@@ -58,7 +58,7 @@ func Open(pid int) (*Process, error) {
 func (c *ImageCache) Open(pid int) (*Process, error) {
 	for try := 0; ; try++ {
 		p, err := c.open(pid)
-		// During exec by another thread than the first, /proc has no files, or the id is the ended first thread's.
+		// During exec by another thread /proc has no files, or the id is the ended first thread's.
 		seemsGone := errors.Is(err, refusal.Exited) || errors.Is(err, refusal.Zombie)
 		if !seemsGone || try == openTries || unix.Kill(pid, 0) == unix.ESRCH {
 			return p, err

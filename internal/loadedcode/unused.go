@@ -9,7 +9,7 @@ import "sync/atomic"
 // A recording keeps each image for names. Unused files are closed and their data dropped until they are needed.
 
 type usage struct {
-	users          atomic.Int64 // mappings in live processes
+	users          atomic.Int64
 	modules        atomic.Int64 // ever made: a program that is started repeatedly often has no user
 	modulesAtSweep atomic.Int64
 	idle           atomic.Bool

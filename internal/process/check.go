@@ -42,7 +42,7 @@ func (p procRoot) check(pid int) (*Status, error) {
 	return s, nil
 }
 
-// hiddenOrGone distinguishes a process hidden by /proc (mount option hidepid) from a missing one.
+// hiddenOrGone distinguishes a hidden process (mount option hidepid) from a missing one.
 func (p procRoot) hiddenOrGone(pid int, err error) error {
 	if p != defaultProc || !errors.Is(err, refusal.Exited) {
 		return err

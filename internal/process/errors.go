@@ -15,7 +15,7 @@ type Error struct {
 	Cause string
 	Next  string
 	Err   error
-	Gate  *Gate // the failed check; nil: inferred
+	Gate  *Gate
 }
 
 // Error returns cause and next step in one line.

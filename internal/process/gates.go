@@ -19,7 +19,7 @@ import (
 type Gate struct {
 	Name    string
 	OK      bool // as far as can be seen
-	Unknown bool // OK is a guess
+	Unknown bool
 	Detail  string
 	Remedy  string // smallest step that helps
 	Command string
@@ -78,8 +78,7 @@ func (g *gateChecker) all() []Gate {
 
 func (g *gateChecker) privileged() bool { return g.self.Has(unix.CAP_SYS_PTRACE) }
 
-// withCapabilities adds how prywalk gets capabilities. INVOCATION_ID is set in units (systemd.exec(5)), and inherited:
-// as root by containers in them, too.
+// withCapabilities adds how prywalk gets capabilities. INVOCATION_ID is set in units (systemd.exec(5)), and inherited.
 func (g *gateChecker) withCapabilities(gate Gate, needs uint64) Gate {
 	inUnit := os.Getenv("INVOCATION_ID") != ""
 	unit := "give the unit AmbientCapabilities=" + strings.ToUpper(strings.Join(grantedNames(needs), " ")) +

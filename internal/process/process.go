@@ -20,7 +20,7 @@ type Process struct {
 	Comm      string // at [Open], or as set by the caller
 	Arch      frames.Arch
 
-	tid    int // a live thread: PID, or another if the first has ended
+	tid    int
 	pidfd  int
 	tasks  *procmem.TaskDir
 	memory *procmem.Memory

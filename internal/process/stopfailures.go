@@ -75,7 +75,7 @@ func (p procRoot) tracerOf(pid int) (by int, name string) {
 		if err != nil || st.Tracer == 0 {
 			continue
 		}
-		t, err := p.status(st.Tracer) // Tracer is a thread id
+		t, err := p.status(st.Tracer)
 		if err == nil && t.Tgid != self.Tgid {
 			return t.Tgid, t.Name
 		}

@@ -26,7 +26,7 @@ func WaitLabel(arch frames.Arch, state byte, nr int64, wchan []byte) string {
 	return kernelReason(wchan)
 }
 
-// clocks exceeds the numbers of clocks that are not of one process or device (MAX_CLOCKS, include/uapi/linux/time.h).
+// clocks exceeds the numbers of clocks of the system (MAX_CLOCKS, include/uapi/linux/time.h).
 const clocks = 16
 
 // ResumedCall names the system call that restart_syscall(2) continues, or "": there are three kinds (struct

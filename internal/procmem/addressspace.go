@@ -72,7 +72,7 @@ func isEmptied(fd int) bool {
 func (m *Memory) openNew(pid int) {
 	var st Stat
 	if ReadStat(pid, &st) != nil || st.StartCode == 0 {
-		return // ended; or an open would wait until the former address space is freed (exec_update_lock)
+		return // ended; or an open would wait for exec_update_lock
 	}
 	var p pathBuf
 	fd, e := open(p.process(pid, "pagemap"), 0)

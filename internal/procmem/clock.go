@@ -53,7 +53,7 @@ func BootTicks() uint64 { return uint64(SinceBoot()) / ClockTick }
 // Suspended returns CLOCK_BOOTTIME − CLOCK_MONOTONIC in ns, or 0 if unknown.
 func Suspended() int64 {
 	suspended, shortest := int64(0), int64(1<<62)
-	for range 3 { // the shortest, as pre-emption prolongs one
+	for range 3 {
 		before := Now()
 		boot, e := clock(unix.CLOCK_BOOTTIME)
 		if took := Now() - before; e == 0 && took < shortest {

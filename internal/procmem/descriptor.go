@@ -43,7 +43,6 @@ func (d *descriptor) close() {
 	}
 }
 
-// memoryBudget is a quarter of the limit of open files.
 var memoryBudget = sync.OnceValue(func() *FDBudget {
 	b := NewFDBudget(0)
 	b.left.Store(b.left.Load() / 4)

@@ -263,7 +263,6 @@ func (m *Memory) present(by *threadReads, addr uint64, n int, kind SpanKind) int
 	return n
 }
 
-// isPresent includes unwritten anonymous memory: it has no provider.
 func isPresent(entry uint64, kind SpanKind) bool {
 	if kind == Anonymous {
 		return entry&pageSwapped == 0
@@ -306,8 +305,7 @@ func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 	return done, nil
 }
 
-// spanForRead asks the table, else the kernel. Where the kernel cannot be asked, it returns n bytes from addr as a
-// file's.
+// spanForRead asks the table, else the kernel; if neither is possible, it returns n bytes from addr as a file's.
 func (m *Memory) spanForRead(addr uint64, n int) (s Span, ok bool) {
 	if !findSpan(m.table.Load(), addr, &s) && !m.query(nil, addr, &s) {
 		return Span{End: addr + uint64(n), Kind: FileBacked}, m.noQueries.Load()

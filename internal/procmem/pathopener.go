@@ -34,7 +34,6 @@ type Job struct {
 // Done reports whether the function has returned: its results may be read.
 func (j *Job) Done() bool { return j.done.Load() }
 
-// pathOpeners' published list is immutable: readers never wait.
 var pathOpeners struct {
 	change sync.Mutex
 	all    atomic.Pointer[[]*PathOpener]
@@ -101,7 +100,6 @@ func (o *PathOpener) Start(f func()) *Job {
 	return job
 }
 
-// pathOpener returns the calling thread's if path is in /proc/PID, else nil.
 func pathOpener(path []byte) *PathOpener {
 	const of = "/proc/"
 	all := pathOpeners.all.Load()

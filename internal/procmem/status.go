@@ -55,7 +55,7 @@ func readStatus(fd int, e syscall.Errno, s *Status) error {
 	}
 	defer closeFD(fd)
 	var buf [4096]byte
-	at, kept := 0, 0 // offset in the file, bytes of an incomplete line
+	at, kept := 0, 0
 	bad, skips := false, false
 	for {
 		n, e := pread(fd, buf[kept:], uint64(at))

@@ -66,7 +66,7 @@ func (ts *SyscallThreads) BlockIdle(fd int) (n int) {
 type threadReads struct {
 	threads       *SyscallThreads
 	thread        *syscallThread
-	callPending   bool // the last call was late, and may be pending
+	callPending   bool
 	waitLeft      int64
 	deadline      int64
 	timedOut      bool

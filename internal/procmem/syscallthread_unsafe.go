@@ -141,7 +141,7 @@ func (t *syscallThread) vectors(addr uint64, n int) (local, remote uintptr) {
 
 func (t *syscallThread) query() *mapQuery { return (*mapQuery)(unsafe.Pointer(&t.buf[0])) }
 
-// follow moves the thread to the caller's CPU, and binds a real-time caller to it: this avoids interrupts between CPUs.
+// follow moves the thread to the caller's CPU, and binds a real-time caller to it, against interrupts between CPUs.
 func (t *syscallThread) follow(cpu int) {
 	if cpu < 0 || cpu == t.cpu {
 		return

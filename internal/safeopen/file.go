@@ -92,7 +92,7 @@ func (f *File) ReadAt(b []byte, off int64) (int, error) {
 		return f.f.ReadAt(b, off)
 	}
 	got, err := f.by.Read(f.Name(), func() ([]byte, error) {
-		buf := make([]byte, len(b)) // a late read may write to it
+		buf := make([]byte, len(b))
 		n, err := f.f.ReadAt(buf, off)
 		return buf[:n], err
 	})

@@ -19,7 +19,7 @@ type mounts struct {
 	own     map[uint64]bool // this process's; shared
 	fuse    map[uint64]bool // of other lists
 	anyFUSE bool
-	unread  []string // lists to read for an unknown id; ids are unique
+	unread  []string
 }
 
 func mountsFor(r *Request) *mounts {
@@ -38,7 +38,7 @@ func mountsFor(r *Request) *mounts {
 			m.read(file)
 		}
 	}
-	// A process's list omits mounts above its root: the one that contains a chroot directory.
+	// A process's list omits the mount that contains a chroot directory.
 	m.unread = append(m.unread, "/proc/1/mountinfo")
 	return m
 }
@@ -54,7 +54,7 @@ var ownMountList ownMounts
 type ownMounts struct {
 	sync.Mutex
 	fd      int
-	fuse    map[uint64]bool // immutable, as mounts share it
+	fuse    map[uint64]bool
 	anyFUSE bool
 }
 

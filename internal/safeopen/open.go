@@ -25,7 +25,7 @@ type Request struct {
 	Path    string // below Root
 	Beneath bool   // an error for a path that leads out of Root
 	Kernel  bool   // Path is a kernel link to an open or mapped file (/proc/PID/exe)
-	NoLink  bool   // refuse a symbolic link as the last element
+	NoLink  bool
 	Trust   *Trust // permitted owners; nil: any
 	Since   int64  // earliest permitted last write, ns of CLOCK_REALTIME; 0: any
 	MaxSize int64  // bytes; 0: any

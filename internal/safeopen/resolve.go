@@ -9,8 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// resolve opens a request's file with O_PATH, which has no effect on it. It returns errFUSE instead of an access to
-// FUSE.
+// resolve opens a file with O_PATH, which has no effect on it. It returns errFUSE instead of an access to FUSE.
 func resolve(r *Request, m *mounts) (int, error) {
 	flags := uint64(unix.O_PATH | unix.O_CLOEXEC)
 	if r.Kernel {
@@ -43,7 +42,7 @@ func resolve(r *Request, m *mounts) (int, error) {
 	}
 	for range 8 { // EAGAIN: a ".." raced with a rename (openat2(2))
 		fd, err := unix.Openat2(dir, r.Path, &how)
-		if err == unix.ENOSYS || err == unix.EPERM { // before Linux 5.6, or a filter
+		if err == unix.ENOSYS || err == unix.EPERM {
 			return walk(dir, r, m)
 		}
 		if err != unix.EAGAIN {

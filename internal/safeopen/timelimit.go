@@ -65,8 +65,7 @@ func (a *pendingCalls) timeLimit() time.Duration {
 
 const maxRestarts = 20
 
-// waitsForCPU reports whether a thread of prywalk runs, is queued, or waits for another one (futex). 0: not started
-// yet.
+// waitsForCPU reports whether a thread of prywalk runs, is queued, or waits for another one (futex). 0: not started.
 func waitsForCPU(tid int64) bool {
 	if tid == 0 {
 		return true
@@ -95,10 +94,10 @@ func wait[T any](a *pendingCalls, do func() (T, error), discard func(T)) (T, err
 		err   error
 	}
 	done := make(chan answer, 1)
-	var over atomic.Bool // the first to set it decides: answered or given up
+	var over atomic.Bool
 	var tid atomic.Int64
 	go func() {
-		runtime.LockOSThread() // tid is do's thread
+		runtime.LockOSThread()
 		defer runtime.UnlockOSThread()
 		tid.Store(int64(unix.Gettid()))
 		v, err := do()
