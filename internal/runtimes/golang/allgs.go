@@ -158,7 +158,14 @@ func (a *allgs) decode(at uint64, b []byte, l layoutG) Goroutine {
 	return g
 }
 
-func (a *allgs) isSystem(g *Goroutine) bool { return g.inC() || a.startFuncs.at(g.Start).system }
+func (a *allgs) isSystem(g *Goroutine) bool {
+	f := a.startFuncs.at(g.Start)
+	if f.idle != "" && g.Status == goroutineWaiting {
+		why := a.waitReason(g)
+		return why == "" || why == f.idle
+	}
+	return g.inC() || f.system
+}
 
 func (a *allgs) waitReason(g *Goroutine) string {
 	if g.Status != goroutineWaiting && g.Status != goroutineLeaked {

@@ -17,7 +17,7 @@
 //	             rule_*.go      functions of the compiler
 //	             flow_x86.go    functions that load the stack pointer
 //	             switch_*.go    between the stacks of goroutine, scheduler and C; newthread_*.go: after clone
-//	             framechain.go  the chain of rbp of many stacks
+//	             framechain.go  the chain of rbp, of kernel samples
 //	name       lines.go         function, file, line, inlined calls
 //	labels     labels.go
 //

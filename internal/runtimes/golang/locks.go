@@ -7,10 +7,12 @@ import (
 	"prywalk/internal/managed"
 )
 
+const maxLockPCs = 1 << 14
+
 // lockFinder finds the locks that frames hold ([funcs.findLocksX86]).
 type lockFinder struct {
 	program *program
-	held    map[uint64]*heldLocksX86
+	held    map[uint64]*heldLocksX86 // by pc
 }
 
 // HeldLocks implements [managed.Scheduler].
@@ -28,7 +30,7 @@ func (l *lockFinder) HeldLocks(pc, sp frames.Addr) (out []managed.TaskLock) {
 		if l.held == nil {
 			l.held = map[uint64]*heldLocksX86{}
 		}
-		if len(l.held) < maxStartFuncs {
+		if len(l.held) < maxLockPCs {
 			l.held[pc] = known
 		}
 	}

@@ -30,13 +30,14 @@ const (
 )
 
 // Word of go:func.* in Go 1.18; in 1.20 (covctrs, ecovctrs added); in 1.27 (typedesclen, itaboffset, itabsize added).
-// Since 1.20, epclntab follows.
+// Since 1.26, epclntab follows: the end of the table.
 const (
 	mdGofunc118 = 38
 	mdGofunc120 = 40
 	mdGofunc127 = 43
 )
 
+// gofunc returns the address of go:func.*. Where neither form has the table's end (Go 1.20 to 1.25), it is word 40.
 func (s *moduleScan) gofunc(w *[mdWords]uint64) uint64 {
 	if s.h.magic == magic118 {
 		return w[mdGofunc118]

@@ -113,7 +113,7 @@ func (s *parkedStacks) fill(f *goroutinePoller, places []int) {
 		c := goroutineCopy{place: places[i]}
 		if b != nil {
 			c.g, c.sum = r.decode(s.addrs[i], b, r.fields), f.sum(b)
-			c.state = r.copied(&c.g)
+			c.state = r.stateToCopy(&c.g)
 		}
 		if c.state == copyWhole {
 			c.stack = nil
@@ -129,7 +129,8 @@ func (s *parkedStacks) fill(f *goroutinePoller, places []int) {
 	})
 }
 
-func (a *allgs) copied(g *Goroutine) copyState {
+// stateToCopy returns copyWhole for a g whose stack is still to be copied.
+func (a *allgs) stateToCopy(g *Goroutine) copyState {
 	switch {
 	case g.ended():
 		return copyNoStack

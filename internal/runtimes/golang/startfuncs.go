@@ -7,7 +7,8 @@ import "strings"
 type startFunc struct {
 	name   string
 	system bool
-	ok     bool
+	idle   string // of callsUserCode
+	ok     bool   // the address is a function's entry
 }
 
 const maxStartFuncs = 1 << 14
@@ -35,7 +36,7 @@ func (s *startFuncs) at(start uint64) startFunc {
 	if t, bias := s.program.tableAt(start); t != nil {
 		if f, ok := t.find(start - bias); ok {
 			name := string(t.name(&f))
-			found = startFunc{name, isSystemStart(name), f.entry == start-bias}
+			found = startFunc{name, isSystemStart(name), callsUserCode[name], f.entry == start-bias}
 		}
 	}
 	s.byStart[start] = found
@@ -56,7 +57,17 @@ func (s *startFuncs) named(name string) (addr uint64, ok bool) {
 	return addr, addr != 0
 }
 
-// The names are those of isSystemGoroutine in runtime/traceback.go.
+// isSystemStart reports whether goroutines with this first function are the runtime's own (isSystemGoroutine in
+// runtime/traceback.go). Coroutines of iter.Pull start in corostart.
 func isSystemStart(name string) bool {
-	return strings.HasPrefix(name, "runtime.") && name != "runtime.main" && name != "runtime.handleAsyncEvent"
+	switch name {
+	case "runtime.main", "runtime.handleAsyncEvent", "runtime.corostart":
+		return false
+	}
+	return strings.HasPrefix(name, "runtime.")
 }
+
+// callsUserCode has the runtime's goroutines that call finalizers and cleanups, and the reason for which they wait for
+// work. One that waits for another is in user code.
+var callsUserCode = map[string]string{"runtime.runfinq": "finalizer wait", "runtime.runFinalizers": "finalizer wait",
+	"runtime.runCleanups": "cleanup wait"}

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package dump
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/testtargets"
+)
+
+// goroutinesOfTheRuntime has goroutines that start in the runtime and run the program's code.
+const goroutinesOfTheRuntime = `package main
+
+import (
+	"iter"
+	"os"
+	"runtime"
+	"time"
+)
+
+type object struct{ a [10]int }
+
+//go:noinline
+func yields(yield func(int) bool) {
+	for yield(1) {
+	}
+}
+
+//go:noinline
+func finalize(c, begun chan int) { begun <- 1; <-c }
+
+//go:noinline
+func leave(c, begun chan int) {
+	runtime.SetFinalizer(new(object), func(*object) { finalize(c, begun) })
+	runtime.AddCleanup(new(object), func(begun chan int) { finalize(c, begun) }, begun)
+}
+
+func main() {
+	c, begun := make(chan int), make(chan int)
+	for i := 0; i < 10; i++ {
+		next, _ := iter.Pull(yields)
+		next()
+		go func() {
+			blocked, _ := iter.Pull(func(func(int) bool) { <-c })
+			blocked()
+			next()
+		}()
+	}
+	leave(c, begun)
+	for n := 0; n < 2; {
+		runtime.GC()
+		select {
+		case <-begun:
+			n++
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	time.Sleep(500 * time.Millisecond)
+	all := make([]byte, 1<<20)
+	os.Stdout.Write(append(all[:runtime.Stack(all, true)], "\nEND\n"...))
+	time.Sleep(time.Hour)
+}
+`
+
+var typeArguments = regexp.MustCompile(`\[.*\]`)
+
+// asGoShows returns frames as runtime.Stack does: without type arguments, and without functions of the runtime.
+func asGoShows(list []stacks.Frame) (out []stacks.Frame) {
+	for _, f := range list {
+		if !strings.HasPrefix(f.Function, "runtime.") {
+			f.Function = typeArguments.ReplaceAllString(f.Function, "[...]")
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+func TestGoroutinesInUserCodeAreTheProgramsWhereverTheyStart(t *testing.T) {
+	for _, release := range append([]string{""}, testtargets.LaterGoReleases(t)...) {
+		if release != "" && release < "1.24" {
+			continue // has no cleanups
+		}
+		t.Run(release, func(t *testing.T) {
+			cmd, out := startGoroutines(t, goroutinesOfTheRuntime, release, stripped...)
+			own := ownGoroutines(t, out)
+			count, seen := map[string]int{}, 0
+			p := sampleGoroutines(t, cmd.Process.Pid)
+			for i := range p.GoroutineStacks {
+				g := &p.GoroutineStacks[i]
+				if g.System {
+					continue
+				}
+				seen++
+				o, known := own[g.ID]
+				if g.ID != 1 && (!known || g.Wait != o.wait || !g.Complete || !sameFrames(asGoShows(g.Frames), o.frames)) {
+					t.Errorf("goroutine %d (%s), %s: %q\nit says %+v", g.ID, g.Wait, g.StopReason, shown(g.Frames), o)
+				}
+				switch {
+				case has(g, "main.finalize"):
+					count["finalize"]++
+				case has(g, "runtime.corostart"):
+					count["coroutine "+g.Wait]++
+				}
+			}
+			if want := "map[coroutine chan receive:10 coroutine coroutine:10 finalize:2]"; fmt.Sprint(count) != want {
+				t.Errorf("%v, not %s", count, want)
+			}
+			if seen != len(own) {
+				t.Errorf("%d goroutines, the program knows %d", seen, len(own))
+			}
+		})
+	}
+}
