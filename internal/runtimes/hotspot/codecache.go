@@ -68,7 +68,7 @@ func (c *codeCache) proven() bool {
 	}
 	at := m.word(queue + l.offset("StubQueue::_stub_buffer"))
 	end := at + uint64(max(m.int32(queue+l.offset("StubQueue::_buffer_limit")), 0))
-	failed := m.failed
+	failed := m.failed // blobAt calls memory
 	c.proof = proofHolds
 	b, ok := c.blobAt(at)
 	if ok && !failed && b.kind == kindInterpreter && end > at && end <= b.end {
@@ -91,6 +91,7 @@ func (c *codeCache) reserved(addr uint64) bool {
 	return c.inHeaps(addr) != nil
 }
 
+// memory returns the one memory of c, without an error: callers test failed before another function calls memory.
 func (c *codeCache) memory() *memory {
 	if c.mem.from, c.mem.failed = c.host, false; c.cached.inUse {
 		c.mem.from = &c.cached

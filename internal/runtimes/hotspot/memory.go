@@ -54,7 +54,7 @@ func (c *readCache) reread() {
 	c.Reread(&c.process, c.readParts)
 }
 
-// memory has a sticky error.
+// memory reads values, 0 after an error, which stays in failed until the next [codeCache.memory].
 type memory struct {
 	from   managed.Reader
 	failed bool

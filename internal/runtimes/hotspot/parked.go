@@ -40,7 +40,7 @@ func (t *waiters) waitByStatus(id threadID) (w waitState, ok bool) {
 	return w, true
 }
 
-// threadObject is false while the thread runs a virtual thread.
+// threadObject returns the thread's java.lang.Thread; false: it is unreadable, or the thread runs a virtual thread.
 func (t *waiters) threadObject(id threadID) (uint64, bool) {
 	ref := id.object
 	m := t.vm.memory()
@@ -52,8 +52,11 @@ func (t *waiters) threadObject(id threadID) (uint64, bool) {
 			return 0, false
 		}
 	}
+	if m.failed {
+		return 0, false
+	}
 	object, ok := t.uncoloured(ref)
-	return object, ok && !m.failed && t.isThread(object)
+	return object, ok && t.isThread(object)
 }
 
 func (t *waiters) learnFields(object uint64) bool {

@@ -180,6 +180,31 @@ func TestUnprovenWaitsAreRejected(t *testing.T) {
 	}
 }
 
+// The object of a thread that may run a virtual thread is not the one that waits.
+func TestParkedThreadWhoseVirtualThreadIsUnreadableIsRejected(t *testing.T) {
+	w := newWaiting(t, "JDK 25")
+	w.parks()
+	w.ask()
+	handle, object := w.take(8), w.newObject(w.class)
+	at := handle - w.thread
+	for what, c := range map[string]struct {
+		offset, handle, thread uint64
+		ok                     bool
+	}{
+		"no virtual thread": {at, 0, 0, true},
+		"itself":            {at, object, w.object, true},
+		"a virtual thread":  {at, object, object, false},
+		"unreadable":        {uint64(len(w.mem)) - w.thread, 0, 0, false},
+	} {
+		w.put(handle, c.handle)
+		w.put(object, c.thread)
+		w.n.vm.layout.fields["JavaThread::_vthread"] = field{offset: c.offset, size: 8}
+		if got, ok := w.ask(); ok != c.ok {
+			t.Errorf("%s: %+v, %v", what, got, ok)
+		}
+	}
+}
+
 func TestWaitThatChangesWhileReadIsRejected(t *testing.T) {
 	w := newWaiting(t, "JDK 17")
 	w.enters()
