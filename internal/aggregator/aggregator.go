@@ -25,11 +25,10 @@ type Options struct {
 	ThreadsFiltered bool                   // other threads' time is not attributed
 	// Children: attribute untracked children's time; Launched: the recording launched the first process.
 	Children, Launched bool
-	// Period is the time that a sample stands for, ns; 0: unknown.
-	Period        int64
-	KernelSamples bool
-	Tasks         bool // observe waiting tasks, and read labels of running ones
-	Kernel        bool
+	StandsFor          int64 // CPU time, ns, that a sample stands for; 0: unknown
+	KernelSamples      bool
+	Tasks              bool // observe waiting tasks, and read labels of running ones
+	Kernel             bool
 	// SaveCheckpoint writes a checkpoint; nil: none.
 	SaveCheckpoint func(between func())
 	Sinks          []profile.Sink // beside the Builder
@@ -91,7 +90,7 @@ func New(o Options, with *handover.Common) *Aggregator {
 	}
 	a.waits = waitExplainer{ownership: a.ownership, runs: a.stacks.managedWalk.runCounts, listener: o.Listener}
 	options := attribute.Options{
-		ThreadsFiltered: o.ThreadsFiltered, Children: o.Children, Period: o.Period, KernelSamples: o.KernelSamples,
+		ThreadsFiltered: o.ThreadsFiltered, Children: o.Children, StandsFor: o.StandsFor, KernelSamples: o.KernelSamples,
 	}
 	var kernel attribute.ProcSource = procFS{}
 	if o.Events != nil {
@@ -126,7 +125,7 @@ func (a *Aggregator) handleEvent(e *handover.Event) {
 		a.attributeUnassignedOfChild(e)
 	case handover.ChildCounted:
 		a.attribute(&attribute.ChildCounted{
-			Process: e.Proc.ID, Program: programOf(e.Program), Length: e.Length, AllCounted: e.AllCounted,
+			Process: e.Proc.ID, Program: programOf(e.Program), CPU: e.CPU, AllCounted: e.AllCounted,
 			ChildEnded: e.ChildEnded,
 		})
 	case handover.ThreadStarted:
@@ -136,7 +135,7 @@ func (a *Aggregator) handleEvent(e *handover.Event) {
 	case handover.ThreadEnded:
 		a.endThread(e)
 	case handover.EndedSoFar:
-		a.attribute(&attribute.EndedSoFar{Process: e.Proc.ID, Length: e.Length, At: e.At})
+		a.attribute(&attribute.EndedSoFar{Process: e.Proc.ID, CPU: e.CPU, At: e.At})
 	case handover.ProcessEnded:
 		a.endProcess(a.process(e.Proc), e.ProcessEnd, e.At)
 	case handover.Execed:

@@ -34,7 +34,7 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 				Stack: id, State: s.State, Wait: s.WaitReason(), WalkEnd: end, WaitsFor: waitsFor, Owner: owner,
 				Labels: a.labelsOf(th, s),
 			},
-			OnCPU: s.OnCPU, Basis: s.Basis, UnchangedBefore: e.UnchangedBefore, StandsFor: e.Length,
+			OnCPU: s.OnCPU, Basis: s.Basis, UnchangedBefore: e.UnchangedBefore, StandsFor: e.StandsFor,
 			FromKernel: s.How == observe.ByKernelSample,
 		},
 	}
@@ -53,7 +53,7 @@ func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 	a.countUntrackedWalk(e, end)
 	a.attribute(&attribute.UnassignedSample{
 		Process: p.ID, Place: attribute.Place{Stack: id, State: sample.Running, WalkEnd: end}, At: e.RawSample.At,
-		Length: e.Length,
+		StandsFor: e.StandsFor,
 	})
 	a.Pool.Put(e.RawSample)
 	e.RawSample = nil
@@ -66,14 +66,14 @@ func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 		if e.ChildState == attribute.ChildInExec || e.ChildState == attribute.ChildInExit {
 			place.Stack = a.stacks.execOrExitStack(e.ChildState, a.opts.Kernel)
 		}
-		a.attribute(&attribute.UnassignedSample{Process: p.ID, Place: place, At: e.At, Length: e.Length, OfChild: true})
+		a.attribute(&attribute.UnassignedSample{Process: p.ID, Place: place, At: e.At, StandsFor: e.StandsFor, OfChild: true})
 		return
 	}
 	id, end := a.unassignedStack(p.untrackedState(), e.Program, e.RawSample)
 	a.countUntrackedWalk(e, end)
 	a.attribute(&attribute.UnassignedSample{
 		Process: p.ID, Place: attribute.Place{Stack: id, State: sample.Running, WalkEnd: end, Program: name},
-		At: e.RawSample.At, Length: e.Length, OfChild: true,
+		At: e.RawSample.At, StandsFor: e.StandsFor, OfChild: true,
 	})
 	a.Pool.Put(e.RawSample)
 	e.RawSample = nil

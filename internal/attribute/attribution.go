@@ -12,9 +12,8 @@ import (
 type Options struct {
 	ThreadsFiltered bool // other threads' time is not attributed
 	Children        bool
-	// Period is the CPU time that a sample stands for, ns; 0: unknown.
-	Period        int64
-	KernelSamples bool // taken by perf_event_open
+	StandsFor       int64 `json:"Period"` // ns, T in the package comment; 0: unknown
+	KernelSamples   bool  // taken by perf_event_open
 }
 
 // Interval is a final piece of time of a thread, or of a process (Thread 0).
@@ -79,7 +78,7 @@ func New(o Options, kernel ProcSource, sink Sink) *Attribution {
 	if o.Children && !o.ThreadsFiltered {
 		a.tree, a.byNode = newCutimeTree(kernel), map[*cutimeNode]*accountedProcess{}
 	} else {
-		a.opts.Period, a.opts.KernelSamples = 0, false
+		a.opts.StandsFor, a.opts.KernelSamples = 0, false
 	}
 	return a
 }
@@ -217,9 +216,9 @@ func (a *Attribution) attributeExited(p *accountedProcess, e *ProcessEnded) {
 	parent, program := a.observedParent(p), cmp.Or(e.Program, UnknownProgram)
 	// The exit after the threads' last clocks is in the parent's cutime.
 	if more := e.BySwitches - p.account.Attributed() - unobserved; parent != nil && more > 0 {
-		parent.account.AddCountedChild(&ChildCounted{Program: program, Length: more, AllCounted: true, ChildEnded: true})
+		parent.account.AddCountedChild(&ChildCounted{Program: program, CPU: more, AllCounted: true, ChildEnded: true})
 	}
-	if parent != nil && p.account.PassUnobservedTo(&parent.account, unobserved, a.opts.Period, program) {
+	if parent != nil && p.account.PassUnobservedTo(&parent.account, unobserved, a.opts.StandsFor, program) {
 		p.passedTo = parent
 	} else {
 		p.account.DistributeExited(unobserved, e.At)
@@ -235,7 +234,7 @@ func (a *Attribution) closeProcess(p *accountedProcess) {
 }
 
 func (a *Attribution) observedParent(p *accountedProcess) *accountedProcess {
-	if a.opts.Period == 0 || p.node == nil || !p.fromStart {
+	if a.opts.StandsFor == 0 || p.node == nil || !p.fromStart {
 		return nil
 	}
 	return a.byNode[p.node.parent]

@@ -13,7 +13,7 @@ import (
 )
 
 func lastOf(program string, ns int64) *ChildCounted {
-	return &ChildCounted{Program: program, Length: ns, AllCounted: true, ChildEnded: true}
+	return &ChildCounted{Program: program, CPU: ns, AllCounted: true, ChildEnded: true}
 }
 
 func TestProgramsGetTheirCountedTime(t *testing.T) {
@@ -66,7 +66,7 @@ func TestIncompleteCountsAreLowerBounds(t *testing.T) {
 		p.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
 	}
 	p.AddCountedChild(lastOf("ls", 300))
-	p.AddCountedChild(&ChildCounted{Program: "sort", Length: 100})
+	p.AddCountedChild(&ChildCounted{Program: "sort", CPU: 100})
 	p.DistributeChildren(1150, 9e9)
 	if want := map[string]int64{"ls": 1150}; !maps.Equal(b.all, want) {
 		t.Errorf("time by program %v, want %v", b.all, want)

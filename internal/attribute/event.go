@@ -4,7 +4,8 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// Event is an input of an [Attribution]. Moments are CLOCK_MONOTONIC, ns; a Length is CPU time, ns.
+// Event is an input of an [Attribution]. Moments are CLOCK_MONOTONIC, ns. In recorded streams some times have the name
+// Length.
 type Event interface {
 	streamName() string // in recorded streams (recorder.go)
 	apply(*Attribution)
@@ -80,28 +81,30 @@ type ProcessEnd struct {
 
 // EndedSoFar reports [ProcessEnd.EndedThreads] of a living process.
 type EndedSoFar struct {
-	Process    sample.ProcessID
-	Length, At int64
+	Process sample.ProcessID
+	CPU     int64 `json:"Length"` // ns
+	At      int64
 }
 
 // UnassignedSample is of a thread that ended before its clocks were read again, or of an unobserved child (OfChild).
 type UnassignedSample struct {
-	Process    sample.ProcessID
-	Place      Place
-	Length, At int64
-	OfChild    bool
+	Process   sample.ProcessID
+	Place     Place
+	StandsFor int64 `json:"Length"` // ns, T in the package comment
+	At        int64
+	OfChild   bool
 }
 
 // ChildCounted reports CPU time of an unobserved child.
 type ChildCounted struct {
 	Process    sample.ProcessID
 	Program    string
-	Length     int64
-	AllCounted bool // the records have all CPU time of all unobserved children
+	CPU        int64 `json:"Length"` // ns
+	AllCounted bool  // the records have all CPU time of all unobserved children
 	ChildEnded bool
 }
 
-// NotObservedFor reports a gap of Length, wall time, from At on.
+// NotObservedFor reports a gap from At on, of Length ns of wall time.
 type NotObservedFor struct{ At, Length int64 }
 
 // Cut requests the attribution of open time; Thread 0: of all.
@@ -147,14 +150,14 @@ func (e *FoundUnchanged) apply(a *Attribution) {
 }
 
 func (e *EndedSoFar) apply(a *Attribution) {
-	a.process(e.Process).account.DistributeExitedSoFar(e.Length, e.At)
+	a.process(e.Process).account.DistributeExitedSoFar(e.CPU, e.At)
 }
 
 func (e *UnassignedSample) apply(a *Attribution) {
 	if p := a.process(e.Process); e.OfChild {
-		p.account.AddUnassignedOfChild(e.Place, e.At, e.Length)
+		p.account.AddUnassignedOfChild(e.Place, e.At, e.StandsFor)
 	} else {
-		p.account.AddUnassigned(e.Place, e.At, e.Length)
+		p.account.AddUnassigned(e.Place, e.At, e.StandsFor)
 	}
 }
 

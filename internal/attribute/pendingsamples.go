@@ -15,11 +15,11 @@ const (
 )
 
 type pendingSample struct {
-	stack    sample.StackID
-	walkEnd  frames.StopReason
-	at       int64
-	runQueue int64 // before it, ns
-	period   int64 // ns; 0: unknown
+	stack     sample.StackID
+	walkEnd   frames.StopReason
+	at        int64
+	runQueue  int64 // before it, ns
+	standsFor int64 // ns; 0: unknown
 }
 
 // A running thread's clock is up to a kernel tick old, which would favour places within a burst.
@@ -36,14 +36,14 @@ func (p *pendingSamples) areDue(now int64, asleep bool) bool {
 	return n >= enoughPending || n > 0 && now-p.list[0].at >= longestPending
 }
 
-// AddKernelSample adds a kernel sample of a thread on a CPU, for period ns.
-func (l *Ledger) AddKernelSample(now sample.Reading, place Place, period int64) {
+// AddKernelSample adds a kernel sample of a thread on a CPU that stands for standsFor, ns.
+func (l *Ledger) AddKernelSample(now sample.Reading, place Place, standsFor int64) {
 	t := l.beginInterval(now)
 	l.endSleep(now, t)
 	t.cpu += l.carried.takeCPU()
 	t.runQueue += l.carried.takeRunQueue()
 	l.lastRunning, l.lastOnCPU, l.lastOnCPUAt = place, place, now.Wall
-	l.pending.list = append(l.pending.list, pendingSample{place.Stack, place.WalkEnd, now.Wall, t.runQueue, period})
+	l.pending.list = append(l.pending.list, pendingSample{place.Stack, place.WalkEnd, now.Wall, t.runQueue, standsFor})
 	l.pending.cpu += t.cpu
 	l.attributePendingIfDue(now.Wall, false)
 }
@@ -73,14 +73,14 @@ func (l *Ledger) attributePending() {
 // emitPending: no part starts before the account. The excess goes to later samples, finally to a span without samples.
 func (l *Ledger) emitPending(emit func(Span)) {
 	samples, rest := l.pending.list, l.pending.cpu
-	periods := int64(0)
+	weights := int64(0)
 	for i := range samples {
-		periods += samples[i].boundedPeriod()
+		weights += samples[i].weight()
 	}
 	for i := range samples {
 		s := &samples[i]
-		part := min(sample.Portion(rest, s.boundedPeriod(), periods), max(s.at-l.clocks.first.Wall-s.runQueue, 0))
-		periods -= s.boundedPeriod()
+		part := min(sample.Portion(rest, s.weight(), weights), max(s.at-l.clocks.first.Wall-s.runQueue, 0))
+		weights -= s.weight()
 		rest -= part
 		emit(Span{Place: s.place(), End: s.at, Samples: 1, Wall: part + s.runQueue, RunQueue: s.runQueue, CPU: part})
 	}
@@ -89,9 +89,9 @@ func (l *Ledger) emitPending(emit func(Span)) {
 	}
 }
 
-const maxPeriod = 24 * 3600 * 1e9 // a day, ns
+const maxWeight = 24 * 3600 * 1e9 // a day, ns
 
-func (s *pendingSample) boundedPeriod() int64 { return min(max(s.period, 1), maxPeriod) }
+func (s *pendingSample) weight() int64 { return min(max(s.standsFor, 1), maxWeight) }
 
 func (s *pendingSample) place() Place {
 	return Place{Stack: s.stack, State: sample.Running, WalkEnd: s.walkEnd}

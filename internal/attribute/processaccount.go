@@ -8,7 +8,7 @@ import "prywalk/internal/sample"
 type ProcessAccount struct {
 	Since           int64 // CLOCK_MONOTONIC ns
 	ThreadsFiltered bool
-	KernelSamples   bool // each sample stands for one period
+	KernelSamples   bool // all samples stand for the same time
 
 	emit       func(Span)
 	attributed int64 // ns
@@ -50,10 +50,10 @@ func (p *ProcessAccount) Unobserved(ended int64) int64 {
 	return max(ended-p.threads.cpuAtLastSamples-p.threads.distributed, 0)
 }
 
-// AddUnassigned adds a sample of weight period, ns.
-func (p *ProcessAccount) AddUnassigned(where Place, at, period int64) {
+// AddUnassigned adds a sample of weight standsFor, ns.
+func (p *ProcessAccount) AddUnassigned(where Place, at, standsFor int64) {
 	if !p.ThreadsFiltered {
-		p.threads.proven.addWeighted(where.asRunning(), at, period)
+		p.threads.proven.addWeighted(where.asRunning(), at, standsFor)
 	}
 }
 
@@ -80,16 +80,16 @@ func (p *ProcessAccount) threadEmitter(now int64) func(weightKey, int64) {
 	}
 }
 
-// AddUnassignedOfChild adds a sample of weight period, ns.
-func (p *ProcessAccount) AddUnassignedOfChild(where Place, at, period int64) {
-	p.children.samples.addWeighted(where, at, period)
+// AddUnassignedOfChild adds a sample of weight standsFor, ns.
+func (p *ProcessAccount) AddUnassignedOfChild(where Place, at, standsFor int64) {
+	p.children.samples.addWeighted(where, at, standsFor)
 }
 
 // AddCountedChild adds CPU time in a program.
 func (p *ProcessAccount) AddCountedChild(e *ChildCounted) {
-	c, t := &p.children, programTime{knownCPU: e.Length}
+	c, t := &p.children, programTime{knownCPU: e.CPU}
 	if c.programsComplete = e.AllCounted; e.AllCounted {
-		c.countedCPU += e.Length
+		c.countedCPU += e.CPU
 		if e.ChildEnded {
 			t.ended = 1
 		}
@@ -97,13 +97,13 @@ func (p *ProcessAccount) AddCountedChild(e *ChildCounted) {
 	c.add(e.Program, t)
 }
 
-// shortProcessPeriods is the CPU time, in periods, from which a process's own samples suffice.
-const shortProcessPeriods = 16
+// shortProcess is the CPU time, in multiples of T, from which a process's own samples suffice.
+const shortProcess = 16
 
 // PassUnobservedTo adds an ended process's unobserved time (ns) and samples to the children of its parent. It returns
-// false, and has no effect, if the process has used [shortProcessPeriods] or more.
-func (p *ProcessAccount) PassUnobservedTo(parent *ProcessAccount, unobserved, period int64, program string) bool {
-	if p.attributed+unobserved >= shortProcessPeriods*period {
+// false, and has no effect, if the process has used [shortProcess] or more.
+func (p *ProcessAccount) PassUnobservedTo(parent *ProcessAccount, unobserved, standsFor int64, program string) bool {
+	if p.attributed+unobserved >= shortProcess*standsFor {
 		return false
 	}
 	from, into := &p.threads, &parent.children

@@ -97,7 +97,7 @@ func TestStacksInEachPlaceOfTheAccountsAreKnown(t *testing.T) {
 		"has a weight":       {young(sample.Exact), at(8, 3e6, 2e6, true, sample.Exact), &Cut{}},
 		"of an ended one":    {young(sample.Exact), ended},
 		"of an unproven one": {young(sample.Undecided), ended},
-		"of a child":         {&UnassignedSample{Process: 1, Place: Place{Stack: 7}, Length: 5e6, At: 2e6, OfChild: true}},
+		"of a child":         {&UnassignedSample{Process: 1, Place: Place{Stack: 7}, StandsFor: 5e6, At: 2e6, OfChild: true}},
 	} {
 		a := New(Options{}, nil, newSums())
 		a.Handle(&ProcessStarted{Process: 1, Since: 1, FromStart: true})

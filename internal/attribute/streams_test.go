@@ -107,7 +107,7 @@ func (*parent) ExactChildrenCPU(int) int64 { return 0 }
 func TestReplayGivesTheIntervalsOfTheRecordedRun(t *testing.T) {
 	var stream bytes.Buffer
 	kernel := &parent{}
-	o := Options{Children: true, Period: 10e6}
+	o := Options{Children: true, StandsFor: 10e6}
 	r := NewRecorder(&stream, o, kernel)
 	ran := newSums()
 	a := New(o, r, ran)
@@ -125,7 +125,7 @@ func TestReplayGivesTheIntervalsOfTheRecordedRun(t *testing.T) {
 		&ThreadEnded{Process: 2, Thread: 1, CreatedAt: 1, End: End{AtEnd: at(100, 30)}},
 		&ProcessEnded{Process: 2, Program: "child", At: 100e6,
 			ProcessEnd: ProcessEnd{Charged: 30e6, EndedThreads: 30e6}},
-		&UnassignedSample{Process: 1, Length: 10e6, At: 80e6, OfChild: true, Place: Place{Stack: 5}},
+		&UnassignedSample{Process: 1, StandsFor: 10e6, At: 80e6, OfChild: true, Place: Place{Stack: 5}},
 		&Tick{At: 800e6},
 		&ProcessEnded{Process: 1, At: 900e6},
 	} {

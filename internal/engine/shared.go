@@ -34,7 +34,7 @@ func (s *SharedState) AddSample(e handover.Event) {
 // AddEngineSample adds a sample of a tracked thread ([handover.Sampled]).
 func (s *SharedState) AddEngineSample(e handover.Event) {
 	s.EngineSamples++
-	e.Length = e.RawSample.Period
+	e.StandsFor = e.RawSample.StandsFor
 	s.AddSample(e)
 }
 
@@ -46,12 +46,12 @@ func (s *SharedState) AddUnassignedSample(e handover.Event) {
 
 // Tick is the present tick. The tracer sets it.
 type Tick struct {
-	Number   int64 // ticks so far, with skipped ones, without withheld and missed ones
-	At       int64 // CLOCK_MONOTONIC ns
-	Period   int64 // mean distance of ticks, ns
-	Interval int64 // for which an observation stands, ns
-	Copies   int64 // bytes of stack
-	Skipped  bool  // ticks were skipped before it
+	Number    int64 // ticks so far, with skipped ones, without withheld and missed ones
+	At        int64 // CLOCK_MONOTONIC ns
+	Period    int64 // mean distance of ticks, ns
+	StandsFor int64 // of an observation; T in package attribute, ns
+	Copies    int64 // bytes of stack
+	Skipped   bool  // ticks were skipped before it
 }
 
 // TrackedProcess is shared by tracer and engine.

@@ -44,9 +44,9 @@ type Event struct {
 	Reading         sample.Reading // for ThreadStarted
 	// WalkAtOnce: the next sample needs the walk's hints, or the walk needs memory that may soon be gone.
 	WalkAtOnce bool
-	// Length, ns, is the time for which a sample stands, wall time of NotObservedFor and Resumed, and CPU time of
-	// EndedSoFar and ChildCounted.
-	Length int64
+	StandsFor  int64 // ns; T in package attribute, for Sampled, SampledUnassigned and ChildSampled
+	CPU        int64 // ns, for EndedSoFar and ChildCounted
+	Length     int64 // wall time, ns, for NotObservedFor and Resumed
 	// ChildState is for ChildSampled without a raw sample.
 	ChildState attribute.ChildState
 	// For ChildCounted, see [attribute.ChildCounted].

@@ -57,7 +57,7 @@ type RawSample struct {
 	Basis      sample.Basis
 	NotStopped sample.NotStopped
 	StopTime   int64        // upper bound, ns
-	Period     int64        // CPU time, ns, that a kernel sample stands for
+	StandsFor  int64        // CPU time, ns, that a kernel sample stands for
 	RanOn      int64        // from the interrupt to the stop, ns
 	StopCause  ptrace.Cause // of a stop longer than LongStop
 	StopCost

@@ -102,9 +102,9 @@ func (o *Options) aggregatorOptions() aggregator.Options {
 		Kernel: o.KernelStacks, SaveCheckpoint: o.Checkpoint, Sinks: o.Sinks, Listener: o.Listener, Events: o.EventLog,
 		Tasks: o.Tasks,
 	}
-	options.Period = int64(float64(time.Second) / o.Freq)
+	options.StandsFor = int64(float64(time.Second) / o.Freq)
 	if s := o.Engine; s != nil && s.Period() > 0 {
-		options.Period, options.KernelSamples = s.Period(), s.FromStart()
+		options.StandsFor, options.KernelSamples = s.Period(), s.FromStart()
 	}
 	return options
 }

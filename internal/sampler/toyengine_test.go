@@ -93,7 +93,7 @@ func (e *toyEngine) observe(out handover.Batch) handover.Batch {
 		}
 		e.passive++
 		out = append(out, handover.Event{
-			Kind: handover.Sampled, Thread: th.shared, Proc: th.shared.Proc, RawSample: raw, Length: int64(e.period),
+			Kind: handover.Sampled, Thread: th.shared, Proc: th.shared.Proc, RawSample: raw, StandsFor: int64(e.period),
 		})
 	}
 	return out

@@ -146,7 +146,7 @@ func (e *endedThreads) report(p *process, began, used int64, ok bool) {
 	p.endedReport.next = at + max(reportEvery, (at-began)*reportShare)
 	if ok {
 		e.out.Add(handover.Event{
-			Kind: handover.EndedSoFar, Proc: p.Handover, At: at, Length: p.account.EndedThreads + used,
+			Kind: handover.EndedSoFar, Proc: p.Handover, At: at, CPU: p.account.EndedThreads + used,
 		})
 	}
 }

@@ -139,7 +139,7 @@ func (n *newChildren) mark(found *foundProcess, s *procmem.Stat) {
 	}
 	ran := &handover.Program{Name: s.Comm.String()}
 	tick := &n.shared.Tick
-	m := mark{at: tick.At, standsFor: tick.Interval, program: ran, childState: attribute.ChildProgramOnly}
+	m := mark{at: tick.At, standsFor: tick.StandsFor, program: ran, childState: attribute.ChildProgramOnly}
 	if s.Exiting() {
 		m.childState = attribute.ChildInExit
 	}
@@ -260,7 +260,7 @@ func (n *newChildren) noteThreadTracked(th *thread) {
 		th.Handover.CreatedAt = min(th.Handover.CreatedAt, m.at, m.raw.At)
 		n.unassigned--
 		n.shared.AddSample(handover.Event{Kind: handover.Sampled, Thread: th.Handover, RawSample: m.raw, Program: m.program,
-			Length: m.standsFor})
+			StandsFor: m.standsFor})
 		m.raw = nil
 	}
 }
@@ -288,7 +288,7 @@ func (n *newChildren) reportMarks(waiter *handover.SharedProcess, marks []mark) 
 		m := &marks[i]
 		e := handover.Event{
 			Kind: handover.ChildSampled, Proc: waiter, Program: m.program, RawSample: m.raw,
-			At: m.at, Length: m.standsFor, ChildState: m.childState,
+			At: m.at, StandsFor: m.standsFor, ChildState: m.childState,
 		}
 		if m.raw == nil {
 			n.shared.Out.Add(e)
@@ -303,7 +303,7 @@ func (n *newChildren) reportUsed(found *foundProcess) {
 	for _, u := range found.Times {
 		n.shared.Out.Add(handover.Event{
 			Kind: handover.ChildCounted, Proc: found.Waiter, Program: &handover.Program{Name: u.Name}, At: n.shared.Tick.At,
-			Length: u.NS,
+			CPU: u.NS,
 		})
 	}
 }

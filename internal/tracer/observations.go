@@ -157,7 +157,7 @@ func (o *observations) report(th *thread, s *observe.RawSample) {
 	o.shared.Backoff.NoteObservation(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
 	o.shared.AddSample(handover.Event{
 		Kind: handover.Sampled, Thread: th.Handover, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
-		Length:     o.standsFor(th, s),
+		StandsFor:  o.standsFor(th, s),
 		WalkAtOnce: s.OutlineFailed() || s.State == sample.Running && th.proc.Handover.WalkAtOnce(s.At),
 	})
 	if th.EnginePart != nil {
@@ -169,9 +169,9 @@ func (o *observations) report(th *thread, s *observe.RawSample) {
 func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
 	tick := &o.shared.Tick
 	if !th.FromZero || s.How != observe.ByStop {
-		return tick.Interval
+		return tick.StandsFor
 	}
-	return int64(float64(tick.Interval) * (1 - o.own.noteStop(tick.Number, s.StopTime, tick.Period)))
+	return int64(float64(tick.StandsFor) * (1 - o.own.noteStop(tick.Number, s.StopTime, tick.Period)))
 }
 
 // The thread's other samples are not exact ([skid.CPUChooser]).
@@ -180,7 +180,7 @@ func (o *observations) preferCPUIfHidden(th *thread, s *observe.RawSample) {
 		return
 	}
 	inTurn := s.How == observe.ByPassiveRead && th.Observed.WaitsForRuntimeLock(&s.Call)
-	distance := max(o.shared.Tick.Period, o.shared.Tick.Interval)
+	distance := max(o.shared.Tick.Period, o.shared.Tick.StandsFor)
 	hides := th.hidden.Update(int64(s.Sched.CPU), s.OnCPU || inTurn, s.State == sample.Running, distance)
 	if hides || s.How == observe.ByStop && th.Observed.ManyCalls() {
 		o.stops.preferCPUOf(th.Observed)

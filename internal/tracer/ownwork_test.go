@@ -15,7 +15,7 @@ func TestObservationsOfNewThreadsLeaveOwnWorkOut(t *testing.T) {
 	n := int64(runtime.NumCPU())
 	c := newTracer(Options{Freq: 1e9 / apart})
 	c.Tick.Period = c.pace.ticks.Period()
-	c.Tick.Interval, c.observations.own.workPart = apart, 0.25
+	c.Tick.StandsFor, c.observations.own.workPart = apart, 0.25
 	byStop := &observe.RawSample{How: observe.ByStop, StopTime: apart / 10}
 	for _, of := range []struct {
 		name    string

@@ -152,7 +152,7 @@ func (t *Tracer) beginTick(now, deadline int64) {
 	skipped := t.Skipper.End(passed, period)
 	t.Tick = engine.Tick{
 		Number: t.Tick.Number + 1 + skipped, At: now, Period: period, Skipped: skipped > 0,
-		Interval: min(passed, maxPeriods*(1+skipped)*period),
+		StandsFor: min(passed, maxPeriods*(1+skipped)*period),
 	}
 	t.stops.beginTick(now, deadline)
 	t.backlog.beginTick()
@@ -166,7 +166,7 @@ func (t *Tracer) beginDraw() (all bool) {
 		return true // for each thread's clocks and last sleep
 	}
 	duePerDrawn := t.pace.beginDraw(t.tracked.dueThreads())
-	t.Tick.Interval = int64(float64(t.Tick.Interval) * duePerDrawn)
+	t.Tick.StandsFor = int64(float64(t.Tick.StandsFor) * duePerDrawn)
 	return duePerDrawn == 1
 }
 
