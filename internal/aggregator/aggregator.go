@@ -56,14 +56,14 @@ type Aggregator struct {
 	ownership *recordingOwnership
 	out       *intervalSink
 	stacks    *stackBuilder
-	waits     waitExplainer
+	explainer waitExplainer
 	suspects  deadlockSuspects
 	counts    stackCounts
 
 	untracked   samplesWalked
 	attribution *attribute.Attribution
 	observed    attribute.Observed
-	events      *attribute.Recorder // nil: not recorded
+	eventLog    *attribute.Recorder // nil: not recorded
 	tasks       taskRecorder
 
 	checkpointAsked bool // all time up to the request is attributed
@@ -88,14 +88,14 @@ func New(o Options, with *handover.Common) *Aggregator {
 	a.out = &intervalSink{
 		states: a.states, stacks: a.stacks, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(procmem.Now),
 	}
-	a.waits = waitExplainer{ownership: a.ownership, runs: a.stacks.managedWalk.runCounts, listener: o.Listener}
+	a.explainer = waitExplainer{ownership: a.ownership, runs: a.stacks.managedWalk.runCounts, listener: o.Listener}
 	options := attribute.Options{
 		ThreadsFiltered: o.ThreadsFiltered, Children: o.Children, StandsFor: o.StandsFor, KernelSamples: o.KernelSamples,
 	}
 	var kernel attribute.ProcSource = procFS{}
 	if o.Events != nil {
-		a.events = attribute.NewRecorder(o.Events, options, kernel)
-		kernel = a.events
+		a.eventLog = attribute.NewRecorder(o.Events, options, kernel)
+		kernel = a.eventLog
 	}
 	a.attribution = attribute.New(options, kernel, a.out)
 	return a
@@ -159,10 +159,10 @@ func (a *Aggregator) handleEvent(e *handover.Event) {
 }
 
 func (a *Aggregator) attribute(e attribute.Event) {
-	if a.events != nil {
-		a.events.Event(e)
+	if a.eventLog != nil {
+		a.eventLog.Event(e)
 	}
-	a.attribution.Handle(e)
+	a.attribution.Apply(e)
 }
 
 // SaveIfAsked writes a requested checkpoint. It calls between repeatedly, to handle raw samples.
@@ -183,7 +183,7 @@ func (a *Aggregator) SaveIfAsked(between func()) {
 
 func (a *Aggregator) releaseUnused() {
 	a.Pool.Trim()
-	a.waits.closeUnused()
+	a.explainer.closeUnused()
 	if a.stacks.images != nil {
 		a.stacks.images.CloseUnused()
 	}

@@ -31,5 +31,5 @@ func (a *Aggregator) beginThreadState(th *threadState) {
 	if th.proc.innerPID != th.proc.Target.PID {
 		th.innerTID = procmem.InnerTID(th.TID)
 	}
-	a.waits.add(th)
+	a.explainer.add(th)
 }

@@ -28,7 +28,7 @@ func (a *Aggregator) endThread(e *handover.Event) {
 
 func (a *Aggregator) forgetThread(th *threadState) {
 	delete(a.threads, th.ID)
-	th.proc.waits.forget(th)
+	th.proc.waitState.forget(th)
 }
 
 func (a *Aggregator) endProcess(p *processState, end *attribute.ProcessEnd, now int64) {
@@ -50,7 +50,7 @@ func (a *Aggregator) CloseAccounts(now int64) {
 	if !a.ownership.isTakenOver() {
 		a.ownership.reading(a.readNames)
 		a.stacks.managedWalk.close()
-		a.waits.close()
+		a.explainer.close()
 	}
 	a.attribution.Close(now)
 	for _, p := range a.procs {

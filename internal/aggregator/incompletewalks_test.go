@@ -99,8 +99,8 @@ func TestIncompleteSamplesOfUntrackedProcessesAreCounted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer target.Close()
-	waiter := handover.NewSharedProcess(target, false, 0)
-	waiter.TakeTaskDir().Close()
+	ancestor := handover.NewSharedProcess(target, false, 0)
+	ancestor.TakeTaskDir().Close()
 	var listing loadedcode.MappingList
 	if err := listing.Read(pid); err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestIncompleteSamplesOfUntrackedProcessesAreCounted(t *testing.T) {
 		for _, stop := range c.stops {
 			raw := &observe.RawSample{How: observe.ByKernelSample}
 			raw.Regs.Arch = target.Arch
-			a.countUntrackedWalk(&handover.Event{Proc: waiter, Program: ran, RawSample: raw}, stop)
+			a.countUntrackedWalk(&handover.Event{Proc: ancestor, Program: ran, RawSample: raw}, stop)
 		}
 		if got := a.UntrackedLackOuterFrames.Load(); got != c.want {
 			t.Errorf("walks %v of a program known to lack %v: lack roots %v, want %v", c.stops, c.known, got, c.want)

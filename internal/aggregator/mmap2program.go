@@ -18,13 +18,13 @@ type mmap2Program struct {
 	modules map[*frames.Module]*profile.ModuleInfo
 }
 
-// stackOfUntracked walks a sample of an untracked descendant of waiter.
+// stackOfUntracked walks a sample of an untracked descendant of ancestor.
 func (b *stackBuilder) stackOfUntracked(
-	waiter *handover.SharedProcess, program *handover.Program, s *observe.RawSample,
+	ancestor *handover.SharedProcess, program *handover.Program, s *observe.RawSample,
 ) (sample.StackID, frames.StopReason) {
 	b.ownership.beginRead()
 	defer b.ownership.endRead()
-	ran := b.mmap2Code(waiter, program)
+	ran := b.mmap2Code(ancestor, program)
 	b.beginStack()
 	b.addKernelFrames(s)
 	w := &b.walker
@@ -35,7 +35,7 @@ func (b *stackBuilder) stackOfUntracked(
 		if f.Module != nil {
 			info := ran.modules[f.Module]
 			if info == nil {
-				info = ModuleInfo(waiter.Target.PID, f.Module)
+				info = ModuleInfo(ancestor.Target.PID, f.Module)
 				ran.modules[f.Module] = info
 			}
 			loc.Module = info
@@ -48,14 +48,14 @@ func (b *stackBuilder) stackOfUntracked(
 	return b.kernelStack(s, frames.StopRoot)
 }
 
-func (b *stackBuilder) mmap2Code(waiter *handover.SharedProcess, program *handover.Program) *mmap2Program {
+func (b *stackBuilder) mmap2Code(ancestor *handover.SharedProcess, program *handover.Program) *mmap2Program {
 	if b.lastMmap2Program.program != program {
 		for _, info := range b.lastMmap2Program.modules {
 			b.builder.ForgetModule(info)
 		}
 		b.lastMmap2Program = mmap2Program{
 			program: program,
-			code:    b.images.Mmap2Space(waiter.Target.Arch, program.Maps, waiter.Target.PID, program.Name),
+			code:    b.images.Mmap2Space(ancestor.Target.Arch, program.Maps, ancestor.Target.PID, program.Name),
 			modules: map[*frames.Module]*profile.ModuleInfo{},
 		}
 	}

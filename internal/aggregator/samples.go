@@ -24,7 +24,7 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 		th.nameReadAt = 0 // it may have set its name before a long sleep
 	}
 	a.ownership.reading(func() { th.rename(s.At) })
-	waitsFor, owner := a.waits.explain(th, s, id)
+	waitsFor, owner := a.explainer.explain(th, s, id)
 	th.lock = lastLock{waitsFor, owner}
 	a.observed = attribute.Observed{
 		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, NotStopped: s.NotStopped,

@@ -31,8 +31,8 @@ type processState struct {
 
 	refreshBudget refreshBudget
 
-	tasks taskPollers
-	waits *waitState
+	tasks     taskPollers
+	waitState *waitState
 }
 
 type states struct {
@@ -85,7 +85,7 @@ func (p *processState) renewProgram() {
 	if p.history = p.histories.historyOf(p.Target); p.history != nil {
 		p.history.applyTo(p.SharedProcess)
 	}
-	p.waits.afterExec()
+	p.waitState.afterExec()
 }
 
 func (p *processState) prepareWalk(moment int64) {

@@ -13,7 +13,7 @@ type totals struct {
 	goroutines, coroutines taskTotals
 	stacks                 int64
 	walkEnds               [frames.NumStopReasons]int64
-	completeByMethod       [observe.FromCore + 1]int64
+	completeByHow          [observe.FromCore + 1]int64
 	samples                int64
 	complete               int64 // of complete stacks
 	profiledCPU            int64
@@ -55,7 +55,7 @@ func (t *totals) addStack(end frames.StopReason, how observe.How) {
 	t.stacks++
 	t.walkEnds[end]++
 	if end.Complete() {
-		t.completeByMethod[how]++
+		t.completeByHow[how]++
 	}
 }
 
@@ -88,8 +88,8 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 	ends := t.walkEnds
 	ends[frames.StopRoot] = 0
 	s.Incomplete = countsByName(ends[:], func(i int) string { return frames.StopReason(i).String() })
-	s.Whole = runstats.WholeByMethod{ByStop: t.completeByMethod[observe.ByStop],
-		ByPassiveRead: t.completeByMethod[observe.ByPassiveRead]}
+	s.Whole = runstats.WholeByMethod{ByStop: t.completeByHow[observe.ByStop],
+		ByPassiveRead: t.completeByHow[observe.ByPassiveRead]}
 	s.FramesByMethod = countsByName(a.stacks.methods[:], func(i int) string { return frames.Method(i).String() })
 	s.PerThread = runstats.PerThread{Rates: a.out.rates.list, SlowestThread: a.out.rates.slowest}
 	s.Samples, s.Complete, s.Stacks = t.samples, t.complete, t.stacks

@@ -21,10 +21,10 @@ type taskPoller struct {
 	slots      []taskSlot // by the source's number
 	kinds      taskKinds
 
-	next    int // next place of the round
-	polled  int // first unpolled place
-	changed []int
-	pending []int // part of changed still to read
+	next      int // next place of the round
+	polledEnd int // first unpolled place
+	changed   []int
+	pending   []int // part of changed still to read
 
 	round      int   // completed
 	firstBegan int64 // CLOCK_MONOTONIC ns
@@ -89,7 +89,7 @@ func (t *taskPoller) readTasks(now, maxCPU int64) {
 		t.readTask(i, now)
 	}
 	if len(t.pending) == 0 {
-		t.next = t.polled
+		t.next = t.polledEnd
 	}
 	all := &t.aggregator.out.totals
 	t.aggregator.tasks.observations.Store(all.goroutines.Observations + all.coroutines.Observations)
@@ -127,11 +127,11 @@ func (t *taskPoller) stateStart() int64 {
 }
 
 func (t *taskPoller) findChanged(now int64) {
-	t.polled = min(t.next+t.source.batchSize(), len(t.slots))
-	t.aggregator.ownership.reading(func() { t.changed = t.source.Poll(t.next, t.polled, t.changed[:0]) })
+	t.polledEnd = min(t.next+t.source.batchSize(), len(t.slots))
+	t.aggregator.ownership.reading(func() { t.changed = t.source.Poll(t.next, t.polledEnd, t.changed[:0]) })
 	t.pending = t.changed
 	changed := t.changed
-	for i := t.next; i < t.polled; i++ {
+	for i := t.next; i < t.polledEnd; i++ {
 		if len(changed) > 0 && changed[0] == i {
 			changed = changed[1:]
 			continue
@@ -237,7 +237,7 @@ func (t *taskPoller) addLast() {
 	if t.round == 0 {
 		t.totals.Unread += int64(len(t.slots) - t.next)
 		if len(t.pending) > 0 {
-			t.totals.Unread -= int64(t.polled - t.next - len(t.pending))
+			t.totals.Unread -= int64(t.polledEnd - t.next - len(t.pending))
 		}
 	}
 }

@@ -77,16 +77,16 @@ type lastFile struct {
 
 func (e *waitExplainer) add(th *threadState) {
 	p := th.proc
-	if p.waits == nil {
+	if p.waitState == nil {
 		files := waits.NewOpenFiles(p.Target.PID)
-		p.waits = &waitState{
+		p.waitState = &waitState{
 			byInnerTID: map[int]*threadState{}, names: map[sample.StackID][]waits.StackFunction{},
 			variables: map[schema.Hex]waits.Variable{}, files: files, peers: e.peersOf(files),
 			otherThreads: waits.NewLiveThreads(p.Target.PID, nil),
 		}
-		p.waits.walker.MaxDepth = waits.MaxFunctions
+		p.waitState.walker.MaxDepth = waits.MaxFunctions
 	}
-	p.waits.byInnerTID[th.innerTID] = th
+	p.waitState.byInnerTID[th.innerTID] = th
 }
 
 func (w *waitState) afterExec() {
@@ -155,7 +155,7 @@ func (e *waitExplainer) find(th *threadState, s *observe.RawSample, id sample.St
 	}
 	switch found := waits.Describe(&sl); {
 	case found.IsManaged():
-		found.ResolveOwner(p.waits)
+		found.ResolveOwner(p.waitState)
 		return found.Label(), found, false
 	case found.Kind == waits.FileLock && found.FD != nil:
 		return string(found.Kind) + " " + e.describeFile(th, found.FD.FD, s.At), waits.Wait{}, false
@@ -166,7 +166,7 @@ func (e *waitExplainer) find(th *threadState, s *observe.RawSample, id sample.St
 			return e.describeFile(th, found.FDs[0].FD, s.At), waits.Wait{}, false
 		}
 	case found.Kind.IsSynchronization() && found.Address != 0:
-		found.ResolveOwner(p.waits)
+		found.ResolveOwner(p.waitState)
 		found.SetVariable(e.variableAt(p, found.Address))
 		return found.Label(), found, true
 	}
@@ -192,7 +192,7 @@ func (e *waitExplainer) live(th *threadState, s *observe.RawSample) *callstack.L
 // innermostFunctions returns as many as decide the lock's kind.
 func (e *waitExplainer) innermostFunctions(p *processState, s *observe.RawSample,
 	id sample.StackID) []waits.StackFunction {
-	w := p.waits
+	w := p.waitState
 	if names, ok := w.names[id]; ok {
 		return names
 	}
@@ -227,20 +227,20 @@ func (e *waitExplainer) namer() *symbols.Namer {
 }
 
 func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Variable {
-	v, ok := p.waits.variables[addr]
+	v, ok := p.waitState.variables[addr]
 	if ok {
 		return v
 	}
 	v = e.namer().VariableAt(p.Target.Space(), p.Target.PID, uint64(addr))
-	if len(p.waits.variables) >= maxLocations {
-		clear(p.waits.variables)
+	if len(p.waitState.variables) >= maxLocations {
+		clear(p.waitState.variables)
 	}
-	p.waits.variables[addr] = v
+	p.waitState.variables[addr] = v
 	return v
 }
 
 func (e *waitExplainer) describeFile(th *threadState, fd int, now int64) string {
-	f, w := &th.file, th.proc.waits
+	f, w := &th.file, th.proc.waitState
 	if f.text == "" || f.fd != fd || now-f.at > procCacheLifetime {
 		text := w.files.Link(fd)
 		if text, ok := strings.CutPrefix(text, "anon_inode:"); ok {

@@ -109,7 +109,7 @@ func TestRecordingCanBeTakenOverWhileAWaitIsExplained(t *testing.T) {
 	th := &threadState{SharedThread: &handover.SharedThread{TID: os.Getpid()},
 		proc: &processState{SharedProcess: &handover.SharedProcess{Target: self}}}
 	e.add(th)
-	th.proc.waits.names[stack] = []waits.StackFunction{
+	th.proc.waitState.names[stack] = []waits.StackFunction{
 		{Function: "__lll_lock_wait", Module: "libc.so.6"}, {Function: "pthread_mutex_lock", Module: "libc.so.6"},
 	}
 	for _, c := range []struct {

@@ -86,8 +86,8 @@ func New(o Options, kernel ProcSource, sink Sink) *Attribution {
 // Totals returns the sums so far.
 func (a *Attribution) Totals() Totals { return a.totals }
 
-// Handle attributes the time of one event.
-func (a *Attribution) Handle(event Event) { event.apply(a) }
+// Apply attributes the time of one event.
+func (a *Attribution) Apply(event Event) { event.apply(a) }
 
 func (a *Attribution) thread(id sample.ThreadID, processID sample.ProcessID, createdAt int64) *accountedThread {
 	if known := a.threads[id]; known != nil {

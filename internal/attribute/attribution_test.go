@@ -24,11 +24,11 @@ func TestTimeIsPassedToOpenAccountsOnly(t *testing.T) {
 func TestTimeOfObservationBeginsWithTheFirstSample(t *testing.T) {
 	var got observedTime
 	a := New(Options{}, nil, &got)
-	a.Handle(&ThreadStarted{Process: 1, Thread: 1, Now: sample.Reading{Wall: 1e9}})
+	a.Apply(&ThreadStarted{Process: 1, Thread: 1, Now: sample.Reading{Wall: 1e9}})
 	for _, wall := range []int64{4e9, 5e9} {
-		a.Handle(&Observed{Process: 1, Thread: 1, Sample: sleeperAt(wall, 1e6, sample.Unchanged{})})
+		a.Apply(&Observed{Process: 1, Thread: 1, Sample: sleeperAt(wall, 1e6, sample.Unchanged{})})
 	}
-	a.Handle(&ThreadEnded{Process: 1, Thread: 1, End: End{Alive: true}})
+	a.Apply(&ThreadEnded{Process: 1, Thread: 1, End: End{Alive: true}})
 	if got != (observedTime{2, 1e9}) {
 		t.Errorf("%d samples in %d ns, want 2 in 1e9", got.samples, got.ns)
 	}

@@ -31,7 +31,7 @@ func TestClocksOfTheThreadThatCallsExecGoOnUnderTheFirstOnesNumber(t *testing.T)
 		&ThreadEnded{Process: 1, Thread: 3},
 		&ProcessEnded{Process: 1, At: 50e6, ProcessEnd: ProcessEnd{Charged: 55e6, EndedThreads: 55e6}},
 	} {
-		a.Handle(e)
+		a.Apply(e)
 	}
 	a.Close(50e6)
 	if got.cpu != 55e6 || a.Totals().Target != 55e6 || a.Totals().Estimated != 0 || len(got.bad) > 0 {

@@ -62,12 +62,12 @@ func sleeperAt(wall, cpu int64, before sample.Unchanged) Sample {
 func TestCPUTimeWithoutStopsAfterUnchangedTicksCountsOnce(t *testing.T) {
 	var cpu cpuSum
 	a := New(Options{}, nil, &cpu)
-	a.Handle(&ProcessStarted{Process: 1, Since: 1})
-	a.Handle(&Observed{Process: 1, Thread: 1, Sample: sleeperAt(1000, 50, sample.Unchanged{})})
+	a.Apply(&ProcessStarted{Process: 1, Since: 1})
+	a.Apply(&Observed{Process: 1, Thread: 1, Sample: sleeperAt(1000, 50, sample.Unchanged{})})
 	unchanged := sample.Unchanged{Ticks: 3, Last: sample.Reading{Wall: 4000, CPU: 50}}
-	a.Handle(&Observed{Process: 1, Thread: 1, Sample: sleeperAt(9000, 550, unchanged),
+	a.Apply(&Observed{Process: 1, Thread: 1, Sample: sleeperAt(9000, 550, unchanged),
 		NotStopped: sample.NotStopped{Other: sample.Reading{Wall: 6000, CPU: 450}}})
-	a.Handle(&ThreadEnded{Process: 1, Thread: 1, End: End{Alive: true}})
+	a.Apply(&ThreadEnded{Process: 1, Thread: 1, End: End{Alive: true}})
 	if cpu != 500 {
 		t.Errorf("%d ns of CPU are attributed, want the 500 that the thread has used", cpu)
 	}

@@ -30,7 +30,7 @@ func replayEach(stream io.Reader, sink Sink, before func(*Attribution, Event)) (
 	handle := func(next Event) {
 		if waiting != nil {
 			before(a, waiting)
-			a.Handle(waiting)
+			a.Apply(waiting)
 		}
 		waiting = next
 	}

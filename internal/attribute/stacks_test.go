@@ -45,7 +45,7 @@ func TestStacksOfLaterIntervalsAreKnown(t *testing.T) {
 		n, u := 0, &stackUse{}
 		_, err = replayEach(bytes.NewReader(stream), u, func(a *Attribution, e Event) {
 			if n++; n%every == 0 {
-				a.Handle(&Cut{})
+				a.Apply(&Cut{})
 				u.known, u.since = map[sample.StackID]bool{}, map[sample.StackID]bool{}
 				for id := range a.Stacks {
 					u.known[id] = true
@@ -100,9 +100,9 @@ func TestStacksInEachPlaceOfTheAccountsAreKnown(t *testing.T) {
 		"of a child":         {&UnassignedSample{Process: 1, Place: Place{Stack: 7}, StandsFor: 5e6, At: 2e6, OfChild: true}},
 	} {
 		a := New(Options{}, nil, newSums())
-		a.Handle(&ProcessStarted{Process: 1, Since: 1, FromStart: true})
+		a.Apply(&ProcessStarted{Process: 1, Since: 1, FromStart: true})
 		for _, e := range c {
-			a.Handle(e)
+			a.Apply(e)
 		}
 		found := false
 		for id := range a.Stacks {

@@ -131,7 +131,7 @@ func TestReplayGivesTheIntervalsOfTheRecordedRun(t *testing.T) {
 	} {
 		kernel.gone = kernel.gone || ran.threads > 0
 		r.Event(e)
-		a.Handle(e)
+		a.Apply(e)
 	}
 	a.Close(900e6)
 	if err := WriteStack(&stream, 3, []string{"main"}); err != nil {

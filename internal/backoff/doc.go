@@ -25,6 +25,6 @@
 //
 // With kernel samples, an observation shows only where such a thread sleeps. Among many threads, observations are then
 // thinned out at random ([Policy.frequentWakerBackoff]), and a sample waits for its thread's next observation
-// ([ThreadState.MayWait]): its time depends neither on the place of the sleep nor on a recent run, so the division of
-// blocked time is right on average.
+// ([ThreadState.SampleWaits]): its time depends neither on the place of the sleep nor on a recent run, so the division
+// of blocked time is right on average.
 package backoff

@@ -11,11 +11,11 @@ const (
 )
 
 func (p *Policy) noteFrequentWaker(th *ThreadState, often bool) {
-	if th.wakesOften == often {
+	if th.isFrequentWaker == often {
 		return
 	}
 	n := 1
-	th.wakesOften = often
+	th.isFrequentWaker = often
 	if !often {
 		n = -1
 	}
@@ -24,7 +24,7 @@ func (p *Policy) noteFrequentWaker(th *ThreadState, often bool) {
 }
 
 func (p *Policy) backOffFrequentWaker(th *ThreadState) {
-	if th.wakesOften {
+	if th.isFrequentWaker {
 		th.nextBackoff = max(th.nextBackoff, p.frequentWakerBackoff())
 		th.observedAt, th.clockAtObservation = p.now, th.proc.clock
 	}
@@ -39,6 +39,6 @@ func (p *Policy) frequentWakerBackoff() int64 {
 	return randomized(length, p.rng)
 }
 
-// MayWait reports whether a sample waits for the thread's next due observation: one right after a run would favour
+// SampleWaits reports whether a sample waits for the thread's next due observation: one right after a run would favour
 // short sleeps.
-func (th *ThreadState) MayWait() bool { return th.wakesOften && th.inWheel }
+func (th *ThreadState) SampleWaits() bool { return th.isFrequentWaker && th.inWheel }

@@ -51,7 +51,7 @@ func TestThreadsThatWakeOftenAreFrequentWakers(t *testing.T) {
 	}
 	want := func(n int, why string) {
 		t.Helper()
-		if c.frequentWakers != n || p.frequentWakers != n || th.wakesOften != (n == 1) {
+		if c.frequentWakers != n || p.frequentWakers != n || th.isFrequentWaker != (n == 1) {
 			t.Errorf("%s: %d frequent wakers, %d of the process, want %d", why, c.frequentWakers, p.frequentWakers, n)
 		}
 	}

@@ -75,7 +75,7 @@ func (p *Policy) NoteUnchanged(th *ThreadState) (unobservedTicks int64) {
 		th.nextBackoff = backoffLength(p.now-th.unchangedSince, p.period, p.threads, factor, share, p.rng)
 		th.observedAt, th.clockAtObservation = p.now, th.proc.clock
 	}
-	if th.wakesOften {
+	if th.isFrequentWaker {
 		p.noteFrequentWaker(th, th.asleep && th.Observed.IsKernelSampled() && p.now-th.unchangedSince < rareWakerAfter)
 		p.backOffFrequentWaker(th)
 	}
@@ -84,7 +84,7 @@ func (p *Policy) NoteUnchanged(th *ThreadState) (unobservedTicks int64) {
 
 // NoteChanged records that a thread has run, or could not be observed: it is due from now on.
 func (p *Policy) NoteChanged(th *ThreadState) (unobservedTicks int64) {
-	waited := !th.skipped && !th.wakesOften
+	waited := !th.skipped && !th.isFrequentWaker
 	unobservedTicks = th.endBackoff(p.tick)
 	th.ranWhileBackedOff = th.ranWhileBackedOff || unobservedTicks > 0 && waited
 	th.ranFirstTime = th.observedOnce && !th.hasRun
@@ -112,7 +112,7 @@ func (p *Policy) NoteObservation(th *ThreadState, asleep, created bool, s procme
 		return
 	}
 	used := int64(s.CPU)
-	again := th.wakesOften || th.cpuKnown && used != th.cpuAtObservation
+	again := th.isFrequentWaker || th.cpuKnown && used != th.cpuAtObservation
 	p.noteFrequentWaker(th, asleep && again && th.Observed.IsKernelSampled())
 	p.backOffFrequentWaker(th)
 	if th.cpuKnown || created {

@@ -25,7 +25,7 @@ type ThreadState struct {
 	clockAtObservation uint64 // of the process, ns
 	cpuAtObservation   int64  // ns
 	cpuKnown           bool
-	wakesOften         bool // it woke lately, and is backed off nevertheless
+	isFrequentWaker    bool // it woke lately, and is backed off nevertheless
 	ranWhileBackedOff  bool // not accounted yet
 	observedOnce       bool
 	hasRun             bool // after its first observation

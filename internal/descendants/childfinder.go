@@ -45,11 +45,11 @@ type ChildFinder[Owner comparable, Value any] struct {
 
 // NewChild is a new process that is not tracked yet.
 type NewChild[Owner comparable, Value any] struct {
-	PID    int
-	Waiter Owner // nearest tracked ancestor
-	Files  *procmem.ThreadFiles
-	Value  Value
-	Times  []NameTime // up to the last read
+	PID      int
+	Ancestor Owner // nearest tracked ancestor
+	Files    *procmem.ThreadFiles
+	Value    Value
+	Times    []NameTime // up to the last read
 
 	parent    int
 	execKnown bool
@@ -100,7 +100,7 @@ func (f *ChildFinder[Owner, Value]) Track(pid int, owner Owner) *NewChild[Owner,
 	delete(f.forks, pid)
 	for _, child := range f.children {
 		if child.parent == pid {
-			child.Waiter = owner
+			child.Ancestor = owner
 		}
 	}
 	return before
@@ -141,9 +141,9 @@ func (f *ChildFinder[Owner, Value]) examine(pid int, now int64) {
 	if !ok {
 		return
 	}
-	waiter, ok := f.tracked[parent]
+	ancestor, ok := f.tracked[parent]
 	if child := f.children[parent]; !ok && child != nil {
-		waiter, ok = child.Waiter, true
+		ancestor, ok = child.Ancestor, true
 	}
 	if !ok {
 		return
@@ -156,7 +156,7 @@ func (f *ChildFinder[Owner, Value]) examine(pid int, now int64) {
 		return
 	}
 	f.children[pid] = &NewChild[Owner, Value]{
-		Waiter: waiter, PID: pid, Files: files, parent: parent, start: s.StartTime, since: now,
+		Ancestor: ancestor, PID: pid, Files: files, parent: parent, start: s.StartTime, since: now,
 	}
 }
 

@@ -65,14 +65,14 @@ func TestRunningDescendantsAreSampled(t *testing.T) {
 	delete(l, 1001)
 	l[1005] = process(1005, 1, 'Z') // init has not waited for it
 	got := ended(n, 4)
-	if len(got) != 1 || got[0].PID != 1001 || got[0].Waiter != "shell" || len(got[0].Value) != 2 {
+	if len(got) != 1 || got[0].PID != 1001 || got[0].Ancestor != "shell" || len(got[0].Value) != 2 {
 		t.Fatalf("ended %+v, want 1001 of shell with two marks", got)
 	}
 	if got[0].Value[1] != 2 {
 		t.Errorf("marks %v, want the second at 2", got[0].Value)
 	}
 	delete(l, 1005)
-	if got = ended(n, 5); len(got) != 1 || got[0].Waiter != "shell" || len(got[0].Value) != 2 {
+	if got = ended(n, 5); len(got) != 1 || got[0].Ancestor != "shell" || len(got[0].Value) != 2 {
 		t.Fatalf("ended %+v, want the grandchild of shell with two marks", got)
 	}
 	if !n.Empty() {
@@ -124,7 +124,7 @@ func TestDiscoveredProcessIsNoLongerANewChild(t *testing.T) {
 		t.Errorf("Attach returns %+v, want the new child with one mark, and nil for an unknown PID", y)
 	}
 	clear(l)
-	if got := ended(n, 2); len(got) != 1 || got[0].PID != 1002 || got[0].Waiter != "make" {
+	if got := ended(n, 2); len(got) != 1 || got[0].PID != 1002 || got[0].Ancestor != "make" {
 		t.Fatalf("ended %+v, want 1002 of make", got)
 	}
 	n.Forget(1001, "another")
@@ -247,7 +247,7 @@ func TestNewProcessIsFoundByItsPID(t *testing.T) {
 		births.Advanced()
 		n.Search(births.Last(), 2)
 		y := n.children[cmd.Process.Pid]
-		found = y != nil && y.Waiter == "test"
+		found = y != nil && y.Ancestor == "test"
 		_ = stdin.Close()
 		_ = cmd.Wait()
 	}

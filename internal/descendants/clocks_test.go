@@ -115,7 +115,7 @@ func TestTimeOfADiscoveredProcessIsCountedToItsEnd(t *testing.T) {
 	u.switches(false, task(perfevents.Forked, 100, 20, 10), switched(in, 110, 0, 20), switched(out, 150, 0, 20))
 	u.TrackWithClocks(20, kid)
 	u.switches(false, switched(in, 160, 0, 20), switched(out, 170, 0, 20), task(perfevents.Forked, 175, 30, 20))
-	if u.untracked[20] != nil || u.untracked[30].Waiter != kid {
+	if u.untracked[20] != nil || u.untracked[30].Ancestor != kid {
 		t.Errorf("untracked processes %v, want 30 with the discovered one as its parent", u.untracked)
 	}
 	if u.ForgetWithClocks(20, shell) != 0 { // another process with the PID

@@ -33,10 +33,10 @@ type Table[Owner comparable, Sample any] struct {
 
 // Untracked is a process that is not tracked.
 type Untracked[Owner comparable, Sample any] struct {
-	Waiter  Owner // nearest tracked ancestor
-	Samples []Sample
-	Ended   bool
-	Times   []ProgramTime[Owner] // if switches are recorded ([Table.DrainClocks])
+	Ancestor Owner // nearest tracked ancestor
+	Samples  []Sample
+	Ended    bool
+	Times    []ProgramTime[Owner] // if switches are recorded ([Table.DrainClocks])
 
 	runs       *Program[Owner]
 	former     []formerProgram[Owner]
@@ -166,10 +166,10 @@ func (t *Table[Owner, Sample]) created(r *record) {
 		return
 	}
 	if p, ok := t.tracked[r.PPID]; ok {
-		t.untracked[r.PID] = &Untracked[Owner, Sample]{Waiter: p, runs: &Program[Owner]{CodeOwner: p}}
+		t.untracked[r.PID] = &Untracked[Owner, Sample]{Ancestor: p, runs: &Program[Owner]{CodeOwner: p}}
 	} else if p := t.untracked[r.PPID]; p != nil {
 		p.runs.Freeze()
-		t.untracked[r.PID] = &Untracked[Owner, Sample]{Waiter: p.Waiter, runs: p.runs}
+		t.untracked[r.PID] = &Untracked[Owner, Sample]{Ancestor: p.Ancestor, runs: p.runs}
 	}
 }
 

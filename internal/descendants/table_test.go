@@ -47,8 +47,8 @@ func TestProgramOfAnUntrackedProcessIsThatAtTheSample(t *testing.T) {
 	if now.CodeOwner != nil || now.Name != "make" || len(now.Maps) != 2 || now.Maps[0].Path != "/bin/make" {
 		t.Errorf("after exec: program %+v, want make with two mappings", now)
 	}
-	if g := kid.ProgramAt(350); g.Name != "make" || len(g.Maps) != 1 || kid.Waiter != shell {
-		t.Errorf("child: program %+v, parent %v; want make with one mapping, of the shell", g, kid.Waiter)
+	if g := kid.ProgramAt(350); g.Name != "make" || len(g.Maps) != 1 || kid.Ancestor != shell {
+		t.Errorf("child: program %+v, parent %v; want make with one mapping, of the shell", g, kid.Ancestor)
 	}
 	u.addAll(task(perfevents.Exited, 500, 20, 10))
 	if !p.Ended || kid.Ended {
@@ -100,7 +100,7 @@ func TestTrackedProcessIsNotUntracked(t *testing.T) {
 		t.Error("Track does not return the kept data exactly once, or the process stays untracked")
 	}
 	u.addAll(task(perfevents.Forked, 200, 30, 20))
-	if kid := u.Find(30); kid == nil || kid.Waiter != me {
+	if kid := u.Find(30); kid == nil || kid.Ancestor != me {
 		t.Errorf("child of a tracked process: %+v, want it as the parent", kid)
 	}
 	u.Forget(20, new(int))

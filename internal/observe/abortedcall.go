@@ -46,7 +46,7 @@ type abortedCall struct {
 	suppressUntil int64 // CLOCK_MONOTONIC, ns
 }
 
-func (t *Thread) noteStopInCall(stack frames.Region, stop *ptrace.Stop) {
+func (t *Thread) noteStop(stack frames.Region, stop *ptrace.Stop) {
 	t.abortedCall.noteLeft()
 	if stop.RepeatsWork {
 		t.noteAborted(stack, stop)

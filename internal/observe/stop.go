@@ -160,7 +160,7 @@ func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
 	}
 	s.dropStaleFutexCopy(t, stop)
 	s.NotStopped = t.TakeNotStopped()
-	t.noteStopInCall(s.Mem.Stack, stop)
+	t.noteStop(s.Mem.Stack, stop)
 }
 
 func callEffectOf(stop *ptrace.Stop) CallEffect {
@@ -195,8 +195,8 @@ func stopTimes(stop *ptrace.Stop, runs uint64) (stopped, ranOn int64) {
 func (st *requestedStops) discardLateStop(t *Thread) error {
 	length, _ := stopTimes(&st.stop, t.clocks.last.Runs)
 	st.limit.noteStop(t, length)
-	t.noteStopInCall(frames.Region{}, &st.stop)
-	t.noteLostStop(LostStop{Time: length, Cause: ptrace.CauseLock, CallEffect: callEffectOf(&st.stop)})
+	t.noteStop(frames.Region{}, &st.stop)
+	t.noteLostStop(StopRecord{Time: length, Cause: ptrace.CauseLock, CallEffect: callEffectOf(&st.stop)})
 	return refusal.MapLock
 }
 

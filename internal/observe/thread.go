@@ -46,7 +46,7 @@ type stopState struct {
 	queuedSince  int64 // CLOCK_MONOTONIC ns; 0: not
 	expectedTime int64 // of the next stop, ns; 0: unknown
 	notStopped   sample.NotStopped
-	lost         []LostStop // since TakeLostStops
+	lost         []StopRecord // since TakeLostStops
 }
 
 type copyState struct {

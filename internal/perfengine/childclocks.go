@@ -91,7 +91,7 @@ func (c *childClocks) reportTimes(p *descendants.Untracked[*handover.SharedProce
 	for i, s := range p.Times {
 		s.Program.Freeze()
 		c.shared.Out.Add(handover.Event{
-			Kind: handover.ChildCounted, Proc: p.Waiter, Program: s.Program, At: c.shared.Tick.At, CPU: s.NS,
+			Kind: handover.ChildCounted, Proc: p.Ancestor, Program: s.Program, At: c.shared.Tick.At, CPU: s.NS,
 			AllCounted: allCounted, ChildEnded: i == len(p.Times)-1,
 		})
 	}

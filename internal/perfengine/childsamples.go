@@ -74,7 +74,7 @@ func (c *childSamples) handOver(now int64) {
 	for p := range c.table.All() {
 		if p.Ended || len(p.Samples) > 0 && now-p.Samples[0].raw.At > childSampleFor {
 			for _, kept := range p.Samples {
-				c.report(handover.ChildSampled, p.Waiter, kept)
+				c.report(handover.ChildSampled, p.Ancestor, kept)
 			}
 			c.waiting -= len(p.Samples)
 			p.Samples = p.Samples[:0]
@@ -121,7 +121,7 @@ func (c *childSamples) end(recordingContinues bool) {
 	for p := range c.table.All() {
 		for _, kept := range p.Samples {
 			if recordingContinues {
-				c.report(handover.ChildSampled, p.Waiter, kept)
+				c.report(handover.ChildSampled, p.Ancestor, kept)
 			} else {
 				c.shared.Pool.Put(kept.raw)
 			}

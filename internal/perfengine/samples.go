@@ -88,7 +88,7 @@ func (s *samples) keep(th *thread, r *perfevents.Record) {
 	if len(th.waiting) == clocksAfterSamples {
 		s.clocksDue = append(s.clocksDue, th)
 	}
-	if len(th.waiting) >= manySamples || th.proc.Handover.WalkAtOnce(r.Time) || !th.Backoff.MayWait() {
+	if len(th.waiting) >= manySamples || th.proc.Handover.WalkAtOnce(r.Time) || !th.Backoff.SampleWaits() {
 		s.shared.Backoff.Wake(&th.Backoff)
 	}
 }

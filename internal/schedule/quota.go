@@ -187,7 +187,7 @@ func (q *Quota) pinToCurrentCPU() bool {
 func (q *Quota) pinTo(cpu int) bool {
 	var one unix.CPUSet
 	one.Set(cpu)
-	if !onAllThreads(&one) {
+	if !setAffinityOfAllThreads(&one) {
 		return false
 	}
 	q.onlyCPU = cpu
@@ -209,7 +209,7 @@ func (q *Quota) MoveIfDue(waiting int) bool {
 // MustStopOnlyOnCPU reports whether only threads on a CPU may be stopped; with a single CPU all may.
 func (q *Quota) MustStopOnlyOnCPU() bool { return q != nil && q.allCPUs.Count() > 1 }
 
-func onAllThreads(set *unix.CPUSet) (done bool) {
+func setAffinityOfAllThreads(set *unix.CPUSet) (done bool) {
 	for range 2 {
 		list, err := os.ReadDir("/proc/self/task")
 		for _, e := range list {
@@ -227,7 +227,7 @@ func (q *Quota) Close() {
 		return
 	}
 	if q.onlyCPU >= 0 {
-		onAllThreads(&q.allCPUs)
+		setAffinityOfAllThreads(&q.allCPUs)
 	}
 	q.meter.Close()
 }

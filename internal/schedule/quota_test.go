@@ -13,7 +13,7 @@ func TestQuotaIsUsedOnOneCPUAfterTheOther(t *testing.T) {
 	if err := unix.SchedGetaffinity(0, &u.allCPUs); err != nil || u.allCPUs.Count() < 2 {
 		t.Skip("it takes two processors")
 	}
-	defer onAllThreads(&u.allCPUs)
+	defer setAffinityOfAllThreads(&u.allCPUs)
 	if !u.MustStopOnlyOnCPU() {
 		t.Error("threads that are queued are asked to stop")
 	}

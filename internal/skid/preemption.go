@@ -114,26 +114,26 @@ func (d *PreemptionDetector) CheckBeforeSample(t *StopClassifier, files *procmem
 	return d.noteKnown(woken)
 }
 
-// Decide finds, once per sample, whether the tracer's wake-up preempted a thread. waits: the thread is queued on the
+// Decide finds, once per sample, whether the tracer's wake-up preempted a thread. queued: on the
 // tracer's CPU, so that it cannot stop before the tracer sleeps.
 //
 // Precondition: the tracer has not slept since its wake-up. It takes some µs: see [StopClassifier.DecideAtOnce].
-func (d *PreemptionDetector) Decide(t *StopClassifier, files *procmem.ThreadFiles, run Run, wake Wake) (waits bool) {
+func (d *PreemptionDetector) Decide(t *StopClassifier, files *procmem.ThreadFiles, run Run, wake Wake) (queued bool) {
 	if t.decided {
-		return t.waits
+		return t.queuedBehindTracer
 	}
 	t.decided, t.fromOtherCPU, t.cpu = true, !wake.ByTimer, d.CPU(wake.At)
 	t.preempted = t.Basis() == sample.FewCalls && d.byClock(run, wake.At)
-	t.waits = t.preempted
+	t.queuedBehindTracer = t.preempted
 	if t.preempted || d.isKnown(wake.At) {
-		return t.waits
+		return t.queuedBehindTracer
 	}
 	var st procmem.Stat
 	if files.Stat(&st) == nil && st.Processor == t.cpu {
-		t.waits = true
+		t.queuedBehindTracer = true
 		t.preempted = d.Preempted(files, wake.At)
 	}
-	return t.waits
+	return t.queuedBehindTracer
 }
 
 // Run is what a thread did since the end of its last stop.

@@ -8,12 +8,12 @@ import "prywalk/internal/sample"
 // goroutine only.
 type StopClassifier struct {
 	SyscallStops
-	preempted    bool // by the tracer's wake-up
-	waits        bool // queued on the tracer's CPU
-	decided      bool // preempted and waits are decided for the current sample
-	fromOtherCPU bool // preempted from another CPU: it ran on for some µs
-	cpu          int  // the tracer's CPU then
-	ranSinceTick bool // it ran between the tick and its last stop: it may be preempted again
+	preempted          bool // by the tracer's wake-up
+	queuedBehindTracer bool // on its CPU
+	decided            bool // preempted and queuedBehindTracer are decided for the current sample
+	fromOtherCPU       bool // preempted from another CPU: it ran on for some µs
+	cpu                int  // the tracer's CPU then
+	ranSinceTick       bool // it ran between the tick and its last stop: it may be preempted again
 
 	foundAt   int64  // wake-up that preempted it, CLOCK_MONOTONIC ns; 0: none
 	foundRuns uint64 // count of arrivals then
@@ -23,12 +23,12 @@ type StopClassifier struct {
 // CPU.
 func (c *StopClassifier) BeginSample(woken int64, runs uint64) {
 	c.preempted = c.foundAt != 0 && c.foundAt == woken && c.foundRuns == runs
-	c.waits, c.decided, c.fromOtherCPU = c.preempted, c.preempted, false
+	c.queuedBehindTracer, c.decided, c.fromOtherCPU = c.preempted, c.preempted, false
 	c.foundAt = 0
 }
 
 // NoteRunOn records that the thread arrived on a CPU between decision and interrupt.
-func (c *StopClassifier) NoteRunOn() { c.preempted, c.waits = false, false }
+func (c *StopClassifier) NoteRunOn() { c.preempted, c.queuedBehindTracer = false, false }
 
 // Decided reports whether the current sample's preemption is decided.
 func (c *StopClassifier) Decided() bool { return c.decided }

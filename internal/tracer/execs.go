@@ -14,12 +14,12 @@ import (
 // not reported before [process.mayBeInExec] excludes an exec, and what was read of the first thread is not used
 // ([process.isSettled]).
 type execs struct {
-	out         *handover.Outbox
-	opts        *Options
-	stops       *stops
-	tracked     *tracked
-	ended       *endedThreads
-	newChildren *newChildren
+	out          *handover.Outbox
+	opts         *Options
+	stops        *stops
+	tracked      *tracked
+	endedThreads *endedThreads
+	newChildren  *newChildren
 }
 
 type execState struct {
@@ -122,7 +122,7 @@ func (e *execs) passAccountOn(caller, first *thread) {
 func (e *execs) beginAccount(first *thread, now int64) {
 	if first != nil && e.opts.Threads != nil {
 		first.FromZero, first.Handover.CreatedAt = false, 0
-		e.ended.readThreadAtStart(first, now)
+		e.endedThreads.readThreadAtStart(first, now)
 	}
 }
 

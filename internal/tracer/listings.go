@@ -11,15 +11,15 @@ import (
 
 // listings tracks the threads that have begun, and ends those that are missing.
 type listings struct {
-	out         *handover.Outbox
-	tick        *engine.Tick
-	engine      engine.Engine
-	opens       *procOpens
-	ended       *endedThreads
-	tracked     *tracked
-	execs       *execs
-	threadCount int
-	threadsMax  int
+	out          *handover.Outbox
+	tick         *engine.Tick
+	engine       engine.Engine
+	opens        *procOpens
+	endedThreads *endedThreads
+	tracked      *tracked
+	execs        *execs
+	threadCount  int
+	threadsMax   int
 }
 
 func (l *listings) threads() int { return l.threadCount }
@@ -61,7 +61,7 @@ func (l *listings) apply(p *process, tids []int, now int64) {
 	l.markListed(p, tids, now)
 	p.list.forgetRejected(tids)
 	if !p.list.knowsStart() {
-		l.ended.readAtStart(p, now)
+		l.endedThreads.readAtStart(p, now)
 	}
 	l.endMissing(p)
 	l.checkName(p)
@@ -109,7 +109,7 @@ func (l *listings) endMissing(p *process) {
 			l.tracked.endThread(th)
 		}
 	}
-	list.end()
+	list.finishListing()
 	if len(list.all()) == 0 && !p.Target.Alive() {
 		l.tracked.endProcess(p)
 	}
@@ -127,10 +127,10 @@ func (l *listings) checkName(p *process) {
 // reportEnded also ends threads that it finds missing.
 func (l *listings) reportEnded(now int64) {
 	for _, p := range l.tracked.processes() {
-		if l.ended.reportDue(p, now) {
+		if l.endedThreads.reportDue(p, now) {
 			began := procmem.Now()
-			used, ok := l.ended.usedSoFar(p)
-			l.ended.report(p, began, used, ok && l.endUnread(p))
+			used, ok := l.endedThreads.usedSoFar(p)
+			l.endedThreads.report(p, began, used, ok && l.endUnread(p))
 		}
 	}
 }
@@ -138,7 +138,7 @@ func (l *listings) reportEnded(now int64) {
 // False: a stop is pending.
 func (l *listings) endUnread(p *process) bool {
 	for _, th := range p.list.all() {
-		if !th.gone && !l.ended.readInLastPass(th) {
+		if !th.gone && !l.endedThreads.readInLastPass(th) {
 			if l.tracked.endThread(th); !th.gone {
 				return false
 			}
@@ -150,7 +150,7 @@ func (l *listings) endUnread(p *process) bool {
 func (l *listings) endAll() {
 	for _, p := range l.tracked.processes() {
 		l.execs.detect(p, procmem.Now())
-		l.ended.readAtEnd(p, procmem.Now())
+		l.endedThreads.readAtEnd(p, procmem.Now())
 		for _, th := range p.list.all() {
 			l.tracked.endThread(th)
 		}

@@ -35,9 +35,9 @@ func TestLongStopsAreCountedByCause(t *testing.T) {
 func TestLostStopsAreCountedWithTheirEffects(t *testing.T) {
 	var c stopCounts
 	th := &observe.Thread{ThreadID: observe.ThreadID{PID: 1, TID: 2}}
-	c.noteLostStop(th, &observe.LostStop{Time: 3e6, Cause: ptrace.CauseCopy,
+	c.noteLostStop(th, &observe.StopRecord{Time: 3e6, Cause: ptrace.CauseCopy,
 		CallEffect: observe.CallEffect{Broken: true, BrokenCall: 0}})
-	c.noteLostStop(&observe.Thread{}, &observe.LostStop{Time: 1,
+	c.noteLostStop(&observe.Thread{}, &observe.StopRecord{Time: 1,
 		CallEffect: observe.CallEffect{Restarted: true, BrokenCall: -1}})
 	want := runstats.Causes{"copy": {N: 1, Max: 3e6}}
 	if got := c.longStops(); !maps.Equal(got, want) || c.lengths.N != 2 {

@@ -38,7 +38,7 @@ type newChildren struct {
 	shared       *engine.SharedState
 	pace         *pace
 	counts       *counts
-	untracked    *childFinder // nil: children are not followed
+	finder       *childFinder // nil: children are not followed
 	engine       engine.Engine
 	creations    *taskCreations
 	stops        *stops
@@ -73,14 +73,14 @@ type mark struct {
 func (n *newChildren) stats(s *runstats.Stats) { s.UnassignedSamples += n.unassigned }
 
 func (n *newChildren) begin() {
-	n.untracked = descendants.NewChildFinder[*handover.SharedProcess, *childSamples](n.shared.Files)
+	n.finder = descendants.NewChildFinder[*handover.SharedProcess, *childSamples](n.shared.Files)
 	n.precedesExec = mayPrecedeExec()
-	n.untracked.BeforeReads(func() {
+	n.finder.BeforeReads(func() {
 		if !n.opens.busy() {
 			n.stops.poll()
 		}
 	})
-	n.untracked.PinReads(ptrace.Pin, ptrace.Unpin)
+	n.finder.PinReads(ptrace.Pin, ptrace.Unpin)
 }
 
 // An exec under a tracer without CAP_SYS_PTRACE does not grant the rights of a set-user-ID program.
@@ -90,14 +90,14 @@ func mayPrecedeExec() bool {
 }
 
 func (n *newChildren) observe(now int64) {
-	if n.untracked == nil {
+	if n.finder == nil {
 		return
 	}
 	covered := n.engine.Coverage()
-	if covered.Children || !n.find(now) || n.untracked.Empty() {
+	if covered.Children || !n.find(now) || n.finder.Empty() {
 		return
 	}
-	for found, over := range n.untracked.Tick(now, n.mark) {
+	for found, over := range n.finder.Tick(now, n.mark) {
 		if !covered.ChildTimes { // else the kernel's records have all of it
 			n.reportUsed(found)
 		}
@@ -105,13 +105,13 @@ func (n *newChildren) observe(now int64) {
 			continue
 		}
 		if !over {
-			n.reportMarks(found.Waiter, found.Value.marks)
+			n.reportMarks(found.Ancestor, found.Value.marks)
 		}
 		n.drop(found.Value)
 	}
 }
 
-// False: the search continues.
+// find returns false if the search continues on the ordinary thread ([procOpens]); the caller retries at a later tick.
 func (n *newChildren) find(now int64) (done bool) {
 	last := n.creations.last(n.shared.Tick.Number)
 	switch {
@@ -119,10 +119,10 @@ func (n *newChildren) find(now int64) (done bool) {
 		return false
 	case n.opens.byTracer():
 		ptrace.Pin() // see stops
-		n.untracked.Search(last, now)
+		n.finder.Search(last, now)
 		ptrace.Unpin()
-	case n.untracked.Advanced(last):
-		return n.opens.run(func() { n.untracked.Search(last, now) })
+	case n.finder.Advanced(last):
+		return n.opens.run(func() { n.finder.Search(last, now) })
 	}
 	return true
 }
@@ -145,7 +145,7 @@ func (n *newChildren) mark(found *foundProcess, s *procmem.Stat) {
 	}
 	child.marks = append(child.marks, m)
 	ptrace.Unpin()
-	mayStop := s.Threads == 1 && (n.precedesExec || !n.untracked.MayExec(found, s))
+	mayStop := s.Threads == 1 && (n.precedesExec || !n.finder.MayExec(found, s))
 	if m.childState == attribute.ChildProgramOnly && !child.refused && mayStop {
 		n.stopChild(child, found.PID)
 	}
@@ -229,11 +229,11 @@ func (child *childSamples) stoppedInExec(raw *observe.RawSample) bool {
 }
 
 func (n *newChildren) noteProcessTracked(p *process) {
-	if n.untracked == nil {
+	if n.finder == nil {
 		return
 	}
 	n.opens.wait()
-	found := n.untracked.Track(p.Target.PID, p.Handover)
+	found := n.finder.Track(p.Target.PID, p.Handover)
 	if found == nil || found.Value == nil {
 		return
 	}
@@ -241,7 +241,7 @@ func (n *newChildren) noteProcessTracked(p *process) {
 	n.close(p.earlier)
 	for i := range p.earlier.marks {
 		if p.earlier.marks[i].raw == nil {
-			n.reportMarks(found.Waiter, p.earlier.marks[i:i+1])
+			n.reportMarks(found.Ancestor, p.earlier.marks[i:i+1])
 		}
 	}
 }
@@ -266,9 +266,9 @@ func (n *newChildren) noteThreadTracked(th *thread) {
 }
 
 func (n *newChildren) noteExec(p *process) {
-	if n.untracked != nil {
+	if n.finder != nil {
 		n.opens.wait()
-		n.untracked.NoteExec(p.Target.PID)
+		n.finder.NoteExec(p.Target.PID)
 	}
 }
 
@@ -277,17 +277,17 @@ func (n *newChildren) noteProcessEnded(p *process) {
 		n.drop(p.earlier)
 		p.earlier = nil
 	}
-	if n.untracked != nil {
+	if n.finder != nil {
 		n.opens.wait()
-		n.untracked.Forget(p.Target.PID, p.Handover)
+		n.finder.Forget(p.Target.PID, p.Handover)
 	}
 }
 
-func (n *newChildren) reportMarks(waiter *handover.SharedProcess, marks []mark) {
+func (n *newChildren) reportMarks(ancestor *handover.SharedProcess, marks []mark) {
 	for i := range marks {
 		m := &marks[i]
 		e := handover.Event{
-			Kind: handover.ChildSampled, Proc: waiter, Program: m.program, RawSample: m.raw,
+			Kind: handover.ChildSampled, Proc: ancestor, Program: m.program, RawSample: m.raw,
 			At: m.at, StandsFor: m.standsFor, ChildState: m.childState,
 		}
 		if m.raw == nil {
@@ -302,7 +302,7 @@ func (n *newChildren) reportMarks(waiter *handover.SharedProcess, marks []mark) 
 func (n *newChildren) reportUsed(found *foundProcess) {
 	for _, u := range found.Times {
 		n.shared.Out.Add(handover.Event{
-			Kind: handover.ChildCounted, Proc: found.Waiter, Program: &handover.Program{Name: u.Name}, At: n.shared.Tick.At,
+			Kind: handover.ChildCounted, Proc: found.Ancestor, Program: &handover.Program{Name: u.Name}, At: n.shared.Tick.At,
 			CPU: u.NS,
 		})
 	}
@@ -328,15 +328,15 @@ func (n *newChildren) close(child *childSamples) {
 }
 
 func (n *newChildren) end() {
-	if n.untracked == nil {
+	if n.finder == nil {
 		return
 	}
 	n.opens.wait()
-	for found := range n.untracked.All() {
+	for found := range n.finder.All() {
 		found.Files.Close()
 		if found.Value != nil {
 			n.drop(found.Value)
 		}
 	}
-	n.untracked = nil
+	n.finder = nil
 }

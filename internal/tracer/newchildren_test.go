@@ -41,7 +41,7 @@ func withUntrackedChild(t *testing.T, f func(*untrackedChild)) {
 			return
 		}
 		defer u.kill()
-		finder := c.newChildren.untracked
+		finder := c.newChildren.finder
 		finder.Track(os.Getpid(), u.tracked)
 		finder.Search(u.cmd.Process.Pid-1, u.now)
 		finder.Search(u.cmd.Process.Pid, u.now)
@@ -61,7 +61,7 @@ func (u *untrackedChild) kill() {
 }
 
 func (u *untrackedChild) value() *childSamples {
-	for found := range u.c.newChildren.untracked.All() {
+	for found := range u.c.newChildren.finder.All() {
 		if found.PID == u.cmd.Process.Pid {
 			return found.Value
 		}

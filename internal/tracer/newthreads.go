@@ -38,7 +38,7 @@ type threadListTail struct {
 }
 
 // If the tick observes a subset, the new threads are only found.
-func (n *newThreads) observeUnsampled(now int64) {
+func (n *newThreads) observeWithoutEngine(now int64) {
 	drawing := n.pace.drawsSubset()
 	for _, p := range n.tracked.processes() {
 		switch {
@@ -51,7 +51,7 @@ func (n *newThreads) observeUnsampled(now int64) {
 	}
 }
 
-func (n *newThreads) observeSampled(now int64) {
+func (n *newThreads) observeWithEngine(now int64) {
 	if n.pace.drawsSubset() {
 		return
 	}
@@ -66,7 +66,7 @@ func (n *newThreads) observeSampled(now int64) {
 func (n *newThreads) observe(p *process, now int64) {
 	for range maxListings {
 		before := len(p.backoff.Due)
-		ended := n.counts.ended()
+		ended := n.counts.exitedAttempts()
 		n.find(p, now)
 		found := p.backoff.Due[before:]
 		if len(found) == 0 {
@@ -79,7 +79,7 @@ func (n *newThreads) observe(p *process, now int64) {
 			}
 			n.observations.observe(th)
 		}
-		if n.counts.ended() == ended {
+		if n.counts.exitedAttempts() == ended {
 			return
 		}
 		n.creations.forget()

@@ -70,7 +70,7 @@ func TestAThreadWhoseClockIsNotReadDoesNotBegin(t *testing.T) {
 		th.end.AtStart = sample.Reading{}
 	}
 	p.TaskDir.Close()
-	c.ended.readAtStart(p, procmem.Now())
+	c.endedThreads.readAtStart(p, procmem.Now())
 	if n := began(); n != 0 || p.endedReport.known {
 		t.Errorf("%d threads begin, and what ended ones used is known: %v", n, p.endedReport.known)
 	}

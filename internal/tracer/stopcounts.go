@@ -20,7 +20,7 @@ type stopCounts struct {
 }
 
 func (c *stopCounts) noteStop(t *observe.Thread, s *observe.RawSample) {
-	c.note(t, &observe.LostStop{Time: s.StopTime, Cause: s.StopCause, CallEffect: s.CallEffect}, s.Copied())
+	c.note(t, &observe.StopRecord{Time: s.StopTime, Cause: s.StopCause, CallEffect: s.CallEffect}, s.Copied())
 	c.copies.Add(s.Copied())
 	if s.RanOn > observe.LongStop {
 		c.lateStops.Add(s.RanOn)
@@ -30,9 +30,9 @@ func (c *stopCounts) noteStop(t *observe.Thread, s *observe.RawSample) {
 	}
 }
 
-func (c *stopCounts) noteLostStop(t *observe.Thread, stop *observe.LostStop) { c.note(t, stop, 0) }
+func (c *stopCounts) noteLostStop(t *observe.Thread, stop *observe.StopRecord) { c.note(t, stop, 0) }
 
-func (c *stopCounts) note(t *observe.Thread, stop *observe.LostStop, copied int64) {
+func (c *stopCounts) note(t *observe.Thread, stop *observe.StopRecord, copied int64) {
 	if stop.Time > c.lengths.Max {
 		c.longest = runstats.Stop{PID: t.PID, TID: t.TID, Copied: copied}
 	}

@@ -94,7 +94,7 @@ func (list *threadList) mark(th *thread) { th.listGeneration = list.generation }
 
 func (list *threadList) lacks(th *thread) bool { return th.listGeneration != list.generation }
 
-func (list *threadList) end() {
+func (list *threadList) finishListing() {
 	list.inOrder = slices.DeleteFunc(list.inOrder, func(th *thread) bool { return th.gone })
 	list.startKnown = true
 }

@@ -63,10 +63,10 @@ func (t *Tracer) tick(now, deadline int64) {
 	t.beginTick(now, deadline)
 	t.selector.observePreempted()
 	t.engine.BeginTick(now, false)
-	t.newThreads.observeUnsampled(now)
+	t.newThreads.observeWithoutEngine(now)
 	t.newChildren.observe(now)
 	t.engine.DrainAll(now)
-	t.newThreads.observeSampled(now)
+	t.newThreads.observeWithEngine(now)
 	t.listings.refreshAll(now)
 	t.Backoff.WakeDue(t.listings.threads())
 	if all := t.beginDraw(); all {

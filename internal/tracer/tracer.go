@@ -24,7 +24,7 @@ type Tracer struct {
 	stops        *stops
 	backlog      *backlog
 	opens        *procOpens
-	ended        *endedThreads
+	endedThreads *endedThreads
 	newChildren  *newChildren
 	tracked      *tracked
 	execs        *execs
@@ -58,20 +58,21 @@ func New(o Options, c *Control, common *handover.Common, start int64, launchTick
 	}
 	t.backlog = &backlog{shared: s, stops: t.stops}
 	t.opens = &procOpens{files: s.Files, stops: t.stops}
-	t.ended = &endedThreads{out: &s.Out, opts: &o, stops: t.stops}
+	t.endedThreads = &endedThreads{out: &s.Out, opts: &o, stops: t.stops}
 	t.newChildren = &newChildren{
 		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, creations: t.creations, stops: t.stops,
 		backlog: t.backlog, opens: t.opens,
 	}
 	t.tracked = &tracked{
 		shared: s, opts: &o, engine: t.engine, counts: t.counts, stops: t.stops, opens: t.opens, gaps: t.gaps,
-		newChildren: t.newChildren, ended: t.ended, start: start, startTicks: launchTicks,
+		newChildren: t.newChildren, endedThreads: t.endedThreads, start: start, startTicks: launchTicks,
 	}
 	t.execs = &execs{
-		out: &s.Out, opts: &o, stops: t.stops, tracked: t.tracked, ended: t.ended, newChildren: t.newChildren,
+		out: &s.Out, opts: &o, stops: t.stops, tracked: t.tracked, endedThreads: t.endedThreads, newChildren: t.newChildren,
 	}
 	t.listings = &listings{
-		out: &s.Out, tick: &s.Tick, engine: t.engine, opens: t.opens, ended: t.ended, tracked: t.tracked, execs: t.execs,
+		out: &s.Out, tick: &s.Tick, engine: t.engine, opens: t.opens, endedThreads: t.endedThreads,
+		tracked: t.tracked, execs: t.execs,
 	}
 	t.requests = &requests{open: s.Requests, out: &s.Out, opts: &o, tracked: t.tracked, backlog: t.backlog}
 	t.observations = &observations{

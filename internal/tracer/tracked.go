@@ -17,15 +17,15 @@ import (
 
 // tracked holds processes and threads from their discovery to the report of their end.
 type tracked struct {
-	shared      *engine.SharedState
-	opts        *Options
-	engine      engine.Engine
-	counts      *counts
-	stops       *stops
-	opens       *procOpens
-	gaps        *gaps
-	newChildren *newChildren
-	ended       *endedThreads
+	shared       *engine.SharedState
+	opts         *Options
+	engine       engine.Engine
+	counts       *counts
+	stops        *stops
+	opens        *procOpens
+	gaps         *gaps
+	newChildren  *newChildren
+	endedThreads *endedThreads
 
 	procs         []*process
 	start         int64  // CLOCK_MONOTONIC ns
@@ -66,7 +66,7 @@ func (t *tracked) trackProcess(shared *handover.SharedProcess) {
 	fromStart := shared.Child && p.Target.StartTime >= t.startTicks // all its time lies within the recording
 	p.list = newThreadList(fromStart)
 	if fromStart {
-		t.ended.beginFromZero(p)
+		t.endedThreads.beginFromZero(p)
 		shared.FromStart = true
 		shared.Since = max(startOf(p.Target.StartTime), t.start)
 	} else {
@@ -97,7 +97,7 @@ func (t *tracked) endProcess(p *process) {
 		return
 	}
 	p.Gone = true
-	t.ended.readAtEnd(p, t.shared.Tick.At)
+	t.endedThreads.readAtEnd(p, t.shared.Tick.At)
 	p.account.Charged, p.account.CPUBefore = p.Clock.CPUTime(), int64(p.Clock.First)
 	t.cpuOfEnded += p.account.Charged
 	if p.EnginePart != nil {
@@ -197,7 +197,7 @@ func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm
 	}
 	t.newChildren.noteThreadTracked(th)
 	if !fromZero && t.opts.Threads != nil {
-		t.ended.readThreadAtStart(th, now)
+		t.endedThreads.readThreadAtStart(th, now)
 	}
 	return th
 }
@@ -231,7 +231,7 @@ func (t *tracked) endThread(th *thread) {
 		return
 	}
 	if th.FromZero {
-		t.ended.noteEnd(th.proc)
+		t.endedThreads.noteEnd(th.proc)
 	}
 	end := &th.end
 	t.dropThread(th, end.Alive)
