@@ -71,7 +71,7 @@ func TestAFurtherSampleThatFailsLeavesTheOneBefore(t *testing.T) {
 	defer names.Close()
 	deep := observe.NewThread(target.PID, tids[1], nil)
 	defer deep.Close()
-	deep.Feedback().SetCopySize(firstCopy)
+	deep.Feedback().SetCopySize(firstCopySize)
 	deep.Memory = target.Memory()
 	first, err := sampleThread(deep, Options{}, observe.ModeAlwaysRead)
 	if first == nil || err != nil {

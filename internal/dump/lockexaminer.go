@@ -240,7 +240,7 @@ func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wai
 // memory, unless nil, is added to the thread's copies. The caller closes the thread.
 func (e *lockExaminer) newThread(proc *examinedProcess, tid int, memory *withLockMemory) *observe.Thread {
 	th := observe.NewThread(proc.target.PID, tid, nil)
-	th.Feedback().SetCopySize(firstCopy)
+	th.Feedback().SetCopySize(e.options.firstCopy())
 	th.Memory = proc.target.Memory()
 	if memory != nil {
 		th.OtherMemory = memory

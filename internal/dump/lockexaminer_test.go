@@ -6,11 +6,13 @@ import (
 	"os/exec"
 	"slices"
 	"testing"
+	"time"
 
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/sleepers"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/symbols"
 	"prywalk/internal/testtargets"
@@ -126,3 +128,32 @@ type sameThreads struct{}
 func (sameThreads) Thread(innerTID int, _ bool) (int, bool) { return innerTID, true }
 
 func (sameThreads) Parent(int) int { return 0 }
+
+func TestMaxPauseShortensTheCopiesOfOwners(t *testing.T) {
+	cmd := exec.Command(compile(t, "deep.c", "-O1", "-fno-optimize-sibling-calls", "-pthread"))
+	testtargets.Ready(t, cmd)
+	target, err := loadedcode.Open(cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	tids, err := target.Threads(nil)
+	if err != nil || len(tids) != 2 {
+		t.Fatalf("threads %d: %v", tids, err)
+	}
+	copied := func(o Options) int64 {
+		e := &lockExaminer{options: o}
+		owner := e.newThread(&examinedProcess{target: target}, tids[1], nil)
+		defer owner.Close()
+		s, err := sampleThread(owner, o, observe.ModeAlwaysRead)
+		if s == nil || err != nil {
+			t.Fatalf("sample %v: %v", s, err)
+		}
+		return s.Copied()
+	}
+	const limit = 100 * time.Microsecond
+	most := int64(limit) * copySpeed
+	if whole, limited := copied(Options{}), copied(Options{MaxPause: limit}); limited > most || whole <= most {
+		t.Errorf("%d bytes were copied with a limit of %v, %d without", limited, limit, whole)
+	}
+}

@@ -43,19 +43,21 @@ func (raw *rawSamples) soFar() *rawSamples {
 	return &rawSamples{taken: maps.Clone(raw.taken), failed: maps.Clone(raw.failed)}
 }
 
-// Bytes of stack: of a thread's first copy, of all in an atomic dump.
+// Bytes of stack: in a thread's first copy, in all copies of an atomic dump.
 const (
-	firstCopy  = 256 << 10
-	atomicCopy = 256 << 20
+	firstCopySize  = 256 << 10
+	atomicCopySize = 256 << 20
 )
 
+// copySpeed is the assumed speed of copying in a stop, bytes per ns.
 const copySpeed = 1
 
+// firstCopy returns the bytes of the first copy of a thread's stack.
 func (o *Options) firstCopy() int {
 	if o.MaxPause > 0 {
-		return min(firstCopy, int(o.MaxPause)*copySpeed)
+		return min(firstCopySize, int(o.MaxPause)*copySpeed)
 	}
-	return firstCopy
+	return firstCopySize
 }
 
 // sampleAll fails if the threads cannot be listed, or with [ErrHung] and the samples so far.
@@ -102,7 +104,7 @@ func (raw *rawSamples) sampleAtOnce(t *loadedcode.Process, o Options, n int, add
 			if !known[tid] {
 				known[tid] = true
 				th := add(tid)
-				th.Feedback().SetCopySize(atomicCopy / max(n, 1))
+				th.Feedback().SetCopySize(atomicCopySize / max(n, 1))
 				fresh = append(fresh, th)
 			}
 		}
