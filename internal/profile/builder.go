@@ -22,12 +22,13 @@ type Builder struct {
 	evicted  int
 	rotated  bool
 	needed   Sizes
+	lost     error // a [*lostError]
 }
 
 // NewBuilder returns an empty Builder.
 func NewBuilder(meta Meta) *Builder {
 	b := &Builder{meta: meta, tables: newTables()}
-	b.journal = newJournal(meta.SpillTo)
+	b.journal = newJournal(&b.meta)
 	if meta.Main != nil {
 		b.tables.module(meta.Main)
 	}
@@ -127,6 +128,14 @@ func (b *Builder) SetYield(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.yield = f
+}
+
+// Lost returns how many intervals the last write lacks, which could not be read from the file in [Meta].SpillTo; nil:
+// none.
+func (b *Builder) Lost() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.lost
 }
 
 // InternLeaf numbers a stack with a synthetic innermost entry added, such as "[ran between ticks]".

@@ -9,8 +9,9 @@
 //
 //	stack │ labels │ end − previous end │ samples │ wall │ runqueue │ cpu
 //
-// With [Meta].SpillTo, all but the last 4 MB of the journal are in an unnamed file. With [Meta].Aggregate, one sum per
-// stack and label set replaces the journal.
+// With [Meta].SpillTo, all but the last 4 MB of the journal are in an unnamed file, or, after a failed write, stay in
+// memory without a bound. A write leaves out, and counts, what cannot be read from that file. With [Meta].Aggregate,
+// one sum per stack and label set replaces the journal.
 //
 // A write copies the headers of the tables under the lock, then streams the message into the compressor. It calls the
 // [Resolver] once for each location.

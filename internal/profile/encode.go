@@ -4,7 +4,9 @@ package profile
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/binary"
+	"errors"
 	"io"
 
 	"prywalk/internal/protobuf"
@@ -113,9 +115,12 @@ func (e *encoder) samples() {
 		e.sample(r, true)
 		return e.out.err
 	})
-	if e.out.err == nil {
-		e.out.err = err
+	if lost, ok := errors.AsType[*lostError](err); ok {
+		e.lost = lost
+		e.out.int(fieldComment, e.strings.add(lost.Error()))
+		return
 	}
+	e.out.err = cmp.Or(e.out.err, err)
 }
 
 func (e *encoder) beginGeneration(n int) (err error) {

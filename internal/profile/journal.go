@@ -3,7 +3,9 @@
 package profile
 
 import (
+	"cmp"
 	"encoding/binary"
+	"fmt"
 
 	"prywalk/internal/sample"
 )
@@ -27,7 +29,7 @@ type journal struct {
 	spilled     int
 }
 
-func newJournal(spillTo string) journal { return journal{spill: spill{dir: spillTo}} }
+func newJournal(m *Meta) journal { return journal{spill: spill{dir: m.SpillTo, failed: m.SpillFailed}} }
 
 func (j *journal) intervals(f func(sample.StackID, *Interval)) error {
 	var labels []labelSet
@@ -61,6 +63,7 @@ func (j *journal) append(stack sample.StackID, iv *Interval) {
 	c = binary.AppendVarint(c, iv.RunQueue)
 	c = binary.AppendVarint(c, iv.CPU)
 	j.chunks[n-1].bytes = c
+	j.chunks[n-1].records++
 	j.last = iv.End
 }
 
@@ -73,19 +76,35 @@ func (j *journal) spillOldest() {
 	}
 }
 
-// yield is called after each chunk, and begin, if not nil, before each generation.
+// lostError means that intervals could not be read from the spill's file.
+type lostError struct {
+	intervals int
+	err       error // of the first read that failed
+}
+
+func (e *lostError) Error() string {
+	return fmt.Sprintf("intervals that could not be read from a temporary file: %d (%v)", e.intervals, e.err)
+}
+
+func (e *lostError) Unwrap() error { return e.err }
+
+// eachRecord calls yield after each chunk, and begin, if not nil, before each generation. Its error is f's, or a
+// [*lostError] after all that could be read.
 func eachRecord(chunks []chunk, yield func(), begin func(generation int) error, f func(*record) error) error {
 	var r record
 	var buf []byte
+	lost, begun := lostError{}, -1
 	for i := range chunks {
 		c, err := chunks[i].load(&buf)
-		if err != nil {
-			return err
-		}
-		if begin != nil && (i == 0 || chunks[i].generation != chunks[i-1].generation) {
-			if err := begin(chunks[i].generation); err != nil {
-				return err
+		if n := chunks[i].generation; err == nil && begin != nil && n != begun {
+			if err = begin(n); err == nil {
+				begun = n
 			}
+		}
+		if err != nil {
+			lost.intervals += chunks[i].records
+			lost.err = cmp.Or(lost.err, err)
+			continue
 		}
 		r.end = 0
 		for len(c) > 0 {
@@ -103,6 +122,9 @@ func eachRecord(chunks []chunk, yield func(), begin func(generation int) error, 
 		if yield != nil {
 			yield()
 		}
+	}
+	if lost.err != nil {
+		return &lost
 	}
 	return nil
 }

@@ -35,7 +35,7 @@ func (b *Builder) endPart() (*frozenTables, journal, sums) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	view, endedJournal, endedSums := b.freeze(), b.journal, b.sums
-	b.journal, b.sums = newJournal(b.meta.SpillTo), sums{}
+	b.journal, b.sums = newJournal(&b.meta), sums{}
 	b.meta.Start = view.end
 	return view, endedJournal, endedSums
 }

@@ -3,6 +3,8 @@
 package profile
 
 import (
+	"errors"
+	"fmt"
 	"os"
 
 	"prywalk/internal/outfile"
@@ -10,11 +12,12 @@ import (
 
 const maxChunksInMemory = 64
 
-// After an error, chunks stay in memory.
+// After a failed write, chunks stay in memory.
 type spill struct {
-	dir  string
-	file *os.File
-	size int64
+	dir    string // "": no more writes
+	file   *os.File
+	size   int64 // bytes
+	failed func(error)
 }
 
 // chunk is in memory if file is nil.
@@ -22,21 +25,34 @@ type chunk struct {
 	bytes      []byte
 	file       *os.File
 	at         int64
-	size       int
+	size       int // bytes
+	records    int
 	generation int
 }
 
 func (s *spill) write(c *chunk) {
-	if s.file == nil && !s.open() {
-		return
+	err := s.open()
+	if err == nil {
+		_, err = s.file.WriteAt(c.bytes, s.size)
 	}
-	n := len(c.bytes)
-	if _, err := s.file.WriteAt(c.bytes, s.size); err != nil {
+	if err != nil {
+		if s.failed != nil {
+			s.failed(fmt.Errorf("cannot write a temporary file in %s: %w", s.dir, cause(err)))
+		}
 		s.dir = ""
 		return
 	}
-	*c = chunk{file: s.file, at: s.size, size: n, generation: c.generation}
+	n := len(c.bytes)
+	*c = chunk{file: s.file, at: s.size, size: n, records: c.records, generation: c.generation}
 	s.size += int64(n)
+}
+
+// cause leaves out the path of an error, since the file has no name.
+func cause(err error) error {
+	if e, ok := errors.AsType[*os.PathError](err); ok {
+		return e.Err
+	}
+	return err
 }
 
 // Precondition: no chunk in the file will be read.
@@ -48,14 +64,11 @@ func (s *spill) close() {
 
 func (s *spill) enabled() bool { return s.dir != "" }
 
-func (s *spill) open() bool {
-	f, err := outfile.TempFile(s.dir)
-	if err != nil {
-		s.dir = ""
-		return false
+func (s *spill) open() (err error) {
+	if s.file == nil {
+		s.file, err = outfile.TempFile(s.dir)
 	}
-	s.file = f
-	return true
+	return err
 }
 
 func (c *chunk) load(buf *[]byte) ([]byte, error) {
@@ -67,7 +80,7 @@ func (c *chunk) load(buf *[]byte) ([]byte, error) {
 	}
 	b := (*buf)[:c.size]
 	if _, err := c.file.ReadAt(b, c.at); err != nil {
-		return nil, err
+		return nil, cause(err)
 	}
 	return b, nil
 }

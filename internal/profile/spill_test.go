@@ -4,8 +4,12 @@ package profile
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -64,17 +68,23 @@ func TestMemoryIsFlatOverALongRecording(t *testing.T) {
 }
 
 func TestWhatCannotBeSpilledStaysInMemory(t *testing.T) {
-	b := NewBuilder(Meta{SpillTo: filepath.Join(t.TempDir(), "none")})
+	var failures []error
+	failed := func(err error) { failures = append(failures, err) }
+	b := NewBuilder(Meta{SpillTo: filepath.Join(t.TempDir(), "none"), SpillFailed: failed})
 	addLong(b, 300_000)
 	if b.journal.spilled != 0 || b.journal.spill.enabled() {
 		t.Error("spilled to a directory that is not there")
+	}
+	if len(failures) != 1 || !errors.Is(failures[0], fs.ErrNotExist) {
+		t.Errorf("reported: %v", failures)
 	}
 	full, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
 	if err != nil {
 		t.Skip(err)
 	}
 	defer full.Close()
-	c := NewBuilder(Meta{SpillTo: "/nowhere"})
+	failures = nil
+	c := NewBuilder(Meta{SpillTo: "/nowhere", SpillFailed: failed})
 	c.journal.spill.file = full
 	addLong(c, 300_000)
 	n := 0
@@ -82,4 +92,57 @@ func TestWhatCannotBeSpilledStaysInMemory(t *testing.T) {
 	if c.journal.spilled != 0 || n != 300_000 || err != nil {
 		t.Errorf("%d chunks spilled to a full disk; %d intervals are left, %v", c.journal.spilled, n, err)
 	}
+	if len(failures) != 1 || failures[0].Error() !=
+		"cannot write a temporary file in /nowhere: no space left on device" {
+		t.Errorf("reported: %v", failures)
+	}
+}
+
+func TestAWriteLeavesOutWhatCannotBeReadBack(t *testing.T) {
+	b := NewBuilder(Meta{Start: time.Unix(1_700_000_000, 0), Period: time.Second / 100, SpillTo: t.TempDir()})
+	const all = 20_000
+	addLong(b, all)
+	readable, half := all, int64(0)
+	for i := range b.journal.chunks[:4] {
+		c := &b.journal.chunks[i]
+		b.journal.spill.write(c)
+		if i == 1 {
+			half = b.journal.spill.size
+		} else if i > 1 {
+			readable -= c.records
+		}
+	}
+	checkReadBack(t, b, all)
+	if err := b.journal.spill.file.Truncate(half); err != nil || readable == all {
+		t.Fatalf("%d of %d intervals are readable: %v", readable, all, err)
+	}
+	checkReadBack(t, b, readable, fmt.Sprintf("intervals that could not be read from a temporary file: %d (EOF)",
+		all-readable))
+}
+
+func checkReadBack(t *testing.T, b *Builder, intervals int, comments ...string) {
+	t.Helper()
+	p := roundTrip(t, b)
+	if len(p.Sample) != intervals || !slices.Equal(p.Comments, comments) || (b.Lost() != nil) != (comments != nil) {
+		t.Errorf("%d samples, want %d; comments %q, want %q; lost: %v", len(p.Sample), intervals, p.Comments, comments,
+			b.Lost())
+	}
+}
+
+func TestAWriteLeavesOutIntervalsWhoseLabelsCannotBeReadBack(t *testing.T) {
+	const threads = 5 * maxLabelSets / 2
+	b := NewBuilder(Meta{Start: time.Unix(1_700_000_000, 0), Period: time.Second / 100, SpillTo: t.TempDir()})
+	addThreads(b, 0, threads)
+	readable := 0
+	last := len(b.journal.generations.all) - 1
+	for _, c := range b.journal.chunks {
+		if c.generation == last {
+			readable += c.records
+		}
+	}
+	if err := b.journal.spill.file.Truncate(0); err != nil || b.journal.spilled != 0 {
+		t.Fatal(b.journal.spilled, err)
+	}
+	checkReadBack(t, b, readable, fmt.Sprintf("intervals that could not be read from a temporary file: %d (EOF)",
+		2*threads-readable))
 }

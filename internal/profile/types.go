@@ -126,4 +126,7 @@ type Meta struct {
 	Rotates bool
 	// SpillTo is the directory of an unnamed file for a long journal's older part; "": memory.
 	SpillTo string
+	// SpillFailed, if not nil, is called when that file cannot be written: the older part stays in memory. It must not
+	// call the Builder.
+	SpillFailed func(error)
 }

@@ -22,6 +22,7 @@ type frozenTables struct {
 	main        int
 	yield       func()
 	evictions   int
+	lost        error // a [*lostError]; set by encode
 }
 
 // Precondition: b.mu is held.
@@ -61,6 +62,7 @@ func (b *Builder) writeView(w io.Writer, v *frozenTables, r Resolver) error {
 		return fmt.Errorf("write profile: %w", err)
 	}
 	b.keepFinal(final, v.evictions)
+	b.noteLost(v.lost)
 	if err := zip.Close(); err != nil {
 		return fmt.Errorf("write profile: %w", err)
 	}
@@ -68,6 +70,12 @@ func (b *Builder) writeView(w io.Writer, v *frozenTables, r Resolver) error {
 		return fmt.Errorf("write profile: %w", err)
 	}
 	return nil
+}
+
+func (b *Builder) noteLost(err error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.lost = err
 }
 
 // Value types, in the order of a sample's values.

@@ -151,7 +151,8 @@ func (r *recording) open(pids []int) ([]*loadedcode.Process, error) {
 func (r *recording) prepare(procs []*loadedcode.Process) {
 	r.builder = profile.NewBuilder(profile.Meta{
 		Start: time.Now(), Period: time.Duration(float64(time.Second) / r.samplerOpts.Freq), Aggregate: r.options.Aggregate,
-		SpillTo: os.TempDir(), Discard: r.live && r.output.path == "", Rotates: r.output.rotation != nil,
+		SpillTo: os.TempDir(), SpillFailed: r.reportSpillFailure,
+		Discard: r.live && r.output.path == "", Rotates: r.output.rotation != nil,
 	})
 	r.names = newResolver()
 	r.names.ReadPerfMapsInSteps()

@@ -4,6 +4,7 @@ package recording
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -238,5 +239,97 @@ func TestAHangWhileACommandIsOpenedEndsTheRecording(t *testing.T) {
 	}
 	if !errors.Is(err, selfhang.Err) || !r.hung {
 		t.Errorf("error %v, hung %v; want a read that hangs, and hung", err, r.hung)
+	}
+}
+
+func TestStatsAreWrittenThoughTheRecordingIsNot(t *testing.T) {
+	dir := t.TempDir()
+	r := newRecording(Options{Output: filepath.Join(dir, "missing", "r"), Stats: filepath.Join(dir, "stats"),
+		Overwrite: true})
+	r.output.setPath(&r.options, 1)
+	r.images = loadedcode.NewImageCache(0)
+	r.prepare(nil)
+	defer r.close()
+	if err := r.write(); !errors.Is(err, os.ErrNotExist) || strings.Contains(err.Error(), "--stats") {
+		t.Errorf("the recording: %v", err)
+	}
+	if b, err := os.ReadFile(r.options.Stats); err != nil || !json.Valid(b) {
+		t.Errorf("the statistics: %v, %q", err, b)
+	}
+}
+
+// stderrFile returns what the test has written to standard error.
+func stderrFile(t *testing.T) (text func() string) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	testtargets.StderrIs(t, f)
+	return func() string {
+		b, err := os.ReadFile(f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+}
+
+// longRotation is a recording in parts with more samples than stay in memory.
+func longRotation(t *testing.T) (r *recording, add func()) {
+	t.Helper()
+	r = newRecording(Options{Output: filepath.Join(t.TempDir(), "r"), Rotate: time.Hour,
+		Sampler: sampler.Options{Freq: 99}})
+	r.output.setPath(&r.options, 1)
+	r.images = loadedcode.NewImageCache(0)
+	r.prepare(nil)
+	t.Cleanup(r.close)
+	stack := r.builder.Intern(nil)
+	return r, func() {
+		for i := range int64(500_000) {
+			r.builder.Add(profile.Interval{Stack: stack, PID: 1, TID: 1, End: i * 1e15, Wall: 1e15, CPU: 1e15})
+		}
+		r.output.rotation.due.Store(true)
+	}
+}
+
+func TestAFullTemporaryDirectoryIsReportedOnce(t *testing.T) {
+	missing := filepath.Join(t.TempDir(), "missing")
+	t.Setenv("TMPDIR", missing)
+	stderr := stderrFile(t)
+	r, add := longRotation(t)
+	for range 2 {
+		add()
+		r.rotate()
+	}
+	const want = "prywalk: cannot write a temporary file in %s: no such file or directory; the recording's older " +
+		"samples stay in memory: for the next one free some space, or choose another directory with TMPDIR\n"
+	if got := stderr(); got != fmt.Sprintf(want, missing) || r.output.rotation.written != 2 {
+		t.Errorf("%d parts; %q", r.output.rotation.written, got)
+	}
+}
+
+func TestSamplesThatCannotBeReadBackAreReported(t *testing.T) {
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	stderr := stderrFile(t)
+	r, add := longRotation(t)
+	add()
+	open, err := filepath.Glob("/proc/self/fd/*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, fd := range open {
+		if file, err := os.Readlink(fd); err == nil && strings.HasPrefix(file, temporary) {
+			if err := os.Truncate(fd, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	r.rotate()
+	const want = "prywalk: the recording lacks intervals that could not be read from a temporary file: "
+	if got := stderr(); !strings.HasPrefix(got, want) || r.output.rotation.written != 1 {
+		t.Errorf("%d parts; %q", r.output.rotation.written, got)
 	}
 }

@@ -120,6 +120,7 @@ func (r *recording) rotate() (done bool) {
 		o.rotation.due.Store(true)
 		return true
 	}
+	r.reportLost()
 	o.rotation.written++
 	o.failureReported = false
 	o.path = o.rotation.path(r.builder.PartStart())

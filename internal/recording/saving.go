@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"prywalk/internal/console"
@@ -25,6 +26,7 @@ type output struct {
 	rotation        *rotation // nil: one file
 	keepOld         bool
 	failureReported bool
+	spillReported   sync.Once
 	state           outputState
 }
 
@@ -72,30 +74,50 @@ func (r *recording) write() error {
 	r.builder.SetComments(slices.Concat([]string{runsummary.CommentLine(&r.stats)}, r.deadlocks,
 		runsummary.TargetGroups(&r.stats), r.goroutines)...)
 	r.names.Refresh()
+	return errors.Join(r.writeLast(), r.writeStats())
+}
+
+func (r *recording) writeLast() error {
 	release, err := console.AwaitReader(r.output.path, r.signals.skipNames)
 	if err != nil {
 		return err
 	}
+	defer release()
 	err = r.saveWithNames()
-	release()
+	if err == nil {
+		r.reportLost()
+	}
+	return err
+}
+
+func (r *recording) writeStats() error {
+	if r.options.Stats == "" {
+		return nil
+	}
+	release, err := console.AwaitReader(r.options.Stats, r.signals.skipNames)
 	if err != nil {
 		return err
 	}
-	if r.options.Stats != "" {
-		release, err := console.AwaitReader(r.options.Stats, r.signals.skipNames)
-		if err != nil {
-			return err
-		}
-		defer release()
-		r.stats.Syscalls = procmem.Calls()
-		err = profile.WriteFileAtomic(r.options.Stats, func(w io.Writer) error {
-			return runsummary.WriteJSON(w, &r.stats)
-		})
-		if err != nil {
-			return fmt.Errorf("--stats: %w; %s", err, &r.output.state)
-		}
+	defer release()
+	r.stats.Syscalls = procmem.Calls()
+	err = profile.WriteFileAtomic(r.options.Stats, func(w io.Writer) error { return runsummary.WriteJSON(w, &r.stats) })
+	if err != nil {
+		return fmt.Errorf("--stats: %w; %s", err, &r.output.state)
 	}
 	return nil
+}
+
+func (r *recording) reportSpillFailure(err error) {
+	r.output.spillReported.Do(func() {
+		console.Errorf("%v; the recording's older samples stay in memory: for the next one free some space, or choose "+
+			"another directory with TMPDIR", err)
+	})
+}
+
+func (r *recording) reportLost() {
+	if lost := r.builder.Lost(); lost != nil {
+		console.Errorf("the recording lacks %v", lost)
+	}
 }
 
 // saveWithNames skips missing names at a signal.
