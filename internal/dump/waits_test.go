@@ -184,6 +184,10 @@ func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
 			if len(w.FDs) != 2 || w.FDs[0].Type != "pipe" || w.FDs[1].Type != "eventfd" {
 				t.Errorf("poll: %+v", w.FDs)
 			}
+		case "splice":
+			if f != nil || len(w.FDs) != 2 || w.FDs[0].Type != "file" || w.FDs[1].Type != "pipe" {
+				t.Errorf("splice from a file to a full pipe: %+v, %+v", f, w.FDs)
+			}
 		}
 	}
 	l := locksOf(t, p.pid)

@@ -48,7 +48,7 @@ func TestWaitsWithATimeoutSaySo(t *testing.T) {
 	}
 }
 
-func TestUninterruptibleWaits(t *testing.T) {
+func TestWaitsOfCallsByState(t *testing.T) {
 	const vfork, exec = "child until it calls exec or ends", 0x4111
 	for _, c := range []struct {
 		state byte
@@ -65,8 +65,12 @@ func TestUninterruptibleWaits(t *testing.T) {
 		{'D', "clone", exec, vfork},
 		{'D', "clone", 0x11, "disk (or a lock of the kernel)"},
 		{'D', "clone3", 0, vfork},
+		{'S', "splice", 3, "2 descriptors: descriptor 3, descriptor 5"},
+		{'S', "tee", 3, "2 descriptors: descriptor 3, descriptor 4"},
+		{'S', "sendfile", 3, "2 descriptors: descriptor 3, descriptor 4"},
+		{'D', "sendfile", 3, "disk: descriptor 3, descriptor 4"},
 	} {
-		w := Describe(&Sleeper{State: c.state, Reason: c.call, InCall: true, Args: [6]uint64{c.first}})
+		w := Describe(&Sleeper{State: c.state, Reason: c.call, InCall: true, Args: [6]uint64{c.first, 4, 5}})
 		if got := w.String(); got != c.want {
 			t.Errorf("%c in %s(%#x): %s, want %s", c.state, c.call, c.first, got, c.want)
 		}

@@ -14,7 +14,8 @@ type OpenFile struct {
 	Path string `json:"path,omitempty"`
 	// Type is "file", "pipe", "socket", "epoll", "eventfd", "timerfd", "signalfd", "inotify", or the kernel's word.
 	Type string `json:"type,omitempty"`
-	// Local and Remote are a socket's addresses, State its state, such as "LISTEN".
+	// Local and Remote are a socket's addresses, State its state, such as "LISTEN"; of a pipe, State says that no process
+	// has the other end.
 	Local  string `json:"local,omitempty"`
 	Remote string `json:"remote,omitempty"`
 	State  string `json:"state,omitempty"`

@@ -33,7 +33,7 @@ type Wait struct {
 	Timed bool `json:"timed,omitempty"`
 	// Until is when or after how long it ends, in words.
 	Until string `json:"until,omitempty"`
-	// FD is the descriptor waited for, FDs are those of poll and select.
+	// FD is the descriptor waited for, FDs are those of poll and select, and both of splice, tee and sendfile.
 	FD  *OpenFile  `json:"descriptor,omitempty"`
 	FDs []OpenFile `json:"descriptors,omitempty"`
 	// Child is the process waited for; 0: any.
@@ -139,7 +139,7 @@ func (w *Wait) String() string {
 	switch {
 	case w.Kind == Join && w.Owner != 0:
 		text = "the end of"
-	case w.Kind == Descriptor && len(w.FDs) > 1:
+	case len(w.FDs) > 1:
 		text += ": " + listOf(w.FDs)
 	}
 	details := strings.TrimSpace(w.Type + " " + w.Mode)

@@ -89,6 +89,13 @@ static void *wait_join(void *unused) { pthread_join(owner_thread, 0); return unu
 static void *wait_once(void *unused) { pthread_once(&once, init_slowly); return unused; }
 static void *wait_read_fd(void *fd) { char b[256]; if (read(*(int *)fd, b, sizeof b)) {} return fd; }
 static void *wait_epoll(void *fd) { struct epoll_event e; epoll_wait(*(int *)fd, &e, 1, -1); return fd; }
+static void *wait_splice(void *fd) { // from a file to a full pipe
+  int full[2], file = open("/proc/self/exe", O_RDONLY);
+  if (pipe(full)) return fd;
+  fcntl(full[1], F_SETPIPE_SZ, 4096);
+  while (splice(file, NULL, full[1], NULL, 4096, 0) > 0) {}
+  return fd;
+}
 static void *wait_poll(void *fd) { struct pollfd p[2] = {{*(int *)fd, POLLIN, 0}, {event_fd, POLLIN, 0}}; poll(p, 2, -1); return fd; }
 static void *wait_accept(void *fd) { accept(*(int *)fd, 0, 0); return fd; }
 static void *wait_child(void *unused) { wait4(-1, 0, 0, 0); return unused; }
@@ -142,7 +149,7 @@ int main(void) {
     {"cond", wait_cond, &cond}, {"sem", wait_sem, &sem}, {"join", wait_join, 0}, {"once", wait_once, 0},
     {"pipe", wait_read_fd, &pipe_fd[0]}, {"eventfd", wait_read_fd, &event_fd}, {"timerfd", wait_read_fd, &timer_fd},
     {"signalfd", wait_read_fd, &signal_fd}, {"inotify", wait_read_fd, &inotify_fd}, {"socket", wait_read_fd, &socket_fd[0]},
-    {"epoll", wait_epoll, &epoll_fd}, {"poll", wait_poll, &pipe_fd[0]}, {"accept", wait_accept, &file_fd},
+    {"epoll", wait_epoll, &epoll_fd}, {"poll", wait_poll, &pipe_fd[0]}, {"splice", wait_splice, NULL}, {"accept", wait_accept, &file_fd},
     {"wait4", wait_child, 0}, {"sleep", wait_sleep, 0},
   };
   for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
