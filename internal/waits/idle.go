@@ -44,20 +44,20 @@ type Frame struct {
 }
 
 // Idle returns the rule by which a wait is idle, or "". A thread that waits for work is idle, one that waits within
-// work is blocked. wait is its label; the innermost frame is first.
+// work is blocked. reason is [Sleeper.Reason], or a goroutine's, as "chan receive"; the innermost frame is first.
 //
 // The innermost function that does more than forward the wait decides: all work of a pool is below its loop, so an
 // outer loop proves nothing.
-func Idle(wait string, kind Kind, stack []Frame) string {
+func Idle(reason string, kind Kind, stack []Frame) string {
 	switch {
-	case goroutineWaits[wait] && len(stack) > 0 && stack[0].Function == goparkFunction:
-		return idleGoroutine(wait, stack)
-	case wait == "futex", wait == "ppoll" && kind.IsSynchronization(): // [RuntimeWaitCall]
+	case goroutineWaits[reason] && len(stack) > 0 && stack[0].Function == goparkFunction:
+		return idleGoroutine(reason, stack)
+	case reason == "futex", reason == "ppoll" && kind.IsSynchronization(): // [RuntimeWaitCall]
 		return idleAtFutex(kind, stack)
-	case eventLoopCalls[wait], idleRuleByCall[wait] == IdleEventLoop:
-		return idleAtDescriptors(wait, stack)
+	case eventLoopCalls[reason], idleRuleByCall[reason] == IdleEventLoop:
+		return idleAtDescriptors(reason, stack)
 	}
-	return idleRuleByCall[wait]
+	return idleRuleByCall[reason]
 }
 
 func idleAtDescriptors(call string, stack []Frame) string {

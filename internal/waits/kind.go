@@ -15,11 +15,11 @@ const (
 	Semaphore    Kind = "semaphore"
 	Barrier      Kind = "barrier"
 	StaticGuard  Kind = "static-guard" // of C++
-	Once         Kind = "once"
-	Atomic       Kind = "atomic"
-	Future       Kind = "future"    // std::future
-	Park         Kind = "park"      // until woken: Go, Rust, parking_lot, abseil
-	LibraryLock  Kind = "libc-lock" // within the C library, such as malloc's
+	Once         Kind = "once"         // another thread's call of a once function
+	Atomic       Kind = "atomic"       // a change of a std::atomic
+	Future       Kind = "future"       // std::future
+	Park         Kind = "park"         // until woken: Go, Rust, parking_lot, abseil; Java, which may know the owner
+	LibraryLock  Kind = "libc-lock"    // within the C library, such as malloc's
 	Futex        Kind = "futex"
 	Descriptor   Kind = "descriptor"
 	Child        Kind = "child"
@@ -27,11 +27,11 @@ const (
 	Signal       Kind = "signal"
 	FileLock     Kind = "file-lock"
 	MessageQueue Kind = "message-queue"
-	Disk         Kind = "disk"
+	Disk         Kind = "disk" // uninterruptible (state D), or sync
 	PageFault    Kind = "page-fault"
 	Stopped      Kind = "stopped"
 	Frozen       Kind = "frozen"
-	Other        Kind = "other"
+	Other        Kind = "other" // another system call or kernel reason
 
 	Monitor    Kind = "monitor"     // an object's lock, in Java
 	ObjectWait Kind = "object-wait" // a notification at an object, or a queue of Ruby

@@ -20,6 +20,7 @@ type PoolWorker struct {
 var nativeResult = regexp.MustCompile(`^std::(__1::)?(__)?(basic_|shared_)?(future|__basic_future)\b.*::(get|wait)$|` +
 	`^std::__future_base::|_M_get_result`)
 
+// PoolWorkerOf returns what a stack, innermost function first, shows; zero outside of a pool's loop.
 func PoolWorkerOf(stack []Frame) (w PoolWorker) {
 	s := splitStack(stack)
 	for i := range s.inner {
