@@ -32,11 +32,13 @@ type threadCounters struct {
 	wall, cpu         int64 // ns
 	faults, fromDisk  int64 // minor and major faults, in any memory
 	waited, preempted int64 // voluntary and involuntary context switches
-	sleeps, slept     int64
+	intended          sleepCounters
 }
 
+// sleepCounters are of intended sleeps.
 type sleepCounters struct {
-	sleeps, slept int64
+	sleeps int64
+	slept  int64 // ns
 }
 
 func (c *sleepCounters) begin() threadCounters {
@@ -47,7 +49,7 @@ func (c *sleepCounters) begin() threadCounters {
 
 func (c *sleepCounters) now() threadCounters {
 	counters := readCounters()
-	counters.sleeps, counters.slept = c.sleeps, c.slept
+	counters.intended = *c
 	return counters
 }
 
@@ -58,7 +60,7 @@ func (c *sleepCounters) noteSleep(began, ended int64) {
 
 type evidence struct {
 	detectionDelay int64 // from last seen running to seen stopped, ns
-	held           int64
+	held           int64 // from seen stopped to detached, ns
 	copying        int64 // part of held in which memory was read, ns
 	bytes          int64 // read
 	// growth since the interrupt; time in ns, without intended sleeps
@@ -112,9 +114,10 @@ func (c *Controller) CauseOf(out *Stop, copied int64) Cause {
 	e := evidence{
 		detectionDelay: out.StoppedAt - out.LastRunningAt, held: out.DetachedAt - out.StoppedAt,
 		copying: out.MemoryReadAt - out.RegsReadAt, bytes: copied,
-		offCPU: now.wall - began.wall - (now.cpu - began.cpu) - (now.slept - began.slept),
-		waited: now.waited - began.waited - (now.sleeps - began.sleeps), preempted: now.preempted - began.preempted,
-		faults: now.faults - began.faults, fromDisk: now.fromDisk - began.fromDisk,
+		offCPU:    now.wall - began.wall - (now.cpu - began.cpu) - (now.intended.slept - began.intended.slept),
+		waited:    now.waited - began.waited - (now.intended.sleeps - began.intended.sleeps),
+		preempted: now.preempted - began.preempted, faults: now.faults - began.faults,
+		fromDisk: now.fromDisk - began.fromDisk,
 	}
 	return e.cause()
 }

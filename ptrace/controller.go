@@ -115,8 +115,8 @@ func (c *Controller) Stats() Stats {
 
 const closeWait = 50 * time.Millisecond
 
-// Close detaches all threads and restores the priority. It returns how many threads did not stop in time; they stay
-// attached until the OS thread ends. It may be called again.
+// Close detaches all threads and restores the priority. It returns how many threads may still be attached
+// ([Controller.Attached]), until the OS thread ends. It may be called again.
 func (c *Controller) Close() int {
 	c.AcknowledgeSuspend()
 	for i := range c.attachments.inUse() {

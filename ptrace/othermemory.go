@@ -146,8 +146,8 @@ const maxParts = 64
 // MaxPrefetch is the most places of a [Prefetcher].
 const MaxPrefetch = maxParts - 1
 
-// ReadAll reads len(Bytes) bytes at each Addr of at most maxParts parts, as one read. It ends at an incomplete part and
-// returns the number of bytes.
+// ReadAll reads len(Bytes) bytes at each Addr of the first [MaxPrefetch]+1 parts, as one read. It ends at an incomplete
+// part and returns the number of bytes.
 func (r *Reader) ReadAll(parts []frames.Region) int {
 	if r.readsLeft <= 0 {
 		return 0
@@ -180,13 +180,13 @@ func (r *Reader) ReadPresent(parts []frames.Region, until int64) int {
 }
 
 // A process_vm_readv(2) of all parts would wait for missing pages.
-func copyParts(m *Memory, tid int, parts []frames.Region, a *readDeadline) (n int) {
+func copyParts(m *Memory, tid int, parts []frames.Region, deadline *readDeadline) (n int) {
 	for i := range parts {
 		var got int
-		if a == nil {
+		if deadline == nil {
 			got = m.Copy(tid, parts[i].Addr, parts[i].Bytes)
 		} else {
-			got = a.read(m, tid, parts[i].Addr, parts[i].Bytes)
+			got = deadline.read(m, tid, parts[i].Addr, parts[i].Bytes)
 		}
 		if n += got; got < len(parts[i].Bytes) {
 			break

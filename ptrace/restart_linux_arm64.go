@@ -30,7 +30,7 @@ func (r *repairer) restartTraceMe(*Attachment) bool { return false }
 //go:nosplit
 func (r *repairer) restart(attachment *Attachment) bool {
 	nr := int64(r.regs.raw[armX8])
-	if attachment.kind == KindSignal && !r.ignoresStopSignal(attachment) || signalsPending(attachment.tid) {
+	if attachment.kind == KindSignal && !r.ignoresAttachmentSignal(attachment) || signalsPending(attachment.tid) {
 		return false
 	}
 	var flags uint64
@@ -162,10 +162,10 @@ func (r *repairer) runs(tid int) uint64 {
 	return n
 }
 
-// ignoresStopSignal is [ignoresSignal] without a safe point of the Go runtime.
+// ignoresAttachmentSignal is [ignoresSignal] of the stop's signal, without a safe point of the Go runtime.
 //
 //go:nosplit
-func (r *repairer) ignoresStopSignal(attachment *Attachment) bool {
+func (r *repairer) ignoresAttachmentSignal(attachment *Attachment) bool {
 	text := r.files.text(attachment.tid, "/status\x00")
 	bit := uint64(1) << (uint32(attachment.signal-1) & 63)
 	if ign, ok := parseDigits(text, indexAfter(text, "SigIgn:\t"), 16); ok && ign&bit != 0 {

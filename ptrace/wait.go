@@ -131,6 +131,8 @@ func (w *waiter) findStopped() (attachment *Attachment, now int64) {
 	return attachment, now
 }
 
+// block sleeps until a stop or the time until. false: there is no alarm, or the report was of no attachment; the caller
+// sleeps for a short time.
 func (w *waiter) block(until int64) (*Attachment, bool) {
 	e, ok := w.awaitStop(until, &w.info)
 	if !ok {

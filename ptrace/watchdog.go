@@ -31,8 +31,8 @@ type watchdog struct {
 	priority uint32
 	ordinary unix.SchedAttr
 	files    *procmem.ThreadFiles
-	cpu      uint64 // at the last known sleep, ns
-	slept    uint64
+	cpu      uint64       // at the last known sleep, ns
+	sleeps   uint64       // voluntary context switches then
 	lowered  atomic.Int64 // on the clock of Now; 0: real-time
 	count    atomic.Int64
 	end      atomic.Bool
@@ -69,8 +69,8 @@ func (w *watchdog) check(now int64) {
 	if w.files.Status(&s) != nil {
 		return
 	}
-	if s.Sleeps != w.slept {
-		w.cpu, w.slept = sched.CPU, s.Sleeps
+	if s.Sleeps != w.sleeps {
+		w.cpu, w.sleeps = sched.CPU, s.Sleeps
 		return
 	}
 	if sched.CPU-w.cpu >= maxRunWithoutSleep && unix.SchedSetAttr(w.tid, &w.ordinary, 0) == nil {
