@@ -5,7 +5,7 @@
 // # Algorithm
 //
 //	mappings were read   Detector ─► Runtime ─► Attach: rules for the code that it has made
-//	a thread is stopped  the tracer carries out Plan and Tasks: data, no calls
+//	a thread is stopped  the tracer carries out Plan and TaskOffsets: data, no calls
 //	the copy is walked   Begin ─► ManagedFrames, for each native frame ─► End, then Symbolize, for each new Ref
 //
 // # Ownership

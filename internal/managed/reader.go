@@ -44,6 +44,3 @@ func ReadRegions(h Host, r Reader, parts []frames.Region, failed func(*frames.Re
 	}
 	return all
 }
-
-// PthreadTID is the offset of the thread ID in glibc's struct pthread on x86-64 (nptl/descr.h), bytes.
-const PthreadTID = 720

@@ -18,10 +18,13 @@ type Host interface {
 	Symbol(m *frames.Module, name string) (addr, size uint64, ok bool)
 	// OwnSymbols returns the symbols in the file's own tables; cached.
 	OwnSymbols(m *frames.Module, names ...string) []Symbol
+	// Section returns a copy of a section of the file.
 	Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool)
+	// Read returns the number of bytes read.
 	Read(addr uint64, b []byte) int
-	// ReadCode reads instructions; the host detects changes of them.
+	// ReadCode is Read of instructions, whose changes the host detects.
 	ReadCode(addr uint64, b []byte) int
+	// CodeAnalysis has the rules for code without tables; nil: none.
 	CodeAnalysis() *heuristics.Source
 }
 
@@ -54,6 +57,7 @@ type Runtime interface {
 	Attach(h Host) bool
 	// Changed is called before Attach. It reports whether rules may be invalid though no instruction changed.
 	Changed() bool
+	// FuncRange returns the bounds of the generated function at pc, in which instructions are analysed.
 	FuncRange(pc uint64) (start, end uint64, ok bool)
 	// Incomplete says why rules or names are missing.
 	Incomplete() error

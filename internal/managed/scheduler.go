@@ -17,6 +17,7 @@ type Scheduler interface {
 	// NextRecords follows frame records with these return addresses from a task's stack to the scheduler's. It
 	// appends each next record's address, 0 after the outermost frame, and ends at an unknown one.
 	NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr
+	// Parked counts the waiting tasks now.
 	Parked() (Parked, error)
 	// AllTasks reads each task at its own time.
 	AllTasks() ([]TaskRecord, error)

@@ -11,12 +11,14 @@ type Threads interface {
 	Postponed() bool
 	// Role returns the role of a thread with a displayed name ([languages.RoleApplication] …).
 	Role(innerTID int, name string) (role string, ok bool)
-	// Waiting says what a thread in futex(2) or ppoll(2) waits for, once per sleep; false: unproven.
+	// Waiting says what a thread in futex(2) or ppoll(2) waits for; false: unproven. A recording asks until an answer
+	// is not Later, a dump again to confirm.
 	Waiting(q *WaitQuery) (WaitAnswer, bool)
 	// HeldLocks returns the locks in whose blocks the last walk's frames are, if the thread has not run since.
 	HeldLocks() []HeldLock
 	// Coroutines returns at most [MostTasks] tasks without a thread, each read consistently ([Task.Undisturbed]).
 	Coroutines(w Watch) TaskList
+	// TaskPlaces returns the addresses of all tasks, for TaskAt; some may have ended.
 	TaskPlaces() []uint64
 	// TaskAt reads the task at a place, without tasks that it gathers; an ended one has no frames. ok is false if it
 	// kept changing.
