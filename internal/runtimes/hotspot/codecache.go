@@ -16,9 +16,9 @@ type codeCache struct {
 	buf          [maxEntry]byte
 	head         [maxHeader]byte
 	heaps        []heap
-	blockBytes   uint64 // read of a block
-	kinds        map[uint64]blobName
-	byCode       map[uint64]blob // by start of code; blank: no blob
+	blockBytes   uint64              // read of a block
+	kinds        map[uint64]blobKind // by address of the name
+	byCode       map[uint64]blob     // by start of code; blank: no blob
 	byRequest    map[uint64]blob
 	codelets     codelets
 	proof        proof
@@ -28,7 +28,7 @@ type codeCache struct {
 func newCodeCache(h managed.Host, l *layout) *codeCache {
 	k := &codeCache{
 		host: h, analysis: h.CodeAnalysis(), layout: l,
-		kinds: map[uint64]blobName{}, byCode: map[uint64]blob{}, byRequest: map[uint64]blob{},
+		kinds: map[uint64]blobKind{}, byCode: map[uint64]blob{}, byRequest: map[uint64]blob{},
 	}
 	k.cached.process.Reader = h
 	if g, ok := h.(managed.Gatherer); ok {
@@ -104,7 +104,7 @@ func (c *codeCache) code(addr, n uint64) []byte {
 	return b[:c.host.ReadCode(addr, b)]
 }
 
-// blobName returns "" if unknown.
+// blobName returns the name of the blob at pc, "" if unknown.
 func (c *codeCache) blobName(pc uint64) string {
 	h := c.heapOf(pc)
 	if h == nil {

@@ -160,7 +160,7 @@ func (c *codeCache) blobAt(addr uint64) (blob, bool) {
 		completeAt: l.number(cb, "CodeBlob::_frame_complete_offset"),
 	}
 	b.begin, b.end = l.boundsOf(cb, at+l.sizes["HeapBlock"])
-	b.kind = c.blobNameAt(wordAt(cb[l.offset("CodeBlob::_name"):])).kind
+	b.kind = c.kindNamed(wordAt(cb[l.offset("CodeBlob::_name"):])).kind
 	if b.kind == kindStub && b.frameWords > 0 {
 		b.kind, b.stub = kindMethod, true
 	}
@@ -196,12 +196,13 @@ func (l *layout) headerSize() (uint64, bool) {
 
 const maxKinds = 1 << 10
 
-type blobName struct {
+type blobKind struct {
 	kind   kind
 	native bool
 }
 
-func (c *codeCache) blobNameAt(name uint64) blobName {
+// kindNamed returns the kind of blobs whose name is at an address.
+func (c *codeCache) kindNamed(name uint64) blobKind {
 	b, ok := c.kinds[name]
 	if ok {
 		return b

@@ -27,7 +27,7 @@ func (t *threads) fieldOffset(klass uint64, name, typ string) (uint64, bool) {
 		got, ok := t.methods.symbolText(symbol)
 		return ok && got == want
 	}
-	found, at := uint64(0), false
+	at, found := uint64(0), false
 	each := eachFieldInfo
 	unit, data := uint64(1), "Array<u1>::_data"
 	if len(l.fieldInfo) == 2 {
@@ -40,14 +40,14 @@ func (t *threads) fieldOffset(klass uint64, name, typ string) (uint64, bool) {
 	if !m.bytes(list+l.offset(data), b) {
 		return 0, false
 	}
-	each(b, t.vm.nameLayout.excludedBytes, t.vm.nameLayout.major, func(f fieldInfo) bool {
+	each(b, t.vm.nameLayout.excludedCodes, t.vm.nameLayout.major, func(f fieldInfo) bool {
 		if is(f.name, name) && is(f.typ, typ) {
-			found, at = uint64(f.offset), f.offset >= 8 && f.offset < maxInObject
+			at, found = uint64(f.offset), f.offset >= 8 && f.offset < maxInObject
 			return false
 		}
 		return true
 	})
-	return found, at
+	return at, found
 }
 
 type fieldInfo struct{ name, typ, offset uint32 }
@@ -80,8 +80,8 @@ const (
 
 // Since JDK 21 the stream has counts of own and injected fields; name, type, offset, access and flags of each. A
 // field of unknown form ends it.
-func eachFieldInfo(b []byte, least byte, major int, f func(fieldInfo) bool) {
-	s := &unsigned5Reader{b: b, excluded: least}
+func eachFieldInfo(b []byte, excluded byte, major int, f func(fieldInfo) bool) {
+	s := &unsigned5Reader{b: b, excluded: excluded}
 	own := s.number()
 	s.number()
 	for i := uint32(0); i < own && !s.failed; i++ {

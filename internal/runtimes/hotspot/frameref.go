@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// javaFrames implements [managed.FrameSource] for Java frames.
+// javaFrames answers for [Runtime] once the virtual machine is read.
 type javaFrames struct {
 	vm       *VM
 	validity *validity
@@ -81,7 +81,7 @@ const (
 	refStub
 )
 
-// Begin implements [managed.FrameSource].
+// Begin answers for [Runtime].
 func (j *javaFrames) Begin(s *managed.Sample) {
 	j.deoptimizing = false
 	j.evictIdle(s.At)
@@ -123,7 +123,7 @@ func (j *javaFrames) evictIdle(copiedAt int64) {
 	j.threads.evictEnded()
 }
 
-// ManagedFrames implements [managed.FrameSource].
+// ManagedFrames answers for [Runtime].
 func (j *javaFrames) ManagedFrames(f *frames.Frame, _ frames.Addr, out []managed.Ref) (
 	refs []managed.Ref, replacesFrame bool,
 ) {

@@ -14,14 +14,14 @@ func (n *methodNames) readLines(m *method, whole uint64) {
 	if !n.vm.memory().bytes(from, n.lines) {
 		return
 	}
-	s := unsigned5Reader{b: n.lines, excluded: n.vm.nameLayout.excludedBytes}
+	s := unsigned5Reader{b: n.lines, excluded: n.vm.nameLayout.excludedCodes}
 	m.firstLine = s.line(0)
 	m.lines = bytes.Clone(n.lines[:len(n.lines)-len(s.b)])
 }
 
 // The line is 0 if unknown (Method::line_number_from_bci).
 func (n *methodNames) lineAt(m *method, bci int32) int {
-	s := unsigned5Reader{b: m.lines, excluded: n.vm.nameLayout.excludedBytes}
+	s := unsigned5Reader{b: m.lines, excluded: n.vm.nameLayout.excludedCodes}
 	return s.line(bci)
 }
 

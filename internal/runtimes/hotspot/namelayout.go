@@ -175,7 +175,7 @@ type nameLayout struct {
 	*layout
 	table                    nameTable
 	major                    int
-	excludedBytes            byte
+	excludedCodes            byte // bytes below it are in no number: 0, or 1
 	scopesIn                 scopesIn
 	scopes, deopts, metadata []field
 	sourceInPool             bool   // else in an InstanceKlass
@@ -224,7 +224,7 @@ func (v *VM) readNameLayout() (*nameLayout, bool) {
 		return nil, false
 	}
 	if n.major >= firstExcludingZero {
-		n.excludedBytes = 1
+		n.excludedCodes = 1
 	}
 	if n.table.ConstMethod.Bytes > maxConst || n.table.ConstantPool.Bytes > maxPool || n.table.PcDesc.Bytes > maxPcDesc {
 		return nil, false

@@ -68,7 +68,7 @@ func (c *compiledCode) compiledAt(b *blob, addr uint64) (nm nmethod, ok bool) {
 		method: l.NMethod.Method.in(head), id: uint32(l.NMethod.CompileID.in(head)),
 		compLevel: uint8(l.NMethod.Level.in(head)), origPC: l.NMethod.OrigPC.in(head),
 	}
-	nm.native = v.blobNameAt(l.CodeBlob.Name.in(head)).native
+	nm.native = v.kindNamed(l.CodeBlob.Name.in(head)).native
 	c.setDeoptHandlers(&nm, head)
 	c.setSpans(&nm, head)
 	return nm, nm.method != 0 && !m.failed

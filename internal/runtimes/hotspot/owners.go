@@ -19,7 +19,8 @@ const maxLockStack = 8 // entries (runtime/lockStack.hpp, CAPACITY)
 
 const classOwnable = "java/util/concurrent/locks/AbstractOwnableSynchronizer"
 
-// tid is 0 if there is no owner, or unknown. later: not all threads were read yet.
+// ownerOf returns the owner of what w waits for, 0 if there is none, or it is unknown. later: not all threads were read
+// yet.
 func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 	switch {
 	case w.kind == waits.Monitor && t.owner != nil:
@@ -38,7 +39,7 @@ func (t *waiters) ownerOf(w *waitState) (tid int, later bool) {
 	return 0, false
 }
 
-// ownerByWord reads threads at most every listEvery ns.
+// ownerByWord finds the thread whose ownerID has ownerWord. It reads threads at most every listEvery ns.
 func (t *waiters) ownerByWord(ownerWord uint64) (tid int, later bool) {
 	isOwner := func(known int) bool {
 		o, ok := t.readOwner(t.byTID[known].thread)
@@ -75,7 +76,8 @@ func (t *waiters) readOwner(thread uint64) (o ownerID, ok bool) {
 	return o, !m.failed && o.from < o.to
 }
 
-// The owner's lock stack has w's object (w.anonymous), or an object whose mark leads to the monitor.
+// ownerByLockStack finds the thread whose lock stack has w's object (then it sets w.anonymous), or an object whose mark
+// leads to the monitor.
 func (t *waiters) ownerByLockStack(w *waitState) (tid int, later bool) {
 	if !t.layout.has(wantLockStack) {
 		return 0, false
@@ -86,7 +88,7 @@ func (t *waiters) ownerByLockStack(w *waitState) (tid int, later bool) {
 			return false
 		}
 		holds, byMark := t.hasOnLockStack(id.thread, w.monitor, w.object)
-		if id, ok := t.identify(id.thread); !holds || !ok || id.tid != known {
+		if now, ok := t.identify(id.thread); !holds || !ok || now.tid != known {
 			return false
 		}
 		tid, w.anonymous, t.lastHolder = known, !byMark, known
@@ -133,7 +135,7 @@ func (t *waiters) eachLocked(thread uint64, f func(object, mark uint64) bool) {
 	}
 }
 
-// The id is 0 if there is no owner, or unproven.
+// exclusiveOwner returns the kernel id of the thread that owns a synchronizer, 0 if there is none, or it is unproven.
 func (t *waiters) exclusiveOwner(object uint64) int {
 	f := &t.fields
 	if !t.isOwnableSynchronizer(t.klassOf(object, t.oops.header)) {

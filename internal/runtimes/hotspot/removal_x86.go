@@ -35,7 +35,8 @@ type frameRemoval struct {
 	raReg, sender      uint8 // return address and caller's sp, DWARF numbers
 }
 
-// pc is at removalBytes in code. found without whole: pc is near a leave and a pop.
+// lastRemoval returns the removal with pc, which is at removalBytes in code. found without whole: pc is near a leave
+// and a pop.
 func lastRemoval(code []byte) frameRemoval {
 	found := false
 	for i := removalBytes - 1; i >= 0; i-- {
@@ -78,8 +79,8 @@ type removalParser struct {
 	boundary bool // pc is at an instruction
 }
 
-// code begins after the leave; since is the bytes from there to pc. popped: the sequence has a pop, and pc is not
-// after its end.
+// parseRemoval parses code, which begins after the leave; since is the bytes from there to pc. popped: the sequence has
+// a pop, and pc is not after its end.
 func parseRemoval(code []byte, since int) (removal frameRemoval, popped bool) {
 	p := removalParser{code: code, since: since, boundary: since == 0}
 	if !p.parseClear() {

@@ -141,21 +141,21 @@ func callerRow(cfaReg uint8, off int32) *frames.Row {
 func ruleRAInReg(raReg, cfaReg uint8, off int32) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(cfaReg, off)
 	if cfaReg != frames.X86RSP {
-		row.CFAExpr = sendersSP{cfaReg, off}
+		row.CFAExpr = poppedSP{cfaReg, off}
 	}
 	row.RA = frames.RegRule{Kind: frames.RuleReg, Reg: raReg}
 	return frames.Rule{CFAReg: cfaReg, CFAOff: off, Method: frames.MethodCFI}, row, true
 }
 
-// sendersSP is the CFA from the caller's sp, after the pop of the return address. A method handle adapter moves an
+// poppedSP is the CFA from the caller's sp, after the pop of the return address. A method handle adapter moves an
 // interpreted caller's return address up a word.
-type sendersSP struct {
+type poppedSP struct {
 	reg uint8
 	off int32
 }
 
 // Eval implements [frames.Expr].
-func (s sendersSP) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bool) {
+func (s poppedSP) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bool) {
 	sender, ok := regs.Get(s.reg)
 	sp, known := regs.Get(frames.X86RSP)
 	if sender += uint64(int64(s.off)); sp-sender == 8 {

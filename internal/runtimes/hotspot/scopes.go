@@ -72,7 +72,7 @@ func (c *compiledCode) appendScopeMethods(nm *nmethod, scope uint32, out []call)
 		return out, false
 	}
 	for range maxInlined {
-		s := unsigned5Reader{b: c.scopeBytes(nm, scope), excluded: c.vm.nameLayout.excludedBytes}
+		s := unsigned5Reader{b: c.scopeBytes(nm, scope), excluded: c.vm.nameLayout.excludedCodes}
 		sender, index, bci := s.number(), s.number(), int32(s.number())+invocation
 		if s.failed || index == 0 || 8*uint64(index) > nm.metadata.size() {
 			return out, false

@@ -116,7 +116,7 @@ type threadID struct {
 	tid                      int
 }
 
-// ThreadName implements [managed.Threads].
+// ThreadName answers for [Runtime].
 func (j *javaFrames) ThreadName(tid int) (name string, ok bool) {
 	if !j.threadsReady() {
 		return "", false
@@ -124,7 +124,7 @@ func (j *javaFrames) ThreadName(tid int) (name string, ok bool) {
 	return j.threads.name(tid)
 }
 
-// Role implements [managed.Threads], by the list of the last name query. A listed thread with a collector's name is
+// Role answers for [Runtime], by the list of the last name query. A listed thread with a collector's name is
 // the program's. The JVM's own Java threads are recognized by name.
 func (j *javaFrames) Role(tid int, name string) (string, bool) {
 	if !j.threadsReady() {

@@ -13,7 +13,7 @@ const (
 // unsigned5Reader returns 0 after an incomplete number.
 type unsigned5Reader struct {
 	b        []byte
-	excluded byte
+	excluded byte // nameLayout.excludedCodes
 	failed   bool
 }
 

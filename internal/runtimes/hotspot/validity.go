@@ -9,10 +9,13 @@ import (
 
 // # Validity of names
 //
-// Names are read after the copy of the stack, when a class may have been unloaded and its memory reused. Data equal
-// before and after the copy are valid, and all data without a collection and a new class loader. As a loader's
-// address can be reused, a collection alone makes data doubtful while loaders are created. One check serves all
-// objects of a batch, unlike [managed.Prove].
+// Names are read after the copy of the stack. Class memory is reused only after a collection that unloads a class, for
+// a class of a new loader. So data are valid if equal before and after the copy, or without a collection between the
+// state before the copy and now, or if no new loader was seen for newLoadersFor: a new one may have an old one's
+// address. One check serves all objects of a batch, unlike [managed.Prove].
+//
+//	state ── collection ── copy ── names read ── state     doubtful for newLoadersFor after a new loader
+//	state ── copy ── names read ── state                   valid
 //
 // validity decides whether later reads are as of the copy.
 type validity struct {
@@ -62,7 +65,7 @@ func (v *validity) readClassMemoryState() classMemoryState {
 	return out
 }
 
-// doubted reports whether memory may have been reused since the copy; not while the thread has not run.
+// doubted reports whether memory may have been reused since the copy. It was not if the thread has not run since.
 func (v *validity) doubted() bool {
 	if v.mayBeReused || v.copiedAt == 0 {
 		return v.mayBeReused

@@ -31,8 +31,8 @@ func (e *UnknownError) Error() string {
 		"; its frames are found by their instructions alone"
 }
 
-// New reads the tables of lib, libjvm.so of JDK 8, 11, 17, 21 or 25 to 28. Without [managed.Host.CodeAnalysis] most
-// pushes in compiled code go undetected. The error is an [*UnknownError].
+// New reads the tables of lib, libjvm.so of JDK 8 to 28; tested are 8, 11, 17, 21 and 25 to 28. Without
+// [managed.Host.CodeAnalysis] most pushes in compiled code go undetected. The error is an [*UnknownError].
 func New(h managed.Host, lib *frames.Module) (*VM, error) {
 	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {
 		return nil, &UnknownError{Reason: "it is not one for x86-64 or arm64"}

@@ -74,7 +74,7 @@ type waitState struct {
 	anonymous bool
 }
 
-// Waiting implements [managed.Threads].
+// Waiting answers for [Runtime].
 func (j *javaFrames) Waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, ok bool) {
 	if !j.threadsReady() {
 		return answer, false

@@ -60,17 +60,18 @@ func at(reg uint8, off int64) frames.RegRule {
 // Interpreted is the row of interpreter frames: x29 points to the pair, above the caller's sp.
 var Interpreted = func() *frames.Row {
 	row := clobbered()
-	row.CFAReg, row.CFAExpr = regFP, sendersSP{}
+	row.CFAReg, row.CFAExpr = regFP, interpretedCFA{}
 	row.RA, row.Regs[regFP] = at(regFP, wordBytes), at(regFP, 0)
 	row.Regs[regLR] = row.RA
 	return row
 }()
 
-// sendersSP is an interpreter frame's CFA. An interpreted caller's stored sp may be below it; such a caller uses x29.
-type sendersSP struct{}
+// interpretedCFA is an interpreter frame's CFA. An interpreted caller's stored sp may be below it; such a caller uses
+// x29.
+type interpretedCFA struct{}
 
 // FindCFA implements [frames.CFAFinder].
-func (sendersSP) FindCFA(regs *frames.Regs, mem frames.Memory, _ frames.Addr) (cfa, unread frames.Addr, ok bool) {
+func (interpretedCFA) FindCFA(regs *frames.Regs, mem frames.Memory, _ frames.Addr) (cfa, unread frames.Addr, ok bool) {
 	fp, ok := regs.Get(regFP)
 	if !ok {
 		return 0, 0, false
@@ -83,7 +84,7 @@ func (sendersSP) FindCFA(regs *frames.Regs, mem frames.Memory, _ frames.Addr) (c
 }
 
 // Eval implements [frames.Expr].
-func (s sendersSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+func (s interpretedCFA) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
 	cfa, _, ok := s.FindCFA(regs, mem, 0)
 	return cfa, ok
 }
@@ -95,7 +96,7 @@ func inLR(cfa atLeast) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: cfa.reg, Method: frames.MethodCFI}, row, true
 }
 
-// atLeast is reg aligned to 16, but at least other + above ([sendersSP]).
+// atLeast is reg aligned to 16, but at least other + above ([interpretedCFA]).
 type atLeast struct {
 	reg, other uint8
 	above      uint64

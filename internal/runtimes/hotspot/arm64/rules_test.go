@@ -258,10 +258,10 @@ func TestInterpretedCallersSPMayBeBelowTheFrame(t *testing.T) {
 		mem := &frames.Snapshot{Stack: frames.Region{Addr: 0x7ff0, Bytes: b}, StackEnd: 0xa000}
 		regs := &frames.Regs{Arch: frames.AArch64}
 		regs.Set(regFP, 0x8000)
-		if cfa, unread, ok := (sendersSP{}).FindCFA(regs, mem, 0); cfa != want || unread != 0 || !ok {
+		if cfa, unread, ok := (interpretedCFA{}).FindCFA(regs, mem, 0); cfa != want || unread != 0 || !ok {
 			t.Errorf("%#x: %#x, %#x, %v, want %#x", sender, cfa, unread, ok, want)
 		}
-		if _, unread, ok := (sendersSP{}).FindCFA(regs, &frames.Snapshot{}, 0); ok || unread != 0x7ff8 {
+		if _, unread, ok := (interpretedCFA{}).FindCFA(regs, &frames.Snapshot{}, 0); ok || unread != 0x7ff8 {
 			t.Errorf("without memory: %#x, %v", unread, ok)
 		}
 	}
