@@ -8,8 +8,9 @@ import (
 )
 
 // Instructions are exact for stack pointer, frame pointer, registers saved and restored by whole words, and control
-// flow. Of others only the registers written count (writes_x86.go). Compilers do not save registers by other writes to
-// memory, which leave slots alone: pop, arithmetic and xchg on memory, stores of vectors or parts of a word.
+// flow. Of others only the registers written count (writes_x86.go). A mov of 16 or 32 bits to memory makes the slot at
+// its address unknown. Other writes to memory leave slots alone, as compilers save no registers by them: pop,
+// arithmetic, xchg, stores of vectors or bytes.
 
 // Hardware numbers.
 const (
@@ -269,7 +270,8 @@ func stepTwoByteX86(st *symbolicState, i *x86.Inst, f *flow, cmpReg uint8) {
 	switch op := i.Op; {
 	case op >= 0x80 && op < 0x90: // jcc
 		stepBranchX86(st, i, f, cmpReg)
-	case op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x35: // ud2, ud1, ud0, sysret, sysexit
+	case op == 0x0b || op == 0xb9 || op == 0xff || op == 0x07 || op == 0x34 || op == 0x35:
+		// ud2, ud1, ud0, sysret, sysenter, sysexit
 		f.kind, f.trap = flowEnd, op == 0x0b
 	case op == 0x1f || op == 0x0d: // nop, prefetch
 		f.padding = true

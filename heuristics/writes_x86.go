@@ -7,10 +7,10 @@ import "prywalk/internal/x86"
 // # Registers that instructions write
 //
 // Sets of general registers, a bit for each hardware number, that an opcode may change, for what instruction_x86.go
-// does not treat. A set may be too large, never too small.
+// does not treat. A set may be too large, never too small, for code outside of the kernel.
 //
-// Source: Intel SDM volume 2: opcode maps A-2 (one byte), A-3 (0F), A-4 (0F 38), A-5 (0F 3A), groups A-6 (by
-// ModRM.reg). An operand in column E or M is ModRM.rm, one in column G is ModRM.reg.
+// Sources: Intel SDM volume 2: opcode maps A-2 (one byte), A-3 (0F), A-4 (0F 38), A-5 (0F 3A), groups A-6 (by
+// ModRM.reg); AMD manual volume 3 (XOP). An operand in column E or M is ModRM.rm, one in column G is ModRM.reg.
 
 func bit(reg uint8) uint32 { return 1 << (reg & 31) }
 
@@ -94,6 +94,8 @@ func writtenByRest(i *x86.Inst) uint32 {
 		return 1 << hwAX // fnstsw, cbw, mov from an address, in, xlat, lahf
 	case op == 0x99: // cwd
 		return 1 << hwDX
+	case op == 0xcd: // int 0x80; Linux before 4.17 also changes r8 to r11
+		return 1<<hwAX | 0xf<<8
 	case op >= 0xa4 && op <= 0xa7, op >= 0xaa && op <= 0xaf, op >= 0x6c && op <= 0x6f: // string instructions
 		return 1<<hwAX | 1<<hwCX | 1<<hwSI | 1<<hwDI
 	}
@@ -120,8 +122,11 @@ func writtenByOtherMaps(i *x86.Inst) uint32 {
 		return writtenBy0F(i)
 	case x86.Map38:
 		switch { // movbe, crc32, adcx, adox
-		case i.Op == 0xf0, i.Op == 0xf1 && i.Prefix&x86.PrefixF2 != 0, i.Op == 0xf6:
+		case i.Op == 0xf0, i.Op == 0xf1 && i.Prefix&x86.PrefixF2 != 0, i.Op == 0xf6,
+			i.Op == 0xfa, i.Op == 0xfb: // encodekey128, encodekey256
 			return bit(i.Reg)
+		case i.Op == 0xf8: // urdmsr
+			return writtenRM(i)
 		}
 	case x86.Map3A:
 		return writtenBy3A(i)
@@ -152,9 +157,11 @@ func writtenBy0F(i *x86.Inst) uint32 {
 	case op == 0xb0: // cmpxchg, of bytes
 		return byteRM(i) | 1<<hwAX
 	case op == 0xa4, op == 0xa5, op == 0xac, op == 0xad, op == 0xab, op == 0xb3, op == 0xbb,
-		op == 0xba && i.Reg&7 > 4, op == 0x20, op == 0x21, op == 0x7e && i.Prefix&x86.PrefixF3 == 0:
-		// shld, shrd, bts, btr, btc, mov from control and debug registers, movd
+		op == 0xba && i.Reg&7 > 4, op == 0x78, op == 0x7e && i.Prefix&x86.PrefixF3 == 0:
+		// shld, shrd, bts, btr, btc, vmread, movd
 		return writtenRM(i)
+	case op == 0x20, op == 0x21: // mov from control and debug registers, whatever ModRM.mod is
+		return bit(i.RM)
 	case op == 0xb1: // cmpxchg
 		return writtenRM(i) | 1<<hwAX
 	case op == 0xc0: // xadd, of bytes
@@ -165,8 +172,10 @@ func writtenBy0F(i *x86.Inst) uint32 {
 		return bit(i.OpcodeReg())
 	case op == 0xa2: // cpuid
 		return 1<<hwAX | 1<<hwBX | 1<<hwCX | 1<<hwDX
-	case op == 0x05, op == 0x31, op == 0x32, op == 0x33, op == 0x01, op == 0xc7:
-		// syscall, rdtsc, rdmsr, rdpmc, group 7 (rdtscp, xgetbv), group 9 (cmpxchg8b)
+	case op == 0x05: // syscall
+		return 1<<hwAX | 1<<hwCX | 1<<11
+	case op == 0x31, op == 0x32, op == 0x33, op == 0x01, op == 0xc7:
+		// rdtsc, rdmsr, rdpmc, group 7 (rdtscp, xgetbv), group 9 (cmpxchg8b)
 		return 1<<hwAX | 1<<hwCX | 1<<hwDX | writtenBySystem(i)
 	}
 	return writtenBySystem(i)
@@ -175,6 +184,8 @@ func writtenBy0F(i *x86.Inst) uint32 {
 func writtenBySystem(i *x86.Inst) uint32 {
 	f3, reg := i.Prefix&x86.PrefixF3 != 0, i.Reg&7
 	switch {
+	case i.Op == 0x01 && i.Mod == 3 && reg == 0: // pconfig
+		return 1<<hwAX | 1<<hwBX | 1<<hwCX | 1<<hwDX
 	case i.Op == 0x00 && reg < 2, i.Op == 0x01 && reg == 4, i.Op == 0xc7 && reg >= 6, // sldt, str, smsw, rdrand, rdpid
 		i.Op == 0x1e && f3 && reg == 1, i.Op == 0xae && f3 && reg < 2: // rdssp, rdfsbase, rdgsbase
 		return writtenRM(i)
@@ -207,6 +218,19 @@ func writtenByVEX(i *x86.Inst) uint32 {
 			return bit(i.Reg)
 		}
 		return writtenBy3A(i)
+	case x86.MapUser: // rdmsr, urdmsr
+		return writtenRM(i)
+	case x86.MapXOP9:
+		if op == 0x12 { // slwpcb
+			return writtenRM(i)
+		}
+		if op < 0x03 { // TBM: blcfill, tzmsk, …
+			return bit(i.VVVV)
+		}
+	case x86.MapXOPA:
+		if op == 0x10 { // bextr
+			return bit(i.Reg)
+		}
 	case x86.MapAPX:
 		return writtenByOneByte(i) | bit(i.VVVV) | writtenByPromoted(i)
 	}

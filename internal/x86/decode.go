@@ -25,6 +25,9 @@ const (
 	Map3A
 	MapAPX
 	MapFP16
+	MapUser = 7 // urdmsr, uwrmsr
+	MapXOP9 = 9
+	MapXOPA = 10
 )
 
 // Inst is a decoded instruction.
@@ -221,18 +224,26 @@ func (d *decoder) rex2() byte {
 // AVX (SDM volume 2, 2.3.5).
 func (d *decoder) vex(op byte) byte {
 	d.i.VEX = true
-	m := byte(Map0F)
+	if op == 0xc4 {
+		return d.vexOp(d.vex3())
+	}
 	p := d.byte()
 	d.rexR = ^p & 0x80 >> 4
-	if op == 0xc4 {
-		m = p & 0x1f
-		d.rexX, d.rexB = ^p&0x40>>3, ^p&0x20>>2
-		p = d.byte()
-		d.i.W = p&0x80 != 0
-	}
 	d.i.VVVV = ^p >> 3 & 0xf
 	d.setPrefix(p)
-	return d.vexOp(m)
+	return d.vexOp(Map0F)
+}
+
+// vex3 reads the two bytes behind the first of VEX's long form, or of XOP. It returns the opcode map.
+func (d *decoder) vex3() byte {
+	p := d.byte()
+	d.rexR, d.rexX, d.rexB = ^p&0x80>>4, ^p&0x40>>3, ^p&0x20>>2
+	m := p & 0x1f
+	p = d.byte()
+	d.i.W = p&0x80 != 0
+	d.i.VVVV = ^p >> 3 & 0xf
+	d.setPrefix(p)
+	return m
 }
 
 // p has the two bits of VEX and EVEX.
@@ -251,7 +262,7 @@ func (d *decoder) vexOp(opcodeMap byte) byte {
 		return 'm'
 	case MapAPX:
 		return apxOp(d.i.Op)
-	case 7:
+	case MapUser:
 		return 'Z'
 	}
 	return 'x'
@@ -284,15 +295,14 @@ func (d *decoder) evex() byte {
 // Old AMD processors.
 func (d *decoder) xop() byte {
 	d.i.VEX = true
-	m := d.byte() & 0x1f
-	d.byte()
+	m := d.vex3()
 	d.i.Op, d.i.Map = d.byte(), m
 	switch m {
 	case 8:
 		return 'm'
-	case 9:
+	case MapXOP9:
 		return 'M'
-	case 10:
+	case MapXOPA:
 		return 'Z'
 	}
 	return 'x'
