@@ -27,6 +27,7 @@ type cfiFunc struct {
 	lo, hi uint64
 	signal bool
 	rows   []cfiRow
+	states map[uint64]*symbolicState // of confirmedStates, once needed
 }
 
 func (f *cfiFunc) split() bool {
@@ -158,18 +159,21 @@ func (f fdeFuncs) FuncRange(pc uint64) (uint64, uint64, bool) {
 }
 
 type tally struct {
-	right, none, wrong, lost, other int
-	split                           int // part of none: in parts split off a function
+	count [wrongCFA + 1]int // of queries with an answer, by verdict
+	none  int
+	split int // part of none: in parts split off a function
 }
 
-func (t tally) total() int { return t.right + t.none + t.wrong + t.lost + t.other }
+func (t tally) total() int {
+	return t.none + t.count[right] + t.count[unproven] + t.count[wrongReg] + t.count[wrongCFA]
+}
 
 func (t tally) share(n int) float64 { return 100 * float64(n) / float64(max(t.total(), 1)) }
 
 func (t tally) String() string {
 	return fmt.Sprintf("%8d pcs: right %6.2f %%, no answer %5.2f %% (split parts %5.2f %%), CFA wrong %5.3f %%, "+
-		"register wrong %5.3f %%, other base %5.2f %%",
-		t.total(), t.share(t.right), t.share(t.none), t.share(t.split), t.share(t.wrong), t.share(t.lost), t.share(t.other))
+		"register wrong %5.3f %%, unproven %5.3f %%", t.total(), t.share(t.count[right]), t.share(t.none), t.share(t.split),
+		t.share(t.count[wrongCFA]), t.share(t.count[wrongReg]), t.share(t.count[unproven]))
 }
 
 var x86Names = map[string]uint8{"rbx": 3, "rbp": 6, "rsp": 7, "r12": 12, "r13": 13, "r14": 14, "r15": 15, "r10": 10,
@@ -192,44 +196,94 @@ var keptNames = map[frames.Arch][]string{
 	frames.AArch64: {"x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "ra"},
 }
 
-func (t *tally) compare(arch frames.Arch, r frames.Rule, row *frames.Row, truth *cfiRow) string {
+// verdict is of one rule. The greater one counts for a query.
+type verdict int
+
+const (
+	right    verdict = iota
+	unproven         // neither call frame information nor a confirmed state decides
+	wrongReg         // a callee-saved register is wrong
+	wrongCFA         // the CFA is wrong
+)
+
+func (v verdict) String() string { return [...]string{"right", "unproven", "lost", "wrong"}[v] }
+
+// comparison is of rules at one instruction with call frame information, and where that does not decide, with the
+// state that it confirms.
+type comparison struct {
+	source *Source
+	f      *cfiFunc
+	pc     uint64
+	truth  *cfiRow
+}
+
+// confirmed returns the state at pc, nil if there is none.
+func (c *comparison) confirmed() *symbolicState {
+	if c.f.states == nil {
+		c.f.states = c.f.confirmedStates(c.source)
+	}
+	return c.f.states[c.pc]
+}
+
+func (c *comparison) judge(r frames.Rule, row *frames.Row) verdict {
+	arch := c.source.opt.Arch
 	if row == nil {
 		row = expand(arch, r)
 	}
-	if row.CFAReg != regNumber(truth.reg) {
-		t.other++
-		return "other"
-	}
-	if row.CFADeref || row.CFAOff != truth.off {
-		t.wrong++
-		return "wrong"
-	}
+	v := c.judgeCFA(row)
 	for _, name := range keptNames[arch] {
-		n := regNumber(name)
-		if name == "ra" {
-			n = frames.ARM64LR
-		}
-		if !samePlace(row.Regs[n], truth, name) {
-			t.lost++
-			return "lost"
+		if v < wrongReg {
+			v = max(v, c.judgePlace(row, name))
 		}
 	}
-	t.right++
-	return ""
+	return v
 }
 
-// samePlace accepts both forms for a register already popped, or saved and not yet changed. readelf does not show a
-// register that is in itself.
-func samePlace(p frames.RegRule, truth *cfiRow, name string) bool {
-	s := truth.places[name]
-	if !strings.HasPrefix(s, "c") {
-		return p.Kind == frames.RuleSame || p.Kind == frames.RuleOffset || s != "" && s != "s" && s != "u"
+func (c *comparison) judgeCFA(row *frames.Row) verdict {
+	if row.CFAExpr == nil && !row.CFADeref && row.CFAReg == regNumber(c.truth.reg) {
+		if row.CFAOff == c.truth.off {
+			return right
+		}
+		return wrongCFA
 	}
-	off, _ := strconv.ParseInt(s[1:], 10, 64)
-	if p.Kind == frames.RuleSame {
-		return truth.reg != "rsp" && truth.reg != "sp" || -off > truth.off
+	st := c.confirmed()
+	if st == nil {
+		return unproven
 	}
-	return p.Kind == frames.RuleOffset && p.Off == off
+	switch gives, known := st.givesCFA(c.source.abi, row); {
+	case gives:
+		return right
+	case known:
+		return wrongCFA
+	}
+	return unproven
+}
+
+// readelf does not show a register that is in itself. The compiler may call a register unchanged that is saved already,
+// or saved one that is not changed yet, or popped.
+func (c *comparison) judgePlace(row *frames.Row, name string) verdict {
+	reg := regNumber(name)
+	if name == "ra" {
+		reg = frames.ARM64LR
+	}
+	p, s := row.Regs[reg], c.truth.places[name]
+	off, _ := strconv.ParseInt(strings.TrimPrefix(s, "c"), 10, 64)
+	switch {
+	case s == "u":
+		return right
+	case strings.HasPrefix(s, "c") && p.Kind == frames.RuleOffset && p.Off == off:
+		return right
+	case (s == "" || s == "s") && p.Kind == frames.RuleSame:
+		return right
+	}
+	st := c.confirmed()
+	switch {
+	case st == nil && p.Kind != frames.RuleUndefined:
+		return unproven
+	case st != nil && st.keeps(c.source.abi, p, c.source.abi.hardware(reg)):
+		return right
+	}
+	return wrongReg
 }
 
 func expand(arch frames.Arch, r frames.Rule) *frames.Row {
@@ -257,7 +311,7 @@ func judge(t testing.TB, path string, funcs []cfiFunc, code *elfCode, bounds boo
 		if f.signal {
 			continue
 		}
-		f.instructions(s, code, func(pc, next uint64, fl *flow) {
+		f.instructions(s, func(pc, next uint64, fl *flow, _ bool) {
 			truth := f.row(pc)
 			if caller && fl.kind != flowCall || truth == nil || truth.expr || strings.HasPrefix(truth.places["ra"], "u") {
 				return
@@ -269,20 +323,21 @@ func judge(t testing.TB, path string, funcs []cfiFunc, code *elfCode, bounds boo
 			if caller {
 				q.PC = next
 			}
-			if v := c.query(s, q, f, truth); v != "" && show > 0 && strings.Contains(showClass, v) {
+			if v := c.query(s, q, f, truth, pc); show > 0 && strings.Contains(showClass, v) {
 				show--
 				t.Logf("%s: %s %#x in %#x..%#x, truth %s%+d %v", path, v, q.PC, f.lo, f.hi, truth.reg, truth.off, truth.places)
 			}
 		})
+		f.states = nil // they are large
 	}
 	return c
 }
 
-// Padding after a jump or return is never executed.
-func (f *cfiFunc) instructions(s *Source, code *elfCode, do func(pc, next uint64, fl *flow)) {
+// Padding after a jump or return is never executed. behindJump: the instruction before does not lead to this one.
+func (f *cfiFunc) instructions(s *Source, do func(pc, next uint64, fl *flow, behindJump bool)) {
 	buf := make([]byte, f.hi-f.lo)
-	code.ReadCode(f.lo, buf)
-	dead := false
+	s.opt.Code.ReadCode(f.lo, buf)
+	dead, behindJump := false, false
 	for off := 0; off < len(buf); {
 		var st symbolicState
 		var fl flow
@@ -299,12 +354,14 @@ func (f *cfiFunc) instructions(s *Source, code *elfCode, do func(pc, next uint64
 			dead = dead && fl.padding
 		}
 		if !dead || !fl.padding {
-			do(pc, f.lo+uint64(off), &fl)
+			do(pc, f.lo+uint64(off), &fl, behindJump)
+			behindJump = dead
 		}
 	}
 }
 
-func (t *tally) query(s *Source, q frames.Query, f *cfiFunc, truth *cfiRow) string {
+// pc is the instruction: with q.AfterCall, the call.
+func (t *tally) query(s *Source, q frames.Query, f *cfiFunc, truth *cfiRow, pc uint64) string {
 	r, row, ok := s.Rule(q)
 	if !ok {
 		t.none++
@@ -315,16 +372,19 @@ func (t *tally) query(s *Source, q frames.Query, f *cfiFunc, truth *cfiRow) stri
 		return "none"
 	}
 	if r.Flags&frames.FlagRoot != 0 {
-		t.wrong++
-		return "wrong"
+		t.count[wrongCFA]++
+		return wrongCFA.String()
 	}
+	c := comparison{source: s, f: f, pc: pc, truth: truth}
+	v := c.judge(r, row)
 	if sp := s.opt.Arch.SP(); regNumber(truth.reg) == sp && r.CFAReg != sp {
 		q.SPOnly = true
-		if r2, row2, ok := s.Rule(q); ok {
-			r, row = r2, row2
+		if r, row, ok := s.Rule(q); ok {
+			v = max(v, c.judge(r, row))
 		}
 	}
-	return t.compare(s.opt.Arch, r, row, truth)
+	t.count[v]++
+	return v.String()
 }
 
 var showClass = "wrong lost"

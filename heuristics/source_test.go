@@ -65,7 +65,7 @@ func TestFramePointerIsProvenByLeave(t *testing.T) {
 	want(t, s, 14, frames.X86RSP, 8, frames.MethodHeuristic)
 }
 
-func TestSafepointPollOfHotSpot(t *testing.T) {
+func TestSlowPathOfASafepointPollHasNoVote(t *testing.T) {
 	// add rsp,16; pop rbp; cmp rsp,[r15+0x398]; ja slow; ret; slow: jmp *r10
 	s := New(Options{Arch: frames.X86_64, JIT: true, Code: bytesCode{base, []byte{
 		0x48, 0x83, 0xc4, 0x10, 0x5d, 0x49, 0x3b, 0xa7, 0x98, 3, 0, 0, 0x0f, 0x87, 1, 0, 0, 0, 0xc3, 0x41, 0xff, 0xe2}}})
@@ -75,7 +75,7 @@ func TestSafepointPollOfHotSpot(t *testing.T) {
 	}
 }
 
-func TestPLTEntries(t *testing.T) {
+func TestPLTEntriesAreTailCallsWithTheStackAsAtTheirPushes(t *testing.T) {
 	// plt0: push [rip+x]; bnd jmp [rip+y]; nop (3)
 	// entry: endbr64; push 0; bnd jmp plt0; nop
 	// sec: endbr64; bnd jmp [rip+x]
@@ -187,7 +187,7 @@ func TestSPOnlyQueriesHaveRulesRelativeToTheStackPointer(t *testing.T) {
 	}
 }
 
-func TestCallBefore(t *testing.T) {
+func TestCallsAreRecognisedByTheBytesBefore(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		code   []byte
@@ -216,7 +216,7 @@ func TestCallBefore(t *testing.T) {
 	}
 }
 
-func TestCallBeforeOnArm64(t *testing.T) {
+func TestCallsAreRecognisedByTheWordBeforeOnArm64(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		word uint32
@@ -258,6 +258,19 @@ func TestFrameWithPointerAuthenticationOnArm64(t *testing.T) {
 	// The same with sp restored from the frame pointer first.
 	s = arm(false, 0x910003bf, 0xa8c27bfd, 0xd65f03c0) // mov sp,x29; ldp; ret
 	want(t, s, 0, frames.ARM64FP, 32, frames.MethodFP)
+}
+
+func TestPushedArgumentIsNoSavedRegister(t *testing.T) {
+	// push rbx (saved); mov ebx,[rbp+24]; push rbx (argument); call .+5+32; add eax,ebx; mov rbx,[rbp-8]; leave; ret
+	s := intel(0x53, 0x8b, 0x5d, 0x18, 0x53, 0xe8, 0x20, 0, 0, 0, 0x01, 0xd8, 0x48, 0x8b, 0x5d, 0xf8, 0xc9, 0xc3)
+	for _, argument := range []uint64{4, 5} {
+		if r := want(t, s, argument, frames.X86RBP, 16, frames.MethodFP); r.Saved[1] != 3 {
+			t.Errorf("+%d: rbx is saved at CFA-%d, want CFA-24", argument, 8*r.Saved[1])
+		}
+	}
+	if r := want(t, s, 0, frames.X86RBP, 16, frames.MethodFP); r.Saved[1] != 0 {
+		t.Errorf("before the push: rbx is saved at CFA-%d, want its register", 8*r.Saved[1])
+	}
 }
 
 func TestUnknownArchitectureHasNoRules(t *testing.T) {

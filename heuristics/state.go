@@ -201,10 +201,10 @@ func (st *symbolicState) lowestSave(abi *abi) int32 {
 }
 
 // A word loaded relative to the frame pointer's start value counts as the slot with the register's start value, if
-// there is one.
+// there is one and the register has changed since. Else that slot is an argument on the stack.
 func (st *symbolicState) restore(reg uint8, addr value) {
 	v := st.load(addr)
-	if v.kind == loaded && v.base == st.fp {
+	if v.kind == loaded && v.base == st.fp && !st.regs[reg].isStartValue(reg) {
 		for i := range st.nslots {
 			if s := &st.slots[i]; s.base == st.sp && s.off < 0 && s.val.isStartValue(reg) {
 				v = s.val

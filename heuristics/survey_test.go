@@ -9,8 +9,11 @@ import (
 	"testing"
 )
 
-// TestSurvey measures the files in HEURISTICS_SURVEY (separated by colons), without a floor.
-func TestSurvey(t *testing.T) {
+// In percent.
+const maxWrongOfGiven = 1.0
+
+// TestRulesAgreeWithCallFrameInformationOfGivenFiles measures the files in HEURISTICS_SURVEY (separated by colons).
+func TestRulesAgreeWithCallFrameInformationOfGivenFiles(t *testing.T) {
 	list := filepath.SplitList(os.Getenv("HEURISTICS_SURVEY"))
 	if len(list) == 0 {
 		t.Skip("HEURISTICS_SURVEY names no files")
@@ -26,6 +29,9 @@ func TestSurvey(t *testing.T) {
 			for _, caller := range []bool{false, true} {
 				c := judge(t, path, funcs, code, bounds, max(every, 1), caller, show)
 				t.Logf("%-20s bounds %-5v caller %-5v %v", filepath.Base(path), bounds, caller, c)
+				if wrong := c.share(c.count[wrongCFA] + c.count[wrongReg]); bounds && wrong > maxWrongOfGiven {
+					t.Errorf("%s: wrong %.3f %% with bounds (limit %v)", path, wrong, maxWrongOfGiven)
+				}
 			}
 		}
 	}
