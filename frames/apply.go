@@ -33,7 +33,7 @@ func (c *callerStep) currentFunction() function {
 	return c.space.functionAt(Query{PC: c.regs.PC, AfterCall: c.isAfterCall()}.LookupPC(c.regs.Arch))
 }
 
-// apply returns StopNoRule if the stack does not fit r.
+// apply computes next by r. It returns StopNoRule if a CFAFinder finds no frame.
 func (c *callerStep) apply(r *resolvedRule) StopReason {
 	if r.row != nil {
 		return c.applyRow(r.row, r.Flags)

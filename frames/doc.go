@@ -52,8 +52,8 @@
 //	scan       no rule: the first such word on the   follows a call that can have led to this function
 //	           stack (applyScan); a guess
 //
-// Ways in brackets have the [Frame.Method] of their rule. The last two ways are also tried where the rule does not fit
-// the stack, or its return address is not trusted. An address by a rule with [FlagExactPC] is not checked, as a signal
+// Ways in brackets have the [Frame.Method] of their rule. The last two ways are also tried where a [CFAFinder] finds no
+// frame, or a rule's return address is not trusted. An address by a rule with [FlagExactPC] is not checked, as a signal
 // can interrupt any code.
 //
 // A signal trampoline and, outside of generated code, the first instruction of a prepared stack are trusted without a

@@ -25,8 +25,8 @@ type RuleSource interface {
 
 // Call is a call instruction.
 type Call struct {
-	Target Addr // module address, possibly outside of the module
-	Direct bool
+	Target Addr // module address, possibly outside of the module; valid if Direct is set
+	Direct bool // the instruction has the target, and that is no PLT entry, which leads elsewhere
 }
 
 // CallSites describes calls in a module's code, by module addresses.
@@ -58,6 +58,13 @@ type TailCalls interface {
 type StackSwitches interface {
 	// SwitchesStack reports whether the function has loaded another stack's pointer before pc.
 	SwitchesStack(pc Addr, afterCall bool) bool
+}
+
+// PoppedRegisters is a [CallSites] that knows which registers were just popped.
+type PoppedRegisters interface {
+	// Popped returns the register whose pop left the word n × 8 bytes below the stack pointer (1: the last pop). pc is
+	// a module address behind or between pops. It returns false if uncertain.
+	Popped(pc Addr, n int) (reg uint8, ok bool)
 }
 
 // Module is an executable mapping of a file, the kernel (vDSO) or a JIT compiler.

@@ -7,13 +7,6 @@ package frames
 // After a pop, call frame information mostly still gives the place of the push, now below the stack pointer, where the
 // copy ends. The register has the value if that pop is just before pc; else it is unknown.
 
-// PoppedRegisters is a [CallSites] that knows which registers were just popped.
-type PoppedRegisters interface {
-	// Popped returns the register whose pop left the word n × 8 bytes below the stack pointer (1: the last pop). pc is
-	// a module address behind or between pops. It returns false if uncertain.
-	Popped(pc Addr, n int) (reg uint8, ok bool)
-}
-
 // x86-64 has six callee-saved registers; one more word may be popped.
 const maxPopped = 7
 

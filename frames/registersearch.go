@@ -15,11 +15,14 @@ package frames
 //	        │ array, any length    │
 //	lower   └──────────────────────┘ ◄── stack pointer
 //
-// A candidate is accepted if it is the only one that fulfils these conditions:
+// A candidate is accepted if it alone fulfils these conditions:
 //
 //   - the call before it calls this function directly, or is the one that a thread begins with;
 //   - a walk from there reaches a thread's first function;
 //   - each return address on the way follows a call that can have led to its callee.
+//
+// Others further out on its own chain do not count if their call may lead here by a tail call, too, or is made once in
+// a thread's life.
 //
 // A stale chain in the array can fulfil them, too, and so can recursion: then none is accepted. The walk ends with
 // [StopUnproven], as for functions called by pointer from a place that also calls others, or reached by a tail call

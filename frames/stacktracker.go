@@ -20,7 +20,8 @@ type stackTracker struct {
 	leftFirstStack bool
 }
 
-// noteStep notes a step that may have changed stacks. On one stack it has at most maxSameStackStep bytes.
+// noteStep notes a step that may have changed stacks. On one stack it has at most maxSameStackStep bytes, and none down
+// (the unsigned difference wraps).
 func (t *stackTracker) noteStep(from, to, maxSameStackStep Addr) {
 	if !t.onOtherStack {
 		t.highestSP = from

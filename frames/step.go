@@ -44,7 +44,7 @@ func (w *Walker) step() StopReason {
 func (w *Walker) stepByRule(r *resolvedRule) StopReason {
 	switch stop := w.apply(r); stop {
 	case StopNone:
-	case StopNoRule: // the stack does not fit r
+	case StopNoRule: // a CFAFinder found no frame
 		return w.stepWithoutRule()
 	case StopStackCut, StopBadMemory:
 		w.noteUnread(r)

@@ -25,8 +25,8 @@ type flow struct {
 	trap    bool   // with flowEnd: hlt, ud2, brk, udf
 	toReg   uint8  // register of an indirect jump or arm64's return; noReg: none
 	target  uint64 // 0: unknown
-	ret     value  // CFA, at a return or tail call
-	ra      value  // return address (arm64)
+	ret     value  // CFA, with flowReturn and flowTail
+	ra      value  // return address, with them on arm64
 }
 
 func (f *flow) fallsThrough() bool {
@@ -36,13 +36,16 @@ func (f *flow) fallsThrough() bool {
 // abi describes an architecture, by hardware numbers of registers.
 type abi struct {
 	sp, fp      uint8
-	ra          uint8                                         // link register; noReg: calls push
-	calleeSaved []uint8                                       // fp first
-	scratch     uint32                                        // changed by calls
-	entry       int64                                         // CFA − stack pointer at a function's entry
-	step        func(st *symbolicState, code []byte, f *flow) // interprets the instruction at st.pc
-	isFrame     func(fp, at, above value) bool
-	dwarf       func(reg uint8) uint8
+	ra          uint8   // link register; noReg: calls push
+	calleeSaved []uint8 // fp first
+	scratch     uint32  // changed by calls
+	entry       int64   // CFA − stack pointer at a function's entry
+	// step interprets the instruction at st.pc, whose bytes begin code. It sets f, and leaves st.pc.
+	step func(st *symbolicState, code []byte, f *flow)
+	// isFrame reports whether fp is the frame pointer of a whole frame. at and above are the words at fp and fp + 8.
+	isFrame func(fp, at, above value) bool
+	// dwarf converts a hardware number.
+	dwarf func(reg uint8) uint8
 	// afterPush reports whether pc is behind the push of a PLT's first entry.
 	afterPush  func(in *interpreter, pc uint64) bool
 	callBefore func(s *Source, ret uint64) (frames.Call, bool)

@@ -68,26 +68,27 @@ func (a *analysis) splitPartFrame(q frames.Query, v *votes, part, parent span) (
 	return p.finding(a.abi, q.SPOnly)
 }
 
+// combine chooses between the finding of the epilogues (v) and that of the prologue (p).
 func (a *analysis) combine(q frames.Query, fn span, v *votes, p *prologue) (finding, bool) {
 	epilogue, sure := v.best() // nil: none
 	if !p.found {
 		return a.epilogueOnly(epilogue, q)
 	}
-	prologue, ok := p.finding(a.abi, q.SPOnly)
+	own, ok := p.finding(a.abi, q.SPOnly)
 	switch {
 	case !ok && !p.guessed && v.strong == 0: // no register gives the CFA, no return: V8's handlers
 		return a.handlerFrame(q, fn, nil, nil)
 	case !ok: // the frame pointer alone gives the CFA, or paths differ in the stack pointer: vfprintf of glibc
 		return a.epilogueOnly(epilogue, q)
 	case epilogue == nil:
-		return a.frameWithoutReturns(q, fn, v, p, &prologue)
-	case p.agrees(a.abi, epilogue, &prologue):
-		p.merge(a.abi, epilogue, &prologue)
-		return prologue, true
+		return a.frameWithoutReturns(q, fn, v, p, &own)
+	case p.agrees(a.abi, epilogue, &own):
+		p.merge(a.abi, epilogue, &own)
+		return own, true
 	case sure && (p.guessed || !a.isEntry(fn)): // landing pads of exceptions; parts split off that return
 		return a.epilogueOnly(epilogue, q)
 	}
-	return prologue, true // epilogues differ among themselves, or from a function's own start
+	return own, true // epilogues differ among themselves, or from a function's own start
 }
 
 func (a *analysis) frameWithoutReturns(q frames.Query, fn span, v *votes, p *prologue, f *finding) (finding, bool) {

@@ -41,7 +41,7 @@ func (a *analysis) frameSwitch(q frames.Query) (frames.Rule, *frames.Row, bool) 
 	if loadedBefore {
 		row.CFAOff = int64(sp.off)
 	} else {
-		row.Regs[abi.sp] = abi.placeOf(sp, noReg)
+		row.Regs[row.CFAReg] = abi.placeOf(sp, noReg)
 	}
 	rule := frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: frames.FlagExactPC,
 		Method: frames.MethodHeuristic}

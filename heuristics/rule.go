@@ -42,7 +42,7 @@ func (a *analysis) functionRule(q frames.Query) (frames.Rule, *frames.Row, bool)
 	return a.rule(&f, q)
 }
 
-// rule returns false if q asks for another kind, or no row can express the finding.
+// rule returns false if no row can express the finding, or with q.SPOnly if the CFA is not by the stack pointer.
 func (a *analysis) rule(f *finding, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	method := frames.MethodHeuristic
 	if f.cfa.base == a.abi.fp && f.calleeSaved[0] == (savedReg{inMemory, a.abi.fp, 0}) {
@@ -81,7 +81,7 @@ func (f *finding) fill(abi *abi, row *frames.Row) bool {
 			return false // the walker would take it for a root
 		}
 		row.RA = f.regRule(abi, f.ra)
-		row.Regs[abi.ra] = row.RA
+		row.Regs[abi.dwarf(abi.ra)] = row.RA
 	}
 	return true
 }

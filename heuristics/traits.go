@@ -12,8 +12,8 @@ const (
 type functionTraits struct {
 	unlikeFunction bool // it reads a register that only a caller can have set, or its calls are not aligned
 	makesFrame     bool // at its start
-	dispatches     bool // by register, with the stack pointer as at the start if known
-	jumpsWithin    bool // by register, with another stack pointer
+	dispatches     bool // to an unknown place, with the stack pointer as at the start if known
+	jumpsWithin    bool // likewise, with another stack pointer
 }
 
 type traitSearch struct {
