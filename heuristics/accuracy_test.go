@@ -24,7 +24,8 @@ func hold(t *testing.T, path string, every int, floors []floor) {
 	for _, f := range floors {
 		c := judge(t, path, funcs, code, f.bounds, every, f.caller, 3)
 		t.Logf("bounds %-5v caller %-5v %v", f.bounds, f.caller, c)
-		if right, wrong := c.share(c.count[right]), c.share(c.count[wrongCFA]+c.count[wrongReg]); right < f.right || wrong > f.wrong {
+		right, wrong := c.share(c.count[right]), c.share(c.count[wrongCFA]+c.count[wrongReg])
+		if right < f.right || wrong > f.wrong {
 			t.Errorf("bounds %v, caller %v: right %.2f %% (floor %.2f), wrong %.3f %% (limit %.3f)",
 				f.bounds, f.caller, right, f.right, wrong, f.wrong)
 		}
