@@ -137,7 +137,8 @@ func staying(p *stacks.Process) (n int) {
 // returned from Go (runtime.dropm).
 func moving(p *stacks.Process) (n int) {
 	for i := range p.GoroutineStacks {
-		if g := &p.GoroutineStacks[i]; g.Thread == 0 && (has(g, "main.compute") || len(g.Frames) == 0 && g.Status != "syscall") {
+		g := &p.GoroutineStacks[i]
+		if g.Thread == 0 && (has(g, "main.compute") || len(g.Frames) == 0 && g.Status != "syscall") {
 			n++
 		}
 	}
