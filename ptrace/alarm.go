@@ -60,7 +60,7 @@ func (a *alarm) close() {
 	_, _ = maskSignals(unix.SIG_SETMASK, a.oldMask)
 }
 
-// Without a timer, set, sleep and wait return false. Times are on the clock of [Now].
+// set sets the timer to a time on the clock of [Now]. Without a timer, set, sleep and wait return false.
 func (a *alarm) set(expiresAt int64) bool {
 	if !a.created {
 		return false
@@ -103,7 +103,7 @@ func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, slept, ok boo
 	return e, slept, true
 }
 
-// Safe for concurrent use.
+// endIfOverdue ends a sleep that the timer should have ended. Safe for concurrent use.
 func (a *alarm) endIfOverdue(now int64) {
 	if until := a.until.Load(); until != 0 && now-until > overdueAfter {
 		_ = unix.Tgkill(unix.Getpid(), a.tid, alarmSignal)

@@ -83,7 +83,7 @@ func readParts(tid int, parts []frames.Region, v *vectors) int {
 	return int(n)
 }
 
-// The result is valid until the next call.
+// link returns a descriptor's link, valid until the next call.
 //
 //go:nosplit
 func (f *procFiles) link(tid int, fd uint64) []byte {
@@ -238,7 +238,7 @@ func timerCreate(sig syscall.Signal, tid int) (id int32, e syscall.Errno) {
 	return id, e
 }
 
-// The time is absolute, in ns.
+// timerSet sets a timer to an absolute time, ns.
 //
 //go:nosplit
 func timerSet(id int32, at int64) syscall.Errno {

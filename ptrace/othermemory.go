@@ -179,7 +179,7 @@ func (r *Reader) ReadPresent(parts []frames.Region, until int64) int {
 	return readParts(r.tid, parts, r.vectors)
 }
 
-// A process_vm_readv(2) of all parts would wait for missing pages.
+// copyParts copies each part apart: a process_vm_readv(2) of all parts would wait for missing pages.
 func copyParts(m *Memory, tid int, parts []frames.Region, deadline *readDeadline) (n int) {
 	for i := range parts {
 		var got int

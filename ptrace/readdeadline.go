@@ -17,7 +17,7 @@ const (
 	detachTime       = 8_000    // ns
 )
 
-// The longest stop is in ns; 0: no limit.
+// begin sets the deadline of a stop that began at at; longest is its longest length in ns, 0: no limit.
 //
 //go:nosplit
 func (d *readDeadline) begin(at, longest int64) {

@@ -158,7 +158,7 @@ func (w *waiter) waitAll() *Attachment {
 	return w.attachmentOfReport(waitid(unix.P_ALL, 0, waitFlags, &w.info))
 }
 
-// A report without a pending Attachment hides others: each is then polled.
+// attachmentOfReport handles a report. One without a pending Attachment hides others: each is then polled.
 func (w *waiter) attachmentOfReport(e syscall.Errno) *Attachment {
 	if e == unix.ECHILD {
 		w.mayTraceUnknown = false

@@ -54,7 +54,7 @@ func identify(stack []StackFunction) (p primitive, done bool) {
 	return p, len(stack) >= MaxFunctions
 }
 
-// stack begins with the function of a primitive of kind k.
+// isOuterKnown reports whether outer functions cannot change a primitive of kind k, with whose function stack begins.
 func isOuterKnown(k Kind, stack []StackFunction) bool {
 	switch k {
 	case Semaphore:

@@ -56,7 +56,7 @@ func (h *Ownership) OwnerProcessText() string {
 
 const whyFreeOrChanging = "free or changing owner when read"
 
-// The bits FUTEX_TID_MASK of word have the owner.
+// setOwnerWord sets the owner from the bits FUTEX_TID_MASK of word.
 func (h *Ownership) setOwnerWord(word uint32) {
 	h.ownerInnerTID = int(word & futexTIDMask)
 	h.Free = h.ownerInnerTID == 0

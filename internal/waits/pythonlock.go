@@ -38,7 +38,8 @@ func cpythonLock(stack []StackFunction) (what string) {
 	return what
 }
 
-// stack begins with the semaphore's function.
+// isSemaphoreIdentified reports whether outer functions cannot change what a semaphore is, with whose function stack
+// begins.
 func isSemaphoreIdentified(stack []StackFunction) bool {
 	for i := range stack {
 		name := stack[i].Function

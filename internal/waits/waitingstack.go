@@ -25,6 +25,8 @@ type waitingStack struct {
 
 const maxOuter = 64
 
+// splitStack splits a stack, innermost function first. In one with managed code, native functions outside of the
+// innermost managed one run managed code, and are omitted.
 func splitStack(stack []Frame) (s waitingStack) {
 	all := userFrames(stack)
 	first := slices.IndexFunc(all, isManaged)
@@ -38,15 +40,13 @@ func splitStack(stack []Frame) (s waitingStack) {
 	for i := range all {
 		f := &all[i]
 		switch {
-		case s.managed && !isManaged(*f) && i > first: // it runs managed code
+		case s.managed && !isManaged(*f) && i > first:
 		case len(s.outer) == 0 && (s.managed && i < first && isMachinery(f) || forwards(f) && !s.isWaitingFunction(f)):
 			s.inner = append(s.inner, *f)
 		case startsThread(f):
 		case len(s.outer) < maxOuter:
-			stripped := f.Function == "" && i+1 < len(all) && mainCallers.MatchString(all[i+1].Function)
-			if stripped && len(s.outer) == 0 {
-				s.waitsInMain = true
-			}
+			stripped := isStrippedMain(all[i:])
+			s.waitsInMain = s.waitsInMain || stripped && len(s.outer) == 0
 			if !s.managed && (isMain(f) || stripped) || s.managed && i == outermost && isManagedMain(f) {
 				s.main = true
 			}
@@ -54,6 +54,11 @@ func splitStack(stack []Frame) (s waitingStack) {
 		}
 	}
 	return s
+}
+
+// isStrippedMain reports whether stack begins with main of a program without symbols.
+func isStrippedMain(stack []Frame) bool {
+	return stack[0].Function == "" && len(stack) > 1 && mainCallers.MatchString(stack[1].Function)
 }
 
 func userFrames(stack []Frame) (all []Frame) {

@@ -56,7 +56,7 @@ func (r *Runtime) Reread(t *managed.TaskRecord) (same bool) {
 	return true
 }
 
-// A g has parentGoid since Go 1.21.
+// haveParents reports whether g has parentGoid, as since Go 1.21.
 func haveParents(all []Goroutine) bool {
 	most, found := uint64(0), false
 	for i := range all {

@@ -31,7 +31,7 @@ type gReader struct {
 
 func newGReader(h managed.Host) *gReader { return &gReader{host: h, buf: make([]byte, callBytes)} }
 
-// Bytes of an unreadable region become nil.
+// read reads regions; the Bytes of an unreadable one become nil.
 func (r *gReader) read(parts []frames.Region) {
 	managed.ReadRegions(r.host, r.host, parts, func(p *frames.Region) { p.Bytes = nil })
 }

@@ -62,7 +62,7 @@ var spWriters = map[string]bool{
 	"runtime.callCgoMunmap": true, "runtime.callCgoSigaction": true,
 }
 
-// If spWrite, pcsp does not hold everywhere.
+// kind returns the deviation from pcsp. If spWrite, pcsp does not hold everywhere.
 func (t *funcs) kind(f *funcInfo) (k funcKind, spWrite bool) {
 	name := t.name(f)
 	k = kinds[string(name)]

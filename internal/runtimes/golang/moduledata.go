@@ -51,7 +51,7 @@ func (s *moduleScan) gofunc(w *[mdWords]uint64) uint64 {
 	return w[mdGofunc120]
 }
 
-// The table's address is moduledata's first word.
+// findModuledata finds moduledata by its first word, the table's address.
 func (s *moduleScan) findModuledata() (moduledata, bool) {
 	for _, r := range s.img.Data {
 		if md, ok := s.scanRange(r); ok {

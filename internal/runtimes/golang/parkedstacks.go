@@ -64,7 +64,7 @@ func (s *parkedStacks) expect(places []int) {
 	s.batch, s.next = s.batch[:0], 0
 }
 
-// The copy is valid until the next call; nil: the goroutine keeps changing.
+// copyOf returns the copy of a goroutine, valid until the next call; nil: it keeps changing.
 func (s *parkedStacks) copyOf(f *goroutinePoller, place int) *goroutineCopy {
 	if c := s.read(place); c != nil && c.state != copyChanged {
 		return c

@@ -121,7 +121,7 @@ func (t rulesX86) poppedX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.R
 	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// The distance is 0 if rbp is the caller's.
+// savedBP returns where rbp is saved; the distance is 0 if rbp is the caller's.
 func (t rulesX86) savedBP(f *funcInfo, pc uint64, delta int32) int32 {
 	if delta < 8 {
 		return 0

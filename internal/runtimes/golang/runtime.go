@@ -120,7 +120,7 @@ func (p *program) word(at uint64) (uint64, bool) {
 	return managed.ReadWord(p.host, at)
 }
 
-// The table may be a plugin's; nil: none.
+// tableAt returns the table for pc, which may be a plugin's; nil: none.
 func (p *program) tableAt(pc uint64) (t *Table, bias uint64) {
 	if _, ok := p.table.find(pc - p.bias); ok {
 		return p.table, p.bias

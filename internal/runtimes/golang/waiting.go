@@ -80,7 +80,7 @@ func (ws *waitQueues) WaitsAt(t *managed.TaskRecord, stack []byte) (out []manage
 	return out
 }
 
-// next is the select's next sudog.
+// channelWait returns the wait of the sudog at an address, and next, the select's next sudog.
 func (ws *waitQueues) channelWait(sudog *[sudogBytes]byte, at uint64) (w managed.TaskWait, next uint64, ok bool) {
 	for _, l := range sudogLayouts {
 		if w, ok = ws.channel(word64(sudog[:], l.channel), at); ok {

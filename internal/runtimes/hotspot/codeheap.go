@@ -53,7 +53,8 @@ func (c *codeCache) readHeaps() []heap {
 	return out
 }
 
-// Heaps grow: a miss reads them again.
+// heapOf returns the heap of an address, nil if there is none, or its code is unproven. Heaps grow: a miss reads them
+// again.
 func (c *codeCache) heapOf(addr uint64) *heap {
 	if h := c.inHeaps(addr); h != nil && c.proven() {
 		return h

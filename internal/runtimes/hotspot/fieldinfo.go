@@ -78,8 +78,8 @@ const (
 	valueFlagsFrom = 28
 )
 
-// Since JDK 21 the stream has counts of own and injected fields; name, type, offset, access and flags of each. A
-// field of unknown form ends it.
+// eachFieldInfo calls f for each field of a stream, until f returns false. Since JDK 21 the stream has counts of own
+// and injected fields; name, type, offset, access and flags of each. A field of unknown form ends it.
 func eachFieldInfo(b []byte, excluded byte, major int, f func(fieldInfo) bool) {
 	s := &unsigned5Reader{b: b, excluded: excluded}
 	own := s.number()

@@ -150,7 +150,7 @@ func (j *javaFrames) ManagedFrames(f *frames.Frame, _ frames.Addr, out []managed
 	return append(out, ref), true
 }
 
-// The method may not have been there at the copy.
+// mayBeReplaced reports whether nm may not have been there at the copy.
 func (j *javaFrames) mayBeReplaced(nm *nmethod) bool {
 	return nm.since >= j.validity.copiedAt && j.validity.doubted()
 }

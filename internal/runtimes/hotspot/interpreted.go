@@ -94,7 +94,8 @@ func (j *javaFrames) interpretedRef(f *frames.Frame, state interpreterState) (ma
 
 func hasStored(f *frames.Frame, distance uint64) bool { return f.AfterCall || f.SP <= f.FP-distance }
 
-// pointer is 0 before the first bytecode; ok is false if the frame's constant pool cache is not m's.
+// bytecodePointer returns the frame's pointer, 0 before the first bytecode; false: the frame's constant pool cache is
+// not m's.
 func (j *javaFrames) bytecodePointer(f *frames.Frame, offsets *interpretedFrame, m *method) (pointer uint64, ok bool) {
 	if hasStored(f, offsets.bytecode) {
 		pointer, _ = j.validity.word(f.FP - offsets.bytecode)
@@ -111,7 +112,8 @@ func (j *javaFrames) bytecodePointer(f *frames.Frame, offsets *interpretedFrame,
 
 const noBytecode = 1 << 32
 
-// A register holds the method until its frame is made. Its entry point must be in pc's codelet.
+// enteredRef refers to the method in a register, which has it until its frame is made. Its entry point must be in pc's
+// codelet.
 func (j *javaFrames) enteredRef(f *frames.Frame) (managed.Ref, bool) {
 	methodAddr, ok := j.validity.sample.Regs.Get(j.vm.interpretedFrame().methodReg)
 	if !ok || f.AfterCall {

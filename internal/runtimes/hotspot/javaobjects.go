@@ -60,7 +60,8 @@ func (p *namePath) decodeReference(ref uint64) (uint64, bool) {
 	return at, ref&p.staleBits == 0 && at != 0 && at%8 == 0
 }
 
-// A reference has 4 or 8 bytes: the size that leads to an object that passes test. The first success fixes the size.
+// readReferenceTo reads a reference of 4 or 8 bytes: the size that leads to an object that passes test. The first
+// success fixes the size.
 func (t *threads) readReferenceTo(w *namePath, at uint64, test func(uint64) bool) (uint64, bool) {
 	o := &t.oops
 	if (!o.known || !o.wide) && w.staleBits == 0 {
@@ -125,7 +126,7 @@ func (t *threads) className(klass uint64) string {
 	return name
 }
 
-// The first thread found fixes the layout.
+// isThread reports whether object is a java.lang.Thread. The first one found fixes the layout.
 func (t *threads) isThread(object uint64) bool {
 	o := &t.oops
 	for h := headerNarrow; h <= headerCompact; h++ {

@@ -19,7 +19,7 @@ func (n *methodNames) readLines(m *method, whole uint64) {
 	m.lines = bytes.Clone(n.lines[:len(n.lines)-len(s.b)])
 }
 
-// The line is 0 if unknown (Method::line_number_from_bci).
+// lineAt returns the line of a bytecode index, 0 if unknown (Method::line_number_from_bci).
 func (n *methodNames) lineAt(m *method, bci int32) int {
 	s := unsigned5Reader{b: m.lines, excluded: n.vm.nameLayout.excludedCodes}
 	return s.line(bci)

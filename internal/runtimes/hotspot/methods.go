@@ -67,7 +67,7 @@ type methodIdentity struct {
 	name, class                    []byte // valid until the next identify
 }
 
-// The hash is never 0.
+// cookieFor returns a hash of id, never 0.
 func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 	b := binary.LittleEndian.AppendUint64(n.cookie[:0], id.constMethod)
 	b = binary.LittleEndian.AppendUint64(b, id.constants)
@@ -79,7 +79,7 @@ func (n *methodNames) cookieFor(id *methodIdentity) uint64 {
 	return maphash.Bytes(hashSeed, n.cookie) | 1
 }
 
-// cm is the start of the ConstMethod.
+// identify reads the identity of the Method at an address, and the start of its ConstMethod, cm.
 func (n *methodNames) identify(addr uint64) (id methodIdentity, cm []byte, ok bool) {
 	l, m := &n.vm.nameLayout.table, n.vm.memory()
 	if addr == 0 || addr%8 != 0 {
@@ -192,7 +192,7 @@ func (n *methodNames) readMethod(id *methodIdentity, cm []byte) *method {
 	return m
 }
 
-// Precondition: n.pool holds the pool's header.
+// isName reports whether a constant is text. Precondition: n.pool holds the pool's header.
 func (n *methodNames) isName(index uint16) bool {
 	l, m := &n.vm.nameLayout.table, n.vm.memory()
 	tags, count := l.ConstantPool.Tags.in(n.pool[:]), l.ConstantPool.Length.in(n.pool[:])

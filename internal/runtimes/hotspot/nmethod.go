@@ -140,7 +140,7 @@ func (nm *nmethod) same(other *nmethod) bool {
 	return a == b
 }
 
-// The cookie is never 0.
+// cookie identifies the compilation, never 0.
 func (nm *nmethod) cookie() uint64 { return uint64(nm.id)<<32 | uint64(uint32(nm.method>>3)) | 1 }
 
 // isUnchanged also notes the time of the check.
@@ -156,7 +156,7 @@ func (c *compiledCode) isUnchanged(nm *nmethod) bool {
 	return true
 }
 
-// Cookie is 0 if debugging information is unreadable.
+// compiledRef refers to a place in nm. Its Cookie is 0 if debugging information is unreadable.
 func (c *compiledCode) compiledRef(nm *nmethod, pc uint64, afterCall bool) (r managed.Ref, read bool) {
 	r = managed.Ref{Object: nm.begin, Kind: refCompiled, Cookie: nm.cookie()}
 	off := pc - nm.begin
@@ -179,7 +179,7 @@ func (c *compiledCode) compiledRef(nm *nmethod, pc uint64, afterCall bool) (r ma
 	return r, ok
 }
 
-// The frame has the original return address (nmethod::orig_pc_addr).
+// deoptimizedRef refers to the original return address, which the frame holds (nmethod::orig_pc_addr); else it is r.
 func (c *compiledCode) deoptimizedRef(f *frames.Frame, nm *nmethod, r managed.Ref) managed.Ref {
 	pc, ok := c.validity.sample.Mem.Word(f.SP + nm.origPC)
 	if !ok || f.SP == 0 || pc <= nm.begin || pc > nm.end {

@@ -182,7 +182,7 @@ type exceptionState struct {
 	stored bool  // in memory: at sp before the pop, later the second word below the CFA
 }
 
-// pc is an offset in code. ended: pc is in the removal.
+// exceptionRemoval finds the removal by an exception around pc, an offset in code; false: pc is in none.
 func exceptionRemoval(code []byte, pc int) (t exceptionState, ended bool) {
 	from := bytes.LastIndex(code[:min(pc, len(code))], throwsBegin[:1])
 	for from >= 0 && !bytes.HasPrefix(code[from:], throwsBegin) {
@@ -212,7 +212,8 @@ func exceptionRemoval(code []byte, pc int) (t exceptionState, ended bool) {
 	return exceptionStateAt(body, push, pc-moved), true
 }
 
-// push is the first push's offset.
+// exceptionStateAt returns the state at off in body, the code between the move of sp and throwsEnd; push is the first
+// push's offset.
 func exceptionStateAt(body []byte, push, off int) exceptionState {
 	end := len(body) + len(throwsEnd) - len(jumpsRBX)
 	switch {

@@ -90,14 +90,14 @@ func (v *VM) afterRestore(q frames.Query) (pc uint64, ok bool) {
 	return q.PC + uint64(last+len(restoredAll)), true
 }
 
-// rbp is saved below the return address.
+// frameRule is the rule of a frame of size bytes, with rbp saved below the return address.
 func frameRule(size int32) frames.Rule {
 	r := frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}
 	r.Saved[0] = 2
 	return r
 }
 
-// The return address is at sp.
+// framelessRule is the rule with the return address at sp.
 func framelessRule() (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 8, Method: frames.MethodCFI}, nil, true
 }
@@ -120,8 +120,8 @@ func interpretedRule() (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
 }
 
-// The return address is at sp; CFA = cfaReg + off. At the start of interpreter code and of adapters r13 has the
-// caller's sp.
+// ruleRAAtSP has the return address at sp and CFA = cfaReg + off. At the start of interpreter code and of adapters r13
+// has the caller's sp.
 func ruleRAAtSP(cfaReg uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(cfaReg, off)
 	row.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP}
@@ -137,7 +137,7 @@ func callerRow(cfaReg uint8, off int32) *frames.Row {
 	return row
 }
 
-// The return address is in raReg; CFA = cfaReg + off.
+// ruleRAInReg has the return address in raReg and CFA = cfaReg + off.
 func ruleRAInReg(raReg, cfaReg uint8, off int32) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(cfaReg, off)
 	if cfaReg != frames.X86RSP {
@@ -164,7 +164,7 @@ func (s poppedSP) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bo
 	return sender, ok && known
 }
 
-// CFA = sp + size; the return address is directly below it.
+// ruleRABelowCFA has CFA = sp + size, with the return address directly below it.
 func ruleRABelowCFA(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(frames.X86RSP, size)
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}

@@ -156,7 +156,7 @@ func (r *Runtime) Postponed() (postponed bool) {
 	return postponed
 }
 
-// The methods of a nil javaFrames have no answers.
+// javaFrames may return nil, whose methods have no answers.
 func (r *Runtime) javaFrames() *javaFrames {
 	if r.vm == nil {
 		return nil

@@ -21,8 +21,8 @@ const (
 	maxPcs    = 16 << 20 // bytes
 )
 
-// next is the scope of the place after an offset, prev of that at or before, as offsets in the scopes' data; 0: none.
-// Instructions between belong to the methods common to both.
+// scopesAt returns next, the scope of the place after an offset, and prev, that of the place at or before, as offsets
+// in the scopes' data; 0: none. Instructions between belong to the methods common to both.
 func (c *compiledCode) scopesAt(nm *nmethod, off int32) (prev, next uint32, ok bool) {
 	c.place = -1
 	d := &c.vm.nameLayout.table.PcDesc
@@ -66,7 +66,8 @@ const maxInlined = 256
 // invocation is InvocationEntryBci, the base of bytecode indices.
 const invocation = -1
 
-// Innermost first (ScopeDesc::decode_body). The outermost must be the compiled method.
+// appendScopeMethods appends a scope's methods, innermost first (ScopeDesc::decode_body). The outermost must be the
+// compiled method.
 func (c *compiledCode) appendScopeMethods(nm *nmethod, scope uint32, out []call) ([]call, bool) {
 	if nm.scopes.size() > maxScopes || nm.metadata.size() > maxScopes {
 		return out, false
@@ -95,7 +96,7 @@ func (c *compiledCode) appendScopeMethods(nm *nmethod, scope uint32, out []call)
 	return out, false
 }
 
-// The bytes are valid until the next call.
+// scopeBytes returns the bytes of a scope, valid until the next call.
 func (c *compiledCode) scopeBytes(nm *nmethod, scope uint32) []byte {
 	left := nm.scopes.size() - min(uint64(scope), nm.scopes.size())
 	b := c.scope[:min(left, uint64(len(c.scope)))]

@@ -13,7 +13,7 @@ func (n *methodNames) symbolText(symbol uint64) (string, bool) {
 	return string(b), ok
 }
 
-// The bytes are valid until the next call.
+// symbolBytes returns the text of the Symbol at an address, valid until the next call.
 func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 	l, m := &n.vm.nameLayout.table, n.vm.memory()
 	body := l.Symbol.Body.offset
@@ -54,7 +54,7 @@ func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 
 const shortSymbol = 120
 
-// In place: dots between packages, without the varying suffixes of hidden classes.
+// readable changes b in place: dots between packages, without the varying suffixes of hidden classes.
 func readable(class []byte) []byte {
 	if i := bytes.LastIndexAny(class, "+/"); i > 0 && isHash(class[i+1:]) {
 		class = class[:i]

@@ -41,7 +41,7 @@ func (t *threads) proveName(id threadID) (string, bool) {
 	return first.name, noPause && after == t.collected
 }
 
-// If noPause, no collection is stopping the threads.
+// readCollections returns the number of collections. If noPause, none is stopping the threads.
 func (t *threads) readCollections() (n int32, noPause bool) {
 	l := t.layout
 	m := t.vm.memory()
@@ -96,7 +96,7 @@ func (t *threads) readCharacters(w *namePath) (string, bool) {
 	return characters(b, o.unit == 2 || coder[0] == 1)
 }
 
-// Latin-1 or UTF-16 (wide); false: not printable.
+// characters decodes Latin-1 or UTF-16 (wide); false: not printable.
 func characters(b []byte, wide bool) (string, bool) {
 	var s strings.Builder
 	if !wide {

@@ -186,7 +186,8 @@ func (t *threads) evictEnded() {
 	}
 }
 
-// Reads go through the cache until the caller's bypass. ok is false for a thread not in the list.
+// beginQuery returns the listed thread with a kernel id; false: it is not in the list. Reads go through the cache until
+// the caller's bypass.
 func (t *threads) beginQuery(tid int) (id threadID, ok bool) {
 	t.vm.cached.bypass()
 	t.refreshList(tid)
@@ -197,8 +198,8 @@ func (t *threads) beginQuery(tid int) (id threadID, ok bool) {
 	return id, ok
 }
 
-// The list is read at most every listEvery ns, if it is another one or tid was not looked up in it: a later list can
-// have a freed one's address.
+// refreshList reads the list at most every listEvery ns, if it is another one or tid was not looked up in it: a later
+// list can have a freed one's address.
 func (t *threads) refreshList(tid int) {
 	now := procmem.Now()
 	if t.listReadAt != 0 && now-t.listReadAt < listEvery {
@@ -230,7 +231,7 @@ func (t *threads) refreshList(tid int) {
 	}
 }
 
-// The JVM replaces a ThreadsList when threads start or end.
+// readList reads a ThreadsList, which the JVM replaces when threads start or end.
 func (t *threads) readList(list uint64) {
 	m := t.vm.memory()
 	count := uint64(uint32(m.int32(list + t.layout.offset(t.layout.list[1]))))

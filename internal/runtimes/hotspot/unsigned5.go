@@ -47,7 +47,7 @@ func (r *unsigned5Reader) number() uint32 {
 	return sum
 }
 
-// The sign is bit 0.
+// signed reads a number whose sign is bit 0.
 func (r *unsigned5Reader) signed() int32 {
 	v := r.number()
 	return int32(v>>1) ^ -int32(v&1)

@@ -54,7 +54,7 @@ func (v *validity) noteLoaders(current classMemoryState) {
 	}
 }
 
-// It reads the process, not the cache.
+// readClassMemoryState reads the process, not the cache.
 func (v *validity) readClassMemoryState() classMemoryState {
 	out, l := classMemoryState{readAt: procmem.Now()}, v.vm.layout
 	m := &v.vm.mem

@@ -177,7 +177,7 @@ func (f *field) in(b []byte) uint64 {
 	}
 }
 
-// Types that are no numbers have 8 bytes.
+// sizeOf returns the bytes of a type of C++: 8 of all that are no numbers. A new number of 4 bytes belongs here.
 func sizeOf(typ string) uint8 {
 	switch typ {
 	case "int", "jint", "u4", "unsigned int", "uint32_t", "OSThread::thread_id_t", "pid_t", "JavaThreadState",

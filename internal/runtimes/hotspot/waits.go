@@ -128,7 +128,7 @@ func (t *waiters) ready() bool {
 	return t.pending != nil
 }
 
-// The result is false if the two readings differ. later: the answer may be complete later.
+// proveWait reads the wait twice; false: the readings differ. later: the answer may be complete later.
 func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	first, ok := t.readWait(id, t.noPause)
 	if !ok {
@@ -154,7 +154,7 @@ func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	return w, true, true
 }
 
-// While a collector stops the threads, only the monitors are read.
+// readWait reads the wait once. While a collector stops the threads, it reads only the monitors.
 func (t *waiters) readWait(id threadID, noPause bool) (w waitState, ok bool) {
 	m := t.vm.memory()
 	pending, waiting := m.word(id.thread+t.layout.offset(t.pending[0])), m.word(id.thread+t.layout.offset(t.pending[1]))
@@ -183,7 +183,8 @@ func (t *waiters) readWait(id threadID, noPause bool) (w waitState, ok bool) {
 	return t.waitByStatus(id)
 }
 
-// A reference may lead to an old copy (ZGC), whose mark must lead to the monitor.
+// monitorObject returns a monitor's object and class. A reference may lead to an old copy (ZGC), whose mark must lead
+// to the monitor.
 func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	m := t.vm.memory()
 	ref := m.word(monitor + t.layout.offset("ObjectMonitor::_object"))

@@ -66,7 +66,7 @@ const (
 	sets
 )
 
-// to is a jump's distance in bytes from the instruction.
+// flow returns what follows the instruction; to is a jump's distance from it in bytes.
 func (w insn) flow() (f flow, to int64) {
 	switch {
 	case w.is(0xfc000000, 0x14000000): // b
@@ -91,7 +91,7 @@ func (w insn) flow() (f flow, to int64) {
 	return flowNext, 0
 }
 
-// n is the bytes by which sp is raised or lowered.
+// stack returns how the instruction changes sp, raised or lowered by n bytes.
 func (w insn) stack() (c change, n int64) {
 	switch {
 	case w.is(0x1f800000, 0x11000000): // add, sub of a constant

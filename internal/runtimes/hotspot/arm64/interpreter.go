@@ -228,7 +228,7 @@ func (s *popState) advance(w insn) bool {
 	return true
 }
 
-// The register is x20, or one moved there later (JDK 25).
+// senderAfterPop returns the register with the caller's sp: x20, or one to which it was moved later (JDK 25).
 func (v window) senderAfterPop(pc uint64) uint8 {
 	for i := uint64(0); i < maxEnd; i++ {
 		w, _ := v.at(pc + i*insnBytes)

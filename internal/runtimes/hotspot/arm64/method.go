@@ -140,7 +140,8 @@ func (v window) duringPrologue(p *Piece, pc uint64) (rule frames.Rule, ok bool) 
 	return rule, false
 }
 
-// size is CFA − sp after the frame is made, or [otherFramesEnd]. gone: it is removed, with the return address in x30.
+// frameAt returns the size, CFA − sp after the frame is made, or [otherFramesEnd]. gone: it is removed, with the return
+// address in x30.
 func (v window) frameAt(p *Piece, pc uint64) (size int64, gone bool) {
 	last, _ := v.at(pc - insnBytes)
 	s := endSearch{window: v, piece: p, from: pc, loaded: last.is(pairMask, uint32(pairOfSP)), size: p.Frame}
@@ -166,7 +167,7 @@ type endSearch struct {
 	gone   bool
 }
 
-// If found, size and gone are set.
+// followOne follows the instruction at q to next. If found, s.size and s.gone are the results of frameAt.
 func (s *endSearch) followOne(q uint64) (next uint64, found bool) {
 	p := s.piece
 	w, ok := s.at(q)
