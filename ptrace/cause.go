@@ -11,6 +11,7 @@ import (
 // Cause is why a stop was long.
 type Cause uint8
 
+// The causes.
 const (
 	CauseCopy      Cause = iota // much memory was copied
 	CauseFault                  // page faults in the target's memory

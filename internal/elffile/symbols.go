@@ -40,7 +40,7 @@ const (
 	BindWeak   SymbolBind = 2
 )
 
-// SectionUndef: another file defines the symbol.
+// SectionUndef is the section of a symbol that another file defines.
 const SectionUndef = 0
 
 // Symbol is an entry of a symbol table.

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Waits of goroutines are in package waits (idlegoroutines.go).
+// Go is Go. Waits of goroutines are in package waits (idlegoroutines.go).
 var Go = Language{
 	Systems: []string{"Go"}, Kind: "go", Native: true,
 	Task: GoroutineTask, Unoccupied: onlySchedules,

@@ -27,7 +27,7 @@ type vdso struct {
 	img   *Image
 }
 
-// NewImageCache's maxFiles is the number of open files; 0: by RLIMIT_NOFILE.
+// NewImageCache returns a cache that keeps at most maxFiles files open; 0: by RLIMIT_NOFILE.
 func NewImageCache(maxFiles int) *ImageCache {
 	return &ImageCache{
 		files:  newFilePool(maxFiles),

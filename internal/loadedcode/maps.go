@@ -16,6 +16,7 @@ import (
 // Perm is a set of access rights.
 type Perm uint8
 
+// Access rights (proc_pid_maps(5)).
 const (
 	PermRead Perm = 1 << iota
 	PermWrite

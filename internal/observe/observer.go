@@ -9,7 +9,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// LongStop, in ns, is the length of a stop above which its cause is recorded ([RawSample.StopCause]).
+// LongStop is the length of a stop, in ns, above which its cause is recorded ([RawSample.StopCause]).
 const LongStop = 1 << 18
 
 // Outcome is the result of [Observer.Begin].

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Why a destination is refused.
 var (
 	ErrForeignLink = errors.New("it is another user's symbolic link in a directory that all users can write to")
 	ErrForeignFile = errors.New("it is another user's pipe or device in a directory that all users can write to")

@@ -53,6 +53,7 @@ type Span struct {
 // SpanKind is how a mapping is read.
 type SpanKind uint8
 
+// Kinds of mappings.
 const (
 	NotMemory SpanKind = iota // a device, or not readable
 	Anonymous

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Why a file is not opened.
 var (
 	ErrNotRegular = errors.New("not a regular file") // or in a kernel file system
 	ErrNotTrusted = errors.New("other users may have written it")

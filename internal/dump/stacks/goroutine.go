@@ -44,6 +44,7 @@ func (g *Goroutine) Stack() *Thread {
 	return &Thread{Frames: g.Frames, Complete: g.Complete, StopReason: g.StopReason}
 }
 
+// Kinds of what goroutines wait for.
 const (
 	KindMutex     = "sync.Mutex"
 	KindRWMutex   = "sync.RWMutex"

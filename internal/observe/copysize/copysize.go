@@ -18,6 +18,7 @@ const (
 	MaxToEnd     = 1280 << 10 // longest copy up to the known end after one that was too short
 )
 
+// Bytes below the stack pointer that a frame uses.
 const (
 	RedZone      = 128 // below sp, of a leaf function on x86-64 (System V ABI, §3.2.2)
 	SavedFPARM64 = 16  // below sp: Go saves the caller's frame pointer there

@@ -4,8 +4,9 @@ package copysize
 
 import "prywalk/frames"
 
+// Limits of copies of other stacks.
 const (
-	OtherStackBelow = 16 << 10 // bytes
+	OtherStackBelow = 16 << 10 // bytes below the place
 	otherStackBytes = 96 << 10 // all bytes
 	MaxOtherStacks  = 4        // with -fsplit-stack there are several
 )
