@@ -6,9 +6,9 @@ package docs
 
 import "embed"
 
-// Topics has the pages of "prywalk help": rights, incomplete stacks and missing names, limits, and file formats.
+// Topics has the pages that "prywalk help" lists.
 //
-//go:embed rights.md names.md limits.md recording.md
+//go:embed rights.md names.md waiting.md noticed.md errors.md limits.md recording.md
 var Topics embed.FS
 
 // Schemas has a JSON Schema for each output, as schema/NAME.json.

@@ -18,6 +18,9 @@ import (
 var helpTopics = []struct{ name, page, text string }{
 	{"rights", "rights.md", "what the kernel must allow, and the remedy where it does not"},
 	{"names", "names.md", "incomplete stacks, missing names, entries in brackets"},
+	{"waiting", "waiting.md", "locks, owners, deadlock unknown, [idle: RULE]"},
+	{"noticed", "noticed.md", "what the target can notice, and how to limit it"},
+	{"errors", "errors.md", "notes, exit codes, events during a run"},
 	{"limits", "limits.md", "what prywalk cannot see or do"},
 	{"formats", "recording.md", "the recording, --stats and other files"},
 }
