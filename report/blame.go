@@ -72,8 +72,8 @@ const (
 
 const maxLaterWaits = 1 << 12
 
-// Blame returns a profile of the waiters' blocked time under the stacks of the locks' owners. Errors: [ErrNoLocks], or
-// [Filter]'s. From and To are applied, and cleared in the options.
+// Blame returns a profile of the waiters' blocked time under the stacks of the locks' owners. Errors: [ErrNoLocks],
+// [Filter]'s, too many overlapping waits, or the memory limit. From and To are applied, and cleared in the options.
 //
 // The recording has the owner at the start of each sleep. Later waits for the same lock divide the interval, and each
 // part is divided among the stacks of its owner. Time without samples of the owner, or in which it waits for this lock
@@ -104,7 +104,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	}
 	for _, s := range p.Sample {
 		blocked := clocks.Blocked(s)
-		if blocked > 0 && view.IsLock(s) && (view.WaitKind(s).HasOwner() || owned[lockOf(s)]) {
+		if blocked > 0 && view.IsSynchronization(s) && (view.WaitKind(s).HasOwner() || owned[lockOf(s)]) {
 			b.addWait(s, blocked)
 		}
 		if b.err != nil {
@@ -170,7 +170,7 @@ func newBlameBuilder(p *profile.Profile, wall int) *blameBuilder {
 		timed := timedSample{end - s.Value[wall], end, s}
 		tid := view.NumLabel(s, rec.LabelTID)
 		b.byThread[tid] = append(b.byThread[tid], timed)
-		if view.IsLock(s) {
+		if view.IsSynchronization(s) {
 			id := lockOf(s)
 			b.waits[id] = append(b.waits[id], timed)
 		}
@@ -284,7 +284,7 @@ func (b *blameBuilder) ownerAtTick(id lockID, owner, at int64) blameKey {
 
 // An owner that itself waits for the lock had released it.
 func ownedKey(id lockID, owner *profile.Sample) blameKey {
-	if view.IsLock(owner) && lockOf(owner) == id {
+	if view.IsSynchronization(owner) && lockOf(owner) == id {
 		return blameKey{id, nil, ownerUnknown}
 	}
 	return blameKey{id, owner, ""}

@@ -47,8 +47,9 @@ type ComparedValue struct {
 	// Significant reports a change beyond the noise ([Diff], [DiffRuns]).
 	Significant bool
 
-	errorIfEqual       float64 // standard error without a change
-	shareOfWholeChange float64 // of a whole that may change by noise
+	errorIfEqual float64 // standard error without a change
+	// partOfWholesChange is this value's share of the whole × the whole's change, of at most a tenth of the old whole.
+	partOfWholesChange float64
 }
 
 // Delta is New − Old.

@@ -36,7 +36,7 @@ func (c sampleComparison) values(before, after float64) ComparedValue {
 		return v
 	}
 	oldWhole, newWhole := c[0].scaledTotal(), c[1].scaledTotal()
-	v.shareOfWholeChange = min(1, (v.Old+v.New)/(oldWhole+newWhole)) * max(-maxSpreadBetweenRuns*oldWhole,
+	v.partOfWholesChange = min(1, (v.Old+v.New)/(oldWhole+newWhole)) * max(-maxSpreadBetweenRuns*oldWhole,
 		min(newWhole-oldWhole, maxSpreadBetweenRuns*oldWhole))
 	if before == c[0].precision.Total && after == c[1].precision.Total { // measured by the kernel
 		return v

@@ -20,10 +20,10 @@ type comparison interface {
 	note() string
 }
 
-// setSignificant requires a change of more than bound standard errors, with and without shareOfWholeChange.
+// setSignificant requires a change of more than bound standard errors, with and without partOfWholesChange.
 func (v *ComparedValue) setSignificant(bound float64) {
 	least := bound * v.errorIfEqual
-	beyondWhole := v.Delta() - v.shareOfWholeChange
+	beyondWhole := v.Delta() - v.partOfWholesChange
 	v.Significant = math.Abs(v.Delta()) > least && math.Abs(beyondWhole) > least+rounding*math.Abs(v.New)
 }
 

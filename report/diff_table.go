@@ -49,14 +49,16 @@ func (d *Difference) sections() (slower, faster, onlyTotalChanged []*Change) {
 	return slower, faster, onlyTotalChanged
 }
 
-func (d *Difference) notes() []string { return []string{d.hiddenStacks(), d.mismatch(), d.by.note()} }
+func (d *Difference) notes() []string {
+	return []string{d.hiddenIntervals(), d.mismatch(), d.by.note()}
+}
 
-func (d *Difference) hiddenStacks() string {
-	older, newer := d.old.sum.hiddenStacks(), d.new.sum.hiddenStacks()
+func (d *Difference) hiddenIntervals() string {
+	older, newer := d.old.sum.hiddenIntervals(), d.new.sum.hiddenIntervals()
 	if older == newer {
 		return older
 	}
-	return "old: " + cmp.Or(older, "no stack hidden") + "; new: " + cmp.Or(newer, "no stack hidden")
+	return "old: " + cmp.Or(older, "no interval hidden") + "; new: " + cmp.Or(newer, "no interval hidden")
 }
 
 func (d *Difference) mismatch() string {

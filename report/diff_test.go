@@ -445,15 +445,15 @@ func TestChangesWithoutATestAreNotSure(t *testing.T) {
 	}
 }
 
-func TestBothSidesSayWhichStacksAFilterHides(t *testing.T) {
+func TestBothSidesSayHowManyIntervalsAFilterHides(t *testing.T) {
 	serve, more := map[uint64]int64{0x20: 90}, map[uint64]int64{0x20: 90, 0x40: 90, 0x60: 90}
 	for want, ticks := range map[string][2]map[uint64]int64{
-		"":                                {serve, serve},
-		"2 of 3 stacks hidden by --focus": {more, more},
-		"old: no stack hidden; new: 2 of 3 stacks hidden by --focus": {serve, more},
+		"":                                   {serve, serve},
+		"2 of 3 intervals hidden by --focus": {more, more},
+		"old: no interval hidden; new: 2 of 3 intervals hidden by --focus": {serve, more},
 	} {
 		d := compared(t, ticked(t, 10, ticks[0]), ticked(t, 10, ticks[1]), DiffOptions{Options: Options{Focus: "serve"}})
-		if got := d.hiddenStacks(); got != want {
+		if got := d.hiddenIntervals(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}

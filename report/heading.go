@@ -21,7 +21,7 @@ func (d *data) heading(out *printable.Writer, below string) {
 			out.Printf("%s\n", d.paint(dim, tabular.Paragraph(width, "  ", first)))
 		}
 	}
-	for _, line := range []string{d.hiddenStacks(), d.UnnamedTimeText(&c, below), d.WhyIncomplete()} {
+	for _, line := range []string{d.hiddenIntervals(), d.UnnamedTimeText(&c, below), d.WhyIncomplete()} {
 		if line != "" {
 			out.Printf("%s\n", tabular.Paragraph(width, "  ", line))
 		}
@@ -48,12 +48,12 @@ func (d *data) totals(s *view.Summary) []string {
 
 const seeBelow = " (see below)"
 
-func (d *data) hiddenStacks() string {
+func (d *data) hiddenIntervals() string {
 	if d.Dropped == 0 {
 		return ""
 	}
 	return fmt.Sprintf("%s of %s hidden by %s", tabular.Thousands(int64(d.Dropped)),
-		tabular.Plural(int64(d.Dropped+len(d.Profile.Sample)), "stack"),
+		tabular.Plural(int64(d.Dropped+len(d.Profile.Sample)), "interval"),
 		strings.Join(d.Filters, " and "))
 }
 

@@ -97,7 +97,7 @@ func (b *pageBuilder) head() {
 	c := b.Coverage()
 	b.Facts = append(facts(&s, &c), b.completeFacts()...)
 	notes := b.Notes(b.data.Rows(b.Profile.Sample))
-	for _, line := range append([]string{b.hiddenStacks(), b.UnnamedTimeText(&c, ""), b.WhyIncomplete()}, notes...) {
+	for _, line := range append([]string{b.hiddenIntervals(), b.UnnamedTimeText(&c, ""), b.WhyIncomplete()}, notes...) {
 		if line != "" {
 			b.Comments = append(b.Comments, pageComment{Text: printable.String(line)})
 		}

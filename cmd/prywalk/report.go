@@ -36,6 +36,41 @@ type reportFlags struct {
 	progress                    *console.Progress
 }
 
+// textForm excludes other text forms; fileForms may be combined.
+type textForm struct {
+	// flag without dashes; "": the table
+	flag string
+	// with lists the effective formFlags.
+	with  string
+	write func(*reportFlags, io.Writer, *pprof.Profile) error
+}
+
+// textForms are in the order of precedence: --json --tree is JSON.
+var textForms = [...]textForm{
+	{"json", "rows by sort value ci lines",
+		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.JSON(w, p, f.tree, f.opts) }},
+	{"tree", "full-names value lines",
+		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Tree(w, p, f.opts) }},
+	{"folded", "value lines",
+		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Folded(w, p, f.opts) }},
+	{"account", "",
+		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Account(w, p, f.opts) }},
+	{"callers", "full-names value ci lines",
+		func(f *reportFlags, w io.Writer, p *pprof.Profile) error {
+			return report.Callers(w, p, f.callers, f.opts)
+		}},
+	{"callees", "full-names value ci lines",
+		func(f *reportFlags, w io.Writer, p *pprof.Profile) error {
+			return report.Callees(w, p, f.callees, f.opts)
+		}},
+	{"source", "value source-dir",
+		func(f *reportFlags, w io.Writer, p *pprof.Profile) error {
+			return report.Source(w, p, f.source, f.sourceDir, f.opts)
+		}},
+	{"", "rows by sort full-names value ci lines",
+		func(f *reportFlags, w io.Writer, p *pprof.Profile) error { return report.Table(w, p, f.opts) }},
+}
+
 const nativeUsage = "also show the runtime's own frames, such as Python's interpreter loop"
 
 func newReport() *cobra.Command {

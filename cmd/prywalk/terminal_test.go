@@ -119,7 +119,7 @@ func TestFormsOfAReport(t *testing.T) {
 		{"--callees main", "all of main"},
 		{"--source compress", "/src/kvd.c"},
 		{"--account", "100.0% of CPU time is attributed to a named function"},
-		{"--wait futex --value wall", "1 of 2 stacks hidden by --wait"},
+		{"--wait futex --value wall", "1 of 2 intervals hidden by --wait"},
 		{"--tree --from 0.5s", "500ms"},
 		{"--folded --to 0.5s", "main;compress 500000000"},
 	} {

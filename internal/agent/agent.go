@@ -145,11 +145,11 @@ func (a *Agent) export(e *encoder) {
 	dropper, canDrop := e.resolver.(interface{ DropUnused() })
 	droppedAt := time.Now()
 	for w := range a.windows.finished {
-		body, points := e.encode(w)
+		body, intervals := e.encode(w)
 		a.windows.encoded()
 		a.Metrics.windows.Add(1)
 		if len(body) > 0 {
-			a.sender.enqueue(body, points)
+			a.sender.enqueue(body, intervals)
 		}
 		if canDrop && time.Since(droppedAt) > dropUnusedInterval {
 			dropper.DropUnused()

@@ -133,7 +133,7 @@ func (s *spool) write(sequence uint64, m message) (spoolFile, error) {
 // nothing changes.
 func (s *spool) replaceFirst(parts []message) error {
 	if s.firstSequence < uint64(len(parts)) {
-		return errors.New("no turn is left before the first message")
+		return errors.New("no sequence number is left before the first message")
 	}
 	files := make([]spoolFile, 0, len(parts))
 	first := s.firstSequence - uint64(len(parts))

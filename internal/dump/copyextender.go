@@ -16,16 +16,17 @@ import (
 
 const maxSamples = 6
 
-// Each further extension is four times as long. The mapping's end is no bound: 64 MB around goroutines' stacks.
+// copyExtensionBytes are the bytes of stack of the first longer copy; each further one is four times as long. The
+// mapping's end alone is no bound of a stack: goroutines' are in mappings of 64 MB.
 const copyExtensionBytes = 1 << 20
 
 // bytesBeyondStack are copied beyond the end of the stack's mapping as last read.
 const bytesBeyondStack = 1 << 16
 
 type copyExtender struct {
-	stack  uint64
+	stack  uint64 // bytes of the next copy
 	memory *filememory.Account
-	taken  int64
+	taken  int64         // bytes, from memory
 	pause  time.Duration // of a running thread's longest stop; 0: no bound
 }
 

@@ -9,7 +9,7 @@
 //
 //	Sample, Core    walk       the stack of a thread, with names
 //	                sleepers   what it waits for
-//	                goroutines those of Go
+//	                goroutines the stacks of goroutines
 //	ExamineLocks    locks      locks, owners, cycles, the verdict
 //	results         stacks     the data, as JSON; text: for a reader
 //

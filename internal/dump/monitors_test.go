@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/waits"
 )
 
-// Most waiters have run before the JVM is asked.
+// Most waiters have run before the JVM is asked. On a busy machine up to 12 % ran in each retry, too.
 func TestOwnersOfMoreMonitorsThanRetriesAreKnown(t *testing.T) {
 	const monitors = 5 * maxWaitRetries
 	argv := append(java(t, "Monitors.java"), strconv.Itoa(monitors))
@@ -25,7 +25,7 @@ func TestOwnersOfMoreMonitorsThanRetriesAreKnown(t *testing.T) {
 		}
 	}
 	t.Logf("the owners of %d of %d monitors are known", known, monitors)
-	if known <= maxWaitRetries {
-		t.Errorf("no more are known than there are retries (%d)", maxWaitRetries)
+	if known < monitors/2 {
+		t.Errorf("most owners are unknown; retries: %d", maxWaitRetries)
 	}
 }

@@ -43,7 +43,7 @@ const (
 	maxKnownNames = 1 << 17
 	// Generated code to name again: in all, and in a call of [Names.NameSomeGenerated].
 	maxUnnamedGenerated, generatedNamesPerCall = 1 << 12, 256
-	minNotifyInterval                          = 200 * time.Millisecond
+	maxResolveTime                             = 200 * time.Millisecond
 	dropUnusedEvery                            = 10 * time.Second
 )
 
@@ -94,7 +94,7 @@ func (n *Names) addFrames(l *Named, r Resolver) {
 	}
 }
 
-func (n *Named) mayGetName(fs []Frame) bool { return len(fs) == 0 && n.Module.File == 0 }
+func (l *Named) mayGetName(fs []Frame) bool { return len(fs) == 0 && l.Module.File == 0 }
 
 func (n *Names) enqueue(l Named) {
 	if n.queued[l.ID] {
@@ -170,12 +170,12 @@ func (n *Names) ResolveNow(r Resolver) {
 	}
 }
 
-// resolveSome takes at most minNotifyInterval; false: nothing was queued.
+// resolveSome takes about maxResolveTime; false: nothing was queued.
 func (n *Names) resolveSome(r Resolver, quit <-chan struct{}) bool {
 	began, resolved := time.Now(), false
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for time.Since(began) < minNotifyInterval {
+	for time.Since(began) < maxResolveTime {
 		select {
 		case <-quit:
 			return false

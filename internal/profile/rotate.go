@@ -11,8 +11,8 @@ import (
 // Rotate writes the intervals so far as [Builder.WriteFile] does, and begins a new part. Stacks, locations and names
 // stay until [Builder.Evict]. After an error the new part has all intervals.
 func (b *Builder) Rotate(path string, r Resolver) error {
-	view, endedJournal, endedSums := b.endPart()
-	err := writeFile(path, " with -o", func(w io.Writer) error { return b.writeView(w, view, r) })
+	frozen, endedJournal, endedSums := b.endPart()
+	err := writeFile(path, " with -o", func(w io.Writer) error { return b.writeFrozen(w, frozen, r) })
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if err == nil {
@@ -20,7 +20,7 @@ func (b *Builder) Rotate(path string, r Resolver) error {
 		endedJournal.spill.close()
 		return nil
 	}
-	b.meta.Start = view.meta.Start
+	b.meta.Start = frozen.meta.Start
 	return errors.Join(err, b.restore(endedJournal, endedSums))
 }
 
@@ -34,10 +34,10 @@ func (b *Builder) PartStart() time.Time {
 func (b *Builder) endPart() (*frozenTables, journal, sums) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	view, endedJournal, endedSums := b.freeze(), b.journal, b.sums
+	frozen, endedJournal, endedSums := b.freeze(), b.journal, b.sums
 	b.journal, b.sums = newJournal(&b.meta), sums{}
-	b.meta.Start = view.end
-	return view, endedJournal, endedSums
+	b.meta.Start = frozen.end
+	return frozen, endedJournal, endedSums
 }
 
 // Precondition: b.mu is held.

@@ -106,7 +106,7 @@ type Interval struct {
 	Labels string
 	// End is in Unix epoch ns; the interval begins Wall earlier. Aggregating drops it.
 	End int64
-	// Samples is the number of ticks.
+	// Samples is the number of ticks, or of kernel samples.
 	Samples int64
 	// Wall, RunQueue and CPU are times in ns: all, in the run queue, on a CPU.
 	Wall, RunQueue, CPU int64

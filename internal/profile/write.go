@@ -48,10 +48,10 @@ func (b *Builder) Write(w io.Writer, r Resolver) error {
 	b.mu.Lock()
 	v := b.freeze()
 	b.mu.Unlock()
-	return b.writeView(w, v, r)
+	return b.writeFrozen(w, v, r)
 }
 
-func (b *Builder) writeView(w io.Writer, v *frozenTables, r Resolver) error {
+func (b *Builder) writeFrozen(w io.Writer, v *frozenTables, r Resolver) error {
 	buf := bufio.NewWriterSize(w, 1<<16)
 	zip, err := gzip.NewWriterLevel(buf, gzip.BestSpeed)
 	if err != nil {
@@ -80,7 +80,7 @@ func (b *Builder) noteLost(err error) {
 
 // Value types, in the order of a sample's values.
 const (
-	// TypeSamples counts ticks.
+	// TypeSamples counts ticks and kernel samples.
 	TypeSamples = "samples"
 	// TypeWall is wall time, ns.
 	TypeWall = "wall"

@@ -33,7 +33,7 @@ func TestAFileLockIsALockInTheRecording(t *testing.T) {
 	}()
 	p := recorded(t, waiter.Process.Pid)
 	last := p.Sample[len(p.Sample)-1]
-	if !view.IsLock(last) || view.Label(last, "waits_for") != "file-lock "+lock {
+	if !view.IsSynchronization(last) || view.Label(last, "waits_for") != "file-lock "+lock {
 		t.Errorf("waits for %q, want the file lock", view.Label(last, "waits_for"))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-func TestGoroutinesThatWaitAreInTheRecording(t *testing.T) {
+func TestGoroutinesThatWaitAreCountedInTheRecording(t *testing.T) {
 	exe := filepath.Join(t.TempDir(), "parked")
 	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", exe, "./testdata/parked")
 	if out, err := build.CombinedOutput(); err != nil {

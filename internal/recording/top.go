@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 	"strings"
@@ -211,6 +212,23 @@ func (t *topRun) State() top.State {
 	}
 	return st
 }
+
+// Snapshot implements top.Source.
+func (t *topRun) Snapshot(window time.Duration, c top.Clock, used *top.Snapshot) *top.Snapshot {
+	return t.store.Snapshot(t.functions, window, c, used)
+}
+
+// Write implements top.Source.
+func (t *topRun) Write(text string) (string, error) {
+	name := expandPath("prywalk-top-%p-%t.txt", t.pids[0], time.Now().Format(timeFormat))
+	return name, profile.WriteFileAtomic(name, func(w io.Writer) error {
+		_, err := io.Copy(w, strings.NewReader(text))
+		return err
+	})
+}
+
+// Suspend implements top.Source.
+func (t *topRun) Suspend() { _ = unix.Kill(os.Getpid(), unix.SIGTSTP) } // see HandleJobControl
 
 func (t *topRun) nameInBackground() (stop func()) {
 	r := newBackgroundResolver()

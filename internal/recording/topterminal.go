@@ -5,17 +5,13 @@ package recording
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"golang.org/x/sys/unix"
 
 	"prywalk/internal/console"
-	"prywalk/internal/profile"
 	"prywalk/internal/top"
 )
 
@@ -57,23 +53,6 @@ func (t *topRun) forwardRefreshes(ctx context.Context, p *tea.Program, closed <-
 		}
 	}
 }
-
-// Snapshot implements top.Source.
-func (t *topRun) Snapshot(window time.Duration, c top.Clock, used *top.Snapshot) *top.Snapshot {
-	return t.store.Snapshot(t.functions, window, c, used)
-}
-
-// Write implements top.Source.
-func (t *topRun) Write(text string) (string, error) {
-	name := expandPath("prywalk-top-%p-%t.txt", t.pids[0], time.Now().Format(timeFormat))
-	return name, profile.WriteFileAtomic(name, func(w io.Writer) error {
-		_, err := io.Copy(w, strings.NewReader(text))
-		return err
-	})
-}
-
-// Suspend implements top.Source.
-func (t *topRun) Suspend() { _ = unix.Kill(os.Getpid(), unix.SIGTSTP) } // see HandleJobControl
 
 func closeScreen() {
 	if p := screen.Load(); p != nil {

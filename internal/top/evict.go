@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	maxUnusedCells = 1 << 16
+	// With more cells, and twice those kept by the last eviction, a Store evicts.
+	maxCells = 1 << 16
 	// evictedName is the thread and function of merged cells.
 	evictedName  = "[earlier]"
 	evictedStack = sample.StackID(^uint32(0))

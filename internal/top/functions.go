@@ -19,6 +19,9 @@ type Frame struct {
 	mapping, ruleFile string
 }
 
+// maxNamedStacks bounds FunctionTable.whole.
+const maxNamedStacks = 1 << 16
+
 // FunctionTable numbers the functions of stacks. Safe for concurrent use.
 type FunctionTable struct {
 	names *profile.Names
@@ -73,7 +76,7 @@ func (t *FunctionTable) functionsOf(id sample.StackID) []int32 {
 		out = machinery
 	}
 	if final {
-		if len(t.whole) >= maxUnusedCells {
+		if len(t.whole) >= maxNamedStacks {
 			clear(t.whole)
 		}
 		t.whole[id] = out

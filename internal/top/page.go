@@ -17,7 +17,7 @@ type page struct {
 	visibleRows int
 }
 
-// reservedLines are the heads, and two lines below the rows.
+// reservedLines are the lines of columns' names, status and keys.
 const reservedLines = 3
 
 // Text returns the whole screen.
@@ -35,14 +35,15 @@ func (m *Model) Text() string {
 	return strings.Join(lines, "\n")
 }
 
-const minReservedLines = 5
+// linesAroundHelp are its title, a note, the way back, and two empty lines.
+const linesAroundHelp = 5
 
 func (m *Model) helpLines() []string {
 	var lines []string
 	for _, k := range keyHelp {
 		lines = append(lines, m.screen.cut("  "+tabular.Pad(k[0], 7)+k[1]))
 	}
-	if h := m.screen.Height; h > 0 && h < len(lines)+minReservedLines {
+	if h := m.screen.Height; h > 0 && h < len(lines)+linesAroundHelp {
 		return lines
 	}
 	lines = append([]string{m.screen.paint(bold, m.screen.cut("prywalk top: keys")), ""}, lines...)

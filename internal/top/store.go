@@ -81,7 +81,7 @@ type timeSlice struct {
 	shares   *shares
 }
 
-// Store sums intervals. It is a profile.Watcher, safe for concurrent use.
+// Store sums intervals. It is a profile.Watcher, safe for concurrent use, except HeldStacks: on Add's goroutine only.
 type Store struct {
 	mu            sync.Mutex
 	cells         []storedCell
@@ -112,7 +112,7 @@ type Store struct {
 func NewStore(begin time.Time, refreshed func()) *Store {
 	return &Store{
 		index: map[cellKey]int32{}, byThread: map[threadKey]int32{}, byWait: map[string]int32{},
-		begin: begin.UnixNano(), refreshed: refreshed, maxCells: maxUnusedCells,
+		begin: begin.UnixNano(), refreshed: refreshed, maxCells: maxCells,
 	}
 }
 
@@ -234,7 +234,7 @@ func (s *Store) Refresh(at int64, open iter.Seq[profile.Interval]) {
 // HeldStacks implements [profile.StackHolder] with the stacks of all cells.
 func (s *Store) HeldStacks() (stacks iter.Seq[sample.StackID], ok bool) {
 	return func(yield func(sample.StackID) bool) {
-		for i := range s.cells { // cells change on Add's goroutine only, which also evicts
+		for i := range s.cells { // cells change on Add's goroutine only
 			if !yield(s.cells[i].key.stack) {
 				return
 			}

@@ -11,10 +11,9 @@ import (
 )
 
 const (
-	// ns
-	minBlockLength = 100e6
+	minBlockLength = 100e6 // ns
 	maxBlocks      = 1000
-	maxBlockParts  = 50e6
+	maxBlockParts  = 50e6 // parts of samples
 	minBlockPairs  = 20
 	// inverseMinShare bounds the counted functions: 1 % and more.
 	inverseMinShare = 100

@@ -66,8 +66,8 @@ func checkOrder(order string) error {
 	return fmt.Errorf("cannot sort by %q; choose one of %s", order, strings.Join(Orders(), ", "))
 }
 
-// Rows are ordered by self, then total value; of equal ones, the program's functions and inner ones come first. If
-// asleep (waiting threads), small functions and those of language and system are last.
+// sort orders rows by self, then total value, or as [Options].Sort says; of equal ones, the program's functions and
+// inner ones come first. If asleep (waiting threads), small functions and those of language and system are last.
 func (d *Data) sort(rows []Row, asleep bool) {
 	var all int64
 	for i := range rows {

@@ -33,10 +33,10 @@ type Options = options.View
 type Selection struct {
 	Profile    *profile.Profile
 	Options    Options
-	ValueIndex int
-	Unit       string
-	Dropped    int
-	Filters    []string
+	ValueIndex int      // of the selected type in Profile.SampleType
+	Unit       string   // of that type
+	Dropped    int      // samples that Filters excluded
+	Filters    []string // flags, such as "--focus"
 	// SchedulerBlocked and EventLoopBlocked are omitted blocked times, ns: of threads asleep in Go's scheduler, and in
 	// event loops of recorded tasks.
 	SchedulerBlocked, EventLoopBlocked int64
@@ -54,7 +54,7 @@ type Data struct {
 // New applies the options. The caller closes the result's Memory.
 func New(p *profile.Profile, o Options) (*Data, error) {
 	memory := &Memory{account: filememory.Process().AccountOfWhole("the report")}
-	stacks := newStacks(o.Lines, memory)
+	stacks := newFrameTable(o.Lines, memory)
 	d := &Data{Selection: Selection{Profile: ShallowCopy(p), Options: o}, FrameTable: stacks, Memory: memory,
 		groups: newGroups(stacks, !o.NoIdle)}
 	if err := d.applyOptions(); err != nil {

@@ -25,7 +25,7 @@ type FrameTable struct {
 	memory *Memory
 }
 
-func newStacks(lines bool, memory *Memory) *FrameTable {
+func newFrameTable(lines bool, memory *Memory) *FrameTable {
 	return &FrameTable{index: map[Frame]int32{}, byLoc: map[*profile.Location][]int32{}, lines: lines, memory: memory}
 }
 

@@ -189,7 +189,7 @@ func (d *Data) fromApplication(s *profile.Sample) []int32 {
 }
 
 func (w *waitGroups) lockGroup(s *profile.Sample) string {
-	if what := Label(s, rec.LabelWaitsFor); what != "" && IsLock(s) && !w.inSleep(s) {
+	if what := Label(s, rec.LabelWaitsFor); what != "" && IsSynchronization(s) && !w.inSleep(s) {
 		thing, lockType, _ := strings.Cut(strings.TrimSuffix(what, ")"), " (")
 		if within := w.lockWithin(s, lockType); within != lockType {
 			what = thing + " (" + within + ")"
@@ -218,8 +218,8 @@ func MeanTasks(p *profile.Profile, samples []*profile.Sample) int64 {
 	return max(1, int64(math.Round(float64(sum)/float64(p.DurationNanos))))
 }
 
-// IsLock reports whether a sample waits for a lock.
-func IsLock(s *profile.Sample) bool { return WaitKind(s).IsSynchronization() }
+// IsSynchronization reports whether a sample waits for other threads.
+func IsSynchronization(s *profile.Sample) bool { return WaitKind(s).IsSynchronization() }
 
 // WaitKind returns the kind of object that a sample waits for.
 func WaitKind(s *profile.Sample) waits.Kind {

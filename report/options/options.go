@@ -13,7 +13,8 @@ type View struct {
 	// Value names the type of values: "cpu", "wall", "runqueue", "samples", "blocked", or another of the file. "": wall
 	// for waits, states and sleeping threads, else the file's default, else its last.
 	Value string
-	// N is the number of rows; 0: 30, or 5 per group; negative: all.
+	// N is the number of rows, or, of a table by "wait", of groups; negative: all. 0: in tables 30, or 5 per group (by
+	// "wait" 10 groups); in a comparison's tables 20; in JSON all.
 	N int
 	// By groups the table: "thread", "process", "command" (processes and short-lived children by program), "role"
 	// (threads of a JVM), "state", "wait", "lock", "module", "label" or "label:NAME".

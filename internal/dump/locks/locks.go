@@ -40,7 +40,8 @@ type Locks struct {
 	WaitersWithoutOwner []int `json:"owner_unknown"`
 	// GILCycles are the cycles through an interpreter's lock. They are not proven.
 	GILCycles [][]int `json:"gil_cycles,omitempty"`
-	// ThreadsWithUnknownWait is the number of threads whose waits are not known: not readable, or stopped by a signal.
+	// ThreadsWithUnknownWait is the number of threads whose waits are not known: not readable, stopped by a signal, or
+	// in futex(2) for an unknown object.
 	ThreadsWithUnknownWait int `json:"threads_unread,omitempty"`
 	// GoroutineLocks are what goroutines wait for, PossibleGoroutineDeadlocks their cycles through likely owners.
 	GoroutineLocks             []GoroutineLock  `json:"goroutine_locks,omitempty"`

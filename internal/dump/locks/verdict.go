@@ -22,8 +22,8 @@ const (
 	VerdictPossible Verdict = "possible"
 	// VerdictUnknown: waits that are unknown or have no known owner, goroutines, tasks or virtual threads.
 	VerdictUnknown Verdict = "unknown"
-	// VerdictNone: no cycle, and each wait that is not idle has a known owner, or is for a lock that was free or
-	// changed owner.
+	// VerdictNone: no cycle, and each wait for other threads ([waits.Kind.IsSynchronization]) that is not idle has a
+	// known owner, or its object was free or changed owner. Waits for a descriptor, a child or the like are ignored.
 	VerdictNone Verdict = "none"
 )
 
@@ -53,7 +53,7 @@ func (l *Locks) conclude() {
 //	StarvedPools                pools whose threads all wait for results                         VerdictPossible
 //	WaitersWithoutOwner         threads that wait for what has no known owner                    VerdictUnknown
 //	UnsampledOwners             owners that were not sampled: they may wait, too                 VerdictUnknown
-//	ThreadsWithUnknownWait      threads that were not readable, or stopped: they may wait        VerdictUnknown
+//	ThreadsWithUnknownWait      threads not readable, stopped, or in futex(2) for an unknown object  VerdictUnknown
 //	GILCycles                   cycles through an interpreter's lock, which cannot be proven     VerdictUnknown
 //	GoProcesses                 processes with goroutines, whose locks store no owner            VerdictUnknown
 //	ThreadlessTasks             kinds of tasks that wait without a thread that shows it          VerdictUnknown

@@ -9,7 +9,8 @@ type Goroutine struct {
 	ID uint64 `json:"id"`
 	// Runtime is the file with its runtime, where the process has several. Each has IDs of its own.
 	Runtime string `json:"runtime,omitempty"`
-	// Status is a word of Go's runtime: runnable, running, syscall, waiting, preempted, leaked, copystack.
+	// Status is a word of Go's runtime: runnable, running, syscall, waiting, preempted, leaked, copystack; or
+	// unknown.
 	Status string `json:"status"`
 	// Wait is the reason of its wait, in the words of Go's runtime.
 	Wait string `json:"wait,omitempty"`

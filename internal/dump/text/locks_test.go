@@ -75,7 +75,7 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 			"no thread or goroutine waits for a lock; " + ofGo},
 		"not read": {locks.Locks{ThreadsWithUnknownWait: 2},
 			"no thread is known to wait for a lock; deadlock unknown: what 2 threads wait for " +
-				"is not known (not readable, in state D, or stopped by a signal)"},
+				"is not known (not readable, as in state D; stopped by a signal; or in futex for an unknown object)"},
 		"the GIL": {locks.Locks{GILCycles: [][]int{{1, 2}}},
 			"no thread waits for a lock; deadlock unknown: 2 threads wait for each " +
 				"other through the GIL, which cannot be proven"},

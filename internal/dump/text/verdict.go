@@ -96,8 +96,8 @@ func unknownTexts(l *locks.Locks) (why []string) {
 		why = append(why, "the stack of "+count(l.UnsampledOwners, "owner")+" is not known")
 	}
 	if l.ThreadsWithUnknownWait > 0 {
-		why = append(why, fmt.Sprintf("what %s for is not known (not readable, in state D, or stopped by a signal)",
-			waiting(l.ThreadsWithUnknownWait, "thread")))
+		why = append(why, fmt.Sprintf("what %s for is not known (not readable, as in state D; stopped by a signal; or in "+
+			"futex for an unknown object)", waiting(l.ThreadsWithUnknownWait, "thread")))
 	}
 	if len(l.GoProcesses) > 0 {
 		why = append(why, goroutinesText(l))
