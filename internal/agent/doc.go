@@ -5,8 +5,8 @@
 // # Algorithm
 //
 // A windowBuilder divides intervals into windows. Each window has the growth of open intervals, such as a sleep of
-// hours, so that the sums of all windows are the recording's. The part of an interval in a window counts as an interval;
-// a message has a point of it for each clock. A thread that is queued for a CPU at a window's end is sent as sleeping;
+// hours, so that the sums of all windows are the recording's. An interval's part in a window counts as an interval; a
+// message has a point of it for each clock. A thread that is queued for a CPU at a window's end is sent as sleeping;
 // the excess is subtracted from later sleep in the same stack. If none follows, it is subtracted from other time of the
 // process; if the process ends at once, it remains.
 //
