@@ -112,6 +112,10 @@ func TestGoroutinesInUserCodeAreTheProgramsWhereverTheyStart(t *testing.T) {
 			if seen != len(own) {
 				t.Errorf("%d goroutines, the program knows %d", seen, len(own))
 			}
+			all := goLocksOf(t, cmd.Process.Pid).GoroutineLocks
+			if len(all) != 1 || all[0].Kind != stacks.KindChannel || len(all[0].Waiters) != 12 {
+				t.Errorf("%+v, not one channel", all)
+			}
 		})
 	}
 }

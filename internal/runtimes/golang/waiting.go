@@ -60,8 +60,11 @@ func (ws *waitQueues) WaitsAt(t *managed.TaskRecord, stack []byte) (out []manage
 	if !ok {
 		return nil
 	}
-	if !strings.HasPrefix(t.Wait, "chan ") && !strings.HasPrefix(t.Wait, "select") {
+	switch {
+	case t.Wait == "semacquire", strings.HasPrefix(t.Wait, "sync."):
 		return ws.semaphore(t, first, stack)
+	case !strings.HasPrefix(t.Wait, "chan ") && !strings.HasPrefix(t.Wait, "select"):
+		return nil // a coroutine's coro begins with its g, too
 	}
 	if ws.queues == nil {
 		ws.queues = map[uint64]queue{}
