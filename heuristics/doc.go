@@ -23,8 +23,15 @@
 // register's start value are its places. It needs the function's start. It serves code that never returns, and queries
 // that have only the stack pointer.
 //
-// If both differ (analysis.combine), epilogues that agree among themselves hold if no path leads from the start to pc,
-// or if the code is a part split off by the compiler (analysis.isEntry). Else the prologue holds.
+// The choice between them (analysis.combine). A part is code split off a function (not analysis.isEntry).
+//
+//	no path from the start to pc        epilogue
+//	the path leaves no register with    epilogue; V8's handlers, if no path returns
+//	the CFA, or paths differ in it
+//	no path from pc to a return         prologue; in a part, only if handlers or misaligned calls confirm it
+//	both agree                          prologue, and the registers that the epilogue restores
+//	both differ                         prologue; in a part, or if the state at pc is a guess, the epilogue, if all
+//	                                    paths agree on it
 //
 // # Example
 //

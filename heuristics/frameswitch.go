@@ -21,31 +21,44 @@ func (a *analysis) frameSwitch(q frames.Query) (frames.Rule, *frames.Row, bool) 
 	if !ok {
 		return frames.Rule{}, nil, false
 	}
-	abi, end := a.abi, a.st
-	sp := end.regs[abi.sp]
-	loadedBefore := sp.isRelativeTo(abi.sp) // before pc, else on the way
-	p := a.searchPrologue(frames.Query{PC: q.PC}, fn, span{})
-	if !p.found || p.guessed {
+	atJump := a.st // leavesFrame runs other paths
+	if !a.leavesFrame(q.PC, fn, atJump.spFollowsStart()) {
 		return frames.Rule{}, nil, false
 	}
-	if loadedBefore && !p.st.isForeignSP() || !loadedBefore && !p.linkRegisterLost(abi) {
-		return frames.Rule{}, nil, false
-	}
-	row := &frames.Row{CFAReg: abi.dwarf(abi.sp), RA: abi.placeOf(ra, noReg)}
+	row := a.abi.switchRow(&atJump, ra)
 	if row.RA.Kind == frames.RuleUndefined {
 		return frames.Rule{}, nil, false
-	}
-	for _, reg := range abi.calleeSaved {
-		row.Regs[abi.dwarf(reg)] = abi.placeOf(end.regs[reg], reg)
-	}
-	if loadedBefore {
-		row.CFAOff = int64(sp.off)
-	} else {
-		row.Regs[row.CFAReg] = abi.placeOf(sp, noReg)
 	}
 	rule := frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: frames.FlagExactPC,
 		Method: frames.MethodHeuristic}
 	return rule, row, true
+}
+
+// leavesFrame reports whether the code at pc is behind the load of another frame's stack pointer (loaded), or else lost
+// its link register.
+func (a *analysis) leavesFrame(pc uint64, fn span, loaded bool) bool {
+	p := a.searchPrologue(frames.Query{PC: pc}, fn, span{})
+	switch {
+	case !p.found || p.guessed:
+		return false
+	case loaded:
+		return p.st.isForeignSP()
+	}
+	return p.linkRegisterLost(a.abi)
+}
+
+// switchRow has the registers of the frame that a jump to ra continues.
+func (abi *abi) switchRow(atJump *symbolicState, ra value) *frames.Row {
+	row := &frames.Row{CFAReg: abi.dwarf(abi.sp), RA: abi.placeOf(ra, noReg)}
+	for _, reg := range abi.calleeSaved {
+		row.Regs[abi.dwarf(reg)] = abi.placeOf(atJump.regs[reg], reg)
+	}
+	if sp := atJump.regs[abi.sp]; atJump.spFollowsStart() {
+		row.CFAOff = int64(sp.off)
+	} else {
+		row.Regs[row.CFAReg] = abi.placeOf(sp, noReg)
+	}
+	return row
 }
 
 func (p *prologue) linkRegisterLost(abi *abi) bool {
@@ -116,32 +129,6 @@ func (p *patterns) leadsTo(f *flow) value {
 		return to
 	}
 	return value{}
-}
-
-func (st *symbolicState) joinRegs(other *[32]value) {
-	for i := range st.regs {
-		if st.regs[i] != other[i] {
-			st.regs[i] = value{}
-		}
-	}
-}
-
-// isForeignSP reports whether the stack pointer is not derived from that at the start.
-func (st *symbolicState) isForeignSP() bool {
-	sp := st.regs[st.sp]
-	switch {
-	case sp.base == st.sp || sp.base == st.fp:
-		return false
-	case sp.kind == startRelative:
-		return sp.base < firstUnnamedBase || sp.base == st.foreignSPBase
-	}
-	return sp.kind == loaded
-}
-
-func (st *symbolicState) noteLoadedSP(reg uint8) {
-	if sp := st.regs[st.sp]; reg == st.sp && sp.kind == startRelative && sp.base >= firstUnnamedBase {
-		st.foreignSPBase = sp.base
-	}
 }
 
 // The register is noReg for a value that is no register's.

@@ -113,11 +113,6 @@ func stepOneByteX86(st *symbolicState, i *x86.Inst, f *flow, cmpReg uint8, pushe
 
 func targetX86(st *symbolicState, i *x86.Inst) uint64 { return st.pc + uint64(i.Size) + uint64(i.Imm) }
 
-func (st *symbolicState) push(sp uint8, v value) {
-	st.regs[sp] = st.regs[sp].plus(-8)
-	st.storeAt(st.regs[sp], v)
-}
-
 func stepStackX86(st *symbolicState, i *x86.Inst, f *flow) {
 	if i.Prefix&x86.Prefix66 != 0 {
 		st.regs[hwSP] = value{}

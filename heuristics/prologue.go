@@ -175,11 +175,6 @@ func (p *prologue) noteReached(st *symbolicState) {
 
 const mixedSP = ^uint32(0)
 
-func (st *symbolicState) spKey() uint32 {
-	v := st.regs[st.sp]
-	return (uint32(v.off)*0x9e3779b1 + uint32(v.base)<<8 + uint32(v.kind)) &^ 1
-}
-
 // Precondition: no path led to pc.
 func (p *prologue) guessByMajority() {
 	for _, m := range [...]*majority{&p.tables, &p.calls} {

@@ -100,13 +100,6 @@ func (r *returnSearch) notePopBP(f *flow) (before bool) {
 // pop rbp
 const opPopBP = 0x58 | hwBP
 
-func (st *symbolicState) fromSaved(v value) value {
-	if st.savedSPBase != 0 && v.isRelativeTo(st.savedSPBase) {
-		return st.savedSPPlace.plus(int64(v.off))
-	}
-	return v
-}
-
 // Behind its call, a barrier restores all general and 32 vector registers at most.
 const maxKeepsSP = 64
 

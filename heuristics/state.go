@@ -257,3 +257,54 @@ func (st *symbolicState) callsAlignedTo(off int32) bool {
 	}
 	return st.align&alignEven == 0
 }
+
+// push stores v below the stack pointer, whose register is sp.
+func (st *symbolicState) push(sp uint8, v value) {
+	st.regs[sp] = st.regs[sp].plus(-8)
+	st.storeAt(st.regs[sp], v)
+}
+
+// joinRegs makes registers unknown that differ from those of another path.
+func (st *symbolicState) joinRegs(other *[32]value) {
+	for i := range st.regs {
+		if st.regs[i] != other[i] {
+			st.regs[i] = value{}
+		}
+	}
+}
+
+// isForeignSP reports whether the stack pointer is not derived from that at the start.
+func (st *symbolicState) isForeignSP() bool {
+	sp := st.regs[st.sp]
+	switch {
+	case sp.base == st.sp || sp.base == st.fp:
+		return false
+	case sp.kind == startRelative:
+		return sp.base < firstUnnamedBase || sp.base == st.foreignSPBase
+	}
+	return sp.kind == loaded
+}
+
+// spFollowsStart reports whether the stack pointer is that at the start plus a constant.
+func (st *symbolicState) spFollowsStart() bool { return st.regs[st.sp].isRelativeTo(st.sp) }
+
+// noteLoadedSP follows an instruction that loaded reg.
+func (st *symbolicState) noteLoadedSP(reg uint8) {
+	if sp := st.regs[st.sp]; reg == st.sp && sp.kind == startRelative && sp.base >= firstUnnamedBase {
+		st.foreignSPBase = sp.base
+	}
+}
+
+// spKey is a hash of the stack pointer's value; even, unlike mixedSP.
+func (st *symbolicState) spKey() uint32 {
+	v := st.regs[st.sp]
+	return (uint32(v.off)*0x9e3779b1 + uint32(v.base)<<8 + uint32(v.kind)) &^ 1
+}
+
+// fromSaved expresses v by savedSPPlace if it is relative to savedSPBase.
+func (st *symbolicState) fromSaved(v value) value {
+	if st.savedSPBase != 0 && v.isRelativeTo(st.savedSPBase) {
+		return st.savedSPPlace.plus(int64(v.off))
+	}
+	return v
+}
