@@ -66,7 +66,7 @@ func (s *frameSection) entryAt(off uint64) (e entry) {
 	return e
 }
 
-// .eh_frame has 4 bytes, the distance back to the CIE (LSB 5.0 §10.6.1).
+// identify reads the entry's kind. .eh_frame has 4 bytes, the distance back to the CIE (LSB 5.0 §10.6.1).
 func (s *frameSection) identify(e *entry, c *cursor, wide bool) {
 	at := e.off + uint64(c.Pos)
 	var id uint64
@@ -88,7 +88,7 @@ func (s *frameSection) identify(e *entry, c *cursor, wide bool) {
 	}
 }
 
-// An unreadable entry has a next one, too.
+// nextOffset returns the next entry's offset, also of an unreadable entry.
 func (e *entry) nextOffset(s *frameSection) (uint64, bool) {
 	if e.kind == kindEnd && s.eh || e.next <= e.off || e.next >= s.Size {
 		return 0, false

@@ -56,7 +56,7 @@ func (e *evaluator) push(x uint64) bool {
 	return true
 }
 
-// An operand may be missing ([cursor].Bad).
+// step executes one operation. It does not check that its operands are there ([cursor].Bad).
 func (e *evaluator) step(op uint8) bool {
 	if x, ok := e.readConstant(op); ok {
 		return e.push(x)

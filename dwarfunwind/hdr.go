@@ -50,7 +50,7 @@ func (t *searchTable) pairAt(i uint64) (start int64, addr uint64, ok bool) {
 	return relative(b), t.sec.Addr + uint64(relative(b[4:])), true
 }
 
-// The FDE's code starts last at or before pc.
+// find returns the FDE, by address and index, whose code starts last at or before pc.
 func (t *searchTable) find(pc uint64) (addr, i uint64, ok bool) {
 	key := int64(pc - t.sec.Addr)
 	lo, hi := uint64(0), t.count // pairs below lo start at or before pc, those from hi on behind it

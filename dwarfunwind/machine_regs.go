@@ -60,7 +60,7 @@ func (m *machine) parseRule(op uint8, reg uint64, p *cursor) (r regRule, ok bool
 	return r, false
 }
 
-// The register is lost if [frames.Regs] lacks the other one.
+// ruleInRegister is lost if [frames.Regs] lacks the other register.
 func ruleInRegister(reg uint64) regRule {
 	if reg >= frames.NumRegs {
 		return regRule{kind: frames.RuleUndefined}

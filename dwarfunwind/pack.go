@@ -28,7 +28,7 @@ func (t *Table) compactRule(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) 
 	return frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Flags: flags, Method: frames.MethodCFI}, &row, true
 }
 
-// Compact rules imply that the caller's stack pointer is the CFA.
+// spIsCFA reports whether the caller's stack pointer is the CFA, as compact rules imply.
 func (t *Table) spIsCFA() bool {
 	p := &t.row.Regs[t.arch.SP()]
 	return p.Kind == frames.RuleSame || p.Kind == frames.RuleValOffset && p.Off == 0

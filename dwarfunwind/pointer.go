@@ -50,7 +50,7 @@ func (c *cursor) readEncoded(enc, addrSize uint8) uint64 {
 	return 0
 }
 
-// at is the address of the cursor's first byte.
+// skipPointer skips an encoded pointer. at is the address of the cursor's first byte.
 func (c *cursor) skipPointer(enc, addrSize uint8, at uint64) {
 	if enc == peAligned {
 		c.Skip(-(at + uint64(c.Pos)) % uint64(addrSize))
@@ -58,7 +58,8 @@ func (c *cursor) skipPointer(enc, addrSize uint8, at uint64) {
 	c.readEncoded(enc, addrSize)
 }
 
-// at is the address of the cursor's first byte. An indirect pointer sets Bad, as its value is in the process.
+// readPointer reads an encoded pointer. at is the address of the cursor's first byte. An indirect one sets Bad, as its
+// value is in the process.
 func (c *cursor) readPointer(enc, addrSize uint8, at uint64, b *bases) uint64 {
 	at += uint64(c.Pos)
 	v := c.readEncoded(enc, addrSize)

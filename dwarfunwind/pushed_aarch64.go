@@ -4,8 +4,8 @@ package dwarfunwind
 
 import "prywalk/frames"
 
-// The caller's stack pointer is not the CFA if the return address lies above it, pushed by code that jumped here (a
-// PLT's first entry, before glibc's resolver), or if the CFA is a buffer.
+// adjustSPAArch64 sets the caller's stack pointer where it is not the CFA: the return address lies above it, pushed by
+// code that jumped here (a PLT's first entry, before glibc's resolver), or the CFA is a buffer.
 func (t *Table) adjustSPAArch64(f *fde) {
 	sp, ra := &t.row.Regs[frames.ARM64SP], &t.row.RA
 	above := int64(0)
@@ -27,11 +27,12 @@ func (t *Table) adjustSPAArch64(f *fde) {
 // load registers.
 const lastScratchA64 = 18
 
-// The last word is at off from the CFA. Pushes are multiples of 16 (AAPCS64 §6.4.5.1).
+// pushedBytes returns the size of pushes whose last word is at off from the CFA: a multiple of 16 (AAPCS64 §6.4.5.1).
 func pushedBytes(off int64) int64 { return (off + 8 + 15) &^ 15 }
 
-// glibc's resolver describes its return address only behind the landing place ("bti c" or nop), so the row of the
-// second instruction is read. The result is 0 unless the machine has run to the end of the first row.
+// bytesPushedBefore returns the bytes pushed by the row of the second instruction: glibc's resolver describes its
+// return address only behind the landing place ("bti c" or nop). The result is 0 unless the machine has run to the end
+// of the first row.
 func (m *machine) bytesPushedBefore(f *fde) int64 {
 	if m.cfaReg != frames.ARM64SP || m.cfaOff != 0 || m.loc != f.start+4 {
 		return 0

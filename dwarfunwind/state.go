@@ -26,7 +26,7 @@ type cfaRow struct {
 	regs    [numSlots]regRule
 }
 
-// Slots below 0 are ignored.
+// set ignores slots below 0.
 func (row *cfaRow) set(slot int, r regRule) {
 	if slot >= 0 {
 		row.regs[slot] = r

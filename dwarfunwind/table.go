@@ -95,8 +95,8 @@ func (t *Table) findIndexed(s *frameSection, ix *index, pc uint64) (fde, bool) {
 
 const maxEmptyFDEs = 8
 
-// BOLT leaves entries of length 0 at the start of functions or within. Then the FDE is the next in the section, which
-// the search table lacks if both start at one address, or the one before in the table.
+// findEh searches .eh_frame. BOLT leaves entries of length 0 at the start of functions or within. Then the FDE is the
+// next in the section, which the search table lacks if both start at one address, or the one before in the table.
 func (t *Table) findEh(pc uint64) (fde, bool) {
 	if !t.eh.present() {
 		return fde{}, false

@@ -197,8 +197,8 @@ func (c *callerStep) restoreRowRA(row *Row, cfa Addr, flags Flags) StopReason {
 	return StopNone
 }
 
-// Go's functions on arm64 call morestack with their return address in a register that callees may change. The innermost
-// frame's value counts, if it follows a call of this function.
+// raFromScratch returns the innermost frame's value of a return address's register, if it follows a call of this
+// function. Go's functions on arm64 call morestack with their return address in a register that callees may change.
 func (c *callerStep) raFromScratch(p *RegRule) (ra uint64, ok bool) {
 	if p.Kind != RuleReg || c.interrupted || !c.knewInnermost(p.Reg) {
 		return 0, false
@@ -208,7 +208,8 @@ func (c *callerStep) raFromScratch(p *RegRule) (ra uint64, ok bool) {
 	return ra, callee.known && c.space.isReturnAddressOf(ra, callee)
 }
 
-// regs.Val keeps the value until a rule restores the register.
+// knewInnermost reports whether regs.Val has the innermost frame's value, known or not since. It stays until a rule
+// restores the register.
 func (c *callerStep) knewInnermost(reg uint8) bool { return c.knownInnermost>>(reg%NumRegs)&1 != 0 }
 
 func (c *callerStep) callerReg(p *RegRule, cfa Addr) (v uint64, known bool, stop StopReason) {
@@ -250,9 +251,9 @@ func (c *callerStep) knowsCFABase(r *resolvedRule) bool {
 	return c.regs.Known&(1<<(r.CFAReg%NumRegs)) != 0
 }
 
-// The register has the innermost frame's value: assembly of OpenSSL keeps its stack pointer in rax or r11, and calls
-// helpers that do not change these. The caller must be further out, and its return address follow a call of this
-// function.
+// applyWithAssumedReg applies a rule with the innermost frame's value of its register: assembly of OpenSSL keeps its
+// stack pointer in rax or r11, and calls helpers that do not change these. The caller must be further out, and its
+// return address follow a call of this function.
 func (c *callerStep) applyWithAssumedReg(r *resolvedRule) bool {
 	plain := r.row == nil && r.Flags&(FlagExactPC|FlagStackSwitch|FlagLosesRegs) == 0
 	if !plain || c.interrupted || r.CFAReg == c.arch.sp || !c.knewInnermost(r.CFAReg) {

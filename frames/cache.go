@@ -39,7 +39,7 @@ func keyOf(q Query) cacheKey {
 	return k
 }
 
-// The place may be empty. It is nil if the table has no places.
+// place returns the place of k, or the empty one where it belongs; nil if the table has no places.
 func place[T any](table []cacheEntry[T], k cacheKey) *cacheEntry[T] {
 	const multiplier = 0x9e3779b97f4a7c15 // 2⁶⁴ / golden ratio (Knuth, §6.4)
 	for i := k.pc * multiplier >> 32; len(table) > 0; i++ {
@@ -61,7 +61,7 @@ func (c *cache[T]) get(k cacheKey) (v T, ok bool) {
 	return v, false
 }
 
-// Precondition: get(k) has none.
+// add adds a value. Precondition: get(k) has none.
 func (c *cache[T]) add(k cacheKey, v T) {
 	if c.used == len(c.recent)/2 {
 		c.makeRoom()

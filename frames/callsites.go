@@ -77,7 +77,8 @@ func (s *Space) functionAt(pc Addr) function {
 	return f
 }
 
-// gcc's __morestack loads another stack's pointer. afterCall is [Query.AfterCall].
+// switchesStack reports whether the code at pc has loaded another stack's pointer, as gcc's __morestack. afterCall is
+// [Query.AfterCall].
 func (s *Space) switchesStack(m *Module, pc Addr, afterCall bool) bool {
 	k := keyOf(Query{PC: pc, AfterCall: afterCall})
 	switched, known := s.sites.switches.get(k)

@@ -26,15 +26,15 @@ func (c *callerStep) applyFramePointer(callee function) bool {
 	return true
 }
 
-// The return address ra was found by a frame pointer; outerFP is the next one.
+// mayReturnTo reports whether ra can be the return address. ra and outerFP are the words at the frame pointer.
 func (c *callerStep) mayReturnTo(ra, outerFP Addr, callee function) bool {
 	return c.space.isReturnAddressOf(ra, callee) ||
 		c.rule.isGenerated() && c.space.isGenerated(ra) ||
 		c.mayBeReachedByTailCall(ra, outerFP)
 }
 
-// The called function may have ended in a jump to this one (V8's entry trampoline calls a builtin that jumps to the
-// function). outerFP must lead to another return address.
+// mayBeReachedByTailCall reports whether the function called before ra may have ended in a jump to this one (V8's entry
+// trampoline calls a builtin that jumps to the function). outerFP must lead to another return address.
 func (c *callerStep) mayBeReachedByTailCall(ra, outerFP Addr) bool {
 	if !c.space.isReturnAddressOf(ra, function{}) || outerFP == 0 {
 		return false

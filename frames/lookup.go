@@ -38,9 +38,9 @@ func (s *Space) find(q Query) resolvedRule {
 	return r
 }
 
-// A return address that follows no call and has no call frame information is the outermost frame of a stack prepared by
-// hand (makecontext), if it is a function's first instruction or code of [StackEnds]. A signal trampoline can be there,
-// too.
+// preparedStackRule returns the rule of a return address that follows no call and has no call frame information. It is
+// the outermost frame of a stack prepared by hand (makecontext), if it is a function's first instruction or code of
+// [StackEnds]. A signal trampoline can be there, too.
 func (s *Space) preparedStackRule(q Query) (resolvedRule, bool) {
 	m := s.ModuleAt(q.PC)
 	if m == nil || m.Generated || m.Calls == nil {

@@ -37,9 +37,9 @@ type CallSites interface {
 	FuncStart(pc Addr) (Addr, bool)
 }
 
-// FunctionBounds is a [CallSites] that knows the ends of functions.
+// FunctionBounds is a [CallSites], or another source, that knows the ends of functions.
 type FunctionBounds interface {
-	// FuncRange returns the function's bounds, the end excluded.
+	// FuncRange returns the bounds of the function at pc, the end excluded.
 	FuncRange(pc Addr) (start, end Addr, ok bool)
 }
 

@@ -109,7 +109,7 @@ func (w *Walker) searchRegister(r *resolvedRule) StopReason {
 	return StopNone
 }
 
-// The return address must be directly below the CFA.
+// cfaBase returns false unless the return address is directly below the CFA.
 func (r *resolvedRule) cfaBase() (cfaBase, bool) {
 	row := r.row
 	if row == nil {
@@ -121,7 +121,7 @@ func (r *resolvedRule) cfaBase() (cfaBase, bool) {
 	return cfaBase{row.CFAReg, row.CFAOff, row.CFADeref}, true
 }
 
-// It returns false if there are too many candidates, or steps.
+// collect tries the words from the stack pointer on. It returns false if there are too many candidates, or steps.
 func (s *registerSearch) collect(w *Walker) bool {
 	stack, sp := &w.snap.Stack, w.regs.SP()
 	end := stack.Addr + uint64(len(stack.Bytes))
@@ -137,7 +137,8 @@ func (s *registerSearch) collect(w *Walker) bool {
 	return true
 }
 
-// If the CFA is saved on the stack, each word equal to it gives a value of the register.
+// tryReturnAddress tries the return address at at. If the CFA is saved on the stack, each word equal to it gives a
+// value of the register.
 func (s *registerSearch) tryReturnAddress(w *Walker, at Addr, fit callFit) bool {
 	cfa, off := at+8, uint64(s.base.off)
 	if !s.base.deref {

@@ -8,8 +8,8 @@ const (
 	maxScannedInNoModule = 1
 )
 
-// A scan finds no callers in generated code, which need not call, and no return address of a leaf on arm64, which is in
-// a register.
+// mayScan returns false in generated code, which need not call, and on arm64, where a leaf's return address is in a
+// register.
 func (w *Walker) mayScan() bool {
 	m := w.rule.mod
 	return w.arch.raOnStack && (m == nil || !m.Generated && !m.NoFP)
@@ -45,14 +45,14 @@ func (w *Walker) applyScan(callee function) StopReason {
 	return w.noRuleReason()
 }
 
-// Free Pascal's main pushes a copy of the return address, below it. The CFA by the upper word is a multiple of 16
-// (System V ABI for x86-64, §3.2.2).
+// isCopyOfReturnAddress recognises the copy that Free Pascal's main pushes below its return address. The CFA by the
+// upper word is a multiple of 16 (System V ABI for x86-64, §3.2.2).
 func (c *callerStep) isCopyOfReturnAddress(at, v Addr) bool {
 	above, ok := c.word(at + 8)
 	return ok && above == v && at%16 == 0
 }
 
-// The frame pointer is kept if it is further out.
+// setCaller keeps the frame pointer if it is further out than sp.
 func (c *callerStep) setCaller(pc, sp Addr) {
 	c.next.begin(0)
 	if fp, ok := c.regs.Get(c.arch.fp); ok && fp >= sp {

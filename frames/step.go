@@ -84,7 +84,7 @@ func (w *Walker) stepWithoutRule() StopReason {
 	return w.moveTo(&byScan, w.callersRule(&byScan))
 }
 
-// In a passive read, the unknown frame pointer may be all that is missing.
+// noRuleReason returns StopUnproven in a passive read, where the unknown frame pointer may be all that is missing.
 func (w *Walker) noRuleReason() StopReason {
 	if !w.knewInnermost(w.arch.fp) && w.rule.mod != nil {
 		return StopUnproven
@@ -96,7 +96,7 @@ func (w *Walker) callersRule(r *resolvedRule) *resolvedRule {
 	return w.space.lookup(Query{PC: w.next.PC, AfterCall: r.Flags&FlagExactPC == 0})
 }
 
-// to is the rule at the return address (package comment, "Methods").
+// trustsReturnAddress decides by the package comment's table of methods. to is the rule at the return address.
 func (w *Walker) trustsReturnAddress(r, to *resolvedRule) bool {
 	switch {
 	case w.next.PC == 0: // end of the stack
@@ -111,8 +111,8 @@ func (w *Walker) trustsReturnAddress(r, to *resolvedRule) bool {
 	return w.space.followsCall(w.next.PC)
 }
 
-// A return address in no module is wrong, or its code is gone or newer than the modules. Without a stack pointer it
-// must follow a call.
+// returnsIntoCode returns false for a return address in no module: it is wrong, or its code is gone or newer than the
+// modules. Without a stack pointer it must follow a call.
 func (w *Walker) returnsIntoCode(to *resolvedRule) bool {
 	pc := w.next.PC
 	if !w.knowsNextSP() && !w.space.followsCall(pc) {
@@ -144,7 +144,7 @@ func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
 	return StopNone
 }
 
-// A bounded number of changes of stack may keep or lower the stack pointer.
+// leadsOut reports whether the stack pointer rises. A bounded number of changes of stack may keep or lower it.
 func (w *Walker) leadsOut(r *resolvedRule) bool {
 	from, to := w.regs.SP(), w.nextSP()
 	rises := to > from && r.Flags&(FlagExactPC|FlagStackSwitch) == 0
@@ -176,8 +176,8 @@ func (w *Walker) mayKeepOrLowerSP(r *resolvedRule, from, to Addr) bool {
 	return w.switchesStack()
 }
 
-// A leaf's return address is in a register: on arm64; on x86-64 by a Row (vfork), or popped by the innermost frame
-// (OCaml's caml_c_call).
+// isLeaf reports whether the return address is in a register: on arm64; on x86-64 by a Row (vfork), or popped by the
+// innermost frame (OCaml's caml_c_call).
 func (c *callerStep) isLeaf(r *resolvedRule) bool {
 	popped := c.interrupted && r.Method == MethodCFI && r.CFAReg == X86RSP && r.CFAOff == 0
 	return c.next.PC != c.regs.PC && (c.regs.Arch != X86_64 || r.row != nil || popped)

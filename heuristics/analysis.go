@@ -26,7 +26,7 @@ var analyses = sync.Pool{New: func() any {
 	return a
 }}
 
-// The caller gives the analysis back by free. Precondition: s.abi is not nil.
+// analysis takes an analysis from the pool. The caller gives it back by free. Precondition: s.abi is not nil.
 func (s *Source) analysis() *analysis {
 	a := analyses.Get().(*analysis)
 	a.src, a.abi = s, s.abi

@@ -23,7 +23,8 @@ func (a *analysis) handlerFrame(q frames.Query, fn span, p *prologue, f *finding
 	return a.frameAtDispatch(q, fn, dispatchAny)
 }
 
-// V8's builtins may have no symbols. The jump must be by a word of a table at a callee-saved register.
+// unboundedHandlerFrame serves V8's builtins without symbols. The jump must be by a word of a table at a callee-saved
+// register.
 func (a *analysis) unboundedHandlerFrame(q frames.Query) (finding, bool) {
 	if a.src.opt.Arch != frames.X86_64 {
 		return finding{}, false

@@ -49,7 +49,7 @@ func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
 	return frames.Call{}, isIndirectCallX86(b)
 }
 
-// Except from JIT code, the target of E8 must be code.
+// directCallX86 recognises E8. Except from JIT code, its target must be code.
 func (s *Source) directCallX86(ret uint64, b []byte) (frames.Call, bool) {
 	if len(b) < 5 || b[len(b)-5] != 0xe8 {
 		return frames.Call{}, false

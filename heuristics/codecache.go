@@ -42,7 +42,7 @@ func (c *codeCache) at(pc uint64) []byte {
 	return ch.data[off:ch.n]
 }
 
-// The chunk may begin before the module's code.
+// direct reads from pc on, for a chunk that begins before the module's code.
 func (c *codeCache) direct(pc uint64, ch *chunk) []byte {
 	if ch.n != 0 {
 		return nil

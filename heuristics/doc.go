@@ -28,7 +28,7 @@
 //	no path from the start to pc        epilogue
 //	the path leaves no register with    epilogue; V8's handlers, if no path returns
 //	the CFA, or paths differ in it
-//	no path from pc to a return         prologue; in a part, only if handlers or misaligned calls confirm it
+//	no path from pc to a return         prologue; in a part, V8's handlers, unless a misaligned return agrees
 //	both agree                          prologue, and the registers that the epilogue restores
 //	both differ                         prologue; in a part, or if the state at pc is a guess, the epilogue, if all
 //	                                    paths agree on it

@@ -80,7 +80,7 @@ func (e *epilogueSearch) follow(f *flow) bool {
 	return true
 }
 
-// The limit excludes the instructions before the first branch (unrolled vector code has 10,000).
+// raiseLimit excludes the instructions before the first branch from the limit (unrolled vector code has 10,000).
 func (e *epilogueSearch) raiseLimit(f *flow) {
 	if e.branched = e.branched || f.kind != flowNext; !e.branched {
 		e.in.limit = min(e.in.limit+1, maxSteps)
@@ -114,7 +114,7 @@ func (e *epilogueSearch) vote(end *flow) {
 	}
 }
 
-// The function may be a part of this one, so the vote is weak.
+// voteTail votes at a jump to another function's start. That may be a part of this one, so the vote is weak.
 func (e *epilogueSearch) voteTail() {
 	if f, ok := e.findingAtTail(false); ok && !e.contradictsCalls(&f) {
 		e.votes.add(&f, true)
@@ -157,7 +157,8 @@ func (e *epilogueSearch) findingAtReturn(cfa, ra value, ownConvention bool) (f f
 	return f, true
 }
 
-// A word that neither stack pointer nor frame pointer leads to is of another function's frame (swapcontext).
+// mayBeCFA returns false for a word that neither stack pointer nor frame pointer leads to: it is of another function's
+// frame (swapcontext).
 func (abi *abi) mayBeCFA(v value) bool {
 	switch {
 	case v.base >= firstUnnamedBase:
@@ -168,7 +169,7 @@ func (abi *abi) mayBeCFA(v value) bool {
 	return v.kind == startRelative && (v.base != abi.sp || int64(v.off) >= abi.entry)
 }
 
-// V8 loads callee-saved registers from tables.
+// isLoadedFromStack returns false for a load from a table, as V8 loads callee-saved registers.
 func (abi *abi) isLoadedFromStack(v value, cfaReg uint8) bool {
 	return v.kind != loaded || v.base == abi.sp || v.base == abi.fp || v.base == cfaReg
 }
@@ -185,7 +186,8 @@ func (s *savedReg) setToPlaceAtStart(v value, reg uint8) bool {
 	return true
 }
 
-// arm64's swapcontext has the return address in x1. Callee-saved registers have other uses that look the same.
+// setRAFromCallerSaved accepts a return address in a caller-saved register (x1 in arm64's swapcontext). Callee-saved
+// ones have other uses that look the same.
 func (abi *abi) setRAFromCallerSaved(v value, p *savedReg) bool {
 	if v.kind != startRelative || v.off != 0 || v.base >= firstUnnamedBase || abi.scratch>>v.base&1 == 0 {
 		return false

@@ -58,7 +58,8 @@ func (p *patterns) makesCallersFrame(pc uint64) bool {
 // push rbp
 const opPushBP = 0x55
 
-// Other compilers than JIT ones may save rbp earlier, so only innermost frames count.
+// voteFrameMade votes where JIT code has made its frame. Other code may save rbp earlier, so only innermost frames
+// count.
 func (e *epilogueSearch) voteFrameMade() bool {
 	abi, st := e.in.abi, &e.in.st
 	if !e.in.src.opt.JIT || !e.innermost || abi.ra != noReg {

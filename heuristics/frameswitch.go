@@ -116,7 +116,7 @@ func (p *patterns) isOutsideOfStack(v value) bool {
 	return v.kind == startRelative
 }
 
-// x86-64's return pops the target.
+// leadsTo returns the target of a jump or return. On x86-64 it pops that of a return.
 func (p *patterns) leadsTo(f *flow) value {
 	st := &p.st
 	switch {
@@ -131,7 +131,7 @@ func (p *patterns) leadsTo(f *flow) value {
 	return value{}
 }
 
-// The register is noReg for a value that is no register's.
+// placeOf returns the place of v for reg; noReg if v is no register's.
 func (abi *abi) placeOf(v value, reg uint8) frames.RegRule {
 	switch {
 	case v.isStartValue(reg):

@@ -198,7 +198,7 @@ func stepImmediateA64(st *symbolicState, w a64) {
 	}
 }
 
-// Register 31 is none if flags are set, else the stack pointer.
+// stepAddImmA64 interprets add and sub. Register 31 is none if flags are set, else the stack pointer.
 func stepAddImmA64(st *symbolicState, w a64) {
 	n := int64(uint32(w) >> 10 & 0xfff)
 	if w.is(1<<22, 1<<22) {
@@ -388,7 +388,7 @@ func stepAccessAtOffsetA64(st *symbolicState, w a64, off int64) {
 	accessA64(st, w.rd(), st.regs[w.rn()].plus(off), load, w.field(30, 2) == 3)
 }
 
-// The base can move.
+// stepIndexedA64 interprets accesses that may move their base.
 func stepIndexedA64(st *symbolicState, w a64) {
 	off := w.signed(12, 9)
 	base := st.regs[w.rn()]

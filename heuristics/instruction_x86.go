@@ -159,8 +159,8 @@ func stepFrameX86(st *symbolicState, i *x86.Inst) {
 	st.regs[hwSP] = st.regs[hwSP].plus(-(i.Imm & 0xffff))
 }
 
-// The instruction before has set cmpReg. Where "cmp rsp, cmpReg; jne" does not jump, both are equal: the end of a
-// loop that allocates stack page by page.
+// stepBranchX86 interprets jcc, loop and jrcxz. The instruction before has set cmpReg. Where "cmp rsp, cmpReg; jne"
+// does not jump, both are equal: the end of a loop that allocates stack page by page.
 func stepBranchX86(st *symbolicState, i *x86.Inst, f *flow, cmpReg uint8) {
 	f.kind, f.target = flowCond, targetX86(st, i)
 	if i.Op >= 0xe0 && i.Op < 0xe3 { // loop
@@ -172,7 +172,7 @@ func stepBranchX86(st *symbolicState, i *x86.Inst, f *flow, cmpReg uint8) {
 	}
 }
 
-// The instruction before has set pushedMem.
+// stepControlX86 interprets call, jmp, ret and group 5. The instruction before has set pushedMem.
 func stepControlX86(st *symbolicState, i *x86.Inst, f *flow, pushedMem bool) {
 	switch i.Op {
 	case 0xe8: // call
@@ -311,7 +311,7 @@ func isCalleeSavedAtStart(st *symbolicState, reg uint8) bool {
 	return (reg == hwBP || reg == hwBX || reg >= 12 && reg < 16) && st.regs[reg].isStartValue(reg)
 }
 
-// The address is unknown unless it is a tracked register plus a constant.
+// addressX86 returns the address of the memory operand; unknown unless it is a tracked register plus a constant.
 func addressX86(st *symbolicState, i *x86.Inst) value {
 	if i.Base == noReg || i.Index != noReg || i.Prefix&(x86.PrefixSeg|x86.Prefix67) != 0 {
 		return value{}
@@ -323,7 +323,7 @@ func addressX86(st *symbolicState, i *x86.Inst) value {
 	return v.plus(int64(i.Disp))
 }
 
-// An unknown stack pointer becomes a new base.
+// setX86 sets a register. An unknown stack pointer becomes a new base.
 func setX86(st *symbolicState, reg uint8, v value) {
 	if reg == hwSP && (v.kind == unknown || v.kind == constant) {
 		v = st.newUnnamedBase()

@@ -23,7 +23,7 @@ func (s *visitedSet) clear() {
 	}
 }
 
-// Instructions within 64 bytes are adjacent.
+// entry returns the entry of pc, empty or not. Those of instructions within 64 bytes are adjacent.
 func (s *visitedSet) entry(pc uint64) *visitedInst {
 	i := pc>>6*0x9e3779b97f4a7c15>>(64-visitBits+4)<<4 | pc>>2&15
 	for s.entries[i].gen == s.gen && s.entries[i].pc != pc {
@@ -82,7 +82,8 @@ func (s *pathStack) pop(st *symbolicState) bool {
 	return true
 }
 
-// A path with another stack pointer goes on behind the call at st.pc, so the call does not return.
+// hasOtherSP reports whether a kept path goes on at st.pc, behind a call, with another stack pointer: the call does not
+// return.
 func (s *pathStack) hasOtherSP(st *symbolicState) bool {
 	for i := range s.n {
 		if p := &s.paths[i]; p.pc == st.pc && p.regs[st.sp] != st.regs[st.sp] {

@@ -36,7 +36,8 @@ func (m *majority) add(st *symbolicState) {
 	}
 }
 
-// The part was split off fn. With q.SPOnly the result holds for all paths.
+// searchPrologue searches paths from fn's start to pc, in fn and in part, which was split off fn. With q.SPOnly the
+// result holds for all paths.
 func (a *analysis) searchPrologue(q frames.Query, fn, part span) prologue {
 	p := a.searchPrologueAlong(q, fn, part, false)
 	if fp := p.st.regs[a.abi.fp]; q.SPOnly && p.found && !p.guessed && fp.isRelativeTo(a.abi.sp) {
@@ -97,8 +98,8 @@ func (s *prologueSearch) arrive() bool {
 	return true
 }
 
-// With allPaths, a path with another stack pointer visits an instruction once more, with an unknown one. Behind a call
-// it ends: the call does not return.
+// visit reports whether the path goes on. With allPaths, one with another stack pointer visits an instruction once
+// more, with an unknown one. Behind a call it ends: the call does not return.
 func (s *prologueSearch) visit() bool {
 	st := &s.in.st
 	s.movedUnknown = s.movedUnknown || st.regs[st.sp].base >= firstUnnamedBase
@@ -175,7 +176,7 @@ func (p *prologue) noteReached(st *symbolicState) {
 
 const mixedSP = ^uint32(0)
 
-// Precondition: no path led to pc.
+// guessByMajority takes the state of most jump tables, else of most calls. Precondition: no path led to pc.
 func (p *prologue) guessByMajority() {
 	for _, m := range [...]*majority{&p.tables, &p.calls} {
 		if m.count > 0 {
@@ -185,7 +186,8 @@ func (p *prologue) guessByMajority() {
 	}
 }
 
-// With the stack pointer as at the start the jump is a tail call, and counts as a call.
+// noteIndirectJump counts a jump as one by a table, or, with the stack pointer as at the start, as a tail call, like a
+// call.
 func (p *prologue) noteIndirectJump(st *symbolicState) {
 	if st.regs[st.sp].isStartValue(st.sp) {
 		p.calls.add(st)
@@ -228,8 +230,8 @@ func (p *prologue) cfaRegister(abi *abi, spOnly bool) (reg uint8, ok bool) {
 	return 0, false
 }
 
-// A realigned frame has its CFA in slots: gcc's argument pointer, OpenSSL's earlier stack pointer. The lowest copy
-// moves along with the stack.
+// realignedCFA finds the CFA of a realigned frame, in slots: gcc's argument pointer, OpenSSL's earlier stack pointer.
+// The lowest copy moves along with the stack.
 func (p *prologue) realignedCFA(abi *abi, f *finding, spOnly bool) bool {
 	var lowest *slot
 	var leadReg uint8 // leads to it
@@ -253,7 +255,7 @@ func (p *prologue) realignedCFA(abi *abi, f *finding, spOnly bool) bool {
 	return true
 }
 
-// Slots with addresses below the saved registers are arguments, which callees may write.
+// mayKeepCFA returns false for slots with addresses below the saved registers: arguments, which callees may write.
 func (p *prologue) mayKeepCFA(s *slot, abi *abi, lowestSave int32) bool {
 	return s.base >= firstUnnamedBase && s.val.isRelativeTo(abi.sp) && s.val.off >= lowestSave && p.st.stillValid(s)
 }
@@ -268,7 +270,8 @@ func (p *prologue) registerTo(s *slot, abi *abi, spOnly bool) (reg uint8, ok boo
 	return 0, false
 }
 
-// The walker checks the return address.
+// assumePreserved assumes that the call preserves a scratch register with the CFA. The walker checks the return
+// address.
 func (p *prologue) assumePreserved(abi *abi, f *finding) bool {
 	if p.guessed || abi.ra != noReg { // the link register is needed, too
 		return false
@@ -284,7 +287,7 @@ func (p *prologue) assumePreserved(abi *abi, f *finding) bool {
 	return false
 }
 
-// Registers may be saved before the stack pointer is aligned.
+// addSavedAbove adds registers saved before the stack pointer was aligned.
 func (p *prologue) addSavedAbove(abi *abi, f *finding) {
 	for i, reg := range abi.calleeSaved {
 		if f.calleeSaved[i].kind == inMemory {
@@ -309,7 +312,7 @@ func (p *prologue) fillPlaces(abi *abi, f *finding, base uint8) {
 	}
 }
 
-// arm64's swapcontext has its return address only in the context.
+// savedOutsideFrame finds the return address of arm64's swapcontext, which is only in the context.
 func (p *prologue) savedOutsideFrame(abi *abi, reg uint8) savedReg {
 	if p.afterCall {
 		return p.savedInScratch(abi, reg)

@@ -238,7 +238,7 @@ func (st *symbolicState) returnSlot() (addr value, ok bool) {
 	return value{}, false
 }
 
-// It prefers the stack pointer. reg is a DWARF number.
+// asRegPlusOffset expresses addr by a register at pc, preferably the stack pointer. reg is a DWARF number.
 func (st *symbolicState) asRegPlusOffset(addr value) (reg uint8, off int64, ok bool) {
 	for i := range uint8(16) {
 		reg := (hwSP + i) % 16

@@ -20,8 +20,8 @@ func (p *patterns) root(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{Flags: frames.FlagRoot, Method: frames.MethodHeuristic}, nil, true
 }
 
-// Without bounds, the entry point's function ends at the first instruction that nothing follows: also a call before a
-// landing place or padding.
+// isEntryPoint reports whether pc is in the entry point's function. Without bounds, that ends at the first instruction
+// that nothing follows: also a call before a landing place or padding.
 func (p *patterns) isEntryPoint(pc uint64) bool {
 	entry := p.src.opt.Entry
 	if entry == 0 || pc < entry {

@@ -11,10 +11,7 @@ type Code interface {
 }
 
 // Functions has the bounds of a module's functions.
-type Functions interface {
-	// FuncRange returns the bounds of the function at pc, the end excluded.
-	FuncRange(pc uint64) (start, end uint64, ok bool)
-}
+type Functions = frames.FunctionBounds
 
 // Parts is a [Functions] that knows parts split off functions (NAME.cold of GCC and LLVM).
 type Parts interface {

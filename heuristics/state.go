@@ -96,7 +96,7 @@ type path struct {
 	align           uint8 // alignEven and alignOdd of the calls so far
 }
 
-// The unused slots are half of a state.
+// copyFrom leaves out the unused slots, half of a state.
 func (st *symbolicState) copyFrom(o *symbolicState) {
 	st.regs = o.regs
 	copy(st.slots[:o.nslots], o.slots[:o.nslots])
@@ -140,7 +140,7 @@ func (st *symbolicState) clobber(mask uint32) {
 	}
 }
 
-// Other bases than stack pointer, frame pointer and unnamed ones are ignored.
+// store ignores other bases than stack pointer, frame pointer and unnamed ones.
 func (st *symbolicState) store(addr, v value) {
 	if addr.kind != startRelative || addr.base != st.sp && addr.base != st.fp && addr.base < firstUnnamedBase {
 		return
@@ -200,8 +200,9 @@ func (st *symbolicState) lowestSave(abi *abi) int32 {
 	return lowest
 }
 
-// A word loaded relative to the frame pointer's start value counts as the slot with the register's start value, if
-// there is one and the register has changed since. Else that slot is an argument on the stack.
+// restore loads the word at addr into reg. One relative to the frame pointer's start value counts as the slot with the
+// register's start value, if there is one and the register has changed since. Else that slot is an argument on the
+// stack.
 func (st *symbolicState) restore(reg uint8, addr value) {
 	v := st.load(addr)
 	if v.kind == loaded && v.base == st.fp && !st.regs[reg].isStartValue(reg) {
@@ -219,8 +220,8 @@ func (st *symbolicState) noteRelease(before value) {
 	st.releasedStack = before.kind == startRelative && sp.isRelativeTo(before.base) && sp.off > before.off
 }
 
-// Padding to an aligned address, or a landing place, follows a call that does not return. Precondition: afterCall; f is
-// the instruction at pc.
+// noteNoReturn marks a path doubtful at padding to an aligned address, or a landing place: they follow a call that does
+// not return. Precondition: afterCall; f is the instruction at pc.
 func (st *symbolicState) noteNoReturn(f *flow) {
 	if f.padding {
 		st.padded = true
@@ -250,7 +251,7 @@ func (st *symbolicState) noteCall() {
 	}
 }
 
-// off is that of the CFA, from the start's stack pointer.
+// callsAlignedTo reports whether all calls were aligned, if the CFA is the start's stack pointer + off.
 func (st *symbolicState) callsAlignedTo(off int32) bool {
 	if off&8 == 0 {
 		return st.align&alignOdd == 0

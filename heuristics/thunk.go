@@ -27,7 +27,7 @@ func (p *patterns) thunkFrame(q frames.Query) (finding, bool) {
 	return finding{}, false
 }
 
-// Two bytes 0, or two int3, precede start. Loops are aligned with nops.
+// isPadded reports whether two bytes 0, or two int3, precede start. Loops are aligned with nops.
 func (p *patterns) isPadded(start uint64) bool {
 	b := p.code(start - 2)
 	return len(b) >= 3 && b[0] == b[1] && b[1] != b[2] && (b[0] == 0 || b[0] == 0xcc)

@@ -71,7 +71,7 @@ func (v *votes) best() (f *finding, sure bool) {
 	return &best.finding, int(best.strong) == v.strong && v.strong > 0
 }
 
-// A whole frame has the frame pointer at the caller's, below the return address.
+// showsWholeFrame reports whether the first outcome has the frame pointer at the caller's, below the return address.
 func (v *votes) showsWholeFrame(abi *abi) bool {
 	first := &v.outcomes[0]
 	return v.strong > 0 && first.cfa == startValue(abi.fp).plus(16) &&

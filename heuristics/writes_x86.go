@@ -21,7 +21,7 @@ func writtenRM(i *x86.Inst) uint32 {
 	return bit(i.RM)
 }
 
-// Without REX, 4 to 7 are ah, ch, dh and bh, parts of 0 to 3.
+// byteReg returns the register of a byte operand. Without REX, 4 to 7 are ah, ch, dh and bh, parts of 0 to 3.
 func byteReg(i *x86.Inst, reg uint8) uint8 {
 	if !i.REX && reg >= 4 && reg < 8 {
 		return reg - 4

@@ -22,7 +22,8 @@ func BuildIDPath(id string) string {
 	return path.Join(debugRoot, ".build-id", id[:2], id[2:]+".debug")
 }
 
-// GDB's order (GDB manual, as above): by build id, then, for an absolute path, by .gnu_debuglink.
+// debugPaths returns the places in GDB's order (GDB manual, as above): by build id, then, for an absolute path, by
+// .gnu_debuglink.
 func (f *File) debugPaths(file string) []string {
 	var out []string
 	add := func(p string) {

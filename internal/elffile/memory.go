@@ -24,7 +24,7 @@ func (f *File) readSegment(vaddr uint64, buf []byte) int {
 	return got
 }
 
-// n is the number of bytes to the segment's end.
+// locate returns the file's offset of an address, and the number of bytes to the segment's end.
 func (f *File) locate(vaddr uint64) (off, n uint64, ok bool) {
 	for i := range f.Segments {
 		s := &f.Segments[i]

@@ -107,7 +107,8 @@ func unxz(out *growingBuffer, raw []byte) error {
 	return fmt.Errorf("number of xz blocks: %w", ErrTooBig)
 }
 
-// §3.1. last: the index begins instead.
+// xzBlockHeader reads a block's header (§3.1) and returns the dictionary's size in bytes. last: the index begins
+// instead.
 func xzBlockHeader(r *bytes.Reader) (dict int, last bool, err error) {
 	size, err := r.ReadByte()
 	if err != nil || size == 0 {
@@ -135,7 +136,7 @@ func xzBlockHeader(r *bytes.Reader) (dict int, last bool, err error) {
 	return xzDictSize(filter[2]), false, nil
 }
 
-// §5.3.1. Distances beyond maxXZDict fail to decode.
+// xzDictSize returns a dictionary's size in bytes (§5.3.1), at most maxXZDict. Greater distances fail to decode.
 func xzDictSize(b byte) int {
 	if b > 40 {
 		return maxXZDict

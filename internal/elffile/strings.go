@@ -7,7 +7,7 @@ import "bytes"
 // In bytes. C++ templates reach tens of kilobytes.
 const maxString = 64 << 10
 
-// "" if unreadable.
+// stringAt returns "" if the string cannot be read.
 func (w *Window) stringAt(off uint64) string {
 	if off >= w.size {
 		return ""

@@ -174,7 +174,7 @@ func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 	return nil
 }
 
-// The bytes are valid until the next call.
+// read returns bytes that are valid until the next call.
 func (t *symbolTable) read(buf *[]byte, off, n uint64) ([]byte, error) {
 	if t.contents.whole != nil {
 		return t.contents.View(off, int(n))

@@ -110,7 +110,7 @@ func newSuffixIndex(names []string) *suffixIndex {
 	return e
 }
 
-// A name of one byte may follow any byte.
+// lastTwoBytes yields the name's last two bytes; of a name of one byte, with each byte before.
 func lastTwoBytes(name string) iter.Seq[uint16] {
 	return func(yield func(uint16) bool) {
 		n := len(name)

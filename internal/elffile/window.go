@@ -71,7 +71,7 @@ func (w *Window) View(off uint64, n int) ([]byte, error) {
 	return b.data[in : in+uint64(n) : in+uint64(n)], nil
 }
 
-// The slot may have another block.
+// block returns the slot of a block, which may have another one.
 func (w *Window) block(num uint64) *block {
 	b := &w.blocks[num%windowBlocks]
 	if b.num == 0 && (w.spare.num == num+1 || !w.memory.TakeSpare(blockSize+overlap)) {
@@ -80,7 +80,7 @@ func (w *Window) block(num uint64) *block {
 	return b
 }
 
-// Views of the old memory may be in use.
+// load allocates new memory, as views of the old one may be in use.
 func (w *Window) load(b *block, num uint64) error {
 	start := num << blockBits
 	buf := make([]byte, min(blockSize+overlap, w.size-start))
