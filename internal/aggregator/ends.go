@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/handover"
 )
 
-// Of ended threads the kernel has only the first's name.
+// endThread ends a thread's account. Of ended threads only the process's first one still has a name in the kernel.
 func (a *Aggregator) endThread(e *handover.Event) {
 	th := a.thread(e.Thread)
 	if e.ThreadEnd.Alive {

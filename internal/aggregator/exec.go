@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/handover"
 )
 
-// handleExec ends what is known of a former program. No thread of the new one may be selected.
+// handleExec ends what is known of a former program. Perhaps no thread of the new one is selected: e.Thread is nil.
 func (a *Aggregator) handleExec(e *handover.Event) {
 	p := a.process(e.Proc)
 	if e.Thread != nil {
@@ -27,7 +27,7 @@ func (a *Aggregator) handleExec(e *handover.Event) {
 	}
 }
 
-// Time up to now has the old name.
+// handleRename attributes the time up to now under the old name.
 func (a *Aggregator) handleRename(e *handover.Event) {
 	th, p := a.thread(e.Thread), a.process(e.Proc)
 	a.attribute(&attribute.Cut{Thread: th.ID})

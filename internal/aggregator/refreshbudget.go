@@ -3,11 +3,11 @@
 package aggregator
 
 // An incomplete stack often ends in code newer than the list of mappings, which is then read again: at least
-// refreshAfter ns after the last time, for at most 1/refreshShare of a CPU. It is also read every refreshEvery ns, as
-// remapped memory shows in no stack, and every refreshStart ns while a runtime starts.
+// refreshAfter ns after the last time, and without new code for at most 1/refreshShare of a CPU. It is also read every
+// refreshEvery ns, as remapped memory shows in no stack, and every refreshStart ns while a runtime starts.
 //
-// Readings that find new code do not delay the next, up to a credit of loadCredit ns of CPU time, refilled by
-// 1/refreshShare of the time. Queries have their own share, with a credit of queryCredit ns.
+// Readings that find new code do not delay the next: they take up to loadCredit ns of CPU time, and 1/refreshShare of a
+// CPU more. Queries have their own share, with a credit of queryCredit ns.
 const (
 	refreshAfter = 1e6
 	refreshShare = 20

@@ -89,7 +89,7 @@ func (out *intervalSink) stackOf(s *attribute.Span) sample.StackID {
 	return out.stacks.leaves.stackOf(s.Stack, s.Leaf)
 }
 
-// An unchanged thread can have one open interval for days.
+// refresh shows the sinks the time so far, with open intervals: an unchanged thread can have one for days.
 func (a *Aggregator) refresh(at int64) {
 	took := selfruntime.CPUTimeOf(func() { a.refreshSinks(at) })
 	a.Requests.Refresh.Done(int64(took), false)

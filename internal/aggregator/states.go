@@ -19,9 +19,8 @@ type processState struct {
 	innerPID int // in its own pid namespace
 	// [loadedcode.Process.AddressSpaceNumber] of the program for which the rest was made
 	addressSpace uint64
-	// remapped: some modules may be unmapped.
 	modules      map[*frames.Module]*profile.ModuleInfo
-	remapped     bool
+	remapped     bool // some modules are perhaps unmapped
 	managedNames managedNames
 	walked       samplesWalked
 	histories    programHistories

@@ -54,8 +54,8 @@ func (e *waitExplainer) close() {
 }
 
 const (
-	maxLocations      = 1 << 14
-	procCacheLifetime = 1e9 // of a descriptor's name, ns
+	maxCached         = 1 << 14 // stacks' functions, and variables
+	procCacheLifetime = 1e9     // of what /proc shows: a descriptor's name, the list of threads; ns
 )
 
 type waitState struct {
@@ -201,7 +201,7 @@ func (e *waitExplainer) innermostFunctions(p *processState, s *observe.RawSample
 		f := w.walker.Frame()
 		names = append(names, e.functionName(p, &f, s.Regs.Arch))
 	}
-	if len(w.names) >= maxLocations {
+	if len(w.names) >= maxCached {
 		clear(w.names)
 	}
 	w.names[id] = names
@@ -232,7 +232,7 @@ func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Varia
 		return v
 	}
 	v = e.namer().VariableAt(p.Target.Space(), p.Target.PID, uint64(addr))
-	if len(p.waitState.variables) >= maxLocations {
+	if len(p.waitState.variables) >= maxCached {
 		clear(p.waitState.variables)
 	}
 	p.waitState.variables[addr] = v

@@ -137,7 +137,7 @@ func (a *Attribution) attributeObserved(e *Observed) {
 		t.account.Begin(e.At)
 	}
 	s := e.Sample
-	if e.NotStopped.Suppressed() { // their clocks are older
+	if e.NotStopped.Suppressed() { // the unchanged ticks' clocks are older than those in NotStopped
 		a.extend(t, s.UnchangedBefore)
 		s.UnchangedBefore = sample.Unchanged{}
 	}

@@ -2,6 +2,7 @@
 
 // Package attribute divides the time of threads among the stacks of their samples: events in, intervals out. Answers of
 // the kernel ([ProcSource]) are input too, so that a recorded stream gives the same intervals again (replay_test.go).
+// The stream begins after the walk: wrong stacks are examined in a core file.
 //
 // # Algorithm
 //

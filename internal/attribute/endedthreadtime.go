@@ -33,8 +33,9 @@ type sampleWeight struct {
 	unproven   bool
 }
 
-// longLifeTicks is the length of a life, in ticks on a CPU or asleep, from which a thread's own clock suffices. On-CPU
-// samples do not count: --subset draws many of them by chance.
+// longLifeTicks is the length of a life from which a thread's own clock suffices: at its end, in T of its CPU time and
+// sleep (--subset draws many samples on a CPU by chance); before it, and with kernel samples also at it, in weights,
+// which are samples on a CPU; for its deferred samples, in samples of any kind.
 const longLifeTicks = 16
 
 // addWeights takes, after a long life, only the first sample's weight.

@@ -26,7 +26,7 @@ type ProcessStarted struct {
 type Observed struct {
 	Process    sample.ProcessID
 	Thread     sample.ThreadID
-	CreatedAt  int64 // first listing or an earlier sample; 0: not observed
+	CreatedAt  int64 // first listing or an earlier sample; 0: its creation was not observed
 	NotStopped sample.NotStopped
 	Sample
 }

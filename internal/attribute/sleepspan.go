@@ -8,7 +8,7 @@ const mergeLimit = 1e9
 type sleepSpan struct {
 	Span   // valid if open
 	open   bool
-	active bool
+	active bool // the thread has run in it: mergeLimit bounds it
 }
 
 // observe adds a sample asleep. ran: the thread ran since the last sample; blocked is in ns.

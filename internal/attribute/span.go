@@ -71,11 +71,12 @@ const (
 	RanBetweenTicks = "[ran between ticks]"
 	// BlockedBetweenTicks is blocked time between two samples running.
 	BlockedBetweenTicks = "[blocked between ticks]"
-	// NotObserved is time in which prywalk was stopped, or had no CPU or no permission.
+	// NotObserved is time in which prywalk was stopped, had no CPU, or was refused a stop (no permission, --max-pause),
+	// and all time of a thread without a sample.
 	NotObserved = "[not observed]"
 	// ExitedUnseen is CPU time of ended threads beyond their samples.
 	ExitedUnseen = "[exited unseen]"
-	// ShortLivedChildren is CPU time of children that ended before discovery, and of others' ends.
+	// ShortLivedChildren is CPU time of children that ended before discovery, and of other children's exits.
 	ShortLivedChildren = "[short-lived children]"
 	// NoUserSpace is the frame of a thread without user space, as of io_uring.
 	NoUserSpace = "[kernel's own thread]"

@@ -4,6 +4,7 @@ package attribute
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -21,11 +22,12 @@ var update = flag.Bool("update", false, "write the .want files of the recorded s
 
 // sums is a Sink that sums times of equal intervals, and collects impossible ones in bad.
 type sums struct {
-	of      map[string][4]int64
-	cpu     int64
-	threads int
-	procs   map[sample.ProcessID]bool
-	bad     []string
+	functions map[sample.StackID][]string // by [WriteStack], innermost first
+	of        map[string][4]int64
+	cpu       int64
+	threads   int
+	procs     map[sample.ProcessID]bool
+	bad       []string
 }
 
 func newSums() *sums { return &sums{of: map[string][4]int64{}, procs: map[sample.ProcessID]bool{}} }
@@ -33,6 +35,9 @@ func newSums() *sums { return &sums{of: map[string][4]int64{}, procs: map[sample
 func (s *sums) Add(i *Interval) {
 	k := fmt.Sprintf("process %d thread %d stack %d %v %s %s %s", i.Process, i.Thread, i.Stack, i.State, i.Wait, i.Leaf,
 		i.Program)
+	if i.Leaf == "" || i.Leaf == RanBetweenTicks || i.Leaf == BlockedBetweenTicks {
+		k = strings.TrimSpace(k) + " " + strings.Join(s.functions[i.Stack], ";")
+	}
 	t := s.of[k]
 	s.of[k] = [4]int64{t[0] + i.CPU, t[1] + i.RunQueue, t[2] + i.Wall, t[3] + i.Samples}
 	s.cpu += i.CPU
@@ -65,6 +70,7 @@ func TestRecordedStreamsGiveTheSameIntervals(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := newSums()
+		got.functions = functionsIn(t, stream)
 		totals, err := replay(bytes.NewReader(stream), got)
 		if err != nil {
 			t.Fatal(path, err)
@@ -86,6 +92,80 @@ func TestRecordedStreamsGiveTheSameIntervals(t *testing.T) {
 		}
 		if text != string(want) {
 			t.Errorf("%s gives\n%s\nwant\n%s", path, text, want)
+		}
+	}
+}
+
+func functionsIn(t *testing.T, stream []byte) map[sample.StackID][]string {
+	t.Helper()
+	functions := map[sample.StackID][]string{}
+	for line := range bytes.Lines(stream) {
+		var s struct {
+			Stack struct {
+				ID        sample.StackID
+				Functions []string
+			}
+		}
+		if !bytes.HasPrefix(line, []byte(`{"Stack"`)) {
+			continue
+		}
+		if err := json.Unmarshal(line, &s); err != nil {
+			t.Fatal(err)
+		}
+		functions[s.Stack.ID] = s.Stack.Functions
+	}
+	return functions
+}
+
+// placeSums sums the time in the places where a program computes and sleeps by its source, and elsewhere, ns.
+type placeSums struct {
+	functions                            map[sample.StackID][]string
+	computesIn                           string
+	sleepsIn                             []string
+	rightCPU, cpu, rightBlocked, blocked int64
+}
+
+func (p *placeSums) Add(i *Interval) {
+	if i.Leaf == NotObserved {
+		return
+	}
+	blocked := i.Wall - i.CPU - i.RunQueue
+	p.cpu += i.CPU
+	p.blocked += blocked
+	if i.Leaf == "" && slices.Contains(p.functions[i.Stack], p.computesIn) {
+		p.rightCPU += i.CPU
+	}
+	if i.Leaf == "" && slices.ContainsFunc(p.sleepsIn, p.functionIn(i)) {
+		p.rightBlocked += blocked
+	}
+}
+
+func (p *placeSums) functionIn(i *Interval) func(string) bool {
+	return func(name string) bool { return slices.Contains(p.functions[i.Stack], name) }
+}
+
+func (*placeSums) ThreadDone(sample.ThreadID, int64, int64) {}
+func (*placeSums) ProcessDone(sample.ProcessID)             {}
+
+// Unlike the .want files, it does not depend on -update.
+func TestRecordedTimeIsWhereTheProgramsSpendIt(t *testing.T) {
+	for name, c := range map[string]placeSums{
+		"sleeper_ptrace": {computesIn: "burn", sleepsIn: []string{"nanosleep"}},
+		"exec_ptrace":    {computesIn: "burn_here", sleepsIn: []string{"sigwait", "__pthread_clockjoin_ex", "pause"}},
+	} {
+		stream, err := os.ReadFile(filepath.Join("testdata", name+".events"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.functions = functionsIn(t, stream)
+		if _, err := replay(bytes.NewReader(stream), &c); err != nil {
+			t.Fatal(err)
+		}
+		const least = 0.99
+		right := float64(c.rightCPU) >= least*float64(c.cpu) && float64(c.rightBlocked) >= least*float64(c.blocked)
+		if !right || c.blocked == 0 {
+			t.Errorf("%s: of %d ns of CPU time %d are in %s; of %d ns asleep %d in %v", name, c.cpu, c.rightCPU,
+				c.computesIn, c.blocked, c.rightBlocked, c.sleepsIn)
 		}
 	}
 }

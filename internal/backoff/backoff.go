@@ -6,8 +6,9 @@ import "math/rand/v2"
 
 // Times and costs are in nanoseconds.
 const (
-	maxBackoff     = 120e6 // mean, before the factor
-	maxIdleBackoff = 1e9   // the same in a process in which no thread runs
+	maxBackoff = 120e6 // mean, before the factor
+	// About the longest time without an observation while the process's clock stands still.
+	maxIdleBackoff = 1e9
 
 	sleepShare  = 16 // a back-off is at most 1/16 of the thread's sleep so far
 	notRunShare = 1  // the same before its first run, with kernel samples and manyThreads

@@ -9,7 +9,15 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Policy decides which sleepers are backed off.
+// Policy decides which sleepers are backed off. The calls of a tick:
+//
+//	BeginTick, WakeDue
+//	for each thread that is observed: NoteUnchanged, or NoteChanged (also if that fails)
+//	NoteObservation     after NoteChanged, once a sample is taken or the clocks are read; a stop may end in a later tick
+//	SearchDue, …        see there
+//	BeginBackoffs       for each process; then TicksSkipped, if the next ticks are skipped
+//
+// NoteObservation charges the CPU time since the last one to the back-off that NoteChanged has ended.
 type Policy struct {
 	wheel     timingWheel
 	rng       *rand.Rand

@@ -14,7 +14,7 @@ type Kind uint8
 // The kinds of events.
 const (
 	Sampled           Kind = iota
-	FoundUnchanged         // the thread is unchanged until now (at checkpoints)
+	FoundUnchanged         // the thread is unchanged until now (at checkpoints, refreshes, suspensions, execs)
 	ThreadEnded            // the thread or the recording ends
 	EndedSoFar             // CPU time of ended threads so far
 	ProcessEnded           // the process or the recording ends

@@ -18,7 +18,7 @@ type SharedThread struct {
 	Feedback      *observe.WalkFeedback // with the aggregator's hints
 	Name          string                // the kernel's, at the first listing
 	FirstListedAt int64                 // CLOCK_MONOTONIC ns
-	CreatedAt     int64                 // CLOCK_MONOTONIC ns; 0: not observed
+	CreatedAt     int64                 // CLOCK_MONOTONIC ns; 0: its creation was not observed
 
 	// NamedByRuntime reports that the aggregator has the thread's name from a runtime.
 	NamedByRuntime atomic.Bool

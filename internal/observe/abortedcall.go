@@ -27,7 +27,8 @@ const (
 	// ns without stops after harm; doubles with each harm
 	minSuppressed = 100e6
 	maxSuppressed = 100e9
-	wordsAround   = 2 << 10
+
+	wordsAround = 2 << 10 // bytes
 )
 
 type abortedCall struct {
@@ -135,7 +136,7 @@ func (call *abortedCall) hasSameWords(t *Thread) bool {
 	return err == nil && n == call.wordCount && bytes.Equal(words[:n], call.words[:n])
 }
 
-// The result is in clock ticks, 0 if unreadable.
+// userTime returns the user time in clock ticks, 0 if unreadable.
 func (t *Thread) userTime() uint64 {
 	var st procmem.Stat
 	_ = t.files.Stat(&st)

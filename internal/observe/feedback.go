@@ -24,8 +24,7 @@ func newFeedback(id ThreadID) *WalkFeedback {
 	return feedback
 }
 
-// Walked learns from a finished walk of s. Precondition: p has the mappings as of then. walked is nil if some frames
-// are missing.
+// Walked learns from a finished walk of s. Precondition: p has the mappings as of then.
 func (feedback *WalkFeedback) Walked(
 	p *loadedcode.Process, w *frames.Walker, s *RawSample, walked *deepstack.WalkedFrames,
 ) {

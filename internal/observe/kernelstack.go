@@ -73,7 +73,8 @@ func (f *futexStacks) confirm() {
 	f.next++
 }
 
-// kernelStacks needs CAP_SYS_ADMIN. It leaves out threads that run between all their observations.
+// kernelStacks needs CAP_SYS_ADMIN. It reads the stack of a sleep only after the thread was found unchanged once since
+// its last passive read.
 type kernelStacks struct {
 	wanted bool
 	failed int

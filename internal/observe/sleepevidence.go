@@ -19,7 +19,7 @@ type sleepEvidence struct {
 	retries              retryBackoff
 }
 
-// False also if an incomplete stack is to be read again.
+// confirmUnchanged returns false also if an incomplete stack is to be read again.
 func (e *sleepEvidence) confirmUnchanged(sched procmem.SchedStat, files *procmem.ThreadFiles, incomplete bool) bool {
 	if !e.base.isUnchanged(sched) && !e.base.acceptReturnToStop(sched, files) {
 		e.retries = retryBackoff{}

@@ -149,7 +149,7 @@ func (s *stopAll) wait() {
 	}
 }
 
-// False: no thread has run since.
+// readAllPassively returns false if no thread has run since the last round.
 func (s *stopAll) readAllPassively() (changed bool) {
 	for i, m := range s.threads {
 		if m.state != memberUnstopped {

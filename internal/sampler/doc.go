@@ -66,8 +66,8 @@
 // # CPU time of prywalk
 //
 // --max-overhead lowers the rate of ticks to what prywalk and the stops may take (schedule.OverheadBudget); under a CPU
-// quota prywalk takes half of that (schedule.Quota). Other activities have a bound each, as a part of one CPU or of the
-// time:
+// quota of its own it takes at most half of that (schedule.Quota). Other activities have a bound each, as a part of one
+// CPU or of the time:
 //
 //	activity                                          at most  constant
 //	observations of unchanged threads                 1/256    backoff.pollShare
@@ -80,7 +80,7 @@
 //	clocks of ended threads                           1/500    tracer.reportShare
 //	busy-waits for stops, of a tick                   1/8      tracer.spinShare; one of 40 µs in any case
 //	checks of all pending stops                       1/16     ptrace.checkAllShare
-//	mappings and generated code, and queries of these 1/20     aggregator.refreshShare, for each
+//	mappings and generated code, and queries of these 1/20     aggregator.refreshShare, for each; once more for new code
 //	waiting tasks                                     1/100    aggregator.restRatio; first read of all 1/10
 //	checkpoints                                       1/20     tracer.checkpointPart
 //	refreshes of sinks                                1/200    tracer.refreshPart

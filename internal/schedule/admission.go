@@ -4,10 +4,10 @@ package schedule
 
 import "math"
 
-const firstThreads = 8 // that the first tick observes
+const firstThreads = 8 // that the first tick observes at most, with --max-overhead
 
-// admission bounds the threads of a tick by the mean loss of an observation. The first tick observes firstThreads, and
-// the limit doubles in each tick that reaches it.
+// admission bounds the threads of a tick by the mean loss of an observation. The first tick observes at most
+// firstThreads, and the limit doubles in each tick that reaches it.
 type admission struct {
 	most       int // threads of a tick
 	admitted   int
@@ -34,9 +34,10 @@ func (a *admission) admit(due int, part, left float64) int {
 	return a.admitted
 }
 
-// endTick counts threads that were due or not.
+// endTick updates the mean loss. observed counts the tick's attempts, also of threads that were not due; the admitted
+// ones count at least, as some are left to the kernel's samples.
 func (a *admission) endTick(observed int64) {
-	n := max(observed, int64(a.admitted)) // some due ones are left to the kernel's samples
+	n := max(observed, int64(a.admitted))
 	if n == 0 {
 		return
 	}

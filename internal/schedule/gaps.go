@@ -16,7 +16,7 @@ const (
 	minSleep   = 50e6  // least advance of Unix time over CLOCK_MONOTONIC that may be a suspension, ns
 )
 
-// GapDetector detects gaps. Times are CLOCK_MONOTONIC ns.
+// GapDetector detects gaps. Moments are CLOCK_MONOTONIC, all times ns.
 type GapDetector struct {
 	// Total and Longest are of Gaps.
 	Gaps, Total, Longest int64

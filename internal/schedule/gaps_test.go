@@ -5,11 +5,10 @@ package schedule
 import "testing"
 
 func ticking(period int64, n int) (w GapDetector, now int64) {
-	w.lastObservation = 1e9
+	w.Begin(1e9, 0)
 	for now = 1e9; n > 0; n-- {
 		now += period
-		w.EndGap(now)
-		w.lastObservation = now
+		w.NoteObservation(now)
 		w.BeginTick(now, period)
 	}
 	return w, now
@@ -38,10 +37,9 @@ func TestARateThatStaysLowIsNoGap(t *testing.T) {
 	last := 0
 	for i := range 100 {
 		now += 300e6
-		if _, length := w.EndGap(now); length > 0 {
+		if _, length := w.NoteObservation(now); length > 0 {
 			last = i
 		}
-		w.lastObservation = now
 		w.BeginTick(now, 10e6)
 	}
 	if last > 10 {
@@ -56,7 +54,7 @@ func TestARateThatStaysLowIsNoGap(t *testing.T) {
 		now += 10e6
 		w.BeginTick(now, 10e6)
 	}
-	w.lastObservation = now
+	w.NoteObservation(now)
 	if _, length := w.EndGap(now + 1e9); length == 0 {
 		t.Error("a pause of a second is no gap")
 	}

@@ -10,8 +10,9 @@ package schedule
 //     share of the targets' CPU time. While this account is overdrawn, ticks are withheld.
 //   - The CPU time of prywalk, as a share of all CPUs.
 //
-// Below evenRate, ticks observe a part of the threads instead ([Subset]). No tick but the last observes more due
-// threads than the account covers ([admission]).
+// Below evenRate, ticks observe a part of the threads instead ([Subset]). A tick
+// observes at most the due threads that the account covers, but one at least; the first, whose cost is unknown, up to
+// firstThreads; the last all ([admission]).
 
 // StopCost is the cost of a stop besides its length, ns.
 const StopCost = 10e3

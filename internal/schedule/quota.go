@@ -16,8 +16,8 @@ import (
 // # A CPU quota of prywalk's own
 //
 // A used-up CPU quota stops prywalk, and with it a thread that it has just stopped. So no tick begins unless enough of
-// the period is left (package quota), and half of the quota limits the rate. Quotas do not apply to a real-time
-// priority.
+// the period is left (package quota), and if prywalk is alone in the group, half of the quota limits the rate.
+// Quotas do not apply to a real-time priority.
 //
 // The kernel gives CPUs the quota in slices. If prywalk is alone in the group, all of its threads use one CPU, and move
 // to the next after periodsOnCPU periods.
@@ -50,9 +50,9 @@ type Quota struct {
 
 // QuotaStats is the effect of a quota ([prywalk/internal/runstats.OwnQuota]).
 type QuotaStats struct {
-	Quota                float64
+	Quota                float64 // CPUs
 	TicksWithheldByQuota int64
-	Throttled            float64
+	Throttled            float64 // s
 	StopsThrottled       int64
 }
 
@@ -209,11 +209,14 @@ func (q *Quota) MoveIfDue(waiting int) bool {
 // MustStopOnlyOnCPU reports whether only threads on a CPU may be stopped; with a single CPU all may.
 func (q *Quota) MustStopOnlyOnCPU() bool { return q != nil && q.allCPUs.Count() > 1 }
 
+// setAffinityOfAllThreads reports whether it has set that of a thread at least. It lists them twice: one may have begun
+// meanwhile, with the former CPUs.
 func setAffinityOfAllThreads(set *unix.CPUSet) (done bool) {
 	for range 2 {
 		list, err := os.ReadDir("/proc/self/task")
 		for _, e := range list {
-			if tid, bad := strconv.Atoi(e.Name()); bad == nil && unix.SchedSetaffinity(tid, set) == nil {
+			tid, notNumber := strconv.Atoi(e.Name())
+			if notNumber == nil && unix.SchedSetaffinity(tid, set) == nil {
 				done = err == nil
 			}
 		}

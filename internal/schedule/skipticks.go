@@ -4,8 +4,8 @@ package schedule
 
 // # Skipped ticks
 //
-// With kernel samples, ticks only add clocks, sleepers, creations and ends. While all threads are steady, ticks are
-// maxDistance apart; else enough are skipped for their cost.
+// With kernel samples, ticks only add clocks, sleepers, creations and ends. While all threads are steady, half
+// to all of the ticks within maxDistance are skipped; else enough for their cost. Below 200 Hz none is skipped.
 
 const (
 	// Bounds of the distance of ticks, ns and periods: the kernel's buffers have room for 32 samples.

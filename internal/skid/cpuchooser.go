@@ -154,7 +154,7 @@ type HiddenDetector struct {
 }
 
 // Update reports whether a thread found asleep has computed for half of a period (ns) since it was last found on a CPU.
-// onCPU is also true of a thread that waits for one that computes in its place.
+// Precondition: onCPU is set, too, for a thread that waits for one that computes in its place.
 func (h *HiddenDetector) Update(cpu int64, onCPU, running bool, period int64) bool {
 	if onCPU || !h.valid {
 		h.cpu, h.valid = cpu, true

@@ -76,27 +76,30 @@ func (d *PreemptionDetector) Close() {
 	}
 }
 
-// Preempted reports whether a wake-up of the tracer preempted the thread.
+// Preempted reports whether the wake-up at woken ([Wake.At]) preempted the thread.
 func (d *PreemptionDetector) Preempted(files *procmem.ThreadFiles, woken int64) bool {
 	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
 		return false
 	}
-	lastRun, ok := files.LastRun()
-	return ok && lastRun == d.arrival && d.noteKnown(woken)
+	if lastRun, ok := files.LastRun(); !ok || lastRun != d.arrival {
+		return false
+	}
+	d.setKnown(woken)
+	return true
 }
 
 // byClock is Preempted by the thread's own clock; false may be inconclusive.
 func (d *PreemptionDetector) byClock(run Run, woken int64) bool {
-	return d.knownWake != woken && run.RanUntil(woken) && d.noteKnown(woken)
+	if d.knownWake == woken || !run.RanUntil(woken) {
+		return false
+	}
+	d.setKnown(woken)
+	return true
 }
 
 func (d *PreemptionDetector) isKnown(woken int64) bool { return d.knownWake == woken && woken != 0 }
 
-// noteKnown returns true.
-func (d *PreemptionDetector) noteKnown(woken int64) bool {
-	d.knownWake, d.hasPreempted = woken, true
-	return true
-}
+func (d *PreemptionDetector) setKnown(woken int64) { d.knownWake, d.hasPreempted = woken, true }
 
 // CheckBeforeSample is Preempted before a thread is sampled, and notes the result in t. runs is the thread's count of
 // arrivals, read before. The preempted thread is sampled first: an idle CPU may take it, less often while it is in a
@@ -111,7 +114,8 @@ func (d *PreemptionDetector) CheckBeforeSample(t *StopClassifier, files *procmem
 		return false
 	}
 	t.foundAt, t.foundRuns, t.cpu = woken, runs, d.CPU(woken)
-	return d.noteKnown(woken)
+	d.setKnown(woken)
+	return true
 }
 
 // Decide finds, once per sample, whether the tracer's wake-up preempted a thread. queued: on the

@@ -32,7 +32,7 @@ func TestKnownPreemptionsNeedNoReads(t *testing.T) {
 		var d PreemptionDetector
 		d.CPU(wake.At)
 		if known {
-			d.noteKnown(wake.At)
+			d.setKnown(wake.At)
 		}
 		var th StopClassifier
 		before := procmem.Calls()

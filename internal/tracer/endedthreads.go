@@ -41,12 +41,12 @@ type endedReport struct {
 	next     int64 // earliest time of the next report, CLOCK_MONOTONIC ns
 }
 
-// cpuBounds are in ns.
+// cpuBounds bounds the CPU time of ended threads, ns, by the readings of one pass.
 type cpuBounds struct{ least, most, clockPass int64 }
 
 func (e *endedThreads) beginFromZero(p *process) { p.endedReport.known = true }
 
-// The time of the threads of the first listing begins.
+// readAtStart reads the clocks from which the time of the first listing's threads counts.
 func (e *endedThreads) readAtStart(p *process, now int64) {
 	if e.opts.Threads != nil {
 		return // the time of rejected threads is not attributed
@@ -97,7 +97,7 @@ func (e *endedThreads) completeAccount(p *process, now int64) {
 	}
 }
 
-// The thread is selected by name, and older than the recording.
+// Precondition: the thread was selected by name, and is older than the recording.
 func (e *endedThreads) readThreadAtStart(th *thread, now int64) {
 	if sched, err := th.Observed.Files().SchedStat(); err == nil {
 		th.end.AtStart = procmem.ReadingAt(sched, now)
@@ -151,7 +151,7 @@ func (e *endedThreads) report(p *process, began, used int64, ok bool) {
 	}
 }
 
-// Of several passes it returns the closest bounds.
+// boundEndedCPU returns the closest bounds of several passes.
 func (e *endedThreads) boundEndedCPU(p *process, note func(*thread, procmem.SchedStat)) (best cpuBounds, ok bool) {
 	began := procmem.Now()
 	for try := range countTries {

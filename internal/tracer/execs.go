@@ -32,7 +32,7 @@ type execState struct {
 
 func (s *execState) begin(p *process) { s.addressSpace = p.Target.Memory().Space() }
 
-// The account of the thread that called exec goes on.
+// detect finds an exec. The account of the thread that called it goes on.
 func (e *execs) detect(p *process, now int64) {
 	space := p.Target.Memory().Renew(p.Target.PID)
 	if space == p.execState.addressSpace {
@@ -62,7 +62,7 @@ func (e *execs) endOthers(p *process, caller *thread) {
 	}
 }
 
-// The caller may be nil. The new first thread may not be selected.
+// handOverAccount returns the event of the exec. caller may be nil; the new first thread is perhaps not selected.
 func (e *execs) handOverAccount(p *process, caller *thread, now int64) handover.Event {
 	event := handover.Event{Kind: handover.Execed, Proc: p.Handover, At: now}
 	if caller != nil && caller.isFirst() {
@@ -163,7 +163,7 @@ func (p *process) mayBeInExec(tids []int, now int64) bool {
 	return p.firstThreadMayExec()
 }
 
-// A new program that may not be read never shows: the time is bounded.
+// mayBeChangingProgram bounds the time: a new program that prywalk is not permitted to read never shows.
 func (p *process) mayBeChangingProgram(now int64) bool {
 	state := &p.execState
 	if state.changingSince == 0 {

@@ -26,9 +26,9 @@ const (
 	skipShare = 64 // skips take at most 1/skipShare of the time
 	firstTail = 8
 	// A process whose clock is unchanged for stillFor ns (more than a scheduler tick) starts no thread.
-	stillFor = 20e6
-	// per process and tick
-	maxListings   = 3
+	stillFor    = 20e6
+	maxListings = 3 // per process and tick
+	// After 1/longDiscovery of the tick's period, the tracer may sleep before each observation ([stops.yieldCPU]).
 	longDiscovery = 4
 )
 
@@ -37,7 +37,8 @@ type threadListTail struct {
 	creations int64
 }
 
-// If the tick observes a subset, the new threads are only found.
+// observeWithoutEngine observes those of processes whose running threads are stopped. If the tick observes a subset,
+// new threads are only found.
 func (n *newThreads) observeWithoutEngine(now int64) {
 	drawing := n.pace.drawsSubset()
 	for _, p := range n.tracked.processes() {

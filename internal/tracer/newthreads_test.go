@@ -22,7 +22,7 @@ for line in sys.stdin:
     print("born", flush=True)
 `
 
-func TestBirthsWhileProcIsSlow(t *testing.T) {
+func TestThreadsThatBeginWhileTheListIsReadAreFoundAtTheNextTick(t *testing.T) {
 	cmd := exec.Command("python3", "-c", bearing)
 	orders, err := cmd.StdinPipe()
 	if err != nil {

@@ -30,7 +30,7 @@ type observations struct {
 
 func (o *observations) beginTick() { o.own.measure(o.shared.Tick.Number, o.shared.Tick.At) }
 
-// An observation that was not admitted counts, too.
+// wasTried reports whether the thread's observation was attempted in this tick, admitted or not.
 func (o *observations) wasTried(th *thread) bool { return th.triedTick == o.shared.Tick.Number }
 
 func (o *observations) observe(th *thread) {
@@ -127,7 +127,7 @@ func inOtherCall(s *observe.RawSample) bool {
 	return !s.Call.Running && s.Call.Nr >= 0 && !exec
 }
 
-// Clocks older than the account's are another thread's.
+// clocksWentBack reports whether clocks are older than the account's, and so another thread's.
 func (th *thread) clocksWentBack(clocks procmem.SchedStat) bool {
 	return clocks.CPU < th.accountedClocks.CPU || clocks.Runs < th.accountedClocks.Runs
 }
@@ -165,7 +165,8 @@ func (o *observations) report(th *thread, s *observe.RawSample) {
 	}
 }
 
-// standsFor is in ns, without the tracer's own work and the stop.
+// standsFor returns T, ns (package attribute). For a stop of a FromZero thread, it excludes the stop and the tracer's
+// own work.
 func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
 	tick := &o.shared.Tick
 	if !th.FromZero || s.How != observe.ByStop {

@@ -67,7 +67,7 @@ func (opens *procOpens) wait() {
 	}
 }
 
-// False, never with wait: the opening continues.
+// openUntracked returns false, never with wait, if the opening continues; the caller retries at a later tick.
 func (opens *procOpens) openUntracked(p *process, tids []int, now int64, wait bool) (done bool) {
 	if opens.byTracer() {
 		return true

@@ -11,7 +11,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// The functions are in the order of their execution.
+// A function comes before those that it calls.
 
 // makeTicks makes at least one tick, unless it is held. leave: this process is about to be stopped.
 func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
@@ -109,7 +109,7 @@ func (t *Tracer) drainAndHandOver(deadline int64) {
 
 // # Steps before a tick
 
-// Earlier observations come first: their Unix time differs.
+// reportSuspension reports earlier observations first: their Unix time differs.
 func (t *Tracer) reportSuspension(now int64) {
 	if slept := t.gaps.suspension(now); slept > 0 {
 		t.tracked.reportAllUnchanged()
@@ -129,7 +129,7 @@ func (t *Tracer) trackArrived() {
 	}
 }
 
-// Both are in ns of CLOCK_MONOTONIC.
+// scheduleTick returns this tick's time and the next one's, CLOCK_MONOTONIC ns.
 func (t *Tracer) scheduleTick() (now, next int64) {
 	now = procmem.Now()
 	next, sampleRate := t.pace.next(now)
@@ -160,7 +160,7 @@ func (t *Tracer) beginTick(now, deadline int64) {
 	t.Backoff.BeginTick(t.Tick.Number, now, period)
 }
 
-// False: only some of the due threads are observed, each for more time.
+// beginDraw reports whether all due threads are observed; else some are drawn, and each stands for more time.
 func (t *Tracer) beginDraw() (all bool) {
 	if t.Ending {
 		return true // for each thread's clocks and last sleep

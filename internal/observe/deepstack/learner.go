@@ -62,12 +62,12 @@ type Learner struct {
 	history *history
 }
 
-// Walked learns from a walk of a copy; walked is nil if frames are missing. After a cut walk the next copy needs
-// [WholeBytes] bytes in one piece: the outline is dropped.
+// Walked learns from a walk of a copy. After a cut walk the next copy needs [WholeBytes] bytes in one piece: the
+// outline is dropped.
 func (learner *Learner) Walked(
 	end copysize.WalkEnd, w *frames.Walker, c *copysize.WalkedCopy, walked *WalkedFrames,
 ) (dropped bool) {
-	if walked == nil || end == copysize.EndPastRoot {
+	if end == copysize.EndPastRoot {
 		return false
 	}
 	known, cut := learner.Outline != nil, end.IsCut()
