@@ -131,7 +131,7 @@ func (r *taskRecorder) checkpoint() {
 	})
 }
 
-// A task that changed in a gap gets only the time after it.
+// noteGap records a gap: a task that changed in it gets only the time after it.
 func (r *taskRecorder) noteGap(until int64) {
 	r.eachPoller(func(t *taskPoller) { t.pauseEnd = until })
 }

@@ -47,7 +47,7 @@ func (p *weightedSamples) keyAt(where Place, second int64) weightKey {
 	return weightKey{where, second - second%w + w - 1}
 }
 
-// at is CLOCK_MONOTONIC; a weight ≤ 0: none.
+// addSample adds a sample of weight ns at CLOCK_MONOTONIC at; ns ≤ 0: none.
 func (p *weightedSamples) addSample(where Place, at, ns int64) {
 	if p.byPlace == nil {
 		p.byPlace = map[weightKey]weighted{}

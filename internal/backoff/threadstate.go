@@ -62,7 +62,7 @@ func (th *ThreadState) sharedFactor() *backoffFactor {
 	return &th.proc.notRunYet
 }
 
-// Among many, a sampled thread has the longest back-off.
+// backoffLimits returns the factor and the share of a back-off. Among many, a kernel-sampled thread has the longest.
 func (th *ThreadState) backoffLimits(threads int) (factor, share int64) {
 	factor, share = th.sharedFactor().factor(), sleepShare
 	if threads < manyThreads || !th.Observed.IsKernelSampled() {

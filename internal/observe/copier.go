@@ -115,7 +115,7 @@ func (c *copier) largerBuffer(t *Thread, s *RawSample) []byte {
 	return c.larger
 }
 
-// It is nil also if the stack's end is unknown, or known to a runtime.
+// tailBuffer returns nil also if the stack's end is unknown, or known to a runtime.
 func (c *copier) tailBuffer(t *Thread, s *RawSample) []byte {
 	hints := t.hints()
 	if s.outline != nil || hints.Changing || t.OtherMemory != nil || !hints.ToEnd && hints.CopyEnd == 0 {

@@ -45,7 +45,7 @@ func (feedback *WalkFeedback) Walked(
 	feedback.handOver()
 }
 
-// A later exec or dlopen can add code.
+// mayGetFurther reports whether the next walk may be longer: a later exec or dlopen can add code.
 func mayGetFurther(stop frames.StopReason) bool {
 	return !stop.Complete() && stop != frames.StopUnproven && stop != frames.StopDepth
 }

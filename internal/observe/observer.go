@@ -105,8 +105,8 @@ func (t *Thread) readClocks() (sched procmem.SchedStat, err error) {
 	return sched, err
 }
 
-// An unchanged thread is read again in some modes, for new hints ([Observer.takeHints]), and sometimes while its stack
-// is incomplete ([retryBackoff]).
+// tryConfirmUnchanged: an unchanged thread is read again in some modes, for new hints ([Observer.takeHints]), and
+// sometimes while its stack is incomplete ([retryBackoff]).
 func (o *Observer) tryConfirmUnchanged(t *Thread, sched procmem.SchedStat) bool {
 	if o.takeHints(t) || o.mode.rereadsUnchanged() {
 		return false
@@ -130,7 +130,7 @@ func (o *Observer) takeHints(t *Thread) (again bool) {
 	return again
 }
 
-// Pending: the thread is to be stopped now.
+// decide returns Pending if the thread is to be stopped now.
 func (o *Observer) decide(t *Thread, s *RawSample, sched procmem.SchedStat) (Outcome, error) {
 	asleep, err := o.readAsleep(t, s, sched)
 	switch {
@@ -193,7 +193,7 @@ func (o *Observer) setSleeperState(t *Thread, s *RawSample) (letter byte) {
 	return st.State
 }
 
-// In a group stop any register may be needed.
+// mustStopSleeper: in a group stop any register may be needed.
 func (o *Observer) mustStopSleeper(t *Thread, s *RawSample, letter byte) bool {
 	switch letter {
 	case 'T':

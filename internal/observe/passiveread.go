@@ -55,7 +55,7 @@ func (r *passiveReader) read(t *Thread, s *RawSample, before procmem.SchedStat) 
 	return false, nil
 }
 
-// The copy holds if the run count stays the same.
+// copyAsleep copies what the walk needs. The copy is valid if the run count stays the same.
 func (r *passiveReader) copyAsleep(t *Thread, s *RawSample, call *procmem.SyscallInfo) error {
 	if err := s.readRegsAndStack(t, call); err != nil {
 		return err
@@ -106,8 +106,8 @@ func (r *passiveReader) keep(t *Thread, s *RawSample, call *procmem.SyscallInfo,
 	}
 }
 
-// CAP_SYS_PTRACE does not override the mode of the /proc syscall file. A sleeper whose call is unknown may not be
-// stopped.
+// checkStoppable: CAP_SYS_PTRACE does not override the mode of the /proc syscall file. A sleeper whose call is unknown
+// may not be stopped.
 func checkStoppable(files *procmem.ThreadFiles) error {
 	var st procmem.Stat
 	if err := files.Stat(&st); err != nil {

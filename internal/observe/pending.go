@@ -53,7 +53,7 @@ func (st *requestedStops) FinishStopped(deadline int64, done func(*Thread, *RawS
 	return n
 }
 
-// False: the stop was cancelled, or is requested again because of an exec.
+// finishOne returns false if the stop was cancelled, or is requested again because of an exec.
 func (st *requestedStops) finishOne(attachment *ptrace.Attachment, done func(*Thread, *RawSample, error)) bool {
 	t := st.pending[attachment]
 	if t == nil {

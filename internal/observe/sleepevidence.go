@@ -51,7 +51,7 @@ func baselineOf(stop *ptrace.Stop) baseline {
 	return b
 }
 
-// A run count of 0 proves nothing (no CONFIG_SCHED_INFO).
+// isUnchanged returns false for a run count of 0, which proves nothing (no CONFIG_SCHED_INFO).
 func (b *baseline) isUnchanged(s procmem.SchedStat) bool {
 	return b.valid && b.runsUntilGroupStop == 0 && s.Runs == b.runs && s.Runs != 0
 }

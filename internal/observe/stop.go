@@ -24,7 +24,7 @@ type requestedStops struct {
 	preemption PreemptedFinder
 }
 
-// All that takes time precedes the interrupt. retry: the last stop copied nothing.
+// request begins a stop; all that takes time precedes the interrupt. retry: the last stop copied nothing.
 func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 	switch {
 	case st.mode == ModePassiveOnly:
@@ -53,7 +53,7 @@ func (st *requestedStops) prepare(t *Thread, s *RawSample) {
 	t.files.KeepSchedstatOpen()
 }
 
-// Unless the thread only computes, its clocks are read just before: a new arrival then shows that it ran.
+// interrupt reads the clocks just before, unless the thread only computes: a new arrival then shows that it ran.
 func (st *requestedStops) interrupt(t *Thread, retry bool) (attachment *ptrace.Attachment, err error) {
 	call, runs, asleep := st.sleepingCall(t)
 	if retry || t.skid.DecideAtOnce() {

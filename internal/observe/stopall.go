@@ -178,7 +178,7 @@ func (s *stopAll) setRaw(m *member, raw *RawSample) {
 	m.raw = raw
 }
 
-// All stacks are copied before the first detach.
+// finishAll copies all stacks before the first detach.
 func (s *stopAll) finishAll() {
 	for _, m := range s.threads {
 		if m.state == memberStopped {

@@ -87,7 +87,7 @@ func (c *childSamples) report(kind handover.Kind, on *handover.SharedProcess, ke
 	c.shared.AddUnassignedSample(handover.Event{Kind: kind, Proc: on, RawSample: kept.raw, Program: kept.program})
 }
 
-// Samples before the last exec share the process's unobserved time.
+// processTracked: samples before the last exec share the process's unobserved time.
 func (c *childSamples) processTracked(p *process) {
 	if c.table == nil {
 		return

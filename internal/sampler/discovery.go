@@ -72,8 +72,8 @@ type searchSchedule struct {
 	repeat bool  // a task was created before the last search
 }
 
-// A creation is followed by two searches: children of a parent that ends during a search go to a process that may have
-// been read already.
+// startIfDue: a creation is followed by two searches: children of a parent that ends during a search go to a process
+// that may have been read already.
 func (s *searchSchedule) startIfDue(now int64, created bool) bool {
 	if !created && !s.repeat && s.last != 0 && now-s.last < int64(idleDiscoverInterval) {
 		return false

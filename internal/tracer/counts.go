@@ -39,7 +39,7 @@ func (c *counts) noteRan(ticks int64) { c.ranInBackoff += ticks }
 
 func (c *counts) noteFailure(r refusal.Reason) { c.failed[r]++ }
 
-// The CPU time is in ns.
+// noteEnd records the end of a thread. cpu is its CPU time, ns; runs its arrivals on a CPU.
 func (c *counts) noteEnd(ranInBackoff, runs, cpu int64) {
 	c.noteRan(ranInBackoff)
 	c.shortRuns.add(runs, cpu)

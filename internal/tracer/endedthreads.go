@@ -140,7 +140,7 @@ func (e *endedThreads) usedSoFar(p *process) (ns int64, ok bool) {
 
 func (e *endedThreads) readInLastPass(th *thread) bool { return th.clockPass == e.clockPass }
 
-// Parameter began is when usedSoFar was called, CLOCK_MONOTONIC ns.
+// report reports used, the result of usedSoFar, which was called at began, CLOCK_MONOTONIC ns.
 func (e *endedThreads) report(p *process, began, used int64, ok bool) {
 	at := procmem.Now()
 	p.endedReport.next = at + max(reportEvery, (at-began)*reportShare)

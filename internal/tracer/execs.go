@@ -118,7 +118,8 @@ func (e *execs) passAccountOn(caller, first *thread) {
 	e.tracked.dropThread(caller, true)
 }
 
-// The caller of exec was not selected by its name: its CPU time so far is not attributed. first may be nil.
+// beginAccount begins that of first, which may be nil. The caller of exec was not selected by its name: its CPU time so
+// far is not attributed.
 func (e *execs) beginAccount(first *thread, now int64) {
 	if first != nil && e.opts.Threads != nil {
 		first.FromZero, first.Handover.CreatedAt = false, 0
@@ -176,7 +177,8 @@ func (p *process) mayBeChangingProgram(now int64) bool {
 	return true
 }
 
-// The first thread, alone, may replace the address space while it does not sleep, for longestExec of CPU time.
+// firstThreadMayExec reports whether the first thread, alone, may be about to replace the address space: it does not
+// sleep, for longestExec of CPU time.
 func (p *process) firstThreadMayExec() bool {
 	state := &p.execState
 	p.list.hintChange()

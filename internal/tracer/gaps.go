@@ -20,7 +20,7 @@ type gaps struct {
 
 func (g *gaps) begin(now int64) { g.detector.Begin(now, procmem.Suspended()) }
 
-// A period is the mean distance of ticks, ns.
+// beginTick begins a tick; period is the mean distance of ticks, ns.
 func (g *gaps) beginTick(now, period int64) {
 	g.noteObservation(now)
 	g.detector.BeginTick(now, period)
@@ -43,7 +43,7 @@ func (g *gaps) suspension(now int64) int64 {
 	return g.detector.NewSuspension(now, time.Now().UnixNano(), procmem.Suspended)
 }
 
-// The result is in ns.
+// gapThreshold is [schedule.GapDetector.Threshold], ns.
 func (g *gaps) gapThreshold() int64 { return g.detector.Threshold() }
 
 func (g *gaps) stats(s *runstats.Stats) {

@@ -135,7 +135,7 @@ func (l *listings) reportEnded(now int64) {
 	}
 }
 
-// False: a stop is pending.
+// endUnread ends the threads whose clocks were not in the last pass. It returns false if a stop of one is pending.
 func (l *listings) endUnread(p *process) bool {
 	for _, th := range p.list.all() {
 		if !th.gone && !l.endedThreads.readInLastPass(th) {

@@ -83,7 +83,7 @@ func (n *newChildren) begin() {
 	n.finder.PinReads(ptrace.Pin, ptrace.Unpin)
 }
 
-// An exec under a tracer without CAP_SYS_PTRACE does not grant the rights of a set-user-ID program.
+// mayPrecedeExec: an exec under a tracer without CAP_SYS_PTRACE does not grant the rights of a set-user-ID program.
 func mayPrecedeExec() bool {
 	var s procmem.Status
 	return procmem.ReadStatus(os.Getpid(), &s) == nil && s.CapEff>>unix.CAP_SYS_PTRACE&1 != 0
@@ -222,7 +222,7 @@ func (n *newChildren) stopFinished(child *childSamples, raw *observe.RawSample, 
 	}
 }
 
-// The mappings may be of another program than the registers.
+// stoppedInExec reports whether mappings and registers are perhaps of different programs.
 func (child *childSamples) stoppedInExec(raw *observe.RawSample) bool {
 	brokeExec := raw.How == observe.ByStop && procs.SyscallName(raw.Regs.Arch, raw.BrokenCall) == "execve"
 	return brokeExec || !child.mappings.HasCode(raw.Regs.PC)

@@ -114,7 +114,8 @@ func (o *observations) clocksMayBeExecCallers(th *thread, clocks procmem.SchedSt
 	return th.clocksWentBack(clocks) || !th.proc.isSettled()
 }
 
-// A thread that takes another's number does not stop until its address space is new, nor is it in another system call.
+// provesNoExec relies on this: a thread that takes another's number does not stop until its address space is new, nor
+// is it in another system call.
 func (th *thread) provesNoExec(s *observe.RawSample) bool {
 	if s.How != observe.ByStop && !(s.How == observe.ByPassiveRead && inOtherCall(s)) {
 		return false
@@ -132,7 +133,7 @@ func (th *thread) clocksWentBack(clocks procmem.SchedStat) bool {
 	return clocks.CPU < th.accountedClocks.CPU || clocks.Runs < th.accountedClocks.Runs
 }
 
-// The raw sample may be nil.
+// postpone leaves an observation to a later tick. raw may be nil.
 func (o *observations) postpone(th *thread, raw *observe.RawSample) {
 	if raw != nil {
 		o.shared.Pool.Put(raw)
@@ -175,7 +176,7 @@ func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
 	return int64(float64(tick.StandsFor) * (1 - o.own.noteStop(tick.Number, s.StopTime, tick.Period)))
 }
 
-// The thread's other samples are not exact ([skid.CPUChooser]).
+// preferCPUIfHidden prefers the CPU of a thread whose samples elsewhere are not exact ([skid.CPUChooser]).
 func (o *observations) preferCPUIfHidden(th *thread, s *observe.RawSample) {
 	if th.Observed.IsKernelSampled() {
 		return

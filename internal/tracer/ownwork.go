@@ -36,8 +36,8 @@ func (o *ownWork) measure(tick, now int64) {
 	o.measuredAt, o.cpuThen = now, cpu
 }
 
-// It returns the part of an interval for which the tracer's work on one CPU, and the stop on the others, took time from
-// the targets. Times are in ns.
+// noteStop returns the part of an interval for which the tracer's work on one CPU, and the stop on the others, took
+// time from the targets. Times are in ns.
 func (o *ownWork) noteStop(tick, stopTime, period int64) (lostPart float64) {
 	o.lastWanted = tick
 	cpus := float64(runtime.NumCPU())

@@ -62,7 +62,7 @@ func (p *pace) closeQuota() {
 
 func (p *pace) underQuota() bool { return p.quota != nil }
 
-// The period is in ns.
+// period returns the mean distance of ticks, ns.
 func (p *pace) period() int64 { return p.ticks.Period() }
 
 // next returns the next tick, CLOCK_MONOTONIC ns, and the rate of an engine's samples, 1/s.
@@ -85,7 +85,7 @@ func (p *pace) withinQuota() bool {
 
 func (p *pace) isLimited() bool { return p.budget.Limited() }
 
-// Times are in ns.
+// withinBudget reports whether a tick may begin. now is CLOCK_MONOTONIC, targetCPU the targets' CPU time so far, ns.
 func (p *pace) withinBudget(now, targetCPU int64) bool {
 	p.budget.SetTargetCPU(targetCPU, now)
 	if p.budget.Overdrawn() > 0 {
@@ -106,7 +106,7 @@ func (p *pace) noteTick(observed int64) {
 
 func (p *pace) noteMissed() { p.ticks.Missed++ }
 
-// A tick may observe only some of the due threads.
+// drawsSubset reports whether a tick may observe only some of the due threads.
 func (p *pace) drawsSubset() bool {
 	return !p.shared.Ending && (p.subset.Limited() || p.budget.ObservesPart())
 }
@@ -131,7 +131,7 @@ func (p *pace) maySkip(now int64) bool {
 		p.shared.Skipper.MaySkip(now)
 }
 
-// It returns false if no tick is skipped.
+// skip is [schedule.Ticks.Skip] if all threads are steady, else SkipCostly.
 func (p *pace) skip(next int64, steady bool) (after int64, skipped bool) {
 	if steady {
 		return p.ticks.Skip(&p.shared.Skipper, next)

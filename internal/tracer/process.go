@@ -41,7 +41,7 @@ func (p *process) clockDue(now int64) bool {
 	return now-p.Clock.ReadAt >= int64(p.list.listed())*clockCost*clockShare
 }
 
-// The ID of an ended process may be another's.
+// readClock reads the process's CPU time if it is alive: else its ID may be another process's.
 func (p *process) readClock(alive bool) {
 	c := &p.Clock
 	c.Valid = alive
@@ -70,7 +70,7 @@ func (p *process) alive() bool {
 	return err == nil && n > 0
 }
 
-// A nil th is not tracked.
+// schedStat reads the clocks of thread tid; th is nil if it is not tracked.
 func (p *process) schedStat(th *thread, tid int) (procmem.SchedStat, error) {
 	if th != nil {
 		return th.Observed.Files().SchedStat()
@@ -98,13 +98,13 @@ func ownerOf(t *backoff.ThreadState) *thread { return t.Observed.Owner.(*thread)
 
 func (th *thread) isFirst() bool { return th.Observed.TID == th.proc.Target.PID }
 
-// The first thread exists also after an exec by another.
+// alive reports whether the thread exists; the first one does also after an exec by another.
 func (th *thread) alive() bool {
 	_, err := th.Observed.Files().SchedStat()
 	return err == nil
 }
 
-// The result is in ns of CLOCK_MONOTONIC.
+// startOf converts clock ticks since boot to CLOCK_MONOTONIC ns.
 func startOf(ticks uint64) int64 {
 	return int64(ticks)*procmem.ClockTick + procmem.Now() - procmem.SinceBoot()
 }

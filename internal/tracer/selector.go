@@ -66,8 +66,8 @@ func (s *selector) observe(list []*backoff.ThreadState) {
 	}
 }
 
-// A backed-off thread must have run if the process's clock grew by more than its observed threads ran
-// ([backoff.Policy.SearchDue]). Threads that have run before come first.
+// observeBackedOff observes backed-off threads if one must have run ([backoff.Policy.SearchDue]), those that have run
+// before first.
 func (s *selector) observeBackedOff(p *process) {
 	if !s.shared.Backoff.SearchDue(p.backoff) {
 		return
@@ -92,7 +92,7 @@ func (s *selector) wakeAndObserve(p *process, all bool) int {
 	return len(woken)
 }
 
-// The youngest threads come first, as they may be short-lived.
+// drawAndObserve takes the youngest threads first, as they may be short-lived.
 func (s *selector) drawAndObserve(list []*backoff.ThreadState) {
 	for _, t := range slices.Backward(list) {
 		if ptrace.Suspending() {

@@ -151,7 +151,7 @@ func (s *stops) drainUntil(done <-chan struct{}) {
 
 const pollStep = 200e3 // ns
 
-// False: no stop is pending. Precondition: not pinned.
+// pollAndSleep returns false if no stop is pending. Precondition: not pinned.
 func (s *stops) pollAndSleep() bool {
 	if s.shared.Observer == nil || s.shared.Observer.Attached() == 0 {
 		return false
@@ -206,7 +206,7 @@ func (s *stops) cancelAll() {
 
 func (s *stops) chooseCPUs(ctl *ptrace.Controller) { s.cpus = skid.NewCPUChooser(ctl.NoteMove) }
 
-// A thread that outranks the tracer is avoided.
+// preferCPUOf prefers a thread's CPU, or avoids it if the thread outranks the tracer.
 func (s *stops) preferCPUOf(observed *observe.Thread) {
 	if cpu, outranks := s.shared.Observer.Preemption().LastCPU(observed); outranks {
 		s.cpus.Avoid(cpu)

@@ -115,7 +115,7 @@ func (list *threadList) add(th *thread) {
 
 func (list *threadList) fromZero(tid int) bool { return list.startKnown && !list.rejected[tid].old }
 
-// The thread stays in inOrder until the next listing.
+// remove marks a thread as gone; it stays in inOrder until the next listing.
 func (list *threadList) remove(th *thread) {
 	th.gone = true
 	delete(list.byTID, th.Observed.TID)

@@ -47,7 +47,7 @@ func (t *tracked) dueThreads() (n int) {
 
 // # Processes
 
-// Of a process that has ended only the end is reported: the aggregator then releases it.
+// trackProcess reports only the end of a process that has ended: the aggregator then releases it.
 func (t *tracked) trackProcess(shared *handover.SharedProcess) {
 	t.lastProcessID++
 	shared.ID = t.lastProcessID
@@ -213,7 +213,7 @@ func (t *tracked) setUpThread(p *process, observed *observe.Thread) {
 	observed.Plans = &p.Handover.Plans
 }
 
-// Memory besides stacks changes after an exec or a change of mappings.
+// takeOtherMemory takes the plan of memory besides stacks, which changes after an exec or a change of mappings.
 func (p *process) takeOtherMemory() {
 	next, ok := p.Handover.TakeOtherMemory()
 	if !ok {
@@ -245,7 +245,7 @@ func (t *tracked) endThread(th *thread) {
 		ThreadEnd: end})
 }
 
-// Parameter alive: the thread's clocks go on.
+// dropThread drops a thread. alive: its clocks go on.
 func (t *tracked) dropThread(th *thread, alive bool) {
 	t.shared.Skipper.NoteThreadChange(t.shared.Tick.At)
 	runs, cpu := th.Observed.Ran()

@@ -101,7 +101,7 @@ func (c *Copier) runSteps(steps []managed.Step) {
 	}
 }
 
-// False: the plan ends.
+// step returns false if the plan ends.
 func (c *Copier) step(s *managed.Step) bool {
 	if s.OnlyAsleep && !c.Asleep {
 		return true

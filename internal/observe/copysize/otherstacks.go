@@ -53,7 +53,7 @@ func (s *OtherStack) CopyBytes() int {
 	return max(otherStackBytes, s.Size)
 }
 
-// Result added: it has replaced no other.
+// add returns added = true if the place has replaced no other.
 func (learner *otherStackLearner) add(addr, size uint64) (at int, added bool) {
 	list := &learner.StackPlaces
 	for i := range list {

@@ -37,7 +37,7 @@ const maxWalksToEnd = 8
 // after which a CopyEnd is not set again
 const maxPassed = 16
 
-// Result again: the copy was too short, and the next one is longer.
+// update returns again = true if the copy was too short, and the next one is longer.
 func (learner *sizeLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy) (again bool) {
 	learner.learnEnd(end, w, c)
 	from, reach := c.Stack.Addr, w.HighestSP()

@@ -143,7 +143,8 @@ func (s *search) copyToRoot(from frames.Addr) (rest frames.Region, ok bool) {
 	return frames.Region{Addr: from, Bytes: b}, s.memory.rd.Read(from, b) == len(b)
 }
 
-// At most up to the stack's known end, if near; else to a frame of an earlier walk; else inOnePiece bytes.
+// copyUntilChain copies at most up to the stack's known end, if near; else to a frame of an earlier walk; else
+// inOnePiece bytes.
 func (s *search) copyUntilChain(from frames.Addr) {
 	whole := max(len(s.free)-endBytes, 0)
 	size := max(min(s.inOnePiece, whole)-len(s.memory.Stack.Bytes), 0)
@@ -177,7 +178,7 @@ func (s *search) lowestKnownEnd(from frames.Addr) frames.Addr {
 	return 0
 }
 
-// It ends when a return address in the last step begins a successful chain.
+// copyInSteps ends when a return address in the last step begins a successful chain.
 func (s *search) copyInSteps(from frames.Addr, to []byte) (found bool) {
 	n := len(s.memory.Others)
 	done := 0

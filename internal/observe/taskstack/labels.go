@@ -17,8 +17,9 @@ const (
 	labelsPair = 32 // bytes
 )
 
-// The labels are copied into one region at the list's address: its head, its pairs, then the strings, padded to 8 bytes
-// ([managed.TaskOffsets.Labels]; runtime/pprof/label.go since Go 1.24). The maps of Go up to 1.23 get the same form.
+// copyLabels copies the labels into one region at the list's address: its head, its pairs, then the strings, padded to
+// 8 bytes ([managed.TaskOffsets.Labels]; runtime/pprof/label.go since Go 1.24). The maps of Go up to 1.23 get the same
+// form.
 func (s *stacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n int) int {
 	if s.layout.Labels == nil {
 		return n
@@ -35,7 +36,7 @@ func (s *stacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n 
 	return n + 1
 }
 
-// 0 bytes or pairs: unreadable, or too many.
+// readLabels returns 0 bytes or pairs if they are unreadable, or too many.
 func (s *stacks) readLabels(at frames.Addr, rd *ptrace.Reader) int {
 	if rd.Read(at, s.labels[:labelsHead]) != labelsHead {
 		return 0

@@ -228,7 +228,7 @@ func (s *stacks) readRunning(regs *frames.Regs, rd *ptrace.Reader, out []frames.
 	return g, m, 1
 }
 
-// It returns 0 if g does not run.
+// readTask returns 0 if g does not run.
 func (s *stacks) readTask(g uint64, rd *ptrace.Reader) (m uint64) {
 	if g == 0 || rd.Read(g, s.g) != len(s.g) {
 		return 0
