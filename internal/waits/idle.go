@@ -52,6 +52,8 @@ func Idle(reason string, kind Kind, stack []Frame) string {
 	switch {
 	case goroutineWaits[reason] && len(stack) > 0 && stack[0].Function == goparkFunction:
 		return idleGoroutine(reason, stack)
+	case reason == waitCoroutine:
+		return idleGenerator(stack)
 	case reason == "futex", reason == "ppoll" && kind.IsSynchronization(): // [RuntimeWaitCall]
 		return idleAtFutex(kind, stack)
 	case eventLoopCalls[reason], idleRuleByCall[reason] == IdleEventLoop:

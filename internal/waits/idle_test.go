@@ -392,6 +392,11 @@ var nativeIdle = []idleCase{
 	{"POCO, another server's answer", "epoll_wait", Descriptor, "epoll_wait|libc.so.6\n" +
 		"Poco::Net::SocketImpl::poll|/clickhouse\nPoco::Net::Socket::poll|/clickhouse\n" +
 		"DB::ReadBufferFromPocoSocket::poll|/clickhouse\nDB::Connection::poll|/clickhouse\n" + pocoThread, ""},
+	{"Go, a generator of iter.Pull", "coroutine", NoWait, "runtime.coroswitch|/go\niter.Pull[go.shape.int].func1.1|/go\n" +
+		"main.yields|/go\niter.Pull[go.shape.int].func1|/go\nruntime.corostart|/go\nruntime.goexit|/go", IdlePool},
+	{"Go, a generator that calls another", "coroutine", NoWait, "runtime.coroswitch|/go\n" +
+		"iter.Pull[go.shape.int].func2|/go\n" +
+		"main.yields|/go\niter.Pull2[go.shape.int].func1|/go\nruntime.corostart|/go\nruntime.goexit|/go", ""},
 	{"Go, the thread that takes signals", "futex", Park, "runtime.futex|/go\nruntime.futexsleep|/go\n" +
 		"runtime.notetsleep_internal|/go\nruntime.notetsleepg|/go\nos/signal.signal_recv|/go\nos/signal.loop|/go\n" +
 		"runtime.goexit|/go", IdlePool},

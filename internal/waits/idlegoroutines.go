@@ -2,6 +2,8 @@
 
 package waits
 
+import "strings"
+
 // goparkFunction is in runtime/proc.go.
 const goparkFunction = "runtime.gopark"
 
@@ -11,6 +13,8 @@ const (
 	waitSelect  = "select"
 	waitNothing = "select (no cases)"
 	waitReceive = "chan receive"
+
+	waitCoroutine = "coroutine"
 )
 
 var goroutineWaits = map[string]bool{waitIO: true, waitSelect: true, waitNothing: true, waitReceive: true}
@@ -34,6 +38,20 @@ var goroutineWorkWaits = map[string]bool{
 	"database/sql.(*DB).connectionCleaner":                           true,
 	"google.golang.org/grpc/internal/transport.(*controlBuffer).get": true,
 	"os/signal.loop": true,
+}
+
+// idleGenerator returns the rule of a function of [iter.Pull] that waits in yield for the next call of next or stop
+// (iter/iter.go). A caller of next is not idle.
+func idleGenerator(stack []Frame) string {
+	for _, f := range stack[:min(len(stack), 4)] {
+		if strings.HasPrefix(f.Function, "iter.Pull") {
+			if strings.HasSuffix(f.Function, ".func1.1") {
+				return IdlePool
+			}
+			return ""
+		}
+	}
+	return ""
 }
 
 const maxGoFrames = 32
