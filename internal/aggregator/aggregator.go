@@ -28,7 +28,7 @@ type Options struct {
 	StandsFor          int64 // CPU time, ns, that a sample stands for; 0: unknown
 	KernelSamples      bool
 	Tasks              bool // observe waiting tasks, and read labels of running ones
-	Kernel             bool
+	KernelStacks       bool // the sleepers' samples have kernel stacks
 	// SaveCheckpoint writes a checkpoint; nil: none.
 	SaveCheckpoint func(between func())
 	Sinks          []profile.Sink // beside the Builder

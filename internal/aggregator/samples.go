@@ -64,7 +64,7 @@ func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 	if e.RawSample == nil {
 		place := attribute.Place{State: sample.Running, Program: name, ChildState: e.ChildState}
 		if e.ChildState == attribute.ChildInExec || e.ChildState == attribute.ChildInExit {
-			place.Stack = a.stacks.execOrExitStack(e.ChildState, a.opts.Kernel)
+			place.Stack = a.stacks.execOrExitStack(e.ChildState, a.opts.KernelStacks)
 		}
 		a.attribute(&attribute.UnassignedSample{Process: p.ID, Place: place, At: e.At, StandsFor: e.StandsFor, OfChild: true})
 		return

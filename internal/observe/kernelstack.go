@@ -73,8 +73,8 @@ func (f *futexStacks) confirm() {
 	f.next++
 }
 
-// kernelStacks needs CAP_SYS_ADMIN. It reads the stack of a sleep only after the thread was found unchanged once since
-// its last passive read.
+// kernelStacks needs CAP_SYS_ADMIN. After a passive read it reads no further stack before the thread was found
+// unchanged once.
 type kernelStacks struct {
 	wanted bool
 	failed int

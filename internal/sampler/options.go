@@ -99,7 +99,7 @@ func (o *Options) tracerOptions() tracer.Options {
 func (o *Options) aggregatorOptions() aggregator.Options {
 	options := aggregator.Options{
 		MaxDepth: o.MaxDepth, ThreadsFiltered: o.Threads != nil, Children: o.Children, Launched: o.Launched != 0,
-		Kernel: o.KernelStacks, SaveCheckpoint: o.Checkpoint, Sinks: o.Sinks, Listener: o.Listener, Events: o.EventLog,
+		KernelStacks: o.KernelStacks, SaveCheckpoint: o.Checkpoint, Sinks: o.Sinks, Listener: o.Listener, Events: o.EventLog,
 		Tasks: o.Tasks,
 	}
 	options.StandsFor = int64(float64(time.Second) / o.Freq)

@@ -12,6 +12,7 @@ import (
 )
 
 // PreemptionDetector finds the thread that the tracer's own wake-up preempted. For the tracer's OS thread only.
+// Parameter woken of its methods is [Wake.At].
 //
 // The kernel reads the scheduler's clock once for the thread that leaves a CPU and the one that arrives. The user stack
 // is as it was at the tick (on a non-preemptible kernel, a system call first ends or sleeps).
@@ -76,7 +77,7 @@ func (d *PreemptionDetector) Close() {
 	}
 }
 
-// Preempted reports whether the wake-up at woken ([Wake.At]) preempted the thread.
+// Preempted reports whether the wake-up at woken preempted the thread.
 func (d *PreemptionDetector) Preempted(files *procmem.ThreadFiles, woken int64) bool {
 	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
 		return false
