@@ -2,12 +2,23 @@
 
 package text
 
-import "testing"
+import (
+	"strconv"
+	"testing"
+)
 
 func TestTheNumberOfANameEndsAtAnyCharacter(t *testing.T) {
-	for name, want := range map[string]int{"worker-12": 12, "é7": 7, "Wörter": -1, "7": 7, "a07": -1} {
-		if _, got, _ := splitNumber(name); got != want {
-			t.Errorf("%q: %d, want %d", name, got, want)
+	for _, want := range []struct {
+		before string
+		number int
+		after  string
+	}{{"worker-", 12, ""}, {"é", 7, ""}, {"é", 7, "é"}, {"Wörter", -1, ""}, {"", 7, ""}, {"a07", -1, ""}, {"a", 1, "-b"}} {
+		name := want.before
+		if want.number >= 0 {
+			name += strconv.Itoa(want.number) + want.after
+		}
+		if before, n, after := splitNumber(name); before != want.before || n != want.number || after != want.after {
+			t.Errorf("%q: %q %d %q", name, before, n, after)
 		}
 	}
 }
