@@ -16,13 +16,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
+	pprof "github.com/google/pprof/profile"
 
 	"prywalk/internal/filememory"
 	"prywalk/internal/protobuf"
 )
 
-func same(t *testing.T, got, want *profile.Profile, err error) {
+func same(t *testing.T, got, want *pprof.Profile, err error) {
 	t.Helper()
 	if err != nil {
 		t.Errorf("the library reads it: %v", err)
@@ -46,7 +46,7 @@ func same(t *testing.T, got, want *profile.Profile, err error) {
 
 func TestProfilesAreReadAsTheLibraryReadsThem(t *testing.T) {
 	data := unzipped(t, written(t))
-	want, err := profile.ParseData(data)
+	want, err := pprof.ParseData(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func TestProfilesAreReadAsTheLibraryReadsThem(t *testing.T) {
 	rng := rand.New(rand.NewPCG(7, 8))
 	for range 300 {
 		raw := randomProfile(rng)
-		want, err := profile.ParseUncompressed(raw)
+		want, err := pprof.ParseUncompressed(raw)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/google/pprof/profile"
+	pprof "github.com/google/pprof/profile"
 
 	"prywalk/internal/filememory"
 	"prywalk/internal/protobuf"
@@ -20,10 +20,10 @@ type decoder struct {
 	samples [][]byte
 	strings []string
 
-	locations map[uint64]*profile.Location
+	locations map[uint64]*pprof.Location
 
 	// Shared values, by encoded form.
-	stacks map[string][]*profile.Location
+	stacks map[string][]*pprof.Location
 	texts  map[string]map[string][]string
 	units  map[string]map[string][]string
 
@@ -32,18 +32,18 @@ type decoder struct {
 	err error
 }
 
-func decode(data []byte, c *cost, memory *filememory.Account) (*profile.Profile, error) {
+func decode(data []byte, c *cost, memory *filememory.Account) (*pprof.Profile, error) {
 	d := &decoder{memory: memory, samples: make([][]byte, 0, c.samples), strings: make([]string, 0, c.strings),
-		stacks: map[string][]*profile.Location{},
+		stacks: map[string][]*pprof.Location{},
 		texts:  map[string]map[string][]string{}, units: map[string]map[string][]string{}}
-	p, err := profile.ParseUncompressed(d.stripSamples(data))
+	p, err := pprof.ParseUncompressed(d.stripSamples(data))
 	if err != nil {
 		return nil, err
 	}
 	if err := p.CheckValid(); err != nil {
 		return nil, err
 	}
-	d.locations = make(map[uint64]*profile.Location, len(p.Location))
+	d.locations = make(map[uint64]*pprof.Location, len(p.Location))
 	for _, l := range p.Location {
 		d.locations[l.ID] = l
 	}
@@ -80,7 +80,7 @@ func (d *decoder) stripSamples(data []byte) []byte {
 	return out
 }
 
-func (d *decoder) addStackAndLabels(sample *profile.Sample, body []byte) {
+func (d *decoder) addStackAndLabels(sample *pprof.Sample, body []byte) {
 	ids, text, number := d.ids[:0], d.text[:0], d.number[:0]
 	for len(body) > 0 {
 		f, rest, _ := protobuf.Next(body)
@@ -114,7 +114,7 @@ func (d *decoder) take(n int, what string) bool {
 	return d.err == nil
 }
 
-func (d *decoder) stack(ids []byte) []*profile.Location {
+func (d *decoder) stack(ids []byte) []*pprof.Location {
 	if stack, ok := d.stacks[string(ids)]; ok {
 		return stack
 	}
@@ -122,7 +122,7 @@ func (d *decoder) stack(ids []byte) []*profile.Location {
 	if !d.take(labelMapCost+len(ids)+8*n, "stacks") {
 		return nil
 	}
-	stack := make([]*profile.Location, 0, n)
+	stack := make([]*pprof.Location, 0, n)
 	for rest := ids; len(rest) > 0; {
 		id, k := binary.Uvarint(rest)
 		l := d.locations[id]
@@ -194,7 +194,7 @@ func (d *decoder) textLabels(list []byte) map[string][]string {
 	return m
 }
 
-func (d *decoder) numberLabels(sample *profile.Sample, list []byte) {
+func (d *decoder) numberLabels(sample *pprof.Sample, list []byte) {
 	var values map[string][]int64
 	d.buf = d.buf[:0]
 	for rest := list; len(rest) > 0 && d.err == nil; {

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/pprof/profile"
+	pprof "github.com/google/pprof/profile"
 
 	"prywalk/internal/outfile"
 )
@@ -58,7 +58,7 @@ func testBuilder(aggregate bool) *Builder {
 	return b
 }
 
-func roundTrip(t *testing.T, b *Builder) *profile.Profile {
+func roundTrip(t *testing.T, b *Builder) *pprof.Profile {
 	t.Helper()
 	var buf bytes.Buffer
 	if err := b.Write(&buf, names); err != nil {
@@ -128,7 +128,7 @@ func TestAggregatedTotalsEqualTheTimedOnes(t *testing.T) {
 	}
 }
 
-func total(p *profile.Profile, i int) (n int64) {
+func total(p *pprof.Profile, i int) (n int64) {
 	for _, s := range p.Sample {
 		n += s.Value[i]
 	}

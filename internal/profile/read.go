@@ -13,7 +13,7 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/google/pprof/profile"
+	pprof "github.com/google/pprof/profile"
 
 	"prywalk/internal/filememory"
 )
@@ -39,19 +39,19 @@ var (
 )
 
 // ReadFile reads a pprof profile of any tool; "-" is standard input.
-func ReadFile(path string) (*profile.Profile, error) {
+func ReadFile(path string) (*pprof.Profile, error) {
 	p, memory, err := readFile(path)
 	memory.Close()
 	return p, err
 }
 
 // ReadCharged is [ReadFile] whose memory stays charged to the budget.
-func ReadCharged(path string) (*profile.Profile, error) {
+func ReadCharged(path string) (*pprof.Profile, error) {
 	p, _, err := readFile(path)
 	return p, err
 }
 
-func readFile(path string) (*profile.Profile, *filememory.Account, error) {
+func readFile(path string) (*pprof.Profile, *filememory.Account, error) {
 	if path == "-" {
 		p, memory, err := readStream(os.Stdin)
 		return p, memory, wrapRead("the standard input", err)
@@ -98,13 +98,13 @@ func bytesOnDisk(st os.FileInfo) int64 {
 
 // Read reads a pprof profile, compressed or not. Errors wrap those above. No input causes a panic or exceeds the
 // bounds.
-func Read(r io.Reader) (*profile.Profile, error) {
+func Read(r io.Reader) (*pprof.Profile, error) {
 	p, memory, err := readStream(r)
 	memory.Close()
 	return p, err
 }
 
-func readStream(r io.Reader) (*profile.Profile, *filememory.Account, error) {
+func readStream(r io.Reader) (*pprof.Profile, *filememory.Account, error) {
 	memory := filememory.Process().AccountOfWhole("the profile")
 	data, err := readAll(r, memory)
 	if err != nil {
@@ -145,7 +145,7 @@ func readAll(r io.Reader, memory *filememory.Account) ([]byte, error) {
 }
 
 // On success the account stays charged.
-func readFrom(r io.ReaderAt, size int64, memory *filememory.Account) (p *profile.Profile, err error) {
+func readFrom(r io.ReaderAt, size int64, memory *filememory.Account) (p *pprof.Profile, err error) {
 	before, kept := memory.Used(), int64(0)
 	defer func() {
 		if err != nil {
@@ -173,7 +173,7 @@ func readFrom(r io.ReaderAt, size int64, memory *filememory.Account) (p *profile
 			return nil, tooLarge(err)
 		}
 		kept = c.ownDecoder
-		return parse(func() (*profile.Profile, error) { return decode(data, &c, memory) })
+		return parse(func() (*pprof.Profile, error) { return decode(data, &c, memory) })
 	}
 	if len(data) > maxLegacy {
 		return nil, ErrFormat
@@ -182,13 +182,13 @@ func readFrom(r io.ReaderAt, size int64, memory *filememory.Account) (p *profile
 		return nil, tooLarge(err)
 	}
 	kept = c.pprofDecoder
-	return parse(func() (*profile.Profile, error) { return profile.ParseData(data) })
+	return parse(func() (*pprof.Profile, error) { return pprof.ParseData(data) })
 }
 
 func tooLarge(err error) error { return fmt.Errorf("%w; %w", ErrTooLarge, err) }
 
 // parse returns a decoder's panics and errors as [ErrFormat].
-func parse(read func() (*profile.Profile, error)) (p *profile.Profile, err error) {
+func parse(read func() (*pprof.Profile, error)) (p *pprof.Profile, err error) {
 	defer func() {
 		if x := recover(); x != nil {
 			p, err = nil, fmt.Errorf("%w: damaged (%v)", ErrFormat, x)

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/google/pprof/profile"
+	pprof "github.com/google/pprof/profile"
 
 	"prywalk/internal/filememory"
 )
@@ -17,10 +17,10 @@ func TestSeveralProfilesAreBoundedTogether(t *testing.T) {
 	filememory.Process().SetTotal(64 << 20)
 	t.Cleanup(func() { filememory.Process().SetTotal(filememory.DefaultTotal) })
 	before := filememory.Process().Used()
-	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, TimeNanos: 1,
-		Location: []*profile.Location{{ID: 1, Address: 1}}}
+	p := &pprof.Profile{SampleType: []*pprof.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, TimeNanos: 1,
+		Location: []*pprof.Location{{ID: 1, Address: 1}}}
 	for i := range 8000 {
-		p.Sample = append(p.Sample, &profile.Sample{Location: p.Location, Value: []int64{1},
+		p.Sample = append(p.Sample, &pprof.Sample{Location: p.Location, Value: []int64{1},
 			NumLabel: map[string][]int64{"tid": {int64(i)}}})
 	}
 	file := filepath.Join(t.TempDir(), "p.pb.gz")
