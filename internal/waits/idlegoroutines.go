@@ -43,7 +43,7 @@ var goroutineWorkWaits = map[string]bool{
 // idleGenerator returns the rule of a function of [iter.Pull] that waits in yield for the next call of next or stop
 // (iter/iter.go). A caller of next is not idle.
 func idleGenerator(stack []Frame) string {
-	for _, f := range stack[:min(len(stack), 4)] {
+	for _, f := range stack[:min(len(stack), maxGoFrames)] {
 		if strings.HasPrefix(f.Function, "iter.Pull") {
 			if strings.HasSuffix(f.Function, ".func1.1") {
 				return IdlePool
