@@ -73,7 +73,7 @@ type describer struct {
 	retries   int
 }
 
-func (partial *partialProcess) describe(t *loadedcode.Process, o Options, raw *rawSamples) {
+func (partial *partialProcess) describeSamples(t *loadedcode.Process, o Options, raw *rawSamples) {
 	_, _ = t.Refresh() // for code loaded after opening; each step may hang
 	partial.update(func(p *stacks.Process) { p.Name = t.Comm })
 	names := o.Names

@@ -59,7 +59,7 @@ func Sample(t *loadedcode.Process, o Options) (*stacks.Process, error) {
 		Threads: []stacks.Thread{},
 		Frozen:  quota.Root("/").Frozen(t.PID),
 		Failed:  raw.failed, Pause: time.Duration(raw.pause), Native: o.Native, Budget: o.account(t.PID)}}
-	hung := selfhang.Watched(func() { partial.describe(t, o, raw) })
+	hung := selfhang.Watched(func() { partial.describeSamples(t, o, raw) })
 	p, err := partial.snapshot(hung)
 	p.SortThreads()
 	return p, err

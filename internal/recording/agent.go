@@ -54,11 +54,11 @@ func (a *agentRun) sampleAndSend(ctx context.Context, procs []*loadedcode.Proces
 		return err
 	}
 	a.reportSelected(int64(len(procs)))
-	names := newBackgroundResolver()
+	background := newBackgroundResolver()
 	period := time.Duration(float64(time.Second) / a.samplerOpts.Freq)
-	a.agent.Start(time.Now(), period, a.builder, names, namedByAggregator, a.names)
+	a.agent.Start(time.Now(), period, a.builder, background, namedByAggregator, a.names)
 	failure := a.sample(ctx)
-	return a.end(failure, names)
+	return a.end(failure, background)
 }
 
 func (a *agentRun) reportSelected(procs int64) {
@@ -97,14 +97,14 @@ func (a *agentRun) reportObstructions(all []obstruction) {
 	}
 }
 
-func (a *agentRun) end(failure error, names *backgroundResolver) error {
+func (a *agentRun) end(failure error, background *backgroundResolver) error {
 	lost := 0
 	hung := selfhang.Watched(func() { lost = a.agent.Finish(time.Now()) })
 	if hung != nil || a.hung {
 		a.hung = true
 		return errors.Join(failure, hung)
 	}
-	names.close()
+	background.close()
 	intervals, messages := a.agent.Metrics.Sent()
 	console.Infof("%s sent in %s", runsummary.Plural(intervals, "interval"), runsummary.Plural(messages, "message"))
 	if lost > 0 {
