@@ -12,8 +12,8 @@ type Walker struct {
 	// MaxDepth limits the number of frames. 0 means DefaultMaxDepth, a negative number no limit.
 	MaxDepth int
 
-	callerStep
-	progress
+	callerStep       // with the current frame
+	progress         // since Init
 	limit            int
 	snap             *Snapshot       // mem, if it is one
 	ruleWithFoundReg resolvedRule    // with the register found by search
@@ -61,7 +61,7 @@ func (w *Walker) Next() bool {
 	}
 	w.depth++
 	switch {
-	case w.depth == 1:
+	case w.depth == 1: // the innermost frame
 	case w.rule.Flags&FlagRoot != 0, w.KernelOnly():
 		w.stopReason = StopRoot
 	case w.depth > w.limit:

@@ -8,19 +8,19 @@ type flowKind uint8
 
 const (
 	flowNext flowKind = iota
-	flowCond
+	flowCond          // to the target or the next instruction
 	flowJump
 	flowIndirect // to an unknown place in the function, or a tail call
 	flowTail     // to another function
-	flowCall
+	flowCall     // to the next instruction, after a call
 	flowReturn
 	flowEnd // nowhere: a trap, or not decodable
 )
 
 type flow struct {
 	kind    flowKind
-	size    uint8 // 0 if not decodable
-	padding bool
+	size    uint8  // 0 if not decodable
+	padding bool   // padding no-op
 	landing bool   // endbr64, bti c
 	trap    bool   // with flowEnd: hlt, ud2, brk, udf
 	toReg   uint8  // register of an indirect jump or arm64's return; noReg: none

@@ -12,9 +12,9 @@ type epilogueSearch struct {
 	in        *interpreter
 	accepts   acceptedEnds
 	start     uint64
-	innermost bool // start is not behind a call
-	branched  bool // a path has branched, jumped or called
-	spBefore  value
+	innermost bool  // start is not behind a call
+	branched  bool  // a path has branched, jumped or called
+	spBefore  value // stack pointer before the last instruction
 	votes     votes
 }
 

@@ -6,11 +6,11 @@ import "prywalk/frames"
 
 type prologue struct {
 	st          symbolicState // at pc
-	found       bool
-	guessed     bool // st is that of most jump tables or calls (guessByMajority)
-	afterCall   bool
-	ambiguousSP bool      // paths lead to pc with different stack pointers
-	beforeCall  [32]value // registers, if afterCall is set
+	found       bool          // st is valid
+	guessed     bool          // st is that of most jump tables or calls (guessByMajority)
+	afterCall   bool          // pc is behind a call
+	ambiguousSP bool          // paths lead to pc with different stack pointers
+	beforeCall  [32]value     // registers, if afterCall is set
 
 	tables, calls majority
 }

@@ -165,7 +165,7 @@ type entrySearch struct {
 	in      *interpreter
 	pc      uint64
 	reached bool
-	places  [maxEntries]uint64
+	places  [maxEntries]uint64 // behind jumps
 	n       int
 }
 

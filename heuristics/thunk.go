@@ -12,7 +12,7 @@ import "prywalk/frames"
 const (
 	thunkAlign = 16 // bytes
 	thunkBytes = 64 // from the start to pc
-	thunkSteps = 24
+	thunkSteps = 24 // instructions read
 )
 
 func (p *patterns) thunkFrame(q frames.Query) (finding, bool) {

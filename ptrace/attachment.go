@@ -8,20 +8,20 @@ type Attachment struct {
 	Tag uint64
 
 	tid           int
-	pid           int
+	pid           int   // 0: unknown
 	reinterruptAt int64 // 0: never
 	index         int
 	state         attachmentState
 	cancelled     bool // detached as soon as a wait finds it stopped
 	sleeping      bool
 	queued        bool
-	kind          StopKind
+	kind          StopKind // valid once stopped
 	signal        int32
 	call          SyscallInfo
 	runs          uint64
 	before        SchedStat
 	beforeOK      bool
-	atInterrupt   threadCounters
+	atInterrupt   threadCounters // just after the interrupt
 	times         Times
 	repair        Repair
 }

@@ -13,7 +13,7 @@ import (
 // [ErrZombie], [ErrKernelThread], [ErrSelf], [ErrBusy], [ErrPending] (with the Attachment), or an errno.
 func (c *Controller) Begin(tid int) (*Attachment, error) {
 	var st procmem.Status
-	_ = procmem.ReadStatus(tid, &st)
+	_ = procmem.ReadStatus(tid, &st) // on error the seizure fails
 	return c.begin(st.Tgid, tid, nil, nil)
 }
 

@@ -71,7 +71,7 @@ type evidence struct {
 const (
 	faultTime   = 1000 // ns per page fault, assumed
 	maxByteTime = 4    // most ns per byte of a copy; usual: 0.5
-	causeShare  = 2
+	causeShare  = 2    // a cause takes at least 1/causeShare of the stop
 )
 
 func (e *evidence) cause() Cause {

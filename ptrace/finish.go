@@ -67,7 +67,7 @@ type stopper struct {
 	attachments     attachmentTable
 	rescuer         *rescuer
 	noGC            bool
-	seized          bool
+	seized          bool // a seizure has succeeded, so no seccomp filter refuses it
 	captured        capture
 	repairs         repairer
 	stats           Stats

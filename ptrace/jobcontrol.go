@@ -99,8 +99,8 @@ func allowControllers() {
 
 const (
 	detachPoll    = time.Millisecond
-	sigIgn        = 1 // include/uapi/asm-generic/signal-defs.h
-	detachTimeout = 10 * time.Second
+	sigIgn        = 1                // include/uapi/asm-generic/signal-defs.h
+	detachTimeout = 10 * time.Second // bounds detachAll; stops of all threads at once may take some seconds
 )
 
 // Suspend takes the default action of a caught stop signal after all threads are detached. It returns when this process
@@ -131,7 +131,7 @@ func Suspend(sig syscall.Signal, settled func()) bool {
 	}
 	defer restoreActions(defaultActions())
 	settled()
-	_, _ = maskSignals(unix.SIG_SETMASK, was)
+	_, _ = maskSignals(unix.SIG_SETMASK, was) // the process stops here
 	return true
 }
 

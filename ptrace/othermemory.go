@@ -93,7 +93,7 @@ type Reader struct {
 	stackAt    uint64
 	stack      []byte
 	vectors    *vectors
-	deadline   *readDeadline
+	deadline   *readDeadline // nil: no limit
 }
 
 // Stack returns the address and size of the copy of the stack.

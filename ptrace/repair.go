@@ -100,11 +100,11 @@ func isStopSignal(sig int32) bool {
 type repairKind uint8
 
 const (
-	repairNone          repairKind = iota
-	repairContinues                // restart: it continues
-	repairRepeats                  // restart: it repeats its work
-	repairNever                    // the error stays
-	repairReportedTwice            // the kernel restarts it; a supervisor gets it twice
+	repairNone          repairKind = iota // not aborted
+	repairContinues                       // restart: it continues
+	repairRepeats                         // restart: it repeats its work
+	repairNever                           // the error stays
+	repairReportedTwice                   // the kernel restarts it; a supervisor gets it twice
 )
 
 type call struct {

@@ -58,12 +58,12 @@ func classOf(attachment *Attachment) attachmentClass {
 type actions uint16
 
 const (
-	doExpectUnknown actions = 1 << iota
+	doExpectUnknown actions = 1 << iota // expect its stop under an unknown id
 	doReap
 	doReapOwn // reap it if this thread traces it
 	doConsume
 	doHold
-	doEnd
+	doEnd // mark its Attachment as ended
 	doDetach
 	doFree
 	doDeliver
@@ -128,7 +128,7 @@ func (w *waiter) releaseUnknown(tid int, status int32) {
 	unknown := Attachment{tid: tid}
 	unknown.times.StoppedAt = procmem.Now()
 	unknown.setStopped(status)
-	_ = w.release(&unknown)
+	_ = w.release(&unknown) // ESRCH if the thread was killed
 }
 
 func isTracer(tracer, tid int) bool {

@@ -14,8 +14,8 @@ import (
 
 // rescuer reaps threads for which a seizure waits, and ends overdue sleeps, on its own OS thread.
 type rescuer struct {
-	seizeBegan atomic.Int64 // on the clock of Now; 0: no seizure
-	seizeSeen  atomic.Bool
+	seizeBegan atomic.Int64   // on the clock of Now; 0: no seizure
+	seizeSeen  atomic.Bool    // a seizure began since the last check
 	tids       []atomic.Int32 // of attachments, by index
 	end        chan struct{}
 	once       sync.Once
@@ -67,6 +67,6 @@ func (r *rescuer) reap() {
 			continue
 		}
 		var info sigInfo
-		_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL, &info)
+		_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL, &info) // fails if another wait took it
 	}
 }

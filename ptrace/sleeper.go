@@ -15,8 +15,8 @@ type Sleeper struct {
 	alarm        alarm
 	watchdog     *watchdog // nil at ordinary priority
 	counters     sleepCounters
-	wokenAt      int64
-	wokenByTimer bool
+	wokenAt      int64 // end of the last wait's sleep, or 0
+	wokenByTimer bool  // the last sleep ended by its timer
 }
 
 // WokenAt returns when this thread last woke from a wait for a stop, on the clock of [Now]; 0: never. It then displaced

@@ -33,9 +33,9 @@ type waiter struct {
 	stopper
 	info                sigInfo
 	tid                 int
-	spinFor             int64
-	mayTraceUnknown     bool // an exec may have renumbered a tracee
-	renumbered          int  // process of the last one; 0: none
+	spinFor             int64 // Options.SpinFor, ns
+	mayTraceUnknown     bool  // an exec may have renumbered a tracee
+	renumbered          int   // process of the last one; 0: none
 	suspendAcknowledged bool
 
 	// On the clock of Now:
@@ -117,7 +117,7 @@ func spinPause(since int64) {
 
 // findStopped returns nil and the time if no thread has stopped.
 func (w *waiter) findStopped() (attachment *Attachment, now int64) {
-	pollBegan := procmem.Now()
+	pollBegan := procmem.Now() // later stops may not be seen
 	if attachment = w.waitAll(); attachment != nil {
 		return attachment, 0
 	}

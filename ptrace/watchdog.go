@@ -20,10 +20,10 @@ import (
 // switch. A later sleep raises it again.
 
 const (
-	maxRunWithoutSleep = 20e6 // CPU time, ns
-	watchdogPeriod     = 20 * time.Millisecond
-	suspectAfter       = 5e6 // CPU time, ns, after which sleeps are read
-	minOrdinaryTime    = 1e9 // ns
+	maxRunWithoutSleep = 20e6                  // CPU time, ns
+	watchdogPeriod     = 20 * time.Millisecond // time between checks
+	suspectAfter       = 5e6                   // CPU time, ns, after which sleeps are read
+	minOrdinaryTime    = 1e9                   // ns
 )
 
 type watchdog struct {
@@ -55,7 +55,7 @@ func (w *watchdog) run() {
 	defer func() { _ = unix.SchedSetAttr(0, &w.ordinary, 0) }() // the process's first thread does not end
 	every := unix.NsecToTimespec(int64(watchdogPeriod))
 	for !w.end.Load() {
-		_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &every, nil)
+		_ = unix.ClockNanosleep(unix.CLOCK_MONOTONIC, 0, &every, nil) // a signal ends it early
 		w.check(procmem.Now())
 	}
 }

@@ -96,7 +96,7 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 	}
 	b := newBlameBuilder(p, clocks.Wall)
 	defer b.memory.Close()
-	owned := map[lockID]bool{}
+	owned := map[lockID]bool{} // locks with an owner in some wait
 	for _, s := range p.Sample {
 		if view.NumLabel(s, rec.LabelOwner) != 0 {
 			owned[lockOf(s)] = true
@@ -129,7 +129,7 @@ type lockID struct {
 
 type blameKey struct {
 	lock  lockID
-	owner *profile.Sample
+	owner *profile.Sample // nil: name is set
 	name  string
 }
 
@@ -317,7 +317,7 @@ func (b *blameBuilder) attributePart(id lockID, owner, from, end int64, shares *
 	}
 	notSampled := blameKey{id, nil, ownerNotSampled}
 	list := b.byThread[owner]
-	done, last := from, notSampled
+	done, last := from, notSampled // the time up to which the part is divided, and the key of its last piece
 	first := max(0, sort.Search(len(list), func(i int) bool { return list[i].from > from })-1)
 	for i := first; i < len(list) && list[i].from < end && b.err == nil; i++ {
 		b.countSteps(1)

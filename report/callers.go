@@ -27,7 +27,7 @@ func (d *data) selectFrames(flag, function string) (func(frame int32) bool, erro
 		return all
 	}
 	selected := named(func(name string) bool { return name == function })
-	if len(selected) == 0 {
+	if len(selected) == 0 { // names such as operator++ are no regular expressions
 		re, err := view.Compile(flag, function)
 		if err != nil {
 			return nil, err

@@ -15,7 +15,7 @@ import (
 type side struct {
 	name      string
 	sum       *data
-	runs      []*data
+	runs      []*data // nil with one run a side
 	precision tabular.Precision
 	// scale is the factor of the sum's values, by [DiffOptions].Per.
 	scale float64

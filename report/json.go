@@ -296,7 +296,7 @@ func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
 func (d *data) jsonTree(out *printable.JSONWriter) {
 	t := d.NewCallTree()
 	types := len(d.Profile.SampleType)
-	sums := make([]int64, 2*types)
+	sums := make([]int64, 2*types) // of each node: self, total
 	valuesOf := func(n int32) (self, total []int64) {
 		values := sums[2*types*int(n):]
 		return values[:types], values[types : 2*types]

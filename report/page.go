@@ -72,7 +72,7 @@ func (d *data) page() *page {
 	for _, s := range d.Profile.Sample {
 		b.sample(s)
 	}
-	if b.Memory.Err() != nil {
+	if b.Memory.Err() != nil { // without memory
 		return &b.page
 	}
 	kept := b.prune()

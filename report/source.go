@@ -43,7 +43,7 @@ func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) er
 }
 
 func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *sourcelines.Function) {
-	text, err := files.Read(f.File)
+	text, err := files.Read(f.File) // on error, lines are written without text
 	var lines []*sourcelines.Line
 	var rows []view.Row
 	for _, l := range f.ByLine {

@@ -94,7 +94,7 @@ func (d *data) valueColumns(rows []view.Row) (heads string, valueColumns [][2]st
 		cells = tabular.AlignRight(cells, len("100%"))
 		for i := range rows {
 			if heads == "" {
-				valueColumns[i] = [2]string{cells[i+1], space}
+				valueColumns[i] = [2]string{cells[i+1], space} // the first may be coloured
 			} else {
 				valueColumns[i][1] += cells[i+1] + space
 			}

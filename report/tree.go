@@ -48,7 +48,7 @@ type treeWriter struct {
 	*view.CallTree
 	minValue int64
 	lines    []treeLine
-	open     []bool
+	open     []bool // by depth: goes on below the present line
 }
 
 const lineCost = 400
@@ -56,7 +56,7 @@ const lineCost = 400
 const maxIndent = 200
 
 type treeLine struct {
-	node  int32
+	node  int32 // -1: a sum
 	depth int32
 	last  bool
 	count int32

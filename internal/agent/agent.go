@@ -50,8 +50,8 @@ type Agent struct {
 	ended       atomic.Bool
 	exporting   sync.WaitGroup
 	reporting   sync.WaitGroup
-	stopping    chan struct{}
-	senderEnded chan struct{}
+	stopping    chan struct{} // closed when the sender is to end
+	senderEnded chan struct{} // closed when it has ended
 	abort       context.CancelFunc
 }
 

@@ -47,7 +47,7 @@ type failure struct {
 type failureKind int
 
 const (
-	retryable failureKind = iota
+	retryable failureKind = iota // send it later
 	tooLarge
 	refused
 )

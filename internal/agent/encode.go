@@ -20,7 +20,7 @@ type encoder struct {
 	resolver  profile.Resolver
 	resources *resources
 	aggregate bool
-	period    int64
+	period    int64 // between ticks, ns
 	version   string
 }
 

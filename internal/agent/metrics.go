@@ -23,11 +23,11 @@ import (
 // Reasons of lost intervals, as metrics name them.
 const (
 	lostRefused      = "refused"
-	lostUnauthorized = "unauthorized"
+	lostUnauthorized = "unauthorized" // token or certificate
 	lostNotFound     = "not_found"
 	lostTooLarge     = "too_large" // an interval, or a message of 64 KiB, exceeds the limit
 	lostFull         = "full"
-	lostDamaged      = "damaged"
+	lostDamaged      = "damaged"  // in the spool
 	lostAtEnd        = "shutdown" // not sent within --flush
 )
 

@@ -16,9 +16,9 @@ func newMessage(body []byte, intervals int) message { return message{gzipCompres
 // queue holds waiting messages, the oldest first: the spool's, then those in memory. Beyond a bound the oldest are
 // dropped and counted. Not for concurrent use.
 type queue struct {
-	spool     *spool
+	spool     *spool // nil: memory only
 	memory    []message
-	size      int
+	size      int // of memory, bytes
 	notices   *notices
 	takenFrom queuePlace
 }

@@ -32,8 +32,8 @@ type sender struct {
 
 	mu          sync.Mutex // guards the rest
 	queue       queue
-	limit       int // of a message before compression, bytes
-	unreachable bool
+	limit       int  // of a message before compression, bytes
+	unreachable bool // the last attempt failed, the next may not
 
 	limitLowered bool
 }

@@ -102,7 +102,7 @@ type windowBuilder struct {
 	finished      chan *window
 	unencoded     atomic.Int32
 	onInterval    func(processKey)
-	onClose       func(*window)
+	onClose       func(*window) // called before a window is handed over
 	unixOffset    func() int64
 	offsetAtStart int64
 }

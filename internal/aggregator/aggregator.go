@@ -26,9 +26,9 @@ type Options struct {
 	// Children: attribute untracked children's time; Launched: the recording launched the first process.
 	Children, Launched bool
 	StandsFor          int64 // CPU time, ns, that a sample stands for; 0: unknown
-	KernelSamples      bool
-	Tasks              bool // observe waiting tasks, and read labels of running ones
-	KernelStacks       bool // the sleepers' samples have kernel stacks
+	KernelSamples      bool  // the kernel takes samples
+	Tasks              bool  // observe waiting tasks, and read labels of running ones
+	KernelStacks       bool  // the sleepers' samples have kernel stacks
 	// SaveCheckpoint writes a checkpoint; nil: none.
 	SaveCheckpoint func(between func())
 	Sinks          []profile.Sink // beside the Builder

@@ -28,7 +28,7 @@ func (a *Aggregator) beginThreadState(th *threadState) {
 		return
 	}
 	th.begun = true
-	if th.proc.innerPID != th.proc.Target.PID {
+	if th.proc.innerPID != th.proc.Target.PID { // the process is in a pid namespace of its own
 		th.innerTID = procmem.InnerTID(th.TID)
 	}
 	a.explainer.add(th)

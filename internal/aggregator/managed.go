@@ -153,7 +153,7 @@ func (b *stackBuilder) describe(p *processState, r managedRef) (description prof
 	w.described, certainty = r.source.Symbolize(r.ref, &w.live, w.described[:0])
 	if certainty == managed.Freed {
 		w.described = append(w.described[:0], managed.Frame{Function: languages.FreedFunction})
-		p.CodeFreed(procmem.Now())
+		p.CodeFreed(procmem.Now()) // later samples are walked at once
 	}
 	w.frames = w.frames[:0]
 	for i := range w.described {

@@ -22,7 +22,7 @@ type mmap2Program struct {
 func (b *stackBuilder) stackOfUntracked(
 	ancestor *handover.SharedProcess, program *handover.Program, s *observe.RawSample,
 ) (sample.StackID, frames.StopReason) {
-	b.ownership.beginRead()
+	b.ownership.beginRead() // files are opened
 	defer b.ownership.endRead()
 	ran := b.mmap2Code(ancestor, program)
 	b.beginStack()

@@ -24,7 +24,7 @@ type processState struct {
 	managedNames managedNames
 	walked       samplesWalked
 	histories    programHistories
-	history      *programHistory
+	history      *programHistory // nil: file unknown
 
 	untrackedThreads *threadState
 

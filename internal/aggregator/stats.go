@@ -32,7 +32,7 @@ func (t *totals) addSpan(s *attribute.Span) {
 	}
 	t.profiledCPU += s.CPU
 	switch s.Leaf {
-	case "", attribute.RanBetweenTicks, attribute.BlockedBetweenTicks:
+	case "", attribute.RanBetweenTicks, attribute.BlockedBetweenTicks: // it has a stack
 		t.incomplete[s.WalkEnd] += s.CPU
 	}
 	switch s.Leaf {

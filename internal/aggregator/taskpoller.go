@@ -57,7 +57,7 @@ func (t *taskPoller) readSlice(now int64) (rest int64) {
 	switch {
 	case t.round == 0:
 		rest = firstRestRatio * took
-	case t.cpu*(restRatio+1) > now-t.firstBegan:
+	case t.cpu*(restRatio+1) > now-t.firstBegan: // compensates for the first round
 		rest = max(laterRestRatio*took, t.walked*restPerWalk)
 	default:
 		rest = max(restRatio*took, t.walked*restPerWalk)

@@ -20,8 +20,8 @@ const (
 	restRatio, firstRestRatio, laterRestRatio = 99, 9, 199
 	// restPerWalk is the rest after a walk, ns.
 	restPerWalk       = 1e6
-	sliceCPU          = 1e6 // CPU time, ns
-	tasksPerClockRead = 16
+	sliceCPU          = 1e6   // CPU time, ns
+	tasksPerClockRead = 16    // a reading is a system call
 	lastRoundCPU      = 100e6 // CPU time, ns
 	firstRoundCPU     = 1e9   // after an incomplete first round: enough for 200,000 goroutines
 	searchEvery       = 500e6 // for sources, ns

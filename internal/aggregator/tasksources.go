@@ -22,7 +22,7 @@ type taskSource interface {
 	batchSize() int
 	label() string
 	totals(*totals) *taskTotals
-	sameRuntime(taskSource) bool
+	sameRuntime(taskSource) bool // both are of one runtime
 }
 
 type taskOutcome uint8

@@ -22,7 +22,7 @@ import (
 // waitExplainer finds what sleeping threads wait for. The innermost functions give the kind of a lock; the copied bytes
 // its owner. Descriptors' names are from /proc.
 type waitExplainer struct {
-	names     *symbols.Namer
+	names     *symbols.Namer // nil before the first lock
 	ownership *recordingOwnership
 	runs      func() *callstack.RunCounts // proves that a thread still sleeps
 	listener  Listener
@@ -64,8 +64,8 @@ type waitState struct {
 	variables            map[schema.Hex]waits.Variable
 	files                *waits.OpenFiles
 	peers                *waits.RemoteAddresses
-	otherThreads         *waits.LiveThreads
-	otherThreadsListedAt int64 // CLOCK_MONOTONIC ns
+	otherThreads         *waits.LiveThreads // those not in byInnerTID
+	otherThreadsListedAt int64              // CLOCK_MONOTONIC ns
 	walker               frames.Walker
 }
 

@@ -48,8 +48,8 @@ type Attribution struct {
 	threads map[sample.ThreadID]*accountedThread
 	procs   map[sample.ProcessID]*accountedProcess
 
-	tree   *cutimeTree // nil: children's time is not attributed
-	byNode map[*cutimeNode]*accountedProcess
+	tree   *cutimeTree                       // nil: children's time is not attributed
+	byNode map[*cutimeNode]*accountedProcess // those whose account in tree is open
 
 	out Interval
 }

@@ -39,10 +39,10 @@ type cutimeNode struct {
 // whichever is more.
 type cutimeTree struct {
 	byPID      map[int]*cutimeNode // also ended processes with open accounts
-	ended      []*cutimeNode
-	nextRead   int64 // CLOCK_MONOTONIC ns
-	readPause  int64 // ns
-	lastSettle int64 // CLOCK_MONOTONIC ns
+	ended      []*cutimeNode       // ended processes with open accounts
+	nextRead   int64               // CLOCK_MONOTONIC ns
+	readPause  int64               // ns
+	lastSettle int64               // CLOCK_MONOTONIC ns
 	kernel     ProcSource
 }
 

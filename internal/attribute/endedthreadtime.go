@@ -13,7 +13,7 @@ package attribute
 type endedThreadTime struct {
 	cpuAtLastSamples int64 // of ended threads, ns
 	proven           weightedSamples
-	unproven         weightedSamples
+	unproven         weightedSamples // that may skid
 	skidded          skidded
 	assumedProven    int64 // counted as proven
 	unattributed     int64 // CPU time of short-lived threads that no sample took, ns

@@ -16,7 +16,7 @@ type ProcessStarted struct {
 	Process sample.ProcessID
 	PID     int
 	Start   uint64 // clock ticks after boot
-	Parent  int
+	Parent  int    // process id at discovery; 0: unknown
 	Since   int64
 	// All its CPU time, or all of its children's, lies within the recording.
 	FromStart, ChildrenFromStart bool

@@ -24,8 +24,8 @@ type Ledger struct {
 	clocks  threadClocks
 	carried carriedTimes
 	sleep   sleepSpan
-	queued  provenQueue // since the last sample
-	pending pendingSamples
+	queued  provenQueue    // since the last sample
+	pending pendingSamples // kernel samples, not emitted yet
 
 	started   bool
 	hasSample bool

@@ -17,7 +17,7 @@ const (
 type pendingSample struct {
 	stack     sample.StackID
 	walkEnd   frames.StopReason
-	at        int64
+	at        int64 // CLOCK_MONOTONIC ns
 	runQueue  int64 // before it, ns
 	standsFor int64 // ns; 0: unknown
 }

@@ -10,8 +10,8 @@ type ProcessAccount struct {
 	ThreadsFiltered bool
 	KernelSamples   bool // all samples stand for the same time
 
-	emit       func(Span)
-	attributed int64 // ns
+	emit       func(Span) // takes the spans of ended threads and of children
+	attributed int64      // ns
 	threads    endedThreadTime
 	children   childTime
 }

@@ -6,8 +6,8 @@ package attribute
 const mergeLimit = 1e9
 
 type sleepSpan struct {
-	Span   // valid if open
-	open   bool
+	Span        // valid if open
+	open   bool // else the thread was last found running
 	active bool // the thread has run in it: mergeLimit bounds it
 }
 

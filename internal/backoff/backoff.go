@@ -19,9 +19,9 @@ const (
 	searchShare = 64   // the same for searches of backed-off threads that have run
 
 	burstShare  = 1000 // back-offs grow while backed-off threads use at most 1/1000 of the process's CPU time
-	maxFactor   = 16
-	smallFactor = 8   // maxFactor with fewer than 469 threads
-	clockError  = 4e6 // of a process's clock for each running thread: a scheduler tick
+	maxFactor   = 16   // by which back-offs grow at most
+	smallFactor = 8    // maxFactor with fewer than 469 threads
+	clockError  = 4e6  // of a process's clock for each running thread: a scheduler tick
 )
 
 // backoffLength returns the back-off of a thread found unchanged, ns; 0: none:

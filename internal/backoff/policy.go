@@ -23,7 +23,7 @@ type Policy struct {
 	rng       *rand.Rand
 	onExpired func(*ThreadState) // the method backoffExpired, bound once
 
-	tick           int64
+	tick           int64 // number of the present or last tick
 	now            int64 // CLOCK_MONOTONIC ns
 	period         int64 // mean distance of ticks, ns
 	threads        int

@@ -24,9 +24,9 @@ type ThreadState struct {
 	observedAt         int64  // CLOCK_MONOTONIC ns
 	clockAtObservation uint64 // of the process, ns
 	cpuAtObservation   int64  // ns
-	cpuKnown           bool
-	isFrequentWaker    bool // it woke lately, and is backed off nevertheless
-	ranWhileBackedOff  bool // not accounted yet
+	cpuKnown           bool   // cpuAtObservation is valid
+	isFrequentWaker    bool   // it woke lately, and is backed off nevertheless
+	ranWhileBackedOff  bool   // not accounted yet
 	observedOnce       bool
 	hasRun             bool // after its first observation
 	ranFirstTime       bool // not accounted yet

@@ -80,7 +80,7 @@ func (c *Core) hasCode(m, before *mapping) bool {
 func (c *Core) module(m *loadedcode.Mapping) *frames.Module {
 	mod := loadedcode.NewModule(c, m)
 	if m.JIT && !c.dumped(m) {
-		m.JIT = false
+		m.JIT = false // code of the file, which was not found
 	}
 	switch {
 	case m.JIT:

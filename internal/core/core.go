@@ -18,7 +18,7 @@ import (
 // Options are where a core's files are.
 type Options struct {
 	Sysroot string // directory with the files of the core's machine; "": /
-	Exe     string
+	Exe     string // the program's file, if not at its path
 }
 
 // Core is a process in a core file. Not safe for concurrent use.
@@ -43,7 +43,7 @@ type Core struct {
 	runtimes   *loadedcode.Runtimes
 	space      *frames.Space
 	warnings   []string
-	missing    []string
+	missing    []string // not found
 	unverified []string
 }
 

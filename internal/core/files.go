@@ -13,10 +13,10 @@ import (
 )
 
 type file struct {
-	maps         []int // indices of Core.maps
-	img          *loadedcode.Image
+	maps         []int             // indices of Core.maps
+	img          *loadedcode.Image // nil: none
 	tried        bool
-	notELF       bool
+	notELF       bool // not an ELF file
 	sameContents bool
 }
 
@@ -85,7 +85,7 @@ func (c *Core) warnMismatch(m *loadedcode.Mapping, mem, other *loadedcode.Image)
 	switch {
 	case other == nil && (mem != nil || !c.dumped(m)):
 		c.missing = append(c.missing, m.Path)
-	case other == nil:
+	case other == nil: // not an ELF file
 	case mem != nil && mem.BuildID != "":
 		c.warn("%s is not the file that ran: its build id is %s, the core has %s%s", m.Path, cmp.Or(other.BuildID, "missing"),
 			mem.BuildID, rest)
@@ -158,7 +158,7 @@ func (c *Core) openCandidate(name string, m *loadedcode.Mapping, mem *loadedcode
 		return nil, matchUnknown
 	}
 	is := c.matchFile(f, m, mem)
-	img, _ := c.cache.Load(f, m)
+	img, _ := c.cache.Load(f, m) // closed if unused
 	if img == nil {
 		return nil, matchNone
 	}

@@ -38,7 +38,7 @@ type ChildFinder[Owner comparable, Value any] struct {
 	stat       func(f *procmem.ThreadFiles, s *procmem.Stat) error
 	parent     func(pid int) (parent int, ok bool)
 	clock      func(pid int) (uint64, error)
-	beforeRead func()
+	beforeRead func() // before each read of /proc
 
 	pin, unpin func()
 }
@@ -54,7 +54,7 @@ type NewChild[Owner comparable, Value any] struct {
 	parent    int
 	execKnown bool
 	start     uint64
-	since     int64
+	since     int64 // discovery, CLOCK_MONOTONIC ns
 	readAt    int64 // CLOCK_MONOTONIC ns, as since
 	cpu       int64 // CPU time at readAt, ns
 	comm      procmem.Comm
@@ -124,7 +124,7 @@ func (f *ChildFinder[Owner, Value]) Search(last int, now int64) {
 		return
 	}
 	if last < before {
-		before = min(firstNumber, last) - 1
+		before = min(firstNumber, last) - 1 // the counter wrapped
 	}
 	step := (last-before-1)/maxNumbers + 1
 	for pid := before + 1 + (last-before-1)%step; pid <= last; pid += step {

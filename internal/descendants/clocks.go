@@ -13,7 +13,7 @@ import (
 // Records of context switches give each process's CPU time by program, up to the record of its end; from Linux 6.16 on
 // this excludes most of exit.
 
-const maxPrograms = 16
+const maxPrograms = 16 // per process
 
 // ProgramTime is a process's CPU time in one program, ns.
 type ProgramTime[Owner comparable] struct {

@@ -168,7 +168,7 @@ func (t *Table[Owner, Sample]) created(r *record) {
 	if p, ok := t.tracked[r.PPID]; ok {
 		t.untracked[r.PID] = &Untracked[Owner, Sample]{Ancestor: p, runs: &Program[Owner]{CodeOwner: p}}
 	} else if p := t.untracked[r.PPID]; p != nil {
-		p.runs.Freeze()
+		p.runs.Freeze() // shared with the parent
 		t.untracked[r.PID] = &Untracked[Owner, Sample]{Ancestor: p.Ancestor, runs: p.runs}
 	}
 }

@@ -78,7 +78,7 @@ func (c *checker) has(detail string) bool {
 
 type system struct {
 	dir  string
-	live bool
+	live bool // the running kernel may be tried
 	self *process.Status
 }
 

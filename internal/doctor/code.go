@@ -80,7 +80,7 @@ func (c *checker) names() Finding {
 	images := c.images()
 	symbols, debug := 0, 0
 	for _, img := range images {
-		complete := c.debugFile(img.BuildID) || hasSection(img.ELF, ".gopclntab", ".data.rel.ro.gopclntab")
+		complete := c.debugFile(img.BuildID) || hasSection(img.ELF, ".gopclntab", ".data.rel.ro.gopclntab") // of Go
 		if complete || hasSection(img.ELF, ".symtab", ".gnu_debugdata") {
 			symbols++
 		}

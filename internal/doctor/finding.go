@@ -18,7 +18,7 @@ const (
 	OK Level = iota
 	Info
 	Warn // prywalk works, with less
-	Fail
+	Fail // prywalk does not work
 )
 
 func (l Level) String() string {

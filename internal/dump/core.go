@@ -61,7 +61,7 @@ func addCoreGoroutines(p *stacks.Process, c *core.Core, o Options, w *walk.Walke
 	}
 	r := goroutines.Reader{Read: c.Read, Space: c.Space(), Walk: w, Locks: o.goroutineLocks}
 	var err error
-	if p.GoroutineStacks, err = r.ReadAll(systems, p.Threads); err == nil {
+	if p.GoroutineStacks, err = r.ReadAll(systems, p.Threads); err == nil { // else the line has the reason
 		p.WaitingText = ""
 	}
 }

@@ -196,7 +196,7 @@ func (d *describer) addGoroutines() {
 		Locks: d.options.goroutineLocks}
 	list, err := r.ReadAll(systems, threads)
 	d.update(func(p *stacks.Process) {
-		if p.Threads, p.GoroutineStacks = threads, list; err == nil {
+		if p.Threads, p.GoroutineStacks = threads, list; err == nil { // else the line on their number has the reason
 			p.WaitingText = ""
 		}
 	})

@@ -103,7 +103,7 @@ func (e *lockExaminer) resampleAwakeOwners() {
 			if tried[tid] {
 				continue
 			}
-			tried[tid], again = true, true
+			tried[tid], again = true, true // its own lock may have an owner that was awake
 			for n := 0; n < maxOwnerSamples && time.Now().Before(end) && !e.resample(tid); n++ {
 				time.Sleep(waitRetryWait)
 			}

@@ -99,7 +99,7 @@ func sampleThread(th *observe.Thread, o Options, mode observe.Mode) (*observe.Ra
 func (raw *rawSamples) sampleAtOnce(t *loadedcode.Process, o Options, n int, add func(int) *observe.Thread) error {
 	known := map[int]bool{}
 	more := func() (fresh []*observe.Thread) {
-		tids, _ := t.Threads(nil)
+		tids, _ := t.Threads(nil) // none after its end
 		for _, tid := range tids {
 			if !known[tid] {
 				known[tid] = true
@@ -190,4 +190,4 @@ func onController(o Options, n int, f func(*ptrace.Controller, *observe.Pool)) e
 	return err
 }
 
-const spareRoom = 256
+const spareRoom = 256 // pending stops, of threads that start meanwhile

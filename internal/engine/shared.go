@@ -16,7 +16,7 @@ type SharedState struct {
 	*handover.Common
 	Observer      *observe.Observer // of the tracer's OS thread
 	Files         *procmem.FDBudget
-	Backoff       *backoff.Policy
+	Backoff       *backoff.Policy // decides which sleepers are not observed
 	Out           handover.Outbox
 	Skipper       schedule.TickSkipper
 	Tick          Tick
@@ -60,7 +60,7 @@ type TrackedProcess struct {
 	Handover *handover.SharedProcess
 	TaskDir  *procmem.TaskDir // /proc/PID/task
 	Clock    Clock
-	Gone     bool
+	Gone     bool // it has ended
 
 	EnginePart     ProcessPart // nil if its running threads are stopped
 	ThreadsChanged bool        // set by the engine

@@ -33,7 +33,7 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 	}
 	defer d.Memory.Close()
 	groups := d.Groups("thread")
-	for _, s := range d.Profile.Sample {
+	for _, s := range d.Profile.Sample { // numbers the frames
 		d.Stack(s)
 	}
 	ff := &firefoxBuilder{Data: d, places: d.Places(), start: d.Profile.TimeNanos, cpu: -1}
@@ -124,7 +124,7 @@ func (ff *firefoxBuilder) thread(g *view.Group) object {
 		}
 		t.sample(s, time)
 	}
-	functions := t.funcTable()
+	functions := t.funcTable() // numbers the resources
 	s := g.Samples[0]
 	pid, tid := view.NumLabel(s, rec.LabelPID), view.NumLabel(s, rec.LabelTID)
 	return object{

@@ -11,7 +11,7 @@ import "unsafe"
 // Limit is a soft and a hard limit.
 type Limit struct{ Soft, Hard uint64 }
 
-var started Limit
+var started Limit // before package syscall raised it
 
 var known bool
 

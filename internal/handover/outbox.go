@@ -53,7 +53,7 @@ func (e *Event) maxWait(now int64) int64 {
 	case e.Kind != Sampled && e.Kind != ThreadEnded:
 		return 0
 	case e.Thread.Proc != nil && e.Thread.Proc.Plans.Load() != nil:
-		return handOverUnnamed
+		return handOverUnnamed // a runtime names its threads
 	}
 	return 0
 }

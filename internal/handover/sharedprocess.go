@@ -41,8 +41,8 @@ type SharedProcess struct {
 
 	// Only the aggregator uses these.
 	Comm       string
-	Ended      bool
-	schedulers int // at the last SetOtherMemory
+	Ended      bool // its account is closed
+	schedulers int  // at the last SetOtherMemory
 }
 
 // NewSharedProcess opens the list of threads, as the producer looks up no path of /proc.

@@ -91,7 +91,7 @@ func environment() []string {
 var forker = sync.OnceValue(func() chan<- func() {
 	work := make(chan func())
 	go func() {
-		runtime.LockOSThread()
+		runtime.LockOSThread() // never unlocked
 		for f := range work {
 			f()
 		}
@@ -131,7 +131,7 @@ func (h *heldChild) forkHere() (int, error) {
 		defer unix.Close(high)
 		h.stdio[i] = high
 	}
-	syscall.ForkLock.Lock()
+	syscall.ForkLock.Lock() // some descriptors do not have O_CLOEXEC yet
 	pid, e := forkHeld(h)
 	syscall.ForkLock.Unlock()
 	runtime.KeepAlive(h)

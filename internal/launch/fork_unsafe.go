@@ -60,7 +60,7 @@ type sigAction struct {
 func (h *heldChild) inherit() {
 	var sa sigAction
 	for sig := uintptr(1); sig <= lastSignal; sig++ {
-		sa.handler = uintptr(h.ignored >> (sig - 1) & 1)
+		sa.handler = uintptr(h.ignored >> (sig - 1) & 1) // SIG_IGN or SIG_DFL
 		_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&sa)), 0, unsafe.Sizeof(sa.mask),
 			0, 0)
 	}

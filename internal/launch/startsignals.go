@@ -55,7 +55,7 @@ func Ignored(sig syscall.Signal) bool { return ignoredNow()&setOf(sig) != 0 }
 func ignoredNow() signalSet {
 	var s procmem.Status
 	if procmem.ReadStatus(os.Getpid(), &s) != nil {
-		return 0
+		return 0 // /proc is not mounted
 	}
 	return signalSet(s.SigIgn)
 }

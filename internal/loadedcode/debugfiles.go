@@ -19,7 +19,7 @@ type debugFiles struct {
 	files *filePool
 	tried bool
 	found []*elffile.File
-	debug *elffile.DebugFile
+	debug *elffile.DebugFile // the first of found, or nil
 }
 
 func (s *debugFiles) filesOrOpen() []*elffile.File {
@@ -43,7 +43,7 @@ func (s *debugFiles) filesOrOpen() []*elffile.File {
 }
 
 func (s *debugFiles) drop() {
-	_ = s.debug.Close()
+	_ = s.debug.Close() // only read
 	s.tried, s.found, s.debug = false, nil, nil
 }
 

@@ -19,15 +19,15 @@ type detectedRuntimes struct {
 	schedulers   []managed.Scheduler
 	histories    []managed.CodeHistory
 	images       map[*Image]struct{}
-	unowned      bool
+	unowned      bool // some code belongs to none
 }
 
 type detection struct {
 	kind          int             // index in runtimes.Detectors
 	runtime       managed.Runtime // nil: not found
 	reason        error           // why not
-	tries         int
-	refreshesLeft int
+	tries         int             // since new files or run-time code appeared
+	refreshesLeft int             // refreshes until the next attempt
 }
 
 // maxTries bounds the tries of a detection: at once, then after 1, 2, 4, … 64 refreshes.

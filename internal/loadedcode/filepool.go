@@ -25,7 +25,7 @@ type filePool struct {
 type pooledFile struct {
 	pool      *filePool
 	f         *safeopen.File
-	path      string
+	path      string // the file's path in this mount namespace, used when its link is gone; "" for none
 	closed    bool
 	nameTaken bool
 	used      uint64

@@ -27,7 +27,7 @@ func (r *fileRules) prepare(symbols *fileSymbols) {
 	if r.table = runtimes.TableOf(f); r.table != nil {
 		r.add(r.table)
 	}
-	if own := CFI(f, r.table == nil); own != nil {
+	if own := CFI(f, r.table == nil); own != nil { // with a table, debugCFI has .debug_frame
 		r.add(own)
 	}
 	r.add(&debugCFI{elf: f, from: symbols.from, table: r.table})

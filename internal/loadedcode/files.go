@@ -18,7 +18,7 @@ import (
 // program's owner.
 type TrustedFiles struct {
 	PID    int
-	tid    int
+	tid    int // a live thread's; 0: PID
 	opener safeopen.Opener
 	trust  *safeopen.Trust
 }

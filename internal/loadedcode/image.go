@@ -25,9 +25,9 @@ type Image struct {
 	Deleted    bool // unlinked
 
 	usage   usage
-	file    *pooledFile
+	file    *pooledFile // or nil
 	mu      sync.Mutex
-	rules   atomic.Pointer[fileRules]
+	rules   atomic.Pointer[fileRules] // nil: not made
 	debug   debugFiles
 	symbols fileSymbols
 }

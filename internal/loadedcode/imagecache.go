@@ -17,7 +17,7 @@ type fileKey struct {
 // for concurrent use.
 type ImageCache struct {
 	files  *filePool
-	byName map[fileKey]*Image
+	byName map[fileKey]*Image // nil: not ELF or unreadable
 	byFile map[safeopen.ID]*Image
 	vdsos  []vdso
 }

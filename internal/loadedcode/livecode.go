@@ -17,7 +17,7 @@ const (
 type liveCode struct {
 	tid    int
 	memory *procmem.Memory
-	pages  map[uint64][]byte
+	pages  map[uint64][]byte // by address ÷ codePageSize; nil: unreadable
 	lost   bool
 }
 

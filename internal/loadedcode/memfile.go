@@ -56,9 +56,9 @@ const maxPieces = 4096
 // ascending in address and file offset.
 func NewMemFile(o AddressSpace, m *Mapping) *MemFile {
 	f := &MemFile{space: o}
-	found, last := false, uint64(0)
+	found, last := false, uint64(0) // whether m has passed, and the offset of the file's mapping before
 	err := o.MappingsOf(m, func(r *RawMapping) {
-		another := r.Offset < last
+		another := r.Offset < last // another load of the file begins
 		switch {
 		case r.Dev != m.Dev || r.Inode != m.Inode, found && another:
 			return
@@ -66,7 +66,7 @@ func NewMemFile(o AddressSpace, m *Mapping) *MemFile {
 			f.pieces = f.pieces[:0]
 		}
 		last = r.Offset
-		if found && r.Offset == 0 {
+		if found && r.Offset == 0 { // a load of one mapping
 			return
 		}
 		found = found || r.Start == m.Start

@@ -15,7 +15,7 @@ import (
 // Mmap2Space is an address space from a list of executable mappings (PERF_RECORD_MMAP2). Not safe for concurrent use.
 type Mmap2Space struct {
 	maps  []Mapping
-	first uint64
+	first uint64 // of the first mapping listed: after an exec the program's
 	cache *ImageCache
 	files *TrustedFiles
 	space *frames.Space

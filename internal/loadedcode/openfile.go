@@ -82,7 +82,7 @@ func (p *Process) openLink(m *Mapping) (*safeopen.File, error) {
 	}
 	link := process.Path(p.MemoryTID(), fmt.Sprintf("map_files/%x-%x", m.Start, m.End))
 	f, err := p.files.opener.Open(safeopen.Request{Path: link, Kernel: true})
-	p.noLinks = errors.Is(err, unix.EPERM)
+	p.noLinks = errors.Is(err, unix.EPERM) // EACCES: this file only
 	return f, err
 }
 

@@ -133,7 +133,7 @@ func (m *Mapping) isUnchanged(r *RawMapping) bool {
 		return false
 	}
 	if m.Inode != 0 && !m.Deleted && string(r.RawPath) == m.Path {
-		return true
+		return true // no allocation
 	}
 	path, _ := r.name()
 	return path == m.Path
@@ -183,7 +183,7 @@ func (p *Process) useModules() {
 // maxMainStackGrowth below it; 0: none.
 func (p *Process) StackEnd(sp uint64) uint64 {
 	i := sort.Search(len(p.spans), func(i int) bool { return p.spans[i].End > sp })
-	for i < len(p.spans) && !p.spans[i].Writable {
+	for i < len(p.spans) && !p.spans[i].Writable { // below a growing stack
 		if p.spans[i].Start <= sp {
 			return 0
 		}

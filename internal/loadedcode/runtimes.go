@@ -97,7 +97,7 @@ func (r *Runtimes) TaskOffsets() (out []*managed.TaskOffsets) {
 func (r *Runtimes) NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr {
 	n := len(out)
 	for _, s := range r.Schedulers() {
-		if len(out) == n {
+		if len(out) == n { // the others' tables have no such address
 			out = s.NextRecords(record, returns, out)
 		}
 	}

@@ -12,7 +12,7 @@ type usage struct {
 	users          atomic.Int64
 	modules        atomic.Int64 // ever made: a program that is started repeatedly often has no user
 	modulesAtSweep atomic.Int64
-	idle           atomic.Bool
+	idle           atomic.Bool // no user or new module at the last sweep
 }
 
 // Unused reports whether the file has had no user for some time. Safe for concurrent use.

@@ -13,7 +13,7 @@ import (
 
 // CPUModel returns the first "model name" of /proc/cpuinfo, else, as on arm64, the architecture's name.
 func CPUModel() string {
-	text, _ := os.ReadFile("/proc/cpuinfo")
+	text, _ := os.ReadFile("/proc/cpuinfo") // or it is as if it were empty
 	for line := range strings.Lines(string(text)) {
 		if name, value, _ := strings.Cut(line, ":"); strings.TrimSpace(name) == "model name" {
 			return strings.TrimSpace(value)

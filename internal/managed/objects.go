@@ -63,7 +63,7 @@ func (o *Objects[E]) Number(e E) {
 func (o *Objects[E]) Walked(e E, at int64) {
 	entry := e.Entry()
 	entry.LastWalked = max(entry.LastWalked, at)
-	if o.bySerial[entry.Serial] != e {
+	if o.bySerial[entry.Serial] != e { // of equal objects the one in use stays
 		o.Number(e)
 	}
 }

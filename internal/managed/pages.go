@@ -13,7 +13,7 @@ import (
 type Pages struct {
 	source Reader
 	index  map[uint64]*page
-	pages  []*page
+	pages  []*page // those in use first
 	used   int
 	last   *page
 	parts  []frames.Region
@@ -21,8 +21,8 @@ type Pages struct {
 
 type page struct {
 	at    uint64
-	size  int // readable bytes
-	asked bool
+	size  int  // readable bytes
+	asked bool // since the last Reset or Reread
 	b     [pageSize]byte
 }
 
@@ -34,7 +34,7 @@ const (
 
 // Reset empties the cache and sets its source; nil: none.
 func (p *Pages) Reset(source Reader) {
-	if n := len(p.pages); n > max(p.used, fewPages) {
+	if n := len(p.pages); n > max(p.used, fewPages) { // free one after a deep stack
 		p.pages[n-1], p.pages = nil, p.pages[:n-1]
 	}
 	p.source, p.used, p.last = source, 0, nil

@@ -9,7 +9,7 @@ type ObjectStatus uint8
 const (
 	ObjectFreed ObjectStatus = iota // or unreadable
 	ObjectKnown
-	NotObject
+	NotObject // something else
 )
 
 // StatusOf is ObjectKnown for a readable object, else ObjectFreed.
@@ -65,7 +65,7 @@ func prove[ID comparable, E Identified[ID]](
 	}
 	var none E
 	if known == none || isKnownBefore(known, v) {
-		o.Drop(addr)
+		o.Drop(addr) // the next stop copies it
 	}
 	return none, ObjectFreed, false
 }

@@ -37,7 +37,7 @@ type abortedCall struct {
 	nr          int64
 	words       [wordsAround]byte
 	wordsAt     frames.Addr
-	wordCount   int
+	wordCount   int    // bytes of words; 0: they are read when it is first asked whether the thread is in the call
 	cpu         uint64 // ns
 	userReadAt  uint64 // in CPU time, ns
 	userTicks   uint64

@@ -26,7 +26,7 @@ type readHints struct {
 	// the walk lacked memory or a rule that may appear later (exec, dlopen)
 	Incomplete bool
 	Plan       *managed.Plan // or nil
-	Anchor     frames.Addr
+	Anchor     frames.Addr   // where the plan begins, or 0
 }
 
 // hintBuffer passes the newest hints between two goroutines, without waiting.
@@ -37,7 +37,7 @@ type hintBuffer struct {
 	reader uint32
 }
 
-const unreadBit = 4
+const unreadBit = 4 // of hintBuffer.middle
 
 func (h *hintBuffer) init(hints CopyHints) {
 	h.slots[0] = hints

@@ -24,12 +24,12 @@ import (
 // kernel.perf_event_max_stack is 127.
 const maxRecords = 128
 
-const recordBytes = 16
+const recordBytes = 16 // address of the next record, return address
 
 type frameChain struct {
 	record  frames.Addr
-	returns []uint64
-	words   []byte
+	returns []uint64 // return addresses of that record and of those that follow
+	words   []byte   // bytes of the added records
 }
 
 // Chain returns the first frame record outside of the copied stack, and the return addresses from there on; none if the
@@ -61,7 +61,7 @@ func (s *RawSample) AddRecords(next []frames.Addr) {
 		chain.words = make([]byte, recordBytes*maxRecords)
 	}
 	chain.words = chain.words[:0]
-	for i, ret := range chain.returns[:min(n+1, len(chain.returns))] {
+	for i, ret := range chain.returns[:min(n+1, len(chain.returns))] { // at most maxRecords
 		from := len(chain.words)
 		if i < n {
 			chain.words = binary.LittleEndian.AppendUint64(chain.words, next[i])

@@ -37,7 +37,7 @@ func copyFutexWord(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
 			word.addr = start
 		}
 	}
-	word.n, _ = t.copy(word.addr, word.bytes[:])
+	word.n, _ = t.copy(word.addr, word.bytes[:]) // on error no owner is named
 }
 
 func (s *RawSample) dropStaleFutexCopy(t *Thread, stop *ptrace.Stop) {

@@ -12,7 +12,7 @@ import (
 type futexStack struct {
 	op       uint64
 	wchan    [40]byte
-	wchanLen int
+	wchanLen int // 0 if there is no stack
 	text     []byte
 }
 
@@ -30,7 +30,7 @@ const maxFutexStacks = 8
 type futexStacks struct {
 	stacks    [maxFutexStacks]futexStack
 	next      uint8
-	candidate futexStack
+	candidate futexStack // the last one read, not proved yet
 }
 
 func (f *futexStacks) kernelStackOf(t *Thread, call *procmem.SyscallInfo) []byte {

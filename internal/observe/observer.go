@@ -22,7 +22,7 @@ const (
 	Unchanged                // not run since its last observation
 	Done
 	LeftToEngine // running, and sampled by the kernel
-	WaitsForCPU
+	WaitsForCPU  // left until it has a CPU
 )
 
 // Observer observes threads. Precondition: its methods run on the controller's OS thread.
@@ -218,7 +218,7 @@ func (o *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
 	switch {
 	case !o.mayStopSleepers(), t.abortedCall.wasHarmed():
 		return false
-	case t.sleep.kept.isSameSleep(&s.Call, s.Sched.Runs):
+	case t.sleep.kept.isSameSleep(&s.Call, s.Sched.Runs): // stopped in this sleep already
 		return false
 	case !Interruptible(t.ThreadID, &s.Call):
 		return false

@@ -99,10 +99,10 @@ func (r *passiveReader) keep(t *Thread, s *RawSample, call *procmem.SyscallInfo,
 	s.At = procmem.Now()
 	s.How = ByPassiveRead
 	s.Call = *call
-	t.sleep.unconfirmedSinceRead = true
+	t.sleep.unconfirmedSinceRead = true // until it is found unchanged
 	r.kernel.confirm()
 	if call.Nr < 0 || isRestart(call.Nr) {
-		s.wchan, _ = t.files.Wchan(s.wchanBuf[:])
+		s.wchan, _ = t.files.Wchan(s.wchanBuf[:]) // may be hidden
 	}
 }
 

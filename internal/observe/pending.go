@@ -77,7 +77,7 @@ func (st *requestedStops) finishOne(attachment *ptrace.Attachment, done func(*Th
 
 func (st *requestedStops) repeatStop(t *Thread, s *RawSample) error {
 	t.noteLostStop(StopRecord{Time: s.StopTime, Cause: s.StopCause, CallEffect: s.CallEffect})
-	t.stops.notStopped = s.NotStopped
+	t.stops.notStopped = s.NotStopped // fillSample has taken it
 	if st.mode != ModeAlwaysStop && t.trySuppressStop() {
 		return refusal.InCall
 	}

@@ -45,7 +45,7 @@ func (t *Thread) prepareFindAnchor() {
 	if plan, anchor := t.plan(); plan == nil || anchor != 0 {
 		return
 	}
-	t.copies.innerTID, _ = t.files.InnerTID()
+	t.copies.innerTID, _ = t.files.InnerTID() // 0 if the thread has ended
 }
 
 // SetPlan makes the next observations carry out a plan from an anchor on; nil: none.

@@ -97,7 +97,7 @@ func (p *Pool) Put(s *RawSample) {
 	if !p.mayKeep(room) {
 		return
 	}
-	p.freeBytes.Add(room)
+	p.freeBytes.Add(room) // before it can be taken again
 	select {
 	case p.free <- s:
 	default:

@@ -42,7 +42,7 @@ func (b *sampleBuffers) reserveStack(n int) {
 	}
 }
 
-const minTouched = 16 << 10
+const minTouched = 16 << 10 // bytes of an unknown stack
 
 // Precondition: no thread is stopped.
 func (b *sampleBuffers) touch(n int) {

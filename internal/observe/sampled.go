@@ -16,7 +16,7 @@ import (
 
 const sampleRoom = 4 << 10 // bytes; a sample's buffer is a multiple
 
-const maxKernel = 64
+const maxKernel = 64 // kernel frames of a sample
 
 // SetSampleStack sets the bytes of stack in the kernel's samples of the thread; 0: none.
 func (t *Thread) SetSampleStack(stack int) { t.kernelSampleStackBytes = stack }
@@ -39,7 +39,7 @@ func (t *Thread) stackExceedsSamples() bool {
 // FromKernelSample makes a raw sample, without clocks, from a usable kernel sample.
 func (o *Observer) FromKernelSample(r *perfevents.Record) *RawSample {
 	s := o.pool.Get()
-	s.buffers.reserveStack((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom)
+	s.buffers.reserveStack((len(r.Stack) + sampleRoom - 1) / sampleRoom * sampleRoom) // few stacks are that deep
 	n, asked := copy(s.buffers.stack, r.Stack), r.Asked
 	if r.Longest {
 		s.FullSampleBytes = asked

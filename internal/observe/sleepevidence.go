@@ -15,7 +15,7 @@ import (
 type sleepEvidence struct {
 	base                 baseline
 	kept                 keptRegs
-	unconfirmedSinceRead bool
+	unconfirmedSinceRead bool // read passively, and not found unchanged since
 	retries              retryBackoff
 }
 

@@ -50,7 +50,7 @@ func (st *requestedStops) prepare(t *Thread, s *RawSample) {
 	if hints := t.hints(); hints.Plan != nil && t.Memory != nil {
 		t.copies.lastPlan.CheckPresent(t.Memory, hints.Plan, hints.Anchor)
 	}
-	t.files.KeepSchedstatOpen()
+	t.files.KeepSchedstatOpen() // until the end of the stop, as interrupt and the stop read it
 }
 
 // interrupt reads the clocks just before, unless the thread only computes: a new arrival then shows that it ran.
@@ -69,7 +69,7 @@ func (st *requestedStops) interrupt(t *Thread, retry bool) (attachment *ptrace.A
 
 func (st *requestedStops) noteRequested(t *Thread, s *RawSample, attachment *ptrace.Attachment, awaitsTracerCPU bool) {
 	if before, ok := attachment.ClocksBefore(); ok {
-		if awaitsTracerCPU && before.Runs != t.clocks.last.Runs {
+		if awaitsTracerCPU && before.Runs != t.clocks.last.Runs { // the thread has got a CPU since
 			t.skid.NoteRunOn()
 			awaitsTracerCPU = false
 		}

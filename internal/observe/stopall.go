@@ -14,7 +14,7 @@ import (
 
 const (
 	stopAllTimeout = 1e9 // ns, for all stops, and once more after an exec
-	stopAllRounds  = 16
+	stopAllRounds  = 16  // of passive reads
 )
 
 // StopAll observes all threads at one moment: it stops and copies all, then detaches. more returns the threads
@@ -26,7 +26,7 @@ const (
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {
 	s := newStopAll(ctl, pool, done)
-	defer s.detachAll()
+	defer s.detachAll()      // also after a panic
 	ctl.AcknowledgeSuspend() // a stop signal to this process can wait
 	s.observeTwiceIfExeced(more)
 	return max(s.lastDetach-s.firstStop, 0)
@@ -75,7 +75,7 @@ type stopAll struct {
 type memberState uint8
 
 const (
-	memberUnstopped memberState = iota
+	memberUnstopped memberState = iota // to be read passively: asleep, or it did not stop in time
 	memberPending
 	memberStopped
 	memberDone // done was called, or is about to be
@@ -86,8 +86,8 @@ type member struct {
 	state       memberState
 	attachment  *ptrace.Attachment
 	raw         *RawSample
-	stackCopied bool
-	call        procmem.SyscallInfo
+	stackCopied bool                // before finish
+	call        procmem.SyscallInfo // as read before the stop
 }
 
 func (s *stopAll) add(t *Thread) {
@@ -200,7 +200,7 @@ func (s *stopAll) copyStack(m *member) {
 
 func (s *stopAll) finish(m *member) {
 	switch m.state {
-	case memberPending:
+	case memberPending: // its time ended while it was asked to stop
 		s.ctl.Cancel(m.attachment)
 		s.end(m, nil, ptrace.ErrTimeout)
 	case memberUnstopped:

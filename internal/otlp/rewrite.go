@@ -79,7 +79,7 @@ func (w *rewriter) entry(table int, i uint64) int64 {
 		return 0
 	}
 	entry := w.source.tables[table][i]
-	if indices := tableRefs[table]; indices != nil {
+	if indices := tableRefs[table]; indices != nil { // nil: no refs
 		entry = w.message(entry, indices)
 	}
 	n := w.out.add(table, entry)

@@ -14,7 +14,7 @@ import (
 var (
 	ErrForeignLink = errors.New("it is another user's symbolic link in a directory that all users can write to")
 	ErrForeignFile = errors.New("it is another user's pipe or device in a directory that all users can write to")
-	ErrBlockDevice = errors.New("it is a block device")
+	ErrBlockDevice = errors.New("it is a block device") // a disk's contents would be lost
 	ErrChanged     = errors.New("it was replaced while being opened")
 )
 

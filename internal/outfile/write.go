@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const mode = 0o600
+const mode = 0o600 // of new files: for the user only
 
 // Replaceable reports whether path is or will be a regular file: no pipe, device, open file of prywalk (/dev/stdout),
 // or "-".
@@ -24,7 +24,7 @@ func Replaceable(path string) bool {
 	}
 	d, err := followLinks(path)
 	if err != nil {
-		return true
+		return true // the write gives the error
 	}
 	defer d.close()
 	return d.regular()
@@ -162,7 +162,7 @@ func link(f *os.File, dir int) (string, error) {
 
 func unguessable() string {
 	var b [16]byte
-	_, _ = rand.Read(b[:])
+	_, _ = rand.Read(b[:]) // never fails
 	return ".prywalk-" + hex.EncodeToString(b[:]) + ".tmp"
 }
 

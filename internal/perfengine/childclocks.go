@@ -18,7 +18,7 @@ type childClocks struct {
 	reader    *perfevents.Reader // nil without records
 	table     *descendants.Table[*handover.SharedProcess, struct{}]
 	checkedAt int64 // CLOCK_MONOTONIC ns
-	records   int
+	records   int   // since then
 }
 
 const (

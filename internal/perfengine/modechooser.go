@@ -24,7 +24,7 @@ import (
 type modeChooser struct {
 	shared       *engine.SharedState
 	host         engine.Host
-	mayFallBack  bool
+	mayFallBack  bool // false if the user insists on samples
 	stream       *stream
 	procs        *processes
 	unassigned   *unassignedSamples

@@ -32,10 +32,10 @@ type threadEvents struct {
 	open         int    // descriptors; 0: not sampled
 	cpuFrom      int64  // ns
 	kernelFrom   uint64 // clock ticks
-	received     int64
-	inconclusive int64 // comparisons that found no reason for missing samples
-	rateChanged  bool
-	stopped      bool
+	received     int64  // samples since that moment
+	inconclusive int64  // comparisons that found no reason for missing samples
+	rateChanged  bool   // since the counts began
+	stopped      bool   // no longer sampled
 }
 
 func (t *threadEvents) restart(cpu int64, kernel uint64) {

@@ -18,7 +18,7 @@ type mode uint8
 const (
 	modeStops   mode = iota
 	modeSamples      // by the kernel
-	modeEnded
+	modeEnded        // the process has ended
 )
 
 // process implements [engine.ProcessPart].

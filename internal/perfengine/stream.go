@@ -9,9 +9,9 @@ import (
 
 type stream struct {
 	reader    *perfevents.Reader // nil: none, or given up
-	paused    bool
-	held      bool  // paused until release
-	drainedAt int64 // CLOCK_MONOTONIC ns
+	paused    bool               // no process is sampled at present
+	held      bool               // paused until release
+	drainedAt int64              // CLOCK_MONOTONIC ns
 
 	gaveUp       string // reason, or ""
 	gaveUpReader *perfevents.Reader

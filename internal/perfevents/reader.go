@@ -46,7 +46,7 @@ type Options struct {
 	Freq       float64 // samples/s on each CPU
 	Stack      int     // bytes; 0: MaxStack if memory permits
 	Rings      int     // locked bytes of all; 0: 128 MiB
-	NoKernel   bool
+	NoKernel   bool    // omit kernel frames
 	UserChains bool
 	Programs   bool // records of creations and exits of threads, of names and of mapped code
 }

@@ -46,7 +46,7 @@ func openRing(attr *unix.PerfEventAttr, pid, cpu, size int) (*ring, error) {
 func (g *ring) close() {
 	if g.mem != nil {
 		g.closeShortEvent()
-		_ = unix.Munmap(g.mem)
+		_ = unix.Munmap(g.mem) // own memory
 		_ = unix.Close(g.fd)
 		g.mem, g.data = nil, nil
 	}

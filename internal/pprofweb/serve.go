@@ -166,7 +166,7 @@ func (f *pprofFlags) AddExtraUsage(string) {}
 
 // Parse parses the arguments, and returns the sources among them.
 func (f *pprofFlags) Parse(func()) []string {
-	_ = f.FlagSet.Parse(f.args)
+	_ = f.FlagSet.Parse(f.args) // all are pprof's flags
 	return f.Args()
 }
 

@@ -13,9 +13,9 @@ type Error struct {
 	PID   int
 	Kind  refusal.Reason
 	Cause string
-	Next  string
-	Err   error
-	Gate  *Gate
+	Next  string // smallest step that helps, or ""
+	Err   error  // the kernel's error, or nil
+	Gate  *Gate  // the failed check; nil: inferred
 }
 
 // Error returns cause and next step in one line.

@@ -17,12 +17,12 @@ import (
 
 // Gate is one of the kernel's checks (ptrace(2), "Ptrace access mode checking").
 type Gate struct {
-	Name    string
-	OK      bool // as far as can be seen
+	Name    string // such as "user" or "yama"
+	OK      bool   // as far as can be seen
 	Unknown bool
 	Detail  string
 	Remedy  string // smallest step that helps
-	Command string
+	Command string // a command for that step, or ""
 	Needs   uint64 // capabilities that Command adds by setcap, or 0
 }
 

@@ -12,9 +12,9 @@ import (
 
 // Below these limits the Go runtime crashes without an error.
 const (
-	minFiles        = 64
-	minRuntimeFiles = 16 // without a process to sample
-	minThreads      = 16
+	minFiles        = 64      // one process with a few threads takes about 40
+	minRuntimeFiles = 16      // without a process to sample
+	minThreads      = 16      // prywalk has 8 to 12
 	minSpace        = 2 << 30 // bytes; the Go runtime reserves about 1.2 GB
 )
 

@@ -16,11 +16,11 @@ import (
 // Process is an observed process. Not safe for concurrent use.
 type Process struct {
 	PID       int
-	StartTime uint64
+	StartTime uint64 // clock ticks after boot
 	Comm      string // at [Open], or as set by the caller
 	Arch      frames.Arch
 
-	tid    int
+	tid    int // a live thread: PID, or another if the first has ended
 	pidfd  int
 	tasks  *procmem.TaskDir
 	memory *procmem.Memory

@@ -31,9 +31,9 @@ type Status struct {
 	// Bit sets by number (capabilities(7)).
 	CapEff, CapPrm uint64
 	NoNewPrivs     bool
-	Seccomp        int   // 0 (off), 1 (strict), 2 (filter)
-	NSPids         []int // the thread's ids, from the outer pid namespace to its own
-	Kernel         bool
+	Seccomp        int    // 0 (off), 1 (strict), 2 (filter)
+	NSPids         []int  // the thread's ids, from the outer pid namespace to its own
+	Kernel         bool   // a kernel thread
 	Start          uint64 // of the process, clock ticks after boot
 }
 

@@ -13,7 +13,7 @@ import (
 
 // StopResults counts stops of running threads.
 type StopResults struct {
-	Denied    int64
+	Denied    int64 // refused by the kernel
 	Traced    int64
 	Succeeded int64
 }
@@ -75,7 +75,7 @@ func (p procRoot) tracerOf(pid int) (by int, name string) {
 		if err != nil || st.Tracer == 0 {
 			continue
 		}
-		t, err := p.status(st.Tracer)
+		t, err := p.status(st.Tracer) // Tracer is a thread id
 		if err == nil && t.Tgid != self.Tgid {
 			return t.Tgid, t.Name
 		}

@@ -15,7 +15,7 @@ func (p *Process) Threads(buf []int) ([]int, error) {
 		if err != nil {
 			return buf[:0], defaultProc.explain(p.PID, err)
 		}
-		p.tasks = d
+		p.tasks = d // stays this process's, even if the id is reused
 	}
 	out, err := p.tasks.List(buf[:0])
 	if err == nil && len(out) == 0 {

@@ -80,13 +80,13 @@ func (m *Memory) openNew(pid int) {
 		fd, e = open(p.process(pid, "mem"), 0)
 	}
 	switch {
-	case e == unix.EACCES || e == unix.EPERM:
+	case e == unix.EACCES || e == unix.EPERM: // the new program may not be read
 		if !m.denied {
 			m.denied = true
 			m.space.Add(1)
 		}
 		return
-	case e != 0:
+	case e != 0: // it has ended
 		return
 	}
 	alive := !isEmptied(fd)

@@ -29,7 +29,7 @@ func ProcessCPU(pid int) (uint64, error) {
 		return 0, refusal.Exited
 	}
 	ns, e := clock(^int32(pid)<<3 | cpuClockSched)
-	if e == syscall.EINVAL {
+	if e == syscall.EINVAL { // no such process
 		return 0, refusal.Exited
 	}
 	return ns, classify(e)
@@ -53,7 +53,7 @@ func BootTicks() uint64 { return uint64(SinceBoot()) / ClockTick }
 // Suspended returns CLOCK_BOOTTIME − CLOCK_MONOTONIC in ns, or 0 if unknown.
 func Suspended() int64 {
 	suspended, shortest := int64(0), int64(1<<62)
-	for range 3 {
+	for range 3 { // the shortest, as pre-emption prolongs one
 		before := Now()
 		boot, e := clock(unix.CLOCK_BOOTTIME)
 		if took := Now() - before; e == 0 && took < shortest {

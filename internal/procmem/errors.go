@@ -11,7 +11,7 @@ import (
 
 // Errors besides [refusal.Exited] (ESRCH, ENOENT) and [refusal.Denied] (EACCES, EPERM), unwrapped.
 var (
-	errFormat = errors.New("unexpected format of a file in /proc")
+	errFormat = errors.New("unexpected format of a file in /proc")                 // a file is not as in proc(5)
 	ErrFault  = errors.New("address is not mapped or not readable in the process") // EFAULT, EIO
 )
 

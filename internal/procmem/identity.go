@@ -5,7 +5,7 @@ package procmem
 // identity distinguishes threads with the same id where files are not kept open.
 type identity struct {
 	inode uint64
-	start uint64
+	start uint64 // clock ticks since boot
 }
 
 // isSameThread compares the inode; if that differs (fs/proc/base.c, pid_revalidate; or memory pressure), the start

@@ -31,13 +31,13 @@ type Memory struct {
 	foreign            atomic.Bool // the parent's, as after vfork(2)
 	opening            sync.Mutex  // while files are opened; of the next three
 	triedAt            int64       // last try to open a new one's files, CLOCK_MONOTONIC ns
-	denied             bool
-	start              [2]uint64 // without files: addresses of program and stack, or 0
+	denied             bool        // it may not be opened, since the last exec
+	start              [2]uint64   // without files: addresses of program and stack, or 0
 	swapped            atomic.Bool
 	noQueries          atomic.Bool // of PROCMAP_QUERY
 
 	recent        recentSpans
-	lastAnonymous uint64
+	lastAnonymous uint64 // address of the last copy, or 0
 	threadReads   threadReads
 	mmapLockWatch
 }
@@ -55,9 +55,9 @@ type SpanKind uint8
 
 // Kinds of mappings.
 const (
-	NotMemory SpanKind = iota // a device, or not readable
-	Anonymous
-	FileBacked
+	NotMemory  SpanKind = iota // a device, or not readable
+	Anonymous                  // private, without a file
+	FileBacked                 // a file's, or shared
 )
 
 // maxStackGrowth, bytes, is how far the first thread's stack pointer may be below the mapping.

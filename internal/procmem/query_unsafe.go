@@ -20,7 +20,7 @@ type mapQuery struct {
 }
 
 const (
-	procmapQuery = 0xc0686611
+	procmapQuery = 0xc0686611 // PROCMAP_QUERY, _IOWR('f', 17, struct procmap_query)
 	mapReadable  = 1
 	mapWritable  = 2
 	mapExec      = 4

@@ -41,7 +41,7 @@ func readMem(pid int, addr uint64, buf []byte) (int, error) {
 			if total > 0 {
 				break
 			}
-			if e == 0 {
+			if e == 0 { // the address space has ended
 				return 0, refusal.Exited
 			}
 			if e == syscall.EINVAL {

@@ -39,7 +39,7 @@ func parseLastRun(b []byte) (int64, bool) {
 
 // parseSwitches returns nr_switches of a sched file, the departures from a CPU.
 func parseSwitches(b []byte) (n uint64, ok bool) {
-	i := bytes.LastIndex(b, []byte("\nnr_switches"))
+	i := bytes.LastIndex(b, []byte("\nnr_switches")) // after the thread's name, any bytes
 	if i < 0 {
 		return 0, false
 	}
@@ -64,14 +64,14 @@ func parseSwitches(b []byte) (n uint64, ok bool) {
 // threads pre-empted on their way to sleep (kernel/sched/stats.h, sched_info_depart, sched_info_arrive).
 type arrivals struct {
 	runs, departures, cpu uint64
-	uncounted             int64
+	uncounted             int64 // arrivals that runs is known to lack
 }
 
 // onCPU may be wrong until the thread was seen off a CPU, or twice on one without a departure in between.
 func (a *arrivals) onCPU(now SchedStat, departures uint64) bool {
 	missing := int64(departures - now.Runs)
 	uncounted := missing
-	if now.Runs == a.runs && departures == a.departures && now.CPU > a.cpu {
+	if now.Runs == a.runs && departures == a.departures && now.CPU > a.cpu { // the thread has run: it is on a CPU
 		uncounted++
 	}
 	a.runs, a.departures, a.cpu = now.Runs, departures, now.CPU

@@ -9,7 +9,7 @@ import "prywalk/internal/sample"
 type SchedStat struct {
 	CPU      uint64 // ns
 	RunQueue uint64 // ns; grows when the thread arrives on a CPU
-	Runs     uint64
+	Runs     uint64 // arrivals on a CPU
 }
 
 // ReadingAt converts the clocks; at is CLOCK_MONOTONIC, ns.

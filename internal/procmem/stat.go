@@ -33,7 +33,7 @@ type Stat struct {
 	StartTime uint64
 	Comm      Comm
 	State     byte // one of R S D T t Z X I
-	Processor int
+	Processor int  // last CPU, −1 if unknown
 	// RTPriority is 1 to 99 for SCHED_FIFO and SCHED_RR, else 0; Policy as in sched(7).
 	RTPriority, Policy int
 	// StartCode and StartStack are addresses of program and stack: 0 while an exec loads the program, and after the
@@ -119,7 +119,7 @@ func (s *Stat) parseRequired(c *cursor) {
 		case 15:
 			s.STime = c.uint()
 		case 16:
-			s.ChildUTime = uint64(max(c.int(), 0))
+			s.ChildUTime = uint64(max(c.int(), 0)) // signed in the file
 		case 17:
 			s.ChildSTime = uint64(max(c.int(), 0))
 		case 20:

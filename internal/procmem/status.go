@@ -25,7 +25,7 @@ type Status struct {
 	CapEff, CapPrm uint64
 	// Bit n−1 is signal n: pending for the thread, for the process; blocked, ignored, caught.
 	SigPnd, ShdPnd, SigBlk, SigIgn, SigCgt uint64
-	Switches                               uint64
+	Switches                               uint64 // departures from a CPU
 	Sleeps                                 uint64 // voluntary departures
 	Swap                                   uint64 // the process's memory in swap, KiB
 	Seccomp                                int    // 0 (none), 1 (strict), 2 (filter)
@@ -55,7 +55,7 @@ func readStatus(fd int, e syscall.Errno, s *Status) error {
 	}
 	defer closeFD(fd)
 	var buf [4096]byte
-	at, kept := 0, 0
+	at, kept := 0, 0 // offset in the file, bytes of a line that goes on
 	bad, skips := false, false
 	for {
 		n, e := pread(fd, buf[kept:], uint64(at))

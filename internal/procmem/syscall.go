@@ -4,10 +4,10 @@ package procmem
 
 // SyscallInfo is /proc/PID/syscall (fs/proc/base.c, proc_pid_syscall).
 type SyscallInfo struct {
-	Nr      int64 // −1: none
-	Args    [6]uint64
-	SP, PC  uint64 // in user space
-	Running bool   // on a CPU or queued; all else is then unknown
+	Nr      int64     // −1: none
+	Args    [6]uint64 // zero outside a call
+	SP, PC  uint64    // in user space
+	Running bool      // on a CPU or queued; all else is then unknown
 }
 
 // parseSyscall parses "running"; "-1 SP PC"; or a number, six arguments, SP and PC.

@@ -64,11 +64,11 @@ func (ts *SyscallThreads) BlockIdle(fd int) (n int) {
 }
 
 type threadReads struct {
-	threads       *SyscallThreads
+	threads       *SyscallThreads // nil: the calling thread reads
 	thread        *syscallThread
-	callPending   bool
-	waitLeft      int64
-	deadline      int64
+	callPending   bool  // the last call was late, and may be pending
+	waitLeft      int64 // ns that reads may still wait in this observation
+	deadline      int64 // deadline of the reads, CLOCK_MONOTONIC ns; 0: none
 	timedOut      bool
 	waitedForLock bool
 }
@@ -113,7 +113,7 @@ func (m *Memory) BeginReads(ns int64) bool {
 		r.timedOut = true
 		return false
 	case r.thread != nil && r.thread.idle():
-	case r.threads.n == 0:
+	case r.threads.n == 0: // none could be started: the calling thread reads
 		r.threads, r.thread = nil, nil
 		return true
 	default:

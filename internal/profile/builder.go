@@ -20,8 +20,8 @@ type Builder struct {
 	sums     sums
 	yield    func()
 	evicted  int
-	rotated  bool
-	needed   Sizes
+	rotated  bool  // a part was written since the last eviction
+	needed   Sizes // after the last eviction
 	lost     error // a [*lostError]
 }
 

@@ -19,7 +19,7 @@ const (
 	entryCost          = 320
 	sampleCost         = 240
 	packedCost         = 24 // in a packed list
-	singleCost         = 72
+	singleCost         = 72 // by itself
 	commentCost        = 160
 	lineCost           = 240
 	stringCost         = 144 // plus its bytes

@@ -58,7 +58,7 @@ func decode(data []byte, c *cost, memory *filememory.Account) (*pprof.Profile, e
 func (d *decoder) stripSamples(data []byte) []byte {
 	out := make(protobuf.Message, 0, len(data))
 	for len(data) > 0 {
-		f, rest, _ := protobuf.Next(data)
+		f, rest, _ := protobuf.Next(data) // costOf has checked
 		data = rest
 		switch f.Number {
 		case fieldString:

@@ -125,7 +125,7 @@ func (b *Builder) stacksOfIntervals(yield func(sample.StackID) bool) {
 	for i := range b.sums.rows {
 		yield(b.sums.rows[i].stack)
 	}
-	_ = eachRecord(b.journal.chunks, nil, nil, func(r *record) error {
+	_ = eachRecord(b.journal.chunks, nil, nil, func(r *record) error { // the write reports read errors
 		yield(r.stack)
 		return nil
 	})

@@ -13,7 +13,7 @@ const maxLabelSets = 1 << 13
 // makes new sets all the time.
 type generation struct {
 	sets   []labelSet // by number; nil after the generation's end
-	packed chunk
+	packed chunk      // sets, after the end
 }
 
 type generations struct {

@@ -16,7 +16,7 @@ import (
 // seconds, [Names.Run] does. Safe for concurrent use.
 type Names struct {
 	builder    *Builder
-	onNewNames func()
+	onNewNames func() // called after new names; nil: none
 
 	mu               sync.Mutex
 	known            map[LocID][]Frame
@@ -83,7 +83,7 @@ func (n *Names) addFrames(l *Named, r Resolver) {
 	switch {
 	case l.Synthetic != "":
 		l.Frames = []Frame{{Name: l.Synthetic}}
-	case l.FramesID != 0:
+	case l.FramesID != 0: // Builder.Stack has set them
 	case l.Module == nil, known && (r == nil || !l.mayGetName(fs)):
 		l.Frames = fs
 	case r != nil:
@@ -197,7 +197,7 @@ func (n *Names) NameSomeGenerated(r Resolver) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for range min(len(n.unnamedGenerated), generatedNamesPerCall) {
-		if len(n.unnamedGenerated) == 0 {
+		if len(n.unnamedGenerated) == 0 { // an eviction has renumbered the rest
 			return
 		}
 		l := n.unnamedGenerated[0]

@@ -146,7 +146,7 @@ func readAll(r io.Reader, memory *filememory.Account) ([]byte, error) {
 
 // On success the account stays charged.
 func readFrom(r io.ReaderAt, size int64, memory *filememory.Account) (p *pprof.Profile, err error) {
-	before, kept := memory.Used(), int64(0)
+	before, kept := memory.Used(), int64(0) // kept: what the profile takes
 	defer func() {
 		if err != nil {
 			memory.Close()

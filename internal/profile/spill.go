@@ -39,7 +39,7 @@ func (s *spill) write(c *chunk) {
 		if s.failed != nil {
 			s.failed(fmt.Errorf("cannot write a temporary file in %s: %w", s.dir, cause(err)))
 		}
-		s.dir = ""
+		s.dir = "" // earlier chunks stay readable
 		return
 	}
 	n := len(c.bytes)

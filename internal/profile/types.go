@@ -64,7 +64,7 @@ type FileID uint64
 type Origin struct {
 	Module *frames.Module // nil: not unwound
 	PID    int            // a process that ran it
-	Kernel bool
+	Kernel bool           // the kernel's code
 }
 
 // Frame is a function at an address; inlined calls make several.

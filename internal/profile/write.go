@@ -19,7 +19,7 @@ type frozenTables struct {
 	generations []generation
 	chunks      []chunk
 	sums        []record
-	main        int
+	main        int // index of the main binary's module, −1 if none
 	yield       func()
 	evictions   int
 	lost        error // a [*lostError]; set by encode

@@ -43,7 +43,7 @@ func AddFrom(p *profile.Profile, path string) error {
 	if err != nil {
 		return fmt.Errorf("%w; give an ELF file, the program with its symbols or its debug file", err)
 	}
-	defer func() { _ = r.Close() }()
+	defer func() { _ = r.Close() }() // only read
 	f, err := elffile.Open(r, r.Size())
 	if err != nil {
 		return fmt.Errorf("%s: %w; give an ELF file, the program with its symbols or its debug file", path, err)

@@ -31,7 +31,7 @@ func Next(m []byte) (f Field, rest []byte, err error) {
 		return f, nil, ErrKey
 	}
 	f.Number, f.Wire = int(key>>3), int(key&7)
-	size := uint64(0)
+	size := uint64(0) // of what follows n
 	switch f.Wire {
 	case Varint, Bytes:
 		v, k := binary.Uvarint(m[n:])

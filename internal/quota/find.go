@@ -100,7 +100,7 @@ func (m *mount) pathBelow(group string) (string, bool) {
 	}
 	rel, ok := m.pathFromRoot(group)
 	if !ok {
-		return "/", true
+		return "/", true // only the root of this part is known
 	}
 	return filepath.Clean("/" + rel), true
 }
@@ -202,7 +202,7 @@ func read(dir string, v2 bool) (Limit, bool) {
 }
 
 func readWord(dir, name string) string {
-	text, _ := os.ReadFile(filepath.Join(dir, name))
+	text, _ := os.ReadFile(filepath.Join(dir, name)) // an unreadable file: no quota
 	return strings.TrimSpace(string(text))
 }
 

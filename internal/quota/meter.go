@@ -13,7 +13,7 @@ import (
 // Sample is the kernel's statistics of a group.
 type Sample struct {
 	Periods      int64 // in which the group ran
-	Throttled    int64
+	Throttled    int64 // periods in which it used up the quota
 	ThrottledFor int64 // ns, of all CPUs
 	// Used is the group's accounted CPU time, ns; −1: unknown.
 	Used int64

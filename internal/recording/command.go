@@ -39,7 +39,7 @@ func (r *recording) launchAndRecord(args []string) error {
 	if r.samplerOpts.Engine != nil {
 		r.samplerOpts.Engine.Launched(l.PID)
 	}
-	launched.Store(l)
+	launched.Store(l) // from now on it must stop with prywalk
 	defer launched.Store(nil)
 	if err := l.Release(); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (r *recording) launchAndRecord(args []string) error {
 		if r.hung {
 			return exit.Internal(err) // the command may be stopped until prywalk ends
 		}
-		_ = waitForCommand(l)
+		_ = waitForCommand(l) // prywalk's own failure has precedence
 		return exit.Internal(err)
 	}
 	if isAlive(l.PID) {

@@ -17,7 +17,7 @@ type outputState struct {
 	path     string
 	written  time.Time
 	complete bool // the last write completed the recording
-	parts    int
+	parts    int  // complete files before this one
 }
 
 func (s *outputState) setPath(path string) {

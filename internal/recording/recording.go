@@ -53,7 +53,7 @@ type recording struct {
 
 // run calls body with a context that ends with the first ending signal.
 func (r *recording) run(body func(context.Context, []*loadedcode.Process) error) error {
-	pid := 0
+	pid := 0 // of %p
 	if len(r.pids) > 0 {
 		pid = r.pids[0]
 	}
@@ -125,7 +125,7 @@ func (r *recording) open(pids []int) ([]*loadedcode.Process, error) {
 			if why != refusal.Exited {
 				r.openError = err
 			}
-			if why != refusal.Exited && why != refusal.NoFiles {
+			if why != refusal.Exited && why != refusal.NoFiles { // what lacks descriptors is tried again
 				r.refused[why.Word()]++
 				r.samplerOpts.Refused = append(r.samplerOpts.Refused, pid)
 			}

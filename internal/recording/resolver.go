@@ -13,7 +13,7 @@ import (
 
 type resolver struct {
 	*symbols.Namer
-	lookedUp  atomic.Int64
+	lookedUp  atomic.Int64    // number of addresses since begin
 	skipNames <-chan struct{} // closed: skip names; nil: never
 	skipped   int
 	buf       []symbols.Frame

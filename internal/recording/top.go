@@ -37,7 +37,7 @@ type topRun struct {
 
 	target           string
 	refreshed        chan struct{} // holds one
-	done             chan struct{}
+	done             chan struct{} // closed at the sampling's end
 	ended            atomic.Bool
 	failure          error
 	trouble          string
@@ -95,7 +95,7 @@ func (t *topRun) sampleAndShow(ctx context.Context, procs []*loadedcode.Process)
 }
 
 func (t *topRun) setTarget(procs []*loadedcode.Process) {
-	if len(procs) == 0 {
+	if len(procs) == 0 { // all have ended since they were selected
 		t.target = "no process"
 		return
 	}
@@ -147,7 +147,7 @@ func (t *topRun) finish(shown error) error {
 	if !t.onTerminal() && !t.display.Once && shown == nil {
 		shown = t.printLast()
 	}
-	if errors.Is(shown, unix.EPIPE) {
+	if errors.Is(shown, unix.EPIPE) { // the reader has exited
 		shown = nil
 	}
 	if t.output.path != "" {
@@ -192,7 +192,7 @@ func (t *topRun) State() top.State {
 	if g.Stacks > 0 {
 		st.Complete = float64(g.Complete) / float64(g.Stacks)
 	}
-	if refused := g.Denied + g.Traced; refused > t.refusedAtTrouble {
+	if refused := g.Denied + g.Traced; refused > t.refusedAtTrouble { // ExplainFailures reads files
 		t.refusedAtTrouble = refused
 		t.trouble = ""
 		if err := process.ExplainFailures(t.pids, process.StopResults{Denied: g.Denied, Traced: g.Traced,

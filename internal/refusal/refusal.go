@@ -23,7 +23,7 @@ const (
 	Not64Bit
 	MaxPause // --max-pause
 	Busy
-	Running
+	Running // stops are not allowed
 	InCall
 	Self
 	NotAProcess

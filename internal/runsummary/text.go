@@ -213,7 +213,7 @@ func withheld(s *runstats.Stats) string {
 func ClosingLine(s *runstats.Stats, path string) string {
 	threads := Plural(s.ThreadsMax, "thread")
 	if s.ThreadsMax > 1 {
-		threads = "up to " + threads
+		threads = "up to " + threads // not at one time
 	}
 	return fmt.Sprintf("%s of %s in %.1f s at %.1f/s, %s; overhead: %s → %s",
 		Plural(s.Samples, "sample"), threads, s.Seconds, s.Freq, completeCPU(s), overhead(s), path)

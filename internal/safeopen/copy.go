@@ -88,7 +88,7 @@ func (o *Opener) runCopier(r Request, to *os.File) (copyReply, error) {
 	var out bytes.Buffer
 	cmd := exec.Command(Copier[0], Copier[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.ExtraFiles = bytes.NewReader(ask), &out, []*os.File{to}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // no Ctrl-C for it
 	if err := cmd.Start(); err != nil {
 		return reply, err
 	}
@@ -136,7 +136,7 @@ func (o *Opener) await(p *os.Process, to *os.File, ended chan copierExit) error 
 			had = has
 			continue
 		}
-		_ = p.Kill()
+		_ = p.Kill() // takes effect when the server answers or ends
 		o.calls.late.Add(1)
 		o.calls.stuck.Add(1)
 		total.stuck.Add(1)

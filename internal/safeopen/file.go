@@ -14,7 +14,7 @@ import (
 type File struct {
 	f      *os.File
 	st     unix.Stat_t
-	slow   bool
+	slow   bool // may wait for another program
 	copied bool
 	by     *Opener
 	req    Request
@@ -92,7 +92,7 @@ func (f *File) ReadAt(b []byte, off int64) (int, error) {
 		return f.f.ReadAt(b, off)
 	}
 	got, err := f.by.Read(f.Name(), func() ([]byte, error) {
-		buf := make([]byte, len(b))
+		buf := make([]byte, len(b)) // a late read may write to it after b is reused
 		n, err := f.f.ReadAt(buf, off)
 		return buf[:n], err
 	})

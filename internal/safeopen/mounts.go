@@ -19,7 +19,7 @@ type mounts struct {
 	own     map[uint64]bool // this process's; shared
 	fuse    map[uint64]bool // of other lists
 	anyFUSE bool
-	unread  []string
+	unread  []string // lists to read for an unknown id; ids are unique
 }
 
 func mountsFor(r *Request) *mounts {
@@ -53,7 +53,7 @@ var ownMountList ownMounts
 
 type ownMounts struct {
 	sync.Mutex
-	fd      int
+	fd      int // of mountinfo, 0: not open
 	fuse    map[uint64]bool
 	anyFUSE bool
 }
@@ -86,7 +86,7 @@ func (o *ownMounts) unchanged() bool {
 
 // read adds a list: the id is first, the type after a lone dash (proc_pid_mountinfo(5)).
 func (m *mounts) read(file string) {
-	text, _ := os.ReadFile(file)
+	text, _ := os.ReadFile(file) // without it, less is known
 	for line := range bytes.Lines(text) {
 		id, _, _ := bytes.Cut(line, []byte(" "))
 		n, err := strconv.ParseUint(string(id), 10, 64)

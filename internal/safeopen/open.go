@@ -45,7 +45,7 @@ type Opener struct{ calls pendingCalls }
 // Open opens a file for reading. The error wraps one above or the kernel's.
 func (o *Opener) Open(r Request) (*File, error) {
 	f, err := wait(&o.calls, func() (*File, error) {
-		var m *mounts
+		var m *mounts // nil: FUSE is not distinguished
 		if len(Copier) > 0 {
 			m = mountsFor(&r)
 		}

@@ -38,11 +38,11 @@ func resolve(r *Request, m *mounts) (int, error) {
 		how.Resolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS
 	}
 	if r.NoLink {
-		how.Flags |= unix.O_NOFOLLOW
+		how.Flags |= unix.O_NOFOLLOW // opens the link itself, which open refuses
 	}
 	for range 8 { // EAGAIN: a ".." raced with a rename (openat2(2))
 		fd, err := unix.Openat2(dir, r.Path, &how)
-		if err == unix.ENOSYS || err == unix.EPERM {
+		if err == unix.ENOSYS || err == unix.EPERM { // before Linux 5.6, or a filter
 			return walk(dir, r, m)
 		}
 		if err != unix.EAGAIN {
@@ -143,7 +143,7 @@ func (w *walker) enter(part string, last bool) (link string, err error) {
 	defer unix.Close(fd)
 	var fs unix.Statfs_t
 	if err := unix.Fstatfs(fd, &fs); err != nil || fs.Type == unix.PROC_SUPER_MAGIC {
-		return "", unix.ELOOP
+		return "", unix.ELOOP // it may be a magic link
 	}
 	var buf [unix.PathMax]byte
 	n, err := unix.Readlinkat(fd, "", buf[:])

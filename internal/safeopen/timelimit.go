@@ -94,10 +94,10 @@ func wait[T any](a *pendingCalls, do func() (T, error), discard func(T)) (T, err
 		err   error
 	}
 	done := make(chan answer, 1)
-	var over atomic.Bool
+	var over atomic.Bool // the first to set it decides: answered or given up
 	var tid atomic.Int64
 	go func() {
-		runtime.LockOSThread()
+		runtime.LockOSThread() // tid is do's thread
 		defer runtime.UnlockOSThread()
 		tid.Store(int64(unix.Gettid()))
 		v, err := do()
@@ -123,7 +123,7 @@ func wait[T any](a *pendingCalls, do func() (T, error), discard func(T)) (T, err
 	}
 	a.stuck.Add(1)
 	total.stuck.Add(1)
-	if !over.CompareAndSwap(false, true) {
+	if !over.CompareAndSwap(false, true) { // answered at this moment
 		a.stuck.Add(-1)
 		total.stuck.Add(-1)
 		r := <-done

@@ -43,7 +43,7 @@ type OverheadBudget struct {
 	ran            float64 // CPU time of the targets, ns
 	lost           float64 // ns
 	meanStop       float64 // recent, ns
-	chargedSamples int64
+	chargedSamples int64   // samples of the kernel charged so far
 
 	observedPart float64 // of the threads; 0: always all
 	admission    admission
@@ -159,7 +159,7 @@ func (b *OverheadBudget) UpdateRate(now int64) float64 {
 	return max(rate, minRate)
 }
 
-const firstTicks = 16
+const firstTicks = 16 // ticks whose cost is untypical
 
 type ownCost struct {
 	tickCPU   float64 // mean, as if all threads were observed, ns

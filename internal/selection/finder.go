@@ -139,7 +139,7 @@ func ReadProcess(root string, pid int) (p Process, ok bool) {
 	args := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
 	p = Process{PID: pid, Name: strings.TrimRight(string(comm), "\n"), Command: strings.Join(args, " ")}
 	p.Others = append(p.Others, path.Base(args[0]))
-	if exe, err := os.Readlink(dir + "/exe"); err == nil {
+	if exe, err := os.Readlink(dir + "/exe"); err == nil { // may be denied
 		p.Others = append(p.Others, path.Base(exe))
 	}
 	return p, true

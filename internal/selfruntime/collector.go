@@ -32,7 +32,7 @@ const (
 // Collector decides when garbage is collected.
 type Collector struct {
 	want  atomic.Bool
-	limit atomic.Int64
+	limit atomic.Int64 // of the heap, bytes
 
 	measured int64            // by the aggregator, CLOCK_MONOTONIC ns
 	sample   []metrics.Sample // objects, with dead ones not yet found
@@ -100,11 +100,11 @@ func (g *Collector) Collect(now int64, waiting int) {
 		return
 	}
 	done := make(chan struct{})
-	undo := raisePriority()
+	undo := raisePriority() // before it begins
 	go func() {
 		defer close(done)
 		if g.Frugal {
-			debug.FreeOSMemory()
+			debug.FreeOSMemory() // collects, too
 		} else {
 			runtime.GC()
 		}

@@ -143,7 +143,7 @@ func (c *CPUChooser) avoidPreemption(now int64, inTheWay bool, cpu int) {
 func (c *CPUChooser) moveTo(set *unix.CPUSet) {
 	if c.move(set) != nil {
 		c.allowedKnown = false
-		_ = c.move(&c.allowed)
+		_ = c.move(&c.allowed) // or it stays
 	}
 }
 

@@ -130,7 +130,7 @@ func (d *PreemptionDetector) Decide(t *StopClassifier, files *procmem.ThreadFile
 	t.decided, t.fromOtherCPU, t.cpu = true, !wake.ByTimer, d.CPU(wake.At)
 	t.preempted = t.Basis() == sample.FewCalls && d.byClock(run, wake.At)
 	t.queuedBehindTracer = t.preempted
-	if t.preempted || d.isKnown(wake.At) {
+	if t.preempted || d.isKnown(wake.At) { // it, or another thread
 		return t.queuedBehindTracer
 	}
 	var st procmem.Stat

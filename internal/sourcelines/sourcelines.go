@@ -126,7 +126,7 @@ func (f *Files) readOwn(name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = file.Close() }()
+	defer func() { _ = file.Close() }() // it was only read
 	if file.UID() != uint32(os.Geteuid()) {
 		return nil, ErrNotOwn
 	}
@@ -146,7 +146,7 @@ func (f *Files) readBelow(name string) ([]string, error) {
 			continue
 		}
 		b, err := io.ReadAll(file.Reader())
-		_ = file.Close()
+		_ = file.Close() // it was only read
 		return strings.Split(string(b), "\n"), err
 	}
 	return nil, failed

@@ -22,7 +22,7 @@ func (t *Table) addressFrame(addr uint64) (Frame, bool) {
 	if t.opt.File == nil || t.opt.Path == "" || t.opt.Path[0] == '[' || unnamedcode.IsFromDistribution(t.opt.Path) {
 		return Frame{}, false
 	}
-	if t.opt.File.Section(".symtab") != nil {
+	if t.opt.File.Section(".symtab") != nil { // not stripped: no function
 		return Frame{}, false
 	}
 	b := &t.bounds

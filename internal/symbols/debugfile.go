@@ -80,7 +80,7 @@ func sectionsOf(f *elffile.File) (s dwarfinfo.Sections, err error) {
 		"aranges": &s.Aranges, "line_str": &s.LineStr, "str_offsets": &s.StrOffsets,
 		"addr": &s.Addr, "ranges": &s.Ranges, "rnglists": &s.Rnglists,
 	} {
-		*to, _ = f.Data(f.DebugSection(name))
+		*to, _ = f.Data(f.DebugSection(name)) // not necessary
 	}
 	return s, nil
 }

@@ -238,7 +238,7 @@ const maxAliases = 64
 // nameRank rates a name for display; less is better.
 func nameRank(name []byte) int {
 	rank := len(name)
-	if !isMangled(string(name[:min(len(name), 4)])) {
+	if !isMangled(string(name[:min(len(name), 4)])) { // the first 4 bytes decide
 		rank += 1000 * (len(name) - len(bytes.TrimLeft(name, "_")))
 	}
 	if i := bytes.IndexByte(name, '@'); i > 0 && !bytes.HasPrefix(name[i:], []byte("@@")) {

@@ -47,7 +47,7 @@ func parseKernelNames(b []byte) (*KernelNames, error) {
 		addr, rest, _ := bytes.Cut(line, []byte(" "))
 		kind, name, _ := bytes.Cut(rest, []byte(" "))
 		if i := bytes.IndexAny(name, " \t\n"); i >= 0 {
-			name = name[:i]
+			name = name[:i] // a module follows
 		}
 		if len(kind) != 1 || !bytes.ContainsAny(kind, "tTwW") || len(name) == 0 {
 			continue
@@ -99,7 +99,7 @@ func KernelAddressesVisible() bool {
 	}
 	defer f.Close()
 	var b [256]byte
-	n, _ := f.Read(b[:])
+	n, _ := f.Read(b[:]) // an empty line is no address
 	line, _, _ := bytes.Cut(b[:n], []byte(" "))
 	addr, err := strconv.ParseUint(string(line), 16, 64)
 	return err == nil && addr != 0

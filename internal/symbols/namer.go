@@ -25,7 +25,7 @@ type Namer struct {
 	tables  map[*loadedcode.Image]*Table
 	maps    map[int]*perfmap.Reader
 	files   map[int]*loadedcode.TrustedFiles
-	ended   map[int]bool
+	ended   map[int]bool                              // processes that had ended at the last [Namer.DropUnused]
 	open    func(path string) (*safeopen.File, error) // of a core; nil: live processes
 	mapFile func(pid int) (io.ReadCloser, int64)
 	memory  *filememory.Budget // nil: prywalk's

@@ -64,7 +64,7 @@ func (t *Table) readObjects() *objects {
 }
 
 func objectsOf(f *elffile.File, kind elffile.SymbolKind) *objects {
-	syms, _ := f.Symbols(kind)
+	syms, _ := f.Symbols(kind) // a damaged table: as far as readable
 	defer f.FreeSymbols(syms)
 	n := int64(0)
 	for i := range syms {

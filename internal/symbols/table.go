@@ -35,7 +35,7 @@ type Table struct {
 	names     map[string]string
 	funcs     map[*dwarfinfo.Func]*funcName
 	calls     []dwarfinfo.Call
-	objects   *objects
+	objects   *objects // nil until first used
 	bounds    functionBounds
 
 	dwarfTried bool

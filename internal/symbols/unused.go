@@ -48,7 +48,7 @@ func (n *Namer) DropUnused() {
 // Forget drops the tables of a file.
 func (n *Namer) Forget(img *loadedcode.Image) {
 	if t := n.tables[img]; t != nil {
-		_ = t.Close()
+		_ = t.Close() // only read
 		delete(n.tables, img)
 	}
 }

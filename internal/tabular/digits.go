@@ -99,7 +99,7 @@ func (p Precision) Value(v int64, unit string) string {
 	}
 	ns := float64(v) * per
 	step := math.Pow10(decimalExponent(p.Err(float64(v)/p.Total) * p.Total * per))
-	for step > math.Abs(ns) {
+	for step > math.Abs(ns) { // at least one digit
 		step /= 10
 	}
 	ns = math.Round(ns/step) * step

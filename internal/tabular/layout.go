@@ -22,7 +22,7 @@ type Columns struct{ Name, Module int }
 // FitColumns divides the width that figures leave. Width 0: nothing is cut.
 func FitColumns(width, figures, name, module int) Columns {
 	if width == 0 {
-		return Columns{min(name, 1<<12), module}
+		return Columns{min(name, 1<<12), module} // limits the padding only
 	}
 	left := width - figures
 	if width < minWidthForModules || module == 0 {

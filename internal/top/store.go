@@ -102,9 +102,9 @@ type Store struct {
 	summed     []int32
 	begin      int64
 	maxCells   int
-	keptCells  int
+	keptCells  int // number of cells after the last eviction
 
-	refreshed func()
+	refreshed func() // may be nil
 }
 
 // NewStore returns a Store of a recording that begins at begin. refreshed is called after each refresh, and must not

@@ -15,7 +15,7 @@ type Control struct {
 	checkpointAsked atomic.Bool
 	holdAsked       atomic.Bool
 	holding         atomic.Bool
-	thread          atomic.Int64
+	thread          atomic.Int64 // ID of the OS thread; 0 before the start
 	firstTick       atomic.Int64 // CLOCK_MONOTONIC ns; 0 before it
 
 	mu       sync.Mutex
@@ -61,7 +61,7 @@ type Progress struct {
 	Ticks, MissedTicks   int64
 	Observations, Failed int64
 	Stops                int64
-	Denied, Traced       int64
+	Denied, Traced       int64 // refused by the kernel; held by another tracer
 	WithheldTicks        int64
 	Threads              int
 	Rate                 float64 // ticks/s that the budget permits

@@ -15,7 +15,7 @@ import (
 type gaps struct {
 	out      *handover.Outbox
 	detector schedule.GapDetector
-	lastEnd  int64
+	lastEnd  int64 // end of the last gap, CLOCK_MONOTONIC ns
 }
 
 func (g *gaps) begin(now int64) { g.detector.Begin(now, procmem.Suspended()) }

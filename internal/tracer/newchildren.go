@@ -44,8 +44,8 @@ type newChildren struct {
 	stops        *stops
 	backlog      *backlog
 	opens        *procOpens
-	precedesExec bool // processes may be stopped before their exec
-	unassigned   int64
+	precedesExec bool  // processes may be stopped before their exec
+	unassigned   int64 // observations of processes that are not tracked yet
 }
 
 type (
@@ -186,7 +186,7 @@ func (child *childSamples) open(pid int, budget *procmem.FDBudget) error {
 		child.thread = observe.NewThread(pid, pid, budget)
 		child.thread.Owner = child
 		child.thread.Memory = child.memory
-		_ = child.thread.Files().OpenDir()
+		_ = child.thread.Files().OpenDir() // on error the stop fails
 	} else {
 		child.memory.Renew(pid)
 	}

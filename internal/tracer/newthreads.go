@@ -76,7 +76,7 @@ func (n *newThreads) observe(p *process, now int64) {
 		for _, t := range found {
 			th := ownerOf(t)
 			if procmem.Now()-n.tick.At > n.tick.Period/longDiscovery {
-				n.stops.yieldCPU()
+				n.stops.yieldCPU() // too many to observe in time
 			}
 			n.observations.observe(th)
 		}

@@ -70,7 +70,7 @@ func (o *observations) apply(th *thread, outcome observe.Outcome, raw *observe.R
 		o.counts.noteLeftToEngine()
 		o.noteChanged(th)
 		th.accountedClocks = clocks
-		th.EnginePart.FoundRunning()
+		th.EnginePart.FoundRunning() // its engine observes it
 	case outcome == observe.WaitsForCPU:
 		o.counts.notePostponed()
 		o.noteChanged(th)

@@ -15,8 +15,8 @@ type Options struct {
 	Freq            float64        // ticks/s
 	Threads         *regexp.Regexp // nil: all
 	Children        bool
-	OutlivesTargets bool
-	ReadOnly        bool
+	OutlivesTargets bool // the run goes on after the last process has ended
+	ReadOnly        bool // no register of a target is written
 	Mode            observe.Mode
 	MaxPause        time.Duration // 0: no limit
 	MaxOverhead     float64       // 0: no limit

@@ -21,7 +21,7 @@ type pace struct {
 	quota  *schedule.Quota // nil: none, or not applied to the tracer's priority
 	subset schedule.Subset
 
-	closedQuotas schedule.QuotaStats
+	closedQuotas schedule.QuotaStats // effects of the quotas that closeQuota has closed
 }
 
 func newPace(s *engine.SharedState, o *Options, start int64) *pace {

@@ -14,9 +14,9 @@ type procOpens struct {
 	files  *procmem.FDBudget
 	stops  *stops
 	opener *procmem.PathOpener // nil: the tracer opens files itself
-	job    *procmem.Job
-	opened []openedThread
-	taken  int // passed by takeOrMake
+	job    *procmem.Job        // the last one, or nil
+	opened []openedThread      // opened, not tracked yet
+	taken  int                 // passed by takeOrMake
 }
 
 const (

@@ -40,7 +40,7 @@ func (r *requests) begin(now int64) { r.checkpointed, r.refreshed = now, now }
 func (r *requests) add(e handover.Event) {
 	r.tracked.reportAllUnchanged()
 	r.out.Add(e)
-	r.backlog.handOver()
+	r.backlog.handOver() // or after a later tick, if the aggregator is far behind
 }
 
 func (r *requests) checkpointDue(now int64) bool {

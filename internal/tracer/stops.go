@@ -186,7 +186,7 @@ func (s *stops) pause(until int64) (now int64) {
 	}
 	s.engine.DrainIfDue()
 	now = procmem.Now()
-	s.shared.Observer.Preemption().Woken(now)
+	s.shared.Observer.Preemption().Woken(now) // it may be on another CPU
 	return now
 }
 

@@ -139,7 +139,7 @@ func (list *threadList) rejects(tid int, now int64) bool { return now < list.rej
 func (list *threadList) forgetAllRejected() { clear(list.rejected) }
 
 func (list *threadList) forgetRejected(tids []int) {
-	if len(list.rejected)+len(list.byTID) <= len(tids) {
+	if len(list.rejected)+len(list.byTID) <= len(tids) { // all are listed
 		return
 	}
 	slices.Sort(tids) // the kernel's order is not needed any more

@@ -23,9 +23,9 @@ type Program struct {
 	Files    []string // paths
 	Mappings []string // of all mappings, those in brackets too
 	PID      int      // 0: several processes, or unknown
-	Ended    bool
-	Again    string // such as "record again"
-	OneRow   bool   // unnamed functions of a file
+	Ended    bool     // a core's: no remedies for a live process
+	Again    string   // such as "record again"
+	OneRow   bool     // unnamed functions of a file
 }
 
 const freedNote = "[freed]: functions whose code was freed before prywalk read their names: the program unloads code " +
@@ -55,9 +55,9 @@ type unnamed struct {
 	made        []string // in brackets
 	libraries   []string
 	byAddress   []string // of libraries, shown by address
-	freed       bool
-	interpreted bool // an interpreter's function is large
-	perfMap     bool // some code made at run time has names
+	freed       bool     // code was freed before its names were read
+	interpreted bool     // an interpreter's function is large
+	perfMap     bool     // some code made at run time has names
 }
 
 func unnamedOf(rows []Row, hint *Hint) (u unnamed) {

@@ -22,9 +22,9 @@ const minTicksToReport = 5
 
 // SymbolCoverage is the share of CPU time with a named function, and the rest by kind.
 type SymbolCoverage struct {
-	valueIndex    int
+	valueIndex    int // of cpu, else of the chosen type
 	named, Total  int64
-	bounded       int64
+	bounded       int64 // functions known by their bounds only
 	unnamed       []unnamedFrame
 	TooLittleTime bool
 }

@@ -53,7 +53,7 @@ type groups struct {
 	stacks           *FrameTable
 	waiting          waitGroups
 	roles            map[int64]func(thread string) string
-	severalProcesses bool
+	severalProcesses bool // known only if threads are named
 }
 
 func newGroups(stacks *FrameTable, idle bool) *groups {

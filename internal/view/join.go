@@ -97,7 +97,7 @@ func Join(older, newer *Data, factor float64) *Data {
 	for _, s := range newer.Profile.Sample {
 		p.Sample = append(p.Sample, withValues(s, s.Value[newer.ValueIndex], 0))
 	}
-	remainder := map[int32]float64{}
+	remainder := map[int32]float64{} // of the values so far, by innermost frame
 	for _, s := range older.Profile.Sample {
 		leaf := older.Stack(s)[0]
 		exact := float64(s.Value[older.ValueIndex])*factor + remainder[leaf]

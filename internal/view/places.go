@@ -15,7 +15,7 @@ func (d *Data) Places() map[int32]Place {
 	places := map[int32]Place{}
 	for _, l := range d.Profile.Location {
 		fs := d.byLoc[l]
-		if len(fs) == 0 {
+		if len(fs) == 0 { // no sample, or memory was refused
 			continue
 		}
 		i := 0

@@ -17,14 +17,14 @@ import (
 type Row struct {
 	Frame       int32
 	Self, Total int64
-	depth       float64
+	depth       float64 // sum of value × distance from the innermost frame
 }
 
 // Rows sums samples by frame; Total counts a frame once per sample.
 func (d *Data) Rows(samples []*profile.Sample) []Row {
 	var rows []Row
-	rowOf := map[int32]int{}
-	lastSample := map[int32]int{}
+	rowOf := map[int32]int{}      // by frame
+	lastSample := map[int32]int{} // by frame: the number, from 1, of the last sample that has it
 	for i, s := range samples {
 		v := s.Value[d.ValueIndex]
 		if v == 0 {
@@ -74,7 +74,7 @@ func (d *Data) sort(rows []Row, asleep bool) {
 		all += rows[i].Self
 	}
 	far := func(r Row) float64 { return r.depth / max(1, float64(r.Total)) }
-	minor := func(r Row, f *Frame) int {
+	minor := func(r Row, f *Frame) int { // 1 for functions of language and system, and small ones
 		if 10*r.Total < all {
 			return 1
 		}

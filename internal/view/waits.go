@@ -25,7 +25,7 @@ const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntim
 type waitGroups struct {
 	idleRules   bool
 	idleCache   map[idleKey]string
-	waiterCache map[**profile.Location]int
+	waiterCache map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
 	withinCache map[withinKey]string
 }
 
@@ -196,7 +196,7 @@ func (w *waitGroups) lockGroup(s *profile.Sample) string {
 		}
 		return waits.LabelForReader(what)
 	}
-	if wait := Label(s, rec.LabelWait); IsTask(s) && strings.HasPrefix(wait, "sync.") {
+	if wait := Label(s, rec.LabelWait); IsTask(s) && strings.HasPrefix(wait, "sync.") { // a lock of Go
 		return wait
 	}
 	return NoLock

@@ -34,7 +34,7 @@ func WaitingFunction(stack []Frame) int {
 	switch {
 	case len(s.outer) > 0:
 		waiter = s.outer[0]
-	case len(s.inner) > 0:
+	case len(s.inner) > 0: // all only forward it
 		waiter = s.inner[len(s.inner)-1]
 	default:
 		return 0

@@ -33,7 +33,7 @@ const (
 //
 // It is shorter, or begins at the word, at the end of mapped memory.
 type FutexCopy struct {
-	Addr  uint64
+	Addr  uint64 // of Bytes[0]
 	Bytes []byte
 }
 

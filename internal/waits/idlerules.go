@@ -182,7 +182,7 @@ func (s *waitingStack) isCalledBy(pattern *regexp.Regexp) bool {
 
 func (s *waitingStack) isOutermostLoop(from int) bool {
 	own := scopeOf(s.outer[from].Function)
-	calledByOther := false
+	calledByOther := false // a function that is no loop is between: the outer loop is another pool's
 	for i := range s.outer[from+1:] {
 		f := &s.outer[from+1+i]
 		switch {
@@ -264,7 +264,7 @@ func (s *waitingStack) callerOf(group *regexp.Regexp) string {
 func (s *waitingStack) awaitsReply() bool {
 	for i := range s.outer {
 		f := &s.outer[i]
-		if isManaged(*f) {
+		if isManaged(*f) { // the innermost
 			l := f.language()
 			return l.AwaitsReply != nil && l.AwaitsReply(f.Function, f.File)
 		}

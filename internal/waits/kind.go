@@ -20,7 +20,7 @@ const (
 	Future       Kind = "future"       // std::future
 	Park         Kind = "park"         // until woken: Go, Rust, parking_lot, abseil; Java, which may know the owner
 	LibraryLock  Kind = "libc-lock"    // within the C library, such as malloc's
-	Futex        Kind = "futex"
+	Futex        Kind = "futex"        // a word of unknown meaning
 	Descriptor   Kind = "descriptor"
 	Child        Kind = "child"
 	Sleep        Kind = "sleep"

@@ -15,7 +15,7 @@ type OpenFiles struct {
 	root     string
 	pid      int
 	sockets  map[string]socket
-	pipeEnds map[string][]pipeEnd
+	pipeEnds map[string][]pipeEnd // of pipes, by link text; nil until used
 }
 
 // NewOpenFiles returns the descriptors of a process.
@@ -46,7 +46,7 @@ func (f *OpenFiles) AddFileDetails(w *Wait) {
 	for i := range w.FDs {
 		w.FDs[i] = f.file(w.FDs[i].FD)
 	}
-	if len(w.FDs) == 1 {
+	if len(w.FDs) == 1 { // poll and select of one descriptor
 		d = &w.FDs[0]
 	}
 	if d == nil {

@@ -11,7 +11,7 @@ type primitive struct {
 	kind          Kind
 	mode          string
 	musl          bool
-	unknownLayout bool
+	unknownLayout bool // not of glibc's layout
 	maker         string
 }
 

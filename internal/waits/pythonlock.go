@@ -28,7 +28,7 @@ func cpythonLock(stack []StackFunction) (what string) {
 			what = languages.PythonLock
 		case name == acquireRLock:
 			return languages.PythonRLock
-		case strings.HasPrefix(stack[i].Module, "["):
+		case strings.HasPrefix(stack[i].Module, "["): // Python code
 			if l := languages.OfMapping(stack[i].Module); l != nil && l.LockWithin != nil {
 				return cmp.Or(l.LockWithin(what, name), what)
 			}

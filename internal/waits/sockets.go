@@ -38,7 +38,7 @@ func (f *OpenFiles) readSockets() map[string]socket {
 // RemoteAddresses returns the remote addresses of a network namespace's sockets. Not safe for concurrent use.
 type RemoteAddresses struct {
 	sockets  map[string]socket
-	nextRead int64
+	nextRead int64 // next reading of the tables, CLOCK_MONOTONIC ns
 }
 
 // Of returns a socket's remote address by its link ([OpenFiles.Link]), or "". It reads the tables again for an unknown
@@ -51,7 +51,7 @@ func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string
 	inode = strings.TrimSuffix(inode, "]")
 	_, known := a.sockets[inode]
 	if at := now(); !known && at >= a.nextRead {
-		if all := f.readSockets(); len(all) > 0 {
+		if all := f.readSockets(); len(all) > 0 { // the process may have ended
 			a.sockets = all
 		}
 		end := now()
@@ -60,7 +60,7 @@ func (a *RemoteAddresses) Of(f *OpenFiles, link string, now func() int64) string
 	return a.sockets[inode].remote
 }
 
-const peersEvery = 1e9
+const peersEvery = 1e9 // ns, at least, between readings of the tables
 
 // Network identifies the process's network namespace, "" if unknown.
 func (f *OpenFiles) Network() string {

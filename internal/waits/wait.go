@@ -207,7 +207,7 @@ const conditionWords = 0x20 | 0x0c
 
 // SetVariable sets the static variable of w.Address. A condition's w.Address becomes its own.
 func (w *Wait) SetVariable(v Variable) {
-	if w.managed {
+	if w.managed { // not in a variable
 		return
 	}
 	w.Symbol = v.Name

@@ -40,7 +40,7 @@ func splitStack(stack []Frame) (s waitingStack) {
 	for i := range all {
 		f := &all[i]
 		switch {
-		case s.managed && !isManaged(*f) && i > first:
+		case s.managed && !isManaged(*f) && i > first: // it runs managed code
 		case len(s.outer) == 0 && (s.managed && i < first && isMachinery(f) || forwards(f) && !s.isWaitingFunction(f)):
 			s.inner = append(s.inner, *f)
 		case startsThread(f):

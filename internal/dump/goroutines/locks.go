@@ -95,7 +95,7 @@ func (r *Reader) placeOf(at frames.Addr, in *stacks.Frame) string {
 	}
 	f := frames.Frame{PC: at + 1, Module: m, AfterCall: true}
 	list := r.Walk.Places(&f)
-	for _, p := range list {
+	for _, p := range list { // Lock itself
 		if !strings.HasPrefix(p.Function, "sync.") && !strings.HasPrefix(p.Function, "internal/") &&
 			!strings.HasPrefix(p.Function, "sync/atomic.") {
 			return p.Location()

@@ -24,7 +24,7 @@ type Reader struct {
 	Now int64
 
 	scheduler     managed.Scheduler
-	file          string
+	file          string // of the scheduler, if there are several; else ""
 	first, second []byte
 	mem           callstack.TaskMemory
 }

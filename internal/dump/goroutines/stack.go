@@ -45,7 +45,7 @@ func takeOuterFrames(g, in *stacks.Goroutine) bool {
 
 const (
 	maxStack = 8 << 20
-	maxTries = 8
+	maxTries = 8 // of a goroutine that runs meanwhile
 )
 
 func (r *Reader) readStack(t *managed.TaskRecord, g *stacks.Goroutine) {

@@ -64,7 +64,7 @@ func (lock *Lock) Blocked() (out []int) {
 	if lock.Idle != "" {
 		return nil
 	}
-	idle := lock.IdleWaiters
+	idle := lock.IdleWaiters // in the order of Waiters
 	for _, tid := range lock.Waiters {
 		if len(idle) > 0 && idle[0] == tid {
 			idle = idle[1:]
@@ -101,7 +101,7 @@ type lockKey struct {
 	kind    waits.Kind
 	address schema.Hex
 	file    string
-	tid     int
+	tid     int // the only waiter
 }
 
 func keyOf(pid int, t *stacks.Thread) lockKey {

@@ -113,7 +113,7 @@ func threadsWithUnknownWait(p *stacks.Process) int {
 	n := p.CountFailed(refusal.Exited, refusal.Zombie, refusal.MaxPause, refusal.Running)
 	for i := range p.Threads {
 		t := &p.Threads[i]
-		if strings.EqualFold(t.State, "T") || t.Wait == "futex" && t.WaitsFor == nil {
+		if strings.EqualFold(t.State, "T") || t.Wait == "futex" && t.WaitsFor == nil { // as in a core of arm64
 			n++
 		}
 	}

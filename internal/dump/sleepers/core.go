@@ -52,7 +52,7 @@ func (e *Explainer) ExplainCore(d *stacks.Thread, c *core.Core, th *core.Thread)
 		from := addr - waits.CopyBefore
 		if n := e.Read(from, b[:]); n > 0 {
 			sl.Memory = waits.FutexCopy{Addr: from, Bytes: b[:n]}
-		} else if n := e.Read(addr, b[:]); n > 0 {
+		} else if n := e.Read(addr, b[:]); n > 0 { // first in its mapping
 			sl.Memory = waits.FutexCopy{Addr: addr, Bytes: b[:n]}
 		}
 	}

@@ -27,7 +27,7 @@ type Explainer struct {
 	pid               int
 	names             *symbols.Namer
 	space             func() *frames.Space
-	files             *waits.OpenFiles
+	files             *waits.OpenFiles // a core's is nil
 	managed           managedWaits
 	sameTimeNamespace bool // of prywalk and the process
 	symbols           map[schema.Hex]waits.Variable

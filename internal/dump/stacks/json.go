@@ -20,7 +20,7 @@ func WriteJSON(w io.Writer, p *Process) error {
 	before, after := out.around(&rest, "threads")
 	out.Bytes(before)
 	out.list("threads", len(p.Threads), func(i int) { out.thread(&p.Threads[i]) })
-	if n := len(p.GoroutineStacks); n > 0 {
+	if n := len(p.GoroutineStacks); n > 0 { // the last field
 		out.Bytes(bytes.TrimSuffix(after, []byte("}")))
 		out.Text(",")
 		out.list("goroutines", n, func(i int) { out.Value(&p.GoroutineStacks[i]) })

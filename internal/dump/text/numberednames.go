@@ -14,8 +14,8 @@ import (
 
 // numberedName stands for threads whose names differ at most in one number.
 type numberedName struct {
-	prefix, suffix string
-	numbers        []int // ascending, one per thread; or nil
+	prefix, suffix string // before and after the number
+	numbers        []int  // ascending, one per thread; or nil
 	tids           []int
 }
 

@@ -17,9 +17,9 @@ const (
 )
 
 const (
-	maxNodesSearched = 64
+	maxNodesSearched = 64 // nodes of one FindNode
 	pageSize         = 4 << 10
-	blockSize        = 16 << 10
+	blockSize        = 16 << 10 // read at once where nodes are dense
 	fewPages         = 2
 )
 
@@ -52,7 +52,7 @@ type progress struct {
 	bufUsed     int
 	slots       [managed.MaxSlots]frames.Addr
 	nodeCount   int
-	savedNodes  []frames.Addr
+	savedNodes  []frames.Addr // of the first list, or by SaveNodes
 	nextCount   int
 }
 

@@ -169,7 +169,7 @@ func (u *usedRanges) updateCache() {
 		if span.to == 0 {
 			continue
 		}
-		was := cache.ranges[i]
+		was := cache.ranges[i] // of the last observation, as n <= i
 		span.from -= (span.from - was.from) * (rangeShrinks - 1) / rangeShrinks &^ 7
 		span.to += (was.to - span.to) * (rangeShrinks - 1) / rangeShrinks &^ 7
 		add(span)

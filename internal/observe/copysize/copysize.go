@@ -37,7 +37,7 @@ func firstHints() Hints { return Hints{StackSize: StackSize{Bytes: First, ToEnd:
 type WalkedCopy struct {
 	Stack                frames.Region
 	StackEnd             frames.Addr // [frames.Snapshot.StackEnd]
-	Room                 int
+	Room                 int         // bytes of the buffer
 	ByStop, KernelSample bool
 	InPieces             bool // package deepstack
 	Shape
@@ -56,8 +56,8 @@ type Limit uint8
 
 // Limits.
 const (
-	LimitRoom    Limit = iota
-	LimitCopyEnd       // [StackSize.CopyEnd]
+	LimitRoom    Limit = iota // the bytes asked for, or the mapping
+	LimitCopyEnd              // [StackSize.CopyEnd]
 	LimitTime
 )
 

@@ -108,7 +108,7 @@ func (learner *otherStackLearner) countWalk(used uint) {
 		switch {
 		case list[i].At == 0:
 			continue
-		case *left == 0 || list[i].End > 0:
+		case *left == 0 || list[i].End > 0: // it is a stack
 		case used>>i&1 != 0:
 			*left = learner.keepFor
 		default:

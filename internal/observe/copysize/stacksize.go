@@ -102,7 +102,7 @@ func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (ag
 		learner.CopyEnd = 0
 		learner.copyEndInvalid = true
 		learner.passed++
-		want = max(old, want)
+		want = max(old, want) // CopyEnd cut it
 	case cut:
 		// each copy of a batch of walks must lead to the same size
 		want = max(old, 4*fullCopy, want)

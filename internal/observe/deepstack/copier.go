@@ -17,8 +17,8 @@ const (
 	pieceAbove = 8
 	pieceJoins = 512 // bytes; nearer pieces are joined
 	maxPieces  = 32
-	pieceBytes = 12 << 10
-	pieceReads = 48
+	pieceBytes = 12 << 10 // of all pieces
+	pieceReads = 48       // reads of a stop
 )
 
 // Copier copies deep stacks, one at a time, in addition to what Inner copies.
@@ -39,7 +39,7 @@ type Stack struct {
 	Top           []byte      // copied bytes, from the red zone up
 	InOnePiece    int         // bytes to copy if the outline does not fit
 	Root          frames.Addr // end of the stack in the last complete walk, or 0
-	ChangesStacks bool
+	ChangesStacks bool        // Root may be another stack's
 }
 
 // Reserve reserves buffers for the next copy. need is the bytes in one piece. Precondition: no thread is stopped.

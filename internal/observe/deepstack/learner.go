@@ -59,7 +59,7 @@ type Hints struct {
 // Learner learns from the walks of one thread. It belongs to the walking goroutine. The zero value is of a new thread.
 type Learner struct {
 	Hints
-	history *history
+	history *history // nil: the stack was not deep lately
 }
 
 // Walked learns from a walk of a copy. After a cut walk the next copy needs [WholeBytes] bytes in one piece: the
@@ -84,7 +84,7 @@ func (learner *Learner) Walked(
 	}
 	newSizes, changed := h.learn(walked.ends, !cut)
 	if cut {
-		changed = newSizes && !known
+		changed = newSizes && !known // new places alone do not help
 	}
 	if changed || !cut && !known {
 		learner.Outline, learner.LastOutlineWasCut = h.outline(), false

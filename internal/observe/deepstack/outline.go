@@ -12,17 +12,17 @@ import (
 
 // in bytes
 const (
-	DeepFrom   = 64 << 10 // shallower stacks are copied in one piece
-	TopBytes   = copysize.MinInnermost
-	WholeBytes = 256 << 10 // copied in one piece, after an outline that did not fit
+	DeepFrom   = 64 << 10              // shallower stacks are copied in one piece
+	TopBytes   = copysize.MinInnermost // copied of the top
+	WholeBytes = 256 << 10             // copied in one piece, after an outline that did not fit
 )
 
 const (
-	maxEnds    = 120 // frame ends
-	maxChain   = 1024
+	maxEnds    = 120  // frame ends
+	maxChain   = 1024 // frames of a walk or chain
 	endAge     = 256  // in walks
 	shallowFor = 1000 // in walks
-	sizeBits   = 11
+	sizeBits   = 11   // log2 of the table of frame sizes
 	maxSizes   = 1 << sizeBits / 2
 )
 
@@ -59,7 +59,7 @@ func (w *WalkedFrames) fit() bool {
 }
 
 const (
-	sizeRoot   = ^frames.Addr(0)
+	sizeRoot   = ^frames.Addr(0) // the outermost frame
 	sizeVaries = ^frames.Addr(0) - 1
 )
 

@@ -11,16 +11,16 @@ import (
 
 // in bytes unless stated
 const (
-	maxStarts    = 24 // of more than one frame
-	maxTries     = 400
-	maxKnownEnds = 4
-	maxSearch    = 1024     // frames of all chains
-	readsKept    = 2        // reads kept for a copy in one piece
-	maxSteppedTo = 40       // regions of ends at new places
-	maxFollowed  = 40 << 10 // for ends at new places
-	maxInFull    = 128 << 10
-	failedCopy   = 10 << 10 // beyond failed chains
-	firstGrowth  = 4 << 10
+	maxStarts    = 24        // of more than one frame
+	maxTries     = 400       // number of chains
+	maxKnownEnds = 4         // chains from frames at their places of earlier walks
+	maxSearch    = 1024      // frames of all chains
+	readsKept    = 2         // reads kept for a copy in one piece
+	maxSteppedTo = 40        // regions of ends at new places
+	maxFollowed  = 40 << 10  // for ends at new places
+	maxInFull    = 128 << 10 // copied beyond a top without known frames
+	failedCopy   = 10 << 10  // beyond failed chains
+	firstGrowth  = 4 << 10   // first read where frames are unknown
 	endBytes     = maxFollowed + pieceBelow + smallFrameAbove
 )
 
@@ -30,8 +30,8 @@ const (
 	smallFrameAbove = 1024 // after a small frame: its callers are mostly small
 	smallFrameBelow = 128  // pieceBelow after a small frame
 	maxSmallFrame   = 2 << 10
-	minLargeFrame   = 16 << 10
-	savedBelow      = 64 // return address and the registers that most functions save
+	minLargeFrame   = 16 << 10 // a frame of this size is large
+	savedBelow      = 64       // return address and the registers that most functions save
 )
 
 // A chain succeeds if it reaches the outermost frame.
@@ -285,7 +285,7 @@ func (s *search) followChain(pc, sp frames.Addr) (c chain) {
 		case size == sizeRoot:
 			c.succeeded = true
 			return c
-		case size == 0 || size >= copysize.MaxUsual:
+		case size == 0 || size >= copysize.MaxUsual: // unknown, or varies
 			return c
 		}
 		sp += size
@@ -299,7 +299,7 @@ func (s *search) followChain(pc, sp frames.Addr) (c chain) {
 		if size >= minLargeFrame || s.outline.sizes.size(next) != 0 {
 			c.reached = max(c.reached, sp)
 		}
-		if s.wasFollowed(sp) {
+		if s.wasFollowed(sp) { // it joins another chain
 			c.succeeded = s.succeededAt.has(s.memory.Stack.Addr, sp)
 			return c
 		}

@@ -10,11 +10,11 @@ import (
 )
 
 const (
-	maxLabels  = 6
-	maxLabel   = 128 // bytes of a key or value
-	labelsCopy = 1 << 10
-	labelsHead = 24 // bytes: address, length, capacity of a list of string pairs
-	labelsPair = 32 // bytes
+	maxLabels  = 6       // labels copied of a task
+	maxLabel   = 128     // bytes of a key or value
+	labelsCopy = 1 << 10 // bytes of all copied labels
+	labelsHead = 24      // bytes: address, length, capacity of a list of string pairs
+	labelsPair = 32      // bytes
 )
 
 // copyLabels copies the labels into one region at the list's address: its head, its pairs, then the strings, padded to

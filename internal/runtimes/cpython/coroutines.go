@@ -21,9 +21,9 @@ import (
 const (
 	genIFrame           = 72 // from 3.12 on
 	genIFrame311        = 80
-	genFramePtr310      = 16
-	genStateBeforeFrame = 5 // bytes from the state to the frame
-	coWrapperCoroutine  = 16
+	genFramePtr310      = 16 // address of the frame
+	genStateBeforeFrame = 5  // bytes from the state to the frame
+	coWrapperCoroutine  = 16 // object in a wrapper
 
 	frameStackTop      = 64 // depth, 3.14 on: end
 	frameLocalsPlus    = 72 // 3.11 to 3.13, after the depth's values
@@ -37,7 +37,7 @@ type coState uint8
 
 const (
 	coUnknown coState = iota
-	coCreated
+	coCreated         // or suspended by yield: awaits nothing
 	coSuspended
 	coExecuting
 	coCleared
@@ -97,7 +97,7 @@ func (in *interpreter) coroutineOf(at uint64) uint64 {
 				return at
 			}
 		}
-		if typ-in.at+maxData >= 2*maxData {
+		if typ-in.at+maxData >= 2*maxData { // not a type of the interpreter
 			return 0
 		}
 		switch in.typeName(typ) {

@@ -34,7 +34,7 @@ func (s *frameSlots) learn(native []evalFrame, objects []run, word managed.WordR
 	if less != 0 && less != 1 {
 		return
 	}
-	for i := 1; i < len(native); i++ {
+	for i := 1; i < len(native); i++ { // the innermost may not have saved it yet
 		f := native[i]
 		back, ok := word(f.cfa - 8)
 		if !ok {
@@ -82,7 +82,7 @@ func (s frameSlots) keeps(object, cfa uint64, word managed.WordReader) (keeps, k
 	if !ok || at == nil || at.noneFits || at.frames < enoughFrames {
 		return false, false
 	}
-	for _, off := range at.offsets {
+	for _, off := range at.offsets { // several can match by chance
 		if v, ok := word(cfa - off); ok && v == object {
 			return true, true
 		}

@@ -35,8 +35,8 @@ const (
 var lockTypes = map[string]string{"_thread.lock": languages.PythonLock, "_thread.RLock": languages.PythonRLock}
 
 const (
-	maxHolders = 128
-	maxValues  = 64
+	maxHolders = 128 // frames of a walk
+	maxValues  = 64  // of a frame's stack
 	maxRLocks  = 1 << 12
 	maxTypes   = 1 << 12
 )
@@ -45,7 +45,7 @@ type locks struct {
 	*interpreter
 	chain  *frameChain
 	names  *threadNames
-	types  map[uint64]string
+	types  map[uint64]string // by type; "": no lock
 	rlocks map[uint64]uint64 // RLocks by semaphore
 }
 

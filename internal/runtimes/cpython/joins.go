@@ -38,7 +38,7 @@ func (j *joins) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	if object == 0 || j.lockOf(o, object) != q.Word {
 		return w, false
 	}
-	id := j.identOf(o, object)
+	id := j.identOf(o, object) // of now: objects and idents are reused
 	if id == 0 || !j.names.threads.readThreads() || !q.Live.Unchanged() {
 		return w, false
 	}

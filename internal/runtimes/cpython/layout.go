@@ -8,7 +8,7 @@ import "encoding/binary"
 type layout struct {
 	minor int // of 3.minor
 
-	runtimeInterps int64
+	runtimeInterps int64 // in _PyRuntime: the first interpreter
 	runtimeMain    int64 // in _PyRuntime: pthread_self of the main thread; 0: unknown
 
 	interpNext, interpThreads int64
@@ -35,7 +35,7 @@ type layout struct {
 	codeBytecode                                    int64 // 3.11 on: start of the instructions
 	codeVersion                                     int64 // 3.12 on: 32 bits, unique in the process; 0: none
 	codeTypeSize                                    int64 // tp_basicsize of the code type
-	codeHead                                        int64
+	codeHead                                        int64 // bytes with the identity
 
 	textASCII, textCompact int64
 

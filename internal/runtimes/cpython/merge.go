@@ -15,9 +15,9 @@ const (
 type merge struct {
 	*frameChain
 	frameSlots       frameSlots
-	nextRun          int
-	evalFrames       []evalFrame
-	unfinished       bool // the native walk may lack its outer end
+	nextRun          int         // innermost run without a native frame
+	evalFrames       []evalFrame // native frames of the evaluation loop so far, before 3.11
+	unfinished       bool        // the native walk may lack its outer end
 	searchedAnywhere bool
 }
 
@@ -31,7 +31,7 @@ func (m *merge) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Re
 	refs []managed.Ref, replacesFrame bool,
 ) {
 	refs, replacesFrame = m.appendRuns(f, cfa, out)
-	lost := m.incomplete && m.nextRun == len(m.runs)
+	lost := m.incomplete && m.nextRun == len(m.runs) // the remaining native frames may have other callers
 	return refs, replacesFrame || m.hidesModule && len(m.runs) > 0 && m.owns(f.Module) && !lost
 }
 

@@ -35,7 +35,7 @@ const (
 
 const (
 	maxEntries = 1 << 14
-	maxShared  = 256
+	maxShared  = 256 // entries of shared keys
 )
 
 // entry is of a dict. A key that is an int below 2^61-1 is its own hash.

@@ -23,7 +23,7 @@ func (t *taskReader) allTasks() (list []uint64) {
 func (t *taskReader) appendList(list []uint64, head uint64) []uint64 {
 	for at := t.r.read64(head); at != 0 && at != head && len(list) < maxListed; at = t.r.read64(at) {
 		task := at - t.offsets.Task.Node
-		if !t.isTask(task) {
+		if !t.isTask(task) { // the list has changed
 			break
 		}
 		list = append(list, task)

@@ -20,8 +20,8 @@ import (
 
 // From the coroutine, bytes.
 const (
-	taskFutWaiter = 8
-	taskName      = 8
+	taskFutWaiter = 8 // before it
+	taskName      = 8 // after it
 )
 
 var taskLayouts = map[int]struct{ size, coroutine uint64 }{
@@ -34,7 +34,7 @@ const (
 	weakrefObject      = 16
 	listSize, listItem = 16, 24
 	typeBaseClass      = 256
-	longTag            = 16
+	longTag            = 16 // lv_tag from 3.12 on
 	longDigits         = 24
 )
 
@@ -43,7 +43,7 @@ const (
 	maxListed     = 1 << 17 // of all lists
 	maxBases      = 16
 	maxChildren   = 1 << 10
-	taskTries     = 4
+	taskTries     = 4 // readings of a changing task
 	longDigitBits = 30
 )
 
@@ -59,7 +59,7 @@ type asyncioOffsets struct {
 		AwaitedBySet                  uint64 // byte: several tasks await it
 		Coroutine, Node               uint64
 	}
-	Interpreter struct{ Size, Head uint64 }
+	Interpreter struct{ Size, Head uint64 } // Head: list of tasks
 	Thread      struct{ Size, Loop, Task, Head uint64 }
 }
 

@@ -9,10 +9,10 @@ import (
 type threadNames struct {
 	*interpreter
 	threads   *threads
-	names     map[uint64]string
-	allReadAt int64  // last full reading: CLOCK_MONOTONIC, ns
-	readAt    int64  // last reading, of missing names or all
-	active    uint64 // threading._active: a dict of threads by pthread_self
+	names     map[uint64]string // by kernel thread ID
+	allReadAt int64             // last full reading: CLOCK_MONOTONIC, ns
+	readAt    int64             // last reading, of missing names or all
+	active    uint64            // threading._active: a dict of threads by pthread_self
 }
 
 // namesValidFor is in ns; missing names: [rereadThreadsAfter].

@@ -44,11 +44,11 @@ var (
 const (
 	stgRunBytes     = 192     // bytes
 	maxHaskellFrame = 1 << 20 // bytes
-	savedRegsBytes  = 48
-	maxPushedWords  = 32 // for calls of C
-	afterSecondSub  = 14
-	afterFirstSub   = 4
-	afterSaves      = 14 + 23
+	savedRegsBytes  = 48      // of the registers
+	maxPushedWords  = 32      // for calls of C
+	afterSecondSub  = 14      // end of the second sub rsp
+	afterFirstSub   = 4       // end of the first
+	afterSaves      = 14 + 23 // end of the saves
 )
 
 func newHaskell(p *process, start uint64) *haskell {

@@ -9,8 +9,8 @@ import (
 )
 
 const (
-	maxLists   = 8 // of one library each
-	maxEntries = 1 << 14
+	maxLists   = 8        // of one library each
+	maxEntries = 1 << 14  // entries of a list
 	maxImage   = 32 << 20 // bytes
 	maxKept    = 64 << 20 // bytes of all kept images
 	maxCopied  = 64 << 20 // per refresh; the rest follows at the next
@@ -29,7 +29,7 @@ const (
 
 type entry struct {
 	at, image, size uint64
-	contentHash     uint64
+	contentHash     uint64 // hash of the image's first bytes
 }
 
 type list struct {

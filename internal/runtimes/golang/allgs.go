@@ -25,7 +25,7 @@ type allgs struct {
 	*program
 	offsets    GOffsets
 	fields     layoutG
-	list       uint64
+	list       uint64 // runtime.allgs, or 0
 	startFuncs startFuncs
 	reasons    waitReasons
 	labelsAt   atomic.Int64

@@ -87,7 +87,7 @@ func (t *funcs) function(i, pc uint64) (funcInfo, bool) {
 
 func (t *funcs) record(f *funcInfo, off uint32) bool {
 	rec := t.h.funcs[off:]
-	entry := 4
+	entry := 4 // entry field
 	if t.h.old() {
 		entry = 8
 	}

@@ -147,7 +147,7 @@ func (a *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, o
 
 // findFields searches the layout of g in calls 1, 2, 4, 8 …
 func (a *allgs) findFields() bool {
-	if a.tries++; a.tries&(a.tries-1) != 0 {
+	if a.tries++; a.tries&(a.tries-1) != 0 { // calls 1, 2, 4, 8 …
 		return false
 	}
 	first, n, err := a.slice()

@@ -90,7 +90,7 @@ func (in *insn) addsToSP() (n int32, ok bool) {
 const (
 	operationAdd  = 0
 	operationSub  = 5
-	operationNone = 0xff
+	operationNone = 0xff // another opcode
 )
 
 func (in *insn) immediateOperation() uint8 {

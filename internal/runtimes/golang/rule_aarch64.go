@@ -207,7 +207,7 @@ func (t rulesARM64) followedARM64(q frames.Query, f *funcInfo, delta int32) (fra
 	for at := f.entry; at < pc && at < f.entry+256; at += 4 {
 		w := t.insnARM64(at)
 		if w>>26 == 0x25 {
-			break
+			break // the prologue is over
 		}
 		if w&0xffc003e0 != 0xa90003e0 { // stp xA, xB, [sp, #imm]
 			continue

@@ -40,7 +40,7 @@ const (
 
 const (
 	maxWaitStack = 1 << 10 // bytes
-	maxSelect    = 64
+	maxSelect    = 64      // channels of a select
 	maxQueue     = 1 << 16
 	maxSudogs    = 1 << 20 // of all queues
 )

@@ -45,7 +45,7 @@ var (
 
 const (
 	stackBangBytes = 7
-	subBytes       = 7
+	subBytes       = 7 // sub rsp, imm32
 )
 
 type frameState uint8
@@ -120,7 +120,7 @@ var (
 )
 
 const (
-	movBytes   = 10
+	movBytes   = 10 // mov r10, imm64
 	storeBytes = 7
 )
 

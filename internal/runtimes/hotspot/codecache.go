@@ -9,7 +9,7 @@ import (
 
 type codeCache struct {
 	host         managed.Host
-	analysis     *heuristics.Source
+	analysis     *heuristics.Source // of instructions; nil: none
 	layout       *layout
 	cached       readCache
 	mem          memory

@@ -120,7 +120,7 @@ const (
 	kindDeopt   // replaces a compiled frame
 	kindException
 	kindMethodHandles // continues at a target
-	kindDispatch
+	kindDispatch      // no frames
 )
 
 // kinds are by blob name (codeBlob.cpp, nmethod.cpp, vtableStubs.cpp). Other blobs have their header's frame size.

@@ -7,9 +7,9 @@ import "bytes"
 type epilogue uint8
 
 const (
-	epilogueNone epilogue = iota
-	epiloguePopRBP
-	epilogueAfterPop
+	epilogueNone     epilogue = iota
+	epiloguePopRBP            // before pop rbp
+	epilogueAfterPop          // after it
 )
 
 const maxEpilogue = 20

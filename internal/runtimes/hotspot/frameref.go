@@ -178,7 +178,7 @@ type interpreterState uint8
 const (
 	notInterpreted           interpreterState = iota
 	interpretedFrameComplete                  // by rbp
-	interpretedEntry
+	interpretedEntry                          // a register may have the method
 )
 
 const maxSites = 1 << 16
@@ -243,8 +243,8 @@ func (j *javaFrames) compiledInfo(b *blob, pc uint64, afterCall bool, since int6
 const (
 	atBlob = iota
 	atCallStub
-	atStaticCallStub
-	atCodelet // or above
+	atStaticCallStub // static call stub after a method
+	atCodelet        // or above
 )
 
 func (j *javaFrames) stubPosition(pc uint64, afterCall bool) uint64 {

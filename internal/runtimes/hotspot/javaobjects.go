@@ -5,7 +5,7 @@ package hotspot
 // oops is the layout of references and objects, proven by classes.
 type oops struct {
 	header  header
-	wide    bool
+	wide    bool // references have 8 bytes
 	known   bool
 	thread  uint64 // java.lang.Thread
 	name    uint64 // offset
@@ -14,7 +14,7 @@ type oops struct {
 	coder   uint64 // 0: none (JDK 8)
 	array   uint64
 	content uint64
-	unit    uint64
+	unit    uint64 // bytes per element
 }
 
 type header uint8

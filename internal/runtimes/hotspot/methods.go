@@ -44,11 +44,11 @@ type methodNames struct {
 }
 
 const (
-	maxConstMethod = 1 << 20
+	maxConstMethod = 1 << 20 // bytes: bytecode and tables
 	maxConstants   = 1 << 17
 	maxSymbol      = 1 << 12 // of a name
 	maxLines       = 1 << 16
-	maxMethods     = 1 << 16
+	maxMethods     = 1 << 16  // cached methods
 	maxKept        = 64 << 20 // bytes
 )
 

@@ -111,8 +111,8 @@ func alternatives() [][][]string {
 type tagged struct {
 	names    []string
 	optional bool
-	field    *field
-	size     *uint64
+	field    *field  // nil: a size
+	size     *uint64 // nil: a field
 }
 
 func (t *nameTable) members() (all []tagged) {

@@ -75,7 +75,7 @@ type sender struct {
 type removalParser struct {
 	code     []byte
 	off      int
-	since    int
+	since    int  // bytes from the leave to pc
 	boundary bool // pc is at an instruction
 }
 

@@ -65,7 +65,7 @@ func (j *javaFrames) describeCompiled(r managed.Ref, out []managed.Frame) ([]man
 		f.Inlined = i < len(calls)-1
 		out = append(out, f)
 	}
-	return out, !isNew || !j.validity.doubted()
+	return out, !isNew || !j.validity.doubted() // replaced meanwhile
 }
 
 func (j *javaFrames) readCalls(nm *nmethod, position uint64) bool {

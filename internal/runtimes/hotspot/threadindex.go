@@ -14,8 +14,8 @@ import (
 type threadIndex struct {
 	complete    []wordRange // of the last complete reading, ascending by from
 	growing     []wordRange // of the current reading, likewise
-	unread      []int
-	completedAt int64 // CLOCK_MONOTONIC ns; 0: never
+	unread      []int       // ids of threads that it lacks
+	completedAt int64       // CLOCK_MONOTONIC ns; 0: never
 }
 
 type wordRange struct {

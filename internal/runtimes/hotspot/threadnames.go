@@ -22,7 +22,7 @@ type namePath struct {
 	name                   string
 }
 
-const maxUnits = 256
+const maxUnits = 256 // of a name
 
 func (t *threads) proveName(id threadID) (string, bool) {
 	if !t.noPause {

@@ -89,8 +89,8 @@ const (
 type threads struct {
 	vm         *VM
 	methods    *methodNames
-	layout     *threadLayout
-	incomplete bool // fields are missing
+	layout     *threadLayout // nil: not chosen yet
+	incomplete bool          // fields are missing
 	list       uint64
 	listReadAt int64 // CLOCK_MONOTONIC ns
 	byTID      map[int]threadID

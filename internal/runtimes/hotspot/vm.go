@@ -11,8 +11,8 @@ import (
 // VM is the virtual machine of a process, for one goroutine at a time.
 type VM struct {
 	*codeCache
-	nameLayout  *nameLayout
-	java        *javaFrames
+	nameLayout  *nameLayout // nil: not read yet
+	java        *javaFrames // nil until frameSource
 	version     string
 	arm64       *arm64.Rules // nil on x86-64
 	senderTries int

@@ -26,7 +26,7 @@ type field struct {
 }
 
 type layout struct {
-	fields map[string]field
+	fields map[string]field // by "Type::field"
 	sizes  map[string]uint64
 	bounds []string
 	heaps  []string

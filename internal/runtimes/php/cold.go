@@ -11,7 +11,7 @@ import (
 
 const (
 	maxLoop  = 256 << 10 // of execute_ex, bytes
-	minJumps = 16
+	minJumps = 16        // jumps to the part
 )
 
 // findCold finds execute_ex.cold, which has no symbol: the target of most conditional jumps out of execute_ex.

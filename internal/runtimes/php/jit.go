@@ -98,7 +98,7 @@ func (c *jitCode) findFrameSize(r *Runtime) bool {
 		return false
 	}
 	var b [maxPrologue]byte
-	n := r.host.Read(r.executeEx.Start, b[:])
+	n := r.host.Read(r.executeEx.Start, b[:]) // in a core, too
 	c.frameSize = 8
 	for _, saved := range c.frame.Saved {
 		if saved != 0 {

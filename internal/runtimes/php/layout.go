@@ -8,7 +8,7 @@ type layout struct {
 	current                  int64 // in executor globals: EG(current_execute_data)
 	opcodes, last            int64
 	file, lines              int64
-	headSize                 int64
+	headSize                 int64 // copied bytes of an op array
 	closure                  uint32
 	generatorData, generator int64 // in a generator: its execute data, the one that it waits for
 	generatorFake            int64 // in a generator: the record of its waiters
@@ -62,7 +62,7 @@ const (
 	thisTypeMask = 0xff
 	callCode     = 1 << 16 // code of a file or eval
 	callTop      = 1 << 17
-	isObject     = 8
+	isObject     = 8 // type of This
 )
 
 var layouts = []layout{

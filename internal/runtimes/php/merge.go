@@ -26,14 +26,14 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 	}
 	w.noteStackChange(f, leaf)
 	executes := cfa != 0 && cfa != managed.Outermost && r.inExecuteEx(f.LookupPC(r.host.Arch()))
-	if executes && r.thread == 0 && !r.threadSafe {
+	if executes && r.thread == 0 && !r.threadSafe { // hasExecuteEx searches only the innermost stack
 		r.thread = w.Sample.InnerTID
 		r.readCalls(w.Value(r.globals + uint64(r.current)))
 	}
 	if len(w.runs) == 0 {
 		return out, false
 	}
-	lost := w.incomplete && w.nextRun == len(w.runs)
+	lost := w.incomplete && w.nextRun == len(w.runs) // native frames of unread calls
 	if executes {
 		if lost {
 			return out, false

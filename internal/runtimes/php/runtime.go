@@ -14,7 +14,7 @@ type Runtime struct {
 	version            string
 	module             *frames.Module
 	executeEx, cold    managed.Span
-	globals            uint64
+	globals            uint64 // executor globals; 0 in a thread-safe build
 	threadSafe         bool
 	tls                int64 // from the thread pointer to the pointer to a thread's globals
 	executorOffset     uint64

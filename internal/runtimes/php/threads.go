@@ -20,7 +20,7 @@ import (
 //	_dl_stack_used ───────► list next, prev ──► the next one's list
 //	_dl_stack_user          tid
 type threads struct {
-	heads   [2]uint64
+	heads   [2]uint64 // of the lists; 0: unknown
 	list    int64
 	tid     int64
 	pointer uint64         // to the thread pointer
@@ -42,9 +42,9 @@ var hasThreads = regexp.MustCompile(`^(libc|ld)([-.][-.\w]*)?\.so(\.\d+)?$`)
 const (
 	maxThreads  = 1 << 15  // of a list
 	maxPthread  = 64 << 10 // bytes
-	maxListSpan = 256
-	readAgain   = 15e6 // ns between readings
-	shareOfTime = 50   // least ratio of pause and reading
+	maxListSpan = 256      // bytes with its list and tid
+	readAgain   = 15e6     // ns between readings
+	shareOfTime = 50       // least ratio of pause and reading
 )
 
 func (t *threads) find(h managed.Host) {
@@ -128,5 +128,5 @@ func (t *threads) readLists(h managed.Host) {
 			last, at = at, binary.LittleEndian.Uint64(links)
 		}
 	}
-	delete(t.byTID, 0)
+	delete(t.byTID, 0) // threads that begin or end
 }

@@ -14,17 +14,17 @@ type walk struct {
 	calls       []executeData
 	runs        []run
 	runsOnStack int
-	nextRun     int
+	nextRun     int // the innermost run without a native frame
 
-	frames        int
+	frames        int // native frames so far
 	executeFrames int
-	executeSP     uint64 // the last one's, or the first frame's after it on the same stack
-	lastSP        uint64
+	executeSP     uint64       // the last one's, or the first frame's after it on the same stack
+	lastSP        uint64       // last native frame's
 	signal        managed.Span // of a handler after the last frame of execute_ex, with its context
 	emptyFrame    bool         // without a run: just entered, or about to be left
 	pairedByOrder bool         // a run was assigned by order only
-	unfinished    bool
-	incomplete    bool // the calls' outer end was unreadable
+	unfinished    bool         // the native walk may lack its outer end
+	incomplete    bool         // the calls' outer end was unreadable
 	broken        bool
 }
 
@@ -162,7 +162,7 @@ func (r *Runtime) addCall(at uint64, record *callRecord, b *runBuilder) bool {
 	case c.kind == 0: // not copied
 		w.dropRun(b)
 		return false
-	case c.kind == typeInternal && c.function != nil && c.function.nameless:
+	case c.kind == typeInternal && c.function != nil && c.function.nameless: // the bottom of a fiber's stack
 		w.endRun(b)
 		b.fiber = true
 	case c.kind == typeInternal:
@@ -199,7 +199,7 @@ func (r *Runtime) appendDelegating(at, info uint64) {
 		c := executeData{at: data, kind: typeUser}
 		opline, ok3 := w.Word(data + callOpline)
 		fn, ok4 := w.Word(data + callFunc)
-		c.opline, c.functionAt = opline-opSize, fn
+		c.opline, c.functionAt = opline-opSize, fn // the record has the next one
 		if !ok || !ok2 || !ok3 || !ok4 || n == maxDelegating || !r.resolve(&c) {
 			w.calls = append(w.calls, executeData{kind: typeUser})
 			break

@@ -92,7 +92,7 @@ func (r *copyReader) word(addr uint64) uint64 {
 func (r *copyReader) isQueued(head, node uint64) bool {
 	next := r.word(node)
 	switch {
-	case next == 0 || next == node:
+	case next == 0 || next == node: // in no list
 		return false
 	case r.word(head) == node || r.word(head+8) == node:
 		return true

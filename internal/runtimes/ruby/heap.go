@@ -137,7 +137,7 @@ const (
 	lastOp      = 1 << 9 // lower IDs are operators, without scope
 	symbolShift = 8
 	symbolMark  = 0xc
-	minSymbols  = 500
+	minSymbols  = 500 // of a program
 	maxSymbols  = 1 << 28
 )
 

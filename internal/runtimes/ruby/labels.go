@@ -26,7 +26,7 @@ type label struct {
 	levels int
 	owner  string
 	name   string
-	owned  bool
+	owned  bool // by the frame's class
 	// handler is set for a rescue or ensure clause, whose frame is shown with the one around it.
 	handler bool
 }

@@ -50,7 +50,7 @@ func (l *lines) lineAt(position uint64) int {
 	if rank < 1 || rank > uint64(len(l.entries)) {
 		return 0
 	}
-	for rank > 0 && l.entries[rank-1] == 0 {
+	for rank > 0 && l.entries[rank-1] == 0 { // jump targets have none
 		rank--
 	}
 	if rank == 0 {

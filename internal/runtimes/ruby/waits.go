@@ -170,7 +170,7 @@ func (b *blockedWait) byFrame() (w managed.WaitAnswer, ok bool) {
 		method = ""
 	}
 	switch class := receivers[typ]; {
-	case method == "sleep":
+	case method == "sleep": // of Kernel, also where self is a queue or a thread
 		return managed.WaitAnswer{Kind: waits.Sleep}, true
 	case method == "select":
 		return w, false

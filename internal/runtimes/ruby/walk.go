@@ -13,13 +13,13 @@ type walk struct {
 	thread           uint64
 	ec               uint64
 	frames           []frame
-	tags             []tag
+	tags             []tag // those of rb_vm_exec
 	allTags          []tag
 	runs             []run
-	nextRun          int
-	firstOutsideRuns int
+	nextRun          int // innermost run without a native frame
+	firstOutsideRuns int // first frame after all runs
 
-	unfinished bool
+	unfinished bool // the native walk may lack its outer end
 	broken     bool
 }
 

@@ -331,7 +331,7 @@ func (s *classScanner[T]) slash() bool {
 
 func (s *classScanner[T]) operator(c byte) {
 	t := token{kind: tokenPunct, punct: c, start: s.at, end: s.at + 1}
-	if (c == '+' || c == '-') && s.peek(s.at+1) == T(c) {
+	if (c == '+' || c == '-') && s.peek(s.at+1) == T(c) { // a value after a value; before one, no / follows
 		t.kind, t.end = tokenValue, s.at+2
 		t.punct = 0
 	}

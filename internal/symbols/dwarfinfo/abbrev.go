@@ -19,12 +19,12 @@ type abbrev struct {
 	tag      uint32
 	children bool
 	sibling  bool
-	fixed    int
+	fixed    int // bytes; −1: depends on the entry
 	specs    []spec
 }
 
 type abbrevTable struct {
-	dense  []abbrev
+	dense  []abbrev          // code i at i−1, as compilers number
 	sparse map[uint64]abbrev // the rest
 }
 

@@ -26,7 +26,7 @@ type Data struct {
 	s       Sections
 	alt     *Data
 	steps   int64
-	reserve int64
+	reserve int64 // bytes taken from the account and not yet used
 	units   []*unit
 	index   []unitRange[*unit]
 	ready   bool
@@ -62,7 +62,7 @@ type Call struct {
 type unitRange[U any] struct {
 	lo, hi uint64
 	max    uint64
-	unit   U
+	unit   U // or its offset in .debug_info
 }
 
 func sortRanges[U any](list []unitRange[U]) {

@@ -7,19 +7,19 @@ import "prywalk/internal/wire"
 type kind uint8
 
 const (
-	kindNone  kind = iota
-	kindConst      // u
-	kindAddr       // u
-	kindAddrx
-	kindInline
-	kindStrp     // u: offset in .debug_str
-	kindLineStrp // u: offset in .debug_line_str
-	kindStrx     // u: index into .debug_str_offsets
-	kindAltStrp  // u: offset in the supplementary file's .debug_str
-	kindRef      // u: offset in .debug_info
-	kindAltRef   // u: offset in the supplementary file's .debug_info
-	kindOffset
-	kindRnglistx // u: index into .debug_rnglists
+	kindNone     kind = iota
+	kindConst         // u
+	kindAddr          // u
+	kindAddrx         // u: index into .debug_addr
+	kindInline        // b: the string itself
+	kindStrp          // u: offset in .debug_str
+	kindLineStrp      // u: offset in .debug_line_str
+	kindStrx          // u: index into .debug_str_offsets
+	kindAltStrp       // u: offset in the supplementary file's .debug_str
+	kindRef           // u: offset in .debug_info
+	kindAltRef        // u: offset in the supplementary file's .debug_info
+	kindOffset        // u: offset in another section
+	kindRnglistx      // u: index into .debug_rnglists
 )
 
 type value struct {

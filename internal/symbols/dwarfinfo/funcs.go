@@ -32,8 +32,8 @@ type funcTable struct {
 }
 
 const (
-	maxNesting = 4096
-	maxInline  = 256
+	maxNesting = 4096 // depth of entries in a unit
+	maxInline  = 256  // depth of inlined calls
 )
 
 func (t *funcTable) find(addr uint64) int32 {

@@ -7,7 +7,7 @@ import "prywalk/internal/wire"
 type unit struct {
 	d                 *Data
 	off, dies, end    uint64 // in .debug_info: header, first entry, end
-	data              []byte
+	data              []byte // from off on, perhaps only the beginning
 	abbrevOff         uint64
 	version           uint16
 	addrSize, offSize uint8
@@ -26,7 +26,7 @@ type unit struct {
 	funcs  *funcTable
 	scopes []nameScope
 	lines  *lineTable
-	listed []span
+	listed []span // its own ranges, if found by .debug_aranges
 }
 
 // Bytes of the largest unit header, and of what is first read of a unit.

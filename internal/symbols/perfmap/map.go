@@ -24,8 +24,8 @@ type Map struct {
 	lineTooLong bool
 
 	memory *filememory.Account
-	room   int64
-	full   bool
+	room   int64 // bytes taken from memory and not yet used
+	full   bool  // no memory is left
 }
 
 // entry's name is the chunk's number above nameBits, and the offset in it.

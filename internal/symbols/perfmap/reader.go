@@ -108,7 +108,7 @@ func (r *Reader) readStep(f io.ReadCloser, size int64) {
 	limit := min(end-r.read, Step)
 	got, err := r.m.readFrom(f, limit)
 	r.read += got
-	r.whole = got < limit || r.read >= end || err != nil
+	r.whole = got < limit || r.read >= end || err != nil // what is readable is used
 	if r.whole || len(r.m.entries) >= 2*r.m.indexed {
 		r.m.index()
 	}
