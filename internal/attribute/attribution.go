@@ -8,7 +8,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Options select the time that is attributed.
+// Options select the time that is attributed. StandsFor and KernelSamples count with Children and without ThreadsFiltered
+// only.
 type Options struct {
 	ThreadsFiltered bool // other threads' time is not attributed
 	Children        bool

@@ -13,8 +13,8 @@ type fileKey struct {
 	path       string
 }
 
-// ImageCache holds one image per file until Close; unused ones have headers only ([ImageCache.CloseUnused]). Not safe
-// for concurrent use.
+// ImageCache holds one image per file until Close; unused ones have headers only, and those whose name is another
+// file's by now are dropped ([ImageCache.CloseUnused]). Not safe for concurrent use.
 type ImageCache struct {
 	files  *filePool
 	byName map[fileKey]*Image // nil: not ELF or unreadable

@@ -16,8 +16,8 @@ import (
 // A call that begins again after each stop ([ptrace.Repair.RepeatsWork]) never ends if it is longer than a tick. So the
 // thread is not stopped while it seems to be in the call: the words around its stack pointer are unchanged, and it uses
 // no more user than system time. This is no proof, so it holds for a limited CPU time, which is attributed to the
-// call's stack. After harm (the program gets an error, or a supervisor gets the call twice), no stop is made for a time
-// that doubles with each harm.
+// call's stack. After harm in such a call (the program gets an error, or a supervisor gets the call twice), no stop
+// is made for a time that doubles with each harm.
 
 const (
 	// CPU time of a call, ns; doubles each time it is aborted again

@@ -77,7 +77,7 @@ func (c *copier) addTail(s *RawSample, stop *ptrace.Stop) int {
 	return n
 }
 
-// Precondition: no thread is stopped.
+// prepareBuffers is called before the interrupt, because it may allocate.
 func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	hints := t.hints()
 	s.buffers.reserveOthers(t.copies.otherBytes)

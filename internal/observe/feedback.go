@@ -96,7 +96,8 @@ func (feedback *WalkFeedback) SetDeepCopySize(n uint64) {
 	feedback.handOver()
 }
 
-// AddOtherStack is [copysize.Learner.AddOtherStack]. A new place has an unchanged thread read again.
+// AddOtherStack is [copysize.Learner.AddOtherStack]. A new place has an unchanged thread read again, unless it replaces
+// one of a full list.
 func (feedback *WalkFeedback) AddOtherStack(addr frames.Addr) {
 	feedback.readAgainIf(feedback.sizes.AddOtherStack(addr))
 	feedback.handOver()

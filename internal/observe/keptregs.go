@@ -15,7 +15,7 @@ import (
 //
 // If a walk of a passive read lacks a register (package frames, Walker.FoundRegs), the thread is stopped once in its
 // sleep, unless that harms its call ([Interruptible]). The registers then hold for passive reads in the same call, with
-// the same stack up to the outermost frame.
+// the same stack up to the outermost frame, of which the first 16 KiB are compared.
 
 const maxKept = 16 << 10
 

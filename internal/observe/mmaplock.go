@@ -76,7 +76,7 @@ func (t *Thread) watchMmapLock(c ptrace.Cause) {
 	}
 }
 
-// awaitMmapLock reports whether the lock was held.
+// awaitMmapLock reports whether the lock was found held; false also if it was not tried.
 func (o *Observer) awaitMmapLock(t *Thread, s *RawSample) bool {
 	s.LockWait = 0
 	m := t.Memory

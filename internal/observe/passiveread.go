@@ -19,8 +19,8 @@ type passiveReader struct {
 	kernel kernelStacks
 }
 
-// read returns false if the thread runs, or the kernel does not count arrivals (CONFIG_SCHED_INFO). before are clocks
-// read just before.
+// read returns false if the thread runs or ran in each try, the kernel does not count arrivals (CONFIG_SCHED_INFO), or
+// /proc/PID/task/TID/syscall is denied. before are clocks read just before.
 func (r *passiveReader) read(t *Thread, s *RawSample, before procmem.SchedStat) (asleep bool, err error) {
 	for range passiveTries {
 		if before.Runs == 0 {

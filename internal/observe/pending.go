@@ -20,7 +20,7 @@ func (st *requestedStops) Attached() int { return st.ctl.Attached() }
 func (st *requestedStops) PendingStops() int { return len(st.pending) }
 
 // Collect finishes pending observations until the deadline (CLOCK_MONOTONIC, ns) or until none is pending. done gets a
-// raw sample or an error.
+// raw sample or an error: [ptrace.ErrTimeout] of an observation older than 2 s, which is cancelled.
 func (st *requestedStops) Collect(deadline int64, done func(*Thread, *RawSample, error)) {
 	st.finishUntil(0, done)
 	st.markQueued()

@@ -48,7 +48,8 @@ func (t *Thread) prepareFindAnchor() {
 	t.copies.innerTID, _ = t.files.InnerTID() // 0 if the thread has ended
 }
 
-// SetPlan makes the next observations carry out a plan from an anchor on; nil: none.
+// SetPlan makes the next observations carry out a plan from an anchor on; nil: none. isNew: another plan than
+// before.
 func (feedback *WalkFeedback) SetPlan(p *managed.Plan, anchor frames.Addr) (isNew bool) {
 	if feedback.reads.Plan == p && feedback.reads.Anchor == anchor {
 		return false

@@ -13,7 +13,8 @@ import (
 
 const maxQueued = 4e9 // ns
 
-// StopOnlyOnCPU limits stops to threads on a CPU, if the kernel shows that, and those found queued for 4 s.
+// StopOnlyOnCPU limits stops to threads on a CPU, if the kernel shows that, those that the tracer preempted, and those
+// found queued for 4 s.
 func (o *Observer) StopOnlyOnCPU() { o.stopsOnlyOnCPU = true }
 
 func (o *Observer) deferUntilOnCPU(t *Thread) bool {

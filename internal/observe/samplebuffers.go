@@ -28,7 +28,7 @@ func (s *RawSample) BeginWaiting() int64 {
 	return b.waitingBytes
 }
 
-// Precondition: no thread is stopped.
+// reserveStack may allocate: a thread that is stopped meanwhile stays so.
 func (b *sampleBuffers) reserveStack(n int) {
 	if cap(b.stack) < n {
 		b.stack = make([]byte, n)
@@ -44,7 +44,7 @@ func (b *sampleBuffers) reserveStack(n int) {
 
 const minTouched = 16 << 10 // bytes of an unknown stack
 
-// Precondition: no thread is stopped.
+// touch faults in the buffer of a copy: a thread that is stopped meanwhile stays so.
 func (b *sampleBuffers) touch(n int) {
 	n = min(max(n+copysize.Margin, minTouched), len(b.stack))
 	procmem.Touch(b.stack[min(b.touched, n):n])

@@ -19,9 +19,9 @@ const (
 
 // StopAll observes all threads at one moment: it stops and copies all, then detaches. more returns the threads
 // discovered since its last call. Threads in calls that a stop would harm ([Interruptible]), or that do not stop within
-// a second, are read passively, again while they run, for at most 16 rounds and that second. The only thread of a
-// process that has called exec meanwhile is observed once more. done is called once for each thread. StopAll returns
-// the time from the first stop to the last detach, in ns.
+// a second, are read passively, in at most 16 rounds within that second; one found running is asked to stop again. The
+// only thread of a process that has called exec meanwhile is observed once more. done is called once for each thread.
+// StopAll returns the time from the first stop to the last detach, in ns.
 //
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.
 func StopAll(ctl *ptrace.Controller, pool *Pool, more func() []*Thread, done func(*Thread, *RawSample, error)) int64 {
@@ -149,7 +149,7 @@ func (s *stopAll) wait() {
 	}
 }
 
-// readAllPassively returns false if no thread has run since the last round.
+// readAllPassively reports whether another round can find more: a thread ran, or was read.
 func (s *stopAll) readAllPassively() (changed bool) {
 	for i, m := range s.threads {
 		if m.state != memberUnstopped {

@@ -117,7 +117,7 @@ func (t *Thread) Ran() (runs, cpu int64) {
 // Feedback returns the part that belongs to the walking goroutine.
 func (t *Thread) Feedback() *WalkFeedback { return t.feedback }
 
-// Asleep reports whether the thread was off the CPU at its last observation, not only by a stop.
+// Asleep reports whether the thread was asleep or in a group stop at its last observation.
 func (t *Thread) Asleep() bool { return t.sleep.base.valid && t.sleep.base.state != sample.Running }
 
 // TakeNotStopped returns and resets how the thread was not stopped since its last observation.

@@ -12,7 +12,8 @@ import (
 )
 
 // childSamples keeps samples of child processes that are not tracked yet (package descendants). When its process has
-// ended or is tracked, a sample shares the time of the children of the nearest tracked ancestor, or of the process.
+// ended or is tracked, or after a second, a sample shares the time of the children of the nearest tracked ancestor, or
+// of the process.
 type childSamples struct {
 	shared            *engine.SharedState
 	stream            *stream

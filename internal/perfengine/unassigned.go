@@ -53,7 +53,7 @@ func (u *unassignedSamples) reportProcess(p *process) {
 	u.reportIf(func(s *unassignedSample) bool { return s.proc == p })
 }
 
-// reportOverdue reports all samples in the last tick.
+// reportOverdue reports samples older than unassignedFor, in the last tick all.
 func (u *unassignedSamples) reportOverdue() {
 	u.reportIf(func(s *unassignedSample) bool {
 		return u.shared.Ending || u.shared.Tick.At-s.raw.At > unassignedFor

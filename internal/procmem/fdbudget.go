@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// FDBudget is how many descriptors [ThreadFiles] and [TaskDir] may keep open; nil: none. Safe for concurrent use.
+// FDBudget is how many descriptors [ThreadFiles], [TaskDir] and [Memory] may keep open; nil: none. Safe for concurrent
+// use.
 type FDBudget struct {
 	left atomic.Int64
 }

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 )
 
-// Memory reads the memory of one process without waiting for other processes, and never beyond a mapping.
+// Memory reads the memory of one process, never beyond a mapping. [Memory.Copy] does not wait for other processes.
 //
 // A missing page has a provider: a thread of the target (userfaultfd(2)), perhaps stopped, or a file system.
 // process_vm_readv(2) waits for both. /proc/PID/mem permits no retry (mm/memory.c, __access_remote_vm; mm/gup.c,
@@ -22,8 +22,8 @@ import (
 // wait for swap.
 //
 // For one goroutine: [Memory.Copy], [Memory.MappingStart], [Memory.MappingEnd], [Memory.CheckPlaces],
-// [Memory.AwaitMmapLock], and the methods in syscallthread.go and mmaplockwatch.go. All others are safe for concurrent
-// use.
+// [Memory.AwaitMmapLock], [Memory.Close], and the methods in syscallthread.go and mmaplockwatch.go. All others are safe
+// for concurrent use.
 type Memory struct {
 	mem, maps, pagemap descriptor
 	table              atomic.Pointer[[]Span] // sorted by address
@@ -55,9 +55,9 @@ type SpanKind uint8
 
 // Kinds of mappings.
 const (
-	NotMemory  SpanKind = iota // a device, or not readable
+	NotMemory  SpanKind = iota // not readable, or anonymous and read-only
 	Anonymous                  // private, without a file
-	FileBacked                 // a file's, or shared
+	FileBacked                 // a file's, a device's, or shared
 )
 
 // maxStackGrowth, bytes, is how far the first thread's stack pointer may be below the mapping.

@@ -78,7 +78,8 @@ var (
 	syscallThreadsMade atomic.Int32
 )
 
-// IsSyscallThread reports whether a thread is one of [SyscallThreads], or of a [PathOpener].
+// IsSyscallThread reports whether a thread is one of [SyscallThreads], or of a [PathOpener];
+// true also of a thread with the number of one that has ended.
 func IsSyscallThread(tid int) bool {
 	for i := range syscallThreadTIDs {
 		if int(syscallThreadTIDs[i].Load()) == tid {

@@ -70,7 +70,8 @@ func (f *ThreadFiles) OpenDir() error {
 	return err
 }
 
-// OpenDirIn is [ThreadFiles.OpenDir] relative to the directory of all threads.
+// OpenDirIn opens the thread's directory relative to that of all threads, which later opens use, too. A failure is
+// found by these.
 func (f *ThreadFiles) OpenDirIn(tasks *TaskDir) {
 	f.tasks = tasks
 	if f.dir != 0 || !f.budget.Take(1) {

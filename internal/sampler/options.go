@@ -44,7 +44,8 @@ type Options struct {
 	Mode observe.Mode
 	// MaxPause, if positive, bounds the expected length of a stop.
 	MaxPause time.Duration
-	// MaxOverhead, if positive, is the share of their time that running threads may lose.
+	// MaxOverhead, if positive, is the share of their time that running threads may lose, and of all CPUs' time that
+	// prywalk may use.
 	MaxOverhead float64
 	// OverheadOfHost makes MaxOverhead a share of all CPUs' time, used or not.
 	OverheadOfHost bool
@@ -72,7 +73,7 @@ type Options struct {
 	Sinks      []profile.Sink
 	WatchEvery time.Duration
 
-	// LowOverhead saves memory by more collections.
+	// LowOverhead saves memory by more collections and smaller pools, and CPU time by rarer searches for processes.
 	LowOverhead bool
 
 	// EventLog, if set, takes the attribution's events ([attribute.Recorder]), on the aggregator's goroutine.

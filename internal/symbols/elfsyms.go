@@ -86,7 +86,7 @@ const symbolCost = 24 + 16 // bytes
 
 const maxAtOnce = 1 << 17
 
-// addTable returns false if there are no functions or labels.
+// addTable returns false if there are no functions or labels, or no memory or room for them.
 func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	if len(b.x.sources) == maxSources {
 		return false

@@ -55,8 +55,9 @@ func NewCoreNamer(open func(path string) (*safeopen.File, error), perfMaps bool)
 	return n
 }
 
-// Frames appends the calls at addr in process pid's module, innermost inlined first, by the file's table, perf map, or
-// the mapping's name in brackets. addr is a module address within the instruction.
+// Frames appends the calls at addr in process pid's module, innermost inlined first, by the file's table, perf map, the
+// names of code that describes itself, or the mapping's name in brackets. addr is a module address within the
+// instruction.
 func (n *Namer) Frames(m *frames.Module, pid int, addr uint64, out []Frame) []Frame {
 	mapping := loadedcode.MappingOf(m)
 	if mapping == nil {

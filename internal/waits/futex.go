@@ -31,7 +31,7 @@ const (
 //	                        [glibc mutex: word 0, owner 8, kind 16]
 //	         [glibc rwlock: readers −8 or −12 … writer 16 or 12]
 //
-// It is shorter, or begins at the word, at the end of mapped memory.
+// It is shorter at the end of a mapping, and begins later at its start.
 type FutexCopy struct {
 	Addr  uint64 // of Bytes[0]
 	Bytes []byte

@@ -17,7 +17,7 @@ const (
 	IdleRuntime = "runtime"
 	// IdleConnection: the next message on an open connection.
 	IdleConnection = "connection"
-	// IdleForever: a goroutine that nothing can wake: select {}, a nil channel.
+	// IdleForever: a goroutine in select {}. One at a nil channel is blocked: mostly a fault.
 	IdleForever = "forever"
 )
 

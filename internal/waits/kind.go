@@ -38,7 +38,7 @@ const (
 	GIL        Kind = "GIL"         // the lock of a CPython or Ruby interpreter
 )
 
-// HasOwner reports whether some waits of this kind have a known owner.
+// HasOwner reports whether the kind is a lock or join whose owner is mostly known.
 func (k Kind) HasOwner() bool {
 	return k == Mutex || k == RWLock || k == Join || k == Monitor || k == GIL
 }

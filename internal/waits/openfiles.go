@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// OpenFiles describes one process's descriptors at one moment (cached). Not safe for concurrent use.
+// OpenFiles describes one process's descriptors. Socket tables and ends of pipes are those of one moment. Not safe for
+// concurrent use.
 type OpenFiles struct {
 	root     string
 	pid      int

@@ -220,7 +220,7 @@ func (c *Copier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
 	return 0
 }
 
-// The whole page around a node is read only if it has other nodes.
+// density: the whole page around a node is read if it has other nodes, or is one of the first pages.
 type density struct {
 	pieces int
 	piece  int

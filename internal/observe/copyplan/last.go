@@ -17,7 +17,7 @@ type Last struct {
 	foundAnchor frames.Addr // or 0
 }
 
-// CheckPresent checks before a stop which of the last ranges and nodes are present. anchor may be 0.
+// CheckPresent checks before a copy which of the last ranges and nodes are present; nothing if anchor is 0.
 func (l *Last) CheckPresent(m *procmem.Memory, plan *managed.Plan, anchor frames.Addr) {
 	if anchor == 0 || len(plan.Steps) == 0 {
 		return
@@ -29,7 +29,7 @@ func (l *Last) CheckPresent(m *procmem.Memory, plan *managed.Plan, anchor frames
 	l.CheckNodes(m, plan)
 }
 
-// CheckNodes checks before a stop which nodes of the last list are present.
+// CheckNodes checks before a copy which nodes of the last list are present.
 func (l *Last) CheckNodes(m *procmem.Memory, plan *managed.Plan) {
 	i := slices.IndexFunc(plan.Steps, func(s managed.Step) bool { return s.Op == managed.CopyList })
 	if i < 0 {

@@ -134,7 +134,8 @@ var debugTables = map[int]debugTable{
 
 const maxDebug = 888
 
-// layoutOfDebugOffsets is for 3.13 on. Its numbers are offsets that _Py_DebugOffsets lacks.
+// layoutOfDebugOffsets is for 3.13 on. Its numbers are places in _Py_DebugOffsets (at), and
+// offsets that it lacks.
 func layoutOfDebugOffsets(b []byte) (l layout, ok bool) {
 	if len(b) < debugFreeThreaded+8 || string(b[:8]) != debugCookie {
 		return l, false

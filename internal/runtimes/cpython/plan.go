@@ -19,7 +19,7 @@ const (
 	slotState
 )
 
-// makePlan makes the plan of what a stop copies:
+// makePlan makes the plan of what an observation copies:
 //
 //	thread state ─► data stack (newest chunk)
 //	      │

@@ -167,7 +167,7 @@ func (t *threads) findForked(tid int, threadPointer uint64) *thread {
 }
 
 // find finds a thread's state by thread ID; in releases without one, by pthread_self; if that is unknown (0), it is the
-// nearest one above the stack pointer, else the main thread's. Of several it is the first with frames.
+// nearest one above the stack pointer. Else it is the main thread's. Of several it is the first with frames.
 func (t *threads) find(tid int, threadPointer, sp uint64) *thread {
 	th := t.firstWithFrames(func(th *thread) bool {
 		return t.isByTID(th, tid, threadPointer) || t.isByPthread(th, threadPointer)

@@ -51,7 +51,7 @@ func (v version) atLeast(major, minor int) bool {
 // The layouts of Node 16 to 26 are known.
 var oldest, newest = version{9, 4}, version{14, 6}
 
-// These have no code kind.
+// Kinds of code by name; interpreted has no code kind of V8.
 const (
 	kindRegExp      = "regexp"
 	kindInterpreted = "interpreted"

@@ -287,7 +287,7 @@ func (h *heap) joined(first, second uint64, most, depth int) ([]byte, bool, bool
 	return append(a, b...), wideA, true
 }
 
-// window reads characters of a flat string before a place; others than ASCII become 0.
+// window reads characters of a flat string before a place; units from 256 on become 0.
 func (h *heap) window(w uint64, before, n int) []byte {
 	n = min(n, before)
 	for range maxDepth {

@@ -21,7 +21,8 @@ func PerfMapPosition(name string) (file string, line int, ok bool) {
 	return "", 0, false
 }
 
-// A name is "MARK NAME FILE:LINE:COLUMN". A function name has a blank only in "get x" and "set x", a path anywhere.
+// A name is "MARKNAME FILE:LINE:COLUMN". A function name has a blank only in "get x", "set x" and "async x", a path
+// anywhere.
 func fileLine(s string) (file string, line int, ok bool) {
 	s, column, ok1 := cutNumber(s)
 	s, line, ok2 := cutNumber(s)
