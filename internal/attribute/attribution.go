@@ -8,8 +8,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Options select the time that is attributed. StandsFor and KernelSamples count with Children and without ThreadsFiltered
-// only.
+// Options select the time that is attributed. StandsFor and KernelSamples count only with Children and without
+// ThreadsFiltered.
 type Options struct {
 	ThreadsFiltered bool // other threads' time is not attributed
 	Children        bool
