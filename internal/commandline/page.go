@@ -3,12 +3,16 @@
 package commandline
 
 import (
+	"regexp"
 	"strings"
 
 	"prywalk/internal/tabular"
 )
 
 const codeIndent = "      "
+
+// item begins an item of a list.
+var item = regexp.MustCompile(`^(?:- |\d+\. )`)
 
 // pageText shows a table's row as a heading with its cells below.
 func pageText(page string, width int) string {
@@ -42,11 +46,9 @@ func pageText(page string, width int) string {
 		case line == "" || strings.HasPrefix(line, "#"):
 			flush()
 			b.WriteString(line + "\n")
-		case strings.HasPrefix(line, "- ") || words.Len() == 0:
+		case item.MatchString(line) || words.Len() == 0:
 			flush()
-			if strings.HasPrefix(line, "- ") {
-				indent = "  "
-			}
+			indent = strings.Repeat(" ", len(item.FindString(line)))
 			words.WriteString(line)
 		default:
 			words.WriteString(" " + strings.TrimSpace(line))

@@ -33,9 +33,9 @@ func TestPagesOfHelpFitOnATerminal(t *testing.T) {
 
 func TestARowOfATableIsAHeadingWithItsCells(t *testing.T) {
 	const page = "a\nb\n\n| what | one | two |\n| --- | --- | --- |\n| x \\| y | 1 | |\n| z | 3 | 4 4 |\n\n" +
-		"- c\n  d\n```\n| e |\n```\n"
+		"- c\n  d\n```\n| e |\n```\n1. f\n   g\n2. h h h\n"
 	const want = "a b\n\nwhat / one\n/ two:\n\nx | y\n    one: 1\nz\n    one: 3\n    two: 4\n    4\n\n" +
-		"- c d\n      | e |\n"
+		"- c d\n      | e |\n1. f g\n2. h h h\n"
 	if got := pageText(page, 10); got != want {
 		t.Errorf("%q, not %q", got, want)
 	}
