@@ -49,6 +49,7 @@ func in(t *testing.T, dir string) (all []string) {
 // notRun has the commands that this test does not execute, with the reason. Each must be in a page.
 var notRun = map[string]string{
 	"make build":                    "compiles what this test has compiled",
+	"make demo":                     "builds and runs prywalk demo; the integration tests run it",
 	"prywalk dump --core core.4711": "needs a core file; the tests of package dump make some",
 	"prywalk bench --quick":         "takes 50 s; the tests of package bench run its parts",
 	"prywalk record --unit nginx -d 10s": "needs a unit of systemd; " +
