@@ -111,7 +111,8 @@ const (
 	inflateChunk = 64 << 10
 	// zlibScratch is a zlib reader's memory, in bytes.
 	zlibScratch = 128 << 10
-	// Debug information has ratios of 3 to 6, tables of equal numbers some dozen.
+	// A decompressed size over anyRatio bytes must be at most maxRatio times the compressed one. Debug information has
+	// ratios of 3 to 6, tables of equal numbers some dozen.
 	anyRatio = 16 << 20
 	maxRatio = 256
 )

@@ -12,7 +12,7 @@ import (
 const maxLink = 8 << 10 // bytes
 
 // debugLink returns base name and CRC-32 (IEEE) from .gnu_debuglink (GDB manual, "Debugging Information in Separate
-// Files").
+// Files"); false: there is no link.
 func (r *sectionReader) debugLink() (name string, crc uint32, ok bool) {
 	data := r.linkData(".gnu_debuglink")
 	c := &wire.Cursor{Bytes: data}
@@ -25,7 +25,7 @@ func (r *sectionReader) debugLink() (name string, crc uint32, ok bool) {
 	return name, crc, true
 }
 
-// debugAltLink returns path and build id (hex) of dwz's file with shared debug information.
+// debugAltLink returns path and build id (hex) of dwz's file with shared debug information; false: there is no link.
 func (r *sectionReader) debugAltLink() (path, buildID string, ok bool) {
 	c := &wire.Cursor{Bytes: r.linkData(".gnu_debugaltlink")}
 	path = string(c.CString())

@@ -22,8 +22,8 @@ func BuildIDPath(id string) string {
 	return path.Join(debugRoot, ".build-id", id[:2], id[2:]+".debug")
 }
 
-// debugPaths returns the places in GDB's order (GDB manual, as above): by build id, then, for an absolute path, by
-// .gnu_debuglink.
+// debugPaths returns the places of the debug file of the file at a path, in GDB's order (see debugLink): by build id,
+// then, for an absolute path, by .gnu_debuglink. The path itself is left out.
 func (f *File) debugPaths(file string) []string {
 	var out []string
 	add := func(p string) {
@@ -42,7 +42,7 @@ func (f *File) debugPaths(file string) []string {
 	add(path.Join(dir, link))
 	add(path.Join(dir, ".debug", link))
 	add(path.Join(debugRoot, dir, link))
-	// /lib links to /usr/lib; packages use either.
+	// On most systems /lib links to /usr/lib; packages use either.
 	if short, ok := strings.CutPrefix(dir, "/usr/"); ok {
 		add(path.Join(debugRoot, short, link))
 	} else {

@@ -2,7 +2,8 @@
 
 package elffile
 
-// ReadAddr reads the contents of loaded segments at vaddr, before the load bias, and returns the number of bytes.
+// ReadAddr reads the contents of loaded segments at vaddr, before the load bias, and returns the number of bytes: less
+// than len(buf) where no segment continues.
 func (f *File) ReadAddr(vaddr uint64, buf []byte) int {
 	done := 0
 	for done < len(buf) {

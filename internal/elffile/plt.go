@@ -18,7 +18,7 @@ type PLT struct {
 // .plt's (binutils bfd/elfnn-aarch64.c), in bytes.
 const headerAArch64 = 32
 
-// PLTs returns .plt, .plt.sec, .plt.got, .iplt.
+// PLTs returns the executable sections .plt, .iplt and .plt.* (.plt.sec, .plt.got).
 func (f *File) PLTs() []PLT {
 	var out []PLT
 	for i := range f.Sections {
@@ -39,7 +39,7 @@ func (f *File) PLTs() []PLT {
 	return out
 }
 
-// Range returns the bounds of the header or entry at addr.
+// Range returns the bounds of the header or entry at addr; false: it is outside.
 func (t *PLT) Range(addr uint64) (start, end uint64, ok bool) {
 	off := addr - t.Addr
 	if off >= t.Size {

@@ -38,12 +38,12 @@ type Language struct {
 	ThreadFile *regexp.Regexp
 	Role       func(thread string) string
 
-	// Task is a task whose waits have no thread, or "". Unoccupied reports whether a thread sleeps without a task, by
-	// its functions in user space, innermost first; "" is an unknown one.
+	// Task is what recordings call a task whose waits have no thread ([GoroutineTask]), or "". Unoccupied reports
+	// whether a thread sleeps without a task, by its functions in user space, innermost first; "" is an unknown one.
 	Task       string
 	Unoccupied func(functions []string) bool
 	// Unthreaded ("virtual threads") can wait for each other without a thread, and are not examined for deadlocks.
-	// Schedules reports whether a thread or one of its frames shows that the process has such.
+	// Schedules reports whether a thread or one of its frames shows that the process has such; nil: nothing shows it.
 	Unthreaded string
 	Schedules  func(thread, function, file, module string) bool
 
@@ -110,7 +110,7 @@ type System struct {
 	QueueFunction                  *regexp.Regexp
 	// LibraryFunctions match native functions that are not an application's.
 	LibraryFunctions *regexp.Regexp
-	// As Forwards and Starts.
+	// NativeForwards and NativeStarts match native functions as [Waits].Forwards and Starts.
 	NativeForwards, NativeStarts *regexp.Regexp
 	// NativeOwn is [Waits].Own by file.
 	NativeOwn func(module, function string) bool

@@ -143,8 +143,8 @@ func SourceFile(_, file string) string {
 	return path.Base(file)
 }
 
-// A turn of asyncio's event loop calls its selector (asyncio/base_events.py, selectors.py). Before 3.11 Python has no
-// names of classes.
+// onlySelects reports whether a stack waits in asyncio's event loop: a turn of the loop calls its selector
+// (asyncio/base_events.py, selectors.py). Before 3.11 Python has no names of classes.
 func onlySelects(functions []string) bool {
 	called := ""
 	for _, name := range functions {

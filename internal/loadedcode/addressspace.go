@@ -17,7 +17,8 @@ type AddressSpace interface {
 	Read(addr uint64, b []byte) int
 	// ReadMapped is ReadMem for a mapped file, with a time limit.
 	ReadMapped(addr uint64, b []byte) (int, error)
-	// Mappings calls f for each mapping, ascending; MappingsOf at least for those of m's file.
+	// Mappings calls f for each mapping, ascending; MappingsOf at least for those of m's file. Error: not all mappings
+	// could be read.
 	Mappings(f func(*RawMapping)) error
 	MappingsOf(m *Mapping, f func(*RawMapping)) error
 	// Image returns the image of m's file, or nil.
@@ -43,7 +44,7 @@ func (p *Process) ReadParts(parts []frames.Region) int {
 	return p.Memory().ReadParts(p.MemoryTID(), parts)
 }
 
-// ReadMapped implements AddressSpace. A late read must not write to b.
+// ReadMapped implements AddressSpace. It copies, as a read that ends after the time limit must not write to b.
 func (p *Process) ReadMapped(addr uint64, b []byte) (int, error) {
 	memory, tid, size := p.Memory(), p.MemoryTID(), len(b)
 	got, err := p.files.opener.Read(fmt.Sprintf("memory of process %d", p.PID), func() ([]byte, error) {

@@ -65,6 +65,7 @@ func (d *detectedRuntimes) detect(h *runtimeHost) {
 	d.listInterfaces()
 }
 
+// attach attaches the found runtimes; released: a lost one owned code.
 func (d *detectedRuntimes) attach(h *runtimeHost) (released bool) {
 	for i := range d.detections {
 		if entry := &d.detections[i]; entry.runtime != nil && !entry.runtime.Attach(h) {

@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// filePool closes the least recently used file, which its next read reopens.
+// filePool bounds open files: at the limit it closes the least recently used one, which its next read reopens.
 type filePool struct {
 	mu    sync.Mutex
 	limit int // 0: closed

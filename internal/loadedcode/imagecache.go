@@ -36,7 +36,7 @@ func NewImageCache(maxFiles int) *ImageCache {
 	}
 }
 
-// DebugFiles sets how to open img's debug file by path. img may be nil.
+// DebugFiles sets how to open img's debug file by path; the cache closes the file. img may be nil.
 func (c *ImageCache) DebugFiles(img *Image, open func(path string) (*safeopen.File, error)) {
 	if img != nil && img.debug.open == nil {
 		img.debug.open, img.debug.files = open, c.files

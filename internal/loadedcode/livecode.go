@@ -18,7 +18,7 @@ type liveCode struct {
 	tid    int
 	memory *procmem.Memory
 	pages  map[uint64][]byte // by address ÷ codePageSize; nil: unreadable
-	lost   bool
+	lost   bool              // pages were dropped: refresh must assume a change
 }
 
 func newLiveCode(tid int, m *procmem.Memory) *liveCode {

@@ -82,7 +82,8 @@ func (s *Mmap2Space) nameProgram(name string) {
 	}
 }
 
-// Program returns false if unknown. Precondition: the list is complete since an exec, in order.
+// Program returns the file that the process runs; false: unknown. Precondition: the list is complete since an exec, in
+// order.
 func (s *Mmap2Space) Program() (f ProgramFile, ok bool) {
 	for i := range s.maps {
 		if m := &s.maps[i]; m.Start == s.first && m.Image != nil && m.Inode != 0 {

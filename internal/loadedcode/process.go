@@ -43,7 +43,8 @@ type codeMapping struct {
 	mod *frames.Module
 }
 
-// Open opens process pid. The error is a [*process.Error] if it cannot be sampled.
+// Open opens process pid. The error wraps a [*process.Error] if there is no such process, if it cannot be sampled, or
+// if access is denied.
 func Open(pid int) (*Process, error) {
 	cache := NewImageCache(0)
 	p, err := cache.Open(pid)

@@ -37,7 +37,7 @@ type Builtins interface {
 	SavesFPOnly(pc uint64) bool
 	// Continues reports whether a function begins at pc that is returned into but was not called.
 	Continues(pc uint64) bool
-	// Rule is a caller's rule at the first instruction of such a function.
+	// Rule is a caller's rule at the first instruction of such a function; false: unknown.
 	Rule(arch frames.Arch) (frames.Rule, *frames.Row, bool)
 }
 

@@ -89,7 +89,8 @@ func (o *Objects[E]) Forget() {
 	o.byAddr, o.bySerial = nil, nil
 }
 
-// Begin begins the walk of a copy made at a time, and evicts objects that are unused or too many.
+// Begin begins the walk of a copy made at a time (CLOCK_MONOTONIC, ns), and evicts objects that are unused or too many.
+// evicted: serial numbers may have lost their objects.
 func (o *Objects[E]) Begin(at int64) (evicted bool) {
 	if o.Len() > maxObjects {
 		o.Forget()

@@ -32,11 +32,12 @@ type Step struct {
 	End uint8
 	// Max bounds the bytes of Copy and CopyArray, or the nodes. Size is a node's bytes, or AddScaled's factor.
 	Max, Size uint32
-	// Next is the offset of the link in a node; CopyTargets adds it to the address in the node.
+	// Next is the offset of the link in a node; CopyTargets adds it to the address in the node. At is the offset of the
+	// tested word; OnlyZero: only nodes where it is 0.
 	Next     int32
 	At       int32
 	OnlyZero bool
-	// Mask: only nodes whose word at At is Value under Mask; with Except only the others.
+	// Mask: only nodes whose word at At is Value under Mask, with Except only the others; Mask 0: no test.
 	Mask, Value uint64
 	Except      bool
 	WholePage   bool
@@ -53,13 +54,13 @@ const (
 	Load Op = iota
 	// Copy copies from Base+Off to End, at most Max bytes.
 	Copy
-	// CopyList copies nodes from Base+Off on, linked by the word at Next, until 0 or Max nodes; none if the first one
-	// is saved.
+	// CopyList copies nodes from Base+Off on, linked by the word at Next, until 0 or Max nodes. The first CopyList
+	// saves them. If the first node is a saved one, it copies none, and the current nodes stay.
 	CopyList
 	// CopyTargets copies, for each current node, Size bytes at Next beyond the address in its word at Off, without
 	// [Plan.Skip].
 	CopyTargets
-	// RestoreNodes restores the nodes of the first CopyList or of SaveNodes.
+	// RestoreNodes makes the saved nodes current: those of the last SaveNodes, else of the first CopyList.
 	RestoreNodes
 	// FindNode copies nodes up to the one whose word at At equals slot End, and stores its address in To. Without one
 	// the plan ends.

@@ -118,13 +118,13 @@ func proveLive[ID comparable, E Identified[ID]](
 	return source.Read(addr, nil)
 }
 
-// known may be the zero value.
+// isKnownBefore reports whether an object, which may be the zero value, was read before the sample of v.
 func isKnownBefore[E Cached](known E, v *View) bool {
 	var none E
 	return known != none && v.Sample.At != 0 && known.Entry().FirstRead <= v.Sample.At
 }
 
-// isUnchanged notes the time of the check.
+// isUnchanged reports whether an object still has its identity, and notes the time of the check.
 func isUnchanged[ID comparable, E Identified[ID]](known E, id ID, v *View) bool {
 	if known.Identity() != id {
 		return false

@@ -24,8 +24,8 @@ func ReadWord(r Reader, addr uint64) (uint64, bool) {
 // WordReader reads the word at an address.
 type WordReader func(addr uint64) (uint64, bool)
 
-// ReadRegions reads regions, many in one call if h is a [Gatherer], else each from r. It calls failed for unreadable
-// ones.
+// ReadRegions reads regions, many in one call if h is a [Gatherer], else each from r. It calls failed for each
+// unreadable one; all: there was none.
 func ReadRegions(h Host, r Reader, parts []frames.Region, failed func(*frames.Region)) (all bool) {
 	g, _ := h.(Gatherer)
 	for all = true; len(parts) > 0; {

@@ -9,14 +9,14 @@ import (
 	"prywalk/heuristics"
 )
 
-// Host is a runtime's access to its process or core.
+// Host is a runtime's access to its process or core, for the walking goroutine only.
 type Host interface {
 	Arch() frames.Arch
 	Modules() []*frames.Module
-	// Symbol finds a symbol in the file or its debug file, which a miss may open. A thread-local symbol's address is
-	// its offset in the file's block plus the bias.
+	// Symbol finds a symbol in the file or its debug file, which a miss may open; false: there is none. A thread-local
+	// symbol's address is its offset in the file's block plus the bias.
 	Symbol(m *frames.Module, name string) (addr, size uint64, ok bool)
-	// OwnSymbols returns the symbols in the file's own tables; cached.
+	// OwnSymbols returns all symbols with these names in the file's own tables; the answer is cached.
 	OwnSymbols(m *frames.Module, names ...string) []Symbol
 	// Section returns a copy of a section of the file.
 	Section(m *frames.Module, name string) (addr uint64, content []byte, ok bool)
@@ -51,7 +51,8 @@ type Detector func(h Host) (Runtime, error)
 type Runtime interface {
 	// Name returns name and version: "CPython 3.12.1".
 	Name() string
-	// Module returns nil unless a process can have several runtimes of this kind.
+	// Module returns the runtime's module as of the last Attach if a process can have several runtimes of this kind,
+	// else nil.
 	Module() *frames.Module
 	// Attach sets the rule sources of the runtime's modules after each reading of the mappings; false: it is gone.
 	Attach(h Host) bool

@@ -9,7 +9,7 @@ import (
 )
 
 // Scheduler is a Runtime whose tasks have stacks, as goroutines. A walk on a scheduler's or signal stack continues on
-// the task's. A place is a reused record.
+// the task's. A place is the number of a task's record, which a later task reuses.
 type Scheduler interface {
 	Runtime
 	// TaskOffsets is constant; nil: unknown.
@@ -71,7 +71,7 @@ type Parked struct {
 type TaskRecord struct {
 	ID     uint64
 	Parent uint64
-	// Status and Wait are the runtime's words.
+	// Status and Wait are the runtime's words; Wait is "" unless the task waits.
 	Status, Wait string
 	Since        uint64 // about the start of the wait
 	Labels       map[string]string
@@ -104,7 +104,7 @@ type TaskWait struct {
 type TaskLock struct {
 	Address frames.Addr
 	Read    bool
-	Taken   frames.Addr
+	Taken   frames.Addr // address of the locking instruction
 }
 
 // FileOf returns the path of a scheduler's file, or "".

@@ -5,11 +5,11 @@ package managed
 // Threads is a FrameSource that knows its threads, and tasks without a thread.
 type Threads interface {
 	FrameSource
-	// ThreadName returns the program's name of a thread; the kernel's is cut at 15 bytes.
+	// ThreadName returns the program's name of a thread, if it has one; the kernel's is cut at 15 bytes.
 	ThreadName(innerTID int) (name string, ok bool)
 	// Postponed reports whether a query since its last call failed and may succeed later.
 	Postponed() bool
-	// Role returns the role of a thread with a displayed name ([languages.RoleApplication] …).
+	// Role returns the role of a thread with a displayed name ([languages.RoleApplication] …); false: unknown.
 	Role(innerTID int, name string) (role string, ok bool)
 	// Waiting says what a thread in futex(2) or ppoll(2) waits for; false: unproven. A recording asks until an answer
 	// is not Later, a dump again to confirm.

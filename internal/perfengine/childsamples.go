@@ -88,7 +88,8 @@ func (c *childSamples) report(kind handover.Kind, on *handover.SharedProcess, ke
 	c.shared.AddUnassignedSample(handover.Event{Kind: kind, Proc: on, RawSample: kept.raw, Program: kept.program})
 }
 
-// processTracked: samples before the last exec share the process's unobserved time.
+// processTracked keeps a newly tracked process's samples for its threads; those before the last exec, or without kernel
+// sampling, share its unobserved time.
 func (c *childSamples) processTracked(p *process) {
 	if c.table == nil {
 		return

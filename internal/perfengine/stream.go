@@ -19,7 +19,7 @@ type stream struct {
 
 func (s *stream) on() bool { return s.reader != nil && !s.paused }
 
-// pauseUnless returns again if the samples have resumed.
+// pauseUnless pauses the samples unless needed, else resumes them; again: they were paused.
 func (s *stream) pauseUnless(needed bool) (again bool) {
 	switch {
 	case !needed && !s.paused:

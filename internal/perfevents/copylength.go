@@ -75,7 +75,8 @@ func (g *ring) closeShortEvent() {
 	}
 }
 
-// longest: at the end of the user address space the kernel asks for less.
+// longest reports whether a sample has the most stack bytes. At the end of the user address space the kernel asks for
+// less.
 func (r *Reader) longest(asked int) bool {
 	return asked >= r.opts.Stack || asked > 0 && !slices.Contains(copyLengths[:], asked)
 }

@@ -97,6 +97,7 @@ const (
 func word(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }
 func int32At(b []byte) int { return int(int32(binary.LittleEndian.Uint32(b))) }
 
+// parse decodes a record's body into r; false: it is malformed.
 func parse(typ uint32, misc uint16, body []byte, r *Record) bool {
 	*r = Record{want: r.want}
 	if typ == typeSample {

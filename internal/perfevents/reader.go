@@ -29,7 +29,7 @@ var (
 	errNoRoom      = errors.New("no room for samples")
 )
 
-// Bounds of the copied stack, multiples of 8 (kernel/events/core.c, perf_sample_ustack_size).
+// Bounds of the copied stack in bytes, multiples of 8 (kernel/events/core.c, perf_sample_ustack_size).
 const (
 	MinStack = 8<<10 - nonStackBytes
 	MaxStack = 1<<16 - nonStackBytes
@@ -45,7 +45,7 @@ const OwnRemedy = "run as root, or with CAP_PERFMON"
 type Options struct {
 	Freq       float64 // samples/s on each CPU
 	Stack      int     // bytes; 0: MaxStack if memory permits
-	Rings      int     // locked bytes of all; 0: 128 MiB
+	Rings      int     // most locked bytes of all rings; 0: 128 MiB
 	NoKernel   bool    // omit kernel frames
 	UserChains bool
 	Programs   bool // records of creations and exits of threads, of names and of mapped code
@@ -69,8 +69,8 @@ type Reader struct {
 	paused     bool
 	copyLength int // bytes; 0: the most
 
-	freqSetAt, periodBefore int64 // CLOCK_MONOTONIC ns; ns
-	variedAt                int64 // CLOCK_MONOTONIC ns
+	freqSetAt, periodBefore int64 // time of the last SetFreq, CLOCK_MONOTONIC ns; the period before it, ns
+	variedAt                int64 // last change of the periods, CLOCK_MONOTONIC ns
 }
 
 // Open begins to sample. Errors: [ErrDenied] or [ErrUnsupported], with its cause.
@@ -237,7 +237,7 @@ func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
 	take(rec)
 }
 
-// ReopenIfCPUsChanged reports whether all CPUs are sampled.
+// ReopenIfCPUsChanged reopens the rings after CPUs were added or removed, and reports whether all CPUs are sampled.
 func (r *Reader) ReopenIfCPUsChanged() bool {
 	if r.listCPUs == nil && r.sameCPUs() {
 		return true

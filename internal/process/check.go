@@ -89,7 +89,7 @@ const (
 	machARM64  = 183
 )
 
-// machine returns e_machine of a process's program. Errors: [refusal.Not64Bit].
+// machine returns e_machine of a process's program. Errors: those of [Explain] for the file, and of [refusal.Not64Bit].
 func (p procRoot) machine(pid, tid int) (uint16, error) {
 	var o safeopen.Opener
 	f, err := o.Open(safeopen.Request{Path: p.path(tid, "exe"), Kernel: true})

@@ -19,7 +19,7 @@ import (
 type Gate struct {
 	Name    string // such as "user" or "yama"
 	OK      bool   // as far as can be seen
-	Unknown bool
+	Unknown bool   // OK is a guess: the check's input is unreadable
 	Detail  string
 	Remedy  string // smallest step that helps
 	Command string // a command for that step, or ""

@@ -26,7 +26,8 @@ type Process struct {
 	memory *procmem.Memory
 }
 
-// Open opens process pid. Errors: those of [Check], and of [refusal.Not64Bit].
+// Open opens process pid. Errors: those of [Check], of [Explain] for its program's file, and of [refusal.Not64Bit].
+// Access to memory is not checked.
 func Open(pid int) (*Process, error) {
 	s, err := defaultProc.check(pid)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 // StopResults counts stops of running threads.
 type StopResults struct {
 	Denied    int64 // refused by the kernel
-	Traced    int64
+	Traced    int64 // held by another tracer
 	Succeeded int64
 }
 

@@ -30,8 +30,8 @@ type Memory struct {
 	space              atomic.Uint64
 	foreign            atomic.Bool // the parent's, as after vfork(2)
 	opening            sync.Mutex  // while files are opened; of the next three
-	triedAt            int64       // last try to open a new one's files, CLOCK_MONOTONIC ns
-	denied             bool        // it may not be opened, since the last exec
+	triedAt            int64       // last try to open a new address space's files, CLOCK_MONOTONIC ns
+	denied             bool        // those may not be opened, since the last exec
 	start              [2]uint64   // without files: addresses of program and stack, or 0
 	swapped            atomic.Bool
 	noQueries          atomic.Bool // of PROCMAP_QUERY
@@ -189,8 +189,8 @@ func (m *Memory) readAnonymous(by *threadReads, tid int, addr uint64, buf []byte
 	return done + max(n, 0)
 }
 
-// manyPages present pages are read by process_vm_readv(2), which takes the lock of the mappings once; /proc/PID/mem
-// does for each page.
+// From manyPages present pages on, process_vm_readv(2) reads, which takes the lock of the mappings once; /proc/PID/mem
+// takes it for each page.
 const manyPages = 8
 
 func (m *Memory) readPresent(by *threadReads, tid int, addr uint64, buf []byte) int {
@@ -306,7 +306,8 @@ func (m *Memory) Read(tid int, addr uint64, buf []byte) (int, error) {
 	return done, nil
 }
 
-// spanForRead asks the table, else the kernel; if neither is possible, it returns n bytes from addr as a file's.
+// spanForRead asks the table, else the kernel; if neither is possible, it returns n bytes from addr as a file's. False:
+// no memory is mapped there.
 func (m *Memory) spanForRead(addr uint64, n int) (s Span, ok bool) {
 	if !findSpan(m.table.Load(), addr, &s) && !m.query(nil, addr, &s) {
 		return Span{End: addr + uint64(n), Kind: FileBacked}, m.noQueries.Load()

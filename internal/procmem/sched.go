@@ -67,7 +67,8 @@ type arrivals struct {
 	uncounted             int64 // arrivals that runs is known to lack
 }
 
-// onCPU may be wrong until the thread was seen off a CPU, or twice on one without a departure in between.
+// onCPU reports whether the thread is on a CPU. It may be wrong until the thread was seen off a CPU, or twice on one
+// without a departure in between.
 func (a *arrivals) onCPU(now SchedStat, departures uint64) bool {
 	missing := int64(departures - now.Runs)
 	uncounted := missing

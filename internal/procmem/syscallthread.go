@@ -137,6 +137,7 @@ func (m *Memory) TimedOut() bool { return m.threadReads.timedOut }
 // WaitedForLock reports whether a read waited for the lock.
 func (m *Memory) WaitedForLock() bool { return m.threadReads.waitedForLock }
 
+// call makes a system call in the other thread; false: its result is late.
 func (r *threadReads) call(nr uintptr, args [6]uintptr) (int, bool) {
 	if r.timedOut || r.thread == nil {
 		return 0, false

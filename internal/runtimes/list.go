@@ -27,7 +27,8 @@ type Kind struct {
 	Tables managed.TableReader
 	// Builtins returns the runtime's code in an ELF file; nil: none.
 	Builtins BuiltinsOf
-	// PerfMapPosition parses the runtime's names in perf maps: file and line (from 1). nil: no names have a position.
+	// PerfMapPosition parses the runtime's names in perf maps: file and line (from 1); false: another form of name.
+	// nil: no names have a position.
 	PerfMapPosition func(name string) (file string, line int, ok bool)
 }
 

@@ -25,8 +25,8 @@ type Request struct {
 	Root    string // "/" for Path and all links in it; "" is "/"
 	Path    string // below Root
 	Beneath bool   // an error for a path that leads out of Root
-	Kernel  bool   // Path is a kernel link to an open or mapped file (/proc/PID/exe)
-	NoLink  bool
+	Kernel  bool   // Path is a kernel link to an open or mapped file (/proc/PID/exe); Root is not used
+	NoLink  bool   // refuse a symbolic link as the last element
 	Trust   *Trust // permitted owners; nil: any
 	Since   int64  // earliest permitted last write, ns of CLOCK_REALTIME; 0: any
 	MaxSize int64  // bytes; 0: any

@@ -16,8 +16,8 @@ type functionBounds struct {
 	tried bool
 }
 
-// addressFrame names a function by its address, "prog+0x1600", unless a distribution installed the file: those have
-// debug packages.
+// addressFrame names a function of a file without .symtab by its address, "prog+0x1600", unless a distribution
+// installed the file: for those there are debug packages.
 func (t *Table) addressFrame(addr uint64) (Frame, bool) {
 	if t.opt.File == nil || t.opt.Path == "" || t.opt.Path[0] == '[' || unnamedcode.IsFromDistribution(t.opt.Path) {
 		return Frame{}, false

@@ -15,6 +15,7 @@ func (n *Namer) ReadPerfMapsInSteps() { n.inSteps = true }
 // SetYield sets a function to call while a perf map is read whole, or nil.
 func (n *Namer) SetYield(f func()) { n.yield = f }
 
+// perfMap returns a process's perf map, or nil. whole: it must be complete.
 func (n *Namer) perfMap(pid int, whole bool) *perfmap.Map {
 	j := n.maps[pid]
 	if j == nil {

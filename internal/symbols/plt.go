@@ -92,7 +92,7 @@ func eachReloc(f *elffile.File, s *elffile.Section, each func([]byte) bool) {
 	}
 }
 
-// isFunc accepts dynamic symbols without type: undefined ones need none.
+// isFunc reports whether a dynamic symbol may be a function; undefined ones need no type.
 func isFunc(s *elffile.Symbol) bool {
 	return s.Type() == elffile.SymFunc || s.Type() == elffile.SymIFunc || s.Type() == elffile.SymNoType
 }

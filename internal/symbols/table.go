@@ -113,6 +113,7 @@ func (t *Table) dwarfCalls(addr uint64, out []dwarfinfo.Call) (calls []dwarfinfo
 	return calls
 }
 
+// frame describes a call; false: it has no name.
 func (t *Table) frame(c *dwarfinfo.Call, addr uint64) (Frame, bool) {
 	f := Frame{File: c.File, Line: c.Line, Inlined: c.Inlined}
 	if c.Func == nil || c.Func.Name == "" && c.Func.Linkage == "" {
@@ -160,8 +161,8 @@ func (t *Table) nameFunc(c *dwarfinfo.Call, addr uint64) *funcName {
 	return n
 }
 
-// preferSymbol takes a better ELF symbol: debug information may have no mangled name (GCC's copies of C++ functions) or
-// an internal one (__libc_malloc).
+// preferSymbol takes the ELF symbol's name if it is better: debug information can lack the mangled name (GCC's copies
+// of C++ functions), or have an internal one (__libc_malloc).
 func (t *Table) preferSymbol(n *funcName, addr uint64) {
 	s := t.symbols().find(addr)
 	if s == nil {

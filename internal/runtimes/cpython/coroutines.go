@@ -193,7 +193,8 @@ func (in *interpreter) frameOf310(co uint64) (f coFrame) {
 	return f
 }
 
-// awaiting returns the frames of a coroutine and of those that it awaits, innermost first.
+// awaiting returns the frames of a coroutine and of those that it awaits, innermost first, and the outermost's state;
+// false: inconsistent, as during a change.
 func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, ok bool) {
 	for n := 0; n < maxAwaits; n++ {
 		f := t.r.frameOf(co)

@@ -76,6 +76,7 @@ func (s *frameSlot) learn(f *evalFrame, object uint64, word managed.WordReader) 
 	s.noneFits = len(s.offsets) == 0
 }
 
+// keeps reports whether a native frame of the loop has the object in its slot; known: the slot is known.
 func (s frameSlots) keeps(object, cfa uint64, word managed.WordReader) (keeps, known bool) {
 	back, ok := word(cfa - 8)
 	at := s[back]

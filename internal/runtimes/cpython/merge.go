@@ -26,8 +26,8 @@ func (m *merge) begin() {
 	m.nextRun, m.evalFrames, m.unfinished, m.searchedAnywhere = 0, m.evalFrames[:0], false, false
 }
 
-// ManagedFrames implements [managed.FrameSource]. The interpreter's code is hidden in a
-// thread whose calls of Python were all read.
+// ManagedFrames implements [managed.FrameSource]. The interpreter's code is hidden in a thread that runs Python code;
+// if not all calls could be read, not outside of the outermost one read.
 func (m *merge) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) (
 	refs []managed.Ref, replacesFrame bool,
 ) {

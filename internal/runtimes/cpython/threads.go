@@ -38,6 +38,7 @@ const (
 
 func (t *threads) forget() { *t = threads{interpreter: t.interpreter} }
 
+// readThreads reads the states of all interpreters; false: inconsistent.
 func (t *threads) readThreads() bool {
 	t.list, t.read = t.list[:0], procmem.Now()
 	if t.runtimeMain != 0 {

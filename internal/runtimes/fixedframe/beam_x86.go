@@ -55,7 +55,7 @@ func (b *beam) learn() bool {
 	return b.size != 0
 }
 
-// sub rsp, size; and rsp, −64; …; lea rbx, [rsp + …]
+// findEntry finds sub rsp, size; and rsp, −64; …; lea rbx, [rsp + …].
 func (b *beam) findEntry(_ uint64, code []byte) bool {
 	for at := 0; ; at++ {
 		i := bytes.Index(code[at:], beamAlign)

@@ -149,7 +149,7 @@ func (p *process) eachText(m *frames.Module, overlap uint64, f func(addr uint64,
 	}
 }
 
-// All other registers are lost.
+// newFrame makes the rule of a frame in which all other registers are lost.
 func newFrame(find managed.FindFrame) *managed.VerifiedRule {
 	p := managed.NewVerifiedRule(find, nil)
 	for _, reg := range compactX86 {

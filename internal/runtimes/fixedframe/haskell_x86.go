@@ -78,7 +78,7 @@ func (h *haskell) readEntry(code []byte) bool {
 	return true
 }
 
-// The entry's call frame information is partly wrong.
+// entryRule is the rule in the entry, whose call frame information is partly wrong.
 func (h *haskell) entryRule(pc uint64) frames.Rule {
 	r := frames.Rule{Method: frames.MethodHeuristic, CFAReg: frames.X86RSP, CFAOff: 8}
 	switch {

@@ -82,7 +82,8 @@ func (l *luaJIT) exitRow(reg uint8, off int64) frames.Rule {
 	return r
 }
 
-// Of frames at the distances of traces exactly one belongs to the Lua thread in rbp.
+// proveExit finds the C frame at the handler's call. Of frames at the distances of traces exactly one belongs to the
+// Lua thread in rbp.
 func (l *luaJIT) proveExit(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unread uint64, ok bool) {
 	sp, ok1 := regs.Get(frames.X86RSP)
 	state, ok2 := regs.Get(frames.X86RBP)

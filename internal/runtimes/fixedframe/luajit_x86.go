@@ -185,7 +185,8 @@ func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, unread u
 	return cfa, 0, l.isFrame(mem, frame)
 }
 
-// A C frame of the interpreter has a Lua thread, and its previous C frame is none or higher.
+// isFrame reports whether frame is a C frame of the interpreter: it has a Lua thread, and its previous C frame is none
+// or higher.
 func (l *luaJIT) isFrame(mem frames.Memory, frame uint64) bool {
 	end := frame + uint64(l.cframeSize)
 	ret, ok := mem.Word(end - 8)

@@ -45,7 +45,8 @@ func newSBCL(p *process) *FrameRules {
 	return &FrameRules{Early: s.frame, File: ruleFunc(s.entryRule)}
 }
 
-// At C's call of Lisp, call frame information assumes the callee's rbp, but Lisp returns the caller's.
+// entryRule is the rule at C's call of Lisp, where call frame information assumes the callee's rbp, but Lisp returns
+// the caller's.
 func (s *sbcl) entryRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if !q.AfterCall || s.entered == 0 || q.PC+s.lib.Bias != s.entered {
 		return frames.Rule{}, nil, false
@@ -55,7 +56,7 @@ func (s *sbcl) entryRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return r, nil, true
 }
 
-// push rbp; mov rbp, rsp; push rbx, r12, r13, r14, r15; …; call [rax − 3]
+// findEntry finds push rbp; mov rbp, rsp; push rbx, r12, r13, r14, r15; …; call [rax − 3].
 func (s *sbcl) findEntry(addr uint64, code []byte) bool {
 	i := bytes.Index(code, lispPrologue)
 	if i < 0 || i+lispEntryLen > len(code) {
@@ -78,7 +79,7 @@ const (
 	lispTop                // no frame, return address at sp
 )
 
-// pc is a return address unless it is regs.PC.
+// callerOf classifies pc, a return address unless it is regs.PC.
 func (s *sbcl) callerOf(regs *frames.Regs, mem frames.Memory, pc uint64) callerKind {
 	if pc != regs.PC {
 		return lispByFP

@@ -66,7 +66,7 @@ func (c *Code) Refresh() bool {
 	return c.refreshAll()
 }
 
-// Precondition: c.mu is held.
+// refreshAll is Refresh. Precondition: c.mu is held.
 func (c *Code) refreshAll() bool {
 	c.copied = 0
 	changed := false

@@ -99,8 +99,8 @@ func (img *image) addFunctions(f *elffile.File) {
 	}
 }
 
-// In a relocatable file addresses are relative to the section. Without a size a function reaches to the section's
-// end.
+// placed returns a function's addresses; false for other symbols. In a relocatable file addresses are relative to the
+// section. Without a size a function reaches to the section's end.
 func placed(f *elffile.File, s *elffile.Symbol) (fn function, ok bool) {
 	if s.Type() != elffile.SymFunc || s.Section == elffile.SectionUndef || int(s.Section) >= len(f.Sections) {
 		return fn, false

@@ -93,7 +93,7 @@ func find(spans []span, pc uint64) *image {
 // none ends the search for a rule.
 var none = frames.Rule{Flags: frames.FlagNoRule}
 
-// img is of the previous version. There is no rule if only the present version has code.
+// ruleUnless returns the rule of img, of the previous version; none if only the present one has code there.
 func (img *image) ruleUnless(now *image, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if img == nil && now != nil {
 		return none, nil, true
@@ -101,7 +101,7 @@ func (img *image) ruleUnless(now *image, q frames.Query) (frames.Rule, *frames.R
 	return img.rule(q)
 }
 
-// either returns the rule where it is unknown which image ran.
+// either returns the rule where it is unknown which image ran: the only image's, or that on which both agree.
 func either(now, before *image, q frames.Query) (frames.Rule, *frames.Row, bool) {
 	switch {
 	case before == nil || before == now:

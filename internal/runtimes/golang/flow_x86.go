@@ -55,7 +55,7 @@ const (
 	regBP = 5
 )
 
-// No instruction is reached in a function that is too long or has an unknown instruction.
+// stackFlow returns a function's flow. It reaches no instruction of a function that is too long or has an unknown one.
 func (t rulesX86) stackFlow(f *funcInfo) *stackFlow {
 	if flow := t.flows[f.entry]; flow != nil {
 		return flow
@@ -73,6 +73,7 @@ func (t rulesX86) stackFlow(f *funcInfo) *stackFlow {
 	return flow
 }
 
+// stateAt returns the state before the instruction with off; false: no path reaches it.
 func (flow *stackFlow) stateAt(off uint64) (stackState, bool) {
 	i, ok := slices.BinarySearch(flow.offs, uint32(off))
 	if !ok {
@@ -248,7 +249,7 @@ func (s *stackState) hasSavedBP(off int32) bool {
 	return s.spKnown && int32(s.saved[frames.X86RBP]) == off
 }
 
-// An off up to 8 is the return address.
+// store records that reg is saved at CFA − off. An off up to 8 is the return address.
 func (s *stackState) store(reg uint8, off int32) {
 	d := dwarfX86[reg&15]
 	if !s.spKnown || off <= 8 || off > 2040 || s.saved[d] != 0 {

@@ -80,8 +80,8 @@ func (r *frameRecords) decode(ret uint64) int32 {
 	return rule.CFAOff
 }
 
-// The first change of rsp is followed by one of rbp: push rbp; mov rbp, rsp, or before Go 1.21 sub rsp, n; mov
-// [rsp+d], rbp; lea rbp, [rsp+d].
+// pointsToRecord reports whether a function's first change of rsp is followed by one of rbp: push rbp; mov rbp, rsp, or
+// before Go 1.21 sub rsp, n; mov [rsp+d], rbp; lea rbp, [rsp+d].
 func (r *frameRecords) pointsToRecord(f *funcInfo) bool {
 	s := r.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {

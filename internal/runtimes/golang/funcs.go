@@ -36,7 +36,7 @@ type funcInfo struct {
 	at         uint32
 }
 
-// Entry nfunc is the end of the text.
+// ftab returns entry i of the function table. Entry nfunc is the end of the text.
 func (t *funcs) ftab(i uint64) (pc, off uint64, ok bool) {
 	size, tab := t.h.entrySize(), t.h.funcs[t.h.ftabAt:]
 	if (i+1)*size > uint64(len(tab)) {

@@ -11,8 +11,8 @@ func memARM64(w uint32) (load bool, rt, rn uint8, off int64, ok bool) {
 	return w&0x00400000 != 0, uint8(w & 31), uint8(w >> 5 & 31), int64(w>>10&0xfff) * 8, true
 }
 
-// runtime.systemstack loads g.m, m.gsignal, m.g0, m.curg, g0.sched.sp; runtime.mcall stores sp, x29, x30 and 0 in
-// g.sched.
+// gOffsetsARM64 decodes runtime.systemstack, which loads g.m, m.gsignal, m.g0, m.curg, g0.sched.sp, and runtime.mcall,
+// which stores sp, x29, x30 and 0 in g.sched.
 func (t *gOffsetsDecoder) gOffsetsARM64() (GOffsets, bool) {
 	c := GOffsets{GReg: 28, GStackHi: 8}
 	_, code := t.asmCode("runtime.systemstack")

@@ -4,8 +4,8 @@ package golang
 
 import "prywalk/internal/x86"
 
-// runtime.systemstack loads g and g.m, compares with m.gsignal, m.g0 and m.curg, saves g.sched (by a call since Go
-// 1.17), and loads g0.sched.sp (through another register before Go 1.21).
+// gOffsetsX86 decodes runtime.systemstack: it loads g and g.m, compares with m.gsignal, m.g0 and m.curg, saves g.sched
+// (by a call since Go 1.17), and loads g0.sched.sp (through another register before Go 1.21).
 func (t *gOffsetsDecoder) gOffsetsX86() (GOffsets, bool) {
 	c := GOffsets{GReg: 14, GStackHi: 8, MG0: -1}
 	pc, code := t.asmCode("runtime.systemstack")

@@ -17,7 +17,7 @@ type Goroutine struct {
 	StackLo, StackHi uint64
 	SP, PC, BP, LR   uint64 // valid unless it runs
 	WaitReason       uint8
-	WaitSince        uint64 // ns: start of the collection before the first that found it waiting, or 0
+	WaitSince        uint64 // CLOCK_MONOTONIC ns: start of the collection before the first that found it waiting; or 0
 	Start            uint64 // first function
 	GoPC             uint64 // return address of the creating call
 	Parent           uint64 // since Go 1.21; undefined before
@@ -122,6 +122,7 @@ func (a *allgs) layoutIn(array, n uint64) (l layoutG, ok bool) {
 	return l, false
 }
 
+// layoutOf finds the offsets of fields in a function's g; false: one is not unique.
 func (a *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, ok bool) {
 	entry, ok := a.startFuncs.named(function)
 	if !ok {
@@ -145,7 +146,7 @@ func (a *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, o
 	return l, found == 1 && starts == 1
 }
 
-// findFields searches the layout of g in calls 1, 2, 4, 8 …
+// findFields searches the layout of g, in ever fewer of its calls.
 func (a *allgs) findFields() bool {
 	if a.tries++; a.tries&(a.tries-1) != 0 { // calls 1, 2, 4, 8 …
 		return false

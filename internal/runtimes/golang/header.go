@@ -99,7 +99,7 @@ func (h *header) parts(tab []byte) error {
 	return nil
 }
 
-// An entry has two addresses until Go 1.17, then two 32-bit offsets.
+// entrySize is that of the function table's entries: two addresses until Go 1.17, two 32-bit offsets since.
 func (h *header) entrySize() uint64 {
 	if h.old() {
 		return 16

@@ -213,7 +213,7 @@ var opcodeWrites = func() (t [256]writeSet) {
 	return t
 }()
 
-// In groups ModRM's register decides.
+// writes returns what an instruction of the first map writes, by opcode; in groups ModRM's register decides, too.
 func (in *insn) writes() writeSet {
 	switch operation := in.Reg & 7; in.Op {
 	case 0x80, 0x81, 0x83:
@@ -231,7 +231,8 @@ func (in *insn) writes() writeSet {
 	return opcodeWrites[in.Op]
 }
 
-// written excludes rsp of push and pop, and what a call changes. With VEX it assumes no register.
+// written returns the general registers that an instruction writes, and whether it writes its operand in memory. It
+// excludes rsp of push and pop, and what a call changes. With VEX it assumes no register.
 func (in *insn) written() (regs uint16, memory bool) {
 	memory = in.HasRM && in.Mod != 3
 	if in.Map != 0 || in.VEX {

@@ -62,7 +62,8 @@ var spWriters = map[string]bool{
 	"runtime.callCgoMunmap": true, "runtime.callCgoSigaction": true,
 }
 
-// kind returns the deviation from pcsp. If spWrite, pcsp does not hold everywhere.
+// kind returns how a function deviates from pcsp. spWrite: it may load the stack pointer, and pcsp does not hold
+// everywhere.
 func (t *funcs) kind(f *funcInfo) (k funcKind, spWrite bool) {
 	name := t.name(f)
 	k = kinds[string(name)]

@@ -33,7 +33,7 @@ func (l *labels) LabelsAt(at frames.Addr) map[string]string {
 	return l.labelMap(first)
 }
 
-// Since Go 1.24 an array of pairs of strings (runtime/pprof.LabelSet).
+// labelList reads n labels at an address: since Go 1.24 an array of pairs of strings (runtime/pprof.LabelSet).
 func (l *labels) labelList(at, n uint64) map[string]string {
 	pairs := make([]byte, 32*n)
 	if l.allgs.host.Read(at, pairs) != len(pairs) {
@@ -131,7 +131,7 @@ func (l *labels) Labels(regs *frames.Regs, mem frames.Memory) map[string]string 
 	return copiedLabels(mem, at)
 }
 
-// Package taskstack's copy has a list, its pairs, and the strings padded to words.
+// copiedLabels decodes package taskstack's copy: a list, its pairs, and the strings padded to words.
 func copiedLabels(mem frames.Memory, at uint64) map[string]string {
 	n, ok := mem.Word(at + 8)
 	if !ok || n > maxLabels {

@@ -59,7 +59,7 @@ func (l *lines) Lines(pc uint64, out []symbolized.Frame) []symbolized.Frame {
 	return append(out, outermost)
 }
 
-// The linkage name is mangled only for C++ and Rust.
+// frameOf names a function by its linkage name, which is mangled only for C++ and Rust.
 func frameOf(name []byte, startLine uint32) symbolized.Frame {
 	s := string(name)
 	return symbolized.Frame{Name: s, System: s, StartLine: int(startLine)}
@@ -131,7 +131,7 @@ func (l *lines) inlinedCall(tree, i uint64, f *funcInfo) (call, bool) {
 	return c, starts && len(c.name) > 0 && uint64(c.parentPC) < f.end-f.entry
 }
 
-// Assembly and its wrapper share a name.
+// funcByName returns the entries of all functions with a name: assembly and its wrapper share one.
 func (t *funcs) funcByName(name string) []uint64 {
 	var out []uint64
 	for i := range t.h.nfunc {

@@ -95,7 +95,8 @@ func (t *funcs) findLocksX86(pc uint64) *heldLocksX86 {
 	})
 }
 
-// name returns the function that begins at an address.
+// analyseLocksX86 interprets code, which begins at entry, up to pc. name returns the function that begins at an
+// address.
 func analyseLocksX86(code []byte, entry, pc uint64, name func(uint64) string) *heldLocksX86 {
 	a := lockAnalysisX86{name: name, nodes: []node{{}}, number: map[node]uint32{}, pending: map[uint64]*pathX86{},
 		path: pathX86{slots: map[int32]value{}}}
@@ -125,7 +126,8 @@ func isLockMethod(name string) bool {
 		"internal/sync.(*Mutex).unlockSlow", "sync.(*Mutex).unlockSlow"}, name)
 }
 
-// The lock is in rax. take: it is taken, else released.
+// lockMethod is for methods of the lock in rax. take: it is taken, else released; read: for reading; ok: it is such a
+// method.
 func lockMethod(name string) (take, read, ok bool) {
 	switch name {
 	case "sync.(*Mutex).Lock", "internal/sync.(*Mutex).Lock", "sync.(*RWMutex).Lock":
@@ -174,7 +176,7 @@ func (a *lockAnalysisX86) jump(from, to uint64) {
 	a.pending[to] = &other
 }
 
-// If fallsThrough, the instruction before continues at at.
+// joinAt joins the states of all paths to an instruction. fallsThrough: the instruction before continues there.
 func (a *lockAnalysisX86) joinAt(at uint64, fallsThrough bool) {
 	other := a.pending[at]
 	delete(a.pending, at)

@@ -38,7 +38,7 @@ func (t *funcs) referencedAddresses(function string) (out []uint64) {
 	return out
 }
 
-// An address is made by adrp and the next instruction (add, load, store).
+// referencedARM64 calls f with each address made by adrp and the next instruction (add, load, store).
 func referencedARM64(pc uint64, code []byte, f func(uint64) bool) {
 	for ; len(code) >= 8; code, pc = code[4:], pc+4 {
 		adrp, next := binary.LittleEndian.Uint32(code), binary.LittleEndian.Uint32(code[4:])

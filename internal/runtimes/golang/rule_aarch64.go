@@ -8,7 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// A frame has x30 in its lowest word and the caller's x29 in the word below (runtime/traceback.go).
+// ruleARM64 returns the rule of a function of kind k. A frame has x30 in its lowest word and the caller's x29 in the
+// word below (runtime/traceback.go).
 func (t rulesARM64) ruleARM64(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
@@ -123,7 +124,7 @@ func (t rulesARM64) leavesARM64(pc uint64) bool {
 		before == ldpFPLR && now&0xffc003ff == addSP || before&0xffc003ff == addSP && now == retARM64
 }
 
-// Once the frame is gone, x30 is the caller's.
+// leavingARM64 returns the rule in an epilogue: once the frame is gone, x30 is the caller's.
 func (t rulesARM64) leavingARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta <= 0 {
 		return t.leafARM64(q)
@@ -170,7 +171,7 @@ func (t *funcs) insnARM64(pc uint64) uint32 {
 	return binary.LittleEndian.Uint32(b[:])
 }
 
-// A signal handler pushed x30 in 16 bytes.
+// injectedARM64 returns the rule of a call made by a signal handler, which pushed x30 in 16 bytes.
 func (t rulesARM64) injectedARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.LookupPC(t.img.Arch)
 	fr, ok := t.frameARM64(f)
@@ -196,7 +197,7 @@ func injectedRow(delta int64, leaf, fp bool) *frames.Row {
 	return row
 }
 
-// crosscall2 stores registers with stp.
+// followedARM64 returns the rule of crosscall2, which stores registers with stp.
 func (t rulesARM64) followedARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta == 0 {
 		return t.leafARM64(q)

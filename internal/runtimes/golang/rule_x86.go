@@ -9,7 +9,7 @@ import (
 	"prywalk/heuristics"
 )
 
-// delta may not hold if spWrite.
+// ruleX86 returns the rule of a function of kind k. delta is pcsp's value, which may not hold if spWrite.
 func (t rulesX86) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
@@ -32,7 +32,7 @@ func (t rulesX86) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool,
 	return r, nil, true
 }
 
-// r is the rule by pcsp.
+// followedX86 returns the rule by data flow (flow_x86.go); r is the rule by pcsp.
 func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	st, ok := t.stackFlow(f).stateAt(q.LookupPC(t.img.Arch) - f.entry)
 	if k == kindTrampoline {
@@ -65,6 +65,7 @@ func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.
 	return r, nil, true
 }
 
+// setCFA sets the CFA of r; false: it is unknown.
 func (s *stackState) setCFA(r *frames.Rule, spOnly bool) bool {
 	switch {
 	case s.spKnown:
@@ -83,7 +84,7 @@ func (s *stackState) setCFA(r *frames.Rule, spOnly bool) bool {
 	return true
 }
 
-// Precondition: r does not say where rbp is saved.
+// withoutBP returns r with a row in which rbp is lost. Precondition: r does not say where rbp is saved.
 func withoutBP(r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
 	for i, reg := range compactX86 {
@@ -108,7 +109,7 @@ func (s *stackState) fillRule(r *frames.Rule) {
 	}
 }
 
-// syscall.rawVforkSyscall pops its return address into r12.
+// poppedX86 returns the rule of syscall.rawVforkSyscall, which pops its return address into r12.
 func (t rulesX86) poppedX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val >= 0 {

@@ -52,7 +52,8 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	return nil, nil
 }
 
-// The dynamic linker binds a plugin's exported symbols (cmd/link, -buildmode=plugin) to the program's.
+// isPlugin reports whether a module is a plugin: the dynamic linker binds its exported symbols (cmd/link,
+// -buildmode=plugin) to the program's.
 func isPlugin(h managed.Host, m *frames.Module) bool {
 	plugin := false
 	for _, s := range h.OwnSymbols(m, "runtime.allgs", "main.main") {

@@ -8,7 +8,8 @@ import (
 	"prywalk/frames"
 )
 
-// The caller has no frame yet; its registers are in curg.sched.
+// morestackARM64 returns the rule of morestack on the scheduler's stack. The caller has no frame yet; its registers are
+// in curg.sched.
 func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.decoder.GOffsets()
 	if !ok {
@@ -23,7 +24,8 @@ func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bo
 	return frames.Rule{Flags: frames.FlagStackSwitch | frames.FlagExactPC, Method: frames.MethodCFI}, row, true
 }
 
-// Until Go 1.20 systemstack's frame of delta bytes is at curg.sched.sp.
+// schedARM64 returns the rule of systemstack on the scheduler's stack until Go 1.20: its frame of delta bytes is at
+// curg.sched.sp.
 func (t rulesARM64) schedARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.decoder.GOffsets()
 	if !ok {
@@ -40,7 +42,7 @@ func (t rulesARM64) callBeforeARM64(ret uint64) (uint64, bool) {
 	return ret - 4 + uint64(int64(int32(w<<6))>>6<<2), w>>26 == 0x25
 }
 
-// No frame; the caller's return address is in x3.
+// enteredARM64 returns the rule of morestack before it changes stacks: no frame, its caller's return address in x3.
 func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.AfterCall {
 		return t.refuse()
@@ -50,7 +52,7 @@ func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool
 	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagExactPC, Method: frames.MethodCFI}, row, true
 }
 
-// Once g is loaded, the goroutine's registers are saved.
+// loadsG reports whether f has loaded g before pc: the goroutine's registers are then saved.
 func (t rulesARM64) loadsG(f *funcInfo, pc uint64) bool {
 	for at := f.entry; at < pc && at < f.entry+maxFlowBytes; at += 4 {
 		if load, rt, _, _, ok := memARM64(t.insnARM64(at)); ok && load && rt == 28 {
@@ -79,6 +81,7 @@ func (t rulesARM64) switchesARM64(f *funcInfo, pc uint64) (sp, fp int, ok bool) 
 	return sp, fp, ok
 }
 
+// codeBefore returns a function's instructions before pc; false: they are unreadable, or too many.
 func (t rulesARM64) codeBefore(f *funcInfo, pc uint64) ([]byte, bool) {
 	if pc-f.entry > maxFlowBytes {
 		return nil, false
@@ -93,7 +96,7 @@ func (t rulesARM64) codeBefore(f *funcInfo, pc uint64) ([]byte, bool) {
 // setsSP matches mov sp, xN. mov sp, sp is a marker for the linker.
 func setsSP(w uint32) bool { return w&0xfffffc1f == movSP && w != movSP|31<<5 }
 
-// After a change of stacks x29 still points below the frame.
+// switchedARM64 returns the rule after a possible change of stacks: x29 still points below the frame.
 func (t rulesARM64) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
@@ -121,7 +124,8 @@ func (t rulesARM64) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta
 	return t.frameRule(r, delta, true)
 }
 
-// racecall copies sp and x30 to registers that C code preserves. Later writes of these are not checked.
+// copiedARM64 returns the rule of racecall on another stack: it copies sp and x30 to registers that C code preserves.
+// Later writes of these are not checked.
 func (t rulesARM64) copiedARM64(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
 	const movFromSP, movFromLR = 0x910003e0, 0xaa1e03e0 // mov xN, sp; mov xN, x30
 	code, _ := t.codeBefore(f, q.LookupPC(t.img.Arch))

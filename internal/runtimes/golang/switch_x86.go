@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 )
 
-// After the load of the stack pointer, pc and rbp are in the gobuf at rbx.
+// gogoX86 returns the rule of gogo after its load of the stack pointer: pc and rbp are in the gobuf at rbx.
 func (t rulesX86) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
 	flow := t.stackFlow(f)
 	at := q.PC - f.entry
@@ -37,8 +37,9 @@ func (t rulesX86) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row
 	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagExactPC, Method: frames.MethodCFI}, row, true
 }
 
-// On C's stack asmcgocall has saved g and the depth of its stack, which holds even if a callback moves that; or,
-// called on a system stack, 0 and the old stack pointer. Until Go 1.20 it has no frame.
+// cgoCallX86 returns the rule of asmcgocall while C code runs. On C's stack it has saved g and the depth of its stack,
+// which holds even if a callback moves that; or, called on a system stack, 0 and the old stack pointer. Until Go 1.20
+// it has no frame.
 func (t rulesX86) cgoCallX86(f *funcInfo, pc uint64, st *stackState) (frames.Rule, *frames.Row, bool) {
 	g, depth, ok := t.stackFlow(f).cgoWords(pc - f.entry)
 	if !ok || st.bp != bpSame && (st.bp != bpFrame || st.saved[frames.X86RBP] == 0) {
@@ -81,7 +82,8 @@ func (flow *stackFlow) cgoWords(off uint64) (g, depth int64, ok bool) {
 	return g, depth, n == 2
 }
 
-// morestack's caller has its registers in curg.sched; until Go 1.20 systemstack's return address is there at sp.
+// schedX86 returns the rule of morestack (its caller's registers are in curg.sched), and until Go 1.20 of systemstack
+// (its return address is at curg.sched.sp).
 func (t rulesX86) schedX86(q frames.Query, k funcKind) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.decoder.GOffsets()
 	if !ok {

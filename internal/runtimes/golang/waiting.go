@@ -64,7 +64,7 @@ func (ws *waitQueues) WaitsAt(t *managed.TaskRecord, stack []byte) (out []manage
 	case t.Wait == "semacquire", strings.HasPrefix(t.Wait, "sync."):
 		return ws.semaphore(t, first, stack)
 	case !strings.HasPrefix(t.Wait, "chan ") && !strings.HasPrefix(t.Wait, "select"):
-		return nil // a coroutine's coro begins with its g, too
+		return nil // not a sudog: a coroutine's coro (iter.Pull), which begins with its g, too
 	}
 	if ws.queues == nil {
 		ws.queues = map[uint64]queue{}

@@ -53,7 +53,7 @@ func epilogueOf(code []byte, before byte, left uint64) epilogue {
 	return epilogueNone
 }
 
-// code may begin at the check's jump.
+// afterCheck returns the code after a check before a return; code may begin at the check's jump.
 func afterCheck(code []byte) []byte {
 	switch {
 	case bytes.HasPrefix(code, pollShort) && len(code) > 4:
@@ -85,7 +85,8 @@ func jumpsToExceptionStub(before, code []byte, left uint64) bool {
 // C2's exception stub (x86_64.ad, tailjmpInd): pop rbp; pop rdx; jmp reg.
 const opPopRDX = 0x5a
 
-// before has at least two bytes. raInRDX: the return address is in rdx.
+// inExceptionStub returns where in that stub code is; before are at least two bytes before it. raInRDX: the return
+// address is in rdx.
 func inExceptionStub(before, code []byte) (place epilogue, raInRDX bool) {
 	previous, last := before[len(before)-2], before[len(before)-1]
 	switch {

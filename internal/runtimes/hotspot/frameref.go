@@ -95,7 +95,8 @@ func (j *javaFrames) Forget() {
 	clear(j.sites)
 }
 
-// A method can replace a freed stub; [javaFrames.infoAt] checks methods only.
+// forgetStubs drops addresses without a method. A method can replace a freed stub; [javaFrames.infoAt] checks methods
+// only.
 func (j *javaFrames) forgetStubs() {
 	maps.DeleteFunc(j.sites, func(_ site, info *codeInfo) bool { return info.code == nil })
 }
@@ -227,6 +228,7 @@ func (j *javaFrames) readInfo(pc uint64, afterCall bool) (info codeInfo, ok bool
 	return info, true
 }
 
+// compiledInfo describes an address in a compiled method; false: the method is no longer there.
 func (j *javaFrames) compiledInfo(b *blob, pc uint64, afterCall bool, since int64) (info codeInfo, ok bool) {
 	nm := j.compiled.compiledOf(b, min(pc, b.end-1), since)
 	if nm == nil {

@@ -84,7 +84,8 @@ func (v *VM) inStaticCallStub(b *blob, pc uint64) bool {
 	return to < b.begin || to >= b.end || to == pc // to itself: unlinked
 }
 
-// The adapter is of MethodHandles::generate_method_handle_dispatch, and may remove an argument.
+// ruleInMethodHandleAdapter is for an adapter of MethodHandles::generate_method_handle_dispatch, which may remove an
+// argument.
 func (v *VM) ruleInMethodHandleAdapter(pc uint64) (frames.Rule, *frames.Row, bool) {
 	if around := v.code(pc-2, 4); len(around) == 4 && (removesArgument(around) || removesArgument(around[1:])) {
 		return ruleRAInReg(frames.X86RAX, frames.X86R13, 0)
@@ -148,7 +149,7 @@ func (v *VM) ruleInExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Ro
 	return rule, row, true
 }
 
-// The stub has the return address in rdx:
+// ruleInExceptionStub is for the stub that finds a handler, with the return address in rdx:
 //
 //	push rdx; sub rsp, 8; mov [rsp], rbp; ...; mov rbp, [rsp]; add rsp, 8; pop rdx; ...; jmp
 func (v *VM) ruleInExceptionStub(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
@@ -221,7 +222,7 @@ func (v *VM) ruleInEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool)
 	return interpretedRule()
 }
 
-// In an intrinsic the caller's sp is in r13.
+// ruleInIntrinsic is for an intrinsic, with the caller's sp in r13.
 func (v *VM) ruleInIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool) {
 	if v.analysis == nil {
 		return frames.Rule{}, nil, false

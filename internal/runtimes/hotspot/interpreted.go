@@ -63,6 +63,7 @@ func (v *VM) interpretedFrame() interpretedFrame {
 	return frameX86
 }
 
+// interpretedRef returns an interpreted frame's position; false: its method is invalid.
 func (j *javaFrames) interpretedRef(f *frames.Frame, state interpreterState) (managed.Ref, bool) {
 	offsets := j.vm.interpretedFrame()
 	if j.vm.nameLayout.major < 9 {

@@ -33,7 +33,8 @@ const (
 	maxInObject     = 1 << 12 // bytes
 )
 
-// colours returns ZGC's bits of a stale reference and the number of bits below its address; 0 with other collectors.
+// colours returns ZGC's bits of a stale reference and the number of bits below its address; 0 with other collectors;
+// false: unreadable.
 func (t *threads) colours() (staleBits, shift uint64, ok bool) {
 	m, l := t.vm.memory(), t.layout
 	for _, set := range wantColours {
@@ -228,6 +229,7 @@ func (o *oops) lengthAt() uint64 {
 	}
 }
 
+// uncoloured returns the address in a reference of 8 bytes; false: it is null, or may be stale.
 func (t *waiters) uncoloured(ref uint64) (uint64, bool) {
 	var w namePath
 	var ok bool

@@ -114,7 +114,8 @@ func (c *compiledCode) setSpans(nm *nmethod, head []byte) {
 	}
 }
 
-// compiledOf is nil if b is no longer its code. since precedes the reading.
+// compiledOf returns the compiled method with code at pc; nil: b is no longer its code. since is a time before the
+// reading, CLOCK_MONOTONIC ns.
 func (c *compiledCode) compiledOf(b *blob, pc uint64, since int64) *nmethod {
 	current, ok := c.compiledAt(b, pc)
 	if begin, _ := c.vm.layout.boundsOf(c.vm.head[:], current.header); !ok || begin != b.begin { // replaced

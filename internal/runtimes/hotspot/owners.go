@@ -105,6 +105,7 @@ func (t *waiters) ownerByLockStack(w *waitState) (tid int, later bool) {
 	return 0, later
 }
 
+// hasOnLockStack reports whether a thread's lock stack has the object, or (byMark) one whose mark leads to the monitor.
 func (t *waiters) hasOnLockStack(thread, monitor, object uint64) (holds, byMark bool) {
 	t.eachLocked(thread, func(entry, mark uint64) bool {
 		byMark = mark == monitor|markMonitorValue

@@ -20,6 +20,7 @@ func (t *waiters) readStatus(id threadID) (object uint64, status uint32, ok bool
 	return object, status, !m.failed
 }
 
+// waitByStatus returns the wait of a thread that sleeps or is parked, by its status bits; false for others.
 func (t *waiters) waitByStatus(id threadID) (w waitState, ok bool) {
 	object, status, ok := t.readStatus(id)
 	if !ok {

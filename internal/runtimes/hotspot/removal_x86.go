@@ -14,7 +14,7 @@ import (
 // removalBytes bounds the distance from a leave to pc, bytes.
 const removalBytes = 48
 
-// frameRemoval removes an interpreter frame. The caller's sp is in rbx or r11
+// frameRemoval is a place in code that removes an interpreter frame. The caller's sp is in rbx or r11
 // (InterpreterMacroAssembler::remove_activation, TemplateInterpreterGenerator::generate_native_entry):
 //
 //	leave
@@ -30,7 +30,7 @@ const removalBytes = 48
 type frameRemoval struct {
 	found bool
 	whole bool // pc is in a complete sequence, after the leave
-	// Bytes from the leave.
+	// Bytes from the leave to pc, to the pop, and to the mov that sets sp.
 	since, pops, moves int
 	raReg, sender      uint8 // return address and caller's sp, DWARF numbers
 }
@@ -140,7 +140,7 @@ func (p *removalParser) parsePoll() bool {
 		p.pass(7) && p.has(shortBelow) && p.pass(2) && p.has(clearsWord) && p.pass(11)
 }
 
-// pc must be at one of the instructions.
+// endsInReplacement reports whether on-stack replacement follows, with pc at one of its instructions.
 func (p *removalParser) endsInReplacement(ra uint8) bool {
 	return p.pass(len(alignsSP)) && ra < 8 && p.code[p.off] == opPush|ra && p.pass(1) && p.boundary &&
 		p.code[p.off] == 0xff

@@ -12,7 +12,7 @@ import (
 // Bytes pushed below a frame by GC barriers and string loops.
 const maxPushed = 4096
 
-// The rule follows the path to the method's return, else CFA = sp + usual.
+// ruleByReturnPath follows the path to the method's return, else returns CFA = sp + usual.
 func (v *VM) ruleByReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
 	if v.analysis == nil {
 		return frameRule(usual), nil, true
@@ -43,7 +43,7 @@ func (v *VM) ruleByReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *fr
 	return frames.Rule{CFAReg: cfa.Reg, Method: frames.MethodCFI}, row, true
 }
 
-// Only a return and rbp's restoration remain.
+// leavingFrame is the rule where only a return and rbp's restoration remain.
 func leavingFrame(cfa *heuristics.CFA) (frames.Rule, *frames.Row, bool) {
 	row := callerRow(frames.X86RSP, int32(cfa.Off))
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
@@ -128,7 +128,8 @@ func (v *VM) ruleInBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, 
 	return frames.Rule{CFAReg: frames.X86RBP, CFAOff: 24, Method: frames.MethodCFI}, row, true
 }
 
-// since is the bytes from the first path's leave to pc.
+// restoresRegisters reports whether code restores all registers up to a leave, and has pc. since is the bytes from the
+// first path's leave to pc.
 func restoresRegisters(code []byte, since int) bool {
 	if !bytes.HasPrefix(code, restoresAll) {
 		return false
@@ -141,7 +142,8 @@ func restoresRegisters(code []byte, since int) bool {
 	return restored >= 0 && leave < len(code) && code[leave] == opLeave && since-len(barrierEnds) <= leave
 }
 
-// Intrinsics (Math.sin) have no frame, at most alignment; native methods have one (CRC32, JDK 8).
+// ruleAtReturnToInterpreter returns the rule at a return address in the interpreter. Intrinsics (Math.sin) have no
+// frame, at most alignment; native methods have one (CRC32, JDK 8).
 func (v *VM) ruleAtReturnToInterpreter(b *blob, ret uint64) (frames.Rule, *frames.Row, bool) {
 	c, ok := v.codeletAt(b, ret)
 	prologue := 0

@@ -36,7 +36,7 @@ func (c *compiledCode) scopesAt(nm *nmethod, off int32) (prev, next uint32, ok b
 		m.bytes(nm.pcs.low+i*size, b)
 		return int32At(b[d.PCOffset.offset:]), binary.LittleEndian.Uint32(b[d.Scope.offset:])
 	}
-	// The guards are at −1 and the end.
+	// The first and last entries are guards, at −1 and the end of the code.
 	count := nm.pcs.size() / size
 	after := uint64(sort.Search(int(count), func(i int) bool {
 		pcOffset, _ := entry(uint64(i))

@@ -64,8 +64,8 @@ func (p *readingPace) begin() bool {
 
 func (p *readingPace) end() { p.ended = procmem.Now() }
 
-// readThreads begins a new reading rest ns after the last. A core's threads are read once. later: not all have been
-// read.
+// readThreads continues the current reading, or begins one if the last ended rest ns ago. A core's threads are read
+// once. read: some were read; later: not all have been.
 func (t *waiters) readThreads(rest int64) (read, later bool) {
 	x := &t.index
 	first := x.completedAt == 0

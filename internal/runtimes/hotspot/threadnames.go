@@ -52,6 +52,7 @@ func (t *threads) readCollections() (n int32, noPause bool) {
 	return n, !m.failed && heap != 0 && active[0] == 0
 }
 
+// readNamePath follows the references from a JavaThread to its name; false: one is stale, or leads to another class.
 func (t *threads) readNamePath(thread uint64) (w namePath, ok bool) {
 	if w.id, ok = t.identify(thread); !ok {
 		return w, false

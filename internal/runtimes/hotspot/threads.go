@@ -62,6 +62,7 @@ type threadLayout struct {
 
 const maxThreadOffset = 1 << 15
 
+// threadLayout chooses the alternatives; false: incomplete.
 func (l *layout) threadLayout() (*threadLayout, bool) {
 	if !l.has(wantThread) || slices.ContainsFunc(threadAlternatives,
 		func(sets [][]string) bool { return l.firstComplete(sets) == nil }) {

@@ -109,7 +109,7 @@ func (j *javaFrames) Waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, o
 	return answer, true
 }
 
-// Precondition: [javaFrames.threadsReady].
+// ready reports whether the tables have the fields that waits need. Precondition: [javaFrames.threadsReady].
 func (t *waiters) ready() bool {
 	if t.chosen {
 		return t.pending != nil
@@ -154,7 +154,7 @@ func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	return w, true, true
 }
 
-// readWait reads the wait once. While a collector stops the threads, it reads only the monitors.
+// readWait reads the wait once. While a collector stops the threads (noPause is false), it reads only the monitors.
 func (t *waiters) readWait(id threadID, noPause bool) (w waitState, ok bool) {
 	m := t.vm.memory()
 	pending, waiting := m.word(id.thread+t.layout.offset(t.pending[0])), m.word(id.thread+t.layout.offset(t.pending[1]))

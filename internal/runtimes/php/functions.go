@@ -135,6 +135,7 @@ func isText(head uint64) bool {
 
 func (id *identity) nameless() bool { return id.name == 0 && id.kind() == typeInternal }
 
+// resolve sets a call's function as of the sample, if proven, and its kind; false: it is no function.
 func (r *Runtime) resolve(c *executeData) bool {
 	w := &r.walk
 	used := w.UsedLive

@@ -191,7 +191,7 @@ func (r *Runtime) hasInnerOnStack(current *run, parts [2]managed.Span) bool {
 	return w.InRegs(inner) || w.isInParts(parts, inner)
 }
 
-// topFlag returns ZEND_CALL_TOP, also if unreadable.
+// topFlag returns the call's flag ZEND_CALL_TOP, or 0. Unreadable flags count as set.
 func (w *walk) topFlag(data uint64) uint64 {
 	info, ok := w.Sample.Mem.Word(data + callInfo)
 	if !ok {

@@ -114,6 +114,7 @@ type cycleDetector struct {
 	seen  uint64
 }
 
+// repeats reports whether the next address is an earlier one: not at each, but once in a cycle.
 func (d *cycleDetector) repeats(at uint64) bool {
 	if at == d.seen {
 		return true
@@ -146,6 +147,7 @@ func (r *Runtime) readCalls(at uint64) {
 	w.endRun(&b)
 }
 
+// addCall adds a call to the current run, or ends the run; false: the walk ends with this call.
 func (r *Runtime) addCall(at uint64, record *callRecord, b *runBuilder) bool {
 	w := &r.walk
 	c := executeData{at: at, functionAt: record.function, opline: record.opline}

@@ -11,6 +11,7 @@ const (
 
 type enclosingLabel func(iseq uint64) (label, bool)
 
+// readISeq reads label, file and lines; whole: all lines.
 func (h heap) readISeq(addr uint64, o *object, enclosing enclosingLabel) (whole, ok bool) {
 	body := h.word(addr + iseqBody)
 	var b [bodyCopied]byte

@@ -171,7 +171,8 @@ func (s kindSource) Read(addr uint64, want *identity) (*object, managed.ObjectSt
 	return o, managed.ObjectKnown
 }
 
-// readCopied returns nil if incomplete. For an iseq the thread must have had the interpreter lock.
+// readCopied reads an object from the copy; nil: incomplete; whole: with all lines. For an iseq the thread must have
+// had the interpreter lock.
 func (c *objectCache) readCopied(addr uint64, kind objectKind, id *identity) (o *object, whole bool) {
 	at := c.walk.Sample.At
 	o = &object{function: &function{kind: kind}, id: *id,

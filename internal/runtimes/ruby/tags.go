@@ -16,6 +16,7 @@ const maxTags = 1 << 13
 // pointerGuardTLS is in glibc's tcbhead_t (x86-64).
 const pointerGuardTLS = 0x30
 
+// appendTags appends a list, innermost first; false: incomplete.
 func (j *jumpLayout) appendTags(tags []tag, at uint64, get managed.WordReader) ([]tag, bool) {
 	for at != 0 {
 		pc, ok := get(at + j.pc)

@@ -28,7 +28,7 @@ type timeoutBlock struct {
 	isTimeout bool
 }
 
-// inTimeout searches a block of Timeout.timeout with a limit.
+// inTimeout searches the frames for a block of Timeout.timeout with a limit.
 func (b *blockedWait) inTimeout() bool {
 	iseqs := b.iseqs()
 	b.later = true

@@ -92,7 +92,7 @@ func (s *classScanner[T]) push(t token) {
 	s.last[3], s.last[2], s.last[1], s.last[0] = s.last[2], s.last[1], s.last[0], t
 }
 
-// nameBytes are characters up to 255.
+// nameBytes has the characters up to 255 that names can have.
 var nameBytes = func() (set [256]bool) {
 	for c := range set {
 		set[c] = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$' ||
@@ -106,6 +106,7 @@ func inName[T units](c T) bool {
 	return u < 256 && nameBytes[u] || u >= 256 && u != 0x2028 && u != 0x2029 && u != 0xfeff
 }
 
+// run scans the whole source; false: it is not understood.
 func (s *classScanner[T]) run() bool {
 	if s.peek(0) == '#' && s.peek(1) == '!' {
 		s.skipLine()

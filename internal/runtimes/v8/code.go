@@ -169,7 +169,7 @@ func (r *codes) sameCode(c *code) bool {
 	return true
 }
 
-// Flags change and are not compared.
+// sameHead compares heads of code without the flags, which change.
 func (r *codes) sameHead(a, b *[codeHead]byte) bool {
 	f := r.layout.codeFlags
 	return string(a[:f]) == string(b[:f]) && string(a[f+4:]) == string(b[f+4:])
@@ -192,7 +192,7 @@ func (r *codes) dropEmptyRanges() {
 	r.emptyRanges = slices.DeleteFunc(r.emptyRanges, func(b emptyRange) bool { return now-b.at >= emptyRangeFor })
 }
 
-// Skipped parts of the missed range were read earlier.
+// keepEmptyRange keeps what the last search missed as an empty range; skipped parts of it were read earlier.
 func (r *codes) keepEmptyRange() {
 	b := emptyRange{r.missed, procmem.Now()}
 	r.emptyRanges = slices.DeleteFunc(r.emptyRanges, func(o emptyRange) bool {
@@ -207,7 +207,8 @@ func (r *codes) keepEmptyRange() {
 	}
 }
 
-// low is the end of the nearest map of such code.
+// findHeader returns the code with the nearest header below end, or nil. low is the end of the nearest map of such
+// code.
 func (r *codes) findHeader(pc, end uint64) (found *code, low uint64) {
 	if r.scan == nil {
 		r.scan = make([]byte, scanBlock)

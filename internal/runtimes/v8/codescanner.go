@@ -66,12 +66,14 @@ func (c *codeScanner) forget() {
 // Code counts as moving for this time, ns.
 const compactionLasts = 10e9
 
-// Code may have moved back to an address that had other code at the copy.
+// recentlyCompacted reports whether the collector moved code lately: it may be back at an address that had other code
+// at the copy.
 func (c *codeScanner) recentlyCompacted() bool {
 	return c.moved != 0 && procmem.Now()-c.moved < compactionLasts
 }
 
-// Isolates share numbers: code has moved only if it is no longer at the earlier address.
+// recordPlace records where a compilation begins. Isolates share numbers: code has moved only if it is no longer at the
+// earlier address.
 func (c *codeScanner) recordPlace(start, number uint64) {
 	before, ok := c.placed[number]
 	if ok && before != start && c.numberAt(before) != number {
@@ -122,7 +124,7 @@ func (c *codeScanner) scanPage(pc uint64) {
 	c.scanRange(managed.Span{Start: page, End: page + codePage})
 }
 
-// V8 fills a code range from its start (RegionAllocator).
+// scanRange records the code of a range, which V8 fills from its start (RegionAllocator).
 func (c *codeScanner) scanRange(s managed.Span) {
 	if c.block == nil {
 		c.block = make([]byte, codePage)
@@ -175,7 +177,7 @@ func (c *codeScanner) scanBlock(at uint64, b []byte) {
 	}
 }
 
-// The map is among the most frequent words; 0: none.
+// findStreamMap returns the map of InstructionStream, which is among the most frequent words; 0: none.
 func (c *codeScanner) findStreamMap(at uint64, b []byte) uint64 {
 	count := map[uint64]int{}
 	for i := int(-(at + c.layout.head) % codeAligned); i+16 <= len(b); i += codeAligned {

@@ -115,6 +115,8 @@ func (r *functions) drop(w uint64) {
 // size is of the tables, in bytes.
 func (f *function) size() int { return len(f.positions) + len(f.code) }
 
+// readHead reads the head as it is now, and the link to the bytecodes; false: another script is at the address of the
+// function's.
 func (r *functions) readHead(f *function) bool {
 	var id [8]byte
 	r.bytecodeLink = [8]byte{}
@@ -140,7 +142,7 @@ func (r *functions) isSameTable(f *function) bool {
 	return f.bytecodes == 0 || r.field(f.bytecodes, r.layout.bytesPositions) == f.positionsAt
 }
 
-// isUnchanged is false if the function was replaced. It reads again what has changed.
+// isUnchanged reports whether the function was not replaced. It reads again what has changed.
 func (r *functions) isUnchanged(f *function) bool {
 	if !r.readHead(f) {
 		return false
@@ -221,7 +223,8 @@ func (r *functions) readCode(f *function) {
 	}
 }
 
-// linked is the last word on the way, at link; 0: none.
+// bytecodesOf returns the bytecodes to which a function's data lead. linked is the last word on the way, at link; 0:
+// none.
 func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 	t := &r.layout.types
 	for range 3 {

@@ -28,7 +28,7 @@ type layout struct {
 	scopeBounds                            uint64 // ScopeInfo (scope-info.tq): position of the bounds, or 0
 	bytesLength, bytesPositions, bytesData uint64 // BytecodeArray (bytecode-array.tq)
 	codeDeopt, codePositions, codeFlags    uint64 // Code (code.h)
-	codeStart, codeSize                    uint64 // 0: Code contains the instructions
+	codeStart, codeSize                    uint64 // codeStart 0: Code contains the instructions
 	head                                   uint64 // bytes before the instructions
 	literals, shared, inlining, exitStart  int    // deoptimization data, in words
 	wrapped                                bool   // shared is a SharedFunctionInfoWrapper
@@ -320,7 +320,7 @@ func (d *v8Build) read(h managed.Host, at map[string]managed.Symbol, number func
 	}
 }
 
-// The version is the first std::string of Node's metadata (src/node_metadata.h).
+// nodeVersion returns the first std::string of Node's metadata (src/node_metadata.h).
 func nodeVersion(h managed.Host, at uint64) string {
 	var head [8]byte
 	if h.Read(at, head[:]) != len(head) {

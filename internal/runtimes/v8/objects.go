@@ -135,7 +135,7 @@ const (
 	stringSecond = 24 // second part, offset, or external characters
 )
 
-// Strings have types below this one.
+// nonstring is the first type that is no string's.
 func (h *heap) nonstring() uint16 {
 	if h.layout.atLeast(10, 0) {
 		return firstNonstring
@@ -173,7 +173,7 @@ func (h *heap) text(w uint64) (string, bool) {
 	return string(latin1), true
 }
 
-// A character has one byte, two if wide.
+// stringBytes reads at most most characters from a place on: one byte each, two if wide.
 func (h *heap) stringBytes(w uint64, from, most, depth int) (b []byte, wide, ok bool) {
 	object, typ := h.object(w)
 	if object == 0 || typ >= h.nonstring() || depth > maxDepth || h.stringsLeft == 0 {
@@ -337,7 +337,7 @@ func widened(b []byte, wide bool) []byte {
 	return out
 }
 
-// The length (a small integer) is at 8, elements from 16 on.
+// array reads an array: its length (a small integer) is at 8, its elements from 16 on.
 func (h *heap) array(w uint64, size, most int) []byte {
 	object, typ := h.object(w)
 	if object == 0 || typ == 0 {

@@ -21,8 +21,8 @@ func PerfMapPosition(name string) (file string, line int, ok bool) {
 	return "", 0, false
 }
 
-// A name is "MARKNAME FILE:LINE:COLUMN". A function name has a blank only in "get x", "set x" and "async x", a path
-// anywhere.
+// fileLine parses "MARKNAME FILE:LINE:COLUMN". A function name has a blank only in "get x", "set x" and "async x", a
+// path anywhere.
 func fileLine(s string) (file string, line int, ok bool) {
 	s, column, ok1 := cutNumber(s)
 	s, line, ok2 := cutNumber(s)

@@ -28,13 +28,14 @@ func (p position) offset() int {
 
 func (p position) inlined() int { return int(p>>31&0xffff) - 1 }
 
-// The sign is the lowest bit.
+// zigzag reads a number whose lowest bit is its sign.
 func zigzag(c *wire.Cursor) int64 {
 	v := c.ULEB()
 	return int64(v>>1) ^ -int64(v&1)
 }
 
-// ok is false for an empty table. flags: since V8 14 a place is unsigned, above two bits of flags.
+// positionAt returns the last position at or before place, or [atEntry]; false: the table is empty. flags: since V8 14
+// a place is unsigned, above two bits of flags.
 func positionAt(table []byte, flags bool, place int) (p position, ok bool) {
 	c := wire.Cursor{Bytes: table}
 	at, source := int64(-1), int64(0) // kFunctionEntryBytecodeOffset
@@ -62,7 +63,9 @@ const (
 
 const maxBytecodes = 1 << 22
 
-// table has code sizes: before the first bytecode, then of each (src/baseline/bytecode-offset-iterator.h).
+// bytecodeAt returns the bytecode offset of a place within an instruction of baseline code; false: there is none, as
+// before the first bytecode. table has code sizes: before the first bytecode, then of each
+// (src/baseline/bytecode-offset-iterator.h).
 func bytecodeAt(table, bytecodes, sizes []byte, place int) (offset int, ok bool) {
 	c := wire.Cursor{Bytes: table}
 	end := int(c.ULEB())

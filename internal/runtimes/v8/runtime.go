@@ -123,12 +123,12 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 	return out, false
 }
 
-// V8 may have a copy of the builtins.
+// inBuiltins reports whether a frame is in the builtins, or in V8's copy of them.
 func (r *Runtime) inBuiltins(f *frames.Frame) bool {
 	return f.Module.Name == r.module.Name && r.layout.code.Has(r.inFile(f.LookupPC(r.host.Arch()), f.Module))
 }
 
-// The file may be mapped elsewhere.
+// inFile converts an address in V8's file, which may be mapped elsewhere, to the described mapping.
 func (r *Runtime) inFile(pc frames.Addr, m *frames.Module) frames.Addr {
 	return pc - m.Bias + r.module.Bias
 }
@@ -169,7 +169,7 @@ func (r *Runtime) isTypedFrame(f *frames.Frame, cfa frames.Addr) bool {
 	return ok && w != 0 && w&heapObjectTag == 0 && w < maxType
 }
 
-// A typed frame's code is in its mapping.
+// codeOf returns a frame's code, a typed frame's in its mapping, or nil.
 func (r *Runtime) codeOf(f *frames.Frame, cfa frames.Addr, pc uint64) *code {
 	if !r.isTypedFrame(f, cfa) {
 		return r.codeAt(pc)
@@ -182,12 +182,12 @@ func (r *Runtime) codeOf(f *frames.Frame, cfa frames.Addr, pc uint64) *code {
 	return c
 }
 
-// Words below the stack pointer are stale.
+// isIncomplete reports whether the frame is being made: words below the stack pointer are stale.
 func (r *Runtime) isIncomplete(f *frames.Frame) bool {
 	return !f.AfterCall && f.FP+uint64(r.layout.fpOffset) < f.SP
 }
 
-// Valid only while the thread is unchanged.
+// refByClosure returns an incomplete frame's function by its closure: valid only while the thread is unchanged.
 func (r *Runtime) refByClosure(closure uint64, kind uint8) managed.Ref {
 	if r.live.Unchanged() {
 		if fn := r.functionOfClosure(closure); fn != nil {
@@ -202,7 +202,7 @@ const noPosition = ^uint64(0)
 
 var unprovenRef = managed.Ref{Kind: refUnproven}
 
-// The function replaces the bytecode's handler.
+// appendInterpreted appends an interpreter frame's function, which replaces the bytecode's handler.
 func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	fp, closure := r.frameOf(f, cfa)
 	switch {
@@ -255,7 +255,7 @@ func (r *Runtime) inHandler(fp uint64) bool {
 // The registers are r12 and r9 (src/codegen/x64/register-x64.h).
 const arrayRegister, offsetRegister = 12, 9
 
-// The stack has the offset of the last call only.
+// currentOffset returns the bytecode offset in a handler's registers; the stack has that of the last call only.
 func (r *Runtime) currentOffset(bytecodes uint64, stored int) int {
 	regs := r.sample.Regs
 	if regs.Arch != frames.X86_64 {
@@ -305,7 +305,8 @@ func (r *Runtime) isProvenFor(fn *function, closure uint64) bool {
 	return r.isProven(fn) && (r.unmovedSince(fn.moved) || r.hasClosureOf(fn, closure))
 }
 
-// The code is that of the copy if it has the frame's bytecodes.
+// appendBaseline appends the function of baseline code. The code now at the address is that of the copy if it has the
+// frame's bytecodes.
 func (r *Runtime) appendBaseline(
 	f *frames.Frame, cfa frames.Addr, c *code, place int, out []managed.Ref,
 ) ([]managed.Ref, bool) {

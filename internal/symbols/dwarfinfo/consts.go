@@ -95,7 +95,7 @@ const (
 	unitSplitType = 6
 )
 
-// Languages of all standards (DWARF 5 §7.12, table 7.17).
+// isCPlusPlus matches the languages of all standards (DWARF 5 §7.12, table 7.17).
 func isCPlusPlus(lang uint64) bool {
 	switch lang {
 	case 0x04, 0x1a, 0x21, 0x2b, 0x3a:

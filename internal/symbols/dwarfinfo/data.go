@@ -18,7 +18,7 @@ type Sections struct {
 	LineStr, StrOffsets []byte
 	Addr                []byte
 	Ranges, Rnglists    []byte
-	Memory              *filememory.Account
+	Memory              *filememory.Account // nil: no bound
 }
 
 // Data is the debug information of one file. Not safe for concurrent use.

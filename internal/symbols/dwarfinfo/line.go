@@ -27,6 +27,7 @@ type lineTable struct {
 	files fileNames
 }
 
+// find returns file and line of addr. Of rows with one address the last counts: the others are empty.
 func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 	i := sort.Search(len(t.seqs), func(i int) bool { return t.seqs[i].lo > addr })
 	if i == 0 || addr >= t.seqs[i-1].hi {

@@ -70,7 +70,7 @@ func (r *Rules) Entry(p *Piece, pc uint64) (rule frames.Rule, row *frames.Row, o
 	return r.Interpreter(p, pc)
 }
 
-// A call changes x30.
+// callsBefore reports whether a call, which changes x30, may precede pc.
 func (v window) callsBefore(pc uint64) bool {
 	for q := v.low; q < pc; q += insnBytes {
 		if w, ok := v.at(q); !ok || w.calls() {
@@ -114,7 +114,8 @@ func (r *Rules) Interpreter(p *Piece, pc uint64) (frames.Rule, *frames.Row, bool
 	return v.inActivation(pc, false)
 }
 
-// br reg follows the call (TemplateInterpreterGenerator::generate_math_entry).
+// afterIntrinsicCall returns the rule after an intrinsic's call, which br reg follows
+// (TemplateInterpreterGenerator::generate_math_entry).
 func (v window) afterIntrinsicCall(pc uint64) (rule frames.Rule, row *frames.Row, ok bool) {
 	last, _ := v.at(pc - insnBytes)
 	w, _ := v.at(pc)

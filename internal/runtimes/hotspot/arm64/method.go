@@ -243,7 +243,7 @@ func (r *Rules) InCallStub(p *Piece, pc uint64) bool {
 	return pc%insnBytes == 0 && r.around(p, pc).inCallStub(pc)
 }
 
-// As made by CompiledDirectCall::emit_to_interp_stub and MacroAssembler::emit_trampoline_stub:
+// inCallStub matches the stubs of CompiledDirectCall::emit_to_interp_stub and MacroAssembler::emit_trampoline_stub:
 //
 //	movz x12, #…; movk x12, …; movz x8, …; movk x8, …; br x8
 //	ldr x8, the word after; br x8
