@@ -28,6 +28,7 @@ type cie struct {
 	exprs     [][]byte // of init
 }
 
+// cieAt returns the CIE at off in the section; nil if it is unusable.
 func (t *Table) cieAt(s *frameSection, off uint64) *cie {
 	if s.lastCIE != nil && s.lastCIEOff == off {
 		return s.lastCIE
@@ -69,7 +70,7 @@ func (t *Table) decodeCIE(s *frameSection, off uint64) *cie {
 	return c
 }
 
-// DWARF 5 §6.4.1.
+// parseHeader reads the header (DWARF 5 §6.4.1); false if it is invalid or unknown.
 func (c *cie) parseHeader(cur *cursor, s *frameSection, off uint64) bool {
 	version := cur.U8()
 	aug := cur.CString()
@@ -96,7 +97,8 @@ func (c *cie) parseHeader(cur *cursor, s *frameSection, off uint64) bool {
 	return c.parseAugmentation(cur, aug, s, off)
 }
 
-// LSB 5.0 §10.6.1.1.1. With z the data have a length, so an unknown letter ends decoding.
+// parseAugmentation reads the augmentation (LSB 5.0 §10.6.1.1.1); false if it is invalid or unknown. With z the data
+// have a length, so an unknown letter ends decoding.
 func (c *cie) parseAugmentation(cur *cursor, aug []byte, s *frameSection, off uint64) bool {
 	if len(aug) == 0 {
 		return true
@@ -126,6 +128,7 @@ func (c *cie) parseAugmentation(cur *cursor, aug []byte, s *frameSection, off ui
 	return !cur.Bad && !dataCur.Bad
 }
 
+// slot returns a register's index in cfaRow, −1 if it is ignored.
 func (c *cie) slot(reg uint64) int {
 	switch {
 	case reg < c.limit:

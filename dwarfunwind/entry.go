@@ -88,7 +88,7 @@ func (s *frameSection) identify(e *entry, c *cursor, wide bool) {
 	}
 }
 
-// nextOffset returns the next entry's offset, also of an unreadable entry.
+// nextOffset returns the offset of the next entry, also of an unreadable entry; false at the end of the section.
 func (e *entry) nextOffset(s *frameSection) (uint64, bool) {
 	if e.kind == kindEnd && s.eh || e.next <= e.off || e.next >= s.Size {
 		return 0, false

@@ -18,7 +18,7 @@ type expr struct {
 	code     []byte
 	pc       uint64 // rule's address in the file
 	pcColumn uint64
-	pushCFA  bool // §6.4.2.3
+	pushCFA  bool // DWARF 5 §6.4.2.3
 }
 
 type evaluator struct {
@@ -47,6 +47,7 @@ func (e *expr) Eval(regs *frames.Regs, mem frames.Memory, cfa uint64) (uint64, b
 	return 0, false
 }
 
+// push returns false if the stack is full.
 func (e *evaluator) push(x uint64) bool {
 	if e.n >= exprStack {
 		return false
@@ -77,6 +78,7 @@ func (e *evaluator) step(op uint8) bool {
 	return e.execStackOp(op)
 }
 
+// register returns false if the register is unknown.
 func (e *evaluator) register(reg uint64) (uint64, bool) {
 	if reg == e.pcColumn {
 		return e.regs.PC, true
@@ -96,6 +98,7 @@ func (e *evaluator) jump(d int16) bool {
 	return true
 }
 
+// execStackOp executes an operation with operands on the stack; false if it is unknown or invalid.
 func (e *evaluator) execStackOp(op uint8) bool {
 	if e.n < 1 {
 		return false

@@ -54,6 +54,7 @@ const (
 	opNop        = 0x96
 )
 
+// readConstant reads the operand of an operation that pushes a constant; false for other operations.
 func (c *cursor) readConstant(op uint8) (uint64, bool) {
 	if op >= opLit0 && op <= opLit31 {
 		return uint64(op - opLit0), true
@@ -81,6 +82,7 @@ func (c *cursor) readConstant(op uint8) (uint64, bool) {
 	return 0, false
 }
 
+// readRegPlusOffset reads the operands of an operation that pushes a register plus an offset; false for others.
 func (c *cursor) readRegPlusOffset(op uint8) (reg uint64, off int64, ok bool) {
 	switch {
 	case op >= opBreg0 && op <= opBreg31:
@@ -93,7 +95,8 @@ func (c *cursor) readRegPlusOffset(op uint8) (reg uint64, off int64, ok bool) {
 	return reg, c.SLEB(), true
 }
 
-// b is on top. binaryOp returns false for other operations, and a division by zero.
+// binaryOp returns the result for the operands a and b, of which b is on top; false for other operations, and for a
+// division by zero.
 func binaryOp(op uint8, a, b uint64) (uint64, bool) {
 	switch op {
 	case opAnd:
@@ -128,7 +131,7 @@ func binaryOp(op uint8, a, b uint64) (uint64, bool) {
 	return compare(op, int64(a), int64(b))
 }
 
-// Comparisons are signed (§2.5.1.5).
+// compare compares as signed numbers (DWARF 5 §2.5.1.5); false for other operations.
 func compare(op uint8, a, b int64) (uint64, bool) {
 	var holds bool
 	switch op {
@@ -153,6 +156,7 @@ func compare(op uint8, a, b int64) (uint64, bool) {
 	return 0, true
 }
 
+// unaryOp returns false for other operations.
 func unaryOp(op uint8, a uint64) (uint64, bool) {
 	switch op {
 	case opAbs:

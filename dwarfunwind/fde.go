@@ -22,6 +22,7 @@ func (t *Table) fdeAt(s *frameSection, off uint64) (f fde, ok bool) {
 	return t.decodeFDE(s, &e)
 }
 
+// decodeFDE returns the FDE of an entry; false if it is unusable.
 func (t *Table) decodeFDE(s *frameSection, e *entry) (f fde, ok bool) {
 	c := t.cieAt(s, e.cie)
 	if c == nil {

@@ -42,6 +42,7 @@ func openSearchTable(sec Section) (h searchTable) {
 	return searchTable{sec: sec, first: first, count: min(n, (sec.Size-first)/pairSize)}
 }
 
+// pairAt returns the start, relative to the section, and the FDE's address; false if unreadable.
 func (t *searchTable) pairAt(i uint64) (start int64, addr uint64, ok bool) {
 	b := t.sec.view(t.first+i*pairSize, pairSize)
 	if b == nil {

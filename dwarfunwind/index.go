@@ -54,6 +54,7 @@ func (ix *index) build(t *Table, s *frameSection) {
 	ix.entries = slices.Clip(ix.entries)
 }
 
+// eachFDE passes the section's usable FDEs to yield, in file order, until it returns false.
 func (t *Table) eachFDE(s *frameSection, yield func(*fde) bool) {
 	for off, ok := uint64(0), s.present(); ok; {
 		e := s.entryAt(off)

@@ -50,6 +50,7 @@ func (m *machine) begin(c *cie, s *frameSection, off, start uint64) {
 	m.cie, m.sec, m.loc, m.base = c, s, start, s.Addr+off
 }
 
+// step executes one instruction; it and the functions that it calls return false if that is invalid.
 func (m *machine) step(p *cursor) bool {
 	op := p.U8()
 	low := uint64(op & 0x3f)
@@ -85,7 +86,7 @@ func (m *machine) advance(n uint64) {
 	m.loc += d
 }
 
-// §6.4.2.1.
+// createRow executes an instruction of DWARF 5 §6.4.2.1.
 func (m *machine) createRow(op uint8, p *cursor) bool {
 	switch op {
 	case cfaNop:
@@ -107,7 +108,7 @@ func (m *machine) createRow(op uint8, p *cursor) bool {
 	return !p.Bad
 }
 
-// §6.4.2.2.
+// defineCFA executes an instruction of DWARF 5 §6.4.2.2.
 func (m *machine) defineCFA(op uint8, p *cursor) bool {
 	switch op {
 	case cfaDefCFA:
@@ -137,7 +138,7 @@ func (m *machine) setCFAReg(reg uint64) {
 	}
 }
 
-// §6.4.2.4. The state includes the CFA, as compilers assume.
+// rememberOrRestore executes an instruction of DWARF 5 §6.4.2.4. The state includes the CFA, as compilers assume.
 func (m *machine) rememberOrRestore(op uint8) bool {
 	if op == cfaRememberState {
 		if len(m.remembered) >= maxRemembered {
@@ -155,13 +156,14 @@ func (m *machine) rememberOrRestore(op uint8) bool {
 	return true
 }
 
-// §6.4.2.3.
+// restore executes DW_CFA_restore (DWARF 5 §6.4.2.3): the register gets the rule of the CIE.
 func (m *machine) restore(reg uint64) {
 	if slot := m.cie.slot(reg); slot >= 0 {
 		m.set(slot, m.cie.init.regs[slot])
 	}
 }
 
+// addExpr returns the index of an expression; false if there are too many.
 func (m *machine) addExpr(p *cursor) (int64, bool) {
 	b := p.Block()
 	if p.Bad || len(m.exprs) >= maxExprs {

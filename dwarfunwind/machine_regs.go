@@ -4,7 +4,7 @@ package dwarfunwind
 
 import "prywalk/frames"
 
-// DWARF 5 §6.4.2.3, and vendor extensions.
+// registerRule executes an instruction of DWARF 5 §6.4.2.3, or a vendor extension; false if it is unknown or invalid.
 func (m *machine) registerRule(op uint8, p *cursor) bool {
 	switch op {
 	case cfaAArch64NegateRA, cfaAArch64NegateRAPC:
@@ -26,6 +26,7 @@ func (m *machine) registerRule(op uint8, p *cursor) bool {
 	return true
 }
 
+// parseRule returns the rule that the operands give; false if op is unknown or the operands are invalid.
 func (m *machine) parseRule(op uint8, reg uint64, p *cursor) (r regRule, ok bool) {
 	switch op {
 	case cfaOffsetExtended:

@@ -9,6 +9,7 @@ import (
 	"prywalk/frames"
 )
 
+// compactRule converts the machine's row to a Rule, with a Row if it does not fit; false if it is unusable.
 func (t *Table) compactRule(f *fde, pc uint64) (frames.Rule, *frames.Row, bool) {
 	flags := frames.Flags(0)
 	if f.cie.signal {
@@ -41,6 +42,7 @@ func (t *Table) returnRule(c *cie) regRule {
 	return regRule{}
 }
 
+// buildRow fills t.row; false if the row is unusable.
 func (t *Table) buildRow(f *fde, pc uint64) bool {
 	c := f.cie
 	row := &t.row
@@ -65,6 +67,7 @@ func (t *Table) buildRow(f *fde, pc uint64) bool {
 	return true
 }
 
+// buildCFA fills the row's CFA; false if it is unusable.
 func (t *Table) buildCFA(pc uint64) bool {
 	row := &t.row
 	row.CFAExpr, row.CFADeref = nil, false

@@ -30,9 +30,9 @@ const lastScratchA64 = 18
 // pushedBytes returns the size of pushes whose last word is at off from the CFA: a multiple of 16 (AAPCS64 §6.4.5.1).
 func pushedBytes(off int64) int64 { return (off + 8 + 15) &^ 15 }
 
-// bytesPushedBefore returns the bytes pushed by the row of the second instruction: glibc's resolver describes its
-// return address only behind the landing place ("bti c" or nop). The result is 0 unless the machine has run to the end
-// of the first row.
+// bytesPushedBefore returns the bytes pushed before the function began, as the row of its second instruction shows:
+// glibc's resolver describes its return address only behind the landing place ("bti c" or nop). The result is 0 unless
+// the machine has run to the end of the first row.
 func (m *machine) bytesPushedBefore(f *fde) int64 {
 	if m.cfaReg != frames.ARM64SP || m.cfaOff != 0 || m.loc != f.start+4 {
 		return 0

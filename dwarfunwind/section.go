@@ -36,6 +36,7 @@ func NewSection(addr uint64, data []byte) Section {
 
 func (s *Section) present() bool { return s.Data != nil && s.Size > 0 }
 
+// view returns n bytes at off; nil if they cannot be read.
 func (s *Section) view(off uint64, n int) []byte {
 	if off > s.Size || uint64(n) > s.Size-off {
 		return nil

@@ -8,7 +8,7 @@ const (
 	// raSlot is the slot of a return address column that is no register.
 	raSlot   = frames.NumRegs
 	numSlots = raSlot + 1
-	// The CFA is a register plus an offset.
+	// noExpr: the CFA is a register plus an offset.
 	noExpr = -1
 )
 

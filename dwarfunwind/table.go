@@ -121,6 +121,7 @@ func (t *Table) findEh(pc uint64) (fde, bool) {
 	return fde{}, false
 }
 
+// nextFDE returns the FDE behind the entry at off.
 func (t *Table) nextFDE(off uint64) (fde, bool) {
 	e := t.eh.entryAt(off)
 	next, ok := e.nextOffset(&t.eh)

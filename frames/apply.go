@@ -208,8 +208,8 @@ func (c *callerStep) raFromScratch(p *RegRule) (ra uint64, ok bool) {
 	return ra, callee.known && c.space.isReturnAddressOf(ra, callee)
 }
 
-// knewInnermost reports whether regs.Val has the innermost frame's value, known or not since. It stays until a rule
-// restores the register.
+// knewInnermost reports whether the register was known in the innermost frame. regs.Val keeps that value, also while
+// the register is unknown, until a rule restores the register.
 func (c *callerStep) knewInnermost(reg uint8) bool { return c.knownInnermost>>(reg%NumRegs)&1 != 0 }
 
 func (c *callerStep) callerReg(p *RegRule, cfa Addr) (v uint64, known bool, stop StopReason) {
@@ -244,6 +244,8 @@ func (c *callerStep) callerReg(p *RegRule, cfa Addr) (v uint64, known bool, stop
 	return v, true, StopNone
 }
 
+// knowsCFABase reports whether the base register of r's CFA is known. An expression reports what it lacks when it is
+// evaluated.
 func (c *callerStep) knowsCFABase(r *resolvedRule) bool {
 	if r.row != nil && r.row.CFAExpr != nil {
 		return true

@@ -55,7 +55,7 @@ type archInfo struct {
 	ra          uint8 // column of the return address
 	compact     [NumCompact]uint8
 	calleeSaved uint64 // a bit for each DWARF number
-	raOnStack   bool   // at CFA − 8 by default
+	raOnStack   bool   // a call pushes the return address, at CFA − 8 by default
 	// signalFrame bounds the kernel's data for a signal handler, in bytes: 11 KiB with AMX (fpu__get_fpstate_size,
 	// arch/x86/kernel/fpu/signal.c), 84 KiB with SME (setup_sigframe_layout, arch/arm64/kernel/signal.c).
 	signalFrame Addr

@@ -67,6 +67,7 @@ func (m *Module) endsStack(pc Addr) bool {
 	return ok && e.EndsStack(pc)
 }
 
+// askSources returns the first rule of a module's sources; false if none has one, or m is nil.
 func (s *Space) askSources(m *Module, q Query) (resolvedRule, bool) {
 	none := resolvedRule{Rule: Rule{Flags: FlagNoRule}, mod: m}
 	if m == nil {
@@ -89,6 +90,7 @@ func (s *Space) askSources(m *Module, q Query) (resolvedRule, bool) {
 	return none, false
 }
 
+// isSPRelative reports whether stack pointer and program counter suffice for a rule.
 func (s *Space) isSPRelative(r Rule, row *Row) bool {
 	if r.Flags&FlagRoot != 0 {
 		return true

@@ -75,7 +75,7 @@ type Module struct {
 	BuildID    string // GNU build id in hex, "" if none
 	// Generated: made at run time. Returns from such code into such code need not follow a call.
 	Generated bool
-	// NoFP: the frame pointer's register has other values.
+	// NoFP: the frame pointer's register has other values: only rules of sources are used.
 	NoFP    bool
 	Sources []RuleSource // in this order
 	Calls   CallSites    // nil if the code cannot be read

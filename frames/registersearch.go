@@ -137,8 +137,8 @@ func (s *registerSearch) collect(w *Walker) bool {
 	return true
 }
 
-// tryReturnAddress tries the return address at at. If the CFA is saved on the stack, each word equal to it gives a
-// value of the register.
+// tryReturnAddress tries the word at at as return address. If the CFA is saved on the stack, each word equal to it
+// gives a value of the register. It returns false as collect does.
 func (s *registerSearch) tryReturnAddress(w *Walker, at Addr, fit callFit) bool {
 	cfa, off := at+8, uint64(s.base.off)
 	if !s.base.deref {
@@ -157,6 +157,7 @@ func (s *registerSearch) tryReturnAddress(w *Walker, at Addr, fit callFit) bool 
 	return true
 }
 
+// tryCandidate keeps a candidate that leads to the thread's first function; false if there is no room or time.
 func (s *registerSearch) tryCandidate(w *Walker, c candidate) bool {
 	found := s.walkFrom(w, &c)
 	if found.cutAt != 0 && c.fit == fitDirect {
@@ -177,7 +178,8 @@ func (s *registerSearch) tryCandidate(w *Walker, c candidate) bool {
 	return true
 }
 
-// For the searching frame, for the candidate's, and for the end.
+// Calls of Next in a trial that finds no frame beyond the candidate's: one for the searching frame, one for the
+// candidate's, one for the end.
 const stepsToCandidate = 3
 
 // trialChain is the result of a trial; the zero value does not fit.
@@ -188,6 +190,7 @@ type trialChain struct {
 	cutAt      Addr  // word beyond the copy; 0: none
 }
 
+// walkFrom walks with a candidate's register, as far as return addresses fit.
 func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 	t := &s.trial
 	t.MaxDepth, t.isTrial = w.limit, true
@@ -233,6 +236,7 @@ func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 	return found
 }
 
+// best returns the only candidate that is accepted; false if none, or several.
 func (s *registerSearch) best(w *Walker) (candidate, bool) {
 	all := s.candidates[:s.n]
 	i, ok := onlyDirect(all)
@@ -266,7 +270,8 @@ func onlyDirect(all []candidate) (i int, ok bool) {
 	return i, ok || len(all) > 0 && all[0].fit == fitIndirect && all[0].calledOnce
 }
 
-// Unlike isReturnAddressOf, callFitOf accepts any call if the callee is unknown, and has a class for tail calls.
+// callFitOf classifies the word v as a return address of the callee. Unlike isReturnAddressOf, it accepts any call if
+// the callee is unknown, and has a class for tail calls.
 func (s *Space) callFitOf(v Addr, callee function) callFit {
 	if v < minCodeAddr || s.ModuleAt(v-1) == nil {
 		return fitNone

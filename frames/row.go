@@ -110,6 +110,7 @@ func (row *Row) packWithLoss(arch Arch, r *Rule) bool {
 	return true
 }
 
+// packSaved sets r.Saved; false if r cannot express the row's registers.
 func (row *Row) packSaved(arch Arch, r *Rule) bool {
 	info := arch.info()
 	if r.Flags&FlagExactPC != 0 || !row.packRA(info, r) {
@@ -147,6 +148,7 @@ func (row *Row) packSaved(arch Arch, r *Rule) bool {
 	return true
 }
 
+// packRA sets the place of the return address; false if only a Row can say it.
 func (row *Row) packRA(info *archInfo, r *Rule) bool {
 	if info.raOnStack {
 		return row.RA.Kind == RuleOffset && row.RA.Off == -8

@@ -166,6 +166,7 @@ func (w *Walker) leadsOut(r *resolvedRule) bool {
 	return true
 }
 
+// mayKeepOrLowerSP reports whether a step by r may lead from a stack pointer to one at the same place or below.
 func (w *Walker) mayKeepOrLowerSP(r *resolvedRule, from, to Addr) bool {
 	switch {
 	case r.Flags&(FlagExactPC|FlagStackSwitch) != 0:
@@ -176,8 +177,8 @@ func (w *Walker) mayKeepOrLowerSP(r *resolvedRule, from, to Addr) bool {
 	return w.switchesStack()
 }
 
-// isLeaf reports whether the return address is in a register: on arm64; on x86-64 by a Row (vfork), or popped by the
-// innermost frame (OCaml's caml_c_call).
+// isLeaf reports whether the caller's stack pointer may be this frame's, as the return address may be in a register: on
+// arm64; on x86-64 by a Row (vfork), or popped by the innermost frame (OCaml's caml_c_call).
 func (c *callerStep) isLeaf(r *resolvedRule) bool {
 	popped := c.interrupted && r.Method == MethodCFI && r.CFAReg == X86RSP && r.CFAOff == 0
 	return c.next.PC != c.regs.PC && (c.regs.Arch != X86_64 || r.row != nil || popped)

@@ -65,6 +65,7 @@ func (s *Source) directCallX86(ret uint64, b []byte) (frames.Call, bool) {
 	return frames.Call{Target: target, Direct: true}, true
 }
 
+// isJumpThroughWordX86 recognises a PLT entry.
 func isJumpThroughWordX86(b []byte) bool {
 	if len(b) >= 4 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa { // endbr64
 		b = b[4:]
@@ -75,6 +76,7 @@ func isJumpThroughWordX86(b []byte) bool {
 	return len(b) >= 2 && b[0] == 0xff && b[1] == 0x25
 }
 
+// isIndirectCallX86 reports whether b ends with FF /2, of any length.
 func isIndirectCallX86(b []byte) bool {
 	for _, n := range [...]int{2, 3, 4, 6, 7} {
 		if n > len(b) {
@@ -91,6 +93,7 @@ func isIndirectCallX86(b []byte) bool {
 	return false
 }
 
+// endsInJumpX86 recognises jmp reg, and ret.
 func endsInJumpX86(b []byte) bool {
 	return b[2] == 0xff && b[3]&0xf8 == 0xe0 || b[3] == 0xc3
 }

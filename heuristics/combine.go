@@ -91,6 +91,7 @@ func (a *analysis) combine(q frames.Query, fn span, v *votes, p *prologue) (find
 	return own, true // epilogues differ among themselves, or from a function's own start
 }
 
+// frameWithoutReturns is combine where no path votes. f is the frame that the prologue p shows.
 func (a *analysis) frameWithoutReturns(q frames.Query, fn span, v *votes, p *prologue, f *finding) (finding, bool) {
 	switch {
 	case v.misaligned.found && p.agrees(a.abi, &v.misaligned.last, f):
@@ -102,6 +103,7 @@ func (a *analysis) frameWithoutReturns(q frames.Query, fn span, v *votes, p *pro
 	return a.handlerFrame(q, fn, p, f) // V8's byte code handlers; parts split off that throw an exception
 }
 
+// epilogueOnly returns what the epilogues show, if that is what q asks for. f may be nil.
 func (a *analysis) epilogueOnly(f *finding, q frames.Query) (finding, bool) {
 	if f == nil || q.SPOnly && f.cfa.base != a.abi.sp {
 		return finding{}, false
@@ -109,6 +111,7 @@ func (a *analysis) epilogueOnly(f *finding, q frames.Query) (finding, bool) {
 	return *f, true
 }
 
+// agrees reports whether an epilogue's frame has the same CFA as own, the frame that the prologue shows.
 func (p *prologue) agrees(abi *abi, epilogue, own *finding) bool {
 	if epilogue.cfa == own.cfa {
 		return true

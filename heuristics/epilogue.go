@@ -87,6 +87,8 @@ func (e *epilogueSearch) raiseLimit(f *flow) {
 	}
 }
 
+// jump goes on at the target. If that is outside of the function, a tail call or a part split off, it is postponed, and
+// jump returns false.
 func (e *epilogueSearch) jump(target uint64) bool {
 	in := e.in
 	if in.st.has(target) {
@@ -134,6 +136,8 @@ func (e *epilogueSearch) findingAtTail(ownConvention bool) (finding, bool) {
 	return e.findingAtReturn(st.regs[abi.sp].plus(abi.entry), ra, ownConvention)
 }
 
+// findingAtReturn returns what a return shows that has the CFA cfa, and, with a link register, the return address ra.
+// ownConvention: the code keeps only the frame pointer.
 func (e *epilogueSearch) findingAtReturn(cfa, ra value, ownConvention bool) (f finding, ok bool) {
 	abi := e.in.abi
 	if !abi.mayBeCFA(cfa) {
@@ -174,6 +178,8 @@ func (abi *abi) isLoadedFromStack(v value, cfaReg uint8) bool {
 	return v.kind != loaded || v.base == abi.sp || v.base == abi.fp || v.base == cfaReg
 }
 
+// setToPlaceAtStart sets s to where a register was at the start, by its value at a return; false if that is not the
+// caller's.
 func (s *savedReg) setToPlaceAtStart(v value, reg uint8) bool {
 	switch {
 	case v.isStartValue(reg):

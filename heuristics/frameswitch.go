@@ -106,6 +106,8 @@ func (p *patterns) runToJump(pc uint64, fn span) (target value, ok bool) {
 	return value{}, false
 }
 
+// isOutsideOfStack reports whether a value was in a register at the start, or in memory that neither stack pointer nor
+// frame pointer led to.
 func (p *patterns) isOutsideOfStack(v value) bool {
 	switch {
 	case v.base >= firstUnnamedBase:

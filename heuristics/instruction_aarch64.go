@@ -102,7 +102,7 @@ func stepA64(st *symbolicState, code []byte, f *flow) {
 	}
 }
 
-// Hints: nop; bti c, bti jc, paciasp, pacibsp. The walker removes signatures.
+// stepHintA64 recognises hints: nop; bti c, bti jc, paciasp, pacibsp. The walker removes signatures.
 func stepHintA64(w a64, f *flow) {
 	switch uint32(w) {
 	case 0xd503201f:
@@ -149,7 +149,8 @@ func stepBranchA64(st *symbolicState, w a64, f *flow) {
 	}
 }
 
-// A jump by x16 or x17 is a tail call: only these may jump to a function's start where branch targets are checked.
+// stepIndirectA64 interprets an indirect jump. One by x16 or x17 is a tail call: only these may jump to a function's
+// start where branch targets are checked.
 func stepIndirectA64(st *symbolicState, w a64, f *flow) {
 	switch {
 	case w.is(0xfffffbe0, 0xd65f0be0): // retaa, retab, retaasppcr, retabsppcr
@@ -268,7 +269,7 @@ func extendedA64(st *symbolicState, w a64, m value) value {
 	return st.regs[w.rn()].plus(int64(m.off))
 }
 
-// addvl and addpl move the stack pointer.
+// stepVectorA64 interprets addvl and addpl, which move the stack pointer.
 func stepVectorA64(st *symbolicState, w a64) {
 	switch {
 	case w.is(0x5f20fc00, 0x1e200000):
@@ -285,7 +286,7 @@ func stepVectorA64(st *symbolicState, w a64) {
 	}
 }
 
-// Arm ARM C4.1.94.
+// stepMemoryA64 interprets loads and stores (Arm ARM C4.1.94).
 func stepMemoryA64(st *symbolicState, w a64) {
 	switch {
 	case w.is(0x3a000000, 0x28000000):
@@ -320,7 +321,8 @@ func sizeA64(w a64) uint8 {
 	return w.field(30, 2)
 }
 
-// Stores of memory tags; ldapur, stlur; copies, ldiapp and stilp, which move their base.
+// stepTagsAndCopiesA64 interprets stores of memory tags; ldapur, stlur; copies, ldiapp and stilp, which move their
+// base.
 func stepTagsAndCopiesA64(st *symbolicState, w a64) {
 	index := w.field(10, 2)
 	switch {
@@ -363,6 +365,7 @@ func stepPairA64(st *symbolicState, w a64) {
 	}
 }
 
+// accessA64 loads or stores a register. whole: all 64 bits.
 func accessA64(st *symbolicState, reg uint8, at value, load, whole bool) {
 	switch {
 	case load && reg == regSP:

@@ -228,8 +228,9 @@ func stepGroup5X86(st *symbolicState, i *x86.Inst, f *flow, pushedMem bool) {
 	}
 }
 
-// A jump through a fixed word is a tail call (PLT; its first entry has pushed two more words). So is one by r11 behind
-// a release of stack (the dynamic linker's). One to a popped return address is a return. Others may use jump tables.
+// stepIndirectX86 interprets an indirect jump. One through a fixed word is a tail call (PLT; its first entry has pushed
+// two more words). So is one by r11 behind a release of stack (the dynamic linker's). One to a popped return address is
+// a return. Others may use jump tables.
 func stepIndirectX86(st *symbolicState, i *x86.Inst, f *flow, pushedMem bool) {
 	sp := st.regs[hwSP]
 	switch {

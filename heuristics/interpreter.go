@@ -82,11 +82,13 @@ func (in *interpreter) runPaths(x explorer) {
 	}
 }
 
+// visit marks the instruction at the path's pc; false if it was visited before.
 func (in *interpreter) visit() bool {
 	_, added := in.visited.add(in.st.pc)
 	return added
 }
 
+// goOn is the follow of a search within the function: it keeps the other side of a branch. false: the path ends.
 func (in *interpreter) goOn(f *flow) bool {
 	switch f.kind {
 	case flowNext, flowCall:

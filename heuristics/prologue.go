@@ -196,6 +196,7 @@ func (p *prologue) noteIndirectJump(st *symbolicState) {
 	p.tables.add(st)
 }
 
+// finding returns the frame at pc; false if no register gives the CFA.
 func (p *prologue) finding(abi *abi, spOnly bool) (f finding, ok bool) {
 	if spOnly && p.ambiguousSP {
 		return f, false
@@ -260,6 +261,7 @@ func (p *prologue) mayKeepCFA(s *slot, abi *abi, lowestSave int32) bool {
 	return s.base >= firstUnnamedBase && s.val.isRelativeTo(abi.sp) && s.val.off >= lowestSave && p.st.stillValid(s)
 }
 
+// registerTo returns the stack pointer or frame pointer, if it is at a known distance to a slot.
 func (p *prologue) registerTo(s *slot, abi *abi, spOnly bool) (reg uint8, ok bool) {
 	switch {
 	case p.st.regs[abi.sp].isRelativeTo(s.base):

@@ -87,6 +87,7 @@ func (r *returnSearch) follow(f *flow) bool {
 	return r.in.goOn(f)
 }
 
+// notePopBP notes whether the last instruction is pop rbp, and returns whether the one before was.
 func (r *returnSearch) notePopBP(f *flow) (before bool) {
 	pc := r.in.st.pc - uint64(f.size)
 	before = pc == r.behindPopBP
@@ -189,6 +190,7 @@ func (e *entrySearch) follow(f *flow) bool {
 	return e.in.goOn(f)
 }
 
+// nextEntry returns the first place behind a jump, up to pc, that no path has reached.
 func (e *entrySearch) nextEntry() (entry uint64, ok bool) {
 	for _, place := range e.places[:e.n] {
 		if place <= e.pc && e.in.visited.find(place) == nil && (!ok || place < entry) {
@@ -223,6 +225,8 @@ func (st *symbolicState) returnPlace(entry uint64) (r ReturnPlace, ok bool) {
 	return r, false
 }
 
+// returnSlot returns the address of the return address on the stack: where it was at the start, else where the path has
+// stored it.
 func (st *symbolicState) returnSlot() (addr value, ok bool) {
 	if start := startValue(hwSP); !st.startWordPopped && st.load(start) == returnAddressAtStart {
 		if _, _, ok := st.asRegPlusOffset(start); ok {

@@ -59,6 +59,7 @@ func (a *analysis) rule(f *finding, q frames.Query) (frames.Rule, *frames.Row, b
 	return r, &row, true
 }
 
+// fill sets the row of a finding; false if a row cannot express it.
 func (f *finding) fill(abi *abi, row *frames.Row) bool {
 	if f.cfa.base >= firstUnnamedBase {
 		return false

@@ -179,11 +179,13 @@ func (st *symbolicState) load(addr value) value {
 	return value{kind: loaded, base: addr.base, off: addr.off}
 }
 
+// allocatedOnPath reports whether the path allocated a word, so that its start value is gone.
 func (st *symbolicState) allocatedOnPath(addr value) bool {
 	sp := st.regs[st.sp]
 	return addr.base == st.sp && addr.off < 0 && sp.isRelativeTo(st.sp) && addr.off >= sp.off
 }
 
+// stillValid reports whether no call can have overwritten a slot: it was not popped.
 func (st *symbolicState) stillValid(s *slot) bool {
 	sp := st.regs[st.sp]
 	return !st.madeCalls || !sp.isRelativeTo(s.base) || s.off >= sp.off
@@ -200,8 +202,8 @@ func (st *symbolicState) lowestSave(abi *abi) int32 {
 	return lowest
 }
 
-// restore loads the word at addr into reg. One relative to the frame pointer's start value counts as the slot with the
-// register's start value, if there is one and the register has changed since. Else that slot is an argument on the
+// restore loads the word at addr into reg. A word relative to the frame pointer's start value counts as the slot with
+// the register's start value, if there is one, unless the register is unchanged: then the word is an argument on the
 // stack.
 func (st *symbolicState) restore(reg uint8, addr value) {
 	v := st.load(addr)

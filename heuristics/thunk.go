@@ -63,6 +63,7 @@ func (p *patterns) isThunk(start, pc uint64) bool {
 	return false
 }
 
+// keepsAll reports whether the stack pointer and the callee-saved registers have their start values.
 func (p *patterns) keepsAll() bool {
 	for _, reg := range p.abi.calleeSaved {
 		if !p.st.regs[reg].isStartValue(reg) {

@@ -105,6 +105,7 @@ func (h *helpers) add(target uint64) {
 	h.n++
 }
 
+// helpersReturn reports whether the paths with misaligned calls agree, and their helpers return.
 func (a *analysis) helpersReturn(v *votes) bool {
 	if !v.misaligned.found || v.misaligned.ambiguous || v.helpers.others || v.helpers.n == 0 {
 		return false

@@ -74,6 +74,7 @@ func (a *alarm) set(expiresAt int64) bool {
 	return true
 }
 
+// sleep sleeps until a time or a signal; false without a timer.
 func (a *alarm) sleep(until int64) bool {
 	if !a.set(until) {
 		return false
@@ -85,7 +86,8 @@ func (a *alarm) sleep(until int64) bool {
 	return e == 0 || e == unix.EINTR || e == unix.EAGAIN
 }
 
-// wait returns EINTR at the time until. slept is false if that had passed.
+// wait blocks until a stop is reported in info, or the time until comes (EINTR). slept is false if that time had
+// passed; ok is false without a timer.
 func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, slept, ok bool) {
 	if !a.set(until) {
 		return 0, false, false

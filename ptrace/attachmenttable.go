@@ -46,6 +46,7 @@ func (t *attachmentTable) free(attachment *Attachment) {
 	}
 }
 
+// anyStopsSoon reports whether any pending thread is not queued ([Attachment.MarkQueued]).
 func (t *attachmentTable) anyStopsSoon() bool {
 	for i := range t.inUse() {
 		if attachment := &t.list[i]; attachment.state == attachmentPending && !attachment.queued {

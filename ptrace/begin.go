@@ -56,6 +56,7 @@ func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) 
 	return attachment, nil
 }
 
+// reuseCancelled continues a cancelled stop. Its interrupt was earlier: the clocks are of now.
 func (c *Controller) reuseCancelled(
 	attachment *Attachment, files *ThreadFiles, before *SchedStat,
 ) (*Attachment, error) {

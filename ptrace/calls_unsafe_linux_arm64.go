@@ -69,7 +69,7 @@ func setRegSet(tid int, words *rawRegs, n int) syscall.Errno {
 	return e
 }
 
-// PTRACE_PEEKSIGINFO, of the thread and of its process.
+// signalsPending reports whether signals of the thread or of its process are pending (PTRACE_PEEKSIGINFO), or unknown.
 //
 //go:nosplit
 func signalsPending(tid int) bool {

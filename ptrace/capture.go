@@ -56,6 +56,7 @@ func (c *capture) decode(req *Request, out *Stop) {
 	out.Sched, out.SchedOK = c.clocks(req.Files)
 }
 
+// clocks returns the clocks read in the stop, else reads them now.
 func (c *capture) clocks(files *ThreadFiles) (sched SchedStat, ok bool) {
 	if files == nil {
 		return SchedStat{}, false
@@ -115,6 +116,8 @@ func (c *capture) copyPrefetchedAndStack(tid int, req *Request, out *Stop) bool 
 	return true
 }
 
+// copyPrefetchedThenStack reads the n places (want bytes), then the stack up to the end that f finds. It returns false
+// if the places are not all readable.
 func (c *capture) copyPrefetchedThenStack(tid int, f Prefetcher, req *Request, regs *frames.Regs, n, want int) bool {
 	if copyParts(req.Memory, tid, c.parts[:n], &c.stack.deadline) != want {
 		return false

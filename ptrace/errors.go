@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Errors of stops.
+// Errors of stops, returned unwrapped.
 var (
 	ErrGone         error = refusal.Exited
 	ErrDenied       error = refusal.Denied // uid, Yama, not dumpable, or seccomp
@@ -36,8 +36,8 @@ func Reason(err error) string {
 	return refusal.Of(err).Word()
 }
 
-// PTRACE_SEIZE fails mostly with EPERM (kernel/ptrace.c, ptrace_attach). unfiltered: no seccomp filter of this process
-// refuses it.
+// seizeRefused finds why PTRACE_SEIZE failed, mostly with EPERM (kernel/ptrace.c, ptrace_attach). unfiltered: no
+// seccomp filter of this process refuses it.
 func seizeRefused(tid int, e syscall.Errno, unfiltered bool) error {
 	switch e {
 	case syscall.ESRCH:
@@ -64,7 +64,8 @@ func mayBeSeccompFiltered() bool {
 	return err != nil && err != unix.EINVAL || mode != 0 // EINVAL: no seccomp
 }
 
-// A read of memory needs the same permission as a seizure (mm_access, ptrace_may_access) but is not exclusive.
+// tracedOrDenied tells ErrTraced from ErrDenied by a read of memory, which needs the same permission as a seizure
+// (mm_access, ptrace_may_access) but is not exclusive.
 func tracedOrDenied(tid int) error {
 	var b [1]byte
 	switch _, err := procmem.ReadVM(tid, 0, b[:]); {

@@ -20,7 +20,8 @@ type Request struct {
 	Larger       []byte
 	CopyEnd      uint64 // end of the copy, if above the stack pointer
 	ToMappingEnd bool   // set CopyEnd to the end of the stack's mapping, if Memory knows it
-	Tail         []byte
+	// Tail, with Memory, receives the last bytes below CopyEnd, the outermost frames ([StackCopy.TailAddr]).
+	Tail []byte
 	// Memory, if not nil, is the process's: reads end with the mapping and skip missing pages.
 	Memory *Memory
 	// Files, if not nil, are the thread's. An open schedstat is read in the stop, another just after.
@@ -56,7 +57,7 @@ type Stop struct {
 //	MemoryReadAt … DetachedAt                  an interrupted system call is repaired
 type Times struct {
 	InterruptedAt int64
-	LastRunningAt int64 // last seen not stopped
+	LastRunningAt int64 // last seen not stopped: the stop takes at most DetachedAt − LastRunningAt
 	StoppedAt     int64
 	RegsReadAt    int64
 	MemoryReadAt  int64

@@ -66,7 +66,8 @@ func (r *controllerSet) remove(c *Controller) {
 	delete(r.open, c)
 }
 
-// A thread detaches before its id is gone (kernel/exit.c, do_exit).
+// allDetached reports whether no controller has a tracee: a thread detaches before its id is gone (kernel/exit.c,
+// do_exit).
 func (r *controllerSet) allDetached() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -79,6 +80,7 @@ func (r *controllerSet) allDetached() bool {
 	return true
 }
 
+// detachAll waits while goOn returns true, and returns whether all controllers have detached.
 func detachAll(goOn func() bool) bool {
 	controllers.suspending.Store(true)
 	for !controllers.allDetached() {
@@ -135,7 +137,7 @@ func Suspend(sig syscall.Signal, settled func()) bool {
 	return true
 }
 
-// An ignored pending signal is discarded (kernel/signal.c, do_sigaction).
+// discardPending discards a pending signal, as the kernel does if it is ignored (kernel/signal.c, do_sigaction).
 func discardPending(sig syscall.Signal) {
 	if was, e := actionOf(sig); e == 0 {
 		ignore := was

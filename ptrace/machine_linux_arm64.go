@@ -22,13 +22,14 @@ func decodeNative(w *rawRegs) frames.Regs { return regsAArch64((*[34]uint64)(w))
 //go:nosplit
 func rawSP(w *rawRegs) uint64 { return w[armSP] }
 
-// The kernel has forgotten the number (arch/arm64/kernel/signal.c, do_signal).
+// rawSyscall returns −1: the kernel has forgotten the number (arch/arm64/kernel/signal.c, do_signal).
 func rawSyscall(*rawRegs) (bool, int64) { return false, -1 }
 
-// 32-bit tasks have a shorter register set.
+// not64Bit is always false: 32-bit tasks have a shorter register set ([registers.complete]).
 func not64Bit(*rawRegs) bool { return false }
 
-// The pointer authentication mask depends only on the size of the address space.
+// readArchRegs reads the thread pointer, and once the pointer authentication mask, which depends only on the size of
+// the address space.
 //
 //go:nosplit
 func (r *registers) readArchRegs(tid int) {

@@ -132,6 +132,8 @@ func repairKindX86(c *call) repairKind {
 	return repairNever
 }
 
+// isQueryX86 reports whether a call is a file system query, which can be repeated.
+//
 //go:nosplit
 func isQueryX86(c *call) bool {
 	switch c.nr {
@@ -151,7 +153,8 @@ func isQueryX86(c *call) bool {
 	return true
 }
 
-// If the kernel restarts one of these, a seccomp supervisor makes it (kernel/seccomp.c, seccomp_do_user_notification).
+// changesNamesX86 reports whether a call changes a file system without waiting. If the kernel restarts such a call, a
+// seccomp supervisor makes it (kernel/seccomp.c, seccomp_do_user_notification).
 //
 //go:nosplit
 func changesNamesX86(nr int64) bool {

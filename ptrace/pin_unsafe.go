@@ -16,7 +16,7 @@ func runtimePin() int
 func runtimeUnpin()
 
 // Pin prevents pre-emption of the calling goroutine until [Unpin]; pairs nest. Meanwhile blocking and ordinary system
-// calls abort the runtime, and garbage collections wait.
+// calls abort the runtime, and garbage collections wait: pin for some ms at most, or where none can begin.
 func Pin() { _ = runtimePin() }
 
 // Unpin ends [Pin].

@@ -12,9 +12,9 @@ type readDeadline struct {
 }
 
 const (
-	pieceSize        = 16 << 10 // bytes
-	initialPieceTime = 8_000    // ns
-	detachTime       = 8_000    // ns
+	pieceSize        = 16 << 10 // bytes of a piece
+	initialPieceTime = 8_000    // initial pieceTime, ns
+	detachTime       = 8_000    // ns for the detach after the reads
 )
 
 // begin sets the deadline of a stop that began at at; longest is its longest length in ns, 0: no limit.

@@ -27,6 +27,8 @@ func (r *registers) read(tid int) (e syscall.Errno) {
 	return 0
 }
 
+// complete reports whether raw is the set of a 64-bit thread.
+//
 //go:nosplit
 func (r *registers) complete() bool { return r.size == rawRegsLen }
 

@@ -134,6 +134,8 @@ func RestartableAborted(arch frames.Arch, nr int64, args [3]uint64, eagain bool)
 	return a == repairContinues || a == repairRepeats, a == repairContinues
 }
 
+// repairAborted restarts an aborted call, or records that it cannot; false if the stop has aborted none.
+//
 //go:nosplit
 func (r *repairer) repairAborted(attachment *Attachment) bool {
 	a := r.abortedKind(attachment.tid)
@@ -152,6 +154,7 @@ func (r *repairer) repairAborted(attachment *Attachment) bool {
 	return true
 }
 
+// ignoresSignal reports whether the process is known to ignore a signal.
 func ignoresSignal(tid int, signal int32) bool {
 	var st procmem.Status
 	if procmem.ReadStatus(tid, &st) != nil {

@@ -136,7 +136,7 @@ func isTracer(tracer, tid int) bool {
 	return procmem.ReadStatus(tid, &st) == nil && st.TracerPid == tracer
 }
 
-// A status has the signal in bits 0 to 7, the event above.
+// setStopped records a stop. Its status has the signal in bits 0 to 7, the event above.
 func (attachment *Attachment) setStopped(status int32) {
 	attachment.state, attachment.signal = attachmentStopped, 0
 	switch sig := status & 0xff; {
@@ -149,7 +149,8 @@ func (attachment *Attachment) setStopped(status int32) {
 	}
 }
 
-// An event stop is in si_code (kernel/signal.c, ptrace_do_notify).
+// lostReportStatus returns the status of a stop whose report is lost. An event stop is in si_code (kernel/signal.c,
+// ptrace_do_notify).
 func lostReportStatus(info *sigInfo) int32 {
 	if info.code>>8 == eventStop {
 		return info.code
@@ -157,7 +158,7 @@ func lostReportStatus(info *sigInfo) int32 {
 	return info.signo
 }
 
-// A child of this process is left to its own wait.
+// reap consumes the end of a thread. A child of this process is left to its own wait.
 func reap(tid int) {
 	var st procmem.Status
 	if procmem.ReadStatus(tid, &st) == nil && st.Tgid == tid && st.PPid == os.Getpid() {
@@ -167,7 +168,7 @@ func reap(tid int) {
 	_ = waitid(unix.P_PID, tid, unix.WEXITED|unix.WALL|unix.WNOTHREAD, &info)
 }
 
-// A report that is not consumed hides those of other threads.
+// consumeReport consumes the report of a stop, which otherwise hides those of other threads.
 func consumeReport(tid int) {
 	var info sigInfo
 	_ = waitid(unix.P_PID, tid, unix.WSTOPPED|unix.WALL|unix.WNOTHREAD, &info)

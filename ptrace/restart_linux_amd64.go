@@ -9,14 +9,15 @@ func givesEINTR(w *rawRegs) bool {
 	return w[x86Rax] == resultEINTR && int64(w[x86OrigRax]) >= 0
 }
 
-// EPERM is because of this tracer.
+// traceMeRefused reports whether PTRACE_TRACEME gave EPERM, because of this tracer.
 //
 //go:nosplit
 func traceMeRefused(w *rawRegs) bool {
 	return w[x86Rax] == resultEPERM && w[x86OrigRax] == unix.SYS_PTRACE && w[x86Rdi] == unix.PTRACE_TRACEME
 }
 
-// The call has done nothing (kernel/ptrace.c, ptrace_traceme), and no signal ends it.
+// restartTraceMe restarts PTRACE_TRACEME, which has done nothing (kernel/ptrace.c, ptrace_traceme) and which no signal
+// ends.
 //
 //go:nosplit
 func (r *repairer) restartTraceMe(attachment *Attachment) bool {
@@ -53,7 +54,8 @@ func (r *repairer) abortedKind(int) repairKind {
 	})
 }
 
-// A call that gave EAGAIN never gives EINTR: it is restarted even after a signal handler.
+// restartAborted restarts an aborted call; false: that failed. A call that gave EAGAIN never gives EINTR: it is
+// restarted even after a signal handler.
 //
 //go:nosplit
 func (r *repairer) restartAborted(attachment *Attachment) bool {

@@ -13,7 +13,7 @@ func givesEINTR(w *rawRegs) bool {
 	return w[0] == resultEINTR && restartableAArch64(int64(w[armX8]), 0)
 }
 
-// The call's first argument is overwritten.
+// traceMeRefused returns false, as no restart is possible: the call's first argument is overwritten.
 //
 //go:nosplit
 func traceMeRefused(*rawRegs) bool { return false }
@@ -92,7 +92,7 @@ func (r *repairer) firstArgument(attachment *Attachment, nr int64, inCall bool) 
 	return v, ok && (inCall || fd == "" || r.files.isOpen(attachment.tid, v, fd))
 }
 
-// callMask is the call's own signal mask.
+// callMask says whether a signal mask of the call's own is in effect.
 type callMask uint8
 
 const (
@@ -101,8 +101,8 @@ const (
 	maskOther                  // possibly one
 )
 
-// In a call with a mask, PTRACE_GETSIGMASK gives the mask to be restored (kernel/ptrace.c), SigBlk of /proc/TID/status
-// the call's.
+// maskState compares signal masks: in a call with a mask, PTRACE_GETSIGMASK gives the mask to be restored
+// (kernel/ptrace.c), SigBlk of /proc/TID/status the call's.
 //
 //go:nosplit
 func (r *repairer) maskState(tid int, nr int64) callMask {
@@ -221,7 +221,7 @@ func descriptorAArch64(nr int64) string {
 // "svc #0" (Arm ARM, C6.2 SVC)
 const svcInstruction = 0xd4000001
 
-// The first argument is overwritten: no restart.
+// abortedKind never returns a kind with a restart, as the first argument is overwritten.
 //
 //go:nosplit
 func (r *repairer) abortedKind(tid int) repairKind {

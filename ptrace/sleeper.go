@@ -61,7 +61,7 @@ func (s *Sleeper) nanosleep(ns int64) {
 	s.counters.noteSleep(began, s.wokenAt)
 }
 
-// awaitStop returns EINTR at the time until; ok is false without an alarm.
+// awaitStop blocks until a stop is reported in info, or the time until comes (EINTR); ok is false without an alarm.
 func (s *Sleeper) awaitStop(until int64, info *sigInfo) (e syscall.Errno, ok bool) {
 	began := procmem.Now()
 	e, slept, ok := s.alarm.wait(until, info)

@@ -88,7 +88,7 @@ const (
 	innermostAndTail
 )
 
-// A size of 0 is unknown.
+// layoutOf returns the layout of a copy of size bytes; 0: unknown.
 //
 //go:nosplit
 func layoutOf(req *Request, size uint64) copyLayout {

@@ -18,13 +18,13 @@ const (
 	pollEvery        = 1_000      // ns; each poll takes a lock that the stop needs
 	sleepQueued      = 8_000      // ns, first sleep for a queued thread
 	minSleep         = 20_000     // ns, first sleep otherwise
-	maxSleep         = 200_000    // ns
-	unknownTimeout   = 1_000_000  // ns
-	checkAllEvery    = 2_000_000  // ns
+	maxSleep         = 200_000    // ns, longest sleep
+	unknownTimeout   = 1_000_000  // ns, limit of awaitUnknown
+	checkAllEvery    = 2_000_000  // ns between checks of all attachments
 	maxBlock         = 20_000_000 // ns, longest sleep that a stop ends
 	maxWakeTime      = 20_000     // ns, longest wake-up at real-time priority
-	checkAllShare    = 16         // checks of all take at most 1/checkAllShare of the time
-	reinterruptAfter = 20_000_000 // ns
+	checkAllShare    = 16         // these checks take at most 1/checkAllShare of the time
+	reinterruptAfter = 20_000_000 // ns between interrupts of a thread that does not stop
 )
 
 // waiter waits for stops and handles the reports (reports.go).
@@ -216,8 +216,8 @@ func (w *waiter) checkOne(attachment *Attachment) *Attachment {
 // # Interrupts during an exec
 //
 // The kernel loses some interrupts of a thread that is in exec (Linux 6.18), so they are repeated; a second one does
-// not outlast the detach. If that fails, the thread with this id since an exec is not traced, which a wait does not
-// show for a child of this OS thread.
+// not outlast the detach. If the repeated interrupt fails, the thread that has this id since an exec is not traced; a
+// wait for a child of this OS thread does not show that.
 
 func (w *waiter) interruptAgain(attachment *Attachment, now int64) *Attachment {
 	if attachment.reinterruptAt == 0 || now < attachment.reinterruptAt {

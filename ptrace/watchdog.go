@@ -23,7 +23,7 @@ const (
 	maxRunWithoutSleep = 20e6                  // CPU time, ns
 	watchdogPeriod     = 20 * time.Millisecond // time between checks
 	suspectAfter       = 5e6                   // CPU time, ns, after which sleeps are read
-	minOrdinaryTime    = 1e9                   // ns
+	minOrdinaryTime    = 1e9                   // least time at ordinary priority, ns
 )
 
 type watchdog struct {

@@ -17,7 +17,8 @@ const (
 
 type samplesWalked struct{ all, incomplete int64 }
 
-// countWalk does not count a copy that was too short if the next can be longer.
+// countWalk counts the walk of a kernel sample; a copy that was too short is not incomplete if the next can be longer.
+// With too many incomplete walks the process is left to ptrace ([handover.LacksOuterFrames]).
 func (p *processState) countWalk(s *observe.RawSample, end frames.StopReason, onOtherStack bool) {
 	if s.How != observe.ByKernelSample {
 		return

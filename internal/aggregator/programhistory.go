@@ -53,7 +53,7 @@ func (p programHistories) historyOf(proc interface {
 	return history
 }
 
-// ApplyKnownProgram applies to a new process what is known of its file.
+// ApplyKnownProgram applies to a new process what is known of its file. Precondition: the aggregator's goroutine.
 func (s *states) ApplyKnownProgram(p *handover.SharedProcess) {
 	if history := s.histories.historyOf(p.Target); history != nil {
 		history.applyTo(p)

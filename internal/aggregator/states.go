@@ -58,6 +58,7 @@ func (s *states) process(p *handover.SharedProcess) *processState {
 	return made
 }
 
+// refresh reads the mappings and run-time code again, and returns whether they have changed. now is CLOCK_MONOTONIC ns.
 func (p *processState) refresh(now int64) bool {
 	var changed bool
 	var err error

@@ -19,7 +19,7 @@ type totals struct {
 	profiledCPU            int64
 	incomplete             [frames.NumStopReasons]int64 // by the walk's end; CPU time, also below, ns
 	incompleteBetween      [frames.NumStopReasons]int64 // under [ran between ticks]
-	unobserved             int64                        // the same, and [not observed]
+	unobserved             int64                        // under [ran between ticks] and [not observed]
 	exitedUnseen           int64                        // under [exited unseen]
 	shortLived             int64                        // under [short-lived children]
 	ofProgram              int64                        // with a known program

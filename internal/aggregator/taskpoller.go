@@ -95,6 +95,7 @@ func (t *taskPoller) readTasks(now, maxCPU int64) {
 	t.aggregator.tasks.observations.Store(all.goroutines.Observations + all.coroutines.Observations)
 }
 
+// countSlots reads the number of places at a round's start; false: that failed.
 func (t *taskPoller) countSlots(now int64) bool {
 	if t.next > 0 || len(t.pending) > 0 {
 		return true
@@ -118,7 +119,7 @@ func (t *taskPoller) countSlots(now int64) bool {
 	return true
 }
 
-// stateStart: tasks of the first round count as unchanged before.
+// stateStart returns the start of a new task's state: tasks of the first round count as unchanged before.
 func (t *taskPoller) stateStart() int64 {
 	if t.round == 0 {
 		return max(t.process.Since, 0)

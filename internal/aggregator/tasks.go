@@ -120,7 +120,8 @@ func (r *taskRecorder) eachPoller(f func(*taskPoller)) {
 	}
 }
 
-// checkpoint adds the intervals of many tasks more rarely, for the recording's size.
+// checkpoint adds the tasks' intervals before a checkpoint; those of many tasks more rarely, as they enlarge the
+// recording.
 func (r *taskRecorder) checkpoint() {
 	now := procmem.Now()
 	r.eachPoller(func(t *taskPoller) {
@@ -138,7 +139,7 @@ func (r *taskRecorder) noteGap(until int64) {
 
 func (r *taskRecorder) addIntervals() { r.eachPoller((*taskPoller).addIntervals) }
 
-// finish: tasks that are not read in time count as unchanged.
+// finish adds the last intervals of a process's tasks. Tasks that are not read in time count as unchanged.
 func (r *taskRecorder) finish(p *processState, now int64) {
 	alive := !r.aggregator.ownership.isTakenOver() && p.Target.Alive()
 	if r.aggregator.opts.Tasks && alive { // the recording may be too short for the first round
@@ -153,6 +154,7 @@ func (r *taskRecorder) finish(p *processState, now int64) {
 	p.tasks.all = nil
 }
 
+// openIntervals yields the intervals that are not added yet; false if yield has returned false.
 func (r *taskRecorder) openIntervals(yield func(profile.Interval) bool) bool {
 	for _, p := range r.aggregator.procs {
 		for _, t := range p.tasks.all {

@@ -28,7 +28,7 @@ type Interval struct {
 type Sink interface {
 	// Add must not keep the pointer.
 	Add(*Interval)
-	// ticks: samples of a known stack; observed: ns.
+	// ThreadDone ends the intervals of a thread with ticks samples of a known stack, within observed ns.
 	ThreadDone(id sample.ThreadID, ticks, observed int64)
 	// ProcessDone ends the intervals of a process.
 	ProcessDone(sample.ProcessID)

@@ -234,6 +234,8 @@ func (t *cutimeTree) closeNode(n *cutimeNode) {
 	}
 }
 
+// wasWaitedFor reports whether the parent of an ended process has waited for it, so that the parent's cutime has its
+// time.
 func (t *cutimeTree) wasWaitedFor(n *cutimeNode) bool {
 	p := n.parent
 	if orphan := p.endedAt != 0 && n.endedAt > p.endedAt+closeAfter; orphan || t.exists(n) {

@@ -37,7 +37,8 @@
 // # Kernel samples
 //
 // Kernel samples of a running thread ([Ledger.AddKernelSample], [Ledger.emitPending]) wait until it sleeps, as its
-// clocks are exact only then, within the bounds in pendingsamples.go. Those of a young thread do not wait:
+// clocks are exact only then, within the bounds in pendingsamples.go; those of a young thread do not wait. The waiting
+// ones share their CPU time:
 //
 //	cpu of a sample = Σ cpu of the waiting samples × T / Σ T
 //

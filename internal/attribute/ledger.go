@@ -54,6 +54,8 @@ func (l *Ledger) Observe(now sample.Reading, place Place, onCPU bool) {
 	l.attributeSample(now, place, onCPU, math.MaxInt64)
 }
 
+// attributeSample is Observe for at most maxCPU ns of CPU time. It returns the CPU time that it attributed, and the
+// excess over maxCPU, which the caller attributes.
 func (l *Ledger) attributeSample(now sample.Reading, place Place, onCPU bool, maxCPU int64) (
 	attributed, excess int64,
 ) {

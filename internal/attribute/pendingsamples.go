@@ -28,6 +28,7 @@ type pendingSamples struct {
 	cpu  int64 // ns
 }
 
+// areDue reports whether to attribute them at now, CLOCK_MONOTONIC ns. asleep: the thread sleeps then.
 func (p *pendingSamples) areDue(now int64, asleep bool) bool {
 	n := len(p.list)
 	if !asleep {
@@ -70,7 +71,8 @@ func (l *Ledger) attributePending() {
 	l.pending = pendingSamples{list: l.pending.list[:0]}
 }
 
-// emitPending: no part starts before the account. The excess goes to later samples, finally to a span without samples.
+// emitPending emits the waiting samples; no part starts before the account. The excess goes to later samples, finally
+// to a span without samples.
 func (l *Ledger) emitPending(emit func(Span)) {
 	samples, rest := l.pending.list, l.pending.cpu
 	weights := int64(0)

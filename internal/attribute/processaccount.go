@@ -100,8 +100,8 @@ func (p *ProcessAccount) AddCountedChild(e *ChildCounted) {
 // shortProcess is the CPU time, in multiples of T, from which a process's own samples suffice.
 const shortProcess = 16
 
-// PassUnobservedTo adds an ended process's unobserved time (ns) and samples to the children of its parent. It returns
-// false, and has no effect, if the process has used [shortProcess] or more.
+// PassUnobservedTo adds an ended process's unobserved time and samples to the children of its parent. It returns false,
+// and has no effect, if the process has used shortProcess × standsFor of CPU time or more. Times are in ns.
 func (p *ProcessAccount) PassUnobservedTo(parent *ProcessAccount, unobserved, standsFor int64, program string) bool {
 	if p.attributed+unobserved >= shortProcess*standsFor {
 		return false

@@ -80,7 +80,7 @@ const (
 	ShortLivedChildren = "[short-lived children]"
 	// NoUserSpace is the frame of a thread without user space, as of io_uring.
 	NoUserSpace = "[kernel's own thread]"
-	// ExecOrExit is the frame of a child in exec or exit.
+	// ExecOrExit is the frame of a child in exec or exit without kernel frames.
 	ExecOrExit = "[exec or exit]"
 	// ChildrenThread names threads of [ShortLivedChildren].
 	ChildrenThread = "[children]"

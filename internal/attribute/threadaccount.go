@@ -211,7 +211,7 @@ func (t *ThreadAccount) AttributeNotStopped(n *sample.NotStopped) {
 	}
 }
 
-// endAlive: without a sample, a thread that has used a CPU gets all its time.
+// endAlive ends the account of a living thread. Without a sample, a thread that has used a CPU gets all its time.
 func (t *ThreadAccount) endAlive(e *End) {
 	switch {
 	case e.AtEnd.Wall == 0:

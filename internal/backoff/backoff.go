@@ -41,12 +41,13 @@ func backoffLength(asleep, period int64, threads int, factor, share int64, rng *
 	return randomized(length, rng)
 }
 
-// idleBackoffLength prolongs a back-off while the process's clock stands still, ns.
+// idleBackoffLength returns by how much a back-off is prolonged while the process's clock stands still, ns.
 func idleBackoffLength(threads int, rng *rand.Rand) int64 {
 	return randomized(pollingBackoff(threads), rng)
 }
 
-// pollingBackoff is the mean, before the factor, with which all observations take 1/pollShare of the time.
+// pollingBackoff returns the mean back-off, ns, before the factor, with which observations of all threads take
+// 1/pollShare of the time; at most maxBackoff.
 func pollingBackoff(threads int) int64 { return min(maxBackoff, int64(threads)*pollCost*pollShare) }
 
 // randomized returns length ± 25 %.

@@ -3,7 +3,7 @@
 package backoff
 
 const (
-	// ns
+	// decideEvery is the time between decisions about the factor, ns.
 	decideEvery = 1e9
 	// Sums fade by 1/factorDecay per decision, so that threads that wake twice a minute count.
 	factorDecay = 32

@@ -37,7 +37,7 @@ func New(seed uint64) *Policy {
 	return p
 }
 
-// BeginTick begins a tick. at is CLOCK_MONOTONIC, period the mean distance, ns.
+// BeginTick begins a tick. at is its time, CLOCK_MONOTONIC ns; period the mean distance of ticks, ns.
 func (p *Policy) BeginTick(tick, at, period int64) {
 	p.tick = tick
 	p.now = at

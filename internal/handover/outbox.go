@@ -3,7 +3,8 @@
 package handover
 
 // Waking the aggregator for a few samples costs more than walking them: they wait for handOverSamples, or handOverAfter
-// ns. What is soon out of date goes at once, a new thread that a runtime names after up to handOverUnnamed ns.
+// ns. Events that are soon out of date go at once; those of a new thread that a runtime will name wait for at most
+// handOverUnnamed ns.
 const (
 	handOverAfter   = 100e6
 	handOverUnnamed = 20e6
@@ -41,7 +42,7 @@ func (o *Outbox) Due(now int64) bool {
 	return samples >= handOverSamples || now-o.last >= wait
 }
 
-// maxWait is how old, in ns, the last handover may be.
+// maxWait returns how old, in ns, the last handover may be while this event is held; 0: it is handed over at once.
 func (e *Event) maxWait(now int64) int64 {
 	switch {
 	case e.Kind == FoundUnchanged:

@@ -17,7 +17,8 @@ import (
 
 // SharedProcess is shared by producer and aggregator.
 type SharedProcess struct {
-	// NewSharedProcess sets these. Child: a sampled process has started it, and its time counts from its start.
+	// NewSharedProcess sets these. Child: a sampled process has started it, and its time counts from its start. Parent
+	// is the parent's process id at discovery, 0 if unknown.
 	Target  *loadedcode.Process
 	Child   bool
 	Parent  int
@@ -94,7 +95,7 @@ func (p *SharedProcess) FirstStackEnd() frames.Addr { return p.firstStackEnd.Loa
 // SetOtherMemory sets what observations copy besides stacks; nil: nothing.
 func (p *SharedProcess) SetOtherMemory(other observe.OtherMemory) { p.otherMemory.Store(&other) }
 
-// TakeOtherMemory returns what was set since the last call.
+// TakeOtherMemory returns what was set since the last call; false: nothing was set.
 func (p *SharedProcess) TakeOtherMemory() (observe.OtherMemory, bool) {
 	next := p.otherMemory.Swap(nil)
 	if next == nil {

@@ -90,6 +90,7 @@ func (call *abortedCall) noteLeft() {
 	}
 }
 
+// trySuppressStop reports whether the thread must not be stopped now, and updates notStopped.
 func (t *Thread) trySuppressStop() bool {
 	call := t.abortedCall
 	if call == nil || !call.inCall && call.suppressUntil == 0 {
@@ -124,6 +125,8 @@ func (call *abortedCall) seemsToLast(t *Thread) bool {
 	return userTime < halfOfCPU
 }
 
+// hasSameWords compares the words around the stack pointer with those of the stop. If the stop has copied none, the
+// first call keeps the present words for the next ones, and returns true if it could read any.
 func (call *abortedCall) hasSameWords(t *Thread) bool {
 	if call.wordCount == 0 {
 		if t.Memory != nil { // else the read could wait for pages

@@ -10,7 +10,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// bytes
+// Bytes of the outermost frames that are copied behind a gap.
 const tailCopy = 64 << 10
 
 type copier struct {
@@ -98,7 +98,7 @@ func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	c.deep.Reserve(hints.Bytes)
 }
 
-// bytes
+// Least expected other memory of a thread with tasks, in bytes.
 const expectedTaskBytes = 24 << 10
 
 func (t *Thread) expectedOtherBytes() int {

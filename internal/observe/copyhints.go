@@ -51,6 +51,7 @@ func (h *hintBuffer) put(hints CopyHints) {
 	h.writer = h.middle.Swap(h.writer|unreadBit) &^ unreadBit
 }
 
+// take makes the newest hints those of get, and returns whether they are new. Precondition: on the observing goroutine.
 func (h *hintBuffer) take() bool {
 	if h.middle.Load()&unreadBit == 0 {
 		return false

@@ -53,7 +53,7 @@ func (s *RawSample) copyBytes(t *Thread, from frames.Addr, asked int) error {
 	return nil
 }
 
-// By the ID of an ended first thread, reads return 0 bytes.
+// copy returns the number of bytes. By the ID of an ended first thread, reads return 0 bytes.
 func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	if t.Memory == nil {
 		return procmem.ReadVM(t.TID, from, buf)
@@ -61,7 +61,7 @@ func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	return t.Memory.Copy(t.TID, from, buf), nil
 }
 
-// If all asked bytes were copied, the stack may go on for [copysize.MaxUsual].
+// setStack sets the copied stack. If all asked bytes were copied, it may go on for [copysize.MaxUsual].
 func (s *RawSample) setStack(from frames.Addr, n, asked int) {
 	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buffers.stack[:n]}, Others: s.Mem.Others[:0]}
 	s.Mem.StackEnd = from + uint64(n)

@@ -117,7 +117,7 @@ func waitidInOwnFrames(_ ThreadID, call *procmem.SyscallInfo) bool {
 	return call.Args[2] == 0 || inOwnFrames(call, call.Args[2], 128)
 }
 
-// Sources: ipc/msg.c, do_msgrcv; kernel/signal.c, pause.
+// alwaysInterruptible is for msgrcv (ipc/msg.c, do_msgrcv) and pause (kernel/signal.c).
 func alwaysInterruptible(ThreadID, *procmem.SyscallInfo) bool { return true }
 
 // A time-out would begin again (fs/eventpoll.c, do_epoll_wait).
@@ -138,6 +138,7 @@ func readRestarts(id ThreadID, call *procmem.SyscallInfo) bool {
 // bytes, assumed, of the C library's wrapper and its caller
 const ownFrames = 8 << 10
 
+// inOwnFrames reports whether n bytes at addr are in a sleeper's innermost frames, which no other thread writes.
 func inOwnFrames(call *procmem.SyscallInfo, addr, n uint64) bool {
 	return addr >= call.SP && n <= ownFrames && addr-call.SP <= ownFrames-n
 }

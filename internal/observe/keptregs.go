@@ -54,6 +54,7 @@ func (k *keptRegs) recall(s *RawSample, call *procmem.SyscallInfo, root frames.A
 	return true
 }
 
+// recallOrAwaitRoot is recall. If the stack differs, a walk that finds another root has the thread read again.
 func (k *keptRegs) recallOrAwaitRoot(s *RawSample, call *procmem.SyscallInfo, root frames.Addr) bool {
 	recalled := k.recall(s, call, root)
 	k.awaitsRoot = !recalled && len(k.stack) > 0 && k.isSameCall(call)
@@ -65,6 +66,7 @@ func (k *keptRegs) isSameCall(call *procmem.SyscallInfo) bool {
 		(call.Nr == k.call.Nr || isRestart(call.Nr))
 }
 
+// isSameSleep reports whether the thread is probably still in the sleep in which it was stopped.
 func (k *keptRegs) isSameSleep(call *procmem.SyscallInfo, runs uint64) bool {
 	return len(k.stack) > 0 && k.isSameCall(call) && (runs == k.runs+1 || isRestart(call.Nr))
 }

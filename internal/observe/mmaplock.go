@@ -21,8 +21,8 @@ import (
 const (
 	firstWatched = 1 << 7  // stops of a process of several threads
 	watchedFor   = 1 << 10 // stops after a wait
-	lockHeld     = 200e3   // ns for a read of one byte
-	lockWait     = 1e6     // ns, of an observation
+	lockHeld     = 200e3   // ns; a longer read of one byte has waited for the lock
+	lockWait     = 1e6     // longest wait for the lock in an observation, ns
 )
 
 type lockedReads struct {

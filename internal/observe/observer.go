@@ -105,8 +105,8 @@ func (t *Thread) readClocks() (sched procmem.SchedStat, err error) {
 	return sched, err
 }
 
-// tryConfirmUnchanged: an unchanged thread is read again in some modes, for new hints ([Observer.takeHints]), and
-// sometimes while its stack is incomplete ([retryBackoff]).
+// tryConfirmUnchanged reports whether the thread is unchanged, and not to be read again: for new hints
+// ([Observer.takeHints]), in some modes, and sometimes while its stack is incomplete ([retryBackoff]).
 func (o *Observer) tryConfirmUnchanged(t *Thread, sched procmem.SchedStat) bool {
 	if o.takeHints(t) || o.mode.rereadsUnchanged() {
 		return false
@@ -114,6 +114,7 @@ func (o *Observer) tryConfirmUnchanged(t *Thread, sched procmem.SchedStat) bool 
 	return t.sleep.confirmUnchanged(sched, t.files, t.hints().Incomplete)
 }
 
+// takeHints makes the newest hints those of this observation. again: an unchanged thread is to be read again for them.
 func (o *Observer) takeHints(t *Thread) (again bool) {
 	root := t.hints().Root
 	if !t.feedback.handedOver.take() {
@@ -151,6 +152,7 @@ func (o *Observer) decide(t *Thread, s *RawSample, sched procmem.SchedStat) (Out
 	return Pending, nil
 }
 
+// readAsleep reads the thread if it sleeps.
 func (o *Observer) readAsleep(t *Thread, s *RawSample, sched procmem.SchedStat) (asleep bool, err error) {
 	if !o.reads.begin(t, false) {
 		return false, refusal.MapLock
@@ -193,7 +195,7 @@ func (o *Observer) setSleeperState(t *Thread, s *RawSample) (letter byte) {
 	return st.State
 }
 
-// mustStopSleeper: in a group stop any register may be needed.
+// mustStopSleeper reports whether to stop a sleeper for its registers: in a group stop any may be needed.
 func (o *Observer) mustStopSleeper(t *Thread, s *RawSample, letter byte) bool {
 	switch letter {
 	case 'T':
@@ -205,6 +207,8 @@ func (o *Observer) mustStopSleeper(t *Thread, s *RawSample, letter byte) bool {
 	return false
 }
 
+// tryStopForRegister reports whether to stop a sleeper for a missing register. If one is missing and the stop is not
+// allowed, it sets s.stopRefused.
 func (o *Observer) tryStopForRegister(t *Thread, s *RawSample) bool {
 	if s.recalled || !o.missingRegisters.has(siteKey(t.TID, s)) {
 		return false

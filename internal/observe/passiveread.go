@@ -106,8 +106,8 @@ func (r *passiveReader) keep(t *Thread, s *RawSample, call *procmem.SyscallInfo,
 	}
 }
 
-// checkStoppable: CAP_SYS_PTRACE does not override the mode of the /proc syscall file. A sleeper whose call is unknown
-// may not be stopped.
+// checkStoppable returns an error if a stop is not permitted: CAP_SYS_PTRACE does not override the mode of the /proc
+// syscall file. A sleeper whose call is unknown may not be stopped.
 func checkStoppable(files *procmem.ThreadFiles) error {
 	var st procmem.Stat
 	if err := files.Stat(&st); err != nil {

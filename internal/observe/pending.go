@@ -10,7 +10,7 @@ import (
 	"prywalk/ptrace"
 )
 
-// ns
+// Longest time that a stop is pending, ns.
 const pendingLimit = 2e9
 
 // Attached counts pending stops, including cancelled ones of threads that have not stopped.
@@ -43,7 +43,7 @@ func (st *requestedStops) markQueued() {
 }
 
 // FinishStopped finishes the observations of all stopped threads, and returns their number. It busy-waits for the first
-// one until the deadline.
+// one until the deadline (CLOCK_MONOTONIC, ns; 0: not at all).
 func (st *requestedStops) FinishStopped(deadline int64, done func(*Thread, *RawSample, error)) (n int) {
 	for attachment := st.ctl.SpinAny(deadline); attachment != nil; attachment = st.ctl.SpinAny(0) {
 		if st.finishOne(attachment, done) {
@@ -75,6 +75,8 @@ func (st *requestedStops) finishOne(attachment *ptrace.Attachment, done func(*Th
 	return true
 }
 
+// repeatStop requests the stop again whose sample s has no memory of the new program. A call that the first stop has
+// aborted is left alone.
 func (st *requestedStops) repeatStop(t *Thread, s *RawSample) error {
 	t.noteLostStop(StopRecord{Time: s.StopTime, Cause: s.StopCause, CallEffect: s.CallEffect})
 	t.stops.notStopped = s.NotStopped // fillSample has taken it
@@ -119,8 +121,8 @@ func (st *requestedStops) Cancel(t *Thread) bool {
 }
 
 const (
-	leaveTimeout = 500e6 // ns
-	leavePoll    = 5e6   // ns
+	leaveTimeout = 500e6 // longest FinishOrCancelAll, ns
+	leavePoll    = 5e6   // one wait in it, ns
 )
 
 // FinishOrCancelAll finishes pending observations for at most 0.5 s and cancels the others, before [ptrace.Suspending]

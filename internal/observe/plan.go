@@ -48,8 +48,8 @@ func (t *Thread) prepareFindAnchor() {
 	t.copies.innerTID, _ = t.files.InnerTID() // 0 if the thread has ended
 }
 
-// SetPlan makes the next observations carry out a plan from an anchor on; nil: none. isNew: another plan than
-// before.
+// SetPlan makes the next observations carry out a plan from an anchor on; nil: none. isNew: there is a plan, and it or
+// the anchor has changed; an unchanged thread is then read again.
 func (feedback *WalkFeedback) SetPlan(p *managed.Plan, anchor frames.Addr) (isNew bool) {
 	if feedback.reads.Plan == p && feedback.reads.Anchor == anchor {
 		return false

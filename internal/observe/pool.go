@@ -23,7 +23,7 @@ type Pool struct {
 	frugal       bool
 }
 
-// in bytes
+// Bounds of a frugal pool, in bytes.
 const (
 	maxKeptFrugal  = 8 << 20
 	minLargeFrugal = 16 << 10

@@ -11,7 +11,7 @@ import (
 //
 // A queued thread stops late; by then a CPU quota may hold up the tracer.
 
-const maxQueued = 4e9 // ns
+const maxQueued = 4e9 // ns after which a queued thread is stopped in any case
 
 // StopOnlyOnCPU limits stops to threads on a CPU, if the kernel shows that, those that the tracer preempted, and those
 // found queued for 4 s.

@@ -56,7 +56,7 @@ type RawSample struct {
 	OnCPU      bool
 	Basis      sample.Basis
 	NotStopped sample.NotStopped
-	StopTime   int64        // upper bound, ns
+	StopTime   int64        // upper bound of the stop's length, ns, without queued, blocked or kernel time before it
 	StandsFor  int64        // CPU time, ns, that a kernel sample stands for
 	RanOn      int64        // from the interrupt to the stop, ns
 	StopCause  ptrace.Cause // of a stop longer than LongStop

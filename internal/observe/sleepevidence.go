@@ -56,6 +56,7 @@ func (b *baseline) isUnchanged(s procmem.SchedStat) bool {
 	return b.valid && b.runsUntilGroupStop == 0 && s.Runs == b.runs && s.Runs != 0
 }
 
+// acceptReturnToStop makes the group stop the baseline if the thread has run only to return into it; else false.
 func (b *baseline) acceptReturnToStop(s procmem.SchedStat, files *procmem.ThreadFiles) bool {
 	if !b.valid || b.runsUntilGroupStop == 0 || s.Runs != b.runs+b.runsUntilGroupStop {
 		return false
@@ -83,6 +84,7 @@ const (
 	retryFactor = 4
 )
 
+// countUnchanged counts an observation of an unchanged thread, and returns whether to read the thread again.
 func (r *retryBackoff) countUnchanged(incomplete bool) bool {
 	if !incomplete {
 		*r = retryBackoff{}

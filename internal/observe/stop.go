@@ -104,6 +104,7 @@ func (st *requestedStops) sleepingCall(t *Thread) (call procmem.SyscallInfo, run
 	return call, 0, false
 }
 
+// finish reads a thread that has stopped or ended, and lets it go. The raw sample is valid without an error.
 func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*RawSample, error) {
 	s := t.stops.sample
 	t.stops.sample = nil
@@ -178,7 +179,7 @@ func (st *requestedStops) setTimes(t *Thread, s *RawSample) {
 	st.limit.noteStop(t, s.StopTime)
 }
 
-// ns from the interrupt to the stop of a running thread
+// Longest time from the interrupt to the stop of a running thread, ns.
 const maxStopEntry = 20e3
 
 // stopTimes returns an upper bound of the stop's length, and how long the thread ran on before it, in ns. If it has not

@@ -5,8 +5,8 @@ package observe
 import "time"
 
 const (
-	firstStopTime = 30e3 // ns
-	minStopTime   = 10e3 // ns
+	firstStopTime = 30e3 // expected length of a first stop, ns
+	minStopTime   = 10e3 // least expected length, ns
 	// An estimate above the limit falls by 1/stopLimitDecay with each skipped stop.
 	stopLimitDecay = 256
 )

@@ -72,8 +72,8 @@ type searchSchedule struct {
 	repeat bool  // a task was created before the last search
 }
 
-// startIfDue: a creation is followed by two searches: children of a parent that ends during a search go to a process
-// that may have been read already.
+// startIfDue begins a search if one is due, and returns whether it is. Two searches follow a creation: children of a
+// parent that ends during a search go to a process that may have been read already.
 func (s *searchSchedule) startIfDue(now int64, created bool) bool {
 	if !created && !s.repeat && s.last != 0 && now-s.last < int64(idleDiscoverInterval) {
 		return false
@@ -166,6 +166,7 @@ func (s *Sampler) selectNew(ctx context.Context, known map[int]uint64) {
 	forgetEnded(known)
 }
 
+// sendFound passes a process to the aggregator; false: ctx has ended.
 func (s *Sampler) sendFound(ctx context.Context, f foundProcess) bool {
 	select {
 	case s.found <- f:

@@ -65,9 +65,9 @@
 //
 // # CPU time of prywalk
 //
-// --max-overhead lowers the rate of ticks to what prywalk and the stops may take (schedule.OverheadBudget); under a CPU
-// quota of its own it takes at most half of that (schedule.Quota). Other activities have a bound each, as a part of one
-// CPU or of the time:
+// --max-overhead lowers the rate of ticks to what prywalk and the stops may take (schedule.OverheadBudget). If prywalk
+// has a CPU quota of its own, it takes at most half of that (schedule.Quota). Each other activity has a bound, as a
+// part of one CPU or of the time:
 //
 //	activity                                          at most  constant
 //	observations of unchanged threads                 1/256    backoff.pollShare

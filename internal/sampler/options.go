@@ -32,7 +32,8 @@ type Options struct {
 	Threads *regexp.Regexp
 	// Children adds sampled processes' children.
 	Children bool
-	// Select, if set, returns the processes to sample; new ones are added. It is called on a goroutine of the Sampler.
+	// Select, if set, returns the processes to sample; new ones are added, and sampling goes on while there are none.
+	// It is called on a goroutine of the Sampler.
 	Select func() []int
 	// Refused are those of Select that could not be opened, and are not opened again.
 	Refused []int

@@ -155,7 +155,8 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	return s.stats(producer), s.common.Failure.Get()
 }
 
-// newProducer: the recording begins at start, CLOCK_MONOTONIC ns, and boot, clock ticks after boot.
+// newProducer returns the tracer, or a test's producer. The recording begins at start, CLOCK_MONOTONIC ns; boot is the
+// launch of the command, or without one the same moment, in clock ticks after boot.
 func (s *Sampler) newProducer(start int64, boot uint64) handover.Producer {
 	if s.opts.NewProducer != nil {
 		return s.opts.NewProducer(s.common, s.control.Arriving())
@@ -226,7 +227,8 @@ func (s *Sampler) discardRest() {
 // CheckpointNow asks for a checkpoint at the next tick.
 func (s *Sampler) CheckpointNow() { s.control.CheckpointNow() }
 
-// Hold suspends all access to targets until [Sampler.Resume]. Ticks are neither made nor missed.
+// Hold suspends all access to targets until [Sampler.Resume]. Ticks are neither made nor missed; a long Hold is
+// attributed as not observed.
 func (s *Sampler) Hold() { s.control.Hold() }
 
 // Resume ends a Hold.

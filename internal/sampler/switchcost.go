@@ -20,8 +20,8 @@ const (
 	minSwitchShare = 0.02
 )
 
-// setSwitchCost: a sampling timer that is due while interrupts are off fires after the switch. The CPU time of a timed
-// sleep is an upper bound of a switch's.
+// setSwitchCost sets the cost of a context switch, 0 unless samples miss many ends of runs: a sampling timer that is
+// due while interrupts are off fires after the switch. The CPU time of a timed sleep is an upper bound.
 func setSwitchCost(cpu *runstats.CPU) {
 	cpu.SwitchCost = maxSwitchCost
 	if cpu.Unsampled() < minSwitchShare {

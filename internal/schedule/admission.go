@@ -16,7 +16,8 @@ type admission struct {
 	threadLoss float64 // mean, of an observation, ns
 }
 
-// admit: part is what the rate asks for, left what targets may still lose, ns.
+// admit returns how many of the due threads a tick observes, at least one if any is due. part is the part of them that
+// the rate asks for, left what targets may still lose, ns.
 func (a *admission) admit(due int, part, left float64) int {
 	a.admitted = due
 	if due == 0 {

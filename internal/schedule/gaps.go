@@ -18,7 +18,8 @@ const (
 
 // GapDetector detects gaps. Moments are CLOCK_MONOTONIC, all times ns.
 type GapDetector struct {
-	// Total and Longest are of Gaps.
+	// Gaps is the number of gaps, Total their sum and Longest the longest. Suspended is how long the machine was
+	// suspended since sampling began.
 	Gaps, Total, Longest int64
 	Suspended            int64
 
@@ -35,7 +36,8 @@ func (g *GapDetector) Begin(now, suspended int64) {
 	*g = GapDetector{lastObservation: now, unixAhead: time.Now().UnixNano() - now, sinceBoot: suspended}
 }
 
-// BeginTick counts withheld ticks, too. period is the present one, ns.
+// BeginTick records the begin of a tick, also of a withheld one, at now. period is the present mean distance of ticks,
+// ns.
 func (g *GapDetector) BeginTick(now, period int64) {
 	if g.lastTick != 0 {
 		apart := min(now-g.lastTick, gapTicks*g.usualDistance)

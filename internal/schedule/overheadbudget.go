@@ -136,7 +136,7 @@ func (b *OverheadBudget) Overdrawn() float64 {
 	return max(b.lost-b.maxOverhead*b.ran, 0)
 }
 
-// UpdateRate returns the present frequency of ticks, ticks/s.
+// UpdateRate returns the present frequency of ticks, at most the requested one, ticks/s.
 func (b *OverheadBudget) UpdateRate(now int64) float64 {
 	if !b.Limited() {
 		return b.freq

@@ -4,8 +4,8 @@ package schedule
 
 import "math/rand/v2"
 
-// Ticks are at distances from 3/4 to 5/4 of the period, so that they do not keep step with a target. CLOCK_MONOTONIC
-// ns.
+// Ticks are at distances from 3/4 to 5/4 of the period, so that they do not keep step with a target. Times are
+// CLOCK_MONOTONIC ns.
 type Ticks struct {
 	Missed int64
 

@@ -58,6 +58,7 @@ func (d *PreemptionDetector) CPU(woken int64) int {
 	return d.cpu
 }
 
+// readArrival reads, once per wake-up, when the tracer arrived on its CPU; false if that is unknown.
 func (d *PreemptionDetector) readArrival(woken int64) bool {
 	if d.self == nil {
 		d.self = procmem.OpenThread(os.Getpid(), unix.Gettid(), procmem.NewFDBudget(0))
@@ -69,7 +70,7 @@ func (d *PreemptionDetector) readArrival(woken int64) bool {
 	return d.arrivalKnown
 }
 
-// Close closes a file.
+// Close closes the /proc files of the tracer's thread.
 func (d *PreemptionDetector) Close() {
 	if d.self != nil {
 		d.self.Close()

@@ -24,6 +24,7 @@ type SyscallStops struct {
 	exactAt int64 // last exact sample, or begin of many, CLOCK_MONOTONIC ns
 }
 
+// noteStop records a stop of a thread on a CPU. inSyscall: at the end of a call.
 func (s *SyscallStops) noteStop(now int64, inSyscall bool) {
 	atCallEnd := 0.0
 	if inSyscall {
@@ -38,6 +39,7 @@ func (s *SyscallStops) noteStop(now int64, inSyscall bool) {
 	s.many = many
 }
 
+// carriesCPU reports whether CPU time of an inexact sample is carried to the next exact one.
 func (s *SyscallStops) carriesCPU(now int64) bool {
 	return s.many && now-s.exactAt < maxCarryTime
 }

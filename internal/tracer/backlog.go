@@ -31,10 +31,12 @@ const (
 
 func (b *backlog) beginTick() { b.pausedFor = 0 }
 
+// isFull reports whether the aggregator is far behind, or a garbage collection is due.
 func (b *backlog) isFull(now int64) bool {
 	return !b.shared.Queue.HasRoom() || b.shared.Pool.BytesInUse() > MaxBacklog || b.shared.Garbage.Draining(now)
 }
 
+// roomForCopy reports whether a further stack may be copied. It may pause.
 func (b *backlog) roomForCopy() bool {
 	if b.shared.Out.Len() >= handOverEarly {
 		b.handOver()

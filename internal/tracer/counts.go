@@ -13,7 +13,7 @@ import (
 type counts struct {
 	attempted, byStop, byPassiveRead, unchanged int64
 	leftToLaterTick                             int64
-	inferred, ranInBackoff                      int64 // in ticks of back-offs
+	inferred, ranInBackoff                      int64 // ticks of back-offs in which the thread had not run, or had run
 	failed                                      [refusal.NumReasons]int64
 	shortRuns                                   shortRuns
 	stopCounts

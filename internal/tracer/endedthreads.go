@@ -31,7 +31,7 @@ const (
 	// ns between reports; they take at most 1/reportShare of the time
 	reportEvery = 1e9
 	reportShare = 500
-	readAtOnce  = 32
+	readAtOnce  = 32 // clocks read between two checks for stops
 )
 
 type endedReport struct {

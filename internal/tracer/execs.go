@@ -164,7 +164,8 @@ func (p *process) mayBeInExec(tids []int, now int64) bool {
 	return p.firstThreadMayExec()
 }
 
-// mayBeChangingProgram bounds the time: a new program that prywalk is not permitted to read never shows.
+// mayBeChangingProgram reports whether an exec may still be in progress, for longestChange at most: a new program that
+// prywalk is not permitted to read never shows.
 func (p *process) mayBeChangingProgram(now int64) bool {
 	state := &p.execState
 	if state.changingSince == 0 {
@@ -177,8 +178,8 @@ func (p *process) mayBeChangingProgram(now int64) bool {
 	return true
 }
 
-// firstThreadMayExec reports whether the first thread, alone, may be about to replace the address space: it does not
-// sleep, for longestExec of CPU time.
+// firstThreadMayExec reports whether the first thread, alone, may be about to replace the address space: it was just
+// found alone, or does not sleep and has not used longestExec of CPU time since.
 func (p *process) firstThreadMayExec() bool {
 	state := &p.execState
 	p.list.hintChange()

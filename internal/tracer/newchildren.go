@@ -83,7 +83,8 @@ func (n *newChildren) begin() {
 	n.finder.PinReads(ptrace.Pin, ptrace.Unpin)
 }
 
-// mayPrecedeExec: an exec under a tracer without CAP_SYS_PTRACE does not grant the rights of a set-user-ID program.
+// mayPrecedeExec reports whether a process may be stopped that may call exec meanwhile. An exec under a tracer without
+// CAP_SYS_PTRACE does not grant the rights of a set-user-ID program.
 func mayPrecedeExec() bool {
 	var s procmem.Status
 	return procmem.ReadStatus(os.Getpid(), &s) == nil && s.CapEff>>unix.CAP_SYS_PTRACE&1 != 0

@@ -107,6 +107,8 @@ func (o *observations) accept(th *thread, raw *observe.RawSample) {
 	o.report(th, raw)
 }
 
+// clocksMayBeExecCallers reports whether the clocks that were read of a first thread may be those of another, which has
+// called exec ([execs]).
 func (o *observations) clocksMayBeExecCallers(th *thread, clocks procmem.SchedStat) bool {
 	if !th.isFirst() || clocks == th.accountedClocks {
 		return false
@@ -123,6 +125,7 @@ func (th *thread) provesNoExec(s *observe.RawSample) bool {
 	return !th.clocksWentBack(s.Sched) && th.proc.runsTrackedProgram()
 }
 
+// inOtherCall reports whether a thread that was read passively was in a system call that is no exec.
 func inOtherCall(s *observe.RawSample) bool {
 	exec := s.Call.Nr == unix.SYS_EXECVE || s.Call.Nr == unix.SYS_EXECVEAT
 	return !s.Call.Running && s.Call.Nr >= 0 && !exec

@@ -18,7 +18,7 @@ type ownWork struct {
 	workPart   float64
 }
 
-// in ticks
+// Ticks after lastWanted for which the work is measured.
 const wantedFor = 100
 
 func (o *ownWork) measure(tick, now int64) {

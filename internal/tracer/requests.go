@@ -16,7 +16,7 @@ type requests struct {
 	checkpointed, refreshed int64
 }
 
-// in durations of the last one
+// Least distance of checkpoints and of refreshes, in durations of the last one.
 const (
 	checkpointPart = 20
 	refreshPart    = 200

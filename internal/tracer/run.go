@@ -102,7 +102,7 @@ func (t *Tracer) beginOnce() {
 	}
 }
 
-const lastTickFor = 100e6 // ns
+const lastTickFor = 100e6 // ns for the last tick
 
 func (t *Tracer) observeLast(now int64) {
 	ender, _ := t.engine.(engine.Ender)
@@ -128,7 +128,7 @@ func (t *Tracer) observeLast(now int64) {
 	t.backlog.handOverAll()
 }
 
-const heldStep = 20e6 // ns
+const heldStep = 20e6 // between checks during a Hold, ns
 
 // hold waits until Resume, the end of ctx, or an imminent stop of this process.
 func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {

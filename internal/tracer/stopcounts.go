@@ -77,7 +77,7 @@ func (c *stopCounts) longStops() runstats.Causes {
 	return causes
 }
 
-// Parameters broken and repeated count all calls.
+// calls returns the effects on system calls; broken and repeated count all calls.
 func (c *stopCounts) calls(broken, repeated int64) runstats.Calls {
 	return runstats.Calls{
 		Restarted: c.restarted, Broken: broken, ReportedTwice: repeated,

@@ -215,6 +215,7 @@ func (s *stops) preferCPUOf(observed *observe.Thread) {
 	}
 }
 
+// mayPreemptTarget reports whether the tracer's wake-up may have preempted a preferred thread.
 func (s *stops) mayPreemptTarget() bool {
 	return s.cpus.MayShareTargetCPU() && s.shared.Observer.Preemption().WokenByTimer()
 }

@@ -43,7 +43,7 @@ const (
 	listShare = 128
 )
 
-// Parameter fromStart: all threads began within the recording.
+// newThreadList returns an empty list. fromStart: all threads began within the recording.
 func newThreadList(fromStart bool) threadList {
 	return threadList{byTID: map[int]*thread{}, startKnown: fromStart}
 }
@@ -58,9 +58,10 @@ func (list *threadList) all() []*thread { return list.inOrder }
 // listed is the number of threads of the last listing, tracked or not.
 func (list *threadList) listed() int { return len(list.tids) }
 
-// knowsStart: the threads of the start of the recording are known.
+// knowsStart reports whether the threads at the start of the recording are known.
 func (list *threadList) knowsStart() bool { return list.startKnown }
 
+// due reports whether to list the threads. clock is the process's, allThreads the number of threads of all processes.
 func (list *threadList) due(now int64, clock *engine.Clock, allThreads int) bool {
 	if list.listedAt == 0 {
 		return true
@@ -81,6 +82,7 @@ func (list *threadList) makeDue() { list.listedAt = 0 }
 
 func (list *threadList) hintChange() { list.changeHinted = true }
 
+// read begins a listing, and returns the threads in the kernel's order. cpu is the process's clock, ns.
 func (list *threadList) read(dir *procmem.TaskDir, now int64, cpu uint64) (tids []int, err error) {
 	list.listedAt = now
 	list.clockThen = cpu
@@ -113,6 +115,7 @@ func (list *threadList) add(th *thread) {
 	delete(list.rejected, th.Observed.TID)
 }
 
+// fromZero reports whether a thread that is found now began within the recording.
 func (list *threadList) fromZero(tid int) bool { return list.startKnown && !list.rejected[tid].old }
 
 // remove marks a thread as gone; it stays in inOrder until the next listing.
@@ -134,6 +137,7 @@ func (list *threadList) reject(tid int, now int64) {
 	list.rejected[tid] = entry
 }
 
+// rejects reports whether a thread was rejected, and its name is not read again yet.
 func (list *threadList) rejects(tid int, now int64) bool { return now < list.rejected[tid].retryAt }
 
 func (list *threadList) forgetAllRejected() { clear(list.rejected) }

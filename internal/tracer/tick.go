@@ -194,7 +194,7 @@ func (t *Tracer) hasFinished() bool {
 	return !t.opts.OutlivesTargets && t.tracked.allEnded() && len(t.control.arriving) == 0
 }
 
-const sleepStep = 20e6 // ns
+const sleepStep = 20e6 // between checks of a sleeping tracer, ns
 
 func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
 	for {

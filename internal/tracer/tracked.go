@@ -162,8 +162,8 @@ func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	return th
 }
 
-// Result noUser: the thread never runs in user space. The kernel escapes a backslash in stat (fs/proc/array.c,
-// proc_task_name), not in comm.
+// readIdentity reads the name. noUser: the thread never runs in user space. The kernel escapes a backslash in stat
+// (fs/proc/array.c, proc_task_name), not in comm.
 func readIdentity(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, err error) {
 	var st procmem.Stat
 	if err := files.Stat(&st); err != nil || bytes.IndexByte(st.Comm.Bytes(), '\\') < 0 {

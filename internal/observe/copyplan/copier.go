@@ -187,6 +187,7 @@ func (c *Copier) saveNodes() {
 	c.savedNodes = c.savedNodesBuf[:copy(c.savedNodesBuf[:], c.nodes[:c.nodeCount])]
 }
 
+// reuseFoundAnchor sets SlotAnchor to the thread's last result of FindNode; false if that does not hold any more.
 func (c *Copier) reuseFoundAnchor() bool {
 	if c.foundAnchor == nil || *c.foundAnchor == 0 {
 		return false
@@ -250,6 +251,7 @@ func (d *density) next(at frames.Addr) uint64 {
 	return 0
 }
 
+// readNode reads a node, and with bytes up to its page's end if readable. It returns false if the node is not readable.
 func (c *Copier) readNode(at frames.Addr, size, with uint64) bool {
 	end := max(at|(pageSize-1)+1, at+size)
 	if with > pageSize {

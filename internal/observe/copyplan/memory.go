@@ -58,6 +58,7 @@ func (m *memory) word(addr frames.Addr) uint64 {
 	return binary.LittleEndian.Uint64(b)
 }
 
+// read copies up to n bytes into a new region, and returns whether it got any.
 func (m *memory) read(addr frames.Addr, n uint64) bool {
 	n = min(n, uint64(len(m.buf)-m.bufUsed))
 	if n == 0 || m.regionCount == len(m.out) {

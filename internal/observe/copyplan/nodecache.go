@@ -52,6 +52,7 @@ func (cache *nodeCache) put(n memoryRange) {
 	cache.pieceCount++
 }
 
+// readCachedNodes reads the checked nodes, once for each check, and returns whether it got any.
 func (c *Copier) readCachedNodes() bool {
 	cache := c.cache
 	if cache == nil || cache.until == 0 {

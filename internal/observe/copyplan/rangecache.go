@@ -99,9 +99,10 @@ func (c *Copier) readRanges() {
 	u.count = c.regionCount - u.first
 }
 
-// bytes
+// Bytes of the largest node that may cross the end of a range.
 const rangeOverlaps = 256
 
+// readMissing reads what the last ranges lack of n bytes, and returns whether it got any.
 func (c *Copier) readMissing(at frames.Addr, n uint64) bool {
 	if n == 0 || c.copyOf(at, n) != nil {
 		return n > 0

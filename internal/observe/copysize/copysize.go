@@ -7,7 +7,7 @@ import (
 	"prywalk/internal/loadedcode"
 )
 
-// in bytes
+// Sizes of copies, in bytes.
 const (
 	First        = 64 << 10   // before a walk
 	MinWhole     = 64 << 10   // of the whole stack

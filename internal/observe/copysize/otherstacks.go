@@ -27,13 +27,13 @@ type OtherStacks struct {
 
 type otherStackLearner struct {
 	*OtherStacks
-	next      int
+	next      int                 // index of the place that was replaced last
 	keepFor   int                 // walks elsewhere until a place is dropped
 	walksLeft [MaxOtherStacks]int // 0: the place is kept
 	gaveUp    bool                // a place was dropped since the last addMissing
 }
 
-// A kernel sample has one stack only.
+// update returns again = true if the walk led to a new place that was not copied. A kernel sample has one stack only.
 func (learner *otherStackLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy) (again bool) {
 	learner.noteUsed(w)
 	if end != EndCutOther && end != EndOtherStack || c.KernelSample && w.OnOtherStack() {
@@ -79,6 +79,7 @@ const (
 	maxOthersKept = 1 << 14
 )
 
+// addMissing adds a place that was not copied. added: it has replaced no other.
 func (learner *otherStackLearner) addMissing(addr uint64) (added bool) {
 	if learner.keepFor == 0 || learner.gaveUp {
 		learner.keepFor = min(max(2*learner.keepFor, minOthersKept), maxOthersKept)
@@ -100,7 +101,7 @@ func (learner *otherStackLearner) noteUsed(w *frames.Walker) {
 	}
 }
 
-// Bit i of used: this walk used StackPlaces[i].
+// countWalk drops the places that no walk has used for long. Bit i of used: this walk used StackPlaces[i].
 func (learner *otherStackLearner) countWalk(used uint) {
 	list, n := &learner.StackPlaces, 0
 	for i := range list {

@@ -31,7 +31,7 @@ type sizeLearner struct {
 	walks          uint
 }
 
-// in incomplete walks
+// Walks without a complete one after which ToEnd is dropped.
 const maxWalksToEnd = 8
 
 // after which a CopyEnd is not set again
@@ -92,7 +92,8 @@ func (learner *sizeLearner) sizeToEnd(c *WalkedCopy) uint64 {
 	return 0
 }
 
-// Parameter cut: the copy was too short; toCopyEnd: it went up to CopyEnd.
+// setSize returns again = true if the next copy is longer. cut: the copy was too short; toCopyEnd: it went up to
+// CopyEnd.
 func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (again bool) {
 	old := learner.Bytes
 	want := used + Margin
@@ -117,7 +118,8 @@ func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (ag
 	return cut && old < MaxUsual
 }
 
-// Other data may follow the end of a complete walk (goroutines). A passed CopyEnd is set again at most maxPassed times.
+// setCopyEnd sets CopyEnd: other data may follow the end of a complete walk (goroutines). A passed CopyEnd is set again
+// at most maxPassed times.
 func (learner *sizeLearner) setCopyEnd(addr uint64) {
 	copyEnd := addr + Margin
 	if learner.copyEndInvalid && copyEnd == learner.passedEnd && learner.passed <= maxPassed {

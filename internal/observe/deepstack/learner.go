@@ -16,7 +16,7 @@ type history struct {
 	lastDeep uint32
 }
 
-// Parameter complete: the last frame is the outermost one.
+// learn returns which have changed. complete: the last frame is the outermost one.
 func (h *history) learn(walk []frameEnd, complete bool) (sizes, marks bool) {
 	h.walks++
 	for i := range walk {
@@ -62,8 +62,8 @@ type Learner struct {
 	history *history // nil: the stack was not deep lately
 }
 
-// Walked learns from a walk of a copy. After a cut walk the next copy needs [WholeBytes] bytes in one piece: the
-// outline is dropped.
+// Walked learns from a walk of a copy. dropped: the walk was cut, and so the outline is dropped: the next copy needs
+// [WholeBytes] bytes in one piece.
 func (learner *Learner) Walked(
 	end copysize.WalkEnd, w *frames.Walker, c *copysize.WalkedCopy, walked *WalkedFrames,
 ) (dropped bool) {

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/observe/copysize"
 )
 
-// in bytes
+// Sizes in bytes.
 const (
 	DeepFrom   = 64 << 10              // shallower stacks are copied in one piece
 	TopBytes   = copysize.MinInnermost // copied of the top

@@ -105,7 +105,7 @@ func (s *search) copyFrames() {
 	s.copyUntilChain(reached)
 }
 
-// Failed chains may be the thread's frames.
+// copyBeyondFailed copies some stack beyond the failed chains, which may be the thread's frames.
 func (s *search) copyBeyondFailed() {
 	size := min(failedCopy, len(s.free))
 	if s.failedEnd <= s.memory.topEnd() || s.root != 0 && s.failedEnd >= s.root || !s.memory.hasRoom() || size == 0 {
@@ -199,7 +199,8 @@ func (s *search) copyInSteps(from frames.Addr, to []byte) (found bool) {
 	return found
 }
 
-// Without a successful chain, reached is the highest place of all, or the top's end.
+// followTop follows all chains that begin in the top. ok: one succeeded. Otherwise reached is the highest place of all,
+// or the top's end.
 func (s *search) followTop() (reached frames.Addr, ok bool) {
 	top := s.memory.topEnd()
 	s.reset()
@@ -238,6 +239,7 @@ func (s *search) tryChain(pc, sp frames.Addr) chain {
 	return c
 }
 
+// followAll follows all chains that begin in b, the copy at an address. ok: one succeeded.
 func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
 	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries && s.framesLeft > 0; {
 		value := binary.LittleEndian.Uint64(b)
@@ -307,6 +309,7 @@ func (s *search) followChain(pc, sp frames.Addr) (c chain) {
 	return c
 }
 
+// copyEnd copies the outer end of a frame, and returns the return address there.
 func (s *search) copyEnd(end, size frames.Addr) (pc frames.Addr, ok bool) {
 	below, above := frames.Addr(pieceBelow), frames.Addr(endAbove)
 	if size < maxSmallFrame {

@@ -27,6 +27,7 @@ func (s *stopCopy) add(r frames.Region) {
 
 func (s *stopCopy) drop(n int) { s.Others = s.out[:n] }
 
+// returnAddressAt returns the return address at a frame's outer end, if copied with the saved registers.
 func (s *stopCopy) returnAddressAt(end frames.Addr) (pc frames.Addr, ok bool) {
 	from := end - savedBelow
 	if top := &s.Stack; from-top.Addr < uint64(len(top.Bytes)) {
