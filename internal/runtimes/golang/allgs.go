@@ -160,9 +160,9 @@ func (a *allgs) decode(at uint64, b []byte, l layoutG) Goroutine {
 
 func (a *allgs) isSystem(g *Goroutine) bool {
 	f := a.startFuncs.at(g.Start)
-	if f.idle != "" && g.Status == goroutineWaiting {
+	if f.idle != "" {
 		why := a.waitReason(g)
-		return why == "" || why == f.idle
+		return g.Status == goroutineWaiting && (why == "" || why == f.idle)
 	}
 	return g.inC() || f.system
 }

@@ -158,12 +158,16 @@ func TestWordsOfModuledataAreThoseOfTheRuntimesSources(t *testing.T) {
 			s.h.magic = magic118
 		}
 		var w [mdWords]uint64
-		w[words["gofunc"]] = gofunc
+		at, ok := words["gofunc"]
+		if !ok {
+			t.Fatal("moduledata has no field gofunc")
+		}
+		w[at] = gofunc
 		if end, ok := words["epclntab"]; ok {
 			w[end] = table + size
 		}
 		if got := s.gofunc(&w); got != gofunc {
-			t.Errorf("go:func.* is at %#x, not word %d", got, words["gofunc"])
+			t.Errorf("go:func.* is at %#x, not word %d", got, at)
 		}
 	})
 }
