@@ -157,7 +157,8 @@ func writtenBy0F(i *x86.Inst) uint32 {
 	case op == 0xb0: // cmpxchg, of bytes
 		return byteRM(i) | 1<<hwAX
 	case op == 0xa4, op == 0xa5, op == 0xac, op == 0xad, op == 0xab, op == 0xb3, op == 0xbb,
-		op == 0xba && i.Reg&7 > 4, op == 0x78, op == 0x7e && i.Prefix&x86.PrefixF3 == 0:
+		op == 0xba && i.Reg&7 > 4, op == 0x78 && i.Prefix&(x86.Prefix66|x86.PrefixF2) == 0,
+		op == 0x7e && i.Prefix&x86.PrefixF3 == 0:
 		// shld, shrd, bts, btr, btc, vmread, movd
 		return writtenRM(i)
 	case op == 0x20, op == 0x21: // mov from control and debug registers, whatever ModRM.mod is

@@ -46,6 +46,7 @@ func TestRegistersThatRareInstructionsWrite(t *testing.T) {
 		{"int 0x80", []byte{0xcd, 0x80}, 1<<hwAX | 0xf<<8, 0},
 		{"mov rbx, cr4", []byte{0x0f, 0x20, 0xe3}, 1 << hwBX, 0},
 		{"mov rbx, cr4 (of a memory form)", []byte{0x0f, 0x20, 0x23}, 1 << hwBX, 0},
+		{"extrq xmm3, 2, 1", []byte{0x66, 0x0f, 0x78, 0xc3, 2, 1}, 0, 0},
 		{"vmread rbx, rcx", []byte{0x0f, 0x78, 0xcb}, 1 << hwBX, 0},
 		{"encodekey128 ebx, ecx", []byte{0xf3, 0x0f, 0x38, 0xfa, 0xd9}, 1 << hwBX, 0},
 		{"encodekey256 ebp, ecx", []byte{0xf3, 0x0f, 0x38, 0xfb, 0xe9}, 1 << hwBP, 0},
