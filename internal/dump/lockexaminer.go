@@ -97,13 +97,8 @@ const maxAwakeTime = 400 * time.Millisecond
 // owner.
 func (e *lockExaminer) resampleAwakeOwners() {
 	end, tried := time.Now().Add(maxAwakeTime), map[int]bool{}
-	for again := true; again; {
-		again = false
-		for _, tid := range e.awakeOwners() {
-			if tried[tid] {
-				continue
-			}
-			tried[tid], again = true, true // its own lock may have an owner that was awake
+	for owners := e.awakeOwners(tried); len(owners) > 0; owners = e.awakeOwners(tried) {
+		for _, tid := range owners { // the owner of its own lock may have been awake
 			for n := 0; n < maxOwnerSamples && time.Now().Before(end) && !e.resample(tid); n++ {
 				time.Sleep(waitRetryWait)
 			}
@@ -111,17 +106,17 @@ func (e *lockExaminer) resampleAwakeOwners() {
 	}
 }
 
-// awakeOwners leaves out the owners of interpreters' locks, which always run.
-func (e *lockExaminer) awakeOwners() (tids []int) {
-	seen := map[int]bool{}
+// awakeOwners returns the owners that were awake and are not in tried, and adds them. It leaves out the owners of
+// interpreters' locks, which always run.
+func (e *lockExaminer) awakeOwners(tried map[int]bool) (tids []int) {
 	for _, p := range e.locks.Processes {
 		for i := range p.Threads {
 			w := p.Threads[i].WaitsFor
-			if w == nil || w.Owner == 0 || w.Kind == waits.GIL || seen[w.Owner] {
+			if w == nil || w.Owner == 0 || w.Kind == waits.GIL || tried[w.Owner] {
 				continue
 			}
-			seen[w.Owner] = true
 			if owner, _ := e.locks.Thread(w.Owner); owner != nil && owner.State == "R" {
+				tried[w.Owner] = true
 				tids = append(tids, w.Owner)
 			}
 		}
@@ -130,7 +125,7 @@ func (e *lockExaminer) awakeOwners() (tids []int) {
 }
 
 // resample replaces a thread's sample by one in which it waits for a lock with an owner, as only such waits make
-// cycles. false: it does not.
+// cycles. false: it does not wait for one; true also if the thread is unreadable.
 func (e *lockExaminer) resample(tid int) bool {
 	proc := e.byThread[tid]
 	th := e.newThread(proc, tid, nil)

@@ -70,9 +70,9 @@ func TestADeadlockIsFoundThoughAnOwnerWasAwake(t *testing.T) {
 		if err := e.sampleProcesses([]*loadedcode.Process{target}); err != nil {
 			t.Fatal(err)
 		}
-		return len(e.awakeOwners()) == 1
+		return len(e.awakeOwners(map[int]bool{})) == 1
 	})
-	owner := e.awakeOwners()[0]
+	owner := e.awakeOwners(map[int]bool{})[0]
 	if _, err := in.Write([]byte{'\n'}); err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestAwakeOwnersAreThoseOfLocks(t *testing.T) {
 		{TID: 6, State: "S"},
 		{TID: 7, WaitsFor: &waits.Wait{Kind: waits.Condition}},
 	}}}
-	if got := e.awakeOwners(); !slices.Equal(got, []int{2}) {
+	if got := e.awakeOwners(map[int]bool{}); !slices.Equal(got, []int{2}) {
 		t.Errorf("%v, want 2", got)
 	}
 }
