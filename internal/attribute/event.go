@@ -19,7 +19,8 @@ type ProcessStarted struct {
 	Parent  int    // process id at discovery; 0: unknown
 	Since   int64
 	// All its CPU time, or all of its children's, lies within the recording.
-	FromStart, ChildrenFromStart bool
+	FromStart         bool
+	ChildrenFromStart bool `json:"Childless"`
 }
 
 // Observed reports a sample of a thread.

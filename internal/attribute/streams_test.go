@@ -163,7 +163,7 @@ func TestRecordedTimeIsWhereTheProgramsSpendIt(t *testing.T) {
 		}
 		const least = 0.99
 		right := float64(c.rightCPU) >= least*float64(c.cpu) && float64(c.rightBlocked) >= least*float64(c.blocked)
-		if !right || c.blocked == 0 {
+		if !right || c.cpu == 0 || c.blocked == 0 {
 			t.Errorf("%s: of %d ns of CPU time %d are in %s; of %d ns asleep %d in %v", name, c.cpu, c.rightCPU,
 				c.computesIn, c.blocked, c.rightBlocked, c.sleepsIn)
 		}
