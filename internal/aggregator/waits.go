@@ -162,8 +162,8 @@ func (e *waitExplainer) find(th *threadState, s *observe.RawSample, id sample.St
 	case found.FD != nil:
 		return e.describeFile(th, found.FD.FD, s.At), waits.Wait{}, false
 	case found.Kind == waits.Descriptor:
-		if found.ReadDescriptors(&sl, e.callMemory(th, s)); len(found.FDs) == 1 {
-			return e.describeFile(th, found.FDs[0].FD, s.At), waits.Wait{}, false
+		if fd, ok := found.OnlyDescriptor(&sl, e.callMemory(th, s)); ok {
+			return e.describeFile(th, fd, s.At), waits.Wait{}, false
 		}
 	case found.Kind.IsSynchronization() && found.Address != 0:
 		found.ResolveOwner(p.waitState)

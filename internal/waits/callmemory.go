@@ -5,6 +5,7 @@ package waits
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -21,28 +22,40 @@ func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int
 			w.setTime(binary.LittleEndian.Uint64(b[:]), binary.LittleEndian.Uint64(b[8:]), t, s.At)
 		}
 	}
-	w.ReadDescriptors(s, read)
+	w.readDescriptors(s, maxFDs, read)
 }
 
-// ReadDescriptors sets the descriptors of poll and select. read is called at most three times.
-func (w *Wait) ReadDescriptors(s *Sleeper, read func(addr uint64, buf []byte) int) {
+// readDescriptors sets the first descriptors of poll and select, at most limit. read is called at most three times.
+func (w *Wait) readDescriptors(s *Sleeper, limit int, read func(addr uint64, buf []byte) int) {
 	if !s.InCall || w.Kind != Descriptor || w.FD != nil {
 		return
 	}
 	switch s.Reason {
 	case "poll", "ppoll":
-		w.FDs = pollFDs(s.Args[0], s.Args[1], read)
+		w.FDs = pollFDs(s.Args[0], s.Args[1], limit, read)
 	case "select", "pselect6":
-		w.FDs = selectFDs(&s.Args, read)
+		w.FDs = selectFDs(&s.Args, limit, read)
 	}
 }
 
+// OnlyDescriptor returns the descriptor of a poll or select of one; false also if it cannot be read. read is called at
+// most three times.
+func (w *Wait) OnlyDescriptor(s *Sleeper, read func(addr uint64, buf []byte) int) (fd int, ok bool) {
+	if strings.HasSuffix(s.Reason, "poll") && s.Args[1] > maxFDs {
+		return 0, false
+	}
+	if w.readDescriptors(s, 2, read); len(w.FDs) != 1 {
+		return 0, false
+	}
+	return w.FDs[0].FD, true
+}
+
 // addr is of an array of struct pollfd (include/uapi/asm-generic/poll.h).
-func pollFDs(addr, n uint64, read func(uint64, []byte) int) (out []OpenFile) {
+func pollFDs(addr, n uint64, limit int, read func(uint64, []byte) int) (out []OpenFile) {
 	const size = 8
 	b := make([]byte, size*min(n, maxFDs))
 	got := read(addr, b)
-	for i := 0; i+size <= got; i += size {
+	for i := 0; i+size <= got && len(out) < limit; i += size {
 		if fd := int32(binary.LittleEndian.Uint32(b[i:])); fd >= 0 {
 			out = append(out, OpenFile{FD: int(fd)})
 		}
@@ -50,19 +63,23 @@ func pollFDs(addr, n uint64, read func(uint64, []byte) int) (out []OpenFile) {
 	return out
 }
 
-func selectFDs(args *[6]uint64, read func(uint64, []byte) int) (out []OpenFile) {
+// selectFDs returns nil if a set is unreadable.
+func selectFDs(args *[6]uint64, limit int, read func(uint64, []byte) int) (out []OpenFile) {
 	var all [128]byte
 	n := min((args[0]+7)/8, uint64(len(all)))
 	for _, addr := range args[1:4] {
 		var b [len(all)]byte
-		if addr == 0 || read(addr, b[:n]) != int(n) {
+		if addr == 0 {
 			continue
+		}
+		if read(addr, b[:n]) != int(n) {
+			return nil
 		}
 		for i := range all {
 			all[i] |= b[i]
 		}
 	}
-	for fd := 0; fd < int(min(args[0], 8*n)) && len(out) < maxFDs; fd++ {
+	for fd := 0; fd < int(min(args[0], 8*n)) && len(out) < limit; fd++ {
 		if all[fd/8]>>(fd%8)&1 != 0 {
 			out = append(out, OpenFile{FD: fd})
 		}

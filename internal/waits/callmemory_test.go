@@ -36,3 +36,34 @@ func TestASleepHasTheTimeThatIsLeft(t *testing.T) {
 		}
 	}
 }
+
+func TestAPollOrSelectIsOfOneDescriptorOnlyIfAllAreKnown(t *testing.T) {
+	pollfds := func(fds ...int32) (b []byte) {
+		for _, fd := range fds {
+			b = append(binary.LittleEndian.AppendUint32(b, uint32(fd)), 1, 0, 0, 0)
+		}
+		return b
+	}
+	const array, reads, writes = 0x1000, 0x2000, 0x3000
+	memory := map[uint64][]byte{array: pollfds(5, -1, 7), reads: {1 << 5, 0}}
+	for _, c := range []struct {
+		call string
+		args [6]uint64
+		ok   bool
+	}{
+		{"poll", [6]uint64{array, 1}, true},
+		{"ppoll", [6]uint64{array, 2}, true},
+		{"poll", [6]uint64{array, 3}, false},
+		{"poll", [6]uint64{array, maxFDs + 1}, false},
+		{"poll", [6]uint64{writes, 1}, false},
+		{"select", [6]uint64{16, reads}, true},
+		{"select", [6]uint64{16, reads, writes}, false},
+	} {
+		s := &Sleeper{State: 'S', Reason: c.call, InCall: true, Args: c.args}
+		w := Describe(s)
+		fd, ok := w.OnlyDescriptor(s, func(addr uint64, b []byte) int { return copy(b, memory[addr]) })
+		if ok != c.ok || ok && fd != 5 {
+			t.Errorf("%s(%#x): %d, %v, want %v", c.call, c.args, fd, ok, c.ok)
+		}
+	}
+}

@@ -63,12 +63,12 @@ var onDescriptor = map[string]bool{
 	"sendto":  true,
 	"sendmsg": true, "sendmmsg": true, "accept": true, "accept4": true, "connect": true, "epoll_wait": true,
 	"epoll_pwait": true, "epoll_pwait2": true, "ioctl": true, "fsync": true, "fdatasync": true, "sync_file_range": true,
-	"ftruncate": true, "fallocate": true, "vmsplice": true,
+	"ftruncate": true, "fallocate": true, "vmsplice": true, "sendfile": true,
 	"io_uring_enter": true, "mq_timedreceive": true, "mq_timedsend": true, "getdents64": true, "close": true,
 }
 
 // secondDescriptor is the argument with the other descriptor of calls that wait for the first one or for that.
-var secondDescriptor = map[string]int{"splice": 2, "tee": 1, "sendfile": 1}
+var secondDescriptor = map[string]int{"splice": 2, "tee": 1}
 
 var kindsOfCalls = map[string]Kind{
 	"poll": Descriptor, "ppoll": Descriptor, "select": Descriptor, "pselect6": Descriptor,
@@ -135,6 +135,9 @@ func describeCall(s *Sleeper) Wait {
 	}
 	if second := secondDescriptor[s.Reason]; second > 0 {
 		w.Kind, w.FDs = Descriptor, []OpenFile{*fileOf(a[0]), *fileOf(a[second])}
+	}
+	if s.Reason == "sendfile" && s.State == 'D' { // reads the input, which is a file
+		w.FD = fileOf(a[1])
 	}
 	return w
 }

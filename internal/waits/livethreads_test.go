@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
 )
 
 func startSleeper(t *testing.T, attr *syscall.SysProcAttr) *exec.Cmd {
@@ -56,11 +57,10 @@ func TestAnEndedThreadOwnsNoLock(t *testing.T) {
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	for stat := (procmem.Stat{}); stat.State != 'Z'; {
-		if err := procmem.ReadStat(pid, &stat); err != nil {
-			t.Fatal(err)
-		}
-	}
+	testtargets.Eventually(t, "the thread is a zombie", func() bool {
+		var stat procmem.Stat
+		return procmem.ReadStat(pid, &stat) == nil && stat.State == 'Z'
+	})
 	if tid, ok := threads.Thread(pid, false); tid != 0 || ok {
 		t.Errorf("%d, %v of a zombie", tid, ok)
 	}

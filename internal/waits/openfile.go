@@ -91,7 +91,11 @@ func (f *OpenFile) watchedText() string {
 func listOf(files []OpenFile) string {
 	var list []string
 	for i := range files[:min(len(files), maxShown)] {
-		list = append(list, files[i].short())
+		if len(files) <= maxDetailed {
+			list = append(list, files[i].String())
+		} else {
+			list = append(list, files[i].short())
+		}
 	}
 	if len(files) > maxShown {
 		list = append(list, "…")

@@ -43,17 +43,22 @@ func (f *OpenFiles) AddFileDetails(w *Wait) {
 	if w.Kind == FileLock {
 		f.setFileLockOwner(w)
 	}
-	d := w.FD
+	if w.FD != nil {
+		f.complete(w.FD, true)
+	}
 	for i := range w.FDs {
-		w.FDs[i] = f.file(w.FDs[i].FD)
+		f.complete(&w.FDs[i], len(w.FDs) <= maxDetailed)
 	}
-	if len(w.FDs) == 1 { // poll and select of one descriptor
-		d = &w.FDs[0]
-	}
-	if d == nil {
+}
+
+// maxDetailed is the number of descriptors of a wait up to which the other ends are found and shown.
+const maxDetailed = 2
+
+func (f *OpenFiles) complete(d *OpenFile, detailed bool) {
+	if *d = f.file(d.FD); !detailed {
 		return
 	}
-	switch *d = f.file(d.FD); d.Type {
+	switch d.Type {
 	case "pipe":
 		f.addPipePeers(d)
 	case "epoll":

@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
 func TestThePeersOfAPolledPipeAreKnown(t *testing.T) {
@@ -16,21 +18,18 @@ func TestThePeersOfAPolledPipeAreKnown(t *testing.T) {
 	defer r.Close()
 	writer := exec.Command("sleep", "60")
 	writer.ExtraFiles = []*os.File{w}
-	if err := writer.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		_ = writer.Process.Kill()
-		_ = writer.Wait()
-	}()
+	testtargets.Child(t, writer)
 	_ = w.Close()
 	polled := Wait{Kind: Descriptor, FDs: []OpenFile{{FD: int(r.Fd())}}}
 	read := Wait{Kind: Descriptor, FD: &OpenFile{FD: int(r.Fd())}}
-	for _, wait := range []*Wait{&polled, &read} {
+	splice := Wait{Kind: Descriptor, FDs: []OpenFile{{FD: int(os.Stdin.Fd())}, {FD: int(r.Fd())}}}
+	for _, wait := range []*Wait{&polled, &read, &splice} {
 		NewOpenFiles(os.Getpid()).AddFileDetails(wait)
 	}
-	if peers := polled.FDs[0].Peers; len(peers) != 1 || peers[0].PID != writer.Process.Pid {
-		t.Errorf("peers %v, want process %d", peers, writer.Process.Pid)
+	for _, d := range []OpenFile{polled.FDs[0], splice.FDs[1]} {
+		if len(d.Peers) != 1 || d.Peers[0].PID != writer.Process.Pid {
+			t.Errorf("peers %v, want process %d", d.Peers, writer.Process.Pid)
+		}
 	}
 	if polled.String() != read.String() {
 		t.Errorf("%q, and %q in read", polled.String(), read.String())

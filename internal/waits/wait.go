@@ -33,7 +33,7 @@ type Wait struct {
 	Timed bool `json:"timed,omitempty"`
 	// Until is when or after how long it ends, in words.
 	Until string `json:"until,omitempty"`
-	// FD is the descriptor waited for, FDs are those of poll and select, and both of splice, tee and sendfile.
+	// FD is the descriptor waited for, FDs are those of poll and select, and both of splice and tee.
 	FD  *OpenFile  `json:"descriptor,omitempty"`
 	FDs []OpenFile `json:"descriptors,omitempty"`
 	// Child is the process waited for; 0: any.
