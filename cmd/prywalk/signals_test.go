@@ -176,15 +176,7 @@ func checkOneProfile(t *testing.T, r io.Reader) {
 // sleeper starts a process that the first tick can sample, however busy the machine is: it is not stopped.
 func sleeper(t *testing.T) string {
 	t.Helper()
-	cmd := exec.Command("sleep", "600")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-	})
-	return strconv.Itoa(cmd.Process.Pid)
+	return strconv.Itoa(testtargets.Child(t, exec.Command("sleep", "600")).Process.Pid)
 }
 
 func TestPipesGetOneRecordingAndNoCheckpoints(t *testing.T) {

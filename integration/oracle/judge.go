@@ -26,6 +26,7 @@ const (
 	NumJudges
 )
 
+// String returns the judge's name in the log.
 func (j Judge) String() string {
 	return [...]string{"cfi", "cfi, sp only", "code", "code, sp only", "code, no bounds"}[j]
 }

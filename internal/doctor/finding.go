@@ -21,6 +21,7 @@ const (
 	Fail // prywalk does not work
 )
 
+// String returns the level as doctor prints it.
 func (l Level) String() string {
 	switch l {
 	case OK:

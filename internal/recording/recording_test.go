@@ -288,7 +288,7 @@ func longRotation(t *testing.T) (r *recording, add func()) {
 	stack := r.builder.Intern(nil)
 	return r, func() {
 		for i := range int64(500_000) {
-			r.builder.Add(profile.Interval{Stack: stack, PID: 1, TID: 1, End: i * 1e15, Wall: 1e15, CPU: 1e15})
+			r.builder.Add(profile.Interval{Stack: stack, PID: 1, TID: 1, End: i * 1e13, Wall: 1e15, CPU: 1e15})
 		}
 		r.output.rotation.due.Store(true)
 	}
