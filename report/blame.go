@@ -282,7 +282,7 @@ func (b *blameBuilder) ownerAtTick(id lockID, owner, at int64) blameKey {
 	return ownedKey(id, list[next].sample)
 }
 
-// An owner that itself waits for the lock had released it.
+// ownedKey is the key of an owner's sample; of an unknown owner if that itself waits for the lock: it had released it.
 func ownedKey(id lockID, owner *profile.Sample) blameKey {
 	if view.IsSynchronization(owner) && lockOf(owner) == id {
 		return blameKey{id, nil, ownerUnknown}

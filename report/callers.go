@@ -72,7 +72,8 @@ func writeCallersOrCallees(w io.Writer, p *profile.Profile, function string, o O
 	})
 }
 
-// In a recursion the innermost call counts, so that no time counts twice.
+// addCallers adds the path from a function outward. In a recursion the innermost call counts, so that no time counts
+// twice.
 func addCallers(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bool) {
 	focus := slices.IndexFunc(stack, isFocus)
 	if focus < 0 {
@@ -92,8 +93,8 @@ func addCallers(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bo
 	}
 }
 
-// In a recursion the outermost call counts, so that no time counts twice. The root's self is the time with the function
-// innermost.
+// addCallees adds the path from a function inward. In a recursion the outermost call counts, so that no time counts
+// twice. The root's self is the time with the function innermost.
 func addCallees(t *view.CallTree, stack []int32, v int64, isFocus func(int32) bool) {
 	focus := len(stack) - 1
 	for focus >= 0 && !isFocus(stack[focus]) {

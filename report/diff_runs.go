@@ -65,7 +65,7 @@ func (c *meanComparison) function(f *view.Frame, before, after view.Row) (self, 
 	return c.compareMeans(selves, self.errorIfEqual), c.compareMeans(totals, total.errorIfEqual)
 }
 
-// sampling is the difference's standard error by sampling alone.
+// compareMeans compares the runs' means; sampling is the difference's standard error by sampling alone.
 func (c *meanComparison) compareMeans(values [2][]float64, sampling float64) ComparedValue {
 	var mean [2]float64
 	squares, inverses := 0.0, 0.0
@@ -87,7 +87,7 @@ func (c *meanComparison) compareMeans(values [2][]float64, sampling float64) Com
 
 func (c *meanComparison) degreesOfFreedom() int { return len(c.sums[0].runs) + len(c.sums[1].runs) - 2 }
 
-// The whole has half of the error rate, the large functions share the rest.
+// mark marks significant changes. The whole has half of the error rate, the large functions share the rest.
 func (c *meanComparison) mark(whole *ComparedValue, functions []*ComparedValue) {
 	least := minTestedShare * (whole.Old + whole.New)
 	var tested []*ComparedValue

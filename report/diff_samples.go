@@ -70,7 +70,8 @@ func (c sampleComparison) pooledMean(value [2]float64) float64 {
 	return sum / rates
 }
 
-// The whole stays unmarked: with one run a side the noise between runs is unknown.
+// mark marks significant changes of functions. The whole stays unmarked: with one run a side the noise between runs is
+// unknown.
 func (c sampleComparison) mark(_ *ComparedValue, functions []*ComparedValue) {
 	if c.untested() != "" {
 		return

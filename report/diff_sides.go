@@ -45,7 +45,7 @@ func sumOfRuns(runs []*profile.Profile) (*profile.Profile, error) {
 	return profile.Merge(runs)
 }
 
-// Samples depend on each other within a run only.
+// sumPrecision returns the precision of the sum of runs. Samples depend on each other within a run only.
 func sumPrecision(runs []*profile.Profile, value string) (sum tabular.Precision, err error) {
 	for _, run := range runs {
 		p, err := view.WholePrecision(run, value)

@@ -333,7 +333,7 @@ func (d *data) jsonTree(out *printable.JSONWriter) {
 	}
 }
 
-// Callers sort before callees, so the N nodes with most time are a tree.
+// pruneTree keeps the N nodes with most time. Callers sort before callees, so these are a tree.
 func (d *data) pruneTree(t *view.CallTree, self func(int32) int64) (cut jsonCut) {
 	all := len(t.Nodes) - 1
 	shown := min(all, d.Limit(all))

@@ -63,6 +63,7 @@ func (d *data) groupLimits(n int) (groups, rows int) {
 	return min(n, maxGroups), d.Limit(maxGroupRows)
 }
 
+// isWait reports whether all of a group waits for one thing.
 func (d *data) isWait(g *view.Group) bool {
 	switch d.Options.By {
 	case "wait":

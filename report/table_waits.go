@@ -46,7 +46,7 @@ func (d *data) waitStack(out *printable.Writer, g *view.Group) {
 	}
 }
 
-// Tasks have no numbers, so their mean at a time is given.
+// waiters returns the number of threads, and the mean number of tasks at a time, as tasks have no numbers.
 func (d *data) waiters(samples []*profile.Sample) string {
 	tasks := slices.DeleteFunc(slices.Clone(samples), func(s *profile.Sample) bool { return !view.IsTask(s) })
 	if len(tasks) == 0 {

@@ -179,7 +179,7 @@ func (tw *treeWriter) writeLines(out *printable.Writer, all, head string) {
 	}
 }
 
-// The module follows two spaces, and is "" if it does not fit.
+// fitNames returns a line's name and module for a width. The module follows two spaces, and is "" if it does not fit.
 func (tw *treeWriter) fitNames(l *treeLine, name printable.Raw, module string, width int) (printable.Raw, string) {
 	if l.node < 0 {
 		text := string(name)

@@ -40,7 +40,8 @@ requestAnimationFrame(draw);
 //go:embed page.html
 var work string
 
-// browserAtWork starts a browser as an ordinary user with its sandbox, or as root, which it refuses with one.
+// browserAtWork starts a browser as an ordinary user if sandboxed, else as root with --no-sandbox: a browser refuses
+// root with its sandbox.
 func (b *bench) browserAtWork(ctx context.Context, sandboxed bool) (*chromium, error) {
 	flags := []string{"--use-angle=swiftshader", "--enable-unsafe-swiftshader"}
 	if !sandboxed {

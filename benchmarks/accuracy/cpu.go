@@ -20,7 +20,7 @@ type cpuSum struct {
 	// UnobservedS is the time under [ran between ticks], [not observed] and [exited unseen].
 	UnobservedS float64 `json:"unobserved_s"`
 	Threads     int64   `json:"threads"`
-	// FirstLookS is the time from the start to the first observation, without CPU time in the profile.
+	// FirstLookS is the time from the start to the first observation; CPU time in it is not in the profile.
 	FirstLookS float64 `json:"first_look_s"`
 }
 
@@ -42,7 +42,7 @@ func (c *cpuSum) OK() bool {
 	return true
 }
 
-// Unobserved is the share of UnobservedS.
+// Unobserved is UnobservedS ÷ ProfileS; 0 without CPU time.
 func (c *cpuSum) Unobserved() float64 {
 	if c.ProfileS == 0 {
 		return 0

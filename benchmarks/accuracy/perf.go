@@ -134,7 +134,8 @@ func (p *perf) closeFiles() {
 	p.ack.Close()
 }
 
-// Precondition: the target lives, as files with names of generated code go with it.
+// samples calls each with perf's samples and their slice's number. Precondition: the target lives, as files with names
+// of generated code go with it.
 func (p *perf) samples(ctx context.Context, each func(slice int, s *perfscript.Sample)) error {
 	var errs bytes.Buffer
 	cmd := exec.CommandContext(ctx, "perf", "script", "-i", p.data, "--no-inline", "--show-lost-events", "-F",

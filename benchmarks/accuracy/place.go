@@ -94,7 +94,7 @@ func (p *places) ofPerf(s *perfscript.Sample) string {
 
 var perfMap = regexp.MustCompile(`/perf-\d+\.map$`)
 
-// For generated code perf gives the map file; for anonymous memory, "//anon".
+// isGenerated reports generated code, for which perf gives the map file, and anonymous memory, "//anon".
 func isGenerated(file string) bool {
 	return strings.HasPrefix(file, "//") || perfMap.MatchString(file) || strings.HasPrefix(file, "/memfd:") ||
 		strings.HasPrefix(file, "/dev/")

@@ -44,7 +44,7 @@ const goBuild = `rm -rf cache && mkdir cache && GO111MODULE=off GOFLAGS= CGO_ENA
 const redis = `redis-server --port 0 --unixsocket "$PWD/s" --save "" >/dev/null & sleep 1; redis-benchmark -s ` +
 	`"$PWD/s" -l -q -t get,set,lpush,lrange_300 >/dev/null`
 
-// As PostgreSQL refuses root, it then runs as its package's user.
+// postgres runs as its package's user if started by root, which PostgreSQL refuses.
 const postgres = `PATH="$PATH:$(ls -d /usr/lib/postgresql/*/bin | tail -n 1)"; as=; mkdir d; ` +
 	`if [ "$(id -u)" -eq 0 ]; then chmod 711 .; chown postgres d; as="setpriv --reuid postgres --regid postgres ` +
 	`--clear-groups"; fi; $as initdb -D d -A trust -U postgres --no-sync >/dev/null || exit; ` +

@@ -47,7 +47,8 @@ func sample(c *crowd) (*session, error) {
 	}}, nil
 }
 
-// A tick here is 1/freq of the window: some work is per time, and missed ticks would make it more for the others.
+// ticks measures one window. A tick here is 1/freq of the window: some work is per time, and missed ticks would make it
+// more for the others.
 func (s *session) ticks() values {
 	before, p, began := readCalls(), s.sampler.Progress(), time.Now()
 	time.Sleep(window)
@@ -58,7 +59,7 @@ func (s *session) ticks() values {
 	}
 }
 
-// The Go runtime counts objects with the world stopped, so the tracer is held.
+// allocations returns objects per tick. The Go runtime counts them with the world stopped, so the tracer is held.
 func (s *session) allocations() values {
 	before, began := s.mallocs(), time.Now()
 	time.Sleep(settled)

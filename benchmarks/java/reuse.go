@@ -53,6 +53,7 @@ func (n *numbers) watch(ctx context.Context, file []byte) {
 	}
 }
 
+// called reports whether a method may have been called in an interval: not surely before, nor surely after.
 func (n *numbers) called(number int, from, to time.Time) bool {
 	n.Lock()
 	defer n.Unlock()

@@ -7,8 +7,8 @@
 //	go -C benchmarks run ./ladder -only stops -rounds 2 -window 1s -warmup 1s   a short trial
 //
 // A running thread of the target (c/target.c) never blocks: a voluntary context switch is a stop (kernel/signal.c,
-// ptrace_stop), another one a preemption. All is measured through memory that the target shares. Stops and throughput
-// are measured beside a C program with the same five calls (c/walker.c).
+// ptrace_stop), another one a preemption. All is measured through memory that the target shares. Lengths of stops, and
+// throughput, are measured beside a C program with the same five calls (c/walker.c).
 package main
 
 import (

@@ -17,7 +17,8 @@ type Beside struct {
 	// Rate is the difference of the ratios, prywalk's less the peer's.
 	Rate bench.Difference
 	// Equal is at equal delivered stacks: the peer's loss for 1,000 stacks per second less prywalk's, as a fraction of
-	// the throughput without a tool. Beyond 1 the peer cannot deliver as many.
+	// the throughput without a tool, if the loss per stack is the same at any rate. Beyond 1 the peer cannot deliver as
+	// many.
 	Equal bench.Difference
 }
 
@@ -54,7 +55,7 @@ func prywalkRowFor(rows []bench.Row, i int) *bench.Row {
 	return nil
 }
 
-// The numbers of stacks count as known: they vary much less than the ratios.
+// compare sets Rate and Equal. The numbers of stacks count as known: they vary much less than the ratios.
 func (b *Beside) compare() {
 	own, peer := b.Own.SamplesPerS/1000, b.Peer.SamplesPerS/1000
 	rate := func(a, p float64) float64 { return a - p }

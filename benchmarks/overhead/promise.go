@@ -16,6 +16,7 @@ const (
 	mostStolen = 0.03
 )
 
+// promise is the least ratio that is promised for a row.
 func promise(r *bench.Row, processors int) float64 {
 	spare := r.Running < processors
 	switch {
@@ -64,8 +65,9 @@ func knownOf(r *bench.Result) (*bench.Result, error) {
 	return out, nil
 }
 
-// broken returns the rows with the whole interval below the promise; where known, an earlier result of the same kind of
-// machine, broke it, too, below the lower ends of its intervals. unjudged are disturbed rows, and all if known is nil.
+// broken returns texts of the rows whose whole interval is below the promise and, with known, below the lowest end that
+// known has for such rows. unjudged are those of disturbed rows, and all if known is of another kind of machine. known
+// may be nil.
 func broken(r, known *bench.Result) (missed, unjudged []string) {
 	for i := range r.Rows {
 		row := &r.Rows[i]
@@ -105,7 +107,8 @@ func alike(m, other *bench.Machine) bool {
 	return m.Model == other.Model && m.Processors == other.Processors
 }
 
-// lowest is of rows with the same frequency, and a spare processor or none; 1: no such row.
+// lowest is the lowest end of the intervals of rows that have like's frequency and, as like, a spare processor or none;
+// 1: no such row.
 func lowest(r *bench.Result, like *bench.Row, processors int) float64 {
 	least := 1.0
 	for i := range r.Rows {

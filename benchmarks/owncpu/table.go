@@ -67,7 +67,7 @@ func span(xs []float64) (low, high float64) {
 	return low, high
 }
 
-// −1: unknown.
+// share formats the share of complete stacks; complete is −1 if unknown.
 func share(complete, all int64) string {
 	if complete < 0 || all <= 0 {
 		return "-"

@@ -106,6 +106,8 @@ func stayed(s, f *observe.RawSample) bool {
 	return f.Sched.Runs == s.Sched.Runs+1 && f.Regs.SP() == s.Regs.SP() && s.Regs.PC-f.Regs.PC <= 4
 }
 
+// peekAgain passively reads a thread that goes back to sleep after a stop; false: it does not, or has done something
+// else.
 func (p *pair) peekAgain(th *thread, s, f *observe.RawSample) (*chain, bool) {
 	t := th.proc.newLook(th.look.TID)
 	defer t.Close()
@@ -155,7 +157,8 @@ func (p *pair) judge(th *thread, peeked, frozen, again *chain) {
 	}
 }
 
-// The innermost program counter of a stopped thread may be that of the instruction that repeats the system call.
+// sameFrames compares the first n frames. The innermost program counter of a stopped thread may be that of the
+// instruction that repeats the system call.
 func sameFrames(a, b *chain, n int) bool {
 	return n <= 1 || slices.Equal(a.pcs[1:n], b.pcs[1:n]) && slices.Equal(a.sps[:n], b.sps[:n])
 }

@@ -68,7 +68,7 @@ func tell(what string, all []float64) {
 	fmt.Printf("  %s: %.4g (%.4g to %.4g), %.4g\n", what, stats.Median(all), low, high, all[len(all)-1])
 }
 
-// CPU time in s, memory in 10^6 bytes.
+// runCounted returns CPU time in s, and memory in 10^6 bytes.
 func runCounted(c *exec.Cmd) (cpu, memory float64, err error) {
 	if out, err := c.CombinedOutput(); err != nil {
 		return 0, 0, fmt.Errorf("%w: %s", err, lastLine(out))

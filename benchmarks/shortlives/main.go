@@ -171,7 +171,7 @@ func spread(format string, values []float64) string {
 
 const settle = 2 * time.Second
 
-// Times include all waited-for children, s.
+// once returns the CPU time of the program with all waited-for children, and the recording's, s.
 func (b *bench) once(ctx context.Context, p *program, t *tool) (used float64, has found, err error) {
 	if p.prepare != nil {
 		if text, err := exec.CommandContext(ctx, "sh", "-c", p.prepare(b), "shortlives").CombinedOutput(); err != nil {

@@ -89,7 +89,7 @@ func configured(b *bench) string {
 	return unpacked(b) + " && cd '" + b.dir + "/source' && ./configure >/dev/null"
 }
 
-// As PostgreSQL refuses root, it then runs as the user of its package.
+// database runs as the user of PostgreSQL's package if started by root, which PostgreSQL refuses.
 func database(b *bench) string {
 	return "cd '" + b.dir + "' || exit; " + postgresUser + `rm -rf data; mkdir data; [ -z "$as" ] || ` +
 		`{ chmod 711 .; chown postgres data; }; $as initdb -D data -A trust -U postgres --no-sync && ` + serve +

@@ -18,9 +18,9 @@ import (
 type tool struct {
 	short   string
 	name    string
-	program string
-	only    string
-	stop    bool
+	program string // path; "": not installed
+	only    string // its only language; "": all
+	stop    bool   // it runs on after the target's end
 	args    func(pid int, out string) []string
 	read    func(out string, pid int) (found, error)
 	shares  func(out string, pid int) (shares, error)

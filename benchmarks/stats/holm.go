@@ -7,8 +7,9 @@ import (
 	"slices"
 )
 
-// Holm returns the null hypotheses to reject, with a probability of at most rate that any of them is true (Holm 1979):
-// in ascending order, the i-th of m p-values must be at most rate/(m−i).
+// Holm returns which null hypotheses to reject, such that the probability of rejecting any true one is at most rate,
+// whatever their dependence (Holm 1979): in ascending order, those before the first of the m p-values that exceeds
+// rate/(m−i), i from 0.
 func Holm(p []float64, rate float64) []bool {
 	order := make([]int, len(p))
 	for i := range order {

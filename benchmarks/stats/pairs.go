@@ -4,7 +4,7 @@ package stats
 
 import "math"
 
-// Slice is a slice of time.
+// Slice is what one profiler saw in a slice of time.
 type Slice struct {
 	// Part is the weight (CPU time, or samples) of the thing in question, All that of everything.
 	Part, All float64

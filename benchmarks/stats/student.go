@@ -4,8 +4,9 @@ package stats
 
 import "math"
 
-// StudentP is the two-sided probability of Student's t with df degrees of freedom: the regularised incomplete beta
-// function I_x(df/2, 1/2) at x = df/(df+t²) (Abramowitz and Stegun 26.7.1); 1 for df ≤ 0 or a t that is not a number.
+// StudentP is the probability that Student's t with df degrees of freedom is at least as far from 0 as t: the
+// regularised incomplete beta function I_x(df/2, 1/2) at x = df/(df+t²) (Abramowitz and Stegun 26.7.1); 1 for df ≤ 0 or
+// a t that is not a number.
 func StudentP(t, df float64) float64 {
 	if df <= 0 || math.IsNaN(t) {
 		return 1

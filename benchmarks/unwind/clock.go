@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Precondition: the goroutine is locked to its thread. The peers use the same clock.
+// cpuTime returns the CPU time of the calling thread, to which the goroutine must be locked. The peers use the same
+// clock.
 func cpuTime() time.Duration {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {

@@ -259,8 +259,8 @@ func unreadThreads(p *stacks.Process, refused string) string {
 		runsummary.Reasons(unread), nextForUnread(p, refused))
 }
 
-// nextForUnread returns refused where the kernel refused a stop. doctor examines rights, and the first thread's state
-// only.
+// nextForUnread returns the next step for the most frequent reason; that is refused where the kernel refused a stop.
+// doctor examines rights, and the first thread's state only.
 func nextForUnread(p *stacks.Process, refused string) string {
 	switch runsummary.MainFailure(p.Failed) {
 	case refusal.Denied.Word(), refusal.Traced.Word():

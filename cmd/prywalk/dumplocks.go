@@ -27,7 +27,8 @@ func (f *dumpFlags) checkLocks() error {
 	return nil
 }
 
-// dumpLocks exits by the code of a deadlock, and prints other errors before.
+// dumpLocks writes the locks of all processes together. If there is a deadlock, it prints other errors, and returns the
+// deadlock's, which sets the exit code.
 func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	images := loadedcode.NewImageCache(0) // shared: most run the same files
 	targets, unread, first := f.openProcesses(images)

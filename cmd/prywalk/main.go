@@ -41,7 +41,7 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// internalFailureCode is for a failure before the command line is run.
+// internalFailureCode returns the exit code of a failure before the command line is run.
 func internalFailureCode(args []string) int {
 	cmd, rest, err := newRoot().Find(args)
 	if err == nil && cmd.ParseFlags(rest) == nil && launchesCommand(cmd, cmd.Flags().Args()) {
@@ -91,7 +91,7 @@ func printError(err error, asJSON bool) {
 	}
 }
 
-// wantsJSON is false for an unparsable command line.
+// wantsJSON reports whether errors are to be JSON; false for an unparsable command line.
 func wantsJSON(root *cobra.Command, args []string) bool {
 	if end := slices.Index(args, "--"); end >= 0 {
 		args = args[:end]

@@ -50,9 +50,9 @@ type processFlags struct {
 	name       string
 	all        bool
 	wait       bool
-	allowsNone bool
+	allowsNone bool // the rule may select no process now
 
-	mayWait, mayTakeAll bool
+	mayWait, mayTakeAll bool // the command has --wait, --all
 
 	systemWide                bool
 	cgroup, unit, user, match string

@@ -193,7 +193,8 @@ func (f *recordFlags) open() error {
 	return f.openEngine(&f.Sampler)
 }
 
-// withEventLog returns exit code 125 for a failure of the log if a command is launched.
+// withEventLog calls run with the log of events open. A failure of the log has exit code 125 if a command is launched;
+// an error of run comes first.
 func (f *recordFlags) withEventLog(launches bool, run func() error) error {
 	if f.eventLog == "" {
 		return run()

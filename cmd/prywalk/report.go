@@ -36,7 +36,7 @@ type reportFlags struct {
 	progress                    *console.Progress
 }
 
-// textForm excludes other text forms; fileForms may be combined.
+// textForm is a form of the text. It excludes the others, but for --tree with --json; fileForms may be combined.
 type textForm struct {
 	// flag without dashes; "": the table
 	flag string

@@ -114,7 +114,8 @@ func (q *queue) remove() {
 	q.takenFrom = nowhere
 }
 
-// replace puts the parts first in memory if the spool cannot take them.
+// replace replaces the taken message by its parts, first in memory if the spool cannot take them. Precondition: a
+// message is taken.
 func (q *queue) replace(parts []message) {
 	if q.takenFrom == inSpool {
 		err := q.spool.replaceFirst(parts)

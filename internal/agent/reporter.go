@@ -17,7 +17,8 @@ const (
 	firstReportAfter = 5 * time.Second
 )
 
-// reporter does not send lost messages again: counters are cumulative.
+// reporter sends the agent's own metrics, also to a receiver that has refused them. Lost ones are not sent again:
+// counters are cumulative.
 type reporter struct {
 	client   client
 	receiver string

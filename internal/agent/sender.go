@@ -82,7 +82,8 @@ func (s *sender) divide(body []byte, intervals int) []message {
 	return append(s.divide(a, share), s.divide(b, intervals-share)...)
 }
 
-// shareOf shares in proportion to points: an interval may have points in both parts, a and b.
+// shareOf returns how many of a message's intervals count as part a's, in proportion to points: an interval may have
+// points in both parts, a and b.
 func shareOf(a, b []byte, intervals int) (int, error) {
 	n, err := otlp.Points(a)
 	if err != nil {
@@ -128,6 +129,7 @@ func (s *sender) run(ctx context.Context, stop <-chan struct{}) {
 	}
 }
 
+// sleep returns false if done is closed before d has passed.
 func sleep(done <-chan struct{}, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -161,7 +163,7 @@ func (s *sender) sendWaiting(ctx context.Context) (wait time.Duration) {
 	}
 }
 
-// next divides the message to the present limit.
+// next takes the oldest message, and divides it if it exceeds the present limit. ok is false if there is none.
 func (s *sender) next() (body []byte, intervals int, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -106,7 +106,8 @@ func unusable(dir string, err error) error {
 	return fmt.Errorf("--spool %s: %w; %s", dir, err, spoolStep(err))
 }
 
-// put drops the oldest beyond the size, except the first kept. It returns the dropped intervals.
+// put writes m, and drops the oldest beyond maxBytes, except the first kept. It returns the number of dropped
+// intervals.
 func (s *spool) put(m message, kept int) (dropped int, err error) {
 	f, err := s.write(s.nextSequence, m)
 	if err != nil {
@@ -153,7 +154,8 @@ func (s *spool) replaceFirst(parts []message) error {
 	return nil
 }
 
-// trim keeps the first kept and the last. It returns the dropped intervals.
+// trim drops the oldest files beyond maxBytes, except the first kept and the last. It returns the number of dropped
+// intervals.
 func (s *spool) trim(kept int) (dropped int) {
 	for s.size > s.maxBytes && len(s.files) > kept+1 {
 		dropped += s.files[kept].intervals
@@ -162,7 +164,7 @@ func (s *spool) trim(kept int) (dropped int) {
 	return dropped
 }
 
-// first returns [errDamagedFile], or an error that may be temporary.
+// first returns the first message. Its error is [errDamagedFile], or may be temporary.
 func (s *spool) first() (body []byte, err error) {
 	text, err := readUpTo(s.path(&s.files[0]), s.files[0].size)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -235,7 +235,8 @@ func (b *windowBuilder) endWindow(at int64, open iter.Seq[profile.Interval], las
 	return &w
 }
 
-// addGrowth subtracts the negative growth of an ended interval from its row's points; the rest becomes oversent time.
+// addGrowth adds an interval's growth to its row. Negative growth, of an ended interval, is subtracted from the row's
+// points; the rest becomes oversent time.
 func (b *windowBuilder) addGrowth(r row, p point) {
 	less := clockValues{}
 	for i, v := range p.values {

@@ -59,7 +59,8 @@ func (c *Core) addModules() {
 	c.space.SetModules(mods)
 }
 
-// Unless the core has ELF headers, an unknown mapping counts as code, so that frames have its name.
+// hasCode reports whether a mapping is executable by the core, else by its file. Unless the core has ELF headers, an
+// unknown mapping counts as code, so that frames have its name.
 func (c *Core) hasCode(m, before *mapping) bool {
 	if !m.guessed {
 		return m.Perm&loadedcode.PermExec != 0

@@ -92,8 +92,8 @@ func permOf(f elffile.SegmentFlags) loadedcode.Perm {
 	return p
 }
 
-// Most of the mapping must be of the file's executable segment, and it must begin where that does, continue such a
-// mapping, or lie within (V8's second mapping of its builtins).
+// showsCode reports whether a mapping has code by its file's program headers: most of it is of an executable segment,
+// and it begins where that does, continues such a mapping, or lies within (V8's second mapping of its builtins).
 func showsCode(f *elffile.File, m *loadedcode.MapsLine, continues bool) bool {
 	best, code := uint64(0), false
 	for i := range f.Segments {

@@ -21,7 +21,7 @@ const (
 
 type memory struct {
 	r        io.ReaderAt
-	segs     []segment
+	segs     []segment // by start, without overlaps
 	undumped func(addr uint64, b []byte) int
 	pages    [pagesKept]cachedPage
 }
@@ -29,8 +29,8 @@ type memory struct {
 type segment struct {
 	start, end uint64 // in memory
 	off        uint64 // in the file
-	dumped     uint64 // of end − start
-	have       uint64 // of dumped; fewer if truncated
+	dumped     uint64 // bytes in the dump, of end − start
+	have       uint64 // bytes of dumped in the file; fewer if truncated
 	flags      elffile.SegmentFlags
 }
 
@@ -108,6 +108,7 @@ func (m *memory) Word(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(p.bytes[off:]), true
 }
 
+// load reads the page of addr; false if that lacks the word.
 func (m *memory) load(p *cachedPage, addr uint64) bool {
 	off := int(addr & (pageSize - 1))
 	for _, lo := range [...]int{0, off} { // a segment can start within the page
@@ -120,7 +121,7 @@ func (m *memory) load(p *cachedPage, addr uint64) bool {
 	return false
 }
 
-// The word crosses pages or is in a file.
+// uncached reads a word that crosses pages or is in a file.
 func (m *memory) uncached(addr uint64) (uint64, bool) {
 	var b [8]byte
 	n := m.read(addr, b[:])

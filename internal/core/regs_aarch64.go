@@ -11,6 +11,7 @@ import (
 // gregsAArch64 is the size of user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h): x0–x30, sp, pc, pstate.
 const gregsAArch64 = 34 * 8
 
+// regsAArch64 reads a thread's pr_reg; false if b is too short.
 func regsAArch64(b []byte, out *frames.Regs) bool {
 	if len(b) < gregsAArch64 {
 		return false

@@ -14,7 +14,7 @@ const gregsX86 = 27 * 8
 // orderX86 maps a DWARF register to its word in user_regs_struct (System V ABI, figure 3.36).
 var orderX86 = [16]uint8{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0}
 
-// nr is orig_rax, negative without a system call. ok is false if b is too short.
+// regsX86 reads a thread's pr_reg. nr is orig_rax, negative without a system call. ok is false if b is too short.
 func regsX86(b []byte, out *frames.Regs) (nr int64, ok bool) {
 	if len(b) < gregsX86 {
 		return -1, false

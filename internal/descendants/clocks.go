@@ -77,7 +77,7 @@ func (t *Table[Owner, Sample]) DrainClocks(r *perfevents.Reader) (n int) {
 	return n
 }
 
-// A lost switch would move time to another process.
+// forgetSwitches drops the switches since the last drain: a lost one would move time to another process.
 func (t *Table[Owner, Sample]) forgetSwitches() {
 	clear(t.clocks.on)
 	for i := range t.records {
@@ -133,7 +133,7 @@ func (p *Untracked[Owner, Sample]) addCPU(ns int64) {
 	p.Times = append(p.Times, ProgramTime[Owner]{p.runs, ns})
 }
 
-// A departure from a CPU precedes an arrival at the same time.
+// byTime orders by time, a departure from a CPU before an arrival at the same time.
 func byTime(a, b record) int {
 	return cmp.Or(cmp.Compare(a.Time, b.Time), cmp.Compare(arrivalRank(&a), arrivalRank(&b)))
 }

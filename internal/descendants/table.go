@@ -144,7 +144,7 @@ func (t *Table[Owner, Sample]) handle(r *record) {
 	}
 }
 
-// The first thread may end before others (pthread_exit).
+// threadEnded notes a thread's end. The first may end before others (pthread_exit).
 func (p *Untracked[Owner, Sample]) threadEnded(first bool) {
 	if first {
 		p.firstEnded = true

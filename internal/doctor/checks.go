@@ -8,10 +8,12 @@ func live(c *checker) bool { return c.live }
 
 func asked(c *checker) bool { return c.PID != 0 }
 
+// target reports whether the target's status is readable.
 func target(c *checker) bool { return c.target != nil && !c.refused }
 
 func opened(c *checker) bool { return c.opened != nil }
 
+// tried reports whether the target's threads may be seized.
 func tried(c *checker) bool { return target(c) && c.live && c.Try }
 
 type check struct {

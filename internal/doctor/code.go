@@ -19,7 +19,7 @@ func (c *checker) goroutines() Finding {
 	return finding(OK, text, "")
 }
 
-// code does not report unknown runtimes.
+// code reports whether generated code gets names; nothing for unknown runtimes.
 func (c *checker) code() Finding {
 	var files []string
 	for _, m := range c.opened.Space().Modules() {

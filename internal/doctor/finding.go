@@ -15,10 +15,10 @@ type Level uint8
 
 // Levels, by rising weight.
 const (
-	OK Level = iota
-	Info
-	Warn // prywalk works, with less
-	Fail // prywalk does not work
+	OK   Level = iota
+	Info       // optional, and missing
+	Warn       // prywalk works, with less
+	Fail       // prywalk does not work
 )
 
 // String returns the level as doctor prints it.
@@ -45,7 +45,7 @@ type Finding struct {
 	// Command is that step's command line; "": none.
 	Command string
 
-	denied bool
+	denied bool // a right is missing
 	// needsCaps are added by setcap; 0: Command is another one. One command adds those of all findings, as each setcap
 	// replaces the one before.
 	needsCaps      uint64

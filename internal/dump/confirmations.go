@@ -35,6 +35,7 @@ func (e *lockExaminer) ConfirmDeadlocks(cycles [][]int) (proven [][]int) {
 	return proven
 }
 
+// mayWake reports whether a member waits in a runtime, which may wake it now and then.
 func (e *lockExaminer) mayWake(cycle []int) bool {
 	return slices.ContainsFunc(cycle, func(tid int) bool {
 		t, _ := e.locks.Thread(tid)

@@ -20,7 +20,7 @@ const maxSamples = 6
 // mapping's end alone is no bound of a stack: goroutines' are in mappings of 64 MB.
 const copyExtensionBytes = 1 << 20
 
-// bytesBeyondStack are copied beyond the end of the stack's mapping as last read.
+// bytesBeyondStack is how far a copy goes at most beyond the end of the stack's mapping as last read.
 const bytesBeyondStack = 1 << 16
 
 type copyExtender struct {

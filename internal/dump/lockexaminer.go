@@ -93,8 +93,8 @@ const maxOwnerSamples = 6
 // maxAwakeTime is the time after which no further sample of an awake owner begins.
 const maxAwakeTime = 400 * time.Millisecond
 
-// An owner that was awake may be in a deadlock (maxConfirmations): it is sampled until it waits for a lock with an
-// owner.
+// resampleAwakeOwners samples owners that were awake until they wait for a lock with an owner: they may be in a
+// deadlock (maxConfirmations).
 func (e *lockExaminer) resampleAwakeOwners() {
 	end, tried := time.Now().Add(maxAwakeTime), map[int]bool{}
 	for owners := e.awakeOwners(tried); len(owners) > 0; owners = e.awakeOwners(tried) {
@@ -191,7 +191,7 @@ func (e *lockExaminer) sampleOwner(lock *locks.Lock) {
 	lock.Owner, lock.OwnerName, lock.Why = 0, "", locks.WhyChangedEachSample
 }
 
-// A waiter that has become the owner is removed.
+// setOwnerThread sets the owner's sample; nil: none. A waiter that has become the owner is removed.
 func setOwnerThread(lock *locks.Lock, th *stacks.Thread) {
 	lock.OwnerThread = th
 	if th == nil || len(lock.Waiters) == 1 || th.WaitsFor != nil && isSame(th.WaitsFor, lock) {
@@ -201,7 +201,8 @@ func setOwnerThread(lock *locks.Lock, th *stacks.Thread) {
 	lock.Waiters, lock.IdleWaiters = slices.DeleteFunc(lock.Waiters, isOwner), slices.DeleteFunc(lock.IdleWaiters, isOwner)
 }
 
-// sampleWithLock samples a thread with the lock's memory. owner is nil if that failed.
+// sampleWithLock samples thread tid with the lock's memory. wait is the lock as read with the sample, or just after it;
+// owner is the thread, nil if it was not sampled.
 func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wait, owner *stacks.Thread) {
 	sleeper, waiterProc := e.waiter(lock.Waiters[0])
 	proc := e.byThread[tid]
@@ -232,7 +233,7 @@ func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wai
 	return e.readLock(lock), &t
 }
 
-// memory, unless nil, is added to the thread's copies. The caller closes the thread.
+// newThread returns a thread to sample. memory, unless nil, is added to its copies. The caller closes it.
 func (e *lockExaminer) newThread(proc *examinedProcess, tid int, memory *withLockMemory) *observe.Thread {
 	th := observe.NewThread(proc.target.PID, tid, nil)
 	th.Feedback().SetCopySize(e.options.firstCopy())
@@ -261,7 +262,7 @@ func (e *lockExaminer) readLock(lock *locks.Lock) waits.Wait {
 	return waits.Wait{Kind: lock.Kind, Address: lock.Address, Ownership: waits.Ownership{Free: true, Why: waitersGone}}
 }
 
-// A wait in a runtime, when read again, may be for another lock.
+// isSame reports whether a wait is for the lock. A wait in a runtime, when read again, may be for another.
 func isSame(wait *waits.Wait, lock *locks.Lock) bool {
 	return wait.Kind == lock.Kind && wait.Address == lock.Address
 }

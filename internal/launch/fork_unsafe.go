@@ -93,6 +93,8 @@ func (h *heldChild) redirect() syscall.Errno {
 	return 0
 }
 
+// released waits for the byte; false: the parent has ended.
+//
 //go:nosplit
 //go:norace
 func (h *heldChild) released() bool {

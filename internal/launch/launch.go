@@ -121,7 +121,7 @@ func Start(cmd Command) (*Launched, error) {
 	return l, nil
 }
 
-// The exec checks a path with a slash, which is relative to the command's directory.
+// lookPath leaves a path with a slash, which is relative to the command's directory, to the exec.
 func lookPath(cmd Command) (string, error) {
 	if strings.Contains(cmd.Args[0], "/") {
 		return cmd.Args[0], nil

@@ -130,8 +130,8 @@ func (b *Builder) SetYield(f func()) {
 	b.yield = f
 }
 
-// Lost returns how many intervals the last write lacks, which could not be read from the file in [Meta].SpillTo; nil:
-// none.
+// Lost returns an error with the number of intervals that the last write lacks, because they could not be read from the
+// file in [Meta].SpillTo; nil: none.
 func (b *Builder) Lost() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

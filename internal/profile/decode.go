@@ -107,6 +107,7 @@ func (d *decoder) fail(what string) {
 	}
 }
 
+// take charges n bytes that will be allocated; false after an error.
 func (d *decoder) take(n int, what string) bool {
 	if d.err == nil {
 		d.err = d.memory.Take(int64(n), what)

@@ -129,7 +129,7 @@ func eachRecord(chunks []chunk, yield func(), begin func(generation int) error, 
 	return nil
 }
 
-// The journal is trusted.
+// takeUvarint decodes a number and removes it from c. The journal is trusted.
 func takeUvarint(c *[]byte) uint64 {
 	v, n := binary.Uvarint(*c)
 	*c = (*c)[n:]

@@ -66,7 +66,7 @@ func (n *Names) Stack(id sample.StackID, r Resolver, out []Named) []Named {
 	return out
 }
 
-// Precondition: n.mu is held.
+// locations appends a stack's locations, and drops the names of renumbered ones. Precondition: n.mu is held.
 func (n *Names) locations(id sample.StackID, out []Named) []Named {
 	out, evictions := n.builder.Stack(id, out)
 	if evictions != n.evictions {
@@ -94,6 +94,7 @@ func (n *Names) addFrames(l *Named, r Resolver) {
 	}
 }
 
+// mayGetName reports whether code with the known frames fs is generated, and may have a name by now.
 func (l *Named) mayGetName(fs []Frame) bool { return len(fs) == 0 && l.Module.File == 0 }
 
 func (n *Names) enqueue(l Named) {

@@ -32,7 +32,7 @@ func rejectOtherFormats(data []byte) error {
 	return nil
 }
 
-// One protocol buffer may begin like another format.
+// isProfile reports whether data is one protocol buffer, which may begin like another format.
 func isProfile(data []byte) bool {
 	whole, _ := scan(data)
 	return whole

@@ -8,7 +8,7 @@ import (
 	"slices"
 )
 
-// A program's label (pprof.Do) of such a name gets a prefix.
+// ownLabels are prywalk's labels. A program's label (pprof.Do) of such a name gets a prefix.
 var ownLabels = []string{
 	LabelPID, LabelTID, LabelNSPID, LabelNSTID, LabelComm, LabelThread, LabelRole, LabelState, LabelWait, LabelWaitsFor,
 	LabelOwner, LabelTask, LabelEnd,

@@ -21,7 +21,7 @@ import (
 // MaxSize bounds an uncompressed profile, bytes.
 const MaxSize = 1 << 29
 
-// The old formats parse slowly.
+// maxLegacy bounds files in the old formats, bytes: they parse slowly.
 const maxLegacy = 1 << 24
 
 // maxMessages includes nested fields.
@@ -81,7 +81,8 @@ func wrapRead(path string, err error) error {
 	return fmt.Errorf("cannot read %s: %w", path, err)
 }
 
-// The default budget grows per byte on disk. Recordings take 20 to 70, most with many similar short-lived threads.
+// memoryPerByte is how much the default budget grows per byte on disk. Recordings take 20 to 70, most with many similar
+// short-lived threads.
 const memoryPerByte = 128
 
 func memoryFor(bytes int64) *filememory.Account {

@@ -40,7 +40,7 @@ func (b *Builder) endPart() (*frozenTables, journal, sums) {
 	return frozen, endedJournal, endedSums
 }
 
-// Precondition: b.mu is held.
+// restore puts the intervals of an ended part back, before those added since. Precondition: b.mu is held.
 func (b *Builder) restore(journalBefore journal, sumsBefore sums) error {
 	late := b.journal
 	defer late.spill.close()

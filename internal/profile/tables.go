@@ -52,8 +52,8 @@ type numbered struct {
 	modules    []*ModuleInfo
 	names      []string
 	locs       []location
-	stacks     []string // locSize bytes per location, innermost first
-	base       sample.StackID
+	stacks     []string                  // locSize bytes per location, innermost first
+	base       sample.StackID            // number of stacks[0]
 	survivors  map[sample.StackID]string // before base; not changed after the eviction
 	labels     []labelSet
 	frameLists [][]Frame  // by FramesID − 1
@@ -62,7 +62,7 @@ type numbered struct {
 
 type tables struct {
 	numbered
-	// this epoch and the last; nil: no epochs
+	// usedByEpoch are the stacks used in this epoch and in the last; nil: no epochs.
 	usedByEpoch [2]map[sample.StackID]struct{}
 
 	byFrames  map[string]FramesID
@@ -121,7 +121,7 @@ func NumberIn[T comparable, N int | int32 | uint32](list *[]T, numbers map[T]N, 
 
 func (t *tables) nameNumber(s string) uint32 { return NumberIn(&t.names, t.byName, s) }
 
-// Addresses of a module with equal frames are one location: recompiled functions move.
+// loc numbers a location. Addresses of a module with equal frames are one: recompiled functions move.
 func (t *tables) loc(l *Loc) uint32 {
 	numbers := location{framesID: l.FramesID, machinery: l.Machinery}
 	switch {

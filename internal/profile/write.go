@@ -25,7 +25,7 @@ type frozenTables struct {
 	lost        error // a [*lostError]; set by encode
 }
 
-// Precondition: b.mu is held.
+// freeze returns the present tables. Precondition: b.mu is held.
 func (b *Builder) freeze() *frozenTables {
 	v := &frozenTables{
 		numbered: b.tables.numbered, meta: b.meta, end: b.end, comments: b.comments,

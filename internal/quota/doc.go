@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package quota finds the CPU quotas and memory limit of this process's control groups, and how far other processes'
-// groups are throttled or frozen.
+// Package quota finds the CPU quotas and the memory limit of this process's control groups, what is left of a quota,
+// how long other processes' groups were throttled, and whether they are frozen.
 //
 // A group may use its quota of CPU time per period (cgroup v2: cpu.max; v1: cpu.cfs_quota_us, cpu.cfs_period_us).
 // Beyond it, its threads are throttled until the period ends: also a tracer, and with it the thread that it has

@@ -94,6 +94,7 @@ func (m *mount) upFrom(group string) iter.Seq[string] {
 	}
 }
 
+// pathBelow returns a group's path below the mount; false: none.
 func (m *mount) pathBelow(group string) (string, bool) {
 	if group == "" {
 		return "", false
@@ -105,6 +106,7 @@ func (m *mount) pathBelow(group string) (string, bool) {
 	return filepath.Clean("/" + rel), true
 }
 
+// pathFromRoot returns a group's path from the mount's root; false: the mount does not show the group.
 func (m *mount) pathFromRoot(group string) (string, bool) {
 	rel, err := filepath.Rel(m.root, group)
 	return rel, err == nil && rel != ".." && !strings.HasPrefix(rel, "../")
@@ -186,6 +188,7 @@ func unescape(s string) string {
 	return b.String()
 }
 
+// read reads a directory's quota; false: none.
 func read(dir string, v2 bool) (Limit, bool) {
 	l := Limit{Dir: dir}
 	if v2 {

@@ -35,7 +35,7 @@ func (r Root) frozenBy(groups groups, mounts []mount) string {
 	return ""
 }
 
-// The state includes the ancestors'.
+// frozen reads a group's state, which includes its ancestors'.
 func (m *mount) frozen(dir string) bool {
 	if m.v2 {
 		events, _ := os.ReadFile(filepath.Join(dir, "cgroup.events")) // the root has none

@@ -11,9 +11,9 @@ import (
 
 // Throttling is what a CPU quota withheld from a group.
 type Throttling struct {
-	PID              int
-	Cgroup           string
-	CPUs             float64
+	PID              int     // a process in the group
+	Cgroup           string  // the group's directory
+	CPUs             float64 // the quota
 	Periods          int64   // in which the group ran
 	ThrottledPeriods int64   // with the quota used up
 	Seconds          float64 // of waiting for the next period, summed over CPUs
@@ -87,7 +87,7 @@ func (g *Groups) findLimits(pid int, groups groups, mounts []mount) {
 	}
 }
 
-// Groups outside of this process's cgroup namespace or container are not visible.
+// visible leaves out groups outside of this process's cgroup namespace or container: the mounts do not show them.
 func visible(g groups, mounts []mount) (groups, []mount) {
 	for c, path := range g {
 		if strings.HasPrefix(path, "/..") {
@@ -125,6 +125,7 @@ func (g *Groups) throttled(since func(*limited) Sample) (all []Throttling) {
 	return all
 }
 
+// sample reads the statistics once; false: the group is gone.
 func (l *Limit) sample() (Sample, bool) {
 	m, err := l.Open()
 	if err != nil {

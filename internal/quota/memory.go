@@ -31,7 +31,7 @@ func (r Root) Memory() (least int64) {
 	return least
 }
 
-// v1's value without a limit is the largest number of whole pages.
+// unlimited and more mean no limit: v1 then has the largest number of whole pages, about 1<<63.
 const unlimited = 1 << 62
 
 // limit returns 0 for "max" and other text.

@@ -62,7 +62,7 @@ func (m *Meter) Read() (Sample, error) {
 	return s, nil
 }
 
-// v2 has µs, v1 ns.
+// parseStat parses cpu.stat: v2 has µs, v1 ns.
 func parseStat(text []byte) Sample {
 	s := Sample{Used: -1}
 	for len(text) > 0 {

@@ -138,6 +138,7 @@ func (a *agentRun) HeldStacks() (iter.Seq[sample.StackID], bool) { return a.agen
 // Timely implements [profile.TimelyWatcher].
 func (a *agentRun) Timely() bool { return true }
 
+// namedByAggregator reports whether the module's names belong to the aggregator's goroutine.
 func namedByAggregator(m *profile.ModuleInfo) bool {
 	if m.Origin.Module == nil {
 		return false

@@ -221,7 +221,7 @@ func (r *recording) runSampler(ctx context.Context) error {
 	return err
 }
 
-// setTimes sets the mean period if the rate was not reached.
+// setTimes sets the recording's window, and the mean period if the rate was not reached.
 func (r *recording) setTimes() {
 	if got := r.stats.Freq; got > 0 && got < runsummary.ReachedRateShare*r.samplerOpts.Freq {
 		r.builder.SetPeriod(time.Duration(float64(time.Second) / got))

@@ -61,7 +61,8 @@ func (r *rotation) path(at time.Time) string {
 	}
 }
 
-// run begins parts at multiples of every, unless a write takes longer than a part.
+// run requests a checkpoint when a part is due, until ctx ends. Parts begin at multiples of every, unless a write takes
+// longer than a part.
 func (r *rotation) run(ctx context.Context, requestCheckpoint func()) {
 	every := time.NewTicker(r.every)
 	defer every.Stop()

@@ -105,7 +105,7 @@ func longStopRemedy(s *runstats.Stats, cause string) string {
 	return ""
 }
 
-// formatTime shows three digits, in the largest unit.
+// formatTime formats ns with three digits, in the largest unit.
 func formatTime(ns int64) string {
 	text := threeDigits(ns).String()
 	at := strings.LastIndexAny(text, "0123456789") + 1
@@ -323,7 +323,7 @@ func TooShortLine(s *runstats.Stats, path string) string {
 	return fmt.Sprintf("command exited%s before the first sample; %s → %s", after, next, path)
 }
 
-const shortCommandRate = 1000
+const shortCommandRate = 1000 // Hz
 
 // tryHigherRate returns "" if the rate was as high.
 func tryHigherRate(s *runstats.Stats) string {

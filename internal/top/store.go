@@ -21,8 +21,8 @@ const (
 	minSlices = recentSlices + baseSlices
 )
 
-// thread is several threads if tid is 0. Tasks with the same first function are one thread: task is their kind, name
-// the function.
+// thread is one thread, or several if tid is 0. Tasks with the same first function are one thread: task is their kind,
+// name the function.
 type thread struct {
 	id               int32 // constant, while an eviction changes the index
 	pid, tid         int

@@ -75,7 +75,8 @@ func (d *Data) Coverage() SymbolCoverage {
 	return c
 }
 
-// A built-in function of a script's language has no name.
+// isBuiltInOfScript reports whether a stack's innermost code is nameless and called by a script's function: the
+// language's built-in functions have no names.
 func (t *FrameTable) isBuiltInOfScript(stack []int32) bool {
 	leaf := &t.Frames[stack[0]]
 	if !leaf.Nameless || leaf.Module == "" || strings.HasPrefix(leaf.Module, "[") {

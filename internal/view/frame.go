@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/unnamedcode"
 )
 
-// Frame is an entry of a stack, with a number in [FrameTable.FrameIndex].
+// Frame is an entry of a stack. Equal frames (==) are one row, with one number ([FrameTable.FrameIndex]).
 type Frame struct {
 	Name   string
 	Module string // the file's base name, for managed code the package; "" if synthetic or unknown

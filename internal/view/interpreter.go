@@ -10,7 +10,7 @@ import (
 	rec "prywalk/internal/profile"
 )
 
-// Stacks of interpreter frames only keep them.
+// hideInterpreter removes interpreter frames where there are others; not with --native.
 func (sel *Selection) hideInterpreter() {
 	if sel.Options.Native {
 		return

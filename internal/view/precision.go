@@ -9,6 +9,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
+// sampleCountIndex returns the index of the number of samples; false: the profile has none.
 func (sel *Selection) sampleCountIndex() (int, bool) {
 	i, ok := sel.TypeIndex(rec.TypeSamples)
 	return i, ok && sel.Profile.SampleType[i].Unit == "count"

@@ -80,7 +80,8 @@ func target(p *profile.Profile, procs map[int64]string) string {
 	return t
 }
 
-// The share is −1 without samples, and for a profile that is not prywalk's.
+// countComplete returns the number of samples, and the share of those with complete stacks: −1 without samples, and for
+// a profile that is not prywalk's.
 func (d *Data) countComplete() (n int64, share float64) {
 	count, ok := d.sampleCountIndex()
 	var bad int64

@@ -15,7 +15,7 @@ import (
 func IsTask(s *profile.Sample) bool { return Label(s, rec.LabelTask) != "" }
 
 // hideSchedulers removes the blocked time of threads asleep in Go's scheduler or an event loop if their tasks are
-// recorded, which have this time.
+// recorded, which have this time; not with --native.
 func (sel *Selection) hideSchedulers() {
 	clocks, ok := ClocksOf(sel.Profile)
 	count, counted := sel.sampleCountIndex()
@@ -55,7 +55,7 @@ func isSleepingThread(s *profile.Sample) bool {
 	return !IsTask(s) && Label(s, rec.LabelState) == "sleeping" && len(s.Location) > 0
 }
 
-// count is the index of the ticks, which are removed, too.
+// withoutBlocked returns a copy of a sample without its blocked time and its ticks, whose index is count.
 func (sel *Selection) withoutBlocked(s *profile.Sample, clocks *ClockIndices, count int) *profile.Sample {
 	c := *s
 	c.Value = slices.Clone(s.Value)

@@ -77,7 +77,8 @@ func (w *waitGroups) waitObject(s *profile.Sample, what string) string {
 	return waits.LabelForReader(what)
 }
 
-// The recorder does not know the innermost function of the language when it sets the label.
+// lockWithin names a lock by its type and the innermost function of the language, which the recorder does not know when
+// it sets the label.
 func (w *waitGroups) lockWithin(s *profile.Sample, lockType string) string {
 	return cmp.Or(w.languageWithin(s, lockType, func(l *languages.Language, function string) (string, bool) {
 		if l.LockWithin == nil {
@@ -87,7 +88,7 @@ func (w *waitGroups) lockWithin(s *profile.Sample, lockType string) string {
 	}), lockType)
 }
 
-// A wait for a condition may be a sleep in the language's terms.
+// inSleep reports whether a wait for a condition is a sleep in the language's terms.
 func (w *waitGroups) inSleep(s *profile.Sample) bool {
 	return WaitKind(s) == waits.Condition &&
 		w.languageWithin(s, string(waits.Sleep), func(l *languages.Language, function string) (string, bool) {

@@ -67,7 +67,7 @@ var onDescriptor = map[string]bool{
 	"io_uring_enter": true, "mq_timedreceive": true, "mq_timedsend": true, "getdents64": true, "close": true,
 }
 
-// secondDescriptor is the argument with the other descriptor of calls that wait for the first one or for that.
+// secondDescriptor is the index of the second descriptor's argument, for calls that wait for the first or the second.
 var secondDescriptor = map[string]int{"splice": 2, "tee": 1}
 
 var kindsOfCalls = map[string]Kind{

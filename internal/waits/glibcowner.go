@@ -65,7 +65,7 @@ func (w *Wait) glibcMutex(mem *FutexCopy) {
 	}
 }
 
-// The kernel defines the word of a priority-inheritance lock.
+// ownerPI sets the owner of a priority-inheritance lock, whose word the kernel defines.
 func (w *Wait) ownerPI(mem *FutexCopy) {
 	word, ok := mem.u32(uint64(w.Address))
 	if !ok {
@@ -89,7 +89,7 @@ const (
 	rwReaderShift = 3
 )
 
-// Alignment distinguishes the lock's two futex words. w.Address becomes the lock's.
+// glibcRWLock sets the owner. Alignment distinguishes the lock's two futex words. w.Address becomes the lock's.
 func (w *Wait) glibcRWLock(mem *FutexCopy) {
 	base := uint64(w.Address) - rwPhaseWord
 	if w.Address%8 != 0 {

@@ -14,6 +14,7 @@ var hotspotWaits = []struct {
 	{"JavaThread::sleep", Sleep},
 }
 
+// hotspotWait returns what a HotSpot thread in a condition waits for. decided: outer functions cannot change it.
 func hotspotWait(stack []StackFunction) (kind Kind, decided bool) {
 	for i := range stack {
 		name := strings.TrimPrefix(stack[i].Function, "os::")
@@ -35,7 +36,8 @@ func hotspotWait(stack []StackFunction) (kind Kind, decided bool) {
 	return NoWait, false
 }
 
-// The condition is the thread's own: its address names no monitor.
+// setHotSpot replaces a condition by what HotSpot made of it. The condition is the thread's own: its address names no
+// monitor.
 func (w *Wait) setHotSpot(stack []StackFunction) {
 	if kind, _ := hotspotWait(stack); kind != NoWait {
 		*w = ManagedWait(kind, "", 0, 0, w.Timed && kind != Monitor)

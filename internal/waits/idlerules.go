@@ -116,6 +116,7 @@ func (s *waitingStack) isOfPoolsQueue() bool {
 	return s.takesNextWork(i) && s.takesNextWork(i+1) && s.outer[i+1].awaitsTask()
 }
 
+// takesNextWork reports whether outer function i, by its name, waits for the next work of its caller.
 func (s *waitingStack) takesNextWork(i int) bool {
 	return i+1 < len(s.outer) && nextWorkRegexp.MatchString(languages.LastComponent(s.outer[i].Function))
 }
@@ -180,6 +181,7 @@ func (s *waitingStack) isCalledBy(pattern *regexp.Regexp) bool {
 	return false
 }
 
+// isOutermostLoop reports whether no function outward of from is another pool's loop.
 func (s *waitingStack) isOutermostLoop(from int) bool {
 	own := scopeOf(s.outer[from].Function)
 	calledByOther := false // a function that is no loop is between: the outer loop is another pool's
@@ -197,7 +199,7 @@ func (s *waitingStack) isOutermostLoop(from int) bool {
 	return true
 }
 
-// The waiting function or its caller must be an event loop or main.
+// eventLoopRule requires that the waiting function or its caller is an event loop or main.
 func (s *waitingStack) eventLoopRule() string {
 	for i := range s.inner {
 		switch f := &s.inner[i]; {
@@ -229,6 +231,7 @@ func (f *Frame) selects() bool {
 	return l != nil && l.Selects != nil && l.Selects(f.Function)
 }
 
+// withinServerWork reports whether a server's process waits for an event within its work, not for work.
 func (s *waitingStack) withinServerWork() bool {
 	caller := s.callerOf(anyEventWaitsRegexp)
 	return caller != "" && !mainLoopRegexp.MatchString(caller)

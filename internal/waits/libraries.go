@@ -19,7 +19,7 @@ type library struct {
 	result           string // wait for a task's result, or for a lock
 
 	awaitsWork string // a pool's worker waits in them for work, unless called by a subtask's function
-	// A function schedulerWait called by scheduler waits for work. Stripping leaves it without a name.
+	// A function that matches schedulerWait, "" in a stripped program, waits for work if one of scheduler calls it.
 	scheduler, schedulerWait string
 
 	subtask    string // wait for the end of a task
@@ -241,7 +241,7 @@ var systemFiles = regexp.MustCompile(`^((libc|libm|libdl|libpthread)(-\d[\d.]*)?
 	`ld(64|-linux[\w-]*|-musl-\w+|-\d[\d.]*)?\.so|(libstdc\+\+|libc\+\+(abi)?|libgcc_s)(-[\w-]+)?\.so|` +
 	`\[vdso\]|\[kernel\])`)
 
-// musl's library is also the dynamic loader.
+// isMusl reports whether a path is that of musl's library, which is also the dynamic loader.
 func isMusl(file string) bool {
 	base := path.Base(file)
 	return strings.HasPrefix(base, "ld-musl-") || strings.HasPrefix(base, "libc.musl-") ||

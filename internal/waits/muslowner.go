@@ -9,7 +9,8 @@ const (
 	muslShared  = 128
 )
 
-// See src/internal/pthread_impl.h, pthread_mutex_timedlock.c. w.Address is the second word, and becomes the mutex's.
+// muslMutex sets the owner (src/internal/pthread_impl.h, pthread_mutex_timedlock.c). w.Address is the second word, and
+// becomes the mutex's.
 func (w *Wait) muslMutex(mem *FutexCopy) {
 	addr := uint64(w.Address)
 	word, ok1 := mem.u32(addr)

@@ -68,7 +68,7 @@ func (f *OpenFiles) Network() string {
 	return link
 }
 
-// See proc_net(5).
+// parseInet parses /proc/PID/net/tcp and the like (proc_net(5)).
 func parseInet(text string, tcp bool, out map[string]socket) {
 	for line := range strings.Lines(text) {
 		w := strings.Fields(line)
@@ -86,7 +86,7 @@ func parseInet(text string, tcp bool, out map[string]socket) {
 	}
 }
 
-// The text has little-endian 32-bit words and the port.
+// inetAddress formats an address of these tables: little-endian 32-bit words, and the port.
 func inetAddress(text string) string {
 	addr, port, ok := strings.Cut(text, ":")
 	raw, err := hex.DecodeString(addr)

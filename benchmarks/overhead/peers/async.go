@@ -101,8 +101,8 @@ func (a *async) Finish() (tools.Totals, error) {
 	return t, err
 }
 
-// Java threads have nothing outside of their first method. Stacks that could not be walked begin with a word in
-// brackets, or the last function reached.
+// asyncStacks counts the stacks, and those that reach the thread's first function. Java threads have nothing outside of
+// their first method. Stacks that could not be walked begin with a word in brackets, or the last function reached.
 func asyncStacks(text []byte) (samples, complete int64) {
 	for stack, n := range folded(text) {
 		samples += n

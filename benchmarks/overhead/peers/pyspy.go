@@ -43,7 +43,8 @@ func pySpyStacks(text []byte, pid string) (samples, complete int64) {
 	return samples, complete
 }
 
-// Where py-spy did not find the kernel's TID, TID is hexadecimal; the name is Python's.
+// pySpyMain reports whether "thread (TID): NAME" is the main thread. Where py-spy did not find the kernel's TID, it is
+// hexadecimal; the name is Python's.
 func pySpyMain(thread, pid string) bool {
 	tid, name, _ := strings.Cut(strings.TrimPrefix(thread, "thread ("), ")")
 	return tid == pid || name == ": MainThread"

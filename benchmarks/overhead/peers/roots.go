@@ -9,7 +9,8 @@ import (
 	"prywalk/internal/bench/tools"
 )
 
-// Threads other than the main one begin in package threading. Versions before 3.11 have no class in the name.
+// pythonRoot reports whether a name is that of a Python thread's first function: of the main thread the program, of
+// others a function of package threading. Versions before 3.11 have no class in the name.
 func pythonRoot(name string, mainThread bool) bool {
 	if mainThread {
 		return name == "<module>" || name == "_run_module_as_main"

@@ -27,7 +27,7 @@ const condWait = "sync.(*Cond).Wait"
 
 const maxSyncFrames = 12
 
-// stack is the goroutine's copied stack; nil: it is on a thread.
+// addLocks adds what a goroutine waits for and holds. stack is its copied stack; nil: it is on a thread.
 func (r *Reader) addLocks(t *managed.TaskRecord, g *stacks.Goroutine, stack []byte, asleep bool) {
 	if !r.Locks {
 		return
@@ -56,8 +56,8 @@ func (r *Reader) addLocks(t *managed.TaskRecord, g *stacks.Goroutine, stack []by
 
 const maxCondFrame = 256
 
-// Cond.Wait has unlocked a mutex: Wait's frame has the address of the Cond or its notify; Cond.L's second word is the
-// mutex.
+// dropUnlockedByWait removes the mutex that Cond.Wait has unlocked. Wait's frame has the address of the Cond or its
+// notify; Cond.L's second word is the mutex.
 func (r *Reader) dropUnlockedByWait(g *stacks.Goroutine) {
 	wait := slices.IndexFunc(g.Frames[:min(len(g.Frames), maxSyncFrames)], func(f stacks.Frame) bool {
 		return f.Function == condWait
@@ -157,6 +157,7 @@ func dropAwaited(g *stacks.Goroutine) {
 	}
 }
 
+// takenLater reports whether a was taken in a frame farther in than b's, or later in the same frame.
 func takenLater(a, b *stacks.HeldGoLock) bool {
 	return a.Frame < b.Frame || a.Frame == b.Frame && a.Taken > b.Taken
 }

@@ -91,6 +91,7 @@ func (r *Reader) reserve(size int) bool {
 	return true
 }
 
+// joinThread sets a goroutine's frames to its thread's. asleep: the thread does not run.
 func joinThread(g *stacks.Goroutine, t *managed.TaskRecord, threads []stacks.Thread) (asleep bool) {
 	for i := range threads {
 		th := &threads[i]

@@ -41,7 +41,8 @@ func (l *Locks) possibleCycles() [][]int {
 	return l.cyclesThrough(likely)
 }
 
-// Run counts prove no deadlock through an interpreter's lock: its waiters wake every few milliseconds.
+// gilCycles returns the cycles through an interpreter's lock. Run counts prove none: its waiters wake every few
+// milliseconds.
 func (l *Locks) gilCycles() [][]int {
 	owners := map[int]int{}
 	for _, p := range l.Processes {

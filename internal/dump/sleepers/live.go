@@ -34,7 +34,7 @@ func NewLive(t *loadedcode.Process, names *symbols.Namer, threads waits.ThreadFi
 	}
 }
 
-// See time_namespaces(7).
+// sharesTimeNamespace reports whether a process is in prywalk's time namespace (time_namespaces(7)).
 func sharesTimeNamespace(pid int) bool {
 	own, err := os.Readlink("/proc/self/ns/time")
 	if errors.Is(err, fs.ErrNotExist) {

@@ -38,6 +38,7 @@ func Notes(p *stacks.Process) []string {
 	return program.Notes(rows)
 }
 
+// tableRow returns false for a frame without code, or not shown.
 func tableRow(f *stacks.Frame) (r unnamedcode.Row, ok bool) {
 	if f.Method == "" && f.Kind == "" || f.Machinery {
 		return r, false

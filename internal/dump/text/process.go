@@ -53,7 +53,7 @@ func writeBesidesThreads(b *strings.Builder, p *stacks.Process, schedule []strin
 	writeCycles(b, p)
 }
 
-// A cycle is no proof of a deadlock, as the threads were read in turn.
+// writeCycles names threads that waited for each other: no proof of a deadlock, as they were read in turn.
 func writeCycles(b *strings.Builder, p *stacks.Process) {
 	l := locks.Locks{Processes: []*stacks.Process{p}}
 	for _, c := range l.Cycles() {

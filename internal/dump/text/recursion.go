@@ -13,10 +13,10 @@ import (
 )
 
 const (
-	maxCycle     = 16
+	maxCycle     = 16 // functions
 	cycleEnds    = 10 // at least so many frames are shown at each end
-	minHidden    = 50
-	maxNamed     = 4
+	minHidden    = 50 // frames
+	maxNamed     = 4  // functions
 	maxNameWidth = 60
 )
 
