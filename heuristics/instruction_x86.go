@@ -2,14 +2,11 @@
 
 package heuristics
 
-import (
-	"prywalk/frames"
-	"prywalk/internal/x86"
-)
+import "prywalk/internal/x86"
 
 // Instructions are exact for stack pointer, frame pointer, registers saved and restored by whole words, and control
-// flow. Of others only the registers written count (writes_x86.go). A mov of 16 or 32 bits to memory makes the slot at
-// its address unknown. Other writes to memory leave slots alone, as compilers save no registers by them: pop,
+// flow. Of others only the registers written count ([x86.Inst.WrittenRegs]). A mov of 16 or 32 bits to memory makes the
+// slot at its address unknown. Other writes to memory leave slots alone, as compilers save no registers by them: pop,
 // arithmetic, xchg, stores of vectors or bytes.
 
 // Hardware numbers.
@@ -47,12 +44,8 @@ func isFrameX86(fp, at, _ value) bool {
 
 // dwarfX86 converts a hardware register number (System V ABI, figure 3.36).
 func dwarfX86(reg uint8) uint8 {
-	numbers := [8]uint8{
-		frames.X86RAX, frames.X86RCX, frames.X86RDX, frames.X86RBX,
-		frames.X86RSP, frames.X86RBP, frames.X86RSI, frames.X86RDI,
-	}
-	if reg < 8 {
-		return numbers[reg]
+	if reg < 16 {
+		return x86.DWARF[reg]
 	}
 	return reg
 }
@@ -77,7 +70,7 @@ func stepX86(st *symbolicState, code []byte, f *flow) {
 	*f = flow{size: i.Size, toReg: noReg}
 	switch {
 	case i.VEX:
-		st.clobber(writtenByVEX(&i))
+		st.clobber(i.WrittenRegs())
 		if i.Map == x86.MapAPX && (i.Op == 0x8f || i.Op == 0xff && i.Reg&7 == 6) {
 			f.kind = flowEnd // pop2, push2
 		}
@@ -86,7 +79,7 @@ func stepX86(st *symbolicState, code []byte, f *flow) {
 	case i.Map == x86.Map0F:
 		stepTwoByteX86(st, &i, f, cmpReg)
 	default:
-		st.clobber(writtenByOtherMaps(&i))
+		st.clobber(i.WrittenRegs())
 	}
 }
 
@@ -278,7 +271,7 @@ func stepTwoByteX86(st *symbolicState, i *x86.Inst, f *flow, cmpReg uint8) {
 	case op == 0xa1 || op == 0xa9: // pop fs, gs
 		stepPopX86(st, noReg)
 	default:
-		st.clobber(writtenByOtherMaps(i))
+		st.clobber(i.WrittenRegs())
 	}
 }
 
@@ -404,14 +397,14 @@ func loadsFromTableX86(i *x86.Inst) bool {
 
 func stepArithX86(st *symbolicState, i *x86.Inst) {
 	if !i.W || !i.HasRM {
-		clobberX86(st, writtenByOneByte(i))
+		clobberX86(st, i.WrittenRegs())
 		return
 	}
 	switch op := i.Op; {
 	case op == 0x81 || op == 0x83:
 		stepArithImmX86(st, i)
 	case i.Mod != 3:
-		clobberX86(st, writtenByOneByte(i))
+		clobberX86(st, i.WrittenRegs())
 	case op == 0x01 || op == 0x29: // add, sub r/m, reg
 		addToX86(st, i.RM, i.Reg, op == 0x29)
 	case op == 0x03 || op == 0x2b: // add, sub reg, r/m
@@ -423,7 +416,7 @@ func stepArithX86(st *symbolicState, i *x86.Inst) {
 	case op == 0x39 && i.Reg == hwSP:
 		st.cmpReg = i.RM
 	default:
-		clobberX86(st, writtenByOneByte(i))
+		clobberX86(st, i.WrittenRegs())
 	}
 }
 

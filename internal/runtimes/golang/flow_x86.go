@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"prywalk/frames"
+	"prywalk/internal/x86"
 )
 
 // # The stack pointer of functions that load it
@@ -45,9 +46,6 @@ const (
 	maxFlowBytes = 1 << 13
 	maxFlows     = 256
 )
-
-// System V ABI, figure 3.36.
-var dwarfX86 = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
 
 // Numbers in instructions.
 const (
@@ -251,7 +249,7 @@ func (s *stackState) hasSavedBP(off int32) bool {
 
 // store records that reg is saved at CFA − off. An off up to 8 is the return address.
 func (s *stackState) store(reg uint8, off int32) {
-	d := dwarfX86[reg&15]
+	d := x86.DWARF[reg&15]
 	if !s.spKnown || off <= 8 || off > 2040 || s.saved[d] != 0 {
 		return
 	}
@@ -263,7 +261,7 @@ func (s *stackState) store(reg uint8, off int32) {
 }
 
 func (s *stackState) pop(reg uint8) {
-	d := dwarfX86[reg&15]
+	d := x86.DWARF[reg&15]
 	popsSaved := s.spKnown && s.saved[d] != 0 && int32(s.saved[d]) == s.sp
 	s.sp -= 8
 	switch {
@@ -285,7 +283,7 @@ func (s *stackState) setBP(off int32) {
 
 func (s *stackState) copySP(reg uint8) {
 	s.clobber(reg)
-	if s.spKnown && frames.X86_64.CalleeSaved()&(1<<dwarfX86[reg&15]) != 0 {
+	if s.spKnown && frames.X86_64.CalleeSaved()&(1<<x86.DWARF[reg&15]) != 0 {
 		s.copyReg, s.copyOff = reg, s.sp
 	}
 }
@@ -316,8 +314,7 @@ func (s *stackState) writes(in *insn) {
 }
 
 func (s *stackState) clobberAll(in *insn) {
-	regs, _ := in.written()
-	for ; regs != 0; regs &= regs - 1 {
-		s.clobber(uint8(bits.TrailingZeros16(regs)))
+	for regs := (*x86.Inst)(in).WrittenRegs(); regs != 0; regs &= regs - 1 {
+		s.clobber(uint8(bits.TrailingZeros32(regs)))
 	}
 }

@@ -162,120 +162,23 @@ func (in *insn) load() bool {
 // movesToSP matches mov rsp, reg of 64 bits.
 func (in *insn) movesToSP(reg uint8) bool { return in.W && in.moves(reg, regSP) }
 
-// writeSet has operands, and registers of fixed numbers, a bit each in the lowest byte.
-type writeSet uint16
-
-const (
-	writesRAX     writeSet = 1 << 0
-	writesRDX     writeSet = 1 << 2
-	writesString  writeSet = 1<<0 | 1<<1 | 1<<6 | 1<<7 // rax, rcx, rsi, rdi
-	writesRM      writeSet = 1 << 8                    // operand of ModRM
-	writesMemory  writeSet = 1 << 9                    // operand of ModRM, if in memory
-	writesReg     writeSet = 1 << 10                   // register of ModRM
-	writesOpReg   writeSet = 1 << 11                   // register in the opcode
-	writesByteReg writeSet = 1 << 12                   // numbers 4 to 7 can be ah to bh
-	writesNothing writeSet = 0
-)
-
-var opcodeWrites = func() (t [256]writeSet) {
-	for op := range t {
-		t[op] = writesRM
+// writesMemory reports whether an instruction may write its operand in memory.
+func (in *insn) writesMemory() bool {
+	switch operation := in.Reg & 7; {
+	case !in.HasRM || in.Mod == 3:
+		return false
+	case in.Map != 0 || in.VEX:
+		return in.Map != 1 || in.Op != 0x10 // movups load
+	case in.Op < 0x40: // arithmetic but cmp
+		return in.Op&7 < 2 && in.Op < 0x38
+	case in.Op == 0x80, in.Op == 0x81, in.Op == 0x83:
+		return operation != 7 // cmp
+	case in.Op == 0xf6, in.Op == 0xf7:
+		return operation == 2 || operation == 3 // not, neg
 	}
-	for op := 0; op < 0x38; op += 8 { // add, or, adc, sbb, and, sub, xor
-		t[op+2], t[op+3], t[op+4], t[op+5] = writesReg, writesReg, writesRAX, writesRAX
+	switch in.Op {
+	case 0x63, 0x69, 0x6b, 0x84, 0x85, 0x8a, opLoad, opLEA: // movsxd, imul, test, mov
+		return false
 	}
-	for _, r := range []struct {
-		first, last int
-		writes      writeSet
-	}{
-		{0x38, 0x3d, writesNothing}, // cmp
-		{0x58, 0x5f, writesOpReg},   // pop
-		{0x63, 0x63, writesReg},     // movsxd
-		{0x69, 0x69, writesReg},     // imul
-		{0x6b, 0x6b, writesReg},
-		{0x84, 0x85, writesNothing},           // test
-		{0x86, 0x87, writesReg | writesRM},    // xchg
-		{0x8a, 0x8b, writesReg},               // mov
-		{0x8d, 0x8d, writesReg},               // lea
-		{0x91, 0x97, writesRAX | writesOpReg}, // xchg rax, reg
-		{0x98, 0x99, writesRAX | writesRDX},   // cbw, cdq
-		{0xa4, 0xa7, writesString},            // movs, cmps
-		{0xa8, 0xa9, writesNothing},           // test
-		{0xaa, 0xaf, writesString},            // stos, lods, scas
-		{0xb0, 0xb7, writesByteReg},           // mov r8, imm8
-		{0xb8, 0xbf, writesOpReg},             // mov reg, imm
-		{0xd8, 0xdf, writesMemory},            // x87
-	} {
-		for op := r.first; op <= r.last; op++ {
-			t[op] = r.writes
-		}
-	}
-	return t
-}()
-
-// writes returns what an instruction of the first map writes, by opcode; in groups ModRM's register decides, too.
-func (in *insn) writes() writeSet {
-	switch operation := in.Reg & 7; in.Op {
-	case 0x80, 0x81, 0x83:
-		if operation == 7 { // cmp
-			return writesNothing
-		}
-	case 0xf6, 0xf7:
-		switch {
-		case operation < 2: // test
-			return writesNothing
-		case operation >= 4: // mul, imul, div, idiv
-			return writesRAX | writesRDX
-		}
-	}
-	return opcodeWrites[in.Op]
-}
-
-// written returns the general registers that an instruction writes, and whether it writes its operand in memory. It
-// excludes rsp of push and pop, and what a call changes. With VEX it assumes no register.
-func (in *insn) written() (regs uint16, memory bool) {
-	memory = in.HasRM && in.Mod != 3
-	if in.Map != 0 || in.VEX {
-		if r, ok := in.writesOther(); ok {
-			regs = 1 << (r & 15)
-		}
-		return regs, memory && !(in.Map == 1 && in.Op == 0x10) // movups load
-	}
-	w := in.writes()
-	regs = uint16(w & 0xff)
-	if w&writesReg != 0 {
-		regs |= 1 << (in.Reg & 15)
-	}
-	if w&writesOpReg != 0 {
-		regs |= 1 << in.opReg()
-	}
-	if w&writesByteReg != 0 {
-		regs |= 0xf | 1<<in.opReg()&^(1<<regSP|1<<regBP)
-	}
-	if w&writesRM != 0 && in.hasRegisterOperand() {
-		regs |= 1 << (in.RM & 15)
-	}
-	return regs, memory && w&(writesRM|writesMemory) != 0
-}
-
-func (in *insn) writesOther() (uint8, bool) {
-	switch {
-	case in.Map == 1 && !in.VEX:
-		switch op := in.Op; {
-		case op >= 0x40 && op < 0x50, op == 0xaf, op >= 0xb6 && op <= 0xb8, op >= 0xbc && op <= 0xbf,
-			op == 0x2c, op == 0x2d, op == 0x50, op == 0xd7, op == 0xc5:
-			// cmovcc, imul, movzx, popcnt, bsf, bsr, movsx; cvttss2si, cvtss2si, movmskps, pmovmskb, pextrw
-			return in.Reg, true
-		case op == 0x7e, op >= 0x90 && op < 0xa0, op == 0xb0, op == 0xb1, op == 0xc0, op == 0xc1, op == 0xa4, op == 0xa5,
-			op == 0xac, op == 0xad, op == 0xab, op == 0xb3, op == 0xba, op == 0xbb:
-			// movd, setcc, cmpxchg, xadd, shld, shrd, bts, btr, btc
-			return in.RM, in.Mod == 3
-		case op >= 0xc8 && op < 0xd0: // bswap
-			return in.opReg(), true
-		}
-		return 0, false
-	case in.VEX:
-		return 0, false
-	}
-	return in.Reg, in.Map == 2 && in.Op >= 0xf0 // movbe, crc32
+	return true
 }

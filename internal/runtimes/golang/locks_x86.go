@@ -350,14 +350,14 @@ func (a *lockAnalysisX86) release(lock value, read bool) {
 }
 
 func (a *lockAnalysisX86) clobber(in *insn) {
-	written, memory := in.written()
+	written := (*x86.Inst)(in).WrittenRegs()
 	for r := range a.path.regs {
 		if written>>r&1 != 0 {
 			a.path.regs[r] = value{}
 		}
 	}
 	switch {
-	case !memory || in.Base != regSP:
+	case !in.writesMemory() || in.Base != regSP:
 	case in.Map != 0:
 		a.clobberSlots(in.Disp, 64) // the longest vector
 	default:

@@ -7,6 +7,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/heuristics"
+	"prywalk/internal/x86"
 )
 
 // ruleX86 returns the rule of a function of kind k. delta is pcsp's value, which may not hold if spWrite.
@@ -76,7 +77,7 @@ func (s *stackState) setCFA(r *frames.Rule, spOnly bool) bool {
 	case s.bp == bpFrame:
 		r.CFAReg, r.CFAOff = frames.X86RBP, s.bpOff
 	case s.copyReg != 0:
-		r.CFAReg, r.CFAOff = dwarfX86[s.copyReg], s.copyOff
+		r.CFAReg, r.CFAOff = x86.DWARF[s.copyReg], s.copyOff
 	default:
 		return false
 	}

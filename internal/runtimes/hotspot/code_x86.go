@@ -155,9 +155,6 @@ func inDeoptPiece(code []byte, pc int, addr uint64) bool {
 	return false
 }
 
-// System V ABI, figure 3.36.
-var dwarfNumbers = [16]uint8{0, 2, 1, 3, 7, 6, 4, 5, 8, 9, 10, 11, 12, 13, 14, 15}
-
 // Begin and end of OptoRuntime::generate_exception_blob.
 var (
 	exceptionBegins = []byte{0x52, 0x48, 0x83, 0xec, 8, 0x48, 0x89, 0x2c, 0x24}

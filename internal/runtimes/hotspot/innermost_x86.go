@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"prywalk/frames"
+	"prywalk/internal/x86"
 )
 
 func (v *VM) ruleInMethod(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {
@@ -186,10 +187,10 @@ func (v *VM) ruleInEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool)
 	code := v.code(c.begin, c.end-c.begin)
 	off := int(pc - c.begin)
 	if off >= 3 && off < len(code) && isIntrinsicEnd(code[off-3:]) {
-		return ruleRAInReg(dwarfNumbers[code[off+1]&7], frames.X86RSP, 0)
+		return ruleRAInReg(x86.DWARF[code[off+1]&7], frames.X86RSP, 0)
 	}
 	if rest := code[min(off, len(code)):]; isIntrinsicEnd(rest) {
-		return ruleRAInReg(dwarfNumbers[rest[4]&7], frames.X86R13, 0)
+		return ruleRAInReg(x86.DWARF[rest[4]&7], frames.X86R13, 0)
 	}
 	prologue := bytes.Index(code, interpreterPrologue)
 	pops := -1

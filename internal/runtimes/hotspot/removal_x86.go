@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"prywalk/frames"
+	"prywalk/internal/x86"
 )
 
 // # Interpreter frames removed by a return
@@ -91,7 +92,7 @@ func parseRemoval(code []byte, since int) (removal frameRemoval, popped bool) {
 	if !ok {
 		return removal, false
 	}
-	removal.raReg, removal.moves = dwarfNumbers[ra], p.off
+	removal.raReg, removal.moves = x86.DWARF[ra], p.off
 	if removal.sender, ok = p.parseMove(); !ok {
 		return removal, true
 	}
