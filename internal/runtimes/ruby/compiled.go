@@ -43,11 +43,13 @@ func (c *yjitCode) adopt(h managed.Host, r *Runtime, interpreter *frames.Module)
 
 const maxDistance = 1 << 31 // bytes
 
-// mayContain accepts YJIT's region (rb_yjit_reserve_addr_space, yjit.c): anonymous, or named by Ruby 3.4.
+// mayContain accepts YJIT's region: anonymous, or named since Ruby 3.4 (rb_yjit_reserve_addr_space, yjit.c; in 4.0
+// rb_jit_reserve_addr_space, jit.c).
 func (c *yjitCode) mayContain(m *frames.Module) bool {
 	if m.Origin != nil {
 		if name, _ := m.Origin.FileOffset(); name != "" {
-			return strings.HasPrefix(name, "[anon:Ruby:rb_yjit")
+			return strings.HasPrefix(name, "[anon:Ruby:rb_yjit_reserve_addr_space") ||
+				strings.HasPrefix(name, "[anon:Ruby:rb_jit_reserve_addr_space")
 		}
 	}
 	return m.Start < c.interpreter.End+maxDistance && m.End+maxDistance > c.interpreter.Start

@@ -60,6 +60,8 @@ func TestOnlyCodeOfYJITsRegionBecomesRubys(t *testing.T) {
 		{"far below", origin(""), far - 1<<36, false},
 		{"named", origin("[anon:Ruby:rb_yjit_reserve_addr_space]"), far + 4<<20, true},
 		{"named, anywhere", origin("[anon:Ruby:rb_yjit_reserve_addr_space:fallback]"), far + 1<<36, true},
+		{"named by 4.0", origin("[anon:Ruby:rb_jit_reserve_addr_space]"), far + 4<<20, true},
+		{"Ruby's heap", origin("[anon:Ruby:heap_page_body]"), far + 4<<20, false},
 		{"V8's", origin("[anon:v8]"), far + 4<<20, false},
 		{"shared", origin("/memfd:jit"), far + 4<<20, false},
 	} {
