@@ -95,10 +95,10 @@ const (
 	unitSplitType = 6
 )
 
-// isCPlusPlus matches the languages of all standards (DWARF 5 §7.12, table 7.17).
+// isCPlusPlus matches C++ 98 to 23 (DWARF 5 §7.12, table 7.17; since then dwarfstd.org/languages.html).
 func isCPlusPlus(lang uint64) bool {
 	switch lang {
-	case 0x04, 0x1a, 0x21, 0x2b, 0x3a:
+	case 0x04, 0x19, 0x1a, 0x21, 0x2a, 0x2b, 0x3a:
 		return true
 	}
 	return false
