@@ -119,6 +119,25 @@ func TestMiniDebugInfoHasNamesOfStaticFunctions(t *testing.T) {
 	}
 }
 
+func TestPLTHasNamesBesideADebugFileWithoutSymbols(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.c", cSource)
+	run(t, dir, need(t, "gcc"), "-O2", "-o", "a.out", "a.c")
+	run(t, dir, need(t, "objcopy"), "-S", "--keep-symbol=fib", "a.out", "mini")
+	run(t, dir, need(t, "xz"), "mini")
+	run(t, dir, need(t, "strip"), "a.out")
+	run(t, dir, "cp", "a.out", "a.debug")
+	run(t, dir, "objcopy", "--add-gnu-debuglink=a.debug", "--add-section", ".gnu_debugdata=mini.xz", "a.out")
+	table := openTable(t, filepath.Join(dir, "a.out"))
+	names := make(map[string]bool)
+	for i := range table.symbols().syms {
+		names[table.syms.name(table.syms.syms[i].name)] = true
+	}
+	if table.debug.file == nil || !names["fib"] || !names["printf@plt"] {
+		t.Errorf("debug file %v, names %v, want one, fib and printf@plt", table.debug.file, names)
+	}
+}
+
 func TestAStrippedProgramWithoutDebugFileHasNoNamesAndNoWarnings(t *testing.T) {
 	dir := split(t)
 	os.Remove(filepath.Join(dir, "a.debug"))

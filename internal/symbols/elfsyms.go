@@ -18,10 +18,10 @@ type symbol struct {
 	name uint32
 }
 
+// There are at most three sources: .dynsym, .gnu_debugdata and PLT entries.
 const (
 	sourceShift = 30
 	nameMask    = 1<<sourceShift - 1
-	maxSources  = 4
 )
 
 type nameSource struct {
@@ -86,17 +86,13 @@ const symbolCost = 24 + 16 // bytes
 
 const maxAtOnce = 1 << 17
 
-// addTable returns false if there are no functions or labels, or no memory or room for them.
+// addTable returns false if there are no functions or labels, or no memory for them.
 func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
-	if len(b.x.sources) == maxSources {
-		return false
-	}
 	count := f.CountSymbols(kind)
 	if f.Memory().Take(int64(count)*symbolCost, "symbols") != nil {
 		return false
 	}
 	src := uint32(len(b.x.sources)) << sourceShift
-	b.x.sources = append(b.x.sources, nameSource{file: f, kind: kind, whole: namesOf(f, kind)})
 	before := len(b.candidates)
 	b.candidates = slices.Grow(b.candidates, min(count, maxAtOnce))
 	_ = f.EachSymbol(kind, func(s *elffile.Symbol) bool { // a damaged table: as far as readable
@@ -107,7 +103,11 @@ func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 		}
 		return true
 	})
-	return len(b.candidates) > before
+	if len(b.candidates) == before {
+		return false
+	}
+	b.x.sources = append(b.x.sources, nameSource{file: f, kind: kind, whole: namesOf(f, kind)})
+	return true
 }
 
 func rankOf(s *elffile.Symbol) (rank uint8, ok bool) {
@@ -131,7 +131,7 @@ func rankOf(s *elffile.Symbol) (rank uint8, ok bool) {
 }
 
 func (x *symIndex) addStubs(stubs []stub) {
-	if len(stubs) == 0 || len(x.sources) == maxSources {
+	if len(stubs) == 0 {
 		return
 	}
 	src := uint32(len(x.sources)) << sourceShift
