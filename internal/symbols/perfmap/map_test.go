@@ -66,8 +66,8 @@ func TestPerfMapSkipsMalformedLines(t *testing.T) {
 		"1000 10name", "-1000 10 minus", "\x00\xff\xfe",
 	} {
 		m := readMap(t, line+"\n2000 10 good\n")
-		if m.Len() != 1 || m.Skipped() != 1 {
-			t.Errorf("%q: %d entries, %d lines skipped", line, m.Len(), m.Skipped())
+		if len(m.entries) != 1 {
+			t.Errorf("%q: %d entries, want 1", line, len(m.entries))
 		}
 		if name, _, _, _ := m.Lookup(0x2000); name != "good" {
 			t.Errorf("%q hides the line after it", line)
@@ -77,18 +77,18 @@ func TestPerfMapSkipsMalformedLines(t *testing.T) {
 
 func TestPerfMapLeavesOutAnIncompleteLine(t *testing.T) {
 	m := readMap(t, "1000 10 whole\n2000 10 hal")
-	if m.Len() != 1 || m.Skipped() != 1 {
-		t.Errorf("%d entries, %d lines skipped", m.Len(), m.Skipped())
+	if len(m.entries) != 1 {
+		t.Errorf("%d entries, want 1", len(m.entries))
 	}
-	if m = readMap(t, ""); m.Len() != 0 || m.Skipped() != 0 {
+	if m = readMap(t, ""); len(m.entries) != 0 {
 		t.Error("an empty map is not empty")
 	}
 }
 
 func TestPerfMapStopsAtItsLimit(t *testing.T) {
 	m := readUpTo(t, "1000 10 first\n2000 10 second\n", 20)
-	if name, _, _, ok := m.Lookup(0x1000); !ok || name != "first" || m.Len() != 1 {
-		t.Errorf("%d entries, at the first address %q; want 1, first", m.Len(), name)
+	if name, _, _, ok := m.Lookup(0x1000); !ok || name != "first" || len(m.entries) != 1 {
+		t.Errorf("%d entries, at the first address %q; want 1, first", len(m.entries), name)
 	}
 }
 
@@ -143,8 +143,8 @@ func BenchmarkReadPerfMapMillion(b *testing.B) {
 	s := text.String()
 	b.ReportAllocs()
 	for b.Loop() {
-		if m := readMap(b, s); m.Len() != 1_000_000 {
-			b.Fatalf("%d entries", m.Len())
+		if m := readMap(b, s); len(m.entries) != 1_000_000 {
+			b.Fatalf("%d entries", len(m.entries))
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestLongLinesOfPerfMapsAreCut(t *testing.T) {
 	long := bytes.Repeat([]byte("n"), 300_000)
 	text := "1000 10 " + string(long) + "\n2000 10 next\n"
 	m := readMap(t, text)
-	if name, _, _, _ := m.Lookup(0x1000); len(name) != maxName || m.Len() != 2 {
-		t.Errorf("%d entries, a name of %d bytes", m.Len(), len(name))
+	if name, _, _, _ := m.Lookup(0x1000); len(name) != maxName || len(m.entries) != 2 {
+		t.Errorf("%d entries, a name of %d bytes", len(m.entries), len(name))
 	}
 }

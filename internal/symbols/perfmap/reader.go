@@ -129,12 +129,11 @@ func (r *Reader) skipHole(f io.Seeker, end int64) {
 
 // continues reports whether a file is the one read before. One without seeking is read again when its size has changed.
 func (r *Reader) continues(f io.ReadCloser, size int64) bool {
-	if r.read == 0 || size == r.size && r.whole {
-		return true
+	if now := infoOf(f); r.file != nil && now != nil && !os.SameFile(r.file, now) {
+		return false
 	}
-	now := infoOf(f)
 	_, seeks := f.(io.Seeker)
-	return seeks && size >= r.read && (r.file == nil || now == nil || os.SameFile(r.file, now))
+	return r.read == 0 || size == r.size && r.whole || seeks && size >= r.read
 }
 
 func (r *Reader) reset() {
