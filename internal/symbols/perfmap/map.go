@@ -19,7 +19,6 @@ type Map struct {
 	entries     []entry
 	segments    []segment
 	indexed     int // of entries, in segments
-	skipped     int
 	line        []byte
 	lineTooLong bool
 
@@ -53,9 +52,9 @@ const (
 	readPiece = 64 << 10 // bytes
 )
 
-// readFrom reads up to limit bytes and returns their number. Malformed lines are skipped and counted, and so is a last
-// line without a line feed. Of overlapping entries the later line holds. The error is r's or a *filememory.Error; the
-// Map has what was read until then.
+// readFrom reads up to limit bytes and returns their number. Malformed lines are skipped; a last line without a line
+// feed is kept for the next call. Of overlapping entries the later line holds. The error is r's or a *filememory.Error;
+// the Map has what was read until then.
 func (m *Map) readFrom(r io.Reader, limit int64) (n int64, err error) {
 	buf := make([]byte, min(readPiece, limit))
 	for n < limit && err == nil {
@@ -106,14 +105,9 @@ func (m *Map) endLine() error {
 	if !m.lineTooLong {
 		line = bytes.TrimSuffix(line, []byte("\r"))
 	}
-	e, name, ok := parseLine(line)
-	empty := len(m.line) == 0
 	m.line, m.lineTooLong = m.line[:0], false
-	switch {
-	case ok:
+	if e, name, ok := parseLine(line); ok {
 		return m.add(e, name)
-	case !empty:
-		m.skipped++
 	}
 	return nil
 }
@@ -199,17 +193,6 @@ func hexDigit(c byte) byte {
 		return c | 0x20 - 'a' + 10
 	}
 	return 0xff
-}
-
-// Len returns the number of entries.
-func (m *Map) Len() int { return len(m.entries) }
-
-// Skipped returns the number of malformed or incomplete lines.
-func (m *Map) Skipped() int {
-	if len(m.line) > 0 {
-		return m.skipped + 1
-	}
-	return m.skipped
 }
 
 // Lookup returns the function at a run-time address, and its entry's range.

@@ -60,15 +60,6 @@ func (r *Reader) Map(open func() (io.ReadCloser, int64), whole bool, between fun
 // Expire makes the next call of Map read.
 func (r *Reader) Expire() { r.next = time.Time{} }
 
-// Whole reports whether nothing more can be read.
-func (r *Reader) Whole() bool { return r.whole }
-
-// Bytes returns the bytes read, holes included.
-func (r *Reader) Bytes() int64 { return r.read }
-
-// Used returns the memory in use, bytes.
-func (r *Reader) Used() int64 { return r.memory.Used() }
-
 // Close frees the memory.
 func (r *Reader) Close() { r.memory.Close() }
 
