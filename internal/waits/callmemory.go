@@ -11,10 +11,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const maxFDs = 64
+// The descriptors that are read: of poll, and of a set of select.
+const (
+	maxFDs      = 64
+	maxSelected = 1024 // FD_SETSIZE
+)
 
 // ReadCallMemory sets the descriptors of poll and select, and a sleep's length. read returns the number of bytes; it is
-// called at most four times.
+// called at most three times.
 func (w *Wait) ReadCallMemory(s *Sleeper, read func(addr uint64, buf []byte) int) {
 	if t := s.time(); t.addr != 0 {
 		var b [16]byte
@@ -38,10 +42,10 @@ func (w *Wait) readDescriptors(s *Sleeper, limit int, read func(addr uint64, buf
 	}
 }
 
-// OnlyDescriptor returns the descriptor of a poll or select of one; false also if it cannot be read. read is called at
-// most three times.
+// OnlyDescriptor returns the descriptor of a poll or select of one; false also if not all can be read. read is called
+// at most three times.
 func (w *Wait) OnlyDescriptor(s *Sleeper, read func(addr uint64, buf []byte) int) (fd int, ok bool) {
-	if strings.HasSuffix(s.Reason, "poll") && s.Args[1] > maxFDs {
+	if isPoll := strings.HasSuffix(s.Reason, "poll"); isPoll && s.Args[1] > maxFDs || !isPoll && s.Args[0] > maxSelected {
 		return 0, false
 	}
 	if w.readDescriptors(s, 2, read); len(w.FDs) != 1 {
@@ -65,7 +69,7 @@ func pollFDs(addr, n uint64, limit int, read func(uint64, []byte) int) (out []Op
 
 // selectFDs returns nil if a set is unreadable.
 func selectFDs(args *[6]uint64, limit int, read func(uint64, []byte) int) (out []OpenFile) {
-	var all [128]byte
+	var all [maxSelected / 8]byte
 	n := min((args[0]+7)/8, uint64(len(all)))
 	for _, addr := range args[1:4] {
 		var b [len(all)]byte

@@ -44,8 +44,9 @@ func TestAPollOrSelectIsOfOneDescriptorOnlyIfAllAreKnown(t *testing.T) {
 		}
 		return b
 	}
-	const array, reads, writes = 0x1000, 0x2000, 0x3000
-	memory := map[uint64][]byte{array: pollfds(5, -1, 7), reads: {1 << 5, 0}}
+	const array, reads, writes, all = 0x1000, 0x2000, 0x3000, 0x4000
+	memory := map[uint64][]byte{array: pollfds(5, -1, 7), reads: {1 << 5, 0}, all: make([]byte, maxSelected/8)}
+	memory[all][0] = 1 << 5
 	for _, c := range []struct {
 		call string
 		args [6]uint64
@@ -58,6 +59,8 @@ func TestAPollOrSelectIsOfOneDescriptorOnlyIfAllAreKnown(t *testing.T) {
 		{"poll", [6]uint64{writes, 1}, false},
 		{"select", [6]uint64{16, reads}, true},
 		{"select", [6]uint64{16, reads, writes}, false},
+		{"select", [6]uint64{maxSelected, all}, true},
+		{"select", [6]uint64{maxSelected + 1, all}, false},
 	} {
 		s := &Sleeper{State: 'S', Reason: c.call, InCall: true, Args: c.args}
 		w := Describe(s)

@@ -72,7 +72,7 @@ var secondDescriptor = map[string]int{"splice": 2, "tee": 1}
 
 var kindsOfCalls = map[string]Kind{
 	"poll": Descriptor, "ppoll": Descriptor, "select": Descriptor, "pselect6": Descriptor,
-	"pause": Signal, "rt_sigsuspend": Signal, "rt_sigtimedwait": Signal, "rt_sigtimedwait_time64": Signal,
+	"pause": Signal, "rt_sigsuspend": Signal, "rt_sigtimedwait": Signal,
 	"semop": Semaphore, "semtimedop": Semaphore, "msgrcv": MessageQueue, "msgsnd": MessageQueue, "sync": Disk,
 	"syncfs": Disk,
 }
@@ -86,8 +86,8 @@ type timeout struct {
 var timeouts = map[string]timeout{
 	"poll": {2, true}, "ppoll": {2, false}, "select": {4, false}, "pselect6": {4, false},
 	"epoll_wait": {3, true}, "epoll_pwait": {3, true}, "epoll_pwait2": {3, false},
-	"rt_sigtimedwait": {2, false}, "rt_sigtimedwait_time64": {2, false}, "semtimedop": {3, false},
-	"mq_timedreceive": {4, false}, "mq_timedsend": {4, false},
+	"rt_sigtimedwait": {2, false}, "semtimedop": {3, false}, "mq_timedreceive": {4, false}, "mq_timedsend": {4, false},
+	"io_getevents": {4, false}, "io_pgetevents": {4, false},
 }
 
 func (s *Sleeper) hasTimeout() bool {

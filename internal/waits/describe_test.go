@@ -40,6 +40,8 @@ func TestWaitsWithATimeoutSaySo(t *testing.T) {
 		{"mq_timedreceive", [6]uint64{3, timeout, 64, 0, timeout}, true},
 		{"epoll_wait", [6]uint64{3, timeout, 1, 0xffffffff}, false},
 		{"epoll_wait", [6]uint64{3, timeout, 1, 100}, true},
+		{"io_getevents", [6]uint64{timeout, 1, 8, timeout, 0}, false},
+		{"io_getevents", [6]uint64{timeout, 1, 8, timeout, timeout}, true},
 	} {
 		s := &Sleeper{State: 'S', Reason: c.call, Args: c.args, InCall: true}
 		if w := Describe(s); w.Timed != c.timed {
