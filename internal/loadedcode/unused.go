@@ -2,7 +2,12 @@
 
 package loadedcode
 
-import "sync/atomic"
+import (
+	"maps"
+	"sync/atomic"
+
+	"prywalk/internal/safeopen"
+)
 
 // # Unused files
 //
@@ -22,28 +27,19 @@ func (img *Image) Unused() bool {
 }
 
 // CloseUnused drops the data of files unused since the call before the last, and deletes unused images whose name is
-// now another file's. Precondition: no concurrent use of the images.
+// now another file's, and files without an image. Precondition: no concurrent use of the images.
 func (c *ImageCache) CloseUnused() {
+	maps.DeleteFunc(c.byName, func(_ fileKey, img *Image) bool { return img == nil })
+	maps.DeleteFunc(c.byFile, func(_ safeopen.ID, img *Image) bool { return img == nil })
 	for id, img := range c.byFile {
-		if img == nil {
-			continue
-		}
 		if img.Unused() && !img.drop() {
 			delete(c.byFile, id)
-			c.forget(img)
+			maps.DeleteFunc(c.byName, func(_ fileKey, named *Image) bool { return named == img })
 			img.dropHeaders()
 		}
 		known := img.usage.modules.Load()
 		img.usage.idle.Store(img.usage.users.Load() == 0 && known == img.usage.modulesAtSweep.Load())
 		img.usage.modulesAtSweep.Store(known)
-	}
-}
-
-func (c *ImageCache) forget(img *Image) {
-	for key, named := range c.byName {
-		if named == img {
-			delete(c.byName, key)
-		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/filememory"
+	"prywalk/internal/safeopen"
 	"prywalk/internal/testtargets"
 )
 
@@ -93,6 +94,28 @@ func TestFilesThatNoProcessRunsAreReleased(t *testing.T) {
 	got := len(images[1].preparedRules().sources)
 	if got == 0 || images[1].ReadAddr(images[1].ELF.Entry, make([]byte, 8)) != 8 {
 		t.Errorf("%d sources of a file that runs again, and its code is unreadable", got)
+	}
+}
+
+// A file without an image is one made at run time, such as a memfd of .NET: each process has another one.
+func TestFilesWithoutImageAreForgotten(t *testing.T) {
+	c := NewImageCache(0)
+	defer c.Close()
+	path := filepath.Join(t.TempDir(), "code")
+	if err := os.WriteFile(path, []byte{0xc3}, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := new(safeopen.Opener).Open(safeopen.Request{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := c.Load(f, &Mapping{MapsLine: MapsLine{Path: path}})
+	if img != nil || err != nil {
+		t.Fatalf("image %v, error %v, want none", img, err)
+	}
+	c.setName(fileKey{inode: 1, path: path}, img)
+	if c.CloseUnused(); len(c.byFile)+len(c.byName) != 0 {
+		t.Errorf("%d files and %d names are kept, want none", len(c.byFile), len(c.byName))
 	}
 }
 
