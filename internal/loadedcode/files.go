@@ -62,6 +62,7 @@ func (f *TrustedFiles) Debug(name string) (*safeopen.File, error) {
 // PerfMap opens /tmp/perf-PID.map below the process's root (PID in its pid namespace), else below prywalk's. It refuses
 // a link, and a file older than the process.
 func (f *TrustedFiles) PerfMap() (*safeopen.File, error) {
+	f.trust = nil // the process may have another user or program by now
 	inside, since := f.PID, int64(0)
 	if st, err := process.ReadStatus("/proc", f.PID); err == nil {
 		if len(st.NSPids) > 0 {

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"syscall"
 	"testing"
 	"time"
 
 	"prywalk/internal/loadedcode"
+	"prywalk/internal/testtargets"
 )
 
 func TestPerfMapsOfOtherUsersAreNotUsed(t *testing.T) {
@@ -71,4 +73,40 @@ func TestDebugFilesOfOtherUsersAreNotOpened(t *testing.T) {
 			f.Close()
 		}
 	}
+}
+
+func TestPerfMapOfAProcessThatChangedItsUserIsOpened(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can become another user")
+	}
+	const user = 65534
+	cmd := exec.Command(need(t, "python3"), "-c", "import os\nprint('ready', flush=True)\ninput()\n"+
+		fmt.Sprintf("os.setgid(%d)\nos.setuid(%[1]d)\nprint('changed', flush=True)\ninput()", user))
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	says := testtargets.Ready(t, cmd)
+	files := loadedcode.TrustedFiles{PID: cmd.Process.Pid}
+	if f, err := files.Debug("/nonexistent.debug"); err == nil {
+		f.Close()
+		t.Fatal("a file that does not exist is opened")
+	}
+	fmt.Fprintln(in)
+	if line, err := says.ReadString('\n'); line != "changed\n" {
+		t.Fatalf("%q, %v", line, err)
+	}
+	name := fmt.Sprintf("/tmp/perf-%d.map", cmd.Process.Pid)
+	if err := os.WriteFile(name, []byte("1000 10 f\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(name)
+	if err := os.Chown(name, user, user); err != nil {
+		t.Fatal(err)
+	}
+	f, err := files.PerfMap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Close()
 }
