@@ -310,6 +310,28 @@ func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
 	}
 }
 
+func TestACopyToTheEndDoesNotOverwriteThePiecesOfAFailedChain(t *testing.T) {
+	const large, unknown, own, end, depth = 0x401010, 0x421010, 8 << 10, 70 << 10, 120 << 10
+	mem, base := stackOf(t, 1<<20)
+	by := &Outline{sizes: &frameSizes{}}
+	by.sizes.learn(large, end-own)
+	for at := 0; at < len(mem); at += 8 {
+		binary.LittleEndian.PutUint64(mem[at:], uint64(at))
+	}
+	binary.LittleEndian.PutUint64(mem[own-8:], large)
+	binary.LittleEndian.PutUint64(mem[end-8:], unknown)
+	p := &Copier{search: search{outline: by, inOnePiece: 1 << 20, root: base + depth}, top: mem[:TopBytes]}
+	p.Reserve(p.inOnePiece)
+	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
+	have := p.begin(base, &rd, out, 0)
+	p.copyFrames()
+	for at := uint64(0); at < depth; at += 8 {
+		if v, ok := have.Word(base + at); !ok || v != binary.LittleEndian.Uint64(mem[at:]) {
+			t.Fatalf("the word at %d of %d: %#x, %t", at, depth, v, ok)
+		}
+	}
+}
+
 func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
 	mem, base := stackOf(t, 1<<20)
 	empty := &Outline{sizes: &frameSizes{}}

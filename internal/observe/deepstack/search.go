@@ -97,7 +97,7 @@ func (s *search) copyFrames() {
 		return
 	}
 	if s.memory.hasRoom() && s.rootWithin(beyond, maxInFull) {
-		if rest, ok := s.copyToRoot(beyond); ok {
+		if rest, ok := s.copyToRoot(beyond, s.free); ok { // the buffer before it has the pieces of a kept chain
 			s.memory.add(rest)
 			return
 		}
@@ -124,7 +124,7 @@ func (s *search) copyToNearRoot(from frames.Addr) (rest frames.Region, ok bool) 
 	if s.root+copysize.Margin <= from {
 		return rest, true
 	}
-	return s.copyToRoot(from)
+	return s.copyToRoot(from, s.buffer)
 }
 
 func (s *search) rootIsNear(from frames.Addr) bool {
@@ -135,11 +135,11 @@ func (s *search) rootWithin(from frames.Addr, most uint64) bool {
 	return s.root != 0 && !s.changesStacks && s.root+copysize.Margin <= from+most
 }
 
-func (s *search) copyToRoot(from frames.Addr) (rest frames.Region, ok bool) {
+func (s *search) copyToRoot(from frames.Addr, to []byte) (rest frames.Region, ok bool) {
 	if s.root+copysize.Margin <= from {
 		return rest, false
 	}
-	b := s.buffer[:s.root+copysize.Margin-from]
+	b := to[:s.root+copysize.Margin-from]
 	return frames.Region{Addr: from, Bytes: b}, s.memory.rd.Read(from, b) == len(b)
 }
 
