@@ -159,28 +159,33 @@ func (c *Copier) copyArray(at frames.Addr, s *managed.Step) {
 }
 
 func (c *Copier) copyList(at frames.Addr, s *managed.Step) {
-	size := uint64(s.Size)
 	if slices.Contains(c.savedNodes, at) {
 		return
 	}
-	before, d := c.regionCount, density{piece: -1}
-	for c.nodeCount = 0; at != 0 && c.nodeCount < min(int(s.Max), len(c.nodes)); c.nodeCount++ {
-		switch {
-		case c.copyOf(at, size) != nil || c.readCachedNodes() && c.copyOf(at, size) != nil:
-			d.found(c.lastIndex)
-		case !c.readNode(at, size, d.next(at)):
-			return
-		default:
-			d.read(c.regionCount - 1)
-		}
-		d.last = at
-		c.cacheNode(at, size, before)
+	size, most, firstRegion := uint64(s.Size), min(int(s.Max), len(c.nodes)), c.regionCount
+	var d density
+	for c.nodeCount = 0; at != 0 && c.nodeCount < most && c.copyNode(at, size, &d); c.nodeCount++ {
+		c.cacheNode(at, size, firstRegion)
 		c.nodes[c.nodeCount] = at
 		at = c.word(at + uint64(int64(s.Next)))
 	}
 	if c.savedNodes == nil {
 		c.saveNodes()
 	}
+}
+
+// copyNode returns false if the node is unreadable.
+func (c *Copier) copyNode(at frames.Addr, size uint64, d *density) bool {
+	switch {
+	case c.copyOf(at, size) != nil || c.readCachedNodes() && c.copyOf(at, size) != nil:
+		d.noteFound(c.lastIndex)
+	case c.readNode(at, size, d.bytesAround(at)):
+		d.noteRead(c.lastIndex)
+	default:
+		return false
+	}
+	d.last = at
+	return true
 }
 
 func (c *Copier) saveNodes() {
@@ -199,7 +204,7 @@ func (c *Copier) reuseFoundAnchor() bool {
 		if s.Op != managed.FindNode || s.To != 0 || want == 0 {
 			continue
 		}
-		if (c.copyOf(at, uint64(s.Size)) != nil || c.read(at, uint64(s.Size))) && c.word(at+uint64(int64(s.At))) == want {
+		if c.copyPart(at, uint64(s.Size)) && c.word(at+uint64(int64(s.At))) == want {
 			c.slots[managed.SlotAnchor] = at
 			return true
 		}
@@ -210,7 +215,7 @@ func (c *Copier) reuseFoundAnchor() bool {
 func (c *Copier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
 	want := c.slots[s.End%managed.MaxSlots]
 	for range min(int(s.Max), maxNodesSearched) {
-		if at == 0 || want == 0 || c.copyOf(at, uint64(s.Size)) == nil && !c.read(at, uint64(s.Size)) {
+		if at == 0 || want == 0 || !c.copyPart(at, uint64(s.Size)) {
 			return 0
 		}
 		if c.word(at+uint64(int64(s.At))) == want {
@@ -221,31 +226,32 @@ func (c *Copier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
 	return 0
 }
 
-// density: the whole page around a node is read if it has other nodes, or is one of the first pages.
+// density shows how near to each other the nodes of a list are. A piece is what was read at once, for one node.
 type density struct {
-	pieces int
-	piece  int
-	nodes  int
-	last   frames.Addr
+	pieces    int
+	lastPiece int // its region
+	nodes     int // found in the last piece, besides the one it was read for
+	last      frames.Addr
 }
 
-// nodes in a piece that make the next piece larger
+// nodes found in a piece that make the next piece larger
 const densePiece = 6
 
-func (d *density) found(piece int) {
-	if piece == d.piece {
+func (d *density) noteFound(region int) {
+	if d.pieces > 0 && region == d.lastPiece {
 		d.nodes++
 	}
 }
 
-func (d *density) read(piece int) { d.pieces, d.piece, d.nodes = d.pieces+1, piece, 0 }
+func (d *density) noteRead(region int) { d.pieces, d.lastPiece, d.nodes = d.pieces+1, region, 0 }
 
-// next returns bytes to read for a node; 0: the node only.
-func (d *density) next(at frames.Addr) uint64 {
+// bytesAround returns how many bytes to read for a node, up to the end of its page; 0: the node only.
+func (d *density) bytesAround(at frames.Addr) uint64 {
+	nearLast := at-d.last+pageSize <= 2*pageSize
 	switch {
 	case d.nodes >= densePiece:
 		return blockSize
-	case d.pieces < fewPages, d.nodes > 0, at-d.last+pageSize <= 2*pageSize:
+	case d.pieces < fewPages, d.nodes > 0, nearLast:
 		return pageSize
 	}
 	return 0
@@ -274,13 +280,12 @@ func (c *Copier) copyTargets(s *managed.Step) {
 		if c.skipsTarget(c.nodes[i]+uint64(int64(s.At)), s) {
 			continue
 		}
-		to := c.word(c.nodes[i] + uint64(s.Off))
-		to &^= 7
+		to := c.word(c.nodes[i]+uint64(s.Off)) &^ 7
 		if to == 0 || to>>addressBits != 0 || slices.Contains(c.targets[max(n-comparedObjects, 0):n], to) ||
 			c.plan.Skip.Has(to) {
 			continue
 		}
-		if c.copyOf(to+uint64(s.Next), uint64(s.Size)) == nil && !c.readObject(to+uint64(s.Next), s) {
+		if !c.copyObject(to+uint64(s.Next), s) {
 			continue
 		}
 		c.targets[n] = to
@@ -301,9 +306,10 @@ const (
 	comparedObjects = 8  // recursive calls have the same object
 )
 
-func (c *Copier) readObject(at frames.Addr, s *managed.Step) bool {
+func (c *Copier) copyObject(at frames.Addr, s *managed.Step) bool {
+	size := uint64(s.Size)
 	if s.WholePage {
-		return c.readNode(at, uint64(s.Size), pageSize)
+		return c.copyOf(at, size) != nil || c.readNode(at, size, pageSize)
 	}
-	return c.read(at, uint64(s.Size))
+	return c.copyPart(at, size)
 }

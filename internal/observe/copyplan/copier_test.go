@@ -152,6 +152,31 @@ func TestNodesFarFromEachOtherLeaveRoomForWhatTheyLeadTo(t *testing.T) {
 	}
 }
 
+func TestNodesOfACutListAreSaved(t *testing.T) {
+	a := newArena(1 << 16)
+	const objects = 32 << 10
+	for i := range 2 {
+		a.put(4096+64*i, a.at+uint64(4096+64*(i+1)))
+		a.put(4096+64*i+8, a.at+uint64(objects+4096*i))
+	}
+	a.put(4096+64, 1<<40) // unreadable
+	p, out := newPlanned()
+	snap := frames.Snapshot{Others: p.run(&managed.Plan{Skip: &managed.SkipSet{}, Steps: []managed.Step{
+		{Op: managed.CopyList, Base: 0, Size: 16, Max: 100},
+		{Op: managed.CopyTargets, Off: 8, Size: 8, Max: 100},
+		{Op: managed.RestoreNodes},
+		{Op: managed.CopyTargets, Off: 8, Next: 2048, Size: 8, Max: 100},
+	}}, a.at+4096, out)}
+	for i := range 2 {
+		at := a.at + objects + uint64(4096*i)
+		for _, at := range []uint64{at, at + 2048} {
+			if _, ok := snap.Word(at); !ok {
+				t.Errorf("%#x, of node %d, was not copied", at-a.at, i)
+			}
+		}
+	}
+}
+
 func TestAnswersThatCameTooLateAreNoRefusal(t *testing.T) {
 	a := newArena(1 << 12)
 	p, out := newPlanned()

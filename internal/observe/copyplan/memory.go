@@ -19,9 +19,9 @@ type memory struct {
 // copyOf returns nil if not all bytes were copied.
 func (m *memory) copyOf(addr, size uint64) []byte {
 	last := &m.lastRegion
-	if off := addr - last.Addr; off < uint64(len(last.Bytes)) && size <= uint64(len(last.Bytes))-off {
+	if b := bytesAt(last.Addr, last.Bytes, addr, size); b != nil {
 		m.ranges.noteUsed(m.lastIndex, addr, size)
-		return last.Bytes[off : off+size]
+		return b
 	}
 	for i := range m.out[:m.regionCount] {
 		if b := bytesAt(m.out[i].Addr, m.out[i].Bytes, addr, size); b != nil {
@@ -44,12 +44,9 @@ func bytesAt(from frames.Addr, b []byte, addr, size uint64) []byte {
 }
 
 // word returns 0 if unreadable.
-func (m *memory) word(addr frames.Addr) uint64 {
+func (m *memory) word(addr uint64) uint64 {
 	b := m.copyOf(addr, 8)
-	if b == nil {
-		if !m.read(addr, 8) {
-			return 0
-		}
+	if b == nil && m.read(addr, 8) {
 		b = m.copyOf(addr, 8)
 	}
 	if b == nil {
@@ -57,6 +54,9 @@ func (m *memory) word(addr frames.Addr) uint64 {
 	}
 	return binary.LittleEndian.Uint64(b)
 }
+
+// copyPart reads what no region has yet. It returns false if nothing is readable.
+func (m *memory) copyPart(addr, n uint64) bool { return m.copyOf(addr, n) != nil || m.read(addr, n) }
 
 // read copies up to n bytes into a new region, and returns whether it got any.
 func (m *memory) read(addr frames.Addr, n uint64) bool {
