@@ -42,8 +42,11 @@ func (h *history) learnEnds(walk []frameEnd) (changed bool) {
 		h.ends, changed = slices.Insert(h.ends, i, end), true
 	}
 	n := len(h.ends)
-	for age := uint32(endAge); age > 0 && (age == endAge || len(h.ends) > maxEnds); age /= 2 {
+	for age := uint32(endAge); ; age /= 2 {
 		h.ends = slices.DeleteFunc(h.ends, func(end frameEnd) bool { return h.walks-end.lastWalk > age })
+		if len(h.ends) <= maxEnds {
+			break
+		}
 	}
 	return changed || len(h.ends) != n
 }

@@ -255,6 +255,19 @@ func TestOutlineForgetsTheOldest(t *testing.T) {
 	}
 }
 
+func TestOutlineHasAtMostTheEndsOfOneLongWalk(t *testing.T) {
+	h := history{sizes: &frameSizes{}}
+	for walk := range uint64(4) {
+		ends := make([]frameEnd, maxEnds)
+		for i := range ends {
+			ends[i] = frameEnd{at: walk<<20 + 64*uint64(i), pc: 0x401000}
+		}
+		if h.learn(ends, true); len(h.ends) > maxEnds {
+			t.Fatalf("%d ends after %d walks", len(h.ends), walk+1)
+		}
+	}
+}
+
 func TestSavedRegistersAreCopiedWithTheReturnAddress(t *testing.T) {
 	const inner, root, size = 0x401010, 0x403010, 1 << 20
 	const end = 100 << 10
