@@ -46,13 +46,17 @@ type search struct {
 	outlineFailed bool
 	arena
 
-	// reset by followTop
+	attempts
+	topFrames [maxChain]frames.Addr // of the last chain
+}
+
+// attempts are those of one observation.
+type attempts struct {
 	framesLeft            int
-	furthest              frames.Addr // highest place of failed chains
-	failedEnd             frames.Addr // before the first successful one, or 0
+	furthest              frames.Addr // highest place of the failed chains that were kept, or 0
+	failedEnd             frames.Addr // highest place of those that failed before the first success, or 0
 	succeeded             bool
 	succeededAt, failedAt wordSet
-	topFrames             [maxChain]frames.Addr
 }
 
 type chain struct {
@@ -202,23 +206,41 @@ func (s *search) copyInSteps(from frames.Addr, to []byte) (found bool) {
 // followTop follows all chains that begin in the top. ok: one succeeded. Otherwise reached is the highest place of all,
 // or the top's end.
 func (s *search) followTop() (reached frames.Addr, ok bool) {
-	top := s.memory.topEnd()
 	s.reset()
-	s.furthest = top + minLargeFrame
-	s.succeededAt = wordSet{}
-	s.failedAt = wordSet{}
-	s.framesLeft = maxSearch
-	s.failedEnd, s.succeeded = 0, false
-	ok = s.followAll(s.memory.Stack.Addr+copysize.RedZone, s.memory.Stack.Bytes[copysize.RedZone:])
-	if s.furthest == top+minLargeFrame {
-		return top, ok
+	s.attempts = attempts{framesLeft: maxSearch}
+	top := &s.memory.Stack
+	ok = s.followAll(top.Addr+copysize.RedZone, top.Bytes[copysize.RedZone:])
+	return max(s.furthest, s.memory.topEnd()), ok
+}
+
+// followAll follows all chains that begin in b, the copy at an address. ok: one succeeded.
+func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
+	starts, tries := maxStarts, maxTries
+	for ; len(b) >= 8 && starts > 0 && tries > 0 && s.framesLeft > 0; b = b[8:] {
+		at += 8
+		pc := binary.LittleEndian.Uint64(b)
+		if !s.mayBegin(pc, at) {
+			continue
+		}
+		tries--
+		c := s.tryChain(pc, at)
+		if c.reached != 0 {
+			starts--
+		}
+		ok = ok || c.succeeded
 	}
-	return s.furthest, ok
+	return ok
+}
+
+// mayBegin reports whether a word below sp is a known return address, and in no chain yet.
+func (s *search) mayBegin(pc, sp frames.Addr) bool {
+	sizes := s.outline.sizes
+	return sizes.mayHave(pc) && !s.wasFollowed(sp) && sizes.size(pc) != 0
 }
 
 // tryChain keeps the copies of a chain that succeeds or gets furthest.
 func (s *search) tryChain(pc, sp frames.Addr) chain {
-	n := len(s.memory.Others)
+	others := len(s.memory.Others)
 	c := s.followChain(pc, sp)
 	if c.succeeded {
 		s.succeeded = true
@@ -230,31 +252,14 @@ func (s *search) tryChain(pc, sp frames.Addr) chain {
 	if !s.succeeded {
 		s.failedEnd = max(s.failedEnd, c.reached)
 	}
-	if c.reached > s.furthest && (s.root == 0 || c.reached <= s.root) {
+	isFurthest := c.reached > max(s.furthest, s.memory.topEnd()+minLargeFrame)
+	if beyondRoot := s.root != 0 && c.reached > s.root; isFurthest && !beyondRoot {
 		s.furthest = c.reached
 		s.keepChain()
 	} else {
-		s.memory.drop(n)
+		s.memory.drop(others)
 	}
 	return c
-}
-
-// followAll follows all chains that begin in b, the copy at an address. ok: one succeeded.
-func (s *search) followAll(at frames.Addr, b []byte) (ok bool) {
-	for starts, tries := 0, 0; len(b) >= 8 && starts < maxStarts && tries < maxTries && s.framesLeft > 0; {
-		value := binary.LittleEndian.Uint64(b)
-		b, at = b[8:], at+8
-		if !s.outline.sizes.mayHave(value) || s.wasFollowed(at) || s.outline.sizes.size(value) == 0 {
-			continue
-		}
-		tries++
-		c := s.tryChain(value, at)
-		ok = ok || c.succeeded
-		if c.reached != 0 {
-			starts++
-		}
-	}
-	return ok
 }
 
 func (s *search) wasFollowed(sp frames.Addr) bool {
