@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/exit"
 	"prywalk/internal/observe"
 	"prywalk/internal/perfengine"
+	"prywalk/internal/perfevents"
 	"prywalk/internal/sampler"
 	"prywalk/internal/symbols"
 )
@@ -64,8 +65,8 @@ func (f *engineFlags) openEngine(o *sampler.Options) error {
 		return exit.Usage("--engine %q: choose auto, ptrace or perf", f.engine)
 	}
 	switch {
-	case errors.Is(err, perfengine.ErrDenied):
-		return exit.With(exit.Denied, "--engine perf: %w; %s, or leave --engine out", err, perfengine.Remedy)
+	case errors.Is(err, perfevents.ErrDenied):
+		return exit.With(exit.Denied, "--engine perf: %w; %s, or leave --engine out", err, perfevents.Remedy)
 	case err != nil:
 		return fmt.Errorf("--engine perf: %w; leave --engine out, and ptrace is used", err)
 	}
@@ -98,12 +99,12 @@ func newPerfEventsTest() *cobra.Command {
 		Use:    "ask-for-events",
 		Hidden: true,
 		Args:   noArgs,
-		Run:    func(*cobra.Command, []string) { perfengine.TryOpen() },
+		Run:    func(*cobra.Command, []string) { perfevents.TryOpen() },
 	}
 }
 
 func checkPerfEvents() error {
-	return perfengine.CheckSeccomp(func(ctx context.Context) *exec.Cmd {
+	return perfevents.CheckSeccomp(func(ctx context.Context) *exec.Cmd {
 		return exec.CommandContext(ctx, selfFile, "ask-for-events")
 	})
 }

@@ -22,6 +22,7 @@ import (
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
 	"prywalk/internal/printable"
+	"prywalk/internal/procmem"
 	"prywalk/internal/sampler"
 	"prywalk/internal/selection"
 	"prywalk/internal/tabular"
@@ -92,7 +93,7 @@ func (f *processFlags) findByRule() error {
 		return exit.Usage("%v", err)
 	}
 	f.finder = selection.NewFinder(rule)
-	if f.pids = f.finder.Find(sampler.BootTicks()); len(f.pids) == 0 && !f.allowsNone {
+	if f.pids = f.finder.Find(procmem.BootTicks()); len(f.pids) == 0 && !f.allowsNone {
 		return fmt.Errorf("no process is selected by %s; ps -eo pid,user,comm,cgroup lists what there is", rule)
 	}
 	return nil

@@ -17,6 +17,7 @@ import (
 	"prywalk/internal/exit"
 	"prywalk/internal/observe"
 	"prywalk/internal/printable"
+	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/recording"
 	"prywalk/internal/sampler"
@@ -188,7 +189,7 @@ func (f *recordFlags) open() error {
 	}
 	f.PIDs, f.ByRule = f.pids, f.finder != nil
 	if f.ByRule {
-		f.Sampler.Select = func() []int { return f.finder.Find(sampler.BootTicks()) }
+		f.Sampler.Select = func() []int { return f.finder.Find(procmem.BootTicks()) }
 	}
 	return f.openEngine(&f.Sampler)
 }

@@ -3,9 +3,7 @@
 package perfengine
 
 import (
-	"context"
 	"errors"
-	"os/exec"
 
 	"prywalk/internal/perfevents"
 )
@@ -20,18 +18,6 @@ type Options struct {
 	// MayAsk returns an error if a seccomp filter may kill callers of perf_event_open.
 	MayAsk func() error
 }
-
-// ErrDenied is wrapped by an error if this user may not have samples. See [Remedy].
-var ErrDenied = perfevents.ErrDenied
-
-// Remedy says how an ordinary user can get samples.
-const Remedy = perfevents.Remedy
-
-// TryOpen is [perfevents.TryOpen].
-func TryOpen() { perfevents.TryOpen() }
-
-// CheckSeccomp is [perfevents.CheckSeccomp].
-func CheckSeccomp(child func(context.Context) *exec.Cmd) error { return perfevents.CheckSeccomp(child) }
 
 // Auto opens samples if they are permitted, and a trial gets some; else why is the reason. A nil Source means stops
 // alone.
@@ -52,7 +38,7 @@ func Forced(o Options) (*Source, error) {
 	}
 	s := &Source{}
 	err := s.openAll(o)
-	if errors.Is(err, ErrDenied) && perfevents.TryPerThread() == nil {
+	if errors.Is(err, perfevents.ErrDenied) && perfevents.TryPerThread() == nil {
 		perThread, refused := perfevents.OpenPerThread(perfevents.Options{Freq: o.Freq, UserChains: true})
 		if refused == nil {
 			perThread.Pause()

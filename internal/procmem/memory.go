@@ -3,6 +3,7 @@
 package procmem
 
 import (
+	"encoding/binary"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -203,7 +204,7 @@ func (m *Memory) readPresent(by *threadReads, tid int, addr uint64, buf []byte) 
 	want := min((addr+uint64(len(buf))-from+pageSize-1)/pageSize, uint64(len(entries)/8))
 	got := max(preadBy(by, fd, entries[:want*8], from/pageSize*8), 0)
 	there := uint64(0)
-	for there*8+8 <= uint64(got) && le64(entries[there*8:])&(pagePresent|pageSwapped) == pagePresent {
+	for there*8+8 <= uint64(got) && isPresentMemory(entries[there*8:]) {
 		there++
 	}
 	if there < manyPages {
@@ -255,7 +256,7 @@ func (m *Memory) present(by *threadReads, addr uint64, n int, kind SpanKind) int
 			return int(max(page, addr) - addr)
 		}
 		for i := 0; i+8 <= got; i += 8 {
-			if !isPresent(le64(entries[i:]), kind) {
+			if !isPresent(binary.LittleEndian.Uint64(entries[i:]), kind) {
 				return int(max(page, addr) - addr)
 			}
 			page += pageSize
@@ -264,18 +265,15 @@ func (m *Memory) present(by *threadReads, addr uint64, n int, kind SpanKind) int
 	return n
 }
 
+func isPresentMemory(entry []byte) bool {
+	return binary.LittleEndian.Uint64(entry)&(pagePresent|pageSwapped) == pagePresent
+}
+
 func isPresent(entry uint64, kind SpanKind) bool {
 	if kind == Anonymous {
 		return entry&pageSwapped == 0
 	}
 	return entry&pagePresent != 0
-}
-
-func le64(b []byte) (v uint64) {
-	for i := 7; i >= 0; i-- {
-		v = v<<8 | uint64(b[i])
-	}
-	return v
 }
 
 // Read reads mapped memory at addr, and may wait for a file. Errors: those of [ReadVM]. Preconditions: no thread is

@@ -62,7 +62,7 @@ func TestStatusFields(t *testing.T) {
 	}
 	want := Status{Tgid: 42, PID: 43, PPid: 7, TracerPid: 99, Threads: 12, UID: [4]uint32{1, 2, 3, 4},
 		GID: [4]uint32{5, 6, 7, 8}, NSpidN: 3,
-		CapEff: 0x1ffffffffff, SigPnd: 1, ShdPnd: 2, SigBlk: 4, SigIgn: 8, SigCgt: 1<<64 - 1,
+		CapEff: 0x1ffffffffff, SigIgn: 8, SigCgt: 1<<64 - 1,
 		Seccomp: 2, NoNewPrivs: true, State: 't'}
 	copy(want.NSpid[:], []int{43, 5, 1})
 	if s != want {

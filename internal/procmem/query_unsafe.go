@@ -87,6 +87,8 @@ func (q *mapQuery) kind() SpanKind {
 	return Anonymous
 }
 
+// preadMem returns a negative errno on error.
+//
 //go:nosplit
 func preadMem(fd int, buf []byte, off uint64) int {
 	CountCall()

@@ -72,7 +72,8 @@ func (m *Memory) ReadParts(tid int, parts []frames.Region) (whole int) {
 	if k == 0 {
 		return 0
 	}
-	for n := vmReadPartsMayWait(tid, parts[:k]); whole < k && n >= len(parts[whole].Bytes); whole++ {
+	n, _ := vmReadPartsMayWait(tid, parts[:k])
+	for ; whole < k && n >= len(parts[whole].Bytes); whole++ {
 		n -= len(parts[whole].Bytes)
 	}
 	return whole

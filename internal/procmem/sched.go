@@ -6,18 +6,9 @@ import "bytes"
 
 // parseLastRun returns se.exec_start of a sched file (kernel/sched/debug.c, proc_sched_show_task) in ns.
 func parseLastRun(b []byte) (int64, bool) {
-	i := bytes.Index(b, []byte("se.exec_start"))
-	if i < 0 {
-		return 0, false
-	}
-	b = b[i:]
-	i = bytes.IndexByte(b, ':')
-	if i < 0 {
-		return 0, false
-	}
 	var ns, digits int64
 	point := false
-	for _, ch := range b[i+1:] {
+	for _, ch := range schedField(b, "\nse.exec_start") {
 		switch {
 		case ch == ' ' && digits == 0:
 		case ch == '.' && !point && digits > 0:
@@ -39,16 +30,8 @@ func parseLastRun(b []byte) (int64, bool) {
 
 // parseSwitches returns nr_switches of a sched file, the departures from a CPU.
 func parseSwitches(b []byte) (n uint64, ok bool) {
-	i := bytes.LastIndex(b, []byte("\nnr_switches")) // after the thread's name, any bytes
-	if i < 0 {
-		return 0, false
-	}
-	b = b[i+1:]
-	if i = bytes.IndexByte(b, ':'); i < 0 {
-		return 0, false
-	}
 	digits := 0
-	for _, ch := range b[i+1:] {
+	for _, ch := range schedField(b, "\nnr_switches") {
 		switch {
 		case ch == ' ' && digits == 0:
 		case ch >= '0' && ch <= '9' && digits < 19:
@@ -58,6 +41,17 @@ func parseSwitches(b []byte) (n uint64, ok bool) {
 		}
 	}
 	return 0, false
+}
+
+// schedField returns the text after a name and its colon. The last such name is the field's: the thread's name, any
+// bytes, is before.
+func schedField(b []byte, name string) []byte {
+	i := bytes.LastIndex(b, []byte(name))
+	if i < 0 {
+		return nil
+	}
+	_, text, _ := bytes.Cut(b[i:], []byte{':'})
+	return text
 }
 
 // arrivals of a thread on a CPU exceed its departures by one. The kernel does not count some 0.4 % of them: those of

@@ -12,7 +12,7 @@ import (
 )
 
 func TestParseLastRun(t *testing.T) {
-	const head = "head (18755, #threads: 1)\n------\nse.exec_start                                :       "
+	const head = "se.exec_start (18755, #threads: 1)\n------\nse.exec_start                                :       "
 	for text, want := range map[string]int64{
 		head + "5277785.855588\nse.vruntime : 1.0\n": 5277785855588,
 		head + "0.000001\n":                          1,
@@ -32,7 +32,7 @@ func TestParseLastRun(t *testing.T) {
 }
 
 func FuzzParseLastRun(f *testing.F) {
-	f.Add([]byte("se.exec_start : 1.000000\n"))
+	f.Add([]byte("\nse.exec_start : 1.000000\n"))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if v, ok := parseLastRun(b); ok && v < 0 {
 			t.Fatalf("a negative time: %d", v)

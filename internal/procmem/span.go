@@ -121,8 +121,8 @@ const checkedFor = 2e6 // ns
 const MaxPlaces = 62
 
 // CheckPlaces checks before a stop which of at most [MaxPlaces] places, of size bytes each, are in present anonymous
-// memory. It returns until when that holds (CLOCK_MONOTONIC, ns); 0: none is, or it cannot
-// be known.
+// memory. It returns until when that holds (CLOCK_MONOTONIC, ns); 0: none is, or it cannot be
+// known.
 func (m *Memory) CheckPlaces(places []uint64, size uint64, present []bool) (until int64) {
 	clear(present)
 	fd := m.pagemap.fd()
@@ -178,7 +178,7 @@ func presentPages(fd int, pages []uint64) (n int) {
 		got, _ := pread(fd, entries[:want], from/pageSize*8)
 		for ; i < j; i++ {
 			off := (pages[i] - from) / pageSize * 8
-			if off+8 <= uint64(got) && le64(entries[off:])&(pagePresent|pageSwapped) == pagePresent {
+			if off+8 <= uint64(got) && isPresentMemory(entries[off:]) {
 				pages[n] = pages[i]
 				n++
 			}

@@ -23,15 +23,14 @@ type Status struct {
 	NSpidN int
 	// CapEff and CapPrm are bit sets by number (capabilities(7)).
 	CapEff, CapPrm uint64
-	// Bit n−1 is signal n: pending for the thread, for the process; blocked, ignored, caught.
-	SigPnd, ShdPnd, SigBlk, SigIgn, SigCgt uint64
-	Switches                               uint64 // departures from a CPU
-	Sleeps                                 uint64 // voluntary departures
-	Swap                                   uint64 // the process's memory in swap, KiB
-	Seccomp                                int    // 0 (none), 1 (strict), 2 (filter)
-	NoNewPrivs                             bool
-	KernelThread                           bool // never set before Linux 6.8
-	State                                  byte
+	SigIgn, SigCgt uint64 // signals that are ignored, caught: bit n−1 is signal n
+	Switches       uint64 // departures from a CPU
+	Sleeps         uint64 // voluntary departures
+	Swap           uint64 // the process's memory in swap, KiB
+	Seccomp        int    // 0 (none), 1 (strict), 2 (filter)
+	NoNewPrivs     bool
+	KernelThread   bool // never set before Linux 6.8
+	State          byte
 }
 
 // ParseStatus skips unknown lines. Errors: [errFormat]; [refusal.Exited] without Tgid, as for a thread that was reaped.
@@ -144,29 +143,16 @@ func (s *Status) set(key []byte, c *cursor) {
 		s.NoNewPrivs = c.uint() != 0
 	case "Kthread":
 		s.KernelThread = c.uint() != 0
-	default:
-		s.parseSignals(key, c)
+	case "SigIgn":
+		s.SigIgn = c.number(c.word(), 16)
+	case "SigCgt":
+		s.SigCgt = c.number(c.word(), 16)
 	}
 }
 
 func parseIDs(of *[4]uint32, c *cursor) {
 	for i := range of {
 		of[i] = uint32(c.uint())
-	}
-}
-
-func (s *Status) parseSignals(key []byte, c *cursor) {
-	switch string(key) {
-	case "SigPnd":
-		s.SigPnd = c.number(c.word(), 16)
-	case "ShdPnd":
-		s.ShdPnd = c.number(c.word(), 16)
-	case "SigBlk":
-		s.SigBlk = c.number(c.word(), 16)
-	case "SigIgn":
-		s.SigIgn = c.number(c.word(), 16)
-	case "SigCgt":
-		s.SigCgt = c.number(c.word(), 16)
 	}
 }
 

@@ -89,17 +89,6 @@ func pread(fd int, buf []byte, off uint64) (int, syscall.Errno) {
 	}
 }
 
-//go:nosplit
-func preadRaw(fd int, buf []byte) int {
-	CountCall()
-	n, _, e := syscall.RawSyscall6(unix.SYS_PREAD64, uintptr(fd),
-		uintptr(unsafe.Pointer(unsafe.SliceData(buf))), uintptr(len(buf)), 0, 0, 0)
-	if e != 0 {
-		return -int(e)
-	}
-	return int(n)
-}
-
 func getdents(fd int, buf []byte) (int, syscall.Errno) {
 	CountCall()
 	n, _, e := syscall.RawSyscall(unix.SYS_GETDENTS64, uintptr(fd),

@@ -167,7 +167,7 @@ func (f *ThreadFiles) RawSchedStat(buf []byte) int {
 	if f.fds[fileSchedStat] == 0 {
 		return -1
 	}
-	return preadRaw(int(f.fds[fileSchedStat])-1, buf)
+	return preadMem(int(f.fds[fileSchedStat])-1, buf, 0)
 }
 
 // KeepSchedstatOpen opens schedstat beyond the budget: the caller bounds such files. False: it is already open, or
@@ -254,12 +254,7 @@ func (f *ThreadFiles) Comm(c *Comm) error {
 	return nil
 }
 
-func trimLine(b []byte) []byte {
-	if n := len(b); n > 0 && b[n-1] == '\n' {
-		return b[:n-1]
-	}
-	return b
-}
+func trimLine(b []byte) []byte { return bytes.TrimSuffix(b, []byte{'\n'}) }
 
 // Wchan reads into buf (64 bytes suffice) the kernel function that the thread sleeps in, or nothing.
 func (f *ThreadFiles) Wchan(buf []byte) ([]byte, error) {

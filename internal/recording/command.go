@@ -15,7 +15,6 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/runsummary"
-	"prywalk/internal/sampler"
 )
 
 func (r *recording) launchAndRecord(args []string) error {
@@ -35,7 +34,7 @@ func (r *recording) launchAndRecord(args []string) error {
 	}
 	r.pids = []int{l.PID}
 	r.output.setPath(&r.options, l.PID)
-	r.samplerOpts.Launched = sampler.BootTicks()
+	r.samplerOpts.Launched = procmem.BootTicks()
 	if r.samplerOpts.Engine != nil {
 		r.samplerOpts.Engine.Launched(l.PID)
 	}

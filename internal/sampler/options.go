@@ -37,7 +37,7 @@ type Options struct {
 	Select func() []int
 	// Refused are those of Select that could not be opened, and are not opened again.
 	Refused []int
-	// Launched is the start of a process launched for this recording ([BootTicks]), else 0.
+	// Launched is the start of a process launched for this recording ([procmem.BootTicks]), else 0.
 	Launched uint64
 	// ReadOnly prevents writes of target registers.
 	ReadOnly bool

@@ -123,7 +123,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	undo := selfruntime.DisableAutoGC(s.opts.LowOverhead)
-	start, boot := procmem.Now(), cmp.Or(s.opts.Launched, BootTicks())
+	start, boot := procmem.Now(), cmp.Or(s.opts.Launched, procmem.BootTicks())
 	defer selfruntime.RelaxMonitor()()
 	producer := s.newProducer(start, boot)
 	var discovery sync.WaitGroup
@@ -236,6 +236,3 @@ func (s *Sampler) Resume() { s.control.Resume() }
 
 // Held reports that a Hold has taken effect: no thread is or will be stopped, except after uninterruptible sleep.
 func (s *Sampler) Held() bool { return s.control.Held() }
-
-// BootTicks is the time now, as [Options.Launched].
-func BootTicks() uint64 { return procmem.BootTicks() }
