@@ -3,6 +3,8 @@
 package observe
 
 import (
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
 	"prywalk/internal/waits"
@@ -20,7 +22,7 @@ func copyFutexWord(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
 	word := &s.futexCopy
 	word.n = 0
 	addr, ok := uint64(0), false
-	if call.Nr == futexCall(s.Regs.Arch) || isRestart(call.Nr) {
+	if call.Nr == unix.SYS_FUTEX || isRestart(call.Nr) {
 		addr, ok = waits.WordWithOwner(&call.Args)
 	}
 	if !ok || addr < waits.CopyBefore {
@@ -45,6 +47,8 @@ func (s *RawSample) dropStaleFutexCopy(t *Thread, stop *ptrace.Stop) {
 		s.futexCopy.n = 0
 	}
 }
+
+func isRestart(nr int64) bool { return nr == unix.SYS_RESTART_SYSCALL }
 
 // FutexCopy returns the copy around a sleeper's futex(2) word, valid as long as the raw sample.
 func (s *RawSample) FutexCopy() waits.FutexCopy {

@@ -5,6 +5,8 @@ package observe
 import (
 	"errors"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 )
@@ -98,7 +100,7 @@ func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 	if cap(s.KernelText) == 0 {
 		s.KernelText = make([]byte, 0, maxKernelText)
 	}
-	inFutex := call.Nr == futexCall(s.Regs.Arch)
+	inFutex := call.Nr == unix.SYS_FUTEX
 	if inFutex {
 		if text := k.kernelStackOf(t, call); text != nil {
 			s.KernelText = append(s.KernelText[:0], text...)

@@ -37,7 +37,7 @@ type Observer struct {
 func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 	o := &Observer{requestedStops: requestedStops{
 		ctl: ctl, pool: pool, mode: mode, pending: map[*ptrace.Attachment]*Thread{},
-		preemption: PreemptedFinder{wakes: wakes{ctl: ctl}},
+		preemption: PreemptedFinder{ctl: ctl},
 	}}
 	o.reads = lockedReads{ctl: ctl, limit: &o.limit}
 	o.passive.copier = &o.copier

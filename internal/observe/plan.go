@@ -3,10 +3,11 @@
 package observe
 
 import (
+	"golang.org/x/sys/unix"
+
 	"prywalk/frames"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe/copyplan"
-	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/waits"
 	"prywalk/ptrace"
@@ -63,7 +64,7 @@ func (feedback *WalkFeedback) SetPlan(p *managed.Plan, anchor frames.Addr) (isNe
 // WaitsForRuntimeLock reports whether a sleeper waits for its runtime's lock, which computing threads pass on.
 func (t *Thread) WaitsForRuntimeLock(call *procmem.SyscallInfo) bool {
 	plan := t.hints().Plan
-	if plan == nil || plan.GlobalLock[1] == 0 || call.Nr != futexCall(process.HostArch()) {
+	if plan == nil || plan.GlobalLock[1] == 0 || call.Nr != unix.SYS_FUTEX {
 		return false
 	}
 	word, ok := waits.FutexWord(&call.Args)

@@ -5,8 +5,9 @@ package observe
 import (
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/managed"
-	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 )
 
@@ -14,7 +15,7 @@ func TestAWaitForTheRuntimesLockIsKnownByItsAddress(t *testing.T) {
 	const lock, wait = 0x7000, 0
 	th := NewThread(1, 1, nil)
 	th.feedback.handedOver.init(CopyHints{})
-	call := procmem.SyscallInfo{Nr: futexCall(process.HostArch()), Args: [6]uint64{lock + 8, wait}}
+	call := procmem.SyscallInfo{Nr: unix.SYS_FUTEX, Args: [6]uint64{lock + 8, wait}}
 	if th.WaitsForRuntimeLock(&call) {
 		t.Error("without a plan")
 	}

@@ -10,14 +10,10 @@ import (
 
 // PreemptedFinder finds the thread that the tracer has preempted (package skid).
 type PreemptedFinder struct {
-	wakes
+	ctl        *ptrace.Controller
+	lastWake   skid.Wake
 	detector   skid.PreemptionDetector
 	candidates []candidate
-}
-
-type wakes struct {
-	ctl      *ptrace.Controller
-	lastWake skid.Wake
 }
 
 // Preemption returns the observer's finder.
@@ -30,19 +26,19 @@ func (p *PreemptedFinder) Woken(at int64) {
 }
 
 // ForgetWake notes that the tracer has worked since its sleep.
-func (w *wakes) ForgetWake() { w.ctl.ClearWokenByTimer() }
+func (p *PreemptedFinder) ForgetWake() { p.ctl.ClearWokenByTimer() }
 
 // Nap sleeps until a time of CLOCK_MONOTONIC, ns.
-func (w *wakes) Nap(until int64) { w.ctl.NanosleepUntil(until) }
+func (p *PreemptedFinder) Nap(until int64) { p.ctl.NanosleepUntil(until) }
 
 // WokenByTimer reports whether the tracer's timer woke it. Otherwise it has preempted no thread.
-func (w *wakes) WokenByTimer() bool { return w.wake().ByTimer }
+func (p *PreemptedFinder) WokenByTimer() bool { return p.wake().ByTimer }
 
-func (w *wakes) wake() skid.Wake {
-	if at := w.ctl.WokenAt(); at > w.lastWake.At {
-		return skid.Wake{At: at, ByTimer: w.ctl.WokenByTimer()}
+func (p *PreemptedFinder) wake() skid.Wake {
+	if at := p.ctl.WokenAt(); at > p.lastWake.At {
+		return skid.Wake{At: at, ByTimer: p.ctl.WokenByTimer()}
 	}
-	return w.lastWake
+	return p.lastWake
 }
 
 // PreemptedOn returns the CPU on which the tracer has preempted a thread.
@@ -115,8 +111,8 @@ func (p *PreemptedFinder) LastCPU(t *Thread) (cpu int, outranks bool) {
 }
 
 // RunsOrPreempted reports whether a process's first thread is on a CPU (one arrival more than departures:
-// kernel/sched/stats.h, sched_info_arrive; kernel/sched/core.c, __schedule), or was preempted by the tracer. The kernel
-// updates its CPU time only at ticks.
+// kernel/sched/stats.h, sched_info_arrive; kernel/sched/core.c, __schedule), or was preempted by the tracer. The CPU time
+// of a running thread does not show that: it changes only at the kernel's ticks.
 func (p *PreemptedFinder) RunsOrPreempted(files *procmem.ThreadFiles) bool {
 	var s procmem.Status
 	before, err := files.SchedStat()

@@ -44,10 +44,10 @@ const (
 )
 
 func (s *samples) take(r *perfevents.Record) {
-	p := s.procs.sampledByPID[r.PID]
 	if r.Kind != perfevents.Sampled {
 		return
 	}
+	p := s.procs.sampledByPID[r.PID]
 	if p == nil {
 		s.childSamples.keep(r)
 		return

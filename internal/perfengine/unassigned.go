@@ -3,6 +3,8 @@
 package perfengine
 
 import (
+	"slices"
+
 	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
@@ -34,44 +36,37 @@ func (u *unassignedSamples) keep(p *process, tid int, raw *observe.RawSample) {
 }
 
 func (u *unassignedSamples) assign(th *thread) {
-	kept := u.list[:0]
-	for _, s := range u.list {
+	u.list = slices.DeleteFunc(u.list, func(s unassignedSample) bool {
 		if s.tid != th.Observed.TID || s.proc != th.proc {
-			kept = append(kept, s)
-			continue
+			return false
 		}
 		th.waiting = append(th.waiting, s.raw)
 		if th.Handover.CreatedAt != 0 {
 			th.Handover.CreatedAt = min(th.Handover.CreatedAt, s.raw.At)
 		}
-	}
-	clear(u.list[len(kept):])
-	u.list = kept
+		return true
+	})
 }
 
 func (u *unassignedSamples) reportProcess(p *process) {
-	u.reportIf(func(s *unassignedSample) bool { return s.proc == p })
+	u.reportIf(func(s unassignedSample) bool { return s.proc == p })
 }
 
 // reportOverdue reports samples older than unassignedFor, in the last tick all.
 func (u *unassignedSamples) reportOverdue() {
-	u.reportIf(func(s *unassignedSample) bool {
+	u.reportIf(func(s unassignedSample) bool {
 		return u.shared.Ending || u.shared.Tick.At-s.raw.At > unassignedFor
 	})
 }
 
-func (u *unassignedSamples) reportIf(due func(*unassignedSample) bool) {
-	kept := u.list[:0]
-	for i := range u.list {
-		s := &u.list[i]
-		if due(s) {
-			u.shared.AddUnassignedSample(handover.Event{
-				Kind: handover.SampledUnassigned, Proc: s.proc.Handover, RawSample: s.raw,
-			})
-		} else {
-			kept = append(kept, *s)
+func (u *unassignedSamples) reportIf(due func(unassignedSample) bool) {
+	u.list = slices.DeleteFunc(u.list, func(s unassignedSample) bool {
+		if !due(s) {
+			return false
 		}
-	}
-	clear(u.list[len(kept):])
-	u.list = kept
+		u.shared.AddUnassignedSample(handover.Event{
+			Kind: handover.SampledUnassigned, Proc: s.proc.Handover, RawSample: s.raw,
+		})
+		return true
+	})
 }

@@ -16,7 +16,10 @@ func (c *Comm) Bytes() []byte { return c.buf[:c.n] }
 // String copies the name.
 func (c *Comm) String() string { return string(c.Bytes()) }
 
-func (c *Comm) set(b []byte) { c.n = uint8(copy(c.buf[:], b)) }
+func (c *Comm) set(b []byte) {
+	*c = Comm{} // names are compared by ==
+	c.n = uint8(copy(c.buf[:], b))
+}
 
 // ClockTick is the unit of times in /proc/PID/stat, ns: USER_HZ is 100 (include/asm-generic/param.h).
 const ClockTick = 10e6

@@ -58,12 +58,9 @@ func (f *ThreadFiles) TID() int { return f.tid }
 func (f *ThreadFiles) OpenDir() error {
 	if f.dir == 0 && f.budget.Take(1) {
 		var p pathBuf
-		fd, e := open(p.thread(f.pid, f.tid, ""), unix.O_DIRECTORY)
-		if e != 0 {
-			f.budget.Give(1)
+		if e := f.keepDir(open(p.thread(f.pid, f.tid, ""), unix.O_DIRECTORY)); e != 0 {
 			return classify(e)
 		}
-		f.dir = int32(fd) + 1
 	}
 	var buf [1024]byte
 	_, err := f.read(fileStat, buf[:])
@@ -78,12 +75,17 @@ func (f *ThreadFiles) OpenDirIn(tasks *TaskDir) {
 		return
 	}
 	var p pathBuf
-	fd, e := openAt(tasks.fd, append(strconv.AppendInt(p[:0], int64(f.tid), 10), 0), unix.O_DIRECTORY)
+	f.keepDir(openAt(tasks.fd, append(strconv.AppendInt(p[:0], int64(f.tid), 10), 0), unix.O_DIRECTORY))
+}
+
+// keepDir has the precondition that a descriptor was taken from the budget.
+func (f *ThreadFiles) keepDir(fd int, e syscall.Errno) syscall.Errno {
 	if e != 0 {
 		f.budget.Give(1)
-		return
+		return e
 	}
 	f.dir = int32(fd) + 1
+	return 0
 }
 
 func (f *ThreadFiles) open(which file) (int, syscall.Errno) {
@@ -244,15 +246,13 @@ func (f *ThreadFiles) InnerTID() (int, error) {
 
 // Comm reads the thread's name.
 func (f *ThreadFiles) Comm(c *Comm) error {
-	var buf [72]byte
+	var buf [commFile]byte
 	b, err := f.read(fileComm, buf[:])
-	if err != nil {
-		*c = Comm{}
-		return err
-	}
 	c.set(trimLine(b))
-	return nil
+	return err
 }
+
+const commFile = 72 // bytes
 
 func trimLine(b []byte) []byte { return bytes.TrimSuffix(b, []byte{'\n'}) }
 
@@ -350,15 +350,11 @@ const mapsStep = 4096
 
 // ReadComm reads a thread's name once.
 func ReadComm(tid int, c *Comm) error {
-	var buf [72]byte
+	var buf [commFile]byte
 	var p pathBuf
 	b, err := readOnce(p.process(tid, "comm"), buf[:])
-	if err != nil {
-		*c = Comm{}
-		return err
-	}
 	c.set(trimLine(b))
-	return nil
+	return err
 }
 
 func (f *ThreadFiles) readOnce(which file, buf []byte) ([]byte, error) {
