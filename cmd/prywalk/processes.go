@@ -23,7 +23,6 @@ import (
 	"prywalk/internal/exit"
 	"prywalk/internal/printable"
 	"prywalk/internal/procmem"
-	"prywalk/internal/sampler"
 	"prywalk/internal/selection"
 	"prywalk/internal/tabular"
 )

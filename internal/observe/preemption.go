@@ -111,8 +111,8 @@ func (p *PreemptedFinder) LastCPU(t *Thread) (cpu int, outranks bool) {
 }
 
 // RunsOrPreempted reports whether a process's first thread is on a CPU (one arrival more than departures:
-// kernel/sched/stats.h, sched_info_arrive; kernel/sched/core.c, __schedule), or was preempted by the tracer. The CPU time
-// of a running thread does not show that: it changes only at the kernel's ticks.
+// kernel/sched/stats.h, sched_info_arrive; kernel/sched/core.c, __schedule), or was preempted by the tracer. A running
+// thread's CPU time does not show that, as it changes only at the kernel's ticks.
 func (p *PreemptedFinder) RunsOrPreempted(files *procmem.ThreadFiles) bool {
 	var s procmem.Status
 	before, err := files.SchedStat()

@@ -19,6 +19,7 @@ type childClocks struct {
 	table     *descendants.Table[*handover.SharedProcess, struct{}]
 	checkedAt int64 // CLOCK_MONOTONIC ns
 	records   int   // since then
+	taken     int   // descriptors, from the budget
 }
 
 const (
@@ -49,13 +50,16 @@ func (c *childClocks) processTracked(p *process) {
 	if err != nil || len(tids)*c.reader.Events() > maxDescriptors {
 		return
 	}
+	n := c.reader.Events()
 	for _, tid := range tids {
-		if !c.shared.Files.Take(c.reader.Events()) {
+		if !c.shared.Files.Take(n) {
 			return
 		}
 		if c.reader.OpenThread(tid) != nil { // ended or refused
-			c.shared.Files.Give(c.reader.Events())
+			c.shared.Files.Give(n)
+			continue
 		}
+		c.taken += n
 	}
 }
 
@@ -101,12 +105,9 @@ func (c *childClocks) giveUp() {
 	for p := range c.table.All() {
 		c.reportTimes(p, false)
 	}
-	c.shared.Files.Give(c.reader.Events() * c.reader.OpenThreads())
+	c.shared.Files.Give(c.taken)
 	c.reader.Close()
-	c.reader = nil
-	c.table = nil
-	c.checkedAt = 0
-	c.records = 0
+	*c = childClocks{shared: c.shared, threads: c.threads}
 }
 
 func (c *childClocks) pause() {
