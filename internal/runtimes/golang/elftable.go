@@ -39,6 +39,7 @@ func TableOf(f *elffile.File) *Table {
 		Arch: f.Arch(), Pclntab: tab, PclntabAddr: s.Addr,
 		Data: dataRanges(f), Rela: relocations(f), Read: f.ReadAddr,
 	}
+	defer f.Free(im.Rela)
 	t, err := New(im)
 	if errors.Is(err, ErrNoText) {
 		im.TextStart = symbolValue(f, "runtime.text")

@@ -4,9 +4,11 @@ package golang
 
 import (
 	"encoding/binary"
+	"os"
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/elffile"
 )
 
 func TestTheEndOfTheTableTellsTheFormOfModuledata(t *testing.T) {
@@ -28,6 +30,33 @@ func TestTheEndOfTheTableTellsTheFormOfModuledata(t *testing.T) {
 		if got := tab.gofunc(&w); got != gofunc {
 			t.Errorf("Go %s: %#x, not %#x", name, got, uint64(gofunc))
 		}
+	}
+}
+
+func TestRelocationsAreFreedOnceTheTableIsRead(t *testing.T) {
+	file, err := os.Open(build(t, source, noCgo, pie...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elffile.Open(file, info.Size())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := f.Memory().Used()
+	tab := TableOf(f)
+	if tab == nil || tab.gofunc == 0 {
+		t.Fatalf("table %v: no moduledata", tab)
+	}
+	if got, want := f.Memory().Used()-before, int64(cap(tab.img.Pclntab)); got != want || tab.img.Rela != nil {
+		t.Errorf("%d bytes are in use, %d of relocations; want the %d of .gopclntab", got, len(tab.img.Rela), want)
+	}
+	if len(relocations(f)) == 0 {
+		t.Error("the program has no relocations")
 	}
 }
 

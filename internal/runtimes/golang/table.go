@@ -59,7 +59,8 @@ type Table struct {
 	records frameRecords
 }
 
-// New reads the header of a table; errors wrap [ErrNoTable], [ErrMalformed] or [ErrNoText]. The table keeps im.
+// New reads the header of a table; errors wrap [ErrNoTable], [ErrMalformed] or [ErrNoText]. The table keeps im
+// without Rela.
 func New(im Image) (*Table, error) {
 	h, err := parseHeader(im.Pclntab, im.Arch)
 	if err != nil {
@@ -68,6 +69,7 @@ func New(im Image) (*Table, error) {
 	t := &Table{funcs: funcs{img: im, h: h}}
 	f := &t.funcs
 	mod, _ := (&moduleScan{funcs: f}).findModuledata()
+	f.img.Rela = nil
 	switch {
 	case im.TextStart != 0:
 		t.text = im.TextStart
