@@ -19,6 +19,7 @@ const (
 var (
 	errNoGoroutines = errors.New("the list of goroutines was not found in this stripped program")
 	errGoroutines   = errors.New("the layout of goroutines is not known for this Go release")
+	errTooMany      = fmt.Errorf("it has more goroutines than the %d that are read", maxGoroutines)
 )
 
 type allgs struct {
@@ -94,8 +95,11 @@ func (a *allgs) sliceAt(at uint64) (first, n uint64, err error) {
 	}
 	first, n = binary.LittleEndian.Uint64(slice[:]), binary.LittleEndian.Uint64(slice[8:])
 	room := binary.LittleEndian.Uint64(slice[16:])
-	if n == 0 || n > maxGoroutines || n > room || first == 0 || first%8 != 0 {
+	switch {
+	case n == 0, n > room, first == 0, first%8 != 0:
 		return 0, 0, fmt.Errorf("%d goroutines: %w", n, errGoroutines)
+	case n > maxGoroutines:
+		return 0, 0, errTooMany
 	}
 	return first, n, nil
 }

@@ -4,6 +4,7 @@ package golang
 
 import (
 	"encoding/binary"
+	"errors"
 	"slices"
 	"testing"
 
@@ -33,6 +34,20 @@ func TestCodeNamesTheListOfGoroutines(t *testing.T) {
 				t.Errorf("%s: %v name %#x, not %s", v.name, functions, named, variable)
 			}
 		}
+	}
+}
+
+func TestTooManyGoroutinesAreNoUnknownLayout(t *testing.T) {
+	memory := hostileMemory()
+	for at := 0x108; at <= 0x110; at += 8 { // length and capacity of the list
+		binary.LittleEndian.PutUint64(memory[at:], maxGoroutines+1)
+	}
+	r := hostileRuntime(t, memory)
+	if _, err := r.Parked(); !errors.Is(err, errTooMany) {
+		t.Errorf("Parked: %v, want %v", err, errTooMany)
+	}
+	if _, err := r.Places(); !errors.Is(err, errTooMany) {
+		t.Errorf("Places: %v, want %v", err, errTooMany)
 	}
 }
 
