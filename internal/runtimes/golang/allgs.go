@@ -3,6 +3,7 @@
 package golang
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -33,20 +34,18 @@ type allgs struct {
 	tries      uint
 }
 
-// Goroutines returns all live goroutines, each as of its own moment.
+// Goroutines returns all live goroutines by ascending number, each as of its own moment.
 func (a *allgs) Goroutines() ([]Goroutine, error) {
-	err := errNoGoroutines
 	for range goroutineTries {
-		var list []uint64
-		if list, err = a.addresses(); err != nil {
+		list, err := a.addresses()
+		if err != nil {
 			return nil, err
 		}
-		var out []Goroutine
-		if out, err = a.readAll(list); err == nil {
+		if out, ok := a.readAll(list); ok {
 			return out, nil
 		}
 	}
-	return nil, err
+	return nil, errGoroutines
 }
 
 func (a *allgs) addresses() ([]uint64, error) {
@@ -104,40 +103,39 @@ func (a *allgs) sliceAt(at uint64) (first, n uint64, err error) {
 	return first, n, nil
 }
 
-func (a *allgs) readAll(list []uint64) ([]Goroutine, error) {
-	l := a.fields
+// readAll returns the live goroutines of a list; false: one is unreadable, or a number occurs twice.
+func (a *allgs) readAll(list []uint64) (out []Goroutine, ok bool) {
 	slices.Sort(list)
-	out, ids, good := make([]Goroutine, 0, len(list)), make([]uint64, 0, len(list)), true
-	all := newGReader(a.host)
-	all.each(list, func(i int, b []byte) {
-		if good = good && b != nil; !good {
+	out, ok = make([]Goroutine, 0, len(list)), true
+	newGReader(a.host).each(list, func(i int, b []byte) {
+		if ok = ok && b != nil; !ok {
 			return
 		}
-		g, ok := a.check(list[i], b, l)
-		for n := 0; n < goroutineTries && !ok; n++ {
-			g, ok = a.read(list[i], l)
+		g, valid := a.check(list[i], b)
+		for n := 0; n < goroutineTries && !valid; n++ {
+			g, valid = a.read(list[i])
 		}
-		if good = ok; ok && !g.ended() {
-			out, ids = append(out, g), append(ids, g.ID)
+		if ok = valid; ok && !g.ended() {
+			out = append(out, g)
 		}
 	})
-	slices.Sort(ids)
-	if !good || len(slices.Compact(ids)) < len(out) {
-		return nil, errGoroutines
+	slices.SortFunc(out, func(a, b Goroutine) int { return cmp.Compare(a.ID, b.ID) })
+	for i := 1; i < len(out); i++ {
+		ok = ok && out[i-1].ID != out[i].ID
 	}
-	return out, nil
+	return out, ok
 }
 
-func (a *allgs) read(at uint64, l layoutG) (g Goroutine, ok bool) {
+func (a *allgs) read(at uint64) (g Goroutine, ok bool) {
 	var b [goroutineBytes]byte
 	if a.host.Read(at, b[:]) != len(b) {
 		return g, false
 	}
-	return a.check(at, b[:], l)
+	return a.check(at, b[:])
 }
 
-func (a *allgs) check(at uint64, b []byte, l layoutG) (g Goroutine, ok bool) {
-	g = a.decode(at, b, l)
+func (a *allgs) check(at uint64, b []byte) (g Goroutine, ok bool) {
+	g = a.decode(at, b)
 	if g.ended() {
 		return g, true
 	}
@@ -146,9 +144,9 @@ func (a *allgs) check(at uint64, b []byte, l layoutG) (g Goroutine, ok bool) {
 		(!waits || g.SP >= g.StackLo && g.SP <= g.StackHi) && a.startFuncs.at(g.Start).ok
 }
 
-func (a *allgs) decode(at uint64, b []byte, l layoutG) Goroutine {
+func (a *allgs) decode(at uint64, b []byte) Goroutine {
 	w := func(off int64) uint64 { return binary.LittleEndian.Uint64(b[off:]) }
-	c := &a.offsets
+	c, l := &a.offsets, &a.fields
 	g := Goroutine{Addr: at, ID: w(l.status + afterStatusGoid), Status: uint32(w(l.status)) &^ goroutineScanning,
 		StackLo: w(c.GStackLo), StackHi: w(c.GStackHi), SP: w(c.SchedSP), PC: w(c.SchedPC), BP: w(c.SchedBP),
 		WaitReason: b[l.status+afterStatusReason], WaitSince: w(l.status + afterStatusSince), Start: w(l.start),

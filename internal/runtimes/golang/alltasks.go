@@ -2,12 +2,7 @@
 
 package golang
 
-import (
-	"cmp"
-	"slices"
-
-	"prywalk/internal/managed"
-)
+import "prywalk/internal/managed"
 
 // Processors take 16 numbers each (runtime/proc.go, _GoidCacheBatch), not all used.
 const goidsTaken = 1 << 16
@@ -19,7 +14,6 @@ func (r *Runtime) AllTasks() ([]managed.TaskRecord, error) {
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(all, func(a, b Goroutine) int { return cmp.Compare(a.ID, b.ID) })
 	parents, labels := haveParents(all), map[uint64]map[string]string{}
 	out := make([]managed.TaskRecord, len(all))
 	for i := range all {
@@ -41,7 +35,7 @@ func (r *Runtime) AllTasks() ([]managed.TaskRecord, error) {
 
 // Reread implements [managed.Scheduler].
 func (r *Runtime) Reread(t *managed.TaskRecord) (same bool) {
-	g, ok := r.read(t.Object, r.fields)
+	g, ok := r.read(t.Object)
 	if !ok || g.ended() || g.ID != t.ID {
 		t.OnThread = true
 		return false
@@ -56,15 +50,11 @@ func (r *Runtime) Reread(t *managed.TaskRecord) (same bool) {
 	return true
 }
 
-// haveParents reports whether g has parentGoid, as since Go 1.21.
-func haveParents(all []Goroutine) bool {
-	most, found := uint64(0), false
-	for i := range all {
-		most = max(most, all[i].ID)
-	}
+// haveParents reports whether g has parentGoid, as since Go 1.21. Precondition: all is sorted by number.
+func haveParents(all []Goroutine) (found bool) {
 	for i := range all {
 		p := all[i].Parent
-		if p > most+goidsTaken || all[i].ID == 1 && p != 0 {
+		if p > all[len(all)-1].ID+goidsTaken || all[i].ID == 1 && p != 0 {
 			return false
 		}
 		found = found || p != 0
@@ -76,24 +66,17 @@ func haveParents(all []Goroutine) bool {
 func (r *Runtime) Parked() (managed.Parked, error) {
 	p := managed.Parked{Reasons: map[string]int{}}
 	all, err := r.Goroutines()
-	var reasons [waitReasonBytes]int
 	for i := range all {
 		g := &all[i]
 		if g.Status != goroutineWaiting || r.isSystem(g) {
 			continue
 		}
 		p.Waiting++
-		reasons[g.WaitReason%waitReasonBytes]++
+		if why := r.waitReason(g); why != "" {
+			p.Reasons[why]++
+		}
 		if g.WaitSince != 0 && (p.Since == 0 || g.WaitSince < p.Since) {
 			p.Since = g.WaitSince
-		}
-	}
-	for n, count := range reasons {
-		if count == 0 {
-			continue
-		}
-		if why := r.reasons.text(&r.program, uint8(n)); why != "" {
-			p.Reasons[why] += count
 		}
 	}
 	return p, err

@@ -54,7 +54,7 @@ const (
 )
 
 // stackFlow returns a function's flow. It reaches no instruction of a function that is too long or has an unknown one.
-func (t rulesX86) stackFlow(f *funcInfo) *stackFlow {
+func (t *rules) stackFlow(f *funcInfo) *stackFlow {
 	if flow := t.flows[f.entry]; flow != nil {
 		return flow
 	}

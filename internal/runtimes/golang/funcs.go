@@ -36,27 +36,24 @@ type funcInfo struct {
 	at         uint32
 }
 
-// ftab returns entry i of the function table. Entry nfunc is the end of the text.
+// ftab returns entry i of the function table. Entry nfunc is the end of the text, without an offset.
 func (t *funcs) ftab(i uint64) (pc, off uint64, ok bool) {
 	size, tab := t.h.entrySize(), t.h.funcs[t.h.ftabAt:]
-	if (i+1)*size > uint64(len(tab)) {
-		if i*size+size/2 > uint64(len(tab)) {
-			return 0, 0, false
-		}
+	if i*size+size/2 > uint64(len(tab)) {
+		return 0, 0, false
 	}
 	b := tab[i*size:]
-	if size == 16 {
-		pc = binary.LittleEndian.Uint64(b)
-		if len(b) >= 16 {
-			off = binary.LittleEndian.Uint64(b[8:])
-		}
-		return pc, off, true
-	}
-	pc = t.text + uint64(binary.LittleEndian.Uint32(b))
-	if len(b) >= 8 {
+	whole := uint64(len(b)) >= size
+	switch {
+	case size == 16 && whole:
+		off = binary.LittleEndian.Uint64(b[8:])
+	case whole:
 		off = uint64(binary.LittleEndian.Uint32(b[4:]))
 	}
-	return pc, off, true
+	if size == 16 {
+		return binary.LittleEndian.Uint64(b), off, true
+	}
+	return t.text + uint64(binary.LittleEndian.Uint32(b)), off, true
 }
 
 func (t *funcs) find(pc uint64) (funcInfo, bool) {

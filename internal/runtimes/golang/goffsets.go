@@ -26,11 +26,6 @@ type gOffsetsDecoder struct {
 	ok, done bool
 }
 
-// Size returns the bytes of g and m to copy.
-func (o *GOffsets) Size() (g, m int) {
-	return int(max(o.SchedSP, o.SchedPC, o.SchedBP, o.SchedLR, o.GM) + 8), int(max(o.MCurg, o.MGsignal, o.MG0) + 8)
-}
-
 // GOffsets decodes runtime.systemstack and the saving of g.sched.
 func (t *gOffsetsDecoder) GOffsets() (GOffsets, bool) {
 	if !t.done {

@@ -133,7 +133,7 @@ func (a *allgs) layoutOf(b []byte, function string, lastID uint64) (l layoutG, o
 		w := func(at int64) uint64 { return binary.LittleEndian.Uint64(b[off+at:]) }
 		id := w(afterStatusGoid)
 		if status := uint32(w(0)) &^ goroutineScanning; id > 0 && id <= lastID && status > goroutineIdle &&
-			status <= goroutineLast && w(0)>>32 == 0 && (w(afterStatusReason)&0xff) < waitReasonBytes {
+			status <= goroutineLast && w(0)>>32 == 0 && (w(afterStatusReason)&0xff) < maxWaitReasons {
 			l.status, found = off, found+1
 		}
 	}

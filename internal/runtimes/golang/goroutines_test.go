@@ -102,7 +102,7 @@ func FuzzGoroutines(f *testing.F) {
 		}
 		list := min(len(memory)/8, maxGoroutines)
 		most := goroutineTries*((3+2*maxFirst)*maxReferenced+2+2*maxFirst+(goroutineTries+1)*list) + 2*maxReferenced +
-			2*waitReasonBytes
+			2*maxWaitReasons
 		if h.reads > most {
 			t.Errorf("%d reads, at most %d", h.reads, most)
 		}

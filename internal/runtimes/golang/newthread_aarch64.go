@@ -9,7 +9,7 @@ import "prywalk/frames"
 
 const svcARM64 = 0xd4000001
 
-func (t rulesARM64) createdARM64(f *funcInfo, pc uint64) (r frames.Rule, row *frames.Row, ok, newThread bool) {
+func (t *rules) createdARM64(f *funcInfo, pc uint64) (r frames.Rule, row *frames.Row, ok, newThread bool) {
 	at, end := f.entry, min(f.end, f.entry+maxFlowBytes)
 	for at < end && t.insnARM64(at) != svcARM64 {
 		at += 4

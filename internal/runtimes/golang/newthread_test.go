@@ -103,7 +103,7 @@ func TestRefusalAndNewThreadHaveRowsOfTheirOwnOnARM64(t *testing.T) {
 	for _, refusedFirst := range []bool{true, false} {
 		tab, clone, code := cloneOf(t, forARM)
 		if refusedFirst {
-			tab.refuse()
+			refuse()
 		}
 		at := uint64(0)
 		for binary.LittleEndian.Uint32(code[at:]) != svcARM64 {
@@ -112,7 +112,7 @@ func TestRefusalAndNewThreadHaveRowsOfTheirOwnOnARM64(t *testing.T) {
 		if _, row, ok := tab.Rule(frames.Query{PC: clone.Value + at + 4}); !ok || row == nil || row.CFAExpr != nil {
 			t.Errorf("refused first: %v: behind the call of clone the row is %+v, %v", refusedFirst, row, ok)
 		}
-		if _, row, _ := tab.refuse(); row.CFAExpr == nil {
+		if _, row, _ := refuse(); row.CFAExpr == nil {
 			t.Errorf("refused first: %v: a refusal is %+v", refusedFirst, row)
 		}
 	}

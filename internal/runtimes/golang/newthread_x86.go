@@ -6,7 +6,7 @@ import "prywalk/frames"
 
 // After the system call in runtime.clone a new thread has 0 in rax and no caller.
 
-func (t rulesX86) afterSyscall(f *funcInfo, pc uint64) bool {
+func (t *rules) afterSyscall(f *funcInfo, pc uint64) bool {
 	for _, off := range t.stackFlow(f).offs {
 		var b [2]byte
 		if t.img.read(f.entry+uint64(off), b[:]) && b == [2]byte{0x0f, 0x05} { // syscall

@@ -112,11 +112,10 @@ func (s *parkedStacks) fill(f *goroutinePoller, places []int) {
 		}
 		c := goroutineCopy{place: places[i]}
 		if b != nil {
-			c.g, c.sum = r.decode(s.addrs[i], b, r.fields), f.sum(b)
+			c.g, c.sum = r.decode(s.addrs[i], b), f.sum(b)
 			c.state = r.stateToCopy(&c.g)
 		}
 		if c.state == copyWhole {
-			c.stack = nil
 			size += int(c.size())
 		}
 		s.batch = append(s.batch, c)

@@ -80,14 +80,12 @@ func (p *goroutinePoller) Poll(from, to int, changed []int) []int {
 // after waitreason, schedlink, and all after labels.
 func (p *goroutinePoller) sum(b []byte) uint64 {
 	l := &p.allgs.fields
-	status := l.status
-	flags := binary.LittleEndian.Uint32(b[status:])
-	since, why := status+afterStatusGoid+8, status+afterStatusReason
-	head := b[:status]
+	why := l.status + afterStatusReason
+	status := binary.LittleEndian.Uint32(b[l.status:]) &^ goroutineScanning
 	tail := b[why+8 : min(int64(len(b)), l.start+afterStartLabels+8)]
-	n := maphash.Bytes(p.seed, head) ^ maphash.Bytes(p.seed, tail)*31
-	n = n*1000003 ^ uint64(flags&^goroutineScanning)<<8 ^ uint64(b[why])
-	n = n*1000003 ^ binary.LittleEndian.Uint64(b[since-8:])
+	n := maphash.Bytes(p.seed, b[:l.status]) ^ maphash.Bytes(p.seed, tail)*31
+	n = n*1000003 ^ uint64(status)<<8 ^ uint64(b[why])
+	n = n*1000003 ^ word64(b, l.status+afterStatusGoid)
 	return cmp.Or(n, 1)
 }
 

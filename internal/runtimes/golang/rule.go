@@ -10,11 +10,6 @@ type rules struct {
 	flows   map[uint64]*stackFlow
 }
 
-type (
-	rulesX86   struct{ *rules }
-	rulesARM64 struct{ *rules }
-)
-
 // Rule implements [frames.RuleSource]; false outside of the table's functions. If the stack pointer is unknown, the
 // Row cannot be applied, and no other source is asked.
 func (t *rules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
@@ -38,12 +33,12 @@ func (t *rules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		return frames.Rule{}, nil, false // padding
 	}
 	if delta < 0 && t.img.Arch != frames.X86_64 {
-		return t.refuse()
+		return refuse()
 	}
 	if t.img.Arch == frames.AArch64 {
-		return rulesARM64{t}.ruleARM64(q, &f, k, spWrite, delta)
+		return t.ruleARM64(q, &f, k, spWrite, delta)
 	}
-	return rulesX86{t}.ruleX86(q, &f, k, spWrite, delta)
+	return t.ruleX86(q, &f, k, spWrite, delta)
 }
 
 func (t *rules) ruleAtStart(q frames.Query) (frames.Rule, *frames.Row, bool) {
@@ -54,8 +49,7 @@ func (t *rules) ruleAtStart(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if k, _ := t.kind(&f); k != kindSigreturn {
 		return frames.Rule{}, nil, false
 	}
-	r, row := rulesX86{t}.sigreturnX86()
-	return r, row, true
+	return sigreturnX86()
 }
 
 type refusal struct{}
@@ -66,7 +60,7 @@ func (refusal) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return
 var refused = frames.Row{CFAExpr: refusal{}}
 
 // refuse ends the walk.
-func (t *rules) refuse() (frames.Rule, *frames.Row, bool) {
+func refuse() (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{Method: frames.MethodCFI}, &refused, true
 }
 

@@ -10,7 +10,7 @@ import (
 
 // ruleARM64 returns the rule of a function of kind k. A frame has x30 in its lowest word and the caller's x29 in the
 // word below (runtime/traceback.go).
-func (t rulesARM64) ruleARM64(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
+func (t *rules) ruleARM64(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
 	pc := q.LookupPC(t.img.Arch)
@@ -42,7 +42,7 @@ func (t rulesARM64) ruleARM64(q frames.Query, f *funcInfo, k funcKind, spWrite b
 	return t.ordinaryARM64(q, f, k, spWrite, delta)
 }
 
-func (t rulesARM64) ordinaryARM64(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
+func (t *rules) ordinaryARM64(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
 	pc := q.LookupPC(t.img.Arch)
@@ -57,7 +57,7 @@ func (t rulesARM64) ordinaryARM64(q frames.Query, f *funcInfo, k funcKind, spWri
 	fr, ok := t.frameARM64(f)
 	if !ok || pc < fr.lrFrom {
 		if q.AfterCall {
-			return t.refuse()
+			return refuse()
 		}
 		return frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Flags: frames.FlagRAInLR, Method: frames.MethodCFI}, nil,
 			true
@@ -69,14 +69,14 @@ func (t rulesARM64) ordinaryARM64(q frames.Query, f *funcInfo, k funcKind, spWri
 	return t.frameRule(r, delta, fr.fpFrom != 0 && pc >= fr.fpFrom)
 }
 
-func (t rulesARM64) leafARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
+func (t *rules) leafARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.AfterCall {
-		return t.refuse()
+		return refuse()
 	}
 	return frames.Rule{CFAReg: frames.ARM64SP, Flags: frames.FlagRAInLR, Method: frames.MethodCFI}, nil, true
 }
 
-func (t rulesARM64) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule, *frames.Row, bool) {
+func (t *rules) frameRule(r frames.Rule, delta int32, fp bool) (frames.Rule, *frames.Row, bool) {
 	lr, ok := frames.SavedUnits(-int64(delta))
 	below, ok2 := frames.SavedUnits(-int64(delta) - 8)
 	if ok && ok2 {
@@ -118,21 +118,21 @@ const (
 	retARM64  = 0xd65f03c0
 )
 
-func (t rulesARM64) leavesARM64(pc uint64) bool {
+func (t *rules) leavesARM64(pc uint64) bool {
 	before, now := t.insnARM64(pc-4), t.insnARM64(pc)
 	return before == ldurFP && now&0xffe00fff == ldrLRPost || before&0xffe00fff == ldrLRPost && now == retARM64 ||
 		before == ldpFPLR && now&0xffc003ff == addSP || before&0xffc003ff == addSP && now == retARM64
 }
 
 // leavingARM64 returns the rule in an epilogue: once the frame is gone, x30 is the caller's.
-func (t rulesARM64) leavingARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
+func (t *rules) leavingARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta <= 0 {
 		return t.leafARM64(q)
 	}
 	return t.frameRule(frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}, delta, false)
 }
 
-func (t rulesARM64) frameARM64(f *funcInfo) (frameARM64, bool) {
+func (t *rules) frameARM64(f *funcInfo) (frameARM64, bool) {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {
 	}
@@ -172,12 +172,12 @@ func (t *funcs) insnARM64(pc uint64) uint32 {
 }
 
 // injectedARM64 returns the rule of a call made by a signal handler, which pushed x30 in 16 bytes.
-func (t rulesARM64) injectedARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
+func (t *rules) injectedARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.LookupPC(t.img.Arch)
 	fr, ok := t.frameARM64(f)
 	leaf := delta == 0 || ok && pc < fr.lrFrom
 	if leaf && q.AfterCall || !leaf && !ok {
-		return t.refuse()
+		return refuse()
 	}
 	fp := !leaf && fr.fpFrom != 0 && pc >= fr.fpFrom
 	row := injectedRow(int64(delta), leaf, fp)
@@ -198,7 +198,7 @@ func injectedRow(delta int64, leaf, fp bool) *frames.Row {
 }
 
 // followedARM64 returns the rule of crosscall2, which stores registers with stp.
-func (t rulesARM64) followedARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
+func (t *rules) followedARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
 	if delta == 0 {
 		return t.leafARM64(q)
 	}
@@ -226,7 +226,7 @@ func (t rulesARM64) followedARM64(q frames.Query, f *funcInfo, delta int32) (fra
 		if fr, ok := t.frameARM64(f); ok {
 			return t.frameRule(r, delta, fr.fpFrom != 0)
 		}
-		return t.refuse()
+		return refuse()
 	}
 	return r, row, true
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // ruleX86 returns the rule of a function of kind k. delta is pcsp's value, which may not hold if spWrite.
-func (t rulesX86) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
+func (t *rules) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
 	r := frames.Rule{CFAReg: frames.X86RSP, CFAOff: delta + 8, Method: frames.MethodCFI}
@@ -19,8 +19,7 @@ func (t rulesX86) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool,
 	case delta < 0:
 		return t.poppedX86(q, f)
 	case k == kindSigreturn:
-		r, row := t.sigreturnX86()
-		return r, row, true
+		return sigreturnX86()
 	case spWrite || k == kindFollow || k == kindTrampoline || k == kindCgoCall || k == kindMorestack:
 		return t.followedX86(q, f, k, r)
 	case k == kindInjected:
@@ -34,7 +33,7 @@ func (t rulesX86) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool,
 }
 
 // followedX86 returns the rule by data flow (flow_x86.go); r is the rule by pcsp.
-func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
+func (t *rules) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.Rule) (frames.Rule, *frames.Row, bool) {
 	st, ok := t.stackFlow(f).stateAt(q.LookupPC(t.img.Arch) - f.entry)
 	if k == kindTrampoline {
 		r.Flags |= frames.FlagExactPC // the stub's pc is no return address
@@ -43,7 +42,7 @@ func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.
 	case !ok && (k == kindFollow || k == kindTrampoline) && f.flag&flagSPWrite == 0:
 		return r, nil, true
 	case !ok:
-		return t.refuse()
+		return refuse()
 	case st.spKnown && k == kindStackEnd && !q.AfterCall && !q.SPOnly && t.afterSyscall(f, q.PC):
 		return createdX86(st.sp)
 	case st.spKnown:
@@ -57,7 +56,7 @@ func (t rulesX86) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.
 		return root()
 	}
 	if !st.setCFA(&r, q.SPOnly) {
-		return t.refuse()
+		return refuse()
 	}
 	st.fillRule(&r)
 	if r.Saved[0] == 0 && st.bp != bpSame {
@@ -111,20 +110,20 @@ func (s *stackState) fillRule(r *frames.Rule) {
 }
 
 // poppedX86 returns the rule of syscall.rawVforkSyscall, which pops its return address into r12.
-func (t rulesX86) poppedX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
+func (t *rules) poppedX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val >= 0 {
 	}
 	var b [2]byte
 	if s.val != -8 || !t.img.read(s.start-2, b[:]) || b != [2]byte{0x41, 0x5c} || q.AfterCall { // pop r12
-		return t.refuse()
+		return refuse()
 	}
 	row := &frames.Row{CFAReg: frames.X86RSP, RA: frames.RegRule{Kind: frames.RuleReg, Reg: frames.X86R12}}
 	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
 // savedBP returns where rbp is saved; the distance is 0 if rbp is the caller's.
-func (t rulesX86) savedBP(f *funcInfo, pc uint64, delta int32) int32 {
+func (t *rules) savedBP(f *funcInfo, pc uint64, delta int32) int32 {
 	if delta < 8 {
 		return 0
 	}
@@ -161,8 +160,8 @@ func storedBP(b []byte) (disp int32, size int) {
 	return 0, 0
 }
 
-func (rulesX86) sigreturnX86() (frames.Rule, *frames.Row) {
-	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagExactPC, Method: frames.MethodCFI}, sigreturnRowX86
+func sigreturnX86() (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagExactPC, Method: frames.MethodCFI}, sigreturnRowX86, true
 }
 
 var sigreturnRowX86 = heuristics.SignalRow(frames.X86_64)

@@ -76,8 +76,7 @@ func newRuntime(p program, c GOffsets) *Runtime {
 
 func (r *Runtime) locate() bool {
 	c, t := &r.offsets, &r.taskOffsets
-	_, t.WorkerSize = c.Size()
-	t.TaskSize, t.Labels = goroutineBytes, &r.labelsAt
+	t.TaskSize, t.WorkerSize, t.Labels = goroutineBytes, int(max(c.MCurg, c.MGsignal, c.MG0)+8), &r.labelsAt
 	t.StackLo, t.StackHi, t.Worker, t.SavedSP = c.GStackLo, c.GStackHi, c.GM, c.SchedSP
 	t.SchedulerTask, t.SignalTask, t.CurrentTask = c.MG0, c.MGsignal, c.MCurg
 	t.InRegister, t.Register, t.TLS = r.host.Arch() == frames.AArch64, c.GReg, c.TLS

@@ -57,7 +57,7 @@ func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Mem
 			return
 		}
 		fn, _ := tab.find(fr.LookupPC(frames.X86_64))
-		if target, ok := (rulesX86{&tab.rules}).callBeforeX86(fr.PC); fr.AfterCall && ok && callee.entry != 0 {
+		if target, ok := tab.callBeforeX86(fr.PC); fr.AfterCall && ok && callee.entry != 0 {
 			// Assembly and wrappers may share a name; releases before 1.17 do not mark assembly; systemstack and
 			// IndexByteString may jump.
 			to, _ := tab.find(target)

@@ -68,9 +68,9 @@ func (t *rules) inSwitch(pc uint64) bool {
 }
 
 func (t *rules) callsMorestack(ret uint64) bool {
-	target, ok := rulesX86{t}.callBeforeX86(ret)
+	target, ok := t.callBeforeX86(ret)
 	if t.img.Arch == frames.AArch64 {
-		target, ok = rulesARM64{t}.callBeforeARM64(ret)
+		target, ok = t.callBeforeARM64(ret)
 	}
 	if !ok {
 		return false

@@ -10,13 +10,13 @@ import (
 
 // morestackARM64 returns the rule of morestack on the scheduler's stack. The caller has no frame yet; its registers are
 // in curg.sched.
-func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
+func (t *rules) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.decoder.GOffsets()
 	if !ok {
-		return t.refuse()
+		return refuse()
 	}
 	e := func(off int64) gobufExpr {
-		return gobufExpr{t: t.rules, pc: q.PC, c: c, off: off, leftBy: kindMorestack}
+		return gobufExpr{t: t, pc: q.PC, c: c, off: off, leftBy: kindMorestack}
 	}
 	row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
 	row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedBP)}
@@ -26,26 +26,26 @@ func (t rulesARM64) morestackARM64(q frames.Query) (frames.Rule, *frames.Row, bo
 
 // schedARM64 returns the rule of systemstack on the scheduler's stack until Go 1.20: its frame of delta bytes is at
 // curg.sched.sp.
-func (t rulesARM64) schedARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
+func (t *rules) schedARM64(q frames.Query, delta int32) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.decoder.GOffsets()
 	if !ok {
-		return t.refuse()
+		return refuse()
 	}
-	cfa := gobufExpr{t: t.rules, pc: q.PC, c: c, off: c.SchedSP, add: uint64(delta), leftBy: kindSystemStack}
+	cfa := gobufExpr{t: t, pc: q.PC, c: c, off: c.SchedSP, add: uint64(delta), leftBy: kindSystemStack}
 	row := &frames.Row{CFAExpr: cfa, RA: frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta)}}
 	row.Regs[frames.ARM64FP] = frames.RegRule{Kind: frames.RuleOffset, Off: -int64(delta) - 8}
 	return frames.Rule{Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
-func (t rulesARM64) callBeforeARM64(ret uint64) (uint64, bool) {
+func (t *rules) callBeforeARM64(ret uint64) (uint64, bool) {
 	w := t.insnARM64(ret - 4)
 	return ret - 4 + uint64(int64(int32(w<<6))>>6<<2), w>>26 == 0x25
 }
 
 // enteredARM64 returns the rule of morestack before it changes stacks: no frame, its caller's return address in x3.
-func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
+func (t *rules) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if q.AfterCall {
-		return t.refuse()
+		return refuse()
 	}
 	row := &frames.Row{CFAReg: frames.ARM64SP, RA: frames.RegRule{Kind: frames.RuleReg, Reg: frames.ARM64LR}}
 	row.Regs[frames.ARM64LR] = frames.RegRule{Kind: frames.RuleReg, Reg: 3}
@@ -53,7 +53,7 @@ func (t rulesARM64) enteredARM64(q frames.Query) (frames.Rule, *frames.Row, bool
 }
 
 // loadsG reports whether f has loaded g before pc: the goroutine's registers are then saved.
-func (t rulesARM64) loadsG(f *funcInfo, pc uint64) bool {
+func (t *rules) loadsG(f *funcInfo, pc uint64) bool {
 	for at := f.entry; at < pc && at < f.entry+maxFlowBytes; at += 4 {
 		if load, rt, _, _, ok := memARM64(t.insnARM64(at)); ok && load && rt == 28 {
 			return true
@@ -62,12 +62,12 @@ func (t rulesARM64) loadsG(f *funcInfo, pc uint64) bool {
 	return false
 }
 
-func (t rulesARM64) writesSP(f *funcInfo, pc uint64) bool {
+func (t *rules) writesSP(f *funcInfo, pc uint64) bool {
 	sp, _, ok := t.switchesARM64(f, pc)
 	return sp > 0 || !ok
 }
 
-func (t rulesARM64) switchesARM64(f *funcInfo, pc uint64) (sp, fp int, ok bool) {
+func (t *rules) switchesARM64(f *funcInfo, pc uint64) (sp, fp int, ok bool) {
 	code, ok := t.codeBefore(f, pc)
 	for ; len(code) >= 4; code = code[4:] {
 		w := binary.LittleEndian.Uint32(code)
@@ -82,7 +82,7 @@ func (t rulesARM64) switchesARM64(f *funcInfo, pc uint64) (sp, fp int, ok bool) 
 }
 
 // codeBefore returns a function's instructions before pc; false: they are unreadable, or too many.
-func (t rulesARM64) codeBefore(f *funcInfo, pc uint64) ([]byte, bool) {
+func (t *rules) codeBefore(f *funcInfo, pc uint64) ([]byte, bool) {
 	if pc-f.entry > maxFlowBytes {
 		return nil, false
 	}
@@ -97,7 +97,7 @@ func (t rulesARM64) codeBefore(f *funcInfo, pc uint64) ([]byte, bool) {
 func setsSP(w uint32) bool { return w&0xfffffc1f == movSP && w != movSP|31<<5 }
 
 // switchedARM64 returns the rule after a possible change of stacks: x29 still points below the frame.
-func (t rulesARM64) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta int32) (
+func (t *rules) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta int32) (
 	frames.Rule, *frames.Row, bool,
 ) {
 	if delta <= 0 {
@@ -126,7 +126,7 @@ func (t rulesARM64) switchedARM64(q frames.Query, f *funcInfo, k funcKind, delta
 
 // copiedARM64 returns the rule of racecall on another stack: it copies sp and x30 to registers that C code preserves.
 // Later writes of these are not checked.
-func (t rulesARM64) copiedARM64(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
+func (t *rules) copiedARM64(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
 	const movFromSP, movFromLR = 0x910003e0, 0xaa1e03e0 // mov xN, sp; mov xN, x30
 	code, _ := t.codeBefore(f, q.LookupPC(t.img.Arch))
 	var sp, lr uint8
@@ -144,7 +144,7 @@ func (t rulesARM64) copiedARM64(q frames.Query, f *funcInfo) (frames.Rule, *fram
 		case movFromSP:
 			delta, ok := t.pcvalue(f, f.pcsp, f.entry+uint64(at))
 			if !ok || delta < 0 {
-				return t.refuse()
+				return refuse()
 			}
 			sp, off = reg, delta
 		case movFromLR:
@@ -152,22 +152,22 @@ func (t rulesARM64) copiedARM64(q frames.Query, f *funcInfo) (frames.Rule, *fram
 		}
 	}
 	if sp == 0 || lr == 0 || q.SPOnly {
-		return t.refuse()
+		return refuse()
 	}
 	row := &frames.Row{CFAReg: sp, CFAOff: int64(off), RA: frames.RegRule{Kind: frames.RuleReg, Reg: lr}}
 	return frames.Rule{CFAReg: sp, CFAOff: off, Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
 // cgoCallARM64 is as cgoCallX86. Before the change of stacks pcsp holds.
-func (t rulesARM64) cgoCallARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
+func (t *rules) cgoCallARM64(q frames.Query, f *funcInfo, delta int32) (frames.Rule, *frames.Row, bool) {
 	pc := q.LookupPC(t.img.Arch)
 	if !q.AfterCall {
-		return t.refuse()
+		return refuse()
 	}
 	r := frames.Rule{CFAReg: frames.ARM64SP, CFAOff: delta, Method: frames.MethodCFI}
 	if w := t.insnARM64(pc); w>>26 == 0x25 { // bl: a helper; C code is called by blr
 		if t.writesSP(f, pc) {
-			return t.refuse()
+			return refuse()
 		}
 		return t.frameRule(r, delta, true)
 	}

@@ -9,7 +9,10 @@ import (
 )
 
 // gogoX86 returns the rule of gogo after its load of the stack pointer: pc and rbp are in the gobuf at rbx.
-func (t rulesX86) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
+func (t *rules) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row, bool) {
+	if q.AfterCall {
+		return refuse()
+	}
 	flow := t.stackFlow(f)
 	at := q.PC - f.entry
 	ra := frames.RegRule{Kind: frames.RuleReg, Reg: frames.X86RBX}
@@ -28,9 +31,6 @@ func (t rulesX86) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row
 			bp = p
 		}
 	}
-	if q.AfterCall {
-		return t.refuse()
-	}
 	row := &frames.Row{CFAReg: frames.X86RSP, RA: ra}
 	row.Regs[frames.X86RBP] = bp
 	// a new goroutine's pc is no return address
@@ -40,10 +40,10 @@ func (t rulesX86) gogoX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row
 // cgoCallX86 returns the rule of asmcgocall while C code runs. On C's stack it has saved g and the depth of its stack,
 // which holds even if a callback moves that; or, called on a system stack, 0 and the old stack pointer. Until Go 1.20
 // it has no frame.
-func (t rulesX86) cgoCallX86(f *funcInfo, pc uint64, st *stackState) (frames.Rule, *frames.Row, bool) {
+func (t *rules) cgoCallX86(f *funcInfo, pc uint64, st *stackState) (frames.Rule, *frames.Row, bool) {
 	g, depth, ok := t.stackFlow(f).cgoWords(pc - f.entry)
 	if !ok || st.bp != bpSame && (st.bp != bpFrame || st.saved[frames.X86RBP] == 0) {
-		return t.refuse()
+		return refuse()
 	}
 	e := cgoCFA{frame: 8, g: g, depth: depth, sp: frames.X86RSP, fp: frames.X86RBP}
 	row := &frames.Row{RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
@@ -84,12 +84,12 @@ func (flow *stackFlow) cgoWords(off uint64) (g, depth int64, ok bool) {
 
 // schedX86 returns the rule of morestack (its caller's registers are in curg.sched), and until Go 1.20 of systemstack
 // (its return address is at curg.sched.sp).
-func (t rulesX86) schedX86(q frames.Query, k funcKind) (frames.Rule, *frames.Row, bool) {
+func (t *rules) schedX86(q frames.Query, k funcKind) (frames.Rule, *frames.Row, bool) {
 	c, ok := t.decoder.GOffsets()
 	if !ok {
-		return t.refuse()
+		return refuse()
 	}
-	e := func(off int64) gobufExpr { return gobufExpr{t: t.rules, pc: q.PC, c: c, off: off, leftBy: k} }
+	e := func(off int64) gobufExpr { return gobufExpr{t: t, pc: q.PC, c: c, off: off, leftBy: k} }
 	row := &frames.Row{CFAExpr: e(c.SchedSP), RA: frames.RegRule{Kind: frames.RuleValExpr, Expr: e(c.SchedPC)}}
 	if k == kindSystemStack {
 		sp := e(c.SchedSP)
@@ -100,7 +100,7 @@ func (t rulesX86) schedX86(q frames.Query, k funcKind) (frames.Rule, *frames.Row
 	return frames.Rule{Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
-func (t rulesX86) callBeforeX86(ret uint64) (uint64, bool) {
+func (t *rules) callBeforeX86(ret uint64) (uint64, bool) {
 	var b [5]byte
 	if !t.img.read(ret-5, b[:]) || b[0] != 0xe8 { // call rel32
 		return 0, false

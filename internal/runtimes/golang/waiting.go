@@ -180,7 +180,10 @@ func (ws *waitQueues) readQueue(sudogs map[uint64]bool, first, last uint64, send
 	return false
 }
 
-const waitReasonBytes = 64
+const (
+	maxWaitReasons  = 64
+	maxReasonLength = 64 // bytes
+)
 
 // Text 1 of runtime.waitReasonStrings since Go 1.11; text 0 is empty.
 const secondWaitReason = "GC assist marking"
@@ -189,20 +192,20 @@ const secondWaitReason = "GC assist marking"
 var namesWaitReasons = []string{"runtime.goroutineheader", "runtime.waitReason.String"}
 
 type waitReasons struct {
-	list  uint64 // runtime.waitReasonStrings, or 0
-	tried bool
-	texts [waitReasonBytes]string
+	list  uint64           // runtime.waitReasonStrings, or 0
+	texts map[uint8]string // nil: list was not searched yet
 }
 
 func (w *waitReasons) text(r *program, n uint8) string {
-	if !w.tried {
-		w.tried, w.list = true, waitReasonStrings(r)
+	if w.texts == nil {
+		w.list, w.texts = waitReasonStrings(r), map[uint8]string{}
 	}
-	i := int(n) % waitReasonBytes
-	if w.texts[i] == "" {
-		w.texts[i] = r.stringAt(w.list, i)
+	text, known := w.texts[n]
+	if !known && n < maxWaitReasons {
+		text = r.stringAt(w.list, uint64(n))
+		w.texts[n] = text
 	}
-	return w.texts[i]
+	return text
 }
 
 func waitReasonStrings(r *program) uint64 {
@@ -219,12 +222,12 @@ func waitReasonStrings(r *program) uint64 {
 	return 0
 }
 
-func (p *program) stringAt(array uint64, n int) string {
+func (p *program) stringAt(array, n uint64) string {
 	var s [16]byte
-	if array == 0 || p.host.Read(array+16*uint64(n), s[:]) != len(s) {
+	if array == 0 || p.host.Read(array+16*n, s[:]) != len(s) {
 		return ""
 	}
-	text := make([]byte, min(binary.LittleEndian.Uint64(s[8:]), waitReasonBytes))
+	text := make([]byte, min(binary.LittleEndian.Uint64(s[8:]), maxReasonLength))
 	if p.host.Read(binary.LittleEndian.Uint64(s[:]), text) != len(text) {
 		return ""
 	}
