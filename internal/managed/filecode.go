@@ -19,12 +19,6 @@ type FileTable interface {
 	Prepare()
 }
 
-// TableReader reads the tables of one language.
-type TableReader interface {
-	Has(f *elffile.File) bool
-	Read(f *elffile.File) FileTable
-}
-
 // FileSymbols are the symbols of a file, or of its debug file.
 type FileSymbols interface {
 	Tables(yield func(f *elffile.File, kind elffile.SymbolKind))

@@ -23,8 +23,9 @@ type Kind struct {
 	Detect managed.Detector
 	// Symbols are the names that Detect asks of each module; any other name costs a search of the whole table.
 	Symbols []string
-	// Tables reads the language's tables of functions in ELF files; nil: none.
-	Tables managed.TableReader
+	// Table reads the language's table of functions in an ELF file, nil if HasTable is false; both nil: no tables.
+	Table    func(f *elffile.File) managed.FileTable
+	HasTable func(f *elffile.File) bool
 	// Builtins returns the runtime's code in an ELF file; nil: none.
 	Builtins BuiltinsOf
 	// PerfMapPosition parses the runtime's names in perf maps: file and line (from 1); false: another form of name.
@@ -45,7 +46,7 @@ var Kinds = []Kind{
 	{Detect: gdbjit.Detect, Symbols: gdbjit.Symbols},
 	{Detect: fixedframe.Detect, Symbols: fixedframe.Symbols},
 	{Detect: fixedframe.DetectHaskell},
-	{Detect: golang.Detect, Tables: golang.Files{}},
+	{Detect: golang.Detect, Table: golang.TableOf, HasTable: golang.HasTable},
 }
 
 // Fields of [Kinds].
@@ -66,10 +67,10 @@ func init() {
 // TableOf reads the table of functions of an ELF file, or returns nil.
 func TableOf(f *elffile.File) managed.FileTable {
 	for _, k := range Kinds {
-		if k.Tables == nil {
+		if k.Table == nil {
 			continue
 		}
-		if t := k.Tables.Read(f); t != nil {
+		if t := k.Table(f); t != nil {
 			return t
 		}
 	}
@@ -78,7 +79,7 @@ func TableOf(f *elffile.File) managed.FileTable {
 
 // HasTable reports whether an ELF file has a table of functions.
 func HasTable(f *elffile.File) bool {
-	return slices.ContainsFunc(Kinds, func(k Kind) bool { return k.Tables != nil && k.Tables.Has(f) })
+	return slices.ContainsFunc(Kinds, func(k Kind) bool { return k.HasTable != nil && k.HasTable(f) })
 }
 
 // PerfMapPosition returns the position in a name of a perf map; "" and 0: none.

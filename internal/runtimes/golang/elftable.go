@@ -11,22 +11,11 @@ import (
 
 const maxPclntab = 512 << 20
 
-// Files implements [managed.TableReader] for Go programs.
-type Files struct{}
+// HasTable reports whether a file is a Go program.
+func HasTable(f *elffile.File) bool { return tableSection(f) != nil }
 
-// Has implements [managed.TableReader].
-func (Files) Has(f *elffile.File) bool { return tableSection(f) != nil }
-
-// Read implements [managed.TableReader].
-func (Files) Read(f *elffile.File) managed.FileTable {
-	if t := TableOf(f); t != nil {
-		return t
-	}
-	return nil
-}
-
-// TableOf reads the table of a Go program, or returns nil.
-func TableOf(f *elffile.File) *Table {
+// TableOf reads the [Table] of a Go program, or returns nil.
+func TableOf(f *elffile.File) managed.FileTable {
 	s := tableSection(f)
 	if s == nil {
 		return nil

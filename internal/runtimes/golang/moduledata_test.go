@@ -48,8 +48,8 @@ func TestRelocationsAreFreedOnceTheTableIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := f.Memory().Used()
-	tab := TableOf(f)
-	if tab == nil || tab.gofunc == 0 {
+	tab, ok := TableOf(f).(*Table)
+	if !ok || tab.gofunc == 0 {
 		t.Fatalf("table %v: no moduledata", tab)
 	}
 	if got, want := f.Memory().Used()-before, int64(cap(tab.img.Pclntab)); got != want || tab.img.Rela != nil {
