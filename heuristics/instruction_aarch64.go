@@ -276,7 +276,8 @@ func stepVectorA64(st *symbolicState, w a64) {
 		if op := w.field(16, 3); op != 2 && op != 3 && op != 7 {
 			putA64(st, w.rd(), value{})
 		}
-	case w.is(0xbfe0fc00, 0x0e003c00), w.is(0xbfe0fc00, 0x0e002c00): // umov, smov
+	case w.is(0x7f3e0000, 0x1e180000), // fcvtzs, fcvtzu (to fixed point)
+		w.is(0xbfe0fc00, 0x0e003c00), w.is(0xbfe0fc00, 0x0e002c00): // umov, smov
 		putA64(st, w.rd(), value{})
 	case w.is(0xffa0f000, 0x04205000): // addvl, addpl, addsvl, addspl
 		putSP(st, w.rd(), value{})
@@ -358,7 +359,7 @@ func stepPairA64(st *symbolicState, w a64) {
 	if !vector {
 		whole := opc == 2 || tagged
 		accessA64(st, w.rd(), at, load, whole)
-		accessA64(st, w.rt2(), at.plus(8), load, whole)
+		accessA64(st, w.rt2(), at.plus(min(scale, 8)), load, whole) // stgp scales by 16
 	}
 	if mode&1 != 0 {
 		putSP(st, w.rn(), base.plus(off))

@@ -30,6 +30,9 @@ func TestRegistersThatRareInstructionsWriteOnArm64(t *testing.T) {
 		{"rdvl x19, #1", 0x04bf5033, x19},
 		{"cntp x19, p0, p1.d", 0x25e08033, x19},
 		{"incp x19, p1.d", 0x25ec8833, x19},
+		{"fcvtzs x19, d9, #23", 0x9e58a533, x19},
+		{"fcvtzu w19, s0, #16", 0x1e19c013, x19},
+		{"scvtf s19, w0, #16", 0x1e02c013, 0},
 		{"lastb x19, p0, z1.d", 0x05e1a033, x19},
 		{"addvl sp, sp, #-1", 0x043f57ff, 1 << regSP},
 		{"subg sp, sp, #32, #0", 0xd18203ff, 1 << regSP},
@@ -66,5 +69,21 @@ func TestStoresOfMemoryTagsMoveTheStackPointer(t *testing.T) {
 		if c.code == 0x69bf7bfd && !isFrameA64(value{}, st.load(st.regs[regSP]), st.load(st.regs[regSP].plus(8))) {
 			t.Errorf("%s saves no frame record", c.name)
 		}
+	}
+}
+
+func TestStoreOfTwoHalvesKeepsTheWordAboveThem(t *testing.T) {
+	var st symbolicState
+	var f flow
+	st.reset(&abiAArch64, 0, everywhere)
+	for _, w := range []uint32{
+		0xd10083ff, // sub sp, sp, #32
+		0xf9000bf3, // str x19, [sp, #16]
+		0x290107e0, // stp w0, w1, [sp, #8]
+	} {
+		stepA64(&st, binary.LittleEndian.AppendUint32(nil, w), &f)
+	}
+	if got := st.load(st.regs[regSP].plus(16)); !got.isStartValue(19) {
+		t.Errorf("the word of x19 is %+v", got)
 	}
 }
