@@ -146,7 +146,7 @@ func (l *luaJIT) readJLoop(code []byte) {
 
 func (l *luaJIT) forget() {
 	for _, vm := range l.vms {
-		vm.head = [16]byte{}
+		*vm = luaVM{dispatch: vm.dispatch}
 	}
 }
 

@@ -129,6 +129,19 @@ func TestTracesOfAnotherSizeAreReadAgain(t *testing.T) {
 	}
 }
 
+func TestTracesOfAClosedStateHaveNoRules(t *testing.T) {
+	f, r := newLua(t)
+	if _, _, ok := prove(r.Late, at(0, known), luaStack(), luaCode); !ok {
+		t.Fatal("not proven")
+	}
+	f.put(luaDispatch+luaTable, 0)
+	f.put(luaDispatch+luaTable+8, 0)
+	r.Update(r.process.Host)
+	if _, _, ok := r.Early.Rule(frames.Query{PC: luaCode}); ok {
+		t.Error("the code of a freed trace still has a rule")
+	}
+}
+
 func TestPartialFrameOfTheInterpreterHasARule(t *testing.T) {
 	_, r := newLua(t)
 	own := r.File
