@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -74,10 +75,10 @@ func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *s
 }
 
 func missingSourceText(err error) string {
-	if errors.Is(err, sourcelines.ErrNotOwn) {
-		return err.Error()
+	if errors.Is(err, os.ErrNotExist) {
+		return "file not found; give its directory with --source-dir"
 	}
-	return "file not found; give its directory with --source-dir"
+	return err.Error()
 }
 
 func expandTabs(s string) string { return strings.TrimRight(strings.ReplaceAll(s, "\t", "    "), "\r") }

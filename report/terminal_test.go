@@ -515,6 +515,13 @@ func TestSourceShowsTheTextBelowTheDirectoryOnly(t *testing.T) {
 	if err := Source(io.Discard, fixture(t), "epoll_wait", "", Options{}); err == nil {
 		t.Error("a function without lines")
 	}
+	if err := os.Truncate(filepath.Join(dir, "pack.c"), 1<<30); err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	if err := Source(&b, fixture(t), "^compress$", dir, Options{}); err != nil || !strings.Contains(b.String(), "too large") {
+		t.Errorf("a large file, %v:\n%s", err, &b)
+	}
 }
 
 func TestTheAccountIsShownWholeWhenAskedFor(t *testing.T) {

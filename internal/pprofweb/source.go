@@ -4,8 +4,10 @@ package pprofweb
 
 import (
 	"bytes"
+	"errors"
 	"html/template"
 	"net/http"
+	"os"
 	"regexp"
 
 	"github.com/google/pprof/profile"
@@ -73,8 +75,11 @@ func (s *sources) list(f *sourcelines.Function, unit string) (shown sourceFunc) 
 		first, last = min(first, n), max(last, n)
 	}
 	text, err := s.files.Read(f.File)
-	if err != nil {
+	switch {
+	case errors.Is(err, os.ErrNotExist):
 		shown.Problem = "is not below the directory that --source-dir names"
+	case err != nil:
+		shown.Problem = "cannot be read: " + err.Error()
 	}
 	for n := max(first-aroundLines, 1); err == nil && n <= last+aroundLines && n <= int64(len(text)); n++ {
 		line := sourceLine{N: n, Text: text[n-1]}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"prywalk/internal/safeopen"
 )
 
 func TestTheRecordedPathIsReadWhereTheFileIsTheUsersOwn(t *testing.T) {
@@ -30,6 +32,31 @@ func TestTheRecordedPathIsReadWhereTheFileIsTheUsersOwn(t *testing.T) {
 	}
 	if lines, err := (&Files{Own: true}).Read("/dev/zero"); err == nil {
 		t.Errorf("a device: %d lines", len(lines))
+	}
+}
+
+func TestTheErrorIsThatOfTheFileThatExists(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "src", "large.c")
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, maxBytes+1); err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range map[string]*Files{"below": {Dir: dir}, "below, own missing": {Dir: dir, Own: true}} {
+		if _, err := f.Read("/build/src/large.c"); !errors.Is(err, safeopen.ErrTooLarge) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if _, err := (&Files{Own: true, Dir: t.TempDir()}).Read(path); !errors.Is(err, safeopen.ErrTooLarge) {
+		t.Errorf("own: %v", err)
+	}
+	if _, err := (&Files{Dir: dir}).Read("src/large.c/none.c"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("below a file: %v", err)
 	}
 }
 

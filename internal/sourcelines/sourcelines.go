@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"regexp"
@@ -17,6 +18,7 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+	"golang.org/x/sys/unix"
 
 	"prywalk/internal/safeopen"
 )
@@ -82,11 +84,7 @@ func Functions(p *profile.Profile, want *regexp.Regexp, column int) []*Function 
 			}
 		}
 	}
-	var out []*Function
-	for _, f := range all {
-		out = append(out, f)
-	}
-	slices.SortFunc(out, func(a, b *Function) int {
+	out := slices.SortedFunc(maps.Values(all), func(a, b *Function) int {
 		return cmp.Or(cmp.Compare(b.Total, a.Total), strings.Compare(a.Name, b.Name), strings.Compare(a.File, b.File))
 	})
 	return out[:min(len(out), maxFunctions)]
@@ -106,20 +104,23 @@ type Files struct {
 var ErrNotOwn = errors.New("the file is another user's: name its directory with --source-dir")
 
 // Read returns a file's lines: from the longest end of its path that exists below Dir, else from the user's own file.
-func (f *Files) Read(name string) ([]string, error) {
-	failed := os.ErrNotExist
+// The error is [os.ErrNotExist] only if neither exists.
+func (f *Files) Read(name string) (lines []string, err error) {
+	err = os.ErrNotExist
 	if f.Dir != "" {
-		lines, err := f.readBelow(name)
-		if err == nil {
-			return lines, nil
-		}
-		failed = err
+		lines, err = f.readBelow(name)
 	}
-	if f.Own && path.IsAbs(name) {
-		return f.readOwn(name)
+	if err == nil || !f.Own || !path.IsAbs(name) {
+		return lines, err
 	}
-	return nil, failed
+	own, errOwn := f.readOwn(name)
+	if isMissing(errOwn) {
+		return nil, err
+	}
+	return own, errOwn
 }
+
+func isMissing(err error) bool { return errors.Is(err, os.ErrNotExist) || errors.Is(err, unix.ENOTDIR) }
 
 func (f *Files) readOwn(name string) ([]string, error) {
 	file, err := f.opener.Open(safeopen.Request{Path: path.Clean(name), MaxSize: maxBytes})
@@ -136,13 +137,15 @@ func (f *Files) readOwn(name string) ([]string, error) {
 
 func (f *Files) readBelow(name string) ([]string, error) {
 	parts := strings.Split(strings.TrimPrefix(path.Clean("/"+name), "/"), "/")
-	var failed error
+	failed := os.ErrNotExist // first other error
 	for i := max(0, len(parts)-maxParts); i < len(parts); i++ {
 		file, err := f.opener.Open(safeopen.Request{
 			Root: f.Dir, Path: strings.Join(parts[i:], "/"), Beneath: true, MaxSize: maxBytes,
 		})
 		if err != nil {
-			failed = err
+			if isMissing(failed) && !isMissing(err) {
+				failed = err
+			}
 			continue
 		}
 		b, err := io.ReadAll(file.Reader())
