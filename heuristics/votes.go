@@ -12,7 +12,7 @@ const (
 // ends in a jump to a function's start.
 type outcome struct {
 	finding
-	strong, weak uint8
+	strong, weak int
 }
 
 type votes struct {
@@ -68,7 +68,7 @@ func (v *votes) best() (f *finding, sure bool) {
 			best = o
 		}
 	}
-	return &best.finding, int(best.strong) == v.strong && v.strong > 0
+	return &best.finding, best.strong == v.strong && v.strong > 0
 }
 
 // showsWholeFrame reports whether the first outcome has the frame pointer at the caller's, below the return address.
