@@ -519,7 +519,8 @@ func TestSourceShowsTheTextBelowTheDirectoryOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	var b strings.Builder
-	if err := Source(&b, fixture(t), "^compress$", dir, Options{}); err != nil || !strings.Contains(b.String(), "too large") {
+	err := Source(&b, fixture(t), "^compress$", dir, Options{})
+	if err != nil || !strings.Contains(b.String(), "too large") {
 		t.Errorf("a large file, %v:\n%s", err, &b)
 	}
 }
