@@ -30,9 +30,6 @@ type cie struct {
 
 // cieAt returns the CIE at off in the section; nil if it is unusable.
 func (t *Table) cieAt(s *frameSection, off uint64) *cie {
-	if s.lastCIE != nil && s.lastCIEOff == off {
-		return s.lastCIE
-	}
 	c := s.cies[off]
 	if c == nil {
 		if s.cies == nil || len(s.cies) >= maxCIEs {
@@ -44,7 +41,6 @@ func (t *Table) cieAt(s *frameSection, off uint64) *cie {
 	if !c.usable {
 		return nil
 	}
-	s.lastCIE, s.lastCIEOff = c, off
 	return c
 }
 
@@ -126,6 +122,14 @@ func (c *cie) parseAugmentation(cur *cursor, aug []byte, s *frameSection, off ui
 		}
 	}
 	return !cur.Bad && !dataCur.Bad
+}
+
+// initialRule is the rule that DW_CFA_restore sets (DWARF 5 §6.4.2.3).
+func (c *cie) initialRule(reg uint64) (r regRule) {
+	if slot := c.slot(reg); slot >= 0 {
+		r = c.init.regs[slot]
+	}
+	return r
 }
 
 // slot returns a register's index in cfaRow, −1 if it is ignored.

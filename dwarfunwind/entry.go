@@ -13,11 +13,9 @@ const (
 
 type frameSection struct {
 	Section
-	eh         bool // .eh_frame
-	bases      bases
-	cies       map[uint64]*cie // by offset
-	lastCIE    *cie            // nil: none
-	lastCIEOff uint64
+	eh    bool // .eh_frame
+	bases bases
+	cies  map[uint64]*cie // by offset
 }
 
 // entry is an undecoded CIE or FDE (DWARF 5 §6.4.1).

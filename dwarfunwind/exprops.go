@@ -118,15 +118,13 @@ func binaryOp(op uint8, a, b uint64) (uint64, bool) {
 	case opXor:
 		return a ^ b, true
 	case opDiv:
-		if b == 0 {
-			return 0, false
+		if b != 0 {
+			return uint64(int64(a) / int64(b)), true
 		}
-		return uint64(int64(a) / int64(b)), true
 	case opMod:
-		if b == 0 {
-			return 0, false
+		if b != 0 {
+			return a % b, true
 		}
-		return a % b, true
 	}
 	return compare(op, int64(a), int64(b))
 }

@@ -16,14 +16,14 @@ type fde struct {
 // fdeAt returns false if the FDE is damaged, or of code dropped by the linker (start 0 or near the top, or no length).
 func (t *Table) fdeAt(s *frameSection, off uint64) (f fde, ok bool) {
 	e := s.entryAt(off)
-	if e.kind != kindFDE {
-		return f, false
-	}
 	return t.decodeFDE(s, &e)
 }
 
-// decodeFDE returns the FDE of an entry; false if it is unusable.
+// decodeFDE returns the FDE of an entry; false if it is none, or unusable.
 func (t *Table) decodeFDE(s *frameSection, e *entry) (f fde, ok bool) {
+	if e.kind != kindFDE {
+		return f, false
+	}
 	c := t.cieAt(s, e.cie)
 	if c == nil {
 		return f, false

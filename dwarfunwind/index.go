@@ -4,6 +4,7 @@ package dwarfunwind
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 )
 
@@ -44,25 +45,27 @@ func (ix *index) find(t *Table, s *frameSection, pc uint64) []indexEntry {
 
 func (ix *index) build(t *Table, s *frameSection) {
 	ix.built = true
-	t.eachFDE(s, func(f *fde) bool {
+	for f := range t.fdesOf(s) {
+		if len(ix.entries) == maxIndex {
+			break
+		}
 		ix.entries = append(ix.entries, indexEntry{f.start, f.off})
-		return len(ix.entries) < maxIndex
-	})
+	}
 	slices.SortStableFunc(ix.entries, func(a, b indexEntry) int {
 		return cmp.Compare(a.start, b.start)
 	})
 	ix.entries = slices.Clip(ix.entries)
 }
 
-// eachFDE passes the section's usable FDEs to yield, in file order, until it returns false.
-func (t *Table) eachFDE(s *frameSection, yield func(*fde) bool) {
-	for off, ok := uint64(0), s.present(); ok; {
-		e := s.entryAt(off)
-		if e.kind == kindFDE {
-			if f, ok := t.decodeFDE(s, &e); ok && !yield(&f) {
+// fdesOf returns the section's usable FDEs, in file order.
+func (t *Table) fdesOf(s *frameSection) iter.Seq[*fde] {
+	return func(yield func(*fde) bool) {
+		for off, ok := uint64(0), s.present(); ok; {
+			e := s.entryAt(off)
+			if f, usable := t.decodeFDE(s, &e); usable && !yield(&f) {
 				return
 			}
+			off, ok = e.nextOffset(s)
 		}
-		off, ok = e.nextOffset(s)
 	}
 }

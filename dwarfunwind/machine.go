@@ -43,7 +43,7 @@ func (m *machine) run(c *cie, prog *cursor, s *frameSection, off, start, pc uint
 			break
 		}
 	}
-	return !prog.Bad
+	return true
 }
 
 func (m *machine) begin(c *cie, s *frameSection, off, start uint64) {
@@ -60,9 +60,9 @@ func (m *machine) step(p *cursor) bool {
 		return true
 	case cfaOffset:
 		m.set(m.cie.slot(low), regRule{kind: frames.RuleOffset, off: int64(p.ULEB()) * m.cie.dataAlign})
-		return true
+		return !p.Bad
 	case cfaRestore:
-		m.restore(low)
+		m.set(m.cie.slot(low), m.cie.initialRule(low))
 		return true
 	}
 	switch {
@@ -154,13 +154,6 @@ func (m *machine) rememberOrRestore(op uint8) bool {
 	m.cfaRow = m.remembered[n]
 	m.remembered = m.remembered[:n]
 	return true
-}
-
-// restore executes DW_CFA_restore (DWARF 5 §6.4.2.3): the register gets the rule of the CIE.
-func (m *machine) restore(reg uint64) {
-	if slot := m.cie.slot(reg); slot >= 0 {
-		m.set(slot, m.cie.init.regs[slot])
-	}
 }
 
 // addExpr returns the index of an expression; false if there are too many.

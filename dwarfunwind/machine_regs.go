@@ -44,10 +44,7 @@ func (m *machine) parseRule(op uint8, reg uint64, p *cursor) (r regRule, ok bool
 	case cfaSameValue:
 		return regRule{kind: frames.RuleSame}, true
 	case cfaRestoreExtended:
-		if slot := m.cie.slot(reg); slot >= 0 {
-			r = m.cie.init.regs[slot]
-		}
-		return r, true
+		return m.cie.initialRule(reg), true
 	case cfaRegister:
 		return ruleInRegister(p.ULEB()), true
 	case cfaExpression, cfaValExpression:

@@ -186,3 +186,14 @@ func TestARM64Rules(t *testing.T) {
 		t.Errorf("after the push: rule %+v, %v, %v; want sp+32", rule, row, ok)
 	}
 }
+
+func TestRowsEndAtAnInstructionThatIsCut(t *testing.T) {
+	table := newBuilder().addCIE().addFDE(testStart, testLen, cfaAdvanceLoc|4, cfaOffset|6).table(t, frames.X86_64)
+	for e := range table.FDEs() {
+		for at := range table.Rows(e) {
+			if at != testStart {
+				t.Errorf("a row at %#x", at)
+			}
+		}
+	}
+}

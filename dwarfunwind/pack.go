@@ -3,7 +3,6 @@
 package dwarfunwind
 
 import (
-	"math/bits"
 	"slices"
 
 	"prywalk/frames"
@@ -46,19 +45,14 @@ func (t *Table) returnRule(c *cie) regRule {
 func (t *Table) buildRow(f *fde, pc uint64) bool {
 	c := f.cie
 	row := &t.row
-	for left := t.rowRegsSet; left != 0; left &= left - 1 {
-		row.Regs[bits.TrailingZeros64(left)] = frames.RegRule{}
-	}
-	t.rowRegsSet = 0
+	*row = frames.Row{}
 	if !t.buildCFA(pc) {
 		return false
 	}
 	row.RA = t.frameRule(t.returnRule(c), pc)
-	for left := t.machine.used & (1<<c.limit - 1); left != 0; left &= left - 1 {
-		reg := bits.TrailingZeros64(left)
-		if r := t.machine.regs[reg]; r.kind != frames.RuleSame && uint64(reg) != t.archRules.pc {
+	for reg, r := range t.machine.regs[:t.archRules.columns] {
+		if r.kind != frames.RuleSame && uint64(reg) != t.archRules.pc {
 			row.Regs[reg] = t.frameRule(r, pc)
-			t.rowRegsSet |= 1 << reg
 		}
 	}
 	if t.archRules.spMayDifferFromCFA {
@@ -70,7 +64,6 @@ func (t *Table) buildRow(f *fde, pc uint64) bool {
 // buildCFA fills the row's CFA; false if it is unusable.
 func (t *Table) buildCFA(pc uint64) bool {
 	row := &t.row
-	row.CFAExpr, row.CFADeref = nil, false
 	row.CFAReg, row.CFAOff = t.machine.cfaReg, t.machine.cfaOff
 	if t.machine.cfaExpr == noExpr {
 		return row.CFAReg != frames.NoReg

@@ -20,7 +20,6 @@ func (t *Table) adjustSPAArch64(f *fde) {
 	if above > 0 {
 		*sp = frames.RegRule{Kind: frames.RuleValOffset, Off: above}
 	}
-	t.rowRegsSet |= 1 << frames.ARM64SP
 }
 
 // A CFA relative to x0 to x18, which a call may change (AAPCS64 §6.1.1), is a buffer from which longjmp and setcontext
@@ -44,7 +43,7 @@ func (m *machine) bytesPushedBefore(f *fde) int64 {
 	ra := m.regs[frames.ARM64LR]
 	cfa := m.cfaReg == frames.ARM64SP && m.cfaOff == 0
 	*m = first
-	if !ok || prog.Bad || !cfa || f.cie.ra != uint64(frames.ARM64LR) || ra.kind != frames.RuleOffset || ra.off < 0 {
+	if !ok || !cfa || f.cie.ra != uint64(frames.ARM64LR) || ra.kind != frames.RuleOffset || ra.off < 0 {
 		return 0
 	}
 	return pushedBytes(ra.off)

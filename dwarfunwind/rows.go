@@ -20,15 +20,12 @@ type FDE struct {
 // FDEs returns all intact entries, those of .eh_frame first, in file order. It reads whole sections.
 func (t *Table) FDEs() iter.Seq[FDE] {
 	return func(yield func(FDE) bool) {
-		more := true
 		for _, s := range []*frameSection{&t.eh, &t.debug} {
-			if !more {
-				return
+			for f := range t.fdesOf(s) {
+				if !yield(FDE{f.start, f.end, f.cie.signal, s, f.off}) {
+					return
+				}
 			}
-			t.eachFDE(s, func(f *fde) bool {
-				more = yield(FDE{f.start, f.end, f.cie.signal, s, f.off})
-				return more
-			})
 		}
 	}
 }

@@ -22,7 +22,6 @@ type cfaRow struct {
 	cfaOff  int64
 	cfaExpr int32 // index, or noExpr
 	cfaReg  uint8
-	used    uint64 // set of the slots that have had a rule
 	regs    [numSlots]regRule
 }
 
@@ -30,6 +29,5 @@ type cfaRow struct {
 func (row *cfaRow) set(slot int, r regRule) {
 	if slot >= 0 {
 		row.regs[slot] = r
-		row.used |= 1 << slot
 	}
 }

@@ -34,7 +34,6 @@ type Table struct {
 	debugIndex index
 	machine    machine
 	row        frames.Row
-	rowRegsSet uint64 // registers of row with a rule
 }
 
 // New reads only the header of .eh_frame_hdr. Errors: [ErrNoCFI], or an unknown architecture.
