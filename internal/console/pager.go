@@ -4,6 +4,7 @@ package console
 
 import (
 	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -32,11 +33,7 @@ func Paged(machineReadable bool, write func(io.Writer) error) error {
 		return printed(os.Stdout, write)
 	}
 	p := &pager{command: command}
-	err := printed(p, write)
-	if failed := p.close(); err == nil {
-		err = failed
-	}
-	return err
+	return cmp.Or(printed(p, write), p.close())
 }
 
 // pager starts at the first write.
@@ -57,19 +54,20 @@ func (p *pager) Write(b []byte) (int, error) {
 }
 
 func (p *pager) start() error {
-	p.cmd = exec.Command("/bin/sh", "-c", p.command)
-	p.cmd.Stdout, p.cmd.Stderr = os.Stdout, os.Stderr
-	p.cmd.Env = os.Environ()
+	cmd := exec.Command("/bin/sh", "-c", p.command)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	cmd.Env = os.Environ()
 	if _, set := os.LookupEnv("LESS"); !set {
-		p.cmd.Env = append(p.cmd.Env, "LESS="+lessOptions)
+		cmd.Env = append(cmd.Env, "LESS="+lessOptions)
 	}
-	var err error
-	if p.in, err = p.cmd.StdinPipe(); err != nil {
-		return err
+	in, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
 	}
-	if err := p.cmd.Start(); err != nil {
+	if err != nil {
 		return fmt.Errorf("the pager does not start: %w; PAGER=cat disables it", err)
 	}
+	p.cmd, p.in = cmd, in
 	signal.Ignore(os.Interrupt) // Ctrl-C is for the pager
 	return nil
 }
@@ -91,29 +89,22 @@ const notFound = 127
 
 func pagerCommand() string {
 	pager, set := os.LookupEnv("PAGER")
-	switch {
-	case pager == "cat" || set && pager == "" || os.Getenv("TERM") == "dumb" || os.Getenv("TERM") == "":
-		return ""
-	case !set:
+	if !set {
 		pager = defaultPager
 	}
-	if words := strings.Fields(pager); len(words) == 0 || !exists(words[0]) {
+	words := strings.Fields(pager)
+	if term := os.Getenv("TERM"); term == "dumb" || term == "" || pager == "cat" || len(words) == 0 {
+		return ""
+	}
+	if _, err := exec.LookPath(words[0]); err != nil {
 		return ""
 	}
 	return pager
 }
 
-func exists(name string) bool {
-	_, err := exec.LookPath(name)
-	return err == nil
-}
-
 func printed(w io.Writer, write func(io.Writer) error) error {
 	out := bufio.NewWriter(w)
-	err := write(out)
-	if failed := out.Flush(); err == nil {
-		err = failed
-	}
+	err := cmp.Or(write(out), out.Flush())
 	if errors.Is(err, unix.EPIPE) { // such as head
 		return nil
 	}
