@@ -137,12 +137,12 @@ func (d *destination) replace(path string, write func(io.Writer) error) error {
 	return nil
 }
 
-// The file is nameless if the file system supports that, else its name is unguessable.
+// The file is nameless ("") if the file system supports that, else its name is unguessable. path is for errors.
 func create(dir int, path string) (f *os.File, name string, err error) {
-	fd, err := unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, mode)
+	fd, err := unix.Openat(dir, ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, mode)
 	if err != nil { // EOPNOTSUPP, or another error of some file systems
 		name = unguessable()
-		fd, err = unix.Openat(dir, name, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_WRONLY|unix.O_CLOEXEC, mode)
+		fd, err = unix.Openat(dir, name, unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_RDWR|unix.O_CLOEXEC, mode)
 	}
 	if err != nil {
 		return nil, "", &os.PathError{Op: "create a file in", Path: filepath.Dir(path), Err: err}
@@ -180,14 +180,9 @@ func TempFile(dir string) (*os.File, error) {
 		return nil, &os.PathError{Op: "open", Path: dir, Err: err}
 	}
 	defer unix.Close(fd)
-	flags := unix.O_RDWR | unix.O_CLOEXEC
-	name := filepath.Join(dir, unguessable())
-	if n, err := unix.Openat(fd, ".", unix.O_TMPFILE|unix.O_EXCL|flags, mode); err == nil {
-		return os.NewFile(uintptr(n), name), nil
+	f, name, err := create(fd, filepath.Join(dir, "unnamed"))
+	if err == nil && name != "" {
+		err = unix.Unlinkat(fd, name, 0)
 	}
-	n, err := unix.Openat(fd, filepath.Base(name), unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|flags, mode)
-	if err != nil {
-		return nil, &os.PathError{Op: "create a file in", Path: dir, Err: err}
-	}
-	return os.NewFile(uintptr(n), name), unix.Unlinkat(fd, filepath.Base(name), 0)
+	return f, err
 }
