@@ -40,7 +40,7 @@ func (m *stderr) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// Buffer keeps later messages.
+// Buffer keeps later messages; those beyond maxBuffer bytes are dropped.
 func (m *stderr) Buffer() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

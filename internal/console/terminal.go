@@ -15,12 +15,12 @@ func IsTerminal(f *os.File) bool {
 	return err == nil
 }
 
-// UseColor follows no-color.org.
+// UseColor reports whether f shows colours, and no-color.org allows them.
 func UseColor(f *os.File) bool {
 	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(f)
 }
 
-// Width is in columns; 0: no terminal.
+// Width returns f's width in columns; 0: no terminal.
 func Width(f *os.File) int {
 	ws, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

@@ -113,7 +113,8 @@ func (d *destination) follow() (string, error) {
 	return string(buf[:n]), nil
 }
 
-// foreign reports an entry of a sticky world-writable directory of neither prywalk's user nor the directory's owner.
+// foreign reports whether an entry of the directory, if that is sticky and world-writable, is neither prywalk's user's
+// nor the directory's owner's.
 func (d *destination) foreign(st *unix.Stat_t) (bool, error) {
 	var dir unix.Stat_t
 	if err := unix.Fstat(d.dir, &dir); err != nil {

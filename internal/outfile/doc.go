@@ -2,6 +2,6 @@
 
 // Package outfile writes prywalk's output files.
 //
-// A regular file is replaced in one step, with mode 0600. In a world-writable directory another user's symbolic link is
-// not followed: it would choose the file that root overwrites.
+// A regular file is replaced in one step, with mode 0600. In a sticky world-writable directory (/tmp) another user's
+// symbolic link is not followed: it would choose the file that root overwrites.
 package outfile
