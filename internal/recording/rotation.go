@@ -24,9 +24,8 @@ type rotation struct {
 	every   time.Duration
 	keep    int
 	dir     string
-	prefix  string // name before and after the time
-	suffix  string
-	written int
+	name    string // with timeMark in place of the time
+	written int    // complete files
 	due     atomic.Bool
 }
 
@@ -36,25 +35,28 @@ const (
 	timePattern = `[0-9]{8}-[0-9]{6}`
 )
 
-// newRotation puts the time in place of timeMark, or before the first dot of the file's name.
+// newRotation puts a file's time in place of timeMark, or before the first dot of the file's name. Marks in the
+// directory are the present time.
 func newRotation(path string, every time.Duration, keep int) *rotation {
-	r := &rotation{every: every, keep: keep, dir: filepath.Dir(path)}
-	name := filepath.Base(path)
-	var found bool
-	if r.prefix, r.suffix, found = strings.Cut(name, timeMark); !found {
+	dir, name := filepath.Dir(path), filepath.Base(path)
+	if !strings.Contains(name, timeMark) {
 		end := strings.IndexByte(name[1:], '.') + 1
 		if end == 0 {
 			end = len(name)
 		}
-		r.prefix, r.suffix = name[:end]+"-", name[end:]
+		name = name[:end] + "-" + timeMark + name[end:]
 	}
-	return r
+	return &rotation{every: every, keep: keep, dir: atTime(dir, time.Now()), name: name}
+}
+
+func atTime(marked string, at time.Time) string {
+	return strings.ReplaceAll(marked, timeMark, at.Format(timeFormat))
 }
 
 // path returns an unused path, in an unsearchable directory the first one: the write fails with the reason.
 func (r *rotation) path(at time.Time) string {
 	for ; ; at = at.Add(time.Second) {
-		path := filepath.Join(r.dir, r.prefix+at.Format(timeFormat)+r.suffix)
+		path := filepath.Join(r.dir, atTime(r.name, at))
 		if _, err := os.Lstat(path); err != nil {
 			return path
 		}
@@ -77,12 +79,12 @@ func (r *rotation) run(ctx context.Context, requestCheckpoint func()) {
 	}
 }
 
-// prune also counts files of earlier runs.
+// prune keeps the last complete files, also of earlier runs; the one after them is being written.
 func (r *rotation) prune() {
 	if r.keep <= 0 {
 		return
 	}
-	name := regexp.MustCompile("^" + regexp.QuoteMeta(r.prefix) + timePattern + regexp.QuoteMeta(r.suffix) + "$")
+	name := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(r.name), timeMark, timePattern) + "$")
 	var list []os.FileInfo
 	entries, err := os.ReadDir(r.dir)
 	for _, e := range entries {
@@ -133,6 +135,6 @@ func (r *recording) rotate() (done bool) {
 func (o *output) reportParts() {
 	if r := o.rotation; r != nil && r.written > 0 {
 		console.Infof("%s were written: %s", runsummary.Plural(int64(r.written+1), "recording"),
-			filepath.Join(r.dir, r.prefix+"*"+r.suffix))
+			filepath.Join(r.dir, strings.ReplaceAll(r.name, timeMark, "*")))
 	}
 }

@@ -32,6 +32,7 @@ func TestTheTimeIsPutInPlaceOfItsPlaceholderOnly(t *testing.T) {
 		"a%t.pb.gz":  "a20260203-040506.pb.gz",
 		"a-%p.pb.gz": "a-7-20260203-040506.pb.gz",
 		"a%%t.pb.gz": "a%t-20260203-040506.pb.gz",
+		"%t.a%t.gz":  "20260203-040506.a20260203-040506.gz",
 	} {
 		dir := t.TempDir()
 		r := newRotation(expandPath(filepath.Join(dir, output), 7, timeMark), time.Hour, 0)
@@ -39,6 +40,19 @@ func TestTheTimeIsPutInPlaceOfItsPlaceholderOnly(t *testing.T) {
 			t.Errorf("%s: %s, want %s", output, got, want)
 		}
 	}
+}
+
+func TestADirectoryIsNamedByTheBeginOfTheRecording(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRecording(Options{Output: "%t/r.pb.gz", Rotate: time.Hour})
+		r.output.setPath(&r.options, 1)
+		begin := time.Now().Format(timeFormat)
+		time.Sleep(time.Minute)
+		now := time.Now()
+		if got, want := r.output.rotation.path(now), begin+"/r-"+now.Format(timeFormat)+".pb.gz"; got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	})
 }
 
 func TestPartsBeginByTheClockAndNotByTheirWriting(t *testing.T) {
