@@ -196,8 +196,8 @@ func TestProgressIsNotShownWithACommand(t *testing.T) {
 		args     []string
 		progress bool
 	}{
-		{[]string{"record", "-d", "1.2", "-p", burner(t)}, true},
-		{[]string{"record", "--", "sh", "-c", "sleep 1.2"}, false},
+		{[]string{"record", "-d", "2", "-p", burner(t)}, true},
+		{[]string{"record", "--", "sh", "-c", "sleep 2"}, false},
 	} {
 		tty := testtargets.NewTerminal(t, 80)
 		p := prepared(t, t.TempDir(), nil, c.args...)

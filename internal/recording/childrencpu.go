@@ -39,7 +39,7 @@ func readChildrenCPU(targets []int) (c childrenCPU) {
 	return c
 }
 
-const minChildrenCPU = 0.1
+const minChildrenCPU = 0.1 // s
 
 // since returns "" if the time is little or unknown.
 func (c *childrenCPU) since(before *childrenCPU) string {

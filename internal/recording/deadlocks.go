@@ -14,9 +14,6 @@ import (
 
 // findDeadlocks fails if a read hangs.
 func (r *recording) findDeadlocks() error {
-	if r.live {
-		return nil
-	}
 	pids := r.sampler.PossibleDeadlocks()
 	if len(pids) == 0 {
 		return nil

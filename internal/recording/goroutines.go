@@ -14,9 +14,6 @@ const maxGoPrograms = 16
 
 // countGoroutines fails if a read hangs.
 func (r *recording) countGoroutines() error {
-	if r.live {
-		return nil
-	}
 	lines := unreadGoroutines(r.stats.Goroutines)
 	hung := selfhang.Watched(func() {
 		for _, pid := range r.pids[:min(len(r.pids), maxGoPrograms)] {

@@ -20,8 +20,8 @@ type Options struct {
 	Output string
 	// Overwrite discards an earlier run's file, which else is kept as FILE.old.
 	Overwrite bool
-	// Rotate is the length of each of successive recordings; 0: one recording. Keep is the number of files kept; 0:
-	// all.
+	// Rotate is the length of each of successive recordings; 0: one recording. Keep is the number of complete ones kept
+	// beside the one being written; 0: all.
 	Rotate time.Duration
 	Keep   int
 	// Aggregate keeps sums without times.

@@ -184,7 +184,7 @@ func (r *recording) close() {
 // sample may fail; the samples must still be written.
 func (r *recording) sample(ctx context.Context) error {
 	err := r.runSampler(ctx)
-	if err == nil {
+	if err == nil && !r.live {
 		err = r.examine(r.findDeadlocks, r.countGoroutines)
 	}
 	r.setTimes()
@@ -206,7 +206,10 @@ func (r *recording) runSampler(ctx context.Context) error {
 		go serveControl(r.sampler, os.Stdin, os.Stdout)
 	}
 	groups := observeGroups("/", r.sampler.PIDs, r.onObstructions)
-	p := startProgress(r.sampler, r.live || r.signals.command.Load() != nil)
+	begun := time.Now()
+	p := console.StartProgress(r.live || r.signals.command.Load() != nil, func() string {
+		return progressText(r.sampler.Progress(), time.Since(begun).Seconds())
+	})
 	var err error
 	r.stats, err = r.sampler.Run(ctx)
 	r.hung = errors.Is(err, sampler.ErrHung)
@@ -217,8 +220,14 @@ func (r *recording) runSampler(ctx context.Context) error {
 	if len(r.refused) > 0 {
 		r.stats.Refused = r.refused
 	}
-	p.stop()
+	p.Stop()
 	return err
+}
+
+func progressText(g sampler.Progress, seconds float64) string {
+	return fmt.Sprintf("%.1f s  %.0f/s  %s  %s  %s complete  %d failed  (Ctrl-C ends)", seconds, float64(g.Ticks)/seconds,
+		runsummary.Plural(g.Observations, "sample"), runsummary.Plural(int64(g.Threads), "thread"),
+		runsummary.Percent(g.Complete, g.Stacks), g.Failed)
 }
 
 // setTimes sets the recording's window, and the mean period if the rate was not reached.

@@ -31,11 +31,8 @@ type output struct {
 }
 
 func (r *recording) checkpoint(yield func()) {
-	if r.output.path == "" {
-		r.names.DropUnused()
-		return
-	}
-	if !outfile.Replaceable(r.output.path) {
+	defer r.names.DropUnused()
+	if r.output.path == "" || !outfile.Replaceable(r.output.path) {
 		return
 	}
 	r.builder.SetYield(yield)
@@ -43,7 +40,6 @@ func (r *recording) checkpoint(yield func()) {
 	defer r.builder.SetYield(nil)
 	defer r.names.SetYield(nil)
 	if r.rotate() {
-		r.names.DropUnused()
 		return
 	}
 	r.builder.SetComments("checkpoint: the recording was not finished")
@@ -51,7 +47,6 @@ func (r *recording) checkpoint(yield func()) {
 		r.output.failureReported = true
 		console.Errorf("%v", err)
 	}
-	r.names.DropUnused()
 }
 
 func (r *recording) save(whole bool) error {

@@ -45,7 +45,7 @@ type signalHandler struct {
 
 	endRequested atomic.Bool
 	samplingOver atomic.Bool
-	skipNames    chan struct{} // closed by the first signal after samplingOver
+	skipNames    chan struct{} // closed by the first ending signal, if samplingOver by then
 }
 
 // handle returns a context that the first ending signal ends.

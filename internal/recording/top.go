@@ -3,6 +3,7 @@
 package recording
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -158,16 +159,13 @@ func (t *topRun) finish(shown error) error {
 	if err := errors.Join(t.failure, shown); err != nil {
 		return err
 	}
-	if t.output.path == "" {
-		if refused := t.refusalError(); refused != nil && t.stats.Samples == 0 {
-			return refused
-		}
-		if t.stats.Samples == 0 {
-			return runsummary.NoSamples(&t.stats, t.options.Threads)
-		}
+	switch {
+	case t.output.path != "":
+		return t.reportResult()
+	case t.stats.Samples > 0:
 		return nil
 	}
-	return t.reportResult()
+	return cmp.Or(t.refusalError(), runsummary.NoSamples(&t.stats, t.options.Threads))
 }
 
 func (t *topRun) printLast() error {

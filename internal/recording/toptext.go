@@ -24,7 +24,7 @@ const (
 
 func (t *topRun) showAsText(ctx context.Context, cancel func()) error {
 	signal.Ignore(unix.SIGPIPE) // a reader that exits must not end the sampling
-	p := console.StartProgress(false, func() string { return t.progressText() })
+	p := console.StartProgress(false, t.progressText)
 	defer p.Stop()
 	window := t.display.Window
 	var printed time.Time
