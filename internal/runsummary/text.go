@@ -80,10 +80,9 @@ func longStopNote(s *runstats.Stats) string {
 	}
 	why, next := "not known", "prywalk report --account counts long stops by cause"
 	for cause, l := range s.LongStops {
-		if l.Max != s.StopTime.Max {
-			continue
+		if l.Max == s.StopTime.Max {
+			why, next = cause, cmp.Or(longStopRemedy(s, cause), next)
 		}
-		why, next = cause, cmp.Or(longStopRemedy(s, cause), next)
 	}
 	return fmt.Sprintf(", longest stop %s (thread %d, cause: %s); %s", formatTime(int64(s.StopTime.Max)),
 		s.LongestStop.TID, why, next)
@@ -105,9 +104,13 @@ func longStopRemedy(s *runstats.Stats, cause string) string {
 	return ""
 }
 
-// formatTime formats ns with three digits, in the largest unit.
+// formatTime formats ns with three digits, in the largest unit up to seconds.
 func formatTime(ns int64) string {
-	text := threeDigits(ns).String()
+	d := threeDigits(ns)
+	if d >= time.Minute {
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	text := d.String()
 	at := strings.LastIndexAny(text, "0123456789") + 1
 	return text[:at] + " " + text[at:]
 }
