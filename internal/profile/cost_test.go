@@ -229,6 +229,28 @@ func TestMemoryIsInProportionToTheFile(t *testing.T) {
 	}
 }
 
+func TestKeptProfilesStayCharged(t *testing.T) {
+	for name, b := range map[string]*Builder{"a server": bigBuilder(), "short lives": shortLives()} {
+		var file bytes.Buffer
+		if err := b.Write(&file, names); err != nil {
+			t.Fatal(err)
+		}
+		memory := filememory.New(1 << 40).AccountOfWhole("it")
+		var before, after runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		p, err := readFrom(bytes.NewReader(file.Bytes()), int64(file.Len()), memory)
+		runtime.GC()
+		runtime.ReadMemStats(&after)
+		kept := int64(after.HeapAlloc) - int64(before.HeapAlloc)
+		t.Logf("%s: %d bytes are kept, %d charged", name, kept, memory.Used())
+		if err != nil || kept > memory.Used()+1<<20 {
+			t.Errorf("%s: %v, %d bytes are kept, and %d charged", name, err, kept, memory.Used())
+		}
+		runtime.KeepAlive(p)
+	}
+}
+
 func shortLives() *Builder {
 	rng := rand.New(rand.NewPCG(1, 2))
 	b := NewBuilder(Meta{Start: time.Unix(1, 0), Period: 1e7})

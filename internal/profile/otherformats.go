@@ -23,19 +23,15 @@ var otherFormats = []struct{ magic, what string }{
 	{"FLR\x00", "it is a Java flight recording, for which there are other tools"},
 }
 
-func rejectOtherFormats(data []byte) error {
+// otherFormat returns an error that names data's format, nil if unknown. Precondition: data is no whole protocol
+// buffer, which may begin like another format.
+func otherFormat(data []byte) error {
 	for _, o := range otherFormats {
-		if bytes.HasPrefix(data, []byte(o.magic)) && !isProfile(data) {
+		if bytes.HasPrefix(data, []byte(o.magic)) {
 			return fmt.Errorf("%w: %s", ErrFormat, o.what)
 		}
 	}
 	return nil
-}
-
-// isProfile reports whether data is one protocol buffer, which may begin like another format.
-func isProfile(data []byte) bool {
-	whole, _ := scan(data)
-	return whole
 }
 
 // scan reports whether a Profile's fields fill data exactly, or are cut off.

@@ -90,12 +90,7 @@ func memoryFor(bytes int64) *filememory.Account {
 	return filememory.Process().AccountOfWhole("the profile")
 }
 
-func bytesOnDisk(st os.FileInfo) int64 {
-	if sys, ok := st.Sys().(*syscall.Stat_t); ok {
-		return min(st.Size(), 512*sys.Blocks)
-	}
-	return st.Size()
-}
+func bytesOnDisk(st os.FileInfo) int64 { return min(st.Size(), 512*st.Sys().(*syscall.Stat_t).Blocks) }
 
 // Read reads a pprof profile, compressed or not. Errors wrap those above. No input causes a panic or exceeds the
 // bounds.
@@ -145,44 +140,47 @@ func readAll(r io.Reader, memory *filememory.Account) ([]byte, error) {
 	}
 }
 
-// On success the account stays charged.
+// On success what the profile takes stays charged.
 func readFrom(r io.ReaderAt, size int64, memory *filememory.Account) (p *pprof.Profile, err error) {
-	before, kept := memory.Used(), int64(0) // kept: what the profile takes
+	temporary := int64(0)
 	defer func() {
 		if err != nil {
 			memory.Close()
 			return
 		}
-		memory.Give(memory.Used() - before - kept)
+		memory.Give(temporary)
 	}()
 	data, err := uncompressed(io.NewSectionReader(r, 0, size), memory)
 	if err != nil {
 		return nil, err
 	}
-	if err := rejectOtherFormats(data); err != nil {
-		return nil, err
-	}
-	if _, cut := scan(data); cut {
-		return nil, ErrTruncated
+	if whole, cut := scan(data); !whole {
+		if err := otherFormat(data); err != nil {
+			return nil, err
+		}
+		if cut {
+			return nil, ErrTruncated
+		}
 	}
 	c := costOf(data)
 	if c.messagesLeft < 0 {
 		return nil, ErrTooLarge
 	}
+	length := int64(len(data))
 	if c.ok {
-		if err := memory.Take(c.ownDecoder+int64(len(data)), "contents"); err != nil {
+		if err := memory.Take(c.ownDecoder+length, "contents"); err != nil {
 			return nil, tooLarge(err)
 		}
-		kept = c.ownDecoder
+		temporary = 2 * length // data, and the copy without stacks and labels
 		return parse(func() (*pprof.Profile, error) { return decode(data, &c, memory) })
 	}
-	if len(data) > maxLegacy {
+	if length > maxLegacy {
 		return nil, ErrFormat
 	}
-	if err := memory.Take(c.pprofDecoder+textFactor*int64(len(data)), "contents"); err != nil {
+	if err := memory.Take(c.pprofDecoder+textFactor*length, "contents"); err != nil {
 		return nil, tooLarge(err)
 	}
-	kept = c.pprofDecoder
+	temporary = length
 	return parse(func() (*pprof.Profile, error) { return pprof.ParseData(data) })
 }
 
@@ -223,10 +221,14 @@ func uncompressed(r *io.SectionReader, memory *filememory.Account) ([]byte, erro
 		return exactly(r, r.Size(), memory)
 	}
 	room := min(MaxSize, memory.Left())
-	size, err := inflate(r, func(z io.Reader) (int64, error) { return io.Copy(io.Discard, io.LimitReader(z, room+1)) })
+	z, err := gunzip(r)
+	if err != nil {
+		return nil, err
+	}
+	size, err := io.Copy(io.Discard, io.LimitReader(z, room+1))
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, gzipError(err)
 	case size == 0:
 		return nil, ErrEmpty
 	case size > MaxSize:
@@ -234,27 +236,19 @@ func uncompressed(r *io.SectionReader, memory *filememory.Account) ([]byte, erro
 	case size > room:
 		return nil, tooLarge(memory.Take(size, "contents"))
 	}
-	var data []byte
-	_, err = inflate(r, func(z io.Reader) (n int64, err error) {
-		data, err = exactly(z, size, memory)
-		return size, err
-	})
-	return data, err
+	if z, err = gunzip(r); err != nil {
+		return nil, err
+	}
+	data, err := exactly(z, size, memory)
+	return data, gzipError(err)
 }
 
-func inflate(r *io.SectionReader, read func(io.Reader) (int64, error)) (int64, error) {
+func gunzip(r *io.SectionReader) (io.Reader, error) {
 	if _, err := r.Seek(0, io.SeekStart); err != nil {
-		return 0, err
+		return nil, err
 	}
-	zip, err := gzip.NewReader(bufio.NewReader(r))
-	if err != nil {
-		return 0, gzipError(err)
-	}
-	n, err := read(zip)
-	if err != nil {
-		return n, gzipError(err)
-	}
-	return n, nil
+	z, err := gzip.NewReader(bufio.NewReader(r))
+	return z, gzipError(err)
 }
 
 func exactly(r io.Reader, size int64, memory *filememory.Account) ([]byte, error) {
@@ -275,7 +269,7 @@ func gzipError(err error) error {
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, io.EOF):
 		return ErrTruncated
-	case errors.Is(err, ErrTooLarge):
+	case err == nil, errors.Is(err, ErrTooLarge):
 		return err
 	}
 	return fmt.Errorf("%w: its compression is damaged (%w)", ErrFormat, err)
