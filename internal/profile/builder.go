@@ -27,12 +27,7 @@ type Builder struct {
 
 // NewBuilder returns an empty Builder.
 func NewBuilder(meta Meta) *Builder {
-	b := &Builder{meta: meta, tables: newTables()}
-	b.journal = newJournal(&b.meta)
-	if meta.Main != nil {
-		b.tables.module(meta.Main)
-	}
-	return b
+	return &Builder{meta: meta, tables: newTables(), journal: newJournal(&meta)}
 }
 
 // Intern numbers a stack, innermost entry first. An empty one becomes "[no stack]", since tools drop samples without
@@ -77,7 +72,7 @@ func (b *Builder) Sizes() Sizes {
 func (b *Builder) sizes() Sizes {
 	t := &b.tables
 	return Sizes{len(t.modules), len(t.locs), len(t.stacks) + len(t.survivors),
-		len(t.labels) + b.journal.generations.size()}
+		len(t.labels) + len(b.journal.generations.numbers)}
 }
 
 // Add appends an interval.
@@ -88,17 +83,17 @@ func (b *Builder) Add(iv Interval) {
 		return
 	}
 	if b.meta.Aggregate {
-		b.sums.add(iv.Stack, b.tables.labelNumber(labelsOf(&iv)), &iv)
+		b.sums.add(&record{stack: iv.Stack, labels: b.tables.labelNumber(labelsOf(&iv)), samples: iv.Samples, wall: iv.Wall,
+			runqueue: iv.RunQueue, cpu: iv.CPU})
 		return
 	}
-	b.journal.append(iv.Stack, &iv)
+	b.journal.append(&iv)
 }
 
 // SetMain sets [Meta].Main.
 func (b *Builder) SetMain(m *ModuleInfo) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.tables.module(m)
 	b.meta.Main = m
 }
 

@@ -55,23 +55,15 @@ func (b *Builder) Evict(except iter.Seq[sample.StackID]) {
 	}
 	old, kept := &b.tables, newTables()
 	kept.base, kept.survivors = old.base+sample.StackID(len(old.stacks)), map[sample.StackID]string{}
-	if b.meta.Main != nil {
-		kept.module(b.meta.Main)
-	}
 	kept.usedByEpoch = old.usedByEpoch
-	keep := func(yield func(sample.StackID) bool) {
-		for _, epoch := range old.usedByEpoch {
-			for id := range epoch {
-				if !yield(id) {
-					return
-				}
-			}
-		}
-		b.stacksOfIntervals(yield)
-		except(yield)
-	}
 	m := tableMove{from: old, to: &kept, locations: map[uint32]uint32{}}
-	for id := range keep {
+	for _, epoch := range old.usedByEpoch {
+		for id := range epoch {
+			m.stack(id)
+		}
+	}
+	b.eachStackOfIntervals(m.stack)
+	for id := range except {
 		m.stack(id)
 	}
 	for i := range b.sums.rows {
@@ -121,12 +113,12 @@ func (m *tableMove) location(l uint32) uint32 {
 	return n
 }
 
-func (b *Builder) stacksOfIntervals(yield func(sample.StackID) bool) {
+func (b *Builder) eachStackOfIntervals(f func(sample.StackID)) {
 	for i := range b.sums.rows {
-		yield(b.sums.rows[i].stack)
+		f(b.sums.rows[i].stack)
 	}
 	_ = eachRecord(b.journal.chunks, nil, nil, func(r *record) error { // the write reports read errors
-		yield(r.stack)
+		f(r.stack)
 		return nil
 	})
 }

@@ -8,10 +8,12 @@ type finalName struct {
 	names []Frame
 }
 
-func (b *Builder) keepFinal(final []finalName, evictions int) {
+// noteEncoded keeps final names, unless an eviction has renumbered their locations, and what the write lacks.
+func (b *Builder) noteEncoded(v *frozenTables, final []finalName) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.evicted != evictions {
+	b.lost = v.lost
+	if b.evicted != v.evictions {
 		return
 	}
 	for _, f := range final {

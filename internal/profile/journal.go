@@ -31,7 +31,7 @@ type journal struct {
 
 func newJournal(m *Meta) journal { return journal{spill: spill{dir: m.SpillTo, failed: m.SpillFailed}} }
 
-func (j *journal) intervals(f func(sample.StackID, *Interval)) error {
+func (j *journal) intervals(f func(*Interval)) error {
 	var labels []labelSet
 	begin := func(n int) (err error) {
 		labels, err = j.generations.all[n].labels()
@@ -39,13 +39,14 @@ func (j *journal) intervals(f func(sample.StackID, *Interval)) error {
 	}
 	return eachRecord(j.chunks, nil, begin, func(r *record) error {
 		iv := labels[r.labels].interval()
-		iv.End, iv.Samples, iv.Wall, iv.RunQueue, iv.CPU = r.end, r.samples, r.wall, r.runqueue, r.cpu
-		f(r.stack, &iv)
+		iv.Stack, iv.End = r.stack, r.end
+		iv.Samples, iv.Wall, iv.RunQueue, iv.CPU = r.samples, r.wall, r.runqueue, r.cpu
+		f(&iv)
 		return nil
 	})
 }
 
-func (j *journal) append(stack sample.StackID, iv *Interval) {
+func (j *journal) append(iv *Interval) {
 	labels, began := j.generations.numberOf(iv, &j.spill)
 	n := len(j.chunks)
 	if n == 0 || began || len(j.chunks[n-1].bytes)+maxRecord > chunkSize {
@@ -55,7 +56,7 @@ func (j *journal) append(stack sample.StackID, iv *Interval) {
 		n++
 	}
 	c := j.chunks[n-1].bytes
-	c = binary.AppendUvarint(c, uint64(stack))
+	c = binary.AppendUvarint(c, uint64(iv.Stack))
 	c = binary.AppendUvarint(c, uint64(labels))
 	c = binary.AppendVarint(c, iv.End-j.last)
 	c = binary.AppendVarint(c, iv.Samples)
@@ -153,13 +154,7 @@ type sums struct {
 	index map[sumKey]int
 }
 
-func (s *sums) add(stack sample.StackID, labels uint32, iv *Interval) {
-	s.addRecord(&record{
-		stack: stack, labels: labels, samples: iv.Samples, wall: iv.Wall, runqueue: iv.RunQueue, cpu: iv.CPU,
-	})
-}
-
-func (s *sums) addRecord(a *record) {
+func (s *sums) add(a *record) {
 	k := sumKey{a.stack, a.labels}
 	i, ok := s.index[k]
 	if !ok {

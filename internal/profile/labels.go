@@ -48,8 +48,6 @@ func (g *generations) begin(s *spill) {
 	g.numbers = map[labelSet]uint32{}
 }
 
-func (g *generations) size() int { return len(g.numbers) }
-
 func (g *generation) labels() ([]labelSet, error) {
 	if g.sets != nil {
 		return g.sets, nil

@@ -171,7 +171,7 @@ func (n *Names) ResolveNow(r Resolver) {
 	}
 }
 
-// resolveSome takes about maxResolveTime; false: nothing was queued.
+// resolveSome takes about maxResolveTime; false: nothing was queued, or quit is closed.
 func (n *Names) resolveSome(r Resolver, quit <-chan struct{}) bool {
 	began, resolved := time.Now(), false
 	n.mu.Lock()

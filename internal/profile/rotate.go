@@ -47,7 +47,7 @@ func (b *Builder) restore(journalBefore journal, sumsBefore sums) error {
 	b.journal = journalBefore
 	err := late.intervals(b.journal.append)
 	for i := range b.sums.rows {
-		sumsBefore.addRecord(&b.sums.rows[i])
+		sumsBefore.add(&b.sums.rows[i])
 	}
 	b.sums = sumsBefore
 	return err

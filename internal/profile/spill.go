@@ -31,7 +31,10 @@ type chunk struct {
 }
 
 func (s *spill) write(c *chunk) {
-	err := s.open()
+	var err error
+	if s.file == nil {
+		s.file, err = outfile.TempFile(s.dir)
+	}
 	if err == nil {
 		_, err = s.file.WriteAt(c.bytes, s.size)
 	}
@@ -63,13 +66,6 @@ func (s *spill) close() {
 }
 
 func (s *spill) enabled() bool { return s.dir != "" }
-
-func (s *spill) open() (err error) {
-	if s.file == nil {
-		s.file, err = outfile.TempFile(s.dir)
-	}
-	return err
-}
 
 func (c *chunk) load(buf *[]byte) ([]byte, error) {
 	if c.file == nil {

@@ -27,16 +27,17 @@ type frozenTables struct {
 
 // freeze returns the present tables. Precondition: b.mu is held.
 func (b *Builder) freeze() *frozenTables {
+	main := -1
+	if b.meta.Main != nil {
+		main = int(b.tables.module(b.meta.Main))
+	}
 	v := &frozenTables{
 		numbered: b.tables.numbered, meta: b.meta, end: b.end, comments: b.comments,
 		generations: slices.Clone(b.journal.generations.all),
 		chunks:      slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
-		main: -1, yield: b.yield, evictions: b.evicted,
+		main: main, yield: b.yield, evictions: b.evicted,
 	}
 	v.modules, v.finalNames = slices.Clone(v.modules), slices.Clone(v.finalNames)
-	if b.meta.Main != nil {
-		v.main = int(b.tables.module(b.meta.Main))
-	}
 	if v.end.IsZero() {
 		v.end = time.Now()
 	}
@@ -61,8 +62,7 @@ func (b *Builder) writeFrozen(w io.Writer, v *frozenTables, r Resolver) error {
 	if err != nil {
 		return fmt.Errorf("write profile: %w", err)
 	}
-	b.keepFinal(final, v.evictions)
-	b.noteLost(v.lost)
+	b.noteEncoded(v, final)
 	if err := zip.Close(); err != nil {
 		return fmt.Errorf("write profile: %w", err)
 	}
@@ -70,12 +70,6 @@ func (b *Builder) writeFrozen(w io.Writer, v *frozenTables, r Resolver) error {
 		return fmt.Errorf("write profile: %w", err)
 	}
 	return nil
-}
-
-func (b *Builder) noteLost(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.lost = err
 }
 
 // Value types, in the order of a sample's values.
