@@ -65,7 +65,7 @@ func writeCallersOrCallees(w io.Writer, p *profile.Profile, function string, o O
 				add(t, d.Stack(s), v, isFocus)
 			}
 		}
-		t.SortChildren(d.Data)
+		t.SortChildren()
 		d.heading(out, "")
 		d.writeTree(out, t, title, "all of "+function, minTreeShare(&o))
 		return nil

@@ -318,7 +318,7 @@ func (d *data) jsonTree(out *printable.JSONWriter) {
 		self, _ := valuesOf(n)
 		add(self, s.Value)
 	}
-	t.SortChildren(d.Data)
+	t.SortChildren()
 	cut := d.pruneTree(t, func(n int32) int64 { self, _ := valuesOf(n); return self[d.ValueIndex] })
 	d.writeNodes(out, t, func(n int32) jsonFunction {
 		self, total := valuesOf(n)

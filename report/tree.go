@@ -20,7 +20,7 @@ import (
 func Tree(w io.Writer, p *profile.Profile, o Options) error {
 	return writeForm(w, p, o, func(d *data, out *printable.Writer) error {
 		t := d.CallTree()
-		t.SortChildren(d.Data)
+		t.SortChildren()
 		d.heading(out, seeBelow)
 		d.writeTree(out, t, "call tree", "all", minTreeShare(&o))
 		d.footnotes(out, d.Rows(d.Profile.Sample))

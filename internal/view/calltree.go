@@ -66,14 +66,12 @@ func (t *CallTree) Child(parent, frame int32) int32 {
 }
 
 // SortChildren sorts children by total value, largest first.
-func (t *CallTree) SortChildren(d *Data) {
+func (t *CallTree) SortChildren() {
+	frames := t.data.Frames
 	for i := range t.Nodes {
 		slices.SortFunc(t.Nodes[i].Children, func(a, b int32) int {
 			x, y := &t.Nodes[a], &t.Nodes[b]
-			if y.Total != x.Total {
-				return cmp.Compare(y.Total, x.Total)
-			}
-			return d.Frames[x.Frame].compare(&d.Frames[y.Frame])
+			return cmp.Or(cmp.Compare(y.Total, x.Total), frames[x.Frame].compare(&frames[y.Frame]))
 		})
 	}
 }

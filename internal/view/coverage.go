@@ -5,6 +5,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -25,7 +26,7 @@ type SymbolCoverage struct {
 	valueIndex    int // of cpu, else of the chosen type
 	named, Total  int64
 	bounded       int64 // functions known by their bounds only
-	unnamed       []unnamedFrame
+	unnamed       []*unnamedFrame
 	TooLittleTime bool
 }
 
@@ -62,10 +63,7 @@ func (d *Data) Coverage() SymbolCoverage {
 		}
 		unnamed[key].value += v
 	}
-	for _, m := range unnamed {
-		c.unnamed = append(c.unnamed, *m)
-	}
-	slices.SortFunc(c.unnamed, func(a, b unnamedFrame) int {
+	c.unnamed = slices.SortedFunc(maps.Values(unnamed), func(a, b *unnamedFrame) int {
 		return cmp.Or(cmp.Compare(b.value, a.value), cmp.Compare(a.frame.Name, b.frame.Name))
 	})
 	cpu := d.Profile.SampleType[c.valueIndex].Type == rec.TypeCPU

@@ -25,16 +25,15 @@ func (sel *Selection) filter(g *groups) error {
 	if err := sel.clipToWindow(); err != nil {
 		return err
 	}
-	for _, by := range []struct {
-		flag, expr, group string
-	}{{"thread", sel.Options.Thread, "thread"}, {"process", sel.Options.Process, "process"},
-		{"state", sel.Options.State, "state"}, {"wait", sel.Options.Wait, "wait"}} {
-		re, err := Compile(by.flag, by.expr)
+	o := &sel.Options
+	for _, by := range []struct{ group, expr string }{{"thread", o.Thread}, {"process", o.Process}, {"state", o.State},
+		{"wait", o.Wait}} {
+		re, err := Compile(by.group, by.expr)
 		if err != nil {
 			return err
 		}
 		if re != nil {
-			sel.keep("--"+by.flag, func(s *profile.Sample) bool { return re.MatchString(g.groupName(s, by.group)) })
+			sel.keep("--"+by.group, func(s *profile.Sample) bool { return re.MatchString(g.groupName(s, by.group)) })
 		}
 	}
 	if err := sel.filterByName(); err != nil {
@@ -173,6 +172,7 @@ func clip(s *profile.Sample, wall, begin, end int64) *profile.Sample {
 	return &c
 }
 
+// portion is v × part ÷ whole, at most v, for any v of a file.
 func portion(v, part, whole int64) int64 {
 	if whole <= 0 || part >= whole {
 		return v

@@ -5,6 +5,7 @@ package view
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -107,7 +108,7 @@ func (sel *Selection) Limit(standard int) int {
 	case sel.Options.N == 0:
 		return standard
 	case sel.Options.N < 0:
-		return int(^uint(0) >> 1)
+		return math.MaxInt
 	}
 	return sel.Options.N
 }

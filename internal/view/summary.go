@@ -56,11 +56,9 @@ func (d *Data) Summary() Summary {
 }
 
 func target(p *profile.Profile, procs map[int64]string) string {
-	var names []string
-	for _, n := range slices.Sorted(maps.Values(procs)) {
-		if n != "" && !slices.Contains(names, n) {
-			names = append(names, n)
-		}
+	names := slices.Compact(slices.Sorted(maps.Values(procs)))
+	if len(names) > 0 && names[0] == "" {
+		names = names[1:]
 	}
 	switch {
 	case len(names) > 4:

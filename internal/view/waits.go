@@ -155,29 +155,24 @@ func (d *Data) MostFrequentStack(samples []*profile.Sample) (stack []int32, valu
 		first *profile.Sample
 		value int64
 	}
-	var order []string
-	sums := map[string]*sum{}
+	var sums []*sum
+	byStack := map[string]*sum{}
 	for _, s := range samples {
 		var key []byte
 		for _, f := range d.fromApplication(s) {
 			key = binary.LittleEndian.AppendUint32(key, uint32(f))
 		}
-		k := sums[string(key)]
+		k := byStack[string(key)]
 		if k == nil {
 			k = &sum{first: s}
-			sums[string(key)], order = k, append(order, string(key))
+			byStack[string(key)], sums = k, append(sums, k)
 		}
 		k.value += s.Value[d.ValueIndex]
 	}
-	var best *sum
-	for _, key := range order {
-		if k := sums[key]; best == nil || k.value > best.value {
-			best = k
-		}
-	}
-	if best == nil {
+	if len(sums) == 0 {
 		return nil, 0, 0
 	}
+	best := slices.MaxFunc(sums, func(a, b *sum) int { return cmp.Compare(a.value, b.value) })
 	return slices.Clone(d.fromApplication(best.first)), best.value, len(sums)
 }
 
