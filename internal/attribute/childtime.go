@@ -77,53 +77,57 @@ func (c *childTime) distributeCounted(total, now int64, when distribution, emitW
 func (c *childTime) timePerProgram(
 	total int64, when distribution, byProgram map[string]*weightedSamples,
 ) map[string]int64 {
+	programs, known, ends := c.knownPrograms()
 	due := map[string]int64{}
-	var sum, ends int64
-	for _, t := range c.programs {
-		if t.knownCPU > 0 {
-			sum += t.knownCPU
-			ends += t.ended
-		}
+	shares := divider{total: min(total, known), weightSum: known}
+	for _, program := range programs {
+		due[program] = shares.next(c.programs[program].knownCPU)
 	}
-	if sum == 0 {
-		return due
-	}
-	excess := min(max(total-sum, 0), c.countedCPU)
-	for program, samples := range byProgram {
-		if c.programs[program].knownCPU <= 0 {
-			excess -= samples.weightSum
-		}
-	}
-	known := divider{total: min(total, sum), weightSum: sum}
-	for _, program := range slices.Sorted(maps.Keys(c.programs)) {
-		t := c.programs[program]
-		if t.knownCPU <= 0 {
-			continue
-		}
-		due[program] = known.next(t.knownCPU)
-		if when == atEnd && excess > 0 && ends > 0 {
-			due[program] += sample.Portion(excess, t.ended, ends)
+	if excess := c.excess(total-known, byProgram); when == atEnd && excess > 0 && ends > 0 {
+		for _, program := range programs {
+			due[program] += sample.Portion(excess, c.programs[program].ended, ends)
 		}
 	}
 	return due
 }
 
+// excess returns the part of unknown, the time beyond all known times, that programs with known time get, ns.
+func (c *childTime) excess(unknown int64, byProgram map[string]*weightedSamples) int64 {
+	excess := min(unknown, c.countedCPU)
+	for program, samples := range byProgram {
+		if c.programs[program].knownCPU <= 0 {
+			excess -= samples.weightSum
+		}
+	}
+	return excess
+}
+
+// knownPrograms returns the programs with known time, that time, ns, and their ends of children.
+func (c *childTime) knownPrograms() (names []string, cpu, ends int64) {
+	for program, t := range c.programs {
+		if t.knownCPU > 0 {
+			names = append(names, program)
+			cpu += t.knownCPU
+			ends += t.ended
+		}
+	}
+	slices.Sort(names)
+	return names, cpu, ends
+}
+
 // distributeKnown returns the rest of total, ns.
 func (c *childTime) distributeKnown(total, now int64, emitWeight func(weightKey, int64)) (left int64) {
-	var sum int64
-	for _, t := range c.programs {
-		sum += max(t.knownCPU, 0)
-	}
-	if sum == 0 || total <= 0 {
+	if total <= 0 {
 		return total
 	}
-	known := divider{total: min(total, sum), weightSum: sum}
-	for _, program := range slices.Sorted(maps.Keys(c.programs)) {
-		if share := known.next(max(c.programs[program].knownCPU, 0)); share > 0 {
+	programs, known, _ := c.knownPrograms()
+	shares := divider{total: min(total, known), weightSum: known}
+	for _, program := range programs {
+		if share := shares.next(c.programs[program].knownCPU); share > 0 {
 			emitWeight(programKey(program, now), share)
 		}
 	}
-	return total - known.total
+	return total - shares.total
 }
 
 func programKey(program string, now int64) weightKey {

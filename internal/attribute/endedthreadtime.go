@@ -15,7 +15,8 @@ type endedThreadTime struct {
 	proven           weightedSamples
 	unproven         weightedSamples // that may skid
 	skidded          skidded
-	assumedProven    int64 // counted as proven
+	assumedProven    int64 // unproven samples that were added to proven
+	assumedSkids     int64 // unproven samples whose weights were added to skidded
 	unattributed     int64 // CPU time of short-lived threads that no sample took, ns
 	distributed      int64 // ns
 }
@@ -81,11 +82,13 @@ const (
 )
 
 func (p *endedThreadTime) hasManySkids() bool {
-	return p.skidded.count > 0 && p.skidded.count*skidShare >= p.unproven.sampleCount+p.assumedProven+p.skidded.count &&
+	unproven := p.unproven.sampleCount + p.assumedProven + p.assumedSkids
+	return p.skidded.count > 0 && p.skidded.count*skidShare >= unproven+p.skidded.count &&
 		p.proven.sampleCount-p.assumedProven >= minProven
 }
 
 func (p *endedThreadTime) distribute(total int64, when distribution, emit func(weightKey, int64)) (left int64) {
+	p.decideUnproven()
 	extraWeight := p.takeSkidWeights(when)
 	if when == atEnd {
 		extraWeight += p.proven.samplingError()
@@ -93,18 +96,23 @@ func (p *endedThreadTime) distribute(total int64, when distribution, emit func(w
 	return p.proven.distribute(total, extraWeight, emit)
 }
 
-// takeSkidWeights returns the weights for the proven samples, ns; before the last distribution only if minProven take
-// them. Unproven samples skid if many do, else they count as proven.
-func (p *endedThreadTime) takeSkidWeights(when distribution) (ns int64) {
+// decideUnproven counts the unproven samples as skids if many skid, else as proven.
+func (p *endedThreadTime) decideUnproven() {
 	if p.hasManySkids() {
-		ns += p.unproven.takeTotal()
-	} else {
-		p.assumedProven += p.unproven.sampleCount
-		p.proven.merge(&p.unproven)
+		p.assumedSkids += p.unproven.sampleCount
+		p.skidded.weight += p.unproven.weightSum
+		p.unproven = weightedSamples{}
+		return
 	}
-	if when == atEnd || p.proven.sampleCount >= minProven {
-		ns += p.skidded.weight
-		p.skidded.weight = 0
+	p.assumedProven += p.unproven.sampleCount
+	p.proven.merge(&p.unproven)
+}
+
+// takeSkidWeights returns the weights of skids for the proven samples, ns; 0 while they are too few to take them.
+func (p *endedThreadTime) takeSkidWeights(when distribution) (ns int64) {
+	if when == soFar && p.proven.sampleCount < minProven {
+		return 0
 	}
+	ns, p.skidded.weight = p.skidded.weight, 0
 	return ns
 }

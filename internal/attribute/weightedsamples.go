@@ -141,13 +141,6 @@ func (p *weightedSamples) inOrder() []weightKey {
 	})
 }
 
-// takeTotal removes the weights, not the samples.
-func (p *weightedSamples) takeTotal() int64 {
-	ns := p.weightSum
-	*p = weightedSamples{sampleCount: p.sampleCount}
-	return ns
-}
-
 // maxStandardErrors is how far samples' time and weights may differ by chance.
 const maxStandardErrors = 2
 
@@ -159,10 +152,6 @@ func (p *weightedSamples) samplingError() int64 {
 }
 
 func (p *weightedSamples) merge(from *weightedSamples) {
-	from.sampleCount = 0 // without those of weights that were taken
-	for _, w := range from.byPlace {
-		from.sampleCount += w.count
-	}
 	if p.byPlace == nil {
 		*p, *from = *from, weightedSamples{}
 		return

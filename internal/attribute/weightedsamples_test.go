@@ -29,24 +29,29 @@ func TestEqualWeightsAreDistributedInTheSameOrder(t *testing.T) {
 	}
 }
 
-func TestRaisedWeightsAreSpreadInFullAfterWeightsWereTaken(t *testing.T) {
-	for _, before := range []int{0, 1} {
-		var into, from weightedSamples
-		for range before {
-			into.addSample(Place{Stack: 1}, 0, 10)
+func TestSamplesAssumedToSkidAreNotProvenLater(t *testing.T) {
+	var p endedThreadTime
+	add := func(to *weightedSamples, n int) {
+		for range n {
+			to.addSample(Place{Stack: 1}, 0, 10)
 		}
-		for range 10 {
-			from.addSample(Place{Stack: 2}, 0, 10)
-		}
-		from.takeTotal()
-		for range 20 {
-			from.addSample(Place{Stack: 3}, 0, 10)
-		}
-		into.merge(&from)
-		had := into.weightSum
-		into.raiseWeights(2100)
-		if got := into.weightSum - had; got < 2099 || got > 2100 { // rounded down
-			t.Errorf("after %d samples %d of 2100 ns are spread", before, got)
-		}
+	}
+	distribute := func() { p.distribute(0, soFar, func(weightKey, int64) {}) }
+	add(&p.proven, 20)
+	add(&p.unproven, 10)
+	p.skidded.count = 20
+	distribute() // many of 30 skid
+	add(&p.unproven, 100)
+	distribute() // few of 130 skid
+	if p.assumedSkids != 10 || p.assumedProven != 100 || p.proven.sampleCount != 120 {
+		t.Fatalf("%d samples count as skids, %d as proven, %d are proven in all; want 10, 100 and 120",
+			p.assumedSkids, p.assumedProven, p.proven.sampleCount)
+	}
+	if p.skidded.count += 100; !p.hasManySkids() {
+		t.Error("20 proven samples are too few, want enough")
+	}
+	had := p.proven.weightSum
+	if p.proven.raiseWeights(1200); p.proven.weightSum != had+1200 {
+		t.Errorf("weights grew by %d ns, want 1200", p.proven.weightSum-had)
 	}
 }
