@@ -26,7 +26,7 @@ type Options struct {
 	// Children: attribute untracked children's time; Launched: the recording launched the first process.
 	Children, Launched bool
 	StandsFor          int64 // CPU time, ns, that a sample stands for; 0: unknown
-	KernelSamples      bool  // the kernel takes samples
+	SampledFromStart   bool  // the kernel samples each thread from its first instruction on
 	Tasks              bool  // observe waiting tasks, and read labels of running ones
 	KernelStacks       bool  // the sleepers' samples have kernel stacks
 	// SaveCheckpoint writes a checkpoint; nil: none.
@@ -90,7 +90,8 @@ func New(o Options, with *handover.Common) *Aggregator {
 	}
 	a.explainer = waitExplainer{ownership: a.ownership, runs: a.stacks.managedWalk.runCounts, listener: o.Listener}
 	options := attribute.Options{
-		ThreadsFiltered: o.ThreadsFiltered, Children: o.Children, StandsFor: o.StandsFor, KernelSamples: o.KernelSamples,
+		ThreadsFiltered: o.ThreadsFiltered, Children: o.Children, StandsFor: o.StandsFor,
+		SampledFromStart: o.SampledFromStart,
 	}
 	var kernel attribute.ProcSource = procFS{}
 	if o.Events != nil {

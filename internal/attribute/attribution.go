@@ -8,13 +8,14 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Options select the time that is attributed. StandsFor and KernelSamples count only with Children and without
+// Options select the time that is attributed. StandsFor and SampledFromStart count only with Children and without
 // ThreadsFiltered.
 type Options struct {
 	ThreadsFiltered bool // other threads' time is not attributed
 	Children        bool
 	StandsFor       int64 `json:"Period"` // ns, T in the package comment; 0: unknown
-	KernelSamples   bool  // taken by perf_event_open
+	// SampledFromStart: the kernel samples each thread from its first instruction on.
+	SampledFromStart bool `json:"KernelSamples"`
 }
 
 // Interval is a final piece of time of a thread, or of a process (Thread 0).
@@ -79,7 +80,7 @@ func New(o Options, kernel ProcSource, sink Sink) *Attribution {
 	if o.Children && !o.ThreadsFiltered {
 		a.tree, a.byNode = newCutimeTree(kernel), map[*cutimeNode]*accountedProcess{}
 	} else {
-		a.opts.StandsFor, a.opts.KernelSamples = 0, false
+		a.opts.StandsFor, a.opts.SampledFromStart = 0, false
 	}
 	return a
 }
@@ -106,7 +107,7 @@ func (a *Attribution) process(id sample.ProcessID) *accountedProcess {
 		return known
 	}
 	p := &accountedProcess{id: id}
-	p.account.ThreadsFiltered, p.account.KernelSamples = a.opts.ThreadsFiltered, a.opts.KernelSamples
+	p.account.ThreadsFiltered, p.account.SampledFromStart = a.opts.ThreadsFiltered, a.opts.SampledFromStart
 	p.account.emit = func(s Span) {
 		if s.Leaf == "" {
 			a.totals.Estimated += s.CPU
@@ -134,7 +135,7 @@ func (a *Attribution) beginProcess(e *ProcessStarted) {
 
 func (a *Attribution) attributeObserved(e *Observed) {
 	t := a.thread(e.Thread, e.Process, e.CreatedAt)
-	if !t.account.Begun() {
+	if !t.account.begun {
 		t.account.Begin(e.At)
 	}
 	s := e.Sample
@@ -173,7 +174,7 @@ func (a *Attribution) endThread(e *ThreadEnded) {
 }
 
 func (a *Attribution) finishThread(t *accountedThread) {
-	if t.account.Begun() {
+	if t.account.begun {
 		t.proc.account.FinishThread(&t.account)
 		a.sink.ThreadDone(t.id, t.account.Samples, t.account.ObservedFor())
 	}
@@ -202,7 +203,7 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 	}
 	p.ended = true
 	if a.opts.ThreadsFiltered {
-		a.totals.Target += max(e.Charged, p.account.Attributed())
+		a.totals.Target += max(e.Charged, p.account.attributed)
 	} else {
 		a.attributeExited(p, e)
 	}
@@ -213,10 +214,10 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 
 func (a *Attribution) attributeExited(p *accountedProcess, e *ProcessEnded) {
 	unobserved := p.account.Unobserved(e.EndedThreads)
-	a.totals.Target += p.account.Attributed() + unobserved
+	a.totals.Target += p.account.attributed + unobserved
 	parent, program := a.observedParent(p), cmp.Or(e.Program, UnknownProgram)
 	// The exit after the threads' last clocks is in the parent's cutime.
-	if more := e.BySwitches - p.account.Attributed() - unobserved; parent != nil && more > 0 {
+	if more := e.BySwitches - p.account.attributed - unobserved; parent != nil && more > 0 {
 		parent.account.AddCountedChild(&ChildCounted{Program: program, CPU: more, AllCounted: true, ChildEnded: true})
 	}
 	if parent != nil && p.account.PassUnobservedTo(&parent.account, unobserved, a.opts.StandsFor, program) {
@@ -225,7 +226,7 @@ func (a *Attribution) attributeExited(p *accountedProcess, e *ProcessEnded) {
 		p.account.DistributeExited(unobserved, e.At)
 	}
 	if p.node != nil {
-		a.tree.leave(p.node, e.CPUBefore+p.account.Attributed()+unobserved, e.At)
+		a.tree.leave(p.node, e.CPUBefore+p.account.attributed+unobserved, e.At)
 	}
 }
 

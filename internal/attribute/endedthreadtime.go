@@ -35,42 +35,47 @@ type sampleWeight struct {
 }
 
 // longLifeTicks is the length of a life from which a thread's own clock suffices: at its end, in T of its CPU time and
-// sleep (--subset draws many samples on a CPU by chance); before it, and with kernel samples also at it, in weights,
+// sleep (--subset draws many samples on a CPU by chance); before it, and with SampledFromStart also at it, in weights,
 // which are samples on a CPU; for its deferred samples, in samples of any kind.
 const longLifeTicks = 16
 
-// addWeights takes, after a long life, only the first sample's weight.
-func (p *endedThreadTime) addWeights(t *ThreadAccount, kernelSamples bool) {
+// addWeights takes the weights of an ended thread; after a long life, only the first sample's.
+func (p *endedThreadTime) addWeights(t *ThreadAccount, sampledFromStart bool) {
 	if t.CreatedAt == 0 {
 		return
 	}
 	asleep := (t.Samples - t.activeSamples) * t.lastStandsFor
 	fewSamples := len(t.weights) < longLifeTicks
-	short := t.ledger.clocks.last.CPU+asleep < longLifeTicks*t.lastStandsFor || kernelSamples && fewSamples
-	for i, w := range t.weights {
-		switch {
-		case !short && (i > 0 || t.skidded.firstWeight != 0):
-		case w.unproven:
-			p.unproven.addSample(w.place, w.at, w.weight)
-		default:
-			p.proven.addSample(w.place, w.at, w.weight)
-		}
+	if t.ledger.clocks.last.CPU+asleep < longLifeTicks*t.lastStandsFor || sampledFromStart && fewSamples {
+		p.addShortLife(t)
+		return
 	}
-	switch {
-	case short:
-		p.skidded.count += t.skidded.count
-		p.skidded.weight += t.skidded.weight
-	case t.skidded.firstWeight > 0:
+	switch first := t.skidded.firstWeight; {
+	case first > 0:
 		p.skidded.count++
-		p.skidded.weight += t.skidded.firstWeight
+		p.skidded.weight += first
+	case first == 0 && len(t.weights) > 0:
+		p.addWeight(&t.weights[0])
 	}
-	t.skidded = skidded{}
-	if short {
-		p.unattributed += t.ledger.carried.takeCPU()
-		for i := range t.weights {
-			p.unattributed += t.weights[i].withheld
-		}
-		t.weights = nil
+}
+
+func (p *endedThreadTime) addShortLife(t *ThreadAccount) {
+	p.skidded.count += t.skidded.count
+	p.skidded.weight += t.skidded.weight
+	p.unattributed += t.ledger.carried.takeCPU()
+	for i := range t.weights {
+		w := &t.weights[i]
+		p.addWeight(w)
+		p.unattributed += w.withheld
+	}
+	t.weights = nil
+}
+
+func (p *endedThreadTime) addWeight(w *sampleWeight) {
+	if w.unproven {
+		p.unproven.addSample(w.place, w.at, w.weight)
+	} else {
+		p.proven.addSample(w.place, w.at, w.weight)
 	}
 }
 

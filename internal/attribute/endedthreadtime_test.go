@@ -143,7 +143,7 @@ func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 		if th.attributeInterval(&b); len(th.weights) != 0 {
 			t.Errorf("thread %s has the weights %v, want none", what, th.weights)
 		}
-		if p.threads.addWeights(th, p.KernelSamples); p.threads.proven.weightSum != 0 {
+		if p.threads.addWeights(th, p.SampledFromStart); p.threads.proven.weightSum != 0 {
 			t.Errorf("thread %s adds a weight of %d, want 0", what, p.threads.proven.weightSum)
 		}
 	}
@@ -153,7 +153,7 @@ func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 		th.attributeInterval(&at)
 		at.At.CPU += at.StandsFor
 	}
-	if p.threads.addWeights(th, p.KernelSamples); p.threads.proven.weightSum != 7e6 {
+	if p.threads.addWeights(th, p.SampledFromStart); p.threads.proven.weightSum != 7e6 {
 		t.Errorf("weight of %d ns, want 7 ms", p.threads.proven.weightSum)
 	}
 }
@@ -172,7 +172,7 @@ func TestOnlyTheFirstSampleOfALongLifeHasAWeight(t *testing.T) {
 			s.At.Wall, s.At.CPU = s.At.Wall+10e6, s.At.CPU+5e6
 			s.OnCPU, s.Basis = true, sample.Exact
 		}
-		p.threads.addWeights(th, p.KernelSamples)
+		p.threads.addWeights(th, p.SampledFromStart)
 		weight, of := p.threads.proven.weightSum, p.threads.skidded
 		if weight != c.weight || of.weight != c.skidded || of.count != c.skidded/7e6 {
 			t.Errorf("first sample %v: weight %d, %d of %d that skid; want %d, %d", c.first, weight, of.weight, of.count,
@@ -187,7 +187,7 @@ func TestCarriedTimeOfAShortLivedThreadIsUnobserved(t *testing.T) {
 		th.Samples, th.lastStandsFor = c.samples, 10e6
 		th.ledger.Begin(sample.Reading{})
 		th.ledger.Observe(sample.Reading{Wall: 10e6, CPU: 5e6}, Place{State: sample.Sleeping}, false)
-		if p.threads.addWeights(th, p.KernelSamples); p.threads.unattributed != c.back {
+		if p.threads.addWeights(th, p.SampledFromStart); p.threads.unattributed != c.back {
 			t.Errorf("%d samples: %d ns unattributed, want %d", c.samples, p.threads.unattributed, c.back)
 		}
 	}
@@ -206,7 +206,7 @@ func TestThreadsWithFewSamplesAreShortLived(t *testing.T) {
 		{"none, with stops", false, 0, 0, 0},
 		{"two, with stops", false, 2, 0, 9e6},
 	} {
-		p, attributed := &ProcessAccount{KernelSamples: c.sampled}, int64(0)
+		p, attributed := &ProcessAccount{SampledFromStart: c.sampled}, int64(0)
 		th := &ThreadAccount{CreatedAt: 1, Samples: longLifeTicks}
 		th.ledger.Emit = func(s Span) { attributed += s.CPU }
 		th.Begin(sample.Reading{})
@@ -408,8 +408,8 @@ func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
 		p.threads.proven.addSample(Place{Stack: 2}, 4e9, 0)
 	}
 	exited(1900, 58, 150) // 10 for each sample
-	if left := p.Unobserved(1900); left != 900-(208-10) || p.Attributed() != 208-10 {
-		t.Errorf("%d ns left of %d used, want %d and %d", left, p.Attributed(), 900-(208-10), 208-10)
+	if left := p.Unobserved(1900); left != 900-(208-10) || p.attributed != 208-10 {
+		t.Errorf("%d ns left of %d used, want %d and %d", left, p.attributed, 900-(208-10), 208-10)
 	}
 	if p.DistributeExited(p.Unobserved(1900), 9e9); got[0] != 900+10-208-102 { // two standard errors
 		t.Errorf("%d ns without a stack in the end, want %d", got[0], 900+10-208-102)
@@ -417,7 +417,7 @@ func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
 }
 
 func TestRemainderIsDistributedWhereNoSampleSkids(t *testing.T) {
-	p, attributed := &ProcessAccount{KernelSamples: true}, int64(0)
+	p, attributed := &ProcessAccount{SampledFromStart: true}, int64(0)
 	for range 100 {
 		p.AddUnassigned(Place{Stack: 1}, 1e9, 10)
 	}

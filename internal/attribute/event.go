@@ -139,7 +139,7 @@ func (e *NotObservedFor) apply(a *Attribution) { a.gaps.Add(e.At, e.Length) }
 func (e *Cut) apply(a *Attribution)            { a.cutOpen(e.Thread) }
 
 func (e *ThreadStarted) apply(a *Attribution) {
-	if t := a.thread(e.Thread, e.Process, e.CreatedAt); !t.account.Begun() {
+	if t := a.thread(e.Thread, e.Process, e.CreatedAt); !t.account.begun {
 		t.account.BeginWithoutSample(e.Now)
 	}
 }

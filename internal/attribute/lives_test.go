@@ -46,7 +46,7 @@ func (l *lives) at(age, life int64) Place {
 }
 
 func (l *lives) sample(th *ThreadAccount, s Sample) {
-	if !th.Begun() {
+	if !th.begun {
 		th.Begin(s.At)
 	}
 	th.Add(&s)

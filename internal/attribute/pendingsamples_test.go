@@ -79,7 +79,7 @@ func (b *bursts) sampled(t *testing.T, apart int64) (attributed [burstPhases]int
 		read = now
 	}
 	p.FinishThread(th)
-	return attributed, p.Attributed()
+	return attributed, p.attributed
 }
 
 func TestSamplesOfBurstsHaveTrueShares(t *testing.T) {

@@ -8,10 +8,11 @@ import "prywalk/internal/sample"
 type ProcessAccount struct {
 	Since           int64 // CLOCK_MONOTONIC ns
 	ThreadsFiltered bool
-	KernelSamples   bool // all samples stand for the same time
+	// SampledFromStart is as in [Options].
+	SampledFromStart bool
 
 	emit       func(Span) // takes the spans of ended threads and of children
-	attributed int64      // ns
+	attributed int64      // CPU time that threads got, ns
 	threads    endedThreadTime
 	children   childTime
 }
@@ -26,7 +27,7 @@ func (p *ProcessAccount) EndThread(t *ThreadAccount, e *End) {
 	default:
 		p.threads.cpuAtLastSamples += t.ledger.clocks.last.CPU
 		if !p.ThreadsFiltered {
-			p.threads.addWeights(t, p.KernelSamples)
+			p.threads.addWeights(t, p.SampledFromStart)
 		}
 	}
 }
@@ -41,9 +42,6 @@ func (p *ProcessAccount) FinishThread(t *ThreadAccount) {
 func (p *ProcessAccount) AttributeDeferredOf(t *ThreadAccount) {
 	t.attributeDeferredAs(t.CreatedAt != 0 && t.Samples < longLifeTicks && p.threads.hasManySkids())
 }
-
-// Attributed returns the CPU time that was attributed to threads, ns.
-func (p *ProcessAccount) Attributed() int64 { return p.attributed }
 
 // Unobserved returns the time to distribute, ns. ended is [ProcessEnd.EndedThreads].
 func (p *ProcessAccount) Unobserved(ended int64) int64 {

@@ -48,9 +48,6 @@ type ThreadAccount struct {
 	lastAt        int64
 }
 
-// Begun reports whether the account has begun.
-func (t *ThreadAccount) Begun() bool { return t.begun }
-
 // ObservedFor returns the time from the first sample to the last, ns.
 func (t *ThreadAccount) ObservedFor() int64 { return t.lastAt - t.firstAt }
 

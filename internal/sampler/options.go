@@ -106,7 +106,7 @@ func (o *Options) aggregatorOptions() aggregator.Options {
 	}
 	options.StandsFor = int64(float64(time.Second) / o.Freq)
 	if s := o.Engine; s != nil && s.Period() > 0 {
-		options.StandsFor, options.KernelSamples = s.Period(), s.FromStart()
+		options.StandsFor, options.SampledFromStart = s.Period(), s.FromStart()
 	}
 	return options
 }
