@@ -72,6 +72,22 @@ func TestObservationsOfATaskStandForTheTimeSinceTheLast(t *testing.T) {
 	}
 }
 
+func TestTasksOfAProcessWithoutAReportedEndKeepTheirTime(t *testing.T) {
+	got := blockedTimes{}
+	a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Sinks: []profile.Sink{got}}, handover.NewCommon())
+	made := ofPID(0)
+	made.Since = 100
+	p := a.process(made.SharedProcess)
+	a.beginProcess(p)
+	poller := newTaskPoller(a, p, &oneTask{stacks: a.stacks, next: "a"})
+	p.tasks.all = append(p.tasks.all, poller)
+	poller.readSlice(1000)
+	a.CloseAccounts(2000)
+	if want := (blockedTimes{"a": 900}); !maps.Equal(got, want) {
+		t.Errorf("blocked %v, want %v", got, want)
+	}
+}
+
 type listedTasks struct {
 	interpreter
 	managed.BaseThreads
