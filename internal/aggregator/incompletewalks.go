@@ -23,17 +23,13 @@ func (p *processState) countWalk(s *observe.RawSample, end frames.StopReason, on
 	if s.How != observe.ByKernelSample {
 		return
 	}
-	history := p.history
-	if history == nil {
-		history = &programHistory{}
-	}
 	incomplete := !end.Complete() && end != frames.StopDepth &&
 		(end != frames.StopStackCut || onOtherStack || s.IsLongestSample())
 	p.walked.note(incomplete)
-	history.walked.note(incomplete)
-	if incomplete && (p.walked.tooManyIncomplete() || history.walked.tooManyIncomplete()) {
+	p.history.walked.note(incomplete)
+	if incomplete && (p.walked.tooManyIncomplete() || p.history.walked.tooManyIncomplete()) {
 		p.NoteLack(handover.LacksOuterFrames)
-		history.lack = max(history.lack, handover.LacksOuterFrames)
+		p.history.lack = max(p.history.lack, handover.LacksOuterFrames)
 	}
 }
 
@@ -44,9 +40,6 @@ func (a *Aggregator) countUntrackedWalk(e *handover.Event, end frames.StopReason
 		return
 	}
 	history := a.histories.historyOf(a.stacks.mmap2Code(e.Proc, e.Program).code)
-	if history == nil {
-		history = &programHistory{}
-	}
 	incomplete := end == frames.StopStackCut || end == frames.StopBadMemory
 	history.walked.note(incomplete)
 	a.untracked.note(incomplete)

@@ -20,7 +20,7 @@ import (
 func TestMoreThanOneIncompleteSampleInAHundredLacksOuterFrames(t *testing.T) {
 	sample, stopped := &observe.RawSample{How: observe.ByKernelSample}, &observe.RawSample{How: observe.ByStop}
 	judged := func(whole, incomplete int) handover.SampleLack {
-		p := &processState{SharedProcess: &handover.SharedProcess{}}
+		p := &processState{SharedProcess: &handover.SharedProcess{}, history: &programHistory{}}
 		for range whole {
 			p.countWalk(sample, frames.StopRoot, false)
 		}
@@ -43,7 +43,7 @@ func TestMoreThanOneIncompleteSampleInAHundredLacksOuterFrames(t *testing.T) {
 			t.Errorf("%d incomplete of %d samples: %v, want %v", c.incomplete, c.whole+c.incomplete, got, c.want)
 		}
 	}
-	p := &processState{SharedProcess: &handover.SharedProcess{}}
+	p := &processState{SharedProcess: &handover.SharedProcess{}, history: &programHistory{}}
 	for range 8 {
 		p.countWalk(sample, frames.StopStackCut, true) // the cut stack is not the one that the kernel copies
 	}
@@ -150,5 +150,15 @@ func TestNextProcessOfAProgramBeginsWithItsDeepestStack(t *testing.T) {
 	}
 	if !slices.Equal(copies, []int64{0, 2 << 20}) {
 		t.Errorf("first stack copies of the two processes: %d bytes, want 0 and 2 MiB", copies)
+	}
+}
+
+func TestProgramOfAnUnknownFileDoesNotBeginWithTheStackOfTheOneBefore(t *testing.T) {
+	a := &Aggregator{states: newStates()}
+	p := a.process(&handover.SharedProcess{Target: ofPID(0).Target})
+	p.SetFirstCopy(2 << 20)
+	p.renewProgram()
+	if n := p.FirstCopy(); n != 0 {
+		t.Errorf("the first copy of the new program has %d bytes, want 0: unknown", n)
 	}
 }

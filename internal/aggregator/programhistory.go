@@ -36,26 +36,23 @@ func (p *programHistory) noteDeepest(th *threadState, s *observe.RawSample, w *f
 // walkBeyond is added to the next process's first copy, bytes: environments differ in size.
 const walkBeyond = 16 << 10
 
-// historyOf returns nil if the file is unknown.
+// historyOf returns an empty history, which no other process gets, if the file is unknown or one too many.
 func (p programHistories) historyOf(proc interface {
 	Program() (loadedcode.ProgramFile, bool)
 },
 ) *programHistory {
-	file, ok := proc.Program()
-	if !ok {
-		return nil
-	}
+	file, known := proc.Program()
 	history := p[file]
-	if history == nil && len(p) < maxPrograms {
+	if history == nil {
 		history = &programHistory{}
-		p[file] = history
+		if known && len(p) < maxPrograms {
+			p[file] = history
+		}
 	}
 	return history
 }
 
 // ApplyKnownProgram applies to a new process what is known of its file. Precondition: the aggregator's goroutine.
 func (s *states) ApplyKnownProgram(p *handover.SharedProcess) {
-	if history := s.histories.historyOf(p.Target); history != nil {
-		history.applyTo(p)
-	}
+	s.histories.historyOf(p.Target).applyTo(p)
 }

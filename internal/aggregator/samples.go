@@ -49,14 +49,7 @@ func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 	if e.Thread != nil {
 		th = a.thread(e.Thread)
 	}
-	id, end := a.unassignedStack(th, e.Program, e.RawSample)
-	a.countUntrackedWalk(e, end)
-	a.attribute(&attribute.UnassignedSample{
-		Process: p.ID, Place: attribute.Place{Stack: id, State: sample.Running, WalkEnd: end}, At: e.RawSample.At,
-		StandsFor: e.StandsFor,
-	})
-	a.Pool.Put(e.RawSample)
-	e.RawSample = nil
+	a.attributeUnassignedTo(th, e, "", false)
 }
 
 func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
@@ -69,33 +62,31 @@ func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 		a.attribute(&attribute.UnassignedSample{Process: p.ID, Place: place, At: e.At, StandsFor: e.StandsFor, OfChild: true})
 		return
 	}
-	id, end := a.unassignedStack(p.untrackedState(), e.Program, e.RawSample)
-	a.countUntrackedWalk(e, end)
-	a.attribute(&attribute.UnassignedSample{
-		Process: p.ID, Place: attribute.Place{Stack: id, State: sample.Running, WalkEnd: end, Program: name},
-		At: e.RawSample.At, StandsFor: e.StandsFor, OfChild: true,
-	})
-	a.Pool.Put(e.RawSample)
-	e.RawSample = nil
+	a.attributeUnassignedTo(p.untrackedState(), e, name, true)
 }
 
-func (a *Aggregator) unassignedStack(th *threadState, program *handover.Program, s *observe.RawSample) (
-	sample.StackID, frames.StopReason,
-) {
+// attributeUnassignedTo walks the sample as one of th, or of the program's code owner.
+func (a *Aggregator) attributeUnassignedTo(th *threadState, e *handover.Event, name string, ofChild bool) {
+	s, program := e.RawSample, e.Program
 	if program != nil && program.CodeOwner != nil {
 		th, program = a.process(program.CodeOwner).untrackedState(), nil
 	}
 	id, end := a.stacks.stackOfSample(th, program, s)
 	a.out.totals.addStack(end, s.How)
-	return id, end
+	a.countUntrackedWalk(e, end)
+	a.attribute(&attribute.UnassignedSample{
+		Process: e.Proc.ID, Place: attribute.Place{Stack: id, State: sample.Running, WalkEnd: end, Program: name},
+		At: s.At, StandsFor: e.StandsFor, OfChild: ofChild,
+	})
+	a.Pool.Put(s)
+	e.RawSample = nil
 }
 
 // programOf names an untracked child's program.
 func programOf(p *handover.Program) string {
+	name := p.Name
 	if p.CodeOwner != nil {
-		return orUnknown(p.CodeOwner.Comm)
+		name = p.CodeOwner.Comm
 	}
-	return orUnknown(p.Name)
+	return cmp.Or(name, attribute.UnknownProgram)
 }
-
-func orUnknown(program string) string { return cmp.Or(program, attribute.UnknownProgram) }

@@ -17,7 +17,8 @@ func TestProgramOfUnknownNameHasALabel(t *testing.T) {
 	p := ofPID(4711)
 	for name, want := range map[string]string{"": "[children: ?]", "ls": "[children: ls]"} {
 		s := attribute.Span{
-			Place: attribute.Place{Program: orUnknown(name), State: sample.Running}, Leaf: attribute.ExitedUnseen,
+			Place: attribute.Place{Program: programOf(&handover.Program{Name: name}), State: sample.Running},
+			Leaf:  attribute.ExitedUnseen,
 		}
 		if got := a.out.interval(p, nil, &s).Thread; got != want {
 			t.Errorf("thread of program %q is named %q, want %q", name, got, want)

@@ -24,7 +24,7 @@ type processState struct {
 	managedNames managedNames
 	walked       samplesWalked
 	histories    programHistories
-	history      *programHistory // nil: file unknown
+	history      *programHistory
 
 	untrackedThreads *threadState
 
@@ -50,8 +50,8 @@ func (s *states) process(p *handover.SharedProcess) *processState {
 	}
 	made := &processState{
 		SharedProcess: p, innerPID: p.Target.PID, addressSpace: p.Target.AddressSpaceNumber(), histories: s.histories,
+		history: s.histories.historyOf(p.Target),
 	}
-	made.history = s.histories.historyOf(p.Target)
 	if !p.Ended { // else only the name is requested
 		s.procs[p.ID] = made
 	}
@@ -82,9 +82,8 @@ func (p *processState) renewProgram() {
 	p.Comm = p.Target.Comm
 	p.ResetForProgram()
 	p.walked = samplesWalked{}
-	if p.history = p.histories.historyOf(p.Target); p.history != nil {
-		p.history.applyTo(p.SharedProcess)
-	}
+	p.history = p.histories.historyOf(p.Target)
+	p.history.applyTo(p.SharedProcess)
 	p.waitState.afterExec()
 }
 

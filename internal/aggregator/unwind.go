@@ -85,9 +85,7 @@ func (b *stackBuilder) stackOfThread(th *threadState, s *observe.RawSample) (sam
 	}
 	p.countWalk(s, end, b.walker.OnOtherStack())
 	p.noteStackUse(s, end, &b.walker)
-	if p.history != nil {
-		p.history.noteDeepest(th, s, &b.walker)
-	}
+	p.history.noteDeepest(th, s, &b.walker)
 	id, _ := b.endStack(end)
 	th.Feedback.Walked(p.Target, &b.walker, s, &b.outline)
 	if b.listener.Walked != nil {

@@ -45,13 +45,15 @@ func neverRefreshed(target *loadedcode.Process) *threadState {
 	p := &handover.SharedProcess{Target: target}
 	return &threadState{
 		SharedThread: &handover.SharedThread{Proc: p, Feedback: observe.NewThread(1, 1, nil).Feedback()},
-		proc:         &processState{SharedProcess: p, refreshBudget: refreshBudget{last: math.MaxInt64}},
+		proc: &processState{
+			SharedProcess: p, refreshBudget: refreshBudget{last: math.MaxInt64}, history: &programHistory{},
+		},
 	}
 }
 
 func ofPID(pid int) *processState {
 	target := &loadedcode.Process{Process: &procs.Process{PID: pid}}
-	return &processState{SharedProcess: &handover.SharedProcess{Target: target}}
+	return &processState{SharedProcess: &handover.SharedProcess{Target: target}, history: &programHistory{}}
 }
 
 func BenchmarkUnwind(b *testing.B) {

@@ -243,14 +243,12 @@ func (e *waitExplainer) describeFile(th *threadState, fd int, now int64) string 
 	f, w := &th.file, th.proc.waitState
 	if f.text == "" || f.fd != fd || now-f.at > procCacheLifetime {
 		text := w.files.Link(fd)
-		if text, ok := strings.CutPrefix(text, "anon_inode:"); ok {
-			*f = lastFile{fd, strings.Trim(text, "[]"), now}
-		} else {
-			if peer := w.peers.Of(w.files, text, procmem.Now); peer != "" {
-				text += " " + peer
-			}
-			*f = lastFile{fd, text, now}
+		if kind, ok := strings.CutPrefix(text, "anon_inode:"); ok {
+			text = strings.Trim(kind, "[]")
+		} else if peer := w.peers.Of(w.files, text, procmem.Now); peer != "" {
+			text += " " + peer
 		}
+		*f = lastFile{fd, text, now}
 	}
 	return f.text
 }
