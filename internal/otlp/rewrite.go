@@ -36,6 +36,7 @@ type rewriter struct {
 	source   *source
 	out      *Dictionary
 	newIndex [tableStacks + 1]map[uint64]int64
+	second   bool // writes the second message
 	err      error
 }
 

@@ -3,11 +3,13 @@
 package otlp
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"prywalk/internal/protobuf"
 )
@@ -17,54 +19,59 @@ var ErrSinglePoint = errors.New("a message of one sample cannot be divided")
 
 func errDamaged(what string) error { return fmt.Errorf("not a message of profiles: %s", what) }
 
-// part has the indices of a sample's resource, scope and profile.
-type part struct {
-	resource, scope, profile int
-	sample                   []byte
-}
-
 type source struct {
-	resources []sourceResource
+	resources []*node
+	samples   []*node
 	tables    [tableStacks + 1][][]byte
-	parts     []part
-	size      int // of the samples, bytes
 }
 
-type sourceResource struct {
-	rest   []byte // without scopes
-	scopes []sourceScope
+// node is a resource, scope, profile or sample. Its children are in field 2.
+type node struct {
+	parent   *node
+	fields   []byte // without children
+	children []*node
+	second   bool // of a sample: it goes to the second message
 }
 
-type sourceScope struct {
-	rest     []byte   // without profiles
-	profiles [][]byte // without samples
-}
+const (
+	levelResource = iota
+	levelScope
+	levelProfile
+	levelSample
+)
 
 // Split divides a ProfilesData into two with about half of the samples each; a single sample by its points. Divided
 // profiles get new ids.
 func Split(message []byte) (a, b protobuf.Message, err error) {
 	s, err := decode(message)
+	if err == nil && len(s.samples) == 1 {
+		err = s.splitPoints()
+	}
+	if err == nil && len(s.samples) == 0 {
+		err = ErrSinglePoint
+	}
 	if err != nil {
 		return nil, nil, err
 	}
-	if len(s.parts) == 1 {
-		if err := s.splitPoints(); err != nil {
-			return nil, nil, err
-		}
-	}
-	if len(s.parts) == 0 {
-		return nil, nil, ErrSinglePoint
-	}
-	half, sum := 1, len(s.parts[0].sample)
-	for half < len(s.parts)-1 && sum+len(s.parts[half].sample) <= s.size/2 {
-		sum += len(s.parts[half].sample)
-		half++
-	}
-	if a, err = s.write(s.parts[:half], 'a'); err != nil {
+	s.halve()
+	if a, err = s.write(false); err != nil {
 		return nil, nil, err
 	}
-	b, err = s.write(s.parts[half:], 'b')
+	b, err = s.write(true)
 	return a, b, err
+}
+
+// halve puts the first samples, up to half of all bytes, into the first message. Both get at least one.
+func (s *source) halve() {
+	size := 0
+	for _, n := range s.samples {
+		size += len(n.fields)
+	}
+	sum := 0
+	for i, n := range s.samples {
+		sum += len(n.fields)
+		n.second = i > 0 && (sum > size/2 || i == len(s.samples)-1)
+	}
 }
 
 // Points counts the values of a message's samples.
@@ -73,8 +80,8 @@ func Points(message []byte) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, p := range s.parts {
-		values, _, _, err := points(p.sample)
+	for _, p := range s.samples {
+		values, _, _, err := points(p.fields)
 		if err != nil {
 			return 0, err
 		}
@@ -88,7 +95,9 @@ func decode(message []byte) (*source, error) {
 	err := fields(message, func(f protobuf.Field) error {
 		switch f.Number {
 		case 1:
-			return s.resource(f.Body)
+			r, err := s.node(f.Body, nil, levelResource)
+			s.resources = append(s.resources, r)
+			return err
 		case 2:
 			return fields(f.Body, func(e protobuf.Field) error {
 				if e.Number < 1 || e.Number > tableStacks || e.Wire != protobuf.Bytes {
@@ -103,42 +112,28 @@ func decode(message []byte) (*source, error) {
 	return s, err
 }
 
-func (s *source) resource(m []byte) error {
-	var r sourceResource
+func (s *source) node(m []byte, parent *node, level int) (*node, error) {
+	n := &node{parent: parent}
+	if level == levelSample {
+		n.fields = m
+		s.samples = append(s.samples, n)
+		return n, nil
+	}
 	err := fields(m, func(f protobuf.Field) error {
 		if f.Number != 2 {
-			r.rest = append(r.rest, f.Raw...)
+			n.fields = append(n.fields, f.Raw...)
 			return nil
 		}
-		var scope sourceScope
-		err := fields(f.Body, func(f protobuf.Field) error {
-			if f.Number != 2 {
-				scope.rest = append(scope.rest, f.Raw...)
-				return nil
-			}
-			var rest []byte
-			err := fields(f.Body, func(f protobuf.Field) error {
-				if f.Number != 2 {
-					rest = append(rest, f.Raw...)
-					return nil
-				}
-				s.parts = append(s.parts, part{len(s.resources), len(r.scopes), len(scope.profiles), f.Body})
-				s.size += len(f.Body)
-				return nil
-			})
-			scope.profiles = append(scope.profiles, rest)
-			return err
-		})
-		r.scopes = append(r.scopes, scope)
+		child, err := s.node(f.Body, n, level+1)
+		n.children = append(n.children, child)
 		return err
 	})
-	s.resources = append(s.resources, r)
-	return err
+	return n, err
 }
 
 func (s *source) splitPoints() error {
-	one := s.parts[0]
-	values, times, rest, err := points(one.sample)
+	one := s.samples[0]
+	values, times, rest, err := points(one.fields)
 	if err != nil {
 		return err
 	}
@@ -153,9 +148,8 @@ func (s *source) splitPoints() error {
 		first.Fixeds(5, times[:half])
 		second.Fixeds(5, times[half:])
 	}
-	s.parts = []part{one, one}
-	s.parts[0].sample, s.parts[1].sample = first, second
-	s.size = len(first) + len(second)
+	s.samples = []*node{{parent: one.parent, fields: first}, {parent: one.parent, fields: second}}
+	one.parent.children = s.samples
 	return nil
 }
 
@@ -179,34 +173,40 @@ func points(sample []byte) (values []int64, times []uint64, rest []byte, err err
 	return values, times, rest, err
 }
 
-func (s *source) write(parts []part, half byte) (m protobuf.Message, err error) {
-	w := &rewriter{source: s, out: NewDictionary(nil)}
-	for len(parts) > 0 {
-		r := parts[0].resource
-		resource := s.resources[r]
-		out := slices.Clone(protobuf.Message(resource.rest))
-		for len(parts) > 0 && parts[0].resource == r {
-			sc := parts[0].scope
-			scope := slices.Clone(protobuf.Message(resource.scopes[sc].rest))
-			for len(parts) > 0 && parts[0].resource == r && parts[0].scope == sc {
-				n := 0
-				for n < len(parts) && parts[n].resource == r && parts[n].scope == sc && parts[n].profile == parts[0].profile {
-					n++
-				}
-				scope.Bytes(2, w.profile(resource.scopes[sc].profiles[parts[0].profile], parts[:n], half))
-				parts = parts[n:]
-			}
-			out.Bytes(2, scope)
+func (s *source) write(second bool) (m protobuf.Message, err error) {
+	w := &rewriter{source: s, out: NewDictionary(nil), second: second}
+	for _, r := range s.resources {
+		if out := w.node(r, levelResource); out != nil {
+			m.Bytes(1, out)
 		}
-		m.Bytes(1, out)
 	}
 	m.Bytes(2, w.out.Message())
 	return m, w.err
 }
 
-func (w *rewriter) profile(rest []byte, parts []part, half byte) (m protobuf.Message) {
-	var id []byte
-	var others protobuf.Message
+// node returns nil if the message gets no sample of it.
+func (w *rewriter) node(n *node, level int) (m protobuf.Message) {
+	for _, child := range n.children {
+		if level == levelProfile {
+			if child.second == w.second {
+				m.Bytes(2, w.message(child.fields, sampleRefs))
+			}
+		} else if out := w.node(child, level+1); out != nil {
+			m.Bytes(2, out)
+		}
+	}
+	switch {
+	case m == nil:
+		return nil
+	case level == levelProfile:
+		return append(m, w.profileFields(n.fields)...)
+	}
+	return append(m, n.fields...)
+}
+
+// profileFields gives the profile a new id, another one in each message.
+func (w *rewriter) profileFields(rest []byte) (m protobuf.Message) {
+	var others, id []byte
 	w.check(fields(rest, func(f protobuf.Field) error {
 		if f.Number == 7 {
 			id = f.Body
@@ -216,11 +216,8 @@ func (w *rewriter) profile(rest []byte, parts []part, half byte) (m protobuf.Mes
 		return nil
 	}))
 	m = w.message(others, profileRefs)
-	for _, p := range parts {
-		m.Bytes(2, w.message(p.sample, sampleRefs))
-	}
 	if len(id) > 0 {
-		sum := sha256.Sum256(append(append([]byte(nil), id...), half))
+		sum := sha256.Sum256(strconv.AppendBool(bytes.Clone(id), w.second))
 		m.Bytes(7, sum[:16])
 	}
 	return m

@@ -68,9 +68,9 @@ func sums(t *testing.T, m []byte) map[string]int64 {
 		return l
 	}
 	out := map[string]int64{}
-	for _, p := range s.parts {
-		key := string(s.resources[p.resource].rest)
-		for _, l := range list(s.tables[tableStacks][number(p.sample, 1)], 1) {
+	for _, p := range s.samples {
+		key := string(p.parent.parent.parent.fields)
+		for _, l := range list(s.tables[tableStacks][number(p.fields, 1)], 1) {
 			_ = fields(s.tables[tableLocations][l], func(f protobuf.Field) error {
 				if f.Number == 3 {
 					key += " " + text(number(s.tables[tableFunctions][number(f.Body, 1)], 1))
@@ -78,10 +78,10 @@ func sums(t *testing.T, m []byte) map[string]int64 {
 				return nil
 			})
 		}
-		for _, a := range list(p.sample, 2) {
+		for _, a := range list(p.fields, 2) {
 			key += " " + text(number(s.tables[tableAttributes][a], 1))
 		}
-		values, times, _, err := points(p.sample)
+		values, times, _, err := points(p.fields)
 		if err != nil || len(values) != len(times) {
 			t.Fatalf("%d values, %d times, %v", len(values), len(times), err)
 		}
@@ -141,7 +141,7 @@ func TestDividedProfilesHaveIdsOfTheirOwn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_ = fields(s.resources[0].scopes[0].profiles[0], func(f protobuf.Field) error {
+		_ = fields(s.resources[0].children[0].children[0].fields, func(f protobuf.Field) error {
 			if f.Number == 7 {
 				if seen[string(f.Body)] || len(f.Body) != 16 {
 					t.Errorf("id %x", f.Body)
