@@ -3,10 +3,12 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"os"
@@ -90,6 +92,30 @@ func (c parcaClient) send(ctx context.Context, body []byte) (reply, *failure) {
 	return c.client.send(ctx, m)
 }
 
+// poster sends compressed bodies to a URL.
+type poster struct {
+	http *http.Client
+	url  string
+}
+
+// post returns the reply, with at most maxReply bytes of its body.
+func (p *poster) post(ctx context.Context, body []byte, header map[string]string) (*http.Response, []byte, *failure) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, p.url, bytes.NewReader(body))
+	if err != nil {
+		return nil, nil, &failure{kind: refused, err: err}
+	}
+	for key, value := range header {
+		r.Header.Set(key, value)
+	}
+	answer, err := p.http.Do(r)
+	if err != nil {
+		return nil, nil, &failure{kind: retryable, err: err}
+	}
+	defer answer.Body.Close()
+	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxReply)) // the status decides, and is missing if that failed
+	return answer, text, nil
+}
+
 type otlpSignal struct {
 	procedure string // of gRPC
 	path      string // of HTTP, relative to the endpoint
@@ -116,7 +142,7 @@ func newClient(to Receiver, signal otlpSignal) (client, error) {
 	}
 	switch to.Protocol {
 	case GRPC:
-		return &grpcClient{c, strings.TrimSuffix(u.String(), "/") + signal.procedure}, nil
+		return grpcClient{poster{c, strings.TrimSuffix(u.String(), "/") + signal.procedure}}, nil
 	case HTTP:
 		return newHTTP(c, u, signal), nil
 	}

@@ -3,13 +3,11 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -40,30 +38,20 @@ const (
 // prefixSize is that of the compression flag and the length (Length-Prefixed-Message in gRPC's PROTOCOL-HTTP2.md).
 const prefixSize = 5
 
-type grpcClient struct {
-	http *http.Client
-	url  string
-}
+type grpcClient struct{ poster }
 
-func (c *grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(grpcFrame(gzipCompress(body))))
-	if err != nil {
-		return reply{}, &failure{kind: refused, err: err}
+func (c grpcClient) send(ctx context.Context, body []byte) (reply, *failure) {
+	header := map[string]string{
+		"Content-Type": "application/grpc+proto", "Te": "trailers", "Grpc-Encoding": "gzip", "Grpc-Accept-Encoding": "gzip",
 	}
-	r.Header.Set("Content-Type", "application/grpc+proto")
-	r.Header.Set("Te", "trailers")
-	r.Header.Set("Grpc-Encoding", "gzip")
-	r.Header.Set("Grpc-Accept-Encoding", "gzip")
 	if deadline, ok := ctx.Deadline(); ok {
-		r.Header.Set("Grpc-Timeout", strconv.FormatInt(max(time.Until(deadline).Milliseconds(), 1), 10)+"m")
+		header["Grpc-Timeout"] = strconv.FormatInt(max(time.Until(deadline).Milliseconds(), 1), 10) + "m"
 	}
-	answer, err := c.http.Do(r)
-	if err != nil {
-		return reply{}, &failure{kind: retryable, err: err}
-	}
-	defer answer.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxReply)) // without trailers the status is missing
-	if answer.StatusCode != http.StatusOK {
+	answer, text, f := c.post(ctx, grpcFrame(gzipCompress(body)), header)
+	switch {
+	case f != nil:
+		return reply{}, f
+	case answer.StatusCode != http.StatusOK:
 		return reply{}, httpFailure(answer, text)
 	}
 	if f := grpcFailure(answer); f != nil {

@@ -3,10 +3,8 @@
 package agent
 
 import (
-	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -20,13 +18,10 @@ const profilesPath = "v1development/profiles"
 
 const maxReply = 1 << 16
 
-type httpClient struct {
-	http *http.Client
-	url  string
-}
+type httpClient struct{ poster }
 
 // newHTTP replaces the profiles' path in the endpoint by other signals' paths.
-func newHTTP(c *http.Client, u *url.URL, signal otlpSignal) *httpClient {
+func newHTTP(c *http.Client, u *url.URL, signal otlpSignal) httpClient {
 	switch base, whole := strings.CutSuffix(u.Path, "/"+profilesPath); {
 	case whole:
 		root := *u
@@ -35,22 +30,16 @@ func newHTTP(c *http.Client, u *url.URL, signal otlpSignal) *httpClient {
 	case signal != profileSignal || !strings.HasSuffix(u.Path, "/profiles"):
 		u = u.JoinPath(signal.path)
 	}
-	return &httpClient{c, u.String()}
+	return httpClient{poster{c, u.String()}}
 }
 
-func (c *httpClient) send(ctx context.Context, body []byte) (reply, *failure) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, c.url, bytes.NewReader(gzipCompress(body)))
-	if err != nil {
-		return reply{}, &failure{kind: refused, err: err}
+func (c httpClient) send(ctx context.Context, body []byte) (reply, *failure) {
+	answer, text, f := c.post(ctx, gzipCompress(body), map[string]string{
+		"Content-Type": "application/x-protobuf", "Content-Encoding": "gzip",
+	})
+	if f != nil {
+		return reply{}, f
 	}
-	r.Header.Set("Content-Type", "application/x-protobuf")
-	r.Header.Set("Content-Encoding", "gzip")
-	answer, err := c.http.Do(r)
-	if err != nil {
-		return reply{}, &failure{kind: retryable, err: err}
-	}
-	defer answer.Body.Close()
-	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxReply)) // the status decides
 	if answer.StatusCode/100 != 2 {
 		return reply{}, httpFailure(answer, text)
 	}

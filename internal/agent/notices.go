@@ -19,7 +19,8 @@ import (
 	"prywalk/internal/printable"
 )
 
-// notices logs each condition once while it lasts, and counts losses. Not for concurrent use.
+// notices logs each condition once while it lasts, a message that is too large and a file that is unreadable once in
+// all. It counts losses. Not for concurrent use.
 type notices struct {
 	metrics  *Metrics
 	receiver string
@@ -141,11 +142,12 @@ func (n *notices) limitLowered(size, limit int) {
 
 var errToken = errors.New("--bearer-token")
 
+// redacted hides the password; in what is no URL, all up to the host.
 func redacted(endpoint string) string {
 	if u, err := url.Parse(endpoint); err == nil {
 		return u.Redacted()
 	}
-	return endpoint
+	return endpoint[strings.LastIndexByte(endpoint, '@')+1:]
 }
 
 // cause drops the URL, which log lines contain already.

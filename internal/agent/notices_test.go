@@ -296,3 +296,10 @@ func TestUnusableSpoolsAreRefusedWithTheRemedy(t *testing.T) {
 		}
 	}
 }
+
+func TestAnEndpointThatIsNoURLIsShownWithoutItsPassword(t *testing.T) {
+	_, err := newClient(Receiver{Endpoint: "http://user:secret@host:port"}, profileSignal)
+	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "host:port") {
+		t.Errorf("error %v, want one with the host and without the password", err)
+	}
+}

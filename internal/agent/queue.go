@@ -2,7 +2,10 @@
 
 package agent
 
-import "errors"
+import (
+	"errors"
+	"slices"
+)
 
 const maxWaitingBytes = 8 << 20
 
@@ -54,9 +57,7 @@ func (q *queue) append(m message, unreachable bool) {
 
 func (q *queue) drop(i int) {
 	q.size -= len(q.memory[i].compressed)
-	copy(q.memory[1:i+1], q.memory[:i])
-	q.memory[0] = message{}
-	q.memory = q.memory[1:]
+	q.memory = slices.Delete(q.memory, i, i+1)
 }
 
 func (q *queue) toSpool(m message) bool {

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -182,8 +183,7 @@ func (s *spool) moveFirstToEnd() { s.files = append(s.files[1:], s.files[0]) }
 
 func (s *spool) remove(i int) {
 	s.delete(&s.files[i])
-	copy(s.files[1:i+1], s.files[:i])
-	s.files = s.files[1:]
+	s.files = slices.Delete(s.files, i, i+1)
 }
 
 func (s *spool) delete(f *spoolFile) {
