@@ -14,10 +14,7 @@ type Frame struct {
 
 // LookupPC returns the address to name: PC, or one within the call before it.
 func (f *Frame) LookupPC(arch Arch) Addr {
-	if f.AfterCall {
-		return f.PC - arch.CallLen()
-	}
-	return f.PC
+	return Query{PC: f.PC, AfterCall: f.AfterCall}.LookupPC(arch)
 }
 
 // StopReason is why a walk ended.

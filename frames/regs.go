@@ -37,11 +37,10 @@ func (r *Regs) Set(reg uint8, v uint64) {
 func (r *Regs) SP() Addr { return r.Val[r.Arch.SP()%NumRegs] }
 
 func (r *Regs) fp() Addr {
-	v, ok := r.Get(r.Arch.info().fp)
-	if !ok {
-		return 0
+	if v, ok := r.Get(r.Arch.info().fp); ok {
+		return v
 	}
-	return v
+	return 0
 }
 
 // callerRegs are a caller's registers by the few that differ from its callee's.

@@ -64,8 +64,8 @@ func (row *Row) MarkRestored(arch Arch, kept uint32) {
 
 // Expr computes a value: a DWARF expression, or a source's code.
 type Expr interface {
-	// Eval returns false if there is no value. cfa is pushed first (DWARF 5 §6.4.2.2); it is 0 for an expression of the
-	// CFA.
+	// Eval returns false if there is no value. A register's expression begins with cfa on its stack (DWARF 5 §6.4.2.3);
+	// cfa is 0 for an expression of the CFA.
 	Eval(regs *Regs, mem Memory, cfa uint64) (uint64, bool)
 }
 
@@ -158,13 +158,9 @@ func (row *Row) packRA(info *archInfo, r *Rule) bool {
 		r.Flags |= FlagRAInLR
 		return true
 	case RuleOffset:
-		for i, reg := range info.compact {
-			if reg == info.ra {
-				units, ok := SavedUnits(row.RA.Off)
-				r.Saved[i] = units
-				return ok
-			}
-		}
+		units, ok := SavedUnits(row.RA.Off)
+		r.Saved[slices.Index(info.compact[:], info.ra)] = units
+		return ok
 	}
 	return false
 }

@@ -2,7 +2,11 @@
 
 package frames
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
 
 // Space has a process's modules, and caches their rules, for one goroutine at a time.
 type Space struct {
@@ -20,15 +24,7 @@ func NewSpace(arch Arch) *Space { return &Space{Arch: arch} }
 // beyond its end none.
 func (s *Space) SetModules(mods []*Module) {
 	s.modules = slices.Clone(mods)
-	slices.SortStableFunc(s.modules, func(a, b *Module) int {
-		switch {
-		case a.Start < b.Start:
-			return -1
-		case a.Start > b.Start:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(s.modules, func(a, b *Module) int { return cmp.Compare(a.Start, b.Start) })
 	s.bounds = s.bounds[:0]
 	for _, m := range s.modules {
 		s.bounds = append(s.bounds, bounds{m.Start, m.End})
@@ -49,17 +45,9 @@ func (s *Space) Forget() {
 
 // ModuleAt returns the module that has pc, or nil.
 func (s *Space) ModuleAt(pc Addr) *Module {
-	lo, hi := 0, len(s.bounds)
-	for lo < hi {
-		mid := int(uint(lo+hi) >> 1)
-		if s.bounds[mid].start <= pc {
-			lo = mid + 1
-		} else {
-			hi = mid
-		}
-	}
-	if lo == 0 || pc >= s.bounds[lo-1].end {
+	i := sort.Search(len(s.bounds), func(i int) bool { return s.bounds[i].start > pc })
+	if i == 0 || pc >= s.bounds[i-1].end {
 		return nil
 	}
-	return s.modules[lo-1]
+	return s.modules[i-1]
 }

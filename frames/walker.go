@@ -79,11 +79,12 @@ func (w *Walker) KernelOnly() bool {
 
 // Frame returns the current frame.
 func (w *Walker) Frame() Frame {
-	f := Frame{PC: w.regs.PC, SP: w.regs.SP(), Module: w.rule.mod, Method: w.method, AfterCall: w.isAfterCall()}
-	if !w.knowsSP() {
-		f.SP = 0
+	f := Frame{
+		PC: w.regs.PC, FP: w.regs.fp(), Module: w.rule.mod, Method: w.method, AfterCall: w.isAfterCall(),
 	}
-	f.FP = w.regs.fp()
+	if w.knowsSP() {
+		f.SP = w.regs.SP()
+	}
 	return f
 }
 
