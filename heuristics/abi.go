@@ -2,7 +2,11 @@
 
 package heuristics
 
-import "prywalk/frames"
+import (
+	"slices"
+
+	"prywalk/frames"
+)
 
 type flowKind uint8
 
@@ -62,15 +66,10 @@ var abis = map[frames.Arch]*abi{frames.X86_64: &abiX86, frames.AArch64: &abiAArc
 
 func (abi *abi) cfaAtEntry() value { return startValue(abi.sp).plus(abi.entry) }
 
-func (abi *abi) framesAt(st *symbolicState, fp value) bool {
+func (abi *abi) isFrameAt(st *symbolicState, fp value) bool {
 	return abi.isFrame(fp, st.load(fp), st.load(fp.plus(8)))
 }
 
 func (abi *abi) isCalleeSaved(reg uint8) bool {
-	for _, r := range abi.calleeSaved {
-		if r == reg {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(abi.calleeSaved, reg)
 }

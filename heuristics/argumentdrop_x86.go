@@ -56,7 +56,7 @@ func (p *patterns) argumentDrop(q frames.Query) (frames.Rule, *frames.Row, bool)
 // pushedBeforeReturnX86 decodes push and ret; false for rsp and rbp. reg is a DWARF number.
 func pushedBeforeReturnX86(code []byte) (reg uint8, ok bool) {
 	i, ok := x86.Decode(code)
-	push := ok && !i.VEX && i.Map == x86.MapOne && i.Op&^7 == 0x50 && i.Prefix == 0
+	push := ok && i.Map == x86.MapOne && i.Op&^7 == 0x50 && i.Prefix == 0
 	if !push || i.OpcodeReg() == hwSP || i.OpcodeReg() == hwBP {
 		return 0, false
 	}
@@ -76,7 +76,7 @@ func (p *patterns) behindDropX86(pc uint64) bool {
 // decodeDropX86 decodes lea rsp, [rsp+r*s+d] and add rsp, r.
 func decodeDropX86(code []byte) (d argDropX86, size int) {
 	i, ok := x86.Decode(code)
-	if !ok || i.VEX || i.Map != x86.MapOne || !i.W || i.Prefix != 0 || code[0]>>4 != 4 { // REX.W is the only prefix
+	if !ok || i.Map != x86.MapOne || !i.W || i.Prefix != 0 || code[0]>>4 != 4 { // REX.W is the only prefix
 		return d, 0
 	}
 	switch {

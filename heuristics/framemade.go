@@ -49,7 +49,7 @@ func (p *patterns) makesCallersFrame(pc uint64) bool {
 			return false
 		}
 		if fp := st.regs[abi.fp]; fp.isRelativeTo(abi.sp) {
-			return fp == st.regs[abi.sp] && abi.framesAt(st, fp)
+			return fp == st.regs[abi.sp] && abi.isFrameAt(st, fp)
 		}
 	}
 	return false

@@ -189,7 +189,7 @@ func stepImmediateA64(st *symbolicState, w a64) {
 	case w.is(0x1f000000, 0x11000000):
 		putA64(st, w.rd(), value{}) // 32 bits
 	case w.is(0x7f800000, 0x52800000): // movz
-		stepMoveWideA64(st, w)
+		putA64(st, w.rd(), wideA64(w))
 	case w.is(0x1f800000, 0x12000000) && !w.is(0x60000000, 0x60000000):
 		putSP(st, w.rd(), value{}) // and, orr, eor: may align the stack pointer
 	case w.is(0xff800000, 0xf2800000): // movk
@@ -219,23 +219,22 @@ func stepAddImmA64(st *symbolicState, w a64) {
 	}
 }
 
-func stepMoveWideA64(st *symbolicState, w a64) {
-	n := int64(uint32(w)>>5&0xffff) << (16 * w.field(21, 2))
-	v := value{kind: constant, off: int32(n)}
-	if n > 1<<30 || n < 0 {
-		v = value{}
+func (w a64) wideShift() uint8 { return 16 * w.field(21, 2) }
+
+// wideA64 returns the immediate of movz and movk; unknown beyond 2³⁰.
+func wideA64(w a64) value {
+	n := uint64(uint32(w)>>5&0xffff) << w.wideShift()
+	if n > 1<<30 {
+		return value{}
 	}
-	putA64(st, w.rd(), v)
+	return value{kind: constant, off: int32(n)}
 }
 
 func stepMovkA64(st *symbolicState, w a64) {
 	v := st.regs[w.rd()]
-	n := int64(uint32(w)>>5&0xffff) << (16 * w.field(21, 2))
-	if v.kind != constant || n > 1<<30 || n < 0 {
-		v = value{}
-	}
-	v.off |= int32(n)
-	if v.kind == unknown {
+	if n := wideA64(w); v.kind == constant && n.kind == constant {
+		v.off = v.off&^(0xffff<<w.wideShift()) | n.off
+	} else {
 		v = value{}
 	}
 	putA64(st, w.rd(), v)

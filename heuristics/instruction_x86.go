@@ -59,8 +59,8 @@ func afterPushX86(in *interpreter, pc uint64) bool {
 }
 
 func stepX86(st *symbolicState, code []byte, f *flow) {
-	var i x86.Inst
-	if !x86.DecodeInto(code, &i) {
+	i, ok := x86.Decode(code)
+	if !ok {
 		*f = flow{kind: flowEnd, toReg: noReg}
 		return
 	}

@@ -214,7 +214,7 @@ func (p *prologue) finding(abi *abi, spOnly bool) (f finding, ok bool) {
 // cfaRegister chooses the frame pointer, the stack pointer, else any register (behind a call: callee-saved).
 func (p *prologue) cfaRegister(abi *abi, spOnly bool) (reg uint8, ok bool) {
 	st := &p.st
-	if fp := st.regs[abi.fp]; !spOnly && fp.isRelativeTo(abi.sp) && abi.framesAt(st, fp) {
+	if fp := st.regs[abi.fp]; !spOnly && fp.isRelativeTo(abi.sp) && abi.isFrameAt(st, fp) {
 		return abi.fp, true
 	}
 	if st.regs[abi.sp].isRelativeTo(abi.sp) {

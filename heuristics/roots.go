@@ -113,7 +113,7 @@ func (p *patterns) isStackStart(pc uint64) bool {
 			}
 			first = false
 		}
-		if i.Map == x86.MapOne && !i.VEX && i.Op == 0xf4 { // hlt
+		if i.Map == x86.MapOne && i.Op == 0xf4 { // hlt
 			return true
 		}
 		pc += uint64(i.Size)
@@ -122,7 +122,7 @@ func (p *patterns) isStackStart(pc uint64) bool {
 }
 
 func clearsBPX86(i *x86.Inst) bool {
-	return i.Map == x86.MapOne && !i.VEX && (i.Op == 0x31 || i.Op == 0x33) && i.Mod == 3 && i.RM == hwBP && i.Reg == hwBP
+	return i.Map == x86.MapOne && (i.Op == 0x31 || i.Op == 0x33) && i.Mod == 3 && i.RM == hwBP && i.Reg == hwBP
 }
 
 func setsSPFromSavedX86(i *x86.Inst) bool {
@@ -130,7 +130,7 @@ func setsSPFromSavedX86(i *x86.Inst) bool {
 	if i.Op == 0x8b {
 		from, to = to, from
 	}
-	return i.Map == x86.MapOne && !i.VEX && (i.Op == 0x89 || i.Op == 0x8b) && i.Mod == 3 && i.W && to == hwSP &&
+	return i.Map == x86.MapOne && (i.Op == 0x89 || i.Op == 0x8b) && i.Mod == 3 && i.W && to == hwSP &&
 		(from == hwBX || from >= 12 && from < 16)
 }
 

@@ -42,7 +42,7 @@ func (s *traitSearch) follow(f *flow) bool {
 		s.noteIndirectJump()
 	}
 	fp := st.regs[abi.fp]
-	s.makesFrame = s.makesFrame || in.steps <= frameSteps && fp.isRelativeTo(abi.sp) && abi.framesAt(st, fp)
+	s.makesFrame = s.makesFrame || in.steps <= frameSteps && fp.isRelativeTo(abi.sp) && abi.isFrameAt(st, fp)
 	s.unlikeFunction = s.unlikeFunction ||
 		!in.src.opt.JIT && (st.readCalleeSaved || !st.callsAlignedTo(int32(abi.entry)))
 	return in.goOn(f)

@@ -87,3 +87,19 @@ func TestStoreOfTwoHalvesKeepsTheWordAboveThem(t *testing.T) {
 		t.Errorf("the word of x19 is %+v", got)
 	}
 }
+
+func TestMovkReplacesSixteenBits(t *testing.T) {
+	var st symbolicState
+	var f flow
+	st.reset(&abiAArch64, 0, everywhere)
+	for _, w := range []uint32{
+		0xd28002a8, // mov x8, #21
+		0xf2800148, // movk x8, #10
+		0xf2a00028, // movk x8, #1, lsl #16
+	} {
+		stepA64(&st, binary.LittleEndian.AppendUint32(nil, w), &f)
+	}
+	if got := st.regs[8]; got != (value{kind: constant, off: 1<<16 | 10}) {
+		t.Errorf("x8 is %+v", got)
+	}
+}

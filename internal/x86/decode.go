@@ -19,7 +19,7 @@ const (
 
 // The opcode maps.
 const (
-	MapOne = iota
+	MapOne = iota // never with VEX
 	Map0F
 	Map38
 	Map3A
@@ -84,12 +84,6 @@ func Decode(b []byte) (Inst, bool) {
 	d.operands(layout)
 	d.i.Size = uint8(d.pos)
 	return d.i, !d.bad
-}
-
-// DecodeInto is Decode into i.
-func DecodeInto(b []byte, i *Inst) (ok bool) {
-	*i, ok = Decode(b)
-	return ok
 }
 
 func (d *decoder) byte() byte {
@@ -331,10 +325,17 @@ func (d *decoder) operands(layout byte) {
 	case 'e':
 		d.i.Imm = d.number(2)&0xffff | d.number(1)<<16
 	case 'o':
-		d.number(8 - 4*int(d.i.Prefix&Prefix67/Prefix67))
+		d.number(d.addrSize())
 	case 'G':
 		d.immGroup()
 	}
+}
+
+func (d *decoder) addrSize() int {
+	if d.i.Prefix&Prefix67 != 0 {
+		return 4
+	}
+	return 8
 }
 
 func (d *decoder) immSize() int {
@@ -357,11 +358,11 @@ func (d *decoder) immGroup() {
 	if d.i.Reg&7 > 1 {
 		return
 	}
-	if d.i.Op&1 == 0 {
-		d.i.Imm = d.number(1)
-	} else {
-		d.i.Imm = d.number(d.immSize())
+	n := 1
+	if d.i.Op&1 != 0 {
+		n = d.immSize()
 	}
+	d.i.Imm = d.number(n)
 }
 
 func (d *decoder) modRM() {
