@@ -92,14 +92,14 @@ func LibraryRemedy(file, again string) string {
 }
 
 func libraryRemedy(file string) string {
-	library := strings.Contains(path.Base(file), ".so")
+	python := pythonPackage.MatchString(file)
 	switch {
 	case !strings.HasPrefix(file, "/") || IsFromDistribution(file):
 		return "install its debug symbols (its package's -dbgsym or -debuginfo) and AGAIN"
-	case library && pythonPackage.MatchString(file):
+	case python && strings.Contains(path.Base(file), ".so"):
 		return "build its Python package from source with debug symbols, as wheels have none (pip install --no-binary), " +
 			"and AGAIN"
-	case pythonPackage.MatchString(file) || packagedProgram.MatchString(file):
+	case python || packagedProgram.MatchString(file):
 		return packagedRemedy
 	}
 	return "if you build it, record it and give the file before strip, or its debug file, of the same build: " +
@@ -124,6 +124,6 @@ func IsAddressName(name, module string) bool {
 var (
 	distributionFile = regexp.MustCompile(`^(/usr)?/(bin|sbin|lib|lib32|lib64|libexec|games|share)/`)
 	pythonPackage    = regexp.MustCompile(`/(site|dist)-packages/`)
-	packagedProgram  = regexp.MustCompile(`/(node_modules|[^/]*venv[^/]*/bin|\.local/bin|site-packages|` +
+	packagedProgram  = regexp.MustCompile(`/(node_modules|[^/]*venv[^/]*/bin|\.local/bin|` +
 		`[^/]*conda[^/]*(/envs/[^/]+)?/bin|virtualenvs/[^/]+/bin|pipx/.*/bin)/`)
 )

@@ -114,9 +114,11 @@ func (p *Program) ofLibraries(libraries, byAddress []string) (notes []string) {
 			continue
 		}
 		what := ": functions without symbols"
-		if p.OneRow {
-			what = " (unnamed): all functions of " +
-				map[bool]string{true: "that file", false: "each file"}[len(of[r]) == 1] + " without symbols, as one row"
+		switch {
+		case p.OneRow && len(of[r]) == 1:
+			what = " (unnamed): all functions of that file without symbols, as one row"
+		case p.OneRow:
+			what = " (unnamed): all functions of each file without symbols, as one row"
 		}
 		notes = append(notes, fmt.Sprintf("%s%s. To get names: %s.", "["+strings.Join(of[r], "], [")+"]", what, r))
 	}

@@ -2,8 +2,8 @@
 
 // Package x86 decodes x86-64 instructions as far as unwinding needs: length, opcode and operands.
 //
-// golang.org/x/arch's decoder takes five to eight times as long (BenchmarkDecode), allocates for some operands and misreads
-// newer instructions (VEX, EVEX, APX). Tests compare the lengths.
+// golang.org/x/arch's decoder takes five to eight times as long (BenchmarkDecode), allocates for some operands and
+// misreads newer instructions (VEX, EVEX, APX). Tests compare the lengths.
 //
 //	prefixes │ REX, VEX or EVEX │ opcode (map) │ ModRM │ SIB │ displacement │ immediate
 //

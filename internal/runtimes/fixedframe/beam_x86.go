@@ -33,7 +33,7 @@ const (
 	beamEntry    = 64 // bytes
 	maxBeamWords = 8
 	maxBeamFrame = 1 << 20
-	maxBeamTries = 64 // per module
+	maxBeamTries = 64 // searches of a module
 )
 
 func newBeam(p *process) *FrameRules {

@@ -10,6 +10,6 @@
 //
 // # Invariants
 //
-// A return address must follow a call, where known of the entry; else the walk ends. Tables and chains are bounded, and
-// claimed sizes cause no allocation.
+// A return address must follow a call, where known of the entry; else the walk ends. Tables, chains and allocations
+// by claimed sizes are bounded.
 package fixedframe

@@ -65,7 +65,7 @@ func (l *luaJIT) fileRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		r, ok := l.partial(pc)
 		return r, nil, ok
 	case pc == e.interp:
-		return l.exitRow(frames.X86RSP, l.jloopPushed), nil, true
+		return l.exitRow(frames.X86RSP, luaJLoopPushed), nil, true
 	case pc == e.callReturn:
 		return e.exit.Rule(q)
 	}
@@ -95,7 +95,7 @@ func (l *luaJIT) proveExit(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa,
 		return 0, 0, false
 	}
 	for _, spill := range l.spills {
-		frame := top + uint64(spill+l.jloopPushed)
+		frame := top + uint64(spill+luaJLoopPushed)
 		if v, _ := mem.Word(frame + luaSaveL); v != state || !l.isFrame(mem, frame) {
 			continue
 		}

@@ -4,6 +4,7 @@ package fixedframe
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"slices"
 	"sort"
@@ -24,7 +25,6 @@ type luaJIT struct {
 	cframeSize       int64 // with return address
 	traceArrayOffset int64 // in the dispatch table
 	mcodeOffset      int64 // of the code address in a GCtrace
-	jloopPushed      int64 // bytes
 	vms              []*luaVM
 	spills           []int64 // of known traces, sorted
 	exits            luaExits
@@ -64,7 +64,11 @@ var (
 	luaJumpToTrace = []byte{0x48, 0x83, 0xec, 0x10, 0x4c, 0x89, 0x64, 0x24, 0x10, 0x4c, 0x89, 0x6c, 0x24, 0x08, 0xff, 0xe0}
 )
 
-const luaJLoop = 80
+// In bytes.
+const (
+	luaJLoop       = 80
+	luaJLoopPushed = 16
+)
 
 func newLuaJIT(p *process) *FrameRules {
 	l := readLuaJIT(p)
@@ -136,12 +140,11 @@ func (l *luaJIT) readJLoop(code []byte) {
 	if len(code) < luaJLoop || !bytes.HasPrefix(code[7:], luaLoadTraceCode) {
 		return
 	}
-	if i := bytes.Index(code[:luaJLoop], luaJumpToTrace); i < 0 {
+	if !bytes.Contains(code[:luaJLoop], luaJumpToTrace) {
 		return
 	}
 	l.traceArrayOffset = int64(int32(binary.LittleEndian.Uint32(code[3:])))
 	l.mcodeOffset = int64(int8(code[14]))
-	l.jloopPushed = 16
 }
 
 func (l *luaJIT) forget() {
@@ -177,7 +180,7 @@ func (l *luaJIT) frameOf(sp uint64, mem frames.Memory, pc uint64) (cfa, unread u
 	if !ok {
 		return 0, 0, false
 	}
-	frame := sp + uint64(t.spill+l.jloopPushed)
+	frame := sp + uint64(t.spill+luaJLoopPushed)
 	cfa = frame + uint64(l.cframeSize)
 	if _, readable := mem.Word(cfa - 8); !readable {
 		return 0, cfa - 8, false
@@ -210,8 +213,7 @@ func (l *luaJIT) traceAt(pc uint64) (luaTrace, bool) {
 
 // learn reads a dispatch table's traces, and reports whether they changed.
 func (l *luaJIT) learn(dispatch uint64) bool {
-	i := slices.IndexFunc(l.vms, func(vm *luaVM) bool { return vm.dispatch == dispatch })
-	if i >= 0 {
+	if i := slices.IndexFunc(l.vms, func(vm *luaVM) bool { return vm.dispatch == dispatch }); i >= 0 {
 		return l.read(l.vms[i])
 	}
 	vm := &luaVM{dispatch: dispatch}
@@ -248,12 +250,7 @@ func (l *luaJIT) read(vm *luaVM) bool {
 			}
 		}
 	}
-	slices.SortFunc(vm.traces, func(a, b luaTrace) int {
-		if a.start < b.start {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(vm.traces, func(a, b luaTrace) int { return cmp.Compare(a.start, b.start) })
 	return true
 }
 

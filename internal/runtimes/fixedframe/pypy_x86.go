@@ -24,10 +24,8 @@ type pypy struct {
 var pypySaved = map[uint8]int64{frames.X86RBP: 96, frames.X86RBX: 88, frames.X86R12: 80, frames.X86R13: 72,
 	frames.X86R14: 64, frames.X86R15: 56}
 
-var (
-	// sub rsp, …; mov [rsp + 96], rbp
-	pypyPrologue = []byte{0x48, 0x81, 0xec, pypyFrame, 0, 0, 0, 0x48, 0x89, 0x6c, 0x24, 0x60}
-)
+// sub rsp, …; mov [rsp + 96], rbp
+var pypyPrologue = []byte{0x48, 0x81, 0xec, pypyFrame, 0, 0, 0, 0x48, 0x89, 0x6c, 0x24, 0x60}
 
 var pypyCallR11 = [...]byte{0x41, 0xff, 0xd3}
 

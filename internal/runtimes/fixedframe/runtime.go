@@ -26,11 +26,11 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if lib == nil {
 		return nil, nil
 	}
-	s := &Runtime{lib: lib, kind: kind, rules: New(kind, lib, h)}
-	if s.rules == nil {
+	rules := New(kind, lib, h)
+	if rules == nil {
 		return nil, nil
 	}
-	return s, nil
+	return &Runtime{lib: lib, kind: kind, rules: rules}, nil
 }
 
 // Symbols are the names that [Detect] asks of each module.

@@ -4,6 +4,7 @@ package fixedframe
 
 import (
 	"bytes"
+	"slices"
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
@@ -51,9 +52,10 @@ func (s *sbcl) entryRule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if !q.AfterCall || s.entered == 0 || q.PC+s.lib.Bias != s.entered {
 		return frames.Rule{}, nil, false
 	}
-	r := frames.Rule{Method: frames.MethodHeuristic, Flags: frames.FlagStackSwitch, CFAReg: frames.X86RBP, CFAOff: 16}
-	r.Saved = lispSaved
-	return r, nil, true
+	return frames.Rule{
+		Method: frames.MethodHeuristic, Flags: frames.FlagStackSwitch,
+		CFAReg: frames.X86RBP, CFAOff: 16, Saved: lispSaved,
+	}, nil, true
 }
 
 // findEntry finds push rbp; mov rbp, rsp; push rbx, r12, r13, r14, r15; …; call [rax − 3].
@@ -93,12 +95,8 @@ func (s *sbcl) callerOf(regs *frames.Regs, mem frames.Memory, pc uint64) callerK
 	switch {
 	case bytes.HasPrefix(code, lispPopReturn):
 		return lispEntered
-	case isCall(code):
-		for _, sets := range lispSetsFP {
-			if bytes.HasSuffix(before, sets) {
-				return lispNext
-			}
-		}
+	case isCall(code) && slices.ContainsFunc(lispSetsFP, func(sets []byte) bool { return bytes.HasSuffix(before, sets) }):
+		return lispNext
 	case code[0] == 0xc3 && (before[at-1] == 0x5d || before[at-1] == 0xc9 || bytes.HasSuffix(before, []byte{0xc9, 0xf8})),
 		bytes.HasPrefix(code, lispClearCarry) && before[at-1] == 0xc9:
 		return lispTop
