@@ -81,10 +81,14 @@ func (r *returnSearch) follow(f *flow) bool {
 	case leaves && poppedBP:
 		r.cfa = st.fromSaved(st.regs[hwSP].plus(8))
 		return false
-	case f.kind == flowCall, f.kind == flowJump && f.target <= st.pc:
-		st.hasCallOrLoop = true
 	}
-	return r.in.goOn(f)
+	before, jumps := st.hasCallOrLoop, f.kind == flowJump || f.kind == flowCond
+	st.hasCallOrLoop = before || f.kind == flowCall || jumps && f.target <= st.pc
+	goesOn := r.in.goOn(f)
+	if f.kind == flowCond { // not taken
+		st.hasCallOrLoop = before
+	}
+	return goesOn
 }
 
 // notePopBP notes whether the last instruction is pop rbp, and returns whether the one before was.

@@ -86,6 +86,19 @@ func TestWayToTheReturnGivesTheCFA(t *testing.T) {
 	}
 }
 
+func TestWayBackByABranchIsNotStraight(t *testing.T) {
+	code := []byte{
+		0xc3,       // 0: ret
+		0xff, 0xc9, // 1: dec ecx
+		0x75, 0xfb, // 3: jne 0
+		0xf4, // 5: hlt
+	}
+	got, ok := jitCode(code).ReturnCFA(base+1, base, base+uint64(len(code)))
+	if !ok || got.Off != 8 || got.Straight {
+		t.Errorf("%+v, %v", got, ok)
+	}
+}
+
 func TestNoWayToAReturnGivesNoCFA(t *testing.T) {
 	for name, code := range map[string][]byte{
 		"trap":              {0x51, 0xf4},
