@@ -8,8 +8,9 @@ import (
 	"slices"
 )
 
-// 64 MiB: more than large browsers need.
-const maxIndex = 4 << 20
+// maxEntries bounds the entries of a section that are read one after the other, usable or not. Large browsers have
+// fewer, and the index stays below 64 MiB.
+const maxEntries = 4 << 20
 
 const maxSameStart = 8
 
@@ -46,9 +47,6 @@ func (ix *index) find(t *Table, s *frameSection, pc uint64) []indexEntry {
 func (ix *index) build(t *Table, s *frameSection) {
 	ix.built = true
 	for f := range t.fdesOf(s) {
-		if len(ix.entries) == maxIndex {
-			break
-		}
 		ix.entries = append(ix.entries, indexEntry{f.start, f.off})
 	}
 	slices.SortStableFunc(ix.entries, func(a, b indexEntry) int {
@@ -60,7 +58,8 @@ func (ix *index) build(t *Table, s *frameSection) {
 // fdesOf returns the section's usable FDEs, in file order.
 func (t *Table) fdesOf(s *frameSection) iter.Seq[*fde] {
 	return func(yield func(*fde) bool) {
-		for off, ok := uint64(0), s.present(); ok; {
+		off, ok := uint64(0), s.present()
+		for n := 0; ok && n < maxEntries; n++ {
 			e := s.entryAt(off)
 			if f, usable := t.decodeFDE(s, &e); usable && !yield(&f) {
 				return

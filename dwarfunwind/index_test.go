@@ -3,6 +3,7 @@
 package dwarfunwind
 
 import (
+	"errors"
 	"testing"
 
 	"prywalk/frames"
@@ -32,5 +33,31 @@ func TestTheIndexFindsTheEntryAroundAnAddressAmongThoseOfOneStart(t *testing.T) 
 		if _, _, ok := table.Rule(frames.Query{PC: testStart + testLen}); ok {
 			t.Errorf("%s: a rule after both entries", name)
 		}
+	}
+}
+
+// emptyEntries is a section of entries of length 0, as a sparse file has.
+type emptyEntries struct{ views int }
+
+func (e *emptyEntries) View(_ uint64, n int) ([]byte, error) {
+	if e.views++; e.views > 2*maxEntries {
+		return nil, errors.New("too many views")
+	}
+	return zeros[:n], nil
+}
+
+var zeros [viewSize]byte
+
+func TestAHugeSectionOfEmptyEntriesIsNotReadToItsEnd(t *testing.T) {
+	var data emptyEntries
+	table, err := New(Config{Arch: frames.X86_64, DebugFrame: Section{Size: 1 << 40, Data: &data}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, ok := table.FuncRange(testStart); ok {
+		t.Error("a function is found")
+	}
+	if data.views > 2*maxEntries {
+		t.Errorf("%d views of the section, want at most one for each of %d entries", data.views, maxEntries)
 	}
 }

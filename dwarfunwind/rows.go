@@ -17,7 +17,8 @@ type FDE struct {
 	off uint64
 }
 
-// FDEs returns all intact entries, those of .eh_frame first, in file order. It reads whole sections.
+// FDEs returns the intact entries, those of .eh_frame first, in file order. It reads whole sections, up to 4 Mi entries
+// of each.
 func (t *Table) FDEs() iter.Seq[FDE] {
 	return func(yield func(FDE) bool) {
 		for _, s := range []*frameSection{&t.eh, &t.debug} {
