@@ -3,7 +3,6 @@
 package hotspot
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -43,8 +42,6 @@ func (v *VM) frameSource() *javaFrames {
 	return v.java
 }
 
-var errNoNames = errors.New("the Java virtual machine's tables do not have")
-
 // Incomplete says why there are no names.
 func (j *javaFrames) Incomplete() error { return j.err }
 
@@ -52,20 +49,19 @@ func (j *javaFrames) ready(pc uint64) bool {
 	if j.vm.nameLayout != nil || j.err != nil {
 		return j.vm.nameLayout != nil
 	}
-	if lacks := j.vm.layout.missingNameField(); lacks != "" {
-		j.err = fmt.Errorf("%w %s; Java frames have no names", errNoNames, lacks)
-		return false
+	lacks := j.vm.layout.missingNameField()
+	if lacks == "" {
+		if j.vm.heapOf(pc) == nil {
+			return false
+		}
+		if j.vm.nameLayout = j.vm.readNameLayout(); j.vm.nameLayout == nil {
+			lacks = "a release or offsets that are known"
+		}
 	}
-	if j.vm.heapOf(pc) == nil {
-		return false
+	if lacks != "" {
+		j.err = fmt.Errorf("the Java virtual machine's tables do not have %s; Java frames have no names", lacks)
 	}
-	l, ok := j.vm.readNameLayout()
-	if !ok {
-		j.err = fmt.Errorf("%w a release or offsets that are known; Java frames have no names", errNoNames)
-		return false
-	}
-	j.vm.nameLayout = l
-	return true
+	return j.vm.nameLayout != nil
 }
 
 func (j *javaFrames) readFirstMoment(pc uint64) {

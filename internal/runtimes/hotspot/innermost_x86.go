@@ -141,7 +141,7 @@ func (v *VM) ruleInExceptionRemoval(pc uint64) (rule frames.Rule, row *frames.Ro
 	case state.stored:
 		row = callerRow(frames.X86RSP, pushed)
 		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -16}
-		rule = frames.Rule{CFAReg: frames.X86RSP, CFAOff: pushed, Method: frames.MethodCFI}
+		rule, row, _ = byRow(row, frames.MethodCFI)
 	case state.sender != 0:
 		rule, row, _ = ruleRAInReg(frames.X86RDX, state.sender, 0)
 	default:
@@ -166,9 +166,7 @@ func (v *VM) ruleInExceptionStub(b *blob, pc uint64) (frames.Rule, *frames.Row, 
 	case off == 1, off == popped-1:
 		return framelessRule()
 	case off < len(exceptionBegins):
-		row := callerRow(frames.X86RSP, 16)
-		row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
-		return frames.Rule{CFAReg: frames.X86RSP, CFAOff: 16, Method: frames.MethodCFI}, row, true
+		return ruleRABelowCFA(16, frames.RegRule{})
 	}
 	return frameRule(8 * b.frameWords), nil, true
 }
@@ -212,13 +210,11 @@ func (v *VM) ruleInEntry(c *codelet, pc uint64) (frames.Rule, *frames.Row, bool)
 	case pushes == 1:
 		return ruleRAAtSP(frames.X86R13, 0, frames.MethodCFI)
 	case pushes == 2:
-		row := callerRow(frames.X86R13, 0)
-		row.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP, Off: 8}
-		return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodCFI}, row, true
+		return ruleRAAtSP(frames.X86R13, 8, frames.MethodCFI)
 	case pushes <= len(interpreterPrologue)-1: // rbp is set, r13 not stored
 		row := callerRow(frames.X86R13, 0)
 		row.RA, row.Regs[frames.X86RBP] = interpreted.RA, interpreted.Regs[frames.X86RBP]
-		return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodCFI}, row, true
+		return byRow(row, frames.MethodCFI)
 	}
 	return interpretedRule()
 }
@@ -234,7 +230,7 @@ func (v *VM) ruleInIntrinsic(c *codelet, pc uint64) (frames.Rule, *frames.Row, b
 	}
 	row := callerRow(frames.X86R13, 0)
 	row.RA = r.RA
-	return frames.Rule{CFAReg: frames.X86R13, Method: frames.MethodHeuristic}, row, true
+	return byRow(row, frames.MethodHeuristic)
 }
 
 // ruleInAdapter follows the path from the adapter's entry. To compiled code (sharedRuntime_x86_64.cpp,
@@ -257,7 +253,7 @@ func (v *VM) ruleInAdapter(b *blob, q *frames.Query) (frames.Rule, *frames.Row, 
 	}
 	row := callerRow(r.Reg, int32(r.Off))
 	row.RA = r.RA
-	return frames.Rule{CFAReg: r.Reg, CFAOff: int32(r.Off), Method: frames.MethodCFI}, row, true
+	return byRow(row, frames.MethodCFI)
 }
 
 const regR11 = 11 // DWARF number

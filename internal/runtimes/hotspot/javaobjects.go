@@ -33,9 +33,11 @@ const (
 	maxInObject     = 1 << 12 // bytes
 )
 
-// colours returns ZGC's bits of a stale reference and the number of bits below its address; 0 with other collectors;
-// false: unreadable.
-func (t *threads) colours() (staleBits, shift uint64, ok bool) {
+// colours are ZGC's bits of a stale reference, and the number of bits below its address; 0 with other collectors.
+type colours struct{ staleBits, shift uint64 }
+
+// readColours returns false if they are unreadable.
+func (t *threads) readColours() (c colours, ok bool) {
 	m, l := t.vm.memory(), t.layout
 	for _, set := range wantColours {
 		if !l.has(set) {
@@ -45,37 +47,37 @@ func (t *threads) colours() (staleBits, shift uint64, ok bool) {
 		if at == 0 {
 			continue
 		}
-		if staleBits = m.word(m.word(at + l.offset(set[1]))); staleBits != 0 && len(set) > 2 {
-			shift = m.word(m.word(at + l.offset(set[2])))
+		if c.staleBits = m.word(m.word(at + l.offset(set[1]))); c.staleBits != 0 && len(set) > 2 {
+			c.shift = m.word(m.word(at + l.offset(set[2])))
 		}
-		if staleBits != 0 || m.failed {
+		if c.staleBits != 0 || m.failed {
 			break
 		}
 	}
-	return staleBits, shift, !m.failed && shift < 32
+	return c, !m.failed && c.shift < 32
 }
 
-// decodeReference removes ZGC's colours; false: the reference is null or stale.
-func (p *namePath) decodeReference(ref uint64) (uint64, bool) {
-	at := ref >> p.colourShift
-	return at, ref&p.staleBits == 0 && at != 0 && at%8 == 0
+// decode returns the address in a reference of 8 bytes; false: it is null or stale.
+func (c colours) decode(ref uint64) (uint64, bool) {
+	at := ref >> c.shift
+	return at, ref&c.staleBits == 0 && at != 0 && at%8 == 0
 }
 
 // readReferenceTo reads a reference of 4 or 8 bytes: the size that leads to an object that passes test. The first
 // success fixes the size.
-func (t *threads) readReferenceTo(w *namePath, at uint64, test func(uint64) bool) (uint64, bool) {
+func (t *threads) readReferenceTo(c colours, at uint64, test func(uint64) bool) (uint64, bool) {
 	o := &t.oops
-	if (!o.known || !o.wide) && w.staleBits == 0 {
+	if (!o.known || !o.wide) && c.staleBits == 0 {
 		m := t.vm.memory()
 		narrow := uint64(uint32(m.int32(at)))
-		if to, ok := w.decodeReference(t.widen(m, narrow, t.layout.oops)); !m.failed && narrow != 0 && ok && test(to) {
+		if to, ok := c.decode(t.widen(m, narrow, t.layout.oops)); !m.failed && narrow != 0 && ok && test(to) {
 			o.known, o.wide = true, false
 			return to, true
 		}
 	}
 	if !o.known || o.wide {
 		m := t.vm.memory()
-		if to, ok := w.decodeReference(m.word(at)); !m.failed && ok && test(to) {
+		if to, ok := c.decode(m.word(at)); !m.failed && ok && test(to) {
 			o.known, o.wide = true, true
 			return to, true
 		}
@@ -229,16 +231,6 @@ func (o *oops) lengthAt() uint64 {
 	}
 }
 
-// uncoloured returns the address in a reference of 8 bytes; false: it is null, or may be stale.
-func (t *waiters) uncoloured(ref uint64) (uint64, bool) {
-	var w namePath
-	var ok bool
-	if w.staleBits, w.colourShift, ok = t.colours(); !ok {
-		return 0, false
-	}
-	return w.decodeReference(ref)
-}
-
 func (t *waiters) classOf(object uint64) string {
 	if t.oops.header == headerUnknown && !t.learnOops() {
 		return ""
@@ -266,12 +258,11 @@ func (t *waiters) readReference(at uint64) (uint64, bool) {
 		if m.failed || ref == 0 {
 			return 0, !m.failed
 		}
-		to, ok := t.uncoloured(ref)
-		if !ok {
-			_, shift, ok := t.colours()
-			return 0, ok && ref>>shift == 0 // null is coloured, too
+		c, ok := t.readColours()
+		if to, valid := c.decode(ref); ok && valid {
+			return to, true
 		}
-		return to, true
+		return 0, ok && ref>>c.shift == 0 // null is coloured, too
 	}
 	narrow := uint64(uint32(m.int32(at)))
 	if m.failed || narrow == 0 {

@@ -3,6 +3,7 @@
 package hotspot
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"prywalk/frames"
@@ -91,12 +92,8 @@ func (m *memory) name(addr uint64) string {
 		m.failed = true
 		return ""
 	}
-	for i, c := range b[:n] {
-		if c == 0 {
-			return string(b[:i])
-		}
-	}
-	return string(b[:n])
+	text, _, _ := bytes.Cut(b[:n], []byte{0})
+	return string(text)
 }
 
 func wordAt(b []byte) uint64 { return binary.LittleEndian.Uint64(b) }

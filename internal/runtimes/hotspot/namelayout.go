@@ -211,7 +211,8 @@ const (
 // No byte of a number is 0 from this release on.
 const firstExcludingZero = 20
 
-func (v *VM) readNameLayout() (*nameLayout, bool) {
+// readNameLayout returns nil for an unknown release or offsets.
+func (v *VM) readNameLayout() *nameLayout {
 	l := v.layout
 	n := &nameLayout{
 		layout: l, scopes: l.fieldsNamed(l.firstComplete(wantScopes)), deopts: l.fieldsNamed(l.firstComplete(wantDeopt)),
@@ -221,27 +222,27 @@ func (v *VM) readNameLayout() (*nameLayout, bool) {
 	}
 	n.table.fill(l)
 	if !n.readMajor(v.memory()) {
-		return nil, false
+		return nil
 	}
 	if n.major >= firstExcludingZero {
 		n.excludedCodes = 1
 	}
 	if n.table.ConstMethod.Bytes > maxConst || n.table.ConstantPool.Bytes > maxPool || n.table.PcDesc.Bytes > maxPcDesc {
-		return nil, false
+		return nil
 	}
 	for name := range l.fields {
-		if isOf(name, "CodeBlob") || isOf(name, "CompiledMethod") || isOf(name, "nmethod") {
+		switch typ, _, _ := strings.Cut(name, "::"); typ {
+		case "CodeBlob", "CompiledMethod", "nmethod":
 			n.headerBytes = max(n.headerBytes, l.offset(name)+8)
 		}
 	}
 	for _, m := range n.table.members() {
 		if m.field != nil && m.field.offset > maxHeader && m.field.address == 0 {
-			return nil, false
+			return nil
 		}
 	}
-	return n, n.headerBytes <= maxHeader
-}
-
-func isOf(field, typ string) bool {
-	return len(field) > len(typ)+2 && field[:len(typ)] == typ && field[len(typ):len(typ)+2] == "::"
+	if n.headerBytes > maxHeader {
+		return nil
+	}
+	return n
 }

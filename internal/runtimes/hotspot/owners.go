@@ -146,9 +146,8 @@ func (t *waiters) exclusiveOwner(object uint64) int {
 	if !ok || owner == 0 || !t.isThread(owner) {
 		return 0
 	}
-	m := t.vm.memory()
-	id, ok := t.identify(m.word(owner + f.thread))
-	if !ok || m.failed || t.byTID[id.tid].thread != id.thread {
+	id, ok := t.identify(t.vm.memory().word(owner + f.thread))
+	if !ok || t.byTID[id.tid].thread != id.thread {
 		return 0
 	}
 	if object, ok := t.threadObject(id); !ok || object != owner {

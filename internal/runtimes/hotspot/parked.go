@@ -56,8 +56,9 @@ func (t *waiters) threadObject(id threadID) (uint64, bool) {
 	if m.failed {
 		return 0, false
 	}
-	object, ok := t.uncoloured(ref)
-	return object, ok && t.isThread(object)
+	c, ok := t.readColours()
+	object, valid := c.decode(ref)
+	return object, ok && valid && t.isThread(object)
 }
 
 func (t *waiters) learnFields(object uint64) bool {

@@ -26,7 +26,7 @@ func (v *VM) ruleByReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *fr
 	onSP := cfa.Reg == frames.X86RSP && !cfa.Saved
 	switch {
 	case ok && onSP && cfa.Straight && above >= 8 && above < frame && above%8 == 0:
-		return leavingFrame(&cfa)
+		return ruleRABelowCFA(int32(above), cfa.FP) // only a return and rbp's restoration remain
 	case !ok && b.stub && !v.analysis.KeepsSP(pc):
 		return frames.Rule{}, nil, false
 	case !ok, above%8 != 0, above < frame, above > frame+maxPushed:
@@ -34,21 +34,18 @@ func (v *VM) ruleByReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *fr
 	case onSP:
 		return frameRule(int32(above)), nil, true
 	}
-	row := callerRow(cfa.Reg, int32(cfa.Off))
-	if cfa.Saved {
-		row.CFAExpr = savedSP(cfa)
-	}
-	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
-	row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleOffset, Off: -16}
-	return frames.Rule{CFAReg: cfa.Reg, Method: frames.MethodCFI}, row, true
+	return byRow(rowOf(&cfa, frames.RegRule{Kind: frames.RuleOffset, Off: -16}), frames.MethodCFI)
 }
 
-// leavingFrame is the rule where only a return and rbp's restoration remain.
-func leavingFrame(cfa *heuristics.CFA) (frames.Rule, *frames.Row, bool) {
-	row := callerRow(frames.X86RSP, int32(cfa.Off))
+// rowOf is the row of a CFA found by instructions, with the return address below it and rbp by fp.
+func rowOf(cfa *heuristics.CFA, fp frames.RegRule) *frames.Row {
+	row := callerRow(cfa.Reg, int32(cfa.Off))
+	if cfa.Saved {
+		row.CFAExpr = savedSP(*cfa)
+	}
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
-	row.Regs[frames.X86RBP] = cfa.FP
-	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: int32(cfa.Off), Method: frames.MethodCFI}, row, true
+	row.Regs[frames.X86RBP] = fp
+	return row
 }
 
 // Routine returns the rule in assembly.
@@ -65,13 +62,7 @@ func (v *VM) Routine(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if !ok || q.SPOnly && cfa.Reg != frames.X86RSP {
 		return frames.Rule{}, nil, false
 	}
-	row := callerRow(cfa.Reg, int32(cfa.Off))
-	if cfa.Saved {
-		row.CFAExpr = savedSP(cfa)
-	}
-	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
-	row.Regs[frames.X86RBP] = cfa.FP
-	return frames.Rule{CFAReg: cfa.Reg, Method: frames.MethodHeuristic}, row, true
+	return byRow(rowOf(&cfa, cfa.FP), frames.MethodHeuristic)
 }
 
 // The CFA from an sp saved before alignment (C2_MacroAssembler::string_indexof).
@@ -122,10 +113,8 @@ func (v *VM) ruleInBarrier(b *blob, q *frames.Query) (frames.Rule, *frames.Row, 
 	case q.SPOnly:
 		return frames.Rule{}, nil, false
 	}
-	row := callerRow(frames.X86RBP, 24)
-	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
-	row.Regs[frames.X86RBP] = frames.RegRule{Kind: frames.RuleOffset, Off: -24}
-	return frames.Rule{CFAReg: frames.X86RBP, CFAOff: 24, Method: frames.MethodCFI}, row, true
+	cfa := heuristics.CFA{Reg: frames.X86RBP, Off: 24}
+	return byRow(rowOf(&cfa, frames.RegRule{Kind: frames.RuleOffset, Off: -24}), frames.MethodCFI)
 }
 
 // restoresRegisters reports whether code restores all registers up to a leave, and has pc. since is the bytes from the
@@ -166,7 +155,7 @@ func (v *VM) ruleAtReturnToInterpreter(b *blob, ret uint64) (frames.Rule, *frame
 	row := callerRow(frames.X86RSP, int32(8+e.above))
 	row.CFAExpr = e
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
-	return frames.Rule{CFAReg: frames.X86RSP, Method: frames.MethodCFI}, row, true
+	return byRow(row, frames.MethodCFI)
 }
 
 // The CFA of a frameless intrinsic, with the return address at sp + above.

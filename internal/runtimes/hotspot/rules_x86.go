@@ -116,16 +116,18 @@ var interpreted = frames.Row{
 	},
 }
 
-func interpretedRule() (frames.Rule, *frames.Row, bool) {
-	return frames.Rule{CFAReg: frames.X86RBP, Method: frames.MethodCFI}, &interpreted, true
+func interpretedRule() (frames.Rule, *frames.Row, bool) { return byRow(&interpreted, frames.MethodCFI) }
+
+func byRow(row *frames.Row, m frames.Method) (frames.Rule, *frames.Row, bool) {
+	return frames.Rule{CFAReg: row.CFAReg, CFAOff: int32(row.CFAOff), Method: m}, row, true
 }
 
-// ruleRAAtSP has the return address at sp and CFA = cfaReg + off. At the start of interpreter code and of adapters r13
-// has the caller's sp.
-func ruleRAAtSP(cfaReg uint8, off int32, m frames.Method) (frames.Rule, *frames.Row, bool) {
-	row := callerRow(cfaReg, off)
-	row.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP}
-	return frames.Rule{CFAReg: cfaReg, CFAOff: off, Method: m}, row, true
+// ruleRAAtSP has the return address at sp + off, and the CFA in sender: r13 at the start of interpreter code and of
+// adapters.
+func ruleRAAtSP(sender uint8, off int64, m frames.Method) (frames.Rule, *frames.Row, bool) {
+	row := callerRow(sender, 0)
+	row.RA = frames.RegRule{Kind: frames.RuleRegOffset, Reg: frames.X86RSP, Off: off}
+	return byRow(row, m)
 }
 
 // callerRow loses the callee-saved registers except rbp.
@@ -144,7 +146,7 @@ func ruleRAInReg(raReg, cfaReg uint8, off int32) (frames.Rule, *frames.Row, bool
 		row.CFAExpr = poppedSP{cfaReg, off}
 	}
 	row.RA = frames.RegRule{Kind: frames.RuleReg, Reg: raReg}
-	return frames.Rule{CFAReg: cfaReg, CFAOff: off, Method: frames.MethodCFI}, row, true
+	return byRow(row, frames.MethodCFI)
 }
 
 // poppedSP is the CFA from the caller's sp, after the pop of the return address. A method handle adapter moves an
@@ -169,5 +171,5 @@ func ruleRABelowCFA(size int32, fp frames.RegRule) (frames.Rule, *frames.Row, bo
 	row := callerRow(frames.X86RSP, size)
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 	row.Regs[frames.X86RBP] = fp
-	return frames.Rule{CFAReg: frames.X86RSP, CFAOff: size, Method: frames.MethodCFI}, row, true
+	return byRow(row, frames.MethodCFI)
 }

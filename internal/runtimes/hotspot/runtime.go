@@ -123,7 +123,7 @@ func (r *Runtime) Begin(s *managed.Sample) {
 
 // ManagedFrames implements [managed.FrameSource].
 func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
-	if r.vm == nil || f.Module == nil || !f.Module.Generated {
+	if r.vm == nil {
 		return out, false
 	}
 	return r.vm.frameSource().ManagedFrames(f, cfa, out)

@@ -31,9 +31,6 @@ func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 	if n.vm.nameLayout.lengthAbove {
 		size = size >> 16 & 0xffff
 	}
-	if l.Symbol.Length.size == 2 {
-		size &= 0xffff
-	}
 	if size == 0 || size > maxSymbol {
 		return nil, false
 	}

@@ -3,7 +3,6 @@
 package hotspot
 
 import (
-	"encoding/binary"
 	"strings"
 	"unicode"
 	"unicode/utf16"
@@ -16,10 +15,10 @@ import (
 // stop-the-world collection. ZGC references must be current; each object must have the expected class.
 
 type namePath struct {
-	id                     threadID
-	object, str, text      uint64
-	staleBits, colourShift uint64 // ZGC's: bits of a stale reference, bits below the address
-	name                   string
+	id                threadID
+	object, str, text uint64
+	colours           colours
+	name              string
 }
 
 const maxUnits = 256 // of a name
@@ -57,7 +56,7 @@ func (t *threads) readNamePath(thread uint64) (w namePath, ok bool) {
 	if w.id, ok = t.identify(thread); !ok {
 		return w, false
 	}
-	if w.staleBits, w.colourShift, ok = t.colours(); !ok {
+	if w.colours, ok = t.readColours(); !ok {
 		return w, false
 	}
 	ref := w.id.object
@@ -67,13 +66,13 @@ func (t *threads) readNamePath(thread uint64) (w namePath, ok bool) {
 			return w, false
 		}
 	}
-	if w.object, ok = w.decodeReference(ref); !ok || !t.isThread(w.object) {
+	if w.object, ok = w.colours.decode(ref); !ok || !t.isThread(w.object) {
 		return w, false
 	}
-	if w.str, ok = t.readReferenceTo(&w, w.object+t.oops.name, t.isString); !ok {
+	if w.str, ok = t.readReferenceTo(w.colours, w.object+t.oops.name, t.isString); !ok {
 		return w, false
 	}
-	if w.text, ok = t.readReferenceTo(&w, w.str+t.oops.value, t.isText); !ok {
+	if w.text, ok = t.readReferenceTo(w.colours, w.str+t.oops.value, t.isText); !ok {
 		return w, false
 	}
 	w.name, ok = t.readCharacters(&w)
@@ -99,21 +98,19 @@ func (t *threads) readCharacters(w *namePath) (string, bool) {
 
 // characters decodes Latin-1 or UTF-16 (wide); false: not printable.
 func characters(b []byte, wide bool) (string, bool) {
-	var s strings.Builder
-	if !wide {
-		for _, c := range b {
-			s.WriteRune(rune(c))
-		}
-	} else {
-		units := make([]uint16, len(b)/2)
-		for i := range units {
-			units[i] = binary.LittleEndian.Uint16(b[2*i:])
-		}
-		for _, r := range utf16.Decode(units) {
-			s.WriteRune(r)
-		}
+	width := 1
+	if wide {
+		width = 2
 	}
-	out := s.String()
+	var units []uint16
+	for ; len(b) >= width; b = b[width:] {
+		unit := uint16(b[0])
+		if wide {
+			unit |= uint16(b[1]) << 8
+		}
+		units = append(units, unit)
+	}
+	out := string(utf16.Decode(units))
 	bad := func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }
 	return out, out != "" && !strings.ContainsFunc(out, bad)
 }

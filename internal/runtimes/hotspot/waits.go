@@ -128,9 +128,9 @@ func (t *waiters) ready() bool {
 	return t.pending != nil
 }
 
-// proveWait reads the wait twice; false: the readings differ. later: the answer may be complete later.
+// proveWait reads the wait twice; false: there is none, or the readings differ. later: the answer may be complete later.
 func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
-	first, ok := t.readWait(id, t.noPause)
+	first, ok := t.readWait(id)
 	if !ok {
 		return w, !t.noPause, false
 	}
@@ -138,7 +138,7 @@ func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	owner, unread := t.ownerOf(&w)
 	w.owner = owner
 	t.vm.cached.reread()
-	again, ok := t.readWait(id, t.noPause)
+	again, ok := t.readWait(id)
 	if !ok || again.kind != first.kind || again.monitor != first.monitor || again.timed != first.timed {
 		return w, true, false
 	}
@@ -154,8 +154,9 @@ func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	return w, true, true
 }
 
-// readWait reads the wait once. While a collector stops the threads (noPause is false), it reads only the monitors.
-func (t *waiters) readWait(id threadID, noPause bool) (w waitState, ok bool) {
+// readWait reads the wait once; false: there is none. While a collector stops the threads (noPause is false), it reads
+// only the monitors.
+func (t *waiters) readWait(id threadID) (w waitState, ok bool) {
 	m := t.vm.memory()
 	pending, waiting := m.word(id.thread+t.layout.offset(t.pending[0])), m.word(id.thread+t.layout.offset(t.pending[1]))
 	if m.failed {
@@ -169,7 +170,7 @@ func (t *waiters) readWait(id threadID, noPause bool) (w waitState, ok bool) {
 		if w.monitor%8 != 0 {
 			return w, false
 		}
-		if noPause {
+		if t.noPause {
 			w.object, w.class = t.monitorObject(w.monitor)
 			if _, status, ok := t.readStatus(id); ok && w.kind == waits.ObjectWait {
 				w.timed = status&statusTimed != 0
@@ -177,7 +178,7 @@ func (t *waiters) readWait(id threadID, noPause bool) (w waitState, ok bool) {
 		}
 		return w, true
 	}
-	if !noPause {
+	if !t.noPause {
 		return w, false
 	}
 	return t.waitByStatus(id)
@@ -191,13 +192,9 @@ func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 	if t.vm.nameLayout.major >= handleMonitors {
 		ref = m.word(ref)
 	}
-	var w namePath
-	var ok bool
-	if w.staleBits, w.colourShift, ok = t.colours(); !ok {
-		return 0, ""
-	}
-	object, fresh := w.decodeReference(ref)
-	if object == 0 || object%8 != 0 {
+	c, ok := t.readColours()
+	object, fresh := c.decode(ref)
+	if !ok || object == 0 || object%8 != 0 {
 		return 0, ""
 	}
 	m = t.vm.memory()
