@@ -20,8 +20,8 @@ type javaFrames struct {
 	threads  threads
 	waiters  waiters
 
-	err          error
-	deoptimizing bool // a frame of deoptimization was passed
+	err          error // why there are no names
+	deoptimizing bool  // a frame of deoptimization was passed
 	sites        map[site]*codeInfo
 	eviction     managed.IdleEviction
 	callStub     uint64 // return address in the call stub; 0: not read yet
@@ -41,9 +41,6 @@ func (v *VM) frameSource() *javaFrames {
 	}
 	return v.java
 }
-
-// Incomplete says why there are no names.
-func (j *javaFrames) Incomplete() error { return j.err }
 
 func (j *javaFrames) ready(pc uint64) bool {
 	if j.vm.nameLayout != nil || j.err != nil {
@@ -77,15 +74,13 @@ const (
 	refStub
 )
 
-// Begin answers for [Runtime].
-func (j *javaFrames) Begin(s *managed.Sample) {
+func (j *javaFrames) begin(s *managed.Sample) {
 	j.deoptimizing = false
 	j.evictIdle(s.At)
 	j.validity.beginWalk(s)
 }
 
-// Forget drops all cached names.
-func (j *javaFrames) Forget() {
+func (j *javaFrames) forget() {
 	j.methods.forget()
 	clear(j.compiled.byStart)
 	clear(j.sites)
@@ -120,10 +115,7 @@ func (j *javaFrames) evictIdle(copiedAt int64) {
 	j.threads.evictEnded()
 }
 
-// ManagedFrames answers for [Runtime].
-func (j *javaFrames) ManagedFrames(f *frames.Frame, _ frames.Addr, out []managed.Ref) (
-	refs []managed.Ref, replacesFrame bool,
-) {
+func (j *javaFrames) managedFrames(f *frames.Frame, out []managed.Ref) (refs []managed.Ref, replacesFrame bool) {
 	if f.Module == nil || !f.Module.Generated || !j.ready(f.PC) {
 		return out, false
 	}

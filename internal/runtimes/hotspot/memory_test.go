@@ -48,10 +48,10 @@ func TestWaitTakesFewReads(t *testing.T) {
 
 func TestThreadNameTakesFewReads(t *testing.T) {
 	m := newThreaded(t, "JDK 17")
-	m.n.ThreadName(fakeTID)
+	m.n.threadName(fakeTID)
 	calls := 0
 	counting(m.n.vm, &calls)
-	if name, ok := m.n.ThreadName(fakeTID); !ok || name != fakeThread || calls > mostNameReads {
+	if name, ok := m.n.threadName(fakeTID); !ok || name != fakeThread || calls > mostNameReads {
 		t.Errorf("%q, %v: %d reads", name, ok, calls)
 	}
 }

@@ -244,6 +244,6 @@ func begin(n *javaFrames, regs map[uint8]uint64, words ...uint64) *managed.Sampl
 	for r, v := range regs {
 		s.Regs.Set(r, v)
 	}
-	n.Begin(s)
+	n.begin(s)
 	return s
 }

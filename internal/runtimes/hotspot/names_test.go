@@ -16,11 +16,11 @@ import (
 // said returns a frame's functions, innermost first.
 func said(n *javaFrames, f frames.Frame) string {
 	f.Module = generated
-	refs, replacesFrame := n.ManagedFrames(&f, 0, nil)
+	refs, replacesFrame := n.managedFrames(&f, nil)
 	if len(refs) != 1 || !replacesFrame {
 		return fmt.Sprint(len(refs), " refs")
 	}
-	fs, truth := n.Symbolize(refs[0], nil, nil)
+	fs, truth := n.symbolize(refs[0], nil, nil)
 	if truth == managed.Freed {
 		return "[freed]"
 	}
@@ -77,7 +77,7 @@ func TestCompiledCodeIsNamedByItsScopes(t *testing.T) {
 				{90, false, inTotal},
 			} {
 				if got := said(n, frames.Frame{PC: code + c.off, AfterCall: c.caller}); got != c.want {
-					t.Errorf("%d, caller %v: %s, want %s (%v)", c.off, c.caller, got, c.want, n.Incomplete())
+					t.Errorf("%d, caller %v: %s, want %s (%v)", c.off, c.caller, got, c.want, n.err)
 				}
 			}
 		})
@@ -101,7 +101,7 @@ func TestStaticCallStubHasItsOwnName(t *testing.T) {
 		}
 		copy(f.mem[code+120:], make([]byte, 15))
 		f.put32(code-f.header+48, 78)
-		n.Forget()
+		n.forget()
 		n.validity.copiedAt = procmem.Now()
 		if got := said(n, frames.Frame{PC: code + 120}); got != inTotal {
 			t.Errorf("%s: other code is %s", name, got)
@@ -174,14 +174,14 @@ func TestMethodsAtReusedAddressesAreOthers(t *testing.T) {
 	n := f.open(t).frameSource()
 	begin(n, nil)
 	fr := frames.Frame{PC: code + 80, AfterCall: true, Module: generated}
-	refs, _ := n.ManagedFrames(&fr, 0, nil)
+	refs, _ := n.managedFrames(&fr, nil)
 	f.put32(code-f.header+48, 78)
 	n.validity.copiedAt = procmem.Now()
-	after, _ := n.ManagedFrames(&fr, 0, nil)
+	after, _ := n.managedFrames(&fr, nil)
 	if after[0] == refs[0] {
 		t.Error("the same identity for another compilation")
 	}
-	if _, truth := n.Symbolize(refs[0], nil, nil); truth != managed.Freed {
+	if _, truth := n.symbolize(refs[0], nil, nil); truth != managed.Freed {
 		t.Errorf("what was there is named after what is: %v", truth)
 	}
 	c := f.newClass("com/example/Other", "Other.java")
@@ -206,10 +206,10 @@ func TestTablesWithoutAFieldGiveNoNames(t *testing.T) {
 	n := f.open(t).frameSource()
 	begin(n, nil)
 	fr := frames.Frame{PC: code + 80, AfterCall: true, Module: generated}
-	if refs, replacesFrame := n.ManagedFrames(&fr, 0, nil); len(refs) != 0 || replacesFrame {
+	if refs, replacesFrame := n.managedFrames(&fr, nil); len(refs) != 0 || replacesFrame {
 		t.Error("a frame is named")
 	}
-	if err := n.Incomplete(); err == nil || !strings.Contains(err.Error(), "Symbol::_body") {
+	if err := n.err; err == nil || !strings.Contains(err.Error(), "Symbol::_body") {
 		t.Errorf("it is not said why: %v", err)
 	}
 }
@@ -297,7 +297,7 @@ func FuzzHostileNames(f *testing.F) {
 				said(n, frames.Frame{PC: pc, SP: namedStack, FP: fp, AfterCall: caller})
 			}
 		}
-		n.Symbolize(managed.Ref{Object: off, Position: fp, Kind: uint8(off % 5)}, nil, nil)
+		n.symbolize(managed.Ref{Object: off, Position: fp, Kind: uint8(off % 5)}, nil, nil)
 	})
 }
 
@@ -336,7 +336,7 @@ func TestMethodsInPossiblyReusedMemoryAreFreed(t *testing.T) {
 		if c.happens&loaded != 0 {
 			f.put(f.address("ClassLoaderDataGraph::_head"), 0x9999)
 		}
-		n.Begin(&managed.Sample{Regs: &frames.Regs{}, Mem: &frames.Snapshot{}, At: copied, Live: asleep(!c.ran)})
+		n.begin(&managed.Sample{Regs: &frames.Regs{}, Mem: &frames.Snapshot{}, At: copied, Live: asleep(!c.ran)})
 		if got := said(n, fr); got != c.want {
 			t.Errorf("%s: %s, want %s", c.what, got, c.want)
 		}
@@ -357,12 +357,12 @@ func TestMethodsThatAreUnloadedBeforeTheirNamesAreReadAreFreed(t *testing.T) {
 				n.validity.copiedAt = procmem.Now() - 1
 				said(n, fr)
 			}
-			n.Begin(&managed.Sample{Regs: &frames.Regs{}, Mem: &frames.Snapshot{}, At: procmem.Now(), Live: asleep(false)})
-			refs, _ := n.ManagedFrames(&fr, 0, nil)
+			n.begin(&managed.Sample{Regs: &frames.Regs{}, Mem: &frames.Snapshot{}, At: procmem.Now(), Live: asleep(false)})
+			refs, _ := n.managedFrames(&fr, nil)
 			n.vm.cached.drop() // as if the names were on other pages
 			f.put32(collectedAt+8, 7)
 			f.put(f.address("ClassLoaderDataGraph::_head"), 0x9999)
-			_, truth := n.Symbolize(refs[0], nil, nil)
+			_, truth := n.symbolize(refs[0], nil, nil)
 			if freed := truth == managed.Freed; freed == before {
 				t.Errorf("%s, known before %v: freed %v", name, before, freed)
 			}
@@ -400,7 +400,7 @@ func TestUnloadedInterpretedMethodIsFreed(t *testing.T) {
 				f.put32(collectedAt+8, 7)
 				f.put(f.address("ClassLoaderDataGraph::_head"), 0x9999)
 			}
-			n.Begin(s)
+			n.begin(s)
 			fr := frames.Frame{PC: bytecode + 1, FP: namedStack + 80, SP: namedStack, AfterCall: c.caller}
 			if got := said(n, fr); got != c.want {
 				t.Errorf("%s, %s: %s, want %s", name, c.what, got, c.want)

@@ -19,7 +19,7 @@ func TestNewMethodTakesFewReads(t *testing.T) {
 		v := f.open(t)
 		n := v.frameSource()
 		if !n.ready(code) {
-			t.Fatalf("%s: %v", name, n.Incomplete())
+			t.Fatalf("%s: %v", name, n.err)
 		}
 		reads := 0
 		counting(v, &reads)
@@ -102,14 +102,14 @@ func TestNamingAStackReadsEachPageOnce(t *testing.T) {
 				s := begin(n, nil, words...)
 				at = procmem.Now()
 				s.At = at
-				n.Begin(s)
+				n.begin(s)
 				reads = 0
 				var refs []managed.Ref
 				for i := range list {
-					refs, _ = n.ManagedFrames(&list[i], 0, refs)
+					refs, _ = n.managedFrames(&list[i], refs)
 				}
 				for i, ref := range refs {
-					fs, truth := n.Symbolize(ref, nil, nil)
+					fs, truth := n.symbolize(ref, nil, nil)
 					if truth == managed.Freed || fs[len(fs)-1].Function != "com.example.Cart.total" {
 						t.Errorf("%s, compiled %v, frame %d: %v, %v", name, compiled, i, fs, truth)
 					}

@@ -188,7 +188,7 @@ func TestThreadsOfCoreAreReadOnceAsAWhole(t *testing.T) {
 	w.put32(w.threadOf(unlocked)+80, 88)
 	for i, monitor := range monitors[:20] {
 		w.enter(monitor)
-		got, ok := w.n.Waiting(&managed.WaitQuery{InnerTID: fakeTID, Live: sleepingIn{w, true}, Still: true})
+		got, ok := w.n.waiting(&managed.WaitQuery{InnerTID: fakeTID, Live: sleepingIn{w, true}, Still: true})
 		if want := map[bool]int{false: 1000 + i}[i == unlocked]; !ok || got.Owner != want || got.Later {
 			t.Errorf("%d: %+v, %v", i, got, ok)
 		}

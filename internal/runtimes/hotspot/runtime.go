@@ -95,7 +95,7 @@ func (r *Runtime) Incomplete() error {
 	if err := r.vm.Incomplete(); err != nil {
 		return err
 	}
-	return r.vm.frameSource().Incomplete()
+	return r.vm.frameSource().err
 }
 
 // Changed implements [managed.Runtime].
@@ -110,23 +110,23 @@ func (r *Runtime) Changed() bool {
 func (r *Runtime) Forget() {
 	if r.vm != nil {
 		r.vm.Forget()
-		r.vm.frameSource().Forget()
+		r.vm.frameSource().forget()
 	}
 }
 
 // Begin implements [managed.FrameSource].
 func (r *Runtime) Begin(s *managed.Sample) {
 	if r.vm != nil {
-		r.vm.frameSource().Begin(s)
+		r.vm.frameSource().begin(s)
 	}
 }
 
 // ManagedFrames implements [managed.FrameSource].
-func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
+func (r *Runtime) ManagedFrames(f *frames.Frame, _ frames.Addr, out []managed.Ref) ([]managed.Ref, bool) {
 	if r.vm == nil {
 		return out, false
 	}
-	return r.vm.frameSource().ManagedFrames(f, cfa, out)
+	return r.vm.frameSource().managedFrames(f, out)
 }
 
 // End implements [managed.FrameSource].
@@ -134,18 +134,18 @@ func (r *Runtime) End() managed.Health { return managed.Matched }
 
 // Symbolize implements [managed.FrameSource].
 func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame) ([]managed.Frame, managed.Certainty) {
-	return r.javaFrames().Symbolize(ref, l, out)
+	return r.javaFrames().symbolize(ref, l, out)
 }
 
 // ThreadName implements [managed.Threads].
-func (r *Runtime) ThreadName(tid int) (string, bool) { return r.javaFrames().ThreadName(tid) }
+func (r *Runtime) ThreadName(tid int) (string, bool) { return r.javaFrames().threadName(tid) }
 
 // Role implements [managed.Threads].
-func (r *Runtime) Role(tid int, name string) (string, bool) { return r.javaFrames().Role(tid, name) }
+func (r *Runtime) Role(tid int, name string) (string, bool) { return r.javaFrames().role(tid, name) }
 
 // Waiting implements [managed.Threads].
 func (r *Runtime) Waiting(q *managed.WaitQuery) (managed.WaitAnswer, bool) {
-	return r.javaFrames().Waiting(q)
+	return r.javaFrames().waiting(q)
 }
 
 // Postponed implements [managed.Threads].

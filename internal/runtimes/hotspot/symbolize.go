@@ -8,8 +8,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Symbolize implements [managed.FrameSource].
-func (j *javaFrames) Symbolize(r managed.Ref, l managed.Live, out []managed.Frame) (
+func (j *javaFrames) symbolize(r managed.Ref, l managed.Live, out []managed.Frame) (
 	[]managed.Frame, managed.Certainty,
 ) {
 	if j == nil || j.vm.nameLayout == nil {

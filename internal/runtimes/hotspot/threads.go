@@ -117,17 +117,16 @@ type threadID struct {
 	tid                      int
 }
 
-// ThreadName answers for [Runtime].
-func (j *javaFrames) ThreadName(tid int) (name string, ok bool) {
+func (j *javaFrames) threadName(tid int) (name string, ok bool) {
 	if !j.threadsReady() {
 		return "", false
 	}
 	return j.threads.name(tid)
 }
 
-// Role answers for [Runtime], by the list of the last name query. A listed thread with a collector's name is
+// role is by the list of the last name query. A listed thread with a collector's name is
 // the program's. The JVM's own Java threads are recognized by name.
-func (j *javaFrames) Role(tid int, name string) (string, bool) {
+func (j *javaFrames) role(tid int, name string) (string, bool) {
 	if !j.threadsReady() {
 		return "", false
 	}

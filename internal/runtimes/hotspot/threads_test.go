@@ -141,18 +141,18 @@ const fakeThread = "http-nio-8080-exec-request"
 func TestThreadNamesAreThoseOfTheThreadObjects(t *testing.T) {
 	for _, release := range []string{"JDK 17", "JDK 25"} {
 		m := newThreaded(t, release)
-		if name, ok := m.n.ThreadName(fakeTID); name != fakeThread || !ok {
+		if name, ok := m.n.threadName(fakeTID); name != fakeThread || !ok {
 			t.Errorf("%s: %q, %v", release, name, ok)
 		}
-		if name, ok := m.n.ThreadName(fakeTID + 1); ok {
+		if name, ok := m.n.threadName(fakeTID + 1); ok {
 			t.Errorf("%s: a thread that is not there is called %q", release, name)
 		}
 		m.call("\xfcn\xef", 0)
-		if name, _ := m.n.ThreadName(fakeTID); name != "ünï" {
+		if name, _ := m.n.threadName(fakeTID); name != "ünï" {
 			t.Errorf("%s: Latin 1 as %q", release, name)
 		}
 		m.call("\xac\x20\x3d\xd8\x00\xde", 1)
-		if name, _ := m.n.ThreadName(fakeTID); name != "€😀" {
+		if name, _ := m.n.threadName(fakeTID); name != "€😀" {
 			t.Errorf("%s: UTF-16 as %q", release, name)
 		}
 	}
@@ -180,13 +180,13 @@ func TestUnprovenThreadNamesAreRejected(t *testing.T) {
 	} {
 		fresh := newThreaded(t, "JDK 17")
 		c.spoil(fresh)
-		if name, ok := fresh.n.ThreadName(fakeTID); ok {
+		if name, ok := fresh.n.threadName(fakeTID); ok {
 			t.Errorf("%s: called %q", what, name)
 		}
 		known := newThreaded(t, "JDK 17")
-		known.n.ThreadName(fakeTID)
+		known.n.threadName(fakeTID)
 		c.spoil(known)
-		if name, ok := known.n.ThreadName(fakeTID); ok != c.stays || ok && name != fakeThread {
+		if name, ok := known.n.threadName(fakeTID); ok != c.stays || ok && name != fakeThread {
 			t.Errorf("%s, later: %q, %v", what, name, ok)
 		}
 	}
@@ -205,7 +205,7 @@ func TestThreadInALaterListAtTheSameAddressIsFound(t *testing.T) {
 	})
 	ask := func(tid int) (string, bool) {
 		m.n.threads.listReadAt = 0 // the list may be read again
-		return m.n.ThreadName(tid)
+		return m.n.threadName(tid)
 	}
 	ask(fakeTID)
 	m.put32(m.osThread+24, later)
@@ -230,7 +230,7 @@ func collectedHeapOf(m *threaded) uint64 {
 
 func TestNamesThatChangeWhileReadAreRejected(t *testing.T) {
 	m := newThreaded(t, "JDK 17")
-	m.n.ThreadName(fakeTID)
+	m.n.threadName(fakeTID)
 	read, reads := m.n.vm.host.Read, 0
 	m.n.vm.readBy(func(addr uint64, b []byte) int {
 		if text := m.text + 16; addr <= text && text < addr+uint64(len(b)) {
@@ -239,7 +239,7 @@ func TestNamesThatChangeWhileReadAreRejected(t *testing.T) {
 		}
 		return read(addr, b)
 	})
-	if name, _ := m.n.ThreadName(fakeTID); name != fakeThread || reads != 2 {
+	if name, _ := m.n.threadName(fakeTID); name != fakeThread || reads != 2 {
 		t.Errorf("%q after %d reads", name, reads)
 	}
 }
@@ -275,7 +275,7 @@ func FuzzHostileThreads(f *testing.F) {
 		if uint64(at) < uint64(len(m.mem)) && uint64(at) >= collectedAt {
 			copy(m.mem[at:], b)
 		}
-		if name, ok := m.n.ThreadName(fakeTID); ok && name == "" {
+		if name, ok := m.n.threadName(fakeTID); ok && name == "" {
 			t.Error("an empty name")
 		}
 		eachFieldInfo(b, 1, 27, func(fieldInfo) bool { return true })
@@ -288,20 +288,20 @@ func FuzzHostileThreads(f *testing.F) {
 func TestApplicationThreadNamedLikeACollectorStaysApplication(t *testing.T) {
 	m := newThreaded(t, "JDK 17")
 	m.call("GC Thread#0", 0)
-	name, _ := m.n.ThreadName(fakeTID)
-	if role, ok := m.n.Role(fakeTID, name); !ok || role != languages.RoleApplication {
+	name, _ := m.n.threadName(fakeTID)
+	if role, ok := m.n.role(fakeTID, name); !ok || role != languages.RoleApplication {
 		t.Errorf("%q: %q, %v", name, role, ok)
 	}
 	for name, want := range map[string]string{"GC Thread#0": languages.RoleGC, "VM Thread": languages.RoleMachine} {
-		if role, ok := m.n.Role(fakeTID+1, name); !ok || role != want {
+		if role, ok := m.n.role(fakeTID+1, name); !ok || role != want {
 			t.Errorf("%q: %q, %v", name, role, ok)
 		}
 	}
-	if role, ok := m.n.Role(fakeTID, "C2 CompilerThread0"); !ok || role != languages.RoleCompiler {
+	if role, ok := m.n.role(fakeTID, "C2 CompilerThread0"); !ok || role != languages.RoleCompiler {
 		t.Errorf("a compiler: %q, %v", role, ok)
 	}
 	m.n.vm.nameLayout = nil
-	if role, ok := m.n.Role(fakeTID, name); ok {
+	if role, ok := m.n.role(fakeTID, name); ok {
 		t.Errorf("%q is told before the machine is known", role)
 	}
 }

@@ -74,8 +74,7 @@ type waitState struct {
 	anonymous bool
 }
 
-// Waiting answers for [Runtime].
-func (j *javaFrames) Waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, ok bool) {
+func (j *javaFrames) waiting(q *managed.WaitQuery) (answer managed.WaitAnswer, ok bool) {
 	if !j.threadsReady() {
 		return answer, false
 	}

@@ -87,7 +87,7 @@ func (s sleepingIn) Read(addr uint64, b []byte) int { return s.w.read(addr, b) }
 func (s sleepingIn) Unchanged() bool { return s.unchanged }
 
 func (w *waiting) ask() (managed.WaitAnswer, bool) {
-	return w.n.Waiting(&managed.WaitQuery{InnerTID: fakeTID, Live: sleepingIn{w, true}})
+	return w.n.waiting(&managed.WaitQuery{InnerTID: fakeTID, Live: sleepingIn{w, true}})
 }
 
 func (w *waiting) enters()   { w.put(w.thread+w.pending, w.monitor) }
@@ -175,7 +175,7 @@ func TestUnprovenWaitsAreRejected(t *testing.T) {
 	}
 	w := newWaiting(t, "JDK 17")
 	w.enters()
-	if got, ok := w.n.Waiting(&managed.WaitQuery{InnerTID: fakeTID, Live: sleepingIn{w, false}}); ok || !got.Later {
+	if got, ok := w.n.waiting(&managed.WaitQuery{InnerTID: fakeTID, Live: sleepingIn{w, false}}); ok || !got.Later {
 		t.Errorf("a thread that has run meanwhile: %+v, %v", got, ok)
 	}
 }
