@@ -95,15 +95,15 @@ func (t *funcs) findLocksX86(pc uint64) *heldLocksX86 {
 	})
 }
 
-// analyseLocksX86 interprets code, which begins at entry, up to pc. name returns the function that begins at an
-// address.
+// analyseLocksX86 interprets code, which begins at entry, up to pc; an unknown instruction before pc leaves no locks.
+// name returns the function that begins at an address.
 func analyseLocksX86(code []byte, entry, pc uint64, name func(uint64) string) *heldLocksX86 {
 	a := lockAnalysisX86{name: name, nodes: []node{{}}, number: map[node]uint32{}, pending: map[uint64]*pathX86{},
 		path: pathX86{slots: map[int32]value{}}}
 	for r := range a.path.regs {
 		a.path.regs[r] = a.valueOf(node{kind: nodeArg, reg: uint8(r)})
 	}
-	fallsThrough := true
+	fallsThrough, done := true, entry
 	walkX86(entry, code, func(in *insn, next uint64) bool {
 		at := next - uint64(in.Size)
 		if at >= pc {
@@ -115,8 +115,12 @@ func analyseLocksX86(code []byte, entry, pc uint64, name func(uint64) string) *h
 		if fallsThrough, jumps = in.successors(); jumps {
 			a.jump(next, next+uint64(in.Imm))
 		}
+		done = next
 		return true
 	})
+	if done < pc {
+		return &heldLocksX86{}
+	}
 	return &heldLocksX86{nodes: a.nodes, slots: a.path.slots, held: a.path.held}
 }
 

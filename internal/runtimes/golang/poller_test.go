@@ -156,6 +156,7 @@ func TestLockIsHeldFromAcquisitionToRelease(t *testing.T) {
 		"let go of on a way that ended": {[][]byte{take, early, call}, 1},
 		"not taken":                     {[][]byte{call}, 0},
 		"an unlock of another":          {[][]byte{take, {0x48, 0x83, 0xc1, 8}, give, call}, 1},
+		"after an unknown instruction":  {[][]byte{take, {0x06}, give, call}, 0},
 	} {
 		var code []byte
 		for _, part := range c.code {
