@@ -58,7 +58,7 @@ const (
 	// saves them. If the first node is a saved one, it copies none, and the current nodes stay.
 	CopyList
 	// CopyTargets copies, for each current node, Size bytes at Next beyond the address in its word at Off, without
-	// [Plan.Skip].
+	// [Plan.Skip]. The objects copied become the current nodes.
 	CopyTargets
 	// RestoreNodes makes the saved nodes current: those of the last SaveNodes, else of the first CopyList.
 	RestoreNodes

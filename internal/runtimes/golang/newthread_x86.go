@@ -2,18 +2,18 @@
 
 package golang
 
-import "prywalk/frames"
+import (
+	"slices"
+
+	"prywalk/frames"
+)
 
 // After the system call in runtime.clone a new thread has 0 in rax and no caller.
 
 func (t *rules) afterSyscall(f *funcInfo, pc uint64) bool {
-	for _, off := range t.stackFlow(f).offs {
-		var b [2]byte
-		if t.img.read(f.entry+uint64(off), b[:]) && b == [2]byte{0x0f, 0x05} { // syscall
-			return pc >= f.entry+uint64(off)+2
-		}
-	}
-	return false
+	flow := t.stackFlow(f)
+	i := slices.IndexFunc(flow.insns, func(in insn) bool { return in.Map == 1 && in.Op == 0x05 }) // syscall
+	return i >= 0 && pc > f.entry+uint64(flow.offs[i])
 }
 
 func createdX86(cfa int32) (frames.Rule, *frames.Row, bool) {

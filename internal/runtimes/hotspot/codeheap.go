@@ -136,7 +136,7 @@ var kinds = map[string]kind{
 	"InlineCacheBuffer":      kindDispatch,
 }
 
-// routines begins the names of such blobs (stubRoutines.cpp).
+// routines begins the names of blobs with several routines (stubRoutines.cpp).
 const routines = "StubRoutines"
 
 func (k kind) isAssembly() bool { return k == kindStub || k == kindStubRoutines }

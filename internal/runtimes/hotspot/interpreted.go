@@ -18,7 +18,7 @@ func (j *javaFrames) interpreterInfo(b *blob, pc uint64, afterCall bool) codeInf
 	info.continuesDeopt = afterCall && c.continuesDeopt
 	_, row, ok := j.vm.Rule(frames.Query{PC: pc, AfterCall: afterCall})
 	switch {
-	case ok && row == j.vm.interpretedRow():
+	case ok && row == j.vm.interpretedFrame().row:
 		info.interp = interpretedFrameComplete
 	case c.entry && !afterCall:
 		info.interp = interpretedEntry
@@ -37,6 +37,7 @@ func (j *javaFrames) interpreterInfo(b *blob, pc uint64, afterCall bool) codeInf
 
 // Distances below the frame pointer (frame_x86.hpp, frame_aarch64.hpp).
 type interpretedFrame struct {
+	row                         *frames.Row
 	method, constants, bytecode uint64
 	// lessInJDK8 is by how much constants and bytecode are less in JDK 8.
 	lessInJDK8 uint64
@@ -45,16 +46,9 @@ type interpretedFrame struct {
 }
 
 var (
-	frameX86   = interpretedFrame{24, 48, 64, 8, frames.X86R13, frames.X86RBX}
-	frameARM64 = interpretedFrame{24, 56, 72, 16, 22, 12}
+	frameX86   = interpretedFrame{&interpreted, 24, 48, 64, 8, frames.X86R13, frames.X86RBX}
+	frameARM64 = interpretedFrame{arm64.Interpreted, 24, 56, 72, 16, 22, 12}
 )
-
-func (v *VM) interpretedRow() *frames.Row {
-	if v.arm64 != nil {
-		return arm64.Interpreted
-	}
-	return &interpreted
-}
 
 func (v *VM) interpretedFrame() interpretedFrame {
 	if v.arm64 != nil {

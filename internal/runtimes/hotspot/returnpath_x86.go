@@ -12,7 +12,8 @@ import (
 // Bytes pushed below a frame by GC barriers and string loops.
 const maxPushed = 4096
 
-// ruleByReturnPath follows the path to the method's return, else returns CFA = sp + usual.
+// ruleByReturnPath follows the path to the method's return; without one CFA = sp + usual, and no rule in a stub that
+// moves sp.
 func (v *VM) ruleByReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *frames.Row, bool) {
 	if v.analysis == nil {
 		return frameRule(usual), nil, true

@@ -66,17 +66,15 @@ const (
 	sets
 )
 
-// flow returns what follows the instruction; to is a jump's distance from it in bytes.
+// flow returns what follows the instruction; to is an unconditional jump's distance from it in bytes.
 func (w insn) flow() (f flow, to int64) {
 	switch {
 	case w.is(0xfc000000, 0x14000000): // b
 		return flowJump, 4 * w.signed(0, 26)
 	case w.is(0xfc000000, 0x94000000): // bl
 		return flowCall, 0
-	case w.is(0xff000000, 0x54000000), w.is(0x7e000000, 0x34000000): // b.cond, cbz, cbnz
-		return flowCond, 4 * w.signed(5, 19)
-	case w.is(0x7e000000, 0x36000000): // tbz, tbnz
-		return flowCond, 4 * w.signed(5, 14)
+	case w.is(0xff000000, 0x54000000), w.is(0x7c000000, 0x34000000): // b.cond; cbz, cbnz, tbz, tbnz
+		return flowCond, 0
 	case w.is(0xfe000000, 0xd6000000):
 		switch {
 		case w.is(0xfffffc1f, 0xd63f0000), w.is(0xfefff800, 0xd63f0800): // blr, and its signed forms
