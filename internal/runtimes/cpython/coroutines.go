@@ -111,13 +111,19 @@ func (in *interpreter) coroutineOf(at uint64) uint64 {
 }
 
 func (in *interpreter) typeName(typ uint64) string {
+	name := in.typeFullName(typ)
+	return name[strings.LastIndexByte(name, '.')+1:]
+}
+
+// typeFullName returns a type's name with its package, "" if it has maxName bytes or more.
+func (in *interpreter) typeFullName(typ uint64) string {
 	var b [maxName]byte
 	n := in.host.Read(in.read64(typ+typeNameAddr+in.headExtra), b[:])
 	name, _, ok := strings.Cut(string(b[:n]), "\x00")
 	if !ok {
 		return ""
 	}
-	return name[strings.LastIndexByte(name, '.')+1:]
+	return name
 }
 
 func (in *interpreter) frameOf(co uint64) (f coFrame) {

@@ -115,12 +115,9 @@ func (g *gil) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 		return w, true
 	}
 	state := binary.LittleEndian.Uint64(b[gilLastHolder:])
-	th := g.threads.threadAt(state)
-	if th == nil || th.native == 0 {
-		return w, true
+	if th := g.threads.threadAt(state); th != nil && th.native != 0 {
+		g.names.setOwner(&w, th)
 	}
-	w.Owner = int(th.native)
-	w.OwnerName, _ = g.names.nameOf(w.Owner)
 	return w, true
 }
 

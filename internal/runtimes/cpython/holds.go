@@ -3,8 +3,6 @@
 package cpython
 
 import (
-	"bytes"
-
 	"prywalk/internal/languages"
 	"prywalk/internal/managed"
 	"prywalk/internal/waits"
@@ -121,10 +119,7 @@ func (l *locks) lockClass(object uint64) string {
 	if l.types == nil {
 		l.types = map[uint64]string{}
 	}
-	var b [16]byte
-	n := l.host.Read(l.read64(typ+typeNameAddr), b[:])
-	name, _, _ := bytes.Cut(b[:n], []byte{0})
-	class := lockTypes[string(name)]
+	class := lockTypes[l.typeFullName(typ)]
 	if len(l.types) < maxTypes {
 		l.types[typ] = class
 	}
@@ -152,11 +147,8 @@ func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	}
 	w = managed.WaitAnswer{Kind: waits.Mutex, Class: languages.PythonRLock, Address: q.Word, Timed: q.Timed}
 	owner, count := l.read64(lock+lockOwner), l.read64(lock+lockCount)
-	for i := range l.chain.threads.list {
-		if th := &l.chain.threads.list[i]; th.id == owner && owner != 0 && count != 0 && th.native != 0 {
-			w.Owner = int(th.native)
-			w.OwnerName, _ = l.names.nameOf(w.Owner)
-		}
+	if th := l.chain.threads.byPthread(owner); th != nil && count != 0 {
+		l.names.setOwner(&w, th)
 	}
 	return w, true
 }

@@ -42,14 +42,13 @@ func (j *joins) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	if id == 0 || !j.names.threads.readThreads() || !q.Live.Unchanged() {
 		return w, false
 	}
-	for i := range j.names.threads.list {
-		if th := &j.names.threads.list[i]; th.id == id && th.native != 0 {
-			w = managed.WaitAnswer{Kind: waits.Join, Address: q.Word, Owner: int(th.native), Timed: q.Timed}
-			w.OwnerName, _ = j.names.nameOf(w.Owner)
-			return w, true
-		}
+	th := j.names.threads.byPthread(id)
+	if th == nil {
+		return w, false
 	}
-	return w, false
+	w = managed.WaitAnswer{Kind: waits.Join, Address: q.Word, Timed: q.Timed}
+	j.names.setOwner(&w, th)
+	return w, true
 }
 
 func (j *joins) read(o *objects) {

@@ -3,6 +3,7 @@
 package cpython
 
 import (
+	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 )
 
@@ -35,6 +36,11 @@ func (n *threadNames) nameOf(tid int) (string, bool) {
 	}
 	name, ok = n.names[uint64(tid)]
 	return name, ok
+}
+
+func (n *threadNames) setOwner(w *managed.WaitAnswer, owner *thread) {
+	w.Owner = int(owner.native)
+	w.OwnerName, _ = n.nameOf(w.Owner)
 }
 
 // readNames reads missing names twice, between two readings of the threads.

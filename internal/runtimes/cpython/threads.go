@@ -225,6 +225,15 @@ func (t *threads) mainThread() *thread {
 	return &t.list[i]
 }
 
+// byPthread returns a thread with a known kernel thread ID.
+func (t *threads) byPthread(id uint64) *thread {
+	i := slices.IndexFunc(t.list, func(th thread) bool { return th.id == id && th.native != 0 && id != 0 })
+	if i < 0 {
+		return nil
+	}
+	return &t.list[i]
+}
+
 const maxStack = 64 << 20 // bytes
 
 func (t *threads) threadAt(state uint64) *thread {

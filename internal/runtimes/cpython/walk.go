@@ -115,7 +115,7 @@ func (c *frameChain) outerCFrame(cframe uint64) uint64 {
 }
 
 func (c *frameChain) inState(addr uint64) bool {
-	return addr >= c.state && addr < c.state+uint64(c.threadSize)
+	return addr-c.state < uint64(c.threadSize)
 }
 
 func (c *frameChain) chainFrom(cframe uint64) {
@@ -173,6 +173,14 @@ func (c *frameChain) byte(addr uint64) byte {
 	return byte(word >> (addr & 7 * 8))
 }
 
+func (c *frameChain) frameWords(at uint64) (prev, code, instr uint64, ok bool) {
+	prev, ok1 := c.Word(at + uint64(c.framePrev))
+	code, ok2 := c.Word(at + uint64(c.frameCode))
+	instr, ok3 := c.Word(at + uint64(c.frameInstr))
+	return prev, code, instr, ok1 && ok2 && ok3
+}
+
+// add returns false if there are too many frames.
 func (c *frameChain) add(f pyFrame) bool {
 	c.frames = append(c.frames, f)
 	return len(c.frames) < maxFrames
@@ -192,20 +200,21 @@ func (c *frameChain) cut() {
 func (c *frameChain) chainByOwner(at uint64) {
 	from := 0
 	for n := 0; at != 0; n++ {
-		prev, ok := c.Word(at + uint64(c.framePrev))
-		code, ok2 := c.Word(at + uint64(c.frameCode))
-		instr, ok3 := c.Word(at + uint64(c.frameInstr))
-		if !ok || !ok2 || !ok3 || n == maxFrames {
+		prev, code, instr, ok := c.frameWords(at)
+		if !ok || n == maxFrames {
 			c.cut()
 			return
 		}
-		if owner := c.byte(at + uint64(c.frameOwner)); owner >= ownedByCStack && at-c.state < uint64(c.threadSize) {
+		owner := c.byte(at + uint64(c.frameOwner))
+		if owner >= ownedByCStack && c.inState(at) {
 			break
-		} else if owner == ownedByCStack || owner == ownedByCStack+1 && c.minor >= 14 {
+		}
+		switch {
+		case owner == ownedByCStack, owner == ownedByCStack+1 && c.minor >= 14:
 			c.runs = append(c.runs, run{record: at, from: from, to: len(c.frames)})
 			from = len(c.frames)
 			c.codes.kept.LeaveOut(code &^ 7)
-		} else if !c.add(c.frame(at, code, instr)) {
+		case !c.add(c.frame(at, code, instr)):
 			c.broken = true
 			return
 		}
@@ -252,10 +261,8 @@ func (c *frameChain) chainByCFrames(cframe uint64) {
 // runTo adds a run of 3.11 and returns the frame outside of it; false if unreadable.
 func (c *frameChain) runTo(at uint64) (outer uint64, ok bool) {
 	for at != 0 {
-		prev, ok := c.Word(at + uint64(c.framePrev))
-		code, ok2 := c.Word(at + uint64(c.frameCode))
-		instr, ok3 := c.Word(at + uint64(c.frameInstr))
-		if !ok || !ok2 || !ok3 {
+		prev, code, instr, ok := c.frameWords(at)
+		if !ok {
 			return 0, false
 		}
 		if !c.add(c.frame(at, code, instr)) {
@@ -273,10 +280,8 @@ func (c *frameChain) runTo(at uint64) (outer uint64, ok bool) {
 func (c *frameChain) chainOfObjects() {
 	at := c.Value(c.state + uint64(c.threadFrame))
 	for n := 0; at != 0; n++ {
-		prev, ok := c.Word(at + uint64(c.framePrev))
-		code, ok2 := c.Word(at + uint64(c.frameCode))
-		last, ok3 := c.Word(at + uint64(c.frameInstr))
-		if !ok || !ok2 || !ok3 || n == maxFrames {
+		prev, code, last, ok := c.frameWords(at)
+		if !ok || n == maxFrames {
 			c.cut()
 			return
 		}
