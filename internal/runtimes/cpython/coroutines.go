@@ -36,8 +36,8 @@ const (
 type coState uint8
 
 const (
-	coUnknown coState = iota
-	coCreated         // or suspended by yield: awaits nothing
+	coUnknown     coState = iota
+	coNotAwaiting         // created, or suspended by yield
 	coSuspended
 	coExecuting
 	coCleared
@@ -49,7 +49,7 @@ func coStateOf(minor int, b byte) coState {
 	if minor >= 15 {
 		switch s {
 		case 0, 1:
-			return coCreated
+			return coNotAwaiting
 		case 2:
 			return coSuspended
 		case 4:
@@ -63,7 +63,7 @@ func coStateOf(minor int, b byte) coState {
 	case -1:
 		return coSuspended
 	case -2, -3:
-		return coCreated
+		return coNotAwaiting
 	case 0:
 		return coExecuting
 	case 1, 4:
@@ -187,7 +187,7 @@ func (in *interpreter) frameOf310(co uint64) (f coFrame) {
 			lasti *= 2
 		}
 	}
-	f.offset, f.state = lasti, coCreated
+	f.offset, f.state = lasti, coNotAwaiting
 	var next [1]byte
 	switch {
 	case runs:

@@ -71,47 +71,49 @@ func newRuntime(h managed.Host, m *frames.Module, own managed.Span) (*Runtime, e
 	if r.read64(codeType+typeSize) == 0 && r.read64(codeType+typeSize+headExtraFreeThreaded) == 0 {
 		return nil, managed.ErrNotYet
 	}
-	version, err := r.findLayout(h, m)
-	if err != nil {
+	if err := r.findLayout(); err != nil {
 		return nil, err
 	}
-	r.version = version
 	size := r.read64(codeType + typeSize + r.headExtra)
 	if int64(size) != r.codeTypeSize {
-		return nil, fmt.Errorf("code objects of %d bytes, of CPython %s are expected %d", size, version, r.codeTypeSize)
+		return nil, fmt.Errorf("code objects of %d bytes, of CPython %s are expected %d", size, r.version, r.codeTypeSize)
 	}
 	if err := r.proveMembers(); err != nil {
 		return nil, err
 	}
 	if r.hasFrameObjects() {
-		r.findEvalLoop(h, m)
+		r.findEvalLoop()
 		if len(r.evalLoop) == 0 {
 			return nil, errors.New("it has no symbol " + symEvalFrame)
 		}
 	}
-	if r.read64(r.at+uint64(r.runtimeInterps)) == 0 {
-		return nil, managed.ErrNotYet
-	}
-	read := false
-	for n := 0; n < maxListReads && !read; n++ { // an ending thread can break the list
-		read = r.threads.readThreads()
-	}
-	if len(r.threads.list) == 0 && !r.threads.hasThreads() {
-		return nil, managed.ErrNotYet
-	}
-	if !read {
-		return nil, fmt.Errorf("its list of threads is not that of CPython %s", version)
-	}
-	if r.headExtra == 0 && !r.gil.find() && len(r.threads.list) == 1 && !r.runsPython(r.threads.list[0].at) {
-		return nil, managed.ErrNotYet
+	if err := r.proveThreads(); err != nil {
+		return nil, err
 	}
 	r.makePlan()
-	r.findTypes(h)
+	r.findTypes()
 	return r, nil
 }
 
-func (t *threads) hasThreads() bool {
-	return t.head != 0 && t.read64(t.head) != 0
+// proveThreads reads the threads, and searches for the interpreter's lock.
+func (r *Runtime) proveThreads() error {
+	if r.read64(r.at+uint64(r.runtimeInterps)) == 0 {
+		return managed.ErrNotYet
+	}
+	t, read := r.threads, false
+	for n := 0; n < maxListReads && !read; n++ { // an ending thread can break the list
+		read = t.readThreads()
+	}
+	noThread := len(t.list) == 0 && (t.head == 0 || t.read64(t.head) == 0)
+	switch {
+	case noThread:
+		return managed.ErrNotYet
+	case !read:
+		return fmt.Errorf("its list of threads is not that of CPython %s", r.version)
+	case r.headExtra == 0 && !r.gil.find() && len(t.list) == 1 && !r.runsPython(t.list[0].at):
+		return managed.ErrNotYet
+	}
+	return nil
 }
 
 func (in *interpreter) runsPython(state uint64) bool {
@@ -122,44 +124,51 @@ func (in *interpreter) runsPython(state uint64) bool {
 	return frame != 0
 }
 
-func (in *interpreter) findLayout(h managed.Host, m *frames.Module) (version string, err error) {
+// findLayout sets layout and version.
+func (in *interpreter) findLayout() error {
+	at, _, ok := in.host.Symbol(in.module, symVersion)
+	if !ok {
+		return in.findLayoutByMembers()
+	}
 	var b [maxDebug]byte
-	if at, _, ok := h.Symbol(m, symVersion); ok {
-		if in.host.Read(at, b[:4]) != 4 {
-			return "", errors.New("its version cannot be read")
-		}
-		hex := binary.LittleEndian.Uint32(b[:])
-		version = fmt.Sprintf("%d.%d.%d", hex>>24, hex>>16&0xff, hex>>8&0xff)
-		minor := int(hex >> 16 & 0xff)
-		l, known := layouts[minor]
-		if minor >= 13 {
-			n := in.host.Read(in.at, b[:])
-			l, known = layoutOfDebugOffsets(b[:n])
-		}
-		switch {
-		case hex>>24 != 3 || !known && !isFreeThreaded(b[:]):
-			return "", fmt.Errorf("CPython %s is not known (3.8 to 3.15 are)", version)
-		case !known:
-			return "", fmt.Errorf("the free-threaded build of CPython %s is not known (that of 3.13 is)", version)
-		}
-		in.layout = l
-		return version, nil
+	if in.host.Read(at, b[:4]) != 4 {
+		return errors.New("its version cannot be read")
 	}
-	members := in.members()
+	hex := binary.LittleEndian.Uint32(b[:])
+	in.version = fmt.Sprintf("%d.%d.%d", hex>>24, hex>>16&0xff, hex>>8&0xff)
+	minor := int(hex >> 16 & 0xff)
+	l, known := layouts[minor]
+	if minor >= 13 {
+		n := in.host.Read(in.at, b[:])
+		l, known = layoutOfDebugOffsets(b[:n])
+	}
 	switch {
-	case members["co_posonlyargcount"] == 0:
-		return "", errors.New("CPython before 3.8 is not known")
-	case members["co_linetable"] != 0:
-		in.layout, version = layouts[10], "3.10"
-	default:
-		if in.layout, version = layouts[8], versionOf(m.Name); version == "" {
-			version, in.interpModules = "3.8 or 3.9", 0
-		}
-		if version == "3.9" {
-			in.layout = layouts[9]
-		}
+	case hex>>24 != 3 || !known && !isFreeThreaded(b[:]):
+		return fmt.Errorf("CPython %s is not known (3.8 to 3.15 are)", in.version)
+	case !known:
+		return fmt.Errorf("the free-threaded build of CPython %s is not known (that of 3.13 is)", in.version)
 	}
-	return version, nil
+	in.layout = l
+	return nil
+}
+
+// findLayoutByMembers is for releases before 3.11, which have no symbol of their version.
+func (in *interpreter) findLayoutByMembers() error {
+	members := in.members()
+	switch name := versionOf(in.module.Name); {
+	case members["co_posonlyargcount"] == 0:
+		return errors.New("CPython before 3.8 is not known")
+	case members["co_linetable"] != 0:
+		in.layout, in.version = layouts[10], "3.10"
+	case name == "3.9":
+		in.layout, in.version = layouts[9], name
+	case name != "":
+		in.layout, in.version = layouts[8], name
+	default:
+		in.layout, in.version = layouts[8], "3.8 or 3.9"
+		in.interpModules = 0
+	}
+	return nil
 }
 
 var ownFile = regexp.MustCompile(`^(lib)?python\d?(\.\d+)*[a-z]*([-.].*)?$`)
@@ -212,9 +221,9 @@ func (in *interpreter) proveMembers() error {
 	return nil
 }
 
-func (in *interpreter) findEvalLoop(h managed.Host, m *frames.Module) {
+func (in *interpreter) findEvalLoop() {
 	for _, name := range []string{symEvalFrame, symEvalFrameCold, symEvalFrameColdNth} {
-		if at, size, ok := h.Symbol(m, name); ok && size > 0 {
+		if at, size, ok := in.host.Symbol(in.module, name); ok && size > 0 {
 			in.evalLoop = append(in.evalLoop, managed.Span{Start: at, End: at + size})
 		}
 	}

@@ -110,7 +110,7 @@ func FuzzWalk(f *testing.F) {
 		loop := managed.Span{Start: at + 1<<20, End: at + 1<<20 + 4096}
 		r := newParts(&interpreter{layout: l, at: at, host: m, evalLoop: []managed.Span{loop}})
 		r.codeType = at + 64
-		r.findTypes(m)
+		r.findTypes()
 		r.threads.list = []thread{{at: at, id: at, native: 7}}
 		walkAll(r, m)
 	})

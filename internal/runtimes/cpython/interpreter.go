@@ -28,13 +28,13 @@ type types struct {
 	coroutineTypes [3]uint64
 }
 
-func (in *interpreter) findTypes(h managed.Host) {
+func (in *interpreter) findTypes() {
 	for name, at := range map[string]*uint64{
 		"PyDict_Type": &in.dictType, "PyUnicode_Type": &in.unicodeType, "PyModule_Type": &in.moduleType,
 		"PyLong_Type": &in.longType, "PyCoro_Type": &in.coroutineTypes[0], "PyGen_Type": &in.coroutineTypes[1],
 		"PyAsyncGen_Type": &in.coroutineTypes[2],
 	} {
-		*at, _, _ = h.Symbol(in.module, name)
+		*at, _, _ = in.host.Symbol(in.module, name)
 	}
 }
 

@@ -2,7 +2,10 @@
 
 package cpython
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"slices"
+)
 
 // layout has offsets, bytes.
 type layout struct {
@@ -180,25 +183,17 @@ const maxTextHead = 72
 
 func (l *layout) sane() bool {
 	const most = 1 << 20
-	for _, off := range []int64{
-		l.runtimeInterps, l.interpNext, l.interpThreads, l.interpModules, l.threadChunk, l.codeTypeSize, l.codeBytecode,
+	for _, within := range []struct {
+		bytes   int64
+		offsets []int64
+	}{
+		{most, []int64{l.runtimeInterps, l.interpNext, l.interpThreads, l.interpModules, l.threadChunk, l.codeTypeSize,
+			l.codeBytecode}},
+		{l.threadSize, []int64{l.threadNext, l.threadInterp, l.threadFrame, l.threadID, l.threadNative}},
+		{l.frameSize, []int64{l.framePrev, l.frameCode, l.frameInstr}},
+		{l.codeHead, []int64{l.codeFile, l.codeName, l.codeQualname, l.codeLineTable, l.codeFirstLine}},
 	} {
-		if off < 0 || off > most {
-			return false
-		}
-	}
-	for _, off := range []int64{l.threadNext, l.threadInterp, l.threadFrame, l.threadID, l.threadNative} {
-		if off < 0 || off > l.threadSize-8 {
-			return false
-		}
-	}
-	for _, off := range []int64{l.framePrev, l.frameCode, l.frameInstr} {
-		if off < 0 || off > l.frameSize-8 {
-			return false
-		}
-	}
-	for _, off := range []int64{l.codeFile, l.codeName, l.codeQualname, l.codeLineTable, l.codeFirstLine} {
-		if off < 0 || off > l.codeHead-8 {
+		if slices.Min(within.offsets) < 0 || slices.Max(within.offsets) > within.bytes-8 {
 			return false
 		}
 	}

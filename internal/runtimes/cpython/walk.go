@@ -53,7 +53,7 @@ func (c *frameChain) read() {
 	}
 	c.cframeBeingFilled = first
 	c.chainFrom(first)
-	if !c.entered(first) {
+	if !c.isFilledIn(first) {
 		c.cframeBeingFilled = 0
 		c.chainFrom(c.outerCFrame(first))
 	}
@@ -63,22 +63,25 @@ func (c *frameChain) reset() {
 	c.frames, c.runs, c.broken, c.incomplete = c.frames[:0], c.runs[:0], false, false
 }
 
-// entered reports whether the newest _PyCFrame is filled in; 3.11 and 3.12 publish it before. A complete one leads to
-// the thread state's own; in 3.12 its run's record links to its predecessor's frame.
-func (c *frameChain) entered(cframe uint64) bool {
+// isFilledIn reports whether a _PyCFrame is complete: 3.11 and 3.12 publish the newest one before they fill it in.
+//
+//	newest ──previous──► _PyCFrame ──previous──► … ──► the thread state's own
+//	   │ current_frame       │ current_frame
+//	   ▼                     ▼
+//	frame ► … ► record ───► frame                       3.12: the record of the newest run links it to the one before
+func (c *frameChain) isFilledIn(cframe uint64) bool {
 	prev, ok := c.Word(cframe + uint64(c.cframePrev))
-	if !ok || c.inState(cframe) {
+	switch {
+	case !ok || c.inState(cframe):
+		return true
+	case !c.leadsToRoot(prev):
+		return false
+	case len(c.runs) == 0 || c.minor == 11: // chain and merge check the frames
 		return true
 	}
-	if !c.leadsToRoot(prev) {
-		return false
-	}
-	if len(c.runs) == 0 || c.minor == 11 {
-		return true // chain and merge check the target
-	}
-	outer, ok := c.Word(prev + uint64(c.cframeCurrent))
-	led, ok2 := c.Word(c.runs[0].record + uint64(c.framePrev))
-	return !ok || !ok2 || led == outer
+	outer, ok1 := c.Word(prev + uint64(c.cframeCurrent))
+	linked, ok2 := c.Word(c.runs[0].record + uint64(c.framePrev))
+	return !ok1 || !ok2 || linked == outer
 }
 
 const maxCFrames = 1 << 12
@@ -97,21 +100,21 @@ func (c *frameChain) leadsToRoot(cframe uint64) bool {
 	return false
 }
 
-// outerCFrame returns the one before an incomplete _PyCFrame, perhaps still in a register only.
-func (c *frameChain) outerCFrame(cframe uint64) uint64 {
-	prev := c.Value(cframe + uint64(c.cframePrev))
-	if c.leadsToRoot(prev) {
+// outerCFrame returns the _PyCFrame before an incomplete one: the linked one, else the nearest in a register, or 0.
+func (c *frameChain) outerCFrame(cframe uint64) (outer uint64) {
+	if prev := c.Value(cframe + uint64(c.cframePrev)); c.leadsToRoot(prev) {
 		return prev
 	}
-	next := uint64(0)
 	for i := range frames.NumRegs {
 		v, ok := c.Sample.Regs.Get(uint8(i))
-		_, copied := c.Sample.Mem.Word(v)
-		if ok && copied && v > cframe && (next == 0 || v < next) && v%8 == 0 && c.leadsToRoot(v) {
-			next = v
+		if !ok || v <= cframe || v%8 != 0 || outer != 0 && v >= outer {
+			continue
+		}
+		if _, copied := c.Sample.Mem.Word(v); copied && c.leadsToRoot(v) {
+			outer = v
 		}
 	}
-	return next
+	return outer
 }
 
 func (c *frameChain) inState(addr uint64) bool {
