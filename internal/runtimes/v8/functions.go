@@ -29,10 +29,8 @@ type function struct {
 	literal        uint32
 	cookie         uint64
 
-	name       string
-	begin, end int
-	start      int
-	tries      int // to read the name
+	naming
+	tries int // to read the name
 
 	bytecodes   uint64 // 0: none
 	moved       int64  // last move: CLOCK_MONOTONIC, ns; 0: never
@@ -43,6 +41,12 @@ type function struct {
 
 	since   int64 // first read: CLOCK_MONOTONIC, ns
 	checked int64 // last read
+}
+
+type naming struct {
+	name       string
+	begin, end int // places in the source; -1: unknown
+	start      int // line of begin, 0: unknown
 }
 
 const (
@@ -74,7 +78,7 @@ func (r *functions) forget() {
 
 func (r *functions) functionOf(w uint64) *function {
 	if f := r.byInfo[w]; f != nil {
-		if f.checked >= r.copiedAt && r.copiedAt != 0 || r.isUnchanged(f) {
+		if f.checked >= r.copiedAt && r.copiedAt != 0 || r.refresh(f) {
 			return f
 		}
 		r.drop(w)
@@ -142,12 +146,13 @@ func (r *functions) isSameTable(f *function) bool {
 	return f.bytecodes == 0 || r.field(f.bytecodes, r.layout.bytesPositions) == f.positionsAt
 }
 
-// isUnchanged reports whether the function was not replaced. It reads again what has changed.
-func (r *functions) isUnchanged(f *function) bool {
+// refresh reads again what has changed, and a name that could not be read. It returns false if another function is at
+// the address.
+func (r *functions) refresh(f *function) bool {
 	if !r.readHead(f) {
 		return false
 	}
-	read := r.head != f.head || r.bytecodeLink != f.bytecodeLink
+	read, before := r.head != f.head || r.bytecodeLink != f.bytecodeLink, f.naming
 	if read {
 		literal := uint32(r.head.word(r.layout.sfiFlags) >> 32)
 		if r.head.word(r.layout.sfiScript) != f.scriptAt || literal != f.literal || r.head.word(0) != f.head.word(0) {
@@ -162,6 +167,7 @@ func (r *functions) isUnchanged(f *function) bool {
 		read = true
 	}
 	if read && (!r.isSameTable(f) || !r.isSame(f)) {
+		f.naming = before // what was read may be another's
 		return false
 	}
 	f.checked = procmem.Now()

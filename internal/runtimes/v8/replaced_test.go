@@ -95,9 +95,9 @@ func TestFunctionReplacedDuringItsReadingHasNoName(t *testing.T) {
 			r.live, r.copiedAt = replacing{memory{fakeAt, b}, &reads, later}, 0
 			f := r.functionOf(pointer(sfiA))
 			if f != nil {
-				want := function{literal: 5, name: "a", bytecodes: pointer(bytecodesA)}
+				want := function{literal: 5, naming: naming{name: "a"}, bytecodes: pointer(bytecodesA)}
 				if f.literal == 7 {
-					want = function{literal: 7, name: "b", bytecodes: pointer(bytecodesB)}
+					want = function{literal: 7, naming: naming{name: "b"}, bytecodes: pointer(bytecodesB)}
 				}
 				if f.literal != want.literal || f.name != want.name || f.bytecodes != want.bytecodes {
 					t.Errorf("V8 %v, replaced at read %d: function %d is %s with bytecodes at %#x", v, after, f.literal, f.name,
@@ -107,6 +107,30 @@ func TestFunctionReplacedDuringItsReadingHasNoName(t *testing.T) {
 			if reads > 0 {
 				break
 			}
+		}
+	}
+}
+
+func TestFunctionReplacedWhileItsNameIsReadAgainKeepsItsName(t *testing.T) {
+	const scriptAt, id = 0xd00, 3
+	for after := 1; ; after++ {
+		b := make([]byte, 0x2000)
+		r := fakeRuntime(version{14, 6}, b)
+		fakeFunctions(r, b)
+		put(b, scriptAt+int(r.layout.scriptID), id<<32)
+		later := append([]byte(nil), b...)
+		fakeInfo(r, later, sfiA, 7, stringB, bytecodesB)
+		fakeString(later, stringA, "c")
+		r.live, r.copiedAt = memory{fakeAt, b}, 0
+		f := r.functionOf(pointer(sfiA))
+		f.script, f.scriptAt = &script{id: id}, pointer(scriptAt)
+		reads := after
+		r.live = replacing{memory{fakeAt, b}, &reads, later}
+		if got := r.frame(f, atEntry, true, "").Function; got != "a" {
+			t.Errorf("replaced at read %d: the function is %q, want a", after, got)
+		}
+		if reads > 0 {
+			break
 		}
 	}
 }
