@@ -7,15 +7,16 @@ import (
 
 	"prywalk/internal/engine"
 	"prywalk/internal/perfevents"
-	"prywalk/internal/procmem"
 )
 
 func TestManySamplesOfAThreadAreHandedOverWithinATick(t *testing.T) {
 	onRig(t, sampling(t, perfevents.Options{Freq: 997}), engine.Options{}, func(r *rig) {
 		r.tick()
-		for end := procmem.Now() + 30e9; r.EngineSamples < 3*clocksAfterSamples; {
-			if procmem.Now() > end {
-				t.Fatalf("%d samples were handed over in 30 s, want %d", r.EngineSamples, 3*clocksAfterSamples)
+		begun, want := r.of.Clock.Now, int64(3*clocksAfterSamples)
+		for r.EngineSamples < want {
+			if r.ReadClocks(0); r.of.Clock.Now-begun > 30*uint64(want)*uint64(r.stream.reader.Period()) {
+				t.Fatalf("%d samples were handed over in %d ns of the target's CPU time, want %d",
+					r.EngineSamples, r.of.Clock.Now-begun, want)
 			}
 			r.stream.drainedAt = 1
 			r.DrainIfDue()
