@@ -34,9 +34,10 @@ type seenCode struct {
 }
 
 type candidate struct {
-	start  uint64
+	start  uint64 // of the instructions; 0: no optimized code
+	code   uint64 // the Code object
 	head   [codeHead]byte
-	number [8]byte
+	number [8]byte // the compilation's, a small integer
 }
 
 const (
@@ -171,9 +172,7 @@ func (c *codeScanner) scanBlock(at uint64, b []byte) {
 		if len(c.batch) == cap(c.batch) {
 			c.readBatch()
 		}
-		c.batch = append(c.batch, candidate{start: start})
-		own := &c.batch[len(c.batch)-1]
-		binary.LittleEndian.PutUint64(own.number[:], object)
+		c.batch = append(c.batch, candidate{start: start, code: object})
 	}
 }
 
@@ -205,8 +204,7 @@ func (c *codeScanner) readBatch() {
 	c.reads = c.reads[:0]
 	for i := range c.batch {
 		k := &c.batch[i]
-		object := binary.LittleEndian.Uint64(k.number[:])
-		c.reads = append(c.reads, frames.Region{Addr: object - heapObjectTag, Bytes: k.head[:]})
+		c.reads = append(c.reads, frames.Region{Addr: k.code - heapObjectTag, Bytes: k.head[:]})
 	}
 	c.readParts(c.reads)
 	c.reads = c.reads[:0]

@@ -157,11 +157,7 @@ func (h *heap) text(w uint64) (string, bool) {
 		return "", false
 	}
 	if wide {
-		units := make([]uint16, len(raw)/2)
-		for i := range units {
-			units[i] = binary.LittleEndian.Uint16(raw[2*i:])
-		}
-		return string(utf16.Decode(units)), true
+		return string(utf16.Decode(wideUnits(raw))), true
 	}
 	if !slices.ContainsFunc(raw, func(c byte) bool { return c >= 0x80 }) {
 		return string(raw), true
@@ -324,6 +320,14 @@ func (h *heap) window(w uint64, before, n int) []byte {
 		return b[:len(b)/2]
 	}
 	return nil
+}
+
+func wideUnits(b []byte) []uint16 {
+	units := make([]uint16, len(b)/2)
+	for i := range units {
+		units[i] = binary.LittleEndian.Uint16(b[2*i:])
+	}
+	return units
 }
 
 func widened(b []byte, wide bool) []byte {

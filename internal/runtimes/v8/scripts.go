@@ -206,11 +206,7 @@ func (r *functions) searchClasses(at uint64) map[int]member {
 	}
 	var members map[int]member
 	if wide {
-		units := make([]uint16, len(b)/2)
-		for i := range units {
-			units[i] = binary.LittleEndian.Uint16(b[2*i:])
-		}
-		members, ok = classesOf(units)
+		members, ok = classesOf(wideUnits(b))
 	} else {
 		members, ok = classesOf(b)
 	}
