@@ -62,14 +62,21 @@ type classHead struct {
 	depth int
 }
 
-// classScanner follows brackets and class bodies.
+// classScanner follows brackets and class bodies in one pass, without a grammar: the tokens before a bracket give its
+// role.
+//
+//	class A extends B {            { after a class head: roleClass
+//	  f(x) { return [1] }          ( after a name in a class body: roleParams; { after these: roleMethod
+//	  [Symbol.iterator]() { }      the text of [ ] in a class body is the next method's key
+//	  x = { g() { } }              { after an operator: roleValue, no class: g is not A's
+//	}
 type classScanner[T units] struct {
 	src      []T
 	at       int
 	last     [4]token // last[0]: newest
 	open     []bracket
-	heads    []classHead
-	params   bracket // last closed, which end at paramsAt
+	heads    []classHead // whose { is still to come
+	params   bracket     // the last closed roleParams, which ends at paramsAt
 	paramsAt int
 	members  map[int]member
 }
@@ -205,14 +212,15 @@ func (s *classScanner[T]) word() {
 		case n == 5 && s.is(t, "class"):
 			s.classHead()
 		case n == 8 && s.is(t, "function"):
-			s.dropHeads()
+			s.dropHeads(len(s.open))
 		}
 	}
 	s.push(t)
 }
 
-func (s *classScanner[T]) dropHeads() {
-	for len(s.heads) > 0 && s.heads[len(s.heads)-1].depth == len(s.open) {
+// dropHeads drops heads that no class body has followed, at a depth of brackets or deeper.
+func (s *classScanner[T]) dropHeads(depth int) {
+	for len(s.heads) > 0 && s.heads[len(s.heads)-1].depth >= depth {
 		s.heads = s.heads[:len(s.heads)-1]
 	}
 }
@@ -337,7 +345,7 @@ func (s *classScanner[T]) operator(c byte) {
 		t.punct = 0
 	}
 	if c == '>' && s.last[0].punct == '=' && s.last[0].end == s.at {
-		s.dropHeads()
+		s.dropHeads(len(s.open))
 	}
 	if c == '=' && s.last[0].end == s.at && s.last[0].kind == tokenPunct { // ==, +=, …
 		t.punct = '!'
@@ -355,24 +363,10 @@ func (s *classScanner[T]) enter(b bracket) bool {
 }
 
 func (s *classScanner[T]) opening(c byte) bool {
-	b := bracket{close: c + 2, begin: s.at}
-	last := s.last[0]
-	outer := &bracket{}
-	if n := len(s.open); n > 0 {
-		outer = &s.open[n-1]
-	}
+	b := bracket{close: c + 2, begin: s.at} // [ ], { } in ASCII
 	switch c {
 	case '(':
-		b.close = ')'
-		switch {
-		case outer.role == roleClass && s.namesMethod(last, s.last[1]):
-			b.role, b.class, b.name, b.key = roleParams, outer.class, last, outer.key
-		case s.is(last, "if"), s.is(last, "for"), s.is(last, "while"), s.is(last, "with"),
-			s.is(last, "await") && s.is(s.last[1], "for"):
-			if s.last[1].punct != '.' {
-				b.role = roleHead
-			}
-		}
+		b.close, b.role = ')', s.parenthesisRole(&b)
 	case '[':
 		b.role = roleValue
 	case '{':
@@ -381,6 +375,21 @@ func (s *classScanner[T]) opening(c byte) bool {
 	s.push(token{kind: tokenPunct, punct: c, start: s.at, end: s.at + 1})
 	s.at++
 	return s.enter(b)
+}
+
+func (s *classScanner[T]) parenthesisRole(b *bracket) uint8 {
+	last, before := s.last[0], s.last[1]
+	if n := len(s.open); n > 0 && s.open[n-1].role == roleClass && s.namesMethod(last, before) {
+		body := &s.open[n-1]
+		b.class, b.name, b.key = body.class, last, body.key
+		return roleParams
+	}
+	isHead := s.is(last, "if") || s.is(last, "for") || s.is(last, "while") || s.is(last, "with") ||
+		s.is(last, "await") && s.is(before, "for")
+	if isHead && before.punct != '.' {
+		return roleHead
+	}
+	return roleOther
 }
 
 func (s *classScanner[T]) namesMethod(t, before token) bool {
@@ -421,9 +430,7 @@ func (s *classScanner[T]) closing(c byte) bool {
 	}
 	b := s.open[n-1]
 	s.open = s.open[:n-1]
-	for len(s.heads) > 0 && s.heads[len(s.heads)-1].depth > len(s.open) {
-		s.heads = s.heads[:len(s.heads)-1]
-	}
+	s.dropHeads(len(s.open) + 1)
 	t := token{kind: tokenValue, punct: c, start: s.at, end: s.at + 1}
 	s.at++
 	switch b.role {
@@ -436,7 +443,6 @@ func (s *classScanner[T]) closing(c byte) bool {
 	case roleMethod:
 		s.method(b)
 		t.kind = tokenPunct
-	case roleClass:
 	case roleOther:
 		if c == '}' {
 			t.kind = tokenPunct
