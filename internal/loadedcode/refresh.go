@@ -13,8 +13,6 @@ import (
 	"prywalk/internal/procmem"
 )
 
-const maxMainStackGrowth = 8 << 20
-
 // Refresh reads the mappings again, and reports whether a walk can give another stack. Unchanged mappings keep their
 // modules, except after an exec. Error after the process's end: a [*process.Error] of [refusal.Exited].
 func (p *Process) Refresh() (changed bool, err error) {
@@ -180,7 +178,7 @@ func (p *Process) useModules() {
 }
 
 // StackEnd returns the end of the writable mapping with sp, or of the first thread's stack if sp is less than
-// maxMainStackGrowth below it; 0: none.
+// [procmem.MaxStackGrowth] below it; 0: none.
 func (p *Process) StackEnd(sp uint64) uint64 {
 	i := sort.Search(len(p.spans), func(i int) bool { return p.spans[i].End > sp })
 	for i < len(p.spans) && !p.spans[i].Writable { // below a growing stack
@@ -193,7 +191,7 @@ func (p *Process) StackEnd(sp uint64) uint64 {
 		return 0
 	}
 	s := &p.spans[i]
-	if s.Start <= sp || s.Grows && s.Start-sp < maxMainStackGrowth {
+	if s.Start <= sp || s.Grows && s.Start-sp < procmem.MaxStackGrowth {
 		return s.End
 	}
 	return 0

@@ -61,8 +61,8 @@ const (
 	FileBacked                 // a file's, a device's, or shared
 )
 
-// maxStackGrowth, bytes, is how far the first thread's stack pointer may be below the mapping.
-const maxStackGrowth = 8 << 20
+// MaxStackGrowth, bytes, is how far the first thread's stack pointer may be below the mapping as last read.
+const MaxStackGrowth = 8 << 20
 
 var pageSize = uint64(os.Getpagesize())
 

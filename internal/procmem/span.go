@@ -56,7 +56,7 @@ func (m *Memory) lookup(addr, want uint64, out *Span) bool {
 	if m.threadReads.timedOut {
 		return false
 	}
-	if m.noQueries.Load() && table.Grows && table.Start > addr && table.Start-addr < maxStackGrowth {
+	if m.noQueries.Load() && table.Grows && table.Start > addr && table.Start-addr < MaxStackGrowth {
 		*out = Span{Start: addr &^ (pageSize - 1), End: table.End, Kind: Anonymous}
 		return true
 	}
