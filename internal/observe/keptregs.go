@@ -17,7 +17,7 @@ import (
 // sleep, unless that harms its call ([Interruptible]). The registers then hold for passive reads in the same call, with
 // the same stack up to the outermost frame, of which the first 16 KiB are compared.
 
-const maxKept = 16 << 10
+const maxKept = 16 << 10 // bytes
 
 type keptRegs struct {
 	call  procmem.SyscallInfo

@@ -60,7 +60,7 @@ func NewPathOpener() *PathOpener {
 	if o.thread == nil {
 		return nil
 	}
-	setNormalPriority(o.thread.tid)
+	setNormalPolicy(o.thread.tid)
 	setPathOpeners(func(all []*PathOpener) []*PathOpener { return append(all, o) })
 	go o.runJobs()
 	return o
@@ -68,14 +68,14 @@ func NewPathOpener() *PathOpener {
 
 func (o *PathOpener) runJobs() {
 	runtime.LockOSThread()
-	setNormalPriority(0)
+	setNormalPolicy(0)
 	for job := range o.jobs {
 		job.do()
 		job.done.Store(true)
 	}
 }
 
-func setNormalPriority(tid int) {
+func setNormalPolicy(tid int) {
 	const soon = -10
 	attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_NORMAL, Nice: soon, Runtime: minTimeSlice}
 	if unix.SchedSetAttr(tid, &attr, 0) != nil {
@@ -93,7 +93,7 @@ func (o *PathOpener) Close() {
 	o.thread.start(unix.SYS_EXIT, [6]uintptr{})
 }
 
-// Start runs f on an ordinary thread, after earlier jobs.
+// Start runs f on an ordinary thread, after earlier jobs. It waits while four are queued.
 func (o *PathOpener) Start(f func()) *Job {
 	job := &Job{do: f}
 	o.jobs <- job

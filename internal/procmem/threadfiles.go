@@ -172,8 +172,8 @@ func (f *ThreadFiles) RawSchedStat(buf []byte) int {
 	return preadMem(int(f.fds[fileSchedStat])-1, buf, 0)
 }
 
-// KeepSchedstatOpen opens schedstat beyond the budget: the caller bounds such files. False: it is already open, or
-// cannot be opened.
+// KeepSchedstatOpen opens schedstat beyond the budget: the caller bounds such files. It reports whether it has opened
+// it: false also if it is open already.
 func (f *ThreadFiles) KeepSchedstatOpen() bool {
 	if f.fds[fileSchedStat] != 0 {
 		return false

@@ -194,9 +194,12 @@ func (s *Sampler) runAggregator(stop func()) {
 	}
 }
 
+const heldPollInterval = 500 * time.Millisecond
+
+// pollTasks returns the time until the next call.
 func (s *Sampler) pollTasks() time.Duration {
 	if s.control.Held() {
-		return hangCheckInterval
+		return heldPollInterval
 	}
 	return time.Duration(s.aggregator.PollTasks())
 }

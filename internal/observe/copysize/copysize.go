@@ -127,8 +127,8 @@ func (l *Learner) AddOtherStack(addr frames.Addr) (added bool) {
 	return added
 }
 
-// ExtendOtherStack makes the next copies include n bytes from addr on another stack, or extends the copy that ends
-// there.
+// ExtendOtherStack makes the next copies of another stack n bytes long, from [OtherStackBelow] bytes below addr on, or
+// extends the copy that ends there by n bytes.
 func (l *Learner) ExtendOtherStack(addr frames.Addr, n uint64) {
 	if !l.others.extend(addr, n) {
 		l.others.add(addr, min(n, MaxDeep))

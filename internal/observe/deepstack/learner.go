@@ -17,7 +17,7 @@ type history struct {
 }
 
 // learn returns which have changed. complete: the last frame is the outermost one.
-func (h *history) learn(walk []frameEnd, complete bool) (sizes, marks bool) {
+func (h *history) learn(walk []frameEnd, complete bool) (sizes, ends bool) {
 	h.walks++
 	for i := range walk {
 		switch {

@@ -91,7 +91,7 @@ func (f *frameSizes) size(pc frames.Addr) frames.Addr {
 	return at.size.Load()
 }
 
-// learn empties a full table. False: the size is known.
+// learn reports whether it has changed the table. It empties a full one.
 func (f *frameSizes) learn(pc, size frames.Addr) bool {
 	if pc == 0 {
 		return false

@@ -250,7 +250,7 @@ func TestOutlineForgetsTheOldest(t *testing.T) {
 	for i := range uint64(1000) {
 		r.learn([]frameEnd{{at: 0x1000 + 64*i, pc: 0x401000}, {at: 0x100000, pc: 0x402000}}, true)
 		if len(r.ends) > maxEnds || r.ends[len(r.ends)-1].at != 0x100000 {
-			t.Fatalf("%d marks, the last %#x", len(r.ends), r.ends[len(r.ends)-1].at)
+			t.Fatalf("%d ends, the last %#x", len(r.ends), r.ends[len(r.ends)-1].at)
 		}
 	}
 }

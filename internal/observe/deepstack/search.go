@@ -65,7 +65,8 @@ type chain struct {
 	inTop     []frames.Addr // valid until the next chain
 }
 
-// A chain copies to forChain, which is free then; what a kept chain leaves of it becomes free.
+// arena is the buffer of all copies. A chain's copies take from forChain, which begins as free. If the chain is kept,
+// free begins where they end.
 type arena struct {
 	buffer     []byte
 	free       []byte

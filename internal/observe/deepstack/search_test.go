@@ -38,18 +38,18 @@ func follows(p *Copier, base frames.Addr) (have *stopCopy, copied int, ok bool) 
 func TestStacksOfManyFramesAreFollowed(t *testing.T) {
 	const frame, n, pc, root = 512, 4 * maxEnds, 0x401010, 0x431010
 	mem, base := stackOf(t, frame*(n+8))
-	var marks []frameEnd
+	var ends []frameEnd
 	for i := 1; i <= n; i++ {
 		m := frameEnd{at: base + copysize.RedZone + frame*uint64(i), pc: pc}
 		if i == n {
 			m.pc = root
 		}
 		binary.LittleEndian.PutUint64(mem[m.at-base-8:], m.pc)
-		marks = append(marks, m)
+		ends = append(ends, m)
 	}
 	r := history{sizes: &frameSizes{}}
-	if r.learn(marks, true); len(r.ends) > maxEnds {
-		t.Errorf("%d marks", len(r.ends))
+	if r.learn(ends, true); len(r.ends) > maxEnds {
+		t.Errorf("%d ends", len(r.ends))
 	}
 	_, copied, ok := follows(&Copier{search: search{outline: &Outline{sizes: r.sizes}}, top: mem[:TopBytes]}, base)
 	if ok || copied > maxFollowed {

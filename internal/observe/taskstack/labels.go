@@ -36,7 +36,8 @@ func (s *stacks) copyLabels(g []byte, rd *ptrace.Reader, out []frames.Region, n 
 	return n + 1
 }
 
-// readLabels returns 0 bytes or pairs if they are unreadable, or too many.
+// readLabels returns the bytes of the region, readPairs and mapPairs the number of pairs: 0 if they are unreadable or
+// too many.
 func (s *stacks) readLabels(at frames.Addr, rd *ptrace.Reader) int {
 	if rd.Read(at, s.labels[:labelsHead]) != labelsHead {
 		return 0

@@ -61,8 +61,8 @@ func isGIL(b []byte, states map[uint64]bool) bool {
 const defaultSwitchInterval = 5000 // µs
 
 // find searches for the lock by the thread states last read; of several candidates it takes the only one with the
-// default interval. found: there are candidates.
-func (g *gil) find() (found bool) {
+// default interval. It reports whether there are candidates.
+func (g *gil) find() bool {
 	states := map[uint64]bool{}
 	for i := range g.threads.list {
 		states[g.threads.list[i].at] = true

@@ -18,10 +18,10 @@ import (
 // (Py_AsyncioModuleDebugOffsets, Modules/_asynciomodule.c). Before, asyncio.tasks has a set of weak references. A task
 // has, in order, what it waits for, coroutine, name.
 
-// From the coroutine, bytes.
+// Bytes from the coroutine.
 const (
-	taskFutWaiter = 8 // before it
-	taskName      = 8 // after it
+	futWaiterBefore = 8
+	nameAfter       = 8
 )
 
 var taskLayouts = map[int]struct{ size, coroutine uint64 }{
@@ -218,7 +218,7 @@ func (t *taskReader) readOnce(at uint64) (task managed.Task, awaiters []uint64, 
 		return task, nil, taskDone
 	}
 	task = managed.Task{Name: t.name(at), Family: "asyncio", Frames: frames}
-	waits := r.read64(at + t.coroutine - taskFutWaiter)
+	waits := r.read64(at + t.coroutine - futWaiterBefore)
 	switch {
 	case state == coExecuting:
 		task.State = managed.TaskRunning
@@ -256,7 +256,7 @@ const gatherClass = "_GatheringFuture"
 
 func (t *taskReader) name(task uint64) string {
 	r := t.r
-	at := r.read64(task + t.coroutine + taskName)
+	at := r.read64(task + t.coroutine + nameAfter)
 	switch {
 	case at == 0:
 		return ""

@@ -133,7 +133,7 @@ func (r *Runtime) inFile(pc frames.Addr, m *frames.Module) frames.Addr {
 	return pc - m.Bias + r.module.Bias
 }
 
-// runsBytecode is for builtins that do nothing else.
+// runsBytecode reports whether a frame is in a builtin that only enters bytecode.
 func (r *Runtime) runsBytecode(f *frames.Frame) bool {
 	pc := r.inFile(f.PC, f.Module) // maybe the first instruction
 	return slices.ContainsFunc(r.layout.bytecodeBuiltins, func(s managed.Span) bool { return s.Has(pc) })
