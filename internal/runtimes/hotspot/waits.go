@@ -127,7 +127,7 @@ func (t *waiters) ready() bool {
 	return t.pending != nil
 }
 
-// proveWait reads the wait twice; false: there is none, or the readings differ. later: the answer may be complete later.
+// proveWait reads the wait twice; false: there is none, or the readings differ. later: a later answer may be complete.
 func (t *waiters) proveWait(id threadID) (w waitState, later, ok bool) {
 	first, ok := t.readWait(id)
 	if !ok {
