@@ -45,7 +45,7 @@ func Run(ctx context.Context, p Plan, version string, report Report) (*Result, e
 	defer os.RemoveAll(r.dir)
 	cells := p.cells()
 	for _, c := range cells {
-		r.left += r.rows(c)
+		r.left += len(r.toolRates(c))
 	}
 	for _, c := range cells {
 		if err := r.cell(c); err != nil {
@@ -76,13 +76,11 @@ func (r *run) toolRates(c cell) []toolRate {
 	return out
 }
 
-func (r *run) rows(c cell) int { return len(r.toolRates(c)) }
-
 func (r *run) cell(c cell) error {
 	s, err := startWorkload(r.ctx, r.dir, c)
 	if errors.Is(err, ErrAbsent) {
 		r.skip(fmt.Sprintf("workload %s left out: %v", c.Name, err))
-		r.left -= r.rows(c)
+		r.left -= len(r.toolRates(c))
 		return nil
 	}
 	if err != nil {

@@ -57,12 +57,13 @@ func firefoxStacks(text []byte, first firstAt) (samples, complete int64) {
 		return 0, 0
 	}
 	for i := range p.Threads {
+		samples += int64(len(p.Threads[i].Samples.Stack))
+	}
+	if first == nil || p.Shared != nil {
+		return samples, -1
+	}
+	for i := range p.Threads {
 		t := &p.Threads[i]
-		samples += int64(len(t.Samples.Stack))
-		if first == nil || p.Shared != nil {
-			complete = -1
-			continue
-		}
 		outermost := t.outermost()
 		for _, stack := range t.Samples.Stack {
 			if root := stack.at(outermost); root >= 0 && p.firstFrame(t, root, root != stack, first) {

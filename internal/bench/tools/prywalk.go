@@ -86,7 +86,6 @@ func (p *prywalk) Hold() error {
 	now, err := p.ask("tell")
 	p.spent.End()
 	p.sum.Ticks += now.Ticks - p.base.Ticks
-	p.sum.MissedTicks += now.MissedTicks - p.base.MissedTicks
 	p.sum.Stops += now.Stops - p.base.Stops
 	p.sum.Syscalls += now.Syscalls - p.base.Syscalls
 	p.sum.Copied += now.Copied - p.base.Copied
@@ -109,13 +108,11 @@ func (p *prywalk) Finish() (t Totals, err error) {
 		t.RecordingMB = float64(st.Size()) / 1e6 / p.whole.Minutes()
 	}
 	var st struct {
-		Ticks      int64            `json:"ticks"`
-		Samples    int64            `json:"samples"`
-		Stacks     int64            `json:"stacks"`
-		Incomplete map[string]int64 `json:"incomplete"`
-		Complete   *int64           `json:"complete"`
-		Freeze     *Freeze          `json:"freeze_us"`
-		Scheduling string           `json:"scheduling"`
+		Ticks      int64   `json:"ticks"`
+		Samples    int64   `json:"samples"`
+		Complete   int64   `json:"complete"`
+		Freeze     *Freeze `json:"freeze_us"`
+		Scheduling string  `json:"scheduling"`
 	}
 	text, err := os.ReadFile(p.stats)
 	if err == nil {
@@ -128,9 +125,7 @@ func (p *prywalk) Finish() (t Totals, err error) {
 	t.Samples, t.Complete, t.Freeze, t.Scheduling = -1, -1, st.Freeze, st.Scheduling
 	if st.Ticks > 0 {
 		t.Samples = st.Samples * p.sum.Ticks / st.Ticks
-	}
-	if st.Complete != nil && st.Samples > 0 {
-		t.Complete = *st.Complete * p.sum.Ticks / st.Ticks
+		t.Complete = st.Complete * p.sum.Ticks / st.Ticks
 	}
 	return t, nil
 }

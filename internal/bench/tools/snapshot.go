@@ -41,15 +41,12 @@ func gdbArgs(j *Job) []string {
 
 func euStackArgs(j *Job) []string { return []string{"-q", "-n", "0", "-p", strconv.Itoa(j.PID)} }
 
-// snapshotTool expects perStack at the begin of each stack.
-func snapshotTool(program string, args func(*Job) []string, perStack string,
+// snapshotTool expects perStack at the begin of each stack. debian is the program's package.
+func snapshotTool(program, debian string, args func(*Job) []string, perStack string,
 	complete func(text, said []byte, stacks int64) int64) Tool {
-	remedy := map[string]string{"eu-stack": "Debian: elfutils"}[program]
-	if remedy == "" {
-		remedy = "Debian: " + program
-	}
 	return Tool{
-		Name: program, Kinds: []string{Native}, AllThreads: true, Unpaced: true, Check: Installed(program, remedy),
+		Name: program, Kinds: []string{Native}, AllThreads: true, Unpaced: true,
+		Check: Installed(program, "Debian: "+debian),
 		Start: func(ctx context.Context, j *Job) (Session, error) {
 			s := &snapshots{ctx: ctx, job: j, program: program, args: args, perStack: perStack, complete: complete}
 			s.totals = Totals{Ticks: 0, Calls: -1, Copied: -1}

@@ -98,7 +98,8 @@ func Prywalk() Tool {
 func Peers() []Tool {
 	return []Tool{
 		perfTool("perf-fp", "fp"), perfTool("perf-dwarf", "dwarf,8192"), perfTool("perf-dwarf64", "dwarf,65528"), samply(),
-		snapshotTool("gdb", gdbArgs, "Thread ", gdbComplete), snapshotTool("eu-stack", euStackArgs, "TID ", euStackComplete),
+		snapshotTool("gdb", "gdb", gdbArgs, "Thread ", gdbComplete),
+		snapshotTool("eu-stack", "elfutils", euStackArgs, "TID ", euStackComplete),
 	}
 }
 
