@@ -50,13 +50,7 @@ func (c *Cursor) Take(n uint64) []byte {
 }
 
 // Skip passes over n bytes.
-func (c *Cursor) Skip(n uint64) {
-	if n > uint64(c.Left()) {
-		c.Fail()
-		return
-	}
-	c.Pos += int(n)
-}
+func (c *Cursor) Skip(n uint64) { c.Take(n) }
 
 // U8 reads a byte.
 func (c *Cursor) U8() uint8 {
