@@ -5,7 +5,6 @@ package agent
 import (
 	"iter"
 	"maps"
-	"math"
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
@@ -317,15 +316,5 @@ func (b *windowBuilder) clockStep() int64 {
 	return 0
 }
 
-// readUnixOffset returns Unix time − CLOCK_BOOTTIME, ns. It takes the shortest of several readings, since preemption
-// may come between the clocks.
-func readUnixOffset() (ahead int64) {
-	for shortest, n := int64(math.MaxInt64), 0; n < 5; n++ {
-		before := procmem.SinceBoot()
-		now := time.Now().UnixNano()
-		if took := procmem.SinceBoot() - before; took < shortest {
-			shortest, ahead = took, now-before-took/2
-		}
-	}
-	return ahead
-}
+// readUnixOffset returns Unix time − CLOCK_BOOTTIME, ns.
+func readUnixOffset() int64 { return procmem.UnixAhead(procmem.SinceBoot, 5) }

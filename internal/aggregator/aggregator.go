@@ -86,7 +86,7 @@ func New(o Options, with *handover.Common) *Aggregator {
 	a.tasks.aggregator = a
 	a.stacks.images, a.stacks.listener = o.Images, o.Listener
 	a.out = &intervalSink{
-		states: a.states, stacks: a.stacks, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(procmem.Now),
+		states: a.states, stacks: a.stacks, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(),
 	}
 	a.explainer = waitExplainer{ownership: a.ownership, runs: a.stacks.managedWalk.runCounts, listener: o.Listener}
 	options := attribute.Options{

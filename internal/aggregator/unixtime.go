@@ -2,7 +2,7 @@
 
 package aggregator
 
-import "time"
+import "prywalk/internal/procmem"
 
 type unixTime struct {
 	epoch int64 // Unix time less CLOCK_MONOTONIC at the start, ns
@@ -11,7 +11,7 @@ type unixTime struct {
 
 type wakeUp struct{ at, length int64 }
 
-func newUnixTime(now func() int64) unixTime { return unixTime{epoch: monotonicEpoch(now)} }
+func newUnixTime() unixTime { return unixTime{epoch: procmem.UnixAhead(procmem.Now, 20)} }
 
 // Resumed notes a suspension of length ns until at; earlier moments keep their Unix time.
 func (u *unixTime) Resumed(at, length int64) { u.slept = append(u.slept, wakeUp{at, length}) }
@@ -25,19 +25,4 @@ func (u *unixTime) Of(at int64) int64 {
 		}
 	}
 	return unix
-}
-
-const epochTries = 20
-
-// monotonicEpoch takes the shortest of several readings: preemption can take seconds.
-func monotonicEpoch(now func() int64) (epoch int64) {
-	shortest := int64(1 << 62)
-	for range epochTries {
-		before := now()
-		unix := time.Now().UnixNano()
-		if took := now() - before; took < shortest {
-			shortest, epoch = took, unix-before-took/2
-		}
-	}
-	return epoch
 }

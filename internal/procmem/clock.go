@@ -3,7 +3,9 @@
 package procmem
 
 import (
+	"math"
 	"syscall"
+	"time"
 
 	"prywalk/internal/refusal"
 
@@ -52,13 +54,23 @@ func BootTicks() uint64 { return uint64(SinceBoot()) / ClockTick }
 
 // Suspended returns CLOCK_BOOTTIME − CLOCK_MONOTONIC in ns, or 0 if unknown.
 func Suspended() int64 {
-	suspended, shortest := int64(0), int64(1<<62)
-	for range 3 { // the shortest, as pre-emption prolongs one
-		before := Now()
-		boot, e := clock(unix.CLOCK_BOOTTIME)
-		if took := Now() - before; e == 0 && took < shortest {
-			suspended, shortest = int64(boot)-before-took/2, took
+	return max(difference(SinceBoot, Now, 3), 0)
+}
+
+// UnixAhead returns Unix time − clock, ns, by the shortest of n readings.
+func UnixAhead(clock func() int64, n int) int64 {
+	return difference(func() int64 { return time.Now().UnixNano() }, clock, n)
+}
+
+// difference returns a − b by the shortest of n readings: preemption between the clocks can take seconds.
+func difference(a, b func() int64, n int) (ns int64) {
+	shortest := int64(math.MaxInt64)
+	for range n {
+		before := b()
+		at := a()
+		if took := b() - before; took < shortest {
+			shortest, ns = took, at-before-took/2
 		}
 	}
-	return max(suspended, 0)
+	return ns
 }
