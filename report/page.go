@@ -57,7 +57,7 @@ type pageBuilder struct {
 	tree       *view.CallTree
 	magnitudes []int64 // per node and type: sums of absolute values
 	strings    map[string]int
-	threads    map[[4]any]int
+	threads    map[pageThread]int
 	contexts   map[[3]int]int
 	rows       map[[2]int32][]int64
 	order      [][2]int32
@@ -66,7 +66,7 @@ type pageBuilder struct {
 
 func (d *data) page() *page {
 	b := &pageBuilder{data: d, tree: d.NewCallTree(),
-		strings: map[string]int{}, threads: map[[4]any]int{}, contexts: map[[3]int]int{}, rows: map[[2]int32][]int64{}}
+		strings: map[string]int{}, threads: map[pageThread]int{}, contexts: map[[3]int]int{}, rows: map[[2]int32][]int64{}}
 	b.head()
 	b.magnitudes = make([]int64, len(d.Profile.SampleType))
 	for _, s := range d.Profile.Sample {
@@ -146,10 +146,8 @@ func (b *pageBuilder) completeFacts() (f [][2]string) {
 	for _, fact := range []struct{ clock, text string }{
 		{rec.TypeCPU, "CPU time with complete stacks"}, {rec.TypeWall, "wall time with complete stacks"},
 	} {
-		if value, ok := b.TypeIndex(fact.clock); ok {
-			if c, ok := b.Completeness(value); ok {
-				f = append(f, [2]string{fact.text, view.Percent(c.Share())})
-			}
+		if share := b.complete(fact.clock); share != nil {
+			f = append(f, [2]string{fact.text, view.Percent(*share)})
 		}
 	}
 	return f
@@ -175,9 +173,7 @@ func (b *pageBuilder) sample(s *profile.Sample) {
 		b.rows[k] = row
 		b.order = append(b.order, k)
 	}
-	for i, v := range s.Value {
-		row[i] += v
-	}
+	add(row, s.Value)
 }
 
 func (b *pageBuilder) addMagnitudes(n int32, s *profile.Sample) {
@@ -211,18 +207,22 @@ func (b *pageBuilder) waitName(s *profile.Sample) string {
 	return b.WaitName(s)
 }
 
+type pageThread struct {
+	name, comm string
+	tid, pid   int64
+}
+
 func (b *pageBuilder) threadIndex(s *profile.Sample) int {
-	tid, pid := view.NumLabel(s, rec.LabelTID), view.NumLabel(s, rec.LabelPID)
+	t := pageThread{view.Label(s, rec.LabelThread), view.Label(s, rec.LabelComm), view.NumLabel(s, rec.LabelTID),
+		view.NumLabel(s, rec.LabelPID)}
 	if b.merge {
-		tid = 0
+		t.tid = 0
 	}
-	name, comm := view.Label(s, rec.LabelThread), view.Label(s, rec.LabelComm)
-	k := [4]any{name, comm, tid, pid}
-	i, ok := b.threads[k]
+	i, ok := b.threads[t]
 	if !ok {
 		i = len(b.threads)
-		b.threads[k] = i
-		b.Threads = append(b.Threads, b.stringIndex(name), b.stringIndex(comm), int(tid), int(pid))
+		b.threads[t] = i
+		b.Threads = append(b.Threads, b.stringIndex(t.name), b.stringIndex(t.comm), int(t.tid), int(t.pid))
 	}
 	return i
 }

@@ -91,9 +91,7 @@ func (b *pageBuilder) writeRows(to []int32) {
 			b.Rows = slices.Grow(b.Rows, types)[:begin+2+types]
 			clear(b.Rows[begin+2:])
 		}
-		for i, v := range row {
-			b.Rows[begin+2+i] += v
-		}
+		add(b.Rows[begin+2:], row)
 	}
 }
 

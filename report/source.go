@@ -3,9 +3,11 @@
 package report
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -45,12 +47,8 @@ func Source(w io.Writer, p *profile.Profile, function, dir string, o Options) er
 
 func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *sourcelines.Function) {
 	text, err := files.Read(f.File) // on error, lines are written without text
-	var lines []*sourcelines.Line
+	lines := slices.SortedFunc(maps.Values(f.ByLine), func(a, b *sourcelines.Line) int { return cmp.Compare(a.N, b.N) })
 	var rows []view.Row
-	for _, l := range f.ByLine {
-		lines = append(lines, l)
-	}
-	slices.SortFunc(lines, func(a, b *sourcelines.Line) int { return int(a.N - b.N) })
 	for _, l := range lines {
 		rows = append(rows, view.Row{Self: l.Self, Total: l.Total})
 	}

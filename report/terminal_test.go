@@ -494,6 +494,32 @@ func TestATreeInJSONHasAsManyCallsAsAskedFor(t *testing.T) {
 	}
 }
 
+func TestSourceLinesOfAnyNumberAreInOrder(t *testing.T) {
+	f := &profile.Function{ID: 1, Name: "f", Filename: "f.c"}
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}},
+		Function: []*profile.Function{f}}
+	numbers := []int64{math.MinInt64, -3, 7, math.MaxInt64}
+	for i, n := range numbers {
+		l := &profile.Location{ID: uint64(i) + 1, Line: []profile.Line{{Function: f, Line: n}}}
+		p.Location = append(p.Location, l)
+		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{1}})
+	}
+	for range 20 { // the lines are in a map
+		var b strings.Builder
+		if err := Source(&b, p, "f", "", Options{}); err != nil {
+			t.Fatal(err)
+		}
+		last := -1
+		for _, n := range numbers {
+			at := strings.Index(b.String(), fmt.Sprintf("%6d\n", n))
+			if at <= last {
+				t.Fatalf("line %d is not after those before: %s", n, &b)
+			}
+			last = at
+		}
+	}
+}
+
 func TestSourceShowsTheTextBelowTheDirectoryOnly(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "pack.c"), []byte(strings.Repeat("\n", 42)+"\tsqueeze(it);\n"),

@@ -3,6 +3,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -22,21 +23,15 @@ func Tree(w io.Writer, p *profile.Profile, o Options) error {
 		t := d.CallTree()
 		t.SortChildren()
 		d.heading(out, seeBelow)
-		d.writeTree(out, t, "call tree", "all", minTreeShare(&o))
+		d.writeTree(out, t, "call tree", "all")
 		d.footnotes(out, d.Rows(d.Profile.Sample))
 		return nil
 	})
 }
 
-func minTreeShare(o *Options) float64 {
-	if o.MinShare == 0 {
-		return 0.01
-	}
-	return o.MinShare
-}
-
-func (d *data) writeTree(out *printable.Writer, t *view.CallTree, what, all string, minShare float64) {
-	tw := &treeWriter{data: d, CallTree: t, minValue: int64(max(0, minShare) * float64(t.Nodes[0].Total))}
+func (d *data) writeTree(out *printable.Writer, t *view.CallTree, what, all string) {
+	minShare := max(0, cmp.Or(d.Options.MinShare, 0.01))
+	tw := &treeWriter{data: d, CallTree: t, minValue: int64(minShare * float64(t.Nodes[0].Total))}
 	tw.listLines()
 	tw.writeLines(out, all, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.ValueIndex].Type))
 }
