@@ -6,8 +6,6 @@ package export
 import (
 	"bufio"
 	"cmp"
-	"encoding/json"
-	"fmt"
 	"io"
 	"math"
 	"strconv"
@@ -32,7 +30,6 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 		return err
 	}
 	defer d.Memory.Close()
-	groups := d.Groups("thread")
 	for _, s := range d.Profile.Sample { // numbers the frames
 		d.Stack(s)
 	}
@@ -41,28 +38,21 @@ func Firefox(w io.Writer, p *profile.Profile, o view.Options) error {
 		ff.cpu = i
 	}
 	buf := bufio.NewWriter(d.Memory.Writer(w))
-	out := printable.NewWriter(buf)
-	out.Printf(`{"meta":`)
-	writeJSON(out, ff.meta())
-	out.Printf(`,"libs":[],"pages":[],"profilerOverhead":[],"counters":[],"threads":[`)
-	first := true
-	for _, g := range groups {
-		if len(g.Samples) == 0 {
-			continue
-		}
-		if !first {
-			out.Printf(",")
-		}
-		first = false
+	out := printable.NewJSONWriter(buf)
+	out.Text(`{"meta":`)
+	out.Value(ff.meta())
+	out.Text(`,"libs":[],"pages":[],"profilerOverhead":[],"counters":[],"threads":[`)
+	for i, g := range d.Groups("thread") {
 		t := ff.thread(g)
 		if d.Memory.Err() != nil {
 			break
 		}
-		writeJSON(out, t)
+		out.Comma(i)
+		out.Value(t)
 		d.Memory.Give(ff.taken)
 		ff.taken = 0
 	}
-	out.Printf("]}\n")
+	out.Text("]}\n")
 	return cmp.Or(d.Memory.Err(), out.Err(), buf.Flush())
 }
 
@@ -173,12 +163,4 @@ func nullable(n int) any {
 		return nil
 	}
 	return n
-}
-
-func writeJSON(out *printable.Writer, v any) {
-	b, err := json.Marshal(v)
-	if err != nil {
-		out.Fail(fmt.Errorf("encode: %w", err))
-	}
-	out.Bytes(b)
 }

@@ -55,19 +55,19 @@ func (t *firefoxThread) sample(s *profile.Sample, time float64) {
 // stack numbers a frame called from a stack; −1: none.
 func (t *firefoxThread) stack(prefix, frame int32) int32 {
 	e := view.Edge{Parent: prefix, Frame: frame}
-	n, ok := t.stackAt[e]
-	if !ok && !t.ff.take(firefoxStackCost) {
+	if n, ok := t.stackAt[e]; ok {
+		return n
+	}
+	if !t.ff.take(firefoxStackCost) {
 		return prefix
 	}
-	if !ok {
-		n = int32(len(t.stackFrame))
-		t.stackAt[e] = n
-		t.stackFrame = append(t.stackFrame, t.function(frame))
-		if prefix < 0 {
-			t.prefix = append(t.prefix, nil)
-		} else {
-			t.prefix = append(t.prefix, prefix)
-		}
+	n := int32(len(t.stackFrame))
+	t.stackAt[e] = n
+	t.stackFrame = append(t.stackFrame, t.function(frame))
+	if prefix < 0 {
+		t.prefix = append(t.prefix, nil)
+	} else {
+		t.prefix = append(t.prefix, prefix)
 	}
 	return n
 }

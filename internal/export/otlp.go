@@ -197,7 +197,7 @@ func (e *otlpEncoder) profile(r *otlpResource, value int, t *profile.ValueType) 
 }
 
 func sum(values []int64) (n int64) {
-	for v := range slices.Values(values) {
+	for _, v := range values {
 		n += v
 	}
 	return n

@@ -10,34 +10,11 @@ import (
 
 type otlpTables struct {
 	*otlp.Dictionary
-	mappings  map[*profile.Mapping]int64
-	functions map[*profile.Function]int64
 	locations map[*profile.Location]int64
 }
 
 func newTables(take func(int64) bool) *otlpTables {
-	return &otlpTables{
-		Dictionary: otlp.NewDictionary(take), mappings: map[*profile.Mapping]int64{},
-		functions: map[*profile.Function]int64{}, locations: map[*profile.Location]int64{},
-	}
-}
-
-func (d *otlpTables) mapping(p *profile.Mapping) int64 {
-	i, ok := d.mappings[p]
-	if !ok {
-		i = d.Mapping(&otlp.Mapping{Start: p.Start, Limit: p.Limit, Offset: p.Offset, File: p.File, BuildID: p.BuildID})
-		d.mappings[p] = i
-	}
-	return i
-}
-
-func (d *otlpTables) function(f *profile.Function) int64 {
-	i, ok := d.functions[f]
-	if !ok {
-		i = d.Function(f.Name, f.SystemName, f.Filename, f.StartLine)
-		d.functions[f] = i
-	}
-	return i
+	return &otlpTables{otlp.NewDictionary(take), map[*profile.Location]int64{}}
 }
 
 func (d *otlpTables) location(l *profile.Location) int64 {
@@ -47,14 +24,15 @@ func (d *otlpTables) location(l *profile.Location) int64 {
 	}
 	var mapping int64
 	var kind string
-	if l.Mapping != nil {
-		mapping, kind = d.mapping(l.Mapping), otlp.FrameType(l.Mapping.File)
+	if p := l.Mapping; p != nil {
+		mapping = d.Mapping(&otlp.Mapping{Start: p.Start, Limit: p.Limit, Offset: p.Offset, File: p.File, BuildID: p.BuildID})
+		kind = otlp.FrameType(p.File)
 	}
 	var lines []otlp.Line
 	for _, line := range l.Line {
 		n := otlp.Line{Line: line.Line, Column: line.Column}
-		if line.Function != nil {
-			n.Function = d.function(line.Function)
+		if f := line.Function; f != nil {
+			n.Function = d.Function(f.Name, f.SystemName, f.Filename, f.StartLine)
 		}
 		lines = append(lines, n)
 	}
