@@ -88,12 +88,12 @@ func (snap *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 			histories[i] = nil
 		}
 	}
+	if tests == 0 {
+		return out
+	}
 	var counts []int64
 	for _, p := range snap.sliceShares {
 		counts = append(counts, p.ticks)
-	}
-	if tests == 0 {
-		return out
 	}
 	bound := tabular.StudentBound(tabular.SignificanceLevel/float64(tests), len(snap.sliceShares)-2)
 	for i, h := range histories {

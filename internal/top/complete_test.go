@@ -19,14 +19,14 @@ func TestCompleteStacksAreOfCPUTime(t *testing.T) {
 		if strings.HasPrefix(name, "[") {
 			module = ""
 		}
-		o.frames, o.support = append(o.frames, Frame{Frame: view.Frame{Name: name, Module: module}}), append(o.support, false)
+		o.frames = append(o.frames, Frame{Frame: view.Frame{Name: name, Module: module}})
 	}
 	for range 100 {
 		o.Cells = append(o.Cells, Cell{stack: []int32{2, 0}, v: Values{Samples: 100, Wall: 1e9}})
 	}
 	for i := range 10 {
 		f := Frame{Frame: view.Frame{Name: "f" + string(rune('0'+i)), Module: "app"}}
-		o.frames, o.support = append(o.frames, f), append(o.support, false)
+		o.frames = append(o.frames, f)
 		o.Cells = append(o.Cells, Cell{stack: []int32{int32(3 + i), 0}, v: Values{Samples: 9, Wall: 90e6, CPU: 90e6}})
 	}
 	o.Cells = append(o.Cells, Cell{stack: []int32{3, 1}, v: Values{Samples: 10, Wall: 100e6, CPU: 100e6}})

@@ -39,7 +39,7 @@ func newFixture(t testing.TB) *fixture {
 		libc:    &profile.ModuleInfo{Start: 0x200000, End: 0x300000, Bias: 0x200000, Path: "/lib/libc.so.6", File: 2},
 	}
 	f.onNames = func() {}
-	f.store = NewStore(begun, nil)
+	f.store = NewStore(begun, func() {})
 	f.names = profile.NewNames(f.builder, func() { f.onNames() })
 	f.of = NewFunctionTable(f.names)
 	f.resolve = func(m *profile.ModuleInfo, addr uint64) []profile.Frame {

@@ -17,6 +17,7 @@ type Frame struct {
 	view.Frame
 	// mapping is the mapping's file; ruleFile the source file, if idle rules use it.
 	mapping, ruleFile string
+	support           bool // of language or system; set by frameIndex
 }
 
 // maxNamedStacks bounds FunctionTable.whole.
@@ -28,7 +29,6 @@ type FunctionTable struct {
 
 	mu         sync.Mutex
 	frames     []Frame
-	support    []bool // of language or system
 	index      map[Frame]int32
 	whole      map[sample.StackID][]int32 // completely named stacks
 	paths      []string
@@ -90,7 +90,8 @@ func (t *FunctionTable) appendFrames(l *profile.Named, out []int32) []int32 {
 	before := len(out)
 	for _, f := range l.Frames {
 		if f.Name != "" {
-			out = append(out, t.frameIndex(Frame{view.FrameOf(f.Name, path, f.File), module, waits.RulesFile(module, f.File)}))
+			out = append(out, t.frameIndex(Frame{Frame: view.FrameOf(f.Name, path, f.File), mapping: module,
+				ruleFile: waits.RulesFile(module, f.File)}))
 		}
 	}
 	if len(out) == before {
@@ -114,9 +115,9 @@ func (t *FunctionTable) frameIndex(f Frame) int32 {
 	k, ok := t.index[f]
 	if !ok {
 		k = int32(len(t.frames))
-		t.frames = append(t.frames, f)
-		t.support = append(t.support, f.IsSupport())
 		t.index[f] = k
+		f.support = f.IsSupport()
+		t.frames = append(t.frames, f)
 	}
 	return k
 }

@@ -136,16 +136,17 @@ func (m *Model) runCommand(name string) tea.Cmd {
 }
 
 func (m *Model) showView(name string) {
+	var view tableView
 	switch name {
 	case "tab":
-		m.view = (m.view + 1) % views
+		view = (m.view + 1) % views
 	case "shift+tab":
-		m.view = (m.view + views - 1) % views
+		view = (m.view + views - 1) % views
 	default:
-		m.view = tableView(name[0] - '1')
+		view = tableView(name[0] - '1')
 	}
-	m.scope, m.scopeName, m.history = wholeProgram, "", nil
-	m.cursor, m.top, m.showsStacks, m.follow = 0, 0, false, -1
+	m.position = position{view: view, scope: wholeProgram}
+	m.follow, m.history = -1, nil
 }
 
 // openRow must follow a drawing after the last message, as Bubble Tea does it.
@@ -153,7 +154,7 @@ func (m *Model) openRow() {
 	if m.showsStacks || m.cursor >= len(m.page.ids) {
 		return
 	}
-	m.history = append(m.history, position{m.view, m.scope, m.scopeName, m.cursor, m.top, m.showsStacks, m.function})
+	m.history = append(m.history, m.position)
 	id := m.page.ids[m.cursor]
 	switch m.view {
 	case threadsView:
@@ -175,10 +176,7 @@ func (m *Model) goBack() {
 		m.filter, m.input = nil, ""
 		return
 	}
-	p := m.history[n-1]
-	m.history = m.history[:n-1]
-	m.view, m.scope, m.scopeName, m.cursor, m.top, m.showsStacks, m.function = p.view, p.scope, p.within, p.cursor, p.top,
-		p.stacks, p.function
+	m.position, m.history = m.history[n-1], m.history[:n-1]
 	m.follow = -1
 }
 

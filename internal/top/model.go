@@ -50,12 +50,9 @@ type Model struct {
 	snapshot *Snapshot
 	state    State
 
-	view      tableView
-	clock     Clock
-	window    int
-	order     Order
-	scope     Scope
-	scopeName string
+	clock  Clock
+	window int
+	order  Order
 
 	paused  bool
 	filter  *regexp.Regexp
@@ -65,27 +62,26 @@ type Model struct {
 	message string
 	help    bool
 
-	cursor, top int   // selected and first visible row
-	follow      int32 // id of the selected row, if the cursor follows it; negative: the position stays
-	showsStacks bool
-	function    int32
-	history     []position
-	page        page
+	position
+	follow  int32 // id of the selected row, if the cursor follows it; negative: the position stays
+	history []position
+	page    page
 }
 
+// position is what is shown, and where.
 type position struct {
 	view        tableView
 	scope       Scope
-	within      string
-	cursor, top int
-	stacks      bool
+	scopeName   string // "" for all
+	showsStacks bool   // of function
 	function    int32
+	cursor, top int // selected and first visible row
 }
 
 // NewModel returns a Model with its first snapshot.
 func NewModel(src Source, o Options) *Model {
 	m := &Model{source: src, screen: Screen{Width: 80, Height: 24, Color: o.Color}, clock: o.Clock, order: BySelf,
-		scope: wholeProgram, function: -1, follow: -1}
+		position: position{scope: wholeProgram}, follow: -1}
 	if m.clock == "" {
 		m.clock = CPU
 	}
@@ -105,10 +101,7 @@ func (m *Model) Init() tea.Cmd { return nil }
 
 func (m *Model) refresh() {
 	m.state = m.source.State()
-	if m.paused && m.snapshot != nil {
-		return
-	}
-	m.snapshot = m.source.Snapshot(windows[m.window], m.clock, m.snapshot)
+	m.takeSnapshot()
 }
 
 func (m *Model) takeSnapshot() {

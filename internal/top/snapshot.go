@@ -24,7 +24,6 @@ type Snapshot struct {
 	Length, Since time.Duration
 	Cells         []Cell
 	frames        []Frame
-	support       []bool // of language or system
 	threads       []thread
 	waits         []wait
 	paths         []string
@@ -45,7 +44,7 @@ func (s *Store) Snapshot(functions *FunctionTable, window time.Duration, clock C
 	functions.mu.Lock()
 	defer functions.mu.Unlock()
 	functions.update()
-	out := &Snapshot{At: time.Now(), Whole: window == 0}
+	out := &Snapshot{At: time.Now()}
 	if used != nil {
 		out.Cells, out.sliceShares, out.scratch = used.Cells[:0], used.sliceShares[:0], used.scratch
 		*used = Snapshot{}
@@ -67,7 +66,7 @@ func (s *Store) Snapshot(functions *FunctionTable, window time.Duration, clock C
 	}
 	out.sliceShares = s.shares(out.sliceShares, functions, clock)
 	out.frames = functions.frames[:len(functions.frames):len(functions.frames)]
-	out.support = functions.support[:len(functions.support):len(functions.support)]
+
 	out.PendingNames, out.paths = functions.names.Pending(), functions.paths[:len(functions.paths):len(functions.paths)]
 	return out
 }

@@ -104,11 +104,11 @@ type Store struct {
 	maxCells   int
 	keptCells  int // number of cells after the last eviction
 
-	refreshed func() // may be nil
+	refreshed func()
 }
 
 // NewStore returns a Store of a recording that begins at begin. refreshed is called after each refresh, and must not
-// block; it may be nil.
+// block.
 func NewStore(begin time.Time, refreshed func()) *Store {
 	return &Store{
 		index: map[cellKey]int32{}, byThread: map[threadKey]int32{}, byWait: map[string]int32{},
@@ -226,9 +226,7 @@ func (s *Store) Refresh(at int64, open iter.Seq[profile.Interval]) {
 	s.mu.Lock()
 	s.refresh(at, open)
 	s.mu.Unlock()
-	if s.refreshed != nil {
-		s.refreshed()
-	}
+	s.refreshed()
 }
 
 // HeldStacks implements [profile.StackHolder] with the stacks of all cells.

@@ -27,7 +27,6 @@ type FunctionRow struct {
 	Frame
 	Self, Total Values
 	id          int32
-	support     bool    // of language or system
 	depth       float64 // wall time × distance from the innermost frame
 }
 
@@ -60,7 +59,7 @@ func (snap *Snapshot) Functions(scope Scope) []FunctionRow {
 		for depth, f := range c.stack {
 			n := at[f]
 			if n == 0 {
-				rows = append(rows, FunctionRow{Frame: snap.frames[f], id: f, support: snap.support[f]})
+				rows = append(rows, FunctionRow{Frame: snap.frames[f], id: f})
 				n = int32(len(rows))
 				at[f] = n
 			}
@@ -125,7 +124,7 @@ type stackRow struct {
 	Frames  []int32
 }
 
-// stacksOf returns the stacks with a function (negative: all), the largest first.
+// stacksOf returns the stacks with a function, the largest first.
 func (snap *Snapshot) stacksOf(scope Scope, function int32, clock Clock) []stackRow {
 	var rows []stackRow
 	indexes := map[string]int{}
@@ -133,7 +132,7 @@ func (snap *Snapshot) stacksOf(scope Scope, function int32, clock Clock) []stack
 	var key []byte
 	for i := range snap.Cells {
 		c := &snap.Cells[i]
-		if !snap.contains(scope, c) || function >= 0 && !slices.Contains(c.stack, function) {
+		if !snap.contains(scope, c) || !slices.Contains(c.stack, function) {
 			continue
 		}
 		key = key[:0]
