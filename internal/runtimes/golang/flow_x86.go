@@ -59,8 +59,7 @@ func (t *rules) stackFlow(f *funcInfo) *stackFlow {
 		return flow
 	}
 	flow := &stackFlow{}
-	code := make([]byte, min(f.end-f.entry, maxFlowBytes))
-	if f.end-f.entry <= maxFlowBytes && t.img.read(f.entry, code) && flow.decode(code) {
+	if flow.decode(t.codeOf(f)) {
 		flow.forward()
 		flow.backward()
 	}

@@ -118,6 +118,18 @@ func (t *funcs) FuncRange(pc uint64) (start, end uint64, ok bool) {
 	return f.entry, f.end, ok
 }
 
+// codeOf returns the function's instructions; nil: they are unreadable, or more than maxFlowBytes.
+func (t *funcs) codeOf(f *funcInfo) []byte {
+	if f.end-f.entry > maxFlowBytes {
+		return nil
+	}
+	code := make([]byte, f.end-f.entry)
+	if !t.img.read(f.entry, code) {
+		return nil
+	}
+	return code
+}
+
 const maxName = 1 << 14 // bytes
 
 func cstring(b []byte, off uint64) []byte {

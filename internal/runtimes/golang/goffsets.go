@@ -50,17 +50,14 @@ func (o *GOffsets) plausible() bool {
 		o.MCurg > 0x40 && o.MCurg < 0x400 && o.MGsignal > 0x20 && o.MGsignal < o.MCurg
 }
 
+// asmCode returns the address and the code of an assembly function that deviates from pcsp.
 func (t *funcs) asmCode(name string) (uint64, []byte) {
 	for _, pc := range t.funcByName(name) {
-		f, ok := t.find(pc)
-		if !ok || f.end-f.entry > maxFlowBytes {
-			continue
-		}
+		f, _ := t.find(pc)
 		if k, spWrite := t.kind(&f); k == kindPlain && !spWrite {
 			continue
 		}
-		code := make([]byte, f.end-f.entry)
-		if t.img.read(pc, code) {
+		if code := t.codeOf(&f); len(code) > 0 {
 			return pc, code
 		}
 	}

@@ -17,16 +17,9 @@ func (t *gOffsetsDecoder) gOffsetsX86() (GOffsets, bool) {
 	if d.saves.found == savedAll {
 		return c, d.schedSPAt == c.SchedSP
 	}
-	f, ok := t.find(d.save)
-	if !ok || f.end-f.entry > maxFlowBytes {
-		return c, false
-	}
-	code = make([]byte, f.end-f.entry)
+	f, _ := t.find(d.save)
 	s := savesX86{c: &c}
-	if !t.img.read(f.entry, code) {
-		return c, false
-	}
-	walkX86(f.entry, code, s.step)
+	walkX86(f.entry, t.codeOf(&f), s.step)
 	return c, s.found == savedAll && d.schedSPAt == c.SchedSP
 }
 

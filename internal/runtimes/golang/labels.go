@@ -95,24 +95,12 @@ func (l *labels) labelMap(at uint64) map[string]string {
 }
 
 func (l *labels) label(to map[string]string, key, value []byte) bool {
-	k, ok := l.text(key)
-	v, ok2 := l.text(value)
+	k, ok := l.allgs.stringOf(key, maxLabelBytes)
+	v, ok2 := l.allgs.stringOf(value, maxLabelBytes)
 	if ok && ok2 {
 		to[k] = v
 	}
 	return ok && ok2
-}
-
-func (l *labels) text(header []byte) (string, bool) {
-	n := binary.LittleEndian.Uint64(header[8:])
-	if n > maxLabelBytes {
-		return "", false
-	}
-	b := make([]byte, n)
-	if n > 0 && l.allgs.host.Read(binary.LittleEndian.Uint64(header), b) != len(b) {
-		return "", false
-	}
-	return string(b), utf8.Valid(b)
 }
 
 // Labels implements [managed.Scheduler].

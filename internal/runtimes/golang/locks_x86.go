@@ -79,14 +79,10 @@ const maxPending = 1 << 10
 
 func (t *funcs) findLocksX86(pc uint64) *heldLocksX86 {
 	f, ok := t.find(pc - 1)
-	if !ok || f.end-f.entry > maxFlowBytes || isLockMethod(string(t.name(&f))) {
+	if !ok || isLockMethod(string(t.name(&f))) {
 		return &heldLocksX86{}
 	}
-	code := make([]byte, f.end-f.entry)
-	if !t.img.read(f.entry, code) {
-		return &heldLocksX86{}
-	}
-	return analyseLocksX86(code, f.entry, pc, func(at uint64) string {
+	return analyseLocksX86(t.codeOf(&f), f.entry, pc, func(at uint64) string {
 		f, ok := t.find(at)
 		if !ok || f.entry != at || t.h.old() { // stack arguments until Go 1.17
 			return ""

@@ -13,14 +13,8 @@ const maxReferenced = 64
 
 func (t *funcs) referencedAddresses(function string) (out []uint64) {
 	for _, pc := range t.funcByName(function) {
-		f, ok := t.find(pc)
-		if !ok || f.end-f.entry > maxFlowBytes {
-			continue
-		}
-		code := make([]byte, f.end-f.entry)
-		if !t.img.read(f.entry, code) {
-			continue
-		}
+		f, _ := t.find(pc)
+		code := t.codeOf(&f)
 		add := func(at uint64) bool {
 			if !slices.Contains(out, at) {
 				out = append(out, at)

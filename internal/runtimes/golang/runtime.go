@@ -3,6 +3,8 @@
 package golang
 
 import (
+	"unicode/utf8"
+
 	"prywalk/frames"
 	"prywalk/internal/managed"
 )
@@ -118,6 +120,19 @@ type program struct {
 
 func (p *program) word(at uint64) (uint64, bool) {
 	return managed.ReadWord(p.host, at)
+}
+
+// stringOf returns the text of a string header; false: it has more than most bytes, is unreadable, or not UTF-8.
+func (p *program) stringOf(header []byte, most uint64) (string, bool) {
+	n := word64(header, 8)
+	if n > most {
+		return "", false
+	}
+	b := make([]byte, n)
+	if n > 0 && p.host.Read(word64(header, 0), b) != len(b) {
+		return "", false
+	}
+	return string(b), utf8.Valid(b)
 }
 
 // tableAt returns the table for pc, which may be a plugin's; nil: none.

@@ -227,14 +227,9 @@ func (p *program) stringAt(array, n uint64) string {
 	if array == 0 || p.host.Read(array+16*n, s[:]) != len(s) {
 		return ""
 	}
-	text := make([]byte, min(binary.LittleEndian.Uint64(s[8:]), maxReasonLength))
-	if p.host.Read(binary.LittleEndian.Uint64(s[:]), text) != len(text) {
+	text, ok := p.stringOf(s[:], maxReasonLength)
+	if !ok || strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' }) {
 		return ""
 	}
-	for _, c := range text {
-		if c < ' ' || c > '~' {
-			return ""
-		}
-	}
-	return string(text)
+	return text
 }
