@@ -20,6 +20,8 @@ const (
 var (
 	errNoGoroutines = errors.New("the list of goroutines was not found in this stripped program")
 	errGoroutines   = errors.New("the layout of goroutines is not known for this Go release")
+	errUnreadable   = errors.New("its memory cannot be read")
+	errChanging     = errors.New("its goroutines changed at each reading")
 	errTooMany      = fmt.Errorf("it has more goroutines than the %d that are read", maxGoroutines)
 )
 
@@ -45,7 +47,7 @@ func (a *allgs) Goroutines() ([]Goroutine, error) {
 			return out, nil
 		}
 	}
-	return nil, errGoroutines
+	return nil, errChanging
 }
 
 func (a *allgs) addresses() ([]uint64, error) {
@@ -58,7 +60,7 @@ func (a *allgs) addresses() ([]uint64, error) {
 	}
 	b := make([]byte, 8*n)
 	if a.host.Read(first, b) != len(b) {
-		return nil, errGoroutines
+		return nil, errUnreadable
 	}
 	out := make([]uint64, n)
 	for i := range out {
@@ -90,7 +92,7 @@ func (a *allgs) slice() (first, n uint64, err error) {
 func (a *allgs) sliceAt(at uint64) (first, n uint64, err error) {
 	var slice [24]byte
 	if a.host.Read(at, slice[:]) != len(slice) {
-		return 0, 0, errGoroutines
+		return 0, 0, errUnreadable
 	}
 	first, n = binary.LittleEndian.Uint64(slice[:]), binary.LittleEndian.Uint64(slice[8:])
 	room := binary.LittleEndian.Uint64(slice[16:])

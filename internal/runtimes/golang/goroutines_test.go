@@ -51,6 +51,22 @@ func TestTooManyGoroutinesAreNoUnknownLayout(t *testing.T) {
 	}
 }
 
+func TestGoroutinesThatChangeAreNoUnknownLayout(t *testing.T) {
+	memory := waitingMemory()
+	r := hostileRuntime(t, memory)
+	if _, err := r.Goroutines(); err != nil {
+		t.Fatal(err)
+	}
+	binary.LittleEndian.PutUint64(memory[0x300+0x38:], 0x1500) // sched.sp below the stack
+	if _, err := r.Goroutines(); !errors.Is(err, errChanging) {
+		t.Errorf("a changing goroutine: %v, want %v", err, errChanging)
+	}
+	r.host = &memoryHost{memory: memory[:0x108], symbol: true}
+	if _, err := r.Goroutines(); !errors.Is(err, errUnreadable) {
+		t.Errorf("memory that is gone: %v, want %v", err, errUnreadable)
+	}
+}
+
 // memoryHost has memory at 0x1000, and counts reads.
 type memoryHost struct {
 	managed.Host

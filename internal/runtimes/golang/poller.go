@@ -48,7 +48,7 @@ func (p *goroutinePoller) Places() (int, error) {
 	}
 	b := make([]byte, 8*(int(n)-p.listed))
 	if r.host.Read(first+8*uint64(p.listed), b) != len(b) {
-		return len(p.gs), errGoroutines
+		return len(p.gs), errUnreadable
 	}
 	from := len(p.gs)
 	for ; len(b) > 0; b = b[8:] {
