@@ -53,7 +53,7 @@ func (a *analysis) splitPartFrame(q frames.Query, v *votes, part, parent span) (
 	f, _ := v.best()
 	p := a.searchPrologue(q, parent, part)
 	if p.found && !p.guessed {
-		if atJump, ok := p.finding(a.abi, q.SPOnly); ok {
+		if atJump, ok := p.finding(q.SPOnly); ok {
 			return atJump, true
 		}
 	}
@@ -65,7 +65,7 @@ func (a *analysis) splitPartFrame(q frames.Query, v *votes, part, parent span) (
 		return a.combine(q, part, v, &p)
 	}
 	p.st = p.calls.st
-	return p.finding(a.abi, q.SPOnly)
+	return p.finding(q.SPOnly)
 }
 
 // combine chooses between the finding of the epilogues (v) and that of the prologue (p).
@@ -74,7 +74,7 @@ func (a *analysis) combine(q frames.Query, fn span, v *votes, p *prologue) (find
 	if !p.found {
 		return a.epilogueOnly(epilogue, q)
 	}
-	own, ok := p.finding(a.abi, q.SPOnly)
+	own, ok := p.finding(q.SPOnly)
 	switch {
 	case !ok && !p.guessed && v.strong == 0: // no register gives the CFA, no return: V8's handlers
 		return a.handlerFrame(q, fn, nil, nil)
@@ -82,8 +82,8 @@ func (a *analysis) combine(q frames.Query, fn span, v *votes, p *prologue) (find
 		return a.epilogueOnly(epilogue, q)
 	case epilogue == nil:
 		return a.frameWithoutReturns(q, fn, v, p, &own)
-	case p.agrees(a.abi, epilogue, &own):
-		p.merge(a.abi, epilogue, &own)
+	case p.agrees(epilogue, &own):
+		p.merge(epilogue, &own)
 		return own, true
 	case sure && (p.guessed || !a.isEntry(fn)): // landing pads of exceptions; parts split off that return
 		return a.epilogueOnly(epilogue, q)
@@ -94,7 +94,7 @@ func (a *analysis) combine(q frames.Query, fn span, v *votes, p *prologue) (find
 // frameWithoutReturns is combine where no path votes. f is the frame that the prologue p shows.
 func (a *analysis) frameWithoutReturns(q frames.Query, fn span, v *votes, p *prologue, f *finding) (finding, bool) {
 	switch {
-	case v.misaligned.found && p.agrees(a.abi, &v.misaligned.last, f):
+	case v.misaligned.found && p.agrees(&v.misaligned.last, f):
 		// GCC calls functions of the same unit without aligning the stack: sqlite3VdbeIntegerAffinity.
 		return *f, true
 	case a.isEntry(fn): // a function that never returns
@@ -112,21 +112,21 @@ func (a *analysis) epilogueOnly(f *finding, q frames.Query) (finding, bool) {
 }
 
 // agrees reports whether an epilogue's frame has the same CFA as own, the frame that the prologue shows.
-func (p *prologue) agrees(abi *abi, epilogue, own *finding) bool {
+func (p *prologue) agrees(epilogue, own *finding) bool {
 	if epilogue.cfa == own.cfa {
 		return true
 	}
 	v := p.st.regs[epilogue.cfa.base&31]
-	return epilogue.cfa.kind == startRelative && v.isRelativeTo(abi.sp) &&
-		int64(v.off)+int64(epilogue.cfa.off) == abi.entry
+	return epilogue.cfa.kind == startRelative && v.isRelativeTo(p.abi.sp) &&
+		int64(v.off)+int64(epilogue.cfa.off) == p.abi.entry
 }
 
 // merge adds to own the places of registers that an epilogue restores. Precondition: both have the same CFA.
-func (p *prologue) merge(abi *abi, epilogue, own *finding) {
-	for i := range abi.calleeSaved {
+func (p *prologue) merge(epilogue, own *finding) {
+	for i := range p.abi.calleeSaved {
 		p.mergeSaved(epilogue.calleeSaved[i], own.cfa.base, &own.calleeSaved[i])
 	}
-	if abi.ra != noReg {
+	if p.abi.ra != noReg {
 		if own.ra.kind == lost {
 			own.ra = epilogue.ra
 		}

@@ -65,7 +65,7 @@ func TestProofsInBuiltinsOfV8AgreeWithTheirStarts(t *testing.T) {
 			shown++
 			got := &v.outcomes[0].finding
 			p := a.searchPrologue(frames.Query{PC: pc, AfterCall: true}, fn, span{})
-			start, ok := p.finding(s.abi, false)
+			start, ok := p.finding(false)
 			if !p.found || p.guessed || !ok {
 				continue // no path from the start leads there
 			}

@@ -44,7 +44,7 @@ func (a *analysis) leavesFrame(pc uint64, fn span, loaded bool) bool {
 	case loaded:
 		return p.st.isForeignSP()
 	}
-	return p.linkRegisterLost(a.abi)
+	return p.linkRegisterLost()
 }
 
 // switchRow has the registers of the frame that a jump to ra continues.
@@ -61,9 +61,9 @@ func (abi *abi) switchRow(atJump *symbolicState, ra value) *frames.Row {
 	return row
 }
 
-func (p *prologue) linkRegisterLost(abi *abi) bool {
-	f, ok := p.finding(abi, false)
-	return abi.ra != noReg && !(ok && f.ra.kind != lost)
+func (p *prologue) linkRegisterLost() bool {
+	f, ok := p.finding(false)
+	return p.abi.ra != noReg && !(ok && f.ra.kind != lost)
 }
 
 // SwitchesStack implements [frames.StackSwitches].

@@ -5,6 +5,7 @@ package heuristics
 import "prywalk/frames"
 
 type prologue struct {
+	abi         *abi
 	st          symbolicState // at pc
 	found       bool          // st is valid
 	guessed     bool          // st is that of most jump tables or calls (guessByMajority)
@@ -64,7 +65,7 @@ func (a *analysis) searchPrologueAlong(q frames.Query, fn, part span, allPaths b
 	s := &a.prologues
 	*s = prologueSearch{in: &a.interpreter, pc: q.PC, spans: [2]span{fn, part}, allPaths: allPaths}
 	p := &s.result
-	p.afterCall = q.AfterCall
+	p.abi, p.afterCall = a.abi, q.AfterCall
 	a.runPaths(s)
 	p.ambiguousSP = p.ambiguousSP || allPaths && s.movedUnknown && (a.pending.dropped || a.steps >= maxSteps)
 	return *p
@@ -197,34 +198,34 @@ func (p *prologue) noteIndirectJump(st *symbolicState) {
 }
 
 // finding returns the frame at pc; false if no register gives the CFA.
-func (p *prologue) finding(abi *abi, spOnly bool) (f finding, ok bool) {
+func (p *prologue) finding(spOnly bool) (f finding, ok bool) {
 	if spOnly && p.ambiguousSP {
 		return f, false
 	}
-	reg, ok := p.cfaRegister(abi, spOnly)
+	reg, ok := p.cfaRegister(spOnly)
 	if !ok {
-		ok = p.realignedCFA(abi, &f, spOnly) || p.afterCall && !spOnly && p.assumePreserved(abi, &f)
+		ok = p.realignedCFA(&f, spOnly) || p.afterCall && !spOnly && p.assumePreserved(&f)
 		return f, ok
 	}
-	f.cfa = value{kind: startRelative, base: reg, off: int32(abi.entry) - p.st.regs[reg].off}
-	p.fillPlaces(abi, &f, reg)
+	f.cfa = value{kind: startRelative, base: reg, off: int32(p.abi.entry) - p.st.regs[reg].off}
+	p.fillPlaces(&f, reg)
 	return f, true
 }
 
 // cfaRegister chooses the frame pointer, the stack pointer, else any register (behind a call: callee-saved).
-func (p *prologue) cfaRegister(abi *abi, spOnly bool) (reg uint8, ok bool) {
+func (p *prologue) cfaRegister(spOnly bool) (reg uint8, ok bool) {
 	st := &p.st
-	if fp := st.regs[abi.fp]; !spOnly && fp.isRelativeTo(abi.sp) && abi.isFrameAt(st, fp) {
-		return abi.fp, true
+	if fp := st.regs[p.abi.fp]; !spOnly && fp.isRelativeTo(p.abi.sp) && p.abi.isFrameAt(st, fp) {
+		return p.abi.fp, true
 	}
-	if st.regs[abi.sp].isRelativeTo(abi.sp) {
-		return abi.sp, true
+	if st.regs[p.abi.sp].isRelativeTo(p.abi.sp) {
+		return p.abi.sp, true
 	}
 	if spOnly {
 		return 0, false
 	}
 	for reg := range uint8(len(st.regs)) {
-		if st.regs[reg].isRelativeTo(abi.sp) && (!p.afterCall || abi.isCalleeSaved(reg)) {
+		if st.regs[reg].isRelativeTo(p.abi.sp) && (!p.afterCall || p.abi.isCalleeSaved(reg)) {
 			return reg, true
 		}
 	}
@@ -233,16 +234,16 @@ func (p *prologue) cfaRegister(abi *abi, spOnly bool) (reg uint8, ok bool) {
 
 // realignedCFA finds the CFA of a realigned frame, in slots: gcc's argument pointer, OpenSSL's earlier stack pointer.
 // The lowest copy moves along with the stack.
-func (p *prologue) realignedCFA(abi *abi, f *finding, spOnly bool) bool {
+func (p *prologue) realignedCFA(f *finding, spOnly bool) bool {
 	var lowest *slot
 	var leadReg uint8 // leads to it
-	lowestSave := p.st.lowestSave(abi)
+	lowestSave := p.st.lowestSave(p.abi)
 	for i := range p.st.nslots {
 		s := &p.st.slots[i]
-		if lowest != nil && s.off >= lowest.off || !p.mayKeepCFA(s, abi, lowestSave) {
+		if lowest != nil && s.off >= lowest.off || !p.mayKeepCFA(s, lowestSave) {
 			continue
 		}
-		if reg, ok := p.registerTo(s, abi, spOnly); ok {
+		if reg, ok := p.registerTo(s, spOnly); ok {
 			lowest, leadReg = s, reg
 		}
 	}
@@ -250,39 +251,39 @@ func (p *prologue) realignedCFA(abi *abi, f *finding, spOnly bool) bool {
 		return false
 	}
 	off := lowest.off - p.st.regs[leadReg].off
-	f.cfa = value{kind: loaded, base: leadReg, off: off, addend: int32(abi.entry) - lowest.val.off}
-	p.fillPlaces(abi, f, leadReg)
-	p.addSavedAbove(abi, f)
+	f.cfa = value{kind: loaded, base: leadReg, off: off, addend: int32(p.abi.entry) - lowest.val.off}
+	p.fillPlaces(f, leadReg)
+	p.addSavedAbove(f)
 	return true
 }
 
 // mayKeepCFA returns false for slots with addresses below the saved registers: arguments, which callees may write.
-func (p *prologue) mayKeepCFA(s *slot, abi *abi, lowestSave int32) bool {
-	return s.base >= firstUnnamedBase && s.val.isRelativeTo(abi.sp) && s.val.off >= lowestSave && p.st.stillValid(s)
+func (p *prologue) mayKeepCFA(s *slot, lowestSave int32) bool {
+	return s.base >= firstUnnamedBase && s.val.isRelativeTo(p.abi.sp) && s.val.off >= lowestSave && p.st.stillValid(s)
 }
 
 // registerTo returns the stack pointer or frame pointer, if it is at a known distance to a slot.
-func (p *prologue) registerTo(s *slot, abi *abi, spOnly bool) (reg uint8, ok bool) {
+func (p *prologue) registerTo(s *slot, spOnly bool) (reg uint8, ok bool) {
 	switch {
-	case p.st.regs[abi.sp].isRelativeTo(s.base):
-		return abi.sp, true
-	case !spOnly && p.st.regs[abi.fp].isRelativeTo(s.base):
-		return abi.fp, true
+	case p.st.regs[p.abi.sp].isRelativeTo(s.base):
+		return p.abi.sp, true
+	case !spOnly && p.st.regs[p.abi.fp].isRelativeTo(s.base):
+		return p.abi.fp, true
 	}
 	return 0, false
 }
 
 // assumePreserved assumes that the call preserves a scratch register with the CFA. The walker checks the return
 // address.
-func (p *prologue) assumePreserved(abi *abi, f *finding) bool {
-	if p.guessed || abi.ra != noReg { // the link register is needed, too
+func (p *prologue) assumePreserved(f *finding) bool {
+	if p.guessed || p.abi.ra != noReg { // the link register is needed, too
 		return false
 	}
 	for reg, v := range p.beforeCall {
-		if v.isRelativeTo(abi.sp) && uint8(reg) != abi.sp {
-			f.cfa = value{kind: startRelative, base: uint8(reg), off: int32(abi.entry) - v.off}
+		if v.isRelativeTo(p.abi.sp) && uint8(reg) != p.abi.sp {
+			f.cfa = value{kind: startRelative, base: uint8(reg), off: int32(p.abi.entry) - v.off}
 			f.calleeSaved = [maxCalleeSaved]savedReg{}
-			p.addSavedAbove(abi, f)
+			p.addSavedAbove(f)
 			return true
 		}
 	}
@@ -290,37 +291,37 @@ func (p *prologue) assumePreserved(abi *abi, f *finding) bool {
 }
 
 // addSavedAbove adds registers saved before the stack pointer was aligned.
-func (p *prologue) addSavedAbove(abi *abi, f *finding) {
-	for i, reg := range abi.calleeSaved {
+func (p *prologue) addSavedAbove(f *finding) {
+	for i, reg := range p.abi.calleeSaved {
 		if f.calleeSaved[i].kind == inMemory {
 			continue
 		}
 		for _, s := range p.st.slots[:p.st.nslots] {
-			if s.base == abi.sp && s.val.isStartValue(reg) {
-				f.calleeSaved[i] = savedReg{kind: inFrame, off: s.off - int32(abi.entry)}
+			if s.base == p.abi.sp && s.val.isStartValue(reg) {
+				f.calleeSaved[i] = savedReg{kind: inFrame, off: s.off - int32(p.abi.entry)}
 			}
 		}
 	}
 }
 
-func (p *prologue) fillPlaces(abi *abi, f *finding, base uint8) {
-	for i, reg := range abi.calleeSaved {
-		f.calleeSaved[i] = p.savedPlace(abi, reg, base)
+func (p *prologue) fillPlaces(f *finding, base uint8) {
+	for i, reg := range p.abi.calleeSaved {
+		f.calleeSaved[i] = p.savedPlace(reg, base)
 	}
-	if abi.ra != noReg {
-		if f.ra = p.savedPlace(abi, abi.ra, base); f.ra.kind == lost {
-			f.ra = p.savedOutsideFrame(abi, abi.ra)
+	if p.abi.ra != noReg {
+		if f.ra = p.savedPlace(p.abi.ra, base); f.ra.kind == lost {
+			f.ra = p.savedOutsideFrame()
 		}
 	}
 }
 
 // savedOutsideFrame finds the return address of arm64's swapcontext, which is only in the context.
-func (p *prologue) savedOutsideFrame(abi *abi, reg uint8) savedReg {
+func (p *prologue) savedOutsideFrame() savedReg {
 	if p.afterCall {
-		return p.savedInScratch(abi, reg)
+		return p.savedInScratch()
 	}
 	for _, s := range p.st.slots[:p.st.nslots] {
-		if !s.val.isStartValue(reg) || s.base >= firstUnnamedBase {
+		if !s.val.isStartValue(p.abi.ra) || s.base >= firstUnnamedBase {
 			continue
 		}
 		for base := range uint8(len(p.st.regs)) {
@@ -332,18 +333,18 @@ func (p *prologue) savedOutsideFrame(abi *abi, reg uint8) savedReg {
 	return savedReg{kind: lost}
 }
 
-func (p *prologue) savedInScratch(abi *abi, reg uint8) savedReg {
+func (p *prologue) savedInScratch() savedReg {
 	for other, v := range p.beforeCall {
-		if v.isStartValue(reg) && !p.guessed && abi.scratch>>other&1 != 0 && uint8(other) != reg {
+		if v.isStartValue(p.abi.ra) && !p.guessed && p.abi.scratch>>other&1 != 0 && uint8(other) != p.abi.ra {
 			return savedReg{kind: inOtherRegister, base: uint8(other)}
 		}
 	}
 	return savedReg{kind: lost}
 }
 
-func (p *prologue) savedPlace(abi *abi, reg, baseReg uint8) savedReg {
+func (p *prologue) savedPlace(reg, baseReg uint8) savedReg {
 	st := &p.st
-	base, sp := st.regs[baseReg], st.regs[abi.sp]
+	base, sp := st.regs[baseReg], st.regs[p.abi.sp]
 	for _, s := range st.slots[:st.nslots] {
 		if !s.val.isStartValue(reg) || s.base != base.base {
 			continue

@@ -38,18 +38,8 @@ func (s *Source) ReturnCFA(pc, lo, hi uint64) (cfa CFA, ok bool) {
 	}
 	v := r.cfa
 	cfa = CFA{Reg: s.abi.dwarf(v.base), Saved: v.kind == loaded, Off: int64(v.off), Add: int64(v.addend)}
-	cfa.FP, cfa.Straight = s.abi.fpRule(&a.st), !a.st.hasCallOrLoop
+	cfa.FP, cfa.Straight = s.abi.placeOf(a.st.regs[hwBP], hwBP), !a.st.hasCallOrLoop
 	return cfa, true
-}
-
-func (abi *abi) fpRule(st *symbolicState) frames.RegRule {
-	switch v := st.regs[abi.fp]; {
-	case v.isStartValue(abi.fp):
-		return frames.RegRule{}
-	case v.kind == loaded && v.addend == 0 && v.base < firstUnnamedBase:
-		return frames.RegRule{Kind: frames.RuleRegOffset, Reg: abi.dwarf(v.base), Off: int64(v.off)}
-	}
-	return frames.RegRule{Kind: frames.RuleUndefined}
 }
 
 // A stack pointer loaded from memory becomes a new base: words pushed there are known.

@@ -3,6 +3,8 @@
 package callstack
 
 import (
+	"slices"
+
 	"prywalk/frames"
 	"prywalk/internal/managed"
 )
@@ -32,10 +34,5 @@ func Plan(sources []managed.FrameSource, innerTID int, pthread uint64) (*managed
 
 // HasPlan reports whether stops copy more than the stack.
 func HasPlan(sources []managed.FrameSource) bool {
-	for _, n := range sources {
-		if n.Plan() != nil {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(sources, func(n managed.FrameSource) bool { return n.Plan() != nil })
 }

@@ -16,7 +16,8 @@ func ThreadName(sources []managed.FrameSource, innerTID int) (name string, ok bo
 	return "", false
 }
 
-// Postponed reports whether unread names may be readable later ([managed.Threads.Postponed]).
+// Postponed reports whether unread names may be readable later. It asks every runtime, as [managed.Threads.Postponed] is
+// about the time since its last call.
 func Postponed(sources []managed.FrameSource) (some bool) {
 	for _, n := range sources {
 		if p, is := n.(managed.Threads); is && p.Postponed() {
