@@ -6,16 +6,14 @@ import "prywalk/internal/managed"
 
 // Tasks returns a process's tasks without a thread.
 func Tasks(sources []managed.FrameSource, w managed.Watch) (all managed.TaskList) {
-	for _, n := range sources {
-		if l, is := n.(managed.Threads); is {
-			list := l.Coroutines(w)
-			for i := range list.Tasks {
-				list.Tasks[i].Runtime = n.Name()
-			}
-			all.Tasks = append(all.Tasks, list.Tasks...)
-			all.Changed += list.Changed
-			all.More += list.More
+	for t := range threadsOf(sources) {
+		list := t.Coroutines(w)
+		for i := range list.Tasks {
+			list.Tasks[i].Runtime = t.Name()
 		}
+		all.Tasks = append(all.Tasks, list.Tasks...)
+		all.Changed += list.Changed
+		all.More += list.More
 	}
 	return all
 }

@@ -2,15 +2,28 @@
 
 package callstack
 
-import "prywalk/internal/managed"
+import (
+	"iter"
+
+	"prywalk/internal/managed"
+)
+
+// threadsOf returns the runtimes that know their threads.
+func threadsOf(sources []managed.FrameSource) iter.Seq[managed.Threads] {
+	return func(yield func(managed.Threads) bool) {
+		for _, n := range sources {
+			if t, is := n.(managed.Threads); is && !yield(t) {
+				return
+			}
+		}
+	}
+}
 
 // ThreadName returns a runtime's name of a thread. innerTID is in the process's own pid namespace.
 func ThreadName(sources []managed.FrameSource, innerTID int) (name string, ok bool) {
-	for _, n := range sources {
-		if t, is := n.(managed.Threads); is {
-			if name, ok = t.ThreadName(innerTID); ok && name != "" {
-				return name, true
-			}
+	for t := range threadsOf(sources) {
+		if name, ok = t.ThreadName(innerTID); ok && name != "" {
+			return name, true
 		}
 	}
 	return "", false
@@ -19,21 +32,17 @@ func ThreadName(sources []managed.FrameSource, innerTID int) (name string, ok bo
 // Postponed reports whether unread names may be readable later. It asks every runtime, as [managed.Threads.Postponed] is
 // about the time since its last call.
 func Postponed(sources []managed.FrameSource) (some bool) {
-	for _, n := range sources {
-		if p, is := n.(managed.Threads); is && p.Postponed() {
-			some = true
-		}
+	for t := range threadsOf(sources) {
+		some = t.Postponed() || some
 	}
 	return some
 }
 
 // Role returns "" if the role is unknown. innerTID is in the process's own pid namespace.
 func Role(sources []managed.FrameSource, innerTID int, name string) string {
-	for _, n := range sources {
-		if t, is := n.(managed.Threads); is {
-			if role, ok := t.Role(innerTID, name); ok {
-				return role
-			}
+	for t := range threadsOf(sources) {
+		if role, ok := t.Role(innerTID, name); ok {
+			return role
 		}
 	}
 	return ""

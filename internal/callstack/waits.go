@@ -10,11 +10,7 @@ import (
 // WaitOf returns what a thread in a call of [waits.RuntimeWaitCall] waits for, by the first runtime that knows; else ok
 // is false. The owner's ID is in the process's own pid namespace. later: a later query may give more.
 func WaitOf(sources []managed.FrameSource, q *managed.WaitQuery) (w waits.Wait, ok, later bool) {
-	for _, n := range sources {
-		t, implements := n.(managed.Threads)
-		if !implements {
-			continue
-		}
+	for t := range threadsOf(sources) {
 		answer, ok := t.Waiting(q)
 		later = later || answer.Later
 		if !ok || answer.Kind == waits.NoWait {
@@ -29,10 +25,8 @@ func WaitOf(sources []managed.FrameSource, q *managed.WaitQuery) (w waits.Wait, 
 
 // HeldLocks returns the locks held by the last walk's frames.
 func HeldLocks(sources []managed.FrameSource) (out []managed.HeldLock) {
-	for _, n := range sources {
-		if h, ok := n.(managed.Threads); ok {
-			out = append(out, h.HeldLocks()...)
-		}
+	for t := range threadsOf(sources) {
+		out = append(out, t.HeldLocks()...)
 	}
 	return out
 }
