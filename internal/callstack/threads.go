@@ -29,7 +29,7 @@ func ThreadName(sources []managed.FrameSource, innerTID int) (name string, ok bo
 	return "", false
 }
 
-// Postponed reports whether unread names may be readable later. It asks every runtime, as [managed.Threads.Postponed] is
+// Postponed reports whether unread names may be readable later. It asks every runtime: [managed.Threads.Postponed] is
 // about the time since its last call.
 func Postponed(sources []managed.FrameSource) (some bool) {
 	for t := range threadsOf(sources) {
