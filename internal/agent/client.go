@@ -54,9 +54,6 @@ const (
 	refused
 )
 
-// Error implements error.
-func (f *failure) Error() string { return f.err.Error() }
-
 func (f *failure) setBusy() { f.kind, f.err = retryable, &busyError{f.err} }
 
 type busyError struct{ error }

@@ -137,10 +137,17 @@ func hasKey(list []attribute, key string) bool {
 	return slices.ContainsFunc(list, func(a attribute) bool { return a.key == key })
 }
 
+// dropEnded does not read /proc under the lock: readLater must be brief.
 func (r *resources) dropEnded(needed func(processKey) bool) {
 	r.mu.Lock()
+	known := slices.Collect(maps.Keys(r.known))
+	r.mu.Unlock()
+	ended := slices.DeleteFunc(known, func(p processKey) bool { return needed(p) || r.isAlive(p) })
+	r.mu.Lock()
 	defer r.mu.Unlock()
-	maps.DeleteFunc(r.known, func(p processKey, _ processAttributes) bool { return !needed(p) && !r.isAlive(p) })
+	for _, p := range ended {
+		delete(r.known, p)
+	}
 }
 
 func (r *resources) isAlive(p processKey) bool {

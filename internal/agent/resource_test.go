@@ -10,8 +10,11 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"unicode/utf8"
+
+	"golang.org/x/sys/unix"
 
 	"prywalk/internal/process"
 	"prywalk/internal/testtargets"
@@ -101,6 +104,33 @@ func TestEndedProcessKeepsWhatWasReadOfIt(t *testing.T) {
 	r.dropEnded(func(processKey) bool { return false })
 	if len(r.known) != 0 {
 		t.Errorf("%v", maps.Collect(maps.All(r.known)))
+	}
+}
+
+func TestProcessesAreNotedWhileEndedOnesAreSearched(t *testing.T) {
+	r := newResources(ResourceOptions{})
+	r.root = t.TempDir()
+	if err := os.Mkdir(r.root+"/7", 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Mkfifo(r.root+"/7/status", 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r.known[processKey{pid: 7}] = processAttributes{}
+	var searching sync.WaitGroup
+	searching.Go(func() { r.dropEnded(func(processKey) bool { return false }) })
+	w, err := os.OpenFile(r.root+"/7/status", os.O_WRONLY, 0) // waits for the reader
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !r.mu.TryLock() {
+		t.Error("the processes are locked while one is read")
+	} else {
+		r.mu.Unlock()
+	}
+	_ = w.Close()
+	if searching.Wait(); len(r.known) != 0 {
+		t.Errorf("%d processes are known, want none", len(r.known))
 	}
 }
 

@@ -354,7 +354,7 @@ func TestAnswersOfOTLPOverHTTP(t *testing.T) {
 		}
 		_, f := c.send(t.Context(), []byte("body"))
 		if f == nil || f.kind != want || want == retryable && f.notBefore != 3*time.Second ||
-			!strings.Contains(f.Error(), strconv.Itoa(status)) || strings.Contains(f.Error(), "\x1b") {
+			!strings.Contains(f.err.Error(), strconv.Itoa(status)) || strings.Contains(f.err.Error(), "\x1b") {
 			t.Errorf("%d: %+v", status, f)
 		}
 		server.Close()
@@ -409,7 +409,7 @@ func TestAnswersOfOTLPOverGRPC(t *testing.T) {
 	} {
 		answer = connect.NewError(code, errors.New("because"))
 		_, f := c.send(t.Context(), []byte("body"))
-		if f == nil || f.kind != want || !strings.Contains(f.Error(), "because") {
+		if f == nil || f.kind != want || !strings.Contains(f.err.Error(), "because") {
 			t.Errorf("%s: %+v", code, f)
 		}
 	}

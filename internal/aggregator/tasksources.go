@@ -9,7 +9,6 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/languages"
 	"prywalk/internal/managed"
-	"prywalk/internal/process"
 	"prywalk/internal/profile"
 )
 
@@ -117,7 +116,6 @@ type coroutines struct {
 	source  managed.FrameSource
 	stacks  *stackBuilder
 	process *processState
-	watch   *process.ThreadWatch
 	places  map[uint64]int  // by task's address
 	slots   []coroutineSlot // by place
 	free    []int
@@ -180,13 +178,13 @@ func (c *coroutines) freePlace() int {
 
 // Poll implements [taskSource]. A task is unchanged if it waits at the same place for the same object.
 func (c *coroutines) Poll(from, to int, changed []int) []int {
-	c.watch = c.process.Target.WatchThreads()
-	defer c.watch.Close()
+	watch := c.process.Target.WatchThreads()
+	defer watch.Close()
 	for i := from; i < min(to, len(c.slots)); i++ {
 		var t managed.Task
 		s, ok := &c.slots[i], true
 		if s.task != 0 {
-			t, ok = c.lister.TaskAt(s.task, c.watch)
+			t, ok = c.lister.TaskAt(s.task, watch)
 		}
 		was := &s.last
 		s.ran = !ok
