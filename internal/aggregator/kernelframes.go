@@ -12,14 +12,12 @@ var kernelModule = &profile.ModuleInfo{
 	Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Origin: profile.Origin{Kernel: true},
 }
 
-// kernelFrames: addresses in samples of running threads, names in those of sleepers. Each map is emptied at maxKernel.
+// kernelFrames: addresses in samples of running threads, names in those of sleepers.
 type kernelFrames struct {
 	builder   *profile.Builder
 	addresses map[uint64]profile.LocID
 	functions map[string]profile.LocID
 }
-
-const maxKernel = 1 << 14
 
 func newKernelFrames(builder *profile.Builder) kernelFrames {
 	return kernelFrames{builder, map[uint64]profile.LocID{}, map[string]profile.LocID{}}
@@ -28,11 +26,8 @@ func newKernelFrames(builder *profile.Builder) kernelFrames {
 func (k *kernelFrames) location(addr uint64) profile.LocID {
 	id, ok := k.addresses[addr]
 	if !ok {
-		if len(k.addresses) >= maxKernel {
-			clear(k.addresses)
-		}
 		id = k.builder.Loc(&profile.Loc{Module: kernelModule, Addr: addr})
-		k.addresses[addr] = id
+		keep(k.addresses, addr, id)
 	}
 	return id
 }
@@ -40,12 +35,9 @@ func (k *kernelFrames) location(addr uint64) profile.LocID {
 func (k *kernelFrames) function(name []byte) profile.LocID {
 	id, ok := k.functions[string(name)]
 	if !ok {
-		if len(k.functions) >= maxKernel {
-			clear(k.functions)
-		}
 		described := k.builder.InternFrames([]profile.Frame{{Name: string(name), System: string(name)}})
 		id = k.builder.Loc(&profile.Loc{Module: kernelModule, FramesID: described})
-		k.functions[string(name)] = id
+		keep(k.functions, string(name), id)
 	}
 	return id
 }

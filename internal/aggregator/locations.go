@@ -32,13 +32,21 @@ func (b *stackBuilder) location(p *processState, m *frames.Module, addr frames.A
 	return cached.loc
 }
 
-// leafStacks are those with a synthetic innermost frame, emptied at maxLeaves.
+// maxCached is the number of entries at which [keep] empties a cache.
+const maxCached = 1 << 14
+
+func keep[K comparable, V any](cache map[K]V, key K, value V) {
+	if len(cache) >= maxCached {
+		clear(cache)
+	}
+	cache[key] = value
+}
+
+// leafStacks are those with a synthetic innermost frame.
 type leafStacks struct {
 	builder *profile.Builder
 	known   map[leafKey]sample.StackID
 }
-
-const maxLeaves = 1 << 14
 
 type leafKey struct {
 	stack sample.StackID
@@ -54,9 +62,6 @@ func (l *leafStacks) stackOf(id sample.StackID, leaf string) sample.StackID {
 		return with
 	}
 	with := l.builder.InternLeaf(id, leaf)
-	if len(l.known) >= maxLeaves {
-		clear(l.known)
-	}
-	l.known[key] = with
+	keep(l.known, key, with)
 	return with
 }

@@ -14,8 +14,6 @@ import (
 	"prywalk/internal/sample"
 )
 
-const maxManaged = 1 << 14 // then the cache is emptied
-
 // Runtimes name managed frames during the walk, as memory with names can change.
 type managedWalk struct {
 	merger    callstack.Merger
@@ -131,20 +129,17 @@ func (b *stackBuilder) entryLocation(p *processState, e *callstack.Entry, arch f
 	if id, ok := p.managedNames.locations[f]; ok {
 		return id
 	}
-	description, keep := b.describe(p, f.managedRef)
+	description, lasting := b.describe(p, f.managedRef)
 	module := b.managedModule(p, f.source, f.module)
 	id := b.builder.Loc(&profile.Loc{Module: module, Addr: f.addr, FramesID: description})
-	if keep {
-		if len(p.managedNames.locations) >= maxManaged {
-			clear(p.managedNames.locations)
-		}
-		p.managedNames.locations[f] = id
+	if lasting {
+		keep(p.managedNames.locations, f, id)
 	}
 	return id
 }
 
 // describe does not cache [freed].
-func (b *stackBuilder) describe(p *processState, r managedRef) (description profile.FramesID, keep bool) {
+func (b *stackBuilder) describe(p *processState, r managedRef) (description profile.FramesID, lasting bool) {
 	if description, ok := p.managedNames.descriptions[r]; ok {
 		return description, true
 	}
@@ -163,10 +158,7 @@ func (b *stackBuilder) describe(p *processState, r managedRef) (description prof
 	if certainty == managed.Freed {
 		return description, false
 	}
-	if len(p.managedNames.descriptions) >= maxManaged {
-		clear(p.managedNames.descriptions)
-	}
-	p.managedNames.descriptions[r] = description
+	keep(p.managedNames.descriptions, r, description)
 	return description, true
 }
 

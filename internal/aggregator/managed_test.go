@@ -78,12 +78,12 @@ func TestManagedFramesAreDescribedOnce(t *testing.T) {
 	if n := testing.AllocsPerRun(20, walk); n > 0 {
 		t.Errorf("%v allocations in a walk of known frames, want 0", n)
 	}
-	for f.object = range uint64(3 * maxManaged / 10) {
+	for f.object = range uint64(3 * maxCached / 10) {
 		walk()
 	}
-	if m := &p.managedNames; len(m.descriptions) > maxManaged || len(m.locations) > maxManaged {
+	if m := &p.managedNames; len(m.descriptions) > maxCached || len(m.locations) > maxCached {
 		t.Errorf("%d descriptions and %d locations are kept, want at most %d", len(m.descriptions), len(m.locations),
-			maxManaged)
+			maxCached)
 	}
 }
 

@@ -25,7 +25,8 @@ type intervalSink struct {
 // Add implements [attribute.Sink].
 func (out *intervalSink) Add(i *attribute.Interval) {
 	if p := out.states.procs[i.Process]; p != nil {
-		out.addSpan(p, out.states.threads[i.Thread], &i.Span)
+		out.totals.addSpan(&i.Span)
+		out.addInterval(out.interval(p, out.states.threads[i.Thread], &i.Span))
 	}
 }
 
@@ -41,12 +42,6 @@ func (out *intervalSink) ThreadDone(id sample.ThreadID, ticks, observed int64) {
 // ProcessDone implements [attribute.Sink].
 func (out *intervalSink) ProcessDone(id sample.ProcessID) { delete(out.states.procs, id) }
 
-// addSpan takes a process's time if th is nil.
-func (out *intervalSink) addSpan(p *processState, th *threadState, s *attribute.Span) {
-	out.totals.addSpan(s)
-	out.addInterval(out.interval(p, th, s))
-}
-
 func (out *intervalSink) addInterval(i profile.Interval) {
 	out.recording.Add(i)
 	for _, s := range out.sinks {
@@ -54,6 +49,7 @@ func (out *intervalSink) addInterval(i profile.Interval) {
 	}
 }
 
+// interval is of the process itself if th is nil.
 func (out *intervalSink) interval(p *processState, th *threadState, s *attribute.Span) profile.Interval {
 	i := profile.Interval{
 		Stack: out.stackOf(s), PID: p.Target.PID, InnerPID: innerNumber(p.innerPID, p.Target.PID),

@@ -6,7 +6,6 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/callstack"
 	"prywalk/internal/handover"
-	"prywalk/internal/managed"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
@@ -161,23 +160,18 @@ func (th *threadState) rename(now int64) {
 		return
 	}
 	name, ok := callstack.ThreadName(sources, th.innerTID)
-	defer th.assumeRole(sources)
-	if !due && !ok {
-		return
+	if due || ok {
+		th.nameReadAt = now
 	}
-	th.nameReadAt = now
 	switch {
 	case ok:
 		th.name = name
 		th.NamedByRuntime.Store(true)
-	case th.NamedByRuntime.Load():
+	case due && th.NamedByRuntime.Load():
 		th.NamedByRuntime.Store(false)
-	default:
+	case due:
 		th.renameByKernel()
 	}
-}
-
-func (th *threadState) assumeRole(sources []managed.FrameSource) {
 	th.role = callstack.Role(sources, th.innerTID, th.name)
 }
 

@@ -53,10 +53,7 @@ func (e *waitExplainer) close() {
 	}
 }
 
-const (
-	maxCached         = 1 << 14 // stacks' functions, and variables
-	procCacheLifetime = 1e9     // of what /proc shows: a descriptor's name, the list of threads; ns
-)
+const procCacheLifetime = 1e9 // of what /proc shows: a descriptor's name, the list of threads; ns
 
 type waitState struct {
 	byInnerTID           map[int]*threadState // in its own pid namespace
@@ -201,10 +198,7 @@ func (e *waitExplainer) innermostFunctions(p *processState, s *observe.RawSample
 		f := w.walker.Frame()
 		names = append(names, e.functionName(p, &f, s.Regs.Arch))
 	}
-	if len(w.names) >= maxCached {
-		clear(w.names)
-	}
-	w.names[id] = names
+	keep(w.names, id, names)
 	return names
 }
 
@@ -232,10 +226,7 @@ func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Varia
 		return v
 	}
 	v = e.namer().VariableAt(p.Target.Space(), p.Target.PID, uint64(addr))
-	if len(p.waitState.variables) >= maxCached {
-		clear(p.waitState.variables)
-	}
-	p.waitState.variables[addr] = v
+	keep(p.waitState.variables, addr, v)
 	return v
 }
 
