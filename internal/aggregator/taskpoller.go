@@ -16,9 +16,9 @@ import (
 type taskPoller struct {
 	aggregator *Aggregator
 	process    *processState
-	source     taskSource
+	runtime    taskRuntime
 	totals     *taskTotals
-	slots      []taskSlot // by the source's number
+	slots      []taskSlot // by place
 	kinds      taskKinds
 
 	next      int // next place of the round
@@ -44,9 +44,8 @@ type taskSlot struct {
 	parked     bool
 }
 
-func newTaskPoller(a *Aggregator, p *processState, source taskSource) *taskPoller {
-	return &taskPoller{aggregator: a, process: p, source: source, totals: source.totals(&a.out.totals),
-		kinds: taskKinds{by: map[taskKind]uint32{}}}
+func newTaskPoller(a *Aggregator, p *processState, r taskRuntime) *taskPoller {
+	return &taskPoller{aggregator: a, process: p, runtime: r, totals: r.totals, kinds: taskKinds{by: map[taskKind]uint32{}}}
 }
 
 // readSlice returns the pause that must follow, ns.
@@ -103,7 +102,7 @@ func (t *taskPoller) countSlots(now int64) bool {
 	t.roundBegan = now
 	var n int
 	var err error
-	t.aggregator.ownership.reading(func() { n, err = t.source.Places() })
+	t.aggregator.ownership.reading(func() { n, err = t.runtime.Places() })
 	if err != nil && n == 0 {
 		t.failures++
 		return false
@@ -128,8 +127,8 @@ func (t *taskPoller) stateStart() int64 {
 }
 
 func (t *taskPoller) findChanged(now int64) {
-	t.polledEnd = min(t.next+t.source.batchSize(), len(t.slots))
-	t.aggregator.ownership.reading(func() { t.changed = t.source.Poll(t.next, t.polledEnd, t.changed[:0]) })
+	t.polledEnd = min(t.next+t.runtime.batchSize, len(t.slots))
+	t.aggregator.ownership.reading(func() { t.changed = t.runtime.Poll(t.next, t.polledEnd, t.changed[:0]) })
 	t.pending = t.changed
 	changed := t.changed
 	for i := t.next; i < t.polledEnd; i++ {
@@ -153,7 +152,7 @@ func (t *taskPoller) readTask(i int, now int64) {
 	var what taskOutcome
 	var kind taskKind
 	var end frames.StopReason
-	t.aggregator.ownership.reading(func() { what, kind, end = t.source.readTask(i) })
+	t.aggregator.ownership.reading(func() { what, kind, end = t.runtime.readTask(i) })
 	switch what {
 	case taskNotParked:
 		return
@@ -192,7 +191,7 @@ func (t *taskPoller) interval(s *taskSlot) profile.Interval {
 	return profile.Interval{
 		Stack: s.stack, PID: p.Target.PID, InnerPID: innerNumber(p.innerPID, p.Target.PID), Start: p.Target.StartTime,
 		Comm:   p.Comm,
-		Thread: k.firstFunction, State: sample.Sleeping.String(), Wait: k.wait, Task: t.source.label(), Labels: k.labels,
+		Thread: k.firstFunction, State: sample.Sleeping.String(), Wait: k.wait, Task: t.runtime.label, Labels: k.labels,
 		End: t.aggregator.out.unix.Of(s.seen), Wall: s.seen - s.from,
 	}
 }

@@ -97,17 +97,17 @@ func (r *taskRecorder) longestDue(now int64) (due *taskPoller) {
 }
 
 func (r *taskRecorder) find(p *processState) {
-	sources := sourcesOf(r.aggregator, p)
+	runtimes := taskRuntimesOf(r.aggregator, p)
 	p.tasks.all = slices.DeleteFunc(p.tasks.all, func(t *taskPoller) bool {
-		gone := !slices.ContainsFunc(sources, t.source.sameRuntime)
+		gone := !slices.ContainsFunc(runtimes, func(o taskRuntime) bool { return o.id == t.runtime.id })
 		if gone {
 			t.addLast()
 		}
 		return gone
 	})
-	for _, s := range sources {
-		if !slices.ContainsFunc(p.tasks.all, func(t *taskPoller) bool { return t.source.sameRuntime(s) }) {
-			p.tasks.all = append(p.tasks.all, newTaskPoller(r.aggregator, p, s))
+	for _, o := range runtimes {
+		if !slices.ContainsFunc(p.tasks.all, func(t *taskPoller) bool { return t.runtime.id == o.id }) {
+			p.tasks.all = append(p.tasks.all, newTaskPoller(r.aggregator, p, o))
 		}
 	}
 }

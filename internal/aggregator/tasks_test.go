@@ -15,15 +15,11 @@ import (
 
 // oneTask is a runtime with one task, which changes where next has a state.
 type oneTask struct {
-	taskSource
 	stacks *stackBuilder
 	next   string // the wait, "runs", or "": unchanged
 }
 
-func (o *oneTask) batchSize() int               { return 1 }
-func (o *oneTask) label() string                { return "task" }
-func (o *oneTask) totals(t *totals) *taskTotals { return &t.coroutines }
-func (o *oneTask) Places() (int, error)         { return 1, nil }
+func (o *oneTask) Places() (int, error) { return 1, nil }
 func (o *oneTask) Poll(_, _ int, list []int) []int {
 	if o.next != "" {
 		list = append(list, 0)
@@ -58,7 +54,7 @@ func TestObservationsOfATaskStandForTheTimeSinceTheLast(t *testing.T) {
 		a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Sinks: []profile.Sink{got}}, handover.NewCommon())
 		source, p := &oneTask{stacks: a.stacks}, ofPID(4711)
 		p.Since = 100
-		poller := newTaskPoller(a, p, source)
+		poller := newTaskPoller(a, p, taskRuntime{taskSource: source, batchSize: 1, totals: &taskTotals{}})
 		for i, state := range c.states {
 			if source.next = state; i == 1 {
 				poller.pauseEnd = c.gapEnd
@@ -79,7 +75,9 @@ func TestTasksOfAProcessWithoutAReportedEndKeepTheirTime(t *testing.T) {
 	made.Since = 100
 	p := a.process(made.SharedProcess)
 	a.beginProcess(p)
-	poller := newTaskPoller(a, p, &oneTask{stacks: a.stacks, next: "a"})
+	poller := newTaskPoller(a, p, taskRuntime{
+		taskSource: &oneTask{stacks: a.stacks, next: "a"}, batchSize: 1, totals: &taskTotals{},
+	})
 	p.tasks.all = append(p.tasks.all, poller)
 	poller.readSlice(1000)
 	a.CloseAccounts(2000)

@@ -12,16 +12,20 @@ import (
 	"prywalk/internal/profile"
 )
 
-// taskSource is a runtime with tasks. Places are those of [managed.Scheduler].
+// taskRuntime is a runtime with tasks.
+type taskRuntime struct {
+	taskSource
+	id        any    // of the runtime
+	batchSize int    // the most places of one Poll
+	label     string // value of the recording's label task
+	totals    *taskTotals
+}
+
+// taskSource reads tasks. Places are those of [managed.Scheduler].
 type taskSource interface {
 	Places() (int, error)
 	Poll(from, to int, changed []int) []int
 	readTask(place int) (taskOutcome, taskKind, frames.StopReason)
-	// batchSize is the most places of one Poll; label is the value of the recording's label task.
-	batchSize() int
-	label() string
-	totals(*totals) *taskTotals
-	sameRuntime(taskSource) bool // both are of one runtime
 }
 
 type taskOutcome uint8
@@ -32,13 +36,15 @@ const (
 	taskChanged               // changed in each reading
 )
 
-func sourcesOf(a *Aggregator, p *processState) (out []taskSource) {
+func taskRuntimesOf(a *Aggregator, p *processState) (out []taskRuntime) {
 	for _, scheduler := range p.Target.Runtimes().Schedulers() {
-		out = append(out, &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p})
+		source := &goroutines{Scheduler: scheduler, stacks: a.stacks, process: p}
+		out = append(out, taskRuntime{source, scheduler, 1 << 12, languages.GoroutineTask, &a.out.totals.goroutines})
 	}
 	for _, n := range p.Target.Runtimes().FrameSources() {
 		if lister, is := n.(managed.Threads); is {
-			out = append(out, &coroutines{lister: lister, source: n, stacks: a.stacks, process: p, places: map[uint64]int{}})
+			source := &coroutines{lister: lister, source: n, stacks: a.stacks, process: p, places: map[uint64]int{}}
+			out = append(out, taskRuntime{source, lister, 1 << 4, languages.CoroutineTask, &a.out.totals.coroutines})
 		}
 	}
 	return out
@@ -49,15 +55,6 @@ type goroutines struct {
 	stacks  *stackBuilder
 	process *processState
 	labels  map[uint64]string // by address, of one Poll
-}
-
-func (g *goroutines) batchSize() int               { return 1 << 12 }
-func (g *goroutines) label() string                { return languages.GoroutineTask }
-func (g *goroutines) totals(t *totals) *taskTotals { return &t.goroutines }
-
-func (g *goroutines) sameRuntime(other taskSource) bool {
-	o, is := other.(*goroutines)
-	return is && o.Scheduler == g.Scheduler
 }
 
 // Poll implements [taskSource].
@@ -128,15 +125,6 @@ type coroutineSlot struct {
 }
 
 const maxCoroutines = managed.MostTasks
-
-func (c *coroutines) batchSize() int               { return 1 << 4 }
-func (c *coroutines) label() string                { return languages.CoroutineTask }
-func (c *coroutines) totals(t *totals) *taskTotals { return &t.coroutines }
-
-func (c *coroutines) sameRuntime(other taskSource) bool {
-	o, is := other.(*coroutines)
-	return is && o.lister == c.lister
-}
 
 // Places implements [taskSource]. It reuses places of ended tasks.
 func (c *coroutines) Places() (int, error) {
