@@ -10,6 +10,8 @@
 // the excess is subtracted from later sleep in the same stack. If none follows, it is subtracted from other time of the
 // process; if the process ends at once, it remains.
 //
+// Waiting tasks and labels of a program are not sent: the agent does not sample them.
+//
 // An encoder names a window's locations, and writes a message (package otlp). A sender divides large messages, and
 // sends the oldest first. Unsent messages wait in a bounded queue, in memory or in files (a spool). Each interval is
 // counted as sent or as lost.

@@ -152,7 +152,7 @@ func (e *encoding) sample(w *window, s *oneSample, clock int) (m protobuf.Messag
 
 func (e *encoding) attributes(r *row) []int64 {
 	return e.ThreadAttributes(&otlp.ThreadAttributes{TID: int64(r.tid), Name: r.thread, State: r.state, Wait: r.wait,
-		WaitsFor: r.waitsFor, Owner: profile.OwnerText(r.owner), Role: r.role, Task: r.task})
+		WaitsFor: r.waitsFor, Owner: profile.OwnerText(r.owner), Role: r.role})
 }
 
 func (e *encoding) stack(id sample.StackID) int64 {

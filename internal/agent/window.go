@@ -45,12 +45,10 @@ type row struct {
 	comm, thread, role    string
 	state, wait, waitsFor string
 	owner                 int // as in profile.Interval
-	task                  string
 }
 
 func rowOf(iv *profile.Interval) row {
-	return row{iv.Stack, processOf(iv), iv.TID, iv.Comm, iv.Thread, iv.Role, iv.State, iv.Wait, iv.WaitsFor, iv.Owner,
-		iv.Task}
+	return row{iv.Stack, processOf(iv), iv.TID, iv.Comm, iv.Thread, iv.Role, iv.State, iv.Wait, iv.WaitsFor, iv.Owner}
 }
 
 type point struct {

@@ -45,7 +45,8 @@ type taskSlot struct {
 }
 
 func newTaskPoller(a *Aggregator, p *processState, r taskRuntime) *taskPoller {
-	return &taskPoller{aggregator: a, process: p, runtime: r, totals: r.totals, kinds: taskKinds{by: map[taskKind]uint32{}}}
+	kinds := taskKinds{by: map[taskKind]uint32{}}
+	return &taskPoller{aggregator: a, process: p, runtime: r, totals: r.totals, kinds: kinds}
 }
 
 // readSlice returns the pause that must follow, ns.

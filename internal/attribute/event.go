@@ -4,12 +4,9 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// Event is an input of an [Attribution]. Moments are CLOCK_MONOTONIC, ns. In recorded streams some times have the name
-// Length.
-type Event interface {
-	streamName() string // in recorded streams (recorder.go)
-	apply(*Attribution)
-}
+// Event is an input of an [Attribution]. Moments are CLOCK_MONOTONIC, ns. Recorded streams have the types' names, and
+// the name Length for some times.
+type Event interface{ apply(*Attribution) }
 
 // ProcessStarted reports that sampling of a process begins, at Since.
 type ProcessStarted struct {
@@ -115,20 +112,6 @@ type Cut struct {
 
 // Tick reports the current time.
 type Tick struct{ At int64 }
-
-func (*ProcessStarted) streamName() string   { return "ProcessStarted" }
-func (*Observed) streamName() string         { return "Observed" }
-func (*ThreadStarted) streamName() string    { return "ThreadStarted" }
-func (*FoundUnchanged) streamName() string   { return "FoundUnchanged" }
-func (*ThreadEnded) streamName() string      { return "ThreadEnded" }
-func (*Execed) streamName() string           { return "Execed" }
-func (*ProcessEnded) streamName() string     { return "ProcessEnded" }
-func (*EndedSoFar) streamName() string       { return "EndedSoFar" }
-func (*UnassignedSample) streamName() string { return "UnassignedSample" }
-func (*ChildCounted) streamName() string     { return "ChildCounted" }
-func (*NotObservedFor) streamName() string   { return "NotObservedFor" }
-func (*Cut) streamName() string              { return "Cut" }
-func (*Tick) streamName() string             { return "Tick" }
 
 func (e *ProcessStarted) apply(a *Attribution) { a.beginProcess(e) }
 func (e *Observed) apply(a *Attribution)       { a.attributeObserved(e) }

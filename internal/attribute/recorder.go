@@ -5,6 +5,7 @@ package attribute
 import (
 	"encoding/json"
 	"io"
+	"reflect"
 
 	"prywalk/internal/sample"
 )
@@ -42,8 +43,10 @@ func (r *Recorder) write(line any) {
 
 // Event records an event. Precondition: it is not handled yet.
 func (r *Recorder) Event(e Event) {
-	r.write(map[string]any{e.streamName(): e})
+	r.write(map[string]any{eventName(e): e})
 }
+
+func eventName(e Event) string { return reflect.TypeOf(e).Elem().Name() }
 
 // State implements [ProcSource].
 func (r *Recorder) State(pid int) (ProcState, bool) {

@@ -85,7 +85,7 @@ func event(name string, value json.RawMessage, answered answers) (Event, error) 
 		&ThreadEnded{}, &Execed{}, &ProcessEnded{}, &EndedSoFar{}, &UnassignedSample{},
 		&ChildCounted{}, &NotObservedFor{}, &Cut{}, &Tick{},
 	} {
-		if e.streamName() == name {
+		if eventName(e) == name {
 			return e, strictDecoder(bytes.NewReader(value)).Decode(e)
 		}
 	}
