@@ -28,7 +28,7 @@ const maxWaiting = 1 << 12
 // Waiting implements [managed.Threads].
 func (r *Runtime) Waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	machine := &r.vm
-	if machine.lock.queue == 0 || q.Word == 0 && !machine.sleepsInPpoll() {
+	if q.Word == 0 && !machine.sleepsInPpoll() {
 		return w, false
 	}
 	at, ok := machine.anchor(q.InnerTID, 0)
@@ -94,7 +94,7 @@ func (r *copyReader) isQueued(head, node uint64) bool {
 	switch {
 	case next == 0 || next == node: // in no list
 		return false
-	case r.word(head) == node || r.word(head+8) == node:
+	case r.word(head) == node || r.word(head+8) == node: // its first, its last
 		return true
 	}
 	r.vm.queue.read(r.vm)

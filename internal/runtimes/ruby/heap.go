@@ -169,14 +169,6 @@ func (h heap) unit(table, i uint64) (at, n uint64, ok bool) {
 	return h.elements(h.word(units + i*8))
 }
 
-func (h heap) symbol(table, serial uint64) (name, symbol uint64) {
-	unit, n, ok := h.unit(table, serial/idsOfUnit)
-	if i := serial % idsOfUnit * 2; ok && i+1 < n {
-		return h.word(unit + i*8), h.word(unit + i*8 + 8)
-	}
-	return 0, 0
-}
-
 func (h heap) nameOf(table, id uint64) (string, bool) {
 	if table == 0 {
 		return "?", true
@@ -184,8 +176,12 @@ func (h heap) nameOf(table, id uint64) (string, bool) {
 	if id >= lastOp {
 		id >>= scopeShift
 	}
-	name, _ := h.symbol(table, id)
-	return h.text(name)
+	unit, n, ok := h.unit(table, id/idsOfUnit)
+	i := id % idsOfUnit * 2
+	if !ok || i >= n {
+		return "", false
+	}
+	return h.text(h.word(unit + i*8))
 }
 
 type identity struct {
@@ -193,12 +189,7 @@ type identity struct {
 	text  uint64
 }
 
-const (
-	wordBody  = 0 // iseq
-	wordLabel = 4
-	wordDef   = 1 // method
-	wordID    = 4
-)
+const wordID = 4 // of a method's identity
 
 // identify returns NotObject for another kind, ObjectFreed if unreadable.
 func (h heap) identify(addr uint64, kind objectKind) (id identity, status managed.ObjectStatus) {
@@ -210,7 +201,7 @@ func (h heap) identify(addr uint64, kind objectKind) (id identity, status manage
 	if kind != isCode {
 		want = imemoMethod
 	}
-	if flags&typeMask != typeImemo || flags>>imemoShift&imemoMask != want {
+	if !isImemo(flags, want) {
 		return id, managed.NotObject
 	}
 	n := 0

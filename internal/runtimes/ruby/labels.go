@@ -110,12 +110,11 @@ func (c *objectCache) entryOf(f *frame) uint64 {
 		switch head := w.Value(entry); {
 		case head == 0 && c.has(entry):
 			return entry
-		case entry&7 != 0 || head&typeMask != typeImemo:
-		case head>>imemoShift&imemoMask == imemoMethod:
+		case entry&7 != 0:
+		case isImemo(head, imemoMethod):
 			return entry
-		case head>>imemoShift&imemoMask == imemoVar && flags&flagLocal != 0:
-			if entry = w.Value(entry + 8); w.Value(entry)&typeMask == typeImemo &&
-				w.Value(entry)>>imemoShift&imemoMask == imemoMethod {
+		case isImemo(head, imemoVar) && flags&flagLocal != 0:
+			if entry = w.Value(entry + 8); isImemo(w.Value(entry), imemoMethod) {
 				return entry
 			}
 		}

@@ -2,6 +2,8 @@
 
 package ruby
 
+import "slices"
+
 // layout has offsets on x86-64, bytes (vm_core.h, ractor_core.h, thread_pthread.h, method.h, iseq.h).
 type layout struct {
 	threadVM, threadEC int64
@@ -82,10 +84,10 @@ const (
 
 	iseqBody = 16
 
-	bodySize, bodyISeqEncoded                       = 4, 8 // words of code, their address
-	bodyPath, bodyBase, bodyLabel, bodyFirst        = 64, 72, 80, 88
-	infoEntries, infoPositions, infoCount, infoSucc = 0, 8, 16, 24
-	bodyCopied                                      = 184
+	bodyISeqEncoded                          = 8 // address of the code; before it: kind, number of words
+	bodyPath, bodyBase, bodyLabel, bodyFirst = 64, 72, 80, 88
+	infoEntries, infoCount, infoSucc         = 0, 16, 24
+	bodyCopied                               = 184
 
 	methodClass, methodDef, methodCalled, methodOwner, methodSize = 8, 16, 24, 32, 40
 	defID, defSerial, defSize                                     = 32, 40, 48
@@ -103,11 +105,14 @@ const (
 	imemoVar, imemoMethod   = 2, 6
 	imemoISeq               = 7
 	imemoBits               = typeMask | imemoMask<<imemoShift
-	imemoBitsISeq           = typeImemo | imemoISeq<<imemoShift
 	flagLong                = 1 << 13 // string: external bytes
 	flagShort               = 1 << 13 // array: embedded elements
 	shortLenShift, shortLen = 14, 0x1f
 )
+
+func imemo(kind uint64) uint64 { return typeImemo | kind<<imemoShift }
+
+func isImemo(flags, kind uint64) bool { return flags&imemoBits == imemo(kind) }
 
 // Flags of frames (vm_core.h).
 const (
@@ -121,14 +126,7 @@ const (
 var magics = [...]uint64{0x11110001, 0x22220001, 0x33330001, 0x44440001, magicCFunc, magicIFunc, 0x77770001, 0x78880001,
 	magicDummy}
 
-func isMagic(flags uint64) bool {
-	for _, m := range magics {
-		if flags&magicMask == m {
-			return flags>>32 == 0
-		}
-	}
-	return false
-}
+func isMagic(flags uint64) bool { return flags>>32 == 0 && slices.Contains(magics[:], flags&magicMask) }
 
 // jumpLayout has offsets in a tag. The compiler's setjmp saves five words, the C library's 200 bytes, mangled.
 type jumpLayout struct {

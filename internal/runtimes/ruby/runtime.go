@@ -126,7 +126,7 @@ func nameSteps(l *layout) []managed.Step {
 		copyControlFrames(l),
 		copyObject(frameISeq, 24),
 		managed.SaveNodesStep(),
-		managed.CopyTargetsStep(iseqBody, 0, bodyCopied, maxNew).Where(0, imemoBits, imemoBitsISeq),
+		managed.CopyTargetsStep(iseqBody, 0, bodyCopied, maxNew).Where(0, imemoBits, imemo(imemoISeq)),
 		copyObject(bodyLabel, labelCopied),
 		managed.CopyTargetsStep(textAddr, 0, textCopied, maxNew),
 	}
@@ -157,17 +157,14 @@ func nativeSteps(l *layout) []managed.Step {
 	}
 }
 
-func (m *rubyVM) lockSteps() (steps []managed.Step) {
-	l := m.layout
-	lock := managed.CopyStep(managed.SlotZero, int64(m.addr)+l.lock.at, lockCopied)
-	if l.vmThreads == 0 {
-		lock = managed.CopyStep(slotRactor, l.ractorThreads+l.lock.at, lockCopied)
-		steps = append(steps, managed.LoadStep(managed.SlotAnchor, threadRactor, slotRactor))
+func (m *rubyVM) lockSteps() []managed.Step {
+	if m.vmThreads != 0 {
+		return []managed.Step{managed.CopyStep(managed.SlotZero, int64(m.addr)+m.lock.at, lockCopied)}
 	}
-	if l.lock.queue != 0 {
-		steps = append(steps, lock)
+	return []managed.Step{
+		managed.LoadStep(managed.SlotAnchor, threadRactor, slotRactor),
+		managed.CopyStep(slotRactor, m.ractorThreads+m.lock.at, lockCopied),
 	}
-	return steps
 }
 
 // For iseqs that may be freed soon, as of eval: number, bytes.

@@ -82,8 +82,8 @@ func (m *rubyVM) pair(at uint64) (words [2]uint64, ok bool) {
 }
 
 func (m *rubyVM) anchor(tid int, pthread uint64) (uint64, bool) {
-	if th := m.findThread(tid, pthread); th != nil {
-		return th.at, true
+	if at, ok := m.findThread(tid, pthread); ok {
+		return at, true
 	}
 	return m.anchorAgain(tid, pthread)
 }
@@ -93,10 +93,7 @@ func (m *rubyVM) anchorAgain(tid int, pthread uint64) (uint64, bool) {
 		return 0, false
 	}
 	m.readThreads()
-	if th := m.findThread(tid, pthread); th != nil {
-		return th.at, true
-	}
-	return 0, false
+	return m.findThread(tid, pthread)
 }
 
 // verifiedAnchor returns at, or, if that thread has ended, the present one.
@@ -107,12 +104,12 @@ func (m *rubyVM) verifiedAnchor(tid int, at uint64) (uint64, bool) {
 	return m.anchorAgain(tid, 0)
 }
 
-func (m *rubyVM) findThread(tid int, pthread uint64) *thread {
+func (m *rubyVM) findThread(tid int, pthread uint64) (at uint64, ok bool) {
 	for i := range m.threads.list {
 		th := &m.threads.list[i]
 		if pthread != 0 && th.pthread == pthread || pthread == 0 && th.tid == tid && tid != 0 {
-			return th
+			return th.at, true
 		}
 	}
-	return nil
+	return 0, false
 }

@@ -72,16 +72,12 @@ func (m *rubyVM) bodies(iseqs []uint64) []uint64 {
 }
 
 func (b *blockedWait) isTimeoutBlock(iseq, body uint64) bool {
-	known := b.runtime.names.timeouts
-	if block, ok := known[iseq]; ok && block.body == body || !isPointer(body) {
+	block, known := b.runtime.names.timeouts[iseq]
+	if known && block.body == body || !isPointer(body) {
 		return block.isTimeout
 	}
-	block := timeoutBlock{body: body, isTimeout: b.vm.isTimeoutBlock(body)}
-	if known == nil || len(known) == maxTimeouts {
-		known = map[uint64]timeoutBlock{}
-		b.runtime.names.timeouts = known
-	}
-	known[iseq] = block
+	block = timeoutBlock{body: body, isTimeout: b.vm.isTimeoutBlock(body)}
+	remember(&b.runtime.names.timeouts, maxTimeouts, iseq, block)
 	return block.isTimeout
 }
 

@@ -90,6 +90,14 @@ type names struct {
 	timeouts map[uint64]timeoutBlock
 }
 
+// remember adds to a cache, which begins anew at its limit.
+func remember[V any](cache *map[uint64]V, limit int, key uint64, v V) {
+	if *cache == nil || len(*cache) == limit {
+		*cache = map[uint64]V{}
+	}
+	(*cache)[key] = v
+}
+
 func (b *blockedWait) find() (w managed.WaitAnswer, ok bool) {
 	if !b.findUnblock() {
 		return w, false
@@ -216,10 +224,7 @@ func (b *blockedWait) method() string {
 	name, known := b.runtime.names.methods[id]
 	if !known {
 		name, _ = b.vm.nameOf(b.runtime.objects.symbols, id)
-		if b.runtime.names.methods == nil || len(b.runtime.names.methods) == maxMethods {
-			b.runtime.names.methods = map[uint64]string{}
-		}
-		b.runtime.names.methods[id] = name
+		remember(&b.runtime.names.methods, maxMethods, id, name)
 	}
 	return name
 }
@@ -254,9 +259,6 @@ func (b *blockedWait) typeName(typ uint64) string {
 	if !isKnownType(name) {
 		name = ""
 	}
-	if b.runtime.names.types == nil || len(b.runtime.names.types) == maxTypes {
-		b.runtime.names.types = map[uint64]string{}
-	}
-	b.runtime.names.types[typ] = name
+	remember(&b.runtime.names.types, maxTypes, typ, name)
 	return name
 }

@@ -88,7 +88,7 @@ func (w *walk) findContext() bool {
 
 func (w *walk) hasLock() bool {
 	m := w.vm
-	if m.lock.queue == 0 || w.Sample.Asleep {
+	if w.Sample.Asleep {
 		return false
 	}
 	copied := func(addr uint64) uint64 {
