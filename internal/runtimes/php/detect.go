@@ -93,7 +93,7 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 	return r, nil
 }
 
-// findCopies replaces a library's data by the program's copies (R_X86_64_COPY, System V ABI).
+// findCopies replaces a library's data by the program's copies (R_X86_64_COPY, R_AARCH64_COPY).
 func findCopies(h managed.Host, symbols map[string]managed.Symbol) {
 	for _, m := range h.Modules() {
 		if m == nil || m.Generated || strings.Contains(path.Base(m.Name), ".so") {

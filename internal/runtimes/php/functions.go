@@ -27,10 +27,7 @@ type function struct {
 	name, file string
 	frameType  string
 	first      int
-	opcodes    uint64
 	lines      []uint32 // by opcode
-	nameless   bool
-	stable     bool // never freed
 }
 
 // identity distinguishes functions at one address. Pointers can be equal, so it has the hashes of texts.
@@ -200,13 +197,15 @@ func (r *Runtime) read(addr uint64, want *identity) *function {
 	if r.Sample.Live == nil || !r.hasIdentity(addr, want) {
 		return nil
 	}
-	f := &function{id: *want, nameless: want.nameless(), opcodes: want.opcodes}
+	f := &function{id: *want}
 	f.LastChecked = moment
 	if !r.readName(f) || want.kind() != typeInternal && !r.readLines(f) || !r.hasIdentity(addr, want) {
 		return nil
 	}
-	f.stable = want.isPermanent() || r.oneRequest && want.name != 0 && want.flags>>32 == 0
-	r.functions.add(addr, f)
+	r.functions.keep(f)
+	if want.isPermanent() || r.oneRequest && want.name != 0 && want.flags>>32 == 0 {
+		r.functions.addPermanent(addr, f)
+	}
 	return f
 }
 
@@ -223,7 +222,7 @@ func (c *functionCache) withSameLines(id *identity) *function {
 		return nil
 	}
 	f := *known
-	f.id, f.opcodes, f.stable, f.Serial = *id, id.opcodes, false, 0
+	f.id, f.Serial = *id, 0
 	c.keep(&f)
 	return &f
 }
@@ -235,7 +234,7 @@ func (r *Runtime) readTexts(id *identity) *function {
 	if r.Sample.Live == nil || id.kind() == typeInternal || id.isPermanent() || id.scope != 0 && !known {
 		return nil
 	}
-	f := &function{id: *id, opcodes: id.opcodes}
+	f := &function{id: *id}
 	if !r.readName(f) || !r.readLines(f) || id.scope != 0 && !strings.HasPrefix(f.name, class+"::") {
 		return nil
 	}
@@ -248,11 +247,7 @@ func (r *Runtime) hasIdentity(addr uint64, want *identity) bool {
 	return ok && id.addHashes(r.Current) && id == *want
 }
 
-func (c *functionCache) add(addr uint64, f *function) {
-	c.keep(f)
-	if !f.stable {
-		return
-	}
+func (c *functionCache) addPermanent(addr uint64, f *function) {
 	c.Add(addr, f)
 	c.Skip.Add(addr)
 	if class, _, ok := strings.Cut(f.name, "::"); ok && f.id.immutable && len(c.classes) < maxClasses {
@@ -354,7 +349,7 @@ func (r *Runtime) readLines(f *function) bool {
 		return f.id.last < 1<<28 // named, without lines
 	}
 	b := make([]byte, f.id.last*opSize)
-	if len(b) == 0 || r.Sample.Live.Read(f.opcodes, b) != len(b) {
+	if len(b) == 0 || r.Sample.Live.Read(f.id.opcodes, b) != len(b) {
 		return false
 	}
 	f.lines = make([]uint32, f.id.last)
@@ -368,8 +363,8 @@ func (r *Runtime) readLines(f *function) bool {
 }
 
 func (f *function) position(opline uint64) uint64 {
-	off := opline - f.opcodes
-	if f.opcodes == 0 || off%opSize != 0 || off/opSize >= f.id.last {
+	off := opline - f.id.opcodes
+	if f.id.opcodes == 0 || off%opSize != 0 || off/opSize >= f.id.last {
 		return 0
 	}
 	return off/opSize + 1

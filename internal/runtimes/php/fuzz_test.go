@@ -129,7 +129,7 @@ func FuzzWalk(f *testing.F) {
 func FuzzPosition(f *testing.F) {
 	f.Add(uint64(64), uint64(96), uint64(2))
 	f.Fuzz(func(t *testing.T, opcodes, opline, last uint64) {
-		fn := &function{opcodes: opcodes, id: identity{last: last % (1 << 20)}}
+		fn := &function{id: identity{opcodes: opcodes, last: last % (1 << 20)}}
 		if p := fn.position(opline); p > last%(1<<20) {
 			t.Errorf("position %d of %d", p, last)
 		}

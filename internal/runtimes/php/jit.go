@@ -33,7 +33,7 @@ func (r *Runtime) adoptCode(h managed.Host) {
 			continue
 		}
 		if !c.known {
-			c.learnFrame(r, h.Arch())
+			c.learnFrame(h.Arch())
 		}
 		c.spans = append(c.spans, managed.Span{Start: m.Start, End: m.End})
 		if c.known {
@@ -53,24 +53,19 @@ func isPrivateMemory(m *frames.Module) bool {
 	return file == ""
 }
 
-func (c *jitCode) learnFrame(r *Runtime, arch frames.Arch) {
-	m := r.module
-	q := frames.Query{PC: (r.executeEx.Start+r.executeEx.End)/2 - m.Bias}
-	for _, s := range m.Sources {
-		rule, row, ok := s.Rule(q)
-		if !ok {
-			continue
+func (c *jitCode) learnFrame(arch frames.Arch) {
+	r := c.runtime
+	q := frames.Query{PC: (r.executeEx.Start+r.executeEx.End)/2 - r.module.Bias}
+	for _, s := range r.module.Sources {
+		if rule, row, ok := s.Rule(q); ok {
+			c.frame, c.row, c.known = rule, row, rule.Method == frames.MethodCFI
+			break
 		}
-		if rule.Method != frames.MethodCFI {
-			return
-		}
-		c.frame, c.row, c.known = rule, row, true
-		break
 	}
-	if arch != frames.X86_64 || !c.known {
+	if !c.known || arch != frames.X86_64 {
 		return
 	}
-	if c.known = c.row == nil && c.frame.Flags == 0 && c.findFrameSize(r); !c.known {
+	if c.known = c.row == nil && c.frame.Flags == 0 && c.findFrameSize(); !c.known {
 		return
 	}
 	saved := map[uint8]int64{}
@@ -88,7 +83,7 @@ const maxPrologue = 64 // bytes
 
 // findFrameSize finds the distance from sp to the CFA in execute_ex. JIT code uses the frame pointer otherwise: with
 // that CFA register it is the prologue's saved registers and sub rsp.
-func (c *jitCode) findFrameSize(r *Runtime) bool {
+func (c *jitCode) findFrameSize() bool {
 	switch c.frame.CFAReg {
 	case frames.X86RSP:
 		c.frameSize = uint64(int64(c.frame.CFAOff))
@@ -98,7 +93,7 @@ func (c *jitCode) findFrameSize(r *Runtime) bool {
 		return false
 	}
 	var b [maxPrologue]byte
-	n := r.host.Read(r.executeEx.Start, b[:]) // in a core, too
+	n := c.runtime.host.Read(c.runtime.executeEx.Start, b[:]) // in a core, too
 	c.frameSize = 8
 	for _, saved := range c.frame.Saved {
 		if saved != 0 {

@@ -104,10 +104,10 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 			return r.appendRun(current, out)
 		}
 	}
-	kept := w.hasOnStack(current.user, parts, w.executeFrames == 1)
+	kept := w.keeps(current.user, parts)
 	if w.nextRun == 0 && kept && r.isEntering(current) {
 		outer := &w.runs[1]
-		if w.hasOnStack(outer.user, parts, w.executeFrames == 1) {
+		if w.keeps(outer.user, parts) {
 			w.nextRun = 2
 			return r.appendRun(outer, r.appendRun(current, out))
 		}
@@ -157,14 +157,14 @@ func (r *Runtime) runsInnermost(data uint64, current *run) bool {
 		return true
 	}
 	prev, ok := w.Sample.Mem.Word(current.user + callPrev)
-	return ok && prev == data && w.topFlag(current.user) == 0
+	return ok && prev == data && !w.isTop(current.user)
 }
 
 const maxInner = 16
 
 func (w *walk) leadsTo(data, user uint64) bool {
 	for range maxInner {
-		if data%8 != 0 || w.topFlag(data) != 0 {
+		if data%8 != 0 || w.isTop(data) {
 			return false
 		}
 		prev, ok := w.Sample.Mem.Word(data + callPrev)
@@ -191,21 +191,16 @@ func (r *Runtime) hasInnerOnStack(current *run, parts [2]managed.Span) bool {
 	return w.InRegs(inner) || w.isInParts(parts, inner)
 }
 
-// topFlag returns the call's flag ZEND_CALL_TOP, or 0. Unreadable flags count as set.
-func (w *walk) topFlag(data uint64) uint64 {
+// isTop reports whether the call has the flag ZEND_CALL_TOP, or is unreadable.
+func (w *walk) isTop(data uint64) bool {
 	info, ok := w.Sample.Mem.Word(data + callInfo)
-	if !ok {
-		return callTop
-	}
-	return info & callTop
+	return !ok || info&callTop != 0
 }
 
-func (w *walk) hasOnStack(data uint64, parts [2]managed.Span, first bool) bool {
-	if data == 0 {
-		return false
-	}
+// keeps reports whether data is in the registers, of the first frame of execute_ex, or on the stack.
+func (w *walk) keeps(data uint64, parts [2]managed.Span) bool {
 	isData := func(v uint64) bool { return v == data }
-	return first && w.InRegs(isData) || w.isInParts(parts, isData)
+	return data != 0 && (w.executeFrames == 1 && w.InRegs(isData) || w.isInParts(parts, isData))
 }
 
 func (r *Runtime) appendRun(current *run, out []managed.Ref) []managed.Ref {

@@ -48,7 +48,6 @@ const (
 )
 
 func (t *threads) find(h managed.Host) {
-	*t = threads{}
 	at := map[string]uint64{}
 	for _, m := range h.Modules() {
 		if m == nil || m.Generated || !hasThreads.MatchString(path.Base(m.Name)) {

@@ -164,7 +164,7 @@ func (r *Runtime) addCall(at uint64, record *callRecord, b *runBuilder) bool {
 	case c.kind == 0: // not copied
 		w.dropRun(b)
 		return false
-	case c.kind == typeInternal && c.function != nil && c.function.nameless: // the bottom of a fiber's stack
+	case c.kind == typeInternal && c.function != nil && c.function.id.nameless(): // the bottom of a fiber's stack
 		w.endRun(b)
 		b.fiber = true
 	case c.kind == typeInternal:
