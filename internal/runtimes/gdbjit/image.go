@@ -91,9 +91,9 @@ func (img *image) addFunctions(f *elffile.File) {
 		img.size += functionCost + len(fn.name)
 	}
 	slices.SortStableFunc(img.funcs, func(a, b function) int { return cmp.Compare(a.start, b.start) })
-	for i := range img.funcs[:max(0, len(img.funcs)-1)] {
-		f := &img.funcs[i]
-		if next := img.funcs[i+1].start; next > f.start {
+	for i := 1; i < len(img.funcs); i++ {
+		f := &img.funcs[i-1]
+		if next := img.funcs[i].start; next > f.start {
 			f.end = min(f.end, next)
 		}
 	}
@@ -121,19 +121,12 @@ func isCode(s *elffile.Section) bool {
 	return s.Flags&code == code && s.Addr != 0 && s.Addr+s.Size > s.Addr
 }
 
-func (img *image) function(pc uint64) *function {
+func (img *image) name(pc uint64) (string, bool) {
 	i := sort.Search(len(img.funcs), func(i int) bool { return img.funcs[i].start > pc })
 	if i == 0 || pc >= img.funcs[i-1].end {
-		return nil
+		return "", false
 	}
-	return &img.funcs[i-1]
-}
-
-func (img *image) name(pc uint64) (string, bool) {
-	if f := img.function(pc); f != nil {
-		return f.name, true
-	}
-	return "", false
+	return img.funcs[i-1].name, true
 }
 
 func (img *image) rule(q frames.Query) (frames.Rule, *frames.Row, bool) {

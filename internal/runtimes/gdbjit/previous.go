@@ -3,6 +3,7 @@
 package gdbjit
 
 import (
+	"slices"
 	"sort"
 
 	"prywalk/frames"
@@ -64,12 +65,7 @@ func (c *Code) At(moment int64, ask bool) bool {
 }
 
 func (c *Code) listsChanged() bool {
-	for _, l := range c.lists {
-		if h := c.readHead(l); h != l.head {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.lists, func(l *list) bool { return c.readHead(l) != l.head })
 }
 
 func (p *previous) choiceFor(moment int64) versionChoice {
