@@ -34,12 +34,12 @@ func (s *Section) compressed() bool {
 
 // Data returns a section's contents, decompressed, until [File.Free]. The error is ErrNoSection (s is nil), ErrNoBits,
 // ErrTooBig, a *filememory.Error or a *FormatError, perhaps wrapped, or comes from reading or decompressing.
-func (r *sectionReader) Data(s *Section) ([]byte, error) { return r.data(s, maxData) }
+func (f *File) Data(s *Section) ([]byte, error) { return f.data(s, maxData) }
 
 // Free releases contents from [File.Data].
-func (r *sectionReader) Free(data []byte) { r.memory.Give(int64(cap(data))) }
+func (f *File) Free(data []byte) { f.memory.Give(int64(cap(data))) }
 
-func (r *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
+func (f *File) data(s *Section, limit uint64) ([]byte, error) {
 	if s == nil {
 		return nil, ErrNoSection
 	}
@@ -49,14 +49,14 @@ func (r *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
 	if s.Size > limit {
 		return nil, fmt.Errorf("section %s, %d bytes: %w", s.Name, s.Size, ErrTooBig)
 	}
-	if !r.inFile(s.Off, s.Size) {
+	if !f.inFile(s.Off, s.Size) {
 		return nil, &FormatError{"section " + s.Name + " beyond the end of the file", s.Off}
 	}
-	c, err := r.contents(s, limit)
+	c, err := f.contents(s, limit)
 	if err != nil {
 		return nil, fmt.Errorf("section %s: %w", s.Name, err)
 	}
-	out, err := r.readAll(c, "section "+s.Name)
+	out, err := f.readAll(c, "section "+s.Name)
 	if err != nil {
 		return nil, fmt.Errorf("section %s: %w", s.Name, err)
 	}
@@ -70,17 +70,17 @@ type contents struct {
 	close   func() // may be nil
 }
 
-func (i *input) contents(s *Section, limit uint64) (contents, error) {
+func (f *File) contents(s *Section, limit uint64) (contents, error) {
 	raw := func(skip uint64) *bufio.Reader {
-		return bufio.NewReaderSize(io.NewSectionReader(i.r, int64(s.Off+skip), int64(s.Size-skip)), inflateChunk)
+		return bufio.NewReaderSize(io.NewSectionReader(f.r, int64(s.Off+skip), int64(s.Size-skip)), inflateChunk)
 	}
-	plain := contents{Reader: io.NewSectionReader(i.r, int64(s.Off), int64(s.Size)), size: s.Size}
-	var head [chdrSize]byte
-	n := min(s.Size, chdrSize)
+	plain := contents{Reader: io.NewSectionReader(f.r, int64(s.Off), int64(s.Size)), size: s.Size}
 	if !s.compressed() {
 		return plain, nil
 	}
-	if got, err := i.r.ReadAt(head[:n], int64(s.Off)); uint64(got) < n {
+	var head [chdrSize]byte
+	n := min(s.Size, chdrSize)
+	if got, err := f.r.ReadAt(head[:n], int64(s.Off)); uint64(got) < n {
 		return plain, fmt.Errorf("reading: %w", shortRead(err))
 	}
 	if s.Flags&SecCompressed == 0 {
@@ -163,24 +163,24 @@ func unzstd(raw *bufio.Reader, compressed, size, limit uint64) (contents, error)
 
 var errSize = errors.New("decompressing: size is not as announced")
 
-func (i *input) readAll(c contents, what string) ([]byte, error) {
+func (f *File) readAll(c contents, what string) ([]byte, error) {
 	if c.close != nil {
 		defer c.close()
 	}
-	if err := i.memory.Take(int64(c.size)+c.scratch, what); err != nil {
+	if err := f.memory.Take(int64(c.size)+c.scratch, what); err != nil {
 		return nil, err
 	}
-	defer i.memory.Give(c.scratch)
+	defer f.memory.Give(c.scratch)
 	out := make([]byte, c.size)
-	n, err := io.ReadFull(c, out)
+	_, err := io.ReadFull(c, out)
 	if err == nil {
 		return out, nil
 	}
-	i.memory.Give(int64(c.size))
+	f.memory.Give(int64(c.size))
 	switch {
 	case c.scratch == 0:
 		return nil, fmt.Errorf("reading: %w", shortRead(err))
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && uint64(n) < c.size:
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, errSize
 	}
 	return nil, fmt.Errorf("decompressing: %w", err)

@@ -13,8 +13,8 @@ const maxLink = 8 << 10 // bytes
 
 // debugLink returns base name and CRC-32 (IEEE) from .gnu_debuglink (GDB manual, "Debugging Information in Separate
 // Files"); false: there is no link.
-func (r *sectionReader) debugLink() (name string, crc uint32, ok bool) {
-	data := r.linkData(".gnu_debuglink")
+func (f *File) debugLink() (name string, crc uint32, ok bool) {
+	data := f.linkData(".gnu_debuglink")
 	c := &wire.Cursor{Bytes: data}
 	name = string(c.CString())
 	c.Skip(min(uint64(-c.Pos)&3, uint64(c.Left()))) // padding may be cut off
@@ -26,8 +26,8 @@ func (r *sectionReader) debugLink() (name string, crc uint32, ok bool) {
 }
 
 // debugAltLink returns path and build id (hex) of dwz's file with shared debug information; false: there is no link.
-func (r *sectionReader) debugAltLink() (path, buildID string, ok bool) {
-	c := &wire.Cursor{Bytes: r.linkData(".gnu_debugaltlink")}
+func (f *File) debugAltLink() (path, buildID string, ok bool) {
+	c := &wire.Cursor{Bytes: f.linkData(".gnu_debugaltlink")}
 	path = string(c.CString())
 	if c.Bad || path == "" || c.Left() == 0 || c.Left() > maxBuildID {
 		return "", "", false
@@ -35,12 +35,12 @@ func (r *sectionReader) debugAltLink() (path, buildID string, ok bool) {
 	return path, hex.EncodeToString(c.Rest()), true
 }
 
-func (r *sectionReader) linkData(name string) []byte {
-	s := r.Section(name)
+func (f *File) linkData(name string) []byte {
+	s := f.Section(name)
 	if s == nil || s.Size > maxLink || s.compressed() {
 		return nil
 	}
-	data, err := r.Data(s)
+	data, err := f.Data(s)
 	if err != nil {
 		return nil
 	}

@@ -31,20 +31,20 @@ const (
 	machAArch64 = 183
 )
 
-type input struct {
-	r      io.ReaderAt
-	size   uint64
-	memory *filememory.Account
-}
-
 // File is an open ELF file. The exported fields are read-only.
 type File struct {
 	Type Type
 	// Entry is the address of the first instruction; 0 if none.
 	Entry uint64
-	segmentTable
-	sectionReader
+	// Segments are in the file's order.
+	Segments []Segment
+	// Sections are by index, 0 the null section. If the others are unreadable there is at most that one; if the names
+	// are, all names are "".
+	Sections []Section
 
+	r            io.ReaderAt
+	size         uint64
+	memory       *filememory.Account
 	headerMemory int64 // bytes
 	arch         frames.Arch
 	symbols      [2]symbolSource
@@ -64,8 +64,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) { return openIn(nil, r, size
 
 // openIn is Open with a budget; nil: prywalk's. Parts that exceed it are missing.
 func openIn(mem *filememory.Budget, r io.ReaderAt, size int64) (*File, error) {
-	f := &File{}
-	f.input = input{r, uint64(max(size, 0)), mem.Account("a file")}
+	f := &File{r: r, size: uint64(max(size, 0)), memory: mem.Account("a file")}
 	if err := f.open(); err != nil {
 		f.Release()
 		return nil, err
@@ -78,7 +77,7 @@ func (f *File) open() error {
 	if err != nil {
 		return err
 	}
-	f.Sections, f.sectionsErr = f.readSections(h)
+	f.Sections = f.readSections(h)
 	if f.Segments, err = f.readSegments(h); err != nil {
 		return err
 	}
@@ -160,8 +159,8 @@ func (f *File) parseHeader(c *wire.Cursor) (*header, error) {
 	return h, nil
 }
 
-func (i *input) inFile(off, n uint64) bool {
-	return off <= i.size && n <= i.size-off
+func (f *File) inFile(off, n uint64) bool {
+	return off <= f.size && n <= f.size-off
 }
 
 // In bytes. Later reads and allocations double.
@@ -169,26 +168,19 @@ const readChunk = 1 << 20
 
 const headerCost = 4 // bytes of memory for each byte of headers in the file
 
-func (i *input) readHeaders(off, n uint64, what string) ([]byte, error) {
-	if !i.inFile(off, n) {
+func (f *File) readHeaders(off, n uint64, what string) ([]byte, error) {
+	if !f.inFile(off, n) {
 		return nil, &FormatError{what + " beyond the end of the file", off}
 	}
-	if err := i.memory.Take(int64(headerCost*n), what); err != nil {
+	if err := f.memory.Take(int64(headerCost*n), what); err != nil {
 		return nil, err
-	}
-	return i.read(off, n, what)
-}
-
-func (i *input) read(off, n uint64, what string) ([]byte, error) {
-	if !i.inFile(off, n) {
-		return nil, &FormatError{what + " beyond the end of the file", off}
 	}
 	var out []byte
 	for uint64(len(out)) < n {
 		have := len(out)
 		step := int(min(n-uint64(have), max(readChunk, uint64(have))))
 		out = append(out, make([]byte, step)...)
-		if got, err := i.r.ReadAt(out[have:], int64(off)+int64(have)); got < step {
+		if got, err := f.r.ReadAt(out[have:], int64(off)+int64(have)); got < step {
 			return nil, fmt.Errorf("reading %s: %w", what, shortRead(err))
 		}
 	}

@@ -11,7 +11,7 @@ import (
 // inflater decompresses a section on demand.
 type inflater struct {
 	c    contents
-	f    *sectionReader
+	f    *File
 	out  []byte
 	have uint64
 	err  error
@@ -21,24 +21,24 @@ const inflateStep = 64 << 10
 
 // WindowFromStart is [File.Window] for reading from the beginning. A compressed section is decompressed only up to the
 // last read. Memory is taken for the whole.
-func (r *sectionReader) WindowFromStart(s *Section) (*Window, error) {
-	if s == nil || !s.compressed() || s.Type == SecNoBits || !r.inFile(s.Off, s.Size) {
-		return r.Window(s)
+func (f *File) WindowFromStart(s *Section) (*Window, error) {
+	if s == nil || !s.compressed() || s.Type == SecNoBits || !f.inFile(s.Off, s.Size) {
+		return f.Window(s)
 	}
-	c, err := r.contents(s, maxData)
+	c, err := f.contents(s, maxData)
 	if err != nil {
 		return nil, fmt.Errorf("section %s: %w", s.Name, err)
 	}
 	if c.scratch == 0 || c.size == 0 { // not compressed after all
-		return r.Window(s)
+		return f.Window(s)
 	}
-	if err := r.memory.Take(int64(c.size)+c.scratch, "section "+s.Name); err != nil {
+	if err := f.memory.Take(int64(c.size)+c.scratch, "section "+s.Name); err != nil {
 		if c.close != nil {
 			c.close()
 		}
 		return nil, err
 	}
-	in := &inflater{c: c, f: r, out: make([]byte, c.size)}
+	in := &inflater{c: c, f: f, out: make([]byte, c.size)}
 	return &Window{addr: s.Addr, size: c.size, whole: in.out, inflater: in}, nil
 }
 
@@ -61,7 +61,7 @@ func (i *inflater) inflateTo(n uint64) error {
 	got, err := io.ReadFull(i.c, i.out[i.have:n])
 	i.have += uint64(got)
 	switch {
-	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) && i.have < n:
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		i.err = errSize
 	case err != nil:
 		i.err = fmt.Errorf("decompressing: %w", err)

@@ -7,22 +7,17 @@ package elffile
 func (f *File) ReadAddr(vaddr uint64, buf []byte) int {
 	done := 0
 	for done < len(buf) {
-		n := f.readSegment(vaddr+uint64(done), buf[done:])
-		if n <= 0 {
+		off, n, ok := f.locate(vaddr + uint64(done))
+		if !ok {
 			break
 		}
-		done += n
+		got, _ := f.r.ReadAt(buf[done:][:min(n, uint64(len(buf)-done))], int64(off))
+		if got <= 0 {
+			break
+		}
+		done += got
 	}
 	return done
-}
-
-func (f *File) readSegment(vaddr uint64, buf []byte) int {
-	off, n, ok := f.locate(vaddr)
-	if !ok {
-		return 0
-	}
-	got, _ := f.r.ReadAt(buf[:min(uint64(len(buf)), n)], int64(off))
-	return got
 }
 
 // locate returns the file's offset of an address, and the number of bytes to the segment's end.
@@ -46,10 +41,10 @@ var pageSizes = [...]uint64{4 << 10, 16 << 10, 64 << 10}
 
 // Bias returns run-time address − file address, modulo 2⁶⁴, of a mapping at start with file offset off; false if no
 // loaded segment is at off. exec selects between segments that share a page.
-func (t *segmentTable) Bias(start, off uint64, exec bool) (uint64, bool) {
+func (f *File) Bias(start, off uint64, exec bool) (uint64, bool) {
 	for _, sameRights := range [...]bool{true, false} {
 		for _, page := range pageSizes {
-			if s := t.mappedBy(off, page, exec, sameRights); s != nil {
+			if s := f.mappedBy(off, page, exec, sameRights); s != nil {
 				return start - (s.VAddr + (off - s.Off)), true
 			}
 		}
@@ -58,10 +53,10 @@ func (t *segmentTable) Bias(start, off uint64, exec bool) (uint64, bool) {
 }
 
 // mappedBy prefers a segment that begins at the mapping's file offset off.
-func (t *segmentTable) mappedBy(off, page uint64, exec, sameRights bool) *Segment {
+func (f *File) mappedBy(off, page uint64, exec, sameRights bool) *Segment {
 	var found *Segment
-	for i := range t.Segments {
-		s := &t.Segments[i]
+	for i := range f.Segments {
+		s := &f.Segments[i]
 		if s.Type != SegLoad || s.FileSize == 0 {
 			continue
 		}

@@ -26,8 +26,7 @@ func (f *File) MiniDebug() (*File, error) {
 		out.drop()
 		return nil, fmt.Errorf(".gnu_debugdata: %w", err)
 	}
-	mini := &File{}
-	mini.input = input{bytes.NewReader(out.data), uint64(len(out.data)), f.memory}
+	mini := &File{r: bytes.NewReader(out.data), size: uint64(len(out.data)), memory: f.memory}
 	if err := mini.open(); err != nil {
 		out.drop()
 		return nil, err

@@ -57,24 +57,14 @@ const (
 	maxName       = 1 << 12
 )
 
-type sectionReader struct {
-	input
-	// Sections are by index, 0 the null section; empty on error.
-	Sections []Section
-	// sectionsErr is why Sections is incomplete.
-	sectionsErr error
-}
-
-func (r *sectionReader) readSections(h *header) ([]Section, error) {
-	if h.shoff == 0 {
-		return nil, nil
+// readSections returns the null section, which can have the number of segments, also if the others are unreadable.
+func (f *File) readSections(h *header) []Section {
+	if h.shoff == 0 || h.shentsize != sectionSize {
+		return nil
 	}
-	if h.shentsize != sectionSize {
-		return nil, &FormatError{"impossible size of section headers", h.shoff}
-	}
-	first, err := r.read(h.shoff, sectionSize, "section header 0")
+	first, err := f.readHeaders(h.shoff, sectionSize, "section header 0")
 	if err != nil {
-		return nil, err
+		return nil
 	}
 	zero := parseSection(&wire.Cursor{Bytes: first})
 	n := uint64(h.shnum)
@@ -82,18 +72,18 @@ func (r *sectionReader) readSections(h *header) ([]Section, error) {
 		n = max(zero.Size, 1) // section 0 may be there for its sh_info only
 	}
 	if n > maxSections {
-		return []Section{zero}, &FormatError{"impossible number of section headers", h.shoff}
+		return []Section{zero}
 	}
-	buf, err := r.readHeaders(h.shoff, n*sectionSize, "section headers")
+	buf, err := f.readHeaders(h.shoff, n*sectionSize, "section headers")
 	if err != nil {
-		return []Section{zero}, err
+		return []Section{zero}
 	}
 	c := &wire.Cursor{Bytes: buf}
 	secs := make([]Section, n)
 	for i := range secs {
 		secs[i] = parseSection(c)
 	}
-	return secs, nil
+	return secs
 }
 
 func parseSection(c *wire.Cursor) (s Section) {
@@ -105,27 +95,25 @@ func parseSection(c *wire.Cursor) (s Section) {
 	return s
 }
 
-func (r *sectionReader) nameSections(h *header) {
+func (f *File) nameSections(h *header) {
 	i := uint32(h.shstrndx)
-	if i == extendedIndex && len(r.Sections) > 0 {
-		i = r.Sections[0].Link
+	if i == extendedIndex && len(f.Sections) > 0 {
+		i = f.Sections[0].Link
 	}
-	if i == 0 || uint64(i) >= uint64(len(r.Sections)) {
+	if i == 0 || uint64(i) >= uint64(len(f.Sections)) {
 		return
 	}
-	tab := &r.Sections[i]
+	tab := &f.Sections[i]
 	if tab.Type == SecNoBits || tab.Size > maxNameTable {
-		r.sectionsErr = &FormatError{"table of section names unusable", tab.Off}
 		return
 	}
-	names, err := r.readHeaders(tab.Off, tab.Size, "section names")
+	names, err := f.readHeaders(tab.Off, tab.Size, "section names")
 	if err != nil {
-		r.sectionsErr = err
 		return
 	}
 	table := string(names) // names may overlap
-	for i := range r.Sections {
-		r.Sections[i].Name = stringAt(table, r.Sections[i].nameOff)
+	for i := range f.Sections {
+		f.Sections[i].Name = stringAt(table, f.Sections[i].nameOff)
 	}
 }
 
@@ -139,19 +127,19 @@ func stringAt(table string, off uint32) string {
 }
 
 // Section returns the first section of that name, or nil.
-func (r *sectionReader) Section(name string) *Section {
-	for i := range r.Sections {
-		if r.Sections[i].Name == name {
-			return &r.Sections[i]
+func (f *File) Section(name string) *Section {
+	for i := range f.Sections {
+		if f.Sections[i].Name == name {
+			return &f.Sections[i]
 		}
 	}
 	return nil
 }
 
 // DebugSection returns .debug_NAME, or .zdebug_NAME (compressed, older).
-func (r *sectionReader) DebugSection(name string) *Section {
-	if s := r.Section(".debug_" + name); s != nil {
+func (f *File) DebugSection(name string) *Section {
+	if s := f.Section(".debug_" + name); s != nil {
 		return s
 	}
-	return r.Section(".zdebug_" + name)
+	return f.Section(".zdebug_" + name)
 }

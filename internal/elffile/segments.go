@@ -44,11 +44,6 @@ const (
 	maxSegments = 1 << 20
 )
 
-type segmentTable struct {
-	// Segments are in the file's order.
-	Segments []Segment
-}
-
 func (f *File) readSegments(h *header) ([]Segment, error) {
 	n := uint64(h.phnum)
 	if n == extendedNum && len(f.Sections) > 0 {
@@ -82,10 +77,10 @@ func parseSegment(c *wire.Cursor) (s Segment) {
 	return s
 }
 
-func (t *segmentTable) segment(typ SegmentType) *Segment {
-	for i := range t.Segments {
-		if t.Segments[i].Type == typ {
-			return &t.Segments[i]
+func (f *File) segment(typ SegmentType) *Segment {
+	for i := range f.Segments {
+		if f.Segments[i].Type == typ {
+			return &f.Segments[i]
 		}
 	}
 	return nil

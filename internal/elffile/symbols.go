@@ -92,7 +92,7 @@ func (k SymbolKind) section(f *File) *Section {
 // HasSymbols reports whether the table has contents.
 func (f *File) HasSymbols(kind SymbolKind) bool {
 	s := kind.section(f)
-	return s != nil && s.Type != SecNoBits && s.Size > symbolSize
+	return s != nil && s.Size > symbolSize
 }
 
 // Symbols returns a table in the file's order, without the null symbol, until [File.FreeSymbols]. The error is
@@ -129,14 +129,12 @@ func (f *File) CountSymbols(kind SymbolKind) int {
 }
 
 type symbolTable struct {
-	file     *File
-	contents *Window
-	entries  uint64 // with the null symbol
+	*Window
+	entries uint64 // with the null symbol
 }
 
 func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
-	s := kind.section(f)
-	w, err := f.Window(s)
+	w, err := f.Window(kind.section(f))
 	if err != nil {
 		return symbolTable{}, fmt.Errorf("symbol table: %w", err)
 	}
@@ -144,10 +142,7 @@ func (f *File) symbolTable(kind SymbolKind) (symbolTable, error) {
 	if n > maxSymbols {
 		return symbolTable{}, fmt.Errorf("symbol table of %d entries: %w", n, ErrTooBig)
 	}
-	if !f.inFile(s.Off, s.Size) && w.whole == nil {
-		return symbolTable{}, &FormatError{"symbol table beyond the end of the file", s.Off}
-	}
-	return symbolTable{f, w, n}, nil
+	return symbolTable{w, n}, nil
 }
 
 // each skips the null symbol, and, with names (sorted), symbols with another NameOff.
@@ -176,14 +171,14 @@ func (t *symbolTable) each(names []uint32, f func(*Symbol) bool) error {
 
 // read returns bytes that are valid until the next call.
 func (t *symbolTable) read(buf *[]byte, off, n uint64) ([]byte, error) {
-	if t.contents.whole != nil {
-		return t.contents.View(off, int(n))
+	if t.whole != nil {
+		return t.View(off, int(n))
 	}
 	if *buf == nil {
 		*buf = make([]byte, n) // the first is the largest
 	}
 	b := (*buf)[:n]
-	if got, err := t.file.r.ReadAt(b, int64(t.contents.off+off)); got < len(b) {
+	if got, err := t.r.ReadAt(b, int64(t.off+off)); got < len(b) {
 		return nil, fmt.Errorf("reading symbols: %w", shortRead(err))
 	}
 	return b, nil
@@ -242,14 +237,9 @@ func (f *File) names(kind SymbolKind) *Window {
 	src := &f.symbols[kind&1]
 	if !src.tried {
 		src.tried = true
-		src.names = f.nameTable(kind)
+		src.names, _ = f.WindowUpTo(f.NameTable(kind), maxData) // nil on error
 	}
 	return src.names
-}
-
-func (f *File) nameTable(kind SymbolKind) *Window {
-	w, _ := f.WindowUpTo(f.NameTable(kind), maxData) // nil on error
-	return w
 }
 
 // NameTable returns a symbol table's string table, or nil.

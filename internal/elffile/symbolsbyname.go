@@ -119,18 +119,16 @@ func lastTwoBytes(name string) iter.Seq[uint16] {
 			return
 		}
 		for c := range uint16(1 << 8) {
-			if n == 0 || !yield(c<<8|uint16(name[0])) {
+			if !yield(c<<8 | uint16(name[0])) {
 				return
 			}
 		}
 	}
 }
 
+// Precondition: text is not empty.
 func (i *suffixIndex) namesAt(text []byte) []string {
 	n := len(text)
-	if n == 0 {
-		return nil
-	}
 	last := uint16(text[n-1])
 	if n >= 2 {
 		last |= uint16(text[n-2]) << 8

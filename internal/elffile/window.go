@@ -104,17 +104,17 @@ func (w *Window) copy(off uint64, n int) ([]byte, error) {
 }
 
 // WindowUpTo is Window for at most limit bytes, compressed or not (ErrTooBig).
-func (r *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
+func (f *File) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 	if s != nil && s.Size > limit {
 		return nil, fmt.Errorf("section %s, %d bytes: %w", s.Name, s.Size, ErrTooBig)
 	}
-	return r.window(s, limit)
+	return f.window(s, limit)
 }
 
 // Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.
-func (r *sectionReader) Window(s *Section) (*Window, error) { return r.window(s, maxData) }
+func (f *File) Window(s *Section) (*Window, error) { return f.window(s, maxData) }
 
-func (r *sectionReader) window(s *Section, limit uint64) (*Window, error) {
+func (f *File) window(s *Section, limit uint64) (*Window, error) {
 	if s == nil {
 		return nil, ErrNoSection
 	}
@@ -122,16 +122,16 @@ func (r *sectionReader) window(s *Section, limit uint64) (*Window, error) {
 		return nil, fmt.Errorf("section %s: %w", s.Name, ErrNoBits)
 	}
 	if s.compressed() {
-		data, err := r.data(s, limit)
+		data, err := f.data(s, limit)
 		if err != nil {
 			return nil, err
 		}
 		return &Window{addr: s.Addr, size: uint64(len(data)), whole: data}, nil
 	}
-	if !r.inFile(s.Off, s.Size) {
+	if !f.inFile(s.Off, s.Size) {
 		return nil, &FormatError{"section " + s.Name + " beyond the end of the file", s.Off}
 	}
-	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: r.r, memory: r.memory}, nil
+	return &Window{addr: s.Addr, off: s.Off, size: s.Size, r: f.r, memory: f.memory}, nil
 }
 
 // windowAt returns at most n bytes. ErrNoSection: no loaded segment has them.
