@@ -57,7 +57,7 @@ func exercise(f *File) {
 		}
 	}
 	for _, kind := range []SymbolKind{SymTab, DynSym} {
-		f.EachNamed(kind, []string{"name", "e"}, func(int, *Symbol) bool { return true })
+		f.EachNamed(kind, []string{"name", "me"}, func(int, *Symbol) bool { return true })
 	}
 	f.BuildID()
 	for range f.Notes() {

@@ -37,7 +37,6 @@ type SymbolBind uint8
 const (
 	BindLocal  SymbolBind = 0
 	BindGlobal SymbolBind = 1
-	BindWeak   SymbolBind = 2
 )
 
 // SectionUndef is the section of a symbol that another file defines.
@@ -54,8 +53,6 @@ type Symbol struct {
 	// Section is a section index, SectionUndef, or special (from 0xff00 on).
 	Section uint16
 	info    uint8
-	// Other is st_other: visibility and processor-specific flags.
-	Other uint8
 }
 
 // Type returns the symbol's type.
@@ -187,7 +184,7 @@ func (t *symbolTable) read(buf *[]byte, off, n uint64) ([]byte, error) {
 func parseSymbol(b []byte) Symbol {
 	le := binary.LittleEndian
 	return Symbol{
-		NameOff: le.Uint32(b), info: b[4], Other: b[5], Section: le.Uint16(b[6:]), Value: le.Uint64(b[8:]),
+		NameOff: le.Uint32(b), info: b[4], Section: le.Uint16(b[6:]), Value: le.Uint64(b[8:]),
 		Size: le.Uint64(b[16:]),
 	}
 }

@@ -4,7 +4,6 @@ package elffile
 
 import (
 	"bytes"
-	"iter"
 	"slices"
 )
 
@@ -19,7 +18,7 @@ const (
 )
 
 // EachNamed calls each for the symbols with one of these names (by index), in the file's order, until it returns false.
-// Precondition: names have 1 to 1023 bytes. Unreadable entries are skipped.
+// Precondition: names have 2 to 1023 bytes. Unreadable entries are skipped.
 func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s *Symbol) bool) {
 	t, _ := f.symbolTable(kind)
 	if t.entries <= 1 {
@@ -35,9 +34,7 @@ func (f *File) EachNamed(kind SymbolKind, names []string, each func(name int, s 
 		return
 	}
 	places, ok := w.offsetsOf(names)
-	if !ok {
-		places = nil
-	} else if len(places) == 0 {
+	if ok && len(places) == 0 {
 		return
 	}
 	_ = t.each(places, eachMatch) // a damaged table: as far as readable
@@ -100,39 +97,20 @@ type suffixIndex struct {
 func newSuffixIndex(names []string) *suffixIndex {
 	e := &suffixIndex{names: map[uint16][]string{}}
 	for _, name := range names {
-		for last := range lastTwoBytes(name) {
-			if !slices.Contains(e.names[last], name) {
-				e.names[last] = append(e.names[last], name)
-			}
-			e.filter[last/64] |= 1 << (last % 64)
-		}
+		last := uint16(name[len(name)-2])<<8 | uint16(name[len(name)-1])
+		e.names[last] = append(e.names[last], name)
+		e.filter[last/64] |= 1 << (last % 64)
 	}
 	return e
 }
 
-// lastTwoBytes yields the name's last two bytes; of a name of one byte, with each byte before.
-func lastTwoBytes(name string) iter.Seq[uint16] {
-	return func(yield func(uint16) bool) {
-		n := len(name)
-		if n >= 2 {
-			yield(uint16(name[n-2])<<8 | uint16(name[n-1]))
-			return
-		}
-		for c := range uint16(1 << 8) {
-			if !yield(c<<8 | uint16(name[0])) {
-				return
-			}
-		}
-	}
-}
-
-// Precondition: text is not empty.
+// namesAt returns the names that text may end with.
 func (i *suffixIndex) namesAt(text []byte) []string {
 	n := len(text)
-	last := uint16(text[n-1])
-	if n >= 2 {
-		last |= uint16(text[n-2]) << 8
+	if n < 2 {
+		return nil
 	}
+	last := uint16(text[n-2])<<8 | uint16(text[n-1])
 	if i.filter[last/64]&(1<<(last%64)) == 0 {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 // There are names within others, at the bounds of a search step, and at the end of an unterminated table.
 func TestSymbolsAreFoundByTheirNames(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
-	wanted := []string{"_PyRuntime", "PyRuntime", "absent", "x"}
+	wanted := []string{"_PyRuntime", "PyRuntime", "absent", "xy"}
 	for round := range 60 {
 		var text strings.Builder
 		text.WriteByte(0)
