@@ -23,9 +23,7 @@ import (
 // Namer symbolizes addresses in modules of live processes. Not safe for concurrent use.
 type Namer struct {
 	tables  map[*loadedcode.Image]*Table
-	maps    map[int]*perfmap.Reader
-	files   map[int]*loadedcode.TrustedFiles
-	ended   map[int]bool                              // processes that had ended at the last [Namer.DropUnused]
+	byPID   map[int]*processFiles
 	open    func(path string) (*safeopen.File, error) // of a core; nil: live processes
 	mapFile func(pid int) (io.ReadCloser, int64)
 	memory  *filememory.Budget // nil: prywalk's
@@ -33,11 +31,15 @@ type Namer struct {
 	yield   func()
 }
 
+type processFiles struct {
+	loadedcode.TrustedFiles
+	perfMap *perfmap.Reader
+	ended   bool // at the last [Namer.DropUnused]
+}
+
 // NewNamer returns a namer of live processes.
 func NewNamer() *Namer {
-	n := &Namer{
-		tables: map[*loadedcode.Image]*Table{}, maps: map[int]*perfmap.Reader{}, files: map[int]*loadedcode.TrustedFiles{},
-	}
+	n := &Namer{tables: map[*loadedcode.Image]*Table{}, byPID: map[int]*processFiles{}}
 	n.mapFile = func(pid int) (io.ReadCloser, int64) { return readerOfMap(n.filesOf(pid).PerfMap()) }
 	return n
 }
@@ -97,8 +99,8 @@ func (n *Namer) table(img *loadedcode.Image, pid int) *Table {
 
 // Refresh permits reading perf maps again, however recently read.
 func (n *Namer) Refresh() {
-	for _, j := range n.maps {
-		j.Expire()
+	for _, f := range n.byPID {
+		f.perfMap.Expire()
 	}
 }
 
@@ -126,8 +128,8 @@ func (n *Namer) Warnings() []error {
 // Close closes the debug files and frees the perf maps.
 func (n *Namer) Close() error {
 	var errs []error
-	for _, j := range n.maps {
-		j.Close()
+	for _, f := range n.byPID {
+		f.perfMap.Close()
 	}
 	for _, t := range n.tables {
 		errs = append(errs, t.Close())
@@ -135,11 +137,12 @@ func (n *Namer) Close() error {
 	return errors.Join(errs...)
 }
 
-func (n *Namer) filesOf(pid int) *loadedcode.TrustedFiles {
-	f := n.files[pid]
+func (n *Namer) filesOf(pid int) *processFiles {
+	f := n.byPID[pid]
 	if f == nil {
-		f = &loadedcode.TrustedFiles{PID: pid}
-		n.files[pid] = f
+		memory := n.memory.Account("the perf map of process " + strconv.Itoa(pid))
+		f = &processFiles{TrustedFiles: loadedcode.TrustedFiles{PID: pid}, perfMap: perfmap.NewReader(memory)}
+		n.byPID[pid] = f
 	}
 	return f
 }

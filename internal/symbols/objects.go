@@ -102,10 +102,6 @@ func (n *Namer) VariableAt(space *frames.Space, pid int, addr uint64) (v waits.V
 
 // Symbol returns the function at addr by symbol tables only, or "".
 func (n *Namer) Symbol(img *loadedcode.Image, pid int, addr uint64) string {
-	return n.table(img, pid).symbols().displayName(addr)
-}
-
-func (x *symIndex) displayName(addr uint64) string {
-	name, _ := displayName(x.linkageName(addr))
+	name, _ := displayName(n.table(img, pid).symbols().linkageName(addr))
 	return name
 }

@@ -4,7 +4,6 @@ package symbols
 
 import (
 	"io"
-	"strconv"
 
 	"prywalk/internal/symbols/perfmap"
 )
@@ -17,10 +16,5 @@ func (n *Namer) SetYield(f func()) { n.yield = f }
 
 // perfMap returns a process's perf map, or nil. whole: it must be complete.
 func (n *Namer) perfMap(pid int, whole bool) *perfmap.Map {
-	j := n.maps[pid]
-	if j == nil {
-		j = perfmap.NewReader(n.memory.Account("the perf map of process " + strconv.Itoa(pid)))
-		n.maps[pid] = j
-	}
-	return j.Map(func() (io.ReadCloser, int64) { return n.mapFile(pid) }, whole, n.yield)
+	return n.filesOf(pid).perfMap.Map(func() (io.ReadCloser, int64) { return n.mapFile(pid) }, whole, n.yield)
 }

@@ -35,12 +35,12 @@ func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 		if err != nil {
 			continue
 		}
-		defer f.Free(code)
 		for off := t.Header; off+t.Entry <= uint64(len(code)) && len(out) < maxStubs; off += t.Entry {
 			if slot, ok := target(code[off:off+t.Entry], t.Addr+off); ok && slots[slot] != "" {
 				out = append(out, stub{t.Addr + off, uint32(t.Entry), cutVersion(slots[slot]) + "@plt"})
 			}
 		}
+		f.Free(code)
 	}
 	return out
 }

@@ -28,21 +28,13 @@ func (n *Namer) DropUnused() {
 			n.Forget(img)
 		}
 	}
-	over := map[int]bool{}
-	for _, pid := range n.processes() {
-		switch {
-		case unix.Kill(pid, 0) != unix.ESRCH:
-		case !n.ended[pid]:
-			over[pid] = true
-		default:
-			if j := n.maps[pid]; j != nil {
-				j.Close()
-			}
-			delete(n.maps, pid)
-			delete(n.files, pid)
+	for pid, f := range n.byPID {
+		before := f.ended
+		if f.ended = unix.Kill(pid, 0) == unix.ESRCH; before && f.ended {
+			f.perfMap.Close()
+			delete(n.byPID, pid)
 		}
 	}
-	n.ended = over
 }
 
 // Forget drops the tables of a file.
@@ -51,17 +43,4 @@ func (n *Namer) Forget(img *loadedcode.Image) {
 		_ = t.Close() // only read
 		delete(n.tables, img)
 	}
-}
-
-func (n *Namer) processes() []int {
-	var list []int
-	for pid := range n.files {
-		list = append(list, pid)
-	}
-	for pid := range n.maps {
-		if n.files[pid] == nil {
-			list = append(list, pid)
-		}
-	}
-	return list
 }

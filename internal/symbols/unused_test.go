@@ -118,10 +118,8 @@ func TestFilesOfEndedProcessesAreClosed(t *testing.T) {
 	for range 4 {
 		text = r.write()
 	}
-	if n := openIn(t, dir); n != 0 || len(r.tables)+len(r.maps)+len(r.files) != 0 {
-		t.Errorf("%d files are open; %d tables, %d maps, files of %d processes are kept; want none", n, len(r.tables),
-			len(r.maps),
-			len(r.files))
+	if n := openIn(t, dir); n != 0 || len(r.tables)+len(r.byPID) != 0 {
+		t.Errorf("%d files are open; %d tables, files of %d processes are kept; want none", n, len(r.tables), len(r.byPID))
 	}
 	p, err := pprof.Parse(bytes.NewReader(text))
 	if err != nil {

@@ -124,7 +124,7 @@ func (u *unit) readForm(c *wire.Cursor, s spec) value {
 		c.Fail()
 		return value{}
 	}
-	if v, ok := u.readIndex(c, s.form); ok {
+	if v, ok := u.readTextOrAddr(c, s.form); ok {
 		return v
 	}
 	if v, ok := u.readRef(c, s.form); ok {
@@ -134,7 +134,7 @@ func (u *unit) readForm(c *wire.Cursor, s spec) value {
 	return value{}
 }
 
-func (u *unit) readIndex(c *wire.Cursor, form uint16) (value, bool) {
+func (u *unit) readTextOrAddr(c *wire.Cursor, form uint16) (value, bool) {
 	switch form {
 	case formString:
 		return value{kind: kindInline, b: c.CString()}, true

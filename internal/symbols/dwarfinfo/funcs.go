@@ -45,15 +45,14 @@ func (t *funcTable) find(addr uint64) int32 {
 }
 
 type funcReader struct {
-	u     *unit
-	t     *funcTable
+	*unit
 	spans []span
 }
 
 func (u *unit) funcsOf() *funcTable {
 	if u.funcs == nil {
 		u.funcs = new(funcTable)
-		r := funcReader{u: u, t: u.funcs}
+		r := funcReader{unit: u}
 		u.eachEntry(r.visit, nil)
 		u.funcs.segments = flatten(r.spans, u.funcs.scopes)
 	}
@@ -96,16 +95,16 @@ func (r *funcReader) visit(c *wire.Cursor, a *abbrev, die uint64, parent int32) 
 	case tagSubprogram:
 		return r.readScope(c, a, die, -1)
 	case tagInlinedSubroutine:
-		if parent >= 0 && r.t.scopes[parent].depth < maxInline {
+		if parent >= 0 && r.funcs.scopes[parent].depth < maxInline {
 			return r.readScope(c, a, die, parent)
 		}
 	case tagStructureType, tagClassType, tagUnionType, tagEnumerationType:
-		if a.sibling && a.children && (isC(r.u.lang) || isCPlusPlus(r.u.lang)) {
+		if a.sibling && a.children && (isC(r.lang) || isCPlusPlus(r.lang)) {
 			r.skipTree(c, a)
 			return parent
 		}
 	}
-	r.u.skipEntry(c, a)
+	r.skipEntry(c, a)
 	return parent
 }
 
@@ -114,13 +113,13 @@ func (r *funcReader) skipTree(c *wire.Cursor, a *abbrev) {
 	var to uint64
 	for _, s := range a.specs {
 		if s.attr != attrSibling {
-			r.u.skipForm(c, s.form)
-		} else if v := r.u.readForm(c, s); v.kind == kindRef {
+			r.skipForm(c, s.form)
+		} else if v := r.readForm(c, s); v.kind == kindRef {
 			to = v.u
 		}
 	}
 	// Before the sibling is the zero that ends the children.
-	if to -= r.u.off; to > uint64(c.Pos) && to <= uint64(len(c.Bytes)) && c.Bytes[to-1] == 0 {
+	if to -= r.off; to > uint64(c.Pos) && to <= uint64(len(c.Bytes)) && c.Bytes[to-1] == 0 {
 		c.Pos = int(to - 1)
 	}
 }
@@ -141,31 +140,31 @@ func (r *funcReader) readScope(c *wire.Cursor, a *abbrev, die uint64, parent int
 	for _, sp := range a.specs {
 		switch sp.attr {
 		case attrLowPC:
-			low = r.u.readForm(c, sp)
+			low = r.readForm(c, sp)
 		case attrHighPC:
-			high = r.u.readForm(c, sp)
+			high = r.readForm(c, sp)
 		case attrRanges:
-			ranges = r.u.readForm(c, sp)
+			ranges = r.readForm(c, sp)
 		case attrCallFile:
-			s.callFile = uint32(r.u.readForm(c, sp).u)
+			s.callFile = uint32(r.readForm(c, sp).u)
 		case attrCallLine:
-			s.callLine = uint32(r.u.readForm(c, sp).u)
+			s.callLine = uint32(r.readForm(c, sp).u)
 		default:
-			r.u.skipForm(c, sp.form)
+			r.skipForm(c, sp.form)
 		}
 	}
 	first := len(r.spans)
-	r.spans = r.u.appendSpans(low, high, ranges, r.spans)
-	if len(r.spans) == first || !r.u.d.takeMemory(scopeCost) {
+	r.spans = r.appendSpans(low, high, ranges, r.spans)
+	if len(r.spans) == first || !r.d.takeMemory(scopeCost) {
 		r.spans = r.spans[:first]
 		return parent
 	}
-	id := int32(len(r.t.scopes))
+	id := int32(len(r.funcs.scopes))
 	s.root = id
 	if parent >= 0 {
-		s.root, s.depth = r.t.scopes[parent].root, r.t.scopes[parent].depth+1
+		s.root, s.depth = r.funcs.scopes[parent].root, r.funcs.scopes[parent].depth+1
 	}
-	r.t.scopes = append(r.t.scopes, s)
+	r.funcs.scopes = append(r.funcs.scopes, s)
 	for i := range r.spans[first:] {
 		r.spans[first+i].scope, r.spans[first+i].depth = id, s.depth
 	}

@@ -22,9 +22,9 @@ type sequence struct {
 }
 
 type lineTable struct {
-	rows  []row
-	seqs  []sequence
-	files fileNames
+	rows []row
+	seqs []sequence
+	fileNames
 }
 
 // find returns file and line of addr. Of rows with one address the last counts: the others are empty.
@@ -40,8 +40,6 @@ func (t *lineTable) find(addr uint64) (file, line uint32, ok bool) {
 	}
 	return rows[j-1].file, rows[j-1].line, true
 }
-
-func (t *lineTable) path(u *unit, file uint32) string { return t.files.path(u, file) }
 
 func (u *unit) linesOf() *lineTable {
 	if u.lines != nil {
@@ -66,7 +64,6 @@ type lineProgram struct {
 	u         *unit
 	t         *lineTable
 	c         wire.Cursor
-	version   uint16
 	addrSize  uint8
 	offSize   uint8
 	minInst   uint64
@@ -187,7 +184,7 @@ func (p *lineProgram) extended() {
 		}
 	case 3: // define_file
 		if p.u.d.takeMemory(fileCost) {
-			p.t.files.define(&p.c)
+			p.t.define(&p.c)
 		}
 	}
 	p.c.Pos = int(end)

@@ -24,11 +24,11 @@ func (p *lineProgram) header() bool {
 		return false
 	}
 	p.offSize = offSize
-	p.version, p.addrSize = c.U16(), p.u.addrSize
-	if p.version < 2 || p.version > 5 {
+	version := c.U16()
+	if version < 2 || version > 5 {
 		return false
 	}
-	if p.version >= 5 {
+	if p.addrSize = p.u.addrSize; version >= 5 {
 		p.addrSize = c.U8()
 		c.U8() // segment selectors
 	}
@@ -38,7 +38,7 @@ func (p *lineProgram) header() bool {
 	}
 	program := c.Pos + int(headerLen)
 	p.minInst, p.maxOps = uint64(c.U8()), 1
-	if p.version >= 4 {
+	if version >= 4 {
 		p.maxOps = uint64(c.U8())
 	}
 	c.U8() // default_is_stmt
@@ -48,7 +48,7 @@ func (p *lineProgram) header() bool {
 	}
 	p.opLens = c.Take(uint64(p.opBase) - 1)
 	names := wire.Cursor{Bytes: c.Bytes[:program], Pos: min(c.Pos, program)}
-	if p.version >= 5 {
+	if version >= 5 {
 		p.names5(&names)
 	} else {
 		p.names4(&names)
@@ -71,7 +71,7 @@ type fileName struct {
 
 // names4 reads versions 2 to 4 (DWARF 4 §6.2.4).
 func (p *lineProgram) names4(c *wire.Cursor) {
-	f := &p.t.files
+	f := &p.t.fileNames
 	for p.u.d.spendSteps(1) {
 		dir := c.CString()
 		if len(dir) == 0 || !p.u.d.takeMemory(dirCost) {
@@ -95,7 +95,7 @@ func (f *fileNames) define(c *wire.Cursor) bool {
 }
 
 func (p *lineProgram) names5(c *wire.Cursor) {
-	f := &p.t.files
+	f := &p.t.fileNames
 	f.v5 = true
 	p.entries5(c, func(name []byte, _ uint64) { f.dirs = append(f.dirs, name) })
 	p.entries5(c, func(name []byte, dir uint64) {

@@ -15,7 +15,7 @@ type unit struct {
 	abbrevs           *abbrevTable
 
 	// Of the first entry:
-	name, compDir        []byte
+	compDir              []byte
 	lang                 uint64
 	lowPC                uint64
 	stmtList             uint64
@@ -99,12 +99,10 @@ func (u *unit) readRoot() []span {
 		u.strOffBase, u.addrBase = uint64(u.offSize)*2, uint64(u.offSize)*2
 		u.rngBase = uint64(u.offSize)*2 + 4
 	}
-	var name, dir, low, high, ranges value
+	var dir, low, high, ranges value
 	for _, s := range a.specs {
 		v := u.readForm(&c, s)
 		switch s.attr {
-		case attrName:
-			name = v
 		case attrCompDir:
 			dir = v
 		case attrLanguage:
@@ -126,7 +124,7 @@ func (u *unit) readRoot() []span {
 		}
 	}
 	// The bases apply to attributes before them, too.
-	u.name, u.compDir = u.stringOf(name), u.stringOf(dir)
+	u.compDir = u.stringOf(dir)
 	u.lowPC, _ = u.addr(low)
 	return u.appendSpans(low, high, ranges, nil)
 }
