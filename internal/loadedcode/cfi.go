@@ -38,8 +38,7 @@ const maxDebugFrame = 64 << 20 // bytes
 
 // debugCFI is of debug files. With a language's table it is for code outside of that, and includes .debug_frame.
 type debugCFI struct {
-	elf    *elffile.File
-	from   *debugFiles
+	*fileSymbols
 	table  managed.FileTable // or nil
 	tried  bool
 	tables []*dwarfunwind.Table

@@ -4,7 +4,8 @@ package loadedcode
 
 import (
 	"bytes"
-	"sort"
+	"cmp"
+	"slices"
 
 	"prywalk/internal/elffile"
 )
@@ -27,8 +28,8 @@ func (c *coldParts) Parent(start uint64) (lo, hi uint64, ok bool) {
 		c.built = true
 		c.build()
 	}
-	i := sort.Search(len(c.parts), func(i int) bool { return c.parts[i].start >= start })
-	if i == len(c.parts) || c.parts[i].start != start {
+	i, ok := slices.BinarySearchFunc(c.parts, start, func(p coldPart, at uint64) int { return cmp.Compare(p.start, at) })
+	if !ok {
 		return 0, 0, false
 	}
 	return c.parts[i].parent.start, c.parts[i].parent.end, true
@@ -68,7 +69,7 @@ func (c *coldParts) build() {
 		})
 		c.pairWithFunctions(cold, whole)
 	})
-	sort.Slice(c.parts, func(i, j int) bool { return c.parts[i].start < c.parts[j].start })
+	slices.SortFunc(c.parts, func(a, b coldPart) int { return cmp.Compare(a.start, b.start) })
 }
 
 const coldCost = 4 * 64 // bytes

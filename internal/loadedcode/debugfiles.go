@@ -23,7 +23,7 @@ type debugFiles struct {
 }
 
 func (s *debugFiles) filesOrOpen() []*elffile.File {
-	if s == nil || s.elf == nil {
+	if s == nil {
 		return nil
 	}
 	if s.tried {

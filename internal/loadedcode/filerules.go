@@ -30,7 +30,7 @@ func (r *fileRules) prepare(symbols *fileSymbols) {
 	if own := CFI(f, r.table == nil); own != nil { // with a table, debugCFI has .debug_frame
 		r.add(own)
 	}
-	r.add(&debugCFI{elf: f, from: symbols.from, table: r.table})
+	r.add(&debugCFI{fileSymbols: symbols, table: r.table})
 	r.bounds = append(r.bounds, &funcIndex{fileSymbols: symbols})
 	r.cold = coldParts{fileSymbols: symbols}
 	for _, k := range runtimes.Kinds {

@@ -27,14 +27,14 @@ func (img *Image) section(name string) (addr uint64, content []byte, ok bool) {
 // ImageAt returns the image at an address, also under other mappings, and the file address.
 func ImageAt(space *frames.Space, addr uint64) (*Image, uint64) {
 	for _, m := range space.Modules() {
-		at := MappingOf(m)
-		if at == nil || at.Image == nil || at.Image.ELF == nil {
+		img := elfImage(m)
+		if img == nil {
 			continue
 		}
-		for i := range at.Image.ELF.Segments {
-			s := &at.Image.ELF.Segments[i]
+		for i := range img.ELF.Segments {
+			s := &img.ELF.Segments[i]
 			if s.Type == elffile.SegLoad && addr-m.Bias-s.VAddr < s.MemSize {
-				return at.Image, addr - m.Bias
+				return img, addr - m.Bias
 			}
 		}
 	}

@@ -3,6 +3,7 @@
 package loadedcode
 
 import (
+	"cmp"
 	"path"
 	"slices"
 	"strings"
@@ -35,12 +36,7 @@ func (c *ImageCache) Mmap2Space(arch frames.Arch, maps []MapsLine, pid int, name
 	if len(maps) > 0 {
 		s.first = maps[0].Start
 	}
-	slices.SortFunc(s.maps, func(a, b Mapping) int {
-		if a.Start < b.Start {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(s.maps, func(a, b Mapping) int { return cmp.Compare(a.Start, b.Start) })
 	s.nameProgram(name)
 	mods := make([]*frames.Module, len(s.maps))
 	for i := range s.maps {

@@ -52,7 +52,7 @@ func (p *Process) Refresh() (changed bool, err error) {
 
 func (p *Process) resetAfterExec() error {
 	err := p.AdoptProgram()
-	p.jit.tid, p.files.tid = p.MemoryTID(), p.MemoryTID()
+	p.followMemoryTID()
 	p.jit.lost = true
 	p.runtimes.detected = detectedRuntimes{}
 	return err
@@ -70,9 +70,11 @@ func (p *Process) readMaps() error {
 		if !p.NextThread() {
 			return process.Explain(p.PID, os.ErrNotExist)
 		}
-		p.jit.tid, p.files.tid = p.MemoryTID(), p.MemoryTID()
+		p.followMemoryTID()
 	}
 }
+
+func (p *Process) followMemoryTID() { p.jit.tid, p.files.tid = p.MemoryTID(), p.MemoryTID() }
 
 func (p *Process) parseMappings(execed bool) ([]codeMapping, error) {
 	p.spans = p.spans[:0]
