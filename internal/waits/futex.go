@@ -2,7 +2,11 @@
 
 package waits
 
-import "prywalk/internal/schema"
+import (
+	"encoding/binary"
+
+	"prywalk/internal/schema"
+)
 
 // Operations and flags of futex(2) (include/uapi/linux/futex.h).
 const (
@@ -42,8 +46,7 @@ func (c *FutexCopy) u32(addr uint64) (uint32, bool) {
 	if n := uint64(len(c.Bytes)); n < 4 || off > n-4 {
 		return 0, false
 	}
-	b := c.Bytes[off:]
-	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24, true
+	return binary.LittleEndian.Uint32(c.Bytes[off:]), true
 }
 
 // FutexWord returns the word at which futex(2) sleeps; false: the operation does not sleep.
@@ -78,7 +81,7 @@ func futex(args *[6]uint64, stack []StackFunction, mem *FutexCopy) Wait {
 	op := args[1] &^ (futexPrivate | futexClockRealtime)
 	w := Wait{Kind: Futex, Address: schema.Hex(addr), Timed: futexTimed(args)}
 	w.shared = args[1]&futexPrivate == 0
-	p := identifyPrimitive(stack)
+	p, _ := identify(stack)
 	if op == futexLockPI || op == futexLockPI2 {
 		w.Kind = Mutex
 		w.ownerPI(mem)

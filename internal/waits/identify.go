@@ -10,11 +10,6 @@ type StackFunction struct{ Function, Module string }
 // MaxFunctions bounds the examined functions.
 const MaxFunctions = 14
 
-func identifyPrimitive(stack []StackFunction) primitive {
-	p, _ := identify(stack)
-	return p
-}
-
 // IsIdentified reports whether outer functions cannot change what a stack waits for.
 func IsIdentified(stack []StackFunction) bool {
 	_, done := identify(stack)

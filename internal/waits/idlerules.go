@@ -84,22 +84,15 @@ func (s *waitingStack) awaitsWork() bool {
 // takes its caller's next work; 2, if that caller is no loop, takes next work itself, and all three have one scope.
 // Precondition: there is an outer function.
 func (s *waitingStack) poolLoopAt() int {
-	switch {
-	case !s.takesNextWork(0):
+	if !s.takesNextWork(0) {
 		return 0
-	case !isLoop(&s.outer[1]) && s.takesNextWork(1) && s.areOfOneScope(3):
+	}
+	own := scopeOf(s.outer[0].Function)
+	if !isLoop(&s.outer[1]) && s.takesNextWork(1) && scopeOf(s.outer[1].Function) == own &&
+		scopeOf(s.outer[2].Function) == own {
 		return 2
 	}
 	return 1
-}
-
-func (s *waitingStack) areOfOneScope(n int) bool {
-	for i := range min(n, len(s.outer)) {
-		if scopeOf(s.outer[i].Function) != scopeOf(s.outer[0].Function) {
-			return false
-		}
-	}
-	return true
 }
 
 func (s *waitingStack) isCalledByScheduler() bool {
@@ -152,12 +145,8 @@ func (s *waitingStack) inForwardingPool() bool {
 }
 
 func (s *waitingStack) isLibraryThread(files *regexp.Regexp) bool {
-	for i := range s.outer {
-		if !files.MatchString(s.outer[i].Module) {
-			return false
-		}
-	}
-	return !s.main && len(s.outer) > 0
+	isOther := func(f Frame) bool { return !files.MatchString(f.Module) }
+	return !s.main && len(s.outer) > 0 && !slices.ContainsFunc(s.outer, isOther)
 }
 
 func (s *waitingStack) awaitsEvents() bool {
@@ -173,12 +162,7 @@ func (s *waitingStack) awaitsEvents() bool {
 }
 
 func (s *waitingStack) isCalledBy(pattern *regexp.Regexp) bool {
-	for i := range s.outer[1:] {
-		if pattern.MatchString(s.outer[i+1].Function) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.outer[1:], func(f Frame) bool { return pattern.MatchString(f.Function) })
 }
 
 // isOutermostLoop reports whether no function outward of from is another pool's loop.

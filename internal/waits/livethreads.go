@@ -3,7 +3,9 @@
 package waits
 
 import (
+	"maps"
 	"os"
+	"slices"
 	"strconv"
 
 	"prywalk/internal/procmem"
@@ -37,48 +39,24 @@ func namespace(pid int) string {
 }
 
 // Thread implements [ThreadFinder].
-func (t *LiveThreads) Thread(innerTID int, shared bool) (int, bool) {
-	if t.inPIDNamespace {
-		return t.findByInnerTID(innerTID, shared)
+func (t *LiveThreads) Thread(innerTID int, shared bool) (tid int, ok bool) {
+	if tid = innerTID; t.inPIDNamespace {
+		tid = t.byInner()[innerTID]
 	}
-	if isAlive(t.pid, innerTID) {
-		return innerTID, true
-	}
-	for i := 0; shared && i < len(t.others); i++ {
-		if isAlive(t.others[i], innerTID) {
-			return innerTID, true
-		}
+	if isAlive(t.pid, tid) || shared && slices.ContainsFunc(t.others, func(pid int) bool { return isAlive(pid, tid) }) {
+		return tid, true
 	}
 	return 0, false
 }
 
-func (t *LiveThreads) findByInnerTID(innerTID int, shared bool) (int, bool) {
+func (t *LiveThreads) byInner() map[int]int {
 	if t.byInnerTID == nil {
-		t.byInnerTID = map[int]int{}
-		for _, pid := range append([]int{t.pid}, t.others...) {
-			t.addThreads(pid)
+		t.byInnerTID = threadsByInnerTID(t.pid)
+		for _, pid := range t.others {
+			maps.Copy(t.byInnerTID, threadsByInnerTID(pid))
 		}
 	}
-	tid, ok := t.byInnerTID[innerTID]
-	if !ok || !isAlive(t.pid, tid) && !(shared && t.belongsToOthers(tid)) {
-		return 0, false
-	}
-	return tid, true
-}
-
-func (t *LiveThreads) belongsToOthers(tid int) bool {
-	for _, pid := range t.others {
-		if isAlive(pid, tid) {
-			return true
-		}
-	}
-	return false
-}
-
-func (t *LiveThreads) addThreads(pid int) {
-	for innerTID, tid := range threadsByInnerTID(pid) {
-		t.byInnerTID[innerTID] = tid
-	}
+	return t.byInnerTID
 }
 
 func threadsByInnerTID(pid int) map[int]int {
