@@ -68,18 +68,37 @@ func (r *Runtime) Begin(s *managed.Sample) {
 	w.split(r.tagged.execPC)
 }
 
+// findContext reads the list of threads again if the known thread of Ruby seems to have ended: a native thread runs
+// several, one after the other.
 func (w *walk) findContext() bool {
-	m, s := w.vm, w.Sample
-	at, ok := m.anchor(s.InnerTID, s.Regs.TLS)
+	tid, pthread := w.Sample.InnerTID, w.Sample.Regs.TLS
+	at, ok := w.vm.anchor(tid, pthread)
 	if !ok {
 		return false
 	}
+	found := w.setContext(at)
+	if found && !w.hasEnded() {
+		return true
+	}
+	if later, ok := w.vm.anchorAgain(tid, pthread); ok && later != at {
+		found = w.setContext(later)
+	}
+	return found
+}
+
+// hasEnded reports whether there is no frame, or only the initial one. The stack may be 0.
+func (w *walk) hasEnded() bool { return w.Value(w.ec+ecFrame)+uint64(w.vm.frameSize) >= w.stackEnd() }
+
+func (w *walk) stackEnd() uint64 { return w.Value(w.ec+ecStack) + 8*w.Value(w.ec+ecSize) }
+
+func (w *walk) setContext(at uint64) bool {
+	m, pthread := w.vm, w.Sample.Regs.TLS
 	ec := w.Value(at + uint64(m.threadEC))
 	native := w.Value(at + uint64(m.threadNative))
 	if m.nativeID != 0 && native != 0 {
 		native = w.Value(native + uint64(m.nativeID))
 	}
-	if ec == 0 || w.Value(ec+uint64(m.ecThread)) != at || s.Regs.TLS != 0 && native != s.Regs.TLS {
+	if ec == 0 || w.Value(ec+uint64(m.ecThread)) != at || pthread != 0 && native != pthread {
 		return false
 	}
 	w.thread, w.ec = at, ec
@@ -171,9 +190,8 @@ func (w *walk) split(pc uint64) {
 }
 
 func (r *Runtime) skipInitialISeq() {
-	w := &r.walk
-	end := w.Value(w.ec+ecStack) + 8*w.Value(w.ec+ecSize)
-	if iseq := w.Value(end - uint64(r.vm.frameSize) + frameISeq); iseq != 0 {
+	initial := r.walk.stackEnd() - uint64(r.vm.frameSize)
+	if iseq := r.walk.Value(initial + frameISeq); iseq != 0 {
 		r.objects.Skip.Add(iseq)
 	}
 }
