@@ -113,8 +113,8 @@ func (w *Wait) semaphore() string {
 	return plain.Object()
 }
 
-// Label is equal for all waiters of one thing; that of synchronization begins with the kind. A join is labelled with its
-// thread.
+// Label is equal for all waiters of one thing; that of synchronization begins with the kind. A join is labelled with
+// its thread.
 func (w *Wait) Label() string {
 	switch {
 	case w.Kind == Semaphore && w.Type != "":
