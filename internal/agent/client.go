@@ -91,6 +91,7 @@ func (c parcaClient) send(ctx context.Context, body []byte) (reply, *failure) {
 
 // poster sends compressed bodies to a URL.
 type poster struct {
+	*Receiver
 	http *http.Client
 	url  string
 }
@@ -101,8 +102,19 @@ func (p *poster) post(ctx context.Context, body []byte, header map[string]string
 	if err != nil {
 		return nil, nil, &failure{kind: refused, err: err}
 	}
+	r.Header.Set("User-Agent", p.UserAgent)
 	for key, value := range header {
 		r.Header.Set(key, value)
+	}
+	for key, value := range p.Headers {
+		r.Header.Set(key, value)
+	}
+	if p.TokenFile != "" {
+		token, err := os.ReadFile(p.TokenFile)
+		if err != nil {
+			return nil, nil, &failure{kind: retryable, err: fmt.Errorf("%w: %w", errToken, err)}
+		}
+		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
 	}
 	answer, err := p.http.Do(r)
 	if err != nil {
@@ -134,14 +146,14 @@ func newClient(to Receiver, signal otlpSignal) (client, error) {
 		return nil, err
 	}
 	c := &http.Client{
-		Transport:     &headerTransport{transport, to},
+		Transport:     transport,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	switch to.Protocol {
 	case GRPC:
-		return grpcClient{poster{c, strings.TrimSuffix(u.String(), "/") + signal.procedure}}, nil
+		return grpcClient{poster{&to, c, strings.TrimSuffix(u.String(), "/") + signal.procedure}}, nil
 	case HTTP:
-		return newHTTP(c, u, signal), nil
+		return httpClient{poster{&to, c, httpURL(u, signal)}}, nil
 	}
 	return nil, exit.Usage("--protocol %s: give grpc or http", to.Protocol)
 }
@@ -184,29 +196,4 @@ func (r *Receiver) transport(secure bool) (*http.Transport, error) {
 		}
 	}
 	return h, nil
-}
-
-type headerTransport struct {
-	http.RoundTripper
-	target Receiver
-}
-
-// RoundTrip implements [http.RoundTripper].
-func (t *headerTransport) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("User-Agent", t.target.UserAgent)
-	for key, value := range t.target.Headers {
-		r.Header.Set(key, value)
-	}
-	if t.target.TokenFile != "" {
-		token, err := os.ReadFile(t.target.TokenFile)
-		if err != nil {
-			if r.Body != nil {
-				_ = r.Body.Close()
-			}
-			return nil, fmt.Errorf("%w: %w", errToken, err)
-		}
-		r.Header.Set("Authorization", "Bearer "+strings.TrimSpace(string(token)))
-	}
-	return t.RoundTripper.RoundTrip(r)
 }

@@ -20,8 +20,8 @@ const maxReply = 1 << 16
 
 type httpClient struct{ poster }
 
-// newHTTP replaces the profiles' path in the endpoint by other signals' paths.
-func newHTTP(c *http.Client, u *url.URL, signal otlpSignal) httpClient {
+// httpURL replaces the profiles' path in the endpoint by other signals' paths.
+func httpURL(u *url.URL, signal otlpSignal) string {
 	switch base, whole := strings.CutSuffix(u.Path, "/"+profilesPath); {
 	case whole:
 		root := *u
@@ -30,7 +30,7 @@ func newHTTP(c *http.Client, u *url.URL, signal otlpSignal) httpClient {
 	case signal != profileSignal || !strings.HasSuffix(u.Path, "/profiles"):
 		u = u.JoinPath(signal.path)
 	}
-	return httpClient{poster{c, u.String()}}
+	return u.String()
 }
 
 func (c httpClient) send(ctx context.Context, body []byte) (reply, *failure) {
