@@ -91,7 +91,7 @@ func (a *async) Hold() error {
 
 // Finish implements Session.
 func (a *async) Finish() (tools.Totals, error) {
-	t := tools.Totals{Seconds: a.seconds, CPU: -1, Stops: -1, Ticks: -1, Calls: -1, Copied: -1}
+	t := tools.Totals{Seconds: a.seconds, CPU: -1, Stops: -1, Calls: -1, Copied: -1}
 	file := filepath.Join(a.job.Dir, "async.txt")
 	if err := a.tell("dump,collapsed,file=" + file); err != nil {
 		return t, err

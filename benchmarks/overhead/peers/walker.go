@@ -84,12 +84,12 @@ func (w *walker) Finish() (t tools.Totals, err error) {
 	if err != nil {
 		return t, err
 	}
-	var c struct{ Ticks, Stacks, Complete, Stops int64 }
+	var c struct{ Stacks, Complete, Stops int64 }
 	if err := json.Unmarshal(line, &c); err != nil {
 		return t, err
 	}
 	t = tools.Totals{
-		Seconds: w.spent.Seconds, CPU: w.spent.CPU, Samples: c.Stacks, Complete: c.Complete, Stops: c.Stops, Ticks: c.Ticks,
+		Seconds: w.spent.Seconds, CPU: w.spent.CPU, Samples: c.Stacks, Complete: c.Complete, Stops: c.Stops,
 		Calls: -1, Copied: -1,
 		MemoryMB: tools.PeakMB(w.PID()),
 	}

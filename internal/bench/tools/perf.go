@@ -108,7 +108,7 @@ func (p *perf) Hold() error {
 // Finish implements Session.
 func (p *perf) Finish() (Totals, error) {
 	defer p.closeFiles()
-	t := Totals{Seconds: p.spent.Seconds, CPU: p.spent.CPU, Stops: 0, Ticks: -1, Calls: -1, Copied: -1}
+	t := Totals{Seconds: p.spent.Seconds, CPU: p.spent.CPU, Calls: -1, Copied: -1}
 	if err := p.finish(&t); err != nil {
 		return t, err
 	}

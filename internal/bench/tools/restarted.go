@@ -33,7 +33,7 @@ type Restarted struct {
 // Start returns a session.
 func (r Restarted) Start(ctx context.Context, j *Job) (Session, error) {
 	r.ctx, r.job = ctx, j
-	r.totals = Totals{Stops: -1, Ticks: -1, Calls: -1, Copied: -1}
+	r.totals = Totals{Stops: -1, Calls: -1, Copied: -1}
 	return &r, nil
 }
 

@@ -49,7 +49,7 @@ func snapshotTool(program, debian string, args func(*Job) []string, perStack str
 		Check: Installed(program, "Debian: "+debian),
 		Start: func(ctx context.Context, j *Job) (Session, error) {
 			s := &snapshots{ctx: ctx, job: j, program: program, args: args, perStack: perStack, complete: complete}
-			s.totals = Totals{Ticks: 0, Calls: -1, Copied: -1}
+			s.totals = Totals{Calls: -1, Copied: -1}
 			return s, nil
 		},
 	}
@@ -100,7 +100,6 @@ func (s *snapshots) once() error {
 	if n == 0 {
 		return errors.New(s.program + " printed no stack")
 	}
-	s.totals.Ticks++
 	s.totals.Samples += n
 	s.totals.Complete += s.complete(text, said.Bytes(), n)
 	s.totals.Stops += n
