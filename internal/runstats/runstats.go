@@ -261,9 +261,9 @@ type Requested struct {
 
 // PerThread is how often threads were observed.
 type PerThread struct {
-	// SlowestThread is the lowest rate of observations, in Hz, of a thread that existed for a second or more.
+	// SlowestThread is the lowest rate of observations, in Hz, of a thread that was observed for a second or more.
 	SlowestThread float64 `json:"slowest_thread_rate,omitempty"`
-	// Rates are the rates of threads that existed for a second or more, at most 10,000 of them.
+	// Rates are the rates of threads that were observed for a second or more, at most 10,000 of them.
 	Rates []ThreadRate `json:"thread_rates,omitempty"`
 }
 
@@ -289,7 +289,8 @@ type CPU struct {
 	SelfCPU float64 `json:"cpu_self_s"`
 	// TargetCPU is the CPU time that the kernel charged the targets while they were recorded, in seconds.
 	TargetCPU float64 `json:"cpu_target_s"`
-	// ProfiledCPU is the CPU time in the profile, in seconds: that of each thread from its first observation on.
+	// ProfiledCPU is the CPU time in the profile, in seconds: that of each thread from its creation or first observation
+	// on, and that of unobserved children.
 	ProfiledCPU float64 `json:"cpu_profiled_s"`
 	// IncompleteCPU is the CPU time in the profile under incomplete stacks, in seconds, by stop reason.
 	IncompleteCPU map[string]float64 `json:"cpu_incomplete_s"`

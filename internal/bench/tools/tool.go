@@ -14,7 +14,7 @@ import (
 
 // Job is what a tool has to do.
 type Job struct {
-	// PID is the target, with Threads threads.
+	// PID is the target; Threads are those of all targets.
 	PID, Threads int
 	Others       []int   // further targets, of kind Several
 	Freq         float64 // samples per second
