@@ -83,7 +83,10 @@ func (t *taskPoller) readTasks(now, maxCPU int64) {
 	if len(t.pending) == 0 {
 		t.findChanged(now)
 	}
-	for n := 1; len(t.pending) > 0 && (n%tasksPerClockRead != 0 || int64(selfruntime.CPUTime()-began) <= maxCPU); n++ {
+	for n := 1; len(t.pending) > 0; n++ {
+		if n%tasksPerClockRead == 0 && int64(selfruntime.CPUTime()-began) > maxCPU {
+			break
+		}
 		i := t.pending[0]
 		t.pending = t.pending[1:]
 		t.readTask(i, now)

@@ -25,19 +25,11 @@ func (c *carriedTimes) isOverdue(now int64) bool {
 }
 
 func (c *carriedTimes) takeCPU() int64 {
-	cpu := c.cpu
-	c.cpu, c.stopRefused = 0, false
-	return cpu
+	c.stopRefused = false
+	return take(&c.cpu)
 }
 
-func (c *carriedTimes) takeRunQueue() int64 {
-	runQueue := c.runQueue
-	c.runQueue = 0
-	return runQueue
-}
-
-func (c *carriedTimes) takeBlocked() int64 {
-	blocked := c.blocked
-	c.blocked = 0
-	return blocked
+func take(ns *int64) (taken int64) {
+	taken, *ns = *ns, 0
+	return taken
 }

@@ -118,6 +118,5 @@ func (p *endedThreadTime) takeSkidWeights(when distribution) (ns int64) {
 	if when == soFar && p.proven.sampleCount < minProven {
 		return 0
 	}
-	ns, p.skidded.weight = p.skidded.weight, 0
-	return ns
+	return take(&p.skidded.weight)
 }

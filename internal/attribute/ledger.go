@@ -69,14 +69,14 @@ func (l *Ledger) attributeSample(now sample.Reading, place Place, onCPU bool, ma
 	ran := t.cpuAndQueue() > 0
 	if onCPU {
 		attributed, excess = l.splitCPU(t.cpu, maxCPU)
-		runQueue := t.runQueue + l.carried.takeRunQueue()
+		runQueue := t.runQueue + take(&l.carried.runQueue)
 		ranIn := place.asRunning()
 		l.Emit(Span{Place: ranIn, End: now.Wall, Wall: attributed + runQueue, RunQueue: runQueue, CPU: attributed})
 		l.lastOnCPU, l.lastOnCPUAt = ranIn, now.Wall
 	} else {
 		l.carryOver(now, t.cpu, t.runQueue)
 	}
-	l.sleep.observe(now.Wall, place, ran, t.blocked+l.carried.takeBlocked(), l.Emit)
+	l.sleep.observe(now.Wall, place, ran, t.blocked+take(&l.carried.blocked), l.Emit)
 	l.attributePendingIfDue(now.Wall, true)
 	return attributed, excess
 }
@@ -91,7 +91,7 @@ func (l *Ledger) observeRunning(now sample.Reading, place Place, onCPU bool, t t
 	} else {
 		l.carryOver(now, t.cpu, 0)
 	}
-	runQueue := t.runQueue + l.carried.takeRunQueue()
+	runQueue := t.runQueue + take(&l.carried.runQueue)
 	l.Emit(Span{
 		Place: place, End: now.Wall, Samples: 1, Wall: attributed + runQueue, RunQueue: runQueue, CPU: attributed,
 	})
@@ -196,8 +196,6 @@ func (l *Ledger) AttributeOverdue() {
 	}
 }
 
-func (l *Ledger) noteRefusal(refused bool) { l.carried.stopRefused = l.carried.stopRefused || refused }
-
 func (l *Ledger) attributeCarried(now int64) {
 	if ran := l.carried.cpuAndQueue(); ran > 0 {
 		s := Span{Place: l.lastRunning.asRunning(), Leaf: l.syntheticFrame(RanBetweenTicks), End: now, Wall: ran}
@@ -208,14 +206,14 @@ func (l *Ledger) attributeCarried(now int64) {
 			s.Place = l.sleep.asRunning()
 		}
 		s.CPU = l.carried.takeCPU() // also clears stopRefused
-		s.RunQueue = l.carried.takeRunQueue()
+		s.RunQueue = take(&l.carried.runQueue)
 		l.Emit(s)
 	}
 	if l.carried.blocked > 0 && !l.sleep.open {
 		place := l.lastRunning
 		place.State = sample.Sleeping
 		leaf := l.syntheticFrame(BlockedBetweenTicks)
-		l.Emit(Span{Place: place, Leaf: leaf, End: now, Wall: l.carried.takeBlocked()})
+		l.Emit(Span{Place: place, Leaf: leaf, End: now, Wall: take(&l.carried.blocked)})
 	}
 }
 

@@ -195,7 +195,9 @@ func (t *ThreadAccount) countSamples(samples, at int64) {
 
 // AttributeNotStopped attributes time without stops.
 func (t *ThreadAccount) AttributeNotStopped(n *sample.NotStopped) {
-	t.ledger.noteRefusal(n.Refused)
+	if n.Refused {
+		t.ledger.carried.stopRefused = true
+	}
 	if !n.Suppressed() {
 		return
 	}
@@ -217,10 +219,8 @@ func (t *ThreadAccount) endAlive(e *End) {
 			t.ledger.EndWithoutSample(e.AtEnd, e.GapThreshold)
 		}
 	case e.AtEnd.CPU > e.AtStart.CPU:
-		t.begun = true
-		if t.CreatedAt != 0 {
-			t.ledger.Begin(t.clocksAtCreation(e.AtEnd))
-		} else {
+		t.Begin(e.AtEnd)
+		if t.CreatedAt == 0 {
 			t.ledger.Begin(e.AtStart)
 		}
 		t.ledger.EndWithoutSample(e.AtEnd, 0)
