@@ -78,6 +78,7 @@ type Learner struct {
 // NewLearner returns a learner of a thread without a walk.
 func NewLearner() *Learner {
 	l := &Learner{Hints: firstHints()}
+	l.depth.shallowFirst = minDeepStops
 	l.size.StackSize, l.others.OtherStacks, l.depth.SampleDepth = &l.StackSize, &l.OtherStacks, &l.SampleDepth
 	return l
 }

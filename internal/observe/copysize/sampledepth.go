@@ -62,7 +62,7 @@ func depthOf(w *frames.Walker, c *WalkedCopy) int {
 
 func (learner *depthLearner) stopForDepth(stackBytes int) {
 	if !learner.TooDeepForSamples { // samples before the first stop
-		learner.shallowFor = min(max(2*learner.shallowFor, learner.shallowFirst, minDeepStops), maxDeepStops)
+		learner.shallowFor = min(max(2*learner.shallowFor, learner.shallowFirst), maxDeepStops)
 	}
 	learner.TooDeepForSamples = true
 	learner.shallowLeft = learner.shallowFor
@@ -72,7 +72,7 @@ func (learner *depthLearner) stopForDepth(stackBytes int) {
 // The kernel does not wait for absent pages (arch/x86/lib/usercopy.c, copy_from_user_nmi).
 func (learner *depthLearner) stopForPages(asked int) {
 	if !learner.TooDeepForSamples {
-		learner.pageStops = min(max(2*learner.pageStops, 1), max(learner.shallowFirst, minDeepStops))
+		learner.pageStops = min(max(2*learner.pageStops, 1), learner.shallowFirst)
 		learner.shallowLeft = learner.pageStops
 	}
 	learner.TooDeepForSamples, learner.deeperThan = true, asked
@@ -82,6 +82,7 @@ func (learner *depthLearner) learnStop(used int) {
 	switch {
 	case learner.shallowLeft == 0:
 	case used > learner.deeperThan:
+		learner.shallowFor = max(learner.shallowFor, learner.shallowFirst) // 0 after absent pages
 		learner.shallowLeft = learner.shallowFor
 	default:
 		learner.shallowLeft--

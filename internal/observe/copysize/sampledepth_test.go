@@ -42,6 +42,20 @@ func TestAThreadWhoseBuffersHaveNoPagesYetIsStoppedOnce(t *testing.T) {
 	}
 }
 
+func TestAThreadWithoutPagesWhoseStackIsDeepOnceIsSampledAgain(t *testing.T) {
+	k := NewLearner()
+	cut := &WalkedCopy{KernelSample: true, Shape: Shape{FullSampleBytes: 8 << 10}}
+	k.depth.learnCutSample(cut)
+	k.depth.learnStop(8<<10 + 1)
+	stopped := 0
+	for ; k.TooDeepForSamples && stopped < maxDeepStops; stopped++ {
+		k.depth.learnStop(100)
+	}
+	if stopped != minDeepStops {
+		t.Errorf("%d stops that found it shallow, want %d", stopped, minDeepStops)
+	}
+}
+
 func TestAThreadIsStoppedAsLongAsItsStackIsDeep(t *testing.T) {
 	for _, c := range []struct {
 		rate float64
