@@ -118,6 +118,7 @@ func (l *Learner) SetFirstStackEnd(stackEnd frames.Addr) {
 		return
 	}
 	l.StackPlaces[0] = OtherStack{At: stackEnd - FirstStackBytes, FirstStack: true}
+	l.others.keepFor = minOthersKept
 	l.others.walksLeft[0] = minOthersKept
 }
 

@@ -105,24 +105,26 @@ func (learner *otherStackLearner) noteUsed(w *frames.Walker) {
 func (learner *otherStackLearner) countWalk(used uint) {
 	list, n := &learner.StackPlaces, 0
 	for i := range list {
-		left := &learner.walksLeft[i]
-		switch {
-		case list[i].At == 0:
-			continue
-		case *left == 0 || list[i].End > 0: // it is a stack
-		case used>>i&1 != 0:
-			*left = learner.keepFor
-		default:
-			*left--
-			if *left == 0 {
-				learner.gaveUp = true
-				continue
-			}
+		if list[i].At != 0 && learner.isKept(i, used>>i&1 != 0) {
+			list[n], learner.walksLeft[n] = list[i], learner.walksLeft[i]
+			n++
 		}
-		list[n], learner.walksLeft[n] = list[i], *left
-		n++
 	}
 	clear(list[n:])
+}
+
+func (learner *otherStackLearner) isKept(i int, used bool) bool {
+	left := &learner.walksLeft[i]
+	switch {
+	case *left == 0 || learner.StackPlaces[i].End > 0: // it is a stack
+		return true
+	case used:
+		*left = learner.keepFor
+	default:
+		*left--
+		learner.gaveUp = learner.gaveUp || *left == 0
+	}
+	return *left > 0
 }
 
 func (learner *otherStackLearner) placesWith(sp frames.Addr, complete bool) (found uint) {

@@ -110,6 +110,19 @@ func TestPlacesThatWereAskedForAreKept(t *testing.T) {
 	}
 }
 
+func TestTheFirstStackIsDroppedAfterOneIncompleteWalkThere(t *testing.T) {
+	k := NewLearner()
+	k.SetFirstStackEnd(0x7ffd00000000)
+	k.others.countWalk(1)
+	walks := 0
+	for ; k.StackPlaces[0].At != 0 && walks < maxOthersKept; walks++ {
+		k.others.countWalk(0)
+	}
+	if walks != minOthersKept {
+		t.Errorf("dropped after %d walks elsewhere, want %d", walks, minOthersKept)
+	}
+}
+
 func TestTheFirstStackIsNotCopiedForEver(t *testing.T) {
 	k := NewLearner()
 	k.SetFirstStackEnd(0x7ffd00000000)
