@@ -104,14 +104,9 @@ func (th *thread) Ended(alive bool) {
 	}
 	if alive {
 		e.samples.reportWaiting(th)
+	} else {
+		e.samples.reportUnassigned(th)
 	}
-	for i, raw := range th.waiting {
-		e.AddUnassignedSample(handover.Event{
-			Kind: handover.SampledUnassigned, Thread: th.Handover, Proc: p.Handover, RawSample: raw,
-		})
-		th.waiting[i] = nil
-	}
-	th.waiting = nil
 	e.scope.end(th)
 }
 

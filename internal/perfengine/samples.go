@@ -165,10 +165,23 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	})
 }
 
+// reportWaiting reports the waiting samples with the thread's last clocks.
 func (s *samples) reportWaiting(th *thread) {
-	for i, raw := range th.waiting {
+	if th.lastReading.Wall == 0 { // none were read
+		s.reportUnassigned(th)
+		return
+	}
+	for _, raw := range th.waiting {
 		s.report(th, raw, th.lastReading)
-		th.waiting[i] = nil
+	}
+	th.waiting = nil
+}
+
+func (s *samples) reportUnassigned(th *thread) {
+	for _, raw := range th.waiting {
+		s.shared.AddUnassignedSample(handover.Event{
+			Kind: handover.SampledUnassigned, Thread: th.Handover, Proc: th.proc.Handover, RawSample: raw,
+		})
 	}
 	th.waiting = nil
 }

@@ -60,6 +60,21 @@ func TestSamplesWaitForTheirThreadAndAreClaimedOtherwise(t *testing.T) {
 	}
 }
 
+func TestSamplesOfAThreadWithoutClocksKeepTheirMoment(t *testing.T) {
+	run, proc := newRun(), &handover.SharedProcess{}
+	s := &samples{shared: run}
+	const at = 10e9
+	th := &thread{
+		proc:          &process{TrackedProcess: &engine.TrackedProcess{Handover: proc}},
+		TrackedThread: &engine.TrackedThread{Handover: &handover.SharedThread{Proc: proc}},
+		waiting:       []*observe.RawSample{{At: at}},
+	}
+	s.reportWaiting(th)
+	if got := claimed(run)[proc]; len(got) != 1 || got[0] != at || len(th.waiting) != 0 {
+		t.Errorf("claimed: %v, %d samples wait", got, len(th.waiting))
+	}
+}
+
 func TestNoMoreThanABoundedNumberOfSamplesWaitsForThreads(t *testing.T) {
 	run := newRun()
 	procs, n := &processes{sampledByPID: map[int]*process{}}, &sampleCounts{}
