@@ -3,6 +3,9 @@
 package observe
 
 import (
+	"cmp"
+	"slices"
+
 	"prywalk/internal/procmem"
 	"prywalk/internal/skid"
 	"prywalk/ptrace"
@@ -82,18 +85,11 @@ func (p *PreemptedFinder) AddCandidate(t *Thread) bool {
 // FindPreempted returns the candidate that the tracer has preempted, or nil.
 func (p *PreemptedFinder) FindPreempted() *Thread {
 	defer func() { p.candidates = p.candidates[:0] }()
-	for list := p.candidates; len(list) > 0; list = list[:len(list)-1] {
-		most, last := 0, len(list)-1
-		for i := range list {
-			if list[i].cpuTime > list[most].cpuTime {
-				most = i
-			}
-		}
-		c := list[most]
+	slices.SortFunc(p.candidates, func(a, b candidate) int { return cmp.Compare(b.cpuTime, a.cpuTime) })
+	for _, c := range p.candidates {
 		if p.detector.CheckBeforeSample(&c.thread.skid, c.thread.files, c.runs, p.wake().At) {
 			return c.thread
 		}
-		list[most] = list[last]
 	}
 	return nil
 }

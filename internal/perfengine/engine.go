@@ -105,7 +105,7 @@ func (e *Engine) Coverage() engine.Coverage {
 
 func (e *Engine) showsAllThreads() bool { return e.scope.fromStart() && e.procs.allSampled() }
 
-// The rate changes at most every rateEvery ns, and by a factor of rateStep at least.
+// The rate changes at most every rateEvery ns, and by a factor of rateStep at least, or to the first requested one.
 const (
 	rateEvery = 1e9
 	rateStep  = 1.25

@@ -129,8 +129,8 @@ func (m *Memory) CheckPlaces(places []uint64, size uint64, present []bool) (unti
 	if fd < 0 || m.UsesSyscallThreads() || m.swapped.Load() || size == 0 || size > pageSize {
 		return 0
 	}
-	var pages [2 * MaxPlaces]uint64
-	n, known := 0, places[:min(len(places), MaxPlaces)]
+	var buf [2 * MaxPlaces]uint64
+	pages, known := buf[:0], places[:min(len(places), MaxPlaces)]
 	var in Span
 	for _, place := range known {
 		if off := place - in.Start; off >= in.End-in.Start || in.End-place < size {
@@ -140,30 +140,29 @@ func (m *Memory) CheckPlaces(places []uint64, size uint64, present []bool) (unti
 			}
 		}
 		if in.Kind == Anonymous {
-			n = addPage(&pages, n, place&^(pageSize-1))
-			n = addPage(&pages, n, (place+size-1)&^(pageSize-1))
+			for _, page := range pagesOf(place, size) {
+				if i, added := slices.BinarySearch(pages, page); !added {
+					pages = slices.Insert(pages, i, page)
+				}
+			}
 		}
 	}
-	n = presentPages(fd, pages[:n])
+	pages = pages[:presentPages(fd, pages)]
 	for i, place := range known {
-		_, first := slices.BinarySearch(pages[:n], place&^(pageSize-1))
-		_, last := slices.BinarySearch(pages[:n], (place+size-1)&^(pageSize-1))
+		at := pagesOf(place, size)
+		_, first := slices.BinarySearch(pages, at[0])
+		_, last := slices.BinarySearch(pages, at[1])
 		present[i] = first && last
 	}
-	if n == 0 {
+	if len(pages) == 0 {
 		return 0
 	}
 	return Now() + checkedFor
 }
 
-func addPage(pages *[2 * MaxPlaces]uint64, n int, page uint64) int {
-	i, known := slices.BinarySearch(pages[:n], page)
-	if known {
-		return n
-	}
-	copy(pages[i+1:n+1], pages[i:n])
-	pages[i] = page
-	return n + 1
+// pagesOf returns the first and last page of at most a page's bytes.
+func pagesOf(place, size uint64) [2]uint64 {
+	return [2]uint64{place &^ (pageSize - 1), (place + size - 1) &^ (pageSize - 1)}
 }
 
 func presentPages(fd int, pages []uint64) (n int) {

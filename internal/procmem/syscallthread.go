@@ -137,11 +137,8 @@ func (m *Memory) TimedOut() bool { return m.threadReads.timedOut }
 // WaitedForLock reports whether a read waited for the lock.
 func (m *Memory) WaitedForLock() bool { return m.threadReads.waitedForLock }
 
-// call makes a system call in the other thread; false: its result is late.
+// call makes a system call in the other thread; false: its result is late. Precondition: none was late.
 func (r *threadReads) call(nr uintptr, args [6]uintptr) (int, bool) {
-	if r.timedOut || r.thread == nil {
-		return 0, false
-	}
 	began := Now()
 	left := r.waitLeft
 	if r.deadline != 0 {

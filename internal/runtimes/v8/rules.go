@@ -41,14 +41,11 @@ type jitRules struct{ r *Runtime }
 
 // Rule implements [frames.RuleSource].
 func (r jitRules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if !q.AfterCall || q.SPOnly || !r.r.isCompiled(q.LookupPC(r.r.host.Arch())) {
+	arch := r.r.host.Arch()
+	if !q.AfterCall || q.SPOnly || r.r.codeAt(q.LookupPC(arch)) == nil {
 		return frames.Rule{}, nil, false
 	}
-	return ruleOf(r.r.host.Arch())
-}
-
-func (r *Runtime) isCompiled(pc uint64) bool {
-	return r.codeAt(pc) != nil
+	return ruleOf(arch)
 }
 
 type hostLive struct{ managed.Host }
