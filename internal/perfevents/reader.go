@@ -11,7 +11,6 @@ import (
 	"math/bits"
 	"math/rand/v2"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -83,8 +82,9 @@ func openWithin(r *Reader) (*Reader, error) {
 		r.opts.Stack = min(o.Stack, MaxStack) &^ 7
 		return r, r.openAll()
 	}
+	online, _ := r.cpuList() // openAll returns the error
 	for memory := cmp.Or(r.opts.Rings, maxRingBytes); ; memory /= 2 {
-		r.opts.Stack = stackWithin(runtime.NumCPU(), memory)
+		r.opts.Stack = stackWithin(len(parseCPUs(online)), memory)
 		err := r.openAll()
 		if err == nil {
 			return r, nil

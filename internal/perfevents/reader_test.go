@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -200,6 +201,22 @@ func TestRingsTakeBoundedMemory(t *testing.T) {
 		if all := ringSize(n) * cpus; all > maxRingBytes && n > MinStack || ringSize(n) > 2<<20 {
 			t.Errorf("%d CPUs: rings of %d bytes, want at most %d", cpus, all, maxRingBytes)
 		}
+	}
+}
+
+// Processors to which prywalk is not bound have rings, too.
+func TestRingsOfAllOnlineProcessorsTakeBoundedMemory(t *testing.T) {
+	const online = 64
+	r, err := openWithin(&Reader{
+		opts:     Options{Freq: 99, Rings: online * ringSize(MinStack)},
+		listCPUs: func() (string, error) { return strings.Repeat("0,", online-1) + "0", nil },
+	})
+	if err != nil {
+		t.Skip(err)
+	}
+	defer r.Close()
+	if r.Stack() != MinStack || len(r.rings) != online {
+		t.Errorf("copies of %d bytes of stack with %d rings, want %d with %d", r.Stack(), len(r.rings), MinStack, online)
 	}
 }
 
