@@ -15,7 +15,7 @@ func table(shell *int) *Table[*int, int] {
 }
 
 func task(kind perfevents.Kind, at int64, pid, parent int) perfevents.Record {
-	return perfevents.Record{Kind: kind, Time: at, PID: pid, TID: pid, PPID: parent, PTID: parent}
+	return perfevents.Record{Kind: kind, Time: at, PID: pid, TID: pid, PPID: parent}
 }
 
 func (t *Table[Owner, Sample]) addAll(list ...perfevents.Record) {

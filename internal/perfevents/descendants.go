@@ -81,6 +81,6 @@ func (r *Reader) ringBytesWanted() int {
 
 // CPUsChanged reports whether CPUs were added or removed.
 func (r *Reader) CPUsChanged() bool {
-	online, err := r.cpuList()
-	return err != nil || online != r.online
+	online, err := r.cpuList(&cpuListBuffer{})
+	return err != nil || string(online) != r.online
 }

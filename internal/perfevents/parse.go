@@ -28,12 +28,12 @@ const (
 
 // Record is one record. Its slices point into the ring, and are valid until the callback returns.
 type Record struct {
-	Kind Kind
-	// PPID and PTID are of the creator (Forked).
-	PID, TID, PPID, PTID int
-	CPU                  int
-	Time                 int64 // CLOCK_MONOTONIC ns
-	Lost                 int64 // records
+	Kind     Kind
+	PID, TID int
+	PPID     int // process of the creator (Forked)
+	CPU      int
+	Time     int64 // CLOCK_MONOTONIC ns
+	Lost     int64 // records
 
 	Name []byte // of the thread or the mapped file
 	Exec bool   // an exec gave the name
@@ -147,7 +147,7 @@ func parseTask(typ uint32, body []byte, r *Record) bool {
 	if r.Kind = Forked; typ == typeExit {
 		r.Kind = Exited
 	}
-	r.PID, r.PPID, r.TID, r.PTID = int32At(body), int32At(body[4:]), int32At(body[8:]), int32At(body[12:])
+	r.PID, r.PPID, r.TID = int32At(body), int32At(body[4:]), int32At(body[8:])
 	r.Time = int64(word(body[16:]))
 	return true
 }

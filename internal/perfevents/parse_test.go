@@ -110,9 +110,9 @@ func TestRecordsOfTasksAndMappingsAreRead(t *testing.T) {
 	}{
 		{typeLost, 0, words(5, 12), Record{Kind: Lost, PID: 7, TID: 8, Time: 1000, CPU: 3, Lost: 12}},
 		{typeLostSamples, 0, words(13), Record{Kind: Lost, PID: 7, TID: 8, Time: 1000, CPU: 3, Lost: 13}},
-		{typeFork, 0, words(7|6<<32, 9|5<<32, 999), Record{Kind: Forked, PID: 7, PPID: 6, TID: 9, PTID: 5, Time: 999,
+		{typeFork, 0, words(7|6<<32, 9|5<<32, 999), Record{Kind: Forked, PID: 7, PPID: 6, TID: 9, Time: 999,
 			CPU: 3}},
-		{typeExit, 0, words(7|6<<32, 9|5<<32, 999), Record{Kind: Exited, PID: 7, PPID: 6, TID: 9, PTID: 5, Time: 999,
+		{typeExit, 0, words(7|6<<32, 9|5<<32, 999), Record{Kind: Exited, PID: 7, PPID: 6, TID: 9, Time: 999,
 			CPU: 3}},
 		{typeThrottle, 0, words(1, 2, 3), Record{Kind: Throttled, PID: 7, TID: 8, Time: 1000, CPU: 3}},
 		{typeSwitch, 0, nil, Record{Kind: SwitchedIn, PID: 7, TID: 8, Time: 1000, CPU: 3}},
@@ -137,8 +137,7 @@ func TestRecordsOfTasksAndMappingsAreRead(t *testing.T) {
 			t.Errorf("type %d: %+v, want %+v", c.typ, r, c.want)
 		}
 		if r.Kind != c.want.Kind || r.PID != c.want.PID || r.TID != c.want.TID || r.Time != c.want.Time ||
-			r.Lost != c.want.Lost ||
-			r.PPID != c.want.PPID || r.PTID != c.want.PTID {
+			r.Lost != c.want.Lost || r.PPID != c.want.PPID {
 			t.Errorf("type %d: %+v, want %+v", c.typ, r, c.want)
 		}
 	}

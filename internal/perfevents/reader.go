@@ -82,9 +82,9 @@ func openWithin(r *Reader) (*Reader, error) {
 		r.opts.Stack = min(o.Stack, MaxStack) &^ 7
 		return r, r.openAll()
 	}
-	online, _ := r.cpuList() // openAll returns the error
+	online, _ := r.cpuList(&cpuListBuffer{}) // openAll returns the error
 	for memory := cmp.Or(r.opts.Rings, maxRingBytes); ; memory /= 2 {
-		r.opts.Stack = stackWithin(len(parseCPUs(online)), memory)
+		r.opts.Stack = stackWithin(len(parseCPUs(string(online))), memory)
 		err := r.openAll()
 		if err == nil {
 			return r, nil
@@ -96,7 +96,7 @@ func openWithin(r *Reader) (*Reader, error) {
 }
 
 // Period returns the CPU time per sample, ns.
-func (r *Reader) Period() int64 { return r.opts.periodNS() }
+func (r *Reader) Period() int64 { return r.opts.period() }
 
 // Freq returns the samples/s on each CPU.
 func (r *Reader) Freq() float64 { return r.opts.Freq }
@@ -118,7 +118,7 @@ func (r *Reader) SetFreq(hz float64) bool {
 		_ = r.setPeriods()
 		return false
 	}
-	r.periodBefore, r.freqSetAt = before.periodNS(), procmem.Now()
+	r.periodBefore, r.freqSetAt = before.period(), procmem.Now()
 	return true
 }
 
@@ -157,12 +157,10 @@ func (r *Reader) setPeriods() bool {
 	return ok
 }
 
-func (o *Options) periodNS() int64 { return int64(o.period()) }
-
-func (o *Options) period() uint64 { return uint64(1e9 / o.Freq) }
+func (o *Options) period() int64 { return int64(1e9 / o.Freq) }
 
 func (o *Options) drawnPeriod() uint64 {
-	nominal := o.period()
+	nominal := uint64(o.period())
 	return nominal - nominal/varyShare + rand.Uint64N(nominal/(varyShare/2)+1)
 }
 
@@ -239,11 +237,8 @@ func (r *Reader) count(g *ring, rec *Record, take func(*Record)) {
 
 // ReopenIfCPUsChanged reopens the rings after CPUs were added or removed, and reports whether all CPUs are sampled.
 func (r *Reader) ReopenIfCPUsChanged() bool {
-	if r.listCPUs == nil && r.sameCPUs() {
-		return true
-	}
-	online, err := r.cpuList()
-	if err != nil || online == r.online {
+	online, err := r.cpuList(&cpuListBuffer{})
+	if err != nil || string(online) == r.online {
 		return err == nil
 	}
 	tids, shorter := slices.Collect(maps.Keys(r.threads)), r.copyLength
@@ -296,10 +291,11 @@ func (r *Reader) Close() {
 }
 
 func (r *Reader) openAll() error {
-	online, err := r.cpuList()
+	list, err := r.cpuList(&cpuListBuffer{})
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
 	}
+	online := string(list)
 	attr, pid := r.opts.attr(), -1
 	switch {
 	case r.ringBytes != 0:
@@ -377,25 +373,16 @@ func refusal(err error) error {
 	return fmt.Errorf("%w: %w", kind, err)
 }
 
-func (r *Reader) cpuList() (string, error) {
+type cpuListBuffer [4 << 10]byte // a file of sysfs has at most a page
+
+// cpuList lists the online CPUs as the kernel does. It reads outside of the Go scheduler.
+func (r *Reader) cpuList(buf *cpuListBuffer) ([]byte, error) {
 	if r.listCPUs != nil {
-		return r.listCPUs()
+		list, err := r.listCPUs()
+		return []byte(list), err
 	}
-	return onlineCPUs()
-}
-
-const onlineFile = "/sys/devices/system/cpu/online"
-
-func onlineCPUs() (string, error) {
-	b, err := os.ReadFile(onlineFile)
-	return strings.TrimSpace(string(b)), err
-}
-
-// sameCPUs reads outside the Go scheduler. A long list counts as changed.
-func (r *Reader) sameCPUs() bool {
-	var buf [128]byte
-	b, err := procmem.ReadSmall(onlineFile, buf[:])
-	return err == nil && len(b) < len(buf) && string(bytes.TrimSpace(b)) == r.online
+	list, err := procmem.ReadSmall("/sys/devices/system/cpu/online", buf[:])
+	return bytes.TrimSpace(list), err
 }
 
 // CONFIG_NR_CPUS ≤ 8,192
