@@ -10,9 +10,9 @@ package schedule
 //     share of the targets' CPU time. While this account is overdrawn, ticks are withheld.
 //   - The CPU time of prywalk, as a share of all CPUs.
 //
-// Below evenRate, ticks observe a part of the threads instead ([Subset]). A tick
-// observes at most the due threads that the account covers, but one at least; the first, whose cost is unknown, up to
-// firstThreads; the last all ([admission]).
+// Below evenRate, ticks observe a part of the threads instead ([Subset]). A tick observes at most the due threads that
+// the account covers, but one at least; the first, whose cost is unknown, up to firstThreads; the last all
+// ([admission]).
 
 // StopCost is the cost of a stop besides its length, ns.
 const StopCost = 10e3
@@ -45,7 +45,7 @@ type OverheadBudget struct {
 	meanStop       float64 // recent, ns
 	chargedSamples int64   // samples of the kernel charged so far
 
-	observedPart float64 // of the threads; 0: always all
+	observedPart float64 // of the threads
 	admission    admission
 	own          ownCost
 }
@@ -53,31 +53,23 @@ type OverheadBudget struct {
 // SetShareOfHost makes the limit a share of all CPUs' time.
 func (b *OverheadBudget) SetShareOfHost() { b.shareOfHost = true }
 
-// AllowParts lets ticks observe a part of the threads.
-func (b *OverheadBudget) AllowParts() { b.observedPart = 1 }
-
 // ObservedPart returns the part of the threads that a tick observes.
-func (b *OverheadBudget) ObservedPart() float64 {
-	if b.observedPart == 0 {
-		return 1
-	}
-	return b.observedPart
-}
+func (b *OverheadBudget) ObservedPart() float64 { return b.observedPart }
 
 // ObservesPart reports whether ticks observe a part of the threads.
-func (b *OverheadBudget) ObservesPart() bool { return b.admission.cut || b.ObservedPart() < 1 }
+func (b *OverheadBudget) ObservesPart() bool { return b.admission.cut || b.observedPart < 1 }
 
 // Admit returns how many of a tick's due threads it may observe, at least one if any is due.
 func (b *OverheadBudget) Admit(due int) int {
 	if !b.Limited() {
 		return due
 	}
-	return b.admission.admit(due, b.ObservedPart(), b.maxOverhead*b.ran-b.lost)
+	return b.admission.admit(due, b.observedPart, b.maxOverhead*b.ran-b.lost)
 }
 
 // NewOverheadBudget takes a frequency in ticks/s, and the share that targets may lose, 0: no limit.
 func NewOverheadBudget(freq, maxOverhead float64, processors int) OverheadBudget {
-	return OverheadBudget{freq: freq, maxOverhead: maxOverhead, cpus: float64(processors),
+	return OverheadBudget{freq: freq, maxOverhead: maxOverhead, cpus: float64(processors), observedPart: 1,
 		admission: admission{most: firstThreads, cut: maxOverhead > 0}}
 }
 
@@ -116,7 +108,7 @@ func (b *OverheadBudget) SampleRate(ticks float64) float64 {
 
 // NoteTick records a tick. self is prywalk's CPU time so far, ns; observed counts threads, due or not.
 func (b *OverheadBudget) NoteTick(self, observed int64) {
-	b.own.note(self, b.ObservedPart())
+	b.own.note(self, b.observedPart)
 	b.admission.endTick(observed)
 }
 
@@ -148,10 +140,8 @@ func (b *OverheadBudget) UpdateRate(now int64) float64 {
 	if b.own.tickCPU > 0 {
 		rate = min(rate, b.maxOverhead*b.cpus*1e9/b.own.tickCPU)
 	}
-	if b.observedPart > 0 {
-		b.observedPart = min(max(rate/min(evenRate, b.freq), minPart), 1)
-		rate /= b.observedPart
-	}
+	b.observedPart = min(max(rate/min(evenRate, b.freq), minPart), 1)
+	rate /= b.observedPart
 	if debt := b.Overdrawn(); debt > 0 {
 		share := b.ran / float64(max(now-b.since, 1))
 		rate = min(rate, max(b.maxOverhead*share*1e9/debt, minOverdrawnRate))

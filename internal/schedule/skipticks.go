@@ -72,29 +72,20 @@ func (t *TickSkipper) SetCPUTime(ns int64) {
 }
 
 // Skip skips a random number of ticks from next on, and returns the time of the one after them; !ok: the period is too
-// long.
-func (t *Ticks) Skip(skipper *TickSkipper, next int64) (after int64, ok bool) {
+// long. Unless all threads are steady, the number depends on the cost of ticks.
+func (t *Ticks) Skip(skipper *TickSkipper, next int64, steady bool) (after int64, ok bool) {
 	most := min(int64(maxDistance)/t.period, maxPeriodsApart) - 1
+	least := (most + 1) / 2
+	if !steady {
+		mean := min((skipper.tickCost*costShare-1)/t.period, (3*most+3)/4)
+		least, most = (mean+1)/2, min(mean+mean/2, most)
+	}
 	if most < 1 {
 		return next, false
 	}
-	return t.skip(skipper, next, (most+1)/2, most), true
-}
-
-// SkipCostly is Skip with a number that depends on the cost of ticks.
-func (t *Ticks) SkipCostly(skipper *TickSkipper, next int64) (after int64, ok bool) {
-	most := min(int64(maxDistance)/t.period, maxPeriodsApart) - 1
-	mean := min((skipper.tickCost*costShare-1)/t.period, (3*most+3)/4)
-	if mean < 1 {
-		return next, false
-	}
-	return t.skip(skipper, next, (mean+1)/2, min(mean+mean/2, most)), true
-}
-
-func (t *Ticks) skip(skipper *TickSkipper, next, least, most int64) (after int64) {
 	skipper.toSkip = least + t.rng.Int64N(most-least+1)
 	t.due += skipper.toSkip * t.period
-	return next + skipper.toSkip*t.period
+	return next + skipper.toSkip*t.period, true
 }
 
 // End ends a Skip, passed ns after the last tick.

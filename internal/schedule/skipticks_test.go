@@ -68,7 +68,7 @@ func TestSkippedTicksAreCountedAndNotMissed(t *testing.T) {
 		at, ticks := s.Next(0), int64(1)
 		for range 1000 {
 			next := s.Next(at)
-			after, ok := s.Skip(&r, next)
+			after, ok := s.Skip(&r, next, true)
 			if ok != (most > 0) || after < next || (after-next)/period > most || (after-next)%period != 0 {
 				t.Fatalf("%v Hz: %d after %d, %v", freq, after, next, ok)
 			}
@@ -84,7 +84,7 @@ func TestSkippedTicksAreCountedAndNotMissed(t *testing.T) {
 		}
 	}
 	s, r := NewTicks(0, 1000), TickSkipper{}
-	s.Skip(&r, s.Next(0))
+	s.Skip(&r, s.Next(0), true)
 	if n := r.End(2e6, s.Period()); n != 1 {
 		t.Errorf("%d left out, and the run ended at the second one", n)
 	}
@@ -118,7 +118,7 @@ func TestCostlyTicksTakeTheirShareOfACPU(t *testing.T) {
 		begin := int64(0)
 		for i := range 5000 {
 			r.SetCPUTime(used)
-			at, _ = s.SkipCostly(&r, s.Next(at))
+			at, _ = s.Skip(&r, s.Next(at), false)
 			used += int64(c.cost)
 			if n++; i == 500 {
 				begin, n = at, 0

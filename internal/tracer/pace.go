@@ -29,7 +29,6 @@ func newPace(s *engine.SharedState, o *Options, start int64) *pace {
 		shared: s, ticks: schedule.NewTicks(start, o.Freq), subset: schedule.NewSubset(o.Subset, uint64(start)),
 		budget: schedule.NewOverheadBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
 	}
-	p.budget.AllowParts()
 	if o.OverheadOfHost {
 		p.budget.SetShareOfHost()
 	}
@@ -131,12 +130,9 @@ func (p *pace) maySkip(now int64) bool {
 		p.shared.Skipper.MaySkip(now)
 }
 
-// skip is [schedule.Ticks.Skip] if all threads are steady, else SkipCostly.
+// skip is [schedule.Ticks.Skip].
 func (p *pace) skip(next int64, steady bool) (after int64, skipped bool) {
-	if steady {
-		return p.ticks.Skip(&p.shared.Skipper, next)
-	}
-	return p.ticks.SkipCostly(&p.shared.Skipper, next)
+	return p.ticks.Skip(&p.shared.Skipper, next, steady)
 }
 
 func (p *pace) progress(to *Progress) {
