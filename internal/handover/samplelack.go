@@ -4,6 +4,7 @@ package handover
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"prywalk/internal/callstack"
 	"prywalk/internal/loadedcode"
@@ -12,7 +13,7 @@ import (
 )
 
 // SampleLack is what a process's kernel samples lack: they have registers and one piece of one stack.
-type SampleLack uint32
+type SampleLack int64
 
 // By rising severity.
 const (
@@ -46,14 +47,7 @@ func (s SampleLack) NeedsStops(mayFallBack bool) bool {
 func (p *SharedProcess) SampleLack() SampleLack { return SampleLack(p.lack.Load()) }
 
 // NoteLack records a lack; the most severe one remains. Safe for concurrent use.
-func (p *SharedProcess) NoteLack(lack SampleLack) {
-	for {
-		before := p.lack.Load()
-		if uint32(lack) <= before || p.lack.CompareAndSwap(before, uint32(lack)) {
-			return
-		}
-	}
-}
+func (p *SharedProcess) NoteLack(lack SampleLack) { raise(&p.lack, int64(lack)) }
 
 // ExpectedLack returns the lack by the present code.
 func ExpectedLack(t *loadedcode.Process) SampleLack { return expectedLack(t, taskstack.New(t) != nil) }
@@ -68,27 +62,16 @@ func expectedLack(t *loadedcode.Process, furtherStacks bool) SampleLack {
 	return LacksNothing
 }
 
-func (p *SharedProcess) expectLack(furtherStacks bool) {
-	p.lack.Store(uint32(expectedLack(p.Target, furtherStacks)))
-}
-
 // DeeperThanSample is for [SharedProcess.NoteUsedStack] of a walk cut by the end of a sample's copy: 1 TiB.
 const DeeperThanSample int64 = 1 << 40
 
 // NoteUsedStack records the bytes of stack in a sample's walk.
-func (p *SharedProcess) NoteUsedStack(n int64) {
-	for {
-		before := p.usedStack.Load()
-		if n <= before || p.usedStack.CompareAndSwap(before, n) {
-			return
-		}
-	}
-}
+func (p *SharedProcess) NoteUsedStack(n int64) { raise(&p.usedStack, n) }
 
 // TakeUsedStack returns the most since the last call.
-func (p *SharedProcess) TakeUsedStack() int64 {
-	if p.usedStack.Load() == 0 {
-		return 0
+func (p *SharedProcess) TakeUsedStack() int64 { return p.usedStack.Swap(0) }
+
+func raise(greatest *atomic.Int64, n int64) {
+	for before := greatest.Load(); n > before && !greatest.CompareAndSwap(before, n); before = greatest.Load() {
 	}
-	return p.usedStack.Swap(0)
 }

@@ -36,9 +36,9 @@ type SharedProcess struct {
 	usedStack     atomic.Int64                        // bytes; 0: taken
 	firstCopy     atomic.Int64
 	firstStackEnd atomic.Uint64
-	codeChangedAt atomic.Int64  // CLOCK_MONOTONIC ns; 0: never
-	codeFreedAt   atomic.Int64  // CLOCK_MONOTONIC ns; 0: never
-	lack          atomic.Uint32 // a [SampleLack]; the producer raises it, too
+	codeChangedAt atomic.Int64 // CLOCK_MONOTONIC ns; 0: never
+	codeFreedAt   atomic.Int64 // CLOCK_MONOTONIC ns; 0: never
+	lack          atomic.Int64 // a [SampleLack]; the producer raises it, too
 
 	// Only the aggregator uses these.
 	Comm       string
@@ -80,7 +80,7 @@ func (p *SharedProcess) ResetForProgram() {
 	if tasks == nil { // else tasks copies the stacks of a thread
 		p.firstStackEnd.Store(p.Target.FirstStackEnd())
 	}
-	p.expectLack(tasks != nil)
+	p.lack.Store(int64(expectedLack(p.Target, tasks != nil)))
 }
 
 // SetFirstCopy sets the bytes of the first thread's stack in its first sample; 0: unknown.
@@ -108,10 +108,10 @@ func (p *SharedProcess) TakeOtherMemory() (observe.OtherMemory, bool) {
 const codeChangesFor = 1e9
 
 // CodeChanged records that a walk at CLOCK_MONOTONIC walkedAt, ns, found new or removed code.
-func (p *SharedProcess) CodeChanged(walkedAt int64) { storeLater(&p.codeChangedAt, walkedAt) }
+func (p *SharedProcess) CodeChanged(walkedAt int64) { raise(&p.codeChangedAt, walkedAt) }
 
 // CodeFreed records that a walk at CLOCK_MONOTONIC walkedAt, ns, found a function that was freed since the sample.
-func (p *SharedProcess) CodeFreed(walkedAt int64) { storeLater(&p.codeFreedAt, walkedAt) }
+func (p *SharedProcess) CodeFreed(walkedAt int64) { raise(&p.codeFreedAt, walkedAt) }
 
 // CodeChanging reports whether the code has changed in the second before CLOCK_MONOTONIC now, ns.
 func (p *SharedProcess) CodeChanging(now int64) bool { return isRecent(&p.codeChangedAt, now) }
@@ -120,8 +120,6 @@ func (p *SharedProcess) CodeChanging(now int64) bool { return isRecent(&p.codeCh
 func (p *SharedProcess) WalkAtOnce(now int64) bool {
 	return p.CodeChanging(now) || isRecent(&p.codeFreedAt, now)
 }
-
-func storeLater(last *atomic.Int64, at int64) { last.Store(max(last.Load(), at)) }
 
 func isRecent(last *atomic.Int64, now int64) bool {
 	at := last.Load()

@@ -362,6 +362,16 @@ type OwnQuota struct {
 	StopsThrottled int64 `json:"freezes_throttled"`
 }
 
+// Add adds a later quota, which replaces the former one.
+func (q *OwnQuota) Add(later OwnQuota) {
+	if later.Quota != 0 {
+		q.Quota = later.Quota
+	}
+	q.TicksWithheldByQuota += later.TicksWithheldByQuota
+	q.Throttled += later.Throttled
+	q.StopsThrottled += later.StopsThrottled
+}
+
 // Throttling is what the CPU quota of a target's control group withheld from it while it was recorded.
 type Throttling struct {
 	// PID is a target in the group.

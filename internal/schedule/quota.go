@@ -11,6 +11,7 @@ import (
 
 	"prywalk/internal/procmem"
 	"prywalk/internal/quota"
+	"prywalk/internal/runstats"
 )
 
 // # A CPU quota of prywalk's own
@@ -19,8 +20,8 @@ import (
 // the period is left (package quota), and if prywalk is alone in the group, half of the quota limits the rate.
 // Quotas do not apply to a real-time priority.
 //
-// The kernel gives CPUs the quota in slices. If prywalk is alone in the group, all of its threads use one CPU, and move
-// to the next after periodsOnCPU periods.
+// The kernel gives CPUs the quota in slices. If prywalk is alone in a group of at most one CPU, all of its threads use
+// one, and move to the next after periodsOnCPU periods.
 
 const (
 	// throttledFrom is the least length of a stop that may include throttled time, ns.
@@ -46,24 +47,6 @@ type Quota struct {
 
 	withheld  int64 // ticks
 	throttled int64 // stops
-}
-
-// QuotaStats is the effect of a quota ([prywalk/internal/runstats.OwnQuota]).
-type QuotaStats struct {
-	Quota                float64 // CPUs
-	TicksWithheldByQuota int64
-	Throttled            float64 // s
-	StopsThrottled       int64
-}
-
-// Add adds a later quota, which replaces the former one.
-func (s *QuotaStats) Add(later QuotaStats) {
-	if later.Quota != 0 {
-		s.Quota = later.Quota
-	}
-	s.TicksWithheldByQuota += later.TicksWithheldByQuota
-	s.Throttled += later.Throttled
-	s.StopsThrottled += later.StopsThrottled
 }
 
 // NewQuota returns the tightest limit that can be measured; nil: none, or it has no effect ("fifo").
@@ -236,7 +219,7 @@ func (q *Quota) Close() {
 }
 
 // Stats returns the effects so far. Precondition: Close was not called.
-func (q *Quota) Stats() (stats QuotaStats) {
+func (q *Quota) Stats() (stats runstats.OwnQuota) {
 	if q == nil {
 		return stats
 	}

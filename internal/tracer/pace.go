@@ -21,7 +21,7 @@ type pace struct {
 	quota  *schedule.Quota // nil: none, or not applied to the tracer's priority
 	subset schedule.Subset
 
-	closedQuotas schedule.QuotaStats // effects of the quotas that closeQuota has closed
+	closedQuotas runstats.OwnQuota // effects of the quotas that closeQuota has closed
 }
 
 func newPace(s *engine.SharedState, o *Options, start int64) *pace {
@@ -144,8 +144,7 @@ func (p *pace) stats(s *runstats.Stats) {
 	s.TicksWithheld = p.budget.Withheld
 	s.TicksLeftOut = p.shared.Skipper.Skipped
 	s.Lost = p.budget.Lost() / 1e9
-	effects := p.closedQuotas
-	effects.Add(p.quota.Stats()) // an open one's, if the tracer hangs
-	s.OwnQuota = runstats.OwnQuota(effects)
+	s.OwnQuota = p.closedQuotas
+	s.OwnQuota.Add(p.quota.Stats()) // an open one's, if the tracer hangs
 	s.NotDrawn = p.subset.NotDrawn
 }
