@@ -15,6 +15,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
+	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/testtargets"
@@ -91,7 +92,7 @@ func signal(pids func() []int, sig syscall.Signal) {
 // waitUntilStill has the memory read again: JIT compilers write code into pages that were read.
 func (r *recording) waitUntilStill() error {
 	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		s, err := r.process.Status()
+		s, err := process.ReadStatus("/proc", r.process.PID)
 		if err != nil {
 			return err
 		}

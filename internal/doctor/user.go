@@ -25,9 +25,9 @@ func (c *checker) user() Finding {
 // capabilities(7): CAP_SYS_PTRACE decides which users' processes can be sampled; others have checks of their own.
 func (c *checker) capabilities() Finding {
 	var have []string
-	for _, w := range process.Capabilities {
-		if c.self.Has(w.Bit) {
-			have = append(have, w.Name)
+	for _, bit := range process.Capabilities {
+		if c.self.Has(bit) {
+			have = append(have, process.CapabilityName(bit))
 		}
 	}
 	detail := "has " + strings.Join(have, ", ")
@@ -52,9 +52,9 @@ func (c *checker) granting(f Finding, bits uint64) Finding {
 	switch {
 	case c.root():
 		var flags []string
-		for _, w := range process.Capabilities {
-			if bits>>w.Bit&1 != 0 && !c.self.Has(w.Bit) {
-				flags = append(flags, "--cap-add="+strings.ToUpper(w.Name))
+		for _, bit := range process.Capabilities {
+			if bits>>bit&1 != 0 && !c.self.Has(bit) {
+				flags = append(flags, "--cap-add="+strings.ToUpper(process.CapabilityName(bit)))
 			}
 		}
 		f.Remedy = "in a container: start it with " + strings.Join(flags, " ")

@@ -12,22 +12,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Capability is a capability that prywalk uses (capabilities(7)).
-type Capability struct {
-	Bit  int
-	Name string // without cap_
+// Capabilities are those that prywalk uses (capabilities(7)), in the order of a remedy.
+var Capabilities = []int{
+	unix.CAP_SYS_PTRACE, unix.CAP_DAC_READ_SEARCH, unix.CAP_PERFMON, unix.CAP_SYS_NICE, unix.CAP_CHECKPOINT_RESTORE,
+	unix.CAP_SYS_ADMIN, unix.CAP_BPF,
 }
 
-// Capabilities are in the order of a remedy.
-var Capabilities = []Capability{
-	{unix.CAP_SYS_PTRACE, "sys_ptrace"},
-	{unix.CAP_DAC_READ_SEARCH, "dac_read_search"},
-	{unix.CAP_PERFMON, "perfmon"},
-	{unix.CAP_SYS_NICE, "sys_nice"},
-	{unix.CAP_CHECKPOINT_RESTORE, "checkpoint_restore"},
-	{unix.CAP_SYS_ADMIN, "sys_admin"},
-	{unix.CAP_BPF, "bpf"},
-}
+// CapabilityName returns the name of one of [Capabilities], without cap_.
+func CapabilityName(bit int) string { return capabilityNames[bit] }
 
 // capabilityNames are in the kernel's order (uapi/linux/capability.h).
 var capabilityNames = strings.Fields("chown dac_override dac_read_search fowner fsetid kill setgid setuid setpcap " +
@@ -69,8 +61,8 @@ func (s *Status) Grant(bits uint64) string {
 
 func grantedNames(bits uint64) (names []string) {
 	for _, c := range Capabilities {
-		if bits>>c.Bit&1 != 0 {
-			names = append(names, "cap_"+c.Name)
+		if bits>>c&1 != 0 {
+			names = append(names, "cap_"+CapabilityName(c))
 		}
 	}
 	return names

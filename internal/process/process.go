@@ -3,7 +3,6 @@
 package process
 
 import (
-	"errors"
 	"fmt"
 	"os"
 
@@ -58,10 +57,9 @@ func archOf(machine uint16) frames.Arch {
 }
 
 // Close releases the process.
-func (p *Process) Close() error {
-	var errs []error
+func (p *Process) Close() (err error) {
 	if p.pidfd >= 0 {
-		errs = append(errs, unix.Close(p.pidfd))
+		err = unix.Close(p.pidfd)
 		p.pidfd = -1
 	}
 	if p.memory != nil {
@@ -71,7 +69,7 @@ func (p *Process) Close() error {
 		p.tasks.Close()
 		p.tasks = nil
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // PidFD returns a descriptor that polls readable after the process's end (pidfd_open(2)); −1 before Linux 5.3.
@@ -97,15 +95,6 @@ func (p *Process) Exe() (string, error) {
 
 // Name reads the current name; "?" if the process has ended.
 func (p *Process) Name() string { return defaultProc.comm(p.PID) }
-
-// Children returns the child processes; see [Children].
-func (p *Process) Children() []int { return defaultProc.children(p.PID) }
-
-// Tree returns the descendants, parents before children.
-func (p *Process) Tree() []int { return defaultProc.tree(p.PID) }
-
-// Status reads the current state.
-func (p *Process) Status() (*Status, error) { return defaultProc.status(p.PID) }
 
 // MemoryTID is the thread id for reads of memory: PID, unless the first thread has ended.
 func (p *Process) MemoryTID() int { return p.tid }

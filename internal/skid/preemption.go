@@ -108,15 +108,10 @@ func (d *PreemptionDetector) setKnown(woken int64) { d.knownWake, d.hasPreempted
 // system call.
 func (d *PreemptionDetector) CheckBeforeSample(t *StopClassifier, files *procmem.ThreadFiles, runs uint64,
 	woken int64) bool {
-	if d.queriesLeft = queriedFor; d.isKnown(woken) || !d.readArrival(woken) {
-		return false
-	}
-	lastRun, ok := files.LastRun()
-	if !ok || lastRun != d.arrival {
+	if !d.Preempted(files, woken) {
 		return false
 	}
 	t.foundAt, t.foundRuns, t.cpu = woken, runs, d.CPU(woken)
-	d.setKnown(woken)
 	return true
 }
 
