@@ -9,7 +9,7 @@ type Attachment struct {
 
 	tid           int
 	pid           int   // 0: unknown
-	reinterruptAt int64 // 0: never
+	reinterruptAt int64 // on the clock of Now
 	index         int
 	state         attachmentState
 	cancelled     bool // detached as soon as a wait finds it stopped

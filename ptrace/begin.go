@@ -39,7 +39,6 @@ func (c *Controller) begin(pid, tid int, files *ThreadFiles, before *SchedStat) 
 		return nil, err
 	}
 	c.attachments.occupy(attachment, tid)
-	c.stats.Begun++
 	attachment.setBefore(files, before)
 	attachment.times.InterruptedAt = procmem.Now()
 	attachment.pid, attachment.reinterruptAt = pid, attachment.times.InterruptedAt+reinterruptAfter
@@ -89,10 +88,7 @@ func (c *Controller) Cancel(attachment *Attachment) {
 	case attachmentGone:
 		c.attachments.free(attachment)
 	case attachmentPending:
-		if !attachment.cancelled {
-			attachment.cancelled = true
-			c.stats.Cancelled++
-		}
+		attachment.cancelled = true
 		c.poll(attachment)
 	}
 }

@@ -126,9 +126,7 @@ func (c *capture) copyPrefetchedThenStack(tid int, f Prefetcher, req *Request, r
 	if e, ok := f.(StackEnder); ok {
 		got.StackAsked = bytesUpTo(e.StackEnd(regs, &c.reader), got.StackAddr, got.StackAsked)
 	}
-	if len(req.Stack) > 0 {
-		got.StackLen = c.stack.deadline.read(req.Memory, tid, got.StackAddr, c.stack.buffer(req))
-	}
+	got.StackLen = c.stack.deadline.read(req.Memory, tid, got.StackAddr, c.stack.buffer(req))
 	c.reader.prefetched = true
 	return true
 }

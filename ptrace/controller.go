@@ -13,8 +13,7 @@ import (
 
 // Options configure a [Controller]. Zero values have defaults.
 type Options struct {
-	MaxPending int           // most attachments in use, cancelled ones included; default 256
-	SpinFor    time.Duration // how long a wait spins before it sleeps; default 40 µs
+	MaxPending int // most attachments in use, cancelled ones included; default 256
 	// ReadOnly forbids writes of registers: calls that a stop interrupts then give EINTR ([Stats.Broken]).
 	ReadOnly bool
 	// NoGC states that no garbage collection begins while an Attachment is pending, and that GOMAXPROCS is at least 2.
@@ -28,11 +27,10 @@ type Options struct {
 
 // Stats are a controller's counts.
 type Stats struct {
-	Begun, Finished                  uint64 // attachments; those whose registers were read
+	Finished                         uint64 // attachments whose registers were read
 	SignalStops, GroupStops          uint64
 	Restarted, Broken, ReportedTwice uint64 // system calls, see [Repair]
 	LostReports                      uint64 // stops whose report another wait consumed
-	Cancelled                        uint64 // cancelled before the thread stopped
 	Lowered                          uint64 // times that the watchdog took real-time priority
 }
 
@@ -66,11 +64,8 @@ func NewController(opts Options) *Controller {
 	if opts.MaxPending <= 0 {
 		opts.MaxPending = 256
 	}
-	if opts.SpinFor <= 0 {
-		opts.SpinFor = 40 * time.Microsecond
-	}
 	c := &Controller{}
-	c.tid, c.spinFor = unix.Gettid(), int64(opts.SpinFor)
+	c.tid = unix.Gettid()
 	c.rescuer, c.noGC = newRescuer(opts.MaxPending), opts.NoGC
 	c.attachments = attachmentTable{list: make([]Attachment, opts.MaxPending), rescuer: c.rescuer}
 	c.repairs = repairer{regs: &c.captured.regs, readOnly: opts.ReadOnly}

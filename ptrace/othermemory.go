@@ -93,7 +93,7 @@ type Reader struct {
 	stackAt    uint64
 	stack      []byte
 	vectors    *vectors
-	deadline   *readDeadline // nil: no limit
+	deadline   *readDeadline
 }
 
 // Stack returns the address and size of the copy of the stack.
@@ -114,13 +114,7 @@ func (r *Reader) Read(addr uint64, buf []byte) int {
 		return 0
 	}
 	r.readsLeft--
-	switch {
-	case r.deadline != nil:
-		return r.deadline.read(r.memory, r.tid, addr, buf)
-	case r.memory != nil:
-		return r.memory.Copy(r.tid, addr, buf)
-	}
-	return readVM(r.tid, addr, buf)
+	return r.deadline.read(r.memory, r.tid, addr, buf)
 }
 
 // Prefetch reads the places of f, as a stop does.
@@ -156,10 +150,8 @@ func (r *Reader) ReadAll(parts []frames.Region) int {
 	if r.memory != nil {
 		return copyParts(r.memory, r.tid, parts, r.deadline)
 	}
-	if r.deadline != nil {
-		if n, _ := r.deadline.nextPiece(1); n == 0 {
-			return 0
-		}
+	if n, _ := r.deadline.nextPiece(1); n == 0 {
+		return 0
 	}
 	return readParts(r.tid, parts, r.vectors)
 }
@@ -170,10 +162,8 @@ func (r *Reader) ReadPresent(parts []frames.Region, until int64) int {
 	if r.readsLeft <= 0 || len(parts) == 0 || procmem.Now() >= until {
 		return 0
 	}
-	if r.deadline != nil {
-		if n, _ := r.deadline.nextPiece(1); n == 0 {
-			return 0
-		}
+	if n, _ := r.deadline.nextPiece(1); n == 0 {
+		return 0
 	}
 	r.readsLeft--
 	return readParts(r.tid, parts, r.vectors)
@@ -182,12 +172,7 @@ func (r *Reader) ReadPresent(parts []frames.Region, until int64) int {
 // copyParts copies each part apart: a process_vm_readv(2) of all parts would wait for missing pages.
 func copyParts(m *Memory, tid int, parts []frames.Region, deadline *readDeadline) (n int) {
 	for i := range parts {
-		var got int
-		if deadline == nil {
-			got = m.Copy(tid, parts[i].Addr, parts[i].Bytes)
-		} else {
-			got = deadline.read(m, tid, parts[i].Addr, parts[i].Bytes)
-		}
+		got := deadline.read(m, tid, parts[i].Addr, parts[i].Bytes)
 		if n += got; got < len(parts[i].Bytes) {
 			break
 		}

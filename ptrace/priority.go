@@ -31,8 +31,7 @@ func (p *priority) raise(tid int, watched bool) *watchdog {
 		p.name = "nice"
 	}
 	for _, prio := range []uint32{fifoPriority, 1} {
-		fifo := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO,
-			Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: prio}
+		fifo := realTime(prio)
 		if unix.SchedSetAttr(0, &fifo, 0) == nil {
 			p.name, p.restoreTo = "fifo", was
 			if !watched {
@@ -52,6 +51,11 @@ func (p *priority) raise(tid int, watched bool) *watchdog {
 		}
 	}
 	return nil
+}
+
+func realTime(priority uint32) unix.SchedAttr {
+	return unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Flags: unix.SCHED_FLAG_RESET_ON_FORK,
+		Priority: priority}
 }
 
 // 20 − RLIMIT_NICE (setrlimit(2))

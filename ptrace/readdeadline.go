@@ -4,7 +4,7 @@ package ptrace
 
 import "prywalk/internal/procmem"
 
-// Reads in a stop are made in pieces. One that would probably end after the deadline is omitted.
+// Reads in a stop are made in pieces. One that would probably end after the deadline is omitted. nil: no limit.
 type readDeadline struct {
 	until     int64 // 0: no limit
 	pieceTime int64 // moving average, ns
@@ -58,7 +58,7 @@ func (d *readDeadline) read(m *Memory, tid int, addr uint64, buf []byte) (done i
 //
 //go:nosplit
 func (d *readDeadline) nextPiece(n int) (int, int64) {
-	if d.until == 0 {
+	if d == nil || d.until == 0 {
 		return n, 0
 	}
 	now := procmem.Now()
@@ -71,7 +71,7 @@ func (d *readDeadline) nextPiece(n int) (int, int64) {
 
 //go:nosplit
 func (d *readDeadline) notePiece(n int, began int64) {
-	if d.until != 0 && n == pieceSize {
+	if d != nil && d.until != 0 && n == pieceSize {
 		d.pieceTime += (procmem.Now() - began - d.pieceTime) / 2
 	}
 }

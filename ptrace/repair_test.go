@@ -3,6 +3,7 @@
 package ptrace
 
 import (
+	"math"
 	"runtime"
 	"syscall"
 	"testing"
@@ -202,7 +203,7 @@ func (c *Controller) seizeOnly(t *testing.T, tid int) *Attachment {
 		t.Fatal(e)
 	}
 	l := c.attachments.freeSlot()
-	*l = Attachment{tid: tid, state: attachmentPending}
+	*l = Attachment{tid: tid, state: attachmentPending, reinterruptAt: math.MaxInt64}
 	c.attachments.live++
 	return l
 }

@@ -34,14 +34,8 @@ func (s *stackReader) reset() { s.copied.StackLen, s.copied.TailLen, s.copied.In
 //go:nosplit
 func (s *stackReader) read(tid int, req *Request, sp uint64) {
 	s.plan(req, sp)
-	if req.Memory != nil {
-		if len(req.Stack) > 0 {
-			s.copied.StackLen = s.deadline.read(req.Memory, tid, s.copied.StackAddr, s.buffer(req))
-		}
-		return
-	}
-	s.copied.StackLen = s.deadline.read(nil, tid, s.copied.StackAddr, s.buffer(req))
-	if s.copied.StackLen == 0 { // nothing is mapped below sp
+	s.copied.StackLen = s.deadline.read(req.Memory, tid, s.copied.StackAddr, s.buffer(req))
+	if s.copied.StackLen == 0 && req.Memory == nil { // nothing is mapped below sp
 		s.copied.StackAddr += copiedBelowSP
 		s.copied.StackLen = s.deadline.read(nil, tid, s.copied.StackAddr, s.buffer(req))
 	}
@@ -93,7 +87,7 @@ const (
 //go:nosplit
 func layoutOf(req *Request, size uint64) copyLayout {
 	switch {
-	case size <= uint64(len(req.Stack)):
+	case size <= uint64(len(req.Stack)), len(req.Stack) == 0:
 		return onlyStack
 	case size <= uint64(len(req.Larger)):
 		return wholeInLarger

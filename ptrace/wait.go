@@ -15,6 +15,7 @@ const (
 	// wait_task_stopped).
 	waitFlags = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
 
+	spinFor          = 40_000     // ns in which a wait spins after an interrupt; then it sleeps
 	pollEvery        = 1_000      // ns; each poll takes a lock that the stop needs
 	sleepQueued      = 8_000      // ns, first sleep for a queued thread
 	minSleep         = 20_000     // ns, first sleep otherwise
@@ -33,9 +34,8 @@ type waiter struct {
 	stopper
 	info                sigInfo
 	tid                 int
-	spinFor             int64 // Options.SpinFor, ns
-	mayTraceUnknown     bool  // an exec may have renumbered a tracee
-	renumbered          int   // process of the last one; 0: none
+	mayTraceUnknown     bool // an exec may have renumbered a tracee
+	renumbered          int  // process of the last one; 0: none
 	suspendAcknowledged bool
 
 	// On the clock of Now:
@@ -54,7 +54,7 @@ func (w *waiter) Attached() int {
 }
 
 func (w *waiter) spinFrom(now int64) {
-	w.spinUntil = now + w.spinFor
+	w.spinUntil = now + spinFor
 	if w.nextCheckAll < now {
 		w.nextCheckAll = now + checkAllEvery
 	}
@@ -62,8 +62,8 @@ func (w *waiter) spinFrom(now int64) {
 
 // WaitAny returns an Attachment whose thread has stopped or ended ([Attachment.Ended]), each once, for Finish or
 // Cancel. It returns nil at the deadline (on the clock of [Now]; 0: at once), if nothing is pending, or when
-// [Suspending]. It spins for Options.SpinFor after the last interrupt, then sleeps: until a stop, given Options.NoGC
-// and real-time priority or Options.Frugal, else for short times. It also detaches cancelled threads.
+// [Suspending]. It spins for 40 µs after the last interrupt, then sleeps: until a stop, given Options.NoGC and
+// real-time priority or Options.Frugal, else for short times. It also detaches cancelled threads.
 func (w *waiter) WaitAny(deadline int64) *Attachment {
 	sleep, spin := int64(sleepQueued), int64(0)
 	if w.attachments.anyStopsSoon() {
@@ -220,7 +220,7 @@ func (w *waiter) checkOne(attachment *Attachment) *Attachment {
 // wait for a child of this OS thread does not show that.
 
 func (w *waiter) interruptAgain(attachment *Attachment, now int64) *Attachment {
-	if attachment.reinterruptAt == 0 || now < attachment.reinterruptAt {
+	if now < attachment.reinterruptAt {
 		return nil
 	}
 	attachment.reinterruptAt = now + reinterruptAfter

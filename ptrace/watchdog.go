@@ -49,8 +49,7 @@ func newWatchdog(tid int, priority uint32, was *unix.SchedAttr) *watchdog {
 func (w *watchdog) run() {
 	runtime.LockOSThread() // the thread ends with its priority
 	defer w.files.Close()
-	a := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO,
-		Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: w.priority + 1}
+	a := realTime(w.priority + 1)
 	_ = unix.SchedSetAttr(0, &a, 0)
 	defer func() { _ = unix.SchedSetAttr(0, &w.ordinary, 0) }() // the process's first thread does not end
 	every := unix.NsecToTimespec(int64(watchdogPeriod))
@@ -87,8 +86,7 @@ func (w *watchdog) raiseAgain(now int64) {
 	if lowered == 0 || now-lowered < minOrdinaryTime {
 		return
 	}
-	a := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO,
-		Flags: unix.SCHED_FLAG_RESET_ON_FORK, Priority: w.priority}
+	a := realTime(w.priority)
 	_ = unix.SchedSetAttr(0, &a, 0)
 	w.lowered.Store(0)
 }
