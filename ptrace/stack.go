@@ -54,47 +54,30 @@ func (s *stackReader) plan(req *Request, sp uint64) {
 			s.copyEnd = 0
 		}
 	}
-	layout := layoutOf(req, s.copyEnd-min(from, s.copyEnd))
-	room := len(req.Stack)
-	switch layout {
-	case wholeInLarger:
-		room = len(req.Larger)
-	case innermostAndTail:
-		room = len(req.Larger) / 2
-	}
-	s.copied.StackAddr, s.copied.InLarger = from, layout != onlyStack
+	room, inLarger := roomFor(req, s.copyEnd-min(from, s.copyEnd))
+	s.copied.StackAddr, s.copied.InLarger = from, inLarger
 	s.copied.StackAsked = bytesUpTo(s.copyEnd, from, room)
 }
 
-// copyLayout says which buffers of a [Request] take a stack, by its size up to the end of the copy:
+// roomFor returns where the copy of a stack goes, by its size up to the end of the copy (0: unknown):
 //
-//	size ≤ Stack                        onlyStack          │ Stack       │
-//	Stack < size ≤ Larger               wholeInLarger      │ Larger               │
-//	Larger < size, and there is a Tail  innermostAndTail   │ half of Larger │ ┆ left out ┆ │ Tail │
-//	anything else                       onlyStack          │ Stack       │   (cut)
+//	size ≤ Stack                        │ Stack       │
+//	Stack < size ≤ Larger               │ Larger               │
+//	Larger < size, and there is a Tail  │ half of Larger │ ┆ left out ┆ │ Tail │
+//	anything else                       │ Stack       │   (cut)
 //
-// With onlyStack, too, Tail receives the outermost bytes of a cut stack if it can ([stackReader.readTail]).
-type copyLayout uint8
-
-const (
-	onlyStack copyLayout = iota
-	wholeInLarger
-	innermostAndTail
-)
-
-// layoutOf returns the layout of a copy of size bytes; 0: unknown.
+// Tail receives the outermost bytes of a stack cut in Stack, too, if it can ([stackReader.readTail]).
 //
 //go:nosplit
-func layoutOf(req *Request, size uint64) copyLayout {
+func roomFor(req *Request, size uint64) (room int, inLarger bool) {
 	switch {
 	case size <= uint64(len(req.Stack)), len(req.Stack) == 0:
-		return onlyStack
 	case size <= uint64(len(req.Larger)):
-		return wholeInLarger
+		return len(req.Larger), true
 	case takesTail(req, size) && len(req.Larger)/2 > len(req.Stack):
-		return innermostAndTail
+		return len(req.Larger) / 2, true
 	}
-	return onlyStack
+	return len(req.Stack), false
 }
 
 //go:nosplit

@@ -76,7 +76,8 @@ func (p *Policy) Wake(th *ThreadState) {
 // NoteUnchanged records that a thread has not run since its last observation.
 func (p *Policy) NoteUnchanged(th *ThreadState) (unobservedTicks int64) {
 	unobservedTicks = th.endBackoff(p.tick)
-	th.addUnchanged(unobservedTicks+1, procmem.ReadingAt(th.Observed.LastClocks(), p.now))
+	th.Unchanged.Ticks += unobservedTicks + 1
+	th.Unchanged.Last = procmem.ReadingAt(th.Observed.LastClocks(), p.now)
 	th.asleep = th.Observed.Asleep()
 	if th.asleep {
 		factor, share := th.backoffLimits(p.threads)

@@ -47,11 +47,6 @@ func (th *ThreadState) AsleepFor(now int64) int64 {
 	return now - th.unchangedSince
 }
 
-func (th *ThreadState) addUnchanged(n int64, at sample.Reading) {
-	th.Unchanged.Ticks += n
-	th.Unchanged.Last = at
-}
-
 // HasRun reports whether the thread was found changed since its first observation.
 func (th *ThreadState) HasRun() bool { return th.hasRun }
 

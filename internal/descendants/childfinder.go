@@ -34,19 +34,20 @@ type ChildFinder[Owner comparable, Value any] struct {
 	children map[int]*NewChild[Owner, Value]
 	last     int // last assigned number; 0: unknown
 
-	budget     *procmem.FDBudget
-	stat       func(f *procmem.ThreadFiles, s *procmem.Stat) error
-	parent     func(pid int) (parent int, ok bool)
-	clock      func(pid int) (uint64, error)
-	beforeRead func() // before each read of /proc
+	budget *procmem.FDBudget
+	stat   func(f *procmem.ThreadFiles, s *procmem.Stat) error
+	parent func(pid int) (parent int, ok bool)
+	clock  func(pid int) (uint64, error)
 
-	pin, unpin func()
+	// BeforeRead is called before each read of /proc, which may wait for an exec. Pin and Unpin are called around reads
+	// of a known process, in which the caller must not yield.
+	BeforeRead, Pin, Unpin func()
 }
 
 // NewChild is a new process that is not tracked yet.
 type NewChild[Owner comparable, Value any] struct {
 	PID      int
-	Ancestor Owner // nearest tracked ancestor
+	Ancestor Owner // nearest tracked ancestor when found; a parent that is tracked later replaces it
 	Files    *procmem.ThreadFiles
 	Value    Value
 	Times    []NameTime // up to the last read
@@ -71,15 +72,9 @@ func NewChildFinder[Owner comparable, Value any](budget *procmem.FDBudget) *Chil
 	return &ChildFinder[Owner, Value]{
 		tracked: map[int]Owner{}, forks: map[int]*forkCounts{}, children: map[int]*NewChild[Owner, Value]{},
 		budget: budget, stat: (*procmem.ThreadFiles).Stat, parent: parent, clock: procmem.ProcessCPU,
-		beforeRead: func() {}, pin: func() {}, unpin: func() {},
+		BeforeRead: func() {}, Pin: func() {}, Unpin: func() {},
 	}
 }
-
-// BeforeReads sets a function called before each read of /proc, which may wait for an exec.
-func (f *ChildFinder[Owner, Value]) BeforeReads(call func()) { f.beforeRead = call }
-
-// PinReads sets functions around reads of a known process, in which the caller must not yield.
-func (f *ChildFinder[Owner, Value]) PinReads(pin, unpin func()) { f.pin, f.unpin = pin, unpin }
 
 // parent fails for an ended process and for a thread. A read of stat would wait for an exec (fs/proc/array.c,
 // do_task_stat).
@@ -136,7 +131,7 @@ func (f *ChildFinder[Owner, Value]) examine(pid int, now int64) {
 	if _, tracked := f.tracked[pid]; tracked || len(f.children) >= maxNewChildren {
 		return
 	}
-	f.beforeRead()
+	f.BeforeRead()
 	parent, ok := f.parent(pid)
 	if !ok {
 		return
@@ -172,12 +167,12 @@ func (f *ChildFinder[Owner, Value]) Tick(
 				continue
 			}
 			child.readAt = now
-			f.beforeRead()
-			f.pin()
+			f.BeforeRead()
+			f.Pin()
 			cpu, _ := f.clock(pid) // 0: it has ended
 			var s procmem.Stat
 			err := f.stat(child.Files, &s)
-			f.unpin()
+			f.Unpin()
 			ended := err != nil || s.StartTime != child.start || s.State == 'X' // a zombie may still be tracked
 			if ended || age > lastingFor {
 				delete(f.children, pid)

@@ -160,9 +160,9 @@ func TestOnlyDescendantsAreReadWithWaits(t *testing.T) {
 		read = append(read, f.TID())
 		return stat(f, s)
 	}
-	n.BeforeReads(func() { between++ })
+	n.BeforeRead = func() { between++ }
 	pinned, most := 0, 0
-	n.PinReads(func() { pinned++; most = max(most, pinned) }, func() { pinned-- })
+	n.Pin, n.Unpin = func() { pinned++; most = max(most, pinned) }, func() { pinned-- }
 	if n.Search(1003, 1); !slices.Equal(read, []int{1001, 1003}) || between != 3 {
 		t.Errorf("read %v, Between called %d times; want 1001 and 1003, 3 times", read, between)
 	}

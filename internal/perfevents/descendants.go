@@ -72,13 +72,6 @@ func (r *Reader) threadAttr() unix.PerfEventAttr {
 	return r.opts.perThread()
 }
 
-func (r *Reader) ringBytesWanted() int {
-	if r.ringBytes != 0 {
-		return r.ringBytes
-	}
-	return ringSize(r.opts.Stack)
-}
-
 // CPUsChanged reports whether CPUs were added or removed.
 func (r *Reader) CPUsChanged() bool {
 	online, err := r.cpuList(&cpuListBuffer{})

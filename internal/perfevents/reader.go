@@ -44,7 +44,7 @@ const OwnRemedy = "run as root, or with CAP_PERFMON"
 type Options struct {
 	Freq       float64 // samples/s on each CPU
 	Stack      int     // bytes; 0: MaxStack if memory permits
-	Rings      int     // most locked bytes of all rings; 0: 128 MiB
+	Rings      int     // most locked bytes of all rings, if Stack is 0; each has 256 KiB at least; 0: 128 MiB
 	NoKernel   bool    // omit kernel frames
 	UserChains bool
 	Programs   bool // records of creations and exits of threads, of names and of mapped code
@@ -304,7 +304,7 @@ func (r *Reader) openAll() error {
 		attr, pid = r.opts.ringOwner(), os.Getpid()
 	}
 	for _, cpu := range parseCPUs(online) {
-		g, err := openRing(&attr, pid, cpu, r.ringBytesWanted())
+		g, err := openRing(&attr, pid, cpu, cmp.Or(r.ringBytes, ringSize(r.opts.Stack)))
 		if errors.Is(err, unix.ENODEV) {
 			continue
 		}

@@ -75,12 +75,12 @@ func (n *newChildren) stats(s *runstats.Stats) { s.UnassignedSamples += n.unassi
 func (n *newChildren) begin() {
 	n.finder = descendants.NewChildFinder[*handover.SharedProcess, *childSamples](n.shared.Files)
 	n.precedesExec = mayPrecedeExec()
-	n.finder.BeforeReads(func() {
+	n.finder.BeforeRead = func() {
 		if !n.opens.busy() {
 			n.stops.poll()
 		}
-	})
-	n.finder.PinReads(ptrace.Pin, ptrace.Unpin)
+	}
+	n.finder.Pin, n.finder.Unpin = ptrace.Pin, ptrace.Unpin
 }
 
 // mayPrecedeExec reports whether a process may be stopped that may call exec meanwhile. An exec under a tracer without

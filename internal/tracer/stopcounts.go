@@ -36,17 +36,13 @@ func (c *stopCounts) note(t *observe.Thread, stop *observe.StopRecord, copied in
 	if stop.Time > c.lengths.Max {
 		c.longest = runstats.Stop{PID: t.PID, TID: t.TID, Copied: copied}
 	}
-	c.noteEffect(&stop.CallEffect)
+	c.callEffects.add(&stop.CallEffect)
+	if stop.CallEffect.Restarted {
+		c.restarted++
+	}
 	c.lengths.Add(stop.Time)
 	if stop.Time > observe.LongStop {
 		c.longStopsBy[stop.Cause].Add(stop.Time)
-	}
-}
-
-func (c *stopCounts) noteEffect(e *observe.CallEffect) {
-	c.callEffects.add(e)
-	if e.Restarted {
-		c.restarted++
 	}
 }
 
