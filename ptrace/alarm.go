@@ -27,7 +27,7 @@ const alarmSignal = syscall.Signal(63)
 
 const saRestart = 0x10000000
 
-const overdueAfter = 10e6
+const overdueAfter = 10e6 // ns
 
 // open also blocks SIGURG, the Go runtime's pre-emption signal, which would end sleeps.
 func (a *alarm) open(tid int) {

@@ -108,7 +108,7 @@ const (
 // Suspend takes the default action of a caught stop signal after all threads are detached. It returns when this process
 // continues. The parent sees that signal; an earlier SIGCONT cancels it; an orphaned process group is not stopped.
 // settled is called just before the stop, when stop signals are no longer caught. False: a thread was not detached in
-// time.
+// time, or the signal could not be sent.
 func Suspend(sig syscall.Signal, settled func()) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

@@ -33,7 +33,7 @@ type Table[Owner comparable, Sample any] struct {
 
 // Untracked is a process that is not tracked.
 type Untracked[Owner comparable, Sample any] struct {
-	Ancestor Owner // nearest tracked ancestor
+	Ancestor Owner // nearest tracked ancestor at its creation
 	Samples  []Sample
 	Ended    bool
 	Times    []ProgramTime[Owner] // if switches are recorded ([Table.DrainClocks])

@@ -16,8 +16,8 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// Check reports whether pid is a process with user-space stacks; permission is not checked. root is proc's mount point.
-// The error is an [*Error].
+// Check returns the state of a process with user-space stacks; permission is not checked. root is proc's mount point.
+// The error of another thread or process is an [*Error].
 func Check(root string, pid int) (*Status, error) { return procRoot(root).check(pid) }
 
 func (p procRoot) check(pid int) (*Status, error) {

@@ -4,7 +4,7 @@
 // what they wait for.
 //
 // Obstacles are an [*Error] with cause and next step: from [Check] and [ReadStatus] at the start, from [Explain] for an
-// error of another package. Explain goes through the [Gates], the kernel's checks in its order:
+// error of another package. Explain goes through the [Gates], the kernel's checks, and reports the first that fails:
 //
 //	tracer → user → capabilities → dumpable → namespace → yama → proc files → seccomp → (security module)
 //

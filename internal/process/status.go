@@ -34,7 +34,7 @@ type Status struct {
 	Seccomp        int    // 0 (off), 1 (strict), 2 (filter)
 	NSPids         []int  // the thread's ids, from the outer pid namespace to its own
 	Kernel         bool   // a kernel thread
-	Start          uint64 // of the process, clock ticks after boot
+	Start          uint64 // of the process or thread, clock ticks after boot
 }
 
 // Has reports whether capability c is effective.
@@ -55,7 +55,8 @@ func (p procRoot) path(pid int, name string) string {
 }
 
 // ReadStatus reads the state of a process or thread. root is proc's mount point. The error is an [*Error] of
-// [refusal.Exited] if there is none, of [refusal.Denied] if /proc hides it.
+// [refusal.Exited] if there is none or /proc shows none (mount option hidepid=2), of [refusal.Denied] if its files may
+// not be read.
 func ReadStatus(root string, pid int) (*Status, error) {
 	return procRoot(root).status(pid)
 }

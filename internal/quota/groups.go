@@ -11,7 +11,7 @@ import (
 
 // Throttling is what a CPU quota withheld from a group.
 type Throttling struct {
-	PID              int     // a process in the group
+	PID              int     // a process that was in the group at its discovery
 	Cgroup           string  // the group's directory
 	CPUs             float64 // the quota
 	Periods          int64   // in which the group ran
@@ -23,7 +23,7 @@ type Throttling struct {
 type Groups struct {
 	root    Root
 	mounts  []mount
-	frozen  map[string]string // by the text of /proc/PID/cgroup; "": not frozen
+	known   map[string]string // by the text of /proc/PID/cgroup: what freezes the group, at the last Read
 	limited []limited
 }
 
@@ -61,13 +61,13 @@ func (g *Groups) Read(pids []int) (frozenBy []string) {
 		if _, ok := frozen[text]; !ok {
 			groups, mounts := visible(parseGroups(text), g.mounts)
 			frozen[text] = g.root.frozenBy(groups, mounts)
-			if _, known := g.frozen[text]; !known {
+			if _, known := g.known[text]; !known {
 				g.findLimits(pid, groups, mounts)
 			}
 		}
 		frozenBy[i] = frozen[text]
 	}
-	g.frozen = frozen
+	g.known = frozen
 	return frozenBy
 }
 

@@ -38,7 +38,7 @@ func (a *admission) admit(due int, part, left float64) int {
 // endTick updates the mean loss. observed counts the tick's attempts, also of threads that were not due; the admitted
 // ones count at least, as some are left to the kernel's samples.
 func (a *admission) endTick(observed int64) {
-	n := max(observed, int64(a.admitted)) // some due ones are left to the kernel's samples
+	n := max(observed, int64(a.admitted))
 	if n == 0 {
 		return
 	}

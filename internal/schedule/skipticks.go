@@ -63,7 +63,7 @@ func (t *TickSkipper) NoteThreadChange(now int64) { t.changed = max(t.changed, n
 // MaySkip reports whether no thread has begun or ended lately.
 func (t *TickSkipper) MaySkip(now int64) bool { return now-t.changed >= newFor }
 
-// SetCPUTime sets the CPU time of all ticks so far, ns, after each tick.
+// SetCPUTime sets the CPU time of all ticks so far, ns, after a tick.
 func (t *TickSkipper) SetCPUTime(ns int64) {
 	if cost := ns - t.cpuUsed; t.cpuUsed != 0 && cost >= 0 {
 		t.tickCost += (min(cost, maxDistance/costShare) - t.tickCost) / costTicks

@@ -115,8 +115,8 @@ func (d *PreemptionDetector) CheckBeforeSample(t *StopClassifier, files *procmem
 	return true
 }
 
-// Decide finds, once per sample, whether the tracer's wake-up preempted a thread. queued: on the
-// tracer's CPU, so that it cannot stop before the tracer sleeps.
+// Decide finds, once per sample, whether the tracer's wake-up preempted a thread. queued: on the tracer's CPU, so that
+// it cannot stop before the tracer sleeps.
 //
 // Precondition: the tracer has not slept since its wake-up. It takes some µs: see [StopClassifier.DecideAtOnce].
 func (d *PreemptionDetector) Decide(t *StopClassifier, files *procmem.ThreadFiles, run Run, wake Wake) (queued bool) {

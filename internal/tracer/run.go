@@ -79,7 +79,7 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 }
 
 func (r *run) setTotals(c *Control, ctl *ptrace.Controller) {
-	if r.lastRead == 0 { // after a panic
+	if r.lastRead == 0 { // after a panic, or before this process is stopped
 		r.lastRead = procmem.Now()
 	}
 	r.length = r.lastRead - c.FirstTick()
