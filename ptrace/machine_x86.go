@@ -79,8 +79,8 @@ func restartableX86(nr int64, flags uint64) bool {
 	return false
 }
 
-// On other files than sockets EINTR can follow work (FUSE; mm/memcontrol.c, memory_reclaim). A socket gives it if it has
-// a time-out (include/net/sock.h, sock_intr_errno).
+// On other files than sockets EINTR can follow work (FUSE; mm/memcontrol.c, memory_reclaim). A socket gives it if it
+// has a time-out (include/net/sock.h, sock_intr_errno).
 //
 //go:nosplit
 func restartsOnSocketsOnly(nr int64) bool {

@@ -44,8 +44,8 @@ func (t *Table[Owner, Sample]) TrackWithClocks(pid int, owner Owner) {
 	}
 }
 
-// ForgetWithClocks is [Table.Forget] that returns the recorded CPU time of the process's whole life, ns; 0: its begin or
-// end was not recorded. Time at lost records and gaps is missing.
+// ForgetWithClocks is [Table.Forget] that returns the recorded CPU time of the process's whole life, ns; 0: its begin
+// or end was not recorded. Time at lost records and gaps is missing.
 func (t *Table[Owner, Sample]) ForgetWithClocks(pid int, owner Owner) (ns int64) {
 	if t.tracked[pid] != owner {
 		return 0
