@@ -66,7 +66,7 @@ func (d *data) sourceLines(out *printable.Writer, files *sourcelines.Files, f *s
 		}
 		line := fmt.Sprintf("%6d%s", l.N, code)
 		if d.Options.Width > 0 {
-			line = tabular.ShortModule(line, max(tabular.MinNameColumn, d.Options.Width-tabular.PrintedWidth(heads)))
+			line = tabular.Cut(line, max(tabular.MinNameColumn, d.Options.Width-tabular.PrintedWidth(heads)))
 		}
 		out.Printf("%s%s%s\n", d.markLarge(figures[i][0], rows[i].Self), figures[i][1], line)
 	}

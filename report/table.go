@@ -127,7 +127,7 @@ func (d *data) nameColumns(used int, frames []*view.Frame) (head string, cells [
 	for _, f := range frames {
 		cell := f.FitName(wide.Name)
 		if f.Module != "" && wide.Module > 0 {
-			cell = tabular.Pad(cell, wide.Name) + "  " + tabular.ShortModule(printable.String(f.Module), wide.Module)
+			cell = tabular.Pad(cell, wide.Name) + "  " + tabular.Cut(printable.String(f.Module), wide.Module)
 		}
 		cells = append(cells, cell)
 	}

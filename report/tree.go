@@ -179,7 +179,7 @@ func (tw *treeWriter) fitNames(l *treeLine, name printable.Raw, module string, w
 	if l.node < 0 {
 		text := string(name)
 		if short, _, _ := strings.Cut(text, " below "); !tw.Options.FullNames && !tabular.Fits(text, width) {
-			text = tabular.ShortModule(short, max(width, tabular.MinNameWidth))
+			text = tabular.Cut(short, max(width, tabular.MinNameWidth))
 		}
 		return tw.paint(dim, printable.Raw(text)), ""
 	}

@@ -15,9 +15,10 @@ const oldSuffix = ".old"
 
 var errNotRecording = errors.New("a file of that name is not a recording")
 
-// BackUpOld renames the recording at path, or a link to it as perf record does (tools/perf/util/data.c, check_backup),
-// to path.old, and replaces an earlier path.old; it fails if that is not a recording. Other files and recordings
-// without samples stay. Call it once a run, before the first write. After an error path is unchanged.
+// BackUpOld makes path.old a name of the recording at path, in place of an earlier path.old; it fails if that is not a
+// recording. A symbolic link at path is renamed itself, as perf record does (tools/perf/util/data.c, check_backup).
+// Other files and recordings without samples are left out. Call it once a run, before the first write. After an error
+// path is unchanged.
 func BackUpOld(path string) error {
 	if !IsRecording(path) || isEmpty(path) {
 		return nil

@@ -13,8 +13,7 @@
 // memory without a bound. A write leaves out, and counts, what cannot be read from that file. With [Meta].Aggregate,
 // one sum per stack and label set replaces the journal.
 //
-// A write copies the headers of the tables under the lock, then streams the message into the compressor. It calls the
-// [Resolver] once for each location.
+// A write copies the headers of the tables under the lock, then streams the message into the compressor.
 //
 // # Source
 //

@@ -70,7 +70,7 @@ type Origin struct {
 // Frame is a function at an address; inlined calls make several.
 type Frame = symbolized.Frame
 
-// Resolver names addresses. A write calls it once for each, from one goroutine.
+// Resolver names addresses. A write calls it at most once for each, from one goroutine.
 type Resolver interface {
 	// Resolve returns the functions at addr (run time − Bias), innermost inlined call first; none if unknown.
 	Resolve(m *ModuleInfo, addr uint64) []Frame

@@ -5,7 +5,6 @@ package recording
 import (
 	"errors"
 
-	"prywalk/internal/console"
 	"prywalk/internal/dump"
 	"prywalk/internal/dump/text"
 	"prywalk/internal/loadedcode"
@@ -34,10 +33,4 @@ func (r *recording) findDeadlocks() error {
 	}
 	r.deadlocks = text.Sentences(l)
 	return nil
-}
-
-func (r *recording) reportDeadlocks() {
-	for _, text := range r.deadlocks {
-		console.Infof("%s", text)
-	}
 }

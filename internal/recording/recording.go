@@ -273,8 +273,8 @@ func (r *recording) reportResult() error {
 		console.Errorf("not all threads were sampled: %v", refused)
 	}
 	console.ReportUnusedFiles()
-	r.reportDeadlocks()
-	for _, text := range slices.Concat(runsummary.Notes(&r.stats), runsummary.TargetGroups(&r.stats), r.goroutines) {
+	for _, text := range slices.Concat(r.deadlocks, runsummary.Notes(&r.stats), runsummary.TargetGroups(&r.stats),
+		r.goroutines) {
 		console.Infof("%s", text)
 	}
 	console.Infof("%s", runsummary.ClosingLine(&r.stats, r.output.path))

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -261,7 +260,7 @@ func TargetGroups(s *runstats.Stats) (lines []string) {
 		if q := &s.TargetQuotas[i]; q.Seconds >= minThrottledShare*s.Seconds {
 			lines = append(lines, fmt.Sprintf("process %d: its cgroup %s was throttled for %.1f s, in %d of %s, as its "+
 				"CPU quota of %s CPUs was used up; this counts as run queue time", q.PID, q.Cgroup, q.Seconds,
-				q.ThrottledPeriods, Plural(q.Periods, "period"), strconv.FormatFloat(math.Round(100*q.CPUs)/100, 'f', -1, 64)))
+				q.ThrottledPeriods, Plural(q.Periods, "period"), tabular.TrimFloat(q.CPUs)))
 		}
 	}
 	return lines

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// Precision determines digits: the last one is at the first of the standard error √(p(1−p)/n) (binomial distribution).
-// The zero value formats as [Format] does.
+// Precision limits digits: the last shown one is in the place of the first digit of the standard error √(p(1−p)/n)
+// (binomial distribution). The zero value formats values as [Format] does.
 type Precision struct {
 	N       float64 // effective number of samples; 0: unknown
 	Total   float64

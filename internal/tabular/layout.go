@@ -33,14 +33,6 @@ func FitColumns(width, figures, name, module int) Columns {
 	return Columns{max(min(name, left-module), MinNameColumn), module}
 }
 
-// ShortModule shortens a text at its end.
-func ShortModule(s string, width int) string {
-	if width == 0 {
-		return s
-	}
-	return Cut(s, width)
-}
-
 // AlignRight right-aligns texts in minWidth cells or more.
 func AlignRight(texts []string, minWidth int) []string {
 	width := minWidth

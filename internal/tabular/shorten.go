@@ -42,7 +42,7 @@ func Shorten(s string, width int) string {
 }
 
 func cutMiddle(s string, width int) string {
-	if width < MinNameWidth || Fits(s, width) {
+	if Fits(s, width) {
 		return s
 	}
 	left := (width - 1) / 2

@@ -49,7 +49,7 @@ func TestColumnsOfWideNamesEndBelowEachOther(t *testing.T) {
 	}
 	long := strings.Repeat("計算する", 10)
 	for width := 1; width < 81; width++ {
-		for _, got := range []string{Cut(long, width), ShortModule(long, width), Cut("x"+long, width)} {
+		for _, got := range []string{Cut(long, width), Cut("x"+long, width)} {
 			if n := Width(got); n > width || n < min(width, 80)-1 {
 				t.Errorf("%q has %d cells, where %d are there", got, n, width)
 			}

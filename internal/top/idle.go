@@ -55,9 +55,9 @@ func (snap *Snapshot) ruleOf(c *Cell) string {
 func fitName(name, mark string, columns int) string {
 	left := columns - tabular.PrintedWidth(mark)
 	if left < min(tabular.PrintedWidth(name), minColumnsBeforeMark) {
-		return tabular.ShortModule(name+mark, columns)
+		return tabular.Cut(name+mark, columns)
 	}
-	return tabular.ShortModule(name, left) + mark
+	return tabular.Cut(name, left) + mark
 }
 
 const minColumnsBeforeMark = 16

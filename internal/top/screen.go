@@ -117,7 +117,7 @@ func (s Screen) functionLines(
 func (s Screen) names(f *Frame, wide tabular.Columns) string {
 	text := tabular.Shorten(printable.String(f.DisplayName()), wide.Name)
 	if f.Module != "" && wide.Module > 0 {
-		text = tabular.Pad(text, wide.Name) + "  " + tabular.ShortModule(printable.String(f.Module), wide.Module)
+		text = tabular.Pad(text, wide.Name) + "  " + tabular.Cut(printable.String(f.Module), wide.Module)
 	}
 	return text
 }

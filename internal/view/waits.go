@@ -201,7 +201,8 @@ func (w *waitGroups) lockGroup(s *profile.Sample) string {
 // NoLock is the group of samples that wait for no lock.
 const NoLock = "[no lock]"
 
-// MeanTasks returns the mean number of tasks, at least 1; 0 without samples or wall time.
+// MeanTasks returns the mean number of tasks, at least 1; 0 without samples, or if the profile has no wall time or
+// duration.
 func MeanTasks(p *profile.Profile, samples []*profile.Sample) int64 {
 	wall, ok := TypeIndex(p, rec.TypeWall)
 	if !ok || p.DurationNanos <= 0 || len(samples) == 0 {
