@@ -13,18 +13,19 @@ import (
 // the drop, push and ret are a return:
 //
 //	leave; pop rcx; lea rsp, [rsp+rbx*8]; push rcx; ret
+//	leave; pop rcx; lea rsp, [r15+8]; push rcx; ret
 
 type argDropX86 struct {
-	index uint8 // DWARF number
-	scale uint8
-	disp  int64
+	base, index uint8 // DWARF numbers; index may be noReg
+	scale       uint8
+	disp        int64
 }
 
 // Eval returns the CFA: the stack pointer behind the arguments.
 func (d argDropX86) Eval(regs *frames.Regs, _ frames.Memory, _ uint64) (uint64, bool) {
-	sp, knownSP := regs.Get(frames.X86RSP)
+	base, knownBase := regs.Get(d.base)
 	n, knownIndex := regs.Get(d.index)
-	return sp + n<<d.scale + uint64(d.disp), knownSP && knownIndex
+	return base + n<<d.scale + uint64(d.disp), knownBase && knownIndex
 }
 
 func (p *patterns) argumentDrop(q frames.Query) (frames.Rule, *frames.Row, bool) {
@@ -37,11 +38,15 @@ func (p *patterns) argumentDrop(q frames.Query) (frames.Rule, *frames.Row, bool)
 		return frames.Rule{}, nil, false
 	}
 	ra, ok := pushedBeforeReturnX86(code[size:])
-	if !ok || size > 0 && drop.index == ra {
+	if !ok || size > 0 && (drop.base == ra || drop.index == ra) {
 		return frames.Rule{}, nil, false
 	}
 	row := &frames.Row{CFAReg: frames.X86RSP, RA: frames.RegRule{Kind: frames.RuleReg, Reg: ra}}
-	if size > 0 {
+	switch {
+	case size == 0:
+	case drop.index == noReg:
+		row.CFAReg, row.CFAOff = drop.base, drop.disp
+	default:
 		row.CFAExpr = drop
 	}
 	for _, reg := range p.abi.calleeSaved {
@@ -73,19 +78,22 @@ func (p *patterns) behindDropX86(pc uint64) bool {
 	return false
 }
 
-// decodeDropX86 decodes lea rsp, [rsp+r*s+d] and add rsp, r.
+// decodeDropX86 decodes lea rsp, [rsp+r*s+d], lea rsp, [r+d] and add rsp, r.
 func decodeDropX86(code []byte) (d argDropX86, size int) {
 	i, ok := x86.Decode(code)
 	if !ok || i.Map != x86.MapOne || !i.W || i.Prefix != 0 || code[0]>>4 != 4 { // REX.W is the only prefix
 		return d, 0
 	}
+	setsSP := i.Op == 0x8d && i.Reg == hwSP && i.Mod != 3 // lea
 	switch {
-	case i.Op == 0x8d && i.Reg == hwSP && i.Mod != 3 && i.Base == hwSP && i.Index != noReg:
-		return argDropX86{dwarfX86(i.Index), code[3] >> 6, int64(i.Disp)}, int(i.Size)
+	case setsSP && i.Base == hwSP && i.Index != noReg:
+		return argDropX86{frames.X86RSP, dwarfX86(i.Index), code[3] >> 6, int64(i.Disp)}, int(i.Size)
+	case setsSP && i.Base != noReg && i.Base != hwSP && i.Base != hwBP && i.Index == noReg:
+		return argDropX86{base: dwarfX86(i.Base), index: noReg, disp: int64(i.Disp)}, int(i.Size)
 	case i.Op == 0x03 && i.Mod == 3 && i.Reg == hwSP:
-		return argDropX86{index: dwarfX86(i.RM)}, int(i.Size)
+		return argDropX86{base: frames.X86RSP, index: dwarfX86(i.RM)}, int(i.Size)
 	case i.Op == 0x01 && i.Mod == 3 && i.RM == hwSP:
-		return argDropX86{index: dwarfX86(i.Reg)}, int(i.Size)
+		return argDropX86{base: frames.X86RSP, index: dwarfX86(i.Reg)}, int(i.Size)
 	}
 	return d, 0
 }

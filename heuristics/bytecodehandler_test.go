@@ -83,6 +83,21 @@ func TestReturnAddressIsInARegisterWhileArgumentsArePopped(t *testing.T) {
 	}
 }
 
+// V8's CEntry, while its caller's arguments end at r15.
+func TestReturnAddressIsInARegisterWhileArgumentsThatEndAtARegisterArePopped(t *testing.T) {
+	s := intel(0xc9, 0x59, 0x49, 0x8d, 0x67, 0x08, 0x51, 0xc3) // leave; pop rcx; lea rsp, [r15+8]; push rcx; ret
+	for at, want := range map[uint64]frames.Row{
+		2: {CFAReg: frames.X86R15, CFAOff: 8},
+		6: {CFAReg: frames.X86RSP},
+	} {
+		_, row, ok := s.Rule(frames.Query{PC: base + at})
+		if !ok || row == nil || row.RA != (frames.RegRule{Kind: frames.RuleReg, Reg: frames.X86RCX}) ||
+			row.CFAExpr != nil || row.CFAReg != want.CFAReg || row.CFAOff != want.CFAOff {
+			t.Errorf("+%d: row %+v, %v; want the return address in rcx, CFA %d%+d", at, row, ok, want.CFAReg, want.CFAOff)
+		}
+	}
+}
+
 // The return address is then below the pushed word.
 func TestPushAndReturnIsAJump(t *testing.T) {
 	// mov rcx, [rcx+0x27]; push rcx; ret

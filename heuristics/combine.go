@@ -27,7 +27,27 @@ func (a *analysis) frame(q frames.Query) (finding, bool) {
 		}
 	}
 	p := a.searchPrologue(q, fn, span{})
-	return a.combine(q, fn, &v, &p)
+	f, ok := a.combine(q, fn, &v, &p)
+	if !ok && a.savesFPOnly(q) {
+		return a.frameOfBuiltin(q, fn, &p)
+	}
+	return f, ok
+}
+
+// frameOfBuiltin returns the frame of the prologue p in code that saves the frame pointer only. Its callees may pop
+// arguments that it has pushed. Where it makes its caller's frame, the caller cannot be told from the frame's other
+// users, and has no rule.
+func (a *analysis) frameOfBuiltin(q frames.Query, fn span, p *prologue) (finding, bool) {
+	if !p.found || p.guessed {
+		return finding{}, false
+	}
+	f, ok := p.finding(a.abi, q.SPOnly)
+	sure := !p.st.madeCalls || f.cfa.base == a.abi.fp || f.cfa == a.abi.cfaAtEntry()
+	if !ok || !sure || !a.abi.mayBeCFA(f.cfa) {
+		return finding{}, false
+	}
+	a.begin(fn.lo, fn)
+	return f, !a.makesCallersFrame(fn.lo)
 }
 
 func (a *analysis) frameWithoutBounds(q frames.Query) (finding, bool) {

@@ -80,6 +80,7 @@ var methods = [...]func(*analysis, frames.Query) (frames.Rule, *frames.Row, bool
 	(*analysis).root,         // the first function of a program, thread or prepared stack
 	(*analysis).frameSwitch,  // code about to continue another frame
 	(*analysis).argumentDrop, // V8's code with its return address in a register
+	(*analysis).argumentPush,
 	(*analysis).functionRule, // epilogues and prologues; else code that forwards a call
 }
 

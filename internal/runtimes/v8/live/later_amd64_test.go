@@ -52,7 +52,7 @@ func (s *stepped) later(t *testing.T, copies int, yield func(stack []call)) {
 
 // NODE_STEPS is the number of copies in each mode of each release.
 func TestNamesThatAreReadLaterAreThoseOfTheCopy(t *testing.T) {
-	eachMode(t, "short", modes, func(t *testing.T, s *stepped) {
+	eachMode(t, shortChain, modes, func(t *testing.T, s *stepped) {
 		var n stepCounts
 		for tries := 0; n.inChain == 0 && tries < 10; tries++ { // where all is moved, few copies are in the chain
 			s.later(t, steps(300), func(stack []call) { n.add(t, stack) })

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -37,7 +38,8 @@ func steps(usual int) int {
 	return usual
 }
 
-func eachMode(t *testing.T, argument string, modes map[string][]string, test func(t *testing.T, s *stepped)) {
+// eachMode runs the script, with at most one argument, in each mode of each release, and holds its first thread.
+func eachMode(t *testing.T, script []string, modes map[string][]string, test func(t *testing.T, s *stepped)) {
 	t.Helper()
 	for version, exe := range chosen(t) {
 		for mode, flags := range modes {
@@ -45,7 +47,7 @@ func eachMode(t *testing.T, argument string, modes map[string][]string, test fun
 				continue
 			}
 			t.Run(version+"/"+mode, func(t *testing.T) {
-				pid := start(t, exe, "jschain.js", append(flags[:len(flags):len(flags)], argument)...)
+				pid := start(t, exe, script[0], slices.Concat(flags, script[1:])...)
 				warm(t, pid)
 				runtime.LockOSThread() // ptrace is the thread's
 				defer runtime.UnlockOSThread()
@@ -64,13 +66,15 @@ func eachMode(t *testing.T, argument string, modes map[string][]string, test fun
 
 const segment = 500
 
+var shortChain = []string{"jschain.js", "short"}
+
 // The first thread is single-stepped through all tiers, builtins and the collector. NODE_STEPS is the number of
 // instructions per mode and release.
 func TestEveryInstructionHasTheChainOfTheProgram(t *testing.T) {
-	eachMode(t, "short", modes, func(t *testing.T, s *stepped) {
+	eachMode(t, shortChain, modes, func(t *testing.T, s *stepped) {
 		var n stepCounts
 		for n.steps < steps(2*segment) {
-			s.runOn(t)
+			s.runOn(t, inChain)
 			for range segment {
 				s.check(t, observed.Step(t, s.p.PID), &n)
 			}
@@ -84,19 +88,25 @@ func TestEveryInstructionHasTheChainOfTheProgram(t *testing.T) {
 	})
 }
 
-func (s *stepped) runOn(t *testing.T) {
+func inChain(stack []call) bool {
+	known, _ := checkChain(stack)
+	return known > 0
+}
+
+// runOn runs the thread for up to 2 ms at a time, until arrived.
+func (s *stepped) runOn(t *testing.T, arrived func(stack []call) bool) {
 	t.Helper()
 	for range 1000 {
 		regs := s.run(t, time.Duration(rand.IntN(2000))*time.Microsecond)
 		stack, complete := s.stack(regs)
-		if known, _ := checkChain(stack); known > 0 {
+		if arrived(stack) {
 			return
 		}
 		if !complete {
 			s.refresh(t)
 		}
 	}
-	t.Error("the thread was never in the chain")
+	t.Error("the thread has not arrived")
 }
 
 func (s *stepped) run(t *testing.T, d time.Duration) *frames.Regs {
@@ -131,14 +141,20 @@ func warm(t *testing.T, pid int) {
 type stepCounts struct{ steps, inChain, frames, wrong, lost, incomplete int }
 
 func (s *stepped) check(t *testing.T, regs *frames.Regs, n *stepCounts) {
-	stack, complete := s.stack(regs)
+	stack, complete := s.stackWithNewCode(t, regs)
 	if !complete {
-		s.refresh(t)
-		if stack, complete = s.stack(regs); !complete {
-			n.incomplete++
-		}
+		n.incomplete++
 	}
 	n.add(t, stack)
+}
+
+// stackWithNewCode reads the mappings again if the stack is incomplete.
+func (s *stepped) stackWithNewCode(t *testing.T, regs *frames.Regs) (stack []call, complete bool) {
+	if stack, complete = s.stack(regs); complete {
+		return stack, true
+	}
+	s.refresh(t)
+	return s.stack(regs)
 }
 
 func (n *stepCounts) add(t *testing.T, stack []call) {
