@@ -99,3 +99,23 @@ func TestBuiltinHasTheFrameOfItsPrologue(t *testing.T) {
 		t.Errorf("behind a call with an argument: rule %+v, row %+v", r, row)
 	}
 }
+
+// The first instructions of V8's baseline code are in a builtin, which makes the frame of its caller.
+func TestBuiltinThatMakesItsCallersFrameStandsInThatFrame(t *testing.T) {
+	s := builtinOf([]byte{
+		0x4d, 0x8b, 0x55, 0x40, // 0: mov r10, [r13+0x40]
+		0x4c, 0x8b, 0x47, 0x27, // 4: mov r8, [rdi+0x27]
+		0x41, 0x5f, // 8: pop r15
+		0x55,             // 10: push rbp
+		0x48, 0x89, 0xe5, // 11: mov rbp, rsp
+		0x56, 0x57, // 14: push rsi; push rdi
+		0x41, 0x57, // 16: push r15
+		0xc3, // 18: ret
+	})
+	for at, off := range map[uint64]int64{0: 16, 4: 16, 8: 16, 10: 8, 11: 16} {
+		if r, row, ok := s.Rule(frames.Query{PC: base + at}); !ok || r.CFAReg != frames.X86RSP ||
+			row == nil && int64(r.CFAOff) != off || row != nil && row.CFAOff != off {
+			t.Errorf("+%d: rule %+v, row %+v, %v; want rsp+%d", at, r, row, ok, off)
+		}
+	}
+}

@@ -35,19 +35,20 @@ func (a *analysis) frame(q frames.Query) (finding, bool) {
 }
 
 // frameOfBuiltin returns the frame of the prologue p in code that saves the frame pointer only. Its callees may pop
-// arguments that it has pushed. Where it makes its caller's frame, the caller cannot be told from the frame's other
-// users, and has no rule.
+// arguments that it has pushed. Code that makes its caller's frame stands in that frame: the caller is left out.
 func (a *analysis) frameOfBuiltin(q frames.Query, fn span, p *prologue) (finding, bool) {
 	if !p.found || p.guessed {
 		return finding{}, false
 	}
-	f, ok := p.finding(a.abi, q.SPOnly)
-	sure := !p.st.madeCalls || f.cfa.base == a.abi.fp || f.cfa == a.abi.cfaAtEntry()
-	if !ok || !sure || !a.abi.mayBeCFA(f.cfa) {
+	f, ok := p.finding(q.SPOnly)
+	if sure := !p.st.madeCalls || f.cfa.base == a.abi.fp || f.cfa == a.abi.cfaAtEntry(); !ok || !sure {
 		return finding{}, false
 	}
 	a.begin(fn.lo, fn)
-	return f, !a.makesCallersFrame(fn.lo)
+	if a.makesCallersFrame(fn.lo) {
+		f.cfa = f.cfa.plus(8)
+	}
+	return f, a.abi.mayBeCFA(f.cfa)
 }
 
 func (a *analysis) frameWithoutBounds(q frames.Query) (finding, bool) {

@@ -32,6 +32,7 @@
 //	both agree                          prologue, and the registers that the epilogue restores
 //	both differ                         prologue; in a part, or if the state at pc is a guess, the epilogue, if all
 //	                                    paths agree on it
+//	none of these, in V8's builtins     prologue (analysis.frameOfBuiltin)
 //
 // # Example
 //
@@ -67,7 +68,8 @@
 //	combine, traits
 //	roots, sigreturn, thunk,      code that is no function, and runtimes' own code
 //	frameswitch, framemade,
-//	bytecodehandler, argumentdrop
+//	bytecodehandler, argumentdrop,
+//	argumentpush
 //	calls, returnpath             other questions of the walker, and of HotSpot
 //
 // # Decoding

@@ -18,7 +18,8 @@ type Host struct {
 	syms map[string]map[string]elf.Symbol // by file
 }
 
-func newHost(p *loadedcode.Process) *Host { return &Host{p, map[string]map[string]elf.Symbol{}} }
+// NewHost returns the host of a process.
+func NewHost(p *loadedcode.Process) *Host { return &Host{p, map[string]map[string]elf.Symbol{}} }
 
 // Arch implements managed.Host.
 func (h *Host) Arch() frames.Arch { return h.p.Space().Arch }

@@ -91,7 +91,7 @@ func Open(t *testing.T, pid int, detect managed.Detector, also ...uint64) (*Proc
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { c.Close() })
-	p := &Process{PID: pid, Code: c, Host: newHost(c), threads: map[int]*observe.Thread{}}
+	p := &Process{PID: pid, Code: c, Host: NewHost(c), threads: map[int]*observe.Thread{}}
 	r, err := detect(p.Host)
 	switch {
 	case err != nil:

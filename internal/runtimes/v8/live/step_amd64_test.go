@@ -28,6 +28,7 @@ type stepped struct {
 	walker frames.Walker
 	merger callstack.Merger
 	said   []managed.Frame
+	pcs    []frames.Addr // of the last stack
 }
 
 // steps is the number of instructions, or of copies, in each mode of each release.
@@ -183,10 +184,12 @@ func (s *stepped) stack(regs *frames.Regs) (out []call, complete bool) {
 func (s *stepped) named(regs *frames.Regs, mem frames.Memory, live managed.Live, at int64) (out []call, complete bool) {
 	s.merger.Begin(s.p.Runtimes().FrameSources(),
 		&managed.Sample{InnerTID: s.p.PID, Regs: regs, Mem: mem, At: at, Live: live})
+	s.pcs = s.pcs[:0]
 	w := &s.walker
 	for w.Init(s.p.Space(), regs, mem); w.Next(); {
 		f := w.Frame()
 		s.merger.Add(&f)
+		s.pcs = append(s.pcs, f.PC)
 	}
 	complete = w.StopReason().Complete()
 	for _, e := range s.merger.End(complete) {
