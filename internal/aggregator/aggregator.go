@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
-	"prywalk/internal/waits"
 )
 
 // Options configure an [Aggregator].
@@ -35,17 +34,10 @@ type Options struct {
 	// CloseProcess releases an ended process.
 	CloseProcess func(*loadedcode.Process)
 	// nil: not recorded
-	Events   io.Writer
-	Listener Listener
-}
-
-// Listener is called on the aggregator's goroutine; a nil function is not.
-type Listener struct {
-	// Walked takes each walk of a tracked process's sample, unless an exec cut it. The Walker is valid until it
-	// returns.
+	Events io.Writer
+	// Walked, if set, takes each walk of a tracked process's sample, unless an exec cut it, on the aggregator's
+	// goroutine. The Walker is valid until it returns.
 	Walked func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker)
-	// Explained takes waits for native synchronization objects of known address.
-	Explained func(*observe.RawSample, *waits.Wait)
 }
 
 // Aggregator walks raw samples and attributes the threads' time. It belongs to one goroutine.
@@ -84,11 +76,11 @@ func New(o Options, with *handover.Common) *Aggregator {
 	a := &Aggregator{opts: o, Common: with, ownership: &recordingOwnership{}, states: newStates()}
 	a.stacks = newStackBuilder(o.Builder, o.MaxDepth, a.ownership)
 	a.tasks.aggregator = a
-	a.stacks.images, a.stacks.listener = o.Images, o.Listener
+	a.stacks.images, a.stacks.walked = o.Images, o.Walked
 	a.out = &intervalSink{
 		states: a.states, stacks: a.stacks, recording: o.Builder, sinks: o.Sinks, unix: newUnixTime(),
 	}
-	a.explainer = waitExplainer{ownership: a.ownership, runs: a.stacks.managedWalk.runCounts, listener: o.Listener}
+	a.explainer = waitExplainer{ownership: a.ownership, runs: a.stacks.managedWalk.runCounts}
 	options := attribute.Options{
 		ThreadsFiltered: o.ThreadsFiltered, Children: o.Children, StandsFor: o.StandsFor,
 		SampledFromStart: o.SampledFromStart,

@@ -21,7 +21,7 @@ type stackBuilder struct {
 	ownership        *recordingOwnership
 	images           *loadedcode.ImageCache // for unopened processes
 	lastMmap2Program mmap2Program
-	listener         Listener
+	walked           func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker) // nil: none
 	methods          methodCounts
 
 	locations locationCache
@@ -88,8 +88,8 @@ func (b *stackBuilder) stackOfThread(th *threadState, s *observe.RawSample) (sam
 	p.history.noteDeepest(th, s, &b.walker)
 	id, _ := b.endStack(end)
 	th.Feedback.Walked(p.Target, &b.walker, s, &b.outline)
-	if b.listener.Walked != nil {
-		b.listener.Walked(p.SharedProcess, s, id, &b.walker)
+	if b.walked != nil {
+		b.walked(p.SharedProcess, s, id, &b.walker)
 	}
 	return id, end
 }

@@ -24,8 +24,7 @@ import (
 type waitExplainer struct {
 	names     *symbols.Namer // nil before the first lock
 	ownership *recordingOwnership
-	runs      func() *callstack.RunCounts // proves that a thread still sleeps
-	listener  Listener
+	runs      func() *callstack.RunCounts       // proves that a thread still sleeps
 	peers     map[string]*waits.RemoteAddresses // by network namespace
 }
 
@@ -123,23 +122,12 @@ func (e *waitExplainer) explain(th *threadState, s *observe.RawSample, id sample
 	if s.State == sample.Running || s.Call.Nr < 0 {
 		return "", 0
 	}
-	var w waits.Wait
-	var native bool
-	e.ownership.reading(func() { waitsFor, w, native = e.find(th, s, id) })
-	if native && e.listener.Explained != nil {
-		explained := w // else each w is on the heap
-		e.listener.Explained(s, &explained)
-	}
-	if native && w.Free {
-		return waitsFor, profile.NoOwner
-	}
-	return waitsFor, w.Owner
+	e.ownership.reading(func() { waitsFor, owner = e.find(th, s, id) })
+	return waitsFor, owner
 }
 
-// find reads the target. native: w is a wait for a native synchronization object of known address.
-func (e *waitExplainer) find(th *threadState, s *observe.RawSample, id sample.StackID) (
-	waitsFor string, w waits.Wait, native bool,
-) {
+// find reads the target.
+func (e *waitExplainer) find(th *threadState, s *observe.RawSample, id sample.StackID) (waitsFor string, owner int) {
 	p := th.proc
 	sl := waits.Sleeper{
 		State: s.State.Letter()[0], Reason: s.WaitReason(), Args: s.Call.Args, InCall: true, Memory: s.FutexCopy(),
@@ -153,21 +141,24 @@ func (e *waitExplainer) find(th *threadState, s *observe.RawSample, id sample.St
 	switch found := waits.Describe(&sl); {
 	case found.IsManaged():
 		found.ResolveOwner(p.waitState)
-		return found.Label(), found, false
+		return found.Label(), found.Owner
 	case found.Kind == waits.FileLock && found.FD != nil:
-		return string(found.Kind) + " " + e.describeFile(th, found.FD.FD, s.At), waits.Wait{}, false
+		return string(found.Kind) + " " + e.describeFile(th, found.FD.FD, s.At), 0
 	case found.FD != nil:
-		return e.describeFile(th, found.FD.FD, s.At), waits.Wait{}, false
+		return e.describeFile(th, found.FD.FD, s.At), 0
 	case found.Kind == waits.Descriptor:
 		if fd, ok := found.OnlyDescriptor(&sl, e.callMemory(th, s)); ok {
-			return e.describeFile(th, fd, s.At), waits.Wait{}, false
+			return e.describeFile(th, fd, s.At), 0
 		}
 	case found.Kind.IsSynchronization() && found.Address != 0:
 		found.ResolveOwner(p.waitState)
 		found.SetVariable(e.variableAt(p, found.Address))
-		return found.Label(), found, true
+		if found.Free {
+			return found.Label(), profile.NoOwner
+		}
+		return found.Label(), found.Owner
 	}
-	return "", waits.Wait{}, false
+	return "", 0
 }
 
 func (e *waitExplainer) managedWait(th *threadState, s *observe.RawSample, word uint64, timed bool) (

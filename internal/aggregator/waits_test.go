@@ -21,7 +21,6 @@ import (
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
-	"prywalk/internal/waits"
 )
 
 func TestAPollOrSelectOfOneDescriptorNamesIt(t *testing.T) {
@@ -89,7 +88,7 @@ func TestAPollOrSelectOfOneDescriptorNamesIt(t *testing.T) {
 }
 
 func TestRecordingCanBeTakenOverWhileAWaitIsExplained(t *testing.T) {
-	const array, word, stack = 0x10, 0x7000, 7 // array is not copied
+	const array = 0x10 // it is not copied
 	counts := callstack.NewRunCounts()
 	defer counts.Close()
 	self, err := loadedcode.Open(os.Getpid())
@@ -103,30 +102,16 @@ func TestRecordingCanBeTakenOverWhileAWaitIsExplained(t *testing.T) {
 	e := waitExplainer{
 		ownership: ownership,
 		runs:      func() *callstack.RunCounts { note(); return counts },
-		listener:  Listener{Explained: func(*observe.RawSample, *waits.Wait) { note() }},
 	}
 	defer e.close()
 	th := &threadState{SharedThread: &handover.SharedThread{TID: os.Getpid()},
 		proc: &processState{SharedProcess: &handover.SharedProcess{Target: self}}}
 	e.add(th)
-	th.proc.waitState.names[stack] = []waits.StackFunction{
-		{Function: "__lll_lock_wait", Module: "libc.so.6"}, {Function: "pthread_mutex_lock", Module: "libc.so.6"},
-	}
-	for _, c := range []struct {
-		what string
-		call procmem.SyscallInfo
-		want int32
-	}{
-		{"reading the argument of poll", procmem.SyscallInfo{Nr: 7, Args: [6]uint64{array, 1}}, aggregatorReads},
-		{"in the listener", procmem.SyscallInfo{Nr: 202, Args: [6]uint64{word, 128}}, ownedByAggregator},
-	} {
-		s := &observe.RawSample{State: sample.Sleeping}
-		s.Regs.Arch, s.Call, during = frames.X86_64, c.call, nil
-		e.explain(th, s, stack)
-		if !slices.Equal(during, []int32{c.want}) || ownership.state.Load() != ownedByAggregator {
-			t.Errorf("%s: states %v, then %d; want %d, then %d", c.what, during, ownership.state.Load(), c.want,
-				ownedByAggregator)
-		}
+	s := &observe.RawSample{State: sample.Sleeping, Call: procmem.SyscallInfo{Nr: 7, Args: [6]uint64{array, 1}}} // poll
+	s.Regs.Arch = frames.X86_64
+	e.explain(th, s, 0)
+	if !slices.Equal(during, []int32{aggregatorReads}) || ownership.state.Load() != ownedByAggregator {
+		t.Errorf("states %v, then %d; want %d, then %d", during, ownership.state.Load(), aggregatorReads, ownedByAggregator)
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/aggregator"
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/sample"
@@ -23,7 +22,7 @@ func TestCopiesOfManyThreadsDoNotPileUp(t *testing.T) {
 				heldUp = 0
 			}
 			everyone := func(s *Sampler) bool { return s.Progress().Stacks >= 1501 }
-			r := run(t, Options{Freq: 99, Listener: aggregator.Listener{Walked: slow}}, everyone, nil, target.pid)
+			r := run(t, Options{Freq: 99, Walked: slow}, everyone, nil, target.pid)
 			if r.Backlog > tracer.MaxBacklog+1<<20 || r.Backlog <= tracer.SomeBacklog/2 {
 				t.Errorf("%d bytes of copies waited at once", r.Backlog)
 			}

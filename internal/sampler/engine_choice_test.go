@@ -39,7 +39,7 @@ func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 	c, g := start(t, "burners", "1"), goProgram(t)
 	o := choosing(t, 199)
 	stoppedC, sampledGo := 0, 0
-	o.Listener.Walked = func(p *handover.SharedProcess, s *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
+	o.Walked = func(p *handover.SharedProcess, s *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
 		switch {
 		case p.Target.PID == c.pid && s.How == observe.ByStop:
 			stoppedC++
@@ -85,7 +85,7 @@ func TestFallbackIsDecidedAgainAfterExec(t *testing.T) {
 	target := start(t, "exec", exe)
 	o := choosing(t, 199)
 	walked := make(chan *handover.SharedProcess, 1)
-	o.Listener.Walked = func(p *handover.SharedProcess, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
+	o.Walked = func(p *handover.SharedProcess, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
 		select {
 		case walked <- p:
 		default:

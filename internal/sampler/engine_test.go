@@ -198,7 +198,7 @@ func TestProcessWhoseFramesTakeAStopIsSampledByPtrace(t *testing.T) {
 	target := start(t, "burners", "2")
 	o := sampling(t, 199)
 	walks := 0
-	o.Listener.Walked = func(p *handover.SharedProcess, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
+	o.Walked = func(p *handover.SharedProcess, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
 		if walks++; walks == 20 {
 			p.NoteLack(handover.LacksFrames)
 		}

@@ -5,38 +5,42 @@ package sampler
 import (
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
-	"prywalk/internal/aggregator"
-	"prywalk/internal/observe"
 	"prywalk/internal/profile"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/waits"
 	"prywalk/report"
 )
 
+type mutexWaits struct{ all, owned, free atomic.Int64 } // samples
+
+func (m *mutexWaits) Add(i profile.Interval) {
+	if !strings.HasPrefix(i.WaitsFor, string(waits.Mutex)) {
+		return
+	}
+	m.all.Add(i.Samples)
+	switch {
+	case i.Owner > 0:
+		m.owned.Add(i.Samples)
+	case i.Owner == profile.NoOwner:
+		m.free.Add(i.Samples)
+	}
+}
+
 // The owner is unknown only while a thread has the lock and has not written its ID.
 func TestWaitsOfALockThatIsPassedOnTellWhoHadIt(t *testing.T) {
 	p := testtargets.StartPassing(t, t.TempDir(), 8, 1000)
 	const want = 3000
-	var all, owned, free atomic.Int64
-	count := func(_ *observe.RawSample, w *waits.Wait) {
-		if w.Kind != waits.Mutex {
-			return
-		}
-		switch all.Add(1); {
-		case w.Owner != 0:
-			owned.Add(1)
-		case w.Free:
-			free.Add(1)
-		}
-	}
-	enough := func(*Sampler) bool { return all.Load() >= want }
-	r := run(t, Options{Freq: 99, Listener: aggregator.Listener{Explained: count}}, enough, nil, p.PID)
-	t.Logf("of %d waits %d name an owner, in %d nobody had the lock", all.Load(), owned.Load(), free.Load())
-	if all.Load() < want || owned.Load()+free.Load() < all.Load()*99/100 {
+	var m mutexWaits
+	enough := func(*Sampler) bool { return m.all.Load() >= want }
+	r := run(t, Options{Freq: 99, Sinks: []profile.Sink{&m}}, enough, nil, p.PID)
+	all, owned, free := m.all.Load(), m.owned.Load(), m.free.Load()
+	t.Logf("of %d waits %d name an owner, in %d nobody had the lock", all, owned, free)
+	if all < want || owned+free < all*99/100 {
 		t.Error("see above")
 	}
 	for _, s := range r.Sample {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/aggregator"
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/sample"
@@ -37,7 +36,7 @@ func TestSamplesOfGoProgramsCopyNoMegabytes(t *testing.T) {
 		}
 	}
 	enough := func(s *Sampler) bool { return s.Progress().Stops >= 2000 }
-	run(t, Options{Freq: 997, Listener: aggregator.Listener{Walked: watch}}, enough, nil, cmd.Process.Pid)
+	run(t, Options{Freq: 997, Walked: watch}, enough, nil, cmd.Process.Pid)
 	if far == 0 {
 		t.Error("no walk has ended on a stack megabytes away, in the same mapping")
 	}

@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/aggregator"
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/sample"
@@ -54,7 +53,7 @@ func TestLargeFramesAreCopiedInPieces(t *testing.T) {
 	testtargets.Ready(t, cmd)
 	var c copies
 	enough := func(s *Sampler) bool { return s.Progress().Stops >= 4000 }
-	run(t, Options{Freq: 997, Listener: aggregator.Listener{Walked: c.watch}}, enough, nil, cmd.Process.Pid)
+	run(t, Options{Freq: 997, Walked: c.watch}, enough, nil, cmd.Process.Pid)
 	if part := float64(c.cut) / float64(len(c.sizes)); part > 0.02 || c.at(0.5) > 64<<10 || c.at(0.95) > 64<<10 {
 		t.Errorf("%d of %d walks lacked something; copies of %d bytes, p95 %d, p99 %d, at most %d",
 			c.cut, len(c.sizes), c.at(0.5), c.at(0.95), c.at(0.99), c.at(1))

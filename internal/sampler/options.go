@@ -7,11 +7,13 @@ import (
 	"regexp"
 	"time"
 
+	"prywalk/frames"
 	"prywalk/internal/aggregator"
 	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/profile"
+	"prywalk/internal/sample"
 	"prywalk/internal/tracer"
 )
 
@@ -80,8 +82,8 @@ type Options struct {
 	// EventLog, if set, takes the attribution's events ([attribute.Recorder]), on the aggregator's goroutine.
 	EventLog io.Writer
 
-	// Listener is called for walks and waits, on the aggregator's goroutine.
-	Listener aggregator.Listener
+	// Walked is as in [aggregator.Options].
+	Walked func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker)
 	// NewProducer, if set, makes the producer in place of a [tracer.Tracer]. Found processes come from the channel.
 	NewProducer func(*handover.Common, <-chan *handover.SharedProcess) handover.Producer
 }
@@ -101,7 +103,7 @@ func (o *Options) tracerOptions() tracer.Options {
 func (o *Options) aggregatorOptions() aggregator.Options {
 	options := aggregator.Options{
 		MaxDepth: o.MaxDepth, ThreadsFiltered: o.Threads != nil, Children: o.Children, Launched: o.Launched != 0,
-		KernelStacks: o.KernelStacks, SaveCheckpoint: o.Checkpoint, Sinks: o.Sinks, Listener: o.Listener, Events: o.EventLog,
+		KernelStacks: o.KernelStacks, SaveCheckpoint: o.Checkpoint, Sinks: o.Sinks, Walked: o.Walked, Events: o.EventLog,
 		Tasks: o.Tasks,
 	}
 	options.StandsFor = int64(float64(time.Second) / o.Freq)
