@@ -111,6 +111,8 @@ func writtenByRest(i *Inst) uint32 {
 		return byteRM(i)
 	case op == 0xf6, op == 0xf7:
 		return writtenByUnary(i)
+	case op == 0x90 && !i.IsXchg(): // nop
+		return 0
 	case op >= 0x90 && op < 0x98: // xchg with rax
 		return 1<<rax | bit(i.OpcodeReg())
 	case op == 0xdf && i.Mod == 3, op == 0x98, op >= 0xa0 && op <= 0xa1, op >= 0xe4 && op <= 0xe5,

@@ -142,7 +142,7 @@ func FuzzTakenLocks(f *testing.F) {
 // A path that returns before the call has no effect.
 func TestLockIsHeldFromAcquisitionToRelease(t *testing.T) {
 	take := []byte{0x48, 0x8d, 0x0d, 0, 1, 0, 0, // lea rcx, [rip+0x100]
-		0x31, 0xc0, 0xba, 1, 0, 0, 0, // xor eax, eax; mov edx, 1
+		0x31, 0xc0, 0x90, 0xba, 1, 0, 0, 0, // xor eax, eax; nop; mov edx, 1
 		0xf0, 0x0f, 0xb1, 0x11} // lock cmpxchg [rcx], edx
 	give := []byte{0xb8, 0xff, 0xff, 0xff, 0xff, 0xf0, 0x0f, 0xc1, 0x01} // mov eax, -1; lock xadd [rcx], eax
 	call := []byte{0xe8, 0, 0, 0, 0}
