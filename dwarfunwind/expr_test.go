@@ -184,7 +184,7 @@ func TestRecognizedExpressionsHaveTheSameValue(t *testing.T) {
 		if r.IntN(2) == 0 {
 			code = code[:2+r.IntN(len(code)-2)]
 		}
-		s, ok := table.linearExprOf(code, pc, pushCFA)
+		s, ok := table.linearExprOf(code, pushCFA)
 		if !ok {
 			continue
 		}

@@ -17,16 +17,12 @@ type linearExpr struct {
 	deref bool
 }
 
-// linearExprOf recognises the usual expressions at pc:
+// linearExprOf recognises the usual expressions:
 //
 //	DW_OP_bregN off                  registers in a signal frame
 //	DW_OP_bregN off, DW_OP_deref     GCC's realigned frames
 //	DW_OP_plus_uconst off            with the CFA on the stack
-//	the CFA of a PLT                 pltCFA
-func (t *Table) linearExprOf(code []byte, pc uint64, pushCFA bool) (e linearExpr, ok bool) {
-	if plt, ok := pltCFA(code, pc); ok && !pushCFA && t.arch == frames.X86_64 {
-		return plt, true
-	}
+func (t *Table) linearExprOf(code []byte, pushCFA bool) (e linearExpr, ok bool) {
 	c := cursor{wire.Cursor{Bytes: code}}
 	op := c.U8()
 	reg, off, based := c.readRegPlusOffset(op)
@@ -65,18 +61,4 @@ func (e *linearExpr) valueRule() (frames.RegRule, bool) {
 		return frames.RegRule{Kind: frames.RuleReg, Reg: e.reg}, true
 	}
 	return frames.RegRule{}, false
-}
-
-// pltCFA recognises rsp + 8 + ((rip & 15 >= n) << 3), the CFA of a procedure linkage table of x86-64 (binutils,
-// bfd/elf64-x86-64.c, elf_x86_64_eh_frame_lazy_plt). The entry of 16 bytes has pushed 8 bytes from offset n on.
-func pltCFA(code []byte, pc uint64) (linearExpr, bool) {
-	const litN = 6 // index of DW_OP_litN, whose operand is n
-	if len(code) != 11 || code[litN] < opLit0 || code[litN] > opLit0+15 {
-		return linearExpr{}, false
-	}
-	e := linearExpr{reg: frames.X86RSP, off: 8}
-	if pc&15 >= uint64(code[litN]-opLit0) {
-		e.off = 16
-	}
-	return e, string(code[:litN]) == "\x77\x08\x80\x00\x3f\x1a" && string(code[litN+1:]) == "\x2a\x33\x24\x22"
 }
