@@ -82,9 +82,9 @@ func FuzzExpression(f *testing.F) {
 	f.Add([]byte{opSkip, 0xfd, 0xff}, uint64(0), true)
 	f.Fuzz(func(t *testing.T, code []byte, cfa uint64, pushCFA bool) {
 		table := newBuilder().addCIE().table(t, frames.X86_64)
-		s, ok := table.linearExprOf(code, pushCFA)
+		s, ok := table.linearExprOf(code)
 		v, evalOK := (&expr{code: code, pc: 0x1008, pcColumn: 16, pushCFA: pushCFA}).Eval(testRegs(), bigMemory{}, cfa)
-		if want := s.value(testRegs(), cfa); ok && evalOK && v != want {
+		if want := s.value(testRegs()); ok && evalOK && v != want {
 			t.Errorf("%x: %#x, recognised as %+v = %#x", code, v, s, want)
 		}
 	})

@@ -69,7 +69,7 @@ func (t *Table) buildCFA(pc uint64) bool {
 		return row.CFAReg != frames.NoReg
 	}
 	code := t.machine.exprs[t.machine.cfaExpr]
-	if e, ok := t.linearExprOf(code, false); ok {
+	if e, ok := t.linearExprOf(code); ok {
 		row.CFAReg, row.CFAOff, row.CFADeref = e.reg, e.off, e.deref
 		return true
 	}
@@ -88,12 +88,9 @@ func (t *Table) frameRule(r regRule, pc uint64) frames.RegRule {
 
 func (t *Table) exprRule(r regRule, pc uint64) frames.RegRule {
 	code := t.machine.exprs[r.off]
-	if e, ok := t.linearExprOf(code, true); ok {
-		rule, plain := frames.RegRule{}, false
-		switch r.kind {
-		case frames.RuleExpr:
-			rule, plain = e.placeRule()
-		case frames.RuleValExpr:
+	if e, ok := t.linearExprOf(code); ok {
+		rule, plain := e.placeRule()
+		if r.kind == frames.RuleValExpr {
 			rule, plain = e.valueRule()
 		}
 		if plain {
