@@ -30,7 +30,7 @@ func (t *Table) linearExprOf(code []byte) (e linearExpr, ok bool) {
 	return e, !c.Bad && (e.deref || c.Left() == 0)
 }
 
-// placeRule is for DW_CFA_expression: the register is saved at the value. The word at reg + off is no plain rule's place.
+// placeRule is for DW_CFA_expression: the register is saved at the value.
 func (e *linearExpr) placeRule() (frames.RegRule, bool) {
 	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: e.reg, Off: e.off}, !e.deref
 }
