@@ -117,10 +117,8 @@ func (t *Table) dwarfCalls(addr uint64, out []dwarfinfo.Call) (calls []dwarfinfo
 func (t *Table) frame(c *dwarfinfo.Call, addr uint64) (Frame, bool) {
 	f := Frame{File: c.File, Line: c.Line, Inlined: c.Inlined}
 	if c.Func == nil || c.Func.Name == "" && c.Func.Linkage == "" {
-		if c.Inlined {
-			return f, false
-		}
-		return f, t.fromSymbol(&f, addr)
+		ok := !c.Inlined && t.fromSymbol(&f, addr)
+		return f, ok
 	}
 	n := t.funcs[c.Func]
 	if n == nil {
