@@ -35,7 +35,8 @@
 // its texts, is still in memory; else it is [freed].
 //
 // In code of the JIT compiler a line can be some opcodes too early. A waiting script in FrankenPHP has its calls at its
-// thread, not at the goroutine. At most 32,768 calls of a stack are read.
+// thread, not at the goroutine. Of a running thread 1,024 calls are copied: the native frame that runs the last one,
+// and those outward of it, have no names. A stack of more than 32,768 calls has none.
 //
 // Sources: php-src, Zend/zend_compile.h (_zend_execute_data, _zend_op_array, _zend_op), Zend/zend_globals.h
 // (_zend_executor_globals), Zend/zend_types.h (_zend_string), Zend/zend_generators.h, Zend/zend_fibers.c, TSRM/TSRM.c.
