@@ -6,7 +6,7 @@
 // Obstacles are an [*Error] with cause and next step: from [Check] and [ReadStatus] at the start, from [Explain] for an
 // error of another package. Explain goes through the [Gates], the kernel's checks, and reports the first that fails:
 //
-//	tracer → user → capabilities → dumpable → namespace → yama → proc files → seccomp → (security module)
+//	user → capabilities → dumpable → namespace → yama → tracer → proc files → seccomp → (security module)
 //
 // Sources: ptrace(2), "Ptrace access mode checking"; security/commoncap.c; Documentation/admin-guide/LSM/Yama.rst;
 // proc(5).

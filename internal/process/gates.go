@@ -48,8 +48,8 @@ type gateChecker struct {
 	target *Status
 }
 
-// Gates evaluates the checks. The kernel makes that of the tracer last, and that of dumpable before capabilities
-// (kernel/ptrace.c, ptrace_attach). root is proc's mount point. The error is an [*Error] if there is no such process.
+// Gates evaluates the checks in the kernel's order (kernel/ptrace.c, ptrace_attach), but dumpable after capabilities.
+// root is proc's mount point. The error is an [*Error] if there is no such process.
 func Gates(root string, pid int) ([]Gate, error) {
 	g, err := newGateChecker(procRoot(root), pid)
 	if err != nil {
@@ -72,7 +72,7 @@ func newGateChecker(p procRoot, pid int) (*gateChecker, error) {
 
 func (g *gateChecker) all() []Gate {
 	return []Gate{
-		g.tracer(), g.user(), g.capabilities(), g.dumpable(), g.namespace(), g.yama(), g.files(), g.seccomp(),
+		g.user(), g.capabilities(), g.dumpable(), g.namespace(), g.yama(), g.tracer(), g.files(), g.seccomp(),
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/refusal"
 )
 
 func TestRemedyUnderNoNewPrivs(t *testing.T) {
@@ -82,6 +84,19 @@ func TestTheIdentityThatDiffersIsNamed(t *testing.T) {
 		g := &gateChecker{self: &Status{UID: own, GID: own}, target: &Status{UID: c.uid, GID: c.gid}}
 		if gate := g.user(); gate.OK || gate.Detail != c.detail || gate.Remedy != c.remedy {
 			t.Errorf("%v %v: %+v", c.uid, c.gid, gate)
+		}
+	}
+}
+
+func TestTracerIsTheCauseOnlyIfPrywalkMayTrace(t *testing.T) {
+	own := [4]int{1000, 1000, 1000, 1000}
+	for uid, want := range map[int]refusal.Reason{1000: refusal.Traced, 1001: refusal.Denied} {
+		g := gateChecker{
+			proc: procRoot(t.TempDir()), pid: 77, self: &Status{PID: 50, UID: own, GID: own},
+			target: &Status{PID: 77, UID: [4]int{uid, uid, uid, uid}, GID: own, Tracer: 60},
+		}
+		if e := g.denied(unix.EPERM); e.Kind != want {
+			t.Errorf("a traced process of user %d: %v, want %v", uid, e, want)
 		}
 	}
 }
