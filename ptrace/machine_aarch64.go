@@ -2,40 +2,12 @@
 
 package ptrace
 
-import (
-	"encoding/binary"
-
-	"prywalk/frames"
-)
-
-// RegsLenAArch64 is the size of arm64's general registers, in bytes.
-const RegsLenAArch64 = 34 * 8
-
-// Words of struct user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h).
+// Words of struct user_pt_regs (package userregs).
 const (
 	armX8 = 8
 	armSP = 31
 	armPC = 32
 )
-
-// DecodeRegsAArch64 decodes arm64's general registers (NT_PRSTATUS); false if b is too short.
-func DecodeRegsAArch64(b []byte, out *frames.Regs) bool {
-	if len(b) < RegsLenAArch64 {
-		return false
-	}
-	var w [34]uint64
-	for i := range w {
-		w[i] = binary.LittleEndian.Uint64(b[i*8:])
-	}
-	*out = regsAArch64(&w)
-	return true
-}
-
-func regsAArch64(w *[34]uint64) frames.Regs {
-	r := frames.Regs{Arch: frames.AArch64, PC: w[armPC], Known: 1<<32 - 1}
-	copy(r.Val[:], w[:armSP+1])
-	return r
-}
 
 // Numbers: include/uapi/asm-generic/unistd.h.
 //

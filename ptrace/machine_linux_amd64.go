@@ -2,10 +2,13 @@
 
 package ptrace
 
-import "prywalk/frames"
+import (
+	"prywalk/frames"
+	"prywalk/internal/userregs"
+)
 
 const (
-	rawRegsLen = RegsLenX86
+	rawRegsLen = userregs.LenX86
 	// the red zone (System V ABI for x86-64, §3.2.2)
 	copiedBelowSP = 128
 
@@ -18,7 +21,7 @@ type procFiles struct {
 	path [48]byte
 }
 
-func decodeNative(w *rawRegs) frames.Regs { return regsX86((*[27]uint64)(w[:27])) }
+func decodeNative(w *rawRegs) frames.Regs { return userregs.X86((*[27]uint64)(w[:27])) }
 
 //go:nosplit
 func rawSP(w *rawRegs) uint64 { return w[x86Rsp] }

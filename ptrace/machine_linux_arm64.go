@@ -2,10 +2,13 @@
 
 package ptrace
 
-import "prywalk/frames"
+import (
+	"prywalk/frames"
+	"prywalk/internal/userregs"
+)
 
 const (
-	rawRegsLen = RegsLenAArch64
+	rawRegsLen = userregs.LenAArch64
 	// the caller's frame pointer in Go code; AAPCS64 §6.4.5.1 has no red zone
 	copiedBelowSP = 16
 )
@@ -17,7 +20,7 @@ type procFiles struct {
 	callInfo syscallInfo
 }
 
-func decodeNative(w *rawRegs) frames.Regs { return regsAArch64((*[34]uint64)(w)) }
+func decodeNative(w *rawRegs) frames.Regs { return userregs.AArch64((*[34]uint64)(w)) }
 
 //go:nosplit
 func rawSP(w *rawRegs) uint64 { return w[armSP] }

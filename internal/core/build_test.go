@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/userregs"
 )
 
 type writer struct {
@@ -35,10 +36,13 @@ func (w *writer) note(owner string, kind uint32, desc []byte) {
 	w.notes = append(w.notes, make([]byte, -len(w.notes)&3)...)
 }
 
+// orderX86 has the words of user_regs_struct by DWARF number (System V ABI for x86-64, figure 3.36).
+var orderX86 = [16]uint8{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0}
+
 func (w *writer) thread(tid int, r *frames.Regs) {
-	n := gregsX86
+	n := userregs.LenX86
 	if r.Arch == frames.AArch64 {
-		n = gregsAArch64
+		n = userregs.LenAArch64
 	}
 	b := make([]byte, prReg+n+8)
 	le.PutUint32(b[prPID:], uint32(tid))

@@ -10,6 +10,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
+	"prywalk/internal/userregs"
 )
 
 // Notes of owner CORE (include/uapi/linux/elf.h).
@@ -122,9 +123,9 @@ func (n *notes) prStatus(arch frames.Arch, b []byte) {
 	t := Thread{TID: int(int32(binary.LittleEndian.Uint32(b[prPID:]))), Syscall: -1}
 	var ok bool
 	if arch == frames.AArch64 {
-		ok = regsAArch64(b[prReg:], &t.Regs)
+		ok = userregs.DecodeAArch64(b[prReg:], &t.Regs)
 	} else {
-		t.Syscall, ok = regsX86(b[prReg:], &t.Regs)
+		t.Syscall, ok = userregs.DecodeX86(b[prReg:], &t.Regs)
 	}
 	if !ok {
 		return

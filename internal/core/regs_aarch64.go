@@ -2,26 +2,7 @@
 
 package core
 
-import (
-	"encoding/binary"
-
-	"prywalk/frames"
-)
-
-// gregsAArch64 is the size of user_pt_regs (arch/arm64/include/uapi/asm/ptrace.h): x0–x30, sp, pc, pstate.
-const gregsAArch64 = 34 * 8
-
-// regsAArch64 reads a thread's pr_reg; false if b is too short.
-func regsAArch64(b []byte, out *frames.Regs) bool {
-	if len(b) < gregsAArch64 {
-		return false
-	}
-	*out = frames.Regs{Arch: frames.AArch64, PC: binary.LittleEndian.Uint64(b[8*32:]), Known: 1<<32 - 1}
-	for i := range out.Val {
-		out.Val[i] = binary.LittleEndian.Uint64(b[8*i:])
-	}
-	return true
-}
+import "encoding/binary"
 
 // Notes of owner LINUX of an arm64 thread (include/uapi/linux/elf.h).
 const (

@@ -22,7 +22,8 @@ const module = "prywalk"
 var order = [][]string{
 	{"docs", "frames", "internal/wire", "internal/x86", "internal/sample", "internal/languages", "internal/protobuf",
 		"internal/osthread"},
-	{"internal/printable", "internal/filememory", "internal/incomplete", "internal/unnamedcode", "internal/otlp"},
+	{"internal/printable", "internal/filememory", "internal/incomplete", "internal/unnamedcode", "internal/otlp",
+		"internal/userregs"},
 	{"internal/outfile", "internal/safeopen", "internal/tabular", "internal/exit", "internal/refusal"},
 	{"report/options", "internal/fdlimit", "internal/schema", "internal/attribute", "internal/symbolized"},
 	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
