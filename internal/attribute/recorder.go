@@ -15,7 +15,6 @@ import (
 type Recorder struct {
 	out    *json.Encoder
 	kernel ProcSource
-	err    error
 }
 
 type answer struct {
@@ -25,21 +24,14 @@ type answer struct {
 	NS    int64
 }
 
-// NewRecorder writes the options. It passes on kernel's answers.
+// NewRecorder writes the options. It passes on kernel's answers. w keeps its first error, as a bufio.Writer does.
 func NewRecorder(w io.Writer, o Options, kernel ProcSource) *Recorder {
 	r := &Recorder{out: json.NewEncoder(w), kernel: kernel}
 	r.write(o)
 	return r
 }
 
-// Err returns the first write error; nothing is written after it.
-func (r *Recorder) Err() error { return r.err }
-
-func (r *Recorder) write(line any) {
-	if r.err == nil {
-		r.err = r.out.Encode(line)
-	}
-}
+func (r *Recorder) write(line any) { _ = r.out.Encode(line) }
 
 // Event records an event. Precondition: it is not handled yet.
 func (r *Recorder) Event(e Event) {
