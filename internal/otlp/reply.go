@@ -57,7 +57,8 @@ func RetryDelay(status []byte) (after time.Duration, ok bool) {
 	return after, ok
 }
 
-func retryDelay(info []byte) (after time.Duration) {
+func retryDelay(info []byte) time.Duration {
+	var seconds, nanos uint64
 	_ = fields(info, func(f protobuf.Field) error { // a damaged one has none
 		if f.Number != 1 || f.Wire != protobuf.Bytes {
 			return nil
@@ -66,13 +67,13 @@ func retryDelay(info []byte) (after time.Duration) {
 			if f.Wire == protobuf.Varint && f.Value < math.MaxInt32 {
 				switch f.Number {
 				case 1:
-					after += time.Duration(f.Value) * time.Second
+					seconds = f.Value
 				case 2:
-					after += time.Duration(f.Value)
+					nanos = f.Value
 				}
 			}
 			return nil
 		})
 	})
-	return after
+	return time.Duration(seconds)*time.Second + time.Duration(nanos)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"testing"
 
 	"prywalk/internal/protobuf"
@@ -175,6 +176,12 @@ func FuzzSplit(f *testing.F) {
 
 func FuzzReplies(f *testing.F) {
 	f.Add([]byte{0x0a, 2, 0x08, 3}, []byte{0x0a, 2, 0x08, 3})
+	var long, info protobuf.Message
+	for range 5 { // the last counts
+		long.Int(1, math.MaxInt32-1)
+	}
+	info.Bytes(1, long)
+	f.Add([]byte{}, []byte(info))
 	f.Fuzz(func(t *testing.T, reply, info []byte) {
 		if n, _, err := Rejected(reply); err == nil && n < 0 {
 			t.Errorf("%d rejected", n)
