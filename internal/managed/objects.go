@@ -47,7 +47,7 @@ func (o *Objects[E]) Add(addr uint64, e E) {
 	o.byAddr[addr] = e
 }
 
-// Number gives an object a serial number if it has none.
+// Number caches an object by its serial number, a new one if it has none.
 func (o *Objects[E]) Number(e E) {
 	if o.byAddr == nil {
 		o.byAddr, o.bySerial = map[uint64]E{}, map[uint64]E{}

@@ -4,6 +4,7 @@ package hotspot
 
 import (
 	"bytes"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
@@ -37,8 +38,8 @@ func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 	if b = n.symbol[:body+size]; uint64(got) < body+size && !m.bytes(symbol, b) {
 		return nil, false
 	}
-	b = b[body:]
-	if !utf8.Valid(b) {
+	b, ok := decodeModified(b[body:])
+	if !ok {
 		return nil, false
 	}
 	for _, c := range b {
@@ -50,6 +51,33 @@ func (n *methodNames) symbolBytes(symbol uint64) ([]byte, bool) {
 }
 
 const shortSymbol = 120
+
+// decodeModified changes modified UTF-8 to UTF-8, in place: each of two surrogates has three bytes.
+func decodeModified(b []byte) (text []byte, ok bool) {
+	if utf8.Valid(b) {
+		return b, true
+	}
+	text = b[:0]
+	for len(b) > 0 {
+		r, size := utf8.DecodeRune(b)
+		if r == utf8.RuneError && size == 1 {
+			r, size = utf16.DecodeRune(surrogate(b), surrogate(b[min(3, len(b)):])), 6
+			if r == utf8.RuneError {
+				return nil, false
+			}
+		}
+		text, b = utf8.AppendRune(text, r), b[size:]
+	}
+	return text, true
+}
+
+// surrogate returns the first of b, or 0.
+func surrogate(b []byte) rune {
+	if len(b) < 3 || b[0] != 0xed || b[1]&0xe0 != 0xa0 || b[2]&0xc0 != 0x80 {
+		return 0
+	}
+	return 0xd000 | rune(b[1]&0x3f)<<6 | rune(b[2]&0x3f)
+}
 
 // readable changes b in place: dots between packages, without the varying suffixes of hidden classes.
 func readable(class []byte) []byte {
