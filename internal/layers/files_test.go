@@ -28,6 +28,7 @@ var mayOpen = map[string]string{
 	"internal/launch/fork.go environment":   "/proc/self/environ",
 	"internal/launch/startsignals.go":       "/proc/self/exe",
 	"internal/selfruntime/monitor.go":       "prywalk's own entries below /proc",
+	"internal/perfevents/reader.go cpuList": "/sys/devices/system/cpu/online",
 	"internal/symbols/kallsyms.go":          "/proc/kallsyms",
 	"internal/process/check.go comm":        "/proc/PID/comm",
 	"internal/process/explain.go":           "/proc/PID/attr/current",

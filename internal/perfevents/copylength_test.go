@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
 )
 
 func TestCopiesBecomeShorterAndLongerAgain(t *testing.T) {
@@ -142,9 +144,9 @@ func BenchmarkSample(b *testing.B) {
 }
 
 func turns(d time.Duration) float64 {
-	begin, n := threadCPU(), 0
+	begin, n := procmem.ThreadCPU(), 0
 	end := begin
-	for ; end-begin < int64(d); end = threadCPU() {
+	for ; end-begin < uint64(d); end = procmem.ThreadCPU() {
 		for range 10000 {
 			n++
 			sink = sink*31 + 7

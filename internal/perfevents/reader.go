@@ -373,6 +373,8 @@ func refusal(err error) error {
 	return fmt.Errorf("%w: %w", kind, err)
 }
 
+const onlineFile = "/sys/devices/system/cpu/online"
+
 type cpuListBuffer [4 << 10]byte // a file of sysfs has at most a page
 
 // cpuList lists the online CPUs as the kernel does. It reads outside of the Go scheduler.
@@ -381,7 +383,10 @@ func (r *Reader) cpuList(buf *cpuListBuffer) ([]byte, error) {
 		list, err := r.listCPUs()
 		return []byte(list), err
 	}
-	list, err := procmem.ReadSmall("/sys/devices/system/cpu/online", buf[:])
+	list, err := procmem.ReadSmall(onlineFile, buf[:])
+	if err != nil {
+		list, err = os.ReadFile(onlineFile) // its error names the file
+	}
 	return bytes.TrimSpace(list), err
 }
 

@@ -8,6 +8,8 @@ import (
 	"runtime"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
 )
 
 // ErrSilent means that events are permitted but give no samples.
@@ -48,17 +50,11 @@ func trySampling(r *Reader) error {
 		}
 	}
 	self, got := os.Getpid(), false
-	for end := threadCPU() + tryFor; !got && threadCPU() < end; {
+	for end := procmem.ThreadCPU() + tryFor; !got && procmem.ThreadCPU() < end; {
 		r.Drain(func(rec *Record) { got = got || rec.Kind == Sampled && rec.PID == self && rec.Usable() })
 	}
 	if !got {
 		return ErrSilent
 	}
 	return nil
-}
-
-func threadCPU() int64 {
-	var ts unix.Timespec
-	_ = unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts)
-	return ts.Nano()
 }
