@@ -66,6 +66,6 @@
 //
 // # Invariants
 //
-// A walk allocates nothing, except for rules that are not cached and in a Walker's first search of a register. It ends:
-// each step leads further out, or is one of a bounded number of changes of stacks.
+// A walk allocates nothing, except for answers that are not cached and in a Walker's first search of a register. It
+// ends: each step leads further out, or is one of a bounded number of changes of stacks.
 package frames

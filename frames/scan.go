@@ -8,8 +8,8 @@ const (
 	maxScannedInNoModule = 1
 )
 
-// mayScan returns false in generated code, which need not call, and on arm64, where a leaf's return address is in a
-// register.
+// mayScan returns false in generated code, which need not call, in [Module.NoFP]'s, and on arm64, where a leaf's return
+// address is in a register.
 func (w *Walker) mayScan() bool {
 	m := w.rule.mod
 	return w.arch.raOnStack && (m == nil || !m.Generated && !m.NoFP)

@@ -41,7 +41,7 @@ func (p *patterns) argumentDrop(q frames.Query) (frames.Rule, *frames.Row, bool)
 	if !ok || size > 0 && (drop.base == ra || drop.index == ra) {
 		return frames.Rule{}, nil, false
 	}
-	row := &frames.Row{CFAReg: frames.X86RSP, RA: frames.RegRule{Kind: frames.RuleReg, Reg: ra}}
+	row := p.rowOfReturnRegister(ra)
 	switch {
 	case size == 0:
 	case drop.index == noReg:
@@ -49,13 +49,20 @@ func (p *patterns) argumentDrop(q frames.Query) (frames.Rule, *frames.Row, bool)
 	default:
 		row.CFAExpr = drop
 	}
+	r, _ := row.Compact(p.src.opt.Arch, frames.MethodHeuristic, 0)
+	return r, row, true
+}
+
+// rowOfReturnRegister is the row, with CFA = rsp, of code that keeps only the frame pointer and has its return address
+// in ra, a DWARF number.
+func (p *patterns) rowOfReturnRegister(ra uint8) *frames.Row {
+	row := &frames.Row{CFAReg: frames.X86RSP, RA: frames.RegRule{Kind: frames.RuleReg, Reg: ra}}
 	for _, reg := range p.abi.calleeSaved {
 		if reg != hwBP {
 			row.Regs[dwarfX86(reg)] = frames.RegRule{Kind: frames.RuleUndefined}
 		}
 	}
-	r, _ := row.Compact(p.src.opt.Arch, frames.MethodHeuristic, 0)
-	return r, row, true
+	return row
 }
 
 // pushedBeforeReturnX86 decodes push and ret; false for rsp and rbp. reg is a DWARF number.

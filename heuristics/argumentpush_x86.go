@@ -28,13 +28,8 @@ func (a *analysis) argumentPush(q frames.Query) (frames.Rule, *frames.Row, bool)
 	if s.failed || s.reg == noReg {
 		return frames.Rule{}, nil, false
 	}
-	row := &frames.Row{CFAReg: frames.X86RSP, RA: frames.RegRule{Kind: frames.RuleReg, Reg: dwarfX86(s.reg)}}
+	row := a.rowOfReturnRegister(dwarfX86(s.reg))
 	row.Regs[frames.X86RSP] = frames.RegRule{Kind: frames.RuleUndefined}
-	for _, reg := range a.abi.calleeSaved {
-		if reg != hwBP {
-			row.Regs[dwarfX86(reg)] = frames.RegRule{Kind: frames.RuleUndefined}
-		}
-	}
 	r, _ := row.Compact(a.src.opt.Arch, frames.MethodHeuristic, 0)
 	return r, row, true
 }

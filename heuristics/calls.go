@@ -186,8 +186,8 @@ func endsFunctionX86(b []byte) bool {
 const maxRestoredAtReturn = 3
 
 // RestoredAtReturn returns the callee-saved registers, as a set of DWARF numbers, that straight code from pc to a
-// return leaves unchanged; 0 if no return follows. Where GCC has realigned a stack, call frame information gives places
-// by the frame pointer even after its pop.
+// return leaves unchanged; 0 if no return follows, in JIT code, and on arm64. Where GCC has realigned a stack, call
+// frame information gives places by the frame pointer even after its pop.
 func (s *Source) RestoredAtReturn(pc frames.Addr) (kept uint32) {
 	if s.abi == nil || s.abi.ra != noReg || s.opt.JIT {
 		return 0

@@ -61,7 +61,7 @@
 //
 //	source                        the questions: Rule, and the list of methods
 //	state, paths, codecache       values, registers and stack words; paths kept for later; code
-//	instruction, writes           effects of an instruction (x86; aarch64); abi: differences of architectures
+//	instruction                   effects of an instruction (x86; aarch64); abi: differences of architectures
 //	interpreter                   run one instruction, run all paths
 //	analysis                      the parts of a query's answer
 //	epilogue, votes, prologue,    the searches, the choice between them, and the result (rule)
