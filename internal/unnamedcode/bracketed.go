@@ -18,7 +18,9 @@ func Bracketed(module string) string {
 	return "[" + path.Base(module) + "]"
 }
 
-// MadeAtRunTime reports whether a module's code is in anonymous memory, or in a memfd (Erlang, .NET).
+// MadeAtRunTime reports whether a module's code is in anonymous memory, which may have a name (V8, YJIT; Linux,
+// Documentation/filesystems/proc.rst), or in a memfd (Erlang, .NET).
 func MadeAtRunTime(module string) bool {
-	return module == "[anon]" || strings.HasPrefix(module, "[memfd:")
+	return module == "[anon]" || strings.HasPrefix(module, "[anon:") || strings.HasPrefix(module, "[anon_shmem:") ||
+		strings.HasPrefix(module, "[memfd:")
 }

@@ -34,6 +34,8 @@ func TestNotesGiveEachRemedyOnceAndNoneThatCannotBeFollowed(t *testing.T) {
 			[]string{"app+0x…: functions without symbols, shown by address"}, "AGAIN"},
 		"Erlang": {Program{Files: []string{"/usr/lib/erlang/erts-13.1.5/bin/beam.smp"}},
 			[]Row{{"[memfd:vmem]", "[memfd:vmem]", true, true}}, []string{"erl +JPperf true"}, "debug symbols"},
+		"named memory": {Program{Files: node}, []Row{{"[anon:v8]", "[anon:v8]", true, true}},
+			[]string{"[anon:v8]: "}, ""},
 		"JavaScript":    {Program{Files: node}, []Row{anon}, []string{"--perf-basic-prof"}, ""},
 		"a perf map":    {Program{Files: node}, []Row{anon, named}, []string{"does not name"}, "--perf"},
 		"its own names": {Program{Mappings: []string{"[HotSpot 17]"}, Files: jvm}, []Row{anon}, nil, ""},
