@@ -38,8 +38,12 @@ func BackUpOld(path string) error {
 	return os.Rename(tmp, old)
 }
 
-// IsRecording reports whether path is, or links to, a regular file that begins like a compressed profile.
+// IsRecording reports whether path is, or links to, a regular file that begins like a compressed profile. "-" is
+// standard output.
 func IsRecording(path string) bool {
+	if path == "-" {
+		return false
+	}
 	path, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return false

@@ -92,6 +92,34 @@ func TestAProfileForTheCompilerReplacesNoRecording(t *testing.T) {
 	}
 }
 
+func TestAFileForStandardOutputReadsNoInput(t *testing.T) {
+	t.Chdir(t.TempDir())
+	recorded(t, "-", "a file of that name")
+	in, err := os.Open("-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer null.Close()
+	defer func(in, out *os.File) { os.Stdin, os.Stdout = in, out }(os.Stdin, os.Stdout)
+	os.Stdin, os.Stdout = in, null
+	write := func(w io.Writer) error { _, err := io.WriteString(w, "x"); return err }
+	for name, file := range map[string]func(string, func(io.Writer) error) error{
+		"WritePGO": WritePGO, "WriteFileAtomic": WriteFileAtomic,
+	} {
+		if err := file("-", write); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if at, err := in.Seek(0, io.SeekCurrent); at != 0 || err != nil {
+		t.Errorf("%d bytes of standard input are read, %v", at, err)
+	}
+}
+
 func TestARecordingWithoutSamplesIsNotKept(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "r")

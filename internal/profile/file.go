@@ -30,8 +30,10 @@ func WriteFileAtomic(path string, write func(io.Writer) error) error {
 
 // WritePGO is WriteFileAtomic for a profile for the Go compiler; it replaces an earlier such profile.
 func WritePGO(path string, write func(io.Writer) error) error {
-	if p, err := ReadFile(path); err == nil && slices.ContainsFunc(p.SampleType, isWall) {
-		return errIsRecording(path)
+	if IsRecording(path) {
+		if p, err := ReadFile(path); err == nil && slices.ContainsFunc(p.SampleType, isWall) {
+			return errIsRecording(path)
+		}
 	}
 	return writeFile(path, "", write)
 }
