@@ -18,8 +18,11 @@ import (
 
 const maxReasons = 3
 
-const otherAdvice = "to see them: net/http/pprof's /debug/pprof/goroutine?debug=2, dlv attach (stops the process), " +
-	"or kill -QUIT (ends the process)"
+const (
+	otherAdvice = "to see them: net/http/pprof's /debug/pprof/goroutine?debug=2, dlv attach (stops the process), " +
+		"or kill -QUIT (ends the process)"
+	coreAdvice = "to see them: dlv core PROGRAM FILE"
+)
 
 // WaitingGoroutines is the number of waiting goroutines of a Go program.
 type WaitingGoroutines struct {
@@ -52,7 +55,7 @@ func Of(r *loadedcode.Runtimes, pid int, shown Shown) (*WaitingGoroutines, strin
 		if file := managed.FileOf(unread); file != "" && len(r.Schedulers()) > 1 {
 			whose = "of " + file
 		}
-		unknown = fmt.Sprintf("goroutines %s are not shown; their number is not known: %v; %s", whose, err, otherAdvice)
+		unknown = unknownText(whose, err, pid)
 	}
 	if counted == 0 {
 		return nil, unknown
@@ -65,6 +68,14 @@ func Of(r *loadedcode.Runtimes, pid int, shown Shown) (*WaitingGoroutines, strin
 		return w, unknown
 	}
 	return w, w.text(shown, pid)
+}
+
+func unknownText(whose string, err error, pid int) string {
+	advice := otherAdvice
+	if pid == 0 {
+		advice = coreAdvice
+	}
+	return fmt.Sprintf("goroutines %s are not shown; their number is not known: %v; %s", whose, err, advice)
 }
 
 // pid is 0 for a core.
