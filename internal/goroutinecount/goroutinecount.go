@@ -84,7 +84,7 @@ func (w *WaitingGoroutines) text(shown Shown, pid int) string {
 	if w.Count == 1 {
 		count, are, wait = "1 goroutine", "is", "waits"
 	}
-	advice := "to see their stacks: prywalk dump --core"
+	advice := "to see their stacks: prywalk dump --core FILE"
 	if pid != 0 {
 		advice = fmt.Sprintf("to see their stacks: prywalk dump -p %d", pid)
 	}
