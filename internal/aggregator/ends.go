@@ -3,9 +3,6 @@
 package aggregator
 
 import (
-	"maps"
-	"slices"
-
 	"prywalk/internal/attribute"
 	"prywalk/internal/handover"
 )
@@ -47,21 +44,16 @@ func (a *Aggregator) endProcess(p *processState, end *attribute.ProcessEnd, now 
 	}
 }
 
-// CloseAccounts attributes all that is open, also of processes whose end was not reported, as the tracer hangs. It does
-// not close these. After a takeover it reads no target, and closes nothing that the hanging goroutine uses.
+// CloseAccounts attributes all that is open. It does not close processes whose end was not reported, as the tracer
+// hangs. After a takeover it reads no target, and closes nothing that the hanging goroutine uses.
 func (a *Aggregator) CloseAccounts(now int64) {
 	if !a.ownership.isTakenOver() {
 		a.ownership.reading(a.readNames)
 		a.stacks.managedWalk.close()
 		a.explainer.close()
 	}
-	open := slices.Collect(maps.Values(a.procs)) // Close removes them
+	a.tasks.eachPoller((*taskPoller).addLast)
 	a.attribution.Close(now)
-	for _, p := range open {
-		if !p.Ended {
-			a.tasks.finish(p, now)
-		}
-	}
 	clear(a.threads)
 	clear(a.procs)
 }

@@ -59,14 +59,14 @@ func (c *childTime) distributeCounted(total, now int64, when distribution, emitW
 			extraWeight = min(extraWeight, samples.samplingError()+c.unknownWeight)
 		}
 		rest := samples.distribute(ns, extraWeight, emitWeight)
+		left -= ns - rest
 		if when == atEnd {
 			delete(byProgram, program)
 			if rest > 0 {
 				emitWeight(programKey(program, now), rest)
+				left -= rest
 			}
-			rest = 0
 		}
-		left -= ns - rest
 	}
 	for _, program := range slices.Sorted(maps.Keys(byProgram)) {
 		c.samples.merge(byProgram[program])

@@ -55,7 +55,7 @@ func (t *ThreadAccount) ObservedFor() int64 { return t.lastAt - t.firstAt }
 func (t *ThreadAccount) Begin(r sample.Reading) {
 	t.begun = true
 	if t.CreatedAt != 0 {
-		t.ledger.Begin(t.clocksAtCreation(r))
+		t.ledger.Begin(sample.Reading{Wall: min(t.CreatedAt, r.Wall-r.CPU-r.RunQueue)})
 	}
 }
 
@@ -65,10 +65,6 @@ func (t *ThreadAccount) BeginWithoutSample(r sample.Reading) {
 	if t.CreatedAt == 0 {
 		t.ledger.Begin(r)
 	}
-}
-
-func (t *ThreadAccount) clocksAtCreation(r sample.Reading) sample.Reading {
-	return sample.Reading{Wall: min(t.CreatedAt, r.Wall-r.CPU-r.RunQueue)}
 }
 
 // With more deferred samples, or older ones (ns), few system calls are assumed.
