@@ -215,6 +215,18 @@ func TestAHangInTheExaminationIsNotForgotten(t *testing.T) {
 	}
 }
 
+func TestAHangOfTopWithoutARecordingIsTheOnlyError(t *testing.T) {
+	r := newTopRun(Options{}, TopOptions{})
+	r.images = loadedcode.NewImageCache(0)
+	r.prepare(nil)
+	defer r.close()
+	r.hung, r.failure = true, fmt.Errorf("%w in read", selfhang.Err)
+	err := r.finish(nil)
+	if r.hung = false; err == nil || err.Error() != r.failure.Error() {
+		t.Errorf("%v, want %v", err, r.failure)
+	}
+}
+
 // The command's first executable mapping has no provider of its pages (userfaultfd(2)).
 func TestAHangWhileACommandIsOpenedEndsTheRecording(t *testing.T) {
 	if os.Getuid() != 0 {

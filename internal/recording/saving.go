@@ -154,9 +154,10 @@ func (r *recording) writeWatched() error {
 // hungWriteTimeout bounds the write, as the hung read may hold a lock.
 const hungWriteTimeout = 10 * time.Second
 
-// writeHung leaves the log of events incomplete.
+// writeHung writes after a hang, if there is an output, and leaves the log of events incomplete. The error is failure,
+// and what became of the recording.
 func (r *recording) writeHung(failure error) error {
-	if errors.Is(failure, sampler.ErrBuilderInUse) {
+	if r.output.path == "" || errors.Is(failure, sampler.ErrBuilderInUse) {
 		return failure
 	}
 	done := make(chan error, 1)
