@@ -215,6 +215,34 @@ func TestAHangInTheExaminationIsNotForgotten(t *testing.T) {
 	}
 }
 
+func TestAHangInTheWriteNamesWhatIsWritten(t *testing.T) {
+	r := newRecording(Options{Output: filepath.Join(t.TempDir(), "r.pb.gz")})
+	r.output.setPath(&r.options, 1)
+	r.images = loadedcode.NewImageCache(0)
+	r.prepare(nil)
+	r.builder.Add(profile.Interval{PID: 1, TID: 1, State: "running", Samples: 1, CPU: 1, Stack: r.builder.Intern(nil)})
+	var pipe [2]int
+	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	r.builder.SetYield(func() {
+		defer close(ended)
+		_, _ = unix.Read(pipe[0], make([]byte, 1))
+	})
+	err := r.writeWatched()
+	if _, failed := unix.Write(pipe[1], []byte("x")); failed != nil {
+		t.Fatal(failed)
+	}
+	<-ended
+	if !errors.Is(err, selfhang.Err) || !strings.HasSuffix(err.Error(), "; nothing was written") {
+		t.Errorf("got %v, want a hang, and that nothing was written", err)
+	}
+	for !strings.HasPrefix(r.output.state.String(), "the whole recording") {
+		time.Sleep(time.Millisecond)
+	}
+}
+
 func TestAHangOfTopWithoutARecordingIsTheOnlyError(t *testing.T) {
 	r := newTopRun(Options{}, TopOptions{})
 	r.images = loadedcode.NewImageCache(0)

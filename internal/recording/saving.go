@@ -139,7 +139,7 @@ func (r *recording) writeWatched() error {
 	var err error
 	if hung := selfhang.Watched(func() { err = r.write() }); hung != nil {
 		r.hung = true
-		return fmt.Errorf("cannot write %s: %w; the last checkpoint is kept", r.output.path, hung)
+		return fmt.Errorf("cannot write %s: %w; %s", r.output.path, hung, &r.output.state)
 	}
 	if err != nil || r.samplerOpts.EventLog == nil {
 		return err
