@@ -121,6 +121,7 @@ func (a *Aggregator) evict() {
 		return
 	}
 	held := map[sample.StackID]bool{}
+	hold := func(id sample.StackID) { held[id] = true }
 	for _, sink := range a.out.sinks {
 		h, ok := sink.(profile.StackHolder)
 		if !ok {
@@ -131,16 +132,14 @@ func (a *Aggregator) evict() {
 			return
 		}
 		for id := range stacks {
-			held[id] = true
+			hold(id)
 		}
 	}
-	for id := range a.attribution.Stacks {
-		held[id] = true
-	}
+	a.attribution.EachStack(hold)
 	a.tasks.eachPoller(func(t *taskPoller) {
 		for i := range t.slots {
 			if s := &t.slots[i]; s.parked {
-				held[s.stack] = true
+				hold(s.stack)
 			}
 		}
 	})

@@ -4,41 +4,33 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// Stacks yields the stacks that may take time later, also after a [Cut], some more than once.
-func (a *Attribution) Stacks(yield func(sample.StackID) bool) {
+// EachStack calls f with the stacks that may take time later, also after a [Cut], some more than once.
+func (a *Attribution) EachStack(f func(sample.StackID)) {
 	for _, t := range a.threads {
-		if !t.account.stacks(yield) {
-			return
-		}
+		t.account.eachStack(f)
 	}
 	for _, p := range a.procs {
 		ended := &p.account.threads
 		for _, w := range []*weightedSamples{&ended.proven, &ended.unproven, &p.account.children.samples} {
 			for k := range w.byPlace {
-				if !yield(k.place.Stack) {
-					return
-				}
+				f(k.place.Stack)
 			}
 		}
 	}
 }
 
-func (t *ThreadAccount) stacks(yield func(sample.StackID) bool) bool {
+func (t *ThreadAccount) eachStack(f func(sample.StackID)) {
 	for i := range t.deferred {
-		if !yield(t.deferred[i].Place.Stack) {
-			return false
-		}
+		f(t.deferred[i].Place.Stack)
 	}
 	for i := range t.weights {
-		if !yield(t.weights[i].place.Stack) {
-			return false
-		}
+		f(t.weights[i].place.Stack)
 	}
 	l := &t.ledger
 	for i := range l.pending.list {
-		if !yield(l.pending.list[i].stack) {
-			return false
-		}
+		f(l.pending.list[i].stack)
 	}
-	return yield(l.sleep.Stack) && yield(l.lastRunning.Stack) && yield(l.lastOnCPU.Stack)
+	f(l.sleep.Stack)
+	f(l.lastRunning.Stack)
+	f(l.lastOnCPU.Stack)
 }

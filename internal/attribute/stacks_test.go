@@ -47,9 +47,7 @@ func TestStacksOfLaterIntervalsAreKnown(t *testing.T) {
 			if n++; n%every == 0 {
 				a.Apply(&Cut{})
 				u.known, u.since = map[sample.StackID]bool{}, map[sample.StackID]bool{}
-				for id := range a.Stacks {
-					u.known[id] = true
-				}
+				a.EachStack(func(id sample.StackID) { u.known[id] = true })
 			}
 			if u.known == nil {
 				return
@@ -105,9 +103,7 @@ func TestStacksInEachPlaceOfTheAccountsAreKnown(t *testing.T) {
 			a.Apply(e)
 		}
 		found := false
-		for id := range a.Stacks {
-			found = found || id == 7
-		}
+		a.EachStack(func(id sample.StackID) { found = found || id == 7 })
 		if !found {
 			t.Errorf("%s: its stack is not among those in use", name)
 		}
