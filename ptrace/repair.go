@@ -72,12 +72,8 @@ func (r *repairer) repair(attachment *Attachment) {
 		kind == KindSignal && isStopSignal(sig) && !ignoresSignal(attachment.tid, sig) {
 		return
 	}
-	if traceMeRefused(&r.regs.raw) {
-		attachment.repair.Restarted = !r.readOnly && r.restartTraceMe(attachment)
-		return
-	}
 	switch {
-	case givesEINTR(&r.regs.raw) && !r.readOnly && r.restart(attachment):
+	case !r.readOnly && (r.restartTraceMe(attachment) || givesEINTR(&r.regs.raw) && r.restart(attachment)):
 		attachment.repair.Restarted = true
 	case r.repairAborted(attachment):
 	case givesEINTR(&r.regs.raw):

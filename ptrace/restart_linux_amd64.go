@@ -9,20 +9,14 @@ func givesEINTR(w *rawRegs) bool {
 	return w[x86Rax] == resultEINTR && int64(w[x86OrigRax]) >= 0
 }
 
-// traceMeRefused reports whether PTRACE_TRACEME gave EPERM, because of this tracer.
-//
-//go:nosplit
-func traceMeRefused(w *rawRegs) bool {
-	return w[x86Rax] == resultEPERM && w[x86OrigRax] == unix.SYS_PTRACE && w[x86Rdi] == unix.PTRACE_TRACEME
-}
-
-// restartTraceMe restarts PTRACE_TRACEME, which has done nothing (kernel/ptrace.c, ptrace_traceme) and which no signal
-// ends.
+// restartTraceMe restarts a PTRACE_TRACEME that gave EPERM because of this tracer: it has done nothing
+// (kernel/ptrace.c, ptrace_traceme), and no signal ends it.
 //
 //go:nosplit
 func (r *repairer) restartTraceMe(attachment *Attachment) bool {
-	res := resultERESTARTNOINTR
-	return ptrace(unix.PTRACE_POKEUSR, attachment.tid, x86Rax*8, uintptr(res)) == 0
+	w, res := &r.regs.raw, resultERESTARTNOINTR
+	refused := w[x86Rax] == resultEPERM && w[x86OrigRax] == unix.SYS_PTRACE && w[x86Rdi] == unix.PTRACE_TRACEME
+	return refused && ptrace(unix.PTRACE_POKEUSR, attachment.tid, x86Rax*8, uintptr(res)) == 0
 }
 
 //go:nosplit

@@ -13,11 +13,8 @@ func givesEINTR(w *rawRegs) bool {
 	return w[0] == resultEINTR && restartableAArch64(int64(w[armX8]), 0)
 }
 
-// traceMeRefused returns false, as no restart is possible: the call's first argument is overwritten.
+// restartTraceMe returns false, as no restart is possible: the call's first argument is overwritten.
 //
-//go:nosplit
-func traceMeRefused(*rawRegs) bool { return false }
-
 //go:nosplit
 func (r *repairer) restartTraceMe(*Attachment) bool { return false }
 

@@ -158,7 +158,7 @@ func (l life) sampled(threads int, seed uint64) (o outcome) {
 		}
 		ledger.Observe(at, s, s.State == sample.Running)
 		if skipped {
-			sl.addCPU(cpu + ran - before)
+			sl.backedOffCPU += cpu + ran - before
 		}
 		skipped, before = false, cpu+ran
 		last, since, arrivals = s.State, now, runs

@@ -20,8 +20,6 @@ type backoffFactor struct {
 
 func (f *backoffFactor) factor() int64 { return f.extraFactor + 1 }
 
-func (f *backoffFactor) addCPU(ns int64) { f.backedOffCPU += ns }
-
 func (f *backoffFactor) update(now int64, clock uint64) {
 	if now-f.decidedAt < decideEvery {
 		return

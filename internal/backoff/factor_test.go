@@ -8,7 +8,7 @@ func (f *backoffFactor) seconds(n int, now, clock *int64, ran, bursts int64) {
 	for range n {
 		*now += 1e9
 		*clock += ran
-		f.addCPU(bursts)
+		f.backedOffCPU += bursts
 		f.update(*now, uint64(*clock))
 	}
 }

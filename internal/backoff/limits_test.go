@@ -40,8 +40,8 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 			t.Errorf("%s: %d times one part in %d, has run: %v", c.name, factor, share, th.HasRun())
 		}
 		for i := range int64(6) {
-			p.haveRun.addCPU(c.collectorsBursts)
-			p.notRunYet.addCPU(c.firstRuns)
+			p.haveRun.backedOffCPU += c.collectorsBursts
+			p.notRunYet.backedOffCPU += c.firstRuns
 			p.SetClock((i+1)*1e9, uint64((i+1)*1e9), true)
 		}
 		th = &ThreadState{Observed: observe.NewThread(1, 2, nil), proc: p}

@@ -127,7 +127,7 @@ func (p *Policy) NoteObservation(th *ThreadState, asleep, created bool, s procme
 	if th.cpuKnown || created {
 		th.proc.explainedCPU += used - th.cpuAtObservation
 		if th.ranWhileBackedOff {
-			th.sharedFactor().addCPU(used - th.cpuAtObservation)
+			th.sharedFactor().backedOffCPU += used - th.cpuAtObservation
 		}
 	}
 	th.cpuAtObservation = used

@@ -73,10 +73,10 @@ func (o *Outbox) HandOver(tick int64) {
 	}
 }
 
-// Flush hands over the last events by send, which may wait.
-func (o *Outbox) Flush(send func(Batch)) {
+// Flush hands the last events over. It may wait for room.
+func (o *Outbox) Flush() {
 	if len(o.events) > 0 {
-		send(o.events)
+		o.queue.Send(o.events)
 		o.events = nil
 	}
 }

@@ -4,7 +4,6 @@ package tracer
 
 import (
 	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
 	"prywalk/ptrace"
@@ -60,12 +59,11 @@ func (b *backlog) handOver() {
 }
 
 // handOverAll waits for room only while stops are pending.
-func (b *backlog) handOverAll() { b.shared.Out.Flush(b.send) }
-
-func (b *backlog) send(events handover.Batch) {
+// handOverAll finishes pending stops while it waits for room.
+func (b *backlog) handOverAll() {
 	for !b.shared.Queue.HasRoom() && b.stops.pollAndSleep() {
 	}
-	b.shared.Queue.Send(events)
+	b.shared.Out.Flush()
 }
 
 func (b *backlog) stats(s *runstats.Stats) { s.Backlog = b.maxBytes }

@@ -127,7 +127,7 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 				l.c.Queue.Send(nil)
 			}
 			go func() { <-l.freed; <-l.c.Queue.Batches() }()
-			l.c.backlog.send(nil)
+			l.c.backlog.handOverAll()
 		},
 		"a hold": func(l *late) {
 			go func() { <-l.freed; l.c.control.Resume() }()
