@@ -243,6 +243,16 @@ func TestAHangInTheWriteNamesWhatIsWritten(t *testing.T) {
 	}
 }
 
+func TestARecordingThatAHangKeepsNamesWhatIsWritten(t *testing.T) {
+	r := newRecording(Options{Output: filepath.Join(t.TempDir(), "r.pb.gz")})
+	r.output.setPath(&r.options, 1)
+	hang := fmt.Errorf("%w; %w", selfhang.Err, sampler.ErrBuilderInUse)
+	err := r.writeHung(hang)
+	if !errors.Is(err, sampler.ErrBuilderInUse) || err.Error() != hang.Error()+"; nothing was written" {
+		t.Errorf("%v, want %v; nothing was written", err, hang)
+	}
+}
+
 func TestAHangOfTopWithoutARecordingIsTheOnlyError(t *testing.T) {
 	r := newTopRun(Options{}, TopOptions{})
 	r.images = loadedcode.NewImageCache(0)

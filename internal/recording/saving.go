@@ -157,8 +157,11 @@ const hungWriteTimeout = 10 * time.Second
 // writeHung writes after a hang, if there is an output, and leaves the log of events incomplete. The error is failure,
 // and what became of the recording.
 func (r *recording) writeHung(failure error) error {
-	if r.output.path == "" || errors.Is(failure, sampler.ErrBuilderInUse) {
+	switch {
+	case r.output.path == "":
 		return failure
+	case errors.Is(failure, sampler.ErrBuilderInUse):
+		return fmt.Errorf("%w; %s", failure, &r.output.state)
 	}
 	done := make(chan error, 1)
 	go func() { done <- r.write() }()
@@ -169,7 +172,7 @@ func (r *recording) writeHung(failure error) error {
 		}
 		return fmt.Errorf("%w; the recording ended early: %s", failure, runsummary.ClosingLine(&r.stats, r.output.path))
 	case <-time.After(hungWriteTimeout):
-		return fmt.Errorf("%w; %w", failure, sampler.ErrBuilderInUse)
+		return fmt.Errorf("%w; %w; %s", failure, sampler.ErrBuilderInUse, &r.output.state)
 	}
 }
 

@@ -20,9 +20,8 @@ import (
 // ErrHung is wrapped by [Sampler.Run]'s error if a read does not return.
 var ErrHung = selfhang.Err
 
-// ErrBuilderInUse means that the hanging part uses the Builder, which then must not be read. The last checkpoint is
-// valid.
-var ErrBuilderInUse = errors.New("the recording so far could not be taken over; the last checkpoint stands")
+// ErrBuilderInUse means that the hanging part uses the Builder, which then must not be read. A checkpoint stays valid.
+var ErrBuilderInUse = errors.New("the recording so far could not be taken over")
 
 const hangCheckInterval = 500 * time.Millisecond
 
