@@ -253,6 +253,27 @@ func TestARecordingThatAHangKeepsNamesWhatIsWritten(t *testing.T) {
 	}
 }
 
+func TestTopEndsWhileANameCannotBeRead(t *testing.T) {
+	var pipe [2]int
+	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		_, _ = unix.Read(pipe[0], make([]byte, 1))
+	}()
+	r := newTopRun(Options{}, TopOptions{})
+	r.stopBackground(func() { <-ended })
+	if _, err := unix.Write(pipe[1], []byte("x")); err != nil {
+		t.Fatal(err)
+	}
+	<-ended
+	if !r.hung || !errors.Is(r.failure, selfhang.Err) {
+		t.Errorf("hung %v, failure %v; want a hang", r.hung, r.failure)
+	}
+}
+
 func TestAHangOfTopWithoutARecordingIsTheOnlyError(t *testing.T) {
 	r := newTopRun(Options{}, TopOptions{})
 	r.images = loadedcode.NewImageCache(0)

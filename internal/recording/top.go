@@ -90,9 +90,20 @@ func (t *topRun) sampleAndShow(ctx context.Context, procs []*loadedcode.Process)
 	shown := t.show(ctx, cancel)
 	cancel()
 	<-t.done
-	stopNames()
-	stopCounts()
+	t.stopBackground(stopNames, stopCounts)
 	return t.finish(shown)
+}
+
+// stopBackground does not wait for a read that hangs.
+func (t *topRun) stopBackground(stops ...func()) {
+	hung := selfhang.Watched(func() {
+		for _, stop := range stops {
+			stop()
+		}
+	})
+	if hung != nil {
+		t.hung, t.failure = true, cmp.Or(t.failure, hung)
+	}
 }
 
 func (t *topRun) setTarget(procs []*loadedcode.Process) {
