@@ -3,6 +3,7 @@
 package heuristics
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"prywalk/frames"
@@ -34,19 +35,20 @@ func (s *Source) EndsInTailCall(start uint64) bool {
 const maxCallX86 = 7
 
 func callBeforeX86(s *Source, ret uint64) (frames.Call, bool) {
-	buf := s.buf[:maxCallX86]
-	n := int(min(maxCallX86, ret))
-	for n >= 2 && s.opt.Code.ReadCode(ret-uint64(n), buf[:n]) < n {
-		n-- // the code may begin later
-	}
-	if n < 2 {
-		return frames.Call{}, false
-	}
-	b := buf[:n]
+	b := s.codeBefore(ret, s.buf[:maxCallX86])
 	if c, ok := s.directCallX86(ret, b); ok {
 		return c, true
 	}
 	return frames.Call{}, isIndirectCallX86(b)
+}
+
+// codeBefore reads the bytes before pc into buf; fewer where the code begins later.
+func (s *Source) codeBefore(pc uint64, buf []byte) []byte {
+	n := int(min(uint64(len(buf)), pc))
+	for n > 0 && s.opt.Code.ReadCode(pc-uint64(n), buf[:n]) < n {
+		n--
+	}
+	return buf[:n]
 }
 
 // directCallX86 recognises E8. Except from JIT code, its target must be code.
@@ -67,13 +69,9 @@ func (s *Source) directCallX86(ret uint64, b []byte) (frames.Call, bool) {
 
 // isJumpThroughWordX86 recognises a PLT entry.
 func isJumpThroughWordX86(b []byte) bool {
-	if len(b) >= 4 && b[0] == 0xf3 && b[1] == 0x0f && b[2] == 0x1e && b[3] == 0xfa { // endbr64
-		b = b[4:]
-	}
-	if len(b) > 0 && b[0] == 0xf2 { // bnd
-		b = b[1:]
-	}
-	return len(b) >= 2 && b[0] == 0xff && b[1] == 0x25
+	b = bytes.TrimPrefix(b, []byte{0xf3, 0x0f, 0x1e, 0xfa}) // endbr64
+	b = bytes.TrimPrefix(b, []byte{0xf2})                   // bnd
+	return bytes.HasPrefix(b, []byte{0xff, 0x25})
 }
 
 // isIndirectCallX86 reports whether b ends with FF /2, of any length.
@@ -137,17 +135,12 @@ func (s *Source) poppedX86(pc uint64, n int) (reg uint8, ok bool) {
 	if n*maxPopX86 > len(s.buf) {
 		return 0, false
 	}
-	size := int(min(uint64(n*maxPopX86), pc))
-	before := s.buf[:size]
-	for size > 0 && s.opt.Code.ReadCode(pc-uint64(size), before[:size]) < size {
-		size-- // the code may begin later
-	}
-	before = before[:size]
-	if leave := size > 0 && before[size-1] == 0xc9; leave && n == 1 {
+	before := s.codeBefore(pc, s.buf[:n*maxPopX86])
+	if leave := bytes.HasSuffix(before, []byte{0xc9}); leave && n == 1 {
 		return frames.X86RBP, returns
 	}
 	for ; len(before) > 0; n-- {
-		reg, size = popEndingX86(before)
+		reg, size := popEndingX86(before)
 		if size == 0 || n == 1 {
 			return reg, size > 0
 		}
