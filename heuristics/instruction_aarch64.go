@@ -138,6 +138,8 @@ func stepBranchA64(st *symbolicState, w a64, f *flow) {
 		f.kind, f.target = flowCond, st.pc+uint64(4*w.signed(5, 19))
 	case w.is(0x7e000000, 0x36000000):
 		f.kind, f.target = flowCond, st.pc+uint64(4*w.signed(5, 14))
+	case w.is(0x7e000000, 0x74000000): // cbgt and the like (FEAT_CMPBR)
+		f.kind, f.target = flowCond, st.pc+uint64(4*w.signed(5, 9))
 	case w.is(0xffc0001f, 0x5500001f): // retaasppc, retabsppc
 		f.kind, f.ret, f.ra = flowReturn, st.regs[regSP], st.regs[regLR]
 	case w.is(0xfe000000, 0xd6000000):

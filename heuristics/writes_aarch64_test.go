@@ -103,3 +103,28 @@ func TestMovkReplacesSixteenBits(t *testing.T) {
 		t.Errorf("x8 is %+v", got)
 	}
 }
+
+func TestBranchesOfACompareLeadToTheirTarget(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		code uint32
+		to   uint64
+	}{
+		{"cbz w0, +16", 0x34000080, 16},
+		{"tbnz x1, #33, -4", 0xb70fffe1, ^uint64(3)},
+		{"cbge x1, x0, +20", 0xf42000a1, 20},
+		{"cbne x0, #5, +20", 0xf5e280a0, 20},
+		{"cbgt w0, #59, +20", 0x751d80a0, 20},
+		{"cbbge w1, w0, +20", 0x742080a1, 20},
+		{"cbheq w0, w1, +20", 0x74c1c0a0, 20},
+		{"cbhi x1, x0, -4", 0xf4403fe1, ^uint64(3)},
+	} {
+		var st symbolicState
+		var f flow
+		st.reset(&abiAArch64, 0, everywhere)
+		stepA64(&st, binary.LittleEndian.AppendUint32(nil, c.code), &f)
+		if f.kind != flowCond || f.target != c.to {
+			t.Errorf("%s: %+v", c.name, f)
+		}
+	}
+}
