@@ -95,15 +95,11 @@ func (learner *sizeLearner) sizeToEnd(c *WalkedCopy) uint64 {
 // setSize returns again = true if the next copy is longer. cut: the copy was too short; toCopyEnd: it went up to
 // CopyEnd.
 func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (again bool) {
-	old := learner.Bytes
-	want := used + Margin
+	old, want := learner.Bytes, used+Margin
 	switch {
 	case cut && toCopyEnd && learner.CopyEnd != 0:
-		learner.passedEnd = learner.CopyEnd
-		learner.CopyEnd = 0
-		learner.copyEndInvalid = true
-		learner.passed++
-		want = max(old, want) // CopyEnd cut it
+		learner.dropCopyEnd()
+		want = max(old, want)
 	case cut:
 		// each copy of a batch of walks must lead to the same size
 		want = max(old, 4*fullCopy, want)
@@ -111,11 +107,15 @@ func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (ag
 		want = old - (old-want)/8 // depths vary
 	}
 	learner.Bytes = min(max(want, MinWhole), MaxUsual)
-	learner.Used -= (learner.Used - used) / 8
-	if used > learner.Used {
-		learner.Used = used
-	}
+	learner.Used = max(used, learner.Used-(learner.Used-used)/8)
 	return cut && old < MaxUsual
+}
+
+// dropCopyEnd is for a CopyEnd that has cut a copy.
+func (learner *sizeLearner) dropCopyEnd() {
+	learner.passedEnd, learner.CopyEnd = learner.CopyEnd, 0
+	learner.copyEndInvalid = true
+	learner.passed++
 }
 
 // setCopyEnd sets CopyEnd: other data may follow the end of a complete walk (goroutines). A passed CopyEnd is set again
