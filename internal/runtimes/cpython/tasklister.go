@@ -5,6 +5,7 @@ package cpython
 import (
 	"slices"
 
+	"prywalk/frames"
 	"prywalk/internal/managed"
 )
 
@@ -24,7 +25,7 @@ func (r *Runtime) taskReader() *taskReader {
 
 func (r *Runtime) begin(t *taskReader, w managed.Watch) {
 	t.watch = w
-	r.codes.Begin(&managed.Sample{Mem: emptyMemory{}, Live: t})
+	r.codes.Begin(&managed.Sample{Mem: &frames.Snapshot{}, Live: t})
 }
 
 // TaskPlaces implements [managed.Threads].

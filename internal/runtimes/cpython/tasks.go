@@ -47,12 +47,6 @@ const (
 	longDigitBits = 30
 )
 
-type taskPlan struct {
-	taskType  uint64
-	coroutine uint64
-	offsets   asyncioOffsets // 3.14 on
-}
-
 type asyncioOffsets struct {
 	Task struct {
 		Size, Name, AwaitedBy, IsTask uint64
@@ -140,22 +134,17 @@ func (t *taskReader) list() (list managed.TaskList) {
 	return list
 }
 
-type emptyMemory struct{}
-
-// Word implements [frames.Memory].
-func (emptyMemory) Word(uint64) (uint64, bool) { return 0, false }
-
-// Cut implements [frames.Memory].
-func (emptyMemory) Cut(uint64) bool { return false }
-
 type taskReader struct {
-	taskPlan
 	r       *interpreter
 	o       *objects
 	threads *threads
 	codes   *codes
 	watch   managed.Watch
 	tids    []int
+
+	taskType  uint64
+	coroutine uint64         // its offset in a task
+	offsets   asyncioOffsets // 3.14 on
 }
 
 // Read implements [managed.Live].

@@ -170,9 +170,7 @@ func (t *threads) findForked(tid int, threadPointer uint64) *thread {
 // find finds a thread's state by thread ID; in releases without one, by pthread_self; if that is unknown (0), it is the
 // nearest one above the stack pointer. Else it is the main thread's. Of several it is the first with frames.
 func (t *threads) find(tid int, threadPointer, sp uint64) *thread {
-	th := t.firstWithFrames(func(th *thread) bool {
-		return t.isByTID(th, tid, threadPointer) || t.isByPthread(th, threadPointer)
-	})
+	th := t.firstWithFrames(tid, threadPointer)
 	if th != nil || threadPointer != 0 || sp == 0 {
 		return th
 	}
@@ -193,11 +191,11 @@ func (t *threads) isByPthread(th *thread, threadPointer uint64) bool {
 	return t.threadNative == 0 && threadPointer != 0 && th.id == threadPointer
 }
 
-func (t *threads) firstWithFrames(matches func(*thread) bool) (first *thread) {
+func (t *threads) firstWithFrames(tid int, threadPointer uint64) (first *thread) {
 	for i := range t.list {
 		th := &t.list[i]
 		switch {
-		case !matches(th):
+		case !t.isByTID(th, tid, threadPointer) && !t.isByPthread(th, threadPointer):
 		case !th.idle || !th.shared:
 			return th
 		case first == nil:
