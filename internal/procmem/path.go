@@ -16,11 +16,8 @@ func (p *pathBuf) process(pid int, name string) []byte {
 }
 
 func (p *pathBuf) thread(pid, tid int, name string) []byte {
-	b := p[:0]
-	b = append(b, "/proc/"...)
-	b = strconv.AppendInt(b, int64(pid), 10)
-	b = append(b, "/task/"...)
-	b = strconv.AppendInt(b, int64(tid), 10)
+	b := p.process(pid, "task/")
+	b = strconv.AppendInt(b[:len(b)-1], int64(tid), 10)
 	b = append(b, '/')
 	b = append(b, name...)
 	return append(b, 0)

@@ -4,6 +4,7 @@ package sampler
 
 import (
 	"context"
+	"maps"
 	"os"
 	"sync"
 	"time"
@@ -201,38 +202,25 @@ func startTime(pid int) uint64 {
 	return st.StartTime
 }
 
-// refusedCounts belongs to the aggregator's goroutine.
-type refusedCounts map[refusal.Reason]int64
-
-func (r *refusedCounts) add(err error) {
+func (s *Sampler) countRefused(err error) {
 	if why := refusal.Of(err); why != refusal.Exited && why != refusal.NoFiles {
-		if *r == nil {
-			*r = refusedCounts{}
+		if s.refused == nil {
+			s.refused = map[string]int64{}
 		}
-		(*r)[why]++
+		s.refused[why.Word()]++
 	}
 }
 
-func (r refusedCounts) byReason() (n map[string]int64) {
-	for why, k := range r {
-		if n == nil {
-			n = map[string]int64{}
-		}
-		n[why.Word()] += k
-	}
-	return n
-}
-
-// Refused counts selected processes that could not be opened, by reason. Precondition: the aggregator's goroutine, or
-// after Run.
-func (s *Sampler) Refused() map[string]int64 { return s.refused.byReason() }
+// Refused counts selected processes that could not be opened, by reason: a copy, or nil. Precondition: the aggregator's
+// goroutine, or after Run.
+func (s *Sampler) Refused() map[string]int64 { return maps.Clone(s.refused) }
 
 func (s *Sampler) openFound(f foundProcess) {
 	target, err := s.images.Open(f.pid)
 	s.unopened.update(f, err)
 	switch {
 	case err != nil && f.selected:
-		s.refused.add(err)
+		s.countRefused(err)
 	case err != nil:
 	case target.StartTime != f.start: // the PID was reused
 		_ = target.Close()

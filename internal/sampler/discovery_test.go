@@ -35,9 +35,9 @@ func TestProcessesThatLackDescriptorsAreFoundAgain(t *testing.T) {
 	if u.retry(int64(idleDiscoverInterval)+2, known); known[7] != 70 {
 		t.Error("found again too soon")
 	}
-	r := refusedCounts{}
-	if r.add(syscall.EMFILE); len(r) > 0 {
-		t.Errorf("it also counts as refused: %v", r)
+	var s Sampler
+	if s.countRefused(syscall.EMFILE); len(s.Refused()) > 0 {
+		t.Errorf("it also counts as refused: %v", s.Refused())
 	}
 	if u.update(f, syscall.ENOENT); u.count() != 1 {
 		t.Error("it has ended, and counts no more")

@@ -33,7 +33,7 @@ type Sampler struct {
 	hung chan struct{}
 
 	unopened unopened
-	refused  refusedCounts
+	refused  map[string]int64 // by reason; nil: none
 
 	mu      sync.Mutex
 	targets map[*loadedcode.Process]struct{} // not closed yet

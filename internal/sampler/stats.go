@@ -19,7 +19,7 @@ func (s *Sampler) stats(producer handover.Producer) (stats runstats.Stats) {
 	s.aggregator.Stats(&stats)
 	setSwitchCost(&stats.CPU)
 	stats.Unopened = s.unopened.count()
-	stats.Refused = s.refused.byReason()
+	stats.Refused = s.Refused()
 	stats.EngineNote = cmp.Or(stats.FallbackNote, s.opts.WhyNoEngine)
 	if begun := s.control.FirstTick(); begun != 0 {
 		stats.Begun = time.Unix(0, s.aggregator.UnixOf(begun))
