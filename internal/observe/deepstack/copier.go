@@ -29,7 +29,8 @@ type Copier struct {
 	places     [ptrace.MaxPrefetch]frames.Region
 	first      int // index of the first piece in places
 	placeCount int
-	buf        []byte
+	buf        []byte // of all pieces
+	bufUsed    int
 	search
 }
 
@@ -69,33 +70,42 @@ func (c *Copier) OutlineFailed() bool { return c.outlineFailed }
 // Prefetch implements [ptrace.Prefetcher].
 func (c *Copier) Prefetch(regs *frames.Regs) []frames.Region {
 	c.first = copy(c.places[:], c.Wrapped.Prefetch(regs))
-	c.placeCount = c.first
-	beyond, buf := regs.SP()-copysize.RedZone+uint64(len(c.top)), c.buf
+	c.placeCount, c.bufUsed = c.first, 0
+	beyond := regs.SP() - copysize.RedZone + uint64(len(c.top))
 	if c.rootIsNear(beyond) {
 		return c.places[:c.placeCount]
 	}
 	for i := range c.outline.ends {
-		at := c.outline.ends[i].at
-		if at <= beyond {
-			continue
-		}
-		from, end := max(at-pieceBelow, beyond), at+pieceAbove
-		last := &c.places[max(c.placeCount-1, 0)]
-		if joined := last.Addr + uint64(len(last.Bytes)); c.placeCount > c.first && from <= joined+pieceJoins {
-			more := end - joined
-			if uint64(len(buf)) < more {
-				break
-			}
-			last.Bytes, buf = last.Bytes[:uint64(len(last.Bytes))+more], buf[more:]
-			continue
-		}
-		if c.placeCount == c.first+maxPieces || uint64(len(buf)) < end-from {
+		if at := c.outline.ends[i].at; at > beyond && !c.addPiece(max(at-pieceBelow, beyond), at+pieceAbove) {
 			break
 		}
-		c.places[c.placeCount] = frames.Region{Addr: from, Bytes: buf[:end-from]}
-		c.placeCount, buf = c.placeCount+1, buf[end-from:]
 	}
 	return c.places[:c.placeCount]
+}
+
+// addPiece adds a piece, or extends the last one if that ends near. It returns false if there is no room.
+func (c *Copier) addPiece(from, end frames.Addr) bool {
+	buf := c.buf[c.bufUsed:]
+	if c.placeCount > c.first {
+		last := &c.places[c.placeCount-1]
+		if lastEnd := last.Addr + uint64(len(last.Bytes)); from <= lastEnd+pieceJoins {
+			more := int(end - lastEnd)
+			if len(buf) < more {
+				return false
+			}
+			last.Bytes = last.Bytes[:len(last.Bytes)+more]
+			c.bufUsed += more
+			return true
+		}
+	}
+	size := int(end - from)
+	if c.placeCount == c.first+maxPieces || len(buf) < size {
+		return false
+	}
+	c.places[c.placeCount] = frames.Region{Addr: from, Bytes: buf[:size]}
+	c.placeCount++
+	c.bufUsed += size
+	return true
 }
 
 // ReadLimit implements [ptrace.ReadLimiter].
