@@ -25,9 +25,8 @@ func (t *rules) ruleX86(q frames.Query, f *funcInfo, k funcKind, spWrite bool, d
 	case k == kindInjected:
 		r.Flags |= frames.FlagExactPC
 	}
-	pc := q.LookupPC(t.img.Arch)
-	if off := t.savedBP(f, pc, delta); off != 0 {
-		r.Saved[0] = uint8(off / 8)
+	if t.savesBP(f, q.LookupPC(t.img.Arch), delta) {
+		r.Saved[0] = 2 // CFA − 16
 	}
 	return r, nil, true
 }
@@ -122,10 +121,10 @@ func (t *rules) poppedX86(q frames.Query, f *funcInfo) (frames.Rule, *frames.Row
 	return frames.Rule{CFAReg: frames.X86RSP, Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// savedBP returns where rbp is saved; the distance is 0 if rbp is the caller's.
-func (t *rules) savedBP(f *funcInfo, pc uint64, delta int32) int32 {
+// savesBP reports whether rbp is saved at CFA − 16; else it is the caller's.
+func (t *rules) savesBP(f *funcInfo, pc uint64, delta int32) bool {
 	if delta < 8 {
-		return 0
+		return false
 	}
 	s := t.steps(f.pcsp, f.entry)
 	for s.next() && s.val <= 0 {
@@ -134,16 +133,13 @@ func (t *rules) savedBP(f *funcInfo, pc uint64, delta int32) int32 {
 	var b [8]byte
 	n := min(f.end-s.start+1, uint64(len(b)))
 	if s.val <= 0 || s.start <= f.entry || !t.img.read(s.start-1, b[:n]) {
-		return 16 // unreadable; frames without rbp are rare
+		return true // unreadable; frames without rbp are rare
 	}
 	if b[0] == 0x55 { // push rbp
-		return 16
+		return true
 	}
 	at, size := storedBP(b[1:n])
-	if size == 0 || at != s.val-8 || pc < s.start+uint64(size) {
-		return 0
-	}
-	return 16
+	return size != 0 && at == s.val-8 && pc >= s.start+uint64(size)
 }
 
 // storedBP decodes mov [rsp+disp], rbp.

@@ -59,7 +59,7 @@ type Table struct {
 	records frameRecords
 }
 
-// New reads the header of a table; errors wrap [ErrNoTable], [ErrMalformed] or [ErrNoText]. The table keeps im
+// New opens a table; errors wrap [ErrNoTable], [ErrMalformed] or [ErrNoText]. The table keeps im
 // without Rela.
 func New(im Image) (*Table, error) {
 	h, err := parseHeader(im.Pclntab, im.Arch)
