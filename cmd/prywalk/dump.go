@@ -197,8 +197,7 @@ func (f *dumpFlags) options() dump.Options {
 		depth = -1
 	}
 	return dump.Options{MaxDepth: depth, ReadOnly: f.readOnly, Atomic: f.atomic, Native: f.native,
-		Goroutines: f.goroutines == "on", MaxPause: f.maxPause, Sysroot: f.sysroot != "",
-		Prywalk: release()}
+		Goroutines: f.goroutines == "on", MaxPause: f.maxPause, Prywalk: release()}
 }
 
 func (f *dumpFlags) dumpProcess(pid int) (*stacks.Process, error) {

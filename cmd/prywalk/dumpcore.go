@@ -51,7 +51,7 @@ func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	c, err := core.Open(file, st.Size(), core.Options{Sysroot: f.sysroot})
+	c, err := core.Open(file, st.Size(), f.sysroot)
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.core, err)
 	}

@@ -65,7 +65,7 @@ func (c *console) checkCores(t *testing.T, sysroot string) {
 
 func openCore(t *testing.T, coreFile []byte, sysroot string) *core.Core {
 	t.Helper()
-	c, err := core.Open(bytes.NewReader(coreFile), int64(len(coreFile)), core.Options{Sysroot: sysroot})
+	c, err := core.Open(bytes.NewReader(coreFile), int64(len(coreFile)), sysroot)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func (s *stop) checkCore(t *testing.T, coreFile []byte, sysroot string) {
 	if w := c.Warnings(); len(w) > 0 {
 		t.Errorf("warnings of the core are %q, want none", w)
 	}
-	th := firstOf(t, c, dump.Core(c, dump.Options{MaxDepth: 200, Sysroot: true}))
+	th := firstOf(t, c, dump.Core(c, dump.Options{MaxDepth: 200}))
 	var names []string
 	for _, f := range th.Frames {
 		names = append(names, f.Function)
@@ -104,7 +104,7 @@ func (s *stop) checkCore(t *testing.T, coreFile []byte, sysroot string) {
 
 func sameAsLive(t *testing.T, live *stacks.Process, coreFile []byte, sysroot string) {
 	t.Helper()
-	dead := dump.Core(openCore(t, coreFile, sysroot), dump.Options{MaxDepth: -1, Sysroot: true})
+	dead := dump.Core(openCore(t, coreFile, sysroot), dump.Options{MaxDepth: -1})
 	if len(dead.Threads) != len(live.Threads) || len(live.Threads) != 5 || dead.PID != live.PID {
 		t.Fatalf("the core has process %d with %d threads, want %d with %d (5), as in the dump", dead.PID, len(dead.Threads),
 			live.PID, len(live.Threads))
@@ -129,11 +129,11 @@ func cutAnywhere(t *testing.T, whole *stacks.Process, coreFile []byte, sysroot s
 	t.Helper()
 	var cut int
 	for left := len(coreFile) - 1; left > len(coreFile)/16; left -= len(coreFile) / 37 {
-		c, err := core.Open(bytes.NewReader(coreFile[:left]), int64(left), core.Options{Sysroot: sysroot})
+		c, err := core.Open(bytes.NewReader(coreFile[:left]), int64(left), sysroot)
 		if err != nil {
 			continue
 		}
-		p := dump.Core(c, dump.Options{MaxDepth: -1, Sysroot: true})
+		p := dump.Core(c, dump.Options{MaxDepth: -1})
 		if len(c.Warnings()) == 0 {
 			t.Errorf("core truncated to %d of %d bytes: no warning", left, len(coreFile))
 		}

@@ -104,7 +104,7 @@ func (p *armProgram) chain() []uint64 {
 func TestCoreOfArm64IsWalkedOnAnyMachine(t *testing.T) {
 	root := t.TempDir()
 	p := buildArm(t, root)
-	c := openBytes(t, p.core("/chain").bytes(), Options{Sysroot: root})
+	c := openBytes(t, p.core("/chain").bytes(), root)
 	if w := c.Warnings(); len(w) > 0 {
 		t.Errorf("warnings %q", w)
 	}
@@ -132,7 +132,7 @@ func TestStackMissingFromACoreIsCutNotGuessed(t *testing.T) {
 	whole := w.bytes()
 	for _, left := range []int{4096 - 8, 8 * 14, 8 * 8, 8 * 2, 8} {
 		b := whole[:len(whole)-4096+left]
-		c := openBytes(t, b, Options{Sysroot: root})
+		c := openBytes(t, b, root)
 		if warned := c.Warnings(); len(warned) != 1 || !strings.Contains(warned[0], "cut off") {
 			t.Errorf("%d: warnings %q", left, warned)
 		}
@@ -150,7 +150,7 @@ func TestCoreLeavesOutWhatFilesHave(t *testing.T) {
 	p := buildArm(t, root)
 	w := p.core("/chain")
 	w.loads[0].data = w.loads[0].data[:p.symbols["_start"]-p.load.VAddr]
-	c := openBytes(t, w.bytes(), Options{Sysroot: root})
+	c := openBytes(t, w.bytes(), root)
 	if v, ok := c.Memory().Word(p.symbols["leaf"]); !ok || v>>32 != 0x910003fd { // mov x29, sp
 		t.Errorf("leaf has %#x, %v", v, ok)
 	}
@@ -158,7 +158,7 @@ func TestCoreLeavesOutWhatFilesHave(t *testing.T) {
 	if !slices.Equal(got, p.chain()) {
 		t.Errorf("%#x", got)
 	}
-	alone := openBytes(t, w.bytes(), Options{Sysroot: t.TempDir()})
+	alone := openBytes(t, w.bytes(), t.TempDir())
 	if v, ok := alone.Memory().Word(p.symbols["leaf"]); ok {
 		t.Errorf("without the file leaf has %#x", v)
 	}
@@ -172,7 +172,7 @@ func TestCoreLeavesOutWhatFilesHave(t *testing.T) {
 
 func TestCodeInTheCoreNeedsNoFile(t *testing.T) {
 	p := buildArm(t, t.TempDir())
-	c := openBytes(t, p.core("/chain").bytes(), Options{Sysroot: t.TempDir()})
+	c := openBytes(t, p.core("/chain").bytes(), t.TempDir())
 	if got, stop := walkCore(c, &c.Threads()[0], 0); !slices.Equal(got, p.chain()) || stop != frames.StopRoot {
 		t.Errorf("%#x, %v", got, stop)
 	}

@@ -116,9 +116,9 @@ func (w *writer) bytes() []byte {
 	return b
 }
 
-func openBytes(t testing.TB, b []byte, o Options) *Core {
+func openBytes(t testing.TB, b []byte, sysroot string) *Core {
 	t.Helper()
-	c, err := Open(bytes.NewReader(b), int64(len(b)), o)
+	c, err := Open(bytes.NewReader(b), int64(len(b)), sysroot)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,11 +16,6 @@ type filePart struct {
 	img        *loadedcode.Image
 }
 
-type codeReader struct{ mem *memory }
-
-// ReadCode implements heuristics.Code.
-func (c codeReader) ReadCode(addr uint64, b []byte) int { return c.mem.read(addr, b) }
-
 func (c *Core) addModules() {
 	var paths []string
 	c.maps, paths = mapsOf(c.notes, c.mem)
@@ -35,7 +30,7 @@ func (c *Core) addModules() {
 		return f.off == 0 && c.mem.read(f.start, b[:]) == len(b) && string(b[:]) == "\x7fELF"
 	})
 	c.space = frames.NewSpace(c.Arch)
-	c.runtimes = loadedcode.NewRuntimes(c.Arch, codeReader{c.mem}, &c.JITFuncBounds)
+	c.runtimes = loadedcode.NewRuntimes(c.Arch, c, &c.JITFuncBounds)
 	var mods, bare []*frames.Module
 	for i := range c.maps {
 		var before *mapping
@@ -59,8 +54,8 @@ func (c *Core) addModules() {
 	c.space.SetModules(mods)
 }
 
-// hasCode reports whether a mapping is executable by the core, else by its file. Unless the core has ELF headers, an
-// unknown mapping counts as code, so that frames have its name.
+// hasCode reports whether a mapping is executable by the core, else by its file; then it sets m's permission. Unless the
+// core has ELF headers, an unknown mapping counts as code, so that frames have its name.
 func (c *Core) hasCode(m, before *mapping) bool {
 	if !m.guessed {
 		return m.Perm&loadedcode.PermExec != 0

@@ -15,12 +15,6 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// Options are where a core's files are.
-type Options struct {
-	Sysroot string // directory with the files of the core's machine; "": /
-	Exe     string // the program's file, if not at its path
-}
-
 // Core is a process in a core file. Not safe for concurrent use.
 type Core struct {
 	PID           int
@@ -28,8 +22,8 @@ type Core struct {
 	Arch          frames.Arch
 	Signal        int                   // ended or stopped the process; 0: none
 	JITFuncBounds loadedcode.FuncBounds // as in [loadedcode.Process]
+	Sysroot       string                // directory with the files of the core's machine; "": /
 
-	opt        Options
 	opener     safeopen.Opener
 	size       int64
 	mem        *memory
@@ -47,9 +41,9 @@ type Core struct {
 	unverified []string
 }
 
-// Open reads the core in r, which must stay usable, of size bytes. The error is an [*Error]; defects of a readable core
-// are in [Core.Warnings].
-func Open(r io.ReaderAt, size int64, o Options) (*Core, error) {
+// Open reads the core in r, which must stay usable, of size bytes. sysroot is [Core.Sysroot]. The error wraps an
+// [*Error]; defects of a readable core are in [Core.Warnings].
+func Open(r io.ReaderAt, size int64, sysroot string) (*Core, error) {
 	f, err := elffile.Open(r, size)
 	if err != nil {
 		var head [8]byte
@@ -60,7 +54,7 @@ func Open(r io.ReaderAt, size int64, o Options) (*Core, error) {
 		return nil, &Error{"it is a program or library, not a core file", "give a core that the kernel or gcore has written",
 			nil}
 	}
-	c := &Core{Arch: f.Arch(), opt: o, size: size, notes: readNotes(f), cache: loadedcode.NewImageCache(0)}
+	c := &Core{Arch: f.Arch(), Sysroot: sysroot, size: size, notes: readNotes(f), cache: loadedcode.NewImageCache(0)}
 	if len(c.notes.threads) == 0 {
 		return nil, errors.Join(c.noThreads(f), c.cache.Close())
 	}

@@ -57,7 +57,7 @@ func TestFilesThatAreNoCoresSayCauseAndNextStep(t *testing.T) {
 		{"registers cut off", "cut off before its registers", nil, core[:64+5*56+50]},
 		{"no threads", "no threads", nil, bare.bytes()},
 	} {
-		_, err := Open(bytes.NewReader(c.data), int64(len(c.data)), Options{})
+		_, err := Open(bytes.NewReader(c.data), int64(len(c.data)), "")
 		var ce *Error
 		if !errors.As(err, &ce) || ce.Next == "" || !strings.Contains(err.Error(), c.want) ||
 			strings.Contains(err.Error(), "\n") {
@@ -81,7 +81,7 @@ func TestWordsOfACoreAtTheEdgesOfItsPieces(t *testing.T) {
 		{0x20800, 0x100, 6, ramp[:0x100]},
 		{0x30000, 0x2000, 6, ramp[:0x804]},
 	}
-	m := openBytes(t, w.bytes(), Options{Sysroot: t.TempDir()}).Memory()
+	m := openBytes(t, w.bytes(), t.TempDir()).Memory()
 	for _, c := range []struct {
 		addr    uint64
 		ok, cut bool
@@ -112,7 +112,7 @@ func FuzzOpen(f *testing.F) {
 	p := buildArm(f, f.TempDir())
 	f.Add(p.core("/chain").bytes())
 	f.Fuzz(func(t *testing.T, b []byte) {
-		c, err := Open(bytes.NewReader(b), int64(len(b)), Options{Sysroot: "/nonexistent"})
+		c, err := Open(bytes.NewReader(b), int64(len(b)), "/nonexistent")
 		if err != nil {
 			return
 		}
@@ -131,7 +131,7 @@ func BenchmarkWords(b *testing.B) {
 	w := &writer{machine: uint16(elf.EM_X86_64)}
 	w.thread(1, &frames.Regs{Arch: frames.X86_64})
 	w.loads = []load{{0x10000, 1 << 16, 6, make([]byte, 1<<16)}}
-	m := openBytes(b, w.bytes(), Options{Sysroot: b.TempDir()}).Memory()
+	m := openBytes(b, w.bytes(), b.TempDir()).Memory()
 	b.ReportAllocs()
 	for i := uint64(0); b.Loop(); i += 8 {
 		if _, ok := m.Word(0x10000 + i&0xfff8); !ok {

@@ -4,6 +4,7 @@ package core
 
 import (
 	"cmp"
+	"encoding/binary"
 	"path"
 	"strings"
 
@@ -49,14 +50,14 @@ func (c *Core) Image(m *loadedcode.Mapping) *loadedcode.Image {
 	}
 	mem := c.imageFromCore(m)
 	var other *loadedcode.Image
-	for _, name := range c.candidatePaths(m, mem) {
-		img, is := c.openCandidate(name, m, mem)
+	for _, r := range c.candidates(m, mem) {
+		img, is := c.openCandidate(r, m, mem)
 		switch {
 		case img == nil:
 			f.notELF = f.notELF || is == matchNone
 			continue
 		case is == matchOther, is == matchUnknown && m.Deleted:
-			other = firstImage(other, img)
+			other = cmp.Or(other, img)
 			continue
 		case is == matchUnknown:
 			c.unverified = append(c.unverified, m.Path)
@@ -71,13 +72,6 @@ func (c *Core) Image(m *loadedcode.Mapping) *loadedcode.Image {
 	c.cache.DebugFiles(mem, c.OpenFile)
 	f.img = mem
 	return mem
-}
-
-func firstImage(a, b *loadedcode.Image) *loadedcode.Image {
-	if a != nil {
-		return a
-	}
-	return b
 }
 
 func (c *Core) warnMismatch(m *loadedcode.Mapping, mem, other *loadedcode.Image) {
@@ -105,55 +99,30 @@ func (c *Core) imageFromCore(m *loadedcode.Mapping) *loadedcode.Image {
 	if n, _ := r.ReadAt(h[:], 0); n < len(h) {
 		return nil
 	}
-	if le16(h[56:]) > maxMemHeaders || le16(h[60:]) > maxMemHeaders {
+	if binary.LittleEndian.Uint16(h[56:]) > maxMemHeaders || binary.LittleEndian.Uint16(h[60:]) > maxMemHeaders {
 		return nil
 	}
 	return loadedcode.MemoryImage(r, m)
 }
 
-func le16(b []byte) int { return int(b[0]) | int(b[1])<<8 }
-
-func (c *Core) candidatePaths(m *loadedcode.Mapping, mem *loadedcode.Image) []string {
-	var out []string
-	if c.opt.Exe != "" && c.isProgram(m) {
-		out = append(out, c.opt.Exe)
-	}
-	out = append(out, path.Join(c.opt.Sysroot, m.Path))
+// candidates are the files that may be m's, below the sysroot.
+func (c *Core) candidates(m *loadedcode.Mapping, mem *loadedcode.Image) []safeopen.Request {
+	out := []safeopen.Request{{Root: c.Sysroot, Path: m.Path}}
 	if mem == nil || len(mem.BuildID) < 6 {
 		return out
 	}
 	byID := path.Join(debugFiles, ".build-id", mem.BuildID[:2], mem.BuildID[2:])
-	out = append(out, path.Join(c.opt.Sysroot, byID))
-	if c.opt.Sysroot != "" { // the build id will prove them
-		out = append(out, m.Path, byID)
+	out = append(out, safeopen.Request{Root: c.Sysroot, Path: byID})
+	if c.Sysroot != "" { // the build id will prove them
+		out = append(out, safeopen.Request{Path: m.Path}, safeopen.Request{Path: byID})
 	}
 	return out
 }
 
-func (c *Core) isProgram(m *loadedcode.Mapping) bool {
-	for _, f := range c.notes.files {
-		if c.notes.entry >= f.start && c.notes.entry < f.end {
-			return f.path == strings.TrimSuffix(m.Path, " (deleted)") || f.path == m.Path+" (deleted)"
-		}
-	}
-	return false
-}
-
-// No symbolic link leaves the sysroot.
-func (c *Core) open(name string) (*safeopen.File, error) {
-	root := c.opt.Sysroot
-	if root == "" {
-		return c.opener.Open(safeopen.Request{Path: name})
-	}
-	below, ok := strings.CutPrefix(name, path.Clean(root))
-	if ok && strings.HasPrefix(below, "/") {
-		return c.opener.Open(safeopen.Request{Root: root, Path: below})
-	}
-	return c.opener.Open(safeopen.Request{Path: name})
-}
-
-func (c *Core) openCandidate(name string, m *loadedcode.Mapping, mem *loadedcode.Image) (*loadedcode.Image, match) {
-	f, err := c.open(name)
+func (c *Core) openCandidate(r safeopen.Request, m *loadedcode.Mapping, mem *loadedcode.Image) (
+	*loadedcode.Image, match,
+) {
+	f, err := c.opener.Open(r)
 	if err != nil {
 		return nil, matchUnknown
 	}
@@ -205,8 +174,8 @@ func (c *Core) matchEntry(e *elffile.File, m *loadedcode.Mapping) match {
 // OpenFile opens a file by its path on the core's machine, a debug file found by build id also on this one. The caller
 // closes the file.
 func (c *Core) OpenFile(name string) (*safeopen.File, error) {
-	f, err := c.open(path.Join(c.opt.Sysroot, name))
-	if err != nil && c.opt.Sysroot != "" && strings.HasPrefix(name, debugFiles+"/.build-id/") {
+	f, err := c.opener.Open(safeopen.Request{Root: c.Sysroot, Path: name})
+	if err != nil && c.Sysroot != "" && strings.HasPrefix(name, debugFiles+"/.build-id/") {
 		return c.opener.Open(safeopen.Request{Path: name})
 	}
 	return f, err

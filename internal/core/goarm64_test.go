@@ -133,7 +133,7 @@ func TestCoreOfAGoProgramForArm64IsWalkedByItsTable(t *testing.T) {
 	}
 	w.loads = append(w.loads, load{base, 4096, 6, stack})
 	w.files(files...)
-	c := openBytes(t, bytes.Clone(w.bytes()), Options{Sysroot: root})
+	c := openBytes(t, bytes.Clone(w.bytes()), root)
 	if warned := c.Warnings(); len(warned) > 0 {
 		t.Errorf("warnings %q", warned)
 	}

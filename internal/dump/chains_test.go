@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/core"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/testtargets"
 )
@@ -46,7 +45,7 @@ func wantChain(t *testing.T, exe, functions string) {
 	passive := sampleOf(t, pid, -1)
 	stopAll(t, pid)
 	stopped := sampleOf(t, pid, -1)
-	dead := Core(openCore(t, gcore(t, pid), core.Options{}), Options{MaxDepth: -1})
+	dead := Core(openCore(t, gcore(t, pid), ""), Options{MaxDepth: -1})
 	for how, p := range map[string]*stacks.Process{"asleep": passive, "stopped": stopped, "core": dead} {
 		th := pausing(p)
 		if th == nil {

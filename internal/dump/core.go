@@ -22,7 +22,7 @@ const framesBesides = 64
 
 // Core describes the threads of a core.
 func Core(c *core.Core, o Options) *stacks.Process {
-	names := symbols.NewCoreNamer(c.OpenFile, o.Sysroot)
+	names := symbols.NewCoreNamer(c.OpenFile, c.Sysroot != "")
 	defer names.Close()
 	c.JITFuncBounds = names.JITFuncBounds(c.PID)
 	p := &stacks.Process{Origin: stacks.Origin{Prywalk: o.Prywalk}, PID: c.PID, Name: c.Comm, Threads: []stacks.Thread{},

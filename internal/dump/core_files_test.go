@@ -50,8 +50,8 @@ const chain = "inner middle outer main __libc_start_call_main"
 
 func complete(t *testing.T, coreFile, sysroot string) {
 	t.Helper()
-	c := openCore(t, coreFile, core.Options{Sysroot: sysroot})
-	th := &Core(c, Options{MaxDepth: -1, Sysroot: sysroot != ""}).Threads[0]
+	c := openCore(t, coreFile, sysroot)
+	th := &Core(c, Options{MaxDepth: -1}).Threads[0]
 	if !th.Complete || !strings.Contains(names(th), chain) {
 		t.Errorf("%s: %s; warnings %q", th.StopReason, names(th), c.Warnings())
 	}
@@ -78,7 +78,7 @@ func TestProgramThatWasReplacedIsFoundOutByItsBuildID(t *testing.T) {
 	root, old := t.TempDir(), buildID(t, exe)
 	copyTo(t, root, exe, exe)
 	copyTo(t, "/", exe, compile(t, "sleeper.c", "-O2", "-DOTHER"))
-	c := openCore(t, coreFile, core.Options{})
+	c := openCore(t, coreFile, "")
 	warned := c.Warnings()
 	if len(warned) != 1 || !strings.Contains(warned[0], old) || !strings.Contains(warned[0], buildID(t, exe)) ||
 		!strings.Contains(warned[0], exe) {
@@ -103,7 +103,7 @@ func TestProgramWithoutBuildIDIsComparedWithTheCore(t *testing.T) {
 	exe, coreFile := sleeperCore(t, "-Wl,--build-id=none")
 	complete(t, coreFile, "")
 	copyTo(t, "/", exe, compile(t, "sleeper.c", "-O2", "-DOTHER", "-Wl,--build-id=none"))
-	c := openCore(t, coreFile, core.Options{})
+	c := openCore(t, coreFile, "")
 	if warned := c.Warnings(); len(warned) != 1 || !strings.Contains(warned[0], "headers differ") {
 		t.Errorf("warnings %q", warned)
 	}
@@ -132,19 +132,16 @@ func TestCoreFromAnotherMachineIsWalkedByItsSysroot(t *testing.T) {
 	if err := os.RemoveAll(filepath.Dir(exe)); err != nil {
 		t.Fatal(err)
 	}
-	c := openCore(t, coreFile, core.Options{})
+	c := openCore(t, coreFile, "")
 	if warned := c.Warnings(); len(warned) != 1 || !strings.Contains(warned[0], "not found: "+exe) {
 		t.Errorf("warnings %q", warned)
 	}
-	complete(t, coreFile, root)
-	if got := openCore(t, coreFile, core.Options{Sysroot: root}).Warnings(); len(got) > 0 {
-		t.Errorf("warnings %q", got)
-	}
-	other := filepath.Join(t.TempDir(), "elsewhere")
-	copyTo(t, "/", other, filepath.Join(root, exe))
-	c = openCore(t, coreFile, core.Options{Exe: other})
-	if th := &Core(c, Options{MaxDepth: -1}).Threads[0]; !th.Complete {
-		t.Errorf("with Exe: %s: %q", th.StopReason, c.Warnings())
+	t.Chdir(root)
+	for _, sysroot := range []string{root, ".", "../" + filepath.Base(root)} {
+		complete(t, coreFile, sysroot)
+		if got := openCore(t, coreFile, sysroot).Warnings(); len(got) > 0 {
+			t.Errorf("sysroot %s: warnings %q", sysroot, got)
+		}
 	}
 }
 
@@ -160,8 +157,8 @@ func TestDebugFrameBelowTheSysrootIsFoundByBuildID(t *testing.T) {
 		if with {
 			copyTo(t, root, debug, exe+".debug")
 		}
-		c := openCore(t, coreFile, core.Options{Sysroot: root})
-		th := &Core(c, Options{MaxDepth: -1, Sysroot: true}).Threads[0]
+		c := openCore(t, coreFile, root)
+		th := &Core(c, Options{MaxDepth: -1}).Threads[0]
 		byCFI := !slices.ContainsFunc(th.Frames, func(f stacks.Frame) bool {
 			return f.Method != "cfi" && f.Method != "context" &&
 				f.Function != "_start"
@@ -175,7 +172,7 @@ func TestDebugFrameBelowTheSysrootIsFoundByBuildID(t *testing.T) {
 func TestCoreWithoutHeadersSaysThatNothingCouldBeChecked(t *testing.T) {
 	exe := compile(t, "crash.c", "-g", "-O1", "-fno-optimize-sibling-calls")
 	coreFile := kernelCore(t, "/bin/sh", "-c", "echo 0x23 >/proc/self/coredump_filter; exec "+exe)
-	c := openCore(t, coreFile, core.Options{})
+	c := openCore(t, coreFile, "")
 	if warned := c.Warnings(); len(warned) != 1 || !strings.Contains(warned[0], "nothing to check") ||
 		!strings.Contains(warned[0], exe) {
 		t.Errorf("warnings %q", warned)
@@ -195,7 +192,7 @@ func TestTruncatedCoreGivesTheBeginningsOfItsStacks(t *testing.T) {
 	}
 	opened, full := 0, 0
 	for n := len(b) - 1; n > 0; n -= len(b) / 40 {
-		c, err := core.Open(bytes.NewReader(b[:n]), int64(n), core.Options{})
+		c, err := core.Open(bytes.NewReader(b[:n]), int64(n), "")
 		if err != nil {
 			if strings.Contains(err.Error(), "\n") || !strings.Contains(err.Error(), "cut off") {
 				t.Errorf("%d bytes: %v", n, err)

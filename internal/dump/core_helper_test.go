@@ -106,7 +106,7 @@ func kernelCore(t *testing.T, exe string, args ...string) string {
 	return cores[0]
 }
 
-func openCore(t *testing.T, file string, o core.Options) *core.Core {
+func openCore(t *testing.T, file, sysroot string) *core.Core {
 	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
@@ -116,7 +116,7 @@ func openCore(t *testing.T, file string, o core.Options) *core.Core {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := core.Open(f, st.Size(), o)
+	c, err := core.Open(f, st.Size(), sysroot)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,16 +133,16 @@ func openCore(t *testing.T, file string, o core.Options) *core.Core {
 
 func dumpOf(t *testing.T, file string) *stacks.Process {
 	t.Helper()
-	return dumpNamed(t, file, false)
+	return dumpBelow(t, file, "")
 }
 
-func dumpNamed(t *testing.T, file string, perfMaps bool) *stacks.Process {
+func dumpBelow(t *testing.T, file, sysroot string) *stacks.Process {
 	t.Helper()
-	c := openCore(t, file, core.Options{})
+	c := openCore(t, file, sysroot)
 	for _, w := range c.Warnings() {
 		t.Errorf("warning: %s", w)
 	}
-	return Core(c, Options{MaxDepth: -1, Sysroot: perfMaps})
+	return Core(c, Options{MaxDepth: -1})
 }
 
 func pcs(th *stacks.Thread) []uint64 {

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"testing"
 
-	"prywalk/internal/core"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
@@ -41,7 +40,11 @@ func TestCoreOfAStoppedProcessHasTheStacksOfTheLiveOne(t *testing.T) {
 			stopAll(t, pid)
 			live := sampleOf(t, pid, -1)
 			file := gcore(t, pid)
-			dead := dumpNamed(t, file, name == "node" || name == "java")
+			sysroot := ""
+			if name == "node" || name == "java" {
+				sysroot = "/" // its perf map is read, too
+			}
+			dead := dumpBelow(t, file, sysroot)
 			sameStacks(t, live, dead)
 			for i := range dead.Threads {
 				if th := &dead.Threads[i]; !th.Complete {
@@ -97,7 +100,7 @@ func TestStacksOfACoreThatEndEarlyAreMarked(t *testing.T) {
 	pid := testtargets.Run(t, "c", testtargets.Options{}).PIDs()[0]
 	stopAll(t, pid)
 	live := sampleOf(t, pid, 1)
-	dead := Core(openCore(t, gcore(t, pid), core.Options{}), Options{MaxDepth: 1})
+	dead := Core(openCore(t, gcore(t, pid), ""), Options{MaxDepth: 1})
 	sameStacks(t, live, dead)
 	list := dead.Threads[0].Frames
 	if last := list[len(list)-1].Function; last != "[incomplete: depth]" {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/core"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/walk"
 	"prywalk/internal/loadedcode"
@@ -44,7 +43,7 @@ func TestRecursionOf100000CallsIsWhole(t *testing.T) {
 	testtargets.Ready(t, cmd)
 	wholeRecursion(t, sampleOf(t, cmd.Process.Pid, -1))
 	stopAll(t, cmd.Process.Pid)
-	dead := openCore(t, gcore(t, cmd.Process.Pid), core.Options{})
+	dead := openCore(t, gcore(t, cmd.Process.Pid), "")
 	wholeRecursion(t, Core(dead, Options{MaxDepth: -1}))
 }
 

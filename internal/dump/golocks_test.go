@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/core"
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
@@ -194,7 +193,7 @@ func TestGoroutinesAtLocksAndTheirLikelyOwners(t *testing.T) {
 			}
 			checkGoLocks(t, l)
 			if release == "" {
-				c := openCore(t, gcore(t, cmd.Process.Pid), core.Options{})
+				c := openCore(t, gcore(t, cmd.Process.Pid), "")
 				checkGoLocks(t, LocksOfCore(c, Options{MaxDepth: -1, Goroutines: true}))
 			}
 		})

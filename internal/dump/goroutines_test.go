@@ -18,7 +18,6 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/core"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/text"
 	"prywalk/internal/loadedcode"
@@ -228,7 +227,7 @@ func TestGoroutinesAreThoseThatTheProgramKnows(t *testing.T) {
 			if c.name != "stripped" {
 				return
 			}
-			p = Core(openCore(t, gcore(t, cmd.Process.Pid), core.Options{}), Options{MaxDepth: -1, Goroutines: true})
+			p = Core(openCore(t, gcore(t, cmd.Process.Pid), ""), Options{MaxDepth: -1, Goroutines: true})
 			compareGoroutines(t, p, own, true)
 		})
 	}

@@ -15,7 +15,6 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/core"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/text"
 	"prywalk/internal/testtargets"
@@ -82,7 +81,7 @@ func TestEachGoRuntimeOfAProcessShowsItsGoroutines(t *testing.T) {
 			inCore := untilOnThreads(func() *stacks.Process {
 				file := gcore(t, cmd.Process.Pid)
 				defer os.Truncate(file, 0) // of some GB, and open until the test ends
-				return Core(openCore(t, file, core.Options{}), Options{MaxDepth: -1, Goroutines: true})
+				return Core(openCore(t, file, ""), Options{MaxDepth: -1, Goroutines: true})
 			})
 			compareRuntimes(t, inCore, own, c.callers)
 		})

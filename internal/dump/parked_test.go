@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/core"
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/text"
@@ -110,7 +109,7 @@ func TestGoroutinesThatWaitedAreCountedInACore(t *testing.T) {
 			t.Fatalf("no %q in\n%s", all, text)
 		}
 	}
-	p := Core(openCore(t, gcore(t, cmd.Process.Pid), core.Options{}), Options{MaxDepth: -1})
+	p := Core(openCore(t, gcore(t, cmd.Process.Pid), ""), Options{MaxDepth: -1})
 	if g := p.WaitingGoroutines; g == nil || g.Count != 121 || g.ByReason["chan send"] != 20 || g.Longest != 0 {
 		t.Errorf("%+v, %q", g, p.WaitingText)
 	}

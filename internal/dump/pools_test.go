@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/core"
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/text"
@@ -172,7 +171,7 @@ func TestNamesOfPoolsMakeNoIdleness(t *testing.T) {
 func TestACoreHasTheLikelyOwnersOfPythonsLocks(t *testing.T) {
 	p := startProgram(t, pythons(t)[0], nil, "testdata/pools.py", "locks")
 	settle(t, p.pid, func(l *locks.Locks) bool { return len(l.PossibleDeadlocks) == 1 })
-	l := LocksOfCore(openCore(t, gcore(t, p.pid), core.Options{}), Options{MaxDepth: -1})
+	l := LocksOfCore(openCore(t, gcore(t, p.pid), ""), Options{MaxDepth: -1})
 	if len(l.PossibleDeadlocks) != 1 || len(l.PossibleDeadlocks[0]) != 2 || l.Verdict != locks.VerdictPossible {
 		t.Errorf("%s, %v\n%s", l.Verdict, l.PossibleDeadlocks, lockText(t, l))
 	}

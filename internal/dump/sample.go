@@ -35,8 +35,6 @@ type Options struct {
 	Names *symbols.Namer
 	// MaxPause, if positive, bounds the expected length of a stop: less of a running thread's stack is copied.
 	MaxPause time.Duration
-	// Sysroot: the files and the perf map of a core are below another directory.
-	Sysroot bool
 	// Prywalk is the version in JSON.
 	Prywalk string
 }

@@ -12,7 +12,6 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/core"
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
@@ -240,7 +239,7 @@ func TestACoreSaysWhatThreadsWaitedFor(t *testing.T) {
 	for _, m := range missing(d, rows) {
 		t.Error(m)
 	}
-	if l := LocksOfCore(openCore(t, file, core.Options{}), Options{MaxDepth: -1}); len(l.Deadlocks) > 0 ||
+	if l := LocksOfCore(openCore(t, file, ""), Options{MaxDepth: -1}); len(l.Deadlocks) > 0 ||
 		len(l.Locks) == 0 {
 		t.Errorf("%d locks, deadlocks %v", len(l.Locks), l.Deadlocks)
 	}

@@ -48,7 +48,7 @@ const maxFrames = 200
 
 // Walk walks the core's first thread. Functions have no names.
 func (w *Walker) Walk() (out []Frame, stop string, err error) {
-	c, err := core.Open(bytes.NewReader(w.core), int64(len(w.core)), core.Options{Sysroot: w.dir})
+	c, err := core.Open(bytes.NewReader(w.core), int64(len(w.core)), w.dir)
 	if err != nil {
 		return nil, "", err
 	}

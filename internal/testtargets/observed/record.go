@@ -34,7 +34,7 @@ func DumpCore(t *testing.T, pid int) *stacks.Process {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := core.Open(f, st.Size(), core.Options{})
+	c, err := core.Open(f, st.Size(), "")
 	if err != nil {
 		t.Fatal(err)
 	}
