@@ -60,7 +60,12 @@ func readsFileOrMemory(call *procmem.SyscallInfo) bool {
 func (s *Stalls) check(tid int, readers bool) string {
 	seen := s.stallOf(tid)
 	var st procmem.Stat
-	if seen.files.Stat(&st) != nil || st.State != 'D' && !(readers && st.State == 'S') {
+	if seen.files.Stat(&st) != nil { // it has ended, and its ID may be reused
+		seen.files.Close()
+		delete(s.seen, tid)
+		return ""
+	}
+	if st.State != 'D' && !(readers && st.State == 'S') {
 		seen.since = 0
 		return ""
 	}

@@ -45,6 +45,13 @@ func TestAThreadThatStaysInOneReadIsSaidToHang(t *testing.T) {
 	}
 	_, _ = unix.Write(pipe[1], []byte{0})
 	<-done
+	for ended := int(tid.Load()); unix.Tgkill(os.Getpid(), ended, 0) == nil; {
+		time.Sleep(time.Millisecond)
+	}
+	tracers.HungTracer(int(tid.Load()))
+	if len(tracers.seen) > 0 {
+		t.Error("the files of an ended thread are kept, and another one with its ID would not be checked")
+	}
 	if what := stalls.HungReader(0); what != "" {
 		t.Errorf("%q after it has read", what)
 	}
