@@ -54,7 +54,7 @@ func (c *Core) addModules() {
 	c.space.SetModules(mods)
 }
 
-// hasCode reports whether a mapping is executable by the core, else by its file; then it sets m's permission. Unless the
+// hasCode reports whether a mapping is executable by the core, else by its file; then it sets that in m. Unless the
 // core has ELF headers, an unknown mapping counts as code, so that frames have its name.
 func (c *Core) hasCode(m, before *mapping) bool {
 	if !m.guessed {

@@ -21,8 +21,11 @@ import (
 var Copier []string
 
 const (
+	// copyTimeLimit is for each further part of a file, copyTurns times that for the whole: a server may send a byte at a
+	// time.
 	copyTimeLimit = time.Second
-	// maxCopy bounds a copied file, maxCopies all open copies, bytes.
+	copyTurns     = 20
+	// maxCopy bounds a copied file. Beyond maxCopies of open copies no file is copied. Bytes.
 	maxCopy   = 256 << 20
 	maxCopies = 512 << 20
 )
@@ -47,7 +50,7 @@ func Copy(in io.Reader, to *os.File, out io.Writer) error {
 	f, err := open(new(Opener), r, nil)
 	if err == nil {
 		reply.Stat = f.st
-		_, err = io.Copy(to, io.LimitReader(f.f, maxCopy))
+		_, err = io.Copy(to, io.LimitReader(f.f, f.st.Size)) // at most r.MaxSize, and what is counted in copies
 	}
 	if err != nil {
 		reply.Error = err.Error()
@@ -57,7 +60,7 @@ func Copy(in io.Reader, to *os.File, out io.Writer) error {
 }
 
 func (o *Opener) openByCopier(r Request) (*File, error) {
-	if o.calls.timeLimit() == 0 {
+	if o.calls.timeLimit() <= lastLimit { // too short for a process
 		return nil, ErrStuck
 	}
 	if r.MaxSize == 0 || r.MaxSize > maxCopy {
@@ -92,8 +95,8 @@ func (o *Opener) runCopier(r Request, to *os.File) (copyReply, error) {
 	if err := cmd.Start(); err != nil {
 		return reply, err
 	}
-	ended := make(chan copierExit, 1)
-	go func() { ended <- copierExit{cmd.Wait()} }()
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
 	if err := o.await(cmd.Process, to, ended); err != nil {
 		return reply, err
 	}
@@ -114,38 +117,33 @@ func (o *Opener) runCopier(r Request, to *os.File) (copyReply, error) {
 	return reply, nil
 }
 
-type copierExit struct{ err error }
-
-func (o *Opener) await(p *os.Process, to *os.File, ended chan copierExit) error {
-	limit := copyTimeLimit
+func (o *Opener) await(p *os.Process, to *os.File, ended chan error) error {
+	began, limit := time.Now(), copyTimeLimit
 	if o.calls.late.Load() > 0 {
 		limit /= 4
 	}
-	had := int64(-1)
-	for {
+	had := int64(0)
+	for range copyTurns {
 		select {
-		case e := <-ended:
-			return e.err
+		case err := <-ended:
+			return err
 		case <-time.After(limit):
 		}
-		var has int64
-		if st, err := to.Stat(); err == nil {
-			has = st.Size()
+		st, err := to.Stat()
+		if err != nil || st.Size() <= had {
+			break
 		}
-		if has > max(had, 0) {
-			had = has
-			continue
-		}
-		_ = p.Kill() // takes effect when the server answers or ends
-		o.calls.late.Add(1)
-		o.calls.stuck.Add(1)
-		total.stuck.Add(1)
-		total.vain.add(limit, time.Now())
-		go func() {
-			<-ended
-			o.calls.stuck.Add(-1)
-			total.stuck.Add(-1)
-		}()
-		return ErrStuck
+		had = st.Size()
 	}
+	_ = p.Kill() // takes effect when the server answers or ends
+	o.calls.late.Add(1)
+	o.calls.stuck.Add(1)
+	total.stuck.Add(1)
+	total.vain.add(time.Since(began), time.Now())
+	go func() {
+		<-ended
+		o.calls.stuck.Add(-1)
+		total.stuck.Add(-1)
+	}()
+	return ErrStuck
 }
