@@ -3,6 +3,7 @@
 package safeopen
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -21,11 +22,7 @@ func resolve(r *Request, m *mounts) (int, error) {
 		}
 		return fd, err
 	}
-	root := r.Root
-	if root == "" {
-		root = "/"
-	}
-	dir, err := unix.Open(root, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	dir, err := unix.Open(cmp.Or(r.Root, "/"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return -1, err
 	}
@@ -58,8 +55,7 @@ const maxLinks = 40
 // walk does openat2's work in single steps. ".." returns to the open directory from which it came: a concurrent rename
 // has no effect.
 func walk(root int, r *Request, m *mounts) (int, error) {
-	name, beneath := r.Path, r.Beneath
-	if beneath && path.IsAbs(name) {
+	if r.Beneath && path.IsAbs(r.Path) {
 		return -1, unix.EXDEV
 	}
 	if err := m.check(root); err != nil {
@@ -67,7 +63,7 @@ func walk(root int, r *Request, m *mounts) (int, error) {
 	}
 	w := walker{root: root, noLink: r.NoLink, mounts: m}
 	defer w.close(0)
-	todo := strings.Split(name, "/")
+	todo := strings.Split(r.Path, "/")
 	for links := 0; len(todo) > 0; {
 		part := todo[0]
 		todo = todo[1:]
@@ -75,7 +71,7 @@ func walk(root int, r *Request, m *mounts) (int, error) {
 		case "", ".":
 			continue
 		case "..":
-			if len(w.dirs) == 0 && beneath {
+			if len(w.dirs) == 0 && r.Beneath {
 				return -1, unix.EXDEV
 			}
 			w.close(max(len(w.dirs)-1, 0))
@@ -92,7 +88,7 @@ func walk(root int, r *Request, m *mounts) (int, error) {
 			return -1, unix.ELOOP
 		}
 		if path.IsAbs(to) {
-			if beneath {
+			if r.Beneath {
 				return -1, unix.EXDEV
 			}
 			w.close(0)

@@ -111,14 +111,11 @@ func wait[T any](a *pendingCalls, do func() (T, error), discard func(T)) (T, err
 			discard(v)
 		}
 	}()
-	timer := time.NewTimer(limit)
-	defer timer.Stop()
 	for turn := 0; turn == 0 || turn < maxRestarts && waitsForCPU(tid.Load()); turn++ {
-		timer.Reset(limit)
 		select {
 		case r := <-done:
 			return r.value, r.err
-		case <-timer.C:
+		case <-time.After(limit):
 		}
 	}
 	a.stuck.Add(1)
