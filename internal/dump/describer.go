@@ -118,7 +118,7 @@ func completeStack(target *loadedcode.Process, w *walk.Walker, o Options, th *ob
 		if further, err = sampleThread(th, o, observe.ModeAlwaysRead); further == nil || err != nil {
 			break
 		}
-		w.Uncharge(&t)
+		w.Uncharge()
 		s, t = further, w.LiveThread(target, th.TID, further)
 	}
 	w.Memory.Give(more.taken)
@@ -143,7 +143,7 @@ func (d *describer) retryWait(th *observe.Thread, t stacks.Thread) stacks.Thread
 		if s == nil || err != nil {
 			break
 		}
-		d.walk.Uncharge(&t)
+		d.walk.Uncharge()
 		t = d.walk.LiveThread(d.target, th.TID, s)
 		d.explainer.Explain(&t, s)
 	}

@@ -181,14 +181,11 @@ func (e *lockExaminer) sampleOwner(lock *locks.Lock) {
 		if wait.Owner == 0 {
 			wait = e.readLock(lock)
 		}
-		lock.Owner, lock.OwnerName = wait.Owner, wait.OwnerName
-		lock.OwnerGone, lock.OwnerParent = wait.OwnerGone, wait.OwnerParent
-		lock.Free, lock.Why = wait.Free, wait.Why
-		if wait.Owner == 0 {
+		if lock.Ownership = wait.Ownership; wait.Owner == 0 {
 			return
 		}
 	}
-	lock.Owner, lock.OwnerName, lock.Why = 0, "", locks.WhyChangedEachSample
+	lock.Ownership = waits.Ownership{Why: locks.WhyChangedEachSample}
 }
 
 // setOwnerThread sets the owner's sample; nil: none. A waiter that has become the owner is removed.

@@ -64,9 +64,11 @@ func (r *Reader) readStack(t *managed.TaskRecord, g *stacks.Goroutine) {
 		mem := frames.Snapshot{Stack: frames.Region{Addr: sp, Bytes: a}, StackEnd: t.StackHi}
 		walked := r.Walk.Native(r.Space, &t.Regs, &mem)
 		if r.Walk.StopReason() == frames.StopBadMemory {
+			r.Walk.Uncharge()
 			r.mem.Begin(mem.Stack, mem.StackEnd, r.Read)
 			walked = r.Walk.Native(r.Space, &t.Regs, &r.mem)
 			if !r.scheduler.Reread(t) {
+				r.Walk.Uncharge()
 				continue
 			}
 		}

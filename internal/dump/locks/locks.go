@@ -165,6 +165,6 @@ func (lock *Lock) addWaiter(t *stacks.Thread) {
 		lock.Idle = ""
 	}
 	if lock.Owner == 0 && w.Owner != 0 {
-		lock.Owner, lock.OwnerName, lock.Why, lock.Free = w.Owner, w.OwnerName, "", false
+		lock.Ownership = w.Ownership
 	}
 }

@@ -11,6 +11,21 @@ import (
 	"prywalk/internal/waits"
 )
 
+// The first waiter was read while a thread that has ended held the lock.
+func TestALockHasTheOwnershipOfTheWaiterThatKnowsItsOwner(t *testing.T) {
+	known := waits.Ownership{Owner: 7, OwnerName: "owner"}
+	l := New()
+	l.Processes = []*stacks.Process{{PID: 1}}
+	for i, read := range []waits.Ownership{{OwnerGone: 5, OwnerParent: 3, Readers: 1, Why: "ended"}, known} {
+		w := &waits.Wait{Kind: waits.Mutex, Address: 0x10, Ownership: read}
+		l.Processes[0].Threads = append(l.Processes[0].Threads, stacks.Thread{TID: 10 + i, WaitsFor: w})
+	}
+	l.Collect()
+	if len(l.Locks) != 1 || l.Locks[0].Ownership != known {
+		t.Errorf("%+v, want the ownership %+v", l.Locks, known)
+	}
+}
+
 func TestLocksWithBlockedWaitersComeFirstThenThoseWithMoreWaiters(t *testing.T) {
 	p := &stacks.Process{PID: 1}
 	wait := func(address uint64, idle string) {

@@ -25,6 +25,7 @@ type Walker struct {
 	Memory *filememory.Account
 	// OutOfMemory: the last walk ended for lack of memory.
 	OutOfMemory bool
+	charged     int64 // bytes, for the last walk
 }
 
 // New returns a walker for process pid. memory is charged for the frames; nil: no bound.
@@ -43,15 +44,14 @@ func (w *Walker) run(space *frames.Space, sources []managed.FrameSource, s *mana
 	if len(sources) == 0 {
 		return w.Native(space, s.Regs, s.Mem)
 	}
-	w.arch, w.OutOfMemory = s.Regs.Arch, false
+	w.begin(s.Regs.Arch)
 	w.merger.Begin(sources, s)
-	taken := int64(0)
-	for w.Init(space, s.Regs, s.Mem); w.Next() && w.reserve(mergedCost); taken += mergedCost {
+	for w.Init(space, s.Regs, s.Mem); w.Next() && w.reserve(mergedCost); {
 		f := w.Frame()
 		w.merger.Add(&f)
 	}
 	entries := w.merger.End(!w.OutOfMemory && w.StopReason().Complete())
-	w.Memory.Give(taken)
+	w.Uncharge()
 	out := []stacks.Frame{}
 	for i := range entries {
 		e := &entries[i]
@@ -66,7 +66,7 @@ func (w *Walker) run(space *frames.Space, sources []managed.FrameSource, s *mana
 
 // Native walks without runtimes.
 func (w *Walker) Native(space *frames.Space, regs *frames.Regs, mem frames.Memory) []stacks.Frame {
-	w.arch, w.OutOfMemory = regs.Arch, false
+	w.begin(regs.Arch)
 	out := []stacks.Frame{}
 	for w.Init(space, regs, mem); w.Next() && !w.OutOfMemory; {
 		f := w.Frame()
@@ -75,15 +75,22 @@ func (w *Walker) Native(space *frames.Space, regs *frames.Regs, mem frames.Memor
 	return out
 }
 
+func (w *Walker) begin(arch frames.Arch) { w.arch, w.OutOfMemory, w.charged = arch, false, 0 }
+
 func (w *Walker) reserve(bytes int64) bool {
-	if !w.OutOfMemory {
-		w.OutOfMemory = w.Memory.Take(bytes, "stacks") != nil
+	if w.OutOfMemory || w.Memory.Take(bytes, "stacks") != nil {
+		w.OutOfMemory = true
+		return false
 	}
-	return !w.OutOfMemory
+	w.charged += bytes
+	return true
 }
 
-// Uncharge returns the memory of a thread's frames before another walk.
-func (w *Walker) Uncharge(t *stacks.Thread) { w.Memory.Give(frameCost * int64(len(t.Frames))) }
+// Uncharge returns the memory of the last walk's frames, which another one is to replace.
+func (w *Walker) Uncharge() {
+	w.Memory.Give(w.charged)
+	w.charged = 0
+}
 
 // StopMemory is the stop reason of a walk that ended for lack of memory.
 const StopMemory = "memory"

@@ -128,11 +128,14 @@ func TestAnIncompleteStackEndsWithItsReason(t *testing.T) {
 func TestTheMemoryOfAReplacedWalkIsGivenBack(t *testing.T) {
 	account := filememory.New(1 << 20).Account("stacks")
 	w := newWalker(t, account)
-	list := w.Native(frames.NewSpace(frames.X86_64), &frames.Regs{Arch: frames.X86_64}, &frames.Snapshot{})
-	if account.Used() == 0 {
-		t.Fatal("no frame was charged")
-	}
-	if w.Uncharge(&stacks.Thread{Frames: list}); account.Used() != 0 {
-		t.Errorf("%d bytes are still charged", account.Used())
+	for name, pc := range map[string]frames.Addr{"of the kernel": 0, "incomplete": 0x1234} {
+		regs := &frames.Regs{Arch: frames.X86_64, PC: pc}
+		w.WithReason(w.Native(frames.NewSpace(frames.X86_64), regs, &frames.Snapshot{}))
+		if account.Used() == 0 {
+			t.Errorf("%s: no frame was charged", name)
+		}
+		if w.Uncharge(); account.Used() != 0 {
+			t.Errorf("%s: %d bytes are still charged", name, account.Used())
+		}
 	}
 }
