@@ -3,6 +3,7 @@
 package dump
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -72,13 +73,18 @@ func TestStackThatGrowsInPartsIsWhole(t *testing.T) {
 }
 
 func TestHandlerOnAStackOfItsOwnLeadsToTheDeepOneThatWasInterrupted(t *testing.T) {
-	for name, flags := range map[string][]string{
-		"with call frame information": {"-O1"},
-		"without":                     {"-O1", "-fno-asynchronous-unwind-tables", "-fomit-frame-pointer"},
+	for name, c := range map[string]struct {
+		depth int
+		flags []string
+	}{
+		"with call frame information": {200, nil},
+		"without":                     {200, []string{"-fno-asynchronous-unwind-tables", "-fomit-frame-pointer"}},
+		"not so deep":                 {33, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			exe := compile(t, "altstack.c", append([]string{"-g", "-fno-optimize-sibling-calls"}, flags...)...)
-			wantChain(t, exe, `\S*pause\S* handler \S+ (dives ){201}`+fromMain)
+			exe := compile(t, "altstack.c", append([]string{"-O1", "-g", "-fno-optimize-sibling-calls",
+				fmt.Sprintf("-DDEPTH=%d", c.depth)}, c.flags...)...)
+			wantChain(t, exe, fmt.Sprintf(`\S*pause\S* handler \S+ (dives ){%d}`, c.depth+1)+fromMain)
 		})
 	}
 }

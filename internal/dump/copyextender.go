@@ -16,8 +16,8 @@ import (
 
 const maxSamples = 6
 
-// copyExtensionBytes are the bytes of stack of the first longer copy; each further one is four times as long. The
-// mapping's end alone is no bound of a stack: goroutines' are in mappings of 64 MB.
+// copyExtensionBytes are the bytes of stack of the first longer copy, of another stack those that are added; each
+// further one is four times as long. The mapping's end alone is no bound of a stack: goroutines' are in mappings of 64 MB.
 const copyExtensionBytes = 1 << 20
 
 // bytesBeyondStack is how far a copy goes at most beyond the end of the stack's mapping as last read.
@@ -51,18 +51,19 @@ func (e *copyExtender) planNext(t *loadedcode.Process, w *walk.Walker, th *obser
 }
 
 func (e *copyExtender) planStack(t *loadedcode.Process, w *walk.Walker, th *observe.Thread, s *observe.RawSample) bool {
-	from, unread := s.Regs.SP(), w.UnreadAddr()
+	from, unread, copied := s.Regs.SP(), w.UnreadAddr(), uint64(s.Copied())
 	end := t.StackEnd(unread)
+	kept := uint64(0) // bytes besides the next copy's size
 	other := w.OnOtherStack() || end != t.StackEnd(from)
 	if other {
-		from = unread
+		from, kept = unread, copied
 	}
-	size := min(e.stack, e.bytesWithinPause(s))
+	size := min(e.stack, max(e.bytesWithinPause(s), kept)-kept)
 	if other || end > from {
 		size = min(size, end-from+bytesBeyondStack)
 	}
 	switch {
-	case size <= uint64(s.Copied()) || !e.charge(int64(size)):
+	case kept+size <= copied || !e.charge(int64(kept+size)):
 		return false
 	case other:
 		th.Feedback().ExtendOtherStack(unread, size)

@@ -6,6 +6,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifndef DEPTH
+#define DEPTH 200
+#endif
+
 static volatile int sink, zero;
 static int use(volatile char *b) { return b[0]; }
 
@@ -36,5 +40,5 @@ int main(void)
 	sigaltstack(&s, NULL);
 	struct sigaction a = { .sa_handler = handler, .sa_flags = SA_ONSTACK };
 	sigaction(SIGFPE, &a, NULL);
-	return dives(200);
+	return dives(DEPTH);
 }
