@@ -4,6 +4,7 @@ package main
 
 import (
 	"cmp"
+	"math"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -30,7 +31,7 @@ Exit codes: 0 no check failed, 1 a check failed for another reason than a right,
 2 wrong usage, 3 a right is missing for the process; without -p: Yama forbids tracing
 (ptrace_scope 2 or 3).`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if cmd.Flags().Changed("pid") && pid <= 0 {
+			if cmd.Flags().Changed("pid") && (pid <= 0 || pid > math.MaxInt32) {
 				return exit.Usage("-p %d: give a process number", pid)
 			}
 			if c.name != "" && pid != 0 {

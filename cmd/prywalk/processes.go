@@ -122,8 +122,8 @@ func (f *processFlags) takeArgument(cmd *cobra.Command, args []string) []string 
 func isProcessArgument(arg string) bool { return len(processesNamed(arg)) > 0 || isProcess(arg) }
 
 func isProcess(arg string) bool {
-	pid, err := strconv.Atoi(arg)
-	return err == nil && pid > 0 && unix.Kill(pid, 0) != unix.ESRCH
+	pid, ok := commandline.ParsePID(arg)
+	return ok && unix.Kill(pid, 0) != unix.ESRCH
 }
 
 func (f *processFlags) find() error {

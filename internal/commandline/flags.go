@@ -43,6 +43,12 @@ func (v *value[T]) Type() string { return v.kind }
 // PIDs is a flag of pids, repeated or separated by commas.
 type PIDs []int
 
+// ParsePID parses a pid. The kernel would cut off higher bits.
+func ParsePID(text string) (pid int, ok bool) {
+	n, err := strconv.ParseInt(text, 10, 32)
+	return int(n), err == nil && n > 0
+}
+
 // String implements pflag.Value.
 func (l *PIDs) String() string {
 	var s []string
@@ -55,8 +61,8 @@ func (l *PIDs) String() string {
 // Set implements pflag.Value.
 func (l *PIDs) Set(text string) error {
 	for part := range strings.SplitSeq(text, ",") {
-		pid, err := strconv.Atoi(strings.TrimSpace(part))
-		if err != nil || pid <= 0 {
+		pid, ok := ParsePID(strings.TrimSpace(part))
+		if !ok {
 			return exit.Usage("%q is not a process number", part)
 		}
 		if !slices.Contains(*l, pid) {

@@ -13,6 +13,7 @@ import (
 	"prywalk/internal/waits"
 )
 
+// confirmDelay is the least time between two readings.
 const confirmDelay = 100 * time.Millisecond
 
 // maxConfirmations is for cycles whose members wake and sleep again: in JDK 8 to 23 one waiter of each monitor after 1,
@@ -22,12 +23,11 @@ const maxConfirmations = 20
 // ConfirmDeadlocks implements [locks.Checker]: members do not run and still wait for each other.
 func (e *lockExaminer) ConfirmDeadlocks(cycles [][]int) (proven [][]int) {
 	for n := 0; n < maxConfirmations && len(cycles) > 0; n++ {
-		began := time.Now()
 		var still [][]int
 		still, cycles = confirmUnchanged(cycles, e.runCountsInCycle)
 		if len(still) > 0 {
 			proven = append(proven, still...)
-			e.locks.UnchangedFor = time.Since(began).Round(time.Millisecond)
+			e.locks.UnchangedFor = confirmDelay
 		}
 		cycles = slices.DeleteFunc(cycles, func(c []int) bool { return !e.mayWake(c) })
 	}

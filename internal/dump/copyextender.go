@@ -17,7 +17,8 @@ import (
 const maxSamples = 6
 
 // copyExtensionBytes are the bytes of stack of the first longer copy, of another stack those that are added; each
-// further one is four times as long. The mapping's end alone is no bound of a stack: goroutines' are in mappings of 64 MB.
+// further one is four times as long. The mapping's end alone is no bound of a stack: goroutines' are in mappings of
+// 64 MB.
 const copyExtensionBytes = 1 << 20
 
 // bytesBeyondStack is how far a copy goes at most beyond the end of the stack's mapping as last read.

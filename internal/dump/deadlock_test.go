@@ -63,6 +63,9 @@ func TestDeadlocksAreCyclesThatStand(t *testing.T) {
 		if !slices.EqualFunc(l.Deadlocks, want, slices.Equal) {
 			t.Errorf("%s: deadlocks %v, want %v", c.how, l.Deadlocks, want)
 		}
+		if len(want) > 0 && l.UnchangedFor > confirmDelay { // the reading itself is not certain
+			t.Errorf("%s: unchanged for %v, more than the time between two readings", c.how, l.UnchangedFor)
+		}
 		if n := len(l.Processes[0].Threads); n < c.crowd {
 			t.Errorf("%s: %d threads", c.how, n)
 		}

@@ -53,7 +53,7 @@ type Locks struct {
 	ThreadlessTasks []string `json:"unexamined,omitempty"`
 	// UnsampledOwners is the number of locks whose owner was not sampled. Such an owner may wait, too.
 	UnsampledOwners int `json:"-"`
-	// UnchangedFor is for how long the deadlocks' members did not run; 0 for a core.
+	// UnchangedFor is for how long at least the deadlocks' members did not run; 0 for a core.
 	UnchangedFor time.Duration `json:"-"`
 
 	Processes []*stacks.Process `json:"-"`
