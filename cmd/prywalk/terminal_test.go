@@ -78,6 +78,7 @@ func TestFlagsWithoutEffectAreErrors(t *testing.T) {
 		{"--callers=", "--callers has an empty value"},
 		{"--source-dir .", "--source-dir has no effect with the table"},
 		{"--from 3s --to 2s", "--from 3s is not before --to 2s"},
+		{"--to 0s", "--to 0 leaves nothing"},
 		{"--ci --tree", "--ci has no effect with --tree"},
 		{"--ci --folded", "--ci has no effect with --folded"},
 		{"--ci --html page.html", "--ci has no effect with --html"},
@@ -122,6 +123,7 @@ func TestFormsOfAReport(t *testing.T) {
 		{"--wait futex --value wall", "1 of 2 intervals hidden by --wait"},
 		{"--tree --from 0.5s", "500ms"},
 		{"--folded --to 0.5s", "main;compress 500000000"},
+		{"--folded --from 0 --to 0.5s", "main;compress 500000000"},
 	} {
 		p := start(t, dir, nil, append([]string{"report"}, strings.Fields(c.args)...)...)
 		if code := p.code(t); code != 0 || !strings.Contains(p.out.String(), c.want) ||

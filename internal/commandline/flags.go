@@ -4,6 +4,7 @@
 package commandline
 
 import (
+	"cmp"
 	"math"
 	"regexp"
 	"slices"
@@ -100,7 +101,9 @@ func formatDuration(d time.Duration) string {
 
 // RecordingTime takes a time since a recording's start, in the form of [Seconds]; 0 is the start.
 func RecordingTime(at *time.Duration) pflag.Value {
-	return &value[time.Duration]{at, "TIME", parseRecordingTime, formatDuration}
+	return &value[time.Duration]{at, "TIME", parseRecordingTime, func(d time.Duration) string {
+		return cmp.Or(formatDuration(d), "0") // an empty value would be refused
+	}}
 }
 
 func parseRecordingTime(text string) (time.Duration, error) {
@@ -139,13 +142,13 @@ func duration(text string) (d time.Duration, ok bool) {
 	return d, err == nil
 }
 
-// Percent parses "2%" and "2" as 0.02.
-func Percent(text string) (share float64, ok bool) {
+// percent parses "2%" and "2" as 0.02.
+func percent(text string) (share float64, ok bool) {
 	v, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(text, "%")), 64)
 	return v / 100, err == nil && !math.IsNaN(v) && !math.IsInf(v, 0)
 }
 
-// FormatPercent has the form of [Percent].
+// FormatPercent formats 0.02 as "2%".
 func FormatPercent(share float64) string {
 	return strconv.FormatFloat(math.Round(share*1e8)/1e6, 'f', -1, 64) + "%"
 }
@@ -161,7 +164,7 @@ func Share(at *float64) pflag.Value {
 }
 
 func parseShare(text string) (float64, error) {
-	v, ok := Percent(text)
+	v, ok := percent(text)
 	if !ok || !(v > 0 && v <= 1) {
 		return 0, exit.Usage("%q is not a share: give a percentage above 0%% and up to 100%%, such as 2%% (2 is the same)",
 			text)
@@ -175,7 +178,7 @@ func Growth(at *float64) pflag.Value {
 }
 
 func parseGrowth(text string) (float64, error) {
-	v, ok := Percent(text)
+	v, ok := percent(text)
 	if !ok || !(v >= 0 && v < 1e6) {
 		return 0, exit.Usage("%q is not a percentage: give one from 0%%, such as 5%% (5 is the same)", text)
 	}
