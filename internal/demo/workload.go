@@ -4,6 +4,7 @@ package demo
 
 import (
 	"bytes"
+	"cmp"
 	"compress/flate"
 	"context"
 	"encoding/json"
@@ -70,13 +71,7 @@ func makeOrder(rng *rand.Rand, id int) *order {
 
 func sortByPrice(items []item) {
 	slices.SortFunc(items, func(a, b item) int {
-		switch pa, pb := a.Price*float64(a.Count), b.Price*float64(b.Count); {
-		case pa < pb:
-			return -1
-		case pa > pb:
-			return 1
-		}
-		return 0
+		return cmp.Compare(a.Price*float64(a.Count), b.Price*float64(b.Count))
 	})
 }
 

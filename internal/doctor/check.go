@@ -18,8 +18,6 @@ type Options struct {
 	Root string
 	// PID is a target; 0: none.
 	PID int
-	// Try seizes and releases the target's threads, which stops nothing. Without it only /proc is read.
-	Try bool
 	// MayAsk returns why perf_event_open must not be called; nil: it may.
 	MayAsk func() error
 
@@ -63,17 +61,14 @@ func (o Options) Check() []Finding {
 	return c.findings
 }
 
-// add leaves out a finding with a failed check's detail. subject is the name of a finding without one.
+// add leaves out an empty finding, and a failure that is reported already. subject is the name of a finding without one.
 func (c *checker) add(f Finding, subject string) {
-	if f.Detail == "" || f.Level == Fail && c.has(f.Detail) {
+	isReported := func(other Finding) bool { return other.Level == Fail && other.Detail == f.Detail }
+	if f.Detail == "" || f.Level == Fail && slices.ContainsFunc(c.findings, isReported) {
 		return
 	}
 	f.Name = cmp.Or(f.Name, subject)
 	c.findings = append(c.findings, f)
-}
-
-func (c *checker) has(detail string) bool {
-	return slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Level == Fail && f.Detail == detail })
 }
 
 type system struct {

@@ -8,13 +8,13 @@ func live(c *checker) bool { return c.live }
 
 func asked(c *checker) bool { return c.PID != 0 }
 
-// target reports whether the target's status is readable.
+// target reports whether the target's status is readable, and no check failed on which later ones depend.
 func target(c *checker) bool { return c.target != nil && !c.refused }
 
 func opened(c *checker) bool { return c.opened != nil }
 
-// tried reports whether the target's threads may be seized.
-func tried(c *checker) bool { return target(c) && c.live && c.Try }
+// tried reports whether the target's threads may be seized, which stops nothing.
+func tried(c *checker) bool { return target(c) && c.live }
 
 type check struct {
 	subject string

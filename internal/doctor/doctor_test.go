@@ -101,7 +101,7 @@ func find(t *testing.T, fs []Finding, name string) Finding {
 	return Finding{}
 }
 
-func checkOf(pid int) []Finding { return Options{PID: pid, Try: true}.Check() }
+func checkOf(pid int) []Finding { return Options{PID: pid}.Check() }
 
 func TestMissingThingsHaveARemedy(t *testing.T) {
 	for _, c := range []struct {
@@ -303,7 +303,7 @@ func TestThisMachine(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	refuse := func(int) error { return unix.EPERM }
-	fs = Options{PID: pid, Try: true, seize: refuse}.Check()
+	fs = Options{PID: pid, seize: refuse}.Check()
 	if f := find(t, fs, "target: seize"); f.Level != Fail || f.Remedy == "" {
 		t.Errorf("%+v", f)
 	}

@@ -16,7 +16,6 @@ type Level uint8
 // Levels, by rising weight.
 const (
 	OK   Level = iota
-	Info       // optional, and missing
 	Warn       // prywalk works, with less
 	Fail       // prywalk does not work
 )
@@ -26,8 +25,6 @@ func (l Level) String() string {
 	switch l {
 	case OK:
 		return "ok"
-	case Info:
-		return "info"
 	case Warn:
 		return "warn"
 	}
@@ -78,7 +75,7 @@ func Worst(fs []Finding) Level {
 	return worst
 }
 
-// Denied reports that a failed check lacks a right.
+// Denied reports whether a right is missing, without which a check failed.
 func Denied(fs []Finding) bool {
 	return slices.ContainsFunc(fs, func(f Finding) bool { return f.denied })
 }

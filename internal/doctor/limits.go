@@ -13,9 +13,12 @@ import (
 
 // priority: a tracer with a raised priority is not descheduled during a stop.
 func (c *checker) priority() Finding {
-	got := c.estimate()
-	if c.live {
+	got := "normal"
+	switch {
+	case c.live:
 		osthread.Run(func() { got = raise() })
+	case c.self.Has(unix.CAP_SYS_NICE):
+		got = "fifo"
 	}
 	switch got {
 	case "fifo":
@@ -39,13 +42,6 @@ func raise() string {
 	}
 	if unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), -20) == nil {
 		return "nice"
-	}
-	return "normal"
-}
-
-func (c *checker) estimate() string {
-	if c.self.Has(unix.CAP_SYS_NICE) {
-		return "fifo"
 	}
 	return "normal"
 }

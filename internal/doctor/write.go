@@ -14,7 +14,7 @@ import (
 )
 
 // By level (ECMA-48, SGR).
-var colours = [...]string{OK: "\x1b[32m", Info: "\x1b[2m", Warn: "\x1b[33m", Fail: "\x1b[31;1m"}
+var colours = [...]string{OK: "\x1b[32m", Warn: "\x1b[33m", Fail: "\x1b[31;1m"}
 
 // Write prints aligned columns, equal remedies once, and the command for capabilities at the end. columns is the
 // terminal's width; 0: unlimited.
@@ -66,7 +66,7 @@ type jsonFindings struct {
 // jsonFinding is the result of one check.
 type jsonFinding struct {
 	Name string `json:"name"`
-	// Level is ok, info, warn or fail.
+	// Level is ok, warn or fail.
 	Level  string `json:"level"`
 	Detail string `json:"detail"`
 	// Remedy is the next step, in words.
