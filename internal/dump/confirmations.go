@@ -112,7 +112,7 @@ func (e *lockExaminer) sampleAsleep(tid int) (s *observe.RawSample, sl *waits.Sl
 	if proc == nil || proc.process.Sleepers[tid] == nil {
 		return nil, nil
 	}
-	th := e.newThread(proc, tid, nil)
+	th := e.newThread(proc, tid)
 	defer th.Close()
 	s, _ = sampleThread(th, e.options, observe.ModePassiveOnly)
 	sl = proc.process.Sleepers[tid]

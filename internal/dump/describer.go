@@ -83,7 +83,7 @@ func (partial *partialProcess) describeSamples(t *loadedcode.Process, o Options,
 	}
 	t.JITFuncBounds = names.JITFuncBounds(t.PID)
 	d := &describer{partialProcess: partial, target: t, options: o, walk: walk.New(t.PID, names, partial.process.Budget),
-		explainer: sleepers.NewLive(t, names, waits.NewLiveThreads(t.PID, o.Others))}
+		explainer: sleepers.NewLive(t, names, waits.NewLiveThreads(t.PID, o.others))}
 	defer func() { partial.update(func(p *stacks.Process) { p.Sleepers = d.explainer.Sleepers }) }()
 	d.walk.MaxDepth = o.MaxDepth
 	for th, s := range raw.taken {
@@ -109,7 +109,7 @@ func completeStack(target *loadedcode.Process, w *walk.Walker, o Options, th *ob
 	isLast func() bool) (t stacks.Thread, s *observe.RawSample, err error) {
 	s, t = first, w.LiveThread(target, th.TID, first)
 	more := copyExtender{memory: w.Memory, pause: o.MaxPause}
-	for n := 0; n < maxSamples && s != nil && !isLast(); n++ {
+	for n := 0; n < maxSamples && !isLast(); n++ {
 		more.stack = uint64(copyExtensionBytes) << (2 * n)
 		if w.OutOfMemory || !more.planNext(target, w, th, s) {
 			break

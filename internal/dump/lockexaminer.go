@@ -40,7 +40,7 @@ func ExamineLocks(targets []*loadedcode.Process, o Options) (_ *locks.Locks, err
 	out.Origin = o.origin()
 	o.goroutineLocks = true
 	for _, t := range targets {
-		o.Others = append(o.Others, t.PID)
+		o.others = append(o.others, t.PID)
 	}
 	if o.Names == nil {
 		o.Names = symbols.NewNamer()
@@ -81,7 +81,7 @@ func (e *lockExaminer) sampleProcesses(targets []*loadedcode.Process) (first err
 
 func (e *lockExaminer) add(target *loadedcode.Process, p *stacks.Process) {
 	proc := &examinedProcess{target: target, process: p,
-		explainer: sleepers.NewLive(target, e.options.Names, waits.NewLiveThreads(target.PID, e.options.Others))}
+		explainer: sleepers.NewLive(target, e.options.Names, waits.NewLiveThreads(target.PID, e.options.others))}
 	e.byPID[target.PID] = proc
 	for i := range p.Threads {
 		e.byThread[p.Threads[i].TID] = proc
@@ -128,14 +128,14 @@ func (e *lockExaminer) awakeOwners(tried map[int]bool) (tids []int) {
 // cycles. false: it does not wait for one; true also if the thread is unreadable.
 func (e *lockExaminer) resample(tid int) bool {
 	proc := e.byThread[tid]
-	th := e.newThread(proc, tid, nil)
+	th := e.newThread(proc, tid)
 	defer th.Close()
 	s, _ := sampleThread(th, e.options, observe.ModeAlwaysRead)
 	if s == nil {
 		return true
 	}
-	t, s := e.describe(proc, th, s)
-	if s == nil || t.WaitsFor == nil || t.WaitsFor.Owner == 0 || t.WaitsFor.Kind == waits.GIL {
+	t, _ := e.describe(proc, th, s)
+	if t.WaitsFor == nil || t.WaitsFor.Owner == 0 || t.WaitsFor.Kind == waits.GIL {
 		return false
 	}
 	old, _ := e.locks.Thread(tid)
@@ -151,9 +151,7 @@ func (e *lockExaminer) describe(proc *examinedProcess, th *observe.Thread, s *ob
 	w := walk.New(proc.target.PID, e.options.Names, nil)
 	w.MaxDepth = e.options.MaxDepth
 	t, s, _ := completeStack(proc.target, w, e.options, th, s, func() bool { return false })
-	if s != nil {
-		proc.explainer.Explain(&t, s)
-	}
+	proc.explainer.Explain(&t, s)
 	return t, s
 }
 
@@ -210,16 +208,14 @@ func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wai
 	if proc == waiterProc {
 		memory.Addr = sleeper.Memory.Addr
 	}
-	th := e.newThread(proc, tid, memory)
+	th := e.newThread(proc, tid)
 	defer th.Close()
+	th.OtherMemory = memory
 	s, _ := sampleThread(th, e.options, observe.ModeAlwaysRead)
 	if s == nil {
 		return e.readLock(lock), nil
 	}
 	t, s := e.describe(proc, th, s)
-	if s == nil {
-		return e.readLock(lock), nil
-	}
 	if proc == waiterProc {
 		if mem := memory.copyIn(s); len(mem.Bytes) > 0 {
 			if wait = proc.explainer.WaitWith(sleeper, mem); isSame(&wait, lock) {
@@ -230,14 +226,11 @@ func (e *lockExaminer) sampleWithLock(lock *locks.Lock, tid int) (wait waits.Wai
 	return e.readLock(lock), &t
 }
 
-// newThread returns a thread to sample. memory, unless nil, is added to its copies. The caller closes it.
-func (e *lockExaminer) newThread(proc *examinedProcess, tid int, memory *withLockMemory) *observe.Thread {
+// newThread returns a thread to sample. The caller closes it.
+func (e *lockExaminer) newThread(proc *examinedProcess, tid int) *observe.Thread {
 	th := observe.NewThread(proc.target.PID, tid, nil)
 	th.Feedback().SetCopySize(e.options.firstCopy())
 	th.Memory = proc.target.Memory()
-	if memory != nil {
-		th.OtherMemory = memory
-	}
 	return th
 }
 

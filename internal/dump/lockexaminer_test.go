@@ -143,7 +143,7 @@ func TestMaxPauseShortensTheCopiesOfOwners(t *testing.T) {
 	}
 	copied := func(o Options) int64 {
 		e := &lockExaminer{options: o}
-		owner := e.newThread(&examinedProcess{target: target}, tids[1], nil)
+		owner := e.newThread(&examinedProcess{target: target}, tids[1])
 		defer owner.Close()
 		s, err := sampleThread(owner, o, observe.ModeAlwaysRead)
 		if s == nil || err != nil {

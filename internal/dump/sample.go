@@ -29,8 +29,7 @@ type Options struct {
 	// Goroutines adds the stacks of goroutines without a thread.
 	Goroutines     bool
 	goroutineLocks bool
-	// Others are processes that may hold locks in shared memory.
-	Others []int
+	others         []int // processes that may hold locks in shared memory
 	// Names is for one call at a time; nil: each call makes its own. After [ErrHung] it may still be in use.
 	Names *symbols.Namer
 	// MaxPause, if positive, bounds the expected length of a stop: less of a running thread's stack is copied.

@@ -44,10 +44,10 @@ func sharesTimeNamespace(pid int) bool {
 	return err == nil && err2 == nil && own == its
 }
 
-// Explain sets what a thread waits for by its sample; nothing if s is nil or the thread runs.
+// Explain sets what a thread waits for by its sample; nothing if it runs.
 func (e *Explainer) Explain(d *stacks.Thread, s *observe.RawSample) {
 	e.Retryable = false
-	if s == nil || s.State == sample.Running {
+	if s.State == sample.Running {
 		return
 	}
 	word := s.FutexCopy()

@@ -69,11 +69,11 @@ func (p *Process) Close() { p.Budget.Close() }
 // SortThreads sorts by ID, the first thread before all others.
 func (p *Process) SortThreads() {
 	slices.SortStableFunc(p.Threads, func(a, b Thread) int {
-		if first := b.TID == p.PID; first != (a.TID == p.PID) {
-			if first {
-				return 1
-			}
+		switch p.PID {
+		case a.TID:
 			return -1
+		case b.TID:
+			return 1
 		}
 		return cmp.Compare(a.TID, b.TID)
 	})

@@ -117,5 +117,5 @@ func sentence(l *locks.Locks, cycle []int) string {
 		parts = append(parts, fmt.Sprintf("%s waits for %s, %s by %s", shownThreadName(l, tid), thing, held,
 			shownThreadName(l, next)))
 	}
-	return strings.Join(slices.Clip(parts), "; ")
+	return strings.Join(parts, "; ")
 }

@@ -22,10 +22,7 @@ func writeStack(b *strings.Builder, t *stacks.Thread, native bool) {
 		if some && i == hidden.from {
 			hidden.write(b, t.Frames)
 		}
-		if f.Method == "" && f.Kind == "" {
-			continue
-		}
-		if f.Machinery && !native {
+		if f.Method == "" && f.Kind == "" || f.Machinery && !native {
 			continue
 		}
 		if !some || i < hidden.from {

@@ -36,11 +36,10 @@ func waitersText(l *locks.Locks, blocked []*locks.Lock) string {
 	switch {
 	case len(parts) > 0:
 		return strings.Join(parts, ", ")
-	case l.ThreadsWithUnknownWait == 0 && len(l.GoProcesses) > 0 && examinesGoroutines(l):
-		return "no thread or goroutine waits for a lock"
-	}
-	if l.ThreadsWithUnknownWait > 0 {
+	case l.ThreadsWithUnknownWait > 0:
 		return "no thread is known to wait for a lock"
+	case len(l.GoProcesses) > 0 && examinesGoroutines(l):
+		return "no thread or goroutine waits for a lock"
 	}
 	return "no thread waits for a lock"
 }
@@ -75,11 +74,8 @@ func problemsText(l *locks.Locks) string {
 		{len(l.PossibleDeadlocks) + len(l.PossibleGoroutineDeadlocks), "POSSIBLE DEADLOCK", "POSSIBLE DEADLOCKS"},
 		{len(l.StarvedPools), "POSSIBLY STARVED POOL", "POSSIBLY STARVED POOLS"},
 	} {
-		switch {
-		case n.n == 1:
-			parts = append(parts, "1 "+n.one)
-		case n.n > 1:
-			parts = append(parts, strconv.Itoa(n.n)+" "+n.other)
+		if n.n > 0 {
+			parts = append(parts, strconv.Itoa(n.n)+" "+pluralForm(n.n, n.one, n.other))
 		}
 	}
 	return strings.Join(parts, ", ")
