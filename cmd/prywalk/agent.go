@@ -77,7 +77,7 @@ func newAgent() *cobra.Command {
 			"[--endpoint URL]",
 		Short: "continuous profiles to an OpenTelemetry Collector",
 		Long:  agentHelp,
-		RunE:  func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE:  f.run,
 	}
 	fl := cmd.Flags()
 	f.addTargets(fl)
@@ -129,7 +129,7 @@ func (f *agentFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.open(); err != nil {
 		return err
 	}
-	defer f.closeEngine(&f.Sampler)
+	defer f.closeEngine()
 	return recording.RunAgent(f.Options, f.to)
 }
 

@@ -157,28 +157,24 @@ func (f *benchFlags) run() error {
 		return failure
 	}
 	bench.Summary(&console.Stdout, res)
-	if err := f.write(res); err != nil {
-		return cmp.Or(failure, err)
-	}
-	return failure
+	return cmp.Or(failure, f.write(res))
 }
 
 func (f *benchFlags) write(res *bench.Result) error {
-	if err := writeJSON(f.json, res); err != nil || f.svg == "" {
-		return flagError("json", err)
+	if f.json != "" {
+		err := profile.WriteFileAtomic(f.json, func(w io.Writer) error {
+			e := json.NewEncoder(w)
+			e.SetIndent("", "  ")
+			return e.Encode(res)
+		})
+		if err != nil {
+			return flagError("json", err)
+		}
 	}
-	return flagError("svg", profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) }))
-}
-
-func writeJSON(path string, res *bench.Result) error {
-	if path == "" {
+	if f.svg == "" {
 		return nil
 	}
-	return profile.WriteFileAtomic(path, func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(res)
-	})
+	return flagError("svg", profile.WriteFileAtomic(f.svg, func(w io.Writer) error { return bench.SVG(w, res) }))
 }
 
 func (f *benchFlags) result() (*bench.Result, error) {

@@ -41,23 +41,22 @@ func registerCompletions(root *cobra.Command) {
 
 func rejectUnknownShells(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
-	for _, cmd := range root.Commands() {
-		if cmd.Name() != "completion" {
-			continue
-		}
-		cmd.Args = nil
-		cmd.Short = "complete commands and flags in your shell"
-		cmd.Long = `  source <(prywalk completion bash)
+	cmd, _, err := root.Find([]string{"completion"})
+	if err != nil {
+		return
+	}
+	cmd.Args = nil
+	cmd.Short = "complete commands and flags in your shell"
+	cmd.Long = `  source <(prywalk completion bash)
   prywalk completion fish > ~/.config/fish/completions/prywalk.fish
 
 Prints a script for a shell, which then completes commands, flags, their values and the
 numbers and names of processes. COMMAND --help says where the script belongs.`
-		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return exit.Usage("no completion for the shell %q: choose bash, zsh, fish or powershell", args[0])
-			}
-			return cmd.Help()
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return exit.Usage("no completion for the shell %q: choose bash, zsh, fish or powershell", args[0])
 		}
+		return cmd.Help()
 	}
 }
 

@@ -40,20 +40,20 @@ Exit codes: 0 no check failed, 1 a check failed for another reason than a right,
 			if pid == 0 {
 				args = c.takeArgument(cmd, args)
 			}
-			if err := cmp.Or(noArgs(cmd, args), console.CheckStdout(), c.find()); err != nil {
+			err := cmp.Or(noArgs(cmd, args), console.CheckStdout(), c.find())
+			if err != nil {
 				return err
 			}
 			if len(c.pids) > 0 {
 				pid = c.pids[0]
 			}
-			found := doctor.Options{PID: pid, Try: true, MayAsk: checkPerfEvents}.Check()
-			write := func() error {
-				return doctor.Write(os.Stdout, found, console.UseColor(os.Stdout), console.Width(os.Stdout))
-			}
+			found := doctor.Options{PID: pid, MayAsk: checkPerfEvents}.Check()
 			if asJSON {
-				write = func() error { return doctor.WriteJSON(os.Stdout, found) }
+				err = doctor.WriteJSON(os.Stdout, found)
+			} else {
+				err = doctor.Write(os.Stdout, found, console.UseColor(os.Stdout), console.Width(os.Stdout))
 			}
-			if err := write(); err != nil {
+			if err != nil {
 				return err
 			}
 			console.ReportOmitted()

@@ -278,14 +278,13 @@ func nextForUnread(p *stacks.Process, refused string) string {
 
 func (f *dumpFlags) write(w io.Writer, p *stacks.Process) error {
 	defer console.ReportOmitted()
-	switch {
-	case f.json:
+	if f.json {
 		return stacks.WriteJSON(w, p)
-	case f.merge:
-		f.addNotes(p)
-		return text.WriteMerged(w, p)
 	}
 	f.addNotes(p)
+	if f.merge {
+		return text.WriteMerged(w, p)
+	}
 	return text.Write(w, p)
 }
 

@@ -76,9 +76,9 @@ func (f *engineFlags) openEngine(o *sampler.Options) error {
 	return nil
 }
 
-func (f *engineFlags) closeEngine(o *sampler.Options) {
-	if o.Engine != nil {
-		o.Engine.Close()
+func (f *recordFlags) closeEngine() {
+	if f.Sampler.Engine != nil {
+		f.Sampler.Engine.Close()
 	}
 }
 

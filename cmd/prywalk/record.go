@@ -75,9 +75,7 @@ func newRecord() *cobra.Command {
 			"-- COMMAND [ARG…]}",
 		Short: "sample processes into a recording",
 		Long:  recordHelp,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return f.run(cmd, args)
-		},
+		RunE:  f.run,
 	}
 	f.addTo(cmd.Flags())
 	return cmd
@@ -158,7 +156,7 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.open(); err != nil {
 		return err
 	}
-	defer f.closeEngine(&f.Sampler)
+	defer f.closeEngine()
 	if f.Sampler.MaxOverhead > 0 {
 		share := commandline.FormatPercent(f.Sampler.MaxOverhead)
 		console.Infof("--max-overhead %s: the rate is lowered where targets would lose more than %[1]s of their CPU time, "+
@@ -172,15 +170,12 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	})
 }
 
+// setWhatIsSampled turns --children on unless given, for a command and rules that select a group.
 func (f *recordFlags) setWhatIsSampled(cmd *cobra.Command, launches bool) {
-	f.Sampler.Children = f.followsChildren(cmd, launches)
+	if !cmd.Flags().Changed("children") {
+		f.Sampler.Children = launches || f.systemWide || f.cgroup != "" || f.unit != ""
+	}
 	f.Sampler.KernelStacks = !f.noKernel
-}
-
-// followsChildren is true by default for commands and rules that select a group.
-func (f *recordFlags) followsChildren(cmd *cobra.Command, launches bool) bool {
-	group := launches || f.systemWide || f.cgroup != "" || f.unit != ""
-	return f.Sampler.Children || group && !cmd.Flags().Changed("children")
 }
 
 func (f *recordFlags) open() error {

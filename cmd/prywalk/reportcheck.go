@@ -27,15 +27,6 @@ func hasEffect(flag, form string) bool {
 	return form == "http" && flag == "source-dir"
 }
 
-func textFlags() (flags []string) {
-	for i := range textForms {
-		if flag := textForms[i].flag; flag != "" {
-			flags = append(flags, flag)
-		}
-	}
-	return flags
-}
-
 func (f *reportFlags) check() error {
 	if slices.Contains(f.symbols, "") {
 		return exit.Usage("--symbols has an empty value; leave it out, or give one")
@@ -69,32 +60,36 @@ func (f *reportFlags) check() error {
 		}
 		for _, form := range forms {
 			if !hasEffect(flag, form) {
-				return exit.Usage("%s has no effect with %s; leave one of them out",
-					orElse("--"+flag, flag == "rows", "-n (--rows)"), orElse("--"+form, form == "", "the table"))
+				return exit.Usage("%s has no effect with %s; leave one of them out", shownFlag(flag), shownFlag(form))
 			}
 		}
 	}
 	return nil
 }
 
-func orElse(text string, instead bool, other string) string {
-	if instead {
-		return other
+func shownFlag(flag string) string {
+	switch flag {
+	case "":
+		return "the table"
+	case "rows":
+		return "-n (--rows)"
 	}
-	return text
+	return "--" + flag
 }
 
 // forms returns the given forms, "" for the table. Several may be files, or a tree as JSON.
 func (f *reportFlags) forms() ([]string, error) {
-	set := func(flags []string) (out []string) {
-		for _, flag := range flags {
-			if f.changed(flag) {
-				out = append(out, flag)
-			}
+	var texts, files []string
+	for i := range textForms {
+		if flag := textForms[i].flag; flag != "" && f.changed(flag) {
+			texts = append(texts, flag)
 		}
-		return out
 	}
-	texts, files := set(textFlags()), set(fileFlags())
+	for i := range fileForms {
+		if flag := fileForms[i].flag; f.changed(flag) {
+			files = append(files, flag)
+		}
+	}
 	if f.changed("http") {
 		texts = slices.DeleteFunc(texts, func(s string) bool { return s == "source" }) // then a directory
 		if others := slices.Concat(texts, files); len(others) > 0 {

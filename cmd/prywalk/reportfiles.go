@@ -44,10 +44,3 @@ func (f *reportFlags) writeFiles(p *pprof.Profile) error {
 	}
 	return nil
 }
-
-func fileFlags() (flags []string) {
-	for i := range fileForms {
-		flags = append(flags, fileForms[i].flag)
-	}
-	return flags
-}

@@ -56,7 +56,7 @@ prywalk record. The overhead is that of prywalk record; in production give
 --max-overhead 1% --max-pause 1ms.
 
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `.`,
-		RunE: func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) },
+		RunE: f.run,
 	}
 	fl := cmd.Flags()
 	f.addTargets(fl)
@@ -108,6 +108,6 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 	if err := f.open(); err != nil {
 		return err
 	}
-	defer f.closeEngine(&f.Sampler)
+	defer f.closeEngine()
 	return recording.RunTop(f.Options, f.TopOptions)
 }

@@ -54,11 +54,7 @@ func NewHelp() *cobra.Command {
 
 // Usage writes a command's form, subcommands and flags.
 func Usage(cmd *cobra.Command) error {
-	out := cmd.OutOrStdout()
-	width := console.Width(os.Stdout)
-	if width == 0 {
-		width = HelpWidth
-	}
+	width := helpWidth()
 	var b strings.Builder
 	printable.Fprintf(&b, "Usage:\n  %s\n", strings.TrimSpace(useLine(cmd)))
 	if cmd.HasAvailableSubCommands() {
@@ -76,9 +72,11 @@ func Usage(cmd *cobra.Command) error {
 			writeColumns(&b, flagRows(set.flags), width)
 		}
 	}
-	_, err := io.WriteString(out, b.String())
+	_, err := io.WriteString(cmd.OutOrStdout(), b.String())
 	return err
 }
+
+func helpWidth() int { return cmp.Or(console.Width(os.Stdout), HelpWidth) }
 
 // FirstCommands head the list.
 var FirstCommands = []string{"record", "report", "top", "dump", "diff", "doctor", "demo"}
@@ -110,11 +108,10 @@ var values = map[string]string{
 	"output": "FILE", "stats": "FILE", "html": "FILE", "core": "FILE", "svg": "FILE", "symbols": "FILE",
 	"speedscope": "FILE", "firefox": "FILE", "otlp": "FILE", "pgo": "FILE",
 	"sysroot": "DIR", "source-dir": "DIR", "dir": "DIR", "name": "NAME",
-	"callers": "FUNC", "callees": "FUNC",
-	"source":  "FUNC",
+	"callers": "FUNC", "callees": "FUNC", "source": "FUNC",
 	"threads": "REGEXP", "focus": "REGEXP", "ignore": "REGEXP", "thread": "REGEXP", "process": "REGEXP", "state": "REGEXP",
 	"wait": "REGEXP",
-	"json": "FILE", "known": "FILE", "by": "WHAT", "value": "CLOCK", "engine": "HOW", "per": "WHAT",
+	"json": "FILE", "by": "WHAT", "value": "CLOCK", "engine": "HOW", "per": "WHAT",
 	"sort": "WHAT", "old": "FILE,…", "new": "FILE,…",
 	"pid": "PID",
 }
@@ -169,11 +166,10 @@ func writeColumns(b *strings.Builder, rows [][2]string, width int) {
 	}
 	for _, r := range rows {
 		line := "  " + r[0]
-		switch n := left - utf8.RuneCountInString(line); {
-		case n < 2:
-			printable.Fprintf(b, "%s\n%s", line, strings.Repeat(" ", left))
-		default:
+		if n := left - utf8.RuneCountInString(line); n >= 2 {
 			b.WriteString(line + strings.Repeat(" ", n))
+		} else {
+			b.WriteString(line + "\n" + strings.Repeat(" ", left))
 		}
 		printable.Fprintf(b, "%s\n", tabular.HangingIndent(width, left, r[1]))
 	}

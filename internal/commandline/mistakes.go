@@ -19,7 +19,7 @@ func WrongFlag(cmd *cobra.Command, err error) error {
 	if errors.As(err, &invalid) {
 		return exit.Usage("--%s: %s; see %s --help", invalid.GetFlag().Name, wrongValue(invalid), cmd.CommandPath())
 	}
-	return exit.Usage("%v%s; see %s --help", err, SuggestFlag(cmd, err), cmd.CommandPath())
+	return exit.Usage("%v%s; see %s --help", err, suggestFlag(cmd, err), cmd.CommandPath())
 }
 
 // wrongValue leaves out pflag's names of Go functions.

@@ -4,7 +4,6 @@ package commandline
 
 import (
 	"io"
-	"os"
 	"regexp"
 	"strings"
 
@@ -43,12 +42,8 @@ func showTopic(cmd *cobra.Command, name string) (bool, error) {
 		if err != nil {
 			return true, exit.With(exit.Failed, "the help page on %s is not in this build: %w", name, err)
 		}
-		width := console.Width(os.Stdout)
-		if width == 0 {
-			width = HelpWidth
-		}
 		write := func(w io.Writer) error {
-			_, err := io.WriteString(w, pageText(withoutMarks(string(page)), width))
+			_, err := io.WriteString(w, pageText(withoutMarks(string(page)), helpWidth()))
 			return err
 		}
 		if cmd.OutOrStdout() == &console.Stdout {

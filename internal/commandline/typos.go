@@ -41,8 +41,8 @@ func commandNames(root *cobra.Command) (list []string) {
 	return list
 }
 
-// SuggestFlag suggests a flag, or a command that has it; "": none.
-func SuggestFlag(cmd *cobra.Command, err error) string {
+// suggestFlag suggests a flag, or a command that has it; "": none.
+func suggestFlag(cmd *cobra.Command, err error) string {
 	var unknown *pflag.NotExistError
 	if !errors.As(err, &unknown) {
 		return ""

@@ -54,8 +54,9 @@ func (o *Options) runCommand(ctx context.Context, recordings []string, next, com
 	if failed && ctx.Err() != nil {
 		output = fmt.Sprintf("prywalk %s was ended: it took too long\n%s", command, output)
 	}
-	return &mcp.CallToolResult{IsError: failed, Content: []mcp.Content{&mcp.TextContent{Text: truncated(output, next)}}},
-		nil, nil
+	answer := text(truncated(output, next))
+	answer.IsError = failed
+	return answer, nil, nil
 }
 
 // truncated cuts after a line if possible: with next the text has at most MaxAnswerBytes.

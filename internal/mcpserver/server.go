@@ -9,8 +9,8 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -101,8 +101,8 @@ func (o *Options) dumpStacks(ctx context.Context, _ *mcp.CallToolRequest, in str
 	MaxDepth int `json:"max_depth,omitempty" jsonschema:"frames of a stack, 0 for all"`
 }) (*mcp.CallToolResult, any, error) {
 	pid, err := in.flag()
-	if err != nil || in.MaxDepth < 0 {
-		return nil, nil, errors.Join(err, checkNotNegative("max_depth", in.MaxDepth))
+	if err = cmp.Or(err, checkNotNegative("max_depth", in.MaxDepth)); err != nil {
+		return nil, nil, err
 	}
 	return o.runCommand(ctx, nil, "Threads that wait for locks: dump_locks. Where the time goes: record, then report.",
 		"dump", "-p", pid, "--merge", maxPause, "--max-depth", strconv.Itoa(in.MaxDepth))
