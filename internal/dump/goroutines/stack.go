@@ -8,7 +8,6 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/dump/stacks"
-	"prywalk/internal/dump/walk"
 	"prywalk/internal/managed"
 )
 
@@ -53,7 +52,8 @@ func (r *Reader) readStack(t *managed.TaskRecord, g *stacks.Goroutine) {
 		sp := t.Regs.SP()
 		size := min(t.StackHi-sp, maxStack)
 		if !r.reserve(int(size)) {
-			g.StopReason = walk.StopMemory
+			r.Walk.OutOfMemory = true
+			g.Frames, g.Complete, g.StopReason = r.Walk.WithReason(g.Frames)
 			return
 		}
 		a, b := r.first[:size], r.second[:size]

@@ -93,11 +93,11 @@ func TestAWaitIsExplainedAgainByOtherMemory(t *testing.T) {
 func TestAThreadThatDoesNotSleepWaitsForNothing(t *testing.T) {
 	e := newExplainer()
 	e.Retryable = true
-	d, sl := atMutex(12)
+	d, _ := atMutex(12)
 	if e.Explain(d, &observe.RawSample{State: sample.Running}); d.WaitsFor != nil || len(e.Sleepers) > 0 || e.Retryable {
 		t.Errorf("%+v, retryable %v", d.WaitsFor, e.Retryable)
 	}
-	d, sl = atMutex(12)
+	d, sl := atMutex(12)
 	sl.State = 'R'
 	if e.describe(d, sl); d.WaitsFor != nil || len(e.Sleepers) > 0 {
 		t.Errorf("runnable: %+v", d.WaitsFor)
