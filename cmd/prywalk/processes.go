@@ -148,7 +148,7 @@ func (f *processFlags) find() error {
 
 const namePoll = 20 * time.Millisecond
 
-// findByName fails for several matches, unless all are wanted or the first was waited for.
+// findByName fails for several matches, unless --all takes them or --wait takes the first.
 func (f *processFlags) findByName(ctx context.Context) (commandline.PIDs, error) {
 	for reported := false; ; {
 		found := processesNamed(f.name)

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/safeopen"
+	"prywalk/internal/tabular"
 )
 
 // Core is a process in a core file. Not safe for concurrent use.
@@ -97,25 +97,20 @@ func (c *Core) Memory() frames.Memory { return c.mem }
 func (c *Core) Warnings() []string {
 	out := slices.Clone(c.warnings)
 	if len(c.missing) > 0 {
-		out = append(out, "not found: "+listNames(c.missing)+
+		out = append(out, "not found: "+tabular.List(c.missing, maxListed)+
 			"; give --sysroot DIR with the files of the machine that wrote the core")
 	}
 	if len(c.unverified) > 0 {
-		out = append(out, "the core holds nothing to check these files by: "+listNames(c.unverified)+
+		out = append(out, "the core holds nothing to check these files by: "+tabular.List(c.unverified, maxListed)+
 			"; if they are not those that ran, stacks are wrong: write cores with bit 4 of coredump_filter set")
 	}
 	return out
 }
 
-func listNames(names []string) string {
-	const most = 4
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
-}
-
-const maxWarnings = 64
+const (
+	maxListed   = 4
+	maxWarnings = 64
+)
 
 func (c *Core) warn(format string, args ...any) {
 	if len(c.warnings) < maxWarnings {

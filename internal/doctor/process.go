@@ -44,7 +44,7 @@ func (c *checker) state() Finding {
 	return Finding{}
 }
 
-// access stops later checks if it is unreadable.
+// access reports each condition of the kernel. If they cannot be read, later checks of the target are left out.
 func (c *checker) access() Finding {
 	gates, err := process.Gates(c.proc(), c.PID)
 	if err != nil {

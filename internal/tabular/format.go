@@ -87,6 +87,14 @@ func Noun(n int64, noun string) string {
 	return noun + "s"
 }
 
+// List joins at most so many words: "a, b and 3 more".
+func List(words []string, most int) string {
+	if more := len(words) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(words[:most], ", "), more)
+	}
+	return strings.Join(words, ", ")
+}
+
 // Printables makes a list printable, in place.
 func Printables(list []string) []string {
 	for i, s := range list {

@@ -2,12 +2,7 @@
 
 package text
 
-import (
-	"fmt"
-	"strings"
-
-	"prywalk/internal/tabular"
-)
+import "prywalk/internal/tabular"
 
 func count(n int, noun string) string { return tabular.Plural(int64(n), noun) }
 
@@ -22,12 +17,7 @@ func pluralForm(n int, one, other string) string {
 
 const maxShown = 8
 
-func enumerate(names []string) string {
-	if n := len(names); n > maxShown {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:maxShown], ", "), n-maxShown)
-	}
-	return strings.Join(names, ", ")
-}
+func enumerate(names []string) string { return tabular.List(names, maxShown) }
 
 func withSeparator(sep, s string) string {
 	if s == "" {
