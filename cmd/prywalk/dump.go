@@ -234,8 +234,7 @@ func failedThreads(p *stacks.Process) error {
 		return why
 	}
 	refused := fmt.Sprintf("prywalk doctor -p %d names the cause", p.PID)
-	var known *process.Error
-	if errors.As(why, &known) {
+	if known, ok := errors.AsType[*process.Error](why); ok {
 		refused = known.Cause + "; " + known.Next
 	}
 	if len(p.Threads) == 0 {

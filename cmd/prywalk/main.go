@@ -66,7 +66,7 @@ func run(args []string) int {
 	if err == nil {
 		return exit.OK
 	}
-	if at := (*os.PathError)(nil); errors.As(err, &at) && at.Path == os.Stdout.Name() {
+	if at, ok := errors.AsType[*os.PathError](err); ok && at.Path == os.Stdout.Name() {
 		next := "open a file or a pipe for it"
 		if errors.Is(err, unix.ENOSPC) {
 			next = "free some space, or write it elsewhere"
@@ -105,8 +105,8 @@ func wantsJSON(root *cobra.Command, args []string) bool {
 }
 
 func wrongFlag(cmd *cobra.Command, err error, args []string) error {
-	var wrongValue *pflag.InvalidValueError
-	if cmd.Name() == "record" && !errors.As(err, &wrongValue) {
+	_, isValue := errors.AsType[*pflag.InvalidValueError](err)
+	if cmd.Name() == "record" && !isValue {
 		after := args[slices.Index(args, "record")+1:]
 		if command := commandline.CommandBefore(cmd.Flags(), after); len(command) > 0 {
 			before := args[:len(args)-len(command)]

@@ -74,8 +74,7 @@ func runSelf(ctx context.Context, files []*os.File, args ...string) (string, int
 	var out boundedBuffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
-	var failed *exec.ExitError
-	if errors.As(err, &failed) {
+	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 		return string(out), failed.ExitCode(), nil
 	}
 	return string(out), 0, err

@@ -15,8 +15,7 @@ import (
 
 // WrongFlag returns an unparsable flag's error, with the next step.
 func WrongFlag(cmd *cobra.Command, err error) error {
-	var invalid *pflag.InvalidValueError
-	if errors.As(err, &invalid) {
+	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		return exit.Usage("--%s: %s; see %s --help", invalid.GetFlag().Name, wrongValue(invalid), cmd.CommandPath())
 	}
 	return exit.Usage("%v%s; see %s --help", err, suggestFlag(cmd, err), cmd.CommandPath())
@@ -24,8 +23,7 @@ func WrongFlag(cmd *cobra.Command, err error) error {
 
 // wrongValue leaves out pflag's names of Go functions.
 func wrongValue(e *pflag.InvalidValueError) string {
-	var own *exit.Error
-	if errors.As(e, &own) {
+	if own, ok := errors.AsType[*exit.Error](e); ok {
 		return own.Error()
 	}
 	problem := "is not a valid value"

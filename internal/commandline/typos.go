@@ -43,8 +43,8 @@ func commandNames(root *cobra.Command) (list []string) {
 
 // suggestFlag suggests a flag, or a command that has it; "": none.
 func suggestFlag(cmd *cobra.Command, err error) string {
-	var unknown *pflag.NotExistError
-	if !errors.As(err, &unknown) {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
 		return ""
 	}
 	name := unknown.GetSpecifiedName()

@@ -61,7 +61,7 @@ func (o Options) Check() []Finding {
 	return c.findings
 }
 
-// add leaves out an empty finding, and a failure that is reported already. subject is the name of a finding without one.
+// add leaves out an empty finding, and a failure that is reported already. subject names a finding without a name.
 func (c *checker) add(f Finding, subject string) {
 	isReported := func(other Finding) bool { return other.Level == Fail && other.Detail == f.Detail }
 	if f.Detail == "" || f.Level == Fail && slices.ContainsFunc(c.findings, isReported) {

@@ -54,8 +54,8 @@ func finding(level Level, detail, remedy string) Finding {
 }
 
 func failure(err error) Finding {
-	var e *process.Error
-	if !errors.As(err, &e) {
+	e, ok := errors.AsType[*process.Error](err)
+	if !ok {
 		return finding(Fail, err.Error(), "")
 	}
 	f := finding(Fail, e.Cause, e.Next)

@@ -43,22 +43,10 @@ func (e *lockExaminer) mayWake(cycle []int) bool {
 	})
 }
 
-// ConfirmPossibleDeadlocks implements [locks.Checker].
-func (e *lockExaminer) ConfirmPossibleDeadlocks(cycles [][]int) [][]int {
-	still, _ := confirmUnchanged(cycles, e.runCountsAsleep)
+// ConfirmAsleep implements [locks.Checker].
+func (e *lockExaminer) ConfirmAsleep(groups [][]int) [][]int {
+	still, _ := confirmUnchanged(groups, e.runCountsAsleep)
 	return still
-}
-
-// ConfirmStarvedPools implements [locks.Checker].
-func (e *lockExaminer) ConfirmStarvedPools(pools []locks.StarvedPool) []locks.StarvedPool {
-	var threads [][]int
-	for i := range pools {
-		threads = append(threads, pools[i].Threads)
-	}
-	still, _ := confirmUnchanged(threads, e.runCountsAsleep)
-	return slices.DeleteFunc(pools, func(s locks.StarvedPool) bool {
-		return !slices.ContainsFunc(still, func(tids []int) bool { return tids[0] == s.Threads[0] })
-	})
 }
 
 // confirmUnchanged separates groups of threads in which none ran. read returns the run counts of those that wait as

@@ -49,8 +49,7 @@ func Usage(format string, args ...any) error { return With(WrongUsage, format, a
 
 // Internal gives a failure of prywalk with a launched command exit code 125; wrong usage keeps its own.
 func Internal(err error) error {
-	var e *Error
-	if err == nil || errors.As(err, &e) && e.Code == WrongUsage {
+	if e, ok := errors.AsType[*Error](err); err == nil || ok && e.Code == WrongUsage {
 		return err
 	}
 	return &Error{InternalFailure, err}

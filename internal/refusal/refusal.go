@@ -62,11 +62,7 @@ func (r Reason) Word() string { return reasons[r%NumReasons].word }
 
 // Of returns an error's reason: [NoFiles] for EMFILE and ENFILE, [Other] if none.
 func Of(err error) Reason {
-	if r, ok := err.(Reason); ok { //nolint:errorlint // the same as below, without allocation
-		return r
-	}
-	var r Reason
-	if errors.As(err, &r) {
+	if r, ok := errors.AsType[Reason](err); ok {
 		return r
 	}
 	if errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) {

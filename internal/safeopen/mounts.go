@@ -53,20 +53,18 @@ var ownMountList ownMounts
 
 type ownMounts struct {
 	sync.Mutex
-	fd      int // of mountinfo, 0: not open
-	fuse    map[uint64]bool
-	anyFUSE bool
+	fd   int // of mountinfo, 0: not open
+	list mounts
 }
 
 func (o *ownMounts) addTo(m *mounts) {
 	o.Lock()
 	defer o.Unlock()
 	if !o.unchanged() {
-		list := mounts{fuse: map[uint64]bool{}}
-		list.read(selfMounts)
-		o.fuse, o.anyFUSE = list.fuse, list.anyFUSE
+		o.list = mounts{fuse: map[uint64]bool{}}
+		o.list.read(selfMounts)
 	}
-	m.own, m.anyFUSE = o.fuse, o.anyFUSE
+	m.own, m.anyFUSE = o.list.fuse, o.list.anyFUSE
 }
 
 const selfMounts = "/proc/self/mountinfo"

@@ -49,11 +49,10 @@ func New(all bool, cgroup, unit, owner, match string) (r Rule, err error) {
 	}
 	if match != "" {
 		if r.Match, err = regexp.Compile(match); err != nil {
-			why := err
-			if wrong := (*syntax.Error)(nil); errors.As(err, &wrong) {
-				why = errors.New(wrong.Code.String())
+			if wrong, ok := errors.AsType[*syntax.Error](err); ok {
+				err = errors.New(wrong.Code.String())
 			}
-			return r, fmt.Errorf("--match %q is not a regular expression: %w", match, why)
+			return r, fmt.Errorf("--match %q is not a regular expression: %w", match, err)
 		}
 	}
 	return r, nil

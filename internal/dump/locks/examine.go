@@ -18,12 +18,11 @@ const WhyChangedEachSample = "owner changed at each sample"
 type Checker interface {
 	// SampleOwners sets [Lock.OwnerThread] and changed owners.
 	SampleOwners(l *Locks)
-	// ConfirmDeadlocks, ConfirmPossibleDeadlocks and ConfirmGoroutineCycles return the cycles that stand.
+	// ConfirmDeadlocks and ConfirmGoroutineCycles return the cycles that stand.
 	ConfirmDeadlocks(cycles [][]int) [][]int
-	ConfirmPossibleDeadlocks(cycles [][]int) [][]int
 	ConfirmGoroutineCycles(cycles []GoroutineCycle) []GoroutineCycle
-	// ConfirmStarvedPools returns the pools whose threads all wait at one moment.
-	ConfirmStarvedPools(pools []StarvedPool) []StarvedPool
+	// ConfirmAsleep returns the groups whose threads all wait at one moment.
+	ConfirmAsleep(groups [][]int) [][]int
 }
 
 // Examine lists the locks of l.Processes, and finds their owners, cycles, starved pools, and the verdict.
@@ -32,10 +31,10 @@ func (l *Locks) Examine(c Checker) {
 	c.SampleOwners(l)
 	l.Deadlocks = append(l.Deadlocks, c.ConfirmDeadlocks(l.Cycles())...)
 	l.addLikelyOwners()
-	l.PossibleDeadlocks = append(l.PossibleDeadlocks, c.ConfirmPossibleDeadlocks(l.possibleCycles())...)
+	l.PossibleDeadlocks = append(l.PossibleDeadlocks, c.ConfirmAsleep(l.possibleCycles())...)
 	l.collectGoroutineLocks()
 	l.PossibleGoroutineDeadlocks = c.ConfirmGoroutineCycles(l.goroutineCycles())
-	l.StarvedPools = append(l.StarvedPools, c.ConfirmStarvedPools(l.starvedPools())...)
+	l.StarvedPools = append(l.StarvedPools, l.starvedPools(c)...)
 	l.conclude()
 }
 
@@ -52,11 +51,8 @@ func (AsRead) SampleOwners(l *Locks) {
 // ConfirmDeadlocks implements [Checker].
 func (AsRead) ConfirmDeadlocks(cycles [][]int) [][]int { return cycles }
 
-// ConfirmPossibleDeadlocks implements [Checker].
-func (AsRead) ConfirmPossibleDeadlocks(cycles [][]int) [][]int { return cycles }
-
 // ConfirmGoroutineCycles implements [Checker].
 func (AsRead) ConfirmGoroutineCycles(cycles []GoroutineCycle) []GoroutineCycle { return cycles }
 
-// ConfirmStarvedPools implements [Checker].
-func (AsRead) ConfirmStarvedPools(pools []StarvedPool) []StarvedPool { return pools }
+// ConfirmAsleep implements [Checker].
+func (AsRead) ConfirmAsleep(groups [][]int) [][]int { return groups }

@@ -4,6 +4,7 @@ package locks
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"prywalk/internal/dump/stacks"
@@ -34,7 +35,8 @@ type pool struct {
 	waitsIn string
 }
 
-func (l *Locks) starvedPools() (out []StarvedPool) {
+func (l *Locks) starvedPools(c Checker) (out []StarvedPool) {
+	var groups [][]int
 	for _, p := range l.Processes {
 		pools := poolsOf(p)
 		working := 0
@@ -43,11 +45,15 @@ func (l *Locks) starvedPools() (out []StarvedPool) {
 		}
 		for _, pool := range pools {
 			if pool.waiting == len(pool.threads) && pool.waiting > 0 {
+				groups = append(groups, pool.threads)
 				out = append(out, StarvedPool{p.PID, pool.name(p), pool.loop, pool.waitsIn, pool.threads, working})
 			}
 		}
 	}
-	return out
+	asleep := c.ConfirmAsleep(groups)
+	return slices.DeleteFunc(out, func(s StarvedPool) bool {
+		return !slices.ContainsFunc(asleep, func(tids []int) bool { return tids[0] == s.Threads[0] })
+	})
 }
 
 func (p *pool) name(in *stacks.Process) string {
