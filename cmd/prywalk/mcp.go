@@ -65,7 +65,7 @@ func processList() (list []mcpserver.Process) {
 }
 
 // runSelf runs this program with files as its descriptors from 3 on. The end of ctx sends SIGTERM, so that a recording
-// is written.
+// is written. The error is of the start.
 func runSelf(ctx context.Context, files []*os.File, args ...string) (string, int, error) {
 	cmd := exec.CommandContext(ctx, selfFile, args...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
@@ -73,11 +73,10 @@ func runSelf(ctx context.Context, files []*os.File, args ...string) (string, int
 	cmd.ExtraFiles = files
 	var out boundedBuffer
 	cmd.Stdout, cmd.Stderr = &out, &out
-	err := cmd.Run()
-	if failed, ok := errors.AsType[*exec.ExitError](err); ok {
-		return string(out), failed.ExitCode(), nil
+	if err := cmd.Run(); cmd.ProcessState == nil {
+		return "", 0, err
 	}
-	return string(out), 0, err
+	return string(out), cmd.ProcessState.ExitCode(), nil
 }
 
 type boundedBuffer []byte
