@@ -99,6 +99,7 @@ func TestWrongArgumentsAreRefusedBeforeTheWork(t *testing.T) {
 		{exit.Failed, "; give another place with -o", []string{"demo", "-o", none}},
 		{exit.WrongUsage, "-o and --stats", []string{"record", "-d", "1", "-p", pid, "-o", "r", "--stats", "r"}},
 		{exit.WrongUsage, "-o and --stats", []string{"record", "-d", "1", "-p", pid, "-o", "-", "--stats", "/dev/stdout"}},
+		{exit.WrongUsage, "cannot be used with a command", []string{"record", "-o", "/dev/stdout", "--", "true"}},
 		{exit.WrongUsage, "; give the directory of the recordings", []string{"mcp", "--dir", none}},
 	} {
 		p := start(t, t.TempDir(), nil, c.args...)

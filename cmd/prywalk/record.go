@@ -219,7 +219,7 @@ func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launches
 			"not both%s", suggestDuration(args))
 	case len(f.pids) == 0 && f.name == "" && len(args) == 0 && !f.wait && !f.hasRule():
 		return exit.Usage("nothing to record: give -p PID or -n NAME, or a command after --")
-	case launches && f.Output == "-":
+	case launches && console.IsStdout(f.Output):
 		return exit.Usage("-o - cannot be used with a command, whose own output goes to stdout; give a file")
 	case console.IsStdout(f.Output) && console.IsTerminal(os.Stdout):
 		return exit.Usage("-o - would write a binary file to the terminal; give a file, or a pipe")
