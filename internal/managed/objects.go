@@ -74,13 +74,6 @@ func (o *Objects[E]) Drop(addr uint64) {
 	delete(o.byAddr, addr)
 }
 
-// LeaveOut excludes an address without object from copies.
-func (o *Objects[E]) LeaveOut(addr uint64) {
-	if !o.Skip.Has(addr) {
-		o.Skip.Add(addr)
-	}
-}
-
 // Forget drops all objects.
 func (o *Objects[E]) Forget() {
 	for addr := range o.byAddr {

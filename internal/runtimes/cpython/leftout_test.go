@@ -12,7 +12,7 @@ import (
 func TestAddressLeftOutOfCopiesIsCopiedAgainOnceItIsCode(t *testing.T) {
 	const addr = 0x1000
 	r := newParts(&interpreter{layout: layouts[12]})
-	r.codes.kept.LeaveOut(addr)
+	r.codes.kept.Skip.Add(addr)
 	if !r.codes.kept.Skip.Has(addr) {
 		t.Fatal("it is copied in each stop")
 	}
