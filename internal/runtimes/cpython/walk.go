@@ -216,7 +216,7 @@ func (c *frameChain) chainByOwner(at uint64) {
 		case owner == ownedByCStack, owner == ownedByCStack+1 && c.minor >= 14:
 			c.runs = append(c.runs, run{record: at, from: from, to: len(c.frames)})
 			from = len(c.frames)
-			c.codes.kept.Skip.Add(code &^ 7) // None, not code
+			c.codes.kept.Skip.Add(code &^ 7) // of an entry frame, never named
 		case !c.add(c.frame(at, code, instr)):
 			c.broken = true
 			return
