@@ -97,8 +97,11 @@ func (t *cutimeTree) readNode(n *cutimeNode) bool {
 	return true
 }
 
+// setParent also finds a parent whose account began after the child's: at the start, processes are tracked in the order
+// of their numbers.
 func (t *cutimeTree) setParent(n *cutimeNode, ppid int) {
-	if ppid == n.ppid {
+	direct := t.byPID[ppid]
+	if ppid == n.ppid && (direct == nil || direct == n.parent || direct.start > n.start) {
 		return
 	}
 	n.ppid = ppid
@@ -133,7 +136,9 @@ func (t *cutimeTree) nearestInTree(pid int) *cutimeNode {
 
 // leave ends an account. own is the process's CPU time, before the recording too, ns.
 func (t *cutimeTree) leave(n *cutimeNode, own, now int64) {
-	t.readNode(n) // before its parent waits for it
+	if !t.readNode(n) { // before its parent waits for it
+		t.setParent(n, n.ppid)
+	}
 	n.ownCPU, n.endedAt = own, max(now, 1)
 	t.ended = append(t.ended, n)
 }

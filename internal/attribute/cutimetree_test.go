@@ -137,6 +137,44 @@ var threeGenerations = []scenario{
 		f.set(10, 1, 500+5+12)
 		f.tick(3e9)
 	}, map[int]int64{}},
+	{"a child's account begins before its parent's", func(f *fakeProc) {
+		f.set(30, 10, 100)
+		f.set(20, 30, 70)
+		f.join(20, false)
+		f.join(30, false)
+		f.tick(1e8)
+		f.end(20, 200, 1e9, true)
+		f.set(30, 10, 100+200+70+4)
+		f.tick(2e9)
+		f.end(30, 6, 3e9, true)
+		f.set(10, 1, 500+374+6)
+	}, map[int]int64{30: 4}},
+	{"a child's account begins before its parent's, and it ends before it is read again", func(f *fakeProc) {
+		f.set(30, 10, 100)
+		f.set(20, 30, 70)
+		f.join(20, false)
+		f.join(30, false)
+		f.end(20, 200, 1e8, true)
+		f.set(30, 10, 100+200+70)
+		f.tick(2e9)
+		f.end(30, 6, 3e9, true)
+		f.set(10, 1, 500+370+6)
+	}, map[int]int64{}},
+	{"a parent's number is reused before the child ends", func(f *fakeProc) {
+		f.set(20, 10, 0)
+		f.join(20, true)
+		f.procs[30] = ProcState{Parent: 20, Start: 1}
+		f.join(30, true)
+		delete(f.procs, 30)
+		f.end(20, 30, 1e8, true)
+		f.tick(1e9)
+		f.procs[20] = ProcState{Parent: 10, Start: 2, ChildrenCPU: 5e7}
+		f.members[20] = f.cutimeTree.join(20, 2, 0, true, f.recorder(-20))
+		f.end(30, 8, 1.1e9, false)
+		f.tick(2e9)
+		f.end(20, 4, 2e9, true)
+		f.set(10, 1, 500+30+4+5)
+	}, map[int]int64{-20: 5}},
 	{"of three generations the middle one is not observed", func(f *fakeProc) {
 		f.set(30, 10, 0)
 		f.set(20, 30, 0)
