@@ -15,7 +15,10 @@ import (
 	"prywalk/internal/view"
 )
 
-//go:embed page.html page.css page_*.js
+//go:embed page.css
+var pageStyle template.CSS
+
+//go:embed page.html page_*.js
 var pageFiles embed.FS
 
 // pageScripts are in the order of execution.
@@ -44,31 +47,20 @@ func (d *data) writePage(w io.Writer, page *page) error {
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
-	style, script, err := pageSources()
-	if err != nil {
-		return err
+	var script template.JS
+	for _, name := range pageScripts {
+		js, err := pageFiles.ReadFile(name)
+		if err != nil {
+			return fmt.Errorf("page: %w", err)
+		}
+		script += template.JS(js)
 	}
 	buf := bufio.NewWriter(d.Memory.Writer(w))
 	err = pageTemplate.Execute(buf, map[string]any{
-		"Title": page.Title, "Style": template.CSS(style), "Script": template.JS(script), "Data": template.JS(raw),
+		"Title": page.Title, "Style": pageStyle, "Script": script, "Data": template.JS(raw),
 	})
 	if err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
 	return buf.Flush()
-}
-
-func pageSources() (style, script string, err error) {
-	css, err := pageFiles.ReadFile("page.css")
-	if err != nil {
-		return "", "", err
-	}
-	for _, name := range pageScripts {
-		js, err := pageFiles.ReadFile(name)
-		if err != nil {
-			return "", "", err
-		}
-		script += string(js)
-	}
-	return string(css), script, nil
 }

@@ -26,7 +26,7 @@ func TestAnOpenThreadIsTheSameAfterEviction(t *testing.T) {
 		f.refresh()
 	}
 	step()
-	m := NewModel(&source{fixture: f, state: State{Target: "app (pid 7)"}}, Options{Window: 2 * time.Second})
+	m := NewModel(&source{fixture: f, state: State{Target: "app (pid 7)"}}, Options{Window: 2 * time.Second, Clock: CPU})
 	m.Update(tea.WindowSizeMsg{Width: 80, Height: 24})
 	press(m, "2", "enter")
 	is101 := func(when string) {

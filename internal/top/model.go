@@ -82,9 +82,7 @@ type position struct {
 func NewModel(src Source, o Options) *Model {
 	m := &Model{source: src, screen: Screen{Width: 80, Height: 24, Color: o.Color}, clock: o.Clock, order: BySelf,
 		position: position{scope: wholeProgram}, follow: -1}
-	if m.clock == "" {
-		m.clock = CPU
-	}
+
 	m.window = len(windows) - 1
 	for i, w := range windows {
 		if o.Window > 0 && o.Window <= w {

@@ -47,7 +47,7 @@ func display(t *testing.T, width, height int) (*Model, *source) {
 	f := newFixture(t)
 	f.busy(30)
 	s := &source{fixture: f, state: State{Target: "app (pid 7)", Threads: 13, Complete: 0.9991}}
-	m := NewModel(s, Options{Window: 10 * time.Second})
+	m := NewModel(s, Options{Window: 10 * time.Second, Clock: CPU})
 	m.Update(tea.WindowSizeMsg{Width: width, Height: height})
 	m.Text()
 	return m, s
@@ -286,7 +286,7 @@ func TestTextAndJSON(t *testing.T) {
 func TestWhyThereIsNothing(t *testing.T) {
 	f := newFixture(t)
 	s := &source{fixture: f, state: State{Target: "app (pid 7)", Complete: -1}}
-	m := NewModel(s, Options{})
+	m := NewModel(s, Options{Clock: CPU})
 	shows := func(want string) {
 		t.Helper()
 		if m.Update(Refreshed{}); !strings.Contains(m.Text(), want) {

@@ -166,12 +166,8 @@ func (sel *Selection) TypeIndex(name string) (int, bool) { return TypeIndex(sel.
 
 // TypeIndex returns the index of a type of values, or false.
 func TypeIndex(p *profile.Profile, name string) (int, bool) {
-	for i, t := range p.SampleType {
-		if t.Type == name {
-			return i, true
-		}
-	}
-	return 0, false
+	i := slices.IndexFunc(p.SampleType, func(t *profile.ValueType) bool { return t.Type == name })
+	return max(i, 0), i >= 0
 }
 
 // Total returns the sum of a type of values.
