@@ -138,8 +138,9 @@ func (sel *Selection) largestFunctions(value int) map[*profile.Function]int {
 		values[innermost(s)] += s.Value[value]
 	}
 	least := max(sel.Total(value)/inverseMinShare, 1)
-	for f, v := range values {
-		if v >= least {
+	for _, s := range sel.Profile.Sample { // in their order, for reproducible sums
+		f := innermost(s)
+		if _, ok := numbers[f]; !ok && values[f] >= least {
 			numbers[f] = len(numbers)
 		}
 	}

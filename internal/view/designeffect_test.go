@@ -36,6 +36,20 @@ func repeated(text string, n int) string {
 	return string(out)
 }
 
+func TestTheDesignEffectIsReproducible(t *testing.T) {
+	r := blockRecording(repeated("abcdefghiabdfaceghibdcf", 200), 7)
+	for i, s := range r.Sample {
+		s.Value[1] -= int64(i * i % 1e6)
+	}
+	sel := r.selection()
+	want := sel.designEffect(1, 1400)
+	for range 50 {
+		if got := sel.designEffect(1, 1400); got != want {
+			t.Fatalf("%v, then %v", want, got)
+		}
+	}
+}
+
 // f and g have half of the time each: n = blocks × threads independent samples of value v have a variance of 2 · ½ · ½
 // · (n·v)² ÷ n = n·v²/2. From a block of f to one of g, the difference of f changes by threads·v, and as much for g:
 // each change adds 2 · (threads·v)²/2 to what is measured, times blocks ÷ (blocks − 1).
