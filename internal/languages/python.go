@@ -125,7 +125,7 @@ func pythonModule(_, file string) string {
 		if frozen, ok := strings.CutPrefix(file, "<frozen "); ok {
 			return strings.TrimSuffix(frozen, ">")
 		}
-		return SourceFile("", file)
+		return sourceFile(file)
 	}
 	file = file[len(top):]
 	dir := path.Dir(file)
@@ -135,8 +135,8 @@ func pythonModule(_, file string) string {
 	return strings.ReplaceAll(strings.Trim(dir, "/"), "/", ".")
 }
 
-// SourceFile returns a source file's base name, or what stands for a file.
-func SourceFile(_, file string) string {
+// sourceFile returns a source file's base name, or what stands for a file.
+func sourceFile(file string) string {
 	if file == "" || strings.HasSuffix(file, "/") || strings.HasPrefix(file, "<") {
 		return file
 	}

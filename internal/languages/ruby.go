@@ -60,9 +60,8 @@ var rubyLibrary = regexp.MustCompile(`/lib/ruby/\d`)
 
 // Methods in C have no file.
 var rubyForwards = map[string]bool{
-	"sleep": true, "wait": true, "select": true, "wait_for_cond": true, "pop": true, "shift": true,
-	"deq": true, "lock": true,
-	"synchronize": true, "mon_synchronize": true, "handle_interrupt": true,
+	"sleep": true, "wait": true, "select": true, "wait_for_cond": true, "pop": true, "shift": true, "deq": true,
+	"lock": true, "synchronize": true, "mon_synchronize": true, "handle_interrupt": true,
 }
 
 // rubyPools are methods, or their blocks, by file.
@@ -95,6 +94,6 @@ func installedIn(folder *regexp.Regexp) func(function, file string) string {
 		if m := folder.FindStringSubmatch(file); m != nil {
 			return m[1]
 		}
-		return SourceFile("", file)
+		return sourceFile(file)
 	}
 }

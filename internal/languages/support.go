@@ -6,7 +6,7 @@ import "regexp"
 
 // C and C++ libraries, the library of threads, the loader and the vDSO.
 var supportModule = regexp.MustCompile(
-	`^(lib(c|m|pthread|dl|rt|stdc\+\+|gcc_s|c\+\+|c\+\+abi|musl-[^.]+)[-.]|ld[-.]|ld-|\[vdso\]$)`)
+	`^(lib(c|m|pthread|dl|rt|stdc\+\+|gcc_s|c\+\+|c\+\+abi|musl-[^.]+)[-.]|ld[-.]|\[vdso\]$)`)
 
 // in any file
 var supportName = regexp.MustCompile(`^(std::|__|_start$|start_thread$|clone3?$|boost::|void std::|bool std::|` +

@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/loadedcode"
 )
 
-// NamesFinal reports whether a module's file is unused, or its process has ended.
+// NamesFinal reports whether a module's file is unused, or its process is closed.
 func (n *Namer) NamesFinal(m *frames.Module) bool {
 	mapping := loadedcode.MappingOf(m)
 	if mapping == nil {

@@ -60,10 +60,9 @@ const cloneVFORK = 0x4000
 var onDescriptor = map[string]bool{
 	"read": true, "write": true, "pread64": true, "pwrite64": true, "readv": true, "writev": true, "preadv": true,
 	"pwritev": true, "preadv2": true, "pwritev2": true, "recvfrom": true, "recvmsg": true, "recvmmsg": true,
-	"sendto":  true,
-	"sendmsg": true, "sendmmsg": true, "accept": true, "accept4": true, "connect": true, "epoll_wait": true,
-	"epoll_pwait": true, "epoll_pwait2": true, "ioctl": true, "fsync": true, "fdatasync": true, "sync_file_range": true,
-	"ftruncate": true, "fallocate": true, "vmsplice": true, "sendfile": true,
+	"sendto": true, "sendmsg": true, "sendmmsg": true, "accept": true, "accept4": true, "connect": true,
+	"epoll_wait": true, "epoll_pwait": true, "epoll_pwait2": true, "ioctl": true, "fsync": true, "fdatasync": true,
+	"sync_file_range": true, "ftruncate": true, "fallocate": true, "vmsplice": true, "sendfile": true,
 	"io_uring_enter": true, "mq_timedreceive": true, "mq_timedsend": true, "getdents64": true, "close": true,
 }
 
@@ -73,8 +72,8 @@ var secondDescriptor = map[string]int{"splice": 2, "tee": 1}
 var kindsOfCalls = map[string]Kind{
 	"poll": Descriptor, "ppoll": Descriptor, "select": Descriptor, "pselect6": Descriptor,
 	"pause": Signal, "rt_sigsuspend": Signal, "rt_sigtimedwait": Signal,
-	"semop": Semaphore, "semtimedop": Semaphore, "msgrcv": MessageQueue, "msgsnd": MessageQueue, "sync": Disk,
-	"syncfs": Disk,
+	"semop": Semaphore, "semtimedop": Semaphore, "msgrcv": MessageQueue, "msgsnd": MessageQueue,
+	"sync": Disk, "syncfs": Disk,
 }
 
 // timeout is a call's argument: a pointer (0: none) or milliseconds (negative: none).

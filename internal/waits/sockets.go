@@ -15,8 +15,7 @@ type socket struct{ local, remote, state string }
 
 var tcpStates = map[string]string{
 	"01": "ESTABLISHED", "02": "SYN_SENT", "03": "SYN_RECV", "04": "FIN_WAIT1", "05": "FIN_WAIT2", "06": "TIME_WAIT",
-	"07": "CLOSE",
-	"08": "CLOSE_WAIT", "09": "LAST_ACK", "0A": "LISTEN", "0B": "CLOSING",
+	"07": "CLOSE", "08": "CLOSE_WAIT", "09": "LAST_ACK", "0A": "LISTEN", "0B": "CLOSING",
 }
 
 func (f *OpenFiles) socket(inode string) socket {

@@ -36,7 +36,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	}
 	var why error // FrankenPHP's program has the version, a library the rest
 	for _, m := range h.Modules() {
-		if m == nil || m.Generated || !hasPHP.MatchString(path.Base(m.Name)) {
+		if m.Generated || !hasPHP.MatchString(path.Base(m.Name)) {
 			continue
 		}
 		r, err := detectIn(h, m)
@@ -96,7 +96,7 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 // findCopies replaces a library's data by the program's copies (R_X86_64_COPY, R_AARCH64_COPY).
 func findCopies(h managed.Host, symbols map[string]managed.Symbol) {
 	for _, m := range h.Modules() {
-		if m == nil || m.Generated || strings.Contains(path.Base(m.Name), ".so") {
+		if m.Generated || strings.Contains(path.Base(m.Name), ".so") {
 			continue
 		}
 		for _, s := range h.OwnSymbols(m, symGlobals, symOffset, symModule) {

@@ -50,7 +50,7 @@ const (
 func (t *threads) find(h managed.Host) {
 	at := map[string]uint64{}
 	for _, m := range h.Modules() {
-		if m == nil || m.Generated || !hasThreads.MatchString(path.Base(m.Name)) {
+		if m.Generated || !hasThreads.MatchString(path.Base(m.Name)) {
 			continue
 		}
 		for _, s := range h.OwnSymbols(m, symRtld, symUsed, symUser, symList, symTID, symSize) {

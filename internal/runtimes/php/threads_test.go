@@ -29,7 +29,7 @@ const (
 func (l *listed) Arch() frames.Arch { return l.arch }
 
 func (l *listed) Modules() []*frames.Module {
-	return []*frames.Module{nil, {Name: "/usr/bin/php"}, {Name: "/lib/x86_64-linux-gnu/libc.so.6"},
+	return []*frames.Module{{Name: "/usr/bin/php"}, {Name: "/lib/x86_64-linux-gnu/libc.so.6"},
 		{Name: "/lib64/ld-linux-x86-64.so.2"}}
 }
 

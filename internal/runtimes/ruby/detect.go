@@ -31,7 +31,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 		return nil, nil
 	}
 	for _, m := range h.Modules() {
-		if m == nil || m.Generated || m.Name == "" || strings.HasPrefix(m.Name, "[") {
+		if m.Generated || m.Name == "" || strings.HasPrefix(m.Name, "[") {
 			continue
 		}
 		syms := h.OwnSymbols(m, Symbols...)
