@@ -16,6 +16,7 @@ type threads struct {
 
 type thread struct {
 	at      uint64 // rb_thread_t
+	next    uint64 // of its list
 	pthread uint64
 	tid     int // 0: unknown
 }
@@ -43,23 +44,24 @@ func (m *rubyVM) readThreads() {
 
 func (m *rubyVM) readList(head uint64) {
 	t := &m.threads
-	for at := m.word(head); at != 0 && at != head && len(t.list) < maxThreads; at = m.word(at) {
+	for at := m.word(head); at != 0 && at != head && len(t.list) < maxThreads; {
 		th, ok := m.threadAt(at)
 		if !ok {
 			return
 		}
 		t.list = append(t.list, th)
+		at = th.next
 	}
 }
 
 func (m *rubyVM) threadAt(at uint64) (th thread, ok bool) {
 	var b [maxNativeOffset]byte
-	head := b[:m.threadNative+8-m.threadVM]
-	if !isPointer(at) || m.host.Read(at+uint64(m.threadVM), head) != len(head) ||
-		binary.LittleEndian.Uint64(head) != m.addr {
+	head := b[:m.threadNative+8]
+	word := func(off int64) uint64 { return binary.LittleEndian.Uint64(head[off:]) }
+	if !isPointer(at) || m.host.Read(at, head) != len(head) || word(m.threadVM) != m.addr {
 		return th, false
 	}
-	th.at, th.pthread = at, binary.LittleEndian.Uint64(head[m.threadNative-m.threadVM:])
+	th.at, th.next, th.pthread = at, word(0), word(m.threadNative)
 	if m.nativeID != 0 {
 		ids, _ := m.pair(th.pthread + uint64(m.nativeID))
 		th.pthread, th.tid = ids[0], int(int32(ids[1]))
