@@ -305,6 +305,12 @@ func stepMemoryA64(st *symbolicState, w a64) {
 		stepTagsAndCopiesA64(st, w)
 	case w.is(0x3f000000, 0x08000000): // exclusive, ordered
 		stepExclusiveA64(st, w)
+	case w.is(0xbfa00000, 0x0c800000), w.is(0xbf800000, 0x0d800000): // ld1 to ld4, st1 to st4 that move their base
+		base := value{}
+		if w.rm() == 31 { // by the size; else by a register
+			base = st.regs[w.rn()].plus(structureBytesA64(w))
+		}
+		putSP(st, w.rn(), base)
 	case w.is(0x3f200000, 0x38200000): // by register; atomic; ldraa, ldrab
 		if w.field(22, 2) != 0 || w.field(10, 2) != 2 {
 			putA64(st, w.rd(), value{})
@@ -313,6 +319,22 @@ func stepMemoryA64(st *symbolicState, w a64) {
 			putSP(st, w.rn(), value{})
 		}
 	}
+}
+
+// structureBytesA64 returns the bytes that ld1 to ld4 and st1 to st4 access.
+func structureBytesA64(w a64) int64 {
+	if !w.is(1<<24, 1<<24) { // whole registers
+		regs := [16]int64{0: 4, 2: 4, 4: 3, 6: 3, 7: 1, 8: 2, 10: 2}[w.field(12, 4)]
+		return regs * (8 << w.field(30, 1))
+	}
+	elements, size := int64(w.field(13, 1)<<1|w.field(21, 1))+1, w.field(14, 2)
+	switch {
+	case size == 3: // the same for all elements of the registers
+		size = w.field(10, 2)
+	case size == 2 && w.field(10, 1) == 1:
+		size = 3
+	}
+	return elements << size
 }
 
 // sizeA64 returns log2 of the bytes of a single access.

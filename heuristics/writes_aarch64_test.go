@@ -33,6 +33,7 @@ func TestRegistersThatRareInstructionsWriteOnArm64(t *testing.T) {
 		{"fcvtzs x19, d9, #23", 0x9e58a533, x19},
 		{"fcvtzu w19, s0, #16", 0x1e19c013, x19},
 		{"scvtf s19, w0, #16", 0x1e02c013, 0},
+		{"ld1 {v10.8b}, [x19], x1", 0x0cc1726a, x19},
 		{"lastb x19, p0, z1.d", 0x05e1a033, x19},
 		{"addvl sp, sp, #-1", 0x043f57ff, 1 << regSP},
 		{"subg sp, sp, #32, #0", 0xd18203ff, 1 << regSP},
@@ -44,7 +45,7 @@ func TestRegistersThatRareInstructionsWriteOnArm64(t *testing.T) {
 	}
 }
 
-func TestStoresOfMemoryTagsMoveTheStackPointer(t *testing.T) {
+func TestRareLoadsAndStoresMoveTheStackPointer(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		code uint32
@@ -58,6 +59,11 @@ func TestStoresOfMemoryTagsMoveTheStackPointer(t *testing.T) {
 		{"stgp x1, x2, [sp], #32", 0x68810be1, 32},
 		{"stgp x1, x2, [sp, #16]", 0x69008be1, 0},
 		{"ldpsw x19, x20, [sp], #8", 0x68c153f3, 8},
+		{"ld1 {v10.8b}, [sp], #8", 0x0cdf73ea, 8},
+		{"st1 {v5.2d, v6.2d}, [sp], #32", 0x4c9fafe5, 32},
+		{"st3 {v30.h, v31.h, v0.h}[5], [sp], #6", 0x4d9f6bfe, 6},
+		{"ld4r {v8.4s-v11.4s}, [sp], #16", 0x4dffebe8, 16},
+		{"ld1 {v10.8b}, [sp]", 0x0c4073ea, 0},
 	} {
 		var st symbolicState
 		var f flow
