@@ -12,7 +12,6 @@ import (
 
 const maxChunksInMemory = 64
 
-// After a failed write, chunks stay in memory.
 type spill struct {
 	dir    string // "": no more writes
 	file   *os.File

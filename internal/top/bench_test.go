@@ -66,7 +66,8 @@ func BenchmarkRefresh(b *testing.B) {
 }
 
 func (f *fixture) display(v tableView) *Model {
-	m := NewModel(&source{fixture: f, state: State{Target: "app (pid 7)", Complete: 1}}, Options{Window: 10 * time.Second, Clock: CPU})
+	m := NewModel(&source{fixture: f, state: State{Target: "app (pid 7)", Complete: 1}},
+		Options{Window: 10 * time.Second, Clock: CPU})
 	m.view = v
 	return m
 }
