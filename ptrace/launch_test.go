@@ -7,9 +7,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"sync"
 	"testing"
 
@@ -29,18 +29,15 @@ func TestLaunchedCommandStartsAsIfByAShell(t *testing.T) {
 	go func() {
 		defer close(launched)
 		<-raised
-		r, w, _ := os.Pipe()
-		null, _ := os.Open(os.DevNull)
-		defer null.Close()
-		l, err := launch.Start(launch.Command{Args: []string{"sh", "-c", script}, Stdin: null, Stdout: w})
+		out := filepath.Join(t.TempDir(), "out")
+		l, err := launch.Start([]string{"sh", "-c", `exec </dev/null >"$0"; ` + script, out})
 		if err != nil {
 			t.Error(err)
 			return
 		}
-		w.Close()
 		l.Release()
-		got, _ := io.ReadAll(r)
 		l.Wait()
+		got, _ := os.ReadFile(out)
 		if !bytes.Equal(got, want) {
 			t.Errorf("launched:\n%s\nwant as by os/exec:\n%s", got, want)
 		}

@@ -110,7 +110,7 @@ func TestAsUnprivilegedUser(t *testing.T) {
 	if err := tracedOrDenied(other); err != ErrDenied {
 		t.Errorf("another user's process, if ptrace is allowed otherwise: %v", err)
 	}
-	l, err := launch.Start(launch.Command{Args: []string{"sleep", "1000"}})
+	l, err := launch.Start([]string{"sleep", "1000"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +241,7 @@ func TestTargetThatCallsExecDuringStopsContinues(t *testing.T) {
 	}
 	for range 20 {
 		script := "exec sh -c 'exec " + bin + " sleep </dev/null >/dev/null'"
-		l, err := launch.Start(launch.Command{Args: []string{"sh", "-c", script}})
+		l, err := launch.Start([]string{"sh", "-c", script})
 		if err != nil {
 			t.Fatal(err)
 		}

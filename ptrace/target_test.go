@@ -68,12 +68,11 @@ func start(t testing.TB, args ...string) *target {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := launch.Start(launch.Command{Args: append([]string{bin}, args...), Stdin: inR, Stdout: outW})
+	redirect := fmt.Sprintf(`exec "$0" "$@" </proc/%[1]d/fd/%[2]d >/proc/%[1]d/fd/%[3]d`, os.Getpid(), inR.Fd(), outW.Fd())
+	l, err := launch.Start(append([]string{"sh", "-c", redirect, bin}, args...))
 	if err != nil {
 		t.Fatal(err)
 	}
-	inR.Close()
-	outW.Close()
 	p := &target{Launched: l, in: inW, done: outR, out: bufio.NewReader(outR)}
 	t.Cleanup(func() {
 		p.in.Close()
@@ -90,6 +89,8 @@ func start(t testing.TB, args ...string) *target {
 	if _, err := fmt.Sscanf(line, "ready %d %d %v %v", &pid, &p.tid, &p.lo, &p.hi); err != nil || pid != p.PID {
 		t.Fatalf("target wrote %q: %v", line, err)
 	}
+	inR.Close()
+	outW.Close()
 	return p
 }
 

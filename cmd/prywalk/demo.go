@@ -88,7 +88,7 @@ func (f *demoFlags) record(self, path string) error {
 		return err
 	}
 	console.Infof("recording a built-in service with 12 threads for %s", o.Duration)
-	l, err := launch.Start(launch.Command{Args: []string{self, "demo-workload"}})
+	l, err := launch.Start([]string{self, "demo-workload"})
 	if err != nil {
 		return err
 	}

@@ -32,9 +32,8 @@ import (
 type heldChild struct {
 	// A byte on holdRead starts the exec; statusWrite takes the error number.
 	holdRead, holdWrite, statusWrite int
-	path, dir                        *byte
+	path                             *byte
 	argv, envv                       []*byte
-	stdio                            [3]int // −1: inherited
 	ignored, blocked                 signalSet
 	deathSignal                      int
 	subreaper                        int
@@ -44,30 +43,15 @@ type heldChild struct {
 // deathSignal is the first thread's, on which packages are initialised; other threads have none.
 var deathSignal = processOption(unix.PR_GET_PDEATHSIG)
 
-func (h *heldChild) prepare(cmd Command, path string) (err error) {
+func (h *heldChild) prepare(path string, args []string) (err error) {
 	if h.path, err = syscall.BytePtrFromString(path); err != nil {
 		return err
 	}
-	if cmd.Dir != "" {
-		if h.dir, err = syscall.BytePtrFromString(cmd.Dir); err != nil {
-			return err
-		}
-	}
-	if h.argv, err = syscall.SlicePtrFromStrings(cmd.Args); err != nil {
+	if h.argv, err = syscall.SlicePtrFromStrings(args); err != nil {
 		return err
 	}
-	env := cmd.Env
-	if env == nil {
-		env = environment()
-	}
-	if h.envv, err = syscall.SlicePtrFromStrings(env); err != nil {
+	if h.envv, err = syscall.SlicePtrFromStrings(environment()); err != nil {
 		return err
-	}
-	for i, f := range []*os.File{cmd.Stdin, cmd.Stdout, cmd.Stderr} {
-		h.stdio[i] = -1
-		if f != nil {
-			h.stdio[i] = int(f.Fd())
-		}
 	}
 	if l, ok := fdlimit.AtStart(); ok {
 		h.openFiles = unix.Rlimit{Cur: l.Soft, Max: l.Hard}
@@ -119,18 +103,6 @@ func (h *heldChild) forkHere() (int, error) {
 	}
 	h.deathSignal = deathSignal
 	h.subreaper = processOption(unix.PR_GET_CHILD_SUBREAPER)
-	for i, fd := range h.stdio {
-		if fd < 0 || fd > unix.Stderr {
-			continue
-		}
-		// above 2, so that no dup3 in the child replaces another's source
-		high, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, unix.Stderr+1)
-		if err != nil {
-			return 0, err
-		}
-		defer unix.Close(high)
-		h.stdio[i] = high
-	}
 	syscall.ForkLock.Lock() // some descriptors do not have O_CLOEXEC yet
 	pid, e := forkHeld(h)
 	syscall.ForkLock.Unlock()

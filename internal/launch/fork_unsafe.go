@@ -37,9 +37,6 @@ func forkHeld(h *heldChild) (int, syscall.Errno) {
 func (h *heldChild) run() {
 	close1(h.holdWrite) // else the pipe stays open when the parent ends
 	h.inherit()
-	if e := h.redirect(); e != 0 {
-		h.fail(e)
-	}
 	if !h.released() {
 		exitNow(exitAbandoned)
 	}
@@ -72,25 +69,6 @@ func (h *heldChild) inherit() {
 	setOption(unix.PR_SET_CHILD_SUBREAPER, h.subreaper)
 	_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&h.blocked)), 0,
 		unsafe.Sizeof(h.blocked), 0, 0)
-}
-
-//go:nosplit
-//go:norace
-func (h *heldChild) redirect() syscall.Errno {
-	if h.dir != nil {
-		if _, _, e := syscall.RawSyscall(unix.SYS_CHDIR, uintptr(unsafe.Pointer(h.dir)), 0, 0); e != 0 {
-			return e
-		}
-	}
-	for i := range h.stdio {
-		if h.stdio[i] < 0 {
-			continue
-		}
-		if _, _, e := syscall.RawSyscall(unix.SYS_DUP3, uintptr(h.stdio[i]), uintptr(i), 0); e != 0 {
-			return e
-		}
-	}
-	return 0
 }
 
 // released waits for the byte; false: the parent has ended.

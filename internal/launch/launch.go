@@ -17,17 +17,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Command is a program to start.
-type Command struct {
-	// Args are the program, looked up in PATH if it has no slash, and its arguments.
-	Args []string
-	// Env is the environment, Dir the directory; nil and "": this process's.
-	Env []string
-	Dir string
-	// nil: this process's.
-	Stdin, Stdout, Stderr *os.File
-}
-
 // ExecError means that a command could not be started.
 type ExecError struct {
 	Path string
@@ -84,15 +73,15 @@ type Launched struct {
 	gone bool       // reaped: the pid may be reused
 }
 
-// Start starts a command that waits for Release, and ends if this process ends before. Error: [*ExecError] if the
-// program does not exist.
-func Start(cmd Command) (*Launched, error) {
-	if len(cmd.Args) == 0 {
+// Start starts a command that waits for Release, and ends if this process ends before. args are the program, looked up
+// in PATH if it has no slash, and its arguments. Error: [*ExecError] if the program does not exist.
+func Start(args []string) (*Launched, error) {
+	if len(args) == 0 {
 		return nil, &ExecError{Err: syscall.EINVAL}
 	}
-	path, err := lookPath(cmd)
+	path, err := lookPath(args[0])
 	if err != nil {
-		return nil, &ExecError{Path: cmd.Args[0], Err: err}
+		return nil, &ExecError{Path: args[0], Err: err}
 	}
 	holdR, holdW, err := os.Pipe()
 	if err != nil {
@@ -107,7 +96,7 @@ func Start(cmd Command) (*Launched, error) {
 	defer statusW.Close()
 	l := &Launched{path: path, hold: holdW, status: statusR, pidfd: -1}
 	h := &heldChild{holdRead: int(holdR.Fd()), holdWrite: int(holdW.Fd()), statusWrite: int(statusW.Fd())}
-	if err = h.prepare(cmd, path); err == nil {
+	if err = h.prepare(path, args); err == nil {
 		l.PID, err = h.fork()
 	}
 	if err != nil {
@@ -121,12 +110,12 @@ func Start(cmd Command) (*Launched, error) {
 	return l, nil
 }
 
-// lookPath leaves a path with a slash, which is relative to the command's directory, to the exec.
-func lookPath(cmd Command) (string, error) {
-	if strings.Contains(cmd.Args[0], "/") {
-		return cmd.Args[0], nil
+// lookPath leaves a path with a slash to the exec.
+func lookPath(name string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
 	}
-	path, err := exec.LookPath(cmd.Args[0])
+	path, err := exec.LookPath(name)
 	if errors.Is(err, exec.ErrDot) {
 		err = nil // PATH has the current directory, as for a shell
 	}

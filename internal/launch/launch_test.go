@@ -5,7 +5,6 @@ package launch
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,24 +13,22 @@ import (
 )
 
 func TestHeldCommandRunsOnlyWhenReleased(t *testing.T) {
-	r, w, _ := os.Pipe()
-	l, err := Start(Command{Args: []string{"sh", "-c", "echo $$; exit 3"}, Stdout: w})
+	out := filepath.Join(t.TempDir(), "out")
+	l, err := Start([]string{"sh", "-c", `echo $$ >"$0"; exit 3`, out})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.Close()
 	if exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", l.PID)); strings.HasSuffix(exe, "sh") {
 		t.Errorf("runs %s before the release", exe)
 	}
 	if err := l.Release(); err != nil {
 		t.Fatal(err)
 	}
-	out, _ := io.ReadAll(r)
-	if want := fmt.Sprintf("%d\n", l.PID); string(out) != want {
-		t.Errorf("printed %q, want %q", out, want)
-	}
 	if st, err := l.Wait(); err != nil || st.ExitStatus() != 3 {
 		t.Errorf("status %#x %v", st, err)
+	}
+	if text, _ := os.ReadFile(out); string(text) != fmt.Sprintf("%d\n", l.PID) {
+		t.Errorf("wrote %q, want %d", text, l.PID)
 	}
 	if err := l.Signal(syscall.SIGTERM); err != os.ErrProcessDone {
 		t.Errorf("Signal after Wait: %v", err)
@@ -46,7 +43,7 @@ func TestCommandThatCannotRunGivesTheShellsCode(t *testing.T) {
 	os.WriteFile(odd, []byte("\x7fELF no program"), 0o755)
 	for path, want := range map[string]int{"no-such-program-here": 127, dir + "/none": 127, text: 126, odd: 126,
 		dir: 126} {
-		l, err := Start(Command{Args: []string{path}})
+		l, err := Start([]string{path})
 		if err == nil {
 			err = l.Release()
 		}
@@ -59,7 +56,7 @@ func TestCommandThatCannotRunGivesTheShellsCode(t *testing.T) {
 }
 
 func TestHeldCommandEndsWithItsLauncher(t *testing.T) {
-	l, err := Start(Command{Args: []string{"sh", "-c", "exit 3"}})
+	l, err := Start([]string{"sh", "-c", "exit 3"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +67,7 @@ func TestHeldCommandEndsWithItsLauncher(t *testing.T) {
 }
 
 func TestHeldCommandEndedByASignalHasItsStatus(t *testing.T) {
-	l, err := Start(Command{Args: []string{"true"}})
+	l, err := Start([]string{"true"})
 	if err != nil {
 		t.Fatal(err)
 	}

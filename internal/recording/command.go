@@ -24,7 +24,7 @@ func (r *recording) launchAndRecord(args []string) error {
 	r.signals.launches = true
 	ctx, stop := r.signals.handle(&r.output.state)
 	defer stop()
-	l, err := launch.Start(launch.Command{Args: args})
+	l, err := launch.Start(args)
 	var exec *launch.ExecError
 	if errors.As(err, &exec) {
 		return err
