@@ -172,22 +172,19 @@ func (f *ThreadFiles) RawSchedStat(buf []byte) int {
 	return preadMem(int(f.fds[fileSchedStat])-1, buf, 0)
 }
 
-// KeepSchedstatOpen opens schedstat beyond the budget: the caller bounds such files. It reports whether it has opened
-// it: false also if it is open already.
-func (f *ThreadFiles) KeepSchedstatOpen() bool {
+// KeepSchedstatOpen opens schedstat, if possible, beyond the budget: the caller bounds such files.
+func (f *ThreadFiles) KeepSchedstatOpen() {
 	if f.fds[fileSchedStat] != 0 {
-		return false
+		return
 	}
 	fd, e := f.open(fileSchedStat)
-	if e != 0 {
-		return false
-	}
-	if f.dir == 0 && !f.identity.isSameThread(fd, f) {
+	switch {
+	case e != 0:
+	case f.dir == 0 && !f.identity.isSameThread(fd, f):
 		closeFD(fd)
-		return false
+	default:
+		f.fds[fileSchedStat], f.schedstatKept = int32(fd)+1, true
 	}
-	f.fds[fileSchedStat], f.schedstatKept = int32(fd)+1, true
-	return true
 }
 
 // CloseKeptSchedstat undoes [ThreadFiles.KeepSchedstatOpen].
