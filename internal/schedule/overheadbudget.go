@@ -53,9 +53,6 @@ type OverheadBudget struct {
 // SetShareOfHost makes the limit a share of all CPUs' time.
 func (b *OverheadBudget) SetShareOfHost() { b.shareOfHost = true }
 
-// ObservedPart returns the part of the threads that a tick observes.
-func (b *OverheadBudget) ObservedPart() float64 { return b.observedPart }
-
 // ObservesPart reports whether ticks observe a part of the threads.
 func (b *OverheadBudget) ObservesPart() bool { return b.admission.cut || b.observedPart < 1 }
 

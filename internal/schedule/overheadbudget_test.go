@@ -94,7 +94,7 @@ func TestPrywalksOwnTimeIsKeptWithinTheShareOfAllCPUs(t *testing.T) {
 		self += 1e9
 		p.NoteTick(self, 1)
 	}
-	if r := p.UpdateRate(1e9) * p.ObservedPart(); r < 0.079 || r > 0.081 {
+	if r := p.UpdateRate(1e9) * p.observedPart; r < 0.079 || r > 0.081 {
 		t.Errorf("all threads observed %v times a second with 1 s a tick", r)
 	}
 	for range 1000 {

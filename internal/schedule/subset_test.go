@@ -62,12 +62,12 @@ func TestBudgetSamplesAPartWhereTheRateWouldBeLow(t *testing.T) {
 	self, rng := int64(0), rand.New(rand.NewPCG(3, 4))
 	for range 2000 {
 		p.UpdateRate(1e9)
-		self += int64((fixed + p.ObservedPart()*full) * (0.9 + 0.2*rng.Float64()))
+		self += int64((fixed + p.observedPart*full) * (0.9 + 0.2*rng.Float64()))
 		p.NoteTick(self, 1)
 	}
 	rate := p.UpdateRate(1e9)
-	costs := rate * (fixed + p.ObservedPart()*full)
-	if p.ObservedPart() >= 1 || rate < evenRate/2 || costs < 0.9*20e6 || costs > 1.1*20e6 {
-		t.Errorf("%.3f of the threads %.1f times a second: %.1f ms of 20", p.ObservedPart(), rate, costs/1e6)
+	costs := rate * (fixed + p.observedPart*full)
+	if p.observedPart >= 1 || rate < evenRate/2 || costs < 0.9*20e6 || costs > 1.1*20e6 {
+		t.Errorf("%.3f of the threads %.1f times a second: %.1f ms of 20", p.observedPart, rate, costs/1e6)
 	}
 }
