@@ -7,41 +7,70 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
-func copyWith(t *testing.T, script string) (*Opener, Request) {
-	t.Helper()
-	Copier = []string{"/bin/sh", "-c", script}
-	t.Cleanup(func() {
-		Copier = nil
-		total.vain.mu.Lock()
-		defer total.vain.mu.Unlock()
-		total.vain.sum = 0
-	})
-	o := new(Opener)
-	o.calls.late.Store(1) // shorter time limits
-	return o, Request{Path: "/mnt/file"}
+// In a bubble of synctest, with its clock, the reset lets earlier waiting in vain be forgotten.
+func resetVainWaiting() {
+	total.vain.mu.Lock()
+	defer total.vain.mu.Unlock()
+	total.vain.sum, total.vain.at = 0, time.Time{}
 }
 
 func TestACopyOfSingleBytesIsGivenUp(t *testing.T) {
-	o, r := copyWith(t, "while printf x >&3; do sleep 0.05; done")
-	if f, err := o.openByCopier(r); !errors.Is(err, ErrStuck) {
-		t.Errorf("%v, error %v", f, err)
+	defer resetVainWaiting()
+	copier := exec.Command("sleep", "1h")
+	must(t, copier.Start())
+	to, err := os.Create(filepath.Join(t.TempDir(), "copy"))
+	must(t, err)
+	defer to.Close()
+	o := new(Opener)
+	synctest.Test(t, func(t *testing.T) {
+		resetVainWaiting()
+		ended, given := make(chan error), make(chan struct{})
+		go func() {
+			for {
+				select {
+				case <-given:
+					ended <- nil
+					return
+				case <-time.After(copyTimeLimit / 2):
+					_, _ = to.WriteString("x")
+				}
+			}
+		}()
+		began := time.Now()
+		if err := o.await(copier.Process, to, ended); !errors.Is(err, ErrStuck) {
+			t.Error(err)
+		}
+		if took := time.Since(began); took != copyTurns*copyTimeLimit {
+			t.Errorf("given up after %v", took)
+		}
+		if sum := total.vain.add(0, time.Now()); sum <= totalLimit {
+			t.Errorf("%v count as waited in vain", sum)
+		}
+		close(given)
+	})
+	if err := copier.Wait(); err == nil {
+		t.Error("the copier was not killed")
 	}
-	if sum := total.vain.add(0, time.Now()); sum <= totalLimit {
-		t.Errorf("%v count as waited in vain", sum)
+	if n := o.calls.stuck.Load(); n != 0 {
+		t.Errorf("%d calls count as stuck after the copier's end", n)
 	}
 }
 
 func TestNothingIsCopiedAfterMuchVainWaiting(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
-	o, r := copyWith(t, "touch "+ran)
+	Copier = []string{"touch", ran}
+	defer func() { Copier = nil }()
+	defer resetVainWaiting()
 	total.vain.add(time.Hour, time.Now())
-	if _, err := o.openByCopier(r); !errors.Is(err, ErrStuck) {
+	if _, err := new(Opener).openByCopier(Request{Path: "/mnt/file"}); !errors.Is(err, ErrStuck) {
 		t.Error(err)
 	}
 	if _, err := os.Stat(ran); err == nil {
