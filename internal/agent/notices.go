@@ -142,9 +142,9 @@ func (n *notices) limitLowered(size, limit int) {
 
 var errToken = errors.New("--bearer-token")
 
-// redacted hides the password; in what is no URL, all up to the host.
+// redacted hides the password; in what is no URL of a host, all up to the last @.
 func redacted(endpoint string) string {
-	if u, err := url.Parse(endpoint); err == nil {
+	if u, err := url.Parse(endpoint); err == nil && u.Host != "" {
 		return u.Redacted()
 	}
 	return endpoint[strings.LastIndexByte(endpoint, '@')+1:]

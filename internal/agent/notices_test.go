@@ -298,8 +298,11 @@ func TestUnusableSpoolsAreRefusedWithTheRemedy(t *testing.T) {
 }
 
 func TestAnEndpointThatIsNoURLIsShownWithoutItsPassword(t *testing.T) {
-	_, err := newClient(Receiver{Endpoint: "http://user:secret@host:port"}, profileSignal)
-	if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "host:port") {
-		t.Errorf("error %v, want one with the host and without the password", err)
+	for _, begin := range []string{"http://", "http//", ""} {
+		endpoint := begin + "user:secret@host:port"
+		_, err := newClient(Receiver{Endpoint: endpoint}, profileSignal)
+		if err == nil || strings.Contains(err.Error(), "secret") || !strings.Contains(err.Error(), "host:port") {
+			t.Errorf("error %v, want one with the host and without the password", err)
+		}
 	}
 }
