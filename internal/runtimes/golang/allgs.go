@@ -37,17 +37,17 @@ type allgs struct {
 }
 
 // Goroutines returns all live goroutines by ascending number, each as of its own moment.
-func (a *allgs) Goroutines() ([]Goroutine, error) {
+func (a *allgs) Goroutines() (out []Goroutine, err error) {
 	for range goroutineTries {
-		list, err := a.addresses()
-		if err != nil {
+		var list []uint64
+		if list, err = a.addresses(); err != nil {
 			return nil, err
 		}
-		if out, ok := a.readAll(list); ok {
+		if out, err = a.readAll(list); err == nil {
 			return out, nil
 		}
 	}
-	return nil, errChanging
+	return nil, err
 }
 
 func (a *allgs) addresses() ([]uint64, error) {
@@ -81,14 +81,15 @@ func (a *allgs) slice() (first, n uint64, err error) {
 	}
 	for _, at := range a.table.referencedAddresses("runtime.allgadd") {
 		first, n, err = a.sliceAt(at + a.bias)
-		if err == nil && a.findFieldsIn(first, n) {
+		if (err == nil || errors.Is(err, errTooMany)) && a.findFieldsIn(first, n) {
 			a.list = at + a.bias
-			return first, n, nil
+			return first, n, err
 		}
 	}
 	return 0, 0, errNoGoroutines
 }
 
+// sliceAt returns the slice with errTooMany, too.
 func (a *allgs) sliceAt(at uint64) (first, n uint64, err error) {
 	var slice [24]byte
 	if a.host.Read(at, slice[:]) != len(slice) {
@@ -100,32 +101,41 @@ func (a *allgs) sliceAt(at uint64) (first, n uint64, err error) {
 	case n == 0, n > room, first == 0, first%8 != 0:
 		return 0, 0, fmt.Errorf("%d goroutines: %w", n, errGoroutines)
 	case n > maxGoroutines:
-		return 0, 0, errTooMany
+		return first, n, errTooMany
 	}
 	return first, n, nil
 }
 
-// readAll returns the live goroutines of a list; false: one is unreadable, or a number occurs twice.
-func (a *allgs) readAll(list []uint64) (out []Goroutine, ok bool) {
+// readAll returns the live goroutines of a list. The error is errUnreadable, or errChanging: one has impossible fields,
+// or a number occurs twice.
+func (a *allgs) readAll(list []uint64) (out []Goroutine, err error) {
 	slices.Sort(list)
-	out, ok = make([]Goroutine, 0, len(list)), true
+	out = make([]Goroutine, 0, len(list))
 	newGReader(a.host).each(list, func(i int, b []byte) {
-		if ok = ok && b != nil; !ok {
+		switch {
+		case err != nil:
+			return
+		case b == nil:
+			err = errUnreadable
 			return
 		}
 		g, valid := a.check(list[i], b)
 		for n := 0; n < goroutineTries && !valid; n++ {
 			g, valid = a.read(list[i])
 		}
-		if ok = valid; ok && !g.ended() {
+		if !valid {
+			err = errChanging
+		} else if !g.ended() {
 			out = append(out, g)
 		}
 	})
 	slices.SortFunc(out, func(a, b Goroutine) int { return cmp.Compare(a.ID, b.ID) })
-	for i := 1; i < len(out); i++ {
-		ok = ok && out[i-1].ID != out[i].ID
+	for i := 1; i < len(out) && err == nil; i++ {
+		if out[i-1].ID == out[i].ID {
+			err = errChanging
+		}
 	}
-	return out, ok
+	return out, err
 }
 
 func (a *allgs) read(at uint64) (g Goroutine, ok bool) {

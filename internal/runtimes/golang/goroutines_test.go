@@ -51,6 +51,22 @@ func TestTooManyGoroutinesAreNoUnknownLayout(t *testing.T) {
 	}
 }
 
+func TestTooManyGoroutinesOfAStrippedProgramAreNamed(t *testing.T) {
+	memory := waitingMemory()
+	for at := 0x108; at <= 0x110; at += 8 { // length and capacity of the list
+		binary.LittleEndian.PutUint64(memory[at:], maxGoroutines+1)
+	}
+	r := hostileRuntime(t, memory)
+	r.host = &memoryHost{memory: memory}
+	r.startFuncs.names = map[string]uint64{"runtime.main": 0x1000}
+	copy(r.table.img.Pclntab[72:], goroutineTable(false, false)[72:]) // the function names the list
+	for range 2 {
+		if _, err := r.Goroutines(); !errors.Is(err, errTooMany) {
+			t.Errorf("%v, want %v", err, errTooMany)
+		}
+	}
+}
+
 func TestGoroutinesThatChangeAreNoUnknownLayout(t *testing.T) {
 	memory := waitingMemory()
 	r := hostileRuntime(t, memory)
@@ -60,6 +76,10 @@ func TestGoroutinesThatChangeAreNoUnknownLayout(t *testing.T) {
 	binary.LittleEndian.PutUint64(memory[0x300+0x38:], 0x1500) // sched.sp below the stack
 	if _, err := r.Goroutines(); !errors.Is(err, errChanging) {
 		t.Errorf("a changing goroutine: %v, want %v", err, errChanging)
+	}
+	r.host = &memoryHost{memory: memory[:0x300], symbol: true}
+	if _, err := r.Goroutines(); !errors.Is(err, errUnreadable) {
+		t.Errorf("a g that a core does not have: %v, want %v", err, errUnreadable)
 	}
 	r.host = &memoryHost{memory: memory[:0x108], symbol: true}
 	if _, err := r.Goroutines(); !errors.Is(err, errUnreadable) {
