@@ -11,10 +11,10 @@ import (
 
 func TestACommandThatEndsByItsTimeLimitHasAResult(t *testing.T) {
 	t.Setenv(asCommand, "1")
+	pid, file := burner(t), filepath.Join(t.TempDir(), "r.pb.gz")
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	file := filepath.Join(t.TempDir(), "r.pb.gz")
-	output, code, err := runSelf(ctx, nil, "record", "-p", burner(t), "-d", "10m", "-o", file)
+	output, code, err := runSelf(ctx, nil, "record", "-p", pid, "-d", "10m", "-o", file)
 	if err != nil {
 		t.Errorf("exit code %d, error %v, after %s", code, err, output)
 	}
