@@ -43,11 +43,11 @@ func (n *wayCounts) check(t *testing.T, s *stepped) {
 	regs := observed.Step(t, s.p.PID)
 	stack, complete := s.stackWithNewCode(t, regs)
 	n.Steps++
-	switch {
-	case complete:
-	case s.hasGap():
+	if s.hasGap() {
 		n.Gaps++
-	default:
+		return
+	}
+	if !complete {
 		if n.Incomplete++; n.Incomplete < 5 {
 			t.Errorf("%s: incomplete: %v, %v", s.function(regs.PC), s.walker.StopReason(), stack)
 		}
