@@ -3,6 +3,7 @@
 package heuristics
 
 import (
+	"bytes"
 	"testing"
 
 	"prywalk/frames"
@@ -68,11 +69,19 @@ func TestNoRegisterHoldsTheReturnAddress(t *testing.T) {
 		"changed before the push":    {0x49, 0x8b, 0x1b, 0x4d, 0x8b, 0x1b, 0x41, 0x53, 0xff, 0xe1}, // mov r11, [r11]
 		"the frame pointer changed":  {0x5d, 0x41, 0x53, 0xff, 0xe1},
 		"a callee-saved register":    {0x53, 0xff, 0xe1},
+		"too far to the other end":   farEnd(),
 	} {
 		if _, row, _ := builtinOf(code).Rule(frames.Query{PC: base}); row != nil && row.RA.Kind == frames.RuleReg {
 			t.Errorf("%s: row %+v", what, row)
 		}
 	}
+}
+
+// farEnd branches to a return behind more instructions than a search follows.
+func farEnd() []byte {
+	code := []byte{0x0f, 0x84, 4, 0, 0, 0, 0x41, 0x53, 0xff, 0xe1} // je 10; push r11; jmp rcx
+	code = append(code, bytes.Repeat([]byte{0x90}, maxSteps)...)
+	return append(code, 0xc3)
 }
 
 // A builtin that reads r13 before it saves any register looks like a part split off.

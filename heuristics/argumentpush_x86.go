@@ -25,7 +25,8 @@ func (a *analysis) argumentPush(q frames.Query) (frames.Rule, *frames.Row, bool)
 	a.begin(q.PC, fn)
 	s := raSearch{in: &a.interpreter, reg: noReg}
 	a.runPaths(&s)
-	if s.failed || s.reg == noReg {
+	allFollowed := a.steps < a.limit && !a.pending.dropped
+	if s.failed || s.reg == noReg || !allFollowed {
 		return frames.Rule{}, nil, false
 	}
 	row := a.rowOfReturnRegister(dwarfX86(s.reg))
