@@ -32,20 +32,28 @@ func (f *TrustedFiles) requestInRoot(name string) safeopen.Request {
 }
 
 func (f *TrustedFiles) trusted() *safeopen.Trust {
-	if f.trust != nil {
-		return f.trust
-	}
-	f.trust = &safeopen.Trust{}
-	if st, err := process.ReadStatus("/proc", f.PID); err == nil {
-		f.trust.UIDs = append(f.trust.UIDs, uint32(st.UID[0]), uint32(st.UID[1]))
-		f.trust.GIDs = append(f.trust.GIDs, uint32(st.GID[0]), uint32(st.GID[1]))
-	}
-	exe := safeopen.Request{Path: process.Path(f.PID, "exe"), Kernel: true}
-	if g, err := f.opener.Open(exe); err == nil {
-		f.trust.UIDs = append(f.trust.UIDs, g.UID())
-		_ = g.Close()
+	if f.trust == nil {
+		f.renewTrust()
 	}
 	return f.trust
+}
+
+// renewTrust keeps what is known of a process that has ended.
+func (f *TrustedFiles) renewTrust() {
+	trust := &safeopen.Trust{}
+	st, err := process.ReadStatus("/proc", f.PID)
+	if err == nil {
+		trust.UIDs = append(trust.UIDs, uint32(st.UID[0]), uint32(st.UID[1]))
+		trust.GIDs = append(trust.GIDs, uint32(st.GID[0]), uint32(st.GID[1]))
+	}
+	exe, exeErr := f.opener.Open(safeopen.Request{Path: process.Path(f.PID, "exe"), Kernel: true})
+	if exeErr == nil {
+		trust.UIDs = append(trust.UIDs, exe.UID())
+		_ = exe.Close()
+	}
+	if f.trust == nil || err == nil && exeErr == nil { // a zombie has no program
+		f.trust = trust
+	}
 }
 
 // Debug opens a debug file below the process's root, else below prywalk's. The caller compares build id or checksum.
@@ -62,7 +70,7 @@ func (f *TrustedFiles) Debug(name string) (*safeopen.File, error) {
 // PerfMap opens /tmp/perf-PID.map below the process's root (PID in its pid namespace), else below prywalk's. It refuses
 // a link, and a file older than the process.
 func (f *TrustedFiles) PerfMap() (*safeopen.File, error) {
-	f.trust = nil // the process may have another user or program by now
+	f.renewTrust() // the process may have another user or program by now
 	inside, since := f.PID, int64(0)
 	if st, err := process.ReadStatus("/proc", f.PID); err == nil {
 		if len(st.NSPids) > 0 {

@@ -110,3 +110,40 @@ func TestPerfMapOfAProcessThatChangedItsUserIsOpened(t *testing.T) {
 	}
 	f.Close()
 }
+
+func TestPerfMapOfAnEndedProcessIsReadFurther(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can start a process of another user")
+	}
+	const user = 65534
+	cmd := exec.Command(need(t, "sleep"), "100")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	end := func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	defer end()
+	name := fmt.Sprintf("/tmp/perf-%d.map", pid)
+	if err := os.WriteFile(name, []byte("1000 10 early\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(name)
+	if err := os.Chown(name, user, user); err != nil {
+		t.Fatal(err)
+	}
+	n := NewNamer()
+	defer n.Close()
+	if got, _, _, _ := n.perfMap(pid, true).Lookup(0x1000); got != "early" {
+		t.Fatalf("%q, want early", got)
+	}
+	appendTo(t, name, "2000 10 late\n")
+	end()
+	n.Refresh()
+	if got, _, _, _ := n.perfMap(pid, true).Lookup(0x2000); got != "late" {
+		t.Errorf("after the process's end: %q, want late", got)
+	}
+}
