@@ -99,3 +99,14 @@ func TestACopyHasTheSizeThatTheFileHadWhenOpened(t *testing.T) {
 		t.Errorf("%d bytes, want %d", n, size)
 	}
 }
+
+// Each copy of a file is another file: its identity is not that of the file.
+func TestTheStateOfACopyIsUnknown(t *testing.T) {
+	from, err := os.Open("/dev/null")
+	must(t, err)
+	f := &File{f: from, copied: true}
+	defer f.Close()
+	if info, err := f.Stat(); !errors.Is(err, ErrStuck) {
+		t.Errorf("%v, %v, want ErrStuck", info, err)
+	}
+}

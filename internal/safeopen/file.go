@@ -44,9 +44,9 @@ func (f *File) UID() uint32 { return f.st.Uid }
 // Name returns the name for messages.
 func (f *File) Name() string { return f.f.Name() }
 
-// Stat returns the current state, or ErrStuck for a file that may wait for another program.
+// Stat returns the current state, or ErrStuck for a file that may wait for another program, or its copy.
 func (f *File) Stat() (os.FileInfo, error) {
-	if f.slow {
+	if f.slow || f.copied {
 		return nil, ErrStuck
 	}
 	return f.f.Stat()

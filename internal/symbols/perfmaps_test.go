@@ -209,6 +209,19 @@ func TestGrowingPerfMapIsReadFurther(t *testing.T) {
 	names("", "", "", "equal")
 }
 
+func TestFirstPerfMapReplacedByOneOfTheSameSizeIsReadAgain(t *testing.T) {
+	file := writeMap(t, "1000 10 first\n", 0)
+	n := mapsOf(t, filememory.New(1<<20), file)
+	n.perfMap(0, true)
+	if err := os.Rename(writeMap(t, "1000 10 other\n", 0), file); err != nil {
+		t.Fatal(err)
+	}
+	n.Refresh()
+	if name, _, _, _ := n.perfMap(0, true).Lookup(0x1000); name != "other" {
+		t.Errorf("the function is %q, want other", name)
+	}
+}
+
 func appendTo(t *testing.T, file, text string) {
 	t.Helper()
 	f, err := os.OpenFile(file, os.O_APPEND|os.O_WRONLY, 0)

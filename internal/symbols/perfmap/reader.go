@@ -79,6 +79,8 @@ func (r *Reader) readStep(f io.ReadCloser, size int64) {
 	defer f.Close()
 	if !r.continues(f, size) {
 		r.reset()
+	}
+	if r.file == nil {
 		r.file = infoOf(f)
 	}
 	r.size = size
