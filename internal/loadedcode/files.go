@@ -21,6 +21,7 @@ type TrustedFiles struct {
 	tid    int // a live thread's; 0: PID
 	opener safeopen.Opener
 	trust  *safeopen.Trust
+	since  int64 // the process's start, CLOCK_REALTIME ns; 0: unknown
 }
 
 func (f *TrustedFiles) requestInRoot(name string) safeopen.Request {
@@ -71,15 +72,15 @@ func (f *TrustedFiles) Debug(name string) (*safeopen.File, error) {
 // a link, and a file older than the process.
 func (f *TrustedFiles) PerfMap() (*safeopen.File, error) {
 	f.renewTrust() // the process may have another user or program by now
-	inside, since := f.PID, int64(0)
+	inside := f.PID
 	if st, err := process.ReadStatus("/proc", f.PID); err == nil {
 		if len(st.NSPids) > 0 {
 			inside = st.NSPids[len(st.NSPids)-1]
 		}
-		since = startedAt(st.Start)
+		f.since = startedAt(st.Start)
 	}
 	r := f.requestInRoot(perfMapName(inside))
-	r.Trust, r.NoLink, r.Since = f.trusted(), true, since
+	r.Trust, r.NoLink, r.Since = f.trusted(), true, f.since
 	g, err := f.opener.Open(r)
 	if err == nil || errors.Is(err, safeopen.ErrStuck) || errors.Is(err, safeopen.ErrNotTrusted) ||
 		errors.Is(err, safeopen.ErrOutdated) {

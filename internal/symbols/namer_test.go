@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"prywalk/internal/loadedcode"
+	"prywalk/internal/safeopen"
 	"prywalk/internal/testtargets"
 )
 
@@ -145,5 +146,31 @@ func TestPerfMapOfAnEndedProcessIsReadFurther(t *testing.T) {
 	n.Refresh()
 	if got, _, _, _ := n.perfMap(pid, true).Lookup(0x2000); got != "late" {
 		t.Errorf("after the process's end: %q, want late", got)
+	}
+}
+
+func TestPerfMapOlderThanAnEndedProcessIsNotUsed(t *testing.T) {
+	cmd := exec.Command(need(t, "sleep"), "100")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	files := loadedcode.TrustedFiles{PID: cmd.Process.Pid}
+	f, err := files.PerfMap()
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if err == nil {
+		f.Close()
+		t.Fatal("there is a perf map of another process")
+	}
+	name := fmt.Sprintf("/tmp/perf-%d.map", cmd.Process.Pid)
+	if err := os.WriteFile(name, []byte("1000 10 f\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(name)
+	if err := os.Chtimes(name, time.Time{}, time.Now().Add(-time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	if f, err := files.PerfMap(); !errors.Is(err, safeopen.ErrOutdated) {
+		t.Errorf("%v, %v, want %v", f, err, safeopen.ErrOutdated)
 	}
 }
