@@ -85,7 +85,9 @@ func start(t testing.TB, args ...string) *target {
 		t.Fatal(err)
 	}
 	var pid int
+	outR.SetReadDeadline(time.Now().Add(patience)) // outW, still open here, hides the end of a target that fails
 	line, _ := p.out.ReadString('\n')
+	outR.SetReadDeadline(time.Time{})
 	if _, err := fmt.Sscanf(line, "ready %d %d %v %v", &pid, &p.tid, &p.lo, &p.hi); err != nil || pid != p.PID {
 		t.Fatalf("target wrote %q: %v", line, err)
 	}

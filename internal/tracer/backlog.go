@@ -58,7 +58,6 @@ func (b *backlog) handOver() {
 	b.shared.Out.HandOver(b.shared.Tick.At)
 }
 
-// handOverAll waits for room only while stops are pending.
 // handOverAll finishes pending stops while it waits for room.
 func (b *backlog) handOverAll() {
 	for !b.shared.Queue.HasRoom() && b.stops.pollAndSleep() {
