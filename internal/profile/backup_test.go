@@ -82,8 +82,18 @@ func TestAProfileForTheCompilerReplacesNoRecording(t *testing.T) {
 	}
 	types := []*pprof.ValueType{{Type: TypeSamples, Unit: "count"}, {Type: TypeCPU, Unit: Nanoseconds}}
 	pgo := &pprof.Profile{SampleType: types}
-	if err := WritePGO(path, pgo.Write); err == nil {
-		t.Error("a recording was replaced")
+	recording, err := ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	uncompressed := filepath.Join(dir, "r.pb")
+	if err := WriteFileAtomic(uncompressed, recording.WriteUncompressed); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{path, uncompressed} {
+		if err := WritePGO(path, pgo.Write); err == nil {
+			t.Errorf("%s was replaced", path)
+		}
 	}
 	for range 2 {
 		if err := WritePGO(filepath.Join(dir, "default.pgo"), pgo.Write); err != nil {

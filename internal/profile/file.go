@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"syscall"
 
@@ -28,9 +29,10 @@ func WriteFileAtomic(path string, write func(io.Writer) error) error {
 	return writeFile(path, "", write)
 }
 
-// WritePGO is WriteFileAtomic for a profile for the Go compiler; it replaces an earlier such profile.
+// WritePGO is WriteFileAtomic for a profile for the Go compiler; it replaces an earlier such profile, but no recording,
+// compressed or not.
 func WritePGO(path string, write func(io.Writer) error) error {
-	if IsRecording(path) {
+	if st, err := os.Stat(path); path != "-" && err == nil && st.Mode().IsRegular() {
 		if p, err := ReadFile(path); err == nil && slices.ContainsFunc(p.SampleType, isWall) {
 			return errIsRecording(path)
 		}
