@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"errors"
 	"io"
-	"maps"
 	"os"
 	"path"
 	"regexp"
@@ -84,7 +83,13 @@ func Functions(p *profile.Profile, want *regexp.Regexp, column int) []*Function 
 			}
 		}
 	}
-	out := slices.SortedFunc(maps.Values(all), func(a, b *Function) int {
+	var out []*Function
+	for _, f := range p.Function {
+		if all[f] != nil {
+			out = append(out, all[f])
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *Function) int { // namesakes in p's order
 		return cmp.Or(cmp.Compare(b.Total, a.Total), strings.Compare(a.Name, b.Name), strings.Compare(a.File, b.File))
 	})
 	return out[:min(len(out), maxFunctions)]
