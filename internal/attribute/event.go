@@ -84,7 +84,8 @@ type EndedSoFar struct {
 	At      int64
 }
 
-// UnassignedSample is of a thread that ended before its clocks were read again, or of an unobserved child (OfChild).
+// UnassignedSample is of a thread that ended before its clocks were read again, of one whose clocks were never read, or
+// of an unobserved child (OfChild).
 type UnassignedSample struct {
 	Process   sample.ProcessID
 	Place     Place

@@ -24,7 +24,7 @@ const (
 	CheckpointAsked               // write a checkpoint of all before this event
 	RefreshAsked                  // refresh the sinks with all before this event
 	NotObservedFor                // no observation from At on, for Length
-	SampledUnassigned             // a kernel sample of an ended or untracked thread
+	SampledUnassigned             // a kernel sample of an ended or untracked thread, or of one whose clocks were not read
 	ChildSampled                  // a kernel sample of an untracked child, or a tick that found one on a CPU
 	ChildCounted                  // CPU time of an untracked child in one program
 	ThreadStarted                 // the thread's time begins, before its first sample
