@@ -50,6 +50,17 @@ func TestReturnAddressIsInARegisterWhileArgumentsArePushed(t *testing.T) {
 			t.Errorf("+%d: rule %+v, row %+v, %v; want the return address on top of the stack", at, r, row, ok)
 		}
 	}
+	for _, spOnly := range []bool{false, true} {
+		if r, row, ok := s.Rule(frames.Query{PC: base + 27, SPOnly: spOnly}); !ok || r.CFAReg != frames.X86RSP ||
+			row == nil && r.CFAOff != 8 || row != nil && row.CFAOff != 8 {
+			t.Errorf("+27: rule %+v, row %+v, %v; want the return address on top of the stack", r, row, ok)
+		}
+	}
+	for _, at := range []uint64{6, 20, 25} { // on top of the stack is an argument, if anything
+		if r, row, ok := s.Rule(frames.Query{PC: base + at, SPOnly: true}); ok {
+			t.Errorf("+%d: by the stack pointer: rule %+v, row %+v", at, r, row)
+		}
+	}
 	for _, at := range []uint64{6, 25} {
 		if _, row, _ := s.Rule(frames.Query{PC: base + at, AfterCall: true}); row != nil && row.RA.Kind == frames.RuleReg {
 			t.Errorf("+%d: as a caller the return address is in a register: %+v", at, row)

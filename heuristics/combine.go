@@ -45,8 +45,15 @@ func (a *analysis) frameOfBuiltin(q frames.Query, fn span, p *prologue) (finding
 		return finding{}, false
 	}
 	a.begin(fn.lo, fn)
-	if a.makesCallersFrame(fn.lo) {
+	switch {
+	case a.makesCallersFrame(fn.lo):
 		f.cfa = f.cfa.plus(8)
+	case a.abi.ra == noReg && p.st.startWordPopped: // perhaps pushed again, behind arguments
+		slot, ok := p.st.returnSlot()
+		if !ok {
+			return finding{}, false
+		}
+		f.cfa = startValue(a.abi.sp).plus(int64(slot.off) + 8 - int64(p.st.regs[a.abi.sp].off))
 	}
 	return f, a.abi.mayBeCFA(f.cfa)
 }

@@ -120,6 +120,7 @@ func (s *prologueSearch) visit() bool {
 
 func (s *prologueSearch) follow(f *flow) bool {
 	st, p := &s.in.st, &s.result
+	st.noteStartWordPopped()
 	if st.pc == s.pc && p.afterCall && f.kind == flowCall {
 		p.noteReached(st)
 	}

@@ -174,9 +174,7 @@ func (e *entrySearch) arrive() bool {
 
 func (e *entrySearch) follow(f *flow) bool {
 	st := &e.in.st
-	if sp := st.regs[hwSP]; sp.isRelativeTo(hwSP) && sp.off > 0 {
-		st.startWordPopped = true
-	}
+	st.noteStartWordPopped()
 	if !f.fallsThrough() && e.n < len(e.places) {
 		e.places[e.n] = st.pc
 		e.n++

@@ -86,7 +86,7 @@ type path struct {
 	releasedStack   bool  // by the last instruction
 	readCalleeSaved bool  // a start value was read
 	madeCalls       bool  // words below the stack pointer are unknown
-	startWordPopped bool  // the word at the start's stack pointer (entrySearch)
+	startWordPopped bool  // the word at the start's stack pointer (noteStartWordPopped)
 	hasCallOrLoop   bool  // a call or a backward jump is on the path (returnSearch)
 	foreignSPBase   uint8 // base of a stack pointer that was loaded or set (isForeignSP)
 	tableReg        uint8 // register last loaded from a table (V8's byte code handlers)
@@ -302,6 +302,12 @@ func (st *symbolicState) noteLoadedSP(reg uint8) {
 func (st *symbolicState) spKey() uint32 {
 	v := st.regs[st.sp]
 	return (uint32(v.off)*0x9e3779b1 + uint32(v.base)<<8 + uint32(v.kind)) &^ 1
+}
+
+func (st *symbolicState) noteStartWordPopped() {
+	if sp := st.regs[st.sp]; sp.isRelativeTo(st.sp) && sp.off > 0 {
+		st.startWordPopped = true
+	}
 }
 
 // fromSaved expresses v by savedSPPlace if it is relative to savedSPBase.
