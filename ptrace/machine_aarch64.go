@@ -2,13 +2,6 @@
 
 package ptrace
 
-// Words of struct user_pt_regs (package userregs).
-const (
-	armX8 = 8
-	armSP = 31
-	armPC = 32
-)
-
 // Numbers: include/uapi/asm-generic/unistd.h.
 //
 //go:nosplit

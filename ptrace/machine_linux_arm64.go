@@ -22,6 +22,13 @@ type procFiles struct {
 
 func decodeNative(w *rawRegs) frames.Regs { return userregs.AArch64((*[34]uint64)(w)) }
 
+// Words of struct user_pt_regs (package userregs).
+const (
+	armX8 = 8
+	armSP = 31
+	armPC = 32
+)
+
 //go:nosplit
 func rawSP(w *rawRegs) uint64 { return w[armSP] }
 
