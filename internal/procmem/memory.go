@@ -61,7 +61,7 @@ const (
 	FileBacked                 // a file's, a device's, or shared
 )
 
-// MaxStackGrowth, bytes, is how far the first thread's stack pointer may be below the mapping as last read.
+// MaxStackGrowth is how far, in bytes, the first thread's stack pointer may be below the mapping as last read.
 const MaxStackGrowth = 8 << 20
 
 var pageSize = uint64(os.Getpagesize())

@@ -75,7 +75,7 @@ func (f *ThreadFiles) OpenDirIn(tasks *TaskDir) {
 		return
 	}
 	var p pathBuf
-	f.keepDir(openAt(tasks.fd, append(strconv.AppendInt(p[:0], int64(f.tid), 10), 0), unix.O_DIRECTORY))
+	_ = f.keepDir(openAt(tasks.fd, append(strconv.AppendInt(p[:0], int64(f.tid), 10), 0), unix.O_DIRECTORY))
 }
 
 // keepDir has the precondition that a descriptor was taken from the budget.

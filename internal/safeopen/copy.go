@@ -141,7 +141,7 @@ func (o *Opener) await(p *os.Process, to *os.File, ended chan error) error {
 	total.stuck.Add(1)
 	total.vain.add(time.Since(began), time.Now())
 	go func() {
-		<-ended
+		<-ended //nolint:errcheck // its answer comes too late
 		o.calls.stuck.Add(-1)
 		total.stuck.Add(-1)
 	}()

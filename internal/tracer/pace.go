@@ -144,7 +144,8 @@ func (p *pace) stats(s *runstats.Stats) {
 	s.TicksWithheld = p.budget.Withheld
 	s.TicksLeftOut = p.shared.Skipper.Skipped
 	s.Lost = p.budget.Lost() / 1e9
-	s.OwnQuota = p.closedQuotas
-	s.OwnQuota.Add(p.quota.Stats()) // an open one's, if the tracer hangs
+	quotas := p.closedQuotas
+	quotas.Add(p.quota.Stats()) // an open one's, if the tracer hangs
+	s.OwnQuota = quotas
 	s.NotDrawn = p.subset.NotDrawn
 }

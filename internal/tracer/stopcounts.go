@@ -37,7 +37,7 @@ func (c *stopCounts) note(t *observe.Thread, stop *observe.StopRecord, copied in
 		c.longest = runstats.Stop{PID: t.PID, TID: t.TID, Copied: copied}
 	}
 	c.callEffects.add(&stop.CallEffect)
-	if stop.CallEffect.Restarted {
+	if stop.Restarted {
 		c.restarted++
 	}
 	c.lengths.Add(stop.Time)
