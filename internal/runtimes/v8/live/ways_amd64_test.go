@@ -3,6 +3,7 @@
 package live_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -25,7 +26,7 @@ func TestCallsByBuiltinsAreWalkedAtEveryInstruction(t *testing.T) {
 	})
 }
 
-type wayCounts struct{ Steps, Leaves, Wrong, Incomplete, Gaps int }
+type wayCounts struct{ Steps, Leaves, Faults, Gaps int }
 
 func inWays(stack []call) bool { return len(ways(stack)) > 0 }
 
@@ -43,32 +44,36 @@ func (n *wayCounts) check(t *testing.T, s *stepped) {
 	regs := observed.Step(t, s.p.PID)
 	stack, complete := s.stackWithNewCode(t, regs)
 	n.Steps++
-	if s.hasGap() {
-		n.Gaps++
-		return
-	}
+	fault := ""
 	if !complete {
-		if n.Incomplete++; n.Incomplete < 5 {
-			t.Errorf("%s: incomplete: %v, %v", s.function(regs.PC), s.walker.StopReason(), stack)
+		fault = fmt.Sprintf("incomplete: %v", s.walker.StopReason())
+	} else if !slices.ContainsFunc(stack, call.lost) {
+		fault = n.uncalled(ways(stack))
+	}
+	switch {
+	case fault == "":
+	case s.hasGap():
+		n.Gaps++
+	default:
+		if n.Faults++; n.Faults < 5 {
+			t.Errorf("%s: %s: %v", s.function(regs.PC), fault, stack)
 		}
 	}
-	if slices.ContainsFunc(stack, call.lost) {
-		return
-	}
-	names := ways(stack)
+}
+
+// uncalled returns the first function that is not called by the one that calls it, or "".
+func (n *wayCounts) uncalled(names []string) string {
 	for i, name := range names {
 		want := "main"
 		if what, leaf := strings.CutPrefix(name, "leaf"); leaf {
 			n.Leaves++
 			want = "via" + what
 		}
-		if name == "main" || i+1 < len(names) && names[i+1] == want {
-			continue
-		}
-		if n.Wrong++; n.Wrong < 5 {
-			t.Errorf("%s: %s not called by %s: %v", s.function(regs.PC), name, want, stack)
+		if name != "main" && (i+1 == len(names) || names[i+1] != want) {
+			return name + " is not called by " + want
 		}
 	}
+	return ""
 }
 
 func (s *stepped) function(pc frames.Addr) string { return observed.NewHost(s.p).Function(pc) }
