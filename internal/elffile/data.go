@@ -34,12 +34,12 @@ func (s *Section) compressed() bool {
 
 // Data returns a section's contents, decompressed, until [File.Free]. The error is ErrNoSection (s is nil), ErrNoBits,
 // ErrTooBig, a *filememory.Error or a *FormatError, perhaps wrapped, or comes from reading or decompressing.
-func (f *File) Data(s *Section) ([]byte, error) { return f.data(s, maxData) }
+func (f *sectionReader) Data(s *Section) ([]byte, error) { return f.data(s, maxData) }
 
 // Free releases contents from [File.Data].
-func (f *File) Free(data []byte) { f.memory.Give(int64(cap(data))) }
+func (f *sectionReader) Free(data []byte) { f.memory.Give(int64(cap(data))) }
 
-func (f *File) data(s *Section, limit uint64) ([]byte, error) {
+func (f *sectionReader) data(s *Section, limit uint64) ([]byte, error) {
 	if s == nil {
 		return nil, ErrNoSection
 	}
@@ -70,7 +70,7 @@ type contents struct {
 	close   func() // may be nil
 }
 
-func (f *File) contents(s *Section, limit uint64) (contents, error) {
+func (f *sectionReader) contents(s *Section, limit uint64) (contents, error) {
 	raw := func(skip uint64) *bufio.Reader {
 		return bufio.NewReaderSize(io.NewSectionReader(f.r, int64(s.Off+skip), int64(s.Size-skip)), inflateChunk)
 	}
@@ -163,7 +163,7 @@ func unzstd(raw *bufio.Reader, compressed, size, limit uint64) (contents, error)
 
 var errSize = errors.New("decompressing: size is not as announced")
 
-func (f *File) readAll(c contents, what string) ([]byte, error) {
+func (f *sectionReader) readAll(c contents, what string) ([]byte, error) {
 	if c.close != nil {
 		defer c.close()
 	}

@@ -13,7 +13,7 @@ const maxLink = 8 << 10 // bytes
 
 // debugLink returns base name and CRC-32 (IEEE) from .gnu_debuglink (GDB manual, "Debugging Information in Separate
 // Files"); false: there is no link.
-func (f *File) debugLink() (name string, crc uint32, ok bool) {
+func (f *sectionReader) debugLink() (name string, crc uint32, ok bool) {
 	data := f.linkData(".gnu_debuglink")
 	c := &wire.Cursor{Bytes: data}
 	name = string(c.CString())
@@ -26,7 +26,7 @@ func (f *File) debugLink() (name string, crc uint32, ok bool) {
 }
 
 // debugAltLink returns path and build id (hex) of dwz's file with shared debug information; false: there is no link.
-func (f *File) debugAltLink() (path, buildID string, ok bool) {
+func (f *sectionReader) debugAltLink() (path, buildID string, ok bool) {
 	c := &wire.Cursor{Bytes: f.linkData(".gnu_debugaltlink")}
 	path = string(c.CString())
 	if c.Bad || path == "" || c.Left() == 0 || c.Left() > maxBuildID {
@@ -35,7 +35,7 @@ func (f *File) debugAltLink() (path, buildID string, ok bool) {
 	return path, hex.EncodeToString(c.Rest()), true
 }
 
-func (f *File) linkData(name string) []byte {
+func (f *sectionReader) linkData(name string) []byte {
 	s := f.Section(name)
 	if s == nil || s.Size > maxLink || s.compressed() {
 		return nil

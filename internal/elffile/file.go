@@ -31,6 +31,17 @@ const (
 	machAArch64 = 183
 )
 
+// sectionReader reads a file's sections.
+type sectionReader struct {
+	// Sections are by index, 0 the null section. If the others are unreadable there is at most that one; if the names
+	// are, all names are "".
+	Sections []Section
+
+	r      io.ReaderAt
+	size   uint64
+	memory *filememory.Account
+}
+
 // File is an open ELF file. The exported fields are read-only.
 type File struct {
 	Type Type
@@ -38,13 +49,8 @@ type File struct {
 	Entry uint64
 	// Segments are in the file's order.
 	Segments []Segment
-	// Sections are by index, 0 the null section. If the others are unreadable there is at most that one; if the names
-	// are, all names are "".
-	Sections []Section
+	sectionReader
 
-	r            io.ReaderAt
-	size         uint64
-	memory       *filememory.Account
 	headerMemory int64 // bytes
 	arch         frames.Arch
 	symbols      [2]symbolSource
@@ -64,7 +70,7 @@ func Open(r io.ReaderAt, size int64) (*File, error) { return openIn(nil, r, size
 
 // openIn is Open with a budget; nil: prywalk's. Parts that exceed it are missing.
 func openIn(mem *filememory.Budget, r io.ReaderAt, size int64) (*File, error) {
-	f := &File{r: r, size: uint64(max(size, 0)), memory: mem.Account("a file")}
+	f := &File{sectionReader: sectionReader{r: r, size: uint64(max(size, 0)), memory: mem.Account("a file")}}
 	if err := f.open(); err != nil {
 		f.Release()
 		return nil, err
@@ -159,7 +165,7 @@ func (f *File) parseHeader(c *wire.Cursor) (*header, error) {
 	return h, nil
 }
 
-func (f *File) inFile(off, n uint64) bool {
+func (f *sectionReader) inFile(off, n uint64) bool {
 	return off <= f.size && n <= f.size-off
 }
 
@@ -168,7 +174,7 @@ const readChunk = 1 << 20
 
 const headerCost = 4 // bytes of memory for each byte of headers in the file
 
-func (f *File) readHeaders(off, n uint64, what string) ([]byte, error) {
+func (f *sectionReader) readHeaders(off, n uint64, what string) ([]byte, error) {
 	if !f.inFile(off, n) {
 		return nil, &FormatError{what + " beyond the end of the file", off}
 	}

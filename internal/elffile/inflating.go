@@ -11,7 +11,7 @@ import (
 // inflater decompresses a section on demand.
 type inflater struct {
 	c    contents
-	f    *File
+	f    *sectionReader
 	out  []byte
 	have uint64
 	err  error
@@ -21,7 +21,7 @@ const inflateStep = 64 << 10
 
 // WindowFromStart is [File.Window] for reading from the beginning. A compressed section is decompressed only up to the
 // last read. Memory is taken for the whole.
-func (f *File) WindowFromStart(s *Section) (*Window, error) {
+func (f *sectionReader) WindowFromStart(s *Section) (*Window, error) {
 	if s == nil || !s.compressed() || s.Type == SecNoBits || !f.inFile(s.Off, s.Size) {
 		return f.Window(s)
 	}

@@ -58,7 +58,7 @@ const (
 )
 
 // readSections returns the null section, which can have the number of segments, also if the others are unreadable.
-func (f *File) readSections(h *header) []Section {
+func (f *sectionReader) readSections(h *header) []Section {
 	if h.shoff == 0 || h.shentsize != sectionSize {
 		return nil
 	}
@@ -95,7 +95,7 @@ func parseSection(c *wire.Cursor) (s Section) {
 	return s
 }
 
-func (f *File) nameSections(h *header) {
+func (f *sectionReader) nameSections(h *header) {
 	i := uint32(h.shstrndx)
 	if i == extendedIndex && len(f.Sections) > 0 {
 		i = f.Sections[0].Link
@@ -127,7 +127,7 @@ func stringAt(table string, off uint32) string {
 }
 
 // Section returns the first section of that name, or nil.
-func (f *File) Section(name string) *Section {
+func (f *sectionReader) Section(name string) *Section {
 	for i := range f.Sections {
 		if f.Sections[i].Name == name {
 			return &f.Sections[i]
@@ -137,7 +137,7 @@ func (f *File) Section(name string) *Section {
 }
 
 // DebugSection returns .debug_NAME, or .zdebug_NAME (compressed, older).
-func (f *File) DebugSection(name string) *Section {
+func (f *sectionReader) DebugSection(name string) *Section {
 	if s := f.Section(".debug_" + name); s != nil {
 		return s
 	}

@@ -104,7 +104,7 @@ func (w *Window) copy(off uint64, n int) ([]byte, error) {
 }
 
 // WindowUpTo is Window for at most limit bytes, compressed or not (ErrTooBig).
-func (f *File) WindowUpTo(s *Section, limit uint64) (*Window, error) {
+func (f *sectionReader) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 	if s != nil && s.Size > limit {
 		return nil, fmt.Errorf("section %s, %d bytes: %w", s.Name, s.Size, ErrTooBig)
 	}
@@ -112,9 +112,9 @@ func (f *File) WindowUpTo(s *Section, limit uint64) (*Window, error) {
 }
 
 // Window returns a section's contents, read on demand or decompressed as a whole. Errors as of Data.
-func (f *File) Window(s *Section) (*Window, error) { return f.window(s, maxData) }
+func (f *sectionReader) Window(s *Section) (*Window, error) { return f.window(s, maxData) }
 
-func (f *File) window(s *Section, limit uint64) (*Window, error) {
+func (f *sectionReader) window(s *Section, limit uint64) (*Window, error) {
 	if s == nil {
 		return nil, ErrNoSection
 	}
