@@ -108,11 +108,8 @@ func TestBuiltinHasTheFrameOfItsPrologue(t *testing.T) {
 		0xff, 0xe1, // 19: jmp rcx
 	}
 	s := builtinOf(code)
-	for at, off := range map[uint64]int64{0: 8, 4: 8, 6: 8, 11: 8, 15: 8} {
-		if r, row, ok := s.Rule(frames.Query{PC: base + at}); !ok || r.CFAReg != frames.X86RSP ||
-			row == nil && int64(r.CFAOff) != off || row != nil && row.CFAOff != off {
-			t.Errorf("+%d: rule %+v, row %+v, %v; want rsp+%d", at, r, row, ok, off)
-		}
+	for _, at := range []uint64{0, 4, 6, 11, 15} {
+		want(t, s, at, frames.X86RSP, 8, frames.MethodHeuristic)
 	}
 	// Calls may have popped what was pushed.
 	if r, row, ok := s.Rule(frames.Query{PC: base + 18}); ok {
@@ -132,10 +129,7 @@ func TestBuiltinThatMakesItsCallersFrameStandsInThatFrame(t *testing.T) {
 		0x41, 0x57, // 16: push r15
 		0xc3, // 18: ret
 	})
-	for at, off := range map[uint64]int64{0: 16, 4: 16, 8: 16, 10: 8, 11: 16} {
-		if r, row, ok := s.Rule(frames.Query{PC: base + at}); !ok || r.CFAReg != frames.X86RSP ||
-			row == nil && int64(r.CFAOff) != off || row != nil && row.CFAOff != off {
-			t.Errorf("+%d: rule %+v, row %+v, %v; want rsp+%d", at, r, row, ok, off)
-		}
+	for at, off := range map[uint64]int32{0: 16, 4: 16, 8: 16, 10: 8, 11: 16} {
+		want(t, s, at, frames.X86RSP, off, frames.MethodHeuristic)
 	}
 }

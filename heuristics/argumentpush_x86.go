@@ -47,27 +47,15 @@ func (s *raSearch) done() bool           { return s.failed }
 func (s *raSearch) needsPostponed() bool { return false }
 
 func (s *raSearch) follow(f *flow) bool {
-	st := &s.in.st
-	switch f.kind {
-	case flowNext:
-		return true
-	case flowCond:
-		if st.has(f.target) {
-			s.in.push(f.target)
-		} else {
-			s.leave()
-		}
-		return true
-	case flowJump:
-		if st.has(f.target) {
-			st.enter(f.target)
-			return true
-		}
-		s.leave()
-	case flowTail, flowIndirect:
-		s.leave()
-	case flowCall, flowReturn:
+	branches := f.kind == flowCond || f.kind == flowJump
+	switch {
+	case f.kind == flowCall || f.kind == flowReturn:
 		s.failed = true
+	case f.kind == flowTail, f.kind == flowIndirect, branches && !s.in.st.has(f.target):
+		s.leave()
+		return f.kind == flowCond
+	default:
+		return s.in.goOn(f)
 	}
 	return false
 }
