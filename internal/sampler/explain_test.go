@@ -39,7 +39,7 @@ func TestWaitsOfALockThatIsPassedOnTellWhoHadIt(t *testing.T) {
 	enough := func(*Sampler) bool { return m.all.Load() >= want }
 	r := run(t, Options{Freq: 99, Sinks: []profile.Sink{&m}}, enough, nil, p.PID)
 	all, owned, free := m.all.Load(), m.owned.Load(), m.free.Load()
-	t.Logf("of %d waits %d name an owner, in %d nobody had the lock", all, owned, free)
+	t.Logf("of %d waits %d name an owner, in %d the lock was free", all, owned, free)
 	if all < want || owned+free < all*99/100 {
 		t.Error("see above")
 	}

@@ -90,7 +90,7 @@ type names struct {
 	timeouts map[uint64]timeoutBlock
 }
 
-// remember adds to a cache, which begins anew at its limit.
+// remember adds to a cache, which is emptied at its limit.
 func remember[V any](cache *map[uint64]V, limit int, key uint64, v V) {
 	if *cache == nil || len(*cache) == limit {
 		*cache = map[uint64]V{}
