@@ -3,8 +3,10 @@
 package observed
 
 import (
+	"cmp"
 	"debug/elf"
 	"fmt"
+	"slices"
 
 	"prywalk/frames"
 	"prywalk/heuristics"
@@ -14,12 +16,17 @@ import (
 
 // Host is a process as runtimes get it, with symbols read by the standard library.
 type Host struct {
-	p    *loadedcode.Process
-	syms map[string]map[string]elf.Symbol // by file
+	p     *loadedcode.Process
+	files map[string]fileSymbols
+}
+
+type fileSymbols struct {
+	named     map[string]elf.Symbol
+	functions []elf.Symbol // by address
 }
 
 // NewHost returns the host of a process.
-func NewHost(p *loadedcode.Process) *Host { return &Host{p, map[string]map[string]elf.Symbol{}} }
+func NewHost(p *loadedcode.Process) *Host { return &Host{p, map[string]fileSymbols{}} }
 
 // Arch implements managed.Host.
 func (h *Host) Arch() frames.Arch { return h.p.Space().Arch }
@@ -54,28 +61,35 @@ func (h *Host) OwnSymbols(m *frames.Module, names ...string) (all []managed.Symb
 
 // Symbol implements managed.Host.
 func (h *Host) Symbol(m *frames.Module, name string) (addr, size uint64, ok bool) {
-	s, ok := h.symbols(m)[name]
+	s, ok := h.symbols(m).named[name]
 	return s.Value + m.Bias, s.Size, ok
 }
 
-func (h *Host) symbols(m *frames.Module) map[string]elf.Symbol {
-	if table, ok := h.syms[m.Name]; ok {
-		return table
+func (h *Host) symbols(m *frames.Module) fileSymbols {
+	if known, ok := h.files[m.Name]; ok {
+		return known
 	}
-	table := map[string]elf.Symbol{}
+	read := fileSymbols{named: map[string]elf.Symbol{}}
 	if f, err := elf.Open(m.Name); err == nil {
 		all, _ := f.DynamicSymbols()
 		more, _ := f.Symbols()
 		for _, s := range append(all, more...) {
-			if s.Section != elf.SHN_UNDEF {
-				table[s.Name] = s
+			if s.Section == elf.SHN_UNDEF {
+				continue
+			}
+			read.named[s.Name] = s
+			if elf.ST_TYPE(s.Info) == elf.STT_FUNC {
+				read.functions = append(read.functions, s)
 			}
 		}
 		f.Close()
 	}
-	h.syms[m.Name] = table
-	return table
+	slices.SortStableFunc(read.functions, byAddress)
+	h.files[m.Name] = read
+	return read
 }
+
+func byAddress(a, b elf.Symbol) int { return cmp.Compare(a.Value, b.Value) }
 
 // Function returns the last function symbol at or before pc, and the distance; "?": none.
 func (h *Host) Function(pc uint64) string {
@@ -83,11 +97,11 @@ func (h *Host) Function(pc uint64) string {
 	if m == nil {
 		return "?"
 	}
-	best, name := uint64(0), "?"
-	for _, s := range h.symbols(m) {
-		if at := s.Value; at <= pc-m.Bias && at > best && elf.ST_TYPE(s.Info) == elf.STT_FUNC {
-			best, name = at, s.Name
-		}
+	functions := h.symbols(m).functions
+	i, _ := slices.BinarySearchFunc(functions, elf.Symbol{Value: pc - m.Bias + 1}, byAddress)
+	if i == 0 {
+		return "?"
 	}
-	return fmt.Sprintf("%s+%#x", name, pc-m.Bias-best)
+	last := functions[i-1]
+	return fmt.Sprintf("%s+%#x", last.Name, pc-m.Bias-last.Value)
 }

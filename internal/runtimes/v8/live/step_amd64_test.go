@@ -25,6 +25,7 @@ import (
 
 type stepped struct {
 	p      *loadedcode.Process
+	host   *observed.Host
 	walker frames.Walker
 	merger callstack.Merger
 	said   []managed.Frame
@@ -59,7 +60,7 @@ func eachMode(t *testing.T, script []string, modes map[string][]string, test fun
 				defer p.Close()
 				observed.Hold(t, pid)
 				defer func() { _ = syscall.PtraceDetach(pid) }()
-				test(t, &stepped{p: p})
+				test(t, &stepped{p: p, host: observed.NewHost(p)})
 			})
 		}
 	}

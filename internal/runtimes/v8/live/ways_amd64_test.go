@@ -59,7 +59,7 @@ func (n *wayCounts) check(t *testing.T, s *stepped) {
 		n.Gaps++
 	default:
 		if n.Faults++; n.Faults < 5 {
-			t.Errorf("%s: %s: %v", s.function(regs.PC), fault, stack)
+			t.Errorf("%s: %s: %v", s.host.Function(regs.PC), fault, stack)
 		}
 	}
 }
@@ -80,14 +80,12 @@ func (n *wayCounts) uncalled(names []string) string {
 	return ""
 }
 
-func (s *stepped) function(pc frames.Addr) string { return observed.NewHost(s.p).Function(pc) }
-
 // hasGap reports whether the stack has one of the builtins where some instructions have no rule, or a wrong one: the
 // first returns to optimized code that it has found, the second replaces its frame, and the third's tail call moves the
 // return address.
 func (s *stepped) hasGap() bool {
 	return slices.ContainsFunc(s.pcs, func(pc frames.Addr) bool {
-		name, _, _ := strings.Cut(s.function(pc), "+")
+		name, _, _ := strings.Cut(s.host.Function(pc), "+")
 		return name == "Builtins_BaselineOutOfLinePrologue" || name == "Builtins_GetProperty" ||
 			strings.HasPrefix(name, "Builtins_DeoptimizationEntry")
 	})
