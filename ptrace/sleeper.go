@@ -15,12 +15,12 @@ type Sleeper struct {
 	alarm        alarm
 	watchdog     *watchdog // nil at ordinary priority
 	counters     sleepCounters
-	wokenAt      int64 // end of the last wait's sleep, or 0
+	wokenAt      int64 // 0: never
 	wokenByTimer bool  // the last sleep ended by its timer
 }
 
-// WokenAt returns when this thread last woke from a wait for a stop, on the clock of [Now]; 0: never. It then displaced
-// another thread.
+// WokenAt returns when this thread last woke from a wait for a stop or from NanosleepUntil, on the clock of [Now]; 0:
+// never. It may have displaced a thread then.
 func (s *Sleeper) WokenAt() int64 { return s.wokenAt }
 
 // WokenByTimer reports whether this thread's timer on its current CPU ended the last sleep. Otherwise the displaced

@@ -7,4 +7,16 @@
 //	                      └─ clocks ──────► package attribute: intervals ──► sinks.go ──► profile.Builder, sinks
 //
 // It runs on one goroutine and takes the tracer's events (package handover) in order.
+//
+// # Files
+//
+//	states.go       objects of processes and threads; mappings that are read again (refreshbudget.go)
+//	unwind.go       walks. locations.go, modules.go, managed.go, mmap2program.go number their frames
+//	incompletewalks.go, programhistory.go
+//	                what kernel samples lack; with what the next process of a program begins
+//	waits.go        what a thread waits for, and who holds it; suspects.go
+//	tasks.go        waiting goroutines and asyncio tasks, in slices between batches (taskpoller.go, tasksources.go)
+//	sinks.go        intervals for the Builder and the sinks; stacks that may be evicted
+//	recordingownership.go
+//	                if a read of a target hangs, another goroutine takes the recording over
 package aggregator

@@ -12,7 +12,7 @@ var kernelModule = &profile.ModuleInfo{
 	Start: 1 << 63, End: ^uint64(0), Path: "[kernel]", Origin: profile.Origin{Kernel: true},
 }
 
-// kernelFrames: addresses in samples of running threads, names in those of sleepers.
+// kernelFrames numbers kernel frames: by address in samples of running threads, by name in those of sleepers.
 type kernelFrames struct {
 	builder   *profile.Builder
 	addresses map[uint64]profile.LocID

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/profile"
 )
 
-// module describes a module for as long as the mapping lasts: rule sources hold the process and copies of its code.
+// module describes a module. The description is dropped with the mapping, as rule sources hold copies of code.
 func (b *stackBuilder) module(p *processState, m *frames.Module) *profile.ModuleInfo {
 	if m == nil {
 		return nil

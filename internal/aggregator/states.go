@@ -51,7 +51,7 @@ func (s *states) process(p *handover.SharedProcess) *processState {
 		SharedProcess: p, innerPID: p.Target.PID, addressSpace: p.Target.AddressSpaceNumber(), histories: s.histories,
 		history: s.histories.historyOf(p.Target),
 	}
-	if !p.Ended { // else only the name is requested
+	if !p.Ended { // else a late event of a child, or its program's name
 		s.procs[p.ID] = made
 	}
 	return made

@@ -34,9 +34,11 @@ type sampleWeight struct {
 	unproven   bool
 }
 
-// longLifeTicks is the length of a life from which a thread's own clock suffices: at its end, in T of its CPU time and
-// sleep (--subset draws many samples on a CPU by chance); before it, and with SampledFromStart also at it, in weights,
-// which are samples on a CPU; for its deferred samples, in samples of any kind.
+// longLifeTicks is the length of a life from which a thread's own clock suffices. It counts
+//
+//   - at the thread's end, T of CPU time and sleep (--subset draws many samples on a CPU by chance)
+//   - before it, and with SampledFromStart also at it, weights, which are samples on a CPU
+//   - for its deferred samples, samples of any kind
 const longLifeTicks = 16
 
 // addWeights takes the weights of an ended thread; after a long life, only the first sample's.

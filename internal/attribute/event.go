@@ -4,8 +4,8 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// Event is an input of an [Attribution]. Moments are CLOCK_MONOTONIC, ns. Recorded streams have the types' names, and
-// the name Length for some times.
+// Event is an input of an [Attribution]. Moments are CLOCK_MONOTONIC, ns. Recorded streams have the names of types and
+// fields, or those in the tags.
 type Event interface{ apply(*Attribution) }
 
 // ProcessStarted reports that sampling of a process begins, at Since.
@@ -99,7 +99,7 @@ type ChildCounted struct {
 	Process    sample.ProcessID
 	Program    string
 	CPU        int64 `json:"Length"` // ns
-	AllCounted bool  // the records have all CPU time of all unobserved children
+	AllCounted bool  // the records are of all unobserved children; lost ones are missing
 	ChildEnded bool
 }
 

@@ -15,9 +15,9 @@ import (
 // run queue time also if it is queued. Blocked time goes to the one that sleeps, the later one first.
 //
 // The rest is carried. CPU time goes to the next on-CPU sample, run queue time to the next running one; a changed
-// sample asleep more than carryLimit later puts both under [RanBetweenTicks] of the stack that slept before, or to
-// [NotObserved] if a stop was refused meanwhile. Blocked time goes to a sample asleep, or at the end under
-// [BlockedBetweenTicks].
+// sample off the CPU more than carryLimit later puts both under [RanBetweenTicks] of the open sleep, else of the stack
+// last found running, or to [NotObserved] if a stop was refused meanwhile. Blocked time goes to a sample asleep, or at
+// the end under [BlockedBetweenTicks].
 type Ledger struct {
 	Emit func(Span)
 

@@ -12,7 +12,7 @@ type ProcessAccount struct {
 	SampledFromStart bool
 
 	emit       func(Span) // takes the spans of ended threads and of children
-	attributed int64      // CPU time that threads got, ns
+	attributed int64      // CPU time of threads, with what was distributed of ended ones, ns
 	threads    endedThreadTime
 	children   childTime
 }

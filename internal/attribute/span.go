@@ -67,7 +67,7 @@ type Span struct {
 }
 
 const (
-	// RanBetweenTicks is CPU and run queue time between two samples asleep, or while stops were suppressed.
+	// RanBetweenTicks is CPU and run queue time between two samples off the CPU, or while stops were suppressed.
 	RanBetweenTicks = "[ran between ticks]"
 	// BlockedBetweenTicks is blocked time between two samples running.
 	BlockedBetweenTicks = "[blocked between ticks]"

@@ -36,7 +36,8 @@ type ThreadState struct {
 	prev, next *ThreadState
 }
 
-// BackedOff reports whether the thread is backed off.
+// BackedOff reports whether the next observation counts the ticks since the last: the thread is backed off, or ticks
+// were skipped.
 func (th *ThreadState) BackedOff() bool { return th.backedOffAtTick != 0 }
 
 // AsleepFor returns the length of its observed sleep, ns; 0 if it does not sleep.

@@ -39,7 +39,7 @@ type Engine interface {
 	BeginTick(now int64, withheld bool)
 	// DrainAll takes the observations since the last call.
 	DrainAll(now int64)
-	// DrainIfDue is DrainAll if buffers may soon be full.
+	// DrainIfDue is DrainAll if buffers may soon be full. buffers: there are some, so that it must be called every few ms.
 	DrainIfDue() (buffers bool)
 	EndTick()
 	Stats(*runstats.Observed)
@@ -47,7 +47,7 @@ type Engine interface {
 
 // Coverage is what an engine observes without stops.
 type Coverage struct {
-	Complete   bool // the running threads of all processes
+	Complete   bool // the running threads of all processes, but for deep stacks
 	Children   bool // untracked ones
 	ChildTimes bool // all CPU time of untracked children
 }
@@ -62,7 +62,7 @@ type Holder interface {
 // Ender is an engine that takes part in the end of a recording.
 type Ender interface {
 	BeforeLastTick(now int64)
-	// End is called when all processes have ended.
+	// End follows ProcessPart.Ended of all processes.
 	End()
 }
 
@@ -84,7 +84,7 @@ type ThreadPart interface {
 	FoundRunning()
 	// AfterObservation follows a stop or a passive read.
 	AfterObservation(*observe.RawSample)
-	// alive: the recording ends before the thread.
+	// alive: the recording ends before the thread, or its clocks go on under another number (it has called exec).
 	Ended(alive bool)
 }
 

@@ -9,7 +9,7 @@
 // # Calls of a tick
 //
 //	SetRate                              before each tick
-//	BeginTick                            once; after a withheld one only DrainIfDue follows
+//	BeginTick                            once, not of a missed tick; after a withheld one only DrainIfDue follows
 //	DrainAll                             after the new threads of processes that are stopped
 //	for each thread that is observed:
 //	    BeforeObservation
@@ -27,5 +27,11 @@
 //
 // Read the source of samples in a package of its own (as perfevents); make raw samples of it (sampled.go of package
 // observe); implement [Engine] (as perfengine); choose it for a process, and leave it where too many stacks are
-// incomplete (modechooser.go of perfengine).
+// incomplete (modechooser.go of perfengine). It also has
+//
+//   - a name in Observed.Engine of package runstats, and in the names of package runsummary, which ignores others
+//   - a value of observe.How: the aggregator asks for ByKernelSample, and so does FromKernel of package attribute
+//   - a value of --engine (engine.go of the command), and a row in the test of layers
+//
+// [handover.SampleLack] is of the kernel's samples.
 package engine

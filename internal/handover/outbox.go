@@ -3,8 +3,8 @@
 package handover
 
 // Waking the aggregator for a few samples costs more than walking them: they wait for handOverSamples, or handOverAfter
-// ns. Events that are soon out of date go at once; those of a new thread that a runtime will name wait for at most
-// handOverUnnamed ns.
+// ns. Events that are soon out of date go at once. If the runtime names threads, samples of a new thread and ends of
+// threads wait for at most handOverUnnamed ns.
 const (
 	handOverAfter   = 100e6
 	handOverUnnamed = 20e6

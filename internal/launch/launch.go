@@ -74,7 +74,7 @@ type Launched struct {
 }
 
 // Start starts a command that waits for Release, and ends if this process ends before. args are the program, looked up
-// in PATH if it has no slash, and its arguments. Error: [*ExecError] if the program does not exist.
+// in PATH if it has no slash, and its arguments. Error: [*ExecError] if args is empty, or PATH has no such program.
 func Start(args []string) (*Launched, error) {
 	if len(args) == 0 {
 		return nil, &ExecError{Err: syscall.EINVAL}

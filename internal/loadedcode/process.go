@@ -16,7 +16,8 @@ import (
 	"prywalk/internal/refusal"
 )
 
-// Process is an observed process with its code as of the last Refresh. Not safe for concurrent use.
+// Process is an observed process with its code as of the last Refresh. Not safe for concurrent use, but for what
+// [process.Process] permits.
 type Process struct {
 	*process.Process
 	// JITFuncBounds returns bounds of functions made at run time, or is nil. It is set before the first walk.

@@ -34,7 +34,7 @@ func (p *PreemptedFinder) ForgetWake() { p.ctl.ClearWokenByTimer() }
 // Nap sleeps until a time of CLOCK_MONOTONIC, ns.
 func (p *PreemptedFinder) Nap(until int64) { p.ctl.NanosleepUntil(until) }
 
-// WokenByTimer reports whether the tracer's timer woke it. Otherwise it has preempted no thread.
+// WokenByTimer reports whether the tracer's timer woke it. Otherwise a preempted thread may have run on (package skid).
 func (p *PreemptedFinder) WokenByTimer() bool { return p.wake().ByTimer }
 
 func (p *PreemptedFinder) wake() skid.Wake {

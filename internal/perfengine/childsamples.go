@@ -11,9 +11,10 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-// childSamples keeps samples of child processes that are not tracked yet (package descendants). When its process has
-// ended or is tracked, or after a second, a sample shares the time of the children of the nearest tracked ancestor, or
-// of the process.
+// childSamples keeps samples of child processes that are not tracked yet (package descendants). A sample is reported
+//
+//   - as one of the nearest tracked ancestor's children, when its process has ended, or after a second
+//   - as one of the process, when that is tracked ([childSamples.processTracked])
 type childSamples struct {
 	shared            *engine.SharedState
 	stream            *stream

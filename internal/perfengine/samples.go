@@ -31,8 +31,8 @@ type samples struct {
 }
 
 type sampleCounts struct {
-	received    int64
-	dropped     int64
+	received    int64 // of sampled processes, usable or not
+	dropped     int64 // for lack of room in prywalk
 	deepThreads int64 // stopped because of their deep stacks
 }
 

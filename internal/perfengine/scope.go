@@ -14,7 +14,7 @@ type scope interface {
 	stopFoundRunning(*thread, *observe.RawSample)
 	// fromStart reports whether threads, also of descendants, are sampled from their first instruction on.
 	fromStart() bool
-	// note describes the threads that are stopped, if any.
+	// note says what the samples leave out, and which threads are stopped; "": nothing.
 	note() string
 }
 

@@ -16,8 +16,8 @@ import (
 	"prywalk/internal/safeopen"
 )
 
-// Check returns the state of a process with user-space stacks; permission is not checked. root is proc's mount point.
-// The error of another thread or process is an [*Error].
+// Check returns the state of a process that has user-space stacks. For the ID of another thread, a kernel thread, a
+// zombie or a missing process the error is an [*Error]. Permission is not checked. root is proc's mount point.
 func Check(root string, pid int) (*Status, error) { return procRoot(root).check(pid) }
 
 func (p procRoot) check(pid int) (*Status, error) {

@@ -12,7 +12,7 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Process is an observed process. Not safe for concurrent use.
+// Process is an observed process. Not safe for concurrent use, but for PID, StartTime, Alive and Memory.
 type Process struct {
 	PID       int
 	StartTime uint64 // clock ticks after boot

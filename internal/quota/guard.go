@@ -4,9 +4,9 @@ package quota
 
 // Guard reports whether enough of a quota is left for a tick. Not safe for concurrent use.
 //
-// The rest is at least the quota less all use since a moment not after the period's start: the last at which the kernel
-// had counted one period fewer. The kernel hands a quota to CPUs in slices of 5 ms (sched_cfs_bandwidth_slice_us), and
-// an idle CPU keeps 1 ms (kernel/sched/fair.c, min_cfs_rq_runtime): so much may be left on other CPUs.
+// The period began after the last query that saw one period fewer. So the rest is at least the quota less all use since
+// that query. The kernel hands a quota to CPUs in slices of 5 ms (sched_cfs_bandwidth_slice_us), and an idle CPU keeps
+// 1 ms (kernel/sched/fair.c, min_cfs_rq_runtime): so much may be left on other CPUs.
 type Guard struct {
 	limit      Limit
 	otherCPUs  int64 // bound of what other CPUs have, ns

@@ -101,7 +101,7 @@ func parseNumber(b []byte) (n int64) {
 
 func times1000(n int64) int64 { return min(n, (1<<63-1)/1000) * 1000 }
 
-// Alone reports that no other process is in the group.
+// Alone reports that no other process is in the group, and no group below it; false for an ancestor's group.
 func (l *Limit) Alone() bool {
 	text, err := os.ReadFile(filepath.Join(l.Dir, "cgroup.procs"))
 	if err != nil || !l.Own || strings.TrimSpace(string(text)) != strconv.Itoa(os.Getpid()) {

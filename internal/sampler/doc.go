@@ -16,8 +16,9 @@
 // # Ownership
 //
 // The tracer's OS thread owns processes, threads, observe.Observer and ptrace.Controller; others read the atomics of
-// handover.SharedProcess. The aggregator owns modules, rules and runtimes (loadedcode.Process, of which only the Memory
-// is shared), and writes the copy hints, in three buffers in turn. An event belongs to one goroutine at a time.
+// handover.SharedProcess. The aggregator owns modules, rules and runtimes (loadedcode.Process; the tracer uses its PID,
+// StartTime, Alive and Memory), and writes the copy hints, in three buffers in turn. An event belongs to one goroutine
+// at a time.
 // Memory.opening protects the files of a target's memory, Image.mu a file's symbols, Builder.mu the recording.
 //
 // # Objects of a process and of a thread
@@ -66,19 +67,20 @@
 // # CPU time of prywalk
 //
 // --max-overhead lowers the rate of ticks to what prywalk and the stops may take (schedule.OverheadBudget). If prywalk
-// has a CPU quota of its own, it takes at most half of that (schedule.Quota). Each other activity has a bound, as a
-// part of one CPU or of the time:
+// has a CPU quota of its own, it takes at most half of that (schedule.Quota). These bound the other activities, as a
+// part of one CPU or of the time, but none is put off for longer than its constants permit:
 //
 //	activity                                          at most  constant
-//	observations of unchanged threads                 1/256    backoff.pollShare
-//	  of those in back-off that have run              1/64     backoff.searchShare
-//	  of those that wake often, with kernel samples   1/16     backoff.frequentWakerShare
-//	ticks without stops, with kernel samples          1/100    schedule.costShare
-//	lists of threads                                  1/128    tracer.listShare; without a hint at a change 1/512
-//	ends of these lists, for new threads              1/64     tracer.skipShare
-//	clocks of processes                               1/512    tracer.clockShare
-//	clocks of ended threads                           1/500    tracer.reportShare
-//	busy-waits for stops, of a tick                   1/8      tracer.spinShare; one of 40 µs in any case
+//	observations of unchanged threads                 1/256    backoff.pollShare; > 468 threads: 1 µs each in 120 ms
+//	  of those in back-off that have run              1/64     backoff.searchShare, for each process
+//	  of those that wake often, with kernel samples   1/16     backoff.frequentWakerShare; > 1,562: 40 µs each in 1 s
+//	ticks without stops, with kernel samples          1/100    schedule.costShare, from 200 Hz on; > 80 µs: one in 8 ms
+//	lists of threads with a hint at a change          1/128    tracer.listShare, for each process
+//	  without a hint                                  1/512    tracer.listShare, for all together
+//	ends of these lists, for new threads              1/64     tracer.skipShare, for each process
+//	clocks of processes                               1/512    tracer.clockShare, for each process
+//	clocks of ended threads                           1/500    tracer.reportShare, for each process
+//	failing busy-waits for stops, of a tick           1/8      tracer.spinShare; one of 40 µs in any case
 //	checks of all pending stops                       1/16     ptrace.checkAllShare
 //	mappings and generated code, and queries of these 1/20     aggregator.refreshShare, for each; once more for new code
 //	waiting tasks                                     1/100    aggregator.restRatio; first read of all 1/10
@@ -94,6 +96,6 @@
 //
 // # Invariants
 //
-// After Run, also after a failure, the Builder has all samples, unless [ErrBuilderInUse]. No target is left stopped or
-// traced, unless [ErrHung].
+// After Run the Builder has all samples; after a failure those before it; after [ErrBuilderInUse] it must not be read.
+// No target is left stopped or traced, unless [ErrHung].
 package sampler

@@ -230,12 +230,11 @@ func (s *Sampler) discardRest() {
 // CheckpointNow asks for a checkpoint at the next tick.
 func (s *Sampler) CheckpointNow() { s.control.CheckpointNow() }
 
-// Hold suspends all access to targets until [Sampler.Resume]. Ticks are neither made nor missed; a long Hold is
-// attributed as not observed.
+// Hold is [tracer.Control.Hold]. Ticks are neither made nor missed; a long Hold is attributed as not observed.
 func (s *Sampler) Hold() { s.control.Hold() }
 
 // Resume ends a Hold.
 func (s *Sampler) Resume() { s.control.Resume() }
 
-// Held reports that a Hold has taken effect: no thread is or will be stopped, except after uninterruptible sleep.
+// Held is [tracer.Control.Held].
 func (s *Sampler) Held() bool { return s.control.Held() }

@@ -30,9 +30,9 @@ const (
 	minOverdrawnRate = 20      // ticks/s
 )
 
-// OverheadBudget bounds what targets lose.
+// OverheadBudget bounds what targets lose and what prywalk takes.
 type OverheadBudget struct {
-	Withheld int64
+	Withheld int64 // ticks, set by the caller
 
 	freq        float64 // requested, ticks/s
 	maxOverhead float64 // 0: no limit

@@ -35,7 +35,7 @@ const (
 type Quota struct {
 	guard          *quota.Guard
 	meter          *quota.Meter
-	alone          bool // prywalk is alone in the group
+	alone          bool // prywalk was alone in the group at the start
 	allCPUs        unix.CPUSet
 	onlyCPU        int   // of all threads, −1 if several
 	movedIn        int64 // quota's period of the last move

@@ -4,8 +4,9 @@ package schedule
 
 // # Skipped ticks
 //
-// With kernel samples, ticks only add clocks, sleepers, creations and ends. While all threads are steady, half
-// to all of the ticks within maxDistance are skipped; else enough for their cost. Below 200 Hz none is skipped.
+// With kernel samples, ticks only add clocks, sleepers, creations, ends, and stops of deep stacks. While all threads
+// are steady, half to all of the ticks within maxDistance are skipped; else enough for their cost. Below 200 Hz none is
+// skipped.
 
 const (
 	// Bounds of the distance of ticks, ns and periods: the kernel's buffers have room for 32 samples.
@@ -14,7 +15,8 @@ const (
 	// SteadyFor is how long a steady thread must have run or slept, ns. One part in steadyShare may differ.
 	SteadyFor   = 200e6
 	steadyShare = 10
-	// Ticks take at most 1/costShare of a CPU, by the mean of the last costTicks.
+	// Enough ticks are skipped that they take 1/costShare of a CPU, within maxDistance; by the mean of the last
+	// costTicks, each counted up to maxDistance/costShare.
 	costShare = 100
 	costTicks = 32
 	// newFor is how long no tick is skipped after a begin or end of a thread, ns.

@@ -47,7 +47,8 @@ func (c *Control) Hold() { c.holdAsked.Store(true) }
 // Resume ends a Hold.
 func (c *Control) Resume() { c.holdAsked.Store(false) }
 
-// Held reports whether a Hold has taken effect. Threads that do not stop may still have a pending stop.
+// Held reports whether a Hold has taken effect: no thread is or will be stopped, but one that has not reached a stop
+// within 3 s (uninterruptible sleep, no CPU).
 func (c *Control) Held() bool { return c.holding.Load() }
 
 // Thread returns the ID of the tracer's OS thread, 0 before the start.
@@ -64,7 +65,7 @@ type Progress struct {
 	Denied, Traced       int64 // refused by the kernel; held by another tracer
 	WithheldTicks        int64
 	Threads              int
-	Rate                 float64 // ticks/s that the budget permits
+	Rate                 float64 // present ticks/s
 }
 
 // Progress returns the counts up to the last tick.

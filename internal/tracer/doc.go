@@ -23,8 +23,8 @@
 //	counts        outcomes of observations, lengths of stops
 //	gaps          long times without observations, suspensions of the machine
 //	taskCreations whether a task was created on this machine since the last tick
-//	stops         begins observations; finishes pending stops in every wait; the CPU on which the tracer sleeps
-//	backlog       hands events over; copies that wait for their walks
+//	stops         begins observations, finishes pending stops in every wait, chooses the CPU on which the tracer sleeps
+//	backlog       hands events over, and bounds the copies that wait for their walks
 //	procOpens     opens files of /proc by path, on another thread
 //	endedThreads  CPU time of ended threads, from the clocks of process and threads
 //	newChildren   child processes that are not tracked yet
@@ -43,7 +43,7 @@
 //
 // In this order, with what counts it in [runstats.Stats]:
 //
-//	schedule.TickSkipper  ticks at which kernel samples show all that changes      TicksLeftOut
+//	schedule.TickSkipper  ticks that are not needed beside kernel samples          TicksLeftOut
 //	schedule.Ticks        ticks whose whole period has passed                      MissedTicks
 //	pace.withinQuota      ticks beyond prywalk's CPU quota                         TicksWithheldByQuota
 //	pace.withinBudget     ticks beyond what targets may lose                       TicksWithheld

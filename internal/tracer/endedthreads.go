@@ -28,7 +28,7 @@ const (
 	// bounds of the passes until no clock moves; countFor is in ns
 	countTries = 8
 	countFor   = 5e6
-	// ns between reports; they take at most 1/reportShare of the time
+	// ns between reports of a process; its reports take at most 1/reportShare of the time
 	reportEvery = 1e9
 	reportShare = 500
 	readAtOnce  = 32 // clocks read between two checks for stops

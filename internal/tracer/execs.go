@@ -26,7 +26,8 @@ type execState struct {
 	addressSpace uint64
 	aloneSince   uint64 // 1 + CPU time of the first thread when found alone, ns; 0: not alone
 
-	// first listing without threads or of an ended address space, CLOCK_MONOTONIC ns; 0: the last had both
+	// first listing without threads or of an ended address space, CLOCK_MONOTONIC ns; 0: the last had threads and a live
+	// address space
 	changingSince int64
 }
 

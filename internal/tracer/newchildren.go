@@ -33,7 +33,8 @@ import (
 //	any                  is untracked for 10 s, or    nothing
 //	                     at the end of the run
 //
-// ChildSampled shares the CPU time of the ancestor's children.
+// ChildSampled shares the CPU time of the ancestor's children. CPU time by program name becomes a
+// [handover.ChildCounted], also if the child stays untracked, unless the engine's records have it.
 type newChildren struct {
 	shared       *engine.SharedState
 	pace         *pace

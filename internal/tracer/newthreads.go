@@ -23,7 +23,7 @@ type newThreads struct {
 
 const (
 	skipCost  = 20 // ns in which the kernel skips one thread, at most
-	skipShare = 64 // skips take at most 1/skipShare of the time
+	skipShare = 64 // skips of a process take at most 1/skipShare of the time
 	firstTail = 8
 	// A process whose clock is unchanged for stillFor ns (more than a scheduler tick) starts no thread.
 	stillFor    = 20e6

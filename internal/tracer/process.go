@@ -30,8 +30,8 @@ func (p *process) engineObserves() bool { return p.EnginePart != nil && p.Engine
 
 func (p *process) firstThread() *thread { return p.list.thread(p.Target.PID) }
 
-// To read a process's clock the kernel goes through all threads, clockCost ns each, for at most 1/clockShare of the
-// time.
+// To read a process's clock the kernel goes through all its threads, clockCost ns each, for at most 1/clockShare of the
+// time of each process.
 const (
 	clockCost  = 120
 	clockShare = 512

@@ -39,7 +39,7 @@ const (
 	listEvery = 50e6 // ns, without a hint
 	listIdle  = 1e9  // ns, of an idle process
 	listCost  = 500  // ns of the kernel for each thread
-	// Listings take at most 1/listShare of the time, those without a hint a fourth of that for all processes together.
+	// Listings of a process take at most 1/listShare of the time; without a hint, those of all together a fourth of that.
 	listShare = 128
 )
 
