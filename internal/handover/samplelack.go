@@ -15,7 +15,7 @@ import (
 // SampleLack is what a process's kernel samples lack: they have registers and one piece of one stack.
 type SampleLack int64
 
-// By rising severity.
+// By rank: NoteLack keeps the higher one. From LacksSamples on, samples are not used even if the user chose them.
 const (
 	LacksNothing SampleLack = iota
 	LacksStacks             // other stacks on which a walk continues (package taskstack)
@@ -34,7 +34,7 @@ func (s SampleLack) Note(n int64) string {
 var lackNotes = [NumSampleLacks]struct{ what, why string }{
 	LacksStacks:      {"Go program", "whose threads change stacks"},
 	LacksOuterFrames: {"process", "whose stacks kernel samples do not show whole"},
-	LacksSamples:     {"process", "of which no kernel samples came"},
+	LacksSamples:     {"process", "of which no usable kernel samples came"},
 	LacksFrames:      {"Python, PHP or Ruby program", "whose frames are outside of the stack"},
 }
 
@@ -46,7 +46,7 @@ func (s SampleLack) NeedsStops(mayFallBack bool) bool {
 // SampleLack returns the lack known so far.
 func (p *SharedProcess) SampleLack() SampleLack { return SampleLack(p.lack.Load()) }
 
-// NoteLack records a lack; the most severe one remains. Safe for concurrent use.
+// NoteLack records a lack; the highest one remains. Safe for concurrent use.
 func (p *SharedProcess) NoteLack(lack SampleLack) { raise(&p.lack, int64(lack)) }
 
 // ExpectedLack returns the lack by the present code.

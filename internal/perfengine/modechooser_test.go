@@ -118,7 +118,7 @@ func TestNoteNamesProcessesWhoseSamplesAreIncompleteAsTheUserInsists(t *testing.
 			{handover.LacksNothing, ""},
 			{handover.LacksStacks, "incomplete samples of 1 Go program, whose threads change stacks " +
 				"(--engine auto stops their threads instead)"},
-			{handover.LacksSamples, "sampled by stops, not by the kernel: 1 process, of which no kernel samples came"},
+			{handover.LacksSamples, "sampled by stops, not by the kernel: 1 process, of which no usable kernel samples came"},
 		} {
 			if got := note(want.lack); got != want.note {
 				t.Errorf("%v: %q, want %q", want.lack, got, want.note)
