@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package descendants accounts for child processes that end before they are tracked, from the kernel's records (package
-// perfevents, [Table]) or process numbers ([ChildFinder]).
 package descendants
 
 import (

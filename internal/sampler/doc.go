@@ -50,6 +50,11 @@
 //   - in observe.StopAll, before the stop of a thread is requested, and after its end, if the copy is empty
 //   - by the aggregator, by the event Execed, or by that number when it reads the mappings (processState.refresh)
 //
+// The tracer (execs.detect) then reports unreported ticks, ends the other threads, and sends Execed. The aggregator
+// (handleExec) follows with accounts, mappings and runtimes, first plan, other memory and lack, state of waits, copy
+// hints, and name. Modules and locations follow at the next walk. Kept registers, the ranges of the last plan and an
+// aborted call stay: they are compared before use.
+//
 // The tracer makes a new object for the first thread, unless that one has called exec, and the account of the caller
 // goes on:
 //
