@@ -70,6 +70,7 @@ const (
 	ownerNotSampled = "[owner not seen]"
 )
 
+// maxLaterWaits bounds the time for one interval: the owner after so many later waits keeps the rest.
 const maxLaterWaits = 1 << 12
 
 // Blame returns a profile of the waiters' blocked time under the stacks of the locks' owners. Errors: [ErrNoLocks],

@@ -48,7 +48,8 @@ type ComparedValue struct {
 	Significant bool
 
 	errorIfEqual float64 // standard error without a change
-	// partOfWholesChange is this value's share of the whole × the whole's change, of at most a tenth of the old whole.
+	// partOfWholesChange is what the value would change if the whole's change, up to a tenth of the old whole, were spread
+	// by size.
 	partOfWholesChange float64
 }
 
@@ -69,11 +70,11 @@ type Difference struct {
 
 // Diff compares two profiles by function ([view.Counterparts]).
 //
-// The standard error of a function's share is that of [tabular.Precision], which counts fewer samples for threads in
-// lockstep. It is too small for programs with long phases in random order. A change is significant by a score test: it
-// exceeds the error that both sides would have if their values were equal. The bound is the normal quantile for an
-// error rate of 5 % over all functions (Bonferroni). All other noise is unknown. Therefore the whole is never
-// significant, and a function's share of the whole's change, up to a tenth of the whole, counts as noise.
+// The standard error of a function's share is that of [view.Selection.PrecisionOf], which counts fewer samples for
+// threads in lockstep. It is too small for programs with long phases in random order. A change is significant by a
+// score test: it exceeds the error that both sides would have if their values were equal. The bound is the normal
+// quantile for an error rate of 5 % over all functions (Bonferroni). All other noise is unknown. Therefore the whole is
+// never significant, and a function's share of the whole's change, up to a tenth of the whole, counts as noise.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	return DiffRuns([]*profile.Profile{older}, []*profile.Profile{newer}, o)
 }

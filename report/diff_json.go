@@ -12,11 +12,11 @@ import (
 )
 
 type jsonFigure struct {
-	// Old is the earlier value: ns, ns per second, or a share of 1.
+	// Old is the earlier value, by --per: in the unit of the values (times in ns), that per second, or a share of 1.
 	Old float64 `json:"old"`
 	// New is the later value.
 	New float64 `json:"new"`
-	// Margin is half of the 95 % interval of the change.
+	// Margin is half of the 95 % interval of the change; 0: unknown.
 	Margin float64 `json:"within"` // users rely on this name, and on sure
 	// Significant reports that the change is significant.
 	Significant bool `json:"sure"`

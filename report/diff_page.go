@@ -20,7 +20,7 @@ type pageDiff struct {
 	Beyond float64 `json:"beyond"`
 	// BeyondFunctions is that of the table.
 	BeyondFunctions float64 `json:"beyond_functions"`
-	// BetweenRuns is maxSpreadBetweenRuns.
+	// BetweenRuns is the largest difference of equal loads, as a share of the whole.
 	BetweenRuns float64 `json:"between_runs"`
 }
 

@@ -120,7 +120,7 @@ type jsonReport struct {
 	jsonList
 	// Groups are present with --by.
 	Groups []jsonGroup `json:"groups,omitempty"`
-	// Tree is the call tree, with --tree: a function without a module is the root.
+	// Tree is the call tree, with --tree. Its root is named all.
 	Tree *jsonFunction `json:"tree,omitempty"`
 	// TreeCut is what --rows left out of it: the calls with the least time. Absent if nothing.
 	TreeCut *jsonCut `json:"tree_cut,omitempty"`

@@ -38,8 +38,8 @@ type page struct {
 	Facts    [][2]string   `json:"facts"`
 	Comments []pageComment `json:"comments"`
 	Types    [][2]string   `json:"types"` // name, unit
-	Value    int           `json:"value"`
-	// Effective is the number of samples for each type of values, 0 if unknown.
+	Value    int           `json:"value"` // index of the type that is shown first
+	// Effective is, for each type of values, the number of independent samples that would be as exact; 0 if unknown.
 	Effective []float64 `json:"effective"`
 	Strings   []string  `json:"strings"`
 	Frames    []int     `json:"frames"`   // name, module, file, line, synthetic (0 or 1)
@@ -47,7 +47,7 @@ type page struct {
 	Threads   []int     `json:"threads"`  // name, comm, tid, pid
 	Contexts  []int     `json:"contexts"` // thread, state, wait
 	Rows      []int64   `json:"rows"`     // node, context, a value per type
-	Note      string    `json:"note"`
+	Note      string    `json:"note"`     // which boxes are merged, or ""
 	Diff      *pageDiff `json:"diff,omitempty"`
 }
 
@@ -72,7 +72,7 @@ func (d *data) page() *page {
 	for _, s := range d.Profile.Sample {
 		b.sample(s)
 	}
-	if b.Memory.Err() != nil { // without memory
+	if b.Memory.Err() != nil { // memory was refused
 		return &b.page
 	}
 	kept := b.prune()

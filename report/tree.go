@@ -114,7 +114,7 @@ func (tw *treeWriter) values(l *treeLine) (total, self int64) {
 	return tw.Nodes[l.node].Total, tw.Nodes[l.node].Self
 }
 
-// branch returns the drawing before a name; of wide branches a depth number replaces the begin.
+// branch returns the drawing before a name; of wide branches a depth number replaces the beginning.
 func (tw *treeWriter) branch(l *treeLine) string {
 	if l.depth == 0 {
 		return ""

@@ -225,7 +225,7 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 		if cmd.Flags().Changed("max-memory") {
 			filememory.Process().SetTotal(limit)
 		}
-		if cmd.Hidden { // measured workloads
+		if cmd.Hidden { // measured workloads and helper processes
 			return nil
 		}
 		if cmd.Flags().Lookup("pid") != nil && !cmd.Flags().Changed("core") {

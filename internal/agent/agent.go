@@ -175,7 +175,7 @@ func (a *Agent) HeldStacks() (stacks iter.Seq[sample.StackID], ok bool) {
 }
 
 // Finish sends the last window and the waiting messages, for at most [Options].Flush. It returns the number of
-// intervals neither sent nor spooled.
+// intervals dropped at this end, neither sent nor spooled.
 func (a *Agent) Finish(at time.Time) (lost int) {
 	a.ended.Store(true)
 	a.windows.Finish(at)

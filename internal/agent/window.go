@@ -59,7 +59,7 @@ type point struct {
 type window struct {
 	from, to  int64 // Unix epoch, ns
 	rows      map[row][]point
-	clockStep int64 // advance of Unix time from the recording's begin to the window's end, ns
+	clockStep int64 // advance of Unix time from the recording's start to the window's end, ns
 }
 
 func (w *window) unix(at int64) uint64 { return uint64(at + w.clockStep) }

@@ -182,11 +182,12 @@ func (a *Aggregator) releaseUnused() {
 	}
 }
 
-// WhileReading calls f, which reads files of targets, and may hang.
+// WhileReading calls f, which reads files of targets, and may hang: meanwhile [Aggregator.TakeOver] succeeds. f must
+// not read through the aggregator, since reads do not nest.
 func (a *Aggregator) WhileReading(f func()) {
 	a.ownership.reading(f)
 }
 
-// TakeOver takes the recording from an aggregator that hangs in a read; false: it does not hang. Then only the calling
-// goroutine may call methods.
+// TakeOver takes the recording from an aggregator that is in a read, which then never returns; false: it is in none, or
+// was taken over. Precondition: the read hangs. Afterwards only the calling goroutine may call methods.
 func (a *Aggregator) TakeOver() bool { return a.ownership.takeOver() }

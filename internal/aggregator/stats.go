@@ -66,7 +66,7 @@ type threadRates struct {
 	slowest float64 // 1/s
 }
 
-// add drops threads that lived for less than a second.
+// add drops threads observed for less than a second, or never sampled. Beyond maxRates it keeps the slowest rate only.
 func (r *threadRates) add(t runstats.ThreadRate) {
 	if t.Seconds < 1 || t.Samples == 0 {
 		return

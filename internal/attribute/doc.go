@@ -17,7 +17,7 @@
 // frame. An account begins with the thread's listing, creation or first sample:
 //
 //	cpu of a sample on a CPU = growth of cpu in the interval that it ends + carried cpu
-//	Σ cpu of intervals       = cpu at the account's end − cpu at its begin
+//	Σ cpu of intervals       = cpu at the account's end − cpu at its start
 //
 // An example (TestIntervalsAreAsTheExampleSays), in ms, at 100 ticks a second:
 //

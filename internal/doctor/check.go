@@ -33,7 +33,7 @@ type checker struct {
 	opened        *loadedcode.Process
 	kernelSamples bool
 	findings      []Finding
-	// usefulCaps are added only by other findings' commands.
+	// usefulCaps are capabilities without which prywalk works, but worse: only the commands of other findings grant them.
 	usefulCaps uint64
 }
 

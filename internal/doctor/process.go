@@ -111,7 +111,7 @@ func (c *checker) tids() ([]int, error) {
 	return tids[:min(len(tids), maxTried)], err
 }
 
-// seizes makes the kernel check all, and stops nothing.
+// seizes lets the kernel check the right to seize each thread, which stops nothing.
 func (c *checker) seizes() Finding {
 	tids, err := c.tids()
 	for _, tid := range tids {

@@ -236,7 +236,8 @@ func (e *lockExaminer) newThread(proc *examinedProcess, tid int) *observe.Thread
 
 const waitersGone = "the threads that waited for it went on"
 
-// readLock reads the lock as the first waiters that still wait know it.
+// readLock reads the lock again, where the samples of its first maxOwnerSamples waiters have it. A runtime is asked
+// whether the thread still waits.
 func (e *lockExaminer) readLock(lock *locks.Lock) waits.Wait {
 	for _, tid := range lock.Waiters[:min(len(lock.Waiters), maxOwnerSamples)] {
 		sleeper, proc := e.waiter(tid)

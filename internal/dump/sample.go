@@ -18,7 +18,7 @@ import (
 
 // Options select how a process is sampled, and what its dump has.
 type Options struct {
-	// MaxDepth limits the frames of a stack; negative: no limit.
+	// MaxDepth limits the frames of a stack; negative: no limit, 0: [frames.DefaultMaxDepth], and tasks have no frames.
 	MaxDepth int
 	// ReadOnly forbids writing registers.
 	ReadOnly bool

@@ -105,7 +105,7 @@ func (ff *firefoxBuilder) meta() object {
 func (ff *firefoxBuilder) thread(g *view.Group) object {
 	view.SortByTime(g.Samples)
 	t := newFirefoxThread(ff)
-	time := 0.0 // ms since the begin; without times, the sum of the samples' values so far
+	time := 0.0 // ms since the start; without times, the sum of the samples' values so far
 	for _, s := range g.Samples {
 		if end := view.NumLabel(s, rec.LabelEnd); end > 0 && ff.start > 0 {
 			time = max(time, float64(end-ff.start)/1e6)

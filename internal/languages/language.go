@@ -34,7 +34,7 @@ type Language struct {
 	Library func(function, file string) bool
 	// Package is a function's package, else its source file, else "".
 	Package func(function, file string) string
-	// Role is for processes with a file whose base name ThreadFile matches.
+	// Role returns a thread's role ([RoleGC], …) by its name, in processes with a file whose base name ThreadFile matches.
 	ThreadFile *regexp.Regexp
 	Role       func(thread string) string
 

@@ -105,7 +105,7 @@ func clockSleepRestarts(_ ThreadID, call *procmem.SyscallInfo) bool {
 	return false
 }
 
-// The group is looked up only at the call's begin (kernel/exit.c, kernel_wait4).
+// The group is looked up only at the call's start (kernel/exit.c, kernel_wait4).
 func waitNotForOwnGroup(_ ThreadID, call *procmem.SyscallInfo) bool { return int32(call.Args[0]) != 0 }
 
 // Each interruption writes siginfo (kernel/exit.c, waitid).

@@ -40,8 +40,8 @@ const (
 	levelSample
 )
 
-// Split divides a ProfilesData into two with about half of the samples each; a single sample by its points. Divided
-// profiles get new ids.
+// Split divides a ProfilesData into two with about half of the samples' bytes each; a single sample by its points.
+// Divided profiles get new ids.
 func Split(message []byte) (a, b protobuf.Message, err error) {
 	s, err := decode(message)
 	if err == nil && len(s.samples) == 1 {

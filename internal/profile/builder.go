@@ -9,7 +9,9 @@ import (
 	"prywalk/internal/sample"
 )
 
-// Builder collects the intervals of a recording. Safe for concurrent use; a write delays only other writes.
+// Builder collects the intervals of a recording. Safe for concurrent use, but for only one write at a time
+// ([Builder.Write], [Builder.WriteFile], [Builder.Rotate]). A write delays other methods only while
+// it copies the heads of the tables.
 type Builder struct {
 	mu       sync.Mutex
 	meta     Meta
@@ -118,15 +120,16 @@ func (b *Builder) SetComments(lines ...string) {
 	b.comments = append([]string(nil), lines...)
 }
 
-// SetYield sets a function that a write calls every few milliseconds, on its goroutine; it may call other methods.
+// SetYield sets a function that a write calls after each chunk of intervals (64 KB), on its goroutine; with
+// [Meta].Aggregate never. It may call methods that do not write.
 func (b *Builder) SetYield(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.yield = f
 }
 
-// Lost returns an error with the number of intervals that the last write lacks, because they could not be read from the
-// file in [Meta].SpillTo; nil: none.
+// Lost returns nil if the last write has all intervals, else an error with the number of those that could not be read
+// from the file in [Meta].SpillTo.
 func (b *Builder) Lost() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 )
 
 // The pprof library takes 2 KB for a sample of 50 bytes. decoder cuts out stacks and labels before decoding, and adds
-// them afterwards, shared and read-only.
+// them afterwards; stacks and text labels are shared and read-only.
 type decoder struct {
 	memory  *filememory.Account
 	samples [][]byte

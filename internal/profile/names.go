@@ -193,7 +193,8 @@ func (n *Names) resolveSome(r Resolver, quit <-chan struct{}) bool {
 	return true
 }
 
-// NameSomeGenerated names some generated code again, briefly, on the goroutine that owns r's tables.
+// NameSomeGenerated names at most generatedNamesPerCall locations of generated code again. Precondition: the goroutine
+// owns r's tables.
 func (n *Names) NameSomeGenerated(r Resolver) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -207,7 +208,8 @@ func (n *Names) NameSomeGenerated(r Resolver) {
 	}
 }
 
-// NameGenerated names the stacks' code in selected modules, on the goroutine that owns r's tables.
+// NameGenerated names at most maxUnnamedGenerated locations of the stacks in selected modules. Precondition: the
+// goroutine owns r's tables.
 func (n *Names) NameGenerated(stacks iter.Seq[sample.StackID], r Resolver, selected func(*ModuleInfo) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -92,8 +92,8 @@ func memoryFor(bytes int64) *filememory.Account {
 
 func bytesOnDisk(st os.FileInfo) int64 { return min(st.Size(), 512*st.Sys().(*syscall.Stat_t).Blocks) }
 
-// Read reads a pprof profile, compressed or not. Errors wrap those above. No input causes a panic or exceeds the
-// bounds.
+// Read reads a pprof profile, compressed or not. Errors of the format wrap those above. No input causes a panic or
+// exceeds the bounds.
 func Read(r io.Reader) (*pprof.Profile, error) {
 	p, memory, err := readStream(r)
 	memory.Close()

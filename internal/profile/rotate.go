@@ -24,7 +24,7 @@ func (b *Builder) Rotate(path string, r Resolver) error {
 	return errors.Join(err, b.restore(endedJournal, endedSums))
 }
 
-// PartStart returns the begin of the present part.
+// PartStart returns the start of the present part.
 func (b *Builder) PartStart() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -33,7 +33,8 @@ type agentRun struct {
 
 const refreshesPerWindow = 5
 
-// RunAgent samples and sends until a signal. With an Output it also records.
+// RunAgent samples and sends until a signal, Duration is over, or no process of those given is left. With an Output it
+// also records.
 func RunAgent(o Options, to agent.Options) error {
 	sender, err := agent.New(to)
 	if err != nil {

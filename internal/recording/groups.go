@@ -36,7 +36,7 @@ type obstruction struct {
 // maxFrozenTargets bounds the frozen targets of an agent, which runs without end.
 const maxFrozenTargets = 1 << 14
 
-// Readings are groupsInterval apart, and take at most 1/groupsShare of a CPU.
+// Readings are at least groupsInterval apart, and take at most 1/groupsShare of a CPU.
 const (
 	groupsInterval = time.Second
 	groupsShare    = 400

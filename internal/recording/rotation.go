@@ -19,7 +19,7 @@ import (
 	"prywalk/internal/runsummary"
 )
 
-// rotation writes files named by their begin. Checkpoints write the last one.
+// rotation writes files named by their start. Checkpoints write the last one.
 type rotation struct {
 	every   time.Duration
 	keep    int

@@ -335,7 +335,7 @@ type ObservationGaps struct {
 	Suspended float64 `json:"suspended_s"`
 }
 
-// Attributed are sums of what was attributed.
+// Attributed are sums of what was attributed, and the tracer's priority.
 type Attributed struct {
 	// Samples is the sum of the profile's samples: ticks at which a stack was seen, and those of Inferred.
 	Samples int64 `json:"samples"`

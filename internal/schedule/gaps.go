@@ -36,7 +36,7 @@ func (g *GapDetector) Begin(now, suspended int64) {
 	*g = GapDetector{lastObservation: now, unixAhead: time.Now().UnixNano() - now, sinceBoot: suspended}
 }
 
-// BeginTick records the begin of a tick, also of a withheld one, at now. period is the present mean distance of ticks,
+// BeginTick records the start of a tick, also of a withheld one, at now. period is the present mean distance of ticks,
 // ns.
 func (g *GapDetector) BeginTick(now, period int64) {
 	if g.lastTick != 0 {

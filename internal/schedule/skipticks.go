@@ -19,7 +19,7 @@ const (
 	// costTicks, each counted up to maxDistance/costShare.
 	costShare = 100
 	costTicks = 32
-	// newFor is how long no tick is skipped after a begin or end of a thread, ns.
+	// newFor is how long no tick is skipped after the start or end of a thread, ns.
 	newFor = 1e9
 )
 

@@ -50,8 +50,8 @@ func NewFinder(r Rule) *Finder {
 	return &Finder{rule: r, root: "/proc", self: os.Getpid(), seen: map[int]candidate{}}
 }
 
-// Find returns the selected processes in ascending order, without prywalk, kernel threads and ended processes. A
-// selected one stays selected. now is in clock ticks after boot.
+// Find returns the selected processes in ascending order, without prywalk, kernel threads, and processes that had
+// ended when they were first seen. A selected one stays selected until it is reaped. now is in clock ticks after boot.
 func (f *Finder) Find(now uint64) (pids []int) {
 	f.turn++
 	dirs, err := os.ReadDir(f.root)

@@ -15,7 +15,7 @@ import (
 
 // Rule selects processes that satisfy all set fields.
 type Rule struct {
-	All bool
+	All bool // -a: it may stand alone
 	// Cgroup is a control group's path below the root of its hierarchy, or a pattern of [path.Match]; groups below
 	// match too.
 	Cgroup string

@@ -65,7 +65,8 @@ func (f *Frame) label(shorten func(string) string) string {
 	return fmt.Sprintf("%s %s:%d", name, shorten(printable.SourceFile(f.File)), f.Line)
 }
 
-// DisplayName is the label in tables and trees: one for a file's nameless functions; long names lose their middle.
+// DisplayName is the label in tables and trees: the same for all nameless functions of a file. Long names lose their
+// middle.
 func (f *Frame) DisplayName() string {
 	if f.Nameless && f.Module != "" && !unnamedcode.IsAddressName(f.Name, f.Module) && !strings.HasPrefix(f.Module, "[") {
 		return f.label(cutMiddle) + " (unnamed)"

@@ -11,7 +11,6 @@ import (
 	"github.com/google/pprof/profile"
 )
 
-// Group is a group with its samples.
 type Group struct {
 	Name     string
 	Value    int64
@@ -19,7 +18,7 @@ type Group struct {
 	Samples  []*profile.Sample
 }
 
-// Groups divides the samples by one of [Groupings], largest group first.
+// Groups divides the samples by one of [Groupings], largest group first, idle ones last.
 func (d *Data) Groups(by string) []*Group {
 	known := map[string]*Group{}
 	var list []*Group

@@ -13,7 +13,7 @@ import (
 )
 
 // Counterparts maps each frame of an earlier recording to that in a later one, or to itself. Name and module are equal,
-// or the module is the program's own file under another name, or either side has the name in one module only, as after
+// or the module is the program's own file under another name, or each side has the name in one module only, as after
 // an update of a library.
 func Counterparts(older, newer *Data) map[Frame]Frame {
 	olderFrames, newerFrames := older.allFrames(), newer.allFrames()

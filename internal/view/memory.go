@@ -26,7 +26,7 @@ const (
 	// A profile whose stacks have more frames than fewFrames + inlinedMost × locations is refused.
 	fewFrames   = 32 << 20
 	inlinedMost = 8
-	// longestText bounds a report's text, in budgets.
+	// longestText bounds a report's text, as a multiple of the memory's limit.
 	longestText = 2
 )
 

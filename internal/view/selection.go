@@ -178,7 +178,7 @@ func (sel *Selection) Total(value int) (n int64) {
 	return n
 }
 
-// WithBlocked returns p, or a copy with [TypeBlocked] if it has the other clocks.
+// WithBlocked returns a shallow copy of p, with [TypeBlocked] if p has the other clocks.
 func WithBlocked(p *profile.Profile) *profile.Profile {
 	d := &Selection{Profile: ShallowCopy(p)}
 	if _, ok := d.TypeIndex(TypeBlocked); !ok {

@@ -34,7 +34,7 @@ func (t *FrameTable) clone(memory *Memory) *FrameTable {
 		lines: t.lines, memory: memory}
 }
 
-// Stack returns a sample's frames, innermost first; valid until the next call.
+// Stack returns a sample's frames, at least one, innermost first; valid until the next call.
 func (t *FrameTable) Stack(s *profile.Sample) []int32 {
 	t.buf = t.buf[:0]
 	for _, l := range s.Location {

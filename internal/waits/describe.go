@@ -15,11 +15,12 @@ type Sleeper struct {
 	InCall bool
 	// Memory has the futex word and the lock.
 	Memory FutexCopy
-	// Stack is the innermost functions with inlined calls, at most [MaxFunctions].
+	// Stack is the innermost functions with inlined calls, at most [MaxFunctions]; of a dump, if none of them is managed,
+	// also the first managed one beyond.
 	Stack []StackFunction
 	// At is the time of the sample, CLOCK_MONOTONIC in ns; 0 if unknown.
 	At int64
-	// Managed asks the runtimes about a thread in a [RuntimeWaitCall]; nil: none. Its answer has priority.
+	// Managed asks the runtimes about a thread in a [RuntimeWaitCall], and its answer has priority. nil: there are none.
 	Managed func() (Wait, bool)
 }
 

@@ -11,10 +11,11 @@ import (
 // View selects what is shown, and how.
 type View struct {
 	// Value names the type of values: "cpu", "wall", "runqueue", "samples", "blocked", or another of the file. "": wall
-	// for waits, states and sleeping threads, else the file's default, else its last.
+	// for waits, locks, states and sleeping threads, else the file's default, else its last.
 	Value string
 	// N is the number of rows, or, of a table by "wait", of groups; negative: all. 0: in tables 30, or 5 per group (by
-	// "wait" 10 groups); in a comparison's tables 20; in JSON all.
+	// "wait" 10 groups); in a comparison's tables 20; in JSON all. Other tables have at most 40 groups. In JSON N also
+	// limits the calls of a tree.
 	N int
 	// By groups the table: "thread", "process", "command" (processes and short-lived children by program), "role"
 	// (threads of a JVM), "state", "wait", "lock", "module", "label" or "label:NAME".
@@ -25,7 +26,7 @@ type View struct {
 	NoIdle bool
 	// Focus keeps samples with a function, file or module that matches this regular expression; Ignore drops them.
 	Focus, Ignore string
-	// Thread, Process, State and Wait keep samples with a matching name or number.
+	// Thread, Process, State and Wait keep samples whose name or number matches this regular expression.
 	Thread, Process, State, Wait string
 	// From and To select a part, from the recording's start; To 0: to its end.
 	From, To time.Duration

@@ -41,7 +41,7 @@ func gdbArgs(j *Job) []string {
 
 func euStackArgs(j *Job) []string { return []string{"-q", "-n", "0", "-p", strconv.Itoa(j.PID)} }
 
-// snapshotTool expects perStack at the begin of each stack. debian is the program's package.
+// snapshotTool expects perStack at the start of each stack. debian is the program's package.
 func snapshotTool(program, debian string, args func(*Job) []string, perStack string,
 	complete func(text, said []byte, stacks int64) int64) Tool {
 	return Tool{

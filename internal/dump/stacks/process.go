@@ -40,7 +40,7 @@ type Process struct {
 	// Frozen is the directory of its control group if that was frozen, so that no thread ran; "": it was not, or that
 	// is unknown.
 	Frozen string `json:"frozen_cgroup,omitempty"`
-	// Failed counts the threads that could not be sampled, by reason.
+	// Failed counts the threads that could not be sampled, by reason, without those that have ended.
 	Failed map[string]int64 `json:"-"`
 	// Pause is the length of an atomic dump's stop.
 	Pause time.Duration `json:"-"`

@@ -101,7 +101,7 @@ type threads struct {
 	// postponed: a requested name could not be proven.
 	postponed bool
 	buf       [8 * 128]byte
-	// noPause: no collection stopped the threads at the query's begin.
+	// noPause: no collection stopped the threads at the query's start.
 	collected int32
 	noPause   bool
 }

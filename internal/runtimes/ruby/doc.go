@@ -32,7 +32,7 @@
 //
 // A control frame with the flag FINISH was entered from C: a native frame of rb_vm_exec runs it and its callees up to
 // the next one. It contains a struct rb_vm_tag; tags are linked, and the saved program counter identifies their
-// function. FINISH frames and rb_vm_exec's tags are paired from the outermost on; at the begin or end of a call the
+// function. FINISH frames and rb_vm_exec's tags are paired from the outermost on; at the start or end of a call the
 // innermost lacks a partner.
 //
 // Without a symbol, rb_vm_exec's saved program counter is the one as frequent as FINISH frames in all threads; of

@@ -167,7 +167,7 @@ func (w *walk) split(pc uint64) {
 		}
 	}
 	n := entries(w.frames)
-	extra := len(w.tags) - n // native frames at the begin or end of a call
+	extra := len(w.tags) - n // native frames at the start or end of a call
 	if extra > 1 {
 		w.broken = true
 		return
