@@ -4,7 +4,6 @@ package ptrace
 
 import (
 	"reflect"
-	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
+	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
 )
 
@@ -123,10 +123,11 @@ func TestPreemptionOfTheTracerIsReported(t *testing.T) {
 		var hogs sync.WaitGroup
 		for range 4 {
 			hogs.Go(func() {
-				runtime.LockOSThread()
-				_ = unix.SchedSetaffinity(0, &here)
-				for !stop.Load() {
-				}
+				osthread.Run(func() {
+					_ = unix.SchedSetaffinity(0, &here)
+					for !stop.Load() {
+					}
+				})
 			})
 		}
 		provoke(t, c, p.tid, CausePreempted, 0, func(*Reader) {

@@ -5,13 +5,14 @@ package selfhang
 import (
 	"errors"
 	"os"
-	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/osthread"
 )
 
 func TestAThreadThatStaysInOneReadIsSaidToHang(t *testing.T) {
@@ -23,10 +24,11 @@ func TestAThreadThatStaysInOneReadIsSaidToHang(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread()
-		tid.Store(int32(unix.Gettid()))
-		var b [1]byte
-		_, _ = unix.Read(pipe[0], b[:])
+		osthread.Run(func() {
+			tid.Store(int32(unix.Gettid()))
+			var b [1]byte
+			_, _ = unix.Read(pipe[0], b[:])
+		})
 	}()
 	var stalls, tracers Stalls
 	defer stalls.Close()
