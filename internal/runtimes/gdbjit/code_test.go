@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/filememory"
 )
 
 // cfa returns the CFA's distance from rsp; 0: no rule.
@@ -53,6 +54,25 @@ func TestRelocatableImageIsReadWhereItWasLoaded(t *testing.T) {
 	}
 	if got := name(c, codeAt+0x30); got != "" {
 		t.Errorf("behind the function: %q", got)
+	}
+}
+
+func TestMemoryOfImagesIsGivenBack(t *testing.T) {
+	f := newFake()
+	before := filememory.Process().Used()
+	c := f.code()
+	for i, image := range [][]byte{
+		absolute("buffer", codeAt, 0x1000, 48), f.relocatable("evalexpr_0_1", codeAt, 0x100, 32),
+		elfImage(2, nil), []byte("\x7fELF"),
+	} {
+		f.register(node(i), imageAt+uint64(i)*0x1000, image)
+		c.Refresh()
+	}
+	if cfa(c, codeAt) != 32 {
+		t.Error("the last image with code is not used")
+	}
+	if left := filememory.Process().Used() - before; left != 0 {
+		t.Errorf("%d bytes of the budget of files are counted, beside the size of copies", left)
 	}
 }
 

@@ -49,7 +49,11 @@ func (c *Code) open(e *entry) *image {
 		return img
 	}
 	f, err := elffile.Open(bytes.NewReader(b), int64(len(b)))
-	if err != nil || f.Arch() != c.host.Arch() {
+	if err != nil {
+		return img
+	}
+	defer f.Release() // the image keeps copies, counted in its size
+	if f.Arch() != c.host.Arch() {
 		return img
 	}
 	img.addCode(f)
