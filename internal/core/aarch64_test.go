@@ -13,6 +13,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
+	"prywalk/internal/filememory"
 )
 
 const (
@@ -175,5 +176,31 @@ func TestCodeInTheCoreNeedsNoFile(t *testing.T) {
 	c := openBytes(t, p.core("/chain").bytes(), t.TempDir())
 	if got, stop := walkCore(c, &c.Threads()[0], 0); !slices.Equal(got, p.chain()) || stop != frames.StopRoot {
 		t.Errorf("%#x, %v", got, stop)
+	}
+}
+
+func TestCoreGivesMemoryOfFilesBack(t *testing.T) {
+	root := t.TempDir()
+	p := buildArm(t, root)
+	b := p.core("/chain").bytes()
+	for from, sysroot := range map[string]string{"the file": root, "the core": t.TempDir()} {
+		before := filememory.Process().Used()
+		c := openBytes(t, b, sysroot)
+		walkCore(c, &c.Threads()[0], 0)
+		var images int64
+		for i := range c.files {
+			if img := c.files[i].img; img != nil {
+				images += img.ELF.Memory().Used()
+			}
+		}
+		if taken := filememory.Process().Used() - before; taken != images || images == 0 {
+			t.Errorf("image from %s: %d bytes are counted, want the %d of the image only", from, taken, images)
+		}
+		if err := c.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if left := filememory.Process().Used() - before; left != 0 {
+			t.Errorf("image from %s: %d bytes are counted after Close", from, left)
+		}
 	}
 }

@@ -50,6 +50,7 @@ func Open(r io.ReaderAt, size int64, sysroot string) (*Core, error) {
 		n, _ := r.ReadAt(head[:min(int64(len(head)), max(size, 0))], 0)
 		return nil, notCore(head[:n], err)
 	}
+	defer f.Release()
 	if f.Type != elffile.TypeCore {
 		return nil, &Error{"it is a program or library, not a core file", "give a core that the kernel or gcore has written",
 			nil}
@@ -119,4 +120,11 @@ func (c *Core) warn(format string, args ...any) {
 }
 
 // Close closes the files. Images are invalid afterwards.
-func (c *Core) Close() error { return c.cache.Close() }
+func (c *Core) Close() error {
+	for i := range c.files {
+		if img := c.files[i].img; img != nil && img.FromMemory {
+			img.Close()
+		}
+	}
+	return c.cache.Close()
+}

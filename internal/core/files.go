@@ -64,6 +64,7 @@ func (c *Core) Image(m *loadedcode.Mapping) *loadedcode.Image {
 		}
 		c.cache.DebugFiles(img, c.OpenFile)
 		f.img, f.sameContents = img, is == matchSame
+		mem.Close()
 		return img
 	}
 	if mem != nil || m.Perm&loadedcode.PermExec != 0 || !c.hasHeaders && !f.notELF {
@@ -142,6 +143,7 @@ func (c *Core) matchFile(f *safeopen.File, m *loadedcode.Mapping, mem *loadedcod
 	if err != nil {
 		return matchOther
 	}
+	defer e.Release()
 	if mem != nil && mem.BuildID != "" {
 		if e.BuildID() == mem.BuildID {
 			return matchSame
