@@ -14,12 +14,14 @@ type fileKey struct {
 }
 
 // ImageCache holds one image per file until Close; unused ones have headers only, and those whose name is another
-// file's by now are dropped ([ImageCache.CloseUnused]). Not safe for concurrent use.
+// file's by now, or that are read from a process's memory, are dropped ([ImageCache.CloseUnused]). Not safe for
+// concurrent use.
 type ImageCache struct {
-	files  *filePool
-	byName map[fileKey]*Image // nil: not ELF or unreadable
-	byFile map[safeopen.ID]*Image
-	vdsos  []vdso
+	files    *filePool
+	byName   map[fileKey]*Image // nil: not ELF or unreadable
+	byFile   map[safeopen.ID]*Image
+	inMemory []*Image
+	vdsos    []vdso
 }
 
 type vdso struct {
@@ -47,6 +49,12 @@ func (c *ImageCache) DebugFiles(img *Image, open func(path string) (*safeopen.Fi
 func (c *ImageCache) Close() error {
 	for _, img := range c.byFile {
 		img.Close()
+	}
+	for _, img := range c.inMemory {
+		img.Close()
+	}
+	for _, v := range c.vdsos {
+		v.img.Close()
 	}
 	c.files.closeAll()
 	return nil
@@ -84,7 +92,7 @@ func (c *ImageCache) Load(f *safeopen.File, m *Mapping) (*Image, error) {
 	return img, nil
 }
 
-// MemoryImage returns nil if r is nil or not ELF.
+// MemoryImage returns nil if r is nil or not ELF. The caller closes the image.
 func MemoryImage(r *MemFile, m *Mapping) *Image {
 	if r == nil {
 		return nil

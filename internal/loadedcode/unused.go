@@ -4,6 +4,7 @@ package loadedcode
 
 import (
 	"maps"
+	"slices"
 	"sync/atomic"
 
 	"prywalk/internal/safeopen"
@@ -22,12 +23,22 @@ type usage struct {
 
 // Unused reports whether the file has had no user for some time. Safe for concurrent use.
 func (img *Image) Unused() bool {
-	u := &img.usage
-	return u.users.Load() == 0 && (img.FromMemory || u.idle.Load() && u.modules.Load() == u.modulesAtSweep.Load())
+	return img.FromMemory && img.usage.users.Load() == 0 || img.usage.unused()
 }
 
-// CloseUnused drops the data of files unused since the call before the last, and deletes unused images whose name is
-// now another file's, and files without an image. Precondition: no concurrent use of the images.
+func (u *usage) unused() bool {
+	return u.users.Load() == 0 && u.idle.Load() && u.modules.Load() == u.modulesAtSweep.Load()
+}
+
+func (u *usage) sweep() {
+	known := u.modules.Load()
+	u.idle.Store(u.users.Load() == 0 && known == u.modulesAtSweep.Load())
+	u.modulesAtSweep.Store(known)
+}
+
+// CloseUnused drops the data of files unused since the call before the last, and deletes unused images that are read
+// from memory, or whose name is now another file's, and files without an image. Precondition: no concurrent use of the
+// images.
 func (c *ImageCache) CloseUnused() {
 	maps.DeleteFunc(c.byName, func(_ fileKey, img *Image) bool { return img == nil })
 	maps.DeleteFunc(c.byFile, func(_ safeopen.ID, img *Image) bool { return img == nil })
@@ -37,10 +48,17 @@ func (c *ImageCache) CloseUnused() {
 			maps.DeleteFunc(c.byName, func(_ fileKey, named *Image) bool { return named == img })
 			img.dropHeaders()
 		}
-		known := img.usage.modules.Load()
-		img.usage.idle.Store(img.usage.users.Load() == 0 && known == img.usage.modulesAtSweep.Load())
-		img.usage.modulesAtSweep.Store(known)
+		img.usage.sweep()
 	}
+	c.inMemory = slices.DeleteFunc(c.inMemory, func(img *Image) bool {
+		unused := img.usage.unused()
+		if unused {
+			img.drop()
+			img.dropHeaders()
+		}
+		img.usage.sweep()
+		return unused
+	})
 }
 
 func (img *Image) drop() (named bool) {
