@@ -268,11 +268,15 @@ func TestDebugLinks(t *testing.T) {
 	m.add(Section{Name: ".gnu_debuglink", Type: SecProgBits}, appendNumbers([]byte("a.debug\x00"), crc))
 	m.add(Section{Name: ".gnu_debugaltlink", Type: SecProgBits}, []byte("/usr/lib/x\x00\xab\xcd"))
 	f := openBytes(t, m.bytes())
+	headers := f.Memory().Used()
 	if name, got, ok := f.debugLink(); !ok || name != "a.debug" || got != crc {
 		t.Errorf("debug link %q, %#x, %v; want a.debug, %#x", name, got, ok, crc)
 	}
 	if path, id, ok := f.debugAltLink(); !ok || path != "/usr/lib/x" || id != "abcd" {
 		t.Errorf("alternate link %q, %q, %v; want /usr/lib/x, abcd", path, id, ok)
+	}
+	if left := f.Memory().Used() - headers; left != 0 {
+		t.Errorf("%d bytes are still counted for the links, want 0", left)
 	}
 	for _, bad := range []string{"", "name", "name\x00", "\x00\x00\x00\x001234", "../etc/x\x00\x00\x00\x001234"} {
 		m := newImage()

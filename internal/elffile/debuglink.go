@@ -44,5 +44,6 @@ func (f *sectionReader) linkData(name string) []byte {
 	if err != nil {
 		return nil
 	}
+	f.Free(data) // callers keep no bytes of it
 	return data
 }

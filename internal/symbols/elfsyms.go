@@ -89,7 +89,8 @@ const maxAtOnce = 1 << 17
 // addTable returns false if there are no functions or labels, or no memory for them.
 func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 	count := f.CountSymbols(kind)
-	if f.Memory().Take(int64(count)*symbolCost, "symbols") != nil {
+	cost := int64(count) * symbolCost
+	if f.Memory().Take(cost, "symbols") != nil {
 		return false
 	}
 	src := uint32(len(b.x.sources)) << sourceShift
@@ -104,6 +105,7 @@ func (b *builder) addTable(f *elffile.File, kind elffile.SymbolKind) bool {
 		return true
 	})
 	if len(b.candidates) == before {
+		f.Memory().Give(cost)
 		return false
 	}
 	b.x.sources = append(b.x.sources, nameSource{file: f, kind: kind, whole: namesOf(f, kind)})

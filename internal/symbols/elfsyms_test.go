@@ -72,6 +72,21 @@ func sameStart(all map[extent][]string, addr uint64, name string) bool {
 	return false
 }
 
+func TestSymbolTableWithoutFunctionsTakesNoMemory(t *testing.T) {
+	dir := t.TempDir()
+	obj := filepath.Join(dir, "data.o")
+	run(t, dir, need(t, "gcc"), "-c", "-o", obj, write(t, dir, "data.c", "int one, two, three;"))
+	table := openTable(t, obj)
+	memory := table.opt.File.Memory()
+	before := memory.Used()
+	if n := len(table.symbols().syms); n != 0 {
+		t.Fatalf("%d functions, want none", n)
+	}
+	if left := memory.Used() - before; left != 0 {
+		t.Errorf("%d bytes are counted for no functions, want 0", left)
+	}
+}
+
 func TestAliasesGetTheirPublicName(t *testing.T) {
 	libc := strings.TrimSpace(run(t, "", need(t, "gcc"), "-print-file-name=libc.so.6"))
 	table := openTable(t, libc)
