@@ -9,7 +9,7 @@ import (
 )
 
 // maxEntries bounds the entries of a section that are read one after the other, usable or not. Large browsers have
-// fewer, and the index stays below 64 MiB.
+// fewer. An index has at most 64 MiB.
 const maxEntries = 4 << 20
 
 const maxSameStart = 8
@@ -47,12 +47,30 @@ func (ix *index) find(t *Table, s *frameSection, pc uint64) []indexEntry {
 func (ix *index) build(t *Table, s *frameSection) {
 	ix.built = true
 	for f := range t.fdesOf(s) {
+		if len(ix.entries) == cap(ix.entries) && !ix.grow(t.reserve) {
+			break
+		}
 		ix.entries = append(ix.entries, indexEntry{f.start, f.off})
 	}
 	slices.SortStableFunc(ix.entries, func(a, b indexEntry) int {
 		return cmp.Compare(a.start, b.start)
 	})
-	ix.entries = slices.Clip(ix.entries)
+}
+
+const (
+	indexEntrySize = 16 // bytes
+	firstEntries   = 64
+)
+
+func (ix *index) grow(reserve func(bytes int64) bool) bool {
+	more := max(firstEntries, min(len(ix.entries)/2, maxEntries-len(ix.entries)))
+	if reserve != nil && !reserve(indexEntrySize*int64(more)) {
+		return false
+	}
+	grown := make([]indexEntry, len(ix.entries), len(ix.entries)+more)
+	copy(grown, ix.entries)
+	ix.entries = grown
+	return true
 }
 
 // fdesOf returns the section's usable FDEs, in file order.

@@ -18,6 +18,9 @@ type Config struct {
 	DebugFrame Section
 	// Text and GOT are the addresses of .text and of the global offset table, 0 if unknown: bases of rare pointers.
 	Text, GOT uint64
+	// Reserve is asked before an index of a section without a table grows by so many bytes; false: the entries from
+	// there on are not found. nil: the index has at most 64 MiB per section.
+	Reserve func(bytes int64) bool
 }
 
 // ErrNoCFI means that the file has no call frame information.
@@ -32,13 +35,14 @@ type Table struct {
 	debug      frameSection
 	ehIndex    index
 	debugIndex index
+	reserve    func(bytes int64) bool
 	machine    machine
 	row        frames.Row
 }
 
 // New reads only the header of .eh_frame_hdr. Errors: [ErrNoCFI], or an unknown architecture.
 func New(cfg Config) (*Table, error) {
-	t := &Table{arch: cfg.Arch, archRules: rulesByArch[cfg.Arch]}
+	t := &Table{arch: cfg.Arch, archRules: rulesByArch[cfg.Arch], reserve: cfg.Reserve}
 	if t.archRules == nil {
 		return nil, fmt.Errorf("call frame information for architecture %v", cfg.Arch)
 	}

@@ -23,8 +23,13 @@ func CFI(f *elffile.File, debugFrame bool) *dwarfunwind.Table {
 	if s := f.Section(".got"); s != nil {
 		cfg.GOT = s.Addr
 	}
+	cfg.Reserve = reserveIn(f)
 	t, _ := dwarfunwind.New(cfg)
 	return t
+}
+
+func reserveIn(f *elffile.File) func(bytes int64) bool {
+	return func(bytes int64) bool { return f.Memory().Take(bytes, "index of call frame information") == nil }
 }
 
 func sectionOf(w *elffile.Window) dwarfunwind.Section {
@@ -97,7 +102,8 @@ func (d *debugCFI) add(f *elffile.File) {
 	if err != nil || f.Arch() != d.elf.Arch() {
 		return
 	}
-	if t, err := dwarfunwind.New(dwarfunwind.Config{Arch: f.Arch(), DebugFrame: sectionOf(w)}); err == nil {
+	cfg := dwarfunwind.Config{Arch: f.Arch(), DebugFrame: sectionOf(w), Reserve: reserveIn(f)}
+	if t, err := dwarfunwind.New(cfg); err == nil {
 		d.tables = append(d.tables, t)
 	}
 }

@@ -48,3 +48,37 @@ func FuzzFileRules(f *testing.F) {
 		}
 	})
 }
+
+func TestEachSourceOfAFileIsAsked(t *testing.T) {
+	t.Setenv("CGO_ENABLED", "1")
+	exe := filepath.Join(t.TempDir(), "gostacks") // the C library's start files have call frame information
+	tool(t, "go", "build", "-ldflags=-linkmode=external", "-o", exe, "../sampler/testdata/gostacks/main.go")
+	img := imageWith(openELF(t, exe), exe, "", false)
+	defer img.Close()
+	p := img.preparedRules()
+	asked, _ := img.lazySources()
+	if len(p.sources) != 4 || len(asked) < len(p.sources) {
+		t.Errorf("%d sources, of which %d are asked; want a table, CFI, debugCFI and builtinsSource", len(p.sources),
+			len(asked))
+	}
+}
+
+func TestIndexOfCallFrameInformationIsCounted(t *testing.T) {
+	f := openELF(t, build(t, "-O2", "-Wl,--no-eh-frame-hdr"))
+	defer f.Release()
+	m := f.Memory()
+	q := frames.Query{PC: f.Entry}
+	for m.Left() > 0 {
+		if err := m.Take(m.Left(), "all"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, ok := CFI(f, true).Rule(q); ok {
+		t.Error("an index was made without memory left")
+	}
+	f.FreeContents()
+	before := m.Used()
+	if _, _, ok := CFI(f, true).Rule(q); !ok || m.Used() == before {
+		t.Errorf("rule %v with %d bytes more counted, want a rule by an index that is counted", ok, m.Used()-before)
+	}
+}

@@ -7,7 +7,7 @@ import (
 	"prywalk/heuristics"
 )
 
-const maxSources = 4
+const maxSources = 4 // of fileRules.prepare: table, CFI, debugCFI, builtinsSource
 
 func (img *Image) lazySources() ([]frames.RuleSource, frames.CallSites) {
 	out := make([]frames.RuleSource, maxSources)
