@@ -61,9 +61,9 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 	part := versionText.FindStringSubmatch(version)
 	major, _ := strconv.Atoi(part[1])
 	minor, _ := strconv.Atoi(part[2])
-	l, ok := layoutOf(100*major + minor)
+	l, ok := layoutOf(managed.ReleaseOf(major, minor))
 	if !ok {
-		return nil, fmt.Errorf("its version is %s; 7.4 to 8.5 are known", version)
+		return nil, fmt.Errorf("its version is %s; %v to %v are known", version, layouts[0].release, newestRelease)
 	}
 	r.layout = l
 	symbols := map[string]managed.Symbol{}

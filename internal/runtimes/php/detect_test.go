@@ -5,7 +5,10 @@ package php
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"prywalk/frames"
@@ -34,6 +37,23 @@ func TestWorkersAreKnownBeforeTheirFirstRequest(t *testing.T) {
 	s.module = 1 << 33
 	if r, err := Detect(s); r == nil || err != nil {
 		t.Errorf("before its first request: %v, %v", r, err)
+	}
+}
+
+func TestUnknownReleaseIsNamedBesideTheKnown(t *testing.T) {
+	for version, known := range map[string]bool{
+		"7.3.33": false, "7.4.0": true, "8.1.9": true, "8.5.1": true, "8.6.0": false,
+	} {
+		_, err := Detect(&image{at: 1 << 32, text: []byte("X-Powered-By: PHP/" + version + "\x00"), bytes: make([]byte, 3)})
+		unknown := err != nil && strings.HasSuffix(err.Error(), "its version is "+version+"; 7.4 to 8.5 are known")
+		if unknown == known {
+			t.Errorf("PHP %s: error %v", version, err)
+		}
+	}
+	doc, err := os.ReadFile("doc.go")
+	known := fmt.Sprintf("PHP %v to %v", layouts[0].release, newestRelease)
+	if err != nil || !strings.Contains(string(doc), known) {
+		t.Errorf("doc.go does not name %s (%v)", known, err)
 	}
 }
 

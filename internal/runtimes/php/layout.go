@@ -2,10 +2,12 @@
 
 package php
 
+import "prywalk/internal/managed"
+
 // layout has offsets, bytes.
 type layout struct {
-	minor                    int   // 704 is 7.4
-	current                  int64 // in executor globals: EG(current_execute_data)
+	release                  managed.Release // the first of the row
+	current                  int64           // in executor globals: EG(current_execute_data)
 	opcodes, last            int64
 	file, lines              int64
 	headSize                 int64 // copied bytes of an op array
@@ -67,36 +69,36 @@ const (
 
 var layouts = []layout{
 	{
-		minor: 704, current: 488, opcodes: 64, last: 60, file: 136, lines: 144, headSize: 152, closure: 1<<20 | 1<<21,
+		release: 704, current: 488, opcodes: 64, last: 60, file: 136, lines: 144, headSize: 152, closure: 1<<20 | 1<<21,
 		generatorData: 64, generator: 160, generatorFake: 200,
 	},
 	{
-		minor: 800, current: 488, opcodes: 72, last: 68, file: 144, lines: 152, headSize: 160, closure: 1<<22 | 1<<23,
+		release: 800, current: 488, opcodes: 72, last: 68, file: 144, lines: 152, headSize: 160, closure: 1<<22 | 1<<23,
 		generatorData: 56, generator: 152, generatorFake: 184,
 	},
 	{
-		minor: 802, current: 488, opcodes: 88, last: 80, file: 152, lines: 160, headSize: 168, closure: 1<<22 | 1<<23,
+		release: 802, current: 488, opcodes: 88, last: 80, file: 152, lines: 160, headSize: 168, closure: 1<<22 | 1<<23,
 		generatorData: 56, generator: 152, generatorFake: 184,
 	},
 	{
-		minor: 803, current: 488, opcodes: 80, last: 76, file: 144, lines: 152, headSize: 160, closure: 1<<22 | 1<<23,
+		release: 803, current: 488, opcodes: 80, last: 76, file: 144, lines: 152, headSize: 160, closure: 1<<22 | 1<<23,
 		generatorData: 56, generator: 152, generatorFake: 184,
 	},
 	{
-		minor: 804, current: 488, opcodes: 104, last: 96, file: 168, lines: 176, headSize: 184, closure: 1<<22 | 1<<23,
+		release: 804, current: 488, opcodes: 104, last: 96, file: 168, lines: 176, headSize: 184, closure: 1<<22 | 1<<23,
 		generatorData: 56, generator: 152, generatorFake: 184,
 	},
 	{
-		minor: 805, current: 512, opcodes: 104, last: 96, file: 168, lines: 176, headSize: 184, closure: 1<<22 | 1<<23,
+		release: 805, current: 512, opcodes: 104, last: 96, file: 168, lines: 176, headSize: 184, closure: 1<<22 | 1<<23,
 		generatorData: 56, generator: 152, generatorFake: 184,
 	},
 }
 
-const newestMinor = 805
+const newestRelease managed.Release = 805
 
-func layoutOf(minor int) (l layout, ok bool) {
+func layoutOf(r managed.Release) (l layout, ok bool) {
 	for _, known := range layouts {
-		if known.minor <= minor && minor <= newestMinor {
+		if known.release <= r && r <= newestRelease {
 			l, ok = known, true
 		}
 	}

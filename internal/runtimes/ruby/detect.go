@@ -75,10 +75,9 @@ func readVersion(h managed.Host, at uint64) string {
 var ownFile = regexp.MustCompile(`^(lib)?ruby[-\d.]*(\.so.*)?$`)
 
 func find(h managed.Host, m *frames.Module, version string, object uint64) (*Runtime, error) {
-	release := versionForm.FindStringSubmatch(version)[1]
-	l, ok := layouts[release]
+	l, ok := layoutOf(versionForm.FindStringSubmatch(version)[1])
 	if !ok {
-		return nil, fmt.Errorf("version %s of Ruby is not known (2.7 to 4.0 are)", version)
+		return nil, fmt.Errorf("version %s of Ruby is not known (%s are)", version, knownReleases())
 	}
 	r := newRuntime(h, m, &l)
 	r.version, r.vm.cObjectAt = version, object
@@ -92,10 +91,10 @@ func find(h managed.Host, m *frames.Module, version string, object uint64) (*Run
 			return nil, managed.ErrNotYet
 		}
 		if !anyTry(func() bool { return machine.verify(vm) }) {
-			return nil, layoutError(release)
+			return nil, layoutError(l.release)
 		}
 	} else if !anyTry(machine.find) {
-		return nil, layoutError(release)
+		return nil, layoutError(l.release)
 	}
 	if at, size, ok := h.Symbol(m, symExec); ok && size > 0 {
 		r.tagged.vmExec = managed.Span{Start: at, End: at + size}
@@ -123,6 +122,6 @@ func anyTry(proof func() bool) bool {
 	return false
 }
 
-func layoutError(release string) error {
-	return fmt.Errorf("its threads are not laid out as those of Ruby %s on x86-64", release)
+func layoutError(release managed.Release) error {
+	return fmt.Errorf("its threads are not laid out as those of Ruby %v on x86-64", release)
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package ruby names the frames of CRuby 2.7 to 4.0 on x86-64, for [prywalk/internal/managed].
+// Package ruby names the frames of CRuby 2.7, 3.0 to 3.4 and 4.0 on x86-64, for [prywalk/internal/managed].
 //
 // # The path of one frame
 //

@@ -59,13 +59,13 @@ func (r *Runtime) Waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) 
 }
 
 // sleepsInPpoll reports whether threads may wait in ppoll(2): before 3.3.
-func (m *rubyVM) sleepsInPpoll() bool { return m.nativeID != 16 }
+func (m *rubyVM) sleepsInPpoll() bool { return m.release < 303 }
 
 func (m *rubyVM) lockOf(th uint64, word func(addr uint64) uint64) uint64 {
-	if m.vmThreads != 0 {
-		return m.addr + uint64(m.lock.at)
+	if m.hasRactors() {
+		return word(th+threadRactor) + uint64(m.ractorThreads+m.lock.at)
 	}
-	return word(th+threadRactor) + uint64(m.ractorThreads+m.lock.at)
+	return m.addr + uint64(m.lock.at)
 }
 
 const (

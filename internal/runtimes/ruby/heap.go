@@ -243,7 +243,7 @@ func (l *layout) isOld(flags uint64) bool { return flags&l.oldMask() == l.oldMas
 
 // oldMask is RUBY_FL_PROMOTED (include/ruby/internal/fl_type.h).
 func (l *layout) oldMask() uint64 {
-	if l.nativeID == 16 { // 3.3 on
+	if l.release >= 303 {
 		return 1 << 5
 	}
 	return 3 << 5

@@ -2,10 +2,17 @@
 
 package ruby
 
-import "slices"
+import (
+	"slices"
+	"strings"
+
+	"prywalk/internal/managed"
+)
 
 // layout has offsets on x86-64, bytes (vm_core.h, ractor_core.h, thread_pthread.h, method.h, iseq.h).
 type layout struct {
+	release managed.Release
+
 	threadVM, threadEC int64
 	// threadNative is at pthread_t, or, with nativeID, at a pointer to it, followed by the thread ID.
 	threadNative int64
@@ -42,37 +49,67 @@ type classLayout struct {
 	singleton      uint64 // flag
 }
 
-var layouts = map[string]layout{
-	"2.7": {threadVM: 24, threadEC: 32, threadNative: 72, threadSize: 104, ecThread: 56, vmThreads: 312,
+var layouts = []layout{
+	{release: 207, threadVM: 24, threadEC: 32, threadNative: 72, threadSize: 104, ecThread: 56, vmThreads: 312,
 		lock:      lockLayout{8, 0, 48, 88},
 		frameSize: 56, bodyInfo: 120, bodyLocal: 176, tagged: true, entrySize: 8, embedAt: 16, lenInFlags: true},
-	"3.0": {threadVM: 32, threadEC: 40, threadNative: 80, threadSize: 112, ecThread: 56, vmRactors: 8,
+	{release: 300, threadVM: 32, threadEC: 40, threadNative: 80, threadSize: 112, ecThread: 56, vmRactors: 8,
 		ractorNodes: []int64{568}, ractorThreads: 304, ractorExec: 520,
 		lock:      lockLayout{32, 0, 48, 96},
 		frameSize: 56, bodyInfo: 120, bodyLocal: 176, tagged: true, entrySize: 8, embedAt: 16, lenInFlags: true},
-	"3.1": {threadVM: 32, threadEC: 40, threadNative: 80, threadSize: 120, ecThread: 48, vmRactors: 8,
+	{release: 301, threadVM: 32, threadEC: 40, threadNative: 80, threadSize: 120, ecThread: 48, vmRactors: 8,
 		ractorNodes: []int64{568}, ractorThreads: 304, ractorExec: 520,
 		lock:      lockLayout{32, 0, 48, 104},
 		frameSize: 64, bodyInfo: 120, bodyLocal: 176, tagged: true, entrySize: 12, embedAt: 16, lenInFlags: true},
-	"3.2": {threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 8, threadSize: 72, ecThread: 48,
+	{release: 302, threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 8, threadSize: 72, ecThread: 48,
 		vmRactors: 8, ractorNodes: []int64{568}, ractorThreads: 304, ractorExec: 520,
 		lock:      lockLayout{32, 0, 48, 56},
 		frameSize: 64, bodyInfo: 112, bodyLocal: 168, entrySize: 12, embedAt: 24},
-	"3.3": {threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, threadSize: 88,
+	{release: 303, threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, threadSize: 88,
 		ecThread: 48, vmRactors: 8, ractorNodes: []int64{432}, ractorThreads: 256, ractorExec: 384,
 		lock:      lockLayout{32, 40, 56, 72},
 		frameSize: 56, bodyInfo: 112, bodyLocal: 168, entrySize: 12, embedAt: 24},
-	"3.4": {threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, threadSize: 88,
+	{release: 304, threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, threadSize: 88,
 		ecThread: 48, vmRactors: 8, ractorNodes: []int64{432}, ractorThreads: 256, ractorExec: 384,
 		lock:      lockLayout{32, 40, 56, 72},
 		frameSize: 56, bodyInfo: 112, bodyLocal: 168, entrySize: 12, embedAt: 24,
 		qualified: true, class: classLayout{path: 32 + 120, attached: 32 + 96, singleton: 1 << 13}},
-	"4.0": {threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, threadSize: 88,
+	{release: 400, threadVM: 32, threadEC: 48, threadNative: 40, nativeID: 16, threadSize: 88,
 		ecThread: 48, vmRactors: 8, ractorNodes: []int64{368, 360}, ractorThreads: 184, ractorExec: 312,
 		lock:      lockLayout{32, 40, 56, 72},
 		frameSize: 56, bodyInfo: 112, bodyLocal: 176, entrySize: 12, embedAt: 24,
 		qualified: true, class: classLayout{path: 24 + 128, attached: 24 + 112, singleton: 1 << 13}},
 }
+
+func layoutOf(release string) (l layout, ok bool) {
+	i := slices.IndexFunc(layouts, func(l layout) bool { return l.release.String() == release })
+	if i < 0 {
+		return l, false
+	}
+	return layouts[i], true
+}
+
+// knownReleases returns "2.7, 3.0 to 3.4 and 4.0".
+func knownReleases() string {
+	var list []string
+	for i := 0; i < len(layouts); {
+		first := layouts[i].release
+		last := first
+		for i++; i < len(layouts) && layouts[i].release == last+1; i++ {
+			last++
+		}
+		text := first.String()
+		if last > first {
+			text += " to " + last.String()
+		}
+		list = append(list, text)
+	}
+	n := len(list) - 1
+	return strings.Join(list[:n], ", ") + " and " + list[n]
+}
+
+// hasRactors: threads and the interpreter lock are of a ractor.
+func (l *layout) hasRactors() bool { return l.release >= 300 }
 
 const (
 	ecStack, ecSize, ecFrame, ecTag = 0, 8, 16, 24

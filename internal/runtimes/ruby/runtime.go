@@ -158,7 +158,7 @@ func nativeSteps(l *layout) []managed.Step {
 }
 
 func (m *rubyVM) lockSteps() []managed.Step {
-	if m.vmThreads != 0 {
+	if !m.hasRactors() {
 		return []managed.Step{managed.CopyStep(managed.SlotZero, int64(m.addr)+m.lock.at, lockCopied)}
 	}
 	return []managed.Step{

@@ -30,7 +30,7 @@ const (
 func (m *rubyVM) readThreads() {
 	t := &m.threads
 	t.list, t.read = t.list[:0], procmem.Now()
-	if m.vmThreads != 0 {
+	if !m.hasRactors() {
 		m.readList(m.addr + uint64(m.vmThreads))
 		return
 	}

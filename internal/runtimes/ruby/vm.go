@@ -26,10 +26,10 @@ func (h hostMemory) Word(addr uint64) (uint64, bool) {
 }
 
 func (m *rubyVM) listHead(vm uint64) uint64 {
-	if m.vmThreads != 0 {
-		return m.word(vm + uint64(m.vmThreads))
+	if m.hasRactors() {
+		return m.word(vm + uint64(m.vmRactors))
 	}
-	return m.word(vm + uint64(m.vmRactors))
+	return m.word(vm + uint64(m.vmThreads))
 }
 
 const scanDistance = 256 << 10 // bytes
@@ -71,12 +71,12 @@ func (m *rubyVM) verify(vm uint64) bool {
 		return false
 	}
 	nodes := m.ractorNodes
-	if m.vmThreads != 0 {
+	if !m.hasRactors() {
 		nodes = []int64{0}
 	}
 	for _, node := range nodes {
 		th := next
-		if m.vmThreads == 0 {
+		if m.hasRactors() {
 			th = m.word(next - uint64(node) + uint64(m.ractorThreads))
 		}
 		if isPointer(th) && m.word(th+uint64(m.threadVM)) == vm && m.verifyThread(th) {

@@ -44,7 +44,7 @@ const (
 )
 
 func (l *layout) joiners() uint64 {
-	if l.qualified { // 3.4 on
+	if l.release >= 304 {
 		return 48
 	}
 	return 32
@@ -153,7 +153,7 @@ func (b *blockedWait) mutex() (w managed.WaitAnswer, ok bool) {
 
 func (b *blockedWait) holderOf(holder [2]uint64) (owner thread) {
 	m := b.vm
-	if m.vmThreads != 0 { // 2.7
+	if !m.hasRactors() {
 		owner, _ = m.threadAt(holder[0])
 		return owner
 	}

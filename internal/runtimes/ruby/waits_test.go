@@ -62,9 +62,8 @@ func waits31(at uint64, typ string, more words) []byte {
 	return b
 }
 
-func waitsOf(b []byte, at uint64, release string) (managed.WaitAnswer, bool) {
+func waitsOf(b []byte, at uint64, l layout) (managed.WaitAnswer, bool) {
 	m := &image{at, b}
-	l := layouts[release]
 	r := newRuntime(m, &frames.Module{Name: "libruby.so"}, &l)
 	r.tagged.code = managed.Span{Start: waitsCode, End: waitsCode + 1<<12}
 	r.vm.addr = at + vmAt
@@ -75,6 +74,7 @@ func waitsOf(b []byte, at uint64, release string) (managed.WaitAnswer, bool) {
 func TestWaitsAreProvenOrNotGiven(t *testing.T) {
 	const at = waitsFrom
 	const fiber = at + ownerEC - inFiber
+	ruby31, _ := layoutOf("3.1")
 	const locking, target, joiners = waiterAt + 264, valueAt + dataStart, ownerAt + 280
 	held := managed.WaitAnswer{Kind: waits.Mutex, Class: "Thread::Mutex", Address: at + structAt, Owner: ownerTID}
 	unowned, passed := held, held
@@ -110,12 +110,12 @@ func TestWaitsAreProvenOrNotGiven(t *testing.T) {
 		"the type's place of 4.0": {"queue", words{valueAt + dataType: 0, valueAt + dataTypeFrom4: at + typeAt + 1},
 			queue},
 	} {
-		got, ok := waitsOf(waits31(at, c.typ, c.more), at, "3.1")
+		got, ok := waitsOf(waits31(at, c.typ, c.more), at, ruby31)
 		if got != c.want || ok != (c.want.Kind != waits.NoWait) {
 			t.Errorf("%s: %+v, %v, want %+v", name, got, ok, c.want)
 		}
 	}
-	if got, ok := waitsOf(append(waits31(at, "queue", nil), 0), at, "3.1"); ok || !got.Later {
+	if got, ok := waitsOf(append(waits31(at, "queue", nil), 0), at, ruby31); ok || !got.Later {
 		t.Errorf("a thread that has run: %+v, %v", got, ok)
 	}
 }
@@ -127,7 +127,7 @@ func FuzzWaits(f *testing.F) {
 		f.Add(waits31(at, typ, words{waiterAt + 264: at + valueAt, structAt: at + ownerEC - inFiber}), uint8(2))
 	}
 	f.Fuzz(func(t *testing.T, b []byte, release uint8) {
-		w, ok := waitsOf(b, at, releases[int(release)%len(releases)])
+		w, ok := waitsOf(b, at, layouts[int(release)%len(layouts)])
 		if w.Owner != 0 && (!ok || w.Owner == waiterTID && w.Kind == waits.Mutex) {
 			t.Errorf("%+v, %v", w, ok)
 		}

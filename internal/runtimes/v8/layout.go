@@ -44,12 +44,16 @@ type types struct {
 
 type version struct{ major, minor int }
 
+func (v version) String() string { return fmt.Sprintf("%d.%d", v.major, v.minor) }
+
 func (v version) atLeast(major, minor int) bool {
 	return v.major > major || v.major == major && v.minor >= minor
 }
 
-// The layouts of Node 16 to 26 are known.
+// Known layouts.
 var oldest, newest = version{9, 4}, version{14, 6}
+
+const oldestNode, newestNode = 16, 26
 
 // Kinds of code by name; interpreted has no code kind of V8.
 const (
@@ -243,8 +247,8 @@ func describe(h managed.Host, m *frames.Module) (*v8Build, error) {
 	d := &v8Build{version: version{int(major), int(minor)}}
 	d.full = fmt.Sprintf("%d.%d.%d.%d", major, minor, build, patch)
 	if !d.atLeast(oldest.major, oldest.minor) || d.atLeast(newest.major, newest.minor+1) {
-		return nil, fmt.Errorf("V8 %s is not known (9.4 to 14.6, those of Node 16 to 26, are); JavaScript has no names",
-			d.full)
+		return nil, fmt.Errorf("V8 %s is not known (%v to %v, those of Node %d to %d, are); JavaScript has no names", d.full,
+			oldest, newest, oldestNode, newestNode)
 	}
 	d.layout = layoutOf(d.version)
 	for _, f := range d.fields() {

@@ -4,6 +4,8 @@ package v8
 
 import (
 	"encoding/binary"
+	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -65,6 +67,22 @@ func TestCompressedPointersAreRefused(t *testing.T) {
 	_, err := describe(withSymbols(map[string]int32{prefix + "SmiShiftSize": 0}), &frames.Module{})
 	if err == nil || !strings.Contains(err.Error(), "compressed pointers") {
 		t.Errorf("error %v, want one about compressed pointers", err)
+	}
+}
+
+func TestUnknownReleaseIsNamedBesideTheKnown(t *testing.T) {
+	for _, v := range []version{{9, 3}, {14, 7}, {15, 0}} {
+		h := withSymbols(map[string]int32{symMajor: int32(v.major), symMinor: int32(v.minor)})
+		_, err := describe(h, &frames.Module{})
+		want := " is not known (9.4 to 14.6, those of Node 16 to 26, are)"
+		if err == nil || !strings.HasPrefix(err.Error(), "V8 "+v.String()) || !strings.Contains(err.Error(), want) {
+			t.Errorf("V8 %v: error %v, want one with %q", v, err, want)
+		}
+	}
+	doc, err := os.ReadFile("doc.go")
+	known := fmt.Sprintf("V8 %v to %v (Node %d to %d)", oldest, newest, oldestNode, newestNode)
+	if err != nil || !strings.Contains(string(doc), known) {
+		t.Errorf("doc.go does not name %s (%v)", known, err)
 	}
 }
 
