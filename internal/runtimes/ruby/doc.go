@@ -47,6 +47,17 @@
 //   - The thread had the interpreter lock, and everything that the name needs was copied.
 //   - The object was known before the stop and is unchanged.
 //
+// # To add a release
+//
+// A row of layouts (layout.go; sources: scripts/setup-rubies.sh), and the first sentence here. Releases
+// (layout.release) also differ in
+//
+//	compiled.go   names of YJIT's mapping
+//	gvl.go        sleepsInPpoll, lockOf
+//	heap.go       oldMask
+//	labels.go     labels with classes (layout.qualified)
+//	waits.go      joiners, receivers, dataTypeFrom4
+//
 // # Limits
 //
 // A ractor's thread of the M:N scheduler has no frames of the native threads on which it ran before. A method made at

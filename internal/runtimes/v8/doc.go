@@ -31,6 +31,17 @@
 // script and function, or of the compilation, are the same before and after. Otherwise the frame is named [moved].
 // One case remains: a new function and closure at the addresses of old ones after a full collection within 0.1 s.
 //
+// # To add a release
+//
+// newest and newestNode; layoutOf and kindsOf where they differ (layout.go; sources: scripts/setup-nodes.sh); the first
+// sentence here. Releases (version.atLeast) also differ in
+//
+//	embedded.go    builtins without frame pointer
+//	functions.go   functions being debugged (before 12), slots of scopes (before 10)
+//	objects.go     types of strings (before 10), lengths of arrays (from 14 on)
+//	positions.go   flags in the table of positions (from 14 on)
+//	runtime.go     maxType, above the types of frames
+//
 // Sources: src/execution/frame-constants.h, src/objects/*.tq, src/codegen/source-position-table.cc,
 // tools/gen-postmortem-metadata.py of V8.
 package v8
