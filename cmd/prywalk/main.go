@@ -259,3 +259,14 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 	rejectUnknownShells(root)
 	return root
 }
+
+func noArgs(cmd *cobra.Command, args []string) error {
+	fl := cmd.Flags()
+	if len(args) == 1 && fl.Lookup("pid") != nil && !fl.Changed("pid") && !fl.Changed("name") {
+		return exit.Usage("no process has the name or the number %q; see %s --help", args[0], cmd.CommandPath())
+	}
+	if len(args) > 0 {
+		return exit.Usage("%s takes no argument %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath())
+	}
+	return nil
+}

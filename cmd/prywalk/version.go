@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"prywalk/internal/exit"
 
 	"github.com/spf13/cobra"
 )
@@ -57,15 +56,4 @@ func buildStamp(info *debug.BuildInfo) string {
 		return commit[:min(12, len(commit))] + "-dirty"
 	}
 	return commit[:min(12, len(commit))]
-}
-
-func noArgs(cmd *cobra.Command, args []string) error {
-	fl := cmd.Flags()
-	if len(args) == 1 && fl.Lookup("pid") != nil && !fl.Changed("pid") && !fl.Changed("name") {
-		return exit.Usage("no process has the name or the number %q; see %s --help", args[0], cmd.CommandPath())
-	}
-	if len(args) > 0 {
-		return exit.Usage("%s takes no argument %q; see %s --help", cmd.Name(), args[0], cmd.CommandPath())
-	}
-	return nil
 }

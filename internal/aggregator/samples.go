@@ -10,6 +10,7 @@ import (
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
 	"prywalk/internal/sample"
 )
 
@@ -89,4 +90,13 @@ func programOf(p *handover.Program) string {
 		name = p.CodeOwner.Comm
 	}
 	return cmp.Or(name, attribute.UnknownProgram)
+}
+
+func (a *Aggregator) labelsOf(th *threadState, s *observe.RawSample) string {
+	if !a.opts.Tasks || s.How != observe.ByStop {
+		return ""
+	}
+	a.ownership.beginRead()
+	defer a.ownership.endRead()
+	return profile.LabelText(th.proc.Target.Runtimes().Labels(&s.Regs, &s.Mem))
 }

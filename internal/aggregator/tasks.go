@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/runstats"
@@ -166,15 +165,6 @@ func (r *taskRecorder) openIntervals(yield func(profile.Interval) bool) bool {
 		}
 	}
 	return true
-}
-
-func (a *Aggregator) labelsOf(th *threadState, s *observe.RawSample) string {
-	if !a.opts.Tasks || s.How != observe.ByStop {
-		return ""
-	}
-	a.ownership.beginRead()
-	defer a.ownership.endRead()
-	return profile.LabelText(th.proc.Target.Runtimes().Labels(&s.Regs, &s.Mem))
 }
 
 func (r *taskRecorder) stats(s *runstats.Stats) {

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/loadedcode"
+	"prywalk/internal/osthread"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/quota"
@@ -154,4 +155,10 @@ func (c *checker) sleepers() Finding {
 		return failure(process.Explain(c.PID, err))
 	}
 	return finding(OK, "sleeping threads can be read", "")
+}
+
+// seize stops nothing; the kernel detaches when the tracing thread ends (ptrace(2)).
+func seize(pid int) (err error) {
+	osthread.Run(func() { err = unix.PtraceSeize(pid) })
+	return err
 }

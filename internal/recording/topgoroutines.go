@@ -72,16 +72,6 @@ func (t *topRun) countInBackground(pids []int) (stop func()) {
 	}
 }
 
-func openAll(images *loadedcode.ImageCache, pids []int) []*loadedcode.Process {
-	procs := []*loadedcode.Process{}
-	for _, pid := range pids {
-		if p, err := images.Open(pid); err == nil {
-			procs = append(procs, p)
-		}
-	}
-	return procs
-}
-
 func closeAll(images *loadedcode.ImageCache, procs []*loadedcode.Process) {
 	for _, p := range procs {
 		_ = p.Close()
