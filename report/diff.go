@@ -65,7 +65,7 @@ type Difference struct {
 
 	old, new side
 	opts     DiffOptions
-	by       comparison
+	test     comparison
 }
 
 // Diff compares two profiles by function ([view.Counterparts]).
@@ -109,7 +109,7 @@ func (d *Difference) compare(older, newer []*profile.Profile) error {
 	if err := d.prepare(older, newer); err != nil {
 		return err
 	}
-	d.Whole = d.by.whole()
+	d.Whole = d.test.whole()
 	d.compareFunctions()
 	for _, s := range d.sides() {
 		if err := s.memoryErr(); err != nil {
@@ -139,8 +139,8 @@ func (d *Difference) prepare(older, newer []*profile.Profile) error {
 		return err
 	}
 	sums := sampleComparison{&d.old, &d.new}
-	if d.by = sums; several {
-		d.by = newMeanComparison(sums, d.opts.Per)
+	if d.test = sums; several {
+		d.test = newMeanComparison(sums, d.opts.Per)
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (d *Difference) addChange(f *view.Frame, before, after view.Row) {
 		return
 	}
 	c := Change{Name: f.Name, Module: f.Module, File: f.File, Line: f.Line, frame: *f}
-	c.Self, c.Total = d.by.function(f, before, after)
+	c.Self, c.Total = d.test.function(f, before, after)
 	d.Changes = append(d.Changes, c)
 }
 
@@ -185,7 +185,7 @@ func (d *Difference) markSignificant() {
 	for i := range d.Changes {
 		functions = append(functions, &d.Changes[i].Self, &d.Changes[i].Total)
 	}
-	d.by.mark(&d.Whole, functions)
+	d.test.mark(&d.Whole, functions)
 }
 
 func (d *Difference) sort() {
@@ -236,11 +236,11 @@ func (d *Difference) LargestGrowth() (share float64, subject string) {
 }
 
 // Untested returns why changes are not tested for significance, or "".
-func (d *Difference) Untested() string { return d.by.untested() }
+func (d *Difference) Untested() string { return d.test.untested() }
 
 // ExceedsUntested reports that changes may exceed a limit without a test: a profile has time and no sample counts, or
 // only the new one has time and enough samples.
-func (d *Difference) ExceedsUntested() bool { return d.by.exceedsUntested() }
+func (d *Difference) ExceedsUntested() bool { return d.test.exceedsUntested() }
 
 func (d *Difference) isReported(v *ComparedValue) bool {
 	return v.Significant || d.Untested() != "" && math.Abs(v.Delta()) > rounding*math.Abs(v.New)

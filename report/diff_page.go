@@ -31,7 +31,7 @@ func (d *Difference) HTML(w io.Writer) error {
 	page := joined.page()
 	page.Title = fmt.Sprintf("%s: old and new", cmp.Or(d.opts.Title, d.new.sum.Summary().Target))
 	page.Facts = d.facts()
-	note := d.by.note()
+	note := d.test.note()
 	if d.old.runs != nil {
 		note = "Sums of several runs. Colours show changes beyond sampling noise; prywalk diff tests against the noise " +
 			"between runs."

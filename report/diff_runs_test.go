@@ -139,8 +139,8 @@ func TestFiguresOfSeveralRunsAreMeans(t *testing.T) {
 			t.Errorf("per %s: %v, whole %+v, want %v", per, err, d.Whole, want)
 		}
 	}
-	if d := compared(t, runs(100)[0], runs(300)[0], DiffOptions{}); !strings.Contains(d.by.note(), "One run per side") {
-		t.Errorf("one run a side: %s", d.by.note())
+	if d := compared(t, runs(100)[0], runs(300)[0], DiffOptions{}); !strings.Contains(d.test.note(), "One run per side") {
+		t.Errorf("one run a side: %s", d.test.note())
 	}
 }
 

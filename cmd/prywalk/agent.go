@@ -122,7 +122,7 @@ func newAgent() *cobra.Command {
 }
 
 func (f *agentFlags) run(cmd *cobra.Command, args []string) error {
-	if err := cmp.Or(f.check(args), f.checkSampling(), f.checkRotation(cmd.Flags().Changed)); err != nil {
+	if err := cmp.Or(f.complete(args), f.setSampling(), f.checkRotation(cmd.Flags().Changed)); err != nil {
 		return err
 	}
 	f.setWhatIsSampled(cmd, false)
@@ -133,7 +133,7 @@ func (f *agentFlags) run(cmd *cobra.Command, args []string) error {
 	return recording.RunAgent(f.Options, f.to)
 }
 
-func (f *agentFlags) check(args []string) (err error) {
+func (f *agentFlags) complete(args []string) (err error) {
 	to := &f.to
 	switch {
 	case len(args) > 0:

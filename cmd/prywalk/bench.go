@@ -68,7 +68,7 @@ samply.`,
 	fl.Var(commandline.Seconds(&f.window), "window", "length of a window; a pair has two")
 	fl.Var(commandline.Seconds(&f.limit), "limit", "make fewer pairs, but 3, so that it ends after about this time")
 	f.precision = -1
-	fl.Var(commandline.Growth(&f.precision), "precision",
+	fl.Var(commandline.Percent(&f.precision), "precision",
 		"add pairs until the interval is within ± this, 3 minutes at most for a row; 0: do not (1% unless given, 0 with "+
 			"--quick)")
 	fl.Lookup("precision").DefValue = "0" // depends on --quick and the flag

@@ -110,7 +110,7 @@ func (f *diffFlags) addTo(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.json, "json", false, "every function's change as JSON")
 	fl.BoolVar(&f.folded, "folded", false, "one line a stack with both values, for flame graph scripts")
 	fl.StringVar(&f.html, "html", "", "write one self-contained page with a flame graph of the change to this file")
-	fl.Var(commandline.Growth(&f.failAbove), "fail-above",
+	fl.Var(commandline.Percent(&f.failAbove), "fail-above",
 		"exit with 6 where a function grew significantly, and by more than this share of the whole old run (not of the "+
 			"function), such as 5% (5 is the same)")
 	fl.SortFlags = false

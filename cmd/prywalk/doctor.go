@@ -40,7 +40,7 @@ Exit codes: 0 no check failed, 1 a check failed for another reason than a right,
 			if pid == 0 {
 				args = c.takeArgument(cmd, args)
 			}
-			err := cmp.Or(noArgs(cmd, args), console.CheckStdout(), c.find())
+			err := cmp.Or(noArgs(cmd, args), console.CheckStdout(), c.setTargets())
 			if err != nil {
 				return err
 			}

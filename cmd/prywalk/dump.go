@@ -116,7 +116,7 @@ func (f *dumpFlags) run() error {
 	if f.core != "" || f.sysroot != "" {
 		return console.Paged(f.json, f.dumpCore)
 	}
-	if err := f.find(); err != nil {
+	if err := f.setTargets(); err != nil {
 		return err
 	}
 	if len(f.pids) == 0 {

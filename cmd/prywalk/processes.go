@@ -126,7 +126,7 @@ func isProcess(arg string) bool {
 	return ok && unix.Kill(pid, 0) != unix.ESRCH
 }
 
-func (f *processFlags) find() error {
+func (f *processFlags) setTargets() error {
 	switch {
 	case f.all && f.name == "":
 		return exit.Usage("--all is for -n NAME: it takes every process of that name")

@@ -149,7 +149,7 @@ func (f *recordFlags) checkRotation(changed func(flag string) bool) error {
 func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	args = f.takeArgument(cmd, args)
 	launches := cmd.ArgsLenAtDash() >= 0 || len(args) > 0
-	if err := cmp.Or(f.checkArguments(cmd, args, launches), f.checkSampling()); err != nil {
+	if err := cmp.Or(f.checkArguments(cmd, args, launches), f.setSampling()); err != nil {
 		return err
 	}
 	f.setWhatIsSampled(cmd, launches)
@@ -179,7 +179,7 @@ func (f *recordFlags) setWhatIsSampled(cmd *cobra.Command, launches bool) {
 }
 
 func (f *recordFlags) open() error {
-	if err := f.find(); err != nil {
+	if err := f.setTargets(); err != nil {
 		return err
 	}
 	f.PIDs, f.ByRule = f.pids, f.finder != nil
@@ -249,7 +249,7 @@ func suggestDuration(args []string) string {
 	return "; for a duration: -d " + args[0]
 }
 
-func (f *recordFlags) checkSampling() (err error) {
+func (f *recordFlags) setSampling() (err error) {
 	switch {
 	case f.goroutines != "on" && f.goroutines != "off":
 		return exit.Usage("--goroutines %s: give on or off", printable.Line(f.goroutines))

@@ -101,7 +101,7 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 	case f.Rows == 0 || f.Rows < -1:
 		return exit.Usage("--rows %d: give at least 1, or -1 for all", f.Rows)
 	}
-	if err := f.checkSampling(); err != nil {
+	if err := f.setSampling(); err != nil {
 		return err
 	}
 	f.setWhatIsSampled(cmd, false)

@@ -13,10 +13,10 @@ type locationCache [1 << locationBits]cachedLocation
 const locationBits = 12
 
 type cachedLocation struct {
-	module *frames.Module
-	addr   frames.Addr
-	runs   bool // runs managed frames
-	loc    profile.LocID
+	module    *frames.Module
+	addr      frames.Addr
+	machinery bool // it runs managed frames
+	loc       profile.LocID
 }
 
 func (c *locationCache) slot(addr frames.Addr) *cachedLocation {
@@ -25,7 +25,7 @@ func (c *locationCache) slot(addr frames.Addr) *cachedLocation {
 
 func (b *stackBuilder) location(p *processState, m *frames.Module, addr frames.Addr, machinery bool) profile.LocID {
 	cached := b.locations.slot(addr)
-	if m == nil || cached.module != m || cached.addr != addr || cached.runs != machinery {
+	if m == nil || cached.module != m || cached.addr != addr || cached.machinery != machinery {
 		loc := b.builder.Loc(&profile.Loc{Module: b.module(p, m), Addr: addr, Machinery: machinery})
 		*cached = cachedLocation{m, addr, machinery, loc}
 	}

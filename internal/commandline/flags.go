@@ -172,12 +172,12 @@ func parseShare(text string) (float64, error) {
 	return v, nil
 }
 
-// Growth takes a percentage from 0, also above 100.
-func Growth(at *float64) pflag.Value {
-	return &value[float64]{at, "PERCENT", parseGrowth, FormatPercent}
+// Percent takes a percentage from 0, also above 100.
+func Percent(at *float64) pflag.Value {
+	return &value[float64]{at, "PERCENT", parsePercent, FormatPercent}
 }
 
-func parseGrowth(text string) (float64, error) {
+func parsePercent(text string) (float64, error) {
 	v, ok := percent(text)
 	if !ok || !(v >= 0 && v < 1e6) {
 		return 0, exit.Usage("%q is not a percentage: give one from 0%%, such as 5%% (5 is the same)", text)

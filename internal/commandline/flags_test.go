@@ -21,7 +21,7 @@ func TestABareNumberIsPercent(t *testing.T) {
 		for _, f := range []struct {
 			flag pflag.Value
 			want string
-		}{{Share(&share), c.share}, {Growth(&growth), c.growth}} {
+		}{{Share(&share), c.share}, {Percent(&growth), c.growth}} {
 			err := f.flag.Set(c.text)
 			if (err == nil) != (f.want != "") || err == nil && f.flag.String() != f.want {
 				t.Errorf("%q: %v, %v, want %q", c.text, f.flag, err, f.want)
@@ -93,7 +93,7 @@ func FuzzTimes(f *testing.F) {
 			t.Errorf("%q is %v", text, s)
 		}
 		var g float64
-		if err := Growth(&g).Set(text); err == nil && !(g >= 0 && g < 1e6) {
+		if err := Percent(&g).Set(text); err == nil && !(g >= 0 && g < 1e6) {
 			t.Errorf("%q is %v", text, g)
 		}
 	})

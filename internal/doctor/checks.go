@@ -8,13 +8,13 @@ func live(c *checker) bool { return c.live }
 
 func asked(c *checker) bool { return c.PID != 0 }
 
-// target reports whether the target's status is readable, and no check failed on which later ones depend.
-func target(c *checker) bool { return c.target != nil && !c.refused }
+// targetReadable reports whether the target's status is readable, and no check failed on which later ones depend.
+func targetReadable(c *checker) bool { return c.target != nil && !c.refused }
 
 func opened(c *checker) bool { return c.opened != nil }
 
 // tried reports whether the target's threads may be seized, which stops nothing.
-func tried(c *checker) bool { return target(c) && c.live }
+func tried(c *checker) bool { return targetReadable(c) && c.live }
 
 type check struct {
 	subject string
@@ -35,7 +35,7 @@ var checks = []check{
 	{"capabilities", always, (*checker).capabilities},
 	{"map_files", always, (*checker).mapFiles},
 	{"yama", always, (*checker).yama},
-	{seccompCheck, always, (*checker).seccomp},
+	{seccompCheck, always, (*checker).ownSeccomp},
 	{"container", always, (*checker).container},
 
 	{"priority", always, (*checker).priority},
@@ -44,11 +44,11 @@ var checks = []check{
 	{"perf events", live, (*checker).perf},
 
 	{"process", asked, (*checker).process},
-	{"target: state", target, (*checker).state},
-	{"access", target, (*checker).access},
-	{"target: seccomp", target, (*checker).filter},
-	{"target: namespaces", target, (*checker).namespaces},
-	{"target: open", target, (*checker).open},
+	{"target: state", targetReadable, (*checker).state},
+	{"access", targetReadable, (*checker).access},
+	{"target: seccomp", targetReadable, (*checker).targetSeccomp},
+	{"target: namespaces", targetReadable, (*checker).namespaces},
+	{"target: open", targetReadable, (*checker).open},
 	{"target: names", opened, (*checker).names},
 	{"target: goroutines", opened, (*checker).goroutines},
 	{"target: code", opened, (*checker).code},

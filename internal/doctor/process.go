@@ -69,7 +69,7 @@ func (c *checker) access() Finding {
 	return Finding{}
 }
 
-func (c *checker) filter() Finding {
+func (c *checker) targetSeccomp() Finding {
 	if c.target.Seccomp == 0 {
 		return Finding{}
 	}

@@ -120,7 +120,7 @@ func (c *checker) yama() Finding {
 
 const seccompCheck = "seccomp"
 
-func (c *checker) seccomp() Finding {
+func (c *checker) ownSeccomp() Finding {
 	if c.self.Seccomp == 0 {
 		return finding(OK, "no filter on prywalk", "")
 	}

@@ -92,7 +92,7 @@ func withinLimit(w http.ResponseWriter, r *http.Request, page http.Handler, limi
 			case <-time.After(wait):
 			}
 			answer.late.Store(true)
-			killDot()
+			killChildren()
 		}
 	}()
 	defer func() { // no kill may hit the dot of the next page
@@ -127,7 +127,7 @@ func (u *timeoutWriter) Write(b []byte) (int, error) {
 	return u.ResponseWriter.Write(b)
 }
 
-func killDot() {
+func killChildren() {
 	for _, child := range process.Children(os.Getpid()) {
 		_ = syscall.Kill(child, syscall.SIGKILL)
 	}

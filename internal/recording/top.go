@@ -45,7 +45,7 @@ type topRun struct {
 	refusedAtTrouble int64
 	begun            time.Time
 	goroutineCounts  atomic.Pointer[[]top.Goroutines]
-	heldUpNow        atomic.Pointer[string]
+	obstructionsNow        atomic.Pointer[string]
 }
 
 // RunTop shows live tables.
@@ -123,7 +123,7 @@ func (t *topRun) noteObstructions(all []obstruction) {
 		texts = append(texts, h.text)
 	}
 	line := strings.Join(texts, "; ")
-	t.heldUpNow.Store(&line)
+	t.obstructionsNow.Store(&line)
 }
 
 func (t *topRun) notify() {
@@ -213,8 +213,8 @@ func (t *topRun) State() top.State {
 		}
 	}
 	st.Trouble = t.trouble
-	if line := t.heldUpNow.Load(); line != nil && !st.Ended {
-		st.HeldUp = *line
+	if line := t.obstructionsNow.Load(); line != nil && !st.Ended {
+		st.Obstructions = *line
 	}
 	if list := t.goroutineCounts.Load(); list != nil {
 		st.Goroutines = *list

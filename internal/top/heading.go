@@ -18,9 +18,9 @@ type State struct {
 	Complete float64
 	// Trouble is the reason why threads cannot be observed, or "".
 	Trouble string
-	// HeldUp describes what control groups do to the targets now, such as freezing them, or "".
-	HeldUp     string
-	Goroutines []Goroutines
+	// Obstructions describes what control groups do to the targets now, such as freezing them, or "".
+	Obstructions string
+	Goroutines   []Goroutines
 	// Ended: no process is left.
 	Ended bool
 }

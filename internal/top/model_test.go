@@ -113,7 +113,7 @@ func TestScreensAtTheUsualWidths(t *testing.T) {
 
 func TestNothingIsWiderOrLongerThanTheTerminal(t *testing.T) {
 	m, s := display(t, 80, 24)
-	s.state.HeldUp = "the cgroup /sys/fs/cgroup/system.slice/web.service is frozen: no thread of process 7 runs"
+	s.state.Obstructions = "the cgroup /sys/fs/cgroup/system.slice/web.service is frozen: no thread of process 7 runs"
 	m.Update(Refreshed{})
 	for name, keys := range screens {
 		press(m, "esc", "esc", "esc", "1")
@@ -306,22 +306,22 @@ func TestWhyThereIsNothing(t *testing.T) {
 func TestAFrozenTargetHasALineAboveTheTable(t *testing.T) {
 	m, s := display(t, 80, 24)
 	before := m.Text()
-	s.state.HeldUp = "the cgroup /a is frozen"
+	s.state.Obstructions = "the cgroup /a is frozen"
 	m.Update(Refreshed{})
 	lines := strings.Split(m.Text(), "\n")
-	if lines[2] != s.state.HeldUp || len(lines) != strings.Count(before, "\n")+1 {
+	if lines[2] != s.state.Obstructions || len(lines) != strings.Count(before, "\n")+1 {
 		t.Errorf("no line in\n%s", m.Text())
 	}
 	var text, line bytes.Buffer
 	if err := WriteText(&text, m.snapshot, s.state, Screen{}, CPU, 3); err != nil ||
-		!strings.Contains(text.String(), "\n"+s.state.HeldUp+"\n") {
+		!strings.Contains(text.String(), "\n"+s.state.Obstructions+"\n") {
 		t.Errorf("%v in\n%s", err, text.String())
 	}
 	if err := WriteJSON(&line, m.snapshot, s.state, CPU, 0); err != nil ||
 		!strings.Contains(line.String(), `"held_up":"the cgroup /a is frozen"`) {
 		t.Errorf("%v in %s", err, line.String())
 	}
-	s.state.HeldUp = ""
+	s.state.Obstructions = ""
 	if m.Update(Refreshed{}); m.Text() != before {
 		t.Errorf("\n%s\nwant\n%s", m.Text(), before)
 	}

@@ -35,8 +35,8 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 	if cure := o.whyIncomplete(wholeProgram); cure != "" {
 		put(s.cut(cure))
 	}
-	if st.HeldUp != "" {
-		put(s.cut(printable.Line(st.HeldUp)))
+	if st.Obstructions != "" {
+		put(s.cut(printable.Line(st.Obstructions)))
 	}
 	notes := o.notes(&st, c)
 	width := s.Width
@@ -132,8 +132,8 @@ type jsonTable struct {
 	CompleteCPU *float64 `json:"complete_cpu,omitempty"`
 	// Trouble is why samples are refused.
 	Trouble string `json:"trouble,omitempty"`
-	// HeldUp says which cgroups of targets are frozen now, or used up their CPU quota in the last second.
-	HeldUp string `json:"held_up,omitempty"`
+	// Obstructions says which cgroups of targets are frozen now, or used up their CPU quota in the last second.
+	Obstructions string `json:"held_up,omitempty"`
 	// Goroutines counts the waiting goroutines of each Go process.
 	Goroutines []Goroutines `json:"goroutines_waiting,omitempty"`
 	// Ended reports that no target is left.
@@ -154,7 +154,7 @@ type jsonTable struct {
 func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) error {
 	t := jsonTable{
 		Target: st.Target, Time: float64(o.At.UnixMilli()) / 1e3, Seconds: o.Length.Seconds(), Since: o.Since.Seconds(),
-		Threads: st.Threads, Trouble: st.Trouble, HeldUp: st.HeldUp, Goroutines: st.Goroutines, Ended: st.Ended,
+		Threads: st.Threads, Trouble: st.Trouble, Obstructions: st.Obstructions, Goroutines: st.Goroutines, Ended: st.Ended,
 		Waiting: o.PendingNames, Total: o.Total(wholeProgram).json(),
 		Functions: []jsonFunction{}, ByThread: []jsonGroup{}, ByWait: []jsonGroup{},
 	}

@@ -91,19 +91,19 @@ func onlySchedules(t *stacks.Thread) bool {
 	return true
 }
 
-// schedule has the threads asleep in Go's scheduler, if there are goroutines.
-func shownThreads(p *stacks.Process) (shown []stacks.Thread, schedule []string) {
+// asleepInScheduler are the IDs of the threads asleep in Go's scheduler, if there are goroutines.
+func shownThreads(p *stacks.Process) (shown []stacks.Thread, asleepInScheduler []string) {
 	if len(p.GoroutineStacks) == 0 || p.Native {
 		return p.Threads, nil
 	}
 	for i := range p.Threads {
 		if t := &p.Threads[i]; onlySchedules(t) {
-			schedule = append(schedule, fmt.Sprint(t.TID))
+			asleepInScheduler = append(asleepInScheduler, fmt.Sprint(t.TID))
 		} else {
 			shown = append(shown, *t)
 		}
 	}
-	return shown, schedule
+	return shown, asleepInScheduler
 }
 
 func writeSchedulers(b *strings.Builder, tids []string) {

@@ -16,7 +16,7 @@ import (
 // WriteMerged writes each stack once, those of few threads first.
 func WriteMerged(w io.Writer, p *stacks.Process) error {
 	var b strings.Builder
-	threads, schedule := shownThreads(p)
+	threads, asleepInScheduler := shownThreads(p)
 	groups := groupBy(threads, threadKey)
 	smallestFirst(groups)
 	writeHeading(&b, p, fmt.Sprintf("%s, %s%s", count(len(p.Threads), "thread"), count(len(groups), "stack"),
@@ -32,7 +32,7 @@ func WriteMerged(w io.Writer, p *stacks.Process) error {
 		writeCommonWait(&b, group)
 		writeStack(&b, first, p.Native)
 	}
-	writeBesidesThreads(&b, p, schedule)
+	writeBesidesThreads(&b, p, asleepInScheduler)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

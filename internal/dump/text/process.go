@@ -30,7 +30,7 @@ func heading(p *stacks.Process) string {
 func Write(w io.Writer, p *stacks.Process) error {
 	var b strings.Builder
 	writeHeading(&b, p, count(len(p.Threads), "thread")+goroutineCount(p))
-	threads, schedule := shownThreads(p)
+	threads, asleepInScheduler := shownThreads(p)
 	for i := range threads {
 		writeThread(&b, &threads[i], p.Native)
 		if _, err := io.WriteString(w, b.String()); err != nil {
@@ -38,13 +38,13 @@ func Write(w io.Writer, p *stacks.Process) error {
 		}
 		b.Reset()
 	}
-	writeBesidesThreads(&b, p, schedule)
+	writeBesidesThreads(&b, p, asleepInScheduler)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-func writeBesidesThreads(b *strings.Builder, p *stacks.Process, schedule []string) {
-	writeSchedulers(b, schedule)
+func writeBesidesThreads(b *strings.Builder, p *stacks.Process, asleepInScheduler []string) {
+	writeSchedulers(b, asleepInScheduler)
 	writeTasks(b, p)
 	writeGoroutines(b, p)
 	if p.WaitingText != "" {
