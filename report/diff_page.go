@@ -14,8 +14,6 @@ import (
 type pageDiff struct {
 	// Whole has the recordings' totals in the new one's scale, in the order of the page's values: new, old.
 	Whole [2]float64 `json:"whole"`
-	// Samples are the effective numbers of samples in the same order; 0: unknown.
-	Samples [2]float64 `json:"samples"`
 	// Beyond is from how many standard errors a box has changed significantly.
 	Beyond float64 `json:"beyond"`
 	// BeyondFunctions is that of the table.
@@ -44,7 +42,6 @@ func (d *Difference) HTML(w io.Writer) error {
 	page.Effective = []float64{newer.N, older.N}
 	page.Diff = &pageDiff{
 		Whole:           [2]float64{newer.Total, older.Total * d.oldInNewScale()},
-		Samples:         [2]float64{newer.N, older.N},
 		Beyond:          significanceBound(len(page.Nodes) / 2),
 		BeyondFunctions: significanceBound(2 * len(d.Changes)),
 		BetweenRuns:     maxSpreadBetweenRuns,

@@ -37,7 +37,7 @@ const precision = (() => {
 
 // changes says what of a change between two recordings the samples explain.
 const changes = (() => {
-  const { whole, samples } = model.diff || { whole: [0, 0], samples: [0, 0] };
+  const whole = model.diff ? model.diff.whole : [0, 0], samples = data.effective || [];
   const told = samples.every((n) => n > 0) && whole.every((v) => v > 0);
   const join = (values, error) => Math.hypot(...values.map((v, i) => whole[i] * error(v / whole[i], samples[i])));
   return {

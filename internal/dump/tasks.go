@@ -20,7 +20,7 @@ func setTasks(p *stacks.Process, list managed.TaskList, depth int) {
 	for i := range list.Tasks {
 		t := &list.Tasks[i]
 		d := stacks.Task{Name: t.Name, Family: t.Family, State: taskStates[t.State], Awaits: t.Awaits,
-			AwaitsTasks: t.AwaitsTasks, How: "twice", Frames: []stacks.Frame{}}
+			AwaitsTasks: t.AwaitsTasks, How: stacks.ReadTwice, Frames: []stacks.Frame{}}
 		if t.Undisturbed {
 			d.How = observe.ByPassiveRead.String()
 		}

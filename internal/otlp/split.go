@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/protobuf"
 )
 
-// ErrSinglePoint means that the message has one point.
+// ErrSinglePoint means that the message has one point, or none.
 var ErrSinglePoint = errors.New("a message of one sample cannot be divided")
 
 func errDamaged(what string) error { return fmt.Errorf("not a message of profiles: %s", what) }

@@ -45,7 +45,7 @@ type topRun struct {
 	refusedAtTrouble int64
 	begun            time.Time
 	goroutineCounts  atomic.Pointer[[]top.Goroutines]
-	obstructionsNow        atomic.Pointer[string]
+	obstructionsNow  atomic.Pointer[string]
 }
 
 // RunTop shows live tables.

@@ -110,7 +110,7 @@ func lacksOwner(t *stacks.Thread) bool {
 
 func threadsWithUnknownWait(p *stacks.Process) int {
 	// threads that have ended or run wait for nothing; those refused for MaxPause ran
-	n := p.CountFailed(refusal.Exited, refusal.Zombie, refusal.MaxPause, refusal.Running)
+	n := p.CountFailed(refusal.Zombie, refusal.MaxPause, refusal.Running)
 	for i := range p.Threads {
 		t := &p.Threads[i]
 		if strings.EqualFold(t.State, "T") || t.Wait == "futex" && t.WaitsFor == nil { // as in a core of arm64

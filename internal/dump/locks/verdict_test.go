@@ -14,7 +14,7 @@ import (
 
 func TestThreadsThatAreNotReadableMakeTheVerdictUnknown(t *testing.T) {
 	for reason, want := range map[string]Verdict{
-		"denied": VerdictUnknown, "traced": VerdictUnknown, "timeout": VerdictUnknown, "exited": VerdictNone,
+		"denied": VerdictUnknown, "traced": VerdictUnknown, "timeout": VerdictUnknown, "zombie": VerdictNone,
 		"max-pause": VerdictNone,
 	} {
 		l := New()

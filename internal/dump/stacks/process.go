@@ -123,3 +123,6 @@ type Task struct {
 	// Frames are its coroutines, innermost first; of a running one only the outermost.
 	Frames []Frame `json:"frames"`
 }
+
+// ReadTwice is [Task].How if two readings agree.
+const ReadTwice = "twice"

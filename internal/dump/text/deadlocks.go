@@ -45,7 +45,7 @@ func writeStarvedPool(b *strings.Builder, l *locks.Locks, s *locks.StarvedPool) 
 	if len(s.Threads) == 1 {
 		who, wait = "the only thread", "waits"
 	}
-	unsampled := l.Process(s.PID).CountFailed(refusal.Exited, refusal.Zombie)
+	unsampled := l.Process(s.PID).CountFailed(refusal.Zombie)
 	if unsampled > 0 {
 		who = count(len(s.Threads), "thread")
 	}

@@ -91,7 +91,7 @@ func onlySchedules(t *stacks.Thread) bool {
 	return true
 }
 
-// asleepInScheduler are the IDs of the threads asleep in Go's scheduler, if there are goroutines.
+// shownThreads separates the threads asleep in Go's scheduler, if there are goroutines, by ID.
 func shownThreads(p *stacks.Process) (shown []stacks.Thread, asleepInScheduler []string) {
 	if len(p.GoroutineStacks) == 0 || p.Native {
 		return p.Threads, nil

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"prywalk/internal/dump/stacks"
+	"prywalk/internal/observe"
 	"prywalk/internal/printable"
 	"prywalk/internal/waits"
 )
@@ -34,11 +35,11 @@ func writeThread(b *strings.Builder, t *stacks.Thread, native bool) {
 
 func howText(how string) string {
 	switch how {
-	case "peek":
+	case observe.ByPassiveRead.String():
 		return "passive read"
-	case "freeze":
+	case observe.ByStop.String():
 		return "stopped to read"
-	case "twice":
+	case stacks.ReadTwice:
 		return "read twice"
 	}
 	return how
