@@ -7,7 +7,6 @@ import (
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
-	"prywalk/internal/sample"
 )
 
 // endedThreads finds the CPU time of ended threads. A process's clock includes it, and adds what threads' schedstat
@@ -17,11 +16,11 @@ import (
 //
 // if none moves meanwhile. Readings of the process's clock before and after the threads' bound it.
 type endedThreads struct {
-	out       *handover.Outbox
-	opts      *Options
-	stops     *stops
-	clockPass int64
-	tids      []int
+	out   *handover.Outbox
+	opts  *Options
+	stops *stops
+	pass  int64 // number of the last one
+	tids  []int
 }
 
 const (
@@ -42,7 +41,15 @@ type endedReport struct {
 }
 
 // cpuBounds bounds the CPU time of ended threads, ns, by the readings of one pass.
-type cpuBounds struct{ least, most, clockPass int64 }
+type cpuBounds struct{ least, most, pass int64 }
+
+// passReading is a thread's clocks in the last pass that has read them; number 0: none.
+type passReading struct {
+	number int64
+	clocks procmem.SchedStat
+}
+
+func (r *passReading) isSince(pass int64) bool { return r.number >= pass }
 
 func (e *endedThreads) beginFromZero(p *process) { p.endedReport.known = true }
 
@@ -51,15 +58,12 @@ func (e *endedThreads) readAtStart(p *process, now int64) {
 	if e.opts.Threads != nil {
 		return // the time of rejected threads is not attributed
 	}
-	used, ok := e.boundEndedCPU(p, func(th *thread, s procmem.SchedStat) { th.end.AtStart = procmem.ReadingAt(s, now) })
+	used, ok := e.boundEndedCPU(p)
 	p.endedReport.known = ok
 	p.account.EndedThreads = -used.most
 	for _, th := range p.list.all() {
-		switch {
-		case th.gone:
-		case th.clockPass < used.clockPass:
-			th.end.AtStart = sample.Reading{}
-		case th.end.AtStart != (sample.Reading{}): // else not read: another thread ended meanwhile
+		if !th.Backoff.Gone && th.lastPass.isSince(used.pass) {
+			th.end.AtStart = procmem.ReadingAt(th.lastPass.clocks, now)
 			e.out.Add(handover.Event{Kind: handover.ThreadStarted, Thread: th.Handover, Reading: th.end.AtStart})
 		}
 	}
@@ -85,14 +89,14 @@ func (e *endedThreads) completeAccount(p *process, now int64) {
 		p.account.EndedThreads += int64(p.Clock.Now)
 		return
 	}
-	used, ok := e.boundEndedCPU(p, func(th *thread, s procmem.SchedStat) { th.end.AtEnd = procmem.ReadingAt(s, now) })
+	used, ok := e.boundEndedCPU(p)
 	if !ok {
 		return // uncertain
 	}
 	p.account.EndedThreads += used.least
 	for _, th := range p.list.all() {
-		if !th.gone { // the aggregator ends a gone one
-			th.end.Alive = th.clockPass >= used.clockPass
+		if !th.Backoff.Gone && th.lastPass.isSince(used.pass) { // the aggregator ends a gone one
+			th.end.AtEnd, th.end.Alive = procmem.ReadingAt(th.lastPass.clocks, now), true
 		}
 	}
 }
@@ -113,7 +117,7 @@ func (e *endedThreads) readThreadsAtEnd(p *process, now int64) {
 		if i%readAtOnce == readAtOnce-1 {
 			e.stops.poll()
 		}
-		if sched, err := th.Observed.Files().SchedStat(); err == nil && !th.gone {
+		if sched, err := th.Observed.Files().SchedStat(); err == nil && !th.Backoff.Gone {
 			th.end.AtEnd, th.end.Alive = procmem.ReadingAt(sched, now), true
 		}
 	}
@@ -127,18 +131,18 @@ func (e *endedThreads) reportDue(p *process, now int64) bool {
 }
 
 // usedSoFar returns the least CPU time of ended threads, ns. Threads of which it reads no clock
-// ([endedThreads.readInLastPass]) have ended.
+// ([endedThreads.readInLastPass]) have ended. Only a later end ([endedThreads.noteEnd]) makes another report due.
 func (e *endedThreads) usedSoFar(p *process) (ns int64, ok bool) {
 	p.endedReport.pending = false
 	whole, err := procmem.ProcessCPU(p.Target.PID)
 	if err != nil {
 		return 0, false
 	}
-	threads, complete := e.threadsCPU(p, true, nil)
+	threads, complete := e.threadsCPU(p, true)
 	return max(int64(whole)-threads, 0), complete && p.isSettled()
 }
 
-func (e *endedThreads) readInLastPass(th *thread) bool { return th.clockPass == e.clockPass }
+func (e *endedThreads) readInLastPass(th *thread) bool { return th.lastPass.number == e.pass }
 
 // report reports used, the result of usedSoFar, which was called at began, CLOCK_MONOTONIC ns.
 func (e *endedThreads) report(p *process, began, used int64, ok bool) {
@@ -151,8 +155,9 @@ func (e *endedThreads) report(p *process, began, used int64, ok bool) {
 	}
 }
 
-// boundEndedCPU returns the closest bounds of several passes.
-func (e *endedThreads) boundEndedCPU(p *process, note func(*thread, procmem.SchedStat)) (best cpuBounds, ok bool) {
+// boundEndedCPU returns the closest bounds of several passes; !ok: only the number of the first pass.
+func (e *endedThreads) boundEndedCPU(p *process) (best cpuBounds, ok bool) {
+	best.pass = e.pass + 1
 	began := procmem.Now()
 	for try := range countTries {
 		if try > 0 && procmem.Now()-began > countFor {
@@ -162,12 +167,12 @@ func (e *endedThreads) boundEndedCPU(p *process, note func(*thread, procmem.Sche
 		if err != nil {
 			break
 		}
-		threads, complete := e.threadsCPU(p, false, note)
+		threads, complete := e.threadsCPU(p, false)
 		after, err := procmem.ProcessCPU(p.Target.PID)
 		if err != nil || !complete {
 			continue
 		}
-		used := cpuBounds{max(int64(before)-threads, 0), max(int64(after)-threads, 0), e.clockPass}
+		used := cpuBounds{max(int64(before)-threads, 0), max(int64(after)-threads, 0), e.pass}
 		if !ok || used.most-used.least < best.most-best.least {
 			best, ok = used, true
 		}
@@ -178,12 +183,10 @@ func (e *endedThreads) boundEndedCPU(p *process, note func(*thread, procmem.Sche
 	return best, ok
 }
 
-// threadsCPU returns the sum of the threads' clocks, ns. complete: no thread has ended meanwhile, unless mayEnd. note
-// may be nil.
-func (e *endedThreads) threadsCPU(
-	p *process, mayEnd bool, note func(*thread, procmem.SchedStat),
-) (sum int64, complete bool) {
-	e.clockPass++
+// threadsCPU makes a pass, and returns the sum of the threads' clocks, ns. complete: no thread has ended meanwhile,
+// unless mayEnd.
+func (e *endedThreads) threadsCPU(p *process, mayEnd bool) (sum int64, complete bool) {
+	e.pass++
 	tids, err := p.TaskDir.List(e.tids[:0])
 	e.tids = tids
 	if err != nil {
@@ -203,10 +206,7 @@ func (e *endedThreads) threadsCPU(
 		}
 		sum += int64(sched.CPU)
 		if th != nil {
-			th.clockPass = e.clockPass
-			if note != nil {
-				note(th, sched)
-			}
+			th.lastPass = passReading{e.pass, sched}
 		}
 	}
 	return sum, true

@@ -54,7 +54,7 @@ func (e *execs) detect(p *process, now int64) {
 // endOthers also ends the former first thread.
 func (e *execs) endOthers(p *process, caller *thread) {
 	for _, th := range p.list.all() {
-		if th == caller || th.gone { // its files would be opened again
+		if th == caller || th.Backoff.Gone { // its files would be opened again
 			continue
 		}
 		if th.isFirst() || !th.alive() {
@@ -99,7 +99,7 @@ func (p *process) execCaller() (caller *thread) {
 		last := &th.accountedClocks
 		older := last.CPU <= clocks.CPU && last.RunQueue <= clocks.RunQueue && last.Runs <= clocks.Runs
 		mostCPU := caller == nil || last.CPU > caller.accountedClocks.CPU
-		if older && mostCPU && !th.gone && (th == first || !th.alive()) {
+		if older && mostCPU && !th.Backoff.Gone && (th == first || !th.alive()) {
 			caller = th
 		}
 	}

@@ -138,8 +138,8 @@ func (l *listings) reportEnded(now int64) {
 // endUnread ends the threads whose clocks were not in the last pass. It returns false if a stop of one is pending.
 func (l *listings) endUnread(p *process) bool {
 	for _, th := range p.list.all() {
-		if !th.gone && !l.endedThreads.readInLastPass(th) {
-			if l.tracked.endThread(th); !th.gone {
+		if !th.Backoff.Gone && !l.endedThreads.readInLastPass(th) {
+			if l.tracked.endThread(th); !th.Backoff.Gone {
 				return false
 			}
 		}

@@ -83,7 +83,6 @@ type thread struct {
 	proc           *process
 	end            handover.ThreadEnd
 	listGeneration int64
-	gone           bool
 
 	// Set by observations:
 	hidden          skid.HiddenDetector
@@ -91,7 +90,7 @@ type thread struct {
 	triedTick       int64             // last observation, also one not admitted
 	observedTick    int64             // last observation
 
-	clockPass int64 // last pass of endedThreads that read its clock
+	lastPass passReading // of endedThreads
 }
 
 func ownerOf(t *backoff.ThreadState) *thread { return t.Observed.Owner.(*thread) }

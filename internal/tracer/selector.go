@@ -25,7 +25,7 @@ func (s *selector) observePreempted() {
 	}
 	for _, p := range s.tracked.processes() {
 		for _, t := range p.backoff.Due {
-			if th := ownerOf(t); !th.gone && !s.shared.Observer.Preemption().AddCandidate(th.Observed) {
+			if th := ownerOf(t); !th.Backoff.Gone && !s.shared.Observer.Preemption().AddCandidate(th.Observed) {
 				return
 			}
 		}
@@ -59,7 +59,7 @@ func (s *selector) observe(list []*backoff.ThreadState) {
 			return
 		}
 		th := ownerOf(list[(i+s.rotation)%len(list)])
-		if !th.gone && !s.observations.wasTried(th) {
+		if !th.Backoff.Gone && !s.observations.wasTried(th) {
 			s.stops.yieldCPU()
 			s.observations.observe(th)
 		}
@@ -98,7 +98,7 @@ func (s *selector) drawAndObserve(list []*backoff.ThreadState) {
 		if ptrace.Suspending() {
 			return
 		}
-		if th := ownerOf(t); s.pace.draw() && !th.gone && !s.observations.wasTried(th) {
+		if th := ownerOf(t); s.pace.draw() && !th.Backoff.Gone && !s.observations.wasTried(th) {
 			s.stops.yieldCPU()
 			s.observations.observe(th)
 		}

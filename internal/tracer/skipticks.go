@@ -37,7 +37,8 @@ func (t *Tracer) maySkip(now int64) bool {
 func (t *Tracer) isSteady(now int64) bool {
 	for _, p := range t.tracked.processes() {
 		for _, sleeper := range p.backoff.Due {
-			if th := ownerOf(sleeper); !th.gone && !th.Steady.IsSteady() && sleeper.AsleepFor(now) < schedule.SteadyFor {
+			isSteady := ownerOf(sleeper).Steady.IsSteady() || sleeper.AsleepFor(now) >= schedule.SteadyFor
+			if !isSteady && !sleeper.Gone {
 				return false
 			}
 		}

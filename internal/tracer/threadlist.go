@@ -97,7 +97,7 @@ func (list *threadList) mark(th *thread) { th.listGeneration = list.generation }
 func (list *threadList) lacks(th *thread) bool { return th.listGeneration != list.generation }
 
 func (list *threadList) finishListing() {
-	list.inOrder = slices.DeleteFunc(list.inOrder, func(th *thread) bool { return th.gone })
+	list.inOrder = slices.DeleteFunc(list.inOrder, func(th *thread) bool { return th.Backoff.Gone })
 	list.startKnown = true
 }
 
@@ -118,9 +118,8 @@ func (list *threadList) add(th *thread) {
 // fromZero reports whether a thread that is found now began within the recording.
 func (list *threadList) fromZero(tid int) bool { return list.startKnown && !list.rejected[tid].old }
 
-// remove marks a thread as gone; it stays in inOrder until the next listing.
+// remove removes a gone thread, which stays in inOrder until the next listing.
 func (list *threadList) remove(th *thread) {
-	th.gone = true
 	delete(list.byTID, th.Observed.TID)
 	list.hintChange()
 }

@@ -227,7 +227,7 @@ func (p *process) takeOtherMemory() {
 
 // endThread does nothing while a stop is pending.
 func (t *tracked) endThread(th *thread) {
-	if th.gone || th.Observed.Pending() {
+	if th.Backoff.Gone || th.Observed.Pending() {
 		return
 	}
 	if th.FromZero {
@@ -268,7 +268,7 @@ func (t *tracked) reportUnchanged(th *thread) {
 func (t *tracked) reportAllUnchanged() {
 	for _, p := range t.procs {
 		for _, th := range p.list.all() {
-			if !th.gone {
+			if !th.Backoff.Gone {
 				t.reportUnchanged(th)
 			}
 		}
