@@ -4,6 +4,7 @@ package copyplan
 
 import (
 	"os"
+	"slices"
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
@@ -24,6 +25,24 @@ type memoryRange struct{ from, to frames.Addr }
 
 func (m memoryRange) size() uint64 { return m.to - m.from }
 
+// addPages appends the addresses of the range's pages, as far as there is room.
+func (m memoryRange) addPages(to []uint64, pageSize uint64) []uint64 {
+	for page := m.from &^ (pageSize - 1); page < m.to && len(to) < cap(to); page += pageSize {
+		to = append(to, page)
+	}
+	return to
+}
+
+// cut returns the range up to its first page that is absent or not in there.
+func (m memoryRange) cut(there []bool, pageSize uint64) memoryRange {
+	n := slices.Index(there, false)
+	if n < 0 {
+		n = len(there)
+	}
+	m.to = max(min(m.to, m.from&^(pageSize-1)+uint64(n)*pageSize), m.from)
+	return m
+}
+
 type rangeCache struct {
 	ranges [maxRanges]memoryRange
 	n      int
@@ -35,31 +54,22 @@ func (cache *rangeCache) checkPresent(m *procmem.Memory) {
 	if cache.n < minRanges {
 		return
 	}
-	var pages [procmem.MaxPlaces]uint64
+	var pageRoom [procmem.MaxPlaces]uint64
 	var there [procmem.MaxPlaces]bool
-	size, n := uint64(os.Getpagesize()), 0
-	for _, span := range cache.ranges[:cache.n] {
-		for page := span.from &^ (size - 1); page < span.to && n < len(pages); page += size {
-			pages[n] = page
-			n++
-		}
+	var ends [maxRanges]int // in pages
+	pages, size := pageRoom[:0], uint64(os.Getpagesize())
+	for i, span := range cache.ranges[:cache.n] {
+		pages = span.addPages(pages, size)
+		ends[i] = len(pages)
 	}
-	until := m.CheckPlaces(pages[:n], size, there[:n])
-	kept, i := 0, 0
-	for _, span := range cache.ranges[:cache.n] {
-		end, cut := span.from, false
-		for page := span.from &^ (size - 1); page < span.to && i < n; page += size {
-			cut = cut || !there[i]
-			if !cut {
-				end = page + size
-			}
-			i++
-		}
-		span.to = min(span.to, end)
-		if span.to > span.from {
+	until := m.CheckPlaces(pages, size, there[:len(pages)])
+	kept, begin := 0, 0
+	for i, span := range cache.ranges[:cache.n] {
+		if span = span.cut(there[begin:ends[i]], size); span.size() > 0 {
 			cache.ranges[kept] = span
 			kept++
 		}
+		begin = ends[i]
 	}
 	cache.n = kept
 	if kept >= minRanges {
