@@ -39,7 +39,8 @@ func (c *childTime) add(program string, t programTime) {
 	}
 }
 
-// distributeCounted returns the rest of total, ns.
+// distributeCounted divides each program's time among its samples, at the end all of it. It returns the rest of total,
+// ns.
 func (c *childTime) distributeCounted(total, now int64, when distribution, emitWeight func(weightKey, int64)) (
 	left int64,
 ) {
@@ -47,31 +48,37 @@ func (c *childTime) distributeCounted(total, now int64, when distribution, emitW
 		return total
 	}
 	byProgram := c.samples.byProgram()
-	left = total
 	due := c.timePerProgram(total, when, byProgram)
+	left = total
 	for _, program := range slices.Sorted(maps.Keys(due)) {
 		samples, ns := byProgram[program], due[program]
 		if samples == nil {
 			samples = &weightedSamples{}
 		}
-		extraWeight := ns - samples.weightSum
-		if samples.sampleCount < fewSamples {
-			extraWeight = min(extraWeight, samples.samplingError()+c.unknownWeight)
-		}
-		rest := samples.distribute(ns, extraWeight, emitWeight)
-		left -= ns - rest
+		rest := samples.distribute(ns, c.extraWeight(samples, ns), emitWeight)
 		if when == atEnd {
 			delete(byProgram, program)
 			if rest > 0 {
 				emitWeight(programKey(program, now), rest)
-				left -= rest
+				rest = 0
 			}
 		}
+		left -= ns - rest
 	}
 	for _, program := range slices.Sorted(maps.Keys(byProgram)) {
 		c.samples.merge(byProgram[program])
 	}
 	return left
+}
+
+// extraWeight returns what the weights of a program's samples lack of its time, ns; of few samples at most what they
+// lack by chance, and the weights of samples whose place is unknown.
+func (c *childTime) extraWeight(samples *weightedSamples, time int64) int64 {
+	lacked := time - samples.weightSum
+	if samples.sampleCount < fewSamples {
+		return min(lacked, samples.samplingError()+c.unknownWeight)
+	}
+	return lacked
 }
 
 func (c *childTime) timePerProgram(
