@@ -54,24 +54,39 @@ func (t *taskPoller) readSlice(now int64) (rest int64) {
 	took := int64(selfruntime.CPUTimeOf(func() { t.readTasks(now, sliceCPU) }))
 	t.totals.CPU += took
 	t.cpu += took
-	switch {
-	case t.round == 0:
-		rest = firstRestRatio * took
-	case t.cpu*(restRatio+1) > now-t.firstBegan: // compensates for the first round
-		rest = max(laterRestRatio*took, t.walked*restPerWalk)
-	default:
-		rest = max(restRatio*took, t.walked*restPerWalk)
+	rest = t.restAfter(took, now)
+	t.planNext(now, rest)
+	return rest
+}
+
+func (t *taskPoller) restAfter(took, now int64) int64 {
+	if t.round == 0 {
+		return firstRestRatio * took
 	}
+	ratio := int64(restRatio)
+	if t.cpu*(restRatio+1) > now-t.firstBegan { // compensates for the first round
+		ratio = laterRestRatio
+	}
+	return max(ratio*took, t.walked*restPerWalk)
+}
+
+func (t *taskPoller) planNext(now, rest int64) {
 	switch {
 	case t.failures > 0:
 		t.due = now + int64(searchEvery)<<min(t.failures, 6)
-	case t.next < len(t.slots):
-		t.due = now + rest
-	default:
-		t.next, t.round = 0, t.round+1
+	case t.endRoundIfDone():
 		t.due = max(now+rest, t.roundBegan+pollEvery/2+rand.Int64N(pollEvery))
+	default:
+		t.due = now + rest
 	}
-	return rest
+}
+
+func (t *taskPoller) endRoundIfDone() (done bool) {
+	if t.next < len(t.slots) {
+		return false
+	}
+	t.next, t.round = 0, t.round+1
+	return true
 }
 
 func (t *taskPoller) readTasks(now, maxCPU int64) {
@@ -219,20 +234,18 @@ func (t *taskPoller) lastRound(now int64) {
 	if !t.countSlots(now) {
 		return
 	}
-	for left := len(t.slots); left > 0; {
-		used := int64(selfruntime.CPUTime() - began)
-		if used >= maxCPU {
-			break
+	for unread := len(t.slots); unread > 0; {
+		maxCPULeft := maxCPU - int64(selfruntime.CPUTime()-began)
+		if maxCPULeft <= 0 {
+			return
 		}
-		before := t.next
-		t.readTasks(now, maxCPU-used)
-		if t.next == before && len(t.pending) == 0 { // unreadable, or none
-			break
+		from := t.next
+		t.readTasks(now, maxCPULeft)
+		if t.next == from && len(t.pending) == 0 { // unreadable, or none
+			return
 		}
-		left -= t.next - before
-		if t.next >= len(t.slots) {
-			t.next, t.round = 0, t.round+1
-		}
+		unread -= t.next - from
+		t.endRoundIfDone()
 	}
 }
 

@@ -84,30 +84,6 @@ func (g *goroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	return taskWaits, taskKind{t.Entry, cmp.Or(t.Wait, t.Status), labels}, end
 }
 
-// walkTask fills b.stack. beyond: the walk read more than the copy, so the stack is true only if the task has not run
-// since.
-func (b *stackBuilder) walkTask(p *processState, t *managed.TaskRecord, stack []byte) (
-	end frames.StopReason, beyond bool,
-) {
-	m := &b.taskMemory
-	m.Begin(frames.Region{Addr: t.Regs.SP(), Bytes: stack}, t.StackHi, p.Target.Read)
-	end = b.walkTaskIn(p, t, &m.Snapshot)
-	if end != frames.StopBadMemory {
-		return end, false
-	}
-	return b.walkTaskIn(p, t, m), true
-}
-
-func (b *stackBuilder) walkTaskIn(p *processState, t *managed.TaskRecord, mem frames.Memory) frames.StopReason {
-	b.beginStack()
-	w := &b.walker
-	for w.Init(p.Target.Space(), &t.Regs, mem); w.Next(); {
-		f := w.Frame()
-		b.stack = append(b.stack, b.location(p, f.Module, f.LookupPC(t.Regs.Arch), false))
-	}
-	return w.StopReason()
-}
-
 type coroutines struct {
 	lister  managed.Threads
 	source  managed.FrameSource
