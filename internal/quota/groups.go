@@ -31,7 +31,7 @@ type Groups struct {
 type limited struct {
 	pid                 int
 	limit               Limit
-	first, before, last Sample
+	first, before, last Stat
 }
 
 // Groups prepares to observe groups.
@@ -45,7 +45,7 @@ func (r Root) Groups() *Groups {
 func (g *Groups) Read(pids []int) (frozenBy []string) {
 	kept := g.limited[:0]
 	for _, l := range g.limited {
-		if now, ok := l.limit.sample(); ok {
+		if now, ok := l.limit.readStat(); ok {
 			l.before, l.last = l.last, now
 			kept = append(kept, l)
 		}
@@ -81,7 +81,7 @@ func (g *Groups) findLimits(pid int, groups groups, mounts []mount) {
 		if slices.ContainsFunc(g.limited, func(k limited) bool { return k.limit.Dir == l.Dir }) {
 			continue
 		}
-		if first, ok := l.sample(); ok {
+		if first, ok := l.readStat(); ok {
 			g.limited = append(g.limited, limited{pid, l, first, first, first})
 		}
 	}
@@ -102,19 +102,19 @@ func visible(g groups, mounts []mount) (groups, []mount) {
 
 // Throttled returns the groups throttled between their discovery and the last Read, without removed ones.
 func (g *Groups) Throttled() []Throttling {
-	return g.throttled(func(l *limited) Sample { return l.first })
+	return g.throttled(func(l *limited) Stat { return l.first })
 }
 
 // ThrottledNow returns the groups that were throttled between the last two calls of Read.
 func (g *Groups) ThrottledNow() []Throttling {
-	return g.throttled(func(l *limited) Sample { return l.before })
+	return g.throttled(func(l *limited) Stat { return l.before })
 }
 
-func (g *Groups) throttled(since func(*limited) Sample) (all []Throttling) {
+func (g *Groups) throttled(since func(*limited) Stat) (all []Throttling) {
 	for i := range g.limited {
 		l := &g.limited[i]
 		then := since(l)
-		if n := l.last.Throttled - then.Throttled; n > 0 {
+		if n := l.last.ThrottledPeriods - then.ThrottledPeriods; n > 0 {
 			all = append(all, Throttling{
 				PID: l.pid, Cgroup: g.root.nameOf(l.limit.Dir), CPUs: l.limit.Share(),
 				Periods: l.last.Periods - then.Periods, ThrottledPeriods: n,
@@ -125,11 +125,11 @@ func (g *Groups) throttled(since func(*limited) Sample) (all []Throttling) {
 	return all
 }
 
-// sample reads the statistics once; false: the group is gone.
-func (l *Limit) sample() (Sample, bool) {
+// readStat reads the statistics once; false: the group is gone.
+func (l *Limit) readStat() (Stat, bool) {
 	m, err := l.Open()
 	if err != nil {
-		return Sample{}, false
+		return Stat{}, false
 	}
 	defer m.Close()
 	s, err := m.Read()

@@ -22,7 +22,7 @@ const (
 
 // NewGuard returns a guard. The group's threads can run on processors CPUs at a time, and have run on kept others. used
 // is the group's use, ns.
-func NewGuard(l Limit, processors, kept int, now Sample, used int64) *Guard {
+func NewGuard(l Limit, processors, kept int, now Stat, used int64) *Guard {
 	g := &Guard{limit: l, periods: now.Periods, usedBefore: used - l.Quota, seen: used} // use in this period is unknown
 	if processors > 1 || kept > 0 {
 		// with more than half, no tick would begin
@@ -32,7 +32,7 @@ func NewGuard(l Limit, processors, kept int, now Sample, used int64) *Guard {
 }
 
 // Update takes the kernel's statistics and the group's use then, ns.
-func (g *Guard) Update(s Sample, used int64) {
+func (g *Guard) Update(s Stat, used int64) {
 	if n := s.Periods - g.periods; n > 0 {
 		// use beyond the quota counts in the next period
 		debt := max(used-g.usedBefore-n*g.limit.Quota, 0)

@@ -10,11 +10,11 @@ import (
 	"strings"
 )
 
-// Sample is the kernel's statistics of a group.
-type Sample struct {
-	Periods      int64 // in which the group ran
-	Throttled    int64 // periods in which it used up the quota
-	ThrottledFor int64 // ns, of all CPUs
+// Stat is the kernel's statistics of a group.
+type Stat struct {
+	Periods          int64 // in which the group ran
+	ThrottledPeriods int64 // periods in which it used up the quota
+	ThrottledFor     int64 // ns, of all CPUs
 	// Used is the group's accounted CPU time, ns; −1: unknown.
 	Used int64
 }
@@ -47,10 +47,10 @@ func (m *Meter) Close() {
 }
 
 // Read reads the statistics.
-func (m *Meter) Read() (Sample, error) {
+func (m *Meter) Read() (Stat, error) {
 	n, err := m.stat.ReadAt(m.buf[:], 0)
 	if n == 0 && err != nil {
-		return Sample{}, err
+		return Stat{}, err
 	}
 	s := parseStat(m.buf[:n])
 	if m.acct == nil {
@@ -63,8 +63,8 @@ func (m *Meter) Read() (Sample, error) {
 }
 
 // parseStat parses cpu.stat: v2 has µs, v1 ns.
-func parseStat(text []byte) Sample {
-	s := Sample{Used: -1}
+func parseStat(text []byte) Stat {
+	s := Stat{Used: -1}
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte("\n"))
 		text = rest
@@ -77,7 +77,7 @@ func parseStat(text []byte) Sample {
 		case "nr_periods":
 			s.Periods = n
 		case "nr_throttled":
-			s.Throttled = n
+			s.ThrottledPeriods = n
 		case "throttled_time":
 			s.ThrottledFor = n
 		case "throttled_usec":

@@ -92,8 +92,8 @@ func TestMeterReadsBothKinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := m.Read(); err != nil || s != (Sample{3, 2, 7000, 5000}) {
-			t.Errorf("%s: sample %+v, %v; want %+v", name, s, err, Sample{3, 2, 7000, 5000})
+		if s, err := m.Read(); err != nil || s != (Stat{3, 2, 7000, 5000}) {
+			t.Errorf("%s: statistics %+v, %v; want %+v", name, s, err, Stat{3, 2, 7000, 5000})
 		}
 		if n := testing.AllocsPerRun(100, func() { _, _ = m.Read() }); n != 0 {
 			t.Errorf("%s: %v allocations, want 0", name, n)
@@ -210,7 +210,7 @@ func TestGuardNeverOverestimatesTheRestOfAQuota(t *testing.T) {
 		now, used, periods := int64(0), int64(rng.IntN(1e6)), int64(rng.IntN(5))
 		next := int64(rng.IntN(period))
 		left := int64(rng.IntN(limit))
-		g := NewGuard(Limit{Quota: limit, Period: period}, 1, 0, Sample{Periods: periods}, used)
+		g := NewGuard(Limit{Quota: limit, Period: period}, 1, 0, Stat{Periods: periods}, used)
 		for range 3000 {
 			now += int64(rng.IntN(3e6))
 			for now >= next {
@@ -222,7 +222,7 @@ func TestGuardNeverOverestimatesTheRestOfAQuota(t *testing.T) {
 				left, used = left-use, used+use
 			}
 			if rng.IntN(3) > 0 || g.ShouldQuery(used) {
-				g.Update(Sample{Periods: periods}, used)
+				g.Update(Stat{Periods: periods}, used)
 			}
 			if got := g.Left(used); got > max(left, 0) {
 				t.Fatalf("Left returns %d ns, want at most %d", got, left)

@@ -50,6 +50,12 @@ type OverheadBudget struct {
 	own          ownCost
 }
 
+// NewOverheadBudget takes a frequency in ticks/s, and the share that targets may lose, 0: no limit.
+func NewOverheadBudget(freq, maxOverhead float64, processors int) OverheadBudget {
+	return OverheadBudget{freq: freq, maxOverhead: maxOverhead, cpus: float64(processors), observedPart: 1,
+		admission: admission{most: firstThreads, cut: maxOverhead > 0}}
+}
+
 // SetShareOfHost makes the limit a share of all CPUs' time.
 func (b *OverheadBudget) SetShareOfHost() { b.shareOfHost = true }
 
@@ -62,12 +68,6 @@ func (b *OverheadBudget) Admit(due int) int {
 		return due
 	}
 	return b.admission.admit(due, b.observedPart, b.maxOverhead*b.ran-b.lost)
-}
-
-// NewOverheadBudget takes a frequency in ticks/s, and the share that targets may lose, 0: no limit.
-func NewOverheadBudget(freq, maxOverhead float64, processors int) OverheadBudget {
-	return OverheadBudget{freq: freq, maxOverhead: maxOverhead, cpus: float64(processors), observedPart: 1,
-		admission: admission{most: firstThreads, cut: maxOverhead > 0}}
 }
 
 // Begin sets the start, CLOCK_MONOTONIC ns.

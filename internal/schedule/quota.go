@@ -5,7 +5,6 @@ package schedule
 import (
 	"os"
 	"runtime"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
@@ -19,16 +18,11 @@ import (
 // A used-up CPU quota stops prywalk, and with it a thread that it has just stopped. So no tick begins unless enough of
 // the period is left (package quota), and if prywalk is alone in the group, half of the quota limits the rate.
 // Quotas do not apply to a real-time priority.
-//
-// The kernel gives CPUs the quota in slices. If prywalk is alone in a group of at most one CPU, all of its threads use
-// one, and move to the next after periodsOnCPU periods.
 
 const (
 	// throttledFrom is the least length of a stop that may include throttled time, ns.
 	throttledFrom = 1e6
 	minQuotaRate  = 1 // ticks/s
-	periodsOnCPU  = 4
-	maxCPUs       = 1024
 )
 
 // Quota keeps the sampling within a CPU quota. A nil Quota permits everything.
@@ -39,8 +33,8 @@ type Quota struct {
 	allCPUs        unix.CPUSet
 	onlyCPU        int   // of all threads, −1 if several
 	movedIn        int64 // quota's period of the last move
-	last           quota.Sample
-	first          quota.Sample
+	last           quota.Stat
+	first          quota.Stat
 	groupCPU       int64   // ns
 	groupCPUAtTick int64   // ns
 	meanCost       float64 // CPU time between ticks, ns
@@ -85,7 +79,7 @@ func openQuota(l quota.Limit) *Quota {
 	return q
 }
 
-func (q *Quota) updateGroupCPU(s quota.Sample) int64 {
+func (q *Quota) updateGroupCPU(s quota.Stat) int64 {
 	if !q.alone {
 		q.groupCPU = s.Used
 	} else if own, err := procmem.ProcessCPU(os.Getpid()); err == nil {
@@ -162,50 +156,8 @@ func (q *Quota) OwnPart(stopped int64) int64 {
 	return max(stopped-(s.ThrottledFor-before), 0)
 }
 
-func (q *Quota) pinToCurrentCPU() bool {
-	var st procmem.Stat
-	return procmem.ReadStat(unix.Gettid(), &st) == nil && st.Processor >= 0 && q.pinTo(st.Processor)
-}
-
-func (q *Quota) pinTo(cpu int) bool {
-	var one unix.CPUSet
-	one.Set(cpu)
-	if !setAffinityOfAllThreads(&one) {
-		return false
-	}
-	q.onlyCPU = cpu
-	q.movedIn = q.last.Periods
-	return true
-}
-
-// MoveIfDue moves all threads to the next CPU if due and no stops are pending.
-func (q *Quota) MoveIfDue(waiting int) bool {
-	if q == nil || q.onlyCPU < 0 || waiting > 0 || q.last.Periods-q.movedIn < periodsOnCPU || q.allCPUs.Count() < 2 {
-		return false
-	}
-	next := q.onlyCPU + 1
-	for ; !q.allCPUs.IsSet(next % maxCPUs); next++ {
-	}
-	return q.pinTo(next % maxCPUs)
-}
-
 // MustStopOnlyOnCPU reports whether only threads on a CPU may be stopped; with a single CPU all may.
 func (q *Quota) MustStopOnlyOnCPU() bool { return q != nil && q.allCPUs.Count() > 1 }
-
-// setAffinityOfAllThreads reports whether it has set that of a thread at least. It lists them twice: one may have begun
-// meanwhile, with the former CPUs.
-func setAffinityOfAllThreads(set *unix.CPUSet) (done bool) {
-	for range 2 {
-		list, err := os.ReadDir("/proc/self/task")
-		for _, e := range list {
-			tid, notNumber := strconv.Atoi(e.Name())
-			if notNumber == nil && unix.SchedSetaffinity(tid, set) == nil {
-				done = err == nil
-			}
-		}
-	}
-	return done
-}
 
 // Close restores all CPUs and closes the files.
 func (q *Quota) Close() {
