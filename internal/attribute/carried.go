@@ -24,6 +24,7 @@ func (c *carriedTimes) isOverdue(now int64) bool {
 	return c.cpuAndQueue() > 0 && now-c.since > carryLimit
 }
 
+// takeCPU also ends stopRefused.
 func (c *carriedTimes) takeCPU() int64 {
 	c.stopRefused = false
 	return take(&c.cpu)

@@ -205,7 +205,7 @@ func (l *Ledger) attributeCarried(now int64) {
 		case l.sleep.open:
 			s.Place = l.sleep.asRunning()
 		}
-		s.CPU = l.carried.takeCPU() // also clears stopRefused
+		s.CPU = l.carried.takeCPU()
 		s.RunQueue = take(&l.carried.runQueue)
 		l.Emit(s)
 	}

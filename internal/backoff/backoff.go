@@ -7,8 +7,9 @@ import "math/rand/v2"
 // Times and costs are in nanoseconds.
 const (
 	maxBackoff = 120e6 // mean, before the factor
-	// About the longest time without an observation while the process's clock stands still.
-	maxIdleBackoff = 1e9
+	// While the process's clock stands still, back-offs are prolonged to about this age of the observation; those of
+	// maxFactor are longer.
+	prolongedUpTo = 1e9
 
 	sleepShare  = 16 // a back-off is at most 1/16 of the thread's sleep so far
 	notRunShare = 1  // the same before its first run, with kernel samples and manyThreads
@@ -41,8 +42,8 @@ func backoffLength(asleep, period int64, threads int, factor, share int64, rng *
 	return randomized(length, rng)
 }
 
-// idleBackoffLength returns by how much a back-off is prolonged while the process's clock stands still, ns.
-func idleBackoffLength(threads int, rng *rand.Rand) int64 {
+// prolongationLength returns by how much a back-off is prolonged while the process's clock stands still, ns.
+func prolongationLength(threads int, rng *rand.Rand) int64 {
 	return randomized(pollingBackoff(threads), rng)
 }
 

@@ -16,8 +16,8 @@
 //
 // # The process's clock
 //
-// While the clock stands still, no thread has left a CPU: threads that fall due stay backed off, until about
-// maxIdleBackoff after their observation. If it has moved by more than the observed threads explain, a backed-off
+// While the clock stands still, no thread has left a CPU: threads that fall due stay backed off, up to about
+// prolongedUpTo after their observation. If it has moved by more than the observed threads explain, a backed-off
 // thread has run: those that ran before are observed, then, if these do not explain it, all others. The kernel updates
 // a running thread's time at scheduler ticks only (kernel/sched/cputime.c, thread_group_cputime).
 //

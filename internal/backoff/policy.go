@@ -53,8 +53,8 @@ func (p *Policy) WakeDue(threads int) {
 // backoffExpired prolongs a back-off if the process's clock has not moved since.
 func (p *Policy) backoffExpired(th *ThreadState) {
 	proc := th.proc
-	if proc.clockKnown && proc.clock == th.clockAtObservation && p.now-th.observedAt < maxIdleBackoff-maxBackoff {
-		p.wheel.put(th, p.now+idleBackoffLength(p.threads, p.rng))
+	if proc.clockKnown && proc.clock == th.clockAtObservation && p.now-th.observedAt < prolongedUpTo-maxBackoff {
+		p.wheel.put(th, p.now+prolongationLength(p.threads, p.rng))
 		return
 	}
 	p.setDue(th)

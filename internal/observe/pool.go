@@ -16,7 +16,7 @@ const (
 // Pool keeps raw samples for reuse. Put, Trim and the counts are for any goroutine.
 type Pool struct {
 	free         chan *RawSample
-	bytesOut     atomic.Int64 // in use
+	bytesInUse   atomic.Int64 // in use
 	bytesWaiting atomic.Int64 // waiting for walks
 	freeBytes    atomic.Int64 // in free
 	leastFree    atomic.Int64 // since the last Trim
@@ -44,7 +44,7 @@ func (p *Pool) mayKeep(room int64) bool {
 }
 
 // BytesInUse returns the bytes of the stack buffers in use.
-func (p *Pool) BytesInUse() int64 { return p.bytesOut.Load() }
+func (p *Pool) BytesInUse() int64 { return p.bytesInUse.Load() }
 
 // BytesWaiting returns the bytes of the stack buffers that wait for walks.
 func (p *Pool) BytesWaiting() int64 { return p.bytesWaiting.Load() }
@@ -90,9 +90,9 @@ func (p *Pool) Put(s *RawSample) {
 	if s == nil {
 		return
 	}
-	p.bytesOut.Add(-s.buffers.chargedBytes)
-	p.bytesWaiting.Add(-s.buffers.waitingBytes)
-	s.buffers.chargedBytes, s.buffers.waitingBytes = 0, 0
+	p.bytesInUse.Add(-s.buffers.bytesInUse)
+	p.bytesWaiting.Add(-s.buffers.bytesWaiting)
+	s.buffers.bytesInUse, s.buffers.bytesWaiting = 0, 0
 	room := int64(cap(s.buffers.stack))
 	if !p.mayKeep(room) {
 		return

@@ -14,18 +14,18 @@ type sampleBuffers struct {
 	touched      int // bytes of stack with pages
 	others       []byte
 	pool         *Pool // or nil
-	chargedBytes int64 // counted as in use
-	waitingBytes int64 // counted as waiting
+	bytesInUse   int64 // counted as in use
+	bytesWaiting int64 // counted as waiting
 }
 
 // BeginWaiting counts a raw sample as waiting until [Pool.Put]. It returns the bytes of its stack buffer.
 func (s *RawSample) BeginWaiting() int64 {
 	b := &s.buffers
-	if b.pool != nil && b.waitingBytes == 0 {
-		b.waitingBytes = b.chargedBytes
-		b.pool.bytesWaiting.Add(b.waitingBytes)
+	if b.pool != nil && b.bytesWaiting == 0 {
+		b.bytesWaiting = b.bytesInUse
+		b.pool.bytesWaiting.Add(b.bytesWaiting)
 	}
-	return b.waitingBytes
+	return b.bytesWaiting
 }
 
 // reserveStack may allocate: a thread that is stopped meanwhile stays so.
@@ -37,8 +37,8 @@ func (b *sampleBuffers) reserveStack(n int) {
 	b.stack = b.stack[:n]
 	if b.pool != nil {
 		held := int64(cap(b.stack))
-		b.pool.bytesOut.Add(held - b.chargedBytes)
-		b.chargedBytes = held
+		b.pool.bytesInUse.Add(held - b.bytesInUse)
+		b.bytesInUse = held
 	}
 }
 

@@ -32,7 +32,7 @@ func TestSampleTakesNoMoreRoomThanItsStack(t *testing.T) {
 	r.Regs.Arch = frames.X86_64
 	r.Regs.Set(frames.X86_64.SP(), 0x7000)
 	s := o.FromKernelSample(r)
-	if n := pool.bytesOut.Load(); n > sampleRoom {
+	if n := pool.bytesInUse.Load(); n > sampleRoom {
 		t.Errorf("%d bytes for %d", n, len(r.Stack))
 	}
 	if s.Copied() != int64(len(r.Stack)) || s.Mem.StackEnd != 0x7000+uint64(len(r.Stack)) || !s.IsLongestSample() {

@@ -66,18 +66,33 @@ func (c *modeChooser) chooseFor(p *process) {
 	switch {
 	case c.stream.reader == nil:
 	case lacks.NeedsStops(c.mayFallBack):
-		c.fallBackToStops(p, lacks)
+		c.countFellBack(p, lacks)
+		c.switchToStops(p)
 	default:
-		c.switchToSamples(p, lacks)
+		c.countSampledAnyway(p, lacks)
+		c.switchToSamples(p)
 	}
 }
 
-func (c *modeChooser) switchToSamples(p *process, lacks handover.SampleLack) {
+func (c *modeChooser) countSampledAnyway(p *process, lacks handover.SampleLack) {
 	if p.sampledAnyway != lacks {
 		c.sampledAnyway[p.sampledAnyway]--
 		c.sampledAnyway[lacks]++
 		p.sampledAnyway = lacks
 	}
+}
+
+func (c *modeChooser) countFellBack(p *process, lacks handover.SampleLack) {
+	if p.fellBackFor != lacks {
+		c.fellBack[p.fellBackFor]--
+		c.fellBack[lacks]++
+		c.sampledAnyway[p.sampledAnyway]--
+		p.fellBackFor = lacks
+		p.sampledAnyway = handover.LacksNothing
+	}
+}
+
+func (c *modeChooser) switchToSamples(p *process) {
 	if p.mode == modeSamples {
 		return
 	}
@@ -89,17 +104,6 @@ func (c *modeChooser) switchToSamples(p *process, lacks handover.SampleLack) {
 	for _, th := range p.threads {
 		c.scope.begin(th)
 	}
-}
-
-func (c *modeChooser) fallBackToStops(p *process, lacks handover.SampleLack) {
-	if p.fellBackFor != lacks {
-		c.fellBack[p.fellBackFor]--
-		c.fellBack[lacks]++
-		c.sampledAnyway[p.sampledAnyway]--
-		p.fellBackFor = lacks
-		p.sampledAnyway = handover.LacksNothing
-	}
-	c.switchToStops(p)
 }
 
 func (c *modeChooser) switchToStops(p *process) {

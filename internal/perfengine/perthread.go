@@ -93,7 +93,7 @@ func (p *perThread) end(th *thread) {
 	th.ExemptFromStops(0)
 }
 
-func (p *perThread) compare(th *thread) {
+func (p *perThread) stopIfSamplesLack(th *thread) {
 	events := &th.events
 	if events.open == 0 {
 		return

@@ -69,7 +69,7 @@ type thread struct {
 }
 
 // BeforeObservation implements [engine.ThreadPart].
-func (th *thread) BeforeObservation() { th.proc.engine.scope.compare(th) }
+func (th *thread) BeforeObservation() { th.proc.engine.scope.stopIfSamplesLack(th) }
 
 // ClocksRead implements [engine.ThreadPart]. It reports the thread's samples.
 func (th *thread) ClocksRead(now sample.Reading, asleep bool) {

@@ -9,8 +9,8 @@ type scope interface {
 	// begin is called for each thread of a process that is sampled from now on, and for its new ones.
 	begin(*thread)
 	end(*thread)
-	// compare compares a thread's samples with its CPU time, before an observation.
-	compare(*thread)
+	// stopIfSamplesLack stops a thread again that has too few samples for its CPU time, before an observation.
+	stopIfSamplesLack(*thread)
 	stopFoundRunning(*thread, *observe.RawSample)
 	// fromStart reports whether threads, also of descendants, are sampled from their first instruction on.
 	fromStart() bool
@@ -29,7 +29,7 @@ func (s systemWide) begin(th *thread) {
 }
 
 func (systemWide) end(*thread)                                  {}
-func (systemWide) compare(*thread)                              {}
+func (systemWide) stopIfSamplesLack(*thread)                    {}
 func (systemWide) stopFoundRunning(*thread, *observe.RawSample) {}
 func (systemWide) fromStart() bool                              { return true }
 func (systemWide) note() string                                 { return "" }

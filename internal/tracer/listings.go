@@ -71,7 +71,8 @@ func (l *listings) apply(p *process, tids []int, now int64) {
 // ns between clock readings while no thread is backed off
 const clockEvery = 4e6
 
-// countThreads hints at a listing if the number has changed. 0: unknown.
+// countThreads hints at a listing if the number has changed, or the engine has noted a change since the last call. 0:
+// unknown.
 func (p *process) countThreads() int {
 	n, err := p.TaskDir.Count()
 	if p.ThreadsChanged || err != nil || n != p.list.listed() {
