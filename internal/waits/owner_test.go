@@ -119,6 +119,18 @@ func TestOwnersAreNamedOnlyWhereTheyAreProven(t *testing.T) {
 	}
 }
 
+func TestJoinsOfUnknownThreadsAreLabelledByTheirWords(t *testing.T) {
+	for want, w := range map[string]Wait{
+		"join thread 107": {Kind: Join, Address: 0x7f00, Ownership: Ownership{Owner: 107}},
+		"join 0x7f00":     {Kind: Join, Address: 0x7f00},
+		"join":            ManagedWait(Join, "", 0x7f00, 0, false),
+	} {
+		if got := w.Label(); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}
+
 func TestTheOwnerOfASharedMutexIsNamedByItsIDIfItsProcessIsNotObserved(t *testing.T) {
 	s := &Sleeper{State: 'S', Reason: "futex", InCall: true, Stack: stack("__lll_lock_wait", "pthread_mutex_lock"),
 		Memory: words(word, 0, 0, 0, 0, 2, 0, 13788, 1, 128), Args: [6]uint64{word, 0, 2}}

@@ -114,12 +114,12 @@ func (w *Wait) semaphore() string {
 }
 
 // Label is equal for all waiters of one thing; that of synchronization begins with the kind. A join is labelled with
-// its thread.
+// its thread, if that is known.
 func (w *Wait) Label() string {
 	switch {
 	case w.Kind == Semaphore && w.Type != "":
 		return w.semaphore() + " (" + w.Type + ")"
-	case w.Kind == Join:
+	case w.Kind == Join && w.Owner != 0:
 		return fmt.Sprintf("%s thread %d", Join, w.Owner)
 	case w.Kind == GIL && w.OwnerName != "":
 		return fmt.Sprintf("%s held by %s", GIL, w.OwnerName)

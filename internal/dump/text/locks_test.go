@@ -45,6 +45,9 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 		Wait: waits.Wait{Kind: waits.Join, Address: 7, Ownership: waits.Ownership{Owner: 13}},
 		PID:  1, Waiters: []int{18},
 	}
+	gil := locks.Lock{Wait: waits.Wait{Kind: waits.GIL, Ownership: waits.Ownership{Owner: 2}}, PID: 1, Waiters: []int{1}}
+	ofGILsOwner := owned
+	ofGILsOwner.Owner, ofGILsOwner.Waiters = 1, []int{2}
 	const ofGo = "deadlock unknown: Go's locks and channels store no owner"
 	for name, c := range map[string]struct {
 		l    locks.Locks
@@ -76,9 +79,9 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 		"not read": {locks.Locks{ThreadsWithUnknownWait: 2},
 			"no thread is known to wait for a lock; deadlock unknown: what 2 threads wait for " +
 				"is not known (not readable, as in state D; stopped by a signal; or in futex for an unknown object)"},
-		"the GIL": {locks.Locks{GILCycles: [][]int{{1, 2}}},
-			"no thread waits for a lock; deadlock unknown: 2 threads wait for each " +
-				"other through the GIL, which cannot be proven"},
+		"the GIL": {locks.Locks{Locks: []locks.Lock{gil, ofGILsOwner}, GILCycles: [][]int{{1, 2}}},
+			"2 threads wait for 2 locks; deadlock unknown: 2 threads wait for each " +
+				"other through the GIL, which cannot be proven; no other cycle among the known owners"},
 		"not examined": {locks.Locks{GoProcesses: []int{2}},
 			"no thread waits for a lock; deadlock unknown: locks that goroutines wait for are not examined"},
 	} {

@@ -102,7 +102,11 @@ func unknownTexts(l *locks.Locks) (why []string) {
 		why = append(why, strings.Join(l.ThreadlessTasks, " and ")+" can wait for each other, which is not examined")
 	}
 	if slices.ContainsFunc(l.Locks, func(lock locks.Lock) bool { return lock.Owner != 0 }) {
-		why = append(why, "no cycle among the known owners")
+		other := ""
+		if len(l.GILCycles) > 0 {
+			other = "other "
+		}
+		why = append(why, "no "+other+"cycle among the known owners")
 	}
 	return why
 }
