@@ -17,7 +17,6 @@ type Frame struct {
 	view.Frame
 	// mapping is the mapping's file; ruleFile the source file, if idle rules use it.
 	mapping, ruleFile string
-	support           bool // of language or system; set by frameIndex
 }
 
 // maxNamedStacks bounds FunctionTable.whole.
@@ -116,7 +115,6 @@ func (t *FunctionTable) frameIndex(f Frame) int32 {
 	if !ok {
 		k = int32(len(t.frames))
 		t.index[f] = k
-		f.support = f.IsSupport()
 		t.frames = append(t.frames, f)
 	}
 	return k

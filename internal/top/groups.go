@@ -151,7 +151,7 @@ func (snap *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order,
 
 func (snap *Snapshot) programFunction(stack []int32) int32 {
 	for _, f := range stack {
-		if fr := &snap.frames[f]; !fr.support && !fr.Nameless {
+		if fr := &snap.frames[f]; !fr.IsSupport() && !fr.Nameless {
 			return f
 		}
 	}

@@ -91,7 +91,7 @@ const (
 // language and system, and inner functions outer ones.
 func sortFunctions(rows []FunctionRow, c Clock, by Order) {
 	support := func(r *FunctionRow) int {
-		if r.support {
+		if r.IsSupport() {
 			return 1
 		}
 		return 0

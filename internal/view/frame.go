@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"prywalk/internal/incomplete"
-	"prywalk/internal/languages"
 	"prywalk/internal/printable"
 	"prywalk/internal/tabular"
 	"prywalk/internal/unnamedcode"
@@ -26,6 +25,8 @@ type Frame struct {
 	Script bool
 	// Nameless marks code without a function; Name is then its place.
 	Nameless bool
+	// Library marks code of the language's or the system's libraries.
+	Library bool
 }
 
 // Synthetic reports an entry in brackets that is no code.
@@ -41,11 +42,11 @@ func (f *Frame) incomplete() bool {
 // KernelModule is the module of the kernel's functions.
 const KernelModule = "[kernel]"
 
-// IsSupport reports a function of language or system, not of the program.
+// IsSupport reports an entry that is not the program's.
 func (f *Frame) IsSupport() bool { return f.supportRank() == 1 }
 
 func (f *Frame) supportRank() int {
-	if f.Synthetic() || f.Module == KernelModule || languages.IsSupport(f.Name, f.Module) {
+	if f.Synthetic() || f.Module == KernelModule || f.Library {
 		return 1
 	}
 	return 0

@@ -30,7 +30,7 @@ func TestCounterpartsAreFoundInRenamedFiles(t *testing.T) {
 		[2]string{"inflate", "/lib/libz.so.1.3"}, [2]string{"init", "/lib/liba.so.2"}, [2]string{"split", "/lib/libx.so"},
 		[2]string{"split", "/lib/liby.so"}, [2]string{"read", "/lib/libother.so"})
 	got := Counterparts(older.data(t, Options{}), newer.data(t, Options{}))
-	frame := func(name, module string) Frame { return Frame{Name: name, Module: module} }
+	frame := func(name, module string) Frame { return FrameOf(name, module, "") }
 	nameless := func(module string) Frame { return Frame{Name: "[" + module + "]", Module: module, Nameless: true} }
 	for what, c := range map[string][2]Frame{
 		"the program has another name":         {frame("main", "app"), frame("main", "app-2")},

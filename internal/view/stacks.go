@@ -13,6 +13,7 @@ import (
 
 	rec "prywalk/internal/profile"
 	"prywalk/internal/unnamedcode"
+	"prywalk/internal/waits"
 )
 
 // FrameTable numbers a profile's frames.
@@ -86,7 +87,8 @@ func (t *FrameTable) framesOf(l *profile.Location) []int32 {
 
 // FrameOf returns a named function's frame. file is the mapping's, source the function's.
 func FrameOf(name, file, source string) Frame {
-	f := Frame{Name: name, Module: ModuleName(file), Script: file != "" && unnamedcode.IsScript(file)}
+	f := Frame{Name: name, Module: ModuleName(file), Script: file != "" && unnamedcode.IsScript(file),
+		Library: waits.IsLibrary(waits.Frame{Function: name, Module: file, File: source})}
 	// so do recordings name code without a function
 	f.Nameless = f.Module != "" && name == unnamedcode.Bracketed(f.Module) || unnamedcode.IsAddressName(name, f.Module)
 	if !f.Nameless {
@@ -103,7 +105,8 @@ func functionName(ln *profile.Line) string {
 }
 
 func (t *FrameTable) namelessFrame(l *profile.Location, module string) Frame {
-	f := Frame{Name: unnamedcode.Bracketed(module), Module: module, Nameless: true}
+	f := Frame{Name: unnamedcode.Bracketed(module), Module: module, Nameless: true,
+		Library: waits.IsLibrary(waits.Frame{Module: module})}
 	if t.lines {
 		f.Name = fmt.Sprintf("%#x %s", fileOffset(l), f.Name)
 	}

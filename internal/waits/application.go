@@ -11,16 +11,20 @@ import (
 	"prywalk/internal/languages"
 )
 
-func isApplicationFunction(f Frame) bool {
-	if f.Function == "" || strings.HasPrefix(f.Function, "[") {
-		return false
-	}
+// IsLibrary reports whether a function is of the language's or the system's libraries, not the program's. Installed
+// packages of a language are the program's.
+func IsLibrary(f Frame) bool {
 	if l := f.language(); l != nil && l.Library != nil {
-		return !l.Library(f.Function, f.File)
+		return l.Library(f.Function, f.File)
 	}
-	return !systemFiles.MatchString(path.Base(f.Module)) && !libraryFunctionsRegexp.MatchString(f.Function) &&
-		!languages.Matches(path.Base(f.Module), func(l *languages.Language) *regexp.Regexp { return l.LibraryFiles }) &&
-		!languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.LibraryFunctions })
+	file := path.Base(f.Module)
+	return systemFiles.MatchString(file) || libraryFunctionsRegexp.MatchString(f.Function) ||
+		languages.Matches(file, func(l *languages.Language) *regexp.Regexp { return l.LibraryFiles }) ||
+		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.LibraryFunctions })
+}
+
+func isApplicationFunction(f Frame) bool {
+	return f.Function != "" && !strings.HasPrefix(f.Function, "[") && !IsLibrary(f)
 }
 
 // WaitingFunction returns the index of the function that represents a wait: the application's innermost, else the

@@ -47,7 +47,7 @@ type library struct {
 var libraries = []library{
 	{
 		name:             "C library",
-		libraryFunctions: `^(_start$|_*clone3?$|start_thread$)`,
+		libraryFunctions: `^(__|_start$|clone3?$|start_thread$|pthread_|futex_|lll_)`,
 		forwards: wholeSymbol(`pthread_(cond|mutex|rwlock)_\w+|\w*sem_(wait|timedwait|clockwait)\w*|futex_\w+|` +
 			`\w*lll_\w*wait\w*|do_futex_wait|syscall|epoll_p?wait2?|p?poll|p?select6?`),
 		threadStarts: `^(_*clone3?|start_thread|_start|__libc_start\w*)$`,
@@ -55,24 +55,25 @@ var libraries = []library{
 	},
 	{
 		name:             "C++ library",
-		libraryFunctions: `^(std|__gnu_cxx)::`,
+		libraryFunctions: `^((void|bool) )?(std|__gnu_cxx)::`,
 		forwards:         `^(std|__gnu_cxx)::`,
 		threadStarts:     `^std::(thread|__invoke|_Bind|__1::__thread)|^(?:\S+ )?std::__1::__thread`,
 		result: `std::(__1::)?(__)?(basic_)?(shared_)?(future|__future_base|promise|latch|barrier)|` +
 			`std::(__1::)?__assoc|_M_futex_wait|std::thread::join`,
 	},
 	{
-		name:     "Boost, asio",
-		forwards: `^boost::`,
-		result:   `boost::(unique_)?(future|thread::join)`,
-		poolLoop: `asio::detail::scheduler::do_run_one`,
-		poolWait: `^(boost::)?asio::detail::(posix|conditionally_enabled|std)_event::`,
+		name:             "Boost, asio",
+		libraryFunctions: `^boost::`,
+		forwards:         `^boost::`,
+		result:           `boost::(unique_)?(future|thread::join)`,
+		poolLoop:         `asio::detail::scheduler::do_run_one`,
+		poolWait:         `^(boost::)?asio::detail::(posix|conditionally_enabled|std)_event::`,
 	},
 	{name: "abseil", libraryFunctions: `^absl::|^_?Absl`, forwards: `^absl::|^_?Absl`, result: `Mutex::LockSlow`},
 	{name: "folly", forwards: `^folly::`},
 	{
 		name:             "Rust's standard library",
-		libraryFunctions: `^(<?(std|core|alloc)::|<.* as (std|core|alloc)::|__rust)`,
+		libraryFunctions: `^(<?(std|core|alloc)::|<[^:]* as (std|core|alloc)::)`,
 		forwards:         `^(core|alloc)::|std::sys|std::thread::park`,
 		result:           `futex_mutex|mutex::futex|rwlock::futex`,
 	},
@@ -186,25 +187,27 @@ func anyOf(field func(*library) string) *regexp.Regexp {
 }
 
 var (
-	libraryFunctionsRegexp = anyOf(func(l *library) string { return l.libraryFunctions })
-	forwardsRegexp         = anyOf(func(l *library) string { return l.forwards })
-	threadStartsRegexp     = anyOf(func(l *library) string { return l.threadStarts })
-	resultRegexp           = anyOf(func(l *library) string { return l.result })
-	awaitsWorkRegexp       = anyOf(func(l *library) string { return l.awaitsWork })
-	schedulerRegexp        = anyOf(func(l *library) string { return l.scheduler })
-	schedulerWaitRegexp    = anyOf(func(l *library) string { return l.schedulerWait })
-	subtaskRegexp          = anyOf(func(l *library) string { return l.subtask })
-	eventWaitsRegexp       = anyOf(func(l *library) string { return l.eventWaits })
-	replyLoopsRegexp       = anyOf(func(l *library) string { return l.replyLoops })
-	poolLoopRegexp         = anyOf(func(l *library) string { return l.poolLoop })
-	poolWaitRegexp         = anyOf(func(l *library) string { return l.poolWait })
-	anyEventWaitsRegexp    = anyOf(func(l *library) string { return l.anyEventWaits })
-	mainLoopRegexp         = anyOf(func(l *library) string { return l.mainLoop })
-	onePollsRegexp         = anyOf(func(l *library) string { return l.onePolls })
-	messageRegexp          = anyOf(func(l *library) string { return l.message })
-	messageLoopRegexp      = anyOf(func(l *library) string { return l.messageLoop })
-	workersRegexp          = anyOf(func(l *library) string { return l.workers })
-	servicesRegexp         = anyOf(func(l *library) string { return l.services })
+	// An anchor for all is a hundred times as fast as one for each.
+	libraryFunctionsRegexp = regexp.MustCompile(
+		"^(" + anyOf(func(l *library) string { return l.libraryFunctions }).String() + ")")
+	forwardsRegexp      = anyOf(func(l *library) string { return l.forwards })
+	threadStartsRegexp  = anyOf(func(l *library) string { return l.threadStarts })
+	resultRegexp        = anyOf(func(l *library) string { return l.result })
+	awaitsWorkRegexp    = anyOf(func(l *library) string { return l.awaitsWork })
+	schedulerRegexp     = anyOf(func(l *library) string { return l.scheduler })
+	schedulerWaitRegexp = anyOf(func(l *library) string { return l.schedulerWait })
+	subtaskRegexp       = anyOf(func(l *library) string { return l.subtask })
+	eventWaitsRegexp    = anyOf(func(l *library) string { return l.eventWaits })
+	replyLoopsRegexp    = anyOf(func(l *library) string { return l.replyLoops })
+	poolLoopRegexp      = anyOf(func(l *library) string { return l.poolLoop })
+	poolWaitRegexp      = anyOf(func(l *library) string { return l.poolWait })
+	anyEventWaitsRegexp = anyOf(func(l *library) string { return l.anyEventWaits })
+	mainLoopRegexp      = anyOf(func(l *library) string { return l.mainLoop })
+	onePollsRegexp      = anyOf(func(l *library) string { return l.onePolls })
+	messageRegexp       = anyOf(func(l *library) string { return l.message })
+	messageLoopRegexp   = anyOf(func(l *library) string { return l.messageLoop })
+	workersRegexp       = anyOf(func(l *library) string { return l.workers })
+	servicesRegexp      = anyOf(func(l *library) string { return l.services })
 
 	poolRegexp      = matcher(poolWords, func(l *library) string { return l.pool })
 	nextWorkRegexp  = matcher(nextWorkWords, func(l *library) string { return l.nextWork })
@@ -237,7 +240,7 @@ const (
 var mainCallers = regexp.MustCompile(`^(__libc_start_call_main|libc_start_main_stage2)$`)
 
 // systemFiles are base names of files whose functions only forward a wait.
-var systemFiles = regexp.MustCompile(`^((libc|libm|libdl|libpthread)(-\d[\d.]*)?\.so|libc\.musl-|` +
+var systemFiles = regexp.MustCompile(`^((libc|libm|libdl|librt|libpthread)(-\d[\d.]*)?\.so|libc\.musl-|` +
 	`ld(64|-linux[\w-]*|-musl-\w+|-\d[\d.]*)?\.so|(libstdc\+\+|libc\+\+(abi)?|libgcc_s)(-[\w-]+)?\.so|` +
 	`\[vdso\]|\[kernel\])`)
 

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package top
+
+import (
+	"testing"
+
+	"prywalk/internal/view"
+)
+
+func TestTheProgramsFunctionsComeBeforeItsLibraries(t *testing.T) {
+	const python = "[CPython 3.11.7]"
+	snap := &Snapshot{}
+	var rows []FunctionRow
+	for i, f := range []view.Frame{
+		view.FrameOf("Condition.wait", python, "/usr/lib/python3.11/threading.py"),
+		view.FrameOf("Queue.get", python, "/usr/lib/python3.11/queue.py"),
+		view.FrameOf("fetch_answer", python, "/srv/shop.py"),
+	} {
+		snap.frames = append(snap.frames, Frame{Frame: f})
+		rows = append(rows, FunctionRow{Frame: Frame{Frame: f}, id: int32(i), depth: float64(i)})
+	}
+	if f := snap.programFunction([]int32{0, 1, 2}); f != 2 {
+		t.Errorf("%s stands for the stack", snap.frames[f].Name)
+	}
+	sortFunctions(rows, CPU, BySelf)
+	if rows[0].Name != "fetch_answer" {
+		t.Errorf("%s is first", rows[0].Name)
+	}
+}
