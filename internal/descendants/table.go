@@ -19,7 +19,7 @@ const (
 )
 
 // Table is the untracked descendants of tracked processes, with their samples. Owner is the caller's value of a tracked
-// process, never zero. Not safe for concurrent use.
+// process; zero: its children are ignored. Not safe for concurrent use.
 type Table[Owner comparable, Sample any] struct {
 	untracked map[int]*Untracked[Owner, Sample]
 	tracked   map[int]Owner
@@ -163,7 +163,8 @@ func (t *Table[Owner, Sample]) created(r *record) {
 	if _, tracked := t.tracked[r.PID]; tracked || len(t.untracked) >= maxUntracked {
 		return
 	}
-	if p, ok := t.tracked[r.PPID]; ok {
+	var none Owner
+	if p, ok := t.tracked[r.PPID]; ok && p != none {
 		t.untracked[r.PID] = &Untracked[Owner, Sample]{Ancestor: p, runs: &Program[Owner]{CodeOwner: p}}
 	} else if p := t.untracked[r.PPID]; p != nil {
 		p.runs.Freeze() // shared with the parent

@@ -162,3 +162,16 @@ func TestFormerProgramsOfAProcessAreBounded(t *testing.T) {
 		t.Errorf("%d former programs, the last %+v; want %d, the oldest dropped", len(p.former), last, maxFormer)
 	}
 }
+
+func TestChildrenOfAProcessWithoutOwnerAreIgnored(t *testing.T) {
+	u := table(new(int))
+	u.Track(11, nil)
+	const forked = perfevents.Forked
+	u.addAll(task(forked, 100, 20, 11), task(forked, 110, 30, 20), task(forked, 120, 11, 10))
+	if len(u.untracked) != 0 {
+		t.Errorf("untracked processes %v, want none", u.untracked)
+	}
+	if u.Forget(11, nil); len(u.tracked) != 1 {
+		t.Errorf("tracked %v, want one", u.tracked)
+	}
+}

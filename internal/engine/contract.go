@@ -47,9 +47,8 @@ type Engine interface {
 
 // Coverage is what an engine observes without stops.
 type Coverage struct {
-	Complete   bool // the running threads of all processes, but for deep stacks
-	Children   bool // untracked ones
-	ChildTimes bool // all CPU time of untracked children
+	Complete bool // the running threads of all processes, but for deep stacks
+	Children bool // untracked ones
 }
 
 // Holder is an engine that can be suspended.
@@ -70,6 +69,9 @@ type Ender interface {
 type ProcessPart interface {
 	// Observes reports whether the engine, not stops, observes its running threads.
 	Observes() bool
+	// ReportsChildTimes reports whether the engine reports all CPU time of its untracked descendants, also after its end
+	// ([handover.ChildCounted]).
+	ReportsChildTimes() bool
 	TrackThread(*TrackedThread) ThreadPart
 	// Ended completes the report of the end. All threads have ended before.
 	Ended(*attribute.ProcessEnd)

@@ -3,6 +3,10 @@
 package perfengine
 
 import (
+	"errors"
+
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/attribute"
 	"prywalk/internal/descendants"
 	"prywalk/internal/engine"
@@ -20,6 +24,7 @@ type childClocks struct {
 	checkedAt int64 // CLOCK_MONOTONIC ns
 	records   int   // since then
 	taken     int   // descriptors, from the budget
+	launched  int   // recorded process that is not tracked yet; 0: none
 }
 
 const (
@@ -29,44 +34,63 @@ const (
 	maxInherited   = 8192  // events of threads: each takes more than 1 KiB of kernel memory
 )
 
-func (c *childClocks) begin(r *perfevents.Reader) {
+func (c *childClocks) begin(r *perfevents.Reader, launched int) {
 	if r != nil {
-		c.reader = r
+		c.reader, c.launched = r, launched
 		c.table = descendants.New[*handover.SharedProcess, struct{}]()
 		c.checkedAt = procmem.Now()
 	}
 }
 
-// processTracked opens events for a process's threads, unless an ancestor's record them.
+// processTracked begins records of a process's children, unless they have begun with itself. Without them the tracer
+// finds these children.
 func (c *childClocks) processTracked(p *process) {
 	if c.reader == nil {
 		return
 	}
-	c.table.TrackWithClocks(p.Target.PID, p.Handover)
-	if p.Handover.FromStart {
-		return
+	c.drain() // perhaps its creation
+	pid := p.Target.PID
+	switch {
+	case c.table.Find(pid) != nil: // a recorded process has created it
+		p.childrenRecorded = true
+	case pid == c.launched:
+		p.childrenRecorded, c.launched = true, 0
+	case !p.Handover.FromStart:
+		tids, err := p.TaskDir.List(nil)
+		p.childrenRecorded = err == nil && c.openThreads(tids)
 	}
-	tids, err := p.TaskDir.ListFrom(0, nil)
-	if err != nil || len(tids)*c.reader.Events() > maxDescriptors {
-		return
+	c.table.TrackWithClocks(pid, p.childrenOwner())
+}
+
+// openThreads returns false, and opens nothing, if not all children of the threads would be recorded.
+func (c *childClocks) openThreads(tids []int) bool {
+	each := c.reader.Events()
+	all := len(tids) * each
+	if all > maxDescriptors || !c.shared.Files.Take(all) {
+		return false
 	}
-	n := c.reader.Events()
-	for _, tid := range tids {
-		if !c.shared.Files.Take(n) {
-			return
-		}
-		if c.reader.OpenThread(tid) != nil { // ended or refused
-			c.shared.Files.Give(n)
+	c.taken += all
+	for i, tid := range tids {
+		err := c.reader.OpenThread(tid)
+		if err == nil || errors.Is(err, unix.ESRCH) {
 			continue
 		}
-		c.taken += n
+		for _, opened := range tids[:i] {
+			c.reader.CloseThread(opened)
+		}
+		c.shared.Files.Give(all)
+		c.taken -= all
+		return false
 	}
+	return true
 }
+
+func (c *childClocks) drain() { c.records += c.table.DrainClocks(c.reader) }
 
 func (c *childClocks) processEnded(p *process, end *attribute.ProcessEnd) {
 	c.report(c.shared.Tick.At)
 	if c.table != nil {
-		end.BySwitches = c.table.ForgetWithClocks(p.Target.PID, p.Handover)
+		end.BySwitches = c.table.ForgetWithClocks(p.Target.PID, p.childrenOwner())
 	}
 }
 
@@ -74,7 +98,7 @@ func (c *childClocks) report(now int64) {
 	if c.reader == nil {
 		return
 	}
-	c.records += c.table.DrainClocks(c.reader)
+	c.drain()
 	if since := now - c.checkedAt; since >= checkEvery {
 		costly := float64(c.records) > maxRecords*float64(since)/1e9 || c.threads()*c.reader.Events() > maxInherited
 		if costly || c.reader.CPUsChanged() {
@@ -113,6 +137,7 @@ func (c *childClocks) giveUp() {
 func (c *childClocks) pause() {
 	if c.reader != nil {
 		c.reader.Pause()
+		c.drain() // before the gap
 	}
 }
 

@@ -4,28 +4,135 @@ package perfengine
 
 import (
 	"os"
+	"os/exec"
+	"slices"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/engine"
+	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
+	"prywalk/internal/osthread"
 	"prywalk/internal/perfevents"
+	procs "prywalk/internal/process"
 	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
 )
 
-func TestChildClocksGiveBackTheDescriptorsThatTheyTook(t *testing.T) {
-	reader, err := perfevents.OpenDescendants()
+func onChildClocks(t *testing.T, launched int, f func(*Engine, *perfevents.Reader)) {
+	t.Helper()
+	r, err := perfevents.OpenDescendants()
 	if err != nil {
 		t.Skip(err)
 	}
-	launched := os.Getpid() // as Source.Launched, without the budget
-	if err := reader.OpenThread(launched); err != nil {
+	defer r.Close()
+	e := newEngine(newRun(), &rig{}, engine.Options{Children: true}, &Source{})
+	e.childClocks.begin(r, launched)
+	f(e, r)
+}
+
+func trackedBy(e *Engine, pid int, fromStart bool) *process {
+	tasks, _ := procmem.OpenTasks(pid, nil)
+	p := &process{engine: e, TrackedProcess: &engine.TrackedProcess{
+		Target: &loadedcode.Process{Process: &procs.Process{PID: pid}}, TaskDir: tasks,
+		Handover: &handover.SharedProcess{FromStart: fromStart},
+	}}
+	e.childClocks.processTracked(p)
+	tasks.Close()
+	return p
+}
+
+func TestChildTimesAreReportedIfAllChildrenAreRecorded(t *testing.T) {
+	self := os.Getpid()
+	onChildClocks(t, self, func(e *Engine, r *perfevents.Reader) {
+		osthread.Run(func() {
+			if err := r.OpenThread(unix.Gettid()); err != nil {
+				t.Error(err)
+				return
+			}
+			start := func() int { return testtargets.Child(t, exec.Command("sleep", "1000")).Process.Pid }
+			stranger := start() // its creation is recorded before the parent is tracked
+			parent := trackedBy(e, self, true)
+			child := start()
+			for _, c := range []struct {
+				name string
+				of   *process
+				want bool
+			}{
+				{"the command", parent, true},
+				{"created by a recorded process", trackedBy(e, child, true), true},
+				{"created by a process that is not recorded", trackedBy(e, stranger, true), false},
+				{"older than the recording", trackedBy(e, stranger, false), true},
+			} {
+				if got := c.of.ReportsChildTimes(); got != c.want {
+					t.Errorf("%s: child times are reported: %v", c.name, got)
+				}
+			}
+			if e.childClocks.giveUp(); parent.ReportsChildTimes() {
+				t.Error("child times are reported without records")
+			}
+		})
+	})
+}
+
+func TestChildrenOfAProcessAreRecordedAllOrNone(t *testing.T) {
+	const gone = 1 << 30
+	onChildClocks(t, 0, func(e *Engine, r *perfevents.Reader) {
+		c, budget := e.childClocks, e.Files
+		left := budget.Left()
+		check := func(name string, tids []int, want bool, open int) {
+			t.Helper()
+			if got := c.openThreads(tids); got != want || r.OpenThreads() != open {
+				t.Errorf("%s: all recorded %v, %d threads open; want %v, %d", name, got, r.OpenThreads(), want, open)
+			}
+			if left-budget.Left() != c.taken {
+				t.Errorf("%s: %d descriptors taken, %d counted", name, left-budget.Left(), c.taken)
+			}
+		}
+		check("too many threads", slices.Repeat([]int{gone}, maxDescriptors/r.Events()+1), false, 0)
+		check("some have ended", []int{gone, os.Getpid()}, true, 1)
+		other := testtargets.Child(t, exec.Command("sleep", "1000")).Process.Pid
+		withoutFiles(t, func() { check("refused", []int{other}, false, 1) })
+		rest := budget.Left()
+		budget.Take(rest)
+		left -= rest
+		check("no descriptors left", []int{other}, false, 1)
+		taken := c.taken
+		if c.giveUp(); budget.Left() != taken || taken == 0 {
+			t.Errorf("%d of %d descriptors are given back", budget.Left(), taken)
+		}
+	})
+}
+
+// withoutFiles calls f while no file can be opened.
+func withoutFiles(t *testing.T, f func()) {
+	t.Helper()
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		t.Fatal(err)
 	}
-	budget := procmem.NewFDBudget(0)
-	clocks := &childClocks{shared: &engine.SharedState{Files: budget}, threads: func() int { return 0 }}
-	before := budget.Left()
-	clocks.begin(reader)
-	clocks.giveUp()
-	if after := budget.Left(); after != before {
-		t.Errorf("%d descriptors are left, %d before", after, before)
+	none := unix.Rlimit{Max: limit.Max}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &none); err != nil {
+		t.Fatal(err)
 	}
+	defer func() { _ = unix.Setrlimit(unix.RLIMIT_NOFILE, &limit) }()
+	f()
+}
+
+func TestRecordsBeforeAHoldAreTakenAtItsBegin(t *testing.T) {
+	onChildClocks(t, 0, func(e *Engine, r *perfevents.Reader) {
+		c := e.childClocks
+		osthread.Run(func() {
+			if !c.openThreads([]int{unix.Gettid()}) {
+				t.Error("no records")
+				return
+			}
+			procmem.SleepUntil(procmem.Now() + 1e6)
+			c.pause()
+			if left := c.table.DrainClocks(r); left != 0 || c.records == 0 {
+				t.Errorf("%d records are taken, %d left", c.records, left)
+			}
+		})
+	})
 }

@@ -4,7 +4,6 @@ package perfengine
 
 import (
 	"prywalk/internal/engine"
-	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
 	"prywalk/ptrace"
@@ -61,7 +60,7 @@ func newEngine(shared *engine.SharedState, h engine.Host, o engine.Options, from
 	return e
 }
 
-func (e *Engine) begin(descendants *perfevents.Reader) {
+func (e *Engine) begin(from *Source) {
 	followed := e.opts.Children && !e.opts.Selected
 	if r := e.stream.reader; r != nil {
 		e.requestedRate = r.Freq()
@@ -73,7 +72,7 @@ func (e *Engine) begin(descendants *perfevents.Reader) {
 		r.Resume()
 	}
 	if followed && !e.childSamples.enabled() {
-		e.childClocks.begin(descendants)
+		e.childClocks.begin(from.Descendants, from.launched)
 	}
 }
 
@@ -99,7 +98,7 @@ func (e *Engine) Track(of *engine.TrackedProcess) engine.ProcessPart {
 func (e *Engine) Coverage() engine.Coverage {
 	return engine.Coverage{
 		Complete: e.stream.on() && !e.modes.childrenFellBack && e.showsAllThreads(),
-		Children: e.childSamples.enabled(), ChildTimes: e.childClocks.reader != nil,
+		Children: e.childSamples.enabled(),
 	}
 }
 

@@ -31,10 +31,16 @@ type process struct {
 	fellBackFor, sampledAnyway handover.SampleLack
 	// received counts the usable samples. receivedBefore and ranBefore (CPU time, ns) are of the last check.
 	received, receivedBefore, ranBefore int64
+	childrenRecorded                    bool // by [childClocks]
 }
 
 // Observes implements [engine.ProcessPart].
 func (p *process) Observes() bool { return p.mode == modeSamples }
+
+// ReportsChildTimes implements [engine.ProcessPart].
+func (p *process) ReportsChildTimes() bool {
+	return p.childrenRecorded && p.engine.childClocks.reader != nil
+}
 
 // TrackThread implements [engine.ProcessPart].
 func (p *process) TrackThread(of *engine.TrackedThread) engine.ThreadPart {
@@ -54,6 +60,14 @@ func (p *process) Ended(end *attribute.ProcessEnd) {
 	e.childSamples.processEnded(p)
 	e.unassigned.reportProcess(p)
 	e.childClocks.processEnded(p, end)
+}
+
+// childrenOwner returns nil if the process's children are not recorded.
+func (p *process) childrenOwner() *handover.SharedProcess {
+	if p.childrenRecorded {
+		return p.Handover
+	}
+	return nil
 }
 
 // thread implements [engine.ThreadPart].

@@ -15,12 +15,14 @@ type Source struct {
 	Descendants *perfevents.Reader
 	// MayFallBack permits that a process whose samples lack something is stopped ([handover.SampleLack.NeedsStops]).
 	MayFallBack bool
+
+	launched int // the command, if Descendants records it
 }
 
 // Start implements [engine.Source].
 func (s *Source) Start(shared *engine.SharedState, h engine.Host, o engine.Options) engine.Engine {
 	e := newEngine(shared, h, o, s)
-	e.begin(s.Descendants)
+	e.begin(s)
 	return e
 }
 
@@ -37,8 +39,8 @@ func (s *Source) FromStart() bool { return s.Events != nil && !s.Events.PerThrea
 
 // Launched implements [engine.Source].
 func (s *Source) Launched(pid int) {
-	if s.Descendants != nil {
-		_ = s.Descendants.OpenThread(pid) // on error ticks alone find its children
+	if s.Descendants != nil && s.Descendants.OpenThread(pid) == nil { // on error ticks alone find its children
+		s.launched = pid
 	}
 }
 

@@ -50,8 +50,8 @@ type newChildren struct {
 }
 
 type (
-	childFinder  = descendants.ChildFinder[*handover.SharedProcess, *childSamples]
-	foundProcess = descendants.NewChild[*handover.SharedProcess, *childSamples]
+	childFinder  = descendants.ChildFinder[*process, *childSamples]
+	foundProcess = descendants.NewChild[*process, *childSamples]
 )
 
 type childSamples struct {
@@ -74,7 +74,7 @@ type mark struct {
 func (n *newChildren) stats(s *runstats.Stats) { s.UnassignedSamples += n.unassigned }
 
 func (n *newChildren) begin() {
-	n.finder = descendants.NewChildFinder[*handover.SharedProcess, *childSamples](n.shared.Files)
+	n.finder = descendants.NewChildFinder[*process, *childSamples](n.shared.Files)
 	n.precedesExec = mayPrecedeExec()
 	n.finder.BeforeRead = func() {
 		if !n.opens.busy() {
@@ -95,12 +95,11 @@ func (n *newChildren) observe(now int64) {
 	if n.finder == nil {
 		return
 	}
-	covered := n.engine.Coverage()
-	if covered.Children || !n.find(now) || n.finder.Empty() {
+	if n.engine.Coverage().Children || !n.find(now) || n.finder.Empty() {
 		return
 	}
 	for found, over := range n.finder.Tick(now, n.mark) {
-		if !covered.ChildTimes { // else the kernel's records have all of it
+		if part := found.Ancestor.EnginePart; part == nil || !part.ReportsChildTimes() {
 			n.reportUsed(found)
 		}
 		if found.Value == nil {
@@ -235,7 +234,7 @@ func (n *newChildren) noteProcessTracked(p *process) {
 		return
 	}
 	n.opens.wait()
-	found := n.finder.Track(p.Target.PID, p.Handover)
+	found := n.finder.Track(p.Target.PID, p)
 	if found == nil || found.Value == nil {
 		return
 	}
@@ -281,15 +280,15 @@ func (n *newChildren) noteProcessEnded(p *process) {
 	}
 	if n.finder != nil {
 		n.opens.wait()
-		n.finder.Forget(p.Target.PID, p.Handover)
+		n.finder.Forget(p.Target.PID, p)
 	}
 }
 
-func (n *newChildren) reportMarks(ancestor *handover.SharedProcess, marks []mark) {
+func (n *newChildren) reportMarks(ancestor *process, marks []mark) {
 	for i := range marks {
 		m := &marks[i]
 		e := handover.Event{
-			Kind: handover.ChildSampled, Proc: ancestor, Program: m.program, RawSample: m.raw,
+			Kind: handover.ChildSampled, Proc: ancestor.Handover, Program: m.program, RawSample: m.raw,
 			At: m.at, StandsFor: m.standsFor, ChildState: m.childState,
 		}
 		if m.raw == nil {
@@ -304,8 +303,8 @@ func (n *newChildren) reportMarks(ancestor *handover.SharedProcess, marks []mark
 func (n *newChildren) reportUsed(found *foundProcess) {
 	for _, u := range found.Times {
 		n.shared.Out.Add(handover.Event{
-			Kind: handover.ChildCounted, Proc: found.Ancestor, Program: &handover.Program{Name: u.Name}, At: n.shared.Tick.At,
-			CPU: u.NS,
+			Kind: handover.ChildCounted, Proc: found.Ancestor.Handover, Program: &handover.Program{Name: u.Name},
+			At: n.shared.Tick.At, CPU: u.NS,
 		})
 	}
 }

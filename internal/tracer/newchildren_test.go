@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"prywalk/internal/attribute"
+	"prywalk/internal/engine"
 	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
 
@@ -21,7 +23,7 @@ const maxTries = 20_000
 type untrackedChild struct {
 	c       *Tracer
 	cmd     *exec.Cmd
-	tracked *handover.SharedProcess
+	tracked *process
 	now     int64
 }
 
@@ -34,7 +36,8 @@ func withUntrackedChild(t *testing.T, f func(*untrackedChild)) {
 		c.Observer = observe.New(ctl, c.Pool, observe.ModeAuto)
 		defer c.Observer.Close()
 		u := &untrackedChild{
-			c: c, cmd: exec.Command("sh", "-c", "while :; do :; done"), tracked: &handover.SharedProcess{}, now: procmem.Now(),
+			c: c, cmd: exec.Command("sh", "-c", "while :; do :; done"), now: procmem.Now(),
+			tracked: &process{TrackedProcess: engine.TrackedProcess{Handover: &handover.SharedProcess{}}},
 		}
 		if err := u.cmd.Start(); err != nil {
 			t.Error(err)
@@ -97,19 +100,15 @@ func (u *untrackedChild) stopTimes(t *testing.T, n int) (without int, ok bool) {
 	return 0, false
 }
 
-func (u *untrackedChild) events() (sampled, childSampled []handover.Event) {
+func (u *untrackedChild) events() map[handover.Kind][]handover.Event {
 	u.c.backlog.handOver()
+	byKind := map[handover.Kind][]handover.Event{}
 	for len(u.c.Queue.Batches()) > 0 {
 		for _, e := range <-u.c.Queue.Batches() {
-			switch e.Kind {
-			case handover.Sampled:
-				sampled = append(sampled, e)
-			case handover.ChildSampled:
-				childSampled = append(childSampled, e)
-			}
+			byKind[e.Kind] = append(byKind[e.Kind], e)
 		}
 	}
-	return sampled, childSampled
+	return byKind
 }
 
 func (u *untrackedChild) track(t *testing.T) {
@@ -165,7 +164,8 @@ func TestMarksOfChildrenBecomeWhatTheTableSays(t *testing.T) {
 				if !c.reported {
 					without = 0
 				}
-				sampled, ofChildren := u.events()
+				events := u.events()
+				sampled, ofChildren := events[handover.Sampled], events[handover.ChildSampled]
 				if len(sampled) != c.ofThread || len(ofChildren) != c.ofChildren+without {
 					t.Errorf("%d samples of its thread and %d of children, want %d and %d", len(sampled), len(ofChildren),
 						c.ofThread, c.ofChildren+without)
@@ -176,7 +176,7 @@ func TestMarksOfChildrenBecomeWhatTheTableSays(t *testing.T) {
 					}
 				}
 				for _, e := range ofChildren {
-					if e.Proc != u.tracked {
+					if e.Proc != u.tracked.Handover {
 						t.Error("a sample of another process's child")
 					}
 				}
@@ -207,4 +207,30 @@ func TestAChildWhoseStopIsDeniedIsNotStoppedAgain(t *testing.T) {
 			t.Errorf("%d more observations were begun", u.c.counts.attempted-stops)
 		}
 	})
+}
+
+func TestTimeOfUntrackedChildrenIsReportedOnce(t *testing.T) {
+	for _, byEngine := range []bool{false, true} {
+		withUntrackedChild(t, func(u *untrackedChild) {
+			u.tracked.EnginePart = toyProcess{childTimes: byEngine}
+			testtargets.Eventually(t, "it has CPU time", func() bool {
+				u.tick()
+				for found := range u.c.newChildren.finder.All() {
+					return len(found.Times) > 0
+				}
+				return false
+			})
+			u.kill()
+			u.tick()
+			counted := u.events()[handover.ChildCounted]
+			if byEngine != (len(counted) == 0) {
+				t.Errorf("reported by the engine %v: the tracer reports %d times", byEngine, len(counted))
+			}
+			for _, e := range counted {
+				if e.Proc != u.tracked.Handover || e.Program.Name != "sh" || e.CPU <= 0 {
+					t.Errorf("%d ns of %q", e.CPU, e.Program.Name)
+				}
+			}
+		})
+	}
 }

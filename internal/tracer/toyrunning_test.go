@@ -34,7 +34,7 @@ func (e *toyRunning) FromStart() bool { return false }
 func (e *toyRunning) Launched(int)    {}
 func (e *toyRunning) Close()          {}
 
-func (e *toyRunning) Track(*engine.TrackedProcess) engine.ProcessPart { return toyProcess{e} }
+func (e *toyRunning) Track(*engine.TrackedProcess) engine.ProcessPart { return toyProcess{e: e} }
 func (e *toyRunning) Coverage() engine.Coverage                       { return engine.Coverage{Complete: e.complete} }
 func (e *toyRunning) SetRate(int64, float64)                          {}
 func (e *toyRunning) BeginTick(int64, bool)                           {}
@@ -43,9 +43,13 @@ func (e *toyRunning) DrainIfDue() (buffers bool)                      { e.draine
 func (e *toyRunning) EndTick()                                        { e.ticks++ }
 func (e *toyRunning) Stats(s *runstats.Observed)                      { s.Engine = "toy" }
 
-type toyProcess struct{ e *toyRunning }
+type toyProcess struct {
+	e          *toyRunning
+	childTimes bool
+}
 
 func (toyProcess) Observes() bool              { return true }
+func (p toyProcess) ReportsChildTimes() bool   { return p.childTimes }
 func (toyProcess) Ended(*attribute.ProcessEnd) {}
 func (p toyProcess) TrackThread(th *engine.TrackedThread) engine.ThreadPart {
 	th.Observed.SetSampleStack(1)
