@@ -131,7 +131,7 @@ func (t *Tracer) observeLast(now int64) {
 const heldStep = 20e6 // between checks during a Hold, ns
 
 // hold waits until Resume, the end of ctx, or an imminent stop of this process.
-func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
+func (t *Tracer) hold(ctx context.Context) {
 	over := func() bool { return ctx.Err() != nil || ptrace.Suspending() }
 	for end := procmem.Now() + selfruntime.DrainFor; t.Observer.Attached() > 0 && procmem.Now() < end && !over(); {
 		t.stops.finishUntil(procmem.Now() + heldStep)
@@ -147,7 +147,6 @@ func (t *Tracer) hold(ctx context.Context, ctl *ptrace.Controller) {
 	for t.control.holdAsked.Load() && !over() {
 		if t.Observer.Attached() > 0 {
 			t.stops.finishUntil(procmem.Now() + heldStep)
-			sleepUntil(ctx, ctl, procmem.Now()+heldStep)
 			continue
 		}
 		time.Sleep(heldStep) // gives the CPU to the Go runtime

@@ -52,7 +52,6 @@ func free(tid int) bool {
 // late has cancelled a stop of a vfork parent, which stops when its child is killed.
 type late struct {
 	c     *Tracer
-	ctl   *ptrace.Controller
 	until int64         // CLOCK_MONOTONIC ns
 	freed chan struct{} // the thread is detached, or the test has failed
 }
@@ -78,7 +77,7 @@ func onLate(t *testing.T, hold bool, f func(*late)) {
 		if free(pid) || c.Observer.Attached() != 1 {
 			t.Error("the stop was not cancelled: the test shows nothing")
 		}
-		l := &late{c: c, ctl: ctl, until: procmem.Now() + int64(attendWithin), freed: make(chan struct{})}
+		l := &late{c: c, until: procmem.Now() + int64(attendWithin), freed: make(chan struct{})}
 		if hold {
 			c.control.Hold()
 		}
@@ -131,7 +130,7 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 		},
 		"a hold": func(l *late) {
 			go func() { <-l.freed; l.c.control.Resume() }()
-			l.c.hold(t.Context(), l.ctl)
+			l.c.hold(t.Context())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,7 @@ func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave b
 			return true
 		}
 		if t.control.holdAsked.Load() {
-			t.hold(ctx, ctl)
+			t.hold(ctx)
 			continue
 		}
 		t.Observer.Preemption().Woken(procmem.Now())
