@@ -28,6 +28,9 @@ func (p *PreemptedFinder) Woken(at int64) {
 	p.detector.BeginTick(at)
 }
 
+// BeginTick begins the time of PreemptedOn.
+func (p *PreemptedFinder) BeginTick() { p.detector.ForgetPreempted() }
+
 // ForgetWake notes that the tracer has worked since its sleep.
 func (p *PreemptedFinder) ForgetWake() { p.ctl.ClearWokenByTimer() }
 
@@ -44,13 +47,8 @@ func (p *PreemptedFinder) wake() skid.Wake {
 	return p.lastWake
 }
 
-// PreemptedOn returns the CPU on which the tracer has preempted a thread.
-func (p *PreemptedFinder) PreemptedOn() (cpu int, ok bool) {
-	if !p.detector.HasPreempted() {
-		return -1, false
-	}
-	return p.detector.CPU(p.wake().At), true
-}
+// PreemptedOn returns the CPU on which the tracer last preempted a thread in this tick, or false.
+func (p *PreemptedFinder) PreemptedOn() (cpu int, ok bool) { return p.detector.PreemptedOn() }
 
 func (p *PreemptedFinder) checkAwaitsTracer(t *Thread) bool {
 	return p.detector.Decide(&t.skid, t.files, t.sleep.base.lastRun(&t.clocks.last), p.wake())

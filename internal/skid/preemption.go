@@ -23,7 +23,8 @@ type PreemptionDetector struct {
 	arrivalWake  int64 // [Wake.At]
 	cpu          int
 	cpuWake      int64 // [Wake.At]
-	hasPreempted bool  // in this tick
+	hasPreempted bool  // since ForgetPreempted
+	preemptedCPU int   // of the last such thread
 	knownWake    int64
 	queriesLeft  int // wake-ups for which arrival is still read early
 }
@@ -40,15 +41,17 @@ const queriedFor = 16
 
 // BeginTick reads the tracer's arrival at once if a query is likely: the kernel updates the value at each of its ticks.
 func (d *PreemptionDetector) BeginTick(at int64) {
-	d.hasPreempted = false
 	if d.queriesLeft > 0 {
 		d.queriesLeft--
 		d.readArrival(at)
 	}
 }
 
-// HasPreempted reports whether the tracer has preempted a thread sampled in this tick.
-func (d *PreemptionDetector) HasPreempted() bool { return d.hasPreempted }
+// ForgetPreempted begins the time of PreemptedOn.
+func (d *PreemptionDetector) ForgetPreempted() { d.hasPreempted = false }
+
+// PreemptedOn returns the CPU on which the tracer last preempted a sampled thread, or false.
+func (d *PreemptionDetector) PreemptedOn() (cpu int, ok bool) { return d.preemptedCPU, d.hasPreempted }
 
 // CPU returns the tracer's CPU.
 func (d *PreemptionDetector) CPU(woken int64) int {
@@ -101,7 +104,10 @@ func (d *PreemptionDetector) byClock(run Run, woken int64) bool {
 
 func (d *PreemptionDetector) isKnown(woken int64) bool { return d.knownWake == woken && woken != 0 }
 
-func (d *PreemptionDetector) setKnown(woken int64) { d.knownWake, d.hasPreempted = woken, true }
+// Precondition: the tracer has not slept since.
+func (d *PreemptionDetector) setKnown(woken int64) {
+	d.knownWake, d.hasPreempted, d.preemptedCPU = woken, true, d.CPU(woken)
+}
 
 // CheckBeforeSample is Preempted before a thread is sampled, and notes the result in t. runs is the thread's count of
 // arrivals, read before. The preempted thread is sampled first: an idle CPU may take it, less often while it is in a

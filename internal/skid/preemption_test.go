@@ -14,7 +14,8 @@ func TestWakeUpPreemptsOneThreadOnly(t *testing.T) {
 	const woken = 1_010_000_000
 	run := Run{DetachedAt: woken - 1e6, CPU: 1e6}
 	var d PreemptionDetector
-	if !d.byClock(run, woken) || d.byClock(run, woken) || !d.HasPreempted() {
+	_, before := d.PreemptedOn()
+	if before || !d.byClock(run, woken) || d.byClock(run, woken) || !d.hasPreempted {
 		t.Error("a wake-up has preempted no thread, or two")
 	}
 	if d.Preempted(nil, woken) {
@@ -22,6 +23,21 @@ func TestWakeUpPreemptsOneThreadOnly(t *testing.T) {
 	}
 	if !d.byClock(run, woken+1000) {
 		t.Error("the next wake-up has preempted no thread")
+	}
+}
+
+func TestPreemptionIsKnownUntilTheEndOfTheTick(t *testing.T) {
+	const woken, cpu = 1_010_000_000, 3
+	d := PreemptionDetector{cpu: cpu, cpuWake: woken}
+	d.setKnown(woken)
+	d.BeginTick(woken + 1000) // a second wake-up in the tick, on another CPU
+	d.cpu, d.cpuWake = cpu+1, woken+1000
+	if on, ok := d.PreemptedOn(); !ok || on != cpu {
+		t.Errorf("preempted %v, on CPU %d; want on CPU %d", ok, on, cpu)
+	}
+	d.ForgetPreempted()
+	if _, ok := d.PreemptedOn(); ok {
+		t.Error("the next tick has preempted a thread")
 	}
 }
 

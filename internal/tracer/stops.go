@@ -42,6 +42,7 @@ const (
 func (s *stops) beginTick(now, deadline int64) {
 	s.spinsLeft = int(min(max((deadline-now)/spinShare/spinFor, 1), maxSpins))
 	s.awakeSince = now
+	s.shared.Observer.Preemption().BeginTick()
 }
 
 // Precondition: the OS thread is pinned until pollBegun returns.
