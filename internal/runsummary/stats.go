@@ -57,6 +57,6 @@ func lostSamples(s *runstats.Stats) string {
 	if s.LostOfTargets > 0 {
 		few = "about " + Plural(s.LostOfTargets, "sample")
 	}
-	return fmt.Sprintf(", %s lost (the kernel's buffers were full: %s of all programs dropped)", few,
+	return fmt.Sprintf(", %s lost (buffers were full: %s of all programs dropped)", few,
 		Plural(s.LostSamples, "record"))
 }

@@ -190,9 +190,9 @@ func TestLostSamplesAreReportedByProcess(t *testing.T) {
 		{0, 0, ""},
 		{1, 1, ", 1 sample lost"},
 		{38485, 38485, ", 38485 samples lost"},
-		{38485, 310, ", about 310 samples lost (the kernel's buffers were full: 38485 records of all programs dropped)"},
-		{2, 1, ", about 1 sample lost (the kernel's buffers were full: 2 records of all programs dropped)"},
-		{38485, 0, ", almost no samples lost (the kernel's buffers were full: 38485 records of all programs dropped)"},
+		{38485, 310, ", about 310 samples lost (buffers were full: 38485 records of all programs dropped)"},
+		{2, 1, ", about 1 sample lost (buffers were full: 2 records of all programs dropped)"},
+		{38485, 0, ", almost no samples lost (buffers were full: 38485 records of all programs dropped)"},
 	} {
 		s := &runstats.Stats{}
 		s.Engine, s.LostSamples, s.LostOfTargets = "perf", c.all, c.own
