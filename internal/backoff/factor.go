@@ -31,9 +31,12 @@ func (f *backoffFactor) update(now int64, clock uint64) {
 	switch {
 	case f.backedOffCPU*burstShare > f.ran:
 		f.extraFactor = 0
-	case f.ran > 0: // else the clock's standstill decides
+	case f.ran > 0: // else the clock's standstill prolongs back-offs
 		f.extraFactor = min(2*f.extraFactor+1, maxFactor-1)
 	}
-	f.ran -= f.ran / factorDecay
-	f.backedOffCPU -= f.backedOffCPU / factorDecay
+	fade(&f.ran)
+	fade(&f.backedOffCPU)
 }
+
+// fade ends at 0.
+func fade(sum *int64) { *sum -= (*sum + factorDecay - 1) / factorDecay }

@@ -38,6 +38,15 @@ func TestBackoffsGetLongerOnlyWhereNoThreadRunsInThem(t *testing.T) {
 	}
 }
 
+func TestFactorStaysWhereAProcessNoLongerRuns(t *testing.T) {
+	var s backoffFactor
+	now, clock := int64(7e12), int64(5e9)
+	s.seconds(100, &now, &clock, 1e9, 0.5e6)
+	if s.seconds(2000, &now, &clock, 0, 0); s.factor() != maxFactor || s.ran != 0 || s.backedOffCPU != 0 {
+		t.Errorf("factor %d, sums %d and %d ns; want %d, 0, 0", s.factor(), s.ran, s.backedOffCPU, maxFactor)
+	}
+}
+
 func TestBackoffsAreDecidedOnceASecond(t *testing.T) {
 	var s backoffFactor
 	s.update(1e9, 0)
