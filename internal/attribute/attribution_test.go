@@ -39,3 +39,19 @@ type observedTime struct{ samples, ns int64 }
 func (*observedTime) Add(*Interval)                               {}
 func (o *observedTime) ThreadDone(_ sample.ThreadID, n, ns int64) { o.samples, o.ns = n, ns }
 func (*observedTime) ProcessDone(sample.ProcessID)                {}
+
+func TestLateEventsOfChildrenOpenNoAccount(t *testing.T) {
+	a := New(Options{Children: true}, &parent{}, newSums())
+	a.Apply(&ProcessStarted{Process: 1, PID: 7, FromStart: true})
+	a.Apply(&ProcessEnded{Process: 1, At: 1e9})
+	a.Apply(&Tick{At: 1e9 + 2*closeAfter})
+	if len(a.procs) != 0 {
+		t.Fatal("the account is not closed")
+	}
+	a.Apply(&ChildCounted{Process: 1, Program: "sh", CPU: 1e6})
+	a.Apply(&UnassignedSample{Process: 1, StandsFor: 1e6, At: 2e9, OfChild: true})
+	a.Apply(&UnassignedSample{Process: 1, StandsFor: 1e6, At: 2e9})
+	if len(a.procs) != 0 {
+		t.Error("an ended process has an account again")
+	}
+}

@@ -139,14 +139,20 @@ func (e *EndedSoFar) apply(a *Attribution) {
 }
 
 func (e *UnassignedSample) apply(a *Attribution) {
-	if p := a.process(e.Process); e.OfChild {
+	switch p := a.procs[e.Process]; {
+	case p == nil: // closed
+	case e.OfChild:
 		p.account.AddUnassignedOfChild(e.Place, e.At, e.StandsFor)
-	} else {
+	default:
 		p.account.AddUnassigned(e.Place, e.At, e.StandsFor)
 	}
 }
 
-func (e *ChildCounted) apply(a *Attribution) { a.process(e.Process).account.AddCountedChild(e) }
+func (e *ChildCounted) apply(a *Attribution) {
+	if p := a.procs[e.Process]; p != nil { // else closed
+		p.account.AddCountedChild(e)
+	}
+}
 
 func (e *Tick) apply(a *Attribution) {
 	if a.tree != nil {
