@@ -107,7 +107,8 @@ type Unobserved struct {
 	// not allowed); in-call (the thread is in a system call that a stop makes fail or begin again); map-lock (the lock
 	// of the process's mappings was not free); open-files (prywalk has too many open files); other.
 	Failed map[string]int64 `json:"failed"`
-	// Unopened are processes that started and were not opened, as prywalk had too many open files.
+	// Unopened are processes that started and were not opened, as prywalk had too many open files, or too
+	// many started at once.
 	Unopened int64 `json:"processes_unopened,omitempty"`
 	// Refused are selected processes that could not be opened, by reason.
 	Refused map[string]int64 `json:"processes_refused,omitempty"`

@@ -4,6 +4,7 @@ package sampler
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"os"
 	"sync"
@@ -83,7 +84,8 @@ func (s *searchSchedule) startIfDue(now int64, created bool) bool {
 	return true
 }
 
-// unopened holds processes that could not be opened for lack of descriptors. Safe for concurrent use.
+// unopened holds processes that could not be opened for lack of descriptors or of room in the tracer's queue. Safe for
+// concurrent use.
 type unopened struct {
 	mu        sync.Mutex
 	waiting   map[int]uint64 // starts by PID
@@ -96,7 +98,7 @@ func (u *unopened) update(f foundProcess, err error) {
 	switch {
 	case err == nil:
 		delete(u.waiting, f.pid)
-	case refusal.Of(err) != refusal.NoFiles:
+	case refusal.Of(err) != refusal.NoFiles && !errors.Is(err, errQueueFull):
 	case u.waiting == nil:
 		u.waiting = map[int]uint64{f.pid: f.start}
 	default:
@@ -215,16 +217,18 @@ func (s *Sampler) countRefused(err error) {
 // goroutine, or after Run.
 func (s *Sampler) Refused() map[string]int64 { return maps.Clone(s.refused) }
 
+var errQueueFull = errors.New("the tracer's queue is full")
+
 func (s *Sampler) openFound(f foundProcess) {
 	target, err := s.images.Open(f.pid)
-	s.unopened.update(f, err)
 	switch {
 	case err != nil && f.selected:
 		s.countRefused(err)
 	case err != nil:
 	case target.StartTime != f.start: // the PID was reused
 		_ = target.Close()
-	default:
-		s.add(target, true, f.parent)
+	case !s.add(target, true, f.parent):
+		err = errQueueFull
 	}
+	s.unopened.update(f, err)
 }

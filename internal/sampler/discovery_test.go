@@ -3,9 +3,16 @@
 package sampler
 
 import (
+	"os/exec"
 	"slices"
 	"syscall"
 	"testing"
+
+	"prywalk/internal/handover"
+	"prywalk/internal/loadedcode"
+	"prywalk/internal/procmem"
+	"prywalk/internal/profile"
+	"prywalk/internal/testtargets"
 )
 
 func TestScoutSearchesOnlyAfterBirths(t *testing.T) {
@@ -44,5 +51,23 @@ func TestProcessesThatLackDescriptorsAreFoundAgain(t *testing.T) {
 	}
 	if u.update(f, nil); u.count() != 0 {
 		t.Error("it was opened, and still counts")
+	}
+}
+
+func TestProcessesForWhichTheTracersQueueHasNoRoomAreFoundAgain(t *testing.T) {
+	s := New(Options{}, profile.NewBuilder(profile.Meta{}), loadedcode.NewImageCache(0), nil)
+	defer s.Close()
+	for s.control.Admit(&handover.SharedProcess{}) {
+	}
+	pid := testtargets.Child(t, exec.Command("sleep", "1000")).Process.Pid
+	f := foundProcess{pid: pid, start: startTime(pid)}
+	known := map[int]uint64{pid: f.start}
+	s.openFound(f)
+	if s.unopened.retry(procmem.Now(), known); known[pid] != 0 || s.unopened.count() != 1 || len(s.PIDs()) != 0 {
+		t.Errorf("known %v, %d not opened, sampled %v", known, s.unopened.count(), s.PIDs())
+	}
+	<-s.control.Arriving()
+	if s.openFound(f); s.unopened.count() != 0 || !slices.Equal(s.PIDs(), []int{pid}) {
+		t.Errorf("with room: %d not opened, sampled %v", s.unopened.count(), s.PIDs())
 	}
 }

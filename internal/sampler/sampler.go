@@ -64,8 +64,9 @@ func New(o Options, b *profile.Builder, images *loadedcode.ImageCache, procs []*
 	return s
 }
 
-// add passes a process to the tracer; it is not sampled if the queue is full. child: its time counts from its start.
-func (s *Sampler) add(target *loadedcode.Process, child bool, parent int) {
+// add passes a process to the tracer, or closes it and returns false if the queue is full. child: its time counts from
+// its start.
+func (s *Sampler) add(target *loadedcode.Process, child bool, parent int) bool {
 	if s.opts.JITFuncBounds != nil {
 		target.JITFuncBounds = s.opts.JITFuncBounds(target.PID)
 	}
@@ -76,12 +77,14 @@ func (s *Sampler) add(target *loadedcode.Process, child bool, parent int) {
 	if child {
 		s.aggregator.ApplyKnownProgram(p)
 	}
-	if !s.control.Admit(p) {
-		if tasks := p.TakeTaskDir(); tasks != nil {
-			tasks.Close()
-		}
-		s.closeTarget(target)
+	if s.control.Admit(p) {
+		return true
 	}
+	if tasks := p.TakeTaskDir(); tasks != nil {
+		tasks.Close()
+	}
+	s.closeTarget(target)
+	return false
 }
 
 func (s *Sampler) closeTarget(target *loadedcode.Process) {
