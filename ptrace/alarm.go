@@ -18,7 +18,7 @@ type alarm struct {
 	id        int32
 	tid       int
 	expiresAt int64 // 0: not set
-	oldMask   signalSet
+	oldMask   procmem.SignalSet
 	until     atomic.Int64
 }
 
@@ -32,10 +32,10 @@ const overdueAfter = 10e6 // ns
 // open also blocks SIGURG, the Go runtime's pre-emption signal, which would end sleeps.
 func (a *alarm) open(tid int) {
 	sa, e := actionOf(alarmSignal)
-	if e != 0 || sa.handler <= 1 { // SIG_DFL would kill, SIG_IGN would not wake
+	if e != 0 || sa.Handler <= procmem.SigIgn { // SIG_DFL would kill, SIG_IGN would not wake
 		return
 	}
-	sa.flags &^= saRestart
+	sa.Flags &^= saRestart
 	if setAction(alarmSignal, &sa) != 0 {
 		return
 	}
@@ -43,7 +43,7 @@ func (a *alarm) open(tid int) {
 	if e != 0 {
 		return
 	}
-	was, e := maskSignals(unix.SIG_BLOCK, setOf(alarmSignal, unix.SIGURG))
+	was, e := maskSignals(unix.SIG_BLOCK, procmem.SetOf(alarmSignal, unix.SIGURG))
 	if e != 0 {
 		timerDelete(id)
 		return
@@ -80,7 +80,7 @@ func (a *alarm) sleep(until int64) bool {
 		return false
 	}
 	a.until.Store(until)
-	e := awaitSignal(setOf(alarmSignal))
+	e := awaitSignal(procmem.SetOf(alarmSignal))
 	a.until.Store(0)
 	a.expiresAt = 0
 	return e == 0 || e == unix.EINTR || e == unix.EAGAIN
@@ -93,11 +93,11 @@ func (a *alarm) wait(until int64, info *sigInfo) (e syscall.Errno, slept, ok boo
 		return 0, false, false
 	}
 	a.until.Store(until)
-	_, _ = maskSignals(unix.SIG_UNBLOCK, setOf(alarmSignal))
+	_, _ = maskSignals(unix.SIG_UNBLOCK, procmem.SetOf(alarmSignal))
 	if e, slept = unix.EINTR, procmem.Now() < until; slept {
 		e = waitidBlocking(unix.P_ALL, 0, waitFlags, info)
 	}
-	_, _ = maskSignals(unix.SIG_BLOCK, setOf(alarmSignal))
+	_, _ = maskSignals(unix.SIG_BLOCK, procmem.SetOf(alarmSignal))
 	a.until.Store(0)
 	if e == unix.EINTR {
 		a.expiresAt = 0

@@ -132,7 +132,7 @@ func TestCloseUnblocksTheSignals(t *testing.T) {
 		during, _ := maskSignals(unix.SIG_BLOCK, 0)
 		c.Close()
 		after, _ := maskSignals(unix.SIG_BLOCK, 0)
-		if mine := setOf(alarmSignal, syscall.SIGURG); during&mine != mine || after&mine != 0 {
+		if mine := procmem.SetOf(alarmSignal, syscall.SIGURG); during&mine != mine || after&mine != 0 {
 			t.Errorf("blocked signals %x, after Close %x; want %x and none of them", during, after, mine)
 		}
 	})

@@ -160,47 +160,32 @@ func readCounters() (a threadCounters) {
 	}
 }
 
-type sigAction struct {
-	handler, flags, restorer uintptr
-	mask                     uint64
-}
-
-func actionOf(sig syscall.Signal) (sa sigAction, e syscall.Errno) {
+func actionOf(sig syscall.Signal) (sa procmem.SigAction, e syscall.Errno) {
 	procmem.CountCall()
 	_, _, e = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), 0, uintptr(unsafe.Pointer(&sa)),
-		unsafe.Sizeof(sa.mask), 0, 0)
+		unsafe.Sizeof(sa.Mask), 0, 0)
 	return sa, e
 }
 
-func setAction(sig syscall.Signal, sa *sigAction) syscall.Errno {
+func setAction(sig syscall.Signal, sa *procmem.SigAction) syscall.Errno {
 	procmem.CountCall()
 	_, _, e := syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(sig), uintptr(unsafe.Pointer(sa)), 0,
-		unsafe.Sizeof(sa.mask), 0, 0)
+		unsafe.Sizeof(sa.Mask), 0, 0)
 	return e
 }
 
 func setNoChildStop() {
 	const noCldStop = 1
 	sa, e := actionOf(unix.SIGCHLD)
-	if e != 0 || sa.flags&noCldStop != 0 {
+	if e != 0 || sa.Flags&noCldStop != 0 {
 		return
 	}
-	sa.flags |= noCldStop
+	sa.Flags |= noCldStop
 	_ = setAction(unix.SIGCHLD, &sa)
 }
 
-// signalSet is sigset_t: signal n is bit n−1.
-type signalSet uint64
-
-func setOf(sigs ...syscall.Signal) (set signalSet) {
-	for _, s := range sigs {
-		set |= 1 << (s - 1)
-	}
-	return set
-}
-
 //go:nosplit
-func maskSignals(how int, set signalSet) (old signalSet, e syscall.Errno) {
+func maskSignals(how int, set procmem.SignalSet) (old procmem.SignalSet, e syscall.Errno) {
 	procmem.CountCall()
 	_, _, e = syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, uintptr(how), uintptr(unsafe.Pointer(&set)),
 		uintptr(unsafe.Pointer(&old)), unsafe.Sizeof(set), 0, 0)
@@ -208,14 +193,14 @@ func maskSignals(how int, set signalSet) (old signalSet, e syscall.Errno) {
 }
 
 func isPending(sig syscall.Signal) bool {
-	var set signalSet
+	var set procmem.SignalSet
 	procmem.CountCall()
 	_, _, e := syscall.RawSyscall(unix.SYS_RT_SIGPENDING, uintptr(unsafe.Pointer(&set)), unsafe.Sizeof(set), 0)
-	return e == 0 && set&setOf(sig) != 0
+	return e == 0 && set&procmem.SetOf(sig) != 0
 }
 
 // awaitSignal takes a pending signal of set; EINTR: another was handled.
-func awaitSignal(set signalSet) syscall.Errno {
+func awaitSignal(set procmem.SignalSet) syscall.Errno {
 	procmem.CountCall()
 	procmem.CountWait()
 	_, _, e := syscall.RawSyscall6(unix.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&set)), 0, 0, unsafe.Sizeof(set), 0, 0)

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"prywalk/internal/procmem"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -101,7 +103,6 @@ func allowControllers() {
 
 const (
 	detachPoll    = time.Millisecond
-	sigIgn        = 1                // include/uapi/asm-generic/signal-defs.h
 	detachTimeout = 10 * time.Second // bounds detachAll; stops of all threads at once may take some seconds
 )
 
@@ -113,7 +114,7 @@ func Suspend(sig syscall.Signal, settled func()) bool {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	defer allowControllers()
-	was, e := maskSignals(unix.SIG_BLOCK, setOf(sig))
+	was, e := maskSignals(unix.SIG_BLOCK, procmem.SetOf(sig))
 	if e != 0 {
 		return false
 	}
@@ -141,7 +142,7 @@ func Suspend(sig syscall.Signal, settled func()) bool {
 func discardPending(sig syscall.Signal) {
 	if was, e := actionOf(sig); e == 0 {
 		ignore := was
-		ignore.handler = sigIgn
+		ignore.Handler = procmem.SigIgn
 		_ = setAction(sig, &ignore)
 		_ = setAction(sig, &was)
 	}
@@ -150,22 +151,22 @@ func discardPending(sig syscall.Signal) {
 // StopSignals are the stop signals of a terminal.
 var StopSignals = [...]syscall.Signal{unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU}
 
-func defaultActions() (was [len(StopSignals)]sigAction) {
+func defaultActions() (was [len(StopSignals)]procmem.SigAction) {
 	for i, sig := range StopSignals {
 		sa, e := actionOf(sig)
-		if e != 0 || sa.handler <= sigIgn {
+		if e != 0 || sa.Handler <= procmem.SigIgn {
 			continue
 		}
 		was[i] = sa
-		sa.handler = 0
+		sa.Handler = 0
 		_ = setAction(sig, &sa)
 	}
 	return was
 }
 
-func restoreActions(was [len(StopSignals)]sigAction) {
+func restoreActions(was [len(StopSignals)]procmem.SigAction) {
 	for i, sig := range StopSignals {
-		if was[i].handler != 0 {
+		if was[i].Handler != 0 {
 			_ = setAction(sig, &was[i])
 		}
 	}

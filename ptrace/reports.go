@@ -10,14 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	eventStop = 128 // PTRACE_EVENT_STOP
-
-	// include/uapi/asm-generic/siginfo.h
-	cldExited  = 1
-	cldDumped  = 3
-	cldTrapped = 4
-)
+const eventStop = 128 // PTRACE_EVENT_STOP
 
 type waitReport uint8
 
@@ -83,9 +76,9 @@ var transitions = [numClasses][numReports]actions{
 // handleReport and transit return the Attachment to deliver, or nil.
 func (w *waiter) handleReport(attachment *Attachment, tid int) *Attachment {
 	switch code := w.info.code; {
-	case code == cldTrapped:
+	case code == procmem.CldTrapped:
 		return w.transit(attachment, tid, reportStop, w.info.status)
-	case code >= cldExited && code <= cldDumped:
+	case code >= procmem.CldExited && code <= procmem.CldDumped:
 		return w.transit(attachment, tid, reportExit, 0)
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/fdlimit"
+	"prywalk/internal/procmem"
 )
 
 // # Inheritance
@@ -34,7 +35,7 @@ type heldChild struct {
 	holdRead, holdWrite, statusWrite int
 	path                             *byte
 	argv, envv                       []*byte
-	ignored, blocked                 signalSet
+	ignored, blocked                 procmem.SignalSet
 	deathSignal                      int
 	subreaper                        int
 	openFiles                        unix.Rlimit // zero: unchanged
@@ -99,7 +100,7 @@ func (h *heldChild) forkHere() (int, error) {
 	if !s.exact {
 		var now unix.Sigset_t
 		_ = unix.PthreadSigmask(unix.SIG_BLOCK, nil, &now) // fails only for a bad argument
-		h.blocked = signalSet(now.Val[0])
+		h.blocked = procmem.SignalSet(now.Val[0])
 	}
 	h.deathSignal = deathSignal
 	h.subreaper = processOption(unix.PR_GET_CHILD_SUBREAPER)

@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
 )
 
 // runtimeBeforeFork blocks all signals, and makes a growth of the stack crash; runtimeAfterFork ends both. The runtime
@@ -45,20 +47,15 @@ func (h *heldChild) run() {
 	h.fail(e)
 }
 
-type sigAction struct {
-	handler, flags, restorer uintptr
-	mask                     uint64
-}
-
 // All signals stay blocked until the end, so that none arrives before its action is set.
 //
 //go:nosplit
 //go:norace
 func (h *heldChild) inherit() {
-	var sa sigAction
+	var sa procmem.SigAction
 	for sig := uintptr(1); sig <= lastSignal; sig++ {
-		sa.handler = uintptr(h.ignored >> (sig - 1) & 1) // SIG_IGN or SIG_DFL
-		_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&sa)), 0, unsafe.Sizeof(sa.mask),
+		sa.Handler = uintptr(h.ignored >> (sig - 1) & 1) // SIG_IGN or SIG_DFL
+		_, _, _ = syscall.RawSyscall6(unix.SYS_RT_SIGACTION, sig, uintptr(unsafe.Pointer(&sa)), 0, unsafe.Sizeof(sa.Mask),
 			0, 0)
 	}
 	if h.openFiles.Max != 0 {

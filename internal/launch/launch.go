@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
 )
 
 // ExecError means that a command could not be started.
@@ -51,9 +53,6 @@ func (e *ExecError) ExitCode() int {
 	}
 	return 126
 }
-
-// cldTrapped is CLD_TRAPPED, a traced child's stop (include/uapi/asm-generic/siginfo.h).
-const cldTrapped = 4
 
 // Launched is a child that waits for Release before its exec.
 type Launched struct {
@@ -188,7 +187,7 @@ func (l *Launched) awaitExit() {
 	for {
 		var info unix.Siginfo
 		err := unix.Waitid(unix.P_PID, l.PID, &info, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT|unix.WALL, nil)
-		if err != nil || info.Signo != 0 && info.Code != cldTrapped {
+		if err != nil || info.Signo != 0 && info.Code != procmem.CldTrapped {
 			return
 		}
 		time.Sleep(5 * time.Millisecond)

@@ -14,7 +14,7 @@ import (
 )
 
 type signalState struct {
-	ignored, blocked signalSet
+	ignored, blocked procmem.SignalSet
 	// exact: both are complete. Else blocked is unknown, and ignored has only signals that the runtime does not handle.
 	exact bool
 }
@@ -35,38 +35,30 @@ var startSignals = sync.OnceValue(func() signalState {
 		return s
 	}
 	for sig := syscall.Signal(1); sig <= lastSignal; sig++ {
-		if binary.LittleEndian.Uint64(handlers[8*sig:]) == sigIgn {
-			s.ignored |= setOf(sig)
+		if binary.LittleEndian.Uint64(handlers[8*sig:]) == procmem.SigIgn {
+			s.ignored |= procmem.SetOf(sig)
 		}
 	}
-	s.blocked, s.exact = signalSet(binary.LittleEndian.Uint64(mask[:])), true
+	s.blocked, s.exact = procmem.SignalSet(binary.LittleEndian.Uint64(mask[:])), true
 	return s
 })
 
 // IgnoredAtStart reports whether a signal was ignored at this process's start.
-func IgnoredAtStart(sig syscall.Signal) bool { return startSignals().ignored&setOf(sig) != 0 }
+func IgnoredAtStart(sig syscall.Signal) bool { return startSignals().ignored&procmem.SetOf(sig) != 0 }
 
 // stillIgnored is read before other code of this program can ignore signals.
 var stillIgnored = ignoredNow()
 
 // Ignored reports the present state, which os/signal does not know of stop signals.
-func Ignored(sig syscall.Signal) bool { return ignoredNow()&setOf(sig) != 0 }
+func Ignored(sig syscall.Signal) bool { return ignoredNow()&procmem.SetOf(sig) != 0 }
 
-func ignoredNow() signalSet {
+func ignoredNow() procmem.SignalSet {
 	var s procmem.Status
 	if procmem.ReadStatus(os.Getpid(), &s) != nil {
 		return 0 // /proc is not mounted
 	}
-	return signalSet(s.SigIgn)
+	return procmem.SignalSet(s.SigIgn)
 }
-
-// signalSet is the kernel's sigset_t: signal n is bit n−1.
-type signalSet uint64
-
-func setOf(sig syscall.Signal) signalSet { return 1 << (sig - 1) }
-
-// include/uapi/asm-generic/signal-defs.h
-const sigIgn = 1
 
 func readSelf(addr uint64, b []byte) bool {
 	n, err := procmem.ReadVM(os.Getpid(), addr, b)
