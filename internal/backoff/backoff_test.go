@@ -25,7 +25,7 @@ func TestBackoffsGrowWithTheTimeAsleepAndTheNumberOfThreads(t *testing.T) {
 				length := backoffLength(asleep, period, threads, factor, sleepShare, rng)
 				want := min(asleep/16, used*min(120e6, int64(threads)*256e3))
 				if want < 2*period && length != 0 || want >= 2*period && (length < want*3/4 || length > want*5/4) {
-					t.Errorf("%d threads, asleep for %d, factor %d: left alone for %d", threads, asleep, factor, length)
+					t.Errorf("%d threads, asleep for %d, factor %d: backed off for %d", threads, asleep, factor, length)
 				}
 			}
 		}
@@ -97,7 +97,7 @@ const (
 )
 
 type outcome struct {
-	booked                [numStacks]int64
+	attributed            [numStacks]int64
 	unseen, truth         int64
 	observations, samples int64
 }
@@ -107,13 +107,13 @@ func (o *outcome) emit(s attribute.Span) {
 	if s.Leaf == attribute.RanBetweenTicks {
 		o.unseen += s.CPU
 	} else {
-		o.booked[s.Stack] += s.CPU
+		o.attributed[s.Stack] += s.CPU
 	}
 }
 
 // first is the share of the observed time.
 func (o *outcome) first() float64 {
-	return float64(o.booked[stackFirst]) / float64(o.booked[stackFirst]+o.booked[stackLast])
+	return float64(o.attributed[stackFirst]) / float64(o.attributed[stackFirst]+o.attributed[stackLast])
 }
 
 // An hour, as one of so many threads.
@@ -186,12 +186,13 @@ func TestBackingOffKeepsEveryonesTime(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			few, many := c.life.sampled(50, 1), c.life.sampled(2000, 1)
-			t.Logf("50 threads: %.3f of the observed first, %.3f not observed, %d looks", few.first(),
+			t.Logf("50 threads: %.3f of the observed first, %.3f not observed, %d observations", few.first(),
 				float64(few.unseen)/float64(few.truth), few.observations)
-			t.Logf("2000 threads: %.3f of the observed first, %.3f not observed, %d looks", many.first(),
+			t.Logf("2000 threads: %.3f of the observed first, %.3f not observed, %d observations", many.first(),
 				float64(many.unseen)/float64(many.truth), many.observations)
 			for _, o := range []outcome{few, many} {
-				if got := o.booked[stackFirst] + o.booked[stackLast] + o.unseen; got != o.truth || o.booked[stackSleep] != 0 {
+				got := o.attributed[stackFirst] + o.attributed[stackLast] + o.unseen
+				if got != o.truth || o.attributed[stackSleep] != 0 {
 					t.Errorf("%d of %d ns", got, o.truth)
 				}
 			}

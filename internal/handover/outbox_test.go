@@ -28,9 +28,9 @@ func TestObservationsAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
 		events Batch
 		due    bool
 	}{
-		{"one look just after the last", now - 10e6, Batch{smp}, false},
-		{"one look that waits for long", now - handOverAfter, Batch{smp}, true},
-		{"many looks", now - 10e6, make(Batch, handOverSamples), true},
+		{"one sample just after the last", now - 10e6, Batch{smp}, false},
+		{"one sample that waits for long", now - handOverAfter, Batch{smp}, true},
+		{"many samples", now - 10e6, make(Batch, handOverSamples), true},
 		{"clocks alone", now - 10e6, slices.Repeat(Batch{clocks}, 2*handOverSamples), false},
 		{"a new thread", now - 10e6, Batch{smp, ofNew}, true},
 		{"a new thread whose name is known", now - 10e6, Batch{smp, ofNamed}, false},

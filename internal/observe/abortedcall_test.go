@@ -86,7 +86,7 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	// the user time has grown
 	th.inCall(t, at, false)
 	if !th.trySuppressStop() {
-		t.Error("not left alone in a call")
+		t.Error("stopped in a call")
 	}
 	if left := th.TakeNotStopped(); left.InCall.Wall == 0 || left.Other.Wall != 0 ||
 		th.TakeNotStopped() != (sample.NotStopped{}) {
@@ -95,16 +95,16 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	begun := th.clocks.last.CPU
 	for end := time.Now().Add(4 * time.Minute); th.trySuppressStop(); th.readClocksNow(t) {
 		if time.Now().After(end) {
-			t.Fatal("left alone for ever, though it computes")
+			t.Fatal("never stopped, though it computes")
 		}
 	}
 	if ran := th.clocks.last.CPU - begun; ran < userReadEvery || ran >= minPresumed {
-		t.Errorf("left alone for %v of processor time", time.Duration(ran))
+		t.Errorf("not stopped for %v of CPU time", time.Duration(ran))
 	}
 	th.inCall(t, at, false)
 	th.abortedCall.words[0]++
 	if th.trySuppressStop() {
-		t.Error("left alone, though what is around its stack pointer has changed")
+		t.Error("not stopped, though what is around its stack pointer has changed")
 	}
 	th.inCall(t, at, false)
 	stop := ptrace.Stop{Nr: 321, Sched: th.clocks.last}
@@ -122,7 +122,7 @@ func TestAThreadIsLeftAloneUntilItHasLeftTheCall(t *testing.T) {
 	th.Memory = nil
 	th.inCall(t, at, false)
 	if th.abortedCall.noteLeft(); th.trySuppressStop() {
-		t.Error("left alone, though it has slept")
+		t.Error("not stopped, though it has slept")
 	}
 }
 
@@ -147,12 +147,12 @@ func TestACallAbortedByALostStopIsLeftAlone(t *testing.T) {
 				t.Errorf("%v, want that the lock was held", err)
 			}
 			if !th.trySuppressStop() || th.TakeNotStopped().InCall.Wall == 0 || th.abortedCall.wasHarmed() != broken {
-				t.Errorf("broken: %v; not left alone in the call: %+v", broken, th.abortedCall)
+				t.Errorf("broken: %v; stopped in the call: %+v", broken, th.abortedCall)
 			}
 		}
 		o.stop.Repair = ptrace.Repair{}
 		if _ = o.discardLateStop(th); th.abortedCall.inCall {
-			t.Error("left alone in a call, though it was stopped in another place")
+			t.Error("not stopped in a call, though it was stopped in another place")
 		}
 	})
 }
@@ -167,7 +167,7 @@ func TestPresumedTimeOfACallDoublesEachTime(t *testing.T) {
 		}
 		th.clocks.last.CPU = th.abortedCall.cpu + th.abortedCall.presumedCPU + 1
 		if th.trySuppressStop() {
-			t.Error("left alone beyond the limit")
+			t.Error("not stopped beyond the limit")
 		}
 	}
 	th.inCall(t, at+16, false)
@@ -188,13 +188,13 @@ func TestAThreadThatWasHarmedIsLeftAloneForTwiceAsLongEachTime(t *testing.T) {
 		}
 	}
 	if !th.trySuppressStop() || !th.abortedCall.wasHarmed() {
-		t.Error("not left alone after harm")
+		t.Error("stopped after harm")
 	}
 	if left := th.TakeNotStopped(); left.InCall.Wall != 0 || left.Other.Wall == 0 {
 		t.Errorf("%+v", left)
 	}
 	th.abortedCall.suppressUntil = 1
 	if th.trySuppressStop() {
-		t.Error("left alone for longer than that")
+		t.Error("not stopped for longer than that")
 	}
 }

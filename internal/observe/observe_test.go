@@ -66,7 +66,7 @@ func TestStopLimitGoesByTheThreadsOwnStopsThenByThoseOfOthers(t *testing.T) {
 	tries := 0
 	for ; !p.tryAdmitStop(&b); tries++ {
 		if tries > 100*stopLimitDecay {
-			t.Fatal("a thread is left out for good")
+			t.Fatal("a thread is never observed again")
 		}
 	}
 	if tries < 100 {
@@ -234,6 +234,6 @@ func TestNoStopIsBegunWhoseExpectedLengthIsOverTheLimit(t *testing.T) {
 		}
 	}
 	if begun < 1000 || left < 1000 {
-		t.Errorf("%d begun, %d left out", begun, left)
+		t.Errorf("%d begun, %d not begun", begun, left)
 	}
 }

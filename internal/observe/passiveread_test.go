@@ -295,7 +295,7 @@ func TestSleeperWhoseRegisterIsInDoubtIsStoppedOnceInASleep(t *testing.T) {
 					}
 				}
 				if last := got[len(got)-1]; last.how != unchanged {
-					t.Errorf("%s: not reused at last: %+v", call, last)
+					t.Errorf("%s: not unchanged at last: %+v", call, last)
 				}
 				if call == "nanosleep" {
 					break

@@ -13,7 +13,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-func TestOnlyThreadsOnACPUAreAskedToStop(t *testing.T) {
+func TestOnlyThreadsOnACPUAreStopped(t *testing.T) {
 	var threads []*Thread
 	for range 3 {
 		cmd := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done"))
@@ -28,7 +28,7 @@ func TestOnlyThreadsOnACPUAreAskedToStop(t *testing.T) {
 		threads = append(threads, th)
 	}
 	if _, known := threads[0].files.OnCPU(); !known {
-		t.Skip("the kernel does not tell who is on a processor (before 6.15 without CONFIG_SCHED_DEBUG)")
+		t.Skip("the kernel does not show which thread is on a CPU (before 6.15 without CONFIG_SCHED_DEBUG)")
 	}
 	observing(NewPool(16), ModeAuto, func(o *Observer) {
 		o.StopOnlyOnCPU()
@@ -69,7 +69,7 @@ func filesOf(pid int) *procmem.ThreadFiles { return procmem.OpenThread(pid, pid,
 
 func TestARunningThreadIsFoundWithoutAStop(t *testing.T) {
 	if runtime.NumCPU() == 1 {
-		t.Skip("who computes waits for this thread's processor")
+		t.Skip("the computing thread waits for this thread's CPU")
 	}
 	busy := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done")).Process.Pid
 	asleep := testtargets.Child(t, exec.Command("sleep", "1000")).Process.Pid
@@ -82,14 +82,14 @@ func TestARunningThreadIsFoundWithoutAStop(t *testing.T) {
 	observing(NewPool(1), ModeAuto, func(o *Observer) {
 		for tries := 20_000; !o.preemption.RunsOrPreempted(filesOf(busy)); tries-- {
 			if tries == 0 {
-				t.Error("who computes is never on a processor")
+				t.Error("the computing thread is never on a CPU")
 				return
 			}
 			procmem.SleepUntil(procmem.Now() + 1e6)
 			o.preemption.Woken(procmem.Now())
 		}
 		if o.preemption.RunsOrPreempted(filesOf(asleep)) || o.preemption.RunsOrPreempted(filesOf(gone.Process.Pid)) {
-			t.Error("who sleeps, or has ended, is on a processor")
+			t.Error("a sleeping or ended thread is on a CPU")
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 )
 
 func TestThreadThatDoesNotStopInTimeIsReportedWithoutARawSample(t *testing.T) {
-	for name, afterWait := range map[string]bool{"while it is asked to stop": false, "after the last wait": true} {
+	for name, afterWait := range map[string]bool{"while its stop is requested": false, "after the last wait": true} {
 		pid, _ := testtargets.Threads(t, "vforks") // the thread stays attached until the tracer's has ended
 		th := NewThread(pid, pid, nil)
 		pool := NewPool(4)

@@ -26,7 +26,7 @@ func TestChildrenWhoseSamplesLackRootsAreFoundByTicks(t *testing.T) {
 			r.modes.stats(&s)
 			sampled, noted := r.childSamples.table != nil, strings.Contains(s.FallbackNote, "short-lived children")
 			if sampled == choose || noted != choose || choose && r.Coverage().Complete {
-				t.Errorf("choice %v: sampled still %v, note %q, ticks left out %v", choose, sampled, s.FallbackNote,
+				t.Errorf("choice %v: sampled still %v, note %q, ticks skipped %v", choose, sampled, s.FallbackNote,
 					r.Coverage().Complete)
 			}
 			r.UntrackedLackOuterFrames.Store(false)

@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/perfevents"
 )
 
-func claimed(r *engine.SharedState) map[*handover.SharedProcess][]int64 {
+func reported(r *engine.SharedState) map[*handover.SharedProcess][]int64 {
 	at := map[*handover.SharedProcess][]int64{}
 	r.Out.HandOver(0)
 	for len(r.Queue.Batches()) > 0 {
@@ -24,7 +24,7 @@ func claimed(r *engine.SharedState) map[*handover.SharedProcess][]int64 {
 	return at
 }
 
-func TestSamplesWaitForTheirThreadAndAreClaimedOtherwise(t *testing.T) {
+func TestSamplesWaitForTheirThreadAndAreReportedOtherwise(t *testing.T) {
 	run := newRun()
 	c := &unassignedSamples{shared: run}
 	p, q := &process{TrackedProcess: &engine.TrackedProcess{Handover: &handover.SharedProcess{}}}, &process{
@@ -46,17 +46,17 @@ func TestSamplesWaitForTheirThreadAndAreClaimedOtherwise(t *testing.T) {
 		t.Errorf("%d samples were assigned; created at %d", len(th.waiting), th.Handover.CreatedAt)
 	}
 	if c.reportOverdue(); len(c.list) != 2 || run.Unassigned != 1 {
-		t.Errorf("%d samples wait, %d are claimed", len(c.list), run.Unassigned)
+		t.Errorf("%d samples wait, %d are reported", len(c.list), run.Unassigned)
 	}
 	if c.reportProcess(q); len(c.list) != 1 {
 		t.Errorf("%d samples wait after the end of a process", len(c.list))
 	}
 	run.Ending = true
 	if c.reportOverdue(); len(c.list) != 0 || run.EngineSamples != 3 || run.Unassigned != 3 {
-		t.Errorf("%d samples wait at the end; %d sampled, %d claimed", len(c.list), run.EngineSamples, run.Unassigned)
+		t.Errorf("%d samples wait at the end; %d sampled, %d reported", len(c.list), run.EngineSamples, run.Unassigned)
 	}
-	if got := claimed(run); len(got[p.Handover]) != 2 || len(got[q.Handover]) != 1 {
-		t.Errorf("claimed: %v", got)
+	if got := reported(run); len(got[p.Handover]) != 2 || len(got[q.Handover]) != 1 {
+		t.Errorf("reported: %v", got)
 	}
 }
 
@@ -70,8 +70,8 @@ func TestSamplesOfAThreadWithoutClocksKeepTheirMoment(t *testing.T) {
 		waiting:       []*observe.RawSample{{At: at}},
 	}
 	s.reportWaiting(th)
-	if got := claimed(run)[proc]; len(got) != 1 || got[0] != at || len(th.waiting) != 0 {
-		t.Errorf("claimed: %v, %d samples wait", got, len(th.waiting))
+	if got := reported(run)[proc]; len(got) != 1 || got[0] != at || len(th.waiting) != 0 {
+		t.Errorf("reported: %v, %d samples wait", got, len(th.waiting))
 	}
 }
 

@@ -27,7 +27,7 @@ func TestCopiesOfManyThreadsDoNotPileUp(t *testing.T) {
 				t.Errorf("%d bytes of copies waited at once", r.Backlog)
 			}
 			if r.ThreadsMax < 1501 || r.PassiveReads < 1501 {
-				t.Errorf("%d threads, %d peeked", r.ThreadsMax, r.PassiveReads)
+				t.Errorf("%d threads, %d passive reads", r.ThreadsMax, r.PassiveReads)
 			}
 		})
 	}

@@ -23,10 +23,10 @@ func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
 		t.Errorf("%v s lost of %v s", r.Lost, r.TargetCPU)
 	}
 	if r.Stops == 0 || r.Freq > 500 { // a stop costs at least 10 µs
-		t.Errorf("%d frozen, %v/s", r.Stops, r.Freq)
+		t.Errorf("%d stops, %v/s", r.Stops, r.Freq)
 	}
 	if least := float64(r.Stops) * schedule.StopCost / 1e9; r.Lost < least {
-		t.Errorf("%v s lost by %d freezes", r.Lost, r.Stops)
+		t.Errorf("%v s lost by %d stops", r.Lost, r.Stops)
 	}
 	total := int64(0)
 	for _, b := range r.StopTimes {
@@ -34,7 +34,7 @@ func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
 	}
 	last := r.StopTimes[len(r.StopTimes)-1]
 	if total != r.Stops || last.Below <= r.StopTime.Max || last.Below/2 > r.StopTime.Max {
-		t.Errorf("%v of %d freezes, the longest %d", r.StopTimes, r.Stops, r.StopTime.Max)
+		t.Errorf("%v of %d stops, the longest %d", r.StopTimes, r.Stops, r.StopTime.Max)
 	}
 	if r.FreqAsked != 1000 || r.MaxOverhead != share {
 		t.Errorf("asked for: %v/s, %v", r.FreqAsked, r.MaxOverhead)

@@ -9,26 +9,26 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestStacksAreBookedWhileACheckpointIsWritten(t *testing.T) {
+func TestStacksAreAddedWhileACheckpointIsWritten(t *testing.T) {
 	target := start(t, "mixed", "3")
 	var s *Sampler
-	booked := make(chan bool, 100)
+	added := make(chan bool, 100)
 	o := Options{Checkpoint: func(between func()) {
 		before := s.Progress().Stacks
 		for end := time.Now().Add(patience); s.Progress().Stacks < before+5 && time.Now().Before(end); {
 			between()
 		}
-		booked <- s.Progress().Stacks >= before+5
+		added <- s.Progress().Stacks >= before+5
 	}}
 	record(t, o, patience, func(running *Sampler) {
 		stopped(t, running, 1)
 		s = running
 		running.CheckpointNow()
-		if !<-booked {
-			t.Error("nothing was booked before the checkpoint ended")
+		if !<-added {
+			t.Error("no stack was added before the checkpoint ended")
 		}
 		running.CheckpointNow()
-		<-booked
+		<-added
 		target.signal(t, unix.SIGKILL)
 	}, target.pid)
 }

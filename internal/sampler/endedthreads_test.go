@@ -41,11 +41,11 @@ func TestThreadsThatExitedUnseenAreNoOtherThread(t *testing.T) {
 	before, _ := procmem.ProcessCPU(target.pid)
 	r := record(t, Options{}, 1500*time.Millisecond, nil, target.pid)
 	after, _ := procmem.ProcessCPU(target.pid)
-	sum, claimed := r.sumOf(3, exited), r.sumOf(3, func(s *pprof.Sample) bool {
+	sum, distributed := r.sumOf(3, exited), r.sumOf(3, func(s *pprof.Sample) bool {
 		return label(s,
 			"thread") == attribute.ExitedThread && !exited(s)
 	})
-	if claimed == 0 || float64(claimed)/1e9 > r.EstimatedCPU+1e-6 || float64(sum)/1e9 > r.ExitedUnseenCPU+1e-6 ||
+	if distributed == 0 || float64(distributed)/1e9 > r.EstimatedCPU+1e-6 || float64(sum)/1e9 > r.ExitedUnseenCPU+1e-6 ||
 		r.ProfiledCPU > float64(after-before)/1e9 {
 		t.Errorf("%d ns exited unseen, %v s by the accounts, %v s in all of %v", sum, r.ExitedUnseenCPU, r.ProfiledCPU,
 			float64(after-before)/1e9)

@@ -56,7 +56,7 @@ func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 		t.Errorf("engine %q (%s)", r.Engine, r.FallbackNote)
 	}
 	if stoppedC != 0 || sampledGo != 0 || r.Sampled == 0 {
-		t.Errorf("%d freezes of C, %d samples of Go, %d samples", stoppedC, sampledGo, r.Sampled)
+		t.Errorf("%d stops of C, %d samples of Go, %d samples", stoppedC, sampledGo, r.Sampled)
 	}
 }
 

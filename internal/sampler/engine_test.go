@@ -60,7 +60,7 @@ func sampledOnly(t *testing.T, target *running) (lost int64) {
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 100 })
 	}, target.pid)
 	if r.Stops != 0 || r.Sampled < 50 || r.Engine != "perf" {
-		t.Errorf("%d frozen, %d sampled, engine %s", r.Stops, r.Sampled, r.Engine)
+		t.Errorf("%d stops, %d sampled, engine %s", r.Stops, r.Sampled, r.Engine)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
@@ -76,7 +76,7 @@ func TestSkippedTicksAreCounted(t *testing.T) {
 	allAsleep(t, target.pid) // a running thread is left to the kernel's samples, and is not counted
 	r := record(t, sampling(t, 999), 3*time.Second, nil, target.pid)
 	if r.TicksLeftOut == 0 || r.TicksLeftOut >= r.Ticks {
-		t.Errorf("%d of %d ticks left out", r.TicksLeftOut, r.Ticks)
+		t.Errorf("%d of %d ticks skipped", r.TicksLeftOut, r.Ticks)
 	}
 	if got := r.Attempted + r.LeftToLaterTick + r.Inferred + r.RanInBackoff; got != r.Ticks*r.ThreadsMax {
 		t.Errorf("%d observations and ticks of back-offs of %d threads at %d ticks", got, r.ThreadsMax, r.Ticks)
@@ -88,7 +88,7 @@ func TestThreadsThatRunOnAndOnKeepTheirTime(t *testing.T) {
 	r := record(t, sampling(t, 999), 3*time.Second, func(s *Sampler) {
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 100 })
 	}, target.pid)
-	t.Logf("%d of %d ticks left out", r.TicksLeftOut, r.Ticks)
+	t.Logf("%d of %d ticks skipped", r.TicksLeftOut, r.Ticks)
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
@@ -115,7 +115,7 @@ func TestThreadsThatLiveShortlyAreSampledWithTrueShares(t *testing.T) {
 		}
 	}
 	if r.Stops != 0 || r.UnassignedSamples == 0 {
-		t.Errorf("%d frozen, %d samples of threads that had ended", r.Stops, r.UnassignedSamples)
+		t.Errorf("%d stops, %d samples of threads that had ended", r.Stops, r.UnassignedSamples)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
 		t.Errorf("%v s by the kernel, %v in the profile", r.TargetCPU, r.ProfiledCPU)
@@ -131,7 +131,7 @@ func TestPtraceTakesOverWhereSamplesStopComing(t *testing.T) {
 		stopped(t, s, 50)
 	}, target.pid)
 	if r.Engine != "perf, then ptrace" || r.FallbackNote == "" || r.Stops == 0 || r.Sampled == 0 {
-		t.Errorf("engine %q (%s), %d frozen, %d sampled", r.Engine, r.FallbackNote, r.Stops, r.Sampled)
+		t.Errorf("engine %q (%s), %d stops, %d sampled", r.Engine, r.FallbackNote, r.Stops, r.Sampled)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
@@ -154,7 +154,7 @@ func TestStacksDeeperThanTheKernelCopiesAreStopped(t *testing.T) {
 		t.Errorf("samples have %d bytes of stack", r.SampleStack)
 	}
 	if whole := r.Whole.ByStop; whole < r.Stops/2 {
-		t.Errorf("%d of %d freezes gave a whole stack", whole, r.Stops)
+		t.Errorf("%d of %d stops gave a whole stack", whole, r.Stops)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestStacksDeeperThanASmallCopyAreStopped(t *testing.T) {
 		t.Errorf("engine %q (%s), %d bytes of stack, %d sampled", r.Engine, r.FallbackNote, r.SampleStack, r.Sampled)
 	}
 	if whole := r.Whole.ByStop; whole < r.Stops/2 {
-		t.Errorf("%d of %d freezes gave a whole stack", whole, r.Stops)
+		t.Errorf("%d of %d stops gave a whole stack", whole, r.Stops)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestProcessWhoseFramesTakeAStopIsSampledByPtrace(t *testing.T) {
 	}
 	r := record(t, o, time.Second, func(s *Sampler) { stopped(t, s, 50) }, target.pid)
 	if r.Engine != "perf" || r.FallbackNote == "" || r.Stops == 0 || r.Sampled == 0 {
-		t.Errorf("engine %q (%s), %d frozen, %d sampled", r.Engine, r.FallbackNote, r.Stops, r.Sampled)
+		t.Errorf("engine %q (%s), %d stops, %d sampled", r.Engine, r.FallbackNote, r.Stops, r.Sampled)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)

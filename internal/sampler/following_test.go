@@ -197,7 +197,7 @@ func TestChildrenOneAfterTheOtherUnderTheSameNumber(t *testing.T) {
 	}
 	// One child computes for 300 ms.
 	if same > 4 && most < 310e6 {
-		t.Errorf("%d of 8 children had the number of the one before, but only %d ns are booked under one number", same, most)
+		t.Errorf("%d of 8 children had the number of the one before, but only %d ns are of one number", same, most)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.002 || d > 0.002 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)

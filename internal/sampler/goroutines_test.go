@@ -77,7 +77,7 @@ func TestGoroutinesThatWaitAreBlockedTime(t *testing.T) {
 		t.Errorf("%v s in the profile, %v counted", sum, g.Blocked)
 	}
 	if r.Stops > 2*r.ThreadsMax {
-		t.Errorf("%d freezes of %d threads that sleep", r.Stops, r.ThreadsMax)
+		t.Errorf("%d stops of %d threads that sleep", r.Stops, r.ThreadsMax)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
 		t.Errorf("%v s by the threads' clocks, %v in the profile", r.TargetCPU, r.ProfiledCPU)

@@ -31,13 +31,13 @@ const hangVariable = "PRYWALK_TEST_HANGS"
 
 // hanging hangs in reads while a thread is stopped, from the twentieth sample on.
 type hanging struct {
-	addr  uint64
-	looks int
-	buf   [8]byte
+	addr         uint64
+	observations int
+	buf          [8]byte
 }
 
 func (h *hanging) Regions(regs *frames.Regs, _ *ptrace.Reader, _ []frames.Region) int {
-	if h.looks++; h.looks == 20 {
+	if h.observations++; h.observations == 20 {
 		r := ptrace.NewReader(h.pid(), nil)
 		r.Read(h.addr, h.buf[:])
 	}

@@ -52,7 +52,7 @@ func TestAHeldSamplerObservesNothing(t *testing.T) {
 		s.Resume()
 		until("resumed", func() bool { return !s.Held() })
 	}
-	until("looked at", func() bool { return s.Progress().Stops > 0 })
+	until("observed", func() bool { return s.Progress().Stops > 0 })
 	cancel()
 	st := <-done
 	if d := st.TargetCPU - st.ProfiledCPU; d < -0.002 || d > 0.002 || st.Samples == 0 {

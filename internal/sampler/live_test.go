@@ -49,10 +49,10 @@ func TestSleepersAreReadOnceThenUnchangedAndNeverStopped(t *testing.T) {
 	allAsleep(t, target.pid)
 	r := record(t, Options{}, time.Second, nil, target.pid)
 	if r.Stops != 0 || r.Restarted != 0 {
-		t.Errorf("%d frozen", r.Stops)
+		t.Errorf("%d stops", r.Stops)
 	}
 	if r.PassiveReads < 31 || r.PassiveReads > 2*31 || r.Unchanged < r.PassiveReads {
-		t.Errorf("%d peeked, %d reused", r.PassiveReads, r.Unchanged)
+		t.Errorf("%d passive reads, %d unchanged", r.PassiveReads, r.Unchanged)
 	}
 	if n := r.sumOf(0, in("sleep_here")); n != r.sumOf(0,
 		func(s *pprof.Sample) bool { return strings.HasPrefix(label(s, "thread"), "sleeper-") }) || n == 0 {
@@ -77,7 +77,7 @@ func TestRunningThreadsAreStoppedAndTheirTimeIsTheKernels(t *testing.T) {
 	r := recordUntil(t, Options{Freq: 199}, burnt(50), target.pid)
 	after, _ := procmem.ProcessCPU(target.pid)
 	if r.Stops == 0 || r.StopTime.Max <= 0 {
-		t.Errorf("nothing was frozen: %+v", r.Stats)
+		t.Errorf("nothing was stopped: %+v", r.Stats)
 	}
 	if r.CopiedBytes.P50 <= 0 || r.CopiedBytes.P50 > r.CopiedBytes.P99 || r.CopiedBytes.P99 > r.CopiedBytes.Max ||
 		r.CopiedBytes.Max > 1<<20 {
@@ -174,7 +174,7 @@ func TestStoppedProcessStaysStoppedAndIsReused(t *testing.T) {
 				t.Errorf("%d of %d samples stopped", n, r.Samples)
 			}
 			if when == "before" && (r.Stops > 4*5 || r.Unchanged < r.Stops || n != r.Samples) {
-				t.Errorf("%d of %d stopped; %d frozen, %d reused", n, r.Samples, r.Stops, r.Unchanged)
+				t.Errorf("%d of %d stopped; %d stops, %d unchanged", n, r.Samples, r.Stops, r.Unchanged)
 			}
 			target.signal(t, unix.SIGCONT)
 			cpu, _ := procmem.ProcessCPU(target.pid)

@@ -20,8 +20,8 @@ func TestManySleepersAreBackedOffAndLoseNoTick(t *testing.T) {
 		least = r.sumOf(1, in("sleep_here"))
 		return r.Ticks > 400 && float64(least) > 0.93*300*r.Seconds*1e9
 	}, target.pid)
-	if looks := r.Stops + r.PassiveReads + r.Unchanged; r.Inferred < looks || r.Stops != 0 {
-		t.Errorf("%d observations, %d ticks inferred, %d stops", looks, r.Inferred, r.Stops)
+	if observations := r.Stops + r.PassiveReads + r.Unchanged; r.Inferred < observations || r.Stops != 0 {
+		t.Errorf("%d observations, %d ticks inferred, %d stops", observations, r.Inferred, r.Stops)
 	}
 	if all := r.Ticks * 301; r.Samples+r.RanInBackoff != all {
 		t.Errorf("%d samples and %d unseen of %d threads at %d ticks", r.Samples, r.RanInBackoff, 301, r.Ticks)

@@ -87,7 +87,7 @@ func await(t testing.TB, what string, holds func() bool) {
 
 func stopped(t testing.TB, s *Sampler, n int64) {
 	t.Helper()
-	await(t, "running threads are looked at", func() bool { return s.Progress().Stops >= n })
+	await(t, "running threads are observed", func() bool { return s.Progress().Stops >= n })
 }
 
 // record samples for d, or until the processes end, until during returned and a tenth of the ticks are done.
@@ -215,8 +215,8 @@ func written(t testing.TB, b *profile.Builder, n names) *pprof.Profile {
 func (r *recorded) check(t testing.TB) {
 	t.Helper()
 	if got := r.Stops + r.PassiveReads + r.Unchanged + sum(r.Failed); got != r.Attempted {
-		t.Errorf("attempted %d = %d frozen + %d peeked + %d reused + %v", r.Attempted, r.Stops, r.PassiveReads, r.Unchanged,
-			r.Failed)
+		t.Errorf("attempted %d = %d stops + %d passive reads + %d unchanged + %v", r.Attempted, r.Stops, r.PassiveReads,
+			r.Unchanged, r.Failed)
 	}
 	if err := r.CheckValid(); err != nil {
 		t.Error(err)
@@ -228,8 +228,8 @@ func (r *recorded) check(t testing.TB) {
 		r.checkSample(t, s)
 	}
 	if samples != r.Samples || samples != r.Stops+r.PassiveReads+r.Unchanged+r.Inferred+r.Sampled-r.UnassignedSamples {
-		t.Errorf("%d samples in the profile, %d counted, of %d frozen + %d peeked + %d reused + %d inferred + %d sampled "+
-			"- %d claimed",
+		t.Errorf("%d samples in the profile, %d counted, of %d stops + %d passive reads + %d unchanged + %d inferred + "+
+			"%d by the kernel - %d unassigned",
 			samples, r.Samples, r.Stops, r.PassiveReads, r.Unchanged, r.Inferred, r.Sampled, r.UnassignedSamples)
 	}
 	if got := float64(cpu) / 1e9; got < r.ProfiledCPU-1e-6 || got > r.ProfiledCPU+1e-6 {

@@ -72,7 +72,7 @@ func TestCommandsOfAScriptHaveFunctionsWithoutTheKernelsSamples(t *testing.T) {
 	all := func(*pprof.Sample) bool { return true }
 	placed := named(func(p *pprof.Sample) bool { return !in(attribute.ShortLivedChildren)(p) })
 	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of short-lived children that were met, %.3f s of "+
-		"which have a stack, %.3f s have none, %.3f s are unseen; freezes: %+v", want, r.ProfiledCPU, named(all), placed,
+		"which have a stack, %.3f s have none, %.3f s are unseen; stops: %+v", want, r.ProfiledCPU, named(all), placed,
 		r.ShortLivedCPU, r.ExitedUnseenCPU, r.StopTime)
 	if d := r.ProfiledCPU - want; d < -0.02*want-0.04 || d > 0.02*want+0.04 {
 		t.Errorf("%.3f s of %.2f s are in the profile", r.ProfiledCPU, want)

@@ -65,7 +65,7 @@ func TestSleepersAreWatchedWhileTheySleep(t *testing.T) {
 		t.Errorf("%d intervals", len(r.Sample))
 	}
 	if r.Stops != 0 {
-		t.Errorf("%d frozen", r.Stops)
+		t.Errorf("%d stops", r.Stops)
 	}
 	var wall, cpu int64
 	for _, s := range r.Sample {

@@ -159,7 +159,7 @@ func TestSamplesOfTheKernelFollowTheTicks(t *testing.T) {
 }
 
 // Each thread is stopped for 90 µs; all CPUs are busy.
-func crowd(p *OverheadBudget, threads, ticks int) (admitted []int, overdrawn float64) {
+func observeMany(p *OverheadBudget, threads, ticks int) (admitted []int, overdrawn float64) {
 	const period, stop = int64(10e6), int64(90e3)
 	for i := range ticks {
 		now := int64(i) * period
@@ -182,7 +182,7 @@ func crowd(p *OverheadBudget, threads, ticks int) (admitted []int, overdrawn flo
 func TestNoTickOfManyThreadsTakesTheLossOfMany(t *testing.T) {
 	const threads, cost = 3000, 100e3
 	p := NewOverheadBudget(99, 0.001, 2)
-	admitted, overdrawn := crowd(&p, threads, 1000)
+	admitted, overdrawn := observeMany(&p, threads, 1000)
 	if admitted[0] != firstThreads || overdrawn > firstThreads*cost {
 		t.Errorf("%d in the first tick; overdrawn by up to %v ns", admitted[0], overdrawn)
 	}

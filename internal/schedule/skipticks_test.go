@@ -12,7 +12,7 @@ func TestThreadThatRunsOnIsSteady(t *testing.T) {
 		want        bool
 	}{
 		"it computes":                    {step, 0, true},
-		"and waits for a processor":      {step / 2, step / 2, true},
+		"and waits for a CPU":      {step / 2, step / 2, true},
 		"and sleeps a little":            {step - step/20, 0, true},
 		"and sleeps":                     {step - step/5, 0, false},
 		"it runs now and then":           {step / 10, 0, false},
@@ -80,16 +80,16 @@ func TestSkippedTicksAreCountedAndNotMissed(t *testing.T) {
 		}
 		// Five standard deviations of 1,001 distances, see [Ticks].
 		if s.Missed != 0 || ticks-at/period > 23 || ticks-at/period < -23 || r.Skipped != ticks-1001 {
-			t.Errorf("%v Hz: %d missed, %d ticks in %d ns, %d left out", freq, s.Missed, ticks, at, r.Skipped)
+			t.Errorf("%v Hz: %d missed, %d ticks in %d ns, %d skipped", freq, s.Missed, ticks, at, r.Skipped)
 		}
 	}
 	s, r := NewTicks(0, 1000), TickSkipper{}
 	s.Skip(&r, s.Next(0), true)
 	if n := r.End(2e6, s.Period()); n != 1 {
-		t.Errorf("%d left out, and the run ended at the second one", n)
+		t.Errorf("%d skipped, and the run ended at the second one", n)
 	}
 	if n := r.End(9e6, s.Period()); n != 0 {
-		t.Errorf("%d left out after a tick that left out none", n)
+		t.Errorf("%d skipped after a tick that skipped none", n)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestSkippingNeedsATimeWithoutNewThreads(t *testing.T) {
 	}
 	r.NoteThreadChange(1e9)
 	if r.MaySkip(5e9 + newFor - 1) {
-		t.Error("it was born before that")
+		t.Error("it was created before that")
 	}
 }
 
@@ -124,12 +124,12 @@ func TestCostlyTicksTakeTheirShareOfACPU(t *testing.T) {
 				begin, n = at, 0
 			}
 			if r.toSkip > 9 || r.toSkip > 0 && r.toSkip*s.Period() >= maxDistance {
-				t.Fatalf("%v Hz, %v ns each: %d left out", c.freq, c.cost, r.toSkip)
+				t.Fatalf("%v Hz, %v ns each: %d skipped", c.freq, c.cost, r.toSkip)
 			}
 			r.End(r.toSkip*s.Period()+s.Period(), s.Period())
 		}
 		if share := n * c.cost / float64(at-begin); share > c.share*1.05 || share < c.share*0.6 {
-			t.Errorf("%v Hz, %v ns each: %.4f of a processor, want %v at most", c.freq, c.cost, share, c.share)
+			t.Errorf("%v Hz, %v ns each: %.4f of a CPU, want %v at most", c.freq, c.cost, share, c.share)
 		}
 	}
 }

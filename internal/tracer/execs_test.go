@@ -153,7 +153,7 @@ func TestAListingDuringAnExecIsNotApplied(t *testing.T) {
 		for after, want := range map[int64]bool{0: true, longestChange / 2: true, longestChange: false} {
 			p.execState.changingSince = now
 			if got := p.mayBeInExec([]int{pid, pid + 1}, now+after); got != want {
-				t.Errorf("%d ns after the first listing of another program: left out: %v, want %v", after, got, want)
+				t.Errorf("%d ns after the first listing of another program: not applied: %v, want %v", after, got, want)
 			}
 		}
 		p.execState.addressSpace--

@@ -19,7 +19,7 @@ print("ready", flush=True)
 for line in sys.stdin:
     for _ in range(int(line)):
         threading.Thread(target=time.sleep, args=(1000,), daemon=True).start()
-    print("born", flush=True)
+    print("started", flush=True)
 `
 
 func TestThreadsThatBeginWhileTheListIsReadAreFoundAtTheNextTick(t *testing.T) {
@@ -33,7 +33,7 @@ func TestThreadsThatBeginWhileTheListIsReadAreFoundAtTheNextTick(t *testing.T) {
 		if _, err := fmt.Fprintln(orders, n); err != nil {
 			t.Error(err)
 		}
-		if line, err := says.ReadString('\n'); err != nil || line != "born\n" {
+		if line, err := says.ReadString('\n'); err != nil || line != "started\n" {
 			t.Errorf("%q: %v", line, err)
 		}
 	}

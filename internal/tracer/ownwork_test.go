@@ -23,7 +23,7 @@ func TestObservationsOfNewThreadsLeaveOwnWorkOut(t *testing.T) {
 		raw     *observe.RawSample
 		want    int64
 	}{
-		{"born before", false, byStop, apart},
+		{"created before", false, byStop, apart},
 		{"sampled", true, &observe.RawSample{How: observe.ByKernelSample}, apart},
 		{"young", true, byStop, apart - (apart/4+(n-1)*apart/10)/n},
 	} {

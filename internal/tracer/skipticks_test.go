@@ -33,15 +33,15 @@ func TestTicksAreSkippedWhereAllIsSteady(t *testing.T) {
 		tick()
 		n := c.Skipper.Skipped - rested
 		if n < 1 || c.Tick.Number-before != n+1 || !c.Tick.Skipped {
-			t.Errorf("%d left out, %d ticks", n, c.Tick.Number-before)
+			t.Errorf("%d skipped, %d ticks", n, c.Tick.Number-before)
 		}
 		for _, p := range c.tracked.procs {
 			if p.Handover.CodeFreed(procmem.Now()); !c.maySkip(procmem.Now()) {
-				t.Error("a function was freed, and no tick is left out")
+				t.Error("a function was freed, and no tick is skipped")
 			}
 		}
 		for name, unsteady := range map[string]func(){
-			"a thread was born":                func() { c.Skipper.NoteThreadChange(procmem.Now()) },
+			"a thread was created":             func() { c.Skipper.NoteThreadChange(procmem.Now()) },
 			"threads of a process are stopped": func() { toy.complete = false },
 			"it is the end":                    func() { c.Ending = true },
 		} {
@@ -52,7 +52,7 @@ func TestTicksAreSkippedWhereAllIsSteady(t *testing.T) {
 			}
 			unsteady()
 			if steady() {
-				t.Errorf("%s, and ticks are left out", name)
+				t.Errorf("%s, and ticks are skipped", name)
 			}
 			c.opts, c.Skipper, toy.complete, c.Ending = was, rest, true, false
 		}
@@ -82,7 +82,7 @@ func awaitSleep(t *testing.T, pid int) {
 	t.Fatal(err)
 }
 
-// It is not known whether threads sleep on. After a thread creation no tick is left out.
+// It is not known whether threads sleep on. After a thread creation no tick is skipped.
 func TestTicksThatCostMoreThanTheyShowAreSkipped(t *testing.T) {
 	toy := newToyRunning()
 	toy.complete = true
@@ -100,7 +100,7 @@ func TestTicksThatCostMoreThanTheyShowAreSkipped(t *testing.T) {
 			c.Skipper.SetCPUTime(1 + i*1e6)
 		}
 		if !leftOut() {
-			t.Fatal("a tick takes a millisecond, and none is left out")
+			t.Fatal("a tick takes a millisecond, and none is skipped")
 		}
 		for _, p := range c.tracked.procs {
 			for _, th := range p.list.inOrder {
@@ -110,7 +110,7 @@ func TestTicksThatCostMoreThanTheyShowAreSkipped(t *testing.T) {
 			}
 		}
 		if c.Skipper.NoteThreadChange(now); leftOut() {
-			t.Error("a thread was born, and ticks are left out")
+			t.Error("a thread was created, and ticks are skipped")
 		}
 	}, "sleepers", "3")
 }
