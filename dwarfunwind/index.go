@@ -12,6 +12,7 @@ import (
 // fewer. An index has at most 64 MiB.
 const maxEntries = 4 << 20
 
+// maxSameStart bounds the FDEs with one start that are tried: more take time in hostile files.
 const maxSameStart = 8
 
 // index is a sorted list of a section's FDEs, built at its first use.

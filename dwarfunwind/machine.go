@@ -23,7 +23,7 @@ type machine struct {
 
 	cie  *cie
 	sec  *frameSection
-	base uint64 // of the program, for DW_CFA_set_loc
+	base uint64 // address of the entry, for DW_CFA_set_loc
 }
 
 func (m *machine) reset(c *cie) {
@@ -32,7 +32,7 @@ func (m *machine) reset(c *cie) {
 	m.exprs = append(m.exprs[:0], c.exprs...)
 }
 
-// run executes a program, at offset off of the section, up to the row for pc; false if invalid.
+// run executes the program of the entry at offset off of the section, up to the row for pc; false if invalid.
 func (m *machine) run(c *cie, prog *cursor, s *frameSection, off, start, pc uint64) bool {
 	m.begin(c, s, off, start)
 	for prog.Pos < len(prog.Bytes) {

@@ -58,8 +58,8 @@ func (c *cursor) skipPointer(enc, addrSize uint8, at uint64) {
 	c.readEncoded(enc, addrSize)
 }
 
-// readPointer reads an encoded pointer. at is the address of the cursor's first byte. An indirect one sets Bad, as its
-// value is in the process.
+// readPointer reads an encoded pointer. at is the address of the cursor's first byte. An aligned or indirect one sets
+// Bad: the indirect one's value is in the process.
 func (c *cursor) readPointer(enc, addrSize uint8, at uint64, b *bases) uint64 {
 	at += uint64(c.Pos)
 	v := c.readEncoded(enc, addrSize)

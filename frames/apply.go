@@ -197,8 +197,9 @@ func (c *callerStep) restoreRowRA(row *Row, cfa Addr, flags Flags) StopReason {
 	return StopNone
 }
 
-// raFromScratch returns the innermost frame's value of a return address's register, if it follows a call of this
-// function. Go's functions on arm64 call morestack with their return address in a register that callees may change.
+// raFromScratch returns the innermost frame's value of a return address's register, if it follows a call that can have
+// led to this function. Go's functions on arm64 call morestack with their return address in a register that callees may
+// change.
 func (c *callerStep) raFromScratch(p *RegRule) (ra uint64, ok bool) {
 	if p.Kind != RuleReg || c.interrupted || !c.knewInnermost(p.Reg) {
 		return 0, false
@@ -255,7 +256,7 @@ func (c *callerStep) knowsCFABase(r *resolvedRule) bool {
 
 // applyWithAssumedReg applies a rule with the innermost frame's value of its register: assembly of OpenSSL keeps its
 // stack pointer in rax or r11, and calls helpers that do not change these. The caller must be further out, and its
-// return address follow a call of this function.
+// return address follow a call that can have led to this function.
 func (c *callerStep) applyWithAssumedReg(r *resolvedRule) bool {
 	plain := r.row == nil && r.Flags&(FlagExactPC|FlagStackSwitch|FlagLosesRegs) == 0
 	if !plain || c.interrupted || r.CFAReg == c.arch.sp || !c.knewInnermost(r.CFAReg) {

@@ -40,8 +40,8 @@
 //	fp         a source's rule: the instructions     follows a call, or both are generated code
 //	           have set the frame pointer
 //	heuristic  a source's rule: the instructions     follows a call, or both are generated code
-//	(assumed)  a rule whose register is unknown: it  follows a call of this function, and the CFA is further out;
-//	           has its value of the innermost frame  not for the innermost frame
+//	(assumed)  a rule whose register is unknown: it  follows a call that can have led to this function, and the CFA
+//	           has its value of the innermost frame  is further out; not for the innermost frame
 //	           (applyWithAssumedReg)
 //	(by SP)    a rule of the sources for the stack   as for its source
 //	           pointer alone ([Query.SPOnly])

@@ -5,7 +5,7 @@ package frames
 // Frame is one activation of a function on a stack.
 type Frame struct {
 	PC        Addr    // next instruction; if AfterCall, a return address
-	SP        Addr    // 0 if unknown (arm64: found by frame pointer)
+	SP        Addr    // 0 if unknown (found by frame pointer on arm64, or by longjmp's rule)
 	FP        Addr    // frame pointer's register, 0 if unknown; it may have another value
 	Module    *Module // of PC; nil if unknown
 	Method    Method
@@ -26,11 +26,11 @@ const (
 	StopRoot                   // the thread's first function is reached: the stack is complete
 	// StopNoRule: no source has a rule and the scan found nothing, or the return address is in no code.
 	StopNoRule
-	StopBadMemory // a place that a rule gives is not mapped
+	StopBadMemory // a place that a rule gives is not mapped, or its expression has no value (then UnreadAddr is 0)
 	StopStackCut  // a place that a rule gives is beyond the copy of the stack
 	StopDepth     // the depth limit
 	StopLoop      // the next frame would not be further out
-	StopUnproven  // a rule needs a register that is not known
+	StopUnproven  // a register is not known that a rule, or code without a rule, needs
 	NumStopReasons
 )
 

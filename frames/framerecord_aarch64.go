@@ -20,7 +20,7 @@ func (c *callerStep) knowsNextSP() bool { return c.next.Known&(1<<c.arch.sp) != 
 func (c *callerStep) nextSP() Addr { return c.next.Val[c.arch.sp%NumRegs] }
 
 // findSPByRecord finds the stack pointer if the rule says where the frame's own record is: CFA = x29 + (CFA − place of
-// x29). The record's return address must follow a call of this function, which then has set x29.
+// x29). The record's return address must follow a call that can have led to this function, which then has set x29.
 func (w *Walker) findSPByRecord() {
 	fp, ok := w.regs.Get(w.arch.fp)
 	recordToCFA, spToCFA, placed := w.rule.recordPlace(w.arch)

@@ -8,7 +8,7 @@ import "encoding/binary"
 type Memory interface {
 	// Word reads 8 bytes, little endian; false if they cannot be read.
 	Word(addr Addr) (uint64, bool)
-	// Cut reports whether the process has memory at addr that was not copied.
+	// Cut reports whether the process may have memory at addr that was not copied.
 	Cut(addr Addr) bool
 }
 

@@ -4,7 +4,7 @@ package frames
 
 // Query asks a [RuleSource] for a rule.
 type Query struct {
-	PC        Addr // module address (run-time address − Module.Bias)
+	PC        Addr // module address (run-time address − Module.Bias); in calls of Space's methods a run-time address
 	AfterCall bool // PC is a return address: the instruction is the call before it
 	SPOnly    bool // only the stack pointer is known (passive read)
 }

@@ -51,8 +51,8 @@ type candidate struct {
 	at  Addr
 	reg uint64 // the register's value
 	fit callFit
-	// The C library makes the call once in a thread's life: it is in the two outermost frames, or in three if these are
-	// in two modules.
+	// The C library makes the call once in a thread's life: it is in the two outermost frames, or in the three
+	// outermost if the last two are in different modules.
 	calledOnce bool
 }
 
@@ -121,14 +121,15 @@ func (r *resolvedRule) cfaBase() (cfaBase, bool) {
 	return cfaBase{row.CFAReg, row.CFAOff, row.CFADeref}, true
 }
 
-// collect tries the words from the stack pointer on. It returns false if there are too many candidates, or steps.
+// collect tries the words from the stack pointer on. It returns false if there are too many candidates, steps or bytes,
+// or a word was not copied.
 func (s *registerSearch) collect(w *Walker) bool {
 	stack, sp := &w.snap.Stack, w.regs.SP()
 	end := stack.Addr + uint64(len(stack.Bytes))
 	for at := sp; at+8 <= end; at += 8 {
 		v, ok := stack.word(at)
 		if !ok || at-sp > maxSearchBytes {
-			return false // the copy ends before the thread's first function
+			return false
 		}
 		if fit := w.space.callFitOf(v, s.callee); fit >= fitTailCall && !s.tryReturnAddress(w, at, fit) {
 			return false

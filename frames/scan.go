@@ -8,8 +8,8 @@ const (
 	maxScannedInNoModule = 1
 )
 
-// mayScan returns false in generated code, which need not call, in [Module.NoFP]'s, and on arm64, where a leaf's return
-// address is in a register.
+// mayScan returns false in generated code, whose return addresses need not follow a call, in [Module.NoFP]'s, and on
+// arm64, where a leaf's return address is in a register.
 func (w *Walker) mayScan() bool {
 	m := w.rule.mod
 	return w.arch.raOnStack && (m == nil || !m.Generated && !m.NoFP)
@@ -52,7 +52,7 @@ func (c *callerStep) isCopyOfReturnAddress(at, v Addr) bool {
 	return ok && above == v && at%16 == 0
 }
 
-// setCaller keeps the frame pointer if it is further out than sp.
+// setCaller keeps the frame pointer if it is at sp or further out.
 func (c *callerStep) setCaller(pc, sp Addr) {
 	c.next.begin(0)
 	if fp, ok := c.regs.Get(c.arch.fp); ok && fp >= sp {

@@ -5,7 +5,7 @@ package frames
 // Where the stack pointer does not rise, maxStackChanges ends the walk.
 const maxStackChanges = 64
 
-// Code in no module is followed up to this depth, in calls of Next. Nothing can be checked further out.
+// A frame in no module ends the walk beyond this number of calls of Next: further out nothing proves it.
 const maxDepthInNoModule = 2
 
 var (

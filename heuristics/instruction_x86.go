@@ -5,9 +5,9 @@ package heuristics
 import "prywalk/internal/x86"
 
 // Instructions are exact for stack pointer, frame pointer, registers saved and restored by whole words, and control
-// flow. Of others only the registers written count ([x86.Inst.WrittenRegs]). A mov of 16 or 32 bits to memory makes the
-// slot at its address unknown. Other writes to memory leave slots alone, as compilers save no registers by them: pop,
-// arithmetic, xchg, stores of vectors or bytes.
+// flow. Of others only the registers written count ([x86.Inst.WrittenRegs]). A mov to memory of 16 or 32 bits, or of an
+// immediate, makes the slot at its address unknown. Other writes to memory leave slots alone, as compilers save no
+// registers by them: pop, arithmetic, xchg, stores of vectors or bytes.
 
 // Hardware numbers.
 const (

@@ -28,7 +28,7 @@ type Conventions interface {
 type Options struct {
 	Arch  frames.Arch
 	Code  Code      // required
-	Funcs Functions // nil: only epilogues are searched
+	Funcs Functions // nil: prologues and code that switches frames are not recognised
 	Entry uint64    // e_entry of the ELF header, or 0
 	JIT   bool      // the code keeps only the frame pointer, and may change while it is read
 }

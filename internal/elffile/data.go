@@ -32,8 +32,8 @@ func (s *Section) compressed() bool {
 	return s.Flags&SecCompressed != 0 || strings.HasPrefix(s.Name, ".zdebug_")
 }
 
-// Data returns a section's contents, decompressed, until [File.Free]. The error is ErrNoSection (s is nil), ErrNoBits,
-// ErrTooBig, a *filememory.Error or a *FormatError, perhaps wrapped, or comes from reading or decompressing.
+// Data returns a section's contents, decompressed, counted until [File.Free]. The error is ErrNoSection (s is nil),
+// ErrNoBits, ErrTooBig, a *filememory.Error or a *FormatError, perhaps wrapped, or comes from reading or decompressing.
 func (f *sectionReader) Data(s *Section) ([]byte, error) { return f.data(s, maxData) }
 
 // Free releases contents from [File.Data].

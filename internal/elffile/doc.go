@@ -12,8 +12,8 @@
 // # Invariants
 //
 // The file is never mapped: truncation would raise SIGBUS. Offsets and sizes are checked against the file's size.
-// Counts and decompressed sizes have limits. With damaged section headers Open succeeds: the program headers suffice
-// for most uses.
+// Counts and decompressed sizes have limits, and memory is taken from a [filememory.Account] before it is allocated.
+// With damaged section headers Open succeeds: the program headers suffice for most uses.
 //
 // A File and its Windows are not safe for concurrent use.
 package elffile

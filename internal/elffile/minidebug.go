@@ -13,8 +13,9 @@ import (
 	"prywalk/internal/filememory"
 )
 
-// MiniDebug opens the xz-compressed ELF file in .gnu_debugdata (GDB manual, "MiniDebugInfo"). The error is
-// ErrNoSection, ErrTooBig (over 256 MiB), or a *filememory.Error, wrapped. Memory is of f's account.
+// MiniDebug opens the xz-compressed ELF file in .gnu_debugdata (GDB manual, "MiniDebugInfo"). The error is as
+// [File.Data]'s; ErrTooBig also means more than 256 MiB. Memory is of f's account: the result is not released by
+// itself.
 func (f *File) MiniDebug() (*File, error) {
 	raw, err := f.Data(f.Section(".gnu_debugdata"))
 	if err != nil {

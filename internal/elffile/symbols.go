@@ -93,7 +93,8 @@ func (f *File) HasSymbols(kind SymbolKind) bool {
 }
 
 // Symbols returns a table in the file's order, without the null symbol, until [File.FreeSymbols]. The error is
-// ErrNoSection, ErrTooBig, a *filememory.Error or a *FormatError, perhaps wrapped, or comes from reading.
+// ErrNoSection, ErrTooBig, a *filememory.Error or a *FormatError, perhaps wrapped, or comes from reading. With an error
+// the table ends before the unreadable part.
 func (f *File) Symbols(kind SymbolKind) ([]Symbol, error) {
 	t, err := f.symbolTable(kind)
 	if t.entries <= 1 {

@@ -78,8 +78,8 @@ func (img *Image) preparedRules() *fileRules {
 	return p
 }
 
-// Clone returns the file with separate tables, for another goroutine. Precondition: the clone is closed before the
-// cache of the first image.
+// Clone returns the file with separate tables, without its debug file, for another goroutine. Precondition: the clone
+// is closed before the cache of the first image.
 func (img *Image) Clone() (*Image, error) {
 	f, err := img.ELF.Reopen()
 	if err != nil {

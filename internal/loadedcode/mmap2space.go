@@ -159,7 +159,7 @@ func (s *Mmap2Space) Image(m *Mapping) *Image {
 	return s.cache.byName[key] // gone, or with another number here (btrfs, overlayfs)
 }
 
-// UnknownCode ends the walk (bad-memory) in a module with unknown instructions.
+// UnknownCode ends the walk (bad-memory or unproven) in a module with unknown instructions.
 type UnknownCode struct{}
 
 // Rule implements frames.RuleSource.

@@ -43,6 +43,7 @@ func (d *descriptor) close() {
 	}
 }
 
+// memoryBudget is a quarter of the soft RLIMIT_NOFILE, apart from the budgets of callers.
 var memoryBudget = sync.OnceValue(func() *FDBudget {
 	b := NewFDBudget(0)
 	b.left.Store(b.left.Load() / 4)

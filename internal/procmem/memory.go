@@ -56,7 +56,7 @@ type SpanKind uint8
 
 // Kinds of mappings.
 const (
-	NotMemory  SpanKind = iota // not readable, or anonymous and read-only
+	NotMemory  SpanKind = iota // not readable, or the kernel's ([vvar]); by a query also if anonymous and read-only
 	Anonymous                  // private, without a file
 	FileBacked                 // a file's, a device's, or shared
 )

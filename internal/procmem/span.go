@@ -121,8 +121,7 @@ const checkedFor = 2e6 // ns
 const MaxPlaces = 62
 
 // CheckPlaces checks before a stop which of at most [MaxPlaces] places, of size bytes each, are in present anonymous
-// memory. It returns until when that holds (CLOCK_MONOTONIC, ns); 0: none is, or it cannot be
-// known.
+// memory. It returns until when that holds (CLOCK_MONOTONIC, ns); 0: none is, or it cannot be known.
 func (m *Memory) CheckPlaces(places []uint64, size uint64, present []bool) (until int64) {
 	clear(present)
 	fd := m.pagemap.fd()

@@ -78,8 +78,8 @@ var (
 	syscallThreadsMade atomic.Int32
 )
 
-// IsSyscallThread reports whether a thread is one of [SyscallThreads], or of a [PathOpener];
-// true also of a thread with the number of one that has ended.
+// IsSyscallThread reports whether a thread is one of [SyscallThreads], or of a [PathOpener]. It is true also of a
+// thread with the number of one that has ended, and false of one before the last 64.
 func IsSyscallThread(tid int) bool {
 	for i := range syscallThreadTIDs {
 		if int(syscallThreadTIDs[i].Load()) == tid {

@@ -98,7 +98,8 @@ func (m *mounts) read(file string) {
 	}
 }
 
-// check returns errFUSE for an O_PATH descriptor on FUSE, or on an unknown mount. It accesses no file system.
+// check returns errFUSE for an O_PATH descriptor on FUSE, or on an unknown mount. It does not access the descriptor's
+// file system.
 func (m *mounts) check(fd int) error {
 	if m == nil {
 		return nil

@@ -83,6 +83,8 @@ func waitsForCPU(tid int64) bool {
 	return err == nil && string(number) == strconv.Itoa(unix.SYS_FUTEX)
 }
 
+// wait returns do's answer, or ErrStuck after the time limit; discard, if not nil, then gets a late value. The limit is
+// prolonged, at most maxRestarts times, while do's thread waits for a CPU.
 func wait[T any](a *pendingCalls, do func() (T, error), discard func(T)) (T, error) {
 	var none T
 	limit := a.timeLimit()

@@ -34,7 +34,7 @@ type identity struct {
 // Identity implements [managed.Identified].
 func (c *code) Identity() identity { return c.id }
 
-const maxData = 64 << 20 // bytes from _PyRuntime
+const maxData = 64 << 20 // bytes before or after _PyRuntime that may be the interpreter's own data
 
 func (c *code) frame(minor, offset int) managed.Frame {
 	return managed.Frame{

@@ -167,8 +167,9 @@ func (t *threads) findForked(tid int, threadPointer uint64) *thread {
 	return nil
 }
 
-// find finds a thread's state by thread ID; in releases without one, by pthread_self; if that is unknown (0), it is the
-// nearest one above the stack pointer. Else it is the main thread's. Of several it is the first with frames.
+// find finds a thread's state by thread ID, in releases without one by pthread_self. Of several it is the first with
+// frames. If none is found, and pthread_self is unknown (0) but not sp, it is in such releases the nearest one above
+// sp, else the main thread's.
 func (t *threads) find(tid int, threadPointer, sp uint64) *thread {
 	th := t.firstWithFrames(tid, threadPointer)
 	if th != nil || threadPointer != 0 || sp == 0 {

@@ -10,7 +10,7 @@ const goidsTaken = 1 << 16
 // AllTasks implements [managed.Scheduler].
 func (r *Runtime) AllTasks() ([]managed.TaskRecord, error) {
 	all, err := r.Goroutines()
-	r.queues, r.sudogs = nil, 0
+	r.queues, r.sudogs = nil, 0 // were read for another list
 	if err != nil {
 		return nil, err
 	}

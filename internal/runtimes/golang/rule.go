@@ -59,7 +59,7 @@ func (refusal) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return
 
 var refused = frames.Row{CFAExpr: refusal{}}
 
-// refuse ends the walk.
+// refuse ends the walk (bad-memory or unproven).
 func refuse() (frames.Rule, *frames.Row, bool) {
 	return frames.Rule{Method: frames.MethodCFI}, &refused, true
 }

@@ -124,8 +124,8 @@ func (j *javaFrames) threadName(tid int) (name string, ok bool) {
 	return j.threads.name(tid)
 }
 
-// role is by the list of the last name query. A listed thread with a collector's name is
-// the program's. The JVM's own Java threads are recognized by name.
+// role is by the list of the last name query. A listed thread with a collector's name is the program's. The JVM's own
+// Java threads are recognized by name.
 func (j *javaFrames) role(tid int, name string) (string, bool) {
 	if !j.threadsReady() {
 		return "", false

@@ -31,7 +31,7 @@ func (e *UnknownError) Error() string {
 		"; its frames are found by their instructions alone"
 }
 
-// New reads the tables of lib, libjvm.so of JDK 8 to 28; tested are 8, 11, 17, 21 and 25 to 28. Without
+// New reads the tables of lib, libjvm.so of JDK 8 or later; tested are 8, 11, 17, 21 and 25 to 28. Without
 // [managed.Host.CodeAnalysis] most pushes in compiled code go undetected. The error is an [*UnknownError].
 func New(h managed.Host, lib *frames.Module) (*VM, error) {
 	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {

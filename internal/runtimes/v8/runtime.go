@@ -141,7 +141,7 @@ func (r *Runtime) runsBytecode(f *frames.Frame) bool {
 
 const (
 	fpContext = 8      // below fp
-	maxType   = 2 << 7 // of frames' types, small integers of 32 bits
+	maxType   = 2 << 7 // above the types of frames, each twice its number (V8's src/execution/frames.h)
 )
 
 func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, closure uint64) {
