@@ -198,10 +198,8 @@ func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 	t.Init(w.space, &w.regs, w.mem)
 	t.regs.Set(s.base.reg, c.reg)
 	t.enter(w.rule, w.method, w.interrupted)
-	if !t.Next() {
-		return trialChain{}
-	}
 	var lastModules [2]*Module // of the outermost frames so far
+	t.Next()                   // the searching frame
 	for {
 		callee := t.currentFunction()
 		lastModules[0], lastModules[1] = lastModules[1], t.rule.mod
@@ -210,22 +208,13 @@ func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 		}
 		f := t.Frame()
 		at := f.SP - 8 // place of its return address
-		switch {
-		case t.depth == 2:
-			if at != c.at {
-				return trialChain{}
-			}
-		case f.AfterCall && t.space.callFitOf(f.PC, callee) < fitTailCall: // else interrupted by a signal
+		if t.depth == 2 && at != c.at || t.depth > 2 && !t.mayHaveCalled(callee) {
 			return trialChain{}
 		}
 		if s.steps++; s.steps > maxSearchSteps {
 			return trialChain{}
 		}
-		for i := range s.candidates[:s.n] {
-			if s.candidates[i].at == at {
-				found.passes |= 1 << i
-			}
-		}
+		found.passes |= s.candidatesAt(at)
 	}
 	beyond := t.depth - stepsToCandidate // frames
 	found.calledOnce = beyond <= 1 || beyond == 2 && lastModules[0] != lastModules[1]
@@ -234,6 +223,22 @@ func (s *registerSearch) walkFrom(w *Walker, c *candidate) (found trialChain) {
 	}
 	// a return address of 0 is no end: cleared memory has many
 	found.whole = t.StopReason() == StopRoot && beyond >= 0 && t.rule.Flags&FlagRoot != 0
+	return found
+}
+
+// mayHaveCalled reports whether the current frame follows a call that can have led to callee, or was interrupted by a
+// signal.
+func (w *Walker) mayHaveCalled(callee function) bool {
+	return !w.isAfterCall() || w.space.callFitOf(w.regs.PC, callee) >= fitTailCall
+}
+
+// candidatesAt returns the kept candidates at a place, a bit each.
+func (s *registerSearch) candidatesAt(at Addr) (found uint8) {
+	for i := range s.candidates[:s.n] {
+		if s.candidates[i].at == at {
+			found |= 1 << i
+		}
+	}
 	return found
 }
 
@@ -274,7 +279,7 @@ func onlyDirect(all []candidate) (i int, ok bool) {
 // callFitOf classifies the word v as a return address of the callee. Unlike isReturnAddressOf, it accepts any call if
 // the callee is unknown, and has a class for tail calls.
 func (s *Space) callFitOf(v Addr, callee function) callFit {
-	if v < minCodeAddr || s.ModuleAt(v-1) == nil {
+	if v < minCodeAddr {
 		return fitNone
 	}
 	call, ok := s.callBefore(v)

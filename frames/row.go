@@ -86,28 +86,40 @@ func (row *Row) packWithLoss(arch Arch, r *Rule) bool {
 	if r.Flags&^FlagStackSwitch != 0 || row.CFAReg != info.sp && row.CFAReg != info.fp {
 		return false
 	}
-	rest, lost := *row, uint8(0)
-	for reg := range uint8(NumRegs) {
-		if rest.Regs[reg].Kind == RuleUndefined && reg != info.sp && reg != info.ra {
-			rest.Regs[reg] = RegRule{}
-			if i := slices.Index(info.compact[:], reg); i >= 0 {
-				lost |= 1 << i
-			} else if info.calleeSaved>>reg&1 != 0 {
-				return false
-			}
-		}
-		if p := &rest.Regs[reg]; p.Kind != RuleSame && info.calleeSaved>>reg&1 == 0 && reg != info.ra {
-			return false // only a Row restores it
-		}
+	rest := *row
+	lost, ok := rest.takeLost(info)
+	if !ok || lost == 0 {
+		return false
 	}
 	compact, needsRow := rest.Compact(arch, r.Method, r.Flags)
-	if needsRow || lost == 0 {
+	if needsRow {
 		return false
 	}
 	compact.Flags |= FlagLosesRegs
 	compact.lost = lost
 	*r = compact
 	return true
+}
+
+// takeLost removes the rules of lost registers from the row, and returns these as in [Rule]; false if it has a rule of
+// a register that only a Row can restore or lose.
+func (row *Row) takeLost(info *archInfo) (lost uint8, ok bool) {
+	for reg := range uint8(NumRegs) {
+		p, calleeSaved := &row.Regs[reg], info.calleeSaved>>reg&1 != 0
+		switch {
+		case p.Kind == RuleSame:
+		case p.Kind == RuleUndefined && reg != info.sp && reg != info.ra:
+			if i := slices.Index(info.compact[:], reg); i >= 0 {
+				lost |= 1 << i
+			} else if calleeSaved {
+				return 0, false
+			}
+			*p = RegRule{}
+		case !calleeSaved && reg != info.ra:
+			return 0, false
+		}
+	}
+	return lost, true
 }
 
 // packSaved sets r.Saved; false if r cannot express the row's registers.

@@ -57,7 +57,10 @@ func (w *Walker) stepByRule(r *resolvedRule) StopReason {
 	case r.Flags&FlagExactPC != 0: // not checked
 	case !w.trustsReturnAddress(r, to):
 		return w.stepWithoutRule()
-	case !w.returnsIntoCode(to):
+	case !w.knowsNextSP() && !w.space.followsCall(w.next.PC): // nothing else proves it
+		return StopNoRule
+	case w.next.PC != 0 && to.mod == nil: // it is wrong, or its code is gone or newer than the modules
+		w.unmappedPC = w.next.PC - w.regs.Arch.CallLen()
 		return StopNoRule
 	}
 	return w.moveTo(r, to)
@@ -111,20 +114,6 @@ func (w *Walker) trustsReturnAddress(r, to *resolvedRule) bool {
 	return w.space.followsCall(w.next.PC)
 }
 
-// returnsIntoCode returns false for a return address in no module: it is wrong, or its code is gone or newer than the
-// modules. Without a stack pointer it must follow a call.
-func (w *Walker) returnsIntoCode(to *resolvedRule) bool {
-	pc := w.next.PC
-	if !w.knowsNextSP() && !w.space.followsCall(pc) {
-		return false
-	}
-	if pc == 0 || to.mod != nil {
-		return true
-	}
-	w.unmappedPC = pc - w.regs.Arch.CallLen()
-	return false
-}
-
 // moveTo makes the registers given by r the current frame, if they are further out. to is the rule there.
 func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
 	if w.next.PC == 0 {
@@ -133,7 +122,7 @@ func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
 		}
 		return StopRoot
 	}
-	if !w.leadsOut(r) {
+	if !w.noteStackPointer(r) {
 		return StopLoop
 	}
 	w.next.storeTo(&w.regs)
@@ -144,8 +133,9 @@ func (w *Walker) moveTo(r, to *resolvedRule) StopReason {
 	return StopNone
 }
 
-// leadsOut reports whether the stack pointer rises. A bounded number of changes of stack may keep or lower it.
-func (w *Walker) leadsOut(r *resolvedRule) bool {
+// noteStackPointer follows changes of the stack. It returns false unless the stack pointer rises; a bounded number of
+// changes may keep or lower it.
+func (w *Walker) noteStackPointer(r *resolvedRule) bool {
 	from, to := w.regs.SP(), w.nextSP()
 	rises := to > from && r.Flags&(FlagExactPC|FlagStackSwitch) == 0
 	switch {
