@@ -35,7 +35,7 @@ func (r *Runtime) adoptCode(h managed.Host) {
 		if !c.known {
 			c.learnFrame(h.Arch())
 		}
-		c.spans = append(c.spans, managed.Span{Start: m.Start, End: m.End})
+		c.spans = append(c.spans, managed.Span{Start: m.Start, End: m.End}) // for names, which need no rule
 		if c.known {
 			managed.AddSource(m, c)
 			m.Owner, m.NoFP = r, true
