@@ -49,43 +49,60 @@ func (w *Window) offsetsOf(names []string) (places []uint32, ok bool) {
 	}
 	buf, ends := make([]byte, searchStep+longest+1), newSuffixIndex(names)
 	for off := uint64(0); off < w.size; off += searchStep {
-		n := min(w.size-off, uint64(len(buf)))
-		b := buf[:n]
-		if w.whole != nil {
-			view, err := w.View(off, int(n))
-			if err != nil {
-				return nil, false
-			}
-			copy(b, view)
-		} else if got, _ := w.r.ReadAt(b, int64(w.off+off)); uint64(got) < n {
+		b, ok := w.readStrings(buf, off)
+		if !ok {
 			return nil, false
 		}
-		if off+n == w.size && n < uint64(len(buf)) { // the table's end is a string's
-			b = append(b, 0)
-		}
-		for end := 0; ; end++ {
-			i := bytes.IndexByte(b[end:], 0)
-			if i < 0 {
-				break
-			}
-			end += i
-			if i == 0 {
-				continue // holes have billions
-			}
-			for _, name := range ends.namesAt(b[:end]) {
-				from := end - len(name)
-				if from < 0 || from >= searchStep || string(b[from:end]) != name {
-					continue
-				}
-				if len(places) == maxOffsets || off+uint64(from) > 1<<32-1 {
-					return nil, false
-				}
-				places = append(places, uint32(off)+uint32(from))
-			}
+		if places, ok = ends.appendPlaces(places, b, off); !ok {
+			return nil, false
 		}
 	}
 	slices.Sort(places)
 	return places, true
+}
+
+// readStrings reads at most len(buf) bytes of a string table. The table's end is a string's, too.
+func (w *Window) readStrings(buf []byte, off uint64) (b []byte, ok bool) {
+	n := min(w.size-off, uint64(len(buf)))
+	b = buf[:n]
+	if w.whole != nil {
+		view, err := w.View(off, int(n))
+		if err != nil {
+			return nil, false
+		}
+		copy(b, view)
+	} else if got, _ := w.r.ReadAt(b, int64(w.off+off)); uint64(got) < n {
+		return nil, false
+	}
+	if off+n == w.size && n < uint64(len(buf)) {
+		b = append(b, 0)
+	}
+	return b, true
+}
+
+// appendPlaces appends the offsets of names that begin within searchStep in b, which is at off in the table; false if
+// there are too many.
+func (i *suffixIndex) appendPlaces(places []uint32, b []byte, off uint64) ([]uint32, bool) {
+	for end := 0; ; end++ {
+		length := bytes.IndexByte(b[end:], 0)
+		if length < 0 {
+			return places, true
+		}
+		end += length
+		if length == 0 {
+			continue // holes have billions
+		}
+		for _, name := range i.namesAt(b[:end]) {
+			from := end - len(name)
+			if from < 0 || from >= searchStep || string(b[from:end]) != name {
+				continue
+			}
+			if len(places) == maxOffsets || off+uint64(from) > 1<<32-1 {
+				return nil, false
+			}
+			places = append(places, uint32(off)+uint32(from))
+		}
+	}
 }
 
 // suffixIndex has names by their last two bytes.

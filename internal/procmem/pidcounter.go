@@ -58,8 +58,8 @@ func (c *PIDCounter) Advanced() bool {
 	}
 	line := bytes.TrimRight(buf[:n], "\n")
 	field := line[bytes.LastIndexByte(line, ' ')+1:]
-	if len(field) > len(c.last) || bytes.Equal(field, c.last[:c.n]) {
-		return len(field) > len(c.last)
+	if bytes.Equal(field, c.last[:c.n]) {
+		return false
 	}
 	c.n = copy(c.last[:], field)
 	return true

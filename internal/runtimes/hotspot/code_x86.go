@@ -10,11 +10,6 @@ var interpreterPrologue = []byte{0x55, 0x48, 0x8b, 0xec, 0x41, 0x55}
 // In generate_normal_entry and generate_native_entry: pop rax; lea r14, [rsp + …].
 var popRAXLeaR14 = []byte{0x58, 0x4c, 0x8d, 0x74}
 
-const (
-	opPushRAX = 0x50
-	opPopRAX  = 0x58
-)
-
 const maxEntry = 4096
 
 // End of an intrinsic after the pop of the return address (generate_math_entry, generate_CRC32_update_entry): mov

@@ -96,7 +96,7 @@ func (v *VM) ruleInMethodHandleAdapter(pc uint64) (frames.Rule, *frames.Row, boo
 
 // removesArgument matches pop rax; pop reg; push rax.
 func removesArgument(code []byte) bool {
-	return code[0] == opPopRAX && code[1]&^7 == opPop && code[2] == opPushRAX
+	return code[0] == opPop && code[1]&^7 == opPop && code[2] == opPush
 }
 
 func (v *VM) ruleInInterpreter(b *blob, pc uint64) (frames.Rule, *frames.Row, bool) {

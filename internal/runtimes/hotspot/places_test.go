@@ -306,7 +306,7 @@ func barrierPlaces(f *fake) []place {
 }
 
 func handlesPlaces(f *fake) []place {
-	handles := f.blob("MethodHandles adapters", 0, 0, []byte{0x90, 0x90, opPopRAX, 0x5b, opPushRAX, 0x90, 0x90})
+	handles := f.blob("MethodHandles adapters", 0, 0, []byte{0x90, 0x90, opPop, 0x5b, opPush, 0x90, 0x90})
 	return []place{
 		{"a method handle", handles + 2, false, returnAt(0), r13Here, fpHere},
 		{"with the address taken, to take an argument", handles + 3, false, nil, r13Here, fpHere},
@@ -323,7 +323,7 @@ const (
 // When the return address is popped, the caller's sp is a word lower.
 func TestLinkedMethodsLeadToTheirCaller(t *testing.T) {
 	f := newFake()
-	handles := f.blob("MethodHandles adapters", 0, 0, []byte{0x90, 0x90, opPopRAX, 0x5b, opPushRAX, 0x90, 0x90})
+	handles := f.blob("MethodHandles adapters", 0, 0, []byte{0x90, 0x90, opPop, 0x5b, opPush, 0x90, 0x90})
 	v := f.openAnalysed(t)
 	template := entryAt + uint64(len(entryCode)) + codeletHead
 	known := template + uint64(len(returnCode)) + codeletHead

@@ -171,7 +171,7 @@ var (
 	throwsBegin = []byte{opLeave, 0x5a}                                // and mov rsp, sender
 	throwsLoad  = []byte{0x49, 0x8b, 0x87}                             // mov rax, [r15+disp32]
 	throwsPush  = []byte{opPush, opPush | 2, 0x48, 0x8b, 0xf2}         // rax, rdx; mov rsi, rdx
-	throwsEnd   = []byte{0x48, 0x8b, 0xd8, 0x5a, opPopRAX, 0xff, 0xe3} // mov rbx, rax; pop; pop; jmp rbx
+	throwsEnd   = []byte{0x48, 0x8b, 0xd8, 0x5a, opPop, 0xff, 0xe3} // mov rbx, rax; pop; pop; jmp rbx
 	jumpsRBX    = throwsEnd[len(throwsEnd)-2:]
 	aligns      = []byte{0x48, 0x83, 0xec, 8} // sub rsp, 8: alignment for the call
 	alignsBack  = []byte{0x48, 0x83, 0xc4, 8}
@@ -185,14 +185,11 @@ type exceptionState struct {
 
 // exceptionRemoval finds the removal by an exception around pc, an offset in code; false: pc is in none.
 func exceptionRemoval(code []byte, pc int) (t exceptionState, ended bool) {
-	from := bytes.LastIndex(code[:min(pc, len(code))], throwsBegin[:1])
-	for from >= 0 && !bytes.HasPrefix(code[from:], throwsBegin) {
-		from = bytes.LastIndex(code[:from], throwsBegin[:1])
-	}
-	if from < 0 {
+	begin := bytes.LastIndex(code[:min(pc+len(throwsBegin)-1, len(code))], throwsBegin)
+	if begin < 0 {
 		return t, false
 	}
-	mov := from + len(throwsBegin)
+	mov := begin + len(throwsBegin)
 	i := slices.IndexFunc(senders[:2], func(s sender) bool { return bytes.HasPrefix(code[mov:], s.mov) })
 	if i < 0 {
 		return t, false

@@ -87,41 +87,45 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	parts := [2]managed.Span{w.signal, {Start: w.executeSP, End: f.SP}}
 	w.executeFrames++
 	w.executeSP, w.signal = f.SP, managed.Span{}
-	if w.nextRun >= w.runsOnStack {
+	n := r.countRunsOf(f, leaf, parts)
+	if n == 0 {
 		w.noteEmptyFrame()
-		return out
+	}
+	for range n {
+		out = r.appendRun(&w.runs[w.nextRun], out)
+		w.nextRun++
+	}
+	return out
+}
+
+// countRunsOf returns how many of the next runs are of a frame of execute_ex: 2 if C is entering the first. parts are
+// the frame's parts of the stack.
+func (r *Runtime) countRunsOf(f *frames.Frame, leaf bool, parts [2]managed.Span) int {
+	w := &r.walk
+	if w.nextRun >= w.runsOnStack {
+		return 0
 	}
 	current := &w.runs[w.nextRun]
-	if leaf {
-		if data, ok := w.Sample.Regs.Get(r.dataReg); ok {
-			begins := f.PC-r.executeEx.Start < maxPrologue &&
-				w.InRegs(func(v uint64) bool { return v == current.user })
-			if !begins && !r.runsInnermost(data, current) {
-				w.noteEmptyFrame()
-				return out
-			}
-			w.nextRun++
-			return r.appendRun(current, out)
+	data, known := w.Sample.Regs.Get(r.dataReg)
+	if leaf && known {
+		begins := f.PC-r.executeEx.Start < maxPrologue &&
+			w.InRegs(func(v uint64) bool { return v == current.user })
+		if begins || r.runsInnermost(data, current) {
+			return 1
 		}
+		return 0
 	}
 	kept := w.keeps(current.user, parts)
-	if w.nextRun == 0 && kept && r.isEntering(current) {
-		outer := &w.runs[1]
-		if w.keeps(outer.user, parts) {
-			w.nextRun = 2
-			return r.appendRun(outer, r.appendRun(current, out))
-		}
-	}
 	switch {
+	case w.nextRun == 0 && kept && r.isEntering(current) && w.keeps(w.runs[1].user, parts):
+		return 2
 	case kept, w.executeFrames == 1 && r.hasInnerOnStack(current, parts):
-	case w.Sample.Regs.Known>>r.dataReg&1 == 0: // not in a stop, and saved by no function
+		return 1
+	case !known: // not in a stop, and saved by no function
 		w.pairedByOrder = true
-	default:
-		w.noteEmptyFrame()
-		return out
+		return 1
 	}
-	w.nextRun++
-	return r.appendRun(current, out)
+	return 0
 }
 
 // noteEmptyFrame notes a frame without a run: only the innermost frame of execute_ex can lack one.

@@ -224,23 +224,34 @@ func (r *codes) findHeader(pc, end uint64) (found *code, low uint64) {
 		if r.live.Read(base, b) != len(b) {
 			break
 		}
-		for at := len(b) - 8; at >= 0; at -= 8 {
-			w := binary.LittleEndian.Uint64(b[at:])
-			if !isObject(w) || !r.isInstructionStreamMap(w) {
-				continue
-			}
-			low = cmp.Or(low, base+uint64(at)+8)
-			c := r.readCodeObject(base + uint64(at) + heapObjectTag)
-			if c != nil && (r.layout.codeStart != 0 || pc >= c.start && pc < c.end) {
-				if pc < c.end {
-					r.instructionStreamMap = w
-				}
-				return c, low
-			}
+		c, mapEnd := r.headerIn(b, base, pc)
+		if low = cmp.Or(low, mapEnd); c != nil {
+			return c, low
 		}
 		top = base
 	}
 	return nil, cmp.Or(low, top)
+}
+
+// headerIn returns the code with the last header in a block of memory at base, or nil. mapEnd is the end of the last map
+// of such code, or 0.
+func (r *codes) headerIn(block []byte, base, pc uint64) (found *code, mapEnd uint64) {
+	for at := len(block) - 8; at >= 0; at -= 8 {
+		w := binary.LittleEndian.Uint64(block[at:])
+		if !isObject(w) || !r.isInstructionStreamMap(w) {
+			continue
+		}
+		mapEnd = cmp.Or(mapEnd, base+uint64(at)+8)
+		c := r.readCodeObject(base + uint64(at) + heapObjectTag)
+		if c == nil || r.layout.codeStart == 0 && (pc < c.start || pc >= c.end) {
+			continue
+		}
+		if pc < c.end {
+			r.instructionStreamMap = w
+		}
+		return c, mapEnd
+	}
+	return nil, mapEnd
 }
 
 func (r *codes) readCodeObject(stream uint64) *code {
