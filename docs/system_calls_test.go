@@ -112,7 +112,7 @@ func TestEverySystemCallIsListedOnce(t *testing.T) {
 	if len(twice) > 0 {
 		t.Errorf("the lists have calls twice: %v", twice)
 	}
-	x86, arm := systemCalls(frames.X86_64), systemCalls(frames.AArch64)
+	x86, arm := systemCalls(frames.X86_64), systemCalls(frames.ARM64)
 	count := 0
 	asleep := map[string]string{}
 	for name, nr := range x86 {
@@ -223,11 +223,11 @@ func resumed(nr int64) string {
 }
 
 func TestArm64RestartsTheSameCallsExceptTwo(t *testing.T) {
-	x86, arm := systemCalls(frames.X86_64), systemCalls(frames.AArch64)
+	x86, arm := systemCalls(frames.X86_64), systemCalls(frames.ARM64)
 	for name, nr := range arm {
 		const fastOpen = 0x20000000
 		for _, flags := range []uint64{0, fastOpen} {
-			there := ptrace.Restartable(frames.AArch64, nr, flags)
+			there := ptrace.Restartable(frames.ARM64, nr, flags)
 			here := x86[name] != 0 && ptrace.Restartable(frames.X86_64, x86[name], flags) || name == "read"
 			if name == "ppoll" || name == "pselect6" {
 				here = false

@@ -9,10 +9,10 @@ import "prywalk/frames"
 type archRules struct {
 	columns            uint64 // with rules; vector registers come after them
 	pc                 uint64 // column
-	spMayDifferFromCFA bool   // see [Table.adjustSPAArch64]
+	spMayDifferFromCFA bool   // see [Table.adjustSPARM64]
 }
 
 var rulesByArch = map[frames.Arch]*archRules{
-	frames.X86_64:  {columns: uint64(frames.X86RA) + 1, pc: uint64(frames.X86RA)},
-	frames.AArch64: {columns: frames.NumRegs, pc: 32, spMayDifferFromCFA: true},
+	frames.X86_64: {columns: uint64(frames.X86RA) + 1, pc: uint64(frames.X86RA)},
+	frames.ARM64:  {columns: frames.NumRegs, pc: 32, spMayDifferFromCFA: true},
 }

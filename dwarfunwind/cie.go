@@ -116,7 +116,7 @@ func (c *cie) parseAugmentation(cur *cursor, aug []byte, s *frameSection, off ui
 			dataCur.U8()
 		case 'S':
 			c.signal = true
-		case 'B', 'G': // AArch64: pointers are signed with key B; the stack is tagged
+		case 'B', 'G': // arm64: pointers are signed with key B; the stack is tagged
 		default:
 			return !cur.Bad && !dataCur.Bad
 		}

@@ -41,11 +41,11 @@ func FuzzProgram(f *testing.F) {
 		f.Add(c.prog, c.at, false)
 	}
 	f.Add(pltProgram, uint64(11), false)
-	f.Add([]byte{cfaAArch64NegateRA, cfaDefCFAExpression, 3, opSkip, 0xfd, 0xff}, uint64(0), true)
+	f.Add([]byte{cfaARM64NegateRA, cfaDefCFAExpression, 3, opSkip, 0xfd, 0xff}, uint64(0), true)
 	f.Fuzz(func(t *testing.T, prog []byte, at uint64, arm bool) {
 		arch := frames.X86_64
 		if arm {
-			arch = frames.AArch64
+			arch = frames.ARM64
 		}
 		probe(t, newBuilder().addCIE().addFDE(testStart, testLen, prog...).table(t, arch), testStart+at%testLen)
 	})

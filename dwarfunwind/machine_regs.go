@@ -7,9 +7,9 @@ import "prywalk/frames"
 // registerRule executes an instruction of DWARF 5 §6.4.2.3, or a vendor extension; false if it is unknown or invalid.
 func (m *machine) registerRule(op uint8, p *cursor) bool {
 	switch op {
-	case cfaAArch64NegateRA, cfaAArch64NegateRAPC:
+	case cfaARM64NegateRA, cfaARM64NegateRAPC:
 		return true // the walker always strips signatures
-	case cfaAArch64SetRAState:
+	case cfaARM64SetRAState:
 		p.ULEB()
 		p.SLEB()
 		return !p.Bad

@@ -63,7 +63,7 @@ var programs = []struct {
 			40, cfaUndefined, 6,
 			cfaAdvanceLoc | 1, cfaRestoreState, cfaAdvanceLoc | 1, cfaRestoreState}, 2, 7, 16,
 		[]place{{6, frames.RegRule{}}}},
-	{"GNU_window_save changes nothing", []byte{cfaAArch64NegateRA, cfaDefCFAOffset, 16}, 0, 7, 16, nil},
+	{"GNU_window_save changes nothing", []byte{cfaARM64NegateRA, cfaDefCFAOffset, 16}, 0, 7, 16, nil},
 	{"restore sets the CIE's rule", []byte{cfaOffset | 6, 2, cfaOffset | 16, 5, cfaRestore | 6, cfaRestore | 16}, 0, 7,
 		8,
 		[]place{{6, frames.RegRule{}}}},
@@ -169,10 +169,10 @@ func TestARM64Rules(t *testing.T) {
 	b.ra, b.initial = 30, []byte{cfaDefCFA, 31, 0}
 	// A prologue that signs the return address: paciasp; stp x29, x30, [sp, #-32]!
 	b.addCIE().addFDE(testStart, testLen,
-		cfaAdvanceLoc|4, cfaAArch64NegateRA,
+		cfaAdvanceLoc|4, cfaARM64NegateRA,
 		cfaAdvanceLoc|4, cfaDefCFAOffset, 32, cfaOffset|29, 4, cfaOffset|30, 3,
-		cfaAdvanceLoc|4, cfaAArch64NegateRAPC, cfaAArch64SetRAState, 1, 0)
-	table := b.table(t, frames.AArch64)
+		cfaAdvanceLoc|4, cfaARM64NegateRAPC, cfaARM64SetRAState, 1, 0)
+	table := b.table(t, frames.ARM64)
 	rule, row, ok := table.Rule(frames.Query{PC: testStart + 4})
 	if !ok || row != nil || rule.Flags != frames.FlagRAInLR || rule.CFAReg != frames.ARM64SP {
 		t.Errorf("before the push: rule %+v, %v, %v; want the link register", rule, row, ok)

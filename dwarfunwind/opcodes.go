@@ -34,9 +34,9 @@ const (
 
 	// Vendor extensions: binutils include/dwarf2.def; "DWARF for the Arm 64-bit Architecture", §4.5.
 	cfaMIPSAdvanceLoc8   = 0x1d
-	cfaAArch64SetRAState = 0x2b
-	cfaAArch64NegateRAPC = 0x2c
-	cfaAArch64NegateRA   = 0x2d // elsewhere DW_CFA_GNU_window_save
+	cfaARM64SetRAState   = 0x2b
+	cfaARM64NegateRAPC   = 0x2c
+	cfaARM64NegateRA     = 0x2d // elsewhere DW_CFA_GNU_window_save
 	cfaGNUArgsSize       = 0x2e
 	cfaGNUNegativeOffset = 0x2f
 )

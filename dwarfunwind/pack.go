@@ -56,7 +56,7 @@ func (t *Table) buildRow(f *fde, pc uint64) bool {
 		}
 	}
 	if t.archRules.spMayDifferFromCFA {
-		t.adjustSPAArch64(f)
+		t.adjustSPARM64(f)
 	}
 	return true
 }

@@ -4,13 +4,13 @@ package dwarfunwind
 
 import "prywalk/frames"
 
-// adjustSPAArch64 sets the caller's stack pointer where it is not the CFA: the return address lies above it, pushed by
+// adjustSPARM64 sets the caller's stack pointer where it is not the CFA: the return address lies above it, pushed by
 // code that jumped here (a PLT's first entry, before glibc's resolver), or the CFA is a buffer.
-func (t *Table) adjustSPAArch64(f *fde) {
+func (t *Table) adjustSPARM64(f *fde) {
 	sp, ra := &t.row.Regs[frames.ARM64SP], &t.row.RA
 	above := int64(0)
 	switch {
-	case t.row.CFAReg <= lastScratchA64 && sp.Kind == frames.RuleSame && t.row.CFAExpr == nil:
+	case t.row.CFAReg <= lastScratchARM64 && sp.Kind == frames.RuleSame && t.row.CFAExpr == nil:
 		*sp = frames.RegRule{Kind: frames.RuleUndefined}
 	case ra.Kind == frames.RuleOffset && ra.Off >= 0:
 		above = pushedBytes(ra.Off)
@@ -24,7 +24,7 @@ func (t *Table) adjustSPAArch64(f *fde) {
 
 // A CFA relative to x0 to x18, which a call may change (AAPCS64 §6.1.1), is a buffer from which longjmp and setcontext
 // load registers.
-const lastScratchA64 = 18
+const lastScratchARM64 = 18
 
 // pushedBytes returns the size of pushes whose last word is at off from the CFA: a multiple of 16 (AAPCS64 §6.4.5.1).
 func pushedBytes(off int64) int64 { return (off + 8 + 15) &^ 15 }

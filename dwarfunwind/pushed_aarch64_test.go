@@ -17,7 +17,7 @@ func TestWordsPushedBeforeAFunctionAreNotTheCallers(t *testing.T) {
 		cfaAdvanceLoc|4, cfaOffsetExtendedSF, 30, 0x7f, // c+8
 		cfaAdvanceLoc|4, cfaDefCFAOffset, 0xd0, 1)
 	b.addFDE(testStart+testLen, testLen, cfaAdvanceLoc|4, cfaDefCFAOffset, 32, cfaOffset|29, 4, cfaOffset|30, 3)
-	table := b.table(t, frames.AArch64)
+	table := b.table(t, frames.ARM64)
 	sp := frames.RegRule{Kind: frames.RuleValOffset, Off: 16}
 	for at, ra := range map[uint64]frames.RegRule{
 		0: {}, 4: {Kind: frames.RuleOffset, Off: 8}, 8: {Kind: frames.RuleOffset, Off: 8},
@@ -38,7 +38,7 @@ func TestRowsOfAFunctionDoNotDependOnAnEarlierLookup(t *testing.T) {
 	b.ra, b.initial = 30, []byte{cfaDefCFA, 31, 0}
 	b.addCIE().addFDE(testStart, testLen, cfaAdvanceLoc|4, cfaOffsetExtendedSF, 30, 0x7f)
 	b.addFDE(testStart+testLen, testLen, cfaAdvanceLoc|4, cfaDefCFAOffset, 32)
-	table := b.table(t, frames.AArch64)
+	table := b.table(t, frames.ARM64)
 	rowAt(t, table, testStart) // with a pushed return address
 	for e := range table.FDEs() {
 		for at, row := range table.Rows(e) {

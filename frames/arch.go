@@ -8,11 +8,11 @@ type Addr = uint64
 // Arch is a processor architecture.
 type Arch uint8
 
-// The zero value is invalid.
+// The zero value is invalid. Code about arm64 for any machine is in _aarch64.go: go build ignores _arm64.go elsewhere.
 const (
 	ArchUnknown Arch = iota
 	X86_64
-	AArch64
+	ARM64
 )
 
 // DWARF register numbers: System V ABI for x86-64, figure 3.36; "DWARF for the Arm 64-bit Architecture", §4.1.
@@ -44,7 +44,7 @@ func (a Arch) String() string {
 	switch a {
 	case X86_64:
 		return "amd64"
-	case AArch64:
+	case ARM64:
 		return "arm64"
 	}
 	return "unknown"
@@ -68,7 +68,7 @@ var archs = [...]archInfo{
 		calleeSaved: 1<<X86RBP | 1<<X86RBX | 1<<X86R12 | 1<<X86R13 | 1<<X86R14 | 1<<X86R15,
 		raOnStack:   true, signalFrame: 16 << 10,
 	},
-	AArch64: {
+	ARM64: {
 		sp: ARM64SP, fp: ARM64FP, ra: ARM64LR,
 		compact:     [NumCompact]uint8{ARM64FP, ARM64LR, 19, 20, 21, 22, 23, 24},
 		calleeSaved: 0x7ff << 19, // x19 to x29
@@ -101,7 +101,7 @@ func (a Arch) CompactRegs() [NumCompact]uint8 { return a.info().compact }
 
 // CallLen is subtracted from a return address to get one within its call.
 func (a Arch) CallLen() uint64 {
-	if a == AArch64 {
+	if a == ARM64 {
 		return 4
 	}
 	return 1

@@ -16,11 +16,11 @@ func recordWalk(t *testing.T, rule *Rule, row *Row, calls map[Addr]Call) ([]Addr
 		src.rows[0x2010] = row
 	}
 	s := space(src, &fakeCalls{start: 0x1000, calls: calls})
-	s.Arch = AArch64
+	s.Arch = ARM64
 	//  sp       local variables of both frames   x29: the record
 	mem := stack(0x7000, 1, 2, 0x7050, 0x2010|9<<48, 0x1111, 0x3010, 0x3010, 0x3010, 0x3010, 0x3010, 0x7100, 0x3010|9<<48,
 		5, 6, 7, 8)
-	regs := &Regs{Arch: AArch64, PC: 0x1010, PACMask: 0x7f << 48}
+	regs := &Regs{Arch: ARM64, PC: 0x1010, PACMask: 0x7f << 48}
 	regs.Set(ARM64SP, 0x7000)
 	regs.Set(ARM64FP, 0x7010)
 	var w Walker
@@ -89,9 +89,9 @@ func TestFrameWithLoadedRegistersIsAcceptedIfItIsACaller(t *testing.T) {
 	}
 	calls := &fakeCalls{start: 0x1000, calls: map[Addr]Call{0x3010: {}}}
 	s := space(src, calls)
-	s.Arch = AArch64
+	s.Arch = ARM64
 	mem := stack(0x7000, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x3010, 0, 0)
-	regs := &Regs{Arch: AArch64, PC: 0x1010}
+	regs := &Regs{Arch: ARM64, PC: 0x1010}
 	regs.Set(ARM64SP, 0x7000)
 	regs.Set(0, 0x7000)
 	var w Walker

@@ -28,9 +28,9 @@ func TestReturnAddressInAScratchRegisterNeedsProof(t *testing.T) {
 		"a register of unknown value": {0x3010, 0x2000, false, StopUnproven},
 	} {
 		calls.start = c.start
-		s := NewSpace(AArch64)
+		s := NewSpace(ARM64)
 		s.SetModules([]*Module{{Start: 0x1000, End: 0x9000, Sources: []RuleSource{src}, Calls: calls}})
-		regs := &Regs{Arch: AArch64, PC: 0x1000, PACMask: 0x7f << 48}
+		regs := &Regs{Arch: ARM64, PC: 0x1000, PACMask: 0x7f << 48}
 		regs.Set(ARM64SP, 0x7000)
 		regs.Set(ARM64LR, 0x2010)
 		if regs.Set(3, c.x3); !c.known {

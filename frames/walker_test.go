@@ -267,8 +267,8 @@ func TestArm64LeafReturnsThroughTheLinkRegister(t *testing.T) {
 		0x3010: {Flags: FlagRoot},
 	}}
 	s := space(src, nil)
-	s.Arch = AArch64
-	regs := &Regs{Arch: AArch64, PC: 0x1010, PACMask: 0x7f << 48}
+	s.Arch = ARM64
+	regs := &Regs{Arch: ARM64, PC: 0x1010, PACMask: 0x7f << 48}
 	regs.Set(ARM64SP, 0x7000)
 	regs.Set(ARM64LR, 0x2010|3<<48)
 	var w Walker

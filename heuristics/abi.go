@@ -62,7 +62,7 @@ type abi struct {
 	trampoline
 }
 
-var abis = map[frames.Arch]*abi{frames.X86_64: &abiX86, frames.AArch64: &abiAArch64}
+var abis = map[frames.Arch]*abi{frames.X86_64: &abiX86, frames.ARM64: &abiARM64}
 
 func (abi *abi) cfaAtEntry() value { return startValue(abi.sp).plus(abi.entry) }
 

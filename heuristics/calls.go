@@ -96,21 +96,23 @@ func endsInJumpX86(b []byte) bool {
 	return b[2] == 0xff && b[3]&0xf8 == 0xe0 || b[3] == 0xc3
 }
 
-func callBeforeA64(s *Source, ret uint64) (frames.Call, bool) {
+func callBeforeARM64(s *Source, ret uint64) (frames.Call, bool) {
 	b := s.buf[:4]
 	if ret < 4 || ret%4 != 0 || s.opt.Code.ReadCode(ret-4, b) < 4 {
 		return frames.Call{}, false
 	}
-	w := a64(binary.LittleEndian.Uint32(b))
+	w := insnARM64(binary.LittleEndian.Uint32(b))
 	if w.is(0xfc000000, 0x94000000) {
 		return frames.Call{Target: ret - 4 + uint64(4*w.signed(0, 26)), Direct: true}, true
 	}
-	return frames.Call{}, isCallA64(w)
+	return frames.Call{}, isCallARM64(w)
 }
 
-func isJumpA64(w a64) bool { return w.is(0xfffffc1f, 0xd61f0000) || w.is(0xfffffc1f, 0xd65f0000) }
+func isJumpARM64(w insnARM64) bool {
+	return w.is(0xfffffc1f, 0xd61f0000) || w.is(0xfffffc1f, 0xd65f0000)
+}
 
-func endsInJumpA64(b []byte) bool { return isJumpA64(a64(binary.LittleEndian.Uint32(b))) }
+func endsInJumpARM64(b []byte) bool { return isJumpARM64(insnARM64(binary.LittleEndian.Uint32(b))) }
 
 // Popped implements [frames.PoppedRegisters].
 func (s *Source) Popped(pc frames.Addr, n int) (reg uint8, ok bool) {

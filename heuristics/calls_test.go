@@ -67,7 +67,7 @@ func TestJumpsOutOfAFunctionAreFoundOnArm64(t *testing.T) {
 		"to the first one, as a loop": {[]uint32{0xd503201f, 0x17ffffff}, false},
 	} {
 		text := armBytes(c.code...)
-		s := New(Options{Arch: frames.AArch64, Code: bytesCode{base, text}, Funcs: oneFunc{base, base + uint64(len(text))}})
+		s := New(Options{Arch: frames.ARM64, Code: bytesCode{base, text}, Funcs: oneFunc{base, base + uint64(len(text))}})
 		if got := s.EndsInTailCall(base); got != c.want {
 			t.Errorf("%s: EndsInTailCall is %v, want %v", name, got, c.want)
 		}

@@ -32,7 +32,7 @@ var caseArches = map[string]caseArch{
 	"_x86.s": {frames.X86_64, []string{"as", "--64"}, "#", map[uint8]string{
 		frames.X86RAX: "rax", frames.X86RBX: "rbx", frames.X86RDX: "rdx", frames.X86RCX: "rcx", frames.X86RBP: "rbp",
 		frames.X86RSP: "rsp"}},
-	"_aarch64.s": {frames.AArch64, []string{"aarch64-linux-gnu-as"}, "//", map[uint8]string{
+	"_aarch64.s": {frames.ARM64, []string{"aarch64-linux-gnu-as"}, "//", map[uint8]string{
 		0: "x0", 1: "x1", 2: "x2", 3: "x3", 16: "x16", frames.ARM64FP: "x29", frames.ARM64LR: "x30", frames.ARM64SP: "sp"}},
 }
 

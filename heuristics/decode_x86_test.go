@@ -69,7 +69,7 @@ func FuzzDecodeX86(f *testing.F) {
 		if ok && (in.Size == 0 || int(in.Size) > min(len(b), 15)) {
 			t.Errorf("% x: length %d, want 1 to %d", b, in.Size, min(len(b), 15))
 		}
-		for _, arch := range []frames.Arch{frames.X86_64, frames.AArch64} {
+		for _, arch := range []frames.Arch{frames.X86_64, frames.ARM64} {
 			s := New(Options{Arch: arch, Code: bytesCode{base, b}})
 			var st symbolicState
 			st.reset(s.abi, 0, everywhere)

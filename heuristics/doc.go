@@ -74,7 +74,7 @@
 //
 // # Decoding
 //
-// The decoders are package x86 and, for AArch64, this one. golang.org/x/arch is slower and allocates.
+// The decoders are package x86 and, for arm64, this one. golang.org/x/arch is slower and allocates.
 //
 // Sources: Intel SDM volume 2 (appendix A, opcode maps), System V ABI for x86-64 §3.2, Arm ARM (DDI 0487) chapter
 // C4, AAPCS64 §6.

@@ -14,10 +14,10 @@ func FuzzRule(f *testing.F) {
 	f.Add([]byte{0xfd, 0x7b, 0xbe, 0xa9, 0xfd, 0x7b, 0xc2, 0xa8, 0xc0, 0x03, 0x5f, 0xd6}, uint16(4), true, true)
 	f.Add([]byte{0x4c, 0x8d, 0x54, 0x24, 0x08, 0x48, 0x83, 0xe4, 0xe0, 0x41, 0xff, 0x72, 0xf8, 0x55, 0x48, 0x89, 0xe5,
 		0x41, 0x52}, uint16(19), true, false)
-	f.Fuzz(func(t *testing.T, b []byte, at uint16, bounds, a64 bool) {
+	f.Fuzz(func(t *testing.T, b []byte, at uint16, bounds, arm64 bool) {
 		o := Options{Arch: frames.X86_64, Code: bytesCode{base, b}, Entry: base + 64}
-		if a64 {
-			o.Arch = frames.AArch64
+		if arm64 {
+			o.Arch = frames.ARM64
 		}
 		if bounds {
 			o.Funcs = oneFunc{base, base + uint64(len(b))}

@@ -15,95 +15,95 @@ const (
 )
 
 // A call may change x0 to x18, and writes x30.
-const scratchA64 = 1<<19 - 1 | 1<<regLR
+const scratchARM64 = 1<<19 - 1 | 1<<regLR
 
-var abiAArch64 = abi{
-	sp: regSP, fp: regFP, ra: regLR, scratch: scratchA64,
+var abiARM64 = abi{
+	sp: regSP, fp: regFP, ra: regLR, scratch: scratchARM64,
 	calleeSaved: []uint8{regFP, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28},
-	step:        stepA64,
-	isFrame:     isFrameA64,
+	step:        stepARM64,
+	isFrame:     isFrameARM64,
 	dwarf:       func(reg uint8) uint8 { return reg },
-	afterPush:   afterPushA64,
-	callBefore:  callBeforeA64,
-	endsInJump:  endsInJumpA64,
+	afterPush:   afterPushARM64,
+	callBefore:  callBeforeARM64,
+	endsInJump:  endsInJumpARM64,
 	syscall:     []byte{0x01, 0, 0, 0xd4}, syscallReg: 8, exit: 93, exitGroup: 94, // include/uapi/asm-generic/unistd.h
-	trampoline: trampolineA64,
+	trampoline: trampolineARM64,
 }
 
-// pushA64 is "stp x16, x30, [sp, #-16]!", the start of a procedure linkage table.
-const pushA64 = 0xa9bf7bf0
+// pushARM64 is "stp x16, x30, [sp, #-16]!", the start of a procedure linkage table.
+const pushARM64 = 0xa9bf7bf0
 
-// pltHeadA64 has masks and bits of adrp x16, ldr x17, add x16, from there to the jump by x17.
-var pltHeadA64 = [...][2]uint32{{0x9f00001f, 0x90000010}, {0xffc003ff, 0xf9400211}, {0xff8003ff, 0x91000210}}
+// pltHeadARM64 has masks and bits of adrp x16, ldr x17, add x16, from there to the jump by x17.
+var pltHeadARM64 = [...][2]uint32{{0x9f00001f, 0x90000010}, {0xffc003ff, 0xf9400211}, {0xff8003ff, 0x91000210}}
 
-func afterPushA64(in *interpreter, pc uint64) bool {
-	for i := uint64(1); i <= 1+uint64(len(pltHeadA64)) && pc >= 4*i; i++ {
+func afterPushARM64(in *interpreter, pc uint64) bool {
+	for i := uint64(1); i <= 1+uint64(len(pltHeadARM64)) && pc >= 4*i; i++ {
 		code := in.code(pc - 4*i)
 		if len(code) < 4 {
 			return false
 		}
-		insn := a64(binary.LittleEndian.Uint32(code))
-		if insn == pushA64 {
+		insn := insnARM64(binary.LittleEndian.Uint32(code))
+		if insn == pushARM64 {
 			return true
 		}
-		if !slices.ContainsFunc(pltHeadA64[:], func(p [2]uint32) bool { return insn.is(p[0], p[1]) }) {
+		if !slices.ContainsFunc(pltHeadARM64[:], func(p [2]uint32) bool { return insn.is(p[0], p[1]) }) {
 			return false
 		}
 	}
 	return false
 }
 
-// isFrameA64 reports whether x29 points to a frame record (AAPCS64 §6.4.6).
-func isFrameA64(_, at, above value) bool {
+// isFrameARM64 reports whether x29 points to a frame record (AAPCS64 §6.4.6).
+func isFrameARM64(_, at, above value) bool {
 	return at.isStartValue(regFP) && above.isStartValue(regLR)
 }
 
-// a64 is an instruction (Arm ARM C4.1).
-type a64 uint32
+// insnARM64 is an instruction (Arm ARM C4.1).
+type insnARM64 uint32
 
-func (w a64) is(mask, bits uint32) bool { return uint32(w)&mask == bits }
+func (w insnARM64) is(mask, bits uint32) bool { return uint32(w)&mask == bits }
 
-func (w a64) field(lo, n uint) uint8 { return uint8(uint32(w) >> lo & (1<<n - 1)) }
+func (w insnARM64) field(lo, n uint) uint8 { return uint8(uint32(w) >> lo & (1<<n - 1)) }
 
-func (w a64) signed(lo, n uint) int64 {
+func (w insnARM64) signed(lo, n uint) int64 {
 	return int64(int32(uint32(w)<<(32-lo-n)) >> (32 - n))
 }
 
-func (w a64) rd() uint8  { return w.field(0, 5) }
-func (w a64) rn() uint8  { return w.field(5, 5) }
-func (w a64) rt2() uint8 { return w.field(10, 5) }
-func (w a64) rm() uint8  { return w.field(16, 5) }
+func (w insnARM64) rd() uint8  { return w.field(0, 5) }
+func (w insnARM64) rn() uint8  { return w.field(5, 5) }
+func (w insnARM64) rt2() uint8 { return w.field(10, 5) }
+func (w insnARM64) rm() uint8  { return w.field(16, 5) }
 
-func stepA64(st *symbolicState, code []byte, f *flow) {
+func stepARM64(st *symbolicState, code []byte, f *flow) {
 	if len(code) < 4 {
 		*f = flow{kind: flowEnd, toReg: noReg}
 		return
 	}
-	w := a64(binary.LittleEndian.Uint32(code))
+	w := insnARM64(binary.LittleEndian.Uint32(code))
 	*f = flow{size: 4, toReg: noReg}
-	st.pushedMem = st.pushedMem || w == pushA64
+	st.pushedMem = st.pushedMem || w == pushARM64
 	switch {
 	case w == 0xd4200000, w == 0xd43e0000:
 		// The program goes on behind a debugger's brk #0 or #0xf000.
 	case w.is(0xffff0000, 0), w.is(0xffe0001f, 0xd4200000), w.is(0xffe0001f, 0xd4400000):
 		f.kind, f.trap = flowEnd, true // udf, brk (of traps), hlt
 	case w.is(0xfffff01f, 0xd503201f):
-		stepHintA64(w, f)
+		stepHintARM64(w, f)
 	case w.is(0x1c000000, 0x14000000):
-		stepBranchA64(st, w, f)
+		stepBranchARM64(st, w, f)
 	case w.is(0x1c000000, 0x10000000):
-		stepImmediateA64(st, w)
+		stepImmediateARM64(st, w)
 	case w.is(0x0a000000, 0x08000000):
-		stepMemoryA64(st, w)
+		stepMemoryARM64(st, w)
 	case w.is(0x0e000000, 0x0a000000):
-		stepRegisterA64(st, w)
+		stepRegisterARM64(st, w)
 	default:
-		stepVectorA64(st, w)
+		stepVectorARM64(st, w)
 	}
 }
 
-// stepHintA64 recognises hints: nop; bti c, bti jc, paciasp, pacibsp. The walker removes signatures.
-func stepHintA64(w a64, f *flow) {
+// stepHintARM64 recognises hints: nop; bti c, bti jc, paciasp, pacibsp. The walker removes signatures.
+func stepHintARM64(w insnARM64, f *flow) {
 	switch uint32(w) {
 	case 0xd503201f:
 		f.padding = true
@@ -112,8 +112,8 @@ func stepHintA64(w a64, f *flow) {
 	}
 }
 
-// putA64 writes a register; 31 is none.
-func putA64(st *symbolicState, reg uint8, v value) {
+// putARM64 writes a register; 31 is none.
+func putARM64(st *symbolicState, reg uint8, v value) {
 	if reg != regSP {
 		st.set(reg, v)
 	}
@@ -127,13 +127,13 @@ func putSP(st *symbolicState, reg uint8, v value) {
 	st.set(reg, v)
 }
 
-func stepBranchA64(st *symbolicState, w a64, f *flow) {
+func stepBranchARM64(st *symbolicState, w insnARM64, f *flow) {
 	switch {
 	case w.is(0xfc000000, 0x14000000):
 		f.kind, f.target = flowJump, st.pc+uint64(4*w.signed(0, 26))
 	case w.is(0xfc000000, 0x94000000):
 		f.kind, f.target = flowCall, st.pc+uint64(4*w.signed(0, 26))
-		st.clobber(scratchA64)
+		st.clobber(scratchARM64)
 	case w.is(0xff000000, 0x54000000), w.is(0x7e000000, 0x34000000):
 		f.kind, f.target = flowCond, st.pc+uint64(4*w.signed(5, 19))
 	case w.is(0x7e000000, 0x36000000):
@@ -143,25 +143,25 @@ func stepBranchA64(st *symbolicState, w a64, f *flow) {
 	case w.is(0xffc0001f, 0x5500001f): // retaasppc, retabsppc
 		f.kind, f.ret, f.ra = flowReturn, st.regs[regSP], st.regs[regLR]
 	case w.is(0xfe000000, 0xd6000000):
-		stepIndirectA64(st, w, f)
+		stepIndirectARM64(st, w, f)
 	case w.is(0xffe0001f, 0xd4000001): // svc
-		putA64(st, 0, value{})
+		putARM64(st, 0, value{})
 	case w.is(0xfff00000, 0xd5300000), w.is(0xfff80000, 0xd5280000): // mrs, sysl
-		putA64(st, w.rd(), value{})
+		putARM64(st, w.rd(), value{})
 	}
 }
 
-// stepIndirectA64 interprets an indirect jump. One by x16 or x17 is a tail call: only these may jump to a function's
+// stepIndirectARM64 interprets an indirect jump. One by x16 or x17 is a tail call: only these may jump to a function's
 // start where branch targets are checked.
-func stepIndirectA64(st *symbolicState, w a64, f *flow) {
+func stepIndirectARM64(st *symbolicState, w insnARM64, f *flow) {
 	switch {
 	case w.is(0xfffffbe0, 0xd65f0be0): // retaa, retab, retaasppcr, retabsppcr
 		f.kind, f.ret, f.ra = flowReturn, st.regs[regSP], st.regs[regLR]
 	case w.is(0xfffffc1f, 0xd65f0000):
 		f.kind, f.ret, f.ra, f.toReg = flowReturn, st.regs[regSP], st.regs[w.rn()], w.rn()
-	case isCallA64(w):
+	case isCallARM64(w):
 		f.kind = flowCall
-		st.clobber(scratchA64)
+		st.clobber(scratchARM64)
 	case w.is(0xfffffc1f, 0xd61f0000), w.is(0xfefff800, 0xd61f0800):
 		f.kind = flowIndirect
 		if w.rn() == 16 || w.rn() == 17 {
@@ -170,7 +170,7 @@ func stepIndirectA64(st *symbolicState, w a64, f *flow) {
 				f.ret = f.ret.plus(16)
 			}
 		}
-		if isJumpA64(w) {
+		if isJumpARM64(w) {
 			f.toReg = w.rn()
 		}
 	default:
@@ -178,31 +178,31 @@ func stepIndirectA64(st *symbolicState, w a64, f *flow) {
 	}
 }
 
-func isCallA64(w a64) bool {
+func isCallARM64(w insnARM64) bool {
 	return w.is(0xfffffc1f, 0xd63f0000) || w.is(0xfefff800, 0xd63f0800)
 }
 
-func stepImmediateA64(st *symbolicState, w a64) {
+func stepImmediateARM64(st *symbolicState, w insnARM64) {
 	switch {
 	case w.is(0x9f800000, 0x91000000):
-		stepAddImmA64(st, w)
+		stepAddImmARM64(st, w)
 	case w.is(0xbfc00000, 0x91800000): // addg, subg
 		putSP(st, w.rd(), value{})
 	case w.is(0x1f000000, 0x11000000):
-		putA64(st, w.rd(), value{}) // 32 bits
+		putARM64(st, w.rd(), value{}) // 32 bits
 	case w.is(0x7f800000, 0x52800000): // movz
-		putA64(st, w.rd(), wideA64(w))
+		putARM64(st, w.rd(), wideARM64(w))
 	case w.is(0x1f800000, 0x12000000) && !w.is(0x60000000, 0x60000000):
 		putSP(st, w.rd(), value{}) // and, orr, eor: may align the stack pointer
 	case w.is(0xff800000, 0xf2800000): // movk
-		stepMovkA64(st, w)
+		stepMovkARM64(st, w)
 	default:
-		putA64(st, w.rd(), value{})
+		putARM64(st, w.rd(), value{})
 	}
 }
 
-// stepAddImmA64 interprets add and sub. Register 31 is none if flags are set, else the stack pointer.
-func stepAddImmA64(st *symbolicState, w a64) {
+// stepAddImmARM64 interprets add and sub. Register 31 is none if flags are set, else the stack pointer.
+func stepAddImmARM64(st *symbolicState, w insnARM64) {
 	n := int64(uint32(w) >> 10 & 0xfff)
 	if w.is(1<<22, 1<<22) {
 		n <<= 12
@@ -212,7 +212,7 @@ func stepAddImmA64(st *symbolicState, w a64) {
 	}
 	v := st.regs[w.rn()].plus(n)
 	if w.is(1<<29, 1<<29) {
-		putA64(st, w.rd(), v)
+		putARM64(st, w.rd(), v)
 	} else {
 		putSP(st, w.rd(), v)
 		if n == 0 && w.rn() != regSP { // mov sp, xn
@@ -221,10 +221,10 @@ func stepAddImmA64(st *symbolicState, w a64) {
 	}
 }
 
-func (w a64) wideShift() uint8 { return 16 * w.field(21, 2) }
+func (w insnARM64) wideShift() uint8 { return 16 * w.field(21, 2) }
 
-// wideA64 returns the immediate of movz and movk; unknown beyond 2³⁰.
-func wideA64(w a64) value {
+// wideARM64 returns the immediate of movz and movk; unknown beyond 2³⁰.
+func wideARM64(w insnARM64) value {
 	n := uint64(uint32(w)>>5&0xffff) << w.wideShift()
 	if n > 1<<30 {
 		return value{}
@@ -232,88 +232,88 @@ func wideA64(w a64) value {
 	return value{kind: constant, off: int32(n)}
 }
 
-func stepMovkA64(st *symbolicState, w a64) {
+func stepMovkARM64(st *symbolicState, w insnARM64) {
 	v := st.regs[w.rd()]
-	if n := wideA64(w); v.kind == constant && n.kind == constant {
+	if n := wideARM64(w); v.kind == constant && n.kind == constant {
 		v.off = v.off&^(0xffff<<w.wideShift()) | n.off
 	} else {
 		v = value{}
 	}
-	putA64(st, w.rd(), v)
+	putARM64(st, w.rd(), v)
 }
 
-func stepRegisterA64(st *symbolicState, w a64) {
+func stepRegisterARM64(st *symbolicState, w insnARM64) {
 	switch {
 	case w.is(0xffe0ffe0, 0xaa0003e0): // mov
 		v := value{}
 		if w.rm() != regSP {
 			v = st.regs[w.rm()]
 		}
-		putA64(st, w.rd(), v)
+		putARM64(st, w.rd(), v)
 	case w.is(0xbfe00000, 0x8b200000): // add, sub (extended register)
 		v := value{}
 		if m := st.regs[w.rm()]; m.kind == constant && w.rm() != regSP && w.is(0x1c00, 0) {
-			v = extendedA64(st, w, m)
+			v = extendedARM64(st, w, m)
 		}
 		putSP(st, w.rd(), v)
 	case w.is(0x1fe00000, 0x1a400000): // conditional compare
 	case w.is(0xffff0000, 0xdac10000): // pacia, autia, xpaci and the like: only the signature changes
 	default:
-		putA64(st, w.rd(), value{})
+		putARM64(st, w.rd(), value{})
 	}
 }
 
-func extendedA64(st *symbolicState, w a64, m value) value {
+func extendedARM64(st *symbolicState, w insnARM64, m value) value {
 	if w.is(1<<30, 1<<30) {
 		return st.regs[w.rn()].plus(-int64(m.off))
 	}
 	return st.regs[w.rn()].plus(int64(m.off))
 }
 
-// stepVectorA64 interprets addvl and addpl, which move the stack pointer.
-func stepVectorA64(st *symbolicState, w a64) {
+// stepVectorARM64 interprets addvl and addpl, which move the stack pointer.
+func stepVectorARM64(st *symbolicState, w insnARM64) {
 	switch {
 	case w.is(0x5f20fc00, 0x1e200000):
 		if op := w.field(16, 3); op != 2 && op != 3 && op != 7 {
-			putA64(st, w.rd(), value{})
+			putARM64(st, w.rd(), value{})
 		}
 	case w.is(0x7f3e0000, 0x1e180000), // fcvtzs, fcvtzu (to fixed point)
 		w.is(0xbfe0fc00, 0x0e003c00), w.is(0xbfe0fc00, 0x0e002c00): // umov, smov
-		putA64(st, w.rd(), value{})
+		putARM64(st, w.rd(), value{})
 	case w.is(0xffa0f000, 0x04205000): // addvl, addpl, addsvl, addspl
 		putSP(st, w.rd(), value{})
 	case w.is(0xfffff000, 0x04bf5000), w.is(0xff20e000, 0x0420e000), w.is(0xff30c000, 0x25208000),
 		w.is(0xff2ee000, 0x0520a000): // rdvl, cntb, incb; cntp, incp; lasta, clasta, and the like
-		putA64(st, w.rd(), value{})
+		putARM64(st, w.rd(), value{})
 	}
 }
 
-// stepMemoryA64 interprets loads and stores (Arm ARM C4.1.94).
-func stepMemoryA64(st *symbolicState, w a64) {
+// stepMemoryARM64 interprets loads and stores (Arm ARM C4.1.94).
+func stepMemoryARM64(st *symbolicState, w insnARM64) {
 	switch {
 	case w.is(0x3a000000, 0x28000000):
-		stepPairA64(st, w)
+		stepPairARM64(st, w)
 	case w.is(0x3b000000, 0x39000000):
-		stepAccessAtOffsetA64(st, w, int64(uint32(w)>>10&0xfff)<<sizeA64(w))
+		stepAccessAtOffsetARM64(st, w, int64(uint32(w)>>10&0xfff)<<sizeARM64(w))
 	case w.is(0x3b200000, 0x38000000):
-		stepIndexedA64(st, w)
+		stepIndexedARM64(st, w)
 	case w.is(0x3b000000, 0x18000000): // literal
 		if !w.is(1<<26, 1<<26) {
-			putA64(st, w.rd(), value{})
+			putARM64(st, w.rd(), value{})
 		}
 	case w.is(0x3b000000, 0x19000000):
-		stepTagsAndCopiesA64(st, w)
+		stepTagsAndCopiesARM64(st, w)
 	case w.is(0x3f000000, 0x08000000): // exclusive, ordered
-		stepExclusiveA64(st, w)
+		stepExclusiveARM64(st, w)
 	case w.is(0xbfa00000, 0x0c800000), w.is(0xbf800000, 0x0d800000): // ld1 to ld4, st1 to st4 that move their base
 		base := value{}
 		if w.rm() == 31 { // by the size; else by a register
-			base = st.regs[w.rn()].plus(structureBytesA64(w))
+			base = st.regs[w.rn()].plus(structureBytesARM64(w))
 		}
 		putSP(st, w.rn(), base)
 	case w.is(0x3f200000, 0x38200000): // by register; atomic; ldraa, ldrab
 		if w.field(22, 2) != 0 || w.field(10, 2) != 2 {
-			putA64(st, w.rd(), value{})
+			putARM64(st, w.rd(), value{})
 		}
 		if w.field(10, 2) == 3 {
 			putSP(st, w.rn(), value{})
@@ -321,8 +321,8 @@ func stepMemoryA64(st *symbolicState, w a64) {
 	}
 }
 
-// structureBytesA64 returns the bytes that ld1 to ld4 and st1 to st4 access.
-func structureBytesA64(w a64) int64 {
+// structureBytesARM64 returns the bytes that ld1 to ld4 and st1 to st4 access.
+func structureBytesARM64(w insnARM64) int64 {
 	if !w.is(1<<24, 1<<24) { // whole registers
 		regs := [16]int64{0: 4, 2: 4, 4: 3, 6: 3, 7: 1, 8: 2, 10: 2}[w.field(12, 4)]
 		return regs * (8 << w.field(30, 1))
@@ -337,32 +337,32 @@ func structureBytesA64(w a64) int64 {
 	return elements << size
 }
 
-// sizeA64 returns log2 of the bytes of a single access.
-func sizeA64(w a64) uint8 {
+// sizeARM64 returns log2 of the bytes of a single access.
+func sizeARM64(w insnARM64) uint8 {
 	if w.is(1<<26, 1<<26) && w.field(23, 1) == 1 {
 		return 4 // a whole vector register
 	}
 	return w.field(30, 2)
 }
 
-// stepTagsAndCopiesA64 interprets stores of memory tags; ldapur, stlur; copies, ldiapp and stilp, which move their
+// stepTagsAndCopiesARM64 interprets stores of memory tags; ldapur, stlur; copies, ldiapp and stilp, which move their
 // base.
-func stepTagsAndCopiesA64(st *symbolicState, w a64) {
+func stepTagsAndCopiesARM64(st *symbolicState, w insnARM64) {
 	index := w.field(10, 2)
 	switch {
 	case w.is(0xff200000, 0xd9200000) && index&1 != 0:
 		putSP(st, w.rn(), st.regs[w.rn()].plus(w.signed(12, 9)*16))
 	case w.is(0xff200000, 0xd9200000) && index != 0: // with an offset
 	case index == 0 && w.field(22, 2) != 0: // loads
-		putA64(st, w.rd(), value{})
+		putARM64(st, w.rd(), value{})
 	case index != 0:
-		putA64(st, w.rd(), value{})
-		putA64(st, w.rm(), value{})
+		putARM64(st, w.rd(), value{})
+		putARM64(st, w.rm(), value{})
 		putSP(st, w.rn(), value{})
 	}
 }
 
-func stepPairA64(st *symbolicState, w a64) {
+func stepPairARM64(st *symbolicState, w insnARM64) {
 	vector, load := w.is(1<<26, 1<<26), w.is(1<<22, 1<<22)
 	opc, mode := w.field(30, 2), w.field(23, 2)
 	scale := int64(4) << (opc >> 1)
@@ -381,16 +381,16 @@ func stepPairA64(st *symbolicState, w a64) {
 	}
 	if !vector {
 		whole := opc == 2 || tagged
-		accessA64(st, w.rd(), at, load, whole)
-		accessA64(st, w.rt2(), at.plus(min(scale, 8)), load, whole) // stgp scales by 16
+		accessARM64(st, w.rd(), at, load, whole)
+		accessARM64(st, w.rt2(), at.plus(min(scale, 8)), load, whole) // stgp scales by 16
 	}
 	if mode&1 != 0 {
 		putSP(st, w.rn(), base.plus(off))
 	}
 }
 
-// accessA64 loads or stores a register. whole: all 64 bits.
-func accessA64(st *symbolicState, reg uint8, at value, load, whole bool) {
+// accessARM64 loads or stores a register. whole: all 64 bits.
+func accessARM64(st *symbolicState, reg uint8, at value, load, whole bool) {
 	switch {
 	case load && reg == regSP:
 	case load && whole:
@@ -407,37 +407,37 @@ func accessA64(st *symbolicState, reg uint8, at value, load, whole bool) {
 	}
 }
 
-func stepAccessAtOffsetA64(st *symbolicState, w a64, off int64) {
+func stepAccessAtOffsetARM64(st *symbolicState, w insnARM64, off int64) {
 	if w.is(1<<26, 1<<26) || w.is(0xffc00000, 0xf9800000) || w.is(0xffc00000, 0xf8800000) {
 		return // vector registers, prefetch
 	}
 	load := w.field(22, 2) != 0
-	accessA64(st, w.rd(), st.regs[w.rn()].plus(off), load, w.field(30, 2) == 3)
+	accessARM64(st, w.rd(), st.regs[w.rn()].plus(off), load, w.field(30, 2) == 3)
 }
 
-// stepIndexedA64 interprets accesses that may move their base.
-func stepIndexedA64(st *symbolicState, w a64) {
+// stepIndexedARM64 interprets accesses that may move their base.
+func stepIndexedARM64(st *symbolicState, w insnARM64) {
 	off := w.signed(12, 9)
 	base := st.regs[w.rn()]
 	switch w.field(10, 2) {
 	case 0, 2:
-		stepAccessAtOffsetA64(st, w, off)
+		stepAccessAtOffsetARM64(st, w, off)
 	case 1:
-		stepAccessAtOffsetA64(st, w, 0)
+		stepAccessAtOffsetARM64(st, w, 0)
 		putSP(st, w.rn(), base.plus(off))
 	case 3:
-		stepAccessAtOffsetA64(st, w, off)
+		stepAccessAtOffsetARM64(st, w, off)
 		putSP(st, w.rn(), base.plus(off))
 	}
 }
 
-func stepExclusiveA64(st *symbolicState, w a64) {
+func stepExclusiveARM64(st *symbolicState, w insnARM64) {
 	if w.is(1<<22, 1<<22) {
-		putA64(st, w.rd(), value{})
-		putA64(st, w.rt2(), value{})
+		putARM64(st, w.rd(), value{})
+		putARM64(st, w.rt2(), value{})
 	}
-	putA64(st, w.rm(), value{})
+	putARM64(st, w.rm(), value{})
 	if w.is(0xbfa07c00, 0x08207c00) { // casp
-		putA64(st, w.rm()+1, value{})
+		putARM64(st, w.rm()+1, value{})
 	}
 }

@@ -120,7 +120,7 @@ func openCode(t testing.TB, path string) *elfCode {
 	defer f.Close()
 	c := &elfCode{entry: f.Entry, arch: frames.X86_64}
 	if f.Machine == elf.EM_AARCH64 {
-		c.arch = frames.AArch64
+		c.arch = frames.ARM64
 	}
 	for _, p := range f.Progs {
 		if p.Type == elf.PT_LOAD && p.Flags&elf.PF_X != 0 {
@@ -192,8 +192,8 @@ func regNumber(name string) uint8 {
 }
 
 var keptNames = map[frames.Arch][]string{
-	frames.X86_64:  {"rbx", "rbp", "r12", "r13", "r14", "r15"},
-	frames.AArch64: {"x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "ra"},
+	frames.X86_64: {"rbx", "rbp", "r12", "r13", "r14", "r15"},
+	frames.ARM64:  {"x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "ra"},
 }
 
 // verdict is of one rule. The greater one counts for a query.

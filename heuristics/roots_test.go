@@ -13,7 +13,7 @@ type range1 struct{ lo, hi uint64 }
 func (r range1) FuncRange(uint64) (uint64, uint64, bool) { return r.lo, r.hi, true }
 
 func TestPreparedStackEndsInTheMiddleOfAFunction(t *testing.T) {
-	x86, arm := frames.X86_64, frames.AArch64
+	x86, arm := frames.X86_64, frames.ARM64
 	for name, c := range map[string]struct {
 		arch       frames.Arch
 		before, at []byte

@@ -4,7 +4,7 @@ package heuristics
 
 import "prywalk/frames"
 
-// AArch64 has x19–x29, x86-64 fewer.
+// arm64 has x19–x29, x86-64 fewer.
 const maxCalleeSaved = 11
 
 type savedKind uint8

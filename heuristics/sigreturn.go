@@ -60,21 +60,21 @@ var trampolineX86 = trampoline{
 	}, 168),
 }
 
-// sigcontextA64 is the offset of x0 from sp: behind siginfo (128 bytes), the ucontext's head (176) and the fault
+// sigcontextARM64 is the offset of x0 from sp: behind siginfo (128 bytes), the ucontext's head (176) and the fault
 // address (arch/arm64/kernel/signal.c, rt_sigframe; uapi/asm/sigcontext.h).
-const sigcontextA64 = 128 + 176 + 8
+const sigcontextARM64 = 128 + 176 + 8
 
 // mov x8, #139 (rt_sigreturn, include/uapi/asm-generic/unistd.h); svc #0.
-var trampolineA64 = trampoline{
+var trampolineARM64 = trampoline{
 	sigreturn:  [][]byte{{0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4}},
 	syscallLen: 4,
-	signalRow:  signalRowA64(),
+	signalRow:  signalRowARM64(),
 }
 
-func signalRowA64() *frames.Row {
+func signalRowARM64() *frames.Row {
 	regs := make([]int64, frames.NumRegs)
 	for i := range regs {
-		regs[i] = sigcontextA64 + 8*int64(i)
+		regs[i] = sigcontextARM64 + 8*int64(i)
 	}
-	return rowOfSignal(frames.ARM64SP, regs, sigcontextA64+8*frames.NumRegs)
+	return rowOfSignal(frames.ARM64SP, regs, sigcontextARM64+8*frames.NumRegs)
 }

@@ -34,7 +34,7 @@ func intel(code ...byte) *Source {
 }
 
 func arm(jit bool, words ...uint32) *Source {
-	return New(Options{Arch: frames.AArch64, Code: bytesCode{base, armBytes(words...)}, JIT: jit})
+	return New(Options{Arch: frames.ARM64, Code: bytesCode{base, armBytes(words...)}, JIT: jit})
 }
 
 func armBytes(words ...uint32) (b []byte) {

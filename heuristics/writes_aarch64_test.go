@@ -38,7 +38,7 @@ func TestRegistersThatRareInstructionsWriteOnArm64(t *testing.T) {
 		{"addvl sp, sp, #-1", 0x043f57ff, 1 << regSP},
 		{"subg sp, sp, #32, #0", 0xd18203ff, 1 << regSP},
 	} {
-		if got := written(t, &abiAArch64, binary.LittleEndian.AppendUint32(nil, c.code)); got&c.want != c.want ||
+		if got := written(t, &abiARM64, binary.LittleEndian.AppendUint32(nil, c.code)); got&c.want != c.want ||
 			c.want == 0 && got != 0 {
 			t.Errorf("%s writes %#x, want %#x", c.name, got, c.want)
 		}
@@ -67,12 +67,12 @@ func TestRareLoadsAndStoresMoveTheStackPointer(t *testing.T) {
 	} {
 		var st symbolicState
 		var f flow
-		st.reset(&abiAArch64, 0, everywhere)
-		stepA64(&st, binary.LittleEndian.AppendUint32(nil, c.code), &f)
+		st.reset(&abiARM64, 0, everywhere)
+		stepARM64(&st, binary.LittleEndian.AppendUint32(nil, c.code), &f)
 		if got := st.regs[regSP]; got != startValue(regSP).plus(c.want) {
 			t.Errorf("%s: stack pointer %+v, want %d", c.name, got, c.want)
 		}
-		if c.code == 0x69bf7bfd && !isFrameA64(value{}, st.load(st.regs[regSP]), st.load(st.regs[regSP].plus(8))) {
+		if c.code == 0x69bf7bfd && !isFrameARM64(value{}, st.load(st.regs[regSP]), st.load(st.regs[regSP].plus(8))) {
 			t.Errorf("%s saves no frame record", c.name)
 		}
 	}
@@ -81,13 +81,13 @@ func TestRareLoadsAndStoresMoveTheStackPointer(t *testing.T) {
 func TestStoreOfTwoHalvesKeepsTheWordAboveThem(t *testing.T) {
 	var st symbolicState
 	var f flow
-	st.reset(&abiAArch64, 0, everywhere)
+	st.reset(&abiARM64, 0, everywhere)
 	for _, w := range []uint32{
 		0xd10083ff, // sub sp, sp, #32
 		0xf9000bf3, // str x19, [sp, #16]
 		0x290107e0, // stp w0, w1, [sp, #8]
 	} {
-		stepA64(&st, binary.LittleEndian.AppendUint32(nil, w), &f)
+		stepARM64(&st, binary.LittleEndian.AppendUint32(nil, w), &f)
 	}
 	if got := st.load(st.regs[regSP].plus(16)); !got.isStartValue(19) {
 		t.Errorf("the word of x19 is %+v", got)
@@ -97,13 +97,13 @@ func TestStoreOfTwoHalvesKeepsTheWordAboveThem(t *testing.T) {
 func TestMovkReplacesSixteenBits(t *testing.T) {
 	var st symbolicState
 	var f flow
-	st.reset(&abiAArch64, 0, everywhere)
+	st.reset(&abiARM64, 0, everywhere)
 	for _, w := range []uint32{
 		0xd28002a8, // mov x8, #21
 		0xf2800148, // movk x8, #10
 		0xf2a00028, // movk x8, #1, lsl #16
 	} {
-		stepA64(&st, binary.LittleEndian.AppendUint32(nil, w), &f)
+		stepARM64(&st, binary.LittleEndian.AppendUint32(nil, w), &f)
 	}
 	if got := st.regs[8]; got != (value{kind: constant, off: 1<<16 | 10}) {
 		t.Errorf("x8 is %+v", got)
@@ -127,8 +127,8 @@ func TestBranchesOfACompareLeadToTheirTarget(t *testing.T) {
 	} {
 		var st symbolicState
 		var f flow
-		st.reset(&abiAArch64, 0, everywhere)
-		stepA64(&st, binary.LittleEndian.AppendUint32(nil, c.code), &f)
+		st.reset(&abiARM64, 0, everywhere)
+		stepARM64(&st, binary.LittleEndian.AppendUint32(nil, c.code), &f)
 		if f.kind != flowCond || f.target != c.to {
 			t.Errorf("%s: %+v", c.name, f)
 		}

@@ -5,7 +5,7 @@ package ptrace
 // Numbers: include/uapi/asm-generic/unistd.h.
 //
 //go:nosplit
-func restartableAArch64(nr int64, flags uint64) bool {
+func restartableARM64(nr int64, flags uint64) bool {
 	switch nr {
 	case 22, 441: // epoll_pwait, epoll_pwait2
 		return true

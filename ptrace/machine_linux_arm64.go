@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	rawRegsLen = userregs.LenAArch64
+	rawRegsLen = userregs.LenARM64
 	// the caller's frame pointer in Go code; AAPCS64 §6.4.5.1 has no red zone
 	copiedBelowSP = 16
 )
@@ -20,7 +20,7 @@ type procFiles struct {
 	callInfo syscallInfo
 }
 
-func decodeNative(w *rawRegs) frames.Regs { return userregs.AArch64((*[34]uint64)(w)) }
+func decodeNative(w *rawRegs) frames.Regs { return userregs.ARM64((*[34]uint64)(w)) }
 
 // Words of struct user_pt_regs (package userregs).
 const (

@@ -31,8 +31,8 @@ func Restartable(arch frames.Arch, nr int64, flags uint64) bool {
 	switch arch {
 	case frames.X86_64:
 		return restartableX86(nr, flags)
-	case frames.AArch64:
-		return restartableAArch64(nr, flags)
+	case frames.ARM64:
+		return restartableARM64(nr, flags)
 	}
 	return false
 }

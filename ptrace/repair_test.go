@@ -326,8 +326,8 @@ func TestConnectAndCloseAreNotRestarted(t *testing.T) {
 	}{
 		{frames.X86_64, 232, 0, true}, {frames.X86_64, 42, 0, false}, {frames.X86_64, 3, 0, false},
 		{frames.X86_64, 44, msgFastOpen, false}, {frames.X86_64, 44, 0, true}, {frames.X86_64, -1, 0, false},
-		{frames.AArch64, 22, 0, true}, {frames.AArch64, 203, 0, false}, {frames.AArch64, 57, 0, false},
-		{frames.AArch64, 206, msgFastOpen, false}, {frames.ArchUnknown, 0, 0, false},
+		{frames.ARM64, 22, 0, true}, {frames.ARM64, 203, 0, false}, {frames.ARM64, 57, 0, false},
+		{frames.ARM64, 206, msgFastOpen, false}, {frames.ArchUnknown, 0, 0, false},
 	} {
 		if got := Restartable(c.arch, c.nr, c.flags); got != c.want {
 			t.Errorf("Restartable(%v, %d, %#x) = %v, want %v", c.arch, c.nr, c.flags, got, c.want)
@@ -366,7 +366,7 @@ func TestInterruptedCallsAreRepeatedOnlyWithoutADoubleEffect(t *testing.T) {
 		if again != c.again || goesOn != c.goesOn {
 			t.Errorf("%s: repeated %v, continued %v; want %v and %v", c.name, again, goesOn, c.again, c.goesOn)
 		}
-		if again, _ := RestartableAborted(frames.AArch64, c.nr, c.args, c.eagain); again {
+		if again, _ := RestartableAborted(frames.ARM64, c.nr, c.args, c.eagain); again {
 			t.Errorf("%s: repeated on arm64", c.name)
 		}
 	}

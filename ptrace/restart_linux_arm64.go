@@ -10,7 +10,7 @@ import (
 
 //go:nosplit
 func givesEINTR(w *rawRegs) bool {
-	return w[0] == resultEINTR && restartableAArch64(int64(w[armX8]), 0)
+	return w[0] == resultEINTR && restartableARM64(int64(w[armX8]), 0)
 }
 
 // restartTraceMe returns false, as no restart is possible: the call's first argument is overwritten.
@@ -31,11 +31,11 @@ func (r *repairer) restart(attachment *Attachment) bool {
 		return false
 	}
 	var flags uint64
-	if arg := sendFlagsAArch64(nr); arg > 0 {
+	if arg := sendFlagsARM64(nr); arg > 0 {
 		flags = r.regs.raw[arg-1]
 	}
 	var insn [4]byte
-	if !restartableAArch64(nr, flags) || readVM(attachment.tid, r.regs.raw[armPC]-4, insn[:]) != 4 ||
+	if !restartableARM64(nr, flags) || readVM(attachment.tid, r.regs.raw[armPC]-4, insn[:]) != 4 ||
 		binary.LittleEndian.Uint32(insn[:]) != svcInstruction {
 		return false
 	}
@@ -79,7 +79,7 @@ func (r *repairer) sameSleep(attachment *Attachment, nr int64) bool {
 //
 //go:nosplit
 func (r *repairer) firstArgument(attachment *Attachment, nr int64, inCall bool) (uint64, bool) {
-	fd := descriptorAArch64(nr)
+	fd := descriptorARM64(nr)
 	if attachment.kind == KindInterrupt && (inCall || fd != "") && seccompInfo(attachment.tid, &r.files.stopInfo,
 		&r.files.callInfo) {
 		v := r.files.callInfo.args[0]
@@ -103,7 +103,7 @@ const (
 //
 //go:nosplit
 func (r *repairer) maskState(tid int, nr int64) callMask {
-	arg := maskAArch64(nr)
+	arg := maskARM64(nr)
 	if arg == 0 || r.regs.raw[arg-1] == 0 {
 		return maskNone
 	}
@@ -176,10 +176,10 @@ func (r *repairer) ignoresAttachmentSignal(attachment *Attachment) bool {
 	return false
 }
 
-// sendFlagsAArch64 returns the number of the argument, from 1, or 0, as does maskAArch64.
+// sendFlagsARM64 returns the number of the argument, from 1, or 0, as does maskARM64.
 //
 //go:nosplit
-func sendFlagsAArch64(nr int64) int {
+func sendFlagsARM64(nr int64) int {
 	switch nr {
 	case 211:
 		return 3
@@ -190,7 +190,7 @@ func sendFlagsAArch64(nr int64) int {
 }
 
 //go:nosplit
-func maskAArch64(nr int64) int {
+func maskARM64(nr int64) int {
 	switch nr {
 	case 22, 441, 426: // epoll_pwait, epoll_pwait2, io_uring_enter
 		return 5
@@ -200,10 +200,10 @@ func maskAArch64(nr int64) int {
 	return 0
 }
 
-// descriptorAArch64 returns the prefix of the first argument's /proc link, "" if it is no descriptor.
+// descriptorARM64 returns the prefix of the first argument's /proc link, "" if it is no descriptor.
 //
 //go:nosplit
-func descriptorAArch64(nr int64) string {
+func descriptorARM64(nr int64) string {
 	switch nr {
 	case 22, 441:
 		return "anon_inode:[eventpoll]"

@@ -33,7 +33,7 @@ func (o *run) deferVerdict(j *judge, r *outcome) bool {
 // all are wrong.
 func (o *run) judgePending(jumped bool) {
 	for _, a := range o.pending {
-		unclaimed := a.out.got.SP == 0 && o.regs.Arch == frames.AArch64
+		unclaimed := a.out.got.SP == 0 && o.regs.Arch == frames.ARM64
 		arrived := jumped && a.out.got.PC == o.regs.PC && (a.out.got.SP == o.regs.SP() || unclaimed)
 		if arrived && a.moving {
 			o.tally.moving--

@@ -40,7 +40,7 @@ func (o *run) excused(r *outcome) bool {
 // loads reports whether arm64's call frame information at pc describes the frame whose registers are being loaded: its
 // CFA is relative to an argument. glibc's longjmp and setcontext have it before the return address is there.
 func (fs *files) loads(pc uint64) bool {
-	if fs.proc.Arch != frames.AArch64 {
+	if fs.proc.Arch != frames.ARM64 {
 		return false
 	}
 	t, m := fs.table(pc)

@@ -16,8 +16,8 @@ const (
 )
 
 func insnKind(arch frames.Arch, b []byte) kind {
-	if arch == frames.AArch64 {
-		return kindAArch64(b)
+	if arch == frames.ARM64 {
+		return kindARM64(b)
 	}
 	return kindX86(b)
 }

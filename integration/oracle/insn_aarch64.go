@@ -4,7 +4,7 @@ package oracle
 
 import "encoding/binary"
 
-func kindAArch64(b []byte) kind {
+func kindARM64(b []byte) kind {
 	if len(b) < 4 {
 		return plain
 	}

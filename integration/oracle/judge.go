@@ -189,7 +189,7 @@ func (j *judge) compare(regs *frames.Regs, mem frames.Memory, truth []want, whol
 			return outcome{verdict: v, at: i, stop: j.w.StopReason()}
 		}
 		// A stack pointer of 0 is unknown: a frame record of arm64 does not have it.
-		if f := j.w.Frame(); f.PC != truth[i].pc || f.SP != truth[i].sp && (f.SP != 0 || regs.Arch != frames.AArch64) {
+		if f := j.w.Frame(); f.PC != truth[i].pc || f.SP != truth[i].sp && (f.SP != 0 || regs.Arch != frames.ARM64) {
 			return outcome{verdict: wrong, at: i, got: f}
 		}
 	}

@@ -29,7 +29,7 @@ var floors = map[string][2]float64{
 // Go's morestack keeps its caller's return address only in the scheduler's words when it calls another function,
 // glibc's swapcontext only in the context. Without bounds setcontext and longjmp are missing, too: 1 % of libc's steps,
 // more in a run cut short.
-var floorsAArch64 = map[string][2]float64{"go": {98, 80}, "libc": {97, 88}}
+var floorsARM64 = map[string][2]float64{"go": {98, 80}, "libc": {97, 88}}
 
 func TestWalksAreExactAtEveryInstruction(t *testing.T) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
@@ -89,7 +89,7 @@ func checkFloors(t *testing.T, name string, got *Tally) {
 		t.Errorf("with only sp and pc known %d chains are wrong, want none", wrongs)
 	}
 	least := floors[name]
-	if f, ok := floorsAArch64[name]; ok && runtime.GOARCH == "arm64" {
+	if f, ok := floorsARM64[name]; ok && runtime.GOARCH == "arm64" {
 		least = f
 	}
 	for i, j := range []Judge{WithBounds, Bare} {

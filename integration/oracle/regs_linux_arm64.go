@@ -24,14 +24,14 @@ func readRegs(tid int, out *frames.Regs) (nr uint64, err error) {
 	if err := unix.PtraceGetRegSetArm64(tid, ntPRStatus, &r); err != nil {
 		return 0, fmt.Errorf("registers of thread %d: %w", tid, err)
 	}
-	var b [userregs.LenAArch64]byte
+	var b [userregs.LenARM64]byte
 	for i, v := range r.Regs {
 		binary.LittleEndian.PutUint64(b[8*i:], v)
 	}
 	for i, v := range [...]uint64{r.Sp, r.Pc, r.Pstate} {
 		binary.LittleEndian.PutUint64(b[8*(31+i):], v)
 	}
-	userregs.DecodeAArch64(b[:], out)
+	userregs.DecodeARM64(b[:], out)
 	out.PACMask = pacMask(tid)
 	return r.Regs[8], nil
 }

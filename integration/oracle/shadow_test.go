@@ -35,7 +35,7 @@ func TestInstructionsAreClassified(t *testing.T) {
 		0x94000010: call, 0xd63f0020: call, 0xd73f0821: call, 0x14000010: plain, 0xd61f0020: jumpTo, 0xd71f0821: jumpTo,
 		0xd65f03c0: ret, 0xd65f0bff: ret, 0xd4000001: system, 0xd4200000: trap, 0xd503201f: plain,
 	} {
-		if got := insnKind(frames.AArch64, []byte{byte(w), byte(w >> 8), byte(w >> 16), byte(w >> 24)}); got != want {
+		if got := insnKind(frames.ARM64, []byte{byte(w), byte(w >> 8), byte(w >> 16), byte(w >> 24)}); got != want {
 			t.Errorf("instruction %#x: kind %v, want %v", w, got, want)
 		}
 	}

@@ -68,10 +68,10 @@ func (p *armProgram) core(path string) *writer {
 		0, sym["in_outer"]|pacInsn, 0, 0, // middle: x29, signed x30
 		0, sym["in_start"], 0, 0, 0, 0, 0, 0, // outer
 		0, 0, 0, 0)
-	deep := frames.Regs{Arch: frames.AArch64, PC: sym["in_leaf"]}
+	deep := frames.Regs{Arch: frames.ARM64, PC: sym["in_leaf"]}
 	deep.Set(frames.ARM64SP, armStack)
 	deep.Set(frames.ARM64FP, armStack)
-	entry := frames.Regs{Arch: frames.AArch64, PC: sym["leaf"]}
+	entry := frames.Regs{Arch: frames.ARM64, PC: sym["leaf"]}
 	entry.Set(frames.ARM64SP, armStack+48)
 	entry.Set(frames.ARM64FP, armStack+48)
 	entry.Set(frames.ARM64LR, sym["in_middle"])
@@ -109,7 +109,7 @@ func TestCoreOfArm64IsWalkedOnAnyMachine(t *testing.T) {
 	if w := c.Warnings(); len(w) > 0 {
 		t.Errorf("warnings %q", w)
 	}
-	if c.PID != 100 || c.Comm != "chain" || c.Arch != frames.AArch64 || len(c.Threads()) != 2 {
+	if c.PID != 100 || c.Comm != "chain" || c.Arch != frames.ARM64 || len(c.Threads()) != 2 {
 		t.Fatalf("pid %d, comm %q, arch %v, %d threads", c.PID, c.Comm, c.Arch, len(c.Threads()))
 	}
 	want := p.chain()

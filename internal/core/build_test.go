@@ -41,13 +41,13 @@ var orderX86 = [16]uint8{10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0}
 
 func (w *writer) thread(tid int, r *frames.Regs) {
 	n := userregs.LenX86
-	if r.Arch == frames.AArch64 {
-		n = userregs.LenAArch64
+	if r.Arch == frames.ARM64 {
+		n = userregs.LenARM64
 	}
 	b := make([]byte, prReg+n+8)
 	le.PutUint32(b[prPID:], uint32(tid))
 	put := func(place int, v uint64) { le.PutUint64(b[prReg+8*place:], v) }
-	if r.Arch == frames.AArch64 {
+	if r.Arch == frames.ARM64 {
 		for i, v := range r.Val {
 			put(i, v)
 		}

@@ -108,7 +108,7 @@ func TestCoreOfAGoProgramForArm64IsWalkedByItsTable(t *testing.T) {
 		le.PutUint64(stack[at:], want[i+2]) // the link register is at sp
 		at += p.frame(t, name)
 	}
-	r := frames.Regs{Arch: frames.AArch64, PC: want[0]}
+	r := frames.Regs{Arch: frames.ARM64, PC: want[0]}
 	r.Set(frames.ARM64SP, sp)
 	r.Set(frames.ARM64LR, want[1])
 	w := &writer{machine: uint16(elf.EM_AARCH64)}

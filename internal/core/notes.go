@@ -92,8 +92,8 @@ func readNotes(f *elffile.File) *notes {
 // A thread's NT_PRSTATUS comes before its other notes.
 func (n *notes) decode(arch frames.Arch, note *elffile.Note) {
 	if note.Name == "LINUX" {
-		if len(n.threads) > 0 && arch == frames.AArch64 {
-			n.threads[len(n.threads)-1].noteAArch64(note.Type, note.Desc)
+		if len(n.threads) > 0 && arch == frames.ARM64 {
+			n.threads[len(n.threads)-1].noteARM64(note.Type, note.Desc)
 		}
 		return
 	}
@@ -122,8 +122,8 @@ func (n *notes) prStatus(arch frames.Arch, b []byte) {
 	}
 	t := Thread{TID: int(int32(binary.LittleEndian.Uint32(b[prPID:]))), Syscall: -1}
 	var ok bool
-	if arch == frames.AArch64 {
-		ok = userregs.DecodeAArch64(b[prReg:], &t.Regs)
+	if arch == frames.ARM64 {
+		ok = userregs.DecodeARM64(b[prReg:], &t.Regs)
 	} else {
 		t.Syscall, ok = userregs.DecodeX86(b[prReg:], &t.Regs)
 	}

@@ -11,7 +11,7 @@ const (
 	noteARMPAC     = 0x406 // struct user_pac_mask: data_mask, insn_mask
 )
 
-func (t *Thread) noteAArch64(kind uint32, b []byte) {
+func (t *Thread) noteARM64(kind uint32, b []byte) {
 	switch {
 	case kind == noteARMTLS && len(b) >= 8:
 		t.Regs.TLS = binary.LittleEndian.Uint64(b)

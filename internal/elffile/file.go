@@ -24,11 +24,11 @@ const (
 
 // ELF header (gABI, figure 4-4).
 const (
-	headerSize  = 64
-	class64     = 2
-	dataLittle  = 1
-	machX86_64  = 62
-	machAArch64 = 183
+	headerSize = 64
+	class64    = 2
+	dataLittle = 1
+	machX86_64 = 62
+	machARM64  = 183
 )
 
 // sectionReader reads a file's sections.
@@ -149,8 +149,8 @@ func (f *File) parseHeader(c *wire.Cursor) (*header, error) {
 	switch m := c.U16(); m {
 	case machX86_64:
 		f.arch = frames.X86_64
-	case machAArch64:
-		f.arch = frames.AArch64
+	case machARM64:
+		f.arch = frames.ARM64
 	default:
 		return nil, fmt.Errorf("%w (e_machine %d)", ErrMachine, m)
 	}

@@ -46,8 +46,8 @@ func TestArchitectures(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	m = newImage()
-	m.machine = machAArch64
-	if got := openBytes(t, m.bytes()).Arch(); got != frames.AArch64 {
+	m.machine = machARM64
+	if got := openBytes(t, m.bytes()).Arch(); got != frames.ARM64 {
 		t.Errorf("got %v", got)
 	}
 }

@@ -16,7 +16,7 @@ type PLT struct {
 }
 
 // .plt's (binutils bfd/elfnn-aarch64.c), in bytes.
-const headerAArch64 = 32
+const headerARM64 = 32
 
 // PLTs returns the executable sections .plt, .iplt and .plt.* (.plt.sec, .plt.got).
 func (f *File) PLTs() []PLT {
@@ -31,8 +31,8 @@ func (f *File) PLTs() []PLT {
 		if t.Entry != 8 && t.Entry != 16 && t.Entry != 24 && t.Entry != 32 {
 			t.Entry = 16
 		}
-		if s.Name == ".plt" && f.Arch() == frames.AArch64 {
-			t.Header = headerAArch64
+		if s.Name == ".plt" && f.Arch() == frames.ARM64 {
+			t.Header = headerARM64
 		}
 		out = append(out, t)
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 func TestEntriesOfLinkageTables(t *testing.T) {
-	f := &File{arch: frames.AArch64}
+	f := &File{arch: frames.ARM64}
 	f.Sections = []Section{
 		{Name: ".plt", Addr: 0x1000, Size: 64, EntSize: 16, Flags: SecExec},
 		{Name: ".plt.got", Addr: 0x2000, Size: 16, EntSize: 0, Flags: SecExec},

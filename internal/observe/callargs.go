@@ -16,7 +16,7 @@ var (
 // The C library's vfork keeps its return address in an argument register.
 func setArguments(regs *frames.Regs, call *procmem.SyscallInfo) {
 	where := &argumentsX86
-	if regs.Arch == frames.AArch64 {
+	if regs.Arch == frames.ARM64 {
 		where = &argumentsARM64
 	}
 	for i, reg := range where {
@@ -26,7 +26,7 @@ func setArguments(regs *frames.Regs, call *procmem.SyscallInfo) {
 
 // ArgumentRegisters returns DWARF numbers, frames.NoReg for an overwritten register.
 func ArgumentRegisters(arch frames.Arch) [6]uint8 {
-	if arch == frames.AArch64 {
+	if arch == frames.ARM64 {
 		return argumentsARM64
 	}
 	return argumentsX86

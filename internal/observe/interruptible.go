@@ -19,7 +19,7 @@ func Interruptible(id ThreadID, call *procmem.SyscallInfo) bool {
 		return false // in a page fault, or on the way into a call
 	}
 	rule, ok := interruptRules[process.HostSyscallName(call.Nr)]
-	return ok && (process.HostArch() != frames.AArch64 || !rule.repaired) && rule.holds(id, call)
+	return ok && (process.HostArch() != frames.ARM64 || !rule.repaired) && rule.holds(id, call)
 }
 
 // InterruptRule returns, for docs/affected-calls.tsv, when a thread may be stopped in a call, "" for never. repaired:

@@ -27,7 +27,7 @@ func TestKeptRegistersHoldInTheSameCallOnly(t *testing.T) {
 	k.keep(stopped)
 	restart := sleep
 	restart.Nr = 219
-	if process.HostArch() == frames.AArch64 {
+	if process.HostArch() == frames.ARM64 {
 		restart.Nr = 128
 	}
 	otherArgs, otherSP, otherPC, otherCall := sleep, sleep, sleep, sleep

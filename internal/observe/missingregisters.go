@@ -9,7 +9,7 @@ type missingRegisterSites [1024]uint64
 
 // On x86-64 a missing register depends on the callers.
 func siteKey(tid int, s *RawSample) uint64 {
-	if s.Regs.Arch == frames.AArch64 {
+	if s.Regs.Arch == frames.ARM64 {
 		return s.Regs.PC
 	}
 	return (s.Regs.PC*0x9e3779b97f4a7c15 ^ s.Regs.SP()*0xc2b2ae3d27d4eb4f ^ uint64(tid)*0x165667b19e3779f9) | 1

@@ -81,10 +81,10 @@ func (s *RawSample) readRegsAndStack(t *Thread, call *procmem.SyscallInfo) error
 	switch {
 	case call.Nr < 0: // a red zone may be in use
 		below = copysize.RedZone
-	case arch == frames.AArch64:
+	case arch == frames.ARM64:
 		below = copysize.SavedFPARM64
 	}
-	if arch == frames.AArch64 {
+	if arch == frames.ARM64 {
 		s.Regs.PACMask = signatureBits
 	}
 	err := s.copyTopOrStack(t, call.SP, below)

@@ -86,7 +86,7 @@ func (st *requestedStops) noteRequested(t *Thread, s *RawSample, attachment *ptr
 // sleepingCall returns a call and run count read during one sleep, for repairs on arm64
 // ([ptrace.Attachment.SetSleeping]).
 func (st *requestedStops) sleepingCall(t *Thread) (call procmem.SyscallInfo, runs uint64, ok bool) {
-	if st.mode != ModeAlwaysStop || process.HostArch() != frames.AArch64 {
+	if st.mode != ModeAlwaysStop || process.HostArch() != frames.ARM64 {
 		return call, 0, false
 	}
 	runs = t.clocks.last.Runs

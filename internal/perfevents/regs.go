@@ -56,7 +56,7 @@ func setX86(to *frames.Regs, b []byte) {
 const signatureBits = 0x7f << 48
 
 func setARM64(to *frames.Regs, b []byte) {
-	*to = frames.Regs{Arch: frames.AArch64, PC: word(b[8*32:]), PACMask: signatureBits}
+	*to = frames.Regs{Arch: frames.ARM64, PC: word(b[8*32:]), PACMask: signatureBits}
 	for i := range uint8(32) {
 		to.Set(i, word(b[8*int(i):]))
 	}

@@ -28,7 +28,7 @@ func main() {
 	}
 	unix := filepath.Join(strings.TrimSpace(string(dir)), "unix")
 	write(filepath.Join(unix, "zsysnum_linux_amd64.go"), "zsyscalls_x86.go", "syscallsX86")
-	write(filepath.Join(unix, "zsysnum_linux_arm64.go"), "zsyscalls_aarch64.go", "syscallsAArch64")
+	write(filepath.Join(unix, "zsysnum_linux_arm64.go"), "zsyscalls_aarch64.go", "syscallsARM64")
 }
 
 func write(from, to, name string) {

@@ -51,7 +51,7 @@ func Open(pid int) (*Process, error) {
 
 func archOf(machine uint16) frames.Arch {
 	if machine == machARM64 {
-		return frames.AArch64
+		return frames.ARM64
 	}
 	return frames.X86_64
 }

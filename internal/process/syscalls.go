@@ -15,8 +15,8 @@ import (
 // (include/asm-generic/syscall.h, syscall_get_nr).
 func SyscallName(arch frames.Arch, nr int64) string {
 	names := syscallsX86[:]
-	if arch == frames.AArch64 {
-		names = syscallsAArch64[:]
+	if arch == frames.ARM64 {
+		names = syscallsARM64[:]
 	}
 	switch {
 	case nr < 0:
@@ -33,7 +33,7 @@ func HostSyscallName(nr int64) string { return SyscallName(HostArch(), nr) }
 // HostArch returns this machine's architecture.
 func HostArch() frames.Arch {
 	if runtime.GOARCH == "arm64" {
-		return frames.AArch64
+		return frames.ARM64
 	}
 	return frames.X86_64
 }

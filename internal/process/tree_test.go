@@ -93,7 +93,7 @@ func TestSystemCallsHaveNames(t *testing.T) {
 		want string
 	}{
 		{frames.X86_64, 0, "read"}, {frames.X86_64, 232, "epoll_wait"}, {frames.X86_64, 202, "futex"},
-		{frames.AArch64, 22, "epoll_pwait"}, {frames.AArch64, 98, "futex"}, {frames.AArch64, 441, "epoll_pwait2"},
+		{frames.ARM64, 22, "epoll_pwait"}, {frames.ARM64, 98, "futex"}, {frames.ARM64, 441, "epoll_pwait2"},
 		{frames.X86_64, 99999, "syscall_99999"}, {frames.X86_64, 400, "syscall_400"}, {frames.X86_64, -1, ""},
 	} {
 		if got := SyscallName(c.arch, c.nr); got != c.want {

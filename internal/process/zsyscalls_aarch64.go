@@ -4,7 +4,7 @@
 
 package process
 
-var syscallsAArch64 = [...]string{
+var syscallsARM64 = [...]string{
 	0: "io_setup", 1: "io_destroy", 2: "io_submit", 3: "io_cancel", 4: "io_getevents",
 	5: "setxattr", 6: "lsetxattr", 7: "fsetxattr", 8: "getxattr", 9: "lgetxattr",
 	10: "fgetxattr", 11: "listxattr", 12: "llistxattr", 13: "flistxattr", 14: "removexattr",

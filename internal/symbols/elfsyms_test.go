@@ -139,17 +139,17 @@ func TestPLTEntriesAgreeWithObjdump(t *testing.T) {
 	}
 }
 
-func TestPLTEntryOfAArch64HasItsSlot(t *testing.T) {
+func TestPLTEntryOfARM64HasItsSlot(t *testing.T) {
 	// adrp x16, 0x420000; ldr x17, [x16, #0xfd8]; add x16, x16, #0xfd8; br x17
 	code := []byte{0x10, 0x01, 0x00, 0x90, 0x11, 0xee, 0x47, 0xf9, 0x10, 0x62, 0x3f, 0x91, 0x20, 0x02, 0x1f, 0xd6}
-	if slot, ok := decodeStubAArch64(code, 0x400510); !ok || slot != 0x420fd8 {
+	if slot, ok := decodeStubARM64(code, 0x400510); !ok || slot != 0x420fd8 {
 		t.Errorf("slot %#x, %v; want 0x420fd8", slot, ok)
 	}
 	copy(code, []byte{0xf0, 0xff, 0xff, 0xf0})
-	if slot, ok := decodeStubAArch64(code, 0x400510); !ok || slot != 0x3fffd8 {
+	if slot, ok := decodeStubARM64(code, 0x400510); !ok || slot != 0x3fffd8 {
 		t.Errorf("negative page: slot %#x, %v; want 0x3fffd8", slot, ok)
 	}
-	if _, ok := decodeStubAArch64(make([]byte, 16), 0); ok {
+	if _, ok := decodeStubARM64(make([]byte, 16), 0); ok {
 		t.Error("zeros are decoded as a PLT entry")
 	}
 }

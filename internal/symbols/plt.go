@@ -25,8 +25,8 @@ func stubsOf(f *elffile.File, resolve func(addr uint64) string) []stub {
 	}
 	slots := slotsOf(f, resolve)
 	target := decodeStubX86
-	if f.Arch() == frames.AArch64 {
-		target = decodeStubAArch64
+	if f.Arch() == frames.ARM64 {
+		target = decodeStubARM64
 	}
 	var out []stub
 	for i := range tables {
@@ -65,7 +65,7 @@ func slotsOf(f *elffile.File, resolve func(addr uint64) string) map[uint64]strin
 				if isFunc(&syms[sym-1]) {
 					slots[slot] = f.KeepName(elffile.DynSym, &syms[sym-1])
 				}
-			case typ == relocIRelativeX86 || typ == relocIRelativeAArch64:
+			case typ == relocIRelativeX86 || typ == relocIRelativeARM64:
 				slots[slot] = resolve(binary.LittleEndian.Uint64(rest[16:]))
 			}
 			return len(slots) < maxStubs

@@ -12,8 +12,8 @@ import (
 // Sizes of the sets, in bytes: struct user_regs_struct (arch/x86/include/asm/user_64.h), struct user_pt_regs
 // (arch/arm64/include/uapi/asm/ptrace.h: x0–x30, sp, pc, pstate).
 const (
-	LenX86     = 27 * 8
-	LenAArch64 = 34 * 8
+	LenX86   = 27 * 8
+	LenARM64 = 34 * 8
 )
 
 // Words of the sets.
@@ -36,9 +36,9 @@ func X86(w *[LenX86 / 8]uint64) frames.Regs {
 	return r
 }
 
-// AArch64 returns arm64's registers, without TLS and PACMask, which are in other sets.
-func AArch64(w *[LenAArch64 / 8]uint64) frames.Regs {
-	r := frames.Regs{Arch: frames.AArch64, PC: w[aarch64PC], Known: 1<<32 - 1}
+// ARM64 returns arm64's registers, without TLS and PACMask, which are in other sets.
+func ARM64(w *[LenARM64 / 8]uint64) frames.Regs {
+	r := frames.Regs{Arch: frames.ARM64, PC: w[aarch64PC], Known: 1<<32 - 1}
 	copy(r.Val[:], w[:]) // x0–x30, sp
 	return r
 }
@@ -53,13 +53,13 @@ func DecodeX86(b []byte, out *frames.Regs) (nr int64, ok bool) {
 	return int64(w[x86OrigRax]), true
 }
 
-// DecodeAArch64 decodes arm64's registers; false if b is too short.
-func DecodeAArch64(b []byte, out *frames.Regs) bool {
-	var w [LenAArch64 / 8]uint64
+// DecodeARM64 decodes arm64's registers; false if b is too short.
+func DecodeARM64(b []byte, out *frames.Regs) bool {
+	var w [LenARM64 / 8]uint64
 	if !words(w[:], b) {
 		return false
 	}
-	*out = AArch64(&w)
+	*out = ARM64(&w)
 	return true
 }
 

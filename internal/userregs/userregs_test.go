@@ -37,12 +37,12 @@ func TestX86RegistersHaveTheirDWARFNumbers(t *testing.T) {
 }
 
 func TestARMRegistersHaveTheirDWARFNumbers(t *testing.T) {
-	b := make([]byte, LenAArch64)
-	for i := range LenAArch64 / 8 {
+	b := make([]byte, LenARM64)
+	for i := range LenARM64 / 8 {
 		binary.LittleEndian.PutUint64(b[8*i:], uint64(i)+100)
 	}
 	var r frames.Regs
-	if !DecodeAArch64(b, &r) || r.PC != 132 || r.SP() != 131 || r.Arch != frames.AArch64 || r.Known != 1<<32-1 {
+	if !DecodeARM64(b, &r) || r.PC != 132 || r.SP() != 131 || r.Arch != frames.ARM64 || r.Known != 1<<32-1 {
 		t.Errorf("registers %+v; want pc 132, sp 131, all known", r)
 	}
 	for i := range uint8(32) {
@@ -50,7 +50,7 @@ func TestARMRegistersHaveTheirDWARFNumbers(t *testing.T) {
 			t.Errorf("x%d: %d, %v; want %d", i, v, known, uint64(i)+100)
 		}
 	}
-	if DecodeAArch64(b[:8], &r) {
+	if DecodeARM64(b[:8], &r) {
 		t.Error("short input is accepted")
 	}
 }
@@ -58,14 +58,14 @@ func TestARMRegistersHaveTheirDWARFNumbers(t *testing.T) {
 func FuzzDecodeRegs(f *testing.F) {
 	f.Add([]byte{})
 	f.Add(make([]byte, LenX86))
-	f.Add(make([]byte, LenAArch64))
+	f.Add(make([]byte, LenARM64))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var r frames.Regs
 		if _, ok := DecodeX86(b, &r); ok != (len(b) >= LenX86) {
 			t.Errorf("x86-64: %d bytes, decoded %v", len(b), ok)
 		}
-		if DecodeAArch64(b, &r) != (len(b) >= LenAArch64) {
-			t.Errorf("arm64: %d bytes, decoded %v", len(b), len(b) < LenAArch64)
+		if DecodeARM64(b, &r) != (len(b) >= LenARM64) {
+			t.Errorf("arm64: %d bytes, decoded %v", len(b), len(b) < LenARM64)
 		}
 	})
 }

@@ -111,7 +111,7 @@ func TestACoreOfARM64TellsNoArguments(t *testing.T) {
 		syscall int64
 		waits   bool
 	}{
-		"x86-64": {frames.X86_64, 202, true}, "arm64": {frames.AArch64, 98, false},
+		"x86-64": {frames.X86_64, 202, true}, "arm64": {frames.ARM64, 98, false},
 		"not in a call": {frames.X86_64, -1, false},
 	} {
 		d, sl := atMutex(12)

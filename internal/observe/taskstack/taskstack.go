@@ -262,7 +262,7 @@ func (s *stacks) stackToCopy(arch frames.Arch, signal bool) (from uint64, n int)
 	if signal || from < lo || from > hi {
 		from = max(lo, hi-min(hi, outerCopy))
 	}
-	if arch == frames.AArch64 {
+	if arch == frames.ARM64 {
 		from = max(from, copysize.SavedFPARM64) - copysize.SavedFPARM64
 	}
 	if hi <= from {

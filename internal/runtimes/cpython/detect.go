@@ -27,7 +27,7 @@ const (
 
 // Detect implements [managed.Detector].
 func Detect(h managed.Host) (managed.Runtime, error) {
-	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {
+	if h.Arch() != frames.X86_64 && h.Arch() != frames.ARM64 {
 		return nil, nil
 	}
 	for _, m := range h.Modules() {

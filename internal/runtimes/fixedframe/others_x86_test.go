@@ -192,7 +192,7 @@ func TestMarkersAndArchitectures(t *testing.T) {
 		}
 	}
 	o := newFake().process(nil)
-	o.arch = frames.AArch64
+	o.arch = frames.ARM64
 	if New(Guile, o.mods[0], o) != nil {
 		t.Error("rules of x86-64 are given on arm64")
 	}

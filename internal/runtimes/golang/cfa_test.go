@@ -38,7 +38,7 @@ func debugFrame(t *testing.T, f *elf.File, arch frames.Arch) []fde {
 		t.Fatal(err)
 	}
 	first, dataAlign := int64(8), int64(-4)
-	if arch == frames.AArch64 {
+	if arch == frames.ARM64 {
 		first = 0
 	}
 	var out []fde
@@ -162,7 +162,7 @@ func TestCFAOfEveryAddressAgreesWithDebugFrame(t *testing.T) {
 						fnc, _ := tab.find(pc)
 						t.Fatalf("CFA at %#x in %s: sp+%d, .debug_frame says sp+%d", pc, tab.name(&fnc), off, want.off)
 					}
-					if ra := savedLR(&r, row); arch == frames.AArch64 && ra != want.ra && !ownWay(tab, pc) {
+					if ra := savedLR(&r, row); arch == frames.ARM64 && ra != want.ra && !ownWay(tab, pc) {
 						fnc, _ := tab.find(pc)
 						t.Fatalf("link register at %#x in %s: cfa%+d, .debug_frame says cfa%+d", pc, tab.name(&fnc), ra, want.ra)
 					}

@@ -123,7 +123,7 @@ func FuzzGoroutines(f *testing.F) {
 				return 0
 			}}
 		if arm {
-			im.Arch = frames.AArch64
+			im.Arch = frames.ARM64
 		}
 		tab, err := New(im)
 		if err != nil {

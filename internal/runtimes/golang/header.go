@@ -108,7 +108,7 @@ func (h *header) entrySize() uint64 {
 }
 
 func quantum(a frames.Arch) uint64 {
-	if a == frames.AArch64 {
+	if a == frames.ARM64 {
 		return 4
 	}
 	return 1

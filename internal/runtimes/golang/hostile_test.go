@@ -108,7 +108,7 @@ func FuzzTable(f *testing.F) {
 				return 0
 			}}
 		if arm {
-			im.Arch = frames.AArch64
+			im.Arch = frames.ARM64
 		}
 		if err := probe(im, text); err != nil && !errors.Is(err, ErrNoTable) && !errors.Is(err, ErrMalformed) &&
 			!errors.Is(err, ErrNoText) {

@@ -170,7 +170,7 @@ func image(t testing.TB, path string) (Image, *elf.File) {
 	t.Cleanup(func() { f.Close() })
 	im := Image{Arch: frames.X86_64, Read: reader(f)}
 	if f.Machine == elf.EM_AARCH64 {
-		im.Arch = frames.AArch64
+		im.Arch = frames.ARM64
 	}
 	for _, s := range f.Sections {
 		data := func() []byte {

@@ -88,7 +88,7 @@ func TestNewThreadBehindCloneHasNoCallerOnARM64(t *testing.T) {
 				t.Fatalf("%#x, behind the call: %+v, %+v, %v", pc, r, row, ok)
 			}
 			for made, want := range map[uint64]uint64{4711: 0xcafe, 0: 0} {
-				regs := frames.Regs{Arch: frames.AArch64}
+				regs := frames.Regs{Arch: frames.ARM64}
 				regs.Set(0, made)
 				regs.Set(frames.ARM64LR, 0xcafe)
 				if ra, ok := row.RA.Expr.Eval(&regs, nil, 0x7000); !ok || ra != want {

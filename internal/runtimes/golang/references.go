@@ -21,7 +21,7 @@ func (t *funcs) referencedAddresses(function string) (out []uint64) {
 			}
 			return len(out) < maxReferenced
 		}
-		if t.img.Arch == frames.AArch64 {
+		if t.img.Arch == frames.ARM64 {
 			referencedARM64(f.entry, code, add)
 		} else {
 			walkX86(f.entry, code, func(in *insn, next uint64) bool {

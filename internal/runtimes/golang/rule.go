@@ -35,7 +35,7 @@ func (t *rules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if delta < 0 && t.img.Arch != frames.X86_64 {
 		return refuse()
 	}
-	if t.img.Arch == frames.AArch64 {
+	if t.img.Arch == frames.ARM64 {
 		return t.ruleARM64(q, &f, k, spWrite, delta)
 	}
 	return t.ruleX86(q, &f, k, spWrite, delta)

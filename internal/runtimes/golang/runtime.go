@@ -81,7 +81,7 @@ func (r *Runtime) locate() bool {
 	t.TaskSize, t.WorkerSize, t.Labels = goroutineBytes, int(max(c.MCurg, c.MGsignal, c.MG0)+8), &r.labelsAt
 	t.StackLo, t.StackHi, t.Worker, t.SavedSP = c.GStackLo, c.GStackHi, c.GM, c.SchedSP
 	t.SchedulerTask, t.SignalTask, t.CurrentTask = c.MG0, c.MGsignal, c.MCurg
-	t.InRegister, t.Register, t.TLS = r.host.Arch() == frames.AArch64, c.GReg, c.TLS
+	t.InRegister, t.Register, t.TLS = r.host.Arch() == frames.ARM64, c.GReg, c.TLS
 	if c.TLSSlot == 0 {
 		return c.HasTLS || t.InRegister
 	}

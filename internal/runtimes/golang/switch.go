@@ -69,7 +69,7 @@ func (t *rules) inSwitch(pc uint64) bool {
 
 func (t *rules) callsMorestack(ret uint64) bool {
 	target, ok := t.callBeforeX86(ret)
-	if t.img.Arch == frames.AArch64 {
+	if t.img.Arch == frames.ARM64 {
 		target, ok = t.callBeforeARM64(ret)
 	}
 	if !ok {

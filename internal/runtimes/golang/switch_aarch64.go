@@ -137,7 +137,7 @@ func (t *rules) copiedARM64(q frames.Query, f *funcInfo) (frames.Rule, *frames.R
 			break
 		}
 		reg := uint8(w & 31)
-		if frames.AArch64.CalleeSaved()&(1<<reg) == 0 || reg == frames.ARM64FP {
+		if frames.ARM64.CalleeSaved()&(1<<reg) == 0 || reg == frames.ARM64FP {
 			continue
 		}
 		switch w &^ 31 {

@@ -24,7 +24,7 @@ func TestSystemstackUntilGo120LeadsToTheSavedStackPointer(t *testing.T) {
 		c, ok := tab.GOffsets()
 		entry, code := tab.asmCode("runtime.systemstack")
 		call, size := []byte{0xff, 0xd7}, uint64(8) // call rdi
-		if tab.img.Arch == frames.AArch64 {
+		if tab.img.Arch == frames.ARM64 {
 			call, size = []byte{0x60, 0x00, 0x3f, 0xd6}, 16 // blr x3
 		}
 		at := bytes.LastIndex(code, call)

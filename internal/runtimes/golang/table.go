@@ -44,7 +44,7 @@ func (im *Image) read(addr uint64, buf []byte) bool {
 // relative is the relocation of value bias + addend (System V ABI AMD64 table 4.9; ELF for the Arm 64-bit
 // Architecture §5.7.14).
 func relative(a frames.Arch) uint64 {
-	if a == frames.AArch64 {
+	if a == frames.ARM64 {
 		return 1027
 	}
 	return 8

@@ -94,7 +94,7 @@ func TestRemovedStubRoutinesAreDropped(t *testing.T) {
 func TestSearchOfTheInterpreterEndsWithAnyHeaderSize(t *testing.T) {
 	for _, size := range []uint64{0, 8, ^uint64(0), ^uint64(7), ^uint64(31), 1 << 63} {
 		f := newFake()
-		v, err := New(f.host(frames.AArch64), nil)
+		v, err := New(f.host(frames.ARM64), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

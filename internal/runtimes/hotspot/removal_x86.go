@@ -168,9 +168,9 @@ func (p *removalParser) endsInJump(ra uint8) bool {
 const throwBytes = 128
 
 var (
-	throwsBegin = []byte{opLeave, 0x5a}                                // and mov rsp, sender
-	throwsLoad  = []byte{0x49, 0x8b, 0x87}                             // mov rax, [r15+disp32]
-	throwsPush  = []byte{opPush, opPush | 2, 0x48, 0x8b, 0xf2}         // rax, rdx; mov rsi, rdx
+	throwsBegin = []byte{opLeave, 0x5a}                             // and mov rsp, sender
+	throwsLoad  = []byte{0x49, 0x8b, 0x87}                          // mov rax, [r15+disp32]
+	throwsPush  = []byte{opPush, opPush | 2, 0x48, 0x8b, 0xf2}      // rax, rdx; mov rsi, rdx
 	throwsEnd   = []byte{0x48, 0x8b, 0xd8, 0x5a, opPop, 0xff, 0xe3} // mov rbx, rax; pop; pop; jmp rbx
 	jumpsRBX    = throwsEnd[len(throwsEnd)-2:]
 	aligns      = []byte{0x48, 0x83, 0xec, 8} // sub rsp, 8: alignment for the call

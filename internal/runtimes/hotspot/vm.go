@@ -34,7 +34,7 @@ func (e *UnknownError) Error() string {
 // New reads the tables of lib, libjvm.so of JDK 8 or later; tested are 8, 11, 17, 21 and 25 to 28. Without
 // [managed.Host.CodeAnalysis] most pushes in compiled code go undetected. The error is an [*UnknownError].
 func New(h managed.Host, lib *frames.Module) (*VM, error) {
-	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {
+	if h.Arch() != frames.X86_64 && h.Arch() != frames.ARM64 {
 		return nil, &UnknownError{Reason: "it is not one for x86-64 or arm64"}
 	}
 	l, err := readLayout(h, lib)
@@ -42,7 +42,7 @@ func New(h managed.Host, lib *frames.Module) (*VM, error) {
 		return nil, err
 	}
 	v := &VM{codeCache: newCodeCache(h, l)}
-	if h.Arch() == frames.AArch64 {
+	if h.Arch() == frames.ARM64 {
 		v.arm64 = &arm64.Rules{Code: v.code}
 	}
 	var ok bool

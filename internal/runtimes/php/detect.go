@@ -31,7 +31,7 @@ var versionText = regexp.MustCompile(`^(\d{1,2})\.(\d{1,2})\.\d{1,3}`)
 
 // Detect implements [managed.Detector].
 func Detect(h managed.Host) (managed.Runtime, error) {
-	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {
+	if h.Arch() != frames.X86_64 && h.Arch() != frames.ARM64 {
 		return nil, nil
 	}
 	var why error // FrankenPHP's program has the version, a library the rest
@@ -84,7 +84,7 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 	if !r.findProgram(symbols) {
 		return nil, managed.ErrNotYet
 	}
-	if r.dataReg, r.oplineReg = frames.X86R14, frames.X86R15; h.Arch() == frames.AArch64 {
+	if r.dataReg, r.oplineReg = frames.X86R14, frames.X86R15; h.Arch() == frames.ARM64 {
 		r.dataReg, r.oplineReg = 27, 28
 	} else {
 		r.findCold()
@@ -130,8 +130,8 @@ func (r *Runtime) findGlobals(symbols map[string]managed.Symbol) error {
 	if r.host.Read(cache.Addr, code[:]) != len(code) {
 		return managed.ErrNotYet
 	}
-	if h := r.host; h.Arch() == frames.AArch64 {
-		r.tls, ok = threadLocalAArch64(r.read64, cache.Addr, code[:])
+	if h := r.host; h.Arch() == frames.ARM64 {
+		r.tls, ok = threadLocalARM64(r.read64, cache.Addr, code[:])
 	} else {
 		r.tls, ok = threadLocalX86(r.read64, cache.Addr, code[:])
 	}

@@ -4,8 +4,8 @@ package php
 
 import "encoding/binary"
 
-// threadLocalAArch64 is for two adds in a program; adrp and ldr of a GOT entry in a library.
-func threadLocalAArch64(read func(uint64) uint64, at uint64, code []byte) (offset int64, ok bool) {
+// threadLocalARM64 is for two adds in a program; adrp and ldr of a GOT entry in a library.
+func threadLocalARM64(read func(uint64) uint64, at uint64, code []byte) (offset int64, ok bool) {
 	var regs [32]uint64
 	for ; len(code) >= 4; at, code = at+4, code[4:] {
 		op := binary.LittleEndian.Uint32(code)

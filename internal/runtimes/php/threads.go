@@ -75,7 +75,7 @@ func (t *threads) find(h managed.Host) {
 		return
 	}
 	t.list, t.tid = list, tid
-	if h.Arch() == frames.AArch64 { // TLS_PRE_TCB_SIZE, sysdeps/aarch64/nptl/tls.h
+	if h.Arch() == frames.ARM64 { // TLS_PRE_TCB_SIZE, sysdeps/aarch64/nptl/tls.h
 		t.pointer = uint64(binary.LittleEndian.Uint32(size[:]))
 	}
 	t.heads = [2]uint64{at[symRtld] + uint64(used), at[symRtld] + uint64(user)}

@@ -93,7 +93,7 @@ func TestThreadsAreFoundInTheListsOfTheCLibrary(t *testing.T) {
 		want   [3]uint64
 	}{
 		{"all", func(*listed) {}, all},
-		{"arm64", func(l *listed) { l.arch = frames.AArch64 },
+		{"arm64", func(l *listed) { l.arch = frames.ARM64 },
 			[3]uint64{pthread(1) + pthreadLen, pthread(2) + pthreadLen, pthread(3) + pthreadLen}},
 		{"no descriptor", func(l *listed) { l.without = symTID }, [3]uint64{}},
 		{"no size", func(l *listed) { l.without = symSize }, [3]uint64{}},

@@ -233,8 +233,8 @@ func (r *codes) findHeader(pc, end uint64) (found *code, low uint64) {
 	return nil, cmp.Or(low, top)
 }
 
-// headerIn returns the code with the last header in a block of memory at base, or nil. mapEnd is the end of the last map
-// of such code, or 0.
+// headerIn returns the code with the last header in a block of memory at base, or nil. mapEnd is the end of the last
+// map of such code, or 0.
 func (r *codes) headerIn(block []byte, base, pc uint64) (found *code, mapEnd uint64) {
 	for at := len(block) - 8; at >= 0; at -= 8 {
 		w := binary.LittleEndian.Uint64(block[at:])

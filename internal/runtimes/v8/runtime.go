@@ -27,7 +27,7 @@ var v8File = regexp.MustCompile(`^(node|nodejs|nsolid|iojs)\d*(\.\d+)*$|^lib(nod
 
 // Detect implements [managed.Detector].
 func Detect(h managed.Host) (managed.Runtime, error) {
-	if h.Arch() != frames.X86_64 && h.Arch() != frames.AArch64 {
+	if h.Arch() != frames.X86_64 && h.Arch() != frames.ARM64 {
 		return nil, nil
 	}
 	hasGenerated, asked := len(managed.Unowned(h)) > 0, map[string]bool{}

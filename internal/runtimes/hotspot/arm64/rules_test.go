@@ -256,7 +256,7 @@ func TestInterpretedCallersSPMayBeBelowTheFrame(t *testing.T) {
 		b := make([]byte, 16)
 		binary.LittleEndian.PutUint64(b[8:], sender)
 		mem := &frames.Snapshot{Stack: frames.Region{Addr: 0x7ff0, Bytes: b}, StackEnd: 0xa000}
-		regs := &frames.Regs{Arch: frames.AArch64}
+		regs := &frames.Regs{Arch: frames.ARM64}
 		regs.Set(regFP, 0x8000)
 		if cfa, unread, ok := (interpretedCFA{}).FindCFA(regs, mem, 0); cfa != want || unread != 0 || !ok {
 			t.Errorf("%#x: %#x, %#x, %v, want %#x", sender, cfa, unread, ok, want)
