@@ -66,7 +66,7 @@ func (f *Finder) Find(now uint64) (pids []int) {
 		}
 		listed[pid] = true
 		c, known := f.seen[pid]
-		if known && c.selected && !f.rule.All && f.start(pid) != c.start { // another process's number
+		if known && c.selected && !f.rule.selectsAny() && f.start(pid) != c.start { // another process's number
 			known = false
 		}
 		old := now-c.start > youngTicks && (pid+f.turn)%rereadTurns != 0

@@ -87,6 +87,10 @@ func userID(name string) (int, error) {
 	return n, nil
 }
 
+func (r *Rule) selectsAny() bool {
+	return r.Cgroup == "" && r.Unit == "" && r.UID < 0 && r.Match == nil
+}
+
 // String returns flags.
 func (r Rule) String() string {
 	var parts []string

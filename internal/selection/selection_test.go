@@ -138,20 +138,24 @@ func TestProcessesAreReadAgainWhileTheyAreYoung(t *testing.T) {
 }
 
 func TestANumberThatIsUsedAgainIsAnotherProcess(t *testing.T) {
-	root := t.TempDir()
-	r, err := New(false, "", "", "", "^redis$")
-	if err != nil {
-		t.Fatal(err)
-	}
-	f := NewFinder(r)
-	f.root = root
-	fake(t, root, 20, 100, "redis", "redis", v2, 0)
-	if got := f.Find(101); !slices.Equal(got, []int{20}) {
-		t.Fatalf("redis: %v", got)
-	}
-	fake(t, root, 20, 300+youngTicks, "sh", "sh", v2, 0)
-	if got := f.Find(301 + youngTicks); got != nil {
-		t.Errorf("a shell with its number: %v", got)
+	for _, all := range []bool{false, true} {
+		for _, match := range []string{"", "^redis$"} {
+			root := t.TempDir()
+			r, err := New(all, "", "", "33", match)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := NewFinder(r)
+			f.root = root
+			fake(t, root, 20, 100, "redis", "redis", v2, 33)
+			if got := f.Find(101); !slices.Equal(got, []int{20}) {
+				t.Fatalf("%s: redis: %v", r, got)
+			}
+			fake(t, root, 20, 300+youngTicks, "sh", "sh", v2, 0)
+			if got := f.Find(301 + youngTicks); got != nil {
+				t.Errorf("%s: a shell of root with its number: %v", r, got)
+			}
+		}
 	}
 }
 
