@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"prywalk/internal/view"
 )
 
 // MaxAnswerBytes limits an answer, with the line on what was left out.
@@ -75,7 +77,8 @@ func New(version string, o Options) *mcp.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "list_recordings", Annotations: reads,
 		Description: "List the recordings that report and diff can read."}, o.listRecordings)
 	mcp.AddTool(s, &mcp.Tool{Name: "report", Annotations: reads,
-		Description: "Show where the time of a recording goes: functions, waits, threads, callers."}, o.report)
+		Description: "Show where the time of a recording goes: functions, waits, threads, callers. Choices of by: " +
+			strings.Join(view.Groupings(), ", ") + " or label:NAME."}, o.report)
 	mcp.AddTool(s, &mcp.Tool{Name: "diff", Annotations: reads,
 		Description: "Compare two recordings: what became slower or faster."}, o.diff)
 	if o.AllowRecord {
@@ -121,7 +124,7 @@ func ofProcess(o *Options, next, command string, args ...string) mcp.ToolHandler
 
 func (o *Options) report(ctx context.Context, _ *mcp.CallToolRequest, in struct {
 	File    string `json:"file" jsonschema:"name of a recording, of list_recordings"`
-	By      string `json:"by,omitempty" jsonschema:"group by thread, process, role, state, wait, lock or module"`
+	By      string `json:"by,omitempty" jsonschema:"group by one of the choices in the description"`
 	Value   string `json:"value,omitempty" jsonschema:"clock: cpu, wall, runqueue, blocked or samples"`
 	Rows    int    `json:"rows,omitempty" jsonschema:"rows of the table, 30 unless given"`
 	Callers string `json:"callers,omitempty" jsonschema:"show who called this function"`

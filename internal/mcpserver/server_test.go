@@ -4,6 +4,7 @@ package mcpserver
 
 import (
 	"context"
+	"encoding/json"
 	"io"
 	"os"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"prywalk/internal/testtargets"
+	"prywalk/internal/view"
 )
 
 type runs struct {
@@ -107,6 +109,23 @@ func TestToolsThatWriteAreOfferedOnlyWhenAllowed(t *testing.T) {
 	}
 	if _, failed := call(t, connect(t, &runs{}, false), "record", map[string]any{"pid": 1, "seconds": 1}); !failed {
 		t.Error("record was run though it is not allowed")
+	}
+}
+
+func TestTheReportToolNamesAllGroupings(t *testing.T) {
+	list, err := connect(t, &runs{}, false).ListTools(t.Context(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(list.Tools, func(tool *mcp.Tool) bool { return tool.Name == "report" })
+	schema, err := json.Marshal(list.Tools[i])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range append(view.Groupings(), "label:NAME") {
+		if !strings.Contains(string(schema), by) {
+			t.Errorf("%s is not named: %s", by, schema)
+		}
 	}
 }
 
