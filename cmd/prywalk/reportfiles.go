@@ -22,8 +22,8 @@ type fileForm struct {
 var fileForms = [...]fileForm{
 	{"html", "write one self-contained page with a flame graph to this file", true, true,
 		report.HTML, profile.WriteFileAtomic},
-	{"speedscope", "write a file for speedscope", true, true, report.Speedscope, profile.WriteFileAtomic},
-	{"firefox", "write a file for the Firefox Profiler", true, true, report.Firefox, profile.WriteFileAtomic},
+	{"speedscope", "write a file for speedscope", true, false, report.Speedscope, profile.WriteFileAtomic},
+	{"firefox", "write a file for the Firefox Profiler", true, false, report.Firefox, profile.WriteFileAtomic},
 	{"otlp", "write an OpenTelemetry profile (OTLP, v1development, binary protobuf)", false, false,
 		report.OTLP, profile.WriteFileAtomic},
 	{"pgo", "write a profile for go build -pgo", false, false, report.PGO, profile.WritePGO},
