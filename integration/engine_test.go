@@ -195,12 +195,14 @@ func TestEnginePerfWithoutPrivilegesIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := command{
-		exe:  self,
-		env:  []string{seccompVariable + "=" + binary, withoutPerfVariable + "=1"},
-		args: []string{"record", "--engine", "perf", "-d", "1", "--", "sleep", "1"},
-	}.run(t)
-	r.must(t, 3).oneLine(t, "--engine perf", "CAP_PERFMON", "leave --engine out")
+	for code, target := range map[int][]string{3: {"-p", "1"}, 125: {"--", "sh", "-c", "exit 3"}} {
+		r := command{
+			exe:  self,
+			env:  []string{seccompVariable + "=" + binary, withoutPerfVariable + "=1"},
+			args: append([]string{"record", "--engine", "perf", "-d", "1"}, target...),
+		}.run(t)
+		r.must(t, code).oneLine(t, "--engine perf", "CAP_PERFMON", "leave --engine out")
+	}
 }
 
 func TestSeccompFilterThatKillsOnPerfEventOpenIsSurvived(t *testing.T) {

@@ -57,6 +57,35 @@ func withCapabilities(t *testing.T, caps string) string {
 	return exe
 }
 
+func TestACommandThatMayNotBeSampledKeepsItsStatus(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root, to make a setuid program")
+	}
+	path, err := exec.LookPath("timeout")
+	if err != nil {
+		t.Skip(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, dir := filepath.Join(scratch(t, nil), "setuid"), scratch(t, testtargets.Nobody)
+	if err := testtargets.WriteExecutable(program, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(program, 0o755|os.ModeSetuid); err != nil {
+		t.Fatal(err)
+	}
+	r := command{args: []string{"record", "-o", "r.pb.gz", "--", program, "1", "sleep", "9"}, user: testtargets.Nobody,
+		dir: dir, exe: withCapabilities(t, "")}.run(t)
+	if r.must(t, 124); !strings.Contains(r.stderr, "it runs as user root") {
+		t.Errorf("the program is not refused: %s", r.stderr)
+	}
+	if _, err := os.Stat(filepath.Join(dir, "r.pb.gz")); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestEachCapabilityAllowsWhatTheRightsPageStates(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("needs root, to be two users and to give capabilities")

@@ -65,8 +65,9 @@ Ctrl-\ is passed on to a command; with -p it ends the recording as Ctrl-C does. 
 existing recording is kept as NAME.old.
 
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `.
-With a command: its own status (128+N: signal N ended it), 125 if prywalk failed or lacks
-a right, 126 the command is not executable, 127 it is not found.`
+With a command: its own status (128+N: signal N ended it), also if it may not be sampled
+(a setuid program), 125 if prywalk failed, 126 the command is not executable, 127 it is
+not found.`
 
 func newRecord() *cobra.Command {
 	f := &recordFlags{Options: recording.Options{Sampler: sampler.Options{Freq: sampler.DefaultFreq}}}
@@ -154,6 +155,9 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	f.setWhatIsSampled(cmd, launches)
 	if err := f.open(); err != nil {
+		if launches {
+			err = exit.Internal(err)
+		}
 		return err
 	}
 	defer f.closeEngine()
