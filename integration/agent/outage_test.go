@@ -52,7 +52,8 @@ func (a *agent) anonymous() int64 {
 }
 
 func (a *agent) lost() (n float64) {
-	for _, why := range []string{"refused", "unauthorized", "not_found", "too_large", "full", "damaged", "shutdown"} {
+	for _, why := range []string{"refused", "rejected", "unauthorized", "not_found", "too_large", "full", "damaged",
+		"shutdown"} {
 		n += a.metric(`lost_intervals_total{reason="` + why + `"}`)
 	}
 	return n

@@ -23,6 +23,7 @@ import (
 // Reasons of lost intervals, as metrics name them.
 const (
 	lostRefused      = "refused"
+	lostRejected     = "rejected"     // profiles of a message that was taken
 	lostUnauthorized = "unauthorized" // token or certificate
 	lostNotFound     = "not_found"
 	lostTooLarge     = "too_large" // an interval, or a message of 64 KiB, exceeds the limit
@@ -31,7 +32,8 @@ const (
 	lostAtEnd        = "shutdown" // not sent within --flush
 )
 
-var reasons = [...]string{lostRefused, lostUnauthorized, lostNotFound, lostTooLarge, lostFull, lostDamaged, lostAtEnd}
+var reasons = [...]string{lostRefused, lostRejected, lostUnauthorized, lostNotFound, lostTooLarge, lostFull, lostDamaged,
+	lostAtEnd}
 
 // Metrics are the agent's own metrics.
 type Metrics struct {

@@ -156,7 +156,7 @@ func (s *sender) sendWaiting(ctx context.Context) (wait time.Duration) {
 		answer, f := s.client.send(sending, body)
 		cancel()
 		if f == nil {
-			s.handleAccepted(&answer, len(body), intervals)
+			s.handleAccepted(&answer, body, intervals)
 		} else if wait := s.handleFailure(ctx, f, body, intervals); wait > 0 {
 			return wait
 		}
@@ -177,10 +177,12 @@ func (s *sender) next() (body []byte, intervals int, ok bool) {
 	}
 }
 
-func (s *sender) handleAccepted(answer *reply, size, intervals int) {
-	s.metrics.intervals.Add(int64(intervals))
+func (s *sender) handleAccepted(answer *reply, body []byte, intervals int) {
+	lost := rejectedIntervals(answer.rejected, body, intervals)
+	s.metrics.addLost(lostRejected, lost)
+	s.metrics.intervals.Add(int64(intervals - lost))
 	s.metrics.messages.Add(1)
-	s.metrics.bytes.Add(int64(size))
+	s.metrics.bytes.Add(int64(len(body)))
 	s.metrics.lastSent.Store(time.Now().UnixNano())
 	s.metrics.rejected.Add(answer.rejected)
 	s.mu.Lock()
@@ -189,6 +191,19 @@ func (s *sender) handleAccepted(answer *reply, size, intervals int) {
 	s.queue.notices.messageAccepted(answer)
 	s.queue.remove()
 	s.publishCounts()
+}
+
+// rejectedIntervals divides a message's intervals among its profiles, rounded up: the reply has only the number of
+// rejected ones.
+func rejectedIntervals(rejected int64, body []byte, intervals int) int {
+	if rejected == 0 {
+		return 0
+	}
+	profiles, err := otlp.Profiles(body)
+	if err != nil || rejected >= int64(profiles) {
+		return intervals
+	}
+	return (intervals*int(rejected) + profiles - 1) / profiles
 }
 
 // handleFailure returns the shortest pause before the next attempt; 0: the message was divided or dropped.

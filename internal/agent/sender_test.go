@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
@@ -154,6 +155,31 @@ func TestIntervalsOfADividedMessageAreSharedByPoints(t *testing.T) {
 		s.sendWaiting(t.Context())
 		if sent, _ := m.Sent(); sent != int64(intervals/2) || m.Lost() != int64(intervals/2) {
 			t.Errorf("of %d intervals %d are sent and %d lost, want half and half", intervals, sent, m.Lost())
+		}
+	}
+}
+
+func TestIntervalsOfRejectedProfilesAreLost(t *testing.T) {
+	one := messageOf(300) // with one profile
+	three := bytes.Clone(one)
+	for range 2 { // a repeated resource of protobuf messages that are joined
+		three = append(three, one...)
+	}
+	for _, c := range []struct {
+		body     []byte
+		rejected int64
+		lost     int64
+	}{
+		{one, 0, 0}, {one, 1, 100}, {one, 2, 100}, {three, 1, 34}, {three, 2, 67}, {three, 3, 100},
+		{three, math.MaxInt64, 100},
+	} {
+		r := &receiver{answer: func([]byte) (reply, *failure) { return reply{rejected: c.rejected}, nil }}
+		s, m := newTestSender(r, nil, 1<<20)
+		s.enqueue(c.body, 100)
+		s.sendWaiting(t.Context())
+		if sent, _ := m.Sent(); sent != 100-c.lost || lostFor(m, lostRejected) != c.lost {
+			t.Errorf("%d profiles rejected: %d intervals sent, %d lost; want %d of 100 lost", c.rejected, sent,
+				lostFor(m, lostRejected), c.lost)
 		}
 	}
 }

@@ -90,6 +90,20 @@ func Points(message []byte) (n int, err error) {
 	return n, nil
 }
 
+// Profiles counts a message's profiles.
+func Profiles(message []byte) (n int, err error) {
+	s, err := decode(message)
+	if err != nil {
+		return 0, err
+	}
+	for _, resource := range s.resources {
+		for _, scope := range resource.children {
+			n += len(scope.children)
+		}
+	}
+	return n, nil
+}
+
 func decode(message []byte) (*source, error) {
 	s := &source{}
 	err := fields(message, func(f protobuf.Field) error {
