@@ -72,8 +72,8 @@ var messages = []struct {
 	{"prywalk record -o /none/x.pb.gz -p 4711", 1,
 		"cannot write /none/x.pb.gz: open /none: no such file or directory; give another place with -o"},
 	{"prywalk record -d 1 -o /dev/full -p 4711", 1,
-		"cannot write /dev/full: write profile: write /dev/full: no space left on device (a file that was there is " +
-			"unchanged; free some space, or choose another place with -o)"},
+		"cannot write /dev/full: write profile: write /dev/full: no space left on device (free some space, " +
+			"or choose another place with -o); the recording was not finished"},
 	{"prywalk record -p 4711 -n redis-server", 2, "give either -p or -n, not both"},
 	{"prywalk record -p 4712", 1,
 		"process 4712: 4712 is a thread of process 4711 (redis-server); use -p 4711"},

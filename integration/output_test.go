@@ -64,6 +64,9 @@ func TestFullDiskIsAnErrorAndLeavesTheLastFile(t *testing.T) {
 	if text, err := os.ReadFile(file); err != nil || !bytes.Equal(text, []byte("the last recording")) {
 		t.Errorf("the earlier file was changed: %d bytes, %v", len(text), err)
 	}
+	if want := "; this recording was not written; " + file + " is an older file"; !strings.Contains(r.stderr, want) {
+		t.Errorf("no %q: %s", want, clip(r.stderr))
+	}
 	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 2 {
 		t.Errorf("files are %v, want the earlier ones only", left)
 	}

@@ -63,7 +63,7 @@ func withNextStep(path, flag string, err error) error {
 	hint := ""
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
-		hint = " (a file that was there is unchanged; free some space, or choose another place" + flag + ")"
+		hint = " (free some space, or choose another place" + flag + ")"
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		hint = " (make the directory first, or choose another place" + flag + ")"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EISDIR),

@@ -313,6 +313,37 @@ func TestAHangWhileACommandIsOpenedEndsTheRecording(t *testing.T) {
 	}
 }
 
+func TestAFailedLastWriteStatesWhatIsOnDisk(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "recordings")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := newRecording(Options{Output: filepath.Join(dir, "r"), Overwrite: true})
+	r.output.setPath(&r.options, 1)
+	r.images = loadedcode.NewImageCache(0)
+	r.prepare(nil)
+	defer r.close()
+	for _, c := range []struct {
+		checkpoint bool
+		want       string
+	}{{false, "; nothing was written"}, {true, "has the recording until"}} {
+		if c.checkpoint {
+			if err := r.save(false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.Rename(dir, dir+"-moved"); err != nil {
+			t.Fatal(err)
+		}
+		if err := r.write(); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("after a checkpoint (%v): %v, want %q", c.checkpoint, err, c.want)
+		}
+		if err := os.Rename(dir+"-moved", dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestStatsAreWrittenThoughTheRecordingIsNot(t *testing.T) {
 	dir := t.TempDir()
 	r := newRecording(Options{Output: filepath.Join(dir, "missing", "r"), Stats: filepath.Join(dir, "stats"),

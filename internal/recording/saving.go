@@ -78,11 +78,11 @@ func (r *recording) writeLast() error {
 		return err
 	}
 	defer release()
-	err = r.saveWithNames()
-	if err == nil {
-		r.reportLost()
+	if err := r.saveWithNames(); err != nil {
+		return fmt.Errorf("%w; %s", err, &r.output.state)
 	}
-	return err
+	r.reportLost()
+	return nil
 }
 
 func (r *recording) writeStats() error {
