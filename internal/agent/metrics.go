@@ -32,8 +32,8 @@ const (
 	lostAtEnd        = "shutdown" // not sent within --flush
 )
 
-var reasons = [...]string{lostRefused, lostRejected, lostUnauthorized, lostNotFound, lostTooLarge, lostFull, lostDamaged,
-	lostAtEnd}
+var reasons = [...]string{lostRefused, lostRejected, lostUnauthorized, lostNotFound, lostTooLarge, lostFull,
+	lostDamaged, lostAtEnd}
 
 // Metrics are the agent's own metrics.
 type Metrics struct {
