@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"runtime/debug"
 
-
 	"github.com/spf13/cobra"
 )
 
