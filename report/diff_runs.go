@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"prywalk/internal/statistics"
 	"prywalk/internal/tabular"
 	"prywalk/internal/view"
 )
@@ -81,7 +82,7 @@ func (c *meanComparison) compareMeans(values [2][]float64, sampling float64) Com
 	}
 	spread := math.Sqrt(squares / float64(c.degreesOfFreedom()) * inverses)
 	v := ComparedValue{Old: mean[0], New: mean[1], errorIfEqual: max(spread, sampling)}
-	v.Margin = v.errorIfEqual * tabular.StudentBound(tabular.SignificanceLevel, c.degreesOfFreedom())
+	v.Margin = v.errorIfEqual * statistics.StudentBound(statistics.SignificanceLevel, c.degreesOfFreedom())
 	return v
 }
 
@@ -96,9 +97,9 @@ func (c *meanComparison) mark(whole *ComparedValue, functions []*ComparedValue) 
 			tested = append(tested, v)
 		}
 	}
-	const level = tabular.SignificanceLevel / 2
-	whole.setSignificant(tabular.StudentBound(level, c.degreesOfFreedom()))
-	bound := tabular.StudentBound(level/float64(max(len(tested), 1)), c.degreesOfFreedom())
+	const level = statistics.SignificanceLevel / 2
+	whole.setSignificant(statistics.StudentBound(level, c.degreesOfFreedom()))
+	bound := statistics.StudentBound(level/float64(max(len(tested), 1)), c.degreesOfFreedom())
 	for _, v := range tested {
 		v.setSignificant(bound)
 	}

@@ -5,7 +5,7 @@ package report
 import (
 	"math"
 
-	"prywalk/internal/tabular"
+	"prywalk/internal/statistics"
 	"prywalk/internal/view"
 )
 
@@ -31,5 +31,5 @@ func (v *ComparedValue) setSignificant(bound float64) {
 const rounding = 1e-9
 
 func significanceBound(tests int) float64 {
-	return math.Sqrt2 * math.Erfinv(1-tabular.SignificanceLevel/float64(max(tests, 1)))
+	return math.Sqrt2 * math.Erfinv(1-statistics.SignificanceLevel/float64(max(tests, 1)))
 }

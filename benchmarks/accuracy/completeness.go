@@ -5,6 +5,7 @@ package main
 import (
 	"prywalk/benchmarks/recordings"
 	"prywalk/benchmarks/stats"
+	"prywalk/internal/statistics"
 )
 
 type complete struct {
@@ -73,9 +74,11 @@ func completeness(r *recording) *complete {
 		c.Looks["reused"] = c.Samples - c.Looks["frozen"] - c.Looks["peeked"]
 		c.ByLook["reused"] = c.Whole - c.ByLook["frozen"] - c.ByLook["peeked"]
 	}
-	c.Low, c.High = stats.Wilson(c.Whole, c.Samples, 1.96)
-	c.RunningLow, c.RunningHigh = stats.Wilson(c.RunningWhole, c.Running, 1.96)
+	c.Low, c.High = wilson(c.Whole, c.Samples)
+	c.RunningLow, c.RunningHigh = wilson(c.RunningWhole, c.Running)
 	return c
 }
 
-func wilson(part, all int64) (low, high float64) { return stats.Wilson(part, all, 1.96) }
+func wilson(part, all int64) (low, high float64) {
+	return statistics.Wilson(float64(part), float64(all))
+}

@@ -2,7 +2,11 @@
 
 package main
 
-import "prywalk/benchmarks/stats"
+import (
+	"prywalk/benchmarks/stats"
+
+	"prywalk/internal/statistics"
+)
 
 // errorRate is the probability that chance alone makes any of all comparisons differ.
 const errorRate = 0.01
@@ -49,7 +53,7 @@ func (f *figures) judge() {
 		}
 	}
 	if v.Tests = len(all); v.Tests > 0 {
-		v.Needed = stats.StudentQuantile(errorRate/float64(v.Tests), float64(v.DF))
+		v.Needed = statistics.StudentBound(errorRate/float64(v.Tests), v.DF)
 		f.Test = v
 	}
 }

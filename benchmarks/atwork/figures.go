@@ -9,6 +9,7 @@ import (
 
 	"prywalk/benchmarks/recordings"
 	"prywalk/benchmarks/stats"
+	"prywalk/internal/statistics"
 )
 
 type figures struct {
@@ -82,6 +83,6 @@ func (f *figures) count(p *profile.Profile) {
 }
 
 func (f *figures) share() (share, low, high float64) {
-	low, high = stats.Wilson(f.Whole, f.Running, 1.96)
+	low, high = statistics.Wilson(float64(f.Whole), float64(f.Running))
 	return stats.Ratio(f.Whole, f.Running), low, high
 }

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"prywalk/internal/statistics"
 )
 
 const (
@@ -47,19 +49,15 @@ func compare(program string, runs map[string][]run) {
 		spread(runs["ptrace"], named), spread(reference, named))
 }
 
-// studentT is Student's t for a two-sided 95 % interval of the difference of two means, by the number of recordings.
-var studentT = []float64{0, math.Inf(1), 4.30, 2.78, 2.45, 2.31, 2.23, 2.18, 2.14}
-
 func apart(runs, reference []run, of func(*run) float64) string {
 	if len(runs) == 0 || len(reference) == 0 {
 		return ""
 	}
 	a, va := meanOf(runs, reference, of)
 	b, vb := meanOf(reference, reference, of)
-	n := min(len(runs), len(reference))
-	t := 2.1
-	if n < len(studentT) {
-		t = studentT[n]
+	t := math.Inf(1)
+	if freedom := 2 * (min(len(runs), len(reference)) - 1); freedom > 0 {
+		t = statistics.StudentBound(0.05, freedom)
 	}
 	return fmt.Sprintf("%.1f: %+.1f ± %.1f", 100*a, 100*(a-b), 100*t*math.Sqrt(va+vb))
 }

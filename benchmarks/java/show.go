@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"prywalk/benchmarks/stats"
+	"prywalk/internal/statistics"
 )
 
 func show(tools []*tool) {
@@ -33,8 +33,8 @@ func show(tools []*tool) {
 }
 
 func ratio(xs []float64) string {
-	low, high := stats.MedianInterval(xs)
-	return fmt.Sprintf("%.3f (%.3f to %.3f)", stats.Median(xs), low, high)
+	low, high := statistics.MedianInterval(xs)
+	return fmt.Sprintf("%.3f (%.3f to %.3f)", statistics.Median(xs), low, high)
 }
 
 func showStages(tools []*tool) {
@@ -88,7 +88,7 @@ func share(k, n float64) string {
 	if n == 0 {
 		return "none"
 	}
-	low, high := stats.Wilson(int64(k), int64(n), 1.96)
+	low, high := statistics.Wilson(k, n)
 	return fmt.Sprintf("%.1f (%.1f to %.1f)", 100*k/n, 100*low, 100*high)
 }
 

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"prywalk/benchmarks/stats"
 	"prywalk/internal/machine"
 	"prywalk/internal/markdown"
+	"prywalk/internal/statistics"
 )
 
 var costFreqs = []int{100, 1000}
@@ -143,7 +143,7 @@ type callCounts struct{ tick, run string }
 
 func (r costRow) cells(sleepers, freq int, calls callCounts) []string {
 	median := func(format string, f func(*costRound) float64) string {
-		return fmt.Sprintf(format, stats.Median(r.each(f)))
+		return fmt.Sprintf(format, statistics.Median(r.each(f)))
 	}
 	return []string{
 		fmt.Sprint(sleepers), fmt.Sprint(freq),

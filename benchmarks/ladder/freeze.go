@@ -12,6 +12,7 @@ import (
 	"prywalk/benchmarks/stats"
 	"prywalk/internal/machine"
 	"prywalk/internal/markdown"
+	"prywalk/internal/statistics"
 )
 
 const (
@@ -202,7 +203,7 @@ func (b *bench) freezePart(ctx context.Context) (string, error) {
 func (v *freezeView) cells(reference *freezeView) []string {
 	cells := []string{
 		v.name, quantiles(v.seen), quantiles(v.pure),
-		fmt.Sprintf("%.1f, %.1f, %.0f (%d)", stats.Median(v.own), stats.Median(v.ownP99), v.ownMax, v.ownCount),
+		fmt.Sprintf("%.1f, %.1f, %.0f (%d)", statistics.Median(v.own), statistics.Median(v.ownP99), v.ownMax, v.ownCount),
 	}
 	if v == reference {
 		return append(cells, "", "")

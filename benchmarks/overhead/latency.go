@@ -8,6 +8,7 @@ import (
 
 	"prywalk/benchmarks/overhead/load"
 	"prywalk/internal/bench"
+	"prywalk/internal/statistics"
 )
 
 const waitSamples = 1000
@@ -66,7 +67,7 @@ func change(pairs []*pairWaits, q float64) *bench.Change {
 		}
 	}
 	c := &bench.Change{Ratio: ratio}
-	c.Low, c.High = bench.Middle95(ratios)
+	c.Low, c.High = statistics.Middle95(ratios)
 	return c
 }
 

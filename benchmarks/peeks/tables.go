@@ -13,6 +13,7 @@ import (
 	"prywalk/benchmarks/stats"
 	"prywalk/internal/machine"
 	"prywalk/internal/markdown"
+	"prywalk/internal/statistics"
 )
 
 const sectionName = "peeks"
@@ -67,7 +68,7 @@ func wholeTable(all []result) *markdown.Table {
 		"frozen in their sleep, complete", "reused", "not complete")
 	for _, r := range all {
 		if a := r.asleep; a != nil {
-			low, high := stats.Wilson(a.whole, a.peeks, 1.96)
+			low, high := statistics.Wilson(float64(a.whole), float64(a.peeks))
 			t.Row(r.name, fmt.Sprint(len(a.threads)), fmt.Sprint(a.peeks),
 				fmt.Sprintf("%d = %s", a.whole, percent(stats.Ratio(a.whole, a.peeks))),
 				percent(low)+" to "+percent(high), fmt.Sprintf("%d, %d", a.proven, a.recalled),

@@ -15,6 +15,7 @@ import (
 
 	"prywalk/benchmarks/stats"
 	"prywalk/internal/markdown"
+	"prywalk/internal/statistics"
 )
 
 type figures struct {
@@ -115,7 +116,7 @@ func (r *row) lines(m *measured, all []measured, top []string) {
 		c := stats.ComparePairs(all[i].slices(line), m.slices(line))
 		half := 0.0
 		if c.DF > 0 {
-			half = stats.StudentQuantile(0.05, c.DF) * c.B.SE
+			half = statistics.StudentBound(0.05, c.DF) * c.B.SE
 		}
 		if math.IsNaN(half) {
 			half = 0

@@ -2,7 +2,11 @@
 
 package stats
 
-import "math"
+import (
+	"math"
+
+	"prywalk/internal/statistics"
+)
 
 // Slice is what one profiler saw in a slice of time.
 type Slice struct {
@@ -25,7 +29,8 @@ type Comparison struct {
 	// Difference is A.P − B.P and SE its standard error; slow changes of the load cancel.
 	Difference, SE float64
 	// T is Difference/SE, PValue its two-sided probability with DF degrees of freedom if the true shares are equal.
-	T, PValue, DF float64
+	T, PValue float64
+	DF        int
 }
 
 // ComparePairs compares alternating slices: a[i] and b[i] are neighbours in time. PValue is 1 for fewer than two pairs,
@@ -35,7 +40,7 @@ func ComparePairs(a, b []Slice) Comparison {
 	a, b = a[:n], b[:n]
 	ra, sa := linear(a)
 	rb, sb := linear(b)
-	c := Comparison{A: sa, B: sb, Difference: sa.P - sb.P, PValue: 1, DF: float64(n - 1)}
+	c := Comparison{A: sa, B: sb, Difference: sa.P - sb.P, PValue: 1, DF: n - 1}
 	if n < 2 || ra == nil || rb == nil {
 		return c
 	}
@@ -47,7 +52,7 @@ func ComparePairs(a, b []Slice) Comparison {
 	c.SE = math.Sqrt(max(sumOfSquares(diff), floor/count(a)+floor/count(b)))
 	if c.SE > 0 {
 		c.T = c.Difference / c.SE
-		c.PValue = StudentP(c.T, c.DF)
+		c.PValue = statistics.StudentTail(c.T, c.DF)
 	}
 	return c
 }

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/benchmarks/stats"
+	"prywalk/internal/statistics"
 )
 
 type settings struct {
@@ -104,7 +104,7 @@ func spread(rs []result, value func(result) float64) string {
 	}
 	low, high := slices.Min(vs), slices.Max(vs)
 	if high < 100 {
-		return fmt.Sprintf("%.1f (%.1f to %.1f)", stats.Median(vs), low, high)
+		return fmt.Sprintf("%.1f (%.1f to %.1f)", statistics.Median(vs), low, high)
 	}
-	return fmt.Sprintf("%.0f (%.0f to %.0f)", stats.Median(vs), low, high)
+	return fmt.Sprintf("%.0f (%.0f to %.0f)", statistics.Median(vs), low, high)
 }

@@ -6,10 +6,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"prywalk/internal/bench/load"
 	"prywalk/internal/bench/tools"
+	"prywalk/internal/statistics"
 )
 
 type measurement struct {
@@ -59,7 +61,7 @@ func (m *measurement) hasEnoughPairs(enough time.Time) bool {
 }
 
 func (m *measurement) tooWide() bool {
-	low, high := interval(m.ratios)
+	low, high := statistics.MedianInterval(m.ratios)
 	return m.precision > 0 && high-low > 2*m.precision
 }
 
@@ -156,9 +158,9 @@ func (m *measurement) row(ch toolRate, j *tools.Job, t *tools.Totals) Row {
 		r.AskedPerS = ch.freq * float64(j.Threads)
 	}
 	if r.Pairs > 0 {
-		r.Low, r.High = interval(m.ratios)
-		r.Ratio = median(m.ratios)
-		r.Wide, r.Ratios, r.Others, r.Stolen = m.tooWide(), m.ratios, m.others.share(), m.stolen.share()
+		r.Low, r.High = statistics.MedianInterval(m.ratios)
+		r.Ratio, r.Ratios = statistics.Median(m.ratios), slices.Sorted(slices.Values(m.ratios))
+		r.Wide, r.Others, r.Stolen = m.tooWide(), m.others.share(), m.stolen.share()
 	}
 	r.count(t)
 	if m.workload.Latency != nil {

@@ -54,11 +54,6 @@ func Summary(w io.Writer, r *Result) {
 	}
 }
 
-// Text has the interval.
-func (d *Difference) Text() string {
-	return fmt.Sprintf("%+.4f [%+.4f, %+.4f]", d.Middle, d.Low, d.High)
-}
-
 // Figure formats x × factor; "-" if unknown.
 func Figure(x *float64, factor float64, format string) string {
 	if x == nil {

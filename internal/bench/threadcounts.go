@@ -2,15 +2,12 @@
 
 package bench
 
-import (
-	"math/rand/v2"
-	"slices"
-)
+import "prywalk/internal/statistics"
 
 // ThreadCountComparison compares prywalk's rows with most and fewest threads.
 type ThreadCountComparison struct {
 	Fewest, Most *Row
-	Difference
+	statistics.Difference
 }
 
 // CompareThreadCounts compares rows of one workload with pairs; of equal thread counts the first.
@@ -42,7 +39,8 @@ func CompareThreadCounts(rows []Row) (out []ThreadCountComparison) {
 	}
 	for _, k := range order {
 		if f := ends[k]; f.Fewest != f.Most {
-			f.Difference = CompareMedians(f.Most.Ratios, f.Fewest.Ratios, func(most, few float64) float64 { return most - few })
+			f.Difference = statistics.CompareMedians(f.Most.Ratios, f.Fewest.Ratios,
+				func(most, few float64) float64 { return most - few })
 			out = append(out, *f)
 		}
 	}
@@ -63,22 +61,4 @@ func (f *ThreadCountComparison) Verdict() string {
 		return "better than"
 	}
 	return "not worse than"
-}
-
-// Difference has a 95 % interval.
-type Difference struct{ Middle, Low, High float64 }
-
-// CompareMedians returns a figure of two medians with its bootstrap interval.
-func CompareMedians(own, peer []float64, figure func(own, peer float64) float64) (d Difference) {
-	d.Middle = figure(median(slices.Clone(own)), median(slices.Clone(peer)))
-	rng := rand.New(rand.NewPCG(3, 4))
-	a, b := make([]float64, len(own)), make([]float64, len(peer))
-	all := make([]float64, resamples)
-	for i := range all {
-		resample(rng, a, own)
-		resample(rng, b, peer)
-		all[i] = figure(median(a), median(b))
-	}
-	d.Low, d.High = Middle95(all)
-	return d
 }

@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"prywalk/internal/statistics"
 )
 
 func noisy(rng *rand.Rand, middle float64, n int) []float64 {
@@ -33,7 +35,7 @@ func TestFlatnessComparesTheMostThreadsWithTheFewest(t *testing.T) {
 	if v := got[0].Verdict(); v != "worse than" {
 		t.Errorf("%s: %+v", v, got[0].Difference)
 	}
-	for want, d := range map[string]Difference{
+	for want, d := range map[string]statistics.Difference{
 		"not worse than": {Low: -0.01, High: 0.02}, "not distinguishable from": {Low: -0.1, High: 0.2},
 		"better than": {Low: 0.1, High: 0.2},
 	} {

@@ -21,7 +21,7 @@ const module = "prywalk"
 // each other.
 var order = [][]string{
 	{"docs", "frames", "internal/wire", "internal/x86", "internal/sample", "internal/languages", "internal/protobuf",
-		"internal/osthread"},
+		"internal/osthread", "internal/statistics"},
 	{"internal/printable", "internal/filememory", "internal/incomplete", "internal/unnamedcode", "internal/otlp",
 		"internal/userregs"},
 	{"internal/outfile", "internal/safeopen", "internal/tabular", "internal/exit", "internal/refusal"},

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"prywalk/internal/statistics"
 )
 
 // Precision limits digits: the last shown one is in the place of the first digit of the standard error √(p(1−p)/n)
@@ -44,18 +46,14 @@ func (p Precision) Err(share float64) float64 {
 	return math.Sqrt(max(share*(1-share), 0.25/p.N) / p.N)
 }
 
-const z95 = 1.959964
-
-// Margin is the longer side of a share's 95 % interval (Wilson); 0: unknown.
+// Margin is the longer side of a share's 95 % interval ([statistics.Wilson]); 0: unknown.
 func (p Precision) Margin(share float64) float64 {
 	if p.N == 0 {
 		return 0
 	}
 	share = min(max(share, 0), 1)
-	n, z2 := p.N, z95*z95
-	middle := (share + z2/(2*n)) / (1 + z2/n)
-	half := z95 / (1 + z2/n) * math.Sqrt(share*(1-share)/n+z2/(4*n*n))
-	return math.Abs(share-middle) + half
+	low, high := statistics.Wilson(share*p.N, p.N)
+	return max(share-low, high-share)
 }
 
 // Within formats v's margin in per cent, rounded up at the last digit of [Precision.Share].

@@ -5,7 +5,7 @@ package top
 import (
 	"math"
 
-	"prywalk/internal/tabular"
+	"prywalk/internal/statistics"
 )
 
 const (
@@ -95,7 +95,7 @@ func (snap *Snapshot) Changes(rows []FunctionRow, total bool) []Change {
 	for _, p := range snap.sliceShares {
 		counts = append(counts, p.ticks)
 	}
-	bound := tabular.StudentBound(tabular.SignificanceLevel/float64(tests), len(snap.sliceShares)-2)
+	bound := statistics.StudentBound(statistics.SignificanceLevel/float64(tests), len(snap.sliceShares)-2)
 	for i, h := range histories {
 		if h != nil {
 			out[i] = detectChange(h, counts, k, bound)

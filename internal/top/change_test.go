@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"prywalk/internal/tabular"
+	"prywalk/internal/statistics"
 )
 
 // phases makes the first two shares swing.
@@ -90,7 +90,7 @@ func TestASteadyLoadHasMarksInAtMostOneRefreshOfTwenty(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %.2f %% of %d tables have a mark", c.what, 100*float64(marked)/tables, tables)
-		if float64(marked) > tabular.SignificanceLevel*tables {
+		if float64(marked) > statistics.SignificanceLevel*tables {
 			t.Errorf("%s: %d of %d tables have a mark", c.what, marked, tables)
 		}
 	}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package tabular
+package statistics
 
 import "math"
 
@@ -10,12 +10,12 @@ const SignificanceLevel = 0.05
 // StudentBound is the two-sided quantile of Student's distribution at 1 − alpha, with a relative error of 10⁻⁹.
 func StudentBound(alpha float64, degreesOfFreedom int) float64 {
 	low, high := 0.0, 1.0
-	for tailProbability(high, degreesOfFreedom) > alpha && high < 1e12 {
+	for StudentTail(high, degreesOfFreedom) > alpha && high < 1e12 {
 		high *= 2
 	}
 	for high-low > 1e-9*high {
 		middle := (low + high) / 2
-		if tailProbability(middle, degreesOfFreedom) > alpha {
+		if StudentTail(middle, degreesOfFreedom) > alpha {
 			low = middle
 		} else {
 			high = middle
@@ -24,11 +24,11 @@ func StudentBound(alpha float64, degreesOfFreedom int) float64 {
 	return high
 }
 
-// tailProbability is two-sided (Abramowitz and Stegun 26.7.3, 26.7.4). Results below 10⁻¹⁰ are meaningless; tests need
-// at least 10⁻⁷.
-func tailProbability(t float64, degreesOfFreedom int) float64 {
+// StudentTail is the probability that Student's t is at least as far from 0 as t (Abramowitz and Stegun 26.7.3,
+// 26.7.4); 1 without a degree of freedom. Results below 10⁻¹⁰ are meaningless.
+func StudentTail(t float64, degreesOfFreedom int) float64 {
 	n := float64(degreesOfFreedom)
-	theta := math.Atan2(t, math.Sqrt(n))
+	theta := math.Atan2(math.Abs(t), math.Sqrt(n))
 	sin, cos := math.Sincos(theta)
 	sum, term := 0.0, 1.0
 	if degreesOfFreedom%2 == 1 {

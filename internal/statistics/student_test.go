@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package tabular
+package statistics
 
 import (
 	"math"
@@ -23,6 +23,22 @@ func TestStudentsBoundsAreThoseOfTables(t *testing.T) {
 	for _, freedom := range []int{1, 2, 4, 9, 40} {
 		if a, b := StudentBound(1e-4, freedom), StudentBound(1e-7, freedom); !(b > a) || math.IsInf(b, 0) {
 			t.Errorf("%d degrees of freedom: %v, %v", freedom, a, b)
+		}
+	}
+}
+
+func TestStudentsTailsAreThoseOfTables(t *testing.T) {
+	for _, c := range []struct {
+		t       float64
+		freedom int
+		want    float64
+	}{
+		{12.706, 1, 0.05}, {2.571, 5, 0.05}, {-2.571, 5, 0.05}, {3.169, 10, 0.01}, {3.883, 19, 0.001}, {1.960, 1e6, 0.05},
+		{1e6, 1, 2 / math.Pi * 1e-6}, // one degree of freedom: the Cauchy distribution
+		{0, 7, 1}, {3, 0, 1}, {math.Inf(1), 3, 0}, {math.Inf(-1), 4, 0},
+	} {
+		if got := StudentTail(c.t, c.freedom); !(math.Abs(got-c.want) <= 0.002*c.want) {
+			t.Errorf("t = %v, %d degrees of freedom: %v, want %v", c.t, c.freedom, got, c.want)
 		}
 	}
 }
