@@ -100,6 +100,27 @@ func TestCarriedCPUOfASleeperIsRanBetweenTicksAfterTheLimit(t *testing.T) {
 	t.Fatalf("no running span of stack 1 with 3 ns under %s in %+v", RanBetweenTicks, b.spans)
 }
 
+func TestCarriedCPUOfAQueuedThreadIsOfTheStackLastFoundRunningAfterTheLimit(t *testing.T) {
+	b := newTimeline()
+	b.observe(0, 0, 0, 2, sample.Running)
+	b.observe(0, 0, 5, 1, sample.Sleeping)
+	b.observe(3, 0, 7, 1, sample.Sleeping)
+	b.observe(0, 1, 2*carryLimit, 3, sample.Running)
+	b.observe(4, 0, 0, 4, sample.Running)
+	b.l.Finish()
+	for _, s := range b.spans {
+		want := map[int64]Span{
+			0: s,
+			3: {Place: Place{Stack: 2, State: sample.Running}, Leaf: RanBetweenTicks, Wall: 3, CPU: 3, End: s.End},
+			4: {Place: Place{Stack: 4, State: sample.Running}, Samples: 1, Wall: 4, CPU: 4, End: s.End},
+		}[s.CPU]
+		if s != want {
+			t.Errorf("span %+v, want %+v", s, want)
+		}
+	}
+	b.check(t, sample.Reading{})
+}
+
 func TestCarriedCPUOfAThreadThatMayNotBeStoppedIsNotObserved(t *testing.T) {
 	b := newTimeline()
 	b.observe(0, 0, 0, 1, sample.Sleeping)

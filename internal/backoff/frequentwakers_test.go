@@ -15,24 +15,32 @@ import (
 	"prywalk/internal/procmem"
 )
 
-func TestSamplesOfFrequentWakersTakeNoMoreThanTheirShare(t *testing.T) {
-	for _, period := range []int64{1e6, 10e6} {
-		for _, n := range []int{1, 10, 100, 500, 5000} {
-			p := New(1)
-			p.period, p.frequentWakers = period, n
-			sum, most := int64(0), int64(0)
-			const times = 1000
-			for range times {
-				length := p.frequentWakerBackoff()
-				sum, most = sum+length, max(most, length)
-			}
-			mean, want := sum/times, min(int64(n)*frequentWakerCost*frequentWakerShare, maxFrequentWakerBackoff)
-			if want < 2*period {
-				want = 0
-			}
-			if mean < want*95/100 || mean > want*105/100 || most > want*5/4 {
-				t.Errorf("%d at %d ns: left alone for %d ns on average, %d at most; want %d", n, period, mean, most, want)
-			}
+func TestObservationsOfFrequentWakersTakeTheirShareUpToTheLongestBackoff(t *testing.T) {
+	for _, c := range []struct {
+		threads      int
+		period, want int64 // ns
+	}{
+		{1, 1e6, 0}, {3, 1e6, 0}, {4, 1e6, 2.56e6}, {10, 1e6, 6.4e6}, {500, 1e6, 320e6}, {1562, 1e6, 999.68e6},
+		{5000, 1e6, 1e9}, {10, 10e6, 0}, {31, 10e6, 0}, {32, 10e6, 20.48e6}, {100, 10e6, 64e6}, {5000, 10e6, 1e9},
+	} {
+		p := New(1)
+		p.period, p.frequentWakers = c.period, c.threads
+		sum, most := int64(0), int64(0)
+		const times = 1000
+		for range times {
+			length := p.frequentWakerBackoff()
+			sum, most = sum+length, max(most, length)
+		}
+		mean := sum / times
+		if mean < c.want*95/100 || mean > c.want*105/100 || most > c.want*5/4 {
+			t.Errorf("%d at %d ns: backed off for %d ns on average, %d at most; want %d", c.threads, c.period, mean, most,
+				c.want)
+		}
+		if c.want == 0 || c.want == maxFrequentWakerBackoff {
+			continue
+		}
+		if share := float64(c.threads) * frequentWakerCost / float64(mean); share > 1.05/frequentWakerShare {
+			t.Errorf("%d at %d ns: they take %.3f of a CPU", c.threads, c.period, share)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 	}
 }
 
-func TestSearchObservesThreadsThatRanBeforeFirst(t *testing.T) {
+func TestSearchIsDueWhileCPUTimeIsUnexplained(t *testing.T) {
 	policy, p := New(1), NewProcessState(0)
 	p.backedOff = 2
 	policy.BeginTick(1, 1e9, 10e6)

@@ -44,16 +44,31 @@ func TestSamplesAreWalkedAtOnceForASecondAfterTheLatestChange(t *testing.T) {
 }
 
 func TestReasonsThatTakeStops(t *testing.T) {
-	for s := range NumSampleLacks {
-		if got, want := s.NeedsStops(false), s >= LacksSamples; got != want {
-			t.Errorf("%d without a choice: %v", s, got)
+	rows := []struct {
+		lack           SampleLack
+		chosen, forced bool // kernel samples by prywalk, by the user
+	}{
+		{LacksNothing, false, false}, {LacksStacks, true, false}, {LacksOuterFrames, true, false},
+		{LacksSamples, true, true}, {LacksFrames, true, true},
+	}
+	var p SharedProcess
+	for i, c := range rows {
+		if got := c.lack.NeedsStops(true); got != c.chosen {
+			t.Errorf("%d with a choice: %v", c.lack, got)
 		}
-		if got, want := s.NeedsStops(true), s > LacksNothing; got != want {
-			t.Errorf("%d with a choice: %v", s, got)
+		if got := c.lack.NeedsStops(false); got != c.forced {
+			t.Errorf("%d without a choice: %v", c.lack, got)
 		}
-		if s > LacksNothing && len(s.Note(2)) < len("2 processes of") {
-			t.Errorf("%d: %q", s, s.Note(2))
+		if c.lack != LacksNothing && len(c.lack.Note(2)) < len("2 processes of") {
+			t.Errorf("%d: %q", c.lack, c.lack.Note(2))
 		}
+		p.NoteLack(c.lack)
+		if p.NoteLack(rows[max(i-1, 0)].lack); p.SampleLack() != c.lack {
+			t.Errorf("%d is noted, not the more severe %d", p.SampleLack(), c.lack)
+		}
+	}
+	if len(rows) != int(NumSampleLacks) {
+		t.Errorf("%d rows for %d lacks", len(rows), NumSampleLacks)
 	}
 }
 

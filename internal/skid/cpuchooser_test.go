@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
 )
 
@@ -116,7 +117,7 @@ func TestComputingThreadThatIsAlwaysFoundAsleepIsHidden(t *testing.T) {
 	}
 }
 
-func TestAlarmIsRearmedAfterAMoveOfTheTracer(t *testing.T) {
+func TestChooserCallsBackAfterAMove(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -176,16 +177,37 @@ func TestTracerLeavesTheCPUOfAThreadThatOutranksIt(t *testing.T) {
 }
 
 func TestRankOfPolicies(t *testing.T) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	for want, policies := range map[bool][]int{
-		true:  {unix.SCHED_FIFO, unix.SCHED_RR, unix.SCHED_DEADLINE},
-		false: {unix.SCHED_NORMAL, unix.SCHED_BATCH, unix.SCHED_IDLE},
-	} {
-		for _, policy := range policies {
-			if got := OutranksCaller(&procmem.Stat{Policy: policy, RTPriority: 1}); got != want {
-				t.Errorf("policy %d: %v", policy, got)
+	osthread.Run(func() {
+		for want, policies := range map[bool][]int{
+			true:  {unix.SCHED_FIFO, unix.SCHED_RR, unix.SCHED_DEADLINE},
+			false: {unix.SCHED_NORMAL, unix.SCHED_BATCH, unix.SCHED_IDLE},
+		} {
+			for _, policy := range policies {
+				if got := OutranksCaller(&procmem.Stat{Policy: policy, RTPriority: 1}); got != want {
+					t.Errorf("policy %d: %v", policy, got)
+				}
 			}
 		}
+	})
+}
+
+func TestRankOfRealTimePriorities(t *testing.T) {
+	refused := false
+	osthread.Run(func() {
+		const own = 10
+		attr := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: own}
+		if refused = unix.SchedSetAttr(0, &attr, 0) != nil; refused {
+			return
+		}
+		for _, policy := range []int{unix.SCHED_FIFO, unix.SCHED_RR} {
+			for priority, want := range map[int]bool{own - 1: false, own: true, own + 1: true} {
+				if got := OutranksCaller(&procmem.Stat{Policy: policy, RTPriority: priority}); got != want {
+					t.Errorf("policy %d, priority %d beside %d: %v", policy, priority, own, got)
+				}
+			}
+		}
+	})
+	if refused {
+		t.Skip("no real-time priority is permitted")
 	}
 }

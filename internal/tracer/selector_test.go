@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package tracer
+
+import (
+	"testing"
+
+	"prywalk/internal/observe"
+	"prywalk/internal/testtargets"
+)
+
+func TestSearchObservesThreadsThatHaveRunFirst(t *testing.T) {
+	const threads = 100
+	onTicks(t, observe.ModeAuto, func(tick func(), c *Tracer) {
+		p := c.tracked.processes()[0]
+		testtargets.Eventually(t, "half of the threads are backed off", func() bool {
+			tick()
+			return len(p.backoff.Due) < threads/2
+		})
+		for i, th := range p.list.all() {
+			if i%2 == 0 {
+				c.Backoff.NoteChanged(&th.Backoff) // it has run
+			}
+		}
+		c.Tick.Number++ // none is tried so far
+		already := len(p.backoff.Due)
+		p.backoff.SetClock(c.Tick.At, p.Clock.Now+3600e9, true)
+		c.selector.observeBackedOff(p)
+		woken := p.backoff.Due[already:]
+		if len(p.backoff.Due) != len(p.list.all()) || len(woken) == 0 || !woken[0].HasRun() || woken[len(woken)-1].HasRun() {
+			t.Fatalf("%d of %d threads are woken, not those first that have run", len(woken), len(p.list.all())-already)
+		}
+		for i := 1; i < len(woken); i++ {
+			if woken[i].HasRun() && !woken[i-1].HasRun() {
+				t.Errorf("thread %d of %d has run, and is woken after one that has not", i, len(woken))
+			}
+		}
+		for _, th := range woken {
+			if !c.observations.wasTried(ownerOf(th)) {
+				t.Error("a woken thread is not observed")
+			}
+		}
+	}, "sleepers", "100")
+}
