@@ -33,7 +33,7 @@ func (r *fileRules) prepare(symbols *fileSymbols) {
 	r.add(&debugCFI{fileSymbols: symbols, table: r.table})
 	r.bounds = append(r.bounds, &funcIndex{fileSymbols: symbols})
 	r.cold = coldParts{fileSymbols: symbols}
-	for _, k := range runtimes.Kinds {
+	for _, k := range runtimes.Registered {
 		if k.Builtins != nil {
 			r.builtins = append(r.builtins, k.Builtins(f, symbols))
 		}

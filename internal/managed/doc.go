@@ -11,7 +11,7 @@
 // # Ownership
 //
 // A module of generated code begins without an owner. After each reading of the mappings the runtimes are attached in
-// the order of runtimes.Kinds. Each does one of two things with [Unowned] modules:
+// the order of runtimes.Registered. Each does one of two things with [Unowned] modules:
 //
 //   - It becomes the Owner ([frames.Module]) and sets the sources, and NoFP where its code has no frame pointer. The
 //     first owner stays. HotSpot owns its code cache, and all generated code while it does not know the cache's bounds.
@@ -22,7 +22,7 @@
 //
 // # To add a runtime
 //
-//  1. Detect: a folder internal/runtimes/NAME with a [Detector], registered in runtimes.Kinds; its language in
+//  1. Detect: a folder internal/runtimes/NAME with a [Detector], registered in runtimes.Registered; its language in
 //     languages.All.
 //  2. Rules, if its code has no call frame information: [Runtime.Attach]. [Base] has the other methods.
 //  3. Frames: a [FrameSource]. Its Refs come from copied memory only; a [Plan] copies memory outside of the stack, a

@@ -51,3 +51,6 @@ func (BaseThreads) TaskPlaces() []uint64 { return nil }
 
 // TaskAt implements [Threads].
 func (BaseThreads) TaskAt(uint64, Watch) (t Task, ok bool) { return t, true }
+
+// PthreadTID is the offset of the thread ID in glibc's struct pthread on x86-64 (nptl/descr.h), bytes.
+const PthreadTID = 720

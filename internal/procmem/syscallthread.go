@@ -54,7 +54,7 @@ func (ts *SyscallThreads) Close() {
 	ts.n = 0
 }
 
-// BlockIdle blocks idle threads in reads of fd, and returns their number. For tests.
+// BlockIdle blocks idle threads in reads of fd, and returns their number. For tests, also of package observe.
 func (ts *SyscallThreads) BlockIdle(fd int) (n int) {
 	for t := ts.idle(); t != nil; t = ts.idle() {
 		t.start(unix.SYS_READ, [6]uintptr{uintptr(fd), t.bufAddr(), 1})

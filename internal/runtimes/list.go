@@ -18,8 +18,8 @@ import (
 	"prywalk/internal/runtimes/v8"
 )
 
-// Kind is all that one kind of runtime registers.
-type Kind struct {
+// Registration is all that one kind of runtime registers.
+type Registration struct {
 	Detect managed.Detector
 	// Symbols are the names that Detect asks of each module; any other name costs a search of the whole table.
 	Symbols []string
@@ -36,8 +36,8 @@ type Kind struct {
 // BuiltinsOf returns a file's [managed.Builtins], whose parts are read on first use.
 type BuiltinsOf = func(f *elffile.File, symbols managed.FileSymbols) managed.Builtins
 
-// Kinds are in the order of detection: known code before generated code of unknown origin.
-var Kinds = []Kind{
+// Registered are the runtimes in the order of detection: known code before generated code of unknown origin.
+var Registered = []Registration{
 	{Detect: hotspot.Detect},
 	{Detect: cpython.Detect},
 	{Detect: php.Detect},
@@ -49,7 +49,7 @@ var Kinds = []Kind{
 	{Detect: golang.Detect, Table: golang.TableOf, HasTable: golang.HasTable},
 }
 
-// Fields of [Kinds].
+// Fields of [Registered].
 var (
 	// Detectors must not change once a process is open. A process has at most one runtime of each, except those with
 	// [managed.Runtime.Module].
@@ -59,14 +59,14 @@ var (
 )
 
 func init() {
-	for _, k := range Kinds {
+	for _, k := range Registered {
 		Detectors, Symbols = append(Detectors, k.Detect), append(Symbols, k.Symbols...)
 	}
 }
 
 // TableOf reads the table of functions of an ELF file, or returns nil.
 func TableOf(f *elffile.File) managed.FileTable {
-	for _, k := range Kinds {
+	for _, k := range Registered {
 		if k.Table == nil {
 			continue
 		}
@@ -79,12 +79,12 @@ func TableOf(f *elffile.File) managed.FileTable {
 
 // HasTable reports whether an ELF file has a table of functions.
 func HasTable(f *elffile.File) bool {
-	return slices.ContainsFunc(Kinds, func(k Kind) bool { return k.HasTable != nil && k.HasTable(f) })
+	return slices.ContainsFunc(Registered, func(k Registration) bool { return k.HasTable != nil && k.HasTable(f) })
 }
 
 // PerfMapPosition returns the position in a name of a perf map; "" and 0: none.
 func PerfMapPosition(name string) (file string, line int) {
-	for _, k := range Kinds {
+	for _, k := range Registered {
 		if k.PerfMapPosition == nil {
 			continue
 		}

@@ -50,6 +50,12 @@ type Inst struct {
 	Imm     int64
 }
 
+// IsXchg reports whether opcode 0x90 is no nop.
+func (i *Inst) IsXchg() bool { return i.RM != 0 }
+
+// OpcodeReg returns the register in the opcode's low bits; RM has its extension.
+func (i *Inst) OpcodeReg() uint8 { return i.Op&7 | i.RM&0x18 }
+
 // opsOne and ops0F have the layout of each opcode's operands, as a letter (Intel SDM, tables ):
 //
 //   - M: ModRM; m, Z: ModRM and an immediate of 8 or 16/32 bits; G: ModRM, immediate if reg is 0 or 1

@@ -49,7 +49,7 @@ func FuzzCode(f *testing.F) {
 		c.now = func() int64 { now += 10; return now }
 		p.mem[listAt+uint64(change)%small]++
 		for moment := range now + 40 {
-			c.At(moment, true)
+			c.SetTime(moment, true)
 			use()
 		}
 		for range unchangedRereadEvery {

@@ -43,13 +43,11 @@ func (c *Code) dropPrevious() {
 	c.previous.images, c.previous.spans = c.previous.images[:0], c.previous.spans[:0]
 }
 
-// At selects the version for copies of a moment, CLOCK_MONOTONIC ns, and reports whether earlier rules may be
-// invalid. ask permits reads.
-func (c *Code) At(moment int64, ask bool) bool {
+// SetTime selects the version for copies of that time (see [managed.CodeHistory]).
+func (c *Code) SetTime(at int64, mayRead bool) (changed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changed := false
-	if ask {
+	if mayRead {
 		now := c.now()
 		if c.listsChanged() {
 			changed = c.refreshAll()
@@ -57,7 +55,7 @@ func (c *Code) At(moment int64, ask bool) bool {
 			c.unchangedAt = now
 		}
 	}
-	v := c.previous.choiceFor(moment)
+	v := c.previous.choiceFor(at)
 	if v != c.choice {
 		c.choice, changed = v, true
 	}

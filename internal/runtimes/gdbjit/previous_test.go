@@ -20,7 +20,7 @@ func (f *fake) dated() (c *Code, clock *int64) {
 
 // at returns the CFA's distance for a copy of a moment; -1: no rule, and no other source.
 func at(c *Code, moment int64, pc uint64) int {
-	c.At(moment, true)
+	c.SetTime(moment, true)
 	r, _, ok := c.Rule(frames.Query{PC: pc})
 	if ok && r.Flags&frames.FlagNoRule != 0 {
 		return -1
@@ -40,7 +40,7 @@ func TestCopiesAreWalkedByTheListOfTheirTime(t *testing.T) {
 		t.Fatalf("the CFA is rsp+%d, want 16", got)
 	}
 	*clock = 2000
-	c.At(1990, true)
+	c.SetTime(1990, true)
 	f.unregister(node(0))
 	f.register(node(1), imageAt+0x1000, absolute("new", codeAt, 0x100, 48))
 	*clock = 3000
@@ -53,7 +53,7 @@ func TestCopiesAreWalkedByTheListOfTheirTime(t *testing.T) {
 	if got := at(c, 3100, codeAt); got != 48 {
 		t.Errorf("after the change: rsp+%d, want 48", got)
 	}
-	if c.At(3200, true) {
+	if c.SetTime(3200, true) {
 		t.Error("nothing has happened, and rules have changed")
 	}
 }
@@ -63,7 +63,7 @@ func TestCodeOfOneOfTwoVersionsIsOfThatVersion(t *testing.T) {
 	f.register(node(0), imageAt, absolute("old", codeAt, 0x100, 16))
 	c, clock := f.dated()
 	*clock = 1000
-	c.At(1000, true)
+	c.SetTime(1000, true)
 	f.unregister(node(0))
 	f.register(node(1), imageAt+0x1000, absolute("new", codeAt+0x100, 0x100, 48))
 	*clock = 2000
@@ -90,7 +90,7 @@ func TestRuleOfTwoVersionsThatAgreeHolds(t *testing.T) {
 	f.register(node(0), imageAt, absolute("old", codeAt, 0x100, 32))
 	c, clock := f.dated()
 	*clock = 1000
-	c.At(1000, true)
+	c.SetTime(1000, true)
 	f.unregister(node(0))
 	f.register(node(1), imageAt+0x1000, absolute("new", codeAt, 0x80, 32))
 	*clock = 2000
@@ -108,7 +108,7 @@ func TestOlderVersionsAreForgotten(t *testing.T) {
 		if i > 0 {
 			f.unregister(node(i - 1))
 		}
-		c.At(*clock, true)
+		c.SetTime(*clock, true)
 	}
 	if n := len(c.previous.images); n > 2 {
 		t.Errorf("%d images of before are kept", n)
@@ -123,11 +123,11 @@ func TestListIsReadOnlyIfAsked(t *testing.T) {
 	f.register(node(0), imageAt, absolute("old", codeAt, 0x100, 16))
 	c, _ := f.dated()
 	f.reads = 0
-	c.At(1e6, false)
+	c.SetTime(1e6, false)
 	if f.reads != 0 {
 		t.Errorf("%d reads", f.reads)
 	}
-	if c.At(1e6, true); f.reads != 2 {
+	if c.SetTime(1e6, true); f.reads != 2 {
 		t.Errorf("%d reads, want 2", f.reads)
 	}
 }

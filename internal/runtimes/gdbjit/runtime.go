@@ -50,4 +50,4 @@ func (r *Runtime) Attach(h managed.Host) bool {
 func (r *Runtime) Changed() bool { return r.code.Refresh() }
 
 // SetTime implements [managed.CodeHistory].
-func (r *Runtime) SetTime(at int64, mayRead bool) bool { return r.code.At(at, mayRead) }
+func (r *Runtime) SetTime(at int64, mayRead bool) bool { return r.code.SetTime(at, mayRead) }

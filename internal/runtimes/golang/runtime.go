@@ -24,11 +24,11 @@ type Runtime struct {
 	program
 	taskOffsets managed.TaskOffsets
 
-	allgs
-	goroutinePoller
-	waitQueues
-	lockFinder
-	labels
+	allgs           // Goroutines
+	goroutinePoller // Places, Poll, Task
+	waitQueues      // WaitsAt
+	lockFinder      // HeldLocks
+	labels          // Labels, LabelsAt
 }
 
 // Detect implements [managed.Detector]: the first module with a runtime.

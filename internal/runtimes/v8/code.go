@@ -256,7 +256,7 @@ func (r *codes) headerIn(block []byte, base, pc uint64) (found *code, mapEnd uin
 
 func (r *codes) readCodeObject(stream uint64) *code {
 	l := r.layout
-	c := &code{object: stream, start: stream - heapObjectTag + l.head, checked: procmem.Now()}
+	c := &code{object: stream, start: stream - heapObjectTag + l.headerSize, checked: procmem.Now()}
 	if l.codeStart != 0 {
 		var ok bool
 		if c.object, ok = r.ofType(r.field(stream, 8), l.types.code); !ok {

@@ -87,7 +87,7 @@ func (c *codeScanner) recordPlace(start, number uint64) {
 }
 
 func (c *codeScanner) numberAt(start uint64) uint64 {
-	object := start - c.layout.head + heapObjectTag
+	object := start - c.layout.headerSize + heapObjectTag
 	if c.layout.codeStart != 0 {
 		if object = c.field(object, 8); !isObject(object) || c.field(object, c.layout.codeStart) != start {
 			return 0
@@ -162,7 +162,7 @@ func (c *codeScanner) scanBlock(at uint64, b []byte) {
 			continue
 		}
 		object := at + uint64(i) + heapObjectTag
-		start := object - heapObjectTag + c.layout.head
+		start := object - heapObjectTag + c.layout.headerSize
 		if c.layout.codeStart != 0 {
 			object = binary.LittleEndian.Uint64(b[i+8:])
 		}
@@ -179,7 +179,7 @@ func (c *codeScanner) scanBlock(at uint64, b []byte) {
 // findStreamMap returns the map of InstructionStream, which is among the most frequent words; 0: none.
 func (c *codeScanner) findStreamMap(at uint64, b []byte) uint64 {
 	count := map[uint64]int{}
-	for i := int(-(at + c.layout.head) % codeAligned); i+16 <= len(b); i += codeAligned {
+	for i := int(-(at + c.layout.headerSize) % codeAligned); i+16 <= len(b); i += codeAligned {
 		w := binary.LittleEndian.Uint64(b[i:])
 		if isObject(w) && isObject(binary.LittleEndian.Uint64(b[i+8:])) {
 			count[w]++

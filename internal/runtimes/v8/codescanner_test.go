@@ -16,7 +16,7 @@ func compilation(r *Runtime, b []byte, stream, code, deopt int, number uint64) u
 	binary.LittleEndian.PutUint16(b[instanceType:], fakeMap)
 	put(0x20, fakeAt+heapObjectTag)
 	binary.LittleEndian.PutUint16(b[0x20+instanceType:], fakeStream)
-	start := fakeAt + uint64(stream) + r.layout.head
+	start := fakeAt + uint64(stream) + r.layout.headerSize
 	put(stream, fakeAt+0x20+heapObjectTag)
 	put(stream+8, fakeAt+uint64(code)+heapObjectTag)
 	put(code+int(r.layout.codeStart), start)
@@ -34,7 +34,7 @@ func TestScannerIdentifiesCompilationsByNumberAndAddress(t *testing.T) {
 	for _, v := range []version{{11, 3}, {12, 4}, {13, 6}, {14, 6}} {
 		b := make([]byte, 0x2000)
 		r := fakeRuntime(v, b)
-		at := 0x1000 - int(r.layout.head)%codeAligned
+		at := 0x1000 - int(r.layout.headerSize)%codeAligned
 		start := compilation(r, b, at, 0x400, 0x600, 7)
 		r.scanner.scanRange(managed.Span{Start: fakeAt, End: fakeAt + uint64(len(b))})
 		since, ok := r.scanner.since(start, 7<<32)

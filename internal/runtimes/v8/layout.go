@@ -29,7 +29,7 @@ type layout struct {
 	bytesLength, bytesPositions, bytesData uint64 // BytecodeArray (bytecode-array.tq)
 	codeDeopt, codePositions, codeFlags    uint64 // Code (code.h)
 	codeStart, codeSize                    uint64 // codeStart 0: Code contains the instructions
-	head                                   uint64 // bytes before the instructions
+	headerSize                             uint64 // bytes before the instructions
 	literals, shared, inlining, exitStart  int    // deoptimization data, in words
 	wrapped                                bool   // shared is a SharedFunctionInfoWrapper
 	kinds                                  [16]string
@@ -98,22 +98,22 @@ func layoutOf(v version) layout {
 		jsShared: 24, sfiData: 8, sfiName: 16, sfiScript: 32, sfiFlags: 48,
 		scriptSource: 8, scriptName: 16, scriptEnds: 56, scriptID: 64, scriptFunctions: 88, scriptURL: 112,
 		bytesLength: 8, bytesPositions: 32, bytesData: 54,
-		codeDeopt: 16, codePositions: 24, codeFlags: 48, codeSize: 40, head: 96,
+		codeDeopt: 16, codePositions: 24, codeFlags: 48, codeSize: 40, headerSize: 96,
 		literals: 2, shared: 6, inlining: 7, exitStart: 8,
 		kinds: kindsOf(v),
 	}
 	if v.atLeast(10, 0) {
-		l.head, l.bytesData = 128, 56
+		l.headerSize, l.bytesData = 128, 56
 	}
 	if v.major == 9 {
 		l.scriptURL = 104
 	}
 	if v.atLeast(11, 0) { // separate Code object
-		l.codeStart, l.codeSize, l.head, l.bytesData = 40, 56, 16, 54
+		l.codeStart, l.codeSize, l.headerSize, l.bytesData = 40, 56, 16, 54
 	}
 	if v.atLeast(12, 0) {
 		l.jsShared, l.bytesPositions, l.bytesData = 32, 24, 64
-		l.codeDeopt, l.codePositions, l.codeSize, l.head = 8, 16, 52, 32
+		l.codeDeopt, l.codePositions, l.codeSize, l.headerSize = 8, 16, 52, 32
 	}
 	if v.atLeast(12, 8) {
 		l.scopeBounds = 32
@@ -158,7 +158,7 @@ func (l *layout) fields() []field {
 		to(&l.codeStart, "class_Code__instruction_start__Address"),
 		to(&l.codeFlags, "class_Code__flags__uint32_t"),
 		to(&l.codeSize, "class_Code__instruction_size__int"),
-		to(&l.head,
+		to(&l.headerSize,
 			"class_Code__instruction_start__uintptr_t",
 			"class_InstructionStream__instruction_start__uintptr_t"),
 		to(&l.literals, "DeoptimizationDataLiteralArrayIndex"),
