@@ -6,8 +6,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -144,7 +146,8 @@ func (in *interpreter) findLayout() error {
 	}
 	switch {
 	case hex>>24 != 3 || !known && !isFreeThreaded(b[:]):
-		return fmt.Errorf("CPython %s is not known (3.8 to 3.15 are)", in.version)
+		newest := slices.Max(slices.Collect(maps.Keys(debugTables)))
+		return fmt.Errorf("CPython %s is not known (3.8 to 3.%d are)", in.version, newest)
 	case !known:
 		return fmt.Errorf("the free-threaded build of CPython %s is not known (that of 3.13 is)", in.version)
 	}

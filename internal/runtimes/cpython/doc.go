@@ -27,7 +27,7 @@
 //
 //	codes.go        flags in an object's reference count
 //	coroutines.go   states of a coroutine, and where the object is that it awaits
-//	detect.go       which releases are known, in messages too
+//	detect.go       releases before 3.11, by members of code objects; the free-threaded build
 //	holds.go        locks of frames: known for 3.11 to 3.13
 //	joins.go        locks of ends of threads: until 3.12
 //	layout.go       frame objects: until 3.10

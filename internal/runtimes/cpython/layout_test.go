@@ -147,3 +147,15 @@ func TestLargestTableOfDebugOffsetsFits(t *testing.T) {
 		t.Errorf("the largest table has %d bytes, want maxDebug, %d", largest, maxDebug)
 	}
 }
+
+func TestUnknownReleaseIsNamedBesideTheKnown(t *testing.T) {
+	for hex, version := range map[uint32]string{0x03070bf0: "3.7.11", 0x031000f0: "3.16.0", 0x040c00f0: "4.12.0"} {
+		m := &image{1 << 32, make([]byte, 1<<12-1)} // by its length with a version
+		binary.LittleEndian.PutUint32(m.bytes[8:], hex)
+		in := &interpreter{host: m, module: libpython[0], at: m.at}
+		want := "CPython " + version + " is not known (3.8 to 3.15 are)"
+		if err := in.findLayout(); err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+}
