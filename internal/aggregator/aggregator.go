@@ -54,7 +54,7 @@ type Aggregator struct {
 
 	untracked   samplesWalked
 	attribution *attribute.Attribution
-	observed    attribute.Observed
+	sampled     attribute.Sampled
 	eventLog    *attribute.Recorder // nil: not recorded
 	tasks       taskRecorder
 

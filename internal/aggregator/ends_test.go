@@ -88,7 +88,7 @@ func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
 	p.Ended = true
 	s := deepSample(1)
 	a.attributeSample(&handover.Event{Kind: handover.Sampled, Thread: th, Proc: p.SharedProcess, RawSample: s})
-	if got, want := a.observed.Place, a.opts.Builder.Intern([]profile.Loc{
+	if got, want := a.sampled.Place, a.opts.Builder.Intern([]profile.Loc{
 		{Synthetic: attribute.ExecOrExit}, {Synthetic: incomplete.Name(frames.StopBadMemory.String())},
 	}); got.Stack != want || got.WalkEnd != frames.StopBadMemory {
 		t.Errorf("stack %d, stop reason %v; want %d without a walk", got.Stack, got.WalkEnd, want)

@@ -27,7 +27,7 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	a.ownership.reading(func() { th.rename(s.At) })
 	waitsFor, owner := a.explainer.explain(th, s, id)
 	th.lock = lastLock{waitsFor, owner}
-	a.observed = attribute.Observed{
+	a.sampled = attribute.Sampled{
 		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, NotStopped: s.NotStopped,
 		Sample: attribute.Sample{
 			At: procmem.ReadingAt(s.Sched, s.At),
@@ -39,7 +39,7 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 			FromKernel: s.How == observe.ByKernelSample,
 		},
 	}
-	a.attribute(&a.observed)
+	a.attribute(&a.sampled)
 	a.Pool.Put(s)
 	e.RawSample = nil
 }

@@ -32,7 +32,7 @@ func TestStacksOfSleepersOutliveAPartOfTheRecording(t *testing.T) {
 	stackOf := func(name string) sample.StackID { return a.out.recording.Intern([]profile.Loc{{Synthetic: name}}) }
 	thread, task, unused := stackOf("thread"), stackOf("task"), stackOf("unused")
 	p.tasks.all = append(p.tasks.all, &taskPoller{slots: []taskSlot{{from: 5, seen: 5, parked: true, stack: task}}})
-	a.attribute(&attribute.Observed{Process: 1, Thread: 1, Sample: attribute.Sample{
+	a.attribute(&attribute.Sampled{Process: 1, Thread: 1, Sample: attribute.Sample{
 		Place: attribute.Place{Stack: thread, State: sample.Sleeping},
 	}})
 	a.attribute(&attribute.Cut{})

@@ -133,7 +133,7 @@ func (a *Attribution) beginProcess(e *ProcessStarted) {
 	}
 }
 
-func (a *Attribution) attributeObserved(e *Observed) {
+func (a *Attribution) attributeSampled(e *Sampled) {
 	t := a.thread(e.Thread, e.Process, e.CreatedAt)
 	if !t.account.begun {
 		t.account.Begin(e.At)

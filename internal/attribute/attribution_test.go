@@ -26,7 +26,7 @@ func TestTimeOfObservationBeginsWithTheFirstSample(t *testing.T) {
 	a := New(Options{}, nil, &got)
 	a.Apply(&ThreadStarted{Process: 1, Thread: 1, Now: sample.Reading{Wall: 1e9}})
 	for _, wall := range []int64{4e9, 5e9} {
-		a.Apply(&Observed{Process: 1, Thread: 1, Sample: sleeperAt(wall, 1e6, sample.Unchanged{})})
+		a.Apply(&Sampled{Process: 1, Thread: 1, Sample: sleeperAt(wall, 1e6, sample.Unchanged{})})
 	}
 	a.Apply(&ThreadEnded{Process: 1, Thread: 1, End: End{Alive: true}})
 	if got != (observedTime{2, 1e9}) {

@@ -20,8 +20,8 @@ type ProcessStarted struct {
 	ChildrenFromStart bool `json:"Childless"`
 }
 
-// Observed reports a sample of a thread.
-type Observed struct {
+// Sampled reports a sample of a thread.
+type Sampled struct {
 	Process    sample.ProcessID
 	Thread     sample.ThreadID
 	CreatedAt  int64 // first listing or an earlier sample; 0: its creation was not observed
@@ -115,7 +115,7 @@ type Cut struct {
 type Tick struct{ At int64 }
 
 func (e *ProcessStarted) apply(a *Attribution) { a.beginProcess(e) }
-func (e *Observed) apply(a *Attribution)       { a.attributeObserved(e) }
+func (e *Sampled) apply(a *Attribution)        { a.attributeSampled(e) }
 func (e *ThreadEnded) apply(a *Attribution)    { a.endThread(e) }
 func (e *Execed) apply(a *Attribution)         { a.moveAccount(e) }
 func (e *ProcessEnded) apply(a *Attribution)   { a.endProcess(e) }

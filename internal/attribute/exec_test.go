@@ -12,8 +12,8 @@ import (
 
 func TestClocksOfTheThreadThatCallsExecGoOnUnderTheFirstOnesNumber(t *testing.T) {
 	at := func(ms, cpu int64) sample.Reading { return sample.Reading{Wall: ms * 1e6, CPU: cpu * 1e6} }
-	observed := func(id sample.ThreadID, ms, cpu int64) *Observed {
-		return &Observed{Process: 1, Thread: id, Sample: Sample{
+	sampled := func(id sample.ThreadID, ms, cpu int64) *Sampled {
+		return &Sampled{Process: 1, Thread: id, Sample: Sample{
 			At: at(ms, cpu), OnCPU: true, StandsFor: 10e6, Place: Place{Stack: sample.StackID(id), State: sample.Running},
 		}}
 	}
@@ -23,11 +23,11 @@ func TestClocksOfTheThreadThatCallsExecGoOnUnderTheFirstOnesNumber(t *testing.T)
 		&ProcessStarted{Process: 1, PID: 100},
 		&ThreadStarted{Process: 1, Thread: 1, Now: at(0, 0)},
 		&ThreadStarted{Process: 1, Thread: 2, Now: at(0, 0)},
-		observed(1, 30, 10),
-		observed(2, 30, 30),
+		sampled(1, 30, 10),
+		sampled(2, 30, 30),
 		&ThreadEnded{Process: 1, Thread: 1},
 		&Execed{Process: 1, Thread: 3, Caller: 2},
-		observed(3, 50, 45),
+		sampled(3, 50, 45),
 		&ThreadEnded{Process: 1, Thread: 3},
 		&ProcessEnded{Process: 1, At: 50e6, ProcessEnd: ProcessEnd{Charged: 55e6, EndedThreads: 55e6}},
 	} {

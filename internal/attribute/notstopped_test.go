@@ -63,9 +63,9 @@ func TestCPUTimeWithoutStopsAfterUnchangedTicksCountsOnce(t *testing.T) {
 	var cpu cpuSum
 	a := New(Options{}, nil, &cpu)
 	a.Apply(&ProcessStarted{Process: 1, Since: 1})
-	a.Apply(&Observed{Process: 1, Thread: 1, Sample: sleeperAt(1000, 50, sample.Unchanged{})})
+	a.Apply(&Sampled{Process: 1, Thread: 1, Sample: sleeperAt(1000, 50, sample.Unchanged{})})
 	unchanged := sample.Unchanged{Ticks: 3, Last: sample.Reading{Wall: 4000, CPU: 50}}
-	a.Apply(&Observed{Process: 1, Thread: 1, Sample: sleeperAt(9000, 550, unchanged),
+	a.Apply(&Sampled{Process: 1, Thread: 1, Sample: sleeperAt(9000, 550, unchanged),
 		NotStopped: sample.NotStopped{Other: sample.Reading{Wall: 6000, CPU: 450}}})
 	a.Apply(&ThreadEnded{Process: 1, Thread: 1, End: End{Alive: true}})
 	if cpu != 500 {

@@ -81,7 +81,7 @@ func event(name string, value json.RawMessage, answered answers) (Event, error) 
 		return nil, nil
 	}
 	for _, e := range []Event{
-		&ProcessStarted{}, &Observed{}, &ThreadStarted{}, &FoundUnchanged{},
+		&ProcessStarted{}, &Sampled{}, &ThreadStarted{}, &FoundUnchanged{},
 		&ThreadEnded{}, &Execed{}, &ProcessEnded{}, &EndedSoFar{}, &UnassignedSample{},
 		&ChildCounted{}, &NotObservedFor{}, &Cut{}, &Tick{},
 	} {

@@ -53,7 +53,7 @@ func TestStacksOfLaterIntervalsAreKnown(t *testing.T) {
 				return
 			}
 			switch e := e.(type) {
-			case *Observed:
+			case *Sampled:
 				u.known[e.Place.Stack], u.since[e.Place.Stack] = true, true
 			case *UnassignedSample:
 				u.known[e.Place.Stack], u.since[e.Place.Stack] = true, true
@@ -67,16 +67,16 @@ func TestStacksOfLaterIntervalsAreKnown(t *testing.T) {
 
 // Each case begins with events, after which stack 7 is in one place of the accounts only; the end then gives it time.
 func TestStacksInEachPlaceOfTheAccountsAreKnown(t *testing.T) {
-	at := func(stack sample.StackID, wall, cpu int64, onCPU bool, basis sample.Basis) *Observed {
+	at := func(stack sample.StackID, wall, cpu int64, onCPU bool, basis sample.Basis) *Sampled {
 		state := sample.Sleeping
 		if onCPU || basis == sample.Skids {
 			state = sample.Running
 		}
-		return &Observed{Process: 1, Thread: 1, CreatedAt: 1, Sample: Sample{
+		return &Sampled{Process: 1, Thread: 1, CreatedAt: 1, Sample: Sample{
 			At: sample.Reading{Wall: wall, CPU: cpu}, Place: Place{Stack: stack, State: state}, OnCPU: onCPU, Basis: basis,
 		}}
 	}
-	young := func(basis sample.Basis) *Observed {
+	young := func(basis sample.Basis) *Sampled {
 		e := at(7, 2e6, 1e6, true, basis)
 		e.StandsFor = 10e6
 		return e

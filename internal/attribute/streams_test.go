@@ -195,9 +195,9 @@ func TestReplayGivesTheIntervalsOfTheRecordedRun(t *testing.T) {
 	for _, e := range []Event{
 		&ProcessStarted{Process: 1, PID: 100, Start: 1, ChildrenFromStart: true},
 		&ProcessStarted{Process: 2, PID: 101, Start: 2, Parent: 100, FromStart: true},
-		&Observed{Process: 2, Thread: 1, CreatedAt: 1, Sample: Sample{
+		&Sampled{Process: 2, Thread: 1, CreatedAt: 1, Sample: Sample{
 			At: at(10, 5), OnCPU: true, StandsFor: 10e6, Place: Place{Stack: 3}}},
-		&Observed{Process: 2, Thread: 1, CreatedAt: 1, Sample: Sample{
+		&Sampled{Process: 2, Thread: 1, CreatedAt: 1, Sample: Sample{
 			At: at(20, 9), StandsFor: 10e6, Place: Place{Stack: 4, State: sample.Sleeping, Wait: "read"}}},
 		&Tick{At: 20e6},
 		&FoundUnchanged{Thread: 1, UnchangedBefore: sample.Unchanged{Ticks: 3, Last: at(50, 9)}},
@@ -230,7 +230,7 @@ func TestReplayGivesTheIntervalsOfTheRecordedRun(t *testing.T) {
 func TestStreamsOfAnotherFormatAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                             "options",
-		"{}\n{\"Observed\":7}":         "line 2",
+		"{}\n{\"Sampled\":7}":          "line 2",
 		"{}\n{\"Tick\":{}}\n{\"x\":1}": `line 3: "x" is not an event`,
 		"{}\n{\"Tick\":{\"X\":1}}":     `line 2: json: unknown field "X"`,
 		"{}\n[":                        "line 2",

@@ -32,7 +32,7 @@ type End struct {
 
 // ThreadAccount is the account of one thread.
 type ThreadAccount struct {
-	// CreatedAt is as in [Observed].
+	// CreatedAt is as in [Sampled].
 	CreatedAt int64
 	Samples   int64 // ticks with a known stack
 

@@ -31,7 +31,7 @@ const (
 type ChildFinder[Owner comparable, Value any] struct {
 	tracked  map[int]Owner
 	forks    map[int]*forkCounts // of tracked processes
-	children map[int]*NewChild[Owner, Value]
+	children map[int]*Child[Owner, Value]
 	last     int // last assigned number; 0: unknown
 
 	budget *procmem.FDBudget
@@ -44,8 +44,8 @@ type ChildFinder[Owner comparable, Value any] struct {
 	BeforeRead, Pin, Unpin func()
 }
 
-// NewChild is a new process that is not tracked yet.
-type NewChild[Owner comparable, Value any] struct {
+// Child is a new process that is not tracked yet.
+type Child[Owner comparable, Value any] struct {
 	PID      int
 	Ancestor Owner // nearest tracked ancestor when found; a parent that is tracked later replaces it
 	Files    *procmem.ThreadFiles
@@ -70,7 +70,7 @@ type NameTime struct {
 // NewChildFinder returns a finder that tracks no process, and opens files within the budget.
 func NewChildFinder[Owner comparable, Value any](budget *procmem.FDBudget) *ChildFinder[Owner, Value] {
 	return &ChildFinder[Owner, Value]{
-		tracked: map[int]Owner{}, forks: map[int]*forkCounts{}, children: map[int]*NewChild[Owner, Value]{},
+		tracked: map[int]Owner{}, forks: map[int]*forkCounts{}, children: map[int]*Child[Owner, Value]{},
 		budget: budget, stat: (*procmem.ThreadFiles).Stat, parent: parent, clock: procmem.ProcessCPU,
 		BeforeRead: func() {}, Pin: func() {}, Unpin: func() {},
 	}
@@ -85,7 +85,7 @@ func parent(pid int) (int, bool) {
 }
 
 // Track returns and removes the entry of a process that is tracked from now on, or nil.
-func (f *ChildFinder[Owner, Value]) Track(pid int, owner Owner) *NewChild[Owner, Value] {
+func (f *ChildFinder[Owner, Value]) Track(pid int, owner Owner) *Child[Owner, Value] {
 	before := f.children[pid]
 	if before != nil {
 		before.Files.Close()
@@ -150,7 +150,7 @@ func (f *ChildFinder[Owner, Value]) examine(pid int, now int64) {
 		files.Close()
 		return
 	}
-	f.children[pid] = &NewChild[Owner, Value]{
+	f.children[pid] = &Child[Owner, Value]{
 		Ancestor: ancestor, PID: pid, Files: files, parent: parent, start: s.StartTime, since: now,
 	}
 }
@@ -158,9 +158,9 @@ func (f *ChildFinder[Owner, Value]) examine(pid int, now int64) {
 // Tick calls runs with each new process whose first thread is on or waits for a CPU. It yields, and forgets, those that
 // have ended or (over) are no longer read.
 func (f *ChildFinder[Owner, Value]) Tick(
-	now int64, runs func(*NewChild[Owner, Value], *procmem.Stat),
-) iter.Seq2[*NewChild[Owner, Value], bool] {
-	return func(yield func(child *NewChild[Owner, Value], over bool) bool) {
+	now int64, runs func(*Child[Owner, Value], *procmem.Stat),
+) iter.Seq2[*Child[Owner, Value], bool] {
+	return func(yield func(child *Child[Owner, Value], over bool) bool) {
 		for pid, child := range f.children {
 			age := now - child.since
 			if age > markedFor && now-child.readAt < lastingEvery {
@@ -204,7 +204,7 @@ const minForks = 8
 
 const beforeExec = 0x40 // PF_FORKNOEXEC (include/linux/sched.h)
 
-func (f *ChildFinder[Owner, Value]) noteExec(child *NewChild[Owner, Value], s *procmem.Stat) {
+func (f *ChildFinder[Owner, Value]) noteExec(child *Child[Owner, Value], s *procmem.Stat) {
 	before := s.Flags&beforeExec != 0
 	stillBefore := before && !s.Exiting() && s.State != 'Z'
 	if _, tracked := f.tracked[child.parent]; child.execKnown || !tracked || stillBefore {
@@ -223,7 +223,7 @@ func (f *ChildFinder[Owner, Value]) noteExec(child *NewChild[Owner, Value], s *p
 }
 
 // MayExec reports whether a process may be about to call exec: it has not, and its siblings may.
-func (f *ChildFinder[Owner, Value]) MayExec(child *NewChild[Owner, Value], s *procmem.Stat) bool {
+func (f *ChildFinder[Owner, Value]) MayExec(child *Child[Owner, Value], s *procmem.Stat) bool {
 	counts := f.forks[child.parent]
 	return s.Flags&beforeExec != 0 && (counts == nil || counts.exec || counts.never < minForks)
 }
@@ -233,7 +233,7 @@ func (f *ChildFinder[Owner, Value]) NoteExec(pid int) { delete(f.forks, pid) }
 
 const maxNames = 8
 
-func (c *NewChild[Owner, Value]) addUse(name *procmem.Comm, cpu int64) {
+func (c *Child[Owner, Value]) addUse(name *procmem.Comm, cpu int64) {
 	ns := cpu - c.cpu
 	if ns <= 0 {
 		return
@@ -250,6 +250,6 @@ func (c *NewChild[Owner, Value]) addUse(name *procmem.Comm, cpu int64) {
 func (f *ChildFinder[Owner, Value]) Empty() bool { return len(f.children) == 0 }
 
 // All returns the new processes.
-func (f *ChildFinder[Owner, Value]) All() iter.Seq[*NewChild[Owner, Value]] {
+func (f *ChildFinder[Owner, Value]) All() iter.Seq[*Child[Owner, Value]] {
 	return maps.Values(f.children)
 }

@@ -33,8 +33,8 @@ func newChildrenOf(l listed) *ChildFinder[string, []int64] {
 	return n
 }
 
-func ended(n *ChildFinder[string, []int64], now int64) (out []*NewChild[string, []int64]) {
-	mark := func(y *NewChild[string, []int64], _ *procmem.Stat) { y.Value = append(y.Value, now) }
+func ended(n *ChildFinder[string, []int64], now int64) (out []*Child[string, []int64]) {
+	mark := func(y *Child[string, []int64], _ *procmem.Stat) { y.Value = append(y.Value, now) }
 	for y, over := range n.Tick(now, mark) {
 		if !over {
 			out = append(out, y)
@@ -278,7 +278,7 @@ func TestParentsOfChildrenWithoutExecAreKnown(t *testing.T) {
 	}
 	may := func(parent int) bool {
 		s := procmem.Stat{Flags: beforeExec}
-		return n.MayExec(&NewChild[string, []int64]{parent: parent}, &s)
+		return n.MayExec(&Child[string, []int64]{parent: parent}, &s)
 	}
 	for i := range minForks {
 		if !may(100) {
@@ -286,7 +286,7 @@ func TestParentsOfChildrenWithoutExecAreKnown(t *testing.T) {
 		}
 		lives(100, false)
 	}
-	if may(100) || n.MayExec(&NewChild[string, []int64]{parent: 7}, &procmem.Stat{}) || !may(7) {
+	if may(100) || n.MayExec(&Child[string, []int64]{parent: 7}, &procmem.Stat{}) || !may(7) {
 		t.Error("MayExec is true for the parent of children without exec, or false for another parent")
 	}
 	lives(100, true)

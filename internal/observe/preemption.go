@@ -25,7 +25,7 @@ func (o *Observer) Preemption() *PreemptedFinder { return &o.preemption }
 // Woken sets the time of the tracer's wake-up, CLOCK_MONOTONIC ns.
 func (p *PreemptedFinder) Woken(at int64) {
 	p.lastWake = skid.Wake{At: at, ByTimer: p.ctl.WokenByTimer()}
-	p.detector.BeginTick(at)
+	p.detector.NoteWake(at)
 }
 
 // BeginTick begins the time of PreemptedOn.

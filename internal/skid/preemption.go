@@ -39,8 +39,9 @@ type Wake struct {
 // queriedFor is the number of wake-ups after a query for which the arrival is read early.
 const queriedFor = 16
 
-// BeginTick reads the tracer's arrival at once if a query is likely: the kernel updates the value at each of its ticks.
-func (d *PreemptionDetector) BeginTick(at int64) {
+// NoteWake begins a wake-up. It reads the tracer's arrival at once if a query is likely: the kernel updates the value
+// at each of its ticks.
+func (d *PreemptionDetector) NoteWake(at int64) {
 	if d.queriesLeft > 0 {
 		d.queriesLeft--
 		d.readArrival(at)

@@ -30,7 +30,7 @@ func TestPreemptionIsKnownUntilTheEndOfTheTick(t *testing.T) {
 	const woken, cpu = 1_010_000_000, 3
 	d := PreemptionDetector{cpu: cpu, cpuWake: woken}
 	d.setKnown(woken)
-	d.BeginTick(woken + 1000) // a second wake-up in the tick, on another CPU
+	d.NoteWake(woken + 1000) // a second wake-up in the tick, on another CPU
 	d.cpu, d.cpuWake = cpu+1, woken+1000
 	if on, ok := d.PreemptedOn(); !ok || on != cpu {
 		t.Errorf("preempted %v, on CPU %d; want on CPU %d", ok, on, cpu)

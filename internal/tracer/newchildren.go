@@ -50,11 +50,11 @@ type newChildren struct {
 }
 
 type (
-	childFinder  = descendants.ChildFinder[*process, *childSamples]
-	foundProcess = descendants.NewChild[*process, *childSamples]
+	childFinder = descendants.ChildFinder[*process, *untrackedChild]
+	foundChild  = descendants.Child[*process, *untrackedChild]
 )
 
-type childSamples struct {
+type untrackedChild struct {
 	marks    []mark
 	thread   *observe.Thread // nil: not open
 	memory   *procmem.Memory
@@ -74,7 +74,7 @@ type mark struct {
 func (n *newChildren) stats(s *runstats.Stats) { s.UnassignedSamples += n.unassigned }
 
 func (n *newChildren) begin() {
-	n.finder = descendants.NewChildFinder[*process, *childSamples](n.shared.Files)
+	n.finder = descendants.NewChildFinder[*process, *untrackedChild](n.shared.Files)
 	n.precedesExec = mayPrecedeExec()
 	n.finder.BeforeRead = func() {
 		if !n.opens.busy() {
@@ -128,14 +128,14 @@ func (n *newChildren) find(now int64) (done bool) {
 	return true
 }
 
-func (n *newChildren) mark(found *foundProcess, s *procmem.Stat) {
+func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 	if !n.shared.Observer.Preemption().RunsOrPreempted(found.Files) {
 		return
 	}
 	ptrace.Pin() // allocates, see [procOpens.takeOrMake]
 	child := found.Value
 	if child == nil {
-		child = &childSamples{}
+		child = &untrackedChild{}
 		found.Value = child
 	}
 	ran := &handover.Program{Name: s.Comm.String()}
@@ -152,7 +152,7 @@ func (n *newChildren) mark(found *foundProcess, s *procmem.Stat) {
 	}
 }
 
-func (n *newChildren) stopChild(child *childSamples, pid int) {
+func (n *newChildren) stopChild(child *untrackedChild, pid int) {
 	var err error
 	if !n.admitsStop() || !n.opens.run(func() { err = child.open(pid, n.shared.Files) }) {
 		child.marks[len(child.marks)-1].childState = attribute.ChildNotStopped
@@ -181,7 +181,7 @@ func (n *newChildren) admitsStop() bool {
 		n.pace.admitsObservation() && n.backlog.roomForCopy()
 }
 
-func (child *childSamples) open(pid int, budget *procmem.FDBudget) error {
+func (child *untrackedChild) open(pid int, budget *procmem.FDBudget) error {
 	if child.thread == nil {
 		child.memory = procmem.OpenMemory(pid)
 		child.thread = observe.NewThread(pid, pid, budget)
@@ -198,7 +198,7 @@ func (child *childSamples) open(pid int, budget *procmem.FDBudget) error {
 	return nil
 }
 
-func (n *newChildren) stopFinished(child *childSamples, raw *observe.RawSample, err error) {
+func (n *newChildren) stopFinished(child *untrackedChild, raw *observe.RawSample, err error) {
 	if err != nil {
 		reason := observe.Reason(err)
 		n.counts.noteFailure(reason)
@@ -224,7 +224,7 @@ func (n *newChildren) stopFinished(child *childSamples, raw *observe.RawSample, 
 }
 
 // stoppedInExec reports whether mappings and registers are perhaps of different programs.
-func (child *childSamples) stoppedInExec(raw *observe.RawSample) bool {
+func (child *untrackedChild) stoppedInExec(raw *observe.RawSample) bool {
 	brokeExec := raw.How == observe.ByStop && procs.SyscallName(raw.Regs.Arch, raw.BrokenCall) == "execve"
 	return brokeExec || !child.mappings.HasCode(raw.Regs.PC)
 }
@@ -300,7 +300,7 @@ func (n *newChildren) reportMarks(ancestor *process, marks []mark) {
 	}
 }
 
-func (n *newChildren) reportUsed(found *foundProcess) {
+func (n *newChildren) reportUsed(found *foundChild) {
 	for _, u := range found.Times {
 		n.shared.Out.Add(handover.Event{
 			Kind: handover.ChildCounted, Proc: found.Ancestor.Handover, Program: &handover.Program{Name: u.Name},
@@ -309,7 +309,7 @@ func (n *newChildren) reportUsed(found *foundProcess) {
 	}
 }
 
-func (n *newChildren) drop(child *childSamples) {
+func (n *newChildren) drop(child *untrackedChild) {
 	for i := range child.marks {
 		if s := child.marks[i].raw; s != nil {
 			n.shared.Pool.Put(s)
@@ -319,7 +319,7 @@ func (n *newChildren) drop(child *childSamples) {
 	n.close(child)
 }
 
-func (n *newChildren) close(child *childSamples) {
+func (n *newChildren) close(child *untrackedChild) {
 	if child.thread != nil {
 		n.stops.cancel(child.thread)
 		child.thread.Close()

@@ -20,14 +20,14 @@ import (
 
 const maxTries = 20_000
 
-type untrackedChild struct {
+type childRig struct {
 	c       *Tracer
 	cmd     *exec.Cmd
 	tracked *process
 	now     int64
 }
 
-func withUntrackedChild(t *testing.T, f func(*untrackedChild)) {
+func withUntrackedChild(t *testing.T, f func(*childRig)) {
 	t.Helper()
 	osthread.Run(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
@@ -35,7 +35,7 @@ func withUntrackedChild(t *testing.T, f func(*untrackedChild)) {
 		c := newTracer(Options{Freq: 99, Children: true})
 		c.Observer = observe.New(ctl, c.Pool, observe.ModeAuto)
 		defer c.Observer.Close()
-		u := &untrackedChild{
+		u := &childRig{
 			c: c, cmd: exec.Command("sh", "-c", "while :; do :; done"), now: procmem.Now(),
 			tracked: &process{TrackedProcess: engine.TrackedProcess{Handover: &handover.SharedProcess{}}},
 		}
@@ -58,12 +58,12 @@ func withUntrackedChild(t *testing.T, f func(*untrackedChild)) {
 	})
 }
 
-func (u *untrackedChild) kill() {
+func (u *childRig) kill() {
 	_ = u.cmd.Process.Kill()
 	_ = u.cmd.Wait()
 }
 
-func (u *untrackedChild) value() *childSamples {
+func (u *childRig) value() *untrackedChild {
 	for found := range u.c.newChildren.finder.All() {
 		if found.PID == u.cmd.Process.Pid {
 			return found.Value
@@ -72,14 +72,14 @@ func (u *untrackedChild) value() *childSamples {
 	return nil
 }
 
-func (u *untrackedChild) tick() {
+func (u *childRig) tick() {
 	u.c.Tick.Number++
 	u.c.newChildren.observe(u.now)
 	u.c.stops.finishUntil(procmem.Now() + 1e9)
 }
 
 // stopTimes ticks until n marks have a sample, if ok, and returns the number of those without.
-func (u *untrackedChild) stopTimes(t *testing.T, n int) (without int, ok bool) {
+func (u *childRig) stopTimes(t *testing.T, n int) (without int, ok bool) {
 	t.Helper()
 	for range maxTries {
 		u.tick()
@@ -100,7 +100,7 @@ func (u *untrackedChild) stopTimes(t *testing.T, n int) (without int, ok bool) {
 	return 0, false
 }
 
-func (u *untrackedChild) events() map[handover.Kind][]handover.Event {
+func (u *childRig) events() map[handover.Kind][]handover.Event {
 	u.c.backlog.handOver()
 	byKind := map[handover.Kind][]handover.Event{}
 	for len(u.c.Queue.Batches()) > 0 {
@@ -111,7 +111,7 @@ func (u *untrackedChild) events() map[handover.Kind][]handover.Event {
 	return byKind
 }
 
-func (u *untrackedChild) track(t *testing.T) {
+func (u *childRig) track(t *testing.T) {
 	t.Helper()
 	target, err := loadedcode.Open(u.cmd.Process.Pid)
 	if err != nil {
@@ -126,30 +126,30 @@ func (u *untrackedChild) track(t *testing.T) {
 func TestMarksOfChildrenBecomeWhatTheTableSays(t *testing.T) {
 	const stops = 2
 	for name, c := range map[string]struct {
-		then                 func(*testing.T, *untrackedChild)
+		then                 func(*testing.T, *childRig)
 		ofThread, ofChildren int
 		reported             bool
 	}{
-		"tracked": {func(t *testing.T, u *untrackedChild) {
+		"tracked": {func(t *testing.T, u *childRig) {
 			u.track(t)
 			u.c.listings.refreshAll(procmem.Now())
 		}, stops, 0, true},
-		"ends untracked": {func(_ *testing.T, u *untrackedChild) {
+		"ends untracked": {func(_ *testing.T, u *childRig) {
 			u.kill()
 			u.tick()
 		}, 0, stops, true},
-		"tracked, ends before its first thread is": {func(t *testing.T, u *untrackedChild) {
+		"tracked, ends before its first thread is": {func(t *testing.T, u *childRig) {
 			u.track(t)
 			u.c.tracked.endProcess(u.c.tracked.processes()[0])
 		}, 0, 0, true},
-		"untracked for 10 s": {func(_ *testing.T, u *untrackedChild) {
+		"untracked for 10 s": {func(_ *testing.T, u *childRig) {
 			u.now += 10.1e9
 			u.tick()
 		}, 0, 0, false},
-		"untracked at the end": {func(_ *testing.T, u *untrackedChild) { u.c.newChildren.end() }, 0, 0, false},
+		"untracked at the end": {func(_ *testing.T, u *childRig) { u.c.newChildren.end() }, 0, 0, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			withUntrackedChild(t, func(u *untrackedChild) {
+			withUntrackedChild(t, func(u *childRig) {
 				without, ok := u.stopTimes(t, stops)
 				if !ok {
 					return
@@ -189,7 +189,7 @@ func TestMarksOfChildrenBecomeWhatTheTableSays(t *testing.T) {
 }
 
 func TestAChildWhoseStopIsDeniedIsNotStoppedAgain(t *testing.T) {
-	withUntrackedChild(t, func(u *untrackedChild) {
+	withUntrackedChild(t, func(u *childRig) {
 		if _, ok := u.stopTimes(t, 1); !ok {
 			return
 		}
@@ -211,7 +211,7 @@ func TestAChildWhoseStopIsDeniedIsNotStoppedAgain(t *testing.T) {
 
 func TestTimeOfUntrackedChildrenIsReportedOnce(t *testing.T) {
 	for _, byEngine := range []bool{false, true} {
-		withUntrackedChild(t, func(u *untrackedChild) {
+		withUntrackedChild(t, func(u *childRig) {
 			u.tracked.EnginePart = toyProcess{childTimes: byEngine}
 			testtargets.Eventually(t, "it has CPU time", func() bool {
 				u.tick()

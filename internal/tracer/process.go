@@ -23,7 +23,7 @@ type process struct {
 	execState   execState
 	endedReport endedReport
 	tail        threadListTail
-	earlier     *childSamples // of newChildren: observations before its first thread is tracked
+	earlier     *untrackedChild // of newChildren: observations before its first thread is tracked
 }
 
 func (p *process) engineObserves() bool { return p.EnginePart != nil && p.EnginePart.Observes() }

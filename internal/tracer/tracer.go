@@ -94,7 +94,7 @@ func New(o Options, c *Control, common *handover.Common, start int64, launchTick
 func (t *Tracer) stopFinished(observed *observe.Thread, raw *observe.RawSample, err error) {
 	t.stops.countLostStops(observed)
 	switch owner := observed.Owner.(type) {
-	case *childSamples:
+	case *untrackedChild:
 		t.newChildren.stopFinished(owner, raw, err)
 	case *thread:
 		t.observations.stopFinished(owner, raw, err)
