@@ -59,12 +59,12 @@ type Attribution struct {
 type accountedThread struct {
 	id      sample.ThreadID
 	proc    *accountedProcess
-	account ThreadAccount
+	account threadAccount
 }
 
 type accountedProcess struct {
 	id        sample.ProcessID
-	account   ProcessAccount
+	account   processAccount
 	fromStart bool
 	ended     bool
 	node      *cutimeNode // nil: none
@@ -96,7 +96,7 @@ func (a *Attribution) thread(id sample.ThreadID, processID sample.ProcessID, cre
 		return known
 	}
 	t := &accountedThread{id: id, proc: a.process(processID)}
-	t.account.CreatedAt, t.account.gaps = createdAt, &a.gaps
+	t.account.createdAt, t.account.gaps = createdAt, &a.gaps
 	t.account.ledger.Emit = func(s Span) { a.add(t.proc.id, t.id, s) }
 	a.threads[id] = t
 	return t
@@ -107,7 +107,7 @@ func (a *Attribution) process(id sample.ProcessID) *accountedProcess {
 		return known
 	}
 	p := &accountedProcess{id: id}
-	p.account.ThreadsFiltered, p.account.SampledFromStart = a.opts.ThreadsFiltered, a.opts.SampledFromStart
+	p.account.threadsFiltered, p.account.sampledFromStart = a.opts.ThreadsFiltered, a.opts.SampledFromStart
 	p.account.emit = func(s Span) {
 		if s.Leaf == "" {
 			a.totals.Estimated += s.CPU
@@ -125,7 +125,7 @@ func (a *Attribution) add(process sample.ProcessID, thread sample.ThreadID, s Sp
 
 func (a *Attribution) beginProcess(e *ProcessStarted) {
 	p := a.process(e.Process)
-	p.account.Since, p.fromStart = e.Since, e.FromStart
+	p.account.since, p.fromStart = e.Since, e.FromStart
 	if a.tree != nil {
 		p.node = a.tree.join(e.PID, e.Start, e.Parent, e.FromStart || e.ChildrenFromStart,
 			func(ns, at int64, when distribution) { a.distributeChildren(p, ns, at, when) })
@@ -136,47 +136,47 @@ func (a *Attribution) beginProcess(e *ProcessStarted) {
 func (a *Attribution) attributeSampled(e *Sampled) {
 	t := a.thread(e.Thread, e.Process, e.CreatedAt)
 	if !t.account.begun {
-		t.account.Begin(e.At)
+		t.account.begin(e.At)
 	}
 	s := e.Sample
 	if e.NotStopped.Suppressed() { // the unchanged ticks' clocks are older than those in NotStopped
 		a.extend(t, s.UnchangedBefore)
 		s.UnchangedBefore = sample.Unchanged{}
 	}
-	t.account.AttributeNotStopped(&e.NotStopped)
-	t.account.Add(&s)
+	t.account.attributeNotStopped(&e.NotStopped)
+	t.account.add(&s)
 }
 
 func (a *Attribution) extend(t *accountedThread, u sample.Unchanged) {
-	t.account.AttributeDeferred()
-	t.account.Extend(u)
+	t.account.attributeDeferred()
+	t.account.extend(u)
 }
 
 func (a *Attribution) cutOpen(id sample.ThreadID) {
 	if id == 0 {
 		for _, t := range a.threads {
-			t.account.Cut()
+			t.account.cut()
 		}
 	} else if t := a.threads[id]; t != nil {
-		t.account.Cut()
+		t.account.cut()
 	}
 }
 
 func (a *Attribution) endThread(e *ThreadEnded) {
 	t := a.thread(e.Thread, e.Process, e.CreatedAt)
 	if !e.End.Alive {
-		t.proc.account.AttributeDeferredOf(&t.account)
+		t.proc.account.attributeDeferredOf(&t.account)
 	}
 	a.extend(t, e.UnchangedBefore)
-	t.account.AttributeNotStopped(&e.NotStopped)
-	t.proc.account.EndThread(&t.account, &e.End)
+	t.account.attributeNotStopped(&e.NotStopped)
+	t.proc.account.endThread(&t.account, &e.End)
 	a.finishThread(t)
 }
 
 func (a *Attribution) finishThread(t *accountedThread) {
 	if t.account.begun {
-		t.proc.account.FinishThread(&t.account)
-		a.sink.ThreadDone(t.id, t.account.Samples, t.account.ObservedFor())
+		t.proc.account.finishThread(&t.account)
+		a.sink.ThreadDone(t.id, t.account.samples, t.account.observedFor())
 	}
 	delete(a.threads, t.id)
 }
@@ -213,17 +213,17 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 }
 
 func (a *Attribution) attributeExited(p *accountedProcess, e *ProcessEnded) {
-	unobserved := p.account.Unobserved(e.EndedThreads)
+	unobserved := p.account.unobserved(e.EndedThreads)
 	a.totals.Target += p.account.attributed + unobserved
 	parent, program := a.observedParent(p), cmp.Or(e.Program, UnknownProgram)
 	// The exit after the threads' last clocks is in the parent's cutime.
 	if more := e.BySwitches - p.account.attributed - unobserved; parent != nil && more > 0 {
-		parent.account.AddCountedChild(&ChildCounted{Program: program, CPU: more, AllCounted: true, ChildEnded: true})
+		parent.account.addCountedChild(&ChildCounted{Program: program, CPU: more, AllCounted: true, ChildEnded: true})
 	}
-	if parent != nil && p.account.PassUnobservedTo(&parent.account, unobserved, a.opts.StandsFor, program) {
+	if parent != nil && p.account.passUnobservedTo(&parent.account, unobserved, a.opts.StandsFor, program) {
 		p.passedTo = parent
 	} else {
-		p.account.DistributeExited(unobserved, e.At)
+		p.account.distributeExited(unobserved, e.At)
 	}
 	if p.node != nil {
 		a.tree.leave(p.node, e.CPUBefore+p.account.attributed+unobserved, e.At)
@@ -252,14 +252,14 @@ func (a *Attribution) recipient(p *accountedProcess) *accountedProcess {
 func (a *Attribution) distributeChildren(p *accountedProcess, ns, now int64, when distribution) {
 	a.totals.Target += ns
 	if when == soFar {
-		p.account.DistributeChildrenSoFar(ns, now)
+		p.account.distributeChildrenSoFar(ns, now)
 		return
 	}
 	delete(a.byNode, p.node)
 	if parent := a.recipient(p); parent != nil {
-		p.account.PassChildrenTo(&parent.account, ns)
+		p.account.passChildrenTo(&parent.account, ns)
 	} else {
-		p.account.DistributeChildren(ns, now)
+		p.account.distributeChildren(ns, now)
 	}
 	a.closeProcess(p)
 }

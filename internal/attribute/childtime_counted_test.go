@@ -36,23 +36,23 @@ func TestProgramsGetTheirCountedTime(t *testing.T) {
 			map[string]int64{"ls": 200, "sudo": 10}},
 		{"no time", 20, 0, 200, 100, 0, map[string]int64{}, map[string]int64{}},
 	} {
-		p := &ProcessAccount{}
+		p := &processAccount{}
 		b := newChildTimes(p)
 		for range c.samples {
-			p.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
+			p.addUnassignedOfChild(ran("ls", 1), 5e9, 10)
 		}
 		if c.others > 0 {
-			p.AddUnassignedOfChild(ran("sudo", 2), 5e9, c.others)
+			p.addUnassignedOfChild(ran("sudo", 2), 5e9, c.others)
 		}
-		p.AddCountedChild(lastOf("ls", c.ls))
-		p.AddCountedChild(lastOf("sort", c.sort/2))
-		p.AddCountedChild(lastOf("sort", c.sort-c.sort/2))
-		p.DistributeChildren(c.total, 9e9)
+		p.addCountedChild(lastOf("ls", c.ls))
+		p.addCountedChild(lastOf("sort", c.sort/2))
+		p.addCountedChild(lastOf("sort", c.sort-c.sort/2))
+		p.distributeChildren(c.total, 9e9)
 		if !maps.Equal(b.all, c.all) || !maps.Equal(b.walked, c.walked) {
 			t.Errorf("%s: by program %v, with a stack %v; want %v and %v", c.name, b.all, b.walked, c.all, c.walked)
 		}
 		before := maps.Clone(b.all)
-		p.DistributeChildren(0, 9e9)
+		p.distributeChildren(0, 9e9)
 		if !maps.Equal(before, b.all) || p.children.programsComplete || p.children.programs != nil {
 			t.Errorf("%s: a second call attributes more, or counts are kept: %v", c.name, b.all)
 		}
@@ -60,37 +60,37 @@ func TestProgramsGetTheirCountedTime(t *testing.T) {
 }
 
 func TestIncompleteCountsAreLowerBounds(t *testing.T) {
-	p := &ProcessAccount{}
+	p := &processAccount{}
 	b := newChildTimes(p)
 	for range 100 {
-		p.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
+		p.addUnassignedOfChild(ran("ls", 1), 5e9, 10)
 	}
-	p.AddCountedChild(lastOf("ls", 300))
-	p.AddCountedChild(&ChildCounted{Program: "sort", CPU: 100})
-	p.DistributeChildren(1150, 9e9)
+	p.addCountedChild(lastOf("ls", 300))
+	p.addCountedChild(&ChildCounted{Program: "sort", CPU: 100})
+	p.distributeChildren(1150, 9e9)
 	if want := map[string]int64{"ls": 1150}; !maps.Equal(b.all, want) {
 		t.Errorf("time by program %v, want %v", b.all, want)
 	}
 }
 
 func TestCountedTimeIsAttributedIncrementally(t *testing.T) {
-	shell, inner := &ProcessAccount{}, &ProcessAccount{}
+	shell, inner := &processAccount{}, &processAccount{}
 	b := newChildTimes(shell, inner)
 	sum := int64(0)
 	for step := range int64(40) {
 		for range 2 {
-			inner.AddUnassignedOfChild(ran("ls", 1), step*1e9, 10)
-			inner.AddUnassignedOfChild(ran("sort", 2), step*1e9, 10)
+			inner.addUnassignedOfChild(ran("ls", 1), step*1e9, 10)
+			inner.addUnassignedOfChild(ran("sort", 2), step*1e9, 10)
 		}
-		inner.AddCountedChild(lastOf("ls", 30))
-		inner.AddCountedChild(lastOf("sort", 60))
+		inner.addCountedChild(lastOf("ls", 30))
+		inner.addCountedChild(lastOf("sort", 60))
 		if step > 1 { // the kernel's sum is later and includes ends
 			sum += 100
-			inner.DistributeChildrenSoFar(100, (step+1)*1e9)
+			inner.distributeChildrenSoFar(100, (step+1)*1e9)
 		}
 	}
-	inner.PassChildrenTo(shell, 200)
-	shell.DistributeChildren(0, 99e9)
+	inner.passChildrenTo(shell, 200)
+	shell.distributeChildren(0, 99e9)
 	total := b.all["ls"] + b.all["sort"] + b.all[""]
 	if sum += 200; total != sum || b.all[""] != 0 || b.all["ls"] < 40*30 || b.all["sort"] < 40*60 {
 		t.Errorf("time by program %v, want %d in all, no unknown program, ls ≥ 1200, sort ≥ 2400", b.all, sum)
@@ -101,11 +101,11 @@ func TestCountedTimeIsAttributedIncrementally(t *testing.T) {
 }
 
 func TestCountedProgramsAreBounded(t *testing.T) {
-	shell := &ProcessAccount{}
+	shell := &processAccount{}
 	for i := range 4 * maxPrograms {
-		p := &ProcessAccount{}
-		p.AddCountedChild(lastOf(strconv.Itoa(i), 10))
-		p.PassChildrenTo(shell, 10)
+		p := &processAccount{}
+		p.addCountedChild(lastOf(strconv.Itoa(i), 10))
+		p.passChildrenTo(shell, 10)
 	}
 	if len(shell.children.programs) > maxPrograms {
 		t.Errorf("%d programs are kept, want at most %d", len(shell.children.programs), maxPrograms)
@@ -118,7 +118,7 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 	programs := []string{"a", "b", "c"}
 	random := rand.New(rand.NewPCG(3, 5))
 	for _, life := range []float64{0.05, 0.3, 1, 5, 40} {
-		p := &ProcessAccount{}
+		p := &processAccount{}
 		b := newChildTimes(p)
 		used, samples := map[string]float64{}, map[string]float64{}
 		total := 0.0
@@ -135,13 +135,13 @@ func TestCountedProgramsHaveTrueShares(t *testing.T) {
 					stack = 1
 				}
 				samples[program]++
-				p.AddUnassignedOfChild(ran(program, 10*sample.StackID(program[0])+stack), int64(i)*1e6, tick)
+				p.addUnassignedOfChild(ran(program, 10*sample.StackID(program[0])+stack), int64(i)*1e6, tick)
 			}
 			used[program] += lives + tail
 			total += lives + tail
-			p.AddCountedChild(lastOf(program, int64(lives)))
+			p.addCountedChild(lastOf(program, int64(lives)))
 		}
-		p.DistributeChildren(int64(total), 99e9)
+		p.distributeChildren(int64(total), 99e9)
 		for _, program := range programs {
 			if got := float64(b.all[program]) / used[program]; got < 0.99 || got > 1.01 {
 				t.Errorf("life of %v ticks: %s has %.3f of its time, want 0.99 to 1.01", life, program, got)

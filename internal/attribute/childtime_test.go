@@ -17,7 +17,7 @@ type childTimes struct {
 	under       map[sample.StackID]int64
 }
 
-func newChildTimes(of ...*ProcessAccount) *childTimes {
+func newChildTimes(of ...*processAccount) *childTimes {
 	b := &childTimes{map[string]int64{}, map[string]int64{}, map[sample.StackID]int64{}}
 	for _, p := range of {
 		p.emit = b.add
@@ -59,16 +59,16 @@ func TestTimeOfChildrenIsDividedAmongTheirSamples(t *testing.T) {
 		{"no time", 100, 0, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := &ProcessAccount{}
+			p := &processAccount{}
 			b := newChildTimes(p)
 			for i := range c.samples {
 				stack := sample.StackID(1)
 				if i%4 == 0 {
 					stack = 2
 				}
-				p.AddUnassignedOfChild(ran("ls", stack), 5e9, 10)
+				p.addUnassignedOfChild(ran("ls", stack), 5e9, 10)
 			}
-			p.DistributeChildren(c.total, 9e9)
+			p.distributeChildren(c.total, 9e9)
 			all, rest := b.sums()
 			if rest != c.rest || b.under[1]+b.under[2] != c.stacks || all != c.total {
 				t.Errorf("time of stacks %v, without a stack %d; want %d and %d", b.under, rest, c.stacks, c.rest)
@@ -77,7 +77,7 @@ func TestTimeOfChildrenIsDividedAmongTheirSamples(t *testing.T) {
 				t.Errorf("time of stacks %v, want a quarter in stack 2", b.under)
 			}
 			p.emit = func(s Span) { t.Errorf("the second call attributes %+v, want nothing", s) }
-			p.DistributeChildren(0, 9e9)
+			p.distributeChildren(0, 9e9)
 		})
 	}
 }
@@ -94,17 +94,17 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 		{"known time more than all", 2000, 2200, 3000, map[string]int64{"ls": 1400, "sort": 600}},
 		{"samples take all", 1100, 900, 400, map[string]int64{"ls": 1100}},
 	} {
-		shell, kid, p, got := &ProcessAccount{}, &ProcessAccount{}, &ProcessAccount{}, map[string]int64{}
+		shell, kid, p, got := &processAccount{}, &processAccount{}, &processAccount{}, map[string]int64{}
 		for range 100 {
-			shell.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
+			shell.addUnassignedOfChild(ran("ls", 1), 5e9, 10)
 		}
 		shell.children.add("ls", programTime{knownCPU: c.ls})
-		if !kid.PassUnobservedTo(shell, c.sort, 1000, "sort") {
+		if !kid.passUnobservedTo(shell, c.sort, 1000, "sort") {
 			t.Fatal("a child that used less than a period does not pass its time to its parent")
 		}
-		shell.PassChildrenTo(p, c.total-c.sort)
+		shell.passChildrenTo(p, c.total-c.sort)
 		p.emit = func(s Span) { got[s.Program] += s.CPU }
-		p.DistributeChildren(0, 9e9)
+		p.distributeChildren(0, 9e9)
 		if !maps.Equal(got, c.want) {
 			t.Errorf("%s: time by program %v, want %v", c.name, got, c.want)
 		}
@@ -112,7 +112,7 @@ func TestKnownTimeOfAProgramIsAttributedToIt(t *testing.T) {
 }
 
 func TestKnownProgramsAreBounded(t *testing.T) {
-	p, sum := &ProcessAccount{}, int64(0)
+	p, sum := &processAccount{}, int64(0)
 	for i := range 2 * maxPrograms {
 		p.children.add(strconv.Itoa(i), programTime{knownCPU: 10})
 	}
@@ -120,13 +120,13 @@ func TestKnownProgramsAreBounded(t *testing.T) {
 		t.Errorf("%d programs are kept, want %d", len(p.children.programs), maxPrograms)
 	}
 	p.emit = func(s Span) { sum += s.CPU }
-	if p.DistributeChildren(20*maxPrograms, 9e9); sum != 20*maxPrograms {
+	if p.distributeChildren(20*maxPrograms, 9e9); sum != 20*maxPrograms {
 		t.Errorf("attributed %d ns, want %d", sum, 20*maxPrograms)
 	}
 }
 
 func TestTimeOfChildrenIsAttributedIncrementally(t *testing.T) {
-	p := &ProcessAccount{}
+	p := &processAccount{}
 	b := newChildTimes(p)
 	for _, step := range []struct {
 		samples           int // of 10 each
@@ -135,14 +135,14 @@ func TestTimeOfChildrenIsAttributedIncrementally(t *testing.T) {
 		{0, 50, 0, 0}, {3, 0, 30, 0}, {4, 30, 70, 0}, {0, 10, 70, 0}, {18, 0, 90, 0}, {0, 200, 250, 0},
 	} {
 		for range step.samples {
-			p.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
+			p.addUnassignedOfChild(ran("ls", 1), 5e9, 10)
 		}
-		p.DistributeChildrenSoFar(step.more, 9e9)
+		p.distributeChildrenSoFar(step.more, 9e9)
 		if _, rest := b.sums(); b.under[1] != step.under || rest != step.rest {
 			t.Errorf("time of the stack %d, without a stack %d; want %d and %d", b.under[1], rest, step.under, step.rest)
 		}
 	}
-	p.DistributeChildren(150, 9e9)
+	p.distributeChildren(150, 9e9)
 	if _, rest := b.sums(); b.under[1] != 250+100 || rest != 440-350 {
 		t.Errorf("in the end: time of the stack %d, without a stack %d; want 350 and 90", b.under[1], rest)
 	}
@@ -152,7 +152,7 @@ func TestTimeOfChildrenIsAttributedIncrementally(t *testing.T) {
 func TestShortChildrenShareTheirTime(t *testing.T) {
 	const period, life, n = 10e6, 1e6, 1000
 	random := rand.New(rand.NewPCG(7, 11))
-	shell := &ProcessAccount{}
+	shell := &processAccount{}
 	b := newChildTimes(shell)
 	unobserved := int64(0)
 	for i := range n {
@@ -162,27 +162,27 @@ func TestShortChildrenShareTheirTime(t *testing.T) {
 		} else if x > 0.5 {
 			seen.Stack = 2
 		}
-		switch kid := (&ProcessAccount{}); {
+		switch kid := (&processAccount{}); {
 		case i%10 == 9:
 			if sampled {
-				kid.AddUnassignedOfChild(seen, 1e9, period)
+				kid.addUnassignedOfChild(seen, 1e9, period)
 			}
-			kid.PassChildrenTo(shell, life)
+			kid.passChildrenTo(shell, life)
 		case i < n/2:
 			if sampled {
-				kid.AddUnassigned(Place{Stack: seen.Stack, State: sample.Running}, 1e9, period)
+				kid.addUnassigned(Place{Stack: seen.Stack, State: sample.Running}, 1e9, period)
 			}
-			if !kid.PassUnobservedTo(shell, life, period, "ls") {
+			if !kid.passUnobservedTo(shell, life, period, "ls") {
 				t.Fatal("a child that used less than a period does not pass its time to its parent")
 			}
 		default:
 			if sampled {
-				shell.AddUnassignedOfChild(seen, 1e9, period)
+				shell.addUnassignedOfChild(seen, 1e9, period)
 			}
 			unobserved += life
 		}
 	}
-	shell.DistributeChildren(unobserved, 9e9)
+	shell.distributeChildren(unobserved, 9e9)
 	all, rest := b.sums()
 	if all != n*life {
 		t.Errorf("attributed %d ns, want %d", all, int64(n*life))
@@ -198,9 +198,9 @@ func TestShortChildrenShareTheirTime(t *testing.T) {
 }
 
 func TestChildWithEnoughSamplesKeepsItsTime(t *testing.T) {
-	kid, shell := &ProcessAccount{attributed: 100}, &ProcessAccount{}
-	kid.AddUnassigned(ran("ls", 1), 1e9, 10)
-	if kid.PassUnobservedTo(shell, 60, 10, "cc1") || kid.threads.proven.weightSum != 10 ||
+	kid, shell := &processAccount{attributed: 100}, &processAccount{}
+	kid.addUnassigned(ran("ls", 1), 1e9, 10)
+	if kid.passUnobservedTo(shell, 60, 10, "cc1") || kid.threads.proven.weightSum != 10 ||
 		shell.children.samples.weightSum != 0 ||
 		shell.children.undistributed != 0 {
 		t.Errorf("the child's time was passed on: child %+v, parent %+v", kid, shell)
@@ -216,7 +216,7 @@ func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
 	}{{"sed", 0.2, 0.25}, {"cc1", 0.3, 1}, {"ld", 0.5, 0.5}}
 	for _, longest := range []float64{0.2, 1, 6} { // in ticks
 		random := rand.New(rand.NewPCG(uint64(longest*100), 5))
-		shell, used, samples := &ProcessAccount{}, 0.0, 0.0
+		shell, used, samples := &processAccount{}, 0.0, 0.0
 		want := map[string]float64{}
 		for _, p := range programs {
 			life := p.life * longest
@@ -226,7 +226,7 @@ func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
 					if age < life/5 {
 						name = "sh"
 					}
-					shell.AddUnassignedOfChild(Place{State: sample.Running, Program: name, ChildState: ChildProgramOnly}, 1e9, period)
+					shell.addUnassignedOfChild(Place{State: sample.Running, Program: name, ChildState: ChildProgramOnly}, 1e9, period)
 					samples++
 				}
 				used += life * period
@@ -242,7 +242,7 @@ func TestProgramsOfShortChildrenHaveTheirShares(t *testing.T) {
 			got[s.Program] += float64(s.CPU)
 			sum += s.CPU
 		}
-		shell.DistributeChildren(int64(used), 9e9)
+		shell.distributeChildren(int64(used), 9e9)
 		if sum != int64(used) {
 			t.Errorf("lives of %v ticks: attributed %d ns, want %.0f", longest, sum, used)
 		}
@@ -267,10 +267,10 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 			life, n := int64(ticks*period)+1, int(samples/ticks)
 			l := newLives()
 			l.used = int64(n) * life
-			shell := &ProcessAccount{emit: l.add}
+			shell := &processAccount{emit: l.add}
 			unobserved := int64(0)
 			for range n {
-				kid, th := &ProcessAccount{emit: l.add}, l.thread(1)
+				kid, th := &processAccount{emit: l.add}, l.thread(1)
 				opened := ticks > 2.5
 				for age := rng.Int64N(period); age < life; age += period {
 					if where := l.at(age, life); opened {
@@ -279,20 +279,20 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 						})
 					} else {
 						where.Program = "cc1"
-						shell.AddUnassignedOfChild(where, age, period)
+						shell.addUnassignedOfChild(where, age, period)
 					}
 				}
 				if !opened {
 					unobserved += life
 					continue
 				}
-				kid.EndThread(th, &End{})
-				kid.FinishThread(th)
-				if unseen := kid.Unobserved(life); !kid.PassUnobservedTo(shell, unseen, period, "cc1") {
-					kid.DistributeExited(unseen, life)
+				kid.endThread(th, &End{})
+				kid.finishThread(th)
+				if unseen := kid.unobserved(life); !kid.passUnobservedTo(shell, unseen, period, "cc1") {
+					kid.distributeExited(unseen, life)
 				}
 			}
-			shell.DistributeChildren(unobserved, life)
+			shell.distributeChildren(unobserved, life)
 			independent := float64(min(n, samples))
 			l.check(t, independent, 6/math.Sqrt(independent))
 		})
@@ -300,22 +300,22 @@ func TestShortProcessesHaveTrueShares(t *testing.T) {
 }
 
 func TestWeightsOfSamplesThatSkidArePassedOn(t *testing.T) {
-	shell := &ProcessAccount{}
+	shell := &processAccount{}
 	b := newChildTimes(shell)
 	for range 4 {
-		shell.AddUnassignedOfChild(ran("ls", 1), 5e9, 10)
+		shell.addUnassignedOfChild(ran("ls", 1), 5e9, 10)
 	}
-	kid := &ProcessAccount{threads: endedThreadTime{skidded: skidded{count: 6, weight: 60}}}
-	if !kid.PassUnobservedTo(shell, 60, 10, "ls") || kid.threads.skidded.weight != 0 {
+	kid := &processAccount{threads: endedThreadTime{skidded: skidded{count: 6, weight: 60}}}
+	if !kid.passUnobservedTo(shell, 60, 10, "ls") || kid.threads.skidded.weight != 0 {
 		t.Fatalf("time of skidded samples was not passed on: %+v", kid)
 	}
-	other := &ProcessAccount{emit: b.add}
-	shell.PassChildrenTo(other, 40)
-	shell.DistributeChildren(0, 9e9)
+	other := &processAccount{emit: b.add}
+	shell.passChildrenTo(other, 40)
+	shell.distributeChildren(0, 9e9)
 	if len(b.all) != 0 {
 		t.Errorf("the shell, which passed its time on, attributes it too: %v", b)
 	}
-	other.DistributeChildren(0, 9e9)
+	other.distributeChildren(0, 9e9)
 	if all, _ := b.sums(); b.under[1] != 100 || all != 100 {
 		t.Errorf("attributed %v, want 100 ns of stack 1", b)
 	}
@@ -326,7 +326,7 @@ func TestTimeOfMissedSamplesGoesWhereOthersWereFound(t *testing.T) {
 	const n, period = 20000, 10
 	for _, counted := range []bool{false, true} {
 		random := rand.New(rand.NewPCG(13, 17))
-		p, under := &ProcessAccount{}, map[string]int64{}
+		p, under := &processAccount{}, map[string]int64{}
 		for i := range n {
 			where := Place{State: sample.Running, Program: "ls"}
 			switch x := random.Float64(); {
@@ -342,21 +342,21 @@ func TestTimeOfMissedSamplesGoesWhereOthersWereFound(t *testing.T) {
 					where.Stack = 2
 				}
 			}
-			p.AddUnassignedOfChild(where, int64(i)*1e6, period)
+			p.addUnassignedOfChild(where, int64(i)*1e6, period)
 		}
-		p.AddUnassignedOfChild(Place{State: sample.Running, Program: "cat", ChildState: ChildNotStopped}, 1e9, period)
+		p.addUnassignedOfChild(Place{State: sample.Running, Program: "cat", ChildState: ChildNotStopped}, 1e9, period)
 		sum := int64(n * period)
 		if counted {
 			sum = n * period * 3
-			p.AddCountedChild(lastOf("ls", sum))
-			p.AddCountedChild(lastOf("cat", period))
+			p.addCountedChild(lastOf("ls", sum))
+			p.addCountedChild(lastOf("cat", period))
 		}
 		p.emit = func(s Span) {
 			if under[fmt.Sprint(s.Program, s.Stack, s.Leaf)] += s.CPU; s.Program == "cat" && s.End < 1e9 {
 				t.Errorf("counted %v: time of a missed sample ends at %d, before the sample", counted, s.End)
 			}
 		}
-		p.DistributeChildren(sum+period, 99e9)
+		p.distributeChildren(sum+period, 99e9)
 		for where, share := range map[string]float64{"ls1": 0.6, "ls2": 0.25, "ls3": 0.15} {
 			bound := 6 * math.Sqrt(share*(1-share)/(0.6*n))
 			if got := float64(under[where]) / float64(sum); math.Abs(got-share) > bound {

@@ -44,7 +44,7 @@
 //
 // # Unobserved time
 //
-// Unobserved time ([ProcessAccount.Unobserved]) is that of ended threads after their last samples, or, without samples,
+// Unobserved time ([processAccount.unobserved]) is that of ended threads after their last samples, or, without samples,
 // after the start:
 //
 //	unobserved = CPU time of ended threads − Σ their cpu at their last samples − what was distributed before
@@ -58,7 +58,7 @@
 //
 //	weight = weight before + (2 × Σ weights / √n) / n
 //
-// Young threads ([ThreadAccount.attributeYoung]): a short-lived thread's sample has only x, the CPU time since the
+// Young threads ([threadAccount.attributeYoung]): a short-lived thread's sample has only x, the CPU time since the
 // sample before. In expectation each place misses as much after last samples or in threads without one, if ticks are
 // independent of thread creation (TestSharesOfShortLivesAreTrue). If x > T (after a wait), x − T is unobserved, too:
 //
@@ -74,7 +74,7 @@
 //
 //	unobserved = growth of cutime + cstime − CPU time of the observed children and theirs − what was distributed before
 //
-// Samples of such children ([ProcessAccount.AddUnassignedOfChild]) share it:
+// Samples of such children ([processAccount.addUnassignedOfChild]) share it:
 //
 //	weight = T
 //

@@ -42,11 +42,11 @@ type sampleWeight struct {
 const longLifeTicks = 16
 
 // addWeights takes the weights of an ended thread; after a long life, only the first sample's.
-func (p *endedThreadTime) addWeights(t *ThreadAccount, sampledFromStart bool) {
-	if t.CreatedAt == 0 {
+func (p *endedThreadTime) addWeights(t *threadAccount, sampledFromStart bool) {
+	if t.createdAt == 0 {
 		return
 	}
-	asleep := (t.Samples - t.activeSamples) * t.lastStandsFor
+	asleep := (t.samples - t.activeSamples) * t.lastStandsFor
 	fewSamples := len(t.weights) < longLifeTicks
 	if t.ledger.clocks.last.CPU+asleep < longLifeTicks*t.lastStandsFor || sampledFromStart && fewSamples {
 		p.addShortLife(t)
@@ -61,7 +61,7 @@ func (p *endedThreadTime) addWeights(t *ThreadAccount, sampledFromStart bool) {
 	}
 }
 
-func (p *endedThreadTime) addShortLife(t *ThreadAccount) {
+func (p *endedThreadTime) addShortLife(t *threadAccount) {
 	p.skidded.count += t.skidded.count
 	p.skidded.weight += t.skidded.weight
 	p.unattributed += t.ledger.carried.takeCPU()

@@ -20,14 +20,14 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 	now, last := int64(0), int64(0)
 	for n := 1; n <= samples; n++ {
 		now = int64(n)*period + rng.Int64N(period/4)
-		for th.CreatedAt+life <= now {
+		for th.createdAt+life <= now {
 			l.end(th, life)
-			th = l.thread(th.CreatedAt + life + rng.Int64N(period))
+			th = l.thread(th.createdAt + life + rng.Int64N(period))
 		}
 		if each > 0 && n%each == 0 {
-			l.DistributeExitedSoFar(l.used, now)
+			l.distributeExitedSoFar(l.used, now)
 		}
-		if age := now - th.CreatedAt; age >= 0 && (part == 1 || rng.Float64() < part) {
+		if age := now - th.createdAt; age >= 0 && (part == 1 || rng.Float64() < part) {
 			l.sample(th, Sample{
 				At: sample.Reading{Wall: now, CPU: age}, Place: l.at(age, life), OnCPU: true,
 				StandsFor: int64(float64(now-last) / part),
@@ -37,7 +37,7 @@ func simulated(rng *rand.Rand, life, period int64, samples int, part float64, ea
 	}
 	l.finish(now)
 	l.used += th.ledger.clocks.last.CPU // of the last thread, which still runs and has no weight
-	th.Finish()
+	th.finish()
 	return l
 }
 
@@ -64,7 +64,7 @@ func queued(rng *rand.Rand, life, period int64, samples int, wait int64) *lives 
 				where := l.at(cpu, life)
 				where.Stack += sample.StackID(rng.Int64N(l.places))
 				l.sample(th, Sample{
-					At:    sample.Reading{Wall: next, CPU: cpu, RunQueue: next - th.CreatedAt - cpu},
+					At:    sample.Reading{Wall: next, CPU: cpu, RunQueue: next - th.createdAt - cpu},
 					Place: where, OnCPU: on, StandsFor: next - last,
 				})
 				last = next
@@ -134,26 +134,26 @@ func TestTimeIsDistributedToTheLastNanosecond(t *testing.T) {
 func TestOnlyThreadsWithAKnownBeginAndEndHaveWeights(t *testing.T) {
 	at := Sample{At: sample.Reading{Wall: 1e9, CPU: 3e6}, OnCPU: true, StandsFor: 10e6}
 	l := newLives()
-	for what, th := range map[string]*ThreadAccount{
+	for what, th := range map[string]*threadAccount{
 		"created before the recording": l.thread(0), "asleep": l.thread(1),
 	} {
-		p, b := &ProcessAccount{}, at
-		b.OnCPU = th.CreatedAt == 0
-		th.Begin(b.At)
+		p, b := &processAccount{}, at
+		b.OnCPU = th.createdAt == 0
+		th.begin(b.At)
 		if th.attributeInterval(&b); len(th.weights) != 0 {
 			t.Errorf("thread %s has the weights %v, want none", what, th.weights)
 		}
-		if p.threads.addWeights(th, p.SampledFromStart); p.threads.proven.weightSum != 0 {
+		if p.threads.addWeights(th, p.sampledFromStart); p.threads.proven.weightSum != 0 {
 			t.Errorf("thread %s adds a weight of %d, want 0", what, p.threads.proven.weightSum)
 		}
 	}
-	p, th := &ProcessAccount{}, l.thread(1)
-	th.Begin(at.At)
+	p, th := &processAccount{}, l.thread(1)
+	th.begin(at.At)
 	for range 3 {
 		th.attributeInterval(&at)
 		at.At.CPU += at.StandsFor
 	}
-	if p.threads.addWeights(th, p.SampledFromStart); p.threads.proven.weightSum != 7e6 {
+	if p.threads.addWeights(th, p.sampledFromStart); p.threads.proven.weightSum != 7e6 {
 		t.Errorf("weight of %d ns, want 7 ms", p.threads.proven.weightSum)
 	}
 }
@@ -163,16 +163,16 @@ func TestOnlyTheFirstSampleOfALongLifeHasAWeight(t *testing.T) {
 		first           sample.Basis
 		weight, skidded int64
 	}{{sample.Exact, 7e6, 0}, {sample.Skids, 0, 7e6}} {
-		p, th := &ProcessAccount{}, newLives().thread(1)
+		p, th := &processAccount{}, newLives().thread(1)
 		s := Sample{At: sample.Reading{Wall: 1e9, CPU: 3e6}, Place: Place{State: sample.Running}, Basis: c.first,
 			OnCPU: c.first == sample.Exact, StandsFor: 10e6}
-		th.Begin(s.At)
+		th.begin(s.At)
 		for range 2*longLifeTicks + 1 {
-			th.Add(&s)
+			th.add(&s)
 			s.At.Wall, s.At.CPU = s.At.Wall+10e6, s.At.CPU+5e6
 			s.OnCPU, s.Basis = true, sample.Exact
 		}
-		p.threads.addWeights(th, p.SampledFromStart)
+		p.threads.addWeights(th, p.sampledFromStart)
 		weight, of := p.threads.proven.weightSum, p.threads.skidded
 		if weight != c.weight || of.weight != c.skidded || of.count != c.skidded/7e6 {
 			t.Errorf("first sample %v: weight %d, %d of %d that skid; want %d, %d", c.first, weight, of.weight, of.count,
@@ -183,11 +183,11 @@ func TestOnlyTheFirstSampleOfALongLifeHasAWeight(t *testing.T) {
 
 func TestCarriedTimeOfAShortLivedThreadIsUnobserved(t *testing.T) {
 	for _, c := range []struct{ samples, back int64 }{{3, 5e6}, {longLifeTicks, 0}} {
-		p, th := &ProcessAccount{}, newLives().thread(1)
-		th.Samples, th.lastStandsFor = c.samples, 10e6
+		p, th := &processAccount{}, newLives().thread(1)
+		th.samples, th.lastStandsFor = c.samples, 10e6
 		th.ledger.Begin(sample.Reading{})
 		th.ledger.Observe(sample.Reading{Wall: 10e6, CPU: 5e6}, Place{State: sample.Sleeping}, false)
-		if p.threads.addWeights(th, p.SampledFromStart); p.threads.unattributed != c.back {
+		if p.threads.addWeights(th, p.sampledFromStart); p.threads.unattributed != c.back {
 			t.Errorf("%d samples: %d ns unattributed, want %d", c.samples, p.threads.unattributed, c.back)
 		}
 	}
@@ -206,18 +206,18 @@ func TestThreadsWithFewSamplesAreShortLived(t *testing.T) {
 		{"none, with stops", false, 0, 0, 0},
 		{"two, with stops", false, 2, 0, 9e6},
 	} {
-		p, attributed := &ProcessAccount{SampledFromStart: c.sampled}, int64(0)
-		th := &ThreadAccount{CreatedAt: 1, Samples: longLifeTicks}
+		p, attributed := &processAccount{sampledFromStart: c.sampled}, int64(0)
+		th := &threadAccount{createdAt: 1, samples: longLifeTicks}
 		th.ledger.Emit = func(s Span) { attributed += s.CPU }
-		th.Begin(sample.Reading{})
+		th.begin(sample.Reading{})
 		for i := int64(1); i <= c.samples; i++ {
 			at := sample.Reading{Wall: i * 10e6, CPU: i * 1e6}
-			th.Add(&Sample{At: at, Place: Place{State: sample.Running}, OnCPU: true, StandsFor: 10e6})
+			th.add(&Sample{At: at, Place: Place{State: sample.Running}, OnCPU: true, StandsFor: 10e6})
 		}
 		end := sample.Reading{Wall: 1e9, CPU: max(5e6, c.samples*1e6)}
-		th.Add(&Sample{At: end, Place: Place{State: sample.Sleeping}})
-		p.EndThread(th, &End{})
-		p.FinishThread(th)
+		th.add(&Sample{At: end, Place: Place{State: sample.Sleeping}})
+		p.endThread(th, &End{})
+		p.finishThread(th)
 		back, weight := p.threads.unattributed, p.threads.proven.weightSum
 		if back != c.back || weight != c.weight || attributed+back != end.CPU {
 			t.Errorf("%s: unattributed %d, weight %d; want %d and %d; %d attributed of %d", c.name,
@@ -228,10 +228,10 @@ func TestThreadsWithFewSamplesAreShortLived(t *testing.T) {
 
 func TestWeightsOfLongRunsAreAsManyAsStacks(t *testing.T) {
 	const stacks, seconds, each = 40, 3 * 86400, 10
-	p, want := &ProcessAccount{}, map[sample.StackID]int64{}
+	p, want := &processAccount{}, map[sample.StackID]int64{}
 	for i := range int64(seconds) {
 		stack := sample.StackID(i * 7 % stacks)
-		p.AddUnassignedOfChild(Place{Stack: stack, State: sample.Running}, i*1e9, each)
+		p.addUnassignedOfChild(Place{Stack: stack, State: sample.Running}, i*1e9, each)
 		want[stack] += each
 		n := len(p.children.samples.byPlace)
 		if n > maxWeights || p.children.samples.mergeAt > maxWeights {
@@ -317,14 +317,14 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) *lives {
 	now := int64(0)
 	for n := range samples {
 		now = int64(n+1)*period + rng.Int64N(period/4)
-		for th.CreatedAt+life <= now {
+		for th.createdAt+life <= now {
 			l.end(th, life)
-			th = l.thread(th.CreatedAt + life + rng.Int64N(period))
+			th = l.thread(th.createdAt + life + rng.Int64N(period))
 		}
 		if each > 0 && n%each == 0 {
-			l.DistributeExitedSoFar(l.used, now)
+			l.distributeExitedSoFar(l.used, now)
 		}
-		age := now - th.CreatedAt
+		age := now - th.createdAt
 		if age < 0 {
 			continue
 		}
@@ -340,7 +340,7 @@ func calling(rng *rand.Rand, life, period int64, samples, each int) *lives {
 		l.sample(th, s)
 	}
 	l.finish(now)
-	th.AttributeDeferred()
+	th.attributeDeferred()
 	l.used += th.ledger.clocks.last.CPU - th.ledger.carried.cpu
 	th.releaseWithheld()
 	return l
@@ -368,7 +368,7 @@ func TestTimeOfSkiddedSamplesGoesToExactOnes(t *testing.T) {
 		{20, 20, 100, 100, 0, 0},      // less time than weights
 		{20, 15, 1000, 330, 220, 450}, // too few proven samples
 	} {
-		p := &ProcessAccount{threads: endedThreadTime{skidded: skidded{count: c.skidded, weight: 10 * c.skidded}}}
+		p := &processAccount{threads: endedThreadTime{skidded: skidded{count: c.skidded, weight: 10 * c.skidded}}}
 		for range c.proven {
 			p.threads.proven.addWeighted(Place{Stack: 1}, 0, 10)
 		}
@@ -384,11 +384,11 @@ func TestTimeOfSkiddedSamplesGoesToExactOnes(t *testing.T) {
 }
 
 func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
-	p, got := &ProcessAccount{threads: endedThreadTime{cpuAtLastSamples: 1000}}, map[sample.StackID]int64{}
+	p, got := &processAccount{threads: endedThreadTime{cpuAtLastSamples: 1000}}, map[sample.StackID]int64{}
 	p.emit = func(s Span) { got[s.Stack] += s.CPU }
 	exited := func(ended int64, want1, want2 int64) {
 		t.Helper()
-		if p.DistributeExitedSoFar(ended, 9e9); got[1] != want1 || got[2] != want2 {
+		if p.distributeExitedSoFar(ended, 9e9); got[1] != want1 || got[2] != want2 {
 			t.Errorf("%d ns used by ended threads: time by stack %v, want %d and %d", ended, got, want1, want2)
 		}
 	}
@@ -408,18 +408,18 @@ func TestUnobservedTimeIsDistributedWhileTheProcessLives(t *testing.T) {
 		p.threads.proven.addSample(Place{Stack: 2}, 4e9, 0)
 	}
 	exited(1900, 58, 150) // 10 for each sample
-	if left := p.Unobserved(1900); left != 900-(208-10) || p.attributed != 208-10 {
+	if left := p.unobserved(1900); left != 900-(208-10) || p.attributed != 208-10 {
 		t.Errorf("%d ns left of %d used, want %d and %d", left, p.attributed, 900-(208-10), 208-10)
 	}
-	if p.DistributeExited(p.Unobserved(1900), 9e9); got[0] != 900+10-208-102 { // two standard errors
+	if p.distributeExited(p.unobserved(1900), 9e9); got[0] != 900+10-208-102 { // two standard errors
 		t.Errorf("%d ns without a stack in the end, want %d", got[0], 900+10-208-102)
 	}
 }
 
 func TestRemainderIsDistributedWhereNoSampleSkids(t *testing.T) {
-	p, attributed := &ProcessAccount{SampledFromStart: true}, int64(0)
+	p, attributed := &processAccount{sampledFromStart: true}, int64(0)
 	for range 100 {
-		p.AddUnassigned(Place{Stack: 1}, 1e9, 10)
+		p.addUnassigned(Place{Stack: 1}, 1e9, 10)
 	}
 	left := p.threads.distribute(1150, atEnd, func(_ weightKey, ns int64) { attributed += ns })
 	if left != 0 || attributed != 1150 {

@@ -124,7 +124,7 @@ func (e *Cut) apply(a *Attribution)            { a.cutOpen(e.Thread) }
 
 func (e *ThreadStarted) apply(a *Attribution) {
 	if t := a.thread(e.Thread, e.Process, e.CreatedAt); !t.account.begun {
-		t.account.BeginWithoutSample(e.Now)
+		t.account.beginWithoutSample(e.Now)
 	}
 }
 
@@ -135,22 +135,22 @@ func (e *FoundUnchanged) apply(a *Attribution) {
 }
 
 func (e *EndedSoFar) apply(a *Attribution) {
-	a.process(e.Process).account.DistributeExitedSoFar(e.CPU, e.At)
+	a.process(e.Process).account.distributeExitedSoFar(e.CPU, e.At)
 }
 
 func (e *UnassignedSample) apply(a *Attribution) {
 	switch p := a.procs[e.Process]; {
 	case p == nil: // closed
 	case e.OfChild:
-		p.account.AddUnassignedOfChild(e.Place, e.At, e.StandsFor)
+		p.account.addUnassignedOfChild(e.Place, e.At, e.StandsFor)
 	default:
-		p.account.AddUnassigned(e.Place, e.At, e.StandsFor)
+		p.account.addUnassigned(e.Place, e.At, e.StandsFor)
 	}
 }
 
 func (e *ChildCounted) apply(a *Attribution) {
 	if p := a.procs[e.Process]; p != nil { // else closed
-		p.account.AddCountedChild(e)
+		p.account.addCountedChild(e)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 const phases = 4
 
 type lives struct {
-	ProcessAccount
+	processAccount
 	used       int64         // ns
 	attributed [phases]int64 // by phase, ns
 	unseen     int64         // without a stack, ns
@@ -26,8 +26,8 @@ func newLives() *lives {
 	return l
 }
 
-func (l *lives) thread(createdAt int64) *ThreadAccount {
-	th := &ThreadAccount{CreatedAt: createdAt}
+func (l *lives) thread(createdAt int64) *threadAccount {
+	th := &threadAccount{createdAt: createdAt}
 	th.ledger.Emit = l.add
 	return th
 }
@@ -45,21 +45,21 @@ func (l *lives) at(age, life int64) Place {
 	return Place{Stack: sample.StackID(phase * max(l.places, 1)), State: sample.Running, WalkEnd: frames.StopRoot}
 }
 
-func (l *lives) sample(th *ThreadAccount, s Sample) {
+func (l *lives) sample(th *threadAccount, s Sample) {
 	if !th.begun {
-		th.Begin(s.At)
+		th.begin(s.At)
 	}
-	th.Add(&s)
+	th.add(&s)
 }
 
-func (l *lives) end(th *ThreadAccount, life int64) {
+func (l *lives) end(th *threadAccount, life int64) {
 	l.used += life
-	l.AttributeDeferredOf(th)
-	l.EndThread(th, &End{})
-	l.FinishThread(th)
+	l.attributeDeferredOf(th)
+	l.endThread(th, &End{})
+	l.finishThread(th)
 }
 
-func (l *lives) finish(now int64) { l.DistributeExited(l.Unobserved(l.used), now) }
+func (l *lives) finish(now int64) { l.distributeExited(l.unobserved(l.used), now) }
 
 // check compares the sum, and the share of each phase within six standard errors of so many samples. mostUnseen bounds
 // the share without a stack: it is the difference of two sums with the same expectation.

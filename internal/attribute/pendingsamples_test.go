@@ -46,7 +46,7 @@ func (b *bursts) clock(now int64) int64 {
 
 // sampled attributes kernel samples of burstsFor; clocks are read each apart ns on average.
 func (b *bursts) sampled(t *testing.T, apart int64) (attributed [burstPhases]int64, used int64) {
-	p, th := &ProcessAccount{}, &ThreadAccount{}
+	p, th := &processAccount{}, &threadAccount{}
 	th.ledger.Emit = func(s Span) {
 		if s.State != sample.Running {
 			return
@@ -57,7 +57,7 @@ func (b *bursts) sampled(t *testing.T, apart int64) (attributed [burstPhases]int
 		attributed[s.Stack] += s.CPU
 	}
 	read, next := sample.Reading{Wall: 1}, b.rng.Int64N(samplesApart)
-	th.BeginWithoutSample(read)
+	th.beginWithoutSample(read)
 	var list []Sample
 	for tick := int64(1); tick < burstsFor; list = list[:0] {
 		for tick += apart/2 + b.rng.Int64N(apart); next < tick; next += samplesApart {
@@ -71,14 +71,14 @@ func (b *bursts) sampled(t *testing.T, apart int64) (attributed [burstPhases]int
 		now := sample.Reading{Wall: tick, CPU: b.clock(tick)}
 		for i := range list {
 			list[i].At = read.Between(now, list[i].At.Wall)
-			th.Add(&list[i])
+			th.add(&list[i])
 		}
 		if _, on := b.runs(tick); !on {
-			th.Add(&Sample{At: now, Place: Place{Stack: burstPhases, State: sample.Sleeping}})
+			th.add(&Sample{At: now, Place: Place{Stack: burstPhases, State: sample.Sleeping}})
 		}
 		read = now
 	}
-	p.FinishThread(th)
+	p.finishThread(th)
 	return attributed, p.attributed
 }
 

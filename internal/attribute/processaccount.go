@@ -4,12 +4,12 @@ package attribute
 
 import "prywalk/internal/sample"
 
-// ProcessAccount is the account of a process and of its unobserved children.
-type ProcessAccount struct {
-	Since           int64 // CLOCK_MONOTONIC ns
-	ThreadsFiltered bool
-	// SampledFromStart is as in [Options].
-	SampledFromStart bool
+// processAccount is the account of a process and of its unobserved children.
+type processAccount struct {
+	since           int64 // CLOCK_MONOTONIC ns
+	threadsFiltered bool
+	// sampledFromStart is as in [Options].
+	sampledFromStart bool
 
 	emit       func(Span) // takes the spans of ended threads and of children
 	attributed int64      // CPU time of threads, with what was distributed of ended ones, ns
@@ -17,8 +17,8 @@ type ProcessAccount struct {
 	children   childTime
 }
 
-// EndThread adds an ended thread's CPU time up to its last sample. [ProcessAccount.FinishThread] must follow.
-func (p *ProcessAccount) EndThread(t *ThreadAccount, e *End) {
+// endThread adds an ended thread's CPU time up to its last sample. [processAccount.finishThread] must follow.
+func (p *processAccount) endThread(t *threadAccount, e *End) {
 	switch {
 	case e.Alive:
 		t.endAlive(e)
@@ -26,45 +26,44 @@ func (p *ProcessAccount) EndThread(t *ThreadAccount, e *End) {
 		p.threads.cpuAtLastSamples += e.AtStart.CPU
 	default:
 		p.threads.cpuAtLastSamples += t.ledger.clocks.last.CPU
-		if !p.ThreadsFiltered {
-			p.threads.addWeights(t, p.SampledFromStart)
+		if !p.threadsFiltered {
+			p.threads.addWeights(t, p.sampledFromStart)
 		}
 	}
 }
 
-// FinishThread attributes all that is left of a thread.
-func (p *ProcessAccount) FinishThread(t *ThreadAccount) {
-	t.Finish()
+func (p *processAccount) finishThread(t *threadAccount) {
+	t.finish()
 	p.attributed += t.ledger.clocks.last.CPU - t.ledger.clocks.first.CPU
 }
 
-// AttributeDeferredOf attributes an ended thread's deferred samples, as unobserved time where many samples skid.
-func (p *ProcessAccount) AttributeDeferredOf(t *ThreadAccount) {
-	t.attributeDeferredAs(t.CreatedAt != 0 && t.Samples < longLifeTicks && p.threads.hasManySkids())
+// attributeDeferredOf attributes an ended thread's deferred samples, as unobserved time where many samples skid.
+func (p *processAccount) attributeDeferredOf(t *threadAccount) {
+	t.attributeDeferredAs(t.createdAt != 0 && t.samples < longLifeTicks && p.threads.hasManySkids())
 }
 
-// Unobserved returns the time to distribute, ns. ended is [ProcessEnd.EndedThreads].
-func (p *ProcessAccount) Unobserved(ended int64) int64 {
+// unobserved returns the time to distribute, ns. ended is [ProcessEnd.EndedThreads].
+func (p *processAccount) unobserved(ended int64) int64 {
 	return max(ended-p.threads.cpuAtLastSamples-p.threads.distributed, 0)
 }
 
-// AddUnassigned adds a sample of weight standsFor, ns.
-func (p *ProcessAccount) AddUnassigned(where Place, at, standsFor int64) {
-	if !p.ThreadsFiltered {
+// addUnassigned adds a sample of weight standsFor, ns.
+func (p *processAccount) addUnassigned(where Place, at, standsFor int64) {
+	if !p.threadsFiltered {
 		p.threads.proven.addWeighted(where.asRunning(), at, standsFor)
 	}
 }
 
-// DistributeExited attributes the rest to weighted samples, then to [ExitedUnseen].
-func (p *ProcessAccount) DistributeExited(unobserved, now int64) {
+// distributeExited attributes the rest to weighted samples, then to [ExitedUnseen].
+func (p *processAccount) distributeExited(unobserved, now int64) {
 	rest := p.threads.distribute(unobserved+p.threads.unattributed, atEnd, p.threadEmitter(now))
 	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ExitedUnseen, End: now}, rest)
 }
 
-// DistributeExitedSoFar attributes unobserved time up to the weights. ended is [ProcessEnd.EndedThreads]. Precondition:
-// EndThread was called for all ended threads.
-func (p *ProcessAccount) DistributeExitedSoFar(ended, now int64) {
-	total := p.Unobserved(ended) + p.threads.unattributed
+// distributeExitedSoFar attributes unobserved time up to the weights. ended is [ProcessEnd.EndedThreads]. Precondition:
+// endThread was called for all ended threads.
+func (p *processAccount) distributeExitedSoFar(ended, now int64) {
+	total := p.unobserved(ended) + p.threads.unattributed
 	distributed := total - p.threads.distribute(total, soFar, p.threadEmitter(now))
 	ofUnattributed := min(distributed, p.threads.unattributed)
 	p.threads.unattributed -= ofUnattributed
@@ -72,19 +71,18 @@ func (p *ProcessAccount) DistributeExitedSoFar(ended, now int64) {
 	p.attributed += distributed - ofUnattributed
 }
 
-func (p *ProcessAccount) threadEmitter(now int64) func(weightKey, int64) {
+func (p *processAccount) threadEmitter(now int64) func(weightKey, int64) {
 	return func(k weightKey, ns int64) {
 		p.emitEnded(Span{Place: k.place, End: min((k.second+1)*1e9, now)}, ns)
 	}
 }
 
-// AddUnassignedOfChild adds a sample of weight standsFor, ns.
-func (p *ProcessAccount) AddUnassignedOfChild(where Place, at, standsFor int64) {
+// addUnassignedOfChild adds a sample of weight standsFor, ns.
+func (p *processAccount) addUnassignedOfChild(where Place, at, standsFor int64) {
 	p.children.samples.addWeighted(where, at, standsFor)
 }
 
-// AddCountedChild adds CPU time in a program.
-func (p *ProcessAccount) AddCountedChild(e *ChildCounted) {
+func (p *processAccount) addCountedChild(e *ChildCounted) {
 	c, t := &p.children, programTime{knownCPU: e.CPU}
 	if c.programsComplete = e.AllCounted; e.AllCounted {
 		c.countedCPU += e.CPU
@@ -98,9 +96,9 @@ func (p *ProcessAccount) AddCountedChild(e *ChildCounted) {
 // shortProcess is the CPU time, in multiples of T, from which a process's own samples suffice.
 const shortProcess = 16
 
-// PassUnobservedTo adds an ended process's unobserved time and samples to the children of its parent. It returns false,
+// passUnobservedTo adds an ended process's unobserved time and samples to the children of its parent. It returns false,
 // and has no effect, if the process has used shortProcess × standsFor of CPU time or more. Times are in ns.
-func (p *ProcessAccount) PassUnobservedTo(parent *ProcessAccount, unobserved, standsFor int64, program string) bool {
+func (p *processAccount) passUnobservedTo(parent *processAccount, unobserved, standsFor int64, program string) bool {
 	if p.attributed+unobserved >= shortProcess*standsFor {
 		return false
 	}
@@ -115,8 +113,8 @@ func (p *ProcessAccount) PassUnobservedTo(parent *ProcessAccount, unobserved, st
 	return true
 }
 
-// PassChildrenTo adds an ended process's children, and ns more, to those of its parent.
-func (p *ProcessAccount) PassChildrenTo(parent *ProcessAccount, ns int64) {
+// passChildrenTo adds an ended process's children, and ns more, to those of its parent.
+func (p *processAccount) passChildrenTo(parent *processAccount, ns int64) {
 	from, into := &p.children, &parent.children
 	into.samples.merge(&from.samples)
 	into.undistributed += from.undistributed + ns
@@ -129,9 +127,9 @@ func (p *ProcessAccount) PassChildrenTo(parent *ProcessAccount, ns int64) {
 	*from = childTime{}
 }
 
-// DistributeChildren attributes ns to counted programs, samples, programs with known time, at last to
+// distributeChildren attributes ns to counted programs, samples, programs with known time, at last to
 // [ShortLivedChildren].
-func (p *ProcessAccount) DistributeChildren(ns, now int64) {
+func (p *processAccount) distributeChildren(ns, now int64) {
 	c, emitWeight := &p.children, p.childEmitter(now)
 	rest := c.distributeCounted(ns+c.undistributed, now, atEnd, emitWeight)
 	rest = c.samples.distribute(rest, c.unknownWeight+c.samples.samplingError(), emitWeight)
@@ -140,8 +138,8 @@ func (p *ProcessAccount) DistributeChildren(ns, now int64) {
 	p.emitEnded(Span{Place: Place{State: sample.Running}, Leaf: ShortLivedChildren, End: now}, rest)
 }
 
-// DistributeChildrenSoFar attributes ns more, up to the weights.
-func (p *ProcessAccount) DistributeChildrenSoFar(ns, now int64) {
+// distributeChildrenSoFar attributes ns more, up to the weights.
+func (p *processAccount) distributeChildrenSoFar(ns, now int64) {
 	c, emitWeight := &p.children, p.childEmitter(now)
 	c.undistributed += ns
 	if c.programsComplete {
@@ -151,7 +149,7 @@ func (p *ProcessAccount) DistributeChildrenSoFar(ns, now int64) {
 	}
 }
 
-func (p *ProcessAccount) childEmitter(now int64) func(weightKey, int64) {
+func (p *processAccount) childEmitter(now int64) func(weightKey, int64) {
 	return func(k weightKey, ns int64) {
 		p.emitEnded(Span{Place: k.place, Leaf: k.place.ChildState.leaf(), End: min((k.second+1)*1e9, now)}, ns)
 		if p.children.programs != nil {
@@ -163,8 +161,8 @@ func (p *ProcessAccount) childEmitter(now int64) func(weightKey, int64) {
 const maxSpans = 1024
 
 // emitEnded emits ns of CPU time that end at s.End, in up to maxSpans spans if one would begin before sampling did.
-func (p *ProcessAccount) emitEnded(s Span, ns int64) {
-	for window := max(s.End-p.Since, ns/maxSpans+1); ns > 0; ns -= window {
+func (p *processAccount) emitEnded(s Span, ns int64) {
+	for window := max(s.End-p.since, ns/maxSpans+1); ns > 0; ns -= window {
 		s.CPU = min(ns, window)
 		s.Wall = s.CPU
 		p.emit(s)

@@ -19,7 +19,7 @@ func (a *Attribution) EachStack(f func(sample.StackID)) {
 	}
 }
 
-func (t *ThreadAccount) eachStack(f func(sample.StackID)) {
+func (t *threadAccount) eachStack(f func(sample.StackID)) {
 	for i := range t.deferred {
 		f(t.deferred[i].Place.Stack)
 	}

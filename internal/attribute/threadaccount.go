@@ -30,11 +30,10 @@ type End struct {
 	GapThreshold int64
 }
 
-// ThreadAccount is the account of one thread.
-type ThreadAccount struct {
-	// CreatedAt is as in [Sampled].
-	CreatedAt int64
-	Samples   int64 // ticks with a known stack
+type threadAccount struct {
+	// createdAt is as in [Sampled].
+	createdAt int64
+	samples   int64 // ticks with a known stack
 
 	gaps          *Gaps // nil: none
 	ledger        Ledger
@@ -48,21 +47,21 @@ type ThreadAccount struct {
 	lastAt        int64
 }
 
-// ObservedFor returns the time from the first sample to the last, ns.
-func (t *ThreadAccount) ObservedFor() int64 { return t.lastAt - t.firstAt }
+// observedFor returns the time from the first sample to the last, ns.
+func (t *threadAccount) observedFor() int64 { return t.lastAt - t.firstAt }
 
-// Begin begins the account at the thread's creation, or at its first sample, with clocks r.
-func (t *ThreadAccount) Begin(r sample.Reading) {
+// begin begins the account at the thread's creation, or at its first sample, with clocks r.
+func (t *threadAccount) begin(r sample.Reading) {
 	t.begun = true
-	if t.CreatedAt != 0 {
-		t.ledger.Begin(sample.Reading{Wall: min(t.CreatedAt, r.Wall-r.CPU-r.RunQueue)})
+	if t.createdAt != 0 {
+		t.ledger.Begin(sample.Reading{Wall: min(t.createdAt, r.Wall-r.CPU-r.RunQueue)})
 	}
 }
 
-// BeginWithoutSample begins the account of a running thread.
-func (t *ThreadAccount) BeginWithoutSample(r sample.Reading) {
-	t.Begin(r)
-	if t.CreatedAt == 0 {
+// beginWithoutSample begins the account of a running thread.
+func (t *threadAccount) beginWithoutSample(r sample.Reading) {
+	t.begin(r)
+	if t.createdAt == 0 {
 		t.ledger.Begin(r)
 	}
 }
@@ -73,9 +72,9 @@ const (
 	maxDeferredAge = 1e9
 )
 
-// Add attributes the interval that a sample ends, or defers the sample until it is known whether the thread makes many
+// add attributes the interval that a sample ends, or defers the sample until it is known whether the thread makes many
 // system calls.
-func (t *ThreadAccount) Add(s *Sample) {
+func (t *threadAccount) add(s *Sample) {
 	if n := len(t.deferred); n > 0 {
 		many := s.Basis == sample.ManyCalls || s.Basis == sample.Skids
 		full := n >= maxDeferred || s.At.Wall-t.deferred[0].At.Wall > maxDeferredAge
@@ -90,12 +89,12 @@ func (t *ThreadAccount) Add(s *Sample) {
 	t.attribute(s)
 }
 
-// AttributeDeferred attributes deferred samples as with few system calls.
-func (t *ThreadAccount) AttributeDeferred() {
+// attributeDeferred attributes deferred samples as with few system calls.
+func (t *threadAccount) attributeDeferred() {
 	t.attributeDeferredAs(false)
 }
 
-func (t *ThreadAccount) attributeDeferredAs(manyCalls bool) {
+func (t *threadAccount) attributeDeferredAs(manyCalls bool) {
 	deferred := t.deferred
 	t.deferred = nil
 	for i := range deferred {
@@ -107,8 +106,8 @@ func (t *ThreadAccount) attributeDeferredAs(manyCalls bool) {
 	}
 }
 
-func (t *ThreadAccount) attribute(s *Sample) {
-	t.Extend(s.UnchangedBefore)
+func (t *threadAccount) attribute(s *Sample) {
+	t.extend(s.UnchangedBefore)
 	t.countSamples(1, s.At.Wall)
 	if t.ledger.started {
 		t.skipGaps(s.At, s.Place.State)
@@ -116,14 +115,14 @@ func (t *ThreadAccount) attribute(s *Sample) {
 	t.attributeInterval(s)
 }
 
-func (t *ThreadAccount) attributeInterval(s *Sample) {
+func (t *threadAccount) attributeInterval(s *Sample) {
 	if s.OnCPU || s.Place.State == sample.Running {
 		t.activeSamples++
 	}
 	if s.StandsFor > 0 {
 		t.lastStandsFor = s.StandsFor
 	}
-	young := t.CreatedAt != 0 && len(t.weights) < longLifeTicks && s.StandsFor > 0
+	young := t.createdAt != 0 && len(t.weights) < longLifeTicks && s.StandsFor > 0
 	if young && s.Basis == sample.Skids && s.Place.State == sample.Running {
 		t.addSkidded(s)
 	}
@@ -137,7 +136,7 @@ func (t *ThreadAccount) attributeInterval(s *Sample) {
 	}
 }
 
-func (t *ThreadAccount) addSkidded(s *Sample) {
+func (t *threadAccount) addSkidded(s *Sample) {
 	if t.skidded.count == 0 && len(t.weights) == 0 {
 		t.skidded.firstWeight = s.StandsFor - s.At.CPU
 	}
@@ -146,7 +145,7 @@ func (t *ThreadAccount) addSkidded(s *Sample) {
 }
 
 // attributeYoung attributes at most T; the lack is the sample's weight, the excess is withheld ([endedThreadTime]).
-func (t *ThreadAccount) attributeYoung(s *Sample) {
+func (t *threadAccount) attributeYoung(s *Sample) {
 	attributed, excess := t.ledger.attributeSample(s.At, s.Place, true, s.StandsFor)
 	t.weights = append(t.weights, sampleWeight{
 		place: s.Place.asRunning(), at: s.At.Wall, weight: s.StandsFor - attributed, withheld: excess,
@@ -157,7 +156,7 @@ func (t *ThreadAccount) attributeYoung(s *Sample) {
 	}
 }
 
-func (t *ThreadAccount) releaseWithheld() {
+func (t *threadAccount) releaseWithheld() {
 	for i := range t.weights {
 		if w := &t.weights[i]; w.withheld > 0 {
 			t.ledger.Emit(Span{Place: w.place, End: w.at, Wall: w.withheld, CPU: w.withheld})
@@ -166,14 +165,14 @@ func (t *ThreadAccount) releaseWithheld() {
 	}
 }
 
-func (t *ThreadAccount) skipGaps(now sample.Reading, state sample.State) {
+func (t *threadAccount) skipGaps(now sample.Reading, state sample.State) {
 	if length := t.gaps.Within(t.ledger.KnownUntil(), now.Wall); length > 0 {
 		t.ledger.MarkNotObserved(length, now, state)
 	}
 }
 
-// Extend attributes the time up to the last unchanged tick. Precondition: no sample is deferred.
-func (t *ThreadAccount) Extend(u sample.Unchanged) {
+// extend attributes the time up to the last unchanged tick. Precondition: no sample is deferred.
+func (t *threadAccount) extend(u sample.Unchanged) {
 	if last := u.Last; u.Ticks > 0 && last.Wall != 0 {
 		last.Wall = max(last.Wall, t.ledger.clocks.last.Wall)
 		t.ledger.ExtendUnchanged(last, u.Ticks)
@@ -181,23 +180,22 @@ func (t *ThreadAccount) Extend(u sample.Unchanged) {
 	}
 }
 
-func (t *ThreadAccount) countSamples(samples, at int64) {
-	if t.Samples == 0 {
+func (t *threadAccount) countSamples(samples, at int64) {
+	if t.samples == 0 {
 		t.firstAt = at
 	}
-	t.Samples += samples
+	t.samples += samples
 	t.lastAt = at
 }
 
-// AttributeNotStopped attributes time without stops.
-func (t *ThreadAccount) AttributeNotStopped(n *sample.NotStopped) {
+func (t *threadAccount) attributeNotStopped(n *sample.NotStopped) {
 	if n.Refused {
 		t.ledger.carried.stopRefused = true
 	}
 	if !n.Suppressed() {
 		return
 	}
-	t.AttributeDeferred()
+	t.attributeDeferred()
 	if n.InCall.Wall != 0 {
 		t.ledger.AttributeNotStopped(n.InCall, true)
 	}
@@ -207,7 +205,7 @@ func (t *ThreadAccount) AttributeNotStopped(n *sample.NotStopped) {
 }
 
 // endAlive ends the account of a living thread. Without a sample, a thread that has used a CPU gets all its time.
-func (t *ThreadAccount) endAlive(e *End) {
+func (t *threadAccount) endAlive(e *End) {
 	switch {
 	case e.AtEnd.Wall == 0:
 	case t.begun:
@@ -215,24 +213,23 @@ func (t *ThreadAccount) endAlive(e *End) {
 			t.ledger.EndWithoutSample(e.AtEnd, e.GapThreshold)
 		}
 	case e.AtEnd.CPU > e.AtStart.CPU:
-		t.Begin(e.AtEnd)
-		if t.CreatedAt == 0 {
+		t.begin(e.AtEnd)
+		if t.createdAt == 0 {
 			t.ledger.Begin(e.AtStart)
 		}
 		t.ledger.EndWithoutSample(e.AtEnd, 0)
 	}
 }
 
-// Cut attributes open time for a checkpoint.
-func (t *ThreadAccount) Cut() {
-	t.AttributeDeferred()
+// cut attributes open time for a checkpoint.
+func (t *threadAccount) cut() {
+	t.attributeDeferred()
 	t.releaseWithheld()
 	t.ledger.Flush()
 }
 
-// Finish attributes all that is left.
-func (t *ThreadAccount) Finish() {
-	t.AttributeDeferred()
+func (t *threadAccount) finish() {
+	t.attributeDeferred()
 	t.releaseWithheld()
 	t.ledger.Finish()
 }

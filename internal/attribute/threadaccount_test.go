@@ -10,15 +10,15 @@ import (
 
 func cpuOfStacks(samples ...Sample) map[sample.StackID]int64 {
 	got := map[sample.StackID]int64{}
-	var th ThreadAccount
+	var th threadAccount
 	th.ledger.Emit = func(s Span) { got[s.Stack] += s.CPU }
 	for i := range samples {
 		b := &samples[i]
 		t := int64(i+1) * 10e6
 		b.At, b.Place.State = sample.Reading{Wall: t, CPU: t}, sample.Running
-		th.Add(b)
+		th.add(b)
 	}
-	th.Finish()
+	th.finish()
 	return got
 }
 

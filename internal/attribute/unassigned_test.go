@@ -16,7 +16,7 @@ func TestTimeOfAThreadWithoutSamplesIsNotObserved(t *testing.T) {
 		"queued": {Wall: 9e6, CPU: 2e6, RunQueue: 6e6},
 		"slept":  {Wall: 9e6, CPU: 1e6},
 	} {
-		p, th := &ProcessAccount{}, &ThreadAccount{}
+		p, th := &processAccount{}, &threadAccount{}
 		var cpu, runq, wall int64
 		th.ledger.Emit = func(s Span) {
 			if s.Leaf != NotObserved || s.Samples != 0 {
@@ -24,10 +24,10 @@ func TestTimeOfAThreadWithoutSamplesIsNotObserved(t *testing.T) {
 			}
 			cpu, runq, wall = cpu+s.CPU, runq+s.RunQueue, wall+s.Wall
 		}
-		th.BeginWithoutSample(sample.Reading{})
-		th.Extend(sample.Unchanged{Ticks: 2, Last: sample.Reading{Wall: 1e6}})
-		p.EndThread(th, &End{Alive: true, AtEnd: rest, GapThreshold: 1e9})
-		p.FinishThread(th)
+		th.beginWithoutSample(sample.Reading{})
+		th.extend(sample.Unchanged{Ticks: 2, Last: sample.Reading{Wall: 1e6}})
+		p.endThread(th, &End{Alive: true, AtEnd: rest, GapThreshold: 1e9})
+		p.finishThread(th)
 		if cpu != rest.CPU || runq != rest.RunQueue || wall < cpu+runq || wall > rest.Wall {
 			t.Errorf("%s: CPU %d, queued %d, wall %d; want those of %+v", name, cpu, runq, wall, rest)
 		}
@@ -73,7 +73,7 @@ func sampledLives(rng *rand.Rand, life, period int64, samples int) *lives {
 			read, waiting = now, waiting[:0]
 		}
 		for _, at := range waiting {
-			l.AddUnassigned(l.at(at-created, life), at, period)
+			l.addUnassigned(l.at(at-created, life), at, period)
 		}
 		l.end(th, life)
 	}

@@ -11,7 +11,7 @@
 //	     |─────────────*───────*────────────|        time of the thread
 //
 // If the thread ends before, the sample shares the unobserved time of its process
-// ([attribute.ProcessAccount.AddUnassigned]).
+// ([attribute.UnassignedSample]).
 //
 // # Parts
 //
