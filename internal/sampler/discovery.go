@@ -30,6 +30,35 @@ const (
 )
 
 func (s *Sampler) discover(ctx context.Context) {
+	known := s.knownAtStart()
+	creations, err := procmem.OpenPIDCounter()
+	if err == nil {
+		defer creations.Close()
+	}
+	share := time.Duration(discoverShare)
+	if s.opts.LowOverhead {
+		share *= lowOverheadDivisor
+	}
+	children, rule := childrenSearch{}, ruleSearch{last: procmem.Now()}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(max(minDiscoverInterval, share*children.took)):
+		}
+		now := procmem.Now() // a search may miss tasks created after its start
+		s.unopened.retry(now, known)
+		if s.opts.Children && children.startIfDue(now, err != nil || creations.Advanced()) {
+			children.took = selfruntime.CPUTimeOf(func() { s.findChildren(ctx, known) })
+		}
+		if s.opts.Select != nil && rule.startIfDue(now, share) {
+			rule.took = selfruntime.CPUTimeOf(func() { s.selectNew(ctx, known) })
+		}
+	}
+}
+
+// knownAtStart returns the starts of the processes that are sampled or refused, by PID.
+func (s *Sampler) knownAtStart() map[int]uint64 {
 	known := map[int]uint64{}
 	s.mu.Lock()
 	for target := range s.targets {
@@ -39,48 +68,38 @@ func (s *Sampler) discover(ctx context.Context) {
 	for _, pid := range s.opts.Refused {
 		known[pid] = startTime(pid)
 	}
-	creations, err := procmem.OpenPIDCounter()
-	if err == nil {
-		defer creations.Close()
-	}
-	share := time.Duration(discoverShare)
-	if s.opts.LowOverhead {
-		share *= lowOverheadDivisor
-	}
-	var took, tookSelecting time.Duration
-	selected := procmem.Now()
-	var search searchSchedule
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-time.After(max(minDiscoverInterval, share*took)):
-		}
-		// The search may miss tasks created meanwhile.
-		now := procmem.Now()
-		s.unopened.retry(now, known)
-		if s.opts.Children && search.startIfDue(now, err != nil || creations.Advanced()) {
-			took = selfruntime.CPUTimeOf(func() { s.findChildren(ctx, known) })
-		}
-		if s.opts.Select != nil && now-selected > int64(max(minSelectInterval, share*tookSelecting)) {
-			tookSelecting = selfruntime.CPUTimeOf(func() { s.selectNew(ctx, known) })
-			selected = now
-		}
-	}
+	return known
 }
 
-type searchSchedule struct {
-	last   int64 // CLOCK_MONOTONIC ns; 0 if none
-	repeat bool  // a task was created before the last search
+// childrenSearch is the schedule of searches for children.
+type childrenSearch struct {
+	last   int64         // CLOCK_MONOTONIC ns; 0 if none
+	repeat bool          // a task was created before the last one
+	took   time.Duration // CPU time
 }
 
 // startIfDue begins a search if one is due, and returns whether it is. Two searches follow a creation: children of a
 // parent that ends during a search go to a process that may have been read already.
-func (s *searchSchedule) startIfDue(now int64, created bool) bool {
+func (s *childrenSearch) startIfDue(now int64, created bool) bool {
 	if !created && !s.repeat && s.last != 0 && now-s.last < int64(idleDiscoverInterval) {
 		return false
 	}
 	s.last, s.repeat = now, created
+	return true
+}
+
+// ruleSearch is the schedule of searches by a rule.
+type ruleSearch struct {
+	last int64         // CLOCK_MONOTONIC ns
+	took time.Duration // CPU time
+}
+
+// startIfDue begins a search if one is due, and returns whether it is. Searches take at most 1/share of a CPU.
+func (s *ruleSearch) startIfDue(now int64, share time.Duration) bool {
+	if now-s.last <= int64(max(minSelectInterval, share*s.took)) {
+		return false
+	}
+	s.last = now
 	return true
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 func TestScoutSearchesOnlyAfterBirths(t *testing.T) {
-	var s searchSchedule
+	var s childrenSearch
 	var got []int
 	for i := range 100 {
 		if s.startIfDue(int64(i+1)*int64(minDiscoverInterval), i == 10 || i == 50 || i == 51) {
