@@ -65,7 +65,7 @@ func TestThreadsThatWakeOftenAreFrequentWakers(t *testing.T) {
 	}
 	observed(true, 5)
 	observed(true, 6)
-	want(0, "nobody samples it")
+	want(0, "the kernel does not sample it")
 	th.Observed.SetSampleStack(1 << 10)
 	observed(true, 6)
 	want(0, "it did not run")
@@ -98,10 +98,10 @@ func TestSleepsOfFrequentWakersHaveTheirShares(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			truth := float64(c.short) / float64(c.short+c.long)
 			few, many := sleepsOf(c.long, c.short, 10), sleepsOf(c.long, c.short, 500)
-			t.Logf("the shorter sleep has %.4f of the blocked time; looked at in each tick %.4f, in a crowd %.4f",
+			t.Logf("the shorter sleep has %.4f of the blocked time; observed at each tick %.4f, among many %.4f",
 				truth, few, many)
 			if math.Abs(many-truth) > math.Abs(few-truth)+0.01 {
-				t.Error("a crowd's shares are further off")
+				t.Error("the shares among many are further off")
 			}
 		})
 	}

@@ -21,7 +21,7 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 		{"sampled", 2000, true, false, maxFactor, notRunShare, 0, 0, maxFactor},
 		{"sampled, and has run", 2000, true, true, maxFactor, sleepShare, 0, 0, maxFactor},
 		{"one of few", 50, true, false, 1, sleepShare, 0, 0, maxFactor},
-		{"by looks alone", 2000, false, false, 1, sleepShare, 0, 0, maxFactor},
+		{"not sampled by the kernel", 2000, false, false, 1, sleepShare, 0, 0, maxFactor},
 		{"a collector runs now and then", 2000, false, false, 1, sleepShare, 30e6, 0, maxFactor},
 		{"those that slept run", 2000, false, false, 1, sleepShare, 0, 30e6, 1},
 	} {
@@ -46,7 +46,7 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 		}
 		th = &ThreadState{Observed: observe.NewThread(1, 2, nil), proc: p}
 		if got := th.sharedFactor().factor(); got != c.nextFactor {
-			t.Errorf("%s: one that has not run may be left alone %d times as long, want %d", c.name, got, c.nextFactor)
+			t.Errorf("%s: one that has not run may be backed off %d times as long, want %d", c.name, got, c.nextFactor)
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-func TestScoutSearchesOnlyAfterBirths(t *testing.T) {
+func TestChildrenAreSearchedOnlyAfterCreations(t *testing.T) {
 	var s childrenSearch
 	var got []int
 	for i := range 100 {

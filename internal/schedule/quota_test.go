@@ -15,10 +15,10 @@ func TestQuotaIsUsedOnOneCPUAfterTheOther(t *testing.T) {
 	}
 	defer setAffinityOfAllThreads(&u.allCPUs)
 	if !u.MustStopOnlyOnCPU() {
-		t.Error("threads that are queued are asked to stop")
+		t.Error("stops of queued threads are requested")
 	}
 	if u.MoveIfDue(0) || !u.pinToCurrentCPU() {
-		t.Fatal("not on one processor")
+		t.Fatal("not on one CPU")
 	}
 	seen := map[int]bool{}
 	for range u.allCPUs.Count() {
@@ -28,7 +28,7 @@ func TestQuotaIsUsedOnOneCPUAfterTheOther(t *testing.T) {
 		}
 		u.last.Periods++
 		if u.MoveIfDue(1) {
-			t.Error("moved while a thread was asked to stop")
+			t.Error("moved while a stop was pending")
 		}
 		var now unix.CPUSet
 		moved := u.MoveIfDue(0) && unix.SchedGetaffinity(0, &now) == nil
@@ -38,13 +38,13 @@ func TestQuotaIsUsedOnOneCPUAfterTheOther(t *testing.T) {
 		seen[u.onlyCPU] = true
 	}
 	if len(seen) != u.allCPUs.Count() {
-		t.Errorf("on %d of %d processors", len(seen), u.allCPUs.Count())
+		t.Errorf("on %d of %d CPUs", len(seen), u.allCPUs.Count())
 	}
 	var none *Quota
 	if none.MoveIfDue(0) || none.MustStopOnlyOnCPU() {
 		t.Error("without a quota")
 	}
 	if one := (&Quota{onlyCPU: 0}); one.MustStopOnlyOnCPU() {
-		t.Error("on a single processor all others are queued")
+		t.Error("on a single CPU all others are queued")
 	}
 }

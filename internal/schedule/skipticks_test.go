@@ -12,7 +12,7 @@ func TestThreadThatRunsOnIsSteady(t *testing.T) {
 		want        bool
 	}{
 		"it computes":                    {step, 0, true},
-		"and waits for a CPU":      {step / 2, step / 2, true},
+		"and waits for a CPU":            {step / 2, step / 2, true},
 		"and sleeps a little":            {step - step/20, 0, true},
 		"and sleeps":                     {step - step/5, 0, false},
 		"it runs now and then":           {step / 10, 0, false},

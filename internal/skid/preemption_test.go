@@ -89,7 +89,7 @@ func TestThreadQueuedOnTheTracersCPUWaitsAtEachQuery(t *testing.T) {
 		}
 		return
 	}
-	t.Fatal("the thread moves to another processor at each try")
+	t.Fatal("the thread moves to another CPU at each try")
 }
 
 func TestPreemptionIsKnownUntilTheThreadRuns(t *testing.T) {

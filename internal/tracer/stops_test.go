@@ -121,7 +121,7 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 		},
 		"a pause":      func(l *late) { l.breathe() },
 		"a collection": func(l *late) { l.c.Garbage.Await(l.freed) },
-		"room in the ring": func(l *late) {
+		"room in the queue": func(l *late) {
 			for l.c.Queue.HasRoom() {
 				l.c.Queue.Send(nil)
 			}
