@@ -78,22 +78,22 @@ func (a *analysis) savesFPOnly(q frames.Query) bool {
 // splitPartFrame returns the frame at the jump into the part. An exception's landing pad has none: its returns decide,
 // else the frame at the function's calls.
 func (a *analysis) splitPartFrame(q frames.Query, v *votes, part, parent span) (finding, bool) {
-	f, _ := v.best()
 	p := a.searchPrologue(q, parent, part)
 	if p.found && !p.guessed {
 		if atJump, ok := p.finding(q.SPOnly); ok {
 			return atJump, true
 		}
 	}
-	if f != nil {
-		return a.epilogueOnly(f, q)
+	epilogue, _ := v.best()
+	switch {
+	case epilogue != nil:
+		return a.epilogueOnly(epilogue, q)
+	case p.calls.count > 0 && !a.isEntry(part):
+		p.st = p.calls.st
+		return p.finding(q.SPOnly)
 	}
-	if p.calls.count == 0 || a.isEntry(part) {
-		p = a.searchPrologue(q, part, span{})
-		return a.combine(q, part, v, &p)
-	}
-	p.st = p.calls.st
-	return p.finding(q.SPOnly)
+	p = a.searchPrologue(q, part, span{}) // as of a function
+	return a.combine(q, part, v, &p)
 }
 
 // combine chooses between the finding of the epilogues (v) and that of the prologue (p).
