@@ -3,8 +3,15 @@
 // Package process reads the state of processes and threads from /proc: which exist, whether they can be sampled, and
 // what they wait for.
 //
-// Obstacles are an [*Error] with cause and next step: from [Check] and [ReadStatus] at the start, from [Explain] for an
-// error of another package. Explain goes through the [Gates], the kernel's checks, and reports the first that fails:
+//	an open process        process.go threads.go threadwatch.go
+//	any process            status.go tree.go check.go
+//	names of calls, waits  syscalls.go wait.go; tables: gensyscalls.go
+//	obstacles              errors.go explain.go gates.go, grant.go (remedies), stopfailures.go (after a recording)
+//	limits of prywalk      limits.go
+//
+// All errors are explained here, so state and obstacles are one package. An obstacle is an [*Error] with cause and next
+// step: from [Check] and [ReadStatus] at the start, from [Explain] for an error of another package. Explain goes
+// through the [Gates], the kernel's checks, and reports the first that fails:
 //
 //	user → capabilities → dumpable → namespace → yama → tracer → proc files → seccomp → (security module)
 //
