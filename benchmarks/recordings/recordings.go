@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"github.com/google/pprof/profile"
+
+	"prywalk/internal/attribute"
+	"prywalk/internal/incomplete"
 )
 
 // Columns: ticks, and three clocks, ns.
@@ -16,13 +19,6 @@ const (
 	QueueColumn
 	CPUColumn
 	Columns
-)
-
-const (
-	ranBetweenTicks = "[ran between ticks]"
-	exitedUnseen    = "[exited unseen]"
-	shortLived      = "[short-lived children]"
-	notObserved     = "[not observed]"
 )
 
 // Outermost returns the function at an address, without inlined calls; "": no name.
@@ -40,17 +36,19 @@ func Synthetic(l *profile.Location) bool {
 
 // Unobserved reports whether no observation stands for the sample's CPU time.
 func Unobserved(s *profile.Sample) bool {
-	name := Outermost(s.Location[0])
-	return Synthetic(s.Location[0]) && (name == ranBetweenTicks || name == exitedUnseen || name == shortLived ||
-		name == notObserved)
+	switch Outermost(s.Location[0]) {
+	case attribute.RanBetweenTicks, attribute.ExitedUnseen, attribute.ShortLivedChildren, attribute.NotObserved:
+		return Synthetic(s.Location[0])
+	}
+	return false
 }
 
 // StopReason returns why a stack is incomplete; "": it is complete.
 func StopReason(s *profile.Sample) string {
 	last := s.Location[len(s.Location)-1]
-	rest, cut := strings.CutPrefix(Outermost(last), "[incomplete: ")
-	if !cut || !Synthetic(last) {
+	reason, _ := incomplete.Reason(Outermost(last))
+	if !Synthetic(last) {
 		return ""
 	}
-	return strings.TrimSuffix(rest, "]")
+	return reason
 }
