@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package console is the user's terminal: messages, errors, pager, progress, width and colours.
 package console
 
 import (

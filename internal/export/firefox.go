@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package export writes profiles for Firefox Profiler, Speedscope, OpenTelemetry and Go's compiler.
 package export
 
 import (
