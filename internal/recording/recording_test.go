@@ -403,7 +403,7 @@ func TestAFullTemporaryDirectoryIsReportedOnce(t *testing.T) {
 	r, add := longRotation(t)
 	for range 2 {
 		add()
-		r.rotate()
+		r.rotateIfDue()
 	}
 	const want = "prywalk: cannot write a temporary file in %s: no such file or directory; the recording's older " +
 		"samples stay in memory: for the next one free some space, or choose another directory with TMPDIR\n"
@@ -429,7 +429,7 @@ func TestSamplesThatCannotBeReadBackAreReported(t *testing.T) {
 			}
 		}
 	}
-	r.rotate()
+	r.rotateIfDue()
 	const want = "prywalk: the recording lacks intervals that could not be read from a temporary file: "
 	if got := stderr(); !strings.HasPrefix(got, want) || r.output.rotation.written != 1 {
 		t.Errorf("%d parts; %q", r.output.rotation.written, got)

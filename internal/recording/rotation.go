@@ -105,12 +105,8 @@ func (r *rotation) prune() {
 	}
 }
 
-func (r *recording) rotate() (done bool) {
+func (r *recording) rotateIfDue() bool {
 	o := &r.output
-	if o.rotation == nil {
-		return false
-	}
-	r.builder.BeginEpoch()
 	if !o.rotation.due.Swap(false) {
 		return false
 	}

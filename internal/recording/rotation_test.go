@@ -68,7 +68,7 @@ func TestPartsBeginByTheClockAndNotByTheirWriting(t *testing.T) {
 		var got []time.Duration
 		for _, writing := range []time.Duration{time.Second, 0, 0, 3 * time.Second, 0, 0} {
 			<-asked
-			if !r.rotate() {
+			if !r.rotateIfDue() {
 				t.Error("it was not rotated")
 			}
 			got = append(got, r.builder.PartStart().Sub(begin))
@@ -81,7 +81,7 @@ func TestPartsBeginByTheClockAndNotByTheirWriting(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("parts begin at %v, want %v", got, want)
 		}
-		if r.rotate() {
+		if r.rotateIfDue() {
 			t.Error("it was rotated unasked")
 		}
 	})
@@ -101,7 +101,7 @@ func TestAnAbortAfterAPartNamesWhatIsWritten(t *testing.T) {
 	r.prepare(nil)
 	defer r.close()
 	r.output.rotation.due.Store(true)
-	if !r.rotate() {
+	if !r.rotateIfDue() {
 		t.Fatal("it was not rotated")
 	}
 	want := "the parts before " + r.output.path + " are complete (1); the rest is lost"

@@ -39,8 +39,11 @@ func (r *recording) checkpoint(yield func()) {
 	r.names.SetYield(yield)
 	defer r.builder.SetYield(nil)
 	defer r.names.SetYield(nil)
-	if r.rotate() {
-		return
+	if r.output.rotation != nil {
+		r.builder.BeginEpoch()
+		if r.rotateIfDue() {
+			return
+		}
 	}
 	r.builder.SetComments("checkpoint: the recording was not finished")
 	if err := r.save(false); err != nil && !r.output.failureReported {
