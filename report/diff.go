@@ -36,7 +36,7 @@ type Change struct {
 	Line         int
 	Self, Total  ComparedValue
 
-	frame view.Frame // of the new side; for a function of the old side only, its [view.Counterparts]
+	frame view.Frame // of the new side, or what [view.Counterparts] has for one of the old side only
 }
 
 // ComparedValue is a value in two profiles: in their unit, per second, or as a share of 1.
