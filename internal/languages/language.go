@@ -97,8 +97,8 @@ type Waits struct {
 	AwaitsReply func(function, file string) bool
 	// Own: a thread of the runtime waits there; caller may be "".
 	Own func(function, caller string) bool
-	// RuleFile: these rules need the source file.
-	RuleFile func(file string) bool
+	// NeedsFile: these rules need the source file.
+	NeedsFile func(file string) bool
 }
 
 // System describes a runtime's native code.

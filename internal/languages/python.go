@@ -66,7 +66,7 @@ var python = Language{
 			name := LastComponent(function)
 			return fileInDir(file) == grpcCalls && (name == "_blocking" || name == "_consume_next_event")
 		},
-		RuleFile: func(file string) bool {
+		NeedsFile: func(file string) bool {
 			name := path.Base(file)
 			return pythonPools[fileInDir(file)] != "" || pythonForwards[name] != nil || strings.HasPrefix(name, "queue") ||
 				fileInDir(file) == grpcCalls

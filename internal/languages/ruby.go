@@ -43,7 +43,7 @@ var ruby = Language{
 			loop := rubyAccepts[fileInDir(file)]
 			return loop != "" && loop == rubyMethod(label)
 		},
-		RuleFile: func(file string) bool {
+		NeedsFile: func(file string) bool {
 			name := fileInDir(file)
 			return rubyPools[name] != "" || rubyAccepts[name] != "" || strings.HasPrefix(file, "<internal:") ||
 				path.Base(file) == "monitor.rb"

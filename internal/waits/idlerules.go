@@ -291,7 +291,7 @@ func (s *waitingStack) isLauncher() bool {
 // RulesFile returns a function's source file if the idle rules use it, else "".
 func RulesFile(module, file string) string {
 	f := Frame{Module: module}
-	if l := f.language(); l != nil && l.RuleFile != nil && l.RuleFile(file) {
+	if l := f.language(); l != nil && l.NeedsFile != nil && l.NeedsFile(file) {
 		return file
 	}
 	return ""
