@@ -4,9 +4,11 @@ package bench
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
+	"prywalk/internal/bench/tools"
 	"prywalk/internal/statistics"
 )
 
@@ -66,5 +68,13 @@ func TestPairsAreAddedUntilTheIntervalIsNarrowOrTheTimeIsOver(t *testing.T) {
 	m.precision, m.ratios = 0, m.ratios[:5]
 	if !m.hasEnoughPairs(later) || m.tooWide() {
 		t.Error("nothing was asked for")
+	}
+}
+
+func TestRatiosOfARowAscend(t *testing.T) {
+	m := &measurement{run: &run{}, workload: &workload{cell: cell{Load: &Load{}}}, ratios: []float64{0.9, 0.7, 0.8}}
+	row := m.row(toolRate{}, &tools.Job{}, &tools.Totals{})
+	if want := []float64{0.7, 0.8, 0.9}; !slices.Equal(row.Ratios, want) || row.Ratio != 0.8 {
+		t.Errorf("%v, median %v", row.Ratios, row.Ratio)
 	}
 }
