@@ -22,8 +22,8 @@ type Ownership struct {
 	OwnerParent int `json:"owner_parent,omitempty"`
 	// OwnerProcess is the process that took a file lock; 0: unknown. A process that it started may hold the lock, too.
 	OwnerProcess int `json:"owner_process,omitempty"`
-	// Free reports that no owner was stored when the lock was read. It is false for a rwlock, and for a taken mutex whose
-	// owner is not stored yet: Why says so.
+	// Free reports that no owner was stored when the lock was read, or that its waiters had gone on. It is false for a
+	// free rwlock, and for a taken mutex whose owner is not stored yet: Why says so.
 	Free bool `json:"free,omitempty"`
 	// Readers is the number of a rwlock's read locks.
 	Readers int `json:"readers,omitempty"`
