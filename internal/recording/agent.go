@@ -69,7 +69,7 @@ func (a *agentRun) reportSelected(procs int64) {
 	}
 	console.Infof("%s; sends to %s", what, a.agent.RedactedEndpoint())
 	if a.openError != nil {
-		console.Infof("%s cannot be read: %v", runsummary.Plural(runsummary.Sum(a.refused), "selected process"), a.openError)
+		console.Infof("%s cannot be read: %v", runsummary.Plural(a.unopened, "selected process"), a.openError)
 	}
 }
 

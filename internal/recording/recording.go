@@ -42,9 +42,10 @@ type recording struct {
 
 	stats          runstats.Stats
 	deadlocks      []string
-	goroutines     []string         // a line per Go process
-	refused        map[string]int64 // by reason
-	openError      error
+	goroutines     []string            // a line per Go process
+	refused        map[string]int64    // by reason
+	unopened       int64               // selected processes that could not be opened at the start
+	openError      error               // of the last one
 	hung           bool                // a read of a process hangs: prywalk must exit
 	onObstructions func([]obstruction) // for top and agent: called about once a second
 }
@@ -121,6 +122,7 @@ func (r *recording) open(pids []int) ([]*loadedcode.Process, error) {
 		if err != nil && r.options.ByRule {
 			why := refusal.Of(err)
 			if why != refusal.Exited {
+				r.unopened++
 				r.openError = err
 			}
 			if why != refusal.Exited && why != refusal.NoFiles { // what lacks descriptors is tried again
@@ -141,7 +143,7 @@ func (r *recording) open(pids []int) ([]*loadedcode.Process, error) {
 	if r.options.ByRule && len(procs) == 0 && r.openError != nil {
 		r.images.Close()
 		return nil, fmt.Errorf("none of %s could be read: %w",
-			runsummary.Plural(runsummary.Sum(r.refused), "selected process"), r.openError)
+			runsummary.Plural(r.unopened, "selected process"), r.openError)
 	}
 	return procs, nil
 }

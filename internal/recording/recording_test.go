@@ -164,6 +164,32 @@ func TestSelectedProcessThatCannotBeOpenedCountsOnce(t *testing.T) {
 	}
 }
 
+// The limit of open files cannot be raised again: the test runs in a process of its own.
+func TestProcessesThatLackDescriptorsAreCountedInTheError(t *testing.T) {
+	const ownProcess = "PRYWALK_TEST_OWN_PROCESS"
+	if os.Getenv(ownProcess) == "" {
+		cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$")
+		cmd.Env = append(os.Environ(), ownProcess+"=1")
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, out)
+		}
+		return
+	}
+	lowest, err := unix.Open("/dev/null", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = unix.Close(lowest)
+	none := unix.Rlimit{Cur: uint64(lowest), Max: uint64(lowest)}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &none); err != nil {
+		t.Fatal(err)
+	}
+	_, err = newRecording(Options{ByRule: true}).open([]int{os.Getpid(), os.Getppid()})
+	if err == nil || !strings.Contains(err.Error(), "none of 2 selected processes could be read") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestTopOnceIsNoFailureWhenItsReaderExits(t *testing.T) {
 	l := newTopRun(Options{}, TopOptions{Once: true})
 	l.stats.Samples = 1
