@@ -21,7 +21,7 @@ type State struct {
 	// Obstructions describes what control groups do to the targets now, such as freezing them, or "".
 	Obstructions string
 	Goroutines   []Goroutines
-	// Ended: no process is left.
+	// Ended: the sampling is over.
 	Ended bool
 }
 

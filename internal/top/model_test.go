@@ -300,7 +300,7 @@ func TestWhyThereIsNothing(t *testing.T) {
 	s.state.Trouble = "another tracer (gdb) holds it"
 	shows("another tracer (gdb) holds it")
 	s.state.Trouble, s.state.Ended = "", true
-	shows("the process has exited")
+	shows("the sampling has ended")
 }
 
 func TestAFrozenTargetHasALineAboveTheTable(t *testing.T) {

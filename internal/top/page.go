@@ -116,7 +116,7 @@ func (m *Model) emptyTableText() string {
 	case m.state.Trouble != "":
 		return m.state.Trouble
 	case m.state.Ended:
-		return "the process has exited"
+		return "the sampling has ended"
 	case m.snapshot.Since == 0:
 		return "waiting for the first refresh …"
 	}

@@ -136,7 +136,7 @@ type jsonTable struct {
 	Obstructions string `json:"held_up,omitempty"`
 	// Goroutines counts the waiting goroutines of each Go process.
 	Goroutines []Goroutines `json:"goroutines_waiting,omitempty"`
-	// Ended reports that no target is left.
+	// Ended reports that the sampling is over: no target is left, -d has passed, a signal came, or it failed.
 	Ended bool `json:"ended,omitempty"`
 	// Waiting is the number of addresses without a name yet.
 	Waiting int `json:"names_to_come,omitempty"`
