@@ -194,9 +194,14 @@ func TestThePageHasTheTablesDigitsInABrowser(t *testing.T) {
 }
 
 func TestThePageOfADifferenceIsAsSureAsTheTableInABrowser(t *testing.T) {
-	old := ticked(t, 10, map[uint64]int64{0x10: 100, 0x20: 500, 0x40: 300, 0x60: 20, 0x70: 1})
-	now := ticked(t, 10, map[uint64]int64{0x10: 210, 0x20: 480, 0x40: 320, 0x60: 45, 0x80: 1})
-	x := compared(t, old, now, DiffOptions{})
+	old := map[uint64]int64{0x10: 100, 0x20: 500, 0x40: 300, 0x60: 20, 0x70: 1}
+	pageIsAsSure(t, old, map[uint64]int64{0x10: 210, 0x20: 480, 0x40: 320, 0x60: 45, 0x80: 1}, "run")
+	pageIsAsSure(t, old, map[uint64]int64{0x10: 10, 0x20: 48, 0x40: 32, 0x60: 15, 0x80: 3, 0x70: 3}, "share")
+}
+
+func pageIsAsSure(t *testing.T, old, now map[uint64]int64, per string) {
+	t.Helper()
+	x := compared(t, ticked(t, 10, old), ticked(t, 10, now), DiffOptions{Per: per})
 	ctx := openPage(t, func(b *bytes.Buffer) error { return x.HTML(b) })
 	shown := value[map[string][]bool](ctx, t, `Object.fromEntries(table.rows.map((r) =>
 		[r.info.name, [!unless(r.selfNew, r.selfOld), !unless(r.totalNew, r.totalOld)]]))`)

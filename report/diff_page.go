@@ -14,12 +14,21 @@ import (
 type pageDiff struct {
 	// Whole has the recordings' totals in the new one's scale, in the order of the page's values: new, old.
 	Whole [2]float64 `json:"whole"`
-	// Beyond is from how many standard errors a box has changed significantly.
-	Beyond float64 `json:"beyond"`
-	// BeyondFunctions is that of the table.
-	BeyondFunctions float64 `json:"beyond_functions"`
+	// Boxes and Functions are the limits in the graph and in the table.
+	Boxes     pageLimits `json:"boxes"`
+	Functions pageLimits `json:"functions"`
 	// BetweenRuns is the largest difference of equal loads, as a share of the whole.
 	BetweenRuns float64 `json:"between_runs"`
+}
+
+// pageLimits are those of [sampleComparison.mark].
+type pageLimits struct {
+	Bound float64 `json:"bound"`
+	Level float64 `json:"level"`
+}
+
+func limitsOf(tests int) pageLimits {
+	return pageLimits{significanceBound(tests), significanceLevel(tests)}
 }
 
 // HTML writes a self-contained page scaled by [DiffOptions].Per: a table, and a flame graph as wide as the larger
@@ -41,10 +50,10 @@ func (d *Difference) HTML(w io.Writer) error {
 	older, newer := &d.old.precision, &d.new.precision
 	page.Effective = []float64{newer.N, older.N}
 	page.Diff = &pageDiff{
-		Whole:           [2]float64{newer.Total, older.Total * d.oldInNewScale()},
-		Beyond:          significanceBound(len(page.Nodes) / 2),
-		BeyondFunctions: significanceBound(2 * len(d.Changes)),
-		BetweenRuns:     maxSpreadBetweenRuns,
+		Whole:       [2]float64{newer.Total, older.Total * d.oldInNewScale()},
+		Boxes:       limitsOf(len(page.Nodes) / 2),
+		Functions:   limitsOf(2 * len(d.Changes)),
+		BetweenRuns: maxSpreadBetweenRuns,
 	}
 	return joined.writePage(w, page)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"prywalk/internal/statistics"
 	"prywalk/internal/tabular"
 	"prywalk/internal/view"
 )
@@ -76,10 +77,37 @@ func (c sampleComparison) mark(_ *ComparedValue, functions []*ComparedValue) {
 	if c.untested() != "" {
 		return
 	}
-	bound := significanceBound(len(functions))
+	bound, level := significanceBound(len(functions)), significanceLevel(len(functions))
 	for _, v := range functions {
-		v.setSignificant(bound)
+		if !c.isMinor(v) {
+			v.setSignificant(bound)
+			continue
+		}
+		v.Significant = c.chance(v.Old, v.New) < level && c.chance(v.Old, v.New-v.partOfWholesChange) < level
 	}
+}
+
+// isMinor reports that a value is at most half of each whole if both sides are equal. Counts of samples say little about
+// the change of larger ones, which is mostly the whole's.
+func (c sampleComparison) isMinor(v *ComparedValue) bool {
+	ifEqual := c.pooledMean([2]float64{v.Old, v.New})
+	return 2*ifEqual <= min(c[0].scaledTotal(), c[1].scaledTotal())
+}
+
+// chance is the probability of such minor values if both sides are equal.
+func (c sampleComparison) chance(older, newer float64) float64 {
+	var counts, samples, odds [2]float64
+	value := [2]float64{older, max(newer, 0)}
+	ifEqual := c.pooledMean(value)
+	if ifEqual <= 0 {
+		return 1
+	}
+	for i, s := range c {
+		whole := s.scaledTotal()
+		counts[i], samples[i] = s.precision.N*min(value[i]/whole, 1), s.precision.N
+		odds[i] = ifEqual / (whole - ifEqual)
+	}
+	return statistics.FisherTail(counts, samples, odds[1]/odds[0])
 }
 
 func (c sampleComparison) untested() string {

@@ -31,5 +31,8 @@ func (v *ComparedValue) setSignificant(bound float64) {
 const rounding = 1e-9
 
 func significanceBound(tests int) float64 {
-	return math.Sqrt2 * math.Erfinv(1-statistics.SignificanceLevel/float64(max(tests, 1)))
+	return math.Sqrt2 * math.Erfinv(1-significanceLevel(tests))
 }
+
+// significanceLevel is each test's error rate (Bonferroni).
+func significanceLevel(tests int) float64 { return statistics.SignificanceLevel / float64(max(tests, 1)) }

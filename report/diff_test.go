@@ -9,6 +9,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -157,6 +158,61 @@ func TestOneLoadTwiceHardlyDiffers(t *testing.T) {
 		}
 		if share := float64(differ) / pairs; share > 0.085 {
 			t.Errorf("%+v: %.1f %% of pairs of equal recordings are said to differ", c, 100*share)
+		}
+	}
+}
+
+// equalFunctions has n samples, each in one of k functions by chance.
+func equalFunctions(rng *rand.Rand, k, n int) *profile.Profile {
+	m := &profile.Mapping{ID: 1, Start: 0x1000, Limit: 0x100000, File: "/usr/bin/kvd"}
+	p := &profile.Profile{Mapping: []*profile.Mapping{m}, DurationNanos: int64(n) * 10e6,
+		SampleType: []*profile.ValueType{{Type: "samples", Unit: "count"}, {Type: "cpu", Unit: "nanoseconds"}}}
+	counts := make([]int64, k)
+	for range n {
+		counts[rng.IntN(k)]++
+	}
+	for i, count := range counts {
+		f := &profile.Function{ID: uint64(i + 1), Name: "f" + strconv.Itoa(i)}
+		l := &profile.Location{ID: f.ID, Mapping: m, Address: m.Start + f.ID, Line: []profile.Line{{Function: f}}}
+		p.Function, p.Location = append(p.Function, f), append(p.Location, l)
+		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{count, count * 10e6}})
+	}
+	return p
+}
+
+// The smaller side expects less than a sample of each function. 10 % of 200 is 3.2 standard errors above 5 %.
+func TestManyRareFunctionsOfOneLoadHardlyDiffer(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	const pairs = 200
+	for _, c := range []struct {
+		functions int
+		samples   [2]int
+		per       string
+	}{
+		{300, [2]int{3000, 60}, "share"}, {300, [2]int{60, 3000}, "share"}, {120, [2]int{3000, 60}, "second"},
+		{120, [2]int{1000, 300}, "second"}, {120, [2]int{300, 300}, "run"},
+	} {
+		differ := 0
+		for range pairs {
+			d := compared(t, equalFunctions(rng, c.functions, c.samples[0]), equalFunctions(rng, c.functions, c.samples[1]),
+				DiffOptions{Per: c.per})
+			if slices.ContainsFunc(d.Changes, func(c Change) bool { return c.Self.Significant || c.Total.Significant }) {
+				differ++
+			}
+			d.Close()
+		}
+		if share := float64(differ) / pairs; share > 0.1 {
+			t.Errorf("%+v: %.1f %% of pairs of equal recordings are said to differ", c, 100*share)
+		}
+	}
+}
+
+func TestARareFunctionThatGrewIsFoundInAShortRecording(t *testing.T) {
+	old := ticked(t, 10, map[uint64]int64{0x20: 2990, 0x40: 10})
+	for count, want := range map[int64]bool{2: false, 12: true} {
+		d := compared(t, old, ticked(t, 1, map[uint64]int64{0x20: 60 - count, 0x40: count}), DiffOptions{Per: "share"})
+		if got := d.of("compress").Self.Significant; got != want {
+			t.Errorf("%d of 60 samples: significant %v", count, got)
 		}
 	}
 }

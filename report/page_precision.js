@@ -40,16 +40,35 @@ const changes = (() => {
   const whole = model.diff ? model.diff.whole : [0, 0], samples = data.effective || [];
   const told = samples.every((n) => n > 0) && whole.every((v) => v > 0);
   const join = (values, error) => Math.hypot(...values.map((v, i) => whole[i] * error(v / whole[i], samples[i])));
+  // tail is statistics.FisherTail, with the new side first.
+  const tail = (count, odds) => {
+    const sum = count[0] + count[1], rest = samples[1] - sum;
+    const rise = (x) => (odds * (samples[0] - x) * (sum - x)) / ((x + 1) * (rest + x + 1));
+    let above = 0, below = 0;
+    for (let x = count[0], p = 1; x + 1 <= Math.min(sum, samples[0]) && (p *= rise(x)) > 1e-15 * above; x++) above += p;
+    for (let x = count[0] - 1, p = 1; x >= Math.max(0, -rest) && (p /= rise(x)) > 1e-15 * below; x--) below += p;
+    return Math.min(1, (2 * (1 + Math.min(above, below))) / (1 + above + below));
+  };
+  // pooled is the best estimate if the sides are equal.
+  const pooled = (is, was) => {
+    const n = samples.map((k, i) => k / whole[i]);
+    return (n[0] * is + n[1] * was) / (n[0] + n[1]);
+  };
+  // chance is the probability of such values, at most half of the wholes, if the sides are equal.
+  const chance = (is, was) => {
+    const same = pooled(is, was), odds = whole.map((w) => same / (w - same));
+    return same > 0 ? tail([is, was].map((v, i) => samples[i] * Math.min(v / whole[i], 1)), odds[0] / odds[1]) : 1;
+  };
   return {
     // margin is half of the 95 % interval of a change.
     margin: (is, was) => (told ? join([is, was], precision.margin) : 0),
     // sure: beyond what the samples explain if nothing has changed, also without the noise between runs.
-    sure(is, was, beyond) {
+    sure(is, was, { bound, level }) {
       if (!told || is === was) return is !== was;
-      const n = samples.map((k, i) => k / whole[i]), same = (n[0] * is + n[1] * was) / (n[0] + n[1]);
-      const least = beyond * join([same, same], (s, k) => precision.error(Math.min(1, s), k));
       const most = model.diff.between_runs * whole[1], change = Math.min(Math.max(whole[0] - whole[1], -most), most);
-      const explained = Math.min(1, (2 * same) / (whole[0] + whole[1])) * change;
+      const explained = Math.min(1, (is + was) / (whole[0] + whole[1])) * change, same = pooled(is, was);
+      if (2 * same <= Math.min(...whole)) return chance(is, was) < level && chance(Math.max(is - explained, 0), was) < level;
+      const least = bound * join([same, same], (s, k) => precision.error(Math.min(1, s), k));
       return Math.abs(is - was) > least && Math.abs(is - was - explained) > least + 1e-9 * Math.abs(is);
     },
   };

@@ -180,7 +180,7 @@ function changeText(n) {
 }
 
 // unless greys a change that the samples' error explains.
-const unless = (is, was) => (changes.sure(is, was, model.diff.beyond_functions) ? "" : "soft");
+const unless = (is, was) => (changes.sure(is, was, model.diff.functions) ? "" : "soft");
 
 const columns = model.diff ? [
   ["selfOld", "self old", (r) => show(r.selfOld)], ["selfNew", "self new", (r) => show(r.selfNew)],
