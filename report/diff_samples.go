@@ -14,8 +14,7 @@ import (
 // maxSpreadBetweenRuns is the largest difference of equal loads, as a share of the whole.
 const maxSpreadBetweenRuns = 0.1
 
-// minTestedSamples: a test needs about five samples on each side of a share. Runs with fewer take milliseconds, and
-// differ as a whole.
+// minTestedSamples: runs with fewer take milliseconds, and differ as a whole.
 const minTestedSamples = 10
 
 const severalRuns = "Compare several runs: -a A1,A2,A3 -b B1,B2,B3."
@@ -87,8 +86,8 @@ func (c sampleComparison) mark(_ *ComparedValue, functions []*ComparedValue) {
 	}
 }
 
-// isMinor reports that a value is at most half of each whole if both sides are equal. Counts of samples say little about
-// the change of larger ones, which is mostly the whole's.
+// isMinor reports that a value is at most half of each whole if both sides are equal. Of larger ones Fisher's test finds
+// little if the wholes differ: the sum of the counts nearly fixes both.
 func (c sampleComparison) isMinor(v *ComparedValue) bool {
 	ifEqual := c.pooledMean([2]float64{v.Old, v.New})
 	return 2*ifEqual <= min(c[0].scaledTotal(), c[1].scaledTotal())

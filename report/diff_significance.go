@@ -35,4 +35,6 @@ func significanceBound(tests int) float64 {
 }
 
 // significanceLevel is each test's error rate (Bonferroni).
-func significanceLevel(tests int) float64 { return statistics.SignificanceLevel / float64(max(tests, 1)) }
+func significanceLevel(tests int) float64 {
+	return statistics.SignificanceLevel / float64(max(tests, 1))
+}

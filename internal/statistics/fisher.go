@@ -2,10 +2,10 @@
 
 package statistics
 
-// FisherTail is the probability, if all is chance, of counts on two sides that differ at least as much: twice the smaller
-// tail of the second count, given the sum of both. Each side has counts of samples; odds is the ratio of the second
-// side's odds to the first's (Fisher's noncentral hypergeometric distribution; 1: Fisher's exact test). Counts need not
-// be whole numbers: the distribution's points are then as far from whole ones.
+// FisherTail is the probability, by chance, of counts that differ at least as much: twice the smaller tail of the
+// second side's count, given the sum of both. odds is the ratio of the second side's odds of a sample to count to the
+// first side's (Fisher's noncentral hypergeometric distribution; 1: his exact test). Counts need not be whole numbers:
+// the distribution's points are then as far from whole ones.
 func FisherTail(counts, samples [2]float64, odds float64) float64 {
 	sum, rest := counts[0]+counts[1], samples[0]-counts[0]-counts[1]
 	// rise is P(x+1) ÷ P(x).
