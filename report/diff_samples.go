@@ -86,8 +86,8 @@ func (c sampleComparison) mark(_ *ComparedValue, functions []*ComparedValue) {
 	}
 }
 
-// isMinor reports that a value is at most half of each whole if both sides are equal. Of larger ones Fisher's test finds
-// little if the wholes differ: the sum of the counts nearly fixes both.
+// isMinor reports that a value is at most half of each whole if both sides are equal. Fisher's test finds little in
+// larger ones if the wholes differ: the sum of the counts nearly fixes both.
 func (c sampleComparison) isMinor(v *ComparedValue) bool {
 	ifEqual := c.pooledMean([2]float64{v.Old, v.New})
 	return 2*ifEqual <= min(c[0].scaledTotal(), c[1].scaledTotal())
