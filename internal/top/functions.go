@@ -29,6 +29,7 @@ type FunctionTable struct {
 	mu         sync.Mutex
 	frames     []Frame
 	index      map[Frame]int32
+	numbers    map[namedFunction]int32
 	whole      map[sample.StackID][]int32 // completely named stacks
 	paths      []string
 	knownPaths map[string]bool
@@ -37,10 +38,13 @@ type FunctionTable struct {
 	renamed    int64
 }
 
+// namedFunction has paths of the mapping's and the source file.
+type namedFunction struct{ name, mapping, source string }
+
 // NewFunctionTable returns a table of a recording's functions.
 func NewFunctionTable(names *profile.Names) *FunctionTable {
 	return &FunctionTable{names: names, index: map[Frame]int32{}, whole: map[sample.StackID][]int32{},
-		knownPaths: map[string]bool{}}
+		numbers: map[namedFunction]int32{}, knownPaths: map[string]bool{}}
 }
 
 func (t *FunctionTable) update() {
@@ -85,18 +89,28 @@ func (t *FunctionTable) functionsOf(id sample.StackID) []int32 {
 
 func (t *FunctionTable) appendFrames(l *profile.Named, out []int32) []int32 {
 	path := t.pathOf(l.Module)
-	module := view.ModuleName(path)
 	before := len(out)
-	for _, f := range l.Frames {
-		if f.Name != "" {
-			out = append(out, t.frameIndex(Frame{Frame: view.FrameOf(f.Name, path, f.File), mapping: module,
-				ruleFile: waits.RulesFile(module, f.File)}))
+	for i := range l.Frames {
+		if f := &l.Frames[i]; f.Name != "" {
+			out = append(out, t.numberOf(namedFunction{f.Name, path, f.File}))
 		}
 	}
 	if len(out) == before {
-		out = append(out, t.frameIndex(Frame{Frame: view.FrameOf(unnamedcode.Bracketed(module), path, ""), mapping: module}))
+		out = append(out, t.numberOf(namedFunction{unnamedcode.Bracketed(view.ModuleName(path)), path, ""}))
 	}
 	return out
+}
+
+// numberOf makes a function's frame once: regular expressions take microseconds.
+func (t *FunctionTable) numberOf(f namedFunction) int32 {
+	n, ok := t.numbers[f]
+	if !ok {
+		module := view.ModuleName(f.mapping)
+		n = t.frameIndex(Frame{Frame: view.FrameOf(f.name, f.mapping, f.source), mapping: module,
+			ruleFile: waits.RulesFile(module, f.source)})
+		t.numbers[f] = n
+	}
+	return n
 }
 
 func (t *FunctionTable) pathOf(m *profile.ModuleInfo) string {

@@ -5,6 +5,7 @@ package top
 import (
 	"testing"
 
+	"prywalk/internal/profile"
 	"prywalk/internal/view"
 )
 
@@ -26,5 +27,18 @@ func TestTheProgramsFunctionsComeBeforeItsLibraries(t *testing.T) {
 	sortFunctions(rows, CPU, BySelf)
 	if rows[0].Name != "fetch_answer" {
 		t.Errorf("%s is first", rows[0].Name)
+	}
+}
+
+func TestKnownFunctionsAreNotMadeAgain(t *testing.T) {
+	table := NewFunctionTable(nil)
+	l := &profile.Named{Loc: profile.Loc{Module: &profile.ModuleInfo{Path: "[HotSpot 17.0.15]"}},
+		Frames: []profile.Frame{{Name: "com.shop.Cart.total", File: "Cart.java"}, {Name: "com.shop.Shop.buy"}}}
+	numbers := table.appendFrames(l, nil)
+	if n := testing.AllocsPerRun(10, func() { numbers = table.appendFrames(l, numbers[:0]) }); n != 0 {
+		t.Errorf("%v allocations for known functions, want 0", n)
+	}
+	if len(numbers) != 2 || len(table.frames) != 2 {
+		t.Errorf("%d functions, %d in the table; want 2", len(numbers), len(table.frames))
 	}
 }
