@@ -16,7 +16,7 @@ const (
 	manyThreads = 80
 
 	pollCost    = 1000 // of one observation of an unchanged thread
-	pollShare   = 256  // these observations take 1/256 of the time, if the back-off for it is at most maxBackoff
+	pollShare   = 256  // these observations take 1/256 of the time, if that needs two ticks to maxBackoff between them
 	searchShare = 64   // the same for searches of backed-off threads that have run
 
 	burstShare  = 1000 // back-offs grow while backed-off threads use at most 1/1000 of the process's CPU time

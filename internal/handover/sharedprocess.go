@@ -83,10 +83,10 @@ func (p *SharedProcess) ResetForProgram() {
 	p.lack.Store(int64(expectedLack(p.Target, tasks != nil)))
 }
 
-// SetFirstCopy sets the bytes of the first thread's stack in its first sample; 0: unknown.
+// SetFirstCopy sets FirstCopy.
 func (p *SharedProcess) SetFirstCopy(n int64) { p.firstCopy.Store(n) }
 
-// FirstCopy is as set by SetFirstCopy.
+// FirstCopy returns the bytes of the first thread's stack in its first sample; 0: unknown.
 func (p *SharedProcess) FirstCopy() int64 { return p.firstCopy.Load() }
 
 // FirstStackEnd is the end of the first thread's stack; 0: not copied while the thread is on another.
