@@ -24,8 +24,7 @@ var Go = Language{
 			`context\.|bufio\.|reflect\.|database/|crypto/|encoding/|poll\.)`),
 		NativeForwards: regexp.MustCompile(`^_*(s|S)yscall6?$|` +
 			`^runtime\.(futex\w*|notes?leep\w*|notet?sleep\w*|mPark|lock2?|semasleep)$|^internal/runtime/syscall`),
-		NativeStarts: regexp.MustCompile(`^runtime\.(mstart\w*|mcall|schedule|park_m|goexit\w*)$`),
-		NativeOwn:    func(_, function string) bool { return function == "runtime.sysmon" },
+		NativeOwn: func(_, function string) bool { return function == "runtime.sysmon" },
 	},
 }
 

@@ -44,9 +44,8 @@ var java = Language{
 			}
 			return name, strings.HasPrefix(function, "java.util.concurrent.")
 		},
-		Lock:      regexp.MustCompile(`AbstractQueued(Long)?Synchronizer\.(acquire|doAcquire)|StampedLock\.`),
-		Condition: regexp.MustCompile(`ConditionObject\.await`),
-		Sleeps:    func(function string) bool { return strings.HasPrefix(function, "java.lang.Thread.sleep") },
+		Lock:   regexp.MustCompile(`AbstractQueued(Long)?Synchronizer\.(acquire|doAcquire)|StampedLock\.`),
+		Sleeps: func(function string) bool { return strings.HasPrefix(function, "java.lang.Thread.sleep") },
 		Accepts: func(function, _ string) bool {
 			last := LastComponent(function)
 			return strings.HasPrefix(function, "sun.nio.ch.") && (last == "accept" || last == "implAccept")
@@ -65,7 +64,6 @@ var java = Language{
 		NativeForwards: regexp.MustCompile(`^(os::)?Platform(Monitor|Event|Mutex|Parker)::|^Monitor::wait|` +
 			`^PosixSemaphore::|^Semaphore::wait|^Parker::park|^Unsafe_Park|^JVM_MonitorWait|^ObjectMonitor::wait|` +
 			`^ObjectSynchronizer::wait`),
-		NativeStarts: regexp.MustCompile(`^(thread_native_entry|Thread::call_run|JavaThread::\w+)$`),
 		NativeOwn: func(module, function string) bool {
 			return module == "libjvm.so" && jvmOwn.MatchString(function)
 		},

@@ -80,8 +80,8 @@ type Waits struct {
 	Pooled func(function, file string) bool
 	// Result names the wait for a task's result, or is "". more: its callers may be such waits, too.
 	Result func(function, file string) (name string, more bool)
-	// Condition matches functions of conditions, which use locks.
-	Lock, Condition *regexp.Regexp
+	// Lock matches functions that wait for a lock.
+	Lock *regexp.Regexp
 	// Sleeps: it sleeps, though natively it waits for a condition. LockWithin names a lock by the function that waits
 	// for it, such as a condition's; "": by its type.
 	Sleeps     func(function string) bool
@@ -109,8 +109,8 @@ type System struct {
 	QueueFunction                  *regexp.Regexp
 	// LibraryFunctions match native functions that are not an application's.
 	LibraryFunctions *regexp.Regexp
-	// NativeForwards and NativeStarts match native functions as [Waits].Forwards and Starts.
-	NativeForwards, NativeStarts *regexp.Regexp
+	// NativeForwards matches native functions as [Waits].Forwards.
+	NativeForwards *regexp.Regexp
 	// NativeOwn is [Waits].Own by file.
 	NativeOwn func(module, function string) bool
 	// Launcher has files in which the first thread waits for the program.

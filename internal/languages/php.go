@@ -2,10 +2,7 @@
 
 package languages
 
-import (
-	"path"
-	"regexp"
-)
+import "regexp"
 
 var php = Language{
 	Systems: []string{"PHP"}, Kind: "php",
@@ -20,10 +17,7 @@ var php = Language{
 	// Functions of PHP or of an extension have no file.
 	Library: func(_, file string) bool { return file == "" },
 	Package: installedIn(regexp.MustCompile(`^.*/vendor/([^/]+/[^/]+)/`)),
-	Waits: Waits{
-		Main: func(function, file string) bool { return file != "" && function == path.Base(file) },
-	},
-	System: System{Files: phpFiles, LibraryFiles: phpFiles},
+	System:  System{Files: phpFiles, LibraryFiles: phpFiles},
 }
 
 var phpFiles = regexp.MustCompile(`^(libphp[\d.]*\.so|php(-fpm|-cgi)?[\d.]*$)`)

@@ -78,7 +78,6 @@ var python = Language{
 		LibraryFiles:  regexp.MustCompile(`^(libpython|python[\d.]*$|_\w+\.cpython-.*\.so)`),
 		QueueFile:     regexp.MustCompile(`^_queue\.`),
 		QueueFunction: regexp.MustCompile(`^_queue_SimpleQueue_get`),
-		NativeStarts:  regexp.MustCompile(`^(pythread_wrapper|thread_run)$`),
 	},
 }
 

@@ -27,7 +27,6 @@ var ruby = Language{
 			own := file == "" || strings.HasPrefix(file, "<internal:") || path.Base(file) == "monitor.rb"
 			return own && rubyForwards[rubyMethod(label)]
 		},
-		Main: func(label, _ string) bool { return label == "<main>" },
 		Pooled: func(label, file string) bool {
 			loop := rubyPools[fileInDir(file)]
 			return loop != "" && loop == rubyMethod(label)

@@ -3,6 +3,7 @@
 package waits
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -448,7 +449,7 @@ var nativeIdle = []idleCase{
 }
 
 func TestOnlyTheTakeOfALoopIsIdle(t *testing.T) {
-	for _, c := range slices.Concat(javaIdle, pythonIdle, rubyIdle, rustIdle, nativeIdle) {
+	for _, c := range slices.Concat(javaIdle, pythonIdle, rubyIdle, rustIdle, nativeIdle, libraryIdle) {
 		if got := Idle(c.wait, c.kind, frames(c.stack)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
@@ -458,68 +459,77 @@ func TestOnlyTheTakeOfALoopIsIdle(t *testing.T) {
 	}
 }
 
+const (
+	future = "Future.result|[CPython 3.11.7]|/usr/lib/python3.11/concurrent/futures/_base.py\n"
+	outer  = "outer|[CPython 3.11.7]|/app/pools.py\n"
+)
+
+var workersOfPools = []struct {
+	stack string
+	want  PoolWorker
+}{
+	{javaPark + "java.util.concurrent.FutureTask.awaitDone|[HotSpot 17.0.15]\n" +
+		"java.util.concurrent.FutureTask.get|[HotSpot 17.0.15]\nPools.task|[HotSpot 17.0.15]\n" + javaPool,
+		PoolWorker{"java.util.concurrent.ThreadPoolExecutor.runWorker", "java.util.concurrent.FutureTask.get"}},
+	{javaAwait + "Shop.serve|[HotSpot 17.0.15]\n" + javaPool,
+		PoolWorker{Loop: "java.util.concurrent.ThreadPoolExecutor.runWorker"}},
+	{pythonLock + future + outer + pythonPool, PoolWorker{"_worker of futures.thread", "Future.result"}},
+	{pythonLock + future + outer + pythonThread, PoolWorker{}},
+	{"<module>|[CPython 3.11.7]|/app/pools.py", PoolWorker{}},
+	{"std::future<int>::get|/app\nouter|/app\n" + cxxPool,
+		PoolWorker{"ThreadPool::ThreadPool::{lambda#1}::operator", "std::future"}},
+}
+
 func TestWorkersThatWaitForResults(t *testing.T) {
-	future := "Future.result|[CPython 3.11.7]|/usr/lib/python3.11/concurrent/futures/_base.py\n"
-	outer := "outer|[CPython 3.11.7]|/app/pools.py\n"
-	for _, c := range []struct {
-		stack string
-		want  PoolWorker
-	}{
-		{javaPark + "java.util.concurrent.FutureTask.awaitDone|[HotSpot 17.0.15]\n" +
-			"java.util.concurrent.FutureTask.get|[HotSpot 17.0.15]\nPools.task|[HotSpot 17.0.15]\n" + javaPool,
-			PoolWorker{"java.util.concurrent.ThreadPoolExecutor.runWorker", "java.util.concurrent.FutureTask.get"}},
-		{javaAwait + "Shop.serve|[HotSpot 17.0.15]\n" + javaPool,
-			PoolWorker{Loop: "java.util.concurrent.ThreadPoolExecutor.runWorker"}},
-		{pythonLock + future + outer + pythonPool, PoolWorker{"_worker of futures.thread", "Future.result"}},
-		{pythonLock + future + outer + pythonThread, PoolWorker{}},
-		{"<module>|[CPython 3.11.7]|/app/pools.py", PoolWorker{}},
-		{"std::future<int>::get|/app\nouter|/app\n" + cxxPool,
-			PoolWorker{"ThreadPool::ThreadPool::{lambda#1}::operator", "std::future"}},
-	} {
+	for _, c := range workersOfPools {
 		if got := PoolWorkerOf(frames(c.stack)); got != c.want {
 			t.Errorf("%+v, want %+v, of\n%s", got, c.want, c.stack)
 		}
 	}
 }
 
+var programsFunctions = map[string]string{
+	kernel + javaPark + "Pools.task|[HotSpot 17.0.15]\n" + javaPool:                       "Pools.task",
+	pythonLock + "fetch|[CPython 3.11.7]|/usr/lib/python3.11/site-packages/shop/fetch.py": "fetch",
+	pythonLock + pythonThread:                                      "",
+	cond + "std::condition_variable::wait|/app\n" + cxxPool:        "ThreadPool::worker",
+	"runtime.futex|/app\nsync.(*Mutex).Lock|/app\nmain.serve|/app": "main.serve",
+	cond + "|/app": "",
+	"syscall|/usr/lib/libc.so.6\nparking_lot_core::thread_parker::imp::ThreadParker::futex_wait|/app\n" +
+		"<parking_lot_core::thread_parker::imp::ThreadParker as " +
+		"parking_lot_core::thread_parker::ThreadParkerT>::park|/app\n" +
+		"parking_lot_core::parking_lot::park|/app\nparking_lot::raw_mutex::RawMutex::lock_slow|/app\n" +
+		"<parking_lot::raw_mutex::RawMutex as lock_api::mutex::RawMutex>::lock|/app\n" +
+		"lock_api::mutex::Mutex<R,T>::lock|/app\nshop::handle::{{closure}}|/app": "shop::handle::{{closure}}",
+	cond + "parking_lot::condvar::Condvar::wait|/app\ntokio::loom::std::parking_lot::Condvar::wait|/app\n" +
+		"tokio::runtime::park::CachedParkThread::block_on|/app\n" +
+		"tokio::runtime::runtime::Runtime::block_on|/app\nshop::main|/app": "shop::main",
+	"epoll_wait|/usr/lib/libc.so.6\ntokio::net::tcp::stream::TcpStream::readable|/app\n" +
+		"<tokio::net::tcp::stream::TcpStream as shop::Peer>::ask|/app\nshop::main|/app": "" +
+		"<tokio::net::tcp::stream::TcpStream as shop::Peer>::ask",
+	"__lll_lock_wait|/usr/lib/libc.so.6\npthread_mutex_lock|/usr/lib/libc.so.6\ncaml_mutex_lock|/app\n" +
+		"camlShop__take_84|/app\ncaml_start_program|/app": "camlShop__take_84",
+	cond + "caml_thread_join|/app\ncamlThread__fun_306|/app\ncamlStdlib__List__iter_261|/app\n" +
+		"camlShop__entry|/app\ncaml_program|/app\nmain|/app": "camlShop__entry",
+	cond + "v8::internal::FutexEmulation::WaitSync<…>|/usr/bin/node\nv8::internal::Builtin_AtomicsWait|/usr/bin/node\n" +
+		"Builtins_CEntry_Return1_ArgvOnStack_BuiltinExit|/usr/bin/node\n" +
+		"waitForJob|[Node 20.20.2]|/srv/worker.js": "waitForJob",
+	"absl::synchronization_internal::FutexWaiter::WaitUntil|/opt/node\nAbslInternalPerThreadSemWait|/opt/node\n" +
+		"absl::CondVar::Wait|/opt/node\nv8::internal::Builtin_AtomicsWait|/opt/node\n" +
+		"waitForJob|[Node 26.10.0]|/srv/worker.js": "waitForJob",
+	cond + "synchronize|[Ruby 3.1.2]\nbuy|[Ruby 3.1.2]|/srv/shop.rb": "buy",
+	cond + "Monitor#synchronize|[Ruby 4.0.0]\nMonitor#mon_synchronize|[Ruby 4.0.0]|/usr/lib/ruby/4.0.0/monitor.rb\n" +
+		"Shop#buy|[Ruby 4.0.0]|/srv/shop.rb": "Shop#buy",
+	"flock|libc.so.6\n_php_stream_set_option|/usr/bin/php8.2\n|/usr/lib/php/20220829/phar.so\nflock|[PHP 8.2.36]\n" +
+		"Shop::lock|[PHP 8.2.36]|/srv/shop.php": "Shop::lock",
+	"flock|libc.so.6\nphp_session_start|/usr/sbin/php-fpm8.2\nsession_start|[PHP 8.2.36]\n" +
+		"index.php|[PHP 8.2.36]|/srv/index.php": "index.php",
+}
+
 func TestTheApplicationsFunctionIsFound(t *testing.T) {
-	for stack, want := range map[string]string{
-		kernel + javaPark + "Pools.task|[HotSpot 17.0.15]\n" + javaPool:                       "Pools.task",
-		pythonLock + "fetch|[CPython 3.11.7]|/usr/lib/python3.11/site-packages/shop/fetch.py": "fetch",
-		pythonLock + pythonThread:                                      "",
-		cond + "std::condition_variable::wait|/app\n" + cxxPool:        "ThreadPool::worker",
-		"runtime.futex|/app\nsync.(*Mutex).Lock|/app\nmain.serve|/app": "main.serve",
-		cond + "|/app": "",
-		"syscall|/usr/lib/libc.so.6\nparking_lot_core::thread_parker::imp::ThreadParker::futex_wait|/app\n" +
-			"<parking_lot_core::thread_parker::imp::ThreadParker as " +
-			"parking_lot_core::thread_parker::ThreadParkerT>::park|/app\n" +
-			"parking_lot_core::parking_lot::park|/app\nparking_lot::raw_mutex::RawMutex::lock_slow|/app\n" +
-			"<parking_lot::raw_mutex::RawMutex as lock_api::mutex::RawMutex>::lock|/app\n" +
-			"lock_api::mutex::Mutex<R,T>::lock|/app\nshop::handle::{{closure}}|/app": "shop::handle::{{closure}}",
-		cond + "parking_lot::condvar::Condvar::wait|/app\ntokio::loom::std::parking_lot::Condvar::wait|/app\n" +
-			"tokio::runtime::park::CachedParkThread::block_on|/app\n" +
-			"tokio::runtime::runtime::Runtime::block_on|/app\nshop::main|/app": "shop::main",
-		"epoll_wait|/usr/lib/libc.so.6\ntokio::net::tcp::stream::TcpStream::readable|/app\n" +
-			"<tokio::net::tcp::stream::TcpStream as shop::Peer>::ask|/app\nshop::main|/app": "" +
-			"<tokio::net::tcp::stream::TcpStream as shop::Peer>::ask",
-		"__lll_lock_wait|/usr/lib/libc.so.6\npthread_mutex_lock|/usr/lib/libc.so.6\ncaml_mutex_lock|/app\n" +
-			"camlShop__take_84|/app\ncaml_start_program|/app": "camlShop__take_84",
-		cond + "caml_thread_join|/app\ncamlThread__fun_306|/app\ncamlStdlib__List__iter_261|/app\n" +
-			"camlShop__entry|/app\ncaml_program|/app\nmain|/app": "camlShop__entry",
-		cond + "v8::internal::FutexEmulation::WaitSync<…>|/usr/bin/node\nv8::internal::Builtin_AtomicsWait|/usr/bin/node\n" +
-			"Builtins_CEntry_Return1_ArgvOnStack_BuiltinExit|/usr/bin/node\n" +
-			"waitForJob|[Node 20.20.2]|/srv/worker.js": "waitForJob",
-		"absl::synchronization_internal::FutexWaiter::WaitUntil|/opt/node\nAbslInternalPerThreadSemWait|/opt/node\n" +
-			"absl::CondVar::Wait|/opt/node\nv8::internal::Builtin_AtomicsWait|/opt/node\n" +
-			"waitForJob|[Node 26.10.0]|/srv/worker.js": "waitForJob",
-		cond + "synchronize|[Ruby 3.1.2]\nbuy|[Ruby 3.1.2]|/srv/shop.rb": "buy",
-		cond + "Monitor#synchronize|[Ruby 4.0.0]\nMonitor#mon_synchronize|[Ruby 4.0.0]|/usr/lib/ruby/4.0.0/monitor.rb\n" +
-			"Shop#buy|[Ruby 4.0.0]|/srv/shop.rb": "Shop#buy",
-		"flock|libc.so.6\n_php_stream_set_option|/usr/bin/php8.2\n|/usr/lib/php/20220829/phar.so\nflock|[PHP 8.2.36]\n" +
-			"Shop::lock|[PHP 8.2.36]|/srv/shop.php": "Shop::lock",
-		"flock|libc.so.6\nphp_session_start|/usr/sbin/php-fpm8.2\nsession_start|[PHP 8.2.36]\n" +
-			"index.php|[PHP 8.2.36]|/srv/index.php": "index.php",
-	} {
+	all := maps.Clone(programsFunctions)
+	maps.Copy(all, libraryFunctions)
+	for stack, want := range all {
 		got := ""
 		if i := ApplicationFunction(frames(stack)); i >= 0 {
 			f := frames(stack)[i]

@@ -24,21 +24,15 @@ func (s *waitingStack) takesFromQueue() bool {
 }
 
 func (s *waitingStack) awaitsResult() bool {
-	lock, condition := false, false
-	for i := range s.inner {
-		name := s.inner[i].Function
-		if resultRegexp.MatchString(name) {
-			return true
-		}
-		lock = lock || languages.Matches(name, func(l *languages.Language) *regexp.Regexp { return l.Lock })
-		condition = condition || languages.Matches(name, func(l *languages.Language) *regexp.Regexp { return l.Condition })
-	}
-	return lock && !condition
+	return slices.ContainsFunc(s.inner, func(f Frame) bool {
+		return libs.result.MatchString(f.Function) ||
+			languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.Lock })
+	})
 }
 
 func isLoop(f *Frame) bool {
 	name, part := languages.WithoutArguments(f.Function), languages.LastComponent(f.Function)
-	return poolRegexp.MatchString(name) && loopRegexp.MatchString(part) && !notLoopRegexp.MatchString(part)
+	return libs.poolNames.MatchString(name) && loopRegexp.MatchString(part) && !notLoopRegexp.MatchString(part)
 }
 
 // scopeOf returns the namespace or class of a function with its separator, or a name without one.
@@ -50,32 +44,53 @@ func scopeOf(function string) string {
 	return name
 }
 
-// awaitsWork reports whether a pool's or queue's loop waits for work. The waiting function does nothing else, or is the
-// thread's own and takes from a library's queue, or has the name of a pool's loop below no other loop.
+// poolRules decide whether a thread that waits for other threads is a pool's or queue's worker without work. The first
+// that applies decides; if none does, it is blocked.
+var poolRules = []poolRule{
+	{"it waits for a result or a lock", (*waitingStack).awaitsResult, false},
+	{"all functions of the pool forward waits", (*waitingStack).inForwardingPool, true},
+	{"a thread of a library's workers", func(s *waitingStack) bool { return s.isLibraryThread(libs.workerFiles) }, true},
+	{"a subtask's end", func(s *waitingStack) bool { return s.waitsForWorkOnly(0) && s.isCalledBy(libs.subtask) }, false},
+	{"the function waits for work only", func(s *waitingStack) bool { return s.waitsForWorkOnly(0) }, true},
+	{"a worker waits for events", (*waitingStack).awaitsEvents, true},
+	{"a scheduler's wait", (*waitingStack).isOfScheduler, true},
+	{"a language's pool", func(s *waitingStack) bool { return s.outer[0].awaitsTask() }, true},
+	{"the queue of a language's pool", (*waitingStack).isOfPoolsQueue, true},
+	{"the first thread", func(s *waitingStack) bool { return s.main }, false},
+	{"the thread's only managed function takes from a queue", (*waitingStack).onlyTakesFromQueue, true},
+	{"the thread's only managed function is a loop", (*waitingStack).isOnlyManagedLoop, true},
+	{"another managed function", func(s *waitingStack) bool { return s.managed }, false},
+	{"a loop by its name", (*waitingStack).isOfNamedLoop, true},
+}
+
+type poolRule struct {
+	name    string
+	applies func(*waitingStack) bool // there is an outer function
+	idle    bool
+}
+
 func (s *waitingStack) awaitsWork() bool {
-	switch {
-	case s.awaitsResult():
-		return false
-	case s.inForwardingPool() || s.isLibraryThread(workersRegexp):
-		return true
-	case len(s.outer) == 0:
-		return false
+	if len(s.outer) == 0 {
+		return !s.awaitsResult() && s.inForwardingPool()
 	}
-	f := s.outer[0]
-	switch {
-	case awaitsWorkRegexp.MatchString(f.Function):
-		return !s.isCalledBy(subtaskRegexp)
-	case s.awaitsEvents():
-		return true
-	case s.isCalledByScheduler() && schedulerWaitRegexp.MatchString(f.Function):
-		return true
-	case f.awaitsTask() || s.isOfPoolsQueue():
-		return true
-	case s.main:
-		return false
-	case s.managed:
-		return len(s.outer) == 1 && (s.takesFromQueue() || isLoop(&f) && !s.mayAwaitLock())
-	}
+	i := slices.IndexFunc(poolRules, func(r poolRule) bool { return r.applies(s) })
+	return i >= 0 && poolRules[i].idle
+}
+
+func (s *waitingStack) waitsForWorkOnly(at int) bool {
+	return libs.awaitsWork.MatchString(s.outer[at].Function)
+}
+
+func (s *waitingStack) onlyTakesFromQueue() bool { return s.isOnlyManaged() && s.takesFromQueue() }
+
+func (s *waitingStack) isOnlyManagedLoop() bool {
+	return s.isOnlyManaged() && isLoop(&s.outer[0]) && !s.mayAwaitLock()
+}
+
+func (s *waitingStack) isOnlyManaged() bool { return s.managed && len(s.outer) == 1 }
+
+// isOfNamedLoop reports whether the waiting function has the name of a pool's loop, below no other loop.
+func (s *waitingStack) isOfNamedLoop() bool {
 	at := s.poolLoopAt()
 	return isLoop(&s.outer[at]) && s.isOutermostLoop(at)
 }
@@ -95,8 +110,9 @@ func (s *waitingStack) poolLoopAt() int {
 	return 1
 }
 
-func (s *waitingStack) isCalledByScheduler() bool {
-	return len(s.outer) > 1 && schedulerRegexp.MatchString(s.outer[1].Function)
+func (s *waitingStack) isOfScheduler() bool {
+	return len(s.outer) > 1 && libs.scheduler.MatchString(s.outer[1].Function) &&
+		libs.schedulerWait.MatchString(s.outer[0].Function)
 }
 
 // isOfPoolsQueue reports whether the waiting function takes work for a pool's task function. A Java compiler may add a
@@ -111,7 +127,7 @@ func (s *waitingStack) isOfPoolsQueue() bool {
 
 // takesNextWork reports whether outer function i, by its name, waits for the next work of its caller.
 func (s *waitingStack) takesNextWork(i int) bool {
-	return i+1 < len(s.outer) && nextWorkRegexp.MatchString(languages.LastComponent(s.outer[i].Function))
+	return i+1 < len(s.outer) && nextWork.MatchString(languages.LastComponent(s.outer[i].Function))
 }
 
 func (s *waitingStack) mayAwaitLock() bool {
@@ -133,9 +149,9 @@ func (s *waitingStack) inForwardingPool() bool {
 	for _, list := range [][]Frame{s.inner, s.outer} {
 		for i := range list {
 			switch f := &list[i]; {
-			case poolLoopRegexp.MatchString(f.Function):
+			case libs.forwardingLoop.MatchString(f.Function):
 				return true
-			case systemFiles.MatchString(f.Module), poolWaitRegexp.MatchString(f.Function):
+			case systemFiles.MatchString(f.Module), libs.loopWait.MatchString(f.Function):
 			default:
 				return false
 			}
@@ -152,9 +168,9 @@ func (s *waitingStack) isLibraryThread(files *regexp.Regexp) bool {
 func (s *waitingStack) awaitsEvents() bool {
 	for i := range s.outer {
 		switch f := &s.outer[i]; {
-		case i > 0 && awaitsWorkRegexp.MatchString(f.Function):
-			return !s.isCalledBy(subtaskRegexp)
-		case !eventWaitsRegexp.MatchString(languages.WithoutArguments(f.Function)):
+		case i > 0 && s.waitsForWorkOnly(i):
+			return !s.isCalledBy(libs.subtask)
+		case !libs.eventWaits.MatchString(languages.WithoutArguments(f.Function)):
 			return false
 		}
 	}
@@ -198,7 +214,7 @@ func (s *waitingStack) eventLoopRule() string {
 		if i == 0 && f.accepts() {
 			return IdleAccept
 		}
-		if eventLoopRegexp.MatchString(languages.WithoutArguments(f.Function)) || i == 0 && (isMain(f) || s.waitsInMain) {
+		if libs.eventLoop.MatchString(languages.WithoutArguments(f.Function)) || i == 0 && (isMain(f) || s.waitsInMain) {
 			return IdleEventLoop
 		}
 	}
@@ -217,17 +233,17 @@ func (f *Frame) selects() bool {
 
 // withinServerWork reports whether a server's process waits for an event within its work, not for work.
 func (s *waitingStack) withinServerWork() bool {
-	caller := s.callerOf(anyEventWaitsRegexp)
-	return caller != "" && !mainLoopRegexp.MatchString(caller)
+	caller := s.callerOf(libs.anyWait)
+	return caller != "" && !libs.mainLoop.MatchString(caller)
 }
 
 // awaitsMessage reports whether a server's thread waits for a client's next message, not for one within its work.
 func (s *waitingStack) awaitsMessage() bool {
-	return messageLoopRegexp.MatchString(s.callerOf(messageRegexp))
+	return libs.messageLoop.MatchString(s.callerOf(libs.message))
 }
 
 func (s *waitingStack) pollsOneDescriptor() bool {
-	return slices.ContainsFunc(s.inner, func(f Frame) bool { return onePollsRegexp.MatchString(f.Function) })
+	return slices.ContainsFunc(s.inner, func(f Frame) bool { return libs.onePoll.MatchString(f.Function) })
 }
 
 // callerOf returns the caller of the outermost function of a group that includes the waiting one, or "". Functions
@@ -255,7 +271,7 @@ func (s *waitingStack) awaitsReply() bool {
 			l := f.language()
 			return l.AwaitsReply != nil && l.AwaitsReply(f.Function, f.File)
 		}
-		if replyLoopsRegexp.MatchString(f.Function) {
+		if libs.replyLoop.MatchString(f.Function) {
 			return true
 		}
 	}
@@ -267,7 +283,7 @@ func (s *waitingStack) belongsToRuntime() bool {
 		return false
 	}
 	if !s.managed {
-		if s.isLibraryThread(servicesRegexp) {
+		if s.isLibraryThread(libs.serviceFiles) {
 			return true
 		}
 		name := languages.WithoutArguments(s.outer[0].Function)

@@ -8,223 +8,277 @@ import (
 	"strings"
 )
 
-// library has regular expressions of functions, matched in stacks of any language. Package languages has those for the
-// frames of one language.
+// library has regular expressions, matched in stacks of any language. Package languages has those for the frames of one
+// language. Each needs an example (rules_test.go).
 type library struct {
-	name string
+	name   string
+	frames framePatterns
+	pool   poolPatterns
+	events eventPatterns
+}
 
-	libraryFunctions string // never an application's
-	forwards         string // only forward a wait
-	threadStarts     string // call a new thread's function
-	result           string // wait for a task's result, or for a lock
+// framePatterns match functions of any stack.
+type framePatterns struct {
+	Library  string // never the program's; matched at the beginning of a name
+	Forwards string // only forward a wait
+	Result   string // wait for a task's result, or for a lock
+}
 
-	awaitsWork string // a pool's worker waits in them for work, unless called by a subtask's function
-	// A function that matches schedulerWait, "" in a stripped program, waits for work if one of scheduler calls it.
-	scheduler, schedulerWait string
+// poolPatterns find waits of a pool's workers for work.
+type poolPatterns struct {
+	AwaitsWork string // a worker waits in them for work, unless called by Subtask
+	Subtask    string // wait for the end of a task
+	EventWaits string // a worker without work waits in them for events
 
-	subtask    string // wait for the end of a task
-	eventWaits string // a worker without work waits in them for events
-	replyLoops string // work runs an event loop below them until a reply is there
-	poolLoop   string // loop of a pool whose functions all forward waits
-	poolWait   string // between poolLoop and the C library
+	// A function that matches SchedulerWait, "" in a stripped program, waits for work if one of Scheduler calls it.
+	Scheduler, SchedulerWait string
 
-	// Matched in any case.
-	pool      string
-	nextWork  string // last part of the function by which a loop waits for work
-	eventLoop string
+	ForwardingLoop string // loop of a pool whose functions all forward waits
+	LoopWait       string // between ForwardingLoop and the C library
 
-	anyEventWaits string // wait for an event: for work if called by a mainLoop, else within work
-	mainLoop      string
+	Names string // functions of the pool, in any case, beside poolWords
 
-	onePolls    string // wait for one descriptor, also by epoll
-	message     string // read a message
-	messageLoop string // call message functions for a client's next request
+	WorkerFiles  string // of workers only
+	ServiceFiles string // of the library's own threads
+}
 
-	workers  string // files of workers only
-	services string // files of the library's own threads
+// eventPatterns find waits for a descriptor.
+type eventPatterns struct {
+	Loop      string // in any case, beside eventLoopWords
+	ReplyLoop string // work runs an event loop below them until a reply is there
+
+	AnyWait  string // wait for an event: for work if called by MainLoop, else within work
+	MainLoop string
+
+	OnePoll     string // wait for one descriptor, also by epoll
+	Message     string // read a message
+	MessageLoop string // call Message for a client's next request
 }
 
 var libraries = []library{
-	{
-		name:             "C library",
-		libraryFunctions: `^(__|_start$|clone3?$|start_thread$|pthread_|futex_|lll_)`,
-		forwards: wholeSymbol(`pthread_(cond|mutex|rwlock)_\w+|\w*sem_(wait|timedwait|clockwait)\w*|futex_\w+|` +
-			`\w*lll_\w*wait\w*|do_futex_wait|syscall|epoll_p?wait2?|p?poll|p?select6?`),
-		threadStarts: `^(_*clone3?|start_thread|_start|__libc_start\w*)$`,
-		result:       `pthread_(mutex|rwlock)_\w*lock`,
+	{name: "C library",
+		frames: framePatterns{
+			Library: `^(__|_start$|clone3?$|start_thread$|pthread_|futex_|lll_)`,
+			Forwards: wholeSymbol(`pthread_(cond|mutex|rwlock)_\w+|\w*sem_(wait|timedwait|clockwait)\w*|futex_\w+|` +
+				`\w*lll_\w*wait\w*|do_futex_wait|syscall|epoll_p?wait2?|p?poll|p?select6?`),
+			Result: `pthread_(mutex|rwlock)_\w*lock`,
+		},
 	},
-	{
-		name:             "C++ library",
-		libraryFunctions: `^((void|bool) )?(std|__gnu_cxx)::`,
-		forwards:         `^(std|__gnu_cxx)::`,
-		threadStarts:     `^std::(thread|__invoke|_Bind|__1::__thread)|^(?:\S+ )?std::__1::__thread`,
-		result: `std::(__1::)?(__)?(basic_)?(shared_)?(future|__future_base|promise|latch|barrier)|` +
-			`std::(__1::)?__assoc|_M_futex_wait|std::thread::join`,
+	{name: "C++ library",
+		frames: framePatterns{
+			Library:  `^(std|__gnu_cxx)::`,
+			Forwards: `^(std|__gnu_cxx)::`,
+			Result: `std::(__1::)?(__)?(basic_)?(shared_)?(future|__future_base|promise|latch|barrier)|` +
+				`std::(__1::)?__assoc|_M_futex_wait|std::thread::join`,
+		},
 	},
-	{
-		name:             "Boost, asio",
-		libraryFunctions: `^boost::`,
-		forwards:         `^boost::`,
-		result:           `boost::(unique_)?(future|thread::join)`,
-		poolLoop:         `asio::detail::scheduler::do_run_one`,
-		poolWait:         `^(boost::)?asio::detail::(posix|conditionally_enabled|std)_event::`,
+	{name: "Boost, asio",
+		frames: framePatterns{
+			Library:  `^boost::`,
+			Forwards: `^boost::`,
+			Result:   `boost::(unique_)?(future|thread::join)`,
+		},
+		pool: poolPatterns{
+			ForwardingLoop: `asio::detail::scheduler::do_run_one`,
+			LoopWait:       `^(boost::)?asio::detail::(posix|conditionally_enabled|std)_event::`,
+		},
 	},
-	{name: "abseil", libraryFunctions: `^absl::|^_?Absl`, forwards: `^absl::|^_?Absl`, result: `Mutex::LockSlow`},
-	{name: "folly", forwards: `^folly::`},
-	{
-		name:             "Rust's standard library",
-		libraryFunctions: `^(<?(std|core|alloc)::|<[^:]* as (std|core|alloc)::)`,
-		forwards:         `^(core|alloc)::|std::sys|std::thread::park`,
-		result:           `futex_mutex|mutex::futex|rwlock::futex`,
+	{name: "abseil",
+		frames: framePatterns{
+			Library:  `^absl::|^_?Absl`,
+			Forwards: `^absl::|^_?Absl`,
+			Result:   `Mutex::LockSlow`,
+		},
 	},
-	{
-		name:             "parking_lot",
-		libraryFunctions: `^(parking_lot|lock_api)|^<(parking_lot|lock_api).* as (std|core|alloc|lock_api|parking_lot)`,
-		forwards:         `parking_lot`,
-		result:           `raw_mutex|raw_rwlock`,
+	{name: "folly", frames: framePatterns{Forwards: `^folly::`}},
+	{name: "Rust's standard library",
+		frames: framePatterns{
+			Library:  `^(<?(core|alloc)::|<std::|<[^:]* as (std|core|alloc)::)`,
+			Forwards: `^<?(core|alloc)::|^<std::`,
+			Result:   `futex_mutex|mutex::futex|rwlock::futex`,
+		},
 	},
-	{name: "crossbeam", forwards: `crossbeam_utils::sync::parker`},
-	{
-		name:             "tokio",
-		libraryFunctions: `^tokio::|^<tokio::.* as (std|core|alloc|tokio)::`,
-		awaitsWork: `^tokio::runtime::(scheduler::multi_thread::(worker::Context::park\w*|park::)|` +
-			`blocking::pool::\w+::run(_worker)?$)`,
-		eventWaits: `^tokio::runtime::`,
+	{name: "parking_lot",
+		frames: framePatterns{
+			Library:  `^(parking_lot|lock_api)|^<(parking_lot|lock_api).* as (std|core|alloc|lock_api|parking_lot)`,
+			Forwards: `parking_lot`,
+			Result:   `raw_mutex|raw_rwlock`,
+		},
 	},
-	{
-		name:       "rayon",
-		awaitsWork: `^rayon_core::sleep::Sleep::sleep$`,
-		subtask:    `^rayon_core::(job|join|latch|scope)|in_worker`,
+	{name: "crossbeam", frames: framePatterns{Forwards: `^crossbeam_(channel::|utils::sync::parker)`}},
+	{name: "tokio",
+		frames: framePatterns{Library: `^tokio::|^<tokio::.* as (std|core|alloc|tokio)::`},
+		pool: poolPatterns{
+			AwaitsWork: `^tokio::runtime::(scheduler::multi_thread::(worker::Context::park\w*|park::)|` +
+				`blocking::pool::\w+::run(_worker)?$)`,
+			EventWaits: `^tokio::runtime::`,
+		},
 	},
-	{
-		name:       "Go",
-		forwards:   wholeSymbol(`Syscall6`),
-		result:     `runtime\.lock2`,
-		awaitsWork: `^(runtime\.(stopm|findRunnable|templateThread|startlockedm)|os/signal\.signal_recv)$`,
-		eventLoop:  `runtime\.netpoll`,
+	{name: "rayon",
+		pool: poolPatterns{
+			AwaitsWork: `^rayon_core::sleep::Sleep::sleep$`,
+			Subtask:    `^rayon_core::(job|join|latch|scope)|in_worker`,
+		},
 	},
-	{
-		name:          "Erlang",
-		forwards:      wholeSymbol(`ethr_event_twait`),
-		scheduler:     `^erts_schedule$`,
-		schedulerWait: `^(scheduler_wait)?$`,
+	{name: "Go",
+		frames: framePatterns{Result: `runtime\.lock2`},
+		pool: poolPatterns{
+			AwaitsWork: `^(runtime\.(stopm|findRunnable|templateThread|startlockedm)|os/signal\.signal_recv)$`,
+		},
 	},
-	{
-		name:             "OCaml", // modules of its library; 5.x has a dot
-		libraryFunctions: `^caml_|^caml(Stdlib|Thread|Mutex|Condition|Unix|UnixLabels|CamlinternalLazy)(__|\.)`,
+	{name: "Erlang",
+		frames: framePatterns{Forwards: wholeSymbol(`ethr_event_twait`)},
+		pool:   poolPatterns{Scheduler: `^erts_schedule$`, SchedulerWait: `^(scheduler_wait)?$`},
 	},
-	{name: "FFmpeg", workers: `^libavutil\.so`},
-	{name: "oneTBB", workers: `^libtbb\.so`},
-	{
-		name:     "OpenMP: libgomp, libomp",
-		forwards: wholeSymbol(`gomp_(team_|simple_)?barrier_wait\w*|do_(wait|spin)|futex_wait`),
-		pool:     `gomp_thread_start|__kmp_launch_thread`,
+	{name: "OCaml", // modules of its library; 5.x has a dot
+		frames: framePatterns{
+			Library: `^caml_|^caml(Stdlib|Thread|Mutex|Condition|Unix|UnixLabels|CamlinternalLazy)(__|\.)`,
+		},
 	},
-	{name: "OpenBLAS", pool: `blas_thread_server`},
-	{name: "jemalloc", services: `^libjemalloc\.so`},
-	{
-		name:             "GLib",
-		libraryFunctions: `^g_(cond|main)_`,
-		forwards:         wholeSymbol(`g_cond_wait(_until)?`),
-		threadStarts:     `^g_thread_proxy$`,
-		replyLoops:       `^g_\w+_sync$`,
+	{name: "FFmpeg", pool: poolPatterns{WorkerFiles: `^libavutil\.so`}},
+	{name: "oneTBB", pool: poolPatterns{WorkerFiles: `^libtbb\.so`}},
+	{name: "OpenMP: libgomp, libomp",
+		frames: framePatterns{
+			Forwards: wholeSymbol(`gomp_(team_|simple_)?barrier_wait\w*|do_(wait|spin)|futex_wait`),
+		},
+		pool: poolPatterns{Names: `gomp_thread_start`, WorkerFiles: `^(libgomp|libomp|libiomp5)[-.]`},
 	},
-	{name: "Qt", forwards: `^QWaitCondition::|^QSemaphore::`, threadStarts: `^QThreadPrivate::start$`},
-	{
-		name:      "libuv",
-		forwards:  wholeSymbol(`uv_(cond_wait|cond_timedwait|sem_wait)|uv__(sem_wait|custom_sem_wait)`),
-		eventLoop: `\buv_run|uv__io_poll`,
+	{name: "OpenBLAS", pool: poolPatterns{Names: `blas_thread_server`, WorkerFiles: `^lib(scipy_)?openblas`}},
+	{name: "jemalloc", pool: poolPatterns{ServiceFiles: `^libjemalloc\.so`}},
+	{name: "GLib",
+		frames: framePatterns{
+			Library:  `^g_(cond|main)_`,
+			Forwards: wholeSymbol(`g_cond_wait(_until)?`),
+		},
+		pool:   poolPatterns{WorkerFiles: `^libglib-2\.`},
+		events: eventPatterns{ReplyLoop: `^g_\w+_sync$`},
 	},
-	{name: "Node", replyLoops: `^node::SyncProcessRunner::`},
-	{name: "gRPC", replyLoops: `^(grpc_completion_queue_pluck|cq_pluck)\b`},
-	{name: "libev", eventLoop: `\bev_run`},
-	{name: "Redis", eventLoop: `\baeApiPoll`},
-	{
-		name:         "MySQL, MariaDB",
-		threadStarts: `^pfs_spawn_thread$`,
-		awaitsWork:   `^(do_handle_one_connection|handle_manager|slave_deadlock_handler)$`,
-		nextWork:     `^block_until_new_connection$`,
-		eventLoop:    `^handle_connections_sockets$`,
-		message:      `^(vio_\w+|(my_)?net_read_\w+|my_net_read|Protocol_classic::\w+)$`,
-		messageLoop:  `^do_command$`,
+	{name: "Qt",
+		frames: framePatterns{Forwards: `^QWaitCondition::|^QSemaphore::`},
+		pool:   poolPatterns{WorkerFiles: `^libQt[56]Core\.`},
 	},
-	{name: "Apache", awaitsWork: `^ap_queue_pop_something$`},
-	{name: "Traffic Server", awaitsWork: `^(ProtectedQueue::wait|AIOThreadInfo::start)$`},
-	{name: "Dovecot", anyEventWaits: `^io_loop_(handler_)?run(_internal)?$`, mainLoop: `^master_service_run$`},
-	{name: "Samba's tevent", replyLoops: `^tevent_req_poll_ntstatus$`},
-	{name: "OpenLDAP", workers: `^libldap(_r)?[-.]`},
-	{
-		name:        "POCO, ClickHouse",
-		forwards:    `^Poco::(EventImpl::wait|NotificationQueue::waitDequeue|Net::Socket(Impl)?::poll)`,
-		awaitsWork:  `^Poco::(PooledThread|Net::TCPServerDispatcher)::run$`,
-		eventLoop:   `^Poco::Net::TCPServer::run$`,
-		onePolls:    `^Poco::Net::SocketImpl::poll$`,
-		message:     `^DB::ReadBufferFromPocoSocket::`,
-		messageLoop: `^(DB::TCPHandler::run(Impl)?|Poco::Net::TCPServerConnection::start)$`,
+	{name: "libuv",
+		frames: framePatterns{
+			Forwards: wholeSymbol(`uv_(cond_wait|cond_timedwait|sem_wait)|uv__(sem_wait|custom_sem_wait)`),
+		},
 	},
-	{
-		name:          "PostgreSQL",
-		eventLoop:     `^PostmasterMain$`,
-		anyEventWaits: `^(WaitEventSet|WaitLatch)`,
-		mainLoop:      `^(secure_read|ServerLoop|\w+Main(Loop)?|StartAutoVacLauncher)$`,
+	{name: "Node", events: eventPatterns{ReplyLoop: `^node::SyncProcessRunner::`}},
+	{name: "gRPC", events: eventPatterns{ReplyLoop: `^(grpc_completion_queue_pluck|cq_pluck)\b`}},
+	{name: "libev", events: eventPatterns{Loop: `\bev_run`}},
+	{name: "MySQL, MariaDB",
+		pool: poolPatterns{
+			AwaitsWork: `^(do_handle_one_connection|handle_manager|slave_deadlock_handler|` +
+				`Per_thread_connection_handler::block_until_new_connection)$`,
+		},
+		events: eventPatterns{
+			Loop:        `^handle_connections_sockets$`,
+			Message:     `^(vio_\w+|(my_)?net_read_\w+|my_net_read|Protocol_classic::\w+)$`,
+			MessageLoop: `^do_command$`,
+		},
 	},
-	{name: "Java's selectors", eventLoop: `SelectorImpl\.`},
-	{name: "Twisted", eventLoop: `doPoll|doSelect|doIteration`},
-	{name: "gunicorn", eventLoop: `SyncWorker\.wait`},
+	{name: "Apache", pool: poolPatterns{AwaitsWork: `^ap_queue_pop_something$`}},
+	{name: "Traffic Server",
+		pool: poolPatterns{AwaitsWork: `^(ProtectedQueue::wait|AIOThreadInfo::start)$`},
+	},
+	{name: "Dovecot",
+		events: eventPatterns{
+			AnyWait:  `^io_loop_(handler_)?run(_internal)?$`,
+			MainLoop: `^master_service_run$`,
+		},
+	},
+	{name: "Samba's tevent", events: eventPatterns{ReplyLoop: `^tevent_req_poll_ntstatus$`}},
+	{name: "OpenLDAP", pool: poolPatterns{WorkerFiles: `^libldap(_r)?[-.]`}},
+	{name: "POCO, ClickHouse",
+		frames: framePatterns{
+			Forwards: `^Poco::(EventImpl::wait|NotificationQueue::waitDequeue|Net::Socket(Impl)?::poll)`,
+		},
+		pool: poolPatterns{AwaitsWork: `^Poco::(PooledThread|Net::TCPServerDispatcher)::run$`},
+		events: eventPatterns{
+			Loop:        `^Poco::Net::TCPServer::run$`,
+			OnePoll:     `^Poco::Net::SocketImpl::poll$`,
+			Message:     `^DB::ReadBufferFromPocoSocket::`,
+			MessageLoop: `^(DB::TCPHandler::run(Impl)?|Poco::Net::TCPServerConnection::start)$`,
+		},
+	},
+	{name: "PostgreSQL",
+		events: eventPatterns{
+			Loop:     `^PostmasterMain$`,
+			AnyWait:  `^(WaitEventSet|WaitLatch)`,
+			MainLoop: `^(secure_read|ServerLoop|\w+Main(Loop)?|StartAutoVacLauncher)$`,
+		},
+	},
+	{name: "Twisted", events: eventPatterns{Loop: `doPoll|doSelect|doIteration`}},
+	{name: "gunicorn", events: eventPatterns{Loop: `SyncWorker\.wait`}},
 }
 
 // wholeSymbol allows leading underscores, a version, and a suffix such as a clone's.
 func wholeSymbol(names string) string { return `^_*(` + names + `)(@.*|\.\w+)*$` }
 
-func anyOf(field func(*library) string) *regexp.Regexp {
-	var all []string
-	for i := range libraries {
-		if pattern := field(&libraries[i]); pattern != "" {
-			all = append(all, "(?:"+pattern+")")
+// patterns are those of all libraries.
+type patterns struct {
+	library, forwards, result *regexp.Regexp
+
+	awaitsWork, subtask, eventWaits, scheduler, schedulerWait, forwardingLoop, loopWait, poolNames *regexp.Regexp
+	workerFiles, serviceFiles                                                                      *regexp.Regexp
+
+	eventLoop, replyLoop, anyWait, mainLoop, onePoll, message, messageLoop *regexp.Regexp
+}
+
+var libs = compile(libraries)
+
+func compile(all []library) patterns {
+	union := func(field func(*library) string) string {
+		var parts []string
+		for i := range all {
+			if pattern := field(&all[i]); pattern != "" {
+				parts = append(parts, "(?:"+pattern+")")
+			}
 		}
+		return strings.Join(parts, "|")
 	}
-	return regexp.MustCompile(strings.Join(all, "|"))
+	anyOf := func(field func(*library) string) *regexp.Regexp { return regexp.MustCompile(union(field)) }
+	beside := func(usual string, field func(*library) string) *regexp.Regexp {
+		return regexp.MustCompile("(?i)" + usual + "|" + union(field))
+	}
+	return patterns{
+		// one anchor is a hundred times as fast as one in each
+		library:  regexp.MustCompile("^(" + union(func(l *library) string { return l.frames.Library }) + ")"),
+		forwards: anyOf(func(l *library) string { return l.frames.Forwards }),
+		result:   anyOf(func(l *library) string { return l.frames.Result }),
+
+		awaitsWork:     anyOf(func(l *library) string { return l.pool.AwaitsWork }),
+		subtask:        anyOf(func(l *library) string { return l.pool.Subtask }),
+		eventWaits:     anyOf(func(l *library) string { return l.pool.EventWaits }),
+		scheduler:      anyOf(func(l *library) string { return l.pool.Scheduler }),
+		schedulerWait:  anyOf(func(l *library) string { return l.pool.SchedulerWait }),
+		forwardingLoop: anyOf(func(l *library) string { return l.pool.ForwardingLoop }),
+		loopWait:       anyOf(func(l *library) string { return l.pool.LoopWait }),
+		poolNames:      beside(poolWords, func(l *library) string { return l.pool.Names }),
+		workerFiles:    anyOf(func(l *library) string { return l.pool.WorkerFiles }),
+		serviceFiles:   anyOf(func(l *library) string { return l.pool.ServiceFiles }),
+
+		eventLoop:   beside(eventLoopWords, func(l *library) string { return l.events.Loop }),
+		replyLoop:   anyOf(func(l *library) string { return l.events.ReplyLoop }),
+		anyWait:     anyOf(func(l *library) string { return l.events.AnyWait }),
+		mainLoop:    anyOf(func(l *library) string { return l.events.MainLoop }),
+		onePoll:     anyOf(func(l *library) string { return l.events.OnePoll }),
+		message:     anyOf(func(l *library) string { return l.events.Message }),
+		messageLoop: anyOf(func(l *library) string { return l.events.MessageLoop }),
+	}
 }
 
 var (
-	// An anchor for all is a hundred times as fast as one for each.
-	libraryFunctionsRegexp = regexp.MustCompile(
-		"^(" + anyOf(func(l *library) string { return l.libraryFunctions }).String() + ")")
-	forwardsRegexp      = anyOf(func(l *library) string { return l.forwards })
-	threadStartsRegexp  = anyOf(func(l *library) string { return l.threadStarts })
-	resultRegexp        = anyOf(func(l *library) string { return l.result })
-	awaitsWorkRegexp    = anyOf(func(l *library) string { return l.awaitsWork })
-	schedulerRegexp     = anyOf(func(l *library) string { return l.scheduler })
-	schedulerWaitRegexp = anyOf(func(l *library) string { return l.schedulerWait })
-	subtaskRegexp       = anyOf(func(l *library) string { return l.subtask })
-	eventWaitsRegexp    = anyOf(func(l *library) string { return l.eventWaits })
-	replyLoopsRegexp    = anyOf(func(l *library) string { return l.replyLoops })
-	poolLoopRegexp      = anyOf(func(l *library) string { return l.poolLoop })
-	poolWaitRegexp      = anyOf(func(l *library) string { return l.poolWait })
-	anyEventWaitsRegexp = anyOf(func(l *library) string { return l.anyEventWaits })
-	mainLoopRegexp      = anyOf(func(l *library) string { return l.mainLoop })
-	onePollsRegexp      = anyOf(func(l *library) string { return l.onePolls })
-	messageRegexp       = anyOf(func(l *library) string { return l.message })
-	messageLoopRegexp   = anyOf(func(l *library) string { return l.messageLoop })
-	workersRegexp       = anyOf(func(l *library) string { return l.workers })
-	servicesRegexp      = anyOf(func(l *library) string { return l.services })
-
-	poolRegexp      = matcher(poolWords, func(l *library) string { return l.pool })
-	nextWorkRegexp  = matcher(nextWorkWords, func(l *library) string { return l.nextWork })
-	eventLoopRegexp = matcher(eventLoopWords, func(l *library) string { return l.eventLoop })
-	loopRegexp      = regexp.MustCompile(`(?i)` + loopWords)
-	notLoopRegexp   = regexp.MustCompile(`(?i)` + notLoopWords)
+	loopRegexp    = regexp.MustCompile(`(?i)` + loopWords)
+	notLoopRegexp = regexp.MustCompile(`(?i)` + notLoopWords)
+	nextWork      = regexp.MustCompile(`(?i)` + nextWorkWords)
 )
 
-func matcher(usual string, field func(*library) string) *regexp.Regexp {
-	return regexp.MustCompile(`(?i)` + usual + `|` + anyOf(field).String())
-}
-
 const (
-	// A pool's functions have poolWords. A loop's last part has one of loopWords, none of notLoopWords.
+	// A pool's functions have poolWords. A loop's last part has one of loopWords, none of notLoopWords; that of the
+	// function by which it waits for work has nextWorkWords.
 	poolWords = `worker|thread_?pool|idle|background|(job|work|task)_?queue|consumer|consume|next_?(task|job)`
 	loopWords = `work|loop|run|main|thread|execute|operator|lambda|service|background|idle|consum|` +
-		`jobs?$|entry|serve|block_until_new_connection|launch|next`
+		`jobs?$|entry|serve|launch|next`
 	notLoopWords = `(wait_?(all|done|idle|for|until|finish|complet|empty)|join|submit|enqueue|stop|` +
 		`shutdown|drain|flush|sync|call|invoke|result|block$|add|put|push)`
 

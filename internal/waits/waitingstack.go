@@ -98,7 +98,7 @@ func forwards(f *Frame) bool {
 	if l := f.language(); l != nil && l.Forwards != nil {
 		return l.Forwards(f.Function, f.File)
 	}
-	return systemFiles.MatchString(f.Module) || forwardsRegexp.MatchString(f.Function) ||
+	return systemFiles.MatchString(f.Module) || libs.forwards.MatchString(f.Function) ||
 		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.NativeForwards })
 }
 
@@ -106,8 +106,7 @@ func startsThread(f *Frame) bool {
 	if l := f.language(); l != nil && l.Starts != nil && l.Starts(f.Function, f.File) {
 		return true
 	}
-	return systemFiles.MatchString(f.Module) || threadStartsRegexp.MatchString(f.Function) ||
-		languages.Matches(f.Function, func(l *languages.Language) *regexp.Regexp { return l.NativeStarts })
+	return systemFiles.MatchString(f.Module)
 }
 
 func isMain(f *Frame) bool { return f.Function == "main" }
