@@ -120,7 +120,7 @@ func TestPoolsWhoseThreadsGoOnAreNotStarved(t *testing.T) {
 }
 
 func TestThreadsThatAreNotSampledMayBelongToAStarvedPool(t *testing.T) {
-	for reason, unknown := range map[string]bool{"running": true, "denied": true, "exited": false} {
+	for reason, unknown := range map[string]bool{"running": true, "denied": true, "zombie": false} {
 		l := starvedPool()
 		l.Processes[0].Failed = map[string]int64{reason: 2}
 		l.Examine(locks.AsRead{})
