@@ -34,9 +34,14 @@ func (f *backoffFactor) update(now int64, clock uint64) {
 	case f.ran > 0: // else the clock's standstill prolongs back-offs
 		f.extraFactor = min(2*f.extraFactor+1, maxFactor-1)
 	}
-	fade(&f.ran)
-	fade(&f.backedOffCPU)
+	f.fade()
 }
 
-// fade ends at 0.
-func fade(sum *int64) { *sum -= (*sum + factorDecay - 1) / factorDecay }
+// fade ends both sums at once: of small ones the quotient would not be that of the times.
+func (f *backoffFactor) fade() {
+	f.ran -= f.ran / factorDecay
+	f.backedOffCPU -= f.backedOffCPU / factorDecay
+	if f.ran < burstShare*factorDecay {
+		f.ran, f.backedOffCPU = 0, 0
+	}
+}

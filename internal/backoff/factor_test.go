@@ -39,11 +39,19 @@ func TestBackoffsGetLongerOnlyWhereNoThreadRunsInThem(t *testing.T) {
 }
 
 func TestFactorStaysWhereAProcessNoLongerRuns(t *testing.T) {
-	var s backoffFactor
-	now, clock := int64(7e12), int64(5e9)
-	s.seconds(100, &now, &clock, 1e9, 0.5e6)
-	if s.seconds(2000, &now, &clock, 0, 0); s.factor() != maxFactor || s.ran != 0 || s.backedOffCPU != 0 {
-		t.Errorf("factor %d, sums %d and %d ns; want %d, 0, 0", s.factor(), s.ran, s.backedOffCPU, maxFactor)
+	for bursts, want := range map[int64]int64{0: maxFactor, 0.5e6: maxFactor, 2e6: 1, 10e6: 1, 300e6: 1} {
+		var s backoffFactor
+		now, clock := int64(7e12), int64(5e9)
+		s.seconds(100, &now, &clock, 1e9, bursts)
+		for i := range 2000 {
+			if s.seconds(1, &now, &clock, 0, 0); s.factor() != want {
+				t.Errorf("bursts of %d ns, and no CPU time for %d s: factor %d, want %d", bursts, i+1, s.factor(), want)
+				break
+			}
+		}
+		if s.ran != 0 || s.backedOffCPU != 0 {
+			t.Errorf("bursts of %d ns: sums %d and %d ns, want 0 and 0", bursts, s.ran, s.backedOffCPU)
+		}
 	}
 }
 
