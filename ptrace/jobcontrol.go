@@ -10,9 +10,9 @@ import (
 	"syscall"
 	"time"
 
-	"prywalk/internal/procmem"
-
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
 )
 
 // # Ctrl-Z
