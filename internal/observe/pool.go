@@ -16,8 +16,8 @@ const (
 // Pool keeps raw samples for reuse. Put, Trim and the counts are for any goroutine.
 type Pool struct {
 	free         chan *RawSample
-	bytesInUse   atomic.Int64 // in use
-	bytesWaiting atomic.Int64 // waiting for walks
+	bytesInUse   atomic.Int64
+	bytesWaiting atomic.Int64 // for walks
 	freeBytes    atomic.Int64 // in free
 	leastFree    atomic.Int64 // since the last Trim
 	frugal       bool

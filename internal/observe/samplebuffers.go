@@ -14,8 +14,8 @@ type sampleBuffers struct {
 	touched      int // bytes of stack with pages
 	others       []byte
 	pool         *Pool // or nil
-	bytesInUse   int64 // counted as in use
-	bytesWaiting int64 // counted as waiting
+	bytesInUse   int64 // that the pool counts
+	bytesWaiting int64 // the same
 }
 
 // BeginWaiting counts a raw sample as waiting until [Pool.Put]. It returns the bytes of its stack buffer.
