@@ -51,6 +51,16 @@ func TestLongStopsAreReportedByCause(t *testing.T) {
 	}
 }
 
+func TestBothCausesOfUnopenedProcessesAreNamed(t *testing.T) {
+	const want = "3 started processes not opened (too many open files in prywalk: raise its limit, ulimit -n 4096; " +
+		"or too many processes started at once)"
+	s := &runstats.Stats{}
+	s.Unopened = 3
+	if line := CommentLine(s); !strings.Contains(line, want) {
+		t.Errorf("%q is not in %q", want, line)
+	}
+}
+
 func TestTheEngineIsInTheAccountAlone(t *testing.T) {
 	const note = "1 Python, PHP or Ruby program, whose frames are outside of the stack"
 	for engine, want := range map[string]string{

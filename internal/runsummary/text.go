@@ -125,8 +125,8 @@ func failures(s *runstats.Stats) (text string) {
 		text = fmt.Sprintf(", %s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
 	}
 	if n := s.Unopened; n > 0 {
-		text += fmt.Sprintf(", %s not opened (too many open files in prywalk: raise its limit, ulimit -n 4096)",
-			Plural(n, "started process"))
+		text += fmt.Sprintf(", %s not opened (too many open files in prywalk: raise its limit, ulimit -n 4096; or too many "+
+			"processes started at once)", Plural(n, "started process"))
 	}
 	if n := Sum(s.Refused); n > 0 {
 		text += fmt.Sprintf(", %s left out%s", Plural(n, "selected process"), Reasons(s.Refused))
