@@ -72,7 +72,7 @@ func (d *Data) allFrames() []Frame {
 
 func (f *Frame) withoutModule() Frame {
 	g := *f
-	g.Module = ""
+	g.Module, g.Library = "", false
 	return g
 }
 

@@ -25,10 +25,11 @@ func TestCounterpartsAreFoundInRenamedFiles(t *testing.T) {
 	older := stackOf([2]string{"main", program}, [2]string{"", program}, [2]string{"read", "/lib/libc.so.6"},
 		[2]string{"inflate", "/lib/libz.so.1.2"}, [2]string{"init", "/lib/liba.so.1"}, [2]string{"init", "/lib/libb.so.1"},
 		[2]string{"split", "/lib/libz.so.1.2"}, [2]string{"", "/lib/libz.so.1.2"}, [2]string{"[no stack]", ""},
-		[2]string{"removed", program})
+		[2]string{"removed", program}, [2]string{"SSL_read", "/usr/bin/node"})
 	newer := stackOf([2]string{"main", renamed}, [2]string{"read", "/lib/libc.so.6"},
 		[2]string{"inflate", "/lib/libz.so.1.3"}, [2]string{"init", "/lib/liba.so.2"}, [2]string{"split", "/lib/libx.so"},
-		[2]string{"split", "/lib/liby.so"}, [2]string{"read", "/lib/libother.so"})
+		[2]string{"split", "/lib/liby.so"}, [2]string{"read", "/lib/libother.so"},
+		[2]string{"SSL_read", "/lib/libnode.so.115"})
 	got := Counterparts(older.data(t, Options{}), newer.data(t, Options{}))
 	frame := func(name, module string) Frame { return FrameOf(name, module, "") }
 	nameless := func(module string) Frame { return Frame{Name: "[" + module + "]", Module: module, Nameless: true} }
@@ -41,13 +42,14 @@ func TestCounterpartsAreFoundInRenamedFiles(t *testing.T) {
 		"two earlier libraries have the name":  {frame("init", "liba.so.1"), frame("init", "liba.so.1")},
 		"two later libraries have the name":    {frame("split", "libz.so.1.2"), frame("split", "libz.so.1.2")},
 		"a library's functions without names":  {nameless("libz.so.1.2"), nameless("libz.so.1.2")},
+		"a language's library has it now":      {frame("SSL_read", "node"), frame("SSL_read", "libnode.so.115")},
 		"an entry that is no code is the same": {frame("[no stack]", ""), frame("[no stack]", "")},
 	} {
 		if at, ok := got[c[0]]; !ok || at != c[1] {
 			t.Errorf("%s: %+v, %v, want %+v", what, at, ok, c[1])
 		}
 	}
-	if want := 10; len(got) != want {
+	if want := 11; len(got) != want {
 		t.Errorf("%d frames, want the %d of the earlier recording: %v", len(got), want, got)
 	}
 }
