@@ -119,6 +119,26 @@ func TestALockThatWasFreeHasNoOwner(t *testing.T) {
 	}
 }
 
+func TestTheOwnerAfterManyLaterWaitsKeepsTheRest(t *testing.T) {
+	const ms, end = int64(1e6), 2 * maxLaterWaits
+	c := newContention()
+	c.add(1, "f", 0, end*ms, "", 0)
+	c.add(2, "g", 0, end*ms, "", 0)
+	c.add(3, "lock", 0, end*ms, "mutex a", 1)
+	for i := int64(1); i < end; i++ { // of 1 ns each
+		c.add(4, "lock", i*ms, i*ms+1, "mutex a", 1+i%2)
+	}
+	out, err := Blame(c.p, &Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := blamed(out)
+	f, g := got["mutex a f"]/ms, got["mutex a g"]/ms
+	if want := int64(maxLaterWaits / 2); g != want || f != end-want {
+		t.Errorf("%d ms and %d ms, want %d and %d", f, g, end-want, want)
+	}
+}
+
 func TestBlameAddsUp(t *testing.T) {
 	for seed := range uint64(300) {
 		rng := rand.New(rand.NewPCG(seed, 2))

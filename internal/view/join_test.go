@@ -3,6 +3,7 @@
 package view
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"testing"
@@ -51,6 +52,26 @@ func TestCounterpartsAreFoundInRenamedFiles(t *testing.T) {
 	}
 	if want := 11; len(got) != want {
 		t.Errorf("%d frames, want the %d of the earlier recording: %v", len(got), want, got)
+	}
+}
+
+func TestCounterpartsOfLinesAreOfTheSameLine(t *testing.T) {
+	const program, renamed = "/srv/app", "/srv/app-2"
+	at := func(file string, lines ...int64) *recording {
+		r := newRecording(rec.TypeCPU)
+		for _, line := range lines {
+			f := &profile.Function{ID: 1, Name: "serve", Filename: "net.c"}
+			r.addStack([]*profile.Location{{Mapping: r.mapping(file), Line: []profile.Line{{Function: f, Line: line}}}}, 1)
+		}
+		return r
+	}
+	got := Counterparts(at(program, 20, 30).data(t, Options{Lines: true}), at(renamed, 30, 40).data(t, Options{Lines: true}))
+	frame := func(module string, line int) Frame {
+		return Frame{Name: "serve", Module: module, File: "net.c", Line: line}
+	}
+	if want := map[Frame]Frame{frame("app", 20): frame("app-2", 20), frame("app", 30): frame("app-2", 30)}; !maps.Equal(
+		got, want) {
+		t.Errorf("%+v, want %+v", got, want)
 	}
 }
 
