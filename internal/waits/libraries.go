@@ -95,7 +95,8 @@ var libraries = []library{
 		frames: framePatterns{
 			Library:  `^(<?(core|alloc)::|<std::|<[^:]* as (std|core|alloc)::)`,
 			Forwards: `^<?(core|alloc)::|^<std::`,
-			Result:   `futex_mutex|mutex::futex|rwlock::futex`,
+			Result: `futex_mutex|mutex::futex|rwlock::futex|std::sync::barrier::|` +
+				`std::thread::scoped::scope`,
 		},
 	},
 	{name: "parking_lot",

@@ -91,6 +91,14 @@ var libraryIdle = []idleCase{
 		std::sync::mpsc::Receiver<T>::recv|/app
 		app::worker_thread|/app
 		` + rustThread, IdlePool},
+	{"Rust, a worker at a barrier", "futex", Condition, rustFutex + `<std::sys::sync::condvar::futex::Condvar>::wait|/app
+		<std::sync::nonpoison::condvar::Condvar>::wait::<std::sync::barrier::BarrierState>|/app
+		<std::sync::barrier::Barrier>::wait|/app
+		app::barrier_worker|/app
+		` + rustThread, ""},
+	{"Rust, a worker that waits for its scope's threads", "futex", Park, rustPark + `std::thread::scoped::scope|/app
+		app::scope_worker|/app
+		` + rustThread, ""},
 	{"Rust, a worker's lock, its kind unknown", "futex", NoWait, rustFutex +
 		`<std::sys::sync::mutex::futex::Mutex>::lock_contended|/app
 		std::sync::poison::mutex::Mutex<T>::lock|/app
