@@ -18,6 +18,7 @@ import (
 // childClocks reports the CPU time of untracked descendants by program, for ordinary users.
 type childClocks struct {
 	shared    *engine.SharedState
+	host      engine.Host
 	threads   func() int         // tracked ones
 	reader    *perfevents.Reader // nil without records
 	table     *descendants.Table[*handover.SharedProcess, struct{}]
@@ -28,8 +29,8 @@ type childClocks struct {
 }
 
 const (
-	// maxDescriptors bounds the descriptors for a process.
-	maxDescriptors = 512
+	// maxDescriptors bounds the descriptors for a process, beside half of those left: each takes 20 to 40 µs to open.
+	maxDescriptors = 2048
 	maxRecords     = 20000 // per second: each costs the target some 0.3 µs
 	maxInherited   = 8192  // events of threads: each takes more than 1 KiB of kernel memory
 )
@@ -66,11 +67,12 @@ func (c *childClocks) processTracked(p *process) {
 func (c *childClocks) openThreads(tids []int) bool {
 	each := c.reader.Events()
 	all := len(tids) * each
-	if all > maxDescriptors || !c.shared.Files.Take(all) {
+	if all > min(maxDescriptors, c.shared.Files.Left()/2) || !c.shared.Files.Take(all) {
 		return false
 	}
 	c.taken += all
 	for i, tid := range tids {
+		c.host.PollStops()
 		err := c.reader.OpenThread(tid)
 		if err == nil || errors.Is(err, unix.ESRCH) {
 			continue
@@ -131,7 +133,7 @@ func (c *childClocks) giveUp() {
 	}
 	c.shared.Files.Give(c.taken)
 	c.reader.Close()
-	*c = childClocks{shared: c.shared, threads: c.threads}
+	*c = childClocks{shared: c.shared, host: c.host, threads: c.threads}
 }
 
 func (c *childClocks) pause() {

@@ -20,21 +20,22 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-func onChildClocks(t *testing.T, launched int, f func(*Engine, *perfevents.Reader)) {
+func onChildClocks(t *testing.T, launched int, f func(*rig, *perfevents.Reader)) {
 	t.Helper()
 	r, err := perfevents.OpenDescendants()
 	if err != nil {
 		t.Skip(err)
 	}
 	defer r.Close()
-	e := newEngine(newRun(), &rig{}, engine.Options{Children: true}, &Source{})
-	e.childClocks.begin(r, launched)
-	f(e, r)
+	host := &rig{}
+	host.Engine = newEngine(newRun(), host, engine.Options{Children: true}, &Source{})
+	host.childClocks.begin(r, launched)
+	f(host, r)
 }
 
-func trackedBy(e *Engine, pid int, fromStart bool) *process {
+func trackedBy(e *rig, pid int, fromStart bool) *process {
 	tasks, _ := procmem.OpenTasks(pid, nil)
-	p := &process{engine: e, TrackedProcess: &engine.TrackedProcess{
+	p := &process{engine: e.Engine, TrackedProcess: &engine.TrackedProcess{
 		Target: &loadedcode.Process{Process: &procs.Process{PID: pid}}, TaskDir: tasks,
 		Handover: &handover.SharedProcess{FromStart: fromStart},
 	}}
@@ -45,7 +46,7 @@ func trackedBy(e *Engine, pid int, fromStart bool) *process {
 
 func TestChildTimesAreReportedIfAllChildrenAreRecorded(t *testing.T) {
 	self := os.Getpid()
-	onChildClocks(t, self, func(e *Engine, r *perfevents.Reader) {
+	onChildClocks(t, self, func(e *rig, r *perfevents.Reader) {
 		osthread.Run(func() {
 			if err := r.OpenThread(unix.Gettid()); err != nil {
 				t.Error(err)
@@ -78,7 +79,7 @@ func TestChildTimesAreReportedIfAllChildrenAreRecorded(t *testing.T) {
 
 func TestChildrenOfAProcessAreRecordedAllOrNone(t *testing.T) {
 	const gone = 1 << 30
-	onChildClocks(t, 0, func(e *Engine, r *perfevents.Reader) {
+	onChildClocks(t, 0, func(e *rig, r *perfevents.Reader) {
 		c, budget := e.childClocks, e.Files
 		left := budget.Left()
 		check := func(name string, tids []int, want bool, open int) {
@@ -91,16 +92,18 @@ func TestChildrenOfAProcessAreRecordedAllOrNone(t *testing.T) {
 			}
 		}
 		check("too many threads", slices.Repeat([]int{gone}, maxDescriptors/r.Events()+1), false, 0)
-		check("some have ended", []int{gone, os.Getpid()}, true, 1)
+		if check("some have ended", []int{gone, os.Getpid()}, true, 1); e.polls != 2 {
+			t.Errorf("stops are polled %d times for 2 threads", e.polls)
+		}
 		other := testtargets.Child(t, exec.Command("sleep", "1000")).Process.Pid
 		withoutFiles(t, func() { check("refused", []int{other}, false, 1) })
-		rest := budget.Left()
-		budget.Take(rest)
-		left -= rest
-		check("no descriptors left", []int{other}, false, 1)
+		most := budget.Left() - (2*r.Events() - 1)
+		budget.Take(most)
+		left -= most
+		check("more than half of the descriptors left", []int{other}, false, 1)
 		taken := c.taken
-		if c.giveUp(); budget.Left() != taken || taken == 0 {
-			t.Errorf("%d of %d descriptors are given back", budget.Left(), taken)
+		if c.giveUp(); budget.Left() != left || taken == 0 {
+			t.Errorf("%d of %d descriptors are given back", budget.Left()-left+taken, taken)
 		}
 	})
 }
@@ -121,7 +124,7 @@ func withoutFiles(t *testing.T, f func()) {
 }
 
 func TestRecordsBeforeAHoldAreTakenAtItsBegin(t *testing.T) {
-	onChildClocks(t, 0, func(e *Engine, r *perfevents.Reader) {
+	onChildClocks(t, 0, func(e *rig, r *perfevents.Reader) {
 		c := e.childClocks
 		osthread.Run(func() {
 			if !c.openThreads([]int{unix.Gettid()}) {

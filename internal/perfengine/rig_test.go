@@ -27,6 +27,7 @@ type rig struct {
 	list    []*engine.TrackedThread
 	idle    *backoff.ProcessState
 	stopped int
+	polls   int
 	more    int64 // CPU time added to the process, ns
 	ticks   int64
 	threads map[*observe.Thread]*engine.TrackedThread
@@ -46,6 +47,8 @@ func (r *rig) ReadTargetCPU(now int64) int64 {
 	r.ReadClocks(now)
 	return r.of.Clock.CPUTime() + r.more
 }
+
+func (r *rig) PollStops() { r.polls++ }
 
 func (r *rig) HasObservation() bool { return r.stopped > 0 }
 
