@@ -72,10 +72,11 @@ type Difference struct {
 //
 // The standard error of a function's share is that of [view.Selection.PrecisionOf], which counts fewer samples for
 // threads in lockstep. It is too small for programs with long phases in random order. A change is significant by
-// Fisher's exact test of the numbers of samples ([statistics.FisherTail]); that of a value of over half of a whole by a
-// score test: it exceeds the error that both sides would have if their values were equal. The error rate is 5 % over
-// the self and total values of all functions (Bonferroni). All other noise is unknown. Therefore the whole is never
-// significant, and a function's share of the whole's change, up to a tenth of the whole, counts as noise.
+// Fisher's exact test of the numbers of samples ([statistics.FisherTail]); that of a value of many samples, or of over
+// half of a whole, by a score test: it exceeds the error that both sides would have if their values were equal. The
+// error rate is 5 % over the self and total values of all functions (Bonferroni). All other noise is unknown. Therefore
+// the whole is never significant, and a function's share of the whole's change, up to a tenth of the whole, counts as
+// noise.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	return DiffRuns([]*profile.Profile{older}, []*profile.Profile{newer}, o)
 }

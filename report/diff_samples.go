@@ -78,7 +78,7 @@ func (c sampleComparison) mark(_ *ComparedValue, functions []*ComparedValue) {
 	}
 	bound, level := significanceBound(len(functions)), significanceLevel(len(functions))
 	for _, v := range functions {
-		if !c.isMinor(v) {
+		if !c.isTestedExactly(v) {
 			v.setSignificant(bound)
 			continue
 		}
@@ -86,14 +86,28 @@ func (c sampleComparison) mark(_ *ComparedValue, functions []*ComparedValue) {
 	}
 }
 
-// isMinor reports that a value is at most half of each whole if both sides are equal. Fisher's test finds little in
-// larger ones if the wholes differ: the sum of the counts nearly fixes both.
-func (c sampleComparison) isMinor(v *ComparedValue) bool {
-	ifEqual := c.pooledMean([2]float64{v.Old, v.New})
-	return 2*ifEqual <= min(c[0].scaledTotal(), c[1].scaledTotal())
+const (
+	// maxExactCount bounds the smaller expectation, in samples. For larger ones the normal law holds.
+	maxExactCount = 1e4
+	// maxExactSamples is below 2⁵³, from which on a float64 is no count.
+	maxExactSamples = 1e15
+)
+
+// isTestedExactly reports that few samples, and at most half of each whole, are expected if both sides are equal.
+// Fisher's test finds little in larger values if the wholes differ: the sum of the counts nearly fixes both.
+func (c sampleComparison) isTestedExactly(v *ComparedValue) bool {
+	ifEqual, least := c.pooledMean([2]float64{v.Old, v.New}), math.Inf(1)
+	for _, s := range c {
+		share := ifEqual / s.scaledTotal()
+		if share > 0.5 || s.precision.N > maxExactSamples {
+			return false
+		}
+		least = min(least, share*s.precision.N)
+	}
+	return least <= maxExactCount
 }
 
-// chance is the probability of such minor values if both sides are equal.
+// chance is the probability of such values if both sides are equal. Precondition: isTestedExactly.
 func (c sampleComparison) chance(older, newer float64) float64 {
 	var counts, samples, odds [2]float64
 	value := [2]float64{older, max(newer, 0)}

@@ -207,6 +207,23 @@ func TestManyRareFunctionsOfOneLoadHardlyDiffer(t *testing.T) {
 	}
 }
 
+// A sum over all samples would take years.
+func TestProfilesOfHugeCountsAreCompared(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	huge := func(least int64) *profile.Profile {
+		p := equalFunctions(rng, 8, 100)
+		for i, s := range p.Sample {
+			s.Value = []int64{least + int64(i), least + int64(i)}
+		}
+		return p
+	}
+	for _, counts := range [][2]int64{{1e17, 1e17}, {1e17, 1e3}, {1e3, 1e17}, {1e11, 1e10}, {1e17, 0}} {
+		for _, per := range Normalizations() {
+			compared(t, huge(counts[0]), huge(counts[1]), DiffOptions{Per: per}).Close()
+		}
+	}
+}
+
 func TestARareFunctionThatGrewIsFoundInAShortRecording(t *testing.T) {
 	old := ticked(t, 10, map[uint64]int64{0x20: 2990, 0x40: 10})
 	for count, want := range map[int64]bool{2: false, 12: true} {

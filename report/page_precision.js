@@ -54,7 +54,10 @@ const changes = (() => {
     const n = samples.map((k, i) => k / whole[i]);
     return (n[0] * is + n[1] * was) / (n[0] + n[1]);
   };
-  // chance is the probability of such values, at most half of the wholes, if the sides are equal.
+  // exact: few samples, and at most half of the wholes, are expected (sampleComparison.isTestedExactly).
+  const exact = (same) => 2 * same <= Math.min(...whole) && Math.max(...samples) <= 1e15 &&
+    Math.min(...samples.map((k, i) => (k * same) / whole[i])) <= 1e4;
+  // chance is the probability of such values if the sides are equal.
   const chance = (is, was) => {
     const same = pooled(is, was), odds = whole.map((w) => same / (w - same));
     return same > 0 ? tail([is, was].map((v, i) => samples[i] * Math.min(v / whole[i], 1)), odds[0] / odds[1]) : 1;
@@ -67,7 +70,7 @@ const changes = (() => {
       if (!told || is === was) return is !== was;
       const most = model.diff.between_runs * whole[1], change = Math.min(Math.max(whole[0] - whole[1], -most), most);
       const explained = Math.min(1, (is + was) / (whole[0] + whole[1])) * change, same = pooled(is, was);
-      if (2 * same <= Math.min(...whole)) return chance(is, was) < level && chance(Math.max(is - explained, 0), was) < level;
+      if (exact(same)) return chance(is, was) < level && chance(Math.max(is - explained, 0), was) < level;
       const least = bound * join([same, same], (s, k) => precision.error(Math.min(1, s), k));
       return Math.abs(is - was) > least && Math.abs(is - was - explained) > least + 1e-9 * Math.abs(is);
     },

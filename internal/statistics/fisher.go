@@ -5,7 +5,8 @@ package statistics
 // FisherTail is the probability, by chance, of counts that differ at least as much: twice the smaller tail of the
 // second side's count, given the sum of both. odds is the ratio of the second side's odds of a sample to count to the
 // first side's (Fisher's noncentral hypergeometric distribution; 1: his exact test). Counts need not be whole numbers:
-// the distribution's points are then as far from whole ones.
+// the distribution's points are then as far from whole ones. It takes a step for each point within eight standard
+// deviations.
 func FisherTail(counts, samples [2]float64, odds float64) float64 {
 	sum, rest := counts[0]+counts[1], samples[0]-counts[0]-counts[1]
 	// rise is P(x+1) ÷ P(x).
