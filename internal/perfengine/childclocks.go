@@ -19,7 +19,7 @@ import (
 type childClocks struct {
 	shared    *engine.SharedState
 	host      engine.Host
-	threads   func() int         // tracked ones
+	threads   func() int         // tracked ones with events
 	reader    *perfevents.Reader // nil without records
 	table     *descendants.Table[*handover.SharedProcess, struct{}]
 	checkedAt int64 // CLOCK_MONOTONIC ns

@@ -108,6 +108,22 @@ func TestChildrenOfAProcessAreRecordedAllOrNone(t *testing.T) {
 	})
 }
 
+func TestRecordsEndIfTooManyThreadsHaveEvents(t *testing.T) {
+	for _, recorded := range []bool{false, true} {
+		onChildClocks(t, 0, func(e *rig, r *perfevents.Reader) {
+			p := &process{threads: map[int]*thread{}, childrenRecorded: recorded}
+			for tid := range maxInherited/r.Events() + 1 {
+				p.threads[tid] = nil
+			}
+			e.procs.all = append(e.procs.all, p)
+			c := e.childClocks
+			if c.report(c.checkedAt + checkEvery); (c.reader == nil) != recorded {
+				t.Errorf("%d threads, recorded %v: records have ended: %v", len(p.threads), recorded, c.reader == nil)
+			}
+		})
+	}
+}
+
 // withoutFiles calls f while no file can be opened.
 func withoutFiles(t *testing.T, f func()) {
 	t.Helper()

@@ -48,7 +48,7 @@ func newEngine(shared *engine.SharedState, h engine.Host, o engine.Options, from
 	}
 	counts := &sampleCounts{}
 	e.childSamples = &childSamples{shared: shared, stream: e.stream, unassigned: e.unassigned, counts: counts}
-	e.childClocks = &childClocks{shared: shared, host: h, threads: e.procs.threads}
+	e.childClocks = &childClocks{shared: shared, host: h, threads: e.procs.recordedThreads}
 	e.samples = &samples{
 		shared: shared, host: h, selected: o.Selected, stream: e.stream, procs: e.procs, unassigned: e.unassigned,
 		childSamples: e.childSamples, counts: counts,

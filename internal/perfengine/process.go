@@ -144,9 +144,12 @@ func (p *processes) allSampled() bool {
 	return !slices.ContainsFunc(p.all, func(p *process) bool { return p.mode != modeSamples })
 }
 
-func (p *processes) threads() (n int) {
+// recordedThreads returns the number of threads with events of [childClocks].
+func (p *processes) recordedThreads() (n int) {
 	for _, p := range p.all {
-		n += len(p.threads)
+		if p.childrenRecorded {
+			n += len(p.threads)
+		}
 	}
 	return n
 }
