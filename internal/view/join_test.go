@@ -65,7 +65,8 @@ func TestCounterpartsOfLinesAreOfTheSameLine(t *testing.T) {
 		}
 		return r
 	}
-	got := Counterparts(at(program, 20, 30).data(t, Options{Lines: true}), at(renamed, 30, 40).data(t, Options{Lines: true}))
+	lines := Options{Lines: true}
+	got := Counterparts(at(program, 20, 30).data(t, lines), at(renamed, 30, 40).data(t, lines))
 	frame := func(module string, line int) Frame {
 		return Frame{Name: "serve", Module: module, File: "net.c", Line: line}
 	}
