@@ -4,7 +4,6 @@ package main
 
 import (
 	"prywalk/benchmarks/stats"
-
 	"prywalk/internal/statistics"
 )
 
