@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 )
 
+// Group is one value of a grouping, with the sum of its samples' values.
 type Group struct {
 	Name     string
 	Value    int64
