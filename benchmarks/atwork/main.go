@@ -59,7 +59,7 @@ func parse(args []string) (*settings, error) {
 	only := fl.String("only", "", "programs, separated by commas (default: all)")
 	quick := fl.Bool("quick", false, "1,000 stacks of each program, at most 6 s")
 	fl.Int64Var(&s.stacks, "stacks", 10_000, "stacks of running threads of each program")
-	fl.IntVar(&s.freq, "freq", 499, "looks a second")
+	fl.IntVar(&s.freq, "freq", 499, "samples a second")
 	fl.DurationVar(&s.settle, "settle", 5*time.Second, "how long a program warms up")
 	fl.DurationVar(&s.longest, "longest", 2*time.Minute, "no recording is longer")
 	fl.StringVar(&s.binary, "prywalk", "", "the program to measure (default: built from this checkout)")

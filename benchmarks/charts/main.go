@@ -33,13 +33,13 @@ var worst = map[string]bool{"busy": true, "locks": true, "wake": true}
 
 var charts = []chart{
 	{
-		"cost.svg", "Throughput that is left at 100 looks a second, of six programs",
+		"cost.svg", "Throughput left at 100 Hz, of six programs",
 		func(r row) bool { return r.tool == "prywalk" && usual[r.workload] && r.hz == 100 },
 		func(r row) string { return fmt.Sprintf("%s, %s threads, %d at work", r.workload, r.threads, r.running) },
 		asTheyAre,
 	},
 	{
-		"threads.svg", "Against the number of threads, at 100 looks a second",
+		"threads.svg", "Against the number of threads, at 100 Hz",
 		func(r row) bool { return r.tool == "prywalk" && r.workload == "busy" && r.hz == 100 },
 		func(r row) string { return fmt.Sprintf("%s threads, %s", r.threads, r.processors()) },
 		byRunning,

@@ -51,7 +51,7 @@ func parse(args []string) (*settings, error) {
 	fl := flag.NewFlagSet("owncpu", flag.ContinueOnError)
 	threads := fl.String("threads", "2,100", "threads of the target in all, separated by commas")
 	running := fl.String("running", "1,2", "how many of them compute")
-	freqs := fl.String("freq", "100,1000", "looks a second")
+	freqs := fl.String("freq", "100,1000", "samples a second")
 	peers := fl.String("peers", "perf-dwarf,perf-dwarf64,samply",
 		"tools besides prywalk: of those of benchmarks/overhead")
 	fl.IntVar(&s.rounds, "rounds", 5, "how often each tool is measured")
