@@ -21,6 +21,7 @@ import (
 	"prywalk/internal/exit"
 	"prywalk/internal/filememory"
 	"prywalk/internal/launch"
+	"prywalk/internal/machine"
 	"prywalk/internal/printable"
 	"prywalk/internal/process"
 	"prywalk/internal/quota"
@@ -145,10 +146,16 @@ func exitCode(err error) int {
 	return exit.Failed
 }
 
-// limitToControlGroup lowers --max-memory's default to half of the control group's limit.
-func limitToControlGroup() {
+// limitToHalf bounds --max-memory's default, also where large profiles raise it, to half of the control group's limit;
+// without one profiles raise it to half of the machine's memory.
+func limitToHalf() {
 	group := quota.Root("/").Memory()
-	if half := group / 2; half > 0 && half < filememory.Process().Total() {
+	half := group / 2
+	if half == 0 {
+		half = machine.Memory() / 2
+	}
+	filememory.Process().SetMost(half)
+	if group > 0 && half < filememory.Process().Total() {
 		filememory.Process().SetTotal(half)
 		console.Infof("--max-memory is %s here: half of the control group's memory limit (%s)", filememory.Size(half),
 			filememory.Size(group))
@@ -215,7 +222,8 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 	}
 	limit := filememory.Process().Total()
 	root.PersistentFlags().Var(commandline.Memory(&limit), "max-memory",
-		"limit prywalk's memory to about this size; unless given, also to half of its cgroup's limit")
+		"limit prywalk's memory to about this size; unless given, large profiles may take more, at most half of the "+
+			"host's memory, and all at most half of its cgroup's limit")
 	quiet := root.PersistentFlags().BoolP("quiet", "q", false, "print errors only")
 	root.PersistentPreRunE = func(cmd *cobra.Command, args []string) error {
 		console.Quiet(*quiet)
@@ -238,7 +246,7 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 			}
 		}
 		if !cmd.Flags().Changed("max-memory") {
-			limitToControlGroup()
+			limitToHalf()
 		}
 		debug.SetMemoryLimit(filememory.Process().Total())
 		return nil

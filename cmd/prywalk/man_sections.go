@@ -28,9 +28,11 @@ the target and never stops a sleeping thread.`,
 	"dump": `A running thread is stopped once, mostly for 18 to 131 microseconds; the time grows with its stack. A
 sleeping thread is read while it sleeps, and stopped only where its stack cannot be determined otherwise. With
 \fB\-\-atomic\fP all threads are stopped together until the last stack has been copied.`,
-	"bench":  `Runs workloads of its own for up to a minute with \fB\-\-quick\fP, and for hours with all workloads.`,
-	"report": `Reads a file only; no process is touched. Memory is bounded by \fB\-\-max\-memory\fP.`,
-	"diff":   `Reads files only; no process is touched. Memory is bounded by \fB\-\-max\-memory\fP.`,
+	"bench": `Runs workloads of its own for up to a minute with \fB\-\-quick\fP, and for hours with all workloads.`,
+	"report": `Reads a file only; no process is touched. It takes 20 to 70 bytes of memory per byte of the file;
+\fB\-\-max\-memory\fP limits it.`,
+	"diff": `Reads files only; no process is touched. It takes 20 to 70 bytes of memory per byte of the files;
+\fB\-\-max\-memory\fP limits it.`,
 	"doctor": `Attaches to up to 100 threads of the target for a moment, which stops none of them.`,
 }
 

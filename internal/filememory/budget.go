@@ -25,6 +25,7 @@ type Budget struct {
 	limit, used, peak atomic.Int64
 	asked             atomic.Bool
 	allowed           atomic.Int64 // by [Budget.RaiseFor]
+	most              atomic.Int64 // that RaiseFor raises limit to; 0: unlimited
 
 	mu      sync.Mutex
 	refused []string
@@ -49,10 +50,16 @@ func (b *Budget) SetTotal(bytes int64) {
 	b.asked.Store(true)
 }
 
-// RaiseFor raises the limit to the sum of all n, unless the user set one. The user's own files need n in proportion to
-// their size.
+// SetMost bounds the limit of the whole process that [Budget.RaiseFor] sets.
+func (b *Budget) SetMost(bytes int64) { b.most.Store(bytes / totalPerBudget) }
+
+// RaiseFor raises the limit to the sum of all n, at most to SetMost's, unless the user set one. The user's own files
+// need n in proportion to their size.
 func (b *Budget) RaiseFor(n int64) {
 	sum := b.allowed.Add(n)
+	if most := b.most.Load(); most > 0 {
+		sum = min(sum, most)
+	}
 	for now := b.Limit(); sum > now && !b.asked.Load(); now = b.Limit() {
 		if b.limit.CompareAndSwap(now, sum) {
 			return

@@ -123,6 +123,10 @@ func TestNamedFilesRaiseTheLimitUnlessItIsSet(t *testing.T) {
 	if b.RaiseFor(900); b.Limit() != 1500 {
 		t.Errorf("limit %d with two files, want 1500", b.Limit())
 	}
+	b.SetMost(4000)
+	if b.RaiseFor(9000); b.Limit() != 2000 {
+		t.Errorf("limit %d, want half of the most of 4000", b.Limit())
+	}
 	b.SetTotal(100)
 	if b.RaiseFor(9000); b.Limit() != 50 {
 		t.Errorf("limit %d, want the set limit of 50", b.Limit())

@@ -32,6 +32,15 @@ func Kernel() string {
 	return version
 }
 
+// Memory returns the machine's memory, bytes, 0 if unknown.
+func Memory() int64 {
+	var si unix.Sysinfo_t
+	if unix.Sysinfo(&si) != nil {
+		return 0
+	}
+	return int64(si.Totalram) * int64(si.Unit)
+}
+
 // Load returns the load average of the last minute, 0 if unknown.
 func Load() float64 {
 	var si unix.Sysinfo_t

@@ -6,10 +6,10 @@ import "prywalk/internal/protobuf"
 
 // cost is an upper estimate of a decoded profile's memory, bytes: two bytes of a file can become several hundred.
 type cost struct {
-	ownDecoder   int64 // decoded by [Read]
-	pprofDecoder int64 // by the pprof library
-	messagesLeft int
-	ok           bool
+	ownDecoder     int64 // decoded by [Read]
+	pprofDecoder   int64 // by the pprof library
+	fieldsExceeded bool  // a sample has more than maxSampleFields
+	ok             bool
 
 	samples, strings int
 }
@@ -30,8 +30,8 @@ const (
 )
 
 func costOf(data []byte) cost {
-	c := cost{messagesLeft: maxMessages, ok: true}
-	for len(data) > 0 && c.messagesLeft >= 0 {
+	c := cost{ok: true}
+	for len(data) > 0 && !c.fieldsExceeded {
 		f, rest, err := protobuf.Next(data)
 		if err != nil {
 			c.ok = false
@@ -44,7 +44,6 @@ func costOf(data []byte) cost {
 }
 
 func (c *cost) addField(f protobuf.Field) {
-	c.messagesLeft--
 	both := func(n int64) {
 		c.ownDecoder += n
 		c.pprofDecoder += n
@@ -68,8 +67,9 @@ func (c *cost) addField(f protobuf.Field) {
 }
 
 func (c *cost) sample(body []byte) {
-	labels := int64(0)
+	fields, labels := 0, int64(0)
 	c.each(body, func(f protobuf.Field) {
+		fields++
 		n := int64(singleCost + packedCost*varints(f.Body))
 		switch f.Number {
 		case sampleLocations:
@@ -81,6 +81,7 @@ func (c *cost) sample(body []byte) {
 			labels++
 		}
 	})
+	c.fieldsExceeded = c.fieldsExceeded || fields > maxSampleFields
 	if labels > 0 {
 		c.pprofDecoder += labelledSampleCost + labels*labelMapCost
 	}
@@ -96,13 +97,12 @@ func (c *cost) nested(body []byte) (n int) {
 }
 
 func (c *cost) each(body []byte, do func(protobuf.Field)) {
-	for len(body) > 0 && c.messagesLeft >= 0 {
+	for len(body) > 0 {
 		f, rest, err := protobuf.Next(body)
 		if err != nil {
 			c.ok = false
 			return
 		}
-		c.messagesLeft--
 		do(f)
 		body = rest
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
 	"syscall"
 
@@ -18,21 +19,21 @@ import (
 	"prywalk/internal/filememory"
 )
 
-// MaxSize bounds an uncompressed profile, bytes.
-const MaxSize = 1 << 29
+// MaxSize bounds an uncompressed profile, bytes: some 40 million intervals, if the budget has room for them.
+const MaxSize = 1 << 32
 
 // maxLegacy bounds files in the old formats, bytes: they parse slowly.
 const maxLegacy = 1 << 24
 
-// maxMessages includes nested fields.
-const maxMessages = 1 << 25
+// maxSampleFields bounds a sample's locations and labels, without those in a packed list.
+const maxSampleFields = 1 << 16
 
 var (
 	// ErrEmpty reports a file of no bytes.
 	ErrEmpty = errors.New("the file is empty: the recording was not finished, or is elsewhere")
 	// ErrTruncated reports a file that ends early.
 	ErrTruncated = errors.New("the file is cut short: copy it again, or take an earlier checkpoint")
-	// ErrTooLarge reports a file over MaxSize, or with too many entries.
+	// ErrTooLarge reports a file over MaxSize, one that needs too much memory, or a sample with too many fields.
 	ErrTooLarge = errors.New("the profile is too large: record with --aggregate, or for a shorter time")
 	// ErrFormat reports a file that is not a pprof profile.
 	ErrFormat = errors.New("not a pprof profile")
@@ -81,13 +82,22 @@ func wrapRead(path string, err error) error {
 	return fmt.Errorf("cannot read %s: %w", path, err)
 }
 
-// memoryPerByte is how much the default budget grows per byte on disk. Recordings take 20 to 70, most with many similar
-// short-lived threads.
+// memoryPerByte is the default budget's least, per byte on disk of all profiles. Recordings take 20 to 70, most with
+// many similar short-lived threads.
 const memoryPerByte = 128
 
 func memoryFor(bytes int64) *filememory.Account {
-	filememory.Process().RaiseFor(memoryPerByte * bytes)
+	raiseBudget(bytes)
 	return filememory.Process().AccountOfWhole("the profile")
+}
+
+// raiseBudget also raises the Go runtime's limit, beyond which it would collect all the time.
+func raiseBudget(bytes int64) {
+	budget := filememory.Process()
+	budget.RaiseFor(memoryPerByte * bytes)
+	if total := budget.Total(); total > debug.SetMemoryLimit(-1) {
+		debug.SetMemoryLimit(total)
+	}
 }
 
 func bytesOnDisk(st os.FileInfo) int64 { return min(st.Size(), 512*st.Sys().(*syscall.Stat_t).Blocks) }
@@ -106,7 +116,7 @@ func readStream(r io.Reader) (*pprof.Profile, *filememory.Account, error) {
 	if err != nil {
 		return nil, memory, err
 	}
-	filememory.Process().RaiseFor(memoryPerByte * int64(len(data)))
+	raiseBudget(int64(len(data)))
 	whole := memory.Used()
 	p, err := readFrom(bytes.NewReader(data), int64(len(data)), memory)
 	if err == nil {
@@ -163,7 +173,7 @@ func readFrom(r io.ReaderAt, size int64, memory *filememory.Account) (p *pprof.P
 		}
 	}
 	c := costOf(data)
-	if c.messagesLeft < 0 {
+	if c.fieldsExceeded {
 		return nil, ErrTooLarge
 	}
 	length := int64(len(data))

@@ -79,7 +79,7 @@ func TestWrongFilesAreNamed(t *testing.T) {
 		"elf":             {[]byte("\x7fELF\x02\x01"), ErrFormat, "program"},
 		"text":            {[]byte("hello world\n"), ErrFormat, "not a pprof profile"},
 		"bad gzip":        {append([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0}, 0xff, 0xff, 0xff), ErrFormat, "compression"},
-		"many entries":    {zipped(bytes.Repeat([]byte{0x12, 0}, maxMessages+2)), ErrTooLarge, "too large"},
+		"many entries":    {zipped(bytes.Repeat([]byte{0x12, 0}, 1<<25)), ErrTooLarge, "too large"},
 		"many labels":     {zipped(manyLabels()), ErrTooLarge, "too large"},
 	} {
 		_, err := Read(bytes.NewReader(c.data))
@@ -91,7 +91,7 @@ func TestWrongFilesAreNamed(t *testing.T) {
 
 func manyLabels() []byte {
 	var m protobuf.Message
-	m.Bytes(fieldSample, bytes.Repeat([]byte{0x1a, 0}, maxMessages+2))
+	m.Bytes(fieldSample, bytes.Repeat([]byte{0x1a, 0}, maxSampleFields+1))
 	return m
 }
 
