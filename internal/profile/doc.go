@@ -15,6 +15,12 @@
 //
 // A write copies the headers of the tables under the lock, then streams the message into the compressor.
 //
+// # Bounds of a read
+//
+//	uncompressed bytes     MaxSize, maxLegacy of the old formats
+//	fields of a sample     maxSampleFields
+//	memory                 the budget of [prywalk/internal/filememory.Process], which a file raises by memoryPerByte
+//
 // # Source
 //
 // profile.proto of github.com/google/pprof: string 0 is empty; innermost locations and inlined lines first; the first
