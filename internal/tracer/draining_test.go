@@ -41,3 +41,20 @@ func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
 		})
 	}
 }
+
+func TestGarbageIsCollectedWhileTicksAreWithheld(t *testing.T) {
+	onTicksOf(t, Options{Freq: 199, MaxOverhead: 0.01}, func(tick func(), c *Tracer) {
+		tick()
+		c.pace.chargeStop(1e15) // the budget is overdrawn for days
+		c.Garbage.Request()
+		now := procmem.Now()
+		c.makeTick(now, now+1e9)
+		c.afterTick(now)
+		if c.pace.budget.Withheld != 1 {
+			t.Fatalf("%d ticks withheld, want 1", c.pace.budget.Withheld)
+		}
+		if c.Garbage.Draining(now) {
+			t.Error("the collection that was asked for has not been made")
+		}
+	}, "sleepers", "3")
+}

@@ -80,8 +80,9 @@ func (t *Tracer) tick(now, deadline int64) {
 	t.pace.noteTick(t.counts.attempts() - attemptsBefore)
 }
 
-// withheldTick takes an engine's samples, and finds ends.
+// withheldTick takes an engine's samples, finds ends, and lets a garbage collection begin.
 func (t *Tracer) withheldTick(now, deadline int64) {
+	_ = t.Garbage.Draining(now) // no stop begins
 	t.Tick.At, t.Tick.Period = now, t.pace.period()
 	t.gaps.beginTick(now, t.pace.period())
 	t.engine.BeginTick(now, true)
