@@ -32,8 +32,11 @@ func OpenDescendants() (*Reader, error) {
 			r.Close()
 			return nil, fmt.Errorf("%w: each thread would have an event for each of many processors", ErrUnsupported)
 		}
-		if err == nil || size == minDescendantsRing || !errors.Is(err, errNoRoom) {
-			return r, err
+		if err == nil {
+			return r, nil
+		}
+		if size == minDescendantsRing || !errors.Is(err, errNoRoom) {
+			return nil, err
 		}
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestInheritedEventsRecordDescendants(t *testing.T) {
@@ -84,5 +86,25 @@ func TestInheritedEventsRecordDescendants(t *testing.T) {
 	r.Close()
 	if r.OpenThreads() != 0 {
 		t.Error("a thread has events after Close")
+	}
+}
+
+func TestReadersThatCannotBeOpenedAreNil(t *testing.T) {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	none := limit
+	none.Cur = 0
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &none); err != nil {
+		t.Fatal(err)
+	}
+	descendants, descendantsErr := OpenDescendants()
+	fixed, fixedErr := Open(Options{Freq: 99, Stack: MinStack})
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	if descendants != nil || descendantsErr == nil || fixed != nil || fixedErr == nil {
+		t.Errorf("%v, %v and %v, %v; want no reader, and errors", descendants, descendantsErr, fixed, fixedErr)
 	}
 }

@@ -80,7 +80,10 @@ func Open(o Options) (*Reader, error) {
 func openWithin(r *Reader) (*Reader, error) {
 	if o := &r.opts; o.Stack != 0 {
 		r.opts.Stack = min(o.Stack, MaxStack) &^ 7
-		return r, r.openAll()
+		if err := r.openAll(); err != nil {
+			return nil, err
+		}
+		return r, nil
 	}
 	online, _ := r.cpuList(&cpuListBuffer{}) // openAll returns the error
 	for memory := cmp.Or(r.opts.Rings, maxRingBytes); ; memory /= 2 {
