@@ -36,9 +36,11 @@ func (t *Ticks) Next(now int64) int64 {
 	return t.due
 }
 
-// SetRate changes the frequency, ticks/s.
+// SetRate changes the frequency, ticks/s. A change begins a new period now; ticks that are late by the old one are
+// missed, as in [Ticks.Next].
 func (t *Ticks) SetRate(now int64, freq float64) {
 	if period := int64(1e9 / freq); period != t.period {
+		t.Missed += max((now-t.due-t.period)/t.period, 0)
 		t.period, t.due = period, now
 	}
 }

@@ -51,3 +51,17 @@ func TestTicksMissedAreCountedAndNotCaughtUp(t *testing.T) {
 		t.Fatalf("next tick %d after %d, %d missed", at, now, s.Missed)
 	}
 }
+
+func TestTicksMissedBeforeAChangeOfTheRateAreCounted(t *testing.T) {
+	s := NewTicks(0, 100)
+	now := s.Next(0) + 100e6
+	s.SetRate(now, 99)
+	if at := s.Next(now); at < now || s.Missed != 9 {
+		t.Errorf("next tick at %d, now %d, %d missed; want a later one, and 9", at, now, s.Missed)
+	}
+	now = s.Next(now)
+	s.SetRate(now+5e6, 50)
+	if s.Missed != 9 {
+		t.Errorf("%d missed; want none for a tick that is late by half a period", s.Missed-9)
+	}
+}
