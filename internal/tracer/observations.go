@@ -36,7 +36,11 @@ func (o *observations) wasTried(th *thread) bool { return th.triedTick == o.shar
 func (o *observations) observe(th *thread) {
 	th.triedTick = o.shared.Tick.Number
 	o.engine.DrainIfDue()
-	if !o.pace.admitsObservation() || !o.backlog.roomForCopy() || th.Observed.Pending() {
+	admitted := o.pace.admitsObservation() && o.backlog.roomForCopy()
+	if th.Backoff.Gone {
+		return // it has ended in a pause
+	}
+	if !admitted || th.Observed.Pending() {
 		if !th.Backoff.BackedOff() { // else its next observation counts this tick
 			o.counts.noteNotAdmitted()
 		}

@@ -42,3 +42,17 @@ func TestSearchObservesThreadsThatHaveRunFirst(t *testing.T) {
 		}
 	}, "sleepers", "100")
 }
+
+func TestAThreadThatHasEndedInAPauseIsNotObserved(t *testing.T) {
+	onTicks(t, observe.ModeAuto, func(tick func(), c *Tracer) {
+		tick()
+		all := c.tracked.processes()[0].list.all()
+		th := all[len(all)-1]
+		c.tracked.endThread(th) // as a stop does that finds its end
+		before := c.counts.attempted
+		c.observations.observe(th)
+		if !th.Backoff.Gone || c.counts.attempted != before {
+			t.Errorf("gone %v, %d more attempts; want true, 0", th.Backoff.Gone, c.counts.attempted-before)
+		}
+	}, "sleepers", "3")
+}
