@@ -70,7 +70,7 @@ func (p *pair) compare(th *thread) {
 	switch {
 	case s.State != sample.Sleeping || s.Sched.Runs <= th.done:
 		return
-	case !observe.Interruptible(th.look.ThreadID, &s.Call):
+	case !observe.Interruptible(th.look.ThreadID, &s.Call, nil):
 		p.unsafe++
 		return
 	}

@@ -37,7 +37,7 @@ func hold(t *testing.T, thread ThreadID, sp uint64, calls []callOf) {
 	t.Helper()
 	for _, c := range calls {
 		call := procmem.SyscallInfo{Nr: numberOf(t, c.name), Args: c.args, SP: sp}
-		if got := Interruptible(thread, &call); got != c.want {
+		if got := Interruptible(thread, &call, nil); got != c.want {
 			t.Errorf("%s%#x: %v", c.name, c.args, got)
 		}
 	}
@@ -106,7 +106,7 @@ func TestCallsWhoseArgumentsAStopWouldWriteAreNotInterrupted(t *testing.T) {
 		{"connect", [6]uint64{}, false},
 		{"io_uring_enter", [6]uint64{}, false},
 	})
-	if Interruptible(ThreadID{PID: os.Getpid()}, &procmem.SyscallInfo{Nr: -1}) {
+	if Interruptible(ThreadID{PID: os.Getpid()}, &procmem.SyscallInfo{Nr: -1}, nil) {
 		t.Error("a page fault is taken for a call")
 	}
 }
@@ -121,6 +121,26 @@ func TestMaskOfPselectIsLookedUpInTheThreadsFrames(t *testing.T) {
 		{"pselect6", [6]uint64{5: sp + 16}, false},
 	})
 	runtime.KeepAlive(&packs)
+}
+
+// A read could wait for a page.
+func TestMaskOfPselectIsTakenFromACopy(t *testing.T) {
+	var pack [2]uint64 // in memory there is no mask
+	sp := uint64(reflect.ValueOf(&pack).Pointer())
+	call := procmem.SyscallInfo{Nr: numberOf(t, "pselect6"), Args: [6]uint64{5: sp}, SP: sp}
+	self := ThreadID{os.Getpid(), os.Getpid()}
+	for name, c := range map[string]struct {
+		copied []byte
+		want   bool
+	}{
+		"no mask": {make([]byte, 16), true}, "a mask": {[]byte{7: 1, 15: 0}, false}, "no copy": {nil, false},
+	} {
+		mem := frames.Snapshot{Stack: frames.Region{Addr: sp, Bytes: c.copied}}
+		if got := Interruptible(self, &call, &mem); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	runtime.KeepAlive(&pack)
 }
 
 func TestOnlyReadsOfPlainFilesAreInterrupted(t *testing.T) {

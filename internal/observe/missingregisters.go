@@ -28,7 +28,7 @@ func (sites *missingRegisterSites) note(key uint64) {
 func (sites *missingRegisterSites) has(key uint64) bool { return *sites.slot(key) == key }
 
 func (feedback *WalkFeedback) noteMissingRegister(s *RawSample) {
-	if s.How != ByPassiveRead || !Interruptible(feedback.id, &s.Call) {
+	if s.How != ByPassiveRead || !Interruptible(feedback.id, &s.Call, &s.Mem) {
 		return
 	}
 	feedback.reads.MissingRegisterSite = siteKey(feedback.id.TID, s)

@@ -224,7 +224,7 @@ func (o *Observer) mayStopForRegister(t *Thread, s *RawSample) bool {
 		return false
 	case t.sleep.kept.isSameSleep(&s.Call, s.Sched.Runs): // stopped in this sleep already
 		return false
-	case !Interruptible(t.ThreadID, &s.Call):
+	case !Interruptible(t.ThreadID, &s.Call, &s.Mem):
 		return false
 	}
 	return o.limit.tryAdmitStop(t)

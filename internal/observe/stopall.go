@@ -103,7 +103,7 @@ func (s *stopAll) add(t *Thread) {
 		s.end(m, nil, err)
 		return
 	}
-	if m.call.Running || Interruptible(t.ThreadID, &m.call) {
+	if m.call.Running || Interruptible(t.ThreadID, &m.call, nil) {
 		s.requestStop(m, len(s.threads))
 	}
 }
