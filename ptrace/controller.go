@@ -16,8 +16,9 @@ type Options struct {
 	MaxPending int // most attachments in use, cancelled ones included; default 256
 	// ReadOnly forbids writes of registers: calls that a stop interrupts then give EINTR ([Stats.Broken]).
 	ReadOnly bool
-	// NoGC states that no garbage collection begins while an Attachment is pending, and that GOMAXPROCS is at least 2.
-	// PTRACE_SEIZE then bypasses the Go scheduler.
+	// NoGC states that GOMAXPROCS is at least 2, and that a garbage collection begins only while no thread is attached,
+	// or while the controller's owner waits for its end and finishes stops meanwhile. PTRACE_SEIZE then bypasses the Go
+	// scheduler.
 	NoGC         bool
 	KeepPriority bool
 	// Frugal, with NoGC: waits sleep until a stop at ordinary priority, too. It costs less CPU time, but makes stops

@@ -18,8 +18,8 @@
 //	                             Request.Memory), Request.OtherMemory (othermemory.go): all into one capture (capture.go)
 //	repair   repair.go           rewrite the result of an interrupted system call; PTRACE_DETACH
 //
-// The capture is decoded after the detach, registers before it if Request.OtherMemory needs them. No thread stays
-// attached between stops: each signal would stop it.
+// The capture is decoded after the detach, registers before it if Request.OtherMemory needs them. Between stops, only
+// threads whose stop was cancelled stay attached: each signal stops an attached one.
 //
 // # Invariants
 //

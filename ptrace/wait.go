@@ -61,9 +61,10 @@ func (w *waiter) spinFrom(now int64) {
 }
 
 // WaitAny returns an Attachment whose thread has stopped or ended ([Attachment.Ended]), each once, for Finish or
-// Cancel. It returns nil at the deadline (on the clock of [Now]; 0: at once), if nothing is pending, or when
-// [Suspending]. It spins for 40 µs after the last interrupt, then sleeps: until a stop, given Options.NoGC and
-// real-time priority or Options.Frugal, else for short times. It also detaches cancelled threads.
+// Cancel. It returns nil at the deadline (on the clock of [Now]; 0: at once), if no thread is attached
+// ([Controller.Attached]: also by a cancelled stop), or when [Suspending]. It spins for 40 µs after the last interrupt,
+// then sleeps: until a stop, given Options.NoGC and real-time priority or Options.Frugal, else for short times. It also
+// detaches cancelled threads.
 func (w *waiter) WaitAny(deadline int64) *Attachment {
 	sleep, spin := int64(sleepQueued), int64(0)
 	if w.attachments.anyStopsSoon() {

@@ -70,7 +70,7 @@ type ProcessEnded struct {
 
 // ProcessEnd holds the kernel's counts of a process's CPU time, ns.
 type ProcessEnd struct {
-	Charged   int64 // while it was sampled
+	Charged   int64 // while it was sampled; used only if threads are filtered
 	CPUBefore int64 // before that
 	// Of threads that ended during sampling; below 0 only while the process lives.
 	EndedThreads int64

@@ -17,6 +17,9 @@
 //	    or FoundRunning                  if running and not stopped
 //	EndTick
 //
+// A pending stop ends in any wait of the tracer: ClocksRead and AfterObservation, or Ended, then come outside of this
+// order. So may TrackThread and Ended in a withheld tick.
+//
 // # Duties of an engine
 //
 // A running thread is stopped unless the engine has called [TrackedThread.ExemptFromStops]. Samples of a tracked thread

@@ -27,7 +27,9 @@
 // # Exec
 //
 // A thread stops at the end of its exec, with the new program's registers. If another thread than the first calls exec,
-// it gets the first one's ID (ptrace: reports.go, begin.go). See package sampler.
+// it gets the first one's ID (ptrace: reports.go, begin.go). See package sampler. A thread that enters exec between the
+// interrupt and its stop executes under a tracer: a set-user-ID program then gets no rights, unless prywalk has
+// CAP_SYS_PTRACE (docs/noticed.md).
 //
 // # Invariants
 //

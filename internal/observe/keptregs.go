@@ -15,7 +15,8 @@ import (
 //
 // If a walk of a passive read lacks a register (package frames, Walker.FoundRegs), the thread is stopped once in its
 // sleep, unless that harms its call ([Interruptible]). The registers then hold for passive reads in the same call, with
-// the same stack up to the outermost frame, of which the first 16 KiB are compared.
+// the same stack up to the outermost frame, of which the first 16 KiB are compared. The place stays known for the whole
+// recording: each further sleep there is stopped once, unless the registers of an earlier one hold.
 
 const maxKept = 16 << 10 // bytes
 

@@ -19,8 +19,9 @@ func (st *requestedStops) Attached() int { return st.ctl.Attached() }
 // PendingStops counts pending stops without cancelled ones.
 func (st *requestedStops) PendingStops() int { return len(st.pending) }
 
-// Collect finishes pending observations until the deadline (CLOCK_MONOTONIC, ns) or until none is pending. done gets a
-// raw sample or an error: [ptrace.ErrTimeout] of an observation older than 2 s, which is cancelled.
+// Collect finishes pending observations until the deadline (CLOCK_MONOTONIC, ns) or until no thread is attached, not
+// even by a cancelled stop. done gets a raw sample or an error: [ptrace.ErrTimeout] of an observation older than 2 s,
+// which is cancelled. A timeout is no refusal ([sample.NotStopped]): the thread's time goes to its next sample.
 func (st *requestedStops) Collect(deadline int64, done func(*Thread, *RawSample, error)) {
 	st.finishUntil(0, done)
 	st.markQueued()

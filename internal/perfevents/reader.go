@@ -21,7 +21,7 @@ import (
 )
 
 var (
-	// ErrDenied means that the user may not sample all CPUs; see [Remedy].
+	// ErrDenied means that the user may not sample all CPUs, or, of other Readers, threads; see [Remedy].
 	ErrDenied = errors.New("this user may not have the kernel sample all processors")
 	// ErrUnsupported means that the kernel has no perf events, or a filter refuses them.
 	ErrUnsupported = errors.New("the kernel gives no perf events")
@@ -50,7 +50,8 @@ type Options struct {
 	Programs   bool // records of creations and exits of threads, of names and of mapped code
 }
 
-// Reader samples all online CPUs. Not safe for concurrent use.
+// Reader reads the kernel's records: samples of all online CPUs ([Open]) or of single threads ([OpenPerThread]), or
+// switches and ends of descendants ([OpenDescendants]). Not safe for concurrent use.
 type Reader struct {
 	opts                  Options
 	rings                 []*ring

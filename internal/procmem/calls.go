@@ -11,8 +11,8 @@ var calls atomic.Int64
 //go:nosplit
 func CountCall() { calls.Add(1) }
 
-// Calls returns the number of system calls of this package and package ptrace, which, except for [Waits], does not
-// depend on the machine's load.
+// Calls returns the number of system calls of this package and package ptrace that call [CountCall]: the raw ones,
+// without some in repairs of interrupted calls. Except for [Waits], it does not depend on the machine's load.
 //
 //go:nosplit
 func Calls() int64 { return calls.Load() }

@@ -42,8 +42,8 @@ type Stats struct {
 type Observations struct {
 	// Ticks are the ticks that were done.
 	Ticks int64 `json:"ticks"`
-	// MissedTicks are the ticks that were omitted because they came a whole period late, or because the aggregator was
-	// too far behind.
+	// MissedTicks are the ticks that were omitted because they came a whole period late, the aggregator was too far
+	// behind, or a garbage collection was due.
 	MissedTicks int64 `json:"missed_ticks"`
 	// Attempted is the number of observations of single threads: Stops + PassiveReads + Unchanged + the sum of Failed.
 	Attempted int64 `json:"attempted"`

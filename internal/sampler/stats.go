@@ -52,7 +52,7 @@ type Counts struct {
 	Ticks       int64 `json:"ticks"`
 	MissedTicks int64 `json:"missed_ticks"`
 	Stops       int64 `json:"frozen"`
-	// Syscalls are this process's system calls, Copied bytes of other processes' memory.
+	// Syscalls are the system calls that [procmem.Calls] counts, Copied bytes of other processes' memory.
 	Syscalls int64 `json:"calls"`
 	Copied   int64 `json:"copied"`
 }

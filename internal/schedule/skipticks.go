@@ -73,8 +73,9 @@ func (t *TickSkipper) SetCPUTime(ns int64) {
 	t.cpuUsed = ns
 }
 
-// Skip skips a random number of ticks from next on, and returns the time of the one after them; !ok: the period is too
-// long. Unless all threads are steady, the number depends on the cost of ticks.
+// Skip skips a random number of ticks from next on, and returns the time of the one after them; !ok: none is
+// skipped, as the period is too long. Unless all threads are steady, the number depends on the cost of ticks; !ok then
+// also if they are cheap.
 func (t *Ticks) Skip(skipper *TickSkipper, next int64, steady bool) (after int64, ok bool) {
 	most := min(int64(maxDistance)/t.period, maxPeriodsApart) - 1
 	least := (most + 1) / 2

@@ -14,8 +14,9 @@
 //
 // # Algorithm
 //
-//   - [SyscallStops] detects threads with many system calls. Their CPU time goes to exact samples only: of a thread
-//     that the tracer preempted, or that is off its CPU. That of other samples is carried to the next exact one.
+//   - [SyscallStops] detects threads with many system calls. Their CPU time goes to exact samples: of a thread that
+//     the tracer preempted, or that is off its CPU. That of other samples is carried to the next exact one; if there
+//     is none for 4 s, inexact samples get it.
 //   - [PreemptionDetector] finds the thread that the tracer's wake-up preempted. Its sample is exact only if the
 //     tracer's own timer woke the tracer ([Wake]).
 //   - [CPUChooser] chooses the tracer's CPU, so that it preempts such threads. First samples are deferred until the

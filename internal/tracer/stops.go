@@ -94,8 +94,8 @@ func (s *stops) poll() {
 	ptrace.Unpin()
 }
 
-// finishUntil returns at the deadline (CLOCK_MONOTONIC, ns) or if no stop is pending. Under a CPU quota the aggregator
-// waits meanwhile.
+// finishUntil returns at the deadline (CLOCK_MONOTONIC, ns) or if no thread is attached. Under a CPU quota the
+// aggregator waits meanwhile.
 func (s *stops) finishUntil(deadline int64) {
 	if s.pace.underQuota() && s.shared.Observer.PendingStops() > 0 {
 		s.shared.QuotaGate.Close()
@@ -152,7 +152,7 @@ func (s *stops) drainUntil(done <-chan struct{}) {
 
 const pollStep = 200e3 // ns
 
-// pollAndSleep returns false if no stop is pending. Precondition: not pinned.
+// pollAndSleep returns false if no thread is attached. Precondition: not pinned.
 func (s *stops) pollAndSleep() bool {
 	if s.shared.Observer == nil || s.shared.Observer.Attached() == 0 {
 		return false
