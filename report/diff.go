@@ -76,7 +76,7 @@ type Difference struct {
 // half of a whole, by a score test: it exceeds the error that both sides would have if their values were equal. The
 // error rate is 5 % over the self and total values of all functions (Bonferroni). All other noise is unknown. Therefore
 // the whole is never significant, and a function's share of the whole's change, up to a tenth of the whole, counts as
-// noise.
+// noise. The caller closes the result.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	return DiffRuns([]*profile.Profile{older}, []*profile.Profile{newer}, o)
 }
@@ -84,7 +84,7 @@ func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 // DiffRuns compares several runs a side by Student's two-sample test of their means, with common variance. The unit is
 // the run, since data layout, load and frequency differ between runs. The spread is at least the sampling error. Few
 // runs and many tests (Bonferroni) make the bounds high, so functions that are small on both sides together are not
-// tested. With one run a side DiffRuns is [Diff].
+// tested. With one run a side DiffRuns is [Diff]. The caller closes the result.
 func DiffRuns(older, newer []*profile.Profile, o DiffOptions) (*Difference, error) {
 	o.Per = cmp.Or(o.Per, "run")
 	if !slices.Contains(Normalizations(), o.Per) {

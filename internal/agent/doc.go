@@ -21,7 +21,7 @@
 // Bounds of the memory of a run without end:
 //
 //	stacks and locations      evicted from profile.maxStacks and maxLocations, or twice what the last eviction kept
-//	points of a window        maxPoints; later intervals are added to their row's last point
+//	points of a window        maxPoints, or one for each row; later intervals are added to their row's last point
 //	rows of a window          no bound: one for each stack, thread, state and wait that it has
 //	sent time of open rows    one entry for each row that sleeps at a window's end; dropped after the sleep
 //	time sent in excess       until it is subtracted, or, after maxOversentWindows, its process has no row in a window

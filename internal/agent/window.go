@@ -15,7 +15,8 @@ import (
 	"prywalk/internal/sample"
 )
 
-// maxPoints limits a window's points. Further intervals are added to their row's last point.
+// maxPoints limits a window's points: from then on only a row's first interval makes a point, others are added to their
+// row's last one.
 const maxPoints = 1 << 16
 
 // clockValues are ns, by clock.

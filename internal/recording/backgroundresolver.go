@@ -81,8 +81,8 @@ func (r *backgroundResolver) Resolve(m *profile.ModuleInfo, addr uint64) []profi
 	return r.resolver.Resolve(private, addr)
 }
 
-// privateModule leaves out code that its process describes, which is named on the aggregator's goroutine
-// ([profile.Names.NameSomeGenerated]).
+// privateModule leaves out code that its process describes, which is named on the aggregator's goroutine: by top with
+// [profile.Names.NameSomeGenerated], by the agent with [profile.Names.NameGenerated].
 func (r *backgroundResolver) privateModule(m *profile.ModuleInfo) *profile.ModuleInfo {
 	if m.Origin.Module == nil {
 		return m

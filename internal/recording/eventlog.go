@@ -9,7 +9,8 @@ import (
 	"prywalk/internal/profile"
 )
 
-// logStacks lacks evicted stacks with --rotate. The log's flush returns write errors.
+// logStacks adds the functions of each stack to the log of events, with --rotate not those of evicted stacks. A write
+// error ends it; the log's flush returns it.
 func (r *recording) logStacks() {
 	names := profile.NewNames(r.builder, nil)
 	var stack []profile.Named

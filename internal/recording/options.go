@@ -14,7 +14,7 @@ type Options struct {
 	Sampler sampler.Options
 	// PIDs are empty for a command.
 	PIDs []int
-	// Duration of sampling; 0: until the targets end, or a signal.
+	// Duration of sampling; 0: until the targets end, or a signal; with ByRule until a signal.
 	Duration time.Duration
 	// Output is the recording's path; "-": standard output; "" (top and agent): none. %p is the first pid, %t the time.
 	Output string

@@ -47,7 +47,7 @@ type recording struct {
 	unopened       int64               // selected processes that could not be opened at the start
 	openError      error               // of the last one
 	hung           bool                // a read of a process hangs: prywalk must exit
-	onObstructions func([]obstruction) // for top and agent: called about once a second
+	onObstructions func([]obstruction) // for top and agent: called at each reading of the groups
 }
 
 // run calls body with a context that ends with the first ending signal.

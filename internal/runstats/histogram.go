@@ -38,7 +38,7 @@ func (h *Histogram) Add(v int64) {
 	h.Max = max(h.Max, v)
 }
 
-// Quantile is at most a sixteenth too high; 0 without values.
+// Quantile is at most a sixteenth, or 1, too high; 0 without values.
 func (h *Histogram) Quantile(q float64) int64 {
 	if h.N == 0 {
 		return 0

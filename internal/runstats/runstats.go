@@ -28,7 +28,8 @@ type Stats struct {
 	// TargetQuotas are the CPU quotas of the targets' control groups that throttled a group while it was recorded;
 	// absent: none did.
 	TargetQuotas []Throttling `json:"target_quotas,omitempty"`
-	// FrozenTargets are the targets with a control group that was found frozen; it is checked about once a second.
+	// FrozenTargets are the targets with a control group that was found frozen; it is checked at most once a second,
+	// more rarely with many processes.
 	FrozenTargets []FrozenTarget `json:"frozen_targets,omitempty"`
 	// Goroutines counts the waiting goroutines of Go programs; absent: there was none.
 	Goroutines *WaitingTasks `json:"goroutines,omitempty"`
@@ -296,8 +297,10 @@ type CPU struct {
 	IncompleteCPU map[string]float64 `json:"cpu_incomplete_s"`
 	// IncompleteUnobservedCPU is the part of IncompleteCPU in UnobservedCPU.
 	IncompleteUnobservedCPU map[string]float64 `json:"-"`
-	// UnobservedCPU is the unexplained part of ProfiledCPU, in seconds: no sample covers it. It includes ShortLivedCPU.
-	UnobservedCPU   float64 `json:"cpu_unobserved_s"`
+	// UnobservedCPU is the unexplained part of ProfiledCPU, in seconds: no sample covers it. It includes ShortLivedCPU
+	// and the time under [exited unseen].
+	UnobservedCPU float64 `json:"cpu_unobserved_s"`
+	// ExitedUnseenCPU is the part of UnobservedCPU under [exited unseen], in seconds.
 	ExitedUnseenCPU float64 `json:"-"`
 	// EstimatedCPU is the CPU time of ended threads and processes, in seconds, that was divided among the stacks of
 	// threads that had just started.
@@ -337,7 +340,8 @@ type ObservationGaps struct {
 
 // Attributed are sums of what was attributed, and the tracer's priority.
 type Attributed struct {
-	// Samples is the sum of the profile's samples: ticks at which a stack was seen, and those of Inferred.
+	// Samples is the sum of the profile's samples: ticks at which a stack was known, with those of Inferred, and kernel
+	// samples.
 	Samples int64 `json:"samples"`
 	// Complete is the part of Samples with a complete stack.
 	Complete int64 `json:"complete"`

@@ -8,6 +8,9 @@
 // ones at each refresh (profile.Watcher). A refresh adds a slice: the changes of cells, less the last refresh's open
 // intervals. A window is the sum of the last slices.
 //
+// Nothing is removed when a thread or process ends: its time leaves a table with the window's last slice that has it,
+// and stays in the table of the whole recording.
+//
 // Names come from [profile.Names]; a function without one yet is shown by its module ([FunctionTable]).
 //
 // A [Snapshot] is a window's cells. All tables are made from it, so that a paused display can be sorted and filtered.

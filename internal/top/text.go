@@ -67,7 +67,7 @@ func firstRows[R any](rows []R, n int) []R {
 
 // jsonValues has a value per clock, as in report --json, in ns.
 type jsonValues struct {
-	// Samples are ticks at which a stack was known.
+	// Samples are ticks at which a stack was known, and kernel samples.
 	Samples int64 `json:"samples"`
 	// Wall is wall time, in ns.
 	Wall int64 `json:"wall"`
@@ -103,9 +103,9 @@ type jsonGroup struct {
 	PID int `json:"pid,omitempty"`
 	// TID is the thread's number.
 	TID int `json:"tid,omitempty"`
-	// Threads is how many threads, goroutines and tasks are in this wait at a time.
+	// Threads is how many threads were in this wait during the window, plus how many goroutines and tasks at a time.
 	Threads int `json:"threads,omitempty"`
-	// In is the function that has most of the time.
+	// In is the program's innermost function that has most of the time.
 	In string `json:"in,omitempty"`
 	// Idle is the rule by which this is an idle wait; absent if it is not.
 	Idle string `json:"idle,omitempty"`
@@ -132,7 +132,8 @@ type jsonTable struct {
 	CompleteCPU *float64 `json:"complete_cpu,omitempty"`
 	// Trouble is why samples are refused.
 	Trouble string `json:"trouble,omitempty"`
-	// Obstructions says which cgroups of targets are frozen now, or used up their CPU quota in the last second.
+	// Obstructions says which cgroups of targets were frozen at the last reading, or used up their CPU quota since the
+	// one before. Readings are at most once a second, more rarely with many processes.
 	Obstructions string `json:"held_up,omitempty"`
 	// Goroutines counts the waiting goroutines of each Go process.
 	Goroutines []Goroutines `json:"goroutines_waiting,omitempty"`

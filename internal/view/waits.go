@@ -29,7 +29,8 @@ type waitGroups struct {
 	withinCache map[withinKey]string
 }
 
-// Unnamed conditions, semaphores and the like are named by the application's function.
+// Unnamed conditions, semaphores and the like are named by the function that represents the wait
+// ([waits.WaitingFunction]).
 func (w *waitGroups) waitGroup(s *profile.Sample) string {
 	wait := Label(s, rec.LabelWait)
 	if wait == "" {
@@ -49,8 +50,8 @@ func (w *waitGroups) waitGroup(s *profile.Sample) string {
 	return name
 }
 
-// A lock with an owner is named by its address, other objects by kind and the application's function, a socket by its
-// peer.
+// A lock with an owner is named by its address, other objects by kind and the function that represents the wait, a
+// socket by its peer.
 func (w *waitGroups) waitObject(s *profile.Sample, what string) string {
 	if w.inSleep(s) {
 		return string(waits.Sleep)
@@ -96,7 +97,7 @@ func (w *waitGroups) inSleep(s *profile.Sample) bool {
 		}) != ""
 }
 
-// languageWithin asks, from the innermost one, the language of each function that the application's waiting function
+// languageWithin asks, from the innermost one, the language of each function that the function that represents the wait
 // calls, and returns the first answer or "". answer's second result is false without an answer. question is the key of
 // the cache.
 func (w *waitGroups) languageWithin(
@@ -148,8 +149,8 @@ func (w *waitGroups) waiterIndex(s *profile.Sample) int {
 	return i
 }
 
-// MostFrequentStack returns the stack with the largest value, from the application's innermost function on, its value,
-// and the number of stacks.
+// MostFrequentStack returns the stack with the largest value, from the function that represents the wait on
+// ([waits.WaitingFunction]), its value, and the number of stacks.
 func (d *Data) MostFrequentStack(samples []*profile.Sample) (stack []int32, value int64, stacks int) {
 	type sum struct {
 		first *profile.Sample

@@ -95,7 +95,8 @@ func (l *Locks) Thread(tid int) (*stacks.Thread, *stacks.Process) {
 	return nil, nil
 }
 
-// A shared lock is listed for each process, a lock of unknown address for each waiting thread.
+// A shared lock is listed for each process, a file lock by its path, another lock of unknown address for each waiting
+// thread.
 type lockKey struct {
 	pid     int
 	kind    waits.Kind
@@ -117,7 +118,8 @@ func keyOf(pid int, t *stacks.Thread) lockKey {
 	return k
 }
 
-// Collect lists what threads wait for, objects with only idle waiters last.
+// Collect lists what threads wait for of other threads ([waits.Kind.IsSynchronization]), objects with only idle waiters
+// last.
 func (l *Locks) Collect() {
 	indexes := map[lockKey]int{}
 	for _, p := range l.Processes {

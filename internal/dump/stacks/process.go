@@ -40,7 +40,8 @@ type Process struct {
 	// Frozen is the directory of its control group if that was frozen, so that no thread ran; "": it was not, or that
 	// is unknown.
 	Frozen string `json:"frozen_cgroup,omitempty"`
-	// Failed counts the threads that could not be sampled, by reason, without those that have ended.
+	// Failed counts the threads that could not be sampled, by reason ([refusal.Reason.Word]): also zombies, but no
+	// thread that is gone.
 	Failed map[string]int64 `json:"-"`
 	// Pause is the length of an atomic dump's stop.
 	Pause time.Duration `json:"-"`
