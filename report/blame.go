@@ -33,7 +33,7 @@ func noLocks(p *profile.Profile, o *Options) error {
 			goroutines = append(goroutines, s)
 		case !view.IsTask(s) && (view.WaitKind(s) == waits.Semaphore || view.WaitKind(s) == waits.Mutex):
 			threads[view.NumLabel(s, rec.LabelTID)] = true
-			python = python && waits.LabelForReader(what) != what
+			python = python && waits.ParseLabel(what).Type != ""
 		default:
 			continue
 		}

@@ -5,7 +5,6 @@ package top
 import (
 	"iter"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -42,7 +41,7 @@ type wait struct {
 	// name is the call and the waits_for label (a file as "file", a socket without its peer). Unlike in report --by
 	// wait, a lock keeps its address, and no function is added.
 	name string
-	// kind is [waits.NoWait] for a state. [waits.LabelForReader] begins a semaphore's name with its type.
+	// kind is [waits.NoWait] for a state or file. [waits.ParsedLabel.String] begins a semaphore's name with its type.
 	kind waits.Kind
 }
 
@@ -198,24 +197,21 @@ const maxWaits = 1 << 12
 // waitIndex keeps only call and kind beyond maxWaits.
 func (s *Store) waitIndex(iv *profile.Interval) int32 {
 	name := iv.Wait
-	kind, _, _ := strings.Cut(iv.WaitsFor, " ")
-	switch what := iv.WaitsFor; {
+	label := waits.ParseLabel(iv.WaitsFor)
+	switch {
 	case name == "":
 		name = "[" + iv.State + "]"
-	case strings.HasPrefix(what, "/"):
-		name += ": file"
-	case what != "":
-		shown, _, _ := strings.Cut(waits.LabelForReader(what), ":[")
-		name += ": " + shown
+	case iv.WaitsFor != "":
+		name += ": " + label.String()
 	}
 	n, ok := s.byWait[name]
-	if !ok && len(s.waits) >= maxWaits && kind != "" {
-		name = iv.Wait + ": " + kind
+	if !ok && len(s.waits) >= maxWaits && label.Kind != waits.NoWait {
+		name = iv.Wait + ": " + string(label.Kind)
 		n, ok = s.byWait[name]
 	}
 	if !ok {
 		n = int32(len(s.waits))
-		s.waits = append(s.waits, wait{name, waits.Kind(kind)})
+		s.waits = append(s.waits, wait{name, label.Kind})
 		s.byWait[name] = n
 	}
 	return n

@@ -56,26 +56,21 @@ func (w *waitGroups) waitObject(s *profile.Sample, what string) string {
 	if w.inSleep(s) {
 		return string(waits.Sleep)
 	}
-	kind, _, ok := strings.Cut(what, ":[")
-	_, peer, hasPeer := strings.Cut(what, "] ")
+	l := waits.ParseLabel(what)
 	switch {
-	case ok && kind == "socket" && hasPeer:
-		return peer
-	case ok:
-		return kind
-	case strings.HasPrefix(what, "/"):
-		return "file"
+	case l.Peer != "":
+		return l.Peer
+	case l.Kind.HasOwner() || !strings.HasPrefix(l.Object, "0x"):
+		return l.String()
 	}
-	if kind, address, _ := strings.Cut(what, " "); strings.HasPrefix(address, "0x") && !waits.Kind(kind).HasOwner() {
-		if _, lockType, typed := strings.Cut(strings.TrimSuffix(address, ")"), " ("); typed {
-			kind = w.lockWithin(s, lockType)
-		}
-		if function := w.waiterFunction(s); function != "" {
-			return kind + " in " + function
-		}
-		return kind
+	kind := string(l.Kind)
+	if l.Type != "" {
+		kind = w.lockWithin(s, l.Type)
 	}
-	return waits.LabelForReader(what)
+	if function := w.waiterFunction(s); function != "" {
+		return kind + " in " + function
+	}
+	return kind
 }
 
 // lockWithin names a lock by its type and the innermost function of the language, which the recorder does not know when
@@ -160,7 +155,7 @@ func (d *Data) MostFrequentStack(samples []*profile.Sample) (stack []int32, valu
 	byStack := map[string]*sum{}
 	for _, s := range samples {
 		var key []byte
-		for _, f := range d.fromApplication(s) {
+		for _, f := range d.fromWaitingFunction(s) {
 			key = binary.LittleEndian.AppendUint32(key, uint32(f))
 		}
 		k := byStack[string(key)]
@@ -174,10 +169,10 @@ func (d *Data) MostFrequentStack(samples []*profile.Sample) (stack []int32, valu
 		return nil, 0, 0
 	}
 	best := slices.MaxFunc(sums, func(a, b *sum) int { return cmp.Compare(a.value, b.value) })
-	return slices.Clone(d.fromApplication(best.first)), best.value, len(sums)
+	return slices.Clone(d.fromWaitingFunction(best.first)), best.value, len(sums)
 }
 
-func (d *Data) fromApplication(s *profile.Sample) []int32 {
+func (d *Data) fromWaitingFunction(s *profile.Sample) []int32 {
 	stack := d.Stack(s)
 	if i := d.groups.waiting.waiterIndex(s); i > 0 && i < len(stack) {
 		return stack[i:]
@@ -187,11 +182,9 @@ func (d *Data) fromApplication(s *profile.Sample) []int32 {
 
 func (w *waitGroups) lockGroup(s *profile.Sample) string {
 	if what := Label(s, rec.LabelWaitsFor); what != "" && IsSynchronization(s) && !w.inSleep(s) {
-		thing, lockType, _ := strings.Cut(strings.TrimSuffix(what, ")"), " (")
-		if within := w.lockWithin(s, lockType); within != lockType {
-			what = thing + " (" + within + ")"
-		}
-		return waits.LabelForReader(what)
+		l := waits.ParseLabel(what)
+		l.Type = w.lockWithin(s, l.Type)
+		return l.String()
 	}
 	if wait := Label(s, rec.LabelWait); IsTask(s) && strings.HasPrefix(wait, "sync.") { // a lock of Go
 		return wait
@@ -219,10 +212,9 @@ func MeanTasks(p *profile.Profile, samples []*profile.Sample) int64 {
 // IsSynchronization reports whether a sample waits for other threads.
 func IsSynchronization(s *profile.Sample) bool { return WaitKind(s).IsSynchronization() }
 
-// WaitKind returns the kind of object that a sample waits for.
+// WaitKind returns the kind of synchronization that a sample waits for, or [waits.NoWait].
 func WaitKind(s *profile.Sample) waits.Kind {
-	kind, _, _ := strings.Cut(Label(s, rec.LabelWaitsFor), " ")
-	return waits.Kind(kind)
+	return waits.ParseLabel(Label(s, rec.LabelWaitsFor)).Kind
 }
 
 // LockOwner returns the lock's owner; 0: unknown, rec.NoOwner: free.

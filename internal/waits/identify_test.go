@@ -47,8 +47,8 @@ func TestSemaphoresOfCPythonAreNamedByTheirLock(t *testing.T) {
 		if w.Kind != Semaphore || w.Type != c.want || w.Label() != c.label {
 			t.Errorf("%s: %s of %q, label %s", name, w.Kind, w.Type, w.Label())
 		}
-		if shown := LabelForReader(w.Label()); shown != w.Object() {
-			t.Errorf("%s: %s, %s", name, shown, w.Object())
+		if l := ParseLabel(w.Label()); l.String() != w.Object() {
+			t.Errorf("%s: %s, %s", name, l.String(), w.Object())
 		}
 	}
 }

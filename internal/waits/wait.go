@@ -15,7 +15,7 @@ import (
 //	Object           the thing
 //	Label            Object, equal for all waiters of one thing, for recordings
 //	String           Object, type, owner, time-out and idle rule, for dumps
-//	LabelForReader   a Label, for a reader
+//	ParsedLabel      a Label, for a reader
 type Wait struct {
 	Kind Kind `json:"kind"`
 	// Type is a mutex's type: "normal", "recursive", "error-checking", "adaptive", with "robust", "PI", "shared". Of a
@@ -98,23 +98,14 @@ func (w *Wait) Object() string {
 
 func typedSemaphore(what, semaphore string) string { return what + " (" + semaphore + ")" }
 
-// LabelForReader makes [Wait.Object] of a typed semaphore's label.
-func LabelForReader(label string) string {
-	semaphore, what, ok := strings.Cut(label, " (")
-	if ok && strings.HasPrefix(label, string(Semaphore)+" ") && strings.HasSuffix(what, ")") {
-		return typedSemaphore(strings.TrimSuffix(what, ")"), semaphore)
-	}
-	return label
-}
-
 func (w *Wait) semaphore() string {
 	plain := *w
 	plain.Type = ""
 	return plain.Object()
 }
 
-// Label is equal for all waiters of one thing; that of synchronization begins with the kind. A join is labelled with
-// its thread, if that is known.
+// Label is equal for all waiters of one thing; [ParsedLabel] has the form of that of synchronization. A join is
+// labelled with its thread, if that is known.
 func (w *Wait) Label() string {
 	switch {
 	case w.Kind == Semaphore && w.Type != "":

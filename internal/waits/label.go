@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package waits
+
+import "strings"
+
+// ParsedLabel has the parts of a recording's label of what is waited for; absent ones are "". The forms of labels:
+//
+//	KIND OBJECT                mutex cache_mu; condition 0x55d0c0ffee40; join thread 7; park
+//	semaphore OBJECT (TYPE)    semaphore 0x55d0c0ffee40 (threading.Lock)
+//	file-lock FILE             file-lock /run/lock/a
+//	FILE                       /srv/a; pipe:[7]; anon_inode:[eventpoll]
+//	socket:[INODE] PEER        socket:[7] 10.0.0.1:80
+type ParsedLabel struct {
+	// Kind is of synchronization.
+	Kind   Kind
+	Object string
+	// Type is as [Wait].Type, of a semaphore.
+	Type string
+	// File is "file", or the part of a link in /proc/PID/fd before its inode: "socket".
+	File string
+	// Peer is the other end of a socket.
+	Peer string
+}
+
+// ParseLabel parses [Wait.Label] of synchronization, or a file.
+func ParseLabel(label string) (l ParsedLabel) {
+	kind, object, _ := strings.Cut(label, " ")
+	if k := Kind(kind); k.IsSynchronization() {
+		l.Kind, l.Object = k, object
+		if what, lockType, typed := strings.Cut(object, " ("); typed && k == Semaphore && strings.HasSuffix(lockType, ")") {
+			l.Object, l.Type = what, strings.TrimSuffix(lockType, ")")
+		}
+		return l
+	}
+	file, inode, isLink := strings.Cut(label, ":[")
+	switch {
+	case strings.HasPrefix(label, "/"):
+		l.File = "file"
+	case isLink:
+		l.File = file
+	default:
+		l.Object = label
+	}
+	if l.File == "socket" {
+		_, l.Peer, _ = strings.Cut(inode, "] ")
+	}
+	return l
+}
+
+// String returns [Wait.Object] of synchronization, else the file's type.
+func (l *ParsedLabel) String() string {
+	switch {
+	case l.File != "":
+		return l.File
+	case l.Type != "":
+		return typedSemaphore(l.Type, string(l.Kind)+" "+l.Object)
+	}
+	return strings.TrimSpace(string(l.Kind) + " " + l.Object)
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package waits
+
+import "testing"
+
+func TestLabelsAreParsed(t *testing.T) {
+	for label, c := range map[string]struct {
+		want ParsedLabel
+		text string
+	}{
+		"":                       {},
+		"park":                   {ParsedLabel{Kind: Park}, "park"},
+		"join thread 7":          {ParsedLabel{Kind: Join, Object: "thread 7"}, "join thread 7"},
+		"mutex app::[closure]":   {ParsedLabel{Kind: Mutex, Object: "app::[closure]"}, "mutex app::[closure]"},
+		"mutex f (a)":            {ParsedLabel{Kind: Mutex, Object: "f (a)"}, "mutex f (a)"},
+		"file-lock /run/a":       {ParsedLabel{Kind: FileLock, Object: "/run/a"}, "file-lock /run/a"},
+		"/srv/a b":               {ParsedLabel{File: "file"}, "file"},
+		"pipe:[7]":               {ParsedLabel{File: "pipe"}, "pipe"},
+		"socket:[7]":             {ParsedLabel{File: "socket"}, "socket"},
+		"socket:[7] [::1]:80":    {ParsedLabel{File: "socket", Peer: "[::1]:80"}, "socket"},
+		"anon_inode:[eventpoll]": {ParsedLabel{File: "anon_inode"}, "anon_inode"},
+		"descriptor 7":           {ParsedLabel{Object: "descriptor 7"}, "descriptor 7"},
+		"semaphore 0x10 (threading.Lock)": {ParsedLabel{Kind: Semaphore, Object: "0x10", Type: "threading.Lock"},
+			"threading.Lock (semaphore 0x10)"},
+	} {
+		if got := ParseLabel(label); got != c.want || got.String() != c.text {
+			t.Errorf("%q: %+v, %q", label, got, got.String())
+		}
+	}
+}
