@@ -3,12 +3,15 @@
 package dump
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
 	"prywalk/internal/dump/locks"
+	"prywalk/internal/dump/text"
 	"prywalk/internal/testtargets"
 )
 
@@ -79,8 +82,14 @@ func TestLocksOfTwoProcesses(t *testing.T) {
 		l.Locks[0].OwnerThread == nil {
 		t.Errorf("shared: %+v", l.Locks)
 	}
-	if l := deadlocksOf(t, 1, p.numbers[3]); len(l.Locks) != 1 || l.Locks[0].Owner != 0 {
-		t.Errorf("shared, one process looked at: %+v", l.Locks)
+	owner := fmt.Sprintf("held by thread %d of another process, or of one that has ended", p.pid)
+	l := deadlocksOf(t, 1, p.numbers[3])
+	if len(l.Locks) != 1 || l.Locks[0].Owner != 0 || l.Locks[0].Why != owner {
+		t.Errorf("shared, one process examined: %+v, want %q", l.Locks, owner)
+	}
+	var b strings.Builder
+	if err := text.WriteLocks(&b, l); err != nil || !strings.Contains(b.String(), ": "+owner+"\n") {
+		t.Errorf("%v, %s, want %q", err, b.String(), owner)
 	}
 	p = startProgram(t, exe, nil, "both")
 	if l := deadlocksOf(t, 2, p.pid, p.numbers[3]); len(l.Deadlocks) != 1 || len(l.Deadlocks[0]) != 2 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/languages"
 	rec "prywalk/internal/profile"
 )
 
@@ -57,12 +58,12 @@ func TestGroupsOfSamplesByEachWay(t *testing.T) {
 func TestThreadsOfOneProcessAreNamedWithoutIt(t *testing.T) {
 	r := newRecording(rec.TypeCPU)
 	labels(r.add("f", 2), 7, 8, rec.LabelComm, "app", rec.LabelThread, "worker")
-	labels(r.add("f", 1), 7, 8, rec.LabelTask, "goroutine 4", rec.LabelThread, "main.serve")
+	labels(r.add("f", 1), 7, 8, rec.LabelTask, languages.GoroutineTask, rec.LabelThread, "main.serve")
 	var got []string
 	for _, g := range r.data(t, Options{By: "thread"}).Groups("thread") {
 		got = append(got, g.Name)
 	}
-	if want := []string{"worker (tid 8)", "goroutine 4 main.serve"}; !slices.Equal(got, want) {
+	if want := []string{"worker (tid 8)", "goroutine main.serve"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
