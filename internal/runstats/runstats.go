@@ -120,6 +120,8 @@ type Walks struct {
 	Incomplete map[string]int64 `json:"incomplete"`
 	// Whole are the walked stacks that reach the thread's first function, by how the thread was observed.
 	Whole WholeByMethod `json:"complete_by_look"`
+	// FramesByMethod are the frames of all walked stacks by how they were found: context, cfi, fp, heuristic or scan.
+	FramesByMethod map[string]int64 `json:"frames_by_method"`
 }
 
 // WholeByMethod are complete stacks, by how they were observed.
@@ -147,8 +149,6 @@ type Calls struct {
 
 // Stopped is how long threads were stopped, and why.
 type Stopped struct {
-	// FramesByMethod are the frames of all walked stacks by how they were found: context, cfi, fp, heuristic or scan.
-	FramesByMethod map[string]int64 `json:"frames_by_method"`
 	// StopTime is the length of stops, in µs, from the interrupt to the detach, less the time in which the thread waited
 	// for a CPU or was still in the kernel.
 	StopTime Quantiles[Nanos] `json:"freeze_us,omitzero"`
