@@ -39,7 +39,7 @@ func registerCompletions(root *cobra.Command) {
 	}
 }
 
-func rejectUnknownShells(root *cobra.Command) {
+func setCompletionCommand(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	cmd, _, err := root.Find([]string{"completion"})
 	if err != nil {

@@ -264,7 +264,7 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 	root.SetUsageFunc(commandline.Usage)
 	root.SetHelpCommand(commandline.NewHelp())
 	registerCompletions(root)
-	rejectUnknownShells(root)
+	setCompletionCommand(root)
 	return root
 }
 

@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/observe"
 )
 
-const maxSamples = 6
+const maxFurtherSamples = 6 // of a thread
 
 // copyExtensionBytes are the bytes of stack of the first longer copy, of another stack those that are added; each
 // further one is four times as long. The mapping's end alone is no bound of a stack: goroutines' are in mappings of

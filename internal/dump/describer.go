@@ -109,7 +109,7 @@ func completeStack(target *loadedcode.Process, w *walk.Walker, o Options, th *ob
 	isLast func() bool) (t stacks.Thread, s *observe.RawSample, err error) {
 	s, t = first, w.LiveThread(target, th.TID, first)
 	more := copyExtender{memory: w.Memory, pause: o.MaxPause}
-	for n := 0; n < maxSamples && !isLast(); n++ {
+	for n := 0; n < maxFurtherSamples && !isLast(); n++ {
 		more.stack = uint64(copyExtensionBytes) << (2 * n)
 		if w.OutOfMemory || !more.planNext(target, w, th, s) {
 			break

@@ -76,14 +76,14 @@ func (a *agentRun) reportSelected(procs int64) {
 // reportObstructions reports a throttled group once only, since quotas throttle again and again.
 func (a *agentRun) reportObstructions(all []obstruction) {
 	frozenNow := map[string]bool{}
-	for _, h := range all {
+	for _, o := range all {
 		known := a.throttled
-		if h.frozen {
-			known, frozenNow[h.key] = a.frozen, true
+		if o.frozen {
+			known, frozenNow[o.key] = a.frozen, true
 		}
-		if !known[h.key] {
-			console.Infof("%s", h.text)
-			known[h.key] = true
+		if !known[o.key] {
+			console.Infof("%s", o.text)
+			known[o.key] = true
 			maps.DeleteFunc(a.throttled, func(dir string, _ bool) bool {
 				_, err := os.Stat(dir)
 				return errors.Is(err, fs.ErrNotExist)

@@ -119,8 +119,8 @@ func (t *topRun) setTarget(procs []*loadedcode.Process) {
 
 func (t *topRun) noteObstructions(all []obstruction) {
 	var texts []string
-	for _, h := range all {
-		texts = append(texts, h.text)
+	for _, o := range all {
+		texts = append(texts, o.text)
 	}
 	line := strings.Join(texts, "; ")
 	t.obstructionsNow.Store(&line)

@@ -11,7 +11,7 @@ import (
 
 // phases makes the first two shares swing.
 func load(r *rand.Rand, slices, ticks int, shares []float64, phases float64) *Snapshot {
-	o := &Snapshot{}
+	snap := &Snapshot{}
 	for range slices {
 		swing := phases * r.NormFloat64()
 		p := &sliceOf{}
@@ -30,9 +30,9 @@ func load(r *rand.Rand, slices, ticks int, shares []float64, phases float64) *Sn
 				}
 			}
 		}
-		o.sliceShares = append(o.sliceShares, p.done())
+		snap.sliceShares = append(snap.sliceShares, p.done())
 	}
-	return o
+	return snap
 }
 
 type sliceOf struct{ s *shares }
@@ -103,9 +103,9 @@ func TestRealChangesAreMarked(t *testing.T) {
 	const tables = 500
 	found := 0
 	for range tables {
-		o := load(r, baseSlices, 99, before, 0)
-		o.sliceShares = append(o.sliceShares, load(r, recentSlices, 99, after, 0).sliceShares...)
-		m := o.Changes(rowsOf(3), false)
+		snap := load(r, baseSlices, 99, before, 0)
+		snap.sliceShares = append(snap.sliceShares, load(r, recentSlices, 99, after, 0).sliceShares...)
+		m := snap.Changes(rowsOf(3), false)
 		if m[0] == rising && m[2] == falling {
 			found++
 		}
@@ -117,9 +117,9 @@ func TestRealChangesAreMarked(t *testing.T) {
 
 func TestThereAreNoMarksBeforeThereIsEnoughToCompare(t *testing.T) {
 	r := rand.New(rand.NewPCG(16, 3))
-	o := load(r, minBaseSlices-1, 99, []float64{1}, 0)
-	o.sliceShares = append(o.sliceShares, load(r, recentSlices, 99, []float64{0, 1}, 0).sliceShares...)
-	for _, m := range o.Changes(rowsOf(2), false) {
+	snap := load(r, minBaseSlices-1, 99, []float64{1}, 0)
+	snap.sliceShares = append(snap.sliceShares, load(r, recentSlices, 99, []float64{0, 1}, 0).sliceShares...)
+	for _, m := range snap.Changes(rowsOf(2), false) {
 		if m != unchanged {
 			t.Error("a mark")
 		}

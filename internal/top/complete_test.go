@@ -12,29 +12,30 @@ import (
 )
 
 func TestCompleteStacksAreOfCPUTime(t *testing.T) {
-	o := &Snapshot{Length: time.Second, Since: time.Second, waits: []wait{{}},
+	snap := &Snapshot{Length: time.Second, Since: time.Second, waits: []wait{{}},
 		threads: []thread{{name: "app", pid: 7, tid: 7}}}
 	for _, name := range []string{"main", "[incomplete: depth]", "sleep"} {
 		module := "app"
 		if strings.HasPrefix(name, "[") {
 			module = ""
 		}
-		o.frames = append(o.frames, Frame{Frame: view.Frame{Name: name, Module: module}})
+		snap.frames = append(snap.frames, Frame{Frame: view.Frame{Name: name, Module: module}})
 	}
 	for range 100 {
-		o.Cells = append(o.Cells, Cell{stack: []int32{2, 0}, v: Values{Samples: 100, Wall: 1e9}})
+		snap.Cells = append(snap.Cells, Cell{stack: []int32{2, 0}, v: Values{Samples: 100, Wall: 1e9}})
 	}
 	for i := range 10 {
 		f := Frame{Frame: view.Frame{Name: "f" + string(rune('0'+i)), Module: "app"}}
-		o.frames = append(o.frames, f)
-		o.Cells = append(o.Cells, Cell{stack: []int32{int32(3 + i), 0}, v: Values{Samples: 9, Wall: 90e6, CPU: 90e6}})
+		snap.frames = append(snap.frames, f)
+		snap.Cells = append(snap.Cells,
+			Cell{stack: []int32{int32(3 + i), 0}, v: Values{Samples: 9, Wall: 90e6, CPU: 90e6}})
 	}
-	o.Cells = append(o.Cells, Cell{stack: []int32{3, 1}, v: Values{Samples: 10, Wall: 100e6, CPU: 100e6}})
+	snap.Cells = append(snap.Cells, Cell{stack: []int32{3, 1}, v: Values{Samples: 10, Wall: 100e6, CPU: 100e6}})
 	var text, js bytes.Buffer
-	if err := WriteText(&text, o, State{Complete: 0.999}, Screen{Width: 200}, CPU, 5); err != nil {
+	if err := WriteText(&text, snap, State{Complete: 0.999}, Screen{Width: 200}, CPU, 5); err != nil {
 		t.Fatal(err)
 	}
-	if err := WriteJSON(&js, o, State{Complete: 0.999}, CPU, 5); err != nil {
+	if err := WriteJSON(&js, snap, State{Complete: 0.999}, CPU, 5); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"cpu: 90.0% with complete stacks",

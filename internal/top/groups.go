@@ -94,13 +94,13 @@ func (snap *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key fu
 
 // addCells needs, and leaves, sums of 0 in the scratch.
 func (r *GroupRow) addCells(cells []int32, clock Clock) {
-	o, t := r.snapshot, &r.snapshot.scratch
+	snap, t := r.snapshot, &r.snapshot.scratch
 	t.touched = t.touched[:0]
 	tasks := int64(0)
 	for _, i := range cells {
-		c := &o.Cells[i]
+		c := &snap.Cells[i]
 		r.Values.add(c.v)
-		if o.threads[c.thread].task != "" {
+		if snap.threads[c.thread].task != "" {
 			tasks += c.v.Wall
 		} else if t.stamps[c.thread] != r.index+1 {
 			t.stamps[c.thread] = r.index + 1
@@ -111,17 +111,17 @@ func (r *GroupRow) addCells(cells []int32, clock Clock) {
 			if v == 0 {
 				v = c.v.Wall / 1e3 // a fallback of low weight
 			}
-			f := o.programFunction(c.stack)
+			f := snap.programFunction(c.stack)
 			t.touched = append(t.touched, f)
 			t.sums[f] += v
 		}
 	}
-	if tasks > 0 && o.Length > 0 {
+	if tasks > 0 && snap.Length > 0 {
 		r.tasks = true
-		r.Threads += max(1, int(math.Round(float64(tasks)/float64(o.Length))))
+		r.Threads += max(1, int(math.Round(float64(tasks)/float64(snap.Length))))
 	}
-	r.mainFunction = o.heaviest(t.touched, t.sums)
-	r.Idle = o.idleRule(cells)
+	r.mainFunction = snap.heaviest(t.touched, t.sums)
+	r.Idle = snap.idleRule(cells)
 }
 
 func (snap *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order, ends []int32) {

@@ -18,9 +18,9 @@ func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 	f.add(f.slept(3, f.at("__futex_abstimed_wait_common64", "pthread_cond_wait", "compress", "main"),
 		"futex", 800))
 	f.refresh()
-	o := f.snapshot(0, CPU)
+	snap := f.snapshot(0, CPU)
 	got := map[string]string{}
-	for _, of := range []func(Scope, Clock) []GroupRow{o.Waits, o.Threads} {
+	for _, of := range []func(Scope, Clock) []GroupRow{snap.Waits, snap.Threads} {
 		rows := of(wholeProgram, Wall)
 		for i := range rows {
 			got[rows[i].Name()] = rows[i].Idle
@@ -44,18 +44,18 @@ func TestWaitsForWorkAreMarkedAsInReport(t *testing.T) {
 			t.Errorf("the rows are %s, want %s: idle ones last", got, want)
 		}
 	}
-	inOrder(o.Waits(wholeProgram, CPU), "[running], futex, epoll_wait")
-	inOrder(o.Waits(wholeProgram, Wall), "futex, [running], epoll_wait")
-	inOrder(o.Threads(wholeProgram, Blocked), "worker-3 (tid 3), worker-2 (tid 2), worker-1 (tid 1)")
+	inOrder(snap.Waits(wholeProgram, CPU), "[running], futex, epoll_wait")
+	inOrder(snap.Waits(wholeProgram, Wall), "futex, [running], epoll_wait")
+	inOrder(snap.Threads(wholeProgram, Blocked), "worker-3 (tid 3), worker-2 (tid 2), worker-1 (tid 1)")
 	var text, object strings.Builder
-	if err := WriteText(&text, o, State{}, Screen{}, Wall, 0); err != nil {
+	if err := WriteText(&text, snap, State{}, Screen{}, Wall, 0); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text.String(), "epoll_wait [idle: event-loop]") ||
 		!strings.Contains(text.String(), "worker-1 (tid 1) [idle: event-loop]") {
 		t.Errorf("the text has no mark:\n%s", text.String())
 	}
-	if err := WriteJSON(&object, o, State{}, Wall, 0); err != nil {
+	if err := WriteJSON(&object, snap, State{}, Wall, 0); err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(object.String(), `"idle":"event-loop"`) {

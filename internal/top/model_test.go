@@ -339,15 +339,15 @@ func TestWaitsCountGoroutines(t *testing.T) {
 	sleeper.WaitsFor = "semaphore 0x10 (threading.Lock)"
 	f.add(sleeper)
 	f.refresh()
-	o := f.snapshot(0, CPU)
+	snap := f.snapshot(0, CPU)
 	got := map[string]int{}
-	for _, r := range o.Waits(wholeProgram, Wall) {
+	for _, r := range snap.Waits(wholeProgram, Wall) {
 		got[r.Name()] = r.Threads
 	}
 	if want := map[string]int{"sync.Mutex.Lock": 3, "futex: threading.Lock (semaphore 0x10)": 1}; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	head, _ := Screen{}.groupLines(o.Waits(wholeProgram, Wall), "wait", Wall, o.precision(wholeProgram, Wall))
+	head, _ := Screen{}.groupLines(snap.Waits(wholeProgram, Wall), "wait", Wall, snap.precision(wholeProgram, Wall))
 	if !strings.Contains(head, " count ") {
 		t.Error(head)
 	}

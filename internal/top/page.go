@@ -52,11 +52,11 @@ func (m *Model) helpLines() []string {
 }
 
 func (m *Model) tableLines() []string {
-	s, o := m.screen, m.snapshot
+	s, snap := m.screen, m.snapshot
 	rows, draw := m.rows()
 	m.page.rows, m.page.visibleRows = rows, rows
 	notes := m.noteLines()
-	lines := o.headLines(s, &m.state, m.scope)
+	lines := snap.headLines(s, &m.state, m.scope)
 	lines[0] = s.paint(bold, lines[0])
 	if m.state.Obstructions != "" {
 		lines = append(lines, s.paint(bold, s.cut(printable.Line(m.state.Obstructions))))
@@ -136,17 +136,18 @@ func (m *Model) shownClock() Clock {
 }
 
 func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []string)) {
-	o, s, clock := m.snapshot, m.screen, m.shownClock()
-	prec := o.precision(m.scope, clock)
+	snap, s, clock := m.snapshot, m.screen, m.shownClock()
+	prec := snap.precision(m.scope, clock)
 	m.page.ids = m.page.ids[:0]
 	if m.showsStacks {
-		lines := o.stackLines(s, o.stacksOf(m.scope, m.function, clock), m.function, clock, prec)
+		lines := snap.stackLines(s, snap.stacksOf(m.scope, m.function, clock), m.function, clock, prec)
 		return len(lines), func(from, to int) (string, []string) {
-			return s.cut("stacks with " + printable.String(o.frames[m.function].Name) + ", innermost first"), lines[from:to]
+			name := printable.String(snap.frames[m.function].Name)
+			return s.cut("stacks with " + name + ", innermost first"), lines[from:to]
 		}
 	}
 	if m.view == functionsView {
-		rows := matching(o.Functions(m.scope), m.filter,
+		rows := matching(snap.Functions(m.scope), m.filter,
 			func(r *FunctionRow) string { return r.DisplayName() + " " + r.Module })
 		rows = withTime(rows, clock)
 		sortFunctions(rows, clock, m.order)
@@ -155,16 +156,16 @@ func (m *Model) rows() (n int, draw func(from, to int) (head string, lines []str
 		}
 		changes := make([]Change, len(rows))
 		if m.scope == wholeProgram && !m.paused && clock == m.clock {
-			changes = o.Changes(rows, m.order == ByTotal)
+			changes = snap.Changes(rows, m.order == ByTotal)
 		}
 		wide := widthOf(rows)
 		return len(rows), func(from, to int) (string, []string) {
 			return s.functionLines(rows[from:to], changes[from:to], clock, prec, wide)
 		}
 	}
-	what, list := "thread", o.Threads(m.scope, clock)
+	what, list := "thread", snap.Threads(m.scope, clock)
 	if m.view == waitsView {
-		what, list = "wait", o.Waits(m.scope, clock)
+		what, list = "wait", snap.Waits(m.scope, clock)
 	}
 	list = matching(list, m.filter, func(r *GroupRow) string { return r.Name() + " " + r.MainFunction() })
 	for i := range list {

@@ -16,7 +16,7 @@ const groupRows = 5
 const pipeWidth = 100
 
 // WriteText writes a plain table: a number of functions (0: all), and the largest threads and waits.
-func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions int) error {
+func WriteText(w io.Writer, snap *Snapshot, st State, s Screen, c Clock, functions int) error {
 	var b strings.Builder
 	put := func(lines ...string) {
 		for _, l := range lines {
@@ -27,30 +27,30 @@ func WriteText(w io.Writer, o *Snapshot, st State, s Screen, c Clock, functions 
 		put("", s.paint(dim, head))
 		put(lines...)
 	}
-	above := o.headLines(s, &st, wholeProgram)
+	above := snap.headLines(s, &st, wholeProgram)
 	put(s.paint(bold, above[0]), above[1])
 	if st.Trouble != "" {
 		put(s.cut(printable.Line(st.Trouble)))
 	}
-	if cure := o.whyIncomplete(wholeProgram); cure != "" {
+	if cure := snap.whyIncomplete(wholeProgram); cure != "" {
 		put(s.cut(cure))
 	}
 	if st.Obstructions != "" {
 		put(s.cut(printable.Line(st.Obstructions)))
 	}
-	notes := o.notes(&st, c)
+	notes := snap.notes(&st, c)
 	width := s.Width
 	if width == 0 {
 		s.Width = pipeWidth
 	}
-	rows := withTime(o.Functions(wholeProgram), c)
+	rows := withTime(snap.Functions(wholeProgram), c)
 	sortFunctions(rows, c, BySelf)
 	rows = firstRows(rows, functions)
-	table(s.functionLines(rows, o.Changes(rows, false), c, o.precision(wholeProgram, c), widthOf(rows)))
-	waits := firstRows(o.Waits(wholeProgram, Wall), groupRows)
-	table(s.groupLines(waits, "wait", Wall, o.precision(wholeProgram, Wall)))
-	threads := firstRows(o.Threads(wholeProgram, c), groupRows)
-	table(s.groupLines(threads, "thread", c, o.precision(wholeProgram, c)))
+	table(s.functionLines(rows, snap.Changes(rows, false), c, snap.precision(wholeProgram, c), widthOf(rows)))
+	waits := firstRows(snap.Waits(wholeProgram, Wall), groupRows)
+	table(s.groupLines(waits, "wait", Wall, snap.precision(wholeProgram, Wall)))
+	threads := firstRows(snap.Threads(wholeProgram, c), groupRows)
+	table(s.groupLines(threads, "thread", c, snap.precision(wholeProgram, c)))
 	for _, n := range notes {
 		put("", string(tabular.Paragraph(width, "  ", n)))
 	}
@@ -152,34 +152,35 @@ type jsonTable struct {
 }
 
 // WriteJSON writes a line of JSON with at most rowsOfEach functions, threads and waits each (0: all).
-func WriteJSON(w io.Writer, o *Snapshot, st State, c Clock, rowsOfEach int) error {
+func WriteJSON(w io.Writer, snap *Snapshot, st State, c Clock, rowsOfEach int) error {
 	t := jsonTable{
-		Target: st.Target, Time: float64(o.At.UnixMilli()) / 1e3, Seconds: o.Length.Seconds(), Since: o.Since.Seconds(),
+		Target: st.Target, Time: float64(snap.At.UnixMilli()) / 1e3,
+		Seconds: snap.Length.Seconds(), Since: snap.Since.Seconds(),
 		Threads: st.Threads, Trouble: st.Trouble, Obstructions: st.Obstructions, Goroutines: st.Goroutines, Ended: st.Ended,
-		Waiting: o.PendingNames, Total: o.Total(wholeProgram).json(),
+		Waiting: snap.PendingNames, Total: snap.Total(wholeProgram).json(),
 		Functions: []jsonFunction{}, ByThread: []jsonGroup{}, ByWait: []jsonGroup{},
 	}
 	if st.Complete >= 0 {
 		t.Complete = &st.Complete
 	}
-	if c, ok := o.completeCPU(wholeProgram); ok {
+	if c, ok := snap.completeCPU(wholeProgram); ok {
 		share := c.Share()
 		t.CompleteCPU = &share
 	}
-	rows := o.Functions(wholeProgram)
+	rows := snap.Functions(wholeProgram)
 	sortFunctions(rows, c, BySelf)
 	rows = firstRows(rows, rowsOfEach)
-	changes := o.Changes(rows, false)
+	changes := snap.Changes(rows, false)
 	for i := range rows {
 		r := &rows[i]
 		t.Functions = append(t.Functions, jsonFunction{r.Name, r.Module, r.Self.json(), r.Total.json(), int(changes[i])})
 	}
-	for _, r := range firstRows(o.Threads(wholeProgram, c), rowsOfEach) {
-		th := &o.threads[r.index]
+	for _, r := range firstRows(snap.Threads(wholeProgram, c), rowsOfEach) {
+		th := &snap.threads[r.index]
 		t.ByThread = append(t.ByThread, jsonGroup{Name: th.name, PID: th.pid, TID: th.tid, In: r.MainFunction(),
 			Total: r.Values.json(), Idle: r.Idle})
 	}
-	for _, r := range firstRows(o.Waits(wholeProgram, Wall), rowsOfEach) {
+	for _, r := range firstRows(snap.Waits(wholeProgram, Wall), rowsOfEach) {
 		t.ByWait = append(t.ByWait, jsonGroup{Name: r.Name(), Threads: r.Threads, In: r.MainFunction(),
 			Total: r.Values.json(), Idle: r.Idle})
 	}

@@ -36,37 +36,37 @@ type Ownership struct {
 }
 
 // NameOwnerOutside puts a shared lock's owner into Why if it is no thread of the observed processes.
-func (h *Ownership) NameOwnerOutside() {
-	if h.ownerOutside != 0 {
-		h.Why = fmt.Sprintf("held by thread %d of another process, or of one that has ended", h.ownerOutside)
+func (o *Ownership) NameOwnerOutside() {
+	if o.ownerOutside != 0 {
+		o.Why = fmt.Sprintf("held by thread %d of another process, or of one that has ended", o.ownerOutside)
 	}
 }
 
 // EndedOwnerText describes OwnerGone.
-func (h *Ownership) EndedOwnerText() string {
-	if h.OwnerParent != 0 {
-		return fmt.Sprintf("taken by thread %d of the parent process %d before the fork", h.OwnerGone, h.OwnerParent)
+func (o *Ownership) EndedOwnerText() string {
+	if o.OwnerParent != 0 {
+		return fmt.Sprintf("taken by thread %d of the parent process %d before the fork", o.OwnerGone, o.OwnerParent)
 	}
-	return fmt.Sprintf("taken by thread %d, which has ended", h.OwnerGone)
+	return fmt.Sprintf("taken by thread %d, which has ended", o.OwnerGone)
 }
 
 // OwnerProcessText describes OwnerProcess.
-func (h *Ownership) OwnerProcessText() string {
-	return strings.TrimRight(fmt.Sprintf("taken by process %d %s", h.OwnerProcess, h.OwnerName), " ")
+func (o *Ownership) OwnerProcessText() string {
+	return strings.TrimRight(fmt.Sprintf("taken by process %d %s", o.OwnerProcess, o.OwnerName), " ")
 }
 
 const whyFreeOrChanging = "free or changing owner when read"
 
 // setOwnerWord sets the owner from the bits FUTEX_TID_MASK of word.
-func (h *Ownership) setOwnerWord(word uint32) {
-	h.ownerInnerTID = int(word & futexTIDMask)
-	h.Free = h.ownerInnerTID == 0
+func (o *Ownership) setOwnerWord(word uint32) {
+	o.ownerInnerTID = int(word & futexTIDMask)
+	o.Free = o.ownerInnerTID == 0
 	switch {
-	case !h.Free:
+	case !o.Free:
 	case word&futexOwnerDied != 0:
-		h.Why = "its owner ended without unlocking it"
+		o.Why = "its owner ended without unlocking it"
 	default:
-		h.Why = whyFreeOrChanging
+		o.Why = whyFreeOrChanging
 	}
 }
 
