@@ -333,7 +333,8 @@ func (d *data) jsonTree(out *printable.JSONWriter) {
 	}
 }
 
-// pruneTree keeps the N nodes with most time. Callers sort before callees, so these are a tree.
+// pruneTree keeps the N nodes with most time, without those whose caller is not among them: only negative values let a
+// callee have more than its caller.
 func (d *data) pruneTree(t *view.CallTree, self func(int32) int64) (cut jsonCut) {
 	all := len(t.Nodes) - 1
 	shown := min(all, d.Limit(all))
@@ -356,7 +357,15 @@ func (d *data) pruneTree(t *view.CallTree, self func(int32) int64) (cut jsonCut)
 			cut.Share += float64(self(n))
 		}
 	}
-	cut.Functions, cut.Share = all-shown, cut.Share/float64(max(1, whole))
+	cut.Functions = all - shown
+	for n := 1; n < len(t.Nodes); n++ { // a caller has a lower number
+		if left[t.Nodes[n].Parent] && !left[n] {
+			left[n] = true
+			cut.Functions++
+			cut.Share += float64(self(int32(n)))
+		}
+	}
+	cut.Share /= float64(max(1, whole))
 	for i := range t.Nodes {
 		t.Nodes[i].Children = slices.DeleteFunc(t.Nodes[i].Children, func(n int32) bool { return left[n] })
 	}

@@ -494,6 +494,50 @@ func TestATreeInJSONHasAsManyCallsAsAskedFor(t *testing.T) {
 	}
 }
 
+// A difference: main has 10 − 8, a 10, b −8.
+func TestATreeInJSONWithNegativeValuesIsWhole(t *testing.T) {
+	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
+	for i, name := range []string{"main", "a", "b"} {
+		f := &profile.Function{ID: uint64(i) + 1, Name: name}
+		p.Function = append(p.Function, f)
+		p.Location = append(p.Location, &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f}}})
+	}
+	for i, v := range []int64{10, -8} {
+		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{p.Location[i+1], p.Location[0]},
+			Value: []int64{v}})
+	}
+	for n, want := range map[int]string{1: "", 2: "main a", 3: "main a b"} {
+		var b strings.Builder
+		if err := JSON(&b, p, true, Options{N: n}); err != nil {
+			t.Fatal(err)
+		}
+		var r struct {
+			Tree *jsonNode `json:"tree"`
+			Cut  struct {
+				Functions int
+				Share     float64
+			} `json:"tree_cut"`
+		}
+		if err := json.Unmarshal([]byte(b.String()), &r); err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		var self int64
+		var walk func(nodes []*jsonNode)
+		walk = func(nodes []*jsonNode) {
+			for _, k := range nodes {
+				names, self = append(names, k.Name), self+k.Self["cpu"]
+				walk(k.Children)
+			}
+		}
+		walk(r.Tree.Children)
+		if got := strings.Join(names, " "); got != want || r.Cut.Functions != 3-len(names) ||
+			math.Abs(r.Cut.Share-float64(2-self)/2) > 1e-9 {
+			t.Errorf("-n %d: %q with %d of 2 ns, want %q; cut %+v", n, got, self, want, r.Cut)
+		}
+	}
+}
+
 func TestSourceLinesOfAnyNumberAreInOrder(t *testing.T) {
 	f := &profile.Function{ID: 1, Name: "f", Filename: "f.c"}
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}},
