@@ -13,20 +13,44 @@ import (
 
 const oldSuffix = ".old"
 
-var errNotRecording = errors.New("a file of that name is not a recording")
+var errNotRecording = errors.New("the latter is not a recording")
 
 // BackUpOld makes path.old a name of the recording at path, in place of an earlier path.old; it fails if that is not a
 // recording. A symbolic link at path is renamed itself, as perf record does (tools/perf/util/data.c, check_backup).
 // Other files and recordings without samples are left out. Call it once a run, before the first write. After an error
 // path is unchanged.
 func BackUpOld(path string) error {
+	old, err := oldName(path)
+	if err == nil && old != "" {
+		err = keepAs(path, old)
+	}
+	if err != nil {
+		return fmt.Errorf("cannot keep %s as %s: %w; move one of them", path, path+oldSuffix, err)
+	}
+	return nil
+}
+
+// CheckOld returns the known reason against [BackUpOld]; nil is no promise.
+func CheckOld(path string) error {
+	if _, err := oldName(path); err != nil {
+		return fmt.Errorf("cannot keep %s as %s: %w; move one of them", path, path+oldSuffix, err)
+	}
+	return nil
+}
+
+// oldName returns "" if nothing is to be kept.
+func oldName(path string) (string, error) {
 	if !IsRecording(path) || isEmpty(path) {
-		return nil
+		return "", nil
 	}
 	old := path + oldSuffix
 	if _, err := os.Lstat(old); err == nil && !IsRecording(old) {
-		return fmt.Errorf("cannot keep %s as %s: %w", path, old, errNotRecording)
+		return "", errNotRecording
 	}
+	return old, nil
+}
+
+func keepAs(path, old string) error {
 	if st, err := os.Lstat(path); err == nil && st.Mode()&os.ModeSymlink != 0 {
 		return os.Rename(path, old)
 	}

@@ -163,6 +163,11 @@ func TestOnlyRecordingsAreKept(t *testing.T) {
 	if err := BackUpOld(other); err == nil {
 		t.Error("a file that is no recording would have been replaced")
 	}
+	for path, want := range map[string]bool{path: true, other: false, filepath.Join(dir, "none"): true, "-": true} {
+		if err := CheckOld(path); err == nil != want {
+			t.Errorf("check of %s: %v", path, err)
+		}
+	}
 	holds(t, dir, map[string]string{"r": "text", "other": "\x1f\x8b", "other.old": "mine"})
 }
 

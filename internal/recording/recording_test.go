@@ -370,6 +370,40 @@ func TestAFailedLastWriteStatesWhatIsOnDisk(t *testing.T) {
 	}
 }
 
+func TestARecordingThatCannotBeKeptIsNotReplaced(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "r")
+	const earlier = "\x1f\x8bearlier"
+	if err := errors.Join(os.WriteFile(path, []byte(earlier), 0o600), os.Mkdir(path+".old", 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	r := newRecording(Options{Output: path})
+	const why = "cannot keep "
+	if err := r.setOutput(1); err == nil || !strings.HasPrefix(err.Error(), why) {
+		t.Errorf("before the recording: %v", err)
+	}
+	if err := newRecording(Options{Output: path, Overwrite: true}).setOutput(1); err != nil {
+		t.Errorf("a file to be overwritten: %v", err)
+	}
+	r.images = loadedcode.NewImageCache(0)
+	r.prepare(nil)
+	defer r.close()
+	for range 2 { // a checkpoint, and the last write
+		err := r.write()
+		if err == nil || !strings.HasPrefix(err.Error(), why) || !strings.HasSuffix(err.Error(), "is an older file") {
+			t.Errorf("with a directory NAME.old: %v", err)
+		}
+		if b, err := os.ReadFile(path); string(b) != earlier {
+			t.Fatalf("the earlier recording is lost: %q, %v", b, err)
+		}
+	}
+	if err := errors.Join(os.Remove(path+".old"), r.write()); err != nil {
+		t.Fatal(err)
+	}
+	if b, err := os.ReadFile(path + ".old"); string(b) != earlier {
+		t.Errorf("NAME.old has %q, %v", b, err)
+	}
+}
+
 func TestStatsAreWrittenThoughTheRecordingIsNot(t *testing.T) {
 	dir := t.TempDir()
 	r := newRecording(Options{Output: filepath.Join(dir, "missing", "r"), Stats: filepath.Join(dir, "stats"),

@@ -24,7 +24,7 @@ import (
 type output struct {
 	path            string    // "-": standard output; "": none
 	rotation        *rotation // nil: one file
-	keepOld         bool
+	keepOld         bool      // until the first write
 	failureReported bool
 	spillReported   sync.Once
 	state           outputState
@@ -55,7 +55,7 @@ func (r *recording) checkpoint(yield func()) {
 func (r *recording) save(whole bool) error {
 	if r.output.keepOld && outfile.Replaceable(r.output.path) {
 		if err := profile.BackUpOld(r.output.path); err != nil {
-			console.Errorf("%v", err)
+			return err
 		}
 	}
 	r.output.keepOld = false
@@ -187,6 +187,11 @@ func (r *recording) setOutput(pid int) error {
 		}
 		if err := outfile.Check(file.path); err != nil {
 			return fmt.Errorf("%w; give another place with %s", err, file.flag)
+		}
+	}
+	if r.output.keepOld {
+		if err := profile.CheckOld(r.output.path); err != nil {
+			return fmt.Errorf("%w, or give another place with -o", err)
 		}
 	}
 	return nil
