@@ -71,10 +71,12 @@ func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) erro
 			console.Errorf("%v", err)
 		}
 		r.prepare(nil)
-		if err := r.writeWatched(); err != nil || !ended {
+		if err := r.writeWatched(); err != nil {
 			return err
 		}
-		console.Infof("%s", runsummary.TooShortLine(&r.stats, r.output.path))
+		if ended {
+			console.Infof("%s", runsummary.TooShortLine(&r.stats, r.output.path))
+		}
 		return nil
 	}
 	r.prepare(procs)

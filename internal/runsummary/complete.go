@@ -44,15 +44,8 @@ func timeBetweenSamples(s *runstats.Stats) string {
 
 // whyBetweenSamples takes lost in seconds.
 func whyBetweenSamples(s *runstats.Stats, lost float64) string {
-	traced, maxPause := s.Failed["traced"], s.Failed["max-pause"]
-	switch most := max(traced, maxPause, s.TicksWithheld); {
-	case most == 0:
-	case traced == most:
-		return "another tracer had threads (observations refused: " + strconv.FormatInt(traced, 10) + "); detach it"
-	case maxPause == most:
-		return "--max-pause left out " + Plural(maxPause, "stop") + "; a longer one lets them be sampled"
-	default:
-		return "--max-overhead withheld " + Plural(s.TicksWithheld, "sampling tick") + "; a larger one lets them be sampled"
+	if why := mostFrequentOmission(s); why != "" {
+		return why
 	}
 	switch {
 	case s.MaxOverhead > 0 && s.Freq < ReachedRateShare*s.FreqAsked:
@@ -63,6 +56,20 @@ func whyBetweenSamples(s *runstats.Stats, lost float64) string {
 		return "prywalk was stopped or got no CPU; give it a spare CPU, or CAP_SYS_NICE"
 	}
 	return `prywalk report --by thread --focus '^\[(ran|not)' shows which threads; a higher -F samples more short runs`
+}
+
+// mostFrequentOmission returns "" if no sample was refused, left out or withheld.
+func mostFrequentOmission(s *runstats.Stats) string {
+	traced, maxPause := s.Failed["traced"], s.Failed["max-pause"]
+	switch most := max(traced, maxPause, s.TicksWithheld); {
+	case most == 0:
+		return ""
+	case traced == most:
+		return "another tracer had threads (observations refused: " + strconv.FormatInt(traced, 10) + "); detach it"
+	case maxPause == most:
+		return "--max-pause left out " + Plural(maxPause, "stop") + "; a longer one lets them be sampled"
+	}
+	return "--max-overhead withheld " + Plural(s.TicksWithheld, "sampling tick") + "; a larger one lets them be sampled"
 }
 
 // cpuNotObserved estimates the CPU time of all threads while prywalk observed none, s.
