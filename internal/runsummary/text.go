@@ -394,21 +394,19 @@ func NoSamples(s *runstats.Stats, threads string) error {
 	if why, next := whyFailed(s); why != "" {
 		return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
 	}
-	why := "the process exited before the first sample"
-	next := "record a process that runs longer"
+	why := "no thread was sampled before the recording ended"
+	next := "record longer"
+	if s.Failed["exited"]+s.Failed["zombie"] > 0 {
+		why, next = "all threads exited before they were sampled", "record a process that runs longer"
+	}
 	if rate := tryHigherRate(s); rate != "" {
 		next += ", or " + rate
 	}
 	switch {
 	case s.Attempted == 0 && s.Ticks > 0 && threads != "":
 		why, next = "no thread matches --threads", "check the regular expression"
-	case s.Failed["timeout"] > 0:
-		why = "no thread could be stopped"
-		next = "check for uninterruptible sleep (state D), a frozen cgroup, or CPUs that are all busy"
 	case Sum(UnexpectedFailures(s.Failed)) > 0:
 		why, next = "all observations failed", "prywalk schema stats has the reasons"
-	case s.Failed["exited"] > 0:
-		why = "all threads exited before they were sampled"
 	}
 	return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
 }
@@ -424,6 +422,9 @@ func whyFailed(s *runstats.Stats) (why, next string) {
 		return "too many open files in prywalk", "raise its limit: ulimit -n 4096"
 	case "max-pause":
 		return "stops were expected to take longer than --max-pause", "give a longer one"
+	case "timeout":
+		return "no thread could be stopped",
+			"check for uninterruptible sleep (state D), a frozen cgroup, or CPUs that are all busy"
 	}
 	return "", ""
 }
