@@ -5,6 +5,8 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -17,6 +19,7 @@ import (
 	"prywalk/internal/commandline"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/exit"
+	"prywalk/internal/selection"
 	"prywalk/internal/testtargets"
 
 	"golang.org/x/sys/unix"
@@ -336,10 +339,44 @@ func TestUnreadThreadsHaveTheNextStepOfTheirReason(t *testing.T) {
 		}
 	}
 	const want = "process 7: no thread could be read (max-pause 1); give a longer --max-pause"
-	err := failedThreads(&stacks.Process{PID: 7, Failed: map[string]int64{"max-pause": 1}})
+	err := (&dumpFlags{}).failedThreads(&stacks.Process{PID: 7, Failed: map[string]int64{"max-pause": 1}})
 	var e *exit.Error
 	if !errors.As(err, &e) || err.Error() != want || e.Code != exit.NoSamples {
 		t.Errorf("%v, want %q", err, want)
+	}
+}
+
+func TestUnreadThreadsAreAnErrorInJSON(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "stderr"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	testtargets.StderrIs(t, f)
+	p := &stacks.Process{PID: 7, Threads: make([]stacks.Thread, 1), Failed: map[string]int64{"map-lock": 1}}
+	if err := (&dumpFlags{json: true}).failedThreads(p); err != nil {
+		t.Error(err)
+	}
+	text, err := os.ReadFile(f.Name())
+	const want = `{"schema_version":1,"error":{"code":0,"cause":"process 7: 1 thread could not be read (map-lock 1)","remedy":`
+	if err != nil || !strings.HasPrefix(string(text), want) {
+		t.Errorf("%s %v", text, err)
+	}
+}
+
+func TestADumpWhoseProcessesHaveEndedHasAnExitCode(t *testing.T) {
+	rule, err := selection.New(true, "", "", "", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &dumpFlags{goroutines: "on"}
+	f.finder, f.pids = selection.NewFinder(rule), []int{math.MaxInt32}
+	for name, dump := range map[string]func(io.Writer) error{"stacks": f.dumpAll, "locks": f.dumpLocks} {
+		var b strings.Builder
+		err := dump(&b)
+		if err == nil || exitCode(err) != exit.NoSamples || !strings.Contains(err.Error(), "ended before") || b.Len() > 0 {
+			t.Errorf("%s: %v; %q", name, err, b.String())
+		}
 	}
 }
 

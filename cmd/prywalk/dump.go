@@ -185,6 +185,8 @@ func (u *unreadProcesses) report(dumped bool) error {
 	case n > 0 && dumped:
 		console.Infof("%s left out%s", runsummary.Plural(n, "selected process"), runsummary.Reasons(u.reasons))
 		return nil
+	case n == 0 && !dumped:
+		return exit.With(exit.NoSamples, "the selected processes ended before they were read; try again")
 	case n > 1:
 		return fmt.Errorf("none of %s could be read: %w", runsummary.Plural(n, "selected process"), u.first)
 	}
@@ -216,13 +218,13 @@ func (f *dumpFlags) dumpProcess(pid int) (*stacks.Process, error) {
 	if f.atomic {
 		console.Infof("process %d was stopped for %s", pid, p.Pause.Round(time.Microsecond))
 	}
-	if err := failedThreads(p); err != nil {
+	if err := f.failedThreads(p); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-func failedThreads(p *stacks.Process) error {
+func (f *dumpFlags) failedThreads(p *stacks.Process) error {
 	results := process.StopResults{Denied: p.Failed["denied"], Traced: p.Failed["traced"]}
 	for i := range p.Threads {
 		if p.Threads[i].How == observe.ByStop.String() {
@@ -242,7 +244,7 @@ func failedThreads(p *stacks.Process) error {
 			runsummary.Reasons(p.Failed), nextForUnread(p, refused))
 	}
 	if text := unreadThreads(p, refused); text != "" {
-		console.Errorf("%s", text)
+		printError(exit.With(exit.OK, "%s", text), f.json)
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"prywalk/internal/exit"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/printable"
+	"prywalk/internal/refusal"
 	"prywalk/internal/selfhang"
 )
 
@@ -39,22 +40,27 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 		return cmp.Or(first, unread.report(false))
 	}
 	l, err := dump.ExamineLocks(targets, f.options())
-	if !errors.Is(err, dump.ErrHung) { // else may be in use
+	hung := errors.Is(err, dump.ErrHung)
+	if !hung { // else may be in use
 		defer images.Close()
 		for _, t := range targets {
 			defer t.Close()
 		}
 	}
+	if f.finder != nil && refusal.Of(err) == refusal.Exited {
+		err = nil
+	}
+	failed := errors.Join(first, err)
 	if len(l.Processes) == 0 {
-		return errors.Join(first, err)
+		return cmp.Or(failed, unread.report(false))
 	}
 	if err := f.writeLocks(w, l); err != nil {
 		return err
 	}
-	failed := errors.Join(first, err, unread.report(true))
-	if failed == nil || len(l.Deadlocks) > 0 {
-		for _, p := range l.Processes {
-			failed = errors.Join(failed, failedThreads(p))
+	failed = errors.Join(failed, unread.report(true))
+	for _, p := range l.Processes {
+		if !hung { // else Failed is incomplete
+			failed = errors.Join(failed, f.failedThreads(p))
 		}
 	}
 	if err := deadlocked(l); err != nil {

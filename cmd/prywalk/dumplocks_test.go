@@ -4,9 +4,12 @@ package main
 
 import (
 	"os/exec"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"prywalk/internal/exit"
 	"prywalk/internal/testtargets"
@@ -43,6 +46,32 @@ func TestDeadlockHasAnExitCode(t *testing.T) {
 		}
 		if code != want.code || !strings.Contains(p.out.String(), want.text) {
 			t.Errorf("%s: exit code %d, want %d:\n%s%s", how, code, want.code, p.out.String(), p.err.String())
+		}
+	}
+}
+
+func TestLocksNameUnreadThreadsAlthoughAnotherProcessFailed(t *testing.T) {
+	pid := burner(t)
+	seized, release := make(chan error), make(chan struct{})
+	defer close(release)
+	go func() {
+		runtime.LockOSThread()
+		tid, err := strconv.Atoi(pid)
+		if err == nil {
+			err = unix.PtraceSeize(tid)
+		}
+		seized <- err
+		<-release
+	}()
+	if err := <-seized; err != nil {
+		t.Skip("this user may not trace: ", err)
+	}
+	const none = "2147483647"
+	p := start(t, t.TempDir(), nil, "dump", "-p", none+","+pid, "--locks")
+	code := p.code(t)
+	for _, want := range []string{none, "traces it"} {
+		if !strings.Contains(p.err.String(), want) {
+			t.Errorf("exit code %d, no %q in %q", code, want, p.err.String())
 		}
 	}
 }
