@@ -387,7 +387,7 @@ func TestARecordingThatCannotBeKeptIsNotReplaced(t *testing.T) {
 	r.images = loadedcode.NewImageCache(0)
 	r.prepare(nil)
 	defer r.close()
-	for range 2 { // a checkpoint, and the last write
+	for range 2 { // the second write tries again
 		err := r.write()
 		if err == nil || !strings.HasPrefix(err.Error(), why) || !strings.HasSuffix(err.Error(), "is an older file") {
 			t.Errorf("with a directory NAME.old: %v", err)
