@@ -29,8 +29,8 @@ func TestNoSamplesNamesWhatIsTrueOfTheRun(t *testing.T) {
 		{map[string]int64{"timeout": 2, "exited": 1}, "no samples: no thread could be stopped (timeout 2, exited 1); " +
 			"check for uninterruptible sleep (state D), a frozen cgroup, or CPUs that are all busy"},
 		{map[string]int64{"zombie": 1}, "no samples: all threads exited before they were sampled (zombie 1); "},
-		{map[string]int64{"map-lock": 100, "timeout": 1}, "no samples: all observations failed (map-lock 100, timeout 1); "},
-		{map[string]int64{"timeout": 9, "map-lock": 1}, "no samples: no thread could be stopped (timeout 9, map-lock 1); "},
+		{map[string]int64{"map-lock": 9, "timeout": 1}, "no samples: all observations failed (map-lock 9, timeout 1)"},
+		{map[string]int64{"timeout": 9, "map-lock": 1}, "no samples: no thread could be stopped (timeout 9, map-lock 1)"},
 		{nil, "no samples: no thread was sampled before the recording ended; record longer, or try -F 1000"},
 		{map[string]int64{"traced": 1, "max-pause": 9}, "no samples: stops were expected to take longer than --max-pause"},
 		{map[string]int64{"traced": 9, "denied": 1}, "no samples: another tracer is attached (traced 9, denied 1); detach"},
