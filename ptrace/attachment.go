@@ -22,6 +22,7 @@ type Attachment struct {
 	before        SchedStat
 	beforeOK      bool
 	atInterrupt   threadCounters // just after the interrupt
+	atStop        threadCounters // just after StoppedAt, if late
 	times         Times
 	repair        Repair
 }

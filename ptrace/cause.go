@@ -64,7 +64,7 @@ type evidence struct {
 	held           int64 // from seen stopped to detached, ns
 	copying        int64 // part of held in which memory was read, ns
 	bytes          int64 // read
-	// growth since the interrupt; time in ns, without intended sleeps
+	// growth since countersAtBegin; time in ns, without intended sleeps
 	offCPU, waited, preempted, faults, fromDisk int64
 }
 
@@ -106,10 +106,24 @@ func (e *evidence) faulted() bool {
 
 var pageSize = int64(os.Getpagesize())
 
+const lateAfter = 1e6 // ns from the interrupt to the stop
+
+func (t *Times) late() bool { return t.StoppedAt-t.InterruptedAt > lateAfter }
+
+// countersAtBegin returns the counters from which the stop's own are counted. What the tracer did while a late stop was
+// pending is no part of the stop; it is included only if most of the stop precedes its detection.
+func (attachment *Attachment) countersAtBegin() *threadCounters {
+	t := &attachment.times
+	if t.late() && t.DetachedAt-t.StoppedAt > t.StoppedAt-t.LastRunningAt {
+		return &attachment.atStop
+	}
+	return &attachment.atInterrupt
+}
+
 // CauseOf returns the cause of the stop in out, which read copied bytes. Precondition: called directly after its
 // Finish.
 func (c *Controller) CauseOf(out *Stop, copied int64) Cause {
-	now, began := c.counters.now(), &c.lastAtInterrupt
+	now, began := c.counters.now(), &c.lastCounters
 	procmem.CountWait()
 	procmem.CountWait()
 	e := evidence{

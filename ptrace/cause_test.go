@@ -110,6 +110,44 @@ func TestProvokedCausesAreReported(t *testing.T) {
 	})
 }
 
+// A late stop's evidence is not that of the time in which it was pending.
+func TestWaitsBeforeALateStopAreNotItsCause(t *testing.T) {
+	p := start(t, "spin")
+	with(t, Options{}, func(c *Controller) {
+		seen := map[Cause]int{}
+		for range 100 {
+			attachment, err := c.Begin(p.tid)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			nanosleep(3e6)                  // as a wait for a lock does, not counted as an intended sleep
+			c.lastEmptyPoll = procmem.Now() // as if the thread had run until now
+			if got := c.WaitAny(soon()); got != attachment {
+				t.Errorf("%v, want the thread's attachment", got)
+				return
+			}
+			var s Stop
+			busy := doing(func(*Reader) {
+				for end := procmem.Now() + 1e6; procmem.Now() < end; {
+				}
+			})
+			if err := c.Finish(attachment, &Request{OtherMemory: busy, Regions: []frames.Region{{}}}, &s); err != nil {
+				t.Error(err)
+				return
+			}
+			why := c.CauseOf(&s, 0)
+			if !s.late() {
+				continue // a signal has ended the wait
+			}
+			if seen[why]++; why == CauseOther {
+				return
+			}
+		}
+		t.Errorf("causes %v, want %v: a wait before the stop is no cause", seen, CauseOther)
+	})
+}
+
 func TestPreemptionOfTheTracerIsReported(t *testing.T) {
 	p := start(t, "spin")
 	with(t, Options{KeepPriority: true}, func(c *Controller) {

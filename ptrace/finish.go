@@ -65,14 +65,14 @@ type Times struct {
 }
 
 type stopper struct {
-	attachments     attachmentTable
-	rescuer         *rescuer
-	noGC            bool
-	seized          bool // a seizure has succeeded, so no seccomp filter refuses it
-	captured        capture
-	repairs         repairer
-	stats           Stats
-	lastAtInterrupt threadCounters
+	attachments  attachmentTable
+	rescuer      *rescuer
+	noGC         bool
+	seized       bool // a seizure has succeeded, so no seccomp filter refuses it
+	captured     capture
+	repairs      repairer
+	stats        Stats
+	lastCounters threadCounters // from which CauseOf counts
 }
 
 // Finish reads what req asks for, detaches the thread, fills out, and ends the Attachment. It does not allocate.
@@ -170,7 +170,7 @@ func (s *stopper) detachAndFree(attachment *Attachment) {
 // endAttachment keeps that of a killed thread until its end is reported.
 func (s *stopper) endAttachment(attachment *Attachment, detached syscall.Errno) {
 	s.stats.count(attachment)
-	s.lastAtInterrupt = attachment.atInterrupt
+	s.lastCounters = *attachment.countersAtBegin()
 	if detached == 0 {
 		s.attachments.free(attachment)
 		return

@@ -99,6 +99,9 @@ func (w *waiter) transit(attachment *Attachment, tid int, r waitReport, status i
 		attachment.setStopped(status)
 		attachment.times.StoppedAt = procmem.Now()
 		attachment.times.LastRunningAt = max(attachment.times.InterruptedAt, w.lastEmptyPoll)
+		if attachment.times.late() {
+			attachment.atStop = w.counters.begin()
+		}
 	}
 	if do&doEnd != 0 {
 		attachment.state = attachmentGone
