@@ -318,8 +318,8 @@ func TestUnreadThreadsHaveTheNextStepOfTheirReason(t *testing.T) {
 		failed map[string]int64
 		want   string
 	}{
-		{map[string]int64{"timeout": 3, "exited": 1}, "process 7: 3 threads could not be read (timeout 3); no stop in time " +
-			"(state D?): ps -L -o tid,stat,wchan:30,comm -p 7"},
+		{map[string]int64{"timeout": 3, "exited": 1}, "process 7: 3 threads could not be read (timeout 3); check for " +
+			"uninterruptible sleep (state D: ps -L -o tid,stat,wchan:30,comm -p 7), a frozen cgroup, or CPUs that are all busy"},
 		{map[string]int64{"timeout": 1, "denied": 1}, "process 7: 2 threads could not be read (denied 1, timeout 1); next"},
 		{map[string]int64{"max-pause": 1}, "process 7: 1 thread could not be read (max-pause 1); give a longer --max-pause"},
 		{map[string]int64{"max-pause": 9, "traced": 1}, "process 7: 10 threads could not be read (max-pause 9, traced 1); " +
@@ -339,7 +339,7 @@ func TestUnreadThreadsHaveTheNextStepOfTheirReason(t *testing.T) {
 		}
 	}
 	const want = "process 7: no thread could be read (max-pause 1); give a longer --max-pause"
-	err := (&dumpFlags{}).failedThreads(&stacks.Process{PID: 7, Failed: map[string]int64{"max-pause": 1}})
+	err := (&dumpFlags{}).reportFailedThreads(&stacks.Process{PID: 7, Failed: map[string]int64{"max-pause": 1}})
 	var e *exit.Error
 	if !errors.As(err, &e) || err.Error() != want || e.Code != exit.NoSamples {
 		t.Errorf("%v, want %q", err, want)
@@ -354,7 +354,7 @@ func TestUnreadThreadsAreAnErrorInJSON(t *testing.T) {
 	defer f.Close()
 	testtargets.StderrIs(t, f)
 	p := &stacks.Process{PID: 7, Threads: make([]stacks.Thread, 1), Failed: map[string]int64{"map-lock": 1}}
-	if err := (&dumpFlags{json: true}).failedThreads(p); err != nil {
+	if err := (&dumpFlags{json: true}).reportFailedThreads(p); err != nil {
 		t.Error(err)
 	}
 	text, err := os.ReadFile(f.Name())

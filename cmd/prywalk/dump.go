@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -218,14 +220,16 @@ func (f *dumpFlags) dumpProcess(pid int) (*stacks.Process, error) {
 	if f.atomic {
 		console.Infof("process %d was stopped for %s", pid, p.Pause.Round(time.Microsecond))
 	}
-	if err := f.failedThreads(p); err != nil {
+	if err := f.reportFailedThreads(p); err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-func (f *dumpFlags) failedThreads(p *stacks.Process) error {
-	results := process.StopResults{Denied: p.Failed["denied"], Traced: p.Failed["traced"]}
+func (f *dumpFlags) reportFailedThreads(p *stacks.Process) error {
+	results := process.StopResults{
+		Denied: p.Failed[refusal.Denied.Word()], Traced: p.Failed[refusal.Traced.Word()],
+	}
 	for i := range p.Threads {
 		if p.Threads[i].How == observe.ByStop.String() {
 			results.Succeeded++
@@ -262,19 +266,11 @@ func unreadThreads(p *stacks.Process, refused string) string {
 // nextForUnread returns the next step for the most frequent reason; that is refused where the kernel refused a stop.
 // doctor examines rights, and the first thread's state only.
 func nextForUnread(p *stacks.Process, refused string) string {
-	switch runsummary.MainFailure(p.Failed) {
-	case refusal.Denied.Word(), refusal.Traced.Word():
+	reason, _ := runsummary.MainFailure(p.Failed)
+	if reason == refusal.Denied || reason == refusal.Traced {
 		return refused
-	case refusal.Timeout.Word():
-		return fmt.Sprintf("no stop in time (state D?): ps -L -o tid,stat,wchan:30,comm -p %d", p.PID)
-	case refusal.MaxPause.Word():
-		return "give a longer --max-pause"
-	case refusal.MapLock.Word():
-		return "another thread holds the lock of the process's mappings; try again"
-	case refusal.NoFiles.Word():
-		return "raise prywalk's limit of open files: ulimit -n 4096"
 	}
-	return "prywalk schema stats has the reasons"
+	return strings.ReplaceAll(reason.NextStep(), "PID", strconv.Itoa(p.PID))
 }
 
 func (f *dumpFlags) write(w io.Writer, p *stacks.Process) error {

@@ -60,7 +60,7 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	failed = errors.Join(failed, unread.report(true))
 	for _, p := range l.Processes {
 		if !hung { // else Failed is incomplete
-			failed = errors.Join(failed, f.failedThreads(p))
+			failed = errors.Join(failed, f.reportFailedThreads(p))
 		}
 	}
 	if err := deadlocked(l); err != nil {

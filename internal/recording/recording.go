@@ -284,14 +284,15 @@ func (r *recording) reportResult() error {
 
 func (r *recording) endedWithoutSamples() bool {
 	s := &r.stats
-	refusedCount := s.Failed["traced"] + s.Failed["denied"] + s.Failed["timeout"]
+	refusedCount := s.Failed[refusal.Traced.Word()] + s.Failed[refusal.Denied.Word()] +
+		s.Failed[refusal.Timeout.Word()]
 	return r.signals.command.Load() != nil && refusedCount == 0 && r.options.Threads == ""
 }
 
 func (r *recording) refusalError() error {
 	failed := r.stats.Failed
-	return process.ExplainFailures(r.pids, process.StopResults{Denied: failed["denied"], Traced: failed["traced"],
-		Succeeded: r.stats.Stops})
+	return process.ExplainFailures(r.pids, process.StopResults{Denied: failed[refusal.Denied.Word()],
+		Traced: failed[refusal.Traced.Word()], Succeeded: r.stats.Stops})
 }
 
 // RecordProcesses records running processes.

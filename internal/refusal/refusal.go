@@ -4,6 +4,7 @@
 package refusal
 
 import (
+	"cmp"
 	"errors"
 	"syscall"
 )
@@ -32,26 +33,33 @@ const (
 	NumReasons
 )
 
-// The word is for recordings and --stats, the text for messages.
-var reasons = [NumReasons]struct{ word, text string }{
-	Other:        {"other", "the sample failed"},
-	Exited:       {"exited", "the thread or process has ended"},
-	Traced:       {"traced", "already traced: detach the debugger or tracer"},
-	Denied:       {"denied", "permission denied by the kernel: run as the target's user or with CAP_SYS_PTRACE"},
-	Timeout:      {"timeout", "the thread did not stop in time"},
-	KernelThread: {"kernel-thread", "a kernel thread: it has no user-space stack"},
-	Zombie:       {"zombie", "a zombie: it has exited and has no stack"},
-	Not64Bit:     {"32-bit", "a 32-bit or x32 program: only 64-bit programs are supported"},
-	MaxPause:     {"max-pause", "stopping the thread is expected to take longer than --max-pause"},
-	Busy:         {"busy", "too many stops are pending: finish or cancel some"},
-	Running:      {"running", "the thread is running and only passive reads are allowed"},
-	InCall: {"in-call",
-		"the thread is in a system call that would fail if the thread were stopped"},
-	Self:        {"self", "a process cannot trace itself"},
-	NotAProcess: {"thread", "not a process but a thread"},
+// The word is for recordings and --stats, the text for messages, next is of [Reason.NextStep].
+var reasons = [NumReasons]struct{ word, text, next string }{
+	Other:  {word: "other", text: "the sample failed"},
+	Exited: {word: "exited", text: "the thread or process has ended"},
+	Traced: {"traced", "already traced: detach the debugger or tracer",
+		"detach the tracer: prywalk doctor -p PID names it"},
+	Denied: {"denied", "permission denied by the kernel: run as the target's user or with CAP_SYS_PTRACE",
+		"prywalk doctor -p PID names the cause"},
+	Timeout: {"timeout", "the thread did not stop in time",
+		"check for uninterruptible sleep (state D: ps -L -o tid,stat,wchan:30,comm -p PID), a frozen cgroup, or CPUs that " +
+			"are all busy"},
+	KernelThread: {word: "kernel-thread", text: "a kernel thread: it has no user-space stack"},
+	Zombie:       {word: "zombie", text: "a zombie: it has exited and has no stack"},
+	Not64Bit:     {word: "32-bit", text: "a 32-bit or x32 program: only 64-bit programs are supported"},
+	MaxPause: {"max-pause", "stopping the thread is expected to take longer than --max-pause",
+		"give a longer --max-pause"},
+	Busy:    {word: "busy", text: "too many stops are pending: finish or cancel some"},
+	Running: {word: "running", text: "the thread is running and only passive reads are allowed"},
+	InCall: {word: "in-call",
+		text: "the thread is in a system call that would fail if the thread were stopped"},
+	Self:        {word: "self", text: "a process cannot trace itself"},
+	NotAProcess: {word: "thread", text: "not a process but a thread"},
 	MapLock: {"map-lock",
-		"the thread's memory could not be read in time: another thread of the process holds the lock of its mappings"},
-	NoFiles: {"open-files", "too many open files in prywalk: raise its limit (ulimit -n)"},
+		"the thread's memory could not be read in time: another thread of the process holds the lock of its mappings",
+		"another thread holds the lock of the process's mappings; try again"},
+	NoFiles: {"open-files", "too many open files in prywalk: raise its limit (ulimit -n)",
+		"raise prywalk's limit of open files: ulimit -n 4096"},
 }
 
 // Error implements error.
@@ -59,6 +67,21 @@ func (r Reason) Error() string { return reasons[r%NumReasons].text }
 
 // Word is the reason in recordings and --stats.
 func (r Reason) Word() string { return reasons[r%NumReasons].word }
+
+// NextStep is what to do if most observations failed for this reason. PID in it stands for the process's number.
+func (r Reason) NextStep() string {
+	return cmp.Or(reasons[r%NumReasons].next, "prywalk schema stats has the reasons")
+}
+
+// OfWord returns the reason of a [Reason.Word], or [Other].
+func OfWord(word string) Reason {
+	for r := range NumReasons {
+		if r.Word() == word {
+			return r
+		}
+	}
+	return Other
+}
 
 // Of returns an error's reason: [NoFiles] for EMFILE and ENFILE, [Other] if none.
 func Of(err error) Reason {

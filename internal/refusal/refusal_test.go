@@ -16,11 +16,11 @@ func TestReasonsAreDistinguished(t *testing.T) {
 		}
 		words[r.Word()], texts[r.Error()] = true, true
 		err := fmt.Errorf("thread 7: %w", r)
-		if Of(r) != r || Of(err) != r || !errors.Is(err, r) || errors.Is(err, (r+1)%NumReasons) {
+		if Of(r) != r || Of(err) != r || OfWord(r.Word()) != r || !errors.Is(err, r) || errors.Is(err, (r+1)%NumReasons) {
 			t.Errorf("%v is not found in what wraps it", r)
 		}
 	}
-	if Of(nil) != Other || Of(errors.New("x")) != Other {
+	if Of(nil) != Other || Of(errors.New("x")) != Other || OfWord("x") != Other {
 		t.Error("a reason is found where there is none")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"prywalk/internal/incomplete"
+	"prywalk/internal/refusal"
 	"prywalk/internal/runstats"
 )
 
@@ -60,7 +61,7 @@ func whyBetweenSamples(s *runstats.Stats, lost float64) string {
 
 // mostFrequentOmission returns "" if no sample was refused, left out or withheld.
 func mostFrequentOmission(s *runstats.Stats) string {
-	traced, maxPause := s.Failed["traced"], s.Failed["max-pause"]
+	traced, maxPause := s.Failed[refusal.Traced.Word()], s.Failed[refusal.MaxPause.Word()]
 	switch most := max(traced, maxPause, s.TicksWithheld); {
 	case most == 0:
 		return ""

@@ -13,7 +13,8 @@ func TestNoSamplesBecauseOfMaxPauseDoesNotSayThatTheProcessExited(t *testing.T) 
 	s := &runstats.Stats{}
 	s.Attempted, s.Ticks, s.Failed = 302, 302, map[string]int64{"max-pause": 302}
 	text := NoSamples(s, "").Error()
-	if !strings.Contains(text, "than --max-pause (max-pause 302); give a longer one") || strings.Contains(text, "exited") {
+	const want = "than --max-pause (max-pause 302); give a longer --max-pause"
+	if !strings.Contains(text, want) || strings.Contains(text, "exited") {
 		t.Error(text)
 	}
 }
@@ -23,11 +24,12 @@ func TestNoSamplesNamesWhatIsTrueOfTheRun(t *testing.T) {
 		failed map[string]int64
 		want   string
 	}{
-		{map[string]int64{"map-lock": 3}, "no samples: all observations failed (map-lock 3); prywalk schema stats"},
+		{map[string]int64{"map-lock": 3}, "no samples: all observations failed (map-lock 3); another thread holds the "},
 		{map[string]int64{"map-lock": 3, "exited": 1}, "no samples: all observations failed (map-lock 3, exited 1); "},
 		{map[string]int64{"exited": 2, "zombie": 1}, "no samples: all threads exited before they were sampled ("},
 		{map[string]int64{"timeout": 2, "exited": 1}, "no samples: no thread could be stopped (timeout 2, exited 1); " +
-			"check for uninterruptible sleep (state D), a frozen cgroup, or CPUs that are all busy"},
+			"check for uninterruptible sleep (state D: ps -L -o tid,stat,wchan:30,comm -p PID), a frozen cgroup, or CPUs " +
+			"that are all busy"},
 		{map[string]int64{"zombie": 1}, "no samples: all threads exited before they were sampled (zombie 1); "},
 		{map[string]int64{"map-lock": 9, "timeout": 1}, "no samples: all observations failed (map-lock 9, timeout 1)"},
 		{map[string]int64{"timeout": 9, "map-lock": 1}, "no samples: no thread could be stopped (timeout 9, map-lock 1)"},

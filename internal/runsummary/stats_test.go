@@ -158,7 +158,7 @@ func TestACommandThatEndedBeforeItsFirstSample(t *testing.T) {
 	}
 	s.Failed = map[string]int64{"max-pause": 196}
 	const refused = "command exited after 3.2 ms of CPU, without a sample: stops were expected to take longer than " +
-		"--max-pause (max-pause 196); give a longer one → p.pb.gz"
+		"--max-pause (max-pause 196); give a longer --max-pause → p.pb.gz"
 	if got := TooShortLine(s, "p.pb.gz"); got != refused {
 		t.Errorf("%q, want %q", got, refused)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"prywalk/internal/exit"
+	"prywalk/internal/refusal"
 	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
 	"prywalk/internal/tabular"
@@ -198,7 +199,7 @@ func withheld(s *runstats.Stats) string {
 			percentage(s.MaxOverhead), s.TicksWithheld, s.Lost*1e3, s.TargetCPU)
 	}
 	if s.MaxPause > 0 {
-		fmt.Fprintf(&b, "; --max-pause %s: %d stops left out", s.MaxPause.Duration(), s.Failed["max-pause"])
+		fmt.Fprintf(&b, "; --max-pause %s: %d stops left out", s.MaxPause.Duration(), s.Failed[refusal.MaxPause.Word()])
 	}
 	if s.Subset > 0 {
 		fmt.Fprintf(&b, "; --subset %d", s.Subset)
@@ -313,8 +314,9 @@ func TooShortLine(s *runstats.Stats, path string) string {
 	if s.ProfiledCPU > 0 {
 		after = fmt.Sprintf(" after %s of CPU,", formatTime(int64(s.ProfiledCPU*1e9)))
 	}
-	if why, next := whyFailed(s); why != "" {
-		return fmt.Sprintf("command exited%s without a sample: %s%s; %s → %s", after, why, Reasons(s.Failed), next, path)
+	if main, ok := MainFailure(s.Failed); ok {
+		return fmt.Sprintf("command exited%s without a sample: %s%s; %s → %s", after, whyFailed(main), Reasons(s.Failed),
+			main.NextStep(), path)
 	}
 	next := "record a command that runs longer"
 	if rate := tryHigherRate(s); rate != "" {
@@ -347,8 +349,8 @@ func disturbedCalls(s *runstats.Stats) string {
 // UnexpectedFailures leaves out failures of ended threads.
 func UnexpectedFailures(failed map[string]int64) map[string]int64 {
 	out := maps.Clone(failed)
-	delete(out, "exited")
-	delete(out, "zombie")
+	delete(out, refusal.Exited.Word())
+	delete(out, refusal.Zombie.Word())
 	return out
 }
 
@@ -381,52 +383,48 @@ func byFrequency(m map[string]int64) []string {
 	})
 }
 
-// MainFailure is the most frequent reason of unexpected failures, or "".
-func MainFailure(failed map[string]int64) string {
-	if names := byFrequency(UnexpectedFailures(failed)); len(names) > 0 {
-		return names[0]
+// MainFailure is the most frequent reason of unexpected failures; ok false: there was none.
+func MainFailure(failed map[string]int64) (main refusal.Reason, ok bool) {
+	names := byFrequency(UnexpectedFailures(failed))
+	if len(names) == 0 {
+		return refusal.Other, false
 	}
-	return ""
+	return refusal.OfWord(names[0]), true
 }
 
 // NoSamples explains a recording without samples. threads is the expression that chose threads; "": all.
 func NoSamples(s *runstats.Stats, threads string) error {
-	if why, next := whyFailed(s); why != "" {
-		return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
+	if main, ok := MainFailure(s.Failed); ok {
+		return exit.With(exit.NoSamples, "no samples: %s%s; %s", whyFailed(main), Reasons(s.Failed), main.NextStep())
 	}
 	why := "no thread was sampled before the recording ended"
 	next := "record longer"
-	if s.Failed["exited"]+s.Failed["zombie"] > 0 {
+	if s.Failed[refusal.Exited.Word()]+s.Failed[refusal.Zombie.Word()] > 0 {
 		why, next = "all threads exited before they were sampled", "record a process that runs longer"
 	}
 	if rate := tryHigherRate(s); rate != "" {
 		next += ", or " + rate
 	}
-	switch {
-	case s.Attempted == 0 && s.Ticks > 0 && threads != "":
+	if s.Attempted == 0 && s.Ticks > 0 && threads != "" {
 		why, next = "no thread matches --threads", "check the regular expression"
-	case Sum(UnexpectedFailures(s.Failed)) > 0:
-		why, next = "all observations failed", "prywalk schema stats has the reasons"
 	}
 	return exit.With(exit.NoSamples, "no samples: %s%s; %s", why, Reasons(s.Failed), next)
 }
 
-// whyFailed returns "" for another reason.
-func whyFailed(s *runstats.Stats) (why, next string) {
-	switch MainFailure(s.Failed) {
-	case "traced":
-		return "another tracer is attached", "detach it: prywalk doctor -p PID names it"
-	case "denied":
-		return "the kernel denied access", "prywalk doctor -p PID names the cause"
-	case "open-files":
-		return "too many open files in prywalk", "raise its limit: ulimit -n 4096"
-	case "max-pause":
-		return "stops were expected to take longer than --max-pause", "give a longer one"
-	case "timeout":
-		return "no thread could be stopped",
-			"check for uninterruptible sleep (state D), a frozen cgroup, or CPUs that are all busy"
+func whyFailed(r refusal.Reason) string {
+	switch r {
+	case refusal.Traced:
+		return "another tracer is attached"
+	case refusal.Denied:
+		return "the kernel denied access"
+	case refusal.NoFiles:
+		return "too many open files in prywalk"
+	case refusal.MaxPause:
+		return "stops were expected to take longer than --max-pause"
+	case refusal.Timeout:
+		return "no thread could be stopped"
 	}
-	return "", ""
+	return "all observations failed"
 }
 
 // Percent is "100%" for the whole only.
