@@ -162,6 +162,12 @@ func TestACommandThatEndedBeforeItsFirstSample(t *testing.T) {
 	if got := TooShortLine(s, "p.pb.gz"); got != refused {
 		t.Errorf("%q, want %q", got, refused)
 	}
+	s.Failed = map[string]int64{"map-lock": 2, "exited": 3}
+	const locked = "command exited after 3.2 ms of CPU, without a sample: all observations failed (exited 3, " +
+		"map-lock 2); another thread holds the lock of the process's mappings; try again → p.pb.gz"
+	if got := TooShortLine(s, "p.pb.gz"); got != locked {
+		t.Errorf("%q, want %q", got, locked)
+	}
 }
 
 func TestUnobservedThreadsAreReportedOnce(t *testing.T) {
