@@ -52,20 +52,20 @@ func TestDeadlockHasAnExitCode(t *testing.T) {
 
 func TestLocksNameUnreadThreadsAlthoughAnotherProcessFailed(t *testing.T) {
 	pid := burner(t)
-	seized, release := make(chan error), make(chan struct{})
-	defer close(release)
-	go func() {
-		runtime.LockOSThread()
-		tid, err := strconv.Atoi(pid)
-		if err == nil {
-			err = unix.PtraceSeize(tid)
-		}
-		seized <- err
-		<-release
-	}()
-	if err := <-seized; err != nil {
+	tid, err := strconv.Atoi(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.PtraceSeize(tid); err != nil {
 		t.Skip("this user may not trace: ", err)
 	}
+	defer func() { // the burner could not end else
+		_ = unix.PtraceInterrupt(tid)
+		_, _ = unix.Wait4(tid, nil, unix.WALL, nil)
+		_ = unix.PtraceDetach(tid)
+	}()
 	const none = "2147483647"
 	p := start(t, t.TempDir(), nil, "dump", "-p", none+","+pid, "--locks")
 	code := p.code(t)
