@@ -203,6 +203,17 @@ func TestBombsAreRefusedBeforeTheyGrow(t *testing.T) {
 	}
 }
 
+// A sample of a running thread has nine fields, and a long recording has millions of samples.
+func TestOnlyMemoryBoundsTheNumberOfSamples(t *testing.T) {
+	const samples = 4 << 20
+	var sample protobuf.Message
+	sample.Bytes(fieldSample, bytes.Repeat([]byte{0x1a, 0}, 9))
+	c := costOf(bytes.Repeat(sample, samples))
+	if !c.ok || c.fieldsExceeded || c.samples != samples || c.ownDecoder < samples*sampleCost {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestMemoryIsInProportionToTheFile(t *testing.T) {
 	var file bytes.Buffer
 	for name, b := range map[string]*Builder{"a server": bigBuilder(), "short lives": shortLives()} {
