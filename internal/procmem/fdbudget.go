@@ -52,6 +52,24 @@ func (b *FDBudget) Left() int {
 	return int(max(b.left.Load(), 0))
 }
 
+// DescriptorsFree reports whether the process can open n more files now, by opening them.
+func DescriptorsFree(n int) bool {
+	fds := make([]int, 0, n)
+	defer func() {
+		for _, fd := range fds {
+			closeFD(fd)
+		}
+	}()
+	for range n {
+		fd, e := openAt(unix.AT_FDCWD, []byte("/\x00"), unix.O_PATH)
+		if e != 0 {
+			return false
+		}
+		fds = append(fds, fd)
+	}
+	return true
+}
+
 // RaiseFileLimit raises the soft RLIMIT_NOFILE to the hard one, and returns it. Children inherit it.
 func RaiseFileLimit() (uint64, error) {
 	var lim syscall.Rlimit

@@ -238,7 +238,15 @@ func (s *Sampler) Refused() map[string]int64 { return maps.Clone(s.refused) }
 
 var errQueueFull = errors.New("the tracer's queue is full")
 
+// keptFree is the number of descriptors that must be free before one more process is opened: for itself, and for reads
+// of the processes already open and for searches, which would find nothing without.
+const keptFree = 12
+
 func (s *Sampler) openFound(f foundProcess) {
+	if !procmem.DescriptorsFree(keptFree) {
+		s.unopened.update(f, unix.EMFILE)
+		return
+	}
 	target, err := s.images.Open(f.pid)
 	switch {
 	case err != nil && f.selected:
