@@ -57,7 +57,7 @@ func newDump() *cobra.Command {
   prywalk dump --core core.4711 --sysroot /srv/images/web
 
 Reads every thread once and prints the stacks, innermost frame first. A running thread
-is stopped ("stopped to read"), mostly for 20 to 130 µs, with a deep stack or on a busy
+is stopped ("stopped to read"), mostly for 18 to 131 µs, with a deep stack or on a busy
 host for milliseconds: in production give --max-pause 1ms. A sleeping one is read without
 a stop ("passive read"), and stopped only where its stack needs that and its system call
 is not disturbed. A process that is stopped stays stopped.

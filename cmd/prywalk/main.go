@@ -202,7 +202,7 @@ func newRoot() *cobra.Command {
 
 prywalk reads the call stacks of every thread of a process, running or waiting,
 from outside: nothing is loaded into it, it needs no restart, no option and no frame
-pointers. A running thread is sampled by the kernel, or stopped, mostly for 20 to 130 µs;
+pointers. A running thread is sampled by the kernel, or stopped, mostly for 18 to 131 µs;
 on a busy host some stops take milliseconds. A sleeping one is read without a stop, and
 stopped only where its stack needs that and its system call is not disturbed.
 

@@ -106,7 +106,7 @@ func (l *Locks) addGoroutineOwners(p *stacks.Process, indexes map[goLockKey]int)
 				lock.Kind = stacks.KindRWMutex
 			}
 			lock.Likely = append(lock.Likely, GoroutineOwner{Goroutine: g.ID, Reads: h.Read,
-				Evidence: "locked at " + h.TakenAt + ", and not unlocked before the call that its stack is in"})
+				Evidence: "locked in " + h.TakenAt + ", and not unlocked before its current call"})
 		}
 	}
 }
