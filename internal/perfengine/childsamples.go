@@ -57,7 +57,7 @@ func (c *childSamples) keep(r *perfevents.Record) {
 	p := c.table.Find(r.PID)
 	switch {
 	case p == nil || !r.Usable() && !r.NoUser:
-	case c.waiting >= maxChildSamples || c.shared.Pool.BytesWaiting() > maxWaitingBytes:
+	case c.waiting >= maxChildSamples || c.shared.Pool.BytesInUse() > maxCopies:
 		c.counts.dropped++
 	default:
 		c.waiting++

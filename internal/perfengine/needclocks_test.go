@@ -26,3 +26,30 @@ func TestManySamplesOfAThreadAreHandedOverWithinATick(t *testing.T) {
 		}
 	}, "burners", "1")
 }
+
+func TestSamplesAreDroppedWhileTooManyCopiesAreInUse(t *testing.T) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 997}), engine.Options{}, func(r *rig) {
+		r.tick()
+		receive := func() (dropped int64) {
+			before := *r.samples.counts
+			for r.samples.counts.received < before.received+3 {
+				r.stream.drainedAt = 1
+				r.DrainIfDue()
+			}
+			return r.samples.counts.dropped - before.dropped
+		}
+		stack := make([]byte, 1<<20)
+		for r.Pool.BytesInUse() < maxCopies/2 {
+			r.Observer.FromKernelSample(&perfevents.Record{Stack: stack})
+		}
+		if n := receive(); n != 0 {
+			t.Errorf("%d samples were dropped at half of the bound", n)
+		}
+		for r.Pool.BytesInUse() <= maxCopies {
+			r.Observer.FromKernelSample(&perfevents.Record{Stack: stack})
+		}
+		if n := receive(); n == 0 {
+			t.Error("no sample was dropped beyond the bound")
+		}
+	}, "burners", "1")
+}

@@ -37,10 +37,10 @@ type sampleCounts struct {
 }
 
 const (
-	maxSamples         = 1024     // of a thread
-	manySamples        = 8        // waiting samples at which a thread is observed at once
-	maxWaitingBytes    = 64 << 20 // of unwalked copies, above which samples are dropped
-	clocksAfterSamples = 32       // samples of a thread at which its clocks are read within a tick
+	maxSamples         = 1024      // of a thread
+	manySamples        = 8         // waiting samples at which a thread is observed at once
+	maxCopies          = 128 << 20 // bytes of all copies in use, above which samples are dropped
+	clocksAfterSamples = 32        // samples of a thread at which its clocks are read within a tick
 )
 
 func (s *samples) take(r *perfevents.Record) {
@@ -72,7 +72,7 @@ func (s *samples) take(r *perfevents.Record) {
 	case th == nil:
 		s.keepUnassigned(p, r)
 	case !th.Observed.IsKernelSampled():
-	case len(th.waiting) >= maxSamples || s.shared.Pool.BytesWaiting() > maxWaitingBytes:
+	case len(th.waiting) >= maxSamples || s.shared.Pool.BytesInUse() > maxCopies:
 		s.counts.dropped++
 	default:
 		s.keep(th, r)
@@ -106,7 +106,8 @@ func (s *samples) keepUnassigned(p *process, r *perfevents.Record) {
 	s.unassigned.keep(p, r.TID, s.stream.rawSample(s.shared.Observer, r))
 }
 
-// readClocks leaves first threads to the tracer: an exec may have given them another's clocks.
+// readClocks leaves first threads to the tracer: an exec may have given them another's clocks. Their samples wait for
+// the next tick.
 func (s *samples) readClocks(now int64) {
 	for _, th := range s.clocksDue {
 		first := th.Observed.TID == th.proc.Target.PID

@@ -20,7 +20,7 @@ type backlog struct {
 const (
 	// SomeBacklog is the bytes copied in a tick and waiting for their walks beyond which the tick pauses.
 	SomeBacklog = 16 << 20
-	// MaxBacklog is the bytes that prevent observations, if they wait, and ticks, if they are in use.
+	// MaxBacklog is the bytes waiting for their walks that prevent observations and ticks.
 	MaxBacklog    = 64 << 20
 	handOverEarly = 64
 	// CatchUpFor bounds the pauses of one tick, ns; catchUpStep is one.
@@ -32,7 +32,7 @@ func (b *backlog) beginTick() { b.pausedFor = 0 }
 
 // isFull reports whether the aggregator is far behind, or a garbage collection is due.
 func (b *backlog) isFull(now int64) bool {
-	return !b.shared.Queue.HasRoom() || b.shared.Pool.BytesInUse() > MaxBacklog || b.shared.Garbage.Draining(now)
+	return !b.shared.Queue.HasRoom() || b.shared.Pool.BytesWaiting() > MaxBacklog || b.shared.Garbage.Draining(now)
 }
 
 // roomForCopy reports whether a further stack may be copied. It may pause.
