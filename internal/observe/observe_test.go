@@ -90,18 +90,27 @@ func TestPoolCountsWhatIsOutAndKeepsNoLargeBuffers(t *testing.T) {
 	a.buffers.reserveStack(1 << 10)
 	b.buffers.reserveStack(2 * maxKeptBuffer)
 	b.buffers.reserveStack(4 * maxKeptBuffer)
-	if got := p.BytesInUse(); got != 1<<10+4*maxKeptBuffer {
+	a.buffers.reserveOthers(1<<12 - 1)
+	if got := p.BytesInUse(); got != 1<<10+1<<12+4*maxKeptBuffer {
 		t.Errorf("%d bytes out", got)
 	}
 	a.BeginWaiting()
 	a.BeginWaiting()
-	if got := p.BytesWaiting(); got != 1<<10 {
+	if got := p.BytesWaiting(); got != 1<<10+1<<12 {
 		t.Errorf("%d bytes wait", got)
 	}
 	p.Put(a)
 	p.Put(b)
-	if p.BytesWaiting() != 0 || p.BytesInUse() != 0 || len(p.free) != 1 {
-		t.Errorf("%d bytes out, %d kept", p.BytesInUse(), len(p.free))
+	if p.BytesWaiting() != 0 || p.BytesInUse() != 0 || len(p.free) != 1 || p.freeBytes.Load() != 1<<10+1<<12 {
+		t.Errorf("%d bytes out, %d kept with %d bytes", p.BytesInUse(), len(p.free), p.freeBytes.Load())
+	}
+	c := p.Get()
+	if p.freeBytes.Load() != 0 {
+		t.Errorf("%d bytes are kept, though none is free", p.freeBytes.Load())
+	}
+	c.buffers.reserveOthers(maxKeptBuffer)
+	if p.Put(c); len(p.free) != 0 {
+		t.Error("a large buffer of other memory is kept")
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 const (
-	maxKeptBuffer = 512 << 10 // bytes of a kept buffer
+	maxKeptBuffer = 512 << 10 // bytes of a kept buffer; a raw sample has two
 	maxKeptBytes  = 24 << 20  // bytes of all kept buffers
 )
 
@@ -32,21 +32,21 @@ const (
 // SetFrugal makes the pool keep less. Precondition: it is not in use.
 func (p *Pool) SetFrugal() { p.frugal = true }
 
-func (p *Pool) mayKeep(room int64) bool {
-	most := int64(maxKeptBytes)
+func (p *Pool) mayKeep(b *sampleBuffers) bool {
+	most, room := int64(maxKeptBytes), b.bytes()
 	if p.frugal {
 		most = maxKeptFrugal
 		if room > minLargeFrugal {
 			most /= 4
 		}
 	}
-	return room <= maxKeptBuffer && p.freeBytes.Load()+room <= most
+	return max(cap(b.stack), cap(b.others)) <= maxKeptBuffer && p.freeBytes.Load()+room <= most
 }
 
-// BytesInUse returns the bytes of the stack buffers in use.
+// BytesInUse returns the bytes of the buffers in use.
 func (p *Pool) BytesInUse() int64 { return p.bytesInUse.Load() }
 
-// BytesWaiting returns the bytes of the stack buffers that wait for walks.
+// BytesWaiting returns the bytes of the buffers that wait for walks.
 func (p *Pool) BytesWaiting() int64 { return p.bytesWaiting.Load() }
 
 // NewPool returns a pool that keeps at most n raw samples.
@@ -61,7 +61,7 @@ func (p *Pool) Get() *RawSample {
 	defer ptrace.Unpin()
 	select {
 	case s := <-p.free:
-		p.freeBytes.Add(-int64(cap(s.buffers.stack)))
+		p.freeBytes.Add(-s.buffers.bytes())
 		p.leastFree.Store(min(p.leastFree.Load(), int64(len(p.free))))
 		s.reset()
 		return s
@@ -78,7 +78,7 @@ func (p *Pool) Trim() {
 	for n := p.leastFree.Load(); n > 0; n-- {
 		select {
 		case s := <-p.free:
-			p.freeBytes.Add(-int64(cap(s.buffers.stack)))
+			p.freeBytes.Add(-s.buffers.bytes())
 		default:
 		}
 	}
@@ -93,10 +93,10 @@ func (p *Pool) Put(s *RawSample) {
 	p.bytesInUse.Add(-s.buffers.bytesInUse)
 	p.bytesWaiting.Add(-s.buffers.bytesWaiting)
 	s.buffers.bytesInUse, s.buffers.bytesWaiting = 0, 0
-	room := int64(cap(s.buffers.stack))
-	if !p.mayKeep(room) {
+	if !p.mayKeep(&s.buffers) {
 		return
 	}
+	room := s.buffers.bytes()
 	p.freeBytes.Add(room) // before it can be taken again
 	select {
 	case p.free <- s:

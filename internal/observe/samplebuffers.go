@@ -18,7 +18,7 @@ type sampleBuffers struct {
 	bytesWaiting int64 // the same
 }
 
-// BeginWaiting counts a raw sample as waiting until [Pool.Put]. It returns the bytes of its stack buffer.
+// BeginWaiting counts a raw sample as waiting until [Pool.Put]. It returns the bytes of its buffers.
 func (s *RawSample) BeginWaiting() int64 {
 	b := &s.buffers
 	if b.pool != nil && b.bytesWaiting == 0 {
@@ -35,8 +35,14 @@ func (b *sampleBuffers) reserveStack(n int) {
 		b.touched = 0
 	}
 	b.stack = b.stack[:n]
+	b.countInUse()
+}
+
+func (b *sampleBuffers) bytes() int64 { return int64(cap(b.stack) + cap(b.others)) }
+
+func (b *sampleBuffers) countInUse() {
 	if b.pool != nil {
-		held := int64(cap(b.stack))
+		held := b.bytes()
 		b.pool.bytesInUse.Add(held - b.bytesInUse)
 		b.bytesInUse = held
 	}
@@ -55,5 +61,6 @@ func (b *sampleBuffers) reserveOthers(n int) {
 	if cap(b.others) < n {
 		b.others = make([]byte, 1<<bits.Len(uint(n)))
 		procmem.Touch(b.others)
+		b.countInUse()
 	}
 }
