@@ -16,13 +16,18 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// A garbage collection would wait for raw sleeps.
 func withAlarm(t *testing.T, body func(c *Controller)) {
+	t.Helper()
+	withAlarmOf(t, Options{NoGC: true}, body)
+}
+
+// A garbage collection would wait for raw sleeps.
+func withAlarmOf(t *testing.T, options Options, body func(c *Controller)) {
 	t.Helper()
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + 1))
 	missing := false
-	with(t, Options{NoGC: true}, func(c *Controller) {
+	with(t, options, func(c *Controller) {
 		if missing = !c.alarm.created; !missing {
 			body(c)
 		}

@@ -39,7 +39,8 @@ type threadCounters struct {
 // sleepCounters are of intended sleeps.
 type sleepCounters struct {
 	sleeps int64
-	slept  int64 // ns
+	slept  int64 // without the time queued for a CPU after it ([ownQueue]), ns
+	late   int64 // sleeps after which another thread had the CPU
 }
 
 func (c *sleepCounters) begin() threadCounters {
@@ -54,9 +55,12 @@ func (c *sleepCounters) now() threadCounters {
 	return counters
 }
 
-func (c *sleepCounters) noteSleep(began, ended int64) {
+func (c *sleepCounters) noteSleep(began, ended, queued int64) {
 	c.sleeps++
-	c.slept += max(ended-began, 0)
+	c.slept += max(ended-began-queued, 0)
+	if queued > maxWakeTime {
+		c.late++
+	}
 }
 
 type evidence struct {
@@ -131,8 +135,8 @@ func (c *Controller) CauseOf(out *Stop, copied int64) Cause {
 		copying: out.MemoryReadAt - out.RegsReadAt, bytes: copied,
 		offCPU:    now.wall - began.wall - (now.cpu - began.cpu) - (now.intended.slept - began.intended.slept),
 		waited:    now.waited - began.waited - (now.intended.sleeps - began.intended.sleeps),
-		preempted: now.preempted - began.preempted, faults: now.faults - began.faults,
-		fromDisk: now.fromDisk - began.fromDisk,
+		preempted: now.preempted - began.preempted + now.intended.late - began.intended.late,
+		faults:    now.faults - began.faults, fromDisk: now.fromDisk - began.fromDisk,
 	}
 	return e.cause()
 }

@@ -21,9 +21,9 @@ type Options struct {
 	// scheduler.
 	NoGC         bool
 	KeepPriority bool
-	// Frugal, with NoGC: waits sleep until a stop at ordinary priority, too. It costs less CPU time, but makes stops
-	// longer.
-	Frugal bool
+	// SleepUntilStop, with NoGC: waits sleep until a stop at ordinary priority, too. It costs less CPU time, but makes
+	// stops longer.
+	SleepUntilStop bool
 }
 
 // Stats are a controller's counts.
@@ -76,8 +76,10 @@ func NewController(opts Options) *Controller {
 		c.watchdog = c.priority.raise(c.tid, opts.NoGC)
 	}
 	setNoChildStop()
-	if (c.priority.name == "fifo" || opts.Frugal) && opts.NoGC {
+	fifo := c.priority.name == "fifo"
+	if (fifo || opts.SleepUntilStop) && opts.NoGC {
 		c.alarm.open(c.tid)
+		c.ownQueue.open(c.tid, !fifo, c.watchdog)
 	}
 	go c.rescuer.run(&c.alarm)
 	return c

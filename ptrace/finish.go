@@ -57,7 +57,9 @@ type Stop struct {
 //	MemoryReadAt … DetachedAt                  an interrupted system call is repaired
 type Times struct {
 	InterruptedAt int64
-	LastRunningAt int64 // last seen not stopped: the stop takes at most DetachedAt − LastRunningAt
+	// LastRunningAt is when the thread was last known not to be stopped: the stop takes at most DetachedAt −
+	// LastRunningAt, unless this process was stopped (SIGSTOP), frozen, or without a virtual CPU as a wait ended.
+	LastRunningAt int64
 	StoppedAt     int64
 	RegsReadAt    int64
 	MemoryReadAt  int64

@@ -15,7 +15,9 @@ type Sleeper struct {
 	alarm        alarm
 	watchdog     *watchdog // nil at ordinary priority
 	counters     sleepCounters
+	ownQueue     ownQueue
 	wokenAt      int64 // 0: never
+	queuedInWait int64 // part of the last wait for a stop, ns ([ownQueue])
 	wokenByTimer bool  // the last sleep ended by its timer
 }
 
@@ -51,30 +53,33 @@ func (s *Sleeper) SleepUntil(at int64) {
 		procmem.SleepUntil(at)
 	}
 	s.wokenByTimer = true
-	s.counters.noteSleep(began, procmem.Now())
+	s.counters.noteSleep(began, procmem.Now(), 0)
 }
 
 func (s *Sleeper) nanosleep(ns int64) {
 	began := procmem.Now()
 	nanosleep(ns)
 	s.wokenAt, s.wokenByTimer = procmem.Now(), true
-	s.counters.noteSleep(began, s.wokenAt)
+	s.counters.noteSleep(began, s.wokenAt, 0)
 }
 
 // awaitStop blocks until a stop is reported in info, or the time until comes (EINTR); ok is false without an alarm.
 func (s *Sleeper) awaitStop(until int64, info *sigInfo) (e syscall.Errno, ok bool) {
 	began := procmem.Now()
+	s.ownQueue.begin()
 	e, slept, ok := s.alarm.wait(until, info)
 	if !ok {
 		return 0, false
 	}
 	s.wokenAt = procmem.Now()
 	s.wokenByTimer = slept && e == unix.EINTR
-	s.counters.noteSleep(began, s.wokenAt)
+	s.queuedInWait = s.ownQueue.end()
+	s.counters.noteSleep(began, s.wokenAt, s.queuedInWait)
 	return e, true
 }
 
 func (s *Sleeper) endSleeps() {
 	s.alarm.close()
 	s.watchdog.close()
+	s.ownQueue.close()
 }

@@ -23,7 +23,7 @@ const (
 	unknownTimeout   = 1_000_000  // ns, limit of awaitUnknown
 	checkAllEvery    = 2_000_000  // ns between checks of all attachments
 	maxBlock         = 20_000_000 // ns, longest sleep that a stop ends
-	maxWakeTime      = 20_000     // ns, longest wake-up at real-time priority
+	maxWakeTime      = 20_000     // ns, longest way from a wake-up to the end of the wait, without [ownQueue]
 	checkAllShare    = 16         // these checks take at most 1/checkAllShare of the time
 	reinterruptAfter = 20_000_000 // ns between interrupts of a thread that does not stop
 )
@@ -63,8 +63,8 @@ func (w *waiter) spinFrom(now int64) {
 // WaitAny returns an Attachment whose thread has stopped or ended ([Attachment.Ended]), each once, for Finish or
 // Cancel. It returns nil at the deadline (on the clock of [Now]; 0: at once), if no thread is attached
 // ([Controller.Attached]: also by a cancelled stop), or when [Suspending]. It spins for 40 µs after the last interrupt,
-// then sleeps: until a stop, given Options.NoGC and real-time priority or Options.Frugal, else for short times. It also
-// detaches cancelled threads.
+// then sleeps: until a stop, given Options.NoGC and real-time priority or Options.SleepUntilStop, else for short times.
+// It also detaches cancelled threads.
 func (w *waiter) WaitAny(deadline int64) *Attachment {
 	sleep, spin := int64(sleepQueued), int64(0)
 	if w.attachments.anyStopsSoon() {
@@ -139,7 +139,7 @@ func (w *waiter) block(until int64) (*Attachment, bool) {
 	if !ok {
 		return nil, false
 	}
-	w.lastEmptyPoll = max(w.lastEmptyPoll, w.wokenAt-maxWakeTime)
+	w.lastEmptyPoll = max(w.lastEmptyPoll, w.wokenAt-w.queuedInWait-maxWakeTime)
 	if e == unix.EINTR {
 		return nil, true
 	}

@@ -78,6 +78,8 @@ func (w *watchdog) check(now int64) {
 	}
 }
 
+func (w *watchdog) hasLowered() bool { return w != nil && w.lowered.Load() != 0 }
+
 func (w *watchdog) raiseAgain(now int64) {
 	if w == nil {
 		return

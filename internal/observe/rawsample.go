@@ -56,10 +56,12 @@ type RawSample struct {
 	OnCPU      bool
 	Basis      sample.Basis
 	NotStopped sample.NotStopped
-	StopTime   int64        // upper bound of the stop's length, ns, without queued, blocked or kernel time before it
-	StandsFor  int64        // CPU time, ns, that a kernel sample stands for
-	RanOn      int64        // from the interrupt to the stop, ns
-	StopCause  ptrace.Cause // of a stop longer than LongStop
+	// upper bound of the stop's length, ns, without queued, blocked or kernel time before it ([ptrace.Times] has the
+	// exceptions)
+	StopTime  int64
+	StandsFor int64        // CPU time, ns, that a kernel sample stands for
+	RanOn     int64        // from the interrupt to the stop, ns
+	StopCause ptrace.Cause // of a stop longer than LongStop
 	StopCost
 	CallEffect
 	KernelStack

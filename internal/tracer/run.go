@@ -47,7 +47,7 @@ func (t *Tracer) Run(ctx context.Context, stop func()) {
 // thread.
 func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	limits := quota.Root("/").Limits()
-	ctl := ptrace.NewController(ptrace.Options{ReadOnly: t.opts.ReadOnly, NoGC: true, Frugal: len(limits) > 0})
+	ctl := ptrace.NewController(ptrace.Options{ReadOnly: t.opts.ReadOnly, NoGC: true, SleepUntilStop: len(limits) > 0})
 	defer ctl.Close() // also after a panic
 	t.Observer = observe.New(ctl, t.Pool, t.opts.Mode)
 	defer t.Observer.Close()

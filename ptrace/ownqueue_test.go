@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package ptrace
+
+import (
+	"sync"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/osthread"
+	"prywalk/internal/procmem"
+)
+
+// A real-time thread has the CPU of the tracer, at ordinary priority, when the target stops, and for some time after.
+func TestStopThatEndsASleepIncludesTheTimeUntilTheTracerGetsItsCPU(t *testing.T) {
+	p := start(t, "spin")
+	found := false
+	options := Options{NoGC: true, SleepUntilStop: true, KeepPriority: true}
+	withAlarmOf(t, options, func(c *Controller) {
+		var here, others unix.CPUSet
+		if unix.SchedGetaffinity(0, &others) != nil || others.Count() < 2 {
+			t.Skip("one CPU")
+		}
+		if bindHere(0) != nil || unix.SchedGetaffinity(0, &here) != nil {
+			t.Error("the tracer cannot be bound to one CPU")
+			return
+		}
+		others.Clear(procmem.CPU())
+		if err := unix.SchedSetaffinity(p.tid, &others); err != nil {
+			t.Error(err)
+			return
+		}
+		for round := 0; round < 10 && !found; round++ { // the machine may stand still as the tracer continues
+			l := c.seizeOnly(t, p.tid)
+			l.atInterrupt = c.counters.begin()
+			var stoppedSince int64
+			var other sync.WaitGroup
+			other.Go(func() { osthread.Run(func() { stoppedSince = stopWhileAsleep(t, c.tid, p, &here) }) })
+			for c.WaitAny(soon()) != l {
+			}
+			var s Stop
+			err := c.Finish(l, &Request{}, &s)
+			cause := c.CauseOf(&s, 0)
+			other.Wait()
+			if stoppedSince == 0 {
+				t.Skip("no real-time priority (CAP_SYS_NICE)")
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			found = s.LastRunningAt <= stoppedSince && cause == CausePreempted
+			t.Logf("last known not stopped %d µs after the stop, cause %v", (s.LastRunningAt-stoppedSince)/1000, cause)
+		}
+		if !found {
+			t.Error("the time in which another thread had the tracer's CPU is no part of the stop, or not its cause")
+		}
+	})
+}
+
+// stopWhileAsleep stops the target as soon as the tracer sleeps, keeps the tracer's CPU, and returns a moment at which
+// the target had been stopped for some time; 0: no real-time priority. Precondition: the OS thread is the caller's.
+func stopWhileAsleep(t *testing.T, tracer int, p *target, here *unix.CPUSet) (stoppedSince int64) {
+	eventually(t, "the tracer sleeps", func() bool { return state(tracer) == 'S' })
+	a := realTime(1)
+	if unix.SchedSetaffinity(0, here) != nil || unix.SchedSetAttr(0, &a, 0) != nil {
+		unix.Tgkill(p.PID, p.tid, unix.SIGWINCH)
+		return 0
+	}
+	unix.Tgkill(p.PID, p.tid, unix.SIGWINCH) // ignored, but stops a traced thread
+	for state(p.tid) != 't' {
+	}
+	for stoppedSince = procmem.Now() + 2e6; procmem.Now() < stoppedSince+2e6; {
+	}
+	return stoppedSince
+}
