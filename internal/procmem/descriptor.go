@@ -3,7 +3,6 @@
 package procmem
 
 import (
-	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -42,10 +41,3 @@ func (d *descriptor) close() {
 		memoryBudget().Give(1)
 	}
 }
-
-// memoryBudget is a quarter of the soft RLIMIT_NOFILE, apart from the budgets of callers.
-var memoryBudget = sync.OnceValue(func() *FDBudget {
-	b := NewFDBudget(0)
-	b.left.Store(b.left.Load() / 4)
-	return b
-})

@@ -3,6 +3,7 @@
 package procmem
 
 import (
+	"sync"
 	"sync/atomic"
 	"syscall"
 
@@ -15,14 +16,33 @@ type FDBudget struct {
 	left atomic.Int64
 }
 
-// NewFDBudget returns a budget of the soft RLIMIT_NOFILE less reserve.
+// NewFDBudget returns a budget of the soft RLIMIT_NOFILE, less the part of [Memory] and reserve. Such budgets do not
+// know of each other: reserve must cover the others.
 func NewFDBudget(reserve int) *FDBudget {
 	b := new(FDBudget)
-	var lim unix.Rlimit
-	if unix.Getrlimit(unix.RLIMIT_NOFILE, &lim) == nil {
-		b.left.Store(int64(min(lim.Cur, 1<<30)) - int64(reserve))
-	}
+	limit := fileLimit()
+	b.left.Store(limit - limit/memoryPart - int64(reserve))
 	return b
+}
+
+// The files of all [Memory] may be 1/memoryPart of the limit.
+const memoryPart = 4
+
+func newMemoryBudget() *FDBudget {
+	b := new(FDBudget)
+	b.left.Store(fileLimit() / memoryPart)
+	return b
+}
+
+var memoryBudget = sync.OnceValue(newMemoryBudget)
+
+// fileLimit returns 0 on error.
+func fileLimit() int64 {
+	var lim unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &lim) != nil {
+		return 0
+	}
+	return int64(min(lim.Cur, 1<<30))
 }
 
 // Take returns false if fewer than n descriptors are left.

@@ -36,7 +36,8 @@ type Tracer struct {
 	run          run
 }
 
-// FileReserve is the number of descriptors left for everything but kept-open /proc files.
+// FileReserve is the number of descriptors left for all that takes from no budget: searches, files of programs, one or
+// two of each process, and clocks of pending stops ([procmem.ThreadFiles.KeepSchedstatOpen]).
 const FileReserve = 512
 
 // New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns. launchTicks, in clock ticks
