@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/osthread"
 	"prywalk/internal/testtargets"
 )
 
@@ -230,7 +231,12 @@ func TestPagesInSwapAreNotReadBack(t *testing.T) {
 	}
 }
 
-func TestMemoryOfAVforkChildIsNotKeptOpen(t *testing.T) {
+func TestMemoryOfAVforkChildIsNotKeptOpenBeforeItsExec(t *testing.T) {
+	t.Run("kcmp is allowed", func(t *testing.T) { openVforkChild(t, func() {}) })
+	t.Run("kcmp is refused", func(t *testing.T) { openVforkChild(t, func() { refuseOnThisThread(t, unix.SYS_KCMP) }) })
+}
+
+func openVforkChild(t *testing.T, prepare func()) {
 	exe, err := testtargets.Compile("vfork.c")
 	if err != nil {
 		t.Fatal(err)
@@ -249,17 +255,58 @@ func TestMemoryOfAVforkChildIsNotKeptOpen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := OpenMemory(child)
-	defer m.Close()
-	if m.mem.fd() >= 0 || m.Renew(child) != 0 {
-		t.Error("memory shared with the parent is kept open")
+	osthread.Run(func() {
+		prepare()
+		parents := OpenMemory(cmd.Process.Pid)
+		defer parents.Close()
+		if parents.mem.fd() < 0 || parents.Renew(cmd.Process.Pid) != 0 {
+			t.Error("the parent's memory is not kept open, or an exec was found that is none")
+		}
+		m := OpenMemory(child)
+		defer m.Close()
+		if m.mem.fd() >= 0 || m.Renew(child) != 0 {
+			t.Error("memory shared with the parent is kept open")
+			return
+		}
+		if _, err := in.Write([]byte("x")); err != nil {
+			t.Error(err)
+			return
+		}
+		for m.Renew(child) == 0 {
+			if _, err := os.Stat("/proc/" + strconv.Itoa(child)); err != nil {
+				t.Error(err)
+				return
+			}
+		}
+		if m.mem.fd() < 0 || m.Ended() || m.Renew(child) != 1 {
+			t.Error("the new program's memory is not kept open")
+		}
+	})
+}
+
+// refuseOnThisThread makes a system call fail with EPERM, as a container's seccomp filter does. Precondition: the OS
+// thread ends with the caller.
+func refuseOnThisThread(t *testing.T, nr uint32) {
+	filter := []unix.SockFilter{ // struct seccomp_data, include/uapi/linux/seccomp.h
+		{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: 0}, // nr
+		{Code: unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, Jf: 1, K: nr},
+		{Code: unix.BPF_RET | unix.BPF_K, K: seccompErrno | uint32(unix.EPERM)},
+		{Code: unix.BPF_RET | unix.BPF_K, K: seccompAllow},
 	}
-	m = OpenMemory(cmd.Process.Pid)
-	defer m.Close()
-	if m.mem.fd() < 0 || m.Renew(cmd.Process.Pid) != 0 {
-		t.Error("the parent's memory is not kept open, or an exec was found that is none")
+	program := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		t.Error(err)
+	}
+	err := unix.Prctl(unix.PR_SET_SECCOMP, unix.SECCOMP_MODE_FILTER, uintptr(unsafe.Pointer(&program)), 0, 0)
+	if err != nil {
+		t.Error(err)
 	}
 }
+
+const (
+	seccompErrno = 0x00050000 // SECCOMP_RET_ERRNO
+	seccompAllow = 0x7fff0000 // SECCOMP_RET_ALLOW
+)
 
 func TestMemoryCopiesWithoutAllocating(t *testing.T) {
 	b := mapped(t, -1, 4, unix.MAP_PRIVATE|unix.MAP_ANON)

@@ -108,14 +108,19 @@ func preadBy(by *threadReads, fd int, buf []byte, off uint64) int {
 	return preadMem(fd, buf, off)
 }
 
-// sharesParentMemory reports one address space with the parent, as after vfork(2).
+// sharesParentMemory reports one address space with the parent, as after vfork(2). If kcmp(2) is refused (seccomp), it
+// is a guess: the parent's first thread waits as in vfork, and both have the same addresses of program and stack.
 func sharesParentMemory(pid int) bool {
 	const addressSpace = 1 // KCMP_VM, include/uapi/linux/kcmp.h
-	var s Status
-	if ReadStatus(pid, &s) != nil || s.PPid == 0 {
+	var s, parent Stat
+	if ReadStat(pid, &s) != nil || s.PPID == 0 {
 		return false
 	}
 	CountCall()
-	order, _, e := syscall.RawSyscall6(unix.SYS_KCMP, uintptr(pid), uintptr(s.PPid), addressSpace, 0, 0, 0)
-	return e == 0 && order == 0
+	order, _, e := syscall.RawSyscall6(unix.SYS_KCMP, uintptr(pid), uintptr(s.PPID), addressSpace, 0, 0, 0)
+	if e == 0 {
+		return order == 0
+	}
+	return s.StartCode != 0 && ReadStat(s.PPID, &parent) == nil && parent.State == 'D' &&
+		parent.StartCode == s.StartCode && parent.StartStack == s.StartStack
 }
