@@ -42,7 +42,7 @@ func (l *listings) refresh(p *process, now int64) {
 	if p.list.knowsStart() && l.opens.busy() {
 		return
 	}
-	if !p.list.due(now, &p.Clock, l.threadCount) {
+	if !p.list.due(now, &p.Clock, l.threadCount) && !l.opens.hasOpened(p) {
 		l.execs.detect(p, now)
 		return
 	}
@@ -100,6 +100,9 @@ func (l *listings) markListed(p *process, tids []int, now int64) {
 			l.engine.DrainIfDue()
 			l.tracked.discover(p, tid, now)
 		}
+	}
+	if open {
+		l.opens.dropOpened()
 	}
 }
 

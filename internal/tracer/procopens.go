@@ -9,12 +9,14 @@ import (
 )
 
 // procOpens opens files of /proc/PID by path, at real-time priority on another, ordinary thread ([procmem.PathOpener]).
-// What takes longer than openFor is left to a later tick.
+// What takes longer than openFor is used at the next tick. Files in a held /proc/PID/task need no opener
+// ([procOpens.takeOrMake]).
 type procOpens struct {
 	files  *procmem.FDBudget
 	stops  *stops
 	opener *procmem.PathOpener // nil: the tracer opens files itself
 	job    *procmem.Job        // the last one, or nil
+	owner  *process            // of opened
 	opened []openedThread      // opened, not tracked yet
 	taken  int                 // passed by takeOrMake
 }
@@ -27,7 +29,6 @@ const (
 )
 
 type openedThread struct {
-	proc   *process
 	tid    int
 	thread *observe.Thread
 }
@@ -67,7 +68,7 @@ func (opens *procOpens) wait() {
 	}
 }
 
-// openUntracked returns false, never with wait, if the opening continues; the caller retries at a later tick.
+// openUntracked returns false, never with wait, if the opening continues, until [procOpens.hasOpened].
 func (opens *procOpens) openUntracked(p *process, tids []int, now int64, wait bool) (done bool) {
 	if opens.byTracer() {
 		return true
@@ -78,10 +79,14 @@ func (opens *procOpens) openUntracked(p *process, tids []int, now int64, wait bo
 	if opens.busy() {
 		return false
 	}
+	if opens.hasOpened(p) {
+		return true
+	}
 	opens.dropOpened()
+	opens.owner = p
 	for _, tid := range tids {
 		if p.list.thread(tid) == nil && !p.list.rejects(tid, now) {
-			opens.opened = append(opens.opened, openedThread{proc: p, tid: tid})
+			opens.opened = append(opens.opened, openedThread{tid: tid})
 		}
 	}
 	if len(opens.opened) == 0 {
@@ -95,10 +100,15 @@ func (opens *procOpens) openUntracked(p *process, tids []int, now int64, wait bo
 	return done
 }
 
+// hasOpened reports whether threads of p are opened and not tracked yet.
+func (opens *procOpens) hasOpened(p *process) bool {
+	return len(opens.opened) > 0 && opens.owner == p && !opens.busy()
+}
+
 func (opens *procOpens) openAll() {
 	for i := range opens.opened {
 		o := &opens.opened[i]
-		o.thread = observe.NewThread(o.proc.Target.PID, o.tid, opens.files)
+		o.thread = observe.NewThread(opens.owner.Target.PID, o.tid, opens.files)
 		_ = o.thread.Files().OpenDir() // if it has ended, its first read fails
 	}
 }
@@ -109,16 +119,18 @@ func (opens *procOpens) dropOpened() {
 		opens.opened[i].close()
 	}
 	clear(opens.opened)
-	opens.opened, opens.taken = opens.opened[:0], 0
+	opens.opened, opens.taken, opens.owner = opens.opened[:0], 0, nil
 }
 
 // Precondition: threads are taken in the order of opened.
 func (opens *procOpens) takeOrMake(p *process, tid int) *observe.Thread {
-	for ; !opens.busy() && opens.taken < len(opens.opened); opens.taken++ {
-		if o := &opens.opened[opens.taken]; o.proc == p && o.tid == tid && o.thread != nil {
-			t := o.thread
-			o.thread = nil
-			return t
+	if opens.hasOpened(p) {
+		for i := opens.taken; i < len(opens.opened); i++ {
+			if o := &opens.opened[i]; o.tid == tid && o.thread != nil {
+				t := o.thread
+				o.thread, opens.taken = nil, i+1
+				return t
+			}
 		}
 	}
 	ptrace.Pin() // an allocation accepts preemption (runtime/runtime1.go, releasem)
