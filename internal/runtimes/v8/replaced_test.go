@@ -181,6 +181,50 @@ func TestBaselineCodeReplacedAfterTheCopyHasNotTheNameOfTheLaterFunction(t *test
 	}
 }
 
+func TestJavaScriptsFrameInCodeThatIsLaterARegularExpressionsIsMoved(t *testing.T) {
+	const stack, fp = 0x900000, 0x900100
+	b := make([]byte, 0x2000)
+	r := fakeRuntime(version{14, 6}, b)
+	start := fakeBaseline(r, b, bytecodesA)
+	b[0x400+int(r.layout.codeFlags)] = byte(slices.Index(r.layout.kinds[:], kindRegExp))
+	words := make([]byte, 0x200)
+	refOf := func(context, closure, cfa uint64, at int64) managed.Ref {
+		put(words, fp-stack-fpContext, context)
+		put(words, fp-stack+int(r.layout.fpFunction), closure)
+		r.Begin(&managed.Sample{Mem: &frames.Snapshot{Stack: frames.Region{Addr: stack, Bytes: words},
+			StackEnd: stack + uint64(len(words))}, At: at, Live: r.live})
+		m := &frames.Module{Generated: true, Start: fakeAt}
+		refs, _ := r.appendCompiled(&frames.Frame{PC: start + 8, FP: fp, SP: stack, Module: m}, cfa, nil)
+		if len(refs) != 1 {
+			t.Fatalf("the frame has %+v; want one reference", refs)
+		}
+		return refs[0]
+	}
+	const typeOfRegExp = 2 * 30
+	for _, c := range []struct {
+		what                  string
+		context, closure, cfa uint64
+		later                 bool
+		want                  uint8
+	}{
+		{"JavaScript's frame, code read after the copy", pointer(0), pointer(closureA), fp + 16, true, refUnproven},
+		{"beginning frame, code read after the copy", pointer(0), pointer(closureA), stack + 8, true, refUnproven},
+		{"regular expression's frame, code read after the copy", typeOfRegExp, 1, fp + 16, true, refRegExp},
+		{"beginning frame, code read before the copy", pointer(0), pointer(closureA), stack + 8, false, refRegExp},
+	} {
+		r.Forget()
+		at := procmem.Now()
+		if !c.later {
+			r.copiedAt = 0
+			r.codeAt(start + 8)
+			at = procmem.Now() + 1
+		}
+		if got := refOf(c.context, c.closure, c.cfa, at).Kind; got != c.want {
+			t.Errorf("%s: kind %d, want %d", c.what, got, c.want)
+		}
+	}
+}
+
 func callerInBaseline(t *testing.T, sizes []byte) (r *Runtime, ref managed.Ref) {
 	t.Helper()
 	b := make([]byte, 0x2000)

@@ -276,7 +276,7 @@ func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed
 	case c == nil:
 		return out, false
 	case c.kind == kindRegExp:
-		return append(out, managed.Ref{Object: c.start, Kind: refRegExp}), true
+		return append(out, r.refOfRegExp(f, cfa, c)), true
 	case c.kind == "": // interpreter entry, with --interpreted-frames-native-stack
 		return r.appendInterpreted(f, cfa, out)
 	case c.kind == kindBaseline:
@@ -290,6 +290,17 @@ func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed
 		}
 	}
 	return append(out, managed.Ref{Object: c.start, Position: pc - c.start, Cookie: c.cookie(), Kind: refOptimized}), true
+}
+
+// refOfRegExp names only a complete frame by code that may be later than the copy; a JSFunction is in frames of
+// JavaScript.
+func (r *Runtime) refOfRegExp(f *frames.Frame, cfa frames.Addr, c *code) managed.Ref {
+	_, closure := r.frameOf(f, cfa)
+	isOther := closure != 0 || f.FP == 0 || cfa != f.FP+16 || r.isIncomplete(f)
+	if isOther && !r.unmovedSince(c.since) && !r.live.Unchanged() {
+		return unprovenRef
+	}
+	return managed.Ref{Object: c.start, Kind: refRegExp}
 }
 
 // unmovedSince reports whether an object at its address since a time was there at the copy.
