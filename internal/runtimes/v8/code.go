@@ -40,7 +40,7 @@ type code struct {
 	positions      []byte
 	bytecodes      uint64 // of baseline code, or 0
 	inlined        []inlinedCall
-	unread         bool  // of an inlined call
+	unread         bool  // of the function or an inlined call
 	exits          int   // start of the deoptimization exits, or 0
 	since          int64 // CLOCK_MONOTONIC, ns
 	checked        int64 // last read
@@ -285,6 +285,7 @@ func (r *codes) readCodeObject(stream uint64) *code {
 		return c
 	}
 	r.readDeopt(c, word(l.codeDeopt))
+	c.unread = c.unread || c.function == nil
 	return c
 }
 

@@ -88,8 +88,8 @@ func (r *functions) functionOf(w uint64) *function {
 		return nil
 	}
 	f := &function{sfi: object}
-	if !r.readFunction(f) || !r.isSameTable(f) || !r.isSame(f) { // something may have moved
-		return nil
+	if !r.readFunction(f) || !r.isSameTable(f) || !r.isSame(f) || f.script == nil && f.bytecodes != 0 {
+		return nil // something may have moved: the next walk reads it
 	}
 	f.checked = procmem.Now()
 	f.since = f.checked
@@ -382,7 +382,7 @@ func (r *functions) bounds(object, at uint64) (begin, end int) {
 // Functions of eval and new Function must be known before the copy.
 
 func (r *functions) isProven(f *function) bool {
-	return f.since < r.copiedAt || r.copiedAt == 0 || f.script == nil || f.script.named || r.live.Unchanged()
+	return f.since < r.copiedAt || r.copiedAt == 0 || f.script != nil && f.script.named || r.live.Unchanged()
 }
 
 func (r *functions) functionAt(bytecodes, closure uint64) *function {

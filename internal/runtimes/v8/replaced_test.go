@@ -28,7 +28,7 @@ func (r replacing) Read(addr uint64, b []byte) int {
 const (
 	mapOfSFI, mapOfBytecodes, mapOfCode, mapOfString, mapOfFunction = 0x40, 0x60, 0x80, 0xa0, 0xc0
 	sfiA, sfiB, bytecodesA, bytecodesB, stringA, stringB            = 0x800, 0x880, 0x900, 0xa00, 0xb00, 0xb40
-	closureA                                                        = 0xc00
+	closureA, scriptA, stringFile, mapOfScript                      = 0xc00, 0xe00, 0xe80, 0xe0
 )
 
 func pointer(at int) uint64 { return fakeAt + uint64(at) + heapObjectTag }
@@ -40,7 +40,7 @@ func fakeFunctions(r *Runtime, b []byte) {
 	binary.LittleEndian.PutUint16(b[instanceType:], fakeMap)
 	for at, typ := range map[int]uint16{
 		mapOfSFI: fakeSFI, mapOfBytecodes: fakeBytecodes, mapOfCode: fakeCode, mapOfString: oneByteString,
-		mapOfFunction: fakeFunction,
+		mapOfFunction: fakeFunction, mapOfScript: fakeScript,
 	} {
 		put(b, at, pointer(0))
 		binary.LittleEndian.PutUint16(b[at+instanceType:], typ)
@@ -49,6 +49,10 @@ func fakeFunctions(r *Runtime, b []byte) {
 	fakeInfo(r, b, sfiB, 6, stringB, bytecodesB)
 	fakeString(b, stringA, "a")
 	fakeString(b, stringB, "b")
+	fakeString(b, stringFile, "a.js")
+	put(b, scriptA, pointer(mapOfScript))
+	put(b, scriptA+int(r.layout.scriptID), 3<<32)
+	put(b, scriptA+int(r.layout.scriptName), pointer(stringFile))
 	put(b, bytecodesA, pointer(mapOfBytecodes))
 	put(b, bytecodesB, pointer(mapOfBytecodes))
 	put(b, closureA, pointer(mapOfFunction))
@@ -59,6 +63,7 @@ func fakeInfo(r *Runtime, b []byte, at int, literal uint64, name, bytecodes int)
 	put(b, at, pointer(mapOfSFI))
 	put(b, at+int(r.layout.sfiFlags), literal<<32)
 	put(b, at+int(r.layout.sfiName), pointer(name))
+	put(b, at+int(r.layout.sfiScript), pointer(scriptA))
 	put(b, at+int(r.layout.sfiData), pointer(bytecodes))
 }
 
@@ -112,18 +117,15 @@ func TestFunctionReplacedDuringItsReadingHasNoName(t *testing.T) {
 }
 
 func TestFunctionReplacedWhileItsNameIsReadAgainKeepsItsName(t *testing.T) {
-	const scriptAt, id = 0xd00, 3
 	for after := 1; ; after++ {
 		b := make([]byte, 0x2000)
 		r := fakeRuntime(version{14, 6}, b)
 		fakeFunctions(r, b)
-		put(b, scriptAt+int(r.layout.scriptID), id<<32)
 		later := append([]byte(nil), b...)
 		fakeInfo(r, later, sfiA, 7, stringB, bytecodesB)
 		fakeString(later, stringA, "c")
 		r.live, r.copiedAt = memory{fakeAt, b}, 0
 		f := r.functionOf(pointer(sfiA))
-		f.script, f.scriptAt = &script{id: id}, pointer(scriptAt)
 		reads := after
 		r.live = replacing{memory{fakeAt, b}, &reads, later}
 		if got := r.frame(f, atEntry, true, "").Function; got != "a" {
@@ -247,7 +249,7 @@ func callerInBaseline(t *testing.T, sizes []byte) (r *Runtime, ref managed.Ref) 
 		t.Fatalf("the frame has %+v, want one function", refs)
 	}
 	f := r.byInfo[pointer(sfiA)]
-	f.script = &script{id: 1, name: "a.js", ends: []int32{9, 19, 29, 39}}
+	f.script = &script{id: 3, name: "a.js", ends: []int32{9, 19, 29, 39}}
 	f.begin, f.start = 11, 2
 	f.positions = []byte{(0 + 1) << 2, 2 * 2 * (21 + 1)} // bytecode 0: offset 21, in line 3
 	return r, refs[0]
@@ -308,6 +310,35 @@ func TestOptimizedCodeThatWasReplacedAtItsStartIsFreed(t *testing.T) {
 	r.byStart = r.byStart[:0]
 	if truth := symbolize(refs[0]); truth != managed.Freed {
 		t.Errorf("code of a later compilation: truth %v, want %v", truth, managed.Freed)
+	}
+}
+
+// The collector may move the script's name while it is read.
+func TestFunctionWhoseScriptWasUnreadableIsReadAgain(t *testing.T) {
+	const codeAt, deopt = 0x400, 0x600
+	b := make([]byte, 0x2000)
+	r := fakeRuntime(version{14, 6}, b)
+	fakeFunctions(r, b)
+	start := compilation(r, b, 0x1000, codeAt, deopt, 7)
+	put(b, codeAt, pointer(mapOfCode))
+	binary.LittleEndian.PutUint32(b[codeAt+int(r.layout.codeSize):], 0x100)
+	put(b, deopt, pointer(0))
+	put(b, deopt+16+8*r.layout.shared, pointer(sfiA))
+
+	put(b, scriptA, 0)
+	if f := r.functionOf(pointer(sfiB)); f != nil {
+		t.Errorf("without its script: function %q of %+v, want none", f.name, f.script)
+	}
+	if c := r.codeAt(start + 8); c == nil || c.function != nil {
+		t.Errorf("without the script: code %+v, want one without function", c)
+	}
+	put(b, scriptA, pointer(mapOfScript))
+	if f := r.functionOf(pointer(sfiB)); f == nil || f.script == nil || f.script.name != "a.js" {
+		t.Errorf("function %+v, want one of a.js", f)
+	}
+	c := r.codeAt(start + 8)
+	if c == nil || c.function == nil || c.function.script == nil || c.function.name != "a" {
+		t.Errorf("code %+v, want a's", c)
 	}
 }
 
