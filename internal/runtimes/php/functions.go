@@ -28,6 +28,7 @@ type function struct {
 	frameType  string
 	first      int
 	lines      []uint32 // by opcode
+	gone       bool     // read when no longer at its address
 }
 
 // identity distinguishes functions at one address. Pointers can be equal, so it has the hashes of texts.
@@ -180,8 +181,10 @@ func (s functionSource) Read(addr uint64, want *identity) (*function, managed.Ob
 		want = &id
 	}
 	f := s.functions.byID[*want]
-	if f == nil {
-		f = s.read(addr, want)
+	if f == nil || f.gone {
+		if read := s.read(addr, want); read != nil {
+			f = read
+		}
 	}
 	if f == nil {
 		f = s.functions.withSameLines(want)
@@ -209,12 +212,15 @@ func (r *Runtime) read(addr uint64, want *identity) *function {
 	return f
 }
 
-// content is equal for functions of the same lines, as of each request without opcache.
+// content is equal for a function compiled in each request, without opcache.
 type content struct{ flags, nameHash, fileHash, lines, last uint64 }
 
 func (id *identity) content() content {
 	return content{id.flags, id.nameHash, id.fileHash, id.lines, id.last}
 }
+
+// evaluated ends the name of a file of eval (Zend/zend_vm_def.h, ZEND_INCLUDE_OR_EVAL).
+const evaluated = " : eval()'d code"
 
 func (c *functionCache) withSameLines(id *identity) *function {
 	known := c.byContent[id.content()]
@@ -223,19 +229,22 @@ func (c *functionCache) withSameLines(id *identity) *function {
 	}
 	f := *known
 	f.id, f.Serial = *id, 0
+	if f.gone = true; strings.HasSuffix(f.file, evaluated) {
+		f.lines = nil // of other code
+	}
 	c.keep(&f)
 	return &f
 }
 
-// readTexts reads a function that is no longer at its address; nil unless the texts have the copied hashes, and class
-// and lines are unchanged.
+// readTexts reads a function that is no longer at its address, without lines, as its opcodes can be another's; nil
+// unless the texts have the copied hashes and the class is known.
 func (r *Runtime) readTexts(id *identity) *function {
 	class, known := r.functions.classes[id.scope]
 	if r.Sample.Live == nil || id.kind() == typeInternal || id.isPermanent() || id.scope != 0 && !known {
 		return nil
 	}
-	f := &function{id: *id}
-	if !r.readName(f) || !r.readLines(f) || id.scope != 0 && !strings.HasPrefix(f.name, class+"::") {
+	f := &function{id: *id, gone: true}
+	if !r.readName(f) || id.scope != 0 && !strings.HasPrefix(f.name, class+"::") {
 		return nil
 	}
 	r.functions.keep(f)
@@ -371,7 +380,12 @@ func (f *function) position(opline uint64) uint64 {
 }
 
 func (f *function) line(position uint64) int {
-	if position == 0 || position > uint64(len(f.lines)) {
+	switch end := int(f.id.lines >> 32); {
+	case position == 0:
+		return 0
+	case f.first == end:
+		return f.first
+	case position > uint64(len(f.lines)):
 		return 0
 	}
 	return int(f.lines[position-1])
