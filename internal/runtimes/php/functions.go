@@ -240,7 +240,8 @@ func (c *functionCache) withSameLines(id *identity) *function {
 // unless the texts have the copied hashes and the class is known.
 func (r *Runtime) readTexts(id *identity) *function {
 	class, known := r.functions.classes[id.scope]
-	if r.Sample.Live == nil || id.kind() == typeInternal || id.isPermanent() || id.scope != 0 && !known {
+	isMade := id.kind() == typeInternal || id.last == 0 // the engine's, or a trampoline
+	if r.Sample.Live == nil || isMade || id.isPermanent() || id.scope != 0 && !known {
 		return nil
 	}
 	f := &function{id: *id, gone: true}

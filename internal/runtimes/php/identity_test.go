@@ -114,6 +114,7 @@ func TestFunctionsFreedDuringTheStopHaveNoName(t *testing.T) {
 		{"its file's text, released", "", "[freed]", func(m memory) { m[aFile] &^= 1<<32 - 1 }},
 		{"its op array", "", "[freed]", func(m memory) { m.free(aFunc, 256) }},
 		{"a function", "named", "named", func(memory) {}},
+		{"its opcodes, as a trampoline's", "named", "[freed]", func(m memory) { m[aFunc+96] = 0 }},
 		{"its name", "named", "[freed]", func(m memory) { m.free(aName, 32) }},
 		{"its op array", "named", "", func(m memory) { m.free(aFunc, 256) }},
 		{"its opcodes, used again", "named", "named", func(m memory) { m[aOpcodes+opSize+opLine] = 12 }},
