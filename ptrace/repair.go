@@ -57,6 +57,8 @@ type repairer struct {
 	files    procFiles
 }
 
+// repair restarts the system call that the stop has ended early, or records that it cannot.
+//
 // ERESTARTNOHAND makes the kernel restart a call unless a handler is to run. An ignored signal has none, though it ends
 // a tracee's wait (kernel/signal.c, sig_ignored). At stop signals nothing is done: these calls give EINTR after SIGCONT
 // (signal(7)).

@@ -115,7 +115,7 @@ func (w *waitState) Thread(innerTID int, _ bool) (int, bool) {
 // Parent implements [waits.ThreadFinder].
 func (w *waitState) Parent(int) int { return 0 }
 
-// explain returns [profile.Interval].WaitsFor and Owner; nothing for a running thread.
+// explain returns [profile.Interval].WaitsFor and Owner; nothing outside of a call.
 func (e *waitExplainer) explain(th *threadState, s *observe.RawSample, id sample.StackID) (
 	waitsFor string, owner int,
 ) {

@@ -54,7 +54,7 @@
 //	part of a sample = min(time, Σ weights) × its weight / Σ weights
 //
 // Sampling error ([weightedSamples.samplingError]): in the last distribution, and always for a program with few samples
-// ([childTime.distributeCounted]), two standard errors are divided equally among the n samples:
+// ([childTime.distributeCounted]), two standard errors are added to the weights, equally among the n samples:
 //
 //	weight = weight before + (2 × Σ weights / √n) / n
 //

@@ -233,7 +233,7 @@ func (l *Ledger) MarkNotObserved(length int64, now sample.Reading, state sample.
 	if sleeps := l.sleep.open && state != sample.Running; sleeps && t.cpuAndQueue() == 0 {
 		return
 	}
-	queued := l.attributeQueued(l.clocks.last.Wall, t.runQueue)
+	queued := l.attributeQueued(l.clocks.last.Wall, t.runQueue) // before the gap
 	t.runQueue -= queued
 	l.clocks.advanceBy(queued, times{runQueue: queued})
 	whole := now.Wall - l.clocks.last.Wall

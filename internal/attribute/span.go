@@ -71,8 +71,8 @@ const (
 	RanBetweenTicks = "[ran between ticks]"
 	// BlockedBetweenTicks is blocked time between two samples running.
 	BlockedBetweenTicks = "[blocked between ticks]"
-	// NotObserved is time in which prywalk was stopped, had no CPU, or was refused a stop (no permission, --max-pause),
-	// and all time of a thread without a sample.
+	// NotObserved is time in which prywalk was stopped, had no CPU, or was refused a stop (no permission, another tracer,
+	// --max-pause, too many pending), and all time of a thread without a sample.
 	NotObserved = "[not observed]"
 	// ExitedUnseen is CPU time of ended threads beyond their samples.
 	ExitedUnseen = "[exited unseen]"

@@ -47,7 +47,7 @@ func (p *weightedSamples) keyAt(where Place, second int64) weightKey {
 	return weightKey{where, second - second%w + w - 1}
 }
 
-// addSample adds a sample of weight ns at CLOCK_MONOTONIC at; ns ≤ 0: none.
+// addSample adds a sample of weight ns at CLOCK_MONOTONIC at; ns < 0 counts as 0.
 func (p *weightedSamples) addSample(where Place, at, ns int64) {
 	if p.byPlace == nil {
 		p.byPlace = map[weightKey]weighted{}
@@ -151,6 +151,7 @@ func (p *weightedSamples) samplingError() int64 {
 	return int64(maxStandardErrors * float64(p.weightSum+p.distributed) / math.Sqrt(float64(p.sampleCount)))
 }
 
+// merge moves the samples of from.
 func (p *weightedSamples) merge(from *weightedSamples) {
 	if p.byPlace == nil {
 		*p, *from = *from, weightedSamples{}

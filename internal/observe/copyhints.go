@@ -21,7 +21,7 @@ type CopyHints struct {
 type readHints struct {
 	// [siteKey] where a passive read lacked a register, or 0
 	MissingRegisterSite uint64
-	// a change has an unchanged thread read again
+	// if it differs from the last one, an unchanged thread is read again
 	Retries uint32
 	// the walk lacked memory or a rule that may appear later (exec, dlopen)
 	Incomplete bool

@@ -57,7 +57,8 @@ func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 //	runs, in the time without stops after harm               Failed: refusal.InCall
 //	is queued, and only threads on a CPU are to be stopped   WaitsForCPU
 //	runs                                                     Pending
-//	could not be read, or may not be stopped                 Failed
+//	could not be read, or may not be stopped;                Failed
+//	too many stops are pending
 //
 // A pending thread keeps the raw sample. After LeftToEngine, and a failure other than of the clocks, the next
 // observation has no baseline.

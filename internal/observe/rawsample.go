@@ -105,7 +105,7 @@ type knownRegs struct {
 
 type copyShape struct {
 	outline       *deepstack.Outline // nil: one piece
-	outlineFailed bool               // this outline, or the last one
+	outlineFailed bool               // it led to no outermost frame, or the walk by the last one was cut
 	copysize.Shape
 }
 

@@ -19,8 +19,9 @@ const (
 
 // StopAll observes all threads at one moment: it stops and copies all, then detaches. more returns the threads
 // discovered since its last call. Threads in calls that a stop would harm ([Interruptible]), or that do not stop within
-// a second, are read passively, in at most 16 rounds within that second; one found running is asked to stop again. The
-// only thread of a process that has called exec meanwhile is observed once more. done is called once for each thread.
+// a second, are read passively, in at most 16 rounds, of which the last may begin after that second; one found running
+// is asked to stop again. The only thread of a process that has called exec meanwhile is observed once more. done is
+// called once for each thread.
 // StopAll returns the time from the first stop to the last detach, in ns.
 //
 // Precondition: it runs on the controller's OS thread, and the controller has room for all threads.

@@ -89,8 +89,8 @@ func (c *childSamples) report(kind handover.Kind, on *handover.SharedProcess, ke
 	c.shared.AddUnassignedSample(handover.Event{Kind: kind, Proc: on, RawSample: kept.raw, Program: kept.program})
 }
 
-// processTracked keeps a newly tracked process's samples for its threads; those before the last exec, or without kernel
-// sampling, share its unobserved time.
+// processTracked keeps a newly tracked process's samples for its threads, if they are of its last program, have a user
+// stack and are not too many, and the kernel samples the process. All others share its unobserved time.
 func (c *childSamples) processTracked(p *process) {
 	if c.table == nil {
 		return

@@ -14,8 +14,8 @@ import (
 	"prywalk/internal/procmem"
 )
 
-// Children returns a process's children, ascending, except reparented ones, by /proc/PID/task/TID/children
-// (CONFIG_PROC_CHILDREN), else by the parent of every process.
+// Children returns a process's present children, ascending, by /proc/PID/task/TID/children (CONFIG_PROC_CHILDREN), else
+// by the parent of every process. A child whose parent has ended is that of its new parent.
 func Children(pid int) []int { return defaultProc.children(pid) }
 
 func (p procRoot) children(pid int) []int {

@@ -11,7 +11,7 @@ import "golang.org/x/sys/unix"
 // exec, also of the same program at the same addresses, but no second one of programs that may not be read. Without an
 // open file the random addresses of program and stack show it. Other effects of an exec: package sampler.
 //
-// After vfork(2) a child uses its parent's address space until its exec: no file is opened before.
+// After vfork(2) a child uses its parent's address space until its exec: no file is kept open before.
 
 // Space is the number of the address space: each exec that [Memory.Renew] has found raises it.
 func (m *Memory) Space() uint64 { return m.space.Load() }
@@ -86,7 +86,7 @@ func (m *Memory) openNew(pid int) {
 			m.space.Add(1)
 		}
 		return
-	case e != 0: // it has ended
+	case e != 0: // it has ended, or there is no descriptor: the caller tries again
 		return
 	}
 	alive := !isEmptied(fd)

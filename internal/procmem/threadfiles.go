@@ -54,7 +54,7 @@ func (f *ThreadFiles) PID() int { return f.pid }
 // TID returns the thread.
 func (f *ThreadFiles) TID() int { return f.tid }
 
-// OpenDir keeps the directory and stat open: files then need no [PathOpener].
+// OpenDir reads stat, and within the budget keeps it and the directory open: files then need no [PathOpener].
 func (f *ThreadFiles) OpenDir() error {
 	if f.dir == 0 && f.budget.Take(1) {
 		var p pathBuf

@@ -18,6 +18,11 @@ import (
 // A used-up CPU quota stops prywalk, and with it a thread that it has just stopped. So no tick begins unless enough of
 // the period is left (package quota), and if prywalk is alone in the group, half of the quota limits the rate.
 // Quotas do not apply to a real-time priority.
+//
+//	quota.Limit, quota.Guard  a group's quota, and what is left of its period
+//	Quota                     admits ticks and observations, bounds the rate, and moves prywalk to another CPU
+//	observe.Observer          stops only threads on a CPU ([Quota.MustStopOnlyOnCPU])
+//	handover.CPUQuotaGate     holds the aggregator up while a stop is pending
 
 const (
 	// throttledFrom is the least length of a stop that may include throttled time, ns.

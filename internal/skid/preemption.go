@@ -14,8 +14,9 @@ import (
 // PreemptionDetector finds the thread that the tracer's own wake-up preempted. For the tracer's OS thread only.
 // Parameter woken of its methods is [Wake.At].
 //
-// The kernel reads the scheduler's clock once for the thread that leaves a CPU and the one that arrives. The user stack
-// is as it was at the tick (on a non-preemptible kernel, a system call first ends or sleeps).
+// The kernel reads the scheduler's clock once for the thread that leaves a CPU and the one that arrives: equal times
+// show the pair. The user stack is as it was at the tick (on a non-preemptible kernel, a system call first ends or
+// sleeps).
 type PreemptionDetector struct {
 	self         *procmem.ThreadFiles
 	arrival      int64 // of the tracer on its CPU, scheduler clock

@@ -45,7 +45,7 @@ type newChildren struct {
 	stops        *stops
 	backlog      *backlog
 	opens        *procOpens
-	precedesExec bool  // processes may be stopped before their exec
+	precedesExec bool  // a stop may precede an exec ([mayPrecedeExec])
 	unassigned   int64 // observations of processes that are not tracked yet
 }
 
