@@ -70,7 +70,7 @@ func (d *Difference) JSON(w io.Writer) error {
 	shown := min(len(d.Changes), d.new.sum.Limit(len(d.Changes)))
 	head := jsonDifference{
 		Value: d.new.value().Type, Per: d.opts.Per, Total: unit.figure(d.Whole),
-		Runs: [2]int{max(1, len(d.old.runs)), max(1, len(d.new.runs))}, Untested: d.Untested(),
+		Runs: [2]int{d.old.runCount(), d.new.runCount()}, Untested: d.Untested(),
 	}
 	if rest := len(d.Changes) - shown; rest > 0 {
 		head.Cut = &jsonDiffCut{rest}

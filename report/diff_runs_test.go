@@ -144,6 +144,31 @@ func TestFiguresOfSeveralRunsAreMeans(t *testing.T) {
 	}
 }
 
+func TestUnequalNumbersOfRunsAreNoDifferentLength(t *testing.T) {
+	runs := func(seconds ...int64) (all []*profile.Profile) {
+		for _, n := range seconds {
+			all = append(all, ticked(t, n, map[uint64]int64{0x20: 100}))
+		}
+		return all
+	}
+	for _, c := range []struct {
+		before, after []*profile.Profile
+		differ        bool
+	}{
+		{runs(10, 10, 10), runs(10), false}, {runs(10), runs(10, 10, 10), false}, {runs(10, 20), runs(20, 10), false},
+		{runs(10, 10, 10), runs(30), true}, {runs(10, 10, 10), runs(20, 20, 20), true},
+	} {
+		d, err := DiffRuns(c.before, c.after, DiffOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := d.mismatch() != ""; got != c.differ {
+			t.Errorf("%d and %d runs, of %v and %v ns on average: said to differ in length %v, want %v", len(c.before),
+				len(c.after), d.old.meanDuration(), d.new.meanDuration(), got, c.differ)
+		}
+	}
+}
+
 func TestAllFormsJoinTheSameFunctions(t *testing.T) {
 	for name, addrs := range map[string]map[uint64]int64{
 		"named": {0x20: 400, 0x40: 100}, "unnamed": {0x20: 400, 0x900: 100},

@@ -91,6 +91,14 @@ func scaleOf(sum *data, per string, runs int) float64 {
 	return 1 / float64(runs)
 }
 
+// runCount is 1 with one run a side.
+func (s *side) runCount() int { return max(1, len(s.runs)) }
+
+// meanDuration returns the mean length of the runs, ns.
+func (s *side) meanDuration() float64 {
+	return float64(s.sum.Profile.DurationNanos) / float64(s.runCount())
+}
+
 func (s *side) value() *profile.ValueType { return s.sum.Profile.SampleType[s.sum.ValueIndex] }
 
 // scaledTotal includes the samples that --focus and the like leave out.

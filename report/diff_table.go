@@ -62,7 +62,7 @@ func (d *Difference) hiddenIntervals() string {
 }
 
 func (d *Difference) mismatch() string {
-	a, b := float64(d.old.sum.Profile.DurationNanos), float64(d.new.sum.Profile.DurationNanos)
+	a, b := d.old.meanDuration(), d.new.meanDuration()
 	if d.opts.Per == "run" && a > 0 && b > 0 && max(a, b) > 1.1*min(a, b) {
 		return "The recordings differ in length: --per second compares time per second of recording, " +
 			"--per share compares percentages."
