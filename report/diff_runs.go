@@ -13,6 +13,9 @@ import (
 
 const minTestedShare = 0.01
 
+// MinRuns is the least number of runs a side of which [DiffRuns] finds more than very large changes.
+const MinRuns = 3
+
 type runValue struct{ self, total float64 }
 
 type meanComparison struct {
@@ -110,7 +113,11 @@ func (c *meanComparison) untested() string { return "" }
 func (c *meanComparison) exceedsUntested() bool { return false }
 
 func (c *meanComparison) note() string {
-	return fmt.Sprintf("Means of %s and %s; ± is the noise between runs. For equal programs, at most 1 comparison "+
-		"in 20 shows a significant change.", tabular.Plural(int64(len(c.sums[0].runs)), "run"),
-		tabular.Plural(int64(len(c.sums[1].runs)), "run"))
+	older, newer := len(c.sums[0].runs), len(c.sums[1].runs)
+	text := fmt.Sprintf("Means of %s and %s; ± is the noise between runs. For equal programs, at most 1 comparison "+
+		"in 20 shows a significant change.", tabular.Plural(int64(older), "run"), tabular.Plural(int64(newer), "run"))
+	if min(older, newer) < MinRuns {
+		text += fmt.Sprintf(" With fewer than %d runs a side only very large changes are significant.", MinRuns)
+	}
+	return text
 }

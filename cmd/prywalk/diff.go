@@ -197,6 +197,10 @@ func (f *diffFlags) checkGrowth(d *report.Difference) error {
 		return exit.With(exit.GrowthExceeded, "%s grew %s, more than --fail-above %s allows%s", subject, by,
 			commandline.FormatPercent(f.failAbove), doubt)
 	}
+	if runs := min(len(f.before), len(f.after)); doubt == "" && runs < report.MinRuns {
+		doubt = fmt.Sprintf("; with fewer than %d runs a side only very large changes are significant: give more with -a "+
+			"and -b", report.MinRuns)
+	}
 	found := "no significant growth"
 	switch {
 	case d.Untested() != "" && !d.ExceedsUntested():

@@ -32,6 +32,7 @@ func recorded(t *testing.T, name string, n, m int64) string {
 
 func TestDiffExitCodeReportsGrowth(t *testing.T) {
 	old, same, slower := recorded(t, "old", 500, 500), recorded(t, "same", 500, 500), recorded(t, "slower", 500, 1500)
+	noisy, third := recorded(t, "noisy", 600, 500), recorded(t, "third", 510, 500)
 	brief, page := recorded(t, "brief", 4, 5), filepath.Join(t.TempDir(), "page.html")
 	for _, c := range []struct {
 		args     string
@@ -44,6 +45,10 @@ func TestDiffExitCodeReportsGrowth(t *testing.T) {
 		{"--fail-above 5% " + old + " " + slower, exit.GrowthExceeded, "slower",
 			"grew by 100.0% of the old total, more than --fail-above 5% allows; one run per side"},
 		{"--fail-above 0.5 " + old + " " + same, 0, "One run per side", "--fail-above 0.5%: no significant growth"},
+		{"--fail-above 5% -a " + old + "," + noisy + " -b " + slower, 0, "With fewer than 3 runs a side",
+			"no significant growth; with fewer than 3 runs a side only very large changes are significant: give more with -a"},
+		{"--fail-above 5% -a " + old + "," + noisy + "," + third + " -b " + same + "," + recorded(t, "b2", 505, 500) + "," +
+			recorded(t, "b3", 550, 500), 0, "Means of 3 runs", "--fail-above 5%: no significant growth\n"},
 		{"--fail-above 5% " + brief + " " + slower, 0, "Not tested for significance: the old recording has only 9 samples",
 			"--fail-above 5%: whether something grew is not known; not tested for significance, since the old recording has " +
 				"only 9 samples"},
