@@ -43,6 +43,16 @@ func (raw *rawSamples) soFar() *rawSamples {
 	return &rawSamples{taken: maps.Clone(raw.taken), failed: maps.Clone(raw.failed)}
 }
 
+// ended reports that all threads had ended before they were sampled.
+func (raw *rawSamples) ended() bool {
+	for word := range raw.failed {
+		if word != refusal.Zombie.Word() {
+			return false
+		}
+	}
+	return len(raw.taken) == 0
+}
+
 // Bytes of stack: in a thread's first copy, in all copies of an atomic dump.
 const (
 	firstCopySize  = 256 << 10

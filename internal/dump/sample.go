@@ -11,7 +11,9 @@ import (
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/filememory"
 	"prywalk/internal/loadedcode"
+	"prywalk/internal/process"
 	"prywalk/internal/quota"
+	"prywalk/internal/refusal"
 	"prywalk/internal/selfhang"
 	"prywalk/internal/symbols"
 )
@@ -45,12 +47,17 @@ func (o *Options) account(pid int) *filememory.Account {
 // ErrHung means that a read does not return. The caller's process must exit: threads may be stopped until then.
 var ErrHung = selfhang.Err
 
-// Sample samples all threads of a process once. Errors: of listing the threads, or [ErrHung] with the samples so far.
+// Sample samples all threads of a process once. Errors: of listing the threads; a [*process.Error] of [refusal.Exited]
+// if all have ended before; [ErrHung] with the samples so far.
 func Sample(t *loadedcode.Process, o Options) (*stacks.Process, error) {
 	origin := o.origin()
 	raw, err := sampleAll(t, o)
 	if err != nil && !errors.Is(err, ErrHung) {
 		return nil, err
+	}
+	if err == nil && raw.ended() {
+		return nil, &process.Error{PID: t.PID, Kind: refusal.Exited, Cause: "it ended before its threads were read",
+			Next: "check the number with ps or pgrep"}
 	}
 	partial := &partialProcess{err: err, process: stacks.Process{Origin: origin, PID: t.PID, Name: t.Comm,
 		Threads: []stacks.Thread{},

@@ -14,6 +14,7 @@ import (
 
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
+	"prywalk/internal/refusal"
 	"prywalk/internal/testtargets"
 )
 
@@ -173,6 +174,29 @@ func TestStoppedProcessIsSampledAndStaysStopped(t *testing.T) {
 			if s := letter(th.TID); s != "T" {
 				t.Errorf("atomic %v: %s is in state %s now", atomic, th.Name, s)
 			}
+		}
+	}
+}
+
+func TestProcessThatEndsAfterItWasOpenedHasThatReason(t *testing.T) {
+	target := testtargets.Child(t, exec.Command("sleep", "600"))
+	p, err := loadedcode.Open(target.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	_ = target.Process.Kill()
+	testtargets.Eventually(t, "the process ends", func() bool { return letter(p.PID) == "Z" })
+	for _, o := range []Options{{MaxDepth: -1}, {MaxDepth: -1, Atomic: true}} {
+		if d, err := Sample(p, o); d != nil || refusal.Of(err) != refusal.Exited {
+			t.Errorf("atomic %v: %+v, %v, want %v", o.Atomic, d, err, refusal.Exited)
+		}
+	}
+	for reason, want := range map[refusal.Reason]bool{refusal.Exited: true, refusal.Zombie: true, refusal.Denied: false} {
+		raw := newRawSamples()
+		raw.note(nil, nil, reason)
+		if raw.ended() != want {
+			t.Errorf("%s: ended %v", reason.Word(), raw.ended())
 		}
 	}
 }
