@@ -141,6 +141,22 @@ func TestInterruptOfTheGroupReachesTheCommandOnce(t *testing.T) {
 	testtargets.ReadRecording(t, filepath.Join(dir, "prywalk.pb.gz"))
 }
 
+func TestFailedWriteIsReportedBeforeTheCommandEnds(t *testing.T) {
+	in, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	defer w.Close()
+	p := start(t, t.TempDir(), in, "record", "-d", "0.1", "-o", "/dev/full", "--", "cat")
+	testtargets.Says(t, &p.err, "cannot write /dev/full: ")
+	testtargets.Says(t, &p.err, "recording failed; waiting for cat")
+	w.Close()
+	if code := p.code(t); code != exit.InternalFailure || strings.Count(p.err.String(), "cannot write") != 1 {
+		t.Errorf("exit code %d, want %d and one error: %s", code, exit.InternalFailure, &p.err)
+	}
+}
+
 func TestShortDurationReportsThatItWaitsForTheCommand(t *testing.T) {
 	dir := t.TempDir()
 	in, w, err := os.Pipe()

@@ -45,18 +45,24 @@ func (r *recording) launchAndRecord(args []string) error {
 	}
 	r.signals.command.Store(l)
 	r.signals.sendPending()
-	if err := r.recordLaunched(ctx, l); err != nil {
-		if r.hung {
-			return exit.Internal(err) // the command may be stopped until prywalk ends
-		}
-		_ = waitForCommand(l) // prywalk's own failure has precedence
-		return exit.Internal(err)
+	failure := r.recordLaunched(ctx, l)
+	if r.hung {
+		return exit.Internal(failure) // the command may be stopped until prywalk ends
+	}
+	done := "done"
+	if failure != nil {
+		done = "failed"
+		console.Errorf("%v", failure)
 	}
 	if isAlive(l.PID) {
-		console.Infof("recording done; waiting for %s (process %d) to exit; Ctrl-C interrupts it, a second one, more "+
-			"than a second later, leaves it", args[0], l.PID)
+		console.Infof("recording %s; waiting for %s (process %d) to exit; Ctrl-C interrupts it, a second one, more "+
+			"than a second later, leaves it", done, args[0], l.PID)
 	}
-	return waitForCommand(l)
+	status := waitForCommand(l)
+	if failure != nil {
+		return &exit.Error{Code: exit.InternalFailure} // prywalk's own failure has precedence
+	}
+	return status
 }
 
 // recordLaunched writes the recording even without samples.
