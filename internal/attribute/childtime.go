@@ -47,7 +47,7 @@ func (c *childTime) distributeCounted(total, now int64, when distribution, emitW
 	if !c.programsComplete || total <= 0 {
 		return total
 	}
-	byProgram := c.samples.byProgram()
+	byProgram := c.samples.takeByProgram()
 	due := c.timePerProgram(total, when, byProgram)
 	left = total
 	for _, program := range slices.Sorted(maps.Keys(due)) {

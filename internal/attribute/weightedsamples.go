@@ -179,7 +179,8 @@ func (p *weightedSamples) withProgram(program string) weightedSamples {
 	return out
 }
 
-func (p *weightedSamples) byProgram() map[string]*weightedSamples {
+// takeByProgram moves all samples to one part a program.
+func (p *weightedSamples) takeByProgram() map[string]*weightedSamples {
 	parts := map[string]*weightedSamples{}
 	for k, w := range p.byPlace {
 		part := parts[k.place.Program]

@@ -66,7 +66,7 @@ func TestThreadsThatWakeOftenAreFrequentWakers(t *testing.T) {
 	observed(true, 5)
 	observed(true, 6)
 	want(0, "the kernel does not sample it")
-	th.Observed.SetSampleStack(1 << 10)
+	th.Observed.SetKernelSampleStack(1 << 10)
 	observed(true, 6)
 	want(0, "it did not run")
 	observed(true, 7)

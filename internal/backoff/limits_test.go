@@ -29,7 +29,7 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 		th := &ThreadState{Observed: observe.NewThread(1, 1, nil)}
 		p.Add(th)
 		if c.sampled {
-			th.Observed.SetSampleStack(1 << 14)
+			th.Observed.SetKernelSampleStack(1 << 14)
 		}
 		policy := New(1)
 		policy.NoteChanged(th)

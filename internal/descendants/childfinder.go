@@ -155,10 +155,10 @@ func (f *ChildFinder[Owner, Value]) examine(pid int, now int64) {
 	}
 }
 
-// Tick calls runs with each new process whose first thread is on or waits for a CPU. It yields, and forgets, those that
-// have ended or (over) are no longer read.
+// Tick calls mark with each process that was found at most markedFor ago and whose first thread is on or waits for a
+// CPU. It yields, and forgets, those that have ended or (over) are no longer read.
 func (f *ChildFinder[Owner, Value]) Tick(
-	now int64, runs func(*Child[Owner, Value], *procmem.Stat),
+	now int64, mark func(*Child[Owner, Value], *procmem.Stat),
 ) iter.Seq2[*Child[Owner, Value], bool] {
 	return func(yield func(child *Child[Owner, Value], over bool) bool) {
 		for pid, child := range f.children {
@@ -184,7 +184,7 @@ func (f *ChildFinder[Owner, Value]) Tick(
 			}
 			f.noteExec(child, &s)
 			if child.addUse(&s.Comm, int64(cpu)); age <= markedFor && s.State == 'R' {
-				runs(child, &s)
+				mark(child, &s)
 			}
 		}
 	}

@@ -89,6 +89,6 @@ type TrackedThread struct {
 	NoUser     bool                    // it never runs in user space (io_uring)
 }
 
-// ExemptFromStops makes the tracer not stop the thread while it runs and its stack has at most n bytes. n = 0 ends the
+// ExemptFromStops makes the tracer not stop the thread while it runs and its stack has at most stackBytes. 0 ends the
 // exemption.
-func (t *TrackedThread) ExemptFromStops(n int) { t.Observed.SetSampleStack(n) }
+func (t *TrackedThread) ExemptFromStops(stackBytes int) { t.Observed.SetKernelSampleStack(stackBytes) }

@@ -18,8 +18,8 @@ const sampleRoom = 4 << 10 // bytes; a sample's buffer is a multiple
 
 const maxKernel = 64 // kernel frames of a sample
 
-// SetSampleStack sets the bytes of stack in the kernel's samples of the thread; 0: none.
-func (t *Thread) SetSampleStack(stack int) { t.kernelSampleStackBytes = stack }
+// SetKernelSampleStack sets the bytes of stack in the kernel's samples of the thread; 0: none.
+func (t *Thread) SetKernelSampleStack(bytes int) { t.kernelSampleStackBytes = bytes }
 
 // IsKernelSampled reports whether the kernel's samples replace stops of the thread.
 func (t *Thread) IsKernelSampled() bool {

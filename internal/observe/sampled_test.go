@@ -42,7 +42,7 @@ func TestSampleTakesNoMoreRoomThanItsStack(t *testing.T) {
 
 func TestAThreadIsStoppedWhileItsStackIsTooDeepForSamples(t *testing.T) {
 	th := NewThread(1, 1, nil)
-	th.SetSampleStack(8 << 10)
+	th.SetKernelSampleStack(8 << 10)
 	k := th.Feedback()
 	for _, c := range []struct {
 		tooDeep bool

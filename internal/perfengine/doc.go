@@ -22,6 +22,6 @@
 //	scope              which threads the kernel samples: systemWide, or perThread for an ordinary user
 //	childSamples       samples of untracked child processes
 //	childClocks        the CPU time of these, for an ordinary user
-//	samples            waiting samples of tracked threads, until their clocks are read
+//	samples            samples of tracked threads, until their clocks are read
 //	modeChooser        which processes are sampled; others are stopped
 package perfengine

@@ -112,7 +112,7 @@ func (c *modeChooser) switchToStops(p *process) {
 	}
 	c.unassigned.reportProcess(p)
 	for _, th := range p.threads {
-		c.samples.reportWaiting(th)
+		c.samples.reportUnplaced(th)
 		c.scope.end(th)
 		th.ExemptFromStops(0)
 	}
@@ -190,7 +190,7 @@ func (c *modeChooser) ensureStack() {
 	}
 	for _, p := range c.procs.all {
 		for _, th := range p.threads {
-			if len(th.waiting) > 0 {
+			if len(th.unplaced) > 0 {
 				return
 			}
 		}

@@ -16,9 +16,9 @@ import (
 // more than a twentieth of its CPU time in the kernel, by both missing samples and stime (/proc/PID/task/TID/stat), or
 // has no sample at all, is stopped again.
 type perThread struct {
-	shared            *engine.SharedState
-	reader            *perfevents.Reader
-	inKernel, refused int64 // threads stopped again
+	shared               *engine.SharedState
+	reader               *perfevents.Reader
+	ranInKernel, refused int64 // threads stopped again
 }
 
 const (
@@ -114,7 +114,7 @@ func (p *perThread) stopIfSamplesLack(th *thread) {
 	lacks := events.lacksSamples(expected)
 	switch {
 	case lacks && events.inKernel(cpu, st.STime):
-		p.switchToStops(th, &p.inKernel)
+		p.switchToStops(th, &p.ranInKernel)
 		return
 	case lacks && events.received == 0 && events.inconclusive > 0:
 		p.switchToStops(th, &p.refused)
@@ -130,8 +130,8 @@ func (p *perThread) fromStart() bool { return false }
 
 func (p *perThread) note() string {
 	parts := []string{"user space only"}
-	if p.inKernel > 0 {
-		parts = append(parts, fmt.Sprintf("by ptrace: %d that ran in the kernel as well", p.inKernel))
+	if p.ranInKernel > 0 {
+		parts = append(parts, fmt.Sprintf("by ptrace: %d that ran in the kernel as well", p.ranInKernel))
 	}
 	if p.refused > 0 {
 		parts = append(parts, fmt.Sprintf("by ptrace: %d of which the kernel gives no samples", p.refused))

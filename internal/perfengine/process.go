@@ -74,7 +74,7 @@ func (p *process) childrenOwner() *handover.SharedProcess {
 type thread struct {
 	*engine.TrackedThread
 	proc        *process
-	waiting     []*observe.RawSample // until the clocks are read
+	unplaced    []*observe.RawSample // until the clocks are read
 	lastReading sample.Reading
 	begun       bool // an observation of it was reported
 	deep        bool // stopped because of a deep stack
@@ -117,7 +117,7 @@ func (th *thread) Ended(alive bool) {
 		delete(p.threads, tid)
 	}
 	if alive {
-		e.samples.reportWaiting(th)
+		e.samples.reportUnplaced(th)
 	} else {
 		e.samples.reportUnassigned(th)
 	}

@@ -38,7 +38,7 @@ type sampleCounts struct {
 
 const (
 	maxSamples         = 1024      // of a thread
-	manySamples        = 8         // waiting samples at which a thread is observed at once
+	manySamples        = 8         // unplaced samples at which a thread is observed at once
 	maxCopies          = 128 << 20 // bytes of all copies in use, above which samples are dropped
 	clocksAfterSamples = 32        // samples of a thread at which its clocks are read within a tick
 )
@@ -72,7 +72,7 @@ func (s *samples) take(r *perfevents.Record) {
 	case th == nil:
 		s.keepUnassigned(p, r)
 	case !th.Observed.IsKernelSampled():
-	case len(th.waiting) >= maxSamples || s.shared.Pool.BytesInUse() > maxCopies:
+	case len(th.unplaced) >= maxSamples || s.shared.Pool.BytesInUse() > maxCopies:
 		s.counts.dropped++
 	default:
 		s.keep(th, r)
@@ -84,11 +84,11 @@ func (s *samples) keep(th *thread, r *perfevents.Record) {
 	if th.NoUser {
 		raw.SetNoUserSpace()
 	}
-	th.waiting = append(th.waiting, raw)
-	if len(th.waiting) == clocksAfterSamples {
+	th.unplaced = append(th.unplaced, raw)
+	if len(th.unplaced) == clocksAfterSamples {
 		s.clocksDue = append(s.clocksDue, th)
 	}
-	if len(th.waiting) >= manySamples || th.proc.Handover.WalkAtOnce(r.Time) || !th.Backoff.SampleWaits() {
+	if len(th.unplaced) >= manySamples || th.proc.Handover.WalkAtOnce(r.Time) || !th.Backoff.SampleWaits() {
 		s.shared.Backoff.Wake(&th.Backoff)
 	}
 }
@@ -111,7 +111,7 @@ func (s *samples) keepUnassigned(p *process, r *perfevents.Record) {
 func (s *samples) readClocks(now int64) {
 	for _, th := range s.clocksDue {
 		first := th.Observed.TID == th.proc.Target.PID
-		if th.ended || th.Observed.Pending() || len(th.waiting) == 0 || first {
+		if th.ended || th.Observed.Pending() || len(th.unplaced) == 0 || first {
 			continue
 		}
 		if sched, err := th.Observed.Files().SchedStat(); err == nil {
@@ -121,7 +121,7 @@ func (s *samples) readClocks(now int64) {
 	s.clocksDue = s.clocksDue[:0]
 }
 
-// clocksRead places the waiting samples between a thread's last clocks and the present ones.
+// clocksRead places the samples between a thread's last clocks and the present ones.
 func (s *samples) clocksRead(th *thread, now sample.Reading, asleep bool) {
 	before := th.lastReading
 	if before.Wall == 0 {
@@ -129,28 +129,28 @@ func (s *samples) clocksRead(th *thread, now sample.Reading, asleep bool) {
 	}
 	now.Wall = max(now.Wall, before.Wall) // its samples may be younger than the tick
 	th.lastReading = now
-	if len(th.waiting) == 0 {
+	if len(th.unplaced) == 0 {
 		return
 	}
 	if asleep && th.Steady.IsSteady() && s.shared.Tick.Skipped {
 		now = before.UntilAsleep(now)
 	}
-	slices.SortStableFunc(th.waiting, func(a, b *observe.RawSample) int { return cmp.Compare(a.At, b.At) })
-	for i, raw := range th.waiting {
+	slices.SortStableFunc(th.unplaced, func(a, b *observe.RawSample) int { return cmp.Compare(a.At, b.At) })
+	for i, raw := range th.unplaced {
 		s.report(th, raw, before.Between(now, raw.At))
-		th.waiting[i] = nil
+		th.unplaced[i] = nil
 	}
-	th.waiting = th.waiting[:0]
+	th.unplaced = th.unplaced[:0]
 }
 
-// firstReading returns the reading from which the waiting samples' time counts: now, or for a thread that began within
+// firstReading returns the reading from which the unplaced samples' time counts: now, or for a thread that began within
 // the recording, clocks of zero at its begin.
 func (th *thread) firstReading(now sample.Reading) sample.Reading {
 	if !th.FromZero {
 		return now
 	}
 	began := now.Wall - now.CPU - now.RunQueue
-	for _, raw := range th.waiting {
+	for _, raw := range th.unplaced {
 		began = min(began, raw.At)
 	}
 	return sample.Reading{Wall: began}
@@ -166,25 +166,25 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	})
 }
 
-// reportWaiting reports the waiting samples with the thread's last clocks.
-func (s *samples) reportWaiting(th *thread) {
+// reportUnplaced reports the unplaced samples with the thread's last clocks.
+func (s *samples) reportUnplaced(th *thread) {
 	if th.lastReading.Wall == 0 { // none were read
 		s.reportUnassigned(th)
 		return
 	}
-	for _, raw := range th.waiting {
+	for _, raw := range th.unplaced {
 		s.report(th, raw, th.lastReading)
 	}
-	th.waiting = nil
+	th.unplaced = nil
 }
 
 func (s *samples) reportUnassigned(th *thread) {
-	for _, raw := range th.waiting {
+	for _, raw := range th.unplaced {
 		s.shared.AddUnassignedSample(handover.Event{
 			Kind: handover.SampledUnassigned, Thread: th.Handover, Proc: th.proc.Handover, RawSample: raw,
 		})
 	}
-	th.waiting = nil
+	th.unplaced = nil
 }
 
 func (s *samples) foundRunning(th *thread) {

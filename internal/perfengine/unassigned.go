@@ -40,7 +40,7 @@ func (u *unassignedSamples) assign(th *thread) {
 		if s.tid != th.Observed.TID || s.proc != th.proc {
 			return false
 		}
-		th.waiting = append(th.waiting, s.raw)
+		th.unplaced = append(th.unplaced, s.raw)
 		if th.Handover.CreatedAt != 0 {
 			th.Handover.CreatedAt = min(th.Handover.CreatedAt, s.raw.At)
 		}

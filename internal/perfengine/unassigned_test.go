@@ -42,8 +42,8 @@ func TestSamplesWaitForTheirThreadAndAreReportedOtherwise(t *testing.T) {
 		Observed: observe.NewThread(1, 7, nil), Handover: &handover.SharedThread{CreatedAt: now},
 	}}
 	c.assign(th)
-	if len(th.waiting) != 1 || th.waiting[0].At != now-1 || th.Handover.CreatedAt != now-1 {
-		t.Errorf("%d samples were assigned; created at %d", len(th.waiting), th.Handover.CreatedAt)
+	if len(th.unplaced) != 1 || th.unplaced[0].At != now-1 || th.Handover.CreatedAt != now-1 {
+		t.Errorf("%d samples were assigned; created at %d", len(th.unplaced), th.Handover.CreatedAt)
 	}
 	if c.reportOverdue(); len(c.list) != 2 || run.Unassigned != 1 {
 		t.Errorf("%d samples wait, %d are reported", len(c.list), run.Unassigned)
@@ -67,11 +67,11 @@ func TestSamplesOfAThreadWithoutClocksKeepTheirMoment(t *testing.T) {
 	th := &thread{
 		proc:          &process{TrackedProcess: &engine.TrackedProcess{Handover: proc}},
 		TrackedThread: &engine.TrackedThread{Handover: &handover.SharedThread{Proc: proc}},
-		waiting:       []*observe.RawSample{{At: at}},
+		unplaced:      []*observe.RawSample{{At: at}},
 	}
-	s.reportWaiting(th)
-	if got := reported(run)[proc]; len(got) != 1 || got[0] != at || len(th.waiting) != 0 {
-		t.Errorf("reported: %v, %d samples wait", got, len(th.waiting))
+	s.reportUnplaced(th)
+	if got := reported(run)[proc]; len(got) != 1 || got[0] != at || len(th.unplaced) != 0 {
+		t.Errorf("reported: %v, %d samples wait", got, len(th.unplaced))
 	}
 }
 

@@ -52,7 +52,7 @@ func (toyProcess) Observes() bool              { return true }
 func (p toyProcess) ReportsChildTimes() bool   { return p.childTimes }
 func (toyProcess) Ended(*attribute.ProcessEnd) {}
 func (p toyProcess) TrackThread(th *engine.TrackedThread) engine.ThreadPart {
-	th.Observed.SetSampleStack(1)
+	th.Observed.SetKernelSampleStack(1)
 	p.e.attached[th.Observed.TID]++
 	return toyThread{p.e, th.Observed.TID}
 }
