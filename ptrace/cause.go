@@ -15,7 +15,7 @@ type Cause uint8
 const (
 	CauseCopy      Cause = iota // much memory was copied
 	CauseFault                  // page faults in the target's memory
-	CauseLock                   // wait for a kernel lock, such as mmap_lock
+	CauseLock                   // wait for a kernel lock, such as mmap_lock; or this process was stopped (SIGSTOP)
 	CausePreempted              // another thread had the tracer's CPU
 	CauseStolen                 // steal time
 	CauseTurn                   // the tracer was busy with other threads

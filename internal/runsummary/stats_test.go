@@ -131,7 +131,12 @@ func TestALongStopIsANoteWithCauseAndRemedy(t *testing.T) {
 			t.Errorf("%q, want %q", notes, c.want)
 		}
 	}
-	s.MaxPause = 1e6
+	s.StopTime.Max, s.LongestGap = 65_000_000, 0.06
+	if note := Notes(s)[0]; !strings.HasSuffix(note, "; prywalk was stopped by a signal (Ctrl-Z or kill -TSTP release "+
+		"threads first), or the target's mappings were locked, as by mmap") {
+		t.Errorf("a gap as long as the stop: %q", note)
+	}
+	s.MaxPause, s.LongestGap = 1e6, 0
 	for _, ns := range []runstats.Nanos{90_000_000, 65_000_000} {
 		if s.StopTime.Max = ns; !strings.HasSuffix(Notes(s)[0], "; prywalk report --account counts long stops by cause") {
 			t.Errorf("with --max-pause: %q", Notes(s))
