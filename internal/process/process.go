@@ -10,6 +10,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 )
 
 // Process is an observed process. Not safe for concurrent use, but for PID, StartTime, Alive and Memory.
@@ -72,15 +73,19 @@ func (p *Process) Close() (err error) {
 	return err
 }
 
-// PidFD returns a descriptor that polls readable after the process's end (pidfd_open(2)); −1 before Linux 5.3.
+// PidFD returns a descriptor that polls readable after the process's end (pidfd_open(2)); −1 before Linux 5.3, or if it
+// could not be opened.
 func (p *Process) PidFD() int { return p.pidfd }
 
-// Alive reports whether the process lives; a zombie does not.
+// Alive reports whether the process lives; a zombie does not. Without descriptors to read that, it is true.
 func (p *Process) Alive() bool {
 	if p.pidfd >= 0 {
 		return !procmem.Readable(p.pidfd)
 	}
 	s, err := defaultProc.status(p.PID)
+	if refusal.Of(err) == refusal.NoFiles {
+		return true
+	}
 	return err == nil && s.Start == p.StartTime && (s.State != 'Z' && s.State != 'X' || s.Threads > 1)
 }
 
