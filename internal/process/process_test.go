@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"prywalk/internal/testtargets"
 )
 
 func TestProcessThatCannotBeReadForLackOfDescriptorsIsAlive(t *testing.T) {
@@ -15,17 +15,8 @@ func TestProcessThatCannotBeReadForLackOfDescriptorsIsAlive(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := &Process{PID: os.Getpid(), StartTime: s.Start, pidfd: -1}
-	var was unix.Rlimit
-	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, nil, &was); err != nil {
-		t.Fatal(err)
-	}
-	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: was.Max}, nil); err != nil {
-		t.Fatal(err)
-	}
-	alive := p.Alive()
-	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &was, nil); err != nil {
-		t.Fatal(err)
-	}
+	alive := false
+	testtargets.WithoutDescriptors(t, func() { alive = p.Alive() })
 	if !alive || !p.Alive() {
 		t.Errorf("alive without descriptors: %v, with: %v; want both true", alive, p.Alive())
 	}

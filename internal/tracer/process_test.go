@@ -9,6 +9,8 @@ import (
 
 	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
+	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
 	"prywalk/internal/testtargets"
 )
@@ -73,5 +75,18 @@ func TestAThreadWhoseClockIsNotReadDoesNotBegin(t *testing.T) {
 	c.endedThreads.readAtStart(p, procmem.Now())
 	if n := began(); n != 0 || p.endedReport.known {
 		t.Errorf("%d threads begin, and what ended ones used is known: %v", n, p.endedReport.known)
+	}
+}
+
+func TestThreadsNotFoundForLackOfDescriptorsAreFailures(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "sleepers", "3")
+	c := newTracer(Options{Freq: 99})
+	c.tracked.trackProcess(opened(t, pid))
+	p := c.tracked.procs[0]
+	testtargets.WithoutDescriptors(t, func() { c.listings.refresh(p, procmem.Now()) })
+	var stats runstats.Stats
+	c.counts.stats(&stats)
+	if n := int64(len(p.list.tids)); n < 4 || stats.Attempted != n || stats.Failed[refusal.NoFiles.Word()] != n {
+		t.Errorf("%d threads are listed, %d attempted, failed: %v; want all", n, stats.Attempted, stats.Failed)
 	}
 }

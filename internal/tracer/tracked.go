@@ -11,6 +11,7 @@ import (
 	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
+	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
 	"prywalk/ptrace"
 )
@@ -138,7 +139,7 @@ func (t *tracked) cpuTime(now int64) int64 {
 
 // # Threads
 
-// discover returns nil if the thread has ended or is not selected.
+// discover returns nil if the thread has ended, is not selected, or could not be read, a failed observation.
 func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	t.stops.poll()
 	if p.list.rejects(tid, now) {
@@ -150,6 +151,10 @@ func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	ptrace.Unpin()
 	if err != nil {
 		observed.Close()
+		if why := observe.Reason(err); why != refusal.Exited {
+			t.counts.noteBegin()
+			t.counts.noteFailure(why)
+		}
 		return nil
 	}
 	if t.opts.Threads != nil && !t.opts.Threads.Match(name.Bytes()) {
