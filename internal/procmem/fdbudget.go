@@ -72,7 +72,8 @@ func (b *FDBudget) Left() int {
 	return int(max(b.left.Load(), 0))
 }
 
-// DescriptorsFree reports whether the process can open n more files now, by opening them.
+// DescriptorsFree reports whether the process can open n more files now, by opening them: meanwhile, other threads of
+// this process may lack them.
 func DescriptorsFree(n int) bool {
 	fds := make([]int, 0, n)
 	defer func() {

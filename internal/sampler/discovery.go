@@ -109,11 +109,13 @@ type unopened struct {
 	mu        sync.Mutex
 	waiting   map[int]uint64 // starts by PID
 	lastRetry int64          // CLOCK_MONOTONIC ns
+	full      bool           // descriptors were lacking since then
 }
 
 func (u *unopened) update(f foundProcess, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.full = u.full || refusal.Of(err) == refusal.NoFiles
 	switch {
 	case err == nil:
 		delete(u.waiting, f.pid)
@@ -131,12 +133,19 @@ func (u *unopened) retry(now int64, known map[int]uint64) {
 	if now-u.lastRetry < int64(idleDiscoverInterval) {
 		return
 	}
-	u.lastRetry = now
+	u.lastRetry, u.full = now, false
 	for pid, start := range u.waiting {
 		if known[pid] == start {
 			known[pid] = 0
 		}
 	}
+}
+
+// isFull reports whether descriptors were lacking since the last retry.
+func (u *unopened) isFull() bool {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.full
 }
 
 func (u *unopened) count() int64 {
@@ -243,7 +252,7 @@ var errQueueFull = errors.New("the tracer's queue is full")
 const keptFree = 12
 
 func (s *Sampler) openFound(f foundProcess) {
-	if !procmem.DescriptorsFree(keptFree) {
+	if s.unopened.isFull() || !procmem.DescriptorsFree(keptFree) {
 		s.unopened.update(f, unix.EMFILE)
 		return
 	}

@@ -54,6 +54,26 @@ func TestProcessesThatLackDescriptorsAreFoundAgain(t *testing.T) {
 	}
 }
 
+// Each look for free descriptors takes the last ones from the tracer for a moment.
+func TestFreeDescriptorsAreLookedForOnceARetry(t *testing.T) {
+	s := New(Options{}, profile.NewBuilder(profile.Meta{}), loadedcode.NewImageCache(0), nil)
+	defer s.Close()
+	calls := func(pid int) (n int64) {
+		testtargets.WithoutDescriptors(t, func() {
+			before := procmem.Calls()
+			s.openFound(foundProcess{pid: pid, start: 1})
+			n = procmem.Calls() - before
+		})
+		return n
+	}
+	first, second := calls(7), calls(8)
+	s.unopened.retry(procmem.Now(), map[int]uint64{})
+	if third := calls(7); first == 0 || second != 0 || third != first || s.unopened.count() != 2 {
+		t.Errorf("%d calls for the first process, %d for the next one, %d after the retry; want some, none, as many; "+
+			"%d not opened, want 2", first, second, third, s.unopened.count())
+	}
+}
+
 func TestProcessesForWhichTheTracersQueueHasNoRoomAreFoundAgain(t *testing.T) {
 	s := New(Options{}, profile.NewBuilder(profile.Meta{}), loadedcode.NewImageCache(0), nil)
 	defer s.Close()
