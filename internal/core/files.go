@@ -156,7 +156,7 @@ func (c *Core) matchFile(f *safeopen.File, m *loadedcode.Mapping, mem *loadedcod
 	if mem == nil {
 		return c.matchEntry(e, m)
 	}
-	if loadedcode.SameContents(c, f, m) {
+	if loadedcode.SameContents(c, f, f.Size(), m) {
 		return matchSame
 	}
 	return matchOther

@@ -7,8 +7,8 @@
 // A [Process] is a process.Process with its modules. [Process.Refresh] reads /proc/PID/maps; each executable mapping is
 // a module, kept while unchanged. Code is of three origins:
 //
-//   - A file. It is opened through /proc/PID/map_files, else below /proc/PID/root and compared with the mapping. A
-//     replaced or unreadable file is read from the process's memory.
+//   - A file. It is opened through /proc/PID/map_files, else below /proc/PID/root and compared with the mapping
+//     ([SameContents]), else read from the process's memory. A file that is replaced later stays open.
 //   - The kernel. The vDSO is an ELF image in memory.
 //   - The process. Code without an ELF file was made by a JIT compiler and is read from memory; cached results are
 //     dropped when it changes. A copy of a file's text at its addresses (Node uses huge pages) counts as the file.

@@ -3,10 +3,8 @@
 package loadedcode
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -96,27 +94,5 @@ func (p *Process) openLink(m *Mapping) (*safeopen.File, error) {
 // isFileOf compares contents, too: with overlay file systems and btrfs, devices and inodes can differ.
 func (p *Process) isFileOf(f *safeopen.File, m *Mapping) bool {
 	id := f.ID()
-	return id.Dev == m.Dev && id.Inode == m.Inode || SameContents(p, f, m)
-}
-
-// SameContents compares the first KiB, and start and middle of the mapping.
-func SameContents(o AddressSpace, f io.ReaderAt, m *Mapping) bool {
-	mem := NewMemFile(o, m)
-	if mem == nil {
-		return false
-	}
-	compared := false
-	for _, off := range []uint64{0, m.Offset, m.Offset + (m.End-m.Start)/2&^0xfff} {
-		var a, b [1024]byte
-		n, err := mem.ReadAt(a[:], int64(off))
-		if err != nil && n == 0 {
-			continue
-		}
-		k, err := f.ReadAt(b[:n], int64(off))
-		if k == 0 && err != nil || !bytes.Equal(a[:k], b[:k]) {
-			return false
-		}
-		compared = true
-	}
-	return compared
+	return id.Dev == m.Dev && id.Inode == m.Inode || SameContents(p, f, f.Size(), m)
 }

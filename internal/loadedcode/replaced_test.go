@@ -161,11 +161,11 @@ func TestContentsDecideIfDevicesDiffer(t *testing.T) {
 	p := open(t, c.Process.Pid)
 	p.noLinks = true
 	m := *MappingOf(moduleOf(p, "sleep"))
-	self, err := os.Open(m.Path)
+	self, err := p.files.opener.Open(safeopen.Request{Path: m.Path})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !SameContents(p, self, &m) {
+	if !SameContents(p, self, self.Size(), &m) {
 		t.Error("SameContents is false for the file itself")
 	}
 	other, err := p.files.opener.Open(safeopen.Request{Path: "/proc/self/exe", Kernel: true})

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package loadedcode
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"testing"
+)
+
+// fileInMemory has one mapping: a file's bytes from mappedFrom on, with zeros up to a page.
+type fileInMemory struct {
+	AddressSpace
+	m     RawMapping
+	bytes []byte
+}
+
+const mappedFrom = 0x1000
+
+func mapped(file []byte) *fileInMemory {
+	f := &fileInMemory{bytes: append(slices.Clone(file), make([]byte, -len(file)&0xfff)...)}
+	const start = 0x400000
+	f.m.MapsLine = MapsLine{
+		Start: start, End: start + uint64(len(f.bytes)) - mappedFrom, Offset: mappedFrom, Perm: PermRead,
+	}
+	return f
+}
+
+func (f *fileInMemory) MappingsOf(_ *Mapping, yield func(*RawMapping)) error {
+	yield(&RawMapping{MapsLine: MapsLine{Start: f.m.Start - mappedFrom, End: f.m.Start, Perm: PermRead}})
+	yield(&f.m)
+	return nil
+}
+
+func (f *fileInMemory) ReadMapped(addr uint64, b []byte) (int, error) {
+	return copy(b, f.bytes[addr-f.m.Start+mappedFrom:]), nil
+}
+
+func (f *fileInMemory) mapping() *Mapping { return &Mapping{MapsLine: f.m.MapsLine} }
+
+func TestOneOtherByteMakesAFileWithoutBuildIDAnother(t *testing.T) {
+	file := make([]byte, 3<<20+100)
+	for i := range file {
+		file[i] = byte(i>>8 ^ i)
+	}
+	space := mapped(file)
+	same := func(f []byte) bool { return SameContents(space, bytes.NewReader(f), int64(len(f)), space.mapping()) }
+	if !same(file) {
+		t.Error("the file itself is another")
+	}
+	for _, at := range []int{0, mappedFrom, mappedFrom + 1024, 1 << 20, 2<<20 + 5, len(file) - 1} {
+		other := slices.Clone(file)
+		if other[at]++; same(other) {
+			t.Errorf("the file with another byte at %#x is the same", at)
+		}
+	}
+	if same(file[:1<<20]) {
+		t.Error("the file's first MiB is the same")
+	}
+}
+
+// A debugger or the kernel writes breakpoints to the memory.
+func TestFileWithTheMappedBuildIDIsTheSame(t *testing.T) {
+	file, err := os.ReadFile(copyProgram(t, "sleep"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	id := buildIDOf(bytes.NewReader(file), int64(len(file)))
+	if id == "" {
+		t.Skip("sleep has no build id")
+	}
+	space := mapped(file)
+	space.bytes[mappedFrom+1024] ^= 0xff
+	if !SameContents(space, bytes.NewReader(file), int64(len(file)), space.mapping()) {
+		t.Error("the file with the mapped build id is another")
+	}
+}
