@@ -93,6 +93,19 @@ func TestSkippedTicksAreCountedAndNotMissed(t *testing.T) {
 	}
 }
 
+func TestCheapTicksAreSkippedOnlyIfAllThreadsAreSteady(t *testing.T) {
+	s, r := NewTicks(0, 1000), TickSkipper{}
+	for range 100 {
+		next := s.Next(0)
+		if after, ok := s.Skip(&r, next, false); ok || after != next || r.toSkip != 0 {
+			t.Fatalf("%d ticks are skipped, %t", r.toSkip, ok)
+		}
+	}
+	if _, ok := s.Skip(&r, s.Next(0), true); !ok {
+		t.Error("no tick is skipped though all threads are steady")
+	}
+}
+
 func TestSkippingNeedsATimeWithoutNewThreads(t *testing.T) {
 	var r TickSkipper
 	if r.NoteThreadChange(5e9); r.MaySkip(5e9+newFor-1) || !r.MaySkip(5e9+newFor) {

@@ -5,7 +5,9 @@ package tracer
 import (
 	"testing"
 
+	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
+	"prywalk/internal/selfruntime"
 )
 
 func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
@@ -57,4 +59,28 @@ func TestGarbageIsCollectedWhileTicksAreWithheld(t *testing.T) {
 			t.Error("the collection that was asked for has not been made")
 		}
 	}, "sleepers", "3")
+}
+
+func TestNoCollectionBeginsWhileAStopIsPending(t *testing.T) {
+	defer selfruntime.DisableAutoGC(false)()
+	onTicksOf(t, Options{Freq: 99, Mode: observe.ModeAlwaysStop}, func(tick func(), c *Tracer) {
+		collected := func() bool {
+			c.Garbage.Request()
+			now := procmem.Now()
+			c.makeTick(now, now+1e6)
+			c.afterTick(now)
+			return !c.Garbage.Draining(now)
+		}
+		for pending := false; !pending; { // a stop of a vfork parent ends by a time-out only
+			tick()
+			early := collected()
+			if pending = c.Observer.PendingStops() > 0; pending && early {
+				t.Error("a collection began while a stop was pending")
+			}
+		}
+		c.stops.finishOrCancelAll()
+		if !collected() {
+			t.Error("no collection, though no stop is pending")
+		}
+	}, "vforks")
 }
