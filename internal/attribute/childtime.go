@@ -3,6 +3,7 @@
 package attribute
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 
@@ -51,19 +52,14 @@ func (c *childTime) distributeCounted(total, now int64, when distribution, emitW
 	due := c.timePerProgram(total, when, byProgram)
 	left = total
 	for _, program := range slices.Sorted(maps.Keys(due)) {
-		samples, ns := byProgram[program], due[program]
-		if samples == nil {
-			samples = &weightedSamples{}
-		}
-		rest := samples.distribute(ns, c.extraWeight(samples, ns), emitWeight)
+		samples := cmp.Or(byProgram[program], &weightedSamples{})
+		rest := samples.distribute(due[program], c.extraWeight(samples, due[program]), emitWeight)
 		if when == atEnd {
 			delete(byProgram, program)
-			if rest > 0 {
-				emitWeight(programKey(program, now), rest)
-				rest = 0
-			}
+			emitRest(program, now, rest, emitWeight)
+			rest = 0
 		}
-		left -= ns - rest
+		left -= due[program] - rest
 	}
 	for _, program := range slices.Sorted(maps.Keys(byProgram)) {
 		c.samples.merge(byProgram[program])
@@ -130,13 +126,15 @@ func (c *childTime) distributeKnown(total, now int64, emitWeight func(weightKey,
 	programs, known, _ := c.knownPrograms()
 	shares := divider{total: min(total, known), weightSum: known}
 	for _, program := range programs {
-		if share := shares.next(c.programs[program].knownCPU); share > 0 {
-			emitWeight(programKey(program, now), share)
-		}
+		emitRest(program, now, shares.next(c.programs[program].knownCPU), emitWeight)
 	}
 	return total - shares.total
 }
 
-func programKey(program string, now int64) weightKey {
-	return weightKey{Place{State: sample.Running, Program: program, ChildState: ChildProgramOnly}, now / 1e9}
+// emitRest emits the time of a program's children without a sample.
+func emitRest(program string, now, ns int64, emitWeight func(weightKey, int64)) {
+	if ns > 0 {
+		place := Place{State: sample.Running, Program: program, ChildState: ChildProgramOnly}
+		emitWeight(weightKey{place, now / 1e9}, ns)
+	}
 }

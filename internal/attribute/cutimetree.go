@@ -162,19 +162,9 @@ func (t *cutimeTree) tick(now int64) {
 }
 
 // settle attributes the growth of cutime up to the previous settlement: each child that ended before is closed, or a
-// zombie. A parent waits while a child's children have open accounts, or a child is gone without a report.
+// zombie.
 func (t *cutimeTree) settle(now int64) {
-	unsure := map[*cutimeNode]bool{} // parents that wait
-	for _, n := range t.ended {
-		if p := n.parent; p != nil && n.endedAt < p.settledAt+closeAfter && n.openChildren > 0 {
-			unsure[p] = true
-		}
-	}
-	for _, n := range t.byPID {
-		if n.endedAt == 0 && n.parent != nil && !t.exists(n) {
-			unsure[n.parent] = true
-		}
-	}
+	unsure := t.unsureParents()
 	for _, n := range t.byPID {
 		if n.endedAt != 0 || unsure[n] || now-n.settledAt < settleEvery {
 			continue
@@ -185,6 +175,22 @@ func (t *cutimeTree) settle(now int64) {
 		}
 		n.cutimeSettled, n.settledAt = n.cutime, now
 	}
+}
+
+// unsureParents returns the processes with a child whose children have open accounts, or that is gone without a report.
+func (t *cutimeTree) unsureParents() map[*cutimeNode]bool {
+	unsure := map[*cutimeNode]bool{}
+	for _, n := range t.ended {
+		if p := n.parent; p != nil && n.endedAt < p.settledAt+closeAfter && n.openChildren > 0 {
+			unsure[p] = true
+		}
+	}
+	for _, n := range t.byPID {
+		if n.endedAt == 0 && n.parent != nil && !t.exists(n) {
+			unsure[n.parent] = true
+		}
+	}
+	return unsure
 }
 
 func (n *cutimeNode) unobserved(cutime int64) int64 {
