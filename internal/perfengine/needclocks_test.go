@@ -7,6 +7,7 @@ import (
 
 	"prywalk/internal/engine"
 	"prywalk/internal/perfevents"
+	"prywalk/internal/procmem"
 )
 
 func TestManySamplesOfAThreadAreHandedOverWithinATick(t *testing.T) {
@@ -52,4 +53,23 @@ func TestSamplesAreDroppedWhileTooManyCopiesAreInUse(t *testing.T) {
 			t.Error("no sample was dropped beyond the bound")
 		}
 	}, "burners", "1")
+}
+
+func TestSamplesOfFirstThreadsWaitForTheNextTick(t *testing.T) {
+	onRig(t, sampling(t, perfevents.Options{Freq: 97}), engine.Options{}, func(r *rig) {
+		r.tick()
+		p := r.procs.sampledByPID[r.of.Target.PID]
+		for tid, th := range p.threads {
+			th.unplaced = append(th.unplaced, r.Observer.FromKernelSample(&perfevents.Record{Time: procmem.Now()}))
+			r.samples.clocksDue = append(r.samples.clocksDue, th)
+			r.samples.readClocks(procmem.Now())
+			if first := tid == r.of.Target.PID; (len(th.unplaced) > 0) != first {
+				t.Errorf("first thread: %t, %d samples wait", first, len(th.unplaced))
+			}
+		}
+		r.tick()
+		if first := p.threads[r.of.Target.PID]; first == nil || len(first.unplaced) != 0 {
+			t.Error("the first thread's sample waits after a tick")
+		}
+	}, "sleepers", "1")
 }
