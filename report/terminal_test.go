@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -494,18 +495,43 @@ func TestATreeInJSONHasAsManyCallsAsAskedFor(t *testing.T) {
 	}
 }
 
-// A difference: main has 10 − 8, a 10, b −8.
-func TestATreeInJSONWithNegativeValuesIsWhole(t *testing.T) {
+// subtracted is a difference: main has a + b.
+func subtracted(a, b int64) *profile.Profile {
 	p := &profile.Profile{SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}}
 	for i, name := range []string{"main", "a", "b"} {
 		f := &profile.Function{ID: uint64(i) + 1, Name: name}
 		p.Function = append(p.Function, f)
 		p.Location = append(p.Location, &profile.Location{ID: f.ID, Line: []profile.Line{{Function: f}}})
 	}
-	for i, v := range []int64{10, -8} {
+	for i, v := range []int64{a, b} {
 		p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{p.Location[i+1], p.Location[0]},
 			Value: []int64{v}})
 	}
+	return p
+}
+
+func TestATreeShowsLargeNegativeBranches(t *testing.T) {
+	for _, c := range []struct {
+		a, b   int64
+		absent string // smaller than 1 % of the whole
+	}{
+		{10e9, -8e9, ""}, {10e9, -9.99e9, ""}, {8e9, -10e9, ""}, {-10e9, -8e9, ""}, {10e9, -5e7, "b"}, {5e7, -10e9, "a"},
+	} {
+		var text strings.Builder
+		if err := Tree(&text, subtracted(c.a, c.b), Options{}); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"a", "b"} {
+			shown := regexp.MustCompile(`(?m)[├└] ` + name + `$`).MatchString(text.String())
+			if shown != (name != c.absent) {
+				t.Errorf("%+v: %s is shown: %v\n%s", c, name, shown, &text)
+			}
+		}
+	}
+}
+
+func TestATreeInJSONWithNegativeValuesIsWhole(t *testing.T) {
+	p := subtracted(10, -8)
 	for n, want := range map[int]string{1: "", 2: "main a", 3: "main a b"} {
 		var b strings.Builder
 		if err := JSON(&b, p, true, Options{N: n}); err != nil {

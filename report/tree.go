@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -31,7 +32,7 @@ func Tree(w io.Writer, p *profile.Profile, o Options) error {
 
 func (d *data) writeTree(out *printable.Writer, t *view.CallTree, what, all string) {
 	minShare := max(0, cmp.Or(d.Options.MinShare, 0.01))
-	tw := &treeWriter{data: d, CallTree: t, minValue: int64(minShare * float64(t.Nodes[0].Total))}
+	tw := &treeWriter{data: d, CallTree: t, minValue: int64(minShare * math.Abs(float64(t.Nodes[0].Total)))}
 	tw.listLines()
 	tw.writeLines(out, all, fmt.Sprintf("%s (%s)", what, d.Profile.SampleType[d.ValueIndex].Type))
 }
@@ -74,14 +75,14 @@ func (tw *treeWriter) linesBelow(n, depth int32) []treeLine {
 	var list []treeLine
 	rest := treeLine{node: -1, depth: depth}
 	for _, c := range tw.Nodes[n].Children {
-		if total := tw.Nodes[c].Total; total < tw.minValue {
+		if total := tw.Nodes[c].Total; tw.isSmall(total) {
 			rest.sum += total
 			rest.count++
 			continue
 		}
 		list = append(list, treeLine{node: c, depth: depth})
 	}
-	if rest.count > 0 && rest.sum >= tw.minValue {
+	if rest.count > 0 && !tw.isSmall(rest.sum) {
 		list = append(list, rest)
 	}
 	if len(list) > 0 {
@@ -90,6 +91,9 @@ func (tw *treeWriter) linesBelow(n, depth int32) []treeLine {
 	slices.Reverse(list)
 	return list
 }
+
+// isSmall compares magnitudes: a difference of profiles has negative values.
+func (tw *treeWriter) isSmall(v int64) bool { return max(v, -v) < tw.minValue }
 
 func (tw *treeWriter) text(l *treeLine, all string) (name printable.Raw, module string) {
 	switch {
