@@ -57,7 +57,7 @@ it ends when its processes have ended. Ctrl-C or SIGTERM sends the last window a
 The profiles signal is in development: a Collector takes it with
 --feature-gates=service.profilesSupport.
 
-Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `.`
+Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `.`
 
 func newAgent() *cobra.Command {
 	f := &agentFlags{
@@ -156,13 +156,13 @@ func (f *agentFlags) complete(args []string) (err error) {
 			to.Endpoint = "http://localhost:4318"
 		}
 	}
-	if to.Headers, err = keyValuePairs("--header", f.headers); err != nil {
+	if to.Headers, err = keyValuePairs("--header", "NAME=VALUE", f.headers); err != nil {
 		return err
 	}
 	if credential := credentialFlag(to); credential != "" && !isSecret(to.Endpoint) {
 		console.Infof("%s is sent in clear text to this endpoint: give one that begins with https://", credential)
 	}
-	to.Resource.Attributes, err = keyValuePairs("--attribute", f.attributes)
+	to.Resource.Attributes, err = keyValuePairs("--attribute", "KEY=VALUE", f.attributes)
 	return err
 }
 
@@ -188,12 +188,12 @@ func isSecret(endpoint string) bool {
 	return strings.EqualFold(u.Hostname(), "localhost") || err == nil && addr.IsLoopback()
 }
 
-func keyValuePairs(flag string, list []string) (map[string]string, error) {
+func keyValuePairs(flag, form string, list []string) (map[string]string, error) {
 	pairs := map[string]string{}
 	for _, text := range list {
 		name, value, ok := strings.Cut(text, "=")
 		if !ok || name == "" {
-			return nil, exit.Usage("%s %s: give NAME=VALUE", flag, text)
+			return nil, exit.Usage("%s %s: give %s", flag, text, form)
 		}
 		pairs[name] = value
 	}

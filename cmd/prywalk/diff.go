@@ -55,7 +55,8 @@ then the exit code is 0, and a message says so. But if only the new recording ha
 of the compared clock, or a profile has no sample counts, any growth of one pair by
 more than that share counts.
 
-Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage) + `, 6 --fail-above was exceeded.`,
+Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `,
+6 --fail-above was exceeded.`,
 		Args: func(_ *cobra.Command, args []string) error { return f.setFiles(args) },
 		RunE: func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Flags().Changed) },
 	}

@@ -4,12 +4,15 @@ package main
 
 import (
 	"bytes"
+	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
 
 	"prywalk/internal/commandline"
 	"prywalk/internal/exit"
+	"prywalk/internal/refusal"
 )
 
 func helpOf(t *testing.T, args ...string) string {
@@ -42,6 +45,28 @@ func TestHelpListsTheMostUsedCommandsFirst(t *testing.T) {
 	for i, line := range strings.Split(list, "\n")[:len(commandline.FirstCommands)] {
 		if name, _, _ := strings.Cut(strings.TrimSpace(line), " "); name != commandline.FirstCommands[i] {
 			t.Errorf("command %d of the list is %q, want %q", i, name, commandline.FirstCommands[i])
+		}
+	}
+}
+
+func TestHelpHasTheExitCodesOfRefusals(t *testing.T) {
+	_, unreadable := withNextStep(nil, os.ErrPermission)
+	for command, err := range map[string]error{"report": unreadable, "diff": unreadable, "agent": refusal.Traced,
+		"dump": refusal.Denied, "record": refusal.Traced, "top": refusal.Traced} {
+		if want := exit.Meanings(exitCode(err)); !strings.Contains(helpOf(t, command), want) {
+			t.Errorf("help %s lacks %q, of: %v", command, want, err)
+		}
+	}
+}
+
+func TestValueThatIsNoPairIsRefusedInTheWordsOfHelp(t *testing.T) {
+	for _, flag := range []string{"--attribute", "--header"} {
+		root := newRoot()
+		root.SetArgs([]string{"agent", "-a", flag, "x"})
+		err := root.Execute()
+		_, form, ok := strings.Cut(fmt.Sprint(err), flag+" x: give ")
+		if exitCode(err) != exit.WrongUsage || !ok || !strings.Contains(helpOf(t, "agent"), flag+" "+form) {
+			t.Errorf("%s: %v; help has another word", flag, err)
 		}
 	}
 }

@@ -90,7 +90,8 @@ it called. FILE is prywalk.pb.gz unless given; any pprof file will do, and - rea
 standard input. Values have as many digits as the number of samples supports. On a
 terminal a long report is shown by $PAGER (less -FRX unless set).
 
-Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage) + `; without a sample that fits: 1.`,
+Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `;
+without a sample that fits: 1.`,
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return exit.Usage("report takes one file, not %d; prywalk diff compares two", len(args))
