@@ -72,7 +72,7 @@ const (
 	// BlockedBetweenTicks is blocked time between two samples running.
 	BlockedBetweenTicks = "[blocked between ticks]"
 	// NotObserved is time in which prywalk was stopped, had no CPU, or was refused a stop (no permission, another tracer,
-	// --max-pause, too many pending), and all time of a thread without a sample.
+	// --max-pause, too many pending, 32-bit code), and all time of a thread without a sample.
 	NotObserved = "[not observed]"
 	// ExitedUnseen is CPU time of ended threads beyond their samples.
 	ExitedUnseen = "[exited unseen]"

@@ -55,6 +55,7 @@ func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 //	runs, and is sampled by the kernel                       LeftToEngine
 //	runs in a call that each stop aborts                     Failed: refusal.InCall
 //	runs, in the time without stops after harm               Failed: refusal.InCall
+//	runs, and was often in 32-bit code                       Failed: refusal.Not64Bit
 //	is queued, and only threads on a CPU are to be stopped   WaitsForCPU
 //	runs                                                     Pending
 //	could not be read, or may not be stopped;                Failed

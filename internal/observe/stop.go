@@ -29,6 +29,8 @@ func (st *requestedStops) request(t *Thread, s *RawSample, retry bool) error {
 	switch {
 	case st.mode == ModePassiveOnly:
 		return refusal.Running
+	case t.stops.code32.tryOmit(t.addressSpace()):
+		return refusal.Not64Bit
 	case !st.limit.tryAdmitStop(t):
 		return refusal.MaxPause
 	}
@@ -123,9 +125,13 @@ func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*Raw
 		err = ptrace.ErrGone // killed, or the number was reused
 	}
 	if err != nil {
+		if err == ptrace.Err32Bit {
+			t.stops.code32.noteStop(t.addressSpace())
+		}
 		t.sleep.base.valid = false
 		return s, err
 	}
+	t.stops.code32 = code32{}
 	st.fillSample(t, s)
 	return s, nil
 }

@@ -45,6 +45,7 @@ type stopState struct {
 	awaitsTracer bool
 	queuedSince  int64 // CLOCK_MONOTONIC ns; 0: not
 	expectedTime int64 // of the next stop, ns; 0: unknown
+	code32       code32
 	notStopped   sample.NotStopped
 	lost         []StopRecord // since TakeLostStops
 }

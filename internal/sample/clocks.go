@@ -31,7 +31,8 @@ type NotStopped struct {
 	InCall Reading
 	// Other is the clocks when stops were last suppressed for another reason.
 	Other Reading
-	// Refused reports that it was found running, and that its stop was not allowed (--max-pause, another tracer).
+	// Refused reports that it was found running, and was not stopped: --max-pause, another tracer, no permission, too many
+	// pending stops, or 32-bit code.
 	Refused bool
 }
 
