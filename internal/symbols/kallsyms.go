@@ -25,9 +25,15 @@ type KernelNames struct {
 }
 
 type kernelFunc struct {
-	addr     uint64
-	from, to uint32
+	addr  uint64
+	text  uint32 // offset of its name, which a newline ends
+	owner uint32 // number of the kernel or module, or of a single program: its functions lie side by side
 }
+
+const (
+	kernelPage = 4 << 10
+	bpfModule  = "[bpf]"
+)
 
 // ReadKernelNamesOnce reads /proc/kallsyms once (0.1 s): modules loaded later have no names.
 var ReadKernelNamesOnce = sync.OnceValues(readKernelNames)
@@ -40,25 +46,33 @@ func readKernelNames() (*KernelNames, error) {
 	return parseKernelNames(b)
 }
 
-// parseKernelNames parses lines of address, kind, name, [module].
+// parseKernelNames parses lines of address, kind, name, [module]. Programs of [bpf] get that name: they have no sizes,
+// and those that are not listed lie among them.
 func parseKernelNames(b []byte) (*KernelNames, error) {
 	k := &KernelNames{}
+	var module []byte
+	owner := uint32(0)
 	for line := range bytes.Lines(b) {
 		addr, rest, _ := bytes.Cut(line, []byte(" "))
-		kind, name, _ := bytes.Cut(rest, []byte(" "))
-		if i := bytes.IndexAny(name, " \t\n"); i >= 0 {
-			name = name[:i] // a module follows
-		}
+		kind, rest, _ := bytes.Cut(rest, []byte(" "))
+		name, in, _ := bytes.Cut(bytes.TrimSpace(rest), []byte("\t"))
 		if len(kind) != 1 || !bytes.ContainsAny(kind, "tTwW") || len(name) == 0 {
 			continue
 		}
 		value, err := strconv.ParseUint(string(addr), 16, 64)
-		if err != nil || value == 0 || len(k.text)+len(name) > math.MaxUint32 {
+		if err != nil || value == 0 || len(k.text)+len(name) >= math.MaxUint32 {
 			continue
 		}
-		from := uint32(len(k.text))
-		k.text = append(k.text, name...)
-		k.funcs = append(k.funcs, kernelFunc{value, from, from + uint32(len(name))})
+		// what bpf, ftrace and kprobes generate is not side by side
+		if !bytes.Equal(in, module) || string(in) == bpfModule || bytes.HasPrefix(in, []byte("[__builtin__")) {
+			module = in
+			owner++
+		}
+		if string(in) == bpfModule {
+			name = in
+		}
+		k.funcs = append(k.funcs, kernelFunc{value, uint32(len(k.text)), owner})
+		k.text = append(append(k.text, name...), '\n')
 	}
 	if len(k.funcs) == 0 {
 		return nil, ErrKernelHidden
@@ -67,19 +81,30 @@ func parseKernelNames(b []byte) (*KernelNames, error) {
 	return k, nil
 }
 
-// Name returns the function at an address, or "". Of several names the last counts: the first are labels, as _stext.
+// Name returns the function at an address, or "". A function ends at the next one of the kernel or of its module; the
+// last one, at the end of its page: classic BPF and modules loaded later are not listed. Of several names the last
+// counts: the first are labels, as _stext.
 func (k *KernelNames) Name(addr uint64) string {
 	i := sort.Search(len(k.funcs), func(i int) bool { return k.funcs[i].addr > addr })
 	if i == 0 {
 		return ""
 	}
 	f := k.funcs[i-1]
-	return string(k.text[f.from:f.to])
+	isLast := i == len(k.funcs) || k.funcs[i].owner != f.owner
+	if isLast && addr/kernelPage != f.addr/kernelPage {
+		return ""
+	}
+	return string(k.name(f))
+}
+
+func (k *KernelNames) name(f kernelFunc) []byte {
+	name, _, _ := bytes.Cut(k.text[f.text:], []byte("\n"))
+	return name
 }
 
 // FuncRange returns the addresses from a function's start to the next one's; 0, 0 if none.
 func (k *KernelNames) FuncRange(name string) (from, to uint64) {
-	i := slices.IndexFunc(k.funcs, func(f kernelFunc) bool { return string(k.text[f.from:f.to]) == name })
+	i := slices.IndexFunc(k.funcs, func(f kernelFunc) bool { return string(k.name(f)) == name })
 	if i < 0 {
 		return 0, 0
 	}

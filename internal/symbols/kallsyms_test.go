@@ -8,18 +8,40 @@ import (
 )
 
 func TestKernelFunctionsHaveNames(t *testing.T) {
-	k, err := parseKernelNames([]byte("ffffffff81000000 T _stext\nffffffff81000000 t first\nffffffff81000200 T " +
-		"second\t[module]\n" +
-		"ffffffff81000100 d data\nno line\nffffffff81000300 W third\n"))
+	k, err := parseKernelNames([]byte(`ffffffff81000000 T _stext
+ffffffff81000000 t first
+ffffffff81000100 d data
+ffffffff81004000 W second
+no line
+ffffffffc0000000 t inner	[module]
+ffffffffc0002100 t last	[module]
+ffffffffc0009000 t next	[later]
+ffffffffc0010000 t ftrace_trampoline	[__builtin__ftrace]
+ffffffffc0020000 t ftrace_trampoline	[__builtin__ftrace]
+ffffffffc0030040 t bpf_prog_0a1b_count	[bpf]
+ffffffffc0040000 t bpf_trampoline_1	[bpf]
+`))
 	if err != nil {
 		t.Fatal(err)
 	}
-	for addr, want := range map[uint64]string{
-		0xffffffff80ffffff: "", 0xffffffff81000000: "first", 0xffffffff810001ff: "first", 0xffffffff81000200: "second",
-		0xffffffff81000300: "third", ^uint64(0): "third",
+	for _, want := range []struct {
+		addr uint64
+		name string
+	}{
+		{0xffffffff80ffffff, ""},
+		{0xffffffff81000000, "first"}, {0xffffffff81003fff, "first"},
+		{0xffffffff81004000, "second"}, {0xffffffff81004fff, "second"},
+		{0xffffffff81005000, ""}, // modules' memory begins
+		{0xffffffffc0000000, "inner"}, {0xffffffffc00020ff, "inner"},
+		{0xffffffffc0002100, "last"}, {0xffffffffc0002fff, "last"},
+		{0xffffffffc0003000, ""}, // classic BPF, or a module loaded later
+		{0xffffffffc0009000, "next"},
+		{0xffffffffc0010fff, "ftrace_trampoline"}, {0xffffffffc0011000, ""},
+		{0xffffffffc0030fff, "[bpf]"}, {0xffffffffc0031000, ""}, {0xffffffffc0040000, "[bpf]"},
+		{^uint64(0), ""},
 	} {
-		if got := k.Name(addr); got != want {
-			t.Errorf("%#x: %q, want %q", addr, got, want)
+		if got := k.Name(want.addr); got != want.name {
+			t.Errorf("%#x: %q, want %q", want.addr, got, want.name)
 		}
 	}
 }
