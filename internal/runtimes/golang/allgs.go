@@ -72,6 +72,9 @@ func (a *allgs) addresses() ([]uint64, error) {
 // slice returns the array of runtime.allgs: without symbols the slice that runtime.allgadd refers to in which the
 // layout of g is found.
 func (a *allgs) slice() (first, n uint64, err error) {
+	if a.offsets == (GOffsets{}) {
+		return 0, 0, errGoroutines
+	}
 	if a.list != 0 {
 		return a.sliceAt(a.list)
 	}

@@ -87,6 +87,59 @@ func TestGoroutinesThatChangeAreNoUnknownLayout(t *testing.T) {
 	}
 }
 
+// As a release whose systemstack has other instructions.
+func TestUnknownOffsetsOfGAreSaid(t *testing.T) {
+	im, _ := image(t, build(t, source, noCgo))
+	known, err := New(im)
+	if err != nil {
+		t.Fatal(err)
+	}
+	systemstack, code := known.asmCode("runtime.systemstack")
+	read := im.Read
+	im.Read = func(addr uint64, b []byte) int {
+		n := read(addr, b)
+		for i := range b[:n] {
+			if at := addr + uint64(i) - systemstack; at < uint64(len(code)) {
+				b[i] = 0x90 // nop
+			}
+		}
+		return n
+	}
+	tab, err := New(im)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := Detect(&tableHost{memoryHost{}, tab, []*frames.Module{{Name: "program"}}})
+	if found == nil || err != nil {
+		t.Fatalf("found %v, %v; want a runtime that says what is missing", found, err)
+	}
+	r := found.(managed.Scheduler)
+	if _, err := r.Parked(); !errors.Is(err, errGoroutines) {
+		t.Errorf("error %v, want %v", err, errGoroutines)
+	}
+	if _, err := r.Places(); !errors.Is(err, errGoroutines) {
+		t.Errorf("observation: error %v, want %v", err, errGoroutines)
+	}
+	if r.TaskOffsets() != nil {
+		t.Errorf("offsets %+v", r.TaskOffsets())
+	}
+	if l := r.Labels(&frames.Regs{Arch: frames.X86_64}, words{}); l != nil {
+		t.Errorf("labels %v", l)
+	}
+}
+
+type tableHost struct {
+	memoryHost
+	table *Table
+	mods  []*frames.Module
+}
+
+func (h *tableHost) Modules() []*frames.Module { return h.mods }
+
+func (h *tableHost) Table(*frames.Module) managed.FileTable { return h.table }
+
+func (h *tableHost) OwnSymbols(*frames.Module, ...string) []managed.Symbol { return nil }
+
 // memoryHost has memory at 0x1000, and counts reads.
 type memoryHost struct {
 	managed.Host

@@ -22,7 +22,7 @@ func tableIn(h managed.Host, m *frames.Module) *Table {
 type Runtime struct {
 	managed.Base
 	program
-	taskOffsets managed.TaskOffsets
+	taskOffsets *managed.TaskOffsets
 
 	allgs           // Goroutines
 	goroutinePoller // Places, Poll, Task
@@ -31,18 +31,23 @@ type Runtime struct {
 	labels          // Labels, LabelsAt
 }
 
-// Detect implements [managed.Detector]: the first module with a runtime.
+// Detect implements [managed.Detector]: the first module with a runtime. With unknown offsets of g it says so where
+// goroutines are counted ([allgs.slice]).
 func Detect(h managed.Host) (managed.Runtime, error) {
 	for _, m := range h.Modules() {
 		t := tableIn(h, m)
 		if t == nil || isPlugin(h, m) {
 			continue
 		}
+		p := program{table: t, bias: m.Bias, module: m, host: h}
 		c, ok := t.GOffsets()
+		if !ok && len(t.funcByName("runtime.systemstack")) > 0 {
+			return newRuntime(p, GOffsets{}), nil
+		}
 		if !ok {
 			continue
 		}
-		r := newRuntime(program{table: t, bias: m.Bias, module: m, host: h}, c)
+		r := newRuntime(p, c)
 		if r.locate() {
 			r.findFields()
 			return r, nil
@@ -77,7 +82,8 @@ func newRuntime(p program, c GOffsets) *Runtime {
 }
 
 func (r *Runtime) locate() bool {
-	c, t := &r.offsets, &r.taskOffsets
+	c, t := &r.offsets, &managed.TaskOffsets{}
+	r.taskOffsets = t
 	t.TaskSize, t.WorkerSize, t.Labels = goroutineBytes, int(max(c.MCurg, c.MGsignal, c.MG0)+8), &r.labelsAt
 	t.StackLo, t.StackHi, t.Worker, t.SavedSP = c.GStackLo, c.GStackHi, c.GM, c.SchedSP
 	t.SchedulerTask, t.SignalTask, t.CurrentTask = c.MG0, c.MGsignal, c.MCurg
@@ -97,7 +103,7 @@ func (*Runtime) Name() string { return "Go" }
 func (r *Runtime) Module() *frames.Module { return r.module }
 
 // TaskOffsets implements [managed.Scheduler].
-func (r *Runtime) TaskOffsets() *managed.TaskOffsets { return &r.taskOffsets }
+func (r *Runtime) TaskOffsets() *managed.TaskOffsets { return r.taskOffsets }
 
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
