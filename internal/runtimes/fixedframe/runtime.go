@@ -58,7 +58,7 @@ func (r *Runtime) Name() string { return r.kind.Name }
 
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
-	if lib, _ := find(h); lib != r.lib {
+	if !slices.Contains(h.Modules(), r.lib) {
 		return false
 	}
 	r.rules.Update(h)

@@ -22,7 +22,7 @@ func TestRulesForARuntimesFileAreAddedOnce(t *testing.T) {
 		return r
 	}
 	failed := detect()
-	h.marked = nil
+	h.mods = []*frames.Module{generated}
 	if failed.Attach(h) {
 		t.Error("Attach reports success without SBCL's file")
 	}
@@ -30,7 +30,7 @@ func TestRulesForARuntimesFileAreAddedOnce(t *testing.T) {
 		t.Errorf("a failed Attach leaves %d sources in the file, want 1; the code has the owner %v", len(lib.Sources),
 			generated.Owner)
 	}
-	h.marked = lib
+	h.mods = []*frames.Module{lib, generated}
 	r := detect()
 	for range 2 {
 		if !r.Attach(h) {
@@ -46,5 +46,19 @@ func TestRulesForARuntimesFileAreAddedOnce(t *testing.T) {
 	h.mods = append(h.mods, &frames.Module{Start: heapAt, End: memEnd, Generated: true})
 	if detect(); len(lib.Sources) != 2 {
 		t.Errorf("Detect leaves %d sources in the file, want 2", len(lib.Sources))
+	}
+}
+
+func TestRuntimeStaysWhenAnothersLibraryIsLoadedBelow(t *testing.T) {
+	h := newFake().process(calls{}, fixed{})
+	h.marked = h.mods[0]
+	r, err := Detect(h)
+	if r == nil || err != nil || !r.Attach(h) {
+		t.Fatalf("Detect gives %v, %v", r, err)
+	}
+	below := &frames.Module{Start: libAt / 2, End: libAt, Name: "guile"}
+	h.mods, h.marked, h.symbol = append([]*frames.Module{below}, h.mods...), below, Guile.Marker
+	if !r.Attach(h) {
+		t.Error("SBCL counts as gone")
 	}
 }
