@@ -60,3 +60,16 @@ func TestCodeOfQEMUIsDescribedByItsJITInterface(t *testing.T) {
 		t.Errorf("Refresh without a change returns %v, %v", changed, err)
 	}
 }
+
+type namedCode struct{ UnknownCode }
+
+func (namedCode) Name(uint64) (string, bool) { return "f", true }
+
+// LuaJIT's code has rules of its own before those of the list that it registers.
+func TestNamesBehindOtherRulesAreUsed(t *testing.T) {
+	m := &frames.Module{Generated: true, Origin: &Mapping{}, Sources: []frames.RuleSource{UnknownCode{}, namedCode{}}}
+	setNameLookup(m)
+	if names := MappingOf(m).Names; names != (namedCode{}) {
+		t.Errorf("names by %v, want the second source", names)
+	}
+}

@@ -45,11 +45,14 @@ func (r *Runtimes) Attach(o AddressSpace, mods []*frames.Module) {
 
 func setNameLookup(m *frames.Module) {
 	at := MappingOf(m)
-	if at == nil || !m.Generated || len(m.Sources) == 0 {
+	if at == nil || !m.Generated {
 		return
 	}
-	if names, ok := m.Sources[0].(Names); ok {
-		at.Names = names
+	for _, s := range m.Sources {
+		if names, ok := s.(Names); ok {
+			at.Names = names
+			return
+		}
 	}
 }
 
