@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"prywalk/frames"
@@ -174,7 +175,7 @@ func TestOlderFormatsAreRead(t *testing.T) {
 	}
 }
 
-// The expected offsets are those of Go 1.26 (runtime/runtime2.go).
+// The expected offsets are DWARF's.
 func TestLayoutIsFoundInTheCode(t *testing.T) {
 	for _, v := range append(variants(), older(t)...) {
 		tab, f := open(t, build(t, v.src, v.env, v.args...))
@@ -187,19 +188,23 @@ func TestLayoutIsFoundInTheCode(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for field, want := range map[string]int64{"m": c.GM, "sched": c.SchedSP, "stack": c.GStackLo} {
-			if got := memberOffset(t, d, "runtime.g", field); got != want {
-				t.Errorf("%s: g.%s at %d, DWARF says %d", v.name, field, want, got)
-			}
+		g, m, gobuf := members(t, d, "runtime.g"), members(t, d, "runtime.m"), members(t, d, "runtime.gobuf")
+		status, start := g["atomicstatus"], g["startpc"]
+		want := map[string][2]int64{
+			"g.m": {c.GM, g["m"]}, "g.sched": {c.SchedSP, g["sched"]}, "g.stack": {c.GStackLo, g["stack"]},
+			"m.curg": {c.MCurg, m["curg"]}, "m.g0": {c.MG0, m["g0"]}, "m.gsignal": {c.MGsignal, m["gsignal"]},
+			"g.sched.sp": {c.SchedSP, g["sched"] + gobuf["sp"]}, "g.sched.pc": {c.SchedPC, g["sched"] + gobuf["pc"]},
+			"g.sched.bp": {c.SchedBP, g["sched"] + gobuf["bp"]},
+			"g.goid":     {status + afterStatusGoid, g["goid"]}, "g.waitsince": {status + afterStatusSince, g["waitsince"]},
+			"g.waitreason": {status + afterStatusReason, g["waitreason"]}, "g.gopc": {start - beforeStartGoPC, g["gopc"]},
+			"g.waiting": {start + afterStartWaiting, g["waiting"]}, "g.labels": {start + afterStartLabels, g["labels"]},
 		}
-		for field, want := range map[string]int64{"curg": c.MCurg, "g0": c.MG0, "gsignal": c.MGsignal} {
-			if got := memberOffset(t, d, "runtime.m", field); got != want {
-				t.Errorf("%s: m.%s at %d, DWARF says %d", v.name, field, want, got)
-			}
+		if !strings.HasPrefix(v.name, "go1.") { // since Go 1.21
+			want["g.parentGoid"] = [2]int64{start - beforeStartParent, g["parentGoid"]}
 		}
-		for field, want := range map[string]int64{"sp": c.SchedSP, "pc": c.SchedPC, "bp": c.SchedBP} {
-			if got := c.SchedSP + memberOffset(t, d, "runtime.gobuf", field); got != want {
-				t.Errorf("%s: g.sched.%s at %d, DWARF says %d", v.name, field, want, got)
+		for field, offsets := range want {
+			if offsets[0] != offsets[1] {
+				t.Errorf("%s: %s at %d, DWARF says %d", v.name, field, offsets[0], offsets[1])
 			}
 		}
 		if tab.img.Arch == frames.X86_64 && (!c.HasTLS || c.TLS >= 0 || c.TLS%8 != 0) && c.TLSSlot == 0 {

@@ -271,23 +271,23 @@ func older(t *testing.T) (vs []variant) {
 	return vs
 }
 
-func memberOffset(t *testing.T, d *dwarf.Data, typ, field string) int64 {
+// members returns the offsets of a structure's members.
+func members(t *testing.T, d *dwarf.Data, typ string) map[string]int64 {
 	t.Helper()
 	for r := d.Reader(); ; {
 		e, err := r.Next()
 		if err != nil || e == nil {
-			t.Fatalf("no %s.%s in the DWARF: %v", typ, field, err)
+			t.Fatalf("no %s in the DWARF: %v", typ, err)
 		}
 		if e.Tag != dwarf.TagStructType || e.Val(dwarf.AttrName) != typ {
 			continue
 		}
-		for {
-			if e, err = r.Next(); err != nil || e == nil || e.Tag == 0 {
-				t.Fatalf("no %s.%s in the DWARF: %v", typ, field, err)
-			}
-			if e.Tag == dwarf.TagMember && e.Val(dwarf.AttrName) == field {
-				return e.Val(dwarf.AttrDataMemberLoc).(int64)
+		out := map[string]int64{}
+		for e, err = r.Next(); err == nil && e != nil && e.Tag != 0; e, err = r.Next() {
+			if name, ok := e.Val(dwarf.AttrName).(string); ok && e.Tag == dwarf.TagMember {
+				out[name] = e.Val(dwarf.AttrDataMemberLoc).(int64)
 			}
 		}
+		return out
 	}
 }
