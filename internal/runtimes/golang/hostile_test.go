@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"prywalk/frames"
@@ -150,116 +149,6 @@ func TestDamagedProgramsAreReadWithoutPanic(t *testing.T) {
 		for n := 0; n < len(good); n += len(good)/50 + 1 {
 			im.Pclntab = good[:n]
 			probe(im, uint64(n))
-		}
-	}
-}
-
-func TestOlderFormatsAreRead(t *testing.T) {
-	for m, b := range map[uint32][]byte{magic112: excerpt112(1), magic116: excerpt(magic116, 1),
-		magic118: excerpt(magic118, 1), magic120: excerpt(magic120, 1)} {
-		tab, err := New(Image{Arch: frames.X86_64, Pclntab: b, PclntabAddr: 0x5000})
-		if err != nil {
-			t.Fatalf("%#x: %v", m, err)
-		}
-		if l := tab.Lines(0x1005, nil); len(l) != 1 || l[0].Name != "main.f" || l[0].File != "f.go" {
-			t.Errorf("%#x: lines %+v", m, l)
-		}
-		if s, e, ok := tab.FuncRange(0x101f); !ok || s != 0x1000 || e != 0x1020 {
-			t.Errorf("%#x: range %#x %#x %v", m, s, e, ok)
-		}
-		for pc, want := range map[uint64]int32{0x1001: 8, 0x1003: 8, 0x1005: 24, 0x100f: 24} {
-			if r, _, ok := tab.Rule(frames.Query{PC: pc}); !ok || r.CFAOff != want {
-				t.Errorf("%#x: rule at %#x: %+v %v, want CFA rsp+%d", m, pc, r, ok, want)
-			}
-		}
-	}
-}
-
-// The expected offsets are DWARF's.
-func TestLayoutIsFoundInTheCode(t *testing.T) {
-	for _, v := range append(variants(), older(t)...) {
-		tab, f := open(t, build(t, v.src, v.env, v.args...))
-		c, ok := tab.GOffsets()
-		if !ok {
-			t.Errorf("%s: not found: %+v", v.name, c)
-			continue
-		}
-		d, err := f.DWARF()
-		if err != nil {
-			t.Fatal(err)
-		}
-		g, m, gobuf := members(t, d, "runtime.g"), members(t, d, "runtime.m"), members(t, d, "runtime.gobuf")
-		status, start := g["atomicstatus"], g["startpc"]
-		want := map[string][2]int64{
-			"g.m": {c.GM, g["m"]}, "g.sched": {c.SchedSP, g["sched"]}, "g.stack": {c.GStackLo, g["stack"]},
-			"m.curg": {c.MCurg, m["curg"]}, "m.g0": {c.MG0, m["g0"]}, "m.gsignal": {c.MGsignal, m["gsignal"]},
-			"g.sched.sp": {c.SchedSP, g["sched"] + gobuf["sp"]}, "g.sched.pc": {c.SchedPC, g["sched"] + gobuf["pc"]},
-			"g.sched.bp": {c.SchedBP, g["sched"] + gobuf["bp"]},
-			"g.goid":     {status + afterStatusGoid, g["goid"]}, "g.waitsince": {status + afterStatusSince, g["waitsince"]},
-			"g.waitreason": {status + afterStatusReason, g["waitreason"]}, "g.gopc": {start - beforeStartGoPC, g["gopc"]},
-			"g.waiting": {start + afterStartWaiting, g["waiting"]}, "g.labels": {start + afterStartLabels, g["labels"]},
-		}
-		if !strings.HasPrefix(v.name, "go1.") { // since Go 1.21
-			want["g.parentGoid"] = [2]int64{start - beforeStartParent, g["parentGoid"]}
-		}
-		for field, offsets := range want {
-			if offsets[0] != offsets[1] {
-				t.Errorf("%s: %s at %d, DWARF says %d", v.name, field, offsets[0], offsets[1])
-			}
-		}
-		if tab.img.Arch == frames.X86_64 && (!c.HasTLS || c.TLS >= 0 || c.TLS%8 != 0) && c.TLSSlot == 0 {
-			t.Errorf("%s: thread-local storage: %+v", v.name, c)
-		}
-	}
-}
-
-func BenchmarkRule(b *testing.B) {
-	tab, _ := open(b, build(b, source, noCgo))
-	end, _, _ := tab.ftab(tab.h.nfunc)
-	span := end - tab.text
-	b.ReportAllocs()
-	i := uint64(0)
-	for b.Loop() {
-		i += 7919
-		tab.Rule(frames.Query{PC: tab.text + i%span, AfterCall: true})
-	}
-}
-
-func BenchmarkLines(b *testing.B) {
-	tab, _ := open(b, build(b, source, noCgo))
-	end, _, _ := tab.ftab(tab.h.nfunc)
-	span := end - tab.text
-	b.ReportAllocs()
-	var out []symbolized.Frame
-	i := uint64(0)
-	for b.Loop() {
-		i += 7919
-		out = tab.Lines(tab.text+i%span, out[:0])
-	}
-}
-
-func BenchmarkNew(b *testing.B) {
-	im, _ := image(b, build(b, source, noCgo))
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := New(im); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
-// A program's instructions may name any offset.
-func TestOffsetsBeyondACopiedGoroutineAreRefused(t *testing.T) {
-	known := GOffsets{GReg: 28, GStackHi: 8, GM: 0x30, SchedSP: 0x38, SchedPC: 0x40, SchedLR: 0x60, SchedBP: 0x68,
-		MGsignal: 0x50, MCurg: 0xb8}
-	if !known.plausible() {
-		t.Fatalf("%+v is refused; it is Go's on arm64", known)
-	}
-	for _, off := range []int64{8, goroutineBytes - 4, goroutineBytes, 32760} {
-		c := known
-		c.SchedLR = off
-		if c.plausible() {
-			t.Errorf("sched.lr at %d is accepted", off)
 		}
 	}
 }

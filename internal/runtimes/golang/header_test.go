@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package golang
+
+import (
+	"testing"
+
+	"prywalk/frames"
+)
+
+func TestOlderFormatsAreRead(t *testing.T) {
+	for m, b := range map[uint32][]byte{magic112: excerpt112(1), magic116: excerpt(magic116, 1),
+		magic118: excerpt(magic118, 1), magic120: excerpt(magic120, 1)} {
+		tab, err := New(Image{Arch: frames.X86_64, Pclntab: b, PclntabAddr: 0x5000})
+		if err != nil {
+			t.Fatalf("%#x: %v", m, err)
+		}
+		if l := tab.Lines(0x1005, nil); len(l) != 1 || l[0].Name != "main.f" || l[0].File != "f.go" {
+			t.Errorf("%#x: lines %+v", m, l)
+		}
+		if s, e, ok := tab.FuncRange(0x101f); !ok || s != 0x1000 || e != 0x1020 {
+			t.Errorf("%#x: range %#x %#x %v", m, s, e, ok)
+		}
+		for pc, want := range map[uint64]int32{0x1001: 8, 0x1003: 8, 0x1005: 24, 0x100f: 24} {
+			if r, _, ok := tab.Rule(frames.Query{PC: pc}); !ok || r.CFAOff != want {
+				t.Errorf("%#x: rule at %#x: %+v %v, want CFA rsp+%d", m, pc, r, ok, want)
+			}
+		}
+	}
+}
