@@ -107,9 +107,9 @@ type FrameSource interface {
 	Anchor(innerTID int, threadPointer uint64) (addr uint64, ok bool)
 	// Begin begins the walk of s, which is valid until the next Begin.
 	Begin(s *Sample)
-	// ManagedFrames is called for each native frame, innermost first, with its CFA: 0 for the outermost frame of an
-	// incomplete walk, [Outermost] of a complete one. It appends the frame's managed frames, innermost first.
-	// replacesFrame: they stand for the frame, an interpreter's loop or compiled code.
+	// ManagedFrames is called, innermost first, for each native frame that no earlier runtime has recognised, with its
+	// CFA: 0 for the outermost frame of an incomplete walk, [Outermost] of a complete one. It appends the frame's
+	// managed frames, innermost first. replacesFrame: they stand for the frame, an interpreter's loop or compiled code.
 	ManagedFrames(f *frames.Frame, cfa frames.Addr, out []Ref) (refs []Ref, replacesFrame bool)
 	// End ends the walk. [Broken] drops the Refs and keeps the native frames.
 	End() Health
@@ -151,7 +151,7 @@ type Live interface {
 	Unchanged() bool
 }
 
-// Ref identifies a managed frame: equal Refs of a process are one position in one function.
+// Ref identifies a managed frame: equal Refs of a runtime are one position in one function, or have no name.
 type Ref struct {
 	// Object is the address of the function's object, Position an offset in its code or bytecode.
 	Object, Position uint64

@@ -18,7 +18,8 @@ type symbol struct {
 	name uint32
 }
 
-// There are at most three sources: .dynsym, .gnu_debugdata and PLT entries.
+// There are at most three sources: .symtab, the file's own or its debug file's, or .dynsym and .gnu_debugdata; and PLT
+// entries.
 const (
 	sourceShift = 30
 	nameMask    = 1<<sourceShift - 1

@@ -167,7 +167,8 @@ func (c *Code) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return either(now, before, q)
 }
 
-// Name returns the symbol of the code at pc, registered now or, unless replaced, earlier.
+// Name returns the symbol of the code that was registered last at pc. Earlier code there, of another name, gets it,
+// too: names are asked for when a recording is written.
 func (c *Code) Name(pc uint64) (name string, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

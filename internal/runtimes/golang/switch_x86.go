@@ -56,7 +56,7 @@ func (t *rules) cgoCallX86(f *funcInfo, pc uint64, st *stackState) (frames.Rule,
 	return frames.Rule{Flags: frames.FlagStackSwitch, Method: frames.MethodCFI}, row, true
 }
 
-// cgoWords returns the offsets of these two words from rsp.
+// cgoWords returns the offsets from rsp of the saved g and depth ([cgoCFA]) at an offset in asmcgocall.
 func (flow *stackFlow) cgoWords(off uint64) (g, depth int64, ok bool) {
 	call, found := slices.BinarySearch(flow.offs, uint32(off))
 	if !found {

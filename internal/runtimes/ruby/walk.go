@@ -159,7 +159,7 @@ func entries(frames []frame) (n int) {
 	return n
 }
 
-// split pairs frames with tags from the outermost on; the innermost may lack a partner.
+// split pairs frames with tags from the outermost on. Frames of innermost calls without a tag are left out.
 func (w *walk) split(pc uint64) {
 	for _, t := range w.allTags {
 		if t.pc == pc {
