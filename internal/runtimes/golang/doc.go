@@ -38,6 +38,19 @@
 //
 // Where no rule is proven, a refusal keeps other sources from guessing.
 //
+// # To add a release
+//
+// testtargets.LaterGoReleases, and the last line here; make go-releases. Offsets in g and m that goffsets_*.go does not
+// find are not guessed. Releases also differ in
+//
+//	goroutine.go   states; distances of fields from status and first function (a test compares them with DWARF)
+//	header.go      magic of .gopclntab
+//	kinds.go       functions that leave the stack
+//	labels.go      form of labels
+//	moduledata.go  word of go:func.*
+//	startfuncs.go  the runtime's own goroutines
+//	waiting.go     sudog, hchan, wait reasons
+//
 // # Sources
 //
 // runtime/{symtab,symtabinl,traceback,runtime2,proc}.go, asm_*.s, internal/abi/symtab.go and

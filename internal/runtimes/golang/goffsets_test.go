@@ -3,15 +3,19 @@
 package golang
 
 import (
-	"strings"
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/testtargets"
 )
 
 // The expected offsets are DWARF's.
 func TestLayoutIsFoundInTheCode(t *testing.T) {
-	for _, v := range append(variants(), older(t)...) {
+	later := variants() // than Go 1.20
+	for _, r := range testtargets.LaterGoReleases(t) {
+		later = append(later, variant{"go" + r, source, with(r, noCgo...), nil})
+	}
+	for i, v := range append(later, older(t)...) {
 		tab, f := open(t, build(t, v.src, v.env, v.args...))
 		c, ok := tab.GOffsets()
 		if !ok {
@@ -33,7 +37,7 @@ func TestLayoutIsFoundInTheCode(t *testing.T) {
 			"g.waitreason": {status + afterStatusReason, g["waitreason"]}, "g.gopc": {start - beforeStartGoPC, g["gopc"]},
 			"g.waiting": {start + afterStartWaiting, g["waiting"]}, "g.labels": {start + afterStartLabels, g["labels"]},
 		}
-		if !strings.HasPrefix(v.name, "go1.") { // since Go 1.21
+		if i < len(later) {
 			want["g.parentGoid"] = [2]int64{start - beforeStartParent, g["parentGoid"]}
 		}
 		for field, offsets := range want {
