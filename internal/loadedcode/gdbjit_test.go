@@ -65,7 +65,7 @@ type namedCode struct{ UnknownCode }
 
 func (namedCode) Name(uint64) (string, bool) { return "f", true }
 
-// LuaJIT's code has rules of its own before those of the list that it registers.
+// As LuaJIT's code, which has rules of its own before those of the list that it registers.
 func TestNamesBehindOtherRulesAreUsed(t *testing.T) {
 	m := &frames.Module{Generated: true, Origin: &Mapping{}, Sources: []frames.RuleSource{UnknownCode{}, namedCode{}}}
 	setNameLookup(m)

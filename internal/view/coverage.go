@@ -152,6 +152,8 @@ func (d *Data) UnnamedTimeText(c *SymbolCoverage, below string) string {
 
 func unnamedCause(f *Frame, below string) string {
 	switch {
+	case f.Nameless && f.Module == KernelModule:
+		return ": code that /proc/kallsyms does not list, or hides"
 	case f.Nameless && strings.HasPrefix(f.Module, "["):
 		return ": code without symbols" + below
 	case unnamedcode.IsAddressName(f.Name, f.Module):

@@ -37,3 +37,10 @@ func TestNamelessCodeOfAScriptCountsAsNamed(t *testing.T) {
 		t.Errorf("%v of the time is named, want 0.5", c.Share())
 	}
 }
+
+func TestUnnamedKernelCodeIsNotReferredBelow(t *testing.T) {
+	got := unnamedCause(&Frame{Nameless: true, Module: KernelModule}, " (see below)")
+	if got != ": code that /proc/kallsyms does not list, or hides" {
+		t.Errorf("%q", got)
+	}
+}
