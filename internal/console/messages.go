@@ -22,16 +22,18 @@ var Stderr stderr
 const maxBuffer = 16 << 10
 
 type stderr struct {
-	mu        sync.Mutex
-	buffering bool
-	buffer    bytes.Buffer
+	mu           sync.Mutex
+	buffering    bool
+	buffer       bytes.Buffer
+	progressLine bool // the cursor is behind one
 }
 
-// Write implements io.Writer.
+// Write implements io.Writer. It removes the progress line, which the next update shows again.
 func (m *stderr) Write(b []byte) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.buffering {
+		m.removeProgressLine()
 		return os.Stderr.Write(b)
 	}
 	if m.buffer.Len()+len(b) <= maxBuffer {

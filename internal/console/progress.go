@@ -9,15 +9,14 @@ import (
 	"time"
 
 	"prywalk/internal/printable"
+	"prywalk/internal/tabular"
 )
 
 // Progress is a line about what takes longer than [ProgressDelay].
 type Progress struct {
-	mu    sync.Mutex
-	once  sync.Once
-	shown bool
-	quit  chan struct{}
-	done  chan struct{}
+	once sync.Once
+	quit chan struct{}
+	done chan struct{}
 }
 
 // ProgressDelay precedes the first line.
@@ -55,26 +54,40 @@ func (p *Progress) run(text func() string) {
 	}
 }
 
+// clearLine clears one line, the cursor's.
+const clearLine = "\r\x1b[K"
+
+// show cuts the text, since clearLine does not clear a wrapped line.
 func (p *Progress) show(text string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if text != "" {
-		_, _ = os.Stderr.WriteString("\r\x1b[K" + printable.String(text))
-		p.shown = true
+	text = printable.String(text)
+	if columns := Width(os.Stderr); columns > 0 {
+		text = tabular.Cut(text, max(1, columns-1))
+	}
+	if text == "" {
+		return
+	}
+	Stderr.mu.Lock()
+	defer Stderr.mu.Unlock()
+	_, _ = os.Stderr.WriteString(clearLine + text)
+	Stderr.progressLine = true
+}
+
+// Precondition: m.mu is locked.
+func (m *stderr) removeProgressLine() {
+	if m.progressLine {
+		_, _ = os.Stderr.WriteString(clearLine)
+		m.progressLine = false
 	}
 }
 
-// Pause removes the line, before other output.
+// Pause removes the line, before output to other files.
 func (p *Progress) Pause() {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.shown {
-		_, _ = os.Stderr.WriteString("\r\x1b[K")
-		p.shown = false
-	}
+	Stderr.mu.Lock()
+	defer Stderr.mu.Unlock()
+	Stderr.removeProgressLine()
 }
 
-// Stop ends the line, before other output. It may be called repeatedly.
+// Stop ends the line, before output to other files. It may be called repeatedly.
 func (p *Progress) Stop() {
 	p.once.Do(func() { close(p.quit) })
 	<-p.done
