@@ -226,7 +226,7 @@ func (r *recording) runSampler(ctx context.Context) error {
 
 func progressText(g sampler.Progress, seconds float64) string {
 	return fmt.Sprintf("%.1f s  %.0f/s  %s  %s  %s complete  %d failed  (Ctrl-C ends)", seconds, float64(g.Ticks)/seconds,
-		runsummary.Plural(g.Observations, "sample"), runsummary.Plural(int64(g.Threads), "thread"),
+		runsummary.Plural(g.Observations+g.Sampled, "sample"), runsummary.Plural(int64(g.Threads), "thread"),
 		runsummary.Percent(g.Complete, g.Stacks), g.Failed)
 }
 

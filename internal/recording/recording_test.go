@@ -495,3 +495,12 @@ func TestSamplesThatCannotBeReadBackAreReported(t *testing.T) {
 		t.Errorf("%d parts; %q", r.output.rotation.written, got)
 	}
 }
+
+func TestTheProgressLineCountsSamplesOfBothEngines(t *testing.T) {
+	g := sampler.Progress{Stacks: 50, Complete: 49}
+	g.Observations, g.Sampled, g.Ticks, g.Threads, g.Failed = 20, 30, 198, 2, 1
+	const want = "2.0 s  99/s  50 samples  2 threads  98.0% complete  1 failed  (Ctrl-C ends)"
+	if got := progressText(g, 2); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -86,7 +86,7 @@ func TestSkippedTicksAreCounted(t *testing.T) {
 func TestThreadsThatRunOnAndOnKeepTheirTime(t *testing.T) {
 	target := start(t, "burners", "1")
 	r := record(t, sampling(t, 999), 3*time.Second, func(s *Sampler) {
-		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 100 })
+		await(t, "threads are sampled", func() bool { return s.Progress().Sampled >= 100 })
 	}, target.pid)
 	t.Logf("%d of %d ticks skipped", r.TicksLeftOut, r.Ticks)
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {

@@ -61,6 +61,7 @@ func (c *Control) FirstTick() int64 { return c.firstTick.Load() }
 type Progress struct {
 	Ticks, MissedTicks   int64
 	Observations, Failed int64
+	Sampled              int64 // kernel samples
 	Stops                int64
 	Denied, Traced       int64 // refused by the kernel; held by another tracer
 	WithheldTicks        int64

@@ -35,7 +35,7 @@ func (t *Tracer) runLength() int64 {
 }
 
 func (t *Tracer) publish() {
-	p := Progress{Ticks: t.Tick.Number, Threads: t.listings.threads()}
+	p := Progress{Ticks: t.Tick.Number, Sampled: t.EngineSamples, Threads: t.listings.threads()}
 	t.counts.progress(&p)
 	t.pace.progress(&p)
 	t.control.publish(&p)
