@@ -14,9 +14,11 @@ import (
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"prywalk/internal/profile"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -111,8 +113,24 @@ func TestScreensAtTheUsualWidths(t *testing.T) {
 	}
 }
 
+// wideNames adds threads, waits, functions and a module whose names have two cells a character.
+func (s *source) wideNames() {
+	const name = "漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字漢字"
+	module := &profile.ModuleInfo{Start: 0x400000, End: 0x500000, Bias: 0x400000, Path: "/lib/" + name, File: 3}
+	for tid := range 5 {
+		outer := profile.Loc{Module: module, Addr: 0x400000}
+		stack := s.builder.Intern([]profile.Loc{{Synthetic: fmt.Sprintf("[%d%s]", tid, name)}, outer})
+		ran, slept := s.ran(200+tid, stack, 3000), s.slept(200+tid, stack, name, 3000)
+		ran.Thread, slept.Thread = name, name
+		s.add(ran)
+		s.add(slept)
+	}
+	s.refresh()
+}
+
 func TestNothingIsWiderOrLongerThanTheTerminal(t *testing.T) {
 	m, s := display(t, 80, 24)
+	s.wideNames()
 	s.state.Obstructions = "the cgroup /sys/fs/cgroup/system.slice/web.service is frozen: no thread of process 7 runs"
 	m.Update(Refreshed{})
 	for name, keys := range screens {
@@ -126,7 +144,7 @@ func TestNothingIsWiderOrLongerThanTheTerminal(t *testing.T) {
 					t.Fatalf("%s at %dx%d: %d lines", name, width, height, len(lines))
 				}
 				for _, l := range lines {
-					if n := utf8.RuneCountInString(l); n > width {
+					if n := ansi.StringWidth(l); n > width {
 						t.Fatalf("%s at %dx%d: %d columns: %q", name, width, height, n, l)
 					}
 				}
