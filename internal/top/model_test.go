@@ -176,6 +176,28 @@ func TestThereAreNoEscapeSequencesWithoutColours(t *testing.T) {
 	}
 }
 
+func TestTheSelectedRowIsMarkedWithoutColours(t *testing.T) {
+	m, s := display(t, 80, 24)
+	press(m, "]", "]", "]")
+	for range 2 {
+		s.add(s.ran(102, s.at("tick", "main"), 900))
+		s.refresh()
+	}
+	m.Update(Refreshed{})
+	if !strings.Contains(m.Text(), "▲") {
+		t.Fatalf("no row has a mark:\n%s", m.Text())
+	}
+	for _, view := range []string{"functions", "stacks"} {
+		for row := range m.page.rows {
+			if text := m.Text(); m.cursor != row || strings.Count(text, "\n>") != 1 {
+				t.Errorf("%s, row %d: the cursor is at %d in\n%s", view, row, m.cursor, text)
+			}
+			press(m, "down")
+		}
+		press(m, "home", "enter")
+	}
+}
+
 func TestHostileNamesAreMadePrintable(t *testing.T) {
 	m, s := display(t, 80, 24)
 	iv := s.ran(666, s.at("compress", "main"), 900)
@@ -317,6 +339,8 @@ func TestWhyThereIsNothing(t *testing.T) {
 	shows("no cpu time in this window: the threads wait; 3 shows for what")
 	s.state.Trouble = "another tracer (gdb) holds it"
 	shows("another tracer (gdb) holds it")
+	s.state.Trouble = "another tracer (a\x1b[2J\nb) holds it"
+	shows(`  another tracer (a\x1b[2J b) holds it`)
 	s.state.Trouble, s.state.Ended = "", true
 	shows("the sampling has ended")
 }

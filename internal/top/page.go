@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"prywalk/internal/printable"
 	"prywalk/internal/tabular"
@@ -96,6 +97,7 @@ func (m *Model) placeCursor() {
 	m.top = max(m.top, m.cursor-m.page.visibleRows+1)
 }
 
+// selected replaces the first cell without colours: that of marks.
 func (s Screen) selected(row string) string {
 	if s.Width > 0 {
 		row = tabular.Pad(row, s.Width)
@@ -103,10 +105,8 @@ func (s Screen) selected(row string) string {
 	if s.Color {
 		return s.paint(reverse, row)
 	}
-	if r := []rune(row); len(r) > 0 && r[0] == ' ' {
-		return ">" + string(r[1:])
-	}
-	return row
+	_, first := utf8.DecodeRuneInString(row)
+	return ">" + row[first:]
 }
 
 func (m *Model) emptyTableText() string {
@@ -114,7 +114,7 @@ func (m *Model) emptyTableText() string {
 	case m.filter != nil:
 		return "no match; esc clears the filter"
 	case m.state.Trouble != "":
-		return m.state.Trouble
+		return printable.Line(m.state.Trouble)
 	case m.state.Ended:
 		return "the sampling has ended"
 	case m.snapshot.Since == 0:

@@ -207,7 +207,7 @@ func (snap *Snapshot) stackLines(s Screen, rows []stackRow, function int32, c Cl
 			lines = append(lines, "")
 		}
 		v := r.Values
-		head := prec.Share(v.Of(c)) + " " + prec.Value(v.Of(c), profile.Nanoseconds) + " " + string(c)
+		head := " " + prec.Share(v.Of(c)) + " " + prec.Value(v.Of(c), profile.Nanoseconds) + " " + string(c)
 		lines = append(lines, s.cut(strings.TrimRight(strings.Join([]string{head, tabular.Plural(int64(r.Threads), "thread"),
 			"cpu " + tabular.Nanos(v.CPU), "runqueue " + tabular.Nanos(v.RunQueue), "blocked " + tabular.Nanos(v.Blocked())},
 			" · "), " ")))
