@@ -215,7 +215,7 @@ func (f *diffFlags) checkGrowth(d *report.Difference) error {
 
 func readProfiles(paths []string, read func(string) (*pprof.Profile, error)) (all []*pprof.Profile, err error) {
 	for _, path := range paths {
-		p, err := withNextStep(read(path))
+		p, err := withReadRemedy(read(path))
 		if err != nil {
 			return nil, err
 		}

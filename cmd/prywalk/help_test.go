@@ -50,7 +50,7 @@ func TestHelpListsTheMostUsedCommandsFirst(t *testing.T) {
 }
 
 func TestHelpHasTheExitCodesOfRefusals(t *testing.T) {
-	_, unreadable := withNextStep(nil, os.ErrPermission)
+	_, unreadable := withReadRemedy(nil, os.ErrPermission)
 	for command, err := range map[string]error{"report": unreadable, "diff": unreadable, "agent": refusal.Traced,
 		"dump": refusal.Denied, "record": refusal.Traced, "top": refusal.Traced} {
 		if want := exit.Meanings(exitCode(err)); !strings.Contains(helpOf(t, command), want) {

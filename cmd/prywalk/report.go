@@ -217,9 +217,9 @@ func (f *reportFlags) writeText(p *pprof.Profile) error {
 
 const recordingName = "prywalk.pb.gz"
 
-func readProfile(path string) (*pprof.Profile, error) { return withNextStep(profile.ReadFile(path)) }
+func readProfile(path string) (*pprof.Profile, error) { return withReadRemedy(profile.ReadFile(path)) }
 
-func withNextStep(p *pprof.Profile, err error) (*pprof.Profile, error) {
+func withReadRemedy(p *pprof.Profile, err error) (*pprof.Profile, error) {
 	switch {
 	case errors.Is(err, os.ErrNotExist), errors.Is(err, unix.ENOTDIR):
 		return nil, fmt.Errorf("%w; make a recording with prywalk record, or name its file", err)

@@ -14,13 +14,13 @@ import (
 
 	"prywalk/internal/filememory"
 	"prywalk/internal/process"
+	rec "prywalk/internal/profile"
 )
 
 const (
 	// frameCost is memory per frame of the flame graph, bytes; other pages take otherPages times that.
 	frameCost  = 700
 	otherPages = 2
-	labelEnd   = "end_timestamp_ns"
 	// graphLimit is the time limit of dot.
 	graphLimit = 30 * time.Second
 	// killInterval repeats the kill: dot may not have been started at the first try.
@@ -30,8 +30,8 @@ const (
 // mergeTimes joins samples that differ only in time. It modifies p.
 func mergeTimes(p *profile.Profile) (*profile.Profile, error) {
 	for _, s := range p.Sample {
-		delete(s.NumLabel, labelEnd)
-		delete(s.NumUnit, labelEnd)
+		delete(s.NumLabel, rec.LabelEnd)
+		delete(s.NumUnit, rec.LabelEnd)
 	}
 	return profile.Merge([]*profile.Profile{p})
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/filememory"
+	rec "prywalk/internal/profile"
 	"prywalk/report/options"
 )
 
@@ -127,7 +128,7 @@ func TestGraphThatTakesTooLongIsGivenUp(t *testing.T) {
 func TestSamplesThatDifferInTimeOnlyAreOne(t *testing.T) {
 	p := wild(3, 1, 1, 1)
 	for i, s := range p.Sample {
-		s.NumLabel = map[string][]int64{"tid": {1}, labelEnd: {int64(i)}}
+		s.NumLabel = map[string][]int64{"tid": {1}, rec.LabelEnd: {int64(i)}}
 	}
 	p, err := mergeTimes(p)
 	if err != nil || len(p.Sample) != 1 || p.Sample[0].Value[0] != 3e7 {

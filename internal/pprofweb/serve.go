@@ -91,10 +91,10 @@ func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Han
 	for path, page := range all {
 		all[path] = turns.withinBudget(path, page)
 	}
-	all["/disasm"] = refusal("There is no disassembly here: it would run a program on a file that the profile names.")
-	all["/source"] = refusal("No source files are shown unless their directory is given: prywalk report --http ADDR " +
+	all["/disasm"] = forbidden("There is no disassembly here: it would run a program on a file that the profile names.")
+	all["/source"] = forbidden("No source files are shown unless their directory is given: prywalk report --http ADDR " +
 		"--source-dir DIR")
-	all["/saveconfig"] = refusal("Settings are not saved here: pprof's settings file is neither read nor written.")
+	all["/saveconfig"] = forbidden("Settings are not saved here: pprof's settings file is neither read nor written.")
 	all["/deleteconfig"] = all["/saveconfig"]
 	if o.Source != "" {
 		all["/source"] = turns.withinBudget("/source", &sources{profile: p, files: sourcelines.Files{Dir: o.Source}})
@@ -116,7 +116,7 @@ func withoutSettings() (restore func()) {
 	}
 }
 
-func refusal(why string) http.Handler {
+func forbidden(why string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, why, http.StatusForbidden) })
 }
 

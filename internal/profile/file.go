@@ -53,10 +53,10 @@ func writeFile(path, flag string, write func(io.Writer) error) error {
 	if path == "-" {
 		path = "the standard output"
 	}
-	return withNextStep(path, flag, err)
+	return withWriteRemedy(path, flag, err)
 }
 
-func withNextStep(path, flag string, err error) error {
+func withWriteRemedy(path, flag string, err error) error {
 	if err == nil {
 		return nil
 	}
