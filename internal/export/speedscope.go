@@ -37,7 +37,7 @@ type (
 
 var speedscopeUnits = []string{"nanoseconds", "microseconds", "milliseconds", "seconds", "bytes"}
 
-// Speedscope writes a list of weighted samples per thread, in order of time if recorded.
+// Speedscope writes a list of weighted samples per thread with a positive sum, in order of time if recorded.
 func Speedscope(w io.Writer, p *profile.Profile, o view.Options) error {
 	o.Lines = false
 	d, err := view.New(p, o)
