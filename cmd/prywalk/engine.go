@@ -41,7 +41,7 @@ func (f *engineFlags) openEngine(o *sampler.Options) error {
 	options := perfengine.Options{
 		Freq: o.Freq, NoKernel: f.noKernel || !symbols.KernelAddressesVisible(),
 		Children: o.Children, Selected: o.Threads != nil,
-		MayAsk: checkPerfEvents, Frugal: o.OverheadOfHost,
+		MayAsk: checkPerfEvents, LowMemory: o.OverheadOfHost,
 	}
 	only := needsPtrace(o)
 	var source *perfengine.Source

@@ -20,23 +20,23 @@ type Pool struct {
 	bytesWaiting atomic.Int64 // for walks
 	freeBytes    atomic.Int64 // in free
 	leastFree    atomic.Int64 // since the last Trim
-	frugal       bool
+	lowMemory    bool
 }
 
-// Bounds of a frugal pool, in bytes.
+// Bounds of a pool for low memory, in bytes.
 const (
-	maxKeptFrugal  = 8 << 20
-	minLargeFrugal = 16 << 10
+	maxKeptLow  = 8 << 20
+	minLargeLow = 16 << 10
 )
 
-// SetFrugal makes the pool keep less. Precondition: it is not in use.
-func (p *Pool) SetFrugal() { p.frugal = true }
+// SetLowMemory makes the pool keep less. Precondition: it is not in use.
+func (p *Pool) SetLowMemory() { p.lowMemory = true }
 
 func (p *Pool) mayKeep(b *sampleBuffers) bool {
 	most, room := int64(maxKeptBytes), b.bytes()
-	if p.frugal {
-		most = maxKeptFrugal
-		if room > minLargeFrugal {
+	if p.lowMemory {
+		most = maxKeptLow
+		if room > minLargeLow {
 			most /= 4
 		}
 	}

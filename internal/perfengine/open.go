@@ -10,11 +10,11 @@ import (
 
 // Options select what is opened.
 type Options struct {
-	Freq     float64 // samples per second of a running thread
-	NoKernel bool    // without kernel functions
-	Children bool
-	Selected bool // only some threads of a process
-	Frugal   bool // less memory for samples
+	Freq      float64 // samples per second of a running thread
+	NoKernel  bool    // without kernel functions
+	Children  bool
+	Selected  bool // only some threads of a process
+	LowMemory bool // less memory for samples
 	// MayAsk returns an error if a seccomp filter may kill callers of perf_event_open.
 	MayAsk func() error
 }
@@ -54,14 +54,14 @@ func Forced(o Options) (*Source, error) {
 // DescendantsOnly opens the records of children, or returns nil.
 func DescendantsOnly(o Options) *Source { return (&Source{}).withDescendants(o) }
 
-// frugalRings, bytes, permit 30 KiB of stack in a sample with 32 CPUs, 6 KiB with 128.
-const frugalRings = 32 << 20
+// lowMemoryRings, bytes, permit 30 KiB of stack in a sample with 32 CPUs, 6 KiB with 128.
+const lowMemoryRings = 32 << 20
 
 func (s *Source) openAll(o Options) error {
 	events := perfevents.Options{Freq: o.Freq, Programs: o.Children, NoKernel: o.NoKernel}
 	events.UserChains = !s.MayFallBack // else the processes that need them are stopped
-	if o.Frugal {
-		events.Rings = frugalRings
+	if o.LowMemory {
+		events.Rings = lowMemoryRings
 	}
 	r, err := perfevents.Open(events)
 	if err == nil {

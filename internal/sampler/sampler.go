@@ -50,8 +50,8 @@ func New(o Options, b *profile.Builder, images *loadedcode.ImageCache, procs []*
 		targets: map[*loadedcode.Process]struct{}{},
 	}
 	if o.LowOverhead {
-		s.common.Garbage.Frugal = true
-		s.common.Pool.SetFrugal()
+		s.common.Garbage.LowMemory = true
+		s.common.Pool.SetLowMemory()
 	}
 	options := o.aggregatorOptions()
 	options.Builder = b

@@ -18,11 +18,11 @@ import (
 // begins no stops, and collects when none is pending. Missed ticks are counted.
 
 const (
-	// Bytes: the first collection's heap; if Frugal, the least garbage, and the memory above which the Go runtime
+	// Bytes: the first collection's heap; if LowMemory, the least garbage, and the memory above which the Go runtime
 	// collects by itself.
-	minHeap     = 32 << 20
-	frugalHeap  = 8 << 20
-	frugalTotal = 72 << 20
+	minHeap        = 32 << 20
+	lowMemoryHeap  = 8 << 20
+	lowMemoryTotal = 72 << 20
 	// ns
 	measureEvery = 20e6
 	// DrainFor bounds the wait for pending stops, ns.
@@ -39,10 +39,10 @@ type Collector struct {
 	live     []metrics.Sample // objects after the last collection
 
 	asked int64 // the tracer has begun no stops since, ns; 0: not asked
-	// Frugal is for a process that runs for days: a collection is asked for when garbage is a quarter of the live heap,
+	// LowMemory is for a process that runs for days: a collection is asked for when garbage is a quarter of the live heap,
 	// and returns free memory to the kernel. (The runtime's scavenger has no goal while the runtime does not collect by
 	// itself.)
-	Frugal bool
+	LowMemory bool
 	// Await serves stops until a collection has ended; nil: none.
 	Await func(done <-chan struct{})
 }
@@ -67,7 +67,7 @@ func (g *Collector) Measure(now int64) {
 	}
 	g.measured = now
 	limit := g.limit.Load()
-	if g.Frugal {
+	if g.LowMemory {
 		limit = g.nextHeap(read(g.live), 0)
 	}
 	if read(g.sample) >= limit {
@@ -103,14 +103,14 @@ func (g *Collector) Collect(now int64, waiting int) {
 	undo := raisePriority() // before it begins
 	go func() {
 		defer close(done)
-		if g.Frugal {
+		if g.LowMemory {
 			debug.FreeOSMemory() // collects, too
 		} else {
 			runtime.GC()
 		}
 		left := read([]metrics.Sample{{Name: g.sample[0].Name}})
-		if g.Frugal {
-			debug.SetMemoryLimit(max(frugalTotal, left+max(left/4, 2*frugalHeap)))
+		if g.LowMemory {
+			debug.SetMemoryLimit(max(lowMemoryTotal, left+max(left/4, 2*lowMemoryHeap)))
 		}
 		g.limit.Store(g.nextHeap(left, gcState.memory.Load()))
 	}()
@@ -125,8 +125,8 @@ func (g *Collector) Collect(now int64, waiting int) {
 
 // The next collection is at twice what the last one left, bytes, or less if that is most of total, the memory limit.
 func (g *Collector) nextHeap(left, total int64) int64 {
-	if g.Frugal {
-		return max(left+max(left/4, frugalHeap), minHeap)
+	if g.LowMemory {
+		return max(left+max(left/4, lowMemoryHeap), minHeap)
 	}
 	next := 2 * left
 	if total > 0 && next > total/4*3 {
@@ -141,16 +141,16 @@ var gcState struct {
 	memory                   atomic.Int64 // limit, bytes
 }
 
-// DisableAutoGC stops the Go runtime from collecting by itself, if frugal only up to frugalTotal, and adds a CPU to
-// GOMAXPROCS, since the tracer never hands back its own. undo restores the former state.
-func DisableAutoGC(frugal bool) (undo func()) {
+// DisableAutoGC stops the Go runtime from collecting by itself, if lowMemory only up to lowMemoryTotal, and adds a CPU
+// to GOMAXPROCS, since the tracer never hands back its own. undo restores the former state.
+func DisableAutoGC(lowMemory bool) (undo func()) {
 	gcState.Lock()
 	defer gcState.Unlock()
 	if gcState.samplers++; gcState.samplers == 1 {
 		gcState.percent = debug.SetGCPercent(-1)
 		limit := int64(math.MaxInt64)
-		if frugal {
-			limit = frugalTotal
+		if lowMemory {
+			limit = lowMemoryTotal
 		}
 		gcState.memory.Store(debug.SetMemoryLimit(limit))
 		gcState.procs = runtime.GOMAXPROCS(0)

@@ -43,10 +43,10 @@ func TestCollectionWaitsForSamplesInProgressAndDelaysNewOnes(t *testing.T) {
 	}
 }
 
-func TestFrugalCollectorReturnsMemory(t *testing.T) {
+func TestCollectorForLowMemoryReturnsIt(t *testing.T) {
 	defer DisableAutoGC(true)()
 	g := NewCollector()
-	g.Frugal = true
+	g.LowMemory = true
 	much := make([][]byte, 64)
 	for i := range much {
 		much[i] = make([]byte, 1<<20)
@@ -90,8 +90,8 @@ func TestGarbageIsCollectedSoonerIfMemoryIsScarce(t *testing.T) {
 		}
 	}
 	for left, want := range map[int64]int64{10: 32, 30: 38, 40: 50} {
-		if got := (&Collector{Frugal: true}).nextHeap(left*mb, 512*mb); got != want*mb {
-			t.Errorf("frugal, %d MB left: next collection at %d MB, want %d", left, got/mb, want)
+		if got := (&Collector{LowMemory: true}).nextHeap(left*mb, 512*mb); got != want*mb {
+			t.Errorf("low memory, %d MB left: next collection at %d MB, want %d", left, got/mb, want)
 		}
 	}
 }

@@ -20,7 +20,8 @@ type backlog struct {
 const (
 	// SomeBacklog is the bytes copied in a tick and waiting for their walks beyond which the tick pauses.
 	SomeBacklog = 16 << 20
-	// MaxBacklog is the bytes waiting for their walks that prevent observations and ticks.
+	// MaxBacklog is the bytes waiting for their walks that prevent observations and ticks. Kernel samples are taken up
+	// to a bound of their own (package perfengine).
 	MaxBacklog    = 64 << 20
 	handOverEarly = 64
 	// CatchUpFor bounds the pauses of one tick, ns; catchUpStep is one.
