@@ -23,9 +23,11 @@ type code struct {
 	shim       bool // of the interpreter itself
 }
 
-// identity distinguishes code objects at one address: by version from 3.12 on, before by the hash of the name.
+// identity distinguishes code objects at one address: by version from 3.12 on. Before it is equal for functions of one
+// name and first line whose parts are at the same addresses.
 type identity struct {
 	file, name, table uint64
+	qual              uint64 // before 3.12
 	hash              uint64
 	first             int
 	version           uint32
@@ -67,6 +69,11 @@ func (c *codes) identify(addr uint64, get managed.WordReader) (identity, managed
 		v, ok := word(c.codeVersion)
 		id.version = uint32(v)
 		return id, managed.StatusOf(ok)
+	}
+	if c.codeQualname != 0 {
+		if id.qual, ok = word(c.codeQualname); !ok {
+			return identity{}, managed.ObjectFreed
+		}
 	}
 	if name == 0 {
 		return id, managed.ObjectKnown

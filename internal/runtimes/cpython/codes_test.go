@@ -48,9 +48,12 @@ func TestCodeObjectsAreVerifiedByPages(t *testing.T) {
 			objects = append(objects, object)
 		}
 		changed := uint64(5 * apart)
-		if r.codeVersion != 0 {
+		switch {
+		case r.codeVersion != 0:
 			put(changed+uint64(r.codeVersion)&^7, 0)
-		} else {
+		case r.codeQualname != 0:
+			put(changed+uint64(r.codeQualname), 1)
+		default:
 			put(changed+apart*n+textHash, 1)
 		}
 		r.codes.Begin(r.view.Sample)

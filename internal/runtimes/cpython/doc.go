@@ -16,7 +16,9 @@
 // instructions of a call from C into Python.
 //
 // A code object's address can be reused before its name is read. [managed.Prove] proves names; a frame without proof is
-// [freed].
+// [freed]. Before 3.12 the proof fails for evaluated code: a known function and a later one of the same name and first
+// line are not told apart if the later one's code object, name, file and line table (3.11: and qualified name) are at
+// the addresses of the known one's. The later one then has the lines of the first, in 3.11 also its qualified name.
 //
 // # To add a release
 //

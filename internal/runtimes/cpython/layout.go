@@ -54,7 +54,7 @@ const (
 	ownedByThread    = 0
 	ownedByGenerator = 1
 	ownedByObject    = 2
-	ownedByCStack    = 3 // and more from 3.14 on
+	ownedByCStack    = 3 // from 3.14 on FRAME_OWNED_BY_INTERPRETER, and 4 is by the C stack
 )
 
 const (
