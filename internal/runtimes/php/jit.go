@@ -43,7 +43,7 @@ func (r *Runtime) adoptCode(h managed.Host) {
 	}
 }
 
-// isPrivateMemory reports memory such as PCRE's: opcache's is shared and has a file name
+// isPrivateMemory reports memory such as PCRE's: opcache's is shared and has a name, /dev/zero (deleted) or a file's
 // (ext/opcache/zend_shared_alloc.c).
 func isPrivateMemory(m *frames.Module) bool {
 	if m.Origin == nil {

@@ -12,9 +12,9 @@ import (
 )
 
 // codeScanner records since when compilations are at their addresses. An isolate gives each number once
-// (Isolate::NextOptimizationId): the same number at the same address is the same code, and a scan before a copy
-// proves its names. New generated mappings are searched for the map of InstructionStream, later also pages with
-// unknown code.
+// (Isolate::NextOptimizationId): the same number at the same address is the same code, unless workers' code has changed
+// places, and a scan before a copy proves its names. New generated mappings are searched for the map of
+// InstructionStream, later also pages with unknown code.
 type codeScanner struct {
 	*heap
 	seen    map[uint64]seenCode

@@ -255,7 +255,8 @@ func (r *Runtime) inHandler(fp uint64) bool {
 // The registers are r12 and r9 (src/codegen/x64/register-x64.h).
 const arrayRegister, offsetRegister = 12, 9
 
-// currentOffset returns the bytecode offset in a handler's registers; the stack has that of the last call only.
+// currentOffset returns the bytecode offset in a handler's registers. The stack's is the last call's; on arm64 the
+// innermost frame has that line.
 func (r *Runtime) currentOffset(bytecodes uint64, stored int) int {
 	regs := r.sample.Regs
 	if regs.Arch != frames.X86_64 {
