@@ -10,8 +10,8 @@ import (
 )
 
 // Builder collects the intervals of a recording. Safe for concurrent use, but for only one write at a time
-// ([Builder.Write], [Builder.WriteFile], [Builder.Rotate]). A write delays other methods only while it copies the heads of
-// the tables; a failed Rotate also while it restores the part.
+// ([Builder.Write], [Builder.WriteFile], [Builder.Rotate]). A write delays other methods only while it copies the heads
+// of the tables; a failed Rotate also while it restores the part.
 type Builder struct {
 	mu       sync.Mutex
 	meta     Meta

@@ -108,8 +108,8 @@ func (r *recording) openWatched(pids []int) (procs []*loadedcode.Process, err er
 // openGCPercent is GOGC while processes are opened: collections would delay the first stack.
 const openGCPercent = 400
 
-// open fails if a process cannot be opened; with processes selected by a rule, if none can and not all
-// have ended.
+// open fails if a process cannot be opened; with processes selected by a rule, if none can and one
+// still runs.
 func (r *recording) open(pids []int) ([]*loadedcode.Process, error) {
 	_, _ = procmem.RaiseFileLimit() // else files are opened for each observation
 	if !r.samplerOpts.LowOverhead {
