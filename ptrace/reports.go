@@ -28,7 +28,7 @@ const (
 	classOther     attachmentClass = iota // its thread has ended
 	classPending                          // stop awaited
 	classCancelled                        // stop awaited, only to detach
-	classHeld                             // stop already reported
+	classReported                         // stop already reported
 	classUnknown                          // no Attachment
 	numClasses
 )
@@ -42,7 +42,7 @@ func classOf(attachment *Attachment) attachmentClass {
 	case attachment.state == attachmentPending:
 		return classPending
 	case attachment.state == attachmentStopped:
-		return classHeld
+		return classReported
 	}
 	return classOther
 }
@@ -55,7 +55,7 @@ const (
 	doReap
 	doReapOwn // reap it if this thread traces it
 	doConsume
-	doHold
+	doNoteStop
 	doEnd // mark its Attachment as ended
 	doDetach
 	doFree
@@ -64,11 +64,11 @@ const (
 
 var transitions = [numClasses][numReports]actions{
 	classPending: {
-		reportStop: doHold | doDeliver, reportExit: doReap | doEnd | doDeliver,
+		reportStop: doNoteStop | doDeliver, reportExit: doReap | doEnd | doDeliver,
 		reportNone: doExpectUnknown | doEnd | doDeliver,
 	},
-	classCancelled: {reportStop: doHold | doDetach, reportExit: doReap | doFree, reportNone: doExpectUnknown | doFree},
-	classHeld:      {reportStop: doConsume, reportExit: doConsume},
+	classCancelled: {reportStop: doNoteStop | doDetach, reportExit: doReap | doFree, reportNone: doExpectUnknown | doFree},
+	classReported:  {reportStop: doConsume, reportExit: doConsume},
 	// A tracee renumbered by exec, or a child.
 	classUnknown: {reportStop: doDetach, reportExit: doReapOwn},
 }
@@ -95,7 +95,7 @@ func (w *waiter) transit(attachment *Attachment, tid int, r waitReport, status i
 	if do&doConsume != 0 {
 		consumeReport(tid)
 	}
-	if do&doHold != 0 {
+	if do&doNoteStop != 0 {
 		attachment.setStopped(status)
 		attachment.times.StoppedAt = procmem.Now()
 		attachment.times.LastRunningAt = max(attachment.times.InterruptedAt, w.lastEmptyPoll)

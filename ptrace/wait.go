@@ -15,7 +15,6 @@ const (
 	// wait_task_stopped).
 	waitFlags = unix.WEXITED | unix.WNOWAIT | unix.WALL | unix.WNOTHREAD
 
-	spinFor          = 40_000     // ns in which a wait spins after an interrupt; then it sleeps
 	pollEvery        = 1_000      // ns; each poll takes a lock that the stop needs
 	sleepQueued      = 8_000      // ns, first sleep for a queued thread
 	minSleep         = 20_000     // ns, first sleep otherwise
@@ -27,6 +26,9 @@ const (
 	checkAllShare    = 16         // these checks take at most 1/checkAllShare of the time
 	reinterruptAfter = 20_000_000 // ns between interrupts of a thread that does not stop
 )
+
+// SpinFor is the time, in ns, in which waits spin after an interrupt. Most running threads stop within it.
+const SpinFor = 40_000
 
 // waiter waits for stops and handles the reports (reports.go).
 type waiter struct {
@@ -54,7 +56,7 @@ func (w *waiter) Attached() int {
 }
 
 func (w *waiter) spinFrom(now int64) {
-	w.spinUntil = now + spinFor
+	w.spinUntil = now + SpinFor
 	if w.nextCheckAll < now {
 		w.nextCheckAll = now + checkAllEvery
 	}

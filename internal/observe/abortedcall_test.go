@@ -143,7 +143,7 @@ func TestACallAbortedByALostStopIsLeftAlone(t *testing.T) {
 				Times: ptrace.Times{DetachedAt: procmem.Now()}}
 			o.stop.Regs.Arch = process.HostArch()
 			o.stop.Regs.Set(process.HostArch().SP(), at)
-			if err := o.discardLateStop(th); !errors.Is(err, refusal.MapLock) {
+			if err := o.discardStopWithLateRead(th); !errors.Is(err, refusal.MapLock) {
 				t.Errorf("%v, want that the lock was held", err)
 			}
 			if !th.trySuppressStop() || th.TakeNotStopped().InCall.Wall == 0 || th.abortedCall.wasHarmed() != broken {
@@ -151,7 +151,7 @@ func TestACallAbortedByALostStopIsLeftAlone(t *testing.T) {
 			}
 		}
 		o.stop.Repair = ptrace.Repair{}
-		if _ = o.discardLateStop(th); th.abortedCall.inCall {
+		if _ = o.discardStopWithLateRead(th); th.abortedCall.inCall {
 			t.Error("not stopped in a call, though it was stopped in another place")
 		}
 	})

@@ -67,9 +67,6 @@ func (r *passiveReader) copyAsleep(t *Thread, s *RawSample, call *procmem.Syscal
 	return nil
 }
 
-// a code pointer's bits with its signature (Documentation/arm64/pointer-authentication)
-const signatureBits = 0x7f << 48
-
 func (s *RawSample) readRegsAndStack(t *Thread, call *procmem.SyscallInfo) error {
 	arch := process.HostArch()
 	s.Regs = frames.Regs{Arch: arch, PC: call.PC}
@@ -85,7 +82,7 @@ func (s *RawSample) readRegsAndStack(t *Thread, call *procmem.SyscallInfo) error
 		below = copysize.SavedFPARM64
 	}
 	if arch == frames.ARM64 {
-		s.Regs.PACMask = signatureBits
+		s.Regs.PACMask = frames.UserPACMask
 	}
 	err := s.copyTopOrStack(t, call.SP, below)
 	if t.reopenAfterExec(len(s.Mem.Stack.Bytes)) {

@@ -116,7 +116,7 @@ func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*Raw
 	err := st.ctl.Finish(attachment, &st.req, &st.stop)
 	t.files.CloseKeptSchedstat()
 	if err == nil && !st.reads.end(t) {
-		return s, st.discardLateStop(t)
+		return s, st.discardStopWithLateRead(t)
 	}
 	if t.Memory != nil {
 		t.Memory.CountWatchedStop()
@@ -199,7 +199,7 @@ func stopTimes(stop *ptrace.Stop, runs uint64) (stopped, ranOn int64) {
 	return stop.DetachedAt - stop.LastRunningAt, 0
 }
 
-func (st *requestedStops) discardLateStop(t *Thread) error {
+func (st *requestedStops) discardStopWithLateRead(t *Thread) error {
 	length, _ := stopTimes(&st.stop, t.clocks.last.Runs)
 	st.limit.noteStop(t, length)
 	t.noteStop(frames.Region{}, &st.stop)

@@ -51,12 +51,8 @@ func setX86(to *frames.Regs, b []byte) {
 	}
 }
 
-// signatureBits are the bits of a code pointer used by pointer authentication
-// (Documentation/arch/arm64/pointer-authentication.rst).
-const signatureBits = 0x7f << 48
-
 func setARM64(to *frames.Regs, b []byte) {
-	*to = frames.Regs{Arch: frames.ARM64, PC: word(b[8*32:]), PACMask: signatureBits}
+	*to = frames.Regs{Arch: frames.ARM64, PC: word(b[8*32:]), PACMask: frames.UserPACMask}
 	for i := range uint8(32) {
 		to.Set(i, word(b[8*int(i):]))
 	}

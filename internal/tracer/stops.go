@@ -31,16 +31,14 @@ type stops struct {
 	awakeSince int64 // CLOCK_MONOTONIC ns
 }
 
-// A running thread usually stops within spinFor ns. In a tick at most maxSpins busy-waits may fail, in 1/spinShare of
-// it.
+// In a tick at most maxSpins busy-waits of [ptrace.SpinFor] may fail, in 1/spinShare of it.
 const (
-	spinFor   = 40e3
 	maxSpins  = 8
 	spinShare = 8
 )
 
 func (s *stops) beginTick(now, deadline int64) {
-	s.spinsLeft = int(min(max((deadline-now)/spinShare/spinFor, 1), maxSpins))
+	s.spinsLeft = int(min(max((deadline-now)/spinShare/ptrace.SpinFor, 1), maxSpins))
 	s.awakeSince = now
 	s.shared.Observer.Preemption().BeginTick()
 }
@@ -51,13 +49,13 @@ func (s *stops) beginObservation(observed *observe.Thread) (observe.Outcome, *ob
 	return s.shared.Observer.Begin(observed)
 }
 
-// pollBegun finishes the threads that have stopped. If outcome is Pending, it busy-waits for spinFor.
+// pollBegun finishes the threads that have stopped. If outcome is Pending, it busy-waits for [ptrace.SpinFor].
 func (s *stops) pollBegun(observed *observe.Thread, outcome observe.Outcome) {
 	if outcome != observe.Pending || observed.AwaitsTracer() || s.spinsLeft <= 0 {
 		s.shared.Observer.FinishStopped(0, s.finished)
 		return
 	}
-	if s.shared.Observer.FinishStopped(procmem.Now()+spinFor, s.finished) == 0 {
+	if s.shared.Observer.FinishStopped(procmem.Now()+ptrace.SpinFor, s.finished) == 0 {
 		s.spinsLeft--
 	}
 }
