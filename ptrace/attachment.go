@@ -22,7 +22,7 @@ type Attachment struct {
 	before        SchedStat
 	beforeOK      bool
 	atInterrupt   threadCounters // just after the interrupt
-	atStop        threadCounters // just after StoppedAt, if late
+	atStop        threadCounters // just after StoppedAt, if late ([Times.late])
 	times         Times
 	repair        Repair
 }

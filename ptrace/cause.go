@@ -44,7 +44,7 @@ type sleepCounters struct {
 }
 
 func (c *sleepCounters) begin() threadCounters {
-	procmem.CountWait()
+	procmem.CountWait() // for the two calls of readCounters: late stops have more of them
 	procmem.CountWait()
 	return c.now()
 }
@@ -128,7 +128,7 @@ func (attachment *Attachment) countersAtBegin() *threadCounters {
 // Finish.
 func (c *Controller) CauseOf(out *Stop, copied int64) Cause {
 	now, began := c.counters.now(), &c.lastCounters
-	procmem.CountWait()
+	procmem.CountWait() // as in begin: long stops have more
 	procmem.CountWait()
 	e := evidence{
 		detectionDelay: out.StoppedAt - out.LastRunningAt, held: out.DetachedAt - out.StoppedAt,

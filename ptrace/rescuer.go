@@ -55,7 +55,7 @@ func (r *rescuer) run(a *alarm) {
 	}
 }
 
-// reap omits first threads: exec does not wait for these, and their status may belong to another wait.
+// reap omits first threads: exec waits only for their exit, and their status may belong to another wait.
 func (r *rescuer) reap() {
 	for i := range r.tids {
 		tid := int(r.tids[i].Load())

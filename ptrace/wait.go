@@ -72,6 +72,7 @@ func (w *waiter) WaitAny(deadline int64) *Attachment {
 	if w.attachments.anyStopsSoon() {
 		sleep, spin = minSleep, w.spinUntil
 	}
+	// Spin until spin; set the alarm to until, and poll again; sleep until the alarm, or without one for sleep.
 	for until := int64(0); w.Attached() > 0; {
 		attachment, now := w.findStopped()
 		switch {

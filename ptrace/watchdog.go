@@ -17,7 +17,7 @@ import (
 //
 // A real-time thread displaces ordinary ones until throttled after 0.95 s (sched(7), sched_rt_runtime_us). The
 // watchdog, one priority higher, makes a tracer ordinary after maxRunWithoutSleep of CPU time without a voluntary
-// switch. A later sleep raises it again.
+// switch. A SleepUntil raises it again, minOrdinaryTime later at the earliest.
 
 const (
 	maxRunWithoutSleep = 20e6                  // CPU time, ns
