@@ -261,6 +261,7 @@ func describe(h managed.Host, m *frames.Module) (*v8Build, error) {
 	if shift, ok := number(symShift); ok && shift != 31 {
 		return nil, fmt.Errorf("V8 %s has compressed pointers, which are not read; JavaScript has no names", d.full)
 	}
+	d.complete()
 	if lacks := d.lacks(); lacks != "" {
 		return nil, fmt.Errorf("V8 %s has no symbol %s; JavaScript has no names", d.full, prefix+lacks)
 	}
@@ -272,7 +273,7 @@ func describe(h managed.Host, m *frames.Module) (*v8Build, error) {
 	return d, nil
 }
 
-func (d *v8Build) lacks() string {
+func (d *v8Build) complete() {
 	t := &d.types
 	if t.lastFunction == 0 {
 		t.lastFunction = t.firstFunction + functionTypes - 1
@@ -281,13 +282,21 @@ func (d *v8Build) lacks() string {
 		t.instructionStream = t.code
 	}
 	d.wrapped = t.wrapper != 0
-	for name, v := range map[string]uint16{
-		"type_JSFunction": t.firstFunction, "type_SharedFunctionInfo": t.sfi, "type_Script": t.script,
-		"type_ScopeInfo": t.scope, "type_BytecodeArray": t.bytecodes, "type_Code": t.code,
-		"type_InstructionStream": t.instructionStream, "type_Map": t.mapType,
+}
+
+// lacks returns the first type without a symbol, or "".
+func (d *v8Build) lacks() string {
+	t := &d.types
+	for _, known := range []struct {
+		name string
+		typ  uint16
+	}{
+		{"type_JSFunction", t.firstFunction}, {"type_SharedFunctionInfo", t.sfi}, {"type_Script", t.script},
+		{"type_ScopeInfo", t.scope}, {"type_BytecodeArray", t.bytecodes}, {"type_Code", t.code},
+		{"type_InstructionStream", t.instructionStream}, {"type_Map", t.mapType},
 	} {
-		if v == 0 {
-			return name
+		if known.typ == 0 {
+			return known.name
 		}
 	}
 	return ""

@@ -70,6 +70,17 @@ func TestCompressedPointersAreRefused(t *testing.T) {
 	}
 }
 
+func TestFirstOfSeveralMissingTypesIsNamed(t *testing.T) {
+	for range 20 {
+		h := withSymbols(map[string]int32{prefix + "type_Script__SCRIPT_TYPE": 0, prefix + "type_Code__CODE_TYPE": 0,
+			prefix + "type_Map__MAP_TYPE": 0})
+		_, err := describe(h, &frames.Module{})
+		if err == nil || !strings.Contains(err.Error(), "no symbol v8dbg_type_Script;") {
+			t.Fatalf("error %v, want that v8dbg_type_Script is missing", err)
+		}
+	}
+}
+
 func TestUnknownReleaseIsNamedBesideTheKnown(t *testing.T) {
 	for _, v := range []version{{9, 3}, {14, 7}, {15, 0}} {
 		h := withSymbols(map[string]int32{symMajor: int32(v.major), symMinor: int32(v.minor)})

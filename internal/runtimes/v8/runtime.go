@@ -284,13 +284,20 @@ func (r *Runtime) appendCompiled(f *frames.Frame, cfa frames.Addr, out []managed
 		return r.appendBaseline(f, cfa, c, int(pc-c.start), out)
 	case c.function == nil:
 		return out, false
-	case !r.unmovedSince(c.since):
-		_, closure := r.frameOf(f, cfa)
-		if c.since >= r.copiedAt && !r.isProven(c.function) || !r.hasClosureOf(c.function, closure) {
-			return append(out, unprovenRef), true
-		}
+	case !r.isProvenOptimized(f, cfa, c):
+		return append(out, unprovenRef), true
 	}
 	return append(out, managed.Ref{Object: c.start, Position: pc - c.start, Cookie: c.cookie(), Kind: refOptimized}), true
+}
+
+// isProvenOptimized reports whether optimized code is the frame's, or later code of the function of its closure: the
+// line and inlined calls can be those of a later compilation.
+func (r *Runtime) isProvenOptimized(f *frames.Frame, cfa frames.Addr, c *code) bool {
+	if r.unmovedSince(c.since) {
+		return true
+	}
+	_, closure := r.frameOf(f, cfa)
+	return (c.since < r.copiedAt || r.isProven(c.function)) && r.hasClosureOf(c.function, closure)
 }
 
 // refOfRegExp names only a complete frame by code that may be later than the copy; a JSFunction is in frames of
