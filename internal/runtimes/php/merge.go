@@ -19,7 +19,7 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 ) {
 	w := &r.walk
 	w.unfinished = cfa == 0
-	leaf := w.frames == 0
+	leaf := w.frames == 0 // the first that is offered
 	w.frames++
 	if w.broken || f.SP == 0 {
 		return out, false
@@ -98,8 +98,14 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	return out
 }
 
-// countRunsOf returns how many of the next runs are of a frame of execute_ex: 2 if C is entering the first. parts are
-// the frame's parts of the stack.
+// countRunsOf returns how many of the next runs are of a frame of execute_ex with parts of the stack. The first row that
+// applies decides:
+//
+//	innermost, register known     1 if the frame begins or its register leads to the run's record, else 0
+//	the run's record is kept      1; 2 if C is entering this innermost run, and the next one's is kept, too
+//	an inner record is kept       1, in the first frame of execute_ex
+//	register unknown              1, by order only
+//	else                          0
 func (r *Runtime) countRunsOf(f *frames.Frame, leaf bool, parts [2]managed.Span) int {
 	w := &r.walk
 	if w.nextRun >= w.runsOnStack {
