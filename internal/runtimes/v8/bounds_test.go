@@ -16,21 +16,21 @@ func TestTablesOfAllFunctionsAndCodesAreBounded(t *testing.T) {
 	r := fakeRuntime(version{14, 6}, b)
 	start := fakeBaseline(r, b, bytecodesA)
 	head := append([]byte{}, b[0x400:0x400+codeHead]...)
-	stream := append([]byte{}, b[start-fakeAt-r.layout.headerSize:start-fakeAt]...)
+	stream := append([]byte{}, b[start-fakeAt-r.build.headerSize:start-fakeAt]...)
 	put(b, table, pointer(mapOfCode))
 	put(b, table+8, maxTable<<32)
 	for i := range count {
 		sfi, bytecodes := infos+0x100*i, heads+0x100*i
 		fakeInfo(r, b, sfi, uint64(i), stringA, bytecodes)
 		put(b, bytecodes, pointer(mapOfBytecodes))
-		put(b, bytecodes+int(r.layout.bytesPositions), pointer(table))
+		put(b, bytecodes+int(r.build.bytesPositions), pointer(table))
 		object, stream0 := codes+0x400*i, codes+0x400*i+0x100
 		copy(b[object:], head)
 		copy(b[stream0:], stream)
 		put(b, stream0+8, pointer(object))
-		put(b, object+int(r.layout.codeStart), fakeAt+uint64(stream0)+r.layout.headerSize)
-		put(b, object+int(r.layout.codePositions), pointer(table))
-		if r.functionOf(pointer(sfi)) == nil || r.codeAt(fakeAt+uint64(stream0)+r.layout.headerSize+4) == nil {
+		put(b, object+int(r.build.codeStart), fakeAt+uint64(stream0)+r.build.headerSize)
+		put(b, object+int(r.build.codePositions), pointer(table))
+		if r.functionOf(pointer(sfi)) == nil || r.codeAt(fakeAt+uint64(stream0)+r.build.headerSize+4) == nil {
 			t.Fatalf("object %d is not found", i)
 		}
 	}
@@ -84,14 +84,14 @@ func TestCodeWithoutHeadersIsSearchedOnce(t *testing.T) {
 	if r.byStart = nil; r.codeAt(start+8) == nil {
 		t.Error("the code below is not found again")
 	}
-	copy(b[code+0x50000:], b[start-fakeAt-r.layout.headerSize:][:0x200])
-	put(b, 0x400+int(r.layout.codeStart), fakeAt+code+0x50000+r.layout.headerSize)
+	copy(b[code+0x50000:], b[start-fakeAt-r.build.headerSize:][:0x200])
+	put(b, 0x400+int(r.build.codeStart), fakeAt+code+0x50000+r.build.headerSize)
 	for i := range r.emptyRanges {
 		r.emptyRanges[i].at -= emptyRangeFor
 	}
 	walk(fakeAt + wasm + 0x10100) // a search that skips an empty range does not renew it
 	r.dropEmptyRanges()
-	if r.codeAt(fakeAt+code+0x50000+r.layout.headerSize+8) == nil {
+	if r.codeAt(fakeAt+code+0x50000+r.build.headerSize+8) == nil {
 		t.Error("code is not found where there was none before")
 	}
 }

@@ -171,7 +171,7 @@ func (r *codes) sameCode(c *code) bool {
 
 // sameHead compares heads of code without the flags, which change.
 func (r *codes) sameHead(a, b *[codeHead]byte) bool {
-	f := r.layout.codeFlags
+	f := r.build.codeFlags
 	return string(a[:f]) == string(b[:f]) && string(a[f+4:]) == string(b[f+4:])
 }
 
@@ -243,7 +243,7 @@ func (r *codes) headerIn(block []byte, base, pc uint64) (found *code, mapEnd uin
 		}
 		mapEnd = cmp.Or(mapEnd, base+uint64(at)+8)
 		c := r.readCodeObject(base + uint64(at) + heapObjectTag)
-		if c == nil || r.layout.codeStart == 0 && (pc < c.start || pc >= c.end) {
+		if c == nil || r.build.codeStart == 0 && (pc < c.start || pc >= c.end) {
 			continue
 		}
 		if pc < c.end {
@@ -255,7 +255,7 @@ func (r *codes) headerIn(block []byte, base, pc uint64) (found *code, mapEnd uin
 }
 
 func (r *codes) readCodeObject(stream uint64) *code {
-	l := r.layout
+	l := r.build
 	c := &code{object: stream, start: stream - heapObjectTag + l.headerSize, checked: procmem.Now()}
 	if l.codeStart != 0 {
 		var ok bool
@@ -291,7 +291,7 @@ func (r *codes) readCodeObject(stream uint64) *code {
 
 // readDeopt reads the function and inlined calls (src/objects/deoptimization-data.h).
 func (r *codes) readDeopt(c *code, w uint64) {
-	l := r.layout
+	l := r.build
 	object, typ := r.object(w)
 	if typ == 0 || r.live.Read(object-heapObjectTag, c.deoptData[:]) != len(c.deoptData) {
 		return

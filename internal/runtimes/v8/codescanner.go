@@ -87,17 +87,17 @@ func (c *codeScanner) recordPlace(start, number uint64) {
 }
 
 func (c *codeScanner) numberAt(start uint64) uint64 {
-	object := start - c.layout.headerSize + heapObjectTag
-	if c.layout.codeStart != 0 {
-		if object = c.field(object, 8); !isObject(object) || c.field(object, c.layout.codeStart) != start {
+	object := start - c.build.headerSize + heapObjectTag
+	if c.build.codeStart != 0 {
+		if object = c.field(object, 8); !isObject(object) || c.field(object, c.build.codeStart) != start {
 			return 0
 		}
 	}
-	deopt := c.field(object, c.layout.codeDeopt)
+	deopt := c.field(object, c.build.codeDeopt)
 	if !isObject(deopt) {
 		return 0
 	}
-	return c.field(deopt, 16+8*uint64(c.layout.shared-optimizedID))
+	return c.field(deopt, 16+8*uint64(c.build.shared-optimizedID))
 }
 
 func (c *codeScanner) scanNew(mods []*frames.Module) {
@@ -162,8 +162,8 @@ func (c *codeScanner) scanBlock(at uint64, b []byte) {
 			continue
 		}
 		object := at + uint64(i) + heapObjectTag
-		start := object - heapObjectTag + c.layout.headerSize
-		if c.layout.codeStart != 0 {
+		start := object - heapObjectTag + c.build.headerSize
+		if c.build.codeStart != 0 {
 			object = binary.LittleEndian.Uint64(b[i+8:])
 		}
 		if !isObject(object) {
@@ -179,7 +179,7 @@ func (c *codeScanner) scanBlock(at uint64, b []byte) {
 // findStreamMap returns the map of InstructionStream, which is among the most frequent words; 0: none.
 func (c *codeScanner) findStreamMap(at uint64, b []byte) uint64 {
 	count := map[uint64]int{}
-	for i := int(-(at + c.layout.headerSize) % codeAligned); i+16 <= len(b); i += codeAligned {
+	for i := int(-(at + c.build.headerSize) % codeAligned); i+16 <= len(b); i += codeAligned {
 		w := binary.LittleEndian.Uint64(b[i:])
 		if isObject(w) && isObject(binary.LittleEndian.Uint64(b[i+8:])) {
 			count[w]++
@@ -192,7 +192,7 @@ func (c *codeScanner) findStreamMap(at uint64, b []byte) uint64 {
 				most = w
 			}
 		}
-		if most == 0 || c.typeOf(most) == c.layout.types.instructionStream {
+		if most == 0 || c.typeOf(most) == c.build.types.instructionStream {
 			return most
 		}
 		delete(count, most)
@@ -210,13 +210,13 @@ func (c *codeScanner) readBatch() {
 	c.reads = c.reads[:0]
 	for i := range c.batch {
 		k := &c.batch[i]
-		deopt := binary.LittleEndian.Uint64(k.head[c.layout.codeDeopt:])
-		if c.layout.codeStart != 0 && binary.LittleEndian.Uint64(k.head[c.layout.codeStart:]) != k.start ||
-			!isObject(deopt) || !c.optimizing(k.head[c.layout.codeFlags]) {
+		deopt := binary.LittleEndian.Uint64(k.head[c.build.codeDeopt:])
+		if c.build.codeStart != 0 && binary.LittleEndian.Uint64(k.head[c.build.codeStart:]) != k.start ||
+			!isObject(deopt) || !c.optimizing(k.head[c.build.codeFlags]) {
 			k.start = 0
 			continue
 		}
-		at := deopt - heapObjectTag + 16 + 8*uint64(c.layout.shared-optimizedID)
+		at := deopt - heapObjectTag + 16 + 8*uint64(c.build.shared-optimizedID)
 		c.reads = append(c.reads, frames.Region{Addr: at, Bytes: k.number[:]})
 	}
 	c.readParts(c.reads)
@@ -239,7 +239,7 @@ func (c *codeScanner) readBatch() {
 }
 
 func (c *codeScanner) optimizing(flags byte) bool {
-	switch c.layout.kinds[flags&15] {
+	switch c.build.kinds[flags&15] {
 	case "", kindRegExp, kindBaseline:
 		return false
 	}

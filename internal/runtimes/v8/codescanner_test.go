@@ -16,17 +16,17 @@ func compilation(r *Runtime, b []byte, stream, code, deopt int, number uint64) u
 	binary.LittleEndian.PutUint16(b[instanceType:], fakeMap)
 	put(0x20, fakeAt+heapObjectTag)
 	binary.LittleEndian.PutUint16(b[0x20+instanceType:], fakeStream)
-	start := fakeAt + uint64(stream) + r.layout.headerSize
+	start := fakeAt + uint64(stream) + r.build.headerSize
 	put(stream, fakeAt+0x20+heapObjectTag)
 	put(stream+8, fakeAt+uint64(code)+heapObjectTag)
-	put(code+int(r.layout.codeStart), start)
-	put(code+int(r.layout.codeDeopt), fakeAt+uint64(deopt)+heapObjectTag)
-	for kind, name := range r.layout.kinds {
+	put(code+int(r.build.codeStart), start)
+	put(code+int(r.build.codeDeopt), fakeAt+uint64(deopt)+heapObjectTag)
+	for kind, name := range r.build.kinds {
 		if name == "turbofan" {
-			b[code+int(r.layout.codeFlags)] = byte(kind)
+			b[code+int(r.build.codeFlags)] = byte(kind)
 		}
 	}
-	put(deopt+16+8*(r.layout.shared-optimizedID), number<<32)
+	put(deopt+16+8*(r.build.shared-optimizedID), number<<32)
 	return start
 }
 
@@ -34,7 +34,7 @@ func TestScannerIdentifiesCompilationsByNumberAndAddress(t *testing.T) {
 	for _, v := range []version{{11, 3}, {12, 4}, {13, 6}, {14, 6}} {
 		b := make([]byte, 0x2000)
 		r := fakeRuntime(v, b)
-		at := 0x1000 - int(r.layout.headerSize)%codeAligned
+		at := 0x1000 - int(r.build.headerSize)%codeAligned
 		start := compilation(r, b, at, 0x400, 0x600, 7)
 		r.scanner.scanRange(managed.Span{Start: fakeAt, End: fakeAt + uint64(len(b))})
 		since, ok := r.scanner.since(start, 7<<32)

@@ -36,8 +36,7 @@ type function struct {
 	moved       int64  // last move: CLOCK_MONOTONIC, ns; 0: never
 	positionsAt uint64 // when read
 	positions   []byte
-	code        []byte // read for baseline code
-	coded       bool
+	bytecode    []byte // read for baseline code
 
 	since   int64 // first read: CLOCK_MONOTONIC, ns
 	checked int64 // last read
@@ -83,7 +82,7 @@ func (r *functions) functionOf(w uint64) *function {
 		}
 		r.drop(w)
 	}
-	object, ok := r.ofType(w, r.layout.types.sfi)
+	object, ok := r.ofType(w, r.build.types.sfi)
 	if !ok {
 		return nil
 	}
@@ -117,7 +116,7 @@ func (r *functions) drop(w uint64) {
 }
 
 // size is of the tables, in bytes.
-func (f *function) size() int { return len(f.positions) + len(f.code) }
+func (f *function) size() int { return len(f.positions) + len(f.bytecode) }
 
 // readHead reads the head as it is now, and the link to the bytecodes; false: another script is at the address of the
 // function's.
@@ -129,7 +128,7 @@ func (r *functions) readHead(f *function) bool {
 		r.parts = append(r.parts, frames.Region{Addr: f.bytecodeLinkAt, Bytes: r.bytecodeLink[:]})
 	}
 	if f.script != nil {
-		r.parts = append(r.parts, frames.Region{Addr: f.scriptAt - heapObjectTag + r.layout.scriptID, Bytes: id[:]})
+		r.parts = append(r.parts, frames.Region{Addr: f.scriptAt - heapObjectTag + r.build.scriptID, Bytes: id[:]})
 	}
 	if !r.readParts(r.parts) {
 		return false
@@ -143,7 +142,7 @@ func (r *functions) isSame(f *function) bool {
 }
 
 func (r *functions) isSameTable(f *function) bool {
-	return f.bytecodes == 0 || r.field(f.bytecodes, r.layout.bytesPositions) == f.positionsAt
+	return f.bytecodes == 0 || r.field(f.bytecodes, r.build.bytesPositions) == f.positionsAt
 }
 
 // refresh reads again what has changed, and a name that could not be read. It returns false if another function is at
@@ -154,8 +153,8 @@ func (r *functions) refresh(f *function) bool {
 	}
 	read, before := r.head != f.head || r.bytecodeLink != f.bytecodeLink, f.naming
 	if read {
-		literal := uint32(r.head.word(r.layout.sfiFlags) >> 32)
-		if r.head.word(r.layout.sfiScript) != f.scriptAt || literal != f.literal || r.head.word(0) != f.head.word(0) {
+		literal := uint32(r.head.word(r.build.sfiFlags) >> 32)
+		if r.head.word(r.build.sfiScript) != f.scriptAt || literal != f.literal || r.head.word(0) != f.head.word(0) {
 			return false
 		}
 		f.head = r.head
@@ -178,8 +177,8 @@ func (r *functions) readFunction(f *function) bool {
 	if r.live.Read(f.sfi-heapObjectTag, f.head[:]) != len(f.head) {
 		return false
 	}
-	f.scriptAt, f.literal = f.head.word(r.layout.sfiScript), uint32(f.head.word(r.layout.sfiFlags)>>32)
-	if f.script = r.scriptOf(f.scriptAt); f.script == nil && !r.layout.atLeast(12, 0) { // being debugged
+	f.scriptAt, f.literal = f.head.word(r.build.sfiScript), uint32(f.head.word(r.build.sfiFlags)>>32)
+	if f.script = r.scriptOf(f.scriptAt); f.script == nil && !r.build.atLeast(12, 0) { // being debugged
 		if object, typ := r.object(f.scriptAt); typ != 0 {
 			f.scriptAt = r.field(object, 16)
 			f.script = r.scriptOf(f.scriptAt)
@@ -194,15 +193,15 @@ func (r *functions) readFunction(f *function) bool {
 }
 
 func (r *functions) readNames(f *function) {
-	r.readName(f, f.head.word(r.layout.sfiName))
+	r.readName(f, f.head.word(r.build.sfiName))
 	if f.script != nil {
-		r.qualify(f, f.head.word(r.layout.sfiFlags)&functionKind)
+		r.qualify(f, f.head.word(r.build.sfiFlags)&functionKind)
 		f.start = r.line(f.script, f.scriptAt, f.begin)
 	}
 }
 
 func (r *functions) readCode(f *function) {
-	f.data = f.head.word(r.layout.sfiData)
+	f.data = f.head.word(r.build.sfiData)
 	var bytecodes, linked uint64
 	bytecodes, f.bytecodeLinkAt, linked = r.bytecodesOf(f.data)
 	binary.LittleEndian.PutUint64(f.bytecodeLink[:], linked)
@@ -216,9 +215,9 @@ func (r *functions) readCode(f *function) {
 		f.moved = procmem.Now()
 	}
 	before := f.size()
-	f.bytecodes, f.positions, f.code, f.coded = bytecodes, nil, nil, false
+	f.bytecodes, f.positions, f.bytecode = bytecodes, nil, nil
 	if bytecodes != 0 {
-		f.positionsAt = r.field(bytecodes, r.layout.bytesPositions)
+		f.positionsAt = r.field(bytecodes, r.build.bytesPositions)
 		f.positions = r.array(f.positionsAt, 1, maxTable)
 	}
 	if r.byInfo[f.sfi] == f {
@@ -232,7 +231,7 @@ func (r *functions) readCode(f *function) {
 // bytecodesOf returns the bytecodes to which a function's data lead. linked is the last word on the way, at link; 0:
 // none.
 func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
-	t := &r.layout.types
+	t := &r.build.types
 	for range 3 {
 		object, typ := r.object(data)
 		if typ == 0 {
@@ -246,7 +245,7 @@ func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 		case t.baselineData:
 			off = 16
 		case t.code:
-			off = r.layout.codeDeopt
+			off = r.build.codeDeopt
 		default:
 			return 0, link, linked
 		}
@@ -258,18 +257,18 @@ func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 }
 
 func (r *functions) bytecode(f *function) []byte {
-	if !f.coded {
-		if n, ok := smiValue(r.field(f.bytecodes, r.layout.bytesLength)); ok && n > 0 && n <= maxBytecodes {
-			f.code = r.read(f.bytecodes-heapObjectTag+r.layout.bytesData, n)
+	if f.bytecode == nil {
+		if n, ok := smiValue(r.field(f.bytecodes, r.build.bytesLength)); ok && n > 0 && n <= maxBytecodes {
+			f.bytecode = r.read(f.bytecodes-heapObjectTag+r.build.bytesData, n)
 		}
-		if f.coded = f.code != nil && r.isSame(f); !f.coded {
-			f.code = nil
+		if f.bytecode != nil && !r.isSame(f) {
+			f.bytecode = nil
 		}
 		if r.byInfo[f.sfi] == f {
-			r.kept += len(f.code)
+			r.kept += len(f.bytecode)
 		}
 	}
-	return f.code
+	return f.bytecode
 }
 
 // # Names and bounds (src/objects/scope-info.tq)
@@ -308,14 +307,14 @@ func (r *functions) readName(f *function, w uint64) {
 			f.name = name
 		}
 		return
-	case typ == r.layout.types.scope:
+	case typ == r.build.types.scope:
 		r.readScope(f, object)
 	}
 }
 
 func (r *functions) readScope(f *function, object uint64) {
 	flags := r.field(object, scopeFlags)
-	if r.layout.scopeBounds == 0 {
+	if r.build.scopeBounds == 0 {
 		flags >>= 32
 	}
 	n, ok := smiValue(r.field(object, scopeLocals))
@@ -326,7 +325,7 @@ func (r *functions) readScope(f *function, object uint64) {
 	if flags&scopeClass != 0 {
 		at += 8
 	}
-	if kept := flags & scopeReceiver; !r.layout.atLeast(10, 0) && kept != 0 && kept != scopeReceiver {
+	if kept := flags & scopeReceiver; !r.build.atLeast(10, 0) && kept != 0 && kept != scopeReceiver {
 		at += 8
 	}
 	name := ""
@@ -340,8 +339,8 @@ func (r *functions) readScope(f *function, object uint64) {
 		}
 		at += 8
 	}
-	if r.layout.scopeBounds != 0 {
-		at = r.layout.scopeBounds
+	if r.build.scopeBounds != 0 {
+		at = r.build.scopeBounds
 	}
 	f.begin, f.end = r.bounds(object, at)
 	if name != "" {
@@ -351,8 +350,8 @@ func (r *functions) readScope(f *function, object uint64) {
 
 func (r *functions) afterLocals(object, flags, n uint64) uint64 {
 	at, module := uint64(scopeFixed), uint64(scopeModule)
-	if r.layout.scopeBounds != 0 {
-		at, module = r.layout.scopeBounds+16, scopeModuleLater
+	if r.build.scopeBounds != 0 {
+		at, module = r.build.scopeBounds+16, scopeModuleLater
 	}
 	if flags&scopeType == module {
 		at += 8
@@ -394,7 +393,7 @@ func (r *functions) functionAt(bytecodes, closure uint64) *function {
 	if f := r.functionOfClosure(closure); f != nil && f.bytecodes == bytecodes {
 		return f
 	}
-	if _, ok := r.ofType(bytecodes, r.layout.types.bytecodes); !ok {
+	if _, ok := r.ofType(bytecodes, r.build.types.bytecodes); !ok {
 		return nil
 	}
 	r.listFunctions()
@@ -406,7 +405,7 @@ func (r *functions) functionAt(bytecodes, closure uint64) *function {
 
 func (r *functions) functionOfClosure(w uint64) *function {
 	if object, ok := r.isFunction(w); ok {
-		return r.functionOf(r.field(object, r.layout.jsShared))
+		return r.functionOf(r.field(object, r.build.jsShared))
 	}
 	return nil
 }

@@ -29,10 +29,10 @@ func isObject(w uint64) bool { return w&heapObjectTagMask == heapObjectTag && w 
 func smiValue(w uint64) (int, bool) { return int(int64(w) >> 32), w<<32 == 0 }
 
 type heap struct {
-	layout *v8Build
-	host   managed.Host
-	live   managed.Live
-	parts  []frames.Region
+	build *v8Build
+	host  managed.Host
+	live  managed.Live
+	parts []frames.Region
 	// instructionStreamMap is 0 while unknown.
 	instructionStreamMap uint64
 	maps                 map[uint64]uint16 // except maps made by programs
@@ -55,7 +55,7 @@ func (h *heap) isInstructionStreamMap(w uint64) bool {
 	if h.instructionStreamMap != 0 {
 		return w == h.instructionStreamMap
 	}
-	return h.typeOf(w) == h.layout.types.instructionStream
+	return h.typeOf(w) == h.build.types.instructionStream
 }
 
 // object returns the object of a word, even if moved; type 0: none.
@@ -87,10 +87,10 @@ func (h *heap) typeOf(m uint64) uint16 {
 	typ := binary.LittleEndian.Uint16(b[instanceType:])
 	metaMap := binary.LittleEndian.Uint64(b[:])
 	if !isObject(metaMap) || h.live.Read(metaMap-heapObjectTag+instanceType, b[:2]) != 2 ||
-		binary.LittleEndian.Uint16(b[:]) != h.layout.types.mapType {
+		binary.LittleEndian.Uint16(b[:]) != h.build.types.mapType {
 		return 0
 	}
-	if typ < h.layout.types.firstFunction { // programs make later ones
+	if typ < h.build.types.firstFunction { // programs make later ones
 		if len(h.maps) >= maxMaps {
 			clear(h.maps)
 		}
@@ -108,7 +108,7 @@ func (h *heap) ofType(w uint64, typ uint16) (object uint64, ok bool) {
 
 func (h *heap) isFunction(w uint64) (object uint64, ok bool) {
 	object, got := h.object(w)
-	return object, got >= h.layout.types.firstFunction && got <= h.layout.types.lastFunction
+	return object, got >= h.build.types.firstFunction && got <= h.build.types.lastFunction
 }
 
 // readParts clears unreadable parts, and then returns false.
@@ -137,7 +137,7 @@ const (
 
 // nonstring is the first type that is no string's.
 func (h *heap) nonstring() uint16 {
-	if h.layout.atLeast(10, 0) {
+	if h.build.atLeast(10, 0) {
 		return firstNonstring
 	}
 	return firstNonstring / 2
@@ -349,7 +349,7 @@ func (h *heap) array(w uint64, size, most int) []byte {
 	}
 	length := h.field(object, 8)
 	n, ok := smiValue(length)
-	if !ok && h.layout.atLeast(14, 0) {
+	if !ok && h.build.atLeast(14, 0) {
 		n, ok = int(uint32(length)), true
 	}
 	if !ok || n <= 0 || n > most {

@@ -51,20 +51,20 @@ func fakeFunctions(r *Runtime, b []byte) {
 	fakeString(b, stringB, "b")
 	fakeString(b, stringFile, "a.js")
 	put(b, scriptA, pointer(mapOfScript))
-	put(b, scriptA+int(r.layout.scriptID), 3<<32)
-	put(b, scriptA+int(r.layout.scriptName), pointer(stringFile))
+	put(b, scriptA+int(r.build.scriptID), 3<<32)
+	put(b, scriptA+int(r.build.scriptName), pointer(stringFile))
 	put(b, bytecodesA, pointer(mapOfBytecodes))
 	put(b, bytecodesB, pointer(mapOfBytecodes))
 	put(b, closureA, pointer(mapOfFunction))
-	put(b, closureA+int(r.layout.jsShared), pointer(sfiA))
+	put(b, closureA+int(r.build.jsShared), pointer(sfiA))
 }
 
 func fakeInfo(r *Runtime, b []byte, at int, literal uint64, name, bytecodes int) {
 	put(b, at, pointer(mapOfSFI))
-	put(b, at+int(r.layout.sfiFlags), literal<<32)
-	put(b, at+int(r.layout.sfiName), pointer(name))
-	put(b, at+int(r.layout.sfiScript), pointer(scriptA))
-	put(b, at+int(r.layout.sfiData), pointer(bytecodes))
+	put(b, at+int(r.build.sfiFlags), literal<<32)
+	put(b, at+int(r.build.sfiName), pointer(name))
+	put(b, at+int(r.build.sfiScript), pointer(scriptA))
+	put(b, at+int(r.build.sfiData), pointer(bytecodes))
 }
 
 func fakeString(b []byte, at int, text string) {
@@ -78,10 +78,10 @@ func fakeBaseline(r *Runtime, b []byte, bytecodes int) (start uint64) {
 	start = compilation(r, b, stream, codeAt, bytecodes, 0)
 	fakeFunctions(r, b)
 	put(b, codeAt, pointer(mapOfCode))
-	binary.LittleEndian.PutUint32(b[codeAt+int(r.layout.codeSize):], 0x100)
-	for kind, name := range r.layout.kinds {
+	binary.LittleEndian.PutUint32(b[codeAt+int(r.build.codeSize):], 0x100)
+	for kind, name := range r.build.kinds {
 		if name == kindBaseline {
-			b[codeAt+int(r.layout.codeFlags)] = byte(kind)
+			b[codeAt+int(r.build.codeFlags)] = byte(kind)
 		}
 	}
 	return start
@@ -150,8 +150,8 @@ func TestBaselineCodeReplacedAfterTheCopyHasNotTheNameOfTheLaterFunction(t *test
 		words := make([]byte, 0x200)
 		put(words, fp-stack+8, 1)
 		put(words, fp-stack-fpContext, pointer(closureA))
-		put(words, fp-stack+int(r.layout.fpFunction), pointer(closureA))
-		put(words, fp-stack+int(r.layout.fpBytecodes), pointer(bytecodesA))
+		put(words, fp-stack+int(r.build.fpFunction), pointer(closureA))
+		put(words, fp-stack+int(r.build.fpBytecodes), pointer(bytecodesA))
 		regs := &frames.Regs{Arch: frames.X86_64}
 		regs.Set(frames.X86RDI, pointer(closureA))
 		frame, cfa := &frames.Frame{PC: start + 8, FP: fp, SP: stack}, uint64(fp+16)
@@ -188,11 +188,11 @@ func TestJavaScriptsFrameInCodeThatIsLaterARegularExpressionsIsMoved(t *testing.
 	b := make([]byte, 0x2000)
 	r := fakeRuntime(version{14, 6}, b)
 	start := fakeBaseline(r, b, bytecodesA)
-	b[0x400+int(r.layout.codeFlags)] = byte(slices.Index(r.layout.kinds[:], kindRegExp))
+	b[0x400+int(r.build.codeFlags)] = byte(slices.Index(r.build.kinds[:], kindRegExp))
 	words := make([]byte, 0x200)
 	refOf := func(context, closure, cfa uint64, at int64) managed.Ref {
 		put(words, fp-stack-fpContext, context)
-		put(words, fp-stack+int(r.layout.fpFunction), closure)
+		put(words, fp-stack+int(r.build.fpFunction), closure)
 		r.Begin(&managed.Sample{Mem: &frames.Snapshot{Stack: frames.Region{Addr: stack, Bytes: words},
 			StackEnd: stack + uint64(len(words))}, At: at, Live: r.live})
 		m := &frames.Module{Generated: true, Start: fakeAt}
@@ -232,15 +232,15 @@ func callerInBaseline(t *testing.T, sizes []byte) (r *Runtime, ref managed.Ref) 
 	b := make([]byte, 0x2000)
 	r = fakeRuntime(version{14, 6}, b)
 	start := fakeBaseline(r, b, bytecodesA)
-	known := *r.layout
+	known := *r.build
 	known.sizes = sizes
 	const stack, fp = 0x900000, 0x900100
 	words := make([]byte, 0x200)
 	put(words, fp-stack+8, 1)
 	put(words, fp-stack-fpContext, pointer(closureA))
-	put(words, fp-stack+int(r.layout.fpFunction), pointer(closureA))
-	put(words, fp-stack+int(r.layout.fpBytecodes), pointer(bytecodesA))
-	r.layout, r.live = &known, memory{fakeAt, b}
+	put(words, fp-stack+int(r.build.fpFunction), pointer(closureA))
+	put(words, fp-stack+int(r.build.fpBytecodes), pointer(bytecodesA))
+	r.build, r.live = &known, memory{fakeAt, b}
 	r.Begin(&managed.Sample{Regs: &frames.Regs{Arch: frames.X86_64}, Mem: &frames.Snapshot{
 		Stack: frames.Region{Addr: stack, Bytes: words}, StackEnd: stack + uint64(len(words))}, At: procmem.Now(),
 		Live: r.live})
@@ -285,8 +285,8 @@ func TestOptimizedCodeThatWasReplacedAtItsStartIsFreed(t *testing.T) {
 	compile := func(number uint64) uint64 {
 		start := compilation(r, b, stream, codeAt, deopt, number)
 		put(b, deopt, fakeAt+heapObjectTag)
-		put(b, deopt+16+8*r.layout.shared, fakeAt+info+heapObjectTag)
-		binary.LittleEndian.PutUint32(b[codeAt+int(r.layout.codeSize):], 0x100)
+		put(b, deopt+16+8*r.build.shared, fakeAt+info+heapObjectTag)
+		binary.LittleEndian.PutUint32(b[codeAt+int(r.build.codeSize):], 0x100)
 		return start
 	}
 	symbolize := func(ref managed.Ref) managed.Certainty {
@@ -321,9 +321,9 @@ func TestFunctionWhoseScriptWasUnreadableIsReadAgain(t *testing.T) {
 	fakeFunctions(r, b)
 	start := compilation(r, b, 0x1000, codeAt, deopt, 7)
 	put(b, codeAt, pointer(mapOfCode))
-	binary.LittleEndian.PutUint32(b[codeAt+int(r.layout.codeSize):], 0x100)
+	binary.LittleEndian.PutUint32(b[codeAt+int(r.build.codeSize):], 0x100)
 	put(b, deopt, pointer(0))
-	put(b, deopt+16+8*r.layout.shared, pointer(sfiA))
+	put(b, deopt+16+8*r.build.shared, pointer(sfiA))
 
 	put(b, scriptA, 0)
 	if f := r.functionOf(pointer(sfiB)); f != nil {
@@ -359,13 +359,13 @@ func TestInlinedCallThatWasNotReadIsMovedAndReadAgain(t *testing.T) {
 
 	start := compilation(r, b, 0x1000, codeAt, 0x600, 7)
 	put(b, codeAt, pointer(mapOfCode))
-	put(b, codeAt+int(r.layout.codePositions), pointer(positions))
-	binary.LittleEndian.PutUint32(b[codeAt+int(r.layout.codeSize):], 0x100)
+	put(b, codeAt+int(r.build.codePositions), pointer(positions))
+	binary.LittleEndian.PutUint32(b[codeAt+int(r.build.codeSize):], 0x100)
 	put(b, 0x600, pointer(0))
 	data := func(i int) int { return 0x600 + 16 + 8*i }
-	put(b, data(r.layout.shared), pointer(sfiA))
-	put(b, data(r.layout.literals), pointer(literals))
-	put(b, data(r.layout.inlining), pointer(inlining))
+	put(b, data(r.build.shared), pointer(sfiA))
+	put(b, data(r.build.literals), pointer(literals))
+	put(b, data(r.build.inlining), pointer(inlining))
 
 	names := func() (names []string) {
 		c := r.codeAt(start + 8)

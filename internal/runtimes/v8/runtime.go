@@ -55,7 +55,7 @@ var sharedFile = regexp.MustCompile(`\.so\.`)
 
 func newRuntime(h managed.Host, m *frames.Module, d *v8Build) *Runtime {
 	r := &Runtime{module: m}
-	r.heap = heap{layout: d, host: h, live: hostLive{h}, maps: map[uint64]uint16{}}
+	r.heap = heap{build: d, host: h, live: hostLive{h}, maps: map[uint64]uint16{}}
 	r.scanner.heap = &r.heap
 	r.Forget()
 	return r
@@ -63,10 +63,10 @@ func newRuntime(h managed.Host, m *frames.Module, d *v8Build) *Runtime {
 
 // Name implements [managed.Runtime].
 func (r *Runtime) Name() string {
-	if r.layout.node != "" {
-		return "Node " + r.layout.node
+	if r.build.node != "" {
+		return "Node " + r.build.node
 	}
-	return "V8 " + r.layout.full
+	return "V8 " + r.build.full
 }
 
 // Attach implements [managed.Runtime].
@@ -125,7 +125,7 @@ func (r *Runtime) ManagedFrames(f *frames.Frame, cfa frames.Addr, out []managed.
 
 // inBuiltins reports whether a frame is in the builtins, or in V8's copy of them.
 func (r *Runtime) inBuiltins(f *frames.Frame) bool {
-	return f.Module.Name == r.module.Name && r.layout.code.Has(r.inFile(f.LookupPC(r.host.Arch()), f.Module))
+	return f.Module.Name == r.module.Name && r.build.code.Has(r.inFile(f.LookupPC(r.host.Arch()), f.Module))
 }
 
 // inFile converts an address in V8's file, which may be mapped elsewhere, to the described mapping.
@@ -136,7 +136,7 @@ func (r *Runtime) inFile(pc frames.Addr, m *frames.Module) frames.Addr {
 // runsBytecode reports whether a frame is in a builtin that only enters bytecode.
 func (r *Runtime) runsBytecode(f *frames.Frame) bool {
 	pc := r.inFile(f.PC, f.Module) // maybe the first instruction
-	return slices.ContainsFunc(r.layout.bytecodeBuiltins, func(s managed.Span) bool { return s.Has(pc) })
+	return slices.ContainsFunc(r.build.bytecodeBuiltins, func(s managed.Span) bool { return s.Has(pc) })
 }
 
 const (
@@ -145,7 +145,7 @@ const (
 )
 
 func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, closure uint64) {
-	inPrologueOrEpilogue := !f.AfterCall && f.FP+uint64(r.layout.fpFunction) < f.SP
+	inPrologueOrEpilogue := !f.AfterCall && f.FP+uint64(r.build.fpFunction) < f.SP
 	if f.FP == 0 || cfa != f.FP+16 || inPrologueOrEpilogue {
 		return 0, 0
 	}
@@ -154,7 +154,7 @@ func (r *Runtime) frameOf(f *frames.Frame, cfa frames.Addr) (fp, closure uint64)
 	if !ok || !isObject(context) {
 		return 0, 0
 	}
-	closure, ok = mem.Word(f.FP + uint64(r.layout.fpFunction))
+	closure, ok = mem.Word(f.FP + uint64(r.build.fpFunction))
 	if !ok || !isObject(closure) {
 		return 0, 0
 	}
@@ -184,7 +184,7 @@ func (r *Runtime) codeOf(f *frames.Frame, cfa frames.Addr, pc uint64) *code {
 
 // isIncomplete reports whether the frame is being made: words below the stack pointer are stale.
 func (r *Runtime) isIncomplete(f *frames.Frame) bool {
-	return !f.AfterCall && f.FP+uint64(r.layout.fpOffset) < f.SP
+	return !f.AfterCall && f.FP+uint64(r.build.fpOffset) < f.SP
 }
 
 // refByClosure returns an incomplete frame's function by its closure: valid only while the thread is unchanged.
@@ -214,8 +214,8 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 		}
 		return append(out, r.refByClosure(closure, refInterpreted)), true
 	}
-	bytecodes, ok1 := r.sample.Mem.Word(fp + uint64(r.layout.fpBytecodes))
-	offset, ok2 := r.sample.Mem.Word(fp + uint64(r.layout.fpOffset))
+	bytecodes, ok1 := r.sample.Mem.Word(fp + uint64(r.build.fpBytecodes))
+	offset, ok2 := r.sample.Mem.Word(fp + uint64(r.build.fpOffset))
 	at, ok3 := smiValue(offset)
 	if !ok1 || !ok2 || !ok3 || !isObject(bytecodes) {
 		return out, false
@@ -230,7 +230,7 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 	if !f.AfterCall || fp == r.handlerFrame {
 		at = r.currentOffset(bytecodes, at)
 	}
-	at -= int(r.layout.bytesData) - heapObjectTag
+	at -= int(r.build.bytesData) - heapObjectTag
 	return append(out, managed.Ref{Object: fn.sfi, Position: uint64(max(at, 0)), Cookie: fn.cookie,
 		Kind: refInterpreted}), true
 }
@@ -238,14 +238,14 @@ func (r *Runtime) appendInterpreted(f *frames.Frame, cfa frames.Addr, out []mana
 // inHandler reports whether the innermost frame is a handler of the interpreter frame at fp: a register has its
 // bytecodes.
 func (r *Runtime) inHandler(fp uint64) bool {
-	bytecodes, ok := r.sample.Mem.Word(fp + uint64(r.layout.fpBytecodes))
+	bytecodes, ok := r.sample.Mem.Word(fp + uint64(r.build.fpBytecodes))
 	if !ok || !isObject(bytecodes) || r.sample.Regs.Arch != frames.X86_64 {
 		return false
 	}
 	if b, ok := r.sample.Regs.Get(arrayRegister); !ok || b != bytecodes {
 		return false
 	}
-	if _, is := r.ofType(bytecodes, r.layout.types.bytecodes); !is && r.byBytecodes[bytecodes] == nil {
+	if _, is := r.ofType(bytecodes, r.build.types.bytecodes); !is && r.byBytecodes[bytecodes] == nil {
 		return false // a builtin's own frame
 	}
 	r.handlerFrame = fp
@@ -264,7 +264,7 @@ func (r *Runtime) currentOffset(bytecodes uint64, stored int) int {
 	}
 	b, ok1 := regs.Get(arrayRegister)
 	at, ok2 := regs.Get(offsetRegister)
-	if !ok1 || !ok2 || b != bytecodes || at < r.layout.bytesData-heapObjectTag || at > maxBytecodes {
+	if !ok1 || !ok2 || b != bytecodes || at < r.build.bytesData-heapObjectTag || at > maxBytecodes {
 		return stored
 	}
 	return int(at)
@@ -333,7 +333,7 @@ func (r *Runtime) appendBaseline(
 	fp, closure := r.frameOf(f, cfa)
 	switch {
 	case fp != 0 && !r.isIncomplete(f):
-		in, _ := r.sample.Mem.Word(fp + uint64(r.layout.fpBytecodes))
+		in, _ := r.sample.Mem.Word(fp + uint64(r.build.fpBytecodes))
 		if bytecodes == 0 {
 			bytecodes = in
 		}
@@ -348,12 +348,12 @@ func (r *Runtime) appendBaseline(
 		return append(out, unprovenRef), true
 	}
 	ref := managed.Ref{Object: fn.sfi, Cookie: fn.cookie, Kind: refBaseline}
-	at, ok := bytecodeAt(c.positions, r.bytecode(fn), r.layout.sizes, place)
+	at, ok := bytecodeAt(c.positions, r.bytecode(fn), r.build.sizes, place)
 	switch {
 	case ok:
 		ref.Position = uint64(at)
 	case beforeFirstBytecode(c.positions, place):
-	case len(r.layout.sizes) == 0:
+	case len(r.build.sizes) == 0:
 		ref.Position = noPosition
 	default:
 		ref = unprovenRef
@@ -392,7 +392,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	if f == nil || f.cookie != ref.Cookie {
 		return out, managed.Freed
 	}
-	p, ok := positionAt(f.positions, r.layout.atLeast(14, 0), int(ref.Position))
+	p, ok := positionAt(f.positions, r.build.atLeast(14, 0), int(ref.Position))
 	return append(out, r.frame(f, p, ok && ref.Position != noPosition, kind)), truth
 }
 
@@ -422,7 +422,7 @@ func (r *Runtime) frame(f *function, p position, known bool, kind string) manage
 const maxInlineDepth = 64
 
 func (r *Runtime) appendOptimized(c *code, place int, out []managed.Frame) []managed.Frame {
-	p, ok := positionAt(c.positions, r.layout.atLeast(14, 0), place)
+	p, ok := positionAt(c.positions, r.build.atLeast(14, 0), place)
 	if c.exits > 0 && place >= c.exits {
 		ok = false
 	}

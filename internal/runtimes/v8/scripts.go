@@ -39,11 +39,11 @@ const unnamed = "<anonymous>"
 const scriptLine = 24 // first line, after the name
 
 func (r *functions) scriptOf(w uint64) *script {
-	object, ok := r.ofType(w, r.layout.types.script)
+	object, ok := r.ofType(w, r.build.types.script)
 	if !ok {
 		return nil
 	}
-	id, ok := smiValue(r.field(object, r.layout.scriptID))
+	id, ok := smiValue(r.field(object, r.build.scriptID))
 	if !ok {
 		return nil
 	}
@@ -51,14 +51,14 @@ func (r *functions) scriptOf(w uint64) *script {
 		return s
 	}
 	s := &script{id: id, name: unnamed}
-	for _, at := range []uint64{r.layout.scriptName, r.layout.scriptURL} {
+	for _, at := range []uint64{r.build.scriptName, r.build.scriptURL} {
 		w := r.field(object, at)
 		name, ok := r.text(w)
 		if r.field(object, at) != w { // the collector has moved the name
 			return nil
 		}
 		if ok && name != "" {
-			s.name, s.named = fileName(name), at == r.layout.scriptName
+			s.name, s.named = fileName(name), at == r.build.scriptName
 			break
 		}
 	}
@@ -103,8 +103,8 @@ func (r *functions) line(s *script, at uint64, offset int) int {
 }
 
 func (r *functions) lineEnds(at uint64) []int32 {
-	w := r.field(at, r.layout.scriptEnds)
-	if _, ok := r.ofType(w, r.layout.types.fixedArray); !ok {
+	w := r.field(at, r.build.scriptEnds)
+	if _, ok := r.ofType(w, r.build.types.fixedArray); !ok {
 		return nil
 	}
 	b := r.array(w, 8, maxLines)
@@ -117,7 +117,7 @@ func (r *functions) lineEnds(at uint64) []int32 {
 		}
 		ends, last = append(ends, int32(end)), end
 	}
-	if r.field(at, r.layout.scriptEnds) != w { // moved
+	if r.field(at, r.build.scriptEnds) != w { // moved
 		return nil
 	}
 	return ends
@@ -126,7 +126,7 @@ func (r *functions) lineEnds(at uint64) []int32 {
 // sourceEnds is V8's String::CalculateLineEnds.
 func (r *functions) sourceEnds(at uint64) []int32 {
 	r.stringsLeft = maxStrings
-	b, wide, ok := r.stringBytes(r.field(at, r.layout.scriptSource), 0, maxSource, 0)
+	b, wide, ok := r.stringBytes(r.field(at, r.build.scriptSource), 0, maxSource, 0)
 	if !ok {
 		return nil
 	}
@@ -190,7 +190,7 @@ var assignment = regexp.MustCompile(
 // assignedName is as FuncNameInferrer (src/parsing/func-name-inferrer.cc); V8's snapshot lacks the name.
 func (r *functions) assignedName(f *function) string {
 	const most = 160
-	b := r.window(r.field(f.scriptAt, r.layout.scriptSource), f.begin, most)
+	b := r.window(r.field(f.scriptAt, r.build.scriptSource), f.begin, most)
 	m := assignment.FindSubmatch(b)
 	if m == nil || len(b) < min(most, f.begin) || len(b) == most && bytes.HasPrefix(b, m[0]) {
 		return anonymous
@@ -200,7 +200,7 @@ func (r *functions) assignedName(f *function) string {
 
 func (r *functions) searchClasses(at uint64) map[int]member {
 	r.stringsLeft = maxStrings
-	b, wide, ok := r.stringBytes(r.field(at, r.layout.scriptSource), 0, maxClassSource, 0)
+	b, wide, ok := r.stringBytes(r.field(at, r.build.scriptSource), 0, maxClassSource, 0)
 	if !ok {
 		return nil
 	}
@@ -243,10 +243,10 @@ func (r *functions) listFunctions() {
 const listBatch = 32
 
 func (r *functions) listScript(at uint64, s *script) int {
-	if id, ok := smiValue(r.field(at, r.layout.scriptID)); !ok || id != s.id {
+	if id, ok := smiValue(r.field(at, r.build.scriptID)); !ok || id != s.id {
 		return 1
 	}
-	all := r.array(r.field(at, r.layout.scriptFunctions), 8, 1<<16)
+	all := r.array(r.field(at, r.build.scriptFunctions), 8, 1<<16)
 	count := len(all) / 8
 	var data [listBatch][8]byte
 	for len(all) >= 8 {
@@ -258,7 +258,7 @@ func (r *functions) listScript(at uint64, s *script) int {
 			if isObject(w) {
 				i := len(r.parts)
 				infos[i] = w
-				r.parts = append(r.parts, frames.Region{Addr: w - heapObjectTag + r.layout.sfiData, Bytes: data[i][:]})
+				r.parts = append(r.parts, frames.Region{Addr: w - heapObjectTag + r.build.sfiData, Bytes: data[i][:]})
 			}
 		}
 		if !r.readParts(r.parts) {
