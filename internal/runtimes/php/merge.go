@@ -98,10 +98,10 @@ func (r *Runtime) appendRunsOf(f *frames.Frame, leaf bool, out []managed.Ref) []
 	return out
 }
 
-// countRunsOf returns how many of the next runs are of a frame of execute_ex with parts of the stack. The first row that
-// applies decides:
+// countRunsOf returns how many of the next runs are of a frame of execute_ex with parts of the stack. The first row
+// that applies decides:
 //
-//	innermost, register known     1 if the frame begins or its register leads to the run's record, else 0
+//	innermost, register known     1 if it begins or its register leads to the run's record, else 0
 //	the run's record is kept      1; 2 if C is entering this innermost run, and the next one's is kept, too
 //	an inner record is kept       1, in the first frame of execute_ex
 //	register unknown              1, by order only
