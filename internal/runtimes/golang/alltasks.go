@@ -9,8 +9,8 @@ const goidsTaken = 1 << 16
 
 // AllTasks implements [managed.Scheduler].
 func (r *Runtime) AllTasks() ([]managed.TaskRecord, error) {
-	all, err := r.Goroutines()
-	r.queues, r.sudogs = nil, 0 // were read for another list
+	all, err := r.allgs.Goroutines()
+	r.waitQueues.forget() // were read for another list
 	if err != nil {
 		return nil, err
 	}
@@ -19,14 +19,14 @@ func (r *Runtime) AllTasks() ([]managed.TaskRecord, error) {
 	for i := range all {
 		g, t := &all[i], &out[i]
 		t.Object = g.Addr
-		g.fill(t, r.host.Arch())
-		t.System = r.isSystem(g)
-		t.Wait = r.waitReason(g)
+		g.fill(t, r.program.host.Arch())
+		t.System = r.allgs.isSystem(g)
+		t.Wait = r.allgs.waitReason(g)
 		if parents {
 			t.Parent = g.Parent
 		}
 		if _, known := labels[g.Labels]; !known {
-			labels[g.Labels] = r.LabelsAt(g.Labels)
+			labels[g.Labels] = r.labels.LabelsAt(g.Labels)
 		}
 		t.Labels = labels[g.Labels]
 	}
@@ -35,15 +35,15 @@ func (r *Runtime) AllTasks() ([]managed.TaskRecord, error) {
 
 // Reread implements [managed.Scheduler].
 func (r *Runtime) Reread(t *managed.TaskRecord) (same bool) {
-	g, ok := r.read(t.Object)
+	g, ok := r.allgs.read(t.Object)
 	if !ok || g.ended() || g.ID != t.ID {
 		t.OnThread = true
 		return false
 	}
 	before, wait := t.Words, t.Wait
-	g.fill(t, r.host.Arch())
+	g.fill(t, r.program.host.Arch())
 	if t.Words != before {
-		t.Wait = r.waitReason(&g)
+		t.Wait = r.allgs.waitReason(&g)
 		return false
 	}
 	t.Wait = wait
@@ -65,14 +65,14 @@ func haveParents(all []Goroutine) (found bool) {
 // Parked implements [managed.Scheduler].
 func (r *Runtime) Parked() (managed.Parked, error) {
 	p := managed.Parked{Reasons: map[string]int{}}
-	all, err := r.Goroutines()
+	all, err := r.allgs.Goroutines()
 	for i := range all {
 		g := &all[i]
-		if g.Status != goroutineWaiting || r.isSystem(g) {
+		if g.Status != goroutineWaiting || r.allgs.isSystem(g) {
 			continue
 		}
 		p.Waiting++
-		if why := r.waitReason(g); why != "" {
+		if why := r.allgs.waitReason(g); why != "" {
 			p.Reasons[why]++
 		}
 		if g.WaitSince != 0 && (p.Since == 0 || g.WaitSince < p.Since) {

@@ -33,7 +33,7 @@ type frameRecords struct {
 // NextRecords implements [managed.Scheduler].
 func (r *Runtime) NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr {
 	for _, ret := range returns {
-		apart := r.table.records.apart(ret - r.bias)
+		apart := r.program.table.records.apart(ret - r.program.bias)
 		if apart < 0 {
 			return out
 		}

@@ -21,7 +21,7 @@ func tableIn(h managed.Host, m *frames.Module) *Table {
 // Runtime is the Go runtime of a program or a library in a process. It implements [managed.Scheduler].
 type Runtime struct {
 	managed.Base
-	program
+	program     program
 	taskOffsets *managed.TaskOffsets
 
 	allgs           // Goroutines
@@ -49,7 +49,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 		}
 		r := newRuntime(p, c)
 		if r.locate() {
-			r.findFields()
+			r.allgs.findFields()
 			return r, nil
 		}
 		if c.TLSSlot != 0 { // the library is not relocated yet
@@ -82,16 +82,16 @@ func newRuntime(p program, c GOffsets) *Runtime {
 }
 
 func (r *Runtime) locate() bool {
-	c, t := &r.offsets, &managed.TaskOffsets{}
+	c, t := &r.allgs.offsets, &managed.TaskOffsets{}
 	r.taskOffsets = t
-	t.TaskSize, t.WorkerSize, t.Labels = goroutineBytes, int(max(c.MCurg, c.MGsignal, c.MG0)+8), &r.labelsAt
+	t.TaskSize, t.WorkerSize, t.Labels = goroutineBytes, int(max(c.MCurg, c.MGsignal, c.MG0)+8), &r.allgs.labelsAt
 	t.StackLo, t.StackHi, t.Worker, t.SavedSP = c.GStackLo, c.GStackHi, c.GM, c.SchedSP
 	t.SchedulerTask, t.SignalTask, t.CurrentTask = c.MG0, c.MGsignal, c.MCurg
-	t.InRegister, t.Register, t.TLS = r.host.Arch() == frames.ARM64, c.GReg, c.TLS
+	t.InRegister, t.Register, t.TLS = r.program.host.Arch() == frames.ARM64, c.GReg, c.TLS
 	if c.TLSSlot == 0 {
 		return c.HasTLS || t.InRegister
 	}
-	tls, ok := r.word(c.TLSSlot + r.bias)
+	tls, ok := r.program.word(c.TLSSlot + r.program.bias)
 	t.TLS = int64(tls)
 	return ok && tls != 0
 }
@@ -100,17 +100,18 @@ func (r *Runtime) locate() bool {
 func (*Runtime) Name() string { return "Go" }
 
 // Module implements [managed.Runtime].
-func (r *Runtime) Module() *frames.Module { return r.module }
+func (r *Runtime) Module() *frames.Module { return r.program.module }
 
 // TaskOffsets implements [managed.Scheduler].
 func (r *Runtime) TaskOffsets() *managed.TaskOffsets { return r.taskOffsets }
 
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
+	p := &r.program
 	for _, m := range h.Modules() {
-		if m.Bias == r.bias && tableIn(h, m) == r.table {
-			r.host, r.module = h, m
-			r.startFuncs.byStart = nil // plugins may change
+		if m.Bias == p.bias && tableIn(h, m) == p.table {
+			p.host, p.module = h, m
+			r.allgs.startFuncs.byStart = nil // plugins may change
 			return true
 		}
 	}
