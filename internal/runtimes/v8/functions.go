@@ -87,7 +87,7 @@ func (r *functions) functionOf(w uint64) *function {
 		return nil
 	}
 	f := &function{sfi: object}
-	if !r.readFunction(f) || !r.isSameTable(f) || !r.isSame(f) || f.script == nil && f.bytecodes != 0 {
+	if !r.readFunction(f) || !r.isSameTable(f) || !r.isSame(f) || f.lacksScript() {
 		return nil // something may have moved: the next walk reads it
 	}
 	f.checked = procmem.Now()
@@ -102,6 +102,9 @@ func (r *functions) functionOf(w uint64) *function {
 	}
 	return f
 }
+
+// lacksScript reports whether the script was unreadable: each function with bytecodes has one.
+func (f *function) lacksScript() bool { return f.script == nil && f.bytecodes != 0 }
 
 func (r *functions) drop(w uint64) {
 	f := r.byInfo[w]
@@ -165,7 +168,7 @@ func (r *functions) refresh(f *function) bool {
 		r.readNames(f)
 		read = true
 	}
-	if read && (!r.isSameTable(f) || !r.isSame(f)) {
+	if read && (!r.isSameTable(f) || !r.isSame(f) || f.lacksScript()) {
 		f.naming = before // what was read may be another's
 		return false
 	}

@@ -190,13 +190,13 @@ func TestJavaScriptsFrameInCodeThatIsLaterARegularExpressionsIsMoved(t *testing.
 	start := fakeBaseline(r, b, bytecodesA)
 	b[0x400+int(r.build.codeFlags)] = byte(slices.Index(r.build.kinds[:], kindRegExp))
 	words := make([]byte, 0x200)
-	refOf := func(context, closure, cfa uint64, at int64) managed.Ref {
+	refOf := func(context, closure, sp, cfa uint64, at int64) managed.Ref {
 		put(words, fp-stack-fpContext, context)
 		put(words, fp-stack+int(r.build.fpFunction), closure)
 		r.Begin(&managed.Sample{Mem: &frames.Snapshot{Stack: frames.Region{Addr: stack, Bytes: words},
 			StackEnd: stack + uint64(len(words))}, At: at, Live: r.live})
 		m := &frames.Module{Generated: true, Start: fakeAt}
-		refs, _ := r.appendCompiled(&frames.Frame{PC: start + 8, FP: fp, SP: stack, Module: m}, cfa, nil)
+		refs, _ := r.appendCompiled(&frames.Frame{PC: start + 8, FP: fp, SP: sp, Module: m}, cfa, nil)
 		if len(refs) != 1 {
 			t.Fatalf("the frame has %+v; want one reference", refs)
 		}
@@ -204,15 +204,16 @@ func TestJavaScriptsFrameInCodeThatIsLaterARegularExpressionsIsMoved(t *testing.
 	}
 	const typeOfRegExp = 2 * 30
 	for _, c := range []struct {
-		what                  string
-		context, closure, cfa uint64
-		later                 bool
-		want                  uint8
+		what                      string
+		context, closure, sp, cfa uint64
+		later                     bool
+		want                      uint8
 	}{
-		{"JavaScript's frame, code read after the copy", pointer(0), pointer(closureA), fp + 16, true, refUnproven},
-		{"beginning frame, code read after the copy", pointer(0), pointer(closureA), stack + 8, true, refUnproven},
-		{"regular expression's frame, code read after the copy", typeOfRegExp, 1, fp + 16, true, refRegExp},
-		{"beginning frame, code read before the copy", pointer(0), pointer(closureA), stack + 8, false, refRegExp},
+		{"JavaScript's frame, code read after the copy", pointer(0), pointer(closureA), stack, fp + 16, true, refUnproven},
+		{"beginning frame, code read after the copy", 0, 0, stack, stack + 8, true, refUnproven},
+		{"frame without its slots, code read after the copy", 0, 0, fp, fp + 16, true, refUnproven},
+		{"regular expression's frame, code read after the copy", typeOfRegExp, 1, stack, fp + 16, true, refRegExp},
+		{"beginning frame, code read before the copy", 0, 0, stack, stack + 8, false, refRegExp},
 	} {
 		r.Forget()
 		at := procmem.Now()
@@ -221,7 +222,7 @@ func TestJavaScriptsFrameInCodeThatIsLaterARegularExpressionsIsMoved(t *testing.
 			r.codeAt(start + 8)
 			at = procmem.Now() + 1
 		}
-		if got := refOf(c.context, c.closure, c.cfa, at).Kind; got != c.want {
+		if got := refOf(c.context, c.closure, c.sp, c.cfa, at).Kind; got != c.want {
 			t.Errorf("%s: kind %d, want %d", c.what, got, c.want)
 		}
 	}
@@ -329,10 +330,16 @@ func TestFunctionWhoseScriptWasUnreadableIsReadAgain(t *testing.T) {
 	if f := r.functionOf(pointer(sfiB)); f != nil {
 		t.Errorf("without its script: function %q of %+v, want none", f.name, f.script)
 	}
+	put(b, sfiB+int(r.build.sfiData), 0)
+	if f := r.functionOf(pointer(sfiB)); f == nil || r.isProven(f) {
+		t.Errorf("function %+v, whose script is unknown, is proven", f)
+	}
+	put(b, sfiB+int(r.build.sfiData), pointer(bytecodesB))
 	if c := r.codeAt(start + 8); c == nil || c.function != nil {
 		t.Errorf("without the script: code %+v, want one without function", c)
 	}
 	put(b, scriptA, pointer(mapOfScript))
+	r.copiedAt = procmem.Now() // the next walk's
 	if f := r.functionOf(pointer(sfiB)); f == nil || f.script == nil || f.script.name != "a.js" {
 		t.Errorf("function %+v, want one of a.js", f)
 	}
