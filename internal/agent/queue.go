@@ -42,15 +42,19 @@ func (q *queue) inFlightAt(at queuePlace) int {
 	return 0
 }
 
-// append uses the spool if the receiver is away or the spool has older messages, unless older ones are in memory.
+// append uses the spool if the receiver is away, the spool has older messages, or memory is full.
 func (q *queue) append(m message, unreachable bool) {
-	if q.spool != nil && len(q.memory) == 0 && (unreachable || len(q.spool.files) > 0) && q.toSpool(m) {
-		return
-	}
 	q.memory = append(q.memory, m)
 	q.size += len(m.compressed)
+	step := "give a directory with --spool"
+	if q.spool != nil {
+		step = "see the message about --spool"
+		if unreachable || len(q.spool.files) > 0 || q.size > maxWaitingBytes {
+			q.spill()
+		}
+	}
 	for kept := q.inFlightAt(inMemory); q.size > maxWaitingBytes && len(q.memory) > kept+1; {
-		q.notices.queueFull(q.memory[kept].intervals, "give a directory with --spool")
+		q.notices.queueFull(q.memory[kept].intervals, step)
 		q.drop(kept)
 	}
 }
@@ -133,10 +137,17 @@ func (q *queue) replace(parts []message) {
 	}
 }
 
-// spill moves memory to the spool. Precondition: no message is taken.
+// spill moves memory to the spool, and again after an error. A message of memory that is being sent must remain the
+// first: unless the spool is empty, nothing is moved.
 func (q *queue) spill() {
-	for q.spool != nil && len(q.memory) > 0 && q.toSpool(q.memory[0]) {
+	if q.spool == nil || q.takenFrom == inMemory && len(q.spool.files) > 0 {
+		return
+	}
+	for len(q.memory) > 0 && q.toSpool(q.memory[0]) {
 		q.drop(0)
+		if q.takenFrom == inMemory {
+			q.takenFrom = inSpool
+		}
 	}
 }
 

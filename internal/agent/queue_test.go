@@ -201,3 +201,87 @@ func TestTheEndRespectsThePauseThatTheReceiverAsksFor(t *testing.T) {
 		t.Errorf("%d intervals are lost, %d more attempts, want 10 and none", lost, len(attempts))
 	}
 }
+
+func TestABrokenSpoolIsTriedAgainWithTheNextMessage(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "spool")
+	sp := testSpool(t, dir, 1<<30)
+	var got said
+	m := &Metrics{}
+	q := queue{spool: sp, notices: &notices{metrics: m, logf: got.say}}
+	away := func(intervals int) { q.append(message{make([]byte, maxWaitingBytes/2), intervals}, true) }
+	away(1)
+	if err := os.Rename(dir, dir+".away"); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		away(2 + i)
+	}
+	if len(got) != 2 || lostFor(m, lostFull) != 2 {
+		t.Fatalf("%d intervals are dropped, want the 2 of the oldest message in memory; %q", m.Lost(), got)
+	}
+	checkOrder(t, got[0], "", []string{"--spool " + dir, "messages wait in memory", "; give another directory"})
+	checkOrder(t, got[1], "", []string{"the queue for ", " is full", "; see the message about --spool"})
+	if err := os.Rename(dir+".away", dir); err != nil {
+		t.Fatal(err)
+	}
+	away(5)
+	checkSpooled(t, &q, 1, 3, 4, 5)
+}
+
+func TestAFullMemoryMovesToTheSpoolWhileAMessageIsSent(t *testing.T) {
+	for name, c := range map[string]struct {
+		answered func(q *queue)
+		want     []int
+	}{
+		"accepted": {(*queue).remove, []int{2, 3, 4}},
+		"away":     {(*queue).putBack, []int{1, 2, 3, 4}},
+		"divided":  {func(q *queue) { q.replace([]message{{nil, 10}, {nil, 11}}) }, []int{10, 11, 2, 3, 4}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := &Metrics{}
+			q := queue{spool: testSpool(t, t.TempDir(), 1<<30), notices: &notices{metrics: m, logf: quietly}}
+			q.append(newMessage(messageOf(1), 1), false)
+			if _, _, ok := q.take(); !ok {
+				t.Fatal("no message to send")
+			}
+			for i := range 3 {
+				q.append(message{make([]byte, maxWaitingBytes/2), 2 + i}, false)
+			}
+			c.answered(&q)
+			checkSpooled(t, &q, c.want...)
+			if m.Lost() != 0 {
+				t.Errorf("%d intervals are lost", m.Lost())
+			}
+		})
+	}
+}
+
+// The spool has a file of an earlier agent that cannot be read now: a directory.
+func TestAMessageThatIsSentFromMemoryStaysTheFirst(t *testing.T) {
+	sp := testSpool(t, t.TempDir(), 1<<30)
+	sp.files = []spoolFile{{name: "directory", intervals: 9, size: 1}}
+	if err := os.Mkdir(sp.path(&sp.files[0]), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	q := queue{spool: sp, notices: &notices{metrics: &Metrics{}, logf: quietly}}
+	q.memory = []message{newMessage(messageOf(1), 1)}
+	if _, n, _ := q.take(); n != 1 {
+		t.Fatalf("a message of %d intervals is taken, want 1", n)
+	}
+	q.append(message{nil, 2}, true)
+	q.remove()
+	if len(sp.files) != 1 || len(q.memory) != 1 || q.memory[0].intervals != 2 {
+		t.Errorf("spooled: %v, in memory: %v", sp.files, q.memory)
+	}
+}
+
+func checkSpooled(t *testing.T, q *queue, want ...int) {
+	t.Helper()
+	var got []int
+	for i := range q.spool.files {
+		got = append(got, q.spool.files[i].intervals)
+	}
+	if !slices.Equal(got, want) || len(q.memory) != 0 || q.size != 0 {
+		t.Errorf("intervals of the spooled messages: %d, want %d; %d bytes in memory", got, want, q.size)
+	}
+}
