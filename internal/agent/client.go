@@ -46,6 +46,11 @@ type failure struct {
 	err       error
 }
 
+// maxRetryAfter is the longest pause that a receiver may ask for.
+const maxRetryAfter = time.Hour
+
+func (f *failure) pause() time.Duration { return min(f.notBefore, maxRetryAfter) }
+
 type failureKind int
 
 const (

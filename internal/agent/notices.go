@@ -8,10 +8,12 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net"
 	"net/url"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -115,10 +117,15 @@ func (n *notices) messageAccepted(answer *reply) {
 	}
 }
 
-func (n *notices) unreachable(err error) {
+func (n *notices) unreachable(f *failure) {
 	if !n.reportedUnreachable {
 		n.reportedUnreachable = true
-		n.logf("cannot send to %s, messages wait and are sent again: %v; %s", n.receiver, cause(err), nextStep(err))
+		again := ""
+		if p := f.pause(); p > maxRetryPause {
+			again = fmt.Sprintf(" after %v", p.Round(time.Second))
+		}
+		n.logf("cannot send to %s, messages wait and are sent again%s: %v; %s", n.receiver, again, cause(f.err),
+			nextStep(f.err))
 	}
 }
 

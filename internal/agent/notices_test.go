@@ -32,6 +32,11 @@ func status(code int) http.Handler {
 	})
 }
 
+var busyForAnHour = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Retry-After", "3600")
+	status(http.StatusTooManyRequests).ServeHTTP(w, r)
+})
+
 func closedPort(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -88,6 +93,9 @@ func TestMessagesNameTheReceiverTheCauseAndTheNextStep(t *testing.T) {
 			"URL refuses messages", "400", "; see the receiver's log"}},
 		{"busy", Receiver{Endpoint: serve(status(503))}, []string{
 			"cannot send to URL", "503 Service Unavailable", "; see the receiver's log: it is busy"}},
+		{"busy for an hour", Receiver{Endpoint: serve(busyForAnHour)}, []string{
+			"cannot send to URL, messages wait and are sent again after 1h0m0s: ", "429 Too Many Requests",
+			"; see the receiver's log: it is busy"}},
 		{"no answer", Receiver{Endpoint: silent, Timeout: 50 * time.Millisecond}, []string{
 			"cannot send to URL", "no answer in time",
 			"; check the network, a firewall (IPAddressAllow of a unit) and the receiver's load, or raise --timeout"}},
@@ -137,6 +145,25 @@ func TestMetricsWithoutAnAnswerAreReported(t *testing.T) {
 		t.Fatalf("%q", got)
 	}
 	checkOrder(t, got[0], "", []string{"cannot send metrics to http://there", "no answer in time"})
+}
+
+func TestMetricsWaitAsLongAsTheReceiverAsksFor(t *testing.T) {
+	for asked, want := range map[time.Duration]time.Duration{0: 0, time.Hour: time.Hour, 2 * time.Hour: time.Hour} {
+		c := metricsReceiver(func() *failure { return &failure{kind: retryable, notBefore: asked, err: errors.New("busy")} })
+		var got said
+		m := &reporter{client: c, receiver: "http://there", metrics: &Metrics{}, timeout: time.Minute, logf: got.say}
+		if pause := m.send(t.Context()); pause != want {
+			t.Errorf("the pause is %v, want %v", pause, want)
+		}
+		next := "in a minute"
+		if want > 0 {
+			next = "after 1h0m0s"
+		}
+		if pause := m.send(t.Context()); pause != want || len(got) != 1 {
+			t.Errorf("the second pause is %v, want %v; %q", pause, want, got)
+		}
+		checkOrder(t, got[0], "", []string{"cannot send metrics to http://there, the next are sent " + next + ": busy"})
+	}
 }
 
 type metricsReceiver func() *failure

@@ -5,6 +5,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"time"
 
@@ -46,12 +47,13 @@ func newReporter(o Options, m *Metrics, host []attribute) (*reporter, error) {
 }
 
 func (r *reporter) run(ctx context.Context, stop <-chan struct{}) {
-	for wait := firstReportAfter; sleep(stop, jittered(wait)); wait = reportInterval {
-		r.send(ctx)
+	for wait := jittered(firstReportAfter); sleep(stop, wait); {
+		wait = max(r.send(ctx), jittered(reportInterval))
 	}
 }
 
-func (r *reporter) send(ctx context.Context) {
+// send returns the pause that the receiver asks for.
+func (r *reporter) send(ctx context.Context) (pause time.Duration) {
 	sending, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	list := r.metrics.list()
@@ -59,18 +61,27 @@ func (r *reporter) send(ctx context.Context) {
 		list[i].Name = "prywalk." + list[i].Name
 	}
 	_, f := r.client.send(sending, otlp.Metrics(r.resource, r.scope, list, r.start.UnixNano(), time.Now().UnixNano()))
-	switch {
-	case f == nil && r.failing:
-		r.failing = false
-		r.logf("%s takes metrics again", r.receiver)
-	case f == nil, r.failing, ctx.Err() != nil:
-	case f.kind == refused && f.why != lostUnauthorized:
-		r.failing = true
-		r.logf("%s refuses metrics, the next are sent in a minute: %v; give it a pipeline of metrics, or "+
-			"--otlp-metrics=false", r.receiver, cause(f.err))
-	default:
-		r.failing = true
-		r.logf("cannot send metrics to %s, the next are sent in a minute: %v; %s", r.receiver, cause(f.err),
+	if f == nil {
+		if r.failing {
+			r.failing = false
+			r.logf("%s takes metrics again", r.receiver)
+		}
+		return 0
+	}
+	if r.failing || ctx.Err() != nil {
+		return f.pause()
+	}
+	r.failing = true
+	next := "in a minute"
+	if f.pause() > reportInterval {
+		next = fmt.Sprintf("after %v", f.pause().Round(time.Second))
+	}
+	if f.kind == refused && f.why != lostUnauthorized {
+		r.logf("%s refuses metrics, the next are sent %s: %v; give it a pipeline of metrics, or --otlp-metrics=false",
+			r.receiver, next, cause(f.err))
+	} else {
+		r.logf("cannot send metrics to %s, the next are sent %s: %v; %s", r.receiver, next, cause(f.err),
 			cmp.Or(remedies[f.why], nextStep(f.err)))
 	}
+	return f.pause()
 }

@@ -19,7 +19,6 @@ const (
 	MinSpool        = minMessage
 	minRetryPause   = time.Second
 	maxRetryPause   = time.Minute
-	maxRetryAfter   = time.Hour // limit of a receiver's request
 	minFailurePause = time.Millisecond
 )
 
@@ -33,7 +32,7 @@ type sender struct {
 	mu          sync.Mutex // guards the rest
 	queue       queue
 	limit       int  // of a message before compression, bytes
-	unreachable bool // the last attempt failed, the next may not
+	unreachable bool // the last attempt failed: new messages go to the spool
 
 	limitLowered bool
 }
@@ -227,10 +226,10 @@ func (s *sender) handleFailure(ctx context.Context, f *failure, body []byte, int
 		return 0
 	}
 	s.unreachable = true
-	s.queue.notices.unreachable(f.err)
+	s.queue.notices.unreachable(f)
 	s.queue.putBack()
 	s.queue.spill()
-	return min(max(f.notBefore, minFailurePause), maxRetryAfter)
+	return max(f.pause(), minFailurePause)
 }
 
 // finish sends until ctx ends, then spools or loses the rest. Precondition: run has returned.
