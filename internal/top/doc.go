@@ -9,7 +9,7 @@
 // intervals. A window is the sum of the last slices.
 //
 // Nothing is removed when a thread or process ends: its time leaves a table with the window's last slice that has it,
-// and stays in the table of the whole recording.
+// and stays in the table of the whole recording, in the row evictedName from maxCells cells on.
 //
 // Names come from [profile.Names]; a function without one yet is shown by its module ([FunctionTable]).
 //
