@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"testing"
 
-	"prywalk/internal/quota"
+	"prywalk/internal/cgroup"
 	"prywalk/internal/testtargets"
 )
 
@@ -100,7 +100,7 @@ func TestFrozenTargetsAreNamed(t *testing.T) {
 	}
 	t.Cleanup(func() { set(false) }) // a frozen process of v1 does not end
 	set(true)
-	root := quota.Root("/")
+	root := cgroup.Root("/")
 	testtargets.Eventually(t, "the process is frozen", func() bool { return root.Frozen(cmd.Process.Pid) == group })
 	if r := prywalk(t, "doctor", "-p", pid); !strings.Contains(r.stdout, "its cgroup "+group+" is frozen") {
 		t.Errorf("doctor does not name the group: %s", clip(r.stdout))

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/cgroup"
 	"prywalk/internal/commandline"
 	"prywalk/internal/console"
 	"prywalk/internal/exit"
@@ -24,7 +25,6 @@ import (
 	"prywalk/internal/machine"
 	"prywalk/internal/printable"
 	"prywalk/internal/process"
-	"prywalk/internal/quota"
 	"prywalk/internal/recording"
 	"prywalk/internal/refusal"
 	"prywalk/internal/safeopen"
@@ -149,7 +149,7 @@ func exitCode(err error) int {
 // limitToHalf bounds --max-memory's default, also where large profiles raise it, to half of the control group's limit;
 // without one profiles raise it to half of the machine's memory.
 func limitToHalf() {
-	group := quota.Root("/").Memory()
+	group := cgroup.Root("/").Memory()
 	half := group / 2
 	if half == 0 {
 		half = machine.Memory() / 2

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/cgroup"
 	"prywalk/internal/osthread"
-	"prywalk/internal/quota"
 )
 
 // priority: a tracer with a raised priority is not descheduled during a stop.
@@ -62,7 +62,7 @@ func (c *checker) files() Finding {
 
 // quota: a throttled tracer would leave a thread stopped.
 func (c *checker) quota() Finding {
-	limits := quota.Root(c.dir).Limits()
+	limits := cgroup.Root(c.dir).CPUQuotas()
 	if len(limits) == 0 {
 		return finding(OK, "none", "")
 	}

@@ -12,11 +12,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/cgroup"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/osthread"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
-	"prywalk/internal/quota"
 	"prywalk/internal/refusal"
 	"prywalk/internal/tabular"
 )
@@ -31,7 +31,7 @@ func (c *checker) process() Finding {
 }
 
 func (c *checker) state() Finding {
-	if dir := quota.Root(c.dir).Frozen(c.PID); dir != "" {
+	if dir := cgroup.Root(c.dir).Frozen(c.PID); dir != "" {
 		return finding(Warn, fmt.Sprintf("its cgroup %s is frozen: none of its threads runs", dir),
 			"let it continue: docker unpause, systemctl thaw, or 0 in cgroup.freeze (v1: THAWED in freezer.state)")
 	}

@@ -8,11 +8,11 @@ import (
 	"os"
 	"time"
 
+	"prywalk/internal/cgroup"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/filememory"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/process"
-	"prywalk/internal/quota"
 	"prywalk/internal/refusal"
 	"prywalk/internal/selfhang"
 	"prywalk/internal/symbols"
@@ -61,7 +61,7 @@ func Sample(t *loadedcode.Process, o Options) (*stacks.Process, error) {
 	}
 	partial := &partialProcess{err: err, process: stacks.Process{Origin: origin, PID: t.PID, Name: t.Comm,
 		Threads: []stacks.Thread{},
-		Frozen:  quota.Root("/").Frozen(t.PID),
+		Frozen:  cgroup.Root("/").Frozen(t.PID),
 		Failed:  raw.failed, Pause: time.Duration(raw.pause), Native: o.Native, Budget: o.account(t.PID)}}
 	hung := selfhang.Watched(func() { partial.describeSamples(t, o, raw) })
 	p, err := partial.snapshot(hung)

@@ -20,7 +20,7 @@ var mayOpen = map[string]string{
 	"internal/doctor/check.go read":     "the kernel's files below /proc and /sys",
 	"internal/machine/machine.go":       "/proc/cpuinfo",
 	"internal/markdown/markdown.go":     "pages of this repository",
-	"internal/quota":                    "the kernel's files below /proc and of control groups",
+	"internal/cgroup":                   "the kernel's files below /proc and of control groups",
 	"internal/profile/read.go readFile": "the recording that the user names, for a command of the user's",
 	"internal/profile/backup.go": "the recording that the user names and its second name, in one " +
 		"directory; no link is followed",

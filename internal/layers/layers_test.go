@@ -26,7 +26,7 @@ var order = [][]string{
 		"internal/userregs"},
 	{"internal/outfile", "internal/safeopen", "internal/tabular", "internal/exit", "internal/refusal"},
 	{"report/options", "internal/fdlimit", "internal/schema", "internal/attribute", "internal/symbolized"},
-	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/quota"},
+	{"internal/elffile", "internal/procmem", "internal/machine", "internal/markdown", "internal/cgroup"},
 	{"dwarfunwind", "heuristics", "internal/process", "internal/perfevents", "internal/launch", "internal/waits",
 		"internal/runstats"},
 	{"internal/managed", "internal/console", "internal/sourcelines", "internal/selfhang"},

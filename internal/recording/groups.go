@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"prywalk/internal/quota"
+	"prywalk/internal/cgroup"
 	"prywalk/internal/runstats"
 	"prywalk/internal/runsummary"
 	"prywalk/internal/selfruntime"
@@ -19,7 +19,7 @@ import (
 type targetGroups struct {
 	pids   func() []int
 	notify func([]obstruction) // may be nil; called with the present obstructions
-	groups *quota.Groups
+	groups *cgroup.Groups
 	frozen map[int]*runstats.FrozenTarget // the first maxFrozenTargets found, by PID
 	last   []int
 	readAt time.Time
@@ -43,7 +43,7 @@ const (
 )
 
 // observeGroups reads the groups now, and then in the background until end is called.
-func observeGroups(root quota.Root, pids func() []int, notify func([]obstruction)) *targetGroups {
+func observeGroups(root cgroup.Root, pids func() []int, notify func([]obstruction)) *targetGroups {
 	g := &targetGroups{
 		pids: pids, notify: notify, groups: root.Groups(), frozen: map[int]*runstats.FrozenTarget{},
 		quit: make(chan struct{}), done: make(chan struct{}),

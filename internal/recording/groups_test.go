@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/quota"
+	"prywalk/internal/cgroup"
 	"prywalk/internal/runstats"
 )
 
@@ -52,7 +52,7 @@ func (g *groupTree) freeze(group string, frozen bool) {
 func (g *groupTree) observe(pids *[]int) (groups *targetGroups, now *[]obstruction) {
 	now = new([]obstruction)
 	groups = &targetGroups{pids: func() []int { return *pids }, notify: func(all []obstruction) { *now = all },
-		groups: quota.Root(g.root).Groups(), frozen: map[int]*runstats.FrozenTarget{},
+		groups: cgroup.Root(g.root).Groups(), frozen: map[int]*runstats.FrozenTarget{},
 		quit: make(chan struct{}), done: make(chan struct{})}
 	close(groups.done)
 	groups.read(*pids)

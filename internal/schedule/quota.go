@@ -8,18 +8,19 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/cgroup"
 	"prywalk/internal/procmem"
-	"prywalk/internal/quota"
 	"prywalk/internal/runstats"
 )
 
 // # A CPU quota of prywalk's own
 //
 // A used-up CPU quota stops prywalk, and with it a thread that it has just stopped. So no tick begins unless enough of
-// the period is left (package quota), and if prywalk is alone in the group, half of the quota limits the rate.
+// the period is left (package cgroup), and if prywalk is alone in the group, half of the quota limits the rate.
 // Quotas do not apply to a real-time priority.
 //
-//	quota.Limit, quota.Guard  a group's quota, and what is left of its period
+//	cgroup.CPUQuota           a group's quota
+//	cgroup.QuotaGuard         what is left of its period
 //	Quota                     admits ticks and observations, bounds the rate, and moves prywalk to another CPU
 //	observe.Observer          stops only threads on a CPU ([Quota.MustStopOnlyOnCPU])
 //	handover.CPUQuotaGate     holds the aggregator up while a stop is pending
@@ -32,14 +33,14 @@ const (
 
 // Quota keeps the sampling within a CPU quota. A nil Quota permits everything.
 type Quota struct {
-	guard          *quota.Guard
-	meter          *quota.Meter
+	guard          *cgroup.QuotaGuard
+	meter          *cgroup.Meter
 	alone          bool // prywalk was alone in the group at the start
 	allCPUs        unix.CPUSet
 	onlyCPU        int   // of all threads, −1 if several
 	movedIn        int64 // quota's period of the last move
-	last           quota.Stat
-	first          quota.Stat
+	last           cgroup.CPUStat
+	first          cgroup.CPUStat
 	groupCPU       int64   // ns
 	groupCPUAtTick int64   // ns
 	meanCost       float64 // CPU time between ticks, ns
@@ -49,7 +50,7 @@ type Quota struct {
 }
 
 // NewQuota returns the tightest limit that can be measured; nil: none, or it has no effect ("fifo").
-func NewQuota(limits []quota.Limit, scheduling string) *Quota {
+func NewQuota(limits []cgroup.CPUQuota, scheduling string) *Quota {
 	if scheduling == "fifo" {
 		return nil
 	}
@@ -61,7 +62,7 @@ func NewQuota(limits []quota.Limit, scheduling string) *Quota {
 	return nil
 }
 
-func openQuota(l quota.Limit) *Quota {
+func openQuota(l cgroup.CPUQuota) *Quota {
 	m, err := l.Open()
 	if err != nil {
 		return nil
@@ -79,12 +80,12 @@ func openQuota(l quota.Limit) *Quota {
 		kept = min(q.allCPUs.Count()-1, 1)
 		cpus = 1
 	}
-	q.guard = quota.NewGuard(l, cpus, kept, s, q.updateGroupCPU(s))
+	q.guard = cgroup.NewQuotaGuard(l, cpus, kept, s, q.updateGroupCPU(s))
 	q.groupCPUAtTick = q.groupCPU
 	return q
 }
 
-func (q *Quota) updateGroupCPU(s quota.Stat) int64 {
+func (q *Quota) updateGroupCPU(s cgroup.CPUStat) int64 {
 	if !q.alone {
 		q.groupCPU = s.Used
 	} else if own, err := procmem.ProcessCPU(os.Getpid()); err == nil {
@@ -183,7 +184,7 @@ func (q *Quota) Stats() (stats runstats.OwnQuota) {
 	if now, err := q.meter.Read(); err == nil {
 		stats.Throttled = float64(now.ThrottledFor-q.first.ThrottledFor) / 1e9
 	}
-	stats.Quota = q.guard.Limit().Share()
+	stats.Quota = q.guard.Quota().Share()
 	stats.TicksWithheldByQuota = q.withheld
 	stats.StopsThrottled = q.throttled
 	return stats

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"prywalk/internal/quota"
+	"prywalk/internal/cgroup"
 )
 
 // quotaGroup is a control group of 2 CPUs with other processes.
@@ -29,7 +29,7 @@ func openQuotaGroup(t *testing.T) (quotaGroup, *Quota) {
 	t.Helper()
 	g := quotaGroup{t, t.TempDir()}
 	g.set(5, 1, 0)
-	q := NewQuota([]quota.Limit{{Dir: g.dir, Quota: 200e6, Period: 100e6}}, "normal")
+	q := NewQuota([]cgroup.CPUQuota{{Dir: g.dir, Quota: 200e6, Period: 100e6}}, "normal")
 	if q == nil {
 		t.Fatal("no quota is found")
 	}
@@ -82,7 +82,7 @@ func TestExpensiveTicksNeedMoreOfTheQuota(t *testing.T) {
 }
 
 func TestRateTakesHalfOfTheQuotaIfPrywalkIsAlone(t *testing.T) {
-	guard := quota.NewGuard(quota.Limit{Quota: 20e6, Period: 100e6}, 1, 0, quota.Stat{}, 0)
+	guard := cgroup.NewQuotaGuard(cgroup.CPUQuota{Quota: 20e6, Period: 100e6}, 1, 0, cgroup.CPUStat{}, 0)
 	for _, c := range []struct {
 		alone             bool
 		cost, asked, want float64

@@ -6,9 +6,9 @@ import (
 	"os"
 	"runtime"
 
+	"prywalk/internal/cgroup"
 	"prywalk/internal/engine"
 	"prywalk/internal/procmem"
-	"prywalk/internal/quota"
 	"prywalk/internal/runstats"
 	"prywalk/internal/schedule"
 )
@@ -45,7 +45,7 @@ func (p *pace) resume(now int64) {
 	p.ticks.Restart(now, p.budget.UpdateRate(now))
 }
 
-func (p *pace) openQuota(limits []quota.Limit, scheduling string) {
+func (p *pace) openQuota(limits []cgroup.CPUQuota, scheduling string) {
 	p.quota = schedule.NewQuota(limits, scheduling)
 	if p.quota.MustStopOnlyOnCPU() {
 		p.shared.Observer.StopOnlyOnCPU()

@@ -7,9 +7,9 @@ import (
 	"path/filepath"
 	"testing"
 
+	"prywalk/internal/cgroup"
 	"prywalk/internal/engine"
 	"prywalk/internal/observe"
-	"prywalk/internal/quota"
 	"prywalk/internal/runstats"
 )
 
@@ -19,7 +19,7 @@ func TestEffectsOfAQuotaAreKeptWhenItIsOpenedAgain(t *testing.T) {
 	if err := os.WriteFile(stat, []byte("usage_usec 5000\nnr_periods 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	limits := []quota.Limit{{Dir: dir, Quota: 20e6, Period: 100e6}}
+	limits := []cgroup.CPUQuota{{Dir: dir, Quota: 20e6, Period: 100e6}}
 	p := newPace(&engine.SharedState{Observer: &observe.Observer{}}, &Options{Freq: 99}, 1)
 	for range 2 {
 		p.openQuota(limits, "normal")

@@ -8,11 +8,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/cgroup"
 	"prywalk/internal/engine"
 	"prywalk/internal/observe"
 	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
-	"prywalk/internal/quota"
 	"prywalk/internal/runstats"
 	"prywalk/internal/selfruntime"
 	"prywalk/ptrace"
@@ -46,7 +46,7 @@ func (t *Tracer) Run(ctx context.Context, stop func()) {
 // runHere returns true if it must be called on another OS thread. Precondition: the goroutine is locked to its OS
 // thread.
 func (t *Tracer) runHere(ctx context.Context) (again bool) {
-	limits := quota.Root("/").Limits()
+	limits := cgroup.Root("/").CPUQuotas()
 	ctl := ptrace.NewController(ptrace.Options{ReadOnly: t.opts.ReadOnly, NoGC: true, SleepUntilStop: len(limits) > 0})
 	defer ctl.Close() // also after a panic
 	t.Observer = observe.New(ctl, t.Pool, t.opts.Mode)

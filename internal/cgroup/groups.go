@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package quota
+package cgroup
 
 import (
 	"os"
@@ -30,8 +30,8 @@ type Groups struct {
 // first is of the discovery, before and last of the last two calls of Read.
 type limited struct {
 	pid                 int
-	limit               Limit
-	first, before, last Stat
+	limit               CPUQuota
+	first, before, last CPUStat
 }
 
 // Groups prepares to observe groups.
@@ -102,15 +102,15 @@ func visible(g groups, mounts []mount) (groups, []mount) {
 
 // Throttled returns the groups throttled between their discovery and the last Read, without removed ones.
 func (g *Groups) Throttled() []Throttling {
-	return g.throttled(func(l *limited) Stat { return l.first })
+	return g.throttled(func(l *limited) CPUStat { return l.first })
 }
 
 // ThrottledNow returns the groups that were throttled between the last two calls of Read.
 func (g *Groups) ThrottledNow() []Throttling {
-	return g.throttled(func(l *limited) Stat { return l.before })
+	return g.throttled(func(l *limited) CPUStat { return l.before })
 }
 
-func (g *Groups) throttled(since func(*limited) Stat) (all []Throttling) {
+func (g *Groups) throttled(since func(*limited) CPUStat) (all []Throttling) {
 	for i := range g.limited {
 		l := &g.limited[i]
 		then := since(l)
@@ -126,10 +126,10 @@ func (g *Groups) throttled(since func(*limited) Stat) (all []Throttling) {
 }
 
 // readStat reads the statistics once; false: the group is gone.
-func (l *Limit) readStat() (Stat, bool) {
+func (l *CPUQuota) readStat() (CPUStat, bool) {
 	m, err := l.Open()
 	if err != nil {
-		return Stat{}, false
+		return CPUStat{}, false
 	}
 	defer m.Close()
 	s, err := m.Read()

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package quota
+package cgroup
 
 import (
 	"cmp"
@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Limit is a control group's quota.
-type Limit struct {
+// CPUQuota is a control group's quota.
+type CPUQuota struct {
 	Dir string
 	// Quota is CPU time per Period, ns; it may exceed Period.
 	Quota, Period int64
@@ -22,7 +22,7 @@ type Limit struct {
 }
 
 // Share returns the quota in CPUs.
-func (l *Limit) Share() float64 { return float64(l.Quota) / float64(l.Period) }
+func (l *CPUQuota) Share() float64 { return float64(l.Quota) / float64(l.Period) }
 
 // Root is the parent of /proc: "/", except in tests.
 type Root string
@@ -33,18 +33,18 @@ type mount struct {
 	controllers []string
 }
 
-// Limits returns the visible quotas of this process's groups and their ancestors, tightest first.
-func (r Root) Limits() []Limit { return r.limits(r.hierarchies()) }
+// CPUQuotas returns the visible quotas of this process's groups and their ancestors, tightest first.
+func (r Root) CPUQuotas() []CPUQuota { return r.limits(r.hierarchies()) }
 
-func (r Root) limits(groups groups, mounts []mount) []Limit {
-	var all []Limit
+func (r Root) limits(groups groups, mounts []mount) []CPUQuota {
+	var all []CPUQuota
 	for _, m := range mounts {
 		if !m.v2 && !slices.Contains(m.controllers, "cpu") {
 			continue
 		}
 		all = append(all, r.limitsUpFrom(&m, groups.pathIn(&m), accounts(mounts, groups))...)
 	}
-	slices.SortStableFunc(all, func(a, b Limit) int { return cmp.Compare(a.Share(), b.Share()) })
+	slices.SortStableFunc(all, func(a, b CPUQuota) int { return cmp.Compare(a.Share(), b.Share()) })
 	return all
 }
 
@@ -67,7 +67,7 @@ func (r Root) nameOf(path string) string {
 	return "/" + strings.TrimLeft(strings.TrimPrefix(path, string(r)), "/")
 }
 
-func (r Root) limitsUpFrom(m *mount, group string, acct func(string) string) (all []Limit) {
+func (r Root) limitsUpFrom(m *mount, group string, acct func(string) string) (all []CPUQuota) {
 	own := true
 	for below := range m.upFrom(group) {
 		if l, limited := read(r.path(filepath.Join(m.at, below)), m.v2); limited {
@@ -189,8 +189,8 @@ func unescape(s string) string {
 }
 
 // read reads a directory's quota; false: none.
-func read(dir string, v2 bool) (Limit, bool) {
-	l := Limit{Dir: dir}
+func read(dir string, v2 bool) (CPUQuota, bool) {
+	l := CPUQuota{Dir: dir}
 	if v2 {
 		text, err := os.ReadFile(filepath.Join(dir, "cpu.max"))
 		f := strings.Fields(string(text))

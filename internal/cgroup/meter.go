@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package quota
+package cgroup
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Stat is the kernel's statistics of a group.
-type Stat struct {
+// CPUStat is the kernel's statistics of a group.
+type CPUStat struct {
 	Periods          int64 // in which the group ran
 	ThrottledPeriods int64 // periods in which it used up the quota
 	ThrottledFor     int64 // ns, of all CPUs
@@ -26,7 +26,7 @@ type Meter struct {
 }
 
 // Open opens the group's files.
-func (l *Limit) Open() (*Meter, error) {
+func (l *CPUQuota) Open() (*Meter, error) {
 	f, err := os.Open(filepath.Join(l.Dir, "cpu.stat"))
 	if err != nil {
 		return nil, err
@@ -47,10 +47,10 @@ func (m *Meter) Close() {
 }
 
 // Read reads the statistics.
-func (m *Meter) Read() (Stat, error) {
+func (m *Meter) Read() (CPUStat, error) {
 	n, err := m.stat.ReadAt(m.buf[:], 0)
 	if n == 0 && err != nil {
-		return Stat{}, err
+		return CPUStat{}, err
 	}
 	s := parseStat(m.buf[:n])
 	if m.acct == nil {
@@ -63,8 +63,8 @@ func (m *Meter) Read() (Stat, error) {
 }
 
 // parseStat parses cpu.stat: v2 has µs, v1 ns.
-func parseStat(text []byte) Stat {
-	s := Stat{Used: -1}
+func parseStat(text []byte) CPUStat {
+	s := CPUStat{Used: -1}
 	for len(text) > 0 {
 		line, rest, _ := bytes.Cut(text, []byte("\n"))
 		text = rest
@@ -102,7 +102,7 @@ func parseNumber(b []byte) (n int64) {
 func times1000(n int64) int64 { return min(n, (1<<63-1)/1000) * 1000 }
 
 // Alone reports that no other process is in the group, and no group below it; false for an ancestor's group.
-func (l *Limit) Alone() bool {
+func (l *CPUQuota) Alone() bool {
 	text, err := os.ReadFile(filepath.Join(l.Dir, "cgroup.procs"))
 	if err != nil || !l.Own || strings.TrimSpace(string(text)) != strconv.Itoa(os.Getpid()) {
 		return false

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package quota
+package cgroup
 
 import (
 	"fmt"
@@ -67,7 +67,7 @@ func TestQuotasAreThoseOfTheGroupAndItsAncestors(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			root := tree(t, c.files)
 			var got []string
-			for _, l := range root.Limits() {
+			for _, l := range root.CPUQuotas() {
 				got = append(got, fmt.Sprint(strings.TrimPrefix(l.Dir, string(root)), " ", l.Quota/1e6, " ", l.Period/1e6, " ",
 					l.Own))
 			}
@@ -84,7 +84,7 @@ func TestMeterReadsBothKinds(t *testing.T) {
 		"v1": {"g/cpu.stat": "nr_periods 3\nnr_throttled 2\nthrottled_time 7000\n", "g/cpuacct.usage": "5000\n"},
 	} {
 		root := tree(t, files)
-		l := Limit{Dir: root.path("g")}
+		l := CPUQuota{Dir: root.path("g")}
 		if name == "v1" {
 			l.acct = root.path("g/cpuacct.usage")
 		}
@@ -92,8 +92,8 @@ func TestMeterReadsBothKinds(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, err := m.Read(); err != nil || s != (Stat{3, 2, 7000, 5000}) {
-			t.Errorf("%s: statistics %+v, %v; want %+v", name, s, err, Stat{3, 2, 7000, 5000})
+		if s, err := m.Read(); err != nil || s != (CPUStat{3, 2, 7000, 5000}) {
+			t.Errorf("%s: statistics %+v, %v; want %+v", name, s, err, CPUStat{3, 2, 7000, 5000})
 		}
 		if n := testing.AllocsPerRun(100, func() { _, _ = m.Read() }); n != 0 {
 			t.Errorf("%s: %v allocations, want 0", name, n)
@@ -196,7 +196,7 @@ func TestQuotaOfPrywalksContainerIsNoOthers(t *testing.T) {
 		"sys/fs/cgroup/cpu/cpu.stat":          "nr_periods 3\nnr_throttled 1\nthrottled_time 9\n",
 	})
 	found := root.Groups()
-	if found.Read([]int{7}); len(found.limited) != 0 || len(root.Limits()) != 1 {
+	if found.Read([]int{7}); len(found.limited) != 0 || len(root.CPUQuotas()) != 1 {
 		t.Errorf("%+v are of process 7, want none", found.limited)
 	}
 }
@@ -210,7 +210,7 @@ func TestGuardNeverOverestimatesTheRestOfAQuota(t *testing.T) {
 		now, used, periods := int64(0), int64(rng.IntN(1e6)), int64(rng.IntN(5))
 		next := int64(rng.IntN(period))
 		left := int64(rng.IntN(limit))
-		g := NewGuard(Limit{Quota: limit, Period: period}, 1, 0, Stat{Periods: periods}, used)
+		g := NewQuotaGuard(CPUQuota{Quota: limit, Period: period}, 1, 0, CPUStat{Periods: periods}, used)
 		for range 3000 {
 			now += int64(rng.IntN(3e6))
 			for now >= next {
@@ -222,7 +222,7 @@ func TestGuardNeverOverestimatesTheRestOfAQuota(t *testing.T) {
 				left, used = left-use, used+use
 			}
 			if rng.IntN(3) > 0 || g.ShouldQuery(used) {
-				g.Update(Stat{Periods: periods}, used)
+				g.Update(CPUStat{Periods: periods}, used)
 			}
 			if got := g.Left(used); got > max(left, 0) {
 				t.Fatalf("Left returns %d ns, want at most %d", got, left)
