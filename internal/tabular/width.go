@@ -3,6 +3,7 @@
 package tabular
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"github.com/charmbracelet/x/ansi"
@@ -31,7 +32,7 @@ func Cut(s string, width int) string {
 	if Fits(s, width) {
 		return s
 	}
-	return head(s, width-1) + "…"
+	return strings.TrimSuffix(head(s, width-1), "…") + "…" // of a shortened name
 }
 
 func head(s string, width int) string { return ansi.Truncate(s, width, "") }

@@ -65,6 +65,14 @@ func TestColumnsOfWideNamesEndBelowEachOther(t *testing.T) {
 	}
 }
 
+func TestAShortenedNameIsCutWithOneEllipsis(t *testing.T) {
+	for width, want := range map[int]string{4: "com…", 5: "com…", 6: "com…n…", 8: "com…name"} {
+		if got := Cut("com…name", width); got != want {
+			t.Errorf("%d cells: %q, want %q", width, got, want)
+		}
+	}
+}
+
 func FuzzCut(f *testing.F) {
 	for s := range widths {
 		f.Add(s, 3)
