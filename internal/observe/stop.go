@@ -3,6 +3,7 @@
 package observe
 
 import (
+	"errors"
 	"prywalk/frames"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
@@ -125,7 +126,7 @@ func (st *requestedStops) finish(t *Thread, attachment *ptrace.Attachment) (*Raw
 		err = ptrace.ErrGone // killed, or the number was reused
 	}
 	if err != nil {
-		if err == ptrace.Err32Bit {
+		if errors.Is(err, ptrace.Err32Bit) {
 			t.stops.code32.noteStop(t.addressSpace())
 		}
 		t.sleep.base.valid = false

@@ -9,8 +9,8 @@ const goidsTaken = 1 << 16
 
 // AllTasks implements [managed.Scheduler].
 func (r *Runtime) AllTasks() ([]managed.TaskRecord, error) {
-	all, err := r.allgs.Goroutines()
-	r.waitQueues.forget() // were read for another list
+	all, err := r.Goroutines()
+	r.forgetQueues() // were read for another list
 	if err != nil {
 		return nil, err
 	}
@@ -20,13 +20,13 @@ func (r *Runtime) AllTasks() ([]managed.TaskRecord, error) {
 		g, t := &all[i], &out[i]
 		t.Object = g.Addr
 		g.fill(t, r.program.host.Arch())
-		t.System = r.allgs.isSystem(g)
-		t.Wait = r.allgs.waitReason(g)
+		t.System = r.isSystem(g)
+		t.Wait = r.waitReason(g)
 		if parents {
 			t.Parent = g.Parent
 		}
 		if _, known := labels[g.Labels]; !known {
-			labels[g.Labels] = r.labels.LabelsAt(g.Labels)
+			labels[g.Labels] = r.LabelsAt(g.Labels)
 		}
 		t.Labels = labels[g.Labels]
 	}
@@ -35,7 +35,7 @@ func (r *Runtime) AllTasks() ([]managed.TaskRecord, error) {
 
 // Reread implements [managed.Scheduler].
 func (r *Runtime) Reread(t *managed.TaskRecord) (same bool) {
-	g, ok := r.allgs.read(t.Object)
+	g, ok := r.read(t.Object)
 	if !ok || g.ended() || g.ID != t.ID {
 		t.OnThread = true
 		return false
@@ -43,7 +43,7 @@ func (r *Runtime) Reread(t *managed.TaskRecord) (same bool) {
 	before, wait := t.Words, t.Wait
 	g.fill(t, r.program.host.Arch())
 	if t.Words != before {
-		t.Wait = r.allgs.waitReason(&g)
+		t.Wait = r.waitReason(&g)
 		return false
 	}
 	t.Wait = wait
@@ -65,14 +65,14 @@ func haveParents(all []Goroutine) (found bool) {
 // Parked implements [managed.Scheduler].
 func (r *Runtime) Parked() (managed.Parked, error) {
 	p := managed.Parked{Reasons: map[string]int{}}
-	all, err := r.allgs.Goroutines()
+	all, err := r.Goroutines()
 	for i := range all {
 		g := &all[i]
-		if g.Status != goroutineWaiting || r.allgs.isSystem(g) {
+		if g.Status != goroutineWaiting || r.isSystem(g) {
 			continue
 		}
 		p.Waiting++
-		if why := r.allgs.waitReason(g); why != "" {
+		if why := r.waitReason(g); why != "" {
 			p.Reasons[why]++
 		}
 		if g.WaitSince != 0 && (p.Since == 0 || g.WaitSince < p.Since) {

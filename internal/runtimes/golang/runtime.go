@@ -49,7 +49,7 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 		}
 		r := newRuntime(p, c)
 		if r.locate() {
-			r.allgs.findFields()
+			r.findFields()
 			return r, nil
 		}
 		if c.TLSSlot != 0 { // the library is not relocated yet
@@ -82,9 +82,9 @@ func newRuntime(p program, c GOffsets) *Runtime {
 }
 
 func (r *Runtime) locate() bool {
-	c, t := &r.allgs.offsets, &managed.TaskOffsets{}
+	c, t := &r.offsets, &managed.TaskOffsets{}
 	r.taskOffsets = t
-	t.TaskSize, t.WorkerSize, t.Labels = goroutineBytes, int(max(c.MCurg, c.MGsignal, c.MG0)+8), &r.allgs.labelsAt
+	t.TaskSize, t.WorkerSize, t.Labels = goroutineBytes, int(max(c.MCurg, c.MGsignal, c.MG0)+8), &r.labelsAt
 	t.StackLo, t.StackHi, t.Worker, t.SavedSP = c.GStackLo, c.GStackHi, c.GM, c.SchedSP
 	t.SchedulerTask, t.SignalTask, t.CurrentTask = c.MG0, c.MGsignal, c.MCurg
 	t.InRegister, t.Register, t.TLS = r.program.host.Arch() == frames.ARM64, c.GReg, c.TLS
@@ -111,7 +111,7 @@ func (r *Runtime) Attach(h managed.Host) bool {
 	for _, m := range h.Modules() {
 		if m.Bias == p.bias && tableIn(h, m) == p.table {
 			p.host, p.module = h, m
-			r.allgs.startFuncs.byStart = nil // plugins may change
+			r.startFuncs.byStart = nil // plugins may change
 			return true
 		}
 	}

@@ -54,7 +54,7 @@ type waitQueues struct {
 	sudogs int
 }
 
-func (ws *waitQueues) forget() { ws.queues, ws.sudogs = nil, 0 }
+func (ws *waitQueues) forgetQueues() { ws.queues, ws.sudogs = nil, 0 }
 
 // WaitsAt implements [managed.Scheduler].
 func (ws *waitQueues) WaitsAt(t *managed.TaskRecord, stack []byte) (out []managed.TaskWait) {
