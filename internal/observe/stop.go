@@ -4,6 +4,7 @@ package observe
 
 import (
 	"errors"
+
 	"prywalk/frames"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
