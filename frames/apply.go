@@ -26,7 +26,7 @@ type callerStep struct {
 	next           callerRegs     // while they are computed
 	knownInnermost uint64         // registers known in the innermost frame
 	unreadAddr     Addr           // last word that could not be read
-	exprMem        unreadRecorder // of a CFA's expression
+	exprMem        unreadRecorder // of the last expression
 }
 
 func (c *callerStep) currentFunction() function {
@@ -157,23 +157,25 @@ func (c *callerStep) exprCFA(e Expr) (Addr, StopReason) {
 	if finder, ok := e.(CFAFinder); ok {
 		return c.finderCFA(finder)
 	}
-	c.exprMem = unreadRecorder{Memory: c.mem}
-	v, ok := e.Eval(&c.regs, &c.exprMem, 0)
-	if !ok {
-		return 0, c.exprStopReason()
+	v, ok, stop := c.eval(e, 0)
+	switch {
+	case ok, stop != StopNone:
+		return v, stop
+	case c.regs.Known&c.arch.calleeSaved != c.arch.calleeSaved:
+		return 0, StopUnproven
 	}
-	return v, StopNone
+	c.unreadAddr = c.exprMem.unread // 0: the expression itself is refused
+	return 0, StopBadMemory
 }
 
-func (c *callerStep) exprStopReason() StopReason {
-	if c.regs.Known&c.arch.calleeSaved != c.arch.calleeSaved {
-		return StopUnproven
+// eval returns StopStackCut if the expression has no value because the copy of the stack is too short.
+func (c *callerStep) eval(e Expr, initial uint64) (v uint64, ok bool, stop StopReason) {
+	c.exprMem = unreadRecorder{Memory: c.mem}
+	v, ok = e.Eval(&c.regs, &c.exprMem, initial)
+	if at := c.exprMem.unread; !ok && at != 0 && c.mem.Cut(at) {
+		return 0, false, c.stopAtUnread(at)
 	}
-	if c.exprMem.unread == 0 { // the expression itself is refused
-		c.unreadAddr = 0
-		return StopBadMemory
-	}
-	return c.stopAtUnread(c.exprMem.unread)
+	return v, ok, StopNone
 }
 
 func (c *callerStep) restoreRowRA(row *Row, cfa Addr, flags Flags) StopReason {
@@ -230,9 +232,9 @@ func (c *callerStep) callerReg(p *RegRule, cfa Addr) (v uint64, known bool, stop
 		}
 		at = base + uint64(p.Off)
 	case RuleExpr, RuleValExpr:
-		v, ok := p.Expr.Eval(&c.regs, c.mem, cfa)
+		v, ok, stop := c.eval(p.Expr, cfa)
 		if !ok || p.Kind == RuleValExpr {
-			return v, ok, StopNone
+			return v, ok, stop
 		}
 		at = v
 	default:

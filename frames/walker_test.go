@@ -129,19 +129,32 @@ type reads Addr
 func (at reads) Eval(_ *Regs, mem Memory, _ uint64) (uint64, bool) { return mem.Word(Addr(at)) }
 
 func TestExpressionBeyondTheCopyNamesTheWordThatItLacks(t *testing.T) {
-	for at, want := range map[Addr]StopReason{0x7100: StopStackCut, 0x9000: StopBadMemory} {
-		src := &fakeSource{
-			rules: map[Addr]Rule{0x1010: {Method: MethodCFI}},
-			rows:  map[Addr]*Row{0x1010: {CFAExpr: reads(at), RA: RegRule{Kind: RuleOffset, Off: -8}}},
-		}
+	onStack := RegRule{Kind: RuleOffset, Off: -8}
+	cfa := func(at reads) *Row { return &Row{CFAExpr: at, RA: onStack} }
+	register := &Row{CFAReg: X86RSP, CFAOff: 8, RA: onStack}
+	register.Regs[X86RBX] = RegRule{Kind: RuleValExpr, Expr: reads(0x7100)}
+	all := ^uint64(0)
+	for _, c := range []struct {
+		row   *Row
+		known uint64
+		at    Addr
+		want  StopReason
+	}{
+		{cfa(0x7100), all, 0x7100, StopStackCut},
+		{cfa(0x9000), all, 0x9000, StopBadMemory},
+		{cfa(0x7100), all &^ (1 << X86RBX), 0x7100, StopStackCut},
+		{cfa(0x9000), all &^ (1 << X86RBX), 0, StopUnproven},
+		{register, all, 0x7100, StopStackCut},
+	} {
+		src := &fakeSource{rules: map[Addr]Rule{0x1010: {Method: MethodCFI}}, rows: map[Addr]*Row{0x1010: c.row}}
 		mem := stack(0x7000, 0)
 		mem.StackEnd = 0x8000
 		regs := x86Regs(0x1010, 0x7000, 7)
-		regs.Known = ^uint64(0)
+		regs.Known = c.known
 		var w Walker
 		walk(t, &w, space(src, nil), regs, mem)
-		if w.StopReason() != want || w.UnreadAddr() != at {
-			t.Errorf("stop reason %v at %#x, want %v at %#x", w.StopReason(), w.UnreadAddr(), want, at)
+		if w.StopReason() != c.want || w.UnreadAddr() != c.at {
+			t.Errorf("%+v: stop reason %v at %#x, want %v at %#x", c, w.StopReason(), w.UnreadAddr(), c.want, c.at)
 		}
 	}
 }
