@@ -3,6 +3,7 @@
 package core
 
 import (
+	"bytes"
 	"debug/elf"
 	"os"
 	"os/exec"
@@ -60,7 +61,7 @@ func buildArm(t testing.TB, dir string) *armProgram {
 	return p
 }
 
-func (p *armProgram) core(path string) *writer {
+func (p *armProgram) core(path string, more ...fileMap) *writer {
 	w := &writer{machine: uint16(elf.EM_AARCH64)}
 	sym := p.symbols
 	stack := words(
@@ -85,7 +86,7 @@ func (p *armProgram) core(path string) *writer {
 		w.note("LINUX", noteARMSyscall, []byte{0xff, 0xff, 0xff, 0xff})
 	}
 	size := (p.load.FileSize + 4095) &^ 4095
-	w.files(fileMap{p.load.VAddr, p.load.VAddr + size, 0, path})
+	w.files(append(more, fileMap{p.load.VAddr, p.load.VAddr + size, 0, path})...)
 	b, _ := os.ReadFile(p.file)
 	w.loads = []load{
 		{p.load.VAddr, size, 5, append(b, make([]byte, 4096)...)[:4096]},
@@ -176,6 +177,24 @@ func TestCodeInTheCoreNeedsNoFile(t *testing.T) {
 	c := openBytes(t, p.core("/chain").bytes(), t.TempDir())
 	if got, stop := walkCore(c, &c.Threads()[0], 0); !slices.Equal(got, p.chain()) || stop != frames.StopRoot {
 		t.Errorf("%#x, %v", got, stop)
+	}
+}
+
+func TestDeletedFilesOfOnePathHaveTheirOwnImages(t *testing.T) {
+	const path, apart = "/chain (deleted)", 1 << 32
+	p := buildArm(t, t.TempDir())
+	at := p.load.VAddr + apart
+	w := p.core(path, fileMap{at, at + 4096, 0, path})
+	other := bytes.Clone(w.loads[0].data)
+	id := bytes.Index(other, []byte("GNU\x00")) + 4
+	clear(other[id : id+20])
+	w.loads = append(w.loads, load{at, 4096, 5, other})
+	c := openBytes(t, w.bytes(), t.TempDir())
+	for at, want := range map[uint64]bool{p.load.VAddr: false, at: true} {
+		m := c.Space().ModuleAt(at)
+		if m == nil || len(m.BuildID) != 40 || (m.BuildID == strings.Repeat("0", 40)) != want {
+			t.Errorf("%#x: %+v", at, m)
+		}
 	}
 }
 

@@ -17,9 +17,9 @@ type filePart struct {
 }
 
 func (c *Core) addModules() {
-	var paths []string
-	c.maps, paths = mapsOf(c.notes, c.mem)
-	c.files = make([]file, len(paths))
+	var files int
+	c.maps, files = mapsOf(c.notes, c.mem)
+	c.files = make([]file, files)
 	for i := range c.maps {
 		if n := c.maps[i].Inode; n != 0 {
 			c.files[n-1].maps = append(c.files[n-1].maps, i)

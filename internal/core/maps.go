@@ -15,40 +15,51 @@ import (
 // vsyscallPage is x86-64's (arch/x86/include/uapi/asm/vsyscall.h).
 const vsyscallPage = 0xffffffffff600000
 
+const deletedSuffix = " (deleted)" // fs/d_path.c
+
 type mapping struct {
 	loadedcode.RawMapping
 	guessed bool // permissions are unknown
 }
 
-// numberFiles numbers paths from 1, in place of inodes.
-func numberFiles(files []fileMap) (numbers map[string]uint64, paths []string) {
-	numbers = map[string]uint64{}
-	for _, f := range files {
-		if numbers[f.path] == 0 {
-			paths = append(paths, f.path)
-			numbers[f.path] = uint64(len(paths))
-		}
+// numberFiles numbers files from 1, in place of inodes: by path. Of a deleted path, whose file may have been replaced,
+// each further mapping at offset 0 begins another file.
+func numberFiles(files []fileMap) (numbers []uint64, count int) {
+	type last struct {
+		number uint64
+		begun  bool // has a mapping at offset 0
 	}
-	return numbers, paths
+	byPath := map[string]last{}
+	for _, f := range files {
+		l := byPath[f.path]
+		if l.number == 0 || l.begun && f.off == 0 && strings.HasSuffix(f.path, deletedSuffix) {
+			count++
+			l = last{number: uint64(count)}
+		}
+		l.begun = l.begun || f.off == 0
+		byPath[f.path] = l
+		numbers = append(numbers, l.number)
+	}
+	return numbers, count
 }
 
-func mapsOf(n *notes, m *memory) (maps []mapping, paths []string) {
-	numbers, paths := numberFiles(n.files)
-	for _, f := range n.files {
+func mapsOf(n *notes, m *memory) (maps []mapping, files int) {
+	numbers, files := numberFiles(n.files)
+	for i, f := range n.files {
 		c := mapping{guessed: true}
 		c.Start, c.End, c.Offset = f.start, f.end, f.off
-		c.Inode, c.RawPath, c.Perm = numbers[f.path], []byte(f.path), loadedcode.PermRead
+		c.Inode, c.RawPath, c.Perm = numbers[i], []byte(f.path), loadedcode.PermRead
 		if s := m.find(f.start); s != nil {
 			c.Perm, c.guessed = permOf(s.flags), false
 		}
-		c.Path, c.Deleted = strings.CutSuffix(f.path, " (deleted)")
+		c.Path, c.Deleted = strings.CutSuffix(f.path, deletedSuffix)
 		maps = append(maps, c)
 	}
 	for i := range m.segs {
 		maps = append(maps, anonymous(&m.segs[i], n)...)
 	}
 	slices.SortStableFunc(maps, func(a, b mapping) int { return cmp.Compare(a.Start, b.Start) })
-	return maps, paths
+	return maps, files
 }
 
 func anonymous(s *segment, n *notes) []mapping {
