@@ -32,6 +32,16 @@ const (
 
 var copies atomic.Int64 // bytes
 
+// copyRequest has the paths as bytes: in a string, JSON replaces what is not UTF-8.
+type copyRequest struct {
+	Request
+	Root, Path []byte
+}
+
+func (r *Request) forCopier() ([]byte, error) {
+	return json.Marshal(copyRequest{*r, []byte(r.Root), []byte(r.Path)})
+}
+
 type copyReply struct {
 	Stat  unix.Stat_t
 	Error string
@@ -42,10 +52,12 @@ var copyErrors = []error{ErrNotRegular, ErrNotTrusted, ErrOutdated, ErrTooLarge}
 
 // Copy opens the file of the request in in, and copies it to to, in a process that is abandoned if it hangs.
 func Copy(in io.Reader, to *os.File, out io.Writer) error {
-	var r Request
-	if err := json.NewDecoder(in).Decode(&r); err != nil {
+	var c copyRequest
+	if err := json.NewDecoder(in).Decode(&c); err != nil {
 		return err
 	}
+	r := c.Request
+	r.Root, r.Path = string(c.Root), string(c.Path)
 	var reply copyReply
 	f, err := open(new(Opener), r, nil)
 	if err == nil {
@@ -84,7 +96,7 @@ func (o *Opener) openByCopier(r Request) (*File, error) {
 
 func (o *Opener) runCopier(r Request, to *os.File) (copyReply, error) {
 	var reply copyReply
-	ask, err := json.Marshal(r)
+	ask, err := r.forCopier()
 	if err != nil {
 		return reply, err
 	}

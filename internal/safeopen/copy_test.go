@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -82,12 +81,14 @@ func TestACopyHasTheSizeThatTheFileHadWhenOpened(t *testing.T) {
 	const size = 1 << 20 // more than a pipe takes
 	name := filepath.Join(t.TempDir(), "file")
 	must(t, os.WriteFile(name, make([]byte, size), 0o600))
+	ask, err := (&Request{Path: name}).forCopier()
+	must(t, err)
 	from, to, err := os.Pipe()
 	must(t, err)
 	copied := make(chan error, 1)
 	go func() {
 		var reply bytes.Buffer
-		copied <- errors.Join(Copy(strings.NewReader(`{"Path":"`+name+`"}`), to, &reply), to.Close())
+		copied <- errors.Join(Copy(bytes.NewReader(ask), to, &reply), to.Close())
 	}()
 	first := make([]byte, 1)
 	_, err = io.ReadFull(from, first)
@@ -97,6 +98,23 @@ func TestACopyHasTheSizeThatTheFileHadWhenOpened(t *testing.T) {
 	must(t, errors.Join(err, <-copied))
 	if n := len(first) + len(rest); n != size {
 		t.Errorf("%d bytes, want %d", n, size)
+	}
+}
+
+func TestCopierOpensNamesThatAreNotUTF8(t *testing.T) {
+	dir := t.TempDir()
+	r := Request{Root: filepath.Join(dir, "\xe9"), Path: "/\xff"}
+	must(t, os.Mkdir(r.Root, 0o700))
+	must(t, os.WriteFile(r.name(), []byte("text"), 0o600))
+	ask, err := r.forCopier()
+	must(t, err)
+	to, err := os.Create(filepath.Join(dir, "copy"))
+	must(t, err)
+	defer to.Close()
+	var reply bytes.Buffer
+	must(t, Copy(bytes.NewReader(ask), to, &reply))
+	if b, err := os.ReadFile(to.Name()); err != nil || string(b) != "text" {
+		t.Errorf("%q, %v, %s", b, err, &reply)
 	}
 }
 

@@ -121,5 +121,8 @@ func (f *File) Close() error {
 		return f.f.Close()
 	}
 	_, err := wait(&f.by.calls, func() (struct{}, error) { return struct{}{}, f.f.Close() }, nil)
+	if errors.Is(err, ErrStuck) {
+		go f.f.Close() //nolint:errcheck // without effect if wait has called it
+	}
 	return err
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -325,6 +326,20 @@ func silent(t *testing.T) (read func() error, end func()) {
 		}
 	}
 	return read, func() { unix.Close(fds[1]) }
+}
+
+func TestSlowFileIsClosedWhileAnswersArePending(t *testing.T) {
+	from, to, err := os.Pipe()
+	must(t, err)
+	defer from.Close()
+	f := &File{f: to, slow: true, by: new(Opener)}
+	f.by.calls.stuck.Store(maxStuck)
+	if err := f.Close(); !errors.Is(err, ErrStuck) {
+		t.Error(err)
+	}
+	_, err = io.ReadAll(from) // until to is closed
+	must(t, err)
+	runtime.KeepAlive(f)
 }
 
 func TestLateResultsAreDiscarded(t *testing.T) {
