@@ -7,10 +7,6 @@ import "math/bits"
 // NumRegs is the number of registers of a [Regs]: rax to r15 (0–15), or x0 to x30 and sp (0–31).
 const NumRegs = 32
 
-// UserPACMask is the [Regs.PACMask] of Linux: the bits of pointer authentication codes in user space addresses
-// (Documentation/arch/arm64/pointer-authentication.rst).
-const UserPACMask = 0x7f << 48
-
 // Regs is a register set, by DWARF numbers.
 type Regs struct {
 	PC      Addr

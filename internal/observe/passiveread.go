@@ -82,7 +82,7 @@ func (s *RawSample) readRegsAndStack(t *Thread, call *procmem.SyscallInfo) error
 		below = copysize.SavedFPARM64
 	}
 	if arch == frames.ARM64 {
-		s.Regs.PACMask = frames.UserPACMask
+		s.Regs.PACMask = procmem.UserPACMask
 	}
 	err := s.copyTopOrStack(t, call.SP, below)
 	if t.reopenAfterExec(len(s.Mem.Stack.Bytes)) {

@@ -6,6 +6,7 @@ import (
 	"runtime"
 
 	"prywalk/frames"
+	"prywalk/internal/procmem"
 )
 
 // Registers by perf's numbers (arch/{x86,arm64}/include/uapi/asm/perf_regs.h).
@@ -52,7 +53,7 @@ func setX86(to *frames.Regs, b []byte) {
 }
 
 func setARM64(to *frames.Regs, b []byte) {
-	*to = frames.Regs{Arch: frames.ARM64, PC: word(b[8*32:]), PACMask: frames.UserPACMask}
+	*to = frames.Regs{Arch: frames.ARM64, PC: word(b[8*32:]), PACMask: procmem.UserPACMask}
 	for i := range uint8(32) {
 		to.Set(i, word(b[8*int(i):]))
 	}
