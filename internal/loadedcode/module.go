@@ -42,9 +42,11 @@ func (img *Image) attachTo(mod *frames.Module, m *Mapping, bias uint64) {
 	mod.Sources, mod.Calls = img.lazySources()
 }
 
+// moduleName knows perf's name of anonymous memory and the kernel's of huge pages (HUGETLB_ANON_FILE,
+// include/linux/hugetlb.h).
 func moduleName(m *Mapping) string {
 	switch {
-	case m.Path == "" || strings.HasPrefix(m.Path, "/dev/zero") || m.Path == "//anon":
+	case m.Path == "" || strings.HasPrefix(m.Path, "/dev/zero") || m.Path == "//anon" || m.Path == "/anon_hugepage":
 		return "[anon]"
 	case m.Image == nil && strings.HasPrefix(m.Path, "/memfd:"):
 		return "[" + m.Path[1:] + "]"

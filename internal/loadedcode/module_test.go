@@ -223,10 +223,10 @@ func TestSecondProcessOfAProgramReadsNoFileAgain(t *testing.T) {
 }
 
 // Erlang and .NET map their code from a memfd.
-func TestCodeInAMemfdHasANameInBrackets(t *testing.T) {
+func TestCodeInAnonymousMemoryHasANameInBrackets(t *testing.T) {
 	for path, want := range map[string]string{
-		"": "[anon]", "//anon": "[anon]", "/memfd:vmem": "[memfd:vmem]", "/memfd:doublemapper": "[memfd:doublemapper]",
-		"/usr/lib/libc.so.6": "/usr/lib/libc.so.6",
+		"": "[anon]", "//anon": "[anon]", "/anon_hugepage": "[anon]", "/memfd:vmem": "[memfd:vmem]",
+		"/memfd:doublemapper": "[memfd:doublemapper]", "/usr/lib/libc.so.6": "/usr/lib/libc.so.6",
 	} {
 		if got := moduleName(&Mapping{MapsLine: MapsLine{Path: path}}); got != want {
 			t.Errorf("%q: %s, want %s", path, got, want)
