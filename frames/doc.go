@@ -23,7 +23,8 @@
 //	        │ local variables      │
 //	lower   └──────────────────────┘ ◄── rsp
 //
-// The walk ends at a rule without a caller (complete), or where something cannot be known ([StopReason]).
+// The walk ends, complete, at a rule without a caller or that gives the return address 0; else where something cannot
+// be known ([StopReason]).
 //
 // A rule depends on the program counter alone. The first of the [Module]'s sources with a rule decides. The [Space]
 // caches it for all threads (lookup.go). step.go chooses the way to the caller, and apply.go computes its registers.
@@ -41,7 +42,7 @@
 //	           have set the frame pointer
 //	heuristic  a source's rule: the instructions     follows a call, or both are generated code
 //	(assumed)  a rule whose register is unknown: it  follows a call that can have led to this function, and the CFA
-//	           has its value of the innermost frame  is further out; not for the innermost frame
+//	           has its value of the innermost frame  is further out; not for an interrupted frame
 //	           (applyWithAssumedReg)
 //	(by SP)    a rule of the sources for the stack   as for its source
 //	           pointer alone ([Query.SPOnly])

@@ -5,7 +5,7 @@ package frames
 // Frame is one activation of a function on a stack.
 type Frame struct {
 	PC        Addr    // next instruction; if AfterCall, a return address
-	SP        Addr    // 0 if unknown (found by frame pointer on arm64, or by longjmp's rule)
+	SP        Addr    // 0 if unknown (by frame pointer on arm64, longjmp's rule, V8's push of arguments)
 	FP        Addr    // frame pointer's register, 0 if unknown; it may have another value
 	Module    *Module // of PC; nil if unknown
 	Method    Method
@@ -23,7 +23,7 @@ type StopReason uint8
 // The stop reasons.
 const (
 	StopNone StopReason = iota // the walk goes on
-	StopRoot                   // the thread's first function is reached: the stack is complete
+	StopRoot                   // the thread's first function, or a return address 0, is reached: the stack is complete
 	// StopNoRule: no source has a rule and the scan found nothing, or the return address is in no code.
 	StopNoRule
 	StopBadMemory // a place that a rule gives is not mapped, or its expression has no value (then UnreadAddr is 0)

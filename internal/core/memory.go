@@ -131,7 +131,7 @@ func (m *memory) uncached(addr uint64) (uint64, bool) {
 	return binary.LittleEndian.Uint64(b[:]), n == len(b)
 }
 
-// Cut implements [frames.Memory]: true where the process had memory.
+// Cut implements [frames.Memory]: true within the core's segments.
 func (m *memory) Cut(addr uint64) bool {
 	return m.find(addr) != nil && (addr+7 < addr || m.find(addr+7) != nil)
 }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// File is an open file. Reads are bounded in time.
+// File is an open file. Reads that may wait for another program are bounded in time.
 type File struct {
 	f      *os.File
 	st     unix.Stat_t

@@ -32,7 +32,7 @@ type pendingCalls struct{ stuck, late atomic.Int32 }
 
 var total struct {
 	stuck atomic.Int32
-	vain  wastedTime
+	vain  wastedTime // of a wait one limit, also if it was prolonged
 }
 
 type wastedTime struct {

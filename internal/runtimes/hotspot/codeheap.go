@@ -106,15 +106,15 @@ type blob struct {
 	frameWords int32 // 0: none or several sizes
 	completeAt int32 // offset of the complete frame
 	kind       kind
-	stub       bool // assembly, one frame size
+	stub       bool // of kindMethod: assembly with one frame size
 }
 
 type kind uint8
 
 const (
-	kindStub kind = iota // assembly
+	kindStub kind = iota // assembly without a frame size in its header
 	kindStubRoutines
-	kindMethod
+	kindMethod // or a stub with one frame size
 	kindInterpreter
 	kindAdapter // converts arguments
 	kindDeopt   // replaces a compiled frame

@@ -79,7 +79,7 @@
 //
 // # Invariants
 //
-// A frame being deoptimized is named by the interpreter's deoptimization entry points; assembly routines share the
-// name of their blob (StubRoutines). Before Linux 6.11 a method that was just compiled can be [freed]. The chosen
-// fields are used only if proven (codecache.go).
+// A frame that waits for its deoptimization is named by its original pc; one that the deoptimization blob replaces, by
+// the interpreter's deoptimization entry points. Assembly routines share the name of their blob (StubRoutines). Before
+// Linux 6.11 a method that was just compiled can be [freed]. The chosen fields are used only if proven (codecache.go).
 package hotspot
