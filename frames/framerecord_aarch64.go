@@ -24,7 +24,7 @@ func (c *callerStep) nextSP() Addr { return c.next.Val[c.arch.sp%NumRegs] }
 func (w *Walker) findSPByRecord() {
 	fp, ok := w.regs.Get(w.arch.fp)
 	recordToCFA, spToCFA, placed := w.rule.recordPlace(w.arch)
-	if !ok || !placed {
+	if !ok || !placed || w.arch.raOnStack {
 		return
 	}
 	sp := fp + recordToCFA - spToCFA
