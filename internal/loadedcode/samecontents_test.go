@@ -60,7 +60,26 @@ func TestOneOtherByteMakesAFileWithoutBuildIDAnother(t *testing.T) {
 	}
 }
 
-// A debugger or the kernel writes breakpoints to the memory.
+// A debugger or the kernel writes them to the memory.
+func TestBreakpointsInAFileWithoutBuildIDMakeNoOther(t *testing.T) {
+	file := make([]byte, 1<<20)
+	for _, c := range []struct {
+		at    int
+		bytes []byte
+		same  bool
+	}{
+		{mappedFrom, []byte{0xcc}, true}, {1 << 19, []byte{0xcc}, true}, {1<<19 + 3, []byte{0xcb}, false},
+		{mappedFrom + 8, []byte{0xa0, 0x00, 0x20, 0xd4}, true}, // brk #5
+		{mappedFrom + 9, []byte{0xa0, 0x00, 0x20, 0xd4}, false},
+	} {
+		space := mapped(file)
+		copy(space.bytes[c.at:], c.bytes)
+		if got := SameContents(space, bytes.NewReader(file), int64(len(file)), space.mapping()); got != c.same {
+			t.Errorf("% x at %#x: same %v, want %v", c.bytes, c.at, got, c.same)
+		}
+	}
+}
+
 func TestFileWithTheMappedBuildIDIsTheSame(t *testing.T) {
 	file, err := os.ReadFile(copyProgram(t, "sleep"))
 	if err != nil {
@@ -70,9 +89,11 @@ func TestFileWithTheMappedBuildIDIsTheSame(t *testing.T) {
 	if id == "" {
 		t.Skip("sleep has no build id")
 	}
-	space := mapped(file)
-	space.bytes[mappedFrom+1024] ^= 0xff
-	if !SameContents(space, bytes.NewReader(file), int64(len(file)), space.mapping()) {
-		t.Error("the file with the mapped build id is another")
+	for _, at := range []int{mappedFrom, mappedFrom + 1024, len(file) - 1} {
+		space := mapped(file)
+		space.bytes[at] ^= 0xff
+		if !SameContents(space, bytes.NewReader(file), int64(len(file)), space.mapping()) {
+			t.Errorf("with another byte at %#x, as of a relocation, the file with the mapped build id is another", at)
+		}
 	}
 }
