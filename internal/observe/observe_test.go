@@ -94,8 +94,11 @@ func TestPoolCountsWhatIsOutAndKeepsNoLargeBuffers(t *testing.T) {
 	if got := p.BytesInUse(); got != 1<<10+1<<12+4*maxKeptBuffer {
 		t.Errorf("%d bytes out", got)
 	}
-	a.BeginWaiting()
-	a.BeginWaiting()
+	for range 2 {
+		if stack := a.BeginWaiting(); stack != 1<<10 {
+			t.Errorf("%d bytes of stack", stack)
+		}
+	}
 	if got := p.BytesWaiting(); got != 1<<10+1<<12 {
 		t.Errorf("%d bytes wait", got)
 	}

@@ -18,14 +18,14 @@ type sampleBuffers struct {
 	bytesWaiting int64 // the same
 }
 
-// BeginWaiting counts a raw sample as waiting until [Pool.Put]. It returns the bytes of its buffers.
+// BeginWaiting counts a raw sample as waiting until [Pool.Put]. It returns the bytes of its stack buffer.
 func (s *RawSample) BeginWaiting() int64 {
 	b := &s.buffers
 	if b.pool != nil && b.bytesWaiting == 0 {
 		b.bytesWaiting = b.bytesInUse
 		b.pool.bytesWaiting.Add(b.bytesWaiting)
 	}
-	return b.bytesWaiting
+	return int64(cap(b.stack))
 }
 
 // reserveStack may allocate: a thread that is stopped meanwhile stays so.

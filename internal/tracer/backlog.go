@@ -18,7 +18,8 @@ type backlog struct {
 }
 
 const (
-	// SomeBacklog is the bytes copied in a tick and waiting for their walks beyond which the tick pauses.
+	// SomeBacklog is the bytes of stack copied in a tick, and of all copies waiting for their walks, beyond both of which
+	// the tick pauses: pauses cost more ticks than those that MaxBacklog prevents.
 	SomeBacklog = 16 << 20
 	// MaxBacklog is the bytes waiting for their walks that prevent observations and ticks. Kernel samples are taken up
 	// to a bound of their own (package perfengine).
