@@ -30,8 +30,10 @@ func WithoutDescriptors(t testing.TB, f func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer func() { // also if f ends the test
+		if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &was, nil); err != nil {
+			t.Error(err)
+		}
+	}()
 	f()
-	if err := unix.Prlimit(0, unix.RLIMIT_NOFILE, &was, nil); err != nil {
-		t.Fatal(err)
-	}
 }
