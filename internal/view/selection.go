@@ -40,6 +40,7 @@ type Selection struct {
 	// SchedulerBlocked and EventLoopBlocked are omitted blocked times, ns: of threads asleep in Go's scheduler, and in
 	// event loops of recorded tasks.
 	SchedulerBlocked, EventLoopBlocked int64
+	hidden                             hiddenSleepers
 }
 
 // Data is a selection with its stacks, for a report.

@@ -23,6 +23,7 @@ type Summary struct {
 	Rate      float64 // Hz; 0: unknown
 	Processes int
 	Threads   int
+	Hidden    int // threads that only slept in a scheduler or an event loop, whose samples are hidden
 	Samples   int64
 	Complete  float64 // share of samples with complete stacks; negative: unknown
 	Comments  []string
@@ -41,15 +42,22 @@ func (d *Data) Summary() Summary {
 	}
 	procs, threads := map[int64]string{}, map[[2]int64]bool{}
 	for _, x := range p.Sample {
-		pid, tid := NumLabel(x, rec.LabelPID), NumLabel(x, rec.LabelTID)
-		if pid != 0 {
-			procs[pid] = Label(x, rec.LabelComm)
+		t := threadOf(x)
+		if t[0] != 0 {
+			procs[t[0]] = Label(x, rec.LabelComm)
 		}
-		if tid != 0 {
-			threads[[2]int64{pid, tid}] = true
+		if t[1] != 0 {
+			threads[t] = true
 		}
 	}
 	s.Processes, s.Threads = len(procs), len(threads)
+	if len(d.Filters) == 0 {
+		for t := range d.hidden.threads {
+			if !threads[t] {
+				s.Hidden++
+			}
+		}
+	}
 	s.Target = target(p, procs)
 	s.Samples, s.Complete = d.countComplete()
 	return s
@@ -109,7 +117,10 @@ func (s *Summary) Parts(covered string) []string {
 		}
 		parts = append(parts, d)
 	}
-	if s.Threads > 0 {
+	switch {
+	case s.Hidden > 0:
+		parts = append(parts, fmt.Sprintf("%d of %s", s.Threads, tabular.Plural(int64(s.Threads+s.Hidden), "thread")))
+	case s.Threads > 0:
 		parts = append(parts, tabular.Plural(int64(s.Threads), "thread"))
 	}
 	if covered != "" {
@@ -150,7 +161,7 @@ func Percent(share float64) string {
 
 // Totals returns the sums of all types of values.
 func (d *Data) Totals(s *Summary) []string {
-	parts := []string{tabular.Plural(s.Samples, "sample")}
+	parts := []string{d.samplesText(s.Samples)}
 	for i, t := range d.Profile.SampleType {
 		if t.Type != rec.TypeSamples {
 			parts = append(parts, t.Type+" "+tabular.Format(d.Total(i), t.Unit)+d.completeNote(i))

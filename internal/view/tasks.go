@@ -9,6 +9,7 @@ import (
 
 	"prywalk/internal/languages"
 	rec "prywalk/internal/profile"
+	"prywalk/internal/tabular"
 )
 
 // IsTask reports a sample of a task without a thread, such as a goroutine.
@@ -32,23 +33,62 @@ func (sel *Selection) hideSchedulers() {
 	for _, s := range sel.Profile.Sample {
 		task, idle := "", clocks.Blocked(s)
 		tasks := recorded[NumLabel(s, rec.LabelPID)]
-		if len(tasks) > 0 && idle > 0 && isSleepingThread(s) {
+		ran := s.Value[clocks.CPU] != 0 || s.Value[clocks.RunQueue] != 0
+		if len(tasks) > 0 && (idle > 0 || !ran) && isSleepingThread(s) {
 			task = schedulers.taskOf(s)
 		}
 		if !tasks[task] {
 			kept = append(kept, s)
 			continue
 		}
+		sel.hidden.add(s, count)
 		if task == languages.GoroutineTask {
 			sel.SchedulerBlocked += idle
 		} else {
 			sel.EventLoopBlocked += idle
 		}
-		if s.Value[clocks.CPU] != 0 || s.Value[clocks.RunQueue] != 0 {
+		if ran {
 			kept = append(kept, sel.withoutBlocked(s, &clocks, count))
 		}
 	}
 	sel.Profile.Sample = kept
+}
+
+// hiddenSleepers are the ticks and threads of samples asleep in a scheduler or an event loop.
+type hiddenSleepers struct {
+	samples int64
+	threads map[[2]int64]bool // PID, TID
+}
+
+// add counts a sample, the index of whose ticks is count.
+func (h *hiddenSleepers) add(s *profile.Sample, count int) {
+	if h.threads == nil {
+		h.threads = map[[2]int64]bool{}
+	}
+	h.samples += s.Value[count]
+	h.threads[threadOf(s)] = true
+}
+
+func threadOf(s *profile.Sample) [2]int64 {
+	return [2]int64{NumLabel(s, rec.LabelPID), NumLabel(s, rec.LabelTID)}
+}
+
+// samplesText names the samples, and those of [Selection.hideSchedulers]; with filters it is not known how many of
+// these they would exclude.
+func (d *Data) samplesText(n int64) string {
+	hidden := d.hidden.samples
+	if hidden == 0 || len(d.Filters) > 0 {
+		return tabular.Plural(n, "sample")
+	}
+	in := "Go's scheduler"
+	switch {
+	case d.SchedulerBlocked == 0:
+		in = "asyncio's event loop"
+	case d.EventLoopBlocked > 0:
+		in += " or asyncio's event loop"
+	}
+	all := tabular.Plural(n+hidden, "sample")
+	return tabular.Thousands(n) + " of " + all + " (the others: threads asleep in " + in + ")"
 }
 
 func isSleepingThread(s *profile.Sample) bool {

@@ -11,6 +11,34 @@ import (
 	rec "prywalk/internal/profile"
 )
 
+func TestThreadsThatOnlySleepInASchedulerAreCountedApart(t *testing.T) {
+	r := newRecording(rec.TypeSamples, rec.TypeWall, rec.TypeRunQueue, rec.TypeCPU)
+	idle := []*profile.Location{r.location("runtime.futex", "/srv/app"), r.location("runtime.schedule", "/srv/app")}
+	for tid, wall := range map[int64]int64{1: 100, 2: 0} { // 0: the time is another sample's
+		s := r.addStack(idle, 3, wall, 0, 0)
+		s.Label[rec.LabelState] = []string{"sleeping"}
+		s.NumLabel[rec.LabelPID], s.NumLabel[rec.LabelTID] = []int64{7}, []int64{tid}
+	}
+	s := r.add("main.serve", 5, 80, 0, 80)
+	s.NumLabel[rec.LabelPID], s.NumLabel[rec.LabelTID] = []int64{7}, []int64{3}
+	s = r.add("main.serve", 0, 80, 0, 0)
+	s.Label[rec.LabelState], s.Label[rec.LabelTask] = []string{"sleeping"}, []string{languages.GoroutineTask}
+	s.NumLabel[rec.LabelPID] = []int64{7}
+	for focus, want := range map[string][2]string{
+		"":      {"1 of 3 threads", "5 of 11 samples (the others: threads asleep in Go's scheduler)"},
+		"serve": {"1 thread", "5 samples"}, // of the others it is not known whether the filter excludes them
+	} {
+		d := r.data(t, Options{Focus: focus})
+		sum := d.Summary()
+		if got := d.Totals(&sum)[0]; got != want[1] {
+			t.Errorf("%q: %s, want %s", focus, got, want[1])
+		}
+		if got := sum.Parts(""); got[len(got)-1] != want[0] {
+			t.Errorf("%q: %q, want %s", focus, got, want[0])
+		}
+	}
+}
+
 func TestBlockedTimeOfASchedulerIsLeftOutWhereItsTasksAreRecorded(t *testing.T) {
 	const scheduler, other = 7, 8
 	build := func() *recording {
