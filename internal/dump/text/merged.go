@@ -3,10 +3,12 @@
 package text
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"prywalk/internal/dump/stacks"
@@ -29,7 +31,7 @@ func WriteMerged(w io.Writer, p *stacks.Process) error {
 		}
 		printable.Fprintf(&b, "\n%d threads:%s (%s)\n%s", len(group), stateText(first), howsText(group),
 			printable.Raw(listText(group)))
-		writeCommonWait(&b, group)
+		writeWaits(&b, group)
 		writeStack(&b, first, p.Native)
 	}
 	writeBesidesThreads(&b, p, asleepInScheduler)
@@ -70,14 +72,31 @@ func threadKey(t *stacks.Thread) string {
 	return string(key)
 }
 
-func writeCommonWait(b *strings.Builder, group []*stacks.Thread) {
-	first := group[0]
-	for _, t := range group {
-		if waitsLine(t) != waitsLine(first) {
-			return
-		}
+const maxWaits = 3
+
+// writeWaits writes a group's different waits, each with its threads: those that are not idle first.
+func writeWaits(b *strings.Builder, group []*stacks.Thread) {
+	groups := groupBy(group, func(t **stacks.Thread) string { return waitsLine(*t) })
+	if len(groups) == 0 {
+		return
 	}
-	writeWait(b, first)
+	if len(groups) == 1 && len(groups[0]) == len(group) {
+		writeWait(b, group[0])
+		return
+	}
+	slices.SortStableFunc(groups, func(x, y []**stacks.Thread) int {
+		return cmp.Compare(len((*x[0]).WaitsFor.Idle), len((*y[0]).WaitsFor.Idle))
+	})
+	for _, same := range groups[:min(len(groups), maxWaits)] {
+		threads := make([]string, len(same))
+		for i, t := range same {
+			threads[i] = strconv.Itoa((*t).TID)
+		}
+		printable.Fprintf(b, "      %s: %s\n", enumerate(threads), waitsLine(*same[0]))
+	}
+	if n := len(groups) - maxWaits; n > 0 {
+		printable.Fprintf(b, "      … %s\n", count(n, "other wait"))
+	}
 }
 
 func howsText(group []*stacks.Thread) string {

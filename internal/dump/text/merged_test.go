@@ -10,6 +10,7 @@ import (
 
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/schema"
+	"prywalk/internal/waits"
 )
 
 func TestThreadsWithEqualStacksAreShownOnce(t *testing.T) {
@@ -45,6 +46,39 @@ func TestThreadsWithEqualStacksAreShownOnce(t *testing.T) {
 	}
 	if t.Failed() {
 		t.Log(got)
+	}
+}
+
+func TestMergedThreadsShowTheirDifferentWaits(t *testing.T) {
+	p := &stacks.Process{PID: 7, Name: "srv"}
+	frames := []stacks.Frame{{PC: 1, Place: &stacks.Place{Function: "poll", Method: "context"}}}
+	for i, w := range []*waits.Wait{
+		{Kind: waits.Condition, Symbol: "a", Idle: waits.IdlePool},
+		{Kind: waits.Condition, Symbol: "b"}, {Kind: waits.Condition, Symbol: "b"},
+		{Kind: waits.Condition, Symbol: "c"}, {Kind: waits.Condition, Symbol: "d"}, nil,
+	} {
+		p.Threads = append(p.Threads, stacks.Thread{TID: 8 + i, Name: "a", State: "S", Wait: "poll", How: "peek",
+			Complete: true, StopReason: "root", Frames: frames, WaitsFor: w})
+	}
+	var b strings.Builder
+	if err := WriteMerged(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	const want = "  a (6): 8 9 10 11 12 13\n" +
+		"      9, 10: waits for condition b\n" +
+		"      11: waits for condition c\n" +
+		"      12: waits for condition d\n" +
+		"      … 1 other wait\n"
+	if !strings.Contains(b.String(), want) {
+		t.Errorf("got:\n%s\nwant:\n%s", &b, want)
+	}
+	p.Threads = append(p.Threads[:2], p.Threads[4:]...)
+	b.Reset()
+	if err := WriteMerged(&b, p); err != nil {
+		t.Fatal(err)
+	}
+	if want := "      8: waits for condition a [idle: pool]\n  #0"; !strings.Contains(b.String(), want) {
+		t.Errorf("got:\n%s\nlacks %s", &b, want)
 	}
 }
 
