@@ -25,7 +25,7 @@ var ErrNoLocks = errors.New("the recording has no wait for a lock whose owner pr
 
 func noLocks(p *profile.Profile, o *Options) error {
 	threads, pids, goroutines := map[int64]bool{}, map[int64]bool{}, []*profile.Sample{}
-	python := true
+	python, somePython := true, false
 	for _, s := range p.Sample {
 		wait, what := view.Label(s, rec.LabelWait), view.Label(s, rec.LabelWaitsFor)
 		switch {
@@ -33,7 +33,8 @@ func noLocks(p *profile.Profile, o *Options) error {
 			goroutines = append(goroutines, s)
 		case !view.IsTask(s) && (view.WaitKind(s) == waits.Semaphore || view.WaitKind(s) == waits.Mutex):
 			threads[view.NumLabel(s, rec.LabelTID)] = true
-			python = python && waits.ParseLabel(what).Type != ""
+			ofPython := waits.ParseLabel(what).Type != ""
+			python, somePython = python && ofPython, somePython || ofPython
 		default:
 			continue
 		}
@@ -53,14 +54,18 @@ func noLocks(p *profile.Profile, o *Options) error {
 	if len(parts) == 0 {
 		return fmt.Errorf("%w; %s shows what threads waited for", ErrNoLocks, suggest("--by wait", o))
 	}
+	text := fmt.Errorf("%w: %s; %s shows the waits", ErrNoLocks, strings.Join(parts, ", "), suggest("--by wait", o))
+	if !somePython && len(goroutines) == 0 {
+		return text
+	}
 	pid := "PID"
 	for n := range pids {
 		if len(pids) == 1 && n != 0 {
 			pid = strconv.FormatInt(n, 10)
 		}
 	}
-	return fmt.Errorf("%w: %s; %s shows the waits; of a live process, prywalk dump -p %s --locks infers "+
-		"likely owners of the locks of Python and Go", ErrNoLocks, strings.Join(parts, ", "), suggest("--by wait", o), pid)
+	return fmt.Errorf("%w; of a live process, prywalk dump -p %s --locks infers likely owners of the locks of Python "+
+		"and Go", text, pid)
 }
 
 // Entries in place of an owner's stack.

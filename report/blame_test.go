@@ -307,6 +307,9 @@ func TestBlameWithoutOwnersSaysWhatWaits(t *testing.T) {
 		if !errors.Is(err, ErrNoLocks) || !strings.HasPrefix(err.Error(), ErrNoLocks.Error()+c.want) {
 			t.Errorf("%s: %v", name, err)
 		}
+		if has := strings.Contains(err.Error(), "of Python and Go"); has != (name == "python" || name == "go") {
+			t.Errorf("%s: the advice for Python and Go: %v", name, has)
+		}
 	}
 }
 
