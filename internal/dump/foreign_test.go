@@ -220,7 +220,8 @@ func TestLocksOfGo(t *testing.T) {
 			if w == nil || !slices.ContainsFunc(th.Frames, locked) {
 				continue
 			}
-			if w.Kind == waits.Park && w.Owner == 0 && w.Idle == "" && w.Why == "Go's run-time system stores no owner" {
+			if w.Kind == waits.Park && w.Owner == 0 && w.Idle == waits.IdlePool &&
+				w.Why == "Go's run-time system stores no owner" {
 				parked++
 			}
 		}

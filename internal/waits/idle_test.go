@@ -560,7 +560,7 @@ func TestIdleIsDecidedByNamedRules(t *testing.T) {
 	}{
 		{"epoll_wait", Descriptor, []string{"epoll_wait", "WaitEventSetWait", "WaitLatch", "ProcSleep"}, ""},
 		{"futex", Park, []string{"runtime.futexsleep", "runtime.notesleep", "runtime.mPark", "runtime.stopm"}, IdlePool},
-		{"futex", Park, []string{"runtime.futexsleep", "runtime.notesleep", "runtime.mPark", "runtime.stoplockedm"}, ""},
+		{"futex", Park, []string{"runtime.notesleep", "runtime.mPark", "runtime.stoplockedm"}, IdlePool},
 		{"epoll_wait", Descriptor, nil, IdleEventLoop}, {"accept4", Descriptor, nil, IdleAccept},
 		{"pause", Signal, nil, IdleSignal},
 		{"futex", Condition, []string{"pthread_cond_wait", "bioProcessBackgroundJobs"}, IdlePool},

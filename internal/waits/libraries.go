@@ -124,7 +124,7 @@ var libraries = []library{
 	{name: "Go",
 		frames: framePatterns{Result: `runtime\.lock2`},
 		pool: poolPatterns{
-			AwaitsWork: `^(runtime\.(stopm|findRunnable|templateThread|startlockedm)|os/signal\.signal_recv)$`,
+			AwaitsWork: `^(runtime\.(stopm|stoplockedm|findRunnable|templateThread|startlockedm)|os/signal\.signal_recv)$`,
 		},
 	},
 	{name: "Erlang",
