@@ -32,6 +32,7 @@ func (l *Locks) conclude() {
 	l.addUnknownOwners()
 	for _, p := range l.Processes {
 		l.ThreadsWithUnknownWait += threadsWithUnknownWait(p)
+		l.StoppedThreads += stoppedThreads(p)
 		if schedules(p, &languages.Go) {
 			l.GoProcesses = append(l.GoProcesses, p.PID)
 		}
@@ -110,15 +111,26 @@ func lacksOwner(t *stacks.Thread) bool {
 
 func threadsWithUnknownWait(p *stacks.Process) int {
 	// threads that have ended or run wait for nothing; those refused for MaxPause ran
-	n := p.CountFailed(refusal.Zombie, refusal.MaxPause, refusal.Running)
+	n := p.CountFailed(refusal.Zombie, refusal.MaxPause, refusal.Running) + stoppedThreads(p)
 	for i := range p.Threads {
 		t := &p.Threads[i]
-		if strings.EqualFold(t.State, "T") || t.Wait == "futex" && t.WaitsFor == nil { // as in a core of arm64
+		if !isStopped(t) && t.Wait == "futex" && t.WaitsFor == nil { // as in a core of arm64
 			n++
 		}
 	}
 	return n
 }
+
+func stoppedThreads(p *stacks.Process) (n int) {
+	for i := range p.Threads {
+		if isStopped(&p.Threads[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+func isStopped(t *stacks.Thread) bool { return strings.EqualFold(t.State, "T") }
 
 func (l *Locks) atKnownLocks() map[int]bool {
 	out := map[int]bool{}

@@ -78,7 +78,9 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 			"no thread or goroutine waits for a lock; " + ofGo},
 		"not read": {locks.Locks{ThreadsWithUnknownWait: 2},
 			"no thread is known to wait for a lock; deadlock unknown: what 2 threads wait for " +
-				"is not known (not readable, as in state D; stopped by a signal; or in futex for an unknown object)"},
+				"is not known (not readable, as in state D; or in futex for an unknown object)"},
+		"stopped": {locks.Locks{ThreadsWithUnknownWait: 1, StoppedThreads: 1},
+			"no thread is known to wait for a lock; deadlock unknown: 1 thread is stopped by a signal (SIGCONT continues it)"},
 		"the GIL": {locks.Locks{Locks: []locks.Lock{gil, ofGILsOwner}, GILCycles: [][]int{{1, 2}}},
 			"2 threads wait for 2 locks; deadlock unknown: 2 threads wait for each " +
 				"other through the GIL, which cannot be proven; no other cycle among the known owners"},

@@ -21,7 +21,8 @@ func shownName(t *stacks.Thread) string {
 	return t.Name
 }
 
-var states = map[string]string{"R": "running", "S": "sleeping", "D": "in uninterruptible sleep", "T": "stopped"}
+var states = map[string]string{"R": "running", "S": "sleeping", "D": "in uninterruptible sleep",
+	"T": "stopped by a signal"}
 
 func writeThread(b *strings.Builder, t *stacks.Thread, native bool) {
 	runs := ""

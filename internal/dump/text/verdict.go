@@ -91,9 +91,13 @@ func unknownTexts(l *locks.Locks) (why []string) {
 	if l.UnsampledOwners > 0 {
 		why = append(why, "the stack of "+count(l.UnsampledOwners, "owner")+" is not known")
 	}
-	if l.ThreadsWithUnknownWait > 0 {
-		why = append(why, fmt.Sprintf("what %s for is not known (not readable, as in state D; stopped by a signal; or in "+
-			"futex for an unknown object)", waiting(l.ThreadsWithUnknownWait, "thread")))
+	if n := l.StoppedThreads; n > 0 {
+		why = append(why, count(n, "thread")+" "+pluralForm(n, "is", "are")+" stopped by a signal (SIGCONT continues "+
+			pluralForm(n, "it", "them")+")")
+	}
+	if n := l.ThreadsWithUnknownWait - l.StoppedThreads; n > 0 {
+		why = append(why, fmt.Sprintf("what %s for is not known (not readable, as in state D; or in futex for an unknown "+
+			"object)", waiting(n, "thread")))
 	}
 	if len(l.GoProcesses) > 0 {
 		why = append(why, goroutinesText(l))
