@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -113,6 +114,27 @@ func (t *Target) Exited() <-chan struct{} { return t.processes[0].done }
 
 // Stop ends load and target and removes Dir. It may be called again.
 func (t *Target) Stop() {
+	t.End()
+	for _, f := range t.cleanup {
+		f()
+	}
+	t.cleanup = nil
+	_ = os.RemoveAll(t.Dir)
+}
+
+// Load stops (SIGSTOP) and continues what makes the target work: the clients of a server.
+func (t *Target) Load(run bool) {
+	sig := syscall.SIGSTOP
+	if run {
+		sig = syscall.SIGCONT
+	}
+	for _, p := range t.processes[min(1, len(t.processes)):] {
+		_ = syscall.Kill(-p.cmd.Process.Pid, sig)
+	}
+}
+
+// End ends load and target, so that they use no more CPU time. Dir stays.
+func (t *Target) End() {
 	for i := len(t.processes) - 1; i > 0; i-- {
 		t.processes[i].stop(0)
 	}
@@ -120,11 +142,6 @@ func (t *Target) Stop() {
 		t.processes[0].stop(t.spec.stop)
 	}
 	t.processes = t.processes[:min(1, len(t.processes))]
-	for _, f := range t.cleanup {
-		f()
-	}
-	t.cleanup = nil
-	_ = os.RemoveAll(t.Dir)
 }
 
 func (t *Target) place() (string, error) {
