@@ -168,11 +168,15 @@ func runInto(t testing.TB, b *profile.Builder, o Options, enough func(*Sampler) 
 	over := make(chan struct{})
 	watch.Go(func() {
 		defer cancel()
-		for end := time.Now().Add(patience); !enough(s); {
+		for end := time.Now().Add(patience); ; {
+			asked := time.Now()
+			if enough(s) {
+				break
+			}
 			select {
 			case <-over:
 				return
-			case <-time.After(30 * time.Millisecond):
+			case <-time.After(max(30*time.Millisecond, 4*time.Since(asked))): // it may write and parse a profile
 			}
 			if time.Now().After(end) {
 				t.Error("the recording never holds what is wanted")
