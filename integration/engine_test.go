@@ -72,6 +72,7 @@ func TestSamplesDoNotKeepStepWithAPeriodicProgram(t *testing.T) {
 		r := recordUntilAs(t, nil, "600 samples", func(p *profile.Profile) bool {
 			return countOf(p, "first")+countOf(p, "second") >= 600
 		}, "--engine", c.engine, "-p", strconv.Itoa(cmd.Process.Pid))
+		testtargets.Kill(cmd)
 		first, second := totalOf(r.Profile, "first", cpuColumn), totalOf(r.Profile, "second", cpuColumn)
 		share := float64(first) / float64(first+second)
 		t.Logf("%s, %s ns: %.3f in first", c.engine, c.period, share)
@@ -126,6 +127,7 @@ func TestEngineAutoChoosesPerfWhereAllowedAndAsGood(t *testing.T) {
 		target := testtargets.Run(t, c.target, testtargets.Options{})
 		r := recordUntilAs(t, nil, "100 samples", func(p *profile.Profile) bool { return computing(p) >= 100 },
 			append(c.args, "-F", "199", "-p", strconv.Itoa(target.PID))...)
+		target.End()
 		if r.stats.Engine != c.engine || r.stats.EngineNote != c.note || (r.stats.Sampled > 0) != (c.engine == "perf") {
 			t.Errorf("%s %v: engine %q (%s), %d kernel samples; want %q (%s), kernel samples with perf only", c.target,
 				c.args, r.stats.Engine, r.stats.EngineNote, r.stats.Sampled, c.engine, c.note)

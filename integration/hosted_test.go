@@ -54,7 +54,8 @@ func TestCodeWithoutUnwindTablesHasItsCallers(t *testing.T) {
 			r := recordUntil(t, "60 stacks of each level", func(p *profile.Profile) bool {
 				depths, _, _ := byLevel(p, program.compiled)
 				return enough(depths)
-			}, "-F", "499", "-p", strconv.Itoa(c.Process.Pid))
+			}, "-F", "999", "-p", strconv.Itoa(c.Process.Pid))
+			testtargets.Kill(c)
 			depths, running, incomplete := byLevel(r.Profile, program.compiled)
 			t.Logf("%d stacks, %d incomplete, depths %v", running, incomplete, depths)
 			checkLevels(t, depths)

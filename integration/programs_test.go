@@ -33,6 +33,7 @@ func TestRecordingsOfRealProgramsMatchTheirKnownBehaviour(t *testing.T) {
 				return hasExpected(target.Expect)(p) && (total(p, cpuColumn) > muchCPU || p.DurationNanos > 30e9)
 			}, "-p", pidList(pids))
 			m.finish()
+			target.End()
 			nameBySymbols(t, r.Profile, target)
 			checkAccounting(t, r.stats)
 			checkCompleteness(t, r, target.Expect.CompleteFloor)
