@@ -80,11 +80,7 @@ func (p *program) build() (built, error) {
 	if err != nil {
 		return built{}, err
 	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		cache = filepath.Join(os.TempDir(), fmt.Sprint("cache-", os.Getuid()))
-	}
-	dir := filepath.Join(cache, "prywalk-test", key)
+	dir := filepath.Join(cacheDir(), key)
 	if _, err := os.Stat(filepath.Join(dir, p.result)); err != nil {
 		if err := p.make(text, dir); err != nil {
 			return built{}, err
@@ -96,6 +92,14 @@ func (p *program) build() (built, error) {
 		b.file += ".stripped"
 	}
 	return b, nil
+}
+
+func cacheDir() string {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		cache = filepath.Join(os.TempDir(), fmt.Sprint("cache-", os.Getuid()))
+	}
+	return filepath.Join(cache, "prywalk-test")
 }
 
 func (p *program) key(text []byte) (string, error) {

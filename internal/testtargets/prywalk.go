@@ -6,19 +6,38 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 )
 
-// BuildPrywalk compiles prywalk without cgo, from its module or benchmarks.
+// BuildPrywalk compiles prywalk without cgo, from its module or benchmarks. The packages of a run of tests share one
+// program: go build links no program that is up to date.
 func BuildPrywalk(file string) error {
 	dir, err := exec.Command("go", "list", "-f", "{{.Module.Dir}}", "prywalk/internal/testtargets").Output()
 	if err != nil {
 		return fmt.Errorf("finding prywalk's module: %w", err)
 	}
-	build := exec.Command("go", "build", "-C", strings.TrimSpace(string(dir)), "-trimpath", "-o", file, "./cmd/prywalk")
+	if err := os.MkdirAll(cacheDir(), 0o755); err != nil {
+		return err
+	}
+	lock, err := os.OpenFile(filepath.Join(cacheDir(), "prywalk.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX); err != nil {
+		return fmt.Errorf("%s: %w", lock.Name(), err)
+	}
+	shared := filepath.Join(cacheDir(), "prywalk")
+	build := exec.Command("go", "build", "-C", strings.TrimSpace(string(dir)), "-trimpath", "-o", shared, "./cmd/prywalk")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("building prywalk: %w\n%s", err, out)
 	}
-	return nil
+	text, err := os.ReadFile(shared)
+	if err != nil {
+		return err
+	}
+	return WriteExecutable(file, text)
 }
