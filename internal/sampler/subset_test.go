@@ -8,6 +8,7 @@ import (
 	"time"
 
 	pprof "github.com/google/pprof/profile"
+	"golang.org/x/sys/unix"
 
 	"prywalk/internal/procmem"
 )
@@ -61,6 +62,7 @@ func testTimeBeforeTheFirstSample(t *testing.T, o Options) {
 		last = cpu
 		return s.Progress().Ticks >= 20 || s.Progress().WithheldTicks >= 2
 	}, nil, target.pid)
+	target.signal(t, unix.SIGKILL)
 	if profiled := r.ProfiledCPU * 1e9; profiled < float64(last-first) {
 		t.Errorf("threads %v: %.0f ns of CPU are attributed, want at least the %d charged meanwhile", o.Threads, profiled,
 			last-first)
