@@ -5,6 +5,7 @@ package ptrace
 import (
 	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -36,7 +37,7 @@ func TestStopThatEndsASleepIncludesTheTimeUntilTheTracerGetsItsCPU(t *testing.T)
 			l.atInterrupt = c.counters.begin()
 			var stoppedSince int64
 			var other sync.WaitGroup
-			other.Go(func() { osthread.Run(func() { stoppedSince = stopWhileAsleep(t, c.tid, p, &here) }) })
+			other.Go(func() { osthread.Run(func() { stoppedSince = stopWhileAsleep(c.tid, p, &here) }) })
 			for c.WaitAny(soon()) != l {
 			}
 			var s Stop
@@ -61,15 +62,17 @@ func TestStopThatEndsASleepIncludesTheTimeUntilTheTracerGetsItsCPU(t *testing.T)
 
 // stopWhileAsleep stops the target as soon as the tracer sleeps, keeps the tracer's CPU, and returns a moment at which
 // the target had been stopped for some time; 0: no real-time priority. Precondition: the OS thread is the caller's.
-func stopWhileAsleep(t *testing.T, tracer int, p *target, here *unix.CPUSet) (stoppedSince int64) {
-	eventually(t, "the tracer sleeps", func() bool { return state(tracer) == 'S' })
+func stopWhileAsleep(tracer int, p *target, here *unix.CPUSet) (stoppedSince int64) {
+	for end := procmem.Now() + 5e9; state(tracer) != 'S' && procmem.Now() < end; {
+		time.Sleep(100 * time.Microsecond)
+	}
 	a := realTime(1)
 	if unix.SchedSetaffinity(0, here) != nil || unix.SchedSetAttr(0, &a, 0) != nil {
 		unix.Tgkill(p.PID, p.tid, unix.SIGWINCH)
 		return 0
 	}
 	unix.Tgkill(p.PID, p.tid, unix.SIGWINCH) // ignored, but stops a traced thread
-	for state(p.tid) != 't' {
+	for end := procmem.Now() + 5e9; state(p.tid) != 't' && procmem.Now() < end; {
 	}
 	for stoppedSince = procmem.Now() + 2e6; procmem.Now() < stoppedSince+2e6; {
 	}
