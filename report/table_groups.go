@@ -78,12 +78,19 @@ func (d *data) omittedGroups(out *printable.Writer, rest []*view.Group) {
 	if len(rest) == 0 {
 		return
 	}
-	var sum int64
+	var sum, idleSum int64
 	for _, g := range rest {
 		sum += g.Value
+		if g.IsIdle() {
+			idleSum += g.Value
+		}
 	}
-	out.Printf("\n… %s, %s of all; -n -1 shows them\n", tabular.Plural(int64(len(rest)), "more group"),
-		d.Precision.Share(sum))
+	idle := ""
+	if idleSum > 0 {
+		idle = ", idle " + d.Precision.Share(idleSum)
+	}
+	out.Printf("\n… %s, %s of all%s; -n -1 shows them\n", tabular.Plural(int64(len(rest)), "more group"),
+		d.Precision.Share(sum), idle)
 }
 
 func (d *data) clockLine(samples []*profile.Sample) []string {

@@ -19,6 +19,9 @@ type Group struct {
 	Samples  []*profile.Sample
 }
 
+// IsIdle reports that the group is a wait that is idle by a rule.
+func (g *Group) IsIdle() bool { return g.idleRank > 0 }
+
 // Groups divides the samples by one of [Groupings], largest group first, idle ones last.
 func (d *Data) Groups(by string) []*Group {
 	known := map[string]*Group{}
