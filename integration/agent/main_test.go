@@ -353,6 +353,8 @@ func (a *agent) end() {
 	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		a.t.Fatal(err)
 	}
+	hung := time.AfterFunc(2*patience, func() { _ = a.cmd.Process.Kill() })
+	defer hung.Stop()
 	if err := <-a.ended; err != nil {
 		a.t.Fatalf("the agent: %v\n%s", err, a.stderr.String())
 	}

@@ -14,6 +14,11 @@ import (
 // Ready starts a program, waits for its line "ready", and kills it at the test's end.
 func Ready(tb TB, cmd *exec.Cmd) *bufio.Reader {
 	tb.Helper()
+	return readyWithin(tb, cmd, patience)
+}
+
+func readyWithin(tb TB, cmd *exec.Cmd, limit time.Duration) *bufio.Reader {
+	tb.Helper()
 	pipe, err := cmd.StdoutPipe()
 	if err != nil {
 		tb.Fatal(err)
@@ -24,6 +29,8 @@ func Ready(tb TB, cmd *exec.Cmd) *bufio.Reader {
 	}
 	tb.Cleanup(func() { Kill(cmd) })
 	says := bufio.NewReader(pipe)
+	hung := time.AfterFunc(limit, func() { _ = cmd.Process.Kill() })
+	defer hung.Stop()
 	if line, err := says.ReadString('\n'); line != "ready\n" {
 		tb.Fatal(fmt.Errorf("%v says %q, not that it is ready: %w", cmd.Args, line, err))
 	}
