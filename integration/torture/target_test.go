@@ -63,8 +63,17 @@ func (p *target) kill() {
 	_ = p.cmd.Wait()
 }
 
+// bounded ends a target that does not answer: reading its output would last for ever.
+func (p *target) bounded(what string) *time.Timer {
+	return time.AfterFunc(patience, func() {
+		p.t.Errorf("%v %s: %s", p.cmd.Args, what, describeThreads(p.pid))
+		_ = syscall.Kill(-p.cmd.Process.Pid, syscall.SIGKILL)
+	})
+}
+
 func (p *target) awaitReady() {
 	p.t.Helper()
+	defer p.bounded("is not ready").Stop()
 	for {
 		line, err := p.out.ReadString('\n')
 		if err != nil {
@@ -82,6 +91,7 @@ func (p *target) awaitReady() {
 
 func (p *target) progress() int64 {
 	p.t.Helper()
+	defer p.bounded("tells no progress").Stop()
 	if _, err := p.in.Write([]byte("?")); err != nil {
 		p.t.Fatalf("%v has ended: %v", p.cmd.Args, err)
 	}
@@ -116,11 +126,7 @@ func (p *target) awaitProgress(more int64) {
 
 func (p *target) finish() map[string]int64 {
 	p.t.Helper()
-	timer := time.AfterFunc(patience, func() {
-		p.t.Errorf("%v has not ended: %s", p.cmd.Args, describeThreads(p.pid))
-		p.kill()
-	})
-	defer timer.Stop()
+	defer p.bounded("has not ended").Stop()
 	p.in.Close()
 	counts := map[string]int64{}
 	for {
