@@ -230,7 +230,7 @@ func checkGoLocks(t *testing.T, l *locks.Locks) {
 	text := lockText(t, l)
 	for _, want := range []string{"; 2 POSSIBLE DEADLOCKS\n", "2 goroutines wait for each other, if the inferred owners",
 		"sync.Mutex main.one (0x", ", 3 of 3 in it\n", "waiting to receive: none\n",
-		"likely held for reading by goroutine ", ", waiting (chan receive)\n      locked at main.hold at "} {
+		"likely held for reading by goroutine ", ", waiting (chan receive)\n      locked in main.hold at "} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
