@@ -24,7 +24,9 @@ func (q *ownQueue) open(tid int, ordinary bool, w *watchdog) {
 	if ordinary || w != nil {
 		q.files = procmem.OpenThread(os.Getpid(), tid, procmem.NewFDBudget(0))
 		q.ordinary, q.watchdog = ordinary, w
-		_, _ = q.files.SchedStat() // opens the file
+		if ordinary { // else once the watchdog has lowered it: at real-time priority no path below /proc is opened
+			_, _ = q.files.SchedStat() // opens the file
+		}
 	}
 }
 
