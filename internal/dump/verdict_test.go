@@ -23,7 +23,7 @@ func TestLocksOfAStoppedProcessAreUnknown(t *testing.T) {
 	stopAll(t, p.pid)
 	l := locksOf(t, p.pid)
 	if l.Verdict != locks.VerdictUnknown || l.ThreadsWithUnknownWait != len(l.Processes[0].Threads) ||
-		!strings.Contains(lockText(t, l), " stopped by a signal (SIGCONT continues ") {
+		!strings.Contains(lockText(t, l), " stopped by a signal or a debugger (SIGCONT, ") {
 		t.Errorf("%s of %d threads: %d, %s", l.Verdict, len(l.Processes[0].Threads), l.ThreadsWithUnknownWait, lockText(t, l))
 	}
 }

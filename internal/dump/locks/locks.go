@@ -43,7 +43,7 @@ type Locks struct {
 	// ThreadsWithUnknownWait is the number of threads whose waits are not known: not readable, stopped by a signal, or
 	// in futex(2) for an unknown object.
 	ThreadsWithUnknownWait int `json:"threads_unread,omitempty"`
-	// StoppedThreads is how many of these a signal has stopped.
+	// StoppedThreads is how many of these a signal or a debugger has stopped.
 	StoppedThreads int `json:"-"`
 	// GoroutineLocks are what goroutines wait for, PossibleGoroutineDeadlocks their cycles through likely owners.
 	GoroutineLocks             []GoroutineLock  `json:"goroutine_locks,omitempty"`

@@ -80,7 +80,8 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 			"no thread is known to wait for a lock; deadlock unknown: what 2 threads wait for " +
 				"is not known (not readable, as in state D; or in futex for an unknown object)"},
 		"stopped": {locks.Locks{ThreadsWithUnknownWait: 1, StoppedThreads: 1},
-			"no thread is known to wait for a lock; deadlock unknown: 1 thread is stopped by a signal (SIGCONT continues it)"},
+			"no thread is known to wait for a lock; deadlock unknown: 1 thread is stopped by a signal or a " +
+				"debugger (SIGCONT, or the debugger, continues it)"},
 		"the GIL": {locks.Locks{Locks: []locks.Lock{gil, ofGILsOwner}, GILCycles: [][]int{{1, 2}}},
 			"2 threads wait for 2 locks; deadlock unknown: 2 threads wait for each " +
 				"other through the GIL, which cannot be proven; no other cycle among the known owners"},

@@ -22,7 +22,7 @@ func shownName(t *stacks.Thread) string {
 }
 
 var states = map[string]string{"R": "running", "S": "sleeping", "D": "in uninterruptible sleep",
-	"T": "stopped by a signal"}
+	"T": "stopped by a signal or a debugger"}
 
 func writeThread(b *strings.Builder, t *stacks.Thread, native bool) {
 	runs := ""
