@@ -92,8 +92,8 @@ func unknownTexts(l *locks.Locks) (why []string) {
 		why = append(why, "the stack of "+count(l.UnsampledOwners, "owner")+" is not known")
 	}
 	if n := l.StoppedThreads; n > 0 {
-		why = append(why, count(n, "thread")+" "+pluralForm(n, "is", "are")+" stopped by a signal or a debugger (SIGCONT, or "+
-			"the debugger, continues "+pluralForm(n, "it", "them")+")")
+		why = append(why, count(n, "thread")+" "+pluralForm(n, "is", "are")+" stopped by a signal or a debugger (SIGCONT, "+
+			"or the debugger, continues "+pluralForm(n, "it", "them")+")")
 	}
 	if n := l.ThreadsWithUnknownWait - l.StoppedThreads; n > 0 {
 		why = append(why, fmt.Sprintf("what %s for is not known (not readable, as in state D; or in futex for an unknown "+
