@@ -91,7 +91,7 @@ func (p *target) awaitReady() {
 
 func (p *target) progress() int64 {
 	p.t.Helper()
-	defer p.bounded("tells no progress").Stop()
+	defer p.bounded("does not answer").Stop()
 	if _, err := p.in.Write([]byte("?")); err != nil {
 		p.t.Fatalf("%v has ended: %v", p.cmd.Args, err)
 	}

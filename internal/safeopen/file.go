@@ -122,7 +122,7 @@ func (f *File) Close() error {
 	}
 	_, err := wait(&f.by.calls, func() (struct{}, error) { return struct{}{}, f.f.Close() }, nil)
 	if errors.Is(err, ErrStuck) {
-		go f.f.Close() //nolint:errcheck // without effect if wait has called it
+		go f.f.Close() // without effect if wait has called it
 	}
 	return err
 }
