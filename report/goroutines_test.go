@@ -57,7 +57,7 @@ func TestThreadsAsleepInGosSchedulerDoNotCountBesideGoroutines(t *testing.T) {
 		}
 	}
 	text = render(t, Table, p, Options{By: "wait", N: 1})
-	if !strings.Contains(text, "… 4 more groups, 55% of all, idle 23%; -n -1 shows them") {
+	if !strings.Contains(text, "… 4 more groups, 55% of all (idle: 23%); -n -1 shows them") {
 		t.Errorf("the omitted groups and how much of them is idle:\n%s", text)
 	}
 	for native, want := range map[bool][2]int64{false: {4410, 410}, true: {6000, 410}} {

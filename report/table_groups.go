@@ -86,8 +86,11 @@ func (d *data) omittedGroups(out *printable.Writer, rest []*view.Group) {
 		}
 	}
 	idle := ""
-	if idleSum > 0 {
-		idle = ", idle " + d.Precision.Share(idleSum)
+	switch {
+	case idleSum > 0 && idleSum == sum:
+		idle = " (all idle)"
+	case idleSum > 0:
+		idle = " (idle: " + d.Precision.Share(idleSum) + ")"
 	}
 	out.Printf("\n… %s, %s of all%s; -n -1 shows them\n", tabular.Plural(int64(len(rest)), "more group"),
 		d.Precision.Share(sum), idle)

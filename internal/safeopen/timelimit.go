@@ -79,8 +79,9 @@ func waitsForCPU(tid int64) bool {
 		return true
 	}
 	call, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/syscall", tid))
-	number, _, _ := bytes.Cut(call, []byte(" "))
-	return err == nil && string(number) == strconv.Itoa(unix.SYS_FUTEX)
+	number, _, _ := bytes.Cut(bytes.TrimSpace(call), []byte(" "))
+	// it may have begun to run meanwhile (fs/proc/base.c, proc_pid_syscall)
+	return err == nil && (string(number) == "running" || string(number) == strconv.Itoa(unix.SYS_FUTEX))
 }
 
 // wait returns do's answer, or ErrStuck after the time limit; discard, if not nil, then gets a late value. The limit is
