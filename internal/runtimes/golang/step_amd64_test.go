@@ -58,11 +58,11 @@ func walkStep(tab *Table, space *frames.Space, regs *frames.Regs, mem frames.Mem
 		}
 		fn, _ := tab.find(fr.LookupPC(frames.X86_64))
 		if target, ok := tab.callBeforeX86(fr.PC); fr.AfterCall && ok && callee.entry != 0 {
-			// Assembly and wrappers may share a name; releases before 1.17 do not mark assembly; systemstack and
-			// IndexByteString may jump.
+			// Assembly and wrappers may share a name; releases before 1.17 do not mark assembly; systemstack,
+			// IndexByteString and memequal may jump.
 			to, _ := tab.find(target)
 			jumps := []string{string(tab.name(&callee)), "runtime.morestack_noctxt", "runtime.systemstack",
-				"internal/bytealg.IndexByteString"}
+				"internal/bytealg.IndexByteString", "runtime.memequal", "runtime.memequal_varlen"}
 			if to.flag&flagAsm == 0 && !slices.Contains(jumps, string(tab.name(&to))) {
 				bad[fmt.Sprintf("%s called %s, not %s", tab.name(&fn), tab.name(&to), tab.name(&callee))]++
 			}
