@@ -22,7 +22,7 @@ type CPUQuota struct {
 }
 
 // Share returns the quota in CPUs.
-func (l *CPUQuota) Share() float64 { return float64(l.Quota) / float64(l.Period) }
+func (q *CPUQuota) Share() float64 { return float64(q.Quota) / float64(q.Period) }
 
 // Root is the parent of /proc: "/", except in tests.
 type Root string
@@ -34,15 +34,15 @@ type mount struct {
 }
 
 // CPUQuotas returns the visible quotas of this process's groups and their ancestors, tightest first.
-func (r Root) CPUQuotas() []CPUQuota { return r.limits(r.hierarchies()) }
+func (r Root) CPUQuotas() []CPUQuota { return r.quotas(r.hierarchies()) }
 
-func (r Root) limits(groups groups, mounts []mount) []CPUQuota {
+func (r Root) quotas(groups groups, mounts []mount) []CPUQuota {
 	var all []CPUQuota
 	for _, m := range mounts {
 		if !m.v2 && !slices.Contains(m.controllers, "cpu") {
 			continue
 		}
-		all = append(all, r.limitsUpFrom(&m, groups.pathIn(&m), accounts(mounts, groups))...)
+		all = append(all, r.quotasUpFrom(&m, groups.pathIn(&m), accounts(mounts, groups))...)
 	}
 	slices.SortStableFunc(all, func(a, b CPUQuota) int { return cmp.Compare(a.Share(), b.Share()) })
 	return all
@@ -67,7 +67,7 @@ func (r Root) nameOf(path string) string {
 	return "/" + strings.TrimLeft(strings.TrimPrefix(path, string(r)), "/")
 }
 
-func (r Root) limitsUpFrom(m *mount, group string, acct func(string) string) (all []CPUQuota) {
+func (r Root) quotasUpFrom(m *mount, group string, acct func(string) string) (all []CPUQuota) {
 	own := true
 	for below := range m.upFrom(group) {
 		if l, limited := read(r.path(filepath.Join(m.at, below)), m.v2); limited {

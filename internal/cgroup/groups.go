@@ -24,13 +24,13 @@ type Groups struct {
 	root    Root
 	mounts  []mount
 	known   map[string]string // by the text of /proc/PID/cgroup: what freezes the group, at the last Read
-	limited []limited
+	limited []limitedGroup
 }
 
 // first is of the discovery, before and last of the last two calls of Read.
-type limited struct {
+type limitedGroup struct {
 	pid                 int
-	limit               CPUQuota
+	quota               CPUQuota
 	first, before, last CPUStat
 }
 
@@ -45,7 +45,7 @@ func (r Root) Groups() *Groups {
 func (g *Groups) Read(pids []int) (frozenBy []string) {
 	kept := g.limited[:0]
 	for _, l := range g.limited {
-		if now, ok := l.limit.readStat(); ok {
+		if now, ok := l.quota.readStat(); ok {
 			l.before, l.last = l.last, now
 			kept = append(kept, l)
 		}
@@ -62,7 +62,7 @@ func (g *Groups) Read(pids []int) (frozenBy []string) {
 			groups, mounts := visible(parseGroups(text), g.mounts)
 			frozen[text] = g.root.frozenBy(groups, mounts)
 			if _, known := g.known[text]; !known {
-				g.findLimits(pid, groups, mounts)
+				g.findQuotas(pid, groups, mounts)
 			}
 		}
 		frozenBy[i] = frozen[text]
@@ -76,13 +76,13 @@ func (r Root) groupsOf(pid int) string {
 	return string(text)
 }
 
-func (g *Groups) findLimits(pid int, groups groups, mounts []mount) {
-	for _, l := range g.root.limits(groups, mounts) {
-		if slices.ContainsFunc(g.limited, func(k limited) bool { return k.limit.Dir == l.Dir }) {
+func (g *Groups) findQuotas(pid int, groups groups, mounts []mount) {
+	for _, l := range g.root.quotas(groups, mounts) {
+		if slices.ContainsFunc(g.limited, func(k limitedGroup) bool { return k.quota.Dir == l.Dir }) {
 			continue
 		}
 		if first, ok := l.readStat(); ok {
-			g.limited = append(g.limited, limited{pid, l, first, first, first})
+			g.limited = append(g.limited, limitedGroup{pid, l, first, first, first})
 		}
 	}
 }
@@ -102,21 +102,21 @@ func visible(g groups, mounts []mount) (groups, []mount) {
 
 // Throttled returns the groups throttled between their discovery and the last Read, without removed ones.
 func (g *Groups) Throttled() []Throttling {
-	return g.throttled(func(l *limited) CPUStat { return l.first })
+	return g.throttled(func(l *limitedGroup) CPUStat { return l.first })
 }
 
 // ThrottledNow returns the groups that were throttled between the last two calls of Read.
 func (g *Groups) ThrottledNow() []Throttling {
-	return g.throttled(func(l *limited) CPUStat { return l.before })
+	return g.throttled(func(l *limitedGroup) CPUStat { return l.before })
 }
 
-func (g *Groups) throttled(since func(*limited) CPUStat) (all []Throttling) {
+func (g *Groups) throttled(since func(*limitedGroup) CPUStat) (all []Throttling) {
 	for i := range g.limited {
 		l := &g.limited[i]
 		then := since(l)
 		if n := l.last.ThrottledPeriods - then.ThrottledPeriods; n > 0 {
 			all = append(all, Throttling{
-				PID: l.pid, Cgroup: g.root.nameOf(l.limit.Dir), CPUs: l.limit.Share(),
+				PID: l.pid, Cgroup: g.root.nameOf(l.quota.Dir), CPUs: l.quota.Share(),
 				Periods: l.last.Periods - then.Periods, ThrottledPeriods: n,
 				Seconds: float64(l.last.ThrottledFor-then.ThrottledFor) / 1e9,
 			})
@@ -126,8 +126,8 @@ func (g *Groups) throttled(since func(*limited) CPUStat) (all []Throttling) {
 }
 
 // readStat reads the statistics once; false: the group is gone.
-func (l *CPUQuota) readStat() (CPUStat, bool) {
-	m, err := l.Open()
+func (q *CPUQuota) readStat() (CPUStat, bool) {
+	m, err := q.Open()
 	if err != nil {
 		return CPUStat{}, false
 	}

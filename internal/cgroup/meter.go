@@ -26,14 +26,14 @@ type Meter struct {
 }
 
 // Open opens the group's files.
-func (l *CPUQuota) Open() (*Meter, error) {
-	f, err := os.Open(filepath.Join(l.Dir, "cpu.stat"))
+func (q *CPUQuota) Open() (*Meter, error) {
+	f, err := os.Open(filepath.Join(q.Dir, "cpu.stat"))
 	if err != nil {
 		return nil, err
 	}
 	m := &Meter{stat: f}
-	if l.acct != "" {
-		m.acct, _ = os.Open(l.acct)
+	if q.acct != "" {
+		m.acct, _ = os.Open(q.acct)
 	}
 	return m, nil
 }
@@ -102,12 +102,12 @@ func parseNumber(b []byte) (n int64) {
 func times1000(n int64) int64 { return min(n, (1<<63-1)/1000) * 1000 }
 
 // Alone reports that no other process is in the group, and no group below it; false for an ancestor's group.
-func (l *CPUQuota) Alone() bool {
-	text, err := os.ReadFile(filepath.Join(l.Dir, "cgroup.procs"))
-	if err != nil || !l.Own || strings.TrimSpace(string(text)) != strconv.Itoa(os.Getpid()) {
+func (q *CPUQuota) Alone() bool {
+	text, err := os.ReadFile(filepath.Join(q.Dir, "cgroup.procs"))
+	if err != nil || !q.Own || strings.TrimSpace(string(text)) != strconv.Itoa(os.Getpid()) {
 		return false
 	}
-	below, err := os.ReadDir(l.Dir)
+	below, err := os.ReadDir(q.Dir)
 	for _, e := range below {
 		if e.IsDir() {
 			return false
