@@ -57,7 +57,7 @@ func Sample(t *loadedcode.Process, o Options) (*stacks.Process, error) {
 	}
 	if err == nil && raw.ended() {
 		return nil, &process.Error{PID: t.PID, Kind: refusal.Exited, Cause: "it ended before its threads were read",
-			Next: "check the number with ps or pgrep"}
+			Next: "if it was started again, dump the new process"}
 	}
 	partial := &partialProcess{err: err, process: stacks.Process{Origin: origin, PID: t.PID, Name: t.Comm,
 		Threads: []stacks.Thread{},

@@ -3,7 +3,6 @@
 package text
 
 import (
-	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -84,8 +83,15 @@ func writeWaits(b *strings.Builder, group []*stacks.Thread) {
 		writeWait(b, group[0])
 		return
 	}
+	idle := func(g []**stacks.Thread) bool { return (*g[0]).WaitsFor.Idle != "" }
 	slices.SortStableFunc(groups, func(x, y []**stacks.Thread) int {
-		return cmp.Compare(len((*x[0]).WaitsFor.Idle), len((*y[0]).WaitsFor.Idle))
+		switch {
+		case idle(x) == idle(y):
+			return 0
+		case idle(x):
+			return 1
+		}
+		return -1
 	})
 	for _, same := range groups[:min(len(groups), maxWaits)] {
 		threads := make([]string, len(same))
