@@ -132,8 +132,8 @@ func TestALongStopIsANoteWithCauseAndRemedy(t *testing.T) {
 		}
 	}
 	s.StopTime.Max, s.LongestGap = 65_000_000, 0.06
-	if note := Notes(s)[0]; !strings.HasSuffix(note, "; prywalk was stopped by a signal (Ctrl-Z or kill -TSTP release "+
-		"threads first), or the target's mappings were locked, as by mmap") {
+	if note := Notes(s)[0]; !strings.HasSuffix(note, "; prywalk was stopped by SIGSTOP (use Ctrl-Z or kill -TSTP, which "+
+		"release threads first), or the target's mappings were locked, as by mmap") {
 		t.Errorf("a gap as long as the stop: %q", note)
 	}
 	s.MaxPause, s.LongestGap = 1e6, 0

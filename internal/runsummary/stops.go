@@ -61,8 +61,8 @@ func longStopRemedy(s *runstats.Stats, cause string) string {
 	case cause == "copy" && s.MaxPause == 0:
 		return "--max-pause 1ms omits stops that are expected to take longer"
 	case cause == "lock" && s.LongestGap*1e9 >= float64(s.StopTime.Max)/2: // no tick either: a signal or a lock
-		return "prywalk was stopped by a signal (Ctrl-Z or kill -TSTP release threads first), or the target's mappings " +
-			"were locked, as by mmap"
+		return "prywalk was stopped by SIGSTOP (use Ctrl-Z or kill -TSTP, which release threads first), or the target's " +
+			"mappings were locked, as by mmap"
 	case cause == "lock" && s.MaxPause == 0:
 		return "the target's mappings were locked, as by mmap; --max-pause 1ms limits this wait"
 	case cause == "preempted" && s.Scheduling != "fifo":
