@@ -4,9 +4,9 @@ package observe
 
 // # 32-bit code
 //
-// An exec of a 32-bit program is no end of a recording. A stop in 32-bit code reads nothing, and does not restart a
-// system call that it ends. So each such stop in a row doubles the number of omitted ones. A stop in 64-bit code, as of
-// a program that uses both (Wine), or an exec ends that.
+// A recording goes on after an exec of a 32-bit program. A stop in 32-bit code reads nothing, and does not restart the
+// system call that it ends early. So after each such stop in a row twice as many stops are omitted. A stop in 64-bit
+// code (Wine uses both), or an exec, ends that.
 
 // maxOmitted32 is the most omitted stops in a row.
 const maxOmitted32 = 63
