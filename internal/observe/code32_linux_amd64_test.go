@@ -42,7 +42,8 @@ func TestThreadIn32BitCodeIsStoppedMoreAndMoreRarely(t *testing.T) {
 			return refused > 0
 		})
 		stops, refused = 0, 0
-		const ticks = 1 + 3 + 7 + 15 + 31 + 63 + 6                                    // omitted stops, and those after them
+		const ticks = 1 + 3 + 7 + 15 + 31 + 63 + 6 // omitted stops, and those after them
+
 		testtargets.Eventually(t, "ticks that find the thread running", func() bool { // it may be queued for a CPU
 			tick()
 			return refused == ticks
