@@ -212,13 +212,21 @@ func TestJoinsOfPythonNameTheThread(t *testing.T) {
 		if strings.Contains(python, "3.13") {
 			continue
 		}
+		awaited := map[string]string{"first": "second", "second": "first", "timed": "first"}
+		waiting := func(l *locks.Locks) (n int) {
+			for i := range l.Processes[0].Threads {
+				if th := &l.Processes[0].Threads[i]; awaited[th.Name] != "" && th.WaitsFor != nil {
+					n++
+				}
+			}
+			return n
+		}
 		p := startProgram(t, python, nil, "testdata/pools.py", "joins")
-		l := settle(t, p.pid, func(l *locks.Locks) bool { return len(l.Deadlocks) == 1 })
+		l := settle(t, p.pid, func(l *locks.Locks) bool { return len(l.Deadlocks) == 1 && waiting(l) == len(awaited) })
 		if len(l.Deadlocks) != 1 || len(l.Deadlocks[0]) != 2 {
 			t.Errorf("%s: %s, %v\n%s", python, l.Verdict, l.Deadlocks, lockText(t, l))
 			continue
 		}
-		awaited := map[string]string{"first": "second", "second": "first", "timed": "first"}
 		found := 0
 		for i := range l.Processes[0].Threads {
 			th := &l.Processes[0].Threads[i]
