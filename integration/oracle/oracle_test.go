@@ -27,9 +27,9 @@ var floors = map[string][2]float64{
 }
 
 // Go's morestack keeps its caller's return address only in the scheduler's words when it calls another function,
-// glibc's swapcontext only in the context. Without bounds setcontext and longjmp are missing, too: 1 % of libc's steps,
-// more in a run cut short.
-var floorsARM64 = map[string][2]float64{"go": {98, 80}, "libc": {97, 88}}
+// glibc's swapcontext only in the context. Without bounds setcontext and longjmp are missing, too: 1 % of libc's steps.
+// A run that ORACLE_TIME cuts short has the same faults in fewer steps: 22 of 1,961 in cpp.
+var floorsARM64 = map[string][2]float64{"cpp": {99.5, 97}, "go": {98, 80}, "libc": {97, 88}}
 
 func TestWalksAreExactAtEveryInstruction(t *testing.T) {
 	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
