@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
@@ -112,7 +113,10 @@ func TestProcessWithoutItsFirstThreadIsFoundAndRead(t *testing.T) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	eventually(t, "the first thread has ended", func() bool { return stateOf(cmd.Process.Pid) == "Z" })
+	eventually(t, "the first thread has ended and the other computes", func() bool {
+		cpu, err := cpuOf(cmd.Process.Pid)
+		return stateOf(cmd.Process.Pid) == "Z" && err == nil && cpu > 20*time.Millisecond
+	})
 	r := prywalk(t, "dump", "-n", name).must(t, 0)
 	if !strings.Contains(r.stdout, "runs_on") || r.stderr != "" {
 		t.Errorf("want the stack of runs_on and no message, have %s and %s", clip(r.stdout), clip(r.stderr))

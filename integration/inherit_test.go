@@ -69,6 +69,7 @@ func startDeathsig(t *testing.T, args ...string) (r *running, pid int, input io.
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill() })
 	outW.Close()
+	_ = out.SetReadDeadline(time.Now().Add(patience))
 	line, _ := bufio.NewReader(out).ReadString('\n')
 	if _, err := fmt.Sscanf(line, "asked %d", &pid); err != nil {
 		t.Fatalf("the command printed %q", line)

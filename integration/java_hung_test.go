@@ -3,7 +3,6 @@
 package integration
 
 import (
-	"bufio"
 	"bytes"
 	"os"
 	"os/exec"
@@ -39,7 +38,8 @@ func TestDumpOfAHungJVM(t *testing.T) {
 	eventually(t, "the loop without a safepoint runs", func() bool {
 		text = prywalk(t, "dump", "-p", pid).must(t, 0).stdout
 		in := blockOf(text, "spinner")
-		return strings.Contains(in, "Hung.spin") && strings.Contains(in, "[jvm c2]")
+		return strings.Contains(in, "Hung.spin") && strings.Contains(in, "[jvm c2]") &&
+			strings.Contains(blockOf(text, "waiter"), "waits for monitor")
 	})
 	var jcmdOutput bytes.Buffer
 	ask := exec.Command("jcmd", pid, "Thread.print")
@@ -88,20 +88,7 @@ func startHung(t *testing.T) (pid string) {
 	java := exec.Command("java", "-Xmx64m", "-XX:+UseSerialGC", "-XX:-UseCountedLoopSafepoints",
 		"-XX:LoopStripMiningIter=0", "-XX:-BackgroundCompilation", "-cp", dir, "Hung")
 	java.Dir = dir
-	stdout, err := java.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := java.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = java.Process.Kill()
-		_ = java.Wait()
-	})
-	if line, err := bufio.NewReader(stdout).ReadString('\n'); err != nil || line != "ready\n" {
-		t.Fatalf("Hung.java printed %q, want \"ready\": %v", line, err)
-	}
+	testtargets.Ready(t, java)
 	return strconv.Itoa(java.Process.Pid)
 }
 

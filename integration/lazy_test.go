@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -41,6 +42,8 @@ func startLazy(t *testing.T, mode string) *lazy {
 
 func (l *lazy) pagesProvided(t *testing.T) int {
 	t.Helper()
+	hung := time.AfterFunc(patience, func() { _ = syscall.Kill(l.pid, syscall.SIGKILL) })
+	defer hung.Stop()
 	fmt.Fprintln(l.in)
 	line, err := l.out.ReadString('\n')
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -99,8 +100,13 @@ func TestSpecialFileIsWrittenToAndNotReplaced(t *testing.T) {
 	if info, err := os.Lstat(fifo); err != nil || info.Mode()&os.ModeNamedPipe == 0 {
 		t.Fatalf("the pipe was replaced: %v, %v", info, err)
 	}
-	if p, err := profile.ParseData(<-read); err != nil || len(p.Sample) == 0 {
-		t.Errorf("want a recording with samples from the pipe: %v, %v", p, err)
+	select {
+	case text := <-read:
+		if p, err := profile.ParseData(text); err != nil || len(p.Sample) == 0 {
+			t.Errorf("want a recording with samples from the pipe: %v, %v", p, err)
+		}
+	case <-time.After(patience):
+		t.Error("the pipe was not written to")
 	}
 }
 

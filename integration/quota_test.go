@@ -16,6 +16,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"prywalk/internal/cgroup"
 	"prywalk/internal/testtargets"
@@ -147,6 +148,8 @@ func TestTopAndAgentSayWhileATargetIsFrozen(t *testing.T) {
 			t.Fatal(err)
 		}
 		testtargets.Child(t, c)
+		hung := time.AfterFunc(patience, func() { _ = c.Process.Kill() })
+		t.Cleanup(func() { hung.Stop() })
 		read := bufio.NewScanner(pipe)
 		read.Buffer(nil, 1<<20)
 		return func(what string, is func(line string) bool) {
@@ -175,7 +178,7 @@ func TestTopAndAgentSayWhileATargetIsFrozen(t *testing.T) {
 }
 
 // A stop may begin just before prywalk is throttled. Measured: none of 10,276 stops, so at most 0.03 % (at 95 %); more
-// than two of the test's some hundred then have a probability below 0.001.
+// than three of the test's some hundred then have a probability below 1e-6.
 func TestQueuedThreadsAreNotStoppedUnderACPUQuota(t *testing.T) {
 	user := ordinary()
 	if user == nil || yama() > 0 {
@@ -212,8 +215,9 @@ func TestQueuedThreadsAreNotStoppedUnderACPUQuota(t *testing.T) {
 		t.Errorf("cpu_quota is %v, want 0.05; %d stops and %d ticks left in the run queue, want both", s.Quota,
 			s.Frozen, s.Queued)
 	}
-	if s.Throttled > 2 {
-		t.Errorf("prywalk was throttled during %d of %d stops, want at most 2", s.Throttled, s.Frozen)
+	t.Logf("throttled during %d of %d stops", s.Throttled, s.Frozen)
+	if s.Throttled > 3 {
+		t.Errorf("prywalk was throttled during %d of %d stops, want at most 3", s.Throttled, s.Frozen)
 	}
 	if math.Abs(s.Target-s.Profiled) > 1e-3*s.Target {
 		t.Errorf("%v s of CPU time in the recording, %v s by the kernel", s.Profiled, s.Target)
