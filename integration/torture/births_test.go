@@ -19,6 +19,7 @@ func TestShortLivedThreadsDoTheirWork(t *testing.T) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "churn")
 			r := record(t, p.pid, "--rung", rung)
+			r.awaitSamples(p.pid)
 			p.awaitProgress(1000)
 			s := r.stop()
 			c := p.finish()
@@ -35,6 +36,7 @@ func TestForkAndVforkChildrenReportTheirExitStatus(t *testing.T) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "forks")
 			r := record(t, p.pid, "--children", "--rung", rung)
+			r.awaitSamples(p.pid)
 			p.awaitProgress(1)
 			s := r.stop()
 			c := p.finish()
@@ -51,6 +53,7 @@ func TestExecInANonLeaderThreadCompletes(t *testing.T) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "execs", "150", "first")
 			r := record(t, p.pid, "--rung", rung)
+			r.awaitSamples(p.pid)
 			hung := time.AfterFunc(patience, func() {
 				t.Errorf("no \"ready\" after %v, the target: %s\nprywalk: %s", patience, describeThreads(p.pid),
 					describeThreads(r.cmd.Process.Pid))
@@ -137,6 +140,7 @@ func TestSetuidProgramsStayPrivileged(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := startAs(t, asUnprivileged(), "setuid", program)
 			r := recordAs(t, attr, "-p", strconv.Itoa(p.pid), "--children")
+			r.awaitSamples(p.pid)
 			p.awaitProgress(20)
 			s := r.stop()
 			c := p.finish()

@@ -91,7 +91,7 @@ func TestStopSignalFollowedByContinueLeavesTheRecordingRunning(t *testing.T) {
 	}
 	// prywalk continues by itself, unless it sees the last SIGTSTP after the last SIGCONT.
 	r.signal(syscall.SIGINT)
-	for gone := false; !gone; {
+	for gone, end := false, time.Now().Add(patience); !gone && time.Now().Before(end); {
 		select {
 		case <-r.ended:
 			gone = true

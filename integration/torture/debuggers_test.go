@@ -71,6 +71,7 @@ func TestAnotherTracerAndPrywalkTakeTurns(t *testing.T) {
 			victim := start(t, "storm")
 			helper := start(t, "traced", "attach", strconv.Itoa(victim.pid))
 			r := record(t, victim.pid, "--rung", rung)
+			r.awaitSamples(victim.pid)
 			helper.awaitProgress(50)
 			s := r.stop()
 			h, v := helper.finish(), victim.finish()
@@ -91,6 +92,7 @@ func TestAnotherTracerAndPrywalkTakeTurns(t *testing.T) {
 func TestTraceMeOfChildrenFailsOnlyDuringStops(t *testing.T) {
 	p := start(t, "traced", "traceme")
 	r := record(t, p.pid, "--children")
+	r.awaitSamples(p.pid)
 	p.awaitProgress(20)
 	s := r.stop()
 	c := p.finish()

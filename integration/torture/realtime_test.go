@@ -52,9 +52,16 @@ func TestRealTimeTracerOpensNoPathBelowProc(t *testing.T) {
 func checkWalks(t *testing.T, calls string) {
 	t.Helper()
 	tracer, raised, held, elsewhere := "", false, 0, 0
+	begun := map[string]string{}
 	for line := range strings.Lines(calls) {
 		tid, call, _ := strings.Cut(line, " ")
 		call = strings.TrimSpace(call)
+		// strace splits a call's line if another thread's call comes between.
+		if rest, ok := strings.CutPrefix(call, "<... sched_setattr resumed>"); ok {
+			call = begun[tid] + rest
+		} else if before, ok := strings.CutSuffix(call, " <unfinished ...>"); ok {
+			begun[tid] = before
+		}
 		switch {
 		case realTime.MatchString(call):
 			tracer, raised = tid, true
