@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -157,12 +156,7 @@ exec setpriv --reuid=$user --regid=$user --clear-groups --no-new-privs --inh-cap
 	before := l.cpu()
 	l.compute()
 	used := l.cpu() - before
-	if err := a.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
-	if err := <-a.ended; err != nil {
-		t.Fatalf("the agent: %v: %s", err, a.stderr.String())
-	}
+	a.end()
 	received := c.sums()
 	compareSums(t, received, a.recorded())
 	if cpu := ofClock(received, "cpu"); cpu < used {

@@ -141,8 +141,7 @@ func (c *collector) start() *collector {
 	}
 	eventually(c.t, "the collector listens", func() bool {
 		if c.prefix != nil {
-			_, err := os.Stat(c.file())
-			return err == nil
+			return c.listensInItsNamespace()
 		}
 		for _, addr := range []string{c.grpc, c.http} {
 			conn, err := net.Dial("tcp", addr)
@@ -154,6 +153,20 @@ func (c *collector) start() *collector {
 		return true
 	})
 	return c
+}
+
+// The command of prefix executes the collector.
+func (c *collector) listensInItsNamespace() bool {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/net/tcp", c.cmd.Process.Pid))
+	for _, addr := range []string{c.grpc, c.http} {
+		_, port, _ := net.SplitHostPort(addr)
+		n, _ := strconv.Atoi(port)
+		// 127.0.0.1 in state TCP_LISTEN (proc_pid_net(5)).
+		if !strings.Contains(string(text), fmt.Sprintf(" 0100007F:%04X 00000000:0000 0A ", n)) {
+			return false
+		}
+	}
+	return true
 }
 
 func (c *collector) stop() {

@@ -63,7 +63,9 @@ func checkThreadNames(t *testing.T, argv []string) {
 			t.Logf("the program's standard error: %.2000s", stderr.String())
 		}
 	}()
+	hung := time.AfterFunc(dumpPatience, func() { _ = cmd.Process.Kill() })
 	names := reportedThreads(bufio.NewScanner(out))
+	hung.Stop()
 	if len(names) != 25 {
 		t.Fatalf("the program reported %d threads, want 25: %v", len(names), names)
 	}

@@ -59,6 +59,8 @@ func startWaits(t *testing.T, argv []string) *waitsRun {
 	t.Helper()
 	p := &waitsRun{cmd: exec.Command(argv[0], argv[1:]...), waits: map[int]javaWait{}}
 	_, lines := testtargets.Talk(t, p.cmd)
+	hung := time.AfterFunc(dumpPatience, func() { _ = p.cmd.Process.Kill() })
+	defer hung.Stop()
 	s := bufio.NewScanner(lines)
 	ready := false
 	for (!ready || len(p.waits) < waitThreads) && s.Scan() {
@@ -201,7 +203,8 @@ func (p *waitsRun) checkLocks(t *testing.T, whole map[string]int) {
 		}
 	}
 	var l *locks.Locks
-	for range 5 { // an owner may be unreadable while objects are moved
+	// An owner may be unreadable while objects are moved.
+	for end := time.Now().Add(dumpPatience); time.Now().Before(end); time.Sleep(time.Millisecond) {
 		var err error
 		if l, err = dump.ExamineLocks([]*loadedcode.Process{p.code}, dump.Options{MaxDepth: -1}); err != nil {
 			t.Fatal(err)
