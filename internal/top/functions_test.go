@@ -30,6 +30,20 @@ func TestTheProgramsFunctionsComeBeforeItsLibraries(t *testing.T) {
 	}
 }
 
+func TestAnUnnamedProgramComesBeforeTheKernel(t *testing.T) {
+	snap := &Snapshot{}
+	for _, f := range []view.Frame{
+		view.FrameOf("hrtimer_nanosleep", view.KernelModule, ""),
+		view.FrameOf("", "/usr/bin/sleep", ""),
+		view.FrameOf("__libc_start_main_impl", "/usr/lib/libc.so.6", "../csu/libc-start.c"),
+	} {
+		snap.frames = append(snap.frames, Frame{Frame: f})
+	}
+	if f := snap.programFunction([]int32{0, 1, 2}); f != 1 {
+		t.Errorf("%s stands for the stack", snap.frames[f].DisplayName())
+	}
+}
+
 func TestKnownFunctionsAreNotMadeAgain(t *testing.T) {
 	table := NewFunctionTable(nil)
 	l := &profile.Named{Loc: profile.Loc{Module: &profile.ModuleInfo{Path: "[HotSpot 17.0.15]"}},

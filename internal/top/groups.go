@@ -149,11 +149,21 @@ func (snap *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order,
 	return t.order, ends
 }
 
+// programFunction is the program's innermost function, or, without a named one, its innermost file; without either the
+// innermost frame.
 func (snap *Snapshot) programFunction(stack []int32) int32 {
+	unnamed := int32(-1)
 	for _, f := range stack {
-		if fr := &snap.frames[f]; !fr.IsSupport() && !fr.Nameless {
+		switch fr := &snap.frames[f]; {
+		case fr.IsSupport():
+		case !fr.Nameless:
 			return f
+		case unnamed < 0:
+			unnamed = f
 		}
+	}
+	if unnamed >= 0 {
+		return unnamed
 	}
 	return stack[0]
 }

@@ -337,6 +337,11 @@ func TestWhyThereIsNothing(t *testing.T) {
 	f.add(f.slept(101, f.at("epoll_wait", "main"), "epoll_wait", 900))
 	f.refresh()
 	shows("no cpu time in this window: the threads wait; 3 shows for what")
+	var text strings.Builder
+	if err := WriteText(&text, m.snapshot, s.state, Screen{}, CPU, 3); err != nil ||
+		!strings.Contains(text.String(), "(cpu)      module\n  no cpu time in this window\n") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
 	s.state.Trouble = "another tracer (gdb) holds it"
 	shows("another tracer (gdb) holds it")
 	s.state.Trouble = "another tracer (a\x1b[2J\nb) holds it"

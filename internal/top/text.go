@@ -47,6 +47,9 @@ func WriteText(w io.Writer, snap *Snapshot, st State, s Screen, c Clock, functio
 	sortFunctions(rows, c, BySelf)
 	rows = firstRows(rows, functions)
 	table(s.functionLines(rows, snap.Changes(rows, false), c, snap.precision(wholeProgram, c), widthOf(rows)))
+	if len(rows) == 0 {
+		put(s.cut("  no " + string(c) + " time in this window"))
+	}
 	waits := firstRows(snap.Waits(wholeProgram, Wall), groupRows)
 	table(s.groupLines(waits, "wait", Wall, snap.precision(wholeProgram, Wall)))
 	threads := firstRows(snap.Threads(wholeProgram, c), groupRows)
