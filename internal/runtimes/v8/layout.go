@@ -64,20 +64,15 @@ const (
 
 // kindsOf returns frame types by code kind (CodeKind in src/objects/code-kind.h).
 func kindsOf(v version) (kinds [16]string) {
-	kinds[3] = kindRegExp
-	if v.atLeast(14, 0) {
-		kinds[3], kinds[4] = "", kindRegExp
-	}
+	regexp, baseline := 3, 11
 	switch {
-	case v.atLeast(14, 0), !v.atLeast(12, 0):
-		kinds[11] = kindBaseline
-	default:
-		kinds[10] = kindBaseline
+	case v.atLeast(14, 2): // Node 26; Node 25 has 14.1
+		regexp = 4
+	case v.atLeast(12, 0):
+		baseline = 10
 	}
-	at := 11
-	if kinds[11] != "" {
-		at = 12
-	}
+	kinds[regexp], kinds[baseline] = kindRegExp, kindBaseline
+	at := baseline + 1
 	if v.atLeast(11, 0) {
 		kinds[at] = "maglev"
 		at++
@@ -111,9 +106,12 @@ func layoutOf(v version) layout {
 	if v.atLeast(11, 0) { // separate Code object
 		l.codeStart, l.codeSize, l.headerSize, l.bytesData = 40, 56, 16, 54
 	}
+	if v.atLeast(11, 8) { // without the relocation info
+		l.codeDeopt, l.codePositions, l.codeStart, l.codeFlags, l.codeSize = 8, 16, 32, 40, 44
+	}
 	if v.atLeast(12, 0) {
 		l.jsShared, l.bytesPositions, l.bytesData = 32, 24, 64
-		l.codeDeopt, l.codePositions, l.codeSize, l.headerSize = 8, 16, 52, 32
+		l.codeStart, l.codeFlags, l.codeSize, l.headerSize = 40, 48, 52, 32
 	}
 	if v.atLeast(12, 8) {
 		l.scopeBounds = 32

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -45,6 +46,30 @@ func TestLayoutOfSymbolsIsKnown(t *testing.T) {
 	d, err := describe(withSymbols(map[string]int32{prefix + "SmiShiftSize": 31}), &frames.Module{})
 	if err != nil || d.version != (version{14, 6}) || d.types.code != 205 {
 		t.Errorf("%+v, %v; want V8 14.6", d, err)
+	}
+}
+
+// The releases are those of Node 20, 21, 22, 25 and 26. Values are of V8's symbols where it has them.
+func TestFieldsOfCodeAreThoseOfTheRelease(t *testing.T) {
+	for _, want := range []struct {
+		version
+		deopt, positions, start, flags, size uint64
+		regexp, baseline                     int
+	}{
+		{version{11, 3}, 16, 24, 40, 48, 56, 3, 11},
+		{version{11, 8}, 8, 16, 32, 40, 44, 3, 11},
+		{version{12, 4}, 8, 16, 40, 48, 52, 3, 10},
+		{version{14, 1}, 8, 16, 40, 52, 56, 3, 10},
+		{version{14, 6}, 8, 16, 40, 52, 56, 4, 11},
+	} {
+		got := want
+		l := layoutOf(want.version)
+		got.deopt, got.positions, got.start, got.flags, got.size = l.codeDeopt, l.codePositions, l.codeStart, l.codeFlags,
+			l.codeSize
+		got.regexp, got.baseline = slices.Index(l.kinds[:], kindRegExp), slices.Index(l.kinds[:], kindBaseline)
+		if got != want || l.kinds[want.baseline+1] != "maglev" || l.kinds[want.baseline+2] != "turbofan" {
+			t.Errorf("V8 %v: %+v, kinds %q; want %+v", want.version, got, l.kinds, want)
+		}
 	}
 }
 
