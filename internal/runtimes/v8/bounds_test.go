@@ -3,6 +3,8 @@
 package v8
 
 import (
+	"encoding/binary"
+	"slices"
 	"testing"
 
 	"prywalk/frames"
@@ -93,5 +95,27 @@ func TestCodeWithoutHeadersIsSearchedOnce(t *testing.T) {
 	r.dropEmptyRanges()
 	if r.codeAt(fakeAt+code+0x50000+r.build.headerSize+8) == nil {
 		t.Error("code is not found where there was none before")
+	}
+}
+
+func TestCodeOfEveryIsolateIsFound(t *testing.T) {
+	const first, second, mapOfSecond = 0x2000, 0x4000, 0x300
+	b := make([]byte, 0x6000)
+	r := fakeRuntime(version{9, 4}, b)
+	fakeFunctions(r, b)
+	put(b, mapOfSecond, pointer(0))
+	binary.LittleEndian.PutUint16(b[mapOfSecond+instanceType:], fakeCode)
+	kind := byte(slices.Index(r.build.kinds[:], kindBaseline))
+	for at, m := range map[int]int{first: mapOfCode, second: mapOfSecond} {
+		put(b, at, pointer(m))
+		put(b, at+int(r.build.codeDeopt), pointer(bytecodesA))
+		binary.LittleEndian.PutUint32(b[at+int(r.build.codeSize):], 0x100)
+		b[at+int(r.build.codeFlags)] = kind
+	}
+	for _, at := range []uint64{first, second, first} {
+		r.byStart = nil
+		if c := r.codeAt(fakeAt + at + r.build.headerSize + 8); c == nil || c.kind != kindBaseline || c.bytecodes == 0 {
+			t.Errorf("code at %#x: %+v, want baseline code", at, c)
+		}
 	}
 }

@@ -33,7 +33,7 @@ type heap struct {
 	host  managed.Host
 	live  managed.Live
 	parts []frames.Region
-	// instructionStreamMap is 0 while unknown.
+	// instructionStreamMap is the last one found, or 0.
 	instructionStreamMap uint64
 	maps                 map[uint64]uint16 // except maps made by programs
 	buf                  [256]byte
@@ -51,8 +51,9 @@ func (h *heap) word(at uint64) uint64 {
 
 func (h *heap) field(object, offset uint64) uint64 { return h.word(object - heapObjectTag + offset) }
 
+// Up to V8 9 each isolate has its own map.
 func (h *heap) isInstructionStreamMap(w uint64) bool {
-	if h.instructionStreamMap != 0 {
+	if h.instructionStreamMap != 0 && (w == h.instructionStreamMap || h.build.atLeast(10, 0)) {
 		return w == h.instructionStreamMap
 	}
 	return h.typeOf(w) == h.build.types.instructionStream
