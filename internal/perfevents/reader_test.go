@@ -4,6 +4,7 @@ package perfevents
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
@@ -45,7 +46,8 @@ func TestRunningThreadIsSampledWithItsStack(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	n := 0
-	for range 200 { // a ring has room for tens of samples
+	// a ring has room for tens of samples
+	for i := 0; i < 200 || n < 100 && r.Lost() > 0 && i < 10_000; i++ {
 		spin(time.Millisecond)
 		r.Drain(func(rec *Record) {
 			if rec.Kind != Sampled || rec.TID != unix.Gettid() {
@@ -56,9 +58,9 @@ func TestRunningThreadIsSampledWithItsStack(t *testing.T) {
 			}
 		})
 	}
-	// 200 periods, less those that a busy machine loses.
 	if n < 100 {
-		t.Errorf("%d samples in 200 ms at 997 Hz, want 100; %d of all processes, %d lost", n, r.Samples(), r.Lost())
+		t.Errorf("%d samples in 200 ms at 997 Hz, or 10 s with losses, want 100; %d of all processes, %d lost", n,
+			r.Samples(), r.Lost())
 	}
 }
 
@@ -138,9 +140,28 @@ func TestHotpluggedCPUsAreFollowed(t *testing.T) {
 	}
 }
 
-// The rate is low enough for the rings to hold all records.
+// The rate is low enough for the rings to hold all records, unless other programs make too many.
 func TestForksAreReportedBeforeSamplesOfAnyCPU(t *testing.T) {
 	r := open(t, Options{Freq: 20, Programs: true})
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	for try := 1; ; try++ {
+		lost := r.Lost()
+		missing := forksReportedFirst(t, r)
+		spin(200 * time.Millisecond) // a loss is recorded with the next record of its CPU
+		r.Drain(func(*Record) {})
+		if missing == "" {
+			return
+		}
+		if r.Lost() == lost || try == 20 {
+			t.Fatalf("%s; %d lost", missing, r.Lost()-lost)
+		}
+	}
+}
+
+// forksReportedFirst returns what is missing of a child's records, or "".
+func forksReportedFirst(t *testing.T, r *Reader) string {
+	t.Helper()
 	r.Drain(func(*Record) {})
 	cmd := exec.Command("/bin/sh", "-c", "i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done")
 	if err := cmd.Run(); err != nil {
@@ -169,16 +190,18 @@ func TestForksAreReportedBeforeSamplesOfAnyCPU(t *testing.T) {
 			samples++
 		}
 	})
-	if !created || !named || !code || !ended || early {
-		t.Errorf("fork %v, exec %v, code %v, end %v recorded; a sample before the fork: %v; %d lost", created, named, code,
-			ended, early,
-			r.Lost())
+	if early {
+		t.Error("a sample before the fork")
 	}
 	r.DrainTasksFirst(func(rec *Record) {
 		if rec.PID == child {
 			t.Errorf("a second record of the child: %+v", rec)
 		}
 	}, func(*Record) {})
+	if created && named && code && ended {
+		return ""
+	}
+	return fmt.Sprintf("fork %v, exec %v, code %v, end %v recorded", created, named, code, ended)
 }
 
 func TestTrySucceedsWhereSamplesCome(t *testing.T) {
