@@ -85,9 +85,7 @@ func start(t testing.TB, args ...string) *target {
 		t.Fatal(err)
 	}
 	var pid int
-	outR.SetReadDeadline(time.Now().Add(patience)) // outW, still open here, hides the end of a target that fails
-	line, _ := p.out.ReadString('\n')
-	outR.SetReadDeadline(time.Time{})
+	line, _ := p.line() // outW, still open here, hides the end of a target that fails
 	if _, err := fmt.Sscanf(line, "ready %d %d %v %v", &pid, &p.tid, &p.lo, &p.hi); err != nil || pid != p.PID {
 		t.Fatalf("target wrote %q: %v", line, err)
 	}
@@ -96,10 +94,15 @@ func start(t testing.TB, args ...string) *target {
 	return p
 }
 
+func (p *target) line() (string, error) {
+	p.done.SetReadDeadline(time.Now().Add(patience))
+	return p.out.ReadString('\n')
+}
+
 func (p *target) counts(t testing.TB) (c counts) {
 	t.Helper()
 	p.in.Write([]byte("\n"))
-	line, err := p.out.ReadString('\n')
+	line, err := p.line()
 	if err != nil {
 		t.Fatal(err)
 	}
