@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/loadedcode"
@@ -108,7 +109,10 @@ func compareChains(t *testing.T, pid int, grows func(frames.Addr) bool, enough f
 				t.Errorf("by frame pointers %#x\nby all memory   %#x", got, want)
 			}
 		}
-		for !enough(n) && !t.Failed() {
+		for end := time.Now().Add(testtargets.Patience); !enough(n) && !t.Failed(); {
+			if time.Now().After(end) {
+				t.Errorf("only %+v", n)
+			}
 			tids, err := p.Threads(nil)
 			if err != nil {
 				t.Error(err)

@@ -123,7 +123,10 @@ func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 		defer r.Close()
 		defer w.Close()
 		held := 0
-		for held == 0 {
+		for end := time.Now().Add(testtargets.Patience); held == 0; {
+			if time.Now().After(end) {
+				t.Fatal("no stop was requested")
+			}
 			outcome, s, err := o.Begin(th)
 			if o.pool.Put(s); err != nil && !errors.Is(err, refusal.MapLock) {
 				t.Fatal(err)

@@ -33,6 +33,7 @@ var variants = map[string][]string{
 
 type sleeper struct {
 	t      *testing.T
+	cmd    *exec.Cmd
 	proc   *loadedcode.Process
 	thread *Thread
 	call   string
@@ -53,7 +54,7 @@ func startSleeper(t *testing.T, variant, call, shape string) *sleeper {
 	}
 	cmd := exec.Command(exe, call, shape)
 	in, out := testtargets.Talk(t, cmd)
-	s := &sleeper{t: t, call: call, in: in, lines: bufio.NewScanner(out), names: symbols.NewNamer()}
+	s := &sleeper{t: t, cmd: cmd, call: call, in: in, lines: bufio.NewScanner(out), names: symbols.NewNamer()}
 	t.Cleanup(func() { s.names.Close() })
 	s.line("ready")
 	if s.proc, err = loadedcode.Open(cmd.Process.Pid); err != nil {
@@ -74,6 +75,8 @@ func startSleeper(t *testing.T, variant, call, shape string) *sleeper {
 
 func (s *sleeper) line(want string) {
 	s.t.Helper()
+	hung := time.AfterFunc(testtargets.Patience, func() { _ = s.cmd.Process.Kill() })
+	defer hung.Stop()
 	if !s.lines.Scan() || s.lines.Text() != want {
 		s.t.Fatalf("the target says %q, want %q", s.lines.Text(), want)
 	}
@@ -87,22 +90,32 @@ func (s *sleeper) runs() uint64 {
 	return sched.Runs
 }
 
-// The run count is read before the call: a later one may be that of a thread that has just been woken.
-func (s *sleeper) untilAsleep(runs uint64) {
+// untilAsleep waits for a sleep after a run count, and returns that of the sleep. It is read before the call: a later
+// one may be that of a thread that has just been woken.
+func (s *sleeper) untilAsleep(after uint64) (runs uint64) {
 	s.t.Helper()
 	for end := time.Now().Add(4 * time.Minute); time.Now().Before(end); time.Sleep(100 * time.Microsecond) {
-		hasRun := s.runs() > runs
-		call, err := s.thread.files.Syscall()
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		runs = s.runs()
+		call := s.syscall()
 		name := process.HostSyscallName(call.Nr)
-		if !call.Running && hasRun && (strings.Contains(name, kernelNames[s.call]) || isRestart(call.Nr)) {
-			return
+		if !call.Running && runs > after && (strings.Contains(name, kernelNames[s.call]) || isRestart(call.Nr)) {
+			return runs
 		}
 	}
 	s.t.Fatal("the thread does not sleep")
+	return 0
 }
+
+func (s *sleeper) syscall() procmem.SyscallInfo {
+	call, err := s.thread.files.Syscall()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return call
+}
+
+// hasWoken reports whether the thread is awake, or has run since a run count.
+func (s *sleeper) hasWoken(since uint64) bool { return s.syscall().Running || s.runs() != since }
 
 var kernelNames = map[string]string{"nanosleep": "nanosleep", "read": "read", "futex": "futex",
 	"epoll": "epoll_", "epoll50": "epoll_", "recv": "recv"}
@@ -164,14 +177,13 @@ func (s *sleeper) samples(n int, mode Mode, opts ptrace.Options) (got []outcome)
 		pool := NewPool(4)
 		observer := New(ctl, pool, mode)
 		for len(got) < n {
-			s.untilAsleep(0)
-			runs := s.runs()
+			runs := s.untilAsleep(0)
 			o, raw, err := observer.Begin(s.thread)
 			if err == nil && o == Pending {
 				observer.Collect(procmem.Now()+60e9, func(_ *Thread, c *RawSample, e error) { raw, err = c, e })
 			}
 			switch {
-			case errors.Is(err, refusal.Running) && s.runs() != runs:
+			case errors.Is(err, refusal.Running) && s.hasWoken(runs):
 			case err != nil:
 				s.t.Error(err)
 				return

@@ -16,15 +16,12 @@ import (
 func TestOnlyThreadsOnACPUAreStopped(t *testing.T) {
 	var threads []*Thread
 	for range 3 {
-		cmd := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done"))
-		pid := cmd.Process.Pid
+		th := spinning(t)
 		var one unix.CPUSet
 		one.Set(runtime.NumCPU() - 1)
-		if err := unix.SchedSetaffinity(pid, &one); err != nil {
+		if err := unix.SchedSetaffinity(th.TID, &one); err != nil {
 			t.Skip(err)
 		}
-		th := NewThread(pid, pid, procmem.NewFDBudget(0))
-		defer th.Close()
 		threads = append(threads, th)
 	}
 	if _, known := threads[0].files.OnCPU(); !known {

@@ -16,6 +16,10 @@ func TestThreadThatDoesNotStopInTimeIsReportedWithoutARawSample(t *testing.T) {
 	for name, afterWait := range map[string]bool{"while its stop is requested": false, "after the last wait": true} {
 		pid, _ := testtargets.Threads(t, "vforks") // the thread stays attached until the tracer's has ended
 		th := NewThread(pid, pid, nil)
+		testtargets.Eventually(t, "its child holds it in vfork", func() bool {
+			var s procmem.Stat
+			return procmem.ReadStat(pid, &s) == nil && s.State == 'D'
+		})
 		pool := NewPool(4)
 		osthread.Run(func() {
 			ctl := ptrace.NewController(ptrace.Options{})

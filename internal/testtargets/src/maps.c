@@ -1,5 +1,5 @@
 /* A thread that computes, and one that changes its process's mappings without end, and so holds their lock for most of
- * the time. It says "ready", and ends by itself after a minute. */
+ * the time. It says "ready", and ends by itself after ten minutes. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@ int main(void)
 {
 	pthread_t thread;
 	char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	alarm(60);
+	alarm(600);
 	if (memory == MAP_FAILED)
 		return 1;
 	madvise(memory, size, MADV_NOHUGEPAGE);
