@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-func execEvents(t *testing.T, args ...string) (pid int, events []handover.Event) {
+func execEvents(t *testing.T, execs int, args ...string) (pid int, events []handover.Event) {
 	t.Helper()
 	exe, err := testtargets.Compile("execs.c", "-O1", "-g0")
 	if err != nil {
@@ -36,10 +36,26 @@ func execEvents(t *testing.T, args ...string) (pid int, events []handover.Event)
 				c.Queue.Put(b)
 			}
 		}
-		tick()
-		if err := unix.Kill(pid, unix.SIGUSR1); err != nil {
-			t.Error(err)
-			return
+		count := func(kind handover.Kind) (n int) {
+			for i := range events {
+				if events[i].Kind == kind {
+					n++
+				}
+			}
+			return n
+		}
+		signalOnce := func(what string, cond func() bool) {
+			testtargets.Eventually(t, what, func() bool { tick(); return cond() })
+			if err := unix.Kill(pid, unix.SIGUSR1); err != nil {
+				t.Error(err)
+			}
+		}
+		signalOnce("the first thread is sampled", func() bool { return count(handover.Sampled) > 0 })
+		if args[0] == "told" { // the one with most CPU time is taken for the caller
+			signalOnce("the second thread is known to have computed", func() bool {
+				all := c.tracked.procs[0].list.all()
+				return len(all) == 2 && all[1].accountedClocks.CPU > all[0].accountedClocks.CPU
+			})
 		}
 		done := make(chan struct{})
 		go func() {
@@ -56,6 +72,7 @@ func execEvents(t *testing.T, args ...string) (pid int, events []handover.Event)
 			default:
 			}
 		}
+		testtargets.Eventually(t, "the execs are reported", func() bool { tick(); return count(handover.Execed) >= execs })
 		for range 3 {
 			tick()
 		}
@@ -71,11 +88,11 @@ func TestAnExecIsReportedOnceWithTheThreadThatCalledIt(t *testing.T) {
 		other bool
 	}{
 		{"by the first thread", []string{"first", "100", "0", "50", "1"}, 1, false},
-		{"by the second", []string{"other", "0", "100", "50", "1"}, 1, true},
+		{"by the second", []string{"told", "0", "100", "50", "1"}, 1, true},
 		{"by children after vfork", []string{"vfork", "50", "20", "50", "5"}, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			pid, events := execEvents(t, c.args...)
+			pid, events := execEvents(t, c.execs, c.args...)
 			var execs []handover.Event
 			var first *handover.SharedThread
 			ends := map[*handover.SharedThread]int{}

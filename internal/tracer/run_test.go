@@ -3,8 +3,9 @@
 package tracer
 
 import (
-	"bufio"
 	"context"
+	"io"
+	"os"
 	"os/exec"
 	"testing"
 	"time"
@@ -57,9 +58,19 @@ func stopsOf(n int64) func(*Control) bool {
 	return func(c *Control) bool { return c.Progress().Stops >= n }
 }
 
-func elapsed(d time.Duration) func(*Control) bool {
-	begun := time.Now()
-	return func(*Control) bool { return time.Since(begun) > d }
+func ticksOf(n int64) func(*Control) bool {
+	return func(c *Control) bool { return c.Progress().Ticks >= n }
+}
+
+// endless is a standard input that does not end before the test.
+func endless(t *testing.T) io.Reader {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = r.Close(); _ = w.Close() })
+	return r
 }
 
 func TestSubsetOfAllIsAll(t *testing.T) {
@@ -72,7 +83,8 @@ func TestSubsetOfAllIsAll(t *testing.T) {
 
 func TestStopLimitBelowAnyStopStopsNothing(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "mixed", "5")
-	s := runUntil(t, Options{MaxPause: 1, Freq: 999}, pid, elapsed(time.Second))
+	awaitSleep(t, pid, 1)
+	s := runUntil(t, Options{MaxPause: 1, Freq: 999}, pid, ticksOf(500))
 	if s.Stops != 0 || s.Failed["max-pause"] == 0 || s.PassiveReads < 5 || s.Unchanged == 0 {
 		t.Errorf("%d stopped, %d read passively, %d unchanged, %v", s.Stops, s.PassiveReads, s.Unchanged, s.Failed)
 	}
@@ -94,12 +106,11 @@ func TestReadOnlyRestartsNothing(t *testing.T) {
 	}
 	for _, readOnly := range []bool{false, true} {
 		cmd := exec.Command(exe, "epoll", "plain")
-		_, says := testtargets.Talk(t, cmd)
-		if !bufio.NewScanner(says).Scan() { // ready
-			t.Fatal("the target has not begun")
-		}
+		cmd.Stdin = endless(t)
+		testtargets.Ready(t, cmd)
+		awaitSleep(t, cmd.Process.Pid, 0)
 		o := Options{Mode: observe.ModeAlwaysStop, ReadOnly: readOnly, Freq: 199}
-		s := runUntil(t, o, cmd.Process.Pid, elapsed(time.Second))
+		s := runUntil(t, o, cmd.Process.Pid, ticksOf(100))
 		if (s.Restarted > 0) == readOnly {
 			t.Errorf("read-only %v: %d calls restarted", readOnly, s.Restarted)
 		}
@@ -109,8 +120,11 @@ func TestReadOnlyRestartsNothing(t *testing.T) {
 func TestMaxOverheadLowersTheRate(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "mixed", "1")
 	// A stop costs at least 20 µs: 0.01 % are at most five a second.
-	s := runUntil(t, Options{Freq: 999, MaxOverhead: 0.0001}, pid, elapsed(1500*time.Millisecond))
-	if s.Ticks > 100 {
-		t.Errorf("%d ticks", s.Ticks)
+	begun := time.Now()
+	s := runUntil(t, Options{Freq: 999, MaxOverhead: 0.0001}, pid, func(*Control) bool {
+		return time.Since(begun) > 1500*time.Millisecond
+	})
+	if took := time.Since(begun); float64(s.Ticks) > 66*took.Seconds() {
+		t.Errorf("%d ticks in %v", s.Ticks, took)
 	}
 }

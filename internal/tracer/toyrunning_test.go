@@ -80,10 +80,11 @@ func TestAnEngineForRunningThreadsTakesThePlaceOfStops(t *testing.T) {
 		c.Observer = observe.New(ctl, c.Pool, observe.ModeAuto)
 		defer c.Observer.Close()
 		c.tracked.trackProcess(p)
-		for len(toy.ran) < 2 {
+		testtargets.Eventually(t, "both threads are found running", func() bool {
 			now := procmem.Now()
 			c.tick(now, now+5e6)
-		}
+			return len(toy.ran) == 2 && toy.ticks >= 2
+		})
 		c.observeLast(procmem.Now())
 		c.Stats(&stats)
 	})

@@ -4,6 +4,7 @@
 // It says "ready" and waits for SIGUSR1. Then its first thread computes for FIRST ms of processor time, and its second
 // thread for OTHER ms; the one that CALLER names, "first" or "other", then runs this program again, TIMES times in all.
 // The last program computes for AFTER ms, says "done", and sleeps for ten minutes at the latest.
+// With the CALLER "told" the second thread calls exec, and waits for a second SIGUSR1 before.
 // With the CALLER "vfork" the second thread starts a child by vfork(2) instead, which calls exec and ends at once.
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -19,6 +20,7 @@ static volatile unsigned long sink;
 static const char *caller;
 static char **args;
 static long first, other, times;
+static sigset_t told;
 
 // burn_here computes for so much processor time of the thread.
 __attribute__((noinline)) void burn_here(long ms) {
@@ -54,8 +56,11 @@ static void child(void) {
 }
 
 static void *second(void *unused) {
+	int sig;
 	burn_here(other);
-	if (!strcmp(caller, "other"))
+	if (!strcmp(caller, "told"))
+		sigwait(&told, &sig);
+	if (!strcmp(caller, "other") || !strcmp(caller, "told"))
 		again();
 	if (!strcmp(caller, "vfork"))
 		for (; times > 0; times--)
@@ -70,7 +75,6 @@ static void done(const char *what) {
 
 int main(int argc, char **argv) {
 	pthread_t t;
-	sigset_t told;
 	int sig;
 	if (argc < 6)
 		return 9;
