@@ -3,12 +3,14 @@
 package sleepers
 
 import (
+	"path"
 	"strings"
 
 	"prywalk/frames"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/schema"
 	"prywalk/internal/symbols"
+	"prywalk/internal/unnamedcode"
 	"prywalk/internal/waits"
 )
 
@@ -59,9 +61,17 @@ func innermostFunctions(d *stacks.Thread) (out []waits.StackFunction) {
 			continue
 		}
 		managed = managed || f.Kind != ""
-		out = append(out, waits.StackFunction{Function: f.Function, Module: f.Module})
+		out = append(out, waits.StackFunction{Function: symbolOf(f), Module: f.Module})
 	}
 	return out
+}
+
+// symbolOf returns a function's name, "" if it is known by its address only.
+func symbolOf(f *stacks.Frame) string {
+	if unnamedcode.IsAddressName(f.Function, path.Base(f.Module)) {
+		return ""
+	}
+	return f.Function
 }
 
 func (e *Explainer) variable(addr schema.Hex) waits.Variable {

@@ -64,6 +64,19 @@ func TestTheOwnerOfAMutexIsNamed(t *testing.T) {
 	}
 }
 
+// The functions of a stripped C library outside of /usr, as of a snap, are named by their addresses.
+func TestInnerFunctionsKnownByAddressDoNotHideAWait(t *testing.T) {
+	e := newExplainer()
+	d := &stacks.Thread{TID: 11}
+	for _, f := range []string{"libc.so.6+0x9ced0", "libc.so.6+0x91c10", "pthread_cond_wait", "libc.so.6+0x94af0"} {
+		d.Frames = append(d.Frames, stacks.Frame{Place: &stacks.Place{Function: f, Module: "/snap/core24/lib/libc.so.6"}})
+	}
+	e.describe(d, &waits.Sleeper{State: 'S', Reason: "futex", InCall: true, Args: [6]uint64{mutexAt, 0x80}})
+	if w := d.WaitsFor; w == nil || w.Kind != waits.Condition {
+		t.Errorf("%+v", w)
+	}
+}
+
 // The example of doc.go.
 func TestTheThirdWordOfAMutexIsItsOwner(t *testing.T) {
 	e := newExplainer()
