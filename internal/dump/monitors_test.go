@@ -29,3 +29,21 @@ func TestOwnersOfMoreMonitorsThanRetriesAreKnown(t *testing.T) {
 		t.Errorf("most owners are unknown; retries: %d", maxWaitRetries)
 	}
 }
+
+// References of threads that do not run stay stale after a collection of ZGC.
+func TestOwnersOfLocksThatZGCHasMovedAreKnown(t *testing.T) {
+	argv := java(t, "Moved.java")
+	cmd := exec.Command(argv[0], "-XX:+UseZGC", "-Xmx200m", argv[1])
+	testtargets.Ready(t, cmd)
+	p := sampleOf(t, cmd.Process.Pid, 64)
+	owned := map[waits.Kind]int{}
+	for i := range p.Threads {
+		th := &p.Threads[i]
+		if w := th.WaitsFor; w != nil && w.Owner != 0 && w.OwnerName == th.Name && w.Symbol != "" {
+			owned[w.Kind]++
+		}
+	}
+	if owned[waits.Park] != 2 || owned[waits.Monitor] != 2 {
+		t.Errorf("waits with an owner: %v, want 2 park, 2 monitor", owned)
+	}
+}

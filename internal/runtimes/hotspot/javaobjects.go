@@ -33,36 +33,6 @@ const (
 	maxInObject     = 1 << 12 // bytes
 )
 
-// colours are ZGC's bits of a stale reference, and the number of bits below its address; 0 with other collectors.
-type colours struct{ staleBits, shift uint64 }
-
-// readColours returns false if they are unreadable.
-func (t *threads) readColours() (c colours, ok bool) {
-	m, l := t.vm.memory(), t.layout
-	for _, set := range wantColours {
-		if !l.has(set) {
-			continue
-		}
-		at := m.word(l.staticAddress(set[0]))
-		if at == 0 {
-			continue
-		}
-		if c.staleBits = m.word(m.word(at + l.offset(set[1]))); c.staleBits != 0 && len(set) > 2 {
-			c.shift = m.word(m.word(at + l.offset(set[2])))
-		}
-		if c.staleBits != 0 || m.failed {
-			break
-		}
-	}
-	return c, !m.failed && c.shift < 32
-}
-
-// decode returns the address in a reference of 8 bytes; false: it is null or stale.
-func (c colours) decode(ref uint64) (uint64, bool) {
-	at := ref >> c.shift
-	return at, ref&c.staleBits == 0 && at != 0 && at%8 == 0
-}
-
 // readReferenceTo reads a reference of 4 or 8 bytes: the size that leads to an object that passes test. The first
 // success fixes the size.
 func (t *threads) readReferenceTo(c colours, at uint64, test func(uint64) bool) (uint64, bool) {
@@ -77,7 +47,8 @@ func (t *threads) readReferenceTo(c colours, at uint64, test func(uint64) bool) 
 	}
 	if !o.known || o.wide {
 		m := t.vm.memory()
-		if to, ok := c.decode(m.word(at)); !m.failed && ok && test(to) {
+		ref := m.word(at)
+		if to, ok := t.resolve(c, ref); !m.failed && ok && to != 0 && test(to) {
 			o.known, o.wide = true, true
 			return to, true
 		}
@@ -247,7 +218,7 @@ func (t *waiters) learnOops() bool {
 	return false
 }
 
-// readReference is 0 for null, and false if unreadable or stale.
+// readReference is 0 for null, and false if unreadable, or stale and not resolved.
 func (t *waiters) readReference(at uint64) (uint64, bool) {
 	if !t.oops.known && !t.learnOops() {
 		return 0, false
@@ -259,10 +230,10 @@ func (t *waiters) readReference(at uint64) (uint64, bool) {
 			return 0, !m.failed
 		}
 		c, ok := t.readColours()
-		if to, valid := c.decode(ref); ok && valid {
-			return to, true
+		if !ok {
+			return 0, false
 		}
-		return 0, ok && ref>>c.shift == 0 // null is coloured, too
+		return t.resolve(c, ref)
 	}
 	narrow := uint64(uint32(m.int32(at)))
 	if m.failed || narrow == 0 {

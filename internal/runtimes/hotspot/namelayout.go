@@ -159,6 +159,7 @@ func nameFields() (out []string) {
 		out = append(out, slices.Concat(sets...)...)
 	}
 	out = append(out, slices.Concat(wantThreads...)...)
+	out = append(out, forwardingLayout()...)
 	return append(out, slices.Concat(wantWaits...)...)
 }
 
@@ -168,7 +169,7 @@ func nameSizes() (out []string) {
 			out = append(out, m.names...)
 		}
 	}
-	return out
+	return append(out, forwardingSizes...)
 }
 
 type nameLayout struct {

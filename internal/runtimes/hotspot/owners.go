@@ -115,6 +115,8 @@ func (t *waiters) hasOnLockStack(thread, monitor, object uint64) (holds, byMark 
 	return holds, byMark
 }
 
+// eachLocked yields the objects on a lock stack, with their marks. One that ZGC may have moved since the thread ran is
+// yielded at both addresses.
 func (t *waiters) eachLocked(thread uint64, f func(object, mark uint64) bool) {
 	stack, bottom := t.layout.offset(wantLockStack[0]), t.layout.offset(wantLockStack[2])
 	m := t.vm.memory()
@@ -124,16 +126,32 @@ func (t *waiters) eachLocked(thread uint64, f func(object, mark uint64) bool) {
 		return
 	}
 	var b [8 * maxLockStack]byte
-	m.bytes(thread+first, b[:top-first])
-	for i := uint64(0); i < top-first && !m.failed; i += 8 {
+	if !m.bytes(thread+first, b[:top-first]) {
+		return
+	}
+	for i := uint64(0); i < top-first; i += 8 {
 		object := wordAt(b[i:])
-		if object == 0 || object%8 != 0 {
-			continue
-		}
-		if mark := m.word(object); !f(object, mark) {
-			return
+		for _, at := range [...]uint64{object, t.movedFrom(object)} {
+			if at == 0 || at%8 != 0 {
+				continue
+			}
+			m := t.vm.memory()
+			if mark := m.word(at); !m.failed && !f(at, mark) {
+				return
+			}
 		}
 	}
+}
+
+// movedFrom returns where generational ZGC has moved the object of an address, 0 if it has not.
+func (t *waiters) movedFrom(address uint64) uint64 {
+	if c, ok := t.readColours(); !ok || c.kind != zGenerational {
+		return 0
+	}
+	if to, ok := t.movedTo(address, true, true); ok && to != address {
+		return to
+	}
+	return 0
 }
 
 // exclusiveOwner returns the kernel id of the thread that owns a synchronizer, 0 if there is none, or it is unproven.

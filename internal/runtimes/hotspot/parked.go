@@ -57,8 +57,8 @@ func (t *waiters) threadObject(id threadID) (uint64, bool) {
 		return 0, false
 	}
 	c, ok := t.readColours()
-	object, valid := c.decode(ref)
-	return object, ok && valid && t.isThread(object)
+	object, valid := t.resolve(c, ref)
+	return object, ok && valid && object != 0 && t.isThread(object)
 }
 
 func (t *waiters) learnFields(object uint64) bool {

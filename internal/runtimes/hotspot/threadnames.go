@@ -66,7 +66,7 @@ func (t *threads) readNamePath(thread uint64) (w namePath, ok bool) {
 			return w, false
 		}
 	}
-	if w.object, ok = w.colours.decode(ref); !ok || !t.isThread(w.object) {
+	if w.object, ok = t.resolve(w.colours, ref); !ok || w.object == 0 || !t.isThread(w.object) {
 		return w, false
 	}
 	if w.str, ok = t.readReferenceTo(w.colours, w.object+t.oops.name, t.isString); !ok {

@@ -41,14 +41,6 @@ var (
 	}
 )
 
-// ZGC: the bits of a stale reference, and its shift.
-var wantColours = [][]string{
-	{"ZGlobalsForVMStructs::_instance_p", "ZGlobalsForVMStructs::_ZPointerLoadBadMask",
-		"ZGlobalsForVMStructs::_ZPointerLoadShift"},
-	{"ZGlobalsForVMStructs::_instance_p", "ZGlobalsForVMStructs::_ZAddressBadMask"},
-	{"XGlobalsForVMStructs::_instance_p", "XGlobalsForVMStructs::_XAddressBadMask"},
-}
-
 var threadAlternatives = [][][]string{wantThreadList, wantKlassAt, wantOSThread, wantFieldInfo, wantActive, wantOops,
 	wantKlasses}
 
@@ -88,16 +80,17 @@ const (
 )
 
 type threads struct {
-	vm         *VM
-	methods    *methodNames
-	layout     *threadLayout // nil: not chosen yet
-	incomplete bool          // fields are missing
-	list       uint64
-	listReadAt int64 // CLOCK_MONOTONIC ns
-	byTID      map[int]threadID
-	absent     map[int]bool // not in the list
-	lastNames  map[int]provenName
-	oops       oops
+	vm          *VM
+	methods     *methodNames
+	layout      *threadLayout // nil: not chosen yet
+	incomplete  bool          // fields are missing
+	list        uint64
+	listReadAt  int64 // CLOCK_MONOTONIC ns
+	byTID       map[int]threadID
+	absent      map[int]bool // not in the list
+	lastNames   map[int]provenName
+	oops        oops
+	forwardings forwardings
 	// postponed: a requested name could not be proven.
 	postponed bool
 	buf       [8 * 128]byte

@@ -192,7 +192,10 @@ func (t *waiters) monitorObject(monitor uint64) (object uint64, class string) {
 		ref = m.word(ref)
 	}
 	c, ok := t.readColours()
-	object, fresh := c.decode(ref)
+	object, fresh := t.resolve(c, ref)
+	if !fresh {
+		object, _ = c.decode(ref)
+	}
 	if !ok || object == 0 || object%8 != 0 {
 		return 0, ""
 	}
