@@ -46,17 +46,17 @@ type interruptRule struct {
 // A stop in another call could have effects: writes of shared memory, lost events, partial results.
 var interruptRules = map[string]interruptRule{
 	"futex":     {when: "`FUTEX_WAIT`, `FUTEX_WAIT_BITSET`", holds: futexOnlyWaits},
-	"poll":      {when: "array in own frames", holds: pollArrayInOwnFrames},
-	"ppoll":     {when: "array in own frames, no timeout, no mask", holds: ppollWithoutTimeout},
+	"poll":      {when: "array on the stack", holds: pollArrayInOwnFrames},
+	"ppoll":     {when: "array on the stack, no timeout, no mask", holds: ppollWithoutTimeout},
 	"select":    {when: "no timeout", holds: selectWithoutTimeout},
 	"pselect6":  {when: "no timeout, no mask", holds: pselectWithoutTimeout},
-	"nanosleep": {when: "no place for the remaining time", holds: noRemainingTime},
+	"nanosleep": {when: "no `rem`", holds: noRemainingTime},
 	"clock_nanosleep": {
-		when:  "no place for the remaining time, or `TIMER_ABSTIME` in own frames",
+		when:  "no `rem`, or `TIMER_ABSTIME` and the time on the stack",
 		holds: clockSleepRestarts,
 	},
 	"wait4":        {when: "not for the caller's group", holds: waitNotForOwnGroup},
-	"waitid":       {when: "siginfo in own frames, not for the caller's group", holds: waitidInOwnFrames},
+	"waitid":       {when: "siginfo on the stack, not for the caller's group", holds: waitidInOwnFrames},
 	"msgrcv":       {when: "always", holds: alwaysInterruptible},
 	"pause":        {when: "always", holds: alwaysInterruptible},
 	"epoll_wait":   {when: "no timeout", holds: epollWithoutTimeout, repaired: true},
