@@ -57,6 +57,7 @@ func (e endsProcess) Regions(*frames.Regs, *ptrace.Reader, []frames.Region) int 
 func TestAFurtherSampleThatFailsLeavesTheOneBefore(t *testing.T) {
 	cmd := exec.Command(compile(t, "deep.c", "-O1", "-fno-optimize-sibling-calls", "-pthread"))
 	testtargets.Ready(t, cmd)
+	allSleep(t, cmd.Process.Pid)
 	target, err := loadedcode.Open(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)

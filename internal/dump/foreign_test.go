@@ -51,6 +51,7 @@ func TestLocksOfOtherCLibraries(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			exe := build(t, slices.Concat(c.args, []string{"-g", "-O1", "-pthread", "-o", "OUT", "testdata/basic.c"})...)
 			p := startProgram(t, exe, nil)
+			allSleep(t, p.pid)
 			rows := rowsOf(p.numbers[0], strings.ReplaceAll(c.rows, "HEIR", strconv.Itoa(p.numbers[1])))
 			check(t, liveSample(t, p.pid), rows)
 			if c.name == "glibc" {
@@ -129,6 +130,7 @@ func foreign(p *stacks.Process, want map[string]wait) (wrong []string) {
 
 func TestLocksOfRust(t *testing.T) {
 	p := startProgram(t, build(t, "rustc", "--edition", "2021", "-O", "-g", "-o", "OUT", "testdata/locks.rs"), nil)
+	allSleep(t, p.pid)
 	const why = "Rust stores no owner of it"
 	checkForeign(t, p.pid, map[string]wait{
 		"mutex": {waits.Mutex, why, 1}, "read": {waits.RWLock, why, 1}, "write": {waits.RWLock, why, 1},

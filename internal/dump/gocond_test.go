@@ -91,7 +91,6 @@ func main() {
 		<-ready
 		go q.put()
 	}
-	time.Sleep(time.Second)
 	fmt.Println("ready")
 	time.Sleep(time.Hour)
 }

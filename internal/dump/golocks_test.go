@@ -122,7 +122,9 @@ func main() {
 	}
 	go write()
 	go twice()
-	time.Sleep(time.Second) // full is full
+	for len(full) < cap(full) {
+		time.Sleep(time.Millisecond)
+	}
 	go choose()
 	fmt.Println("ready")
 	time.Sleep(time.Hour)

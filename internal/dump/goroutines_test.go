@@ -17,6 +17,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/text"
@@ -27,6 +28,7 @@ import (
 const knownGoroutines = `package main
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"os"
@@ -103,11 +105,18 @@ func main() {
 	}()
 	labels := pprof.Labels("request", "42", "user", "jo")
 	go pprof.Do(context.Background(), labels, func(context.Context) { receive(empty) })
-	time.Sleep(500 * time.Millisecond)
-	runtime.GC()
-	runtime.GC()
 	all := make([]byte, 64<<20)
-	os.Stdout.Write(append(all[:runtime.Stack(all, true)], "\nEND\n"...))
+	for { // until each goroutine waits
+		all = all[:runtime.Stack(all[:cap(all)], true)]
+		if !bytes.Contains(all, []byte(" [runnable")) && bytes.Count(all, []byte(" [running")) == 1 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	runtime.GC()
+	runtime.GC()
+	all = all[:runtime.Stack(all[:cap(all)], true)]
+	os.Stdout.Write(append(all, "\nEND\n"...))
 	sleep()
 }
 `
@@ -147,7 +156,7 @@ func ownGoroutines(t *testing.T, r io.Reader) map[uint64]ownGoroutine {
 		}
 		out[id] = g
 	}
-	t.Fatalf("the program ended: %v", lines.Err())
+	t.Fatalf("the program ended, or does not say END: %v", lines.Err())
 	return nil
 }
 
@@ -178,7 +187,13 @@ func sameFrames(list []stacks.Frame, own []string) bool {
 
 func startGoroutines(t *testing.T, text, release string, args ...string) (*exec.Cmd, io.Reader) {
 	t.Helper()
-	cmd := exec.Command(buildGo(t, text, release, args...))
+	return startGo(t, buildGo(t, text, release, args...))
+}
+
+// startGo starts a program that is ended at the test's end. Its output is read within 2 minutes.
+func startGo(t *testing.T, command ...string) (*exec.Cmd, io.Reader) {
+	t.Helper()
+	cmd := exec.Command(command[0], command[1:]...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -188,6 +203,9 @@ func startGoroutines(t *testing.T, text, release string, args ...string) (*exec.
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	if err := out.(*os.File).SetReadDeadline(time.Now().Add(testtargets.Patience)); err != nil {
+		t.Fatal(err)
+	}
 	return cmd, out
 }
 
@@ -202,6 +220,18 @@ func sampleGoroutines(t *testing.T, pid int) *stacks.Process {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return p
+}
+
+// sampleAsleep samples once the program sleeps: its first goroutine may still write, and a thread look for goroutines.
+func sampleAsleep(t *testing.T, pid int) (p *stacks.Process) {
+	t.Helper()
+	testtargets.Eventually(t, "the first goroutine and all threads sleep", func() bool {
+		p = sampleGoroutines(t, pid)
+		first := p.Goroutine("", 1)
+		return first != nil && first.Wait == "sleep" &&
+			!slices.ContainsFunc(p.Threads, func(th stacks.Thread) bool { return th.State == "R" })
+	})
 	return p
 }
 
@@ -222,7 +252,7 @@ func TestGoroutinesAreThoseThatTheProgramKnows(t *testing.T) {
 			if len(own) != 10005 {
 				t.Fatalf("the program has %d goroutines", len(own))
 			}
-			p := sampleGoroutines(t, cmd.Process.Pid)
+			p := sampleAsleep(t, cmd.Process.Pid)
 			compareGoroutines(t, p, own, c.release == "" || c.release >= "1.21")
 			if c.name != "stripped" {
 				return
@@ -273,7 +303,7 @@ func compareGoroutines(t *testing.T, p *stacks.Process, own map[uint64]ownGorout
 func TestGoroutinesWithEqualStacksAreTogether(t *testing.T) {
 	cmd, out := startGoroutines(t, knownGoroutines, "")
 	ownGoroutines(t, out)
-	p := sampleGoroutines(t, cmd.Process.Pid)
+	p := sampleAsleep(t, cmd.Process.Pid)
 	for name, write := range map[string]func(io.Writer, *stacks.Process) error{
 		"text": text.Write, "merged": text.WriteMerged,
 	} {
@@ -354,7 +384,7 @@ func TestStacksOfBusyGoroutinesAreTrueChains(t *testing.T) {
 	cmd, _ := startGoroutines(t, busyGoroutines, "", "-gcflags=-l")
 	before := map[string]string{"main.f1": "main.f0", "main.f2": "main.f1", "main.f3": "main.f2"}
 	stacks, wrong, changed := 0, 0, 0
-	for range 100 {
+	for end := time.Now().Add(patience); stacks < 5000 && wrong == 0 && time.Now().Before(end); {
 		for _, g := range sampleGoroutines(t, cmd.Process.Pid).GoroutineStacks {
 			if g.System || g.Thread != 0 || g.ID == 1 {
 				continue

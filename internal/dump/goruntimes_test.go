@@ -33,6 +33,7 @@ static void call(const char *file, const char *function) {
 import "C"
 
 import (
+	"bytes"
 	"os"
 	"runtime"
 	"time"
@@ -49,9 +50,15 @@ func main() {
 		go own(c)
 	}
 	go C.call(file, C.CString("Stay"))
-	time.Sleep(500 * time.Millisecond)
 	all := make([]byte, 1<<20)
-	os.Stdout.Write(append(all[:runtime.Stack(all, true)], "\nEND\n"...))
+	for { // until each goroutine waits
+		all = all[:runtime.Stack(all[:cap(all)], true)]
+		if !bytes.Contains(all, []byte(" [runnable")) && bytes.Count(all, []byte(" [running")) == 1 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	os.Stdout.Write(append(all, "\nEND\n"...))
 	time.Sleep(time.Hour)
 }
 `
@@ -76,9 +83,15 @@ func TestEachGoRuntimeOfAProcessShowsItsGoroutines(t *testing.T) {
 			for _, file := range c.runtimes {
 				own[file] = ownGoroutines(t, out)
 			}
-			live := untilOnThreads(func() *stacks.Process { return sampleGoroutines(t, cmd.Process.Pid) })
+			libraries := 0
+			for _, file := range c.runtimes {
+				if filepath.Ext(file) == ".so" {
+					libraries++
+				}
+			}
+			live := untilOnThreads(libraries, func() *stacks.Process { return sampleGoroutines(t, cmd.Process.Pid) })
 			compareRuntimes(t, live, own, c.callers)
-			inCore := untilOnThreads(func() *stacks.Process {
+			inCore := untilOnThreads(libraries, func() *stacks.Process {
 				file := gcore(t, cmd.Process.Pid)
 				defer os.Truncate(file, 0) // of some GB, and open until the test ends
 				return Core(openCore(t, file, ""), Options{MaxDepth: -1, Goroutines: true})
@@ -89,9 +102,12 @@ func TestEachGoRuntimeOfAProcessShowsItsGoroutines(t *testing.T) {
 }
 
 // A preempted goroutine is on no thread, and goroutines change threads.
-func untilOnThreads(dump func() *stacks.Process) *stacks.Process {
+func untilOnThreads(libraries int, dump func() *stacks.Process) *stacks.Process {
 	p := dump()
-	for end := time.Now().Add(time.Minute); (staying(p) == 0 || moving(p) > 0) && time.Now().Before(end); p = dump() {
+	for end := time.Now().Add(time.Minute); staying(p) < libraries || moving(p) > 0; p = dump() {
+		if time.Now().After(end) {
+			break
+		}
 		time.Sleep(50 * time.Millisecond)
 	}
 	return p
@@ -99,16 +115,7 @@ func untilOnThreads(dump func() *stacks.Process) *stacks.Process {
 
 func startHost(t *testing.T, command ...string) (*exec.Cmd, io.Reader) {
 	t.Helper()
-	cmd := exec.Command(command[0], command[1:]...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	cmd, out := startGo(t, command...)
 	return cmd, bufferedOnce(out)
 }
 
@@ -245,6 +252,7 @@ func main() {}
 const pluginHost = `package main
 
 import (
+	"bytes"
 	"os"
 	"plugin"
 	"runtime"
@@ -270,9 +278,15 @@ func main() {
 	for i := 0; i < 10; i++ {
 		go inProgram(c)
 	}
-	time.Sleep(500 * time.Millisecond)
 	all := make([]byte, 1<<20)
-	os.Stdout.Write(append(all[:runtime.Stack(all, true)], "\nEND\n"...))
+	for { // until each goroutine waits
+		all = all[:runtime.Stack(all[:cap(all)], true)]
+		if !bytes.Contains(all, []byte(" [runnable")) && bytes.Count(all, []byte(" [running")) == 1 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	os.Stdout.Write(append(all, "\nEND\n"...))
 	time.Sleep(time.Hour)
 }
 `

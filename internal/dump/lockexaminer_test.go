@@ -132,6 +132,7 @@ func (sameThreads) Parent(int) int { return 0 }
 func TestMaxPauseShortensTheCopiesOfOwners(t *testing.T) {
 	cmd := exec.Command(compile(t, "deep.c", "-O1", "-fno-optimize-sibling-calls", "-pthread"))
 	testtargets.Ready(t, cmd)
+	allSleep(t, cmd.Process.Pid)
 	target, err := loadedcode.Open(cmd.Process.Pid)
 	if err != nil {
 		t.Fatal(err)

@@ -14,7 +14,7 @@ import (
 
 // Of a static variable, the kernel also says whether its page is present.
 func TestALockCostsFewReadsANewSleep(t *testing.T) {
-	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
+	p := startLocks(t)
 	check(t, liveSample(t, p.pid), rowsOf(p.numbers[0], locksInC))
 	c, err := loadedcode.Open(p.pid)
 	if err != nil {

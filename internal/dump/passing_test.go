@@ -21,7 +21,7 @@ type sighting struct {
 	free     bool
 }
 
-func sightings(t *testing.T, c *loadedcode.Process, want int) (out []sighting) {
+func sightings(t *testing.T, c *loadedcode.Process, enough func(n int) bool) (out []sighting) {
 	t.Helper()
 	tids, err := c.Threads(nil)
 	if err != nil {
@@ -33,7 +33,7 @@ func sightings(t *testing.T, c *loadedcode.Process, want int) (out []sighting) {
 		defer ctl.Close()
 		pool := observe.NewPool(8)
 		l := observe.New(ctl, pool, observe.ModePassiveOnly)
-		for end := time.Now().Add(patience); len(out) < want && time.Now().Before(end); time.Sleep(200 * time.Microsecond) {
+		for end := time.Now().Add(patience); !enough(len(out)) && time.Now().Before(end); time.Sleep(200 * time.Microsecond) {
 			for _, tid := range tids {
 				th := observe.NewThread(c.PID, tid, nil)
 				th.Memory = c.Memory()
@@ -63,9 +63,16 @@ func TestOwnersOfALockThatIsPassedOnAreTrue(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	seen := sightings(t, c, 3000)
+	const looks, passes = 3000, 300
+	seen := sightings(t, c, func(n int) bool {
+		if n < looks {
+			return false
+		}
+		holdings, err := p.Holdings()
+		return err != nil || len(holdings) >= passes
+	})
 	holdings, err := p.Holdings()
-	if err != nil || len(holdings) < 100 {
+	if err != nil || len(holdings) < passes {
 		t.Fatalf("the lock was taken %d times: %v", len(holdings), err)
 	}
 	var held, named, right, wrong, free, judged int

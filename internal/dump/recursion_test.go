@@ -21,6 +21,7 @@ func runaway(t *testing.T, calls string) int {
 	t.Helper()
 	cmd := exec.Command(compile(t, "runaway.c", "-O1", "-fno-optimize-sibling-calls", "-pthread"), calls)
 	testtargets.Ready(t, cmd)
+	testtargets.Eventually(t, "all threads but one sleep", func() bool { return awake(cmd.Process.Pid) == 1 })
 	return cmd.Process.Pid
 }
 

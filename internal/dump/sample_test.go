@@ -22,9 +22,7 @@ func threads(t *testing.T, args ...string) int {
 	t.Helper()
 	pid, _ := testtargets.Threads(t, args...)
 	if args[0] == "mixed" {
-		for !settled(pid) {
-			time.Sleep(time.Millisecond)
-		}
+		testtargets.Eventually(t, "one thread runs and the others sleep", func() bool { return settled(pid) })
 	}
 	return pid
 }

@@ -16,6 +16,7 @@ import (
 const goroutinesOfTheRuntime = `package main
 
 import (
+	"bytes"
 	"iter"
 	"os"
 	"runtime"
@@ -70,9 +71,15 @@ func main() {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	time.Sleep(500 * time.Millisecond)
 	all := make([]byte, 1<<20)
-	os.Stdout.Write(append(all[:runtime.Stack(all, true)], "\nEND\n"...))
+	for { // until each goroutine waits
+		all = all[:runtime.Stack(all[:cap(all)], true)]
+		if !bytes.Contains(all, []byte(" [runnable")) && bytes.Count(all, []byte(" [running")) == 1 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	os.Stdout.Write(append(all, "\nEND\n"...))
 	time.Sleep(time.Hour)
 }
 `

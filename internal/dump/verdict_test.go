@@ -48,7 +48,7 @@ func TestLocksOfAStoppedProcessAreUnknownWithoutStops(t *testing.T) {
 }
 
 func TestAnOwnerThatIsNotSampledIsNamed(t *testing.T) {
-	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
+	p := startLocks(t)
 	check(t, liveSample(t, p.pid), rowsOf(p.numbers[0], locksInC))
 	target, err := loadedcode.Open(p.pid)
 	if err != nil {

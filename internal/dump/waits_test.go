@@ -5,6 +5,7 @@ package dump
 import (
 	"fmt"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
+	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/waits"
 )
@@ -30,6 +32,8 @@ func startProgram(t *testing.T, exe string, wrap []string, args ...string) *prog
 	cmd := exec.Command(args[0], args[1:]...)
 	_, says := testtargets.Talk(t, cmd)
 	p := &program{pid: cmd.Process.Pid}
+	hung := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer hung.Stop()
 	line, err := says.ReadString('\n')
 	if err != nil {
 		t.Fatalf("%v did not get ready: %v", args, err)
@@ -39,6 +43,32 @@ func startProgram(t *testing.T, exe string, wrap []string, args ...string) *prog
 		p.numbers = append(p.numbers, n)
 	}
 	return p
+}
+
+// startLocks starts locks.c and waits until each of its threads waits.
+func startLocks(t *testing.T) *program {
+	t.Helper()
+	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
+	allSleep(t, p.pid)
+	return p
+}
+
+func allSleep(t *testing.T, pid int) {
+	t.Helper()
+	testtargets.Eventually(t, "all threads sleep", func() bool { return awake(pid) == 0 })
+}
+
+// awake counts the threads that do not sleep; one that ends meanwhile is awake.
+func awake(pid int) (n int) {
+	dirs, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", pid))
+	for _, dir := range dirs {
+		tid, _ := strconv.Atoi(filepath.Base(dir))
+		var s procmem.Stat
+		if err := procmem.ReadStat(tid, &s); err != nil || s.State != 'S' {
+			n++
+		}
+	}
+	return n
 }
 
 func locksOf(t *testing.T, pids ...int) *locks.Locks {
@@ -145,7 +175,7 @@ func liveSample(t *testing.T, pid int) func() *stacks.Process {
 }
 
 func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
-	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
+	p := startLocks(t)
 	owner, child := p.numbers[0], p.numbers[1]
 	check(t, liveSample(t, p.pid), rowsOf(owner, locksInC))
 	for _, th := range liveSample(t, p.pid)().Threads {
@@ -203,13 +233,14 @@ func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
 
 // Calls with a time-out are restart_syscall(2) then.
 func TestWaitsAreTheSameAfterAStopBySignal(t *testing.T) {
-	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
+	p := startLocks(t)
 	rows := rowsOf(p.numbers[0], locksInC)
 	check(t, liveSample(t, p.pid), rows)
 	stopAll(t, p.pid)
 	if err := syscall.Kill(p.pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
+	allSleep(t, p.pid)
 	rows = slices.DeleteFunc(rows, func(r row) bool { return r.thread == "sleep" }) // sleep(3) stores what remains
 	check(t, liveSample(t, p.pid), rows)
 	for _, th := range liveSample(t, p.pid)().Threads {
@@ -220,7 +251,7 @@ func TestWaitsAreTheSameAfterAStopBySignal(t *testing.T) {
 }
 
 func TestACoreSaysWhatThreadsWaitedFor(t *testing.T) {
-	p := startProgram(t, compile(t, "locks.c", "-g", "-O1", "-pthread"), nil)
+	p := startLocks(t)
 	check(t, liveSample(t, p.pid), rowsOf(p.numbers[0], locksInC))
 	file := gcore(t, p.pid)
 	d := dumpOf(t, file)

@@ -16,6 +16,7 @@ const GoLibrary = `package main
 import "C"
 
 import (
+	"bytes"
 	"os"
 	"runtime"
 	"sync"
@@ -48,9 +49,12 @@ func Begin() {
 		go lock()
 	}
 	go compute()
-	time.Sleep(500 * time.Millisecond)
 	all := make([]byte, 1<<20)
-	os.Stdout.Write(append(all[:runtime.Stack(all, true)], "\nEND\n"...))
+	for bytes.Count(all, []byte(" [chan receive")) < 20 || bytes.Count(all, []byte(" [sync.Mutex.Lock")) < 20 {
+		time.Sleep(10 * time.Millisecond)
+		all = all[:runtime.Stack(all[:cap(all)], true)]
+	}
+	os.Stdout.Write(append(all, "\nEND\n"...))
 }
 
 //export Stay

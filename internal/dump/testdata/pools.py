@@ -96,16 +96,18 @@ def timed():
 
 def uncrossed():
     """A thread that has left the block of a lock, and waits for another one: neither holds what the other one wants."""
-    first, second = threading.Lock(), threading.Lock()
+    first, second, left = threading.Lock(), threading.Lock(), threading.Event()
 
     def take():
         with first:
             pass
+        left.set()
         with second:
             pass
 
     second.acquire()
     threading.Thread(target=take).start()
+    left.wait()
     first.acquire()
     threading.Thread(target=first.acquire).start()
 
