@@ -56,6 +56,9 @@ func TestClocksOfAThreadThatComputesOnAreReadOnce(t *testing.T) {
 					for end := procmem.Now() + 2e9; !ends && procmem.Now() < end; ends = ctl.Poll(attachment) {
 					}
 					ctl.Cancel(attachment)
+					for ctl.Attached() > 0 { // else the next stop continues this one
+						ctl.WaitAny(procmem.Now() + 1e9)
+					}
 					return ends
 				})
 			}
