@@ -79,7 +79,7 @@ func (r *rotation) run(ctx context.Context, requestCheckpoint func()) {
 	}
 }
 
-// prune keeps the last complete files, also of earlier runs; the one after them is being written.
+// prune keeps the last complete files, also of earlier runs.
 func (r *rotation) prune() {
 	if r.keep <= 0 {
 		return

@@ -131,3 +131,21 @@ func TestTheOldestPartsAreRemoved(t *testing.T) {
 		t.Errorf("%q are left, want %q", left, want)
 	}
 }
+
+func TestTheLastPartCountsAsKept(t *testing.T) {
+	dir := t.TempDir()
+	r := newRecording(Options{Output: filepath.Join(dir, "r.pb.gz"), Rotate: time.Hour, Keep: 1})
+	r.output.setPath(&r.options, 1)
+	r.images = loadedcode.NewImageCache(0)
+	r.prepare(nil)
+	defer r.close()
+	r.output.rotation.due.Store(true)
+	r.rotateIfDue()
+	last := r.output.path
+	if err := r.writeLast(); err != nil {
+		t.Fatal(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); !slices.Equal(left, []string{last}) {
+		t.Errorf("%q are left, want %q", left, last)
+	}
+}

@@ -85,6 +85,9 @@ func (r *recording) writeLast() error {
 		return fmt.Errorf("%w; %s", err, &r.output.state)
 	}
 	r.reportLost()
+	if r.output.rotation != nil {
+		r.output.rotation.prune()
+	}
 	return nil
 }
 

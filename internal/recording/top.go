@@ -50,9 +50,7 @@ type topRun struct {
 
 // RunTop shows live tables.
 func RunTop(o Options, display TopOptions) error {
-	if err := console.CheckStdout(); err != nil {
-		return err
-	}
+	console.NoteDiscarded()
 	t := newTopRun(o, display)
 	return t.run(t.sampleAndShow)
 }
