@@ -79,7 +79,7 @@ var messages = []struct {
 		"process 4712: 4712 is a thread of process 4711 (redis-server); use -p 4711"},
 	{"prywalk record --threads no-such -d 1 -p 4711", 4,
 		"no samples: no thread matches --threads; check the regular expression"},
-	{"prywalk dump -p 4711 >&-", 1,
+	{"prywalk record -d 1 -o - -p 4711 >&-", 1,
 		"standard output is closed, or is /dev/null opened for reading as well: the output would be lost; open a file " +
 			"or a pipe for it, or discard it with > /dev/null"},
 }

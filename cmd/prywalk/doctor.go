@@ -40,13 +40,14 @@ Exit codes: 0 no check failed, 1 a check failed for another reason than a right,
 			if pid == 0 {
 				args = c.takeArgument(cmd, args)
 			}
-			err := cmp.Or(noArgs(cmd, args), console.CheckStdout(), c.setTargets())
-			if err != nil {
+			if err := cmp.Or(noArgs(cmd, args), c.setTargets()); err != nil {
 				return err
 			}
 			if len(c.pids) > 0 {
 				pid = c.pids[0]
 			}
+			console.NoteDiscarded()
+			var err error
 			found := doctor.Options{PID: pid, MayAsk: checkPerfEvents}.Check()
 			if asJSON {
 				err = doctor.WriteJSON(os.Stdout, found)

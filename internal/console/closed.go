@@ -3,33 +3,48 @@
 package console
 
 import (
-	"cmp"
 	"errors"
 	"io"
 	"os"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
 
-var errClosed = errors.New("standard output is closed, or is /dev/null opened for reading as well: " +
-	"the output would be lost; open a file or a pipe for it, or discard it with > /dev/null")
+const discarded = "standard output is closed, or is /dev/null opened for reading as well"
 
-// CheckStdout fails if standard output was closed at the start: the Go runtime then opens /dev/null for reading and
-// writing in its place (runtime, checkfds).
+// CheckStdout fails if standard output discards all and may have been closed at the start.
 func CheckStdout() error {
-	flags, err := unix.FcntlInt(os.Stdout.Fd(), unix.F_GETFL, 0)
-	if err != nil {
-		return errClosed
-	}
-	var out, null unix.Stat_t
-	if flags&unix.O_ACCMODE != unix.O_RDWR || unix.Fstat(int(os.Stdout.Fd()), &out) != nil ||
-		unix.Stat(os.DevNull, &null) != nil {
-		return nil
-	}
-	if out.Mode&unix.S_IFMT == unix.S_IFCHR && out.Rdev == null.Rdev {
-		return errClosed
+	if discards(os.Stdout) {
+		return errors.New(discarded + ": the output would be lost; open a file or a pipe for it, " +
+			"or discard it with > /dev/null")
 	}
 	return nil
+}
+
+var reportDiscarded = sync.OnceFunc(func() { Infof("note: %s: the output is discarded", discarded) })
+
+// NoteDiscarded prints a note where [CheckStdout] fails.
+func NoteDiscarded() {
+	if discards(os.Stdout) {
+		reportDiscarded()
+	}
+}
+
+// discards reports whether f is /dev/null, open for reading and writing. The Go runtime opens it so in place of a closed
+// descriptor (runtime, checkfds), and other programs for output that is not wanted (Python's DEVNULL, Node's "ignore",
+// daemon(3)): the two cannot be distinguished.
+func discards(f *os.File) bool {
+	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
+	if err != nil {
+		return true
+	}
+	var out, null unix.Stat_t
+	if flags&unix.O_ACCMODE != unix.O_RDWR || unix.Fstat(int(f.Fd()), &out) != nil ||
+		unix.Stat(os.DevNull, &null) != nil {
+		return false
+	}
+	return out.Mode&unix.S_IFMT == unix.S_IFCHR && out.Rdev == null.Rdev
 }
 
 // Stdout is standard output for writers that drop errors, such as cobra's help.
@@ -39,7 +54,8 @@ type stdout struct{ err error }
 
 // Write never fails.
 func (s *stdout) Write(b []byte) (int, error) {
-	if s.err = cmp.Or(s.err, CheckStdout()); s.err == nil {
+	NoteDiscarded()
+	if s.err == nil {
 		s.err = printed(os.Stdout, func(w io.Writer) error {
 			_, err := w.Write(b)
 			return err

@@ -25,9 +25,7 @@ const (
 // Paged writes to standard output, through the user's pager if that is a terminal and the text is for people. A reader
 // that stops early is no error.
 func Paged(machineReadable bool, write func(io.Writer) error) error {
-	if err := CheckStdout(); err != nil {
-		return err
-	}
+	NoteDiscarded()
 	command := pagerCommand()
 	if machineReadable || command == "" || !IsTerminal(os.Stdout) {
 		return printed(os.Stdout, write)
