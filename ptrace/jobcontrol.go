@@ -94,6 +94,13 @@ func detachAll(goOn func() bool) bool {
 	return true
 }
 
+// DetachAll makes all controllers detach and no other open, before this process ends. It waits while goOn returns true,
+// [detachTimeout] at most.
+func DetachAll(goOn func() bool) {
+	end := time.Now().Add(detachTimeout)
+	detachAll(func() bool { return goOn() && time.Now().Before(end) })
+}
+
 func allowControllers() {
 	controllers.mu.Lock()
 	defer controllers.mu.Unlock()

@@ -24,6 +24,7 @@ import (
 	"prywalk/internal/observe"
 	"prywalk/internal/printable"
 	"prywalk/internal/process"
+	"prywalk/internal/recording"
 	"prywalk/internal/refusal"
 	"prywalk/internal/runsummary"
 )
@@ -125,6 +126,7 @@ func (f *dumpFlags) run() error {
 		return exit.Usage("no target: give -p PID, -n NAME or --core FILE")
 	}
 	defer console.ReportUnusedFiles()
+	defer recording.EndAfterDetach()()
 	if f.locks {
 		return console.Paged(f.json, f.dumpLocks)
 	}

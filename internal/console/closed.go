@@ -31,9 +31,9 @@ func NoteDiscarded() {
 	}
 }
 
-// discards reports whether f is /dev/null, open for reading and writing. The Go runtime opens it so in place of a closed
-// descriptor (runtime, checkfds), and other programs for output that is not wanted (Python's DEVNULL, Node's "ignore",
-// daemon(3)): the two cannot be distinguished.
+// discards reports whether f is /dev/null, open for reading and writing. The Go runtime opens it so in place of a
+// closed descriptor (runtime, checkfds), and other programs for output that is not wanted (Python's DEVNULL, Node's
+// "ignore", daemon(3)): the two cannot be distinguished.
 func discards(f *os.File) bool {
 	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
 	if err != nil {

@@ -63,3 +63,30 @@ func dropPending(sig syscall.Signal, ch <-chan os.Signal) {
 		}
 	}
 }
+
+// EndAfterDetach lets SIGINT, SIGTERM and SIGHUP end prywalk only after it has detached from all threads, so that no
+// system call fails; a second signal ends it at once. Ignored signals stay ignored. stop restores the default.
+func EndAfterDetach() (stop func()) {
+	ch := make(chan os.Signal, 2)
+	for _, sig := range []os.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
+		if !signal.Ignored(sig) {
+			signal.Notify(ch, sig)
+		}
+	}
+	go func() {
+		s, ok := <-ch
+		if !ok {
+			return
+		}
+		detachUnlessSignaled(ch)
+		signal.Reset(s)
+		_ = unix.Kill(os.Getpid(), s.(syscall.Signal))
+	}()
+	return func() {
+		signal.Stop(ch)
+		close(ch)
+	}
+}
+
+// detachUnlessSignaled detaches from all threads before this process ends; another signal ends the wait.
+func detachUnlessSignaled(ch <-chan os.Signal) { ptrace.DetachAll(func() bool { return len(ch) == 0 }) }

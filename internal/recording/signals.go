@@ -27,6 +27,7 @@ func HandleQuit() {
 	go func() {
 		for range ch {
 			if activeHandlers.Load() == 0 && !launch.IgnoredAtStart(unix.SIGQUIT) {
+				detachUnlessSignaled(ch)
 				os.Exit(128 + int(unix.SIGQUIT))
 			}
 		}
