@@ -142,6 +142,9 @@ func checkPlan(p bench.Plan) error {
 // run writes the results also after a failure or Ctrl-C.
 func (f *benchFlags) run() error {
 	console.NoteDiscarded()
+	if isOneOutput(f.json, f.svg) {
+		return exit.Usage("--json and --svg name one file; give two")
+	}
 	for _, file := range []struct{ flag, path string }{{"json", f.json}, {"svg", f.svg}} {
 		if file.path == "" {
 			continue

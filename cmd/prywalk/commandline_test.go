@@ -61,6 +61,20 @@ func TestTyposGetASuggestion(t *testing.T) {
 	}
 }
 
+func TestTwoOutputsOfOneNameAreRefused(t *testing.T) {
+	for args, flags := range map[string]string{
+		"record -p 1 -o r.pb.gz --stats ./r.pb.gz": "-o and --stats",
+		"report --html r --speedscope ./r r.pb.gz": "--html and --speedscope",
+		"report --html - --pgo - r.pb.gz":          "--html and --pgo",
+		"bench --quick --json b --svg b":           "--json and --svg",
+	} {
+		p := start(t, t.TempDir(), nil, strings.Fields(args)...)
+		if code := p.code(t); code != exit.WrongUsage || !strings.Contains(p.err.String(), flags+" name one file") {
+			t.Errorf("%s: exit code %d, %s", args, code, &p.err)
+		}
+	}
+}
+
 func FuzzDistanceIsOne(f *testing.F) {
 	f.Add("record", "rceord")
 	f.Fuzz(func(t *testing.T, a, b string) {

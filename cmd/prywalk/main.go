@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -23,6 +24,7 @@ import (
 	"prywalk/internal/filememory"
 	"prywalk/internal/launch"
 	"prywalk/internal/machine"
+	"prywalk/internal/outfile"
 	"prywalk/internal/printable"
 	"prywalk/internal/process"
 	"prywalk/internal/recording"
@@ -177,6 +179,12 @@ func flagError(flag string, err error) error {
 		return nil
 	}
 	return fmt.Errorf("--%s: %w", flag, err)
+}
+
+// isOneOutput reports whether two paths given for output are one file or both standard output.
+func isOneOutput(a, b string) bool {
+	return console.IsStdout(a) && console.IsStdout(b) ||
+		a != "" && b != "" && filepath.Clean(a) == filepath.Clean(b) && outfile.Replaceable(a)
 }
 
 func checkDirectory(flag, dir, next string) error {

@@ -227,7 +227,7 @@ func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launches
 		return exit.Usage("-o - cannot be used with a command, whose own output goes to stdout; give a file")
 	case console.IsStdout(f.Output) && console.IsTerminal(os.Stdout):
 		return exit.Usage("-o - would write a binary file to the terminal; give a file, or a pipe")
-	case f.Stats != "" && (f.Stats == f.Output || console.IsStdout(f.Stats) && console.IsStdout(f.Output)):
+	case isOneOutput(f.Stats, f.Output):
 		return exit.Usage("-o and --stats name one file; give two")
 	case cmd.Flags().Changed("subset") && f.Sampler.Subset < 1:
 		return exit.Usage("--subset %d: give at least 1", f.Sampler.Subset)

@@ -90,6 +90,13 @@ func (f *reportFlags) forms() ([]string, error) {
 			files = append(files, flag)
 		}
 	}
+	for i, path := range f.files {
+		for j := range i {
+			if isOneOutput(path, f.files[j]) {
+				return nil, exit.Usage("--%s and --%s name one file; give two", fileForms[j].flag, fileForms[i].flag)
+			}
+		}
+	}
 	if f.changed("http") {
 		texts = slices.DeleteFunc(texts, func(s string) bool { return s == "source" }) // then a directory
 		if others := slices.Concat(texts, files); len(others) > 0 {
