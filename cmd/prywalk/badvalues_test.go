@@ -263,6 +263,7 @@ func TestCommandsAndPIDsWithoutFlagsAreRecognized(t *testing.T) {
 		"dump --core F --match x":  "give either --core FILE or what selects processes",
 		"dump --locks -a --core F": "give either --core FILE or what selects processes",
 		"dump nobody.here":         `no process has the name or the number "nobody.here"; see prywalk dump --help`,
+		"bench --quick --engine x": `--engine "x": choose auto, ptrace or perf`,
 		"record --max-overhead 0":  `"0" is not a share: give a percentage`,
 		"record -d 10mins -F many": `"many" is not a frequency`,
 	} {

@@ -133,6 +133,9 @@ func checkPlan(p bench.Plan) error {
 			return exit.Usage("--freq %v: give %d to %d", hz, minFreq, maxFreq)
 		}
 	}
+	if p.Engine != engineAuto && p.Engine != enginePtrace && p.Engine != enginePerf {
+		return wrongEngine(p.Engine)
+	}
 	if p.Pairs < 3 {
 		return exit.Usage("--pairs %d: give at least 3", p.Pairs)
 	}

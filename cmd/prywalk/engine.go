@@ -36,6 +36,10 @@ func (f *engineFlags) addEngine(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.noKernel, "no-kernel", false, "leave the kernel's functions out of stacks")
 }
 
+func wrongEngine(name string) error {
+	return exit.Usage("--engine %q: choose auto, ptrace or perf", name)
+}
+
 // openEngine opens --engine. Precondition: all else in o is set.
 func (f *engineFlags) openEngine(o *sampler.Options) error {
 	options := perfengine.Options{
@@ -62,7 +66,7 @@ func (f *engineFlags) openEngine(o *sampler.Options) error {
 	case f.engine == enginePerf:
 		source, err = perfengine.Forced(options)
 	default:
-		return exit.Usage("--engine %q: choose auto, ptrace or perf", f.engine)
+		return wrongEngine(f.engine)
 	}
 	switch {
 	case errors.Is(err, perfevents.ErrDenied):
