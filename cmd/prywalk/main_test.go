@@ -58,7 +58,7 @@ func prepared(t *testing.T, dir string, stdin io.Reader, args ...string) *starte
 	}
 	p := &started{Cmd: exec.Command(self, args...)}
 	p.Dir, p.Stdin, p.Stdout, p.Stderr = dir, stdin, &p.out, &p.err
-	p.Env = append(os.Environ(), asCommand+"=1")
+	p.Env = append(os.Environ(), asCommand+"=1", "TERM=xterm")
 	p.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
 	p.WaitDelay = 5 * time.Second
 	return p

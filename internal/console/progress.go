@@ -25,10 +25,10 @@ const ProgressDelay = time.Second
 // ProgressInterval is the time between updates.
 const ProgressInterval = 500 * time.Millisecond
 
-// StartProgress shows the results of text, which may be "".
+// StartProgress shows the results of text, which may be "", on a terminal that can clear a line.
 func StartProgress(quiet bool, text func() string) *Progress {
 	p := &Progress{quit: make(chan struct{}), done: make(chan struct{})}
-	if quiet || IsQuiet() || !IsTerminal(os.Stderr) {
+	if quiet || IsQuiet() || isDumb() || !IsTerminal(os.Stderr) {
 		close(p.done)
 		return p
 	}

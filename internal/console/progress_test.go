@@ -13,6 +13,7 @@ import (
 func TestQuickStepsAreNotReported(t *testing.T) {
 	tty := testtargets.NewTerminal(t, 80)
 	testtargets.StderrIs(t, tty.Slave)
+	t.Setenv("TERM", "xterm")
 	asked := make(chan struct{})
 	var once sync.Once
 	begun := time.Now()
@@ -29,6 +30,19 @@ func TestQuickStepsAreNotReported(t *testing.T) {
 	StartProgress(true, func() string { t.Error("progress is shown, though --quiet forbids it"); return "" }).Stop()
 	if text := tty.Text(); text != "" {
 		t.Errorf("%q", text)
+	}
+}
+
+func TestADumbTerminalHasNoProgressLine(t *testing.T) {
+	tty := testtargets.NewTerminal(t, 80)
+	testtargets.StderrIs(t, tty.Slave)
+	t.Setenv("TERM", "dumb")
+	p := StartProgress(false, func() string { return "1.0 s" })
+	select {
+	case <-p.done:
+	default:
+		t.Error("progress is shown")
+		p.Stop()
 	}
 }
 

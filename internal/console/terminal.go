@@ -16,8 +16,11 @@ func IsTerminal(f *os.File) bool {
 
 // UseColor reports whether f shows colours, and no-color.org allows them.
 func UseColor(f *os.File) bool {
-	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && IsTerminal(f)
+	return os.Getenv("NO_COLOR") == "" && !isDumb() && IsTerminal(f)
 }
+
+// isDumb reports a terminal without control sequences.
+func isDumb() bool { return os.Getenv("TERM") == "dumb" }
 
 // Width returns f's width in columns; 0: no terminal.
 func Width(f *os.File) int {

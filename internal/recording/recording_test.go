@@ -64,6 +64,7 @@ func interrupt(t *testing.T) {
 }
 
 func TestCtrlCWhileNamesAreLookedUpKeepsAllSamples(t *testing.T) {
+	t.Setenv("TERM", "xterm")
 	tty := testtargets.NewTerminal(t, 80)
 	testtargets.StderrIs(t, tty.Slave)
 	file, r := written(t, func(context.Context) {}, func(r *recording) {
@@ -84,6 +85,7 @@ func TestCtrlCWhileNamesAreLookedUpKeepsAllSamples(t *testing.T) {
 }
 
 func TestNamingAfterCtrlCSaysThatAnotherOneLeaves(t *testing.T) {
+	t.Setenv("TERM", "xterm")
 	tty := testtargets.NewTerminal(t, 80)
 	testtargets.StderrIs(t, tty.Slave)
 	begin := func(ctx context.Context) {
