@@ -175,11 +175,12 @@ func TestOutputThatIsLostIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer full.Close()
-	lost, err := os.OpenFile(os.DevNull, os.O_RDWR, 0) // what Go opens for a closed descriptor
+	// What Go opens for a closed descriptor, and Python for DEVNULL.
+	discarded, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer lost.Close()
+	defer discarded.Close()
 	commands := []string{"version", "--version", "schema", "schema dump", "help", "--help", "help names",
 		"completion bash", "completion", "top --once --window 0.5 -p " + burner(t), "demo -d 0.2 -o " + t.TempDir()}
 	for _, cmd := range newRoot().Commands() {
@@ -189,18 +190,25 @@ func TestOutputThatIsLostIsAnError(t *testing.T) {
 	}
 	for _, command := range commands {
 		args := strings.Fields(command)
-		for stdout, want := range map[*os.File]string{
-			full: "no space left on device; free some space", lost: "standard output is closed",
+		for stdout, want := range map[*os.File]struct {
+			code int
+			text string
+		}{
+			full:      {exit.Failed, "no space left on device; free some space"},
+			discarded: {exit.OK, "the output is discarded"},
 		} {
 			p := startWith(t, stdout, args...)
-			if code := p.code(t); code != exit.Failed || strings.Count(p.err.String(), want) != 1 ||
+			if code := p.code(t); code != want.code || strings.Count(p.err.String(), want.text) != 1 ||
 				strings.Count(p.err.String(), "standard output") != 1 {
-				t.Errorf("%q to %s: exit code %d, want 1 and %q: %s", args, stdout.Name(), code, want, &p.err)
+				t.Errorf("%q to %s: exit code %d, want %+v: %s", args, stdout.Name(), code, want, &p.err)
 			}
 		}
 	}
-	if p := startWith(t, lost, "mcp"); p.code(t) != exit.Failed || !strings.Contains(p.err.String(), "is closed") {
-		t.Errorf("mcp: %s", &p.err)
+	for _, command := range []string{"mcp", "record -o - -d 1 -p " + burner(t)} {
+		p := startWith(t, discarded, strings.Fields(command)...)
+		if p.code(t) != exit.Failed || !strings.Contains(p.err.String(), "the output would be lost") {
+			t.Errorf("%s: %s", command, &p.err)
+		}
 	}
 }
 
