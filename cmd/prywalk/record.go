@@ -59,10 +59,10 @@ that would disturb its system call. In production give --max-overhead 1% --max-p
 which all that is given holds, as they come and go: the recording ends by -d or Ctrl-C.
 Those that may not be read are counted by reason.
 
-Ctrl-C stops and writes the recording; a second one, more than a second later, exits at
-once. Ctrl-Z detaches from all threads and suspends prywalk. SIGUSR1 writes a checkpoint.
-Ctrl-\ is passed on to a command; with -p it ends the recording as Ctrl-C does. An
-existing recording is kept as NAME.old.
+Ctrl-C stops and writes the recording; a second one exits at once. Ctrl-Z detaches from
+all threads and suspends prywalk. SIGUSR1 writes a checkpoint. Ctrl-\ is passed on to a
+command; with -p it ends the recording as Ctrl-C does. An existing recording is kept as
+NAME.old.
 
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `.
 With a command: its own status (128+N: signal N ended it), also if it may not be sampled

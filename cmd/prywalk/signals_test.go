@@ -66,7 +66,7 @@ func TestAbortReportsTheRecordingOnDisk(t *testing.T) {
 	testtargets.Says(t, &p.out, "ready")
 	send(t, p, unix.SIGINT)
 	testtargets.Says(t, &p.err, "waiting for sh")
-	time.Sleep(sameRequest)
+	time.Sleep(sameInterrupt)
 	send(t, p, unix.SIGINT)
 	if code := p.code(t); code != 128+int(unix.SIGINT) ||
 		!strings.Contains(p.err.String(), "aborted: the whole recording is in prywalk.pb.gz\n") {

@@ -55,8 +55,8 @@ func (r *recording) launchAndRecord(args []string) error {
 		console.Errorf("%v", failure)
 	}
 	if isAlive(l.PID) {
-		console.Infof("recording %s; waiting for %s (process %d) to exit; Ctrl-C interrupts it, a second one, more "+
-			"than a second later, leaves it", done, args[0], l.PID)
+		console.Infof("recording %s; waiting for %s (process %d) to exit; Ctrl-C interrupts it, a second one leaves it",
+			done, args[0], l.PID)
 	}
 	status := waitForCommand(l)
 	if failure != nil {

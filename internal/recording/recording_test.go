@@ -97,6 +97,18 @@ func TestNamingAfterCtrlCSaysThatAnotherOneLeaves(t *testing.T) {
 	})
 }
 
+func TestASecondCtrlCLeaves(t *testing.T) {
+	for _, first := range []syscall.Signal{unix.SIGINT, unix.SIGTERM} {
+		var w endRequests
+		begun := time.Unix(100, 0)
+		w.classify(first, begun)
+		w.classify(unix.SIGINT, begun.Add(20*time.Millisecond))
+		if _, _, leaves := w.classify(unix.SIGINT, begun.Add(20*time.Millisecond+sameInterruptTime)); !leaves {
+			t.Errorf("after %v and Ctrl-C another Ctrl-C does not leave", first)
+		}
+	}
+}
+
 func TestSignalsWithinASecondAreOne(t *testing.T) {
 	var w endRequests
 	at := func(sig syscall.Signal, after time.Duration, first, again, leave bool) {

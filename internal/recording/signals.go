@@ -34,8 +34,13 @@ func HandleQuit() {
 	}()
 }
 
-// sameRequestTime is long enough for the two signals of a closed terminal (kernel and shell).
-const sameRequestTime = time.Second
+const (
+	// sameRequestTime is long enough for the two signals of a closed terminal (kernel and shell).
+	sameRequestTime = time.Second
+	// sameInterruptTime is longer than between the copies of one Ctrl-C, from the terminal and from a parent that passes
+	// it on, and shorter than between two key strokes.
+	sameInterruptTime = 100 * time.Millisecond
+)
 
 // signalHandler runs a goroutine from handle until stop.
 type signalHandler struct {
@@ -51,8 +56,8 @@ type signalHandler struct {
 
 // handle returns a context that the first ending signal ends.
 //
-//	SIGINT, SIGTERM, SIGHUP   end the recording, and are sent to a launched command that did not get them; one later than
-//	                          [sameRequestTime] exits at once
+//	SIGINT, SIGTERM, SIGHUP   end the recording, and are sent to a launched command that did not get them; a second
+//	                          Ctrl-C ([sameInterruptTime]), and any later than [sameRequestTime], exits at once
 //	SIGQUIT                   the same, but with a launched command only sent to that (a JVM prints its threads), and
 //	                          a checkpoint
 //	SIGUSR1                   a checkpoint
@@ -113,17 +118,21 @@ func abort(output *outputState, code int) {
 
 type endRequests struct {
 	first    time.Time
-	received map[syscall.Signal]bool
+	received map[syscall.Signal]time.Time // first of each
 }
 
-// classify returns isRepeat for the same signal within [sameRequestTime] of the first, and leavesNow for a later one:
-// prywalk exits at once.
+// classify returns leavesNow for a second request: prywalk exits at once; and isRepeat for a copy of the first
+// request.
 func (r *endRequests) classify(sig syscall.Signal, now time.Time) (isFirst, isRepeat, leavesNow bool) {
 	if isFirst = r.first.IsZero(); isFirst {
-		r.first, r.received = now, map[syscall.Signal]bool{}
+		r.first, r.received = now, map[syscall.Signal]time.Time{}
 	}
-	isRepeat, r.received[sig] = r.received[sig], true
-	leavesNow = now.Sub(r.first) >= sameRequestTime
+	before, isRepeat := r.received[sig]
+	if !isRepeat {
+		r.received[sig] = now
+	}
+	leavesNow = now.Sub(r.first) >= sameRequestTime ||
+		sig == unix.SIGINT && isRepeat && now.Sub(before) >= sameInterruptTime
 	return isFirst, isRepeat && !leavesNow, leavesNow
 }
 
