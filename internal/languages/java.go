@@ -113,9 +113,11 @@ var (
 		`jdk\.internal\.ref\.CleanerImpl\.run)$`)
 	jvmOwn = regexp.MustCompile(`^(CompileQueue::get|CompileBroker::\w+_loop|(GangWorker|` +
 		`WorkerThread|WorkGang)::(loop|run)|` +
-		`AbstractGangTask|VMThread::(wait_for_\w+|loop|run|inner_execute)|(\w+::)*(run_service|sleep_before_next_cycle|` +
+		`AbstractGangTask|VMThread::(wait_for_\w+|loop|run|inner_execute)|` +
+		`(\w+::)*(run_(service|thread)|sleep_before_next_cycle|` +
 		`wait_for_\w+|sleeper?_loop|sweeper_loop|possibly_sleep)|\w+::\w+_thread_entry|WatcherThread::(sleep|run)|` +
 		`signal_thread_entry|os::signal_wait|JVM_WaitForReferencePendingList|` +
+		`[XZ](Uncommitter::wait|Unmapper::dequeue|DriverPort::receive)|` +
 		`SemaphoreGangTaskDispatcher::\w+|Threads::destroy_vm)$`)
 )
 

@@ -130,6 +130,9 @@ func describeCall(s *Sleeper) Wait {
 	case "semop", "semtimedop":
 		w.Why = "of System V, stores no owner"
 	}
+	if awaitsDatabaseLock(s.Stack) {
+		return Wait{Kind: DatabaseLock, Ownership: Ownership{Why: whyDatabaseLock}}
+	}
 	if onDescriptor[s.Reason] {
 		w.Kind, w.FD = Descriptor, fileOf(a[0])
 	}

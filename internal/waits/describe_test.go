@@ -107,3 +107,16 @@ func TestRunTimeSystemsAreAskedAboutCallsOfTheirOwn(t *testing.T) {
 		t.Errorf("%+v, want a sleep", w)
 	}
 }
+
+// A backend of PostgreSQL 18 waits at its latch.
+func TestAWaitForALockOfPostgreSQLIsOne(t *testing.T) {
+	for waiter, want := range map[string]Kind{"ProcSleep": DatabaseLock, "secure_read": Descriptor} {
+		s := &Sleeper{State: 'S', Reason: "epoll_wait", InCall: true, Args: [6]uint64{7, 0, 1, 0xffffffff}}
+		for _, name := range []string{"epoll_wait", "WaitEventSetWait", "WaitLatch", waiter} {
+			s.Stack = append(s.Stack, StackFunction{name, "/usr/lib/postgresql/18/bin/postgres"})
+		}
+		if w := Describe(s); w.Kind != want || want == DatabaseLock && (!w.IsLock() || !w.Kind.IsSynchronization()) {
+			t.Errorf("%s: %+v, want %s", waiter, w, want)
+		}
+	}
+}

@@ -21,6 +21,7 @@
 //	futex at the memory of a robust mutex, a thread's end  mutex, join
 //	other futex                                            futex
 //	flock, fcntl                                           file-lock
+//	a call below PostgreSQL's ProcSleep                    database-lock
 //	wait4, waitid, a clone that waits as vfork             child
 //	nanosleep; poll and select without descriptors         sleep
 //	read, write, epoll_wait …, poll, select                descriptor; in state D disk

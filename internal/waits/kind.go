@@ -26,6 +26,7 @@ const (
 	Sleep        Kind = "sleep"
 	Signal       Kind = "signal"
 	FileLock     Kind = "file-lock"
+	DatabaseLock Kind = "database-lock" // of PostgreSQL: of a row, a table …
 	MessageQueue Kind = "message-queue"
 	Disk         Kind = "disk" // uninterruptible (state D), or sync
 	PageFault    Kind = "page-fault"
@@ -47,7 +48,7 @@ func (k Kind) HasOwner() bool {
 func (k Kind) IsSynchronization() bool {
 	switch k {
 	case Mutex, RWLock, Join, Condition, Semaphore, Barrier, StaticGuard, Once, Atomic, Park, LibraryLock, Futex,
-		Future, FileLock, Monitor, ObjectWait, GIL:
+		Future, FileLock, DatabaseLock, Monitor, ObjectWait, GIL:
 		return true
 	}
 	return false

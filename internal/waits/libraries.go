@@ -136,6 +136,7 @@ var libraries = []library{
 			Library: `^caml_|^caml(Stdlib|Thread|Mutex|Condition|Unix|UnixLabels|CamlinternalLazy)(__|\.)`,
 		},
 	},
+	{name: "DuckDB", pool: poolPatterns{AwaitsWork: `^duckdb::TaskScheduler::ExecuteForever$`}},
 	{name: "FFmpeg", pool: poolPatterns{WorkerFiles: `^libavutil\.so`}},
 	{name: "oneTBB", pool: poolPatterns{WorkerFiles: `^libtbb\.so`}},
 	{name: "OpenMP: libgomp, libomp",
@@ -167,9 +168,13 @@ var libraries = []library{
 	{name: "gRPC", events: eventPatterns{ReplyLoop: `^(grpc_completion_queue_pluck|cq_pluck)\b`}},
 	{name: "libev", events: eventPatterns{Loop: `\bev_run`}},
 	{name: "MySQL, MariaDB",
+		frames: framePatterns{Library: `^(os_event|MDL_wait)::`, Forwards: `^os_event::`},
 		pool: poolPatterns{
 			AwaitsWork: `^(do_handle_one_connection|handle_manager|slave_deadlock_handler|` +
-				`Per_thread_connection_handler::block_until_new_connection)$`,
+				`Per_thread_connection_handler::block_until_new_connection|Event_queue::cond_wait|` +
+				`log_(writer|flusher|write_notifier|flush_notifier|checkpointer|files_governor)|` +
+				`(srv_(error_monitor|monitor|purge_coordinator)|lock_wait_timeout|buf_(dump|resize)|dict_stats)_thread|` +
+				`ib_wqueue_timedwait|Clone_persist_gtid::periodic_write)$`,
 		},
 		events: eventPatterns{
 			Loop:        `^handle_connections_sockets$`,
@@ -202,6 +207,9 @@ var libraries = []library{
 		},
 	},
 	{name: "PostgreSQL",
+		frames: framePatterns{
+			Library: `^(WaitEventSetWait|WaitLatch|ProcSleep|WaitOnLock|LockAcquire(Extended)?|PGSemaphoreLock)$`,
+		},
 		events: eventPatterns{
 			Loop:     `^PostmasterMain$`,
 			AnyWait:  `^(WaitEventSet|WaitLatch)`,

@@ -59,6 +59,11 @@ const (
 		`
 )
 
+const mysqlRowLock = cond + `os_event::wait_low|/mysqld
+	lock_wait_suspend_thread|/mysqld
+	row_mysql_handle_errors|/mysqld
+	` + mariaDBCommand
+
 var libraryIdle = []idleCase{
 	{"C, static", "futex", Condition, staticCond + "worker|/app\n" + staticThread, IdlePool},
 	{"C, static, a lock of unknown kind", "futex", NoWait, "__lll_lock_wait|/app\npthread_mutex_lock|/app\n" +
@@ -175,6 +180,18 @@ var libraryIdle = []idleCase{
 		handle_connection|/mysqld
 		pfs_spawn_thread|/mysqld
 		` + thread, IdlePool},
+	{"MySQL 9.7, a thread of InnoDB", "futex", Condition, cond + "os_event::wait_low|/mysqld\nlog_writer|/mysqld\n" +
+		"std::thread::_State_impl<std::thread::_Invoker<std::tuple<Detached_thread, void (*)(log_t*), log_t*> > >::_M_run" +
+		"|/mysqld\n|libstdc++.so.6\n" + thread, IdlePool},
+	{"MySQL 9.7, a row's lock", "futex", Condition, mysqlRowLock, ""},
+	{"DuckDB 2.0, a worker of the pool", "futex", Semaphore, `__new_sem_wait_slow64|libc.so.6
+		duckdb::TaskScheduler::ExecuteForever|_duckdb.cpython-311-x86_64-linux-gnu.so
+		|libstdc++.so.6
+		` + thread, IdlePool},
+	{"JDK 27, ZGC's threads that uncommit", "futex", Condition, cond + "PlatformMonitor::wait|/jvm/libjvm.so\n" +
+		"ZUncommitter::wait|/jvm/libjvm.so\nZUncommitter::run_thread|/jvm/libjvm.so", IdleRuntime},
+	{"JDK 27, ZGC's director", "futex", Condition, cond + "PlatformMonitor::wait|/jvm/libjvm.so\n" +
+		"ZDirector::run_thread|/jvm/libjvm.so\nZThread::run_service|/jvm/libjvm.so", IdleRuntime},
 	{"JDK 17, a server's socket with a time-out", "poll", Descriptor, `poll|libc.so.6
 		Java_sun_nio_ch_Net_poll|/jvm/libnio.so
 		sun.nio.ch.Net.poll|[HotSpot 17.0.15]
@@ -222,7 +239,10 @@ var libraryIdle = []idleCase{
 
 // libraryFunctions are stacks with the program's innermost function.
 var libraryFunctions = map[string]string{
-	boostWorker: "Pool::worker_loop",
+	boostWorker:  "Pool::worker_loop",
+	mysqlRowLock: "lock_wait_suspend_thread",
+	"epoll_wait|libc.so.6\nWaitEventSetWait|postgres\nWaitLatch|postgres\nProcSleep|postgres\nWaitOnLock|postgres\n" +
+		"LockAcquireExtended|postgres\nXactLockTableWait|postgres": "XactLockTableWait",
 	staticCond + "worker|/app\n" + staticThread:                                                     "worker",
 	cond + "__gnu_cxx::__verbose_terminate_handler|/app\nstd::thread::join|/app\nserve|/app":        "serve",
 	rustFutex + "<std::sys::sync::mutex::futex::Mutex>::lock|/app\nserve|/app":                      "serve",

@@ -60,7 +60,7 @@ func (w *Wait) IsManaged() bool { return w.managed }
 // IsLock reports whether the wait is certainly for a lock: not for a condition, barrier, thread's end or the like.
 func (w *Wait) IsLock() bool {
 	switch w.Kind {
-	case Mutex, RWLock, LibraryLock, FileLock, Monitor, GIL:
+	case Mutex, RWLock, LibraryLock, FileLock, DatabaseLock, Monitor, GIL:
 		return true
 	case Semaphore:
 		return w.Type != "" && w.Type != languages.PythonCondition
