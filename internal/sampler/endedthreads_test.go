@@ -39,12 +39,12 @@ func (r *recorded) checkWalls(t *testing.T) {
 func TestThreadsThatExitedUnseenAreNoOtherThread(t *testing.T) {
 	target := start(t, "churn")
 	before, _ := procmem.ProcessCPU(target.pid)
-	r := record(t, Options{}, 1500*time.Millisecond, nil, target.pid)
+	estimated := func(s *pprof.Sample) bool { return label(s, "thread") == attribute.ExitedThread && !exited(s) }
+	r := recordUntil(t, Options{}, func(r *recorded) bool {
+		return r.Seconds > 1.5 && r.sumOf(3, estimated) > 0
+	}, target.pid)
 	after, _ := procmem.ProcessCPU(target.pid)
-	sum, distributed := r.sumOf(3, exited), r.sumOf(3, func(s *pprof.Sample) bool {
-		return label(s,
-			"thread") == attribute.ExitedThread && !exited(s)
-	})
+	sum, distributed := r.sumOf(3, exited), r.sumOf(3, estimated)
 	if distributed == 0 || float64(distributed)/1e9 > r.EstimatedCPU+1e-6 || float64(sum)/1e9 > r.ExitedUnseenCPU+1e-6 ||
 		r.ProfiledCPU > float64(after-before)/1e9 {
 		t.Errorf("%d ns exited unseen, %v s by the accounts, %v s in all of %v", sum, r.ExitedUnseenCPU, r.ProfiledCPU,

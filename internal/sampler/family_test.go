@@ -136,9 +136,7 @@ func recordUntilDoneOf(t *testing.T, cmd *exec.Cmd, o Options, of func() int) (w
 		t.Fatal(err)
 	}
 	r = record(t, o, 0, func(p *Sampler) {
-		for p.Progress().Stacks == 0 { // earlier time does not count
-			time.Sleep(10 * time.Millisecond)
-		}
+		await(t, "earlier time does not count", func() bool { return p.Progress().Stacks > 0 })
 		time.Sleep(100 * time.Millisecond)
 		_, _ = io.WriteString(stdin, "go\n")
 		s.expect(t, "done")

@@ -97,7 +97,7 @@ func TestLabelsAreThoseOfTheFunctionThatRuns(t *testing.T) {
 	ran := func(s *pprof.Sample) bool { return s.Value[3] > 0 && label(s, "state") == "running" }
 	burns := map[string]string{"main.burnA": "a", "main.burnB": "b"}
 	r := recordUntil(t, Options{Tasks: true, Freq: 199}, func(r *recorded) bool {
-		return r.count(func(s *pprof.Sample) bool { return ran(s) && label(s, "kind") != "" }) >= 100
+		return r.count(func(s *pprof.Sample) bool { return ran(s) && label(s, "kind") != "" }) >= 400
 	}, pid)
 	right, none := 0, 0
 	for _, s := range r.Sample {
@@ -115,6 +115,7 @@ func TestLabelsAreThoseOfTheFunctionThatRuns(t *testing.T) {
 			right++
 		}
 	}
+	t.Logf("%d samples with the right labels, %d without", right, none)
 	if right < 50 || none*20 > right {
 		t.Errorf("%d samples with the right labels, %d without", right, none)
 	}
@@ -142,6 +143,8 @@ func TestGoroutinesOfEachGoRuntimeAreRecorded(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { cmd.Process.Kill(); cmd.Wait() })
+	hung := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer hung.Stop()
 	ended := 0
 	for lines := bufio.NewScanner(out); ended < 2 && lines.Scan(); {
 		if lines.Text() == "END" {
@@ -206,11 +209,14 @@ func main() {
 func TestGoProgramsUnderTheRaceDetectorHaveWholeStacks(t *testing.T) {
 	cmd := exec.Command(testtargets.BuildGoAs(t, underRaceDetector, "racing", "-race"))
 	testtargets.Ready(t, cmd)
-	r := record(t, Options{Freq: 199}, 2*time.Second, nil, cmd.Process.Pid)
+	ofProgram := func(s *pprof.Sample) bool { return in("main.burn")(s) || in("racecall")(s) }
+	r := recordUntil(t, Options{Freq: 199}, func(r *recorded) bool {
+		return r.count(ofProgram) >= 400 && r.count(in("racecall")) >= 20
+	}, cmd.Process.Pid)
 	whole, cut, inDetector := 0, 0, 0
 	for _, s := range r.Sample {
 		frames := stack(s)
-		if !slices.Contains(frames, "main.burn") && !slices.Contains(frames, "racecall") {
+		if !ofProgram(s) {
 			continue
 		}
 		if outermost := frames[len(frames)-1]; outermost == "runtime.goexit" {
@@ -228,6 +234,7 @@ func TestGoProgramsUnderTheRaceDetectorHaveWholeStacks(t *testing.T) {
 		}
 	}
 	// The detector's code has no call frame information in a program that Go has linked.
+	t.Logf("%d whole stacks, %d cut, %d in the race detector", whole, cut, inDetector)
 	if whole < 50 || cut*50 > whole || inDetector < 20 {
 		t.Errorf("%d whole stacks, %d cut, %d in the race detector", whole, cut, inDetector)
 	}

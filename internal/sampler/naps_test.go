@@ -37,6 +37,7 @@ func TestSleepersInTurnsHaveBothStacks(t *testing.T) {
 	target := startNaps(t, "20", "25", "turns")
 	r := record(t, Options{}, 3*time.Second, nil, target.pid)
 	left, right := r.sumOf(0, asleepBelow("left")), r.sumOf(0, asleepBelow("right"))
+	t.Logf("%d left, %d right", left, right)
 	if min(left, right) < (left+right)*2/5 {
 		t.Errorf("%d samples below left, %d below right, of which each has half of the time", left, right)
 	}

@@ -145,6 +145,7 @@ func TestCPUTimeOfThreadsThatMayNotBeStoppedIsInNoFunction(t *testing.T) {
 			functions += s.Value[3]
 		}
 	}
+	t.Logf("%d ns are %s, %d in stacks of sleeps", notObserved, attribute.NotObserved, functions)
 	if notObserved < 100*functions {
 		t.Errorf("%d ns are %s, %d in stacks of sleeps", notObserved, attribute.NotObserved, functions)
 	}

@@ -36,6 +36,8 @@ func start(t testing.TB, args ...string) *running {
 
 func (r *running) expect(t testing.TB, line string) {
 	t.Helper()
+	hung := time.AfterFunc(patience, func() { _ = unix.Kill(r.pid, unix.SIGKILL) })
+	defer hung.Stop()
 	if !r.lines.Scan() || r.lines.Text() != line {
 		t.Fatalf("the target says %q, want %q", r.lines.Text(), line)
 	}

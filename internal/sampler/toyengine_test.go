@@ -4,6 +4,7 @@ package sampler
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -26,7 +27,7 @@ type toyEngine struct {
 	tasks   sample.ThreadID
 	procs   sample.ProcessID
 	threads []*toyThread
-	ticks   int64
+	ticks   atomic.Int64
 	passive int64
 }
 
@@ -54,7 +55,7 @@ func (e *toyEngine) Run(ctx context.Context, _ func()) {
 }
 
 func (e *toyEngine) Stats(s *runstats.Stats) {
-	s.Engine, s.Ticks, s.Attempted, s.PassiveReads = "toy", e.ticks, e.passive, e.passive
+	s.Engine, s.Ticks, s.Attempted, s.PassiveReads = "toy", e.ticks.Load(), e.passive, e.passive
 }
 
 func (e *toyEngine) admit(out handover.Batch) handover.Batch {
@@ -84,7 +85,7 @@ func (e *toyEngine) admit(out handover.Batch) handover.Batch {
 }
 
 func (e *toyEngine) observe(out handover.Batch) handover.Batch {
-	e.ticks++
+	e.ticks.Add(1)
 	for _, th := range e.threads {
 		raw := e.with.Pool.Get()
 		if !e.readPassively(th, raw) {
@@ -147,11 +148,13 @@ func (e *toyEngine) end(out handover.Batch) handover.Batch {
 func TestAnotherEngineRecords(t *testing.T) {
 	target := start(t, "sleepers", "3")
 	allAsleep(t, target.pid)
+	var running atomic.Pointer[toyEngine]
 	toy := func(with *handover.Common, arrive <-chan *handover.SharedProcess) handover.Producer {
-		return &toyEngine{with: with, arrive: arrive, period: 10 * time.Millisecond}
+		running.Store(&toyEngine{with: with, arrive: arrive, period: 10 * time.Millisecond})
+		return running.Load()
 	}
 	begun := time.Now()
-	enough := func(*Sampler) bool { return time.Since(begun) > time.Second }
+	enough := func(*Sampler) bool { e := running.Load(); return e != nil && e.ticks.Load() > 50 }
 	r := run(t, Options{NewProducer: toy}, enough, nil, target.pid)
 	asleep := func(s *pprof.Sample) bool { return in("sleep_here")(s) && label(s, "state") == "sleeping" }
 	ticks, wall := r.sumOf(0, asleep), r.sumOf(1, asleep)
