@@ -42,6 +42,9 @@ func (e *Explainer) describe(d *stacks.Thread, sl *waits.Sleeper) {
 	if w.Kind == waits.NoWait {
 		return
 	}
+	if awaitsClass(d, &w) {
+		w.Symbol = classInitialization
+	}
 	e.Sleepers[d.TID] = sl
 	e.nameOwner(&w)
 	w.ReadCallMemory(sl, e.Read)
@@ -51,6 +54,25 @@ func (e *Explainer) describe(d *stacks.Thread, sl *waits.Sleeper) {
 	w.SetVariable(e.variable(w.Address))
 	w.Idle = e.idle(sl.Reason, w.Kind, d)
 	d.WaitsFor = &w
+}
+
+const classInitialization = "(initialization of a class by another thread)"
+
+// awaitsClass reports whether HotSpot waits until another thread has initialized a class, at an array of int that no
+// program sees (InstanceKlass::initialize_impl, JVMS 5.5).
+func awaitsClass(d *stacks.Thread, w *waits.Wait) bool {
+	if w.Kind != waits.ObjectWait || w.Symbol != "[I" {
+		return false
+	}
+	for i := range d.Frames {
+		switch f := &d.Frames[i]; {
+		case strings.HasPrefix(f.Function, "InstanceKlass::initialize"):
+			return true
+		case f.Kind != "":
+			return false
+		}
+	}
+	return false
 }
 
 func innermostFunctions(d *stacks.Thread) (out []waits.StackFunction) {

@@ -5,6 +5,7 @@ package sleepers
 import (
 	"encoding/binary"
 	"os"
+	"slices"
 	"testing"
 
 	"prywalk/frames"
@@ -74,6 +75,21 @@ func TestInnerFunctionsKnownByAddressDoNotHideAWait(t *testing.T) {
 	e.describe(d, &waits.Sleeper{State: 'S', Reason: "futex", InCall: true, Args: [6]uint64{mutexAt, 0x80}})
 	if w := d.WaitsFor; w == nil || w.Kind != waits.Condition {
 		t.Errorf("%+v", w)
+	}
+}
+
+func TestAWaitForTheInitializationOfAClassIsNamed(t *testing.T) {
+	java := stacks.Frame{Place: &stacks.Place{Function: "Orders.init", Module: "[HotSpot 21.0.13]", Kind: "jvm"}}
+	in := stackOf("pthread_cond_wait", "ObjectMonitor::wait", "InstanceKlass::initialize_impl")
+	for want, frames := range map[string][]stacks.Frame{
+		classInitialization: append(slices.Clone(in), java), "[I": append(append(in[:2:2], java), in[2])} {
+		e := newExplainer()
+		d := &stacks.Thread{TID: 11, Frames: frames}
+		e.describe(d, &waits.Sleeper{State: 'S', Reason: "futex", InCall: true, Args: [6]uint64{mutexAt, 0x80},
+			Managed: func() (waits.Wait, bool) { return waits.ManagedWait(waits.ObjectWait, "[I", 1, 0, false), true }})
+		if w := d.WaitsFor; w == nil || w.Symbol != want {
+			t.Errorf("%+v, want %q", w, want)
+		}
 	}
 }
 

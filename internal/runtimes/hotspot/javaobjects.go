@@ -202,11 +202,26 @@ func (o *oops) lengthAt() uint64 {
 	}
 }
 
+// classOf returns the name of an object's class; of a java.lang.Class also that of the class it stands for, as jstack.
 func (t *waiters) classOf(object uint64) string {
 	if t.oops.header == headerUnknown && !t.learnOops() {
 		return ""
 	}
-	return string(readable([]byte(t.className(t.klassOf(object, t.oops.header)))))
+	name := t.className(t.klassOf(object, t.oops.header))
+	class := string(readable([]byte(name)))
+	if name != "java/lang/Class" || !t.layout.has(wantMirror) {
+		return class
+	}
+	m := t.vm.memory()
+	at := uint64(uint32(m.int32(t.layout.staticAddress(wantMirror[0]))))
+	if at == 0 || at >= maxInObject {
+		return class
+	}
+	klass := m.word(object + at) // 0: of a primitive type
+	if of := t.className(klass); !m.failed && of != "" {
+		return class + " for " + string(readable([]byte(of)))
+	}
+	return class
 }
 
 func (t *waiters) learnOops() bool {

@@ -25,9 +25,10 @@ var (
 	wantOwner     = [][]string{{"JavaThread::_monitor_owner_id"}, {"JavaThread::_stack_base", "JavaThread::_stack_size"}}
 	wantLockStack = []string{"JavaThread::_lock_stack", "LockStack::_top", "LockStack::_base[0]"} // since JDK 21
 	wantVirtual   = []string{"JavaThread::_vthread"}                                              // since JDK 20
+	wantMirror    = []string{"java_lang_Class::_klass_offset"}
 )
 
-var wantWaits = append(append([][]string{wantMonitor, wantLockStack, wantVirtual}, wantPending...), wantOwner...)
+var wantWaits = append(append([][]string{wantMonitor, wantLockStack, wantVirtual, wantMirror}, wantPending...), wantOwner...)
 
 // Status bits of java.lang.Thread (classfile/javaClasses.hpp, JavaThreadStatus; prims/jvmti.xml).
 const (

@@ -131,6 +131,28 @@ func TestWaitsAreThoseOfTheJVM(t *testing.T) {
 	}
 }
 
+// As jstack: a java.lang.Class is locked by static synchronized methods.
+func TestTheMonitorOfAClassHasItsName(t *testing.T) {
+	for _, release := range []string{"JDK 17", "JDK 25"} {
+		w := newWaiting(t, release)
+		offset := w.take(8)
+		w.n.vm.layout.fields[wantMirror[0]] = field{address: offset, size: 4}
+		w.put32(offset, 48)
+		shop := w.newClass("com/example/Shop", "Shop.java")
+		mirror := w.newObject(w.newClass("java/lang/Class", "Class.java").klass)
+		w.put(mirror, w.monitor|markMonitorValue)
+		w.put(w.word(w.monitor+8), mirror)
+		w.enters()
+		for klass, want := range map[uint64]string{
+			shop.klass: "java.lang.Class for com.example.Shop", 0: "java.lang.Class"} {
+			w.put(mirror+48, klass)
+			if got, ok := w.ask(); !ok || got.Class != want {
+				t.Errorf("%s: %+v, %v, want %q", release, got, ok, want)
+			}
+		}
+	}
+}
+
 func TestUnprovenWaitsAreRejected(t *testing.T) {
 	for what, c := range map[string]struct {
 		do, spoil func(*waiting)
