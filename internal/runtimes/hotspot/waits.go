@@ -28,7 +28,7 @@ var (
 	wantMirror    = []string{"java_lang_Class::_klass_offset"}
 )
 
-var wantWaits = append(append([][]string{wantMonitor, wantLockStack, wantVirtual, wantMirror}, wantPending...), wantOwner...)
+var wantWaits = slices.Concat([][]string{wantMonitor, wantLockStack, wantVirtual, wantMirror}, wantPending, wantOwner)
 
 // Status bits of java.lang.Thread (classfile/javaClasses.hpp, JavaThreadStatus; prims/jvmti.xml).
 const (
