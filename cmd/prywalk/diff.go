@@ -138,6 +138,8 @@ func (f *diffFlags) check(changed func(string) bool) error {
 		return exit.Usage("--full-names has no effect with %s; leave one of them out", forms[0])
 	case changed("rows") && len(forms) > 0 && !f.json:
 		return exit.Usage("--rows has no effect with %s; leave one of them out", forms[0])
+	case changed("rows"):
+		return checkRows(f.opts.N)
 	}
 	return nil
 }

@@ -70,10 +70,21 @@ func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
 func openCore(name string) (*os.File, error) {
 	st, err := os.Stat(name)
 	if err != nil {
-		return nil, fmt.Errorf("%w; give the path of a core file", err)
+		return nil, withCoreRemedy(err)
 	}
 	if !st.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: not a regular file; give the path of a core file", name)
 	}
-	return os.Open(name)
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, withCoreRemedy(err)
+	}
+	return file, nil
+}
+
+func withCoreRemedy(err error) error {
+	if errors.Is(err, os.ErrPermission) {
+		return fmt.Errorf("%w; read it as its owner or as root", err)
+	}
+	return fmt.Errorf("%w; give the path of a core file", err)
 }

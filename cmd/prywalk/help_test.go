@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -45,6 +46,15 @@ func TestHelpListsTheMostUsedCommandsFirst(t *testing.T) {
 	for i, line := range strings.Split(list, "\n")[:len(commandline.FirstCommands)] {
 		if name, _, _ := strings.Cut(strings.TrimSpace(line), " "); name != commandline.FirstCommands[i] {
 			t.Errorf("command %d of the list is %q, want %q", i, name, commandline.FirstCommands[i])
+		}
+	}
+}
+
+func TestAnUnreadableCoreHasANextStep(t *testing.T) {
+	for err, next := range map[error]string{os.ErrPermission: "read it as its owner or as root",
+		os.ErrNotExist: "give the path of a core file"} {
+		if got := withCoreRemedy(err); !errors.Is(got, err) || !strings.HasSuffix(got.Error(), "; "+next) {
+			t.Errorf("%v, want %q", got, next)
 		}
 	}
 }

@@ -181,6 +181,13 @@ func flagError(flag string, err error) error {
 	return fmt.Errorf("--%s: %w", flag, err)
 }
 
+func checkRows(n int) error {
+	if n == 0 || n < -1 {
+		return exit.Usage("--rows %d: give at least 1, or -1 for all", n)
+	}
+	return nil
+}
+
 // isOneOutput reports whether two paths given for output are one file or both standard output.
 func isOneOutput(a, b string) bool {
 	return console.IsStdout(a) && console.IsStdout(b) ||

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"prywalk/internal/exit"
+	"prywalk/internal/printable"
 	"prywalk/report"
 )
 
@@ -41,8 +42,16 @@ func (f *reportFlags) check() error {
 	if f.opts.NoIdle && f.opts.By != "wait" {
 		return exit.Usage("--no-idle has no effect without --by wait; leave it out, or add that")
 	}
+	if f.blame && f.changed("value") && f.opts.Value != "blocked" {
+		return exit.Usage("--blame is about blocked time; leave out --value %s or --blame", printable.Line(f.opts.Value))
+	}
 	if f.opts.Sort != "" && !slices.Contains(report.Orders(), f.opts.Sort) {
 		return exit.Usage("--sort %q: choose %s", f.opts.Sort, joinWords(report.Orders()))
+	}
+	if f.changed("rows") {
+		if err := checkRows(f.opts.N); err != nil {
+			return err
+		}
 	}
 	if f.changed("to") && f.opts.To == 0 {
 		return exit.Usage("--to 0 leaves nothing: give a time after the beginning of the recording")

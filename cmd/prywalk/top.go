@@ -98,8 +98,9 @@ func (f *topFlags) run(cmd *cobra.Command, args []string) error {
 		return exit.Usage("--value %q: choose cpu, runqueue, blocked or wall", f.Clock)
 	case console.IsStdout(f.Output):
 		return exit.Usage("-o - would mix the recording with the table; give a file")
-	case f.Rows == 0 || f.Rows < -1:
-		return exit.Usage("--rows %d: give at least 1, or -1 for all", f.Rows)
+	}
+	if err := checkRows(f.Rows); err != nil {
+		return err
 	}
 	if err := f.setSampling(); err != nil {
 		return err
