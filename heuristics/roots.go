@@ -33,6 +33,26 @@ func (p *patterns) isEntryPoint(pc uint64) bool {
 	return pc-entry < entrySize && pc < p.findEntryEnd(entry)
 }
 
+// StartsProcess reports whether pc is in the entry point, and that clears rbp first (System V ABI §3.4.1). Zig's has
+// call frame information of a function with a caller (before 0.14).
+func (s *Source) StartsProcess(q frames.Query) bool {
+	pc := q.LookupPC(s.opt.Arch)
+	if s.opt.Entry == 0 || s.opt.Arch != frames.X86_64 || pc < s.opt.Entry || pc-s.opt.Entry >= entrySize {
+		return false
+	}
+	n := s.opt.Code.ReadCode(s.opt.Entry, s.buf[:])
+	i, ok := x86.Decode(s.buf[:n])
+	if ok && isLandingX86(&i) {
+		i, ok = x86.Decode(s.buf[i.Size:n])
+	}
+	if !ok || !clearsBPX86(&i) {
+		return false
+	}
+	a := s.analysis()
+	defer a.free()
+	return a.isEntryPoint(pc)
+}
+
 func (p *patterns) findEntryEnd(entry uint64) uint64 {
 	p.begin(entry, everywhere)
 	last := entry // instruction

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"prywalk/frames"
@@ -80,5 +81,48 @@ func TestIndexOfCallFrameInformationIsCounted(t *testing.T) {
 	before := m.Used()
 	if _, _, ok := CFI(f, true).Rule(q); !ok || m.Used() == before {
 		t.Errorf("rule %v with %d bytes more counted, want a rule by an index that is counted", ok, m.Used()-before)
+	}
+}
+
+// zigStart is Zig's entry point (0.13). Its call frame information names a caller, where the kernel put argc.
+const zigStart = `
+	.globl _start
+	.type _start, @function
+_start:
+	.cfi_startproc
+	xor %ebp, %ebp
+	and $-16, %rsp
+	call body
+	ud2
+	.cfi_endproc
+	.size _start, . - _start
+	.type body, @function
+body:
+	.cfi_startproc
+	mov $60, %eax
+	syscall
+	.cfi_endproc
+	.size body, . - body
+`
+
+func TestEntryPointWithACallersCFIIsRoot(t *testing.T) {
+	if runtime.GOARCH != "amd64" {
+		t.Skip("the entry point is x86-64's")
+	}
+	exe := filepath.Join(t.TempDir(), "start")
+	src := exe + ".s"
+	if err := os.WriteFile(src, []byte(zigStart), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tool(t, "gcc", "-nostdlib", "-static", "-o", exe, src)
+	f := openELF(t, exe)
+	img := imageWith(f, exe, "", false)
+	defer img.Close()
+	sources, _ := img.lazySources()
+	for at, root := range map[uint64]bool{0: true, 11: true, 13: false} { // xor, behind the call, body
+		r, _, ok := sources[0].Rule(frames.Query{PC: f.Entry + at, AfterCall: at == 11})
+		if got := r.Flags&frames.FlagRoot != 0; !ok || got != root {
+			t.Errorf("_start+%d: root %v (%+v, %v), want %v", at, got, r, ok, root)
+		}
 	}
 }

@@ -30,6 +30,9 @@ func (s imageSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		return frames.Rule{}, nil, false
 	}
 	r, row, ok := p.sources[s.i].Rule(q)
+	if ok && r.Flags&frames.FlagRoot == 0 && p.calls.StartsProcess(q) {
+		return frames.Rule{Flags: frames.FlagRoot, Method: r.Method}, nil, true
+	}
 	if ok && row != nil && !q.AfterCall {
 		r, row = fixEpilogue(r, row, q, s.img.ELF.Arch(), p.calls.Source)
 	}
