@@ -4,6 +4,7 @@ package integration
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -256,6 +257,22 @@ func TestTopOnce(t *testing.T) {
 	}
 	if p, err := profile.ReadFile(dir + "/all.pb.gz"); err != nil || len(p.Sample) == 0 {
 		t.Errorf("the recording of top with a closed pipe has no samples: %v", err)
+	}
+}
+
+func TestTopOncePrintsWhatItsRecordingHas(t *testing.T) {
+	t.Parallel()
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	out := filepath.Join(scratch(t, nil), "once.pb.gz")
+	shown := prywalk(t, "top", "-p", strconv.Itoa(target.PID), "--once", "--window", "0.5", "--json", "-o", out).must(t, 0)
+	var table, report struct{ Total map[string]int64 }
+	for text, into := range map[string]any{shown.stdout: &table, prywalk(t, "report", "--json", out).stdout: &report} {
+		if err := json.Unmarshal([]byte(text), into); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !maps.Equal(table.Total, report.Total) {
+		t.Errorf("top --once has %v, its recording %v", table.Total, report.Total)
 	}
 }
 

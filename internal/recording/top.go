@@ -65,8 +65,8 @@ func newTopRun(o Options, display TopOptions) *topRun {
 }
 
 func (t *topRun) sampleAndShow(ctx context.Context, procs []*loadedcode.Process) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	sampling, end := context.WithCancel(ctx)
+	defer end()
 	var goPIDs []int
 	if hung := selfhang.Watched(func() { goPIDs = t.storeGoroutineCounts(procs) }); hung != nil {
 		t.hung = true
@@ -81,12 +81,12 @@ func (t *topRun) sampleAndShow(ctx context.Context, procs []*loadedcode.Process)
 	stopCounts := t.countInBackground(goPIDs)
 	go func() {
 		defer close(t.done)
-		t.failure = t.sample(ctx)
+		t.failure = t.sample(sampling)
 		t.ended.Store(true)
 		t.notify()
 	}()
-	shown := t.show(ctx, cancel)
-	cancel()
+	shown := t.show(ctx, end)
+	end()
 	<-t.done
 	t.stopBackground(stopNames, stopCounts)
 	return t.finish(shown)
@@ -143,11 +143,11 @@ func (t *topRun) Refresh(at int64, open iter.Seq[profile.Interval]) {
 // HeldStacks implements [profile.StackHolder].
 func (t *topRun) HeldStacks() (iter.Seq[sample.StackID], bool) { return t.store.HeldStacks() }
 
-func (t *topRun) show(ctx context.Context, cancel func()) error {
+func (t *topRun) show(ctx context.Context, end func()) error {
 	if t.onTerminal() {
 		return t.showOnTerminal(ctx)
 	}
-	return t.showAsText(ctx, cancel)
+	return t.showAsText(ctx, end)
 }
 
 func (t *topRun) finish(shown error) error {
@@ -178,10 +178,14 @@ func (t *topRun) finish(shown error) error {
 }
 
 func (t *topRun) printLast() error {
-	t.store.Finish(t.stats.Begun.Add(time.Duration((t.stats.Seconds + t.stats.Suspended) * 1e9)))
+	t.finishStore()
 	t.snapshot(0)
 	t.liveNames.ResolveNow(t.names)
-	return t.print(t.snapshot(0))
+	return t.print(t.snapshot(0), t.State())
+}
+
+func (t *topRun) finishStore() {
+	t.store.Finish(t.stats.Begun.Add(time.Duration((t.stats.Seconds + t.stats.Suspended) * 1e9)))
 }
 
 // snapshot reuses the memory of the last one.

@@ -16,13 +16,13 @@ import (
 	"prywalk/internal/top"
 )
 
-// Longest waits for names: at each refresh, and with --once.
+// Longest waits for names: at each refresh, and with --once at the end.
 const (
 	refreshNameTimeout = time.Second
 	onceNameTimeout    = time.Minute
 )
 
-func (t *topRun) showAsText(ctx context.Context, cancel func()) error {
+func (t *topRun) showAsText(ctx context.Context, end func()) error {
 	signal.Ignore(unix.SIGPIPE) // a reader that exits must not end the sampling
 	p := console.StartProgress(false, t.progressText)
 	defer p.Stop()
@@ -41,19 +41,41 @@ func (t *topRun) showAsText(ctx context.Context, cancel func()) error {
 		if o.Since == 0 || !o.At.After(printed) || t.display.Once && o.Since < window {
 			continue
 		}
-		wait := refreshNameTimeout
 		if t.display.Once {
-			wait = onceNameTimeout
+			return t.printAtEnd(ctx, end, p.Pause)
 		}
-		o = t.awaitNames(ctx, o, window, wait)
+		o = t.awaitNames(ctx, o, window, refreshNameTimeout)
 		p.Pause()
 		printed = o.At
-		err := t.print(o)
-		if t.display.Once || err != nil {
-			cancel()
+		if err := t.print(o, t.State()); err != nil {
+			end()
 			return err
 		}
 	}
+}
+
+// printAtEnd ends the sampling first: until then, the time of threads that still wait for a CPU is not known.
+func (t *topRun) printAtEnd(ctx context.Context, end, pause func()) error {
+	state := t.State()
+	end()
+	<-t.done
+	t.finishStore()
+	o := t.snapshot(0)
+	for late := time.After(onceNameTimeout); o.PendingNames > 0; o = t.snapshot(0) {
+		select {
+		case <-t.refreshed:
+			continue
+		case <-late:
+		case <-ctx.Done():
+		}
+		break
+	}
+	if o.PendingNames == 0 {
+		t.liveNames.ResolveNow(t.names) // generated code
+		o = t.snapshot(0)
+	}
+	pause()
+	return t.print(o, state)
 }
 
 func (t *topRun) progressText() string {
@@ -83,14 +105,14 @@ func (t *topRun) awaitNames(ctx context.Context, o *top.Snapshot, window, wait t
 	return o
 }
 
-func (t *topRun) print(o *top.Snapshot) error {
+func (t *topRun) print(o *top.Snapshot, state top.State) error {
 	rows := max(t.display.Rows, 0)
 	if t.display.JSON {
-		return top.WriteJSON(os.Stdout, o, t.State(), t.display.Clock, rows)
+		return top.WriteJSON(os.Stdout, o, state, t.display.Clock, rows)
 	}
 	s := top.Screen{Width: console.Width(os.Stdout), Color: console.UseColor(os.Stdout)}
 	if !t.display.Once {
 		defer func() { _, _ = os.Stdout.WriteString("\n") }()
 	}
-	return top.WriteText(os.Stdout, o, t.State(), s, t.display.Clock, rows)
+	return top.WriteText(os.Stdout, o, state, s, t.display.Clock, rows)
 }
