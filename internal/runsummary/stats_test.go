@@ -130,6 +130,11 @@ func TestALongStopIsANoteWithCauseAndRemedy(t *testing.T) {
 		if notes := Notes(s); len(notes) != 1 || notes[0] != "note: longest stop "+c.want {
 			t.Errorf("%q, want %q", notes, c.want)
 		}
+		_, cause, _ := strings.Cut(c.want, "cause: ")
+		cause, _, _ = strings.Cut(cause, ")")
+		if got := longestStop(s); cause != "not known" && !strings.Contains(got, ", cause: "+cause+")") {
+			t.Errorf("report --account: %q; want the note's cause, %s", got, cause)
+		}
 	}
 	s.StopTime.Max, s.LongestGap = 65_000_000, 0.06
 	if note := Notes(s)[0]; !strings.HasSuffix(note, "; prywalk was stopped by SIGSTOP (use Ctrl-Z or kill -TSTP, which "+

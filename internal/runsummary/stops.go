@@ -32,8 +32,8 @@ func longestStop(s *runstats.Stats) string {
 	switch {
 	case s.LongestStop.Copied >= longCopy:
 		what += fmt.Sprintf(", %d KiB of stack copied", s.LongestStop.Copied>>10)
-	case s.Stops > 1 && s.StopTime.Max > 8*s.StopTime.P99:
-		what += ", probably delayed by the scheduler"
+	case longestStopCause(s) != "":
+		what += ", cause: " + longestStopCause(s)
 	}
 	return fmt.Sprintf("longest stop %s (%s), p99 %s, p50 %s", formatTime(int64(s.StopTime.Max)), what,
 		formatTime(int64(s.StopTime.P99)), formatTime(int64(s.StopTime.P50)))
@@ -46,14 +46,20 @@ func longStopNote(s *runstats.Stats) string {
 	if s.Stops == 0 || s.StopTime.Max < longStop {
 		return ""
 	}
-	why, next := "not known", "prywalk report --account counts long stops by cause"
+	cause := longestStopCause(s)
+	next := cmp.Or(longStopRemedy(s, cause), "prywalk report --account counts long stops by cause")
+	return fmt.Sprintf(", longest stop %s (thread %d, cause: %s); %s", formatTime(int64(s.StopTime.Max)),
+		s.LongestStop.TID, cmp.Or(cause, "not known"), next)
+}
+
+// longestStopCause returns "" if it is not known.
+func longestStopCause(s *runstats.Stats) string {
 	for cause, l := range s.LongStops {
 		if l.Max == s.StopTime.Max {
-			why, next = cause, cmp.Or(longStopRemedy(s, cause), next)
+			return cause
 		}
 	}
-	return fmt.Sprintf(", longest stop %s (thread %d, cause: %s); %s", formatTime(int64(s.StopTime.Max)),
-		s.LongestStop.TID, why, next)
+	return ""
 }
 
 func longStopRemedy(s *runstats.Stats, cause string) string {
