@@ -132,7 +132,7 @@ const heldStep = 20e6 // between checks during a Hold, ns
 
 // hold waits until Resume, the end of ctx, or an imminent stop of this process.
 func (t *Tracer) hold(ctx context.Context) {
-	over := func() bool { return ctx.Err() != nil || ptrace.Suspending() }
+	over := func() bool { return hasEnded(ctx) || ptrace.Suspending() }
 	for end := procmem.Now() + selfruntime.DrainFor; t.Observer.Attached() > 0 && procmem.Now() < end && !over(); {
 		t.stops.finishUntil(procmem.Now() + heldStep)
 	}

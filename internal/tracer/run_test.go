@@ -128,3 +128,37 @@ func TestMaxOverheadLowersTheRate(t *testing.T) {
 		t.Errorf("%d ticks in %v", s.Ticks, took)
 	}
 }
+
+// lateContext is not expired by the Go runtime, as on a host without a CPU to spare.
+type lateContext struct {
+	context.Context
+	deadline time.Time
+}
+
+func (c lateContext) Deadline() (time.Time, bool) { return c.deadline, true }
+
+func TestRunEndsAtTheDeadlineThoughTheRuntimeIsLate(t *testing.T) {
+	pid, _ := testtargets.Threads(t, "burners", "1")
+	control, common := NewControl(1), handover.NewCommon()
+	if !control.Admit(opened(t, pid)) {
+		t.Fatal("the process is not admitted")
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	tracer := New(Options{Freq: 10}, control, common, procmem.Now(), procmem.BootTicks())
+	go tracer.Run(lateContext{ctx, time.Now()}, cancel)
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for b := range common.Queue.Batches() {
+			common.Queue.Put(b)
+		}
+	}()
+	select {
+	case <-ended:
+	case <-time.After(testtargets.Patience):
+		t.Error("the run goes on after its deadline")
+		cancel()
+		<-ended
+	}
+}

@@ -4,6 +4,7 @@ package tracer
 
 import (
 	"context"
+	"time"
 
 	"prywalk/internal/engine"
 	"prywalk/internal/handover"
@@ -15,7 +16,7 @@ import (
 
 // makeTicks makes at least one tick, unless it is held. leave: this process is about to be stopped.
 func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave bool) {
-	for began := false; !began || ctx.Err() == nil; began = true {
+	for began := false; !began || !hasEnded(ctx); began = true {
 		if ptrace.Suspending() {
 			return true
 		}
@@ -195,12 +196,18 @@ func (t *Tracer) hasFinished() bool {
 	return !t.opts.OutlivesTargets && t.tracked.allEnded() && len(t.control.arriving) == 0
 }
 
+// hasEnded reads the clock, too: on a busy host the Go runtime, without the tracer's priority, ends ctx seconds late.
+func hasEnded(ctx context.Context) bool {
+	at, limited := ctx.Deadline()
+	return ctx.Err() != nil || limited && !time.Now().Before(at)
+}
+
 const sleepStep = 20e6 // between checks of a sleeping tracer, ns
 
 func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
 	for {
 		left := at - procmem.Now()
-		if left <= 0 || ctx.Err() != nil || ptrace.Suspending() {
+		if left <= 0 || hasEnded(ctx) || ptrace.Suspending() {
 			return
 		}
 		ptrace.Pin()
