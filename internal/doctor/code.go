@@ -81,7 +81,7 @@ func (c *checker) names() Finding {
 	symbols, debug := 0, 0
 	for _, img := range images {
 		complete := c.debugFile(img.BuildID) || hasSection(img.ELF, ".gopclntab", ".data.rel.ro.gopclntab") // of Go
-		if complete || hasSection(img.ELF, ".symtab", ".gnu_debugdata") {
+		if complete || hasSection(img.ELF, ".gnu_debugdata") || hasMoreThanExports(img.ELF) {
 			symbols++
 		}
 		if complete || img.ELF.DebugSection("info") != nil {
@@ -95,6 +95,12 @@ func (c *checker) names() Finding {
 			"prywalk report --symbols"
 	}
 	return f
+}
+
+// hasMoreThanExports reports whether the symbol table was not reduced to the exported symbols.
+func hasMoreThanExports(f *elffile.File) bool {
+	all, exported := f.Section(".symtab"), f.Section(".dynsym")
+	return all != nil && (exported == nil || all.Size > exported.Size)
 }
 
 func hasSection(f *elffile.File, names ...string) bool {

@@ -39,7 +39,8 @@ type candidate struct {
 // Process is a process with its names.
 type Process struct {
 	PID int
-	// Name is the kernel's (comm); Others are of the executable and of the first argument.
+	// Name is the kernel's (comm); Others are of the executable and of the first argument, and the first word of a title
+	// that the process has set (setproctitle).
 	Name    string
 	Others  []string
 	Command string
@@ -139,6 +140,9 @@ func ReadProcess(root string, pid int) (p Process, ok bool) {
 	args := strings.Split(strings.TrimRight(string(line), "\x00"), "\x00")
 	p = Process{PID: pid, Name: strings.TrimRight(string(comm), "\n"), Command: strings.Join(args, " ")}
 	p.Others = append(p.Others, path.Base(args[0]))
+	if title, _, ok := strings.Cut(args[0], " "); ok && len(args) == 1 && !strings.HasPrefix(title, "/") {
+		p.Others = append(p.Others, strings.TrimSuffix(title, ":"))
+	}
 	if exe, err := os.Readlink(dir + "/exe"); err == nil { // may be denied
 		p.Others = append(p.Others, path.Base(exe))
 	}

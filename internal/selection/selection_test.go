@@ -88,6 +88,19 @@ func TestRulesSelectProcesses(t *testing.T) {
 	}
 }
 
+func TestTheFirstWordOfATitleIsAName(t *testing.T) {
+	root := t.TempDir()
+	fake(t, root, 10, 5, "gunicorn: maste", "gunicorn: master [app]", v2, 33)
+	fake(t, root, 11, 5, "starman worker ", "starman worker --listen :80\x00\x00", v2, 33)
+	fake(t, root, 12, 5, "x", "/opt/My App/x", v2, 33)
+	fake(t, root, 13, 5, "sh", "gunicorn: a file\x00y", v2, 33)
+	for match, want := range map[string][]int{"^gunicorn$": {10}, "^starman$": {11}, "^/?opt|My$": nil, "^x$": {12}} {
+		if got := find(t, root, false, "", "", "", match); !slices.Equal(got, want) {
+			t.Errorf("%s selects %v, want %v", match, got, want)
+		}
+	}
+}
+
 func TestRulesThatAreNone(t *testing.T) {
 	for _, c := range [][4]string{
 		{"/a/[", "", "", ""}, {"", "a/b", "", ""}, {"", "[", "", ""}, {"", "", "no such user", ""}, {"", "", "", "("},
