@@ -10,10 +10,13 @@ import (
 // MinNameWidth is the least width for a cut name.
 const MinNameWidth = 8
 
-// Shorten fits a function's name into a width: it drops the arguments, then template arguments, result type and outer
-// names, and at last the middle of the method's name.
+// Shorten fits a function's name into a width: it drops ABI tags and what calls a lambda, the arguments, then template
+// arguments, result type and outer names, and at last the middle of the method's name.
 func Shorten(s string, width int) string {
 	if width < MinNameWidth || Fits(s, width) {
+		return s
+	}
+	if s = cutLambda(cutTags(s)); Fits(s, width) {
 		return s
 	}
 	name, args := cutArguments(s)
@@ -47,6 +50,38 @@ func cutMiddle(s string, width int) string {
 	}
 	left := (width - 1) / 2
 	return head(s, left) + "…" + tail(s, width-1-left)
+}
+
+// cutTags drops ABI tags, as [abi:cxx11].
+func cutTags(s string) string {
+	for {
+		before, tag, found := strings.Cut(s, "[abi:")
+		_, after, closed := strings.Cut(tag, "]")
+		if !found || !closed {
+			return s
+		}
+		s = before + after
+	}
+}
+
+// cutLambda names a call of a lambda by the function that contains it: f(int)::{lambda(int)#1}::operator()(int) const is
+// f(…)::{lambda#1}. _FUN is GCC's function for a pointer to a lambda.
+func cutLambda(s string) string {
+	at := strings.LastIndex(s, "::{lambda(")
+	if at < 0 {
+		return s
+	}
+	number, call, closed := strings.Cut(s[at:], "}")
+	args := strings.LastIndexByte(number, '#')
+	if !closed || args < 0 || call != "" && call != "::_FUN" && !strings.HasPrefix(call, "::operator()") &&
+		!strings.HasPrefix(call, "::_FUN(") {
+		return s
+	}
+	outer := cutLambda(s[:at])
+	if name, ok := cutArguments(outer); ok {
+		outer = name + "(…)"
+	}
+	return outer + "::{lambda" + number[args:] + "}"
 }
 
 func cutArguments(s string) (name string, ok bool) {

@@ -26,6 +26,12 @@ func TestShortNamesKeepTheMethod(t *testing.T) {
 		{"(anonymous namespace)::Parser::parse_statement(Token)", 24, "…parse_statement(…)"},
 		{"a_function_in_c_with_a_very_long_name_indeed", 20, "a_functio…ame_indeed"},
 		{"operator<(A const&, B const&)", 12, "operator<(…)"},
+		{"node::worker::Worker::StartThread(v8::Info<v8::Value> const&)::{lambda(void*)#1}::_FUN(void*)", 40,
+			"…Worker::StartThread(…)::{lambda#1}"},
+		{"db::Pool::run(int)::{lambda(Context&, int)#2}::operator()(Context&, int) const", 24, "…run(…)::{lambda#2}"},
+		{"db::Pool::run(int)::{lambda()#1}::operator()() const::{lambda(int)#3}::_FUN", 36,
+			"…run(…)::{lambda#1}::{lambda#3}"},
+		{"__main__::outer[abi:v1][abi:c8tJTIeFIjxB2IKSgI4CrvQClQZ6FczSBAA_3d]", 40, "__main__::outer"},
 	} {
 		got := Shorten(c.name, c.width)
 		if got != c.want {
