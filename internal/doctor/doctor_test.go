@@ -437,6 +437,31 @@ func TestAStrippedGoProgramHasAllNames(t *testing.T) {
 	}
 }
 
+// Bun's program is such a one.
+func TestSymbolsOfExportsOnlyAreNotAllNames(t *testing.T) {
+	exe := filepath.Join(t.TempDir(), "a.out")
+	for _, command := range [][]string{
+		{"cc", "-o", exe, "-pie", "-fPIC", "-rdynamic", "-nostdlib", "-x", "c", "-"}, {"strip", "-K", "exported", exe},
+	} {
+		c := exec.Command(command[0], command[1:]...)
+		c.Stdin = strings.NewReader("void exported(void) {}\nstatic void own(void) {}\nvoid _start(void) { own(); for (;;); }\n")
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v\n%s", command, err, out)
+		}
+	}
+	program := exec.Command(exe)
+	if err := program.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = program.Process.Kill()
+		_ = program.Wait()
+	})
+	if f := find(t, checkOf(program.Process.Pid), "target: names"); f.Remedy == "" {
+		t.Errorf("%+v", f)
+	}
+}
+
 // A Go program is stopped also where the kernel may sample.
 func TestTheEngineOfTheTargetIsNamed(t *testing.T) {
 	program := testtargets.Run(t, "go", testtargets.Options{})
