@@ -444,7 +444,8 @@ func TestSymbolsOfExportsOnlyAreNotAllNames(t *testing.T) {
 		{"cc", "-o", exe, "-pie", "-fPIC", "-rdynamic", "-nostdlib", "-x", "c", "-"}, {"strip", "-K", "exported", exe},
 	} {
 		c := exec.Command(command[0], command[1:]...)
-		c.Stdin = strings.NewReader("void exported(void) {}\nstatic void own(void) {}\nvoid _start(void) { own(); for (;;); }\n")
+		c.Stdin = strings.NewReader("void exported(void) {}\nstatic void own(void) {}\n" +
+			"void _start(void) { own(); for (;;); }\n")
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v\n%s", command, err, out)
 		}

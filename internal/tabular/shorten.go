@@ -64,8 +64,8 @@ func cutTags(s string) string {
 	}
 }
 
-// cutLambda names a call of a lambda by the function that contains it: f(int)::{lambda(int)#1}::operator()(int) const is
-// f(…)::{lambda#1}. _FUN is GCC's function for a pointer to a lambda.
+// cutLambda names a call of a lambda by the function that contains it: f(int)::{lambda(int)#1}::operator()(int) const
+// is f(…)::{lambda#1}. _FUN is GCC's function for a pointer to a lambda.
 func cutLambda(s string) string {
 	at := strings.LastIndex(s, "::{lambda(")
 	if at < 0 {
