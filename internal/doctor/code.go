@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"prywalk/internal/elffile"
 	"prywalk/internal/goroutinecount"
@@ -32,14 +33,14 @@ func (c *checker) code() Finding {
 		return Finding{}
 	}
 	why := c.opened.Runtimes().Incomplete()
-	sources := c.opened.Runtimes().FrameSources()
-	i := slices.IndexFunc(sources, func(n managed.FrameSource) bool { return hint.HasNames([]string{"[" + n.Name()}) })
-	if i >= 0 {
-		name := sources[i].Name()
-		if why == nil {
-			return finding(OK, name+": functions have names and lines, from its own tables", "")
-		}
-		return c.nameless(&hint, fmt.Sprintf("%s: %v", name, why))
+	switch named := c.namedRuntimes(files); {
+	case len(named) > 0 && why != nil:
+		return c.nameless(&hint, fmt.Sprintf("%s: %v", strings.Join(named, ", "), why))
+	case len(named) == 1:
+		return finding(OK, named[0]+": functions have names and lines, from its own tables", "")
+	case len(named) > 1:
+		return finding(OK, fmt.Sprintf("%s: functions have names and lines, from their own tables; "+
+			"in a thread with frames of several only those of one", strings.Join(named, ", ")), "")
 	}
 	if c.hasPerfMap() {
 		return finding(OK, hint.Runtime+": /tmp/perf-PID.map names its code", "")
@@ -48,6 +49,18 @@ func (c *checker) code() Finding {
 		return c.nameless(&hint, fmt.Sprintf("%s: %v", hint.Runtime, why))
 	}
 	return c.nameless(&hint, fmt.Sprintf("%s: %s, without names", hint.Runtime, hint.Code))
+}
+
+// namedRuntimes are those with names, of the files' languages.
+func (c *checker) namedRuntimes(files []string) (names []string) {
+	sources := c.opened.Runtimes().FrameSources()
+	for hint := range unnamedcode.AllForFiles(files) {
+		i := slices.IndexFunc(sources, func(n managed.FrameSource) bool { return hint.HasNames([]string{"[" + n.Name()}) })
+		if i >= 0 {
+			names = append(names, sources[i].Name())
+		}
+	}
+	return names
 }
 
 func (c *checker) nameless(hint *unnamedcode.Hint, detail string) Finding {

@@ -429,6 +429,37 @@ func TestCodeWithoutNames(t *testing.T) {
 	}
 }
 
+func TestAllInterpretersOfAProcessAreNamed(t *testing.T) {
+	libraries, _ := filepath.Glob("/usr/lib/*/libruby*.so.*")
+	if len(libraries) == 0 {
+		t.Fatal("libruby is missing; scripts/setup-tests.sh installs it")
+	}
+	const program = "import ctypes, sys\nctypes.CDLL(sys.argv[1], mode=ctypes.RTLD_GLOBAL).ruby_init()\n" +
+		"print(flush=True)\nsys.stdin.read()\n"
+	c := exec.Command("python3", "-c", program, libraries[0])
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = c.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = c.Process.Kill()
+		_ = c.Wait()
+	})
+	if _, err := out.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	f := find(t, checkOf(c.Process.Pid), "target: code")
+	if !strings.HasPrefix(f.Detail, "CPython ") || !strings.Contains(f.Detail, ", Ruby ") || f.Remedy != "" {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestAStrippedGoProgramHasAllNames(t *testing.T) {
 	program := testtargets.Run(t, "go-stripped", testtargets.Options{})
 	const want = "of 1 files, 1 have all function names, 1 also lines and inlined calls"

@@ -4,6 +4,7 @@ package unnamedcode
 
 import (
 	"fmt"
+	"iter"
 	"path"
 	"regexp"
 	"slices"
@@ -24,20 +25,30 @@ var other = Hint{Hint: languages.Hint{
 	Remedy: "have its runtime write /tmp/perf-PID.map, if it can",
 }}
 
-// ForFiles returns the hint for a process that maps these files (paths); false: no known runtime.
+// ForFiles returns the first hint for a process that maps these files (paths); false: no known runtime.
 func ForFiles(files []string) (Hint, bool) {
-	for _, l := range languages.All {
-		for _, known := range l.Hints {
-			for _, f := range files {
-				if known.Files.MatchString(path.Base(f)) {
-					h := Hint{known, l}
-					h.outdated(files)
-					return h, true
-				}
+	for h := range AllForFiles(files) {
+		return h, true
+	}
+	return other, false
+}
+
+// AllForFiles returns a hint for each language of a process that maps these files (paths).
+func AllForFiles(files []string) iter.Seq[Hint] {
+	return func(yield func(Hint) bool) {
+		for _, l := range languages.All {
+			i := slices.IndexFunc(l.Hints, func(h languages.Hint) bool {
+				return slices.ContainsFunc(files, func(f string) bool { return h.Files.MatchString(path.Base(f)) })
+			})
+			if i < 0 {
+				continue
+			}
+			h := Hint{l.Hints[i], l}
+			if h.outdated(files); !yield(h) {
+				return
 			}
 		}
 	}
-	return other, false
 }
 
 // outdated replaces the remedy if a file's version is too old for it.
