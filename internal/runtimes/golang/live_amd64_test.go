@@ -183,6 +183,9 @@ func reachRoots(t *testing.T, path string, atLeast int) {
 			for _, n := range names {
 				through[n]++
 			}
+			if names[0] == "runtime.doSigPreempt" && why == frames.StopNoRule { // in pushCall (walkStep)
+				continue
+			}
 			if why != frames.StopRoot || !strings.HasPrefix(last, "runtime.") && last != "gogo" {
 				t.Errorf("%v: %s", why, strings.Join(names, " < "))
 			}

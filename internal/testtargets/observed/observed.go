@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"testing"
+	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/loadedcode"
@@ -111,6 +112,8 @@ func Open(t *testing.T, pid int, detect managed.Detector, also ...uint64) (*Proc
 	return p, nil
 }
 
+const patience = 4 * time.Minute
+
 // Launch starts a program until the test's end, and returns its first line of output.
 func Launch(t *testing.T, exe string, args ...string) (*exec.Cmd, string) {
 	t.Helper()
@@ -124,6 +127,8 @@ func Launch(t *testing.T, exe string, args ...string) (*exec.Cmd, string) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = cmd.Process.Kill(); _ = cmd.Wait() })
+	hung := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	defer hung.Stop()
 	line, err := bufio.NewReader(out).ReadString('\n')
 	if err != nil {
 		t.Fatalf("%s ended: %v", exe, err)

@@ -71,7 +71,7 @@ func Record(t *testing.T, pid int, r Recording) *pprof.Profile {
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		defer cancel()
-		for s.Progress().Stops < r.Stops {
+		for end := time.Now().Add(patience); s.Progress().Stops < r.Stops && time.Now().Before(end); {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}()

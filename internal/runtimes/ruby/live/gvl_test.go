@@ -5,11 +5,13 @@ package live_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 	"prywalk/internal/waits"
 )
@@ -23,7 +25,7 @@ func TestThreadsThatComputeWaitForTheInterpreterLock(t *testing.T) {
 			threads := rb.Names.(managed.Threads)
 			waited, owners := map[string]int{}, map[string]int{}
 			calls, asked, slept := int64(0), 0, false
-			for n := 0; n < 3000 && (len(waited) < 5 || !slept); n++ {
+			for end := time.Now().Add(testtargets.Patience); (len(waited) < 5 || len(owners) == 0 || !slept) && time.Now().Before(end); {
 				rb.Observe(t, 1, func(tid int, s *observe.RawSample, stack observed.Stack) {
 					if s.State == sample.Running || s.How != observe.ByPassiveRead {
 						return

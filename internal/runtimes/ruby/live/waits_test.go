@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"prywalk/internal/dump"
 	"prywalk/internal/dump/locks"
@@ -16,6 +17,7 @@ import (
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 	"prywalk/internal/waits"
 )
@@ -53,7 +55,7 @@ func TestWaitsHaveTheirObjectsAndOwners(t *testing.T) {
 			cmd, _ := launch(t, ruby, "testdata/waits.rb")
 			a := asker{rb: attach(t, cmd.Process.Pid)}
 			right := map[int]bool{}
-			for n := 0; n < 50 && len(right) < waiting; n++ {
+			for end := time.Now().Add(testtargets.Patience); len(right) < waiting && time.Now().Before(end); {
 				a.rb.Observe(t, 1, func(tid int, s *observe.RawSample, stack observed.Stack) {
 					name := a.rb.Code.ThreadName(tid)
 					timed := name == "timed1"

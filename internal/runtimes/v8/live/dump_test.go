@@ -10,6 +10,7 @@ import (
 	"prywalk/internal/dump"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -20,6 +21,8 @@ func TestDumpsAndCoresHaveTheFunctionsOfSleepers(t *testing.T) {
 	for version, exe := range chosen(t) {
 		t.Run(version, func(t *testing.T) {
 			pid := start(t, exe, "jssleep.js")
+			// It is ready before it sleeps.
+			testtargets.Eventually(t, "two sleeping threads", func() bool { return threadsInAtomicsWait(t, pid) == 2 })
 			for _, atomic := range []bool{false, true} {
 				p, err := loadedcode.Open(pid)
 				if err != nil {
@@ -37,6 +40,29 @@ func TestDumpsAndCoresHaveTheFunctionsOfSleepers(t *testing.T) {
 			checkSleeping(t, observed.DumpCore(t, pid))
 		})
 	}
+}
+
+func threadsInAtomicsWait(t *testing.T, pid int) (n int) {
+	t.Helper()
+	p, err := loadedcode.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	d, err := dump.Sample(p, dump.Options{MaxDepth: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range d.Threads {
+		th := &d.Threads[i]
+		inner := slices.IndexFunc(th.Frames, func(f stacks.Frame) bool {
+			return f.Kind == "v8js" && strings.HasSuffix(f.File, "jssleep.js")
+		})
+		if th.State == "S" && inner >= 0 && th.Frames[inner].Function == "inner" {
+			n++
+		}
+	}
+	return n
 }
 
 func checkSleeping(t *testing.T, d *stacks.Process) {
