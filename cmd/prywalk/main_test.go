@@ -99,15 +99,14 @@ func burner(t *testing.T) string {
 		_ = cmd.Process.Signal(unix.SIGTERM)
 		_ = cmd.Wait()
 	})
-	for {
+	pid := ""
+	testtargets.Eventually(t, "the shell runs", func() bool {
 		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%[1]d/children", cmd.Process.Pid))
-		if pid := strings.TrimSpace(string(text)); pid != "" {
-			if comm, _ := os.ReadFile("/proc/" + pid + "/comm"); string(comm) == "sh\n" {
-				return pid
-			}
-		}
-		time.Sleep(time.Millisecond)
-	}
+		pid = strings.TrimSpace(string(text))
+		comm, _ := os.ReadFile("/proc/" + pid + "/comm")
+		return pid != "" && string(comm) == "sh\n"
+	})
+	return pid
 }
 
 func TestTermIsForwardedToTheCommandAndItsStatusReturned(t *testing.T) {

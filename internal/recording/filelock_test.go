@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/testtargets"
 	"prywalk/internal/view"
 )
 
@@ -31,6 +32,7 @@ func TestAFileLockIsALockInTheRecording(t *testing.T) {
 		_ = held.Close()
 		_ = waiter.Wait()
 	}()
+	testtargets.Asleep(t, waiter.Process.Pid)
 	p := recorded(t, waiter.Process.Pid)
 	last := p.Sample[len(p.Sample)-1]
 	if !view.IsSynchronization(last) || view.Label(last, "waits_for") != "file-lock "+lock {
