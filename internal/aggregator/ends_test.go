@@ -58,6 +58,7 @@ func TestThreadThatCallsExecGetsTheHintsOfTheNewProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	testtargets.Eventually(t, "the new program", func() bool { return p.Target.ThreadName(pid) == "sleep" })
+	testtargets.Asleep(t, pid) // the name is set before the stack is in its place
 	p.Target.Memory().Renew(pid)
 	a.handleEvent(&handover.Event{Kind: handover.Execed, Thread: first, Proc: p.SharedProcess, At: procmem.Now()})
 	if end := p.FirstStackEnd(); end == 0 || end == before {
