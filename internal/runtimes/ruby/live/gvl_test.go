@@ -25,7 +25,8 @@ func TestThreadsThatComputeWaitForTheInterpreterLock(t *testing.T) {
 			threads := rb.Names.(managed.Threads)
 			waited, owners := map[string]int{}, map[string]int{}
 			calls, asked, slept := int64(0), 0, false
-			for end := time.Now().Add(testtargets.Patience); (len(waited) < 5 || len(owners) == 0 || !slept) && time.Now().Before(end); {
+			enough := func() bool { return len(waited) == 5 && len(owners) > 0 && slept }
+			for end := time.Now().Add(testtargets.Patience); !enough() && time.Now().Before(end); {
 				rb.Observe(t, 1, func(tid int, s *observe.RawSample, stack observed.Stack) {
 					if s.State == sample.Running || s.How != observe.ByPassiveRead {
 						return
@@ -55,7 +56,7 @@ func TestThreadsThatComputeWaitForTheInterpreterLock(t *testing.T) {
 			}
 			t.Logf("%s: waited %v, owners %v, %.1f system calls for each of %d sleepers", rb.Names.Name(), waited, owners,
 				float64(calls)/float64(max(asked, 1)), asked)
-			if len(waited) != 5 || len(owners) == 0 || !slept {
+			if !enough() {
 				t.Errorf("%d of 5 threads wait for the lock; owners: %v; the first thread slept: %v", len(waited), owners, slept)
 			}
 		})
