@@ -293,7 +293,7 @@ func (r *codes) readCodeObject(stream uint64) *code {
 func (r *codes) readDeopt(c *code, w uint64) {
 	l := r.build
 	object, typ := r.object(w)
-	if typ == 0 || r.live.Read(object-heapObjectTag, c.deoptData[:]) != len(c.deoptData) {
+	if typ == noType || r.live.Read(object-heapObjectTag, c.deoptData[:]) != len(c.deoptData) {
 		return
 	}
 	c.deoptDataAt = object

@@ -182,7 +182,7 @@ func (r *functions) readFunction(f *function) bool {
 	}
 	f.scriptAt, f.literal = f.head.word(r.build.sfiScript), uint32(f.head.word(r.build.sfiFlags)>>32)
 	if f.script = r.scriptOf(f.scriptAt); f.script == nil && !r.build.atLeast(12, 0) { // being debugged
-		if object, typ := r.object(f.scriptAt); typ != 0 {
+		if object, typ := r.object(f.scriptAt); typ != noType {
 			f.scriptAt = r.field(object, 16)
 			f.script = r.scriptOf(f.scriptAt)
 		}
@@ -237,7 +237,7 @@ func (r *functions) bytecodesOf(data uint64) (bytecodes, link, linked uint64) {
 	t := &r.build.types
 	for range 3 {
 		object, typ := r.object(data)
-		if typ == 0 {
+		if typ == noType {
 			break
 		}
 		off := uint64(8)
@@ -303,7 +303,7 @@ func (r *functions) readName(f *function, w uint64) {
 	f.name, f.begin, f.end = anonymous, -1, -1
 	object, typ := r.object(w)
 	switch {
-	case typ == 0:
+	case typ == noType:
 		return
 	case typ < r.nonstring():
 		if name, ok := r.text(object); ok && name != "" {
@@ -361,7 +361,7 @@ func (r *functions) afterLocals(object, flags, n uint64) uint64 {
 	}
 	names := n
 	if n >= manyLocals {
-		if _, typ := r.object(r.field(object, at)); typ >= r.nonstring() {
+		if _, typ := r.object(r.field(object, at)); typ >= r.nonstring() && typ != noType {
 			names = 1
 		}
 	}

@@ -59,16 +59,19 @@ func (h *heap) isInstructionStreamMap(w uint64) bool {
 	return h.typeOf(w) == h.build.types.instructionStream
 }
 
-// object returns the object of a word, even if moved; type 0: none.
+// noType is above all types. 0 is that of an internalized two-byte string.
+const noType = 0xffff
+
+// object returns the object of a word, even if moved, and its type.
 func (h *heap) object(w uint64) (object uint64, typ uint16) {
 	if !isObject(w) {
-		return 0, 0
+		return 0, noType
 	}
 	first := h.word(w - heapObjectTag)
 	if first&heapObjectTag == 0 && first != 0 { // moved
 		w = first | heapObjectTag
 		if first = h.word(w - heapObjectTag); !isObject(w) {
-			return 0, 0
+			return 0, noType
 		}
 	}
 	return w, h.typeOf(first)
@@ -76,20 +79,20 @@ func (h *heap) object(w uint64) (object uint64, typ uint16) {
 
 func (h *heap) typeOf(m uint64) uint16 {
 	if !isObject(m) {
-		return 0
+		return noType
 	}
 	if t, ok := h.maps[m]; ok {
 		return t
 	}
 	var b [instanceType + 2]byte
 	if h.live.Read(m-heapObjectTag, b[:]) != len(b) {
-		return 0
+		return noType
 	}
 	typ := binary.LittleEndian.Uint16(b[instanceType:])
 	metaMap := binary.LittleEndian.Uint64(b[:])
 	if !isObject(metaMap) || h.live.Read(metaMap-heapObjectTag+instanceType, b[:2]) != 2 ||
 		binary.LittleEndian.Uint16(b[:]) != h.build.types.mapType {
-		return 0
+		return noType
 	}
 	if typ < h.build.types.firstFunction { // programs make later ones
 		if len(h.maps) >= maxMaps {
@@ -345,7 +348,7 @@ func widened(b []byte, wide bool) []byte {
 // array reads an array: its length (a small integer) is at 8, its elements from 16 on.
 func (h *heap) array(w uint64, size, most int) []byte {
 	object, typ := h.object(w)
-	if object == 0 || typ == 0 {
+	if typ == noType {
 		return nil
 	}
 	length := h.field(object, 8)

@@ -349,6 +349,41 @@ func TestFunctionWhoseScriptWasUnreadableIsReadAgain(t *testing.T) {
 	}
 }
 
+func TestScriptWhoseNameWasUnreadableIsReadAgain(t *testing.T) {
+	for what, at := range map[string]func(r *Runtime) int{
+		"the name":                func(*Runtime) int { return stringFile },
+		"the script's later part": func(r *Runtime) int { return scriptA + int(r.build.scriptName) },
+	} {
+		b := make([]byte, 0x2000)
+		r := fakeRuntime(version{14, 6}, b)
+		fakeFunctions(r, b)
+		word := binary.LittleEndian.Uint64(b[at(r):])
+		put(b, at(r), 0)
+		if f := r.functionOf(pointer(sfiB)); f != nil {
+			t.Errorf("without %s: function %q of %q, want none", what, f.name, f.script.name)
+		}
+		put(b, at(r), word)
+		if f := r.functionOf(pointer(sfiB)); f == nil || f.script == nil || f.script.name != "a.js" {
+			t.Errorf("%s was unreadable: function %+v, want one of a.js", what, f)
+		}
+	}
+}
+
+// The type of such a string is 0.
+func TestFunctionWithATwoByteNameHasIt(t *testing.T) {
+	const mapOfWide = 0x100
+	b := make([]byte, 0x2000)
+	r := fakeRuntime(version{14, 6}, b)
+	fakeFunctions(r, b)
+	put(b, mapOfWide, pointer(0))
+	fakeString(b, stringB, "\x36\x04")
+	put(b, stringB, pointer(mapOfWide))
+	b[stringB+stringLength] = 1
+	if f := r.functionOf(pointer(sfiB)); f == nil || f.name != "ж" {
+		t.Errorf("function %+v, want ж", f)
+	}
+}
+
 // The collector may move an inlined function while its code is read.
 func TestInlinedCallThatWasNotReadIsMovedAndReadAgain(t *testing.T) {
 	const codeAt, literals, inlining, positions = 0x400, 0xd00, 0xd40, 0xd80

@@ -54,7 +54,8 @@ func (r *functions) scriptOf(w uint64) *script {
 	for _, at := range []uint64{r.build.scriptName, r.build.scriptURL} {
 		w := r.field(object, at)
 		name, ok := r.text(w)
-		if r.field(object, at) != w { // the collector has moved the name
+		_, typ := r.object(w)
+		if r.field(object, at) != w || !ok && typ == noType { // the collector has moved the name or the script
 			return nil
 		}
 		if ok && name != "" {
