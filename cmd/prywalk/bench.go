@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -193,7 +194,10 @@ func (f *benchFlags) result() (*bench.Result, error) {
 		Row:  func(r bench.Row) { bench.Line(&console.Stdout, r) },
 		Skip: func(line string) { console.Infof("%s", line) },
 	})
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return res, errors.New("the benchmark was interrupted; the rows that are shown are complete")
+	case err != nil:
 		return res, fmt.Errorf("the benchmark did not finish: %w", err)
 	}
 	return res, nil

@@ -61,6 +61,15 @@ func TestBurstOfSignalsLosesNothing(t *testing.T) {
 	}
 }
 
+func TestAnInterruptedBenchmarkIsReportedInPlainWords(t *testing.T) {
+	p := start(t, t.TempDir(), nil, "bench", "--quick")
+	testtargets.Says(t, &p.out, "threads")
+	send(t, p, unix.SIGINT)
+	if code := p.code(t); code != exit.Failed || !strings.Contains(p.err.String(), "the benchmark was interrupted") {
+		t.Errorf("exit code %d, want 1 and \"interrupted\": %s", code, &p.err)
+	}
+}
+
 func TestAbortReportsTheRecordingOnDisk(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "record", "--", "sh", "-c", "trap '' INT; echo ready; while :; do :; done")
 	testtargets.Says(t, &p.out, "ready")
