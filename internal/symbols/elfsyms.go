@@ -205,6 +205,10 @@ func namesOf(f *elffile.File, kind elffile.SymbolKind) []byte {
 	return data
 }
 
+// maxUnsized bounds a symbol without a size, bytes: a larger gap has functions without symbols, as after GraalVM's
+// __svm_code_section of tens of megabytes. Of the functions in 2,202 files of Debian 12 two had more.
+const maxUnsized = 1 << 14
+
 func (x *symIndex) setMissingSizes() {
 	for i := range x.syms {
 		s := &x.syms[i]
@@ -215,7 +219,7 @@ func (x *symIndex) setMissingSizes() {
 		if i+1 < len(x.syms) {
 			end = min(end, x.syms[i+1].addr)
 		}
-		s.size = uint32(min(end-s.addr, 1<<32-1))
+		s.size = uint32(min(end-s.addr, maxUnsized))
 	}
 }
 

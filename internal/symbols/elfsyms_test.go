@@ -178,6 +178,26 @@ main:
 	.section .note.GNU-stack,"",@progbits
 `
 
+func TestASymbolWithoutASizeDoesNotNameAllThatFollows(t *testing.T) {
+	dir := t.TempDir()
+	exe := filepath.Join(dir, "a.out")
+	source := ".globl main\n.type main, %function\nmain:\n\tnop\n\t.skip 0x8000\n.section .note.GNU-stack,\"\",%progbits\n"
+	run(t, dir, need(t, "gcc"), "-o", exe, write(t, dir, "a.s", source))
+	table := openTable(t, exe)
+	table.symbols()
+	for i := range table.syms.syms {
+		s := &table.syms.syms[i]
+		if table.syms.name(s.name) != "main" {
+			continue
+		}
+		if table.syms.linkageName(s.addr+100) != "main" || table.syms.linkageName(s.addr+0x4000) != "" {
+			t.Errorf("main+100 is %q, main+0x4000 is %q", table.syms.linkageName(s.addr+100), table.syms.linkageName(s.addr+0x4000))
+		}
+		return
+	}
+	t.Error("no main")
+}
+
 func TestAssemblySymbolsReachToTheNext(t *testing.T) {
 	gcc := need(t, "gcc")
 	if out, _ := exec.Command(gcc, "-dumpmachine").Output(); !strings.HasPrefix(string(out), "x86_64") {
