@@ -190,8 +190,9 @@ func TestASymbolWithoutASizeDoesNotNameAllThatFollows(t *testing.T) {
 		if table.syms.name(s.name) != "main" {
 			continue
 		}
-		if table.syms.linkageName(s.addr+100) != "main" || table.syms.linkageName(s.addr+0x4000) != "" {
-			t.Errorf("main+100 is %q, main+0x4000 is %q", table.syms.linkageName(s.addr+100), table.syms.linkageName(s.addr+0x4000))
+		near, far := table.syms.linkageName(s.addr+100), table.syms.linkageName(s.addr+0x4000)
+		if near != "main" || far != "" {
+			t.Errorf("main+100 is %q, main+0x4000 is %q", near, far)
 		}
 		return
 	}
