@@ -28,6 +28,7 @@ func readyWithin(tb TB, cmd *exec.Cmd, limit time.Duration) *bufio.Reader {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(func() { Kill(cmd) })
+	limitLife(tb, cmd)
 	says := bufio.NewReader(pipe)
 	hung := time.AfterFunc(limit, func() { _ = cmd.Process.Kill() })
 	defer hung.Stop()
@@ -36,6 +37,14 @@ func readyWithin(tb TB, cmd *exec.Cmd, limit time.Duration) *bufio.Reader {
 	}
 	return says
 }
+
+// limitLife kills a program after longestLife, so that a test that reads from it does not wait for ever.
+func limitLife(tb TB, cmd *exec.Cmd) {
+	late := time.AfterFunc(longestLife, func() { _ = cmd.Process.Kill() })
+	tb.Cleanup(func() { late.Stop() })
+}
+
+const longestLife = 15 * time.Minute
 
 // Kill ends a program of [Ready] early.
 func Kill(cmd *exec.Cmd) {

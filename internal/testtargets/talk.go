@@ -27,5 +27,6 @@ func Talk(tb TB, cmd *exec.Cmd) (in io.Writer, says *bufio.Reader) {
 		_ = to.Close() // its children may end with it
 		Kill(cmd)
 	})
+	limitLife(tb, cmd)
 	return to, bufio.NewReader(from)
 }
