@@ -205,8 +205,9 @@ func namesOf(f *elffile.File, kind elffile.SymbolKind) []byte {
 	return data
 }
 
-// maxUnsized bounds a symbol without a size, bytes: a larger gap has functions without symbols, as after GraalVM's
-// __svm_code_section of tens of megabytes. Of the functions in 2,202 files of Debian 12 two had more.
+// maxUnsized bounds a symbol without a size, bytes: a larger gap has functions without symbols, as after
+// __svm_code_section of Java's native images (tens of megabytes). Of the functions in 2,202 files of Debian 12 two had
+// more.
 const maxUnsized = 1 << 14
 
 func (x *symIndex) setMissingSizes() {
