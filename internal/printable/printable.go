@@ -101,9 +101,11 @@ func JSON(text []byte) []byte {
 
 var modules = regexp.MustCompile(`^.*/(?:(?:site|dist)-packages|python3\.\d+)/`)
 
+var rubyLibraries = regexp.MustCompile(`^.*/(?:gems/[^/]+/lib|(?:vendor|site)_ruby(?:/\d[^/]*)?|lib/ruby/\d[^/]*)/`)
+
 const nodeModules = "/node_modules/"
 
-// SourceFile shortens a path to the file's name; of installed modules of Python and Node with the package; of
+// SourceFile shortens a path to the file's name; of installed modules of Python, Node and Ruby with the package; of
 // __init__.py and the like with the folder. Node's own modules are no paths: node:internal/fs/utils.
 func SourceFile(file string) string {
 	if strings.HasPrefix(file, "node:") {
@@ -113,7 +115,14 @@ func SourceFile(file string) string {
 		return file[i+len(nodeModules):]
 	}
 	base := path.Base(file)
-	if path.Ext(base) != ".py" {
+	switch path.Ext(base) {
+	case ".rb":
+		if where := rubyLibraries.FindString(file); where != "" {
+			return file[len(where):]
+		}
+		return base
+	case ".py":
+	default:
 		return base
 	}
 	if where := modules.FindString(file); where != "" {
