@@ -45,6 +45,7 @@ musl-gcc                            musl-tools           compiles test programs 
 /usr/share/cargo/registry/parking_lot-* librust-parking-lot-dev test target: locks of Rust that store no owner
 mariadbd                            mariadb-server       test target: threads that wait for one row
 mariadb-slap                        mariadb-client       load for MariaDB
+patchelf                            patchelf             makes releases of Python use their C library
 luajit                              luajit               test target: code made at run time that does not describe itself
 guile                               guile-3.0            another, with frames of its own
 sbcl                                sbcl                 a third, with frame pointers
@@ -92,8 +93,20 @@ node_releases() {
 		echo "setup-tests: only the system's Node is tested" >&2
 }
 
+# The newest release of Python whose RLocks have a semaphore, and one whose RLocks have none.
+pythons=/usr/local/lib/python-releases
+python_releases() {
+	set -- 3.13 3.14
+	if [ -x "$pythons/$1/bin/python3" ] && [ -x "$pythons/$2/bin/python3" ] || [ "$(id -u)" -ne 0 ]; then
+		return 0
+	fi
+	timeout 300 sh "${0%/*}/setup-pythons.sh" "$pythons" "$@" >&2 ||
+		echo "setup-tests: only the Pythons that are there are tested" >&2
+}
+
 if [ -z "$missing" ]; then
 	node_releases
+	python_releases
 	exit 0
 fi
 
@@ -130,3 +143,4 @@ try apt-get -qq update
 # shellcheck disable=SC2086 # the list is meant to be split
 try apt-get -qq -o DPkg::Lock::Timeout=600 install -y --no-install-recommends $missing
 node_releases
+python_releases

@@ -14,6 +14,7 @@ import (
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/text"
+	"prywalk/internal/languages"
 	"prywalk/internal/waits"
 )
 
@@ -26,19 +27,25 @@ func java(t *testing.T, file string) []string {
 	return []string{exe, filepath.Join("testdata", file)}
 }
 
+// pythons returns the interpreters from 3.11 on, the newest last.
 func pythons(t *testing.T) (list []string) {
 	t.Helper()
 	home, _ := os.UserHomeDir()
-	for _, release := range []string{"3.11", "3.12", "3.13"} {
-		for _, place := range []string{home + "/.pyenv/versions/" + release + ".*/bin/python3", "/usr/bin/python" + release} {
-			found, _ := filepath.Glob(place)
-			list = append(list, found...)
-		}
+	for _, place := range []string{home + "/.pyenv/versions/3.1[1-5].*/bin/python3", "/usr/bin/python3.1[1-5]",
+		"/usr/local/lib/python-releases/3.1[1-5]/bin/python3", os.Getenv("PYTHON_RELEASES") + "/3.1[1-5]/bin/python3"} {
+		found, _ := filepath.Glob(place)
+		list = append(list, found...)
 	}
 	if len(list) == 0 {
-		t.Fatal("no CPython 3.11 to 3.13 to run")
+		t.Fatal("no CPython 3.11 to 3.15 to run")
 	}
 	return list
+}
+
+func oldestAndNewestPython(t *testing.T) []string {
+	t.Helper()
+	all := pythons(t)
+	return slices.Compact([]string{all[0], all[len(all)-1]})
 }
 
 func settle(t *testing.T, pid int, wanted func(l *locks.Locks) bool) *locks.Locks {
@@ -62,16 +69,21 @@ func lockText(t *testing.T, l *locks.Locks) string {
 
 func TestStarvedWorkersAreBlocked(t *testing.T) {
 	cxx := compile(t, "pools.cc", "-std=c++20", "-g", "-O1", "-pthread")
-	for _, c := range []struct {
+	type pool struct {
 		command []string
 		threads int
 		waitsIn string
 		line    string
-	}{
+	}
+	pools := []pool{
 		{java(t, "Pools.java"), 8, "java.util.concurrent.FutureTask.get", "in Pools.waitForTask at Pools.java:16"},
-		{[]string{pythons(t)[0], "testdata/pools.py"}, 4, "Future.result", "in starved.<locals>.outer at pools.py:15"},
 		{[]string{cxx}, 4, "std::future", "in outer at pools.cc:58"},
-	} {
+	}
+	for _, python := range oldestAndNewestPython(t) {
+		pools = append(pools, pool{[]string{python, "testdata/pools.py"}, 4, "Future.result",
+			"in starved.<locals>.outer at pools.py:15"})
+	}
+	for _, c := range pools {
 		p := startProgram(t, c.command[0], nil, append(c.command[1:], "starved")...)
 		starved := func(l *locks.Locks) bool {
 			return len(l.StarvedPools) == 1 && len(l.StarvedPools[0].Threads) == c.threads &&
@@ -134,14 +146,15 @@ func TestThreadsThatAreNotSampledMayBelongToAStarvedPool(t *testing.T) {
 
 func TestIdlePoolsAreIdle(t *testing.T) {
 	cxx := compile(t, "pools.cc", "-std=c++20", "-g", "-O1", "-pthread")
-	for _, c := range []struct {
+	type pool struct {
 		command []string
 		pool    int
-	}{
-		{java(t, "Pools.java"), 3 + 1 + 2 + 1 + 1 + 1},
-		{[]string{pythons(t)[0], "testdata/pools.py"}, 3 + 1},
-		{[]string{cxx}, 4},
-	} {
+	}
+	pools := []pool{{java(t, "Pools.java"), 3 + 1 + 2 + 1 + 1 + 1}, {[]string{cxx}, 4}}
+	for _, python := range oldestAndNewestPython(t) {
+		pools = append(pools, pool{[]string{python, "testdata/pools.py"}, 3 + 1})
+	}
+	for _, c := range pools {
 		p := startProgram(t, c.command[0], nil, append(c.command[1:], "idle")...)
 		count := func(l *locks.Locks) (n int) {
 			for i := range l.Processes[0].Threads {
@@ -159,13 +172,17 @@ func TestIdlePoolsAreIdle(t *testing.T) {
 }
 
 func TestNamesOfPoolsMakeNoIdleness(t *testing.T) {
-	p := startProgram(t, pythons(t)[0], nil, "testdata/pools.py", "blocked")
 	blocked := func(l *locks.Locks) bool { // not for the GIL
+		text := lockText(t, l)
 		return len(l.WaitersWithoutOwner) == 2 && l.Verdict == locks.VerdictUnknown &&
-			strings.Contains(lockText(t, l), "deadlock unknown: 2 objects have no known owner")
+			strings.Count(text, languages.PythonCondition+" (semaphore 0x") == 2 &&
+			strings.Contains(text, "deadlock unknown: 2 objects have no known owner")
 	}
-	if l := settle(t, p.pid, blocked); !blocked(l) {
-		t.Errorf("%s\n%s", l.Verdict, lockText(t, l))
+	for _, python := range oldestAndNewestPython(t) {
+		p := startProgram(t, python, nil, "testdata/pools.py", "blocked")
+		if l := settle(t, p.pid, blocked); !blocked(l) {
+			t.Errorf("%s: %s\n%s", python, l.Verdict, lockText(t, l))
+		}
 	}
 }
 
@@ -189,6 +206,11 @@ func TestCrossedLocksOfPython(t *testing.T) {
 			t.Errorf("%s: locks: %s, %v, %v\n%s", python, l.Verdict, l.PossibleDeadlocks, l.Deadlocks, lockText(t, l))
 		}
 		for _, m := range l.Locks {
+			waiter, _ := l.Thread(m.Waiters[0])
+			if what := waiter.WaitsFor.Type; what != languages.PythonLock &&
+				!(what == languages.UnknownPythonLock && strings.HasPrefix(python, "/usr/bin/")) { // stripped
+				t.Errorf("%s: a wait for %q", python, what)
+			}
 			if len(m.Likely) != 1 || slices.Contains(m.Waiters, m.Likely[0].TID) ||
 				!strings.Contains(m.Likely[0].Evidence, "inside of \"with\" of this threading.Lock, in cross.<locals>.take at "+
 					"pools.py:") {
@@ -209,12 +231,8 @@ func TestCrossedLocksOfPython(t *testing.T) {
 	}
 }
 
-// A join waits for a lock of the awaited thread up to 3.12.
 func TestJoinsOfPythonNameTheThread(t *testing.T) {
 	for _, python := range pythons(t) {
-		if strings.Contains(python, "3.13") {
-			continue
-		}
 		awaited := map[string]string{"first": "second", "second": "first", "timed": "first"}
 		waiting := func(l *locks.Locks) (n int) {
 			for i := range l.Processes[0].Threads {
@@ -248,18 +266,20 @@ func TestJoinsOfPythonNameTheThread(t *testing.T) {
 }
 
 func TestRLocksOfPythonWithATimeOutAreNoDeadlock(t *testing.T) {
-	p := startProgram(t, pythons(t)[0], nil, "testdata/pools.py", "timed")
 	owned := func(l *locks.Locks) (n int) {
 		for i := range l.Processes[0].Threads {
-			if w := l.Processes[0].Threads[i].WaitsFor; w != nil && w.Symbol == "threading.RLock" && w.Owner != 0 {
+			if w := l.Processes[0].Threads[i].WaitsFor; w != nil && w.Symbol == languages.PythonRLock && w.Owner != 0 {
 				n++
 			}
 		}
 		return n
 	}
-	l := settle(t, p.pid, func(l *locks.Locks) bool { return owned(l) == 2 })
-	if owned(l) != 2 || len(l.Deadlocks) != 0 {
-		t.Errorf("%d waits for an RLock with owner, want 2; %v\n%s", owned(l), l.Deadlocks, lockText(t, l))
+	for _, python := range oldestAndNewestPython(t) {
+		p := startProgram(t, python, nil, "testdata/pools.py", "timed")
+		l := settle(t, p.pid, func(l *locks.Locks) bool { return owned(l) == 2 })
+		if owned(l) != 2 || len(l.Deadlocks) != 0 {
+			t.Errorf("%s: %d waits for an RLock with owner, want 2; %v\n%s", python, owned(l), l.Deadlocks, lockText(t, l))
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ type WaitQuery struct {
 
 // WaitAnswer is what the runtime knows of a wait. Unknown values are zero.
 type WaitAnswer struct {
-	// Kind is waits.Monitor, ObjectWait, Park, Sleep, Mutex, GIL or Join (the owner's end).
+	// Kind is waits.Monitor, ObjectWait, Park, Sleep, Mutex, Semaphore, GIL or Join (the owner's end).
 	Kind    waits.Kind
 	Class   string
 	Address uint64

@@ -102,6 +102,7 @@ func describeCall(s *Sleeper) Wait {
 	a := &s.Args
 	if s.Managed != nil {
 		if w, ok := s.Managed(); ok {
+			w.setLockWithin(s.Stack)
 			return w
 		}
 	}

@@ -53,9 +53,37 @@ func TestSemaphoresOfCPythonAreNamedByTheirLock(t *testing.T) {
 	}
 }
 
+func TestSemaphoresOfCPythonNeedNoNamesOfLibc(t *testing.T) {
+	const libc = "/lib/libc.so.6"
+	for function, want := range map[string]string{
+		cpythonAcquire: languages.UnknownPythonLock, "_PySemaphore_Wait": "", "_PySemaphore_PlatformWait": "",
+	} {
+		w := Describe(&Sleeper{State: 'S', Reason: "futex", InCall: true,
+			Stack: []StackFunction{{"", libc}, {"", libc}, {function, python}, {"", python}},
+			Args:  [6]uint64{0x1000, 128 + 9 + 256, 0}})
+		if w.Kind != Semaphore || w.Type != want {
+			t.Errorf("%s: %s of %q", function, w.Kind, w.Type)
+		}
+	}
+}
+
+func TestALockNamedByTheRuntimeIsAConditionWithinItsWait(t *testing.T) {
+	for function, want := range map[string]string{
+		"work": languages.PythonLock, conditionWait: languages.PythonCondition,
+	} {
+		w := Describe(&Sleeper{State: 'S', Reason: "futex", InCall: true, Args: [6]uint64{0x1000, 128 + 9 + 256, 0},
+			Stack:   []StackFunction{{"_PySemaphore_Wait", python}, {function, "[CPython 3.14.0]"}},
+			Managed: func() (Wait, bool) { return ManagedWait(Semaphore, languages.PythonLock, 0x2000, 0, false), true }})
+		if w.Type != want || w.String() != want+" (semaphore 0x2000) (stores no owner)" ||
+			w.Label() != "semaphore 0x2000 ("+want+")" {
+			t.Errorf("%s: %s, label %s", function, w.String(), w.Label())
+		}
+	}
+}
+
 func TestASemaphoreIsDecidedBeyondItsFunctions(t *testing.T) {
 	names := stack("__futex_abstimed_wait_common64", "__new_sem_wait_slow64")
-	for _, next := range []string{cpythonAcquire, acquireTimed, acquireLock} {
+	for _, next := range []string{cpythonAcquire, acquireWithRetries, acquireTimed, acquireLock} {
 		if IsIdentified(names) {
 			t.Errorf("decided before %s", next)
 		}

@@ -38,7 +38,7 @@ func (p *primitive) why() string {
 
 var wordPerWaiter = map[string]bool{"parking_lot": true, "abseil": true}
 
-// These functions of libc and C++ sleep in futex(2).
+// These functions of libc, C++ and CPython sleep in futex(2).
 var libcPrimitives = bySymbol([]symbolsOf{
 	{primitive{kind: Mutex}, "pthread_mutex_lock pthread_mutex_lock_full pthread_mutex_timedlock " +
 		"pthread_mutex_clocklock pthread_mutex_clocklock_common pthread_mutex_cond_lock pthread_mutex_cond_lock_full"},
@@ -50,7 +50,8 @@ var libcPrimitives = bySymbol([]symbolsOf{
 		"pthread_cond_wait_common"},
 	{primitive{kind: Join}, "pthread_join pthread_clockjoin_ex pthread_timedjoin_np pthread_clockjoin_np " +
 		"pthread_timedjoin_ex"},
-	{primitive{kind: Semaphore}, "sem_wait sem_timedwait sem_clockwait new_sem_wait new_sem_wait_slow do_futex_wait"},
+	{primitive{kind: Semaphore}, "sem_wait sem_timedwait sem_clockwait new_sem_wait new_sem_wait_slow do_futex_wait " +
+		"PyThread_acquire_lock_timed PySemaphore_Wait PySemaphore_PlatformWait"},
 	{primitive{kind: Barrier}, "pthread_barrier_wait"},
 	{primitive{kind: Once}, "pthread_once pthread_once_slow"},
 	{primitive{kind: StaticGuard}, "cxa_guard_acquire"},

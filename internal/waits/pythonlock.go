@@ -4,6 +4,7 @@ package waits
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"prywalk/internal/languages"
@@ -11,10 +12,11 @@ import (
 
 // CPython's functions that wait for a lock at a semaphore (Python/thread_pthread.h, Modules/_threadmodule.c).
 const (
-	cpythonAcquire = "PyThread_acquire_lock_timed"
-	acquireTimed   = "acquire_timed"
-	acquireLock    = "lock_PyThread_acquire_lock"
-	acquireRLock   = "rlock_acquire"
+	cpythonAcquire     = "PyThread_acquire_lock_timed"
+	acquireWithRetries = "PyThread_acquire_lock_timed_with_retries" // 3.13
+	acquireTimed       = "acquire_timed"
+	acquireLock        = "lock_PyThread_acquire_lock"
+	acquireRLock       = "rlock_acquire"
 )
 
 // cpythonLock names what a semaphore is part of, "" if it is not CPython's. The stack may be cut at [MaxFunctions].
@@ -29,22 +31,34 @@ func cpythonLock(stack []StackFunction) (what string) {
 		case name == acquireRLock:
 			return languages.PythonRLock
 		case strings.HasPrefix(stack[i].Module, "["): // Python code
-			if l := languages.OfMapping(stack[i].Module); l != nil && l.LockWithin != nil {
-				return cmp.Or(l.LockWithin(what, name), what)
-			}
-			return what
+			return lockWithin(what, &stack[i])
 		}
 	}
 	return what
 }
 
-// isSemaphoreIdentified reports whether outer functions cannot change what a semaphore is, with whose function stack
-// begins.
+// setLockWithin sets the type of a lock that a runtime names.
+func (w *Wait) setLockWithin(stack []StackFunction) {
+	i := slices.IndexFunc(stack, func(f StackFunction) bool { return strings.HasPrefix(f.Module, "[") })
+	if w.Kind == Semaphore && i >= 0 {
+		w.Type = lockWithin(w.Type, &stack[i])
+	}
+}
+
+func lockWithin(lockType string, f *StackFunction) string {
+	if l := languages.OfMapping(f.Module); l != nil && l.LockWithin != nil {
+		return cmp.Or(l.LockWithin(lockType, f.Function), lockType)
+	}
+	return lockType
+}
+
+// isSemaphoreIdentified reports whether outer native functions cannot change what a semaphore is, with whose function
+// stack begins.
 func isSemaphoreIdentified(stack []StackFunction) bool {
 	for i := range stack {
 		name := stack[i].Function
 		_, ofLibc := libcPrimitives[symbol(name)]
-		if !ofLibc && name != cpythonAcquire && name != acquireTimed {
+		if !ofLibc && name != acquireWithRetries && name != acquireTimed {
 			return true
 		}
 	}

@@ -48,10 +48,14 @@ type Wait struct {
 // ManagedWait is a runtime's answer. class is the awaited object's; owner is a thread ID in the target's pid namespace,
 // 0: unknown.
 func ManagedWait(kind Kind, class string, address uint64, owner int, timed bool) Wait {
-	return Wait{
+	w := Wait{
 		Kind: kind, Symbol: class, Address: schema.Hex(address), Ownership: Ownership{ownerInnerTID: owner}, Timed: timed,
 		managed: true,
 	}
+	if kind == Semaphore {
+		w.Type, w.Symbol, w.Why = class, "", (&primitive{kind: kind}).why()
+	}
+	return w
 }
 
 // IsManaged reports whether it is a runtime's answer.

@@ -10,27 +10,44 @@ import (
 
 // # Locks held by frames
 //
-// A threading.Lock does not store its owner. A frame inside of "with lock:" keeps the bound __exit__ on its value
-// stack; the exception table (3.11 on) gives the depth below which all values are alive. A thread that waits for an
-// RLock has it on the value stack of its innermost frame. The lock object (Modules/_threadmodule.c) has, from 3.11 to
-// 3.13,
+// A threading.Lock does not store its owner. A frame inside of "with lock:" keeps the bound __exit__, from 3.14 on the
+// lock, on its value stack; the exception table (3.11 on) gives the depth below which all values are alive. The lock
+// object (Modules/_threadmodule.c) has two forms.
+//
+// With a semaphore: the RLock until 3.13, the Lock until 3.13.0. A thread that waits for an RLock has it on the value
+// stack of its innermost frame.
 //
 //	16  lock_lock: address of the semaphore of its waiters
 //	24  RLock: owner, as of pthread_self; Lock: a list
 //	32  RLock: count; Lock: locked, a byte
+//
+// With a PyMutex (Include/cpython/lock.h), at which its waiters are parked ([interpreter.parkedAt]):
+//
+//	16  PyMutex, a byte; bit 0: locked
+//	24  RLock: owner, as of pthread_self
 
 const (
 	codeExceptions = 40
-	frameValues    = 72
 	methodSelf     = 24
 
 	lockWord   = 16
 	lockOwner  = 24
 	lockCount  = 32
 	lockLocked = 32
+
+	pyMutexLocked = 1
 )
 
-var lockTypes = map[string]string{"_thread.lock": languages.PythonLock, "_thread.RLock": languages.PythonRLock}
+// lockType is a type of locks, zero for other types.
+type lockType struct {
+	class     string
+	isPyMutex bool
+}
+
+var lockClasses = map[string]string{"_thread.lock": languages.PythonLock, "_thread.RLock": languages.PythonRLock}
+
+// pyMutexSizes are tp_basicsize of the types with a PyMutex. With a semaphore a Lock has 40 bytes, an RLock 48.
+var pyMutexSizes = map[string]uint64{languages.PythonLock: 24, languages.PythonRLock: 40}
 
 const (
 	maxHolders = 128 // frames of a walk
@@ -43,7 +60,7 @@ type locks struct {
 	*interpreter
 	chain  *frameChain
 	names  *threadNames
-	types  map[uint64]string // by type; "": no lock
+	types  map[uint64]lockType
 	rlocks map[uint64]uint64 // RLocks by semaphore
 }
 
@@ -51,7 +68,7 @@ func (l *locks) forget() { l.types, l.rlocks = nil, nil }
 
 func (l *locks) held() (out []managed.HeldLock) {
 	c := l.chain
-	if l.minor < 11 || l.minor > 13 || l.headExtra != 0 || c.broken || c.state == 0 || !c.IsLive() {
+	if l.minor < 11 || l.headExtra != 0 || c.broken || c.state == 0 || !c.IsLive() {
 		return nil
 	}
 	for i := range c.frames[:min(len(c.frames), maxHolders)] {
@@ -79,15 +96,15 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []mana
 		size = uint32(alive)
 	}
 	for i := range min(int(size), maxValues) {
-		value := l.read64(f.at + frameValues + 8*(uint64(locals)+uint64(i)))
-		lock, class := l.lockOf(value)
-		if class == languages.PythonRLock {
+		value := l.read64(f.at+uint64(l.frameLocals)+8*(uint64(locals)+uint64(i))) & l.frameMask
+		lock, typ := l.lockOf(value)
+		if typ.class == languages.PythonRLock && !typ.isPyMutex {
 			l.noteRLock(lock)
 		}
-		if class == "" || i >= alive || !l.isTaken(lock, class) {
+		if typ.class == "" || i >= alive || !l.isTaken(lock, typ) {
 			continue
 		}
-		h := managed.HeldLock{Word: l.read64(lock + lockWord), Class: class}
+		h := managed.HeldLock{Word: l.waitersWord(lock, typ), Class: typ.class}
 		if c, _ := l.chain.codes.resolve(f.code); c != nil {
 			at := c.frame(l.minor, f.offset)
 			h.Function, h.File, h.Line = at.Function, at.File, at.Line
@@ -97,37 +114,49 @@ func (l *locks) holds(f *pyFrame, innermost bool, out []managed.HeldLock) []mana
 	return out
 }
 
-func (l *locks) lockOf(value uint64) (lock uint64, class string) {
+func (l *locks) lockOf(value uint64) (lock uint64, typ lockType) {
 	if value < 1<<12 || value%8 != 0 {
-		return 0, ""
+		return 0, typ
 	}
-	if class = l.lockClass(value); class != "" {
-		return value, class
+	if typ = l.lockType(value); typ.class != "" {
+		return value, typ
 	}
 	self := l.read64(value + methodSelf)
 	if self < 1<<12 || self%8 != 0 {
-		return 0, ""
+		return 0, typ
 	}
-	return self, l.lockClass(self)
+	return self, l.lockType(self)
 }
 
-func (l *locks) lockClass(object uint64) string {
-	typ := l.read64(object + objectType)
-	if class, known := l.types[typ]; known || typ < 1<<12 {
-		return class
+func (l *locks) lockType(object uint64) lockType {
+	at := l.read64(object + objectType)
+	if typ, known := l.types[at]; known || at < 1<<12 {
+		return typ
 	}
 	if l.types == nil {
-		l.types = map[uint64]string{}
+		l.types = map[uint64]lockType{}
 	}
-	class := lockTypes[l.typeFullName(typ)]
+	typ := lockType{class: lockClasses[l.typeFullName(at)]}
+	typ.isPyMutex = typ.class != "" && l.read64(at+typeSize) == pyMutexSizes[typ.class]
 	if len(l.types) < maxTypes {
-		l.types[typ] = class
+		l.types[at] = typ
 	}
-	return class
+	return typ
 }
 
-func (l *locks) isTaken(lock uint64, class string) bool {
-	if class == languages.PythonRLock {
+// waitersWord returns [managed.HeldLock.Word].
+func (l *locks) waitersWord(lock uint64, typ lockType) uint64 {
+	if typ.isPyMutex {
+		return lock + lockWord
+	}
+	return l.read64(lock + lockWord)
+}
+
+func (l *locks) isTaken(lock uint64, typ lockType) bool {
+	switch {
+	case typ.isPyMutex:
+		return l.read64(lock+lockWord)&pyMutexLocked != 0
+	case typ.class == languages.PythonRLock:
 		return l.read64(lock+lockCount) != 0
 	}
 	return l.read64(lock+lockLocked)&0xff != 0
@@ -141,13 +170,24 @@ func (l *locks) noteRLock(lock uint64) {
 }
 
 func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
-	lock := l.rlocks[q.Word]
-	if lock == 0 || l.lockClass(lock) != languages.PythonRLock || l.read64(lock+lockWord) != q.Word {
+	lock, word := l.rlocks[q.Word], q.Word
+	if lock == 0 {
+		if word = l.parkedAt(q); word == 0 {
+			return w, false
+		}
+		lock = word - lockWord
+	}
+	typ := l.lockType(lock)
+	if typ.class == "" || l.waitersWord(lock, typ) != word {
 		return w, false
 	}
-	w = managed.WaitAnswer{Kind: waits.Mutex, Class: languages.PythonRLock, Address: q.Word, Timed: q.Timed}
-	owner, count := l.read64(lock+lockOwner), l.read64(lock+lockCount)
-	if th := l.chain.threads.byPthread(owner); th != nil && count != 0 {
+	w = managed.WaitAnswer{Kind: waits.Semaphore, Class: typ.class, Address: word, Timed: q.Timed}
+	if typ.class != languages.PythonRLock {
+		return w, true
+	}
+	w.Kind = waits.Mutex
+	owner, taken := l.read64(lock+lockOwner), l.isTaken(lock, typ)
+	if th := l.chain.threads.byPthread(owner); th != nil && taken && q.Live.Unchanged() {
 		l.names.setOwner(&w, th)
 	}
 	return w, true

@@ -9,7 +9,7 @@ import (
 )
 
 // joins finds the thread for whose end another waits: up to 3.12 at the _tstate_lock of a Thread object
-// (Lib/threading.py).
+// (Lib/threading.py), from 3.13 on at an event in a ThreadHandle (Modules/_threadmodule.c).
 type joins struct {
 	*interpreter
 	names    *threadNames
@@ -25,8 +25,8 @@ const maxBetweenReads = 10e9
 func (j *joins) forget() { j.byLock, j.nextRead = nil, 0 }
 
 func (j *joins) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
-	if j.minor > 12 || q.Live == nil {
-		return w, false
+	if j.minor > 12 {
+		return j.waitingAtHandle(q)
 	}
 	o := j.objects()
 	if begin := procmem.Now(); begin >= j.nextRead {
@@ -39,14 +39,36 @@ func (j *joins) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 		return w, false
 	}
 	id := j.identOf(o, object) // of now: objects and idents are reused
-	if id == 0 || !j.names.threads.readThreads() || !q.Live.Unchanged() {
+	return j.endOf(id, q.Word, q)
+}
+
+// Bytes from pthread_self, ident and os_handle of a ThreadHandle, to thread_is_exiting.
+const (
+	handleIdent  = 25
+	handleHandle = 17
+)
+
+func (j *joins) waitingAtHandle(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
+	event := j.parkedAt(q)
+	if event == 0 {
 		return w, false
 	}
-	th := j.names.threads.byPthread(id)
+	id := j.read64(event - handleIdent)
+	if id != j.read64(event-handleHandle) {
+		return w, false
+	}
+	return j.endOf(id, event, q)
+}
+
+func (j *joins) endOf(pthread, at uint64, q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
+	if pthread == 0 || !j.names.threads.readThreads() || !q.Live.Unchanged() {
+		return w, false
+	}
+	th := j.names.threads.byPthread(pthread)
 	if th == nil {
 		return w, false
 	}
-	w = managed.WaitAnswer{Kind: waits.Join, Address: q.Word, Timed: q.Timed}
+	w = managed.WaitAnswer{Kind: waits.Join, Address: at, Timed: q.Timed}
 	j.names.setOwner(&w, th)
 	return w, true
 }

@@ -32,6 +32,7 @@ type layout struct {
 	frameMask                        uint64 // without tags (3.14 on)
 	frameEntry                       int64  // byte, 3.11: entered from C
 	frameSize                        int64
+	frameLocals                      int64 // 3.11 on: local variables, then the value stack
 
 	codeFile, codeName, codeQualname, codeFirstLine int64
 	codeLineTable                                   int64
@@ -76,7 +77,7 @@ var layouts = map[int]layout{
 		threadNext: 8, threadInterp: 16, threadID: 152, threadNative: 160, threadSize: 360, threadFrame: 56,
 		threadChunk: 296, threadTop: 304,
 		cframe: true, cframeCurrent: 8, cframePrev: 16,
-		frameCode: 32, framePrev: 48, frameInstr: 56, frameEntry: 68, frameOwner: 69, frameSize: 80,
+		frameCode: 32, framePrev: 48, frameInstr: 56, frameEntry: 68, frameOwner: 69, frameSize: 80, frameLocals: 72,
 		codeFile: 112, codeName: 120, codeQualname: 128, codeFirstLine: 72, codeLineTable: 136, codeBytecode: 184,
 		codeTypeSize: 184, codeHead: 144, textASCII: 48, textCompact: 72, frameMask: all, dictBefore: 24,
 	},
@@ -85,7 +86,7 @@ var layouts = map[int]layout{
 		threadNext: 8, threadInterp: 16, threadID: 136, threadNative: 144, threadSize: 288, threadFrame: 56,
 		threadChunk: 232, threadTop: 240,
 		cframe: true, cframePrev: 8,
-		framePrev: 8, frameInstr: 56, frameOwner: 70, frameSize: 80,
+		framePrev: 8, frameInstr: 56, frameOwner: 70, frameSize: 80, frameLocals: 72,
 		codeFile: 112, codeName: 120, codeQualname: 128, codeFirstLine: 68, codeLineTable: 136, codeBytecode: 192,
 		codeVersion: 92, codeTypeSize: 192, codeHead: 144, textASCII: 40, textCompact: 56, frameMask: all, dictBefore: 24,
 	},
@@ -156,7 +157,7 @@ func layoutOfDebugOffsets(b []byte) (l layout, ok bool) {
 		threadID: at(d.ids), threadNative: at(d.ids + 8), threadChunk: at(d.ids + 16),
 		threadTop: at(d.ids+16) + 8, threadSize: at(d.ids+16) + 24,
 		framePrev: at(d.frame + 8), frameCode: at(d.frame + 16), frameInstr: at(d.frame + 24),
-		frameOwner: at(d.frame + 40), frameSize: 80, frameMask: d.frameMask,
+		frameLocals: at(d.frame + 32), frameOwner: at(d.frame + 40), frameSize: 80, frameMask: d.frameMask,
 		codeFile: at(d.code + 8), codeName: at(d.code + 16), codeQualname: at(d.code + 24), codeLineTable: at(d.code + 32),
 		codeFirstLine: at(d.code + 40), codeBytecode: at(d.code + 72), codeVersion: 92,
 		codeTypeSize: at(d.code + 72), codeHead: 144, textASCII: at(d.text + 24), textCompact: at(d.text+24) + 16,

@@ -85,7 +85,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, _ managed.Live, out []managed.Frame
 	return append(out, c.frame(r.minor, int(int32(ref.Position)))), managed.Checked
 }
 
-// Waiting implements [managed.Threads], for the interpreter lock, RLocks, and joins up to 3.12.
+// Waiting implements [managed.Threads], for locks, the interpreter lock and joins.
 func (r *Runtime) Waiting(q *managed.WaitQuery) (managed.WaitAnswer, bool) {
 	if w, ok := r.locks.waiting(q); ok {
 		return w, true
