@@ -10,7 +10,8 @@ import (
 	"prywalk/internal/languages"
 )
 
-// CPython's functions that wait for a lock at a semaphore (Python/thread_pthread.h, Modules/_threadmodule.c).
+// CPython's functions that wait for a lock at a semaphore (Python/thread_pthread.h, Modules/_threadmodule.c). Which
+// releases have such locks is in holds.go of package cpython, which names the other ones.
 const (
 	cpythonAcquire     = "PyThread_acquire_lock_timed"
 	acquireWithRetries = "PyThread_acquire_lock_timed_with_retries" // 3.13

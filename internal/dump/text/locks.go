@@ -55,7 +55,7 @@ func writeLock(b *strings.Builder, l *locks.Locks, lock *locks.Lock) {
 	}
 	if lock.Type == languages.PythonLock && lock.Owner == 0 && len(lock.Likely) == 0 {
 		b.WriteString("  owner not known: no stack shows a \"with\" of it (acquire() leaves no trace, nor does a " +
-			"thread that ran while it was read: dump again; nor CPython before 3.11 or after 3.13)\n")
+			"thread that ran while it was read: dump again; nor CPython before 3.11)\n")
 	}
 	switch {
 	case lock.OwnerProcess != 0:

@@ -30,12 +30,13 @@
 //	codes.go        flags in an object's reference count
 //	coroutines.go   states of a coroutine, and where the object is that it awaits
 //	detect.go       releases before 3.11, by members of code objects; the free-threaded build
-//	holds.go        locks of frames: known for 3.11 to 3.13
-//	joins.go        locks of ends of threads: until 3.12
+//	holds.go        form of a lock; locks of frames: from 3.11 on
+//	joins.go        where the end of a thread is awaited
 //	layout.go       frame objects: until 3.10
 //	lines.go        form of the line table
 //	merge.go        calls from C, whose record is written late: 3.12
 //	objects.go      dicts, and attributes within objects
+//	parked.go       where a thread is parked: from 3.13 on
 //	tasks.go        asyncio's own table of offsets (from 3.14 on), names of tasks
 //	walk.go         frames that the C stack owns, unit of offsets in bytecode
 //
