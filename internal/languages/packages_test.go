@@ -13,6 +13,7 @@ func TestManagedFunctionsHaveThePackageAsTheirModule(t *testing.T) {
 		{"CPython", "get", "/usr/lib/python3/dist-packages/six.py", "six"},
 		{"CPython", "loads", "/usr/lib/python3.11/json/__init__.py", "json"},
 		{"CPython", "wait", "/usr/lib/python3.11/threading.py", "threading"},
+		{"CPython", "run", "/usr/lib/python3.13t/asyncio/base_events.py", "asyncio"},
 		{"CPython", "_find_and_load", "<frozen importlib._bootstrap>", "importlib._bootstrap"},
 		{"CPython", "index", "/srv/shop/views.py", "views.py"},
 		{"CPython", "f", "<string>", "<string>"},

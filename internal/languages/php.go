@@ -10,8 +10,8 @@ var php = Language{
 		Runtime: "PHP", Code: "PHP functions, run by the interpreter",
 		Remedy: "start it with php -d opcache.enable_cli=1 -d opcache.jit=tracing -d opcache.jit_buffer_size=64M " +
 			"-d opcache.jit_debug=0x10 (8.0 and later, with OPcache), which names compiled code",
-		Files: regexp.MustCompile(`^(php[\d.]*|php-fpm[\d.]*|php-cgi[\d.]*|libphp[\d.]*\.so)$`),
-		Since: [2]int{8, 0}, Version: regexp.MustCompile(`^(?:lib)?php(?:-fpm|-cgi)?(\d+)\.(\d+)`),
+		Files: regexp.MustCompile(`^(php(-fpm|-cgi|dbg)?[\d.]*|libphp[\d.]*\.so)$`),
+		Since: [2]int{8, 0}, Version: regexp.MustCompile(`^(?:lib)?php(?:-fpm|-cgi|dbg)?(\d+)\.(\d+)`),
 		Eval: []string{"execute_ex", "zend_execute"},
 	}},
 	// Functions of PHP or of an extension have no file.
@@ -20,4 +20,4 @@ var php = Language{
 	System:  System{Files: phpFiles, LibraryFiles: phpFiles},
 }
 
-var phpFiles = regexp.MustCompile(`^(libphp[\d.]*\.so|php(-fpm|-cgi)?[\d.]*$)`)
+var phpFiles = regexp.MustCompile(`^(libphp[\d.]*\.so|php(-fpm|-cgi|dbg)?[\d.]*$)`)

@@ -30,11 +30,13 @@ type detection struct {
 	refreshesLeft int             // refreshes until the next attempt
 }
 
-// maxTries bounds the tries of a detection: at once, then after 1, 2, 4, … 64 refreshes.
+// maxTries bounds the tries of a detection: at once, then after 1, 2, 4, … 64 refreshes. After [managed.ErrNotYet] it is
+// tried further, each 64 refreshes.
 const maxTries = 8
 
 func (d *detection) isFinal() bool {
-	return d.runtime != nil || d.tries > 0 && d.reason == nil || d.tries >= maxTries
+	return d.runtime != nil || d.tries > 0 && d.reason == nil ||
+		d.tries >= maxTries && !errors.Is(d.reason, managed.ErrNotYet)
 }
 
 func (d *detectedRuntimes) found(yield func(managed.Runtime) bool) {
@@ -59,6 +61,8 @@ func (d *detectedRuntimes) detect(h *runtimeHost) {
 		if entry := &d.detections[i]; entry.runtime == nil && (fresh || entry.tries == 0) {
 			entry.tries, entry.refreshesLeft = 0, 0
 			d.search(i, h)
+		} else {
+			d.searchAgain(i, h)
 		}
 	}
 	d.unowned = len(managed.Unowned(h)) > 0
@@ -92,7 +96,7 @@ func (d *detectedRuntimes) newImages(mods []*frames.Module) (fresh bool) {
 func (d *detectedRuntimes) search(i int, h *runtimeHost) {
 	entry := &d.detections[i]
 	entry.tries++
-	entry.refreshesLeft = 1 << (entry.tries - 1)
+	entry.refreshesLeft = 1 << min(entry.tries-1, maxTries-2)
 	entry.runtime, entry.reason = runtimes.Detectors[entry.kind](d.withoutKind(entry.kind, h))
 	if entry.runtime != nil && !entry.runtime.Attach(h) {
 		h.release(entry.runtime)
@@ -137,14 +141,7 @@ func (d *detectedRuntimes) withoutKind(kind int, h *runtimeHost) *runtimeHost {
 
 func (d *detectedRuntimes) retry(h *runtimeHost) (changed bool) {
 	for i := 0; i < len(d.detections); i++ {
-		entry := &d.detections[i]
-		if entry.isFinal() {
-			continue
-		}
-		if entry.refreshesLeft--; entry.refreshesLeft <= 0 {
-			d.search(i, h)
-			changed = changed || d.detections[i].runtime != nil
-		}
+		changed = d.searchAgain(i, h) || changed
 	}
 	if changed {
 		d.listInterfaces()
@@ -152,9 +149,22 @@ func (d *detectedRuntimes) retry(h *runtimeHost) (changed bool) {
 	return changed
 }
 
+// searchAgain searches if the next try is due.
+func (d *detectedRuntimes) searchAgain(i int, h *runtimeHost) (found bool) {
+	entry := &d.detections[i]
+	if entry.isFinal() {
+		return false
+	}
+	if entry.refreshesLeft--; entry.refreshesLeft > 0 {
+		return false
+	}
+	d.search(i, h)
+	return d.detections[i].runtime != nil
+}
+
 func (d *detectedRuntimes) starting() bool {
 	return slices.ContainsFunc(d.detections, func(entry detection) bool {
-		return errors.Is(entry.reason, managed.ErrNotYet) && !entry.isFinal()
+		return errors.Is(entry.reason, managed.ErrNotYet) && entry.tries < maxTries && !entry.isFinal()
 	})
 }
 

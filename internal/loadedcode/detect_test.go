@@ -71,11 +71,24 @@ func TestAProcessBeforeItsExecIsDetectedAgain(t *testing.T) {
 	f, calls := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, managed.ErrNotYet })
 	h := &runtimeHost{}
 	f.detect(h)
-	for range 1 << maxTries {
+	const refreshes = 10000
+	for range refreshes {
 		if left := *calls < maxTries; f.starting() != left || f.unreadReason() != nil {
 			t.Fatalf("detector called %d times: starting %v, error %v", *calls, f.starting(), f.unreadReason())
 		}
 		f.retry(h)
+	}
+	const apart = 1 << (maxTries - 2)
+	if want := maxTries + (refreshes-(2*apart-1))/apart; *calls != want {
+		t.Errorf("detector called %d times, want %d", *calls, want)
+	}
+}
+
+func TestDetectionIsRetriedWhileMappingsChange(t *testing.T) {
+	f, calls := detecting(t, func(managed.Host) (managed.Runtime, error) { return nil, managed.ErrNotYet })
+	h := &runtimeHost{}
+	for range 1 << (maxTries - 1) {
+		f.detect(h)
 	}
 	if *calls != maxTries {
 		t.Errorf("detector called %d times, want %d", *calls, maxTries)

@@ -193,6 +193,10 @@ var pythonIdle = []idleCase{
 	{"Python, a worker that takes from a SimpleQueue of the program's file", "futex", Semaphore,
 		"__new_sem_wait_slow64|/usr/lib/libc.so.6\n_queue_SimpleQueue_get_impl|/usr/bin/python3.11\n" +
 			"worker|[CPython 3.11.7]|/app/shop.py\n" + pythonThread, IdlePool},
+	{"free-threaded Python, a pool that takes from a SimpleQueue of the program's file", "futex", Semaphore,
+		"__new_sem_wait_slow64|/usr/lib/libc.so.6\n_queue_SimpleQueue_get_impl|/usr/bin/python3.13t\n" +
+			"method_vectorcall|/usr/bin/python3.13t\n" +
+			"_worker|[CPython 3.13.1]|/usr/lib/python3.13t/concurrent/futures/thread.py\n" + pythonThread, IdlePool},
 	{"Python, a pool's task by the name of a take", "futex", Semaphore, pythonLock +
 		"fetch|[CPython 3.11.7]|/app/pools.py\nworker|[CPython 3.11.7]|/usr/lib/python3.11/multiprocessing/pool.py\n" +
 		pythonThread, ""},
