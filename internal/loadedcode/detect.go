@@ -30,8 +30,8 @@ type detection struct {
 	refreshesLeft int             // refreshes until the next attempt
 }
 
-// maxTries bounds the tries of a detection: at once, then after 1, 2, 4, … 64 refreshes. After [managed.ErrNotYet] it is
-// tried further, each 64 refreshes.
+// maxTries bounds the tries of a detection: at once, then after 1, 2, 4, … 64 refreshes. After [managed.ErrNotYet]
+// tries go on, each 64 refreshes.
 const maxTries = 8
 
 func (d *detection) isFinal() bool {
