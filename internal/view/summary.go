@@ -166,6 +166,9 @@ func (d *Data) Totals(s *Summary) []string {
 		if t.Type != rec.TypeSamples {
 			parts = append(parts, t.Type+" "+tabular.Format(d.Total(i), t.Unit)+d.completeNote(i))
 		}
+		if text := d.taskTime(i); t.Type == rec.TypeWall && text != "" {
+			parts = append(parts, text)
+		}
 	}
 	return append(parts, d.blockedTotals()...)
 }

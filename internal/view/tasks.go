@@ -91,6 +91,26 @@ func (d *Data) samplesText(n int64) string {
 	return tabular.Thousands(n) + " of " + all + " (the others: threads asleep in " + in + ")"
 }
 
+// taskTime names the part of a total that is the time of waiting tasks, which is not within the time of threads; "":
+// none.
+func (d *Data) taskTime(value int) string {
+	tasks := slices.DeleteFunc(slices.Clone(d.Profile.Sample), func(s *profile.Sample) bool { return !IsTask(s) })
+	sum, kind := int64(0), ""
+	for _, s := range tasks {
+		sum += s.Value[value]
+		switch task := Label(s, rec.LabelTask); kind {
+		case "", task:
+			kind = task
+		default:
+			kind = "task"
+		}
+	}
+	if sum == 0 {
+		return ""
+	}
+	return tabular.Nanos(sum) + " of it in about " + tabular.Plural(MeanTasks(d.Profile, tasks), "waiting "+kind)
+}
+
 func isSleepingThread(s *profile.Sample) bool {
 	return !IsTask(s) && Label(s, rec.LabelState) == "sleeping" && len(s.Location) > 0
 }
