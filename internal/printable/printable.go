@@ -99,7 +99,7 @@ func JSON(text []byte) []byte {
 	return out
 }
 
-var modules = regexp.MustCompile(`^.*/(?:(?:site|dist)-packages|python3\.\d+)/`)
+var modules = regexp.MustCompile(`^.*/(?:(?:site|dist)-packages|python3\.\d+t?)/`)
 
 var rubyLibraries = regexp.MustCompile(`^.*/(?:gems/[^/]+/lib|(?:vendor|site)_ruby(?:/\d[^/]*)?|lib/ruby/\d[^/]*)/`)
 

@@ -80,6 +80,7 @@ func TestASourceFileHasItsOwnNameAndItsPackage(t *testing.T) {
 		"/srv/venv/lib/python3.12/site-packages/gunicorn/app/base.py": "gunicorn/app/base.py",
 		"/usr/lib/python3/dist-packages/six.py":                       "six.py",
 		"/usr/lib/python3.11/logging/__init__.py":                     "logging/__init__.py",
+		"/opt/lib/python3.13t/logging/config.py":                      "logging/config.py",
 		"/srv/shop/node_modules/find-my-way/index.js":                 "find-my-way/index.js",
 		"/srv/node_modules/.pnpm/pg@8/node_modules/pg/lib/client.js":  "pg/lib/client.js",
 		"/srv/shop/node_modules/@fastify/error/index.js":              "@fastify/error/index.js",
