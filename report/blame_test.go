@@ -260,6 +260,7 @@ func TestWaitsOfOneCauseAreOneGroup(t *testing.T) {
 		{"join_results", "futex", "condition 0x7f0000000010"}, {"join_results", "futex", "condition 0x7f0000000050"},
 		{"flush", "futex", "condition 0x7f0000000090"},
 		{"flush", "futex", "mutex 0x7f00000000a0"}, {"flush", "futex", "mutex 0x7f00000000b0"},
+		{"flush", "futex", "mutex"}, {"flush", "futex", "mutex"}, {"ask", "futex", "mutex"}, {"ask", "futex", "park"},
 	} {
 		c.add(int64(10+i), w.function, 0, 1e9, w.what, 0)
 		c.p.Sample[i].Label[rec.LabelWait] = []string{w.call}
@@ -269,6 +270,7 @@ func TestWaitsOfOneCauseAreOneGroup(t *testing.T) {
 		"recvfrom: 127.0.0.1:8011 (2 threads)", "recvfrom: 127.0.0.1:8012 (1 thread)", "recvfrom: socket (1 thread)",
 		"futex: condition in join_results (2 threads)", "futex: condition in flush (1 thread)",
 		"futex: mutex 0x7f00000000a0 (1 thread)", "futex: mutex 0x7f00000000b0 (1 thread)",
+		"futex: mutex in flush (2 threads)", "futex: mutex in ask (1 thread)", "futex: park (1 thread)",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is missing in\n%s", want, text)

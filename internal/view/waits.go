@@ -50,16 +50,18 @@ func (w *waitGroups) waitGroup(s *profile.Sample) string {
 	return name
 }
 
-// A lock with an owner is named by its address, other objects by kind and the function that represents the wait, a
-// socket by its peer.
+// A lock with an owner is named by its address, if that is known, other objects by kind and the function that
+// represents the wait, a socket by its peer.
 func (w *waitGroups) waitObject(s *profile.Sample, what string) string {
 	if w.inSleep(s) {
 		return string(waits.Sleep)
 	}
 	l := waits.ParseLabel(what)
+	anonymous := l.Object == "" && (l.Kind == waits.Mutex || l.Kind == waits.RWLock || l.Kind == waits.Condition)
 	switch {
 	case l.Peer != "":
 		return l.Peer
+	case anonymous: // each waiter has a word of its own
 	case l.Kind.HasOwner() || !strings.HasPrefix(l.Object, "0x"):
 		return l.String()
 	}

@@ -130,7 +130,7 @@ func (w *Wait) setOwner(p primitive, value uint32, mem *FutexCopy) {
 	case p.kind == RWLock && !p.unknownLayout:
 		w.glibcRWLock(mem)
 	default:
-		w.Why = p.why()
+		w.Why, w.ofWaiter = p.why(), wordPerWaiter[p.maker]
 	}
 }
 

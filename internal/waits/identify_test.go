@@ -81,6 +81,20 @@ func TestALockNamedByTheRuntimeIsAConditionWithinItsWait(t *testing.T) {
 	}
 }
 
+func TestLabelsOfRustAndAbseilWithoutInlinedCalls(t *testing.T) {
+	for function, want := range map[string]string{
+		"parking_lot::raw_mutex::RawMutex::lock_slow": "mutex", "absl::CondVar::WaitCommon": "condition",
+		"<std::sys::sync::mutex::futex::Mutex>::lock_contended": "mutex 0x1000",
+		"<std::thread::thread::Thread>::park":                   "park 0x1000",
+	} {
+		w := Describe(&Sleeper{State: 'S', Reason: "futex", InCall: true, Stack: stack("syscall", function, "work"),
+			Args: [6]uint64{0x1000, 128 + 9, 0}})
+		if w.Label() != want {
+			t.Errorf("%s: label %q, want %q", function, w.Label(), want)
+		}
+	}
+}
+
 func TestASemaphoreIsDecidedBeyondItsFunctions(t *testing.T) {
 	names := stack("__futex_abstimed_wait_common64", "__new_sem_wait_slow64")
 	for _, next := range []string{cpythonAcquire, acquireWithRetries, acquireTimed, acquireLock} {

@@ -106,7 +106,7 @@ var libraryPrimitives = []struct {
 
 var parkers = []struct{ part, maker string }{
 	{"runtime.futexsleep", "Go's run-time system"}, {"runtime.futex", "Go's run-time system"},
-	{"thread_parking::", "Rust"}, {"parking_lot_core::", "parking_lot"},
+	{"thread_parking::", "Rust"}, {"std::thread::thread::Thread>::park", "Rust"}, {"parking_lot_core::", "parking_lot"},
 	{"synchronization_internal::", "abseil"}, {"AbslInternalPerThreadSemWait", "abseil"},
 }
 

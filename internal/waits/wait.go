@@ -43,6 +43,7 @@ type Wait struct {
 
 	lockClasses []string
 	managed     bool
+	ofWaiter    bool // Address is a word of this waiter alone
 }
 
 // ManagedWait is a runtime's answer. class is the awaited object's; owner is a thread ID in the target's pid namespace,
@@ -120,7 +121,7 @@ func (w *Wait) Label() string {
 		return fmt.Sprintf("%s held by %s", GIL, w.OwnerName)
 	case w.Kind == GIL && w.Owner != 0:
 		return fmt.Sprintf("%s held by thread %d", GIL, w.Owner)
-	case w.managed && w.Symbol == "": // addresses differ in each run
+	case w.managed && w.Symbol == "", w.ofWaiter: // addresses differ in each run
 		return string(w.Kind)
 	}
 	return w.Object()
