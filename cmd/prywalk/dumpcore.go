@@ -55,7 +55,7 @@ func (f *dumpFlags) dumpCore(w io.Writer) (err error) {
 	if err != nil {
 		return fmt.Errorf("%s: %w", f.core, err)
 	}
-	defer func() { err = errors.Join(err, c.Close()) }()
+	defer func() { err = exit.Join(err, c.Close()) }()
 	for _, w := range c.Warnings() {
 		console.Infof("%s: %s", f.core, printable.Line(w))
 	}

@@ -50,17 +50,17 @@ func (f *dumpFlags) dumpLocks(w io.Writer) error {
 	if f.finder != nil && refusal.Of(err) == refusal.Exited {
 		err = nil
 	}
-	failed := errors.Join(first, err)
+	failed := exit.Join(first, err)
 	if len(l.Processes) == 0 {
 		return cmp.Or(failed, unread.report(false))
 	}
 	if err := f.writeLocks(w, l); err != nil {
 		return err
 	}
-	failed = errors.Join(failed, unread.report(true))
+	failed = exit.Join(failed, unread.report(true))
 	for _, p := range l.Processes {
 		if !hung { // else Failed is incomplete
-			failed = errors.Join(failed, f.reportFailedThreads(p))
+			failed = exit.Join(failed, f.reportFailedThreads(p))
 		}
 	}
 	if err := deadlocked(l); err != nil {
@@ -85,7 +85,7 @@ func (f *dumpFlags) openProcesses(images *loadedcode.ImageCache) (
 		case err != nil && f.finder != nil:
 			unread.add(err)
 		case err != nil:
-			failed = errors.Join(failed, err)
+			failed = exit.Join(failed, err)
 		default:
 			targets = append(targets, t)
 		}

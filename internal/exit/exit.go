@@ -55,6 +55,39 @@ func Internal(err error) error {
 	return &Error{InternalFailure, err}
 }
 
+type joined struct{ errs []error }
+
+// Join is as [errors.Join], with the messages in one line.
+func Join(errs ...error) error {
+	j := &joined{}
+	for _, err := range errs {
+		if err != nil {
+			j.errs = append(j.errs, err)
+		}
+	}
+	switch len(j.errs) {
+	case 0:
+		return nil
+	case 1:
+		return j.errs[0]
+	}
+	return j
+}
+
+// Error implements error.
+func (j *joined) Error() string {
+	var texts []string
+	for _, err := range j.errs {
+		if text := err.Error(); text != "" {
+			texts = append(texts, text)
+		}
+	}
+	return strings.Join(texts, "; ")
+}
+
+// Unwrap is for package errors.
+func (j *joined) Unwrap() []error { return j.errs }
+
 var meanings = map[int]string{
 	OK: "done", Failed: "failed", WrongUsage: "wrong usage", Denied: "permission denied", NoSamples: "no samples",
 }

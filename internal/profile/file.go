@@ -64,6 +64,8 @@ func withWriteRemedy(path, flag string, err error) error {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
 		hint = " (free some space, or choose another place" + flag + ")"
+	case errors.Is(err, syscall.EFBIG):
+		hint = " (raise ulimit -f, or choose another place" + flag + ")"
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		hint = " (make the directory first, or choose another place" + flag + ")"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EISDIR),

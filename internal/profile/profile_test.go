@@ -214,6 +214,13 @@ func equal(t *testing.T, what string, got, want any) {
 	}
 }
 
+func TestAFileAboveTheSizeLimitHasANextStep(t *testing.T) {
+	err := WriteFileAtomic(filepath.Join(t.TempDir(), "r.pb.gz"), func(io.Writer) error { return syscall.EFBIG })
+	if !errors.Is(err, syscall.EFBIG) || !strings.Contains(err.Error(), "raise ulimit -f") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestFileIsReplacedAsAWholeOrNotAtAll(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "r.pb.gz")

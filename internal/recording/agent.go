@@ -14,6 +14,7 @@ import (
 
 	"prywalk/internal/agent"
 	"prywalk/internal/console"
+	"prywalk/internal/exit"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/profile"
 	"prywalk/internal/runsummary"
@@ -103,7 +104,7 @@ func (a *agentRun) end(failure error, background *backgroundResolver) error {
 	hung := selfhang.Watched(func() { lost = a.agent.Finish(time.Now()) })
 	if hung != nil || a.hung {
 		a.hung = true
-		return errors.Join(failure, hung)
+		return exit.Join(failure, hung)
 	}
 	background.close()
 	intervals, messages := a.agent.Metrics.Sent()
@@ -114,7 +115,7 @@ func (a *agentRun) end(failure error, background *backgroundResolver) error {
 	}
 	if a.output.path != "" {
 		if err := a.writeWatched(); err != nil {
-			return errors.Join(failure, err)
+			return exit.Join(failure, err)
 		}
 	}
 	if failure == nil && a.stats.Samples == 0 {

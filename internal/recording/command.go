@@ -93,7 +93,7 @@ func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) erro
 	if r.hung {
 		return r.writeHung(failure)
 	}
-	if err := errors.Join(failure, r.writeWatched()); err != nil {
+	if err := exit.Join(failure, r.writeWatched()); err != nil {
 		return err
 	}
 	if err := r.reportResult(); err != nil {

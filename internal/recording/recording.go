@@ -13,6 +13,7 @@ import (
 
 	"prywalk/internal/aggregator"
 	"prywalk/internal/console"
+	"prywalk/internal/exit"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/outfile"
 	"prywalk/internal/process"
@@ -84,7 +85,7 @@ func (r *recording) sampleAndWrite(ctx context.Context, _ []*loadedcode.Process)
 		after = readChildrenCPU(r.pids)
 	}
 	if err := r.writeWatched(); err != nil {
-		return errors.Join(failure, err)
+		return exit.Join(failure, err)
 	}
 	if failure != nil {
 		return failure

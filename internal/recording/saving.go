@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"prywalk/internal/console"
+	"prywalk/internal/exit"
 	"prywalk/internal/outfile"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
@@ -72,7 +73,7 @@ func (r *recording) write() error {
 	r.builder.SetComments(slices.Concat([]string{runsummary.CommentLine(&r.stats)}, r.deadlocks,
 		runsummary.TargetGroups(&r.stats), r.goroutines)...)
 	r.names.Refresh()
-	return errors.Join(r.writeLast(), r.writeStats())
+	return exit.Join(r.writeLast(), r.writeStats())
 }
 
 func (r *recording) writeLast() error {

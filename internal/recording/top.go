@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/console"
+	"prywalk/internal/exit"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/process"
 	"prywalk/internal/profile"
@@ -162,10 +163,10 @@ func (t *topRun) finish(shown error) error {
 	}
 	if t.output.path != "" {
 		if err := t.writeWatched(); err != nil {
-			return errors.Join(t.failure, shown, err)
+			return exit.Join(t.failure, shown, err)
 		}
 	}
-	if err := errors.Join(t.failure, shown); err != nil {
+	if err := exit.Join(t.failure, shown); err != nil {
 		return err
 	}
 	switch {
