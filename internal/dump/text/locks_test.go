@@ -45,6 +45,8 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 		Wait: waits.Wait{Kind: waits.Join, Address: 7, Ownership: waits.Ownership{Owner: 13}},
 		PID:  1, Waiters: []int{18},
 	}
+	idleJoin := join
+	idleJoin.Idle = waits.IdleRuntime
 	gil := locks.Lock{Wait: waits.Wait{Kind: waits.GIL, Ownership: waits.Ownership{Owner: 2}}, PID: 1, Waiters: []int{1}}
 	ofGILsOwner := owned
 	ofGILsOwner.Owner, ofGILsOwner.Waiters = 1, []int{2}
@@ -55,6 +57,9 @@ func TestAnUnknownVerdictSaysSoFirst(t *testing.T) {
 	}{
 		"none": {locks.Locks{Locks: []locks.Lock{semaphore(1, 11)}, WaitersWithoutOwner: []int{11}},
 			"1 thread waits for 1 lock; deadlock unknown: 1 lock has no known owner"},
+		"an owner that only an idle thread waits for": {
+			locks.Locks{Locks: []locks.Lock{condition, idleJoin}, WaitersWithoutOwner: []int{17}},
+			"1 thread waits for 1 object; deadlock unknown: 1 object has no known owner"},
 		"likely": {locks.Locks{Locks: []locks.Lock{likely}, WaitersWithoutOwner: []int{11, 12}},
 			"2 threads wait for 1 lock; deadlock unknown: 1 lock has a likely owner only"},
 		"both": {locks.Locks{Locks: []locks.Lock{likely, semaphore(2, 14), owned},

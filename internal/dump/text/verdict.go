@@ -105,7 +105,8 @@ func unknownTexts(l *locks.Locks) (why []string) {
 	if len(l.ThreadlessTasks) > 0 {
 		why = append(why, strings.Join(l.ThreadlessTasks, " and ")+" can wait for each other, which is not examined")
 	}
-	if slices.ContainsFunc(l.Locks, func(lock locks.Lock) bool { return lock.Owner != 0 }) {
+	// the owners of what only idle threads wait for, as for the main thread of Java, are not shown
+	if slices.ContainsFunc(l.Locks, func(lock locks.Lock) bool { return lock.Owner != 0 && len(lock.Blocked()) > 0 }) {
 		other := ""
 		if len(l.GILCycles) > 0 {
 			other = "other "
