@@ -31,7 +31,7 @@ type pooledFile struct {
 	used      uint64
 }
 
-// newFilePool takes a limit of open files; 0: half of RLIMIT_NOFILE, at most 512.
+// newFilePool takes a limit of open files; 0: half of RLIMIT_NOFILE, 16 to 512.
 func newFilePool(limit int) *filePool {
 	if limit <= 0 {
 		limit = 512
@@ -92,7 +92,7 @@ func (h *pooledFile) Close() error {
 	return nil
 }
 
-// closeUntilRead reports whether the file's name still leads to it; else the next read fails.
+// closeUntilRead reports whether the file's name, when it was closed, led to it; else the next read fails.
 func (h *pooledFile) closeUntilRead() (named bool) {
 	h.pool.mu.Lock()
 	defer h.pool.mu.Unlock()

@@ -18,7 +18,7 @@ const (
 )
 
 // SameContents reports whether a file of a size in bytes is the mapped one: the first KiB and the build ids are equal.
-// Without both build ids the whole mapping is compared; of one above 4 MiB, 64 blocks of 64 KiB.
+// Without both build ids the whole mapping is compared; of one above 4 MiB, some 64 blocks of 64 KiB.
 func SameContents(o AddressSpace, f io.ReaderAt, size int64, m *Mapping) bool {
 	mem := NewMemFile(o, m)
 	if mem == nil {

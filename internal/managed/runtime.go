@@ -41,7 +41,7 @@ type Symbol struct {
 	Function, Exported bool
 }
 
-// ErrNotYet is a [Detector]'s error while the runtime starts. Detection is retried.
+// ErrNotYet is a [Detector]'s error until the runtime is initialized. Detection is retried.
 var ErrNotYet = errors.New("it has not begun")
 
 // Detector finds a runtime of its kind, or returns nil. Its error says why one is not read.
@@ -109,7 +109,9 @@ type FrameSource interface {
 	Begin(s *Sample)
 	// ManagedFrames is called, innermost first, for each native frame that no earlier runtime has recognised, with its
 	// CFA: 0 for the outermost frame of an incomplete walk, [Outermost] of a complete one. It appends the frame's
-	// managed frames, innermost first. replacesFrame: they stand for the frame, an interpreter's loop or compiled code.
+	// managed frames, innermost first. replacesFrame: the frame is the code that they stand for, an interpreter's loop
+	// or compiled code; or, also without Refs, another function of an interpreter's own file, which reports hide as
+	// machinery.
 	ManagedFrames(f *frames.Frame, cfa frames.Addr, out []Ref) (refs []Ref, replacesFrame bool)
 	// End ends the walk. [Broken] drops the Refs and keeps the native frames.
 	End() Health
@@ -182,6 +184,6 @@ const (
 	SameMemory Certainty = iota
 	// Checked: a copied identity is unchanged.
 	Checked
-	// Freed: the frame is [freed].
+	// Freed: the frame is named [freed]; what Symbolize appended is ignored.
 	Freed
 )

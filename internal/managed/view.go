@@ -51,7 +51,7 @@ func (v *View) Current(addr uint64) (uint64, bool) {
 	return ReadWord(v.Sample.Live, addr)
 }
 
-// IsLive reports whether the thread had not run at the first call in this walk.
+// IsLive reports whether the thread had not run at the first call in this walk, or at the last StillLive.
 func (v *View) IsLive() bool {
 	if !v.asked {
 		v.asked, v.live = true, v.Sample.Live != nil && v.Sample.Live.Unchanged()

@@ -22,7 +22,7 @@ type WaitQuery struct {
 	Word     uint64
 	// Mem is the copied memory, nil if gone.
 	Mem frames.Memory
-	// Live.Unchanged reports whether the same sleep continues.
+	// Live.Unchanged reports whether the same sleep continues. nil: only the copy is known.
 	Live Live
 	// Timed: the call has a time-out.
 	Timed bool

@@ -7,14 +7,14 @@
 //	Go's table         inlining included; survives stripping (package golang)
 //	DWARF              of the file, or of its separate debug file (package dwarfinfo)
 //	ELF symbol table   .symtab, .dynsym; PLT entries by decoding their jumps
-//	CFI bounds         of files that no distribution installed: "prog+0x1600"
+//	CFI bounds         of stripped files that no distribution installed: "prog+0x1600"
 //
 // Package perfmap serves code of JIT compilers. Separate debug files are found as by GDB (GDB manual, "Debugging
 // Information in Separate Files"), by build id or .gnu_debuglink, and verified; shared parts through .gnu_debugaltlink.
 //
 // # Choice of a name
 //
-// Of ELF symbols at one address these are preferred, in order: a function to a label, one with a size, an exported one,
+// Of ELF symbols at one address these are preferred, in order: a function to a label, one with a size, a global or weak one,
 // fewer leading underscores, the default version, the shorter name: "write", not "__libc_write". A better symbol
 // replaces the name in debug information. PLT entries are named as by objdump: "malloc@plt". A symbol without a size
 // extends to the next symbol or its section's end, at most 16 KiB.

@@ -160,8 +160,8 @@ func (w *Wait) primitiveByMemory(op uint64, value uint32, mem *FutexCopy) primit
 	return primitive{}
 }
 
-// WordWithOwner returns the futex word if the memory around it can hold an owner: conditions and semaphores wait on 0,
-// locks do not.
+// WordWithOwner returns the futex word if the memory around it can hold an owner: semaphores and most conditions wait
+// on 0, locks do not.
 func WordWithOwner(args *[6]uint64) (addr uint64, ok bool) {
 	if addr, ok = FutexWord(args); !ok {
 		return 0, false

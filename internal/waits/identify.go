@@ -10,15 +10,15 @@ type StackFunction struct{ Function, Module string }
 // MaxFunctions bounds the examined functions.
 const MaxFunctions = 14
 
-// IsIdentified reports whether outer functions cannot change what a stack waits for.
+// IsIdentified reports whether outer native functions cannot change what a stack waits for.
 func IsIdentified(stack []StackFunction) bool {
 	_, done := identify(stack)
 	return done
 }
 
 // identify returns the primitive at which a stack, innermost function first, waits: malloc's lock, not the mutex around
-// malloc. A weakPrimitive is only taken if none of the other tables follows. done: outer functions cannot change the
-// answer.
+// malloc. A weakPrimitive is only taken if none of the other tables follows. done: outer native functions cannot
+// change the answer.
 func identify(stack []StackFunction) (p primitive, done bool) {
 	musl := false
 	for i := range stack[:min(len(stack), MaxFunctions)] {
@@ -49,7 +49,8 @@ func identify(stack []StackFunction) (p primitive, done bool) {
 	return p, len(stack) >= MaxFunctions
 }
 
-// isOuterKnown reports whether outer functions cannot change a primitive of kind k, with whose function stack begins.
+// isOuterKnown reports whether outer native functions cannot change a primitive of kind k, with whose function stack
+// begins.
 func isOuterKnown(k Kind, stack []StackFunction) bool {
 	switch k {
 	case Semaphore:

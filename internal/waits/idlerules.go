@@ -95,8 +95,8 @@ func (s *waitingStack) isOfNamedLoop() bool {
 	return isLoop(&s.outer[at]) && s.isOutermostLoop(at)
 }
 
-// poolLoopAt returns the index of the outer function that can be the pool's loop: 0, the waiting function; 1, if that
-// takes its caller's next work; 2, if that caller is no loop, takes next work itself, and all three have one scope.
+// poolLoopAt returns the index of the outer function whose name must be a loop's: the waiting function, or the caller
+// for which it takes work, across at most two functions of one scope.
 // Precondition: there is an outer function.
 func (s *waitingStack) poolLoopAt() int {
 	if !s.takesNextWork(0) {

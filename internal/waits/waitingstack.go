@@ -13,9 +13,9 @@ import (
 type waitingStack struct {
 	// inner forward the wait, innermost first.
 	inner []Frame
-	// outer begins with the waiting function and omits thread starts.
+	// outer begins with the waiting function, and omits starts of threads and functions of the system's files.
 	outer []Frame
-	// managed: outer is managed code only.
+	// managed: the stack has managed code. Native functions of outer are inward of it.
 	managed bool
 	// main: the stack is the first thread's.
 	main bool

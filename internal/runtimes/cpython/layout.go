@@ -37,7 +37,7 @@ type layout struct {
 	codeFile, codeName, codeQualname, codeFirstLine int64
 	codeLineTable                                   int64
 	codeBytecode                                    int64 // 3.11 on: start of the instructions
-	codeVersion                                     int64 // 3.12 on: 32 bits, unique in the process; 0: none
+	codeVersion                                     int64 // 3.12 on: 32 bits, unique in its interpreter; 0: none
 	codeTypeSize                                    int64 // tp_basicsize of the code type
 	codeHead                                        int64 // bytes with the identity
 

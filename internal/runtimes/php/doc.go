@@ -45,8 +45,8 @@
 // # To add a release
 //
 // newestRelease, and a row of layouts if offsets differ (layout.go; sources: scripts/setup-phps.sh); the first sentence
-// here. Other ways of the JIT compiler to use execute_ex's frame: jit.go; to make fibers' stacks:
-// heuristics/stackend.go.
+// here. Other ways of the JIT compiler to use execute_ex's frame: jit.go; to make fibers' stacks: EndsStack in
+// heuristics/roots.go.
 //
 // Sources: php-src, Zend/zend_compile.h (_zend_execute_data, _zend_op_array, _zend_op), Zend/zend_globals.h
 // (_zend_executor_globals), Zend/zend_types.h (_zend_string), Zend/zend_generators.h, Zend/zend_fibers.c, TSRM/TSRM.c.

@@ -28,7 +28,8 @@
 // # Invariants
 //
 // Objects move, and are read after the copy. A name is given only if the thread has not run since, or the numbers of
-// script and function, or of the compilation, are the same before and after. Otherwise the frame is named [moved].
+// script and function, or of the compilation, are the same before and after. Otherwise the frame is named [moved], or
+// [freed] if its code was replaced between walk and naming.
 // Two cases remain, after a full collection within 0.1 s: a new function and closure at the addresses of old ones; and
 // a new compilation at the address of an old one of the same function, whose inlined calls and line are shown.
 //

@@ -25,7 +25,7 @@ type Image struct {
 	TLS, PC   uint64
 	Registers []uint64 // by DWARF number
 	Mapped    []Module
-	Names     map[string]Symbol // innermost first
+	Names     map[string]Symbol // by module and name
 	Natives   []Native          // innermost first
 	Memory    []frames.Region   // by address
 	Calls     []Call            // of Python, outermost first, by the program
