@@ -187,7 +187,7 @@ func (l *locks) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	}
 	w.Kind = waits.Mutex
 	owner, taken := l.read64(lock+lockOwner), l.isTaken(lock, typ)
-	if th := l.chain.threads.byPthread(owner); th != nil && taken && q.Live.Unchanged() {
+	if th := l.chain.threads.byPthread(owner); th != nil && taken && q.Live != nil && q.Live.Unchanged() {
 		l.names.setOwner(&w, th)
 	}
 	return w, true

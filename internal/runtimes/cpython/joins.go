@@ -61,7 +61,7 @@ func (j *joins) waitingAtHandle(q *managed.WaitQuery) (w managed.WaitAnswer, ok 
 }
 
 func (j *joins) endOf(pthread, at uint64, q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
-	if pthread == 0 || !j.names.threads.readThreads() || !q.Live.Unchanged() {
+	if pthread == 0 || q.Live == nil || !j.names.threads.readThreads() || !q.Live.Unchanged() {
 		return w, false
 	}
 	th := j.names.threads.byPthread(pthread)

@@ -121,7 +121,7 @@ func (p *pypy) readPlace(pc uint64) pypyPlace {
 	return pypyPlace{}
 }
 
-func isFrame(mem frames.Memory, at uint64) (ok bool, unread uint64) {
+func isPyPyFrame(mem frames.Memory, at uint64) (ok bool, unread uint64) {
 	self, readable := mem.Word(at + pypySelf)
 	if !readable {
 		return false, at + pypySelf
@@ -162,7 +162,7 @@ func (p *pypy) prove(regs *frames.Regs, mem frames.Memory, _ uint64) (cfa, unrea
 func (p *pypy) bodyCFA(pc, sp uint64, mem frames.Memory) (cfa, unread uint64, ok bool) {
 	called := false // a word is or was a return address
 	for at, last := sp, uint64(0); at <= sp+8*maxPyPyWords; at += 8 {
-		found, lacks := isFrame(mem, at)
+		found, lacks := isPyPyFrame(mem, at)
 		switch {
 		case lacks != 0:
 			return 0, lacks, false
@@ -201,7 +201,7 @@ func (r pypyReg) Eval(regs *frames.Regs, mem frames.Memory, cfa uint64) (uint64,
 	begin, place := cfa-8-pypyFrame, r.y.placeAt(regs.PC)
 	whole := place.stage == pypyBody && begin >= sp && begin < cfa
 	if whole {
-		whole, _ = isFrame(mem, begin)
+		whole, _ = isPyPyFrame(mem, begin)
 	}
 	if whole || place.kept>>r.reg&1 != 0 {
 		return mem.Word(cfa - uint64(pypySaved[r.reg]))

@@ -153,7 +153,6 @@ func TestInterpretedFramesAreNamedByMethodAndBytecode(t *testing.T) {
 				{frames.Frame{PC: bytecode + 10, FP: fp + 8, SP: namedStack}, "Interpreter (iadd)(:0) stub"},
 				{frames.Frame{PC: bytecode + 1, FP: fp + 8, SP: namedStack, AfterCall: true}, "Interpreter (iadd)(:0) stub"},
 			} {
-				c.f.PC -= 0
 				if got := said(n, c.f); got != c.want {
 					t.Errorf("%+v: %s, want %s", c.f, got, c.want)
 				}

@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/managed"
 )
 
-// Runtime is Ruby in a process. It implements [managed.FrameSource].
+// Runtime is Ruby in a process. It implements [managed.Threads].
 type Runtime struct {
 	managed.Base
 	managed.BaseThreads
@@ -37,7 +37,7 @@ func newRuntime(h managed.Host, m *frames.Module, l *layout) *Runtime {
 	return r
 }
 
-var _ managed.FrameSource = (*Runtime)(nil)
+var _ managed.Threads = (*Runtime)(nil)
 
 // Name implements [managed.Runtime].
 func (r *Runtime) Name() string { return "Ruby " + r.version }
