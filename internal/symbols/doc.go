@@ -14,8 +14,8 @@
 //
 // # Choice of a name
 //
-// Of ELF symbols at one address these are preferred, in order: a function to a label, one with a size, a global or weak one,
-// fewer leading underscores, the default version, the shorter name: "write", not "__libc_write". A better symbol
+// Of ELF symbols at one address these are preferred, in order: a function to a label, one with a size, a global or weak
+// one, fewer leading underscores, the default version, the shorter name: "write", not "__libc_write". A better symbol
 // replaces the name in debug information. PLT entries are named as by objdump: "malloc@plt". A symbol without a size
 // extends to the next symbol or its section's end, at most 16 KiB.
 //
