@@ -13,7 +13,7 @@ var python = Language{
 	Hints: []Hint{{
 		Runtime: "Python", Code: "Python functions, run by the interpreter",
 		Remedy: "start it with python3 -X perf (3.12 and later)",
-		Files:  regexp.MustCompile(`^(python[\d.]*[a-z]*|libpython[\d.]*[a-z]*\.so.*)$`),
+		Files:  regexp.MustCompile(`^(python([\d.]+[dmt]*)?|libpython[\d.]*[dmt]*\.so.*)$`),
 		Since:  [2]int{3, 12}, Version: regexp.MustCompile(`^(?:lib)?python(\d+)\.(\d+)`),
 		Eval: []string{"_PyEval_EvalFrameDefault", "PyEval_EvalFrameEx", "_PyEval_EvalFrame"},
 	}},
@@ -73,9 +73,9 @@ var python = Language{
 		},
 	},
 	System: System{
-		Files: regexp.MustCompile(`^(libpython[\d.]+.*\.so|python[\d.]*[a-z]*$|_queue\..*\.so|_thread\..*\.so|` +
+		Files: regexp.MustCompile(`^(libpython[\d.]+.*\.so|python([\d.]+[dmt]*)?$|_queue\..*\.so|_thread\..*\.so|` +
 			`select\..*\.so|_multiprocessing\..*\.so)`),
-		LibraryFiles:  regexp.MustCompile(`^(libpython|python[\d.]*[a-z]*$|_\w+\.cpython-.*\.so)`),
+		LibraryFiles:  regexp.MustCompile(`^(libpython|python([\d.]+[dmt]*)?$|_\w+\.cpython-.*\.so)`),
 		QueueFile:     regexp.MustCompile(`^_queue\.`),
 		QueueFunction: regexp.MustCompile(`^_queue_SimpleQueue_get`),
 	},

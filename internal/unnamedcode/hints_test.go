@@ -19,6 +19,7 @@ func TestRuntimesAreKnownByTheirFiles(t *testing.T) {
 		{[]string{"/usr/lib/chromium/chromium"}, "Chromium", "--js-flags=--perf-basic-prof"},
 		{[]string{"/usr/bin/python3.12"}, "Python", "-X perf"},
 		{[]string{"/usr/lib/libpython3.11.so.1.0"}, "Python", "3.12 and later"},
+		{[]string{"/usr/bin/python3.13t"}, "Python", "-X perf"},
 		{[]string{"/usr/lib/libruby-3.1.so.3.1.2"}, "Ruby", "3.3 and later"},
 		{[]string{"/usr/bin/php8.2"}, "PHP", "opcache.jit_debug"},
 		{[]string{"/usr/bin/nodeset", "/usr/bin/pythonia"}, "unknown", "/tmp/perf-7.map"},
