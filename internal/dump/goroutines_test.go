@@ -229,8 +229,8 @@ func sampleAsleep(t *testing.T, pid int) (p *stacks.Process) {
 	testtargets.Eventually(t, "the first goroutine and all threads sleep", func() bool {
 		p = sampleGoroutines(t, pid)
 		first := p.Goroutine("", 1)
-		return first != nil && first.Wait == "sleep" &&
-			!slices.ContainsFunc(p.Threads, func(th stacks.Thread) bool { return th.State == "R" })
+		return first != nil && first.Wait == "sleep" && len(p.Failed) == 0 &&
+			!slices.ContainsFunc(p.Threads, func(th stacks.Thread) bool { return th.State != "S" })
 	})
 	return p
 }
@@ -327,6 +327,10 @@ func TestGoroutinesWithEqualStacksAreTogether(t *testing.T) {
 		idle := "\nwithout a goroutine, asleep in Go's scheduler: thread"
 		if !strings.Contains(text, idle) || strings.Contains(text, "runtime.findRunnable") {
 			t.Errorf("%s: threads of the scheduler are shown", name)
+			for i := range p.Threads {
+				th := &p.Threads[i]
+				t.Logf("thread %d, %s by %s, %s, goroutine %d: %s", th.TID, th.State, th.How, th.StopReason, th.Goroutine, names(th))
+			}
 		}
 		if strings.Contains(text, "are not shown") {
 			t.Errorf("%s: goroutines are called not shown", name)
