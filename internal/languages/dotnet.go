@@ -5,7 +5,7 @@ package languages
 import "regexp"
 
 var dotNet = Language{
-	Systems: []string{".NET"},
+	Runtimes: []string{".NET"},
 	Hints: []Hint{{
 		Runtime: ".NET", Code: "methods compiled by the .NET JIT",
 		Remedy: "start it with DOTNET_PerfMapEnabled=1 in the environment",

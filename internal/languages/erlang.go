@@ -5,7 +5,7 @@ package languages
 import "regexp"
 
 var erlang = Language{
-	Systems: []string{"Erlang"},
+	Runtimes: []string{"Erlang"},
 	Hints: []Hint{{
 		Runtime: "Erlang", Code: "code compiled by the BEAM JIT",
 		Remedy: "start it with erl +JPperf true",

@@ -10,7 +10,7 @@ import (
 
 // Go is Go. Waits of goroutines are in package waits (idlegoroutines.go).
 var Go = Language{
-	Systems: []string{"Go"}, Kind: "go", Native: true,
+	Runtimes: []string{"Go"}, Kind: "go", Native: true,
 	Task: GoroutineTask, Unoccupied: onlySchedules,
 	Schedules: func(_, function, _, _ string) bool {
 		switch function {

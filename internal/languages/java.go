@@ -9,7 +9,7 @@ import (
 )
 
 var java = Language{
-	Systems: []string{"HotSpot"}, Kind: "jvm",
+	Runtimes: []string{"HotSpot"}, Kind: "jvm",
 	Hints: []Hint{{
 		Runtime: "HotSpot", Code: "Java code, compiled or interpreted by the JVM",
 		Remedy: "run jcmd PID Compiler.perfmap (JDK 17 and later), then AGAIN: it names the code compiled by then",

@@ -10,7 +10,7 @@ import (
 const codeOfV8 = "JavaScript, compiled or interpreted by V8"
 
 var javaScript = Language{
-	Systems: []string{"Node", "V8"}, Kind: "v8js",
+	Runtimes: []string{"Node", "V8"}, Kind: "v8js",
 	Hints: []Hint{
 		{
 			Runtime: "Node.js", Code: codeOfV8,

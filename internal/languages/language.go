@@ -17,9 +17,8 @@ const FreedFunction = "[freed]"
 // Language describes one language. Its functions take names as in reports, and may be nil; file is the source file, or
 // "".
 type Language struct {
-	// Systems are its runtimes: the first words of managed.Runtime.Name and of its frames' mappings ("[CPython
-	// 3.12.1]").
-	Systems []string
+	// Runtimes are the first words of managed.Runtime.Name and of its frames' mappings ("[CPython 3.12.1]").
+	Runtimes []string
 	// Kind is its frames' kind in dumps and in OpenTelemetry's profile.frame.type; "": they are not read.
 	Kind string
 	// Native: its functions are those of an ELF file.
@@ -138,7 +137,7 @@ type Hint struct {
 func OfSystem(name string) *Language {
 	word, _, _ := strings.Cut(name, " ")
 	for _, l := range All {
-		if slices.Contains(l.Systems, word) {
+		if slices.Contains(l.Runtimes, word) {
 			return l
 		}
 	}

@@ -5,7 +5,7 @@ package languages
 import "regexp"
 
 var php = Language{
-	Systems: []string{"PHP"}, Kind: "php",
+	Runtimes: []string{"PHP"}, Kind: "php",
 	Hints: []Hint{{
 		Runtime: "PHP", Code: "PHP functions, run by the interpreter",
 		Remedy: "start it with php -d opcache.enable_cli=1 -d opcache.jit=tracing -d opcache.jit_buffer_size=64M " +

@@ -9,7 +9,7 @@ import (
 )
 
 var python = Language{
-	Systems: []string{"CPython"}, Kind: "cpython",
+	Runtimes: []string{"CPython"}, Kind: "cpython",
 	Hints: []Hint{{
 		Runtime: "Python", Code: "Python functions, run by the interpreter",
 		Remedy: "start it with python3 -X perf (3.12 and later)",

@@ -9,7 +9,7 @@ import (
 )
 
 var ruby = Language{
-	Systems: []string{"Ruby"}, Kind: "ruby",
+	Runtimes: []string{"Ruby"}, Kind: "ruby",
 	Hints: []Hint{{
 		Runtime: "Ruby", Code: "Ruby methods, run by the interpreter",
 		Remedy: "start it with ruby --yjit --yjit-perf (3.3 and later), which names compiled code",

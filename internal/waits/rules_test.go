@@ -97,7 +97,7 @@ func TestEachRuleOfALanguageHasAnExample(t *testing.T) {
 				saved := reflect.ValueOf(f.Interface())
 				f.SetZero()
 				if !changed() {
-					t.Errorf("%s: no example needs %s.%s", l.Systems[0], of.Type(), name)
+					t.Errorf("%s: no example needs %s.%s", l.Runtimes[0], of.Type(), name)
 				}
 				f.Set(saved)
 			}

@@ -41,7 +41,7 @@ func TestAWaitWithoutItsLockMakesTheVerdictUnknown(t *testing.T) {
 func TestALanguageThatDoesNotRecognizeItsSchedulerLeavesTheVerdict(t *testing.T) {
 	all := languages.All
 	defer func() { languages.All = all }()
-	toyLanguage := languages.Language{Systems: []string{"toy"}, Unthreaded: "fibers of the toy"}
+	toyLanguage := languages.Language{Runtimes: []string{"toy"}, Unthreaded: "fibers of the toy"}
 	languages.All = append(slices.Clone(all), &toyLanguage)
 	l := New()
 	l.Processes = []*stacks.Process{{PID: 1, Threads: []stacks.Thread{{TID: 1, State: "R"}}}}

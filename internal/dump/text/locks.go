@@ -53,6 +53,7 @@ func writeLock(b *strings.Builder, l *locks.Locks, lock *locks.Lock) {
 	for i := range lock.Likely {
 		writeLikelyOwner(b, l, lock, &lock.Likely[i])
 	}
+	// Which releases have such owners: holds.go of package cpython.
 	if lock.Type == languages.PythonLock && lock.Owner == 0 && len(lock.Likely) == 0 {
 		b.WriteString("  owner not known: no stack shows a \"with\" of it (acquire() leaves no trace, nor does a " +
 			"thread that ran while it was read: dump again; nor CPython before 3.11)\n")

@@ -11,6 +11,8 @@ type Runtime struct {
 	code *Code
 }
 
+var _ managed.CodeHistory = (*Runtime)(nil)
+
 // Symbols are the names that [Detect] asks of each module.
 var Symbols = []string{"__jit_debug_descriptor"}
 

@@ -31,6 +31,8 @@ type Runtime struct {
 	labels          // Labels, LabelsAt
 }
 
+var _ managed.Scheduler = (*Runtime)(nil)
+
 // Detect implements [managed.Detector]: the first module with a runtime. With unknown offsets of g it says so where
 // goroutines are counted ([allgs.slice]).
 func Detect(h managed.Host) (managed.Runtime, error) {

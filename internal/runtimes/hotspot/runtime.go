@@ -26,6 +26,8 @@ type Runtime struct {
 	refused bool
 }
 
+var _ managed.Threads = (*Runtime)(nil)
+
 const maxTries = 8
 
 const libjvm = "libjvm.so"
