@@ -329,7 +329,8 @@ func TestGoroutinesWithEqualStacksAreTogether(t *testing.T) {
 			t.Errorf("%s: threads of the scheduler are shown", name)
 			for i := range p.Threads {
 				th := &p.Threads[i]
-				t.Logf("thread %d, %s by %s, %s, goroutine %d: %s", th.TID, th.State, th.How, th.StopReason, th.Goroutine, names(th))
+				t.Logf("thread %d, %s by %s, %s, goroutine %d: %s", th.TID, th.State, th.How, th.StopReason, th.Goroutine,
+					names(th))
 			}
 		}
 		if strings.Contains(text, "are not shown") {
