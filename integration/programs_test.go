@@ -150,7 +150,8 @@ func checkCPU(t *testing.T, r *recording, m *meter) {
 	queued := float64(total(r.Profile, queueColumn)) / float64(max(total(r.Profile, cpuColumn), 1))
 	t.Logf("not observed %.3f %%, queue time %.2f times the CPU time", 100*notObserved(r.Profile), queued)
 	if share := notObserved(r.Profile); share > 0.02*max(queued, 1) {
-		t.Errorf("%.2f %% of the CPU time was not observed, with %.1f times as much queue time", 100*share, queued)
+		t.Errorf("%.2f %% of the CPU time was not observed, with %.1f times as much queue time: %v; %d ticks at %.1f Hz",
+			100*share, queued, notObservedBy(r.Profile), r.stats.Ticks, r.stats.FrequencyGot)
 	}
 }
 

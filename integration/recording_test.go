@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -181,13 +182,21 @@ func completeShare(p *profile.Profile) (float64, int64) {
 }
 
 func notObserved(p *profile.Profile) float64 {
-	var sum int64
-	for _, s := range p.Sample {
-		if name := stackOf(s)[0]; name == "[ran between ticks]" || name == "[exited unseen]" || name == "[not observed]" {
-			sum += s.Value[cpuColumn]
-		}
+	var sum time.Duration
+	for _, t := range notObservedBy(p) {
+		sum += t
 	}
 	return float64(sum) / float64(max(total(p, cpuColumn), 1))
+}
+
+func notObservedBy(p *profile.Profile) map[string]time.Duration {
+	by := map[string]time.Duration{}
+	for _, s := range p.Sample {
+		if name := stackOf(s)[0]; name == "[ran between ticks]" || name == "[exited unseen]" || name == "[not observed]" {
+			by[name+" of "+label(s, "thread")] += time.Duration(s.Value[cpuColumn])
+		}
+	}
+	return by
 }
 
 func checkAccounting(t *testing.T, s statistics) {

@@ -66,7 +66,7 @@ func (a *Account) Take(n int64, part string) error {
 	if !a.whole {
 		what = part + " of " + what
 	}
-	a.budget.refuse(what)
+	a.budget.refuse(what, a.whole)
 	return &Error{What: what, Need: a.Used() + n, Total: a.budget.Total()}
 }
 

@@ -94,11 +94,17 @@ func (b *Budget) take(n int64) bool {
 
 const maxRefused = 4 // listed by name
 
-func (b *Budget) refuse(what string) {
+// refuse lists data that is useless in part first.
+func (b *Budget) refuse(what string, whole bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	switch {
 	case slices.Contains(b.refused, what):
+	case whole && len(b.refused) == maxRefused:
+		b.refused = slices.Insert(b.refused[:maxRefused-1], 0, what)
+		b.more++
+	case whole:
+		b.refused = slices.Insert(b.refused, 0, what)
 	case len(b.refused) < maxRefused:
 		b.refused = append(b.refused, what)
 	default:

@@ -52,6 +52,10 @@ func TestManyRefusalsAreReportedInOneLine(t *testing.T) {
 	if line := b.Refusals(); len(line) > 300 {
 		t.Errorf("the report has %d bytes, want at most 300: %s", len(line), line)
 	}
+	_ = b.AccountOfWhole("stacks of process 7").Take(100, "")
+	if line := b.Refusals(); !strings.Contains(line, "memory: stacks of process 7, ") {
+		t.Errorf("stacks are not first: %s", line)
+	}
 }
 
 func TestConcurrentAccountsAddUp(t *testing.T) {
