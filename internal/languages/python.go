@@ -115,8 +115,6 @@ func fileInDir(file string) string {
 	return path.Base(dir) + "/" + name
 }
 
-var pythonModules = regexp.MustCompile(`^.*/(?:(?:site|dist)-packages|python3\.\d+t?)/`)
-
 // pythonModule returns "django.db" for an installed "django/db/utils.py"; the module's own name outside of packages.
 func pythonModule(_, file string) string {
 	top := pythonModules.FindString(file)
@@ -124,7 +122,7 @@ func pythonModule(_, file string) string {
 		if frozen, ok := strings.CutPrefix(file, "<frozen "); ok {
 			return strings.TrimSuffix(frozen, ">")
 		}
-		return sourceFile(file)
+		return fileName(file)
 	}
 	file = file[len(top):]
 	dir := path.Dir(file)
@@ -134,8 +132,8 @@ func pythonModule(_, file string) string {
 	return strings.ReplaceAll(strings.Trim(dir, "/"), "/", ".")
 }
 
-// sourceFile returns a source file's base name, or what stands for a file.
-func sourceFile(file string) string {
+// fileName returns a source file's base name, or what stands for a file.
+func fileName(file string) string {
 	if file == "" || strings.HasSuffix(file, "/") || strings.HasPrefix(file, "<") {
 		return file
 	}

@@ -93,6 +93,6 @@ func installedIn(folder *regexp.Regexp) func(function, file string) string {
 		if m := folder.FindStringSubmatch(file); m != nil {
 			return m[1]
 		}
-		return sourceFile(file)
+		return fileName(file)
 	}
 }

@@ -5,8 +5,6 @@ package printable
 import (
 	"fmt"
 	"io"
-	"path"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -97,39 +95,4 @@ func JSON(text []byte) []byte {
 		text = text[n:]
 	}
 	return out
-}
-
-var modules = regexp.MustCompile(`^.*/(?:(?:site|dist)-packages|python3\.\d+t?)/`)
-
-var rubyLibraries = regexp.MustCompile(`^.*/(?:gems/[^/]+/lib|(?:vendor|site)_ruby(?:/\d[^/]*)?|lib/ruby/\d[^/]*)/`)
-
-const nodeModules = "/node_modules/"
-
-// SourceFile shortens a path to the file's name; of installed modules of Python, Node and Ruby with the package; of
-// __init__.py and the like with the folder. Node's own modules are no paths: node:internal/fs/utils.
-func SourceFile(file string) string {
-	if strings.HasPrefix(file, "node:") {
-		return file
-	}
-	if i := strings.LastIndex(file, nodeModules); i >= 0 && !strings.HasSuffix(file, "/") {
-		return file[i+len(nodeModules):]
-	}
-	base := path.Base(file)
-	switch path.Ext(base) {
-	case ".rb":
-		if where := rubyLibraries.FindString(file); where != "" {
-			return file[len(where):]
-		}
-		return base
-	case ".py":
-	default:
-		return base
-	}
-	if where := modules.FindString(file); where != "" {
-		return file[len(where):]
-	}
-	if dir := path.Base(path.Dir(file)); strings.HasPrefix(base, "__") && dir != "." && dir != "/" {
-		return dir + "/" + base
-	}
-	return base
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"prywalk/internal/incomplete"
+	"prywalk/internal/languages"
 	"prywalk/internal/printable"
 	"prywalk/internal/tabular"
 	"prywalk/internal/unnamedcode"
@@ -61,9 +62,9 @@ func (f *Frame) label(shorten func(string) string) string {
 	case f.File == "":
 		return name
 	case f.Line == 0:
-		return name + " (" + shorten(printable.SourceFile(f.File)) + ")"
+		return name + " (" + shorten(languages.SourceFile(f.File)) + ")"
 	}
-	return fmt.Sprintf("%s %s:%d", name, shorten(printable.SourceFile(f.File)), f.Line)
+	return fmt.Sprintf("%s %s:%d", name, shorten(languages.SourceFile(f.File)), f.Line)
 }
 
 // DisplayName is the label in tables and trees: the same for all nameless functions of a file. Long names lose their

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"prywalk/internal/languages"
-	"prywalk/internal/printable"
 	"prywalk/internal/waits"
 )
 
@@ -34,9 +33,9 @@ func (p *Place) AtLine() string {
 	case p.File == "":
 		return ""
 	case p.Line <= 0:
-		return " at " + printable.SourceFile(p.File)
+		return " at " + languages.SourceFile(p.File)
 	}
-	return " at " + printable.SourceFile(p.File) + ":" + strconv.Itoa(p.Line)
+	return " at " + languages.SourceFile(p.File) + ":" + strconv.Itoa(p.Line)
 }
 
 func ownManaged(t *Thread) *Frame {
