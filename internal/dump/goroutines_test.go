@@ -106,19 +106,22 @@ func main() {
 	labels := pprof.Labels("request", "42", "user", "jo")
 	go pprof.Do(context.Background(), labels, func(context.Context) { receive(empty) })
 	all := make([]byte, 64<<20)
-	for { // until each goroutine waits
+` + untilAllWait + `	runtime.GC()
+	runtime.GC()
+	all = all[:runtime.Stack(all[:cap(all)], true)]
+	os.Stdout.Write(append(all, "\nEND\n"...))
+	sleep()
+}
+`
+
+// untilAllWait is Go code that reads all goroutines' stacks into all, until all others wait.
+const untilAllWait = `	for { // until each goroutine waits
 		all = all[:runtime.Stack(all[:cap(all)], true)]
 		if !bytes.Contains(all, []byte(" [runnable")) && bytes.Count(all, []byte(" [running")) == 1 {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	runtime.GC()
-	runtime.GC()
-	all = all[:runtime.Stack(all[:cap(all)], true)]
-	os.Stdout.Write(append(all, "\nEND\n"...))
-	sleep()
-}
 `
 
 type ownGoroutine struct {

@@ -51,14 +51,7 @@ func main() {
 	}
 	go C.call(file, C.CString("Stay"))
 	all := make([]byte, 1<<20)
-	for { // until each goroutine waits
-		all = all[:runtime.Stack(all[:cap(all)], true)]
-		if !bytes.Contains(all, []byte(" [runnable")) && bytes.Count(all, []byte(" [running")) == 1 {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	os.Stdout.Write(append(all, "\nEND\n"...))
+` + untilAllWait + `	os.Stdout.Write(append(all, "\nEND\n"...))
 	time.Sleep(time.Hour)
 }
 `
@@ -279,14 +272,7 @@ func main() {
 		go inProgram(c)
 	}
 	all := make([]byte, 1<<20)
-	for { // until each goroutine waits
-		all = all[:runtime.Stack(all[:cap(all)], true)]
-		if !bytes.Contains(all, []byte(" [runnable")) && bytes.Count(all, []byte(" [running")) == 1 {
-			break
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-	os.Stdout.Write(append(all, "\nEND\n"...))
+` + untilAllWait + `	os.Stdout.Write(append(all, "\nEND\n"...))
 	time.Sleep(time.Hour)
 }
 `

@@ -22,6 +22,22 @@ import (
 	"prywalk/internal/testtargets"
 )
 
+// Dump samples a live process.
+func Dump(t *testing.T, pid int, o dump.Options) *stacks.Process {
+	t.Helper()
+	p, err := loadedcode.Open(pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	o.MaxDepth = -1
+	d, err := dump.Sample(p, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // DumpCore dumps a core made by gcore.
 func DumpCore(t *testing.T, pid int) *stacks.Process {
 	t.Helper()

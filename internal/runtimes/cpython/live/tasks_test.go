@@ -90,24 +90,10 @@ func launchTasks(t *testing.T, exe string, args ...string) (pid int, truth map[s
 	return cmd.Process.Pid, truth
 }
 
-func sampleNow(t *testing.T, pid int) *stacks.Process {
-	t.Helper()
-	p, err := loadedcode.Open(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	d, err := dump.Sample(p, dump.Options{MaxDepth: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
 func sampleUntilRead(t *testing.T, pid int) (d *stacks.Process) {
 	t.Helper()
 	for range 200 {
-		if d = sampleNow(t, pid); d.TasksChanged == 0 {
+		if d = observed.Dump(t, pid, dump.Options{}); d.TasksChanged == 0 {
 			break
 		}
 	}
@@ -119,7 +105,7 @@ func TestWaitingTasksAreThoseThatTheInterpreterKnows(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			pid, truth := launchTasks(t, exe)
 			testtargets.Asleep(t, pid)
-			checkTasks(t, "asleep", "peek", "waiting", truth, sampleNow(t, pid))
+			checkTasks(t, "asleep", "peek", "waiting", truth, observed.Dump(t, pid, dump.Options{}))
 			checkTasks(t, "core", "core", "waiting", truth, observed.DumpCore(t, pid))
 			pid, truth = launchTasks(t, exe, "spin")
 			checkTasks(t, "busy", "", "running", truth, sampleUntilRead(t, pid))
@@ -131,7 +117,7 @@ func TestTasksInText(t *testing.T) {
 	for version, exe := range pythons(t) {
 		pid, _ := launchTasks(t, exe)
 		testtargets.Asleep(t, pid)
-		d := sampleNow(t, pid)
+		d := observed.Dump(t, pid, dump.Options{})
 		for _, write := range []func(*strings.Builder) error{
 			func(b *strings.Builder) error { return text.Write(b, d) },
 			func(b *strings.Builder) error { return text.WriteMerged(b, d) },

@@ -15,7 +15,6 @@ import (
 
 	"prywalk/internal/dump"
 	"prywalk/internal/dump/stacks"
-	"prywalk/internal/loadedcode"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
@@ -135,16 +134,7 @@ func allThreads(t *testing.T, how string, pid int) []stacks.Thread {
 	if how == "core" {
 		return observed.DumpCore(t, pid).Threads
 	}
-	p, err := loadedcode.Open(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	d, err := dump.Sample(p, dump.Options{MaxDepth: -1, Atomic: how == "atomic"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d.Threads
+	return observed.Dump(t, pid, dump.Options{Atomic: how == "atomic"}).Threads
 }
 
 var numbered = regexp.MustCompile(`^t(\d+)_(\d+)$`)

@@ -9,7 +9,6 @@ import (
 
 	"prywalk/internal/dump"
 	"prywalk/internal/dump/stacks"
-	"prywalk/internal/loadedcode"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 )
@@ -24,18 +23,7 @@ func TestDumpsAndCoresHaveTheFunctionsOfSleepers(t *testing.T) {
 			// It is ready before it sleeps.
 			testtargets.Eventually(t, "two sleeping threads", func() bool { return threadsInAtomicsWait(t, pid) == 2 })
 			for _, atomic := range []bool{false, true} {
-				p, err := loadedcode.Open(pid)
-				if err != nil {
-					t.Fatal(err)
-				}
-				d, err := dump.Sample(p, dump.Options{MaxDepth: -1, Atomic: atomic})
-				if err != nil {
-					t.Fatal(err)
-				}
-				checkSleeping(t, d)
-				if err := p.Close(); err != nil {
-					t.Error(err)
-				}
+				checkSleeping(t, observed.Dump(t, pid, dump.Options{Atomic: atomic}))
 			}
 			checkSleeping(t, observed.DumpCore(t, pid))
 		})
@@ -44,15 +32,7 @@ func TestDumpsAndCoresHaveTheFunctionsOfSleepers(t *testing.T) {
 
 func threadsInAtomicsWait(t *testing.T, pid int) (n int) {
 	t.Helper()
-	p, err := loadedcode.Open(pid)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer p.Close()
-	d, err := dump.Sample(p, dump.Options{MaxDepth: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := observed.Dump(t, pid, dump.Options{})
 	for i := range d.Threads {
 		th := &d.Threads[i]
 		inner := slices.IndexFunc(th.Frames, func(f stacks.Frame) bool {
