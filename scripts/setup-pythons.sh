@@ -6,7 +6,7 @@
 #
 # They are Debian's packages of its development release, unpacked, not installed. They come with that release's C
 # library, which the program is made to use (patchelf). Needs root for apt's signing keys only, and Debian.
-# A release that cannot be had is told, and left out.
+# A release that is not available is left out, with a message.
 #
 # For a new release (CONTRIBUTING.md) see "To add a release" of internal/runtimes/cpython/doc.go, and add a recorded
 # image (internal/runtimes/cpython/recorded).

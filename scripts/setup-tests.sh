@@ -82,31 +82,26 @@ done <<LIST
 $(needs)
 LIST
 
-# The oldest and the newest release of Node besides the system's, of npm's packages: where npm is there, and as root.
-nodes=/usr/local/lib/node-releases
-node_releases() {
-	set -- 16.20.2 26.10.0
-	if [ -x "$nodes/$1/bin/node" ] && [ -x "$nodes/$2/bin/node" ] || [ "$(id -u)" -ne 0 ]; then
+# releases SCRIPT DIRECTORY PROGRAM RELEASE RELEASE: adds two releases of a language, as root.
+releases() {
+	script=$1 dir=$2 program=$3
+	shift 3
+	if [ -x "$dir/$1/bin/$program" ] && [ -x "$dir/$2/bin/$program" ] || [ "$(id -u)" -ne 0 ]; then
 		return 0
 	fi
-	timeout 300 sh "${0%/*}/setup-nodes.sh" "$nodes" "$@" >&2 ||
-		echo "setup-tests: only the system's Node is tested" >&2
+	timeout 300 sh "${0%/*}/$script" "$dir" "$@" >&2 ||
+		echo "setup-tests: $script failed; only the releases of $program that are there are tested" >&2
 }
 
-# The newest release of Python whose RLocks have a semaphore, and one whose RLocks have none.
-pythons=/usr/local/lib/python-releases
-python_releases() {
-	set -- 3.13 3.14
-	if [ -x "$pythons/$1/bin/python3" ] && [ -x "$pythons/$2/bin/python3" ] || [ "$(id -u)" -ne 0 ]; then
-		return 0
-	fi
-	timeout 300 sh "${0%/*}/setup-pythons.sh" "$pythons" "$@" >&2 ||
-		echo "setup-tests: only the Pythons that are there are tested" >&2
+all_releases() {
+	# the oldest and the newest release of Node besides the system's, of npm's packages: where npm is there
+	releases setup-nodes.sh /usr/local/lib/node-releases node 16.20.2 26.10.0
+	# the newest release of Python whose RLocks have a semaphore, and one whose RLocks have none
+	releases setup-pythons.sh /usr/local/lib/python-releases python3 3.13 3.14
 }
 
 if [ -z "$missing" ]; then
-	node_releases
-	python_releases
+	all_releases
 	exit 0
 fi
 
@@ -142,5 +137,4 @@ export DEBIAN_FRONTEND=noninteractive
 try apt-get -qq update
 # shellcheck disable=SC2086 # the list is meant to be split
 try apt-get -qq -o DPkg::Lock::Timeout=600 install -y --no-install-recommends $missing
-node_releases
-python_releases
+all_releases
