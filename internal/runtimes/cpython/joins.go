@@ -42,7 +42,8 @@ func (j *joins) waiting(q *managed.WaitQuery) (w managed.WaitAnswer, ok bool) {
 	return j.endOf(id, q.Word, q)
 }
 
-// Bytes from pthread_self, ident and os_handle of a ThreadHandle, to thread_is_exiting.
+// A ThreadHandle has the thread's pthread_self twice, as ident and os_handle, this many bytes before the word of its
+// event thread_is_exiting.
 const (
 	handleIdent  = 25
 	handleHandle = 17

@@ -219,24 +219,27 @@ func (t *threads) generations() (forwardings, bool) {
 	if f.searched {
 		return *f, f.young != 0 && f.old != 0
 	}
-	f.searched = true
 	size := l.sizes["ZHeap"]
 	if !l.has(wantZ[:entriesLength+1]) || !l.has(wantGenerations) || size > maxHeapBytes {
 		return *f, false
 	}
 	m := t.vm.memory()
-	heap := t.heapAddress(m, wantZ[collectorHeap])
+	heap, text := t.heapAddress(m, wantZ[collectorHeap]), make([]byte, size)
+	if !m.bytes(heap, text) {
+		return *f, false
+	}
+	f.searched = true
 	allocator, pages := heap+l.offset(wantGenerations[0]), heap+l.offset(wantGenerations[1])
 	found := [2]uint64{} // by id: young, old
-	for at := heap; at+5*8 <= heap+size && !m.failed; at += 8 {
-		if m.word(at+8) != allocator || m.word(at+16) != pages {
+	for at := 0; at+5*8 <= len(text); at += 8 {
+		if wordAt(text[at+8:]) != allocator || wordAt(text[at+16:]) != pages {
 			continue
 		}
-		if id := m.word(at) & 0xff; id < 2 && found[id] == 0 {
-			found[id] = at + 24
+		if id := text[at]; id < 2 && found[id] == 0 {
+			found[id] = heap + uint64(at) + 24
 		}
 	}
-	if !m.failed && found[0] != 0 && found[1] != 0 {
+	if found[0] != 0 && found[1] != 0 {
 		f.young, f.old = found[0], found[1]
 	}
 	return *f, f.young != 0
