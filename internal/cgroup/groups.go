@@ -77,12 +77,12 @@ func (r Root) groupsOf(pid int) string {
 }
 
 func (g *Groups) findQuotas(pid int, groups groups, mounts []mount) {
-	for _, l := range g.root.quotas(groups, mounts) {
-		if slices.ContainsFunc(g.limited, func(k limitedGroup) bool { return k.quota.Dir == l.Dir }) {
+	for _, q := range g.root.quotas(groups, mounts) {
+		if slices.ContainsFunc(g.limited, func(l limitedGroup) bool { return l.quota.Dir == q.Dir }) {
 			continue
 		}
-		if first, ok := l.readStat(); ok {
-			g.limited = append(g.limited, limitedGroup{pid, l, first, first, first})
+		if first, ok := q.readStat(); ok {
+			g.limited = append(g.limited, limitedGroup{pid, q, first, first, first})
 		}
 	}
 }

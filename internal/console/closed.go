@@ -22,14 +22,14 @@ func CheckStdout() error {
 	return nil
 }
 
-var reportDiscarded = sync.OnceFunc(func() { Infof("note: %s: the output is discarded", discarded) })
+// NoteDiscarded prints a note, once, where [CheckStdout] fails.
+func NoteDiscarded() { noteDiscarded() }
 
-// NoteDiscarded prints a note where [CheckStdout] fails.
-func NoteDiscarded() {
+var noteDiscarded = sync.OnceFunc(func() {
 	if discards(os.Stdout) {
-		reportDiscarded()
+		Infof("note: %s: the output is discarded", discarded)
 	}
-}
+})
 
 // discards reports whether f is /dev/null, open for reading and writing. The Go runtime opens it so in place of a
 // closed descriptor (runtime, checkfds), and other programs for output that is not wanted (Python's DEVNULL, Node's

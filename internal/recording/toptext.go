@@ -44,7 +44,7 @@ func (t *topRun) showAsText(ctx context.Context, end func()) error {
 		if t.display.Once {
 			return t.printAtEnd(ctx, end, p.Pause)
 		}
-		o = t.awaitNames(ctx, o, window, refreshNameTimeout)
+		o = t.awaitNames(ctx, o, window, refreshNameTimeout, t.done)
 		p.Pause()
 		printed = o.At
 		if err := t.print(o, t.State()); err != nil {
@@ -60,16 +60,7 @@ func (t *topRun) printAtEnd(ctx context.Context, end, pause func()) error {
 	end()
 	<-t.done
 	t.finishStore()
-	o := t.snapshot(0)
-	for late := time.After(onceNameTimeout); o.PendingNames > 0; o = t.snapshot(0) {
-		select {
-		case <-t.refreshed:
-			continue
-		case <-late:
-		case <-ctx.Done():
-		}
-		break
-	}
+	o := t.awaitNames(ctx, t.snapshot(0), 0, onceNameTimeout, nil)
 	if o.PendingNames == 0 {
 		t.liveNames.ResolveNow(t.names) // generated code
 		o = t.snapshot(0)
@@ -88,12 +79,14 @@ func (t *topRun) progressText() string {
 	return ""
 }
 
-func (t *topRun) awaitNames(ctx context.Context, o *top.Snapshot, window, wait time.Duration) *top.Snapshot {
+// awaitNames returns the last snapshot of the window as soon as all names are looked up, wait has passed, or ended is closed.
+func (t *topRun) awaitNames(ctx context.Context, o *top.Snapshot, window, wait time.Duration,
+	ended <-chan struct{}) *top.Snapshot {
 	late := time.After(wait)
 	for o.PendingNames > 0 {
 		select {
 		case <-t.refreshed:
-		case <-t.done:
+		case <-ended:
 			return t.snapshot(window)
 		case <-ctx.Done():
 			return o

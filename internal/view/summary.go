@@ -166,8 +166,8 @@ func (d *Data) Totals(s *Summary) []string {
 		if t.Type != rec.TypeSamples {
 			parts = append(parts, t.Type+" "+tabular.Format(d.Total(i), t.Unit)+d.completeNote(i))
 		}
-		if text := d.taskTime(i); t.Type == rec.TypeWall && text != "" {
-			parts = append(parts, text)
+		if t.Type == rec.TypeWall {
+			parts = append(parts, d.taskTime(i)...)
 		}
 	}
 	return append(parts, d.blockedTotals()...)

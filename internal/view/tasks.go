@@ -91,12 +91,16 @@ func (d *Data) samplesText(n int64) string {
 	return tabular.Thousands(n) + " of " + all + " (the others: threads asleep in " + in + ")"
 }
 
-// taskTime names the part of a total that is the time of waiting tasks, which is not within the time of threads; "":
-// none.
-func (d *Data) taskTime(value int) string {
-	tasks := slices.DeleteFunc(slices.Clone(d.Profile.Sample), func(s *profile.Sample) bool { return !IsTask(s) })
+// taskTime names the part of a total that is the time of waiting tasks, if there is one. It is in addition to the time
+// of threads.
+func (d *Data) taskTime(value int) []string {
+	var tasks []*profile.Sample
 	sum, kind := int64(0), ""
-	for _, s := range tasks {
+	for _, s := range d.Profile.Sample {
+		if !IsTask(s) {
+			continue
+		}
+		tasks = append(tasks, s)
 		sum += s.Value[value]
 		switch task := Label(s, rec.LabelTask); kind {
 		case "", task:
@@ -106,9 +110,10 @@ func (d *Data) taskTime(value int) string {
 		}
 	}
 	if sum == 0 {
-		return ""
+		return nil
 	}
-	return tabular.Nanos(sum) + " of it in about " + tabular.Plural(MeanTasks(d.Profile, tasks), "waiting "+kind)
+	return []string{tabular.Nanos(sum) + " of it in about " +
+		tabular.Plural(MeanTasks(d.Profile, tasks), "waiting "+kind)}
 }
 
 func isSleepingThread(s *profile.Sample) bool {

@@ -3,6 +3,7 @@
 package text
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -83,16 +84,8 @@ func writeWaits(b *strings.Builder, group []*stacks.Thread) {
 		writeWait(b, group[0])
 		return
 	}
-	idle := func(g []**stacks.Thread) bool { return (*g[0]).WaitsFor.Idle != "" }
-	slices.SortStableFunc(groups, func(x, y []**stacks.Thread) int {
-		switch {
-		case idle(x) == idle(y):
-			return 0
-		case idle(x):
-			return 1
-		}
-		return -1
-	})
+	idle := func(g []**stacks.Thread) int { return min(1, len((*g[0]).WaitsFor.Idle)) }
+	slices.SortStableFunc(groups, func(x, y []**stacks.Thread) int { return cmp.Compare(idle(x), idle(y)) })
 	for _, same := range groups[:min(len(groups), maxWaits)] {
 		threads := make([]string, len(same))
 		for i, t := range same {
