@@ -79,7 +79,7 @@ func (t *topRun) progressText() string {
 	return ""
 }
 
-// awaitNames returns the last snapshot of the window as soon as all names are looked up, wait has passed, or ended is closed.
+// awaitNames returns the window's last snapshot once all names are looked up, wait has passed, or ended is closed.
 func (t *topRun) awaitNames(ctx context.Context, o *top.Snapshot, window, wait time.Duration,
 	ended <-chan struct{}) *top.Snapshot {
 	late := time.After(wait)
