@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # make help lists the targets. What the tests need beyond Go, make and a C compiler is installed by
-# scripts/setup-tests.sh (as root), which ends at once when all is there.
+# scripts/setup-tests.sh (as root, or by sudo), which ends at once when all is there.
 
 GO        ?= go
 # The race detector and the cgo resolver are not needed in the product: one static binary.
@@ -8,19 +8,14 @@ GO        ?= go
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null)
 BUILD     := CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-X main.built=$(VERSION)'
 BIN       := bin/prywalk
-LINT      := $(GO) tool -modfile=tools/go.mod golangci-lint
-CHECK     := $(GO) tool -modfile=tools/go.mod staticcheck
-# Packages of tests run side by side, and so do the tests within one that may: most of their time they wait for programs
-# that they record, and their bounds hold on a busy machine. Benchmarks, some of which record for a fixed time, run two at
-# a time. What counts system calls or judges contended servers runs by itself: on a busy machine threads are queued and
-# births wait, which takes more system calls, and contended servers would take processors from others.
-TESTFLAGS ?= -timeout 30m -p 3 -parallel 4
-# The long ones begin first: go test starts packages, and prints their results, in the order that it is given.
-LONG      := ./integration ./integration/torture ./internal/sampler ./integration/oracle ./internal/dump ./integration/agent
+# What the build, the tests and the linters compile is the same, and is compiled once.
+SHARED    := CGO_ENABLED=0 GOFLAGS="$$GOFLAGS -trimpath"
+LINT      := $(SHARED) $(GO) tool -modfile=$(CURDIR)/tools/go.mod golangci-lint
+CHECK     := $(SHARED) $(GO) tool -modfile=$(CURDIR)/tools/go.mod staticcheck
 FUZZTIME  ?= 10s
 BENCHTIME ?= 200ms
-# What prywalk bench does, with all loads and tools. The paths of its flags begin here, too.
-OVERHEAD  := $(GO) -C benchmarks run ./overhead
+# The paths of its flags begin here, too. Other tools name the frames of its workloads by symbols.
+OVERHEAD  := $(GO) -C benchmarks run -ldflags '-s=0 -w=0' ./overhead
 # Where the results of the benchmarks go, and what overhead is to be told besides.
 RESULTS    ?= bench
 BENCHFLAGS ?=
@@ -28,7 +23,7 @@ BENCHFLAGS ?=
 # The modules: the product and all of its tests, and what measures it.
 MODULES := . benchmarks
 
-.PHONY: all build setup check test vet-arches test-arm64 test-race torture-freezes go-releases bench bench-go bench-quick bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo dist test-dist third-party rename fuzz clean help
+.PHONY: all build setup setup-all check test test-all test-hard vet-arches test-arm64 test-race torture-stops go-releases bench bench-go bench-quick bench-full bench-docs bench-known peers counts counts-arm64 rows lint fmt demo dist test-dist third-party rename fuzz clean help
 
 all: build
 
@@ -40,57 +35,65 @@ build: $(BIN)
 $(BIN):
 	$(BUILD) -o $@ ./cmd/prywalk
 
-## setup: install what the tests need (as root; Debian)
+## setup: install what make test needs (as root or by sudo, on Debian; otherwise its tests are skipped, and listed)
 setup:
 	@sh scripts/setup-tests.sh
+
+## setup-all: install what make test-all needs; it fails if it cannot
+setup-all:
+	@sh scripts/setup-tests.sh all
 
 ## check: the developer's loop: static checks of changed packages, the fast tests and those of what changed (BASE: since when)
 check:
 	@sh scripts/check.sh $(BASE)
 
-# The integration tests build the program themselves: Go does not see that a result that it has kept is
-# of another one, hence -count=1. What go vet of go test finds, vet-arches has found.
-## test: all tests, and compile and vet for arm64 too
-test: setup vet-arches
-	@status=0; \
-	$(GO) test $(TESTFLAGS) -vet=off -count=1 $(LONG) ./... || status=1; \
-	$(GO) -C benchmarks test $(TESTFLAGS) -vet=off -p 2 ./nineprograms $$($(GO) -C benchmarks list ./... | grep -v '/counts$$\|/deadlocks$$') || status=1; \
-	$(GO) -C benchmarks test $(TESTFLAGS) -vet=off -count=1 -p 1 ./counts ./deadlocks || status=1; \
-	exit $$status
+# make gives variables of its command line to what it runs: TESTFLAGS are flags of go test, TESTFORMAT is gotestsum's.
+## test: every package, with one release of each language (PACKAGES: these only, as ./frames ./report)
+test: setup
+	@sh scripts/test.sh $(PACKAGES)
 
+## test-all: make test and the rest: all releases that are installed, oracle, torture, statistics, the emulated arm64 machine
+test-all: setup-all
+	@PRYWALK_TESTS=all sh scripts/test.sh $(PACKAGES)
+
+## test-hard: make test in each of a dozen unusual environments, such as without a terminal (a night; ENVIRONMENTS: some of them)
+test-hard: setup
+	@sh scripts/test-hard.sh $(ENVIRONMENTS)
+
+# Its passes compile anew what the tests need, hence it is a part of lint.
 vet-arches:
 	@set -ex; for module in $(MODULES); do \
-		GOARCH=amd64 $(GO) -C $$module vet ./...; \
-		GOARCH=arm64 $(GO) -C $$module build ./...; \
-		GOARCH=arm64 $(GO) -C $$module vet ./...; \
+		GOARCH=amd64 $(SHARED) $(GO) -C $$module vet ./...; \
+		GOARCH=arm64 $(SHARED) $(GO) -C $$module build ./...; \
+		GOARCH=arm64 $(SHARED) $(GO) -C $$module vet ./...; \
 	done
 
 ## test-arm64: prywalk and its system calls in an emulated arm64 machine (some minutes)
-test-arm64: setup
+test-arm64: setup-all
 	@dir=$$(sh scripts/arm64/fetch.sh) || exit; \
 	PRYWALK_ARM64=$$dir $(GO) test -timeout 30m -count=1 -v ./integration/arm64
 
-## torture-freezes: FREEZES (1,000,000) forced freezes of threads in every blocking call, against the table (some 10 to 30 minutes)
-FREEZES ?= 1000000
-torture-freezes: setup
-	TORTURE_FREEZES=$(FREEZES) $(GO) test -timeout 3h -count=1 -v -run TestEffectOfAStopOnEachCall ./integration/torture
+## torture-stops: STOPS (1,000,000) forced stops of threads in every blocking call, against the table (some 10 to 30 minutes)
+STOPS ?= 1000000
+torture-stops: setup-all
+	TORTURE_STOPS=$(STOPS) $(GO) test -timeout 3h -count=1 -v -run TestEffectOfAStopOnEachCall ./integration/torture
 
 ## go-releases: the tests of Go programs with every release from 1.13 to 1.27; make test has 1.15, 1.19, 1.20, 1.27 and the current one (fetches toolchains of 100 MB each; some minutes)
-go-releases: setup
+go-releases: setup-all
 	PRYWALK_GO_RELEASES=1 $(GO) test -timeout 30m -count=1 ./internal/runtimes/golang ./internal/dump
 
 ## test-race: the tests under the race detector, without those of real programs
-test-race: setup
-	CGO_ENABLED=1 $(GO) test -race -short $(TESTFLAGS) ./...
-	CGO_ENABLED=1 $(GO) -C benchmarks test -race -short $(TESTFLAGS) ./...
+test-race: setup-all
+	CGO_ENABLED=1 $(GO) test -race -short -timeout 30m ./...
+	CGO_ENABLED=1 $(GO) -C benchmarks test -race -short -timeout 30m ./...
 
 ## bench: what sampling costs, in brief (bench/quick.json and .svg), and every Go benchmark, briefly
 bench: bench-quick bench-go
 
 ## bench-go: every Go benchmark, briefly
-bench-go: setup
+bench-go: setup-all
 	@set -ex; for module in $(MODULES); do \
-		$(GO) -C $$module test -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 15m -p 1 ./...; \
+		CGO_ENABLED=0 $(GO) -C $$module test -trimpath -run '^$$' -bench . -benchmem -benchtime $(BENCHTIME) -timeout 15m -p 1 ./...; \
 	done
 
 ## bench-quick: what sampling costs, in brief; BENCHFLAGS=-check fails on a broken promise
@@ -101,7 +104,7 @@ bench-quick: build
 ## bench-full: what sampling costs, with all workloads and beside all peers (a night: 5 to 8 hours); PART, WORKLOAD: a part of it
 PART     ?= full
 WORKLOAD ?= all
-bench-full: build setup peers
+bench-full: build setup-all peers
 	@mkdir -p $(RESULTS)
 	PATH="$(CURDIR)/bin/peers:$$PATH" $(OVERHEAD) -peers -workload $(WORKLOAD) -json $(RESULTS)/$(PART).json -svg $(RESULTS)/$(PART).svg $(BENCHFLAGS)
 
@@ -115,16 +118,16 @@ bench-docs:
 	$(OVERHEAD) -from $(FULL) -docs benchmarks/results/overhead.md -svg benchmarks/results/overhead.svg
 	$(GO) -C benchmarks run ./charts
 
-## bench-known: make benchmarks/known.json, which CI judges ratios by, of the same files
+## bench-known: make benchmarks/known.json, which CI compares ratios with, of the same files
 bench-known:
 	$(OVERHEAD) -from $(FULL) -write-known benchmarks/known.json
 
 ## counts: measure the counts' baseline anew (benchmarks/counts)
-counts: setup
+counts: setup-all
 	$(GO) -C benchmarks test ./counts -run Risen -update
 
-## counts-arm64: the same of the emulated arm64 machine, single looks only
-counts-arm64: setup
+## counts-arm64: the same of the emulated arm64 machine, single observations only
+counts-arm64: setup-all
 	@dir=$$(sh scripts/arm64/fetch.sh) || exit; \
 	PRYWALK_ARM64=$$dir ARM64_COUNTS=1 ARM64_ONLY=counts $(GO) test -timeout 30m -count=1 -v ./integration/arm64 -run Product
 
@@ -139,8 +142,8 @@ lint: vet-arches
 	if [ -n "$$unformatted" ]; then echo "not formatted, run make fmt:"; echo "$$unformatted"; exit 1; fi
 	$(CHECK) ./...
 	$(LINT) run ./...
-	cd benchmarks && $(GO) tool -modfile=../tools/go.mod staticcheck ./...
-	cd benchmarks && $(GO) tool -modfile=../tools/go.mod golangci-lint run ./...
+	cd benchmarks && $(CHECK) ./...
+	cd benchmarks && $(LINT) run ./...
 	$(GO) -C integration/collector vet ./...
 	$(GO) -C integration/kubernetes vet ./...
 
@@ -155,7 +158,7 @@ dist:
 	cd tools && $(GO) run ./dist -root .. -version '$(VERSION)'
 
 ## test-dist: build two releases, compare them, and install the packages in fresh roots (as root; some minutes)
-test-dist: setup
+test-dist: setup-all
 	cd tools && $(GO) test -count=1 -timeout 30m ./dist
 
 ## third-party: write THIRD_PARTY.md, the list of linked libraries and their licences

@@ -48,10 +48,10 @@ func in(t *testing.T, dir string) (all []string) {
 
 // notRun has the commands that this test does not execute, with the reason. Each must be in a page.
 var notRun = map[string]string{
-	"make build":                    "compiles what this test has compiled",
 	"make demo":                     "builds and runs prywalk demo; the integration tests run it",
+	"make test":                     "runs this test",
 	"prywalk dump --core core.4711": "needs a core file; the tests of package dump make some",
-	"prywalk bench --quick":         "takes 50 s; the tests of package bench run its parts",
+	"make bench-quick":              "takes 50 s; the tests of benchmarks/bench run its parts",
 	"prywalk record --unit nginx -d 10s": "needs a unit of systemd; " +
 		"TestRulesSelectProcesses of package selection has cgroups of one",
 	"prywalk record -o build.pb.gz -- make -j4": "needs a Makefile; the integration tests record commands",
@@ -340,14 +340,14 @@ func TestSecurityClaimsNameTheirTests(t *testing.T) {
 	}
 }
 
-func TestTheNetworkIsUsedByTheWebPagesTheAgentAndBenchOnly(t *testing.T) {
+func TestTheNetworkIsUsedByTheWebPagesAndTheAgentOnly(t *testing.T) {
 	for _, dir := range []string{"cmd", "report", "internal", "ptrace", "frames", "heuristics", "dwarfunwind"} {
 		err := filepath.WalkDir(filepath.Join("..", dir), func(path string, e os.DirEntry, err error) error {
 			testing := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "testtargets")
 			if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || testing ||
 				strings.Contains(path, filepath.Join("internal", "pprofweb")) ||
 				strings.Contains(path, filepath.Join("internal", "agent")) ||
-				strings.Contains(path, filepath.Join("internal", "bench")) || strings.Contains(path, "testdata") {
+				strings.Contains(path, filepath.Join("internal", "httpserver")) || strings.Contains(path, "testdata") {
 				return err
 			}
 			text, err := os.ReadFile(path)

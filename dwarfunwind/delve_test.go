@@ -6,12 +6,15 @@ import (
 	"bytes"
 	"debug/elf"
 	"encoding/binary"
+	"errors"
+	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/go-delve/delve/pkg/dwarf/frame"
 
 	"prywalk/frames"
+	"prywalk/internal/testtargets"
 )
 
 var delveKinds = map[frame.Rule]frames.RegRuleKind{
@@ -23,7 +26,8 @@ var delveKinds = map[frame.Rule]frames.RegRuleKind{
 func delveFrames(t *testing.T, path, section string) map[uint64]*frame.FrameDescriptionEntry {
 	f, err := elf.Open(path)
 	if err != nil {
-		t.Skipf("%s is not installed: %v", path, err)
+		testtargets.Need(t, !errors.Is(err, os.ErrNotExist), path, testtargets.SetUp)
+		t.Fatal(err)
 	}
 	defer f.Close()
 	s := f.Section(section)

@@ -4,6 +4,7 @@ package dwarfunwind
 
 import (
 	"encoding/binary"
+	"sort"
 
 	"prywalk/internal/wire"
 )
@@ -55,19 +56,25 @@ func (t *searchTable) pairAt(i uint64) (start int64, addr uint64, ok bool) {
 func (t *searchTable) find(pc uint64) (addr, i uint64, ok bool) {
 	key := int64(pc - t.sec.Addr)
 	lo, hi := uint64(0), t.count // pairs below lo start at or before pc, those from hi on behind it
-	for lo < hi {
+	for hi-lo > viewSize/pairSize {
 		mid := (lo + hi) / 2
-		start, fdeAddr, intact := t.pairAt(mid)
+		start, _, intact := t.pairAt(mid)
 		switch {
 		case !intact:
 			return 0, 0, false
 		case start <= key:
-			addr, lo, ok = fdeAddr, mid+1, true
+			lo = mid + 1
 		default:
 			hi = mid
 		}
 	}
-	return addr, lo - 1, ok
+	lo = max(lo, 1) - 1 // the pair before may be the one
+	pairs := t.sec.view(t.first+lo*pairSize, int(hi-lo)*pairSize)
+	n := sort.Search(len(pairs)/pairSize, func(i int) bool { return relative(pairs[i*pairSize:]) > key })
+	if n == 0 {
+		return 0, 0, false
+	}
+	return t.sec.Addr + uint64(relative(pairs[n*pairSize-4:])), lo + uint64(n) - 1, true
 }
 
 func relative(b []byte) int64 { return int64(int32(binary.LittleEndian.Uint32(b))) }

@@ -14,6 +14,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
+	"prywalk/internal/testtargets"
 )
 
 type library struct {
@@ -70,9 +71,7 @@ func openLibrary(path string) (l library, ok bool) {
 // make rows, which takes minutes, reads ROWS_LIBRARIES libraries.
 func TestEveryRowOfTheLargestLibrariesEqualsReadelfs(t *testing.T) {
 	n, _ := strconv.Atoi(os.Getenv("ROWS_LIBRARIES"))
-	if n == 0 {
-		t.Skip("ROWS_LIBRARIES is not set: make rows compares ten")
-	}
+	testtargets.Need(t, n > 0, "ROWS_LIBRARIES", "make rows")
 	fdes, rows := 0, 0
 	for _, l := range largestLibraries(t, n) {
 		t.Run(filepath.Base(l.path), func(t *testing.T) {

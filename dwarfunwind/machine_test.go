@@ -193,3 +193,16 @@ func TestRowsEndAtAnInstructionThatIsCut(t *testing.T) {
 		}
 	}
 }
+
+func TestReturnAddressesWithinTheCallsEntryAreMarked(t *testing.T) {
+	table := newBuilder().addCIE().addFDE(testStart, testLen).table(t, frames.X86_64)
+	for q, want := range map[frames.Query]frames.Flags{
+		{PC: testStart + 1, AfterCall: true}:       frames.FlagWithin,
+		{PC: testStart + testLen, AfterCall: true}: 0, // the next function's first instruction
+		{PC: testStart + 1}:                        0,
+	} {
+		if rule, _, ok := table.Rule(q); !ok || rule.Flags != want {
+			t.Errorf("%+v: %+v, %v; want flags %v", q, rule, ok, want)
+		}
+	}
+}

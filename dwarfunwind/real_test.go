@@ -3,17 +3,20 @@
 package dwarfunwind
 
 import (
+	"errors"
 	"os"
 	"testing"
 
 	"prywalk/internal/elffile"
+	"prywalk/internal/testtargets"
 )
 
 func openTable(t testing.TB, path string) *Table {
 	t.Helper()
 	file, err := os.Open(path)
 	if err != nil {
-		t.Skipf("%s is not installed: %v", path, err)
+		testtargets.Need(t, !errors.Is(err, os.ErrNotExist), path, testtargets.SetUp)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { file.Close() })
 	st, err := file.Stat()

@@ -68,7 +68,11 @@ func (t *Table) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if !t.machine.run(f.cie, &f.prog, f.sec, f.off, f.start, pc) {
 		return frames.Rule{}, nil, false
 	}
-	return t.compactRule(&f, q.PC)
+	r, row, ok := t.compactRule(&f, q.PC)
+	if q.AfterCall && f.contains(q.PC) {
+		r.Flags |= frames.FlagWithin
+	}
+	return r, row, ok
 }
 
 // FuncRange returns the bounds of the FDE at addr, the end excluded: of a function, or of a part of one.

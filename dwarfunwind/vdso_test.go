@@ -12,6 +12,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
+	"prywalk/internal/testtargets"
 )
 
 func vdso(t *testing.T) []byte {
@@ -38,7 +39,7 @@ func vdso(t *testing.T) []byte {
 		}
 		return b
 	}
-	t.Skip("this kernel maps no vDSO")
+	testtargets.Need(t, false, "a vDSO", "a kernel without vdso=0")
 	return nil
 }
 

@@ -9,8 +9,8 @@ import (
 
 type currentFrame struct {
 	regs   Regs
-	rule   *resolvedRule // at regs.PC
-	method Method        // by which the frame was found
+	rule   resolvedRule // at regs.PC; behind stepPlain, Rule is of the callee
+	method Method       // by which the frame was found
 	// regs.PC is no return address: the thread, or a signal, was there.
 	interrupted bool
 }
@@ -22,11 +22,12 @@ type callerStep struct {
 	space          *Space
 	arch           *archInfo
 	mem            Memory
-	stackCopy      Region         // of mem, if it is a Snapshot
-	next           callerRegs     // while they are computed
-	knownInnermost uint64         // registers known in the innermost frame
-	unreadAddr     Addr           // last word that could not be read
-	exprMem        unreadRecorder // of the last expression
+	stackCopy      Region       // of mem, if it is a Snapshot
+	next           callerRegs   // while they are computed
+	knownInnermost uint64       // registers known in the innermost frame
+	unreadAddr     Addr         // last word that could not be read
+	spWord         Addr         // the word in memory that gave next's stack pointer, or 0
+	exprMem        wordRecorder // of the last expression
 }
 
 func (c *callerStep) currentFunction() function {
@@ -35,6 +36,7 @@ func (c *callerStep) currentFunction() function {
 
 // apply computes next by r. It returns StopNoRule if a CFAFinder finds no frame.
 func (c *callerStep) apply(r *resolvedRule) StopReason {
+	c.spWord = 0
 	if r.row != nil {
 		return c.applyRow(r.row, r.Flags)
 	}
@@ -124,6 +126,9 @@ func (c *callerStep) applyRow(row *Row, flags Flags) StopReason {
 			return stop
 		case known:
 			c.next.Set(reg, v)
+			if reg == c.arch.sp {
+				c.spWord = c.placeOf(p, cfa)
+			}
 		default:
 			c.next.Known &^= 1 << reg
 		}
@@ -150,6 +155,7 @@ func (c *callerStep) rowCFA(row *Row) (Addr, StopReason) {
 	if !ok {
 		return 0, c.stopAtUnread(cfa)
 	}
+	c.spWord = cfa
 	return v, StopNone
 }
 
@@ -159,7 +165,10 @@ func (c *callerStep) exprCFA(e Expr) (Addr, StopReason) {
 	}
 	v, ok, stop := c.eval(e, 0)
 	switch {
-	case ok, stop != StopNone:
+	case ok:
+		c.spWord = c.exprMem.last
+		return v, StopNone
+	case stop != StopNone:
 		return v, stop
 	case c.regs.Known&c.arch.calleeSaved != c.arch.calleeSaved:
 		return 0, StopUnproven
@@ -170,7 +179,7 @@ func (c *callerStep) exprCFA(e Expr) (Addr, StopReason) {
 
 // eval returns StopStackCut if the expression has no value because the copy of the stack is too short.
 func (c *callerStep) eval(e Expr, initial uint64) (v uint64, ok bool, stop StopReason) {
-	c.exprMem = unreadRecorder{Memory: c.mem}
+	c.exprMem = wordRecorder{Memory: c.mem}
 	v, ok = e.Eval(&c.regs, &c.exprMem, initial)
 	if at := c.exprMem.unread; !ok && at != 0 && c.mem.Cut(at) {
 		return 0, false, c.stopAtUnread(at)
@@ -245,6 +254,17 @@ func (c *callerStep) callerReg(p *RegRule, cfa Addr) (v uint64, known bool, stop
 		return 0, false, c.stopAtUnread(at)
 	}
 	return v, true, StopNone
+}
+
+// placeOf returns the place of a register's saved value, or 0 if its rule has none.
+func (c *callerStep) placeOf(p *RegRule, cfa Addr) Addr {
+	switch p.Kind {
+	case RuleOffset:
+		return cfa + uint64(p.Off)
+	case RuleRegOffset:
+		return c.regs.Val[p.Reg%NumRegs] + uint64(p.Off)
+	}
+	return 0
 }
 
 // knowsCFABase reports whether the base register of r's CFA is known. An expression reports what it lacks when it is

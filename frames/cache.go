@@ -2,89 +2,91 @@
 
 package frames
 
-// cache keeps answers about program counters. The zero value is ready for use. At maxRecent recent answers, these
-// become the older ones, and the older ones not used meanwhile are dropped.
-type cache[T any] struct {
-	recent, older []cacheEntry[T]
-	used          int // answers in recent
+import "math/bits"
+
+// cache keeps answers about addresses in a direct-mapped table: each has one place, where a newer answer replaces an
+// older one. That moves to the place beside, in the same cache line: without, addresses that share a place cost a walk
+// up to 10 µs each (JIT code). Only answers of the cache's generation are valid. The zero value is ready for use.
+type cache struct {
+	entries    []entry
+	shift      uint8 // 64 − log2(len(entries))
+	generation uint64
+	added      int // answers since the table has its size, and its generation
 }
 
-// cacheEntry is a place in a table with linear probing (Knuth, The Art of Computer Programming, volume 3, §6.4,
-// algorithm L). At least half of the places are empty.
-type cacheEntry[T any] struct {
-	key   cacheKey // zero: the place is empty
-	value T
+type entry struct {
+	pc  Addr
+	tag uint64 // generation + 1 and, in the lowest kindBits, kind; 0: empty
+	answer
 }
 
-// Numbers of answers, powers of 2. A busy server has 3,000 return addresses, a large JVM several times as many. An
-// answer takes two to four places of 24 to 40 bytes, a rule 48 bytes more, and 1,100 with a [Row].
+// answer is a word, or a rule that does not fit into one.
+type answer struct {
+	word uint64
+	rule *resolvedRule
+}
+
+// kind is what an answer is about: a rule, with bits of the [Query], or a kind… of callsites.go.
+type kind uint8
+
+const kindBits = 4
+
+// Numbers of answers of 32 bytes, powers of 2. A busy server has 3,000 return addresses, a large JVM several times as
+// many.
 const (
-	minRecent = 1 << 5
-	maxRecent = 1 << 13
+	minEntries = 1 << 8
+	maxEntries = 1 << 15
 )
 
-type cacheKey struct {
-	pc   Addr
-	kind uint8 // 1, and bits of AfterCall and SPOnly
+func (c *cache) tag(k kind) uint64 { return (c.generation+1)<<kindBits | uint64(k) }
+
+// place is Fibonacci hashing (Knuth, The Art of Computer Programming, volume 3, §6.4).
+func (c *cache) place(k kind, pc Addr) uint64 {
+	return (pc<<kindBits | uint64(k)) * 0x9e3779b97f4a7c15 >> (c.shift & 63)
 }
 
-func keyOf(q Query) cacheKey {
-	k := cacheKey{pc: q.PC, kind: 1}
-	if q.AfterCall {
-		k.kind |= 2
+func (c *cache) isValid(e *entry) bool { return e.tag >= c.tag(0) }
+
+func (c *cache) get(k kind, pc Addr) (a answer, ok bool) {
+	i, tag := c.place(k, pc), c.tag(k)
+	if i >= uint64(len(c.entries)) {
+		return a, false
 	}
-	if q.SPOnly {
-		k.kind |= 4
+	if e := &c.entries[i]; e.pc == pc && e.tag == tag {
+		return e.answer, true
 	}
-	return k
+	if e := &c.entries[i^1]; e.pc == pc && e.tag == tag {
+		return e.answer, true
+	}
+	return a, false
 }
 
-// place returns the place of k, or the empty one where it belongs; nil if the table has no places.
-func place[T any](table []cacheEntry[T], k cacheKey) *cacheEntry[T] {
-	const multiplier = 0x9e3779b97f4a7c15 // 2⁶⁴ / golden ratio (Knuth, §6.4)
-	for i := k.pc * multiplier >> 32; len(table) > 0; i++ {
-		if e := &table[i&uint64(len(table)-1)]; e.key == k || e.key.kind == 0 {
-			return e
-		}
+func (c *cache) put(k kind, pc Addr, a answer) {
+	if c.added >= len(c.entries)/8 && len(c.entries) < maxEntries {
+		c.grow()
 	}
-	return nil
+	c.set(entry{pc, c.tag(k), a})
+	c.added++
 }
 
-func (c *cache[T]) get(k cacheKey) (v T, ok bool) {
-	if e := place(c.recent, k); e != nil && e.key.kind != 0 {
-		return e.value, true
+func (c *cache) set(e entry) {
+	i := c.place(kind(e.tag&(1<<kindBits-1)), e.pc)
+	if c.isValid(&c.entries[i]) {
+		c.entries[i^1] = c.entries[i]
 	}
-	if e := place(c.older, k); e != nil && e.key.kind != 0 {
-		c.add(k, e.value)
-		return e.value, true
-	}
-	return v, false
+	c.entries[i] = e
 }
 
-// add adds a value. Precondition: get(k) has none.
-func (c *cache[T]) add(k cacheKey, v T) {
-	if c.used == len(c.recent)/2 {
-		c.makeRoom()
-	}
-	*place(c.recent, k) = cacheEntry[T]{k, v}
-	c.used++
-}
-
-func (c *cache[T]) makeRoom() {
-	full := c.recent
-	if c.used == maxRecent {
-		c.older, c.recent, c.used = full, make([]cacheEntry[T], len(full)), 0
-		return
-	}
-	c.recent = make([]cacheEntry[T], max(2*len(full), 2*minRecent))
-	for _, e := range full {
-		if e.key.kind != 0 {
-			*place(c.recent, e.key) = e
+func (c *cache) grow() {
+	old := c.entries
+	c.entries = make([]entry, max(minEntries, 2*len(old)))
+	c.shift = uint8(64 - bits.TrailingZeros(uint(len(c.entries))))
+	c.added = 0
+	for i := range old {
+		if c.isValid(&old[i]) {
+			c.set(old[i])
 		}
 	}
 }
 
-func (c *cache[T]) clear() {
-	clear(c.recent)
-	c.older, c.used = nil, 0
-}
+func (c *cache) clear() { c.generation, c.added = c.generation+1, 0 }

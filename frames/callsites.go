@@ -5,24 +5,20 @@ package frames
 // Linux maps the first page for no ordinary process (vm.mmap_min_addr).
 const minCodeAddr = 4096
 
-type callSites struct {
-	calls       cache[foundCall]
-	functions   cache[function]
-	tailCallers cache[bool] // whether a function may end in a jump, by its start
-	switches    cache[bool] // whether code is on another stack than its caller
-}
+// Kinds of answers about calls.
+const (
+	kindCall       kind = 8 // an encoded call
+	kindFunction   kind = 9 // start of the function, or 0
+	kindTailCaller kind = 10
+	kindSwitch     kind = 12 // and kindAfterCall
+)
 
-func (c *callSites) clear() {
-	c.calls.clear()
-	c.functions.clear()
-	c.tailCallers.clear()
-	c.switches.clear()
-}
-
-type foundCall struct {
-	Call
-	ok bool
-}
+// Words for the calls without a known target, which is no code.
+const (
+	noCall uint64 = iota
+	indirectCall
+	numNoTargets
+)
 
 type function struct {
 	start Addr // run-time address, valid if known
@@ -30,18 +26,25 @@ type function struct {
 }
 
 func (s *Space) callBefore(ret Addr) (Call, bool) {
-	k := keyOf(Query{PC: ret, AfterCall: true})
-	c, known := s.sites.calls.get(k)
+	a, known := s.cache.get(kindCall, ret)
 	if !known {
 		m := s.ModuleAt(ret - 1)
 		if m == nil || m.Calls == nil {
 			return Call{}, false // not cached: a scan asks for many words that are no addresses
 		}
-		c.Call, c.ok = m.Calls.CallBefore(ret - m.Bias)
-		c.Target += m.Bias
-		s.sites.calls.add(k, c)
+		c, ok := m.Calls.CallBefore(ret - m.Bias)
+		switch {
+		case ok && c.Direct:
+			a.word = max(c.Target+m.Bias, numNoTargets)
+		case ok:
+			a.word = indirectCall
+		}
+		s.cache.put(kindCall, ret, a)
 	}
-	return c.Call, c.ok
+	if a.word < numNoTargets {
+		return Call{}, a.word == indirectCall
+	}
+	return Call{Target: a.word, Direct: true}, true
 }
 
 func (s *Space) followsCall(ret Addr) bool {
@@ -50,47 +53,55 @@ func (s *Space) followsCall(ret Addr) bool {
 }
 
 func (s *Space) mayTailCall(start Addr) bool {
-	k := keyOf(Query{PC: start})
-	may, known := s.sites.tailCallers.get(k)
+	a, known := s.cache.get(kindTailCaller, start)
 	if !known {
-		may = true
+		may := true
 		if m := s.ModuleAt(start); m != nil {
 			if tails, ok := m.Calls.(TailCalls); ok {
 				may = tails.EndsInTailCall(start - m.Bias)
 			}
 		}
-		s.sites.tailCallers.add(k, may)
+		a = s.putBool(kindTailCaller, start, may)
 	}
-	return may
+	return a.word != 0
+}
+
+func (s *Space) putBool(k kind, pc Addr, is bool) (a answer) {
+	if is {
+		a.word = 1
+	}
+	s.cache.put(k, pc, a)
+	return a
 }
 
 func (s *Space) functionAt(pc Addr) function {
-	k := keyOf(Query{PC: pc})
-	f, cached := s.sites.functions.get(k)
+	a, cached := s.cache.get(kindFunction, pc)
 	if !cached {
 		if m := s.ModuleAt(pc); m != nil && m.Calls != nil {
-			f.start, f.known = m.Calls.FuncStart(pc - m.Bias)
-			f.start += m.Bias
+			if start, known := m.Calls.FuncStart(pc - m.Bias); known {
+				a.word = start + m.Bias
+			}
 		}
-		s.sites.functions.add(k, f)
+		s.cache.put(kindFunction, pc, a)
 	}
-	return f
+	return function{start: a.word, known: a.word != 0}
 }
 
 // switchesStack reports whether the code at pc has loaded another stack's pointer, as gcc's __morestack. afterCall is
 // [Query.AfterCall].
 func (s *Space) switchesStack(m *Module, pc Addr, afterCall bool) bool {
-	k := keyOf(Query{PC: pc, AfterCall: afterCall})
-	switched, known := s.sites.switches.get(k)
+	k := kindSwitch | Query{AfterCall: afterCall}.kind()
+	a, known := s.cache.get(k, pc)
 	if !known {
+		switched := false
 		if m != nil {
 			if switches, ok := m.Calls.(StackSwitches); ok {
 				switched = switches.SwitchesStack(pc-m.Bias, afterCall)
 			}
 		}
-		s.sites.switches.add(k, switched)
+		a = s.putBool(k, pc, switched)
 	}
-	return switched
+	return a.word != 0
 }
 
 // isReturnAddressOf reports whether v follows a call that can have led to the callee. A direct call must be of the

@@ -27,7 +27,8 @@
 // be known ([StopReason]).
 //
 // A rule depends on the program counter alone. The first of the [Module]'s sources with a rule decides. The [Space]
-// caches it for all threads (lookup.go). step.go chooses the way to the caller, and apply.go computes its registers.
+// caches it for all threads (lookup.go, cache.go). step.go chooses the way to the caller, and apply.go computes its
+// registers; plain.go does both in the common case.
 //
 // # Methods
 //
@@ -44,6 +45,11 @@
 //	(assumed)  a rule whose register is unknown: it  follows a call that can have led to this function, and the CFA
 //	           has its value of the innermost frame  is further out; not for an interrupted frame
 //	           (applyWithAssumedReg)
+//	heuristic  a return instruction whose call frame as for a heuristic rule
+//	           information has another CFA
+//	           ([Returns])
+//	(by SP)    a rule of the instructions, where     as for its source
+//	           tables led to no code
 //	(by SP)    a rule of the sources for the stack   as for its source
 //	           pointer alone ([Query.SPOnly])
 //	fp         a rule whose register is unknown and  follows a call that can have led to this function, and so
@@ -52,6 +58,9 @@
 //	           pointer (applyFramePointer)           or by a tail call, or both are generated code
 //	scan       no rule: the first such word on the   follows a call that can have led to this function
 //	           stack (applyScan); a guess
+//	heuristic, no rule, and a runtime knows the      that runtime's matter
+//	scan       stack that the thread has left
+//	           ([LeftStack])
 //
 // Ways in brackets have the [Frame.Method] of their rule. The last two ways are also tried where a [CFAFinder] finds no
 // frame, or a rule's return address is not trusted. An address by a rule with [FlagExactPC] is not checked, as a signal

@@ -31,13 +31,15 @@ const (
 	StopDepth     // the depth limit
 	StopLoop      // the next frame would not be further out
 	StopUnproven  // a register is not known that a rule, or code without a rule, needs
+	// StopGuessedRoot is StopRoot of a walk with a frame by [MethodScan]. No Walker returns it.
+	StopGuessedRoot
 	NumStopReasons
 )
 
 // String returns the name in JSON.
 func (s StopReason) String() string {
 	switch s {
-	case StopRoot:
+	case StopRoot, StopGuessedRoot:
 		return "root"
 	case StopNoRule:
 		return "no-rule"
@@ -56,4 +58,4 @@ func (s StopReason) String() string {
 }
 
 // Complete reports whether the walk reached the thread's first function.
-func (s StopReason) Complete() bool { return s == StopRoot }
+func (s StopReason) Complete() bool { return s == StopRoot || s == StopGuessedRoot }

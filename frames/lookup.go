@@ -3,54 +3,105 @@
 package frames
 
 type resolvedRule struct {
-	Rule         // FlagNoRule if no source has one
-	row  *Row    // nil if the Rule suffices
-	mod  *Module // nil if unknown
+	Rule            // FlagNoRule if no source has one
+	plain plainRule // the same, 0 if it does not fit
+	row   *Row      // nil if the Rule suffices
+	mod   *Module   // nil if unknown
 	// The current instruction is at pc even if pc is a return address: in a signal trampoline, or at the start of a
 	// prepared stack.
 	pcIsCurrent bool
+	// The instruction at pc returns, with another CFA than the rule's.
+	returns bool
 }
 
 func (r *resolvedRule) startsStack() bool { return r.pcIsCurrent && r.Flags&FlagRoot != 0 }
 
 func (r *resolvedRule) isGenerated() bool { return r.mod != nil && r.mod.Generated }
 
-// lookup returns the rule for q, a run-time address. It must not be modified.
-func (s *Space) lookup(q Query) *resolvedRule {
-	k := keyOf(q)
-	if r, ok := s.rules.get(k); ok {
-		return r
+// lookup returns the rule for q, a run-time address; of a plain one perhaps only plain and mod.
+func (s *Space) lookup(q Query) resolvedRule {
+	k := q.kind()
+	switch a, ok := s.cache.get(k, q.PC); {
+	case ok && a.rule == nil:
+		p := plainRule(a.word)
+		return resolvedRule{plain: p, mod: s.modules[p.module()]}
+	case ok:
+		return *a.rule
 	}
-	r := s.find(q)
-	s.rules.add(k, &r)
-	return &r
+	at := s.placeOf(q.LookupPC(s.Arch))
+	r := s.find(q, s.moduleIn(at))
+	if k <= kindAfterCall {
+		r.plain = r.pack(s.Arch, at)
+	}
+	a := answer{word: uint64(r.plain)}
+	if r.plain == 0 {
+		kept := r // r itself is not allocated
+		a.rule = &kept
+	}
+	s.cache.put(k, q.PC, a)
+	return r
 }
 
-func (s *Space) find(q Query) resolvedRule {
-	m := s.ModuleAt(q.LookupPC(s.Arch))
+const (
+	kindAfterCall kind = 1 << iota
+	kindSPOnly
+	kindNoCFI
+)
+
+func (q Query) kind() (k kind) {
+	if q.AfterCall {
+		k |= kindAfterCall
+	}
+	if q.SPOnly {
+		k |= kindSPOnly
+	}
+	if q.NoCFI {
+		k |= kindNoCFI
+	}
+	return k
+}
+
+func (s *Space) find(q Query, m *Module) resolvedRule {
 	r, ok := s.askSources(m, q)
 	r.pcIsCurrent = r.Flags&FlagExactPC != 0
-	if q.AfterCall && (!ok || r.Method != MethodCFI) {
-		if prepared, ok := s.preparedStackRule(q); ok {
+	hasCFI := ok && r.Method == MethodCFI
+	within := r.Flags&FlagWithin != 0
+	if r.Flags &^= FlagWithin; q.AfterCall && !within {
+		if prepared, ok := s.preparedStackRule(q, m, hasCFI); ok {
 			return prepared
 		}
+	}
+	// Code made at run time may call within itself (HotSpot's interpreter): its rules lead out of all of it.
+	if hasCFI && !m.Generated && !q.AfterCall && r.Flags == 0 &&
+		(r.row != nil || r.CFAReg != s.Arch.SP() || r.CFAOff != 8) {
+		code, ok := m.Calls.(Returns)
+		r.returns = ok && code.IsReturn(q.PC-m.Bias)
 	}
 	return r
 }
 
 // preparedStackRule returns the rule of a return address that follows no call and has no call frame information. It is
 // the outermost frame of a stack prepared by hand (makecontext), if it is a function's first instruction or code of
-// [StackEnds]. A signal trampoline can be there, too.
-func (s *Space) preparedStackRule(q Query) (resolvedRule, bool) {
+// [StackEnds]. A signal trampoline can be there, too, even if hasCFI: the function before has call frame information.
+// before is the module of the call.
+func (s *Space) preparedStackRule(q Query, before *Module, hasCFI bool) (resolvedRule, bool) {
+	if before != nil && before.Calls != nil {
+		if _, ok := before.Calls.CallBefore(q.PC - before.Bias); ok {
+			return resolvedRule{}, false
+		}
+	}
 	m := s.ModuleAt(q.PC)
 	if m == nil || m.Generated || m.Calls == nil {
 		return resolvedRule{}, false
 	}
-	if pc := q.PC - m.Bias; !m.startsFunc(pc) && !m.endsStack(pc) || s.followsCall(q.PC) {
+	if pc := q.PC - m.Bias; !m.startsFunc(pc) && !m.endsStack(pc) {
 		return resolvedRule{}, false
 	}
 	r, ok := s.askSources(m, Query{PC: q.PC, SPOnly: q.SPOnly})
 	if !ok || r.Flags&FlagExactPC == 0 {
+		if hasCFI {
+			return resolvedRule{}, false
+		}
 		r = resolvedRule{Rule: Rule{Flags: FlagRoot, Method: MethodHeuristic}, mod: m}
 	}
 	r.pcIsCurrent = true
@@ -79,7 +130,7 @@ func (s *Space) askSources(m *Module, q Query) (resolvedRule, bool) {
 		if ok && row != nil && row.RA.Kind == RuleUndefined {
 			r, row = Rule{Flags: FlagRoot, Method: r.Method}, nil // DWARF 5 §6.4.4
 		}
-		if !ok || q.SPOnly && r.Flags&FlagNoRule == 0 && !s.isSPRelative(r, row) {
+		if !ok || q.NoCFI && r.Method == MethodCFI || q.SPOnly && r.Flags&FlagNoRule == 0 && !s.isSPRelative(r, row) {
 			continue
 		}
 		if row != nil && row.packWithLoss(s.Arch, &r) {

@@ -70,15 +70,18 @@ func (s *Snapshot) Cut(addr Addr) bool {
 	return false
 }
 
-type unreadRecorder struct {
+// wordRecorder records what is read of a Memory.
+type wordRecorder struct {
 	Memory
-	unread Addr
+	last, unread Addr // words that could and could not be read
 }
 
 // Word implements [Memory].
-func (r *unreadRecorder) Word(addr Addr) (uint64, bool) {
+func (r *wordRecorder) Word(addr Addr) (uint64, bool) {
 	v, ok := r.Memory.Word(addr)
-	if !ok {
+	if ok {
+		r.last = addr
+	} else {
 		r.unread = addr
 	}
 	return v, ok

@@ -7,6 +7,7 @@ type Query struct {
 	PC        Addr // module address (run-time address − Module.Bias); in calls of Space's methods a run-time address
 	AfterCall bool // PC is a return address: the instruction is the call before it
 	SPOnly    bool // only the stack pointer is known (passive read)
+	NoCFI     bool // rules by MethodCFI are not asked for: the one here led to no code
 }
 
 // LookupPC returns the address to search tables for: PC, or one within the call before it.
@@ -65,6 +66,11 @@ type PoppedRegisters interface {
 	// Popped returns the register whose pop left the word n × 8 bytes below the stack pointer (1: the last pop). pc is
 	// a module address behind or between pops. It returns false if uncertain.
 	Popped(pc Addr, n int) (reg uint8, ok bool)
+}
+
+// Returns is a [CallSites] that knows which instructions return to the word at the stack pointer (x86-64).
+type Returns interface {
+	IsReturn(pc Addr) bool
 }
 
 // Module is an executable mapping of a file, the kernel (vDSO) or a JIT compiler.

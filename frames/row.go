@@ -83,7 +83,7 @@ func (row *Row) Compact(arch Arch, m Method, flags Flags) (r Rule, needsRow bool
 // packWithLoss makes r a rule without Row if only lost registers prevent that, as in JIT code.
 func (row *Row) packWithLoss(arch Arch, r *Rule) bool {
 	info := arch.info()
-	if r.Flags&^FlagStackSwitch != 0 || row.CFAReg != info.sp && row.CFAReg != info.fp {
+	if r.Flags&^(FlagStackSwitch|FlagWithin) != 0 || row.CFAReg != info.sp && row.CFAReg != info.fp {
 		return false
 	}
 	rest := *row

@@ -55,6 +55,8 @@ const (
 	FlagLosesRegs
 	// FlagNoRule: there is no rule; further sources are not asked.
 	FlagNoRule
+	// FlagWithin: the PC of a Query with AfterCall is in the function of the call, by call frame information.
+	FlagWithin
 )
 
 // NumCompact is the number of registers of a [Rule].

@@ -13,8 +13,8 @@ type Space struct {
 	Arch    Arch
 	modules []*Module
 	bounds  []bounds // apart, for few cache lines
-	rules   cache[*resolvedRule]
-	sites   callSites
+	cache   cache
+	left    []LeftStack
 }
 
 // NewSpace returns a space without modules.
@@ -38,16 +38,23 @@ type bounds struct{ start, end Addr }
 func (s *Space) Modules() []*Module { return s.modules }
 
 // Forget drops all cached rules. Call it between walks, after a source's answers have changed.
-func (s *Space) Forget() {
-	s.rules.clear()
-	s.sites.clear()
-}
+func (s *Space) Forget() { s.cache.clear() }
 
 // ModuleAt returns the module that has pc, or nil.
-func (s *Space) ModuleAt(pc Addr) *Module {
-	i := sort.Search(len(s.bounds), func(i int) bool { return s.bounds[i].start > pc })
-	if i == 0 || pc >= s.bounds[i-1].end {
+func (s *Space) ModuleAt(pc Addr) *Module { return s.moduleIn(s.placeOf(pc)) }
+
+// placeOf returns the place in modules of the module that has pc, or a negative number.
+func (s *Space) placeOf(pc Addr) int {
+	i := sort.Search(len(s.bounds), func(i int) bool { return s.bounds[i].start > pc }) - 1
+	if i >= 0 && pc >= s.bounds[i].end {
+		return -1
+	}
+	return i
+}
+
+func (s *Space) moduleIn(place int) *Module {
+	if place < 0 {
 		return nil
 	}
-	return s.modules[i-1]
+	return s.modules[place]
 }

@@ -14,8 +14,19 @@ const maxSameStackGap = 4 << 10
 // Steps longer than largeStep bytes are checked for a change of stacks.
 const largeStep = 64 << 10
 
+// StackLink is a word that led a walk to another stack: the stack pointer there is the word plus Off.
+type StackLink struct {
+	At  Addr // of the word; 0: the stack pointer was a register's
+	Off int64
+}
+
+// MaxStackLinks is the number of links that a walk records.
+const MaxStackLinks = 4
+
 type stackTracker struct {
-	highestSP      Addr // of the first stack, valid once the walk has left it
+	links          [MaxStackLinks]StackLink // of the first changes of stacks
+	linkCount      int                      // changes to another stack, also those without a record
+	highestSP      Addr                     // of the first stack, valid once the walk has left it
 	onOtherStack   bool
 	leftFirstStack bool
 }
@@ -35,9 +46,55 @@ func (w *Walker) noteUnread(r *resolvedRule) {
 	switch {
 	case r.Flags&FlagStackSwitch != 0:
 		w.tracker.noteStep(sp, w.unreadAddr, maxSameStackGap)
-	case w.unreadAddr-sp > largeStep && w.switchesStack():
+	case w.unreadAddr-sp > largeStep && w.leadsToOtherStack(r, sp):
 		w.tracker.noteStep(sp, w.unreadAddr, 0)
+	default:
+		return
 	}
+	w.noteLink(w.unreadAddr)
+}
+
+// leadsToOtherStack is for an unread word that is far from the stack pointer sp.
+func (w *Walker) leadsToOtherStack(r *resolvedRule, sp Addr) bool {
+	if w.unreadAddr < sp && r.Method == MethodCFI && w.spWord != 0 {
+		return true
+	}
+	return w.isBeyondFirstStack(w.unreadAddr) || w.switchesStack()
+}
+
+// isBeyondFirstStack reports whether a place further out than the current frame is on another stack, as the first one
+// ends below.
+func (w *Walker) isBeyondFirstStack(at Addr) bool {
+	return w.snap != nil && !w.tracker.onOtherStack && at > w.snap.StackEnd && w.snap.StackEnd > w.snap.Stack.Addr
+}
+
+// noteLink records the word that led to another stack.
+func (w *Walker) noteLink(to Addr) {
+	t := &w.tracker
+	if !t.onOtherStack {
+		return
+	}
+	if t.linkCount < len(t.links) {
+		link := &t.links[t.linkCount]
+		*link = StackLink{}
+		if v, ok := w.mem.Word(w.spWord); ok && w.spWord != 0 {
+			*link = StackLink{w.spWord, int64(to - v)}
+		}
+	}
+	t.linkCount++
+}
+
+// StackLinks returns the words that led the walk from stack to stack, of its first changes of stacks.
+func (w *Walker) StackLinks() []StackLink {
+	return w.tracker.links[:min(w.tracker.linkCount, len(w.tracker.links))]
+}
+
+// LastStackLink returns the word that led the walk to its last stack. At is 0 if that is the first one, or unknown.
+func (w *Walker) LastStackLink() StackLink {
+	if n := w.tracker.linkCount; n > 0 && n <= len(w.tracker.links) {
+		return w.tracker.links[n-1]
+	}
+	return StackLink{}
 }
 
 func longestStep(arch Arch, r *Rule) Addr {

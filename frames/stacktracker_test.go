@@ -86,3 +86,43 @@ func TestCallBackToTheFirstStackCountsAsThatStack(t *testing.T) {
 		t.Errorf("reach %+v, want away and the highest sp 0xc000001000", r)
 	}
 }
+
+func TestTheWordThatLeadsToAnotherStackIsNoted(t *testing.T) {
+	const first, other = 0x7ffd00001000, 0x7f0000001000 // the other one is below
+	row := &Row{CFAReg: X86RSP, CFAOff: 8, CFADeref: true, RA: RegRule{Kind: RuleOffset, Off: -8}}
+	src := &fakeSource{
+		rules: map[Addr]Rule{0x1010: {Method: MethodCFI}, 0x2010: {Flags: FlagRoot}},
+		rows:  map[Addr]*Row{0x1010: row},
+	}
+	mem := stack(first, 0, other+16)
+	s, regs := space(src, nil), x86Regs(0x1010, first, 0)
+	var w Walker
+	walk(t, &w, s, regs, mem)
+	if w.StopReason() != StopBadMemory || !w.OnOtherStack() || w.LastStackLink() != (StackLink{first + 8, -8}) {
+		t.Errorf("%v, on another stack %v, by %+v", w.StopReason(), w.OnOtherStack(), w.LastStackLink())
+	}
+	mem.Others = []Region{stack(other, 0, 0x2010, 0).Stack}
+	wantPCs(t, walk(t, &w, s, regs, mem), 0x1010, 0x2010)
+	if w.LastStackLink() != (StackLink{At: first + 8}) || !w.StopReason().Complete() {
+		t.Errorf("%v, by %+v", w.StopReason(), w.LastStackLink())
+	}
+}
+
+func TestLongStepWithinTheCopyMayLeaveTheStack(t *testing.T) {
+	const step = 10000 // words, more than largeStep
+	src := &fakeSource{rules: map[Addr]Rule{
+		0x1010: {CFAReg: X86RSP, CFAOff: 8 * step, Method: MethodCFI},
+		0x2010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI},
+		0x3010: {Flags: FlagRoot},
+	}}
+	words := make([]uint64, step+10)
+	words[step-1], words[step+1] = 0x2010, 0x3010
+	s, mem := space(src, &switching{}), stack(0x70000, words...)
+	for range 2 { // the second time from the cache
+		var w Walker
+		wantPCs(t, walk(t, &w, s, x86Regs(0x1010, 0x70000, 0), mem), 0x1010, 0x2010, 0x3010)
+		if w.HighestSP() != 0x70000 || !w.OnOtherStack() {
+			t.Errorf("reach %#x, away %v; want 0x70000, away", w.HighestSP(), w.OnOtherStack())
+		}
+	}
+}

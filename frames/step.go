@@ -10,19 +10,25 @@ const maxDepthInNoModule = 2
 
 var (
 	byFramePointer = resolvedRule{Rule: Rule{Method: MethodFP}}
+	byReturn       = resolvedRule{Rule: Rule{CFAReg: X86RSP, CFAOff: 8, Method: MethodHeuristic}}
 	byScan         = resolvedRule{Rule: Rule{Method: MethodScan}}
 )
 
 // step moves to the caller by the first way of the package comment's table that is open.
 func (w *Walker) step() StopReason {
-	own := w.rule
+	if w.rule.plain != 0 {
+		w.rule = w.rule.plain.unpack(w.space)
+	}
+	own := &w.rule
 	switch {
+	case own.returns && w.returnsToCaller():
+		return w.stepByRule(&byReturn)
 	case own.Flags&FlagNoRule != 0:
 		return w.stepWithoutRule()
 	case w.knowsCFABase(own):
 		return w.stepByRule(own)
 	case w.applyWithAssumedReg(own):
-		return w.moveTo(own, w.callersRule(own))
+		return w.moveByRule(own)
 	case !w.knowsSP():
 		return w.stepWithoutRule()
 	}
@@ -31,14 +37,20 @@ func (w *Walker) step() StopReason {
 	case bySP.Flags&FlagRoot != 0:
 		return StopRoot
 	case bySP.Flags&FlagNoRule == 0:
-		return w.stepByRule(bySP)
+		return w.stepByRule(&bySP)
 	}
 	if stop := w.searchRegister(own); stop != StopNone {
 		return stop
 	}
-	w.ruleWithFoundReg = *own
-	w.ruleWithFoundReg.Method = max(own.Method, MethodFP) // the less trusted one
-	return w.stepByRule(&w.ruleWithFoundReg)
+	withFoundReg := *own
+	withFoundReg.Method = max(own.Method, MethodFP) // the less trusted one
+	return w.stepByRule(&withFoundReg)
+}
+
+// returnsToCaller is false if the word at the stack pointer is a function, to which a retpoline or setcontext returns.
+func (w *Walker) returnsToCaller() bool {
+	v, ok := w.word(w.regs.SP())
+	return ok && w.knowsSP() && w.space.followsCall(v)
 }
 
 func (w *Walker) stepByRule(r *resolvedRule) StopReason {
@@ -55,25 +67,40 @@ func (w *Walker) stepByRule(r *resolvedRule) StopReason {
 	to := w.callersRule(r)
 	switch {
 	case r.Flags&FlagExactPC != 0: // not checked
-	case !w.trustsReturnAddress(r, to):
+	case !w.trustsReturnAddress(r, &to):
 		return w.stepWithoutRule()
 	case !w.knowsNextSP() && !w.space.followsCall(w.next.PC): // nothing else proves it
 		return StopNoRule
 	case w.next.PC != 0 && to.mod == nil: // it is wrong, or its code is gone or newer than the modules
-		w.unmappedPC = w.next.PC - w.regs.Arch.CallLen()
+		unmapped := w.next.PC - w.regs.Arch.CallLen()
+		if r.Method == MethodCFI && w.knowsSP() { // GCC's is wrong behind an inline retpoline
+			byCode := w.space.lookup(Query{PC: w.regs.PC, AfterCall: w.isAfterCall(), SPOnly: true, NoCFI: true})
+			if byCode.Flags&(FlagRoot|FlagNoRule) == 0 && w.stepByRule(&byCode) == StopNone {
+				return StopNone
+			}
+		}
+		w.unmappedPC = unmapped
 		return StopNoRule
 	}
-	return w.moveTo(r, to)
+	return w.moveTo(r, &to)
 }
 
 func (w *Walker) stepWithoutRule() StopReason {
+	stop := w.guessCaller()
+	if stop == StopNoRule {
+		return w.stepToLeftStack(stop)
+	}
+	return stop
+}
+
+func (w *Walker) guessCaller() StopReason {
 	m := w.rule.mod
 	if m == nil && w.depth > maxDepthInNoModule {
 		return StopNoRule
 	}
 	callee := w.currentFunction()
 	if (m == nil || !m.NoFP) && w.applyFramePointer(callee) {
-		return w.moveTo(&byFramePointer, w.callersRule(&byFramePointer))
+		return w.moveByRule(&byFramePointer)
 	}
 	switch {
 	case !w.knowsSP():
@@ -84,7 +111,7 @@ func (w *Walker) stepWithoutRule() StopReason {
 	if stop := w.applyScan(callee); stop != StopNone {
 		return stop
 	}
-	return w.moveTo(&byScan, w.callersRule(&byScan))
+	return w.moveByRule(&byScan)
 }
 
 // noRuleReason returns StopUnproven in a passive read, where the unknown frame pointer may be all that is missing.
@@ -95,7 +122,7 @@ func (w *Walker) noRuleReason() StopReason {
 	return StopNoRule
 }
 
-func (w *Walker) callersRule(r *resolvedRule) *resolvedRule {
+func (w *Walker) callersRule(r *resolvedRule) resolvedRule {
 	return w.space.lookup(Query{PC: w.next.PC, AfterCall: r.Flags&FlagExactPC == 0})
 }
 
@@ -112,6 +139,11 @@ func (w *Walker) trustsReturnAddress(r, to *resolvedRule) bool {
 		return true
 	}
 	return w.space.followsCall(w.next.PC)
+}
+
+func (w *Walker) moveByRule(r *resolvedRule) StopReason {
+	to := w.callersRule(r)
+	return w.moveTo(r, &to)
 }
 
 // moveTo makes the registers given by r the current frame, if they are further out. to is the rule there.
@@ -141,8 +173,9 @@ func (w *Walker) noteStackPointer(r *resolvedRule) bool {
 	switch {
 	case rises && to-from <= largeStep:
 	case rises:
-		if w.switchesStack() {
+		if w.isBeyondFirstStack(to) || w.switchesStack() {
 			w.tracker.noteStep(from, to, 0)
+			w.noteLink(to)
 		}
 	case w.mayKeepOrLowerSP(r, from, to):
 		w.stackChanges++
@@ -150,6 +183,7 @@ func (w *Walker) noteStackPointer(r *resolvedRule) bool {
 			return false
 		}
 		w.tracker.noteStep(from, to, longestStep(w.regs.Arch, &r.Rule))
+		w.noteLink(to)
 	default:
 		return false
 	}
@@ -163,6 +197,8 @@ func (w *Walker) mayKeepOrLowerSP(r *resolvedRule, from, to Addr) bool {
 		return true
 	case to == from:
 		return w.isLeaf(r)
+	case r.Method == MethodCFI && w.spWord != 0: // tables that lead to another stack (OCaml's C calls)
+		return true
 	}
 	return w.switchesStack()
 }

@@ -70,3 +70,30 @@ func TestSignalTrampolineNeedsNoCallBeforeIt(t *testing.T) {
 		t.Fatalf("frame %+v, want sp 0x7100, not a caller", f)
 	}
 }
+
+type countedCalls struct {
+	fakeCalls
+	asked int
+}
+
+func (c *countedCalls) CallBefore(ret Addr) (Call, bool) {
+	c.asked++
+	return c.fakeCalls.CallBefore(ret)
+}
+
+// A look at the instructions may read a page of the file.
+func TestReturnAddressWithinItsFunctionIsNotLookedAt(t *testing.T) {
+	for flags, want := range map[Flags]int{FlagWithin: 0, 0: 1} {
+		src := &fakeSource{rules: map[Addr]Rule{
+			0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI},
+			0x2010: {Flags: FlagRoot | flags, Method: MethodCFI},
+		}}
+		calls := &countedCalls{fakeCalls: fakeCalls{calls: map[Addr]Call{0x2010: {}}}}
+		var w Walker
+		got := walk(t, &w, space(src, calls), x86Regs(0x1010, 0x7000, 0), stack(0x7000, 0x2010, 0))
+		wantPCs(t, got, 0x1010, 0x2010)
+		if calls.asked != want {
+			t.Errorf("flags %v: %d looks for a call, want %d", flags, calls.asked, want)
+		}
+	}
+}

@@ -12,13 +12,12 @@ type Walker struct {
 	// MaxDepth limits the number of frames. 0 means DefaultMaxDepth, a negative number no limit.
 	MaxDepth int
 
-	callerStep       // with the current frame
-	progress         // since Init
-	limit            int
-	snap             *Snapshot       // mem, if it is one
-	ruleWithFoundReg resolvedRule    // with the register found by search
-	search           *registerSearch // nil before the first search
-	isTrial          bool            // the walk is a trial of another walk's search
+	callerStep // with the current frame
+	progress   // since Init
+	limit      int
+	snap       *Snapshot       // mem, if it is one
+	search     *registerSearch // nil before the first search
+	isTrial    bool            // the walk is a trial of another walk's search
 }
 
 type progress struct {
@@ -26,6 +25,7 @@ type progress struct {
 	stopReason     StopReason
 	unmappedPC     Addr
 	scanWasCut     bool
+	tookLeftStack  bool
 	stackChanges   int
 	tracker        stackTracker
 	searchesBegun  int // for registers
@@ -51,7 +51,7 @@ func (w *Walker) Init(space *Space, regs *Regs, mem Memory) {
 	default:
 		w.limit = DefaultMaxDepth
 	}
-	w.enter(w.space.lookup(Query{PC: w.regs.PC}), MethodContext, true)
+	w.rule, w.method, w.interrupted = w.space.lookup(Query{PC: w.regs.PC}), MethodContext, true
 }
 
 // Next moves to the next frame, at first to the innermost. It returns false at the end ([Walker.StopReason]).
@@ -66,6 +66,7 @@ func (w *Walker) Next() bool {
 		w.stopReason = StopRoot
 	case w.depth > w.limit:
 		w.stopReason = StopDepth
+	case w.stepPlain():
 	default:
 		w.stopReason = w.step()
 	}
@@ -107,5 +108,5 @@ func (w *Walker) FoundRegs() int { return w.registersFound }
 func (w *Walker) StopReason() StopReason { return w.stopReason }
 
 func (w *Walker) enter(r *resolvedRule, m Method, interrupted bool) {
-	w.rule, w.method, w.interrupted = r, m, interrupted
+	w.rule, w.method, w.interrupted = *r, m, interrupted
 }

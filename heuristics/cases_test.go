@@ -10,12 +10,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/testtargets"
 )
 
 //go:embed testdata/*.s
@@ -94,10 +96,7 @@ func (c caseFuncs) FuncRange(pc uint64) (uint64, uint64, bool) {
 // The label "part" begins a part that was split off; "nextfunc" begins another function.
 func assemble(t *testing.T, ca caseArch, text []byte) *assembled {
 	t.Helper()
-	as, err := exec.LookPath(ca.as[0])
-	if err != nil {
-		t.Skipf("%s is not installed: run scripts/setup-tests.sh as root", ca.as[0])
-	}
+	as := testtargets.NeedProgram(t, ca.as[0])
 	var labelled bytes.Buffer
 	labelled.WriteString("start:\n")
 	for i, line := range bytes.Split(text, []byte("\n")) {
@@ -113,7 +112,9 @@ func assemble(t *testing.T, ca caseArch, text []byte) *assembled {
 	cmd := exec.Command(as, append(ca.as[1:], "-o", obj, "-")...)
 	cmd.Stdin = &labelled
 	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Skipf("%v does not translate %v: %v: %s", ca.as, ca.arch, err, out)
+		testtargets.Need(t, ca.arch != frames.X86_64 || runtime.GOARCH == "amd64", "an assembler for x86-64",
+			testtargets.SetUp)
+		t.Fatalf("%v does not translate %v: %v: %s", ca.as, ca.arch, err, out)
 	}
 	return load(t, ca, obj)
 }
@@ -210,8 +211,8 @@ func (a *assembled) cfaText(r frames.Rule, row *frames.Row, ok bool) string {
 		return "[" + plus(row.CFAReg, row.CFAOff) + "]"
 	}
 	cfa := plus(row.CFAReg, row.CFAOff)
-	if e, ok := row.CFAExpr.(savedSP); ok {
-		return fmt.Sprintf("[%s]%+d", plus(e.reg, e.off), e.add)
+	if e, ok := row.CFAExpr.(CFA); ok {
+		return fmt.Sprintf("[%s]%+d", plus(e.Reg, e.Off), e.Add)
 	}
 	switch row.RA.Kind {
 	case frames.RuleReg:

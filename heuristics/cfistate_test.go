@@ -111,13 +111,13 @@ func (abi *abi) hardware(dwarf uint8) uint8 {
 // givesCFA reports whether the row's CFA is the function's. known is false if the state has not the row's register.
 func (st *symbolicState) givesCFA(abi *abi, row *frames.Row) (gives, known bool) {
 	reg, off := row.CFAReg, row.CFAOff
-	saved, ok := row.CFAExpr.(savedSP)
+	saved, ok := row.CFAExpr.(CFA)
 	if ok {
-		reg, off = saved.reg, saved.off
+		reg, off = saved.Reg, saved.Off
 	}
 	v := st.regs[abi.hardware(reg)].plus(off)
 	if row.CFADeref || ok {
-		v = st.load(v).plus(saved.add)
+		v = st.load(v).plus(saved.Add)
 	}
 	return v == abi.cfaAtEntry(), v.isRelativeTo(abi.sp)
 }

@@ -9,6 +9,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"prywalk/frames"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/x86"
 )
 
@@ -23,7 +24,7 @@ func findLibc(t testing.TB) string {
 			return p
 		}
 	}
-	t.Skip("no x86-64 C library on this machine")
+	testtargets.Need(t, false, "a C library for x86-64", testtargets.SetUp)
 	return ""
 }
 
@@ -55,8 +56,8 @@ func TestDecoderAgreesOnLengthsWithX86asm(t *testing.T) {
 		}
 	}
 	t.Logf("%d instructions agree, %d differ, %d are unknown to x86asm", known, differ, alone)
-	if known < 100000 || differ > known/5000 {
-		t.Errorf("%d instructions agree, %d differ; want 100000, and at most one in 5000", known, differ)
+	if known == 0 || differ > 0 {
+		t.Errorf("%d instructions agree, %d differ", known, differ)
 	}
 }
 

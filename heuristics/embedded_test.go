@@ -4,11 +4,13 @@ package heuristics
 
 import (
 	"debug/elf"
+	"fmt"
 	"os"
 	"strings"
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/x86"
 )
 
@@ -32,13 +34,10 @@ func v8Builtins(t *testing.T, path string) (out []span) {
 
 func TestProofsInBuiltinsOfV8AgreeWithTheirStarts(t *testing.T) {
 	const path = "/usr/bin/node"
-	if _, err := os.Stat(path); err != nil {
-		t.Skipf("needs Node: %v", err)
-	}
+	_, err := os.Stat(path)
+	testtargets.Need(t, err == nil, "node", testtargets.SetUp)
 	builtins := v8Builtins(t, path)
-	if len(builtins) == 0 {
-		t.Skip("this Node has no symbols of its builtins")
-	}
+	testtargets.Need(t, len(builtins) > 0, "a node with symbols of its builtins", testtargets.SetUp)
 	code := openCode(t, path)
 	s := New(Options{Arch: frames.X86_64, Code: code})
 	a := s.analysis()
@@ -75,8 +74,14 @@ func TestProofsInBuiltinsOfV8AgreeWithTheirStarts(t *testing.T) {
 			agree++
 		}
 	}
-	t.Logf("%d calls, %d shown, %d agree", sites, shown, agree)
-	if agree < shown*9/10 || shown < sites/4 {
-		t.Errorf("of %d calls %d are shown, %d agree; want a quarter shown, 90 %% of them agreeing", sites, shown, agree)
+	counts := fmt.Sprintf("%d calls, %d shown, %d agree", sites, shown, agree)
+	key := "node " + code.digest()
+	switch known := knownAccuracy(t); {
+	case *update:
+		learnAccuracy(t, map[string]string{key: counts})
+	case known[key] != "" && known[key] != counts:
+		t.Errorf("%s, want %s", counts, known[key])
+	case agree == 0:
+		t.Error(counts)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/testtargets"
 )
 
 type cfiRow struct {
@@ -46,13 +47,13 @@ func (f *cfiFunc) row(pc uint64) *cfiRow {
 
 func readCFI(t testing.TB, path string) []cfiFunc {
 	t.Helper()
-	cmd := exec.Command("readelf", "--debug-dump=frames-interp", path)
+	cmd := exec.Command(testtargets.NeedProgram(t, "readelf"), "--debug-dump=frames-interp", path)
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := cmd.Start(); err != nil {
-		t.Fatalf("readelf (package binutils) is needed to read %s: %v", path, err)
+		t.Fatal(err)
 	}
 	var funcs []cfiFunc
 	var columns []string
@@ -171,9 +172,9 @@ func (t tally) total() int {
 func (t tally) share(n int) float64 { return 100 * float64(n) / float64(max(t.total(), 1)) }
 
 func (t tally) String() string {
-	return fmt.Sprintf("%8d pcs: right %6.2f %%, no answer %5.2f %% (split parts %5.2f %%), CFA wrong %5.3f %%, "+
-		"register wrong %5.3f %%, unproven %5.3f %%", t.total(), t.share(t.count[right]), t.share(t.none), t.share(t.split),
-		t.share(t.count[wrongCFA]), t.share(t.count[wrongReg]), t.share(t.count[unproven]))
+	return fmt.Sprintf("%d instructions, %d right, %d without an answer (%d in split parts), %d with a wrong CFA, "+
+		"%d with a wrong register, %d unproven", t.total(), t.count[right], t.none, t.split, t.count[wrongCFA],
+		t.count[wrongReg], t.count[unproven])
 }
 
 var x86Names = map[string]uint8{"rbx": 3, "rbp": 6, "rsp": 7, "r12": 12, "r13": 13, "r14": 14, "r15": 15, "r10": 10,

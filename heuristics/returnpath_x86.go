@@ -20,6 +20,16 @@ type CFA struct {
 	Straight bool           // no calls or backward jumps on the path
 }
 
+// Eval implements [frames.Expr], if Saved.
+func (c CFA) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
+	base, ok := regs.Get(c.Reg)
+	if !ok {
+		return 0, false
+	}
+	v, ok := mem.Word(base + uint64(c.Off))
+	return v + uint64(c.Add), ok
+}
+
 // ReturnCFA returns the CFA at pc by the first return on a path within lo and hi, or by a tail call: a jump out of
 // there, or by register, behind pop rbp. Calls are assumed to preserve the stack pointer. It returns false if the stack
 // pointer at the return is unknown, and on arm64.

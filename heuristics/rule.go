@@ -72,7 +72,7 @@ func (f *finding) fill(abi *abi, row *frames.Row) bool {
 	}
 	if f.cfa.kind == loaded && f.cfa.addend != 0 {
 		row.CFADeref, row.CFAOff = false, 0
-		row.CFAExpr = savedSP{reg: row.CFAReg, off: int64(f.cfa.off), add: int64(f.cfa.addend)}
+		row.CFAExpr = CFA{Reg: row.CFAReg, Saved: true, Off: int64(f.cfa.off), Add: int64(f.cfa.addend)}
 	}
 	for i, reg := range abi.calleeSaved {
 		row.Regs[abi.dwarf(reg)] = f.regRule(abi, f.calleeSaved[i])
@@ -101,20 +101,4 @@ func (f *finding) regRule(abi *abi, p savedReg) frames.RegRule {
 		return frames.RegRule{Kind: frames.RuleOffset, Off: int64(p.off) - int64(f.cfa.off)}
 	}
 	return frames.RegRule{Kind: frames.RuleRegOffset, Reg: abi.dwarf(p.base), Off: int64(p.off)}
-}
-
-// savedSP is a CFA by a saved stack pointer: the word at reg + off, plus add.
-type savedSP struct {
-	reg      uint8
-	off, add int64
-}
-
-// Eval implements [frames.Expr].
-func (s savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
-	base, ok := regs.Get(s.reg)
-	if !ok {
-		return 0, false
-	}
-	v, ok := mem.Word(base + uint64(s.off))
-	return v + uint64(s.add), ok
 }

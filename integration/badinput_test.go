@@ -146,9 +146,7 @@ func TestKernelThread(t *testing.T) {
 			}
 		}
 	}
-	if pid == "" {
-		t.Skip("no kernel thread is visible in this pid namespace")
-	}
+	testtargets.Need(t, pid != "", "a pid namespace with kernel threads", "run the tests on the host")
 	prywalk(t, "record", "-d", "1", "-p", pid).must(t, 1).oneLine(t, pid, "kernel thread")
 }
 
@@ -265,7 +263,7 @@ func TestTruncatedBinaryDoesNotStopTheRecording(t *testing.T) {
 	}
 	r := recordUntil(t, "150 samples on a CPU", func(p *profile.Profile) bool { return computing(p) >= fewSamples },
 		"-p", strconv.Itoa(target.PID))
-	checkCompleteness(t, r, target.Expect.CompleteFloor)
+	checkIncomplete(t, r, target.Expect)
 }
 
 func TestHalfABinaryIsRecordedByCommandToo(t *testing.T) {

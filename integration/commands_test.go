@@ -46,8 +46,8 @@ var hex = regexp.MustCompile(`^0x[0-9a-f]+$`)
 
 func (d *dumpedThread) check(t *testing.T) {
 	t.Helper()
-	if !slices.Contains([]string{"freeze", "peek", "reuse"}, d.How) {
-		t.Errorf("thread %d: how is %q, want freeze, peek or reuse", d.TID, d.How)
+	if !slices.Contains([]string{"stop", "passive", "unchanged"}, d.How) {
+		t.Errorf("thread %d: how is %q, want stop, passive or unchanged", d.TID, d.How)
 	}
 	if d.Complete != (d.StopReason == "root") {
 		t.Errorf("thread %d: complete is %v at stop reason %q, want true at root only", d.TID, d.Complete, d.StopReason)

@@ -47,10 +47,7 @@ func startNamed(t *testing.T, name string) {
 
 func startShell(t *testing.T, name string, args []string, load string) (tty *testtargets.Terminal, dir string) {
 	t.Helper()
-	exe, err := exec.LookPath(name)
-	if err != nil {
-		t.Fatalf("%v: run make setup", err)
-	}
+	exe := testtargets.NeedProgram(t, name)
 	tty = testtargets.NewTerminal(t, 200)
 	dir = scratch(t, nil)
 	cmd := exec.Command(exe, args...)

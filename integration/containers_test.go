@@ -22,9 +22,7 @@ type containers struct{ server, prywalk string }
 
 func newContainers(t *testing.T) containers {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, to make namespaces")
-	}
+	needRoot(t, "make namespaces")
 	dir := scratch(t, nil)
 	c := containers{filepath.Join(dir, "server"), filepath.Join(dir, "debug")}
 	for _, path := range []string{c.server + "/app", c.server + "/proc", c.prywalk + "/proc", c.prywalk + "/tmp"} {
@@ -51,9 +49,9 @@ func newContainers(t *testing.T) containers {
 }
 
 func (c containers) pod(more string) []string {
-	return []string{"sh", "-ec", fmt.Sprintf(`mount -t proc proc %[2]s/proc
+	return []string{"sh", "-ec", fmt.Sprintf(`mount -t proc proc '%[2]s/proc'
 mount -t proc proc /proc
-chroot %[1]s /app/server & S=$!
+chroot '%[1]s' /app/server & S=$!
 until [ "$(ls /proc/$S/task | wc -l)" = 2 ]; do sleep 0.1; done
 `, c.server, c.prywalk) + more}
 }
@@ -98,8 +96,8 @@ func TestContainerOfTheSamePodNamesTheServersFunctions(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			script := c.pod("umask 077\nchroot " + c.prywalk + " /prywalk dump --json -p $S\n" +
-				"chroot " + c.prywalk + " /prywalk record -q -d 0.5 -o - -p $S >r.pb.gz\n")
+			script := c.pod("umask 077\nchroot '" + c.prywalk + "' /prywalk dump --json -p $S\n" +
+				"chroot '" + c.prywalk + "' /prywalk record -q -d 0.5 -o - -p $S >r.pb.gz\n")
 			dir := scratch(t, pod.user)
 			r := command{exe: "unshare", args: append(pod.flags, script...), user: pod.user, dir: dir}.run(t).must(t, 0)
 			namesOf(t, r.stdout)
@@ -118,8 +116,8 @@ func TestContainerWithoutSysPtraceIsRefused(t *testing.T) {
 	t.Parallel()
 	c := newContainers(t)
 	script := c.pod("")
-	script[2] = strings.Replace(script[2], "chroot "+c.server, "chroot --userspec=33:33 "+c.server, 1) +
-		"setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace chroot " + c.prywalk + " /prywalk dump -p $S\n"
+	script[2] = strings.Replace(script[2], "chroot '"+c.server, "chroot --userspec=33:33 '"+c.server, 1) +
+		"setpriv --bounding-set -sys_ptrace --inh-caps -sys_ptrace chroot '" + c.prywalk + "' /prywalk dump -p $S\n"
 	r := command{exe: "unshare", args: append([]string{"--pid", "--fork", "--mount"}, script...)}.run(t).must(t, 3)
 	if !strings.Contains(r.stderr, "cap_sys_ptrace") && !strings.Contains(r.stderr, "SYS_PTRACE") {
 		t.Errorf("no SYS_PTRACE on standard error: %s", r.stderr)
@@ -161,9 +159,7 @@ func TestHostDumpNamesAContainersFunctions(t *testing.T) {
 
 func TestOnlyMembersOfTheGroupMaySample(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, to be two users and to give capabilities")
-	}
+	needRoot(t, "be two users and to give capabilities")
 	const group = 64222
 	exe := withCapabilities(t, "")
 	if err := os.Chown(exe, 0, group); err != nil {
@@ -174,7 +170,7 @@ func TestOnlyMembersOfTheGroupMaySample(t *testing.T) {
 	}
 	caps := "cap_sys_ptrace,cap_dac_read_search,cap_perfmon,cap_sys_nice,cap_checkpoint_restore+ep"
 	if out, err := exec.Command("setcap", caps, exe).CombinedOutput(); err != nil {
-		t.Skipf("no file capabilities here: %v: %s", err, out)
+		testtargets.Need(t, false, fmt.Sprintf("file capabilities: %v: %s", err, out), "a file system that keeps them")
 	}
 	member := &testtargets.User{UID: testtargets.Nobody.UID, GID: group}
 	run := func(args ...string) result {

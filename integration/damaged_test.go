@@ -18,7 +18,12 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-const damages = 3
+func damages() int {
+	if testtargets.All() {
+		return 3
+	}
+	return 1
+}
 
 // Random words of a stopped program's writable memory get random values.
 func TestDamagedMemoryOfRealProgramsBreaksNothing(t *testing.T) {
@@ -34,7 +39,7 @@ func TestDamagedMemoryOfRealProgramsBreaksNothing(t *testing.T) {
 			}
 			eventually(t, "every thread is stopped", func() bool { return allStopped(t, target.PID) })
 			random := rand.New(rand.NewPCG(uint64(len(name)), 29))
-			for range damages {
+			for range damages() {
 				n := damageMemory(t, target.PID, random)
 				t.Logf("%d words overwritten", n)
 				checkCommandsEnd(t, pid)
@@ -142,8 +147,8 @@ func presentPages(t *testing.T, pid int) (pages []uint64) {
 	return pages
 }
 
-// The parts of a library's file that are not loaded (call frame information, symbols, lines) are overwritten before and
-// during a recording.
+// The parts of a library's file that are not loaded (call frame information, symbols, lines) are overwritten
+// before and during a recording.
 func TestDamagedFilesOfARunningProgramBreakNothing(t *testing.T) {
 	dir := scratch(t, nil)
 	lib := filepath.Join(dir, "libwork.so")
@@ -174,7 +179,7 @@ func TestDamagedFilesOfARunningProgramBreakNothing(t *testing.T) {
 	pid := strconv.Itoa(cmd.Process.Pid)
 	random := rand.New(rand.NewPCG(2, 29))
 	spare := unloaded(t, lib)
-	for range damages {
+	for range damages() {
 		damaged := append([]byte(nil), sound...)
 		for range 1 + random.IntN(2000) {
 			s := spare[random.IntN(len(spare))]

@@ -41,7 +41,7 @@ func TestTargetIsSampledAfterItsExec(t *testing.T) {
 	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	mark := filepath.Join(scratch(t, nil), "go on")
-	pid := shell(t, "while [ ! -e '"+mark+"' ]; do sleep 0.1; done; exec "+target.Exe+" 300")
+	pid := shell(t, "while [ ! -e '"+mark+"' ]; do sleep 0.1; done; exec '"+target.Exe+"' 300")
 	r := startRecording(t, nil, "-p", strconv.Itoa(pid))
 	r.until("the shell has a sample", func(p *profile.Profile) bool { return len(p.Sample) > 0 })
 	if err := os.WriteFile(mark, nil, 0o600); err != nil {
@@ -126,7 +126,7 @@ func recordLongEnough(t *testing.T, record func(seconds string) *profile.Profile
 	t.Helper()
 	for seconds := 3; ; seconds *= 4 {
 		p := record(strconv.Itoa(seconds))
-		if seconds > 100 || e.Shares == nil && len(missingChains(p, e)) == 0 || hasExpected(e)(p) {
+		if seconds > 100 || len(missingChains(p, e)) == 0 {
 			checkFunctions(t, p, e)
 			return p
 		}
@@ -159,28 +159,9 @@ func TestBinaryDeletedOrReplacedWhileItRuns(t *testing.T) {
 			})
 			rec := r.finish()
 			checkFunctions(t, rec.Profile, target.Expect)
-			checkCompleteness(t, rec, target.Expect.CompleteFloor)
+			checkIncomplete(t, rec, target.Expect)
 		})
 	}
-}
-
-func TestTimeOfShortLivedThreadsIsInTheTotal(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(scratch(t, nil), "threads.py")
-	text := "import threading, time\nwhile True:\n" +
-		"    t = threading.Thread(target=lambda: sum(range(200000)))\n    t.start()\n    t.join()\n"
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	pid := shell(t, "exec "+python+" "+file)
-	m := startMeter([]int{pid})
-	r := record(t, "-d", "3", "-p", strconv.Itoa(pid))
-	m.finish()
-	checkAccounting(t, r.stats)
-	checkTotals(t, r, m)
 }
 
 func TestSeveralProcessesAreRecordedTogether(t *testing.T) {

@@ -15,16 +15,13 @@ import (
 
 func TestATerminalThatHangsUpLeavesTheRecording(t *testing.T) {
 	t.Parallel()
-	script, err := exec.LookPath("script")
-	if err != nil {
-		t.Skip(err)
-	}
+	script := testtargets.NeedProgram(t, "script")
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	dir := scratch(t, nil)
 	file := filepath.Join(dir, "r.pb.gz")
 	// Under nohup SIGHUP is ignored, and prywalk would continue.
 	terminal := exec.Command("env", "--default-signal=HUP", script, "-q", "-c",
-		"exec "+binary+" record -p "+strconv.Itoa(target.PID)+" -o "+file, filepath.Join(dir, "typescript"))
+		"exec '"+binary+"' record -p "+strconv.Itoa(target.PID)+" -o '"+file+"'", filepath.Join(dir, "typescript"))
 	in, err := terminal.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

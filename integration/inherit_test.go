@@ -82,13 +82,23 @@ func TestCommandWithAParentDeathSignalOutlivesTheRecording(t *testing.T) {
 	for range 5 {
 		r, pid, in := startDeathsig(t, "-d", "0.3")
 		waitForFile(t, filepath.Join(r.cmd.Dir, "prywalk.pb.gz"))
-		time.Sleep(300 * time.Millisecond)
+		// The thread that started the command has ended by then, or does not end.
+		eventually(t, "prywalk only waits for the command", func() bool { return sleeps(r.cmd.Process.Pid) })
 		if s := stateOf(pid); s == "" || s == "Z" {
 			t.Errorf("the command's state after the recording is %q, want alive", s)
 		}
 		in.Close()
 		r.wait().must(t, 7)
 	}
+}
+
+func sleeps(pid int) bool {
+	for _, tid := range threadsOf(pid) {
+		if stateOf(tid) != "S" {
+			return false
+		}
+	}
+	return true
 }
 
 func TestCommandWithAParentDeathSignalOutlivesCtrlZ(t *testing.T) {

@@ -30,9 +30,7 @@ const jcmdTimeout = 5 * time.Second
 func TestDumpOfAHungJVM(t *testing.T) {
 	t.Parallel()
 	realPrograms(t)
-	if runtime.GOARCH != "amd64" {
-		t.Skip("Java frames are supported on amd64 only")
-	}
+	needJavaFrames(t)
 	pid := startHung(t)
 	var text string
 	eventually(t, "the loop without a safepoint runs", func() bool {
@@ -71,6 +69,11 @@ func TestDumpOfAHungJVM(t *testing.T) {
 	}
 }
 
+func needJavaFrames(t *testing.T) {
+	t.Helper()
+	testtargets.Need(t, runtime.GOARCH == "amd64", "Java frames", "an amd64 machine")
+}
+
 func startHung(t *testing.T) (pid string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -82,11 +85,11 @@ func startHung(t *testing.T) (pid string) {
 	if err := os.WriteFile(file, source, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command("javac", "-d", dir, file).CombinedOutput(); err != nil {
+	if out, err := exec.Command(testtargets.NeedProgram(t, "javac"), "-d", dir, file).CombinedOutput(); err != nil {
 		t.Fatalf("javac: %v\n%s", err, out)
 	}
-	java := exec.Command("java", "-Xmx64m", "-XX:+UseSerialGC", "-XX:-UseCountedLoopSafepoints",
-		"-XX:LoopStripMiningIter=0", "-XX:-BackgroundCompilation", "-cp", dir, "Hung")
+	java := exec.Command(testtargets.NeedProgram(t, "java"), "-Xmx64m", "-XX:+UseSerialGC",
+		"-XX:-UseCountedLoopSafepoints", "-XX:LoopStripMiningIter=0", "-XX:-BackgroundCompilation", "-cp", dir, "Hung")
 	java.Dir = dir
 	testtargets.Ready(t, java)
 	return strconv.Itoa(java.Process.Pid)

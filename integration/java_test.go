@@ -13,94 +13,56 @@ import (
 	"prywalk/internal/testtargets"
 )
 
-// Each method of this program has one caller, and none is inlined. A stack of the first thread has the JVM's call stub,
-// main, c1, c2, and so on.
+// Each method of this program has one caller, and none is inlined. A stack of the first thread has the JVM's call
+// stub, main, c1, c2, and so on.
 func TestJavaStacksAreTheChainOfCalls(t *testing.T) {
 	t.Parallel()
 	realPrograms(t)
-	for _, c := range []struct {
+	for i, c := range []struct {
 		target string
 		named  int
-		stacks int
-	}{
-		{"java-chain", 3, manyChains}, {"java-chain-c1", 3, manyChains}, {"java-chain-int", 3, manyChains},
-		{"java-work", 2, 2 * manyChains}, {"java-work-c1", 2, 2 * manyChains},
-	} {
+	}{{"java-chain", 3}, {"java-chain-c1", 3}, {"java-chain-int", 3}, {"java-work", 2}, {"java-work-c1", 2}} {
 		t.Run(c.target, func(t *testing.T) {
 			t.Parallel()
+			if i > 0 {
+				testtargets.OnlyInAll(t, "another compiler or program")
+			}
 			target := testtargets.Run(t, c.target, testtargets.Options{})
-			var seen javaStacks
-			for enough := c.stacks; ; enough *= 2 {
-				seen.record(t, target, enough)
-				if !seen.tooManyIncomplete(c.stacks) || enough > 8*c.stacks {
-					break
+			r := recordUntil(t, "enough complete stacks with named Java frames", func(p *profile.Profile) bool {
+				n := 0
+				for _, s := range p.Sample {
+					if named, _ := chainNames(javaFrames(s)); label(s, "state") == "running" && named >= c.named {
+						n++
+					}
 				}
-				t.Logf("too many incomplete or unnamed for so few stacks, recording more: %+v", seen)
+				return n >= manyChains()
+			}, "-F", "499", "-p", pidList(target.PIDs()))
+			checkReasons(t, r.Profile, append(slices.Clone(physical), "no-rule", "loop")...)
+			unnamed := 0
+			for _, s := range r.Sample {
+				chain := javaFrames(s)
+				if label(s, "state") != "running" || incompleteReason(s) != "" {
+					continue
+				}
+				if slices.Contains(chain, "") { // of a method that was compiled again before it was named
+					unnamed++
+				}
+				if _, wrong := chainNames(chain); wrong != "" {
+					t.Errorf("%s is not at its place in %v", wrong, chain)
+				}
 			}
-			if seen.tooManyIncomplete(c.stacks) || seen.whole < c.stacks/2 || seen.named < c.named*seen.whole {
-				t.Fatalf("want fewer incomplete or unnamed stacks, or more stacks and named methods: %+v", seen)
-			}
+			t.Logf("%d stacks with a frame without a name", unnamed)
 		})
 	}
 }
 
-type javaStacks struct {
-	whole, named, unnamed int
-	incomplete, replaced  int
-}
-
-// Chance exceeds half of the allowed share in one of fifty recordings: the test then records more, up to four times.
-func (j *javaStacks) tooManyIncomplete(stacks int) bool {
-	return j.incomplete*stacks/2 > j.whole || j.replaced*mostReplaced > j.whole || j.unnamed*1000 > j.whole
-}
-
-func (j *javaStacks) record(t *testing.T, target *testtargets.Target, enough int) {
-	t.Helper()
-	r := recordUntil(t, "enough stacks with Java frames", func(p *profile.Profile) bool {
-		n := 0
-		for _, s := range p.Sample {
-			if label(s, "state") == "running" && len(javaFrames(s)) > 0 {
-				n++
-			}
-		}
-		return n >= enough
-	}, "-F", "499", "-p", pidList(target.PIDs()))
-	for _, s := range r.Sample {
-		chain := javaFrames(s)
-		if label(s, "state") != "running" || len(chain) == 0 {
-			continue
-		}
-		if strings.HasPrefix(chain[0], "[incomplete") {
-			names := stackOf(s)
-			if slices.Contains(names, replacing) {
-				j.replaced++
-				continue
-			}
-			j.incomplete++
-			t.Logf("incomplete stack: %q", names)
-			continue
-		}
-		j.whole++
-		if i := slices.Index(chain, ""); i >= 0 {
-			j.unnamed++
-			t.Logf("frame %d of %q has no name", i, chain)
-		}
-		n, wrong := chainNames(chain)
-		if j.named += n; wrong != "" {
-			t.Errorf("%s is not at its place in %v", wrong, chain)
-		}
+// manyChains stacks are awaited. How many others are incomplete is measured by benchmarks/accuracy and atwork.
+func manyChains() int {
+	if testtargets.All() {
+		return 200
 	}
-	t.Logf("%+v", *j)
+	return 50
 }
-
-// replacing replaces a compiled frame by interpreted ones, and has unwind rules only at its calls. 0 to 1.2 % of the
-// stacks in fifteen runs, depending on the processor and the compilers.
-const (
-	replacing    = "DeoptimizationBlob"
-	mostReplaced = 30
-)
-
-const manyChains = 200
 
 // javaFrames returns the generated frames, outermost first, without the call stub; of an incomplete stack only that
 // entry; nil if the launcher did not call Java in this thread.

@@ -7,44 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"syscall"
 	"testing"
-	"time"
 
 	"prywalk/internal/testtargets"
 )
-
-func TestMeterAgreesWithTheKernelsResourceUsage(t *testing.T) {
-	cmd := exec.Command("sh", "-c", "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; read x")
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	begin := time.Now().Add(-time.Second)
-	m := startMeter([]int{cmd.Process.Pid})
-	eventually(t, "the shell has counted", func() bool {
-		cpu, err := cpuOf(cmd.Process.Pid)
-		return err == nil && cpu > 20*time.Millisecond && stateOf(cmd.Process.Pid) == "S"
-	})
-	in.Close()
-	eventually(t, "the shell has ended", func() bool { return stateOf(cmd.Process.Pid) == "Z" })
-	m.finish()
-	if err := cmd.Wait(); err == nil {
-		t.Error("the shell's read did not return an end of file")
-	}
-	use := cmd.ProcessState.SysUsage().(*syscall.Rusage)
-	want := time.Duration(use.Utime.Nano() + use.Stime.Nano())
-	got, same := m.read(time.Now())
-	if d := (want - got).Abs(); d > 10*time.Millisecond || got != same {
-		t.Errorf("the meter has %v to %v of CPU time, rusage %v", got, same, want)
-	}
-	if _, w := m.window(begin, time.Hour); w > got {
-		t.Errorf("a window of the meter has %v, want no more than %v, the total", w, got)
-	}
-}
 
 func TestSymbolsOfTheTwinNameOffsetsOfTheStrippedProgram(t *testing.T) {
 	target := testtargets.Run(t, "c-stripped", testtargets.Options{})
@@ -86,10 +52,7 @@ func TestProcessWithoutPtraceIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	gdb, err := exec.LookPath("gdb")
-	if err != nil {
-		t.Fatal(err)
-	}
+	gdb := testtargets.NeedProgram(t, "gdb")
 	sleeper := exec.Command("sleep", "600")
 	if err := sleeper.Start(); err != nil {
 		t.Fatal(err)

@@ -26,7 +26,7 @@ type lazy struct {
 
 func startLazy(t *testing.T, mode string) *lazy {
 	t.Helper()
-	needRoot(t) // a userfaultfd for faults inside the kernel needs root
+	needRoot(t, "catch page faults of the kernel (userfaultfd)")
 	exe, err := testtargets.Compile("lazy.c", "-O1")
 	if err != nil {
 		t.Fatal(err)

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 }
 
 func buildAndRun(m *testing.M) int {
+	syscall.Umask(0o022) // other users run what the tests make
 	dir, err := os.MkdirTemp("", "prywalk-integration-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -171,11 +172,16 @@ func scratch(t *testing.T, u *testtargets.User) string {
 	return dir
 }
 
-func needRoot(t *testing.T) {
+func needRoot(t *testing.T, why string) {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can set this up; CI runs as root")
-	}
+	testtargets.NeedRoot(t, why)
+}
+
+// needOwnTracing skips a test where ordinary users may not trace their other processes.
+func needOwnTracing(t *testing.T) {
+	t.Helper()
+	testtargets.Need(t, yama() == 0, fmt.Sprint("kernel.yama.ptrace_scope of 0, not ", yama()),
+		"sudo sysctl kernel.yama.ptrace_scope=0")
 }
 
 // ordinary returns an ordinary user if the test is root, else nil: the test's own user.
@@ -188,9 +194,5 @@ func ordinary() *testtargets.User {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", patience, what)
-		}
-	}
+	testtargets.Eventually(t, what, ok)
 }

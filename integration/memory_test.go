@@ -8,7 +8,6 @@ import (
 	"compress/zlib"
 	enc "encoding/binary"
 	"encoding/json"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -181,7 +180,7 @@ func TestSmallProfilesThatBecomeLargeAreRefused(t *testing.T) {
 		}
 		r, _ := runMeasured(t, "report", file)
 		r.must(t, 1).oneLine(t, "too large", "--max-memory")
-		c := command{exe: "/bin/sh", args: []string{"-c", fmt.Sprintf("cat %s | %s report -", file, binary)}}
+		c := command{exe: "/bin/sh", args: []string{"-c", `cat "$1" | "$0" report -`, binary, file}}
 		c.run(t).must(t, 1).oneLine(t, "too large", "--max-memory")
 	}
 }

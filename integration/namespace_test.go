@@ -3,7 +3,7 @@
 package integration
 
 import (
-	"os"
+	"fmt"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -14,9 +14,7 @@ import (
 
 func TestAProcOfAnotherPidNamespaceIsRefused(t *testing.T) {
 	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("needs root, to make a pid namespace")
-	}
+	needRoot(t, "make a pid namespace")
 	for _, args := range [][]string{
 		{"record", "-d", "1", "-p", "1"}, {"record", "--", "true"}, {"dump", "-p", "1"}, {"top", "-p", "1"},
 		{"doctor", "-p", "1"},
@@ -33,7 +31,7 @@ func TestAProcOfAnotherPidNamespaceIsRefused(t *testing.T) {
 func TestRootOfAUserNamespaceRecordsWhatIsInIt(t *testing.T) {
 	t.Parallel()
 	if err := exec.Command("unshare", "-Ur", "true").Run(); err != nil {
-		t.Skipf("no user namespace can be made here: %v", err)
+		testtargets.Need(t, false, fmt.Sprint("user namespaces: ", err), "sudo sysctl user.max_user_namespaces=1000")
 	}
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	command{exe: "unshare", args: []string{"-Ur", binary, "record", "-d", "1", "-p", strconv.Itoa(target.PID)}}.run(t).

@@ -38,10 +38,10 @@ func TestOutputThatCannotBeWritten(t *testing.T) {
 
 func smallDisk(t *testing.T) string {
 	t.Helper()
-	needRoot(t)
+	needRoot(t, "mount a small file system")
 	dir := scratch(t, nil)
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=16k"); err != nil {
-		t.Skipf("this container may not mount: %v", err)
+		testtargets.Need(t, false, fmt.Sprint("the right to mount: ", err), "a container with CAP_SYS_ADMIN")
 	}
 	t.Cleanup(func() { _ = syscall.Unmount(dir, syscall.MNT_DETACH) })
 	return dir
@@ -77,8 +77,8 @@ func TestFileSizeLimitIsAnErrorAndNoCrash(t *testing.T) {
 	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	// SIGXFSZ ends a Go program with a stack trace unless it handles the signal.
-	script := fmt.Sprintf("ulimit -f 1; exec %s record -d 2 -F 999 -p %d -o r.pb.gz", binary, target.PID)
-	r := command{exe: "/bin/sh", args: []string{"-c", script}}.run(t).must(t, 1)
+	r := command{exe: "/bin/sh", args: []string{"-c", `ulimit -f 1; exec "$0" "$@"`, binary, "record", "-d", "2", "-F",
+		"999", "-p", strconv.Itoa(target.PID), "-o", "r.pb.gz"}}.run(t).must(t, 1)
 	if !strings.Contains(r.stderr, "file too large") || strings.Contains(r.stderr, "goroutine ") {
 		t.Errorf("want \"file too large\" and no stack trace: %s", clip(r.stderr))
 	}
@@ -169,23 +169,19 @@ func TestAggregateKeepsNoTime(t *testing.T) {
 	}
 }
 
-func TestWallTimeIsItsThreeParts(t *testing.T) {
+// That CPU and run queue time are parts of the wall time is in [TestSumsOfCPUTimeAreTheKernels].
+func TestWallTimeOfSleepersIsTheRecordings(t *testing.T) {
 	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
-	// A thread has no wall time before its first observation, nor after the last one before the end; both must be
-	// small.
-	r := recordUntil(t, "8 s with nearly all wall time of each sleeping thread", func(p *profile.Profile) bool {
-		return p.DurationNanos > 8e9 && !slices.ContainsFunc(target.Expect.Sleepers,
+	// A thread has no wall time before its first observation, nor after the last one before the end: their part
+	// becomes smaller.
+	r := recordUntil(t, "nearly all wall time of each sleeping thread", func(p *profile.Profile) bool {
+		return !slices.ContainsFunc(target.Expect.Sleepers,
 			func(s testtargets.Sleeper) bool { return wallShare(p, s.Thread) < 0.95 })
 	}, "-p", strconv.Itoa(target.PID))
-	for _, s := range r.Sample {
-		if v := s.Value; v[cpuColumn]+v[queueColumn] > v[wallColumn]+int64(20e6) {
-			t.Errorf("CPU and run queue time exceed wall time: %v %v", v, stackOf(s))
-		}
-	}
 	for _, s := range target.Expect.Sleepers {
-		if got := wallShare(r.Profile, s.Thread); got < 0.9 || got > 1.1 {
-			t.Errorf("thread %s has %.2f of the recording's time as wall time, want 0.9 to 1.1", s.Thread, got)
+		if got := wallShare(r.Profile, s.Thread); got > 1 {
+			t.Errorf("thread %s has %v of the recording's time as wall time, want 1 at most", s.Thread, got)
 		}
 	}
 }

@@ -3,6 +3,7 @@
 package integration
 
 import (
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -10,76 +11,61 @@ import (
 
 	"github.com/google/pprof/profile"
 
-	"prywalk/internal/procmem"
 	"prywalk/internal/testtargets"
 )
 
-const (
-	pauses   = 3
-	pauseFor = time.Second
-)
-
-// Chance exceeds five standard errors once in a million runs.
+// How long a pause must be to be a gap depends on how late prywalk's ticks are (GapDetector of package schedule): each
+// pause is twice as long as the one before until one is in the recording. What a gap takes from the samples is
+// tested exactly in package attribute.
 func TestTimeOfAStoppedProfilerIsNotObserved(t *testing.T) {
 	t.Parallel()
 	target := testtargets.Run(t, "c", testtargets.Options{})
-	shares := map[string]float64{"burn_60": 0.6, "burn_30": 0.3, "burn_10": 0.1}
 	r := startRecording(t, nil, "-p", pidList([]int{target.PID}))
-	pausedCPU, enoughSamples := int64(0), int64(fewSamples)
-	enough := func(p *profile.Profile) bool { return computing(p) >= enoughSamples }
-	for range pauses {
-		r.until("there are enough samples", enough)
+	samples := int64(0)
+	more := func(p *profile.Profile) bool {
+		n := computing(p)
+		if n <= samples {
+			return false
+		}
+		samples = n
+		return true
+	}
+	r.until("there are samples on a CPU", more)
+	seen := func() (cpu int64) {
+		for _, s := range readProfile(t, r.file).Sample {
+			if stackOf(s)[0] == "[not observed]" {
+				cpu += s.Value[cpuColumn]
+			}
+		}
+		return cpu
+	}
+	paused := time.Duration(0)
+	for pause := 500 * time.Millisecond; seen() == 0 && pause < patience; pause *= 2 {
 		r.signal(syscall.SIGSTOP)
 		eventually(t, "prywalk is stopped", func() bool { return stateOf(r.cmd.Process.Pid) == "T" })
-		before, err := procmem.ProcessCPU(target.PID)
-		time.Sleep(pauseFor)
-		after, err2 := procmem.ProcessCPU(target.PID)
-		if err != nil || err2 != nil {
-			t.Fatal(err, err2)
+		before, err := cpuOf(target.PID)
+		if err != nil {
+			t.Fatal(err)
 		}
-		pausedCPU += int64(after - before)
+		eventually(t, "the target runs on", func() bool {
+			now, err := cpuOf(target.PID)
+			return err == nil && now > before+pause
+		})
 		r.signal(syscall.SIGCONT)
-		enoughSamples += fewSamples
+		paused += pause
+		r.until("there are samples after the pause", more)
 	}
-	r.until("there are enough samples after the last pause", enough)
 	rec := r.finish()
 	checkAccounting(t, rec.stats)
-	checkPause(t, rec, pausedCPU)
-	checkShares(t, rec.Profile, shares)
-	if _, _, count := timesOf(rec.Profile, shares); count < fewShared {
-		t.Errorf("the effective number of samples is %.0f, want at least %d", count, fewShared)
+	if seen() == 0 {
+		t.Errorf("[not observed] has no CPU time after pauses in which the program used %v", paused)
 	}
-}
-
-func checkPause(t *testing.T, rec *recording, pausedCPU int64) {
-	t.Helper()
-	if rec.stats.NotObservedS < pauses*pauseFor.Seconds()/2 || rec.stats.NotObservedS > rec.stats.DurationS {
-		t.Errorf("not_observed_s is %v of %v s, want at least half of the pauses and at most all",
-			rec.stats.NotObservedS, rec.stats.DurationS)
+	if rec.stats.NotObservedS <= 0 || rec.stats.NotObservedS > rec.stats.DurationS {
+		t.Errorf("not_observed_s is %v of %v s", rec.stats.NotObservedS, rec.stats.DurationS)
 	}
 	const words = " s not observed (prywalk was stopped"
-	if !strings.Contains(rec.stderr, words) || !strings.Contains(strings.Join(rec.Comments, "\n"), words) {
+	if !strings.Contains(rec.stderr, words) ||
+		!slices.ContainsFunc(rec.Comments, func(c string) bool { return strings.Contains(c, words) }) {
 		t.Errorf("no %q in the closing line or in the recording's comments: %s\n%s", words, rec.stderr, rec.Comments)
-	}
-	var cpu int64
-	walls, queued := map[int64]int64{}, map[int64]int64{}
-	for _, s := range rec.Sample {
-		if stackOf(s)[0] == "[not observed]" {
-			cpu += s.Value[cpuColumn]
-		}
-		for _, tid := range s.NumLabel["tid"] {
-			walls[tid] += s.Value[wallColumn]
-			queued[tid] += s.Value[queueColumn]
-		}
-	}
-	if cpu < pausedCPU/2 {
-		t.Errorf("[not observed] has %d ns of CPU time, want at least half of the pauses' %d", cpu, pausedCPU)
-	}
-	// A wait in the run queue at the end of a pause is in both times: the kernel adds it when it ends.
-	for tid, ns := range walls {
-		if float64(ns-queued[tid])/1e9 > rec.stats.DurationS {
-			t.Errorf("thread %d: %v s of wall time in %v s, even without %v s of queue time", tid, float64(ns)/1e9,
-				rec.stats.DurationS, float64(queued[tid])/1e9)
-		}
 	}
 }

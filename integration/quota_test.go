@@ -40,7 +40,8 @@ func quotaOf(t *testing.T) string {
 			return dir
 		}
 	}
-	t.Skip("no control group with a CPU quota can be made: that takes root, and a hierarchy with the cpu controller")
+	testtargets.Need(t, false, "a control group with a CPU quota",
+		testtargets.AsRoot+", where a hierarchy with the cpu controller can be written")
 	return ""
 }
 
@@ -88,7 +89,8 @@ func frozenGroup(t *testing.T) (dir string, set func(frozen bool)) {
 			}
 		}
 	}
-	t.Skip("no control group can be frozen: that takes root, and a hierarchy that can be written")
+	testtargets.Need(t, false, "a control group that can be frozen",
+		testtargets.AsRoot+", where a hierarchy of control groups can be written")
 	return "", nil
 }
 
@@ -177,16 +179,15 @@ func TestTopAndAgentSayWhileATargetIsFrozen(t *testing.T) {
 	})
 }
 
-// A stop may begin just before prywalk is throttled. Measured: none of 10,276 stops, so at most 0.03 % (at 95 %); more
-// than three of the test's some hundred then have a probability below 1e-6.
-func TestQueuedThreadsAreNotStoppedUnderACPUQuota(t *testing.T) {
+// How often prywalk is throttled during a stop depends on the machine; that threads in the run queue are not
+// stopped is tested exactly in package sampler.
+func TestAQuotaOfPrywalksOwnIsInItsStatistics(t *testing.T) {
+	needRoot(t, "run as another user")
+	needOwnTracing(t)
 	user := ordinary()
-	if user == nil || yama() > 0 {
-		t.Skip("needs root, to run as another user, and no Yama")
-	}
 	group := quotaOf(t)
 	args := []string{"-c", `while ! grep -q "$1" /proc/self/cgroup; do sleep 0.05; done; shift; exec "$@"`, "sh",
-		filepath.Base(group), binary, "record", "-F", "1000", "-d", "10", "--stats", "stats.json"}
+		filepath.Base(group), binary, "record", "-F", "1000", "-d", "3", "--stats", "stats.json"}
 	for range runtime.NumCPU() + 4 {
 		cmd := exec.Command("sh", "-c", "while :; do :; done")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user.UID, Gid: user.GID}}
@@ -202,24 +203,21 @@ func TestQueuedThreadsAreNotStoppedUnderACPUQuota(t *testing.T) {
 		t.Fatal(err)
 	}
 	var s struct {
-		Frozen, Queued int64
-		Quota          float64 `json:"cpu_quota"`
-		Target         float64 `json:"cpu_target_s"`
-		Profiled       float64 `json:"cpu_profiled_s"`
-		Throttled      int64   `json:"freezes_throttled"`
+		Stopped         int64   `json:"stopped"`
+		LeftToLaterTick int64   `json:"left_to_later_tick"`
+		Quota           float64 `json:"cpu_quota"`
+		Target          float64 `json:"cpu_target_s"`
+		Profiled        float64 `json:"cpu_profiled_s"`
+		Throttled       int64   `json:"stops_throttled"`
 	}
 	if err := json.Unmarshal(text, &s); err != nil {
 		t.Fatal(err)
 	}
-	if s.Quota != 0.05 || s.Frozen == 0 || s.Queued == 0 {
-		t.Errorf("cpu_quota is %v, want 0.05; %d stops and %d ticks left in the run queue, want both", s.Quota,
-			s.Frozen, s.Queued)
+	t.Logf("throttled during %d of %d stops, %d observations of queued threads", s.Throttled, s.Stopped, s.LeftToLaterTick)
+	if s.Quota != 0.05 || s.Throttled > s.Stopped {
+		t.Errorf("cpu_quota is %v, want 0.05; throttled during %d of %d stops", s.Quota, s.Throttled, s.Stopped)
 	}
-	t.Logf("throttled during %d of %d stops", s.Throttled, s.Frozen)
-	if s.Throttled > 3 {
-		t.Errorf("prywalk was throttled during %d of %d stops, want at most 3", s.Throttled, s.Frozen)
-	}
-	if math.Abs(s.Target-s.Profiled) > 1e-3*s.Target {
+	if math.Abs(s.Target-s.Profiled) > 1e-6 { // both are rounded
 		t.Errorf("%v s of CPU time in the recording, %v s by the kernel", s.Profiled, s.Target)
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/pprof/profile"
 
@@ -22,36 +21,36 @@ const (
 	cpuColumn
 )
 
-type statistics struct {
-	Ticks        int64            `json:"ticks"`
-	Attempted    int64            `json:"attempted"`
-	Frozen       int64            `json:"frozen"`
-	Peeked       int64            `json:"peeked"`
-	Reused       int64            `json:"reused"`
-	Engine       string           `json:"engine"`
-	EngineNote   string           `json:"engine_note"`
-	Sampled      int64            `json:"sampled"`
-	Failed       map[string]int64 `json:"failed"`
-	Incomplete   map[string]int64 `json:"incomplete"`
-	ThreadsMax   int64            `json:"threads_max"`
-	DurationS    float64          `json:"duration_s"`
-	FrequencyGot float64          `json:"frequency_got"`
-	CPUTargetS   float64          `json:"cpu_target_s"`
-	CPUProfiledS float64          `json:"cpu_profiled_s"`
-	NotObservedS float64          `json:"not_observed_s"`
-	Scheduling   string           `json:"scheduling"`
-	FreezeUS     *struct {
+type runStats struct {
+	Ticks         int64            `json:"ticks"`
+	Attempted     int64            `json:"attempted"`
+	Stopped       int64            `json:"stopped"`
+	ReadPassively int64            `json:"read_passively"`
+	Unchanged     int64            `json:"unchanged"`
+	Engine        string           `json:"engine"`
+	EngineNote    string           `json:"engine_note"`
+	KernelSampled int64            `json:"kernel_sampled"`
+	Failed        map[string]int64 `json:"failed"`
+	Incomplete    map[string]int64 `json:"incomplete"`
+	ThreadsMax    int64            `json:"threads_max"`
+	DurationS     float64          `json:"duration_s"`
+	FrequencyGot  float64          `json:"frequency_got"`
+	CPUTargetS    float64          `json:"cpu_target_s"`
+	CPUProfiledS  float64          `json:"cpu_profiled_s"`
+	NotObservedS  float64          `json:"not_observed_s"`
+	Scheduling    string           `json:"scheduling"`
+	StopUS        *struct {
 		P50 float64 `json:"p50"`
 		P99 float64 `json:"p99"`
 		Max float64 `json:"max"`
-	} `json:"freeze_us"`
+	} `json:"stop_us"`
 	FramesByMethod map[string]int64 `json:"frames_by_method"`
 }
 
 type recording struct {
 	result
 	file  string
-	stats statistics
+	stats runStats
 	*profile.Profile
 }
 
@@ -181,35 +180,17 @@ func completeShare(p *profile.Profile) (float64, int64) {
 	return float64(complete) / float64(max(all, 1)), all
 }
 
-func notObserved(p *profile.Profile) float64 {
-	var sum time.Duration
-	for _, t := range notObservedBy(p) {
-		sum += t
-	}
-	return float64(sum) / float64(max(total(p, cpuColumn), 1))
-}
-
-func notObservedBy(p *profile.Profile) map[string]time.Duration {
-	by := map[string]time.Duration{}
-	for _, s := range p.Sample {
-		if name := stackOf(s)[0]; name == "[ran between ticks]" || name == "[exited unseen]" || name == "[not observed]" {
-			by[name+" of "+label(s, "thread")] += time.Duration(s.Value[cpuColumn])
-		}
-	}
-	return by
-}
-
-func checkAccounting(t *testing.T, s statistics) {
+func checkAccounting(t *testing.T, s runStats) {
 	t.Helper()
-	sum := s.Frozen + s.Peeked + s.Reused
+	sum := s.Stopped + s.ReadPassively + s.Unchanged
 	for _, n := range s.Failed {
 		sum += n
 	}
-	if s.Attempted != sum || s.Attempted+s.Sampled == 0 {
-		t.Errorf("attempted is %d, want frozen %d + peeked %d + reused %d + failed %v = %d, and above 0 without kernel "+
-			"samples (%d)", s.Attempted, s.Frozen, s.Peeked, s.Reused, s.Failed, sum, s.Sampled)
+	if s.Attempted != sum || s.Attempted+s.KernelSampled == 0 {
+		t.Errorf("attempted is %d, want stopped %d + read_passively %d + unchanged %d + failed %v = %d, and above 0 without "+
+			"kernel samples (%d)", s.Attempted, s.Stopped, s.ReadPassively, s.Unchanged, s.Failed, sum, s.KernelSampled)
 	}
-	if s.Frozen > 0 && s.FreezeUS == nil {
-		t.Error("freeze_us is missing though there are stops")
+	if s.Stopped > 0 && s.StopUS == nil {
+		t.Error("stop_us is missing though there are stops")
 	}
 }

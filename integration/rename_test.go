@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
 // user starts a helper process, which needs the module's path in a symbol.
@@ -33,6 +35,7 @@ func main() {
 
 func TestRenamedModuleIsImportedByAnother(t *testing.T) {
 	t.Parallel()
+	testtargets.OnlyInAll(t, "compiles the module under another name")
 	dir := t.TempDir()
 	tree, program := filepath.Join(dir, "tree"), filepath.Join(dir, "program")
 	in := func(dir, name string, args ...string) string {

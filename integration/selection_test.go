@@ -25,10 +25,7 @@ func burner(t *testing.T, exe string) *exec.Cmd {
 func TestSelectedProcessesComeAndGo(t *testing.T) {
 	t.Parallel()
 	dir := scratch(t, nil)
-	shell, err := exec.LookPath("dash")
-	if err != nil {
-		t.Skip("no dash to copy")
-	}
+	shell := testtargets.NeedProgram(t, "dash")
 	text, err := os.ReadFile(shell)
 	if err != nil {
 		t.Fatal(err)
@@ -63,10 +60,8 @@ func TestSelectedProcessesComeAndGo(t *testing.T) {
 }
 
 func TestSelectedProcessesThatMayNotBeReadAreCounted(t *testing.T) {
-	needRoot(t)
-	if yama() > 0 {
-		t.Skip("Yama forbids ordinary users to trace their other processes")
-	}
+	needRoot(t, "run as another user")
+	needOwnTracing(t)
 	user := ordinary()
 	dir := scratch(t, user)
 	testtargets.Run(t, "c", testtargets.Options{User: user})

@@ -22,14 +22,16 @@ type tmux struct {
 
 func newTmux(t *testing.T, columns, rows int) *tmux {
 	t.Helper()
-	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Fatal("no tmux; scripts/setup-tests.sh installs it")
-	}
+	testtargets.NeedProgram(t, "tmux")
 	m := &tmux{t: t, dir: scratch(t, nil)}
-	m.socket = filepath.Join(m.dir, "tmux")
+	// The path of a socket has 107 bytes at most (unix(7)), and $TMPDIR may be long: the name is relative to m.dir.
+	m.socket = "tmux"
+	if err := os.Symlink(binary, filepath.Join(m.dir, "prywalk")); err != nil {
+		t.Fatal(err)
+	}
 	m.run("-f", "/dev/null", "new-session", "-d", "-x", fmt.Sprint(columns), "-y", fmt.Sprint(rows), "-c", m.dir,
 		"env", "PS1=ready: ", "NO_COLOR=", "sh")
-	t.Cleanup(func() { _ = exec.Command("tmux", "-S", m.socket, "kill-server").Run() })
+	t.Cleanup(func() { m.run("kill-server") })
 	m.until("the shell", "ready:")
 	return m
 }
@@ -37,6 +39,7 @@ func newTmux(t *testing.T, columns, rows int) *tmux {
 func (m *tmux) run(args ...string) string {
 	m.t.Helper()
 	cmd := exec.Command("tmux", append([]string{"-S", m.socket}, args...)...)
+	cmd.Dir = m.dir
 	cmd.Env = append(os.Environ(), "TERM=xterm-256color", "LC_ALL=C.UTF-8")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
@@ -47,11 +50,10 @@ func (m *tmux) run(args ...string) string {
 
 func (m *tmux) types(line string) { m.run("send-keys", line, "Enter") }
 
-// An escape and the next key at once would be one key.
+// keys types keys, none of which may be an escape: with the next one it would be one key.
 func (m *tmux) keys(keys ...string) {
 	for _, k := range keys {
 		m.run("send-keys", k)
-		time.Sleep(150 * time.Millisecond)
 	}
 }
 
@@ -62,28 +64,30 @@ const between = "=== the same screen, with wrapped lines joined ==="
 func (m *tmux) until(what string, words ...string) string {
 	m.t.Helper()
 	text := ""
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	missing := ""
+	has := func() bool {
 		both := m.run("capture-pane", "-p", ";", "display-message", "-p", between, ";", "capture-pane", "-p", "-J")
 		screen, lines, _ := strings.Cut(both, between+"\n")
-		text = screen
-		missing := ""
+		text, missing = screen, ""
 		for _, w := range words {
 			if !strings.Contains(text, w) && !strings.Contains(lines, w) {
 				missing = w
 			}
 		}
-		if missing == "" {
-			return text
+		return missing == ""
+	}
+	for end := time.Now().Add(patience); !has(); time.Sleep(50 * time.Millisecond) { // tmux takes CPU time
+		if time.Now().After(end) {
+			m.t.Fatalf("%s: the screen does not have %q within %v:\n%s", what, missing, patience, text)
 		}
 	}
-	m.t.Fatalf("%s: the screen does not have all of %q within %v:\n%s", what, words, patience, text)
-	return ""
+	return text
 }
 
 func (m *tmux) settings(tag string) string {
 	m.t.Helper()
 	file := filepath.Join(m.dir, "stty-"+tag)
-	m.types("stty -a > " + file + "; echo done-" + tag)
+	m.types("stty -a > stty-" + tag + "; echo done-" + tag)
 	text := ""
 	testtargets.Eventually(m.t, "stty has printed the settings", func() bool {
 		b, err := os.ReadFile(file)

@@ -21,7 +21,7 @@ func onTmux(t *testing.T) (*tmux, *testtargets.Target) {
 	t.Helper()
 	target := testtargets.Run(t, "c", testtargets.Options{})
 	m := newTmux(t, 100, 40)
-	m.types(binary + " top --interval 0.3 -p " + strconv.Itoa(target.PID))
+	m.types("./prywalk top --interval 0.3 -p " + strconv.Itoa(target.PID))
 	m.until("the table", "burn_60", "q quit")
 	return m, target
 }
@@ -71,7 +71,7 @@ func TestTopCountsGoroutinesThatWait(t *testing.T) {
 	target := testtargets.Run(t, "go", testtargets.Options{})
 	pid := strconv.Itoa(target.PID)
 	m := newTmux(t, 80, 24)
-	m.types(binary + " top --interval 0.3 -p " + pid)
+	m.types("./prywalk top --interval 0.3 -p " + pid)
 	m.until("the line", "goroutines wait (", "to see", "prywalk dump -p", "q quit")
 	m.keys("q")
 	text, err := exec.Command(binary, "top", "--once", "--window", "0.5", "-p", pid).Output()
@@ -112,7 +112,7 @@ func TestTopLeavesTheTerminalAsItWas(t *testing.T) {
 	was := m.settings("before")
 	pidFile := filepath.Join(m.dir, "pid")
 	for _, end := range []string{"q", "C-c", "TERM", "HUP"} {
-		m.types("clear; sh -c 'echo $$ > " + pidFile + "; exec " + binary + " top -p " + strconv.Itoa(target.PID) +
+		m.types("clear; sh -c 'echo $$ > pid; exec ./prywalk top -p " + strconv.Itoa(target.PID) +
 			" -o all.pb.gz --interval 0.3'")
 		m.until("the table", "burn_60", "q quit")
 		if sig := map[string]syscall.Signal{"TERM": syscall.SIGTERM, "HUP": syscall.SIGHUP}[end]; sig != 0 {
@@ -141,7 +141,7 @@ func TestTopSuspendsAndContinues(t *testing.T) {
 	m := newTmux(t, 100, 24)
 	m.types("set -m")
 	was := m.settings("before")
-	m.types("clear; " + binary + " top -p " + strconv.Itoa(target.PID) + " --interval 0.3")
+	m.types("clear; ./prywalk top -p " + strconv.Itoa(target.PID) + " --interval 0.3")
 	m.until("the table", "burn_60", "q quit")
 	m.keys("C-z")
 	m.until("the shell", "ready:", "Stopped")
@@ -250,8 +250,8 @@ func TestTopOnce(t *testing.T) {
 		t.Errorf("top --once: want no escape and nothing on stderr: stdout %q\nstderr %q", r.stdout, r.stderr)
 	}
 	dir := scratch(t, nil)
-	out, err := exec.Command("sh", "-c", "{ "+binary+" top -p "+pid+" --interval 0.3 -o "+dir+
-		"/all.pb.gz; echo code $? >&2; } | head -1 >/dev/null").CombinedOutput()
+	out, err := exec.Command("sh", "-c", `{ "$0" top -p "$1" --interval 0.3 -o "$2"; echo code $? >&2; } |
+		head -1 >/dev/null`, binary, pid, dir+"/all.pb.gz").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "code 0") {
 		t.Errorf("top with a closed pipe as output: want exit code 0: %v: %s", err, out)
 	}

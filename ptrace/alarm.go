@@ -15,7 +15,7 @@ import (
 // in waits for stops; one just before a wait is lost, and [rescuer] repeats it.
 type alarm struct {
 	created   bool
-	id        int32
+	timer     procmem.Timer
 	tid       int
 	expiresAt int64 // 0: not set
 	oldMask   procmem.SignalSet
@@ -39,16 +39,16 @@ func (a *alarm) open(tid int) {
 	if setAction(alarmSignal, &sa) != 0 {
 		return
 	}
-	id, e := timerCreate(alarmSignal, tid)
+	timer, e := procmem.NewTimer(unix.CLOCK_MONOTONIC, alarmSignal, tid)
 	if e != 0 {
 		return
 	}
 	was, e := maskSignals(unix.SIG_BLOCK, procmem.SetOf(alarmSignal, unix.SIGURG))
 	if e != 0 {
-		timerDelete(id)
+		timer.Delete()
 		return
 	}
-	a.created, a.id, a.tid, a.oldMask = true, id, tid, was
+	a.created, a.timer, a.tid, a.oldMask = true, timer, tid, was
 }
 
 func (a *alarm) close() {
@@ -56,7 +56,7 @@ func (a *alarm) close() {
 		return
 	}
 	a.created = false
-	timerDelete(a.id)
+	a.timer.Delete()
 	_, _ = maskSignals(unix.SIG_SETMASK, a.oldMask)
 }
 
@@ -66,7 +66,7 @@ func (a *alarm) set(expiresAt int64) bool {
 		return false
 	}
 	if a.expiresAt != expiresAt {
-		if a.expiresAt = 0; timerSet(a.id, expiresAt) != 0 {
+		if a.expiresAt = 0; a.timer.SetAt(expiresAt) != 0 {
 			return false
 		}
 		a.expiresAt = expiresAt

@@ -26,10 +26,12 @@ func ptrace(req int, tid int, addr, data uintptr) syscall.Errno {
 	return e
 }
 
-// ptraceMayWait is ptrace for requests that may block: it releases the P.
+// ptraceMayWait is ptrace for requests that may block.
 func ptraceMayWait(req int, tid int) syscall.Errno {
 	procmem.CountCall()
+	pinned := procmem.ReleasePins()
 	_, _, e := syscall.Syscall6(unix.SYS_PTRACE, uintptr(req), uintptr(tid), 0, 0, 0, 0)
+	procmem.RestorePins(pinned)
 	return e
 }
 
@@ -127,8 +129,10 @@ func waitidBlocking(idType, id, options int, info *sigInfo) syscall.Errno {
 	info.pid = 0
 	procmem.CountCall()
 	procmem.CountWait()
-	_, _, e := syscall.RawSyscall6(unix.SYS_WAITID, uintptr(idType), uintptr(id),
+	pinned := procmem.ReleasePins()
+	_, _, e := syscall.Syscall6(unix.SYS_WAITID, uintptr(idType), uintptr(id),
 		uintptr(unsafe.Pointer(info)), uintptr(options), 0, 0)
+	procmem.RestorePins(pinned)
 	return e
 }
 
@@ -143,7 +147,19 @@ func nanosleep(ns int64) {
 	ts := unix.NsecToTimespec(ns)
 	procmem.CountCall()
 	procmem.CountWait()
-	_, _, _ = syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
+	pinned := procmem.ReleasePins()
+	_, _, _ = syscall.Syscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
+	procmem.RestorePins(pinned)
+}
+
+func sleepUntil(at int64) {
+	ts := unix.NsecToTimespec(at)
+	procmem.CountCall()
+	procmem.CountWait()
+	pinned := procmem.ReleasePins()
+	_, _, _ = syscall.Syscall6(unix.SYS_CLOCK_NANOSLEEP, unix.CLOCK_MONOTONIC, unix.TIMER_ABSTIME,
+		uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+	procmem.RestorePins(pinned)
 }
 
 // Faults in reads of another process's memory count for the reader (mm/memory.c, mm_account_fault). With
@@ -203,38 +219,8 @@ func isPending(sig syscall.Signal) bool {
 func awaitSignal(set procmem.SignalSet) syscall.Errno {
 	procmem.CountCall()
 	procmem.CountWait()
-	_, _, e := syscall.RawSyscall6(unix.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&set)), 0, 0, unsafe.Sizeof(set), 0, 0)
+	pinned := procmem.ReleasePins()
+	_, _, e := syscall.Syscall6(unix.SYS_RT_SIGTIMEDWAIT, uintptr(unsafe.Pointer(&set)), 0, 0, unsafe.Sizeof(set), 0, 0)
+	procmem.RestorePins(pinned)
 	return e
-}
-
-type sigEvent struct {
-	value         uint64
-	signo, notify int32
-	tid           int32
-	_             [44]byte
-}
-
-func timerCreate(sig syscall.Signal, tid int) (id int32, e syscall.Errno) {
-	const sigevThreadID = 4
-	ev := sigEvent{signo: int32(sig), notify: sigevThreadID, tid: int32(tid)}
-	procmem.CountCall()
-	_, _, e = syscall.RawSyscall(unix.SYS_TIMER_CREATE, unix.CLOCK_MONOTONIC, uintptr(unsafe.Pointer(&ev)),
-		uintptr(unsafe.Pointer(&id)))
-	return id, e
-}
-
-// timerSet sets a timer to an absolute time, ns.
-//
-//go:nosplit
-func timerSet(id int32, at int64) syscall.Errno {
-	spec := unix.ItimerSpec{Value: unix.Timespec{Sec: at / 1e9, Nsec: at % 1e9}}
-	procmem.CountCall()
-	_, _, e := syscall.RawSyscall6(unix.SYS_TIMER_SETTIME, uintptr(id), unix.TIMER_ABSTIME, uintptr(unsafe.Pointer(&spec)),
-		0, 0, 0)
-	return e
-}
-
-func timerDelete(id int32) {
-	procmem.CountCall()
-	_, _, _ = syscall.RawSyscall(unix.SYS_TIMER_DELETE, uintptr(id), 0, 0)
 }

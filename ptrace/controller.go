@@ -16,9 +16,9 @@ type Options struct {
 	MaxPending int // most attachments in use, cancelled ones included; default 256
 	// ReadOnly forbids writes of registers: calls that a stop interrupts then give EINTR ([Stats.Broken]).
 	ReadOnly bool
-	// NoGC states that GOMAXPROCS is at least 2, and that a garbage collection begins only while no thread is attached,
-	// or while the controller's owner waits for its end and finishes stops meanwhile. PTRACE_SEIZE then bypasses the Go
-	// scheduler.
+	// NoGC states that GOMAXPROCS is at least 2, and that garbage collections, which delay the end of a stop, mostly begin
+	// while no thread is attached, or while the controller's owner waits for their end and finishes stops meanwhile.
+	// Waits then sleep until a stop.
 	NoGC         bool
 	KeepPriority bool
 	// SleepUntilStop, with NoGC: waits sleep until a stop at ordinary priority, too. It costs less CPU time, but makes
@@ -67,7 +67,7 @@ func NewController(opts Options) *Controller {
 	}
 	c := &Controller{}
 	c.tid = unix.Gettid()
-	c.rescuer, c.noGC = newRescuer(opts.MaxPending), opts.NoGC
+	c.rescuer = newRescuer(opts.MaxPending)
 	c.attachments = attachmentTable{list: make([]Attachment, opts.MaxPending), rescuer: c.rescuer}
 	c.repairs = repairer{regs: &c.captured.regs, readOnly: opts.ReadOnly}
 	controllers.add(c)

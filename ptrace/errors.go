@@ -23,7 +23,7 @@ var (
 	ErrSelf         error = refusal.Self
 	Err32Bit        error = refusal.Not64Bit // it runs 32-bit or x32 code
 	ErrTimeout      error = refusal.Timeout
-	ErrBusy         error = refusal.Busy // Options.MaxPending attachments are in use
+	ErrBusy         error = refusal.Busy // Options.MaxPending attachments are in use, or an exec replaces the thread
 	ErrPending            = errors.New("a stop of this thread is already pending")
 	ErrNotStopped         = errors.New("the thread has not stopped")
 )
@@ -35,6 +35,9 @@ func Reason(err error) string {
 	}
 	return refusal.Of(err).Word()
 }
+
+// errNotRefusedNow: another tracer was attached and has detached, or the thread was being replaced by an exec.
+var errNotRefusedNow = errors.New("the seizure was refused for a reason that is gone")
 
 // seizeRefused finds why PTRACE_SEIZE failed, mostly with EPERM (kernel/ptrace.c, ptrace_attach). unfiltered: no
 // seccomp filter of this process refuses it.
@@ -56,7 +59,7 @@ func seizeRefused(tid int, e syscall.Errno, unfiltered bool) error {
 	if err := refusedByState(tid, &st); !errors.Is(err, ErrDenied) || !unfiltered {
 		return err
 	}
-	return tracedOrDenied(tid)
+	return allowedOrDenied(tid)
 }
 
 func mayBeSeccompFiltered() bool {
@@ -64,15 +67,15 @@ func mayBeSeccompFiltered() bool {
 	return err != nil && err != unix.EINVAL || mode != 0 // EINVAL: no seccomp
 }
 
-// tracedOrDenied tells ErrTraced from ErrDenied by a read of memory, which needs the same permission as a seizure
-// (mm_access, ptrace_may_access) but is not exclusive.
-func tracedOrDenied(tid int) error {
+// allowedOrDenied tells errNotRefusedNow from ErrDenied by a read of memory, which needs the same permission as a
+// seizure (mm_access, ptrace_may_access) but is not exclusive.
+func allowedOrDenied(tid int) error {
 	var b [1]byte
 	switch _, err := procmem.ReadVM(tid, 0, b[:]); {
 	case errors.Is(err, ErrGone):
 		return ErrGone
 	case err == nil, errors.Is(err, procmem.ErrFault):
-		return ErrTraced
+		return errNotRefusedNow
 	}
 	return ErrDenied
 }
@@ -81,6 +84,8 @@ func refusedByState(tid int, st *procmem.Status) error {
 	switch {
 	case st.State == 'Z' || st.State == 'X':
 		return ErrZombie
+	case st.TracerPid == unix.Gettid(): // a tracee of ours that has got this number by an exec
+		return ErrBusy
 	case st.TracerPid != 0:
 		return ErrTraced
 	case st.Tgid == os.Getpid():

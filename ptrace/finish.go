@@ -69,7 +69,6 @@ type Times struct {
 type stopper struct {
 	attachments  attachmentTable
 	rescuer      *rescuer
-	noGC         bool
 	seized       bool // a seizure has succeeded, so no seccomp filter refuses it
 	captured     capture
 	repairs      repairer

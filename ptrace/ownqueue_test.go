@@ -5,12 +5,12 @@ package ptrace
 import (
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
 )
 
 // A real-time thread has the CPU of the tracer, at ordinary priority, when the target stops, and for some time after.
@@ -21,7 +21,7 @@ func TestStopThatEndsASleepIncludesTheTimeUntilTheTracerGetsItsCPU(t *testing.T)
 	withAlarmOf(t, options, func(c *Controller) {
 		var here, others unix.CPUSet
 		if unix.SchedGetaffinity(0, &others) != nil || others.Count() < 2 {
-			t.Skip("one CPU")
+			t.Skip("needs two CPUs: a machine with more")
 		}
 		if bindHere(0) != nil || unix.SchedGetaffinity(0, &here) != nil {
 			t.Error("the tracer cannot be bound to one CPU")
@@ -45,7 +45,7 @@ func TestStopThatEndsASleepIncludesTheTimeUntilTheTracerGetsItsCPU(t *testing.T)
 			cause := c.CauseOf(&s, 0)
 			other.Wait()
 			if stoppedSince == 0 {
-				t.Skip("no real-time priority (CAP_SYS_NICE)")
+				t.Skip("needs a real-time priority: sudo make test")
 			}
 			if err != nil {
 				t.Error(err)
@@ -63,9 +63,7 @@ func TestStopThatEndsASleepIncludesTheTimeUntilTheTracerGetsItsCPU(t *testing.T)
 // stopWhileAsleep stops the target as soon as the tracer sleeps, keeps the tracer's CPU, and returns a moment at which
 // the target had been stopped for some time; 0: no real-time priority. Precondition: the OS thread is the caller's.
 func stopWhileAsleep(tracer int, p *target, here *unix.CPUSet) (stoppedSince int64) {
-	for end := procmem.Now() + 5e9; state(tracer) != 'S' && procmem.Now() < end; {
-		time.Sleep(100 * time.Microsecond)
-	}
+	testtargets.Comes(func() bool { return state(tracer) == 'S' })
 	a := realTime(1)
 	if unix.SchedSetaffinity(0, here) != nil || unix.SchedSetAttr(0, &a, 0) != nil {
 		unix.Tgkill(p.PID, p.tid, unix.SIGWINCH)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -45,10 +46,10 @@ func TestTracedThreadIsRefused(t *testing.T) {
 	})
 }
 
-func TestDetachedTracerIsReported(t *testing.T) {
+func TestARefusalWithoutACauseIsKnown(t *testing.T) {
 	p := start(t, "spin")
-	if err := seizeRefused(p.tid, syscall.EPERM, true); err != ErrTraced {
-		t.Errorf("a caller that may read the memory: %v, want another tracer as the cause", err)
+	if err := seizeRefused(p.tid, syscall.EPERM, true); err != errNotRefusedNow {
+		t.Errorf("a caller that may read the memory: %v, want a cause that is gone", err)
 	}
 	if err := seizeRefused(p.tid, syscall.EPERM, false); err != ErrDenied {
 		t.Errorf("a caller that may not: %v, want a possible filter as the cause", err)
@@ -63,7 +64,7 @@ func TestDetachedTracerIsReported(t *testing.T) {
 	})
 	p.Signal(syscall.SIGKILL)
 	p.Wait()
-	if err := tracedOrDenied(p.PID); err != ErrGone {
+	if err := allowedOrDenied(p.PID); err != ErrGone {
 		t.Errorf("an ended thread: %v", err)
 	}
 }
@@ -107,7 +108,7 @@ func TestAsUnprivilegedUser(t *testing.T) {
 	if err := isRefused(t, other); err != ErrDenied {
 		t.Errorf("another user's process: %v", err)
 	}
-	if err := tracedOrDenied(other); err != ErrDenied {
+	if err := allowedOrDenied(other); err != ErrDenied {
 		t.Errorf("another user's process, if ptrace is allowed otherwise: %v", err)
 	}
 	l, err := launch.Start([]string{"sleep", "1000"})
@@ -131,7 +132,7 @@ func TestAsUnprivilegedUser(t *testing.T) {
 
 func TestOrdinaryUserSamplesOwnProcessesOnly(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Skip("needs root to become another user; CI runs as root")
+		t.Skip("needs root to become another user: sudo make test")
 	}
 	p := start(t, "spin")
 	exe, cleanup := copySelf(t)
@@ -158,7 +159,7 @@ func copySelf(t *testing.T) (string, func()) {
 		t.Fatal(err)
 	}
 	exe := dir + "/ptrace.test"
-	if err := os.WriteFile(exe, b, 0o755); err != nil {
+	if err := errors.Join(os.WriteFile(exe, b, 0o755), os.Chmod(exe, 0o755)); err != nil { // whatever the umask
 		t.Fatal(err)
 	}
 	return exe, func() { os.RemoveAll(dir) }
@@ -240,8 +241,8 @@ func TestTargetThatCallsExecDuringStopsContinues(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 20 {
-		script := "exec sh -c 'exec " + bin + " sleep </dev/null >/dev/null'"
-		l, err := launch.Start([]string{"sh", "-c", script})
+		const script = `exec sh -c 'exec "$0" sleep </dev/null >/dev/null' "$0"`
+		l, err := launch.Start([]string{"sh", "-c", script, bin})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -265,4 +266,64 @@ func TestTargetThatCallsExecDuringStopsContinues(t *testing.T) {
 			t.Fatalf("status %#x, %v; want exit status 7", st, err)
 		}
 	}
+}
+
+// A thread that execs gets the number of its process's first thread, while both may have been seized.
+func TestAThreadReplacedByExecHasNoOtherTracer(t *testing.T) {
+	program := buildC(t, `
+#include <pthread.h>
+#include <unistd.h>
+static char **args;
+static void *again(void *p) { execv("/proc/self/exe", args); return 0; }
+static void *spin(void *p) { for (;;) ; }
+int main(int n, char **v) {
+	args = v;
+	pthread_t t;
+	pthread_create(&t, 0, spin, 0);
+	pthread_create(&t, 0, again, 0);
+	for (;;) ;
+}`)
+	cmd := exec.Command(program)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	seen := map[string]int{}
+	with(t, Options{}, func(c *Controller) {
+		var tids []int
+		for n := 0; seen["ok"] < 300 && n < 1<<20; n++ {
+			tids, _ = procmem.ListTasks(cmd.Process.Pid, tids[:0])
+			for _, tid := range tids {
+				_, err := c.Begin(tid)
+				switch {
+				case err == nil:
+					seen["ok"]++
+				case errors.Is(err, ErrGone), errors.Is(err, ErrZombie), errors.Is(err, ErrBusy), errors.Is(err, ErrPending):
+					seen[Reason(err)]++
+				default:
+					t.Errorf("thread %d of %v: %v", tid, tids, err)
+					return
+				}
+			}
+			for l := c.WaitAny(procmem.Now() + 1e6); l != nil; l = c.WaitAny(procmem.Now()) {
+				var s Stop
+				if err := c.Finish(l, &Request{}, &s); err != nil && err != ErrGone {
+					t.Errorf("Finish: %v", err)
+				}
+			}
+		}
+	})
+	t.Log(seen)
+}
+
+func buildC(t *testing.T, text string) (program string) {
+	t.Helper()
+	program = filepath.Join(t.TempDir(), "program")
+	cmd := exec.Command("cc", "-O1", "-pthread", "-x", "c", "-o", program, "-")
+	cmd.Stdin = strings.NewReader(text)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return program
 }

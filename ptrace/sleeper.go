@@ -43,14 +43,14 @@ func (s *Sleeper) NanosleepUntil(until int64) {
 	}
 }
 
-// SleepUntil sleeps until a time on the clock of [Now] or a signal, outside of the Go scheduler.
+// SleepUntil sleeps until a time on the clock of [Now] or a signal. It hands back the P, and no pin holds meanwhile.
 func (s *Sleeper) SleepUntil(at int64) {
 	began := procmem.Now()
 	if s.watchdog.raiseAgain(began); began >= at {
 		return
 	}
 	if !s.alarm.sleep(at) {
-		procmem.SleepUntil(at)
+		sleepUntil(at)
 	}
 	s.wokenByTimer = true
 	s.counters.noteSleep(began, procmem.Now(), 0)

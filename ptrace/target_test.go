@@ -15,6 +15,7 @@ import (
 
 	"prywalk/internal/launch"
 	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
 )
 
 var buildTarget = sync.OnceValues(func() (string, error) {
@@ -126,11 +127,7 @@ func tracer(tid int) int {
 
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !cond(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", patience, what)
-		}
-	}
+	testtargets.Eventually(t, what, cond)
 }
 
 const patience = 4 * time.Minute

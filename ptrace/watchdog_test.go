@@ -15,7 +15,7 @@ import (
 func TestTracerThatDoesNotSleepLosesItsRealTimePriority(t *testing.T) {
 	err := Run(Options{NoGC: true}, func(c *Controller) error {
 		if c.Scheduling() != "fifo" {
-			t.Skip("this user has no real-time priority")
+			t.Skip("needs a real-time priority: sudo make test")
 		}
 		w := c.watchdog
 		lowered := uint64(0) // runs in which the (emulated) machine stood still: that counts as CPU time

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,6 +15,8 @@ import (
 	"github.com/chromedp/chromedp"
 
 	"github.com/google/pprof/profile"
+
+	"prywalk/internal/testtargets"
 )
 
 const patience = 5 * time.Minute
@@ -27,10 +28,7 @@ func browser(t *testing.T, p *profile.Profile) context.Context {
 
 func openPage(t *testing.T, write func(*bytes.Buffer) error) context.Context {
 	t.Helper()
-	bin, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Skip("chromium is not installed (CI installs it)")
-	}
+	bin := testtargets.NeedProgram(t, "chromium")
 	path := filepath.Join(t.TempDir(), "page.html")
 	var b bytes.Buffer
 	if err := write(&b); err != nil {
@@ -46,7 +44,7 @@ func openPage(t *testing.T, write func(*bytes.Buffer) error) context.Context {
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewContext(ctx)
 	t.Cleanup(stop)
-	err = chromedp.Listen(ctx, func(e any) {
+	err := chromedp.Listen(ctx, func(e any) {
 		if e, ok := e.(*runtime.EventExceptionThrown); ok {
 			t.Errorf("the page's script failed: %+v", e.ExceptionDetails)
 		}

@@ -74,5 +74,5 @@ func (d *Difference) facts() (f [][2]string) {
 }
 
 func (d *Difference) joinedData() *data {
-	return &data{view.Join(d.old.sum.Data, d.new.sum.Data, d.oldInNewScale())}
+	return &data{Data: view.Join(d.old.sum.Data, d.new.sum.Data, d.oldInNewScale())}
 }

@@ -100,7 +100,7 @@ func fixtureBuilder() *rec.Builder {
 			CPU: f.ms * 1e6})
 	}
 	b.SetWindow(time.Unix(1_700_000_000, 0), time.Unix(1_700_000_001, 0))
-	b.SetComments("attempted 217 = frozen 100 + peeked 17 + reused 100")
+	b.SetComments("attempted 217 = stopped 100 + read passively 17 + unchanged 100")
 	return b
 }
 

@@ -9,7 +9,6 @@ import (
 
 	"prywalk/internal/export"
 	"prywalk/internal/pprofweb"
-	"prywalk/report/options"
 )
 
 // Firefox writes the profile for profiler.firefox.com ([export.Firefox]).
@@ -25,7 +24,7 @@ func OTLP(w io.Writer, p *profile.Profile, o Options) error { return export.OTLP
 func PGO(w io.Writer, p *profile.Profile, o Options) error { return export.PGO(w, p, o) }
 
 // HTTPOptions select how a profile is served.
-type HTTPOptions = options.HTTP
+type HTTPOptions = pprofweb.Options
 
 // ServeHTTP serves pprof's web pages at addr ("localhost:8080"; default: localhost, a free port) until serving fails.
 // Requests need the printed address's token. Files are read only below [HTTPOptions].Source.

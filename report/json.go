@@ -6,11 +6,13 @@ import (
 	"bufio"
 	"cmp"
 	"io"
+	"math"
 	"slices"
 	"time"
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/filememory"
 	"prywalk/internal/incomplete"
 	"prywalk/internal/printable"
 	rec "prywalk/internal/profile"
@@ -18,6 +20,9 @@ import (
 	"prywalk/internal/tabular"
 	"prywalk/internal/view"
 )
+
+// jsonShare is the part of --max-memory that the text of functions and calls may have.
+const jsonShare = 8
 
 // jsonValues has each type of value by name, times in nanoseconds, with "blocked".
 type jsonValues map[string]int64
@@ -77,7 +82,7 @@ type jsonCut struct {
 type jsonList struct {
 	// Functions are in the order of the table.
 	Functions []jsonFunction `json:"functions,omitempty" schema:"required"`
-	// Cut is what --rows left out, absent if nothing.
+	// Cut is what was left out: by --rows, or beyond an eighth of --max-memory of text. Absent if nothing.
 	Cut *jsonCut `json:"cut,omitempty"`
 }
 
@@ -120,9 +125,10 @@ type jsonReport struct {
 	jsonList
 	// Groups are present with --by.
 	Groups []jsonGroup `json:"groups,omitempty"`
-	// Tree is the call tree, with --tree. Its root is named all.
+	// Tree is the call tree of the clock that orders, with --tree. Its root is named all.
 	Tree *jsonFunction `json:"tree,omitempty"`
-	// TreeCut is what --rows left out of it: the calls with the least time. Absent if nothing.
+	// TreeCut is what was left out of it, the calls with the least time: by --rows, or beyond an eighth of --max-memory
+	// of text. Absent if nothing.
 	TreeCut *jsonCut `json:"tree_cut,omitempty"`
 }
 
@@ -134,6 +140,7 @@ func JSON(w io.Writer, p *profile.Profile, tree bool, o Options) error {
 		return err
 	}
 	defer d.Memory.Close()
+	d.jsonRoom = filememory.Process().Total() / jsonShare
 	s, c := d.Summary(), d.Coverage()
 	r := jsonReport{
 		Target: s.Target, Seconds: s.Duration.Seconds(), Threads: s.Threads, Value: d.Profile.SampleType[d.ValueIndex].Type,
@@ -255,28 +262,30 @@ func (d *data) sumFunctions(samples []*profile.Sample) (rows []view.Row, all map
 
 func (d *data) functions(to *printable.JSONWriter, samples []*profile.Sample) {
 	rows, all, taken := d.sumFunctions(samples)
-	shown := min(len(rows), d.Limit(len(rows)))
-	cut := jsonCut{Functions: len(rows) - shown}
-	whole := int64(0)
-	for i := range rows {
-		whole += all[rows[i].Frame].self[d.ValueIndex]
-		if i >= shown {
-			cut.Share += float64(all[rows[i].Frame].self[d.ValueIndex])
-		}
-	}
-	rows = rows[:shown]
-	for i := 0; i < len(rows) && to.Err() == nil && d.Memory.Err() == nil; i++ {
-		r := &rows[i]
+	shown, limit := 0, min(len(rows), d.Limit(len(rows)))
+	for ; shown < limit && to.Err() == nil && d.Memory.Err() == nil; shown++ {
+		r := &rows[shown]
 		f := d.jsonFunction(r.Frame, all[r.Frame].self, all[r.Frame].total)
 		if d.Options.Intervals && d.Precision.N > 0 {
 			f.Within = &jsonMargins{d.Precision.Margin(float64(r.Self) / d.Precision.Total),
 				d.Precision.Margin(float64(r.Total) / d.Precision.Total)}
 		}
-		to.Comma(i)
-		to.Value(f)
+		text := to.Encode(f)
+		if d.jsonRoom -= int64(len(text) + 1); d.jsonRoom < 0 {
+			break
+		}
+		to.Comma(shown)
+		to.Bytes(text)
 	}
 	to.Text("]")
-	if cut.Functions > 0 {
+	if cut := (jsonCut{Functions: len(rows) - shown}); cut.Functions > 0 {
+		whole := int64(0)
+		for i := range rows {
+			self := all[rows[i].Frame].self[d.ValueIndex]
+			if whole += self; i >= shown {
+				cut.Share += float64(self)
+			}
+		}
 		cut.Share /= max(1, float64(whole))
 		to.Text(`,"cut":`)
 		to.Value(cut)
@@ -294,53 +303,46 @@ func (d *data) jsonFunction(n int32, self, total []int64) jsonFunction {
 }
 
 func (d *data) jsonTree(out *printable.JSONWriter) {
-	t := d.NewCallTree()
-	types := len(d.Profile.SampleType)
-	sums := make([]int64, 2*types) // of each node: self, total
-	valuesOf := func(n int32) (self, total []int64) {
-		values := sums[2*types*int(n):]
-		return values[:types], values[types : 2*types]
-	}
-	for _, s := range d.Profile.Sample {
-		_, total := valuesOf(0)
-		add(total, s.Value)
-		n := int32(0)
-		for _, f := range slices.Backward(d.Stack(s)) {
-			n = t.Child(n, f)
-			if 2*types*int(n) == len(sums) {
-				d.Memory.Take(2 * 2 * 8 * int64(types))
-				sums = append(sums, make([]int64, 2*types)...)
-			}
-			_, total := valuesOf(n)
-			add(total, s.Value)
-			t.Nodes[n].Total += s.Value[d.ValueIndex]
-		}
-		self, _ := valuesOf(n)
-		add(self, s.Value)
-	}
+	t := d.CallTree()
 	t.SortChildren()
-	cut := d.pruneTree(t, func(n int32) int64 { self, _ := valuesOf(n); return self[d.ValueIndex] })
-	d.writeNodes(out, t, func(n int32) jsonFunction {
-		self, total := valuesOf(n)
-		if n == 0 {
-			return jsonFunction{Name: "all", Self: d.values(self), Total: d.values(total)}
-		}
-		return d.jsonFunction(t.Nodes[n].Frame, self, total)
-	})
+	shown, cut := d.pruneTree(out, t)
+	sums := d.sumNodes(t, shown)
+	if d.Memory.Err() != nil {
+		return
+	}
+	d.writeNodes(out, t, sums)
 	if cut.Functions > 0 {
 		out.Text(`,"tree_cut":`)
 		out.Value(cut)
 	}
 }
 
-// pruneTree keeps the N nodes with most time, without those whose caller is not among them: only negative values let a
-// callee have more than its caller.
-func (d *data) pruneTree(t *view.CallTree, self func(int32) int64) (cut jsonCut) {
-	all := len(t.Nodes) - 1
-	shown := min(all, d.Limit(all))
-	if shown == all {
-		return cut
+// sumNodes returns all clocks' values of the shown nodes.
+func (d *data) sumNodes(t *view.CallTree, shown []bool) map[int32]*functionSums {
+	sums, types := map[int32]*functionSums{}, len(d.Profile.SampleType)
+	for n, ok := range shown {
+		if ok && d.Memory.Take(jsonRowCost+16*int64(types)) {
+			sums[int32(n)] = &functionSums{make([]int64, types), make([]int64, types)}
+		}
 	}
+	for _, s := range d.Profile.Sample {
+		n, known, stack := int32(0), true, d.Stack(s)
+		for i := len(stack); known && sums[n] != nil; i-- {
+			add(sums[n].total, s.Value)
+			if i == 0 {
+				add(sums[n].self, s.Value)
+				break
+			}
+			n, known = t.Find(n, stack[i-1])
+		}
+	}
+	return sums
+}
+
+// pruneTree keeps the N nodes with most time whose text has room, without those whose caller is not among them: only
+// negative values let a callee have more than its caller.
+func (d *data) pruneTree(out *printable.JSONWriter, t *view.CallTree) (shown []bool, cut jsonCut) {
+	all := len(t.Nodes) - 1
 	taken := 5 * int64(len(t.Nodes))
 	d.Memory.Take(taken)
 	defer d.Memory.Give(taken)
@@ -349,31 +351,52 @@ func (d *data) pruneTree(t *view.CallTree, self func(int32) int64) (cut jsonCut)
 		order[i] = int32(i + 1)
 	}
 	slices.SortStableFunc(order, func(a, b int32) int { return cmp.Compare(t.Nodes[b].Total, t.Nodes[a].Total) })
-	left := make([]bool, len(t.Nodes))
-	whole := self(0)
-	for i, n := range order {
-		if whole += self(n); i >= shown {
-			left[n] = true
-			cut.Share += float64(self(n))
+	shown = make([]bool, len(t.Nodes))
+	shown[0] = true
+	lengths := map[int32]int64{} // by frame
+	for _, n := range order[:min(all, d.Limit(all))] {
+		f := t.Nodes[n].Frame
+		if lengths[f] == 0 {
+			lengths[f] = d.nodeLength(out, f)
 		}
+		if d.jsonRoom -= lengths[f]; d.jsonRoom < 0 {
+			break
+		}
+		shown[n] = true
 	}
-	cut.Functions = all - shown
-	for n := 1; n < len(t.Nodes); n++ { // a caller has a lower number
-		if left[t.Nodes[n].Parent] && !left[n] {
-			left[n] = true
+	whole := int64(0)
+	for n := 1; n <= all; n++ { // a caller has a lower number
+		node := &t.Nodes[n]
+		whole += node.Self
+		if shown[n] = shown[n] && shown[node.Parent]; !shown[n] {
 			cut.Functions++
-			cut.Share += float64(self(int32(n)))
+			cut.Share += float64(node.Self)
 		}
 	}
 	cut.Share /= float64(max(1, whole))
 	for i := range t.Nodes {
-		t.Nodes[i].Children = slices.DeleteFunc(t.Nodes[i].Children, func(n int32) bool { return left[n] })
+		t.Nodes[i].Children = slices.DeleteFunc(t.Nodes[i].Children, func(n int32) bool { return !shown[n] })
 	}
-	return cut
+	return shown, cut
+}
+
+// nodeLength returns the length of a node's text with the longest values.
+func (d *data) nodeLength(out *printable.JSONWriter, frame int32) int64 {
+	longest := make([]int64, len(d.Profile.SampleType))
+	for i := range longest {
+		longest[i] = math.MinInt64
+	}
+	return int64(len(out.Encode(d.jsonFunction(frame, longest, longest))) + len(`,,"children":[]`))
 }
 
 // writeNodes does not recurse: input determines the depth.
-func (d *data) writeNodes(out *printable.JSONWriter, t *view.CallTree, of func(int32) jsonFunction) {
+func (d *data) writeNodes(out *printable.JSONWriter, t *view.CallTree, sums map[int32]*functionSums) {
+	of := func(n int32) jsonFunction {
+		if n == 0 {
+			return jsonFunction{Name: "all", Self: d.values(sums[n].self), Total: d.values(sums[n].total)}
+		}
+		return d.jsonFunction(t.Nodes[n].Frame, sums[n].self, sums[n].total)
+	}
 	type open struct {
 		node int32
 		next int

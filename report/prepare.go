@@ -10,11 +10,10 @@ import (
 
 	"prywalk/internal/printable"
 	"prywalk/internal/view"
-	"prywalk/report/options"
 )
 
 // Options select what of a profile is shown, and how.
-type Options = options.View
+type Options = view.Options
 
 var (
 	// ErrValue reports a profile without the values of [Options].Value.
@@ -42,14 +41,17 @@ func States() []string { return view.States() }
 // Filter returns the selected samples as a profile; p is unchanged.
 func Filter(p *profile.Profile, o Options) (*profile.Profile, error) { return view.Filter(p, o) }
 
-type data struct{ *view.Data }
+type data struct {
+	*view.Data
+	jsonRoom int64 // bytes of JSON that functions and calls may still have
+}
 
 func prepare(p *profile.Profile, o Options) (*data, error) {
 	v, err := view.New(p, o)
 	if err != nil {
 		return nil, err
 	}
-	return &data{v}, nil
+	return &data{Data: v}, nil
 }
 
 func writeForm(w io.Writer, p *profile.Profile, o Options, write func(*data, *printable.Writer) error) error {

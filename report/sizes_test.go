@@ -5,7 +5,9 @@ package report
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"runtime"
 	"strings"
@@ -136,6 +138,52 @@ var hostile = map[string]shape{
 func TestSmallProfilesStayWithinTheBudget(t *testing.T) {
 	for name, s := range hostile {
 		t.Run(name, s.within)
+	}
+}
+
+// Before, the tree had all nodes' values of all clocks, and its text was bounded by twice the budget.
+func TestTextOfFunctionsAndCallsInJSONHasAnEighthOfTheBudget(t *testing.T) {
+	total := 64<<20 + 2*filememory.Process().Used() // other tests may have files open
+	room := int(total / jsonShare)
+	filememory.Process().SetTotal(total)
+	t.Cleanup(func() { filememory.Process().SetTotal(filememory.DefaultTotal) })
+	full := 0
+	for name, c := range map[string]struct {
+		shape
+		clocks int
+	}{
+		"recursion of a long name":        {shape{lines: 1, depth: 6500, samples: 2, text: 65000}, 1},
+		"distinct calls with a long name": {shape{lines: 200, depth: 1, samples: 1, distinct: true, text: 65000}, 1},
+		"recursion of a hundred clocks":   {shape{lines: 1, depth: 4500, samples: 2}, 100}, // json.Valid takes 5,000
+		"distinct calls, a hundred":       {shape{lines: 450, depth: 10, samples: 2, distinct: true}, 100},
+	} {
+		p := c.of()
+		for i := range c.clocks - 1 {
+			p.SampleType = append(p.SampleType, &profile.ValueType{Type: fmt.Sprintf("clock%d", i), Unit: "nanoseconds"})
+			for _, x := range p.Sample {
+				x.Value = append(x.Value, 1<<40)
+			}
+		}
+		length := map[int]int{}
+		for _, n := range []int{1, 0, -1} {
+			var b bytes.Buffer
+			if err := JSON(&b, p, true, Options{N: n, Lines: true}); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			length[n] = b.Len()
+			if !json.Valid(b.Bytes()) {
+				t.Errorf("%s, %d rows: no JSON", name, n)
+			}
+			if b.Len() > length[1]+room {
+				t.Errorf("%s, %d rows: %d bytes, with one row %d", name, n, b.Len(), length[1])
+			}
+			if bytes.Contains(b.Bytes(), []byte(`cut":{`)) && b.Len() > room/2 {
+				full++
+			}
+		}
+	}
+	if full < 4 {
+		t.Errorf("%d texts have reached the bound", full)
 	}
 }
 

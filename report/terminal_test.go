@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -216,7 +218,7 @@ func TestFunctionsThatWereFreedAreExplained(t *testing.T) {
 		}
 	}
 	got := render(t, Table, p, Options{})
-	if n := strings.Count(got, "[freed]: functions whose code was freed before prywalk read their names"); n != 1 {
+	if n := strings.Count(got, "[freed]: functions whose names prywalk could not prove"); n != 1 {
 		t.Errorf("it is said %d times:\n%s", n, got)
 	}
 }
@@ -490,9 +492,29 @@ func TestATreeInJSONHasAsManyCallsAsAskedFor(t *testing.T) {
 	if nodes-1 != n || left.Functions != all-1-n || math.Abs(left.Share-float64(used-self)/float64(used)) > 1e-9 {
 		t.Errorf("%d calls of %d, %d of %d ns of their own: %+v cut", nodes-1, all-1, self, used, left)
 	}
+	if path := differs(some, whole); path != "" {
+		t.Errorf("values of%s differ from those in the whole tree", path)
+	}
 	if least < used/20 {
 		t.Errorf("a call with %d ns of %d is shown", least, used)
 	}
+}
+
+// differs returns the path to a node whose values are others in the whole tree.
+func differs(n, whole *jsonNode) string {
+	if n.Name != whole.Name || !maps.Equal(n.Self, whole.Self) || !maps.Equal(n.Total, whole.Total) {
+		return " " + n.Name
+	}
+	for _, c := range n.Children {
+		i := slices.IndexFunc(whole.Children, func(w *jsonNode) bool { return w.Name == c.Name && w.Module == c.Module })
+		if i < 0 {
+			return " " + n.Name + " " + c.Name
+		}
+		if path := differs(c, whole.Children[i]); path != "" {
+			return " " + n.Name + path
+		}
+	}
+	return ""
 }
 
 // subtracted is a difference: main has a + b.

@@ -5,7 +5,7 @@
 #   scripts/setup-peers.sh DIR
 #
 # py-spy and austin are Python packages, async-profiler is a library from Maven's central repository, samply
-# is built by cargo, which takes some minutes, and libunwind is Debian's. perf, gdb and eu-stack come with scripts/setup-tests.sh. What cannot be had is named
+# is built by cargo, which takes some minutes, and libunwind is Debian's. perf, gdb and eu-stack come with make setup-all. What cannot be had is named
 # in a line, and benchmarks/overhead -peers leaves it out; the status is 0 all the same.
 set -u
 

@@ -1,8 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Installs the programs that the tests need and that are missing, on Debian and its relatives.
+# setup-tests.sh [all]: installs the programs that the tests need and that are missing, on Debian and its relatives.
 #
-# As root it installs; as anyone else it names the missing packages and exits with status 1.
+# Without "all" these are the programs of make test, 280 MB to download: one release of each language, and what else is
+# small. As root, or by sudo where it asks for no password, it installs them. As an ordinary user, without apt-get or
+# without a network it names in one line what is missing, and ends with status 0: the tests skip what they lack, and the
+# summary of make test lists it.
+#
+# With "all" these are the programs of make test-all, 700 MB to download, and further releases of Node and Python. Status
+# 1 if one of them cannot be installed.
+#
 # When nothing is missing it looks at commands only and ends in milliseconds. No service is started:
 # the tests run instances of their own, on free loopback ports and in temporary directories.
 set -eu
@@ -18,8 +25,6 @@ redis-server                        redis-server         test target: an event l
 redis-benchmark                     redis-tools          load for redis-server
 nginx                               nginx-light          test target: several worker processes
 wrk                                 wrk                  load for nginx
-/usr/lib/postgresql/*/bin/initdb    postgresql           test target: a process tree with shared memory
-pgbench                             postgresql-contrib   load for PostgreSQL
 python3                             python3              test target: an interpreter with native threads
 node                                nodejs               test target: JavaScript with a perf map
 javac                               default-jdk-headless test target: a JVM; jcmd writes its perf map
@@ -27,34 +32,39 @@ rustc                               rustc                test target: Rust names
 gdb                                 gdb                  reference for stacks; a tracer that is there already
 strace                              strace               a tracer that stays
 eu-stack                            elfutils             second reference for stacks
-perf                                linux-perf           reference for the distribution of samples
 timeout                             coreutils            bounds every test program
 ip                                  iproute2             networks of their own for the agent and its receiver
-systemd-analyze                     systemd              checks the agent's unit
 zsh                                 zsh                  completes commands of prywalk on a terminal
-fish                                fish                 the same
 /usr/share/bash-completion/bash_completion bash-completion what bash needs for the same
 tmux                                tmux                 the terminal in which prywalk top is looked at
+musl-gcc                            musl-tools           compiles test programs with another C library
+luajit                              luajit               test target: code made at run time that does not describe itself
+/usr/lib/*/libboost_context.so.*    libboost-context1.74.0 test target: fibers of Boost.Context; the library alone
+/usr/include/st.h                   libst-dev            the same of State Threads
+/usr/include/pth.h                  libpth-dev           the same of GNU Pth
+php                                 php-cli              test target: an interpreter
+ruby                                ruby                 test target: an interpreter
+LIST
+	[ "$1" = all ] || return 0
+	cat <<'LIST'
+/usr/lib/postgresql/*/bin/initdb    postgresql           test target: a process tree with shared memory
+pgbench                             postgresql-contrib   load for PostgreSQL
+perf                                linux-perf           reference for the distribution of samples
+systemd-analyze                     systemd              checks the agent's unit
+fish                                fish                 completes commands of prywalk, too
 aarch64-linux-gnu-gcc               gcc-aarch64-linux-gnu compiles test programs for arm64
 aarch64-linux-gnu-g++               g++-aarch64-linux-gnu compiles the one in C++
 /usr/aarch64-linux-gnu/lib/libc.a   libc6-dev-arm64-cross links them; its libc.so.6 is test data too
 qemu-system-aarch64                 qemu-system-arm      the machine of make test-arm64
 qemu-aarch64                        qemu-user            test target: code made at run time that describes itself
-musl-gcc                            musl-tools           compiles test programs with another C library
 /usr/include/absl/synchronization/mutex.h libabsl-dev    test target: locks of C++ that store no owner
 /usr/share/cargo/registry/parking_lot-* librust-parking-lot-dev test target: locks of Rust that store no owner
 mariadbd                            mariadb-server       test target: threads that wait for one row
 mariadb-slap                        mariadb-client       load for MariaDB
 patchelf                            patchelf             makes releases of Python use their C library
-luajit                              luajit               test target: code made at run time that does not describe itself
-guile                               guile-3.0            another, with frames of its own
-sbcl                                sbcl                 a third, with frame pointers
-/usr/lib/*/libboost_context.so.*    libboost-context1.74.0 test target: fibers of Boost.Context; the library alone
-/usr/include/st.h                   libst-dev            the same of State Threads
-/usr/include/pth.h                  libpth-dev           the same of GNU Pth
-php                                 php-cli              the same of PHP
 /usr/sbin/php-fpm*                  php-fpm              test target: workers that wait for requests
-ruby                                ruby                 the same of Ruby
+dwz                                 dwz                  compresses DWARF, in the test programs of symbols
+pypy3                               pypy3                test target: a Python whose compiled code describes nothing
 rpm                                 rpm                  installs the rpm package of make dist
 debootstrap                         debootstrap          a fresh Debian, in which the deb package is installed
 chromium                            chromium             opens the HTML report; a large process to start on
@@ -72,15 +82,32 @@ present() {
 	command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ]
 }
 
+set=${1:-small}
 missing=''
 while read -r probe package reason; do
 	if ! present "$probe"; then
 		missing="$missing $package"
-		echo "missing: $package ($reason)" >&2
+		[ "$set" != all ] || echo "missing: $package ($reason)" >&2
 	fi
 done <<LIST
-$(needs)
+$(needs "$set")
 LIST
+
+# incomplete REASON: ends without an installation: a failure for "all" only.
+incomplete() {
+	if [ "$set" = all ]; then
+		echo "setup-tests: $1:$missing" >&2
+		exit 1
+	fi
+	echo "setup-tests: $1; left out are the tests that need:$missing" >&2
+	exit 0
+}
+
+root=''
+if [ "$(id -u)" -ne 0 ]; then
+	[ -z "$missing" ] || { sudo -n true 2>/dev/null && root=sudo; } ||
+		incomplete "not root, and no sudo without a password"
+fi
 
 # releases SCRIPT DIRECTORY PROGRAM RELEASE RELEASE: adds two releases of a language, as root.
 releases() {
@@ -101,40 +128,56 @@ all_releases() {
 }
 
 if [ -z "$missing" ]; then
-	all_releases
+	[ "$set" != all ] || all_releases
 	exit 0
 fi
-
-if [ "$(id -u)" -ne 0 ]; then
-	echo "setup-tests: as root, run: apt-get install --no-install-recommends$missing" >&2
-	exit 1
-fi
-if ! command -v apt-get >/dev/null 2>&1; then
-	echo "setup-tests: no apt-get here; install the equivalents of:$missing" >&2
-	exit 1
+command -v apt-get >/dev/null 2>&1 || incomplete "no apt-get here"
+if [ -n "$root" ]; then
+	exec sudo -n sh "$0" "$set"
 fi
 
 # policy-rc.d answers 101, "not allowed", to every package that wants to start its service. One that
 # is there already stays: it is the administrator's.
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 policy=/usr/sbin/policy-rc.d
 if [ ! -e "$policy" ]; then
 	printf '#!/bin/sh\nexit 101\n' >"$policy"
 	chmod 755 "$policy"
-	trap 'rm -f "$policy"' EXIT
+	trap 'rm -f "$policy" "$log"' EXIT
 	trap 'exit 1' HUP INT TERM
 fi
 
 # Another apt may be at work: wait for the lock of dpkg, and try again for the lock of the lists.
 try() {
-	for pause in 2 10 30 60; do
-		"$@" </dev/null >&2 && return 0
-		echo "setup-tests: trying again in $pause s" >&2
+	for pause in $pauses; do
+		"$@" </dev/null >"$log" 2>&1 && return 0
+		echo "setup-tests: $(tail -n 1 "$log"); trying again in $pause s" >&2
 		sleep "$pause"
 	done
-	"$@" </dev/null >&2
+	"$@" </dev/null >"$log" 2>&1 || {
+		tail -n 20 "$log" >&2
+		return 1
+	}
 }
+pauses='2 10'
+[ "$set" != all ] || pauses='2 10 30 60'
 export DEBIAN_FRONTEND=noninteractive
-try apt-get -qq update
+echo "setup-tests: installing$missing" >&2
+try apt-get -qq -o Acquire::Retries=2 update || incomplete "apt-get update failed"
+# Other releases of Debian name some otherwise.
+available='' unavailable=''
+for package in $missing; do
+	if apt-cache show "$package" >/dev/null 2>&1; then
+		available="$available $package"
+	else
+		unavailable="$unavailable $package"
+	fi
+done
 # shellcheck disable=SC2086 # the list is meant to be split
-try apt-get -qq -o DPkg::Lock::Timeout=600 install -y --no-install-recommends $missing
-all_releases
+[ -z "$available" ] ||
+	try apt-get -qq -o DPkg::Lock::Timeout=600 -o Acquire::Retries=2 install -y --no-install-recommends $available ||
+	incomplete "apt-get install failed"
+[ "$set" != all ] || all_releases
+missing=$unavailable
+[ -z "$missing" ] || incomplete "apt-get knows no such packages"

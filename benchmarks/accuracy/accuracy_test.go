@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/benchmarks/markdown"
 	"prywalk/benchmarks/perfscript"
 	"prywalk/benchmarks/recordings"
-	"prywalk/internal/markdown"
 	"prywalk/internal/testtargets"
 )
 

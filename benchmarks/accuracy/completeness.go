@@ -24,11 +24,11 @@ type complete struct {
 	// Stops counts the incomplete samples by reason, StopsCPU their CPU time, ns.
 	Stops    map[string]int64 `json:"stops,omitempty"`
 	StopsCPU map[string]int64 `json:"stops_cpu_ns,omitempty"`
-	// Looks counts methods of observation, Frames the methods by which frames were found.
-	Looks  map[string]int64 `json:"looks"`
-	Frames map[string]int64 `json:"frames_by_method"`
-	// ByLook counts the complete ones among Looks. "reused" includes inferred ticks.
-	ByLook map[string]int64 `json:"complete_by_look,omitempty"`
+	// Observations counts methods of observation, Frames the methods by which frames were found.
+	Observations map[string]int64 `json:"observations"`
+	Frames       map[string]int64 `json:"frames_by_method"`
+	// ByHow counts the complete ones among Observations. "unchanged" includes inferred ticks.
+	ByHow map[string]int64 `json:"complete_by_how,omitempty"`
 	// Classes are the incomplete ones by reason and place.
 	Classes   []recordings.Class `json:"classes,omitempty"`
 	Threads   int64              `json:"threads"`
@@ -40,7 +40,8 @@ func (c *complete) Share() float64 { return stats.Ratio(c.Whole, c.Samples) }
 func completeness(r *recording) *complete {
 	c := &complete{
 		Stops: map[string]int64{}, StopsCPU: map[string]int64{},
-		Looks:  map[string]int64{"frozen": r.stats.Frozen, "peeked": r.stats.Peeked, "reused": r.stats.Reused},
+		Observations: map[string]int64{"stop": r.stats.Stopped, "passive": r.stats.ReadPassively,
+			"unchanged": r.stats.Unchanged},
 		Frames: r.stats.FramesByMethod, Threads: r.stats.ThreadsMax, Frequency: r.stats.FrequencyGot,
 	}
 	var cpu, cpuWhole int64
@@ -69,10 +70,10 @@ func completeness(r *recording) *complete {
 		}
 	}
 	c.CPU = stats.Ratio(cpuWhole, cpu)
-	c.ByLook, c.Classes = r.stats.CompleteByLook, recordings.Classify(r.Profile)
-	if c.ByLook != nil {
-		c.Looks["reused"] = c.Samples - c.Looks["frozen"] - c.Looks["peeked"]
-		c.ByLook["reused"] = c.Whole - c.ByLook["frozen"] - c.ByLook["peeked"]
+	c.ByHow, c.Classes = r.stats.CompleteByHow, recordings.Classify(r.Profile)
+	if c.ByHow != nil {
+		c.Observations["unchanged"] = c.Samples - c.Observations["stop"] - c.Observations["passive"]
+		c.ByHow["unchanged"] = c.Whole - c.ByHow["stop"] - c.ByHow["passive"]
 	}
 	c.Low, c.High = wilson(c.Whole, c.Samples)
 	c.RunningLow, c.RunningHigh = wilson(c.RunningWhole, c.Running)

@@ -20,8 +20,8 @@ type cpuSum struct {
 	// UnobservedS is the time under [ran between ticks], [not observed] and [exited unseen].
 	UnobservedS float64 `json:"unobserved_s"`
 	Threads     int64   `json:"threads"`
-	// FirstLookS is the time from the start to the first observation; CPU time in it is not in the profile.
-	FirstLookS float64 `json:"first_look_s"`
+	// FirstObservationS is the time from the start to the first observation; CPU time in it is not in the profile.
+	FirstObservationS float64 `json:"first_observation_s"`
 }
 
 // Off is the deviation from the processes' clocks, percent.
@@ -60,7 +60,7 @@ func compareCPU(r *recording, m *meter) *cpuSum {
 		ProfileS: seconds(r.total(recordings.CPUColumn)), Threads: max(r.stats.ThreadsMax, 1),
 		ClockS: (b.clock - a.clock).Seconds(), TicksS: (b.ticks - a.ticks).Seconds(), SchedS: (b.sched - a.sched).Seconds(),
 	}
-	c.FirstLookS = firstLook(r).Sub(from).Seconds()
+	c.FirstObservationS = firstLook(r).Sub(from).Seconds()
 	for _, s := range r.Sample {
 		if recordings.Unobserved(s) {
 			c.UnobservedS += seconds(s.Value[recordings.CPUColumn])

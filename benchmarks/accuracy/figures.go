@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"prywalk/internal/markdown"
+	"prywalk/benchmarks/markdown"
 	"prywalk/internal/testtargets"
 )
 
@@ -114,7 +114,7 @@ func (f *figures) write(s *settings) error {
 		return nil
 	}
 	if s.Completeness {
-		return errors.Join(markdown.WriteDataFile(s.Page, "looks", f.wholeTable()),
+		return errors.Join(markdown.WriteDataFile(s.Page, "observations", f.wholeTable()),
 			markdown.WriteDataFile(s.Page, "methods", f.methodTable()), putTables(s.Page, stacksName, f.stacksMarkdown()))
 	}
 	return errors.Join(markdown.WriteDataFile(s.Page, "functions", f.agreementTable()),

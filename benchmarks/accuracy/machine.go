@@ -6,7 +6,7 @@ import (
 	"runtime"
 
 	"prywalk/benchmarks/command"
-	"prywalk/internal/machine"
+	"prywalk/benchmarks/machine"
 )
 
 type setting struct {

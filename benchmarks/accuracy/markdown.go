@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"prywalk/internal/markdown"
+	"prywalk/benchmarks/markdown"
 )
 
 const sectionName = "figures"

@@ -24,13 +24,13 @@ type recording struct {
 	*profile.Profile
 	file  string
 	stats struct {
-		Frozen         int64            `json:"frozen"`
-		Peeked         int64            `json:"peeked"`
-		Reused         int64            `json:"reused"`
+		Stopped        int64            `json:"stopped"`
+		ReadPassively  int64            `json:"read_passively"`
+		Unchanged      int64            `json:"unchanged"`
 		ThreadsMax     int64            `json:"threads_max"`
 		FrequencyGot   float64          `json:"frequency_got"`
 		FramesByMethod map[string]int64 `json:"frames_by_method"`
-		CompleteByLook map[string]int64 `json:"complete_by_look"`
+		CompleteByHow  map[string]int64 `json:"complete_by_how"`
 	}
 	began time.Time
 }

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/benchmarks/markdown"
 	"prywalk/benchmarks/stats"
-	"prywalk/internal/markdown"
 )
 
 const stacksName = "stacks"
@@ -62,13 +62,13 @@ func (f *figures) stacksTable() *markdown.Table {
 }
 
 func (f *figures) wholeTable() *markdown.Table {
-	t := markdown.NewTable("program", "threads", "samples", "complete", "frozen", "peeked", "reused",
+	t := markdown.NewTable("program", "threads", "samples", "complete", "stopped", "read passively", "unchanged",
 		"samples of running threads", "of CPU time")
 	for _, r := range f.counted() {
 		c := r.Complete
 		t.Row(r.Name, fmt.Sprint(c.Threads), fmt.Sprint(c.Samples), portion(c.Whole, c.Samples),
-			portion(c.ByLook["frozen"], c.Looks["frozen"]), portion(c.ByLook["peeked"], c.Looks["peeked"]),
-			portion(c.ByLook["reused"], c.Looks["reused"]), portion(c.RunningWhole, c.Running), percent(c.CPU, 2))
+			portion(c.ByHow["stop"], c.Observations["stop"]), portion(c.ByHow["passive"], c.Observations["passive"]),
+			portion(c.ByHow["unchanged"], c.Observations["unchanged"]), portion(c.RunningWhole, c.Running), percent(c.CPU, 2))
 	}
 	return t
 }

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/benchmarks/machine"
 	"prywalk/benchmarks/stats"
-	"prywalk/internal/machine"
 	"prywalk/internal/testtargets"
 )
 

@@ -128,11 +128,11 @@ func TestOnlyStacksOfRunningThreadsCount(t *testing.T) {
 }
 
 func made(name, group string, whole, running int64) row {
-	st := runStats{Frozen: 200, FramesByMethod: map[string]int64{"context": 100, "cfi": 90, "scan": 10},
-		FreezeUS:    &spread{20, 50, 400},
-		CopiedBytes: &spread{4096, 65536, 70000}, LongFreezes: map[string]longFreezesOf{"copy": {N: 1}, "late": {N: 2}},
+	st := runStats{Stopped: 200, FramesByMethod: map[string]int64{"context": 100, "cfi": 90, "scan": 10},
+		StopUS:      &spread{20, 50, 400},
+		CopiedBytes: &spread{4096, 65536, 70000}, LongStops: map[string]longStopsOf{"copy": {N: 1}, "late": {N: 2}},
 		CPUSelfS: 0.01, CPUTargetS: 4, CPUUnobservedS: 0.1}
-	st.Freezes = append(st.Freezes, struct {
+	st.StopTimes = append(st.StopTimes, struct {
 		BelowUS float64 `json:"below_us"`
 		N       int64   `json:"n"`
 	}{262.144, 197}, struct {
@@ -142,7 +142,7 @@ func made(name, group string, whole, running int64) row {
 	f := figures{Running: running, Whole: whole, Stats: st,
 		Classes: []recordings.Class{{Reason: "no-rule", Place: "prog: f", Samples: running - whole}}}
 	old := f
-	old.Whole, old.Stats = whole/2, runStats{Frozen: 200, CPUSelfS: 0.02}
+	old.Whole, old.Stats = whole/2, runStats{Stopped: 200, CPUSelfS: 0.02}
 	return row{Name: name, Group: group, Now: &f, Before: &old}
 }
 
@@ -250,7 +250,7 @@ func TestAProgramIsMeasured(t *testing.T) {
 	}
 	f := all[0].Now
 	if f.Running < 20 || f.Whole == 0 || f.Stats.CopiedBytes == nil || f.Stats.CopiedBytes.Max <= 0 ||
-		f.Stats.FreezeUS == nil {
+		f.Stats.StopUS == nil {
 		t.Errorf("%+v\n%s", f, &out)
 	}
 }

@@ -31,23 +31,23 @@ type spread struct {
 	Max float64 `json:"max"`
 }
 
-type longFreezesOf struct {
+type longStopsOf struct {
 	N     int64   `json:"n"`
 	MaxUS float64 `json:"max_us"`
 }
 
 type runStats struct {
-	Frozen         int64                    `json:"frozen"`
-	Peeked         int64                    `json:"peeked"`
-	FramesByMethod map[string]int64         `json:"frames_by_method"`
-	FreezeUS       *spread                  `json:"freeze_us"`
-	CopiedBytes    *spread                  `json:"copied_bytes"`
-	LongFreezes    map[string]longFreezesOf `json:"long_freezes"`
-	LateStops      longFreezesOf            `json:"late_stops"`
-	Freezes        []struct {
+	Stopped        int64                  `json:"stopped"`
+	ReadPassively  int64                  `json:"read_passively"`
+	FramesByMethod map[string]int64       `json:"frames_by_method"`
+	StopUS         *spread                `json:"stop_us"`
+	CopiedBytes    *spread                `json:"copied_bytes"`
+	LongStops      map[string]longStopsOf `json:"long_stops"`
+	LateStops      longStopsOf            `json:"late_stops"`
+	StopTimes      []struct {
 		BelowUS float64 `json:"below_us"`
 		N       int64   `json:"n"`
-	} `json:"freezes"`
+	} `json:"stops"`
 	DurationS      float64 `json:"duration_s"`
 	CPUSelfS       float64 `json:"cpu_self_s"`
 	CPUTargetS     float64 `json:"cpu_target_s"`
@@ -60,7 +60,7 @@ type runStats struct {
 const longUS = 262.144
 
 func (s *runStats) long() (n int64) {
-	for _, b := range s.Freezes {
+	for _, b := range s.StopTimes {
 		if b.BelowUS > longUS {
 			n += b.N
 		}

@@ -47,12 +47,12 @@ func (g *gaps) String() string {
 		sum, longest = sum+d, d
 	}
 	rate := float64(len(g.lengths)) / (float64(g.watched) / 1e9)
-	const freeze, threads = 70e-6, 2 // s; the tracer's processor and the target's
+	const stop, threads = 70e-6, 2 // s; the tracer's processor and the target's
 	return fmt.Sprintf("A thread of real-time priority that only reads its clock stands still for over %.0f µs %.1f "+
 		"times a second (%.2f %% of "+
-		"its time, %.1f ms at most; %.0f s watched): a freeze of 70 µs on two such processors meets that with %.2f %%.",
+		"its time, %.1f ms at most; %.0f s watched): a stop of 70 µs on two such processors meets that with %.2f %%.",
 		longUS, rate, 100*float64(sum)/float64(g.watched), float64(longest)/1e6, float64(g.watched)/1e9,
-		100*rate*freeze*threads)
+		100*rate*stop*threads)
 }
 
 func watchGaps(d time.Duration) *gaps {

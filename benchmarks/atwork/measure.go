@@ -19,7 +19,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/benchmarks/command"
-	"prywalk/internal/machine"
+	"prywalk/benchmarks/machine"
 )
 
 type row struct {

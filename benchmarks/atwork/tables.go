@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"prywalk/internal/machine"
-	"prywalk/internal/markdown"
+	"prywalk/benchmarks/machine"
+	"prywalk/benchmarks/markdown"
 )
 
 const (
@@ -53,7 +53,7 @@ func table(all []row) *markdown.Table {
 			t.Row(r.Name, "-", r.failure(), "", "", "")
 			continue
 		}
-		t.Row(r.Name, fmt.Sprint(r.Now.Running), r.Now.complete(), r.Now.reasons(), lengths(r.Now.Stats.FreezeUS),
+		t.Row(r.Name, fmt.Sprint(r.Now.Running), r.Now.complete(), r.Now.reasons(), lengths(r.Now.Stats.StopUS),
 			fmt.Sprintf("%.1f", r.Load))
 	}
 	return t
@@ -83,7 +83,7 @@ func (f *figures) reasons() string {
 func details(all []row) *markdown.Table {
 	t := markdown.NewTable("program", "n", "complete, % (95 % interval)", "before (n)",
 		"frames: cfi, fp, heuristic, scan, %", "copied, KiB: median, p99",
-		"freeze, µs: p50, p99, longest", "over 262 µs, %", "own CPU, µs a look (before)", "unobserved, % of CPU",
+		"stop, µs: p50, p99, longest", "over 262 µs, %", "own CPU, µs a look (before)", "unobserved, % of CPU",
 		"late stops, longest", "load, commit")
 	for i := range all {
 		r := &all[i]
@@ -93,7 +93,7 @@ func details(all []row) *markdown.Table {
 		}
 		f, st := r.Now, &r.Now.Stats
 		t.Row(r.Name, fmt.Sprint(f.Running), f.complete(), r.before(),
-			methods(st.FramesByMethod), copied(st.CopiedBytes), lengths(st.FreezeUS), longFreezes(st), ownCPU(r),
+			methods(st.FramesByMethod), copied(st.CopiedBytes), lengths(st.StopUS), longStops(st), ownCPU(r),
 			fmt.Sprintf("%.1f", per(st.CPUUnobservedS, st.CPUTargetS)), st.lateStops(),
 			fmt.Sprintf("%.1f, %s", r.Load, r.Revision))
 	}
@@ -150,10 +150,10 @@ func lengths(s *spread) string {
 	return fmt.Sprintf("%.0f, %.0f, %.0f", s.P50, s.P99, s.Max)
 }
 
-func longFreezes(s *runStats) string {
-	text := fmt.Sprintf("%.2f", per(float64(s.long()), float64(s.Frozen)))
+func longStops(s *runStats) string {
+	text := fmt.Sprintf("%.2f", per(float64(s.long()), float64(s.Stopped)))
 	counts := map[string]int64{}
-	for cause, l := range s.LongFreezes {
+	for cause, l := range s.LongStops {
 		counts[cause] = l.N
 	}
 	for _, cause := range byCount(counts) {
@@ -173,10 +173,10 @@ func byCount(m map[string]int64) []string {
 
 func ownCPU(r *row) string {
 	each := func(f *figures) string {
-		if f == nil || f.Stats.Frozen+f.Stats.Peeked == 0 {
+		if f == nil || f.Stats.Stopped+f.Stats.ReadPassively == 0 {
 			return "-"
 		}
-		return fmt.Sprintf("%.0f", 1e6*f.Stats.CPUSelfS/float64(f.Stats.Frozen+f.Stats.Peeked))
+		return fmt.Sprintf("%.0f", 1e6*f.Stats.CPUSelfS/float64(f.Stats.Stopped+f.Stats.ReadPassively))
 	}
 	if r.Before == nil {
 		return each(r.Now)

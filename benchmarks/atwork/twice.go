@@ -17,7 +17,7 @@ import (
 	"syscall"
 	"time"
 
-	"prywalk/internal/machine"
+	"prywalk/benchmarks/machine"
 	"prywalk/internal/testtargets"
 )
 
@@ -127,7 +127,7 @@ func (s *settings) recordAs(ctx context.Context, a *as, pid int) (*figures, erro
 	return f, json.Unmarshal(report, &f.Report)
 }
 
-const twiceHead = "program\trecorded by\tCPU with complete stacks, %\tprofile, s; kernel, s\tfreezes; over 1 ms\t" +
+const twiceHead = "program\trecorded by\tCPU with complete stacks, %\tprofile, s; kernel, s\tstops; over 1 ms\t" +
 	"incomplete, by samples\tunobserved, s\tload\n"
 
 func (f *figures) twiceRow(name, user string) string {
@@ -142,26 +142,26 @@ func (f *figures) twiceRow(name, user string) string {
 		}
 	}
 	return fmt.Sprintf("%s\t%s\t%.2f\t%.2f; %.2f\t%s\t%s\t%s\t%.0f\n", name, user, 100*f.Report.CompleteCPU,
-		s.CPUProfiledS, s.CPUTargetS, s.freezesOverMS(), f.commonestClasses(), strings.Join(unobserved, ", "), machine.Load())
+		s.CPUProfiledS, s.CPUTargetS, s.stopsOverMS(), f.commonestClasses(), strings.Join(unobserved, ", "), machine.Load())
 }
 
-func (s *runStats) freezesOverMS() string {
+func (s *runStats) stopsOverMS() string {
 	var n int64
-	for _, b := range s.Freezes {
+	for _, b := range s.StopTimes {
 		if b.BelowUS > 1100 { // the class that ends at 2^20 ns is below
 			n += b.N
 		}
 	}
-	text := fmt.Sprintf("%d; %d", s.Frozen, n)
+	text := fmt.Sprintf("%d; %d", s.Stopped, n)
 	if n > 0 {
-		for _, cause := range byCount(counts(s.LongFreezes)) {
+		for _, cause := range byCount(counts(s.LongStops)) {
 			text += " " + cause
 		}
 	}
 	return text
 }
 
-func counts(long map[string]longFreezesOf) map[string]int64 {
+func counts(long map[string]longStopsOf) map[string]int64 {
 	m := map[string]int64{}
 	for cause, l := range long {
 		m[cause] = l.N

@@ -207,8 +207,8 @@ func (e *errorsOf) record(prywalk, engine string, pid int, addr string, freq int
 		ShortCPU  float64 `json:"cpu_short_runs_s"`
 		CPU       float64 `json:"cpu_profiled_s"`
 		Switch    float64 `json:"switch_us"`
-		Running   int64   `json:"sampled"`
-		Frozen    int64   `json:"frozen"`
+		Running   int64   `json:"kernel_sampled"`
+		Stopped   int64   `json:"stopped"`
 	}
 	text, err := os.ReadFile(stats)
 	if err != nil {
@@ -219,7 +219,7 @@ func (e *errorsOf) record(prywalk, engine string, pid int, addr string, freq int
 	}
 	bound := 100 * min(float64(st.ShortRuns)*st.Switch/1e6, st.ShortCPU, st.CPU) / st.CPU
 	p := actual / 100
-	chance := 100 * math.Sqrt(p*(1-p)/float64(max(st.Running+st.Frozen, 1)))
+	chance := 100 * math.Sqrt(p*(1-p)/float64(max(st.Running+st.Stopped, 1)))
 	off := shown - actual
 	fmt.Printf("| %s | %.1f | %.1f | %+.1f | %.0f | %.1f | %s |\n", engine, actual, shown, off, bound, chance, loadNow())
 	e.n++

@@ -10,8 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 	"time"
+
+	"prywalk/internal/testtargets"
 )
 
 var update = flag.Bool("update", false, "write a new baseline")
@@ -27,6 +30,9 @@ var targets = []struct {
 	{"300 sleeping", 0, 300},
 }
 
+// The least calls, bytes and allocations of one look, of 50, are of the code: they do not depend on the machine's
+// load. Those of a tick do, as threads are queued: BenchmarkTick reports them, and with -update they are measured
+// for it here.
 func TestNoCountHasRisen(t *testing.T) {
 	dir := t.TempDir()
 	binary, err := compile(dir, "crowd")
@@ -41,16 +47,19 @@ func TestNoCountHasRisen(t *testing.T) {
 	if !*update {
 		old, err = readBaseline(baselinePath)
 		if errors.Is(err, fs.ErrNotExist) {
-			t.Skipf("no figures of %s yet: go -C benchmarks test ./counts -run Risen -update makes them", runtime.GOARCH)
+			testtargets.Need(t, false, "figures of "+runtime.GOARCH, "go -C benchmarks test ./counts -run Risen -update")
 		}
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Run("looks", func(t *testing.T) {
+	t.Run("observations", func(t *testing.T) {
 		c := begin(t, binary, 1, 50)
 		judge(t, old, fresh, func() (values, error) { return looks(c) }, "")
 	})
+	if !*update {
+		return
+	}
 	_, stop, err := start(nursery)
 	if err != nil {
 		t.Fatal(err)
@@ -58,15 +67,12 @@ func TestNoCountHasRisen(t *testing.T) {
 	defer stop()
 	for _, x := range targets {
 		t.Run(x.name, func(t *testing.T) {
-			if _, known := old.limit(x.name + ": calls"); !known && !*update {
-				t.Skipf("ticks are not measured on %s yet: go -C benchmarks test ./counts -run Risen -update", runtime.GOARCH)
-			}
 			c := begin(t, binary, x.burners, x.sleepers)
 			s, err := sample(c)
 			if err != nil {
 				t.Fatal(err)
 			}
-			time.Sleep(settled)
+			time.Sleep(settled) // what is measured is the usual tick, not the first ones
 			judge(t, old, fresh, func() (values, error) { return s.ticks(), nil }, x.name+": ")
 			judge(t, old, fresh, func() (values, error) { return s.allocations(), nil }, x.name+": ")
 			if err := s.stop(); err != nil {
@@ -74,7 +80,7 @@ func TestNoCountHasRisen(t *testing.T) {
 			}
 		})
 	}
-	if *update && !t.Failed() {
+	if !t.Failed() {
 		if err := fresh.write(baselinePath); err != nil {
 			t.Fatal(err)
 		}
@@ -83,7 +89,47 @@ func TestNoCountHasRisen(t *testing.T) {
 	}
 }
 
-func begin(t *testing.T, binary string, burners, sleepers int) *crowd {
+// BenchmarkTick reports the counts of a tick, and above-limit: how many of them are above those of the baseline.
+func BenchmarkTick(b *testing.B) {
+	dir := b.TempDir()
+	binary, err := compile(dir, "crowd")
+	if err != nil {
+		b.Fatal(err)
+	}
+	old, err := readBaseline(baselinePath)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		b.Fatal(err)
+	}
+	for _, x := range targets {
+		b.Run(x.name, func(b *testing.B) {
+			s, err := sample(begin(b, binary, x.burners, x.sleepers))
+			if err != nil {
+				b.Fatal(err)
+			}
+			time.Sleep(settled) // what is measured is the usual tick, not the first ones
+			var least values
+			for range b.N {
+				named := values{}
+				for name, n := range s.ticks() {
+					named[x.name+": "+name] = n
+				}
+				least = lower(least, named)
+			}
+			if err := s.stop(); err != nil {
+				b.Error(err)
+			}
+			for name, n := range least {
+				b.ReportMetric(n, strings.TrimPrefix(name, x.name+": ")+"/tick")
+			}
+			b.ReportMetric(float64(len(old.risen(least))), "above-limit")
+			for _, line := range old.risen(least) {
+				b.Log(line)
+			}
+		})
+	}
+}
+
+func begin(t testing.TB, binary string, burners, sleepers int) *crowd {
 	t.Helper()
 	c, err := startCrowd(binary, burners, sleepers)
 	if err != nil {

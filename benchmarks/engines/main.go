@@ -181,14 +181,15 @@ func (j *job) record(tool string) (run, error) {
 	}
 	r.scale(total)
 	var st struct {
-		Frozen, Sampled int64
-		CPU             float64 `json:"cpu_self_s"`
-		Complete        int64
-		Samples         int64
+		Stopped       int64   `json:"stopped"`
+		KernelSampled int64   `json:"kernel_sampled"`
+		CPU           float64 `json:"cpu_self_s"`
+		Complete      int64
+		Samples       int64
 	}
 	if b, err := os.ReadFile(stats); err == nil && json.Unmarshal(b, &st) == nil {
-		r.extra = fmt.Sprintf("%d frozen, %d sampled, %.1f %% complete, own CPU %.2f s", st.Frozen, st.Sampled,
-			100*float64(st.Complete)/float64(max(st.Samples, 1)), st.CPU)
+		r.extra = fmt.Sprintf("%d stopped, %d sampled by the kernel, %.1f %% complete, own CPU %.2f s", st.Stopped,
+			st.KernelSampled, 100*float64(st.Complete)/float64(max(st.Samples, 1)), st.CPU)
 	}
 	return r, nil
 }

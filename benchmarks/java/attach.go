@@ -17,7 +17,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/benchmarks/recordings"
-	"prywalk/internal/statistics"
+	"prywalk/benchmarks/stats"
 )
 
 const (
@@ -99,8 +99,8 @@ func parse(file string) (*profile.Profile, error) {
 
 func tell(what string, all []float64) {
 	slices.Sort(all)
-	low, high := statistics.MedianInterval(all)
-	fmt.Printf("%s: median %.0f (%.0f to %.0f), %.0f to %.0f, n = %d\n", what, statistics.Median(all), low, high, all[0],
+	low, high := stats.MedianInterval(all)
+	fmt.Printf("%s: median %.0f (%.0f to %.0f), %.0f to %.0f, n = %d\n", what, stats.Median(all), low, high, all[0],
 		all[len(all)-1], len(all))
 }
 

@@ -16,8 +16,8 @@ import (
 	"strings"
 	"time"
 
+	bare "prywalk/benchmarks/bench/load"
 	"prywalk/benchmarks/overhead/load"
-	bare "prywalk/internal/bench/load"
 )
 
 //go:embed src

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/benchmarks/stats"
 	"prywalk/internal/statistics"
 )
 
@@ -33,8 +34,8 @@ func show(tools []*tool) {
 }
 
 func ratio(xs []float64) string {
-	low, high := statistics.MedianInterval(xs)
-	return fmt.Sprintf("%.3f (%.3f to %.3f)", statistics.Median(xs), low, high)
+	low, high := stats.MedianInterval(xs)
+	return fmt.Sprintf("%.3f (%.3f to %.3f)", stats.Median(xs), low, high)
 }
 
 func showStages(tools []*tool) {

@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"time"
 
-	"prywalk/internal/machine"
-	"prywalk/internal/markdown"
-	"prywalk/internal/statistics"
+	"prywalk/benchmarks/machine"
+	"prywalk/benchmarks/markdown"
+	"prywalk/benchmarks/stats"
 )
 
 var costFreqs = []int{100, 1000}
@@ -17,10 +17,10 @@ var costFreqs = []int{100, 1000}
 const costRunning = 1
 
 type costRound struct {
-	share, tracer       float64 // of one processor, in the steady window: the process, and its tracing thread
-	starting, ending    float64 // CPU time of the start beyond the steady share, and of the end, s
-	endTook             float64 // from the signal to the exit, s
-	freq, calls, frozen float64 // ticks per second; system calls per tick; −1: unknown
+	share, tracer        float64 // of one processor, in the steady window: the process, and its tracing thread
+	starting, ending     float64 // CPU time of the start beyond the steady share, and of the end, s
+	endTook              float64 // from the signal to the exit, s
+	freq, calls, stopped float64 // ticks per second; system calls per tick; −1: unknown
 }
 
 type costRow []costRound
@@ -56,7 +56,7 @@ func (b *bench) cost(ctx context.Context, s *subject, freq int, counted bool) (r
 		return r, err
 	}
 	r.ending, r.endTook = did.EndingCPU, did.Ending
-	r.freq, r.frozen = float64(did.Ticks)/did.DurationS, float64(did.Frozen)/did.DurationS
+	r.freq, r.stopped = float64(did.Ticks)/did.DurationS, float64(did.Stopped)/did.DurationS
 	if r.calls > 0 {
 		r.calls /= r.freq
 	}
@@ -143,7 +143,7 @@ type callCounts struct{ tick, run string }
 
 func (r costRow) cells(sleepers, freq int, calls callCounts) []string {
 	median := func(format string, f func(*costRound) float64) string {
-		return fmt.Sprintf(format, statistics.Median(r.each(f)))
+		return fmt.Sprintf(format, stats.Median(r.each(f)))
 	}
 	return []string{
 		fmt.Sprint(sleepers), fmt.Sprint(freq),

@@ -7,19 +7,19 @@ import (
 	"os"
 	"slices"
 
-	"prywalk/internal/statistics"
+	"prywalk/benchmarks/stats"
 )
 
 func spread(xs []float64, format string) string {
 	if len(xs) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(format+" ("+format+" to "+format+")", statistics.Median(xs), slices.Min(xs), slices.Max(xs))
+	return fmt.Sprintf(format+" ("+format+" to "+format+")", stats.Median(xs), slices.Min(xs), slices.Max(xs))
 }
 
 func interval(xs []float64, format string) string {
-	low, high := statistics.MedianInterval(xs)
-	return fmt.Sprintf(format+" ("+format+" to "+format+")", statistics.Median(xs), low, high)
+	low, high := stats.MedianInterval(xs)
+	return fmt.Sprintf(format+" ("+format+" to "+format+")", stats.Median(xs), low, high)
 }
 
 func percents(xs []float64) []float64 {

@@ -26,13 +26,13 @@ func TestOnlyRunningThreadsAreStoppedAndOnceATickAtMost(t *testing.T) {
 			t.Fatal(err)
 		}
 		r = row.rounds[0]
-		if r.did.Frozen > 0 && r.did.Peeked+r.did.Reused >= threads-running || s.Window > 30*time.Second {
+		if r.did.Stopped > 0 && r.did.ReadPassively+r.did.Unchanged >= threads-running || s.Window > 30*time.Second {
 			break
 		}
 		s.Window *= 4
 	}
-	if most := r.did.Ticks * running; r.did.Frozen < 1 || r.did.Frozen > most {
-		t.Errorf("prywalk tells of %d stops in %d ticks with %d running threads", r.did.Frozen, r.did.Ticks, running)
+	if most := r.did.Ticks * running; r.did.Stopped < 1 || r.did.Stopped > most {
+		t.Errorf("prywalk tells of %d stops in %d ticks with %d running threads", r.did.Stopped, r.did.Ticks, running)
 	}
 	if most := 1.05*running*freq*r.whole.seconds + 3*running; float64(r.whole.runners.Voluntary) > most {
 		t.Errorf("the kernel counted %d stops in %.2f s, which is more than %.0f", r.whole.runners.Voluntary, r.whole.seconds,
@@ -44,7 +44,7 @@ func TestOnlyRunningThreadsAreStoppedAndOnceATickAtMost(t *testing.T) {
 	if n := r.sleepersSwitched(); n != 0 {
 		t.Errorf("%d sleeping threads left a processor %d times while they were looked at", threads-running, n)
 	}
-	if looks := r.did.Peeked + r.did.Reused; looks < threads-running {
+	if looks := r.did.ReadPassively + r.did.Unchanged; looks < threads-running {
 		t.Errorf("%d looks at %d sleeping threads", looks, threads-running)
 	}
 }
@@ -93,7 +93,7 @@ func TestGapsInWhichTheTargetWasStoppedAreReported(t *testing.T) {
 	for _, c := range []struct {
 		kind func(gap) bool
 		want []float64
-	}{{frozen, []float64{20, 30.5}}, {frozenOnly, []float64{20}}, {notFrozen, []float64{8}}} {
+	}{{stopped, []float64{20, 30.5}}, {stoppedOnly, []float64{20}}, {notStopped, []float64{8}}} {
 		if got := lengths(got, c.kind); !slices.Equal(got, c.want) {
 			t.Errorf("of one kind there are %v, not %v", got, c.want)
 		}
@@ -118,10 +118,10 @@ func TestFiguresAreMediansWithTheirSpread(t *testing.T) {
 	}
 	r := stopsRound{bare: span{seconds: 2, runners: switches{4, 10}},
 		steady: span{seconds: 4, runners: switches{808, 100}},
-		whole:  span{runners: switches{1000, 0}, sleepers: switches{1, 2}}, did: &outcome{Frozen: 990, DurationS: 5}}
-	if r.stoppedPerS() != 200 || r.preemptedPerS() != 20 || r.frozenPerS() != 198 || r.uncounted() != 10 ||
+		whole:  span{runners: switches{1000, 0}, sleepers: switches{1, 2}}, did: &outcome{Stopped: 990, DurationS: 5}}
+	if r.stoppedPerS() != 200 || r.preemptedPerS() != 20 || r.stopsPerS() != 198 || r.uncounted() != 10 ||
 		r.sleepersSwitched() != 3 {
-		t.Error(r.stoppedPerS(), r.preemptedPerS(), r.frozenPerS(), r.uncounted(), r.sleepersSwitched())
+		t.Error(r.stoppedPerS(), r.preemptedPerS(), r.stopsPerS(), r.uncounted(), r.sleepersSwitched())
 	}
 }
 
@@ -155,8 +155,8 @@ func TestAPartReplacesItsOwnTextOnly(t *testing.T) {
 }
 
 func TestTheCommandLineIsChecked(t *testing.T) {
-	s, err := parse([]string{"-only", "stops,freeze", "-threads", "2,30", "-rounds", "3"})
-	if err != nil || !slices.Equal(s.Parts, []string{"stops", "freeze"}) || !slices.Equal(s.Threads, []int{2, 30}) ||
+	s, err := parse([]string{"-only", "stops,lengths", "-threads", "2,30", "-rounds", "3"})
+	if err != nil || !slices.Equal(s.Parts, []string{"stops", "lengths"}) || !slices.Equal(s.Threads, []int{2, 30}) ||
 		s.Rounds != 3 {
 		t.Errorf("%+v, %v", s, err)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"prywalk/benchmarks/command"
-	"prywalk/internal/machine"
+	"prywalk/benchmarks/machine"
 )
 
 func head(began time.Time, loadBefore float64, how string) string {

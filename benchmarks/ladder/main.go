@@ -46,7 +46,7 @@ type part struct {
 var parts = []part{
 	{"stops", "Stops a second", (*bench).stopsPart},
 	{"cost", "What prywalk itself takes", (*bench).costPart},
-	{"freeze", "How long a freeze is", (*bench).freezePart},
+	{"lengths", "How long a stop is", (*bench).lengthsPart},
 	{"throughput", "Throughput with and without", (*bench).throughputPart},
 }
 

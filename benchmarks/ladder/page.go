@@ -5,7 +5,7 @@ package main
 import (
 	"strings"
 
-	"prywalk/internal/markdown"
+	"prywalk/benchmarks/markdown"
 )
 
 const sectionName = "ladder"

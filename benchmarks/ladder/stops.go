@@ -8,8 +8,8 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"prywalk/internal/machine"
-	"prywalk/internal/markdown"
+	"prywalk/benchmarks/machine"
+	"prywalk/benchmarks/markdown"
 )
 
 const (
@@ -91,7 +91,7 @@ func (r *stopsRow) each(f func(*stopsRound) float64) []float64 {
 	return xs
 }
 
-func (r *stopsRound) frozenPerS() float64 { return float64(r.did.Frozen) / r.did.DurationS }
+func (r *stopsRound) stopsPerS() float64 { return float64(r.did.Stopped) / r.did.DurationS }
 
 // stoppedPerS is the kernel's count of voluntary switches, less those without sampling.
 func (r *stopsRound) stoppedPerS() float64 {
@@ -102,7 +102,7 @@ func (r *stopsRound) preemptedPerS() float64 {
 	return r.steady.perSecond(r.steady.runners.Preempted) - r.bare.perSecond(r.bare.runners.Preempted)
 }
 
-func (r *stopsRound) uncounted() int64 { return r.whole.runners.Voluntary - r.did.Frozen }
+func (r *stopsRound) uncounted() int64 { return r.whole.runners.Voluntary - r.did.Stopped }
 
 func (r *stopsRound) sleepersSwitched() int64 { return r.whole.sleepers.sum() }
 
@@ -136,10 +136,10 @@ func (r *stopsRow) cells() []string {
 		x := &r.rounds[i]
 		only += x.uncounted()
 		switched += x.sleepersSwitched()
-		looks += x.did.Peeked + x.did.Reused
+		looks += x.did.ReadPassively + x.did.Unchanged
 	}
 	return []string{
-		fmt.Sprint(r.threads), spread(r.each((*stopsRound).frozenPerS), "%.1f"), spread(r.each((*stopsRound).stoppedPerS),
+		fmt.Sprint(r.threads), spread(r.each((*stopsRound).stopsPerS), "%.1f"), spread(r.each((*stopsRound).stoppedPerS),
 			"%.1f"),
 		fmt.Sprintf("%.0f", 1.05*stopsFreq*float64(r.running)), spread(r.each((*stopsRound).preemptedPerS), "%.1f"),
 		fmt.Sprintf("%+d", only), fmt.Sprint(looks), fmt.Sprint(switched),

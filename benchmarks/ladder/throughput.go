@@ -9,9 +9,9 @@ import (
 	"runtime"
 	"time"
 
-	"prywalk/internal/machine"
-	"prywalk/internal/markdown"
-	"prywalk/internal/statistics"
+	"prywalk/benchmarks/machine"
+	"prywalk/benchmarks/markdown"
+	"prywalk/benchmarks/stats"
 )
 
 const walkerBytes = 16 << 10
@@ -114,8 +114,8 @@ func (b *bench) throughputPart(ctx context.Context) (string, error) {
 		}
 		t.Row(fmt.Sprint(row.threads), fmt.Sprint(row.running), fmt.Sprint(row.freq), interval(all[0], "%.4f"),
 			fmt.Sprint(row.least),
-			fmt.Sprintf("%.1f", statistics.Median(got[0])), interval(all[1], "%.4f"),
-			fmt.Sprintf("%.1f", statistics.Median(got[1])))
+			fmt.Sprintf("%.1f", stats.Median(got[0])), interval(all[1], "%.4f"),
+			fmt.Sprintf("%.1f", stats.Median(got[1])))
 		say("throughput: %+v: prywalk %s, C walker %s", row, interval(all[0], "%.4f"), interval(all[1], "%.4f"))
 	}
 	how := fmt.Sprintf("n = %d rounds of neighbouring windows of %v, one without sampling and one with each tool, in "+

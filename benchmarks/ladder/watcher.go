@@ -24,20 +24,20 @@ type watcher struct {
 }
 
 type outcome struct {
-	Ticks     int64       `json:"ticks"`
-	Missed    int64       `json:"missed_ticks"`
-	Frozen    int64       `json:"frozen"`
-	Peeked    int64       `json:"peeked"`
-	Reused    int64       `json:"reused"`
-	Syscalls  int64       `json:"syscalls"`
-	DurationS float64     `json:"duration_s"`
-	Scheduled string      `json:"scheduling"`
-	FreezeUS  *freezeTime `json:"freeze_us"`
+	Ticks         int64     `json:"ticks"`
+	Missed        int64     `json:"missed_ticks"`
+	Stopped       int64     `json:"stopped"`
+	ReadPassively int64     `json:"read_passively"`
+	Unchanged     int64     `json:"unchanged"`
+	Syscalls      int64     `json:"syscalls"`
+	DurationS     float64   `json:"duration_s"`
+	Scheduled     string    `json:"scheduling"`
+	StopUS        *stopTime `json:"stop_us"`
 	// Ending is the time from the request to the end, EndingCPU its CPU time, s.
 	Ending, EndingCPU float64 `json:"-"`
 }
 
-type freezeTime struct{ P50, P99, Max float64 }
+type stopTime struct{ P50, P99, Max float64 }
 
 type tool struct {
 	name  string

@@ -24,10 +24,10 @@ import (
 	"strings"
 	"time"
 
+	"prywalk/benchmarks/bench/load"
 	"prywalk/benchmarks/command"
-	"prywalk/internal/bench/load"
-	"prywalk/internal/machine"
-	"prywalk/internal/markdown"
+	"prywalk/benchmarks/machine"
+	"prywalk/benchmarks/markdown"
 	"prywalk/internal/sampler"
 	"prywalk/internal/testtargets"
 )
@@ -45,6 +45,9 @@ var (
 func main() { command.Main("memory", run) }
 
 func run(ctx context.Context, args []string) error {
+	if asked, err := load.Asked(); asked {
+		return err
+	}
 	if err := flag.CommandLine.Parse(args); err != nil {
 		return err
 	}
@@ -61,8 +64,11 @@ func run(ctx context.Context, args []string) error {
 			return err
 		}
 	}
-	target, err := start(ctx, "bench-workload", "--running", strconv.Itoa(*running), "--sleeping",
-		strconv.Itoa(*threads-*running))
+	workload, err := load.Command(ctx, load.Options{Running: *running, Sleeping: *threads - *running})
+	if err != nil {
+		return err
+	}
+	target, err := start(workload)
 	if err != nil {
 		return err
 	}
@@ -71,8 +77,8 @@ func run(ctx context.Context, args []string) error {
 		return fmt.Errorf("the target did not start: %q %w", line, err)
 	}
 	file := filepath.Join(dir, "recording.pb.gz")
-	p, err := start(ctx, "record", "--engine", "ptrace", "-p", strconv.Itoa(target.cmd.Process.Pid), "-F",
-		strconv.Itoa(*freq), "-o", file, "--control")
+	p, err := start(exec.CommandContext(ctx, *binary, "record", "--engine", "ptrace", "-p",
+		strconv.Itoa(target.cmd.Process.Pid), "-F", strconv.Itoa(*freq), "-o", file, "--control"))
 	if err != nil {
 		return err
 	}
@@ -139,8 +145,8 @@ type program struct {
 	out *bufio.Reader
 }
 
-func start(ctx context.Context, args ...string) (*program, error) {
-	p := &program{cmd: exec.CommandContext(ctx, *binary, args...)}
+func start(cmd *exec.Cmd) (*program, error) {
+	p := &program{cmd: cmd}
 	p.cmd.Stderr = os.Stderr
 	p.cmd.Cancel = func() error { return p.cmd.Process.Signal(os.Interrupt) }
 	out, err := p.cmd.StdoutPipe()

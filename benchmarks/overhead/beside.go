@@ -7,20 +7,20 @@ import (
 	"io"
 	"slices"
 
-	"prywalk/internal/bench"
-	"prywalk/internal/markdown"
-	"prywalk/internal/statistics"
+	"prywalk/benchmarks/bench"
+	"prywalk/benchmarks/markdown"
+	"prywalk/benchmarks/stats"
 )
 
 // Beside compares prywalk's row with a peer's on the same target at the same frequency.
 type Beside struct {
 	Own, Peer *bench.Row
 	// Rate is the difference of the ratios, prywalk's less the peer's.
-	Rate statistics.Difference
+	Rate stats.Difference
 	// Equal is at equal delivered stacks: the peer's loss for 1,000 stacks per second less prywalk's, as a fraction of
 	// the throughput without a tool, if the loss per stack is the same at any rate. Beyond 1 the peer cannot deliver as
 	// many.
-	Equal statistics.Difference
+	Equal stats.Difference
 }
 
 func besides(rows []bench.Row) (out []Beside) {
@@ -61,13 +61,13 @@ func (b *Beside) compare() {
 	own, peer := b.Own.SamplesPerS/1000, b.Peer.SamplesPerS/1000
 	rate := func(a, p float64) float64 { return a - p }
 	equal := func(a, p float64) float64 { return (1-p)/peer - (1-a)/own }
-	b.Rate = statistics.CompareMedians(b.Own.Ratios, b.Peer.Ratios, rate)
+	b.Rate = stats.CompareMedians(b.Own.Ratios, b.Peer.Ratios, rate)
 	if own > 0 && peer > 0 {
-		b.Equal = statistics.CompareMedians(b.Own.Ratios, b.Peer.Ratios, equal)
+		b.Equal = stats.CompareMedians(b.Own.Ratios, b.Peer.Ratios, equal)
 	}
 }
 
-func side(d *statistics.Difference) string {
+func side(d *stats.Difference) string {
 	switch {
 	case d.Low > 0:
 		return "ahead"
@@ -115,7 +115,7 @@ func beside(r *bench.Result) *markdown.Table {
 	return t
 }
 
-func cells(d *statistics.Difference) []string {
+func cells(d *stats.Difference) []string {
 	return []string{fmt.Sprintf("%+.4f", d.Middle), fmt.Sprintf("%+.4f to %+.4f", d.Low, d.High), side(d)}
 }
 

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"prywalk/internal/bench"
-	"prywalk/internal/statistics"
+	"prywalk/benchmarks/bench"
+	"prywalk/benchmarks/stats"
 )
 
 func TestAPeerIsComparedOnTheSameTargetAtTheSameRate(t *testing.T) {
@@ -50,7 +50,7 @@ func TestAPeerThatGivesFewStacksIsJudgedByWhatEachCosts(t *testing.T) {
 	if want := 0.005/0.1 - 0.01/2; got[0].Equal.Low > want || got[0].Equal.High < want {
 		t.Errorf("%+v, where %v is true", got[0].Equal, want)
 	}
-	if got[1].Equal != (statistics.Difference{}) || side(&got[1].Equal) != "level" || got[1].completer() != "not told" {
+	if got[1].Equal != (stats.Difference{}) || side(&got[1].Equal) != "level" || got[1].completer() != "not told" {
 		t.Errorf("%+v without any stack", got[1])
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"prywalk/internal/bench"
+	"prywalk/benchmarks/bench"
 )
 
 func flat(b *strings.Builder, rows []bench.Row) {

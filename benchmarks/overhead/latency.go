@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 
+	"prywalk/benchmarks/bench"
 	"prywalk/benchmarks/overhead/load"
-	"prywalk/internal/bench"
-	"prywalk/internal/statistics"
+	"prywalk/benchmarks/stats"
 )
 
 const waitSamples = 1000
@@ -67,7 +67,7 @@ func change(pairs []*pairWaits, q float64) *bench.Change {
 		}
 	}
 	c := &bench.Change{Ratio: ratio}
-	c.Low, c.High = statistics.Middle95(ratios)
+	c.Low, c.High = stats.Middle95(ratios)
 	return c
 }
 

@@ -13,11 +13,11 @@ import (
 	"strconv"
 	"time"
 
+	"prywalk/benchmarks/bench"
+	bare "prywalk/benchmarks/bench/load"
+	"prywalk/benchmarks/bench/tools"
 	"prywalk/benchmarks/overhead/load"
 	"prywalk/benchmarks/overhead/peers"
-	"prywalk/internal/bench"
-	bare "prywalk/internal/bench/load"
-	"prywalk/internal/bench/tools"
 )
 
 const (
@@ -61,11 +61,11 @@ func usual(kind string) (threads, running []int) {
 	return []int{2, 100, 1000}, []int{bench.SpareCPUs()}
 }
 
-func loadOf(name, prywalk string, depths []int) bench.Load {
+func loadOf(name string, depths []int) bench.Load {
 	l := bench.Load{Name: name, Kind: tools.Native, Usual: func() (threads, running []int) { return usual(name) }}
 	switch name {
 	case bare.Busy:
-		return bench.Busy(prywalk)
+		return bench.Busy()
 	case cLoad:
 		l.Command = compiled
 	case pythonLoad:

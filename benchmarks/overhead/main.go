@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command overhead is prywalk bench with all loads and all tools. It makes the tables of
-// benchmarks/results/overhead.md, and judges a result by the promises.
+// Command overhead measures the throughput that sampling costs programs, by number of threads, with prywalk and beside
+// other tools. It makes the tables of benchmarks/results/overhead.md, and judges a result by the promises.
 //
 //	go -C benchmarks run ./overhead -quick -check
 //	go -C benchmarks run ./overhead -peers -workload all -limit 90m
@@ -22,11 +22,11 @@ import (
 	"strings"
 	"time"
 
+	"prywalk/benchmarks/bench"
+	bare "prywalk/benchmarks/bench/load"
 	"prywalk/benchmarks/command"
 	"prywalk/benchmarks/overhead/load"
 	"prywalk/benchmarks/overhead/peers"
-	"prywalk/internal/bench"
-	bare "prywalk/internal/bench/load"
 	"prywalk/internal/profile"
 )
 
@@ -44,6 +44,9 @@ type settings struct {
 }
 
 func run(ctx context.Context, args []string) error {
+	if asked, err := bare.Asked(); asked {
+		return err
+	}
 	if len(args) > 0 && args[0] == workload {
 		return runLoad(ctx, args[1:])
 	}
@@ -163,7 +166,7 @@ func (s *settings) plan() (p bench.Plan, err error) {
 		if !slices.Contains(loadNames(), name) {
 			return p, fmt.Errorf("-workload %q: give all, or some of %s", name, strings.Join(loadNames(), ","))
 		}
-		p.Loads = append(p.Loads, loadOf(name, self, depths))
+		p.Loads = append(p.Loads, loadOf(name, depths))
 	}
 	if s.pairs != 0 {
 		p.Pairs, p.PeerPairs = s.pairs, s.pairs

@@ -14,11 +14,11 @@ import (
 	"testing"
 	"time"
 
+	"prywalk/benchmarks/bench"
+	bare "prywalk/benchmarks/bench/load"
+	"prywalk/benchmarks/markdown"
 	"prywalk/benchmarks/overhead/load"
 	"prywalk/benchmarks/overhead/peers"
-	"prywalk/internal/bench"
-	bare "prywalk/internal/bench/load"
-	"prywalk/internal/markdown"
 	"prywalk/internal/testtargets"
 )
 
@@ -36,7 +36,7 @@ func TestARunMeasuresALoadOfOnesOwnBesideAllPeers(t *testing.T) {
 	p.Threads, p.Running, p.Freqs, p.Pairs, p.PeerPairs = []int{3}, []int{1}, []float64{200}, 3, 3
 	p.Window, p.Settle, p.Warm = 100*time.Millisecond, 5*time.Millisecond, 20*time.Millisecond
 	p.Precision, p.Peers = 0, peers.All()
-	p.Loads = []bench.Load{loadOf(cLoad, self, nil)}
+	p.Loads = []bench.Load{loadOf(cLoad, nil)}
 	res := ticked(t, p)
 	for _, line := range res.Skipped {
 		t.Log(line)
@@ -46,7 +46,7 @@ func TestARunMeasuresALoadOfOnesOwnBesideAllPeers(t *testing.T) {
 			t.Errorf("%s does not tell how many stacks are complete", r.Peer)
 		}
 	}
-	p.Peers, p.Loads = nil, []bench.Load{loadOf(load.Requests, self, nil)}
+	p.Peers, p.Loads = nil, []bench.Load{loadOf(load.Requests, nil)}
 	waiting := ticked(t, p)
 	if len(waiting.Rows) != 1 {
 		t.Fatalf("%+v", waiting)
@@ -84,7 +84,7 @@ func build(t *testing.T) string {
 
 func TestEachLoadHasItsPlan(t *testing.T) {
 	for _, name := range loadNames() {
-		l := loadOf(name, "prywalk", []int{10, 100})
+		l := loadOf(name, []int{10, 100})
 		threads, running := l.Usual()
 		if l.Name != name || l.Command == nil || len(threads) == 0 || len(running) == 0 ||
 			(l.Depths != nil) != (name == load.Deep) {

@@ -12,8 +12,8 @@ import (
 	"slices"
 	"strings"
 
-	"prywalk/internal/bench"
-	"prywalk/internal/markdown"
+	"prywalk/benchmarks/bench"
+	"prywalk/benchmarks/markdown"
 )
 
 func read(paths []string) (*bench.Result, error) {
@@ -25,7 +25,7 @@ func read(paths []string) (*bench.Result, error) {
 		}
 		r := &bench.Result{}
 		if err := json.Unmarshal(text, r); err != nil {
-			return nil, fmt.Errorf("%s is no result of prywalk bench --json: %w", path, err)
+			return nil, fmt.Errorf("%s is no result of overhead -json: %w", path, err)
 		}
 		switch {
 		case all == nil:
@@ -50,7 +50,7 @@ func readResult(path string) ([]byte, error) {
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, maxResult+1))
 	if err == nil && len(text) > maxResult {
-		err = fmt.Errorf("%s has more than %d MB: it is no result of prywalk bench --json", path, maxResult>>20)
+		err = fmt.Errorf("%s has more than %d MB: it is no result of overhead -json", path, maxResult>>20)
 	}
 	return text, err
 }
@@ -127,7 +127,7 @@ func inOrder(rows []bench.Row) (all []*bench.Row) {
 func throughput(r *bench.Result) *markdown.Table {
 	t := markdown.NewTable("workload", "tool", "threads", "running", "Hz", "pairs", "throughput with / without",
 		"95 % interval", "aim", "others", "stops/s", "calls a tick", "KB a tick", "own CPU", "CPU after", "memory",
-		"recording a minute", "samples/s of asked", "complete", "freeze p50, p99, max µs")
+		"recording a minute", "samples/s of asked", "complete", "stop p50, p99, max µs")
 	names, byName := r.ByWorkload()
 	for _, name := range names {
 		for _, row := range inOrder(byName[name]) {
@@ -138,9 +138,9 @@ func throughput(r *bench.Result) *markdown.Table {
 }
 
 func figures(r *bench.Row, processors int) []string {
-	freeze := ""
-	if r.Freeze != nil {
-		freeze = fmt.Sprintf("%.0f, %.0f, %.0f", r.Freeze.P50, r.Freeze.P99, r.Freeze.Max)
+	stop := ""
+	if r.StopTimes != nil {
+		stop = fmt.Sprintf("%.0f, %.0f, %.0f", r.StopTimes.P50, r.StopTimes.P99, r.StopTimes.Max)
 	}
 	wide := ""
 	if r.Wide {
@@ -152,7 +152,7 @@ func figures(r *bench.Row, processors int) []string {
 		bench.Figure(r.SyscallsPerTick, 1, "%.1f"), bench.Figure(r.BytesPerTick, 1e-3, "%.1f"),
 		bench.Figure(r.CPUSelf, 100, "%.2f %%"), bench.Figure(r.CPUAfter, 100, "%.2f %%"),
 		bench.Figure(r.MemoryMB, 1, "%.0f MB"), bench.Figure(r.RecordingMB, 1, "%.2f MB"),
-		fmt.Sprintf("%.0f of %.0f", r.SamplesPerS, r.AskedPerS), bench.Figure(r.Complete, 100, "%.2f %%"), freeze}
+		fmt.Sprintf("%.0f of %.0f", r.SamplesPerS, r.AskedPerS), bench.Figure(r.Complete, 100, "%.2f %%"), stop}
 }
 
 func target(r *bench.Row) string {

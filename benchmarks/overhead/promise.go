@@ -6,7 +6,7 @@ import (
 	"errors"
 	"fmt"
 
-	"prywalk/internal/bench"
+	"prywalk/benchmarks/bench"
 )
 
 const (

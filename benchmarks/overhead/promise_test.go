@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"prywalk/internal/bench"
+	"prywalk/benchmarks/bench"
 )
 
 func TestAPromiseIsBrokenWhereTheWholeIntervalIsBelowIt(t *testing.T) {

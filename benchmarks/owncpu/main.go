@@ -20,11 +20,11 @@ import (
 	"strings"
 	"time"
 
+	"prywalk/benchmarks/bench/tools"
 	"prywalk/benchmarks/command"
+	"prywalk/benchmarks/machine"
+	"prywalk/benchmarks/markdown"
 	"prywalk/benchmarks/overhead/peers"
-	"prywalk/internal/bench/tools"
-	"prywalk/internal/machine"
-	"prywalk/internal/markdown"
 	"prywalk/internal/testtargets"
 )
 

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
+	bare "prywalk/benchmarks/bench/load"
+	"prywalk/benchmarks/bench/tools"
 	"prywalk/benchmarks/overhead/load"
-	bare "prywalk/internal/bench/load"
-	"prywalk/internal/bench/tools"
 )
 
 type cell struct {

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/bench/tools"
+	"prywalk/benchmarks/bench/tools"
 	"prywalk/internal/testtargets"
 )
 

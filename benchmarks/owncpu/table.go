@@ -5,9 +5,9 @@ package main
 import (
 	"fmt"
 
-	"prywalk/internal/bench/tools"
-	"prywalk/internal/markdown"
-	"prywalk/internal/statistics"
+	"prywalk/benchmarks/bench/tools"
+	"prywalk/benchmarks/markdown"
+	"prywalk/benchmarks/stats"
 )
 
 func table(cells []cell) string {
@@ -36,9 +36,9 @@ func (c *cell) row(name string) []string {
 	low, high := span(cpu)
 	out := []string{
 		fmt.Sprint(c.threads), fmt.Sprint(c.running), fmt.Sprint(c.freq), nameOf(name),
-		fmt.Sprintf("%.1f (%.1f to %.1f)", statistics.Median(cpu), low, high), fmt.Sprintf("%.1f", statistics.Median(steady)),
-		fmt.Sprintf("%.0f", statistics.Median(stacks)), share(complete, all),
-		fmt.Sprintf("%.0f", statistics.Median(each)),
+		fmt.Sprintf("%.1f (%.1f to %.1f)", stats.Median(cpu), low, high), fmt.Sprintf("%.1f", stats.Median(steady)),
+		fmt.Sprintf("%.0f", stats.Median(stacks)), share(complete, all),
+		fmt.Sprintf("%.0f", stats.Median(each)),
 	}
 	if name == "" {
 		return append(out, "", "", "", "")
@@ -86,7 +86,7 @@ func (c *cell) compared(name string, figure func(*tools.Totals) float64) []strin
 	if len(ratios) == 0 {
 		return []string{"-", "-"}
 	}
-	low, high := statistics.MedianInterval(ratios)
+	low, high := stats.MedianInterval(ratios)
 	verdict := "as much"
 	switch {
 	case high < 1:
@@ -94,5 +94,5 @@ func (c *cell) compared(name string, figure func(*tools.Totals) float64) []strin
 	case low > 1:
 		verdict = "more"
 	}
-	return []string{fmt.Sprintf("%.2f (%.2f to %.2f)", statistics.Median(ratios), low, high), verdict}
+	return []string{fmt.Sprintf("%.2f (%.2f to %.2f)", stats.Median(ratios), low, high), verdict}
 }

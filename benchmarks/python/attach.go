@@ -17,7 +17,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"prywalk/benchmarks/recordings"
-	"prywalk/internal/statistics"
+	"prywalk/benchmarks/stats"
 )
 
 const attachFor = time.Second
@@ -64,8 +64,8 @@ func (s *settings) measureAttach(ctx context.Context, e *environment, p *program
 
 func tell(what string, all []float64) {
 	slices.Sort(all)
-	low, high := statistics.MedianInterval(all)
-	fmt.Printf("  %s: %.4g (%.4g to %.4g), %.4g\n", what, statistics.Median(all), low, high, all[len(all)-1])
+	low, high := stats.MedianInterval(all)
+	fmt.Printf("  %s: %.4g (%.4g to %.4g), %.4g\n", what, stats.Median(all), low, high, all[len(all)-1])
 }
 
 // runCounted returns CPU time in s, and memory in 10^6 bytes.

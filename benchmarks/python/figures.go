@@ -13,8 +13,8 @@ import (
 	"slices"
 	"strings"
 
+	"prywalk/benchmarks/markdown"
 	"prywalk/benchmarks/stats"
-	"prywalk/internal/markdown"
 	"prywalk/internal/statistics"
 )
 

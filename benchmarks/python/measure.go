@@ -14,7 +14,6 @@ import (
 
 	"prywalk/benchmarks/stats"
 	"prywalk/internal/procmem"
-	"prywalk/internal/statistics"
 )
 
 type window struct{ from, to int64 }
@@ -158,9 +157,9 @@ func results(p *program, all []measured, k known, plain, traced *target) *figure
 			r.CPU += l.cpu / (float64(l.with.to-l.with.from) / 1e9) / float64(len(m.looks))
 			starts, finishes = append(starts, l.start), append(finishes, l.end)
 		}
-		r.Start, r.End = statistics.Median(starts), statistics.Median(finishes)
-		r.Ratio = statistics.Median(ratios)
-		r.Low, r.High = statistics.MedianInterval(ratios)
+		r.Start, r.End = stats.Median(starts), stats.Median(finishes)
+		r.Ratio = stats.Median(ratios)
+		r.Low, r.High = stats.MedianInterval(ratios)
 		slices.Sort(lengths)
 		r.Answers, r.P999 = len(lengths), stats.Quantile(lengths, 0.999)/1e6
 		r.lines(m, all, top)

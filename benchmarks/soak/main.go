@@ -90,6 +90,7 @@ type run struct {
 	sampler *sampler.Sampler
 	events  *perfevents.Reader
 	file    string
+	yield   func() // called before each name
 }
 
 func newRun(pid int, freq float64, dir, engine string) (*run, error) {
@@ -129,10 +130,9 @@ func (r *run) close() {
 	_ = r.images.Close()
 }
 
-func (r *run) checkpoint(between func()) {
-	r.builder.SetYield(between)
-	r.namer.SetYield(between)
-	defer r.builder.SetYield(nil)
+func (r *run) checkpoint(c sampler.Checkpointing) {
+	r.yield = c.Yield // files' names are not read in the background
+	r.namer.SetYield(c.Yield)
 	defer r.namer.SetYield(nil)
 	if err := r.builder.WriteFile(r.file, r); err != nil {
 		fmt.Fprintln(os.Stderr, "soak:", err)
@@ -145,6 +145,7 @@ func (r *run) IsFinal(m *profile.ModuleInfo) bool {
 }
 
 func (r *run) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
+	r.yield()
 	if m.Origin.Module == nil {
 		return nil
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"prywalk/internal/loadedcode"
+	"prywalk/internal/testtargets"
 )
 
 // The program of that name in the path is a script.
@@ -22,7 +23,7 @@ const browser = "/usr/lib/chromium/chromium"
 func recordedChromium(b *testing.B) *recording {
 	b.Helper()
 	if _, err := os.Stat(browser); err != nil {
-		b.Skipf("needs Debian's chromium: %v", err)
+		testtargets.Need(b, false, "chromium", "sudo apt-get install chromium")
 	}
 	cmd := exec.Command(browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--no-proxy-server",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-port=0",
@@ -38,7 +39,7 @@ func recordedChromium(b *testing.B) *recording {
 		}
 		_ = cmd.Wait()
 	}
-	for limit := time.Now().Add(patience); len(family(pid)) < 4; time.Sleep(50 * time.Millisecond) {
+	for limit := time.Now().Add(patience); len(family(pid)) < 4; time.Sleep(50 * time.Millisecond) { // between two queries
 		if time.Now().After(limit) {
 			end()
 			b.Fatalf("chromium started no helpers within %v", patience)

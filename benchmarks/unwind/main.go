@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/statistics"
+	"prywalk/benchmarks/stats"
 )
 
 type settings struct {
@@ -48,7 +48,7 @@ func (s *settings) run(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "%s, %d processors, %d stacks of each program, %d rounds; ns a frame: median (least to most).\n\n",
 		runtime.Version(), runtime.NumCPU(), s.stacks, s.rounds)
-	fmt.Fprintln(w, "| program | unwinder | warm | cold | frames | stacks right |\n|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "| program | unwinder | warm | cold | first | frames | stacks right |\n|---|---|---|---|---|---|---|")
 	for _, name := range s.programs {
 		if err := s.program(w, dir, name, peers); err != nil {
 			return err
@@ -81,8 +81,9 @@ func (s *settings) program(w io.Writer, dir, name string, peers []peer) error {
 	}
 	for _, unwinder := range append([]string{"prywalk"}, names(peers)...) {
 		if rs := results[unwinder]; len(rs) > 0 {
-			fmt.Fprintf(w, "| %s | %s | %s | %s | %d | %d of %d |\n", name, unwinder,
+			fmt.Fprintf(w, "| %s | %s | %s | %s | %s | %d | %d of %d |\n", name, unwinder,
 				spread(rs, func(r result) float64 { return r.Warm }), spread(rs, func(r result) float64 { return r.Cold }),
+				spread(rs, func(r result) float64 { return r.First }),
 				rs[0].Frames, rs[0].Right, rs[0].Stacks)
 		}
 	}
@@ -103,8 +104,11 @@ func spread(rs []result, value func(result) float64) string {
 		vs = append(vs, value(r))
 	}
 	low, high := slices.Min(vs), slices.Max(vs)
-	if high < 100 {
-		return fmt.Sprintf("%.1f (%.1f to %.1f)", statistics.Median(vs), low, high)
+	if high == 0 {
+		return "" // not measured
 	}
-	return fmt.Sprintf("%.0f (%.0f to %.0f)", statistics.Median(vs), low, high)
+	if high < 100 {
+		return fmt.Sprintf("%.1f (%.1f to %.1f)", stats.Median(vs), low, high)
+	}
+	return fmt.Sprintf("%.0f (%.0f to %.0f)", stats.Median(vs), low, high)
 }

@@ -13,9 +13,11 @@ import (
 type result struct {
 	// Frames is the number of its frames in one pass over all stacks.
 	Frames int `json:"frames"`
-	// Warm and Cold are ns per frame, with the caches of earlier walks and with empty ones.
-	Warm float64 `json:"ns_per_frame_warm"`
-	Cold float64 `json:"ns_per_frame_cold"`
+	// Warm and Cold are ns per frame, with the rules of earlier walks and without. First is Cold without what runtimes
+	// have read of the process.
+	Warm  float64 `json:"ns_per_frame_warm"`
+	Cold  float64 `json:"ns_per_frame_cold"`
+	First float64 `json:"ns_per_frame_first"`
 	// Right is the number of stacks with the recorded chain of program counters.
 	Right  int `json:"right"`
 	Stacks int `json:"stacks"`
@@ -81,17 +83,23 @@ func own(r *recording, passes, coldPasses int) result {
 		}
 	}
 	res.Warm = float64(cpuTime()-begin) / float64(n)
-	var cold time.Duration
-	cost := clockCost()
-	n = 0
-	for range coldPasses {
+	res.Cold = after(space.Forget, stacks, space, coldPasses)
+	res.First = after(r.process.DropCaches, stacks, space, coldPasses)
+	return res
+}
+
+// after returns ns per frame of walks each of which follows drop.
+func after(drop func(), stacks []prepared, space *frames.Space, passes int) float64 {
+	var w frames.Walker
+	var took time.Duration
+	cost, n := clockCost(), 0
+	for range passes {
 		for i := range stacks {
-			r.process.DropCaches()
+			drop()
 			begin := cpuTime()
 			n += stacks[i].walk(&w, space)
-			cold += cpuTime() - begin - cost
+			took += cpuTime() - begin - cost
 		}
 	}
-	res.Cold = float64(cold) / float64(n)
-	return res
+	return float64(took) / float64(n)
 }

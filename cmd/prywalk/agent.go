@@ -27,7 +27,6 @@ type agentFlags struct {
 
 const (
 	agentFreq      = 19 // no multiple of common periods
-	agentOverhead  = 0.01
 	agentWindow    = 5 * time.Second
 	agentMessage   = 4 << 20 // gRPC servers' default
 	agentSpoolSize = 256 << 20
@@ -40,7 +39,7 @@ var agentHelp = `  prywalk agent -a --endpoint http://localhost:4317
   prywalk agent --unit nginx --endpoint https://collector:4318 --protocol http
   prywalk agent -a --endpoint https://collector:4317 --ca ca.pem \
       --bearer-token /run/secrets/token --spool /var/spool/prywalk \
-      --max-pause 1ms --metrics localhost:9102
+      --metrics localhost:9102
 
 Samples processes continuously, as they come and go, and sends what their threads do to
 an OpenTelemetry Collector as profiles (OTLP): their time on a CPU, waiting for one, and
@@ -63,7 +62,7 @@ func newAgent() *cobra.Command {
 	f := &agentFlags{
 		recordFlags: recordFlags{
 			Options: recording.Options{
-				Sampler: sampler.Options{Freq: agentFreq, MaxOverhead: agentOverhead, OverheadOfHost: true},
+				Sampler: sampler.Options{Freq: agentFreq, LimitOwnCPU: true},
 			},
 			mode: "auto", goroutines: "off", processFlags: processFlags{allowsNone: true},
 		},
@@ -109,8 +108,7 @@ func newAgent() *cobra.Command {
 	fl.VarP(commandline.Seconds(&f.Duration), "duration", "d",
 		"how long: seconds (30) or with a unit (30s, 2m); until Ctrl-C otherwise")
 	f.addLimits(fl)
-	fl.Lookup("max-overhead").Usage = "lower the rate so that targets lose at most this share of all CPUs' time, " +
-		"such as 2%, and the agent uses no more"
+	fl.Lookup("max-overhead").Usage += "; the agent uses at most this share of all CPUs' time"
 	fl.BoolVar(&f.Sampler.Children, "children", false,
 		"with -p, -n: child processes, too (on for -a, --cgroup and --unit)")
 	f.addEngine(fl)

@@ -26,7 +26,7 @@ import (
 	"prywalk/internal/process"
 	"prywalk/internal/recording"
 	"prywalk/internal/refusal"
-	"prywalk/internal/runsummary"
+	"prywalk/internal/runstats"
 )
 
 type dumpFlags struct {
@@ -58,10 +58,10 @@ func newDump() *cobra.Command {
   prywalk dump --core core.4711 --sysroot /srv/images/web
 
 Reads every thread once and prints the stacks, innermost frame first. A running thread
-is stopped ("stopped to read"), mostly for 18 to 131 µs, with a deep stack or on a busy
-host for milliseconds: in production give --max-pause 1ms. A sleeping one is read without
-a stop ("passive read"), and stopped only where its stack needs that and its system call
-is not disturbed. A process that is stopped stays stopped.
+is stopped ("stopped to read"), mostly for 18 to 131 µs; a stop that is expected to take
+longer than --max-pause is left out, and a deep stack cut for it. A sleeping one is read
+without a stop ("passive read"), and stopped only where its stack needs that and its
+system call is not disturbed. A process that is stopped stays stopped.
 
 Brackets after a frame say how it was found: [context] by the thread's registers, [cfi]
 by call frame information, [fp] by a frame pointer, [heuristic] by the instructions,
@@ -80,7 +80,7 @@ read, 5 --locks found a deadlock.`,
 			if err := noArgs(cmd, f.takeArgument(cmd, args)); err != nil {
 				return err
 			}
-			return f.run()
+			return f.run(cmd.Flags().Changed("max-pause"))
 		},
 	}
 	fl := cmd.Flags()
@@ -92,9 +92,10 @@ read, 5 --locks found a deadlock.`,
 	fl.IntVar(&f.maxDepth, "max-depth", 0, "frames of a stack (0: all)")
 	fl.BoolVar(&f.readOnly, "read-only", false, readOnlyUsage)
 	fl.BoolVar(&f.atomic, "atomic", false, "stop all threads, copy all, and let them go together")
-	fl.Var(commandline.Seconds(&f.maxPause), "max-pause",
-		"stop no thread if that is expected to take longer, such as 1ms (no guarantee); deep stacks of running threads are "+
-			"cut for it")
+	f.maxPause = defaultMaxPause
+	fl.Var(commandline.MaxTime(&f.maxPause), "max-pause",
+		"stop no thread if that is expected to take longer (no guarantee), or off; deep stacks of running threads are cut "+
+			"for it")
 	fl.BoolVar(&f.native, "native", false, nativeUsage)
 	fl.StringVar(&f.goroutines, "goroutines", "on", "`on|off`: show the goroutines of Go programs that no thread has")
 	f.addTo(fl)
@@ -102,7 +103,10 @@ read, 5 --locks found a deadlock.`,
 	return cmd
 }
 
-func (f *dumpFlags) run() error {
+func (f *dumpFlags) run(limitsPause bool) error {
+	if f.atomic && !limitsPause {
+		f.maxPause = 0
+	}
 	switch {
 	case f.merge && f.json:
 		return exit.Usage("--merge is for the text: leave out --json or --merge")
@@ -184,15 +188,15 @@ func (u *unreadProcesses) add(err error) {
 }
 
 func (u *unreadProcesses) report(dumped bool) error {
-	n := runsummary.Sum(u.reasons)
+	n := runstats.Sum(u.reasons)
 	switch {
 	case n > 0 && dumped:
-		console.Infof("%s left out%s", runsummary.Plural(n, "selected process"), runsummary.Reasons(u.reasons))
+		console.Infof("%s left out%s", runstats.Plural(n, "selected process"), runstats.Reasons(u.reasons))
 		return nil
 	case n == 0 && !dumped:
 		return exit.With(exit.NoSamples, "the selected processes ended before they were read; try again")
 	case n > 1:
-		return fmt.Errorf("none of %s could be read: %w", runsummary.Plural(n, "selected process"), u.first)
+		return fmt.Errorf("none of %s could be read: %w", runstats.Plural(n, "selected process"), u.first)
 	}
 	return u.first
 }
@@ -247,7 +251,7 @@ func (f *dumpFlags) reportFailedThreads(p *stacks.Process) error {
 	}
 	if len(p.Threads) == 0 {
 		return exit.With(exit.NoSamples, "process %d: no thread could be read%s; %s", p.PID,
-			runsummary.Reasons(p.Failed), nextForUnread(p, refused))
+			runstats.Reasons(p.Failed), nextForUnread(p, refused))
 	}
 	if text := unreadThreads(p, refused); text != "" {
 		printError(exit.With(exit.OK, "%s", text), f.json)
@@ -256,19 +260,19 @@ func (f *dumpFlags) reportFailedThreads(p *stacks.Process) error {
 }
 
 func unreadThreads(p *stacks.Process, refused string) string {
-	unread := runsummary.UnexpectedFailures(p.Failed)
-	n := runsummary.Sum(unread)
+	unread := runstats.UnexpectedFailures(p.Failed)
+	n := runstats.Sum(unread)
 	if n == 0 {
 		return ""
 	}
-	return fmt.Sprintf("process %d: %s could not be read%s; %s", p.PID, runsummary.Plural(n, "thread"),
-		runsummary.Reasons(unread), nextForUnread(p, refused))
+	return fmt.Sprintf("process %d: %s could not be read%s; %s", p.PID, runstats.Plural(n, "thread"),
+		runstats.Reasons(unread), nextForUnread(p, refused))
 }
 
 // nextForUnread returns the next step for the most frequent reason; that is refused where the kernel refused a stop.
 // doctor examines rights, and the first thread's state only.
 func nextForUnread(p *stacks.Process, refused string) string {
-	reason, _ := runsummary.MainFailure(p.Failed)
+	reason, _ := runstats.MainFailure(p.Failed)
 	if reason == refusal.Denied || reason == refusal.Traced {
 		return refused
 	}

@@ -118,12 +118,18 @@ func (f *dumpFlags) writeLocks(w io.Writer, l *locks.Locks) error {
 }
 
 func deadlocked(l *locks.Locks) error {
-	if len(l.Deadlocks) == 0 {
+	if len(l.Deadlocks)+len(l.GoroutineDeadlocks) == 0 {
 		return nil
 	}
-	threads := 0
+	n, noun := 0, "threads"
 	for _, c := range l.Deadlocks {
-		threads += len(c)
+		n += len(c)
 	}
-	return exit.With(exit.Deadlock, "%w: %d threads wait forever", errDeadlock, threads)
+	if n == 0 {
+		noun = "goroutines"
+		for i := range l.GoroutineDeadlocks {
+			n += len(l.GoroutineDeadlocks[i].Waiters)
+		}
+	}
+	return exit.With(exit.Deadlock, "%w: %d %s wait forever", errDeadlock, n, noun)
 }

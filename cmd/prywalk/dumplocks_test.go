@@ -58,9 +58,7 @@ func TestLocksNameUnreadThreadsAlthoughAnotherProcessFailed(t *testing.T) {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := unix.PtraceSeize(tid); err != nil {
-		t.Skip("this user may not trace: ", err)
-	}
+	testtargets.Need(t, unix.PtraceSeize(tid) == nil, "the right to trace an own process", testtargets.AsRoot)
 	defer func() { // the burner could not end else
 		_ = unix.PtraceInterrupt(tid)
 		_, _ = unix.Wait4(tid, nil, unix.WALL, nil)

@@ -45,7 +45,7 @@ func (f *engineFlags) openEngine(o *sampler.Options) error {
 	options := perfengine.Options{
 		Freq: o.Freq, NoKernel: f.noKernel || !symbols.KernelAddressesVisible(),
 		Children: o.Children, Selected: o.Threads != nil,
-		MayAsk: checkPerfEvents, LowMemory: o.OverheadOfHost,
+		MayAsk: checkPerfEvents, LowMemory: o.LimitOwnCPU,
 	}
 	only := needsPtrace(o)
 	var source *perfengine.Source

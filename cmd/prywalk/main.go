@@ -23,7 +23,6 @@ import (
 	"prywalk/internal/exit"
 	"prywalk/internal/filememory"
 	"prywalk/internal/launch"
-	"prywalk/internal/machine"
 	"prywalk/internal/outfile"
 	"prywalk/internal/printable"
 	"prywalk/internal/process"
@@ -153,8 +152,9 @@ func exitCode(err error) int {
 func limitToHalf() {
 	group := cgroup.Root("/").Memory()
 	half := group / 2
-	if half == 0 {
-		half = machine.Memory() / 2
+	var si unix.Sysinfo_t
+	if half == 0 && unix.Sysinfo(&si) == nil {
+		half = int64(si.Totalram) * int64(si.Unit) / 2
 	}
 	filememory.Process().SetMost(half)
 	if group > 0 && half < filememory.Process().Total() {
@@ -217,11 +217,10 @@ func newRoot() *cobra.Command {
 
 prywalk reads the call stacks of every thread of a process, running or waiting,
 from outside: nothing is loaded into it, it needs no restart, no option and no frame
-pointers. A running thread is sampled by the kernel, or stopped, mostly for 18 to 131 µs;
-on a busy host some stops take milliseconds. A sleeping one is read without a stop, and
-stopped only where its stack needs that and its system call is not disturbed.
-
-In production: record --max-overhead 1% --max-pause 1ms, dump --max-pause 1ms.
+pointers. A running thread is sampled by the kernel, or stopped, mostly for 18 to 131 µs.
+A sleeping one is read without a stop, and stopped only where its stack needs that and
+its system call is not disturbed. Targets lose at most 2% of their CPU time, and no stop
+is begun that is expected to take over 1 ms (--max-overhead, --max-pause).
 
 Begin with record and report: where does the time go? With dump: where does it hang?
 If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to fix it.`,
@@ -269,10 +268,8 @@ If prywalk cannot sample a process, prywalk doctor -p PID says why, and how to f
 	root.SetOut(&console.Stdout)
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(commandline.WrongFlag)
-	root.AddCommand(newRecord(), newReport(), newTop(), newDump(), newDiff(), newDoctor(), newDemo(), newAgent(),
-		newBench(), newMCP(),
-		newSchema(), newVersion(), newWorkload(), newBenchWorkload(), newCopyFile(),
-		newPerfEventsTest())
+	root.AddCommand(newRecord(), newReport(), newTop(), newDump(), newDiff(), newDoctor(), newDemo(), newAgent(), newMCP(),
+		newSchema(), newVersion(), newWorkload(), newCopyFile(), newPerfEventsTest())
 	for _, command := range buildOnly {
 		root.AddCommand(command())
 	}

@@ -192,7 +192,7 @@ func TestSecondInterruptEndsAtOnce(t *testing.T) {
 			t.Fatal(err)
 		}
 		testtargets.Says(t, &p.err, wait)
-		time.Sleep(sameInterrupt)
+		time.Sleep(sameInterrupt) // the subject: a later one is another interrupt
 	}
 	if code := p.code(t); code != 128+int(unix.SIGINT) {
 		t.Errorf("exit code %d: %s", code, &p.err)
@@ -205,7 +205,7 @@ func TestIgnoredHangUpStaysIgnored(t *testing.T) {
 		t.Fatal(err)
 	}
 	pid := burner(t)
-	p := &started{Cmd: exec.Command("sh", "-c", "trap '' HUP USR1; exec "+self+" record -o r.pb.gz -p "+pid)}
+	p := &started{Cmd: exec.Command("sh", "-c", `trap '' HUP USR1; exec "$0" record -o r.pb.gz -p "$1"`, self, pid)}
 	p.Dir, p.Stderr, p.Env = t.TempDir(), &p.err, append(os.Environ(), asCommand+"=1")
 	if err := p.Start(); err != nil {
 		t.Fatal(err)
@@ -227,18 +227,15 @@ func TestIgnoredHangUpStaysIgnored(t *testing.T) {
 func checkpoint(t *testing.T, p *started, file string) {
 	t.Helper()
 	var asked time.Time
-	for end := time.Now().Add(testtargets.Patience); ; time.Sleep(10 * time.Millisecond) {
+	if !testtargets.Comes(func() bool {
 		comm, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", p.Process.Pid))
 		if string(comm) != "sh\n" && time.Since(asked) > time.Second { // not twice: no checkpoint is under way afterwards
 			_ = p.Process.Signal(unix.SIGUSR1)
 			asked = time.Now()
 		}
-		if hasSamples(t, file) {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("no checkpoint: %s", &p.err)
-		}
+		return hasSamples(t, file)
+	}) {
+		t.Fatalf("no checkpoint: %s", &p.err)
 	}
 }
 
@@ -263,7 +260,7 @@ func TestOneBadPIDOfSeveralIsReported(t *testing.T) {
 		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
 	}
 	for line := range strings.Lines(p.err.String()) {
-		if !strings.HasPrefix(line, `{"schema_version":1,"error":{"code":1,`) || !strings.HasSuffix(line, "}}\n") {
+		if !strings.HasPrefix(line, `{"schema_version":2,"error":{"code":1,`) || !strings.HasSuffix(line, "}}\n") {
 			t.Errorf("line %q", line)
 		}
 	}
@@ -272,7 +269,7 @@ func TestOneBadPIDOfSeveralIsReported(t *testing.T) {
 func TestAtomicDumpReportsThePause(t *testing.T) {
 	p := start(t, t.TempDir(), nil, "dump", "--atomic", "--json", "-p", burner(t))
 	if code := p.code(t); code != 0 || !strings.Contains(p.err.String(), "was stopped for") ||
-		!strings.HasPrefix(p.out.String(), `{"schema_version":1,"time":`) {
+		!strings.HasPrefix(p.out.String(), `{"schema_version":2,"time":`) {
 		t.Errorf("exit code %d: %s%s", code, &p.out, &p.err)
 	}
 }

@@ -24,11 +24,10 @@ var overheads = map[string]string{
 the target and never stops a sleeping thread.`,
 	"top": measured,
 	"agent": measured + `.PP
-19 samples a second, and less where targets would lose more than \fB\-\-max\-overhead\fP (1 %) of all CPUs' time.`,
+19 samples a second, and less where the agent would use more than \fB\-\-max\-overhead\fP (2 %) of all CPUs' time.`,
 	"dump": `A running thread is stopped once, mostly for 18 to 131 microseconds; the time grows with its stack. A
 sleeping thread is read while it sleeps, and stopped only where its stack cannot be determined otherwise. With
 \fB\-\-atomic\fP all threads are stopped together until the last stack has been copied.`,
-	"bench": `Runs workloads of its own for up to a minute with \fB\-\-quick\fP, and for hours with all workloads.`,
 	"report": `Reads a file only; no process is touched. It takes 20 to 70 bytes of memory per byte of the file;
 \fB\-\-max\-memory\fP limits it.`,
 	"diff": `Reads files only; no process is touched. It takes 20 to 70 bytes of memory per byte of the files;
@@ -36,14 +35,14 @@ sleeping thread is read while it sleeps, and stopped only where its stack cannot
 	"doctor": `Attaches to up to 100 threads of the target for a moment, which stops none of them.`,
 }
 
-const measured = `With the perf engine (root, or CAP_PERFMON) the kernel samples running threads without a stop. With
-the ptrace engine (without root, and in Go, Python, PHP and Ruby) a running thread is stopped for 18 to 131 microseconds
-(medians of programs) for each sample.
+const measured = `With the perf engine (root, CAP_PERFMON, or kernel.perf_event_paranoid of 2 or less) the kernel
+samples running threads without a stop. With the ptrace engine (without these, and in Go, Python, PHP and Ruby) a
+running thread is stopped for 18 to 131 microseconds (medians of programs) for each sample.
 At 100 samples a second most programs keep 92 % of their throughput or more, and prywalk mostly uses 1 to 6 % of a CPU;
 the worst known are 87 % (Java, 2,000 waiting threads), and 45 % of a CPU (500 threads that wake 15 times a second). A
 higher rate costs more. Threads that stay asleep cost little: 4,998 of them 2.8 % of a CPU and 34 MB.
 Measured on a virtual machine with 2 CPUs, Linux 6.18;
-\fBprywalk bench \-\-quick\fP measures it on yours.
+\fBmake bench\-quick\fP in the source measures it on yours.
 `
 
 func exitStatus() string {

@@ -30,9 +30,8 @@ func newMCP() *cobra.Command {
 
 Speaks the Model Context Protocol on standard input and output: an assistant that is
 configured to start this command can list processes, read their stacks and locks, and
-read recordings. Nothing is written unless --allow-record is given. Stops expected to
-take over 1 ms are left out, and a recording has --max-overhead 1%. Answers have at most
-32 KB.`,
+read recordings. Nothing is written unless --allow-record is given. What targets lose is
+limited as by prywalk record. Answers have at most 32 KB.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			err := cmp.Or(checkDirectory("dir", o.Dir, "give the directory of the recordings"), console.CheckStdout())

@@ -24,11 +24,6 @@ import (
 	"prywalk/internal/view"
 )
 
-const (
-	minFreq = sampler.MinFreq
-	maxFreq = sampler.MaxFreq
-)
-
 type recordFlags struct {
 	processFlags
 	recording.Options
@@ -53,7 +48,7 @@ Running threads are sampled by the kernel (perf events) where the user may use t
 they show complete stacks. Otherwise each is stopped for each sample (ptrace), mostly for
 18 to 131 µs; on a busy host some stops take milliseconds. Sleeping threads are read
 without a stop. If that lacks a register, the thread is stopped once per sleep, unless
-that would disturb its system call. In production give --max-overhead 1% --max-pause 1ms.
+that would disturb its system call.
 
 -a, --cgroup, --unit, --user and --match select processes of the whole host, those for
 which all that is given holds, as they come and go: the recording ends by -d or Ctrl-C.
@@ -115,12 +110,18 @@ func (f *recordFlags) addRate(fl *pflag.FlagSet) {
 	fl.VarP(rate, "rate", "r", "the same as --freq")
 }
 
+// What a command takes from its targets unless --max-overhead and --max-pause say otherwise.
+const (
+	defaultMaxOverhead = 0.02
+	defaultMaxPause    = time.Millisecond
+)
+
 func (f *recordFlags) addLimits(fl *pflag.FlagSet) {
-	fl.Var(commandline.Share(&f.Sampler.MaxOverhead), "max-overhead",
-		"lower the rate so that targets lose at most this share of their CPU time, such as 2% (2 is the same), "+
-			"and prywalk uses at most this share of all CPUs' time")
-	fl.Var(commandline.Seconds(&f.Sampler.MaxPause), "max-pause",
-		"stop no thread if that is expected to take longer, such as 1ms (no guarantee)")
+	f.Sampler.MaxOverhead, f.Sampler.MaxPause = defaultMaxOverhead, defaultMaxPause
+	fl.Var(commandline.MaxShare(&f.Sampler.MaxOverhead), "max-overhead",
+		"lower the rate so that targets lose at most this share of their CPU time (2% and 2 are the same), or off")
+	fl.Var(commandline.MaxTime(&f.Sampler.MaxPause), "max-pause",
+		"stop no thread if that is expected to take longer (no guarantee), or off")
 	fl.BoolVar(&f.Sampler.ReadOnly, "read-only", false, readOnlyUsage)
 	fl.StringVar(&f.Threads, "threads", "",
 		"only threads whose name matches this regular expression, and no waiting goroutines and asyncio tasks")
@@ -161,11 +162,6 @@ func (f *recordFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	defer f.closeEngine()
-	if f.Sampler.MaxOverhead > 0 {
-		share := commandline.FormatPercent(f.Sampler.MaxOverhead)
-		console.Infof("--max-overhead %s: the rate is lowered where targets would lose more than %[1]s of their CPU time, "+
-			"or prywalk would use more than %[1]s of all CPUs' time", share)
-	}
 	return f.withEventLog(launches, func() error {
 		if launches {
 			return recording.RecordCommand(f.Options, args)

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -38,9 +37,8 @@ func TestCtrlCWhileAPipeIsFullKeepsTheRecording(t *testing.T) {
 	p.begin(t)
 	testtargets.Says(t, &tty.Out, "looking up symbols: ") // prywalk is in write(2)
 	send(t, p, unix.SIGINT)
-	for pending(t, p.Process.Pid) { // if delivered after the write, prywalk no longer handles it
-		time.Sleep(time.Millisecond)
-	}
+	// If delivered after the write, prywalk no longer handles it.
+	testtargets.Eventually(t, "the signal is delivered", func() bool { return !pending(t, p.Process.Pid) })
 	r, err := os.Open(path)
 	if err != nil {
 		t.Fatal(err)
@@ -71,11 +69,12 @@ func TestSlowReadOfARecordingIsAnnounced(t *testing.T) {
 		t.Fatal(err)
 	}
 	path, tty := testtargets.Fifo(t), testtargets.NewTerminal(t, 120)
-	p := prepared(t, t.TempDir(), nil, "report", path)
+	name := filepath.Base(path)
+	p := prepared(t, filepath.Dir(path), nil, "report", name)
 	p.Stdout, p.Stderr = tty.Slave, tty.Slave
 	p.Env = append(p.Env, "PAGER=cat", "NO_COLOR=1", "TERM=xterm")
 	p.begin(t)
-	line := "\r\x1b[Kreading " + path + " (Ctrl-C ends)"
+	line := "\r\x1b[Kreading " + name + " (Ctrl-C ends)"
 	testtargets.Says(t, &tty.Out, line)
 	if err := os.WriteFile(path, text, 0); err != nil {
 		t.Fatal(err)

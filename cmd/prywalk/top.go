@@ -52,8 +52,7 @@ keys, q ends.
 
 ▲ and ▼ mark shares that have changed by more than sampling noise. In a pipe, or with
 --once, the table is plain text. With -o the whole becomes a recording, as that of
-prywalk record. The overhead is that of prywalk record; in production give
---max-overhead 1% --max-pause 1ms.
+prywalk record. The overhead is that of prywalk record, with the same limits.
 
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied, exit.NoSamples) + `.`,
 		RunE: f.run,

@@ -9,14 +9,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
 func TestWindowsAddUpToTheRecordingAndTheKernelsCPUTime(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t, "").start()
-	for _, args := range [][]string{
-		{"--endpoint", "http://" + c.grpc}, {"--endpoint", "http://" + c.http, "--protocol", "http", "--aggregate"},
-	} {
+	for _, args := range testtargets.First([][]string{
+		{"--endpoint", "http://" + c.http, "--protocol", "http", "--aggregate"}, {"--endpoint", "http://" + c.grpc},
+	}) {
 		_ = os.Remove(c.file())
 		c.stop()
 		c.start()
@@ -145,9 +147,9 @@ func TestCertificatesAndTokens(t *testing.T) {
 	if err := os.WriteFile(token, []byte("s3cret\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{
+	for _, args := range testtargets.First([][]string{
 		{"--endpoint", "https://" + c.grpc}, {"--endpoint", "https://" + c.http, "--protocol", "http"},
-	} {
+	}) {
 		_ = os.Remove(c.file())
 		c.stop()
 		c.start()

@@ -12,6 +12,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
 func deployFile(t *testing.T, name string) string {
@@ -34,9 +36,10 @@ func setting(unit, name string) (words []string) {
 
 func TestDocumentedUnitIsAcceptedBySystemd(t *testing.T) {
 	t.Parallel()
+	testtargets.NeedProgram(t, "systemd-analyze")
 	unit := deployFile(t, "prywalk-agent.service")
 	file := filepath.Join(t.TempDir(), "prywalk-agent.service")
-	if err := os.WriteFile(file, []byte(strings.Replace(unit, "/usr/bin/prywalk", binary, 1)), 0o644); err != nil {
+	if err := os.WriteFile(file, []byte(strings.Replace(unit, "/usr/bin/prywalk", `"`+binary+`"`, 1)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	text, err := exec.Command("systemd-analyze", "verify", file).CombinedOutput()
@@ -86,6 +89,7 @@ func TestDocumentedConfigurationTakesProfiles(t *testing.T) {
 
 func TestDocumentedManifestsSatisfyTheKubernetesTypes(t *testing.T) {
 	t.Parallel()
+	testtargets.OnlyInAll(t, "compiles Kubernetes' types")
 	cmd := exec.Command("go", "run", "-C", "../kubernetes", ".")
 	cmd.Stdin = strings.NewReader(deployFile(t, "sidecar.yaml") + "---\n" + deployFile(t, "daemonset.yaml"))
 	var messages bytes.Buffer
@@ -96,10 +100,12 @@ func TestDocumentedManifestsSatisfyTheKubernetesTypes(t *testing.T) {
 	}
 }
 
-// The agent runs as another user, with only the unit's capabilities, a read-only file system except for the spool, and
-// a network with the receiver only.
+// The agent runs as another user, with only the unit's capabilities, a read-only file system except for the spool,
+// and a network with the receiver only.
 func TestAgentRunsInTheUnitsSandbox(t *testing.T) {
 	t.Parallel()
+	testtargets.NeedRoot(t, "make namespaces and give capabilities")
+	testtargets.NeedProgram(t, "ip")
 	unit := deployFile(t, "prywalk-agent.service")
 	ambient, bounding := setting(unit, "AmbientCapabilities"), setting(unit, "CapabilityBoundingSet")
 	slices.Sort(ambient)

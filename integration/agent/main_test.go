@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -31,6 +32,7 @@ var binary, otelcol string
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 
 func buildAndRun(m *testing.M) int {
+	syscall.Umask(0o022) // other users run what the tests make
 	dir, err := os.MkdirTemp("", "prywalk-agent-")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -42,25 +44,30 @@ func buildAndRun(m *testing.M) int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	// With the settings of make lint, which has compiled these packages already.
-	build := exec.Command("go", "build", "-C", "../collector", "-o", otelcol, ".")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "building the collector: %v\n%s", err, out)
-		return 1
-	}
 	return m.Run()
 }
 
-const patience = 2 * time.Minute
+// buildCollector compiles a module with many dependencies.
+var buildCollector = sync.OnceValue(func() error {
+	// With the settings of make lint, which has compiled these packages already.
+	build := exec.Command("go", "build", "-C", "../collector", "-o", otelcol, ".")
+	if out, err := build.CombinedOutput(); err != nil {
+		return fmt.Errorf("building the collector: %w\n%s", err, out)
+	}
+	return nil
+})
+
+const patience = 4 * time.Minute
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	eventuallyWithin(t, patience, what, ok)
 }
 
+// eventuallyWithin asks ten times less often than testtargets.Eventually: the answers come from the agent.
 func eventuallyWithin(t *testing.T, limit time.Duration, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(limit); !ok(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(limit); !ok(); time.Sleep(50 * time.Millisecond) { // between two queries
 		if time.Now().After(end) {
 			t.Fatalf("not within %v: %s", limit, what)
 		}
@@ -92,6 +99,10 @@ type collector struct {
 }
 
 func newCollector(t *testing.T, protocol string) *collector {
+	t.Helper()
+	if err := buildCollector(); err != nil {
+		t.Fatal(err)
+	}
 	c := &collector{t: t, dir: t.TempDir(), grpc: freeAddress(t), http: freeAddress(t)}
 	lines := func(indent string) (out string) {
 		for line := range strings.Lines(protocol) {
@@ -314,7 +325,7 @@ func startAgent(t *testing.T, l *load, args ...string) *agent {
 		"--flush", patience.String(),
 		"--metrics", a.metrics, "-o", a.rec}, args...)
 	a.cmd = exec.Command(binary, all...)
-	a.run("all threads are sampled", func() bool { return a.metric("looks_total") > 4*float64(l.threads) })
+	a.run("all threads are sampled", func() bool { return a.metric("observations_total") > 4*float64(l.threads) })
 	return a
 }
 

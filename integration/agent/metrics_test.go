@@ -10,14 +10,16 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
 func TestOwnMetricsArriveAsOTLP(t *testing.T) {
 	t.Parallel()
 	c := newCollector(t, "").start()
-	for _, args := range [][]string{
+	for _, args := range testtargets.First([][]string{
 		{"--endpoint", "http://" + c.grpc}, {"--endpoint", "http://" + c.http, "--protocol", "http"},
-	} {
+	}) {
 		_ = os.Remove(c.file() + ".metrics")
 		l := startLoad(t)
 		a := startAgent(t, l, args...)
@@ -88,6 +90,7 @@ func TestAgentReportsWhatItSamples(t *testing.T) {
 
 func TestAgentReportsWhatItCannotRead(t *testing.T) {
 	t.Parallel()
+	testtargets.NeedRoot(t, "run as another user")
 	startLoad(t)
 	dir, err := os.MkdirTemp("/var/tmp", "prywalk-unread-")
 	if err != nil {

@@ -73,6 +73,7 @@ func (a *agent) windows(n float64) (least int64) {
 // Memory rises with garbage until a collection, then must come down to the bound.
 func TestMemoryIsFlatWhileTheReceiverIsAway(t *testing.T) {
 	t.Parallel()
+	testtargets.OnlyInAll(t, "two minutes without a receiver")
 	const (
 		away    = 12      // windows: 60 s of 5 s each
 		waiting = 8 << 20 // bytes of messages in memory at most, and as much garbage

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/google/pprof/profile"
+
+	"prywalk/internal/testtargets"
 )
 
 type recorder struct {
@@ -75,7 +77,7 @@ func cpu(t *testing.T, files []string) (ns int64, samples int) {
 
 func TestRotatedRecordingsHaveAllTimeOnce(t *testing.T) {
 	t.Parallel()
-	for _, args := range [][]string{nil, {"--aggregate"}} {
+	for _, args := range testtargets.First([][]string{nil, {"--aggregate"}}) {
 		l := startLoad(t)
 		r := startRecorder(t, l, args...)
 		before := l.cpu()

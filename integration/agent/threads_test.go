@@ -5,9 +5,12 @@ package agent
 import (
 	"strconv"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
 func TestFiveThousandThreadsLoseNothing(t *testing.T) {
+	testtargets.OnlyInAll(t, "5,000 threads, twice")
 	const threads, most, memory = 5000, 256 << 10, 200 << 20
 	for _, processes := range []int{1, 50} {
 		t.Run(strconv.Itoa(processes), func(t *testing.T) {
@@ -20,7 +23,7 @@ func TestFiveThousandThreadsLoseNothing(t *testing.T) {
 			}
 			a := startAgent(t, loads[0], args...)
 			eventuallyWithin(t, 3*patience, "all threads are sampled", func() bool {
-				return a.metric("threads") == float64(threads+processes) && a.metric("looks_total") > 4*threads
+				return a.metric("threads") == float64(threads+processes) && a.metric("observations_total") > 4*threads
 			})
 			windows := a.metric("windows_total")
 			eventuallyWithin(t, 3*patience, "the aggregator has made a window since", func() bool {

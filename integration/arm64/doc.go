@@ -3,7 +3,8 @@
 // Package arm64 runs tests of prywalk in an emulated arm64 machine (qemu-system-aarch64), with an initrd of
 // cross-compiled test binaries, prywalk and target programs, and judges the machine's console output.
 //
-// "make test-arm64" and CI run it; "make test" does not, as emulated instructions take some twenty times as long.
+// "make test-arm64" and "make test-all" run it; "make test" does not, as emulated instructions take some twenty times
+// as long.
 // scripts/arm64/fetch.sh gets the kernel, a static busybox and some libraries.
 //
 //   - init is the machine's first program: it mounts file systems and runs the jobs.

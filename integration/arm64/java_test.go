@@ -28,12 +28,11 @@ const javaLimit = 8 * time.Minute
 func TestJavaInAnEmulatedMachine(t *testing.T) {
 	from := os.Getenv(fetched)
 	if from == "" {
-		t.Skip("boots an emulated machine; run by make test-arm64")
+		t.Skip("left to make test-all: boots an emulated machine")
 	}
 	home := filepath.Join(from, "java")
-	if _, err := os.Stat(filepath.Join(home, "bin/java")); err != nil {
-		t.Skipf("no Java runtime for arm64 in %s: see scripts/arm64/fetch.sh", home)
-	}
+	_, err := os.Stat(filepath.Join(home, "bin/java"))
+	testtargets.Need(t, err == nil, "a Java runtime for arm64 in "+home, "scripts/arm64/fetch.sh")
 	b := &builder{t: t, dir: t.TempDir()}
 	for _, dir := range []string{"bin", "dev", "programs", "tests", "proc", "sys", "tmp", "usr", "usr/lib",
 		"usr/lib/jvm"} {

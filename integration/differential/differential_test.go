@@ -33,9 +33,14 @@ func TestStacksOfStoppedProcessesAgreeWithGdbOrElfutils(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real programs under load, and gdb on them")
 	}
-	for _, name := range testtargets.Names() {
+	testtargets.NeedProgram(t, "gdb")
+	testtargets.NeedProgram(t, "eu-stack")
+	for i, name := range testtargets.Names() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if i > 0 {
+				testtargets.OnlyInAll(t, "another program")
+			}
 			target := testtargets.Run(t, name, testtargets.Options{})
 			pids := stop(t, target)
 			count := &tally{alone: map[string]int{}}

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"prywalk/internal/testtargets"
 )
@@ -33,7 +32,8 @@ func stop(t *testing.T, target *testtargets.Target) []int {
 
 func awaitStopped(t *testing.T, pid int) bool {
 	t.Helper()
-	for end := time.Now().Add(4 * time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	found := false
+	testtargets.Eventually(t, fmt.Sprintf("process %d is stopped", pid), func() bool {
 		files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
 		running := 0
 		for _, file := range files {
@@ -43,10 +43,8 @@ func awaitStopped(t *testing.T, pid int) bool {
 				running++
 			}
 		}
-		if running == 0 {
-			return len(files) > 0
-		}
-	}
-	t.Fatalf("process %d does not stop", pid)
-	return false
+		found = len(files) > 0
+		return running == 0
+	})
+	return found
 }

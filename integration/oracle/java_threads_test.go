@@ -13,6 +13,8 @@ import (
 
 	"prywalk/internal/callstack"
 	"prywalk/internal/loadedcode"
+
+	"prywalk/internal/testtargets"
 )
 
 // threadOptions give HotSpot's objects different layouts. Unknown options are ignored.
@@ -29,13 +31,13 @@ var threadOptions = []struct {
 }
 
 // There is no answer while all threads are stopped for a collection.
-const threadQueries, maxQueriesPerThread = 400, 8000
+const threadQueries = 400
 
 func TestJavaThreadNamesMatchTheProgram(t *testing.T) {
 	list := javas(t)
 	dir, _ := compileJava(t, "Threads")
 	for _, java := range list {
-		for _, o := range threadOptions {
+		for _, o := range testtargets.First(threadOptions) {
 			t.Run(filepath.Base(filepath.Dir(filepath.Dir(java)))+"/"+o.name, func(t *testing.T) {
 				options := append([]string{"-Xmx128m", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+UnlockExperimentalVMOptions"},
 					o.options...)
@@ -75,7 +77,8 @@ func checkThreadNames(t *testing.T, argv []string) {
 	}
 	defer p.Close()
 	queries, known, answered := 0, 0, map[int]bool{}
-	for i := 0; i < threadQueries || len(answered) < len(names) && i < maxQueriesPerThread; i++ {
+	end := time.Now().Add(dumpPatience)
+	for i := 0; i < threadQueries || len(answered) < len(names) && time.Now().Before(end); i++ {
 		if _, err := p.Refresh(); err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +94,7 @@ func checkThreadNames(t *testing.T, argv []string) {
 			known++
 			answered[tid] = true
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // another moment of the collector
 	}
 	t.Logf("%d of %d queries had an answer, none a wrong one", known, queries)
 	if p.Runtimes().Incomplete() != nil || len(answered) < len(names) {

@@ -31,7 +31,7 @@ func TestJavaWaitsMatchTheProgramsOwnAccount(t *testing.T) {
 	list := javas(t)
 	dir, _ := compileJava(t, "Waits")
 	for i, java := range list {
-		for _, o := range append(threadOptions[(i+1)%len(threadOptions):][:1:1], threadOptions[0]) {
+		for _, o := range testtargets.First(append(threadOptions[:1:1], threadOptions[(i+1)%len(threadOptions)])) {
 			t.Run(filepath.Base(filepath.Dir(filepath.Dir(java)))+"/"+o.name, func(t *testing.T) {
 				options := append([]string{"-Xmx128m", "-XX:+IgnoreUnrecognizedVMOptions", "-XX:+UnlockExperimentalVMOptions"},
 					o.options...)
@@ -120,12 +120,12 @@ func (p *waitsRun) waitOf(tid int) (w javaWait, ok bool) {
 }
 
 // A partial answer lacks the class or the owner: often while objects are moved, mostly with ZGC.
-const answersEach, maxQueries = 20, 10000
+const answersEach = 20
 
 // compareWaits returns the number of whole answers of each thread: none may be wrong.
 func (p *waitsRun) compareWaits(t *testing.T) map[string]int {
 	whole, reported, part := map[string]int{}, map[int]int{}, 0
-	for range maxQueries {
+	for end := time.Now().Add(dumpPatience); time.Now().Before(end); {
 		if _, err := p.code.Refresh(); err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func (p *waitsRun) compareWaits(t *testing.T) map[string]int {
 		if done {
 			break
 		}
-		time.Sleep(time.Millisecond)
+		time.Sleep(time.Millisecond) // another moment of the collector
 	}
 	for tid, want := range p.waits {
 		if reported[tid] < answersEach {
@@ -167,12 +167,12 @@ func (p *waitsRun) checkOwnDump(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := ""
-	for end := time.Now().Add(dumpPatience); time.Now().Before(end) && !strings.Contains(text, "\nFound 1 deadlock"); {
-		time.Sleep(5 * time.Millisecond)
+	testtargets.Eventually(t, "the JVM has printed its deadlock", func() bool {
 		p.mu.Lock()
+		defer p.mu.Unlock()
 		text = p.out.String()
-		p.mu.Unlock()
-	}
+		return strings.Contains(text, "\nFound 1 deadlock")
+	})
 	for tid, w := range p.waits {
 		_, block, ok := strings.Cut(text, "\n\""+w.name+"\"")
 		block, _, _ = strings.Cut(block, "\n\n")
@@ -204,15 +204,13 @@ func (p *waitsRun) checkLocks(t *testing.T, whole map[string]int) {
 	}
 	var l *locks.Locks
 	// An owner may be unreadable while objects are moved.
-	for end := time.Now().Add(dumpPatience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	testtargets.Eventually(t, "the deadlock", func() bool {
 		var err error
 		if l, err = dump.ExamineLocks([]*loadedcode.Process{p.code}, dump.Options{MaxDepth: -1}); err != nil {
 			t.Fatal(err)
 		}
-		if len(l.Deadlocks) > 0 {
-			break
-		}
-	}
+		return len(l.Deadlocks) > 0
+	})
 	if len(l.Deadlocks) != 1 || len(l.Deadlocks[0]) != ringThreads {
 		t.Fatalf("deadlocks are %v, want one of %d threads", l.Deadlocks, ringThreads)
 	}

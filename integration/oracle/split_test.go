@@ -4,15 +4,11 @@ package oracle
 
 import (
 	"maps"
-	"runtime"
 	"strings"
 	"testing"
 )
 
 func TestColdPartsAreWalkedByInstructions(t *testing.T) {
-	if runtime.GOARCH != "amd64" && runtime.GOARCH != "arm64" {
-		t.Skip("unwinding is supported on amd64 and arm64 only")
-	}
 	file, err := Split.Build(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -12,10 +12,11 @@ import (
 	"time"
 
 	processes "prywalk/internal/loadedcode"
+	"prywalk/internal/testtargets"
 )
 
 func TestShortLivedThreadsDoTheirWork(t *testing.T) {
-	for _, rung := range rungs {
+	for _, rung := range testtargets.First(rungs) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "churn")
 			r := record(t, p.pid, "--rung", rung)
@@ -23,7 +24,7 @@ func TestShortLivedThreadsDoTheirWork(t *testing.T) {
 			p.awaitProgress(1000)
 			s := r.stop()
 			c := p.finish()
-			t.Logf("%d observations, %d stops, failed %v; the target's counts: %v", s.Attempted, s.Frozen, s.Failed, c)
+			t.Logf("%d observations, %d stops, failed %v; the target's counts: %v", s.Attempted, s.Stopped, s.Failed, c)
 			if c["born"] != c["died"] || c["worked"] != c["born"] || c["refused"] != 0 {
 				t.Errorf("the target's counts are %v, want as many threads died and worked as born, none refused", c)
 			}
@@ -32,7 +33,7 @@ func TestShortLivedThreadsDoTheirWork(t *testing.T) {
 }
 
 func TestForkAndVforkChildrenReportTheirExitStatus(t *testing.T) {
-	for _, rung := range rungs {
+	for _, rung := range testtargets.First(rungs) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "forks")
 			r := record(t, p.pid, "--children", "--rung", rung)
@@ -40,7 +41,7 @@ func TestForkAndVforkChildrenReportTheirExitStatus(t *testing.T) {
 			p.awaitProgress(1)
 			s := r.stop()
 			c := p.finish()
-			t.Logf("%d observations, %d stops, failed %v; the target's counts: %v", s.Attempted, s.Frozen, s.Failed, c)
+			t.Logf("%d observations, %d stops, failed %v; the target's counts: %v", s.Attempted, s.Stopped, s.Failed, c)
 			if c["wrong"] != 0 || c["interrupted"] != 0 {
 				t.Errorf("the target's counts are %v, want no wrong status and no interrupted wait", c)
 			}
@@ -49,7 +50,7 @@ func TestForkAndVforkChildrenReportTheirExitStatus(t *testing.T) {
 }
 
 func TestExecInANonLeaderThreadCompletes(t *testing.T) {
-	for _, rung := range rungs {
+	for _, rung := range testtargets.First(rungs) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "execs", "150", "first")
 			r := record(t, p.pid, "--rung", rung)
@@ -63,7 +64,7 @@ func TestExecInANonLeaderThreadCompletes(t *testing.T) {
 			p.awaitReady()
 			hung.Stop()
 			s := r.stop()
-			t.Logf("%d stops, failed %v", s.Frozen, s.Failed)
+			t.Logf("%d stops, failed %v", s.Stopped, s.Failed)
 			checkReleased(t, p.pid)
 			p.finish()
 		})
@@ -73,7 +74,7 @@ func TestExecInANonLeaderThreadCompletes(t *testing.T) {
 // During exec by another thread the process has for a moment the PID of its ended first thread. Without a second try
 // one in 1,000 opens fails here.
 func TestProcessOpensWhileAnotherThreadCallsExec(t *testing.T) {
-	for opened := 0; opened < 2000; {
+	for opened := 0; opened < testtargets.Times(500, 2000); {
 		p := start(t, "execs", "300", "first")
 		for end := time.Now().Add(500 * time.Millisecond); time.Now().Before(end); opened++ {
 			process, err := processes.Open(p.pid)
@@ -87,11 +88,11 @@ func TestProcessOpensWhileAnotherThreadCallsExec(t *testing.T) {
 }
 
 func TestKilledTargetsEndAtOnce(t *testing.T) {
-	for range 20 {
+	for range testtargets.Times(5, 20) {
 		p := start(t, "mix", "4")
 		r := record(t, p.pid, "--rung", rungs[rand.IntN(2)])
 		r.awaitSamples(p.pid)
-		time.Sleep(time.Duration(rand.IntN(50_000)) * time.Microsecond)
+		time.Sleep(time.Duration(rand.IntN(50_000)) * time.Microsecond) // the subject: any moment
 		if err := p.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -116,15 +117,8 @@ func asUnprivileged() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 }
 
-func needRoot(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can set this up; CI runs as root")
-	}
-}
-
 func TestSetuidProgramsStayPrivileged(t *testing.T) {
-	needRoot(t)
+	testtargets.NeedRoot(t, "make a setuid program")
 	text, err := os.ReadFile(compile(t, "setuid"))
 	if err != nil {
 		t.Fatal(err)
@@ -144,12 +138,12 @@ func TestSetuidProgramsStayPrivileged(t *testing.T) {
 			p.awaitProgress(20)
 			s := r.stop()
 			c := p.finish()
-			t.Logf("%d observations, %d stops, failed %v; the target's counts: %v", s.Attempted, s.Frozen, s.Failed, c)
-			// Exec ignores a program's set-user-ID bit while an ordinary user traces the process. Each observation can
-			// affect one exec at most.
-			if c["wrong"] != 0 || name == "root" && c["lost"] != 0 || c["lost"] > s.Frozen+s.failures() {
+			t.Logf("%d observations, %d stops, failed %v; the target's counts: %v", s.Attempted, s.Stopped, s.Failed, c)
+			// Exec ignores a program's set-user-ID bit while an ordinary user traces the process. Each observation
+			// can affect one exec at most.
+			if c["wrong"] != 0 || name == "root" && c["lost"] != 0 || c["lost"] > s.Stopped+s.failures() {
 				t.Errorf("the target's counts are %v, want no wrong one, no exec without privileges if prywalk is root, else at "+
-					"most %d otherwise", c, s.Frozen+s.failures())
+					"most %d otherwise", c, s.Stopped+s.failures())
 			}
 		})
 	}

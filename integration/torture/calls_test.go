@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"prywalk/internal/testtargets"
 )
 
 func callNames(counts map[string]int64) []string {
@@ -26,7 +28,7 @@ var unrepairable = []string{"connect/SNDTIMEO+t", "connect/TCP,SNDTIMEO+t"}
 
 func TestNoBlockingCallNoticesDefaultSampling(t *testing.T) {
 	p := start(t, "calls", "wait", "4000", "50")
-	const samples = 100_000
+	samples := int64(testtargets.Times(10_000, 100_000))
 	var done stats
 	for end := time.Now().Add(patience); done.Attempted < samples && time.Now().Before(end); {
 		r := record(t, p.pid)
@@ -34,7 +36,7 @@ func TestNoBlockingCallNoticesDefaultSampling(t *testing.T) {
 		p.awaitProgress(20)
 		s := r.stop()
 		done.Attempted += s.Attempted
-		done.Frozen += s.Frozen
+		done.Stopped += s.Stopped
 		done.Restarted += s.Restarted
 		done.Broken += s.Broken
 	}
@@ -48,7 +50,7 @@ func TestNoBlockingCallNoticesDefaultSampling(t *testing.T) {
 		}
 	}
 	t.Logf("%d sleeps that write their remaining time over their length were stopped on entry", rests)
-	t.Logf("%d observations, %d stops, %d calls restarted", done.Attempted, done.Frozen, done.Restarted)
+	t.Logf("%d observations, %d stops, %d calls restarted", done.Attempted, done.Stopped, done.Restarted)
 	if done.Attempted < samples {
 		t.Errorf("%d observations, want at least %d", done.Attempted, samples)
 	}
@@ -73,7 +75,7 @@ func TestNoBlockingCallNoticesDefaultSampling(t *testing.T) {
 // (docs/noticed.md).
 func TestShortCountsComeFromStopsOnly(t *testing.T) {
 	for _, group := range []string{"partial", "run"} {
-		for _, rung := range []string{"passive", "auto"} {
+		for _, rung := range testtargets.First([]string{"auto", "passive"}) {
 			t.Run(group+"/"+rung, func(t *testing.T) {
 				p := start(t, "calls", group, "4000", "50")
 				r := record(t, p.pid, "--rung", rung)
@@ -90,8 +92,8 @@ func TestShortCountsComeFromStopsOnly(t *testing.T) {
 							counts[name+".failed"], counts[name+".errno"])
 					}
 				}
-				if shorts > s.Frozen {
-					t.Errorf("%d short counts, want at most %d, the number of stops", shorts, s.Frozen)
+				if shorts > s.Stopped {
+					t.Errorf("%d short counts, want at most %d, the number of stops", shorts, s.Stopped)
 				}
 			})
 		}

@@ -51,7 +51,7 @@ func TestManyMoreRunningThreadsThanProcessorsAreSampled(t *testing.T) {
 			s := r.stop()
 			t.Logf("%+v", s)
 			s.checkTicks(t, int64(n)+4)
-			if s.Queued == 0 || s.Frozen == 0 || (s.Failed["busy"] > 0) != (n > 256) || !s.failedOnlyAs("busy") {
+			if s.LeftToLaterTick == 0 || s.Stopped == 0 || (s.Failed["busy"] > 0) != (n > 256) || !s.failedOnlyAs("busy") {
 				t.Errorf("want stops, waits in the run queue, and \"busy\" as only reason of failures (if over 256 "+
 					"threads): %+v", s)
 			}

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"prywalk/internal/testtargets"
 )
 
 func suspendResume(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, sig syscall.Signal, target int) (stopped bool) {
@@ -33,23 +35,23 @@ func suspendResume(t *testing.T, cmd *exec.Cmd, ended <-chan struct{}, sig sysca
 var inGroup = &syscall.SysProcAttr{Setpgid: true}
 
 func TestSuspendedProfilerHoldsNoThread(t *testing.T) {
-	stops := 60
+	stops := testtargets.Times(20, 60)
 	if long {
 		stops = 1000
 	}
 	signals := []syscall.Signal{syscall.SIGTSTP, syscall.SIGTSTP, syscall.SIGTTIN, syscall.SIGTTOU}
 	p := start(t, "mix", "8")
-	for _, freq := range []string{"99", "1000"} {
+	for _, freq := range testtargets.First([]string{"1000", "99"}) {
 		r := recordAs(t, inGroup, "-p", strconv.Itoa(p.pid), "-F", freq)
 		r.awaitSamples(p.pid)
 		for i := range stops {
-			time.Sleep(time.Duration(rand.IntN(20_000)) * time.Microsecond)
+			time.Sleep(time.Duration(rand.IntN(20_000)) * time.Microsecond) // the subject: any moment
 			if !suspendResume(t, r.cmd, r.ended, signals[i%len(signals)], p.pid) {
 				t.Fatalf("prywalk ended at stop signal %d of %d: %s", i+1, stops, r.stderr.String())
 			}
 		}
 		p.awaitProgress(20)
-		if s := r.stop(); s.Frozen == 0 {
+		if s := r.stop(); s.Stopped == 0 {
 			t.Errorf("no stop of a thread in the whole recording: %+v", s)
 		}
 	}
@@ -59,7 +61,7 @@ func TestSuspendedProfilerHoldsNoThread(t *testing.T) {
 }
 
 func TestSuspendedCommandsHoldNoThread(t *testing.T) {
-	runs := 8
+	runs := testtargets.Times(4, 8)
 	if long {
 		runs = 200
 	}
@@ -71,7 +73,7 @@ func TestSuspendedCommandsHoldNoThread(t *testing.T) {
 			r.cmd = exec.Command(binary, append(args, "-p", pid)...)
 			r.cmd.Dir, r.cmd.Stderr, r.cmd.SysProcAttr = r.dir, &r.stderr, inGroup
 			r.start()
-			time.Sleep(time.Duration(i*i) * 400 * time.Microsecond)
+			time.Sleep(time.Duration(i*i) * 400 * time.Microsecond) // the subject: any moment
 			suspendResume(t, r.cmd, r.ended, syscall.SIGTSTP, p.pid)
 			if code := r.wait(); code != 0 {
 				t.Errorf("%v: exit code %d, want 0: %s", args, code, r.stderr.String())
@@ -86,7 +88,7 @@ func TestStopSignalFollowedByContinueLeavesTheRecordingRunning(t *testing.T) {
 	r.awaitSamples(p.pid)
 	for range 20 {
 		r.signal(syscall.SIGTSTP)
-		time.Sleep(time.Duration(rand.IntN(3_000)) * time.Microsecond)
+		time.Sleep(time.Duration(rand.IntN(3_000)) * time.Microsecond) // the subject: any moment
 		r.signal(syscall.SIGCONT)
 	}
 	// prywalk continues by itself, unless it sees the last SIGTSTP after the last SIGCONT.

@@ -10,21 +10,20 @@ import (
 
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
+
+	"prywalk/internal/testtargets"
 )
 
 const fuseStops = 50
 
 // A read or write of a file may have had an effect when it gives EINTR: it is restarted for sockets only.
 func TestReadsAndWritesOfAFUSEFileAreNotRestarted(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root mounts")
-	}
-	if _, err := os.Stat("/dev/fuse"); err != nil {
-		t.Skip("no FUSE here (/dev/fuse)")
-	}
+	testtargets.NeedRoot(t, "mount")
+	_, err := os.Stat("/dev/fuse")
+	testtargets.Need(t, err == nil, "FUSE", "modprobe fuse, or a container with /dev/fuse")
 	p := start(t, "fuse")
 	broken := int64(0)
-	err := ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
+	err = ptrace.Run(ptrace.Options{}, func(c *ptrace.Controller) error {
 		for _, line := range p.lines {
 			var tid int
 			if n, _ := fmt.Sscanf(line, "thread %d", &tid); n != 1 {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	pprof "github.com/google/pprof/profile"
+
+	"prywalk/internal/testtargets"
 )
 
 const hugePages = 64
@@ -22,19 +24,19 @@ func haveHugePages(t *testing.T) {
 	const file = "/proc/sys/vm/nr_hugepages"
 	text, err := os.ReadFile(file)
 	if err != nil {
-		t.Skip("the kernel has no huge pages: ", err)
+		testtargets.Need(t, false, fmt.Sprint("huge pages: ", err), "a kernel with them")
 	}
 	was := strings.TrimSpace(string(text))
 	n, _ := strconv.Atoi(was)
 	if err := os.WriteFile(file, []byte(strconv.Itoa(n+hugePages)), 0); err != nil {
-		t.Skip("cannot reserve huge pages: ", err)
+		testtargets.Need(t, false, fmt.Sprint("huge pages: ", err), "a container that may reserve them")
 	}
 	t.Cleanup(func() { _ = os.WriteFile(file, []byte(was), 0) })
 }
 
 func startGivesUp(t *testing.T, call string) *target {
 	t.Helper()
-	needRoot(t)
+	testtargets.NeedRoot(t, "mount, and to make virtual machines")
 	if call == "hugetlb" {
 		haveHugePages(t)
 	}
@@ -45,7 +47,7 @@ func startGivesUp(t *testing.T, call string) *target {
 	p := start(t, "gives_up", call, dir)
 	for _, line := range p.lines {
 		if e, ok := strings.CutPrefix(line, "impossible "); ok {
-			t.Skipf("this machine has no %s: error %s", call, e)
+			testtargets.Need(t, false, call+", not error "+e, "a kernel and container that allow it")
 		}
 	}
 	return p
@@ -72,14 +74,14 @@ func inStack(s *pprof.Sample, function string) bool {
 	return false
 }
 
-// bpf(2) loading a program, whose check takes much longer than a tick; reserving huge pages; running a virtual machine;
-// requests to a FUSE server that fails them when interrupted.
+// bpf(2) loading a program, whose check takes much longer than a tick; reserving huge pages; running a virtual
+// machine; requests to a FUSE server that fails them when interrupted.
 func TestCallsThatGiveUpSucceedUnderDefaultSampling(t *testing.T) {
 	for _, c := range []struct {
 		call  string
 		calls int64
 	}{{"bpf", 3}, {"hugetlb", 100}, {"kvm", 40}, {"fuse-stat", 3000}} {
-		for _, rate := range []string{"99", "1000"} {
+		for _, rate := range testtargets.First([]string{"1000", "99"}) {
 			t.Run(c.call+"/"+rate, func(t *testing.T) {
 				p := startGivesUp(t, c.call)
 				r := record(t, p.pid, "-F", rate)
@@ -111,15 +113,15 @@ func TestCallsThatGiveUpSucceedUnderDefaultSampling(t *testing.T) {
 	}
 }
 
-// maxBroken is the number of calls that observations can break. After each the thread is not observed for a while: 0.1
-// s first, then twice as long each time.
+// maxBroken is the number of calls that observations can break. After each the thread is not observed for a while:
+// 0.1 s first, then twice as long each time.
 func maxBroken(seconds float64) int64 { return int64(bits.Len64(uint64(seconds*10)+1)) + 1 }
 
 // mkdir on a FUSE file system whose server gives up when interrupted, and mkdirat made by a seccomp supervisor that
 // sees a call again after a stop.
 func TestBrokenCallsThatCannotBeRepairedAreRareAndCounted(t *testing.T) {
 	for _, call := range []string{"fuse-mkdir", "notify"} {
-		for _, rung := range rungs {
+		for _, rung := range testtargets.First(rungs) {
 			t.Run(call+"/"+rung, func(t *testing.T) {
 				p := startGivesUp(t, call)
 				r := record(t, p.pid, "--rung", rung)
@@ -128,12 +130,12 @@ func TestBrokenCallsThatCannotBeRepairedAreRareAndCounted(t *testing.T) {
 				s := r.stop()
 				saw := p.finish()
 				t.Logf("the target's counts: %v; %+v", saw, s)
-				if saw["eintr"] > s.Broken || saw["twice"] > s.SeenTwice || saw["eagain"]+saw["short"] != 0 ||
-					saw["other"] > s.SeenTwice {
+				if saw["eintr"] > s.Broken || saw["twice"] > s.ReportedTwice || saw["eagain"]+saw["short"] != 0 ||
+					saw["other"] > s.ReportedTwice {
 					t.Errorf("the target's counts are %v; counted were %d broken calls and %d seen twice, want no "+
-						"fewer", saw, s.Broken, s.SeenTwice)
+						"fewer", saw, s.Broken, s.ReportedTwice)
 				}
-				bad := s.Broken + s.SeenTwice
+				bad := s.Broken + s.ReportedTwice
 				if rung == "auto" && bad > maxBroken(s.Seconds) {
 					t.Errorf("%d calls broken or seen twice in %.1f s, want at most %d", bad, s.Seconds,
 						maxBroken(s.Seconds))
@@ -142,7 +144,7 @@ func TestBrokenCallsThatCannotBeRepairedAreRareAndCounted(t *testing.T) {
 					t.Error("no call was broken or seen twice, so that nothing was tested")
 				}
 				for text, n := range map[string]int64{
-					"interrupted by a stop (mkdir": s.Broken, "repeated (mkdirat": s.SeenTwice,
+					"interrupted by a stop (mkdir": s.Broken, "repeated (mkdirat": s.ReportedTwice,
 				} {
 					want := n > 0
 					if got := strings.Contains(r.stderr.String(), text); got != want {

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	pprof "github.com/google/pprof/profile"
+
+	"prywalk/internal/testtargets"
 )
 
 func cpu(pid int) int {
@@ -36,7 +38,7 @@ func asleep(pid int) (n int) {
 }
 
 func TestThousandsOfSleepingThreadsAreNotWoken(t *testing.T) {
-	n := 2000
+	n := testtargets.Times(1000, 2000)
 	if long {
 		n = 5000
 	}
@@ -60,14 +62,14 @@ func TestThousandsOfSleepingThreadsAreNotWoken(t *testing.T) {
 			untouched++
 		}
 	}
-	if untouched < n || s.Frozen > 5*s.Ticks || s.Frozen == 0 || s.Peeked < int64(n) || s.Restarted > s.Frozen {
+	if untouched < n || s.Stopped > 5*s.Ticks || s.Stopped == 0 || s.ReadPassively < int64(n) || s.Restarted > s.Stopped {
 		t.Errorf("%d of %d sleepers did not run, want all; %+v", untouched, n, s)
 	}
 	r = record(t, p.pid, "--rung", "stop")
 	r.awaitCheckpoint("one thread has a sample", func(p *pprof.Profile) bool { return len(p.Sample) > 0 })
 	s = r.stop()
 	t.Logf("%+v", s)
-	if s.Frozen == 0 {
+	if s.Stopped == 0 {
 		t.Errorf("no stop though all were forced: %+v", s)
 	}
 	checkReleased(t, p.pid)
@@ -98,7 +100,7 @@ func TestProfilerAtItsDescriptorLimitSamplesEveryThread(t *testing.T) {
 	p.awaitProgress(5)
 	s := r.stop()
 	s.checkTicks(t, 205)
-	if !s.failedOnlyAs("") || s.Peeked < 203 || s.Frozen == 0 {
+	if !s.failedOnlyAs("") || s.ReadPassively < 203 || s.Stopped == 0 {
 		t.Errorf("want stops, passive reads of 203 threads, no failures but time-outs: %+v", s)
 	}
 	prof := r.profile()

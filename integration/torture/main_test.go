@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"prywalk/internal/testtargets"
@@ -23,6 +24,7 @@ var (
 func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
 
 func buildAndRun(m *testing.M) int {
+	syscall.Umask(0o022) // other users run what the tests make
 	var err error
 	if work, err = os.MkdirTemp("", "prywalk-torture-"); err != nil {
 		fmt.Fprintln(os.Stderr, err)

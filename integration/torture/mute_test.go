@@ -3,6 +3,7 @@
 package torture
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,14 +14,17 @@ import (
 	"time"
 
 	pprof "github.com/google/pprof/profile"
+
+	"prywalk/integration/checkpoint"
+	"prywalk/internal/testtargets"
 )
 
 // The library and /tmp are on a FUSE file system whose server no longer answers.
 func startMute(t *testing.T, args ...string) *target {
 	t.Helper()
-	needRoot(t)
+	testtargets.NeedRoot(t, "mount")
 	if f, err := os.OpenFile("/dev/fuse", os.O_RDWR, 0); err != nil {
-		t.Skip("no FUSE here: ", err)
+		testtargets.Need(t, false, fmt.Sprint("FUSE: ", err), "modprobe fuse, or a container with /dev/fuse")
 	} else {
 		f.Close()
 	}
@@ -65,7 +69,8 @@ func TestFileSystemThatDoesNotAnswerHoldsNothingUp(t *testing.T) {
 				t.Fatal(err)
 			}
 			if how == "signal" {
-				time.Sleep(3 * time.Second)
+				follower := checkpoint.Follow(cmd.Process, file)
+				await(t, "the library has samples", func() bool { return follower.New() && librarySampled(t, file) })
 				_ = cmd.Process.Signal(syscall.SIGINT)
 			}
 			if err := awaitEnd(t, cmd); err != nil {
@@ -94,6 +99,13 @@ func TestFilesOnFUSEAreRead(t *testing.T) {
 
 func checkLibrarySampled(t *testing.T, file string) {
 	t.Helper()
+	if !librarySampled(t, file) {
+		t.Error("no sample in lib.so")
+	}
+}
+
+func librarySampled(t *testing.T, file string) bool {
+	t.Helper()
 	f, err := os.Open(file)
 	if err != nil {
 		t.Fatal(err)
@@ -105,8 +117,8 @@ func checkLibrarySampled(t *testing.T, file string) {
 	}
 	for _, s := range rec.Sample {
 		if m := s.Location[0].Mapping; m != nil && strings.HasSuffix(m.File, "lib.so") {
-			return
+			return true
 		}
 	}
-	t.Errorf("no sample in lib.so: %v", rec)
+	return false
 }

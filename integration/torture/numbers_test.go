@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
 // suspend stops prywalk by SIGSTOP at a moment when it traces no thread of the target.
@@ -48,7 +50,7 @@ func awaitStop(t *testing.T, pid int) {
 
 // The target's files are kept open or, at the descriptor limit, opened for each observation.
 func TestAnotherProcessWithTheSamePIDIsNotSampled(t *testing.T) {
-	needRoot(t)
+	testtargets.NeedRoot(t, "choose a process number")
 	for _, limit := range []string{"ulimit -n 4096", "ulimit -n 64"} {
 		t.Run(limit, func(t *testing.T) {
 			p := start(t, "mix", "4")

@@ -22,21 +22,21 @@ import (
 )
 
 type stats struct {
-	Ticks     int64            `json:"ticks"`
-	Inferred  int64            `json:"inferred"`
-	Unseen    int64            `json:"unseen"`
-	Queued    int64            `json:"queued"`
-	Attempted int64            `json:"attempted"`
-	Frozen    int64            `json:"frozen"`
-	Peeked    int64            `json:"peeked"`
-	Reused    int64            `json:"reused"`
-	Restarted int64            `json:"syscalls_restarted"`
-	Broken    int64            `json:"syscalls_broken"`
-	Failed    map[string]int64 `json:"failed"`
-	Samples   int64            `json:"samples"`
-	Threads   int64            `json:"threads_max"`
-	SeenTwice int64            `json:"syscalls_told_twice"`
-	Seconds   float64          `json:"duration_s"`
+	Ticks           int64            `json:"ticks"`
+	Inferred        int64            `json:"inferred"`
+	RanInBackoff    int64            `json:"ran_in_backoff"`
+	LeftToLaterTick int64            `json:"left_to_later_tick"`
+	Attempted       int64            `json:"attempted"`
+	Stopped         int64            `json:"stopped"`
+	ReadPassively   int64            `json:"read_passively"`
+	Unchanged       int64            `json:"unchanged"`
+	Restarted       int64            `json:"syscalls_restarted"`
+	Broken          int64            `json:"syscalls_broken"`
+	Failed          map[string]int64 `json:"failed"`
+	Samples         int64            `json:"samples"`
+	Threads         int64            `json:"threads_max"`
+	ReportedTwice   int64            `json:"syscalls_reported_twice"`
+	Seconds         float64          `json:"duration_s"`
 }
 
 func (s *stats) failures() (n int64) {
@@ -46,17 +46,20 @@ func (s *stats) failures() (n int64) {
 	return n
 }
 
+// failedOnlyAs leaves out the reasons that depend on when the host schedules a thread, or the holder of its mappings'
+// lock.
 func (s *stats) failedOnlyAs(but string) bool {
-	n := s.failures() - s.Failed["timeout"]
+	n := s.failures() - s.Failed["timeout"] - s.Failed["map-lock"]
 	return but == "" && n == 0 || but != "" && n == s.Failed[but]
 }
 
 func (s *stats) checkTicks(t *testing.T, threads int64) {
 	t.Helper()
-	if s.Attempted != s.Frozen+s.Peeked+s.Reused+s.failures() {
+	if s.Attempted != s.Stopped+s.ReadPassively+s.Unchanged+s.failures() {
 		t.Errorf("stops, passive reads, unchanged and failed do not add up to the observations: %+v", *s)
 	}
-	if got := s.Attempted + s.Queued + s.Inferred + s.Unseen; got != threads*s.Ticks || s.Threads != threads {
+	got := s.Attempted + s.LeftToLaterTick + s.Inferred + s.RanInBackoff
+	if got != threads*s.Ticks || s.Threads != threads {
 		t.Errorf("%d observations and other ticks, want %d threads times %d ticks: %+v", got, threads, s.Ticks, *s)
 	}
 }
@@ -93,8 +96,9 @@ func prepare(t *testing.T, attr *syscall.SysProcAttr, args ...string) *recorder 
 		t.Fatal(err)
 	}
 	r := &recorder{t: t, dir: dir, file: filepath.Join(dir, "r.pb.gz"), ended: make(chan struct{})}
-	all := append([]string{"record", "--engine", "ptrace", "-F", "1000", "-o", r.file, "--stats",
-		filepath.Join(dir, "stats.json")}, args...)
+	// Without limits, so that each thread is observed at each tick.
+	all := append([]string{"record", "--engine", "ptrace", "--max-overhead", "off", "--max-pause", "off", "-F", "1000",
+		"-o", r.file, "--stats", filepath.Join(dir, "stats.json")}, args...)
 	r.cmd = exec.Command(binary, all...)
 	r.cmd.Stderr, r.cmd.SysProcAttr = &r.stderr, attr
 	r.cmd.Env = append(os.Environ(), "NO_COLOR=1", "HOME="+dir)
@@ -241,11 +245,11 @@ func (r *recorder) awaitSamples(pid int) {
 	r.t.Helper()
 	want := "/proc/" + strconv.Itoa(pid) + "/task/"
 	fds := filepath.Join("/proc", strconv.Itoa(r.cmd.Process.Pid), "fd")
-	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	await(r.t, "prywalk has opened a file below /proc of the target", func() bool {
 		entries, _ := os.ReadDir(fds)
 		for _, e := range entries {
 			if to, _ := os.Readlink(filepath.Join(fds, e.Name())); strings.HasPrefix(to, want) {
-				return
+				return true
 			}
 		}
 		select {
@@ -253,6 +257,6 @@ func (r *recorder) awaitSamples(pid int) {
 			r.t.Fatalf("prywalk has ended before it opened a file of the target: %s", r.stderr.String())
 		default:
 		}
-	}
-	r.t.Fatalf("prywalk has opened no file below /proc of the target: %s", r.stderr.String())
+		return false
+	})
 }

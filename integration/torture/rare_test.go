@@ -8,18 +8,18 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
-// Breakpoints of its own, restartable sequences, SCHED_DEADLINE, and a fault on its own stack that waits for a page by
-// userfaultfd.
+// Breakpoints of its own, restartable sequences, SCHED_DEADLINE, and a fault on its own stack that waits for a
+// page by userfaultfd.
 func TestRareInterfacesKeepWorkingWhileRecorded(t *testing.T) {
 	for _, mode := range []string{"breakpoint", "rseq", "deadline", "ownstack"} {
-		for _, engine := range []string{"ptrace", "auto"} {
+		for _, engine := range testtargets.First([]string{"ptrace", "auto"}) {
 			t.Run(mode+"/"+engine, func(t *testing.T) {
 				p := start(t, "rare", mode)
-				if slices.Contains(p.lines, "refused") {
-					t.Skip("this kernel, user or machine has no such interface")
-				}
+				testtargets.Need(t, !slices.Contains(p.lines, "refused"), mode, "a kernel and user with this interface")
 				r := record(t, p.pid, "--engine", engine, "-F", "500")
 				r.awaitSamples(p.pid)
 				p.awaitProgress(10)

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
 var (
@@ -22,13 +24,8 @@ var (
 
 // Opening a path of a process that ends can spin for as long as a real-time thread keeps the processor.
 func TestRealTimeTracerOpensNoPathBelowProc(t *testing.T) {
-	strace, err := exec.LookPath("strace")
-	if err != nil {
-		t.Skip("strace is not installed; CI installs it (scripts/setup-tests.sh)")
-	}
-	if os.Getuid() != 0 {
-		t.Skip("this user has no real-time priority")
-	}
+	strace := testtargets.NeedProgram(t, "strace")
+	testtargets.NeedRoot(t, "have a real-time priority")
 	for _, engine := range []string{"auto", "ptrace"} {
 		t.Run(engine, func(t *testing.T) {
 			p := start(t, "forks")
@@ -75,9 +72,7 @@ func checkWalks(t *testing.T, calls string) {
 			elsewhere++
 		}
 	}
-	if tracer == "" {
-		t.Skip("this user has no real-time priority")
-	}
+	testtargets.Need(t, tracer != "", "real-time priorities", "a container that allows them (CAP_SYS_NICE)")
 	if held == 0 || elsewhere == 0 {
 		t.Errorf("the tracer opened %d files relative to open directories, other threads %d by path, want both", held,
 			elsewhere)

@@ -15,17 +15,15 @@ import (
 	"time"
 
 	pprof "github.com/google/pprof/profile"
+
+	"prywalk/internal/testtargets"
 )
 
 const patience = 4 * time.Minute
 
 func await(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within %v: %s", patience, what)
-		}
-	}
+	testtargets.Eventually(t, what, holds)
 }
 
 func (p *target) threadsByName() map[string]int {
@@ -40,7 +38,8 @@ func (p *target) threadsByName() map[string]int {
 	return all
 }
 
-// The targets' calls time out after 5 ms. Each stop restarts epoll_wait with its full time-out (docs/system-calls.md).
+// The targets' calls time out after 5 ms. Each stop restarts epoll_wait with its full time-out
+// (docs/system-calls.md).
 func rate(rung string) string {
 	if rung == "stop" {
 		return "100"
@@ -49,8 +48,8 @@ func rate(rung string) string {
 }
 
 func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
-	needRoot(t) // only root may hold the kernel's page faults open
-	for _, rung := range rungs {
+	testtargets.NeedRoot(t, "hold page faults of the kernel open")
+	for _, rung := range testtargets.First(rungs) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "stuck")
 			tids := p.threadsByName()
@@ -68,14 +67,14 @@ func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
 			if !s.failedOnlyAs("") || rung == "stop" && s.Failed["timeout"] < 4 {
 				t.Errorf("failures %v, want timeout only, with --rung stop at least 4", s.Failed)
 			}
-			if s.Frozen == 0 {
+			if s.Stopped == 0 {
 				t.Error("no stop: the threads that cannot stop delayed those that run")
 			}
 			prof := r.profile()
 			for name, state := range map[string]string{"fault": "sleeping", "copy": "disk", "vfork": "disk"} {
 				n, states := samplesOf(prof, tids[name])
 				t.Logf("%s: %d samples, %v", name, n, states)
-				if rung == "auto" && (n+s.Unseen < s.Ticks || len(states) != 1 || !states[state]) {
+				if rung == "auto" && (n+s.RanInBackoff < s.Ticks || len(states) != 1 || !states[state]) {
 					t.Errorf("thread %s: %d samples, want one at each of %d ticks, states %v", name, n, s.Ticks,
 						slices.Sorted(maps.Keys(states)))
 				}
@@ -89,7 +88,7 @@ func TestThreadsThatCannotStopHoldNothingUp(t *testing.T) {
 }
 
 func TestZombieThreadsAreCountedAndHoldNothingUp(t *testing.T) {
-	for _, rung := range rungs {
+	for _, rung := range testtargets.First(rungs) {
 		t.Run(rung, func(t *testing.T) {
 			p := start(t, "zombies")
 			r := record(t, p.pid, "--rung", rung, "-F", rate(rung))
@@ -101,7 +100,7 @@ func TestZombieThreadsAreCountedAndHoldNothingUp(t *testing.T) {
 			if !s.failedOnlyAs("zombie") || s.Failed["zombie"] != 4*s.Ticks {
 				t.Errorf("failures at %d ticks with 4 zombies are %v, want each as zombie", s.Ticks, s.Failed)
 			}
-			if s.Frozen == 0 || s.Samples == 0 {
+			if s.Stopped == 0 || s.Samples == 0 {
 				t.Errorf("no stops or no samples: %+v", s)
 			}
 			for _, tid := range threads(p.pid) {
@@ -181,13 +180,11 @@ func (g *freezer) freezeAll() {
 }
 
 func TestStoppedControlGroupHoldsNothingUp(t *testing.T) {
-	needRoot(t)
+	testtargets.NeedRoot(t, "make a control group")
 	groups := freezers(t)
-	if len(groups) == 0 {
-		t.Skip("cannot make a control group")
-	}
+	testtargets.Need(t, len(groups) > 0, "a control group that can be frozen", "a hierarchy that can be written")
 	for version, g := range groups {
-		for _, rung := range rungs {
+		for _, rung := range testtargets.First(rungs) {
 			for _, when := range []string{"before", "during"} {
 				t.Run(version+"/"+rung+"/"+when, func(t *testing.T) {
 					g.t = t
@@ -233,11 +230,11 @@ func recordStopped(t *testing.T, g *freezer, p *target, rung string, before bool
 	s := r.statistics()
 	s.checkTicks(t, 9)
 	switch {
-	case stuck && (s.Failed["timeout"] < 9 || s.Failed["timeout"] > 18 || s.Frozen != 0):
+	case stuck && (s.Failed["timeout"] < 9 || s.Failed["timeout"] > 18 || s.Stopped != 0):
 		t.Errorf("want 9 to 18 time-outs and no stop of threads that cannot stop: %+v", s)
 	case !stuck && (!s.failedOnlyAs("") || s.Samples == 0):
 		t.Errorf("no samples, or failures other than time-outs: %+v", s)
-	case rung == "auto" && (s.Frozen != 0 || s.failures() != 0):
+	case rung == "auto" && (s.Stopped != 0 || s.failures() != 0):
 		t.Errorf("stops or failures of threads that do not run: %+v", s)
 	}
 	return s

@@ -14,6 +14,8 @@ import (
 
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
+
+	"prywalk/internal/testtargets"
 )
 
 // Effect of a stop on a call that a thread sleeps or works in.
@@ -33,7 +35,7 @@ const (
 )
 
 // effect is a row of the table in benchmarks/results/blocking-calls.md. NAME+t is NAME with a time-out.
-type effect struct{ call, freeze, timeout string }
+type effect struct{ call, stop, timeout string }
 
 var effects = []effect{
 	{"epoll_wait", restarted, again},
@@ -124,9 +126,9 @@ const (
 	tooManyGaps = 6
 )
 
-// freezeAll stops every thread of src/calls.c repeatedly (only while asleep, or always). The target started after
+// stopAll stops every thread of src/calls.c repeatedly (only while asleep, or always). The target started after
 // begun.
-func freezeAll(t *testing.T, p *target, asleep bool, limit time.Duration, begun int64) []*seen {
+func stopAll(t *testing.T, p *target, asleep bool, limit time.Duration, begun int64) []*seen {
 	t.Helper()
 	var all []*seen
 	var tids []int
@@ -145,11 +147,11 @@ func freezeAll(t *testing.T, p *target, asleep bool, limit time.Duration, begun 
 				if asleep && !strings.HasPrefix(status(tids[i], "State"), "S") {
 					continue
 				}
-				if err := s.freeze(c, tids[i]); err != nil {
+				if err := s.stop(c, tids[i]); err != nil {
 					return err
 				}
 			}
-			time.Sleep(5 * time.Millisecond)
+			time.Sleep(5 * time.Millisecond) // the threads go back into their calls, of which they make many
 		}
 		return nil
 	})
@@ -159,7 +161,7 @@ func freezeAll(t *testing.T, p *target, asleep bool, limit time.Duration, begun 
 	return all
 }
 
-func (s *seen) freeze(c *ptrace.Controller, tid int) error {
+func (s *seen) stop(c *ptrace.Controller, tid int) error {
 	var stop ptrace.Stop
 	if err := c.StopThread(tid, procmem.Now()+int64(10*time.Second), &ptrace.Request{}, &stop); err != nil {
 		return fmt.Errorf("%s: %w", s.name, err)
@@ -219,7 +221,7 @@ func stopGroup(t *testing.T, group string) (all []*seen, counts map[string]int64
 	for limit := tableTimeout; ; limit *= 4 {
 		begun := procmem.Now()
 		p := start(t, "calls", group, "60000", fmt.Sprint(limit.Milliseconds()))
-		all = freezeAll(t, p, group != "run", limit, begun)
+		all = stopAll(t, p, group != "run", limit, begun)
 		counts = p.finish()
 		end, reported := procmem.Now(), true
 		for _, s := range all {
@@ -235,11 +237,12 @@ func stopGroup(t *testing.T, group string) (all []*seen, counts map[string]int64
 }
 
 func TestEffectOfAStopOnEachCall(t *testing.T) {
+	testtargets.OnlyInAll(t, "every call, for 20 of its time-outs")
 	wanted := int64(1)
-	if v := os.Getenv("TORTURE_FREEZES"); v != "" {
+	if v := os.Getenv("TORTURE_STOPS"); v != "" {
 		var err error
 		if wanted, err = strconv.ParseInt(v, 10, 64); err != nil {
-			t.Fatalf("TORTURE_FREEZES=%s: want a number of stops", v)
+			t.Fatalf("TORTURE_STOPS=%s: want a number of stops", v)
 		}
 	}
 	for round, stopped := 1, int64(0); stopped < wanted && !t.Failed(); round++ {
@@ -263,8 +266,8 @@ func stopInEachCall(t *testing.T) (stopped int64) {
 			if timed {
 				e.timeout = s.timeout(counts)
 			}
-			if v := s.verdict(counts); e.freeze == "" || e.freeze == continues {
-				e.freeze = v
+			if v := s.verdict(counts); e.stop == "" || e.stop == continues {
+				e.stop = v
 			}
 			found[name] = e
 			if v := s.verdict(counts); v == interrupt || v == restarted {
@@ -279,8 +282,8 @@ func stopInEachCall(t *testing.T) (stopped int64) {
 	}
 	for _, want := range effects {
 		if got := found[want.call]; got != want {
-			t.Errorf("%s: %s, time-out %s; want %s, %s, as in the table", want.call, got.freeze, got.timeout,
-				want.freeze, want.timeout)
+			t.Errorf("%s: %s, time-out %s; want %s, %s, as in the table", want.call, got.stop, got.timeout,
+				want.stop, want.timeout)
 		}
 		delete(found, want.call)
 	}

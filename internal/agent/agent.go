@@ -94,7 +94,7 @@ func (a *Agent) Serve() (err error) {
 	if a.opts.MetricsAddr == "" {
 		return nil
 	}
-	addr, stop, err := a.Metrics.Serve(a.opts.MetricsAddr, a.healthy)
+	addr, stop, err := a.Metrics.Serve(a.opts.MetricsAddr, a.healthy, a.opts.Logf)
 	if err != nil {
 		return err
 	}

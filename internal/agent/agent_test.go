@@ -14,7 +14,7 @@ import (
 type slowResolver struct{ takes time.Duration }
 
 func (r *slowResolver) Resolve(*profile.ModuleInfo, uint64) []profile.Frame {
-	time.Sleep(r.takes)
+	time.Sleep(r.takes) // synctest's time
 	r.takes = 0
 	return nil
 }

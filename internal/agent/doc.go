@@ -28,7 +28,7 @@
 //	windows                   three: open, finished, in encoding; meanwhile the open one is not ended
 //	waiting messages          maxWaitingBytes in memory, [Options].SpoolSize in files
 //	attributes of processes   the processes of the window, and those that live
-//	rules and calls           twice frames.maxRecent of each kind, for each process
+//	rules and calls           frames.maxEntries of all kinds, for each process
 //	names of locations        all dropped at profile.maxKnownNames
 //	objects of a runtime      managed.maxObjects; unused ones are evicted
 //	pages that a walk reads   managed.maxPages

@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"prywalk/internal/otlp"
-	"prywalk/internal/printable"
 )
 
 const profilesProcedure = "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
@@ -97,7 +96,7 @@ func grpcFailure(answer *http.Response) *failure {
 	}
 	f := &failure{kind: refused, err: fmt.Errorf("the receiver says gRPC status %d", code)}
 	if why, err := url.PathUnescape(status.Get("Grpc-Message")); err == nil && why != "" {
-		f.err = fmt.Errorf("%w: %s", f.err, printable.String(why[:min(len(why), 200)]))
+		f.err = fmt.Errorf("%w: %s", f.err, receiversText(why))
 	}
 	delay, retry := otlp.RetryDelay(details(status))
 	f.notBefore = delay

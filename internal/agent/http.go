@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"prywalk/internal/printable"
 )
 
 const profilesPath = "v1development/profiles"
@@ -48,9 +46,9 @@ func (c httpClient) send(ctx context.Context, body []byte) (reply, *failure) {
 
 // httpFailure takes four statuses as retryable (OTLP/HTTP, Retryable Response Codes).
 func httpFailure(answer *http.Response, text []byte) *failure {
-	f := &failure{kind: refused, err: fmt.Errorf("the receiver says %s", answer.Status)}
+	f := &failure{kind: refused, err: fmt.Errorf("the receiver says %s", receiversText(answer.Status))}
 	if why := strings.TrimSpace(string(text)); why != "" && strings.HasPrefix(answer.Header.Get("Content-Type"), "text/") {
-		f.err = fmt.Errorf("%w: %s", f.err, printable.String(why[:min(len(why), 200)]))
+		f.err = fmt.Errorf("%w: %s", f.err, receiversText(why))
 	}
 	switch answer.StatusCode {
 	case http.StatusRequestEntityTooLarge:

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/httpserver"
 	"prywalk/internal/otlp"
 )
 
@@ -150,10 +151,9 @@ func (l *metricList) sampling(s Sampling) {
 		s.WithheldTicks)
 	l.gauge("rate_hertz", "Ticks a second that --max-overhead allows now.", "Hz", s.Rate)
 	l.gauge("rate_asked_hertz", "Ticks a second that were asked for.", "Hz", s.RateAsked)
-	// Users rely on the names looks, freezes and failed_looks.
-	l.count("looks", "Observations of threads that were due.", s.Observations)
-	l.count("freezes", "Observations that stopped their thread.", s.Stops)
-	l.count("failed_looks", "Observations that failed.", s.Failed)
+	l.count("observations", "Observations of threads that were due.", s.Observations)
+	l.count("stops", "Observations that stopped their thread.", s.Stops)
+	l.count("failed_observations", "Observations that failed.", s.Failed)
 	l.gauge("known_stacks", "Different stacks that are remembered.", "1", float64(s.Stacks))
 	l.gauge("known_locations", "Different locations that are remembered.", "1", float64(s.Locations))
 	refused := otlp.Metric{
@@ -183,10 +183,11 @@ func (m *Metrics) WriteText(w io.Writer) {
 	}
 }
 
-const serverTimeout = 10 * time.Second
+const answerWithin = 10 * time.Second
 
 // Serve answers /metrics and /healthz until stop is called.
-func (m *Metrics) Serve(addr string, healthy func() error) (at net.Addr, stop func(), err error) {
+func (m *Metrics) Serve(addr string, healthy func() error, logf func(format string, args ...any)) (
+	at net.Addr, stop func(), err error) {
 	l, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--metrics %s: %w; give a free address of this host, such as 127.0.0.1:9102", addr, err)
@@ -203,7 +204,7 @@ func (m *Metrics) Serve(addr string, healthy func() error) (at net.Addr, stop fu
 		}
 		_, _ = io.WriteString(w, "ok\n")
 	})
-	s := &http.Server{Handler: mux, ReadTimeout: serverTimeout, WriteTimeout: serverTimeout, MaxHeaderBytes: 1 << 14}
+	s := httpserver.New(mux, answerWithin, func(line string) { logf("--metrics %s: %s", addr, line) })
 	go func() { _ = s.Serve(l) }()
 	return l.Addr(), func() { _ = s.Close() }, nil
 }

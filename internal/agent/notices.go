@@ -12,12 +12,14 @@ import (
 	"io/fs"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/otlp"
+	"prywalk/internal/outfile"
 	"prywalk/internal/printable"
 )
 
@@ -32,7 +34,7 @@ type notices struct {
 	reportedUnreachable bool // since the last accepted message; so are reportedFull and reportedRefusal
 	reportedFull        bool
 	reportedRefusal     string
-	reportedRejection   string
+	reportedRejections  []string
 	reportedTooLarge    bool
 	reportedSpoolError  bool
 	reportedUnreadable  bool
@@ -101,7 +103,10 @@ func (n *notices) indivisible(err error, intervals, size, limit int, lowered boo
 	}
 }
 
-func (n *notices) messageAccepted(answer *reply) {
+// maxReportedRejections bounds the lines: the receiver words the reasons.
+const maxReportedRejections = 8
+
+func (n *notices) messageAccepted(rejected int64, why string) {
 	if !n.accepted || n.reportedUnreachable || n.reportedRefusal != "" {
 		again := ""
 		if n.accepted {
@@ -110,12 +115,17 @@ func (n *notices) messageAccepted(answer *reply) {
 		n.logf("%s takes messages%s", n.receiver, again)
 	}
 	n.accepted, n.reportedUnreachable, n.reportedFull, n.reportedRefusal = true, false, false, ""
-	if why := cmp.Or(printable.String(answer.why), "no reason given"); answer.rejected > 0 && why != n.reportedRejection {
-		n.reportedRejection = why
+	why = cmp.Or(receiversText(why), "no reason given")
+	if rejected > 0 && len(n.reportedRejections) < maxReportedRejections && !slices.Contains(n.reportedRejections, why) {
+		n.reportedRejections = append(n.reportedRejections, why)
 		n.logf("%s rejected %d profiles of a message, which are lost and counted: %s; see the receiver's log", n.receiver,
-			answer.rejected, why)
+			rejected, why)
 	}
 }
+
+const maxReceiversText = 200 // bytes
+
+func receiversText(s string) string { return printable.String(s[:min(len(s), maxReceiversText)]) }
 
 func (n *notices) unreachable(f *failure) {
 	if !n.reportedUnreachable {
@@ -213,6 +223,8 @@ func spoolStep(err error) string {
 	switch {
 	case errors.Is(err, unix.ENOSPC), errors.Is(err, unix.EDQUOT):
 		return "free space there, or lower --spool-size"
+	case errors.Is(err, outfile.ErrShared):
+		return "give a directory of the agent's user, mode 0700, below directories of root or that user"
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, unix.EROFS):
 		return "give a directory that the agent's user can write to"
 	}

@@ -269,7 +269,7 @@ func TestLossesAndLimitsAreSaidWithTheirRemedy(t *testing.T) {
 		s.enqueue(body, 30_000)
 		s.sendWaiting(t.Context())
 	}
-	check(got, 2, "URL rejected 2 profiles of a message, which are lost and counted: two; see the receiver's log")
+	check(got, 2, "URL rejected 1 profiles of a message, which are lost and counted: two; see the receiver's log")
 
 	small := &receiver{answer: func(body []byte) (reply, *failure) {
 		if len(body) > minMessage {

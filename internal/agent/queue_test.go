@@ -10,6 +10,10 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
+
+	"prywalk/internal/outfile"
 )
 
 func testSpool(t *testing.T, dir string, most int64) *spool {
@@ -168,7 +172,7 @@ func TestFilesThatCannotBeReadNowStay(t *testing.T) {
 	if len(got) != 3 {
 		t.Fatalf("%q", got)
 	}
-	checkOrder(t, got[0], "", []string{filepath.Base(files[0]) + " cannot be read now, it stays", "is a directory"})
+	checkOrder(t, got[0], "", []string{filepath.Base(files[0]) + " cannot be read now, it stays", "it is no regular file"})
 	checkOrder(t, got[1], "", []string{filepath.Base(files[1]) + " is damaged", "2000 intervals are lost"})
 	if err := errors.Join(os.Remove(files[0]), os.Rename(away, files[0])); err != nil {
 		t.Fatal(err)
@@ -210,9 +214,16 @@ func TestABrokenSpoolIsTriedAgainWithTheNextMessage(t *testing.T) {
 	q := queue{spool: sp, notices: &notices{metrics: m, logf: got.say}}
 	away := func(intervals int) { q.append(message{make([]byte, maxWaitingBytes/2), intervals}, true) }
 	away(1)
-	if err := os.Rename(dir, dir+".away"); err != nil {
+	gone, err := outfile.OpenDirectory(dir + ".gone")
+	if err != nil {
 		t.Fatal(err)
 	}
+	defer gone.Close()
+	if err := os.Remove(dir + ".gone"); err != nil {
+		t.Fatal(err)
+	}
+	open := sp.open
+	sp.open = gone
 	for i := range 3 {
 		away(2 + i)
 	}
@@ -221,9 +232,7 @@ func TestABrokenSpoolIsTriedAgainWithTheNextMessage(t *testing.T) {
 	}
 	checkOrder(t, got[0], "", []string{"--spool " + dir, "messages wait in memory", "; give another directory"})
 	checkOrder(t, got[1], "", []string{"the queue for ", " is full", "; see the message about --spool"})
-	if err := os.Rename(dir+".away", dir); err != nil {
-		t.Fatal(err)
-	}
+	sp.open = open
 	away(5)
 	checkSpooled(t, &q, 1, 3, 4, 5)
 }
@@ -260,7 +269,7 @@ func TestAFullMemoryMovesToTheSpoolWhileAMessageIsSent(t *testing.T) {
 func TestAMessageThatIsSentFromMemoryStaysTheFirst(t *testing.T) {
 	sp := testSpool(t, t.TempDir(), 1<<30)
 	sp.files = []spoolFile{{name: "directory", intervals: 9, size: 1}}
-	if err := os.Mkdir(sp.path(&sp.files[0]), 0o700); err != nil {
+	if err := os.Mkdir(filepath.Join(sp.dir, sp.files[0].name), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	q := queue{spool: sp, notices: &notices{metrics: &Metrics{}, logf: quietly}}
@@ -283,5 +292,57 @@ func checkSpooled(t *testing.T, q *queue, want ...int) {
 	}
 	if !slices.Equal(got, want) || len(q.memory) != 0 || q.size != 0 {
 		t.Errorf("intervals of the spooled messages: %d, want %d; %d bytes in memory", got, want, q.size)
+	}
+}
+
+func TestSpoolThatAnotherUserMayChangeIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	below := filepath.Join(dir, "spool")
+	for _, c := range []struct {
+		dir, below os.FileMode
+		refused    bool
+	}{
+		{0o755, 0o700, false}, {0o755, 0o755, false}, {0o777 | os.ModeSticky, 0o700, false},
+		{0o755, 0o777, true}, {0o755, 0o777 | os.ModeSticky, true}, {0o777, 0o700, true},
+	} {
+		if err := errors.Join(os.Chmod(dir, c.dir), os.MkdirAll(below, 0o700), os.Chmod(below, c.below)); err != nil {
+			t.Fatal(err)
+		}
+		s, err := openSpool(below, 1<<20)
+		if errors.Is(err, outfile.ErrShared) != c.refused || err != nil && !c.refused {
+			t.Errorf("%v below %v: error %v, want a refusal: %v", c.below, c.dir, err, c.refused)
+		}
+		if err == nil {
+			s.close()
+		}
+	}
+}
+
+// As a program of the agent's own user could leave it; another user cannot.
+func TestWhatIsNoRegularFileOfTheSpoolIsNeitherSentNorWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, gzipCompress([]byte("root's")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, swap := range map[string]func(path string) error{
+		"a link":              func(path string) error { return os.Symlink(secret, path) },
+		"a pipe":              func(path string) error { return unix.Mkfifo(path, 0o600) },
+		"writable for others": func(path string) error { return errors.Join(os.Link(secret, path), os.Chmod(path, 0o666)) },
+	} {
+		sp := testSpool(t, dir, 1<<30)
+		if _, err := sp.put(newMessage(messageOf(1), 1), 0); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, sp.files[0].name)
+		if err := errors.Join(os.Remove(path), swap(path)); err != nil {
+			t.Fatal(err)
+		}
+		q := queue{spool: sp, notices: &notices{metrics: &Metrics{}, logf: quietly}}
+		if body, _, ok := q.take(); ok {
+			t.Errorf("%s: %q would be sent", name, body)
+		}
+		_ = os.Remove(path)
+		sp.close()
 	}
 }

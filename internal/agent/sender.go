@@ -177,32 +177,32 @@ func (s *sender) next() (body []byte, intervals int, ok bool) {
 }
 
 func (s *sender) handleAccepted(answer *reply, body []byte, intervals int) {
-	lost := rejectedIntervals(answer.rejected, body, intervals)
+	rejected, lost := rejectedOf(answer.rejected, body, intervals)
 	s.metrics.addLost(lostRejected, lost)
 	s.metrics.intervals.Add(int64(intervals - lost))
 	s.metrics.messages.Add(1)
 	s.metrics.bytes.Add(int64(len(body)))
 	s.metrics.lastSent.Store(time.Now().UnixNano())
-	s.metrics.rejected.Add(answer.rejected)
+	s.metrics.rejected.Add(rejected)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.unreachable = false
-	s.queue.notices.messageAccepted(answer)
+	s.queue.notices.messageAccepted(rejected, answer.why)
 	s.queue.remove()
 	s.publishCounts()
 }
 
-// rejectedIntervals divides a message's intervals among its profiles, rounded up: the reply has only the number of
-// rejected ones.
-func rejectedIntervals(rejected int64, body []byte, intervals int) int {
-	if rejected == 0 {
-		return 0
+// rejectedOf returns the numbers of rejected profiles, at most those of the message, and of rejected intervals. It
+// divides a message's intervals among its profiles, rounded up: the reply has only the number of profiles.
+func rejectedOf(claimed int64, body []byte, intervals int) (profiles int64, lost int) {
+	if claimed == 0 {
+		return 0, 0
 	}
-	profiles, err := otlp.Profiles(body)
-	if err != nil || rejected >= int64(profiles) {
-		return intervals
+	all, err := otlp.Profiles(body)
+	if err != nil || claimed >= int64(all) {
+		return int64(all), intervals
 	}
-	return (intervals*int(rejected) + profiles - 1) / profiles
+	return claimed, (intervals*int(claimed) + all - 1) / all
 }
 
 // handleFailure returns the shortest pause before the next attempt; 0: the message was divided or dropped.

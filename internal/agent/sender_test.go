@@ -221,7 +221,7 @@ func TestMessagesWaitWhileTheReceiverIsAway(t *testing.T) {
 	}
 	s, m = newTestSender(r, sp, 1<<20)
 	s.sendWaiting(t.Context())
-	if r.points != 4000 || lostFor(m, lostDamaged) != 1000 || m.rejected.Load() != 8 || m.waiting.Load() != 0 {
+	if r.points != 4000 || lostFor(m, lostDamaged) != 1000 || m.rejected.Load() != 4 || m.waiting.Load() != 0 {
 		t.Errorf("%d points, %d lost, %d profiles rejected, %d wait", r.points, m.Lost(), m.rejected.Load(), m.waiting.Load())
 	}
 	if files, _ := os.ReadDir(dir); len(files) != 1 {
@@ -587,5 +587,38 @@ func TestAReceiverMayAskForAPauseOfAnHourAtMost(t *testing.T) {
 	s.enqueue(messageOf(10), 10)
 	if wait := s.sendWaiting(t.Context()); wait != time.Hour {
 		t.Errorf("the next attempt is after %s, want 1h", wait)
+	}
+}
+
+func TestReceiverWritesLittleIntoTheLogAndNoCountIsWrong(t *testing.T) {
+	const n = 100
+	r := &receiver{}
+	r.answer = func([]byte) (reply, *failure) {
+		why := fmt.Sprint(r.points, strings.Repeat("\x1b[31mW", 30_000))
+		return reply{rejected: math.MaxInt64 - int64(r.points), why: why}, nil
+	}
+	var got said
+	m := &Metrics{}
+	s := newSender(r, m, nil, 1<<20, Receiver{Timeout: time.Minute}, got.say)
+	profiles, err := otlp.Profiles(messageOf(10))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range n {
+		s.enqueue(messageOf(10), 10)
+		s.sendWaiting(t.Context())
+	}
+	if is := m.rejected.Load(); is != int64(n*profiles) || lostFor(m, lostRejected) != n*10 || m.intervals.Load() != 0 {
+		t.Errorf("%d profiles and %d intervals are rejected, %d sent; want %d, %d and none", is, lostFor(m, lostRejected),
+			m.intervals.Load(), n*profiles, n*10)
+	}
+	if len(got) > 2*maxReportedRejections {
+		t.Errorf("%d lines", len(got))
+	}
+	status := httpFailure(&http.Response{StatusCode: 500, Status: "500 " + strings.Repeat("\u202e", 1<<20)}, nil)
+	for _, line := range append(got, status.err.Error()) {
+		if len(line) > 8*maxReceiversText || strings.ContainsAny(line, "\x1b\u202e") {
+			t.Errorf("a line of %d bytes: %.80q", len(line), line)
+		}
 	}
 }

@@ -7,12 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
-
-	"golang.org/x/sys/unix"
 
 	"prywalk/internal/outfile"
 )
@@ -25,7 +21,8 @@ const initialSequence = 1 << 32
 
 var errDamagedFile = errors.New("it cannot be read")
 
-// spool has one compressed message per file, by name in the order of age. Not for concurrent use.
+// spool has one compressed message per file, by name in the order of age. No other user may write to its directory: its
+// messages are sent with the agent's token. Not for concurrent use.
 type spool struct {
 	dir                         string
 	maxBytes                    int64
@@ -33,7 +30,7 @@ type spool struct {
 	files                       []spoolFile
 	firstSequence, nextSequence uint64 // first ≤ n < next
 	droppedAtOpen               int
-	lock                        *os.File
+	open                        *outfile.Directory
 }
 
 type spoolFile struct {
@@ -46,23 +43,23 @@ var errSpoolInUse = errors.New("another agent uses it")
 
 // openSpool locks a spool, which may have messages of an earlier run. It drops the oldest beyond maxBytes.
 func openSpool(dir string, maxBytes int64) (s *spool, err error) {
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, unusable(dir, err)
-	}
-	lock, err := lockDirectory(dir)
+	open, err := outfile.OpenDirectory(dir)
 	if err != nil {
 		return nil, unusable(dir, err)
 	}
 	defer func() {
 		if err != nil {
-			_ = lock.Close()
+			_ = open.Close()
 		}
 	}()
-	list, err := os.ReadDir(dir)
+	if !open.TryLock() {
+		return nil, unusable(dir, errSpoolInUse)
+	}
+	list, err := open.List()
 	if err != nil {
 		return nil, unusable(dir, err)
 	}
-	s = &spool{lock: lock, dir: dir, maxBytes: maxBytes, firstSequence: initialSequence, nextSequence: initialSequence}
+	s = &spool{open: open, dir: dir, maxBytes: maxBytes, firstSequence: initialSequence, nextSequence: initialSequence}
 	for _, e := range list {
 		f := spoolFile{name: e.Name()}
 		var sequence uint64
@@ -79,29 +76,14 @@ func openSpool(dir string, maxBytes int64) (s *spool, err error) {
 		s.size += f.size
 		s.firstSequence, s.nextSequence = min(s.firstSequence, sequence), max(s.nextSequence, sequence+1)
 	}
-	if probe, err := outfile.TempFile(dir); err != nil {
-		return nil, unusable(dir, err)
-	} else if err := probe.Close(); err != nil {
+	if err := open.CheckWritable(); err != nil {
 		return nil, unusable(dir, err)
 	}
 	s.droppedAtOpen = s.trim(0)
 	return s, nil
 }
 
-// lockDirectory locks until the file is closed, on file systems with such locks.
-func lockDirectory(dir string) (*os.File, error) {
-	f, err := os.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == unix.EWOULDBLOCK {
-		_ = f.Close()
-		return nil, errSpoolInUse
-	}
-	return f, nil
-}
-
-func (s *spool) close() { _ = s.lock.Close() }
+func (s *spool) close() { _ = s.open.Close() }
 
 func unusable(dir string, err error) error {
 	return fmt.Errorf("--spool %s: %w; %s", dir, err, spoolStep(err))
@@ -121,7 +103,7 @@ func (s *spool) put(m message, kept int) (dropped int, err error) {
 
 func (s *spool) write(sequence uint64, m message) (spoolFile, error) {
 	f := spoolFile{fmt.Sprintf(spoolName, sequence, m.intervals), m.intervals, int64(len(m.compressed))}
-	err := outfile.Write(s.path(&f), func(w io.Writer) error {
+	err := s.open.Write(f.name, func(w io.Writer) error {
 		_, err := w.Write(m.compressed)
 		return err
 	})
@@ -167,7 +149,7 @@ func (s *spool) trim(kept int) (dropped int) {
 
 // first returns the first message. Its error is [errDamagedFile], or may be temporary.
 func (s *spool) first() (body []byte, err error) {
-	text, err := readUpTo(s.path(&s.files[0]), s.files[0].size)
+	text, err := s.read(&s.files[0])
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w: %w", errDamagedFile, err)
 	} else if err != nil {
@@ -179,6 +161,15 @@ func (s *spool) first() (body []byte, err error) {
 	return body, nil
 }
 
+func (s *spool) read(f *spoolFile) ([]byte, error) {
+	file, err := s.open.Open(f.name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, f.size))
+}
+
 func (s *spool) moveFirstToEnd() { s.files = append(s.files[1:], s.files[0]) }
 
 func (s *spool) remove(i int) {
@@ -187,10 +178,8 @@ func (s *spool) remove(i int) {
 }
 
 func (s *spool) delete(f *spoolFile) {
-	_ = os.Remove(s.path(f)) // on error, the next run sends it again
+	_ = s.open.Remove(f.name) // on error, the next run sends it again
 	s.size -= f.size
 }
-
-func (s *spool) path(f *spoolFile) string { return filepath.Join(s.dir, f.name) }
 
 func (s *spool) String() string { return strings.TrimSuffix(s.dir, "/") }

@@ -24,13 +24,12 @@ type Options struct {
 	ThreadsFiltered bool                   // other threads' time is not attributed
 	// Children: attribute untracked children's time; Launched: the recording launched the first process.
 	Children, Launched bool
-	StandsFor          int64 // CPU time, ns, that a sample stands for; 0: unknown
-	SampledFromStart   bool  // the kernel samples each thread from its first instruction on
-	Tasks              bool  // observe waiting tasks, and read labels of running ones
-	KernelStacks       bool  // the sleepers' samples have kernel stacks
-	// SaveCheckpoint writes a checkpoint; nil: none.
-	SaveCheckpoint func(between func())
-	Sinks          []profile.Sink // beside the Builder
+	StandsFor          int64          // CPU time, ns, that a sample stands for; 0: unknown
+	SampledFromStart   bool           // the kernel samples each thread from its first instruction on
+	Tasks              bool           // observe waiting tasks, and read labels of running ones
+	KernelStacks       bool           // the sleepers' samples have kernel stacks
+	SaveCheckpoint     func()         // writes a checkpoint, and handles events meanwhile; nil: none
+	Sinks              []profile.Sink // beside the Builder
 	// CloseProcess releases an ended process.
 	CloseProcess func(*loadedcode.Process)
 	// nil: not recorded
@@ -158,14 +157,14 @@ func (a *Aggregator) attribute(e attribute.Event) {
 	a.attribution.Apply(e)
 }
 
-// SaveIfAsked writes a requested checkpoint. It calls between repeatedly, to handle raw samples.
-func (a *Aggregator) SaveIfAsked(between func()) {
+// SaveIfAsked writes a requested checkpoint.
+func (a *Aggregator) SaveIfAsked() {
 	for r := &a.Requests.Checkpoint; a.checkpointAsked; {
 		a.checkpointAsked = false
 		took := r.Took()
 		if a.opts.SaveCheckpoint != nil {
 			began := procmem.Now()
-			a.opts.SaveCheckpoint(between)
+			a.opts.SaveCheckpoint()
 			a.evict()
 			a.releaseUnused()
 			took = procmem.Now() - began

@@ -3,6 +3,8 @@
 package aggregator
 
 import (
+	"cmp"
+
 	"prywalk/internal/attribute"
 	"prywalk/internal/handover"
 )
@@ -34,5 +36,5 @@ func (a *Aggregator) handleRename(e *handover.Event) {
 	th.nameReadAt = 0
 	th.NamedByRuntime.Store(false)
 	a.ownership.reading(th.renameByKernel)
-	p.Comm = th.name
+	p.Comm = cmp.Or(p.Target.LoadedProgram(), th.name)
 }

@@ -20,6 +20,7 @@ type managedWalk struct {
 	sample    managed.Sample
 	live      callstack.Live
 	counts    *callstack.RunCounts // nil before the first use
+	freed     bool                 // a frame of the stack is [freed]
 	described []managed.Frame      // one frame's
 	frames    []profile.Frame      // the same, as in the recording
 }
@@ -89,10 +90,21 @@ func (b *stackBuilder) mergeNative(p *processState, s *observe.RawSample) frames
 }
 
 func (b *stackBuilder) addMerged(p *processState, arch frames.Arch, end frames.StopReason) {
-	entries := b.managedWalk.merger.End(end.Complete())
+	entries, named := b.managedWalk.merger.End(end.Complete()), false
+	b.managedWalk.freed = false
 	for i := range entries {
+		named = named || entries[i].Source != nil
 		b.stack = append(b.stack, b.entryLocation(p, &entries[i], arch))
 	}
+	if (!named || b.managedWalk.freed) && memoryIsGone(p) {
+		b.walkedAfterEnd++
+	}
+}
+
+// memoryIsGone reports whether a process has ended, or called exec.
+func memoryIsGone(p *processState) bool {
+	main := p.Target.Main()
+	return main == nil || p.Target.Read(main.Start, make([]byte, 1)) < 1
 }
 
 func (w *managedWalk) runCounts() *callstack.RunCounts {
@@ -147,6 +159,7 @@ func (b *stackBuilder) describe(p *processState, r managedRef) (description prof
 	var certainty managed.Certainty
 	w.described, certainty = r.source.Symbolize(r.ref, &w.live, w.described[:0])
 	if certainty == managed.Freed {
+		w.freed = true
 		w.described = append(w.described[:0], managed.Frame{Function: languages.FreedFunction})
 		p.CodeFreed(procmem.Now()) // later samples are walked at once
 	}

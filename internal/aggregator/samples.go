@@ -20,7 +20,8 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	id, end := a.stacks.stackOfSample(th, e.Program, s)
 	a.out.totals.addStack(end, s.How)
 	a.counts.walked.Store(a.out.totals.stacks)
-	a.counts.complete.Store(a.out.totals.walkEnds[frames.StopRoot])
+	ends := &a.out.totals.walkEnds
+	a.counts.complete.Store(ends[frames.StopRoot] + ends[frames.StopGuessedRoot])
 	if s.State != sample.Running && s.At-th.FirstListedAt < handover.NameEvery {
 		th.nameReadAt = 0 // it may have set its name before a long sleep
 	}
@@ -36,7 +37,7 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 				Labels: a.labelsOf(th, s),
 			},
 			OnCPU: s.OnCPU, Basis: s.Basis, UnchangedBefore: e.UnchangedBefore, StandsFor: e.StandsFor,
-			FromKernel: s.How == observe.ByKernelSample,
+			FromKernel: s.How == observe.ByKernelSample, KernelTime: s.KernelTime, CallTime: s.CallTime,
 		},
 	}
 	a.attribute(&a.sampled)

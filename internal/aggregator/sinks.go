@@ -79,7 +79,7 @@ func innerNumber(inner, outer int) int {
 
 func (out *intervalSink) stackOf(s *attribute.Span) sample.StackID {
 	switch s.Leaf {
-	case attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren:
+	case attribute.NotObserved, attribute.ExitedUnseen, attribute.ShortLivedChildren, attribute.InKernel:
 		return out.recording.Intern([]profile.Loc{{Synthetic: s.Leaf}})
 	}
 	return out.stacks.leaves.stackOf(s.Stack, s.Leaf)

@@ -17,7 +17,7 @@ type totals struct {
 	samples                int64
 	complete               int64 // of complete stacks
 	profiledCPU            int64
-	incomplete             [frames.NumStopReasons]int64 // by the walk's end; CPU time, also below, ns
+	incomplete             [frames.NumStopReasons]int64 // by the walk's end, complete ones, too; CPU time, also below, ns
 	incompleteBetween      [frames.NumStopReasons]int64 // under [ran between ticks]
 	unobserved             int64                        // under [ran between ticks] and [not observed]
 	exitedUnseen           int64                        // under [exited unseen]
@@ -86,11 +86,12 @@ func seconds(ns int64) float64 { return float64(ns) / 1e9 }
 func (a *Aggregator) Stats(s *runstats.Stats) {
 	t, times := &a.out.totals, a.attribution.Totals()
 	ends := t.walkEnds
-	ends[frames.StopRoot] = 0
+	ends[frames.StopRoot], ends[frames.StopGuessedRoot] = 0, 0
 	s.Incomplete = countsByName(ends[:], func(i int) string { return frames.StopReason(i).String() })
-	s.Whole = runstats.WholeByMethod{ByStop: t.completeByHow[observe.ByStop],
+	s.Whole = runstats.WholeByHow{ByStop: t.completeByHow[observe.ByStop],
 		ByPassiveRead: t.completeByHow[observe.ByPassiveRead]}
 	s.FramesByMethod = countsByName(a.stacks.methods[:], func(i int) string { return frames.Method(i).String() })
+	s.WalkedAfterEnd = a.stacks.walkedAfterEnd
 	s.PerThread = runstats.PerThread{Rates: a.out.rates.list, SlowestThread: a.out.rates.slowest}
 	s.Samples, s.Complete, s.Stacks = t.samples, t.complete, t.stacks
 	s.IncompleteCPU, s.IncompleteUnobservedCPU = map[string]float64{}, map[string]float64{}
@@ -100,6 +101,7 @@ func (a *Aggregator) Stats(s *runstats.Stats) {
 			s.IncompleteUnobservedCPU[reason.String()] = seconds(t.incompleteBetween[end])
 		}
 	}
+	s.GuessedCPU = seconds(t.incomplete[frames.StopGuessedRoot] - t.incompleteBetween[frames.StopGuessedRoot])
 	s.TargetCPU, s.ProfiledCPU = seconds(times.Target), seconds(t.profiledCPU)
 	s.ExitedUnseenCPU, s.ShortLivedCPU = seconds(t.exitedUnseen), seconds(t.shortLived)
 	s.UnobservedCPU = seconds(t.unobserved) + s.ExitedUnseenCPU + s.ShortLivedCPU

@@ -4,7 +4,9 @@ package aggregator
 
 import (
 	"maps"
+	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"prywalk/frames"
@@ -91,13 +93,18 @@ type listedTasks struct {
 	managed.BaseThreads
 
 	places []uint64
+	tasks  map[uint64]managed.Task
 }
 
 func (l *listedTasks) TaskPlaces() []uint64 { return l.places }
 
+func (l *listedTasks) TaskAt(place uint64, _ managed.Watch) (managed.Task, bool) {
+	return l.tasks[place], true
+}
+
 func TestPlacesOfEndedTasksAreUsedAgain(t *testing.T) {
 	l := &listedTasks{}
-	c := &coroutines{lister: l, places: map[uint64]int{}}
+	c := coroutinesOf(l)
 	for _, step := range []struct{ now, want []uint64 }{
 		{[]uint64{0x10, 0x20, 0x30}, []uint64{0x10, 0x20, 0x30}},
 		{[]uint64{0x10, 0x30}, []uint64{0x10, 0, 0x30}},
@@ -112,5 +119,61 @@ func TestPlacesOfEndedTasksAreUsedAgain(t *testing.T) {
 		if n != len(step.want) || err != nil || !slices.Equal(got, step.want) {
 			t.Errorf("%d places %#x, %v; want %#x", n, got, err, step.want)
 		}
+	}
+}
+
+func coroutinesOf(l *listedTasks) *coroutines {
+	return &coroutines{lister: l, process: ofPID(os.Getpid()), places: map[uint64]int{}, awaiters: map[uint64]awaiters{}}
+}
+
+func TestATasksStackHasThoseThatAwaitIt(t *testing.T) {
+	task := func(function string, awaits ...uint64) managed.Task {
+		return managed.Task{Frames: []managed.Frame{{Function: function}}, AwaitsAt: awaits}
+	}
+	by := func(t managed.Task, tasks ...uint64) managed.Task { t.AwaitedBy = tasks; return t }
+	l := &listedTasks{places: []uint64{0x10, 0x20, 0x30}}
+	c := coroutinesOf(l)
+	for _, step := range []struct {
+		what   string
+		tasks  map[uint64]managed.Task
+		stacks []string
+	}{
+		{"a chain", map[uint64]managed.Task{0x10: task("a"), 0x20: task("b", 0x10), 0x30: task("c", 0x20)},
+			[]string{"a b c", "b c", "c"}},
+		{"two await one", map[uint64]managed.Task{0x10: task("a"), 0x20: task("b", 0x10), 0x30: task("c", 0x10)},
+			[]string{"a", "b", "c"}},
+		{"a circle", map[uint64]managed.Task{0x10: task("a", 0x30), 0x20: task("b", 0x10), 0x30: task("c", 0x20)},
+			[]string{"a b c", "b c a", "c a b"}},
+		{"by their own lists",
+			map[uint64]managed.Task{0x10: by(task("a"), 0x30), 0x20: by(task("b"), 0x10, 0x30), 0x30: task("c")},
+			[]string{"a c", "b", "c"}},
+		{"by a task that is not listed",
+			map[uint64]managed.Task{0x10: by(task("a"), 0x40), 0x20: task("b"), 0x30: task("c", 0x40)},
+			[]string{"a", "b", "c"}},
+	} {
+		l.tasks = step.tasks
+		n, err := c.Places()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 2 { // what awaits a task can be read after it
+			c.Poll(0, n, nil)
+		}
+		changed := c.Poll(0, n, nil)
+		var stacks []string
+		for i := range c.slots {
+			var b []string
+			for _, f := range c.slots[i].stack {
+				b = append(b, f.Function)
+			}
+			stacks = append(stacks, strings.Join(b, " "))
+		}
+		if len(changed) != 0 || !slices.Equal(stacks, step.stacks) {
+			t.Errorf("%s: %v changed again, stacks %q, want %q", step.what, changed, stacks, step.stacks)
+		}
+	}
+	l.places = nil
+	if _, err := c.Places(); err != nil || len(c.awaiters) != 0 || c.links != 0 {
+		t.Errorf("%v; after the tasks' end: %v, %d links", err, c.awaiters, c.links)
 	}
 }

@@ -43,7 +43,10 @@ func taskRuntimesOf(a *Aggregator, p *processState) (out []taskRuntime) {
 	}
 	for _, n := range p.Target.Runtimes().FrameSources() {
 		if lister, is := n.(managed.Threads); is {
-			source := &coroutines{lister: lister, source: n, stacks: a.stacks, process: p, places: map[uint64]int{}}
+			source := &coroutines{
+				lister: lister, source: n, stacks: a.stacks, process: p, places: map[uint64]int{},
+				awaiters: map[uint64]awaiters{},
+			}
 			out = append(out, taskRuntime{source, lister, 1 << 4, languages.CoroutineTask, &a.out.totals.coroutines})
 		}
 	}
@@ -92,27 +95,55 @@ type coroutines struct {
 	places  map[uint64]int  // by task's address
 	slots   []coroutineSlot // by place
 	free    []int
+	// awaiters are of the task at an address; links is their number.
+	awaiters map[uint64]awaiters
+	links    int
+}
+
+// awaiters are n tasks; all is the exclusive or of their addresses.
+type awaiters struct {
+	n   int
+	all uint64
 }
 
 type coroutineSlot struct {
-	task uint64 // address; 0: none, or it has ended
-	last managed.Task
-	ran  bool // changed in each reading
+	task  uint64 // address; 0: none, or it has ended
+	last  managed.Task
+	stack []managed.Frame // of last and its awaiters
+	ran   bool            // changed in each reading
 }
 
-const maxCoroutines = managed.MostTasks
+const (
+	maxCoroutines = managed.MostTasks
+	maxLinks      = 2 * maxCoroutines
+	maxTaskFrames = 256 // of a task and its awaiters
+	maxReadFirst  = 100 // new tasks of a round, read before all others, with what each awaits
+)
 
 // Places implements [taskSource]. It reuses places of ended tasks.
 func (c *coroutines) Places() (int, error) {
 	now := c.lister.TaskPlaces()
 	c.freeEnded(now)
+	var first []int
 	for _, task := range now {
 		if _, known := c.places[task]; !known && task != 0 && len(c.places) < maxCoroutines {
 			i := c.freePlace()
 			c.slots[i], c.places[task] = coroutineSlot{task: task}, i
+			first = append(first, i)
 		}
 	}
+	c.readFirst(first[:min(len(first), maxReadFirst)])
 	return len(c.slots), nil
+}
+
+func (c *coroutines) readFirst(places []int) {
+	watch := c.process.Target.WatchThreads()
+	defer watch.Close()
+	for _, i := range places {
+		if t, ok := c.lister.TaskAt(c.slots[i].task, watch); ok {
+			c.note(&c.slots[i], t)
+		}
+	}
 }
 
 func (c *coroutines) freeEnded(now []uint64) {
@@ -123,6 +154,7 @@ func (c *coroutines) freeEnded(now []uint64) {
 	for task, i := range c.places {
 		if !living[task] {
 			delete(c.places, task)
+			c.note(&c.slots[i], managed.Task{})
 			c.slots[i].task = 0
 			c.free = append(c.free, i)
 		}
@@ -140,7 +172,58 @@ func (c *coroutines) freePlace() int {
 	return i
 }
 
-// Poll implements [taskSource]. A task is unchanged if it waits at the same place for the same object.
+// note sets the task's last state.
+func (c *coroutines) note(s *coroutineSlot, t managed.Task) {
+	for _, at := range s.last.AwaitsAt {
+		c.link(at, s.task, -1)
+	}
+	if c.links+len(t.AwaitsAt) > maxLinks {
+		t.AwaitsAt = nil
+	}
+	for _, at := range t.AwaitsAt {
+		c.link(at, s.task, 1)
+	}
+	s.last = t
+}
+
+func (c *coroutines) link(task, by uint64, n int) {
+	a := c.awaiters[task]
+	a.n, a.all, c.links = a.n+n, a.all^by, c.links+n
+	if c.awaiters[task] = a; a.n == 0 {
+		delete(c.awaiters, task)
+	}
+}
+
+// stackOf returns the task's frames and, outside of them, those of the tasks that await it, up to one that none or
+// several await.
+func (c *coroutines) stackOf(s *coroutineSlot) []managed.Frame {
+	stack, in := slices.Clip(s.last.Frames), []*coroutineSlot{s}
+	for {
+		at, known := c.places[c.soleAwaiter(s)]
+		if !known || slices.Contains(in, &c.slots[at]) {
+			return stack
+		}
+		s = &c.slots[at]
+		if n := len(s.last.Frames); n == 0 || len(stack)+n > maxTaskFrames {
+			return stack
+		}
+		stack, in = append(stack, s.last.Frames...), append(in, s)
+	}
+}
+
+// soleAwaiter returns 0 unless one task awaits it.
+func (c *coroutines) soleAwaiter(s *coroutineSlot) uint64 {
+	a := c.awaiters[s.task]
+	switch by := s.last.AwaitedBy; {
+	case len(by) == 1:
+		return by[0]
+	case len(by) == 0 && a.n == 1:
+		return a.all
+	}
+	return 0
+}
+
+// Poll implements [taskSource]. A task is unchanged if it and its awaiters wait at the same place for the same object.
 func (c *coroutines) Poll(from, to int, changed []int) []int {
 	watch := c.process.Target.WatchThreads()
 	defer watch.Close()
@@ -150,11 +233,12 @@ func (c *coroutines) Poll(from, to int, changed []int) []int {
 		if s.task != 0 {
 			t, ok = c.lister.TaskAt(s.task, watch)
 		}
-		was := &s.last
+		was := s.last
+		c.note(s, t)
 		s.ran = !ok
-		if !ok || t.State != was.State || t.Name != was.Name || t.Awaits != was.Awaits ||
-			!slices.Equal(t.Frames, was.Frames) {
-			*was = t
+		stack := c.stackOf(s)
+		if !ok || t.State != was.State || t.Name != was.Name || t.Awaits != was.Awaits || !slices.Equal(stack, s.stack) {
+			s.stack = stack
 			changed = append(changed, i)
 		}
 	}
@@ -174,12 +258,16 @@ func (c *coroutines) readTask(place int) (taskOutcome, taskKind, frames.StopReas
 	}
 	module := c.stacks.managedModule(c.process, c.source, nil)
 	c.stacks.beginStack()
-	for i := range t.Frames {
-		description := c.stacks.builder.InternFrames([]profile.Frame{profileFrame(&t.Frames[i])})
+	stack := c.slots[place].stack
+	for i := range stack {
+		description := c.stacks.builder.InternFrames([]profile.Frame{profileFrame(&stack[i])})
 		id := c.stacks.builder.Loc(&profile.Loc{Module: module, FramesID: description})
 		c.stacks.stack = append(c.stacks.stack, id)
 	}
-	return taskWaits, taskKind{firstFunction: t.Frames[len(t.Frames)-1].Function, wait: waitOf(t)}, frames.StopRoot
+	return taskWaits, taskKind{
+		firstFunction: t.Frames[len(t.Frames)-1].Function, wait: waitOf(t),
+		labels: profile.LabelText(map[string]string{profile.LabelTaskName: t.Name}),
+	}, frames.StopRoot
 }
 
 const waitsForLoop = "ready"

@@ -24,6 +24,7 @@ type stackBuilder struct {
 	lastMmap2Program mmap2Program
 	walked           func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker) // nil: none
 	methods          methodCounts
+	walkedAfterEnd   int64 // of programs with managed code, whose frames may be missing
 
 	locations locationCache
 	kernel    kernelFrames
@@ -87,7 +88,7 @@ func (b *stackBuilder) stackOfThread(th *threadState, s *observe.RawSample) (sam
 	p.countWalk(s, end, b.walker.OnOtherStack())
 	p.noteStackUse(s, end, &b.walker)
 	p.history.noteDeepest(th, s, &b.walker)
-	id, _ := b.endStack(end)
+	id, end := b.endStack(end)
 	th.Feedback.Walked(p.Target, &b.walker, s, &b.outline)
 	if b.walked != nil {
 		b.walked(p.SharedProcess, s, id, &b.walker)
@@ -177,13 +178,19 @@ func (b *stackBuilder) walkTaskIn(p *processState, t *managed.TaskRecord, mem fr
 	w := &b.walker
 	for w.Init(p.Target.Space(), &t.Regs, mem); w.Next(); {
 		f := w.Frame()
+		b.walkMethods[f.Method]++
 		b.stack = append(b.stack, b.location(p, f.Module, f.LookupPC(t.Regs.Arch), false))
 	}
 	return w.StopReason()
 }
 
+// endStack returns [frames.StopGuessedRoot] for a complete stack with guessed frames.
 func (b *stackBuilder) endStack(end frames.StopReason) (sample.StackID, frames.StopReason) {
-	if !end.Complete() {
+	switch {
+	case end.Complete() && b.walkMethods[frames.MethodScan] > 0:
+		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: incomplete.Guessed}))
+		end = frames.StopGuessedRoot
+	case !end.Complete():
 		b.stack = append(b.stack, b.builder.Loc(&profile.Loc{Synthetic: incomplete.Name(end.String())}))
 	}
 	for method, n := range b.walkMethods {

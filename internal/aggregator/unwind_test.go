@@ -135,7 +135,7 @@ func TestExecAndExitAreFunctionsOfTheKernel(t *testing.T) {
 func TestASampleInExecHasNoUserStack(t *testing.T) {
 	from, to := execSpan()
 	if from == 0 {
-		t.Skip("the kernel's symbols are hidden from this user")
+		t.Skip("needs root to see the kernel's symbols: sudo make test")
 	}
 	b := profile.NewBuilder(profile.Meta{})
 	u := newStackBuilder(b, 0, &recordingOwnership{})

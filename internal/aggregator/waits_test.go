@@ -141,7 +141,7 @@ func sleepInPoll(t *testing.T, polled []unix.PollFd, wake *os.File) (tid int, ru
 		}
 		call, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/syscall", tid))
 		if err != nil {
-			t.Skip(err)
+			t.Skipf("needs /proc/PID/task/TID/syscall: a kernel with CONFIG_HAVE_ARCH_TRACEHOOK (%v)", err)
 		}
 		if again, _ := f.SchedStat(); strings.HasPrefix(string(call), inPoll) && again.Runs == stat.Runs {
 			return tid, stat.Runs

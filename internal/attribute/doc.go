@@ -42,6 +42,14 @@
 //
 //	cpu of a sample = Σ cpu of the waiting samples × T / Σ T
 //
+// # Time in the kernel
+//
+// Where the kernel samples user space only, the CPU time that a thread spent in the kernel is known, not seen
+// ([Sample.KernelTime]). It is withheld from the samples of user space, and held until a stop at the end of a system
+// call takes it ([kernelTime]):
+//
+//	Σ cpu of samples of user space + Σ cpu of stops in system calls + cpu held = cpu of the thread
+//
 // # Unobserved time
 //
 // Unobserved time ([processAccount.unobserved]) is that of ended threads after their last samples, or, without samples,

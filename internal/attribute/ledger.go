@@ -17,7 +17,8 @@ import (
 // The rest is carried. CPU time goes to the next on-CPU sample, run queue time to the next running one; a changed
 // sample off the CPU more than carryLimit later puts both under [RanBetweenTicks] of the open sleep, else of the stack
 // last found running, or to [NotObserved] if a stop was refused meanwhile. Blocked time goes to a sample asleep, or at
-// the end under [BlockedBetweenTicks].
+// the end under [BlockedBetweenTicks]. Time in the kernel that samples of user space leave out is held apart
+// ([kernelTime]).
 type Ledger struct {
 	Emit func(Span)
 
@@ -26,6 +27,7 @@ type Ledger struct {
 	sleep   sleepSpan
 	queued  provenQueue    // since the last sample
 	pending pendingSamples // kernel samples, not emitted yet
+	kernel  kernelTime
 
 	started   bool
 	hasSample bool
@@ -104,7 +106,9 @@ func (l *Ledger) beginInterval(now sample.Reading) times {
 		l.Begin(now)
 	}
 	l.hasSample = true
-	return l.advancePastQueue(now)
+	t := l.advancePastQueue(now)
+	t.cpu = l.kernel.withhold(t.cpu, now.Wall)
+	return t
 }
 
 func (l *Ledger) splitCPU(cpu, maxCPU int64) (attributed, excess int64) {
@@ -191,9 +195,11 @@ func (l *Ledger) carryOver(now sample.Reading, cpu, runQueue int64) {
 
 // AttributeOverdue attributes a sleeping thread's overdue time.
 func (l *Ledger) AttributeOverdue() {
-	if now := l.clocks.last.Wall; l.sleep.open && l.carried.isOverdue(now) {
+	now := l.clocks.last.Wall
+	if l.sleep.open && l.carried.isOverdue(now) {
 		l.attributeCarried(now)
 	}
+	l.settleOverdueKernelTime(now)
 }
 
 func (l *Ledger) attributeCarried(now int64) {
@@ -204,6 +210,9 @@ func (l *Ledger) attributeCarried(now int64) {
 			s.Place, s.Leaf = Place{State: sample.Running}, NotObserved
 		case l.sleep.open:
 			s.Place = l.sleep.asRunning()
+			if l.kernel.found && l.lastOnCPUAt == 0 { // no sample showed it in user space
+				s.Leaf = ""
+			}
 		}
 		s.CPU = l.carried.takeCPU()
 		s.RunQueue = take(&l.carried.runQueue)
@@ -283,15 +292,17 @@ func (l *Ledger) EndWithoutSample(end sample.Reading, gapThreshold int64) {
 
 // # Open time
 
-// Flush emits the pending samples and the sleep so far.
+// Flush emits the pending samples, the time in the kernel and the sleep so far.
 func (l *Ledger) Flush() {
 	l.attributePending()
+	l.settleKernelTime(l.clocks.last.Wall)
 	l.sleep.flush(l.Emit)
 }
 
 // EmitOpen emits the same as Flush, and changes nothing.
 func (l *Ledger) EmitOpen(emit func(Span)) {
 	l.emitPending(emit)
+	l.emitHeldSoFar(emit)
 	l.sleep.emitSoFar(emit)
 }
 
@@ -305,5 +316,6 @@ func (l *Ledger) Finish() {
 	}
 	l.attributeQueued(now, 0)
 	l.attributeCarried(now)
+	l.settleKernelTime(now)
 	l.sleep.close(l.Emit)
 }

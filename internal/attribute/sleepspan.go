@@ -6,7 +6,7 @@ package attribute
 const mergeLimit = 1e9
 
 type sleepSpan struct {
-	Span        // valid if open
+	Span        // if not open, the place and the end are the last sleep's
 	open   bool // else the thread was last found running
 	active bool // the thread has run in it: mergeLimit bounds it
 }

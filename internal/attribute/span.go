@@ -74,6 +74,9 @@ const (
 	// NotObserved is time in which prywalk was stopped, had no CPU, or was refused a stop (no permission, another tracer,
 	// --max-pause, too many pending, 32-bit code), and all time of a thread without a sample.
 	NotObserved = "[not observed]"
+	// InKernel is CPU time in the kernel, known by the clocks, of which no stop or sleep has shown the system call: page
+	// faults and interrupts, too.
+	InKernel = "[kernel]"
 	// ExitedUnseen is CPU time of ended threads beyond their samples.
 	ExitedUnseen = "[exited unseen]"
 	// ShortLivedChildren is CPU time of children that ended before discovery, and of other children's exits.

@@ -33,4 +33,5 @@ func (t *threadAccount) eachStack(f func(sample.StackID)) {
 	f(l.sleep.Stack)
 	f(l.lastRunning.Stack)
 	f(l.lastOnCPU.Stack)
+	f(l.kernel.call.Stack)
 }

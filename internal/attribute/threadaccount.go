@@ -13,6 +13,10 @@ type Sample struct {
 	UnchangedBefore sample.Unchanged
 	StandsFor       int64 // ns, T in the package comment
 	FromKernel      bool  // taken by perf_event_open
+	// KernelTime is CPU time in the kernel since the last sample of a thread whose user space alone the kernel samples.
+	// CallTime is the most of such time that the system call takes at whose end a stop found the thread;
+	// [math.MaxInt64]: all. Both in ns.
+	KernelTime, CallTime int64
 }
 
 // sharesCPU reports whether it is one of [pendingSamples].
@@ -122,6 +126,7 @@ func (t *threadAccount) attributeInterval(s *Sample) {
 	if s.StandsFor > 0 {
 		t.lastStandsFor = s.StandsFor
 	}
+	t.ledger.kernel.announced += s.KernelTime
 	young := t.createdAt != 0 && len(t.weights) < longLifeTicks && s.StandsFor > 0
 	if young && s.Basis == sample.Skids && s.Place.State == sample.Running {
 		t.addSkidded(s)
@@ -134,6 +139,10 @@ func (t *threadAccount) attributeInterval(s *Sample) {
 	default:
 		t.ledger.Observe(s.At, s.Place, s.OnCPU)
 	}
+	if s.CallTime > 0 {
+		t.ledger.takeKernelTime(s.Place, s.At.Wall, s.CallTime)
+	}
+	t.ledger.settleOverdueKernelTime(s.At.Wall)
 }
 
 func (t *threadAccount) addSkidded(s *Sample) {

@@ -15,7 +15,7 @@ import (
 //	for each thread that is observed: NoteUnchanged, or NoteChanged (also if that fails)
 //	NoteObservation     after NoteChanged, once a sample is taken or the clocks are read; a stop may end in a later tick
 //	SearchDue, …        see there
-//	BeginBackoffs       for each process; then TicksSkipped, if the next ticks are skipped
+//	BeginBackoffs       for each process
 //
 // NoteObservation charges the CPU time since the last one to the back-off that NoteChanged has ended.
 type Policy struct {
@@ -93,9 +93,8 @@ func (p *Policy) NoteUnchanged(th *ThreadState) (unobservedTicks int64) {
 
 // NoteChanged records that a thread has run, or could not be observed: it is due from now on.
 func (p *Policy) NoteChanged(th *ThreadState) (unobservedTicks int64) {
-	waited := !th.skipped && !th.isFrequentWaker
 	unobservedTicks = th.endBackoff(p.tick)
-	th.ranWhileBackedOff = th.ranWhileBackedOff || unobservedTicks > 0 && waited
+	th.ranWhileBackedOff = th.ranWhileBackedOff || unobservedTicks > 0 && !th.isFrequentWaker
 	th.ranFirstTime = th.observedOnce && !th.hasRun
 	th.hasRun = th.observedOnce
 	th.observedOnce = true
@@ -110,7 +109,6 @@ func (th *ThreadState) endBackoff(tick int64) int64 {
 	}
 	n := tick - th.backedOffAtTick - 1
 	th.backedOffAtTick = 0
-	th.skipped = false
 	return max(n, 0)
 }
 
@@ -149,16 +147,6 @@ func (p *Policy) BeginBackoffs(proc *ProcessState) {
 		proc.backedOff++
 		return true
 	})
-}
-
-// TicksSkipped records that the next ticks are skipped.
-func (p *Policy) TicksSkipped(proc *ProcessState) {
-	for _, th := range proc.Due {
-		if th.asleep && th.backedOffAtTick == 0 {
-			th.backedOffAtTick = p.tick
-			th.skipped = true
-		}
-	}
 }
 
 // SearchDue reports whether a backed-off thread must have run. The caller then wakes ([Policy.Wake]) and observes those

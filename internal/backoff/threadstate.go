@@ -18,7 +18,6 @@ type ThreadState struct {
 	asleep          bool
 	unchangedSince  int64 // CLOCK_MONOTONIC ns
 	backedOffAtTick int64 // 0 if due at every tick
-	skipped         bool  // because ticks are skipped
 
 	nextBackoff        int64  // ns; 0 if none
 	observedAt         int64  // CLOCK_MONOTONIC ns
@@ -36,17 +35,8 @@ type ThreadState struct {
 	prev, next *ThreadState
 }
 
-// BackedOff reports whether the next observation counts the ticks since the last: the thread is backed off, or ticks
-// were skipped.
+// BackedOff reports whether the next observation counts the ticks since the last.
 func (th *ThreadState) BackedOff() bool { return th.backedOffAtTick != 0 }
-
-// AsleepFor returns the length of its observed sleep, ns; 0 if it does not sleep.
-func (th *ThreadState) AsleepFor(now int64) int64 {
-	if !th.asleep {
-		return 0
-	}
-	return now - th.unchangedSince
-}
 
 // HasRun reports whether the thread was found changed since its first observation.
 func (th *ThreadState) HasRun() bool { return th.hasRun }

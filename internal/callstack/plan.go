@@ -9,14 +9,19 @@ import (
 	"prywalk/internal/managed"
 )
 
-// FirstPlan returns what to copy of a thread before its first observation; nil: nothing.
-func FirstPlan(sources []managed.FrameSource) *managed.Plan {
+// FirstPlans returns the plans that find their anchor: what to copy of a thread before its first observation, and of
+// the other runtimes that it may run; nil: none.
+func FirstPlans(sources []managed.FrameSource) *[]*managed.Plan {
+	var plans []*managed.Plan
 	for _, n := range sources {
 		if plan := n.Plan(); plan != nil && len(plan.FindAnchor) > 0 {
-			return plan
+			plans = append(plans, plan)
 		}
 	}
-	return nil
+	if plans == nil {
+		return nil
+	}
+	return &plans
 }
 
 // Plan returns what to copy besides a thread's stack, and the anchor, by the first runtime that has the thread; nil:

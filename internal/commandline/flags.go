@@ -117,6 +117,35 @@ func parseRecordingTime(text string) (time.Duration, error) {
 	return d, nil
 }
 
+// Off is the word that lifts a limit.
+const Off = "off"
+
+// limit takes off, as the zero value, or what another flag's value takes.
+type limit[T comparable] struct{ value[T] }
+
+// String implements [pflag.Value].
+func (l *limit[T]) String() string { return cmp.Or(l.value.String(), Off) }
+
+// Set implements [pflag.Value].
+func (l *limit[T]) Set(text string) error {
+	if text != Off {
+		return l.value.Set(text)
+	}
+	var none T
+	*l.at = none
+	return nil
+}
+
+// MaxTime takes a duration as [Seconds], or off, which is 0.
+func MaxTime(at *time.Duration) pflag.Value {
+	return &limit[time.Duration]{value[time.Duration]{at, "TIME", parseSeconds, formatDuration}}
+}
+
+// MaxShare takes a percentage above 0, up to 100, or off, which is 0.
+func MaxShare(at *float64) pflag.Value {
+	return &limit[float64]{value[float64]{at, "PERCENT", parseShare, formatShare}}
+}
+
 const maxSeconds = 1e9
 
 // outOfRange is refused by all.
@@ -152,14 +181,11 @@ func FormatPercent(share float64) string {
 	return strconv.FormatFloat(math.Round(share*1e8)/1e6, 'f', -1, 64) + "%"
 }
 
-// Share takes a percentage above 0, up to 100.
-func Share(at *float64) pflag.Value {
-	return &value[float64]{at, "PERCENT", parseShare, func(share float64) string {
-		if share == 0 {
-			return ""
-		}
-		return FormatPercent(share)
-	}}
+func formatShare(share float64) string {
+	if share == 0 {
+		return ""
+	}
+	return FormatPercent(share)
 }
 
 func parseShare(text string) (float64, error) {

@@ -21,7 +21,7 @@ func TestABareNumberIsPercent(t *testing.T) {
 		for _, f := range []struct {
 			flag pflag.Value
 			want string
-		}{{Share(&share), c.share}, {Percent(&growth), c.growth}} {
+		}{{MaxShare(&share), c.share}, {Percent(&growth), c.growth}} {
 			err := f.flag.Set(c.text)
 			if (err == nil) != (f.want != "") || err == nil && f.flag.String() != f.want {
 				t.Errorf("%q: %v, %v, want %q", c.text, f.flag, err, f.want)

@@ -12,23 +12,23 @@ import (
 	"prywalk/internal/tabular"
 )
 
-// Progress is a line about what takes longer than [ProgressDelay].
+// Progress is a line about what takes longer than [progressDelay].
 type Progress struct {
 	once sync.Once
 	quit chan struct{}
 	done chan struct{}
 }
 
-// ProgressDelay precedes the first line.
-const ProgressDelay = time.Second
+// progressDelay precedes the first line.
+const progressDelay = time.Second
 
-// ProgressInterval is the time between updates.
-const ProgressInterval = 500 * time.Millisecond
+// progressInterval is the time between updates.
+const progressInterval = 500 * time.Millisecond
 
 // StartProgress shows the results of text, which may be "", on a terminal that can clear a line.
 func StartProgress(quiet bool, text func() string) *Progress {
 	p := &Progress{quit: make(chan struct{}), done: make(chan struct{})}
-	if quiet || IsQuiet() || isDumb() || !IsTerminal(os.Stderr) {
+	if quiet || isQuiet() || isDumb() || !IsTerminal(os.Stderr) {
 		close(p.done)
 		return p
 	}
@@ -40,14 +40,14 @@ func (p *Progress) run(text func() string) {
 	defer close(p.done)
 	defer p.Pause()
 	begun := time.Now()
-	tick := time.NewTicker(ProgressInterval)
+	tick := time.NewTicker(progressInterval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-p.quit:
 			return
 		case <-tick.C:
-			if time.Since(begun) >= ProgressDelay {
+			if time.Since(begun) >= progressDelay {
 				p.show(text())
 			}
 		}

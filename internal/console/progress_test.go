@@ -22,7 +22,7 @@ func TestQuickStepsAreNotReported(t *testing.T) {
 		return ""
 	})
 	<-asked
-	if took := time.Since(begun); took < ProgressDelay {
+	if took := time.Since(begun); took < progressDelay {
 		t.Errorf("progress was shown after %v", took)
 	}
 	p.Stop()

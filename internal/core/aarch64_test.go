@@ -15,6 +15,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/elffile"
 	"prywalk/internal/filememory"
+	"prywalk/internal/testtargets"
 )
 
 const (
@@ -31,10 +32,7 @@ type armProgram struct {
 
 func buildArm(t testing.TB, dir string) *armProgram {
 	t.Helper()
-	cc, err := exec.LookPath("aarch64-linux-gnu-gcc")
-	if err != nil {
-		t.Skip("aarch64-linux-gnu-gcc is not installed: run scripts/setup-tests.sh as root")
-	}
+	cc := testtargets.NeedProgram(t, "aarch64-linux-gnu-gcc")
 	p := &armProgram{file: filepath.Join(dir, "chain"), symbols: map[string]uint64{}}
 	out, err := exec.Command(cc, "-nostdlib", "-static", "-Wl,--build-id", "-o", p.file,
 		"testdata/chain_aarch64.s").CombinedOutput()

@@ -52,6 +52,7 @@ func (c *Core) addModules() {
 		c.warn("%v", err)
 	}
 	c.space.SetModules(mods)
+	c.space.SetLeftStacks(c.runtimes.LeftStacks())
 }
 
 // hasCode reports whether a mapping is executable by the core, else by its file; then it sets that in m. Unless the

@@ -98,7 +98,11 @@ func (c *Core) Memory() frames.Memory { return c.mem }
 func (c *Core) Warnings() []string {
 	out := slices.Clone(c.warnings)
 	if len(c.missing) > 0 {
-		out = append(out, "not found: "+tabular.List(c.missing, maxListed)+
+		in := ""
+		if c.Sysroot != "" {
+			in = " in " + c.Sysroot
+		}
+		out = append(out, "not found: "+tabular.List(c.missing, maxListed)+in+
 			"; give --sysroot DIR with the files of the machine that wrote the core")
 	}
 	if len(c.unverified) > 0 {

@@ -57,7 +57,9 @@ func (c *Core) Image(m *loadedcode.Mapping) *loadedcode.Image {
 			f.notELF = f.notELF || is == matchNone
 			continue
 		case is == matchOther, is == matchUnknown && m.Deleted:
-			other = cmp.Or(other, img)
+			if r.Root == c.Sysroot { // another file of this host is none of the core's machine
+				other = cmp.Or(other, img)
+			}
 			continue
 		case is == matchUnknown:
 			c.unverified = append(c.unverified, m.Path)

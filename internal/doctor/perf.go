@@ -12,6 +12,9 @@ import (
 	"prywalk/internal/perfevents"
 )
 
+const sampled = "the kernel samples running threads, except those of Go, Python, PHP and Ruby, and those with deep " +
+	"stacks, which are stopped for each sample"
+
 // perf: without perf events ptrace is used, so that nothing is missing.
 func (c *checker) perf() Finding {
 	paranoid := strings.TrimSpace(c.read("sys/kernel/perf_event_paranoid"))
@@ -27,10 +30,10 @@ func (c *checker) perf() Finding {
 	}
 	switch {
 	case errors.Is(err, perfevents.ErrDenied) && perfevents.TryPerThread() == nil:
-		return finding(OK, "allowed for user space only (kernel.perf_event_paranoid is "+paranoid+
-			"): running threads are stopped for each sample, fewer with --engine perf; to sample all "+
+		c.kernelSamples = true
+		return finding(OK, "allowed for own threads in user space (kernel.perf_event_paranoid is "+paranoid+"): "+sampled+
+			"; time in the kernel goes to the system calls that sleeps and a few stops show; to see the kernel's functions "+
 			perfevents.OwnRemedy, "")
-
 	case errors.Is(err, perfevents.ErrDenied):
 		return finding(OK, "not allowed (kernel.perf_event_paranoid is "+paranoid+
 			"): running threads are stopped for each sample; "+
@@ -42,8 +45,7 @@ func (c *checker) perf() Finding {
 		return finding(OK, "unavailable, running threads are stopped for each sample ("+err.Error()+")", "")
 	}
 	c.kernelSamples = true
-	return finding(OK, "allowed: the kernel samples running threads, except those of Go, Python, PHP and Ruby, and those "+
-		"with deep stacks, which are stopped for each sample", "")
+	return finding(OK, "allowed: "+sampled, "")
 }
 
 // engine reports whether record's default stops running threads of the target.

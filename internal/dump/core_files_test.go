@@ -84,6 +84,12 @@ func TestProgramThatWasReplacedIsFoundOutByItsBuildID(t *testing.T) {
 		!strings.Contains(warned[0], exe) {
 		t.Errorf("warnings %q", warned)
 	}
+	empty := t.TempDir() // this host's file is none of the machine's
+	if got := openCore(t, coreFile, empty).Warnings(); !slices.ContainsFunc(got, func(w string) bool {
+		return strings.HasPrefix(w, "not found: ") && strings.Contains(w, exe) && strings.Contains(w, " in "+empty+";")
+	}) || slices.ContainsFunc(got, func(w string) bool { return strings.Contains(w, "not the file that ran") }) {
+		t.Errorf("below an empty directory: %q", got)
+	}
 	th := &Core(c, Options{MaxDepth: -1}).Threads[0]
 	if names := names(th); strings.Contains(names, "inner") || strings.Contains(names, "decoy") {
 		t.Errorf("names of another file: %s", names)
@@ -171,7 +177,7 @@ func TestDebugFrameBelowTheSysrootIsFoundByBuildID(t *testing.T) {
 
 func TestCoreWithoutHeadersSaysThatNothingCouldBeChecked(t *testing.T) {
 	exe := compile(t, "crash.c", "-g", "-O1", "-fno-optimize-sibling-calls")
-	coreFile := kernelCore(t, "/bin/sh", "-c", "echo 0x23 >/proc/self/coredump_filter; exec "+exe)
+	coreFile := kernelCore(t, "/bin/sh", "-c", `echo 0x23 >/proc/self/coredump_filter; exec "$0"`, exe)
 	c := openCore(t, coreFile, "")
 	if warned := c.Warnings(); len(warned) != 1 || !strings.Contains(warned[0], "nothing to check") ||
 		!strings.Contains(warned[0], exe) {

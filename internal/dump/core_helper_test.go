@@ -14,25 +14,16 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"prywalk/internal/core"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
 )
-
-func need(t *testing.T, tool string) string {
-	t.Helper()
-	file, err := exec.LookPath(tool)
-	if err != nil {
-		t.Skipf("%s is not installed: run scripts/setup-tests.sh as root", tool)
-	}
-	return file
-}
 
 func output(t *testing.T, name string, args ...string) string {
 	t.Helper()
-	cmd := exec.Command(need(t, name), args...)
+	cmd := exec.Command(testtargets.NeedProgram(t, name), args...)
 	cmd.Env = append(os.Environ(), "DEBUGINFOD_URLS=", "LC_ALL=C")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
@@ -51,7 +42,7 @@ func compile(t *testing.T, source string, flags ...string) string {
 	}
 	exe := filepath.Join(t.TempDir(), "prog")
 	args := append([]string{"-o", exe, filepath.Join("testdata", source)}, flags...)
-	if out, err := exec.Command(need(t, cc), args...).CombinedOutput(); err != nil {
+	if out, err := exec.Command(testtargets.NeedProgram(t, cc), args...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return exe
@@ -62,12 +53,7 @@ func stopAll(t *testing.T, pid int) {
 	if err := syscall.Kill(pid, syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(2 * time.Minute); !stopped(pid); {
-		if time.Now().After(end) {
-			t.Fatal("not all threads stop")
-		}
-		time.Sleep(5 * time.Millisecond)
-	}
+	testtargets.Eventually(t, "all threads stop", func() bool { return stopped(pid) })
 }
 
 func stopped(pid int) bool {
@@ -92,17 +78,17 @@ func gcore(t *testing.T, pid int) string {
 func kernelCore(t *testing.T, exe string, args ...string) string {
 	t.Helper()
 	pattern, _ := os.ReadFile("/proc/sys/kernel/core_pattern")
-	if bytes.HasPrefix(pattern, []byte("|")) || bytes.ContainsRune(pattern, '/') {
-		t.Skipf("the kernel gives cores to %s: set kernel.core_pattern to core", pattern)
-	}
+	testtargets.Need(t, !bytes.ContainsAny(pattern, "|/"), "cores in the current folder",
+		"sudo sysctl kernel.core_pattern=core")
 	dir := t.TempDir()
 	cmd := exec.Command("sh", append([]string{"-c", `ulimit -c unlimited; exec "$0" "$@"`, exe}, args...)...)
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	cores, _ := filepath.Glob(filepath.Join(dir, "*core*"))
-	if err == nil || len(cores) != 1 {
-		t.Skipf("no core was written (%v; %s): is the hard limit of ulimit -c 0?", err, out)
+	if err == nil {
+		t.Fatalf("%s ends without a signal: %s", exe, out)
 	}
+	testtargets.Need(t, len(cores) == 1, "cores of the kernel", "a shell with ulimit -H -c unlimited")
 	return cores[0]
 }
 

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/text"
@@ -28,18 +27,18 @@ func cycles(t *testing.T) string {
 // At a barrier, a thread is on its way to its lock.
 func deadlocksOf(t *testing.T, waiters int, pids ...int) *locks.Locks {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		l := locksOf(t, pids...)
+	var l *locks.Locks
+	testtargets.Eventually(t, fmt.Sprintf("%d threads wait for locks", waiters), func() bool {
+		l = locksOf(t, pids...)
 		n := 0
 		for i := range l.Locks {
 			if l.Locks[i].Kind != waits.Barrier {
 				n += len(l.Locks[i].Waiters)
 			}
 		}
-		if n >= waiters || time.Now().After(end) {
-			return l
-		}
-	}
+		return n >= waiters
+	})
+	return l
 }
 
 func TestDeadlocksAreCyclesThatStand(t *testing.T) {

@@ -212,6 +212,9 @@ func programOf(space *frames.Space, sources []managed.FrameSource, pid int) unna
 		p.Mappings = append(p.Mappings, mapping.Path)
 		if !strings.HasPrefix(mapping.Path, "[") {
 			p.Files = append(p.Files, mapping.Path)
+			if mapping.Image == nil || mapping.Image.FromMemory {
+				p.Missing = append(p.Missing, mapping.Path)
+			}
 		}
 	}
 	for _, n := range sources {

@@ -10,10 +10,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/schema"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/waits"
 )
 
@@ -53,11 +53,11 @@ func TestLocksOfOtherCLibraries(t *testing.T) {
 			p := startProgram(t, exe, nil)
 			allSleep(t, p.pid)
 			rows := rowsOf(p.numbers[0], strings.ReplaceAll(c.rows, "HEIR", strconv.Itoa(p.numbers[1])))
-			check(t, liveSample(t, p.pid), rows)
+			check(t, p.pid, rows)
 			if c.name == "glibc" {
 				return
 			}
-			for _, th := range liveSample(t, p.pid)().Threads {
+			for _, th := range stillSample(t, p.pid).Threads {
 				if w := th.WaitsFor; th.Name == "cond" && (w == nil || w.Kind != waits.Condition || w.Owner != 0) {
 					t.Errorf("condition: %v", w)
 				}
@@ -72,7 +72,7 @@ func build(t *testing.T, args ...string) string {
 	for i := range args {
 		args[i] = strings.ReplaceAll(args[i], "OUT", out)
 	}
-	if text, err := exec.Command(need(t, args[0]), args[1:]...).CombinedOutput(); err != nil {
+	if text, err := exec.Command(testtargets.NeedProgram(t, args[0]), args[1:]...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v: %s", args, err, text)
 	}
 	return out
@@ -86,15 +86,8 @@ type wait struct {
 
 func checkForeign(t *testing.T, pid int, want map[string]wait) {
 	t.Helper()
-	smp := liveSample(t, pid)
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		wrong := foreign(smp(), want)
-		if len(wrong) == 0 {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatal(strings.Join(wrong, "\n"))
-		}
+	if wrong := foreign(stillSample(t, pid), want); len(wrong) > 0 {
+		t.Fatal(strings.Join(wrong, "\n"))
 	}
 }
 
@@ -151,6 +144,7 @@ func TestLocksOfRust(t *testing.T) {
 const apart = ", and each waiter sleeps at a word of its own"
 
 func TestLocksOfParkingLot(t *testing.T) {
+	testtargets.OnlyInAll(t, "seven crates are compiled")
 	const why = "parking_lot stores no owner of it" + apart
 	p := startProgram(t, parkingLot(t), nil)
 	checkForeign(t, p.pid, map[string]wait{
@@ -170,7 +164,7 @@ func parkingLot(t *testing.T) string {
 			found = append(found, more...)
 		}
 		if len(found) == 0 {
-			t.Fatalf("the source of %s is not installed: run scripts/setup-tests.sh as root", crate)
+			testtargets.Need(t, false, "the source of "+crate, testtargets.SetUp)
 		}
 		args := []string{"--edition", "2018", "-O", "--cap-lints", "allow", "--crate-type", "rlib", "--crate-name", crate,
 			"-L", dir, "--out-dir", dir}
@@ -201,6 +195,8 @@ func parkingLot(t *testing.T) string {
 
 // Abseil's condition variables are known as a wait only.
 func TestLocksOfAbseil(t *testing.T) {
+	_, err := os.Stat("/usr/include/absl/synchronization/mutex.h")
+	testtargets.Need(t, err == nil, "the headers of Abseil", testtargets.SetUp)
 	p := startProgram(t, build(t, "c++", "-std=c++17", "-g", "-O1", "-pthread", "-o", "OUT", "testdata/absl.cc",
 		"-labsl_synchronization"), nil)
 	const why = "abseil stores no owner of it" + apart
@@ -212,20 +208,16 @@ func TestLocksOfAbseil(t *testing.T) {
 
 func TestLocksOfGo(t *testing.T) {
 	p := startProgram(t, build(t, "go", "build", "-o", "OUT", "./testdata/golocks"), nil)
-	smp := liveSample(t, p.pid)
 	parked := 0
-	for end := time.Now().Add(patience); parked != 3 && time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-		parked = 0
-		for _, th := range smp().Threads {
-			w := th.WaitsFor
-			locked := func(f stacks.Frame) bool { return f.Function == "runtime.stoplockedm" }
-			if w == nil || !slices.ContainsFunc(th.Frames, locked) {
-				continue
-			}
-			if w.Kind == waits.Park && w.Owner == 0 && w.Idle == waits.IdlePool &&
-				w.Why == "Go's run-time system stores no owner" {
-				parked++
-			}
+	for _, th := range stillSample(t, p.pid).Threads {
+		w := th.WaitsFor
+		locked := func(f stacks.Frame) bool { return f.Function == "runtime.stoplockedm" }
+		if w == nil || !slices.ContainsFunc(th.Frames, locked) {
+			continue
+		}
+		if w.Kind == waits.Park && w.Owner == 0 && w.Idle == waits.IdlePool &&
+			w.Why == "Go's run-time system stores no owner" {
+			parked++
 		}
 	}
 	if parked != 3 {

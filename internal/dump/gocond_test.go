@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
+	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/testtargets"
 )
@@ -102,22 +102,20 @@ func TestGoroutinesInCondWaitDoNotHoldItsMutex(t *testing.T) {
 		"sync.Mutex: 1 (*queue).put, held by 1 (*queue).hold,",
 		"sync.Mutex: 2 (*queue).get, 1 (*queue).put, 2 (*queue).ready, held by 1 (*queue).hold,",
 	}
-	for _, release := range append([]string{"", "1.20.14"}, testtargets.LaterGoReleases(t)...) {
+	for _, release := range goReleases(t, "1.20.14") {
 		t.Run("go "+release, func(t *testing.T) {
 			cmd, out := startGoroutines(t, goConditions, release)
 			if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
 				t.Fatalf("%q, %v", line, err)
 			}
-			var got []string
-			for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
-				got = slices.DeleteFunc(goroutineLockTexts(goLocksOf(t, cmd.Process.Pid)), func(line string) bool {
-					return strings.HasPrefix(line, stacks.KindCond) // only of some releases
-				})
-				if slices.Equal(got, want) {
-					return
-				}
+			var l *locks.Locks
+			testtargets.Still(t, cmd.Process.Pid, func() { l = goLocksOf(t, cmd.Process.Pid) })
+			got := slices.DeleteFunc(goroutineLockTexts(l), func(line string) bool {
+				return strings.HasPrefix(line, stacks.KindCond) // only of some releases
+			})
+			if !slices.Equal(got, want) {
+				t.Errorf("locks\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 			}
-			t.Errorf("locks\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 		})
 	}
 }

@@ -15,7 +15,7 @@ import (
 // Of a static variable, the kernel also says whether its page is present.
 func TestALockCostsFewReadsANewSleep(t *testing.T) {
 	p := startLocks(t)
-	check(t, liveSample(t, p.pid), rowsOf(p.numbers[0], locksInC))
+	check(t, p.pid, rowsOf(p.numbers[0], locksInC))
 	c, err := loadedcode.Open(p.pid)
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +23,7 @@ func TestALockCostsFewReadsANewSleep(t *testing.T) {
 	defer c.Close()
 	type cost struct{ calls, bytes uint64 }
 	costs, again := map[string]cost{}, map[string]cost{}
-	threads := liveSample(t, p.pid)().Threads
+	threads := stillSample(t, p.pid).Threads
 	for i := range 2 * len(threads) {
 		th := &threads[i%len(threads)]
 		osthread.Run(func() {

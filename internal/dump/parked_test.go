@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/stacks"
@@ -19,6 +18,7 @@ import (
 const hungGo = `package main
 
 import (
+	"bytes"
 	"os"
 	"runtime"
 	"sync"
@@ -36,10 +36,11 @@ func main() {
 		go func() { c <- 1 }()
 	}
 	if len(os.Args) > 1 {
-		time.Sleep(10 * time.Millisecond)
-		runtime.GC()
+		all := make([]byte, 1<<20)
+` + untilAllWait + `		runtime.GC()
 		runtime.GC()
 	}
+	os.Stdout.WriteString("ready\n")
 	for {
 		time.Sleep(time.Hour)
 	}
@@ -56,20 +57,15 @@ func TestGoroutinesThatWaitAreCounted(t *testing.T) {
 	for _, r := range testtargets.GoReleases(t) {
 		programs = append(programs, program{r + " stripped", r, stripped})
 	}
+	if !testtargets.All() {
+		programs = programs[:2]
+	}
 	for _, c := range programs {
 		t.Run(c.name, func(t *testing.T) {
 			cmd := exec.Command(buildHung(t, c.release, c.args...))
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer func() { cmd.Process.Kill(); cmd.Wait() }()
+			testtargets.Ready(t, cmd)
 			const counted, reasons = "121 goroutines that wait are not shown (100 ", ", 20 chan send, 1 sleep)"
-			text := ""
-			for end := time.Now().Add(time.Minute); !strings.Contains(text, counted); time.Sleep(20 * time.Millisecond) {
-				if text = textsOf(t, cmd.Process.Pid); time.Now().After(end) {
-					t.Fatalf("no %q in\n%s", counted, text)
-				}
-			}
+			text := textsOf(t, cmd.Process.Pid)
 			if n, m := strings.Count(text, counted), strings.Count(text, reasons); n != 3 || m != 3 {
 				t.Errorf("%d and %d times in\n%s", n, m, text)
 			}
@@ -82,32 +78,20 @@ func TestGoroutinesThatWaitAreCounted(t *testing.T) {
 
 func TestTheLongestWaitOfAGoroutineIsShownOnceCollectionsHaveSeenIt(t *testing.T) {
 	cmd := exec.Command(buildHung(t, "", stripped...), "collect")
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
+	testtargets.Ready(t, cmd)
+	if text := textsOf(t, cmd.Process.Pid); !strings.Contains(text, `"longest_s":`) {
+		t.Errorf("no longest wait in\n%.2000s", text)
 	}
-	defer func() { cmd.Process.Kill(); cmd.Wait() }()
-	text := ""
-	dated := func() bool {
-		return strings.Contains(text, `"longest_s":`) && strings.Contains(text, ", the longest for about ")
-	}
-	for end := time.Now().Add(time.Minute); !dated(); time.Sleep(20 * time.Millisecond) {
-		if text = textsOf(t, cmd.Process.Pid); time.Now().After(end) {
-			t.Fatalf("no longest_s in\n%s", text)
-		}
-	}
+	testtargets.Eventually(t, "the text says the longest wait, once it is long", func() bool {
+		return strings.Contains(textsOf(t, cmd.Process.Pid), ", the longest for about ")
+	})
 }
 
 func TestGoroutinesThatWaitedAreCountedInACore(t *testing.T) {
 	cmd := exec.Command(buildHung(t, "", stripped...))
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer func() { cmd.Process.Kill(); cmd.Wait() }()
-	const all = "121 goroutines"
-	for text, end := "", time.Now().Add(time.Minute); !strings.Contains(text, all); time.Sleep(20 * time.Millisecond) {
-		if text = textsOf(t, cmd.Process.Pid); time.Now().After(end) {
-			t.Fatalf("no %q in\n%s", all, text)
-		}
+	testtargets.Ready(t, cmd)
+	if text := textsOf(t, cmd.Process.Pid); !strings.Contains(text, "121 goroutines") {
+		t.Errorf("not 121 goroutines in\n%s", text)
 	}
 	p := Core(openCore(t, gcore(t, cmd.Process.Pid), ""), Options{MaxDepth: -1})
 	if g := p.WaitingGoroutines; g == nil || g.Count != 121 || g.ByReason["chan send"] != 20 || g.Longest != 0 {
@@ -143,7 +127,8 @@ func buildGo(t *testing.T, program, release string, args ...string) string {
 }
 
 func textsOf(t *testing.T, pid int) string {
-	p := sampleOf(t, pid, -1)
+	t.Helper()
+	p := stillSample(t, pid)
 	var b strings.Builder
 	locks := &locks.Locks{Processes: []*stacks.Process{p}}
 	for _, err := range []error{text.Write(&b, p), text.WriteMerged(&b, p), text.WriteLocks(&b, locks),

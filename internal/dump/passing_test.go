@@ -33,7 +33,7 @@ func sightings(t *testing.T, c *loadedcode.Process, enough func(n int) bool) (ou
 		defer ctl.Close()
 		pool := observe.NewPool(8)
 		l := observe.New(ctl, pool, observe.ModePassiveOnly)
-		for end := time.Now().Add(patience); !enough(len(out)) && time.Now().Before(end); time.Sleep(200 * time.Microsecond) {
+		for end := time.Now().Add(testtargets.Patience); !enough(len(out)) && time.Now().Before(end); {
 			for _, tid := range tids {
 				th := observe.NewThread(c.PID, tid, nil)
 				th.Memory = c.Memory()

@@ -4,27 +4,22 @@ package dump
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"prywalk/internal/dump/locks"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/dump/text"
 	"prywalk/internal/languages"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/waits"
 )
 
 func java(t *testing.T, file string) []string {
 	t.Helper()
-	exe, err := exec.LookPath("java")
-	if err != nil {
-		t.Fatalf("no Java to run: %v", err)
-	}
-	return []string{exe, filepath.Join("testdata", file)}
+	return []string{testtargets.NeedProgram(t, "java"), filepath.Join("testdata", file)}
 }
 
 // pythons returns the interpreters from 3.11 on, the newest last.
@@ -36,10 +31,8 @@ func pythons(t *testing.T) (list []string) {
 		found, _ := filepath.Glob(place)
 		list = append(list, found...)
 	}
-	if len(list) == 0 {
-		t.Fatal("no CPython 3.11 to 3.15 to run")
-	}
-	return list
+	testtargets.Need(t, len(list) > 0, "CPython 3.11 to 3.15", testtargets.SetUp)
+	return testtargets.First(list)
 }
 
 func oldestAndNewestPython(t *testing.T) []string {
@@ -50,12 +43,17 @@ func oldestAndNewestPython(t *testing.T) []string {
 
 func settle(t *testing.T, pid int, wanted func(l *locks.Locks) bool) *locks.Locks {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		l := locksOf(t, pid)
-		if wanted(l) || time.Now().After(end) {
-			return l
+	var l *locks.Locks
+	t.Cleanup(func() {
+		if t.Failed() && l != nil {
+			t.Logf("process %d, last: %s, %v\n%s", pid, l.Verdict, l.Deadlocks, lockText(t, l))
 		}
-	}
+	})
+	testtargets.Eventually(t, "the threads wait as written in "+t.Name(), func() bool {
+		l = locksOf(t, pid)
+		return wanted(l)
+	})
+	return l
 }
 
 func lockText(t *testing.T, l *locks.Locks) string {

@@ -78,7 +78,7 @@ func sampleAll(t *loadedcode.Process, o Options) (*rawSamples, error) {
 	}
 	got := newRawSamples()
 	tasks, plans := taskstack.New(t), &observe.Plans{}
-	plans.Store(callstack.FirstPlan(t.Runtimes().FrameSources()))
+	plans.Store(callstack.FirstPlans(t.Runtimes().FrameSources()))
 	add := func(tid int) *observe.Thread {
 		th := observe.NewThread(t.PID, tid, nil)
 		th.Feedback().SetCopySize(o.firstCopy())

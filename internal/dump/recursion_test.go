@@ -85,7 +85,7 @@ func TestMaxPauseCutsTheStacksOfRunningThreadsOnly(t *testing.T) {
 	for i := range p.Threads {
 		th := &p.Threads[i]
 		switch {
-		case th.How == "freeze" && th.StopReason == "stack-cut":
+		case th.How == "stop" && th.StopReason == "stack-cut":
 			cut++
 			if bytes := th.Frames[len(th.Frames)-2].SP - th.Frames[0].SP; bytes > 16<<20 {
 				t.Errorf("%d bytes were copied in a stop of a millisecond", bytes)

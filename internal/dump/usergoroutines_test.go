@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"prywalk/internal/dump/stacks"
-	"prywalk/internal/testtargets"
 )
 
 // goroutinesOfTheRuntime has goroutines that start in the runtime and run the program's code.
@@ -91,7 +90,7 @@ func asGoShows(list []stacks.Frame) (out []stacks.Frame) {
 }
 
 func TestGoroutinesInUserCodeAreTheProgramsWhereverTheyStart(t *testing.T) {
-	for _, release := range append([]string{""}, testtargets.LaterGoReleases(t)...) {
+	for _, release := range goReleases(t) {
 		if release != "" && release < "1.24" {
 			continue // has no cleanups
 		}
@@ -99,7 +98,7 @@ func TestGoroutinesInUserCodeAreTheProgramsWhereverTheyStart(t *testing.T) {
 			cmd, out := startGoroutines(t, goroutinesOfTheRuntime, release, stripped...)
 			own := ownGoroutines(t, out)
 			count, seen := map[string]int{}, 0
-			p := sampleGoroutines(t, cmd.Process.Pid)
+			p := sampleAsleep(t, cmd.Process.Pid)
 			for i := range p.GoroutineStacks {
 				g := &p.GoroutineStacks[i]
 				if g.System {

@@ -49,7 +49,7 @@ func TestLocksOfAStoppedProcessAreUnknownWithoutStops(t *testing.T) {
 
 func TestAnOwnerThatIsNotSampledIsNamed(t *testing.T) {
 	p := startLocks(t)
-	check(t, liveSample(t, p.pid), rowsOf(p.numbers[0], locksInC))
+	check(t, p.pid, rowsOf(p.numbers[0], locksInC))
 	target, err := loadedcode.Open(p.pid)
 	if err != nil {
 		t.Fatal(err)

@@ -32,7 +32,7 @@ func startProgram(t *testing.T, exe string, wrap []string, args ...string) *prog
 	cmd := exec.Command(args[0], args[1:]...)
 	_, says := testtargets.Talk(t, cmd)
 	p := &program{pid: cmd.Process.Pid}
-	hung := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	hung := time.AfterFunc(testtargets.Patience, func() { _ = cmd.Process.Kill() })
 	defer hung.Stop()
 	line, err := says.ReadString('\n')
 	if err != nil {
@@ -89,8 +89,6 @@ func locksOf(t *testing.T, pids ...int) *locks.Locks {
 	return l
 }
 
-const patience = time.Minute
-
 type row struct{ thread, kind, line string }
 
 // In text, HELD is ", held by thread N owner", OWNER is "N owner".
@@ -139,17 +137,23 @@ const locksInCPlusPlus = `
 	atomic = atomic: atomic cxx_atomic (stores no owner)
 `
 
-func check(t *testing.T, smp func() *stacks.Process, rows []row) {
+// check samples once each thread sleeps for good.
+func check(t *testing.T, pid int, rows []row) {
 	t.Helper()
-	for end := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
-		missing := missing(smp(), rows)
-		if len(missing) == 0 {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatal(strings.Join(missing, "\n"))
-		}
+	if missing := missing(stillSample(t, pid), rows); len(missing) > 0 {
+		t.Fatal(strings.Join(missing, "\n"))
 	}
+}
+
+func stillSample(t *testing.T, pid int) (p *stacks.Process) {
+	t.Helper()
+	testtargets.Still(t, pid, func() {
+		if p != nil {
+			p.Close()
+		}
+		p = sampleOf(t, pid, -1)
+	})
+	return p
 }
 
 func missing(p *stacks.Process, rows []row) (out []string) {
@@ -170,15 +174,11 @@ func missing(p *stacks.Process, rows []row) (out []string) {
 	return out
 }
 
-func liveSample(t *testing.T, pid int) func() *stacks.Process {
-	return func() *stacks.Process { return sampleOf(t, pid, -1) }
-}
-
 func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
 	p := startLocks(t)
 	owner, child := p.numbers[0], p.numbers[1]
-	check(t, liveSample(t, p.pid), rowsOf(owner, locksInC))
-	for _, th := range liveSample(t, p.pid)().Threads {
+	check(t, p.pid, rowsOf(owner, locksInC))
+	for _, th := range stillSample(t, p.pid).Threads {
 		w := th.WaitsFor
 		if w == nil {
 			continue
@@ -235,15 +235,15 @@ func TestEachThreadSaysWhatItWaitsFor(t *testing.T) {
 func TestWaitsAreTheSameAfterAStopBySignal(t *testing.T) {
 	p := startLocks(t)
 	rows := rowsOf(p.numbers[0], locksInC)
-	check(t, liveSample(t, p.pid), rows)
+	check(t, p.pid, rows)
 	stopAll(t, p.pid)
 	if err := syscall.Kill(p.pid, syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	allSleep(t, p.pid)
 	rows = slices.DeleteFunc(rows, func(r row) bool { return r.thread == "sleep" }) // sleep(3) stores what remains
-	check(t, liveSample(t, p.pid), rows)
-	for _, th := range liveSample(t, p.pid)().Threads {
+	check(t, p.pid, rows)
+	for _, th := range stillSample(t, p.pid).Threads {
 		if th.Name == "sleep" && (th.WaitsFor.Kind != waits.Sleep || th.Wait != "clock_nanosleep") {
 			t.Errorf("sleep: %+v in %s", th.WaitsFor, th.Wait)
 		}
@@ -252,10 +252,10 @@ func TestWaitsAreTheSameAfterAStopBySignal(t *testing.T) {
 
 func TestACoreSaysWhatThreadsWaitedFor(t *testing.T) {
 	p := startLocks(t)
-	check(t, liveSample(t, p.pid), rowsOf(p.numbers[0], locksInC))
+	check(t, p.pid, rowsOf(p.numbers[0], locksInC))
 	file := gcore(t, p.pid)
 	d := dumpOf(t, file)
-	live := liveSample(t, p.pid)()
+	live := stillSample(t, p.pid)
 	for i := range d.Threads {
 		th := &d.Threads[i]
 		if l := live.Thread(th.TID); l != nil {
@@ -278,18 +278,18 @@ func TestACoreSaysWhatThreadsWaitedFor(t *testing.T) {
 
 func TestLocksOfCPlusPlus(t *testing.T) {
 	p := startProgram(t, compile(t, "locks.cc", "-std=c++20", "-g", "-O1", "-pthread"), nil)
-	check(t, liveSample(t, p.pid), rowsOf(p.numbers[0], locksInCPlusPlus))
+	check(t, p.pid, rowsOf(p.numbers[0], locksInCPlusPlus))
 }
 
 func TestOwnersInAPIDNamespace(t *testing.T) {
 	exe := compile(t, "locks.c", "-g", "-O1", "-pthread")
-	if err := exec.Command(need(t, "unshare"), "--pid", "--fork", "true").Run(); err != nil {
-		t.Skipf("no pid namespace can be made: %v", err)
-	}
+	testtargets.NeedRoot(t, "make a pid namespace")
+	err := exec.Command(testtargets.NeedProgram(t, "unshare"), "--pid", "--fork", "true").Run()
+	testtargets.Need(t, err == nil, "a pid namespace", "CAP_SYS_ADMIN")
 	p := startProgram(t, exe, []string{"unshare", "--pid", "--fork", "--kill-child"})
 	inside := children(t, p.pid)[0]
 	owner := 0
-	for _, th := range liveSample(t, inside)().Threads {
+	for _, th := range stillSample(t, inside).Threads {
 		if th.Name == "owner" {
 			owner = th.TID
 		}
@@ -297,7 +297,7 @@ func TestOwnersInAPIDNamespace(t *testing.T) {
 	if owner == p.numbers[0] {
 		t.Fatal("the owner has the same number inside and outside")
 	}
-	check(t, liveSample(t, inside), rowsOf(owner, locksInC))
+	check(t, inside, rowsOf(owner, locksInC))
 }
 
 func children(t *testing.T, pid int) (pids []int) {

@@ -135,10 +135,7 @@ func TestSymbolsEqualDebugElfs(t *testing.T) {
 }
 
 func readelf(t *testing.T, args ...string) string {
-	tool, err := exec.LookPath("readelf")
-	if err != nil {
-		t.Skip("readelf (binutils) is not installed")
-	}
+	tool := testtargets.NeedProgram(t, "readelf")
 	out, err := exec.Command(tool, args...).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +216,7 @@ func mappings(t *testing.T, pid string) (out []mapping) {
 func TestAllMappingsOfAFileHaveOneBias(t *testing.T) {
 	cmd := exec.Command("sleep", "600")
 	if err := cmd.Start(); err != nil {
-		t.Skipf("sleep cannot be run: %v", err)
+		t.Fatal(err)
 	}
 	defer func() {
 		_ = cmd.Process.Kill()
@@ -278,7 +275,7 @@ func vdso(t *testing.T) []byte {
 			return b
 		}
 	}
-	t.Skip("this kernel maps no vDSO")
+	testtargets.Need(t, false, "a vDSO", "a kernel without vdso=0")
 	return nil
 }
 

@@ -80,11 +80,10 @@ type ProcessPart interface {
 // ThreadPart is an engine's part of a thread. The tracer calls it around each observation.
 type ThreadPart interface {
 	BeforeObservation()
-	// asleep: the thread slept at that time.
-	ClocksRead(now sample.Reading, asleep bool)
+	ClocksRead(now sample.Reading)
 	// The thread is not stopped.
 	FoundRunning()
-	// AfterObservation follows a stop or a passive read.
+	// AfterObservation completes the raw sample of a stop or a passive read before it is reported.
 	AfterObservation(*observe.RawSample)
 	// alive: the recording ends before the thread, or its clocks go on under another number (it has called exec).
 	Ended(alive bool)

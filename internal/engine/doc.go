@@ -23,8 +23,8 @@
 // # Duties of an engine
 //
 // A running thread is stopped unless the engine has called [TrackedThread.ExemptFromStops]. Samples of a tracked thread
-// go to [SharedState.AddEngineSample], others to [SharedState.AddUnassignedSample] and Skipper.NoteThreadChange, as a
-// thread has begun. FoundRunning passes the thread's clocks to Steady.NoteRunning and Backoff.NoteObservation.
+// go to [SharedState.AddEngineSample], others to [SharedState.AddUnassignedSample]. FoundRunning passes the thread's
+// clocks to Backoff.NoteObservation.
 //
 // # To add an engine
 //
@@ -32,7 +32,7 @@
 // observe); implement [Engine] (as perfengine); choose it for a process, and leave it where too many stacks are
 // incomplete (modechooser.go of perfengine). It also has
 //
-//   - a name in Observed.Engine of package runstats, and in the names of package runsummary, which ignores others
+//   - a name in Observed.Engine of package runstats, and in its texts, which ignore others
 //   - a value of observe.How: the aggregator asks for ByKernelSample, and so does FromKernel of package attribute
 //   - a value of --engine (engine.go of the command), and a row in the test of layers
 //

@@ -8,7 +8,6 @@ import (
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
-	"prywalk/internal/schedule"
 )
 
 // SharedState is shared by the tracer and an engine in one recording. It belongs to the tracer's goroutine.
@@ -18,7 +17,6 @@ type SharedState struct {
 	Files         *procmem.FDBudget
 	Backoff       *backoff.Policy // decides which sleepers are not observed
 	Out           handover.Outbox
-	Skipper       schedule.TickSkipper
 	Tick          Tick
 	Ending        bool
 	EngineSamples int64
@@ -46,12 +44,11 @@ func (s *SharedState) AddUnassignedSample(e handover.Event) {
 
 // Tick is the present tick. The tracer sets it.
 type Tick struct {
-	Number    int64 // ticks so far, with skipped ones, without withheld and missed ones
+	Number    int64 // ticks so far, without withheld and missed ones
 	At        int64 // CLOCK_MONOTONIC ns
 	Period    int64 // mean distance of ticks, ns
 	StandsFor int64 // of an observation; T in package attribute, ns
 	Copies    int64 // bytes of stack
-	Skipped   bool  // ticks were skipped before it
 }
 
 // TrackedProcess is shared by tracer and engine.
@@ -83,10 +80,9 @@ type TrackedThread struct {
 	Handover   *handover.SharedThread
 	Observed   *observe.Thread
 	Backoff    backoff.ThreadState
-	Steady     schedule.SteadyDetector // set by the engine
-	FromZero   bool                    // its clocks count from zero within the recording
-	EnginePart ThreadPart              // nil if it is stopped when it runs
-	NoUser     bool                    // it never runs in user space (io_uring)
+	FromZero   bool       // its clocks count from zero within the recording
+	EnginePart ThreadPart // nil if it is stopped when it runs
+	NoUser     bool       // it never runs in user space (io_uring)
 }
 
 // ExemptFromStops makes the tracer not stop the thread while it runs and its stack has at most stackBytes. 0 ends the

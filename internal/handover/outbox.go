@@ -3,11 +3,10 @@
 package handover
 
 // Waking the aggregator for a few samples costs more than walking them: they wait for handOverSamples, or handOverAfter
-// ns. Events that are soon out of date go at once. If the runtime names threads, samples of a new thread and ends of
-// threads wait for at most handOverUnnamed ns.
+// ns. Events that are soon out of date go at once, and samples of a thread that a runtime may yet name: it can end
+// before the next tick.
 const (
 	handOverAfter   = 100e6
-	handOverUnnamed = 20e6
 	handOverSamples = 32
 )
 
@@ -45,16 +44,8 @@ func (o *Outbox) Due(now int64) bool {
 // maxWait returns how old, in ns, the last handover may be while this event is held; 0: it is handed over at once.
 func (e *Event) maxWait(now int64) int64 {
 	switch {
-	case e.Kind == FoundUnchanged:
+	case e.Kind == FoundUnchanged, !e.WalkAtOnce && e.Kind == Sampled && !isNew(e.Thread, now):
 		return handOverAfter
-	case e.WalkAtOnce:
-		return 0
-	case e.Kind == Sampled && !isNew(e.Thread, now):
-		return handOverAfter
-	case e.Kind != Sampled && e.Kind != ThreadEnded:
-		return 0
-	case e.Thread.Proc != nil && e.Thread.Proc.Plans.Load() != nil:
-		return handOverUnnamed // a runtime names its threads
 	}
 	return 0
 }

@@ -62,9 +62,9 @@ func (p *SharedProcess) TakeTaskDir() *procmem.TaskDir {
 	return dir
 }
 
-// MappingsChanged updates the first plan, and the stacks of tasks.
+// MappingsChanged updates the first plans, and the stacks of tasks.
 func (p *SharedProcess) MappingsChanged() {
-	p.Plans.Store(callstack.FirstPlan(p.Target.Runtimes().FrameSources()))
+	p.Plans.Store(callstack.FirstPlans(p.Target.Runtimes().FrameSources()))
 	if n := len(p.Target.Runtimes().TaskOffsets()); n != p.schedulers { // one was loaded
 		p.schedulers = n
 		p.SetOtherMemory(taskstack.New(p.Target))

@@ -13,9 +13,12 @@ const MuchUnsampled = 0.05
 // minSampled is the least sampled share for a share of complete stacks.
 const minSampled = 0.001
 
+// minGuessed is the least share of guessed frames that is mentioned.
+const minGuessed = 0.001
+
 // Completeness sums a clock's time by where its stacks end.
 type Completeness struct {
-	all, incomplete               float64
+	all, incomplete, guessed      float64
 	sampled, sampledAndIncomplete float64
 	byReason                      map[string]float64
 	byModule                      map[[2]string]float64 // by reason and module
@@ -42,12 +45,26 @@ func (c *Completeness) Add(v float64, sampled bool, reason, module string) {
 	c.byModule[[2]string{reason, module}] += v
 }
 
+// AddGuessed adds sampled time of complete stacks with guessed frames.
+func (c *Completeness) AddGuessed(v float64) {
+	c.Add(v, true, "", "")
+	c.guessed += v
+}
+
 // Share is that of complete stacks, 0 to 1. Unsampled time counts as complete.
 func (c *Completeness) Share() float64 { return max(0, 1-c.incomplete/c.all) }
 
-// Text is as "99.0% of CPU time with complete stacks" for the prefix "CPU ". percent formats shares. Precondition:
-// there is time.
+// Text is as "99.0% of CPU time with complete stacks, 12.0% with guessed frames" for the prefix "CPU ". percent formats
+// shares. Precondition: there is time.
 func (c *Completeness) Text(prefix string, percent func(float64) string) string {
+	text := c.completeText(prefix, percent)
+	if share := c.guessed / c.all; share >= minGuessed {
+		text += ", " + percent(share) + " with guessed frames"
+	}
+	return text
+}
+
+func (c *Completeness) completeText(prefix string, percent func(float64) string) string {
 	of, rest := "", ""
 	sampled := c.sampled / c.all
 	if prefix != "" {
@@ -62,6 +79,15 @@ func (c *Completeness) Text(prefix string, percent func(float64) string) string 
 		return share + " of sampled " + prefix + "time with complete stacks" + rest
 	}
 	return percent(c.Share()) + of + " with complete stacks"
+}
+
+// GuessedText says what guessed frames are; "" if there are few. time is the clock's name.
+func (c *Completeness) GuessedText(time string, percent func(float64) string) string {
+	if c.all <= 0 || 1-c.guessed/c.all >= wellComplete {
+		return ""
+	}
+	return fmt.Sprintf("%s of %s in %s: callers found by a search of the stack, of which some can be wrong, as their "+
+		"code has no call frame information; the code's debug symbols can help", percent(c.guessed/c.all), time, Guessed)
 }
 
 // MainReason is the main reason of incomplete stacks.
@@ -94,7 +120,7 @@ func (c *Completeness) MainReason() (e MainReason) {
 }
 
 // Next returns the next step.
-func (e *MainReason) Next() string { return Remedy(e.Reason, e.Module) }
+func (e *MainReason) Next() string { return remedy(e.Reason, e.Module) }
 
 // Text has share, reason and next step; "" without a reason. time is the clock's name.
 func (e *MainReason) Text(time string, percent func(float64) string) string {

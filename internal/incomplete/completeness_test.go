@@ -28,7 +28,7 @@ func TestCompletenessIsOfSampledTime(t *testing.T) {
 		e := got.MainReason()
 		why := c.why
 		if why != "" {
-			why += Remedy("depth", "")
+			why += remedy("depth", "")
 		}
 		if short, cpu := got.Text("", percent), got.Text("CPU ", percent); short != c.short || cpu != c.cpu ||
 			e.Text("cpu", percent) != why || e.Module != c.module {

@@ -7,6 +7,9 @@ import "strings"
 // Name is the outermost frame of a stack whose walk ended early.
 func Name(reason string) string { return incompleteBegin + reason + "]" }
 
+// Guessed is the outermost frame of a complete stack some of whose frames are guesses ([frames.MethodScan]).
+const Guessed = "[guessed: scan]"
+
 const incompleteBegin = "[incomplete: "
 
 // Reason is the inverse of Name; false: another name.
@@ -22,15 +25,16 @@ func Reason(name string) (string, bool) {
 var remedies = map[string]string{
 	"no-rule": "neither the call frame information nor the instructions of MODULE lead to the caller; " +
 		"SYMBOLS see prywalk help names",
-	"bad-memory": "the return address is in memory that could not be read, such as swap; if the kernel took the " +
-		"samples, compare with record --engine ptrace; see prywalk help names",
-	"stack-cut": "the copy of the stack ended before the stack did; if --max-pause was given, record without it; if " +
+	"bad-memory": "a rule led to memory that was not copied with the stack (another stack, or a page in swap); a dump " +
+		"reads it, unless it is in swap; if the kernel took the samples, compare with record --engine ptrace; " +
+		"see prywalk help names",
+	"stack-cut": "the copy of the stack ended before the stack did; record with a longer --max-pause, or with off; if " +
 		"the kernel took the samples, with --engine ptrace, which copies up to 8 MiB; see prywalk help names",
 	"depth": "stacks with more frames than --max-depth; record with a larger --max-depth",
 	"loop": "the next frame of MODULE is not further out on the stack: a damaged or unusual stack; " +
 		"SYMBOLS see prywalk help names",
-	"unproven": "a register was needed that a passive read cannot see; if --read-only or --max-pause was given, record " +
-		"without it, else nothing helps",
+	"unproven": "a register was needed that a passive read cannot see; if --read-only was given, record without it, " +
+		"else with a longer --max-pause; often nothing helps",
 }
 
 // AnyCode stands for several files, Unmapped for addresses in no known mapping.
@@ -39,9 +43,10 @@ const (
 	Unmapped = ""
 )
 
-// Remedy returns why walks ended, and what to do; "" for an unknown reason. module may be [AnyCode] or [Unmapped].
-func Remedy(reason, module string) string {
-	symbols := "record it before strip (Haskell's stacks need the symbol table), or install its debug symbols, or"
+// remedy returns why walks ended, and what to do; "" for an unknown reason. module may be [AnyCode] or [Unmapped].
+func remedy(reason, module string) string {
+	symbols := "record it before strip (Go's stacks need no symbol table, but the function table that Go's linker " +
+		"writes), or install its debug symbols, or"
 	switch {
 	case module == AnyCode:
 		symbols = "prywalk report names that code;"

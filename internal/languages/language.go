@@ -9,10 +9,13 @@ import (
 )
 
 // All is in the order in which hints are tried, embedded languages first.
-var All = []*Language{&java, &javaScript, &dotNet, &erlang, &python, &ruby, &php, &Go}
+var All = []*Language{&valgrind, &java, &javaScript, &dotNet, &erlang, &python, &ruby, &php, &Go}
 
-// FreedFunction names a frame of a function that was freed meanwhile.
-const FreedFunction = "[freed]"
+// Names of frames whose function's name could not be proven: it was freed meanwhile, or moved by a collector.
+const (
+	FreedFunction = "[freed]"
+	MovedFunction = "[moved]"
+)
 
 // Language describes one language. Its functions take names as in reports, and may be nil; file is the source file, or
 // "".

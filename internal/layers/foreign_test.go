@@ -17,7 +17,7 @@ func TestOnlyTestsHaveFilesThatAreNoText(t *testing.T) {
 	root := filepath.Join("..", "..")
 	out, err := exec.Command("git", "-C", root, "ls-files").Output()
 	if err != nil {
-		t.Skipf("git ls-files: %v: this is no checkout", err)
+		t.Skipf("needs a checkout: git clone (%v)", err)
 	}
 	for name := range strings.Lines(string(out)) {
 		name = strings.TrimSpace(name)

@@ -18,7 +18,7 @@ const licence = "SPDX-License-Identifier: Apache-2.0"
 var unlicensed = []string{"", ".md", ".json", ".svg", ".tsv", ".mod", ".sum", ".lock", ".gitignore"}
 
 func TestSourceFilesNameTheirLicence(t *testing.T) {
-	root, found := filepath.Join("..", ".."), 0
+	root, found, needed := filepath.Join("..", ".."), 0, map[string]bool{}
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -30,6 +30,7 @@ func TestSourceFilesNameTheirLicence(t *testing.T) {
 			}
 			return nil
 		}
+		needed[filepath.Ext(name)] = true
 		// The top directory may have its user's recordings.
 		if name != "Makefile" && (top || !d.Type().IsRegular() || slices.Contains(unlicensed, filepath.Ext(name))) {
 			return nil
@@ -49,4 +50,5 @@ func TestSourceFilesNameTheirLicence(t *testing.T) {
 	if err != nil || found < 1000 {
 		t.Errorf("%d source files (%v)", found, err)
 	}
+	used(t, unlicensed, needed, "unlicensed")
 }

@@ -16,10 +16,7 @@ import (
 
 func child(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
-	path, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("%s is not installed", name)
-	}
+	path := testtargets.NeedProgram(t, name)
 	return testtargets.Child(t, exec.Command(path, args...))
 }
 
@@ -39,10 +36,7 @@ func open(t testing.TB, pid int) *Process {
 
 func copyProgram(t testing.TB, name string) string {
 	t.Helper()
-	from, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("%s is not installed", name)
-	}
+	from := testtargets.NeedProgram(t, name)
 	in, err := os.Open(from)
 	if err != nil {
 		t.Fatal(err)

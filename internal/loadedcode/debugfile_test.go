@@ -32,10 +32,7 @@ var noCFI = []string{"-O2", "-g", "-fomit-frame-pointer", "-fno-asynchronous-unw
 
 func tool(t *testing.T, args ...string) {
 	t.Helper()
-	path, err := exec.LookPath(args[0])
-	if err != nil {
-		t.Skipf("%s is not installed: run scripts/setup-tests.sh as root", args[0])
-	}
+	path := testtargets.NeedProgram(t, args[0])
 	if out, err := exec.Command(path, args[1:]...).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v: %s", args, err, out)
 	}
@@ -58,7 +55,7 @@ func methods(t *testing.T, exe string) (string, frames.StopReason) {
 	testtargets.Ready(t, cmd)
 	defer testtargets.Kill(cmd)
 	pid := cmd.Process.Pid
-	testtargets.Eventually(t, "the program sleeps", func() bool { return asleep(pid, 1) })
+	awaitSleep(t, pid, 1)
 	p := open(t, pid)
 	fs, why := sampleOnce(t, p, pid)
 	var out []string

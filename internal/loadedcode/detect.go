@@ -164,7 +164,7 @@ func (d *detectedRuntimes) searchAgain(i int, h *runtimeHost) (found bool) {
 
 func (d *detectedRuntimes) starting() bool {
 	return slices.ContainsFunc(d.detections, func(entry detection) bool {
-		return errors.Is(entry.reason, managed.ErrNotYet) && entry.tries < maxTries && !entry.isFinal()
+		return errors.Is(entry.reason, managed.ErrNotYet) && entry.tries < maxTries && !d.has(entry.kind)
 	})
 }
 
@@ -196,10 +196,12 @@ func (d *detectedRuntimes) forget() {
 	}
 }
 
+// unreadReason is of a kind of which no runtime is read: another library of its kind may not be used.
 func (d *detectedRuntimes) unreadReason() error {
 	for i := range d.detections {
 		entry := &d.detections[i]
-		if entry.runtime == nil && entry.reason != nil && !errors.Is(entry.reason, managed.ErrNotYet) {
+		//nolint:errorlint // a reason of one library that is ErrNotYet of another, too, is shown
+		if entry.reason != nil && entry.reason != managed.ErrNotYet && !d.has(entry.kind) {
 			return entry.reason
 		}
 		if entry.runtime != nil && entry.runtime.Incomplete() != nil {
@@ -207,6 +209,10 @@ func (d *detectedRuntimes) unreadReason() error {
 		}
 	}
 	return nil
+}
+
+func (d *detectedRuntimes) has(kind int) bool {
+	return slices.ContainsFunc(d.detections, func(e detection) bool { return e.kind == kind && e.runtime != nil })
 }
 
 func (d *detectedRuntimes) funcRange(pc uint64) (start, end uint64, ok bool) {

@@ -12,6 +12,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/elffile"
+	"prywalk/internal/testtargets"
 )
 
 func FuzzFileRules(f *testing.F) {
@@ -106,9 +107,7 @@ body:
 `
 
 func TestEntryPointWithACallersCFIIsRoot(t *testing.T) {
-	if runtime.GOARCH != "amd64" {
-		t.Skip("the entry point is x86-64's")
-	}
+	testtargets.Need(t, runtime.GOARCH == "amd64", "an x86-64 processor", "another machine")
 	exe := filepath.Join(t.TempDir(), "start")
 	src := exe + ".s"
 	if err := os.WriteFile(src, []byte(zigStart), 0o600); err != nil {

@@ -10,14 +10,12 @@ import (
 	"testing"
 
 	"prywalk/internal/elffile"
+	"prywalk/internal/testtargets"
 )
 
 func compiled(t testing.TB, source string, flags ...string) *elffile.File {
 	t.Helper()
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("gcc is not installed")
-	}
+	gcc := testtargets.NeedProgram(t, "gcc")
 	out := filepath.Join(t.TempDir(), "a.out")
 	c := exec.Command(gcc, append(flags, "-o", out, "-xc", "-")...)
 	c.Stdin = strings.NewReader(source)
@@ -73,9 +71,7 @@ func TestEachPLTEntryIsAFunction(t *testing.T) {
 	var p fileRules
 	p.prepare(&fileSymbols{elf: f})
 	plt := f.Section(".plt")
-	if plt == nil {
-		t.Skip("the linker writes no .plt")
-	}
+	testtargets.Need(t, plt != nil, "a linker that writes .plt", testtargets.SetUp)
 	for at := plt.Addr; at < plt.Addr+plt.Size; at += plt.EntSize {
 		if start, end, ok := p.FuncRange(at + 5); !ok || start != at || end != at+plt.EntSize {
 			t.Errorf("PLT entry at %#x: %#x-%#x, want %#x-%#x", at, start, end, at, at+plt.EntSize)

@@ -23,9 +23,7 @@ func TestCodeOfQEMUIsDescribedByItsJITInterface(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, tool := range []string{"aarch64-linux-gnu-gcc", "qemu-aarch64"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skipf("%s is not installed: run make setup-tests", tool)
-		}
+		testtargets.NeedProgram(t, tool)
 	}
 	if out, err := exec.Command("aarch64-linux-gnu-gcc", "-static", "-o", bin, src).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -133,10 +133,7 @@ func TestProcessesShareImages(t *testing.T) {
 }
 
 func TestTextMovedToAnonymousMemoryIsThatOfTheFile(t *testing.T) {
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("gcc is not installed")
-	}
+	gcc := testtargets.NeedProgram(t, "gcc")
 	exe := filepath.Join(t.TempDir(), "moved")
 	c := exec.Command(gcc, "-O1", "-o", exe, "-xc", "-")
 	c.Stdin = strings.NewReader(movedText)

@@ -9,6 +9,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
 )
 
 func TestCodeIsFoundWithoutReadingTheList(t *testing.T) {
@@ -20,9 +21,8 @@ func TestCodeIsFoundWithoutReadingTheList(t *testing.T) {
 	if p.Space().ModuleAt(at) != nil {
 		t.Fatal("the new code is already known")
 	}
-	if _, code, ok := p.Memory().QueryAnonymous(at); !ok || !code {
-		t.Skip("the kernel has no PROCMAP_QUERY (before Linux 6.11)")
-	}
+	_, isCode, ok := p.Memory().QueryAnonymous(at)
+	testtargets.Need(t, ok && isCode, "PROCMAP_QUERY", "Linux 6.11")
 	if !p.AddMappingAt(at) {
 		t.Fatal("AddMappingAt does not add the new code")
 	}

@@ -62,7 +62,7 @@ func TestMain(m *testing.M) {
 			panic(err)
 		}
 		os.Stdout.WriteString("ready\n")
-		time.Sleep(time.Hour)
+		time.Sleep(time.Hour) // a target of the tests
 	}
 	os.Exit(m.Run())
 }
@@ -77,9 +77,7 @@ func TestOrdinaryUserGetsTheCauseOfARefusal(t *testing.T) {
 		}
 		return
 	}
-	if os.Getuid() != 0 {
-		t.Skip("only root can become another user")
-	}
+	testtargets.NeedRoot(t, "become another user")
 	self := copyExecutable(t)
 	asUnprivileged := &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
 	root := child(t, "sleep", "1000")

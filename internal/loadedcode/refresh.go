@@ -177,6 +177,7 @@ func (p *Process) useModules() {
 	}
 	p.runtimes.Attach(p, mods)
 	p.space.SetModules(mods)
+	p.space.SetLeftStacks(p.runtimes.LeftStacks())
 }
 
 // StackEnd returns the end of the writable mapping with sp, or of the first thread's stack if sp is less than

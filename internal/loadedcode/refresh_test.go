@@ -25,10 +25,7 @@ print(flush=True); sys.stdin.readline()`
 
 func startWriter(t *testing.T) (pid int, step func()) {
 	t.Helper()
-	py, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
+	py := testtargets.NeedProgram(t, "python3")
 	c := exec.Command(py, "-c", writer)
 	in, err := c.StdinPipe()
 	if err != nil {

@@ -56,14 +56,8 @@ func TestDeletedAndReplacedProgramsAreRead(t *testing.T) {
 }
 
 func TestAReplacedLibraryIsReadFromMemory(t *testing.T) {
-	py, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("gcc is not installed")
-	}
+	py := testtargets.NeedProgram(t, "python3")
+	gcc := testtargets.NeedProgram(t, "gcc")
 	lib := filepath.Join(t.TempDir(), "libx.so")
 	build := func(body string) {
 		c := exec.Command(gcc, "-shared", "-fPIC", "-O1", "-Wl,--build-id", "-o", lib, "-xc", "-")
@@ -100,14 +94,8 @@ func TestAReplacedLibraryIsReadFromMemory(t *testing.T) {
 
 // One process maps the file already; another maps it later and shares the cache.
 func TestALibraryThatIsOverwrittenInPlaceGivesNoWrongNames(t *testing.T) {
-	py, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("python3 is not installed")
-	}
-	gcc, err := exec.LookPath("gcc")
-	if err != nil {
-		t.Skip("gcc is not installed")
-	}
+	py := testtargets.NeedProgram(t, "python3")
+	gcc := testtargets.NeedProgram(t, "gcc")
 	dir := t.TempDir()
 	lib := filepath.Join(dir, "libx.so")
 	overwrite := func(body string) {

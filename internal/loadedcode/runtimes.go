@@ -96,6 +96,16 @@ func (r *Runtimes) TaskOffsets() (out []*managed.TaskOffsets) {
 	return out
 }
 
+// LeftStacks are the schedulers that find the stack of a task whose thread runs code without rules.
+func (r *Runtimes) LeftStacks() (out []frames.LeftStack) {
+	for _, s := range r.Schedulers() {
+		if left, ok := s.(frames.LeftStack); ok {
+			out = append(out, left)
+		}
+	}
+	return out
+}
+
 // NextRecords is that of the [managed.Scheduler] that knows record.
 func (r *Runtimes) NextRecords(record frames.Addr, returns []uint64, out []frames.Addr) []frames.Addr {
 	n := len(out)

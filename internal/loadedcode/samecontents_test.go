@@ -7,6 +7,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
 // fileInMemory has one mapping: a file's bytes from mappedFrom on, with zeros up to a page.
@@ -86,9 +88,7 @@ func TestFileWithTheMappedBuildIDIsTheSame(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := buildIDOf(bytes.NewReader(file), int64(len(file)))
-	if id == "" {
-		t.Skip("sleep has no build id")
-	}
+	testtargets.Need(t, id != "", "a build ID of sleep", "another build of coreutils")
 	for _, at := range []int{mappedFrom, mappedFrom + 1024, len(file) - 1} {
 		space := mapped(file)
 		space.bytes[at] ^= 0xff

@@ -13,14 +13,9 @@ import (
 )
 
 func TestNodesRulesRemainBesideLLVM(t *testing.T) {
-	node, err := exec.LookPath("node")
-	if err != nil {
-		t.Skip("node is not installed: run make setup-tests")
-	}
+	node := testtargets.NeedProgram(t, "node")
 	libs, _ := filepath.Glob("/usr/lib/*/libLLVM*.so*")
-	if len(libs) == 0 {
-		t.Skip("LLVM's library is not installed")
-	}
+	testtargets.Need(t, len(libs) > 0, "the library of LLVM", testtargets.SetUp)
 	c := exec.Command(node, "-e", `console.log("ready"); setInterval(() => {}, 1e6)`)
 	c.Env = append(os.Environ(), "LD_PRELOAD="+libs[0])
 	testtargets.Ready(t, c)

@@ -6,10 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"testing"
-	"time"
 
 	"prywalk/frames"
 	"prywalk/internal/process"
@@ -57,7 +54,7 @@ func TestStacksOfSleepingThreadsAreWalked(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			threads := c.threads
 			c := child(t, name, c.args...)
-			testtargets.Eventually(t, "all threads sleep", func() bool { return asleep(c.Process.Pid, threads) })
+			awaitSleep(t, c.Process.Pid, threads)
 			p := open(t, c.Process.Pid)
 			tids, err := p.Threads(nil)
 			if err != nil {
@@ -86,31 +83,28 @@ func TestStacksOfSleepingThreadsAreWalked(t *testing.T) {
 	}
 }
 
-func asleep(pid, threads int) bool {
-	for range 3 {
-		entries, err := os.ReadDir(process.Path(pid, "task"))
-		if err != nil || len(entries) < threads {
-			return false
-		}
-		for _, e := range entries {
-			tid, _ := strconv.Atoi(e.Name())
-			if s, err := process.ReadStatus("/proc", tid); err != nil || s.State != 'S' {
-				return false
-			}
-		}
-		time.Sleep(100 * time.Millisecond)
-	}
-	return true
+// awaitSleep waits until a process has so many threads, and all of them sleep.
+func awaitSleep(t *testing.T, pid, threads int) {
+	t.Helper()
+	testtargets.Eventually(t, "the process has its threads", func() bool {
+		entries, _ := os.ReadDir(process.Path(pid, "task"))
+		return len(entries) >= threads
+	})
+	testtargets.Still(t, pid, func() {})
 }
 
 func TestGoProgramsHaveTheirTable(t *testing.T) {
 	p := open(t, os.Getpid())
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, m := range p.Space().Modules() {
 		img := imageOf(m)
 		if img == nil {
 			continue
 		}
-		isGo := strings.HasSuffix(m.Name, ".test")
+		isGo := m.Name == self
 		if got := img.Table() != nil; got != isGo {
 			t.Errorf("%s: has a Go table: %v, want %v", m.Name, got, isGo)
 		}
@@ -141,10 +135,7 @@ func TestSourcesAreMadeAtTheFirstRule(t *testing.T) {
 }
 
 func TestJVMOpensWithCompiledCodeAsModules(t *testing.T) {
-	java, err := exec.LookPath("java")
-	if err != nil {
-		t.Skip("java is not installed")
-	}
+	java := testtargets.NeedProgram(t, "java")
 	dir := t.TempDir()
 	src := filepath.Join(dir, "Nap.java")
 	if err := os.WriteFile(src,

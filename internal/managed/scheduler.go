@@ -35,8 +35,9 @@ type Scheduler interface {
 	LabelsAt(addr frames.Addr) map[string]string
 	// WaitsAt says what a parked task waits for, by its copied stack; nil: unproven.
 	WaitsAt(t *TaskRecord, stack []byte) []TaskWait
-	// HeldLocks returns the locks that a frame with stack pointer sp holds, by the function's code up to pc.
-	HeldLocks(pc, sp frames.Addr) []TaskLock
+	// HeldLocks returns the locks that a frame with stack pointer sp holds, by the function's code up to pc. awaited is
+	// the only object that the task waits for, or 0.
+	HeldLocks(pc, sp, awaited frames.Addr) []TaskLock
 }
 
 // TaskOffsets leads from a stopped thread to its task's stack: running task (in Go g), worker (m), current task, its

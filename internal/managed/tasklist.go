@@ -8,7 +8,8 @@ const MostTasks = 1 << 14
 // TaskList is one reading of tasks.
 type TaskList struct {
 	Tasks []Task
-	// Changed counts the tasks that changed at each reading, More those beyond [MostTasks].
+	// Changed counts the tasks that changed at each reading, More those beyond [MostTasks], or beyond the frames that a
+	// list may have.
 	Changed, More int
 }
 
@@ -32,6 +33,8 @@ type Task struct {
 	// Awaits is the class of the awaited object, AwaitsTasks the names of awaited tasks.
 	Awaits      string
 	AwaitsTasks []string
+	// AwaitsAt and AwaitedBy are addresses of tasks; AwaitedBy only from Python 3.14 on.
+	AwaitsAt, AwaitedBy []uint64
 	// Frames are its coroutines, innermost first; of a running one only the outermost.
 	Frames []Frame
 	// Undisturbed: no interpreter thread ran during the reading.

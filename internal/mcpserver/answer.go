@@ -59,7 +59,7 @@ func (o *Options) runCommand(ctx context.Context, recordings []string, next, com
 	return answer, nil, nil
 }
 
-// truncated cuts after a line if possible: with next the text has at most MaxAnswerBytes.
+// truncated cuts after a line if possible: with next the text has at most maxAnswerBytes.
 func truncated(text, next string) string {
 	tail := ""
 	if next != "" {
@@ -67,7 +67,7 @@ func truncated(text, next string) string {
 	}
 	text = strings.ToValidUTF8(strings.TrimRight(text, "\n")+"\n", "\ufffd")
 	const reserve = 100 // for the note below
-	most := MaxAnswerBytes - len(tail)
+	most := maxAnswerBytes - len(tail)
 	if len(text) <= most {
 		return text + tail
 	}

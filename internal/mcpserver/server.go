@@ -17,20 +17,14 @@ import (
 	"prywalk/internal/view"
 )
 
-// MaxAnswerBytes limits an answer, with the line on what was left out.
-const MaxAnswerBytes = 32 << 10
+// maxAnswerBytes limits an answer, with the line on what was left out.
+const maxAnswerBytes = 32 << 10
 
 const (
 	maxRecordSeconds = 300
 	commandTimeout   = time.Minute
 	// Each of maxConcurrentCommands may use --max-memory.
 	maxConcurrentCommands = 4
-)
-
-// Limits for production (docs/noticed.md).
-const (
-	maxPause    = "--max-pause=1ms"
-	maxOverhead = "--max-overhead=1%"
 )
 
 // Options restrict the tools.
@@ -64,7 +58,7 @@ func New(version string, o Options) *mcp.Server {
 			"mostly for less than 1 ms."}, o.dumpStacks)
 	mcp.AddTool(s, &mcp.Tool{Name: "dump_locks", Annotations: reads,
 		Description: "Show which locks threads of a process wait for, who holds them, and deadlocks."},
-		ofProcess(&o, "What an owner does: dump_stacks.", "dump", "--locks", maxPause))
+		ofProcess(&o, "What an owner does: dump_stacks.", "dump", "--locks"))
 	mcp.AddTool(s, &mcp.Tool{Name: "check_access", Annotations: reads,
 		Description: "Show what the kernel allows for a process, and the remedy for what it does not."},
 		ofProcess(&o, "", "doctor"))
@@ -102,7 +96,7 @@ func (o *Options) dumpStacks(ctx context.Context, _ *mcp.CallToolRequest, in str
 		return nil, nil, err
 	}
 	return o.runCommand(ctx, nil, "Threads that wait for locks: dump_locks. Where the time goes: record, then report.",
-		"dump", "-p", pid, "--merge", maxPause, "--max-depth", strconv.Itoa(in.MaxDepth))
+		"dump", "-p", pid, "--merge", "--max-depth", strconv.Itoa(in.MaxDepth))
 }
 
 // ofProcess returns a tool with -p, and no other parameters.
@@ -184,7 +178,7 @@ func (o *Options) record(ctx context.Context, _ *mcp.CallToolRequest, in struct 
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(in.Seconds)*time.Second+commandTimeout)
 	defer cancel()
 	return o.runCommand(ctx, nil, "Where the time went: report with file="+name+".",
-		"record", "-p", pid, maxOverhead, maxPause, "-d", strconv.Itoa(in.Seconds), "-o",
+		"record", "-p", pid, "-d", strconv.Itoa(in.Seconds), "-o",
 		strings.ReplaceAll(filepath.Join(o.Dir, name), "%", "%%"))
 }
 

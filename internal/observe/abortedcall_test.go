@@ -57,21 +57,23 @@ func (t *Thread) readClocksNow(tb *testing.T) {
 // still returns the address of the program's ELF header, which nothing writes.
 func still(t *testing.T, pid int) frames.Addr {
 	t.Helper()
-	var at frames.Addr
-	for end := time.Now().Add(time.Minute); at == 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
-		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/maps")
-		if err != nil {
+	var text []byte
+	testtargets.Eventually(t, "the program is mapped", func() bool {
+		var err error
+		if text, err = os.ReadFile("/proc/" + strconv.Itoa(pid) + "/maps"); err != nil {
 			t.Fatal(err)
 		}
-		for _, c := range text {
-			switch {
-			case c >= '0' && c <= '9':
-				at = at<<4 | frames.Addr(c-'0')
-			case c >= 'a' && c <= 'f':
-				at = at<<4 | frames.Addr(c-'a'+10)
-			default:
-				return at + copysize.RedZone
-			}
+		return len(text) > 0
+	})
+	var at frames.Addr
+	for _, c := range text {
+		switch {
+		case c >= '0' && c <= '9':
+			at = at<<4 | frames.Addr(c-'0')
+		case c >= 'a' && c <= 'f':
+			at = at<<4 | frames.Addr(c-'a'+10)
+		default:
+			return at + copysize.RedZone
 		}
 	}
 	return at

@@ -171,20 +171,13 @@ func (c *copier) memoryWithoutOutline(t *Thread, asleep bool) ptrace.OtherMemory
 	if places[0].At == 0 {
 		return inner
 	}
-	c.otherStacks.Inner = inner
+	c.otherStacks.Inner, c.otherStacks.places = inner, places
 	for i := range places {
-		place := &places[i]
-		c.otherStacks.addrs[i] = place.At
-		if place.At == 0 {
-			continue
-		}
-		c.otherStacks.firstStack[i] = place.FirstStack
-		n := place.CopyBytes()
-		if len(c.otherStacks.bufs[i]) < n {
+		n := places[i].CopyBytes()
+		if places[i].At != 0 && len(c.otherStacks.bufs[i]) < n {
 			c.otherStacks.bufs[i] = make([]byte, n)
 			procmem.Touch(c.otherStacks.bufs[i])
 		}
-		c.otherStacks.sizes[i] = n
 	}
 	return &c.otherStacks
 }
@@ -197,5 +190,8 @@ func (c *copier) withPlan(t *Thread, inner ptrace.OtherMemory, asleep bool) ptra
 	c.plan.Inner = inner
 	c.plan.Asleep = asleep
 	c.plan.Use(plan, anchor, t.copies.innerTID, &t.copies.lastPlan)
+	if plans := t.processPlans(); len(plans) > 1 {
+		c.plan.UseAlso(plans)
+	}
 	return &c.plan
 }

@@ -139,7 +139,7 @@ func compareChains(t *testing.T, pid int, grows func(frames.Addr) bool, enough f
 
 func TestAChainOfFramePointersGivesTheStackThatAllMemoryGives(t *testing.T) {
 	if process.HostArch() != frames.X86_64 {
-		t.Skip("on arm64 the kernel's chain ends with the first stack")
+		t.Skip("needs x86-64: on arm64 the kernel's chain ends with the first stack")
 	}
 	exe := filepath.Join(t.TempDir(), "collects")
 	if out, err := exec.Command("go", "build", "-o", exe, "testdata/collects/main.go").CombinedOutput(); err != nil {

@@ -8,13 +8,13 @@ import (
 	"os"
 	"runtime"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
+	"prywalk/internal/testtargets"
 )
 
 func TestAFutexSleepLikeAnotherThreadsHasItsKernelStack(t *testing.T) {
@@ -30,21 +30,19 @@ func TestAFutexSleepLikeAnotherThreadsHasItsKernelStack(t *testing.T) {
 		}()
 		threads[i] = NewThread(os.Getpid(), <-tids, procmem.NewFDBudget(16))
 		defer threads[i].Close()
-		for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		testtargets.Eventually(t, "it sleeps in futex", func() bool {
 			var err error
-			if call, err = threads[i].files.Syscall(); err != nil || time.Now().After(end) {
-				t.Fatalf("it does not sleep in futex: %+v, %v", call, err)
+			if call, err = threads[i].files.Syscall(); err != nil {
+				t.Fatal(err)
 			}
-			if call.Nr == unix.SYS_FUTEX {
-				break
-			}
-		}
+			return call.Nr == unix.SYS_FUTEX
+		})
 	}
 	if _, err := threads[0].files.KernelStack(make([]byte, maxKernelText)); errors.Is(err, refusal.Denied) {
-		t.Skip("kernel stacks take CAP_SYS_ADMIN: ", err)
+		t.Skip("needs root to read kernel stacks: sudo make test")
 	}
 	if in, err := threads[0].files.WchanOnce(make([]byte, 64)); err != nil || len(in) == 0 {
-		t.Skipf("the kernel does not tell in which function a thread sleeps: %q, %v", in, err)
+		t.Skipf("needs /proc/PID/wchan: a kernel with CONFIG_KALLSYMS that shows it (%q, %v)", in, err)
 	}
 	k, s := kernelStacks{wanted: true}, &RawSample{}
 	s.Regs.Arch = process.HostArch()

@@ -26,13 +26,18 @@ const (
 )
 
 type lockedReads struct {
-	ctl     *ptrace.Controller
-	limit   *stopLimit
-	threads *procmem.SyscallThreads // nil: the calling thread always reads
+	ctl      *ptrace.Controller
+	limit    *stopLimit
+	threads  *procmem.SyscallThreads // nil: the calling thread always reads
+	onlyHeld bool                    // they read only after a wait for the lock
 }
 
-// LimitLockWait bounds the time that a stopped thread waits for mmap_lock while the lock is watched.
-func (o *Observer) LimitLockWait() { o.reads.threads = procmem.NewSyscallThreads() }
+// LimitLockWait bounds the time that a stopped thread waits for mmap_lock while the lock is watched. raised: the tracer
+// has a raised priority; otherwise, on a busy host, the answer of another thread takes ms, and the lock is watched only
+// after a wait for it.
+func (o *Observer) LimitLockWait(raised bool) {
+	o.reads.threads, o.reads.onlyHeld = procmem.NewSyscallThreads(), !raised
+}
 
 // begin returns false if no thread is idle to read.
 func (r *lockedReads) begin(t *Thread, stopped bool) bool {
@@ -40,11 +45,11 @@ func (r *lockedReads) begin(t *Thread, stopped bool) bool {
 	if m == nil || r.threads == nil {
 		return true
 	}
-	if t.TID != t.PID {
+	if t.TID != t.PID && !r.onlyHeld {
 		m.WatchMmapLockOnce(firstWatched)
 	}
 	threads := r.threads
-	watched := m.WatchesMmapLock() || r.limit.limit > 0
+	watched := m.WatchesMmapLock() || r.limit.limit > 0 && !r.onlyHeld
 	if !watched || !stopped && r.ctl.Attached() == 0 && !m.MmapLockOftenHeld() {
 		threads = nil
 	}

@@ -54,7 +54,7 @@ func TestTheLockOfTheMappingsIsAwaitedBeforeAStop(t *testing.T) {
 
 func TestThreadsAreDetachedInTimeIfTheLockOfTheMappingsIsHeld(t *testing.T) {
 	withMapChanger(t, func(o *Observer, th *Thread) {
-		o.LimitLockWait()
+		o.LimitLockWait(true)
 		th.watchMmapLock(ptrace.CauseCopy)
 		if th.Memory.WatchesMmapLock() {
 			t.Error("a copy that was long for its length has the lock watched")
@@ -85,10 +85,26 @@ func TestThreadsAreDetachedInTimeIfTheLockOfTheMappingsIsHeld(t *testing.T) {
 	})
 }
 
+func TestAtOrdinaryPriorityTheLockIsWatchedAfterAWait(t *testing.T) {
+	withMapChanger(t, func(o *Observer, th *Thread) {
+		o.LimitLockWait(false)
+		o.LimitStops(time.Second)
+		if o.reads.begin(th, true); th.Memory.UsesSyscallThreads() {
+			t.Error("another thread reads before a wait for the lock")
+		}
+		o.reads.end(th)
+		th.watchMmapLock(ptrace.CauseLock)
+		if o.reads.begin(th, true); !th.Memory.UsesSyscallThreads() {
+			t.Error("after a wait for the lock no other thread reads")
+		}
+		o.reads.end(th)
+	})
+}
+
 func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 	s := startSleeper(t, "O0", "futex", "plain")
 	observing(NewPool(4), ModeAlwaysRead, func(o *Observer) {
-		o.LimitLockWait()
+		o.LimitLockWait(true)
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
@@ -114,7 +130,7 @@ func TestASleeperIsReadByTheCallingThread(t *testing.T) {
 
 func TestAThreadIsLetGoWhenItsMemoryIsNotRead(t *testing.T) {
 	withMapChanger(t, func(o *Observer, th *Thread) {
-		o.LimitLockWait()
+		o.LimitLockWait(true)
 		th.Memory.WatchHeldMmapLock(1 << 20)
 		r, w, err := os.Pipe()
 		if err != nil {

@@ -31,6 +31,7 @@ type Observer struct {
 	passive          passiveReader
 	missingRegisters missingRegisterSites
 	stopsOnlyOnCPU   bool
+	stopsPreempted   bool // with stopsOnlyOnCPU
 }
 
 // New returns an observer that takes raw samples from pool.
@@ -56,7 +57,7 @@ func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 //	runs in a call that each stop aborts                     Failed: refusal.InCall
 //	runs, in the time without stops after harm               Failed: refusal.InCall
 //	runs, and was often in 32-bit code                       Failed: refusal.Not64Bit
-//	is queued, and only threads on a CPU are to be stopped   WaitsForCPU
+//	is queued, and only threads on a CPU are to be stopped   WaitsForCPU ([Thread.StopThough], too)
 //	runs                                                     Pending
 //	could not be read, or may not be stopped;                Failed
 //	too many stops are pending
@@ -144,8 +145,10 @@ func (o *Observer) decide(t *Thread, s *RawSample, sched procmem.SchedStat) (Out
 			return Pending, nil
 		}
 		return Done, nil
-	case t.IsKernelSampled():
+	case t.IsKernelSampled() && !(t.stopThoughSampled && o.limit.tryAdmitStop(t)):
 		return LeftToEngine, nil
+	case t.IsKernelSampled() && o.stopsOnlyOnCPU && o.waitsForCPU(t):
+		return WaitsForCPU, nil
 	case o.mode != ModeAlwaysStop && t.trySuppressStop():
 		return Failed, refusal.InCall
 	case o.deferUntilOnCPU(t):

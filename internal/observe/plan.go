@@ -29,8 +29,8 @@ func (p *plannedMemory) Regions(regs *frames.Regs, rd *ptrace.Reader, out []fram
 func (t *Thread) plan() (*managed.Plan, frames.Addr) {
 	hints := t.hints()
 	plan, anchor := hints.Plan, hints.Anchor
-	if plan == nil && t.Plans != nil {
-		plan, anchor = t.Plans.Load(), 0
+	if plans := t.processPlans(); plan == nil && len(plans) > 0 {
+		plan, anchor = plans[0], 0
 	}
 	if plan == nil || anchor == 0 && len(plan.FindAnchor) == 0 {
 		return nil, 0
@@ -38,12 +38,22 @@ func (t *Thread) plan() (*managed.Plan, frames.Addr) {
 	return plan, anchor
 }
 
+func (t *Thread) processPlans() []*managed.Plan {
+	if t.Plans == nil {
+		return nil
+	}
+	if plans := t.Plans.Load(); plans != nil {
+		return *plans
+	}
+	return nil
+}
+
 // Precondition: the thread is not stopped.
 func (t *Thread) prepareFindAnchor() {
 	if t.copies.innerTID != 0 {
 		return
 	}
-	if plan, anchor := t.plan(); plan == nil || anchor != 0 {
+	if plan, anchor := t.plan(); plan == nil || anchor != 0 && len(t.processPlans()) < 2 {
 		return
 	}
 	t.copies.innerTID, _ = t.files.InnerTID() // 0 if the thread has ended

@@ -13,18 +13,20 @@ import (
 
 const maxQueued = 4e9 // ns after which a queued thread is stopped in any case
 
-// StopOnlyOnCPU limits stops to threads on a CPU, if the kernel shows that, those that the tracer preempted, and those
-// found queued for 4 s.
-func (o *Observer) StopOnlyOnCPU() { o.stopsOnlyOnCPU = true }
+// StopOnlyOnCPU limits stops to threads on a CPU, if the kernel shows that, those found queued for 4 s, and, if
+// preempted is true, those that the tracer preempted.
+func (o *Observer) StopOnlyOnCPU(preempted bool) {
+	o.stopsOnlyOnCPU, o.stopsPreempted = true, preempted
+}
 
 func (o *Observer) deferUntilOnCPU(t *Thread) bool {
 	if !o.stopsOnlyOnCPU {
 		return false
 	}
-	if on, known := t.files.OnCPU(); on || !known {
+	if !o.waitsForCPU(t) {
 		return false
 	}
-	if t.skid.Basis() != sample.FewCalls && o.preemption.checkAwaitsTracer(t) {
+	if o.stopsPreempted && t.skid.Basis() != sample.FewCalls && o.preemption.checkAwaitsTracer(t) {
 		if _, ok := t.skid.Preempted(); ok {
 			return false
 		}
@@ -34,4 +36,9 @@ func (o *Observer) deferUntilOnCPU(t *Thread) bool {
 		t.stops.queuedSince = now
 	}
 	return now-t.stops.queuedSince < maxQueued
+}
+
+func (o *Observer) waitsForCPU(t *Thread) bool {
+	on, known := t.files.OnCPU()
+	return known && !on
 }

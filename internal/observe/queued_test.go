@@ -20,15 +20,15 @@ func TestOnlyThreadsOnACPUAreStopped(t *testing.T) {
 		var one unix.CPUSet
 		one.Set(runtime.NumCPU() - 1)
 		if err := unix.SchedSetaffinity(th.TID, &one); err != nil {
-			t.Skip(err)
+			t.Skipf("needs the last CPU: a larger CPU affinity (%v)", err)
 		}
 		threads = append(threads, th)
 	}
 	if _, known := threads[0].files.OnCPU(); !known {
-		t.Skip("the kernel does not show which thread is on a CPU (before 6.15 without CONFIG_SCHED_DEBUG)")
+		t.Skip("needs /proc/PID/sched: Linux 6.15, or CONFIG_SCHED_DEBUG")
 	}
 	observing(NewPool(16), ModeAuto, func(o *Observer) {
-		o.StopOnlyOnCPU()
+		o.StopOnlyOnCPU(true)
 		done := func(_ *Thread, s *RawSample, err error) {
 			if err != nil {
 				t.Error(err)
@@ -62,11 +62,39 @@ func TestOnlyThreadsOnACPUAreStopped(t *testing.T) {
 	})
 }
 
+func TestAThreadThatTheTracerPreemptsIsNotStopped(t *testing.T) {
+	th := spinning(t)
+	var one unix.CPUSet
+	one.Set(runtime.NumCPU() - 1)
+	if err := unix.SchedSetaffinity(th.TID, &one); err != nil {
+		t.Skipf("needs the last CPU: a larger CPU affinity (%v)", err)
+	}
+	if _, known := th.files.OnCPU(); !known {
+		t.Skip("needs /proc/PID/sched: Linux 6.15, or CONFIG_SCHED_DEBUG")
+	}
+	observing(NewPool(1), ModeAuto, func(o *Observer) {
+		if err := unix.SchedSetaffinity(0, &one); err != nil {
+			t.Error(err)
+			return
+		}
+		o.StopOnlyOnCPU(false)
+		for range 300 {
+			o.preemption.Woken(procmem.Now())
+			if outcome, _, err := o.Begin(th); outcome != WaitsForCPU && outcome != Unchanged {
+				t.Errorf("outcome %d (%v) of a thread on the tracer's CPU", outcome, err)
+				o.CancelAll(func(*Thread, *RawSample, error) {})
+				return
+			}
+			procmem.SleepUntil(procmem.Now() + 1e6)
+		}
+	})
+}
+
 func filesOf(pid int) *procmem.ThreadFiles { return procmem.OpenThread(pid, pid, nil) }
 
 func TestARunningThreadIsFoundWithoutAStop(t *testing.T) {
 	if runtime.NumCPU() == 1 {
-		t.Skip("the computing thread waits for this thread's CPU")
+		t.Skip("needs two CPUs: a machine with more")
 	}
 	busy := testtargets.Child(t, exec.Command("sh", "-c", "while :; do :; done")).Process.Pid
 	asleep := testtargets.Child(t, exec.Command("sleep", "1000")).Process.Pid

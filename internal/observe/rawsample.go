@@ -29,11 +29,11 @@ const (
 func (h How) String() string {
 	switch h {
 	case ByStop:
-		return "freeze"
+		return "stop"
 	case ByPassiveRead:
-		return "peek"
+		return "passive"
 	case ByKernelSample:
-		return "sample"
+		return "kernel-sample"
 	case FromCore:
 		return "core"
 	}
@@ -59,9 +59,14 @@ type RawSample struct {
 	// upper bound of the stop's length, ns, without queued, blocked or kernel time before it ([ptrace.Times] has the
 	// exceptions)
 	StopTime  int64
-	StandsFor int64        // CPU time, ns, that a kernel sample stands for
-	RanOn     int64        // from the interrupt to the stop, ns
-	StopCause ptrace.Cause // of a stop longer than LongStop
+	StandsFor int64 // CPU time, ns, that a kernel sample stands for
+	Stayed    bool  // a stop of a thread that was on a CPU from before the interrupt on
+	AtCallEnd bool  // a stop at the end of a system call; x86-64 only
+	// KernelTime is CPU time in the kernel since the thread's last raw sample, and CallTime the part of such time that
+	// this stop's system call takes at most, ns: of threads that the kernel samples in user space only.
+	KernelTime, CallTime int64
+	RanOn                int64        // from the interrupt to the stop, ns
+	StopCause            ptrace.Cause // of a stop longer than LongStop
 	StopCost
 	CallEffect
 	KernelStack

@@ -26,6 +26,12 @@ func (t *Thread) IsKernelSampled() bool {
 	return t.kernelSampleStackBytes != 0 && !t.stackExceedsSamples()
 }
 
+// StopThough has the next observation stop the thread, if it runs, though the kernel samples it.
+func (t *Thread) StopThough(stop bool) { t.stopThoughSampled = stop }
+
+// StopsThoughSampled returns the argument of the last [Thread.StopThough].
+func (t *Thread) StopsThoughSampled() bool { return t.stopThoughSampled }
+
 // IsTooDeepForKernelSamples reports whether a thread is stopped though the kernel samples it.
 func (t *Thread) IsTooDeepForKernelSamples() bool {
 	return t.kernelSampleStackBytes != 0 && t.stackExceedsSamples()

@@ -152,6 +152,7 @@ func (st *requestedStops) fillSample(t *Thread, s *RawSample) {
 	s.CallEffect = callEffectOf(stop)
 	s.CopyTime = stop.MemoryReadAt - stop.RegsReadAt
 	s.Calls = stop.Calls
+	s.AtCallEnd = stop.InSyscall
 	s.knownRegs = knownRegs{}
 	st.copier.keepCopy(t, s, &st.req, stop)
 	t.copies.tls, t.copies.tlsSpace = stop.Regs.TLS, t.addressSpace()
@@ -183,7 +184,8 @@ func (st *requestedStops) setTimes(t *Thread, s *RawSample) {
 		s.StopCause = st.ctl.CauseOf(stop, s.Copied())
 		t.watchMmapLock(s.StopCause)
 	}
-	s.OnCPU, s.Basis = t.skid.AttributeStop(s.At, stop.Sched.Runs == t.clocks.last.Runs, stop.InSyscall)
+	s.Stayed = stop.Sched.Runs == t.clocks.last.Runs
+	s.OnCPU, s.Basis = t.skid.AttributeStop(s.At, s.Stayed, stop.InSyscall)
 	st.limit.noteStop(t, s.StopTime)
 }
 

@@ -22,13 +22,14 @@ type Thread struct {
 	ThreadID
 	Owner       any                // the caller's object of this thread
 	OtherMemory ptrace.OtherMemory // or nil
-	Plans       *Plans             // until a walk sets one; or nil
+	Plans       *Plans             // the first until a walk sets one, the others always; or nil
 	Memory      *procmem.Memory    // nil: absent pages are read, too
 
 	files                  *procmem.ThreadFiles
 	clocks                 clockReads
 	skid                   skid.StopClassifier
 	kernelSampleStackBytes int // 0: not sampled
+	stopThoughSampled      bool
 	sleep                  sleepEvidence
 	stops                  stopState
 	abortedCall            *abortedCall // nil: none
@@ -60,8 +61,8 @@ type copyState struct {
 	seenRetries uint32
 }
 
-// Plans passes a process's plan to the observing goroutine.
-type Plans = atomic.Pointer[managed.Plan]
+// Plans passes a process's plans that find their anchor to the observing goroutine; nil: none.
+type Plans = atomic.Pointer[[]*managed.Plan]
 
 // NewThread returns a thread whose files are not open yet.
 func NewThread(pid, tid int, budget *procmem.FDBudget) *Thread {
@@ -78,7 +79,7 @@ func (t *Thread) SetFirstCopy(n int64) {
 }
 
 // SetFirstStackEnd sets the end of the thread's first stack, or 0. Its outermost frames are also copied from another
-// stack (SBCL's call_into_lisp_first_time). Precondition: no walk was made.
+// stack. Precondition: no walk was made.
 func (t *Thread) SetFirstStackEnd(stackEnd frames.Addr) {
 	t.feedback.sizes.SetFirstStackEnd(stackEnd)
 	t.feedback.handedOver.init(t.feedback.hints())

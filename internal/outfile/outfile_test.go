@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/testtargets"
 )
 
 const nobody = 65534
@@ -33,9 +35,7 @@ func must(t *testing.T, err error) {
 
 func shared(t *testing.T) string {
 	t.Helper()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can make another user's files")
-	}
+	testtargets.NeedRoot(t, "make another user's files")
 	dir := filepath.Join(t.TempDir(), "shared")
 	must(t, os.Mkdir(dir, 0o700))
 	must(t, os.Chmod(dir, 0o777|os.ModeSticky))
@@ -118,9 +118,8 @@ func TestPipesOfOtherUsersAndBlockDevicesAreRefused(t *testing.T) {
 		t.Errorf("pipe of another user: error %v", err)
 	}
 	// no driver has this device number: an open would fail with ENXIO
-	if err := unix.Mknod(disk, unix.S_IFBLK|0o600, int(unix.Mkdev(240, 7))); err != nil {
-		t.Skip("mknod is not allowed here: ", err)
-	}
+	err := unix.Mknod(disk, unix.S_IFBLK|0o600, int(unix.Mkdev(240, 7)))
+	testtargets.Need(t, err == nil, "the right to make a device file", "CAP_MKNOD")
 	for _, try := range []error{Write(disk, text("x")), Check(disk)} {
 		if !errors.Is(try, ErrBlockDevice) {
 			t.Errorf("block device: error %v, want %v", try, ErrBlockDevice)
@@ -209,5 +208,34 @@ func TestScratchFilesHaveNoName(t *testing.T) {
 	var b [6]byte
 	if _, err := f.ReadAt(b[:], 0); err != nil || b[5] != 'x' {
 		t.Errorf("read %q, %v; want an x at 5", b, err)
+	}
+}
+
+func TestDirectoryIsReachedOverOwnAndRootsDirectoriesOnly(t *testing.T) {
+	dir := shared(t) // sticky
+	theirs, target := filepath.Join(dir, "theirs"), filepath.Join(t.TempDir(), "target")
+	must(t, errors.Join(os.Mkdir(theirs, 0o755), os.Mkdir(filepath.Join(theirs, "mine"), 0o700), os.Mkdir(target, 0o700),
+		os.Lchown(theirs, nobody, nobody)))
+	foreign, own := filepath.Join(dir, "foreign"), filepath.Join(dir, "own")
+	must(t, errors.Join(os.Symlink(target, foreign), os.Lchown(foreign, nobody, nobody), os.Symlink(target, own)))
+	for path, want := range map[string]error{
+		target: nil, own: nil, filepath.Join(own, "new", "newer"): nil, filepath.Join(dir, "new"): nil,
+		filepath.Join(dir, "..", filepath.Base(dir), "new"): nil,
+		dir: ErrShared, theirs: ErrShared, filepath.Join(theirs, "mine"): ErrShared, foreign: ErrShared,
+		filepath.Join(foreign, "new"): ErrShared,
+	} {
+		d, err := OpenDirectory(path)
+		if !errors.Is(err, want) || err != nil && want == nil {
+			t.Errorf("%s: %v, want %v", path, err, want)
+		}
+		if err != nil {
+			continue
+		}
+		must(t, d.Write("file", text("new")))
+		holds(t, filepath.Join(path, "file"), "new")
+		must(t, errors.Join(d.CheckWritable(), d.Remove("file"), d.Close()))
+	}
+	if _, err := os.Lstat(filepath.Join(target, "new", "newer")); err != nil {
+		t.Error(err)
 	}
 }

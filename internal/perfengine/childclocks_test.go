@@ -24,7 +24,7 @@ func onChildClocks(t *testing.T, launched int, f func(*rig, *perfevents.Reader))
 	t.Helper()
 	r, err := perfevents.OpenDescendants()
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("needs perf events of own processes: kernel.perf_event_paranoid 2 or less (%v)", err)
 	}
 	defer r.Close()
 	host := &rig{}

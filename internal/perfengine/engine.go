@@ -19,7 +19,6 @@ type Engine struct {
 	procs        *processes
 	unassigned   *unassignedSamples
 	scope        scope
-	perThread    *perThread // nil if scope is systemWide
 	childSamples *childSamples
 	childClocks  *childClocks
 	samples      *samples
@@ -31,7 +30,7 @@ type Engine struct {
 
 const (
 	checkEvery = 1e9 // interval of checks whether samples come, ns
-	drainAfter = 8   // periods after which buffers are read within a tick; they have room for 32 samples
+	drainShare = 4   // buffers are read within a tick once 1/drainShare of the time has passed in which they may fill
 )
 
 func newEngine(shared *engine.SharedState, h engine.Host, o engine.Options, from *Source) *Engine {
@@ -41,8 +40,7 @@ func newEngine(shared *engine.SharedState, h engine.Host, o engine.Options, from
 		procs: &processes{sampledByPID: map[int]*process{}},
 	}
 	if from.Events != nil && from.Events.PerThread() {
-		e.perThread = &perThread{shared: shared, reader: from.Events}
-		e.scope = e.perThread
+		e.scope = &perThread{shared: shared, reader: from.Events}
 	} else {
 		e.scope = systemWide{e.stream, e.unassigned}
 	}
@@ -51,7 +49,7 @@ func newEngine(shared *engine.SharedState, h engine.Host, o engine.Options, from
 	e.childClocks = &childClocks{shared: shared, host: h, threads: e.procs.recordedThreads}
 	e.samples = &samples{
 		shared: shared, host: h, selected: o.Selected, stream: e.stream, procs: e.procs, unassigned: e.unassigned,
-		childSamples: e.childSamples, counts: counts,
+		scope: e.scope, childSamples: e.childSamples, counts: counts,
 	}
 	e.modes = &modeChooser{
 		shared: shared, host: h, mayFallBack: from.MayFallBack, stream: e.stream, procs: e.procs, unassigned: e.unassigned,
@@ -125,11 +123,6 @@ func (e *Engine) SetRate(now int64, hz float64) {
 		return
 	}
 	e.modes.restartSilence(now)
-	for _, p := range e.procs.all {
-		for _, th := range p.threads {
-			th.events.rateChanged = true
-		}
-	}
 }
 
 // BeginTick implements [engine.Engine].
@@ -167,7 +160,7 @@ func (e *Engine) DrainIfDue() (buffers bool) {
 		return false
 	}
 	now := procmem.Now()
-	if now-e.stream.drainedAt < drainAfter*e.stream.reader.Period() {
+	if now-e.stream.drainedAt < e.stream.reader.TimeToFull()/drainShare {
 		return true
 	}
 	if e.showsAllThreads() {

@@ -202,7 +202,7 @@ func (c *modeChooser) stats(o *runstats.Observed) {
 	o.Engine = "ptrace"
 	reader := c.stream.reader
 	switch {
-	case reader != nil && (c.anySampled || c.shared.EngineSamples > 0):
+	case reader != nil && (c.anySampled && c.scope.samplesAny() || c.shared.EngineSamples > 0):
 		o.Engine = "perf"
 	case c.stream.gaveUpReader != nil:
 		o.Engine = "perf, then ptrace"

@@ -19,36 +19,37 @@ type Options struct {
 	MayAsk func() error
 }
 
-// Auto opens samples if they are permitted, and a trial gets some; else why is the reason. A nil Source means stops
-// alone.
+// Auto opens samples of all CPUs or, without the right to these, of each thread in user space, if a trial gets some;
+// else why is the reason. A nil Source means stops alone.
 func Auto(o Options) (s *Source, why error) {
 	s = &Source{MayFallBack: true}
 	if why = o.MayAsk(); why == nil {
-		if why = perfevents.Try(); why == nil {
-			why = s.openAll(o)
-		}
+		why = s.openPermitted(o, perfevents.Try)
 	}
 	return s.withDescendants(o), why
 }
 
-// Forced opens samples of all CPUs or, without the right to these, of each thread in user space.
+// Forced is Auto without the trial of samples of all CPUs.
 func Forced(o Options) (*Source, error) {
 	if err := o.MayAsk(); err != nil {
 		return nil, err
 	}
 	s := &Source{}
-	err := s.openAll(o)
-	if errors.Is(err, perfevents.ErrDenied) && perfevents.TryPerThread() == nil {
-		perThread, refused := perfevents.OpenPerThread(perfevents.Options{Freq: o.Freq, UserChains: true})
-		if refused == nil {
-			perThread.Pause()
-			s.Events, err = perThread, nil
-		}
-	}
-	if err != nil {
+	if err := s.openPermitted(o, func() error { return nil }); err != nil {
 		return nil, err
 	}
 	return s.withDescendants(o), nil
+}
+
+func (s *Source) openPermitted(o Options, try func() error) error {
+	err := try()
+	if err == nil {
+		err = s.openAll(o)
+	}
+	if errors.Is(err, perfevents.ErrDenied) && perfevents.TryPerThread() == nil {
+		return s.open(perfevents.OpenPerThread, perfevents.Options{Freq: o.Freq, UserChains: !s.MayFallBack})
+	}
+	return err
 }
 
 // DescendantsOnly opens the records of children, or returns nil.
@@ -63,7 +64,11 @@ func (s *Source) openAll(o Options) error {
 	if o.LowMemory {
 		events.Rings = lowMemoryRings
 	}
-	r, err := perfevents.Open(events)
+	return s.open(perfevents.Open, events)
+}
+
+func (s *Source) open(how func(perfevents.Options) (*perfevents.Reader, error), events perfevents.Options) error {
+	r, err := how(events)
 	if err == nil {
 		r.Pause()
 		s.Events = r

@@ -3,82 +3,125 @@
 package perfengine
 
 import (
-	"fmt"
+	"math"
 	"strings"
 
 	"prywalk/internal/engine"
 	"prywalk/internal/observe"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
+	"prywalk/internal/tabular"
 )
 
-// perThread samples threads one by one, in user space only, once a stop has found them running. A thread that spends
-// more than a twentieth of its CPU time in the kernel, by both missing samples and stime (/proc/PID/task/TID/stat), or
-// has no sample at all, is stopped again.
+// perThread samples threads one by one, in user space only, from when their clocks first show that they run. A thread
+// that begins within the recording is stopped once before.
+//
+// # Time in the kernel
+//
+// The kernel takes no sample while the thread is in the kernel, so the time there is known without being seen:
+//
+//	time in the kernel = growth of the CPU time − Σ periods of the samples
+//
+// as far as it exceeds the error of the right side ([threadEvents.begin]). It is reported with the thread's next sample
+// of any kind. Where it was spent, a few stops show: one each probeEvery at most, and only after probeAfter periods of
+// time in the kernel. A stop in a system call takes that time; package attribute says where the rest goes. If the
+// kernel's own account (stime in /proc/PID/task/TID/stat) has less than a quarter of that time, samples are missing for
+// another reason, and the thread is stopped for each sample.
 type perThread struct {
-	shared               *engine.SharedState
-	reader               *perfevents.Reader
-	ranInKernel, refused int64 // threads stopped again
+	shared  *engine.SharedState
+	reader  *perfevents.Reader
+	refused int64 // threads that the kernel refuses to sample
+	noFiles int64 // threads for whose events too few descriptors are left
+	opened  int64 // threads that were sampled
 }
 
 const (
-	comparedAfter   = 200 // periods of CPU time between comparisons
-	missingShare    = 20  // at most 1/missingShare of the samples may be missing
-	maxInconclusive = 10  // comparisons without a result that restart the counts
+	probeEvery = 200e6 // ns of wall time between the stops of a thread
+	probeAfter = 2     // periods of time in the kernel before a stop
+	tryEvery   = 50e6  // ns between ticks that try such a stop: a thread that waits for a CPU is not stopped
+	firstFor   = 8     // periods of CPU time until a thread's samples have a whole period each
+	checkAfter = 20    // periods of time in the kernel until it is compared with stime; then whenever it has doubled
 )
 
-// Counts are since one moment.
+// threadEvents are the events of one thread, and the time in the kernel since its count began. Times are in ns.
 type threadEvents struct {
-	open         int    // descriptors; 0: not sampled
-	cpuFrom      int64  // ns
-	kernelFrom   uint64 // clock ticks
-	received     int64  // samples since that moment
-	inconclusive int64  // comparisons that found no reason for missing samples
-	rateChanged  bool   // since the counts began
-	stopped      bool   // no longer sampled
+	open    int  // descriptors; 0: not sampled
+	left    bool // to stops: it is not sampled any more
+	whole   bool // its samples have a whole period each
+	seen    bool // an observation of it was begun
+	lost    int64
+	cpuFrom int64 // CPU time when the count began, and the error that is permitted
+	inUser  int64 // Σ periods of the samples since
+	known   int64 // time in the kernel that was found since
+	found   int64 // the part of it that was not reported yet
+
+	probedAt, triedAt  int64 // last stop for the time in the kernel, and try, CLOCK_MONOTONIC
+	foundBeforeProbe   int64 // time in the kernel until then
+	cpuAtProbe         int64
+	probes, probesCall int64  // stops for the time in the kernel; those in a system call
+	allFound, countCPU int64  // time in the kernel, CPU time, over all counts
+	stimeFrom          uint64 // when the events were opened, clock ticks
+	checkedAt          int64  // time in the kernel at the last comparison with stime
 }
 
-func (t *threadEvents) restart(cpu int64, kernel uint64) {
-	t.cpuFrom = cpu
-	t.kernelFrom = kernel
-	t.received = 0
-	t.inconclusive = 0
-	t.rateChanged = false
+// begin begins a count at a CPU time. The permitted error: on each CPU the last period is not over, half of one in the
+// mean, and a sample may be taken between the reading of the clock and that of the buffers.
+func (t *threadEvents) begin(tid int, cpu int64, r *perfevents.Reader) {
+	t.cpuFrom = cpu + r.ThreadPeriod(tid)*int64(r.Events()+2)/2
+	t.inUser, t.known = 0, 0
+	t.lost = r.Lost() + r.Throttled()
 }
 
-func (t *threadEvents) lacksSamples(expected int64) bool {
-	return (expected-t.received)*missingShare > expected
+// begin lets the kernel sample a thread that was there before. A new one is stopped once: its events are not open yet.
+func (p *perThread) begin(th *thread) {
+	if !th.FromZero && !th.NoUser {
+		th.ExemptFromStops(p.reader.Stack())
+	}
 }
 
-func (t *threadEvents) inKernel(cpu int64, kernel uint64) bool {
-	return (int64(kernel-t.kernelFrom)-1)*procmem.ClockTick*missingShare > cpu-t.cpuFrom
-}
-
-func (p *perThread) begin(*thread) {} // a stop must find it running first
-
-func (p *perThread) stopFoundRunning(th *thread, s *observe.RawSample) {
+func (p *perThread) beforeObservation(th *thread, now int64) {
 	events := &th.events
-	if th.proc.mode != modeSamples || p.shared.Ending || events.open > 0 || events.stopped || th.NoUser {
+	if events.seen && th.FromZero {
+		p.foundRunning(th) // its first stop was refused
+	}
+	events.seen = true
+	due := events.open > 0 && th.Observed.IsKernelSampled() && now-events.probedAt >= probeEvery &&
+		events.allFound-events.foundBeforeProbe >= probeAfter*p.reader.Period()
+	if due && now-events.triedAt >= tryEvery {
+		events.triedAt = now
+	}
+	th.Observed.StopThough(due && events.triedAt == now)
+}
+
+// foundRunning opens the events of a thread that has run since the last observation.
+func (p *perThread) foundRunning(th *thread) {
+	events := &th.events
+	if th.proc.mode != modeSamples || p.shared.Ending || events.open > 0 || events.left || th.NoUser {
 		return
 	}
 	n := p.reader.Events()
 	if !p.shared.Files.Take(n) {
+		p.leaveToStops(th, &p.noFiles)
 		return
 	}
 	if err := p.reader.OpenThread(th.Observed.TID); err != nil {
 		p.shared.Files.Give(n)
-		p.switchToStops(th, &p.refused)
+		p.leaveToStops(th, &p.refused)
 		return
 	}
+	p.opened++
 	var st procmem.Stat
-	_ = th.Observed.Files().Stat(&st) // on error no time in the kernel
-	*events = threadEvents{open: n, cpuFrom: int64(s.Sched.CPU), kernelFrom: st.STime}
+	_ = th.Observed.Files().Stat(&st) // on error all stime counts
+	*events = threadEvents{open: n, seen: true, cpuAtProbe: th.lastReading.CPU, stimeFrom: st.STime}
+	events.begin(th.Observed.TID, th.lastReading.CPU, p.reader)
 	th.ExemptFromStops(p.reader.Stack())
 }
 
-func (p *perThread) switchToStops(th *thread, count *int64) {
+func (p *perThread) leaveToStops(th *thread, count *int64) {
 	p.end(th)
-	th.events.stopped = true
+	th.ExemptFromStops(0)
+	th.events.left = true
 	*count++
 }
 
@@ -93,48 +136,91 @@ func (p *perThread) end(th *thread) {
 	th.ExemptFromStops(0)
 }
 
-func (p *perThread) stopIfSamplesLack(th *thread) {
+func (p *perThread) sampled(th *thread, period int64) { th.events.inUser += period }
+
+// clocksRead finds the time in the kernel until a reading of the clocks. Precondition: the buffers were read before.
+func (p *perThread) clocksRead(th *thread, before, now sample.Reading) {
 	events := &th.events
-	if events.open == 0 {
+	switch {
+	case events.open == 0:
+		if now.CPU > before.CPU {
+			p.foundRunning(th)
+		}
+		return
+	case events.lost != p.reader.Lost()+p.reader.Throttled() || !th.Observed.IsKernelSampled():
+		events.begin(th.Observed.TID, now.CPU, p.reader) // samples may be missing
 		return
 	}
-	cpu := th.lastReading.CPU
-	expected := (cpu - events.cpuFrom) / p.reader.Period()
-	if expected < comparedAfter*(events.inconclusive+1) && !events.rateChanged {
+	events.countCPU += now.CPU - before.CPU
+	if more := now.CPU - events.cpuFrom - events.inUser - events.known; more > 0 {
+		events.known += more
+		events.found += more
+		events.allFound += more
+	}
+	if events.allFound >= max(checkAfter*p.reader.Period(), 2*events.checkedAt) && p.lacksSamples(th) {
+		p.leaveToStops(th, &p.refused)
 		return
 	}
+	if first := firstFor * p.reader.Period(); events.countCPU >= first && !events.whole {
+		events.whole = p.reader.SetWholePeriod(th.Observed.TID)
+		events.begin(th.Observed.TID, now.CPU, p.reader)
+	}
+}
+
+func (p *perThread) lacksSamples(th *thread) bool {
+	events := &th.events
+	events.checkedAt = events.allFound
 	var st procmem.Stat
 	if th.Observed.Files().Stat(&st) != nil {
-		return
+		return false
 	}
-	if events.rateChanged {
-		events.restart(cpu, st.STime)
-		return
-	}
-	lacks := events.lacksSamples(expected)
+	return 4*int64(st.STime-events.stimeFrom+1)*procmem.ClockTick < events.allFound
+}
+
+// report passes on the time in the kernel with a raw sample, and what of it a stop in a system call takes: all, unless
+// such stops are less than half as many as the time in the kernel lets expect. The rest of that time is of page faults
+// and interrupts, which no stop shows; then the stop stands for the time since the one before.
+func (p *perThread) report(th *thread, raw *observe.RawSample) {
+	events := &th.events
+	raw.KernelTime, events.found = events.found, 0
 	switch {
-	case lacks && events.inKernel(cpu, st.STime):
-		p.switchToStops(th, &p.ranInKernel)
+	case raw.How != observe.ByStop || raw.State != sample.Running:
 		return
-	case lacks && events.received == 0 && events.inconclusive > 0:
-		p.switchToStops(th, &p.refused)
+	case events.open == 0:
+		p.foundRunning(th)
 		return
 	}
-	events.inconclusive++
-	if !lacks || events.inconclusive == maxInconclusive {
-		events.restart(cpu, st.STime)
+	events.probedAt, events.foundBeforeProbe = raw.At, events.allFound
+	if !raw.Stayed {
+		return // it waited for a CPU
 	}
+	events.probes++
+	if raw.AtCallEnd {
+		events.probesCall++
+		raw.CallTime = math.MaxInt64
+		if 2*events.probesCall*events.countCPU < events.probes*events.allFound {
+			raw.CallTime = int64(raw.Sched.CPU) - events.cpuAtProbe
+		}
+	}
+	events.cpuAtProbe = int64(raw.Sched.CPU)
 }
 
 func (p *perThread) fromStart() bool { return false }
 
+func (p *perThread) samplesAny() bool { return p.opened > 0 || p.noFiles+p.refused == 0 }
+
 func (p *perThread) note() string {
-	parts := []string{"user space only"}
-	if p.ranInKernel > 0 {
-		parts = append(parts, fmt.Sprintf("by ptrace: %d that ran in the kernel as well", p.ranInKernel))
+	var parts []string
+	if p.samplesAny() {
+		parts = append(parts, "user space only: time in the kernel goes to the system calls that sleeps and a few stops "+
+			"show, else to [kernel] (root or CAP_PERFMON shows the kernel's functions)")
+	}
+	if p.noFiles > 0 {
+		parts = append(parts, "stopped, as too few file descriptors are left for samples (ulimit -n): "+
+			tabular.Plural(p.noFiles, "thread"))
 	}
 	if p.refused > 0 {
-		parts = append(parts, fmt.Sprintf("by ptrace: %d of which the kernel gives no samples", p.refused))
+		parts = append(parts, "stopped, as the kernel gives no or too few samples: "+tabular.Plural(p.refused, "thread"))
 	}
 	return strings.Join(parts, "; ")
 }

@@ -4,7 +4,6 @@ package perfengine
 
 import (
 	"math"
-	"strings"
 	"testing"
 
 	"prywalk/internal/engine"
@@ -17,7 +16,7 @@ import (
 func samplingPerThread(t *testing.T, freq float64) *Source {
 	t.Helper()
 	if err := perfevents.TryPerThread(); err != nil {
-		t.Skip(err)
+		t.Skipf("needs perf events of own processes: kernel.perf_event_paranoid 2 or less (%v)", err)
 	}
 	r, err := perfevents.OpenPerThread(perfevents.Options{Freq: freq})
 	if err != nil {
@@ -27,104 +26,208 @@ func samplingPerThread(t *testing.T, freq float64) *Source {
 	return &Source{Events: r}
 }
 
-func TestAThreadThatAStopFoundRunningIsSampled(t *testing.T) {
+func TestAThreadThatRunsIsSampledWithoutAStop(t *testing.T) {
 	s := samplingPerThread(t, 499)
 	onRig(t, s, engine.Options{}, func(r *rig) {
 		for r.EngineSamples < 20 {
-			if r.tick(); r.perThread.refused > 0 {
+			if r.tick(); perThreadOf(r).refused > 0 {
 				t.Error("the kernel refuses samples of a thread that it gave before")
 				return
 			}
 		}
 		for _, th := range r.procs.all[0].threads {
-			f, sampled := th.events, th.Observed.IsKernelSampled()
-			if f.open != 0 && f.open != r.stream.reader.Events() || f.open == 0 && !f.stopped && sampled {
-				t.Errorf("thread %d has %d events, sampled: %v", th.Observed.TID, f.open, sampled)
+			if n := th.events.open; n != 0 && n != r.stream.reader.Events() || !th.Observed.IsKernelSampled() {
+				t.Errorf("thread %d has %d events, sampled: %v", th.Observed.TID, n, th.Observed.IsKernelSampled())
 			}
-		}
-		if r.stopped == 0 {
-			t.Error("samples came of a thread that no stop had found")
 		}
 	}, "burners", "1")
 	if n := s.Events.OpenThreads(); n != 0 {
-		t.Errorf("%d threads are still followed", n)
+		t.Errorf("%d threads still have events", n)
 	}
 }
 
-func TestSleepersAreNotSampled(t *testing.T) {
+func perThreadOf(r *rig) *perThread { return r.scope.(*perThread) }
+
+func TestSleepersHaveNoEvents(t *testing.T) {
 	onRig(t, samplingPerThread(t, 499), engine.Options{}, func(r *rig) {
 		for range 5 {
 			r.tick()
 		}
-		if n := r.stream.reader.OpenThreads(); n > r.stopped { // one may not have slept yet
-			t.Errorf("%d are followed, %d were stopped", n, r.stopped)
+		ran := 0
+		for _, th := range r.procs.all[0].threads {
+			if _, cpu := th.Observed.Ran(); cpu > 0 {
+				ran++
+			}
+		}
+		if n := r.stream.reader.OpenThreads(); n > ran { // one may not have slept yet
+			t.Errorf("%d have events, %d have run", n, ran)
 		}
 	}, "sleepers", "3")
 }
 
-func TestAThreadThatMayNotBeSampledAnyMoreIsStopped(t *testing.T) {
-	onRig(t, samplingPerThread(t, 499), engine.Options{}, func(r *rig) {
-		r.tick()
-		th := r.procs.all[0].threads[r.of.Target.PID]
-		r.perThread.end(th)
-		tid, unfollowed := th.Observed.TID, r.perThread.refused
-		th.Observed.TID = math.MaxInt32
-		for range 3 {
-			r.perThread.stopFoundRunning(th, &observe.RawSample{How: observe.ByStop, State: sample.Running})
-		}
-		th.Observed.TID = tid
-		f := th.events
-		if r.perThread.refused != unfollowed+1 || !f.stopped || f.open != 0 || th.Observed.IsKernelSampled() {
-			t.Errorf("%d refused; %+v, sampled: %v", r.perThread.refused-unfollowed, f, th.Observed.IsKernelSampled())
-		}
-		if note := r.perThread.note(); !strings.Contains(note, "gives no samples") {
-			t.Errorf("%q", note)
-		}
-		for range 3 {
-			if r.tick(); th.Observed.IsKernelSampled() {
-				t.Error("it is sampled all the same")
+// firstThread returns the main thread, whose clocks were read.
+func firstThread(r *rig) *thread {
+	r.tick()
+	th := r.procs.all[0].threads[r.of.Target.PID]
+	th.lastReading = procmem.ReadingAt(th.Observed.LastClocks(), procmem.Now())
+	return th
+}
+
+func TestAThreadThatCannotBeSampledIsStopped(t *testing.T) {
+	for _, c := range []struct {
+		prevent func(*rig, *thread)
+		note    string
+	}{
+		{func(_ *rig, th *thread) { th.Observed.TID = math.MaxInt32 },
+			"stopped, as the kernel gives no or too few samples: 1 thread"},
+		{func(r *rig, _ *thread) {
+			for r.Files.Take(1) {
 			}
+		}, "stopped, as too few file descriptors are left for samples (ulimit -n): 1 thread"},
+	} {
+		onRig(t, samplingPerThread(t, 499), engine.Options{}, func(r *rig) {
+			th, p := firstThread(r), perThreadOf(r)
+			p.end(th)
+			tid := th.Observed.TID
+			c.prevent(r, th)
+			for range 3 {
+				p.foundRunning(th)
+			}
+			th.Observed.TID = tid
+			if f := th.events; !f.left || f.open != 0 || th.Observed.IsKernelSampled() {
+				t.Errorf("%+v, sampled: %v", f, th.Observed.IsKernelSampled())
+			}
+			p.opened = 0
+			if note := p.note(); p.samplesAny() || note != c.note {
+				t.Errorf("%q lacks %q", note, c.note)
+			}
+		}, "sleepers", "1")
+	}
+}
+
+// The time in the kernel is what the CPU time exceeds the samples by; a period and a half are permitted on one CPU.
+func TestTimeInTheKernelIsWhatSamplesOfUserSpaceLeaveOut(t *testing.T) {
+	onRig(t, samplingPerThread(t, 100), engine.Options{}, func(r *rig) {
+		th, p := firstThread(r), perThreadOf(r)
+		p.end(th)
+		p.foundRunning(th)
+		th.ExemptFromStops(1 << 20)
+		from := th.lastReading
+		th.events.whole = true // no other period within the test
+		permitted := r.stream.reader.ThreadPeriod(th.Observed.TID) * int64(r.stream.reader.Events()+2) / 2
+		read := func(cpu int64) {
+			now := sample.Reading{Wall: from.Wall + cpu, CPU: from.CPU + cpu}
+			p.clocksRead(th, th.lastReading, now)
+			th.lastReading = now
+		}
+		take := func() int64 {
+			var raw observe.RawSample
+			p.report(th, &raw)
+			return raw.KernelTime
+		}
+		read(permitted)
+		if got := take(); got != 0 {
+			t.Errorf("%d ns within the error", got)
+		}
+		read(permitted + 5e6)
+		p.sampled(th, 3e6)
+		read(permitted + 10e6)
+		if got := take(); got != 7e6 {
+			t.Errorf("%d ns, want 7 ms", got)
+		}
+		p.sampled(th, 20e6) // samples that come late take nothing back
+		read(permitted + 12e6)
+		if got := take(); got != 0 {
+			t.Errorf("%d ns after late samples", got)
+		}
+		read(permitted + 31e6)
+		if got := take(); got != 31e6-23e6-7e6 {
+			t.Errorf("%d ns later, want 1 ms", got)
+		}
+		th.events.lost-- // a sample was lost: the count begins again
+		read(permitted + 500e6)
+		read(permitted + 500e6 + permitted)
+		if got := take(); got != 0 {
+			t.Errorf("%d ns of a time with lost samples", got)
 		}
 	}, "sleepers", "1")
 }
 
-// A twentieth may be missing, of 200 periods or more.
-func TestThreadsInTheKernelAreStopped(t *testing.T) {
-	o := samplingPerThread(t, 100)
-	for _, v := range []struct {
-		periods, received, inconclusive, inKernel int64 // of 10 ms each, as the clock tick
-		followed, again                           bool
-	}{
-		{comparedAfter - 1, 0, 0, comparedAfter, true, false},
-		{comparedAfter, 190, 0, comparedAfter, true, true},
-		{comparedAfter, 189, 0, 12, false, false},
-		{comparedAfter, 189, 0, 11, true, false}, // elsewhere, by the kernel's account
-		{comparedAfter, 10, 0, 0, true, false},   // buffers ran over
-		{comparedAfter, 0, 0, 0, true, false},
-		{2 * comparedAfter, 0, 1, 0, false, false},     // the kernel takes no samples
-		{2*comparedAfter - 1, 10, 1, 200, true, false}, // compared after twice the time
-		{2 * comparedAfter, 10, 1, 22, false, false},
-		{maxInconclusive * comparedAfter, 10, maxInconclusive - 1, 0, true, true},
-		{comparedAfter, 230, 0, 0, true, true}, // the clock runs while another system has the CPU
-		{10 * comparedAfter, 1899, 0, 102, false, false},
-	} {
-		onRig(t, o, engine.Options{}, func(r *rig) {
-			r.tick()
-			th := r.procs.all[0].threads[r.of.Target.PID]
-			r.Files.Take(1)
+// 400 ms without a sample: at least 100 ms must be in the kernel by its own account, 10 ms of which may be late.
+func TestAThreadWithTooFewSamplesIsStopped(t *testing.T) {
+	const found = 400e6
+	for _, c := range []struct {
+		inKernel uint64 // clock ticks
+		left     bool
+	}{{0, true}, {8, true}, {9, false}, {40, false}} {
+		onRig(t, samplingPerThread(t, 100), engine.Options{}, func(r *rig) {
+			th, p := firstThread(r), perThreadOf(r)
+			p.end(th)
+			p.foundRunning(th)
 			var st procmem.Stat
 			if err := th.Observed.Files().Stat(&st); err != nil {
 				t.Fatal(err)
 			}
-			th.events = threadEvents{
-				open: 1, received: v.received, inconclusive: v.inconclusive, kernelFrom: st.STime - uint64(v.inKernel),
+			th.events.whole, th.events.stimeFrom = true, st.STime-c.inKernel
+			cpu := th.events.cpuFrom
+			p.clocksRead(th, sample.Reading{CPU: cpu}, sample.Reading{CPU: cpu + found})
+			if th.events.left != c.left || th.Observed.IsKernelSampled() == c.left {
+				t.Errorf("%d ticks in the kernel: %+v", c.inKernel, th.events)
 			}
-			th.lastReading = sample.Reading{CPU: v.periods * r.stream.reader.Period()}
-			r.perThread.stopIfSamplesLack(th)
-			if f := th.events; (f.open == 1) != v.followed || f.stopped == v.followed || (f.cpuFrom > 0) != v.again {
-				t.Errorf("%+v: %+v", v, f)
-			}
-			th.lastReading = sample.Reading{}
 		}, "sleepers", "1")
+	}
+}
+
+func TestAStopFollowsTimeInTheKernel(t *testing.T) {
+	onRig(t, samplingPerThread(t, 100), engine.Options{}, func(r *rig) {
+		th, p := firstThread(r), perThreadOf(r)
+		p.end(th)
+		p.foundRunning(th)
+		period, now := r.stream.reader.Period(), procmem.Now()
+		tick := func(after int64) (stopped bool) {
+			now += after
+			p.beforeObservation(th, now)
+			if th.Observed.StopsThoughSampled() {
+				p.report(th, &observe.RawSample{How: observe.ByStop, State: sample.Running, At: now})
+				return true
+			}
+			return false
+		}
+		if tick(0) {
+			t.Error("a stop without time in the kernel")
+		}
+		th.events.allFound = probeAfter * period
+		if !tick(0) || tick(10*probeEvery) {
+			t.Error("not one stop for two periods")
+		}
+		th.events.allFound += 100 * period
+		if !tick(0) || tick(probeEvery-1) {
+			t.Error("not one stop in 0.2 s")
+		}
+		th.ExemptFromStops(0)
+		if th.events.allFound += 100 * period; tick(10 * probeEvery) {
+			t.Error("a stop of a thread that is stopped anyway")
+		}
+	}, "sleepers", "1")
+}
+
+// A stop in a system call takes all time in the kernel, unless most of that is elsewhere, as in page faults.
+func TestAStopInASystemCallTakesTheTimeInTheKernel(t *testing.T) {
+	stop := func(atCallEnd bool, cpu uint64) *observe.RawSample {
+		return &observe.RawSample{
+			How: observe.ByStop, State: sample.Running, Stayed: true, AtCallEnd: atCallEnd, Sched: procmem.SchedStat{CPU: cpu},
+		}
+	}
+	p := &perThread{}
+	th := &thread{events: threadEvents{open: 1, countCPU: 100e6, allFound: 50e6}}
+	for i, c := range []struct {
+		atCallEnd bool
+		want      int64
+	}{{true, math.MaxInt64}, {false, 0}, {false, 0}, {true, math.MaxInt64}, {false, 0}, {false, 0}, {false, 0}, {false, 0},
+		{false, 0}, {false, 0}, {false, 0}, {false, 0}, {true, 7e6}} {
+		raw := stop(c.atCallEnd, uint64(i+1)*7e6)
+		if p.report(th, raw); raw.CallTime != c.want {
+			t.Errorf("stop %d takes %d ns, want %d", i, raw.CallTime, c.want)
+		}
 	}
 }

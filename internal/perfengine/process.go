@@ -83,12 +83,14 @@ type thread struct {
 }
 
 // BeforeObservation implements [engine.ThreadPart].
-func (th *thread) BeforeObservation() { th.proc.engine.scope.stopIfSamplesLack(th) }
+func (th *thread) BeforeObservation() {
+	th.proc.engine.scope.beforeObservation(th, th.proc.engine.Tick.At)
+}
 
 // ClocksRead implements [engine.ThreadPart]. It reports the thread's samples.
-func (th *thread) ClocksRead(now sample.Reading, asleep bool) {
+func (th *thread) ClocksRead(now sample.Reading) {
 	if !th.ended {
-		th.proc.engine.samples.clocksRead(th, now, asleep)
+		th.proc.engine.samples.clocksRead(th, now)
 	}
 }
 
@@ -99,6 +101,7 @@ func (th *thread) FoundRunning() { th.proc.engine.samples.foundRunning(th) }
 func (th *thread) AfterObservation(raw *observe.RawSample) {
 	e := th.proc.engine
 	th.begun = true
+	e.scope.report(th, raw)
 	if raw.How != observe.ByStop || raw.State != sample.Running {
 		return
 	}
@@ -106,7 +109,6 @@ func (th *thread) AfterObservation(raw *observe.RawSample) {
 		th.deep = true
 		e.samples.counts.deepThreads++
 	}
-	e.scope.stopFoundRunning(th, raw)
 }
 
 // Ended implements [engine.ThreadPart].

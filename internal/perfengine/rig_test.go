@@ -65,7 +65,7 @@ func (r *rig) tick() {
 		switch {
 		case err != nil:
 		case outcome == observe.Unchanged:
-			th.EnginePart.ClocksRead(procmem.ReadingAt(th.Observed.LastClocks(), now), th.Observed.Asleep())
+			th.EnginePart.ClocksRead(procmem.ReadingAt(th.Observed.LastClocks(), now))
 		case outcome == observe.LeftToEngine:
 			th.EnginePart.FoundRunning()
 		case outcome == observe.Done:
@@ -92,7 +92,7 @@ func (r *rig) done(l *observe.Thread, s *observe.RawSample, err error) {
 	if s.How == observe.ByStop {
 		r.stopped++
 	}
-	th.EnginePart.ClocksRead(procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
+	th.EnginePart.ClocksRead(procmem.ReadingAt(s.Sched, s.At))
 	th.EnginePart.AfterObservation(s)
 	r.Pool.Put(s)
 }
@@ -168,7 +168,7 @@ func sampling(t *testing.T, o perfevents.Options) *Source {
 	t.Helper()
 	r, err := perfevents.Open(o)
 	if errors.Is(err, perfevents.ErrDenied) || errors.Is(err, perfevents.ErrUnsupported) {
-		t.Skip(err)
+		t.Skipf("needs kernel samples: sudo make test, on a kernel with perf events (%v)", err)
 	}
 	if err != nil {
 		t.Fatal(err)

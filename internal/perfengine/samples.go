@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
-	"prywalk/internal/schedule"
 )
 
 // samples keeps the samples of sampled processes until the clocks of their threads are read.
@@ -23,6 +22,7 @@ type samples struct {
 	stream       *stream
 	procs        *processes
 	unassigned   *unassignedSamples
+	scope        scope
 	childSamples *childSamples
 
 	length    perfevents.StackLength
@@ -54,7 +54,7 @@ func (s *samples) take(r *perfevents.Record) {
 	}
 	th := p.threads[r.TID]
 	if th != nil {
-		th.events.received++
+		s.scope.sampled(th, s.stream.reader.PeriodAt(r.TID, r.Time))
 	}
 	s.counts.received++
 	if r.Time < s.host.GapEnd() {
@@ -98,7 +98,6 @@ func (s *samples) keepUnassigned(p *process, r *perfevents.Record) {
 		return
 	}
 	p.ThreadsChanged = true
-	s.shared.Skipper.NoteThreadChange(r.Time)
 	if s.unassigned.full() {
 		s.counts.dropped++
 		return
@@ -115,25 +114,23 @@ func (s *samples) readClocks(now int64) {
 			continue
 		}
 		if sched, err := th.Observed.Files().SchedStat(); err == nil {
-			s.clocksRead(th, procmem.ReadingAt(sched, now), false)
+			s.clocksRead(th, procmem.ReadingAt(sched, now))
 		}
 	}
 	s.clocksDue = s.clocksDue[:0]
 }
 
 // clocksRead places the samples between a thread's last clocks and the present ones.
-func (s *samples) clocksRead(th *thread, now sample.Reading, asleep bool) {
+func (s *samples) clocksRead(th *thread, now sample.Reading) {
 	before := th.lastReading
 	if before.Wall == 0 {
 		before = th.firstReading(now)
 	}
 	now.Wall = max(now.Wall, before.Wall) // its samples may be younger than the tick
 	th.lastReading = now
+	s.scope.clocksRead(th, before, now)
 	if len(th.unplaced) == 0 {
 		return
-	}
-	if asleep && th.Steady.IsSteady() && s.shared.Tick.Skipped {
-		now = before.UntilAsleep(now)
 	}
 	slices.SortStableFunc(th.unplaced, func(a, b *observe.RawSample) int { return cmp.Compare(a.At, b.At) })
 	for i, raw := range th.unplaced {
@@ -160,6 +157,7 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	raw.At = at.Wall
 	raw.Sched = procmem.SchedStat{CPU: uint64(at.CPU), RunQueue: uint64(at.RunQueue)}
 	th.begun = true
+	s.scope.report(th, raw)
 	s.shared.AddEngineSample(handover.Event{
 		Kind: handover.Sampled, Thread: th.Handover, RawSample: raw, UnchangedBefore: th.Backoff.TakeUnchanged(),
 		WalkAtOnce: th.proc.Handover.WalkAtOnce(raw.At),
@@ -189,8 +187,7 @@ func (s *samples) reportUnassigned(th *thread) {
 
 func (s *samples) foundRunning(th *thread) {
 	now := procmem.ReadingAt(th.Observed.LastClocks(), procmem.Now())
-	s.clocksRead(th, now, false)
-	th.Steady.NoteRunning(schedule.Clocks(now))
+	s.clocksRead(th, now)
 	if !th.begun {
 		th.begun = true
 		s.shared.Out.Add(handover.Event{Kind: handover.ThreadStarted, Thread: th.Handover, Reading: now})

@@ -56,6 +56,6 @@ func (s *stream) giveUp(why string) {
 
 func (s *stream) rawSample(o *observe.Observer, r *perfevents.Record) *observe.RawSample {
 	raw := o.FromKernelSample(r)
-	raw.StandsFor = s.reader.PeriodAt(r.Time)
+	raw.StandsFor = s.reader.PeriodAt(r.TID, r.Time)
 	return raw
 }

@@ -127,7 +127,7 @@ func BenchmarkSample(b *testing.B) {
 	const freq, each = 9973, 5 * time.Millisecond
 	r, err := Open(Options{Freq: freq, NoKernel: true})
 	if err != nil {
-		b.Skip(err)
+		b.Skipf("needs kernel samples: sudo make test, on a kernel with perf events (%v)", err)
 	}
 	defer r.Close()
 	runtime.LockOSThread()

@@ -26,7 +26,7 @@ const (
 // [ErrUnsupported].
 func OpenDescendants() (*Reader, error) {
 	for size := descendantsRing; ; size /= 2 {
-		r := &Reader{opts: Options{Freq: 1, NoKernel: true}, threads: map[int][]int{}, ringBytes: size}
+		r := &Reader{opts: Options{Freq: 1, NoKernel: true}, threads: map[int]sampledThread{}, ringBytes: size}
 		err := r.openAll()
 		if r.Events() > maxDescendantsCPUs {
 			r.Close()

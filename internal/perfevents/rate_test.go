@@ -27,7 +27,7 @@ func TestSamplesComeAtTheSetRate(t *testing.T) {
 			for range 2000 {
 				spin(time.Millisecond)
 				r.Drain(func(rec *Record) {
-					if rec.Kind != Sampled || r.PeriodAt(rec.Time) == before {
+					if rec.Kind != Sampled || r.PeriodAt(rec.TID, rec.Time) == before {
 						return
 					}
 					n++

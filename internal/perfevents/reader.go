@@ -64,8 +64,8 @@ type Reader struct {
 	online                string                 // CPUs, as the kernel lists them
 	listCPUs              func() (string, error) // for tests
 
-	threads    map[int][]int // events by thread; nil: sampling by CPU
-	ringBytes  int           // of descendants' records; 0: samples are taken
+	threads    map[int]sampledThread // nil: sampling by CPU
+	ringBytes  int                   // of descendants' records; 0: samples are taken
 	paused     bool
 	copyLength int // bytes; 0: the most
 
@@ -105,8 +105,14 @@ func (r *Reader) Period() int64 { return r.opts.period() }
 // Freq returns the samples/s on each CPU.
 func (r *Reader) Freq() float64 { return r.opts.Freq }
 
-// PeriodAt is [Reader.Period] at CLOCK_MONOTONIC at, ns. It knows only the last SetFreq.
-func (r *Reader) PeriodAt(at int64) int64 {
+// PeriodAt is [Reader.Period] of a thread at CLOCK_MONOTONIC at, ns. It knows only the last change.
+func (r *Reader) PeriodAt(tid int, at int64) int64 {
+	if thread, ok := r.threads[tid]; ok {
+		if at < thread.changedAt {
+			return thread.before
+		}
+		return thread.period
+	}
 	if at < r.freqSetAt {
 		return r.periodBefore
 	}
@@ -133,9 +139,10 @@ const (
 )
 
 // VaryPeriods draws new periods if it is time, so that samples do not keep step with a periodic program: the kernel's
-// timer has a constant period (kernel/events/core.c, perf_swevent_init_hrtimer).
+// timer has a constant period (kernel/events/core.c, perf_swevent_init_hrtimer). Those of single threads stay as they
+// were drawn: a change would lose the part of a period that has passed, and with it the count of samples in CPU time.
 func (r *Reader) VaryPeriods(now int64) {
-	if now-r.variedAt < varyEvery {
+	if r.PerThread() || now-r.variedAt < varyEvery {
 		return
 	}
 	_ = r.setPeriods() // an event that refuses keeps its period
@@ -153,10 +160,8 @@ func (r *Reader) setPeriods() bool {
 			ok = procmem.SetPeriod(g.fd, r.opts.drawnPeriod()) == nil && ok
 		}
 	}
-	for _, fds := range r.threads {
-		for _, fd := range fds {
-			ok = procmem.SetPeriod(fd, r.opts.drawnPeriod()) == nil && ok
-		}
+	for tid := range r.threads {
+		ok = r.SetWholePeriod(tid) && ok
 	}
 	return ok
 }
@@ -169,7 +174,13 @@ func (o *Options) drawnPeriod() uint64 {
 }
 
 // TimeToFull returns the least time until a ring is full, ns.
-func (r *Reader) TimeToFull() int64 { return ringRecords * (r.Period() - r.Period()/varyShare) }
+func (r *Reader) TimeToFull() int64 {
+	period := r.Period() - r.Period()/varyShare
+	if r.PerThread() {
+		period /= firstSamples
+	}
+	return ringRecords * period
+}
 
 // Stack returns the most stack bytes copied.
 func (r *Reader) Stack() int { return r.opts.Stack }
@@ -276,8 +287,8 @@ func (r *Reader) control(request uint) {
 			_ = unix.IoctlSetInt(g.shortEvent, request, 0)
 		}
 	}
-	for _, fds := range r.threads {
-		for _, fd := range fds {
+	for _, thread := range r.threads {
+		for _, fd := range thread.events {
 			_ = unix.IoctlSetInt(fd, request, 0)
 		}
 	}

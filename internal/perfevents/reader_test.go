@@ -16,13 +16,15 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
 )
 
 func open(t *testing.T, o Options) *Reader {
 	t.Helper()
 	r, err := Open(o)
 	if errors.Is(err, ErrDenied) || errors.Is(err, ErrUnsupported) {
-		t.Skip(err)
+		t.Skipf("needs kernel samples: sudo make test, on a kernel with perf events (%v)", err)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +113,7 @@ func TestHotpluggedCPUsAreFollowed(t *testing.T) {
 	r := open(t, Options{Freq: 997})
 	all := r.online
 	if len(parseCPUs(all)) < 2 {
-		t.Skip("there is only one CPU")
+		t.Skip("needs two CPUs: a machine with more")
 	}
 	first := strconv.Itoa(parseCPUs(all)[0])
 	for _, c := range []struct {
@@ -235,7 +237,7 @@ func TestRingsOfAllOnlineProcessorsTakeBoundedMemory(t *testing.T) {
 		listCPUs: func() (string, error) { return strings.Repeat("0,", online-1) + "0", nil },
 	})
 	if err != nil {
-		t.Skip(err)
+		t.Skipf("needs kernel samples: sudo make test, on a kernel with perf events (%v)", err)
 	}
 	defer r.Close()
 	if r.Stack() != MinStack || len(r.rings) != online {
@@ -250,7 +252,7 @@ func TestRingsAreSmallerIfLittleMemoryMayBeLocked(t *testing.T) {
 	if os.Getenv(littleLockedMemory) == "" {
 		open(t, Options{Freq: 99}).Close()
 		if os.Getuid() != 0 {
-			t.Skip("only root can become such a user")
+			t.Skip("needs root to become a user with CAP_PERFMON only: sudo make test")
 		}
 		cmd := exec.Command("/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
 		cmd.Env = append(os.Environ(), littleLockedMemory+"=1")
@@ -294,7 +296,7 @@ func TestRingsAreSmallerIfLittleMemoryMayBeLocked(t *testing.T) {
 
 func TestOwnThreadIsSampledInUserSpaceOnly(t *testing.T) {
 	if err := TryPerThread(); err != nil {
-		t.Skip(err)
+		t.Skipf("needs perf events of own processes: kernel.perf_event_paranoid 2 or less (%v)", err)
 	}
 	r, err := OpenPerThread(Options{Freq: 997})
 	if err != nil {
@@ -334,5 +336,36 @@ func TestOwnThreadIsSampledInUserSpaceOnly(t *testing.T) {
 	}
 	if err := r.OpenThread(1 << 30); !errors.Is(err, unix.ESRCH) {
 		t.Errorf("a thread that does not exist: %v, want ESRCH", err)
+	}
+}
+
+func TestFirstSamplesOfAThreadHaveAPartOfThePeriod(t *testing.T) {
+	if err := TryPerThread(); err != nil {
+		t.Skipf("needs perf events of own processes: kernel.perf_event_paranoid 2 or less (%v)", err)
+	}
+	r, err := OpenPerThread(Options{Freq: 97})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	self := os.Getpid()
+	if err := r.OpenThread(self); err != nil {
+		t.Fatal(err)
+	}
+	within := func(period, nominal int64) bool {
+		return period >= nominal-nominal/varyShare-1 && period <= nominal+nominal/varyShare+1
+	}
+	first, before := r.ThreadPeriod(self), procmem.Now()
+	if !within(first, r.Period()/firstSamples) || r.PeriodAt(self, before) != first {
+		t.Errorf("a first period of %d ns, want an eighth of %d", first, r.Period())
+	}
+	if !r.SetWholePeriod(self) || !within(r.ThreadPeriod(self), r.Period()) {
+		t.Errorf("a period of %d ns, want %d", r.ThreadPeriod(self), r.Period())
+	}
+	if at := r.PeriodAt(self, before); at != first {
+		t.Errorf("an earlier sample has a period of %d ns, want %d", at, first)
+	}
+	if r.SetWholePeriod(1 << 30) {
+		t.Error("an unknown thread has a period")
 	}
 }

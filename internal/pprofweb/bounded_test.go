@@ -17,7 +17,6 @@ import (
 
 	"prywalk/internal/filememory"
 	rec "prywalk/internal/profile"
-	"prywalk/report/options"
 )
 
 func wild(samples, depth, lines, functions int) *profile.Profile {
@@ -52,13 +51,13 @@ func total(t *testing.T, bytes int64) {
 
 func TestPagesAreRefusedThatTheBudgetHasNoRoomFor(t *testing.T) {
 	total(t, 64<<20)
-	if _, err := pages("localhost:1", wild(1000, 100, 2, 100), options.HTTP{Log: io.Discard}); err == nil ||
+	if _, err := pages("localhost:1", wild(1000, 100, 2, 100), Options{Log: io.Discard}); err == nil ||
 		!strings.Contains(err.Error(), "--max-memory") || strings.Contains(err.Error(), "\n") {
 		t.Errorf("all pages: %v", err)
 	}
 	p := wild(300, 100, 1, 100)
 	total(t, 2*costOf(p)*3/2)
-	all, err := pages("localhost:1", p, options.HTTP{Log: io.Discard})
+	all, err := pages("localhost:1", p, Options{Log: io.Discard})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +80,7 @@ func TestPagesTakeNoMoreThanIsTakenForThem(t *testing.T) {
 		{1000, 50, 1, 300}, {5, 2000, 1, 1000}, {1, 100, 100, 100}, {10000, 5, 1, 1000},
 	} {
 		p := wild(c.samples, c.depth, c.lines, c.functions)
-		all, err := pages("localhost:1", p, options.HTTP{Log: io.Discard})
+		all, err := pages("localhost:1", p, Options{Log: io.Discard})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -17,21 +17,29 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/filememory"
+	"prywalk/internal/httpserver"
 	"prywalk/internal/printable"
 	"prywalk/internal/sourcelines"
-	"prywalk/report/options"
 )
+
+// Options select how a profile is served.
+type Options struct {
+	// Source is the directory of source files; "": no file is read.
+	Source string
+	// Log receives messages, among them the address with its token.
+	Log io.Writer
+}
 
 // Serve serves at addr ("localhost:8080"; default: localhost, a free port) until it fails. A profile's paths and
 // addresses are untrusted: no disassembler is run, and no file is read except below o.Source.
-func Serve(addr string, p *profile.Profile, o options.HTTP) error {
+func Serve(addr string, p *profile.Profile, o Options) error {
 	if err := serve(addr, p, o); err != nil {
 		return fmt.Errorf("serve %s: %w", addr, err)
 	}
 	return nil
 }
 
-func serve(addr string, p *profile.Profile, o options.HTTP) error {
+func serve(addr string, p *profile.Profile, o Options) error {
 	const next = "give a free address of this host, such as localhost:8080"
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
@@ -54,11 +62,13 @@ func serve(addr string, p *profile.Profile, o options.HTTP) error {
 		return err
 	}
 	printable.Fprintf(o.Log, "Serving the profile on %s\n", g.url())
-	s := &http.Server{Handler: g, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 1 << 16}
-	return s.Serve(l)
+	return httpserver.New(g, answerWithin, func(line string) { printable.Fprintf(o.Log, "%s\n", line) }).Serve(l)
 }
 
-func pages(addr string, p *profile.Profile, o options.HTTP) (map[string]http.Handler, error) {
+// A page waits for the ones before it.
+const answerWithin = 10 * time.Minute
+
+func pages(addr string, p *profile.Profile, o Options) (map[string]http.Handler, error) {
 	p, err := mergeTimes(p)
 	if err != nil {
 		return nil, err

@@ -56,7 +56,7 @@ func TestOpenRefusesAZombie(t *testing.T) {
 
 func TestOpenRefusesAKernelThread(t *testing.T) {
 	if s, err := defaultProc.status(2); err != nil || s.Name != "kthreadd" {
-		t.Skip("process 2 is not kthreadd: in a pid namespace")
+		t.Skip("needs kernel threads: not in a pid namespace")
 	}
 	_, err := Open(2)
 	wantKind(t, err, refusal.KernelThread)
@@ -84,7 +84,7 @@ func TestExplainNamesTheTracer(t *testing.T) {
 	gdb, err := exec.LookPath("strace")
 	if err != nil {
 		if gdb, err = exec.LookPath("gdb"); err != nil {
-			t.Skip("neither strace nor gdb is installed")
+			t.Skip("needs strace or gdb: sudo make setup-all")
 		}
 	}
 	c := child(t, "sleep", "1000")

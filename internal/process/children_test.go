@@ -14,7 +14,7 @@ func child(t testing.TB, name string, args ...string) *exec.Cmd {
 	t.Helper()
 	path, err := exec.LookPath(name)
 	if err != nil {
-		t.Skipf("%s is not installed", name)
+		t.Skipf("needs %s: sudo make setup-all", name)
 	}
 	return testtargets.Child(t, exec.Command(path, args...))
 }

@@ -3,8 +3,11 @@
 package process
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"path"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -98,8 +101,41 @@ func (p *Process) Exe() (string, error) {
 	return path, nil
 }
 
-// Name reads the current name; "?" if the process has ended.
-func (p *Process) Name() string { return defaultProc.comm(p.PID) }
+// Name reads the current name, as LoadedProgram or else the kernel's; "?" if the process has ended.
+func (p *Process) Name() string { return cmp.Or(p.LoadedProgram(), defaultProc.comm(p.PID)) }
+
+// LoadedProgram reads the name of the program that the dynamic loader was asked to run; "" if it runs by itself.
+func (p *Process) LoadedProgram() string {
+	exe, err := os.Readlink(defaultProc.path(p.tid, "exe"))
+	if err != nil || !isLoader(path.Base(exe)) {
+		return ""
+	}
+	line, _ := os.ReadFile(defaultProc.path(p.tid, "cmdline"))
+	program := LoadedProgram(path.Base(exe), strings.Split(string(line), "\x00"))
+	return program[strings.LastIndexByte(program, '/')+1:]
+}
+
+func isLoader(exe string) bool {
+	return exe == "ld.so" || strings.HasPrefix(exe, "ld-") && strings.Contains(exe, ".so")
+}
+
+// LoadedProgram returns the program that the dynamic loader exe was asked to run (ld.so(8)), or "".
+func LoadedProgram(exe string, args []string) string {
+	if !isLoader(exe) {
+		return ""
+	}
+	for i := 1; i < len(args); i++ {
+		switch args[i] {
+		case "--list", "--verify", "--inhibit-cache":
+		case "--library-path", "--inhibit-rpath", "--audit", "--preload", "--argv0", "--glibc-hwcaps-prepend",
+			"--glibc-hwcaps-mask":
+			i++
+		default:
+			return args[i]
+		}
+	}
+	return ""
+}
 
 // MemoryTID is the thread id for reads of memory: PID, unless the first thread has ended.
 func (p *Process) MemoryTID() int { return p.tid }

@@ -4,6 +4,7 @@ package process
 
 import (
 	"os"
+	"os/exec"
 	"testing"
 
 	"prywalk/internal/testtargets"
@@ -22,5 +23,40 @@ func TestProcessThatCannotBeReadForLackOfDescriptorsIsAlive(t *testing.T) {
 	}
 	if p.StartTime++; p.Alive() {
 		t.Error("another process with this number is taken for it")
+	}
+}
+
+func TestAProcessOfTheDynamicLoaderHasTheNameOfItsProgram(t *testing.T) {
+	testtargets.NeedProgram(t, "ld.so") // glibc 2.34 on
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{{sleep, "3600"}, {"--library-path", "/none", sleep, "3600"}} {
+		cmd := exec.Command("ld.so", args...)
+		if err := cmd.Start(); err != nil { // returns after exec
+			t.Fatal(err)
+		}
+		p, err := Open(cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name := p.Name(); name != "sleep" {
+			t.Errorf("ld.so %q is called %q", args, name)
+		}
+		p.Close()
+		cmd.Process.Kill()
+		cmd.Wait()
+		if name := p.Name(); name != "?" {
+			t.Errorf("an ended process is called %q", name)
+		}
+	}
+	self, err := Open(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer self.Close()
+	if p := self.LoadedProgram(); p != "" {
+		t.Errorf("the test runs %q", p)
 	}
 }

@@ -50,7 +50,7 @@ func (p procRoot) explainFailures(pids []int, r StopResults) error {
 func (p procRoot) heldByTracer(pids []int, r StopResults) *Error {
 	e := &Error{PID: pids[0], Kind: refusal.Traced,
 		Next: "try again"}
-	e.Cause = fmt.Sprintf("another tracer was attached, stops refused: %d; it has detached since", r.Traced)
+	e.Cause = fmt.Sprintf("another tracer was attached, stops refused: %d; none is attached now", r.Traced)
 	for _, pid := range pids {
 		if by, name := p.tracerOf(pid); by != 0 {
 			e.PID, e.Next = pid, "detach "+name

@@ -18,7 +18,7 @@ func TestStopsThatAnotherTracerPreventedAreNotBlamedOnASecurityModule(t *testing
 		cause string
 	}{
 		{StopResults{Traced: 3, Succeeded: 100}, refusal.Traced,
-			"another tracer was attached, stops refused: 3; it has detached since"},
+			"another tracer was attached, stops refused: 3; none is attached now"},
 		{StopResults{Traced: 3}, refusal.Traced, "another tracer was attached"},
 		{StopResults{Denied: 2, Traced: 3, Succeeded: 100}, refusal.Traced, "another tracer was attached"},
 		{StopResults{Denied: 2, Succeeded: 100}, refusal.Denied, "stops denied by the kernel: 2, allowed: 100"},

@@ -81,6 +81,6 @@ func TestFilesOpenedDuringAnExecAreOfOneAddressSpace(t *testing.T) {
 		if err := unix.Kill(pid, unix.SIGCONT); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(rand.N(500 * time.Microsecond))
+		time.Sleep(rand.N(500 * time.Microsecond)) // the subject: another moment of an exec
 	}
 }

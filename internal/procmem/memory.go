@@ -144,7 +144,13 @@ func (m *Memory) AwaitMmapLock() int64 {
 	}
 	began := Now()
 	var b [1]byte
-	if n := preadBy(m.reader(), fd, b[:], m.lastAnonymous); n <= 0 && !m.TimedOut() {
+	var n int
+	if by := m.reader(); by != nil {
+		n = by.pread(fd, b[:], m.lastAnonymous)
+	} else {
+		n = preadLong(fd, b[:], m.lastAnonymous)
+	}
+	if n <= 0 && !m.TimedOut() {
 		m.lastAnonymous = 0
 	}
 	return Now() - began

@@ -62,7 +62,7 @@ func TestReservedMemoryThatBecameReadableIsRead(t *testing.T) {
 	at, buf := address(b), make([]byte, 4*page)
 	m := own(t, spanOf(b[:2*page], Anonymous), spanOf(b[2*page:], NotMemory))
 	if !m.query(nil, at, &Span{}) {
-		t.Skip("the kernel has no PROCMAP_QUERY (before Linux 6.11)")
+		t.Skip("needs PROCMAP_QUERY: Linux 6.11 or later")
 	}
 	protect(t, b[2*page:], unix.PROT_READ|unix.PROT_WRITE)
 	for _, from := range []int{2 * page, 3*page + 8} {
@@ -84,7 +84,7 @@ func TestGrownMappingIsReadToItsEnd(t *testing.T) {
 	at, buf := address(b), make([]byte, len(b))
 	m := own(t, spanOf(b[:page], Anonymous), spanOf(b[page:], NotMemory))
 	if !m.query(nil, at, &Span{}) {
-		t.Skip("the kernel has no PROCMAP_QUERY (before Linux 6.11)")
+		t.Skip("needs PROCMAP_QUERY: Linux 6.11 or later")
 	}
 	for _, pages := range []int{2, 3, 5} {
 		protect(t, b[:pages*page], unix.PROT_READ|unix.PROT_WRITE)
@@ -115,7 +115,7 @@ func TestEndBeforeAKnownMappingIsNotQueried(t *testing.T) {
 	} {
 		m := own(t, c.spans...)
 		if !m.query(nil, at, &Span{}) {
-			t.Skip("the kernel has no PROCMAP_QUERY (before Linux 6.11)")
+			t.Skip("needs PROCMAP_QUERY: Linux 6.11 or later")
 		}
 		before := Calls()
 		for range 10 {
@@ -163,7 +163,7 @@ func TestUnknownMappingIsQueried(t *testing.T) {
 		if n != 0 {
 			t.Errorf("%d bytes of an unknown mapping without a query, want 0", n)
 		}
-		t.Skip("the kernel has no PROCMAP_QUERY (before Linux 6.11)")
+		t.Skip("needs PROCMAP_QUERY: Linux 6.11 or later")
 	}
 	if n != page || buf[0] != 7 {
 		t.Errorf("%d bytes, the first %d; want %d and 7", n, buf[0], page)
@@ -342,7 +342,7 @@ func TestMemoryWithoutWritePermissionIsRead(t *testing.T) {
 	addr := uint64(uintptr(unsafe.Pointer(&b[0])))
 	s, code, ok := m.QueryAnonymous(addr)
 	if !ok {
-		t.Skip("the kernel has no PROCMAP_QUERY (before Linux 6.11)")
+		t.Skip("needs PROCMAP_QUERY: Linux 6.11 or later")
 	}
 	if code || s.Writable || s.Kind != Anonymous || addr < s.Start || addr >= s.End {
 		t.Errorf("mapping %+v, code %t; want an anonymous one around %#x without write permission", s, code, addr)
@@ -359,7 +359,7 @@ func TestManyPresentPagesAreReadInOneCall(t *testing.T) {
 	_ = unix.Madvise(b, unix.MADV_NOHUGEPAGE)
 	m, buf := own(t, spanOf(b, Anonymous)), make([]byte, len(b))
 	if m.pagemap.fd() < 0 {
-		t.Skip("the kernel does not show which pages are present")
+		t.Skip("needs pagemap: a kernel that shows which pages are present")
 	}
 	for _, c := range []struct{ hole, from, n, calls int }{
 		{-1, 0, pages * page, 2}, {-1, 8, pages*page - 16, 2}, {-1, 8, (manyPages - 1) * page, 1},

@@ -3,7 +3,6 @@
 package procmem
 
 import (
-	"math"
 	"runtime"
 	"slices"
 	"sync"
@@ -125,8 +124,7 @@ func (o *PathOpener) lookUp(path []byte, nr uintptr, args func(path, at uintptr)
 	o.lookups++
 	CountCall()
 	o.thread.start(nr, args(o.thread.bufAddr(), o.thread.bufAddr()+maxPath+1))
-	for !o.thread.await(math.MaxInt64 / 2) {
-	}
+	o.thread.awaitLong()
 	if got := o.thread.result(); got < 0 {
 		return -1, syscall.Errno(-got)
 	}

@@ -70,7 +70,7 @@ func TestPathOpenerHasNoRealTimePriority(t *testing.T) {
 	runtime.LockOSThread() // the thread ends
 	fifo := unix.SchedAttr{Size: unix.SizeofSchedAttr, Policy: unix.SCHED_FIFO, Priority: 1}
 	if err := unix.SchedSetAttr(0, &fifo, 0); err != nil {
-		t.Skip("this user may not have a real-time priority: ", err)
+		t.Skipf("needs a real-time priority: sudo make test (%v)", err)
 	}
 	w := NewPathOpener()
 	defer w.Close()
@@ -104,14 +104,14 @@ func TestThreadOpensPathsItselfAfterThePathOpenerIsClosed(t *testing.T) {
 
 func TestHeldDirectoryOfAnEndedThreadHasNoFiles(t *testing.T) {
 	tids, end := make(chan int), make(chan struct{})
-	go func() {
-		runtime.LockOSThread()
-		tids <- unix.Gettid()
-		<-end
-	}()
-	tid := <-tids
-	if tid == os.Getpid() {
-		t.Skip("the main thread does not end")
+	tid := os.Getpid() // of the main thread, which does not end
+	for tid == os.Getpid() {
+		go func() {
+			runtime.LockOSThread()
+			tids <- unix.Gettid()
+			<-end
+		}()
+		tid = <-tids
 	}
 	f := OpenThread(os.Getpid(), tid, NewFDBudget(0))
 	defer f.Close()

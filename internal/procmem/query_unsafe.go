@@ -108,6 +108,16 @@ func preadBy(by *threadReads, fd int, buf []byte, off uint64) int {
 	return preadMem(fd, buf, off)
 }
 
+// preadLong is for reads that may wait: it holds up no collection.
+func preadLong(fd int, buf []byte, off uint64) int {
+	CountCall()
+	pinned := ReleasePins()
+	n, _, e := syscall.Syscall6(unix.SYS_PREAD64, uintptr(fd), uintptr(unsafe.Pointer(&buf[0])), uintptr(len(buf)),
+		uintptr(off), 0, 0)
+	RestorePins(pinned)
+	return bytesOr0(n, e)
+}
+
 // sharesParentMemory reports one address space with the parent, as after vfork(2). If kcmp(2) is refused (seccomp), it
 // is a guess: the parent's first thread waits as in vfork, and both have the same addresses of program and stack.
 func sharesParentMemory(pid int) bool {

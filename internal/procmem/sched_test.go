@@ -98,13 +98,13 @@ func TestOnProcessorIsTrueForRunningThreads(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if _, err := os.Stat("/proc/self/sched"); err != nil {
-		t.Skip("the kernel has no /proc/PID/sched (before 6.15 without CONFIG_SCHED_DEBUG)")
+		t.Skip("needs /proc/PID/sched: Linux 6.15, or CONFIG_SCHED_DEBUG")
 	}
 	own := OpenThread(os.Getpid(), unix.Gettid(), NewFDBudget(0))
 	defer own.Close()
 	cmd := exec.Command("sleep", "1000")
 	if err := cmd.Start(); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	defer func() { _ = cmd.Process.Kill(); _ = cmd.Wait() }()
 	asleep := OpenThread(cmd.Process.Pid, cmd.Process.Pid, NewFDBudget(0))
@@ -134,7 +134,7 @@ func TestLastRunIsReadOnThisKernel(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	if _, err := os.Stat("/proc/self/sched"); err != nil {
-		t.Skip("the kernel has no /proc/PID/sched (before 6.15 without CONFIG_SCHED_DEBUG)")
+		t.Skip("needs /proc/PID/sched: Linux 6.15, or CONFIG_SCHED_DEBUG")
 	}
 	f := OpenThread(os.Getpid(), unix.Gettid(), NewFDBudget(0))
 	defer f.Close()

@@ -13,7 +13,7 @@ import (
 
 func TestStatusOfAProcessWithManyGroupsIsWhole(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("groups are set by root only")
+		t.Skip("needs root to set groups: sudo make test")
 	}
 	for _, n := range []int{0, 300, 2000, 60000} {
 		groups := make([]uint32, n)

@@ -122,6 +122,16 @@ func (t *syscallThread) await(ns int64) bool {
 	}
 }
 
+// awaitLong waits for the end of the call, and holds up no collection.
+func (t *syscallThread) awaitLong() {
+	for done := atomic.LoadUint32(&t.call.done); done != t.call.asked; done = atomic.LoadUint32(&t.call.done) {
+		CountCall()
+		pinned := ReleasePins()
+		_, _, _ = syscall.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&t.call.done)), futexWait, uintptr(done), 0, 0, 0)
+		RestorePins(pinned)
+	}
+}
+
 func (t *syscallThread) result() int { return int(t.call.result) }
 
 func futex(word *uint32, op uintptr, val uint32, ns int64) {

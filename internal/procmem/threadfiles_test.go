@@ -8,7 +8,6 @@ import (
 	"runtime"
 	"slices"
 	"testing"
-	"time"
 
 	"prywalk/internal/refusal"
 	"prywalk/internal/testtargets"
@@ -27,14 +26,11 @@ func sleeper(t testing.TB) *exec.Cmd {
 		cmd.Wait()
 	})
 	pid := cmd.Process.Pid
-	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	testtargets.Eventually(t, "the process sleep sleeps", func() bool {
 		s, err := OpenThread(pid, pid, nil).Syscall()
-		if err == nil && !s.Running && (s.Nr == unix.SYS_CLOCK_NANOSLEEP || s.Nr == unix.SYS_NANOSLEEP) {
-			return cmd
-		}
-	}
-	t.Fatal("the process sleep did not reach its call")
-	return nil
+		return err == nil && !s.Running && (s.Nr == unix.SYS_CLOCK_NANOSLEEP || s.Nr == unix.SYS_NANOSLEEP)
+	})
+	return cmd
 }
 
 func TestFilesOfASleepingThread(t *testing.T) {
@@ -128,7 +124,7 @@ func TestKernelStackIsKeptOpenFromTheSecondTimeOn(t *testing.T) {
 		before := Calls()
 		text, err := f.KernelStack(buf[:])
 		if err == refusal.Denied {
-			t.Skip("only root may read kernel stacks")
+			t.Skip("needs root to read kernel stacks: sudo make test")
 		}
 		if calls := Calls() - before; err != nil || len(text) == 0 || calls != want {
 			t.Errorf("read %d: %d bytes, %v, %d system calls, want %d", i, len(text), err, calls, want)

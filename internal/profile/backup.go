@@ -5,6 +5,7 @@ package profile
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 
@@ -81,11 +82,13 @@ func IsRecording(path string) bool {
 	}
 	defer f.Close()
 	st, err := f.Stat()
-	if err != nil || !st.Mode().IsRegular() {
-		return false
-	}
+	return err == nil && st.Mode().IsRegular() && BeginsLikeRecording(f)
+}
+
+// BeginsLikeRecording reports whether f begins like a compressed profile.
+func BeginsLikeRecording(f io.ReaderAt) bool {
 	var magic [2]byte
-	_, err = f.ReadAt(magic[:], 0)
+	_, err := f.ReadAt(magic[:], 0)
 	return err == nil && magic == gzipMagic
 }
 

@@ -20,7 +20,6 @@ type Builder struct {
 	tables   tables
 	journal  journal
 	sums     sums
-	yield    func()
 	evicted  int
 	rotated  bool  // a part was written since the last eviction
 	needed   Sizes // after the last eviction
@@ -118,14 +117,6 @@ func (b *Builder) SetComments(lines ...string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.comments = append([]string(nil), lines...)
-}
-
-// SetYield sets a function that a write calls after each chunk of intervals (64 KB), on its goroutine; with
-// [Meta].Aggregate never. It may call methods that do not write.
-func (b *Builder) SetYield(f func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.yield = f
 }
 
 // Lost returns nil if the last write has all intervals, else an error with the number of those that could not be read

@@ -111,7 +111,7 @@ func (e *encoder) samples() {
 	for i := range e.sums {
 		e.sample(&e.sums[i], false)
 	}
-	err := eachRecord(e.chunks, e.yield, e.beginGeneration, func(r *record) error {
+	err := eachRecord(e.chunks, e.beginGeneration, func(r *record) error {
 		e.sample(r, true)
 		return e.out.err
 	})

@@ -37,7 +37,7 @@ func (j *journal) intervals(f func(*Interval)) error {
 		labels, err = j.generations.all[n].labels()
 		return err
 	}
-	return eachRecord(j.chunks, nil, begin, func(r *record) error {
+	return eachRecord(j.chunks, begin, func(r *record) error {
 		iv := labels[r.labels].interval()
 		iv.Stack, iv.End = r.stack, r.end
 		iv.Samples, iv.Wall, iv.RunQueue, iv.CPU = r.samples, r.wall, r.runqueue, r.cpu
@@ -89,9 +89,9 @@ func (e *lostError) Error() string {
 
 func (e *lostError) Unwrap() error { return e.err }
 
-// eachRecord calls yield after each chunk, and begin, if not nil, before each generation. Its error is f's, or a
+// eachRecord calls begin, if not nil, before each generation. Its error is f's, or a
 // [*lostError] after all that could be read.
-func eachRecord(chunks []chunk, yield func(), begin func(generation int) error, f func(*record) error) error {
+func eachRecord(chunks []chunk, begin func(generation int) error, f func(*record) error) error {
 	var r record
 	var buf []byte
 	lost, begun := lostError{}, -1
@@ -119,9 +119,6 @@ func eachRecord(chunks []chunk, yield func(), begin func(generation int) error, 
 			if err := f(&r); err != nil {
 				return err
 			}
-		}
-		if yield != nil {
-			yield()
 		}
 	}
 	if lost.err != nil {

@@ -120,6 +120,8 @@ const (
 	LabelOwner    = "owner"
 	// "goroutine" or "asyncio task" of a sample without a thread.
 	LabelTask = "task"
+	// Of an asyncio task, among [Interval.Labels].
+	LabelTaskName = "task name"
 	// End of the interval, Unix epoch, ns.
 	LabelEnd = "end_timestamp_ns"
 )

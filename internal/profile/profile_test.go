@@ -29,6 +29,14 @@ var (
 
 type testNames map[uint64][]Frame
 
+// hookedNames calls a function before each name.
+type hookedNames func()
+
+func (f hookedNames) Resolve(m *ModuleInfo, addr uint64) []Frame {
+	f()
+	return names.Resolve(m, addr)
+}
+
 func (n testNames) Resolve(m *ModuleInfo, addr uint64) []Frame { return n[addr] }
 
 var names = testNames{
@@ -54,7 +62,7 @@ func testBuilder(aggregate bool) *Builder {
 	}
 	b.SetMain(testMain)
 	b.SetWindow(time.Unix(1000, 0), time.Unix(1002, 0))
-	b.SetComments("attempted 20 = frozen 10 + peeked 10")
+	b.SetComments("attempted 20 = stopped 10 + read passively 10")
 	return b
 }
 
@@ -92,7 +100,7 @@ func TestRecordingHoldsWhatTheContractSays(t *testing.T) {
 	equal(t, "default", p.DefaultSampleType, "cpu")
 	equal(t, "period", fmt.Sprint(p.PeriodType.Type, p.PeriodType.Unit, p.Period), "cpunanoseconds10000000")
 	equal(t, "time", fmt.Sprint(p.TimeNanos, p.DurationNanos), fmt.Sprint(int64(1000e9), int64(2e9)))
-	equal(t, "comment", strings.Join(p.Comments, "|"), "attempted 20 = frozen 10 + peeked 10")
+	equal(t, "comment", strings.Join(p.Comments, "|"), "attempted 20 = stopped 10 + read passively 10")
 	equal(t, "main", p.Mapping[0].File+p.Mapping[0].BuildID, "/usr/bin/appabcd")
 	equal(t, "mappings", len(p.Mapping), 2)
 	equal(t, "named", fmt.Sprint(p.Mapping[0].HasFunctions, p.Mapping[1].HasFunctions), "true false")

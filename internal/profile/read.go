@@ -212,8 +212,36 @@ func parse(read func() (*pprof.Profile, error)) (p *pprof.Profile, err error) {
 		return nil, ErrFormat
 	case len(p.SampleType) == 0:
 		return nil, fmt.Errorf("%w: it names no type of values", ErrFormat)
+	case len(p.SampleType) > maxTypes:
+		return nil, fmt.Errorf("%w: damaged, as it has %d types of values, more than %d", ErrFormat, len(p.SampleType),
+			maxTypes)
+	case sumsExceed(p):
+		return nil, fmt.Errorf("%w: damaged, as its values add up to more than 2^62", ErrFormat)
 	}
 	return p, nil
+}
+
+// maxTypes bounds a profile's types of values: reports have all for each function and call. Profilers write a few.
+const maxTypes = 100
+
+// sumsExceed reports whether magnitudes add up to more than half of what fits: sums of some samples, and differences of
+// two profiles, then fit.
+func sumsExceed(p *pprof.Profile) bool {
+	left := make([]int64, len(p.SampleType))
+	for i := range left {
+		left[i] = 1 << 62
+	}
+	for _, s := range p.Sample {
+		for i, v := range s.Value {
+			if v < -1<<62 || v > 1<<62 || i >= len(left) {
+				return true
+			}
+			if left[i] -= max(v, -v); left[i] < 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 var gzipMagic = [2]byte{0x1f, 0x8b} // RFC 1952, 2.3.1

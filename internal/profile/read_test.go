@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"errors"
 	"io"
+	"math"
 	"runtime/pprof"
 	"strings"
 	"testing"
@@ -149,5 +150,50 @@ func BenchmarkInternAndAdd(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		p.Add(Interval{Stack: p.Intern(stack), PID: 1, TID: i % 200, State: "running", End: int64(i) * 1e5, Samples: 1,
 			Wall: 1e7, CPU: 1e7})
+	}
+}
+
+func TestProfileWhoseSumsDoNotFitIsRefused(t *testing.T) {
+	const most = 1 << 62
+	for _, c := range []struct {
+		values  []int64
+		refused bool
+	}{
+		{[]int64{most}, false}, {[]int64{most - 5, -5}, false}, {[]int64{-most}, false},
+		{[]int64{most, 1}, true}, {[]int64{most, -1}, true}, {[]int64{math.MaxInt64}, true}, {[]int64{math.MinInt64}, true},
+		{[]int64{math.MaxInt64, math.MaxInt64, math.MaxInt64}, true}, {[]int64{math.MinInt64, math.MinInt64}, true},
+	} {
+		f := &profile.Function{ID: 1, Name: "f"}
+		l := &profile.Location{ID: 1, Line: []profile.Line{{Function: f}}}
+		p := &profile.Profile{
+			SampleType: []*profile.ValueType{{Type: "cpu", Unit: "nanoseconds"}}, Function: []*profile.Function{f},
+			Location: []*profile.Location{l},
+		}
+		for _, v := range c.values {
+			p.Sample = append(p.Sample, &profile.Sample{Location: []*profile.Location{l}, Value: []int64{v}})
+		}
+		var file bytes.Buffer
+		if err := p.Write(&file); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(&file); errors.Is(err, ErrFormat) != c.refused || err != nil && !c.refused {
+			t.Errorf("%d: %v, want a refusal: %v", c.values, err, c.refused)
+		}
+	}
+}
+
+func TestProfileOfManyTypesOfValuesIsRefused(t *testing.T) {
+	for _, n := range []int{maxTypes, maxTypes + 1} {
+		p := &profile.Profile{}
+		for range n {
+			p.SampleType = append(p.SampleType, &profile.ValueType{Type: "cpu", Unit: "nanoseconds"})
+		}
+		var file bytes.Buffer
+		if err := p.Write(&file); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Read(&file); errors.Is(err, ErrFormat) != (n > maxTypes) {
+			t.Errorf("%d types: %v", n, err)
+		}
 	}
 }

@@ -28,7 +28,6 @@ func TestPartsHaveEachIntervalOnce(t *testing.T) {
 				want[fmt.Sprint("[", n, "] ", 1+n%7)]++
 			}
 		}
-		b.SetYield(add)
 		got := map[string]int64{}
 		dir := t.TempDir()
 		for part := range 6 {
@@ -41,7 +40,7 @@ func TestPartsHaveEachIntervalOnce(t *testing.T) {
 				}
 				continue
 			}
-			if err := b.Rotate(path, testNames{}); err != nil {
+			if err := b.Rotate(path, hookedNames(add)); err != nil {
 				t.Fatal(err)
 			}
 			if !b.NeedsEviction() {
@@ -56,7 +55,6 @@ func TestPartsHaveEachIntervalOnce(t *testing.T) {
 				got[fmt.Sprint(s.Location[1].Line[0].Function.Name, " ", s.NumLabel["tid"][0])] += s.Value[3]
 			}
 		}
-		b.SetYield(nil)
 		path := filepath.Join(dir, "last")
 		if err := b.WriteFile(path, testNames{}); err != nil {
 			t.Fatal(err)

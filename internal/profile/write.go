@@ -20,7 +20,6 @@ type frozenTables struct {
 	chunks      []chunk
 	sums        []record
 	main        int // index of the main binary's module, −1 if none
-	yield       func()
 	evictions   int
 	lost        error // a [*lostError]; set by encode
 }
@@ -35,7 +34,7 @@ func (b *Builder) freeze() *frozenTables {
 		numbered: b.tables.numbered, meta: b.meta, end: b.end, comments: b.comments,
 		generations: slices.Clone(b.journal.generations.all),
 		chunks:      slices.Clone(b.journal.chunks), sums: slices.Clone(b.sums.rows),
-		main: main, yield: b.yield, evictions: b.evicted,
+		main: main, evictions: b.evicted,
 	}
 	v.modules, v.finalNames = slices.Clone(v.modules), slices.Clone(v.finalNames)
 	if v.end.IsZero() {

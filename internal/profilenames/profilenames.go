@@ -29,8 +29,8 @@ import (
 	"prywalk/internal/unnamedcode"
 )
 
-// ErrNoMatch means a file of no mapping of the profile.
-var ErrNoMatch = errors.New("no mapping of the recording has its build id")
+// errNoMatch means a file of no mapping of the profile.
+var errNoMatch = errors.New("no mapping of the recording has its build id")
 
 // AddFrom names the locations in mappings of the ELF file at path.
 func AddFrom(p *profile.Profile, path string) error {
@@ -67,7 +67,7 @@ func AddFrom(p *profile.Profile, path string) error {
 		err = errors.New("it has no symbol at any address of the recording: give the file before strip, " +
 			"or its debug file")
 	}
-	if err != nil && !errors.Is(err, ErrNoMatch) {
+	if err != nil && !errors.Is(err, errNoMatch) {
 		return fmt.Errorf("%s: %w", path, err)
 	}
 	return err
@@ -109,11 +109,11 @@ func noMatchError(p *profile.Profile, path, id string) error {
 		at = slices.IndexFunc(p.Mapping, func(m *profile.Mapping) bool { return m.File != "" })
 	}
 	if at < 0 {
-		return fmt.Errorf("%w: %s has %s; the recording has no mappings", ErrNoMatch, path, id)
+		return fmt.Errorf("%w: %s has %s; the recording has no mappings", errNoMatch, path, id)
 	}
 	m := p.Mapping[at]
 	return fmt.Errorf("%w: %s has %s, %s of the recording has %s; give the file of the build that was recorded",
-		ErrNoMatch, path, id, m.File, cmp.Or(m.BuildID, "none"))
+		errNoMatch, path, id, m.File, cmp.Or(m.BuildID, "none"))
 }
 
 type namer struct {

@@ -17,6 +17,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	rec "prywalk/internal/profile"
+	"prywalk/internal/testtargets"
 )
 
 const source = `static inline __attribute__((always_inline)) int mix(int x) { volatile int y = x; return y * 3; }
@@ -26,10 +27,7 @@ int main(int argc, char **argv) { return inner(argc) + inner(2); }
 
 func tool(t *testing.T, name string) string {
 	t.Helper()
-	p, err := exec.LookPath(name)
-	if err != nil {
-		t.Skipf("%s is not installed; CI has it", name)
-	}
+	p := testtargets.NeedProgram(t, name)
 	return p
 }
 
@@ -189,7 +187,7 @@ func TestAFileOfAnotherBuildIsRefused(t *testing.T) {
 		t.Fatal("both builds have one id")
 	}
 	err := AddFrom(p, filepath.Join(another, "p"))
-	if !errors.Is(err, ErrNoMatch) || !strings.Contains(err.Error(), own) || !strings.Contains(err.Error(), other) {
+	if !errors.Is(err, errNoMatch) || !strings.Contains(err.Error(), own) || !strings.Contains(err.Error(), other) {
 		t.Errorf("want both ids, %s and %s: %v", own, other, err)
 	}
 	if len(p.Function) != 1 {

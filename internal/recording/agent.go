@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/exit"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/profile"
-	"prywalk/internal/runsummary"
+	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
 	"prywalk/internal/selfhang"
 )
@@ -43,7 +43,7 @@ func RunAgent(o Options, to agent.Options) error {
 	}
 	a := &agentRun{recording: newRecording(o), agent: sender, frozen: map[string]bool{}, throttled: map[string]bool{}}
 	a.onObstructions = a.reportObstructions
-	a.live, a.samplerOpts.LowOverhead, a.samplerOpts.OverheadOfHost = true, true, true
+	a.live, a.samplerOpts.LowOverhead, a.samplerOpts.LimitOwnCPU = true, true, true
 	a.samplerOpts.WatchEvery = max(to.Window/refreshesPerWindow, 100*time.Millisecond)
 	a.samplerOpts.Sinks = append(a.samplerOpts.Sinks, a)
 	return a.run(a.sampleAndSend)
@@ -64,13 +64,13 @@ func (a *agentRun) sampleAndSend(ctx context.Context, procs []*loadedcode.Proces
 }
 
 func (a *agentRun) reportSelected(procs int64) {
-	what := "samples " + runsummary.Plural(procs, "process")
+	what := "samples " + runstats.Plural(procs, "process")
 	if procs == 0 {
 		what = "no process is selected now, waits for one"
 	}
 	console.Infof("%s; sends to %s", what, a.agent.RedactedEndpoint())
 	if a.openError != nil {
-		console.Infof("%s cannot be read: %v", runsummary.Plural(a.unopened, "selected process"), a.openError)
+		console.Infof("%s cannot be read: %v", runstats.Plural(a.unopened, "selected process"), a.openError)
 	}
 }
 
@@ -108,7 +108,7 @@ func (a *agentRun) end(failure error, background *backgroundResolver) error {
 	}
 	background.close()
 	intervals, messages := a.agent.Metrics.Sent()
-	console.Infof("%s sent in %s", runsummary.Plural(intervals, "interval"), runsummary.Plural(messages, "message"))
+	console.Infof("%s sent in %s", runstats.Plural(intervals, "interval"), runstats.Plural(messages, "message"))
 	if lost > 0 {
 		console.Errorf("%d intervals are lost: the receiver did not take them within --flush; give a writable directory "+
 			"with --spool, from which the next agent sends them, or raise --flush if the receiver is slow", lost)

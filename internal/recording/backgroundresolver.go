@@ -16,6 +16,8 @@ type backgroundResolver struct {
 	private map[*loadedcode.Image]*privateImage
 	modules map[*profile.ModuleInfo]*profile.ModuleInfo
 	now     func() time.Time
+	// others names code without a file; nil: only by the mapping's name.
+	others func(m *profile.ModuleInfo, addr uint64) []profile.Frame
 }
 
 type privateImage struct {
@@ -68,6 +70,9 @@ func (r *backgroundResolver) DropUnused() {
 
 // Resolve implements profile.Resolver.
 func (r *backgroundResolver) Resolve(m *profile.ModuleInfo, addr uint64) []profile.Frame {
+	if r.others != nil && withoutFile(m) {
+		return r.others(m, addr)
+	}
 	private := r.modules[m]
 	if private == nil {
 		private = r.privateModule(m)
@@ -79,6 +84,14 @@ func (r *backgroundResolver) Resolve(m *profile.ModuleInfo, addr uint64) []profi
 		}
 	}
 	return r.resolver.Resolve(private, addr)
+}
+
+func withoutFile(m *profile.ModuleInfo) bool {
+	if m.Origin.Module == nil {
+		return false
+	}
+	mapping := loadedcode.MappingOf(m.Origin.Module)
+	return mapping != nil && mapping.Image == nil
 }
 
 // privateModule leaves out code that its process describes, which is named on the aggregator's goroutine: by top with

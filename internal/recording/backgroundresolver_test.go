@@ -17,10 +17,7 @@ import (
 
 func TestWhatTopNamedEndedProgramsWithIsLetGo(t *testing.T) {
 	const programs = 12
-	from, err := exec.LookPath("sleep")
-	if err != nil {
-		t.Skip(err)
-	}
+	from := testtargets.NeedProgram(t, "sleep")
 	images := loadedcode.NewImageCache(0)
 	defer images.Close()
 	r := newBackgroundResolver()

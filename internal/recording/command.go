@@ -14,7 +14,7 @@ import (
 	"prywalk/internal/launch"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
-	"prywalk/internal/runsummary"
+	"prywalk/internal/runstats"
 )
 
 func (r *recording) launchAndRecord(args []string) error {
@@ -81,7 +81,7 @@ func (r *recording) recordLaunched(ctx context.Context, l *launch.Launched) erro
 			return err
 		}
 		if ended {
-			console.Infof("%s", runsummary.TooShortLine(&r.stats, r.output.path))
+			console.Infof("%s", runstats.TooShortLine(&r.stats, r.output.path))
 		}
 		return nil
 	}

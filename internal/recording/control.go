@@ -11,7 +11,7 @@ import (
 	"prywalk/internal/sampler"
 )
 
-// serveControl executes lines of prywalk bench: "hold" suspends sampling, "go" resumes it, others do nothing. Each is
+// serveControl executes lines of the benchmarks: "hold" suspends sampling, "go" resumes it, others do nothing. Each is
 // answered, once in effect, by the present counts as a line of JSON. The end of in resumes sampling.
 func serveControl(s *sampler.Sampler, in io.Reader, out io.Writer) {
 	defer s.Resume()

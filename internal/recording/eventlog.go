@@ -15,7 +15,7 @@ func (r *recording) logStacks() {
 	names := profile.NewNames(r.builder, nil)
 	var stack []profile.Named
 	for _, id := range r.builder.StackIDs() {
-		stack = names.Stack(id, r.names, stack[:0])
+		stack = names.Stack(id, r.fileNames, stack[:0])
 		var functions []string
 		for i := range stack {
 			for _, f := range stack[i].Frames {

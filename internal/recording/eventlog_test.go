@@ -20,7 +20,8 @@ import (
 
 func TestEventLogNamesTheStacks(t *testing.T) {
 	var log bytes.Buffer
-	r := &recording{builder: profile.NewBuilder(profile.Meta{}), names: newResolver()}
+	r := &recording{builder: profile.NewBuilder(profile.Meta{})}
+	r.setNames()
 	r.samplerOpts.EventLog = &log
 	inner := profile.Loc{FramesID: r.builder.InternFrames([]profile.Frame{{Name: "inlined"}, {Name: "inner"}})}
 	r.builder.Intern([]profile.Loc{{Synthetic: "[exited unseen]"}})
@@ -36,7 +37,8 @@ func TestEventLogNamesTheStacks(t *testing.T) {
 
 func TestEventLogNamesTheStacksThatWereNotEvicted(t *testing.T) {
 	var log bytes.Buffer
-	r := &recording{builder: profile.NewBuilder(profile.Meta{Rotates: true}), names: newResolver()}
+	r := &recording{builder: profile.NewBuilder(profile.Meta{Rotates: true})}
+	r.setNames()
 	r.samplerOpts.EventLog = &log
 	var ids []sample.StackID
 	for _, name := range []string{"a", "b", "c"} {
@@ -66,7 +68,8 @@ func TestHangWhileStacksAreLoggedLeavesTheRecordingWhole(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "r.pb.gz")
 	r := newRecording(Options{Output: path, Overwrite: true})
 	r.output.setPath(&r.options, 1)
-	r.builder, r.names = profile.NewBuilder(profile.Meta{}), newResolver()
+	r.builder = profile.NewBuilder(profile.Meta{})
+	r.setNames()
 	r.samplerOpts.EventLog = hangingWriter{pipe[0]}
 	r.builder.Intern([]profile.Loc{{Synthetic: "a"}})
 	err := r.writeWatched()

@@ -4,6 +4,7 @@ package recording
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,7 +12,6 @@ import (
 
 	"prywalk/internal/cgroup"
 	"prywalk/internal/runstats"
-	"prywalk/internal/runsummary"
 	"prywalk/internal/selfruntime"
 )
 
@@ -24,7 +24,8 @@ type targetGroups struct {
 	last   []int
 	readAt time.Time
 
-	quit, done chan struct{}
+	quit context.CancelFunc
+	done chan struct{}
 }
 
 // obstruction has the same key at each reading.
@@ -42,33 +43,41 @@ const (
 	groupsShare    = 400
 )
 
-// observeGroups reads the groups now, and then in the background until end is called.
-func observeGroups(root cgroup.Root, pids func() []int, notify func([]obstruction)) *targetGroups {
+// observeGroups reads the groups now, and then in the background until the sampler's ctx ends or end is called.
+func observeGroups(ctx context.Context, root cgroup.Root, pids func() []int, notify func([]obstruction)) *targetGroups {
+	ctx, quit := context.WithCancel(ctx)
 	g := &targetGroups{
 		pids: pids, notify: notify, groups: root.Groups(), frozen: map[int]*runstats.FrozenTarget{},
-		quit: make(chan struct{}), done: make(chan struct{}),
+		quit: quit, done: make(chan struct{}),
 	}
 	g.read(pids())
-	go g.run()
+	go g.run(ctx)
 	return g
 }
 
-func (g *targetGroups) run() {
+func (g *targetGroups) run(ctx context.Context) {
 	defer close(g.done)
 	took := time.Duration(0)
 	for {
 		select {
-		case <-g.quit:
+		case <-ctx.Done():
 			return
 		case <-time.After(max(groupsInterval, groupsShare*took)):
 		}
-		took = selfruntime.CPUTimeOf(func() { g.read(g.pids()) })
+		took = selfruntime.CPUTimeOf(func() { g.readAgain(ctx) })
+	}
+}
+
+// readAgain reads nothing once ctx has ended: the sampler then closes its processes, one after the other.
+func (g *targetGroups) readAgain(ctx context.Context) {
+	if pids := g.pids(); ctx.Err() == nil {
+		g.read(pids)
 	}
 }
 
 // end reads the last reading's processes again, as the sampler has closed its own by now.
 func (g *targetGroups) end(s *runstats.Stats) {
-	close(g.quit)
+	g.quit()
 	<-g.done
 	g.read(g.last)
 	for _, q := range g.groups.Throttled() {
@@ -115,7 +124,7 @@ func frozenNow(pids []int, frozenBy []string) (all []obstruction) {
 	}
 	for _, dir := range slices.Sorted(maps.Keys(first)) {
 		all = append(all, obstruction{dir, fmt.Sprintf("the cgroup %s is frozen (as by docker pause): no thread of %s runs",
-			dir, runsummary.FirstAndOthers(first[dir], n[dir])), true})
+			dir, runstats.FirstAndOthers(first[dir], n[dir])), true})
 	}
 	return all
 }
@@ -124,7 +133,7 @@ func (g *targetGroups) throttledNow(now time.Time) (all []obstruction) {
 	for _, q := range g.groups.ThrottledNow() {
 		var s runstats.Stats
 		s.Seconds, s.TargetQuotas = now.Sub(g.readAt).Seconds(), []runstats.Throttling{runstats.Throttling(q)}
-		for _, text := range runsummary.TargetGroups(&s) {
+		for _, text := range runstats.TargetGroups(&s) {
 			all = append(all, obstruction{key: q.Cgroup, text: text})
 		}
 	}

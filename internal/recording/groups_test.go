@@ -3,6 +3,7 @@
 package recording
 
 import (
+	"context"
 	"maps"
 	"os"
 	"path/filepath"
@@ -53,7 +54,7 @@ func (g *groupTree) observe(pids *[]int) (groups *targetGroups, now *[]obstructi
 	now = new([]obstruction)
 	groups = &targetGroups{pids: func() []int { return *pids }, notify: func(all []obstruction) { *now = all },
 		groups: cgroup.Root(g.root).Groups(), frozen: map[int]*runstats.FrozenTarget{},
-		quit: make(chan struct{}), done: make(chan struct{})}
+		quit: func() {}, done: make(chan struct{})}
 	close(groups.done)
 	groups.read(*pids)
 	return groups, now
@@ -85,6 +86,22 @@ func TestFreezingBetweenStartAndEndIsFound(t *testing.T) {
 	groups.end(&s)
 	want := []runstats.FrozenTarget{{PID: 7, Cgroup: "/cg/a"}, {PID: 8, Cgroup: "/cg/b", AtStart: true, AtEnd: true},
 		{PID: 9, Cgroup: "/cg/a"}}
+	if !slices.Equal(s.FrozenTargets, want) {
+		t.Errorf("%+v, want %+v", s.FrozenTargets, want)
+	}
+}
+
+func TestAReadingWhileTheSamplerClosesItsProcessesCountsNoneAsGone(t *testing.T) {
+	tree := newGroupTree(t)
+	tree.process(7, "/a")
+	tree.freeze("/a", true)
+	groups, _ := tree.observe(&[]int{7})
+	ctx, end := context.WithCancel(t.Context())
+	groups.pids = func() []int { end(); return nil }
+	groups.readAgain(ctx)
+	var s runstats.Stats
+	groups.end(&s)
+	want := []runstats.FrozenTarget{{PID: 7, Cgroup: "/cg/a", AtStart: true, AtEnd: true}}
 	if !slices.Equal(s.FrozenTargets, want) {
 		t.Errorf("%+v, want %+v", s.FrozenTargets, want)
 	}

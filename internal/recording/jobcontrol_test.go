@@ -3,6 +3,7 @@
 package recording
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,10 +11,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
 
@@ -24,7 +25,11 @@ func TestASignalEndsADumpAfterItHasDetached(t *testing.T) {
 		endWithAController()
 	}
 	for _, sig := range []syscall.Signal{unix.SIGINT, unix.SIGTERM, unix.SIGHUP} {
-		cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$")
+		ctx, cancel := context.WithTimeout(t.Context(), testtargets.Patience)
+		defer cancel()
+		// Signals that are ignored, as by nohup, are not awaited.
+		cmd := exec.CommandContext(ctx, testtargets.NeedProgram(t, "env"), "--default-signal", os.Args[0],
+			"-test.run=^"+t.Name()+"$")
 		cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", endsItself, sig))
 		out, _ := cmd.Output()
 		status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
@@ -41,9 +46,7 @@ func endWithAController() {
 	var sig syscall.Signal
 	_, _ = fmt.Sscan(os.Getenv(endsItself), &sig)
 	_ = unix.Kill(os.Getpid(), sig)
-	for !ptrace.Suspending() {
-		time.Sleep(time.Millisecond)
-	}
+	testtargets.Comes(ptrace.Suspending)
 	fmt.Print("detached")
 	ctl.Close()
 	select {}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"sync"
 	"time"
 
 	"prywalk/internal/aggregator"
@@ -21,7 +22,6 @@ import (
 	"prywalk/internal/profile"
 	"prywalk/internal/refusal"
 	"prywalk/internal/runstats"
-	"prywalk/internal/runsummary"
 	"prywalk/internal/sampler"
 	"prywalk/internal/selfhang"
 )
@@ -36,18 +36,21 @@ type recording struct {
 
 	images  *loadedcode.ImageCache
 	builder *profile.Builder
-	names   *resolver
+	names   *resolver // of the aggregator's goroutine
 	sampler *sampler.Sampler
-	output  output
-	signals signalHandler
+	// fileNames are those of what is written.
+	fileNames *backgroundResolver
+	output    output
+	signals   signalHandler
 
 	stats          runstats.Stats
 	deadlocks      []string
-	goroutines     []string            // a line per Go process
-	refused        map[string]int64    // by reason
-	unopened       int64               // selected processes that could not be opened at the start
-	openError      error               // of the last one
-	hung           bool                // a read of a process hangs: prywalk must exit
+	goroutines     []string         // a line per Go process
+	refused        map[string]int64 // by reason
+	unopened       int64            // selected processes that could not be opened at the start
+	openError      error            // of the last one
+	hung           bool             // a read of a process hangs: prywalk must exit
+	checkpoints    sync.WaitGroup
 	onObstructions func([]obstruction) // for top and agent: called at each reading of the groups
 }
 
@@ -145,7 +148,7 @@ func (r *recording) open(pids []int) ([]*loadedcode.Process, error) {
 	if r.options.ByRule && len(procs) == 0 && r.openError != nil {
 		r.images.Close()
 		return nil, fmt.Errorf("none of %s could be read: %w",
-			runsummary.Plural(r.unopened, "selected process"), r.openError)
+			runstats.Plural(r.unopened, "selected process"), r.openError)
 	}
 	return procs, nil
 }
@@ -156,9 +159,9 @@ func (r *recording) prepare(procs []*loadedcode.Process) {
 		SpillTo: os.TempDir(), SpillFailed: r.reportSpillFailure,
 		Discard: r.live && r.output.path == "", Rotates: r.output.rotation != nil,
 	})
-	r.names = newResolver()
+	r.setNames()
 	r.names.ReadPerfMapsInSteps()
-	r.samplerOpts.Checkpoint = r.checkpoint
+	r.samplerOpts.Checkpoint = func(c sampler.Checkpointing) { r.checkpoint(c) }
 	r.samplerOpts.JITFuncBounds = r.names.JITFuncBounds
 	if r.output.path == "" || outfile.Replaceable(r.output.path) {
 		r.samplerOpts.CheckpointEvery = checkpointEvery
@@ -174,10 +177,16 @@ func (r *recording) prepare(procs []*loadedcode.Process) {
 	}
 }
 
+func (r *recording) setNames() {
+	r.names, r.fileNames = newResolver(), newBackgroundResolver()
+	r.fileNames.others = r.names.Resolve
+}
+
 func (r *recording) close() {
 	if r.hung {
 		return
 	}
+	r.fileNames.close()
 	_ = r.names.Close()
 	_ = r.sampler.Close()
 	_ = r.images.Close()
@@ -207,7 +216,7 @@ func (r *recording) runSampler(ctx context.Context) error {
 	if r.options.Control {
 		go serveControl(r.sampler, os.Stdin, os.Stdout)
 	}
-	groups := observeGroups("/", r.sampler.PIDs, r.onObstructions)
+	groups := observeGroups(ctx, "/", r.sampler.PIDs, r.onObstructions)
 	begun := time.Now()
 	p := console.StartProgress(r.live || r.signals.command.Load() != nil, func() string {
 		return progressText(r.sampler.Progress(), time.Since(begun).Seconds())
@@ -228,13 +237,13 @@ func (r *recording) runSampler(ctx context.Context) error {
 
 func progressText(g sampler.Progress, seconds float64) string {
 	return fmt.Sprintf("%.1f s  %.0f/s  %s  %s  %s complete  %d failed  (Ctrl-C ends)", seconds, float64(g.Ticks)/seconds,
-		runsummary.Plural(g.Observations+g.Sampled, "sample"), runsummary.Plural(int64(g.Threads), "thread"),
-		runsummary.Percent(g.Complete, g.Stacks), g.Failed)
+		runstats.Plural(g.Observations+g.Sampled, "sample"), runstats.Plural(int64(g.Threads), "thread"),
+		runstats.Percent(g.Complete, g.Stacks), g.Failed)
 }
 
 // setTimes sets the recording's window, and the mean period if the rate was not reached.
 func (r *recording) setTimes() {
-	if got := r.stats.Freq; got > 0 && got < runsummary.ReachedRateShare*r.samplerOpts.Freq {
+	if got := r.stats.Freq; got > 0 && got < runstats.ReachedRateShare*r.samplerOpts.Freq {
 		r.builder.SetPeriod(time.Duration(float64(time.Second) / got))
 	}
 	if !r.stats.Begun.IsZero() {
@@ -265,21 +274,21 @@ func (r *recording) reportResult() error {
 			return refused
 		}
 		if r.endedWithoutSamples() {
-			console.Infof("%s", runsummary.TooShortLine(&r.stats, r.output.path))
+			console.Infof("%s", runstats.TooShortLine(&r.stats, r.output.path))
 			return nil
 		}
-		return runsummary.NoSamples(&r.stats, r.options.Threads)
+		return runstats.NoSamples(&r.stats, r.options.Threads)
 	}
 	console.ReportOmitted()
 	if refused != nil {
 		console.Errorf("not all threads were sampled: %v", refused)
 	}
 	console.ReportUnusedFiles()
-	for _, text := range slices.Concat(r.deadlocks, runsummary.Notes(&r.stats), runsummary.TargetGroups(&r.stats),
+	for _, text := range slices.Concat(r.deadlocks, runstats.Notes(&r.stats), runstats.TargetGroups(&r.stats),
 		r.goroutines) {
 		console.Infof("%s", text)
 	}
-	console.Infof("%s", runsummary.ClosingLine(&r.stats, r.output.path))
+	console.Infof("%s", runstats.ClosingLine(&r.stats, r.output.path))
 	r.output.reportParts()
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/frames"
 	"prywalk/internal/launch"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/profile"
@@ -36,24 +37,34 @@ func written(t *testing.T, begin func(context.Context), between func(r *recordin
 	t.Cleanup(r.close)
 	ctx, stop := r.signals.handle(&r.output.state)
 	defer stop()
-	m := &profile.ModuleInfo{Start: 0x1000, End: 0x9000, Path: "/usr/bin/kvd"}
+	called := false
+	m := namedWith(r, func() {
+		if !called {
+			called = true
+			between(r)
+		}
+	})
 	for i := range uint64(2) {
 		r.builder.Add(profile.Interval{PID: 1, TID: 1, State: "running", Samples: 1, Wall: 1e9, CPU: 1e9,
 			End:   int64(i+1) * 1e9,
 			Stack: r.builder.Intern([]profile.Loc{{Module: m, Addr: 0x1000 + i}, {Module: m, Addr: 0x1010}})})
 	}
 	begin(ctx)
-	called := false
-	r.builder.SetYield(func() {
-		if !called {
-			called = true
-			between(r)
-		}
-	})
 	if err := r.write(); err != nil || !called {
 		t.Fatalf("%v; it was interrupted: %v", err, called)
 	}
 	return file, r
+}
+
+// namedWith returns code without a file. A write calls f before it asks for a name of it.
+func namedWith(r *recording, f func()) *profile.ModuleInfo {
+	r.fileNames.others = func(_ *profile.ModuleInfo, addr uint64) []profile.Frame {
+		f()
+		return r.fileNames.resolver.Resolve(&profile.ModuleInfo{}, addr)
+	}
+	m := &profile.ModuleInfo{Start: 0x1000, End: 0x9000, Path: "/usr/bin/kvd"}
+	m.Origin.Module = &frames.Module{Origin: &loadedcode.Mapping{}}
+	return m
 }
 
 func interrupt(t *testing.T) {
@@ -76,8 +87,8 @@ func TestCtrlCWhileNamesAreLookedUpKeepsAllSamples(t *testing.T) {
 		"\r\x1b[Kprywalk: 3 addresses without a name: symbol lookup was skipped\n") {
 		t.Errorf("%q", text)
 	}
-	if r.names.lookedUp.Load() != 3 || !strings.HasPrefix(r.output.state.String(), "the whole recording is in") {
-		t.Errorf("%d addresses were asked for; %s", r.names.lookedUp.Load(), &r.output.state)
+	if r.fileNames.lookedUp.Load() != 3 || !strings.HasPrefix(r.output.state.String(), "the whole recording is in") {
+		t.Errorf("%d addresses were asked for; %s", r.fileNames.lookedUp.Load(), &r.output.state)
 	}
 	if p := testtargets.ReadRecording(t, file); len(p.Sample) != 2 || len(p.Location) != 3 || len(p.Function) != 0 {
 		t.Errorf("%d samples, %d locations, %d functions", len(p.Sample), len(p.Location), len(p.Function))
@@ -136,7 +147,7 @@ func TestOnlyFilesThatCanBeReplacedHaveCheckpoints(t *testing.T) {
 		if got := r.samplerOpts.CheckpointEvery > 0; got != want {
 			t.Errorf("%s: checkpoints: %v", path, got)
 		}
-		r.checkpoint(nil)
+		r.checkpoint(atOnce{})
 	}
 }
 
@@ -158,9 +169,7 @@ func TestSelectedProcessThatCannotBeOpenedCountsOnce(t *testing.T) {
 	}
 	defer func() { _ = zombie.Wait() }()
 	pids := []int{pid, zombie.Process.Pid}
-	for isAlive(pids[1]) {
-		time.Sleep(time.Millisecond)
-	}
+	testtargets.Eventually(t, "the second process has ended", func() bool { return !isAlive(pids[1]) })
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	searches := 0
@@ -260,16 +269,17 @@ func TestAHangInTheWriteNamesWhatIsWritten(t *testing.T) {
 	r.output.setPath(&r.options, 1)
 	r.images = loadedcode.NewImageCache(0)
 	r.prepare(nil)
-	r.builder.Add(profile.Interval{PID: 1, TID: 1, State: "running", Samples: 1, CPU: 1, Stack: r.builder.Intern(nil)})
 	var pipe [2]int
 	if err := unix.Pipe2(pipe[:], unix.O_CLOEXEC); err != nil {
 		t.Fatal(err)
 	}
 	ended := make(chan struct{})
-	r.builder.SetYield(func() {
+	m := namedWith(r, func() {
 		defer close(ended)
 		_, _ = unix.Read(pipe[0], make([]byte, 1))
 	})
+	r.builder.Add(profile.Interval{PID: 1, TID: 1, State: "running", Samples: 1, CPU: 1,
+		Stack: r.builder.Intern([]profile.Loc{{Module: m, Addr: 0x1000}})})
 	err := r.writeWatched()
 	if _, failed := unix.Write(pipe[1], []byte("x")); failed != nil {
 		t.Fatal(failed)
@@ -278,9 +288,9 @@ func TestAHangInTheWriteNamesWhatIsWritten(t *testing.T) {
 	if !errors.Is(err, selfhang.Err) || !strings.HasSuffix(err.Error(), "; nothing was written") {
 		t.Errorf("got %v, want a hang, and that nothing was written", err)
 	}
-	for !strings.HasPrefix(r.output.state.String(), "the whole recording") {
-		time.Sleep(time.Millisecond)
-	}
+	testtargets.Eventually(t, "the recording is written after all", func() bool {
+		return strings.HasPrefix(r.output.state.String(), "the whole recording")
+	})
 }
 
 func TestARecordingThatAHangKeepsNamesWhatIsWritten(t *testing.T) {
@@ -328,9 +338,7 @@ func TestAHangOfTopWithoutARecordingIsTheOnlyError(t *testing.T) {
 
 // The command's first executable mapping has no provider of its pages (userfaultfd(2)).
 func TestAHangWhileACommandIsOpenedEndsTheRecording(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root's userfaults are raised by other processes' reads")
-	}
+	testtargets.NeedRoot(t, "have userfaults raised by another process's reads")
 	exe, err := testtargets.Compile("lazy.c", "-O1")
 	if err != nil {
 		t.Fatal(err)

@@ -15,8 +15,9 @@ import (
 	"time"
 
 	"prywalk/internal/console"
+	"prywalk/internal/outfile"
 	"prywalk/internal/profile"
-	"prywalk/internal/runsummary"
+	"prywalk/internal/runstats"
 )
 
 // rotation writes files named by their start. Checkpoints write the last one.
@@ -24,8 +25,9 @@ type rotation struct {
 	every   time.Duration
 	keep    int
 	dir     string
-	name    string // with timeMark in place of the time
-	written int    // complete files
+	name    string             // with timeMark in place of the time
+	written int                // complete files
+	pruned  *outfile.Directory // dir at the first prune
 	due     atomic.Bool
 }
 
@@ -79,30 +81,45 @@ func (r *rotation) run(ctx context.Context, requestCheckpoint func()) {
 	}
 }
 
-// prune keeps the last complete files, also of earlier runs.
+// prune keeps the last complete files, also of earlier runs. Other users' files do not count.
 func (r *rotation) prune() {
 	if r.keep <= 0 {
 		return
 	}
+	if err := r.removeOldest(); err != nil {
+		console.Errorf("old recordings stay: %v", err)
+	}
+}
+
+func (r *rotation) removeOldest() (err error) {
+	if r.pruned == nil {
+		if r.pruned, err = outfile.HoldDirectory(r.dir); err != nil {
+			return err
+		}
+	}
 	name := regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(r.name), timeMark, timePattern) + "$")
 	var list []os.FileInfo
-	entries, err := os.ReadDir(r.dir)
+	entries, err := r.pruned.List()
 	for _, e := range entries {
-		if e.Type().IsRegular() && name.MatchString(e.Name()) && profile.IsRecording(filepath.Join(r.dir, e.Name())) {
-			if info, err := e.Info(); err == nil {
-				list = append(list, info)
-			}
+		if !name.MatchString(e.Name()) {
+			continue
 		}
+		f, err := r.pruned.Open(e.Name())
+		if err != nil {
+			continue
+		}
+		if info, err := f.Stat(); err == nil && profile.BeginsLikeRecording(f) {
+			list = append(list, info)
+		}
+		_ = f.Close()
 	}
 	// Not by name: when summer time ends, an hour of local time occurs twice.
 	slices.SortStableFunc(list, func(a, b os.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
 	for len(list) > r.keep {
-		err = cmp.Or(os.Remove(filepath.Join(r.dir, list[0].Name())), err)
+		err = cmp.Or(r.pruned.Remove(list[0].Name()), err)
 		list = list[1:]
 	}
-	if err != nil {
-		console.Errorf("old recordings stay: %v", err)
-	}
+	return err
 }
 
 func (r *recording) rotateIfDue() bool {
@@ -111,7 +128,7 @@ func (r *recording) rotateIfDue() bool {
 		return false
 	}
 	r.builder.SetComments(fmt.Sprintf("part %d of a recording that goes on", o.rotation.written+1))
-	if err := r.builder.Rotate(o.path, r.names); err != nil {
+	if err := r.builder.Rotate(o.path, r.fileNames); err != nil {
 		if !o.failureReported {
 			console.Errorf("%v; it is tried again at the next checkpoint", err)
 		}
@@ -130,7 +147,7 @@ func (r *recording) rotateIfDue() bool {
 
 func (o *output) reportParts() {
 	if r := o.rotation; r != nil && r.written > 0 {
-		console.Infof("%s were written: %s", runsummary.Plural(int64(r.written+1), "recording"),
+		console.Infof("%s were written: %s", runstats.Plural(int64(r.written+1), "recording"),
 			filepath.Join(r.dir, strings.ReplaceAll(r.name, timeMark, "*")))
 	}
 }

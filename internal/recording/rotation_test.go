@@ -3,15 +3,21 @@
 package recording
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/profile"
+	"prywalk/internal/testtargets"
 )
 
 func TestAPartInADirectoryThatCannotBeSearchedHasAName(t *testing.T) {
@@ -47,7 +53,7 @@ func TestADirectoryIsNamedByTheBeginOfTheRecording(t *testing.T) {
 		r := newRecording(Options{Output: "%t/r.pb.gz", Rotate: time.Hour})
 		r.output.setPath(&r.options, 1)
 		begin := time.Now().Format(timeFormat)
-		time.Sleep(time.Minute)
+		time.Sleep(time.Minute) // synctest's time
 		now := time.Now()
 		if got, want := r.output.rotation.path(now), begin+"/r-"+now.Format(timeFormat)+".pb.gz"; got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -72,7 +78,7 @@ func TestPartsBeginByTheClockAndNotByTheirWriting(t *testing.T) {
 				t.Error("it was not rotated")
 			}
 			got = append(got, r.builder.PartStart().Sub(begin))
-			time.Sleep(writing)
+			time.Sleep(writing) // synctest's time
 		}
 		want := []time.Duration{2, 4, 6, 8, 11, 12}
 		for i := range want {
@@ -129,6 +135,50 @@ func TestTheOldestPartsAreRemoved(t *testing.T) {
 	left, _ := filepath.Glob(filepath.Join(dir, "*"))
 	if want := []string{filepath.Join(dir, names[2]), filepath.Join(dir, names[1])}; !slices.Equal(left, want) {
 		t.Errorf("%q are left, want %q", left, want)
+	}
+}
+
+// A user who may write to the directory could have had a recording removed elsewhere, or all of root's own.
+func TestOldPartsAreRemovedInTheirDirectoryOnlyAndNoneForAnotherUsersFiles(t *testing.T) {
+	testtargets.NeedRoot(t, "make another user's files")
+	const nobody = 65534
+	above := t.TempDir()
+	dir, elsewhere := filepath.Join(above, "dir"), filepath.Join(above, "elsewhere")
+	r := newRotation(filepath.Join(dir, "r.pb.gz"), time.Hour, 2)
+	write := func(dir string, day, uid int) string {
+		path := filepath.Join(dir, fmt.Sprintf("r-202610%02d-000000.pb.gz", day))
+		at := time.Date(2026, 10, day, 0, 0, 0, 0, time.UTC)
+		err := errors.Join(os.MkdirAll(dir, 0o777), profile.NewBuilder(profile.Meta{}).WriteFile(path, nil),
+			os.Chtimes(path, at, at), os.Chown(path, uid, 0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	oldest := write(dir, 1, 0)
+	want := []string{write(dir, 2, 0), write(dir, 3, 0)}
+	for day := 11; day < 14; day++ {
+		want = append(want, write(dir, day, nobody), write(elsewhere, day, 0))
+	}
+	pipe, link := filepath.Join(dir, "r-20261020-000000.pb.gz"), filepath.Join(dir, "r-20261021-000000.pb.gz")
+	if err := errors.Join(unix.Mkfifo(pipe, 0o600), os.Symlink(want[0], link)); err != nil {
+		t.Fatal(err)
+	}
+	want = append(want, pipe, link)
+	r.prune()
+	moved := filepath.Join(above, "moved")
+	if err := errors.Join(os.Rename(dir, moved), os.Symlink(elsewhere, dir)); err != nil {
+		t.Fatal(err)
+	}
+	r.prune()
+	for _, path := range want {
+		path = strings.Replace(path, dir, moved, 1)
+		if _, err := os.Lstat(path); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := os.Lstat(strings.Replace(oldest, dir, moved, 1)); err == nil {
+		t.Error("the oldest part stays")
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/outfile"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
-	"prywalk/internal/runsummary"
+	"prywalk/internal/runstats"
 	"prywalk/internal/sampler"
 	"prywalk/internal/selfhang"
 )
@@ -31,20 +31,40 @@ type output struct {
 	state           outputState
 }
 
-func (r *recording) checkpoint(yield func()) {
+// checkpointing is [sampler.Checkpointing].
+type checkpointing interface {
+	Yield()
+	InBackground(work func(here func(func())))
+}
+
+// checkpoint reads names of files on a goroutine of its own. Code without a file is named on the aggregator's, which
+// has its perf maps, and may read from its process.
+func (r *recording) checkpoint(c checkpointing) {
 	defer r.names.DropUnused()
 	if r.output.path == "" || !outfile.Replaceable(r.output.path) {
 		return
 	}
-	r.builder.SetYield(yield)
-	r.names.SetYield(yield)
-	defer r.builder.SetYield(nil)
-	defer r.names.SetYield(nil)
 	if r.output.rotation != nil {
 		r.builder.BeginEpoch()
-		if r.rotateIfDue() {
-			return
+	}
+	r.names.SetYield(c.Yield)
+	defer r.names.SetYield(nil)
+	r.checkpoints.Add(1)
+	c.InBackground(func(here func(func())) {
+		defer r.checkpoints.Done()
+		r.fileNames.others = func(m *profile.ModuleInfo, addr uint64) (frames []profile.Frame) {
+			here(func() { frames = r.names.Resolve(m, addr) })
+			return frames
 		}
+		defer func() { r.fileNames.others = r.names.Resolve }()
+		r.writeCheckpoint()
+		r.fileNames.DropUnused()
+	})
+}
+
+func (r *recording) writeCheckpoint() {
+	if r.output.rotation != nil && r.rotateIfDue() {
+		return
 	}
 	r.builder.SetComments("checkpoint: the recording was not finished")
 	if err := r.save(false); err != nil && !r.output.failureReported {
@@ -60,7 +80,7 @@ func (r *recording) save(whole bool) error {
 		}
 	}
 	r.output.keepOld = false
-	if err := r.builder.WriteFile(r.output.path, r.names); err != nil {
+	if err := r.builder.WriteFile(r.output.path, r.fileNames); err != nil {
 		return err
 	}
 	r.output.state.noteWrite(whole)
@@ -70,8 +90,9 @@ func (r *recording) save(whole bool) error {
 
 func (r *recording) write() error {
 	r.signals.samplingOver.Store(true)
-	r.builder.SetComments(slices.Concat([]string{runsummary.CommentLine(&r.stats)}, r.deadlocks,
-		runsummary.TargetGroups(&r.stats), r.goroutines)...)
+	r.checkpoints.Wait() // after a hang or a panic one may still be written
+	r.builder.SetComments(slices.Concat([]string{runstats.CommentLine(&r.stats)}, r.deadlocks,
+		runstats.TargetGroups(&r.stats), r.goroutines)...)
 	r.names.Refresh()
 	return exit.Join(r.writeLast(), r.writeStats())
 }
@@ -102,7 +123,7 @@ func (r *recording) writeStats() error {
 	}
 	defer release()
 	r.stats.Syscalls = procmem.Calls()
-	err = profile.WriteFileAtomic(r.options.Stats, func(w io.Writer) error { return runsummary.WriteJSON(w, &r.stats) })
+	err = profile.WriteFileAtomic(r.options.Stats, func(w io.Writer) error { return runstats.WriteJSON(w, &r.stats) })
 	if err != nil {
 		return fmt.Errorf("--stats: %w; %s", err, &r.output.state)
 	}
@@ -124,18 +145,18 @@ func (r *recording) reportLost() {
 
 // saveWithNames skips missing names at a signal.
 func (r *recording) saveWithNames() error {
-	r.names.begin(r.signals.skipNames)
+	r.fileNames.begin(r.signals.skipNames)
 	whole := r.builder.Sizes().Locations
 	key := "Ctrl-C skips the rest"
 	if r.signals.endRequested.Load() {
 		key = "Ctrl-C aborts"
 	}
 	p := console.StartProgress(false, func() string {
-		return fmt.Sprintf("looking up symbols: %d of up to %d addresses (%s)", r.names.lookedUp.Load(), whole, key)
+		return fmt.Sprintf("looking up symbols: %d of up to %d addresses (%s)", r.fileNames.lookedUp.Load(), whole, key)
 	})
 	err := r.save(true)
 	p.Stop()
-	if n := r.names.skipped; n > 0 && err == nil {
+	if n := r.fileNames.skipped; n > 0 && err == nil {
 		console.Infof("%d addresses without a name: symbol lookup was skipped", n)
 	}
 	return err
@@ -177,7 +198,7 @@ func (r *recording) writeHung(failure error) error {
 		if err != nil {
 			return fmt.Errorf("%w; %w", failure, err)
 		}
-		return fmt.Errorf("%w; the recording ended early: %s", failure, runsummary.ClosingLine(&r.stats, r.output.path))
+		return fmt.Errorf("%w; the recording ended early: %s", failure, runstats.ClosingLine(&r.stats, r.output.path))
 	case <-time.After(hungWriteTimeout):
 		return fmt.Errorf("%w; %w; %s", failure, sampler.ErrBuilderInUse, &r.output.state)
 	}

@@ -21,7 +21,7 @@ import (
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/process"
 	"prywalk/internal/profile"
-	"prywalk/internal/runsummary"
+	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
 	"prywalk/internal/selfhang"
 	"prywalk/internal/top"
@@ -112,7 +112,7 @@ func (t *topRun) setTarget(procs []*loadedcode.Process) {
 	}
 	t.target = fmt.Sprintf("%s (pid %d)", procs[0].Comm, procs[0].PID)
 	if n := len(procs); n > 1 {
-		t.target = fmt.Sprintf("%s and %s", t.target, runsummary.Plural(int64(n-1), "other"))
+		t.target = fmt.Sprintf("%s and %s", t.target, runstats.Plural(int64(n-1), "other"))
 	}
 }
 
@@ -175,7 +175,7 @@ func (t *topRun) finish(shown error) error {
 	case t.stats.Samples > 0:
 		return nil
 	}
-	return cmp.Or(t.refusalError(), runsummary.NoSamples(&t.stats, t.options.Threads))
+	return cmp.Or(t.refusalError(), runstats.NoSamples(&t.stats, t.options.Threads))
 }
 
 func (t *topRun) printLast() error {

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/console"
-	"prywalk/internal/runsummary"
+	"prywalk/internal/runstats"
 	"prywalk/internal/top"
 )
 
@@ -72,7 +72,7 @@ func (t *topRun) printAtEnd(ctx context.Context, end, pause func()) error {
 func (t *topRun) progressText() string {
 	switch n := t.liveNames.Pending(); {
 	case n > 0:
-		return fmt.Sprintf("%s left to look up (Ctrl-C skips them)", runsummary.Plural(int64(n), "name"))
+		return fmt.Sprintf("%s left to look up (Ctrl-C skips them)", runstats.Plural(int64(n), "name"))
 	case t.display.Once:
 		return fmt.Sprintf("%.0f of %.0f s (Ctrl-C ends)", time.Since(t.begun).Seconds(), t.display.Window.Seconds())
 	}

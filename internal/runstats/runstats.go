@@ -49,13 +49,11 @@ type Observations struct {
 	// Attempted is the number of observations of single threads: Stops + PassiveReads + Unchanged + the sum of Failed.
 	Attempted int64 `json:"attempted"`
 	// Stops are the observations for which the thread was stopped.
-	Stops int64 `json:"frozen"`
+	Stops int64 `json:"stopped"`
 	// PassiveReads are the observations of sleeping threads that were read without a stop.
-	PassiveReads int64 `json:"peeked"`
+	PassiveReads int64 `json:"read_passively"`
 	// Unchanged are the observations of threads that had not run since their last stack was read, so that it holds.
-	Unchanged int64 `json:"reused"`
-	// SleptAgain is always 0: each sleeper that is read is walked. The field is kept for programs that require it.
-	SleptAgain int64 `json:"slept_again"`
+	Unchanged int64 `json:"unchanged"`
 }
 
 // Observed is how running threads were observed.
@@ -68,12 +66,12 @@ type Observed struct {
 	// FallbackNote names the processes that ptrace sampled though perf events work. If it is empty, EngineNote is why
 	// wanted perf events are missing, if they are.
 	FallbackNote string `json:"-"`
-	// Sampled are the kernel's samples of running threads; they are no part of Attempted.
-	Sampled int64 `json:"sampled"`
+	// KernelSampled are the kernel's samples of running threads; they are no part of Attempted.
+	KernelSampled int64 `json:"kernel_sampled"`
 	// UnassignedSamples are kernel samples of threads that ended before their clocks were read again, and of newborn
 	// processes that were never opened. They are not in the profile; they decide which stacks get the time of ended
 	// threads.
-	UnassignedSamples int64 `json:"claimed"`
+	UnassignedSamples int64 `json:"unassigned_samples"`
 	// LostSamples are kernel samples, of all programs, that were dropped because a buffer was full.
 	LostSamples int64 `json:"lost_samples"`
 	// LostOfTargets is an estimate of the targets' part of LostSamples.
@@ -91,21 +89,19 @@ type Unobserved struct {
 	Inferred int64 `json:"inferred"`
 	// RanInBackoff are ticks at which a thread that had slept for long was not observed, and the next observation found
 	// that it had run.
-	RanInBackoff int64 `json:"unseen"`
+	RanInBackoff int64 `json:"ran_in_backoff"`
 	// LeftToLaterTick are ticks at which a thread was not observed because its last stop was pending, too little of
 	// prywalk's CPU quota was left, over 64 MB of copied stacks waited to be walked, the thread waited for a CPU, or an
 	// exec was possible; they are no part of Attempted.
-	LeftToLaterTick int64 `json:"queued"`
+	LeftToLaterTick int64 `json:"left_to_later_tick"`
 	// TicksWithheld are ticks omitted because targets had lost, or prywalk had used, more than MaxOverhead.
 	TicksWithheld int64 `json:"ticks_withheld"`
-	// TicksLeftOut are those of Ticks without observations: the kernel samples what runs, and no thread changed.
-	// Sleepers count as Inferred or RanInBackoff.
-	TicksLeftOut int64 `json:"ticks_left_out"`
 	// Failed are observations that gave nothing, by reason: exited, zombie, kernel-thread and 32-bit (the thread is one
 	// of these); traced (another tracer is attached); denied (the kernel refused); timeout (no stop within 2 s);
-	// max-pause (omitted for --max-pause); busy (too many stops were pending); running (the thread ran, and stops were
-	// not allowed); in-call (the thread is in a system call that a stop makes fail or begin again); map-lock (the lock
-	// of the process's mappings was not free); open-files (prywalk has too many open files); other.
+	// max-pause (omitted for --max-pause); busy (too many stops were pending, or an exec replaced the thread); running
+	// (the thread ran, and stops were not allowed); in-call (the thread is in a system call that a stop makes fail or
+	// begin again); map-lock (the lock of the process's mappings was not free); open-files (prywalk has too many open
+	// files); other.
 	Failed map[string]int64 `json:"failed"`
 	// Unopened are processes that started and were not opened, as prywalk had too many open files, or too
 	// many started at once.
@@ -119,17 +115,20 @@ type Walks struct {
 	// Incomplete are the walked stacks that do not reach the thread's first function, by stop reason.
 	Incomplete map[string]int64 `json:"incomplete"`
 	// Whole are the walked stacks that reach the thread's first function, by how the thread was observed.
-	Whole WholeByMethod `json:"complete_by_look"`
+	Whole WholeByHow `json:"complete_by_how"`
 	// FramesByMethod are the frames of all walked stacks by how they were found: context, cfi, fp, heuristic or scan.
 	FramesByMethod map[string]int64 `json:"frames_by_method"`
+	// WalkedAfterEnd are walked stacks of programs with managed code (Python, Java, ...) that lack its functions, as the
+	// process had ended, or called exec, before they were read. They count as complete if their native frames are.
+	WalkedAfterEnd int64 `json:"walked_after_end,omitempty"`
 }
 
-// WholeByMethod are complete stacks, by how they were observed.
-type WholeByMethod struct {
+// WholeByHow are complete stacks, by how they were observed.
+type WholeByHow struct {
 	// ByStop are those of stopped threads.
-	ByStop int64 `json:"frozen"`
+	ByStop int64 `json:"stop"`
 	// ByPassiveRead are those of threads that were read without a stop.
-	ByPassiveRead int64 `json:"peeked"`
+	ByPassiveRead int64 `json:"passive"`
 }
 
 // Calls count what stops did to system calls.
@@ -142,23 +141,23 @@ type Calls struct {
 	BrokenCalls map[string]int64 `json:"broken_calls"`
 	// ReportedTwice are system calls on names, attributes and mounts that a seccomp supervisor
 	// (SECCOMP_RET_USER_NOTIF) could see twice because of a stop.
-	ReportedTwice int64 `json:"syscalls_told_twice"`
+	ReportedTwice int64 `json:"syscalls_reported_twice"`
 	// ReportedTwiceCalls are the calls of ReportedTwice by name.
-	ReportedTwiceCalls map[string]int64 `json:"told_twice_calls"`
+	ReportedTwiceCalls map[string]int64 `json:"reported_twice_calls"`
 }
 
 // Stopped is how long threads were stopped, and why.
 type Stopped struct {
 	// StopTime is the length of stops, in µs, from the interrupt to the detach, less the time in which the thread waited
 	// for a CPU or was still in the kernel.
-	StopTime Quantiles[Nanos] `json:"freeze_us,omitzero"`
+	StopTime Quantiles[Nanos] `json:"stop_us,omitzero"`
 	// LongestStop is the longest.
 	LongestStop Stop `json:"-"`
 	// StopTimes is the histogram of the lengths of stops by powers of two.
-	StopTimes []Bucket `json:"freezes,omitempty"`
+	StopTimes []Bucket `json:"stops,omitempty"`
 	// LongStops are stops over 262 µs (2^18 ns) by the cause that took most of the stop: copy, fault, lock, preempted,
 	// stolen, turn or other.
-	LongStops Causes `json:"long_freezes"`
+	LongStops Causes `json:"long_stops"`
 	// LateStops are interrupts after which a running thread ran on for more than 262 µs; that time is no part of a stop.
 	LateStops LongEvents `json:"late_stops"`
 	// AwaitedLocks are waits of more than 262 µs for the lock of a process's mappings before a stop.
@@ -277,7 +276,7 @@ type ThreadRate struct {
 	// Name is the thread's name.
 	Name string `json:"thread"`
 	// Samples are the ticks at which the thread's stack was seen.
-	Samples int64 `json:"looks"`
+	Samples int64 `json:"samples"`
 	// Seconds is the time from first to last observation.
 	Seconds float64 `json:"-"`
 	// Rate is the number of observations a second.
@@ -295,6 +294,8 @@ type CPU struct {
 	ProfiledCPU float64 `json:"cpu_profiled_s"`
 	// IncompleteCPU is the CPU time in the profile under incomplete stacks, in seconds, by stop reason.
 	IncompleteCPU map[string]float64 `json:"cpu_incomplete_s"`
+	// GuessedCPU is the CPU time in the profile under complete stacks with guessed frames, in seconds.
+	GuessedCPU float64 `json:"-"`
 	// IncompleteUnobservedCPU is the part of IncompleteCPU in UnobservedCPU.
 	IncompleteUnobservedCPU map[string]float64 `json:"-"`
 	// UnobservedCPU is the unexplained part of ProfiledCPU, in seconds: no sample covers it. It includes ShortLivedCPU
@@ -363,7 +364,7 @@ type OwnQuota struct {
 	// Throttled is how long prywalk's cgroup was throttled, in seconds, summed over CPUs.
 	Throttled float64 `json:"throttled_s"`
 	// StopsThrottled are stops of more than 1 ms in which prywalk's cgroup was throttled.
-	StopsThrottled int64 `json:"freezes_throttled"`
+	StopsThrottled int64 `json:"stops_throttled"`
 }
 
 // Add adds a later quota, which replaces the former one.
@@ -414,7 +415,7 @@ type WaitingTasks struct {
 	// Unread are records that were not read before their process ended. They are not in the profile.
 	Unread int64 `json:"unread,omitempty"`
 	// Observations is how often a waiting task was observed.
-	Observations int64 `json:"seen"`
+	Observations int64 `json:"observations"`
 	// Walked are the observations with a walked stack, because the task had run since the last one.
 	Walked int64 `json:"walked"`
 	// Incomplete are the walked stacks that do not reach the task's first function.

@@ -36,9 +36,7 @@ func TestMain(m *testing.M) {
 
 func start(t *testing.T) int {
 	t.Helper()
-	if runtime.GOARCH != "amd64" {
-		t.Skip("the toy's compiled function is x86-64 code")
-	}
+	testtargets.Need(t, runtime.GOARCH == "amd64", "an x86-64 processor", "another machine")
 	exe, err := testtargets.Compile("toy.c", "-O1")
 	if err != nil {
 		t.Fatal(err)

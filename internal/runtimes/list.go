@@ -45,7 +45,6 @@ var Registered = []Registration{
 	{Detect: v8.Detect, Symbols: v8.Symbols, Builtins: v8.BuiltinsOf, PerfMapPosition: v8.PerfMapPosition},
 	{Detect: gdbjit.Detect, Symbols: gdbjit.Symbols},
 	{Detect: fixedframe.Detect, Symbols: fixedframe.Symbols},
-	{Detect: fixedframe.DetectHaskell},
 	{Detect: golang.Detect, Table: golang.TableOf, HasTable: golang.HasTable},
 }
 

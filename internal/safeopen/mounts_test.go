@@ -10,13 +10,13 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/testtargets"
 )
 
 func TestMountsAreReadAgainAfterAChange(t *testing.T) {
 	if os.Getenv("OWN_MOUNTS") == "" {
-		if os.Geteuid() != 0 {
-			t.Skip("needs root, to mount")
-		}
+		testtargets.NeedRoot(t, "mount")
 		cmd := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v")
 		cmd.Env = append(os.Environ(), "OWN_MOUNTS=1")
 		cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}

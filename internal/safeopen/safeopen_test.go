@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/testtargets"
 )
 
 const nobody = 65534
@@ -91,9 +93,7 @@ func TestOpenNeverBlocksOnAFileThatBecomesAPipe(t *testing.T) {
 }
 
 func TestFileOfAnotherUserIsNotTrusted(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can make another user's files")
-	}
+	testtargets.NeedRoot(t, "make another user's files")
 	name := filepath.Join(t.TempDir(), "perf-1.map")
 	must(t, os.WriteFile(name, []byte("x"), 0o600))
 	for _, c := range []struct {
@@ -224,9 +224,8 @@ func TestOpenDoesNotBlockOnALeasedFile(t *testing.T) {
 	f, err := os.OpenFile(name, os.O_RDWR, 0)
 	must(t, err)
 	defer f.Close()
-	if _, err := unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK); err != nil {
-		t.Skip("this file system has no leases: ", err)
-	}
+	_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_WRLCK)
+	testtargets.Need(t, err == nil, "leases", "a TMPDIR in a file system that has them, such as tmpfs")
 	if _, err := contents(Request{Path: name}); !errors.Is(err, unix.EWOULDBLOCK) {
 		t.Error(err)
 	}
@@ -253,9 +252,9 @@ func TestWaitsAreBounded(t *testing.T) {
 		t.Errorf("another file system is not accessed: %d, %v", v, err)
 	}
 	end()
-	for a.stuck.Load() > 0 || total.stuck.Load() > 0 {
-		time.Sleep(time.Millisecond)
-	}
+	testtargets.Eventually(t, "no read is outstanding", func() bool {
+		return a.stuck.Load() == 0 && total.stuck.Load() == 0
+	})
 	if a.timeLimit() == 0 {
 		t.Error("the file system is not accessed again after it has responded")
 	}
@@ -296,9 +295,8 @@ func TestRunningThreadIsNotStuck(t *testing.T) {
 
 // A thread that returns from the kernel waits for the Go runtime, which may wait for a CPU.
 func TestThreadThatWaitsForAnotherThreadIsNotStuck(t *testing.T) {
-	if _, err := os.ReadFile("/proc/self/syscall"); err != nil {
-		t.Skip("the kernel does not show the calls of threads: ", err)
-	}
+	_, err := os.ReadFile("/proc/self/syscall")
+	testtargets.Need(t, err == nil, "the system calls of threads in /proc", "a kernel with CONFIG_HAVE_ARCH_TRACEHOOK")
 	var a pendingCalls
 	a.late.Store(1)
 	leave := make(chan struct{})

@@ -59,14 +59,6 @@ func (from Reading) Between(to Reading, at int64) Reading {
 	}
 }
 
-// UntilAsleep returns the reading at the moment when a thread fell asleep. Precondition: it did so once between the
-// readings, and still sleeps.
-func (from Reading) UntilAsleep(to Reading) Reading {
-	ran := max(to.CPU-from.CPU, 0) + max(to.RunQueue-from.RunQueue, 0)
-	to.Wall = min(from.Wall+ran, to.Wall)
-	return to
-}
-
 // Portion returns v × part / whole, rounded towards 0, without overflow. Precondition: 0 ≤ part ≤ whole, whole > 0.
 func Portion(v, part, whole int64) int64 {
 	if v < 0 {

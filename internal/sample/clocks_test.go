@@ -25,25 +25,6 @@ func TestClocksBetweenTwoReadings(t *testing.T) {
 	}
 }
 
-func TestThreadThatFellAsleepRanUntilThen(t *testing.T) {
-	from := Reading{Wall: 1000, CPU: 500, RunQueue: 10}
-	for name, c := range map[string]struct {
-		to   Reading
-		want int64
-	}{
-		"it ran first":       {Reading{2000, 700, 10}, 1200},
-		"and was queued":     {Reading{2000, 700, 110}, 1300},
-		"it ran all along":   {Reading{2000, 1500, 10}, 2000},
-		"clocks that lagged": {Reading{2000, 1700, 10}, 2000},
-		"never":              {Reading{2000, 500, 10}, 1000},
-	} {
-		got, want := from.UntilAsleep(c.to), c.to
-		if want.Wall = c.want; got != want {
-			t.Errorf("%s: %+v", name, got)
-		}
-	}
-}
-
 func FuzzBetween(f *testing.F) {
 	f.Add(int64(1), int64(2), int64(3), int64(4), int64(5))
 	f.Fuzz(func(t *testing.T, wall, cpu, length, ran, at int64) {

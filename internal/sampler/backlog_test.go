@@ -18,7 +18,7 @@ func TestCopiesOfManyThreadsDoNotPileUp(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			target := start(t, "sleepers", "1500")
 			slow := func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker) {
-				time.Sleep(200*time.Microsecond + heldUp)
+				time.Sleep(200*time.Microsecond + heldUp) // the subject: a slow walk
 				heldUp = 0
 			}
 			everyone := func(s *Sampler) bool { return s.Progress().Stacks >= 1501 }

@@ -18,7 +18,7 @@ func TestBudgetHoldsWithSeveralThreadsThatRun(t *testing.T) {
 			r.Stops > 20
 	}, target.pid)
 	// The first account is made at the second tick, and the last samples are taken without one.
-	surplus := 2 * 4 * (seconds(int64(r.StopTime.Max)) + schedule.StopCost/1e9)
+	surplus := 2*4*(seconds(int64(r.StopTime.Max))+schedule.StopCost/1e9) + schedule.FreeLoss/1e9
 	if r.Lost > share*r.TargetCPU+surplus {
 		t.Errorf("%v s lost of %v s", r.Lost, r.TargetCPU)
 	}

@@ -4,21 +4,22 @@ package sampler
 
 import (
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/testtargets"
 )
 
 func TestStacksAreAddedWhileACheckpointIsWritten(t *testing.T) {
 	target := start(t, "mixed", "3")
 	var s *Sampler
 	added := make(chan bool, 100)
-	o := Options{Checkpoint: func(between func()) {
-		before := s.Progress().Stacks
-		for end := time.Now().Add(patience); s.Progress().Stacks < before+5 && time.Now().Before(end); {
-			between()
-		}
-		added <- s.Progress().Stacks >= before+5
+	o := Options{Checkpoint: func(c Checkpointing) {
+		c.InBackground(func(here func(func())) {
+			here(func() {}) // as a name that only the process has
+			before := s.Progress().Stacks
+			added <- testtargets.Comes(func() bool { return s.Progress().Stacks >= before+5 })
+		})
 	}}
 	record(t, o, patience, func(running *Sampler) {
 		stopped(t, running, 1)

@@ -27,14 +27,10 @@ exec chroot "$1/root" /app/contained`
 func contain(t *testing.T) int {
 	t.Helper()
 	for _, tool := range []string{"unshare", "chroot", "ldd", "cc"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(err)
-		}
+		testtargets.NeedProgram(t, tool)
 	}
-	if out, err := exec.Command("unshare", "--mount", "--pid", "--fork", "--user", "--map-root-user",
-		"true").CombinedOutput(); err != nil {
-		t.Skipf("no namespaces can be made here: %s %v", out, err)
-	}
+	err := exec.Command("unshare", "--mount", "--pid", "--fork", "--user", "--map-root-user", "true").Run()
+	testtargets.Need(t, err == nil, "user namespaces", "sysctl kernel.unprivileged_userns_clone=1, or root")
 	dir := t.TempDir()
 	must := func(name string, args ...string) string {
 		out, err := exec.Command(name, args...).CombinedOutput()

@@ -71,15 +71,14 @@
 //
 // # CPU time of prywalk
 //
-// --max-overhead lowers the rate of ticks to what prywalk and the stops may take (schedule.OverheadBudget). If prywalk
-// has a CPU quota of its own, it takes at most half of that (schedule.Quota). These bound the other activities, as a
-// part of one CPU or of the time, but none is put off for longer than its constants permit:
+// In an agent, --max-overhead bounds it, too, by a lower rate of ticks (schedule.OverheadBudget). If prywalk has a CPU
+// quota of its own, it takes at most half of that (schedule.Quota). These bound the other activities, as a part of one
+// CPU or of the time, but none is put off for longer than its constants permit:
 //
 //	activity                                          at most  constant
 //	observations of unchanged threads                 1/256    backoff.pollShare; > 468 threads: 1 µs each in 120 ms
 //	  of those in back-off that have run              1/64     backoff.searchShare, for each process
 //	  of those that wake often, with kernel samples   1/16     backoff.frequentWakerShare; > 1,562: 40 µs each in 1 s
-//	ticks without stops, with kernel samples          1/100    schedule.costShare, from 200 Hz on; > 80 µs: one in 8 ms
 //	lists of threads with a hint at a change          1/128    tracer.listShare, for each process
 //	  without a hint                                  1/512    tracer.listShare, for all together
 //	ends of these lists, for new threads              1/64     tracer.skipShare, for each process

@@ -5,7 +5,6 @@ package sampler
 import (
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -44,7 +43,7 @@ func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
 				s.control.Admit(&handover.SharedProcess{})
 			}
 			if part == "aggregator" {
-				o.Checkpoint = func(func()) { panic("as the test wants it") }
+				o.Checkpoint = func(Checkpointing) { panic("as the test wants it") }
 				breakIt = func(s *Sampler) { stopped(t, s, 5); s.CheckpointNow() }
 			}
 			r := record(t, o, patience, breakIt, target.pid)
@@ -55,11 +54,9 @@ func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
 			if r.sumOf(0, every) == 0 || r.sumOf(3, in("burn_here")) == 0 {
 				t.Error("the recording is empty")
 			}
-			for i := range 20 {
-				if s := state(target.pid); s == "t" || s == "T" {
-					t.Fatalf("state %s after %d ms", s, i)
-				}
-				time.Sleep(time.Millisecond)
+			noThreadIsTraced(t, target.pid)
+			if s := state(target.pid); s == "t" || s == "T" {
+				t.Errorf("state %s", s)
 			}
 		})
 	}

@@ -55,8 +55,8 @@ func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 		!strings.Contains(r.FallbackNote, "sampled by stops, not by the kernel: 1 Go program, whose threads change stacks") {
 		t.Errorf("engine %q (%s)", r.Engine, r.FallbackNote)
 	}
-	if stoppedC != 0 || sampledGo != 0 || r.Sampled == 0 {
-		t.Errorf("%d stops of C, %d samples of Go, %d samples", stoppedC, sampledGo, r.Sampled)
+	if stoppedC != 0 || sampledGo != 0 || r.KernelSampled == 0 {
+		t.Errorf("%d stops of C, %d samples of Go, %d samples", stoppedC, sampledGo, r.KernelSampled)
 	}
 }
 
@@ -69,8 +69,8 @@ func TestPtraceAloneIsReportedWhereNoProcessIsSampled(t *testing.T) {
 		before = events(&o).Samples()
 		stopped(t, s, 100)
 	}, g)
-	if r.Engine != "ptrace" || r.FallbackNote != "1 Go program, whose threads change stacks" || r.Sampled != 0 {
-		t.Errorf("engine %q (%s), %d sampled", r.Engine, r.FallbackNote, r.Sampled)
+	if r.Engine != "ptrace" || r.FallbackNote != "1 Go program, whose threads change stacks" || r.KernelSampled != 0 {
+		t.Errorf("engine %q (%s), %d sampled", r.Engine, r.FallbackNote, r.KernelSampled)
 	}
 	if n := events(&o).Samples(); n != before {
 		t.Errorf("%d samples while no process is sampled", n-before)

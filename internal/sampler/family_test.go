@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
-	"time"
 
 	pprof "github.com/google/pprof/profile"
 	"golang.org/x/sys/unix"
@@ -21,10 +20,7 @@ import (
 )
 
 func TestScriptOfShortCommandsIsAccounted(t *testing.T) {
-	exe, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("bash is not installed")
-	}
+	exe := testtargets.NeedProgram(t, "bash")
 	const script = `echo ready; read go; for i in $(seq 150); do /bin/ls /usr/bin >/dev/null; done; ` +
 		`(for i in $(seq 50); do /bin/ls /usr/bin >/dev/null; done); echo done; read end`
 	want, r := recordScript(t, exe, script)
@@ -52,32 +48,26 @@ func TestScriptOfShortCommandsIsAccounted(t *testing.T) {
 }
 
 func TestProgramsOfShortCommandsAreKnownWithoutSamples(t *testing.T) {
-	exe, err := exec.LookPath("bash")
-	if err != nil {
-		t.Skip("bash is not installed")
-	}
-	if err := perfevents.TryDescendants(); err != nil {
-		t.Skip(err)
-	}
+	exe := testtargets.NeedProgram(t, "bash")
+	needEvents(t, perfevents.TryDescendants())
 	descendants, err := perfevents.OpenDescendants()
-	if err != nil {
-		t.Skip(err)
-	}
+	needEvents(t, err)
 	defer descendants.Close()
 	const script = `echo ready; read go; for i in $(seq 150); do /bin/ls /usr/bin >/dev/null; done; ` +
 		`(for i in $(seq 50); do /bin/ls /usr/bin >/dev/null; done); echo done; read end`
 	_, r := recordUntilDoneWith(t, exec.Command(exe, "-c", script), Options{
 		Freq: 99, Children: true, Engine: &perfengine.Source{Descendants: descendants},
 	})
-	if descendants.Lost() > 0 || descendants.OpenThreads() == 0 {
-		t.Skipf("%d records found no room, %d threads were followed", descendants.Lost(), descendants.OpenThreads())
+	if descendants.OpenThreads() == 0 {
+		t.Error("no thread was followed")
 	}
 	named := func(name string) float64 {
 		return float64(r.sumOf(3, func(p *pprof.Sample) bool { return label(p, "thread") == name })) / 1e9
 	}
 	unknown, listing := named(attribute.ChildrenThread), named(attribute.ChildrenOf("ls"))
 	t.Logf("%.3f s of short-lived children: %.3f s of ls, of %.3f s nothing is known", r.ShortLivedCPU, listing, unknown)
-	if unknown > 0.2*r.ShortLivedCPU+0.05 || listing == 0 {
+	// On a host so busy that records found no room, less is known.
+	if listing == 0 || descendants.Lost() == 0 && unknown > r.ShortLivedCPU/2 {
 		t.Errorf("of %.3f s nothing is known, %.3f s are of ls", unknown, listing)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -1e-6 || d > 1e-6 {
@@ -91,10 +81,7 @@ func ofChildren(p *pprof.Sample) bool {
 }
 
 func TestChildrenOfAParentThatIgnoresSIGCHLD(t *testing.T) {
-	exe, err := exec.LookPath("perl")
-	if err != nil {
-		t.Skip("perl is not installed")
-	}
+	exe := testtargets.NeedProgram(t, "perl")
 	const script = `$| = 1; print "ready\n"; <STDIN>; $SIG{CHLD} = "IGNORE";
 		for (1..10) { if (!fork) { my $t = times; 1 while times() - $t < 0.05; exit } select(undef, undef, undef, 0.12) }
 		$SIG{CHLD} = "DEFAULT"; system("/bin/ls /usr/bin >/dev/null") for 1..100; print "done\n"; <STDIN>;`
@@ -137,7 +124,8 @@ func recordUntilDoneOf(t *testing.T, cmd *exec.Cmd, o Options, of func() int) (w
 	}
 	r = record(t, o, 0, func(p *Sampler) {
 		await(t, "earlier time does not count", func() bool { return p.Progress().Stacks > 0 })
-		time.Sleep(100 * time.Millisecond)
+		ticks := p.Progress().Ticks
+		await(t, "ten more ticks", func() bool { return p.Progress().Ticks >= ticks+10 })
 		_, _ = io.WriteString(stdin, "go\n")
 		s.expect(t, "done")
 		if err := procmem.ReadStat(s.pid, &after); err != nil {

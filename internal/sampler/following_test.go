@@ -170,9 +170,9 @@ func procNames(t *testing.T, pid int) (names []string) {
 
 func needChoice(t *testing.T) {
 	t.Helper()
-	if unix.Access("/proc/sys/kernel/ns_last_pid", unix.W_OK) != nil || unix.Geteuid() != 0 {
-		t.Skip("choosing the next number takes root and a kernel with CONFIG_CHECKPOINT_RESTORE")
-	}
+	testtargets.NeedRoot(t, "choose the next process number")
+	testtargets.Need(t, unix.Access("/proc/sys/kernel/ns_last_pid", unix.W_OK) == nil, "/proc/sys/kernel/ns_last_pid",
+		"a kernel with CONFIG_CHECKPOINT_RESTORE")
 }
 
 func TestChildrenOneAfterTheOtherUnderTheSameNumber(t *testing.T) {

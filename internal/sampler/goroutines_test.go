@@ -207,6 +207,7 @@ func main() {
 `
 
 func TestGoProgramsUnderTheRaceDetectorHaveWholeStacks(t *testing.T) {
+	testtargets.OnlyInAll(t, "it compiles the race detector's runtime")
 	cmd := exec.Command(testtargets.BuildGoAs(t, underRaceDetector, "racing", "-race"))
 	testtargets.Ready(t, cmd)
 	ofProgram := func(s *pprof.Sample) bool { return in("main.burn")(s) || in("racecall")(s) }

@@ -28,6 +28,8 @@ const hangCheckInterval = 500 * time.Millisecond
 func (s *Sampler) waitFor(ctx context.Context, tracerDone, aggregatorDone chan struct{}) error {
 	var stalls selfhang.Stalls
 	defer stalls.Close()
+	deadman := selfhang.NewDeadman()
+	defer deadman.Close()
 	tick := time.NewTicker(hangCheckInterval)
 	defer tick.Stop()
 	for {
@@ -35,6 +37,7 @@ func (s *Sampler) waitFor(ctx context.Context, tracerDone, aggregatorDone chan s
 		case <-aggregatorDone:
 			return nil
 		case <-tick.C:
+			deadman.Reset()
 		}
 		tracer := s.control.Thread()
 		if what := stalls.HungTracer(tracer); what != "" && !isClosed(tracerDone) {

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -50,9 +51,9 @@ func (h *hanging) pid() int {
 }
 
 func TestHelperThatHangs(t *testing.T) {
-	args := strings.Fields(os.Getenv(hangVariable))
-	if len(args) == 0 {
-		t.Skip("it is for the other test")
+	args := strings.SplitN(os.Getenv(hangVariable), " ", 3)
+	if len(args) < 3 {
+		t.Skip("run by TestALookThatHangsEndsTheRecordingAndLetsTheTargetGo")
 	}
 	addr, err := strconv.ParseUint(args[1], 0, 64)
 	if err != nil {
@@ -79,9 +80,7 @@ func TestHelperThatHangs(t *testing.T) {
 }
 
 func TestALookThatHangsEndsTheRecordingAndLetsTheTargetGo(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("only root's userfaults are raised by other processes' reads")
-	}
+	testtargets.NeedRoot(t, "raise userfaults by other processes' reads")
 	exe, err := testtargets.Compile("lazy.c", "-O1")
 	if err != nil {
 		t.Fatal(err)
@@ -125,19 +124,10 @@ func isLetGo(t *testing.T, pid int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for end := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
-		held := 0
-		for _, tid := range tids {
+	testtargets.Eventually(t, "its threads are let go", func() bool {
+		return !slices.ContainsFunc(tids, func(tid int) bool {
 			var s procmem.Status
-			if procmem.ReadStatus(tid, &s) != nil || s.TracerPid != 0 || s.State == 't' {
-				held++
-			}
-		}
-		if held == 0 {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("%d threads are still held", held)
-		}
-	}
+			return procmem.ReadStatus(tid, &s) != nil || s.TracerPid != 0 || s.State == 't'
+		})
+	})
 }

@@ -11,6 +11,7 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/runstats"
+	"prywalk/internal/testtargets"
 )
 
 func TestAHeldSamplerObservesNothing(t *testing.T) {
@@ -31,19 +32,23 @@ func TestAHeldSamplerObservesNothing(t *testing.T) {
 		done <- st
 	}()
 	until := func(what string, ok func() bool) {
-		for end := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("not %s after %v", what, patience)
-			}
+		t.Helper()
+		testtargets.Eventually(t, what, ok)
+	}
+	used := func() uint64 {
+		ns, err := procmem.ProcessCPU(p.pid)
+		if err != nil {
+			t.Error(err)
 		}
+		return ns
 	}
 	for range 5 {
 		ticks := s.Progress().Ticks
 		until("ticking", func() bool { return s.Progress().Ticks > ticks+5 })
 		s.Hold()
 		until("held", s.Held)
-		before := s.Progress()
-		time.Sleep(20 * time.Millisecond)
+		before, cpu := s.Progress(), used()
+		until("the target runs on", func() bool { return used() > cpu+20e6 })
 		if after := s.Progress(); after.Ticks != before.Ticks || after.Stops != before.Stops ||
 			after.MissedTicks != before.MissedTicks {
 			t.Errorf("held, it went from %+v to %+v", before, after)

@@ -5,6 +5,7 @@ package sampler
 import (
 	"bufio"
 	"os/exec"
+	"strconv"
 	"testing"
 	"time"
 
@@ -32,15 +33,26 @@ func asleepBelow(function string) func(*pprof.Sample) bool {
 	return func(s *pprof.Sample) bool { return label(s, "state") == "sleeping" && below(s) }
 }
 
-// The program counter and the stack pointer are the same, two return addresses are not.
+// The program counter and the stack pointer are the same, two return addresses are not. Each thread is in turn below
+// left and below right: a stack that is taken for unchanged although it is not never changes.
 func TestSleepersInTurnsHaveBothStacks(t *testing.T) {
-	target := startNaps(t, "20", "25", "turns")
-	r := record(t, Options{}, 3*time.Second, nil, target.pid)
-	left, right := r.sumOf(0, asleepBelow("left")), r.sumOf(0, asleepBelow("right"))
-	t.Logf("%d left, %d right", left, right)
-	if min(left, right) < (left+right)*2/5 {
-		t.Errorf("%d samples below left, %d below right, of which each has half of the time", left, right)
-	}
+	const threads = 20
+	target := startNaps(t, strconv.Itoa(threads), "25", "turns")
+	left, right := asleepBelow("left"), asleepBelow("right")
+	recordUntil(t, Options{}, func(r *recorded) bool {
+		both := map[int64][2]bool{}
+		for _, s := range r.Sample {
+			tid := s.NumLabel["tid"][0]
+			both[tid] = [2]bool{both[tid][0] || left(s), both[tid][1] || right(s)}
+		}
+		n := 0
+		for _, b := range both {
+			if b[0] && b[1] {
+				n++
+			}
+		}
+		return n == threads
+	}, target.pid)
 }
 
 func TestStoppedSleepersAreStopped(t *testing.T) {

@@ -47,11 +47,10 @@ type Options struct {
 	Mode observe.Mode
 	// MaxPause, if positive, bounds the expected length of a stop.
 	MaxPause time.Duration
-	// MaxOverhead, if positive, is the share of their time that running threads may lose, and of all CPUs' time that
-	// prywalk may use.
+	// MaxOverhead, if positive, is the share of their CPU time that targets may lose.
 	MaxOverhead float64
-	// OverheadOfHost makes MaxOverhead a share of all CPUs' time, used or not.
-	OverheadOfHost bool
+	// LimitOwnCPU makes MaxOverhead bound prywalk's own CPU time, too, as a share of all CPUs' time.
+	LimitOwnCPU bool
 	// Subset, if positive, bounds the threads sampled in a tick, except the last. Not with Engine.
 	Subset int
 	// JITFuncBounds, if set, returns a function for the bounds of a process's JIT-compiled functions, used on the
@@ -66,8 +65,8 @@ type Options struct {
 	// KernelStacks adds sleeping threads' kernel functions, if permitted (CAP_SYS_ADMIN).
 	KernelStacks bool
 	// Checkpoint is called on the aggregator's goroutine, periodically and on request; all time until then is
-	// attributed. It must call yield every few ms.
-	Checkpoint func(yield func())
+	// attributed. What takes longer than a few ms belongs into [Checkpointing.InBackground].
+	Checkpoint func(Checkpointing)
 	// CheckpointEvery is the least time between periodic checkpoints; 0: none.
 	CheckpointEvery time.Duration
 
@@ -91,7 +90,7 @@ type Options struct {
 func (o *Options) tracerOptions() tracer.Options {
 	options := tracer.Options{
 		Freq: o.Freq, Threads: o.Threads, Children: o.Children, ReadOnly: o.ReadOnly, Mode: o.Mode, MaxPause: o.MaxPause,
-		MaxOverhead: o.MaxOverhead, OverheadOfHost: o.OverheadOfHost, Subset: o.Subset, Engine: o.Engine,
+		MaxOverhead: o.MaxOverhead, LimitOwnCPU: o.LimitOwnCPU, Subset: o.Subset, Engine: o.Engine,
 		KernelStacks: o.KernelStacks, CheckpointEvery: o.CheckpointEvery, OutlivesTargets: o.Select != nil,
 	}
 	if len(o.Sinks) > 0 {
@@ -103,7 +102,7 @@ func (o *Options) tracerOptions() tracer.Options {
 func (o *Options) aggregatorOptions() aggregator.Options {
 	options := aggregator.Options{
 		MaxDepth: o.MaxDepth, ThreadsFiltered: o.Threads != nil, Children: o.Children, Launched: o.Launched != 0,
-		KernelStacks: o.KernelStacks, SaveCheckpoint: o.Checkpoint, Sinks: o.Sinks, Walked: o.Walked, Events: o.EventLog,
+		KernelStacks: o.KernelStacks, Sinks: o.Sinks, Walked: o.Walked, Events: o.EventLog,
 		Tasks: o.Tasks,
 	}
 	options.StandsFor = int64(float64(time.Second) / o.Freq)

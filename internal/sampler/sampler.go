@@ -29,6 +29,7 @@ type Sampler struct {
 	common     *handover.Common
 	aggregator *aggregator.Aggregator
 	found      chan foundProcess
+	taskTimer  *time.Timer // of the aggregator's goroutine
 	// hung is closed if tracer or aggregator hang.
 	hung chan struct{}
 
@@ -57,6 +58,9 @@ func New(o Options, b *profile.Builder, images *loadedcode.ImageCache, procs []*
 	options.Builder = b
 	options.Images = images
 	options.CloseProcess = s.closeTarget
+	if o.Checkpoint != nil {
+		options.SaveCheckpoint = func() { o.Checkpoint(Checkpointing{s}) }
+	}
 	s.aggregator = aggregator.New(options, s.common)
 	for _, target := range procs {
 		s.add(target, false, 0)
@@ -169,27 +173,43 @@ func (s *Sampler) newProducer(start int64, boot uint64) handover.Producer {
 
 // runAggregator runs until the tracer has ended. After a failure it discards the rest, so that the tracer can end.
 func (s *Sampler) runAggregator(stop func()) {
-	a, queue := s.aggregator, s.common.Queue
 	defer func() {
 		s.discardRest()
 		defer s.common.Failure.Guard(nil)
-		a.CloseAccounts(procmem.Now())
+		s.aggregator.CloseAccounts(procmem.Now())
 	}()
 	defer s.common.Failure.Guard(stop)
-	taskTimer := time.NewTimer(0)
-	defer taskTimer.Stop()
+	s.taskTimer = time.NewTimer(0)
+	defer s.taskTimer.Stop()
+	s.handleArrivals(nil, nil)
+}
+
+// handleArrivals handles what arrives, calls included, until done is closed; if done is nil, until the tracer has
+// ended, and writes checkpoints. It returns early after a hang.
+func (s *Sampler) handleArrivals(calls <-chan func(), done <-chan struct{}) {
+	a, batches := s.aggregator, s.common.Queue.Batches()
 	for {
 		select {
-		case <-taskTimer.C:
-			taskTimer.Reset(s.pollTasks())
-		case b, ok := <-queue.Batches():
-			if !ok {
+		case <-s.taskTimer.C:
+			s.taskTimer.Reset(s.pollTasks())
+		case b, ok := <-batches:
+			switch {
+			case !ok && done == nil:
 				return
+			case !ok:
+				batches = nil
+				continue
 			}
 			a.Handle(b)
-			a.SaveIfAsked(s.handleQueued)
+			if done == nil {
+				a.SaveIfAsked()
+			}
 		case f := <-s.found:
 			a.WhileReading(func() { s.openFound(f) })
+		case f := <-calls:
+			f()
+		case <-done:
+			return
 		case <-s.hung:
 			s.handleQueued()
 			return

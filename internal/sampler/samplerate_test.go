@@ -17,12 +17,12 @@ func TestABudgetIsKeptWithTheKernelsSamples(t *testing.T) {
 	o := sampling(t, 1000)
 	o.MaxOverhead = share
 	r := recordUntil(t, o, func(r *recorded) bool { return r.Seconds > 2 && len(r.Sample) > 0 }, target.pid)
-	if r.Engine != "perf" || r.Stops != 0 || r.Sampled == 0 {
-		t.Errorf("engine %q, %d stops, %d samples", r.Engine, r.Stops, r.Sampled)
+	if r.Engine != "perf" || r.Stops != 0 || r.KernelSampled == 0 {
+		t.Errorf("engine %q, %d stops, %d samples", r.Engine, r.Stops, r.KernelSampled)
 	}
 	surplus := 4 * 8 * schedule.SampleCost / 1e9
-	if r.Lost > share*r.TargetCPU+surplus || r.Lost < 0.5*float64(r.Sampled)*schedule.SampleCost/1e9 {
-		t.Errorf("%v s lost of %v s, by %d samples", r.Lost, r.TargetCPU, r.Sampled)
+	if r.Lost > share*r.TargetCPU+surplus || r.Lost < 0.5*float64(r.KernelSampled)*schedule.SampleCost/1e9 {
+		t.Errorf("%v s lost of %v s, by %d samples", r.Lost, r.TargetCPU, r.KernelSampled)
 	}
 	if most := share * 1e9 / schedule.SampleCost; events(&o).Freq() > most {
 		t.Errorf("%v samples/s, more than %v", events(&o).Freq(), most)
@@ -63,8 +63,8 @@ func TestSumsAreTheKernelsWhileTheRateOfSamplesChanges(t *testing.T) {
 	s := &alternating{Source: source(&o)}
 	o.Engine = s
 	r := recordUntil(t, o, func(*recorded) bool { return s.changes.Load() >= 4 }, target.pid)
-	if r.Engine != "perf" || r.Stops != 0 || r.Sampled == 0 {
-		t.Errorf("engine %q, %d stops, %d samples", r.Engine, r.Stops, r.Sampled)
+	if r.Engine != "perf" || r.Stops != 0 || r.KernelSampled == 0 {
+		t.Errorf("engine %q, %d stops, %d samples", r.Engine, r.Stops, r.KernelSampled)
 	}
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)

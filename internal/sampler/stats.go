@@ -51,7 +51,7 @@ func (s *Sampler) Progress() Progress {
 type Counts struct {
 	Ticks       int64 `json:"ticks"`
 	MissedTicks int64 `json:"missed_ticks"`
-	Stops       int64 `json:"frozen"`
+	Stops       int64 `json:"stopped"`
 	// Syscalls are the system calls that [procmem.Calls] counts, Copied bytes of other processes' memory.
 	Syscalls int64 `json:"calls"`
 	Copied   int64 `json:"copied"`

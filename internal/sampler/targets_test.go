@@ -79,11 +79,8 @@ const patience = 4 * time.Minute
 
 func await(t testing.TB, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Errorf("in vain: %s", what)
-			return
-		}
+	if !testtargets.Comes(holds) {
+		t.Errorf("in vain: %s", what)
 	}
 }
 
@@ -233,10 +230,11 @@ func (r *recorded) check(t testing.TB) {
 		cpu += s.Value[3]
 		r.checkSample(t, s)
 	}
-	if samples != r.Samples || samples != r.Stops+r.PassiveReads+r.Unchanged+r.Inferred+r.Sampled-r.UnassignedSamples {
+	counted := r.Stops + r.PassiveReads + r.Unchanged + r.Inferred + r.KernelSampled - r.UnassignedSamples
+	if samples != r.Samples || samples != counted {
 		t.Errorf("%d samples in the profile, %d counted, of %d stops + %d passive reads + %d unchanged + %d inferred + "+
 			"%d by the kernel - %d unassigned",
-			samples, r.Samples, r.Stops, r.PassiveReads, r.Unchanged, r.Inferred, r.Sampled, r.UnassignedSamples)
+			samples, r.Samples, r.Stops, r.PassiveReads, r.Unchanged, r.Inferred, r.KernelSampled, r.UnassignedSamples)
 	}
 	if got := float64(cpu) / 1e9; got < r.ProfiledCPU-1e-6 || got > r.ProfiledCPU+1e-6 {
 		t.Errorf("%v s of CPU in the profile, %v counted", got, r.ProfiledCPU)

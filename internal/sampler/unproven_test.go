@@ -13,7 +13,7 @@ import (
 
 func TestSleeperWithAnUnprovenRegisterIsStoppedOnceInARecording(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("what a peek lacks is another thing there: integration/arm64")
+		t.Skip("what a passive read lacks is another thing there: integration/arm64")
 	}
 	exe, err := testtargets.Compile("sleepers.c", "-O0")
 	if err != nil {

@@ -30,7 +30,7 @@ func TestCommandsOfAScriptHaveFunctions(t *testing.T) {
 		`echo done; read end`
 	want, r := recordUntilDoneWith(t, exec.Command(exe, "-c", script), o)
 	t.Logf("the kernel says %.2f s; %.3f s are in the profile, %.3f s of short-lived children without a function, "+
-		"%.3f s unseen, %d samples", want, r.ProfiledCPU, r.ShortLivedCPU, r.ExitedUnseenCPU, r.Sampled)
+		"%.3f s unseen, %d samples", want, r.ProfiledCPU, r.ShortLivedCPU, r.ExitedUnseenCPU, r.KernelSampled)
 	if d := r.ProfiledCPU - want; d < -0.02*want-0.04 || d > 0.02*want+0.04 {
 		t.Errorf("%.3f s of %.2f s are in the profile", r.ProfiledCPU, want)
 	}

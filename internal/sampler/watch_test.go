@@ -51,15 +51,10 @@ func TestSleepersAreWatchedWhileTheySleep(t *testing.T) {
 	w := &watched{}
 	o := Options{Sinks: []profile.Sink{w}, WatchEvery: 20 * time.Millisecond}
 	r := record(t, o, 100*time.Millisecond, func(*Sampler) {
-		for end := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
-			if n, long := w.told(200 * time.Millisecond); n >= 5 && long == 31 {
-				return
-			}
-			if time.Now().After(end) {
-				n, long := w.told(200 * time.Millisecond)
-				t.Fatalf("after %d refreshes %d threads are seen to have slept for 200 ms", n, long)
-			}
-		}
+		await(t, "five refreshes, and 31 threads that have slept for 200 ms", func() bool {
+			n, long := w.told(200 * time.Millisecond)
+			return n >= 5 && long == 31
+		})
 	}, target.pid)
 	if len(r.Sample) > 2*31 {
 		t.Errorf("%d intervals", len(r.Sample))

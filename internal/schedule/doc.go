@@ -7,5 +7,4 @@
 //	quota.go          ticks withheld for prywalk's own CPU quota
 //	subset.go         which of the due threads a tick observes, for the budget and --subset
 //	gaps.go           time in which nothing was observed
-//	skipticks.go      ticks skipped where nothing would change
 package schedule

@@ -4,11 +4,10 @@ package schedule
 
 // # The budget
 //
-// The share of their time that targets may lose (--max-overhead) bounds two amounts, by a lower rate:
-//
-//   - What targets lose: the lengths of stops, [StopCost] for each, and [SampleCost] for each kernel sample, as a
-//     share of the targets' CPU time. While this account is overdrawn, ticks are withheld.
-//   - The CPU time of prywalk, as a share of all CPUs.
+// The share of their CPU time that targets may lose (--max-overhead) bounds, by a lower rate, the lengths of stops,
+// [StopCost] for each, and [SampleCost] for each kernel sample. While this account is overdrawn, ticks are withheld.
+// [FreeLoss] is not charged. For an agent the same share of all CPUs' time bounds the CPU time of prywalk itself
+// ([OverheadBudget.LimitOwnCPU]).
 //
 // Below evenRate, ticks observe a part of the threads instead ([Subset]). A tick observes at most the due threads that
 // the account covers, but one at least; the first, whose cost is unknown, up to firstThreads; the last all
@@ -20,6 +19,10 @@ const StopCost = 10e3
 // SampleCost is what a kernel sample costs a running thread, ns (docs/noticed.md).
 const SampleCost = 20e3
 
+// FreeLoss is what targets may lose before they have used any CPU time, ns: else the first stop of a target that mostly
+// sleeps would withhold the ticks until it has run for fifty times as long.
+const FreeLoss = 1e6
+
 const (
 	sampleShare    = 0.8 // of the budget, for kernel samples; the rest is for stops
 	samplesPerTick = 8   // most samples of a CPU between two ticks; its buffer has room for 32
@@ -28,6 +31,7 @@ const (
 	evenRate         = 10      // ticks/s; below, a tick observes a part of the threads
 	minPart          = 1. / 64 // least part of the threads
 	minOverdrawnRate = 20      // ticks/s
+	tickLossTicks    = 256     // over which the loss of a tick is averaged
 )
 
 // OverheadBudget bounds what targets lose and what prywalk takes.
@@ -37,12 +41,12 @@ type OverheadBudget struct {
 	freq        float64 // requested, ticks/s
 	maxOverhead float64 // 0: no limit
 	cpus        float64
-	shareOfHost bool
+	limitsOwn   bool
 
 	since          int64   // CLOCK_MONOTONIC ns
 	ran            float64 // CPU time of the targets, ns
 	lost           float64 // ns
-	meanStop       float64 // recent, ns
+	tickLoss       float64 // by the stops of a tick, a moving mean, ns
 	chargedSamples int64   // samples of the kernel charged so far
 
 	observedPart float64 // of the threads
@@ -56,8 +60,8 @@ func NewOverheadBudget(freq, maxOverhead float64, processors int) OverheadBudget
 		admission: admission{most: firstThreads, cut: maxOverhead > 0}}
 }
 
-// SetShareOfHost makes the limit a share of all CPUs' time.
-func (b *OverheadBudget) SetShareOfHost() { b.shareOfHost = true }
+// LimitOwnCPU makes the share a limit of prywalk's own CPU time, too, as a share of all CPUs' time.
+func (b *OverheadBudget) LimitOwnCPU() { b.limitsOwn = true }
 
 // ObservesPart reports whether ticks observe a part of the threads.
 func (b *OverheadBudget) ObservesPart() bool { return b.admission.cut || b.observedPart < 1 }
@@ -67,7 +71,7 @@ func (b *OverheadBudget) Admit(due int) int {
 	if !b.Limited() {
 		return due
 	}
-	return b.admission.admit(due, b.observedPart, b.maxOverhead*b.ran-b.lost)
+	return b.admission.admit(due, b.observedPart, b.allowed()-b.lost)
 }
 
 // Begin sets the start, CLOCK_MONOTONIC ns.
@@ -81,10 +85,6 @@ func (b *OverheadBudget) Lost() float64 { return b.lost }
 
 // AddStop adds a stop's length.
 func (b *OverheadBudget) AddStop(ns int64) {
-	if b.meanStop == 0 {
-		b.meanStop = float64(ns)
-	}
-	b.meanStop += (float64(ns) - b.meanStop) / 32
 	b.lost += float64(ns) + StopCost
 	b.admission.stopLoss += float64(ns) + StopCost
 }
@@ -105,24 +105,24 @@ func (b *OverheadBudget) SampleRate(ticks float64) float64 {
 
 // NoteTick records a tick. self is prywalk's CPU time so far, ns; observed counts threads, due or not.
 func (b *OverheadBudget) NoteTick(self, observed int64) {
-	b.own.note(self, b.observedPart)
+	if b.limitsOwn {
+		b.own.note(self, b.observedPart)
+	}
+	b.tickLoss += (b.admission.stopLoss - b.tickLoss) / tickLossTicks
 	b.admission.endTick(observed)
 }
 
-// SetTargetCPU sets the CPU time of the targets from the start to now, ns.
-func (b *OverheadBudget) SetTargetCPU(ns, now int64) {
-	if b.shareOfHost {
-		ns = int64(b.cpus) * (now - b.since)
-	}
-	b.ran = max(b.ran, float64(ns))
-}
+// SetTargetCPU sets the CPU time of the targets from the start on, ns.
+func (b *OverheadBudget) SetTargetCPU(ns int64) { b.ran = max(b.ran, float64(ns)) }
+
+func (b *OverheadBudget) allowed() float64 { return b.maxOverhead*b.ran + FreeLoss }
 
 // Overdrawn returns what targets have lost beyond the limit, ns.
 func (b *OverheadBudget) Overdrawn() float64 {
 	if !b.Limited() {
 		return 0
 	}
-	return max(b.lost-b.maxOverhead*b.ran, 0)
+	return max(b.lost-b.allowed(), 0)
 }
 
 // UpdateRate returns the present frequency of ticks, at most the requested one, ticks/s.
@@ -130,9 +130,9 @@ func (b *OverheadBudget) UpdateRate(now int64) float64 {
 	if !b.Limited() {
 		return b.freq
 	}
-	rate := b.freq
-	if b.meanStop > 0 {
-		rate = min(rate, b.maxOverhead*1e9/(b.meanStop+StopCost))
+	rate, running := b.freq, b.ran/float64(max(now-b.since, 1))
+	if b.tickLoss > 0 && b.lost > b.allowed()/2 {
+		rate = min(rate, b.maxOverhead*running*1e9/b.tickLoss)
 	}
 	if b.own.tickCPU > 0 {
 		rate = min(rate, b.maxOverhead*b.cpus*1e9/b.own.tickCPU)
@@ -140,8 +140,7 @@ func (b *OverheadBudget) UpdateRate(now int64) float64 {
 	b.observedPart = min(max(rate/min(evenRate, b.freq), minPart), 1)
 	rate /= b.observedPart
 	if debt := b.Overdrawn(); debt > 0 {
-		share := b.ran / float64(max(now-b.since, 1))
-		rate = min(rate, max(b.maxOverhead*share*1e9/debt, minOverdrawnRate))
+		rate = min(rate, max(b.maxOverhead*running*1e9/debt, minOverdrawnRate))
 	}
 	return max(rate, minRate)
 }

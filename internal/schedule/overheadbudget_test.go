@@ -21,7 +21,7 @@ func budgetRun(t *testing.T, share, freq float64, seed uint64) (p OverheadBudget
 		}
 		ran += float64(now-last) * float64(running)
 		last = now
-		p.SetTargetCPU(int64(ran), now)
+		p.SetTargetCPU(int64(ran))
 		if p.Overdrawn() > tickLoss {
 			t.Fatalf("at %v targets have lost %v more than they may, in the last tick %v", time.Duration(now), p.Overdrawn(),
 				tickLoss)
@@ -75,6 +75,7 @@ func TestWithoutABudgetTheRateIsThatAskedFor(t *testing.T) {
 
 func TestPrywalksOwnTimeIsKeptWithinTheShareOfAllCPUs(t *testing.T) {
 	p := NewOverheadBudget(1000, 0.02, 4)
+	p.LimitOwnCPU()
 	self := int64(0)
 	for range firstTicks {
 		self += 20e6 // tables are read
@@ -106,23 +107,33 @@ func TestPrywalksOwnTimeIsKeptWithinTheShareOfAllCPUs(t *testing.T) {
 	}
 }
 
-func TestBudgetOfAHostIsNotOverdrawnByTargetsThatSleep(t *testing.T) {
-	const processors, second = 2, int64(1e9)
-	targets, host := NewOverheadBudget(19, 0.01, processors), NewOverheadBudget(19, 0.01, processors)
-	host.SetShareOfHost()
-	for _, p := range []*OverheadBudget{&targets, &host} {
-		for range 100 {
-			p.AddStop(90e3) // 10 ms in all
+func TestAShortStopOfASleepingTargetWithholdsNoTick(t *testing.T) {
+	p := NewOverheadBudget(99, 0.02, 2)
+	p.SetTargetCPU(1e5) // 0.1 ms
+	for range 5 {
+		p.AddStop(150e3)
+		p.NoteTick(0, 1)
+	}
+	if p.Overdrawn() > 0 {
+		t.Errorf("overdrawn by %v ns", p.Overdrawn())
+	}
+	if p.AddStop(300e3); p.Overdrawn() == 0 {
+		t.Error("there is no limit")
+	}
+}
+
+func TestRareLongStopsLeaveTheRate(t *testing.T) {
+	p := NewOverheadBudget(99, 0.02, 2)
+	for i := range int64(2000) { // one busy thread; five stops a second of 2 ms
+		now := (i + 1) * 10e6
+		p.SetTargetCPU(now)
+		if i%20 == 0 {
+			p.AddStop(2e6)
 		}
-	}
-	targets.SetTargetCPU(second/100, second)
-	host.SetTargetCPU(second/100, second)
-	if targets.Overdrawn() == 0 || host.Overdrawn() != 0 {
-		t.Errorf("overdrawn by %v and %v ns", targets.Overdrawn(), host.Overdrawn())
-	}
-	host.AddStop(11e6)
-	if host.Overdrawn() == 0 {
-		t.Error("a host has no limit")
+		p.NoteTick(0, 1)
+		if rate := p.UpdateRate(now); i > 500 && rate < 99 {
+			t.Fatalf("tick %d: %v/s, overdrawn by %v ns", i, rate, p.Overdrawn())
+		}
 	}
 }
 
@@ -132,7 +143,7 @@ func TestSamplesOfTheKernelAreWithinTheBudget(t *testing.T) {
 		p := NewOverheadBudget(1000, share, 2)
 		lost, sampled := 0.0, 0.0
 		for now := int64(1e9); now < 60e9; now += 1e9 {
-			p.SetTargetCPU(running*now, now)
+			p.SetTargetCPU(running * now)
 			sampled += running * p.SampleRate(p.UpdateRate(now))
 			p.ChargeSamples(int64(sampled))
 			lost = p.Lost()
@@ -163,7 +174,7 @@ func observeMany(p *OverheadBudget, threads, ticks int) (admitted []int, overdra
 	const period, stop = int64(10e6), int64(90e3)
 	for i := range ticks {
 		now := int64(i) * period
-		p.SetTargetCPU(2*now, now)
+		p.SetTargetCPU(2 * now)
 		if p.Overdrawn() > 0 {
 			admitted = append(admitted, 0)
 			continue
@@ -190,7 +201,7 @@ func TestNoTickOfManyThreadsTakesTheLossOfMany(t *testing.T) {
 	for _, n := range admitted {
 		sum += n
 	}
-	if most := 0.001 * p.ran / cost; float64(sum) < 0.9*most || float64(sum) > most+firstThreads {
+	if most := p.allowed() / cost; float64(sum) < 0.9*most || float64(sum) > most+firstThreads {
 		t.Errorf("%d observations, the limit permits %.0f", sum, most)
 	}
 	if !p.ObservesPart() {

@@ -11,7 +11,7 @@ import (
 func TestQuotaIsUsedOnOneCPUAfterTheOther(t *testing.T) {
 	u := &Quota{onlyCPU: -1}
 	if err := unix.SchedGetaffinity(0, &u.allCPUs); err != nil || u.allCPUs.Count() < 2 {
-		t.Skip("it takes two processors")
+		t.Skip("needs two CPUs: a machine with more")
 	}
 	defer setAffinityOfAllThreads(&u.allCPUs)
 	if !u.MustStopOnlyOnCPU() {

@@ -25,7 +25,6 @@ import (
 var update = flag.Bool("update", false, "write docs/schema anew from the types")
 
 var forms = []struct{ name, pkg, of, title string }{
-	{"bench", "prywalk/internal/bench", "Result", "prywalk bench --json FILE"},
 	{"diff", "prywalk/report", "jsonDifference", "prywalk diff --json: one line"},
 	{"doctor", "prywalk/internal/doctor", "jsonFindings", "prywalk doctor --json"},
 	{"dump", "prywalk/internal/dump/stacks", "Process", "prywalk dump --json: a line for each process"},

@@ -145,6 +145,9 @@ func ReadProcess(root string, pid int) (p Process, ok bool) {
 	}
 	if exe, err := os.Readlink(dir + "/exe"); err == nil { // may be denied
 		p.Others = append(p.Others, path.Base(exe))
+		if program := process.LoadedProgram(path.Base(exe), args); program != "" {
+			p.Others = append(p.Others, path.Base(program))
+		}
 	}
 	return p, true
 }

@@ -5,10 +5,13 @@ package selection
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
 func fake(t *testing.T, root string, pid int, start uint64, comm, command, groups string, uid int) {
@@ -212,4 +215,22 @@ func FuzzGroups(f *testing.F) {
 		}
 		_ = r.inGroups(text)
 	})
+}
+
+func TestAProgramThatTheDynamicLoaderRunsHasItsName(t *testing.T) {
+	testtargets.NeedProgram(t, "ld.so") // glibc 2.34 on
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command("ld.so", "--library-path", "/none", sleep, "3600")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	p, ok := ReadProcess("/proc", cmd.Process.Pid) // Start returns after exec
+	if !ok || !slices.Contains(p.Others, "sleep") {
+		t.Errorf("%+v, %v", p, ok)
+	}
 }

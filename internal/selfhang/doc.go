@@ -7,5 +7,6 @@
 // # Algorithm
 //
 // A thread hangs if it has been in one uninterruptible system call, for [Watched] also in one interruptible read, for 5
-// s without a run ([Stalls]). [Watched] and [OnWatchedThread] check that every 250 ms while a function runs.
+// s without a run ([Stalls]). [Watched] and [OnWatchedThread] check that every 250 ms while a function runs. Where no
+// goroutine can check, a timer's signal ends the process ([Deadman]).
 package selfhang

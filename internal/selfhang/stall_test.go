@@ -8,11 +8,11 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/osthread"
+	"prywalk/internal/testtargets"
 )
 
 func TestAThreadThatStaysInOneReadIsSaidToHang(t *testing.T) {
@@ -33,23 +33,21 @@ func TestAThreadThatStaysInOneReadIsSaidToHang(t *testing.T) {
 	var stalls, tracers Stalls
 	defer stalls.Close()
 	defer tracers.Close()
-	until := time.Now().Add(time.Minute)
-	for what := ""; !strings.HasPrefix(what, "read"); time.Sleep(50 * time.Millisecond) {
-		if what = stalls.HungReader(0); time.Now().After(until) {
-			t.Fatalf("it is not seen: %q", what)
-		}
+	testtargets.Eventually(t, "the read is found to hang", func() bool {
+		what := stalls.HungReader(0)
 		if on := tracers.HungTracer(int(tid.Load())); on != "" {
 			t.Errorf("a wait that a signal ends is one of the tracer's own: %q", on)
 		}
-	}
+		return strings.HasPrefix(what, "read")
+	})
 	if what := stalls.HungReader(int(tid.Load())); what != "" {
 		t.Errorf("%q, but that thread was left out", what)
 	}
 	_, _ = unix.Write(pipe[1], []byte{0})
 	<-done
-	for ended := int(tid.Load()); unix.Tgkill(os.Getpid(), ended, 0) == nil; {
-		time.Sleep(time.Millisecond)
-	}
+	testtargets.Eventually(t, "the thread has ended", func() bool {
+		return unix.Tgkill(os.Getpid(), int(tid.Load()), 0) != nil
+	})
 	tracers.HungTracer(int(tid.Load()))
 	if len(tracers.seen) > 0 {
 		t.Error("the files of an ended thread are kept, and another one with its ID would not be checked")

@@ -14,8 +14,9 @@ import (
 // # Garbage
 //
 // A collection waits for all goroutines while a target's thread may be stopped, and its threads may wait for a CPU. So
-// the Go runtime does not collect by itself during sampling. The aggregator asks for a collection; then the tracer
-// begins no stops, and collects when none is pending. Missed ticks are counted.
+// the Go runtime does not collect by itself during sampling, with LowMemory up to a limit. The aggregator asks for a
+// collection; then the tracer begins no stops, and collects when none is pending. Missed ticks are counted. One that
+// the runtime begins does not wait for the tracer's sleeps (package procmem, pin_unsafe.go).
 
 const (
 	// Bytes: the first collection's heap; if LowMemory, the least garbage, and the memory above which the Go runtime
@@ -141,8 +142,12 @@ var gcState struct {
 	memory                   atomic.Int64 // limit, bytes
 }
 
-// DisableAutoGC stops the Go runtime from collecting by itself, if lowMemory only up to lowMemoryTotal, and adds a CPU
-// to GOMAXPROCS, since the tracer never hands back its own. undo restores the former state.
+// tracerProcs are added to GOMAXPROCS: one for the tracer, and one that it finds free after a wait, when the rest of
+// the process has taken the first.
+const tracerProcs = 2
+
+// DisableAutoGC stops the Go runtime from collecting by itself, if lowMemory only up to lowMemoryTotal, and adds
+// tracerProcs to GOMAXPROCS. undo restores the former state.
 func DisableAutoGC(lowMemory bool) (undo func()) {
 	gcState.Lock()
 	defer gcState.Unlock()
@@ -154,7 +159,7 @@ func DisableAutoGC(lowMemory bool) (undo func()) {
 		}
 		gcState.memory.Store(debug.SetMemoryLimit(limit))
 		gcState.procs = runtime.GOMAXPROCS(0)
-		runtime.GOMAXPROCS(gcState.procs + 1)
+		runtime.GOMAXPROCS(gcState.procs + tracerProcs)
 	}
 	return func() {
 		gcState.Lock()

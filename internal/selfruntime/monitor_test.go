@@ -9,9 +9,9 @@ import (
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"prywalk/internal/procmem"
+	"prywalk/internal/testtargets"
 )
 
 // The thread is identified by its stack, read again while it is awake.
@@ -24,16 +24,13 @@ func TestMonitorThreadIsFound(t *testing.T) {
 	defer mem.Close()
 	files := procmem.OpenThread(os.Getpid(), tid, procmem.NewFDBudget(0))
 	defer files.Close()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
+	testtargets.Eventually(t, "the thread's stack is that of the Go runtime's monitor", func() bool {
 		call, err := files.Syscall()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !call.Running && returnsTo(mem, call.SP, "runtime.sysmon") {
-			return
-		}
-	}
-	t.Errorf("the stack of thread %d is not that of the Go runtime's monitor", tid)
+		return !call.Running && returnsTo(mem, call.SP, "runtime.sysmon")
+	})
 }
 
 func returnsTo(mem *os.File, sp uint64, function string) bool {

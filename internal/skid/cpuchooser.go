@@ -108,6 +108,17 @@ func (c *CPUChooser) EndTick(now int64, inTheWay bool, cpu int) {
 	}
 }
 
+// CanMove reports whether the tracer may run on several CPUs.
+func (c *CPUChooser) CanMove() bool { return c.allowedKnown }
+
+// Leave moves the tracer from its CPU to another.
+func (c *CPUChooser) Leave(cpu int) {
+	others := c.allowed
+	others.Clear(cpu)
+	c.preferredCPU = -1
+	c.moveTo(&others)
+}
+
 func (c *CPUChooser) leaveOutranked(now int64) {
 	others := c.allowed
 	for i := range others {

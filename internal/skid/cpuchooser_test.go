@@ -47,6 +47,21 @@ func TestTracerLeavesACPUWhereItPreemptsThreads(t *testing.T) {
 	}
 }
 
+func TestTracerLeavesItsCPU(t *testing.T) {
+	osthread.Run(func() {
+		p := NewCPUChooser(func() {})
+		if !p.CanMove() {
+			t.Skip("needs two CPUs: a machine with more")
+		}
+		for range 10 {
+			cpu := procmem.CPU()
+			if p.Leave(cpu); procmem.CPU() == cpu {
+				t.Errorf("the tracer is still on CPU %d", cpu)
+			}
+		}
+	})
+}
+
 func TestTracerStaysWhereMovingIsRefused(t *testing.T) {
 	n := 0
 	refuse := func(*unix.CPUSet) error { n++; return errors.New("no") }
@@ -208,6 +223,6 @@ func TestRankOfRealTimePriorities(t *testing.T) {
 		}
 	})
 	if refused {
-		t.Skip("no real-time priority is permitted")
+		t.Skip("needs a real-time priority: sudo make test")
 	}
 }

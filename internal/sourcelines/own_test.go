@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"prywalk/internal/safeopen"
+	"prywalk/internal/testtargets"
 )
 
 func TestTheRecordedPathIsReadWhereTheFileIsTheUsersOwn(t *testing.T) {
@@ -62,9 +63,7 @@ func TestTheErrorIsThatOfTheFileThatExists(t *testing.T) {
 
 // A profile may name any file.
 func TestAnotherUsersFileIsNotShown(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("giving a file to another user needs root")
-	}
+	testtargets.NeedRoot(t, "give a file to another user")
 	path := filepath.Join(t.TempDir(), "theirs.c")
 	if err := os.WriteFile(path, []byte("secret\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -72,7 +71,7 @@ func TestAnotherUsersFileIsNotShown(t *testing.T) {
 	if err := os.Chown(path, 65534, 65534); err != nil {
 		t.Fatal(err)
 	}
-	if lines, err := (&Files{Own: true}).Read(path); !errors.Is(err, ErrNotOwn) {
+	if lines, err := (&Files{Own: true}).Read(path); !errors.Is(err, errNotOwn) {
 		t.Errorf("%q, %v", lines, err)
 	}
 }

@@ -105,8 +105,8 @@ type Files struct {
 	opener safeopen.Opener
 }
 
-// ErrNotOwn means that the file at the recorded path is another user's.
-var ErrNotOwn = errors.New("the file is another user's: name its directory with --source-dir")
+// errNotOwn means that the file at the recorded path is another user's.
+var errNotOwn = errors.New("the file is another user's: name its directory with --source-dir")
 
 // Read returns a file's lines: from the longest end of its path that exists below Dir, else from the user's own file.
 // The error is [os.ErrNotExist] only if neither exists.
@@ -134,7 +134,7 @@ func (f *Files) readOwn(name string) ([]string, error) {
 	}
 	defer func() { _ = file.Close() }() // it was only read
 	if file.UID() != uint32(os.Geteuid()) {
-		return nil, ErrNotOwn
+		return nil, errNotOwn
 	}
 	b, err := io.ReadAll(file.Reader())
 	return strings.Split(string(b), "\n"), err

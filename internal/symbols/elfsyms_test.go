@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
 func nmSymbols(t *testing.T, file string, flags ...string) map[extent][]string {
@@ -201,9 +203,8 @@ func TestASymbolWithoutASizeDoesNotNameAllThatFollows(t *testing.T) {
 
 func TestAssemblySymbolsReachToTheNext(t *testing.T) {
 	gcc := need(t, "gcc")
-	if out, _ := exec.Command(gcc, "-dumpmachine").Output(); !strings.HasPrefix(string(out), "x86_64") {
-		t.Skip("the assembly is for x86-64")
-	}
+	out, _ := exec.Command(gcc, "-dumpmachine").Output()
+	testtargets.Need(t, strings.HasPrefix(string(out), "x86_64"), "a compiler for x86-64", "another machine")
 	dir := t.TempDir()
 	exe := filepath.Join(dir, "a.out")
 	run(t, dir, gcc, "-o", exe, write(t, dir, "a.s", asmSource))

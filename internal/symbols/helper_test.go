@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"prywalk/internal/elffile"
+	"prywalk/internal/testtargets"
 )
 
 func openFile(path string) (io.ReaderAt, int64, error) {
@@ -45,10 +46,7 @@ func openTable(tb testing.TB, path string) *Table {
 
 func need(tb testing.TB, tool string) string {
 	tb.Helper()
-	p, err := exec.LookPath(tool)
-	if err != nil {
-		tb.Skipf("%s is not installed; CI has it", tool)
-	}
+	p := testtargets.NeedProgram(tb, tool)
 	return p
 }
 

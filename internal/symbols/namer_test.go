@@ -38,8 +38,8 @@ func TestPerfMapsOfOtherUsersAreNotUsed(t *testing.T) {
 		{"a directory", func() error { return os.Mkdir(name, 0o700) }, false, false},
 	} {
 		t.Run(c.what, func(t *testing.T) {
-			if c.root && os.Geteuid() != 0 {
-				t.Skip("only root can make another user's files")
+			if c.root {
+				testtargets.NeedRoot(t, "make another user's files")
 			}
 			defer os.Remove(name)
 			if err := c.make(); err != nil {
@@ -55,9 +55,7 @@ func TestPerfMapsOfOtherUsersAreNotUsed(t *testing.T) {
 }
 
 func TestDebugFilesOfOtherUsersAreNotOpened(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can make another user's files")
-	}
+	testtargets.NeedRoot(t, "make another user's files")
 	name := t.TempDir() + "/a.debug"
 	if err := os.WriteFile(name, []byte("x"), 0o644); err != nil {
 		t.Fatal(err)
@@ -77,9 +75,7 @@ func TestDebugFilesOfOtherUsersAreNotOpened(t *testing.T) {
 }
 
 func TestPerfMapOfAProcessThatChangedItsUserIsOpened(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can become another user")
-	}
+	testtargets.NeedRoot(t, "become another user")
 	const user = 65534
 	cmd := exec.Command(need(t, "python3"), "-c", "import os\nprint('ready', flush=True)\ninput()\n"+
 		fmt.Sprintf("os.setgid(%d)\nos.setuid(%[1]d)\nprint('changed', flush=True)\ninput()", user))
@@ -113,9 +109,7 @@ func TestPerfMapOfAProcessThatChangedItsUserIsOpened(t *testing.T) {
 }
 
 func TestPerfMapOfAnEndedProcessIsReadFurther(t *testing.T) {
-	if os.Geteuid() != 0 {
-		t.Skip("only root can start a process of another user")
-	}
+	testtargets.NeedRoot(t, "start a process of another user")
 	const user = 65534
 	cmd := exec.Command(need(t, "sleep"), "100")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: user, Gid: user}}

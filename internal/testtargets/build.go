@@ -173,10 +173,6 @@ func run(dir string, args ...string) error {
 	return nil
 }
 
-func notInstalled(name string, err error) error {
-	return fmt.Errorf("%s is not installed (run scripts/setup-tests.sh as root): %w", name, err)
-}
-
 // WriteExecutable starts no process meanwhile: a child with the file open for writing would make the program's exec
 // fail (ETXTBSY of execve(2)).
 func WriteExecutable(path string, text []byte) error {

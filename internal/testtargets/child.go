@@ -19,12 +19,22 @@ func Child(tb TB, cmd *exec.Cmd) *exec.Cmd {
 	return cmd
 }
 
-// Eventually waits for a condition of another process.
+// Eventually waits for a state of another process, such as a thread that sleeps, for four minutes at most. Then the
+// test fails and says what it waited for.
 func Eventually(tb TB, what string, cond func() bool) {
 	tb.Helper()
-	for end := time.Now().Add(patience); !cond(); time.Sleep(5 * time.Millisecond) {
+	if !Comes(cond) {
+		tb.Fatal(fmt.Errorf("not within %v: %s", patience, what))
+	}
+}
+
+// Comes waits for a state like [Eventually], and reports whether it came: for goroutines other than the test's, which
+// must not end it.
+func Comes(cond func() bool) bool {
+	for end := time.Now().Add(patience); !cond(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
-			tb.Fatal(fmt.Errorf("never happened: %s", what))
+			return false
 		}
 	}
+	return true
 }

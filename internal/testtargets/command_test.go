@@ -27,11 +27,7 @@ func TestCommandRunsInItsDirectoryAndEndsWithItsChildren(t *testing.T) {
 	}
 	p.Stop()
 	<-p.Exited()
-	for end := time.Now().Add(patience); isAlive(kids[0]); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the child still runs after Stop")
-		}
-	}
+	Eventually(t, "the child is gone after Stop", func() bool { return !isAlive(kids[0]) })
 	if _, err := os.Stat(dir); !os.IsNotExist(err) {
 		t.Errorf("the directory still exists: %v", err)
 	}

@@ -5,14 +5,13 @@ package testtargets
 // Expect is the required contents of a profile. Names match as shown or by their last part ([Matches]).
 type Expect struct {
 	Hot []string // on stacks with CPU time
-	// Shares are parts of the functions' common CPU time; they do not call each other. Nil: unknown.
-	Shares map[string]float64
 	// Chains occur with CPU time, innermost first; inlined and library functions may lie between.
 	Chains        [][]string
 	Sleepers      []Sleeper // asleep from start to end
 	CompleteFloor float64   // least share of complete samples, 0 to 1
 	Tree          bool      // children do the work and must be recorded
 	Stripped      bool      // Target.Unstripped has symbols, at the same addresses
+	Tableless     bool      // it has code without unwind tables, whose instructions do not always show the caller
 }
 
 // Sleeper is a thread that sleeps in one call.
@@ -31,8 +30,7 @@ var nativeSleepers = []Sleeper{
 }
 
 var native = Expect{
-	Hot:    []string{"burn_60", "burn_30", "burn_10", "compare_numbers", "pace_work"},
-	Shares: map[string]float64{"burn_60": 0.6, "burn_30": 0.3, "burn_10": 0.1},
+	Hot: []string{"burn_60", "burn_30", "burn_10", "compare_numbers", "pace_work"},
 	Chains: [][]string{
 		{"burn_60", "with_saved_registers", "run_load", "main"},
 		{"burn_30", "with_big_frame", "run_load", "main"},
@@ -44,14 +42,18 @@ var native = Expect{
 	CompleteFloor: 0.995,
 }
 
+func (e Expect) tableless() Expect {
+	e.Tableless = true
+	return e
+}
+
 func (e Expect) stripped() Expect {
 	e.Stripped = true
 	return e
 }
 
 var inlined = Expect{
-	Hot:    []string{"load::Heavy::run", "load::by_remainder", "load::count_words", "load::parse_all"},
-	Shares: map[string]float64{"load::Heavy::run": 0.6, "load::Middle::run": 0.3, "load::Light::run": 0.1},
+	Hot: []string{"load::Heavy::run", "load::by_remainder", "load::count_words", "load::parse_all"},
 	Chains: [][]string{
 		{"load::units<60>", "load::Heavy::run", "load::Work::step", "load::run_load", "main"},
 		{"load::by_remainder", "std::sort", "load::sort_numbers", "load::run_load", "main"},
@@ -62,8 +64,7 @@ var inlined = Expect{
 }
 
 var rust = Expect{
-	Hot:    []string{"burn_60", "sort_numbers", "count_words"},
-	Shares: map[string]float64{"burn_60": 0.6, "burn_30": 0.3, "burn_10": 0.1},
+	Hot: []string{"burn_60", "sort_numbers", "count_words"},
 	Chains: [][]string{
 		{"units", "burn_60", "run_load", "main"},
 		{"sort_numbers", "run_load", "main"},
@@ -73,8 +74,7 @@ var rust = Expect{
 }
 
 var goProgram = Expect{
-	Hot:    []string{"main.burn60", "main.sortNumbers", "main.countWords"},
-	Shares: map[string]float64{"main.burn60": 0.6, "main.burn30": 0.3, "main.burn10": 0.1},
+	Hot: []string{"main.burn60", "main.sortNumbers", "main.countWords"},
 	Chains: [][]string{
 		{"main.burn60", "main.runLoad"},
 		{"main.sortNumbers", "main.runLoad"},
@@ -90,15 +90,15 @@ var python = Expect{
 
 var node = Expect{
 	Hot:           []string{"burnSixty", "burnThirty"},
-	Shares:        map[string]float64{"burnSixty": 0.6, "burnThirty": 0.3, "burnTen": 0.1},
 	Chains:        [][]string{{"burnSixty", "runLoad"}},
 	CompleteFloor: 0.95,
+	Tableless:     true,
 }
 
 var java = Expect{
 	Hot:           []string{"burnSixty", "burnThirty"},
-	Shares:        map[string]float64{"burnSixty": 0.6, "burnThirty": 0.3, "burnTen": 0.1},
 	CompleteFloor: 0.95,
+	Tableless:     true,
 }
 
 var mixed = Expect{CompleteFloor: 0.995}

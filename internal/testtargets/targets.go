@@ -19,7 +19,7 @@ type spec struct {
 
 var specs = []spec{
 	{name: "c", expect: native, program: cProgram("-g", "-fomit-frame-pointer"), start: startProgram},
-	{name: "c-nocfi", expect: native, program: cProgram(
+	{name: "c-nocfi", expect: native.tableless(), program: cProgram(
 		// -g would bring call frame information back in .debug_frame.
 		"-fomit-frame-pointer", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables"), start: startProgram},
 	{name: "c-static-pie", expect: native, program: cProgram("-static-pie"), start: startProgram},

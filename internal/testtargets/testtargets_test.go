@@ -10,9 +10,7 @@ import (
 )
 
 func TestEachTargetRunsAndCleansUp(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts every real program")
-	}
+	OnlyInAll(t, "starts every real program")
 	for _, name := range Names() {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now().Add(-time.Second) // file times may be late by a tick or more
@@ -32,11 +30,8 @@ func TestEachTargetRunsAndCleansUp(t *testing.T) {
 			target.Stop()
 			for _, pid := range pids {
 				gone := func() bool { f := statFields(pid); return len(f) == 0 || f[0] == "Z" }
-				for end := time.Now().Add(patience); !gone(); time.Sleep(20 * time.Millisecond) {
-					if time.Now().After(end) {
-						t.Errorf("process %d still exists: %v", pid, statFields(pid))
-						break
-					}
+				if !Comes(gone) {
+					t.Errorf("process %d still exists: %v", pid, statFields(pid))
 				}
 				if s, err := os.Stat(fmt.Sprintf("/tmp/perf-%d.map", pid)); err == nil && s.ModTime().After(start) {
 					t.Errorf("the perf map of %d still exists", pid)

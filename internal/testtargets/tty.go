@@ -31,7 +31,7 @@ func openTerminal(t *testing.T, columns int) (master, slave *os.File) {
 	t.Helper()
 	fd, err := unix.Open("/dev/ptmx", unix.O_RDWR|unix.O_NOCTTY|unix.O_CLOEXEC, 0)
 	if err != nil {
-		t.Skipf("no pseudo-terminals: %v", err)
+		t.Skipf("needs pseudo-terminals: a mounted devpts (%v)", err)
 	}
 	master = os.NewFile(uintptr(fd), "/dev/ptmx")
 	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)

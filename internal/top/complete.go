@@ -26,9 +26,11 @@ func (snap *Snapshot) completeText(scope Scope) string {
 	return "cpu: " + c.Text("", view.Percent)
 }
 
-// whyIncomplete returns "" if few stacks are incomplete.
+// whyIncomplete returns "" if few stacks are incomplete or have guessed frames.
 func (snap *Snapshot) whyIncomplete(scope Scope) string {
 	c, _ := snap.completeCPU(scope)
-	e := c.MainReason()
-	return e.Text("cpu", view.Percent)
+	if e := c.MainReason(); e.Reason != "" {
+		return e.Text("cpu", view.Percent)
+	}
+	return c.GuessedText("cpu", view.Percent)
 }

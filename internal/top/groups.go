@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"prywalk/internal/printable"
+	"prywalk/internal/unnamedcode"
 )
 
 // GroupRow is a thread or a wait.
@@ -156,7 +157,7 @@ func (snap *Snapshot) programFunction(stack []int32) int32 {
 	for _, f := range stack {
 		switch fr := &snap.frames[f]; {
 		case fr.IsSupport():
-		case !fr.Nameless:
+		case !fr.Nameless && !unnamedcode.IsPlaceholder(fr.Name):
 			return f
 		case unnamed < 0:
 			unnamed = f

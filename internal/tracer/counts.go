@@ -28,7 +28,8 @@ func (c *counts) notePostponed() {
 	c.leftToLaterTick++
 }
 
-func (c *counts) noteLeftToEngine() { c.attempted-- }
+// withdraw is for an observation that is left to an engine or to a second attempt.
+func (c *counts) withdraw() { c.attempted-- }
 
 func (c *counts) noteUnchanged(inferred int64) {
 	c.unchanged++

@@ -43,7 +43,6 @@
 //
 // In this order, with what counts it in [runstats.Stats]:
 //
-//	schedule.TickSkipper  ticks that are not needed beside kernel samples          TicksLeftOut
 //	schedule.Ticks        ticks whose whole period has passed                      MissedTicks
 //	pace.withinQuota      ticks beyond prywalk's CPU quota                         TicksWithheldByQuota
 //	pace.withinBudget     ticks beyond what targets may lose                       TicksWithheld
@@ -56,5 +55,6 @@
 // # Invariants
 //
 // The tracer runs on an OS thread of its own with a raised priority. It allocates nothing in a steady state, and
-// finishes stops in every wait ([stops]). At real-time priority another thread opens files ([procOpens]).
+// finishes stops in every wait ([stops]). At real-time priority another thread opens files ([procOpens]); at ordinary
+// priority only threads on other CPUs are stopped ([observations.observeLeft]).
 package tracer

@@ -45,6 +45,7 @@ type newChildren struct {
 	stops        *stops
 	backlog      *backlog
 	opens        *procOpens
+	searching    bool  // a search was not done within its tick
 	precedesExec bool  // a stop may precede an exec ([mayPrecedeExec])
 	unassigned   int64 // observations of processes that are not tracked yet
 }
@@ -112,18 +113,22 @@ func (n *newChildren) observe(now int64) {
 	}
 }
 
-// find returns false if the search continues on the ordinary thread ([procOpens]); the caller retries at a later tick.
+// find returns false if the search continues on the ordinary thread ([procOpens]); the caller retries at a later tick,
+// which begins no search: else processes that have ended would stay while each search takes long.
 func (n *newChildren) find(now int64) (done bool) {
 	last := n.creations.last(n.shared.Tick.Number)
 	switch {
 	case n.opens.busy():
 		return false
+	case n.searching:
+		n.searching = false
 	case n.opens.byTracer():
 		ptrace.Pin() // see stops
 		n.finder.Search(last, now)
 		ptrace.Unpin()
 	case n.finder.Advanced(last):
-		return n.opens.run(func() { n.finder.Search(last, now) })
+		n.searching = !n.opens.run(func() { n.finder.Search(last, now) })
+		return !n.searching
 	}
 	return true
 }

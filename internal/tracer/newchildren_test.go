@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"prywalk/internal/attribute"
 	"prywalk/internal/engine"
 	"prywalk/internal/handover"
@@ -205,6 +207,43 @@ func TestAChildWhoseStopIsDeniedIsNotStoppedAgain(t *testing.T) {
 		}
 		if u.c.counts.attempted != stops {
 			t.Errorf("%d more observations were begun", u.c.counts.attempted-stops)
+		}
+	})
+}
+
+// Before, an agent kept the files of hundreds of ended processes: on a busy host each tick began a search.
+func TestEndedChildIsForgottenWhileEachSearchLastsBeyondItsTick(t *testing.T) {
+	withUntrackedChild(t, func(u *childRig) {
+		c, finder := u.c, u.c.newChildren.finder
+		if c.opens.open(); c.opens.byTracer() {
+			t.Error("no opener")
+			return
+		}
+		defer c.opens.close()
+		tracer, held := unix.Gettid(), make(chan struct{})
+		finder.BeforeRead = func() {
+			if unix.Gettid() != tracer {
+				<-held
+			}
+		}
+		u.kill()
+		searches := 0
+		for range 8 {
+			if err := exec.Command("true").Run(); err != nil { // takes a number
+				t.Error(err)
+				break
+			}
+			u.tick()
+			if c.opens.busy() {
+				searches++
+			}
+			close(held)
+			c.opens.wait()
+			held = make(chan struct{})
+		}
+		if close(held); !finder.Empty() || searches < 2 {
+			t.Errorf("after %d searches that lasted beyond their tick the ended child is forgotten: %v", searches,
+				finder.Empty())
 		}
 	})
 }

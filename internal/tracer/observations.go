@@ -11,7 +11,6 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
-	"prywalk/internal/schedule"
 	"prywalk/ptrace"
 )
 
@@ -26,6 +25,9 @@ type observations struct {
 	tracked *tracked
 
 	own ownWork
+
+	triesTwice bool // see observeLeft
+	left       []*thread
 }
 
 func (o *observations) beginTick() { o.own.measure(o.shared.Tick.Number, o.shared.Tick.At) }
@@ -54,9 +56,6 @@ func (o *observations) observe(th *thread) {
 	defer ptrace.Unpin()
 	outcome, raw, err := o.stops.beginObservation(th.Observed)
 	o.apply(th, outcome, raw, err)
-	if outcome != observe.LeftToEngine {
-		th.Steady = schedule.SteadyDetector{}
-	}
 	o.stops.pollBegun(th.Observed, outcome)
 }
 
@@ -70,8 +69,11 @@ func (o *observations) apply(th *thread, outcome observe.Outcome, raw *observe.R
 		o.fail(th, err)
 	case outcome == observe.Unchanged:
 		o.noteUnchanged(th, clocks)
-	case outcome == observe.LeftToEngine:
-		o.counts.noteLeftToEngine()
+	case outcome == observe.WaitsForCPU && o.triesTwice:
+		o.counts.withdraw()
+		o.left = append(o.left, th)
+	case outcome == observe.LeftToEngine || outcome == observe.WaitsForCPU && th.Observed.IsKernelSampled():
+		o.counts.withdraw()
 		o.noteChanged(th)
 		th.accountedClocks = clocks
 		th.EnginePart.FoundRunning() // its engine observes it
@@ -86,10 +88,41 @@ func (o *observations) apply(th *thread, outcome observe.Outcome, raw *observe.R
 	}
 }
 
+// # At ordinary priority
+//
+// On a busy host, a tracer of ordinary priority that sleeps or waits for another thread gets a CPU again only after
+// some ms. So during a stop it does neither, except after a wait for mmap_lock
+// ([observe.Observer.LimitLockWait]): it stops only threads that are on another CPU, and busy-waits. A thread on the
+// tracer's CPU is preempted: it is tried again from another CPU.
+
+func (o *observations) stopOnlyOnOtherCPUs() {
+	o.triesTwice = true
+	o.shared.Observer.StopOnlyOnCPU(false)
+}
+
+const lastTriesEvery = 1e6 // in the last tick, ns
+
+// observeLeft tries threads without a CPU once more; in the last tick until the deadline (CLOCK_MONOTONIC, ns).
+func (o *observations) observeLeft(deadline int64) {
+	for again := true; again && len(o.left) > 0; {
+		o.stops.leaveCPU()
+		again = o.shared.Ending && procmem.Now() < deadline
+		tries := o.left
+		o.left, o.triesTwice = o.left[:0], again
+		for _, th := range tries {
+			o.observe(th)
+		}
+		if again && len(o.left) > 0 {
+			o.stops.pause(procmem.Now() + lastTriesEvery)
+		}
+		o.triesTwice = true
+	}
+}
+
 func (o *observations) noteUnchanged(th *thread, clocks procmem.SchedStat) {
 	th.accountedClocks = clocks
 	if th.EnginePart != nil {
-		th.EnginePart.ClocksRead(procmem.ReadingAt(clocks, o.shared.Tick.At), th.Observed.Asleep())
+		th.EnginePart.ClocksRead(procmem.ReadingAt(clocks, o.shared.Tick.At))
 	}
 	th.observedTick = o.shared.Tick.Number
 	o.counts.noteUnchanged(o.shared.Backoff.NoteUnchanged(&th.Backoff))
@@ -153,7 +186,7 @@ func (o *observations) postpone(th *thread, raw *observe.RawSample) {
 func (o *observations) report(th *thread, s *observe.RawSample) {
 	th.accountedClocks = s.Sched
 	if th.EnginePart != nil {
-		th.EnginePart.ClocksRead(procmem.ReadingAt(s.Sched, s.At), s.State != sample.Running)
+		th.EnginePart.ClocksRead(procmem.ReadingAt(s.Sched, s.At))
 	}
 	if th.Observed.IsKernelSampled() {
 		s.OnCPU, s.Basis = false, sample.Exact
@@ -163,14 +196,14 @@ func (o *observations) report(th *thread, s *observe.RawSample) {
 	o.gaps.endGap(s.At)
 	th.observedTick = o.shared.Tick.Number
 	o.shared.Backoff.NoteObservation(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
+	if th.EnginePart != nil {
+		th.EnginePart.AfterObservation(s)
+	}
 	o.shared.AddSample(handover.Event{
 		Kind: handover.Sampled, Thread: th.Handover, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
 		StandsFor:  o.standsFor(th, s),
 		WalkAtOnce: s.OutlineFailed() || s.State == sample.Running && th.proc.Handover.WalkAtOnce(s.At),
 	})
-	if th.EnginePart != nil {
-		th.EnginePart.AfterObservation(s)
-	}
 }
 
 // standsFor returns T, ns (package attribute). For a stop of a FromZero thread, it excludes the stop and the tracer's

@@ -20,7 +20,7 @@ type Options struct {
 	Mode            observe.Mode
 	MaxPause        time.Duration // 0: no limit
 	MaxOverhead     float64       // 0: no limit
-	OverheadOfHost  bool          // MaxOverhead is a share of all CPUs' time
+	LimitOwnCPU     bool          // MaxOverhead also limits prywalk, as a share of all CPUs' time
 	Subset          int           // 0: all threads
 	Engine          engine.Source // nil: running threads are stopped
 	KernelStacks    bool

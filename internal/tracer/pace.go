@@ -29,8 +29,8 @@ func newPace(s *engine.SharedState, o *Options, start int64) *pace {
 		shared: s, ticks: schedule.NewTicks(start, o.Freq), subset: schedule.NewSubset(o.Subset, uint64(start)),
 		budget: schedule.NewOverheadBudget(o.Freq, o.MaxOverhead, runtime.NumCPU()),
 	}
-	if o.OverheadOfHost {
-		p.budget.SetShareOfHost()
+	if o.LimitOwnCPU {
+		p.budget.LimitOwnCPU()
 	}
 	return p
 }
@@ -41,14 +41,13 @@ func (p *pace) begin(now int64, freq float64) {
 }
 
 func (p *pace) resume(now int64) {
-	p.shared.Skipper.End(0, p.period())
 	p.ticks.Restart(now, p.budget.UpdateRate(now))
 }
 
 func (p *pace) openQuota(limits []cgroup.CPUQuota, scheduling string) {
 	p.quota = schedule.NewQuota(limits, scheduling)
 	if p.quota.MustStopOnlyOnCPU() {
-		p.shared.Observer.StopOnlyOnCPU()
+		p.shared.Observer.StopOnlyOnCPU(true)
 	}
 }
 
@@ -84,9 +83,9 @@ func (p *pace) withinQuota() bool {
 
 func (p *pace) isLimited() bool { return p.budget.Limited() }
 
-// withinBudget reports whether a tick may begin. now is CLOCK_MONOTONIC, targetCPU the targets' CPU time so far, ns.
-func (p *pace) withinBudget(now, targetCPU int64) bool {
-	p.budget.SetTargetCPU(targetCPU, now)
+// withinBudget reports whether a tick may begin. targetCPU is the targets' CPU time so far, ns.
+func (p *pace) withinBudget(targetCPU int64) bool {
+	p.budget.SetTargetCPU(targetCPU)
 	if p.budget.Overdrawn() > 0 {
 		p.budget.Withheld++
 		return false
@@ -125,16 +124,6 @@ func (p *pace) chargeStop(ns int64) (own int64) {
 	return own
 }
 
-func (p *pace) maySkip(now int64) bool {
-	return !p.shared.Ending && !p.drawsSubset() && !p.isLimited() && p.quota == nil && p.shared.Observer.Attached() == 0 &&
-		p.shared.Skipper.MaySkip(now)
-}
-
-// skip is [schedule.Ticks.Skip].
-func (p *pace) skip(next int64, steady bool) (after int64, skipped bool) {
-	return p.ticks.Skip(&p.shared.Skipper, next, steady)
-}
-
 func (p *pace) progress(to *Progress) {
 	to.MissedTicks, to.WithheldTicks, to.Rate = p.ticks.Missed, p.budget.Withheld, 1e9/float64(p.period())
 }
@@ -142,7 +131,6 @@ func (p *pace) progress(to *Progress) {
 func (p *pace) stats(s *runstats.Stats) {
 	s.MissedTicks = p.ticks.Missed
 	s.TicksWithheld = p.budget.Withheld
-	s.TicksLeftOut = p.shared.Skipper.Skipped
 	s.Lost = p.budget.Lost() / 1e9
 	quotas := p.closedQuotas
 	quotas.Add(p.quota.Stats()) // an open one's, if the tracer hangs

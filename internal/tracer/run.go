@@ -60,7 +60,11 @@ func (t *Tracer) runHere(ctx context.Context) (again bool) {
 	defer t.pace.closeQuota()
 	t.stops.chooseCPUs(ctl) // within the quota's CPUs
 	t.Observer.LimitStops(t.opts.MaxPause)
-	t.Observer.LimitLockWait()
+	raised := ctl.Scheduling() != "normal"
+	t.Observer.LimitLockWait(raised)
+	if !raised && t.stops.canMove() && !t.pace.underQuota() {
+		t.observations.stopOnlyOnOtherCPUs()
+	}
 	if t.opts.KernelStacks {
 		t.Observer.ReadKernelStacks()
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strconv"
 	"testing"
 	"time"
 
@@ -161,4 +162,29 @@ func TestRunEndsAtTheDeadlineThoughTheRuntimeIsLate(t *testing.T) {
 		cancel()
 		<-ended
 	}
+}
+
+// awaitSleep waits until all threads sleep, but so many.
+func awaitSleep(t *testing.T, pid, but int) {
+	t.Helper()
+	tids, err := procmem.ListTasks(pid, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	testtargets.Eventually(t, "all threads sleep, but "+strconv.Itoa(but), func() bool {
+		slept := 0
+		for _, tid := range tids {
+			var s procmem.Stat
+			f := procmem.OpenThread(pid, tid, nil)
+			err := f.Stat(&s)
+			f.Close()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.State == 'S' {
+				slept++
+			}
+		}
+		return slept == len(tids)-but
+	})
 }

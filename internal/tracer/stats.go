@@ -10,7 +10,7 @@ import (
 // Stats adds the statistics, once, after the tracer has ended or when it hangs.
 func (t *Tracer) Stats(s *runstats.Stats) {
 	t.engine.Stats(&s.Observed)
-	s.Ticks, s.Sampled, s.UnassignedSamples = t.Tick.Number, t.EngineSamples, t.Unassigned
+	s.Ticks, s.KernelSampled, s.UnassignedSamples = t.Tick.Number, t.EngineSamples, t.Unassigned
 	t.newChildren.stats(s)
 	t.counts.stats(s)
 	t.pace.stats(s)

@@ -205,6 +205,16 @@ func (s *stops) cancelAll() {
 
 func (s *stops) chooseCPUs(ctl *ptrace.Controller) { s.cpus = skid.NewCPUChooser(ctl.NoteMove) }
 
+func (s *stops) canMove() bool { return s.cpus.CanMove() }
+
+func (s *stops) leaveCPU() {
+	if s.shared.Observer.Attached() > 0 {
+		return // a late stop needs the tracer
+	}
+	s.cpus.Leave(procmem.CPU())
+	s.shared.Observer.Preemption().Woken(procmem.Now())
+}
+
 // preferCPUOf prefers a thread's CPU, or avoids it if the thread outranks the tracer.
 func (s *stops) preferCPUOf(observed *observe.Thread) {
 	if cpu, outranks := s.shared.Observer.Preemption().LastCPU(observed); outranks {

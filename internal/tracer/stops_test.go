@@ -28,7 +28,7 @@ func childOf(t *testing.T, pid int) (child int) {
 	testtargets.Eventually(t, "it has a child", func() bool {
 		text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/task/" + strconv.Itoa(pid) + "/children")
 		if err != nil {
-			t.Skip("the kernel does not tell of children: ", err)
+			t.Skipf("needs /proc/PID/task/TID/children: a kernel with CONFIG_PROC_CHILDREN (%v)", err)
 		}
 		child, _ = strconv.Atoi(strings.TrimSpace(string(text)))
 		return child != 0 && stateOf(pid) == "D"
@@ -59,6 +59,12 @@ type late struct {
 // The child is killed while f waits. f must not return before the detach.
 func onLate(t *testing.T, hold bool, f func(*late)) {
 	t.Helper()
+	onLateAfter(t, hold, func() {}, f)
+}
+
+// The child is killed after before, which runs while f waits.
+func onLateAfter(t *testing.T, hold bool, before func(), f func(*late)) {
+	t.Helper()
 	defer selfruntime.DisableAutoGC(false)() // a collection would stop this process until the time-out
 	pid, _ := testtargets.Threads(t, "vforks")
 	child := childOf(t, pid)
@@ -81,7 +87,7 @@ func onLate(t *testing.T, hold bool, f func(*late)) {
 		if hold {
 			c.control.Hold()
 		}
-		go l.release(t, pid, child)
+		go l.release(t, pid, child, before)
 		f(l)
 		if !free(pid) {
 			t.Error("stopped by an interrupt of a cancelled stop, when the tracer's wait is over")
@@ -90,20 +96,16 @@ func onLate(t *testing.T, hold bool, f func(*late)) {
 	})
 }
 
-func (l *late) release(t *testing.T, parent, child int) {
+func (l *late) release(t *testing.T, parent, child int, before func()) {
 	defer close(l.freed)
-	time.Sleep(50 * time.Millisecond)
-	for l.c.control.holdAsked.Load() && !l.c.control.Held() {
-		time.Sleep(time.Millisecond)
-	}
+	time.Sleep(50 * time.Millisecond) // no state shows that f waits; before it does, the same is right
+	testtargets.Comes(func() bool { return !l.c.control.holdAsked.Load() || l.c.control.Held() })
+	before()
 	if err := unix.Kill(child, unix.SIGKILL); err != nil {
 		t.Error(err)
 	}
-	for end := time.Now().Add(attendWithin); !free(parent) || stateOf(parent) == "D"; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Errorf("not let go of: state %s", stateOf(parent))
-			return
-		}
+	if !testtargets.Comes(func() bool { return free(parent) && stateOf(parent) != "D" }) {
+		t.Errorf("not let go of: state %s", stateOf(parent))
 	}
 }
 

@@ -33,7 +33,6 @@ func (t *Tracer) makeTicks(ctx context.Context, ctl *ptrace.Controller) (leave b
 		if t.hasFinished() {
 			return false
 		}
-		next = t.skipTicks(now, next)
 		t.stops.finishUntil(next)
 		sleepUntil(ctx, ctl, next)
 	}
@@ -75,6 +74,7 @@ func (t *Tracer) tick(now, deadline int64) {
 	} else {
 		t.selector.observeDrawn()
 	}
+	t.observations.observeLeft(deadline)
 	t.tracked.dropEnded()
 	t.engine.EndTick()
 	t.endTick(now, deadline)
@@ -142,7 +142,7 @@ func (t *Tracer) scheduleTick() (now, next int64) {
 // # Steps of a tick
 
 func (t *Tracer) admitsTick(now int64) bool {
-	return t.pace.withinQuota() && (!t.pace.isLimited() || t.pace.withinBudget(now, t.tracked.cpuTime(now)))
+	return t.pace.withinQuota() && (!t.pace.isLimited() || t.pace.withinBudget(t.tracked.cpuTime(now)))
 }
 
 const maxPeriods = 4
@@ -151,10 +151,8 @@ func (t *Tracer) beginTick(now, deadline int64) {
 	period, passed := t.pace.period(), now-t.run.lastTick
 	t.run.lastTick = now
 	t.gaps.beginTick(now, period)
-	skipped := t.Skipper.End(passed, period)
 	t.Tick = engine.Tick{
-		Number: t.Tick.Number + 1 + skipped, At: now, Period: period, Skipped: skipped > 0,
-		StandsFor: min(passed, maxPeriods*(1+skipped)*period),
+		Number: t.Tick.Number + 1, At: now, Period: period, StandsFor: min(passed, maxPeriods*period),
 	}
 	t.stops.beginTick(now, deadline)
 	t.backlog.beginTick()
@@ -210,8 +208,6 @@ func sleepUntil(ctx context.Context, ctl *ptrace.Controller, at int64) {
 		if left <= 0 || hasEnded(ctx) || ptrace.Suspending() {
 			return
 		}
-		ptrace.Pin()
 		ctl.SleepUntil(at - max(0, left-sleepStep))
-		ptrace.Unpin()
 	}
 }

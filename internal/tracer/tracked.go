@@ -181,7 +181,6 @@ func readIdentity(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, e
 func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm, now int64) *thread {
 	ptrace.Pin() // see [stops]
 	defer ptrace.Unpin()
-	t.shared.Skipper.NoteThreadChange(now)
 	fromZero := p.list.fromZero(observed.TID)
 	t.setUpThread(p, observed)
 	th := &thread{proc: p, TrackedThread: engine.TrackedThread{Observed: observed, FromZero: fromZero}}
@@ -252,7 +251,6 @@ func (t *tracked) endThread(th *thread) {
 
 // dropThread drops a thread. alive: its clocks go on.
 func (t *tracked) dropThread(th *thread, alive bool) {
-	t.shared.Skipper.NoteThreadChange(t.shared.Tick.At)
 	runs, cpu := th.Observed.Ran()
 	t.counts.noteEnd(t.shared.Backoff.Forget(&th.Backoff), runs, cpu)
 	if th.EnginePart != nil {

@@ -5,6 +5,8 @@ package unnamedcode
 import (
 	"path"
 	"strings"
+
+	"prywalk/internal/languages"
 )
 
 // Bracketed names all unnamed functions of a module, a path or a name in brackets.
@@ -16,6 +18,13 @@ func Bracketed(module string) string {
 		return module
 	}
 	return "[" + path.Base(module) + "]"
+}
+
+// IsPlaceholder reports a name that stands for a function without a proven one, whatever its module. Other names in
+// brackets are functions', as Ruby's [] and those of JavaScript's symbols.
+func IsPlaceholder(name string) bool {
+	return name == languages.FreedFunction || name == languages.MovedFunction || name == Bracketed("") ||
+		MadeAtRunTime(name)
 }
 
 // MadeAtRunTime reports whether a module's code is in anonymous memory, which may have a name (V8, YJIT; Linux,

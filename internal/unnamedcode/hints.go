@@ -105,6 +105,8 @@ func LibraryRemedy(file, again string) string {
 func libraryRemedy(file string) string {
 	python := pythonPackage.MatchString(file)
 	switch {
+	case languages.ValgrindTool.MatchString(path.Base(file)):
+		return languages.WithoutValgrind
 	case !strings.HasPrefix(file, "/") || IsFromDistribution(file):
 		return "install its debug symbols (its package's -dbgsym or -debuginfo) and AGAIN"
 	case python && strings.Contains(path.Base(file), ".so"):

@@ -46,6 +46,8 @@ func TestDebugSymbolsAreWhereTheFileCameFrom(t *testing.T) {
 		"/opt/miniconda3/bin/ruff":                                       "came without symbols",
 		"/home/a/p/server":                                               "report --symbols FILE",
 		"/usr/local/bin/uv":                                              "build it from its source",
+		"/usr/libexec/valgrind/memcheck-amd64-linux":                     "run the program without Valgrind",
+		"memcheck-amd64-linux":                                           "run the program without Valgrind",
 		"/usr/bin/xz":                                                    "-dbgsym",
 	} {
 		if got := LibraryRemedy(file, "record again"); !strings.Contains(got, want) {

@@ -21,6 +21,7 @@ type Row struct {
 // Program is the functions' process.
 type Program struct {
 	Files    []string // paths
+	Missing  []string // of Files: not there, or not readable
 	Mappings []string // of all mappings, those in brackets too
 	PID      int      // 0: several processes, or unknown
 	Ended    bool     // a core's: no remedies for a live process
@@ -28,8 +29,12 @@ type Program struct {
 	OneRow   bool     // unnamed functions of a file
 }
 
-const freedNote = "[freed]: functions whose code was freed before prywalk read their names: the program unloads code " +
-	"soon after it has run, or prywalk got no CPU in time."
+const freedNote = "[freed]: functions whose names prywalk could not prove. Usual causes are a program that frees " +
+	"code soon after it has run, and no CPU for prywalk in time. If neither is so, it is an error in prywalk: please " +
+	"report it."
+
+const movedNote = "[moved]: functions that the program's garbage collector moved before prywalk read their names: " +
+	"rarer if prywalk has a spare CPU."
 
 // Notes explain unnamed functions, each remedy once.
 func (p *Program) Notes(rows []Row) (notes []string) {
@@ -47,6 +52,9 @@ func (p *Program) Notes(rows []Row) (notes []string) {
 	if u.freed {
 		notes = append(notes, freedNote)
 	}
+	if u.moved {
+		notes = append(notes, movedNote)
+	}
 	return append(notes, p.ofLibraries(u.libraries, u.byAddress)...)
 }
 
@@ -56,8 +64,9 @@ type unnamed struct {
 	libraries   []string
 	byAddress   []string // of libraries, shown by address
 	freed       bool     // code was freed before its names were read
-	interpreted bool     // an interpreter's function is large
-	perfMap     bool     // some code made at run time has names
+	moved       bool
+	interpreted bool // an interpreter's function is large
+	perfMap     bool // some code made at run time has names
 }
 
 func unnamedOf(rows []Row, hint *Hint) (u unnamed) {
@@ -76,6 +85,8 @@ func unnamedOf(rows []Row, hint *Hint) (u unnamed) {
 			}
 		case r.Name == languages.FreedFunction:
 			u.freed = u.freed || r.Large
+		case r.Name == languages.MovedFunction:
+			u.moved = u.moved || r.Large
 		case hint.Interprets(r.Name):
 			u.interpreted = u.interpreted || r.Large
 		}
@@ -91,6 +102,15 @@ func (p *Program) remedy(h *Hint) string {
 	return " To get names: " + h.Remedy(p.PID, p.Again) + "."
 }
 
+// missingRemedy is for files whose debug symbols are no help, as they have to fit the file.
+func (p *Program) missingRemedy() string {
+	if p.Ended {
+		return "its file is not here, or is not the one that ran: copy it from where the program ran to DIR, with its " +
+			"path, and give --sysroot DIR"
+	}
+	return "its file is gone or cannot be read: put it back, or restart the program, and " + p.Again
+}
+
 // The functions of byAddress are shown by address.
 func (p *Program) ofLibraries(libraries, byAddress []string) (notes []string) {
 	var remedies []string
@@ -101,6 +121,9 @@ func (p *Program) ofLibraries(libraries, byAddress []string) (notes []string) {
 			file = p.Files[at]
 		}
 		remedy := LibraryRemedy(file, p.Again)
+		if slices.Contains(p.Missing, file) {
+			remedy = p.missingRemedy()
+		}
 		if of[remedy] == nil {
 			remedies = append(remedies, remedy)
 		}

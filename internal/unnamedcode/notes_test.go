@@ -32,6 +32,8 @@ func TestNotesGiveEachRemedyOnceAndNoneThatCannotBeFollowed(t *testing.T) {
 		"by address": {Program{Files: []string{"/srv/app"}, Again: "dump again"},
 			[]Row{{"app+0x1130", "app", true, true}, {"app+0x1140", "app", true, true}},
 			[]string{"app+0x…: functions without symbols, shown by address"}, "AGAIN"},
+		"Valgrind": {Program{Files: []string{"/usr/bin/python3.12", "/usr/libexec/valgrind/none-amd64-linux"}}, []Row{anon},
+			[]string{"run the program without Valgrind"}, "perf"},
 		"Erlang": {Program{Files: []string{"/usr/lib/erlang/erts-13.1.5/bin/beam.smp"}},
 			[]Row{{"[memfd:vmem]", "[memfd:vmem]", true, true}}, []string{"erl +JPperf true"}, "debug symbols"},
 		"named memory": {Program{Files: node}, []Row{{"[anon:v8]", "[anon:v8]", true, true}},
@@ -58,5 +60,24 @@ func TestNotesGiveEachRemedyOnceAndNoneThatCannotBeFollowed(t *testing.T) {
 		if !ok {
 			t.Errorf("%s: %q", name, notes)
 		}
+	}
+}
+
+func TestTheAdviceForAMissingFileIsToBringIt(t *testing.T) {
+	rows := []Row{{Name: "[libx.so]", Module: "libx.so", Nameless: true, Large: true}}
+	p := Program{Files: []string{"/usr/lib/libx.so"}, Missing: []string{"/usr/lib/libx.so"}, Again: "dump again"}
+	for ended, want := range map[bool]string{
+		true: "To get names: its file is not here, or is not the one that ran: copy it from where the program ran to DIR, " +
+			"with its path, and give --sysroot DIR.",
+		false: "To get names: its file is gone or cannot be read: put it back, or restart the program, and dump again.",
+	} {
+		p.Ended = ended
+		if got := strings.Join(p.Notes(rows), "\n"); !strings.HasSuffix(got, want) {
+			t.Errorf("of a core %t: %q, want %q", ended, got, want)
+		}
+	}
+	p.Missing = nil
+	if got := strings.Join(p.Notes(rows), "\n"); !strings.Contains(got, "install its debug symbols") {
+		t.Errorf("of a file that is there: %q", got)
 	}
 }

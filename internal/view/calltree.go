@@ -65,6 +65,12 @@ func (t *CallTree) Child(parent, frame int32) int32 {
 	return n
 }
 
+// Find returns a frame's child, if it has one.
+func (t *CallTree) Find(parent, frame int32) (int32, bool) {
+	n, ok := t.index[Edge{parent, frame}]
+	return n, ok
+}
+
 // SortChildren sorts children by total value, largest first.
 func (t *CallTree) SortChildren() {
 	frames := t.data.Frames

@@ -29,7 +29,11 @@ func AddStackTime(c *incomplete.Completeness, v int64, stack []int32, frame func
 	if n := len(stack); n > 0 {
 		leaf, outermost := frame(stack[0]), frame(stack[n-1])
 		sampled = !leaf.Synthetic() || leaf.incomplete()
-		if outermost.incomplete() {
+		switch {
+		case outermost.guessed() && sampled:
+			c.AddGuessed(float64(v))
+			return true
+		case outermost.incomplete():
 			reason, _ = incomplete.Reason(outermost.Name)
 			if n > 1 {
 				module = frame(stack[n-2]).Module
@@ -68,13 +72,21 @@ func (d *Data) Incomplete() (e incomplete.MainReason, clock string) {
 	return e, ""
 }
 
-// WhyIncomplete returns the reason and the next step if many stacks are incomplete, else "".
+// WhyIncomplete returns the reason and the next step if many stacks are incomplete, else if many have guessed frames,
+// else "".
 func (d *Data) WhyIncomplete() string {
-	e, clock := d.Incomplete()
-	if e.Reason == "" {
-		return ""
+	if e, clock := d.Incomplete(); e.Reason != "" {
+		return "Incomplete stacks: " + e.Text(clock, Percent) + "."
 	}
-	return "Incomplete stacks: " + e.Text(clock, Percent) + "."
+	value := d.ValueIndex
+	if cpu, ok := d.TypeIndex(rec.TypeCPU); ok {
+		value = cpu
+	}
+	c, _ := d.Completeness(value)
+	if text := c.GuessedText(d.Profile.SampleType[value].Type, Percent); text != "" {
+		return "Guessed frames: " + text + "."
+	}
+	return ""
 }
 
 func (t *FrameTable) raiseIncomplete(rows []Row) {

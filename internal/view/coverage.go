@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"prywalk/internal/attribute"
+	"prywalk/internal/languages"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
 	"prywalk/internal/unnamedcode"
@@ -80,7 +81,7 @@ func (t *FrameTable) isBuiltInOfScript(stack []int32) bool {
 	if !leaf.Nameless || leaf.Module == "" || strings.HasPrefix(leaf.Module, "[") {
 		return false
 	}
-	return slices.ContainsFunc(stack, func(f int32) bool { return t.Frames[f].Script && !t.Frames[f].Nameless })
+	return slices.ContainsFunc(stack, func(f int32) bool { return t.Frames[f].Script && t.Frames[f].isFunction() })
 }
 
 func (f *Frame) nameWithoutAddress() string {
@@ -160,6 +161,12 @@ func unnamedCause(f *Frame, below string) string {
 		return ": functions known by address only" + below
 	case f.Nameless:
 		return ": functions without symbols" + below
+	case f.Name == languages.FreedFunction:
+		return ": functions whose names could not be proven, mostly as they were freed" + below
+	case f.Name == languages.MovedFunction:
+		return ": functions that the collector moved before their names were read" + below
+	case unnamedcode.IsPlaceholder(f.Name):
+		return ": code without symbols" + below
 	case f.Name == attribute.ExitedUnseen:
 		return ": threads that started and exited between two samples (a higher -F catches more of them)"
 	case f.Name == attribute.ShortLivedChildren:
@@ -167,6 +174,9 @@ func unnamedCause(f *Frame, below string) string {
 	case f.Name == attribute.RanBetweenTicks:
 		return ": runs without a sample, short or left out by --max-overhead or --max-pause (a higher -F or a looser limit " +
 			"catches more of them)"
+	case f.Name == attribute.InKernel:
+		return ": time in the kernel outside of the system calls that stops show, such as page faults (root or CAP_PERFMON " +
+			"shows its functions)"
 	case f.Name == attribute.NotObserved:
 		return ": while prywalk was stopped, got no CPU, or could not sample the thread (reasons: report --account)"
 	case f.incomplete():

@@ -44,3 +44,24 @@ func TestUnnamedKernelCodeIsNotReferredBelow(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestPlaceholdersAreNoNamedFunctions(t *testing.T) {
+	r := newRecording(rec.TypeCPU)
+	r.addStack([]*profile.Location{r.location("work", "[PHP 8.2.36]")}, 300)
+	r.addStack([]*profile.Location{r.location("[freed]", "[PHP 8.2.36]")}, 400)
+	r.addStack([]*profile.Location{r.location("[moved]", "[V8 12.4]")}, 200)
+	r.addStack([]*profile.Location{r.location("[unknown]", "/srv/libz.so")}, 50)
+	r.addStack([]*profile.Location{r.location("[Symbol.iterator]", "[V8 12.4]")}, 50)
+	r.addStack([]*profile.Location{r.location("", "/usr/bin/php"), r.location("[freed]", "[PHP 8.2.36]")}, 1000)
+	d := r.data(t, Options{})
+	c := d.Coverage()
+	if c.Share() != 0.175 {
+		t.Errorf("%v of the time is named, want 0.175", c.Share())
+	}
+	want := "The rest: 50.00% [php]: functions without symbols (below); 20.00% [freed]: functions whose names could not " +
+		"be proven, mostly as they were freed (below); 10.00% [moved]: functions that the collector moved before their " +
+		"names were read (below); 2.50% [unknown]: code without symbols (below)"
+	if got := d.UnnamedTimeText(&c, " (below)"); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

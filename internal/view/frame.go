@@ -40,6 +40,8 @@ func (f *Frame) incomplete() bool {
 	return ok && f.Module == ""
 }
 
+func (f *Frame) guessed() bool { return f.Name == incomplete.Guessed && f.Module == "" }
+
 // KernelModule is the module of the kernel's functions.
 const KernelModule = "[kernel]"
 

@@ -40,7 +40,9 @@ func Counterparts(older, newer *Data) map[Frame]Frame {
 	return out
 }
 
-func (f *Frame) isFunction() bool { return !f.Nameless && !f.Synthetic() }
+func (f *Frame) isFunction() bool {
+	return !f.Nameless && !f.Synthetic() && !unnamedcode.IsPlaceholder(f.Name)
+}
 
 func moduleRenamer(older, newer *Data) func(Frame) Frame {
 	oldName, newName := older.programModule(), newer.programModule()

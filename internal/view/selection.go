@@ -14,7 +14,6 @@ import (
 	"prywalk/internal/filememory"
 	rec "prywalk/internal/profile"
 	"prywalk/internal/tabular"
-	"prywalk/report/options"
 )
 
 // ErrValue reports a profile without the values of [Options].Value.
@@ -25,9 +24,6 @@ var ErrExpr = errors.New("not a regular expression")
 
 // ErrIntervals reports a profile without sample counts.
 var ErrIntervals = errors.New("no intervals: the profile has no sample counts")
-
-// Options select what of a profile is shown, and how.
-type Options = options.View
 
 // Selection is the selected samples and type of values.
 type Selection struct {

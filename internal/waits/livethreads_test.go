@@ -19,7 +19,7 @@ func startSleeper(t *testing.T, attr *syscall.SysProcAttr) *exec.Cmd {
 	cmd.SysProcAttr = attr
 	if err := cmd.Start(); err != nil {
 		if attr != nil && errors.Is(err, syscall.EPERM) {
-			t.Skipf("no pid namespace can be made: %v", err)
+			t.Skip("needs root to make a pid namespace: sudo make test")
 		}
 		t.Fatal(err)
 	}

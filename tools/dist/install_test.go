@@ -24,11 +24,11 @@ import (
 func needRoot(t *testing.T, tools ...string) {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Skip("installs packages: run as root")
+		t.Skip("needs root to install packages: sudo make test-dist")
 	}
 	for _, tool := range tools {
 		if _, err := exec.LookPath(tool); err != nil {
-			t.Fatalf("%s is missing: make setup installs it", tool)
+			t.Fatalf("%s is missing: make setup-all installs it", tool)
 		}
 	}
 }

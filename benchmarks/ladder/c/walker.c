@@ -151,10 +151,10 @@ static void tell(double seconds, int fifo)
 	uint64_t n = looks < MOST_LENGTHS ? looks : MOST_LENGTHS;
 
 	qsort(lengths, n, sizeof *lengths, ascending);
-	printf("{\"ticks\":%lu,\"missed_ticks\":%lu,\"frozen\":%lu,\"failed_reads\":%lu,\"duration_s\":%.6f,\"scheduling\":\"%s\"",
+	printf("{\"ticks\":%lu,\"missed_ticks\":%lu,\"stopped\":%lu,\"failed_reads\":%lu,\"duration_s\":%.6f,\"scheduling\":\"%s\"",
 	       ticks, missed, looks, failed, seconds, fifo ? "fifo" : "normal");
 	if (n)
-		printf(",\"freeze_us\":{\"p50\":%.3f,\"p99\":%.3f,\"max\":%.3f}", lengths[n / 2] / 1e3,
+		printf(",\"stop_us\":{\"p50\":%.3f,\"p99\":%.3f,\"max\":%.3f}", lengths[n / 2] / 1e3,
 		       lengths[n * 99 / 100] / 1e3, lengths[n - 1] / 1e3);
 	printf("}\n");
 }

@@ -5,7 +5,7 @@ package load
 import (
 	"runtime"
 
-	"prywalk/internal/bench/load"
+	"prywalk/benchmarks/bench/load"
 )
 
 func (p *program) deep(w *worker) error {

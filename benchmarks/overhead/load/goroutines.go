@@ -2,7 +2,7 @@
 
 package load
 
-import "prywalk/internal/bench/load"
+import "prywalk/benchmarks/bench/load"
 
 func (p *program) startGoroutines() error {
 	all := p.Running + p.Sleeping

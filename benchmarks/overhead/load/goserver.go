@@ -8,7 +8,7 @@ import (
 	"net"
 	"sync"
 
-	"prywalk/internal/bench/load"
+	"prywalk/benchmarks/bench/load"
 )
 
 // Running clients send requests continuously; Sleeping further connections are idle. A wait is from request to answer.

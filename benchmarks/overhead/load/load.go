@@ -11,7 +11,7 @@ import (
 	"slices"
 	"sync/atomic"
 
-	"prywalk/internal/bench/load"
+	"prywalk/benchmarks/bench/load"
 )
 
 // Options select a load.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/bench/load"
+	"prywalk/benchmarks/bench/load"
 )
 
 func TestEveryLoadWorksUntilItsInputEnds(t *testing.T) {
@@ -29,7 +29,7 @@ func TestEveryLoadWorksUntilItsInputEnds(t *testing.T) {
 			waits := map[string]bool{Wake: true, Locks: true, Requests: true, GoServer: true}[kind]
 			var r load.Report
 			for r.Work == 0 || waits && r.Waits == nil {
-				time.Sleep(time.Millisecond)
+				time.Sleep(time.Millisecond) // between two queries
 				if _, err := io.WriteString(orders, "?\n"); err != nil {
 					t.Fatal(err)
 				}

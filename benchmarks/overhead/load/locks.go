@@ -6,7 +6,7 @@ import (
 	"runtime"
 	"sync"
 
-	"prywalk/internal/bench/load"
+	"prywalk/benchmarks/bench/load"
 )
 
 type locked struct {

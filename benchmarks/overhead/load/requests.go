@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/bench/load"
+	"prywalk/benchmarks/bench/load"
 )
 
 const (

@@ -16,7 +16,7 @@ import (
 	"syscall"
 	"time"
 
-	"prywalk/internal/bench/load"
+	"prywalk/benchmarks/bench/load"
 )
 
 // Kinds of servers, which may not be installed.

@@ -5,7 +5,7 @@ package load
 import _ "embed"
 
 // CLoad is a program as compilers make them by default, without frame pointers. It has the protocol of
-// [prywalk/internal/bench/load].
+// [prywalk/benchmarks/bench/load].
 //
 //go:embed src/load.c
 var CLoad []byte

@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/bench/load"
+	"prywalk/benchmarks/bench/load"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"prywalk/internal/bench/tools"
+	"prywalk/benchmarks/bench/tools"
 )
 
 // The CPU time of async-profiler, a library, is part of its target's.

@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"prywalk/internal/bench/tools"
+	"prywalk/benchmarks/bench/tools"
 )
 
 func austin() tools.Tool {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"prywalk/internal/bench/tools"
+	"prywalk/benchmarks/bench/tools"
 )
 
 func written(t testing.TB, name string) []byte {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"prywalk/internal/bench/tools"
+	"prywalk/benchmarks/bench/tools"
 )
 
 func pySpy() tools.Tool {

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"prywalk/internal/bench/tools"
+	"prywalk/benchmarks/bench/tools"
 )
 
 // pythonRoot reports whether a name is that of a Python thread's first function: of the main thread the program, of

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"syscall"
 
-	"prywalk/internal/bench/tools"
+	"prywalk/benchmarks/bench/tools"
 )
 
 //go:embed src/walker.c

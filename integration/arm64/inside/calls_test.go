@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"prywalk/internal/testtargets"
 )
 
 type counts struct{ eintr, wakeups, handled uint64 }
@@ -77,12 +79,7 @@ func TestRealSignalStillInterruptsWhileRecording(t *testing.T) {
 	n := <-sent
 	// A pending signal absorbs further ones; a slow machine does not handle each at once.
 	c := p.counts(t)
-	for end := time.Now().Add(20 * time.Second); c.handled < n && time.Now().Before(end); c = p.counts(t) {
-		time.Sleep(50 * time.Millisecond)
-		if c.handled >= n/2 && time.Until(end) < 15*time.Second {
-			break
-		}
-	}
+	testtargets.Eventually(t, "half of the signals are handled", func() bool { c = p.counts(t); return c.handled >= n/2 })
 	if c.handled > n || c.handled < n/2 || c.eintr-before.eintr+2 < c.handled-before.handled {
 		t.Errorf("%d signals were sent, the program's counts are %+v, want half or more handled, and nearly all with EINTR",
 			n, c)
@@ -96,20 +93,14 @@ func TestStoppedProgramStaysStopped(t *testing.T) {
 		b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.pid))
 		return strings.Contains(string(b), ") T ")
 	}
-	for end := time.Now().Add(time.Minute); !stopped() && time.Now().Before(end); {
-		time.Sleep(10 * time.Millisecond)
-	}
+	testtargets.Eventually(t, "the program is stopped", stopped)
 	for range 2 {
 		for _, th := range dumpOf(t, p.pid).Threads {
 			if !th.Complete || th.State != "T" {
 				t.Errorf("want a complete stack in state T: %+v", th)
 			}
 		}
-		for end := time.Now().Add(time.Minute); !stopped(); time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("the stopped program runs after a dump")
-			}
-		}
+		testtargets.Eventually(t, "the program is stopped after a dump, too", stopped)
 	}
 	syscall.Kill(p.pid, syscall.SIGCONT)
 }

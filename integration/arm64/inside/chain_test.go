@@ -103,8 +103,8 @@ func checkDump(t *testing.T, pid int, methods []string) {
 		name := th.Name
 		if th.TID == pid {
 			name = ""
-		} else if th.How != "peek" && th.How != "reuse" {
-			t.Errorf("sleeping thread %s: how is %s, want peek or reuse", th.Name, th.How)
+		} else if th.How != "passive" && th.How != "unchanged" {
+			t.Errorf("sleeping thread %s: how is %s, want passive or unchanged", th.Name, th.How)
 		}
 		if wrong := chainFault(name, names); wrong != "" || !th.Complete {
 			t.Errorf("thread %s (how %s, state %s): %s, stop reason %s: %s by methods %s", th.Name, th.How, th.State, wrong,

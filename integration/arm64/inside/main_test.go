@@ -23,7 +23,7 @@ func program(t *testing.T, name string) string {
 	t.Helper()
 	dir := os.Getenv("PRYWALK_PROGRAMS")
 	if dir == "" {
-		t.Skip("needs programs that are built for the emulated machine: make test-arm64")
+		t.Skip("needs an emulated machine: make test-arm64")
 	}
 	return filepath.Join(dir, name)
 }

@@ -37,6 +37,10 @@ func (r *Reader) addLocks(t *managed.TaskRecord, g *stacks.Goroutine, stack []by
 			g.Awaits = append(g.Awaits, r.nameWait(g, w))
 		}
 	}
+	awaited := frames.Addr(0)
+	if len(g.Awaits) == 1 {
+		awaited = g.Awaits[0].Address
+	}
 	for i := range g.Frames[:min(len(g.Frames), stacks.MaxExamined)] {
 		f := &g.Frames[i]
 		if f.Inlined || f.PC == 0 || i == 0 {
@@ -46,7 +50,7 @@ func (r *Reader) addLocks(t *managed.TaskRecord, g *stacks.Goroutine, stack []by
 		if stack == nil && !asleep {
 			sp = 0 // the stack changes
 		}
-		for _, h := range r.scheduler.HeldLocks(frames.Addr(f.PC), sp) {
+		for _, h := range r.scheduler.HeldLocks(frames.Addr(f.PC), sp, awaited) {
 			g.Holds = append(g.Holds, stacks.HeldGoLock{TaskLock: h, Frame: i, TakenAt: r.placeOf(h.Taken, f)})
 		}
 	}

@@ -80,8 +80,11 @@ func (l *Locks) goroutineCycles() (out []GoroutineCycle) {
 		if graphs[key] == nil {
 			graphs[key], order = map[int]int{}, append(order, key)
 		}
+		// sync/rwmutex.go: RLock waits only if readerCount is negative, by a writer in Lock or after it, until that
+		// writer's Unlock. While another goroutine reads, the writer is in Lock, and waits for it.
+		writerWaits := slices.ContainsFunc(lock.Waiters, func(w GoroutineWaiter) bool { return !w.Reads })
 		for _, w := range lock.Waiters {
-			if !(w.Reads && lock.Likely[0].Reads) {
+			if writerWaits || !(w.Reads && lock.Likely[0].Reads) {
 				graphs[key][int(w.Goroutine)] = int(lock.Likely[0].Goroutine)
 			}
 		}

@@ -33,6 +33,7 @@ func (l *Locks) Examine(c Checker) {
 	l.addLikelyOwners()
 	l.PossibleDeadlocks = append(l.PossibleDeadlocks, c.ConfirmAsleep(l.possibleCycles())...)
 	l.collectGoroutineLocks()
+	l.GoroutineDeadlocks = l.goroutineDeadlocks()
 	l.PossibleGoroutineDeadlocks = c.ConfirmGoroutineCycles(l.goroutineCycles())
 	l.StarvedPools = append(l.StarvedPools, l.starvedPools(c)...)
 	l.conclude()

@@ -52,6 +52,52 @@ type GoroutineCycle struct {
 	Goroutines []uint64 `json:"goroutines"`
 }
 
+// GoroutineDeadlock is goroutines that nothing can wake, for one reason.
+type GoroutineDeadlock struct {
+	PID int `json:"pid"`
+	// Runtime is the file with their runtime, where the process has several.
+	Runtime string `json:"runtime,omitempty"`
+	// Reason is leaked (found by Go's garbage collector), or the wait of a nil channel or of a select without cases.
+	Reason  string            `json:"reason"`
+	Waiters []GoroutineWaiter `json:"waiters"`
+}
+
+// goroutineDeadlocks needs no confirmation: a leaked goroutine stays so until the next search for leaks
+// (runtime/mgc.go), and what it waits for is unreachable.
+func (l *Locks) goroutineDeadlocks() (out []GoroutineDeadlock) {
+	for _, p := range l.Processes {
+		for i := range p.GoroutineStacks {
+			g := &p.GoroutineStacks[i]
+			why := waitsForever(g)
+			if why == "" {
+				continue
+			}
+			n := slices.IndexFunc(out, func(d GoroutineDeadlock) bool {
+				return d.PID == p.PID && d.Runtime == g.Runtime && d.Reason == why
+			})
+			if n < 0 {
+				n, out = len(out), append(out, GoroutineDeadlock{PID: p.PID, Runtime: g.Runtime, Reason: why})
+			}
+			out[n].Waiters = append(out[n].Waiters, GoroutineWaiter{Goroutine: g.ID, Wait: g.Wait, In: g.OwnPlace()})
+		}
+	}
+	return out
+}
+
+// waitsForever returns why nothing can wake a goroutine, or "". By select {} in main a program stays alive; Go 1.27
+// does not count it as leaked either (runtime/mgc.go).
+func waitsForever(g *stacks.Goroutine) string {
+	const noCases = "select (no cases)"
+	switch {
+	case g.System, g.Status != "waiting" && g.Status != stacks.Leaked, g.ID == 1 && g.Wait == noCases:
+	case g.Wait == noCases, g.Wait == "chan receive (nil chan)", g.Wait == "chan send (nil chan)":
+		return g.Wait
+	case g.Status == stacks.Leaked:
+		return g.Status
+	}
+	return ""
+}
+
 type goLockKey struct {
 	pid     int
 	address frames.Addr

@@ -45,6 +45,8 @@ type Locks struct {
 	ThreadsWithUnknownWait int `json:"threads_unread,omitempty"`
 	// StoppedThreads is how many of these a signal or a debugger has stopped.
 	StoppedThreads int `json:"-"`
+	// GoroutineDeadlocks are goroutines that nothing can wake.
+	GoroutineDeadlocks []GoroutineDeadlock `json:"goroutine_deadlocks,omitempty"`
 	// GoroutineLocks are what goroutines wait for, PossibleGoroutineDeadlocks their cycles through likely owners.
 	GoroutineLocks             []GoroutineLock  `json:"goroutine_locks,omitempty"`
 	PossibleGoroutineDeadlocks []GoroutineCycle `json:"possible_goroutine_deadlocks,omitempty"`

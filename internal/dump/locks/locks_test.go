@@ -52,3 +52,14 @@ func TestLocksWithBlockedWaitersComeFirstThenThoseWithMoreWaiters(t *testing.T) 
 		t.Errorf("%#x, want %#x", got, want)
 	}
 }
+
+func TestAReaderBehindAWaitingWriterWaitsForTheReaders(t *testing.T) {
+	reads, writes := GoroutineWaiter{Goroutine: 1, Reads: true}, GoroutineWaiter{Goroutine: 2}
+	for want, waiters := range [][]GoroutineWaiter{{reads}, {reads, writes}} {
+		l := &Locks{GoroutineLocks: []GoroutineLock{{PID: 1, Waiters: waiters,
+			Likely: []GoroutineOwner{{Goroutine: 1, Reads: true}}}}}
+		if got := l.goroutineCycles(); len(got) != want {
+			t.Errorf("%+v: %+v, want %d cycles", waiters, got, want)
+		}
+	}
+}

@@ -49,6 +49,7 @@ func (l *Locks) conclude() {
 // The first of these that is not empty decides (docs/waiting.md):
 //
 //	Deadlocks                   proven cycles of threads                                         VerdictDeadlock
+//	GoroutineDeadlocks          goroutines that nothing can wake                                 VerdictDeadlock
 //	PossibleDeadlocks           cycles of threads through a likely owner                         VerdictPossible
 //	PossibleGoroutineDeadlocks  cycles of goroutines through likely owners                       VerdictPossible
 //	StarvedPools                pools whose threads all wait for results                         VerdictPossible
@@ -60,7 +61,7 @@ func (l *Locks) conclude() {
 //	ThreadlessTasks             kinds of tasks that wait without a thread that shows it          VerdictUnknown
 //	none of these                                                                                VerdictNone
 func (l *Locks) verdict() Verdict {
-	proven := len(l.Deadlocks)
+	proven := len(l.Deadlocks) + len(l.GoroutineDeadlocks)
 	likely := len(l.PossibleDeadlocks) + len(l.PossibleGoroutineDeadlocks) + len(l.StarvedPools)
 	unknown := len(l.WaitersWithoutOwner) + l.UnsampledOwners + l.ThreadsWithUnknownWait + len(l.GILCycles) +
 		len(l.GoProcesses) + len(l.ThreadlessTasks)

@@ -95,3 +95,30 @@ func TestTheVerdictIsAsTheExampleSays(t *testing.T) {
 		}
 	}
 }
+
+func TestAGoroutineThatNothingCanWakeMakesTheVerdictADeadlock(t *testing.T) {
+	for want, of := range map[Verdict][]stacks.Goroutine{
+		VerdictDeadlock: {
+			{ID: 1, Status: "leaked", Wait: "chan receive"},
+			{ID: 1, Status: "waiting", Wait: "chan receive (nil chan)"},
+			{ID: 1, Status: "waiting", Wait: "chan send (nil chan)"},
+			{ID: 2, Status: "waiting", Wait: "select (no cases)"},
+		},
+		VerdictNone: {
+			{ID: 1, Status: "waiting", Wait: "select (no cases)"},
+			{ID: 1, Status: "leaked", Wait: "select (no cases)"},
+			{ID: 2, Status: "waiting", Wait: "chan receive"},
+			{ID: 2, Status: "runnable", Wait: "select (no cases)"},
+			{ID: 2, Status: "leaked", Wait: "chan receive", System: true},
+		},
+	} {
+		for i := range of {
+			l := New()
+			l.Processes = []*stacks.Process{{PID: 1, GoroutineStacks: of[i : i+1]}}
+			l.Examine(AsRead{})
+			if l.Verdict != want {
+				t.Errorf("%+v: %s, want %s", of[i], l.Verdict, want)
+			}
+		}
+	}
+}

@@ -55,6 +55,9 @@ const (
 	KindChannel   = "chan"
 )
 
+// Leaked is the status of a goroutine that nothing can wake, by Go's garbage collector.
+const Leaked = "leaked"
+
 // GoroutineWait is what a goroutine waits for.
 type GoroutineWait struct {
 	managed.TaskWait

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"prywalk/internal/languages"
+	"prywalk/internal/unnamedcode"
 	"prywalk/internal/waits"
 )
 
@@ -44,7 +45,7 @@ func ownManaged(t *Thread) *Frame {
 	}
 	for i := range t.Frames {
 		f := &t.Frames[i]
-		if f.Kind != "" && f.Type != "native" && f.Type != "stub" && f.Function != languages.FreedFunction {
+		if f.Kind != "" && f.Type != "native" && f.Type != "stub" && !unnamedcode.IsPlaceholder(f.Function) {
 			return f
 		}
 	}

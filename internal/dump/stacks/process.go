@@ -119,7 +119,7 @@ type Task struct {
 	// Awaits is the class of what it waits for, AwaitsTasks are the names of the tasks in that.
 	Awaits      string   `json:"awaits,omitempty"`
 	AwaitsTasks []string `json:"awaits_tasks,omitempty"`
-	// How is peek if no thread of the interpreter ran during the read, twice if two readings agree, or core.
+	// How is passive if no thread of the interpreter ran during the read, twice if two readings agree, or core.
 	How string `json:"how"`
 	// Frames are its coroutines, innermost first; of a running one only the outermost.
 	Frames []Frame `json:"frames"`

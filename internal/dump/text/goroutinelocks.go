@@ -13,14 +13,14 @@ import (
 )
 
 func writeGoroutineLocks(b *strings.Builder, l *locks.Locks) {
+	for i := range l.GoroutineDeadlocks {
+		d := &l.GoroutineDeadlocks[i]
+		printable.Fprintf(b, "\nDEADLOCK: nothing can wake %s of process %d%s: %s\n", count(len(d.Waiters), "goroutine"),
+			d.PID, withSeparator(" in ", d.Runtime), deadlockReason(d.Reason))
+		writeWaiters(b, d.Waiters, "for ever")
+	}
 	for i := range l.PossibleGoroutineDeadlocks {
 		writeGoroutineCycle(b, l, &l.PossibleGoroutineDeadlocks[i])
-	}
-	for _, p := range l.Processes {
-		if n := leakedGoroutines(p); n > 0 {
-			printable.Fprintf(b, "\n%s of process %d %s leaked: Go's garbage collector has found that nothing can wake %s\n",
-				count(n, "goroutine"), p.PID, pluralForm(n, "is", "are"), pluralForm(n, "it", "them"))
-		}
 	}
 	for i := range l.GoroutineLocks {
 		lock := &l.GoroutineLocks[i]
@@ -62,13 +62,11 @@ func writeLikelyGoroutine(b *strings.Builder, l *locks.Locks, lock *locks.Gorout
 	}
 }
 
-func leakedGoroutines(p *stacks.Process) (n int) {
-	for i := range p.GoroutineStacks {
-		if p.GoroutineStacks[i].Status == "leaked" {
-			n++
-		}
+func deadlockReason(reason string) string {
+	if reason == stacks.Leaked {
+		return "leaked, as Go's garbage collector has found"
 	}
-	return n
+	return reason
 }
 
 func writeGoroutineCycle(b *strings.Builder, l *locks.Locks, c *locks.GoroutineCycle) {

@@ -17,13 +17,13 @@ func TestThreadsWithEqualStacksAreShownOnce(t *testing.T) {
 	idle := []stacks.Frame{{PC: 1, Place: &stacks.Place{Function: "pause", Method: "context"}},
 		{PC: 2, Place: &stacks.Place{Function: "idle", Method: "cfi"}}}
 	p := &stacks.Process{PID: 7, Name: "srv", Threads: []stacks.Thread{
-		{TID: 7, Name: "main", State: "S", Wait: "futex", How: "peek", Complete: true, StopReason: "root",
+		{TID: 7, Name: "main", State: "S", Wait: "futex", How: "passive", Complete: true, StopReason: "root",
 			Frames: []stacks.Frame{{PC: 9, Place: &stacks.Place{Function: "wait", Method: "context"}}}},
-		{TID: 8, Name: "a", State: "S", Wait: "pause", How: "peek", Complete: true, StopReason: "root", Frames: idle},
-		{TID: 9, Name: "b", State: "S", Wait: "pause", How: "peek", Complete: true, StopReason: "root", Frames: idle},
-		{TID: 10, Name: "a", State: "S", Wait: "pause", How: "freeze", Complete: true, StopReason: "root", Frames: idle},
-		{TID: 11, Name: "a", State: "R", How: "freeze", Complete: true, StopReason: "root", Frames: idle},
-		{TID: 12, Name: "a", State: "S", Wait: "pause", How: "peek", StopReason: "no-rule", Frames: idle},
+		{TID: 8, Name: "a", State: "S", Wait: "pause", How: "passive", Complete: true, StopReason: "root", Frames: idle},
+		{TID: 9, Name: "b", State: "S", Wait: "pause", How: "passive", Complete: true, StopReason: "root", Frames: idle},
+		{TID: 10, Name: "a", State: "S", Wait: "pause", How: "stop", Complete: true, StopReason: "root", Frames: idle},
+		{TID: 11, Name: "a", State: "R", How: "stop", Complete: true, StopReason: "root", Frames: idle},
+		{TID: 12, Name: "a", State: "S", Wait: "pause", How: "passive", StopReason: "no-rule", Frames: idle},
 	}}
 	var b strings.Builder
 	if err := WriteMerged(&b, p); err != nil {
@@ -57,7 +57,7 @@ func TestMergedThreadsShowTheirDifferentWaits(t *testing.T) {
 		{Kind: waits.Condition, Symbol: "b"}, {Kind: waits.Condition, Symbol: "b"},
 		{Kind: waits.Condition, Symbol: "c"}, {Kind: waits.Condition, Symbol: "d"}, nil,
 	} {
-		p.Threads = append(p.Threads, stacks.Thread{TID: 8 + i, Name: "a", State: "S", Wait: "poll", How: "peek",
+		p.Threads = append(p.Threads, stacks.Thread{TID: 8 + i, Name: "a", State: "S", Wait: "poll", How: "passive",
 			Complete: true, StopReason: "root", Frames: frames, WaitsFor: w})
 	}
 	var b strings.Builder
@@ -89,7 +89,7 @@ func TestThreadsWithNumberedNamesTakeOneLine(t *testing.T) {
 	p := &stacks.Process{PID: 4711, Name: "srv"}
 	for i := range 3 {
 		p.Threads = append(p.Threads, stacks.Thread{TID: 4712 + i, Name: fmt.Sprintf("worker-%d", i+1), State: "S",
-			Wait: "futex", How: "peek", Complete: true, StopReason: "root", Frames: frames})
+			Wait: "futex", How: "passive", Complete: true, StopReason: "root", Frames: frames})
 	}
 	var b strings.Builder
 	if err := WriteMerged(&b, p); err != nil {
@@ -111,7 +111,7 @@ func TestManyThreadsTakeFewLines(t *testing.T) {
 			frames = []stacks.Frame{{PC: pc, Place: &stacks.Place{Function: "other", Method: "context"}}}
 		}
 		p.Threads = append(p.Threads, stacks.Thread{TID: 100 + len(p.Threads), Name: name, State: "S",
-			How: "peek", Complete: true, StopReason: "root", Frames: frames})
+			How: "passive", Complete: true, StopReason: "root", Frames: frames})
 	}
 	for i := range 480 {
 		add(fmt.Sprintf("worker-%d", i+1), 1)
@@ -142,7 +142,7 @@ thread 587 odd: sleeping (passive read)
 		t.Errorf("got:\n%s\nwant:\n%s", &b, want)
 	}
 	b.Reset()
-	if err := Write(&b, &stacks.Process{PID: 1, Threads: []stacks.Thread{{TID: 3, State: "R", How: "freeze",
+	if err := Write(&b, &stacks.Process{PID: 1, Threads: []stacks.Thread{{TID: 3, State: "R", How: "stop",
 		Complete: true}}}); err != nil || !strings.Contains(b.String(), "thread 3 (no name): running") {
 		t.Errorf("%v, %s", err, &b)
 	}

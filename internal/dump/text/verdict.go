@@ -70,7 +70,7 @@ func problemsText(l *locks.Locks) string {
 		n          int
 		one, other string
 	}{
-		{len(l.Deadlocks), "DEADLOCK", "DEADLOCKS"},
+		{len(l.Deadlocks) + len(l.GoroutineDeadlocks), "DEADLOCK", "DEADLOCKS"},
 		{len(l.PossibleDeadlocks) + len(l.PossibleGoroutineDeadlocks), "POSSIBLE DEADLOCK", "POSSIBLE DEADLOCKS"},
 		{len(l.StarvedPools), "POSSIBLY STARVED POOL", "POSSIBLY STARVED POOLS"},
 	} {

@@ -23,7 +23,7 @@ const (
 	fewPages         = 2
 )
 
-// Copier carries out plans, one at a time.
+// Copier carries out a thread's plans, one after the other.
 type Copier struct {
 	// Asleep: in a passive read.
 	Asleep bool
@@ -41,6 +41,7 @@ type assignment struct {
 	foundAnchor *frames.Addr // or nil
 	innerTID    uint64
 	cache       *nodeCache // or nil
+	others      []*managed.Plan
 }
 
 type progress struct {
@@ -68,13 +69,35 @@ func (c *Copier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, last 
 	c.ranges.cache = last.ranges
 }
 
+// UseAlso sets plans that the next [Copier.Copy] carries out after that of [Copier.Use]. They find their anchors.
+func (c *Copier) UseAlso(plans []*managed.Plan) { c.others = plans }
+
 // Copy adds regions to the n of out, and returns their new number. They are valid until the next call.
 func (c *Copier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region, n int) int {
-	c.progress = progress{rd: rd, out: out, regionCount: n, lastIndex: -1, slots: [managed.MaxSlots]frames.Addr{
+	c.progress = progress{rd: rd, out: out, regionCount: n, lastIndex: -1}
+	c.readRanges()
+	c.carryOut(regs)
+	if c.cache != nil {
+		c.cache.atCount, c.cache.until = copy(c.cache.at[:], c.cache.next[:c.nextCount]), 0
+	}
+	first := c.plan
+	for _, c.plan = range c.others {
+		if c.plan != first {
+			c.anchor, c.foundAnchor, c.cache, c.nodeCount, c.savedNodes = 0, nil, nil, 0, nil
+			c.carryOut(regs)
+		}
+	}
+	c.ranges.updateCache()
+	c.assignment, c.ranges.cache = assignment{}, nil
+	c.rd, c.out, c.lastRegion = nil, nil, frames.Region{}
+	return c.regionCount
+}
+
+func (c *Copier) carryOut(regs *frames.Regs) {
+	c.slots = [managed.MaxSlots]frames.Addr{
 		managed.SlotAnchor: c.anchor, managed.SlotSP: regs.SP(), managed.SlotThreadPointer: regs.TLS,
 		managed.SlotInnerTID: c.innerTID,
-	}}
-	c.readRanges()
+	}
 	if c.anchor == 0 && !c.reuseFoundAnchor() {
 		c.runSteps(c.plan.FindAnchor)
 		if c.foundAnchor != nil {
@@ -84,13 +107,6 @@ func (c *Copier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region,
 	if c.slots[managed.SlotAnchor] != 0 {
 		c.runSteps(c.plan.Steps)
 	}
-	c.ranges.updateCache()
-	if c.cache != nil {
-		c.cache.atCount, c.cache.until = copy(c.cache.at[:], c.cache.next[:c.nextCount]), 0
-	}
-	c.assignment, c.ranges.cache = assignment{}, nil
-	c.rd, c.out, c.lastRegion = nil, nil, frames.Region{}
-	return c.regionCount
 }
 
 func (c *Copier) runSteps(steps []managed.Step) {

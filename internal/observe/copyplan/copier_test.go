@@ -295,7 +295,7 @@ func TestNodesOfTheLastSampleAreReadTogether(t *testing.T) {
 	}
 	reads, nodes, _ := observe(first)
 	if mem.CheckPlaces(alone.at[:1], size, make([]bool, 1)) == 0 {
-		t.Skip("the kernel does not tell which pages are there")
+		t.Skip("needs PAGEMAP_SCAN or pagemap: a kernel that shows which pages are present")
 	}
 	if reads != 1 || len(nodes) != n {
 		t.Errorf("%d nodes in %d reads", len(nodes), reads)
@@ -397,7 +397,7 @@ func TestTheCopyIsAsTheExampleSays(t *testing.T) {
 	}
 	last.CheckPresent(mem, plan, a.at+thread)
 	if last.ranges.until == 0 || last.nodes.until == 0 {
-		t.Skip("the kernel does not show which pages are present")
+		t.Skip("needs PAGEMAP_SCAN or pagemap: a kernel that shows which pages are present")
 	}
 	last.ranges.until, last.nodes.until = math.MaxInt64, math.MaxInt64 // not 2 ms
 	if regions, reads = observe(); reads != 2 {

@@ -98,7 +98,7 @@ func TestRangesOfTheLastObservationAreReadInOneCall(t *testing.T) {
 		t.Fatalf("%d reads, where nothing is foreseen", n)
 	}
 	if v.own.checkPresent(v.mem); v.own.until == 0 {
-		t.Skip("the kernel does not say which pages are present")
+		t.Skip("needs PAGEMAP_SCAN or pagemap: a kernel that shows which pages are present")
 	}
 	for _, c := range []struct {
 		what          string
@@ -128,7 +128,7 @@ func TestLastRangesEndAtMissingPages(t *testing.T) {
 	p, _ := newPlanned()
 	v.observe(t, p, 60)
 	if v.own.checkPresent(v.mem); v.own.until == 0 {
-		t.Skip("the kernel does not say which pages are present")
+		t.Skip("needs PAGEMAP_SCAN or pagemap: a kernel that shows which pages are present")
 	}
 	const gone = vmValues + pageSize
 	if err := unix.Madvise(v.bytes[gone:gone+2*pageSize], unix.MADV_DONTNEED); err != nil {

@@ -79,6 +79,7 @@ type Learner struct {
 func NewLearner() *Learner {
 	l := &Learner{Hints: firstHints()}
 	l.depth.shallowFirst = minDeepStops
+	l.size.fall = fall
 	l.size.StackSize, l.others.OtherStacks, l.depth.SampleDepth = &l.StackSize, &l.OtherStacks, &l.SampleDepth
 	return l
 }

@@ -11,6 +11,13 @@
 //	otherStackLearner  otherstacks.go  places on other stacks (signal stack, coroutine) to which walks went
 //	depthLearner       sampledepth.go  whether the kernel's samples are too short for the stack, so that it is stopped
 //
+// # Other stacks
+//
+// Tables or a signal's frame lead from one stack to another by a word in memory: OCaml 5 calls C on the thread's first
+// stack, and keeps the place where it left its own one there. That word is at the same address in the next
+// observations, its value is another. So the next copies read the word, and copy where it leads to
+// ([OtherStack.Link]), else around the last place.
+//
 // # Example
 //
 // The stack of a coroutine is 200 KiB deep, somewhere in a mapping of 1 GiB: no end is known. On arm64, where package

@@ -7,6 +7,7 @@ import "prywalk/frames"
 // Limits of copies of other stacks.
 const (
 	OtherStackBelow = 16 << 10 // bytes below the place
+	LinkBelow       = 1 << 10  // instead, if a link gives the place of the very frame
 	otherStackBytes = 96 << 10 // all bytes
 	MaxOtherStacks  = 4        // with -fsplit-stack there are several
 )
@@ -16,6 +17,10 @@ type OtherStack struct {
 	At   frames.Addr // 0: none
 	Size int         // bytes to copy, if more than usual
 	End  int         // bytes from At to the end of complete walks, or 0
+	// Link leads to where a thread left that stack, as far as the word there is one of its addresses. Its At is 0 if
+	// unknown: the thread then is assumed to leave the stack near At.
+	Link frames.StackLink
+	Root frames.Addr // with a link: the end of the last complete walk there, or 0
 	// FirstStack: At is near the end of the thread's first stack, which is copied while the thread is on another.
 	FirstStack bool
 }
@@ -36,10 +41,15 @@ type otherStackLearner struct {
 // update returns again = true if the walk led to a new place that was not copied. A kernel sample has one stack only.
 func (learner *otherStackLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy) (again bool) {
 	learner.noteUsed(w)
-	if end != EndCutOther && end != EndOtherStack || c.KernelSample && w.OnOtherStack() {
+	if end != EndCutOther && end != EndOtherStack {
 		return false
 	}
-	return learner.addMissing(w.UnreadAddr())
+	link := w.LastStackLink()
+	if !w.OnOtherStack() {
+		link = frames.StackLink{}
+	}
+	again = learner.addMissing(w.UnreadAddr(), link, end == EndCutOther)
+	return again && !(c.KernelSample && w.OnOtherStack())
 }
 
 // FirstStackBytes has the outermost frames and what the kernel puts beyond (arguments, environment).
@@ -47,7 +57,7 @@ const FirstStackBytes = 24 << 10
 
 // CopyBytes returns how many bytes to copy, from [OtherStackBelow] bytes below At.
 func (s *OtherStack) CopyBytes() int {
-	if s.Size == 0 && s.End > 0 {
+	if s.Size == 0 && s.End > 0 && s.Link.At == 0 {
 		return min(OtherStackBelow+s.End+Margin, otherStackBytes)
 	}
 	return max(otherStackBytes, s.Size)
@@ -58,7 +68,7 @@ func (learner *otherStackLearner) add(addr, size uint64) (at int, added bool) {
 	list := &learner.StackPlaces
 	for i := range list {
 		switch place := &list[i]; {
-		case place.At>>12 == addr>>12:
+		case place.At>>12 == addr>>12 && place.Link.At == 0:
 			place.Size, place.End = int(size), 0
 			return i, false
 		case place.At == 0:
@@ -79,26 +89,64 @@ const (
 	maxOthersKept = 1 << 14
 )
 
-// addMissing adds a place that was not copied. added: it has replaced no other.
-func (learner *otherStackLearner) addMissing(addr uint64) (added bool) {
+// addMissing adds a place that was not copied. cut: the copy there was too short. added: the next copy has more, and
+// the place has replaced no other.
+func (learner *otherStackLearner) addMissing(addr uint64, link frames.StackLink, cut bool) (added bool) {
+	if i := learner.withLink(link); i >= 0 {
+		place := &learner.StackPlaces[i]
+		place.Link = link
+		if cut && place.CopyBytes() < MaxToEnd {
+			place.Size = min(4*place.CopyBytes(), MaxToEnd)
+			return true
+		}
+		return false
+	}
 	if learner.keepFor == 0 || learner.gaveUp {
 		learner.keepFor = min(max(2*learner.keepFor, minOthersKept), maxOthersKept)
 		learner.gaveUp = false
 	}
 	at, added := learner.add(addr, 0)
 	learner.walksLeft[at] = learner.keepFor
+	learner.StackPlaces[at].Link = link
 	return added
 }
 
+// withLink returns -1 if no place has the link.
+func (learner *otherStackLearner) withLink(link frames.StackLink) int {
+	for i := range learner.StackPlaces {
+		if place := &learner.StackPlaces[i]; link.At != 0 && place.Link.At == link.At {
+			return i
+		}
+	}
+	return -1
+}
+
 func (learner *otherStackLearner) noteUsed(w *frames.Walker) {
+	used := learner.linksOf(w)
 	switch {
 	case learner.StackPlaces[0].At == 0:
-	case w.LeftFirstStack() && !w.OnOtherStack(): // back again
+	case used == 0 && w.LeftFirstStack() && !w.OnOtherStack(): // back again
 	case w.OnOtherStack():
-		learner.countWalk(learner.placesWith(w.Regs().SP(), w.StopReason().Complete()))
+		learner.countWalk(used | learner.placesWith(w.Regs().SP(), w.StopReason().Complete()))
 	default:
-		learner.countWalk(0)
+		learner.countWalk(used)
 	}
+}
+
+// linksOf returns the places whose links the walk went along.
+func (learner *otherStackLearner) linksOf(w *frames.Walker) (found uint) {
+	links := w.StackLinks()
+	for n, link := range links {
+		i := learner.withLink(link)
+		if i < 0 {
+			continue
+		}
+		found |= 1 << i
+		if n == len(links)-1 && w.OnOtherStack() && w.StopReason().Complete() {
+			learner.StackPlaces[i].Root = w.Regs().SP()
+		}
+	}
+	return found
 }
 
 // countWalk drops the places that no walk has used for long. Bit i of used: this walk used StackPlaces[i].
@@ -130,7 +178,8 @@ func (learner *otherStackLearner) isKept(i int, used bool) bool {
 func (learner *otherStackLearner) placesWith(sp frames.Addr, complete bool) (found uint) {
 	for i := range learner.StackPlaces {
 		place := &learner.StackPlaces[i]
-		if place.At == 0 || sp+OtherStackBelow-place.At >= uint64(OtherStackBelow+max(otherStackBytes, place.Size)) {
+		size := uint64(OtherStackBelow + max(otherStackBytes, place.Size))
+		if place.At == 0 || place.Link.At != 0 || sp+OtherStackBelow-place.At >= size {
 			continue
 		}
 		found |= 1 << i

@@ -28,8 +28,8 @@ func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 	const at, other = 0x700000, 0x100000
 	k := NewLearner()
 	for _, lasts := range []int{minOthersKept, 2 * minOthersKept, 4 * minOthersKept} {
-		k.others.addMissing(at)
-		k.others.addMissing(other)
+		k.others.addMissing(at, frames.StackLink{}, false)
+		k.others.addMissing(other, frames.StackLink{}, false)
 		for range 3 * lasts {
 			k.others.countWalk(3)
 		}
@@ -57,7 +57,7 @@ func TestPlacesOnOtherStacksAreGivenUp(t *testing.T) {
 func TestAStackThatCompleteWalksWereAtIsNotGivenUp(t *testing.T) {
 	const at = 0x700000
 	k := NewLearner()
-	k.others.addMissing(at)
+	k.others.addMissing(at, frames.StackLink{}, false)
 	k.others.placesWith(at+0x100, true)
 	for range 2 * maxOthersKept {
 		k.others.countWalk(0)
@@ -71,7 +71,7 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 	const at = 0x700000
 	k := NewLearner()
 	p := &k.StackPlaces[0]
-	k.others.addMissing(at)
+	k.others.addMissing(at, frames.StackLink{}, false)
 	for _, e := range []struct {
 		sp       frames.Addr
 		complete bool
@@ -91,7 +91,7 @@ func TestNothingIsCopiedBehindTheOutermostFrameOfAnotherStack(t *testing.T) {
 			t.Errorf("%#x, complete %v: %v, %d bytes; want %v, %d", e.sp, e.complete, found, p.CopyBytes(), e.found, e.bytes)
 		}
 	}
-	if k.others.addMissing(at + 8); p.CopyBytes() != otherStackBytes || k.StackPlaces[1].At != 0 {
+	if k.others.addMissing(at+8, frames.StackLink{}, false); p.CopyBytes() != otherStackBytes || k.StackPlaces[1].At != 0 {
 		t.Errorf("the place lacked something, and now has %d bytes", p.CopyBytes())
 	}
 }
@@ -134,5 +134,27 @@ func TestTheFirstStackIsNotCopiedForEver(t *testing.T) {
 	}
 	if k.StackPlaces[0].At != 0 {
 		t.Error("it is copied for ever")
+	}
+}
+
+func TestACopyByALinkGrowsWhereItWasCut(t *testing.T) {
+	k := NewLearner()
+	link := frames.StackLink{At: 0x7ffd00001000, Off: -8}
+	for i, e := range []struct {
+		at    frames.Addr
+		cut   bool
+		again bool
+		bytes int
+	}{
+		{0x700000, false, true, otherStackBytes},
+		{0x900000, false, false, otherStackBytes}, // the word led elsewhere
+		{0x900000, true, true, 4 * otherStackBytes},
+		{0x980000, true, true, MaxToEnd},
+		{0xf00000, true, false, MaxToEnd},
+	} {
+		again := k.others.addMissing(e.at, link, e.cut)
+		if p := &k.StackPlaces[0]; again != e.again || p.CopyBytes() != e.bytes || k.StackPlaces[1].At != 0 {
+			t.Errorf("%d: read again %v, %+v", i, again, k.StackPlaces)
+		}
 	}
 }

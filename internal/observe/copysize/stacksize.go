@@ -7,7 +7,7 @@ import "prywalk/frames"
 // StackSize is what the next copy has of the stack at the stack pointer.
 type StackSize struct {
 	Bytes int
-	// bytes of the last walks, falling by 1/8 of the difference; a lower bound after a kernel sample with too few
+	// bytes of the last walks, falling slowly; a lower bound after a kernel sample with too few
 	Used     int
 	CopyEnd  frames.Addr // no copy goes beyond; 0: unknown
 	Changing bool        // the thread changes stacks, and CopyEnd was another stack's
@@ -29,7 +29,14 @@ type sizeLearner struct {
 	passedEnd      frames.Addr
 	passed         int
 	walks          uint
+	fall           int
 }
+
+// Parts of the difference by which sizes fall; slowly if the thread was at times on a stack that needs less.
+const (
+	fall         = 8
+	fallChanging = 64
+)
 
 // Walks without a complete one after which ToEnd is dropped.
 const maxWalksToEnd = 8
@@ -39,6 +46,10 @@ const maxPassed = 16
 
 // update returns again = true if the copy was too short, and the next one is longer.
 func (learner *sizeLearner) update(end WalkEnd, w *frames.Walker, c *WalkedCopy) (again bool) {
+	learner.fall = fall
+	if w.LeftFirstStack() {
+		learner.fall = fallChanging
+	}
 	learner.learnEnd(end, w, c)
 	from, reach := c.Stack.Addr, w.HighestSP()
 	if used := reach - from; used <= c.StackEnd-from {
@@ -104,10 +115,10 @@ func (learner *sizeLearner) setSize(used, fullCopy int, cut, toCopyEnd bool) (ag
 		// each copy of a batch of walks must lead to the same size
 		want = max(old, 4*fullCopy, want)
 	case want < old:
-		want = old - (old-want)/8 // depths vary
+		want = old - (old-want)/learner.fall // depths vary
 	}
 	learner.Bytes = min(max(want, MinWhole), MaxUsual)
-	learner.Used = max(used, learner.Used-(learner.Used-used)/8)
+	learner.Used = max(used, learner.Used-(learner.Used-used)/learner.fall)
 	return cut && old < MaxUsual
 }
 

@@ -22,7 +22,7 @@ const roomForRegions = 16
 
 func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("here g is in a register")
+		t.Skip("needs x86-64: here g is in a register")
 	}
 	mem, err := unix.Mmap(-1, 0, 4096, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {
@@ -65,7 +65,7 @@ func TestThreadThatRunsTheSameGoroutineIsReadInOneCall(t *testing.T) {
 
 func TestTheStackOfAnotherGoroutineEndsWhereItsOwnDoes(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("here g is in a register, and nothing is read before the stack")
+		t.Skip("needs x86-64: here g is in a register, and nothing is read before the stack")
 	}
 	mem, err := unix.Mmap(-1, 0, 8192, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON)
 	if err != nil {

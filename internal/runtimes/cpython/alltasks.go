@@ -55,6 +55,7 @@ func (t *taskReader) members(set uint64) (list []uint64) {
 	if set == 0 || mask >= maxSet {
 		return nil
 	}
+	t.left -= int(mask) / 16
 	b := make([]byte, 16*(mask+1))
 	n := t.r.host.Read(t.r.read64(set+setTable+t.r.headExtra), b)
 	for b = b[:n]; len(b) >= 16; b = b[16:] {

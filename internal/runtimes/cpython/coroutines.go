@@ -203,6 +203,7 @@ func (in *interpreter) frameOf310(co uint64) (f coFrame) {
 // false: inconsistent, as during a change.
 func (t *taskReader) awaiting(co uint64) (list []managed.Frame, state coState, ok bool) {
 	for n := 0; n < maxAwaits; n++ {
+		t.left--
 		f := t.r.frameOf(co)
 		if n == 0 {
 			state = f.state

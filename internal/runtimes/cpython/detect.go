@@ -32,28 +32,21 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if h.Arch() != frames.X86_64 && h.Arch() != frames.ARM64 {
 		return nil, nil
 	}
-	for _, m := range h.Modules() {
+	return managed.FirstOf(h, "Python", func(m *frames.Module) (r *Runtime, found bool, err error) {
 		if !maybePython(m) {
-			continue
+			return nil, false, nil
 		}
 		at, size, ok := h.Symbol(m, symRuntime)
 		if !ok {
 			var content []byte
 			if at, content, ok = h.Section(m, secRuntime); !ok {
-				continue
+				return nil, false, nil
 			}
 			size = uint64(len(content))
 		}
-		r, err := newRuntime(h, m, managed.Span{Start: at, End: at + size})
-		switch {
-		case errors.Is(err, managed.ErrNotYet):
-			return nil, err
-		case err != nil:
-			return nil, fmt.Errorf("the functions of Python in %s have no names: %w", path.Base(m.Name), err)
-		}
-		return r, nil
-	}
-	return nil, nil
+		r, err = newRuntime(h, m, managed.Span{Start: at, End: at + size})
+		return r, true, err
+	})
 }
 
 func maybePython(m *frames.Module) bool {

@@ -43,7 +43,7 @@ func (r *Runtime) TaskAt(place uint64, w managed.Watch) (managed.Task, bool) {
 		return managed.Task{}, true
 	}
 	r.begin(r.followed, w)
-	task, _, status := r.followed.read(place)
+	task, status := r.followed.read(place)
 	if status != taskKnown {
 		return managed.Task{}, status == taskDone
 	}

@@ -30,7 +30,7 @@ func withGIL(size int, parts map[int][]byte) (*Runtime, *image) {
 	}
 	r := newParts(&interpreter{layout: layouts[12], at: gilBase, size: uint64(size), host: m})
 	r.threads.list = []thread{{at: gilState, id: 1, native: 41}, {at: gilOther, id: 2, native: 42}}
-	r.threads.read = 1 << 62 // still valid
+	r.threads.next = 1 << 62 // still valid
 	r.names.allReadAt, r.names.names = 1<<62, map[uint64]string{41: "MainThread"}
 	return r, m
 }

@@ -3,6 +3,7 @@
 package cpython
 
 import (
+	"prywalk/frames"
 	"prywalk/internal/managed"
 )
 
@@ -39,6 +40,9 @@ func newParts(i *interpreter) *Runtime {
 
 // Name implements [managed.Runtime].
 func (r *Runtime) Name() string { return "CPython " + r.version }
+
+// Module implements [managed.Runtime].
+func (r *Runtime) Module() *frames.Module { return r.module }
 
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {

@@ -39,10 +39,13 @@ const (
 )
 
 const (
-	maxSet        = 1 << 20 // slots
-	maxListed     = 1 << 17 // of all lists
-	maxBases      = 16
-	maxChildren   = 1 << 10
+	maxSet      = 1 << 20 // slots
+	maxListed   = 1 << 17 // of all lists
+	maxBases    = 16
+	maxChildren = 1 << 10
+	// maxListWork bounds the frames, children and 16 slots of sets that are read for one list. Tasks may share them:
+	// 16,384 tasks with one chain of 4,096 coroutines take hours and gigabytes.
+	maxListWork   = 1 << 18
 	taskTries     = 4 // readings of a changing task
 	longDigitBits = 30
 )
@@ -111,15 +114,17 @@ func (r *Runtime) Coroutines(w managed.Watch) (list managed.TaskList) {
 func (t *taskReader) list() (list managed.TaskList) {
 	var places []uint64
 	awaited := map[uint64][]string{} // by awaiting task
-	for _, at := range t.allTasks() {
-		if len(list.Tasks) == managed.MostTasks {
+	all := t.allTasks()
+	t.left = maxListWork
+	for _, at := range all {
+		if len(list.Tasks) == managed.MostTasks || t.left <= 0 {
 			list.More++
 			continue
 		}
-		switch task, awaiters, status := t.read(at); status {
+		switch task, status := t.read(at); status {
 		case taskKnown:
 			list.Tasks, places = append(list.Tasks, task), append(places, at)
-			for _, at := range awaiters {
+			for _, at := range task.AwaitedBy {
 				awaited[at] = append(awaited[at], task.Name)
 			}
 		case taskChanges:
@@ -145,6 +150,7 @@ type taskReader struct {
 	taskType  uint64
 	coroutine uint64         // its offset in a task
 	offsets   asyncioOffsets // 3.14 on
+	left      int            // of maxListWork
 }
 
 // Read implements [managed.Live].
@@ -161,27 +167,27 @@ const (
 	taskChanges
 )
 
-// read reads a task and the tasks that wait for it: once while no thread could change it, or twice with one result.
-func (t *taskReader) read(at uint64) (task managed.Task, awaiters []uint64, status taskStatus) {
+// read reads a task once while no thread could change it, or twice with one result.
+func (t *taskReader) read(at uint64) (task managed.Task, status taskStatus) {
 	var last managed.Task
 	had := false
 	for range taskTries {
 		still := t.watch.Mark(t.tids)
-		if task, awaiters, status = t.readOnce(at); status == taskDone { // final
-			return task, awaiters, status
+		if task, status = t.readOnce(at); status == taskDone { // final
+			return task, status
 		}
 		if still && t.watch.Slept() {
 			task.Undisturbed = true
-			return task, awaiters, status
+			return task, status
 		}
 		if had && status == taskKnown && sameTask(&last, &task) {
-			return task, awaiters, status
+			return task, status
 		}
 		if had = status == taskKnown; had {
 			last = task
 		}
 	}
-	return task, nil, taskChanges
+	return task, taskChanges
 }
 
 func sameTask(a, b *managed.Task) bool {
@@ -189,24 +195,24 @@ func sameTask(a, b *managed.Task) bool {
 		slices.Equal(a.Frames, b.Frames)
 }
 
-func (t *taskReader) readOnce(at uint64) (task managed.Task, awaiters []uint64, status taskStatus) {
+func (t *taskReader) readOnce(at uint64) (task managed.Task, status taskStatus) {
 	r := t.r
 	t.codes.Pages.Reset(t)
 	if !t.isTask(at) || !t.codes.alive(at) {
-		return task, nil, taskDone
+		return task, taskDone
 	}
 	co := r.coroutineOf(r.read64(at + t.coroutine))
 	if co == 0 {
-		return task, nil, taskDone
+		return task, taskDone
 	}
 	frames, state, ok := t.awaiting(co)
 	switch {
 	case !ok:
-		return task, nil, taskChanges
+		return task, taskChanges
 	case state == coCleared:
-		return task, nil, taskDone
+		return task, taskDone
 	}
-	task = managed.Task{Name: t.name(at), Family: "asyncio", Frames: frames}
+	task = managed.Task{Name: t.name(at), Family: "asyncio", Frames: frames, AwaitedBy: t.awaiters(at)}
 	waits := r.read64(at + t.coroutine - futWaiterBefore)
 	switch {
 	case state == coExecuting:
@@ -214,10 +220,13 @@ func (t *taskReader) readOnce(at uint64) (task managed.Task, awaiters []uint64, 
 	case waits == 0:
 		task.State = managed.TaskReady
 	default:
-		task.Awaits, task.AwaitsTasks = t.awaited(waits)
+		task.Awaits, task.AwaitsAt = t.awaited(waits)
+		for _, at := range task.AwaitsAt {
+			task.AwaitsTasks = append(task.AwaitsTasks, t.name(at))
+		}
 		task.Wait = waitOf(&task)
 	}
-	return task, t.awaiters(at), taskKnown
+	return task, taskKnown
 }
 
 // waitOf names the library function that the program called, else the class of the awaited object.
@@ -258,11 +267,11 @@ func (t *taskReader) name(task uint64) string {
 	return ""
 }
 
-func (t *taskReader) awaited(at uint64) (class string, names []string) {
+func (t *taskReader) awaited(at uint64) (class string, tasks []uint64) {
 	class = t.r.typeName(t.r.read64(at + objectType + t.r.headExtra))
 	switch {
 	case t.isTask(at):
-		return class, []string{t.name(at)}
+		return class, []uint64{at}
 	case class != gatherClass:
 		return class, nil
 	}
@@ -271,14 +280,15 @@ func (t *taskReader) awaited(at uint64) (class string, names []string) {
 	if children == 0 || n > maxChildren {
 		return class, nil
 	}
+	t.left -= int(n)
 	b := make([]byte, 8*n)
 	b = b[:t.r.host.Read(t.r.read64(children+listItem+t.r.headExtra), b)]
 	for ; len(b) >= 8; b = b[8:] {
 		if child := binary.LittleEndian.Uint64(b); t.isTask(child) {
-			names = append(names, t.name(child))
+			tasks = append(tasks, child)
 		}
 	}
-	return class, names
+	return class, tasks
 }
 
 func (t *taskReader) awaiters(task uint64) []uint64 {
@@ -289,6 +299,9 @@ func (t *taskReader) awaiters(task uint64) []uint64 {
 	at := t.r.read64(task + d.AwaitedBy)
 	if byte(t.r.read64(task+d.AwaitedBySet&^7)>>(d.AwaitedBySet&7*8)) != 0 {
 		return t.members(at)
+	}
+	if at == 0 {
+		return nil
 	}
 	return []uint64{at}
 }

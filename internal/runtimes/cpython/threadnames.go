@@ -16,15 +16,19 @@ type threadNames struct {
 	active    uint64            // threading._active: a dict of threads by pthread_self
 }
 
-// namesValidFor is in ns; missing names: [rereadThreadsAfter].
-const namesValidFor = 500e6
+// In ns. Between readings of missing names passes at least what reading some tens of threads takes: many threads live
+// no longer than a few ticks.
+const (
+	namesValidFor = 500e6
+	rereadMissing = 1e6
+)
 
 func (n *threadNames) forget() { n.names, n.allReadAt, n.readAt, n.active = nil, 0, 0, 0 }
 
 func (n *threadNames) nameOf(tid int) (string, bool) {
 	name, ok := n.names[uint64(tid)]
-	all := procmem.Now()-n.allReadAt >= namesValidFor
-	if !all && (ok || procmem.Now()-n.readAt < rereadThreadsAfter) {
+	all, missing := n.due(procmem.Now())
+	if !all && (ok || !missing) {
 		return name, ok
 	}
 	if all {
@@ -36,6 +40,12 @@ func (n *threadNames) nameOf(tid int) (string, bool) {
 	}
 	name, ok = n.names[uint64(tid)]
 	return name, ok
+}
+
+// due reports whether to read all names, or the missing ones.
+func (n *threadNames) due(now int64) (all, missing bool) {
+	pause := max(rereadMissing, pauseForThread*int64(len(n.threads.list)))
+	return now-n.allReadAt >= namesValidFor, now-n.readAt >= pause
 }
 
 func (n *threadNames) setOwner(w *managed.WaitAnswer, owner *thread) {
@@ -79,7 +89,27 @@ func (n *threadNames) namesByID(wanted map[uint64]bool) map[uint64]string {
 			names[e.hash] = name
 		}
 	}
+	if main := n.threads.mainID(); wanted[main] && names[main] == "" {
+		if name, ok := o.text(o.attribute(n.mainThread(o), "_name")); ok {
+			names[main] = name
+		}
+	}
 	return names
+}
+
+// mainThread returns threading._main_thread; 0: none. gevent's patches (gevent/monkey.py) enter it in _active by its
+// greenlet.
+func (n *threadNames) mainThread(o *objects) uint64 {
+	return o.get(n.threading(o), "_main_thread")
+}
+
+// threading returns the entries of sys.modules["threading"].__dict__; nil: it is not imported.
+func (n *threadNames) threading(o *objects) []entry {
+	threading := o.get(o.entries(n.threads.modules()), "threading")
+	if !o.is(threading, n.moduleType) {
+		return nil
+	}
+	return o.entries(n.read64(threading + moduleDict + n.headExtra))
 }
 
 // activeThreads returns sys.modules["threading"]._active; 0: none.
@@ -88,11 +118,7 @@ func (n *threadNames) activeThreads(o *objects) uint64 {
 		return n.active
 	}
 	n.active = 0
-	threading := o.get(o.entries(n.threads.modules()), "threading")
-	if !o.is(threading, n.moduleType) {
-		return 0
-	}
-	active := o.get(o.entries(n.read64(threading+moduleDict+n.headExtra)), "_active")
+	active := o.get(n.threading(o), "_active")
 	if o.is(active, n.dictType) {
 		n.active = active
 	}

@@ -14,7 +14,7 @@ import (
 type threads struct {
 	*interpreter
 	list   []thread
-	read   int64 // when: CLOCK_MONOTONIC, ns
+	next   int64 // earliest next reading for an unknown thread, CLOCK_MONOTONIC ns
 	main   uint64
 	head   uint64 // address of the pointer to the main interpreter's newest state
 	forked thread
@@ -34,13 +34,17 @@ const (
 	maxInterps         = 1 << 10
 	maxThreads         = 1 << 15
 	rereadThreadsAfter = 15e6 // ns
+	// pauseForThread is some ten times what reading a thread takes, ns. Any thread that is none of Python's asks for the
+	// list, and an entry that leads to itself makes one of maxThreads.
+	pauseForThread = 25e3
 )
 
 func (t *threads) forget() { *t = threads{interpreter: t.interpreter} }
 
 // readThreads reads the states of all interpreters; false: inconsistent.
 func (t *threads) readThreads() bool {
-	t.list, t.read = t.list[:0], procmem.Now()
+	t.list = t.list[:0]
+	defer func() { t.next = procmem.Now() + max(rereadThreadsAfter, pauseForThread*int64(len(t.list))) }()
 	if t.runtimeMain != 0 {
 		t.main = t.read64(t.at + uint64(t.runtimeMain))
 	}
@@ -132,7 +136,7 @@ func (t *threads) tidOf(pthread uint64) uint64 {
 }
 
 func (t *threads) anchor(tid int, threadPointer uint64) (uint64, bool) {
-	old := procmem.Now()-t.read >= rereadThreadsAfter
+	old := procmem.Now() >= t.next
 	if th := t.find(tid, threadPointer, 0); th != nil && !(th.shared && old) {
 		return th.at, true
 	}
@@ -216,6 +220,20 @@ func (t *threads) nearestAbove(sp uint64) (nearest *thread) {
 	return nearest
 }
 
+// mainID returns pthread_self of the main thread; 0: unknown. From 3.13 on that is the one with the state in the main
+// interpreter (_initial_thread, Include/internal/pycore_interp.h), which is in _PyRuntime.
+func (t *threads) mainID() uint64 {
+	if t.main != 0 {
+		return t.main
+	}
+	for i := range t.list {
+		if th := &t.list[i]; th.at-t.at < t.size {
+			return th.id
+		}
+	}
+	return 0
+}
+
 func (t *threads) mainThread() *thread {
 	i := slices.IndexFunc(t.list, func(th thread) bool { return th.id == t.main })
 	if i < 0 {
@@ -242,7 +260,7 @@ func (t *threads) threadAt(state uint64) *thread {
 				return th
 			}
 		}
-		if procmem.Now()-t.read < rereadThreadsAfter {
+		if procmem.Now() < t.next {
 			break
 		}
 		t.readThreads()

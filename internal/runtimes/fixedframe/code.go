@@ -41,13 +41,10 @@ type Kind struct {
 // The runtimes.
 var (
 	LuaJIT = &Kind{Name: "LuaJIT", Marker: "luaJIT_setmode", make: newLuaJIT}
-	Guile  = &Kind{Name: "Guile", Marker: "scm_with_guile", make: newGuile}
-	Chez   = &Kind{Name: "Chez Scheme", Marker: "S_generic_invoke", Entry: "S_generic_invoke", make: newChez}
 	BEAM   = &Kind{Name: "Erlang", Marker: "erts_dirty_process_main", Entry: "process_main", make: newBeam}
-	SBCL   = &Kind{Name: "SBCL", Marker: "call_into_lisp", make: newSBCL}
 	PyPy   = &Kind{Name: "PyPy", Marker: "pypy_execute_source", make: newPyPy}
 
-	kinds = []*Kind{LuaJIT, Guile, Chez, BEAM, SBCL, PyPy}
+	kinds = []*Kind{LuaJIT, BEAM, PyPy}
 )
 
 // New returns the [FrameRules] of module lib; nil if unknown.

@@ -53,7 +53,7 @@ type host struct {
 	mem    *fake
 	mods   []*frames.Module
 	marked *frames.Module // exports the symbol; nil: none
-	symbol string         // "": SBCL's
+	symbol string         // "": LuaJIT's
 	entry  uint64         // of each kind; 0: none
 }
 
@@ -69,7 +69,7 @@ func (h *host) OwnSymbols(m *frames.Module, names ...string) []managed.Symbol {
 	case m != h.marked:
 		return nil
 	}
-	return []managed.Symbol{{Name: cmp.Or(h.symbol, SBCL.Marker), Function: true, Exported: true}}
+	return []managed.Symbol{{Name: cmp.Or(h.symbol, LuaJIT.Marker), Function: true, Exported: true}}
 }
 
 func (f *fake) process(c calls, cfi ...frames.RuleSource) *host {

@@ -23,13 +23,18 @@ var luaRule = fixed{Method: frames.MethodCFI, CFAReg: frames.X86RSP, CFAOff: 80,
 var luaJLoopCode = slices.Concat(luaLoadTraceArray, []byte{luaTable, 0, 0, 0}, luaLoadTraceCode, []byte{0x58},
 	luaJumpToTrace)
 
-// newLua has a trace of 0x100 bytes with 32 bytes of spill area.
-func newLua(t *testing.T) (*fake, *FrameRules) {
-	t.Helper()
+func newLuaFake() *fake {
 	f := newFake()
 	f.code(libAt+0x1000, luaPrologue...)
 	f.code(libAt+0x1100, luaJLoopCode...)
 	f.describe(1, luaCode, 0x100, 32)
+	return f
+}
+
+// newLua has a trace of 0x100 bytes with 32 bytes of spill area.
+func newLua(t *testing.T) (*fake, *FrameRules) {
+	t.Helper()
+	f := newLuaFake()
 	o := f.process(calls{luaRet: 0}, luaRule)
 	r := New(LuaJIT, o.mods[0], o)
 	if r == nil {

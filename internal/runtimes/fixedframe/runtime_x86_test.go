@@ -10,7 +10,7 @@ import (
 )
 
 func TestRulesForARuntimesFileAreAddedOnce(t *testing.T) {
-	h := newFake().process(calls{}, fixed{})
+	h := newLuaFake().process(calls{}, luaRule)
 	lib, generated := h.mods[0], h.mods[1]
 	h.marked = lib
 	detect := func() managed.Runtime {
@@ -24,7 +24,7 @@ func TestRulesForARuntimesFileAreAddedOnce(t *testing.T) {
 	failed := detect()
 	h.mods = []*frames.Module{generated}
 	if failed.Attach(h) {
-		t.Error("Attach reports success without SBCL's file")
+		t.Error("Attach reports success without LuaJIT's file")
 	}
 	if len(lib.Sources) != 1 || generated.Owner != nil {
 		t.Errorf("a failed Attach leaves %d sources in the file, want 1; the code has the owner %v", len(lib.Sources),
@@ -34,31 +34,28 @@ func TestRulesForARuntimesFileAreAddedOnce(t *testing.T) {
 	r := detect()
 	for range 2 {
 		if !r.Attach(h) {
-			t.Fatal("Attach reports that SBCL is gone")
+			t.Fatal("Attach reports that LuaJIT is gone")
 		}
 		if len(lib.Sources) != 2 || lib.Owner != r || lib.NoFP {
-			t.Errorf("%d sources in the file, owner %v, NoFP %v; want 2, SBCL and false", len(lib.Sources), lib.Owner, lib.NoFP)
+			t.Errorf("%d sources in the file, owner %v, NoFP %v; want 2, LuaJIT and false", len(lib.Sources),
+				lib.Owner, lib.NoFP)
 		}
-		if len(generated.Sources) != 1 || generated.Owner != r {
-			t.Errorf("%d sources in the code, owner %v; want 1, SBCL", len(generated.Sources), generated.Owner)
+		if len(generated.Sources) != 2 || generated.Owner != r {
+			t.Errorf("%d sources in the code, owner %v; want 2, LuaJIT", len(generated.Sources), generated.Owner)
 		}
-	}
-	h.mods = append(h.mods, &frames.Module{Start: heapAt, End: memEnd, Generated: true})
-	if detect(); len(lib.Sources) != 2 {
-		t.Errorf("Detect leaves %d sources in the file, want 2", len(lib.Sources))
 	}
 }
 
 func TestRuntimeStaysWhenAnothersLibraryIsLoadedBelow(t *testing.T) {
-	h := newFake().process(calls{}, fixed{})
+	h := newLuaFake().process(calls{}, luaRule)
 	h.marked = h.mods[0]
 	r, err := Detect(h)
 	if r == nil || err != nil || !r.Attach(h) {
 		t.Fatalf("Detect gives %v, %v", r, err)
 	}
-	below := &frames.Module{Start: libAt / 2, End: libAt, Name: "guile"}
-	h.mods, h.marked, h.symbol = append([]*frames.Module{below}, h.mods...), below, Guile.Marker
+	below := &frames.Module{Start: libAt / 2, End: libAt, Name: "beam"}
+	h.mods, h.marked, h.symbol = append([]*frames.Module{below}, h.mods...), below, BEAM.Marker
 	if !r.Attach(h) {
-		t.Error("SBCL counts as gone")
+		t.Error("LuaJIT counts as gone")
 	}
 }

@@ -18,6 +18,7 @@ const (
 	maxCode    = 4096    // sections
 	maxSymbols = 1 << 16 // functions
 	maxName    = 1 << 10 // bytes of a name
+	maxNames   = 8 << 20 // bytes of an image's functions, whose symbols may share a name
 )
 
 type image struct {
@@ -79,7 +80,7 @@ func (img *image) addFunctions(f *elffile.File) {
 	syms, _ := f.Symbols(elffile.SymTab) // the readable part of a damaged table
 	for i := range syms {
 		s := &syms[i]
-		if len(img.funcs) == maxSymbols {
+		if len(img.funcs) == maxSymbols || img.size > maxNames {
 			break
 		}
 		fn, ok := placed(f, s)

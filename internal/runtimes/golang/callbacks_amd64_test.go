@@ -3,7 +3,6 @@
 package golang
 
 import (
-	"os/exec"
 	"slices"
 	"strings"
 	"syscall"
@@ -64,12 +63,10 @@ func (byFramePointer) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
 }
 
 func TestCallbacksFromCLeadBackToTheGoroutine(t *testing.T) {
-	if _, err := exec.LookPath("gcc"); err != nil {
-		t.Skip("needs gcc")
-	}
+	testtargets.NeedProgram(t, "gcc")
 	env := append([]string{"CGO_CFLAGS=-O0 -fno-omit-frame-pointer"}, withCgo...)
 	leadBack(t, build(t, callbacks, env, "-ldflags=-s -w"))
-	for _, r := range testtargets.GoReleases(t) {
+	for _, r := range olderReleases(t) {
 		t.Run("go"+r, func(t *testing.T) { leadBack(t, build(t, callbacks, with(r, env...), "-ldflags=-s -w")) })
 	}
 }

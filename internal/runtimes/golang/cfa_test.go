@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/testtargets"
 )
 
 type fde struct {
@@ -201,9 +202,7 @@ func knownBetter(t *Table, pc uint64) bool {
 }
 
 func TestPrologueStoresRBPWhereTheRuleSaysSo(t *testing.T) {
-	if _, err := exec.LookPath("objdump"); err != nil {
-		t.Skip("needs objdump (package binutils)")
-	}
+	testtargets.NeedProgram(t, "objdump")
 	path := build(t, source, noCgo)
 	tab, _ := open(t, path)
 	out, err := exec.Command("objdump", "-d", "--no-show-raw-insn", path).Output()
@@ -289,7 +288,8 @@ func TestEpilogueAfterASwitchOfStacksOnArm64(t *testing.T) {
 
 // racecall keeps its stack pointer and return address in x19 and x20.
 func TestRaceCallLeadsBackToItsStackOnArm64(t *testing.T) {
-	env := []string{"GOARCH=arm64", "CGO_ENABLED=1", "CC=aarch64-linux-gnu-gcc"}
+	cc := testtargets.NeedProgram(t, "aarch64-linux-gnu-gcc")
+	env := []string{"GOARCH=arm64", "CGO_ENABLED=1", "CC=" + cc}
 	tab, file := open(t, build(t, "package main\n\nfunc main() {}\n", env, "-race"))
 	symbols, err := file.Symbols()
 	if err != nil {

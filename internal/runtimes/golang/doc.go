@@ -18,6 +18,7 @@
 //	             flow_x86.go    functions that load the stack pointer
 //	             switch_*.go    between the stacks of goroutine, scheduler and C; newthread_*.go: after clone
 //	             framechain.go  the chain of rbp, of kernel samples
+//	             leftstack.go   the goroutine's stack, from code without rules
 //	name       lines.go         function, file, line, inlined calls
 //	labels     labels.go
 //

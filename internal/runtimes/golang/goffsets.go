@@ -64,7 +64,7 @@ func (t *funcs) asmCode(name string) (uint64, []byte) {
 	return 0, nil
 }
 
-// curg returns m.curg, 0 without goroutine; false if there is no g.
+// curg returns m.curg, 0 without goroutine; false if g is unknown.
 func (o *GOffsets) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
 	for _, g := range o.candidates(regs, mem) {
 		if g == 0 {
@@ -81,7 +81,8 @@ func (o *GOffsets) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
 			return curg, true
 		}
 	}
-	return 0, false
+	g, known := regs.Get(o.GReg)
+	return 0, known && g == 0 // [rules.rowWithoutGoroutine]
 }
 
 func (o *GOffsets) isGsignal(m, g uint64, mem frames.Memory) bool {

@@ -6,13 +6,12 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/testtargets"
 )
 
 // The expected offsets are DWARF's.
 func TestLayoutIsFoundInTheCode(t *testing.T) {
 	later := variants() // than Go 1.20
-	for _, r := range testtargets.LaterGoReleases(t) {
+	for _, r := range laterReleases(t) {
 		later = append(later, variant{"go" + r, source, with(r, noCgo...), nil})
 	}
 	for i, v := range append(later, older(t)...) {

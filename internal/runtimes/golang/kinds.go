@@ -22,6 +22,8 @@ const (
 	kindSigreturn
 	kindFollow
 	kindGogo
+	// kindReschedules gives the thread's goroutine up, and calls schedule.
+	kindReschedules
 )
 
 // Functions in assembly share their names with plain wrappers.
@@ -34,6 +36,8 @@ var kinds = map[string]funcKind{
 	"gogo":                         kindGogo,
 	"runtime.gogo":                 kindGogo,
 	"runtime.switchToCrashStack0":  kindStackEnd,
+	"runtime.goschedImpl":          kindReschedules,
+	"runtime.preemptPark":          kindReschedules,
 	"runtime.morestack":            kindMorestack,
 	"runtime.systemstack":          kindSystemStack,
 	"runtime.asmcgocall":           kindCgoCall,
@@ -71,7 +75,7 @@ func (t *funcs) kind(f *funcInfo) (k funcKind, spWrite bool) {
 		return k, spWriters[string(name)]
 	}
 	spWrite = f.flag&flagSPWrite != 0
-	if !t.h.old() && f.flag&flagAsm == 0 && !spWrite && k != kindInjected && f.flag&flagTopFrame == 0 {
+	if !t.h.old() && f.flag&(flagAsm|flagTopFrame) == 0 && !spWrite && k != kindInjected && k != kindReschedules {
 		return kindPlain, false // a wrapper
 	}
 	if f.flag&flagTopFrame != 0 && k == kindPlain {

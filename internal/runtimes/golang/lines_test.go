@@ -10,13 +10,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"prywalk/internal/testtargets"
 )
 
 func TestNamesOfAStackAreThoseThatTheRuntimeGives(t *testing.T) {
 	paths := []string{build(t, source, noCgo), build(t, source, noCgo, stripped...)}
-	for _, r := range testtargets.GoReleases(t) {
+	for _, r := range olderReleases(t) {
 		paths = append(paths, build(t, plainSource, with(r, noCgo...), stripped...))
 	}
 	for _, path := range paths {
@@ -174,21 +172,22 @@ func inlineChains(t *testing.T, d *dwarf.Data) map[uint64][]string {
 }
 
 func TestStrippedProgramsGiveTheSameNames(t *testing.T) {
-	for _, env := range [][]string{noCgo, forARM} {
-		for _, mode := range [][]string{nil, pie} {
-			a, _ := open(t, build(t, source, env, append([]string{"-trimpath"}, mode...)...))
-			b, _ := open(t, build(t, source, env, append([]string{"-trimpath", "-ldflags=-s -w"}, mode...)...))
-			n := 0
-			for off := uint64(0); off < 1<<20; off += 1001 * quantum(a.img.Arch) {
-				la, lb := a.Lines(a.text+off, nil), b.Lines(b.text+off, nil)
-				if fmt.Sprint(la) != fmt.Sprint(lb) {
-					t.Fatalf("%#x: %v and stripped %v", off, la, lb)
-				}
-				n += len(la)
+	for _, v := range variants() {
+		if v.src != source {
+			continue
+		}
+		a, _ := open(t, build(t, v.src, v.env, v.args...))
+		b, _ := open(t, build(t, v.src, v.env, append([]string{"-ldflags=-s -w"}, v.args...)...))
+		n := 0
+		for off := uint64(0); off < 1<<20; off += 1001 * quantum(a.img.Arch) {
+			la, lb := a.Lines(a.text+off, nil), b.Lines(b.text+off, nil)
+			if fmt.Sprint(la) != fmt.Sprint(lb) {
+				t.Fatalf("%s: %#x: %v and stripped %v", v.name, off, la, lb)
 			}
-			if n == 0 {
-				t.Error("no names")
-			}
+			n += len(la)
+		}
+		if n == 0 {
+			t.Errorf("%s: no names", v.name)
 		}
 	}
 }

@@ -141,7 +141,7 @@ func build(t testing.TB, src string, env []string, args ...string) string {
 	out := filepath.Join(dir, "prog")
 	cmd := exec.Command(command, append(append([]string{"build", "-o", out}, args...), ".")...)
 	cmd.Dir = dir
-	cmd.Env = append(append(os.Environ(), "GOFLAGS=-mod=mod", "GOWORK=off"), env...)
+	cmd.Env = append(append(os.Environ(), "GOFLAGS=-mod=mod -trimpath", "GOWORK=off"), env...)
 	if msg, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go build %v: %v\n%s", args, err, msg)
 	}
@@ -240,17 +240,20 @@ var (
 	pie      = []string{"-buildmode=pie"}
 )
 
+// variants leaves out, unless all are tested, those for which the whole standard library is compiled again and whose
+// kinds the others have.
 func variants() []variant {
-	vs := []variant{
-		{"plain", source, noCgo, nil},
-		{"pie", source, noCgo, pie},
-		{"arm64", source, forARM, nil},
-		{"arm64-pie", source, forARM, pie},
-		{"unoptimised", source, noCgo, []string{"-gcflags=all=-N -l"}},
+	vs := []variant{{"plain", source, noCgo, nil}, {"pie", source, noCgo, pie}, {"arm64", source, forARM, nil}}
+	if testtargets.All() {
+		vs = append(vs, variant{"arm64-pie", source, forARM, pie},
+			variant{"unoptimised", source, noCgo, []string{"-gcflags=all=-N -l"}})
 	}
 	if _, err := exec.LookPath("gcc"); err == nil {
-		vs = append(vs, variant{"cgo", cgoSource, withCgo, nil}, variant{"cgo-pie", cgoSource, withCgo, pie},
+		vs = append(vs, variant{"cgo", cgoSource, withCgo, nil},
 			variant{"cgo-static", cgoSource, withCgo, []string{"-ldflags=-linkmode=external -extldflags=-static"}})
+		if testtargets.All() {
+			vs = append(vs, variant{"cgo-pie", cgoSource, withCgo, pie})
+		}
 	}
 	return vs
 }
@@ -260,10 +263,29 @@ func with(release string, env ...string) []string { return testtargets.GoRelease
 var plainSource = strings.NewReplacer("type num interface{ ~int | ~float64 }\n", "",
 	"func sum[T num](xs []T) (s T)", "func sum(xs []int) (s int)").Replace(source)
 
+// olderReleases are for make test-all; each needs builds of its own.
+func olderReleases(t *testing.T) []string {
+	if !testtargets.All() {
+		return nil
+	}
+	return testtargets.GoReleases(t)
+}
+
+// laterReleases are for make test-all as well.
+func laterReleases(t *testing.T) []string {
+	if !testtargets.All() {
+		return nil
+	}
+	return testtargets.LaterGoReleases(t)
+}
+
 func older(t *testing.T) (vs []variant) {
-	for _, r := range testtargets.GoReleases(t) {
-		vs = append(vs, variant{"go" + r, plainSource, with(r, noCgo...), nil},
-			variant{"go" + r + "-arm64", plainSource, with(r, forARM...), nil})
+	for _, r := range testtargets.First(testtargets.GoReleases(t)) {
+		vs = append(vs, variant{"go" + r, plainSource, with(r, noCgo...), nil})
+		if !testtargets.All() {
+			continue
+		}
+		vs = append(vs, variant{"go" + r + "-arm64", plainSource, with(r, forARM...), nil})
 		if r == "1.15.15" || r == "1.17.13" {
 			vs = append(vs, variant{"go" + r + "-pie", plainSource, with(r, noCgo...), pie})
 		}

@@ -16,7 +16,7 @@ type lockFinder struct {
 }
 
 // HeldLocks implements [managed.Scheduler].
-func (l *lockFinder) HeldLocks(pc, sp frames.Addr) (out []managed.TaskLock) {
+func (l *lockFinder) HeldLocks(pc, sp, awaited frames.Addr) (out []managed.TaskLock) {
 	if l.program.host.Arch() != frames.X86_64 {
 		return nil
 	}
@@ -36,7 +36,7 @@ func (l *lockFinder) HeldLocks(pc, sp frames.Addr) (out []managed.TaskLock) {
 	}
 	for i := range known.held {
 		h := &known.held[i]
-		if addr, ok := known.value(lockFrame{l.program, bias, sp}, h.lock, 0); ok && addr > 1<<16 {
+		if addr, ok := known.value(lockFrame{l.program, bias, sp, awaited}, h.lock, 0); ok && addr > 1<<16 {
 			out = append(out, managed.TaskLock{Address: addr, Read: h.read, Taken: h.at + bias})
 		}
 	}
@@ -45,5 +45,5 @@ func (l *lockFinder) HeldLocks(pc, sp frames.Addr) (out []managed.TaskLock) {
 
 type lockFrame struct {
 	*program
-	bias, sp uint64
+	bias, sp, awaited uint64
 }

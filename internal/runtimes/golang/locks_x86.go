@@ -15,9 +15,10 @@ import (
 //	lock xadd [rcx], eax        with eax -1: released (Mutex.Unlock, inlined)
 //	call sync.(*RWMutex).RLock  with the lock's address in rax
 //
-// A Go function is interpreted from its entry to the call, once by ascending address. A value is an origin (node)
-// plus a constant. Where paths join, equal values and common locks are kept. Backward jumps, and releases by other
-// goroutines, are not seen: the result is likely, not proven.
+// A Go function is interpreted by ascending address, again until the states at the targets of backward jumps stay the
+// same: the body of a for loop is often reached by such a jump only. A value is an origin (node) plus a constant. Where
+// paths join, equal values and common locks are kept. Releases by other goroutines are not seen: the result is likely,
+// not proven.
 //
 // Sources: Intel SDM volume 2 (tables ); cmd/compile/abi-internal.md (arguments in registers).
 
@@ -29,7 +30,7 @@ const (
 	nodeImage // file address
 	nodeStack
 	nodeArg  // register at the function's start
-	nodeCall // register after a call
+	nodeCall // register after a call, or after a load from an unknown address
 	nodeSlot
 	nodeLoad // memory at another value
 )
@@ -56,15 +57,17 @@ type heldLockX86 struct {
 
 // heldLocksX86 are the locks held at a call, with the origins of their addresses.
 type heldLocksX86 struct {
-	nodes []node
-	slots map[int32]value // by offset from rsp
-	held  []heldLockX86
+	nodes   []node
+	slots   map[int32]value // by offset from rsp
+	held    []heldLockX86
+	awaited value // lock that the call waits for
 }
 
 type pathX86 struct {
-	regs  [16]value
-	slots map[int32]value
-	held  []heldLockX86
+	regs    [16]value
+	slots   map[int32]value
+	held    []heldLockX86
+	awaited value // lock of the last call
 }
 
 type lockAnalysisX86 struct {
@@ -72,10 +75,16 @@ type lockAnalysisX86 struct {
 	nodes   []node
 	number  map[node]uint32
 	path    pathX86
+	reached bool
 	pending map[uint64]*pathX86
+	loops   map[uint64]*pathX86 // at targets of backward jumps
+	changed bool                // loops
 }
 
-const maxPending = 1 << 10
+const (
+	maxPending = 1 << 10
+	maxPasses  = 16 // a state only loses values and locks
+)
 
 func (t *funcs) findLocksX86(pc uint64) *heldLocksX86 {
 	f, ok := t.find(pc - 1)
@@ -91,33 +100,55 @@ func (t *funcs) findLocksX86(pc uint64) *heldLocksX86 {
 	})
 }
 
-// analyseLocksX86 interprets code, which begins at entry, up to pc; an unknown instruction before pc leaves no locks.
+// analyseLocksX86 interprets code, which begins at entry, and returns the locks held before pc; an unknown instruction
+// before pc leaves none.
 // name returns the function that begins at an address.
 func analyseLocksX86(code []byte, entry, pc uint64, name func(uint64) string) *heldLocksX86 {
-	a := lockAnalysisX86{name: name, nodes: []node{{}}, number: map[node]uint32{}, pending: map[uint64]*pathX86{},
-		path: pathX86{slots: map[int32]value{}}}
+	a := lockAnalysisX86{name: name, nodes: []node{{}}, number: map[node]uint32{}, loops: map[uint64]*pathX86{}}
+	var before *pathX86
+	for range maxPasses {
+		if before = a.pass(code, entry, pc); before == nil || !a.changed {
+			break
+		}
+	}
+	if before == nil || a.changed {
+		return &heldLocksX86{}
+	}
+	return &heldLocksX86{nodes: a.nodes, slots: before.slots, held: before.held, awaited: before.awaited}
+}
+
+// pass returns the state before pc, nil if it is unknown.
+func (a *lockAnalysisX86) pass(code []byte, entry, pc uint64) (before *pathX86) {
+	a.path, a.pending = pathX86{slots: map[int32]value{}}, map[uint64]*pathX86{}
+	a.reached, a.changed = true, false
 	for r := range a.path.regs {
 		a.path.regs[r] = a.valueOf(node{kind: nodeArg, reg: uint8(r)})
 	}
-	fallsThrough, done := true, entry
+	fallsThrough := true
 	walkX86(entry, code, func(in *insn, next uint64) bool {
 		at := next - uint64(in.Size)
-		if at >= pc {
-			return false
-		}
 		a.joinAt(at, fallsThrough)
-		a.step(in, at, next)
+		if a.reached {
+			a.step(in, at, next)
+		}
 		var jumps bool
-		if fallsThrough, jumps = in.successors(); jumps {
+		if fallsThrough, jumps = in.successors(); jumps && a.reached {
 			a.jump(next, next+uint64(in.Imm))
 		}
-		done = next
+		switch {
+		case next != pc:
+		case a.reached:
+			before = a.path.clone()
+		default:
+			before = &pathX86{}
+		}
 		return true
 	})
-	if done < pc {
-		return &heldLocksX86{}
-	}
-	return &heldLocksX86{nodes: a.nodes, slots: a.path.slots, held: a.path.held}
+	return before
+}
+
+func (p *pathX86) clone() *pathX86 {
+	return &pathX86{p.regs, maps.Clone(p.slots), slices.Clone(p.held), p.awaited}
 }
 
 func isLockMethod(name string) bool {
@@ -166,29 +197,40 @@ func (a *lockAnalysisX86) isConstant(v value, n int32) bool {
 }
 
 func (a *lockAnalysisX86) jump(from, to uint64) {
-	if to < from || len(a.pending) >= maxPending {
+	states := a.pending
+	if to < from {
+		states = a.loops
+	}
+	before, other := states[to], a.path.clone()
+	if before == nil && len(states) >= maxPending {
 		return
 	}
-	other := pathX86{a.path.regs, maps.Clone(a.path.slots), slices.Clone(a.path.held)}
-	if before := a.pending[to]; before != nil {
+	if before != nil {
 		other.join(before)
 	}
-	a.pending[to] = &other
+	states[to] = other
+	if to < from {
+		a.changed = a.changed || before == nil || !other.equal(before)
+	}
+}
+
+func (p *pathX86) equal(other *pathX86) bool {
+	return p.regs == other.regs && maps.Equal(p.slots, other.slots) && len(p.held) == len(other.held)
 }
 
 // joinAt joins the states of all paths to an instruction. fallsThrough: the instruction before continues there.
 func (a *lockAnalysisX86) joinAt(at uint64, fallsThrough bool) {
-	other := a.pending[at]
-	delete(a.pending, at)
-	switch {
-	case other == nil && !fallsThrough:
-		a.path = pathX86{slots: map[int32]value{}}
-	case other == nil:
-	case !fallsThrough:
-		a.path = *other
-	default:
-		a.path.join(other)
+	a.reached = a.reached && fallsThrough
+	for _, other := range []*pathX86{a.pending[at], a.loops[at]} {
+		switch {
+		case other == nil:
+		case a.reached:
+			a.path.join(other)
+		default:
+			a.path, a.reached = *other.clone(), true
+		}
 	}
+	delete(a.pending, at)
 }
 
 func (p *pathX86) join(other *pathX86) {
@@ -271,7 +313,12 @@ func (a *lockAnalysisX86) stepMove(in *insn, next uint64) bool {
 	case in.Op == opLoad && registers:
 		regs[in.Reg] = regs[in.RM]
 	case in.Op == opLoad:
-		if regs[in.Reg] = a.load(a.memory(in, next)); !in.W {
+		if v := a.load(a.memory(in, next)); v.node == 0 {
+			a.setUnknown(in.Reg, next)
+		} else {
+			regs[in.Reg] = v
+		}
+		if !in.W {
 			regs[in.Reg] = value{}
 		}
 	case in.Op == opStore && registers:
@@ -288,6 +335,23 @@ func (a *lockAnalysisX86) stepMove(in *insn, next uint64) bool {
 	return true
 }
 
+// setUnknown gives a register a value of its own, so that copies of it on the stack are known to be equal.
+func (a *lockAnalysisX86) setUnknown(reg uint8, at uint64) {
+	v := a.valueOf(node{kind: nodeCall, reg: reg, at: int64(at)})
+	a.path.forget(v.node) // of the loop's last round
+	a.path.regs[reg] = v
+}
+
+func (p *pathX86) forget(node uint32) {
+	for r := range p.regs {
+		if p.regs[r].node == node {
+			p.regs[r] = value{}
+		}
+	}
+	maps.DeleteFunc(p.slots, func(_ int32, v value) bool { return v.node == node })
+	p.held = slices.DeleteFunc(p.held, func(h heldLockX86) bool { return h.lock.node == node })
+}
+
 func (a *lockAnalysisX86) store(in *insn, next uint64) {
 	to := a.memory(in, next)
 	if a.nodes[to.node].kind != nodeStack {
@@ -299,8 +363,11 @@ func (a *lockAnalysisX86) store(in *insn, next uint64) {
 	}
 }
 
-// sync/rwmutex.go: RLock adds 1, RUnlock subtracts 1.
-const readerCount = 16
+// Offsets in sync/rwmutex.go. RLock adds 1 to readerCount, RUnlock subtracts 1.
+const (
+	readerSema  = 12
+	readerCount = 16
+)
 
 func (a *lockAnalysisX86) add(in *insn, at, next uint64) {
 	lock := a.memory(in, next)
@@ -318,9 +385,16 @@ func (a *lockAnalysisX86) add(in *insn, at, next uint64) {
 }
 
 func (a *lockAnalysisX86) call(in *insn, at, next uint64) {
+	a.path.awaited = value{}
 	if in.Op == opCall {
-		lock := a.path.regs[0]
-		switch take, read, ok := lockMethod(a.name(next + uint64(in.Imm))); {
+		lock, name := a.path.regs[0], a.name(next+uint64(in.Imm))
+		switch {
+		case isLockMethod(name):
+			a.path.awaited = lock
+		case name == "sync.runtime_SemacquireRWMutexR": // of RLock, inlined
+			a.path.awaited = value{lock.node, lock.off - readerSema}
+		}
+		switch take, read, ok := lockMethod(name); {
 		case ok && take:
 			a.acquire(lock, read, at)
 		case ok:
@@ -329,7 +403,7 @@ func (a *lockAnalysisX86) call(in *insn, at, next uint64) {
 	}
 	for r := range a.path.regs {
 		if a.path.regs[r] = (value{}); r != regSP {
-			a.path.regs[r] = a.valueOf(node{kind: nodeCall, reg: uint8(r), at: int64(at)})
+			a.setUnknown(uint8(r), at)
 		}
 	}
 }
@@ -358,6 +432,8 @@ func (a *lockAnalysisX86) clobber(in *insn) {
 	}
 	switch {
 	case !in.writesMemory() || in.Base != regSP:
+	case in.Map == x86.Map0F && !in.VEX && in.Op == 0x11: // movups, movss: Go zeroes by movups [rsp+n], xmm15
+		a.clobberSlots(in.Disp, 16)
 	case in.Map != 0:
 		a.clobberSlots(in.Disp, 64) // the longest vector
 	default:
@@ -374,6 +450,9 @@ const maxLoads = 4
 func (h *heldLocksX86) value(f lockFrame, v value, depth int) (uint64, bool) {
 	if v.node == 0 || depth > maxLoads {
 		return 0, false
+	}
+	if v.node == h.awaited.node && f.awaited != 0 {
+		return f.awaited + uint64(v.off-h.awaited.off), true
 	}
 	for at, has := range h.slots {
 		if has.node == v.node {

@@ -4,6 +4,7 @@ package golang
 
 import (
 	"encoding/binary"
+	"slices"
 	"testing"
 
 	"prywalk/frames"
@@ -134,7 +135,7 @@ func FuzzTakenLocks(f *testing.F) {
 		}
 		r := hostileRuntime(t, hostileMemory())
 		for _, h := range got.held {
-			got.value(lockFrame{&r.program, 0, 0x1200}, h.lock, 0)
+			got.value(lockFrame{&r.program, 0, 0x1200, 0x4000}, h.lock, 0)
 		}
 	})
 }
@@ -157,6 +158,7 @@ func TestLockIsHeldFromAcquisitionToRelease(t *testing.T) {
 		"not taken":                     {[][]byte{call}, 0},
 		"an unlock of another":          {[][]byte{take, {0x48, 0x83, 0xc1, 8}, give, call}, 1},
 		"after an unknown instruction":  {[][]byte{take, {0x06}, give, call}, 0},
+		"let go of in a loop":           {[][]byte{take, {0xeb, 9}, give, {0x75, 0xf5}, call}, 0},
 	} {
 		var code []byte
 		for _, part := range c.code {
@@ -171,6 +173,38 @@ func TestLockIsHeldFromAcquisitionToRelease(t *testing.T) {
 		if c.held == 1 && (!ok || at != 0x1107) {
 			t.Errorf("%s: the lock is at %#x", name, at)
 		}
+	}
+}
+
+// The body of a for loop is reached by a backward jump only.
+func TestALockIsHeldInALoop(t *testing.T) {
+	take := []byte{0x48, 0x8d, 0x0d, 0, 1, 0, 0, // lea rcx, [rip+0x100]
+		0x31, 0xc0, 0x90, 0xba, 1, 0, 0, 0, // xor eax, eax; nop; mov edx, 1
+		0xf0, 0x0f, 0xb1, 0x11} // lock cmpxchg [rcx], edx
+	code := slices.Concat(take, []byte{0xeb, 5, // jmp condition
+		0xe8, 0, 0, 0, 0, // body: call
+		0x75, 0xf9, 0xc3}) // condition: jne body; ret
+	pc := 0x1000 + uint64(len(take)+7)
+	got := analyseLocksX86(code, 0x1000, pc, func(uint64) string { return "main.f" })
+	if len(got.held) != 1 {
+		t.Fatalf("%d locks are held", len(got.held))
+	}
+	if at, ok := got.value(lockFrame{}, got.held[0].lock, 0); !ok || at != 0x1107 {
+		t.Errorf("the lock is at %#x", at)
+	}
+}
+
+// lock(items[i]); the pointer is on the stack, below which Go zeroes 16 bytes.
+func TestALockWhosePointerWasLoadedByAnIndexIsFoundOnTheStack(t *testing.T) {
+	code := []byte{0x4c, 0x8b, 0x04, 0xc8, // mov r8, [rax+rcx*8]
+		0x4c, 0x89, 0x44, 0x24, 8, // mov [rsp+8], r8
+		0x31, 0xc0, 0x90, 0xba, 1, 0, 0, 0, // xor eax, eax; nop; mov edx, 1
+		0xf0, 0x41, 0x0f, 0xb1, 0x10, // lock cmpxchg [r8], edx
+		0x44, 0x0f, 0x11, 0x7c, 0x24, 0xf8, // movups [rsp-8], xmm15
+		0xe8, 0, 0, 0, 0}
+	got := analyseLocksX86(code, 0x1000, 0x1000+uint64(len(code)), func(uint64) string { return "main.f" })
+	if len(got.held) != 1 || got.slots[8] != got.held[0].lock {
+		t.Errorf("held %+v, slots %+v", got.held, got.slots)
 	}
 }
 

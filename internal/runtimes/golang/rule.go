@@ -35,11 +35,50 @@ func (t *rules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	if delta < 0 && t.img.Arch != frames.X86_64 {
 		return refuse()
 	}
+	var r frames.Rule
+	var row *frames.Row
 	if t.img.Arch == frames.ARM64 {
-		return t.ruleARM64(q, &f, k, spWrite, delta)
+		r, row, ok = t.ruleARM64(q, &f, k, spWrite, delta)
+	} else {
+		r, row, ok = t.ruleX86(q, &f, k, spWrite, delta)
 	}
-	return t.ruleX86(q, &f, k, spWrite, delta)
+	if k == kindReschedules && ok && row == nil && q.AfterCall && t.called(q.PC) == "runtime.schedule" {
+		row = t.rowWithoutGoroutine(r)
+	}
+	return r, row, ok
 }
+
+// rowWithoutGoroutine returns r with a register of g that is 0 for the callers: morestack has no goroutine any more,
+// which a passive read knows by no register ([GOffsets.curg]).
+func (t *rules) rowWithoutGoroutine(r frames.Rule) *frames.Row {
+	c, ok := t.decoder.GOffsets()
+	if !ok {
+		return nil
+	}
+	row := t.rowOf(r)
+	row.Regs[c.GReg] = frames.RegRule{Kind: frames.RuleValExpr, Expr: none{}}
+	return row
+}
+
+// rowOf returns r, relative to the CFA, as a row.
+func (t *rules) rowOf(r frames.Rule) *frames.Row {
+	row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
+	for i, reg := range t.img.Arch.CompactRegs() {
+		if u := r.Saved[i]; u != 0 && reg != frames.NoReg {
+			row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -8 * int64(u)}
+		}
+	}
+	if t.img.Arch == frames.ARM64 {
+		row.RA, row.Regs[frames.ARM64LR] = row.Regs[frames.ARM64LR], frames.RegRule{}
+	}
+	return row
+}
+
+// none is 0.
+type none struct{}
+
+// Eval implements [frames.Expr].
+func (none) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return 0, true }
 
 func (t *rules) ruleAtStart(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	f, ok := t.find(q.PC)

@@ -59,7 +59,9 @@ func (t *rules) followedX86(q frames.Query, f *funcInfo, k funcKind, r frames.Ru
 	}
 	st.fillRule(&r)
 	if r.Saved[0] == 0 && st.bp != bpSame {
-		return withoutBP(r)
+		row := t.rowOf(r) // rbp is lost
+		row.Regs[frames.X86RBP].Kind = frames.RuleUndefined
+		return frames.Rule{CFAReg: r.CFAReg, Flags: r.Flags, Method: r.Method}, row, true
 	}
 	return r, nil, true
 }
@@ -81,18 +83,6 @@ func (s *stackState) setCFA(r *frames.Rule, spOnly bool) bool {
 	}
 	r.Flags |= frames.FlagStackSwitch
 	return true
-}
-
-// withoutBP returns r with a row in which rbp is lost. Precondition: r does not say where rbp is saved.
-func withoutBP(r frames.Rule) (frames.Rule, *frames.Row, bool) {
-	row := &frames.Row{CFAReg: r.CFAReg, CFAOff: int64(r.CFAOff), RA: frames.RegRule{Kind: frames.RuleOffset, Off: -8}}
-	for i, reg := range compactX86 {
-		if u := r.Saved[i]; u != 0 {
-			row.Regs[reg] = frames.RegRule{Kind: frames.RuleOffset, Off: -8 * int64(u)}
-		}
-	}
-	row.Regs[frames.X86RBP].Kind = frames.RuleUndefined
-	return frames.Rule{CFAReg: r.CFAReg, Flags: r.Flags, Method: r.Method}, row, true
 }
 
 var compactX86 = frames.X86_64.CompactRegs()

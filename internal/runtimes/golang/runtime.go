@@ -36,6 +36,7 @@ var _ managed.Scheduler = (*Runtime)(nil)
 // Detect implements [managed.Detector]: the first module with a runtime. With unknown offsets of g it says so where
 // goroutines are counted ([allgs.slice]).
 func Detect(h managed.Host) (managed.Runtime, error) {
+	waits := false
 	for _, m := range h.Modules() {
 		t := tableIn(h, m)
 		if t == nil || isPlugin(h, m) {
@@ -55,8 +56,11 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 			return r, nil
 		}
 		if c.TLSSlot != 0 { // the library is not relocated yet
-			return nil, managed.ErrNotYet
+			waits = true
 		}
+	}
+	if waits {
+		return nil, managed.ErrNotYet
 	}
 	return nil, nil
 }

@@ -20,8 +20,7 @@ import (
 // eachRelease calls check with the sources of each installed release of Go; minor is 26 for Go 1.26.
 func eachRelease(t *testing.T, check func(t *testing.T, src string, minor int)) {
 	t.Helper()
-	releases := append(testtargets.GoReleases(t), testtargets.LaterGoReleases(t)...)
-	for _, release := range append(releases, "") {
+	for _, release := range append(append(laterReleases(t), olderReleases(t)...), "") {
 		t.Run(cmp.Or(release, "current"), func(t *testing.T) {
 			command, _ := testtargets.GoCommand(release)
 			cmd := exec.Command(command, "env", "GOROOT", "GOVERSION")

@@ -68,17 +68,22 @@ func (t *rules) inSwitch(pc uint64) bool {
 }
 
 func (t *rules) callsMorestack(ret uint64) bool {
+	name := t.called(ret)
+	return name == "runtime.morestack" || name == "runtime.morestack_noctxt" || name == "runtime.morestackc"
+}
+
+// called names the function that is called before a return address; "": unknown.
+func (t *rules) called(ret uint64) string {
 	target, ok := t.callBeforeX86(ret)
 	if t.img.Arch == frames.ARM64 {
 		target, ok = t.callBeforeARM64(ret)
 	}
 	if !ok {
-		return false
+		return ""
 	}
 	f, ok := t.find(target)
 	if !ok || f.entry != target {
-		return false
+		return ""
 	}
-	name := string(t.name(&f))
-	return name == "runtime.morestack" || name == "runtime.morestack_noctxt" || name == "runtime.morestackc"
+	return string(t.name(&f))
 }

@@ -57,6 +57,8 @@ type Table struct {
 	gOffsetsDecoder
 	rules
 	records frameRecords
+	leavers map[uint64]bool // functions by entry ([Table.leaves])
+	bss     Range           // of variables with pointers, without initial value; empty if unknown
 }
 
 // New opens a table; errors wrap [ErrNoTable], [ErrMalformed] or [ErrNoText]. The table keeps im
@@ -70,6 +72,9 @@ func New(im Image) (*Table, error) {
 	f := &t.funcs
 	mod, _ := (&moduleScan{funcs: f}).findModuledata()
 	f.img.Rela = nil
+	if h.foreign && mod.text == 0 {
+		return nil, fmt.Errorf("magic % x, and no module data that refer to the table: %w", im.Pclntab[:4], ErrNoTable)
+	}
 	switch {
 	case im.TextStart != 0:
 		t.text = im.TextStart
@@ -82,8 +87,12 @@ func New(im Image) (*Table, error) {
 		return nil, fmt.Errorf("table at %#x: %w; pass the data sections or the symbol runtime.text", im.PclntabAddr,
 			ErrNoText)
 	}
+	f.namesByID = h.foreign && f.knowsIDs()
+	if mod.ebss > mod.bss {
+		t.bss = Range{mod.bss, mod.ebss - mod.bss}
+	}
 	t.lines, t.gOffsetsDecoder = lines{f, mod.gofunc}, gOffsetsDecoder{funcs: f}
-	t.records = frameRecords{rules: &t.rules}
+	t.records, t.leavers = frameRecords{rules: &t.rules}, map[uint64]bool{}
 	t.rules = rules{funcs: f, decoder: &t.gOffsetsDecoder, flows: map[uint64]*stackFlow{}}
 	return t, nil
 }

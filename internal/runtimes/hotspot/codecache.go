@@ -23,6 +23,8 @@ type codeCache struct {
 	codelets     codelets
 	proof        proof
 	failedProofs int
+	// unread: an answer that is not in byCode lacks memory that could not be read.
+	unread bool
 }
 
 func newCodeCache(h managed.Host, l *layout) *codeCache {
@@ -155,7 +157,7 @@ func (c *codeCache) find(pc uint64) (blob, bool) {
 
 // Changed reports whether a cached answer is out of date, and then drops all.
 func (c *codeCache) Changed() bool {
-	changed := len(c.byCode) > maxSeen
+	changed := c.unread || len(c.byCode) > maxSeen
 	for pc, was := range c.byCode {
 		if changed {
 			break
@@ -169,9 +171,14 @@ func (c *codeCache) Changed() bool {
 	return changed
 }
 
-// Forget drops the cache.
+// Forget drops the cache, except for a whole interpreter that is still there.
 func (c *codeCache) Forget() {
 	clear(c.byCode)
 	clear(c.byRequest)
+	was := c.codelets
 	c.codelets = codelets{}
+	if now, ok := c.blobAt(was.blob.begin); ok && was.all && now == was.blob {
+		c.codelets = was
+	}
+	c.unread = false
 }

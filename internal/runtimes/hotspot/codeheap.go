@@ -25,6 +25,7 @@ const freeSegment = 0xff
 func (c *codeCache) readHeaps() []heap {
 	m, l := c.memory(), c.layout
 	at, n := m.word(l.staticAddress(l.heaps[0])), int32(1)
+	defer func() { c.unread = c.unread || m.failed }()
 	if at == 0 {
 		return nil
 	}
@@ -73,6 +74,14 @@ func (c *codeCache) inHeaps(addr uint64) *heap {
 		}
 	}
 	return nil
+}
+
+// hasGrownTo reads the heaps again, and reports whether the one at low has end. A heap grows by 64 KiB
+// (CodeHeap::expand_by), often within a new blob, whose first addresses were in the heap before.
+func (c *codeCache) hasGrownTo(end, low uint64) bool {
+	c.heaps = c.readHeaps()
+	h := c.inHeaps(low)
+	return h != nil && end <= h.high
 }
 
 func (h *heap) block(m *memory, addr uint64) (uint64, bool) {
@@ -165,7 +174,10 @@ func (c *codeCache) blobAt(addr uint64) (blob, bool) {
 	if b.kind == kindStub && b.frameWords > 0 {
 		b.kind, b.stub = kindMethod, true
 	}
-	return b, b.frameWords <= maxFrame && addr >= b.begin && addr < b.end && b.begin >= h.low && b.end <= h.high
+	if b.frameWords > maxFrame || addr < b.begin || addr >= b.end || b.begin < h.low {
+		return blob{}, false
+	}
+	return b, b.end <= h.high || c.hasGrownTo(b.end, h.low)
 }
 
 func (l *layout) boundsOf(header []byte, at uint64) (begin, end uint64) {

@@ -21,6 +21,7 @@ type codelet struct {
 type codelets struct {
 	blob blob // grows until then
 	list []codelet
+	all  bool // the list is up to the end of the interpreter
 }
 
 const maxCodelets = 1 << 12
@@ -32,7 +33,7 @@ func (c *codeCache) codeletAt(b *blob, addr uint64) (codelet, bool) {
 	}
 	found := all.find(addr)
 	if found == nil {
-		all.list = c.readCodelets()
+		all.list, all.all = c.readCodelets()
 		found = all.find(addr)
 	}
 	if found == nil {
@@ -43,6 +44,7 @@ func (c *codeCache) codeletAt(b *blob, addr uint64) (codelet, bool) {
 		text := m.name(found.text)
 		found.entry, found.continuesDeopt = strings.Contains(text, entryText), strings.Contains(text, "deoptimization")
 		found.described = !m.failed
+		c.unread = c.unread || m.failed
 	}
 	return *found, found.described
 }
@@ -58,7 +60,7 @@ func (c *codelets) find(addr uint64) *codelet {
 }
 
 // readCodelets is StubQueue::stubs_do.
-func (c *codeCache) readCodelets() (list []codelet) {
+func (c *codeCache) readCodelets() (list []codelet, all bool) {
 	var pages managed.Pages
 	pages.Reset(&c.cached.process)
 	m, l := memory{from: &pages}, c.layout
@@ -74,5 +76,6 @@ func (c *codeCache) readCodelets() (list []codelet) {
 		list = append(list, codelet{begin: at + l.sizes["InterpreterCodelet"], end: at + size, text: text})
 		at += size
 	}
-	return list
+	c.unread = c.unread || m.failed
+	return list, !m.failed && len(list) > 0 && at == end
 }

@@ -104,3 +104,20 @@ func TestSearchOfTheInterpreterEndsWithAnyHeaderSize(t *testing.T) {
 		}
 	}
 }
+
+func TestWholeInterpreterIsReadOnce(t *testing.T) {
+	f := newFake()
+	f.interpreter()
+	v, reads := counted(t, f)
+	_, bytecode := interpreterAt(f)
+	for _, most := range []int{1000, 4} { // later, the blob's heap, segment, header and name alone
+		*reads = 0
+		v.Forget()
+		if r, row, ok := v.Rule(frames.Query{PC: bytecode}); !ok || row != &interpreted {
+			t.Fatalf("%+v, %v, %v", r, row, ok)
+		}
+		if *reads > most {
+			t.Errorf("%d reads, want at most %d", *reads, most)
+		}
+	}
+}

@@ -41,8 +41,8 @@ func (v *VM) ruleByReturnPath(b *blob, pc uint64, usual int32) (frames.Rule, *fr
 // rowOf is the row of a CFA found by instructions, with the return address below it and rbp by fp.
 func rowOf(cfa *heuristics.CFA, fp frames.RegRule) *frames.Row {
 	row := callerRow(cfa.Reg, int32(cfa.Off))
-	if cfa.Saved {
-		row.CFAExpr = savedSP(*cfa)
+	if cfa.Saved { // before alignment (C2_MacroAssembler::string_indexof)
+		row.CFAExpr = *cfa
 	}
 	row.RA = frames.RegRule{Kind: frames.RuleOffset, Off: -8}
 	row.Regs[frames.X86RBP] = fp
@@ -64,19 +64,6 @@ func (v *VM) Routine(q frames.Query) (frames.Rule, *frames.Row, bool) {
 		return frames.Rule{}, nil, false
 	}
 	return byRow(rowOf(&cfa, cfa.FP), frames.MethodHeuristic)
-}
-
-// The CFA from an sp saved before alignment (C2_MacroAssembler::string_indexof).
-type savedSP heuristics.CFA
-
-// Eval implements [frames.Expr].
-func (s savedSP) Eval(regs *frames.Regs, mem frames.Memory, _ uint64) (uint64, bool) {
-	base, ok := regs.Get(s.Reg)
-	if !ok {
-		return 0, false
-	}
-	saved, ok := mem.Word(base + uint64(s.Off))
-	return saved + uint64(s.Add), ok
 }
 
 // In StubGenerator::generate_method_entry_barrier: push -1; push rbp; mov rbp, rsp; ...; leave; add rsp, 8; ret. A

@@ -168,6 +168,10 @@ func (r *Runtime) javaFrames() *javaFrames {
 
 // Rule implements [frames.RuleSource].
 func (r *Runtime) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
+	if r.unproven() {
+		r.refused = true
+		return frames.Rule{}, nil, false
+	}
 	if r.vm == nil {
 		return frames.Rule{}, nil, false
 	}

@@ -100,8 +100,7 @@ type flowSource struct{ *Runtime }
 
 // Rule implements [frames.RuleSource].
 func (s flowSource) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
-	if s.unproven() {
-		s.refused = true
+	if s.refused { // by [Runtime.Rule], even if the tables can be proven since
 		return frames.Rule{}, nil, false
 	}
 	return s.byInstructions(q)

@@ -34,22 +34,14 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if h.Arch() != frames.X86_64 && h.Arch() != frames.ARM64 {
 		return nil, nil
 	}
-	var why error // FrankenPHP's program has the version, a library the rest
-	for _, m := range h.Modules() {
+	// FrankenPHP's program has the version, a library the rest.
+	return managed.FirstOf(h, "PHP", func(m *frames.Module) (r *Runtime, found bool, err error) {
 		if m.Generated || !hasPHP.MatchString(path.Base(m.Name)) {
-			continue
+			return nil, false, nil
 		}
-		r, err := detectIn(h, m)
-		switch {
-		case errors.Is(err, managed.ErrNotYet):
-			return nil, err
-		case err != nil && why == nil:
-			why = fmt.Errorf("the functions of PHP in %s have no names: %w", path.Base(m.Name), err)
-		case r != nil:
-			return r, nil
-		}
-	}
-	return nil, why
+		r, err = detectIn(h, m)
+		return r, r != nil, err
+	})
 }
 
 func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
@@ -87,6 +79,7 @@ func detectIn(h managed.Host, m *frames.Module) (*Runtime, error) {
 	if r.dataReg, r.oplineReg = frames.X86R14, frames.X86R15; h.Arch() == frames.ARM64 {
 		r.dataReg, r.oplineReg = 27, 28
 	} else {
+		r.signedChar = true
 		r.findCold()
 	}
 	r.makePlan()

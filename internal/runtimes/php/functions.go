@@ -84,12 +84,12 @@ func (id *identity) isPermanent() bool {
 	return (id.immutable || id.kind() == typeInternal) && id.flags>>32 == 0
 }
 
-func (id *identity) addHashes(get managed.WordReader) (ok bool) {
+func (r *Runtime) addHashes(id *identity, get managed.WordReader) (ok bool) {
 	if id.isPermanent() {
 		return true
 	}
-	if id.nameHash, ok = hashIn(id.name, maxName, get); ok {
-		id.fileHash, ok = hashIn(id.file, maxFile, get)
+	if id.nameHash, ok = r.hashIn(id.name, maxName, get); ok {
+		id.fileHash, ok = r.hashIn(id.file, maxFile, get)
 	}
 	return ok
 }
@@ -100,9 +100,9 @@ const (
 	maxFile = 232
 )
 
-// hashIn returns a text's hash; 0: no text. The engine's hash stays valid in a freed text; without it the text is
-// hashed unless freed.
-func hashIn(addr, most uint64, get managed.WordReader) (uint64, bool) {
+// hashIn returns a text's hash; 0: no text. The engine's hash stays valid in a freed text; without it the text, of a
+// long one the first most bytes, is hashed unless freed.
+func (r *Runtime) hashIn(addr, most uint64, get managed.WordReader) (uint64, bool) {
 	if addr == 0 {
 		return 0, true
 	}
@@ -111,10 +111,11 @@ func hashIn(addr, most uint64, get managed.WordReader) (uint64, bool) {
 	}
 	head, ok := get(addr)
 	n, ok2 := get(addr + textLength)
-	if !ok || !ok2 || n > most || !isText(head) {
+	if !ok || !ok2 || !isText(head) {
 		return 0, false
 	}
 	var b [maxFile]byte
+	n = min(n, most)
 	for i := uint64(0); i < n; i += 8 {
 		v, ok := get(addr + textContent + i)
 		if !ok {
@@ -122,7 +123,7 @@ func hashIn(addr, most uint64, get managed.WordReader) (uint64, bool) {
 		}
 		binary.LittleEndian.PutUint64(b[i:], v)
 	}
-	return hashOf(b[:n]), true
+	return r.hashOf(b[:n]), true
 }
 
 // isText reports whether a text's first word (references, type, flags) is not that of a freed one: the allocator writes
@@ -168,14 +169,14 @@ func (s functionSource) Identify(addr uint64, now bool) (identity, managed.Objec
 	if k := id.kind(); ok && k != typeInternal && k != typeUser && k != typeEval {
 		return id, managed.NotObject
 	}
-	return id, managed.StatusOf(ok && id.addHashes(get))
+	return id, managed.StatusOf(ok && s.addHashes(&id, get))
 }
 
 // Read implements [managed.ObjectSource]. A function that is no longer there is known by its contents.
 func (s functionSource) Read(addr uint64, want *identity) (*function, managed.ObjectStatus) {
 	if want == nil {
 		id, ok := s.identify(addr, s.Current)
-		if !ok || !id.addHashes(s.Current) {
+		if !ok || !s.addHashes(&id, s.Current) {
 			return nil, managed.ObjectFreed
 		}
 		want = &id
@@ -254,7 +255,7 @@ func (r *Runtime) readTexts(id *identity) *function {
 
 func (r *Runtime) hasIdentity(addr uint64, want *identity) bool {
 	id, ok := r.identify(addr, r.Current)
-	return ok && id.addHashes(r.Current) && id == *want
+	return ok && r.addHashes(&id, r.Current) && id == *want
 }
 
 func (c *functionCache) addPermanent(addr uint64, f *function) {
@@ -283,7 +284,7 @@ func (r *Runtime) readName(f *function) bool {
 	if f.frameType = "internal"; id.kind() != typeInternal {
 		f.frameType = ""
 		f.first = int(uint32(id.lines))
-		text, ok := r.text(id.file, id.fileHash)
+		text, ok := r.text(id.file, id.fileHash, maxFile)
 		if !ok {
 			return false
 		}
@@ -293,7 +294,7 @@ func (r *Runtime) readName(f *function) bool {
 		f.name = path.Base(f.file) // a script
 		return true
 	}
-	name, ok := r.text(id.name, id.nameHash)
+	name, ok := r.text(id.name, id.nameHash, maxName)
 	if !ok {
 		return false
 	}
@@ -305,15 +306,15 @@ func (r *Runtime) readName(f *function) bool {
 	if !ok {
 		return false
 	}
-	name, ok = r.text(class, 0)
+	name, ok = r.text(class, 0, 0)
 	f.name = name + "::" + f.name
 	return ok
 }
 
 const maxText = 4 << 10 // bytes
 
-// text returns false for another hash than hash (0: any).
-func (r *Runtime) text(addr, hash uint64) (string, bool) {
+// text returns false for another hash than hash, which hashIn returned with the same most (0: any).
+func (r *Runtime) text(addr, hash, most uint64) (string, bool) {
 	var head [textContent]byte
 	if addr == 0 || r.Sample.Live.Read(addr, head[:]) != len(head) {
 		return "", false
@@ -326,10 +327,11 @@ func (r *Runtime) text(addr, hash uint64) (string, bool) {
 	if n > 0 && r.Sample.Live.Read(addr+textContent, b) != len(b) {
 		return "", false
 	}
-	if has = max(has, hash); has != 0 && has != hashOf(b) {
+	whole := r.hashOf(b)
+	if has != 0 && has != whole || hash != 0 && hash != whole && hash != r.hashOf(b[:min(n, most)]) {
 		return "", false
 	}
-	if has == 0 {
+	if has == 0 && hash != whole {
 		after, ok := r.Current(addr)
 		if !ok || !isText(binary.LittleEndian.Uint64(head[:])) || !isText(after) {
 			return "", false
@@ -341,11 +343,16 @@ func (r *Runtime) text(addr, hash uint64) (string, bool) {
 	return string(b), true
 }
 
-// hashOf is zend_inline_hash_func (Zend/zend_string.h).
-func hashOf(b []byte) uint64 {
+// hashOf is zend_inline_hash_func (Zend/zend_string.h). It adds bytes as char, which is signed in the System V ABI of
+// x86-64, and as unsigned bytes on arm64.
+func (r *Runtime) hashOf(b []byte) uint64 {
 	h := uint64(5381)
 	for _, c := range b {
-		h = h*33 + uint64(c)
+		if h *= 33; r.signedChar {
+			h += uint64(int8(c))
+		} else {
+			h += uint64(c)
+		}
 	}
 	return h | 1<<63
 }

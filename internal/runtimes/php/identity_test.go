@@ -5,6 +5,7 @@ package php
 import (
 	"encoding/binary"
 	"maps"
+	"strings"
 	"testing"
 
 	"prywalk/frames"
@@ -40,10 +41,11 @@ func (m memory) put(addr uint64, b []byte) {
 	}
 }
 
+// hashed is [Runtime.hashOf] of ASCII text; other text has its hash in the tests.
 func (m memory) text(addr uint64, s string, hashed bool) {
 	m[addr], m[addr+textHash], m[addr+textLength] = typeText<<32|1<<36|1, 0, uint64(len(s))
 	if hashed {
-		m[addr+textHash] = hashOf([]byte(s))
+		m[addr+textHash] = new(Runtime).hashOf([]byte(s))
 	}
 	m.put(addr+textContent, []byte(s))
 }
@@ -158,6 +160,53 @@ func TestOpcodesOfAFunctionThatIsGoneGiveNoLine(t *testing.T) {
 	other[aFunc+uint64(r.lines)] = 3 | 3<<32
 	if got := lineIn(other, now); got != 3 {
 		t.Errorf("code of one line: line %d, want 3", got)
+	}
+}
+
+// The hashes are those of the engine of both architectures, computed by hand from Zend/zend_string.h.
+func TestNamesThatAreNotASCIIHaveTheHashOfTheArchitecture(t *testing.T) {
+	for _, c := range []struct {
+		text       string
+		x86, arm64 uint64
+	}{
+		{"abc", 1<<63 + 193485963, 1<<63 + 193485963},
+		{"\xff", 1<<63 + 5381*33 - 1, 1<<63 + 5381*33 + 255},
+		{"é", 1<<63 + (5381*33-61)*33 - 87, 1<<63 + (5381*33+195)*33 + 169},
+	} {
+		for _, signed := range []bool{true, false} {
+			want := c.arm64
+			if signed {
+				want = c.x86
+			}
+			for _, hash := range []uint64{want, 0, c.x86 ^ c.arm64 ^ want} {
+				m, r := oneCall(c.text)
+				r.signedChar = signed
+				m[aName+textHash] = hash
+				name := c.text
+				if hash != 0 && hash != want {
+					name = "[freed]"
+				}
+				if got := named(t, r, m, m); got != name {
+					t.Errorf("signed char %t, hash %#x: %q, want %q", signed, hash, got, name)
+				}
+			}
+		}
+	}
+}
+
+func TestLongNamesAreNamed(t *testing.T) {
+	long := strings.Repeat("Long", maxName/4)
+	for _, name := range []string{long, long + "er", long + long} {
+		m, r := oneCall(name)
+		if got := named(t, r, m, m); got != name {
+			t.Errorf("%d bytes: %q", len(name), got)
+		}
+		now := maps.Clone(m)
+		now.text(aName, "An"+name[2:], false)
+		r.Forget()
+		if got := named(t, r, m, now); got != "[freed]" {
+			t.Errorf("%d bytes, changed since: %q", len(name), got)
+		}
 	}
 }
 

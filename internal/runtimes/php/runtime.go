@@ -21,6 +21,7 @@ type Runtime struct {
 	threads            threads
 	oneRequest         bool  // declared functions are not freed
 	dataReg, oplineReg uint8 // DWARF numbers
+	signedChar         bool
 	host               managed.Host
 	plan               *managed.Plan
 	jit                jitCode
@@ -35,6 +36,9 @@ var _ managed.FrameSource = (*Runtime)(nil)
 
 // Name implements [managed.Runtime].
 func (r *Runtime) Name() string { return "PHP " + r.version }
+
+// Module implements [managed.Runtime].
+func (r *Runtime) Module() *frames.Module { return r.module }
 
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {

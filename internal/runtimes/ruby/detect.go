@@ -4,9 +4,7 @@ package ruby
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"path"
 	"regexp"
 	"strings"
 
@@ -30,13 +28,13 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 	if h.Arch() != frames.X86_64 {
 		return nil, nil
 	}
-	for _, m := range h.Modules() {
+	return managed.FirstOf(h, "Ruby", func(m *frames.Module) (r *Runtime, found bool, err error) {
 		if m.Generated || m.Name == "" || strings.HasPrefix(m.Name, "[") {
-			continue
+			return nil, false, nil
 		}
 		syms := h.OwnSymbols(m, Symbols...)
 		if len(syms) < 2 {
-			continue
+			return nil, false, nil
 		}
 		version, object := "", uint64(0)
 		for _, s := range syms {
@@ -47,18 +45,11 @@ func Detect(h managed.Host) (managed.Runtime, error) {
 			}
 		}
 		if version == "" {
-			continue
+			return nil, false, nil
 		}
-		r, err := find(h, m, version, object)
-		switch {
-		case errors.Is(err, managed.ErrNotYet):
-			return nil, err
-		case err != nil:
-			return nil, fmt.Errorf("the functions of Ruby in %s have no names: %w", path.Base(m.Name), err)
-		}
-		return r, nil
-	}
-	return nil, nil
+		r, err = find(h, m, version, object)
+		return r, true, err
+	})
 }
 
 var versionForm = regexp.MustCompile(`^(\d+\.\d+)\.\d+$`)

@@ -42,6 +42,9 @@ var _ managed.Threads = (*Runtime)(nil)
 // Name implements [managed.Runtime].
 func (r *Runtime) Name() string { return "Ruby " + r.version }
 
+// Module implements [managed.Runtime].
+func (r *Runtime) Module() *frames.Module { return r.module }
+
 // Attach implements [managed.Runtime].
 func (r *Runtime) Attach(h managed.Host) bool {
 	r.vm.host, r.vm.memory = h, hostMemory{h}

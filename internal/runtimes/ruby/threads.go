@@ -11,7 +11,7 @@ import (
 
 type threads struct {
 	list []thread
-	read int64 // CLOCK_MONOTONIC ns
+	next int64 // earliest next reading, CLOCK_MONOTONIC ns
 }
 
 type thread struct {
@@ -25,11 +25,15 @@ const (
 	maxRactors         = 1 << 10
 	maxThreads         = 1 << 15
 	rereadThreadsAfter = 15e6 // ns
+	// pauseForThread is some ten times what reading a thread takes, ns. Any thread that is none of Ruby's asks for the
+	// list, and an entry that leads to itself makes one of maxThreads.
+	pauseForThread = 25e3
 )
 
 func (m *rubyVM) readThreads() {
 	t := &m.threads
-	t.list, t.read = t.list[:0], procmem.Now()
+	t.list = t.list[:0]
+	defer func() { t.next = procmem.Now() + max(rereadThreadsAfter, pauseForThread*int64(len(t.list))) }()
 	if !m.hasRactors() {
 		m.readList(m.addr + uint64(m.vmThreads))
 		return
@@ -91,7 +95,7 @@ func (m *rubyVM) anchor(tid int, pthread uint64) (uint64, bool) {
 }
 
 func (m *rubyVM) anchorAgain(tid int, pthread uint64) (uint64, bool) {
-	if procmem.Now()-m.threads.read < rereadThreadsAfter {
+	if procmem.Now() < m.threads.next {
 		return 0, false
 	}
 	m.readThreads()

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/languages"
 	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 )
@@ -420,7 +421,7 @@ func TestInlinedCallThatWasNotReadIsMovedAndReadAgain(t *testing.T) {
 		return names
 	}
 	put(b, sfiB, 0)
-	if got := names(); !slices.Equal(got, []string{movedName, "a"}) {
+	if got := names(); !slices.Equal(got, []string{languages.MovedFunction, "a"}) {
 		t.Errorf("calls %q, want a moved one in a", got)
 	}
 	put(b, sfiB, pointer(mapOfSFI))
@@ -429,7 +430,7 @@ func TestInlinedCallThatWasNotReadIsMovedAndReadAgain(t *testing.T) {
 	}
 	put(b, inlining+8, 0)
 	r.byStart = r.byStart[:0]
-	if got := names(); !slices.Equal(got, []string{movedName, "a"}) {
+	if got := names(); !slices.Equal(got, []string{languages.MovedFunction, "a"}) {
 		t.Errorf("without the table of calls: %q, want a moved one in a", got)
 	}
 }

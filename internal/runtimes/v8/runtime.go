@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"prywalk/frames"
+	"prywalk/internal/languages"
 	"prywalk/internal/managed"
 )
 
@@ -361,8 +362,6 @@ func (r *Runtime) appendBaseline(
 	return append(out, ref), true
 }
 
-const movedName = "[moved]"
-
 const regExp = "(regexp)"
 
 // Symbolize implements [managed.FrameSource].
@@ -371,7 +370,7 @@ func (r *Runtime) Symbolize(ref managed.Ref, l managed.Live, out []managed.Frame
 	kind := kindInterpreted
 	switch ref.Kind {
 	case refUnproven:
-		return append(out, managed.Frame{Function: movedName}), managed.Checked
+		return append(out, managed.Frame{Function: languages.MovedFunction}), managed.Checked
 	case refRegExp:
 		return append(out, managed.Frame{Function: regExp, Type: kindRegExp}), managed.Checked
 	case refBaseline:
@@ -432,14 +431,14 @@ func (r *Runtime) appendOptimized(c *code, place int, out []managed.Frame) []man
 			break
 		}
 		if n >= len(c.inlined) {
-			out = append(out, managed.Frame{Function: movedName, Inlined: true})
+			out = append(out, managed.Frame{Function: languages.MovedFunction, Inlined: true})
 			ok = false
 			break
 		}
 		call := &c.inlined[n]
 		switch {
 		case call.unread:
-			out = append(out, managed.Frame{Function: movedName, Inlined: true})
+			out = append(out, managed.Frame{Function: languages.MovedFunction, Inlined: true})
 		case call.function != nil:
 			m := r.frame(call.function, p, true, c.kind)
 			m.Inlined = true

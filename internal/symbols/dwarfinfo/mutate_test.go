@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"prywalk/internal/testtargets"
 )
 
 const source = `
@@ -27,10 +29,7 @@ int main(int argc, char **) { return work(argc); }
 
 func compile(tb testing.TB, flags ...string) (s Sections, lo, hi uint64) {
 	tb.Helper()
-	gxx, err := exec.LookPath("g++")
-	if err != nil {
-		tb.Skip("g++ is not installed; CI has it")
-	}
+	gxx := testtargets.NeedProgram(tb, "g++")
 	dir := tb.TempDir()
 	src, out := filepath.Join(dir, "a.cc"), filepath.Join(dir, "a.out")
 	if err := os.WriteFile(src, []byte(source), 0o600); err != nil {

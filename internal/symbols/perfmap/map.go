@@ -11,20 +11,21 @@ import (
 	"prywalk/internal/filememory"
 )
 
-const maxBytes = 256 << 20
-
 // Map is a perf map. Not safe for concurrent use.
 type Map struct {
 	names       [][]byte
 	entries     []entry
 	segments    []segment
 	indexed     int // of entries, in segments
+	order       []begin
+	newIndexes  []int32
 	line        []byte
 	lineTooLong bool
+	skipsLine   bool // up to the next line feed: its beginning is unknown
 
 	memory *filememory.Account
 	room   int64 // bytes taken from memory and not yet used
-	full   bool  // no memory is left
+	full   bool  // no memory is left; the map is empty
 }
 
 // entry's name is the chunk's number above nameBits, and the offset in it.
@@ -45,8 +46,8 @@ const (
 	maxEntries = 16 << 20
 	// maxSize is in bytes. Some V8 versions write one entry for all builtins.
 	maxSize = 1 << 32
-	// entryCost is in bytes: an entry in a doubling list, its place in the order, two segments.
-	entryCost = 2*24 + 16 + 36
+	// entryCost is in bytes: an entry in a doubling list, its place in the order, two segments, its new index.
+	entryCost = 2*24 + 16 + 36 + 4
 	nameBits  = 16
 	nameChunk = 1 << nameBits
 	readPiece = 64 << 10 // bytes
@@ -74,6 +75,13 @@ func (m *Map) readFrom(r io.Reader, limit int64) (n int64, err error) {
 func (m *Map) feed(b []byte) error {
 	for len(b) > 0 && !m.full {
 		n := bytes.IndexByte(b, '\n')
+		if m.skipsLine {
+			if n < 0 {
+				return nil
+			}
+			b, m.skipsLine = b[n+1:], false
+			continue
+		}
 		part, whole := b, n >= 0
 		if whole {
 			part, b = b[:n], b[n+1:]
@@ -95,6 +103,9 @@ func (m *Map) feed(b []byte) error {
 }
 
 func (m *Map) feedZeros(n int64) {
+	if m.skipsLine {
+		return
+	}
 	room := int64(maxLine - len(m.line))
 	m.line = append(m.line, make([]byte, min(n, room))...)
 	m.lineTooLong = m.lineTooLong || n > room
@@ -113,33 +124,65 @@ func (m *Map) endLine() error {
 }
 
 func (m *Map) add(e entry, name []byte) error {
-	last := len(m.names) - 1
 	need := int64(entryCost)
-	if last < 0 || len(m.names[last])+len(name) > nameChunk {
+	if !m.fits(name) && m.spareChunk() == nil {
 		need += nameChunk
 	}
-	if m.room < need {
-		more := need + 1024*entryCost
-		if err := m.memory.Take(more, "functions"); err != nil {
-			m.full = true
+	if !m.hasRoom(need) {
+		if m.keepNewest(); m.room < need {
+			err := m.memory.Take(need, "functions")
+			*m = Map{memory: m.memory, full: true} // without its newest lines it would have old names
 			return err
 		}
-		m.room += more
 	}
-	if len(m.entries) == maxEntries || len(m.names) > 1<<(32-nameBits)-1 {
-		m.full = true
-		return nil
+	m.room -= entryCost
+	m.appendEntry(e, name)
+	return nil
+}
+
+// hasRoom takes memory if needed.
+func (m *Map) hasRoom(need int64) bool {
+	if len(m.entries) == maxEntries || len(m.names) == 1<<(32-nameBits)-1 {
+		return false
 	}
-	m.room -= need
-	if need > entryCost {
-		m.names = append(m.names, make([]byte, 0, nameChunk))
-		last++
+	more := need + 1024*entryCost
+	if m.room >= need {
+		return true
 	}
+	if m.memory != nil && m.memory.Left() < more || m.memory.Take(more, "functions") != nil {
+		return false
+	}
+	m.room += more
+	return true
+}
+
+func (m *Map) fits(name []byte) bool {
+	n := len(m.names)
+	return n > 0 && len(m.names[n-1])+len(name) <= nameChunk
+}
+
+// spareChunk returns the next chunk of an earlier, longer list, or nil.
+func (m *Map) spareChunk() []byte {
+	if n := len(m.names); n < cap(m.names) {
+		return m.names[: n+1 : n+1][n]
+	}
+	return nil
+}
+
+func (m *Map) appendEntry(e entry, name []byte) {
+	if !m.fits(name) {
+		chunk := m.spareChunk()
+		if chunk == nil {
+			m.room -= nameChunk
+			chunk = make([]byte, 0, nameChunk)
+		}
+		m.names = append(m.names, chunk[:0])
+	}
+	last := len(m.names) - 1
 	chunk := &m.names[last]
 	e.name, e.nameLen = uint32(last<<nameBits+len(*chunk)), uint32(len(name))
 	*chunk = append(*chunk, name...)
 	m.entries = append(m.entries, e)
-	return nil
 }
 
 func (m *Map) name(e *entry) string {

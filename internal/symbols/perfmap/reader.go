@@ -23,6 +23,7 @@ type Reader struct {
 	read   int64       // bytes
 	whole  bool
 	next   time.Time
+	most   int64 // bytes read of a file at once
 }
 
 // A grown map is read at most every mapEvery. Reading takes at most 1/mapShare of the time, 1/stepShare until first
@@ -33,11 +34,12 @@ const (
 	stepShare = 4
 	// Step is the bytes read at a time, in some milliseconds.
 	Step     = 8 << 20
-	maxSteps = maxBytes/Step + 1
+	maxSteps = maxBytes/Step + 2
+	maxBytes = 256 << 20
 )
 
 // NewReader takes memory of an account.
-func NewReader(memory *filememory.Account) *Reader { return &Reader{memory: memory} }
+func NewReader(memory *filememory.Account) *Reader { return &Reader{memory: memory, most: maxBytes} }
 
 // Map returns the perf map, read further if due, or nil. open returns the file and its size. whole demands all of it;
 // between, which may be nil, is called between steps.
@@ -77,21 +79,28 @@ func (r *Reader) readStep(f io.ReadCloser, size int64) {
 		return
 	}
 	defer f.Close()
-	if !r.continues(f, size) {
+	s, seeks := f.(io.Seeker)
+	end := size
+	if !seeks {
+		end = min(size, r.most)
+	}
+	if !r.continues(f, size) || end-r.read > r.most+1 {
 		r.reset()
 	}
 	if r.file == nil {
 		r.file = infoOf(f)
 	}
 	r.size = size
-	end := min(size, maxBytes)
 	if r.m == nil {
 		r.m = &Map{memory: r.memory}
+		if end > r.most { // the newest lines, which hold; and the line feed before them
+			r.read, r.m.skipsLine = end-r.most-1, true
+		}
 	}
 	if r.whole = r.read >= end || r.m.full; r.whole {
 		return
 	}
-	if s, ok := f.(io.Seeker); ok {
+	if seeks {
 		r.skipHole(s, end)
 		if _, err := s.Seek(r.read, io.SeekStart); err != nil {
 			r.whole = true
@@ -131,7 +140,7 @@ func (r *Reader) continues(f io.ReadCloser, size int64) bool {
 
 func (r *Reader) reset() {
 	r.memory.Close()
-	*r = Reader{memory: r.memory}
+	*r = Reader{memory: r.memory, most: r.most}
 }
 
 func infoOf(f io.ReadCloser) os.FileInfo {

@@ -33,24 +33,26 @@ func (l *latestLines) pop() {
 	}
 }
 
+type begin struct {
+	addr  uint64
+	entry int32
+}
+
 // index sweeps over the addresses; of the entries that have begun the latest line holds.
 func (m *Map) index() {
-	type begin struct {
-		addr  uint64
-		entry int32
-	}
 	if m.indexed == len(m.entries) {
 		return
 	}
 	m.indexed = len(m.entries)
-	order := make([]begin, len(m.entries))
+	order := slices.Grow(m.order[:0], len(m.entries))[:len(m.entries)]
+	m.order = order
 	for i := range order {
 		order[i] = begin{m.entries[i].start, int32(i)}
 	}
 	slices.SortFunc(order, func(a, b begin) int {
 		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.entry, b.entry))
 	})
-	m.segments = make([]segment, 0, len(order)+len(order)/8)
+	m.segments = slices.Grow(m.segments[:0], len(order)+len(order)/8)
 	var open latestLines
 	for _, b := range order {
 		m.closeUpTo(&open, b.addr)

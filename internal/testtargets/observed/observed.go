@@ -108,7 +108,7 @@ func Open(t *testing.T, pid int, detect managed.Detector, also ...uint64) (*Proc
 		}
 		p.plan = &plan
 	}
-	p.plans.Store(p.plan)
+	p.plans.Store(&[]*managed.Plan{p.plan})
 	return p, nil
 }
 

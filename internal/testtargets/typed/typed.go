@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 )
 
@@ -24,6 +25,7 @@ type Packages struct {
 	Fset   *token.FileSet
 	ByPath map[string]*types.Package
 	lines  map[string]map[int]string // comments of a file, by the line below
+	dirs   map[string]string         // directories of packages
 }
 
 type listed struct {
@@ -31,9 +33,10 @@ type listed struct {
 	GoFiles                 []string
 }
 
-// Load checks packages, by their import paths.
+// Load checks packages, by their import paths. The imports are compiled as those of make test are (-trimpath), which is
+// mostly done.
 func Load(paths ...string) (*Packages, error) {
-	args := append([]string{"list", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles"}, paths...)
+	args := append([]string{"list", "-trimpath", "-deps", "-export", "-json=ImportPath,Dir,Export,GoFiles"}, paths...)
 	cmd := exec.Command("go", args...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
@@ -51,6 +54,10 @@ func Load(paths ...string) (*Packages, error) {
 		all[l.ImportPath] = l
 	}
 	p := &Packages{Fset: token.NewFileSet(), ByPath: map[string]*types.Package{}, lines: map[string]map[int]string{}}
+	p.dirs = map[string]string{}
+	for path, l := range all {
+		p.dirs[path] = l.Dir
+	}
 	lookup := func(path string) (io.ReadCloser, error) { return os.Open(all[path].Export) }
 	conf := types.Config{Importer: importer.ForCompiler(p.Fset, "gc", lookup)}
 	for _, path := range paths {
@@ -75,7 +82,12 @@ func (p *Packages) Comment(o types.Object) string {
 	if p.lines[at.Filename] == nil {
 		p.lines[at.Filename] = map[int]string{}
 		fset := token.NewFileSet()
-		f, err := parser.ParseFile(fset, at.Filename, nil, parser.ParseComments|parser.SkipObjectResolution)
+		// A file of a package that was compiled with -trimpath has its import path for a directory.
+		file := at.Filename
+		if dir := p.dirs[path.Dir(file)]; dir != "" {
+			file = filepath.Join(dir, path.Base(file))
+		}
+		f, err := parser.ParseFile(fset, file, nil, parser.ParseComments|parser.SkipObjectResolution)
 		if err != nil {
 			return ""
 		}

@@ -33,7 +33,7 @@ func TestFreedFunctionsDoNotGetOtherNames(t *testing.T) {
 			}
 			var before, after uint64
 			py.before = func() { before = count() }
-			py.after = func() { after = count(); time.Sleep(3 * time.Millisecond) }
+			py.after = func() { after = count(); time.Sleep(3 * time.Millisecond) } // to other code
 			looks, named, freed, wrong, unmatched := 0, 0, 0, 0, 0
 			py.looks(t, samplesOf(150), func(_ int, _ *observe.RawSample, stack []frame, _ []uint64, h managed.Health) {
 				looks++

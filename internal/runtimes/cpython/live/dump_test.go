@@ -15,6 +15,7 @@ import (
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
 	"prywalk/internal/process"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -104,9 +105,8 @@ func checkCore(t *testing.T, pid int, k known, last bool) (again bool) {
 func launchInPIDNamespace(t *testing.T, exe string, args ...string) (pid int, line string) {
 	t.Helper()
 	enter := []string{"--user", "--map-root-user", "--pid", "--fork", "--kill-child"}
-	if out, err := exec.Command("unshare", append(enter, "true")...).CombinedOutput(); err != nil {
-		t.Skipf("no namespaces can be made here: %v: %s", err, out)
-	}
+	err := exec.Command(testtargets.NeedProgram(t, "unshare"), append(enter, "true")...).Run()
+	testtargets.Need(t, err == nil, "the right to make namespaces", "sudo sysctl kernel.unprivileged_userns_clone=1")
 	cmd, line := observed.Launch(t, "unshare", append(append(enter, exe), args...)...)
 	kids := process.Children(cmd.Process.Pid)
 	if len(kids) != 1 {

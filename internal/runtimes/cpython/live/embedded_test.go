@@ -15,6 +15,7 @@ import (
 	"prywalk/internal/dump"
 	"prywalk/internal/dump/stacks"
 	"prywalk/internal/loadedcode"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -94,9 +95,7 @@ func TestCExtensionFramesAreBetweenTheirCallers(t *testing.T) {
 	for _, exe := range all {
 		from = max(from, headers(exe))
 	}
-	if from == "" {
-		t.Skip("no interpreter has its headers here: no extension can be compiled")
-	}
+	testtargets.Need(t, from != "", "the headers of a CPython", testtargets.SetUp)
 	module, err := compileHost(t, "host.abi3.so", "-shared", "-fPIC", "-I", from)
 	if err != nil {
 		t.Fatal(err)
@@ -104,9 +103,8 @@ func TestCExtensionFramesAreBetweenTheirCallers(t *testing.T) {
 	t.Setenv("PYTHONPATH", filepath.Dir(module))
 	for version, exe := range all {
 		t.Run(version, func(t *testing.T) {
-			if out, err := exec.Command(exe, "-c", "import host").CombinedOutput(); err != nil {
-				t.Skipf("it does not load extensions of the limited interface: %s", out)
-			}
+			err := exec.Command(exe, "-c", "import host").Run()
+			testtargets.Need(t, err == nil, "extensions of the limited interface", "another build of this CPython")
 			cmd, _ := observed.Launch(t, exe, "testdata/hosted.py")
 			wantInOneStack(t, cmd.Process.Pid, hosted)
 		})
@@ -138,9 +136,7 @@ func embedders(t *testing.T) map[string]embedder {
 				[]string{"-Wl,-rpath," + filepath.Dir(shared[0])})}
 		}
 	}
-	if len(all) == 0 {
-		t.Skip("no interpreter has its headers and library here: no program can have it inside")
-	}
+	testtargets.Need(t, len(all) > 0, "the headers and the library of a CPython", testtargets.SetUp)
 	return all
 }
 
@@ -149,9 +145,7 @@ func (e *embedder) build(t *testing.T) (program string) {
 	program, err := compileHost(t, "host", e.flags...)
 	if err != nil && e.static {
 		program, err = compileHost(t, "host", append(e.flags, "-lexpat", "-lz")...)
-		if err != nil {
-			t.Skipf("it cannot be linked: %v", err)
-		}
+		testtargets.Need(t, err == nil, "the static libraries of a CPython", testtargets.SetUp)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -175,18 +169,15 @@ func TestTheInterpreterInsideOfGdbHasItsFrames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(gdb, "-nx", "-batch", "-ex", "python print('has Python')").Output(); err != nil ||
-		!strings.Contains(string(out), "has Python") {
-		t.Skipf("this gdb has no Python: %s", out)
-	}
+	out, err := exec.Command(gdb, "-nx", "-batch", "-ex", "python print('has Python')").Output()
+	testtargets.Need(t, err == nil && strings.Contains(string(out), "has Python"), "a gdb with Python", testtargets.SetUp)
 	gdb, err = filepath.EvalSymlinks(gdb)
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd, _ := observed.Launch(t, gdb, "-nx", "-batch", "-ex", "source testdata/in_gdb.py")
-	if file, err := os.Readlink("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/exe"); err != nil || file != gdb {
-		t.Skipf("gdb is run by %s here", file)
-	}
+	file, err := os.Readlink("/proc/" + strconv.Itoa(cmd.Process.Pid) + "/exe")
+	testtargets.Need(t, err == nil && file == gdb, "a gdb that is no script", testtargets.SetUp)
 	d := wantInOneStack(t, cmd.Process.Pid, []string{"leaf", "invoked", "first", "<module>"})
 	between := map[string]int{} // by the Python function that they called
 	for _, th := range d.Threads {

@@ -14,6 +14,7 @@ import (
 
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -67,7 +68,7 @@ func TestForkedAndEndingProcessesHaveTheirOwnFrames(t *testing.T) {
 				py.mayEnd = true
 				looks, deep, unmatched := 0, 0, 0
 				began := time.Now()
-				for n := 0; deep < 20 && (n < 20 || time.Since(began) < 20*time.Second && how != "finalizing"); n++ {
+				for n := 0; deep < 20 && (n < 20 || time.Since(began) < testtargets.Patience && how != "finalizing"); n++ {
 					py.looks(t, 10, func(tid int, _ *observe.RawSample, stack []frame, _ []uint64, h managed.Health) {
 						looks++
 						list, whole := own(stack, "ends.py")
@@ -126,13 +127,11 @@ func TestReinitialisedInterpretersHaveRightFramesOrNone(t *testing.T) {
 
 func attachSoon(t *testing.T, pid int) *python {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-		py, err := find(t, pid)
-		if err == nil {
-			return py
-		}
-		if time.Now().After(end) {
-			t.Fatal(err)
-		}
-	}
+	var py *python
+	testtargets.Eventually(t, "the program has an interpreter", func() (found bool) {
+		var err error
+		py, err = find(t, pid)
+		return err == nil
+	})
+	return py
 }

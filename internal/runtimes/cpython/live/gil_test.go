@@ -9,6 +9,7 @@ import (
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
 	"prywalk/internal/sample"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 	"prywalk/internal/waits"
 )
@@ -22,7 +23,7 @@ func TestAWaiterForTheInterpreterNamesItsHolder(t *testing.T) {
 			told := map[int]int{}
 			var unsure struct{ early, elsewhere, later, free int }
 			kept := false
-			for n := 0; n < 2000 && len(told) < 3; n++ {
+			for end := time.Now().Add(testtargets.Patience); len(told) < 3 && time.Now().Before(end); {
 				py.looks(t, 1, func(tid int, s *observe.RawSample, _ []frame, _ []uint64, _ managed.Health) {
 					word, ok := waits.FutexWord(&s.Call.Args)
 					if tid == py.pid {
@@ -52,7 +53,6 @@ func TestAWaiterForTheInterpreterNamesItsHolder(t *testing.T) {
 						told[tid]++
 					}
 				})
-				time.Sleep(time.Millisecond)
 			}
 			if len(told) != 3 {
 				t.Errorf("%d threads were told who has it; looks that were not sure: %+v", len(told), unsure)

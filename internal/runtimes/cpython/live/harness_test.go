@@ -5,9 +5,11 @@ package live_test
 import (
 	"debug/elf"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,6 +21,7 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/runtimes/cpython"
+	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
 
@@ -113,8 +116,13 @@ func pythons(t *testing.T) map[string]string {
 	if _, err := os.Stat("/usr/bin/python3"); err == nil {
 		all["system"] = "/usr/bin/python3"
 	}
-	if len(all) == 0 {
-		t.Fatal("no Python is installed: run scripts/setup-tests.sh")
+	testtargets.Need(t, len(all) > 0, "python3", testtargets.SetUp)
+	if !testtargets.All() { // one release
+		for _, version := range append([]string{"system"}, slices.Sorted(maps.Keys(all))...) {
+			if exe, ok := all[version]; ok {
+				return map[string]string{version: exe}
+			}
+		}
 	}
 	return all
 }
@@ -145,7 +153,7 @@ func find(t *testing.T, pid int) (*python, error) {
 		return nil, errors.New("no Python was found")
 	}
 	py.names = r.(managed.FrameSource)
-	py.plans.Store(py.names.Plan())
+	py.plans.Store(&[]*managed.Plan{py.names.Plan()})
 	return py, nil
 }
 

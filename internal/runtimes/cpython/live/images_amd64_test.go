@@ -19,15 +19,14 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/managed"
 	"prywalk/internal/runtimes/cpython/recorded"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 )
 
 // TestImagesAreRecorded makes the images of package recorded in PYTHON_IMAGES.
 func TestImagesAreRecorded(t *testing.T) {
 	dir := os.Getenv("PYTHON_IMAGES")
-	if dir == "" {
-		t.Skip("PYTHON_IMAGES names no directory to write images to")
-	}
+	testtargets.Need(t, dir != "", "PYTHON_IMAGES", "the name of a directory, to record images to")
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
 			runtime.LockOSThread()

@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
-	"time"
 
 	"prywalk/internal/managed"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -36,6 +36,18 @@ func TestThreadsHaveTheNamesOfThreading(t *testing.T) {
 	}
 }
 
+func TestTheMainThreadOfAGreenletProgramHasItsName(t *testing.T) {
+	for version, exe := range pythons(t) {
+		t.Run(version, func(t *testing.T) {
+			cmd, _ := observed.Launch(t, exe, "testdata/rekeyed.py")
+			names := attach(t, cmd.Process.Pid).names.(managed.Threads)
+			if name, ok := names.ThreadName(cmd.Process.Pid); !ok || name != "MainThread" {
+				t.Errorf("the main thread is %q, %v, want MainThread", name, ok)
+			}
+		})
+	}
+}
+
 func TestNamesOfShortLivedThreadsAreTheirOwn(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
@@ -43,7 +55,9 @@ func TestNamesOfShortLivedThreadsAreTheirOwn(t *testing.T) {
 			py := attach(t, cmd.Process.Pid)
 			names := py.names.(managed.Threads)
 			named, fresh, unknown := 0, 0, 0
-			for range samplesOf(100) {
+			looks := 0
+			testtargets.Eventually(t, "a hundred looks, and a thread with a name", func() bool {
+				looks++
 				tids, err := py.p.Threads(nil)
 				if err != nil {
 					t.Fatal(err)
@@ -60,11 +74,8 @@ func TestNamesOfShortLivedThreadsAreTheirOwn(t *testing.T) {
 						t.Errorf("thread %d is called %q", tid, name)
 					}
 				}
-				time.Sleep(7 * time.Millisecond)
-			}
-			if named == 0 {
-				t.Error("no thread had a name")
-			}
+				return looks >= samplesOf(100) && named > 0
+			})
 			t.Logf("%s: %d named, %d before their name was set, %d not known", py.names.Name(), named, fresh, unknown)
 		})
 	}

@@ -8,6 +8,7 @@ import (
 
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -15,9 +16,7 @@ func TestThreadsWithSeveralStatesHaveTheFramesOfTheOneThatRuns(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
 			cmd, line := observed.Launch(t, exe, "testdata/subinterpreters.py")
-			if line == "none" {
-				t.Skip("this interpreter has no sub-interpreters")
-			}
+			testtargets.Need(t, line != "none", "sub-interpreters", "make test-all, with later releases of CPython")
 			pid := cmd.Process.Pid
 			py := attach(t, pid)
 			const enough = 5

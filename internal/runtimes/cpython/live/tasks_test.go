@@ -105,7 +105,7 @@ func TestWaitingTasksAreThoseThatTheInterpreterKnows(t *testing.T) {
 		t.Run(version, func(t *testing.T) {
 			pid, truth := launchTasks(t, exe)
 			testtargets.Asleep(t, pid)
-			checkTasks(t, "asleep", "peek", "waiting", truth, observed.Dump(t, pid, dump.Options{}))
+			checkTasks(t, "asleep", "passive", "waiting", truth, observed.Dump(t, pid, dump.Options{}))
 			checkTasks(t, "core", "core", "waiting", truth, observed.DumpCore(t, pid))
 			pid, truth = launchTasks(t, exe, "spin")
 			checkTasks(t, "busy", "", "running", truth, sampleUntilRead(t, pid))
@@ -152,7 +152,7 @@ func TestTasksOfABusyLoopAreConsistent(t *testing.T) {
 			}
 			defer p.Close()
 			n, proven, changed, wrong := 0, 0, 0, 0
-			for end := time.Now().Add(time.Minute); n < 200 && time.Now().Before(end); {
+			for end := time.Now().Add(testtargets.Patience); n < 200 && time.Now().Before(end); {
 				d, err := dump.Sample(p, dump.Options{MaxDepth: -1})
 				if err != nil {
 					t.Fatal(err)
@@ -164,7 +164,7 @@ func TestTasksOfABusyLoopAreConsistent(t *testing.T) {
 						continue
 					}
 					n++
-					if task.How == "peek" {
+					if task.How == "passive" {
 						proven++
 					}
 					for j := range task.Frames {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,12 +34,10 @@ func recordTasks(t *testing.T, pid int) *pprof.Profile {
 	}
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Second / 99})
 	s := sampler.New(sampler.Options{Freq: 99, Tasks: true}, b, images, []*loadedcode.Process{p})
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), testtargets.Patience)
 	go func() {
 		defer cancel()
-		for ctx.Err() == nil && s.Progress().Ticks < 20 {
-			time.Sleep(10 * time.Millisecond)
-		}
+		testtargets.Comes(func() bool { return ctx.Err() != nil || s.Progress().Ticks >= 20 })
 	}()
 	stats, err := s.Run(ctx)
 	if err != nil {
@@ -61,14 +60,29 @@ func recordTasks(t *testing.T, pid int) *pprof.Profile {
 	return prof
 }
 
+// withAwaiter appends the frames of the task that awaits it, if it is only one.
+func withAwaiter(truth map[string]*task, name string, frames []string) []string {
+	var by []string
+	n := 0
+	for _, k := range truth {
+		if slices.Contains(k.names, name) {
+			by, n = k.frames, n+1
+		}
+	}
+	if n != 1 {
+		return frames
+	}
+	return slices.Concat(frames, by)
+}
+
 func TestARecordingHasTheTasksThatTheInterpreterKnows(t *testing.T) {
 	for version, exe := range pythons(t) {
 		t.Run(version, func(t *testing.T) {
 			pid, truth := launchTasks(t, exe)
 			testtargets.Asleep(t, pid)
 			want, got := map[string]int{}, map[string]int{}
-			for _, k := range truth {
-				want[strings.Join(k.frames, " ")]++
+			for name, k := range truth {
+				want[name+" "+strings.Join(withAwaiter(truth, name, k.frames), " ")]++
 			}
 			extra := 0
 			for _, s := range recordTasks(t, pid).Sample {
@@ -82,7 +96,7 @@ func TestARecordingHasTheTasksThatTheInterpreterKnows(t *testing.T) {
 				if s.Value[0] != 0 || s.Value[1] <= 0 || len(s.Label[profile.LabelWait]) == 0 || len(s.NumLabel["tid"]) != 0 {
 					t.Errorf("%v: %v %v", fs, s.Value, s.Label)
 				}
-				if key := strings.Join(fs, " "); want[key] > 0 {
+				if key := strings.Join(append(s.Label["task name"], fs...), " "); want[key] > 0 {
 					got[key]++
 				} else {
 					extra++

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"prywalk/internal/dump/stacks"
+	"prywalk/internal/testtargets"
 )
 
 var callers = map[string][]string{
@@ -146,12 +147,8 @@ func TestChainsAreTheCallsOfTheProgram(t *testing.T) {
 			if bad > 0 {
 				t.Error(why)
 			}
-			if none > n/20 {
-				t.Errorf("%d of %d have no frames", none, n)
-			}
-			if incomplete > n/20 {
-				t.Errorf("%d of %d incomplete:\n%s", incomplete, n, example)
-			}
+			testtargets.AtMost(t, "stacks have no frames", none, n, 1./20)
+			testtargets.AtMost(t, "stacks are incomplete, as\n"+example, incomplete, n, 1./20)
 		})
 	}
 }

@@ -12,17 +12,15 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"prywalk/internal/dump/stacks"
+	"prywalk/internal/testtargets"
 )
 
 func startFPM(t *testing.T) (worker int, socket string) {
 	t.Helper()
 	programs, _ := filepath.Glob("/usr/sbin/php-fpm*")
-	if len(programs) == 0 {
-		t.Fatal("no php-fpm; run scripts/setup-tests.sh")
-	}
+	testtargets.Need(t, len(programs) > 0, "php-fpm", testtargets.SetUp)
 	dir := t.TempDir()
 	socket = filepath.Join(dir, "socket")
 	config := filepath.Join(dir, "fpm.conf")
@@ -50,11 +48,7 @@ func startFPM(t *testing.T) (worker int, socket string) {
 
 func waitFor(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !so(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("there is not %s", what)
-		}
-	}
+	testtargets.Eventually(t, "there is "+what, so)
 }
 
 // Records of FastCGI (specification, 8).

@@ -25,22 +25,20 @@ const releases = "/usr/local/lib/php-releases"
 // interpreters returns the system's PHP, with the JIT compiler and without, and all of releases.
 func interpreters(t *testing.T) (list []interpreter) {
 	t.Helper()
-	if runtime.GOARCH != "amd64" {
-		t.Skip("tested on x86-64")
-	}
+	testtargets.Need(t, runtime.GOARCH == "amd64", "an x86-64 processor", "another machine")
 	if php := os.Getenv("PRYWALK_PHP"); php != "" { // another build, alone
 		return []interpreter{{filepath.Base(php), []string{php, "-n"}}}
 	}
-	system, err := exec.LookPath("php")
-	if err != nil {
-		t.Fatal("no php; run scripts/setup-tests.sh")
-	}
+	system := testtargets.NeedProgram(t, "php")
 	jit := func(mode string) []string {
 		return []string{"-dopcache.enable_cli=1", "-dopcache.jit=" + mode, "-dopcache.jit_buffer_size=16M"}
 	}
 	list = append(list, interpreter{"system", []string{system, "-n"}},
 		interpreter{"system-tracing", append([]string{system}, jit("tracing")...)},
 		interpreter{"system-function", append([]string{system}, jit("function")...)})
+	if !testtargets.All() { // one release
+		return list[:2]
+	}
 	dirs, _ := filepath.Glob(releases + "/*/php")
 	for _, php := range dirs {
 		release := filepath.Base(filepath.Dir(php))
@@ -61,8 +59,12 @@ func interpreters(t *testing.T) (list []interpreter) {
 
 func (i interpreter) start(t *testing.T, script string, arguments ...string) int {
 	t.Helper()
-	cmd := exec.Command(i.command[0], append(append(i.command[1:len(i.command):len(i.command)],
-		filepath.Join("testdata", script)), arguments...)...)
+	return i.startPath(t, filepath.Join("testdata", script), arguments...)
+}
+
+func (i interpreter) startPath(t *testing.T, script string, arguments ...string) int {
+	t.Helper()
+	cmd := exec.Command(i.command[0], append(append(i.command[1:len(i.command):len(i.command)], script), arguments...)...)
 	testtargets.Ready(t, cmd)
 	return cmd.Process.Pid
 }

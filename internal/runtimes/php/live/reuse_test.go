@@ -17,7 +17,7 @@ func TestReusedMemoryGetsNoWrongName(t *testing.T) {
 			p := open(t, pid)
 			named, freed := 0, 0
 			n := looks(25)
-			for i := 0; i < n || named == 0 && i < 40*n; i++ { // how many are named depends on the moment of the stop
+			for i := 0; i < n || named == 0 && i < 400*n; i++ { // how many are named depends on the moment of the stop
 				list := managedFrames(sample(t, p, pid))
 				for i, f := range list {
 					if i+1 == len(list) {

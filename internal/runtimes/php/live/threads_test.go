@@ -42,9 +42,8 @@ func threadSafe(t *testing.T) map[string]string {
 		}
 		programs[filepath.Base(dir)] = program
 	}
-	if len(programs) == 0 {
-		t.Skip("no thread-safe release: scripts/setup-phps.sh " + releases + " 8.2-zts")
-	}
+	testtargets.Need(t, len(programs) > 0, "a thread-safe release of PHP",
+		"sudo sh scripts/setup-phps.sh "+releases+" 8.2-zts")
 	return programs
 }
 
@@ -106,7 +105,7 @@ func TestSleepingThreadsHaveTheTracebackOfPHP(t *testing.T) {
 					}
 					seen++
 					n += len(list)
-					if how == "dump" && stack.How != "peek" {
+					if how == "dump" && stack.How != "passive" {
 						t.Errorf("a sleeper was stopped: %s", stack.How)
 					}
 					if len(list) < 2 {
@@ -207,9 +206,10 @@ func TestRecordingsOfThreadsHaveTheCallsOfEach(t *testing.T) {
 			}
 			for state, c := range all {
 				t.Logf("%s: %+v", state, *c)
-				if c.frames == 0 || c.without > c.samples/20+2 {
-					t.Errorf("%s: %d of %d samples have no frames", state, c.without, c.samples)
+				if c.frames == 0 {
+					t.Errorf("%s: %d samples have no frames", state, c.samples)
 				}
+				testtargets.AtMost(t, state+" samples have no frames", int(c.without), int(c.samples), 1./20)
 			}
 		})
 	}

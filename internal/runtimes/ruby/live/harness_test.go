@@ -3,6 +3,7 @@
 package live_test
 
 import (
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 
 	"prywalk/internal/runtimes/ruby"
+	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
 )
 
@@ -42,8 +44,13 @@ func rubies(t *testing.T) map[string]program {
 	if _, err := os.Stat("/usr/bin/ruby"); err == nil {
 		add("system", "/usr/bin/ruby")
 	}
-	if len(all) == 0 {
-		t.Fatal("no Ruby is installed: run scripts/setup-tests.sh")
+	testtargets.Need(t, len(all) > 0, "ruby", testtargets.SetUp)
+	if !testtargets.All() { // one release
+		for _, version := range append([]string{"system"}, slices.Sorted(maps.Keys(all))...) {
+			if ruby, ok := all[version]; ok {
+				return map[string]program{version: ruby}
+			}
+		}
 	}
 	return all
 }

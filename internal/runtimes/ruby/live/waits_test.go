@@ -140,7 +140,7 @@ func TestOwnersOfALockThatIsPassedOn(t *testing.T) {
 					return b
 				}
 				read, named, proven, wrong := 0, 0, 0, 0
-				for n := 0; n < samplesOf(4000) && proven < samplesOf(100); n++ {
+				for end := time.Now().Add(testtargets.Patience); proven < samplesOf(100) && time.Now().Before(end); {
 					a.rb.Observe(t, 1, func(tid int, s *observe.RawSample, _ observed.Stack) {
 						before := note()
 						w, ok := a.ask(tid, s)

@@ -9,6 +9,7 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"prywalk/internal/sampler"
+	"prywalk/internal/testtargets"
 )
 
 // link is a function of jschain.js, called by the link before it. call is the line of the next call.
@@ -102,6 +103,9 @@ const chains = 150
 func TestJavaScriptChainsAreRightByNameAndLine(t *testing.T) {
 	for version, exe := range nodes(t) {
 		for mode, flags := range modes {
+			if !testtargets.All() && mode != "default" && mode != "baseline" {
+				continue
+			}
 			if !takes(exe, flags) {
 				t.Logf("%s has not all of %s", version, flags)
 				continue

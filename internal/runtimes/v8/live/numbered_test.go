@@ -25,7 +25,7 @@ func TestFunctionsThatAreMadeAndDroppedHaveTheirOwnNamesOrNone(t *testing.T) {
 				pid := start(t, exe, "jschain.js", append(flags, "numbered")...)
 				named, lost, wrong := int64(0), int64(0), 0
 				// On a busy host a recording can lack them.
-				for n := 0; n < 20 && named+lost == 0; n++ {
+				for n := 0; n < 200 && named+lost == 0; n++ {
 					r := record(t, pid, chains, sampler.Options{Freq: 499})
 					each(r, func(s *pprof.Sample, stack []call) {
 						for i := 0; i+1 < len(stack); i++ {

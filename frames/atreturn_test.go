@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package frames
+
+import "testing"
+
+type fakeReturns struct {
+	fakeCalls
+	at Addr
+}
+
+func (r *fakeReturns) IsReturn(pc Addr) bool { return pc == r.at }
+
+type byLookupPC struct{ *fakeSource }
+
+func (s byLookupPC) Rule(q Query) (Rule, *Row, bool) {
+	return s.fakeSource.Rule(Query{PC: q.LookupPC(X86_64)})
+}
+
+// The rule is that of assembly whose push and pop the call frame information lacks.
+func TestAReturnInstructionHasItsCallerAtTheStackPointer(t *testing.T) {
+	src := &fakeSource{rules: map[Addr]Rule{
+		0x1010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI},
+		0x2010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI},
+		0x3010: {Flags: FlagRoot},
+		0x4010: {Flags: FlagRoot},
+	}}
+	calls := &fakeReturns{fakeCalls{calls: map[Addr]Call{0x2010: {}, 0x3010: {}, 0x4010: {}}}, 0x1010}
+	mem := stack(0x7000, 0x2010, 0x4010, 0x3010)
+	var w Walker
+	wantPCs(t, walk(t, &w, space(src, calls), x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2010, 0x3010)
+	// The word is no return address: a retpoline jumps to it.
+	delete(calls.calls, 0x2010)
+	wantPCs(t, walk(t, &w, space(src, calls), x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x4010)
+	// Another instruction.
+	calls.calls[0x2010], calls.at = Call{}, 0x1011
+	wantPCs(t, walk(t, &w, space(src, calls), x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x4010)
+}
+
+// lldb's trap handlers begin without the byte before that libgcc's search by pc − 1 needs.
+func TestAReturnAddressAtTheStartOfASignalFrameIsInIt(t *testing.T) {
+	src := byLookupPC{&fakeSource{
+		rules: map[Addr]Rule{
+			0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI},
+			0x1fff: {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI}, // the function before
+			0x2000: {Flags: FlagExactPC, Method: MethodCFI},
+			0x3000: {Flags: FlagRoot, Method: MethodCFI},
+			0x300f: {Flags: FlagRoot, Method: MethodCFI},
+		},
+		rows: map[Addr]*Row{0x2000: {CFAReg: X86RSP, CFAOff: 16, RA: RegRule{Kind: RuleOffset, Off: -8}}},
+	}}
+	calls := &fakeCalls{start: 0x2000}
+	mem := stack(0x7000, 0x2000, 0x3010, 0x3000, 0)
+	var w Walker
+	wantPCs(t, walk(t, &w, space(src, calls), x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2000, 0x3000)
+	calls.calls = map[Addr]Call{0x2000: {}} // the function before may call one that does not return
+	wantPCs(t, walk(t, &w, space(src, calls), x86Regs(0x1010, 0x7000, 0), mem), 0x1010, 0x2000, 0x3010)
+}
+
+// GCC loses count of the stack in a function with an inline retpoline (-mindirect-branch=thunk-inline).
+func TestInstructionsDecideWhereCallFrameInformationLeadsToNoCode(t *testing.T) {
+	tables := &fakeSource{rules: map[Addr]Rule{
+		0x1010: {CFAReg: X86RSP, CFAOff: 8, Method: MethodCFI},
+		0x2010: {CFAReg: X86RSP, CFAOff: 16, Method: MethodCFI},
+		0x3010: {Flags: FlagRoot},
+	}}
+	code := &fakeSource{rules: map[Addr]Rule{0x2010: {CFAReg: X86RSP, CFAOff: 24, Method: MethodHeuristic}}}
+	s := space(tables, &fakeCalls{calls: map[Addr]Call{0x2010: {}, 0x3010: {}}})
+	s.Modules()[0].Sources = []RuleSource{tables, code}
+	var w Walker
+	regs := x86Regs(0x1010, 0x7000, 0)
+	wantPCs(t, walk(t, &w, s, regs, stack(0x7000, 0x2010, 1, 0x77777, 0x3010)), 0x1010, 0x2010, 0x3010)
+	wantPCs(t, walk(t, &w, s, regs, stack(0x7000, 0x2010, 1, 0x77777, 0x4010)), 0x1010, 0x2010) // follows no call
+	if got := w.UnmappedPC(); got != 0x77776 {
+		t.Errorf("the tables led to %#x, want 0x77776", got)
+	}
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package languages
+
+import "regexp"
+
+// ValgrindTool matches the program that runs another one: each of Valgrind's tools is one.
+var ValgrindTool = regexp.MustCompile(
+	`^(memcheck|cachegrind|callgrind|helgrind|drd|massif|dhat|lackey|none|exp-bbv)-[a-z0-9]+-linux$`)
+
+// WithoutValgrind is the remedy for its programs.
+const WithoutValgrind = "run the program without Valgrind, which runs a translation of it on a stack of its own " +
+	"(Valgrind's own profiler: valgrind --tool=callgrind)"
+
+// valgrind is the first of all: it runs programs of any language.
+var valgrind = Language{
+	Hints: []Hint{{
+		Runtime: "Valgrind", Code: "code that Valgrind has translated", Remedy: WithoutValgrind, Files: ValgrindTool,
+	}},
+}

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runstats
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Notes are record's remarks, the most important first.
+func Notes(s *Stats) (notes []string) {
+	for _, text := range []string{
+		unobserved(s, ""), failures(s), disturbedCalls(s), longStopNote(s), quotaLoweredRate(s, ""), endedUnobserved(s, ""),
+		timeBetweenSamples(s), whyIncomplete(s), walkedAfterEnd(s), lostSamples(s), engineNote(s), slowestThread(s),
+		shortRuns(s),
+	} {
+		if text != "" {
+			notes = append(notes, "note: "+strings.TrimPrefix(text, ", "))
+		}
+	}
+	return notes
+}
+
+func walkedAfterEnd(s *Stats) string {
+	if s.WalkedAfterEnd == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", %s without functions of the program's language: the process had ended, or called exec, before "+
+		"they were read", Plural(s.WalkedAfterEnd, "stack"))
+}
+
+const lowRateShare = 0.8
+
+func slowestThread(s *Stats) string {
+	if s.SlowestThread <= 0 || s.SlowestThread > lowRateShare*s.Freq {
+		return ""
+	}
+	for i := range s.Rates {
+		if r := &s.Rates[i]; r.Rate == s.SlowestThread {
+			return fmt.Sprintf(", thread %d (%s) was sampled least, %.1f times a second", r.TID, r.Name, r.Rate)
+		}
+	}
+	return fmt.Sprintf(", the thread that was sampled least got %.1f samples/s", s.SlowestThread)
+}
+
+func failures(s *Stats) (text string) {
+	if failed := UnexpectedFailures(s.Failed); len(failed) > 0 {
+		text = fmt.Sprintf(", %s failed%s", Plural(Sum(failed), "sample"), Reasons(failed))
+	}
+	if n := s.Unopened; n > 0 {
+		text += fmt.Sprintf(", %s not opened (too many open files in prywalk: raise its limit, ulimit -n 4096; or too many "+
+			"processes started at once)", Plural(n, "started process"))
+	}
+	if n := Sum(s.Refused); n > 0 {
+		text += fmt.Sprintf(", %s left out%s", Plural(n, "selected process"), Reasons(s.Refused))
+	}
+	return text
+}
+
+// minReportedTime is in s.
+const minReportedTime = 0.05
+
+func unobserved(s *Stats, before string) string {
+	var b strings.Builder
+	if s.NotObserved >= minReportedTime {
+		fmt.Fprintf(&b, "%s%.1f s not observed (prywalk was stopped or got no CPU: %s, longest %.1f s)",
+			before, s.NotObserved, Plural(s.Gaps, "gap"), s.LongestGap)
+	}
+	if s.Suspended >= minReportedTime {
+		fmt.Fprintf(&b, "%s%.1f s not observed (the host was suspended)", before, s.Suspended)
+	}
+	return b.String()
+}
+
+func quotaLoweredRate(s *Stats, before string) string {
+	if s.Quota == 0 || s.TicksWithheldByQuota == 0 && s.Freq > ReachedRateShare*s.FreqAsked {
+		return ""
+	}
+	return fmt.Sprintf("%srate lowered (CPU quota of prywalk's cgroup is %s of a CPU: %s skipped)",
+		before, percentage(s.Quota), Plural(s.TicksWithheldByQuota, "sampling tick"))
+}
+
+func engineNote(s *Stats) string {
+	if s.FallbackNote == "" || s.Engine == "ptrace" {
+		return ""
+	}
+	return ", " + s.FallbackNote
+}
+
+const minEndedUnobservedShare = 0.02
+
+func endedUnobserved(s *Stats, before string) string {
+	lost := s.ShortLivedCPU + s.ExitedUnseenCPU
+	if lost < minReportedTime || lost < minEndedUnobservedShare*s.ProfiledCPU {
+		return ""
+	}
+	programs := ""
+	if s.ProgramCPU > 0 {
+		programs = fmt.Sprintf(", %s of it known by program", Percent(int64(s.ProgramCPU*1e9), int64(s.ShortLivedCPU*1e9)))
+	}
+	return fmt.Sprintf("%s%.2f s of %.2f s of CPU time is not attributed to a function (%.2f s in short-lived "+
+		"children%s, %.2f s in threads that exited before a sample)", before, lost, s.ProfiledCPU, s.ShortLivedCPU, programs,
+		s.ExitedUnseenCPU)
+}
+
+func disturbedCalls(s *Stats) string {
+	var b strings.Builder
+	if s.Broken > 0 {
+		fmt.Fprintf(&b, ", %s interrupted by a stop%s", Plural(s.Broken, "system call"), Reasons(s.BrokenCalls))
+	}
+	if s.ReportedTwice > 0 {
+		fmt.Fprintf(&b, ", %s repeated%s", Plural(s.ReportedTwice, "system call"), Reasons(s.ReportedTwiceCalls))
+	}
+	return b.String()
+}

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package runstats
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+)
+
+const longCopy = 256 << 10 // bytes: such a copy explains a long stop
+
+func stopTimes(s *Stats) string {
+	if s.Stops == 0 {
+		return "no thread was stopped"
+	}
+	text := "stops ≤ " + formatTime(int64(s.StopTime.Max))
+	if s.Stops >= 100 {
+		text += " (p99 " + formatTime(int64(s.StopTime.P99)) + ")"
+	}
+	return text
+}
+
+func longestStop(s *Stats) string {
+	if s.Stops == 0 {
+		return "no thread was stopped"
+	}
+	what := fmt.Sprintf("thread %d", s.LongestStop.TID)
+	switch {
+	case s.LongestStop.Copied >= longCopy:
+		what += fmt.Sprintf(", %d KiB of stack copied", s.LongestStop.Copied>>10)
+	case longestStopCause(s) != "":
+		what += ", cause: " + longestStopCause(s)
+	}
+	return fmt.Sprintf("longest stop %s (%s), p99 %s, p50 %s", formatTime(int64(s.StopTime.Max)), what,
+		formatTime(int64(s.StopTime.P99)), formatTime(int64(s.StopTime.P50)))
+}
+
+// longStop is the length, ns, from which on record adds a note.
+const longStop = 50e6
+
+func longStopNote(s *Stats) string {
+	if s.Stops == 0 || s.StopTime.Max < longStop {
+		return ""
+	}
+	cause := longestStopCause(s)
+	next := cmp.Or(longStopRemedy(s, cause), "prywalk report --account counts long stops by cause")
+	return fmt.Sprintf(", longest stop %s (thread %d, cause: %s); %s", formatTime(int64(s.StopTime.Max)),
+		s.LongestStop.TID, cmp.Or(cause, "not known"), next)
+}
+
+// longestStopCause returns "" if it is not known.
+func longestStopCause(s *Stats) string {
+	for cause, l := range s.LongStops {
+		if l.Max == s.StopTime.Max {
+			return cause
+		}
+	}
+	return ""
+}
+
+func longStopRemedy(s *Stats, cause string) string {
+	switch {
+	case cause == "copy" && s.MaxPause == 0:
+		return "without --max-pause off, stops that are expected to take over 1 ms are left out"
+	case cause == "lock" && s.LongestGap*1e9 >= float64(s.StopTime.Max)/2: // no tick either: a signal or a lock
+		return "prywalk was stopped by SIGSTOP (use Ctrl-Z or kill -TSTP, which release threads first), or the target's " +
+			"mappings were locked, as by mmap"
+	case cause == "lock" && s.MaxPause == 0:
+		return "the target's mappings were locked, as by mmap; without --max-pause off this wait is limited"
+	case cause == "preempted" && s.Scheduling != "fifo":
+		return "root or CAP_SYS_NICE gives prywalk a real-time priority"
+	case cause == "turn":
+		return "it waited until prywalk had finished another thread; a lower -F makes that rarer"
+	case cause == "stolen":
+		return "the hypervisor ran other guests; a host that is not shared has no such stops"
+	}
+	return ""
+}
+
+func stopTimeCounts(s *Stats) string {
+	var b strings.Builder
+	for _, k := range s.StopTimes {
+		if k.N > 0 {
+			fmt.Fprintf(&b, ", %d below %s", k.N, k.Below.Duration())
+		}
+	}
+	return b.String()
+}
+
+func longStopCauses(s *Stats) string {
+	counts := map[string]int64{}
+	for cause, l := range s.LongStops {
+		counts[cause] = l.N
+	}
+	if len(counts) == 0 {
+		return ""
+	}
+	return ", long stops by cause" + Reasons(counts)
+}
+
+// formatTime formats ns with three digits, in the largest unit up to seconds.
+func formatTime(ns int64) string {
+	d := threeDigits(ns)
+	if d >= time.Minute {
+		return fmt.Sprintf("%.0f s", d.Seconds())
+	}
+	text := d.String()
+	at := strings.LastIndexAny(text, "0123456789") + 1
+	return text[:at] + " " + text[at:]
+}
+
+func threeDigits(ns int64) time.Duration {
+	unit := int64(1)
+	for ns/unit >= 1000 {
+		unit *= 10
+	}
+	return time.Duration((ns + unit/2) / unit * unit)
+}
