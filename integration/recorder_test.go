@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
@@ -25,7 +26,9 @@ func startRecording(t *testing.T, u *testtargets.User, args ...string) *recorder
 	t.Helper()
 	dir := scratch(t, u)
 	r := &recorder{file: filepath.Join(dir, "r.pb.gz"), stats: filepath.Join(dir, "stats.json")}
-	args = append([]string{"record", "-o", r.file, "--stats", r.stats}, args...)
+	// With the default limits, what is sampled would depend on the host's load. Later flags replace these.
+	noLimits := []string{"--max-pause", "off", "--max-overhead", "off"}
+	args = slices.Concat([]string{"record", "-o", r.file, "--stats", r.stats}, noLimits, args)
 	r.running = command{args: args, user: u, dir: dir}.start(t)
 	return r
 }

@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/filememory"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
+	"prywalk/internal/observe/copysize"
 )
 
 const maxFurtherSamples = 6 // of a thread
@@ -32,12 +33,13 @@ type copyExtender struct {
 }
 
 // planNext plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a
-// runtime's data. false: nothing can be added.
+// runtime's data. false: nothing can be added. A copy that the end of the permitted pause cut is made again: most such
+// stops were only late.
 func (e *copyExtender) planNext(t *loadedcode.Process, w *walk.Walker, th *observe.Thread, s *observe.RawSample) bool {
 	planned := th.Feedback().SetPlan(callstack.Plan(t.Runtimes().FrameSources(), walk.InnerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {
 	case frames.StopStackCut:
-		return e.planStack(t, w, th, s) || planned
+		return e.planStack(t, w, th, s) || planned || s.Limit == copysize.LimitTime
 	case frames.StopUnproven:
 		th.Feedback().StopForRegister(s)
 	case frames.StopBadMemory:

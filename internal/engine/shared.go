@@ -82,7 +82,6 @@ type TrackedThread struct {
 	Backoff    backoff.ThreadState
 	FromZero   bool       // its clocks count from zero within the recording
 	EnginePart ThreadPart // nil if it is stopped when it runs
-	NoUser     bool       // it never runs in user space (io_uring)
 }
 
 // ExemptFromStops makes the tracer not stop the thread while it runs and its stack has at most stackBytes. 0 ends the

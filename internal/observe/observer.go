@@ -53,6 +53,7 @@ func New(ctl *ptrace.Controller, pool *Pool, mode Mode) *Observer {
 //	is in a group stop, and --max-pause permits no stop      Done
 //	is in a group stop, in ModePassiveOnly                   Failed: refusal.Running
 //	sleeps, but a register is missing; is in a group stop    Pending
+//	runs, and never in user space                            Done
 //	runs, and is sampled by the kernel                       LeftToEngine
 //	runs in a call that each stop aborts                     Failed: refusal.InCall
 //	runs, in the time without stops after harm               Failed: refusal.InCall
@@ -144,6 +145,9 @@ func (o *Observer) decide(t *Thread, s *RawSample, sched procmem.SchedStat) (Out
 		if o.mustStopSleeper(t, s, o.setSleeperState(t, s)) {
 			return Pending, nil
 		}
+		return Done, nil
+	case t.NoUserSpace && !t.IsKernelSampled() && o.mode != ModeAlwaysStop:
+		s.setRunningInKernel(sched)
 		return Done, nil
 	case t.IsKernelSampled() && !(t.stopThoughSampled && o.limit.tryAdmitStop(t)):
 		return LeftToEngine, nil

@@ -6,6 +6,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/process"
+	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
 )
 
@@ -65,6 +66,16 @@ func (o *Observer) FromKernelSample(r *perfevents.Record) *RawSample {
 
 // SetNoUserSpace zeroes the registers, as of a kernel thread.
 func (s *RawSample) SetNoUserSpace() { s.Regs = frames.Regs{Arch: process.HostArch()} }
+
+// setRunningInKernel makes s a sample, without a stop, of a thread without user space that runs.
+func (s *RawSample) setRunningInKernel(sched procmem.SchedStat) {
+	s.SetNoUserSpace()
+	s.setStack(0, 0, 0)
+	s.copyShape, s.KernelText = copyShape{}, s.KernelText[:0]
+	s.Sched, s.At, s.How, s.State = sched, procmem.Now(), ByPassiveRead, sample.Running
+	s.Call = procmem.SyscallInfo{Nr: -1}
+	s.OnCPU, s.Basis = true, sample.Exact
+}
 
 // IsLongestSample reports whether it is a kernel sample with as much stack as possible.
 func (s *RawSample) IsLongestSample() bool { return s.How == ByKernelSample && s.FullSampleBytes > 0 }

@@ -24,6 +24,7 @@ type Thread struct {
 	OtherMemory ptrace.OtherMemory // or nil
 	Plans       *Plans             // the first until a walk sets one, the others always; or nil
 	Memory      *procmem.Memory    // nil: absent pages are read, too
+	NoUserSpace bool               // it never runs in user space (io_uring), so its place is known without a stop
 
 	files                  *procmem.ThreadFiles
 	clocks                 clockReads

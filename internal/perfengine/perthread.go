@@ -75,7 +75,7 @@ func (t *threadEvents) begin(tid int, cpu int64, r *perfevents.Reader) {
 
 // begin lets the kernel sample a thread that was there before. A new one is stopped once: its events are not open yet.
 func (p *perThread) begin(th *thread) {
-	if !th.FromZero && !th.NoUser {
+	if !th.FromZero && !th.Observed.NoUserSpace {
 		th.ExemptFromStops(p.reader.Stack())
 	}
 }
@@ -97,7 +97,7 @@ func (p *perThread) beforeObservation(th *thread, now int64) {
 // foundRunning opens the events of a thread that has run since the last observation.
 func (p *perThread) foundRunning(th *thread) {
 	events := &th.events
-	if th.proc.mode != modeSamples || p.shared.Ending || events.open > 0 || events.left || th.NoUser {
+	if th.proc.mode != modeSamples || p.shared.Ending || events.open > 0 || events.left || th.Observed.NoUserSpace {
 		return
 	}
 	n := p.reader.Events()

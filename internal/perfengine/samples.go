@@ -60,7 +60,7 @@ func (s *samples) take(r *perfevents.Record) {
 	if r.Time < s.host.GapEnd() {
 		return // of a gap without readings
 	}
-	kernelOnly := th != nil && th.NoUser
+	kernelOnly := th != nil && th.Observed.NoUserSpace
 	if !r.Usable() && !kernelOnly {
 		return
 	}
@@ -81,7 +81,7 @@ func (s *samples) take(r *perfevents.Record) {
 
 func (s *samples) keep(th *thread, r *perfevents.Record) {
 	raw := s.stream.rawSample(s.shared.Observer, r)
-	if th.NoUser {
+	if th.Observed.NoUserSpace {
 		raw.SetNoUserSpace()
 	}
 	th.unplaced = append(th.unplaced, raw)

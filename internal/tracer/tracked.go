@@ -162,9 +162,8 @@ func (t *tracked) discover(p *process, tid int, now int64) *thread {
 		p.list.reject(tid, now)
 		return nil
 	}
-	th := t.track(p, observed, &name, now)
-	th.NoUser = noUser
-	return th
+	observed.NoUserSpace = noUser
+	return t.track(p, observed, &name, now)
 }
 
 // readIdentity reads the name. noUser: the thread never runs in user space. The kernel escapes a backslash in stat

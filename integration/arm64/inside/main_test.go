@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -69,9 +70,12 @@ func prywalk(t *testing.T, args ...string) []byte {
 	return out
 }
 
+// The emulated machine is too slow for the default limits: a stop may take more than a millisecond.
+var noLimits = []string{"--max-pause", "off", "--max-overhead", "off"}
+
 func dumpOf(t *testing.T, pid int, more ...string) (p stacks.Process) {
 	t.Helper()
-	args := append([]string{"dump", "--json", "-p", strconv.Itoa(pid)}, more...)
+	args := append([]string{"dump", "--json", "-p", strconv.Itoa(pid), "--max-pause", "off"}, more...)
 	if err := json.Unmarshal(prywalk(t, args...), &p); err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +85,7 @@ func dumpOf(t *testing.T, pid int, more ...string) (p stacks.Process) {
 func recorded(t *testing.T, args ...string) *profile.Profile {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "p.pb.gz")
-	prywalk(t, append([]string{"record", "-o", file}, args...)...)
+	prywalk(t, slices.Concat([]string{"record", "-o", file}, noLimits, args)...)
 	b, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
