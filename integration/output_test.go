@@ -195,3 +195,32 @@ func wallShare(p *profile.Profile, thread string) float64 {
 	}
 	return float64(wall) / float64(max(p.DurationNanos, 1))
 }
+
+// The page of record --html is that of report --html, and names the functions of the recording.
+func TestRecordWritesThePageAsWell(t *testing.T) {
+	t.Parallel()
+	dir := scratch(t, nil)
+	target := testtargets.Run(t, "c", testtargets.Options{})
+	pid := strconv.Itoa(target.PID)
+	rec, page := filepath.Join(dir, "r.pb.gz"), filepath.Join(dir, "page-"+pid+".html")
+	r := command{args: []string{"record", "-d", "1", "-p", pid, "-o", rec, "--html", filepath.Join(dir, "page-%p.html")}}.
+		run(t).must(t, 0)
+	if !strings.Contains(r.stderr, "r.pb.gz, "+page) {
+		t.Errorf("the last line does not name the page: %s", r.stderr)
+	}
+	again := filepath.Join(dir, "again.html")
+	command{args: []string{"report", rec, "--html", again}}.run(t).must(t, 0)
+	got, err := os.ReadFile(page)
+	want, _ := os.ReadFile(again)
+	if err != nil || len(want) == 0 || len(got) < len(want)/2 || !bytes.Contains(got, []byte("</html>")) {
+		t.Errorf("page of %d bytes, %v; report --html writes %d", len(got), err, len(want))
+	}
+	parts := command{args: []string{"report", "--json", rec, rec + ".copy"}}
+	if err := os.Link(rec, rec+".copy"); err != nil {
+		t.Fatal(err)
+	}
+	one := command{args: []string{"report", "--json", rec}}.run(t).must(t, 0)
+	if sum := parts.run(t).must(t, 0); sum.stdout == one.stdout {
+		t.Error("the sum of two recordings is the first")
+	}
+}

@@ -97,6 +97,10 @@ func TestWrongArgumentsAreRefusedBeforeTheWork(t *testing.T) {
 		{exit.Failed, "; give another place with -o", []string{"demo", "-o", none}},
 		{exit.WrongUsage, "-o and --stats", []string{"record", "-d", "1", "-p", pid, "-o", "r", "--stats", "r"}},
 		{exit.WrongUsage, "-o and --stats", []string{"record", "-d", "1", "-p", pid, "-o", "-", "--stats", "/dev/stdout"}},
+		{exit.WrongUsage, "--html and -o", []string{"record", "-d", "1", "-p", pid, "-o", "r", "--html", "r"}},
+		{exit.WrongUsage, "a file with -o", []string{"record", "-d", "1", "-p", pid, "-o", "-", "--html", "r"}},
+		{exit.WrongUsage, "--html is for one recording",
+			[]string{"record", "-d", "1", "-p", pid, "--rotate", "1h", "--html", "r"}},
 		{exit.WrongUsage, "cannot be used with a command", []string{"record", "-o", "/dev/stdout", "--", "true"}},
 		{exit.WrongUsage, "; give the directory of the recordings", []string{"mcp", "--dir", none}},
 	} {

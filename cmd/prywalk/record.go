@@ -37,7 +37,7 @@ const readOnlyUsage = "write nothing in the target, not even to restart a system
 	"(such a call may return EINTR); sleeping threads are never stopped"
 
 var recordHelp = `  prywalk record -p 4711 -d 10s
-  prywalk record -n redis-server -d 10s
+  prywalk record -n redis-server -d 10s --html page.html
   prywalk record --unit nginx -d 10s
   prywalk record -F 199 -o build.pb.gz -- make -j4
 
@@ -86,6 +86,7 @@ func (f *recordFlags) addTo(fl *pflag.FlagSet) {
 	fl.StringVarP(&f.Output, "output", "o", recordingName, "the recording; - is stdout; %p the pid, %t the time")
 	fl.BoolVar(&f.Sampler.Children, "children", false,
 		"child processes, too, also those that run already (on for a command, a unit, a cgroup, the host)")
+	fl.StringVar(&f.Page, "html", "", "write the page of report --html to this file as well")
 	f.addLimits(fl)
 	fl.IntVar(&f.Sampler.Subset, "subset", 0,
 		"sample at most this many threads at a time, chosen at random; running ones are stopped, as with --engine ptrace")
@@ -225,6 +226,12 @@ func (f *recordFlags) checkArguments(cmd *cobra.Command, args []string, launches
 		return exit.Usage("-o - would write a binary file to the terminal; give a file, or a pipe")
 	case isOneOutput(f.Stats, f.Output):
 		return exit.Usage("-o and --stats name one file; give two")
+	case isOneOutput(f.Page, f.Output), isOneOutput(f.Page, f.Stats):
+		return exit.Usage("--html and -o or --stats name one file; give two")
+	case f.Page != "" && console.IsStdout(f.Output):
+		return exit.Usage("--html reads the recording when it is complete: give a file with -o")
+	case f.Page != "" && f.Rotate != 0:
+		return exit.Usage("--html is for one recording; with --rotate, prywalk report --html makes the page of each")
 	case cmd.Flags().Changed("subset") && f.Sampler.Subset < 1:
 		return exit.Usage("--subset %d: give at least 1", f.Sampler.Subset)
 	}

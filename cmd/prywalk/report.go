@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strings"
+	"time"
 
 	pprof "github.com/google/pprof/profile"
 	"github.com/spf13/cobra"
@@ -25,6 +27,7 @@ import (
 
 type reportFlags struct {
 	opts                        report.Options
+	from, to                    commandline.Moment
 	tree, folded, json, account bool
 	blame                       bool
 	files                       [len(fileForms)]string // paths, "" for none
@@ -76,7 +79,7 @@ const nativeUsage = "also show the runtime's own frames, such as Python's interp
 func newReport() *cobra.Command {
 	f := &reportFlags{}
 	cmd := &cobra.Command{
-		Use:   "report [FILE]",
+		Use:   "report [FILE…]",
 		Short: "show a recording: table, tree, flame graph, other tools' formats",
 		Long: `  prywalk report
   prywalk report --html page.html
@@ -87,33 +90,35 @@ func newReport() *cobra.Command {
 
 Shows where the time goes: for each function, its own time and that of everything
 it called. FILE is prywalk.pb.gz unless given; any pprof file will do, and - reads
-standard input. Values have as many digits as the number of samples supports. On a
-terminal a long report is shown by $PAGER (less -FRX unless set).
+standard input. Several, such as those of record --rotate, are read as one. Values have
+as many digits as the number of samples supports. On a terminal a long report is shown
+by $PAGER (less -FRX unless set).
 
 Exit codes: ` + exit.Meanings(exit.OK, exit.Failed, exit.WrongUsage, exit.Denied) + `;
 without a sample that fits: 1.`,
 		Args: func(cmd *cobra.Command, args []string) error {
-			if len(args) > 1 {
-				return exit.Usage("report takes one file, not %d; prywalk diff compares two", len(args))
-			}
-			if slices.Contains(args, "") {
-				return exit.Usage("the name of the recording is empty; leave it out for %s, or give one", recordingName)
+			for i, file := range args {
+				switch {
+				case file == "":
+					return exit.Usage("the name of the recording is empty; leave it out for %s, or give one", recordingName)
+				case slices.Contains(args[:i], file):
+					return exit.Usage("%s is given twice; prywalk diff compares two recordings", file)
+				}
 			}
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			path := recordingName
-			if len(args) == 1 {
-				path = args[0]
+			if len(args) == 0 {
+				args = []string{recordingName}
 			}
-			if path != recordingName && path != "-" {
-				f.opts.File = path
+			if file := strings.Join(args, " "); file != recordingName && !slices.Contains(args, "-") {
+				f.opts.File = file
 			}
 			f.changed = func(name string) bool {
 				flag := cmd.Flags().Lookup(name)
 				return flag.Changed && (flag.Value.Type() != "bool" || flag.Value.String() == "true")
 			}
-			return f.run(path)
+			return f.run(args)
 		},
 	}
 	f.addTo(cmd.Flags())
@@ -136,9 +141,9 @@ func (f *reportFlags) addTo(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.opts.Lines, "lines", false, "one row per source line instead of per function")
 	fl.BoolVar(&f.opts.Native, "native", false, nativeUsage)
 	fl.BoolVar(&f.opts.FullNames, "full-names", false, "do not shorten names to the terminal, or to 100 columns in a pipe")
-	fl.Var(commandline.RecordingTime(&f.opts.From), "from",
-		"leave out everything before this time of the recording, such as 2s")
-	fl.Var(commandline.RecordingTime(&f.opts.To), "to", "leave out everything after this time")
+	fl.Var(commandline.RecordingTime(&f.from), "from",
+		"leave out everything before this time of the recording (2s), or of the day (03:00, 2026-11-28T03:00)")
+	fl.Var(commandline.RecordingTime(&f.to), "to", "leave out everything after this time")
 	fl.StringVar(&f.opts.Focus, "focus", "", "only stacks with a function, file or module that matches this expression")
 	fl.StringVar(&f.opts.Ignore, "ignore", "", "leave out stacks that match")
 	fl.StringVar(&f.opts.Thread, "thread", "", "only threads whose name or number matches")
@@ -162,7 +167,7 @@ func (f *reportFlags) addTo(fl *pflag.FlagSet) {
 	fl.SortFlags = false
 }
 
-func (f *reportFlags) run(path string) error {
+func (f *reportFlags) run(paths []string) error {
 	if err := f.check(); err != nil {
 		return err
 	}
@@ -171,11 +176,19 @@ func (f *reportFlags) run(path string) error {
 			return err
 		}
 	}
+	path := strings.Join(paths, " ")
 	f.progress = console.StartProgress(false, func() string { return "reading " + path + " (Ctrl-C ends)" })
 	defer f.progress.Stop()
-	p, err := readProfile(path)
+	all, err := readProfiles(paths, profile.ReadFile)
 	if err != nil {
 		return err
+	}
+	p, err := profile.Join(all)
+	if err == nil {
+		err = f.setWindow(p)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	for _, file := range f.symbols {
 		if err := profilenames.AddFrom(p, file); err != nil {
@@ -216,6 +229,18 @@ func (f *reportFlags) writeText(p *pprof.Profile) error {
 }
 
 const recordingName = "prywalk.pb.gz"
+
+// setWindow sets the part that --from and --to select, by the begin and end of the recording.
+func (f *reportFlags) setWindow(p *pprof.Profile) (err error) {
+	begin := time.Unix(0, p.TimeNanos)
+	end := begin.Add(time.Duration(p.DurationNanos))
+	f.opts.From = f.from.Since(begin, end)
+	f.opts.To, err = f.to.End(begin, end)
+	if err == nil && f.opts.To > 0 && f.opts.From >= f.opts.To {
+		return exit.Usage("--from %s is not before --to %s", &f.from, &f.to)
+	}
+	return err
+}
 
 func readProfile(path string) (*pprof.Profile, error) { return withReadRemedy(profile.ReadFile(path)) }
 

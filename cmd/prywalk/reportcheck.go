@@ -53,11 +53,8 @@ func (f *reportFlags) check() error {
 			return err
 		}
 	}
-	if f.changed("to") && f.opts.To == 0 {
+	if f.changed("to") && f.to.IsStart() {
 		return exit.Usage("--to 0 leaves nothing: give a time after the beginning of the recording")
-	}
-	if f.changed("from") && f.changed("to") && f.opts.From >= f.opts.To {
-		return exit.Usage("--from %s is not before --to %s", f.opts.From, f.opts.To)
 	}
 	forms, err := f.forms()
 	if err != nil {

@@ -98,25 +98,6 @@ func formatDuration(d time.Duration) string {
 	return d.String()
 }
 
-// RecordingTime takes a time since a recording's start, in the form of [Seconds]; 0 is the start.
-func RecordingTime(at *time.Duration) pflag.Value {
-	return &value[time.Duration]{at, "TIME", parseRecordingTime, func(d time.Duration) string {
-		return cmp.Or(formatDuration(d), "0") // an empty value would be refused
-	}}
-}
-
-func parseRecordingTime(text string) (time.Duration, error) {
-	d, ok := duration(text)
-	switch {
-	case !ok:
-		return 0, exit.Usage("%q is not a time of the recording: give seconds (0, 2.5) or a number with a unit (2s, 10min)",
-			text)
-	case d < 0:
-		return 0, exit.Usage("%q: a time of the recording is from 0 to 1e9 seconds", text)
-	}
-	return d, nil
-}
-
 // Off is the word that lifts a limit.
 const Off = "off"
 

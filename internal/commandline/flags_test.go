@@ -40,11 +40,12 @@ func TestTimesHaveTheUnitsThatPeopleWrite(t *testing.T) {
 		{"20ms", 20 * time.Millisecond}, {"0", 0}, {"0s", 0},
 		{"soon", -1}, {"", -1}, {"NaN", -1}, {"-3", -1}, {"-3s", -1}, {"m", -1},
 	} {
-		var s, m time.Duration
+		var s time.Duration
+		var m Moment
 		if err := Seconds(&s).Set(c.text); (err == nil) != (c.want > 0) || err == nil && s != c.want {
 			t.Errorf("duration %q: %v, %v", c.text, s, err)
 		}
-		if err := RecordingTime(&m).Set(c.text); (err == nil) != (c.want >= 0) || err == nil && m != c.want {
+		if err := RecordingTime(&m).Set(c.text); (err == nil) != (c.want >= 0) || err == nil && m.since != c.want {
 			t.Errorf("time %q: %v, %v", c.text, m, err)
 		}
 	}

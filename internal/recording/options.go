@@ -18,6 +18,8 @@ type Options struct {
 	Duration time.Duration
 	// Output is the recording's path; "-": standard output; "" (top and agent): none. %p is the first pid, %t the time.
 	Output string
+	// Page is the path of the page that is written as well, with %p and %t; "": none. Precondition: Output is one file.
+	Page string
 	// Overwrite discards an earlier run's file, which else is kept as FILE.old.
 	Overwrite bool
 	// Rotate is the length of each of successive recordings; 0: one recording. Keep is the number of complete ones kept

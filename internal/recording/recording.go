@@ -288,7 +288,7 @@ func (r *recording) reportResult() error {
 		r.goroutines) {
 		console.Infof("%s", text)
 	}
-	console.Infof("%s", runstats.ClosingLine(&r.stats, r.output.path))
+	console.Infof("%s", runstats.ClosingLine(&r.stats, r.output.paths()))
 	r.output.reportParts()
 	return nil
 }

@@ -5,7 +5,6 @@ package recording
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -127,7 +126,7 @@ func (r *recording) rotateIfDue() bool {
 	if !o.rotation.due.Swap(false) {
 		return false
 	}
-	r.builder.SetComments(fmt.Sprintf("part %d of a recording that goes on", o.rotation.written+1))
+	r.builder.SetComments(profile.PartComment(o.rotation.written + 1))
 	if err := r.builder.Rotate(o.path, r.fileNames); err != nil {
 		if !o.failureReported {
 			console.Errorf("%v; it is tried again at the next checkpoint", err)

@@ -20,10 +20,12 @@ import (
 	"prywalk/internal/runstats"
 	"prywalk/internal/sampler"
 	"prywalk/internal/selfhang"
+	"prywalk/report"
 )
 
 type output struct {
 	path            string    // "-": standard output; "": none
+	page            string    // "": none
 	rotation        *rotation // nil: one file
 	keepOld         bool      // until the first write
 	failureReported bool
@@ -107,10 +109,25 @@ func (r *recording) writeLast() error {
 		return fmt.Errorf("%w; %s", err, &r.output.state)
 	}
 	r.reportLost()
+	if err := r.writePage(); err != nil {
+		return fmt.Errorf("--html: %w; %s", err, &r.output.state)
+	}
 	if r.output.rotation != nil {
 		r.output.rotation.prune()
 	}
 	return nil
+}
+
+// writePage writes no page of a recording without samples.
+func (r *recording) writePage() error {
+	if r.output.page == "" || r.stats.Samples == 0 {
+		return nil
+	}
+	p, err := profile.ReadFile(r.output.path)
+	if err != nil {
+		return err
+	}
+	return profile.WriteFileAtomic(r.output.page, func(w io.Writer) error { return report.HTML(w, p, report.Options{}) })
 }
 
 func (r *recording) writeStats() error {
@@ -198,7 +215,7 @@ func (r *recording) writeHung(failure error) error {
 		if err != nil {
 			return fmt.Errorf("%w; %w", failure, err)
 		}
-		return fmt.Errorf("%w; the recording ended early: %s", failure, runstats.ClosingLine(&r.stats, r.output.path))
+		return fmt.Errorf("%w; the recording ended early: %s", failure, runstats.ClosingLine(&r.stats, r.output.paths()))
 	case <-time.After(hungWriteTimeout):
 		return fmt.Errorf("%w; %w; %s", failure, sampler.ErrBuilderInUse, &r.output.state)
 	}
@@ -206,7 +223,9 @@ func (r *recording) writeHung(failure error) error {
 
 func (r *recording) setOutput(pid int) error {
 	r.output.setPath(&r.options, pid)
-	for _, file := range []struct{ path, flag string }{{r.output.path, "-o"}, {r.options.Stats, "--stats"}} {
+	for _, file := range []struct{ path, flag string }{
+		{r.output.path, "-o"}, {r.output.page, "--html"}, {r.options.Stats, "--stats"},
+	} {
 		if file.path == "" {
 			continue
 		}
@@ -223,7 +242,8 @@ func (r *recording) setOutput(pid int) error {
 }
 
 func (o *output) setPath(options *Options, pid int) {
-	o.path = expandPath(options.Output, pid, time.Now().Format(timeFormat))
+	now := time.Now().Format(timeFormat)
+	o.path, o.page = expandPath(options.Output, pid, now), expandPath(options.Page, pid, now)
 	switch {
 	case console.IsStdout(o.path):
 		o.path = "-"
@@ -232,6 +252,13 @@ func (o *output) setPath(options *Options, pid int) {
 		o.path = o.rotation.path(time.Now())
 	}
 	o.state.setPath(o.path)
+}
+
+func (o *output) paths() string {
+	if o.page == "" {
+		return o.path
+	}
+	return o.path + ", " + o.page
 }
 
 // timeMark is in no path.
