@@ -26,7 +26,8 @@ type Request struct {
 	Memory *Memory
 	// Files, if not nil, are the thread's. An open schedstat is read in the stop, another just after.
 	Files *ThreadFiles
-	// MaxStop, if positive, bounds the stop in ns ([StackCopy.OutOfTime]). Waits for kernel locks can exceed it.
+	// MaxStop, if positive, bounds the stop in ns ([StackCopy.OutOfTime]). Waits for kernel locks, and for a CPU, can
+	// exceed it; reads take at most a tenth of it then.
 	MaxStop int64
 	// OtherMemory, if not nil, reads more into Regions.
 	OtherMemory OtherMemory

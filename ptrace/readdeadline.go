@@ -15,15 +15,18 @@ const (
 	pieceSize        = 16 << 10 // bytes of a piece
 	initialPieceTime = 8_000    // initial pieceTime, ns
 	detachTime       = 8_000    // ns for the detach after the reads
+	leastReadShare   = 10       // a stop that is late reads for a tenth of its longest length
 )
 
-// begin sets the deadline of a stop that began at at; longest is its longest length in ns, 0: no limit.
+// begin sets the deadline of a stop that began at at; longest is its longest length in ns, 0: no limit. While this
+// thread waited for a CPU, the stop may have lasted that long already. Most reads take some µs, so such a stop would
+// have been for nothing without them.
 //
 //go:nosplit
 func (d *readDeadline) begin(at, longest int64) {
 	d.outOfTime = false
 	if d.until = 0; longest > 0 {
-		d.until = at + longest - detachTime
+		d.until = max(at+longest-detachTime, procmem.Now()+longest/leastReadShare)
 	}
 	if d.pieceTime == 0 {
 		d.pieceTime = initialPieceTime

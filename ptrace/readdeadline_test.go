@@ -33,6 +33,11 @@ func TestCopyStopsBeforeAPieceThatWouldEndTooLate(t *testing.T) {
 	if n, short := read(1, 0); n != 0 || !short {
 		t.Errorf("no time left: %d bytes, short %v; want 0, short", n, short)
 	}
+	var late readDeadline
+	late.begin(procmem.Now()-1e15, 1e12)
+	if n := late.read(nil, os.Getpid(), addressOf(from), to); n != len(from) || late.outOfTime {
+		t.Errorf("a late stop: %d bytes, short %v; want %d", n, late.outOfTime, len(from))
+	}
 	if n, short := read(1e12, 0.9e12); n != len(from) || short {
 		t.Errorf("a piece takes less than estimated: %d bytes, short %v; want %d", n, short, len(from))
 	}

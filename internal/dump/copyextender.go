@@ -12,7 +12,6 @@ import (
 	"prywalk/internal/filememory"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
-	"prywalk/internal/observe/copysize"
 )
 
 const maxFurtherSamples = 6 // of a thread
@@ -33,13 +32,12 @@ type copyExtender struct {
 }
 
 // planNext plans what the last walk lacked: more stack, a register, another stack (signal handler, split stack), a
-// runtime's data. false: nothing can be added. A copy that the end of the permitted pause cut is made again: most such
-// stops were only late.
+// runtime's data. false: nothing can be added.
 func (e *copyExtender) planNext(t *loadedcode.Process, w *walk.Walker, th *observe.Thread, s *observe.RawSample) bool {
 	planned := th.Feedback().SetPlan(callstack.Plan(t.Runtimes().FrameSources(), walk.InnerTID(t, th.TID), s.Regs.TLS))
 	switch w.StopReason() {
 	case frames.StopStackCut:
-		return e.planStack(t, w, th, s) || planned || s.Limit == copysize.LimitTime
+		return e.planStack(t, w, th, s) || planned
 	case frames.StopUnproven:
 		th.Feedback().StopForRegister(s)
 	case frames.StopBadMemory:
