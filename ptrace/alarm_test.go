@@ -217,3 +217,12 @@ func TestWokenByTimerIsFalseAfterAWaitThatAStopEnded(t *testing.T) {
 		c.Cancel(l)
 	})
 }
+
+func TestAWakeUpIsLateIfTheThreadWaitedForItsCPU(t *testing.T) {
+	for late, want := range map[int64]bool{-1e6: false, 0: false, 99e3: false, 101e3: true, 5e6: true} {
+		var s Sleeper
+		if s.noteTimer(1e9+late, 1e9); s.WokenLate() != want || !s.WokenByTimer() {
+			t.Errorf("%d ns after the timer's expiry: late %v, want %v", late, s.WokenLate(), want)
+		}
+	}
+}

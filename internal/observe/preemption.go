@@ -24,7 +24,7 @@ func (o *Observer) Preemption() *PreemptedFinder { return &o.preemption }
 
 // Woken sets the time of the tracer's wake-up, CLOCK_MONOTONIC ns.
 func (p *PreemptedFinder) Woken(at int64) {
-	p.lastWake = skid.Wake{At: at, ByTimer: p.ctl.WokenByTimer()}
+	p.lastWake = skid.Wake{At: at, ByTimer: p.ctl.WokenByTimer(), Late: p.ctl.WokenLate()}
 	p.detector.NoteWake(at)
 }
 
@@ -42,7 +42,7 @@ func (p *PreemptedFinder) WokenByTimer() bool { return p.wake().ByTimer }
 
 func (p *PreemptedFinder) wake() skid.Wake {
 	if at := p.ctl.WokenAt(); at > p.lastWake.At {
-		return skid.Wake{At: at, ByTimer: p.ctl.WokenByTimer()}
+		return skid.Wake{At: at, ByTimer: p.ctl.WokenByTimer(), Late: p.ctl.WokenLate()}
 	}
 	return p.lastWake
 }

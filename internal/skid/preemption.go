@@ -35,6 +35,8 @@ type Wake struct {
 	At int64 // CLOCK_MONOTONIC ns, which identifies it
 	// ByTimer: the tracer's own timer on its CPU woke it. Otherwise the preempted thread skids.
 	ByTimer bool
+	// Late: the tracer waited for its CPU, so the thread that was on it ran on, mostly until it slept.
+	Late bool
 }
 
 // queriedFor is the number of wake-ups after a query for which the arrival is read early.

@@ -141,3 +141,23 @@ func TestThreadPreemptedFromAnotherCPUSkids(t *testing.T) {
 		}
 	}
 }
+
+// Before a late wake-up the thread that left the CPU ran until it slept: where it sleeps is not where it was at the tick.
+func TestAThreadThatSleepsShowsItsPlaceOnlyIfTheTracerDidNotWait(t *testing.T) {
+	for _, c := range []struct {
+		wake       Wake
+		many, want bool
+	}{
+		{Wake{At: 1, ByTimer: true}, true, true},
+		{Wake{At: 1, ByTimer: true}, false, true},
+		{Wake{At: 1}, true, false},
+		{Wake{At: 1}, false, true},
+		{Wake{At: 1, ByTimer: true, Late: true}, true, false},
+		{Wake{At: 1, ByTimer: true, Late: true}, false, false},
+	} {
+		th := StopClassifier{SyscallStops: SyscallStops{many: c.many}}
+		if got := th.ShowsPlaceAsleep(c.wake, 1); got != c.want {
+			t.Errorf("%+v, many calls %v: shows its place %v, want %v", c.wake, c.many, got, c.want)
+		}
+	}
+}

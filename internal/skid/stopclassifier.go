@@ -37,9 +37,9 @@ func (c *StopClassifier) Decided() bool { return c.decided }
 func (c *StopClassifier) Preempted() (cpu int, ok bool) { return c.cpu, c.preempted }
 
 // ShowsPlaceAsleep reports whether a sample of a preempted thread that sleeps now shows where it was preempted. A
-// thread with many system calls, interrupted from another CPU, may have run on.
+// thread with many system calls, interrupted from another CPU, may have run on; before a late wake-up each has.
 func (c *StopClassifier) ShowsPlaceAsleep(wake Wake, now int64) bool {
-	return wake.ByTimer || !c.carriesCPU(now)
+	return !wake.Late && (wake.ByTimer || !c.carriesCPU(now))
 }
 
 // DecideAtOnce reports whether the thread is likely queued behind the tracer, or needs an exact sample.
