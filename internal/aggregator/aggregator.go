@@ -8,12 +8,12 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/attribute"
-	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 )
 
 // Options configure an [Aggregator].
@@ -36,12 +36,12 @@ type Options struct {
 	Events io.Writer
 	// Walked, if set, takes each walk of a tracked process's sample, unless an exec cut it, on the aggregator's
 	// goroutine. The Walker is valid until it returns.
-	Walked func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker)
+	Walked func(*target.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 }
 
 // Aggregator walks raw samples and attributes the threads' time. It belongs to one goroutine.
 type Aggregator struct {
-	*handover.Common
+	*target.Common
 	*states
 	opts      Options
 	ownership *recordingOwnership
@@ -71,7 +71,7 @@ func (a *Aggregator) Stacks() (all, complete int64) {
 func (a *Aggregator) UnixOf(at int64) int64 { return a.out.unix.Of(at) }
 
 // New returns an aggregator without processes.
-func New(o Options, with *handover.Common) *Aggregator {
+func New(o Options, with *target.Common) *Aggregator {
 	a := &Aggregator{opts: o, Common: with, ownership: &recordingOwnership{}, states: newStates()}
 	a.stacks = newStackBuilder(o.Builder, o.MaxDepth, a.ownership)
 	a.tasks.aggregator = a
@@ -94,7 +94,7 @@ func New(o Options, with *handover.Common) *Aggregator {
 }
 
 // Handle handles a batch, and returns it to the tracer.
-func (a *Aggregator) Handle(b handover.Batch) {
+func (a *Aggregator) Handle(b target.Batch) {
 	for i := range b {
 		a.QuotaGate.Wait()
 		a.handleEvent(&b[i])
@@ -105,45 +105,45 @@ func (a *Aggregator) Handle(b handover.Batch) {
 	a.Queue.Put(b)
 }
 
-func (a *Aggregator) handleEvent(e *handover.Event) {
+func (a *Aggregator) handleEvent(e *target.Event) {
 	switch e.Kind {
-	case handover.ProcessStarted:
+	case target.ProcessStarted:
 		a.beginProcess(a.process(e.Proc))
-	case handover.Sampled:
+	case target.Sampled:
 		a.attributeSample(e)
-	case handover.SampledUnassigned:
+	case target.SampledUnassigned:
 		a.attributeUnassigned(e)
-	case handover.ChildSampled:
+	case target.ChildSampled:
 		a.attributeUnassignedOfChild(e)
-	case handover.ChildCounted:
+	case target.ChildCounted:
 		a.attribute(&attribute.ChildCounted{
 			Process: e.Proc.ID, Program: programOf(e.Program), CPU: e.CPU, AllCounted: e.AllCounted,
 			ChildEnded: e.ChildEnded,
 		})
-	case handover.ThreadStarted:
+	case target.ThreadStarted:
 		a.beginThread(e)
-	case handover.FoundUnchanged:
+	case target.FoundUnchanged:
 		a.attribute(&attribute.FoundUnchanged{Thread: e.Thread.ID, UnchangedBefore: e.UnchangedBefore})
-	case handover.ThreadEnded:
+	case target.ThreadEnded:
 		a.endThread(e)
-	case handover.EndedSoFar:
+	case target.EndedSoFar:
 		a.attribute(&attribute.EndedSoFar{Process: e.Proc.ID, CPU: e.CPU, At: e.At})
-	case handover.ProcessEnded:
+	case target.ProcessEnded:
 		a.endProcess(a.process(e.Proc), e.ProcessEnd, e.At)
-	case handover.Execed:
+	case target.Execed:
 		a.handleExec(e)
-	case handover.Renamed:
+	case target.Renamed:
 		a.handleRename(e)
-	case handover.CheckpointAsked:
+	case target.CheckpointAsked:
 		a.attribute(&attribute.Cut{})
 		a.tasks.checkpoint()
 		a.checkpointAsked = true
-	case handover.RefreshAsked:
+	case target.RefreshAsked:
 		a.refresh(e.At)
-	case handover.NotObservedFor:
+	case target.NotObservedFor:
 		a.attribute(&attribute.NotObservedFor{At: e.At, Length: e.Length})
 		a.tasks.noteGap(e.At + e.Length)
-	case handover.Resumed:
+	case target.Resumed:
 		a.attribute(&attribute.Cut{})
 		a.tasks.addIntervals()
 		a.out.unix.Resumed(e.At, e.Length)

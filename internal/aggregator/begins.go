@@ -4,8 +4,8 @@ package aggregator
 
 import (
 	"prywalk/internal/attribute"
-	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
+	"prywalk/internal/target"
 )
 
 func (a *Aggregator) beginProcess(p *processState) {
@@ -17,7 +17,7 @@ func (a *Aggregator) beginProcess(p *processState) {
 	})
 }
 
-func (a *Aggregator) beginThread(e *handover.Event) {
+func (a *Aggregator) beginThread(e *target.Event) {
 	th := a.thread(e.Thread)
 	a.beginThreadState(th)
 	a.attribute(&attribute.ThreadStarted{Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Now: e.Reading})

@@ -4,11 +4,11 @@ package aggregator
 
 import (
 	"prywalk/internal/attribute"
-	"prywalk/internal/handover"
+	"prywalk/internal/target"
 )
 
 // endThread ends a thread's account. Of ended threads only the process's first one still has a name in the kernel.
-func (a *Aggregator) endThread(e *handover.Event) {
+func (a *Aggregator) endThread(e *target.Event) {
 	th := a.thread(e.Thread)
 	if e.ThreadEnd.Alive {
 		a.beginThreadState(th)

@@ -6,11 +6,11 @@ import (
 	"cmp"
 
 	"prywalk/internal/attribute"
-	"prywalk/internal/handover"
+	"prywalk/internal/target"
 )
 
 // handleExec ends what is known of a former program. Perhaps no thread of the new one is selected: e.Thread is nil.
-func (a *Aggregator) handleExec(e *handover.Event) {
+func (a *Aggregator) handleExec(e *target.Event) {
 	p := a.process(e.Proc)
 	if e.Thread != nil {
 		exec := attribute.Execed{Process: p.ID, Thread: e.Thread.ID, Caller: e.Thread.ID}
@@ -30,7 +30,7 @@ func (a *Aggregator) handleExec(e *handover.Event) {
 }
 
 // handleRename attributes the time up to now under the old name.
-func (a *Aggregator) handleRename(e *handover.Event) {
+func (a *Aggregator) handleRename(e *target.Event) {
 	th, p := a.thread(e.Thread), a.process(e.Proc)
 	a.attribute(&attribute.Cut{Thread: th.ID})
 	th.nameReadAt = 0

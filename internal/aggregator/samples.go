@@ -7,14 +7,14 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/attribute"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 )
 
-func (a *Aggregator) attributeSample(e *handover.Event) {
+func (a *Aggregator) attributeSample(e *target.Event) {
 	th, s := a.thread(e.Thread), e.RawSample
 	a.beginThreadState(th)
 	id, end := a.stacks.stackOfSample(th, e.Program, s)
@@ -22,7 +22,7 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	a.counts.walked.Store(a.out.totals.stacks)
 	ends := &a.out.totals.walkEnds
 	a.counts.complete.Store(ends[frames.StopRoot] + ends[frames.StopGuessedRoot])
-	if s.State != sample.Running && s.At-th.FirstListedAt < handover.NameEvery {
+	if s.State != sample.Running && s.At-th.FirstListedAt < target.NameEvery {
 		th.nameReadAt = 0 // it may have set its name before a long sleep
 	}
 	a.ownership.reading(func() { th.rename(s.At) })
@@ -45,7 +45,7 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	e.RawSample = nil
 }
 
-func (a *Aggregator) attributeUnassigned(e *handover.Event) {
+func (a *Aggregator) attributeUnassigned(e *target.Event) {
 	p := a.process(e.Proc)
 	th := p.untrackedState()
 	if e.Thread != nil {
@@ -54,7 +54,7 @@ func (a *Aggregator) attributeUnassigned(e *handover.Event) {
 	a.attributeUnassignedTo(th, e, "", false)
 }
 
-func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
+func (a *Aggregator) attributeUnassignedOfChild(e *target.Event) {
 	p, name := a.process(e.Proc), programOf(e.Program)
 	if e.RawSample == nil {
 		place := attribute.Place{State: sample.Running, Program: name, ChildState: e.ChildState}
@@ -68,7 +68,7 @@ func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
 }
 
 // attributeUnassignedTo walks the sample as one of th, or of the program's code owner.
-func (a *Aggregator) attributeUnassignedTo(th *threadState, e *handover.Event, name string, ofChild bool) {
+func (a *Aggregator) attributeUnassignedTo(th *threadState, e *target.Event, name string, ofChild bool) {
 	s, program := e.RawSample, e.Program
 	if program != nil && program.CodeOwner != nil {
 		th, program = a.process(program.CodeOwner).untrackedState(), nil
@@ -85,7 +85,7 @@ func (a *Aggregator) attributeUnassignedTo(th *threadState, e *handover.Event, n
 }
 
 // programOf names an untracked child's program.
-func programOf(p *handover.Program) string {
+func programOf(p *target.Program) string {
 	name := p.Name
 	if p.CodeOwner != nil {
 		name = p.CodeOwner.Comm

@@ -8,13 +8,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
-func execEvents(t *testing.T, execs int, args ...string) (pid int, events []handover.Event) {
+func execEvents(t *testing.T, execs int, args ...string) (pid int, events []target.Event) {
 	t.Helper()
 	exe, err := testtargets.Compile("execs.c", "-O1", "-g0")
 	if err != nil {
@@ -36,7 +36,7 @@ func execEvents(t *testing.T, execs int, args ...string) (pid int, events []hand
 				c.Queue.Put(b)
 			}
 		}
-		count := func(kind handover.Kind) (n int) {
+		count := func(kind target.Kind) (n int) {
 			for i := range events {
 				if events[i].Kind == kind {
 					n++
@@ -50,11 +50,11 @@ func execEvents(t *testing.T, execs int, args ...string) (pid int, events []hand
 				t.Error(err)
 			}
 		}
-		signalOnce("the first thread is sampled", func() bool { return count(handover.Sampled) > 0 })
+		signalOnce("the first thread is sampled", func() bool { return count(target.Sampled) > 0 })
 		if args[0] == "told" { // the one with most CPU time is taken for the caller
 			signalOnce("the second thread is known to have computed", func() bool {
-				all := c.tracked.procs[0].list.all()
-				return len(all) == 2 && all[1].accountedClocks.CPU > all[0].accountedClocks.CPU
+				all := c.tracked.procs[0].Threads.All()
+				return len(all) == 2 && all[1].AccountedClocks.CPU > all[0].AccountedClocks.CPU
 			})
 		}
 		done := make(chan struct{})
@@ -72,7 +72,7 @@ func execEvents(t *testing.T, execs int, args ...string) (pid int, events []hand
 			default:
 			}
 		}
-		testtargets.Eventually(t, "the execs are reported", func() bool { tick(); return count(handover.Execed) >= execs })
+		testtargets.Eventually(t, "the execs are reported", func() bool { tick(); return count(target.Execed) >= execs })
 		for range 3 {
 			tick()
 		}
@@ -93,16 +93,16 @@ func TestAnExecIsReportedOnceWithTheThreadThatCalledIt(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pid, events := execEvents(t, c.execs, c.args...)
-			var execs []handover.Event
-			var first *handover.SharedThread
-			ends := map[*handover.SharedThread]int{}
+			var execs []target.Event
+			var first *target.Thread
+			ends := map[*target.Thread]int{}
 			for _, e := range events {
 				switch e.Kind {
-				case handover.Execed:
+				case target.Execed:
 					execs = append(execs, e)
-				case handover.ThreadEnded:
+				case target.ThreadEnded:
 					ends[e.Thread]++
-				case handover.Sampled:
+				case target.Sampled:
 					if first == nil && e.Thread.TID == pid {
 						first = e.Thread
 					}
@@ -133,47 +133,27 @@ func TestSampleByAStopIsOfTheTrackedThread(t *testing.T) {
 	onTicksOver(t, Options{Freq: 99}, pid, func(tick func(), c *Tracer) {
 		tick()
 		p := c.tracked.procs[0]
-		first := p.list.byTID[pid]
-		for name, space := range map[string]uint64{"the same program": 0, "another": 1} {
-			p.list.byTID[-1] = &thread{}
-			p.execState.addressSpace = p.Target.Memory().Space() + space
+		first := p.FirstThread()
+		other := &target.Thread{TID: -1}
+		p.Threads.Add(other)
+		for _, ended := range []bool{false, true} {
+			if ended {
+				if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+					t.Error(err)
+				}
+				testtargets.Eventually(t, "the address space has ended", p.Target.Memory().Ended)
+			}
 			s := c.Pool.Get()
-			s.How, s.Sched = observe.ByStop, first.accountedClocks
+			s.How, s.Sched = observe.ByStop, first.AccountedClocks
 			s.Sched.CPU += 1e6
 			before := c.counts.leftToLaterTick
 			c.observations.accept(first, s)
-			if postponed := c.counts.leftToLaterTick > before; postponed != (space != 0) {
-				t.Errorf("%s: the sample is postponed: %v", name, postponed)
-			}
-			delete(p.list.byTID, -1)
-			p.execState.addressSpace = p.Target.Memory().Space()
-		}
-	})
-}
-
-// A listing is empty while the caller of exec takes the first thread's number. It has the new program's threads before
-// its address space can be opened.
-func TestAListingDuringAnExecIsNotApplied(t *testing.T) {
-	pid, _ := testtargets.Threads(t, "main")
-	onTicksOver(t, Options{Freq: 99}, pid, func(tick func(), c *Tracer) {
-		tick()
-		p := c.tracked.procs[0]
-		p.list.byTID[-1] = &thread{}
-		now := procmem.Now()
-		if !p.mayBeInExec(nil, now) {
-			t.Error("a listing without threads of a live process is applied")
-		}
-		if p.mayBeInExec([]int{pid, pid + 1}, now) {
-			t.Error("a listing of the tracked program is not applied")
-		}
-		p.execState.addressSpace++
-		for after, want := range map[int64]bool{0: true, longestChange / 2: true, longestChange: false} {
-			p.execState.changingSince = now
-			if got := p.mayBeInExec([]int{pid, pid + 1}, now+after); got != want {
-				t.Errorf("%d ns after the first listing of another program: not applied: %v, want %v", after, got, want)
+			if postponed := c.counts.leftToLaterTick > before; postponed != ended {
+				t.Errorf("the address space has ended: %v; the sample is postponed: %v", ended, postponed)
 			}
 		}
-		p.execState.addressSpace--
-		delete(p.list.byTID, -1)
+		p.Threads.Remove(other)
+		other.Backoff.Gone = true
+		p.Threads.FinishListing()
 	})
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package handover
+package target
 
 // Waking the aggregator for a few samples costs more than walking them: they wait for handOverSamples, or handOverAfter
 // ns. Events that are soon out of date go at once, and samples of a thread that a runtime may yet name: it can end
@@ -50,7 +50,7 @@ func (e *Event) maxWait(now int64) int64 {
 	return 0
 }
 
-func isNew(t *SharedThread, now int64) bool {
+func isNew(t *Thread, now int64) bool {
 	return now-t.FirstListedAt < NameEvery && !t.NamedByRuntime.Load()
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package handover
+package target
 
 import (
 	"prywalk/internal/attribute"
@@ -34,9 +34,9 @@ const (
 // Event is what a producer reports to the aggregator, or requests of it.
 type Event struct {
 	Kind            Kind
-	Thread          *SharedThread
-	Proc            *SharedProcess
-	OtherCaller     *SharedThread // for Execed: the ended thread that called it, whose clocks go on as those of Thread
+	Thread          *Thread
+	Proc            *Process
+	OtherCaller     *Thread // for Execed: the ended thread that called it, whose clocks go on as those of Thread
 	RawSample       *observe.RawSample
 	Program         *Program         // of a sampled process, if not that of Proc
 	UnchangedBefore sample.Unchanged // unchanged ticks before this event
@@ -54,10 +54,4 @@ type Event struct {
 	ChildEnded bool
 	ThreadEnd  *ThreadEnd            // for ThreadEnded
 	ProcessEnd *attribute.ProcessEnd // for ProcessEnded
-}
-
-// ThreadEnd is what the producer knows of a thread's end.
-type ThreadEnd struct {
-	attribute.End
-	NotStopped sample.NotStopped // not reported yet
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package handover
+package target
 
 import (
 	"slices"
@@ -10,14 +10,14 @@ import (
 )
 
 func TestObservationsAreHandedOverTogetherAndChangesAtOnce(t *testing.T) {
-	known := &SharedThread{FirstListedAt: 1}
+	known := &Thread{FirstListedAt: 1}
 	const now = 10e9
 	smp := Event{Kind: Sampled, Thread: known}
-	ofNew := Event{Kind: Sampled, Thread: &SharedThread{FirstListedAt: now - 5e6}}
-	named := &SharedThread{FirstListedAt: now - 5e6}
+	ofNew := Event{Kind: Sampled, Thread: &Thread{FirstListedAt: now - 5e6}}
+	named := &Thread{FirstListedAt: now - 5e6}
 	named.NamedByRuntime.Store(true)
 	ofNamed := Event{Kind: Sampled, Thread: named}
-	listed := &SharedThread{FirstListedAt: now - 5e6, Proc: &SharedProcess{}}
+	listed := &Thread{FirstListedAt: now - 5e6, Proc: &Process{}}
 	listed.Proc.Plans.Store(&[]*managed.Plan{{}})
 	ofListed := Event{Kind: Sampled, Thread: listed}
 	surprising := Event{Kind: Sampled, Thread: known, WalkAtOnce: true}
