@@ -54,6 +54,7 @@ type Aggregator struct {
 	untracked   samplesWalked
 	attribution *attribute.Attribution
 	sampled     attribute.Sampled
+	unchanged   attribute.FoundUnchanged
 	eventLog    *attribute.Recorder // nil: not recorded
 	tasks       taskRecorder
 
@@ -106,47 +107,42 @@ func (a *Aggregator) Handle(b target.Batch) {
 }
 
 func (a *Aggregator) handleEvent(e *target.Event) {
-	switch e.Kind {
-	case target.ProcessStarted:
-		a.beginProcess(a.process(e.Proc))
-	case target.Sampled:
-		a.attributeSample(e)
-	case target.SampledUnassigned:
-		a.attributeUnassigned(e)
-	case target.ChildSampled:
-		a.attributeUnassignedOfChild(e)
-	case target.ChildCounted:
-		a.attribute(&attribute.ChildCounted{
-			Process: e.Proc.ID, Program: programOf(e.Program), CPU: e.CPU, AllCounted: e.AllCounted,
-			ChildEnded: e.ChildEnded,
-		})
-	case target.ThreadStarted:
-		a.beginThread(e)
-	case target.FoundUnchanged:
-		a.attribute(&attribute.FoundUnchanged{Thread: e.Thread.ID, UnchangedBefore: e.UnchangedBefore})
-	case target.ThreadEnded:
-		a.endThread(e)
-	case target.EndedSoFar:
-		a.attribute(&attribute.EndedSoFar{Process: e.Proc.ID, CPU: e.CPU, At: e.At})
-	case target.ProcessEnded:
-		a.endProcess(a.process(e.Proc), e.ProcessEnd, e.At)
-	case target.Execed:
-		a.handleExec(e)
-	case target.Renamed:
-		a.handleRename(e)
-	case target.CheckpointAsked:
-		a.attribute(&attribute.Cut{})
+	switch what := e.What.(type) {
+	case nil:
+		a.attributeObservation(e)
+	case *attribute.ProcessStarted:
+		a.beginProcess(a.process(e.Proc), what)
+	case *attribute.ThreadStarted:
+		a.beginThread(a.thread(e.Thread))
+		a.attribute(what)
+	case *attribute.UnassignedSample:
+		a.attributeUnassigned(e, what)
+	case *attribute.ChildCounted:
+		what.Program = programOf(e.Program)
+		a.attribute(what)
+	case *attribute.ThreadEnded:
+		a.endThread(a.thread(e.Thread), what)
+	case *attribute.ProcessEnded:
+		a.endProcess(a.process(e.Proc), what)
+	case *target.Execed:
+		a.handleExec(e, what)
+	case *target.Renamed:
+		a.handleRename(a.thread(e.Thread), &what.Cut)
+	case *target.CheckpointAsked:
+		a.attribute(&what.Cut)
 		a.tasks.checkpoint()
 		a.checkpointAsked = true
-	case target.RefreshAsked:
-		a.refresh(e.At)
-	case target.NotObservedFor:
-		a.attribute(&attribute.NotObservedFor{At: e.At, Length: e.Length})
-		a.tasks.noteGap(e.At + e.Length)
-	case target.Resumed:
-		a.attribute(&attribute.Cut{})
+	case *target.RefreshAsked:
+		a.refresh(what.At)
+	case *attribute.NotObservedFor:
+		a.attribute(what)
+		a.tasks.noteGap(what.At + what.Length)
+	case *target.Resumed:
+		a.attribute(&what.Cut)
 		a.tasks.addIntervals()
-		a.out.unix.Resumed(e.At, e.Length)
+		a.out.unix.Resumed(what.At, what.Length)
+	default:
+		a.attribute(what)
 	}
 }
 

@@ -30,7 +30,7 @@ func TestNewNameStaysWhenTheMappingsAreReadAgain(t *testing.T) {
 	}
 	leader := &target.Thread{Proc: p.Process, TID: pid}
 	testtargets.Eventually(t, "the new name", func() bool { return p.Target.ThreadName(pid) == "other" })
-	a.handleRename(&target.Event{Kind: target.Renamed, Thread: leader, Proc: p.Process, At: procmem.Now()})
+	a.handleEvent(&target.Event{Thread: leader, What: &target.Renamed{Cut: attribute.Cut{Thread: leader.ID}}})
 	for range 2 {
 		if p.Comm != "other" || old != "threads" {
 			t.Fatalf("name %q, before %q; want other and threads", p.Comm, old)
@@ -60,7 +60,7 @@ func TestThreadThatCallsExecGetsTheHintsOfTheNewProgram(t *testing.T) {
 	testtargets.Eventually(t, "the new program", func() bool { return p.Target.ThreadName(pid) == "sleep" })
 	testtargets.Asleep(t, pid) // the name is set before the stack is in its place
 	p.Target.Memory().Renew(pid)
-	a.handleEvent(&target.Event{Kind: target.Execed, Thread: first, Proc: p.Process, At: procmem.Now()})
+	a.handleEvent(&target.Event{Thread: first, Proc: p.Process, What: &target.Execed{At: procmem.Now()}})
 	if end := p.FirstStackEnd(); end == 0 || end == before {
 		t.Errorf("the first stack ends at %#x, before at %#x", end, before)
 	}
@@ -78,7 +78,7 @@ func accountOf(t *testing.T, pid int) (*Aggregator, *processState) {
 	t.Cleanup(func() { _ = opened.Close() })
 	a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, target.NewCommon())
 	p := a.process(target.NewProcess(opened, false, 0))
-	a.beginProcess(p)
+	a.beginProcess(p, p.Started().What.(*attribute.ProcessStarted))
 	return a, p
 }
 
@@ -88,7 +88,7 @@ func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
 	th := &target.Thread{Proc: p.Process, TID: pid, Feedback: observe.NewThread(pid, pid, nil).Feedback()}
 	p.Ended = true
 	s := deepSample(1)
-	a.attributeSample(&target.Event{Kind: target.Sampled, Thread: th, Proc: p.Process, RawSample: s})
+	a.attributeSample(&target.Event{Thread: th, RawSample: s})
 	if got, want := a.sampled.Place, a.opts.Builder.Intern([]profile.Loc{
 		{Synthetic: attribute.ExecOrExit}, {Synthetic: incomplete.Name(frames.StopBadMemory.String())},
 	}); got.Stack != want || got.WalkEnd != frames.StopBadMemory {
@@ -127,7 +127,7 @@ func TestEndOfAProcessThatNeverBeganLeavesNoAccount(t *testing.T) {
 		Builder: profile.NewBuilder(profile.Meta{}), CloseProcess: func(p *loadedcode.Process) { closed = append(closed, p) },
 	}, target.NewCommon())
 	p := &target.Process{Target: ofPID(4711).Target}
-	a.handleEvent(&target.Event{Kind: target.ProcessEnded, Proc: p, ProcessEnd: &attribute.ProcessEnd{}})
+	a.handleEvent(&target.Event{Proc: p, What: &attribute.ProcessEnded{}})
 	if len(a.procs) != 0 || len(closed) != 1 || closed[0] != p.Target {
 		t.Errorf("%d accounts, closed %v; want none, and %v closed", len(a.procs), closed, p.Target)
 	}

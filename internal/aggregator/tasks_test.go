@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"prywalk/frames"
+	"prywalk/internal/attribute"
 	"prywalk/internal/managed"
 	"prywalk/internal/profile"
 	"prywalk/internal/target"
@@ -76,7 +77,7 @@ func TestTasksOfAProcessWithoutAReportedEndKeepTheirTime(t *testing.T) {
 	made := ofPID(0)
 	made.Since = 100
 	p := a.process(made.Process)
-	a.beginProcess(p)
+	a.beginProcess(p, p.Started().What.(*attribute.ProcessStarted))
 	poller := newTaskPoller(a, p, taskRuntime{
 		taskSource: &oneTask{stacks: a.stacks, next: "a"}, batchSize: 1, totals: &taskTotals{},
 	})

@@ -3,9 +3,11 @@
 package engine
 
 import (
+	"prywalk/internal/attribute"
 	"prywalk/internal/backoff"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
 	"prywalk/internal/target"
 )
 
@@ -28,16 +30,21 @@ func (s *SharedState) AddSample(e target.Event) {
 	s.Out.Add(e)
 }
 
-// AddEngineSample adds a sample of a tracked thread ([target.Sampled]).
+// AddEngineSample adds a sample of a tracked thread.
 func (s *SharedState) AddEngineSample(e target.Event) {
 	s.EngineSamples++
 	e.StandsFor = e.RawSample.StandsFor
 	s.AddSample(e)
 }
 
-// AddUnassignedSample adds a sample of an untracked thread ([target.SampledUnassigned], [target.ChildSampled]).
-func (s *SharedState) AddUnassignedSample(e target.Event) {
+// AddUnassignedSample adds a sample of an untracked thread of e.Proc, or of an untracked child.
+func (s *SharedState) AddUnassignedSample(e target.Event, ofChild bool) {
 	s.Unassigned++
+	raw := e.RawSample
+	e.What = &attribute.UnassignedSample{
+		Process: e.Proc.ID, Place: attribute.Place{State: sample.Running}, StandsFor: raw.StandsFor, At: raw.At,
+		OfChild: ofChild,
+	}
 	s.AddEngineSample(e)
 }
 

@@ -121,8 +121,9 @@ func (c *childClocks) reportTimes(p *descendants.Untracked[*target.Process, stru
 	for i, s := range p.Times {
 		s.Program.Freeze()
 		c.shared.Out.Add(target.Event{
-			Kind: target.ChildCounted, Proc: p.Ancestor, Program: s.Program, At: c.shared.Tick.At, CPU: s.NS,
-			AllCounted: allCounted, ChildEnded: i == len(p.Times)-1,
+			Program: s.Program, What: &attribute.ChildCounted{
+				Process: p.Ancestor.ID, CPU: s.NS, AllCounted: allCounted, ChildEnded: i == len(p.Times)-1,
+			},
 		})
 	}
 }

@@ -76,7 +76,7 @@ func (c *childSamples) handOver(now int64) {
 	for p := range c.table.All() {
 		if p.Ended || len(p.Samples) > 0 && now-p.Samples[0].raw.At > childSampleFor {
 			for _, kept := range p.Samples {
-				c.report(target.ChildSampled, p.Ancestor, kept)
+				c.report(p.Ancestor, kept, true)
 			}
 			c.waiting -= len(p.Samples)
 			p.Samples = p.Samples[:0]
@@ -84,9 +84,9 @@ func (c *childSamples) handOver(now int64) {
 	}
 }
 
-func (c *childSamples) report(kind target.Kind, on *target.Process, kept childSample) {
+func (c *childSamples) report(on *target.Process, kept childSample, ofChild bool) {
 	kept.program.Freeze()
-	c.shared.AddUnassignedSample(target.Event{Kind: kind, Proc: on, RawSample: kept.raw, Program: kept.program})
+	c.shared.AddUnassignedSample(target.Event{Proc: on, RawSample: kept.raw, Program: kept.program}, ofChild)
 }
 
 // processTracked keeps a newly tracked process's samples for its threads, if they are of its last program, have a user
@@ -105,7 +105,7 @@ func (c *childSamples) processTracked(p *process) {
 		if last && p.mode == modeSamples && !c.unassigned.full() {
 			c.unassigned.keep(p, kept.tid, kept.raw)
 		} else {
-			c.report(target.SampledUnassigned, p.Process, kept)
+			c.report(p.Process, kept, false)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func (c *childSamples) end(recordingContinues bool) {
 	for p := range c.table.All() {
 		for _, kept := range p.Samples {
 			if recordingContinues {
-				c.report(target.ChildSampled, p.Ancestor, kept)
+				c.report(p.Ancestor, kept, true)
 			} else {
 				c.shared.Pool.Put(kept.raw)
 			}

@@ -159,7 +159,7 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	th.begun = true
 	s.scope.report(th, raw)
 	s.shared.AddEngineSample(target.Event{
-		Kind: target.Sampled, Thread: th.Thread, RawSample: raw, UnchangedBefore: th.Backoff.TakeUnchanged(),
+		Thread: th.Thread, RawSample: raw, UnchangedBefore: th.Backoff.TakeUnchanged(),
 		WalkAtOnce: th.proc.WalkAtOnce(raw.At),
 	})
 }
@@ -178,9 +178,7 @@ func (s *samples) reportUnplaced(th *thread) {
 
 func (s *samples) reportUnassigned(th *thread) {
 	for _, raw := range th.unplaced {
-		s.shared.AddUnassignedSample(target.Event{
-			Kind: target.SampledUnassigned, Thread: th.Thread, Proc: th.proc.Process, RawSample: raw,
-		})
+		s.shared.AddUnassignedSample(target.Event{Thread: th.Thread, Proc: th.proc.Process, RawSample: raw}, false)
 	}
 	th.unplaced = nil
 }
@@ -190,7 +188,7 @@ func (s *samples) foundRunning(th *thread) {
 	s.clocksRead(th, now)
 	if !th.begun {
 		th.begun = true
-		s.shared.Out.Add(target.Event{Kind: target.ThreadStarted, Thread: th.Thread, Reading: now})
+		s.shared.Out.Add(th.Started(now))
 	}
 	s.shared.Backoff.NoteObservation(&th.Backoff, false, th.FromZero, th.Observed.LastClocks())
 }

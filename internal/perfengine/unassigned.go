@@ -64,9 +64,7 @@ func (u *unassignedSamples) reportIf(due func(unassignedSample) bool) {
 		if !due(s) {
 			return false
 		}
-		u.shared.AddUnassignedSample(target.Event{
-			Kind: target.SampledUnassigned, Proc: s.proc.Process, RawSample: s.raw,
-		})
+		u.shared.AddUnassignedSample(target.Event{Proc: s.proc.Process, RawSample: s.raw}, false)
 		return true
 	})
 }

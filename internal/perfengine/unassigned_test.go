@@ -6,6 +6,7 @@ import (
 	"os"
 	"testing"
 
+	"prywalk/internal/attribute"
 	"prywalk/internal/engine"
 	"prywalk/internal/observe"
 	"prywalk/internal/perfevents"
@@ -18,7 +19,7 @@ func reported(r *engine.SharedState) map[*target.Process][]int64 {
 	r.Out.HandOver(0)
 	for len(r.Queue.Batches()) > 0 {
 		for _, e := range <-r.Queue.Batches() {
-			if e.Kind == target.SampledUnassigned {
+			if _, ok := e.What.(*attribute.UnassignedSample); ok {
 				at[e.Proc] = append(at[e.Proc], e.RawSample.At)
 			}
 		}

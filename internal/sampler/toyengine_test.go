@@ -11,7 +11,6 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"prywalk/frames"
-	"prywalk/internal/attribute"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
@@ -77,7 +76,7 @@ func (e *toyEngine) admit(out target.Batch) target.Batch {
 					files: procmem.OpenThread(p.Target.PID, tid, nil),
 				})
 			}
-			out = append(out, target.Event{Kind: target.ProcessStarted, Proc: p})
+			out = append(out, p.Started())
 		default:
 			return out
 		}
@@ -93,9 +92,7 @@ func (e *toyEngine) observe(out target.Batch) target.Batch {
 			continue
 		}
 		e.passive++
-		out = append(out, target.Event{
-			Kind: target.Sampled, Thread: th.shared, Proc: th.shared.Proc, RawSample: raw, StandsFor: int64(e.period),
-		})
+		out = append(out, target.Event{Thread: th.shared, RawSample: raw, StandsFor: int64(e.period)})
 	}
 	return out
 }
@@ -126,20 +123,18 @@ func (e *toyEngine) end(out target.Batch) target.Batch {
 	now := procmem.Now()
 	seen := map[*target.Process]bool{}
 	for _, th := range e.threads {
-		end := &target.ThreadEnd{}
+		end := &th.shared.End
 		end.Alive = true
 		if st, err := th.files.SchedStat(); err == nil {
 			end.AtEnd = procmem.ReadingAt(st, now)
 		}
-		out = append(out, target.Event{Kind: target.ThreadEnded, Thread: th.shared, Proc: th.shared.Proc, ThreadEnd: end})
+		out = append(out, th.shared.HasEnded(sample.NotStopped{}))
 		th.files.Close()
 	}
 	for _, th := range e.threads {
 		if p := th.shared.Proc; !seen[p] {
 			seen[p] = true
-			out = append(out, target.Event{
-				Kind: target.ProcessEnded, Proc: p, At: now, ProcessEnd: &attribute.ProcessEnd{},
-			})
+			out = append(out, p.HasEnded(now))
 		}
 	}
 	return out

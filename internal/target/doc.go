@@ -8,7 +8,8 @@
 // A process and a thread have fields of the producer ([Producer]: the tracer, and its engine), and of the aggregator.
 // Each group names its writer.
 //
-// Events go one way, in batches ([BatchQueue]). The data of an event then belongs to the aggregator.
+// Events go one way, in batches ([BatchQueue]). They are those of package attribute, and raw samples, of which a walk
+// makes events of that package. The data of an event then belongs to the aggregator.
 //
 // Single values flow back ([Process], [Thread], [Common]), readable at any time, such as:
 //   - what the next samples of a thread copy ([observe.CopyHints]), and those of a process after an exec

@@ -13,7 +13,7 @@ type ProcessPart interface {
 	// Observes reports whether the engine, not stops, observes its running threads.
 	Observes() bool
 	// ReportsChildTimes reports whether the engine reports all CPU time of its untracked descendants, also after its end
-	// ([ChildCounted]).
+	// ([attribute.ChildCounted]).
 	ReportsChildTimes() bool
 	TrackThread(*Thread) ThreadPart
 	// Ended completes the report of the end. All threads have ended before.

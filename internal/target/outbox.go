@@ -31,7 +31,7 @@ func (o *Outbox) Due(now int64) bool {
 	samples, wait := 0, int64(handOverAfter)
 	for i := range o.events {
 		e := &o.events[i]
-		if e.Kind == Sampled {
+		if e.IsSample() {
 			samples++
 		}
 		if wait = min(wait, e.maxWait(now)); wait == 0 {
@@ -43,11 +43,10 @@ func (o *Outbox) Due(now int64) bool {
 
 // maxWait returns how old, in ns, the last handover may be while this event is held; 0: it is handed over at once.
 func (e *Event) maxWait(now int64) int64 {
-	switch {
-	case e.Kind == FoundUnchanged, !e.WalkAtOnce && e.Kind == Sampled && !isNew(e.Thread, now):
-		return handOverAfter
+	if e.What != nil || e.IsSample() && (e.WalkAtOnce || isNew(e.Thread, now)) {
+		return 0
 	}
-	return 0
+	return handOverAfter
 }
 
 func isNew(t *Thread, now int64) bool {

@@ -52,8 +52,7 @@ type Process struct {
 	EndedReport EndedReport
 	Tail        ThreadListTail
 	exec        execState
-	// The tracer and its engine write End until the event ProcessEnded.
-	End attribute.ProcessEnd
+	End         attribute.ProcessEnd // complete when it has ended
 
 	// Only the aggregator uses these.
 	Comm       string

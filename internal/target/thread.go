@@ -37,8 +37,7 @@ type Thread struct {
 	ObservedTick    int64             // last observation
 	LastPass        PassReading
 	listGeneration  int64
-	// The tracer writes End until the event ThreadEnded.
-	End ThreadEnd
+	End             attribute.End // complete when it has ended
 }
 
 // PassReading is a thread's clocks in the last pass over all threads of the process that has read them; number 0: none.
@@ -49,12 +48,6 @@ type PassReading struct {
 
 // IsSince reports whether the pass is pass or a later one.
 func (r *PassReading) IsSince(pass int64) bool { return r.Number >= pass }
-
-// ThreadEnd is what the producer knows of a thread's end.
-type ThreadEnd struct {
-	attribute.End
-	NotStopped sample.NotStopped // not reported yet
-}
 
 // NameEvery is the greatest age of a name, ns: programs name threads after starting them.
 const NameEvery = 1e9

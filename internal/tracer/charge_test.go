@@ -8,10 +8,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/attribute"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/schedule"
-	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
@@ -85,10 +85,10 @@ func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
 		ends := 0
 		for len(c.Queue.Batches()) > 0 {
 			for _, e := range <-c.Queue.Batches() {
-				if e.Kind == target.ProcessEnded {
+				if ended, ok := e.What.(*attribute.ProcessEnded); ok {
 					ends++
-					if e.At != now {
-						t.Errorf("the end is %d ns before the tick that found it", now-e.At)
+					if ended.At != now {
+						t.Errorf("the end is %d ns before the tick that found it", now-ended.At)
 					}
 				}
 			}

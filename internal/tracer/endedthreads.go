@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"prywalk/internal/attribute"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
@@ -49,7 +50,7 @@ func (e *endedThreads) readAtStart(p *target.Process, now int64) {
 	for _, th := range p.Threads.All() {
 		if !th.Backoff.Gone && th.LastPass.IsSince(used.pass) {
 			th.End.AtStart = procmem.ReadingAt(th.LastPass.Clocks, now)
-			e.out.Add(target.Event{Kind: target.ThreadStarted, Thread: th, Reading: th.End.AtStart})
+			e.out.Add(th.Started(th.End.AtStart))
 		}
 	}
 }
@@ -90,7 +91,7 @@ func (e *endedThreads) completeAccount(p *target.Process, now int64) {
 func (e *endedThreads) readThreadAtStart(th *target.Thread, now int64) {
 	if sched, err := th.Observed.Files().SchedStat(); err == nil {
 		th.End.AtStart = procmem.ReadingAt(sched, now)
-		e.out.Add(target.Event{Kind: target.ThreadStarted, Thread: th, Reading: th.End.AtStart})
+		e.out.Add(th.Started(th.End.AtStart))
 	}
 }
 
@@ -134,9 +135,7 @@ func (e *endedThreads) report(p *target.Process, began, used int64, ok bool) {
 	at := procmem.Now()
 	p.EndedReport.Next = at + max(reportEvery, (at-began)*reportShare)
 	if ok {
-		e.out.Add(target.Event{
-			Kind: target.EndedSoFar, Proc: p, At: at, CPU: p.End.EndedThreads + used,
-		})
+		e.out.Add(target.Event{What: &attribute.EndedSoFar{Process: p.ID, CPU: p.End.EndedThreads + used, At: at}})
 	}
 }
 

@@ -49,25 +49,27 @@ func (e *execs) endOthers(p *target.Process, caller *target.Thread) {
 
 // handOverAccount returns the event of the exec. caller may be nil; the new first thread is perhaps not selected.
 func (e *execs) handOverAccount(p *target.Process, caller *target.Thread, now int64) target.Event {
-	event := target.Event{Kind: target.Execed, Proc: p, At: now}
-	if caller != nil && caller.IsFirst() {
-		event.Thread = caller
-		return event
+	first := caller
+	if caller == nil || !caller.IsFirst() {
+		first = e.tracked.discover(p, p.Target.PID, now)
 	}
-	first := e.tracked.discover(p, p.Target.PID, now)
+	execed := &target.Execed{At: now}
+	execed.Process = p.ID
 	switch {
 	case caller == nil:
 		e.beginAccount(first, now)
 	case first == nil:
 		e.endThread(caller)
-	default:
+	case first != caller:
 		e.passAccountOn(caller, first)
-		event.OtherCaller = caller
 	}
 	if first != nil {
-		event.Thread = first
+		execed.Thread, execed.Caller = first.ID, first.ID
+		if caller != nil {
+			execed.Caller = caller.ID
+		}
 	}
-	return event
+	return target.Event{Proc: p, Thread: first, What: execed}
 }
 
 func (e *execs) endThread(th *target.Thread) {

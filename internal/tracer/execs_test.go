@@ -8,8 +8,10 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/attribute"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
 	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
@@ -36,21 +38,23 @@ func execEvents(t *testing.T, execs int, args ...string) (pid int, events []targ
 				c.Queue.Put(b)
 			}
 		}
-		count := func(kind target.Kind) (n int) {
-			for i := range events {
-				if events[i].Kind == kind {
+		count := func(which func(target.Event) bool) (n int) {
+			for _, e := range events {
+				if which(e) {
 					n++
 				}
 			}
 			return n
 		}
+		isSample := func(e target.Event) bool { return e.IsSample() }
+		isExec := func(e target.Event) bool { _, ok := e.What.(*target.Execed); return ok }
 		signalOnce := func(what string, cond func() bool) {
 			testtargets.Eventually(t, what, func() bool { tick(); return cond() })
 			if err := unix.Kill(pid, unix.SIGUSR1); err != nil {
 				t.Error(err)
 			}
 		}
-		signalOnce("the first thread is sampled", func() bool { return count(target.Sampled) > 0 })
+		signalOnce("the first thread is sampled", func() bool { return count(isSample) > 0 })
 		if args[0] == "told" { // the one with most CPU time is taken for the caller
 			signalOnce("the second thread is known to have computed", func() bool {
 				all := c.tracked.procs[0].Threads.All()
@@ -72,7 +76,7 @@ func execEvents(t *testing.T, execs int, args ...string) (pid int, events []targ
 			default:
 			}
 		}
-		testtargets.Eventually(t, "the execs are reported", func() bool { tick(); return count(target.Execed) >= execs })
+		testtargets.Eventually(t, "the execs are reported", func() bool { tick(); return count(isExec) >= execs })
 		for range 3 {
 			tick()
 		}
@@ -93,18 +97,21 @@ func TestAnExecIsReportedOnceWithTheThreadThatCalledIt(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pid, events := execEvents(t, c.execs, c.args...)
-			var execs []target.Event
-			var first *target.Thread
-			ends := map[*target.Thread]int{}
+			var execs []*target.Execed
+			var first sample.ThreadID
+			tids, ends := map[sample.ThreadID]int{}, map[sample.ThreadID]int{}
 			for _, e := range events {
-				switch e.Kind {
-				case target.Execed:
-					execs = append(execs, e)
-				case target.ThreadEnded:
-					ends[e.Thread]++
-				case target.Sampled:
-					if first == nil && e.Thread.TID == pid {
-						first = e.Thread
+				if e.Thread != nil {
+					tids[e.Thread.ID] = e.Thread.TID
+				}
+				switch what := e.What.(type) {
+				case *target.Execed:
+					execs = append(execs, what)
+				case *attribute.ThreadEnded:
+					ends[what.Thread]++
+				case nil:
+					if e.IsSample() && first == 0 && e.Thread.TID == pid {
+						first = e.Thread.ID
 					}
 				}
 			}
@@ -113,12 +120,12 @@ func TestAnExecIsReportedOnceWithTheThreadThatCalledIt(t *testing.T) {
 			}
 			for _, e := range execs {
 				switch {
-				case e.Thread == nil || e.Thread.TID != pid || (e.OtherCaller != nil) != c.other:
-					t.Errorf("exec of %+v by %+v; by another thread: %v", e.Thread, e.OtherCaller, c.other)
+				case tids[e.Thread] != pid || (e.Caller != e.Thread) != c.other:
+					t.Errorf("exec of %d by %d; by another thread: %v", tids[e.Thread], tids[e.Caller], c.other)
 				case c.other &&
-					(e.Thread == first || e.OtherCaller.TID == pid || ends[e.OtherCaller] != 0 || ends[first] != 1):
+					(e.Thread == first || tids[e.Caller] == pid || ends[e.Caller] != 0 || ends[first] != 1):
 					t.Errorf("the caller has ended %d times, the first thread before %d times; want 0 and 1",
-						ends[e.OtherCaller], ends[first])
+						ends[e.Caller], ends[first])
 				case !c.other && (e.Thread != first || ends[first] != 0):
 					t.Errorf("the first thread, which called exec, has ended %d times; want 0", ends[first])
 				}

@@ -5,6 +5,7 @@ package tracer
 import (
 	"time"
 
+	"prywalk/internal/attribute"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
 	"prywalk/internal/schedule"
@@ -33,7 +34,7 @@ func (g *gaps) endGap(now int64) { g.report(g.detector.EndGap(now)) }
 func (g *gaps) report(from, length int64) {
 	if length > 0 {
 		g.lastEnd = from + length
-		g.out.Add(target.Event{Kind: target.NotObservedFor, At: from, Length: length})
+		g.out.Add(target.Event{What: &attribute.NotObservedFor{At: from, Length: length}})
 	}
 }
 

@@ -3,6 +3,7 @@
 package tracer
 
 import (
+	"prywalk/internal/attribute"
 	"prywalk/internal/engine"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
@@ -109,7 +110,7 @@ func (l *listings) checkName(p *target.Process) {
 	if th := p.FirstThread(); th != nil {
 		var name procmem.Comm
 		if th.Observed.Files().Comm(&name) == nil && p.Threads.SetFirstName(&name) {
-			l.out.Add(target.Event{Kind: target.Renamed, Thread: th, Proc: p, At: l.tick.At})
+			l.out.Add(target.Event{Thread: th, What: &target.Renamed{Cut: attribute.Cut{Thread: th.ID}}})
 		}
 	}
 }

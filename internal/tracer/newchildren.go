@@ -26,15 +26,15 @@ import (
 //
 //	the mark             the process                  becomes
 //	has a sample         is tracked                   a sample of its first thread
-//	has none             is tracked                   a [target.ChildSampled] of its nearest tracked ancestor
-//	any                  ends untracked               a [target.ChildSampled] of its nearest tracked ancestor
+//	has none             is tracked                   a [attribute.UnassignedSample] of its nearest tracked ancestor
+//	any                  ends untracked               a [attribute.UnassignedSample] of its nearest tracked ancestor
 //	has a sample         is tracked, and ends before  nothing
 //	                     its first thread is
 //	any                  is untracked for 10 s, or    nothing
 //	                     at the end of the run
 //
-// ChildSampled shares the CPU time of the ancestor's children. CPU time by program name becomes a
-// [target.ChildCounted], also if the child stays untracked, unless the engine's records have it.
+// UnassignedSample shares the CPU time of the ancestor's children. CPU time by program name becomes a
+// [attribute.ChildCounted], also if the child stays untracked, unless the engine's records have it.
 type newChildren struct {
 	shared       *engine.SharedState
 	pace         *pace
@@ -268,7 +268,7 @@ func (n *newChildren) noteThreadTracked(th *target.Thread) {
 		}
 		th.CreatedAt = min(th.CreatedAt, m.at, m.raw.At)
 		n.unassigned--
-		n.shared.AddSample(target.Event{Kind: target.Sampled, Thread: th, RawSample: m.raw, Program: m.program,
+		n.shared.AddSample(target.Event{Thread: th, RawSample: m.raw, Program: m.program,
 			StandsFor: m.standsFor})
 		m.raw = nil
 	}
@@ -295,14 +295,17 @@ func (n *newChildren) noteProcessEnded(p *target.Process) {
 func (n *newChildren) reportMarks(ancestor *target.Process, marks []mark) {
 	for i := range marks {
 		m := &marks[i]
-		e := target.Event{
-			Kind: target.ChildSampled, Proc: ancestor, Program: m.program, RawSample: m.raw,
-			At: m.at, StandsFor: m.standsFor, ChildState: m.childState,
+		ran := &attribute.UnassignedSample{
+			Process: ancestor.ID, Place: attribute.Place{State: sample.Running}, StandsFor: m.standsFor, At: m.at,
+			OfChild: true,
 		}
+		e := target.Event{What: ran, Proc: ancestor, Program: m.program, RawSample: m.raw}
 		if m.raw == nil {
+			ran.Place.ChildState = m.childState
 			n.shared.Out.Add(e)
 			continue
 		}
+		ran.At = m.raw.At
 		n.shared.AddSample(e)
 		m.raw = nil
 	}
@@ -311,8 +314,8 @@ func (n *newChildren) reportMarks(ancestor *target.Process, marks []mark) {
 func (n *newChildren) reportUsed(found *foundChild) {
 	for _, u := range found.Times {
 		n.shared.Out.Add(target.Event{
-			Kind: target.ChildCounted, Proc: found.Ancestor, Program: &target.Program{Name: u.Name},
-			At: n.shared.Tick.At, CPU: u.NS,
+			Program: &target.Program{Name: u.Name},
+			What:    &attribute.ChildCounted{Process: found.Ancestor.ID, CPU: u.NS},
 		})
 	}
 }

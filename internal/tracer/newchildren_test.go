@@ -38,7 +38,7 @@ func withUntrackedChild(t *testing.T, f func(*childRig)) {
 		defer c.Observer.Close()
 		u := &childRig{
 			c: c, cmd: exec.Command("sh", "-c", "while :; do :; done"), now: procmem.Now(),
-			tracked: &target.Process{},
+			tracked: &target.Process{ID: 7},
 		}
 		if err := u.cmd.Start(); err != nil {
 			t.Error(err)
@@ -101,15 +101,21 @@ func (u *childRig) stopTimes(t *testing.T, n int) (without int, ok bool) {
 	return 0, false
 }
 
-func (u *childRig) events() map[target.Kind][]target.Event {
+func (u *childRig) events() (samples, ofChildren, counted []target.Event) {
 	u.c.backlog.handOver()
-	byKind := map[target.Kind][]target.Event{}
 	for len(u.c.Queue.Batches()) > 0 {
 		for _, e := range <-u.c.Queue.Batches() {
-			byKind[e.Kind] = append(byKind[e.Kind], e)
+			switch e.What.(type) {
+			case nil:
+				samples = append(samples, e)
+			case *attribute.UnassignedSample:
+				ofChildren = append(ofChildren, e)
+			case *attribute.ChildCounted:
+				counted = append(counted, e)
+			}
 		}
 	}
-	return byKind
+	return samples, ofChildren, counted
 }
 
 func (u *childRig) track(t *testing.T) {
@@ -165,8 +171,7 @@ func TestMarksOfChildrenBecomeWhatTheTableSays(t *testing.T) {
 				if !c.reported {
 					without = 0
 				}
-				events := u.events()
-				sampled, ofChildren := events[target.Sampled], events[target.ChildSampled]
+				sampled, ofChildren, _ := u.events()
 				if len(sampled) != c.ofThread || len(ofChildren) != c.ofChildren+without {
 					t.Errorf("%d samples of its thread and %d of children, want %d and %d", len(sampled), len(ofChildren),
 						c.ofThread, c.ofChildren+without)
@@ -260,13 +265,14 @@ func TestTimeOfUntrackedChildrenIsReportedOnce(t *testing.T) {
 			})
 			u.kill()
 			u.tick()
-			counted := u.events()[target.ChildCounted]
+			_, _, counted := u.events()
 			if byEngine != (len(counted) == 0) {
 				t.Errorf("reported by the engine %v: the tracer reports %d times", byEngine, len(counted))
 			}
 			for _, e := range counted {
-				if e.Proc != u.tracked || e.Program.Name != "sh" || e.CPU <= 0 {
-					t.Errorf("%d ns of %q", e.CPU, e.Program.Name)
+				what := e.What.(*attribute.ChildCounted)
+				if what.Process != u.tracked.ID || e.Program.Name != "sh" || what.CPU <= 0 {
+					t.Errorf("%d ns of %q", what.CPU, e.Program.Name)
 				}
 			}
 		})

@@ -195,7 +195,7 @@ func (o *observations) report(th *target.Thread, s *observe.RawSample) {
 		th.Engine.AfterObservation(s)
 	}
 	o.shared.AddSample(target.Event{
-		Kind: target.Sampled, Thread: th, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
+		Thread: th, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
 		StandsFor:  o.standsFor(th, s),
 		WalkAtOnce: s.OutlineFailed() || s.State == sample.Running && th.Proc.WalkAtOnce(s.At),
 	})

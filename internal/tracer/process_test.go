@@ -7,11 +7,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/attribute"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
-	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
@@ -27,7 +27,7 @@ func TestProcessThatEndedBeforeItIsAttachedIsReported(t *testing.T) {
 	c.tracked.trackProcess(p)
 	c.Out.HandOver(0)
 	b := <-c.Queue.Batches()
-	if len(c.tracked.procs) != 0 || len(b) != 1 || b[0].Kind != target.ProcessEnded {
+	if _, ended := b[0].What.(*attribute.ProcessEnded); len(c.tracked.procs) != 0 || len(b) != 1 || !ended {
 		t.Errorf("%d are tracked, and reported is %v", len(c.tracked.procs), b)
 	}
 }
@@ -43,11 +43,12 @@ func TestAThreadWhoseClockIsNotReadDoesNotBegin(t *testing.T) {
 		c.Out.HandOver(0)
 		for range len(c.Queue.Batches()) {
 			for _, e := range <-c.Queue.Batches() {
-				if e.Kind != target.ThreadStarted {
+				started, ok := e.What.(*attribute.ThreadStarted)
+				if !ok {
 					continue
 				}
 				n++
-				if e.Reading.Wall == 0 {
+				if started.Now.Wall == 0 {
 					t.Errorf("thread %d begins without a reading", e.Thread.TID)
 				}
 			}

@@ -115,7 +115,7 @@ func (t *Tracer) drainAndHandOver(deadline int64) {
 func (t *Tracer) reportSuspension(now int64) {
 	if slept := t.gaps.suspension(now); slept > 0 {
 		t.tracked.reportAllUnchanged()
-		t.Out.Add(target.Event{Kind: target.Resumed, At: now, Length: slept})
+		t.Out.Add(target.Event{What: &target.Resumed{At: now, Length: slept}})
 	}
 }
 

@@ -56,7 +56,7 @@ func (t *tracked) trackProcess(p *target.Process) {
 	if !p.HasThreads() {
 		p.Gone = true
 		p.CloseTaskDir()
-		t.shared.Out.Add(target.Event{Kind: target.ProcessEnded, Proc: p, At: procmem.Now(), ProcessEnd: &p.End})
+		t.shared.Out.Add(p.HasEnded(procmem.Now()))
 		return
 	}
 	p.BeginProgram()
@@ -74,7 +74,7 @@ func (t *tracked) trackProcess(p *target.Process) {
 	}
 	p.Backoff = backoff.NewProcessState(p.Clock.Now)
 	t.procs = append(t.procs, p)
-	t.shared.Out.Add(target.Event{Kind: target.ProcessStarted, Proc: p})
+	t.shared.Out.Add(p.Started())
 	p.Engine = t.engine.Track(p)
 	t.newChildren.noteProcessTracked(p)
 }
@@ -92,9 +92,7 @@ func (t *tracked) endProcess(p *target.Process) {
 	}
 	t.newChildren.noteProcessEnded(p)
 	p.CloseTaskDir()
-	t.shared.Out.Add(target.Event{
-		Kind: target.ProcessEnded, Proc: p, At: t.shared.Tick.At, ProcessEnd: &p.End,
-	})
+	t.shared.Out.Add(p.HasEnded(t.shared.Tick.At))
 }
 
 func (t *tracked) dropEnded() {
@@ -211,14 +209,12 @@ func (t *tracked) endThread(th *target.Thread) {
 	}
 	end := &th.End
 	t.dropThread(th, end.Alive)
-	end.NotStopped = th.Observed.TakeNotStopped()
 	end.GapThreshold = t.gaps.gapThreshold()
 	observedAtEnd := th.ObservedTick == t.shared.Tick.Number
 	if !end.Alive || observedAtEnd {
 		end.AtEnd = sample.Reading{}
 	}
-	t.shared.Out.Add(target.Event{Kind: target.ThreadEnded, Thread: th, UnchangedBefore: th.Backoff.Unchanged,
-		ThreadEnd: end})
+	t.shared.Out.Add(th.HasEnded(th.Observed.TakeNotStopped()))
 }
 
 // dropThread drops a thread. alive: its clocks go on.
@@ -234,9 +230,7 @@ func (t *tracked) dropThread(th *target.Thread, alive bool) {
 
 func (t *tracked) reportUnchanged(th *target.Thread) {
 	if th.Backoff.Unchanged.Ticks > 0 {
-		t.shared.Out.Add(target.Event{
-			Kind: target.FoundUnchanged, Thread: th, UnchangedBefore: th.Backoff.TakeUnchanged(),
-		})
+		t.shared.Out.Add(target.Event{Thread: th, UnchangedBefore: th.Backoff.TakeUnchanged()})
 	}
 }
 
