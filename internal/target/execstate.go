@@ -43,6 +43,7 @@ func (p *Process) ExecCaller() (caller *Thread) {
 	return caller
 }
 
+// RunsTrackedProgram reports whether the address space is alive, and that of the tracked program.
 func (p *Process) RunsTrackedProgram() bool {
 	memory := p.Target.Memory()
 	return memory.Space() == p.exec.addressSpace && !memory.Ended()

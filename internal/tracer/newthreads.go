@@ -33,11 +33,6 @@ const (
 	longDiscovery = 4
 )
 
-type threadListTail struct {
-	readAt    int64 // CLOCK_MONOTONIC ns
-	creations int64
-}
-
 // observeWithoutEngine observes those of processes whose running threads are stopped. If the tick observes a subset,
 // new threads are only found.
 func (n *newThreads) observeWithoutEngine(now int64) {
