@@ -49,9 +49,9 @@ func TestThreadThatCallsExecGetsTheHintsOfTheNewProgram(t *testing.T) {
 	pid := cmd.Process.Pid
 	a, p := accountOf(t, pid)
 	before := p.FirstStackEnd()
-	first := &target.Thread{Proc: p.Process, TID: pid, Feedback: observe.NewThread(pid, pid, nil).Feedback()}
+	first := &target.Thread{Proc: p.Process, TID: pid, Observed: observe.NewThread(pid, pid, nil)}
 	plan := &managed.Plan{}
-	if !first.Feedback.SetPlan(plan, 0) || first.Feedback.SetPlan(plan, 0) {
+	if !first.Observed.Feedback().SetPlan(plan, 0) || first.Observed.Feedback().SetPlan(plan, 0) {
 		t.Fatal("the plan of the former program was not set, once")
 	}
 	if _, err := in.Write([]byte("\n")); err != nil {
@@ -64,7 +64,7 @@ func TestThreadThatCallsExecGetsTheHintsOfTheNewProgram(t *testing.T) {
 	if end := p.FirstStackEnd(); end == 0 || end == before {
 		t.Errorf("the first stack ends at %#x, before at %#x", end, before)
 	}
-	if !first.Feedback.SetPlan(plan, 0) {
+	if !first.Observed.Feedback().SetPlan(plan, 0) {
 		t.Error("the first thread has the hints of the former program")
 	}
 }
@@ -85,7 +85,7 @@ func accountOf(t *testing.T, pid int) (*Aggregator, *processState) {
 func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
 	a, p := accountOf(t, pid)
-	th := &target.Thread{Proc: p.Process, TID: pid, Feedback: observe.NewThread(pid, pid, nil).Feedback()}
+	th := &target.Thread{Proc: p.Process, TID: pid, Observed: observe.NewThread(pid, pid, nil)}
 	p.Ended = true
 	s := deepSample(1)
 	a.attributeSample(&target.Event{Thread: th, RawSample: s})

@@ -20,7 +20,7 @@ func (a *Aggregator) handleExec(e *target.Event, execed *target.Execed) {
 	}
 	a.ownership.reading(func() { p.refresh(execed.At) })
 	if e.Thread != nil {
-		e.Thread.Feedback.DiscardFormerProgram(p.FirstCopy(), p.FirstStackEnd())
+		e.Thread.Observed.Feedback().DiscardFormerProgram(p.FirstCopy(), p.FirstStackEnd())
 		a.handleRename(a.thread(e.Thread), &attribute.Cut{Thread: e.Thread.ID})
 	}
 }

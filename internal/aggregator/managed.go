@@ -55,7 +55,7 @@ func (b *stackBuilder) walkManaged(
 ) frames.StopReason {
 	b.beginManaged(th, s, sources)
 	end := b.mergeNative(th.proc, s)
-	th.Feedback.SetPlan(callstack.Plan(sources, th.innerTID, s.Regs.TLS))
+	th.Observed.Feedback().SetPlan(callstack.Plan(sources, th.innerTID, s.Regs.TLS))
 	b.addMerged(th.proc, s.Regs.Arch, end)
 	return end
 }

@@ -142,7 +142,7 @@ func (p *processState) untrackedState() *threadState {
 	if p.untrackedThreads == nil {
 		p.untrackedThreads = &threadState{
 			Thread: &target.Thread{
-				Proc: p.Process, TID: p.Target.PID, Feedback: observe.NewThread(p.Target.PID, p.Target.PID, nil).Feedback(),
+				Proc: p.Process, TID: p.Target.PID, Observed: observe.NewThread(p.Target.PID, p.Target.PID, nil),
 			},
 			proc: p, innerTID: p.innerPID,
 		}

@@ -89,7 +89,7 @@ func (b *stackBuilder) stackOfThread(th *threadState, s *observe.RawSample) (sam
 	p.noteStackUse(s, end, &b.walker)
 	p.history.noteDeepest(th, s, &b.walker)
 	id, end := b.endStack(end)
-	th.Feedback.Walked(p.Target, &b.walker, s, &b.outline)
+	th.Observed.Feedback().Walked(p.Target, &b.walker, s, &b.outline)
 	if b.walked != nil {
 		b.walked(p.Process, s, id, &b.walker)
 	}

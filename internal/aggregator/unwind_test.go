@@ -44,7 +44,7 @@ func deepSample(depth int) *observe.RawSample {
 func neverRefreshed(opened *loadedcode.Process) *threadState {
 	p := &target.Process{Target: opened}
 	return &threadState{
-		Thread: &target.Thread{Proc: p, Feedback: observe.NewThread(1, 1, nil).Feedback()},
+		Thread: &target.Thread{Proc: p, Observed: observe.NewThread(1, 1, nil)},
 		proc: &processState{
 			Process: p, refreshBudget: refreshBudget{last: math.MaxInt64}, history: &programHistory{},
 		},

@@ -107,7 +107,7 @@ func (r *rig) track(t *testing.T) {
 		l := observe.NewThread(r.of.Target.PID, tid, r.Files)
 		l.Memory, l.Plans = r.of.Target.Memory(), &r.of.Plans
 		th := &target.Thread{
-			ID: sample.ThreadID(i + 1), Proc: r.of, TID: tid, Feedback: l.Feedback(), Observed: l,
+			ID: sample.ThreadID(i + 1), Proc: r.of, TID: tid, Observed: l,
 		}
 		th.Backoff = backoff.ThreadState{Observed: l}
 		r.idle.Add(&th.Backoff)

@@ -71,7 +71,7 @@ func (e *toyEngine) admit(out target.Batch) target.Batch {
 				lt := observe.NewThread(p.Target.PID, tid, nil)
 				e.threads = append(e.threads, &toyThread{
 					shared: &target.Thread{
-						ID: e.tasks, Proc: p, TID: tid, Feedback: lt.Feedback(), FirstListedAt: procmem.Now(),
+						ID: e.tasks, Proc: p, TID: tid, Observed: lt, FirstListedAt: procmem.Now(),
 					},
 					files: procmem.OpenThread(p.Target.PID, tid, nil),
 				})

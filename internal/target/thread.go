@@ -18,16 +18,15 @@ type Thread struct {
 	ID            sample.ThreadID // 0: several threads
 	Proc          *Process
 	TID           int
-	Feedback      *observe.WalkFeedback // with the aggregator's hints
-	Name          string                // the kernel's, at the first listing
-	FirstListedAt int64                 // CLOCK_MONOTONIC ns
-	CreatedAt     int64                 // CLOCK_MONOTONIC ns; 0: its creation was not observed
+	Name          string          // the kernel's, at the first listing
+	FirstListedAt int64           // CLOCK_MONOTONIC ns
+	CreatedAt     int64           // CLOCK_MONOTONIC ns; 0: its creation was not observed
+	Observed      *observe.Thread // the tracer's, but for its Feedback
 
 	// NamedByRuntime reports that the aggregator has the thread's name from a runtime.
 	NamedByRuntime atomic.Bool
 
 	// Only the tracer and its engine use these.
-	Observed *observe.Thread
 	Backoff  backoff.ThreadState
 	FromZero bool       // its clocks count from zero within the recording
 	Engine   ThreadPart // nil if it is stopped when it runs

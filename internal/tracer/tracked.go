@@ -79,6 +79,11 @@ func (t *tracked) trackProcess(p *target.Process) {
 	t.newChildren.noteProcessTracked(p)
 }
 
+// startOf converts clock ticks since boot to CLOCK_MONOTONIC ns.
+func startOf(ticks uint64) int64 {
+	return int64(ticks)*procmem.ClockTick + procmem.Now() - procmem.SinceBoot()
+}
+
 func (t *tracked) endProcess(p *target.Process) {
 	if p.Gone {
 		return
@@ -168,7 +173,7 @@ func (t *tracked) track(p *target.Process, observed *observe.Thread, name *procm
 	t.setUpThread(p, observed)
 	t.lastThreadID++
 	th := &target.Thread{
-		ID: t.lastThreadID, Proc: p, TID: observed.TID, Feedback: observed.Feedback(), Name: name.String(),
+		ID: t.lastThreadID, Proc: p, TID: observed.TID, Name: name.String(),
 		FirstListedAt: now, Observed: observed, FromZero: fromZero,
 	}
 	if fromZero {
