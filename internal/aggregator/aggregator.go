@@ -8,12 +8,12 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/attribute"
-	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 )
 
 // Options configure an [Aggregator].
@@ -36,12 +36,12 @@ type Options struct {
 	Events io.Writer
 	// Walked, if set, takes each walk of a tracked process's sample, unless an exec cut it, on the aggregator's
 	// goroutine. The Walker is valid until it returns.
-	Walked func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker)
+	Walked func(*target.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 }
 
 // Aggregator walks raw samples and attributes the threads' time. It belongs to one goroutine.
 type Aggregator struct {
-	*handover.Common
+	*target.Common
 	*states
 	opts      Options
 	ownership *recordingOwnership
@@ -54,6 +54,7 @@ type Aggregator struct {
 	untracked   samplesWalked
 	attribution *attribute.Attribution
 	sampled     attribute.Sampled
+	unchanged   attribute.FoundUnchanged
 	eventLog    *attribute.Recorder // nil: not recorded
 	tasks       taskRecorder
 
@@ -71,7 +72,7 @@ func (a *Aggregator) Stacks() (all, complete int64) {
 func (a *Aggregator) UnixOf(at int64) int64 { return a.out.unix.Of(at) }
 
 // New returns an aggregator without processes.
-func New(o Options, with *handover.Common) *Aggregator {
+func New(o Options, with *target.Common) *Aggregator {
 	a := &Aggregator{opts: o, Common: with, ownership: &recordingOwnership{}, states: newStates()}
 	a.stacks = newStackBuilder(o.Builder, o.MaxDepth, a.ownership)
 	a.tasks.aggregator = a
@@ -94,7 +95,7 @@ func New(o Options, with *handover.Common) *Aggregator {
 }
 
 // Handle handles a batch, and returns it to the tracer.
-func (a *Aggregator) Handle(b handover.Batch) {
+func (a *Aggregator) Handle(b target.Batch) {
 	for i := range b {
 		a.QuotaGate.Wait()
 		a.handleEvent(&b[i])
@@ -105,48 +106,43 @@ func (a *Aggregator) Handle(b handover.Batch) {
 	a.Queue.Put(b)
 }
 
-func (a *Aggregator) handleEvent(e *handover.Event) {
-	switch e.Kind {
-	case handover.ProcessStarted:
-		a.beginProcess(a.process(e.Proc))
-	case handover.Sampled:
-		a.attributeSample(e)
-	case handover.SampledUnassigned:
-		a.attributeUnassigned(e)
-	case handover.ChildSampled:
-		a.attributeUnassignedOfChild(e)
-	case handover.ChildCounted:
-		a.attribute(&attribute.ChildCounted{
-			Process: e.Proc.ID, Program: programOf(e.Program), CPU: e.CPU, AllCounted: e.AllCounted,
-			ChildEnded: e.ChildEnded,
-		})
-	case handover.ThreadStarted:
-		a.beginThread(e)
-	case handover.FoundUnchanged:
-		a.attribute(&attribute.FoundUnchanged{Thread: e.Thread.ID, UnchangedBefore: e.UnchangedBefore})
-	case handover.ThreadEnded:
-		a.endThread(e)
-	case handover.EndedSoFar:
-		a.attribute(&attribute.EndedSoFar{Process: e.Proc.ID, CPU: e.CPU, At: e.At})
-	case handover.ProcessEnded:
-		a.endProcess(a.process(e.Proc), e.ProcessEnd, e.At)
-	case handover.Execed:
-		a.handleExec(e)
-	case handover.Renamed:
-		a.handleRename(e)
-	case handover.CheckpointAsked:
-		a.attribute(&attribute.Cut{})
+func (a *Aggregator) handleEvent(e *target.Event) {
+	switch what := e.What.(type) {
+	case nil:
+		a.attributeObservation(e)
+	case *attribute.ProcessStarted:
+		a.beginProcess(a.process(e.Proc), what)
+	case *attribute.ThreadStarted:
+		a.beginThread(a.thread(e.Thread))
+		a.attribute(what)
+	case *attribute.UnassignedSample:
+		a.attributeUnassigned(e, what)
+	case *attribute.ChildCounted:
+		what.Program = programOf(e.Program)
+		a.attribute(what)
+	case *attribute.ThreadEnded:
+		a.endThread(a.thread(e.Thread), what)
+	case *attribute.ProcessEnded:
+		a.endProcess(a.process(e.Proc), what)
+	case *target.Execed:
+		a.handleExec(e, what)
+	case *target.Renamed:
+		a.handleRename(a.thread(e.Thread), &what.Cut)
+	case *target.CheckpointAsked:
+		a.attribute(&what.Cut)
 		a.tasks.checkpoint()
 		a.checkpointAsked = true
-	case handover.RefreshAsked:
-		a.refresh(e.At)
-	case handover.NotObservedFor:
-		a.attribute(&attribute.NotObservedFor{At: e.At, Length: e.Length})
-		a.tasks.noteGap(e.At + e.Length)
-	case handover.Resumed:
-		a.attribute(&attribute.Cut{})
+	case *target.RefreshAsked:
+		a.refresh(what.At)
+	case *attribute.NotObservedFor:
+		a.attribute(what)
+		a.tasks.noteGap(what.At + what.Length)
+	case *target.Resumed:
+		a.attribute(&what.Cut)
 		a.tasks.addIntervals()
-		a.out.unix.Resumed(e.At, e.Length)
+		a.out.unix.Resumed(what.At, what.Length)
+	default:
+		a.attribute(what)
 	}
 }
 

@@ -4,26 +4,17 @@ package aggregator
 
 import (
 	"prywalk/internal/attribute"
-	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
 )
 
-func (a *Aggregator) beginProcess(p *processState) {
+func (a *Aggregator) beginProcess(p *processState, started *attribute.ProcessStarted) {
 	p.Comm = p.Target.Comm
 	p.innerPID = procmem.InnerTID(p.Target.PID)
-	a.attribute(&attribute.ProcessStarted{
-		Process: p.ID, PID: p.Target.PID, Start: p.Target.StartTime, Parent: p.Parent, Since: p.Since,
-		FromStart: p.FromStart, ChildrenFromStart: a.opts.Launched && p.Parent == 0,
-	})
+	started.ChildrenFromStart = a.opts.Launched && p.Parent == 0
+	a.attribute(started)
 }
 
-func (a *Aggregator) beginThread(e *handover.Event) {
-	th := a.thread(e.Thread)
-	a.beginThreadState(th)
-	a.attribute(&attribute.ThreadStarted{Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Now: e.Reading})
-}
-
-func (a *Aggregator) beginThreadState(th *threadState) {
+func (a *Aggregator) beginThread(th *threadState) {
 	if th.begun {
 		return
 	}

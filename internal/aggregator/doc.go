@@ -6,7 +6,7 @@
 //	                      ├─ asleep ──────► waits.go: what it waits for
 //	                      └─ clocks ──────► package attribute: intervals ──► sinks.go ──► profile.Builder, sinks
 //
-// It runs on one goroutine and takes the tracer's events (package handover) in order.
+// It runs on one goroutine and takes the tracer's events (package target) in order.
 //
 // # Files
 //

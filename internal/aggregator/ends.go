@@ -2,25 +2,18 @@
 
 package aggregator
 
-import (
-	"prywalk/internal/attribute"
-	"prywalk/internal/handover"
-)
+import "prywalk/internal/attribute"
 
 // endThread ends a thread's account. Of ended threads only the process's first one still has a name in the kernel.
-func (a *Aggregator) endThread(e *handover.Event) {
-	th := a.thread(e.Thread)
-	if e.ThreadEnd.Alive {
-		a.beginThreadState(th)
+func (a *Aggregator) endThread(th *threadState, ended *attribute.ThreadEnded) {
+	if ended.End.Alive {
+		a.beginThread(th)
 	}
-	if th.begun && !th.NamedByRuntime.Load() && (e.ThreadEnd.Alive || th.TID == th.proc.Target.PID) {
+	if th.begun && !th.NamedByRuntime.Load() && (ended.End.Alive || th.TID == th.proc.Target.PID) {
 		a.ownership.reading(th.renameByKernel)
 	}
-	a.attribute(&attribute.ThreadEnded{
-		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, UnchangedBefore: e.UnchangedBefore,
-		NotStopped: e.ThreadEnd.NotStopped, End: e.ThreadEnd.End,
-	})
-	if e.ThreadEnd.Alive {
+	a.attribute(ended)
+	if ended.End.Alive {
 		a.suspects.noteAlive(th)
 	}
 	a.forgetThread(th)
@@ -31,13 +24,14 @@ func (a *Aggregator) forgetThread(th *threadState) {
 	th.proc.waitState.forget(th)
 }
 
-func (a *Aggregator) endProcess(p *processState, end *attribute.ProcessEnd, now int64) {
+func (a *Aggregator) endProcess(p *processState, ended *attribute.ProcessEnded) {
 	if p.Ended {
 		return
 	}
-	a.tasks.finish(p, now)
+	a.tasks.finish(p, ended.At)
 	p.Ended = true
-	a.attribute(&attribute.ProcessEnded{Process: p.ID, Program: p.Comm, At: now, ProcessEnd: *end})
+	ended.Program = p.Comm
+	a.attribute(ended)
 	a.stacks.forgetModules(p, nil)
 	if !a.ownership.isTakenOver() {
 		a.opts.CloseProcess(p.Target)

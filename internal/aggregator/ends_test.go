@@ -11,13 +11,13 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/attribute"
-	"prywalk/internal/handover"
 	"prywalk/internal/incomplete"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
@@ -28,9 +28,9 @@ func TestNewNameStaysWhenTheMappingsAreReadAgain(t *testing.T) {
 	if err := unix.Kill(pid, unix.SIGUSR1); err != nil {
 		t.Fatal(err)
 	}
-	leader := &handover.SharedThread{Proc: p.SharedProcess, TID: pid}
+	leader := &target.Thread{Proc: p.Process, TID: pid}
 	testtargets.Eventually(t, "the new name", func() bool { return p.Target.ThreadName(pid) == "other" })
-	a.handleRename(&handover.Event{Kind: handover.Renamed, Thread: leader, Proc: p.SharedProcess, At: procmem.Now()})
+	a.handleEvent(&target.Event{Thread: leader, What: &target.Renamed{Cut: attribute.Cut{Thread: leader.ID}}})
 	for range 2 {
 		if p.Comm != "other" || old != "threads" {
 			t.Fatalf("name %q, before %q; want other and threads", p.Comm, old)
@@ -49,9 +49,9 @@ func TestThreadThatCallsExecGetsTheHintsOfTheNewProgram(t *testing.T) {
 	pid := cmd.Process.Pid
 	a, p := accountOf(t, pid)
 	before := p.FirstStackEnd()
-	first := &handover.SharedThread{Proc: p.SharedProcess, TID: pid, Feedback: observe.NewThread(pid, pid, nil).Feedback()}
+	first := &target.Thread{Proc: p.Process, TID: pid, Observed: observe.NewThread(pid, pid, nil)}
 	plan := &managed.Plan{}
-	if !first.Feedback.SetPlan(plan, 0) || first.Feedback.SetPlan(plan, 0) {
+	if !first.Observed.Feedback().SetPlan(plan, 0) || first.Observed.Feedback().SetPlan(plan, 0) {
 		t.Fatal("the plan of the former program was not set, once")
 	}
 	if _, err := in.Write([]byte("\n")); err != nil {
@@ -60,35 +60,35 @@ func TestThreadThatCallsExecGetsTheHintsOfTheNewProgram(t *testing.T) {
 	testtargets.Eventually(t, "the new program", func() bool { return p.Target.ThreadName(pid) == "sleep" })
 	testtargets.Asleep(t, pid) // the name is set before the stack is in its place
 	p.Target.Memory().Renew(pid)
-	a.handleEvent(&handover.Event{Kind: handover.Execed, Thread: first, Proc: p.SharedProcess, At: procmem.Now()})
+	a.handleEvent(&target.Event{Thread: first, Proc: p.Process, What: &target.Execed{At: procmem.Now()}})
 	if end := p.FirstStackEnd(); end == 0 || end == before {
 		t.Errorf("the first stack ends at %#x, before at %#x", end, before)
 	}
-	if !first.Feedback.SetPlan(plan, 0) {
+	if !first.Observed.Feedback().SetPlan(plan, 0) {
 		t.Error("the first thread has the hints of the former program")
 	}
 }
 
 func accountOf(t *testing.T, pid int) (*Aggregator, *processState) {
 	t.Helper()
-	target, err := loadedcode.Open(pid)
+	opened, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = target.Close() })
-	a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, handover.NewCommon())
-	p := a.process(handover.NewSharedProcess(target, false, 0))
-	a.beginProcess(p)
+	t.Cleanup(func() { _ = opened.Close() })
+	a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, target.NewCommon())
+	p := a.process(target.NewProcess(opened, false, 0))
+	a.beginProcess(p, p.Started().What.(*attribute.ProcessStarted))
 	return a, p
 }
 
 func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
 	a, p := accountOf(t, pid)
-	th := &handover.SharedThread{Proc: p.SharedProcess, TID: pid, Feedback: observe.NewThread(pid, pid, nil).Feedback()}
+	th := &target.Thread{Proc: p.Process, TID: pid, Observed: observe.NewThread(pid, pid, nil)}
 	p.Ended = true
 	s := deepSample(1)
-	a.attributeSample(&handover.Event{Kind: handover.Sampled, Thread: th, Proc: p.SharedProcess, RawSample: s})
+	a.attributeSample(&target.Event{Thread: th, RawSample: s})
 	if got, want := a.sampled.Place, a.opts.Builder.Intern([]profile.Loc{
 		{Synthetic: attribute.ExecOrExit}, {Synthetic: incomplete.Name(frames.StopBadMemory.String())},
 	}); got.Stack != want || got.WalkEnd != frames.StopBadMemory {
@@ -98,10 +98,10 @@ func TestALateSampleOfAnEndedProcessIsNotWalked(t *testing.T) {
 
 func TestAfterATakeoverAccountsAreClosedWithoutReadingTargets(t *testing.T) {
 	for _, taken := range []bool{false, true} {
-		a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, handover.NewCommon())
+		a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, target.NewCommon())
 		pid := os.Getpid()
-		p := a.process(&handover.SharedProcess{Target: ofPID(pid).Target, ID: 1})
-		th := a.thread(&handover.SharedThread{Proc: p.SharedProcess, ID: 1, TID: pid, Name: "before"})
+		p := a.process(&target.Process{Target: ofPID(pid).Target, ID: 1})
+		th := a.thread(&target.Thread{Proc: p.Process, ID: 1, TID: pid, Name: "before"})
 		th.begun = true
 		counts := a.stacks.managedWalk.runCounts()
 		if a.ownership.beginRead(); taken && !a.TakeOver() {
@@ -125,9 +125,9 @@ func TestEndOfAProcessThatNeverBeganLeavesNoAccount(t *testing.T) {
 	var closed []*loadedcode.Process
 	a := New(Options{
 		Builder: profile.NewBuilder(profile.Meta{}), CloseProcess: func(p *loadedcode.Process) { closed = append(closed, p) },
-	}, handover.NewCommon())
-	p := &handover.SharedProcess{Target: ofPID(4711).Target}
-	a.handleEvent(&handover.Event{Kind: handover.ProcessEnded, Proc: p, ProcessEnd: &attribute.ProcessEnd{}})
+	}, target.NewCommon())
+	p := &target.Process{Target: ofPID(4711).Target}
+	a.handleEvent(&target.Event{Proc: p, What: &attribute.ProcessEnded{}})
 	if len(a.procs) != 0 || len(closed) != 1 || closed[0] != p.Target {
 		t.Errorf("%d accounts, closed %v; want none, and %v closed", len(a.procs), closed, p.Target)
 	}

@@ -6,35 +6,30 @@ import (
 	"cmp"
 
 	"prywalk/internal/attribute"
-	"prywalk/internal/handover"
+	"prywalk/internal/target"
 )
 
-// handleExec ends what is known of a former program. Perhaps no thread of the new one is selected: e.Thread is nil.
-func (a *Aggregator) handleExec(e *handover.Event) {
+// handleExec ends what is known of a former program. Perhaps no thread of the new one is selected.
+func (a *Aggregator) handleExec(e *target.Event, execed *target.Execed) {
 	p := a.process(e.Proc)
 	if e.Thread != nil {
-		exec := attribute.Execed{Process: p.ID, Thread: e.Thread.ID, Caller: e.Thread.ID}
-		if e.OtherCaller != nil {
-			exec.Caller = e.OtherCaller.ID
+		a.attribute(&execed.Execed)
+		if caller := a.threads[execed.Caller]; caller != nil && execed.Caller != execed.Thread {
+			a.forgetThread(caller)
 		}
-		a.attribute(&exec)
 	}
-	if e.OtherCaller != nil {
-		a.forgetThread(a.thread(e.OtherCaller))
-	}
-	a.ownership.reading(func() { p.refresh(e.At) })
+	a.ownership.reading(func() { p.refresh(execed.At) })
 	if e.Thread != nil {
-		e.Thread.Feedback.DiscardFormerProgram(p.FirstCopy(), p.FirstStackEnd())
-		a.handleRename(e)
+		e.Thread.Observed.Feedback().DiscardFormerProgram(p.FirstCopy(), p.FirstStackEnd())
+		a.handleRename(a.thread(e.Thread), &attribute.Cut{Thread: e.Thread.ID})
 	}
 }
 
 // handleRename attributes the time up to now under the old name.
-func (a *Aggregator) handleRename(e *handover.Event) {
-	th, p := a.thread(e.Thread), a.process(e.Proc)
-	a.attribute(&attribute.Cut{Thread: th.ID})
+func (a *Aggregator) handleRename(th *threadState, cut *attribute.Cut) {
+	a.attribute(cut)
 	th.nameReadAt = 0
 	th.NamedByRuntime.Store(false)
 	a.ownership.reading(th.renameByKernel)
-	p.Comm = cmp.Or(p.Target.LoadedProgram(), th.name)
+	th.proc.Comm = cmp.Or(th.proc.Target.LoadedProgram(), th.name)
 }

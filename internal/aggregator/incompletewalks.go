@@ -4,8 +4,8 @@ package aggregator
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
+	"prywalk/internal/target"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 type samplesWalked struct{ all, incomplete int64 }
 
 // countWalk counts the walk of a kernel sample; a copy that was too short is not incomplete if the next can be longer.
-// With too many incomplete walks the process is left to ptrace ([handover.LacksOuterFrames]).
+// With too many incomplete walks the process is left to ptrace ([target.LacksOuterFrames]).
 func (p *processState) countWalk(s *observe.RawSample, end frames.StopReason, onOtherStack bool) {
 	if s.How != observe.ByKernelSample {
 		return
@@ -28,12 +28,12 @@ func (p *processState) countWalk(s *observe.RawSample, end frames.StopReason, on
 	p.walked.note(incomplete)
 	p.history.walked.note(incomplete)
 	if incomplete && (p.walked.tooManyIncomplete() || p.history.walked.tooManyIncomplete()) {
-		p.NoteLack(handover.LacksOuterFrames)
-		p.history.lack = max(p.history.lack, handover.LacksOuterFrames)
+		p.NoteLack(target.LacksOuterFrames)
+		p.history.lack = max(p.history.lack, target.LacksOuterFrames)
 	}
 }
 
-func (a *Aggregator) countUntrackedWalk(e *handover.Event, end frames.StopReason) {
+func (a *Aggregator) countUntrackedWalk(e *target.Event, end frames.StopReason) {
 	raw := e.RawSample
 	if raw.How != observe.ByKernelSample || e.Program == nil || e.Program.CodeOwner != nil ||
 		raw.Regs.Arch == frames.ArchUnknown {
@@ -44,9 +44,9 @@ func (a *Aggregator) countUntrackedWalk(e *handover.Event, end frames.StopReason
 	history.walked.note(incomplete)
 	a.untracked.note(incomplete)
 	if incomplete && history.walked.tooManyIncomplete() {
-		history.lack = max(history.lack, handover.LacksOuterFrames)
+		history.lack = max(history.lack, target.LacksOuterFrames)
 	}
-	if history.lack >= handover.LacksOuterFrames || a.untracked.tooManyIncomplete() {
+	if history.lack >= target.LacksOuterFrames || a.untracked.tooManyIncomplete() {
 		a.UntrackedLackOuterFrames.Store(true)
 	}
 }
@@ -69,7 +69,7 @@ func (p *processState) noteStackUse(s *observe.RawSample, end frames.StopReason,
 	used := int64(w.HighestSP() - s.Mem.Stack.Addr)
 	switch {
 	case end == frames.StopStackCut && !w.OnOtherStack():
-		used = handover.DeeperThanSample
+		used = target.DeeperThanSample
 	case used < 0 || used > int64(len(s.Mem.Stack.Bytes)):
 		return
 	}

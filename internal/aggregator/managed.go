@@ -5,13 +5,13 @@ package aggregator
 import (
 	"prywalk/frames"
 	"prywalk/internal/callstack"
-	"prywalk/internal/handover"
 	"prywalk/internal/languages"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 )
 
 // Runtimes name managed frames during the walk, as memory with names can change.
@@ -55,7 +55,7 @@ func (b *stackBuilder) walkManaged(
 ) frames.StopReason {
 	b.beginManaged(th, s, sources)
 	end := b.mergeNative(th.proc, s)
-	th.Feedback.SetPlan(callstack.Plan(sources, th.innerTID, s.Regs.TLS))
+	th.Observed.Feedback().SetPlan(callstack.Plan(sources, th.innerTID, s.Regs.TLS))
 	b.addMerged(th.proc, s.Regs.Arch, end)
 	return end
 }
@@ -63,7 +63,7 @@ func (b *stackBuilder) walkManaged(
 func (b *stackBuilder) beginManaged(th *threadState, s *observe.RawSample, sources []managed.FrameSource) {
 	p, w := th.proc, &b.managedWalk
 	if callstack.HasPlan(sources) {
-		p.NoteLack(handover.LacksFrames)
+		p.NoteLack(target.LacksFrames)
 	}
 	if p.managedNames.read == nil {
 		p.managedNames = newManagedNames(p)

@@ -46,14 +46,14 @@ const sampledAt = 1 // long ago
 
 func interpreted(t *testing.T) (f *interpreter, p *processState, walk func()) {
 	t.Helper()
-	target, err := loadedcode.Open(os.Getpid())
+	opened, err := loadedcode.Open(os.Getpid())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = target.Close() })
-	target.Space().SetModules([]*frames.Module{{Start: 0x10000, End: 0x20000, Name: "m",
+	t.Cleanup(func() { _ = opened.Close() })
+	opened.Space().SetModules([]*frames.Module{{Start: 0x10000, End: 0x20000, Name: "m",
 		Sources: []frames.RuleSource{calls{}}}})
-	th := neverRefreshed(target)
+	th := neverRefreshed(opened)
 	u := newStackBuilder(profile.NewBuilder(profile.Meta{}), 0, &recordingOwnership{})
 	s, f := deepSample(10), &interpreter{}
 	s.At = sampledAt

@@ -4,23 +4,23 @@ package aggregator
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 )
 
 // mmap2Program is the code of an unopened process, by the kernel's records.
 type mmap2Program struct {
-	program *handover.Program
+	program *target.Program
 	code    *loadedcode.Mmap2Space
 	modules map[*frames.Module]*profile.ModuleInfo
 }
 
 // stackOfUntracked walks a sample of an untracked descendant of ancestor.
 func (b *stackBuilder) stackOfUntracked(
-	ancestor *handover.SharedProcess, program *handover.Program, s *observe.RawSample,
+	ancestor *target.Process, program *target.Program, s *observe.RawSample,
 ) (sample.StackID, frames.StopReason) {
 	b.ownership.beginRead() // files are opened
 	defer b.ownership.endRead()
@@ -48,7 +48,7 @@ func (b *stackBuilder) stackOfUntracked(
 	return b.kernelStack(s, frames.StopRoot)
 }
 
-func (b *stackBuilder) mmap2Code(ancestor *handover.SharedProcess, program *handover.Program) *mmap2Program {
+func (b *stackBuilder) mmap2Code(ancestor *target.Process, program *target.Program) *mmap2Program {
 	if b.lastMmap2Program.program != program {
 		for _, info := range b.lastMmap2Program.modules {
 			b.builder.ForgetModule(info)

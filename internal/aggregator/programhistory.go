@@ -4,9 +4,9 @@ package aggregator
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
+	"prywalk/internal/target"
 )
 
 const maxPrograms = 4096 // files
@@ -16,11 +16,11 @@ type programHistories map[loadedcode.ProgramFile]*programHistory
 // programHistory is what walks have shown, for the next process of the file.
 type programHistory struct {
 	walked       samplesWalked
-	lack         handover.SampleLack
+	lack         target.SampleLack
 	deepestStack int64 // of a first thread's walks, bytes
 }
 
-func (p *programHistory) applyTo(proc *handover.SharedProcess) {
+func (p *programHistory) applyTo(proc *target.Process) {
 	proc.NoteLack(p.lack)
 	proc.SetFirstCopy(p.deepestStack)
 }
@@ -53,6 +53,6 @@ func (p programHistories) historyOf(proc interface {
 }
 
 // ApplyKnownProgram applies to a new process what is known of its file. Precondition: the aggregator's goroutine.
-func (s *states) ApplyKnownProgram(p *handover.SharedProcess) {
+func (s *states) ApplyKnownProgram(p *target.Process) {
 	s.histories.historyOf(p.Target).applyTo(p)
 }

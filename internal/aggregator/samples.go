@@ -7,22 +7,31 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/attribute"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 )
 
-func (a *Aggregator) attributeSample(e *handover.Event) {
+func (a *Aggregator) attributeObservation(e *target.Event) {
+	if e.RawSample == nil {
+		a.unchanged = attribute.FoundUnchanged{Thread: e.Thread.ID, UnchangedBefore: e.UnchangedBefore}
+		a.attribute(&a.unchanged)
+		return
+	}
+	a.attributeSample(e)
+}
+
+func (a *Aggregator) attributeSample(e *target.Event) {
 	th, s := a.thread(e.Thread), e.RawSample
-	a.beginThreadState(th)
+	a.beginThread(th)
 	id, end := a.stacks.stackOfSample(th, e.Program, s)
 	a.out.totals.addStack(end, s.How)
 	a.counts.walked.Store(a.out.totals.stacks)
 	ends := &a.out.totals.walkEnds
 	a.counts.complete.Store(ends[frames.StopRoot] + ends[frames.StopGuessedRoot])
-	if s.State != sample.Running && s.At-th.FirstListedAt < handover.NameEvery {
+	if s.State != sample.Running && s.At-th.FirstListedAt < target.NameEvery {
 		th.nameReadAt = 0 // it may have set its name before a long sleep
 	}
 	a.ownership.reading(func() { th.rename(s.At) })
@@ -45,47 +54,40 @@ func (a *Aggregator) attributeSample(e *handover.Event) {
 	e.RawSample = nil
 }
 
-func (a *Aggregator) attributeUnassigned(e *handover.Event) {
-	p := a.process(e.Proc)
-	th := p.untrackedState()
-	if e.Thread != nil {
-		th = a.thread(e.Thread)
+func (a *Aggregator) attributeUnassigned(e *target.Event, u *attribute.UnassignedSample) {
+	if u.OfChild {
+		u.Place.Program = programOf(e.Program)
 	}
-	a.attributeUnassignedTo(th, e, "", false)
+	switch {
+	case e.RawSample != nil:
+		a.walkUnassigned(e, &u.Place)
+	case u.Place.ChildState == attribute.ChildInExec, u.Place.ChildState == attribute.ChildInExit:
+		u.Place.Stack = a.stacks.execOrExitStack(u.Place.ChildState, a.opts.KernelStacks)
+	}
+	a.attribute(u)
 }
 
-func (a *Aggregator) attributeUnassignedOfChild(e *handover.Event) {
-	p, name := a.process(e.Proc), programOf(e.Program)
-	if e.RawSample == nil {
-		place := attribute.Place{State: sample.Running, Program: name, ChildState: e.ChildState}
-		if e.ChildState == attribute.ChildInExec || e.ChildState == attribute.ChildInExit {
-			place.Stack = a.stacks.execOrExitStack(e.ChildState, a.opts.KernelStacks)
-		}
-		a.attribute(&attribute.UnassignedSample{Process: p.ID, Place: place, At: e.At, StandsFor: e.StandsFor, OfChild: true})
-		return
-	}
-	a.attributeUnassignedTo(p.untrackedState(), e, name, true)
-}
-
-// attributeUnassignedTo walks the sample as one of th, or of the program's code owner.
-func (a *Aggregator) attributeUnassignedTo(th *threadState, e *handover.Event, name string, ofChild bool) {
+// walkUnassigned walks the sample as one of e.Thread, of the program's code owner, or of any thread of e.Proc.
+func (a *Aggregator) walkUnassigned(e *target.Event, place *attribute.Place) {
 	s, program := e.RawSample, e.Program
-	if program != nil && program.CodeOwner != nil {
+	var th *threadState
+	switch {
+	case program != nil && program.CodeOwner != nil:
 		th, program = a.process(program.CodeOwner).untrackedState(), nil
+	case e.Thread != nil:
+		th = a.thread(e.Thread)
+	default:
+		th = a.process(e.Proc).untrackedState()
 	}
-	id, end := a.stacks.stackOfSample(th, program, s)
-	a.out.totals.addStack(end, s.How)
-	a.countUntrackedWalk(e, end)
-	a.attribute(&attribute.UnassignedSample{
-		Process: e.Proc.ID, Place: attribute.Place{Stack: id, State: sample.Running, WalkEnd: end, Program: name},
-		At: s.At, StandsFor: e.StandsFor, OfChild: ofChild,
-	})
+	place.Stack, place.WalkEnd = a.stacks.stackOfSample(th, program, s)
+	a.out.totals.addStack(place.WalkEnd, s.How)
+	a.countUntrackedWalk(e, place.WalkEnd)
 	a.Pool.Put(s)
 	e.RawSample = nil
 }
 
 // programOf names an untracked child's program.
-func programOf(p *handover.Program) string {
+func programOf(p *target.Program) string {
 	name := p.Name
 	if p.CodeOwner != nil {
 		name = p.CodeOwner.Comm

@@ -7,17 +7,17 @@ import (
 	"testing"
 
 	"prywalk/internal/attribute"
-	"prywalk/internal/handover"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 )
 
 func TestProgramOfUnknownNameHasALabel(t *testing.T) {
-	a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, handover.NewCommon())
+	a := New(Options{Builder: profile.NewBuilder(profile.Meta{})}, target.NewCommon())
 	p := ofPID(4711)
 	for name, want := range map[string]string{"": "[children: ?]", "ls": "[children: ls]"} {
 		s := attribute.Span{
-			Place: attribute.Place{Program: programOf(&handover.Program{Name: name}), State: sample.Running},
+			Place: attribute.Place{Program: programOf(&target.Program{Name: name}), State: sample.Running},
 			Leaf:  attribute.ExitedUnseen,
 		}
 		if got := a.out.interval(p, nil, &s).Thread; got != want {
@@ -27,8 +27,8 @@ func TestProgramOfUnknownNameHasALabel(t *testing.T) {
 }
 
 func TestStacksOfSleepersOutliveAPartOfTheRecording(t *testing.T) {
-	a := New(Options{Builder: profile.NewBuilder(profile.Meta{Rotates: true})}, handover.NewCommon())
-	p := a.process(&handover.SharedProcess{ID: 1, Target: ofPID(4711).Target})
+	a := New(Options{Builder: profile.NewBuilder(profile.Meta{Rotates: true})}, target.NewCommon())
+	p := a.process(&target.Process{ID: 1, Target: ofPID(4711).Target})
 	stackOf := func(name string) sample.StackID { return a.out.recording.Intern([]profile.Loc{{Synthetic: name}}) }
 	thread, task, unused := stackOf("thread"), stackOf("task"), stackOf("unused")
 	p.tasks.all = append(p.tasks.all, &taskPoller{slots: []taskSlot{{from: 5, seen: 5, parked: true, stack: task}}})

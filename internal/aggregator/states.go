@@ -5,16 +5,16 @@ package aggregator
 import (
 	"prywalk/frames"
 	"prywalk/internal/callstack"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
 	"prywalk/internal/selfruntime"
+	"prywalk/internal/target"
 )
 
 type processState struct {
-	*handover.SharedProcess
+	*target.Process
 	innerPID int // in its own pid namespace
 	// [loadedcode.Process.AddressSpaceNumber] of the program for which the rest was made
 	addressSpace uint64
@@ -43,12 +43,12 @@ func newStates() *states {
 	return &states{map[sample.ThreadID]*threadState{}, map[sample.ProcessID]*processState{}, programHistories{}}
 }
 
-func (s *states) process(p *handover.SharedProcess) *processState {
+func (s *states) process(p *target.Process) *processState {
 	if known := s.procs[p.ID]; known != nil {
 		return known
 	}
 	made := &processState{
-		SharedProcess: p, innerPID: p.Target.PID, addressSpace: p.Target.AddressSpaceNumber(), histories: s.histories,
+		Process: p, innerPID: p.Target.PID, addressSpace: p.Target.AddressSpaceNumber(), histories: s.histories,
 		history: s.histories.historyOf(p.Target),
 	}
 	if !p.Ended { // else a late event of a child, or its program's name
@@ -82,7 +82,7 @@ func (p *processState) renewProgram() {
 	p.ResetForProgram()
 	p.walked = samplesWalked{}
 	p.history = p.histories.historyOf(p.Target)
-	p.history.applyTo(p.SharedProcess)
+	p.history.applyTo(p.Process)
 	p.waitState.afterExec()
 }
 
@@ -114,7 +114,7 @@ func (p *processState) addMappingAt(pc frames.Addr, moment int64) (found bool) {
 }
 
 type threadState struct {
-	*handover.SharedThread
+	*target.Thread
 	proc  *processState
 	begun bool
 
@@ -127,12 +127,12 @@ type threadState struct {
 	lock lastLock
 }
 
-func (s *states) thread(th *handover.SharedThread) *threadState {
+func (s *states) thread(th *target.Thread) *threadState {
 	if known := s.threads[th.ID]; known != nil {
 		return known
 	}
 	made := &threadState{
-		SharedThread: th, proc: s.process(th.Proc), name: th.Name, nameReadAt: th.FirstListedAt, innerTID: th.TID,
+		Thread: th, proc: s.process(th.Proc), name: th.Name, nameReadAt: th.FirstListedAt, innerTID: th.TID,
 	}
 	s.threads[th.ID] = made
 	return made
@@ -141,8 +141,8 @@ func (s *states) thread(th *handover.SharedThread) *threadState {
 func (p *processState) untrackedState() *threadState {
 	if p.untrackedThreads == nil {
 		p.untrackedThreads = &threadState{
-			SharedThread: &handover.SharedThread{
-				Proc: p.SharedProcess, TID: p.Target.PID, Feedback: observe.NewThread(p.Target.PID, p.Target.PID, nil).Feedback(),
+			Thread: &target.Thread{
+				Proc: p.Process, TID: p.Target.PID, Observed: observe.NewThread(p.Target.PID, p.Target.PID, nil),
 			},
 			proc: p, innerTID: p.innerPID,
 		}
@@ -150,13 +150,13 @@ func (p *processState) untrackedState() *threadState {
 	return p.untrackedThreads
 }
 
-// rename reads the name every [handover.NameEvery], from a runtime, else from the kernel; at each sample until a
+// rename reads the name every [target.NameEvery], from a runtime, else from the kernel; at each sample until a
 // runtime has a new thread's name. A runtime removes a thread from its list before the thread ends: the name stays for
 // one more period.
 func (th *threadState) rename(now int64) {
 	sources := th.proc.Target.Runtimes().FrameSources()
-	due := now-th.nameReadAt >= handover.NameEvery
-	if !due && (th.NamedByRuntime.Load() || len(sources) == 0 || now-th.FirstListedAt >= handover.NameEvery) {
+	due := now-th.nameReadAt >= target.NameEvery
+	if !due && (th.NamedByRuntime.Load() || len(sources) == 0 || now-th.FirstListedAt >= target.NameEvery) {
 		return
 	}
 	name, ok := callstack.ThreadName(sources, th.innerTID)

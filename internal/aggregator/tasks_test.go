@@ -10,9 +10,10 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/handover"
+	"prywalk/internal/attribute"
 	"prywalk/internal/managed"
 	"prywalk/internal/profile"
+	"prywalk/internal/target"
 )
 
 // oneTask is a runtime with one task, which changes where next has a state.
@@ -53,7 +54,7 @@ func TestObservationsOfATaskStandForTheTimeSinceTheLast(t *testing.T) {
 		"it changed in a gap of the ticks": {[]string{"a", "b", ""}, 1500, blockedTimes{"a": 900, "b": 1500}},
 	} {
 		got := blockedTimes{}
-		a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Sinks: []profile.Sink{got}}, handover.NewCommon())
+		a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Sinks: []profile.Sink{got}}, target.NewCommon())
 		source, p := &oneTask{stacks: a.stacks}, ofPID(4711)
 		p.Since = 100
 		poller := newTaskPoller(a, p, taskRuntime{taskSource: source, batchSize: 1, totals: &taskTotals{}})
@@ -72,11 +73,11 @@ func TestObservationsOfATaskStandForTheTimeSinceTheLast(t *testing.T) {
 
 func TestTasksOfAProcessWithoutAReportedEndKeepTheirTime(t *testing.T) {
 	got := blockedTimes{}
-	a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Sinks: []profile.Sink{got}}, handover.NewCommon())
+	a := New(Options{Builder: profile.NewBuilder(profile.Meta{}), Sinks: []profile.Sink{got}}, target.NewCommon())
 	made := ofPID(0)
 	made.Since = 100
-	p := a.process(made.SharedProcess)
-	a.beginProcess(p)
+	p := a.process(made.Process)
+	a.beginProcess(p, p.Started().What.(*attribute.ProcessStarted))
 	poller := newTaskPoller(a, p, taskRuntime{
 		taskSource: &oneTask{stacks: a.stacks, next: "a"}, batchSize: 1, totals: &taskTotals{},
 	})

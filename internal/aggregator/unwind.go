@@ -6,7 +6,6 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/attribute"
 	"prywalk/internal/callstack"
-	"prywalk/internal/handover"
 	"prywalk/internal/incomplete"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
@@ -14,6 +13,7 @@ import (
 	"prywalk/internal/observe/deepstack"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 )
 
 // stackBuilder makes stacks of the recording from raw samples. It belongs to one goroutine.
@@ -22,7 +22,7 @@ type stackBuilder struct {
 	ownership        *recordingOwnership
 	images           *loadedcode.ImageCache // for unopened processes
 	lastMmap2Program mmap2Program
-	walked           func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker) // nil: none
+	walked           func(*target.Process, *observe.RawSample, sample.StackID, *frames.Walker) // nil: none
 	methods          methodCounts
 	walkedAfterEnd   int64 // of programs with managed code, whose frames may be missing
 
@@ -52,7 +52,7 @@ func newStackBuilder(recording *profile.Builder, maxDepth int, ownership *record
 	return b
 }
 
-func (b *stackBuilder) stackOfSample(th *threadState, program *handover.Program, s *observe.RawSample) (
+func (b *stackBuilder) stackOfSample(th *threadState, program *target.Program, s *observe.RawSample) (
 	sample.StackID, frames.StopReason,
 ) {
 	switch {
@@ -63,7 +63,7 @@ func (b *stackBuilder) stackOfSample(th *threadState, program *handover.Program,
 	case program == nil:
 		return b.stackOfThread(th, s)
 	}
-	return b.stackOfUntracked(th.proc.SharedProcess, program, s)
+	return b.stackOfUntracked(th.proc.Process, program, s)
 }
 
 // stackOfThread learns from the walk what the next samples copy.
@@ -89,9 +89,9 @@ func (b *stackBuilder) stackOfThread(th *threadState, s *observe.RawSample) (sam
 	p.noteStackUse(s, end, &b.walker)
 	p.history.noteDeepest(th, s, &b.walker)
 	id, end := b.endStack(end)
-	th.Feedback.Walked(p.Target, &b.walker, s, &b.outline)
+	th.Observed.Feedback().Walked(p.Target, &b.walker, s, &b.outline)
 	if b.walked != nil {
-		b.walked(p.SharedProcess, s, id, &b.walker)
+		b.walked(p.Process, s, id, &b.walker)
 	}
 	return id, end
 }

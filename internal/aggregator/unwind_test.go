@@ -12,12 +12,12 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/attribute"
-	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	procs "prywalk/internal/process"
 	"prywalk/internal/profile"
 	"prywalk/internal/selfruntime"
+	"prywalk/internal/target"
 )
 
 // calls has one rule: frames of three words.
@@ -41,19 +41,19 @@ func deepSample(depth int) *observe.RawSample {
 	return s
 }
 
-func neverRefreshed(target *loadedcode.Process) *threadState {
-	p := &handover.SharedProcess{Target: target}
+func neverRefreshed(opened *loadedcode.Process) *threadState {
+	p := &target.Process{Target: opened}
 	return &threadState{
-		SharedThread: &handover.SharedThread{Proc: p, Feedback: observe.NewThread(1, 1, nil).Feedback()},
+		Thread: &target.Thread{Proc: p, Observed: observe.NewThread(1, 1, nil)},
 		proc: &processState{
-			SharedProcess: p, refreshBudget: refreshBudget{last: math.MaxInt64}, history: &programHistory{},
+			Process: p, refreshBudget: refreshBudget{last: math.MaxInt64}, history: &programHistory{},
 		},
 	}
 }
 
 func ofPID(pid int) *processState {
-	target := &loadedcode.Process{Process: &procs.Process{PID: pid}}
-	return &processState{SharedProcess: &handover.SharedProcess{Target: target}, history: &programHistory{}}
+	opened := &loadedcode.Process{Process: &procs.Process{PID: pid}}
+	return &processState{Process: &target.Process{Target: opened}, history: &programHistory{}}
 }
 
 func BenchmarkUnwind(b *testing.B) {
@@ -139,7 +139,7 @@ func TestASampleInExecHasNoUserStack(t *testing.T) {
 	}
 	b := profile.NewBuilder(profile.Meta{})
 	u := newStackBuilder(b, 0, &recordingOwnership{})
-	g := &handover.Program{Name: "gone"}
+	g := &target.Program{Name: "gone"}
 	for _, c := range []struct {
 		kernel uint64
 		want   frames.StopReason

@@ -16,11 +16,11 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/callstack"
-	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 )
 
 func TestAPollOrSelectOfOneDescriptorNamesIt(t *testing.T) {
@@ -51,8 +51,8 @@ func TestAPollOrSelectOfOneDescriptorNamesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer self.Close()
-	th := &threadState{SharedThread: &handover.SharedThread{TID: tid},
-		proc: &processState{SharedProcess: &handover.SharedProcess{Target: self}}}
+	th := &threadState{Thread: &target.Thread{TID: tid},
+		proc: &processState{Process: &target.Process{Target: self}}}
 	e.add(th)
 	heap := uint64(uintptr(unsafe.Pointer(&polled[0])))
 	for _, c := range []struct {
@@ -104,8 +104,8 @@ func TestRecordingCanBeTakenOverWhileAWaitIsExplained(t *testing.T) {
 		runs:      func() *callstack.RunCounts { note(); return counts },
 	}
 	defer e.close()
-	th := &threadState{SharedThread: &handover.SharedThread{TID: os.Getpid()},
-		proc: &processState{SharedProcess: &handover.SharedProcess{Target: self}}}
+	th := &threadState{Thread: &target.Thread{TID: os.Getpid()},
+		proc: &processState{Process: &target.Process{Target: self}}}
 	e.add(th)
 	s := &observe.RawSample{State: sample.Sleeping, Call: procmem.SyscallInfo{Nr: 7, Args: [6]uint64{array, 1}}} // poll
 	s.Regs.Arch = frames.X86_64

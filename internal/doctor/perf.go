@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/handover"
 	"prywalk/internal/perfevents"
+	"prywalk/internal/target"
 )
 
 const sampled = "the kernel samples running threads, except those of Go, Python, PHP and Ruby, and those with deep " +
@@ -50,10 +50,10 @@ func (c *checker) perf() Finding {
 
 // engine reports whether record's default stops running threads of the target.
 func (c *checker) engine() Finding {
-	switch lack := handover.ExpectedLack(c.opened); {
+	switch lack := target.ExpectedLack(c.opened); {
 	case !c.kernelSamples:
 		return finding(OK, "running threads are stopped for each sample (perf events, above)", "")
-	case lack != handover.LacksNothing:
+	case lack != target.LacksNothing:
 		return finding(OK, "running threads are stopped for each sample: it is a "+strings.TrimPrefix(lack.Note(1), "1 "), "")
 	}
 	return finding(OK, "the kernel samples running threads, except those with deep stacks, which are stopped; "+

@@ -3,10 +3,8 @@
 package engine
 
 import (
-	"prywalk/internal/attribute"
-	"prywalk/internal/observe"
 	"prywalk/internal/runstats"
-	"prywalk/internal/sample"
+	"prywalk/internal/target"
 )
 
 // Source makes an engine, and holds what it needs before and after the recording.
@@ -30,7 +28,7 @@ type Options struct {
 // Engine observes running threads in place of stops, on the tracer's goroutine. It may implement [Holder] and [Ender].
 type Engine interface {
 	// Track returns nil if all running threads of the process are to be stopped.
-	Track(*TrackedProcess) ProcessPart
+	Track(*target.Process) target.ProcessPart
 	Coverage() Coverage
 	// SetRate requests hz observations per second of a running thread.
 	SetRate(now int64, hz float64)
@@ -61,32 +59,8 @@ type Holder interface {
 // Ender is an engine that takes part in the end of a recording.
 type Ender interface {
 	BeforeLastTick(now int64)
-	// End follows ProcessPart.Ended of all processes.
+	// End follows target.ProcessPart.Ended of all processes.
 	End()
-}
-
-// ProcessPart is an engine's part of a process.
-type ProcessPart interface {
-	// Observes reports whether the engine, not stops, observes its running threads.
-	Observes() bool
-	// ReportsChildTimes reports whether the engine reports all CPU time of its untracked descendants, also after its end
-	// ([handover.ChildCounted]).
-	ReportsChildTimes() bool
-	TrackThread(*TrackedThread) ThreadPart
-	// Ended completes the report of the end. All threads have ended before.
-	Ended(*attribute.ProcessEnd)
-}
-
-// ThreadPart is an engine's part of a thread. The tracer calls it around each observation.
-type ThreadPart interface {
-	BeforeObservation()
-	ClocksRead(now sample.Reading)
-	// The thread is not stopped.
-	FoundRunning()
-	// AfterObservation completes the raw sample of a stop or a passive read before it is reported.
-	AfterObservation(*observe.RawSample)
-	// alive: the recording ends before the thread, or its clocks go on under another number (it has called exec).
-	Ended(alive bool)
 }
 
 // Host is the tracer.

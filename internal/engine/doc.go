@@ -3,8 +3,8 @@
 // Package engine is the contract between the tracer and an engine that observes running threads in place of stops.
 //
 // Package tracer tracks processes and threads, reads their clocks and observes those that sleep. An engine ([Engine])
-// is called at each tick, and its objects for a process ([ProcessPart]) and a thread ([ThreadPart]) around each
-// observation. It adds its observations to the same outbox ([SharedState]), and calls the tracer as [Host].
+// is called at each tick, and its parts of a process ([target.ProcessPart]) and of a thread ([target.ThreadPart])
+// around each observation. It adds its observations to the same outbox ([SharedState]), and calls the tracer as [Host].
 //
 // # Calls of a tick
 //
@@ -22,7 +22,7 @@
 //
 // # Duties of an engine
 //
-// A running thread is stopped unless the engine has called [TrackedThread.ExemptFromStops]. Samples of a tracked thread
+// A running thread is stopped unless the engine has called [target.Thread.ExemptFromStops]. Samples of a tracked thread
 // go to [SharedState.AddEngineSample], others to [SharedState.AddUnassignedSample]. FoundRunning passes the thread's
 // clocks to Backoff.NoteObservation.
 //
@@ -36,5 +36,5 @@
 //   - a value of observe.How: the aggregator asks for ByKernelSample, and so does FromKernel of package attribute
 //   - a value of --engine (engine.go of the command), and a row in the test of layers
 //
-// [handover.SampleLack] is of the kernel's samples.
+// [target.SampleLack] is of the kernel's samples.
 package engine

@@ -3,20 +3,21 @@
 package engine
 
 import (
+	"prywalk/internal/attribute"
 	"prywalk/internal/backoff"
-	"prywalk/internal/handover"
-	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
+	"prywalk/internal/target"
 )
 
 // SharedState is shared by the tracer and an engine in one recording. It belongs to the tracer's goroutine.
 type SharedState struct {
-	*handover.Common
+	*target.Common
 	Observer      *observe.Observer // of the tracer's OS thread
 	Files         *procmem.FDBudget
 	Backoff       *backoff.Policy // decides which sleepers are not observed
-	Out           handover.Outbox
+	Out           target.Outbox
 	Tick          Tick
 	Ending        bool
 	EngineSamples int64
@@ -24,21 +25,26 @@ type SharedState struct {
 }
 
 // AddSample adds an event with a raw sample, and counts its copy.
-func (s *SharedState) AddSample(e handover.Event) {
+func (s *SharedState) AddSample(e target.Event) {
 	s.Tick.Copies += e.RawSample.BeginWaiting()
 	s.Out.Add(e)
 }
 
-// AddEngineSample adds a sample of a tracked thread ([handover.Sampled]).
-func (s *SharedState) AddEngineSample(e handover.Event) {
+// AddEngineSample adds a sample of a tracked thread.
+func (s *SharedState) AddEngineSample(e target.Event) {
 	s.EngineSamples++
 	e.StandsFor = e.RawSample.StandsFor
 	s.AddSample(e)
 }
 
-// AddUnassignedSample adds a sample of an untracked thread ([handover.SampledUnassigned], [handover.ChildSampled]).
-func (s *SharedState) AddUnassignedSample(e handover.Event) {
+// AddUnassignedSample adds a sample of an untracked thread of e.Proc, or of an untracked child.
+func (s *SharedState) AddUnassignedSample(e target.Event, ofChild bool) {
 	s.Unassigned++
+	raw := e.RawSample
+	e.What = &attribute.UnassignedSample{
+		Process: e.Proc.ID, Place: attribute.Place{State: sample.Running}, StandsFor: raw.StandsFor, At: raw.At,
+		OfChild: ofChild,
+	}
 	s.AddEngineSample(e)
 }
 
@@ -50,40 +56,3 @@ type Tick struct {
 	StandsFor int64 // of an observation; T in package attribute, ns
 	Copies    int64 // bytes of stack
 }
-
-// TrackedProcess is shared by tracer and engine.
-type TrackedProcess struct {
-	Target   *loadedcode.Process
-	Handover *handover.SharedProcess
-	TaskDir  *procmem.TaskDir // /proc/PID/task
-	Clock    Clock
-	Gone     bool // it has ended
-
-	EnginePart     ProcessPart // nil if its running threads are stopped
-	ThreadsChanged bool        // set by the engine
-}
-
-// Clock is a process's CPU time at its last reading.
-type Clock struct {
-	First     uint64 // when sampling began, ns
-	Now       uint64 // ns
-	ReadAt    int64  // tick, CLOCK_MONOTONIC ns
-	Valid     bool
-	ChangedAt int64 // CLOCK_MONOTONIC ns
-}
-
-// CPUTime returns the CPU time since sampling began, ns.
-func (c *Clock) CPUTime() int64 { return int64(c.Now - c.First) }
-
-// TrackedThread is shared by tracer and engine.
-type TrackedThread struct {
-	Handover   *handover.SharedThread
-	Observed   *observe.Thread
-	Backoff    backoff.ThreadState
-	FromZero   bool       // its clocks count from zero within the recording
-	EnginePart ThreadPart // nil if it is stopped when it runs
-}
-
-// ExemptFromStops makes the tracer not stop the thread while it runs and its stack has at most stackBytes. 0 ends the
-// exemption.
-func (t *TrackedThread) ExemptFromStops(stackBytes int) { t.Observed.SetKernelSampleStack(stackBytes) }

@@ -29,6 +29,7 @@ type Thread struct {
 	files                  *procmem.ThreadFiles
 	clocks                 clockReads
 	skid                   skid.StopClassifier
+	hidden                 skid.HiddenDetector
 	kernelSampleStackBytes int // 0: not sampled
 	stopThoughSampled      bool
 	sleep                  sleepEvidence
@@ -131,6 +132,13 @@ func (t *Thread) TakeNotStopped() (n sample.NotStopped) {
 
 // ManyCalls reports whether only observations from the thread's own CPU are exact ([skid.SyscallStops]).
 func (t *Thread) ManyCalls() bool { return t.skid.HasManyCalls() }
+
+// Hides reports whether samples of a thread that computes are not exact ([skid.CPUChooser]). s is a sample of it,
+// distance the mean time between two, ns.
+func (t *Thread) Hides(s *RawSample, distance int64) bool {
+	inTurn := s.How == ByPassiveRead && t.WaitsForRuntimeLock(&s.Call)
+	return t.hidden.Update(int64(s.Sched.CPU), s.OnCPU || inTurn, s.State == sample.Running, distance)
+}
 
 func (t *Thread) threadPointer() uint64 {
 	if t.copies.tlsSpace != t.addressSpace() {

@@ -10,9 +10,9 @@ import (
 	"prywalk/internal/attribute"
 	"prywalk/internal/descendants"
 	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
+	"prywalk/internal/target"
 )
 
 // childClocks reports the CPU time of untracked descendants by program, for ordinary users.
@@ -21,7 +21,7 @@ type childClocks struct {
 	host      engine.Host
 	threads   func() int         // tracked ones with events
 	reader    *perfevents.Reader // nil without records
-	table     *descendants.Table[*handover.SharedProcess, struct{}]
+	table     *descendants.Table[*target.Process, struct{}]
 	checkedAt int64 // CLOCK_MONOTONIC ns
 	records   int   // since then
 	taken     int   // descriptors, from the budget
@@ -38,7 +38,7 @@ const (
 func (c *childClocks) begin(r *perfevents.Reader, launched int) {
 	if r != nil {
 		c.reader, c.launched = r, launched
-		c.table = descendants.New[*handover.SharedProcess, struct{}]()
+		c.table = descendants.New[*target.Process, struct{}]()
 		c.checkedAt = procmem.Now()
 	}
 }
@@ -56,7 +56,7 @@ func (c *childClocks) processTracked(p *process) {
 		p.childrenRecorded = true
 	case pid == c.launched:
 		p.childrenRecorded, c.launched = true, 0
-	case !p.Handover.FromStart:
+	case !p.FromStart:
 		tids, err := p.TaskDir.List(nil)
 		p.childrenRecorded = err == nil && c.openThreads(tids)
 	}
@@ -117,12 +117,13 @@ func (c *childClocks) report(now int64) {
 	}
 }
 
-func (c *childClocks) reportTimes(p *descendants.Untracked[*handover.SharedProcess, struct{}], allCounted bool) {
+func (c *childClocks) reportTimes(p *descendants.Untracked[*target.Process, struct{}], allCounted bool) {
 	for i, s := range p.Times {
 		s.Program.Freeze()
-		c.shared.Out.Add(handover.Event{
-			Kind: handover.ChildCounted, Proc: p.Ancestor, Program: s.Program, At: c.shared.Tick.At, CPU: s.NS,
-			AllCounted: allCounted, ChildEnded: i == len(p.Times)-1,
+		c.shared.Out.Add(target.Event{
+			Program: s.Program, What: &attribute.ChildCounted{
+				Process: p.Ancestor.ID, CPU: s.NS, AllCounted: allCounted, ChildEnded: i == len(p.Times)-1,
+			},
 		})
 	}
 }

@@ -11,12 +11,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/osthread"
 	"prywalk/internal/perfevents"
 	procs "prywalk/internal/process"
 	"prywalk/internal/procmem"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
@@ -35,9 +35,9 @@ func onChildClocks(t *testing.T, launched int, f func(*rig, *perfevents.Reader))
 
 func trackedBy(e *rig, pid int, fromStart bool) *process {
 	tasks, _ := procmem.OpenTasks(pid, nil)
-	p := &process{engine: e.Engine, TrackedProcess: &engine.TrackedProcess{
+	p := &process{engine: e.Engine, Process: &target.Process{
 		Target: &loadedcode.Process{Process: &procs.Process{PID: pid}}, TaskDir: tasks,
-		Handover: &handover.SharedProcess{FromStart: fromStart},
+		FromStart: fromStart,
 	}}
 	e.childClocks.processTracked(p)
 	tasks.Close()

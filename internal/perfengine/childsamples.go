@@ -6,9 +6,9 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/descendants"
 	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/perfevents"
+	"prywalk/internal/target"
 )
 
 // childSamples keeps samples of child processes that are not tracked yet (package descendants). A sample is reported
@@ -20,9 +20,9 @@ type childSamples struct {
 	stream            *stream
 	unassigned        *unassignedSamples
 	counts            *sampleCounts
-	table             *descendants.Table[*handover.SharedProcess, childSample] // nil if none are sampled
-	waiting           int                                                      // samples
-	lostEndsCheckedAt int64                                                    // CLOCK_MONOTONIC ns
+	table             *descendants.Table[*target.Process, childSample] // nil if none are sampled
+	waiting           int                                              // samples
+	lostEndsCheckedAt int64                                            // CLOCK_MONOTONIC ns
 }
 
 const (
@@ -33,14 +33,14 @@ const (
 type childSample struct {
 	tid     int
 	raw     *observe.RawSample
-	program *handover.Program // at the sample
+	program *target.Program // at the sample
 }
 
 func (c *childSamples) enabled() bool { return c.table != nil }
 
 func (c *childSamples) isUntracked(pid int) bool { return c.table != nil && c.table.Find(pid) != nil }
 
-func (c *childSamples) begin() { c.table = descendants.New[*handover.SharedProcess, childSample]() }
+func (c *childSamples) begin() { c.table = descendants.New[*target.Process, childSample]() }
 
 func (c *childSamples) drain(r *perfevents.Reader, take func(*perfevents.Record)) {
 	if c.table == nil {
@@ -76,7 +76,7 @@ func (c *childSamples) handOver(now int64) {
 	for p := range c.table.All() {
 		if p.Ended || len(p.Samples) > 0 && now-p.Samples[0].raw.At > childSampleFor {
 			for _, kept := range p.Samples {
-				c.report(handover.ChildSampled, p.Ancestor, kept)
+				c.report(p.Ancestor, kept, true)
 			}
 			c.waiting -= len(p.Samples)
 			p.Samples = p.Samples[:0]
@@ -84,9 +84,9 @@ func (c *childSamples) handOver(now int64) {
 	}
 }
 
-func (c *childSamples) report(kind handover.Kind, on *handover.SharedProcess, kept childSample) {
+func (c *childSamples) report(on *target.Process, kept childSample, ofChild bool) {
 	kept.program.Freeze()
-	c.shared.AddUnassignedSample(handover.Event{Kind: kind, Proc: on, RawSample: kept.raw, Program: kept.program})
+	c.shared.AddUnassignedSample(target.Event{Proc: on, RawSample: kept.raw, Program: kept.program}, ofChild)
 }
 
 // processTracked keeps a newly tracked process's samples for its threads, if they are of its last program, have a user
@@ -95,7 +95,7 @@ func (c *childSamples) processTracked(p *process) {
 	if c.table == nil {
 		return
 	}
-	before := c.table.Track(p.Target.PID, p.Handover)
+	before := c.table.Track(p.Target.PID, p.Process)
 	if before == nil {
 		return
 	}
@@ -105,14 +105,14 @@ func (c *childSamples) processTracked(p *process) {
 		if last && p.mode == modeSamples && !c.unassigned.full() {
 			c.unassigned.keep(p, kept.tid, kept.raw)
 		} else {
-			c.report(handover.SampledUnassigned, p.Handover, kept)
+			c.report(p.Process, kept, false)
 		}
 	}
 }
 
 func (c *childSamples) processEnded(p *process) {
 	if c.table != nil {
-		c.table.Forget(p.Target.PID, p.Handover)
+		c.table.Forget(p.Target.PID, p.Process)
 	}
 }
 
@@ -124,7 +124,7 @@ func (c *childSamples) end(recordingContinues bool) {
 	for p := range c.table.All() {
 		for _, kept := range p.Samples {
 			if recordingContinues {
-				c.report(handover.ChildSampled, p.Ancestor, kept)
+				c.report(p.Ancestor, kept, true)
 			} else {
 				c.shared.Pool.Put(kept.raw)
 			}

@@ -6,6 +6,7 @@ import (
 	"prywalk/internal/engine"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
+	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -83,8 +84,8 @@ func (e *Engine) isTarget(pid int) bool {
 }
 
 // Track implements [engine.Engine].
-func (e *Engine) Track(of *engine.TrackedProcess) engine.ProcessPart {
-	p := &process{TrackedProcess: of, engine: e, threads: map[int]*thread{}}
+func (e *Engine) Track(of *target.Process) target.ProcessPart {
+	p := &process{Process: of, engine: e, threads: map[int]*thread{}}
 	e.procs.all = append(e.procs.all, p)
 	e.modes.chooseFor(p)
 	e.childSamples.processTracked(p)

@@ -8,12 +8,13 @@ import (
 	"prywalk/internal/engine"
 	"prywalk/internal/loadedcode"
 	procs "prywalk/internal/process"
+	"prywalk/internal/target"
 )
 
 func TestEndOfAProcessIsNotThatOfTheNextOneWithItsNumber(t *testing.T) {
-	target := &loadedcode.Process{Process: &procs.Process{PID: 4711}}
+	opened := &loadedcode.Process{Process: &procs.Process{PID: 4711}}
 	of := func() *process {
-		return &process{TrackedProcess: &engine.TrackedProcess{Target: target}, mode: modeSamples}
+		return &process{Process: &target.Process{Target: opened}, mode: modeSamples}
 	}
 	first, second := of(), of()
 	e := newEngine(newRun(), &rig{}, engine.Options{}, &Source{})

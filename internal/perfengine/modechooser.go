@@ -7,12 +7,12 @@ import (
 	"strings"
 
 	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/runstats"
+	"prywalk/internal/target"
 )
 
 // modeChooser chooses for each process whether its running threads are sampled by the kernel or stopped, which can copy
-// more, by what samples lack ([handover.SampleLack]):
+// more, by what samples lack ([target.SampleLack]):
 //
 //   - frames that are not on the stack (package managed): stopped, always;
 //   - further stacks, known from the code image: stopped, unless the user insists on samples ([Source.MayFallBack]);
@@ -34,7 +34,7 @@ type modeChooser struct {
 
 	anySampled bool
 	// Processes by what their samples lack: stopped, or sampled nevertheless.
-	fellBack, sampledAnyway [handover.NumSampleLacks]int64
+	fellBack, sampledAnyway [target.NumSampleLacks]int64
 	childrenFellBack        bool
 
 	checkedAt      int64 // CLOCK_MONOTONIC ns
@@ -62,7 +62,7 @@ func (c *modeChooser) chooseAll() {
 }
 
 func (c *modeChooser) chooseFor(p *process) {
-	lacks := p.Handover.SampleLack()
+	lacks := p.SampleLack()
 	switch {
 	case c.stream.reader == nil:
 	case lacks.NeedsStops(c.mayFallBack):
@@ -74,7 +74,7 @@ func (c *modeChooser) chooseFor(p *process) {
 	}
 }
 
-func (c *modeChooser) countSampledAnyway(p *process, lacks handover.SampleLack) {
+func (c *modeChooser) countSampledAnyway(p *process, lacks target.SampleLack) {
 	if p.sampledAnyway != lacks {
 		c.sampledAnyway[p.sampledAnyway]--
 		c.sampledAnyway[lacks]++
@@ -82,13 +82,13 @@ func (c *modeChooser) countSampledAnyway(p *process, lacks handover.SampleLack) 
 	}
 }
 
-func (c *modeChooser) countFellBack(p *process, lacks handover.SampleLack) {
+func (c *modeChooser) countFellBack(p *process, lacks target.SampleLack) {
 	if p.fellBackFor != lacks {
 		c.fellBack[p.fellBackFor]--
 		c.fellBack[lacks]++
 		c.sampledAnyway[p.sampledAnyway]--
 		p.fellBackFor = lacks
-		p.sampledAnyway = handover.LacksNothing
+		p.sampledAnyway = target.LacksNothing
 	}
 }
 
@@ -164,7 +164,7 @@ func (c *modeChooser) checkProcess(p *process) {
 		return
 	}
 	if p.Clock.CPUTime()-p.ranBefore >= silentPeriods*c.stream.reader.Period() {
-		p.Handover.NoteLack(handover.LacksSamples)
+		p.NoteLack(target.LacksSamples)
 	}
 }
 
@@ -250,8 +250,8 @@ func (c *modeChooser) fallbackNote(engine string) string {
 	return "sampled by stops, not by the kernel: " + text
 }
 
-func notes(by *[handover.NumSampleLacks]int64) (parts []string) {
-	for lack := handover.LacksNothing + 1; lack < handover.NumSampleLacks; lack++ {
+func notes(by *[target.NumSampleLacks]int64) (parts []string) {
+	for lack := target.LacksNothing + 1; lack < target.NumSampleLacks; lack++ {
 		if n := by[lack]; n > 0 {
 			parts = append(parts, lack.Note(n))
 		}

@@ -6,30 +6,30 @@ import (
 	"testing"
 
 	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
+	"prywalk/internal/target"
 )
 
 func TestProcessThatRunsWithoutSamplesIsStopped(t *testing.T) {
 	s := sampling(t, perfevents.Options{Freq: 100})
 	e := s.Start(newRun(), &rig{}, engine.Options{}).(*Engine)
 	defer s.Events.Pause()
-	p := &process{TrackedProcess: &engine.TrackedProcess{Handover: &handover.SharedProcess{}}, mode: modeSamples}
-	for ran, want := range map[uint64]handover.SampleLack{
-		100e6: handover.LacksNothing, 499e6: handover.LacksNothing, 500e6: handover.LacksSamples,
+	p := &process{Process: &target.Process{}, mode: modeSamples}
+	for ran, want := range map[uint64]target.SampleLack{
+		100e6: target.LacksNothing, 499e6: target.LacksNothing, 500e6: target.LacksSamples,
 	} {
-		p.Handover = &handover.SharedProcess{}
+		p.Process = &target.Process{}
 		p.Clock.Now = ran
-		if e.modes.checkProcess(p); p.Handover.SampleLack() != want {
-			t.Errorf("after %d ms: %v", ran/1e6, p.Handover.SampleLack())
+		if e.modes.checkProcess(p); p.SampleLack() != want {
+			t.Errorf("after %d ms: %v", ran/1e6, p.SampleLack())
 		}
 	}
-	p.Handover = &handover.SharedProcess{}
+	p.Process = &target.Process{}
 	p.received++
 	e.modes.checkProcess(p)
-	if p.Handover.SampleLack() != handover.LacksNothing || p.ranBefore != p.Clock.CPUTime() {
+	if p.SampleLack() != target.LacksNothing || p.ranBefore != p.Clock.CPUTime() {
 		t.Error("a sample is a sign of life")
 	}
 }
@@ -45,8 +45,8 @@ func TestSamplesAreNotGivenUpForTimeInWhichNoneWereTaken(t *testing.T) {
 			r.modes.restartSilence(procmem.Now())
 			r.modes.check(procmem.Now())
 		}
-		if r.stream.reader == nil || p.Handover.SampleLack() != handover.LacksNothing {
-			t.Errorf("given up (%s), of its process: %v", r.stream.gaveUp, p.Handover.SampleLack())
+		if r.stream.reader == nil || p.SampleLack() != target.LacksNothing {
+			t.Errorf("given up (%s), of its process: %v", r.stream.gaveUp, p.SampleLack())
 		}
 	}, "sleepers", "1")
 }
@@ -68,8 +68,8 @@ func TestSamplesAreNotGivenUpForThoseThatFoundNoRoom(t *testing.T) {
 					break
 				}
 			}
-			if given := r.stream.reader == nil || p.Handover.SampleLack() != handover.LacksNothing; given == late {
-				t.Errorf("late: %v; given up: %v (%s), of its process: %v", late, given, r.stream.gaveUp, p.Handover.SampleLack())
+			if given := r.stream.reader == nil || p.SampleLack() != target.LacksNothing; given == late {
+				t.Errorf("late: %v; given up: %v (%s), of its process: %v", late, given, r.stream.gaveUp, p.SampleLack())
 			}
 		}, "sleepers", "1")
 	}
@@ -103,8 +103,8 @@ func TestSamplesAreGivenUpOnlyWhereAllAreSampled(t *testing.T) {
 func TestNoteNamesProcessesWhoseSamplesAreIncompleteAsTheUserInsists(t *testing.T) {
 	onRig(t, sampling(t, perfevents.Options{Freq: 99}), engine.Options{}, func(r *rig) {
 		p := r.procs.all[0]
-		note := func(l handover.SampleLack) string {
-			p.Handover.NoteLack(l)
+		note := func(l target.SampleLack) string {
+			p.NoteLack(l)
 			r.tick()
 			r.tick()
 			var s runstats.Observed
@@ -112,13 +112,13 @@ func TestNoteNamesProcessesWhoseSamplesAreIncompleteAsTheUserInsists(t *testing.
 			return s.FallbackNote
 		}
 		for _, want := range []struct {
-			lack handover.SampleLack
+			lack target.SampleLack
 			note string
 		}{
-			{handover.LacksNothing, ""},
-			{handover.LacksStacks, "incomplete samples of 1 Go program, whose threads change stacks " +
+			{target.LacksNothing, ""},
+			{target.LacksStacks, "incomplete samples of 1 Go program, whose threads change stacks " +
 				"(--engine auto stops their threads instead)"},
-			{handover.LacksSamples, "sampled by stops, not by the kernel: 1 process, of which no usable kernel samples came"},
+			{target.LacksSamples, "sampled by stops, not by the kernel: 1 process, of which no usable kernel samples came"},
 		} {
 			if got := note(want.lack); got != want.note {
 				t.Errorf("%v: %q, want %q", want.lack, got, want.note)

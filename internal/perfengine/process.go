@@ -6,10 +6,9 @@ import (
 	"slices"
 
 	"prywalk/internal/attribute"
-	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 )
 
 // mode is how the running threads of a process are observed. Only [modeChooser] changes it.
@@ -21,30 +20,30 @@ const (
 	modeEnded        // the process has ended
 )
 
-// process implements [engine.ProcessPart].
+// process implements [target.ProcessPart].
 type process struct {
-	*engine.TrackedProcess
+	*target.Process
 	engine  *Engine
 	threads map[int]*thread // by thread id
 	mode    mode
 	// What its samples lack, when it was last stopped, or sampled nevertheless.
-	fellBackFor, sampledAnyway handover.SampleLack
+	fellBackFor, sampledAnyway target.SampleLack
 	// received counts the usable samples. receivedBefore and ranBefore (CPU time, ns) are of the last check.
 	received, receivedBefore, ranBefore int64
 	childrenRecorded                    bool // by [childClocks]
 }
 
-// Observes implements [engine.ProcessPart].
+// Observes implements [target.ProcessPart].
 func (p *process) Observes() bool { return p.mode == modeSamples }
 
-// ReportsChildTimes implements [engine.ProcessPart].
+// ReportsChildTimes implements [target.ProcessPart].
 func (p *process) ReportsChildTimes() bool {
 	return p.childrenRecorded && p.engine.childClocks.reader != nil
 }
 
-// TrackThread implements [engine.ProcessPart].
-func (p *process) TrackThread(of *engine.TrackedThread) engine.ThreadPart {
-	th := &thread{TrackedThread: of, proc: p}
+// TrackThread implements [target.ProcessPart].
+func (p *process) TrackThread(of *target.Thread) target.ThreadPart {
+	th := &thread{Thread: of, proc: p}
 	p.threads[of.Observed.TID] = th
 	if p.mode == modeSamples {
 		p.engine.scope.begin(th)
@@ -52,7 +51,7 @@ func (p *process) TrackThread(of *engine.TrackedThread) engine.ThreadPart {
 	return th
 }
 
-// Ended implements [engine.ProcessPart].
+// Ended implements [target.ProcessPart].
 func (p *process) Ended(end *attribute.ProcessEnd) {
 	e := p.engine
 	e.procs.remove(p)
@@ -63,16 +62,16 @@ func (p *process) Ended(end *attribute.ProcessEnd) {
 }
 
 // childrenOwner returns nil if the process's children are not recorded.
-func (p *process) childrenOwner() *handover.SharedProcess {
+func (p *process) childrenOwner() *target.Process {
 	if p.childrenRecorded {
-		return p.Handover
+		return p.Process
 	}
 	return nil
 }
 
-// thread implements [engine.ThreadPart].
+// thread implements [target.ThreadPart].
 type thread struct {
-	*engine.TrackedThread
+	*target.Thread
 	proc        *process
 	unplaced    []*observe.RawSample // until the clocks are read
 	lastReading sample.Reading
@@ -82,22 +81,22 @@ type thread struct {
 	events      threadEvents // of [perThread]
 }
 
-// BeforeObservation implements [engine.ThreadPart].
+// BeforeObservation implements [target.ThreadPart].
 func (th *thread) BeforeObservation() {
 	th.proc.engine.scope.beforeObservation(th, th.proc.engine.Tick.At)
 }
 
-// ClocksRead implements [engine.ThreadPart]. It reports the thread's samples.
+// ClocksRead implements [target.ThreadPart]. It reports the thread's samples.
 func (th *thread) ClocksRead(now sample.Reading) {
 	if !th.ended {
 		th.proc.engine.samples.clocksRead(th, now)
 	}
 }
 
-// FoundRunning implements [engine.ThreadPart].
+// FoundRunning implements [target.ThreadPart].
 func (th *thread) FoundRunning() { th.proc.engine.samples.foundRunning(th) }
 
-// AfterObservation implements [engine.ThreadPart].
+// AfterObservation implements [target.ThreadPart].
 func (th *thread) AfterObservation(raw *observe.RawSample) {
 	e := th.proc.engine
 	th.begun = true
@@ -111,11 +110,11 @@ func (th *thread) AfterObservation(raw *observe.RawSample) {
 	}
 }
 
-// Ended implements [engine.ThreadPart].
+// Ended implements [target.ThreadPart].
 func (th *thread) Ended(alive bool) {
 	e, p := th.proc.engine, th.proc
 	th.ended = true
-	if tid := th.Handover.TID; p.threads[tid] == th {
+	if tid := th.TID; p.threads[tid] == th {
 		delete(p.threads, tid)
 	}
 	if alive {

@@ -9,13 +9,13 @@ import (
 	"prywalk/internal/attribute"
 	"prywalk/internal/backoff"
 	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/osthread"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
@@ -23,14 +23,14 @@ import (
 // rig is an engine with a minimal tracer: one process, each thread observed at each tick.
 type rig struct {
 	*Engine
-	of      *engine.TrackedProcess
-	list    []*engine.TrackedThread
+	of      *target.Process
+	list    []*target.Thread
 	idle    *backoff.ProcessState
 	stopped int
 	polls   int
 	more    int64 // CPU time added to the process, ns
 	ticks   int64
-	threads map[*observe.Thread]*engine.TrackedThread
+	threads map[*observe.Thread]*target.Thread
 }
 
 func (r *rig) NoteObservation(int64) {}
@@ -60,14 +60,14 @@ func (r *rig) tick() {
 	r.BeginTick(now, false)
 	r.DrainAll(now)
 	for _, th := range r.list {
-		th.EnginePart.BeforeObservation()
+		th.Engine.BeforeObservation()
 		outcome, raw, err := r.Observer.Begin(th.Observed)
 		switch {
 		case err != nil:
 		case outcome == observe.Unchanged:
-			th.EnginePart.ClocksRead(procmem.ReadingAt(th.Observed.LastClocks(), now))
+			th.Engine.ClocksRead(procmem.ReadingAt(th.Observed.LastClocks(), now))
 		case outcome == observe.LeftToEngine:
-			th.EnginePart.FoundRunning()
+			th.Engine.FoundRunning()
 		case outcome == observe.Done:
 			r.done(th.Observed, raw, nil)
 		}
@@ -92,8 +92,8 @@ func (r *rig) done(l *observe.Thread, s *observe.RawSample, err error) {
 	if s.How == observe.ByStop {
 		r.stopped++
 	}
-	th.EnginePart.ClocksRead(procmem.ReadingAt(s.Sched, s.At))
-	th.EnginePart.AfterObservation(s)
+	th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, s.At))
+	th.Engine.AfterObservation(s)
 	r.Pool.Put(s)
 }
 
@@ -102,17 +102,17 @@ func (r *rig) track(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	r.of.EnginePart = r.Track(r.of)
+	r.of.Engine = r.Track(r.of)
 	for i, tid := range tids {
 		l := observe.NewThread(r.of.Target.PID, tid, r.Files)
-		l.Memory, l.Plans = r.of.Target.Memory(), &r.of.Handover.Plans
-		th := &engine.TrackedThread{Observed: l, Handover: &handover.SharedThread{
-			ID: sample.ThreadID(i + 1), Proc: r.of.Handover, TID: tid, Feedback: l.Feedback(),
-		}}
+		l.Memory, l.Plans = r.of.Target.Memory(), &r.of.Plans
+		th := &target.Thread{
+			ID: sample.ThreadID(i + 1), Proc: r.of, TID: tid, Observed: l,
+		}
 		th.Backoff = backoff.ThreadState{Observed: l}
 		r.idle.Add(&th.Backoff)
 		r.list, r.threads[l] = append(r.list, th), th
-		th.EnginePart = r.of.EnginePart.TrackThread(th)
+		th.Engine = r.of.Engine.TrackThread(th)
 	}
 }
 
@@ -120,10 +120,10 @@ func (r *rig) end() {
 	r.Ending = true
 	r.Observer.CancelAll(r.done)
 	for _, th := range r.list {
-		th.EnginePart.Ended(true)
+		th.Engine.Ended(true)
 		th.Observed.Close()
 	}
-	r.of.EnginePart.Ended(&attribute.ProcessEnd{})
+	r.of.Engine.Ended(&attribute.ProcessEnd{})
 	r.End()
 	r.of.TaskDir.Close()
 }
@@ -131,13 +131,13 @@ func (r *rig) end() {
 func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...string) {
 	t.Helper()
 	pid, _ := testtargets.Threads(t, args...)
-	target, err := loadedcode.Open(pid)
+	opened, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = target.Close() })
-	shared := handover.NewSharedProcess(target, false, 0)
-	shared.ID = 1
+	t.Cleanup(func() { _ = opened.Close() })
+	of := target.NewProcess(opened, false, 0)
+	of.ID = 1
 	osthread.Run(func() {
 		ctl := ptrace.NewController(ptrace.Options{})
 		defer ctl.Close()
@@ -145,8 +145,7 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 		run.Observer = observe.New(ctl, run.Pool, observe.ModeAuto)
 		defer run.Observer.Close()
 		r := &rig{
-			of:   &engine.TrackedProcess{Target: target, Handover: shared, TaskDir: shared.TakeTaskDir()},
-			idle: backoff.NewProcessState(0), threads: map[*observe.Thread]*engine.TrackedThread{},
+			of: of, idle: backoff.NewProcessState(0), threads: map[*observe.Thread]*target.Thread{},
 		}
 		r.ReadClocks(0)
 		r.of.Clock.First = r.of.Clock.Now
@@ -158,9 +157,9 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 }
 
 func newRun() *engine.SharedState {
-	common := handover.NewCommon()
+	common := target.NewCommon()
 	return &engine.SharedState{
-		Common: common, Files: procmem.NewFDBudget(512), Backoff: backoff.New(1), Out: handover.NewOutbox(common.Queue),
+		Common: common, Files: procmem.NewFDBudget(512), Backoff: backoff.New(1), Out: target.NewOutbox(common.Queue),
 	}
 }
 

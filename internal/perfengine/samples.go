@@ -7,11 +7,11 @@ import (
 	"slices"
 
 	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 )
 
 // samples keeps the samples of sampled processes until the clocks of their threads are read.
@@ -88,7 +88,7 @@ func (s *samples) keep(th *thread, r *perfevents.Record) {
 	if len(th.unplaced) == clocksAfterSamples {
 		s.clocksDue = append(s.clocksDue, th)
 	}
-	if len(th.unplaced) >= manySamples || th.proc.Handover.WalkAtOnce(r.Time) || !th.Backoff.SampleWaits() {
+	if len(th.unplaced) >= manySamples || th.proc.WalkAtOnce(r.Time) || !th.Backoff.SampleWaits() {
 		s.shared.Backoff.Wake(&th.Backoff)
 	}
 }
@@ -97,7 +97,7 @@ func (s *samples) keepUnassigned(p *process, r *perfevents.Record) {
 	if s.selected {
 		return
 	}
-	p.ThreadsChanged = true
+	p.Threads.HintChange()
 	if s.unassigned.full() {
 		s.counts.dropped++
 		return
@@ -158,9 +158,9 @@ func (s *samples) report(th *thread, raw *observe.RawSample, at sample.Reading) 
 	raw.Sched = procmem.SchedStat{CPU: uint64(at.CPU), RunQueue: uint64(at.RunQueue)}
 	th.begun = true
 	s.scope.report(th, raw)
-	s.shared.AddEngineSample(handover.Event{
-		Kind: handover.Sampled, Thread: th.Handover, RawSample: raw, UnchangedBefore: th.Backoff.TakeUnchanged(),
-		WalkAtOnce: th.proc.Handover.WalkAtOnce(raw.At),
+	s.shared.AddEngineSample(target.Event{
+		Thread: th.Thread, RawSample: raw, UnchangedBefore: th.Backoff.TakeUnchanged(),
+		WalkAtOnce: th.proc.WalkAtOnce(raw.At),
 	})
 }
 
@@ -178,9 +178,7 @@ func (s *samples) reportUnplaced(th *thread) {
 
 func (s *samples) reportUnassigned(th *thread) {
 	for _, raw := range th.unplaced {
-		s.shared.AddUnassignedSample(handover.Event{
-			Kind: handover.SampledUnassigned, Thread: th.Handover, Proc: th.proc.Handover, RawSample: raw,
-		})
+		s.shared.AddUnassignedSample(target.Event{Thread: th.Thread, Proc: th.proc.Process, RawSample: raw}, false)
 	}
 	th.unplaced = nil
 }
@@ -190,7 +188,7 @@ func (s *samples) foundRunning(th *thread) {
 	s.clocksRead(th, now)
 	if !th.begun {
 		th.begun = true
-		s.shared.Out.Add(handover.Event{Kind: handover.ThreadStarted, Thread: th.Handover, Reading: now})
+		s.shared.Out.Add(th.Started(now))
 	}
 	s.shared.Backoff.NoteObservation(&th.Backoff, false, th.FromZero, th.Observed.LastClocks())
 }
@@ -198,7 +196,7 @@ func (s *samples) foundRunning(th *thread) {
 func (s *samples) adaptCopyLength(now int64) {
 	for _, p := range s.procs.all {
 		if p.mode == modeSamples {
-			s.length.Deepest = max(s.length.Deepest, p.Handover.TakeUsedStack())
+			s.length.Deepest = max(s.length.Deepest, p.TakeUsedStack())
 		}
 	}
 	s.stream.reader.AdaptCopyLength(&s.length, now)

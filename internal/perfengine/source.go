@@ -13,7 +13,7 @@ type Source struct {
 	Events *perfevents.Reader
 	// Descendants are the records of child processes, or nil.
 	Descendants *perfevents.Reader
-	// MayFallBack permits that a process whose samples lack something is stopped ([handover.SampleLack.NeedsStops]).
+	// MayFallBack permits that a process whose samples lack something is stopped ([target.SampleLack.NeedsStops]).
 	MayFallBack bool
 
 	launched int // the command, if Descendants records it

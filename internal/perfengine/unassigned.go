@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
+	"prywalk/internal/target"
 )
 
 // unassignedSamples are of untracked threads: they share the unobserved time of a process. They wait, as the next
@@ -41,8 +41,8 @@ func (u *unassignedSamples) assign(th *thread) {
 			return false
 		}
 		th.unplaced = append(th.unplaced, s.raw)
-		if th.Handover.CreatedAt != 0 {
-			th.Handover.CreatedAt = min(th.Handover.CreatedAt, s.raw.At)
+		if th.CreatedAt != 0 {
+			th.CreatedAt = min(th.CreatedAt, s.raw.At)
 		}
 		return true
 	})
@@ -64,9 +64,7 @@ func (u *unassignedSamples) reportIf(due func(unassignedSample) bool) {
 		if !due(s) {
 			return false
 		}
-		u.shared.AddUnassignedSample(handover.Event{
-			Kind: handover.SampledUnassigned, Proc: s.proc.Handover, RawSample: s.raw,
-		})
+		u.shared.AddUnassignedSample(target.Event{Proc: s.proc.Process, RawSample: s.raw}, false)
 		return true
 	})
 }

@@ -3,20 +3,23 @@
 package perfengine
 
 import (
+	"os"
 	"testing"
 
+	"prywalk/internal/attribute"
 	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/perfevents"
+	"prywalk/internal/procmem"
+	"prywalk/internal/target"
 )
 
-func reported(r *engine.SharedState) map[*handover.SharedProcess][]int64 {
-	at := map[*handover.SharedProcess][]int64{}
+func reported(r *engine.SharedState) map[*target.Process][]int64 {
+	at := map[*target.Process][]int64{}
 	r.Out.HandOver(0)
 	for len(r.Queue.Batches()) > 0 {
 		for _, e := range <-r.Queue.Batches() {
-			if e.Kind == handover.SampledUnassigned {
+			if _, ok := e.What.(*attribute.UnassignedSample); ok {
 				at[e.Proc] = append(at[e.Proc], e.RawSample.At)
 			}
 		}
@@ -27,8 +30,8 @@ func reported(r *engine.SharedState) map[*handover.SharedProcess][]int64 {
 func TestSamplesWaitForTheirThreadAndAreReportedOtherwise(t *testing.T) {
 	run := newRun()
 	c := &unassignedSamples{shared: run}
-	p, q := &process{TrackedProcess: &engine.TrackedProcess{Handover: &handover.SharedProcess{}}}, &process{
-		TrackedProcess: &engine.TrackedProcess{Handover: &handover.SharedProcess{}},
+	p, q := &process{Process: &target.Process{}}, &process{
+		Process: &target.Process{},
 	}
 	const now = 10e9
 	run.Tick.At = now
@@ -38,12 +41,12 @@ func TestSamplesWaitForTheirThreadAndAreReportedOtherwise(t *testing.T) {
 	} {
 		c.keep(u.proc, u.tid, u.raw)
 	}
-	th := &thread{proc: p, TrackedThread: &engine.TrackedThread{
-		Observed: observe.NewThread(1, 7, nil), Handover: &handover.SharedThread{CreatedAt: now},
+	th := &thread{proc: p, Thread: &target.Thread{
+		Observed: observe.NewThread(1, 7, nil), CreatedAt: now,
 	}}
 	c.assign(th)
-	if len(th.unplaced) != 1 || th.unplaced[0].At != now-1 || th.Handover.CreatedAt != now-1 {
-		t.Errorf("%d samples were assigned; created at %d", len(th.unplaced), th.Handover.CreatedAt)
+	if len(th.unplaced) != 1 || th.unplaced[0].At != now-1 || th.CreatedAt != now-1 {
+		t.Errorf("%d samples were assigned; created at %d", len(th.unplaced), th.CreatedAt)
 	}
 	if c.reportOverdue(); len(c.list) != 2 || run.Unassigned != 1 {
 		t.Errorf("%d samples wait, %d are reported", len(c.list), run.Unassigned)
@@ -55,19 +58,19 @@ func TestSamplesWaitForTheirThreadAndAreReportedOtherwise(t *testing.T) {
 	if c.reportOverdue(); len(c.list) != 0 || run.EngineSamples != 3 || run.Unassigned != 3 {
 		t.Errorf("%d samples wait at the end; %d sampled, %d reported", len(c.list), run.EngineSamples, run.Unassigned)
 	}
-	if got := reported(run); len(got[p.Handover]) != 2 || len(got[q.Handover]) != 1 {
+	if got := reported(run); len(got[p.Process]) != 2 || len(got[q.Process]) != 1 {
 		t.Errorf("reported: %v", got)
 	}
 }
 
 func TestSamplesOfAThreadWithoutClocksKeepTheirMoment(t *testing.T) {
-	run, proc := newRun(), &handover.SharedProcess{}
+	run, proc := newRun(), &target.Process{}
 	s := &samples{shared: run}
 	const at = 10e9
 	th := &thread{
-		proc:          &process{TrackedProcess: &engine.TrackedProcess{Handover: proc}},
-		TrackedThread: &engine.TrackedThread{Handover: &handover.SharedThread{Proc: proc}},
-		unplaced:      []*observe.RawSample{{At: at}},
+		proc:     &process{Process: proc},
+		Thread:   &target.Thread{Proc: proc},
+		unplaced: []*observe.RawSample{{At: at}},
 	}
 	s.reportUnplaced(th)
 	if got := reported(run)[proc]; len(got) != 1 || got[0] != at || len(th.unplaced) != 0 {
@@ -82,12 +85,25 @@ func TestNoMoreThanABoundedNumberOfSamplesWaitsForThreads(t *testing.T) {
 		shared: run, unassigned: &unassignedSamples{shared: run}, procs: procs,
 		childSamples: &childSamples{counts: n}, counts: n,
 	}
-	p := &process{TrackedProcess: &engine.TrackedProcess{Handover: &handover.SharedProcess{}}}
+	p := &process{Process: &target.Process{}}
+	dir, err := procmem.OpenTasks(os.Getpid(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	if _, err = p.Threads.Read(dir, 1, 0); err != nil {
+		t.Fatal(err)
+	}
+	p.Clock.Valid = true // idle: without a hint, the list is not due
+	listDue := func() bool { return p.Threads.Due(5e8, &p.Clock, 0) }
+	if listDue() {
+		t.Error("the list is due before a sample of an unknown thread")
+	}
 	for range maxUnassigned {
 		s.unassigned.keep(p, 1, &observe.RawSample{})
 	}
 	s.keepUnassigned(p, &perfevents.Record{TID: 1})
-	if n.dropped != 1 || len(s.unassigned.list) != maxUnassigned || !p.ThreadsChanged {
-		t.Errorf("%d dropped, %d wait, list due: %v", n.dropped, len(s.unassigned.list), p.ThreadsChanged)
+	if n.dropped != 1 || len(s.unassigned.list) != maxUnassigned || !listDue() {
+		t.Errorf("%d dropped, %d wait, list due: %v", n.dropped, len(s.unassigned.list), listDue())
 	}
 }

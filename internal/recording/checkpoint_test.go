@@ -16,13 +16,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/profile"
 	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
 	"prywalk/internal/sampler"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
@@ -123,7 +123,7 @@ func TestStacksThatLackManagedFramesAsTheirProcessHasEndedAreCounted(t *testing.
 	pid, finish := lateTarget(t)
 	r := lateRecording(t, pid)
 	walks := int64(0)
-	r.samplerOpts.Walked = func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker) {
+	r.samplerOpts.Walked = func(*target.Process, *observe.RawSample, sample.StackID, *frames.Walker) {
 		if walks++; walks == 1 {
 			finish()
 		}

@@ -7,22 +7,22 @@ import (
 	"time"
 
 	"prywalk/frames"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 	"prywalk/internal/tracer"
 )
 
 func TestCopiesOfManyThreadsDoNotPileUp(t *testing.T) {
 	for name, heldUp := range map[string]time.Duration{"slow": 0, "held up": tracer.CatchUpFor * 3 / 2} {
 		t.Run(name, func(t *testing.T) {
-			target := start(t, "sleepers", "1500")
-			slow := func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker) {
+			started := start(t, "sleepers", "1500")
+			slow := func(*target.Process, *observe.RawSample, sample.StackID, *frames.Walker) {
 				time.Sleep(200*time.Microsecond + heldUp) // the subject: a slow walk
 				heldUp = 0
 			}
 			everyone := func(s *Sampler) bool { return s.Progress().Stacks >= 1501 }
-			r := run(t, Options{Freq: 99, Walked: slow}, everyone, nil, target.pid)
+			r := run(t, Options{Freq: 99, Walked: slow}, everyone, nil, started.pid)
 			if r.Backlog > tracer.MaxBacklog+1<<20 || r.Backlog <= tracer.SomeBacklog/2 {
 				t.Errorf("%d bytes of copies waited at once", r.Backlog)
 			}

@@ -8,10 +8,10 @@ import (
 	"syscall"
 	"testing"
 
-	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
@@ -77,7 +77,7 @@ func TestFreeDescriptorsAreLookedForOnceARetry(t *testing.T) {
 func TestProcessesForWhichTheTracersQueueHasNoRoomAreFoundAgain(t *testing.T) {
 	s := New(Options{}, profile.NewBuilder(profile.Meta{}), loadedcode.NewImageCache(0), nil)
 	defer s.Close()
-	for s.control.Admit(&handover.SharedProcess{}) {
+	for s.control.Admit(&target.Process{}) {
 	}
 	pid := testtargets.Child(t, exec.Command("sleep", "1000")).Process.Pid
 	f := foundProcess{pid: pid, start: startTime(pid)}

@@ -5,7 +5,7 @@
 // # Algorithm
 //
 //	discovery ──(found)──► aggregator: opens the process ──► tracer: samples its threads
-//	tracer ──(events, package handover)──► aggregator: walks stacks, attributes time ──► profile.Builder
+//	tracer ──(events, package target)──► aggregator: walks stacks, attributes time ──► profile.Builder
 //
 // [Sampler.Run] starts three goroutines, waits for them, and detects hangs meanwhile (hangs.go):
 //
@@ -15,22 +15,20 @@
 //
 // # Ownership
 //
-// The tracer's OS thread owns processes, threads, observe.Observer and ptrace.Controller; others read the atomics of
-// handover.SharedProcess. The aggregator owns modules, rules and runtimes (loadedcode.Process; the tracer uses its PID,
-// StartTime, Alive and Memory), and writes the copy hints, in three buffers in turn. An event belongs to one goroutine
-// at a time.
+// The tracer's OS thread owns observe.Observer, ptrace.Controller, and its fields of processes and threads (package
+// target); others read the atomics of these. The aggregator owns modules, rules and runtimes (loadedcode.Process; the
+// tracer uses its PID, StartTime, Alive and Memory), and writes the copy hints, in three buffers in turn. An event
+// belongs to one goroutine at a time.
 // Memory.opening protects the files of a target's memory, Image.mu a file's symbols, Builder.mu the recording.
 //
 // # Objects of a process and of a thread
 //
-// Each package has its own object of a process, and one of a thread. All but those of loadedcode and handover are used
-// by one goroutine. In the order of their making:
+// target.Process and target.Thread are shared; one goroutine uses each other object. In the order of their making:
 //
 //	object                      made by                    dropped by                   at an exec
 //	loadedcode.Process          caller of New, openFound   Sampler.closeTarget          Refresh reads mappings, runtimes
-//	handover.SharedProcess      Sampler.add                tracer's, aggregator's end   ResetForProgram renews it
-//	tracer.process              tracked.trackProcess       tracked.dropEnded            execs.detect; keeps its account
-//	  backoff.ProcessState      the same                   with it                      stays
+//	target.Process              Sampler.add                tracer's, aggregator's end   ResetForProgram, execs.detect
+//	  backoff.ProcessState      tracked.trackProcess       tracked.dropEnded            stays
 //	  engine part (perfengine)  Engine.Track               ProcessPart.Ended            is chosen again (SampleLack)
 //	aggregator.processState     states.process             intervalSink.ProcessDone     renewProgram renews it
 //	attribute.accountedProcess  Attribution.process        Attribution.closeProcess     stays: one account
@@ -59,11 +57,10 @@
 // goes on:
 //
 //	object                      made by                    dropped by                   at an exec
-//	tracer.thread               tracked.track              tracked.dropThread           execs.passAccountOn to the first
-//	  observe.Thread            procOpens.takeOrMake       with it                      WalkFeedback.DiscardFormerProgram
-//	  backoff.ThreadState       tracked.track              with it                      as tracer.thread
-//	  engine part (perfengine)  ProcessPart.TrackThread    ThreadPart.Ended             as tracer.thread
-//	handover.SharedThread       tracked.track              with its last event          as tracer.thread
+//	target.Thread               tracked.track              with its last event          execs.passAccountOn to the first
+//	  observe.Thread            procOpens.takeOrMake       tracked.dropThread           WalkFeedback.DiscardFormerProgram
+//	  backoff.ThreadState       tracked.track              tracked.dropThread           as target.Thread
+//	  engine part (perfengine)  ProcessPart.TrackThread    ThreadPart.Ended             as target.Thread
 //	aggregator.threadState      states.thread              forgetThread                 handleExec drops the caller's
 //	attribute.accountedThread   Attribution.thread         Attribution.finishThread     moveAccount to the first
 //
@@ -79,8 +76,8 @@
 //	observations of unchanged threads                 1/256    backoff.pollShare; > 468 threads: 1 µs each in 120 ms
 //	  of those in back-off that have run              1/64     backoff.searchShare, for each process
 //	  of those that wake often, with kernel samples   1/16     backoff.frequentWakerShare; > 1,562: 40 µs each in 1 s
-//	lists of threads with a hint at a change          1/128    tracer.listShare, for each process
-//	  without a hint                                  1/512    tracer.listShare, for all together
+//	lists of threads with a hint at a change          1/128    target.listShare, for each process
+//	  without a hint                                  1/512    target.listShare, for all together
 //	ends of these lists, for new threads              1/64     tracer.skipShare, for each process
 //	clocks of processes                               1/512    tracer.clockShare, for each process
 //	clocks of ended threads                           1/500    tracer.reportShare, for each process

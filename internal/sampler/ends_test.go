@@ -8,26 +8,26 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/handover"
+	"prywalk/internal/target"
 )
 
 func TestProcessThatEndsEndsTheRun(t *testing.T) {
-	target := start(t, "ends")
+	started := start(t, "ends")
 	r := record(t, Options{}, patience, func(s *Sampler) {
 		stopped(t, s, 5)
-		target.signal(t, unix.SIGUSR1)
-	}, target.pid)
+		started.signal(t, unix.SIGUSR1)
+	}, started.pid)
 	if r.Seconds > 0.9*patience.Seconds() || r.ProfiledCPU == 0 {
 		t.Errorf("%v s, %v s of CPU", r.Seconds, r.ProfiledCPU)
 	}
 }
 
 func TestKilledProcessEndsTheRun(t *testing.T) {
-	target := start(t, "mixed", "5")
+	started := start(t, "mixed", "5")
 	r := record(t, Options{}, patience, func(s *Sampler) {
 		stopped(t, s, 5)
-		target.signal(t, unix.SIGKILL)
-	}, target.pid)
+		started.signal(t, unix.SIGKILL)
+	}, started.pid)
 	if r.Seconds > 0.9*patience.Seconds() || r.sumOf(3, in("burn_here")) == 0 {
 		t.Errorf("%v s, %v s of CPU", r.Seconds, r.ProfiledCPU)
 	}
@@ -36,17 +36,17 @@ func TestKilledProcessEndsTheRun(t *testing.T) {
 func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
 	for _, part := range []string{"aggregator", "tracer"} {
 		t.Run(part, func(t *testing.T) {
-			target := start(t, "mixed", "3")
+			started := start(t, "mixed", "3")
 			o := Options{}
 			breakIt := func(s *Sampler) {
 				stopped(t, s, 5)
-				s.control.Admit(&handover.SharedProcess{})
+				s.control.Admit(&target.Process{})
 			}
 			if part == "aggregator" {
 				o.Checkpoint = func(Checkpointing) { panic("as the test wants it") }
 				breakIt = func(s *Sampler) { stopped(t, s, 5); s.CheckpointNow() }
 			}
-			r := record(t, o, patience, breakIt, target.pid)
+			r := record(t, o, patience, breakIt, started.pid)
 			if r.err == nil || strings.Contains(r.err.Error(), "\n") ||
 				!strings.Contains(r.err.Error(), "_test.go:") && !strings.Contains(r.err.Error(), "tracked.go:") {
 				t.Errorf("error %v", r.err)
@@ -54,8 +54,8 @@ func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
 			if r.sumOf(0, every) == 0 || r.sumOf(3, in("burn_here")) == 0 {
 				t.Error("the recording is empty")
 			}
-			noThreadIsTraced(t, target.pid)
-			if s := state(target.pid); s == "t" || s == "T" {
+			noThreadIsTraced(t, started.pid)
+			if s := state(started.pid); s == "t" || s == "T" {
 				t.Errorf("state %s", s)
 			}
 		})
@@ -63,9 +63,9 @@ func TestPanicOfThePartsIsAnErrorAndKeepsWhatWasSeen(t *testing.T) {
 }
 
 func TestARecordingHasOneTickHoweverSoonItEnds(t *testing.T) {
-	target := start(t, "sleepers", "5")
-	allAsleep(t, target.pid)
-	r := record(t, Options{}, 0, nil, target.pid)
+	started := start(t, "sleepers", "5")
+	allAsleep(t, started.pid)
+	r := record(t, Options{}, 0, nil, started.pid)
 	if r.PassiveReads < 6 || r.Samples < 6 || r.ThreadsMax != 6 {
 		t.Errorf("%+v", r.Stats)
 	}

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
@@ -39,7 +39,7 @@ func TestEachProcessHasTheEngineThatSeesItsStacks(t *testing.T) {
 	c, g := start(t, "burners", "1"), goProgram(t)
 	o := choosing(t, 199)
 	stoppedC, sampledGo := 0, 0
-	o.Walked = func(p *handover.SharedProcess, s *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
+	o.Walked = func(p *target.Process, s *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
 		switch {
 		case p.Target.PID == c.pid && s.How == observe.ByStop:
 			stoppedC++
@@ -82,10 +82,10 @@ func TestFallbackIsDecidedAgainAfterExec(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := start(t, "exec", exe)
+	started := start(t, "exec", exe)
 	o := choosing(t, 199)
-	walked := make(chan *handover.SharedProcess, 1)
-	o.Walked = func(p *handover.SharedProcess, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
+	walked := make(chan *target.Process, 1)
+	o.Walked = func(p *target.Process, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
 		select {
 		case walked <- p:
 		default:
@@ -94,9 +94,9 @@ func TestFallbackIsDecidedAgainAfterExec(t *testing.T) {
 	r := record(t, o, time.Second, func(s *Sampler) {
 		p := <-walked
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 20 })
-		p.NoteLack(handover.LacksOuterFrames)
+		p.NoteLack(target.LacksOuterFrames)
 		stopped(t, s, 20)
-		target.signal(t, unix.SIGUSR1) // it calls exec
+		started.signal(t, unix.SIGUSR1) // it calls exec
 		since := s.Progress()
 		await(t, "they are sampled again", func() bool {
 			now := s.Progress()
@@ -105,7 +105,7 @@ func TestFallbackIsDecidedAgainAfterExec(t *testing.T) {
 			}
 			return now.Stacks >= since.Stacks+20
 		})
-	}, target.pid)
+	}, started.pid)
 	const note = "sampled by stops, not by the kernel: 1 process, whose stacks kernel samples do not show whole"
 	if r.Engine != "perf" || r.FallbackNote != note {
 		t.Errorf("engine %q (%s)", r.Engine, r.FallbackNote)

@@ -12,12 +12,12 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"prywalk/frames"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/perfengine"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
@@ -45,9 +45,9 @@ func source(o *Options) *perfengine.Source { return o.Engine.(*perfengine.Source
 const maxLossyRuns = 20
 
 func TestSampledThreadsAreNotStoppedAndTheirTimeIsTheKernels(t *testing.T) {
-	target := start(t, "burners", "2")
+	started := start(t, "burners", "2")
 	for try := 1; ; try++ {
-		lost := sampledOnly(t, target)
+		lost := sampledOnly(t, started)
 		if lost == 0 {
 			return
 		}
@@ -58,11 +58,11 @@ func TestSampledThreadsAreNotStoppedAndTheirTimeIsTheKernels(t *testing.T) {
 	}
 }
 
-func sampledOnly(t *testing.T, target *running) (lost int64) {
+func sampledOnly(t *testing.T, started *running) (lost int64) {
 	t.Helper()
 	r := record(t, sampling(t, 199), time.Second, func(s *Sampler) {
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 100 })
-	}, target.pid)
+	}, started.pid)
 	if r.Stops != 0 || r.KernelSampled < 50 || r.Engine != "perf" {
 		t.Errorf("%d stops, %d sampled, engine %s", r.Stops, r.KernelSampled, r.Engine)
 	}
@@ -74,19 +74,19 @@ func sampledOnly(t *testing.T, target *running) (lost int64) {
 }
 
 func TestEachTickAndThreadIsAccountedForWithTheKernelsSamples(t *testing.T) {
-	target := start(t, "sleepers", "3")
-	allAsleep(t, target.pid) // a running thread is left to the kernel's samples, and is not counted
-	r := record(t, sampling(t, 999), time.Second, nil, target.pid)
+	started := start(t, "sleepers", "3")
+	allAsleep(t, started.pid) // a running thread is left to the kernel's samples, and is not counted
+	r := record(t, sampling(t, 999), time.Second, nil, started.pid)
 	if got := r.Attempted + r.LeftToLaterTick + r.Inferred + r.RanInBackoff; got != r.Ticks*r.ThreadsMax {
 		t.Errorf("%d observations and ticks of back-offs of %d threads at %d ticks", got, r.ThreadsMax, r.Ticks)
 	}
 }
 
 func TestThreadsThatRunOnAndOnKeepTheirTime(t *testing.T) {
-	target := start(t, "burners", "1")
+	started := start(t, "burners", "1")
 	r := record(t, sampling(t, 999), 3*time.Second, func(s *Sampler) {
 		await(t, "threads are sampled", func() bool { return s.Progress().Sampled >= 100 })
-	}, target.pid)
+	}, started.pid)
 	if d := r.TargetCPU - r.ProfiledCPU; d < -0.001 || d > 0.001 {
 		t.Errorf("%v s of the target, %v in the profile", r.TargetCPU, r.ProfiledCPU)
 	}
@@ -117,13 +117,13 @@ func TestStatisticalSharesOfThreadsThatTheKernelSamplesShortly(t *testing.T) {
 }
 
 func TestPtraceTakesOverWhereSamplesStopComing(t *testing.T) {
-	target := start(t, "burners", "2")
+	started := start(t, "burners", "2")
 	o := sampling(t, 199)
 	r := record(t, o, time.Second, func(s *Sampler) {
 		await(t, "threads are sampled", func() bool { return s.Progress().Stacks >= 20 })
 		events(&o).Pause()
 		stopped(t, s, 50)
-	}, target.pid)
+	}, started.pid)
 	if r.Engine != "perf, then ptrace" || r.FallbackNote == "" || r.Stops == 0 || r.KernelSampled == 0 {
 		t.Errorf("engine %q (%s), %d stops, %d sampled", r.Engine, r.FallbackNote, r.Stops, r.KernelSampled)
 	}
@@ -140,10 +140,10 @@ func learned(t *testing.T) func(*Sampler) {
 }
 
 func TestStacksDeeperThanTheKernelCopiesAreStopped(t *testing.T) {
-	target := start(t, "deep", "4000")
+	started := start(t, "deep", "4000")
 	o := sampling(t, 199)
 	o.MaxDepth = 10_000
-	r := record(t, o, time.Second, learned(t), target.pid)
+	r := record(t, o, time.Second, learned(t), started.pid)
 	if events(&o).Stack() != perfevents.MaxStack || r.SampleStack != perfevents.MaxStack {
 		t.Errorf("samples have %d bytes of stack", r.SampleStack)
 	}
@@ -153,7 +153,7 @@ func TestStacksDeeperThanTheKernelCopiesAreStopped(t *testing.T) {
 }
 
 func TestStacksDeeperThanASmallCopyAreStopped(t *testing.T) {
-	target := start(t, "deep", "400")
+	started := start(t, "deep", "400")
 	o := sampling(t, 199)
 	events(&o).Close()
 	var err error
@@ -161,7 +161,7 @@ func TestStacksDeeperThanASmallCopyAreStopped(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer events(&o).Close()
-	r := record(t, o, time.Second, learned(t), target.pid)
+	r := record(t, o, time.Second, learned(t), started.pid)
 	if r.Engine != "perf" || r.SampleStack != perfevents.MinStack || r.KernelSampled == 0 {
 		t.Errorf("engine %q (%s), %d bytes of stack, %d sampled", r.Engine, r.FallbackNote, r.SampleStack, r.KernelSampled)
 	}
@@ -171,10 +171,10 @@ func TestStacksDeeperThanASmallCopyAreStopped(t *testing.T) {
 }
 
 func TestHeldSamplerTakesNoSamples(t *testing.T) {
-	target := start(t, "burners", "1")
+	started := start(t, "burners", "1")
 	o := sampling(t, 199)
 	used := func() uint64 {
-		ns, err := procmem.ProcessCPU(target.pid)
+		ns, err := procmem.ProcessCPU(started.pid)
 		if err != nil {
 			t.Error(err)
 		}
@@ -192,19 +192,19 @@ func TestHeldSamplerTakesNoSamples(t *testing.T) {
 		s.Resume()
 		after := s.Progress().Stacks
 		await(t, "threads are sampled again", func() bool { return s.Progress().Stacks >= after+20 })
-	}, target.pid)
+	}, started.pid)
 }
 
 func TestProcessWhoseFramesTakeAStopIsSampledByPtrace(t *testing.T) {
-	target := start(t, "burners", "2")
+	started := start(t, "burners", "2")
 	o := sampling(t, 199)
 	walks := 0
-	o.Walked = func(p *handover.SharedProcess, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
+	o.Walked = func(p *target.Process, _ *observe.RawSample, _ sample.StackID, _ *frames.Walker) {
 		if walks++; walks == 20 {
-			p.NoteLack(handover.LacksFrames)
+			p.NoteLack(target.LacksFrames)
 		}
 	}
-	r := record(t, o, time.Second, func(s *Sampler) { stopped(t, s, 50) }, target.pid)
+	r := record(t, o, time.Second, func(s *Sampler) { stopped(t, s, 50) }, started.pid)
 	if r.Engine != "perf" || r.FallbackNote == "" || r.Stops == 0 || r.KernelSampled == 0 {
 		t.Errorf("engine %q (%s), %d stops, %d sampled", r.Engine, r.FallbackNote, r.Stops, r.KernelSampled)
 	}
@@ -216,9 +216,9 @@ func TestProcessWhoseFramesTakeAStopIsSampledByPtrace(t *testing.T) {
 func TestSleepersHaveTheKernelsFrames(t *testing.T) {
 	_, err := os.ReadFile("/proc/self/stack")
 	testtargets.Need(t, err == nil, "the kernel's stacks", testtargets.AsRoot)
-	target := start(t, "sleepers", "4")
+	started := start(t, "sleepers", "4")
 	for _, wanted := range []bool{true, false} {
-		r := record(t, Options{Freq: 99, KernelStacks: wanted}, time.Second, nil, target.pid)
+		r := record(t, Options{Freq: 99, KernelStacks: wanted}, time.Second, nil, started.pid)
 		kernel, user := int64(0), int64(0)
 		r.sumOf(1, func(p *pprof.Sample) bool {
 			if label(p, "state") != "sleeping" || p.Location[0].Mapping == nil {

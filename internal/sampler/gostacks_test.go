@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
@@ -25,7 +25,7 @@ func TestSamplesOfGoProgramsCopyNoMegabytes(t *testing.T) {
 	cmd := exec.Command(exe)
 	testtargets.Ready(t, cmd)
 	far, most := 0, 0
-	watch := func(_ *handover.SharedProcess, s *observe.RawSample, _ sample.StackID, w *frames.Walker) {
+	watch := func(_ *target.Process, s *observe.RawSample, _ sample.StackID, w *frames.Walker) {
 		copied := len(s.Mem.Stack.Bytes)
 		for _, r := range s.Mem.Others {
 			copied += len(r.Bytes)

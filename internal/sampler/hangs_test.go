@@ -18,11 +18,11 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"prywalk/frames"
-	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
@@ -63,7 +63,7 @@ func TestHelperThatHangs(t *testing.T) {
 	images := loadedcode.NewImageCache(0)
 	b := profile.NewBuilder(profile.Meta{Start: time.Now(), Period: time.Millisecond})
 	s := New(Options{Freq: 99, MaxDepth: 100, Mode: observe.ModeAlwaysStop}, b, images, nil)
-	p := handover.NewSharedProcess(opened(t, images, []int{h.pid()})[0], false, 0)
+	p := target.NewProcess(opened(t, images, []int{h.pid()})[0], false, 0)
 	p.SetOtherMemory(h)
 	s.control.Admit(p)
 	stats, err := s.Run(t.Context())

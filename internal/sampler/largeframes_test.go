@@ -10,9 +10,9 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
@@ -21,7 +21,7 @@ type copies struct {
 	cut   int
 }
 
-func (c *copies) watch(_ *handover.SharedProcess, s *observe.RawSample, _ sample.StackID, w *frames.Walker) {
+func (c *copies) watch(_ *target.Process, s *observe.RawSample, _ sample.StackID, w *frames.Walker) {
 	if s.How != observe.ByStop {
 		return
 	}

@@ -10,10 +10,10 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/aggregator"
 	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 	"prywalk/internal/tracer"
 )
 
@@ -82,9 +82,9 @@ type Options struct {
 	EventLog io.Writer
 
 	// Walked is as in [aggregator.Options].
-	Walked func(*handover.SharedProcess, *observe.RawSample, sample.StackID, *frames.Walker)
+	Walked func(*target.Process, *observe.RawSample, sample.StackID, *frames.Walker)
 	// NewProducer, if set, makes the producer in place of a [tracer.Tracer]. Found processes come from the channel.
-	NewProducer func(*handover.Common, <-chan *handover.SharedProcess) handover.Producer
+	NewProducer func(*target.Common, <-chan *target.Process) target.Producer
 }
 
 func (o *Options) tracerOptions() tracer.Options {

@@ -11,12 +11,12 @@ import (
 	"time"
 
 	"prywalk/internal/aggregator"
-	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/runstats"
 	"prywalk/internal/selfruntime"
+	"prywalk/internal/target"
 	"prywalk/internal/tracer"
 )
 
@@ -26,7 +26,7 @@ type Sampler struct {
 	builder    *profile.Builder
 	images     *loadedcode.ImageCache
 	control    *tracer.Control
-	common     *handover.Common
+	common     *target.Common
 	aggregator *aggregator.Aggregator
 	found      chan foundProcess
 	taskTimer  *time.Timer // of the aggregator's goroutine
@@ -47,7 +47,7 @@ const minArriving = 1024
 func New(o Options, b *profile.Builder, images *loadedcode.ImageCache, procs []*loadedcode.Process) *Sampler {
 	s := &Sampler{
 		opts: o, builder: b, images: images, control: tracer.NewControl(max(minArriving, len(procs))),
-		common: handover.NewCommon(), found: make(chan foundProcess), hung: make(chan struct{}),
+		common: target.NewCommon(), found: make(chan foundProcess), hung: make(chan struct{}),
 		targets: map[*loadedcode.Process]struct{}{},
 	}
 	if o.LowOverhead {
@@ -62,41 +62,39 @@ func New(o Options, b *profile.Builder, images *loadedcode.ImageCache, procs []*
 		options.SaveCheckpoint = func() { o.Checkpoint(Checkpointing{s}) }
 	}
 	s.aggregator = aggregator.New(options, s.common)
-	for _, target := range procs {
-		s.add(target, false, 0)
+	for _, process := range procs {
+		s.add(process, false, 0)
 	}
 	return s
 }
 
 // add passes a process to the tracer, or closes it and returns false if the queue is full. child: its time counts from
 // its start.
-func (s *Sampler) add(target *loadedcode.Process, child bool, parent int) bool {
+func (s *Sampler) add(process *loadedcode.Process, child bool, parent int) bool {
 	if s.opts.JITFuncBounds != nil {
-		target.JITFuncBounds = s.opts.JITFuncBounds(target.PID)
+		process.JITFuncBounds = s.opts.JITFuncBounds(process.PID)
 	}
 	s.mu.Lock()
-	s.targets[target] = struct{}{}
+	s.targets[process] = struct{}{}
 	s.mu.Unlock()
-	p := handover.NewSharedProcess(target, child, parent)
+	p := target.NewProcess(process, child, parent)
 	if child {
 		s.aggregator.ApplyKnownProgram(p)
 	}
 	if s.control.Admit(p) {
 		return true
 	}
-	if tasks := p.TakeTaskDir(); tasks != nil {
-		tasks.Close()
-	}
-	s.closeTarget(target)
+	p.CloseTaskDir()
+	s.closeTarget(process)
 	return false
 }
 
-func (s *Sampler) closeTarget(target *loadedcode.Process) {
+func (s *Sampler) closeTarget(process *loadedcode.Process) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if _, ok := s.targets[target]; ok {
-		delete(s.targets, target)
-		_ = target.Close()
+	if _, ok := s.targets[process]; ok {
+		delete(s.targets, process)
+		_ = process.Close()
 	}
 }
 
@@ -105,8 +103,8 @@ func (s *Sampler) PIDs() []int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	pids := make([]int, 0, len(s.targets))
-	for target := range s.targets {
-		pids = append(pids, target.PID)
+	for process := range s.targets {
+		pids = append(pids, process.PID)
 	}
 	slices.Sort(pids)
 	return slices.Compact(pids)
@@ -117,8 +115,8 @@ func (s *Sampler) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var errs []error
-	for target := range s.targets {
-		errs = append(errs, target.Close())
+	for process := range s.targets {
+		errs = append(errs, process.Close())
 	}
 	clear(s.targets)
 	return errors.Join(errs...)
@@ -164,7 +162,7 @@ func (s *Sampler) Run(ctx context.Context) (runstats.Stats, error) {
 
 // newProducer returns the tracer, or a test's producer. The recording begins at start, CLOCK_MONOTONIC ns; boot is the
 // launch of the command, or without one the same moment, in clock ticks after boot.
-func (s *Sampler) newProducer(start int64, boot uint64) handover.Producer {
+func (s *Sampler) newProducer(start int64, boot uint64) target.Producer {
 	if s.opts.NewProducer != nil {
 		return s.opts.NewProducer(s.common, s.control.Arriving())
 	}

@@ -8,13 +8,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
+	"prywalk/internal/target"
 	"prywalk/internal/tracer"
 )
 
-func (s *Sampler) stats(producer handover.Producer) (stats runstats.Stats) {
+func (s *Sampler) stats(producer target.Producer) (stats runstats.Stats) {
 	producer.Stats(&stats)
 	s.aggregator.Stats(&stats)
 	setSwitchCost(&stats.CPU)

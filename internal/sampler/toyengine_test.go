@@ -11,18 +11,17 @@ import (
 	pprof "github.com/google/pprof/profile"
 
 	"prywalk/frames"
-	"prywalk/internal/attribute"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 )
 
 // toyEngine reads stacks of initially existing sleeping threads from /proc.
 type toyEngine struct {
-	with    *handover.Common
-	arrive  <-chan *handover.SharedProcess
+	with    *target.Common
+	arrive  <-chan *target.Process
 	period  time.Duration
 	tasks   sample.ThreadID
 	procs   sample.ProcessID
@@ -32,7 +31,7 @@ type toyEngine struct {
 }
 
 type toyThread struct {
-	shared *handover.SharedThread
+	shared *target.Thread
 	files  *procmem.ThreadFiles
 }
 
@@ -58,33 +57,33 @@ func (e *toyEngine) Stats(s *runstats.Stats) {
 	s.Engine, s.Ticks, s.Attempted, s.PassiveReads = "toy", e.ticks.Load(), e.passive, e.passive
 }
 
-func (e *toyEngine) admit(out handover.Batch) handover.Batch {
+func (e *toyEngine) admit(out target.Batch) target.Batch {
 	for {
 		select {
 		case p := <-e.arrive:
 			e.procs++
 			p.ID, p.Since = e.procs, procmem.Now()
-			tasks := p.TakeTaskDir()
+			tasks := p.TaskDir
 			tids, _ := tasks.List(nil)
 			tasks.Close()
 			for _, tid := range tids {
 				e.tasks++
 				lt := observe.NewThread(p.Target.PID, tid, nil)
 				e.threads = append(e.threads, &toyThread{
-					shared: &handover.SharedThread{
-						ID: e.tasks, Proc: p, TID: tid, Feedback: lt.Feedback(), FirstListedAt: procmem.Now(),
+					shared: &target.Thread{
+						ID: e.tasks, Proc: p, TID: tid, Observed: lt, FirstListedAt: procmem.Now(),
 					},
 					files: procmem.OpenThread(p.Target.PID, tid, nil),
 				})
 			}
-			out = append(out, handover.Event{Kind: handover.ProcessStarted, Proc: p})
+			out = append(out, p.Started())
 		default:
 			return out
 		}
 	}
 }
 
-func (e *toyEngine) observe(out handover.Batch) handover.Batch {
+func (e *toyEngine) observe(out target.Batch) target.Batch {
 	e.ticks.Add(1)
 	for _, th := range e.threads {
 		raw := e.with.Pool.Get()
@@ -93,9 +92,7 @@ func (e *toyEngine) observe(out handover.Batch) handover.Batch {
 			continue
 		}
 		e.passive++
-		out = append(out, handover.Event{
-			Kind: handover.Sampled, Thread: th.shared, Proc: th.shared.Proc, RawSample: raw, StandsFor: int64(e.period),
-		})
+		out = append(out, target.Event{Thread: th.shared, RawSample: raw, StandsFor: int64(e.period)})
 	}
 	return out
 }
@@ -122,40 +119,38 @@ func (e *toyEngine) readPassively(th *toyThread, s *observe.RawSample) bool {
 	return true
 }
 
-func (e *toyEngine) end(out handover.Batch) handover.Batch {
+func (e *toyEngine) end(out target.Batch) target.Batch {
 	now := procmem.Now()
-	seen := map[*handover.SharedProcess]bool{}
+	seen := map[*target.Process]bool{}
 	for _, th := range e.threads {
-		end := &handover.ThreadEnd{}
+		end := &th.shared.End
 		end.Alive = true
 		if st, err := th.files.SchedStat(); err == nil {
 			end.AtEnd = procmem.ReadingAt(st, now)
 		}
-		out = append(out, handover.Event{Kind: handover.ThreadEnded, Thread: th.shared, Proc: th.shared.Proc, ThreadEnd: end})
+		out = append(out, th.shared.HasEnded(sample.NotStopped{}))
 		th.files.Close()
 	}
 	for _, th := range e.threads {
 		if p := th.shared.Proc; !seen[p] {
 			seen[p] = true
-			out = append(out, handover.Event{
-				Kind: handover.ProcessEnded, Proc: p, At: now, ProcessEnd: &attribute.ProcessEnd{},
-			})
+			out = append(out, p.HasEnded(now))
 		}
 	}
 	return out
 }
 
 func TestAnotherEngineRecords(t *testing.T) {
-	target := start(t, "sleepers", "3")
-	allAsleep(t, target.pid)
+	started := start(t, "sleepers", "3")
+	allAsleep(t, started.pid)
 	var running atomic.Pointer[toyEngine]
-	toy := func(with *handover.Common, arrive <-chan *handover.SharedProcess) handover.Producer {
+	toy := func(with *target.Common, arrive <-chan *target.Process) target.Producer {
 		running.Store(&toyEngine{with: with, arrive: arrive, period: 10 * time.Millisecond})
 		return running.Load()
 	}
 	begun := time.Now()
 	enough := func(*Sampler) bool { e := running.Load(); return e != nil && e.ticks.Load() > 50 }
-	r := run(t, Options{NewProducer: toy}, enough, nil, target.pid)
+	r := run(t, Options{NewProducer: toy}, enough, nil, started.pid)
 	asleep := func(s *pprof.Sample) bool { return in("sleep_here")(s) && label(s, "state") == "sleeping" }
 	ticks, wall := r.sumOf(0, asleep), r.sumOf(1, asleep)
 	if r.Engine != "toy" || r.PassiveReads == 0 || ticks < 3 || r.Complete < r.Samples*99/100 {

@@ -23,7 +23,7 @@ import (
 //	cgroup.QuotaGuard         what is left of its period
 //	Quota                     admits ticks and observations, bounds the rate, and moves prywalk to another CPU
 //	observe.Observer          stops only threads on a CPU ([Quota.MustStopOnlyOnCPU])
-//	handover.CPUQuotaGate     holds the aggregator up while a stop is pending
+//	target.CPUQuotaGate     holds the aggregator up while a stop is pending
 
 const (
 	// throttledFrom is the least length of a stop that may include throttled time, ns.

@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/handover"
+	"prywalk/internal/attribute"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/schedule"
@@ -79,16 +79,16 @@ func TestEndOfAProcessInAWithheldTickIsOfThatTick(t *testing.T) {
 			return
 		}
 		testtargets.Eventually(t, "the process ends", func() bool { return !p.Target.Alive() })
-		p.list.makeDue()
+		p.Threads.MakeDue()
 		now, next := c.scheduleTick()
 		c.makeTick(now, next)
 		ends := 0
 		for len(c.Queue.Batches()) > 0 {
 			for _, e := range <-c.Queue.Batches() {
-				if e.Kind == handover.ProcessEnded {
+				if ended, ok := e.What.(*attribute.ProcessEnded); ok {
 					ends++
-					if e.At != now {
-						t.Errorf("the end is %d ns before the tick that found it", now-e.At)
+					if ended.At != now {
+						t.Errorf("the end is %d ns before the tick that found it", now-ended.At)
 					}
 				}
 			}

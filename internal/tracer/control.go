@@ -6,12 +6,12 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"prywalk/internal/handover"
+	"prywalk/internal/target"
 )
 
 // Control passes requests to a tracer. It is safe for concurrent use.
 type Control struct {
-	arriving        chan *handover.SharedProcess
+	arriving        chan *target.Process
 	checkpointAsked atomic.Bool
 	holdAsked       atomic.Bool
 	holding         atomic.Bool
@@ -23,10 +23,10 @@ type Control struct {
 }
 
 // NewControl returns a control for which at most n processes wait.
-func NewControl(n int) *Control { return &Control{arriving: make(chan *handover.SharedProcess, n)} }
+func NewControl(n int) *Control { return &Control{arriving: make(chan *target.Process, n)} }
 
 // Admit passes a process to the tracer. It returns false if too many wait.
-func (c *Control) Admit(p *handover.SharedProcess) bool {
+func (c *Control) Admit(p *target.Process) bool {
 	select {
 	case c.arriving <- p:
 		return true
@@ -36,7 +36,7 @@ func (c *Control) Admit(p *handover.SharedProcess) bool {
 }
 
 // Arriving returns the queue of admitted processes.
-func (c *Control) Arriving() <-chan *handover.SharedProcess { return c.arriving }
+func (c *Control) Arriving() <-chan *target.Process { return c.arriving }
 
 // CheckpointNow asks for a checkpoint at the next tick.
 func (c *Control) CheckpointNow() { c.checkpointAsked.Store(true) }

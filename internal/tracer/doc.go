@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package tracer observes the threads of the targets at each tick, and reports events (package handover).
+// Package tracer observes the threads of the targets at each tick, and reports events (package target).
 //
 // # Algorithm
 //
@@ -12,7 +12,7 @@
 //	                ├──► newThreads, newChildren
 //	                ├──► listings: threads that have begun or ended
 //	                ├──► engine.Engine, in place of stops: the kernel's samples (package perfengine)
-//	                └──► backlog ──► handover.Outbox ──► aggregator
+//	                └──► backlog ──► target.Outbox ──► aggregator
 //
 // # Parts
 //

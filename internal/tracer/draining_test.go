@@ -13,10 +13,10 @@ import (
 func TestSamplesAreTakenWhateverTheTracerDoes(t *testing.T) {
 	for name, do := range map[string]func(*Tracer){
 		"threads are attached": func(c *Tracer) { c.listings.refresh(c.tracked.procs[0], procmem.Now()) },
-		"observations":         func(c *Tracer) { c.selector.observe(c.tracked.procs[0].backoff.Due) },
+		"observations":         func(c *Tracer) { c.selector.observe(c.tracked.procs[0].Backoff.Due) },
 		"observations that are drawn": func(c *Tracer) {
 			c.pace.subset.Begin(3, 3)
-			c.selector.drawAndObserve(c.tracked.procs[0].backoff.Due)
+			c.selector.drawAndObserve(c.tracked.procs[0].Backoff.Due)
 		},
 		"a tick without observations": func(c *Tracer) { c.Garbage.Request(); c.makeTick(procmem.Now(), 0) },
 		"a tick withheld":             func(c *Tracer) { c.withheldTick(procmem.Now(), 0) },

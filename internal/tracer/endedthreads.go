@@ -3,10 +3,11 @@
 package tracer
 
 import (
-	"prywalk/internal/handover"
+	"prywalk/internal/attribute"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
+	"prywalk/internal/target"
 )
 
 // endedThreads finds the CPU time of ended threads. A process's clock includes it, and adds what threads' schedstat
@@ -16,7 +17,7 @@ import (
 //
 // if none moves meanwhile. Readings of the process's clock before and after the threads' bound it.
 type endedThreads struct {
-	out   *handover.Outbox
+	out   *target.Outbox
 	opts  *Options
 	stops *stops
 	pass  int64 // number of the last one
@@ -33,130 +34,113 @@ const (
 	readAtOnce  = 32 // clocks read between two checks for stops
 )
 
-type endedReport struct {
-	known    bool
-	complete bool
-	pending  bool
-	next     int64 // earliest time of the next report, CLOCK_MONOTONIC ns
-}
-
 // cpuBounds bounds the CPU time of ended threads, ns, by the readings of one pass.
 type cpuBounds struct{ least, most, pass int64 }
 
-// passReading is a thread's clocks in the last pass that has read them; number 0: none.
-type passReading struct {
-	number int64
-	clocks procmem.SchedStat
-}
-
-func (r *passReading) isSince(pass int64) bool { return r.number >= pass }
-
-func (e *endedThreads) beginFromZero(p *process) { p.endedReport.known = true }
+func (e *endedThreads) beginFromZero(p *target.Process) { p.EndedReport.Known = true }
 
 // readAtStart reads the clocks from which the time of the first listing's threads counts.
-func (e *endedThreads) readAtStart(p *process, now int64) {
+func (e *endedThreads) readAtStart(p *target.Process, now int64) {
 	if e.opts.Threads != nil {
 		return // the time of rejected threads is not attributed
 	}
 	used, ok := e.boundEndedCPU(p)
-	p.endedReport.known = ok
-	p.account.EndedThreads = -used.most
-	for _, th := range p.list.all() {
-		if !th.Backoff.Gone && th.lastPass.isSince(used.pass) {
-			th.end.AtStart = procmem.ReadingAt(th.lastPass.clocks, now)
-			e.out.Add(handover.Event{Kind: handover.ThreadStarted, Thread: th.Handover, Reading: th.end.AtStart})
+	p.EndedReport.Known = ok
+	p.End.EndedThreads = -used.most
+	for _, th := range p.Threads.All() {
+		if !th.Backoff.Gone && th.LastPass.IsSince(used.pass) {
+			th.End.AtStart = procmem.ReadingAt(th.LastPass.Clocks, now)
+			e.out.Add(th.Started(th.End.AtStart))
 		}
 	}
 }
 
-func (e *endedThreads) readAtEnd(p *process, now int64) {
-	if p.endedReport.complete {
+func (e *endedThreads) readAtEnd(p *target.Process, now int64) {
+	if p.EndedReport.Complete {
 		return
 	}
-	p.endedReport.complete = true
-	p.readClock(p.alive())
+	p.EndedReport.Complete = true
+	p.ReadClock(p.HasThreads())
 	switch {
 	case e.opts.Threads != nil:
 		e.readThreadsAtEnd(p, now)
-	case p.endedReport.known:
+	case p.EndedReport.Known:
 		e.completeAccount(p, now)
 	}
 }
 
 // Precondition: the process's clock was just read.
-func (e *endedThreads) completeAccount(p *process, now int64) {
+func (e *endedThreads) completeAccount(p *target.Process, now int64) {
 	if !p.Target.Alive() {
-		p.account.EndedThreads += int64(p.Clock.Now)
+		p.End.EndedThreads += int64(p.Clock.Now)
 		return
 	}
 	used, ok := e.boundEndedCPU(p)
 	if !ok {
 		return // uncertain
 	}
-	p.account.EndedThreads += used.least
-	for _, th := range p.list.all() {
-		if !th.Backoff.Gone && th.lastPass.isSince(used.pass) { // the aggregator ends a gone one
-			th.end.AtEnd, th.end.Alive = procmem.ReadingAt(th.lastPass.clocks, now), true
+	p.End.EndedThreads += used.least
+	for _, th := range p.Threads.All() {
+		if !th.Backoff.Gone && th.LastPass.IsSince(used.pass) { // the aggregator ends a gone one
+			th.End.AtEnd, th.End.Alive = procmem.ReadingAt(th.LastPass.Clocks, now), true
 		}
 	}
 }
 
 // Precondition: the thread was selected by name, and is older than the recording.
-func (e *endedThreads) readThreadAtStart(th *thread, now int64) {
+func (e *endedThreads) readThreadAtStart(th *target.Thread, now int64) {
 	if sched, err := th.Observed.Files().SchedStat(); err == nil {
-		th.end.AtStart = procmem.ReadingAt(sched, now)
-		e.out.Add(handover.Event{Kind: handover.ThreadStarted, Thread: th.Handover, Reading: th.end.AtStart})
+		th.End.AtStart = procmem.ReadingAt(sched, now)
+		e.out.Add(th.Started(th.End.AtStart))
 	}
 }
 
-func (e *endedThreads) readThreadsAtEnd(p *process, now int64) {
+func (e *endedThreads) readThreadsAtEnd(p *target.Process, now int64) {
 	if !p.Target.Alive() {
 		return
 	}
-	for i, th := range p.list.all() {
+	for i, th := range p.Threads.All() {
 		if i%readAtOnce == readAtOnce-1 {
 			e.stops.poll()
 		}
 		if sched, err := th.Observed.Files().SchedStat(); err == nil && !th.Backoff.Gone {
-			th.end.AtEnd, th.end.Alive = procmem.ReadingAt(sched, now), true
+			th.End.AtEnd, th.End.Alive = procmem.ReadingAt(sched, now), true
 		}
 	}
 }
 
-func (e *endedThreads) noteEnd(p *process) { p.endedReport.pending = true }
+func (e *endedThreads) noteEnd(p *target.Process) { p.EndedReport.Pending = true }
 
-func (e *endedThreads) reportDue(p *process, now int64) bool {
-	r := &p.endedReport
-	return e.opts.Threads == nil && r.pending && now >= r.next && !p.Gone && r.known
+func (e *endedThreads) reportDue(p *target.Process, now int64) bool {
+	r := &p.EndedReport
+	return e.opts.Threads == nil && r.Pending && now >= r.Next && !p.Gone && r.Known
 }
 
 // usedSoFar returns the least CPU time of ended threads, ns. Threads of which it reads no clock
 // ([endedThreads.readInLastPass]) have ended. Only a later end ([endedThreads.noteEnd]) makes another report due.
-func (e *endedThreads) usedSoFar(p *process) (ns int64, ok bool) {
-	p.endedReport.pending = false
+func (e *endedThreads) usedSoFar(p *target.Process) (ns int64, ok bool) {
+	p.EndedReport.Pending = false
 	whole, err := procmem.ProcessCPU(p.Target.PID)
 	if err != nil {
 		return 0, false
 	}
 	threads, complete := e.threadsCPU(p, true)
-	return max(int64(whole)-threads, 0), complete && p.isSettled()
+	return max(int64(whole)-threads, 0), complete && p.IsSettled()
 }
 
-func (e *endedThreads) readInLastPass(th *thread) bool { return th.lastPass.number == e.pass }
+func (e *endedThreads) readInLastPass(th *target.Thread) bool { return th.LastPass.Number == e.pass }
 
 // report reports used, the result of usedSoFar, which was called at began, CLOCK_MONOTONIC ns.
-func (e *endedThreads) report(p *process, began, used int64, ok bool) {
+func (e *endedThreads) report(p *target.Process, began, used int64, ok bool) {
 	at := procmem.Now()
-	p.endedReport.next = at + max(reportEvery, (at-began)*reportShare)
+	p.EndedReport.Next = at + max(reportEvery, (at-began)*reportShare)
 	if ok {
-		e.out.Add(handover.Event{
-			Kind: handover.EndedSoFar, Proc: p.Handover, At: at, CPU: p.account.EndedThreads + used,
-		})
+		e.out.Add(target.Event{What: &attribute.EndedSoFar{Process: p.ID, CPU: p.End.EndedThreads + used, At: at}})
 	}
 }
 
 // boundEndedCPU returns the closest bounds of several passes; !ok: only the number of the first pass.
-func (e *endedThreads) boundEndedCPU(p *process) (best cpuBounds, ok bool) {
+func (e *endedThreads) boundEndedCPU(p *target.Process) (best cpuBounds, ok bool) {
 	best.pass = e.pass + 1
 	began := procmem.Now()
 	for try := range countTries {
@@ -185,7 +169,7 @@ func (e *endedThreads) boundEndedCPU(p *process) (best cpuBounds, ok bool) {
 
 // threadsCPU makes a pass, and returns the sum of the threads' clocks, ns. complete: no thread has ended meanwhile,
 // unless mayEnd.
-func (e *endedThreads) threadsCPU(p *process, mayEnd bool) (sum int64, complete bool) {
+func (e *endedThreads) threadsCPU(p *target.Process, mayEnd bool) (sum int64, complete bool) {
 	e.pass++
 	tids, err := p.TaskDir.List(e.tids[:0])
 	e.tids = tids
@@ -196,8 +180,8 @@ func (e *endedThreads) threadsCPU(p *process, mayEnd bool) (sum int64, complete 
 		if i%readAtOnce == readAtOnce-1 {
 			e.stops.poll()
 		}
-		th := p.list.thread(tid)
-		sched, err := p.schedStat(th, tid)
+		th := p.Threads.Of(tid)
+		sched, err := p.SchedStat(th, tid)
 		if err != nil {
 			if mayEnd && observe.Reason(err) == refusal.Exited {
 				continue
@@ -206,7 +190,7 @@ func (e *endedThreads) threadsCPU(p *process, mayEnd bool) (sum int64, complete 
 		}
 		sum += int64(sched.CPU)
 		if th != nil {
-			th.lastPass = passReading{e.pass, sched}
+			th.LastPass = target.PassReading{Number: e.pass, Clocks: sched}
 		}
 	}
 	return sum, true

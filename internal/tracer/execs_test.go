@@ -8,13 +8,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/handover"
+	"prywalk/internal/attribute"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
+	"prywalk/internal/sample"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
-func execEvents(t *testing.T, execs int, args ...string) (pid int, events []handover.Event) {
+func execEvents(t *testing.T, execs int, args ...string) (pid int, events []target.Event) {
 	t.Helper()
 	exe, err := testtargets.Compile("execs.c", "-O1", "-g0")
 	if err != nil {
@@ -36,25 +38,27 @@ func execEvents(t *testing.T, execs int, args ...string) (pid int, events []hand
 				c.Queue.Put(b)
 			}
 		}
-		count := func(kind handover.Kind) (n int) {
-			for i := range events {
-				if events[i].Kind == kind {
+		count := func(which func(target.Event) bool) (n int) {
+			for _, e := range events {
+				if which(e) {
 					n++
 				}
 			}
 			return n
 		}
+		isSample := func(e target.Event) bool { return e.IsSample() }
+		isExec := func(e target.Event) bool { _, ok := e.What.(*target.Execed); return ok }
 		signalOnce := func(what string, cond func() bool) {
 			testtargets.Eventually(t, what, func() bool { tick(); return cond() })
 			if err := unix.Kill(pid, unix.SIGUSR1); err != nil {
 				t.Error(err)
 			}
 		}
-		signalOnce("the first thread is sampled", func() bool { return count(handover.Sampled) > 0 })
+		signalOnce("the first thread is sampled", func() bool { return count(isSample) > 0 })
 		if args[0] == "told" { // the one with most CPU time is taken for the caller
 			signalOnce("the second thread is known to have computed", func() bool {
-				all := c.tracked.procs[0].list.all()
-				return len(all) == 2 && all[1].accountedClocks.CPU > all[0].accountedClocks.CPU
+				all := c.tracked.procs[0].Threads.All()
+				return len(all) == 2 && all[1].AccountedClocks.CPU > all[0].AccountedClocks.CPU
 			})
 		}
 		done := make(chan struct{})
@@ -72,7 +76,7 @@ func execEvents(t *testing.T, execs int, args ...string) (pid int, events []hand
 			default:
 			}
 		}
-		testtargets.Eventually(t, "the execs are reported", func() bool { tick(); return count(handover.Execed) >= execs })
+		testtargets.Eventually(t, "the execs are reported", func() bool { tick(); return count(isExec) >= execs })
 		for range 3 {
 			tick()
 		}
@@ -93,18 +97,21 @@ func TestAnExecIsReportedOnceWithTheThreadThatCalledIt(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			pid, events := execEvents(t, c.execs, c.args...)
-			var execs []handover.Event
-			var first *handover.SharedThread
-			ends := map[*handover.SharedThread]int{}
+			var execs []*target.Execed
+			var first sample.ThreadID
+			tids, ends := map[sample.ThreadID]int{}, map[sample.ThreadID]int{}
 			for _, e := range events {
-				switch e.Kind {
-				case handover.Execed:
-					execs = append(execs, e)
-				case handover.ThreadEnded:
-					ends[e.Thread]++
-				case handover.Sampled:
-					if first == nil && e.Thread.TID == pid {
-						first = e.Thread
+				if e.Thread != nil {
+					tids[e.Thread.ID] = e.Thread.TID
+				}
+				switch what := e.What.(type) {
+				case *target.Execed:
+					execs = append(execs, what)
+				case *attribute.ThreadEnded:
+					ends[what.Thread]++
+				case nil:
+					if e.IsSample() && first == 0 && e.Thread.TID == pid {
+						first = e.Thread.ID
 					}
 				}
 			}
@@ -113,12 +120,12 @@ func TestAnExecIsReportedOnceWithTheThreadThatCalledIt(t *testing.T) {
 			}
 			for _, e := range execs {
 				switch {
-				case e.Thread == nil || e.Thread.TID != pid || (e.OtherCaller != nil) != c.other:
-					t.Errorf("exec of %+v by %+v; by another thread: %v", e.Thread, e.OtherCaller, c.other)
+				case tids[e.Thread] != pid || (e.Caller != e.Thread) != c.other:
+					t.Errorf("exec of %d by %d; by another thread: %v", tids[e.Thread], tids[e.Caller], c.other)
 				case c.other &&
-					(e.Thread == first || e.OtherCaller.TID == pid || ends[e.OtherCaller] != 0 || ends[first] != 1):
+					(e.Thread == first || tids[e.Caller] == pid || ends[e.Caller] != 0 || ends[first] != 1):
 					t.Errorf("the caller has ended %d times, the first thread before %d times; want 0 and 1",
-						ends[e.OtherCaller], ends[first])
+						ends[e.Caller], ends[first])
 				case !c.other && (e.Thread != first || ends[first] != 0):
 					t.Errorf("the first thread, which called exec, has ended %d times; want 0", ends[first])
 				}
@@ -133,47 +140,27 @@ func TestSampleByAStopIsOfTheTrackedThread(t *testing.T) {
 	onTicksOver(t, Options{Freq: 99}, pid, func(tick func(), c *Tracer) {
 		tick()
 		p := c.tracked.procs[0]
-		first := p.list.byTID[pid]
-		for name, space := range map[string]uint64{"the same program": 0, "another": 1} {
-			p.list.byTID[-1] = &thread{}
-			p.execState.addressSpace = p.Target.Memory().Space() + space
+		first := p.FirstThread()
+		other := &target.Thread{TID: -1}
+		p.Threads.Add(other)
+		for _, ended := range []bool{false, true} {
+			if ended {
+				if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+					t.Error(err)
+				}
+				testtargets.Eventually(t, "the address space has ended", p.Target.Memory().Ended)
+			}
 			s := c.Pool.Get()
-			s.How, s.Sched = observe.ByStop, first.accountedClocks
+			s.How, s.Sched = observe.ByStop, first.AccountedClocks
 			s.Sched.CPU += 1e6
 			before := c.counts.leftToLaterTick
 			c.observations.accept(first, s)
-			if postponed := c.counts.leftToLaterTick > before; postponed != (space != 0) {
-				t.Errorf("%s: the sample is postponed: %v", name, postponed)
-			}
-			delete(p.list.byTID, -1)
-			p.execState.addressSpace = p.Target.Memory().Space()
-		}
-	})
-}
-
-// A listing is empty while the caller of exec takes the first thread's number. It has the new program's threads before
-// its address space can be opened.
-func TestAListingDuringAnExecIsNotApplied(t *testing.T) {
-	pid, _ := testtargets.Threads(t, "main")
-	onTicksOver(t, Options{Freq: 99}, pid, func(tick func(), c *Tracer) {
-		tick()
-		p := c.tracked.procs[0]
-		p.list.byTID[-1] = &thread{}
-		now := procmem.Now()
-		if !p.mayBeInExec(nil, now) {
-			t.Error("a listing without threads of a live process is applied")
-		}
-		if p.mayBeInExec([]int{pid, pid + 1}, now) {
-			t.Error("a listing of the tracked program is not applied")
-		}
-		p.execState.addressSpace++
-		for after, want := range map[int64]bool{0: true, longestChange / 2: true, longestChange: false} {
-			p.execState.changingSince = now
-			if got := p.mayBeInExec([]int{pid, pid + 1}, now+after); got != want {
-				t.Errorf("%d ns after the first listing of another program: not applied: %v, want %v", after, got, want)
+			if postponed := c.counts.leftToLaterTick > before; postponed != ended {
+				t.Errorf("the address space has ended: %v; the sample is postponed: %v", ended, postponed)
 			}
 		}
-		p.execState.addressSpace--
-		delete(p.list.byTID, -1)
+		p.Threads.Remove(other)
+		other.Backoff.Gone = true
+		p.Threads.FinishListing()
 	})
 }

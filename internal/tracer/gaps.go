@@ -5,15 +5,16 @@ package tracer
 import (
 	"time"
 
-	"prywalk/internal/handover"
+	"prywalk/internal/attribute"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
 	"prywalk/internal/schedule"
+	"prywalk/internal/target"
 )
 
 // gaps reports long times without observations ([schedule.GapDetector]), and suspensions. Times are CLOCK_MONOTONIC ns.
 type gaps struct {
-	out      *handover.Outbox
+	out      *target.Outbox
 	detector schedule.GapDetector
 	lastEnd  int64 // end of the last gap, CLOCK_MONOTONIC ns
 }
@@ -33,7 +34,7 @@ func (g *gaps) endGap(now int64) { g.report(g.detector.EndGap(now)) }
 func (g *gaps) report(from, length int64) {
 	if length > 0 {
 		g.lastEnd = from + length
-		g.out.Add(handover.Event{Kind: handover.NotObservedFor, At: from, Length: length})
+		g.out.Add(target.Event{What: &attribute.NotObservedFor{At: from, Length: length}})
 	}
 }
 

@@ -25,7 +25,7 @@ func TestThreadsOfTheTracersCPUAreStoppedFromAnother(t *testing.T) {
 		c.stops.cpus = skid.NewCPUChooser(func() {})
 		c.observations.stopOnlyOnOtherCPUs()
 		one.Set(procmem.CPU())
-		for _, th := range c.tracked.procs[0].list.all() {
+		for _, th := range c.tracked.procs[0].Threads.All() {
 			if err := unix.SchedSetaffinity(th.Observed.TID, &one); err != nil {
 				t.Error(err)
 				return

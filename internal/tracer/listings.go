@@ -3,15 +3,16 @@
 package tracer
 
 import (
+	"prywalk/internal/attribute"
 	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
+	"prywalk/internal/target"
 )
 
 // listings tracks the threads that have begun, and ends those that are missing.
 type listings struct {
-	out          *handover.Outbox
+	out          *target.Outbox
 	tick         *engine.Tick
 	engine       engine.Engine
 	opens        *procOpens
@@ -30,72 +31,58 @@ func (l *listings) refreshAll(now int64) {
 	n := 0
 	for _, p := range l.tracked.processes() {
 		l.refresh(p, now)
-		n += p.list.len()
+		n += p.Threads.Len()
 	}
 	l.threadCount = n
 	l.threadsMax = max(l.threadsMax, n)
 }
 
 // refresh also looks for an exec.
-func (l *listings) refresh(p *process, now int64) {
-	p.readClockIfDue(now, p.countThreads() > 0)
-	if p.list.knowsStart() && l.opens.busy() {
+func (l *listings) refresh(p *target.Process, now int64) {
+	p.ReadClockIfDue(now, countThreads(p) > 0)
+	if p.Threads.KnowsStart() && l.opens.busy() {
 		return
 	}
-	if !p.list.due(now, &p.Clock, l.threadCount) && !l.opens.hasOpened(p) {
+	if !p.Threads.Due(now, &p.Clock, l.threadCount) && !l.opens.hasOpened(p) {
 		l.execs.detect(p, now)
 		return
 	}
-	tids, err := p.list.read(p.TaskDir, now, p.Clock.Now)
+	tids, err := p.Threads.Read(p.TaskDir, now, p.Clock.Now)
 	alive := p.Target.Alive()
 	if err != nil || !alive { // a zombie still lists its first thread
 		tids = nil
 	}
 	l.execs.detect(p, now)
-	if !alive || !p.mayBeInExec(tids, now) {
+	if !alive || !p.MayBeInExec(tids, now) {
 		l.apply(p, tids, now)
 	}
 }
 
-func (l *listings) apply(p *process, tids []int, now int64) {
+func (l *listings) apply(p *target.Process, tids []int, now int64) {
 	l.markListed(p, tids, now)
-	p.list.forgetRejected(tids)
-	if !p.list.knowsStart() {
+	p.Threads.ForgetRejected(tids)
+	if !p.Threads.KnowsStart() {
 		l.endedThreads.readAtStart(p, now)
 	}
 	l.endMissing(p)
 	l.checkName(p)
-	p.takeOtherMemory()
+	p.UpdateOtherMemory()
 }
 
-// ns between clock readings while no thread is backed off
-const clockEvery = 4e6
-
-// countThreads hints at a listing if the number has changed, or the engine has noted a change since the last call. 0:
-// unknown.
-func (p *process) countThreads() int {
+// countThreads returns the number of a process's threads, 0 if unknown, and hints at a listing if it has changed.
+func countThreads(p *target.Process) int {
 	n, err := p.TaskDir.Count()
-	if p.ThreadsChanged || err != nil || n != p.list.listed() {
-		p.list.hintChange()
-	}
-	p.ThreadsChanged = false
-	if err != nil {
-		return 0
+	if err != nil || n != p.Threads.Listed() {
+		p.Threads.HintChange()
 	}
 	return n
 }
 
-func (p *process) readClockIfDue(now int64, alive bool) {
-	if p.clockDue(now) && (p.backoff.AnyBackedOff() || now-p.Clock.ReadAt >= clockEvery) {
-		p.readClockAt(now, alive)
-	}
-}
-
-func (l *listings) markListed(p *process, tids []int, now int64) {
-	open := l.opens.openUntracked(p, tids, now, !p.list.knowsStart())
+func (l *listings) markListed(p *target.Process, tids []int, now int64) {
+	open := l.opens.openUntracked(p, tids, now, !p.Threads.KnowsStart())
 	for _, tid := range tids {
-		if th := p.list.thread(tid); th != nil {
-			p.list.mark(th)
+		if th := p.Threads.Of(tid); th != nil {
+			p.Threads.Mark(th)
 		} else if open {
 			l.engine.DrainIfDue()
 			l.tracked.discover(p, tid, now)
@@ -106,24 +93,24 @@ func (l *listings) markListed(p *process, tids []int, now int64) {
 	}
 }
 
-func (l *listings) endMissing(p *process) {
-	list := &p.list
-	for _, th := range list.all() {
-		if list.lacks(th) {
+func (l *listings) endMissing(p *target.Process) {
+	list := &p.Threads
+	for _, th := range list.All() {
+		if list.Lacks(th) {
 			l.tracked.endThread(th)
 		}
 	}
-	list.finishListing()
-	if len(list.all()) == 0 && !p.Target.Alive() {
+	list.FinishListing()
+	if len(list.All()) == 0 && !p.Target.Alive() {
 		l.tracked.endProcess(p)
 	}
 }
 
-func (l *listings) checkName(p *process) {
-	if th := p.firstThread(); th != nil {
+func (l *listings) checkName(p *target.Process) {
+	if th := p.FirstThread(); th != nil {
 		var name procmem.Comm
-		if th.Observed.Files().Comm(&name) == nil && p.list.setFirstName(&name) {
-			l.out.Add(handover.Event{Kind: handover.Renamed, Thread: th.Handover, Proc: p.Handover, At: l.tick.At})
+		if th.Observed.Files().Comm(&name) == nil && p.Threads.SetFirstName(&name) {
+			l.out.Add(target.Event{Thread: th, What: &target.Renamed{Cut: attribute.Cut{Thread: th.ID}}})
 		}
 	}
 }
@@ -140,8 +127,8 @@ func (l *listings) reportEnded(now int64) {
 }
 
 // endUnread ends the threads whose clocks were not in the last pass. It returns false if a stop of one is pending.
-func (l *listings) endUnread(p *process) bool {
-	for _, th := range p.list.all() {
+func (l *listings) endUnread(p *target.Process) bool {
+	for _, th := range p.Threads.All() {
 		if !th.Backoff.Gone && !l.endedThreads.readInLastPass(th) {
 			if l.tracked.endThread(th); !th.Backoff.Gone {
 				return false
@@ -155,7 +142,7 @@ func (l *listings) endAll() {
 	for _, p := range l.tracked.processes() {
 		l.execs.detect(p, procmem.Now())
 		l.endedThreads.readAtEnd(p, procmem.Now())
-		for _, th := range p.list.all() {
+		for _, th := range p.Threads.All() {
 			l.tracked.endThread(th)
 		}
 		l.tracked.endProcess(p)

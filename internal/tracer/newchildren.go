@@ -10,7 +10,6 @@ import (
 	"prywalk/internal/attribute"
 	"prywalk/internal/descendants"
 	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	procs "prywalk/internal/process"
@@ -18,6 +17,7 @@ import (
 	"prywalk/internal/refusal"
 	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -26,15 +26,15 @@ import (
 //
 //	the mark             the process                  becomes
 //	has a sample         is tracked                   a sample of its first thread
-//	has none             is tracked                   a [handover.ChildSampled] of its nearest tracked ancestor
-//	any                  ends untracked               a [handover.ChildSampled] of its nearest tracked ancestor
+//	has none             is tracked                   a [attribute.UnassignedSample] of its nearest tracked ancestor
+//	any                  ends untracked               a [attribute.UnassignedSample] of its nearest tracked ancestor
 //	has a sample         is tracked, and ends before  nothing
 //	                     its first thread is
 //	any                  is untracked for 10 s, or    nothing
 //	                     at the end of the run
 //
-// ChildSampled shares the CPU time of the ancestor's children. CPU time by program name becomes a
-// [handover.ChildCounted], also if the child stays untracked, unless the engine's records have it.
+// UnassignedSample shares the CPU time of the ancestor's children. CPU time by program name becomes a
+// [attribute.ChildCounted], also if the child stays untracked, unless the engine's records have it.
 type newChildren struct {
 	shared       *engine.SharedState
 	pace         *pace
@@ -45,14 +45,15 @@ type newChildren struct {
 	stops        *stops
 	backlog      *backlog
 	opens        *procOpens
-	searching    bool  // a search was not done within its tick
-	precedesExec bool  // a stop may precede an exec ([mayPrecedeExec])
-	unassigned   int64 // observations of processes that are not tracked yet
+	earlier      map[*target.Process]*untrackedChild // observations before the first thread is tracked
+	searching    bool                                // a search was not done within its tick
+	precedesExec bool                                // a stop may precede an exec ([mayPrecedeExec])
+	unassigned   int64                               // observations of processes that are not tracked yet
 }
 
 type (
-	childFinder = descendants.ChildFinder[*process, *untrackedChild]
-	foundChild  = descendants.Child[*process, *untrackedChild]
+	childFinder = descendants.ChildFinder[*target.Process, *untrackedChild]
+	foundChild  = descendants.Child[*target.Process, *untrackedChild]
 )
 
 type untrackedChild struct {
@@ -67,7 +68,7 @@ type untrackedChild struct {
 type mark struct {
 	at         int64 // CLOCK_MONOTONIC ns
 	standsFor  int64 // ns
-	program    *handover.Program
+	program    *target.Program
 	raw        *observe.RawSample   // or nil
 	childState attribute.ChildState // why raw is nil
 }
@@ -75,7 +76,8 @@ type mark struct {
 func (n *newChildren) stats(s *runstats.Stats) { s.UnassignedSamples += n.unassigned }
 
 func (n *newChildren) begin() {
-	n.finder = descendants.NewChildFinder[*process, *untrackedChild](n.shared.Files)
+	n.finder = descendants.NewChildFinder[*target.Process, *untrackedChild](n.shared.Files)
+	n.earlier = map[*target.Process]*untrackedChild{}
 	n.precedesExec = mayPrecedeExec()
 	n.finder.BeforeRead = func() {
 		if !n.opens.busy() {
@@ -100,7 +102,7 @@ func (n *newChildren) observe(now int64) {
 		return
 	}
 	for found, over := range n.finder.Tick(now, n.mark) {
-		if part := found.Ancestor.EnginePart; part == nil || !part.ReportsChildTimes() {
+		if part := found.Ancestor.Engine; part == nil || !part.ReportsChildTimes() {
 			n.reportUsed(found)
 		}
 		if found.Value == nil {
@@ -143,7 +145,7 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 		child = &untrackedChild{}
 		found.Value = child
 	}
-	ran := &handover.Program{Name: s.Comm.String()}
+	ran := &target.Program{Name: s.Comm.String()}
 	tick := &n.shared.Tick
 	m := mark{at: tick.At, standsFor: tick.StandsFor, program: ran, childState: attribute.ChildProgramOnly}
 	if s.Exiting() {
@@ -234,7 +236,7 @@ func (child *untrackedChild) stoppedInExec(raw *observe.RawSample) bool {
 	return brokeExec || !child.mappings.HasCode(raw.Regs.PC)
 }
 
-func (n *newChildren) noteProcessTracked(p *process) {
+func (n *newChildren) noteProcessTracked(p *target.Process) {
 	if n.finder == nil {
 		return
 	}
@@ -243,45 +245,46 @@ func (n *newChildren) noteProcessTracked(p *process) {
 	if found == nil || found.Value == nil {
 		return
 	}
-	p.earlier = found.Value
-	n.close(p.earlier)
-	for i := range p.earlier.marks {
-		if p.earlier.marks[i].raw == nil {
-			n.reportMarks(found.Ancestor, p.earlier.marks[i:i+1])
+	child := found.Value
+	n.earlier[p] = child
+	n.close(child)
+	for i := range child.marks {
+		if child.marks[i].raw == nil {
+			n.reportMarks(found.Ancestor, child.marks[i:i+1])
 		}
 	}
 }
 
-func (n *newChildren) noteThreadTracked(th *thread) {
-	child := th.proc.earlier
-	if child == nil || !th.isFirst() {
+func (n *newChildren) noteThreadTracked(th *target.Thread) {
+	child := n.earlier[th.Proc]
+	if child == nil || !th.IsFirst() {
 		return
 	}
-	th.proc.earlier = nil
+	delete(n.earlier, th.Proc)
 	for i := range child.marks {
 		m := &child.marks[i]
 		if m.raw == nil {
 			continue
 		}
-		th.Handover.CreatedAt = min(th.Handover.CreatedAt, m.at, m.raw.At)
+		th.CreatedAt = min(th.CreatedAt, m.at, m.raw.At)
 		n.unassigned--
-		n.shared.AddSample(handover.Event{Kind: handover.Sampled, Thread: th.Handover, RawSample: m.raw, Program: m.program,
+		n.shared.AddSample(target.Event{Thread: th, RawSample: m.raw, Program: m.program,
 			StandsFor: m.standsFor})
 		m.raw = nil
 	}
 }
 
-func (n *newChildren) noteExec(p *process) {
+func (n *newChildren) noteExec(p *target.Process) {
 	if n.finder != nil {
 		n.opens.wait()
 		n.finder.NoteExec(p.Target.PID)
 	}
 }
 
-func (n *newChildren) noteProcessEnded(p *process) {
-	if p.earlier != nil {
-		n.drop(p.earlier)
-		p.earlier = nil
+func (n *newChildren) noteProcessEnded(p *target.Process) {
+	if child := n.earlier[p]; child != nil {
+		n.drop(child)
+		delete(n.earlier, p)
 	}
 	if n.finder != nil {
 		n.opens.wait()
@@ -289,17 +292,20 @@ func (n *newChildren) noteProcessEnded(p *process) {
 	}
 }
 
-func (n *newChildren) reportMarks(ancestor *process, marks []mark) {
+func (n *newChildren) reportMarks(ancestor *target.Process, marks []mark) {
 	for i := range marks {
 		m := &marks[i]
-		e := handover.Event{
-			Kind: handover.ChildSampled, Proc: ancestor.Handover, Program: m.program, RawSample: m.raw,
-			At: m.at, StandsFor: m.standsFor, ChildState: m.childState,
+		ran := &attribute.UnassignedSample{
+			Process: ancestor.ID, Place: attribute.Place{State: sample.Running}, StandsFor: m.standsFor, At: m.at,
+			OfChild: true,
 		}
+		e := target.Event{What: ran, Proc: ancestor, Program: m.program, RawSample: m.raw}
 		if m.raw == nil {
+			ran.Place.ChildState = m.childState
 			n.shared.Out.Add(e)
 			continue
 		}
+		ran.At = m.raw.At
 		n.shared.AddSample(e)
 		m.raw = nil
 	}
@@ -307,9 +313,9 @@ func (n *newChildren) reportMarks(ancestor *process, marks []mark) {
 
 func (n *newChildren) reportUsed(found *foundChild) {
 	for _, u := range found.Times {
-		n.shared.Out.Add(handover.Event{
-			Kind: handover.ChildCounted, Proc: found.Ancestor.Handover, Program: &handover.Program{Name: u.Name},
-			At: n.shared.Tick.At, CPU: u.NS,
+		n.shared.Out.Add(target.Event{
+			Program: &target.Program{Name: u.Name},
+			What:    &attribute.ChildCounted{Process: found.Ancestor.ID, CPU: u.NS},
 		})
 	}
 }

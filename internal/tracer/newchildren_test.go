@@ -10,12 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/attribute"
-	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
@@ -25,7 +24,7 @@ const maxTries = 20_000
 type childRig struct {
 	c       *Tracer
 	cmd     *exec.Cmd
-	tracked *process
+	tracked *target.Process
 	now     int64
 }
 
@@ -39,7 +38,7 @@ func withUntrackedChild(t *testing.T, f func(*childRig)) {
 		defer c.Observer.Close()
 		u := &childRig{
 			c: c, cmd: exec.Command("sh", "-c", "while :; do :; done"), now: procmem.Now(),
-			tracked: &process{TrackedProcess: engine.TrackedProcess{Handover: &handover.SharedProcess{}}},
+			tracked: &target.Process{ID: 7},
 		}
 		if err := u.cmd.Start(); err != nil {
 			t.Error(err)
@@ -102,26 +101,32 @@ func (u *childRig) stopTimes(t *testing.T, n int) (without int, ok bool) {
 	return 0, false
 }
 
-func (u *childRig) events() map[handover.Kind][]handover.Event {
+func (u *childRig) events() (samples, ofChildren, counted []target.Event) {
 	u.c.backlog.handOver()
-	byKind := map[handover.Kind][]handover.Event{}
 	for len(u.c.Queue.Batches()) > 0 {
 		for _, e := range <-u.c.Queue.Batches() {
-			byKind[e.Kind] = append(byKind[e.Kind], e)
+			switch e.What.(type) {
+			case nil:
+				samples = append(samples, e)
+			case *attribute.UnassignedSample:
+				ofChildren = append(ofChildren, e)
+			case *attribute.ChildCounted:
+				counted = append(counted, e)
+			}
 		}
 	}
-	return byKind
+	return samples, ofChildren, counted
 }
 
 func (u *childRig) track(t *testing.T) {
 	t.Helper()
-	target, err := loadedcode.Open(u.cmd.Process.Pid)
+	opened, err := loadedcode.Open(u.cmd.Process.Pid)
 	if err != nil {
 		t.Error(err)
 		return
 	}
-	t.Cleanup(func() { _ = target.Close() })
-	u.c.tracked.trackProcess(handover.NewSharedProcess(target, true, os.Getpid()))
+	t.Cleanup(func() { _ = opened.Close() })
+	u.c.tracked.trackProcess(target.NewProcess(opened, true, os.Getpid()))
 }
 
 // The table of newChildren.
@@ -159,15 +164,14 @@ func TestMarksOfChildrenBecomeWhatTheTableSays(t *testing.T) {
 				without++ // below
 				child := u.value()
 				child.marks = append(child.marks, mark{
-					at: u.now, standsFor: 1, program: &handover.Program{}, childState: attribute.ChildNotStopped,
+					at: u.now, standsFor: 1, program: &target.Program{}, childState: attribute.ChildNotStopped,
 				})
 				u.events()
 				c.then(t, u)
 				if !c.reported {
 					without = 0
 				}
-				events := u.events()
-				sampled, ofChildren := events[handover.Sampled], events[handover.ChildSampled]
+				sampled, ofChildren, _ := u.events()
 				if len(sampled) != c.ofThread || len(ofChildren) != c.ofChildren+without {
 					t.Errorf("%d samples of its thread and %d of children, want %d and %d", len(sampled), len(ofChildren),
 						c.ofThread, c.ofChildren+without)
@@ -178,7 +182,7 @@ func TestMarksOfChildrenBecomeWhatTheTableSays(t *testing.T) {
 					}
 				}
 				for _, e := range ofChildren {
-					if e.Proc != u.tracked.Handover {
+					if e.Proc != u.tracked {
 						t.Error("a sample of another process's child")
 					}
 				}
@@ -251,7 +255,7 @@ func TestEndedChildIsForgottenWhileEachSearchLastsBeyondItsTick(t *testing.T) {
 func TestTimeOfUntrackedChildrenIsReportedOnce(t *testing.T) {
 	for _, byEngine := range []bool{false, true} {
 		withUntrackedChild(t, func(u *childRig) {
-			u.tracked.EnginePart = toyProcess{childTimes: byEngine}
+			u.tracked.Engine = toyProcess{childTimes: byEngine}
 			testtargets.Eventually(t, "it has CPU time", func() bool {
 				u.tick()
 				for found := range u.c.newChildren.finder.All() {
@@ -261,13 +265,14 @@ func TestTimeOfUntrackedChildrenIsReportedOnce(t *testing.T) {
 			})
 			u.kill()
 			u.tick()
-			counted := u.events()[handover.ChildCounted]
+			_, _, counted := u.events()
 			if byEngine != (len(counted) == 0) {
 				t.Errorf("reported by the engine %v: the tracer reports %d times", byEngine, len(counted))
 			}
 			for _, e := range counted {
-				if e.Proc != u.tracked.Handover || e.Program.Name != "sh" || e.CPU <= 0 {
-					t.Errorf("%d ns of %q", e.CPU, e.Program.Name)
+				what := e.What.(*attribute.ChildCounted)
+				if what.Process != u.tracked.ID || e.Program.Name != "sh" || what.CPU <= 0 {
+					t.Errorf("%d ns of %q", what.CPU, e.Program.Name)
 				}
 			}
 		})

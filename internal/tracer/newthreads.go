@@ -5,6 +5,7 @@ package tracer
 import (
 	"prywalk/internal/engine"
 	"prywalk/internal/procmem"
+	"prywalk/internal/target"
 )
 
 // newThreads observes threads created since the last tick first; otherwise the beginnings of threads would be
@@ -32,21 +33,16 @@ const (
 	longDiscovery = 4
 )
 
-type threadListTail struct {
-	readAt    int64 // CLOCK_MONOTONIC ns
-	creations int64
-}
-
 // observeWithoutEngine observes those of processes whose running threads are stopped. If the tick observes a subset,
 // new threads are only found.
 func (n *newThreads) observeWithoutEngine(now int64) {
 	drawing := n.pace.drawsSubset()
 	for _, p := range n.tracked.processes() {
 		switch {
-		case !p.list.knowsStart():
+		case !p.Threads.KnowsStart():
 		case drawing:
 			n.find(p, now)
-		case !p.engineObserves():
+		case !p.EngineObserves():
 			n.observe(p, now)
 		}
 	}
@@ -57,19 +53,19 @@ func (n *newThreads) observeWithEngine(now int64) {
 		return
 	}
 	for _, p := range n.tracked.processes() {
-		if p.list.knowsStart() && p.engineObserves() {
+		if p.Threads.KnowsStart() && p.EngineObserves() {
 			n.observe(p, now)
 		}
 	}
 }
 
 // observe reads the list again if a new thread has ended meanwhile.
-func (n *newThreads) observe(p *process, now int64) {
+func (n *newThreads) observe(p *target.Process, now int64) {
 	for range maxListings {
-		before := len(p.backoff.Due)
+		before := len(p.Backoff.Due)
 		ended := n.counts.exitedAttempts()
 		n.find(p, now)
-		found := p.backoff.Due[before:]
+		found := p.Backoff.Due[before:]
 		if len(found) == 0 {
 			return
 		}
@@ -84,24 +80,24 @@ func (n *newThreads) observe(p *process, now int64) {
 			return
 		}
 		n.creations.forget()
-		p.tail.readAt = 0
+		p.Tail.ReadAt = 0
 	}
 }
 
-func (n *newThreads) find(p *process, now int64) {
-	list := &p.list
+func (n *newThreads) find(p *target.Process, now int64) {
+	list := &p.Threads
 	creations := n.creations.countUntil(n.tick.Number)
-	if creations == p.tail.creations || now-p.tail.readAt < int64(list.listed())*skipCost*skipShare {
+	if creations == p.Tail.Creations || now-p.Tail.ReadAt < int64(list.Listed())*skipCost*skipShare {
 		return
 	}
 	there, err := p.TaskDir.Count()
-	if p.clockDue(now) {
-		p.readClockAt(now, err == nil && there > 0)
+	if p.ClockDue(now) {
+		p.ReadClockAt(now, err == nil && there > 0)
 	}
 	if err != nil || p.Clock.Valid && now-p.Clock.ChangedAt > stillFor {
 		return
 	}
-	p.tail = threadListTail{readAt: now, creations: creations}
+	p.Tail = target.ThreadListTail{ReadAt: now, Creations: creations}
 	for back := firstTail; ; back *= 8 {
 		from := max(there-back, 0)
 		tids, err := n.readTail(p.TaskDir, from, n.tids[:0])
@@ -109,14 +105,14 @@ func (n *newThreads) find(p *process, now int64) {
 		if err != nil {
 			return
 		}
-		if from == 0 || len(tids) > 0 && list.knows(tids[0]) {
+		if from == 0 || len(tids) > 0 && list.Knows(tids[0]) {
 			break
 		}
 	}
 	for _, tid := range n.tids {
-		if !list.knows(tid) {
+		if !list.Knows(tid) {
 			if th := n.tracked.discover(p, tid, now); th != nil {
-				list.addListed(tid)
+				list.AddListed(tid)
 			}
 		}
 	}

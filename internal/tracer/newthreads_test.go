@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
-	"slices"
 	"testing"
 
 	"prywalk/internal/procmem"
@@ -46,7 +45,7 @@ func TestThreadsThatBeginWhileTheListIsReadAreFoundAtTheNextTick(t *testing.T) {
 	p := c.tracked.procs[0]
 	now := procmem.Now()
 	c.listings.refresh(p, now)
-	found := len(p.list.byTID)
+	found := p.Threads.Len()
 	tick := func(took int64) {
 		now += took
 		c.Tick.Number++
@@ -66,21 +65,19 @@ func TestThreadsThatBeginWhileTheListIsReadAreFoundAtTheNextTick(t *testing.T) {
 			return tids, err
 		}
 		tick(1e7)
-		if got, want := len(p.list.byTID), found+2+1+round; got != want {
+		if got, want := p.Threads.Len(), found+2+1+round; got != want {
 			t.Fatalf("round %d: %d threads are known, want %d: those that the list showed", round, got, want)
 		}
 		c.newThreads.readTail = (*procmem.TaskDir).ListFrom
 		tick(late)
-		if found += 2 + 2*(1+round); len(p.list.byTID) != found {
-			t.Fatalf("round %d: %d threads are known at the tick after, want %d", round, len(p.list.byTID), found)
+		if found += 2 + 2*(1+round); p.Threads.Len() != found {
+			t.Fatalf("round %d: %d threads are known at the tick after, want %d", round, p.Threads.Len(), found)
 		}
 	}
-	tids := slices.Clone(p.list.tids)
-	slices.Sort(tids)
-	if there, err := p.TaskDir.Count(); err != nil || there != found || len(slices.Compact(tids)) != found {
-		t.Errorf("%d threads, %v; %d are known, %d in the list", there, err, found, len(tids))
+	if there, err := p.TaskDir.Count(); err != nil || there != found || p.Threads.Listed() != found {
+		t.Errorf("%d threads, %v; %d are known, %d in the list", there, err, found, p.Threads.Listed())
 	}
-	for _, th := range p.list.inOrder[1:] {
+	for _, th := range p.Threads.All()[1:] {
 		if !th.FromZero {
 			t.Errorf("thread %d counts as there from the start", th.Observed.TID)
 		}

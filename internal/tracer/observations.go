@@ -6,11 +6,11 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -27,16 +27,16 @@ type observations struct {
 	own ownWork
 
 	triesTwice bool // see observeLeft
-	left       []*thread
+	left       []*target.Thread
 }
 
 func (o *observations) beginTick() { o.own.measure(o.shared.Tick.Number, o.shared.Tick.At) }
 
 // wasTried reports whether the thread's observation was attempted in this tick, admitted or not.
-func (o *observations) wasTried(th *thread) bool { return th.triedTick == o.shared.Tick.Number }
+func (o *observations) wasTried(th *target.Thread) bool { return th.TriedTick == o.shared.Tick.Number }
 
-func (o *observations) observe(th *thread) {
-	th.triedTick = o.shared.Tick.Number
+func (o *observations) observe(th *target.Thread) {
+	th.TriedTick = o.shared.Tick.Number
 	o.engine.DrainIfDue()
 	admitted := o.pace.admitsObservation() && o.backlog.roomForCopy()
 	if th.Backoff.Gone {
@@ -49,8 +49,8 @@ func (o *observations) observe(th *thread) {
 		return
 	}
 	o.gaps.noteObservation(procmem.Now())
-	if th.EnginePart != nil {
-		th.EnginePart.BeforeObservation()
+	if th.Engine != nil {
+		th.Engine.BeforeObservation()
 	}
 	ptrace.Pin() // see [stops]
 	defer ptrace.Unpin()
@@ -59,7 +59,7 @@ func (o *observations) observe(th *thread) {
 	o.stops.pollBegun(th.Observed, outcome)
 }
 
-func (o *observations) apply(th *thread, outcome observe.Outcome, raw *observe.RawSample, err error) {
+func (o *observations) apply(th *target.Thread, outcome observe.Outcome, raw *observe.RawSample, err error) {
 	clocks := th.Observed.LastClocks()
 	switch {
 	case (outcome == observe.Unchanged || outcome == observe.LeftToEngine) && o.clocksMayBeExecCallers(th, clocks):
@@ -75,8 +75,8 @@ func (o *observations) apply(th *thread, outcome observe.Outcome, raw *observe.R
 	case outcome == observe.LeftToEngine || outcome == observe.WaitsForCPU && th.Observed.IsKernelSampled():
 		o.counts.withdraw()
 		o.noteChanged(th)
-		th.accountedClocks = clocks
-		th.EnginePart.FoundRunning() // its engine observes it
+		th.AccountedClocks = clocks
+		th.Engine.FoundRunning() // its engine observes it
 	case outcome == observe.WaitsForCPU:
 		o.counts.notePostponed()
 		o.noteChanged(th)
@@ -119,16 +119,16 @@ func (o *observations) observeLeft(deadline int64) {
 	}
 }
 
-func (o *observations) noteUnchanged(th *thread, clocks procmem.SchedStat) {
-	th.accountedClocks = clocks
-	if th.EnginePart != nil {
-		th.EnginePart.ClocksRead(procmem.ReadingAt(clocks, o.shared.Tick.At))
+func (o *observations) noteUnchanged(th *target.Thread, clocks procmem.SchedStat) {
+	th.AccountedClocks = clocks
+	if th.Engine != nil {
+		th.Engine.ClocksRead(procmem.ReadingAt(clocks, o.shared.Tick.At))
 	}
-	th.observedTick = o.shared.Tick.Number
+	th.ObservedTick = o.shared.Tick.Number
 	o.counts.noteUnchanged(o.shared.Backoff.NoteUnchanged(&th.Backoff))
 }
 
-func (o *observations) stopFinished(th *thread, raw *observe.RawSample, err error) {
+func (o *observations) stopFinished(th *target.Thread, raw *observe.RawSample, err error) {
 	if err != nil {
 		o.fail(th, err)
 		return
@@ -136,8 +136,8 @@ func (o *observations) stopFinished(th *thread, raw *observe.RawSample, err erro
 	o.accept(th, raw)
 }
 
-func (o *observations) accept(th *thread, raw *observe.RawSample) {
-	if o.clocksMayBeExecCallers(th, raw.Sched) && !th.provesNoExec(raw) {
+func (o *observations) accept(th *target.Thread, raw *observe.RawSample) {
+	if o.clocksMayBeExecCallers(th, raw.Sched) && !provesNoExec(th, raw) {
 		o.postpone(th, raw)
 		return
 	}
@@ -146,20 +146,20 @@ func (o *observations) accept(th *thread, raw *observe.RawSample) {
 
 // clocksMayBeExecCallers reports whether the clocks that were read of a first thread may be those of another, which has
 // called exec ([execs]).
-func (o *observations) clocksMayBeExecCallers(th *thread, clocks procmem.SchedStat) bool {
-	if !th.isFirst() || clocks == th.accountedClocks {
+func (o *observations) clocksMayBeExecCallers(th *target.Thread, clocks procmem.SchedStat) bool {
+	if !th.IsFirst() || clocks == th.AccountedClocks {
 		return false
 	}
-	return th.clocksWentBack(clocks) || !th.proc.isSettled()
+	return th.ClocksWentBack(clocks) || !th.Proc.IsSettled()
 }
 
 // provesNoExec relies on this: a thread that takes another's number does not stop until its address space is new, nor
 // is it in another system call.
-func (th *thread) provesNoExec(s *observe.RawSample) bool {
+func provesNoExec(th *target.Thread, s *observe.RawSample) bool {
 	if s.How != observe.ByStop && !(s.How == observe.ByPassiveRead && inOtherCall(s)) {
 		return false
 	}
-	return !th.clocksWentBack(s.Sched) && th.proc.runsTrackedProgram()
+	return !th.ClocksWentBack(s.Sched) && th.Proc.RunsTrackedProgram()
 }
 
 // inOtherCall reports whether a thread that was read passively was in a system call that is no exec.
@@ -168,25 +168,20 @@ func inOtherCall(s *observe.RawSample) bool {
 	return !s.Call.Running && s.Call.Nr >= 0 && !exec
 }
 
-// clocksWentBack reports whether clocks are older than the account's, and so another thread's.
-func (th *thread) clocksWentBack(clocks procmem.SchedStat) bool {
-	return clocks.CPU < th.accountedClocks.CPU || clocks.Runs < th.accountedClocks.Runs
-}
-
 // postpone leaves an observation to a later tick. raw may be nil.
-func (o *observations) postpone(th *thread, raw *observe.RawSample) {
+func (o *observations) postpone(th *target.Thread, raw *observe.RawSample) {
 	if raw != nil {
 		o.shared.Pool.Put(raw)
 	}
-	th.Observed.ResetBaseline(th.accountedClocks)
+	th.Observed.ResetBaseline(th.AccountedClocks)
 	o.counts.notePostponed()
-	th.proc.list.hintChange()
+	th.Proc.Threads.HintChange()
 }
 
-func (o *observations) report(th *thread, s *observe.RawSample) {
-	th.accountedClocks = s.Sched
-	if th.EnginePart != nil {
-		th.EnginePart.ClocksRead(procmem.ReadingAt(s.Sched, s.At))
+func (o *observations) report(th *target.Thread, s *observe.RawSample) {
+	th.AccountedClocks = s.Sched
+	if th.Engine != nil {
+		th.Engine.ClocksRead(procmem.ReadingAt(s.Sched, s.At))
 	}
 	if th.Observed.IsKernelSampled() {
 		s.OnCPU, s.Basis = false, sample.Exact
@@ -194,21 +189,21 @@ func (o *observations) report(th *thread, s *observe.RawSample) {
 	o.stops.countObservation(th.Observed, s)
 	o.preferCPUIfHidden(th, s)
 	o.gaps.endGap(s.At)
-	th.observedTick = o.shared.Tick.Number
+	th.ObservedTick = o.shared.Tick.Number
 	o.shared.Backoff.NoteObservation(&th.Backoff, s.State != sample.Running, th.FromZero, s.Sched)
-	if th.EnginePart != nil {
-		th.EnginePart.AfterObservation(s)
+	if th.Engine != nil {
+		th.Engine.AfterObservation(s)
 	}
-	o.shared.AddSample(handover.Event{
-		Kind: handover.Sampled, Thread: th.Handover, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
+	o.shared.AddSample(target.Event{
+		Thread: th, RawSample: s, UnchangedBefore: th.Backoff.TakeUnchanged(),
 		StandsFor:  o.standsFor(th, s),
-		WalkAtOnce: s.OutlineFailed() || s.State == sample.Running && th.proc.Handover.WalkAtOnce(s.At),
+		WalkAtOnce: s.OutlineFailed() || s.State == sample.Running && th.Proc.WalkAtOnce(s.At),
 	})
 }
 
 // standsFor returns T, ns (package attribute). For a stop of a FromZero thread, it excludes the stop and the tracer's
 // own work.
-func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
+func (o *observations) standsFor(th *target.Thread, s *observe.RawSample) int64 {
 	tick := &o.shared.Tick
 	if !th.FromZero || s.How != observe.ByStop {
 		return tick.StandsFor
@@ -217,32 +212,30 @@ func (o *observations) standsFor(th *thread, s *observe.RawSample) int64 {
 }
 
 // preferCPUIfHidden prefers the CPU of a thread whose samples elsewhere are not exact ([skid.CPUChooser]).
-func (o *observations) preferCPUIfHidden(th *thread, s *observe.RawSample) {
+func (o *observations) preferCPUIfHidden(th *target.Thread, s *observe.RawSample) {
 	if th.Observed.IsKernelSampled() {
 		return
 	}
-	inTurn := s.How == observe.ByPassiveRead && th.Observed.WaitsForRuntimeLock(&s.Call)
 	distance := max(o.shared.Tick.Period, o.shared.Tick.StandsFor)
-	hides := th.hidden.Update(int64(s.Sched.CPU), s.OnCPU || inTurn, s.State == sample.Running, distance)
-	if hides || s.How == observe.ByStop && th.Observed.ManyCalls() {
+	if th.Observed.Hides(s, distance) || s.How == observe.ByStop && th.Observed.ManyCalls() {
 		o.stops.preferCPUOf(th.Observed)
 	}
 }
 
-func (o *observations) fail(th *thread, err error) {
+func (o *observations) fail(th *target.Thread, err error) {
 	reason := observe.Reason(err)
 	o.counts.noteFailure(reason)
 	o.noteChanged(th)
 	switch {
 	case reason != refusal.Exited:
-	case th.isFirst() || !th.proc.isSettled(): // the next listing decides ([execs])
-		th.Observed.ResetBaseline(th.accountedClocks)
-		th.proc.list.hintChange()
+	case th.IsFirst() || !th.Proc.IsSettled(): // the next listing decides ([execs])
+		th.Observed.ResetBaseline(th.AccountedClocks)
+		th.Proc.Threads.HintChange()
 	default:
 		o.tracked.endThread(th)
 	}
 }
 
-func (o *observations) noteChanged(th *thread) {
+func (o *observations) noteChanged(th *target.Thread) {
 	o.counts.noteRan(o.shared.Backoff.NoteChanged(&th.Backoff))
 }

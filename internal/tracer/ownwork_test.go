@@ -6,8 +6,8 @@ import (
 	"runtime"
 	"testing"
 
-	"prywalk/internal/engine"
 	"prywalk/internal/observe"
+	"prywalk/internal/target"
 )
 
 func TestObservationsOfNewThreadsLeaveOwnWorkOut(t *testing.T) {
@@ -27,7 +27,7 @@ func TestObservationsOfNewThreadsLeaveOwnWorkOut(t *testing.T) {
 		{"sampled", true, &observe.RawSample{How: observe.ByKernelSample}, apart},
 		{"young", true, byStop, apart - (apart/4+(n-1)*apart/10)/n},
 	} {
-		got := c.observations.standsFor(&thread{TrackedThread: engine.TrackedThread{FromZero: of.created}}, of.raw)
+		got := c.observations.standsFor(&target.Thread{FromZero: of.created}, of.raw)
 		if d := got - of.want; d < -1 || d > 1 {
 			t.Errorf("%s: %d ns, want %d", of.name, got, of.want)
 		}

@@ -7,24 +7,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/handover"
+	"prywalk/internal/attribute"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
 	"prywalk/internal/testtargets"
 )
-
-func TestRejectedThreadsThatEndedAreForgotten(t *testing.T) {
-	var p threadList
-	for tid := range 100 {
-		p.reject(tid, 1)
-	}
-	p.forgetRejected([]int{99, 7, 1000})
-	if len(p.rejected) != 2 || p.rejected[7].since != 1 || p.rejected[99].since != 1 {
-		t.Errorf("%d are remembered: %v", len(p.rejected), p.rejected)
-	}
-}
 
 func TestProcessThatEndedBeforeItIsAttachedIsReported(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "sleepers", "1")
@@ -38,7 +27,7 @@ func TestProcessThatEndedBeforeItIsAttachedIsReported(t *testing.T) {
 	c.tracked.trackProcess(p)
 	c.Out.HandOver(0)
 	b := <-c.Queue.Batches()
-	if len(c.tracked.procs) != 0 || len(b) != 1 || b[0].Kind != handover.ProcessEnded {
+	if _, ended := b[0].What.(*attribute.ProcessEnded); len(c.tracked.procs) != 0 || len(b) != 1 || !ended {
 		t.Errorf("%d are tracked, and reported is %v", len(c.tracked.procs), b)
 	}
 }
@@ -54,27 +43,28 @@ func TestAThreadWhoseClockIsNotReadDoesNotBegin(t *testing.T) {
 		c.Out.HandOver(0)
 		for range len(c.Queue.Batches()) {
 			for _, e := range <-c.Queue.Batches() {
-				if e.Kind != handover.ThreadStarted {
+				started, ok := e.What.(*attribute.ThreadStarted)
+				if !ok {
 					continue
 				}
 				n++
-				if e.Reading.Wall == 0 {
+				if started.Now.Wall == 0 {
 					t.Errorf("thread %d begins without a reading", e.Thread.TID)
 				}
 			}
 		}
 		return n
 	}
-	if n := began(); n != len(p.list.inOrder) || n < 4 {
-		t.Fatalf("%d of %d threads begin", n, len(p.list.inOrder))
+	if n := began(); n != len(p.Threads.All()) || n < 4 {
+		t.Fatalf("%d of %d threads begin", n, len(p.Threads.All()))
 	}
-	for _, th := range p.list.inOrder {
-		th.end.AtStart = sample.Reading{}
+	for _, th := range p.Threads.All() {
+		th.End.AtStart = sample.Reading{}
 	}
 	p.TaskDir.Close()
 	c.endedThreads.readAtStart(p, procmem.Now())
-	if n := began(); n != 0 || p.endedReport.known {
-		t.Errorf("%d threads begin, and what ended ones used is known: %v", n, p.endedReport.known)
+	if n := began(); n != 0 || p.EndedReport.Known {
+		t.Errorf("%d threads begin, and what ended ones used is known: %v", n, p.EndedReport.Known)
 	}
 }
 
@@ -86,7 +76,7 @@ func TestThreadsNotFoundForLackOfDescriptorsAreFailures(t *testing.T) {
 	testtargets.WithoutDescriptors(t, func() { c.listings.refresh(p, procmem.Now()) })
 	var stats runstats.Stats
 	c.counts.stats(&stats)
-	if n := int64(len(p.list.tids)); n < 4 || stats.Attempted != n || stats.Failed[refusal.NoFiles.Word()] != n {
+	if n := int64(p.Threads.Listed()); n < 4 || stats.Attempted != n || stats.Failed[refusal.NoFiles.Word()] != n {
 		t.Errorf("%d threads are listed, %d attempted, failed: %v; want all", n, stats.Attempted, stats.Failed)
 	}
 }

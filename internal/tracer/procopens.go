@@ -5,6 +5,7 @@ package tracer
 import (
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
+	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -16,7 +17,7 @@ type procOpens struct {
 	stops  *stops
 	opener *procmem.PathOpener // nil: the tracer opens files itself
 	job    *procmem.Job        // the last one, or nil
-	owner  *process            // of opened
+	owner  *target.Process     // of opened
 	opened []openedThread      // opened, not tracked yet
 	taken  int                 // passed by takeOrMake
 }
@@ -69,7 +70,7 @@ func (opens *procOpens) wait() {
 }
 
 // openUntracked returns false, never with wait, if the opening continues, until [procOpens.hasOpened].
-func (opens *procOpens) openUntracked(p *process, tids []int, now int64, wait bool) (done bool) {
+func (opens *procOpens) openUntracked(p *target.Process, tids []int, now int64, wait bool) (done bool) {
 	if opens.byTracer() {
 		return true
 	}
@@ -85,7 +86,7 @@ func (opens *procOpens) openUntracked(p *process, tids []int, now int64, wait bo
 	opens.dropOpened()
 	opens.owner = p
 	for _, tid := range tids {
-		if p.list.thread(tid) == nil && !p.list.rejects(tid, now) {
+		if p.Threads.Of(tid) == nil && !p.Threads.Rejects(tid, now) {
 			opens.opened = append(opens.opened, openedThread{tid: tid})
 		}
 	}
@@ -101,7 +102,7 @@ func (opens *procOpens) openUntracked(p *process, tids []int, now int64, wait bo
 }
 
 // hasOpened reports whether threads of p are opened and not tracked yet.
-func (opens *procOpens) hasOpened(p *process) bool {
+func (opens *procOpens) hasOpened(p *target.Process) bool {
 	return len(opens.opened) > 0 && opens.owner == p && !opens.busy()
 }
 
@@ -123,7 +124,7 @@ func (opens *procOpens) dropOpened() {
 }
 
 // Precondition: threads are taken in the order of opened.
-func (opens *procOpens) takeOrMake(p *process, tid int) *observe.Thread {
+func (opens *procOpens) takeOrMake(p *target.Process, tid int) *observe.Thread {
 	if opens.hasOpened(p) {
 		for i := opens.taken; i < len(opens.opened); i++ {
 			if o := &opens.opened[i]; o.tid == tid && o.thread != nil {

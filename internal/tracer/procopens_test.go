@@ -38,8 +38,8 @@ func TestThreadWhoseOpeningTakesLongIsTrackedAtTheNextTick(t *testing.T) {
 		p := c.tracked.procs[0]
 		now := procmem.Now()
 		c.listings.refresh(p, now)
-		if p.list.len() != 0 || !p.list.knows(pid) {
-			t.Errorf("%d threads are tracked, want none: it has another name", p.list.len())
+		if p.Threads.Len() != 0 || !p.Threads.Knows(pid) {
+			t.Errorf("%d threads are tracked, want none: it has another name", p.Threads.Len())
 		}
 		_, _ = fmt.Fprintln(orders)
 		if line, err := says.ReadString('\n'); err != nil || line != "renamed\n" {
@@ -53,14 +53,14 @@ func TestThreadWhoseOpeningTakesLongIsTrackedAtTheNextTick(t *testing.T) {
 		}
 		now += 2e9
 		release := holdUp()
-		if c.listings.refresh(p, now); p.list.len() != 0 || !c.opens.busy() {
+		if c.listings.refresh(p, now); p.Threads.Len() != 0 || !c.opens.busy() {
 			t.Error("the opener was not held up")
 		}
 		release()
 		c.opens.wait()
 		defer holdUp()() // of a second opening
 		c.opens.takeOrMake(p, 1<<30).Close()
-		if c.listings.refresh(p, now+1e7); p.list.thread(pid) == nil {
+		if c.listings.refresh(p, now+1e7); p.Threads.Of(pid) == nil {
 			t.Error("the renamed thread is not tracked")
 		}
 	})

@@ -3,12 +3,13 @@
 package tracer
 
 import (
-	"prywalk/internal/handover"
+	"prywalk/internal/attribute"
+	"prywalk/internal/target"
 )
 
 type requests struct {
-	open    *handover.Requests
-	out     *handover.Outbox
+	open    *target.Requests
+	out     *target.Outbox
 	opts    *Options
 	tracked *tracked
 	backlog *backlog
@@ -25,21 +26,21 @@ const (
 func (r *requests) addDue(now int64, asked bool) {
 	if request := &r.open.Checkpoint; asked || r.checkpointDue(now) {
 		request.Ask()
-		r.add(handover.Event{Kind: handover.CheckpointAsked})
+		r.add(&target.CheckpointAsked{})
 		r.checkpointed = now
 	}
 	if request := &r.open.Refresh; r.refreshDue(now) {
 		request.Ask()
-		r.add(handover.Event{Kind: handover.RefreshAsked, At: now})
+		r.add(&target.RefreshAsked{Tick: attribute.Tick{At: now}})
 		r.refreshed = now
 	}
 }
 
 func (r *requests) begin(now int64) { r.checkpointed, r.refreshed = now, now }
 
-func (r *requests) add(e handover.Event) {
+func (r *requests) add(what attribute.Event) {
 	r.tracked.reportAllUnchanged()
-	r.out.Add(e)
+	r.out.Add(target.Event{What: what})
 	r.backlog.handOver() // or after a later tick, if the aggregator is far behind
 }
 

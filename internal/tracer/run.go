@@ -115,10 +115,10 @@ func (t *Tracer) observeLast(now int64) {
 	}
 	t.Ending = true
 	for _, p := range t.tracked.processes() {
-		for _, th := range p.list.all() {
+		for _, th := range p.Threads.All() {
 			t.Backoff.Wake(&th.Backoff)
 		}
-		p.list.makeDue()
+		p.Threads.MakeDue()
 	}
 	t.tick(now, now+lastTickFor)
 	t.stops.cancelAll()

@@ -11,17 +11,17 @@ import (
 	"testing"
 	"time"
 
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 )
 
 // There is no aggregator: what the tracer hands over is dropped.
 func runUntil(t *testing.T, o Options, pid int, enough func(*Control) bool) (s runstats.Stats) {
 	t.Helper()
-	control, common := NewControl(1), handover.NewCommon()
+	control, common := NewControl(1), target.NewCommon()
 	if !control.Admit(opened(t, pid)) {
 		t.Fatal("the process is not admitted")
 	}
@@ -140,7 +140,7 @@ func (c lateContext) Deadline() (time.Time, bool) { return c.deadline, true }
 
 func TestRunEndsAtTheDeadlineThoughTheRuntimeIsLate(t *testing.T) {
 	pid, _ := testtargets.Threads(t, "burners", "1")
-	control, common := NewControl(1), handover.NewCommon()
+	control, common := NewControl(1), target.NewCommon()
 	if !control.Admit(opened(t, pid)) {
 		t.Fatal("the process is not admitted")
 	}

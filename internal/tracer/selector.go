@@ -7,6 +7,7 @@ import (
 
 	"prywalk/internal/backoff"
 	"prywalk/internal/engine"
+	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -19,12 +20,14 @@ type selector struct {
 	rotation     int
 }
 
+func ownerOf(t *backoff.ThreadState) *target.Thread { return t.Observed.Owner.(*target.Thread) }
+
 func (s *selector) observePreempted() {
 	if s.pace.drawsSubset() || !s.stops.mayPreemptTarget() {
 		return
 	}
 	for _, p := range s.tracked.processes() {
-		for _, t := range p.backoff.Due {
+		for _, t := range p.Backoff.Due {
 			if th := ownerOf(t); !th.Backoff.Gone && !s.shared.Observer.Preemption().AddCandidate(th.Observed) {
 				return
 			}
@@ -34,22 +37,22 @@ func (s *selector) observePreempted() {
 	if observed == nil {
 		return
 	}
-	s.observations.observe(observed.Owner.(*thread))
+	s.observations.observe(observed.Owner.(*target.Thread))
 }
 
 func (s *selector) observeDue() {
 	s.rotation++
 	for _, p := range s.tracked.processes() {
-		s.observe(p.backoff.Due)
+		s.observe(p.Backoff.Due)
 		s.observeBackedOff(p)
-		s.shared.Backoff.BeginBackoffs(p.backoff)
+		s.shared.Backoff.BeginBackoffs(p.Backoff)
 	}
 }
 
 func (s *selector) observeDrawn() {
 	for _, p := range s.tracked.processes() {
-		s.drawAndObserve(p.backoff.Due)
-		s.shared.Backoff.BeginBackoffs(p.backoff)
+		s.drawAndObserve(p.Backoff.Due)
+		s.shared.Backoff.BeginBackoffs(p.Backoff)
 	}
 }
 
@@ -68,26 +71,26 @@ func (s *selector) observe(list []*backoff.ThreadState) {
 
 // observeBackedOff observes backed-off threads if one must have run ([backoff.Policy.SearchDue]), those that have run
 // before first.
-func (s *selector) observeBackedOff(p *process) {
-	if !s.shared.Backoff.SearchDue(p.backoff) {
+func (s *selector) observeBackedOff(p *target.Process) {
+	if !s.shared.Backoff.SearchDue(p.Backoff) {
 		return
 	}
 	n := s.wakeAndObserve(p, false)
-	if s.shared.Backoff.Unexplained(p.backoff) {
+	if s.shared.Backoff.Unexplained(p.Backoff) {
 		n += s.wakeAndObserve(p, true)
-		s.shared.Backoff.AllObserved(p.backoff)
+		s.shared.Backoff.AllObserved(p.Backoff)
 	}
-	s.shared.Backoff.SearchEnded(p.backoff, n)
+	s.shared.Backoff.SearchEnded(p.Backoff, n)
 }
 
-func (s *selector) wakeAndObserve(p *process, all bool) int {
-	already := len(p.backoff.Due)
-	for _, th := range p.list.all() {
+func (s *selector) wakeAndObserve(p *target.Process, all bool) int {
+	already := len(p.Backoff.Due)
+	for _, th := range p.Threads.All() {
 		if all || th.Backoff.HasRun() {
 			s.shared.Backoff.Wake(&th.Backoff)
 		}
 	}
-	woken := p.backoff.Due[already:]
+	woken := p.Backoff.Due[already:]
 	s.observe(woken)
 	return len(woken)
 }

@@ -15,20 +15,21 @@ func TestSearchObservesThreadsThatHaveRunFirst(t *testing.T) {
 		p := c.tracked.processes()[0]
 		testtargets.Eventually(t, "half of the threads are backed off", func() bool {
 			tick()
-			return len(p.backoff.Due) < threads/2
+			return len(p.Backoff.Due) < threads/2
 		})
-		for i, th := range p.list.all() {
+		for i, th := range p.Threads.All() {
 			if i%2 == 0 {
 				c.Backoff.NoteChanged(&th.Backoff) // it has run
 			}
 		}
 		c.Tick.Number++ // none is tried so far
-		already := len(p.backoff.Due)
-		p.backoff.SetClock(c.Tick.At, p.Clock.Now+3600e9, true)
+		already := len(p.Backoff.Due)
+		p.Backoff.SetClock(c.Tick.At, p.Clock.Now+3600e9, true)
 		c.selector.observeBackedOff(p)
-		woken := p.backoff.Due[already:]
-		if len(p.backoff.Due) != len(p.list.all()) || len(woken) == 0 || !woken[0].HasRun() || woken[len(woken)-1].HasRun() {
-			t.Fatalf("%d of %d threads are woken, not those first that have run", len(woken), len(p.list.all())-already)
+		woken := p.Backoff.Due[already:]
+		all := len(p.Threads.All())
+		if len(p.Backoff.Due) != all || len(woken) == 0 || !woken[0].HasRun() || woken[len(woken)-1].HasRun() {
+			t.Fatalf("%d of %d threads are woken, not those first that have run", len(woken), all-already)
 		}
 		for i := 1; i < len(woken); i++ {
 			if woken[i].HasRun() && !woken[i-1].HasRun() {
@@ -46,7 +47,7 @@ func TestSearchObservesThreadsThatHaveRunFirst(t *testing.T) {
 func TestAThreadThatHasEndedInAPauseIsNotObserved(t *testing.T) {
 	onTicks(t, observe.ModeAuto, func(tick func(), c *Tracer) {
 		tick()
-		all := c.tracked.processes()[0].list.all()
+		all := c.tracked.processes()[0].Threads.All()
 		th := all[len(all)-1]
 		c.tracked.endThread(th) // as a stop does that finds its end
 		before := c.counts.attempted

@@ -40,3 +40,5 @@ func (t *Tracer) publish() {
 	t.pace.progress(&p)
 	t.control.publish(&p)
 }
+
+func seconds(ns int64) float64 { return float64(ns) / 1e9 }

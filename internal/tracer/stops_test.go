@@ -11,12 +11,12 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
 	"prywalk/internal/schedule"
 	"prywalk/internal/selfruntime"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
@@ -141,12 +141,12 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 	}
 }
 
-func (l *late) list(shared *handover.SharedProcess) {
+func (l *late) list(shared *target.Process) {
 	l.c.tracked.trackProcess(shared)
 	for p := l.c.tracked.procs[0]; procmem.Now() < l.until; {
-		p.list = threadList{byTID: map[int]*thread{}}
+		p.Threads = target.NewThreadList(false)
 		l.c.listings.refresh(p, procmem.Now())
-		for _, th := range p.list.inOrder {
+		for _, th := range p.Threads.All() {
 			th.Observed.Close()
 		}
 		select {

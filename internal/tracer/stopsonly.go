@@ -5,13 +5,14 @@ package tracer
 import (
 	"prywalk/internal/engine"
 	"prywalk/internal/runstats"
+	"prywalk/internal/target"
 )
 
 // stopsOnly is an [engine.Engine] that observes nothing: running threads are stopped.
 type stopsOnly struct{}
 
 // Track implements [engine.Engine].
-func (stopsOnly) Track(*engine.TrackedProcess) engine.ProcessPart { return nil }
+func (stopsOnly) Track(*target.Process) target.ProcessPart { return nil }
 
 // Coverage implements [engine.Engine].
 func (stopsOnly) Coverage() engine.Coverage { return engine.Coverage{} }

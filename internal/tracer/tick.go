@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/procmem"
+	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -115,7 +115,7 @@ func (t *Tracer) drainAndHandOver(deadline int64) {
 func (t *Tracer) reportSuspension(now int64) {
 	if slept := t.gaps.suspension(now); slept > 0 {
 		t.tracked.reportAllUnchanged()
-		t.Out.Add(handover.Event{Kind: handover.Resumed, At: now, Length: slept})
+		t.Out.Add(target.Event{What: &target.Resumed{At: now, Length: slept}})
 	}
 }
 

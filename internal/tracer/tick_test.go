@@ -5,28 +5,28 @@ package tracer
 import (
 	"testing"
 
-	"prywalk/internal/handover"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
 	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
 
 func newTracer(o Options) *Tracer {
-	return New(o, NewControl(1), handover.NewCommon(), procmem.Now(), procmem.BootTicks())
+	return New(o, NewControl(1), target.NewCommon(), procmem.Now(), procmem.BootTicks())
 }
 
-func opened(t testing.TB, pid int) *handover.SharedProcess {
+func opened(t testing.TB, pid int) *target.Process {
 	t.Helper()
 	p, err := loadedcode.Open(pid)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = p.Close() })
-	return handover.NewSharedProcess(p, false, 0)
+	return target.NewProcess(p, false, 0)
 }
 
 func onTicks(t testing.TB, mode observe.Mode, f func(tick func(), c *Tracer), args ...string) {
@@ -111,7 +111,7 @@ func setPlan(t *testing.T, tracer *Tracer) {
 		if err := procmem.ReadStat(p.Target.PID, &st); err != nil || st.StartStack == 0 {
 			t.Error(err, st.StartStack)
 		}
-		for _, th := range p.list.all() {
+		for _, th := range p.Threads.All() {
 			th.Observed.Feedback().SetPlan(plan, st.StartStack&^7)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
 	"prywalk/ptrace"
 )
@@ -34,14 +35,14 @@ func (e *toyRunning) FromStart() bool { return false }
 func (e *toyRunning) Launched(int)    {}
 func (e *toyRunning) Close()          {}
 
-func (e *toyRunning) Track(*engine.TrackedProcess) engine.ProcessPart { return toyProcess{e: e} }
-func (e *toyRunning) Coverage() engine.Coverage                       { return engine.Coverage{Complete: e.complete} }
-func (e *toyRunning) SetRate(int64, float64)                          {}
-func (e *toyRunning) BeginTick(int64, bool)                           {}
-func (e *toyRunning) DrainAll(int64)                                  {}
-func (e *toyRunning) DrainIfDue() (buffers bool)                      { e.drained++; return true }
-func (e *toyRunning) EndTick()                                        { e.ticks++ }
-func (e *toyRunning) Stats(s *runstats.Observed)                      { s.Engine = "toy" }
+func (e *toyRunning) Track(*target.Process) target.ProcessPart { return toyProcess{e: e} }
+func (e *toyRunning) Coverage() engine.Coverage                { return engine.Coverage{Complete: e.complete} }
+func (e *toyRunning) SetRate(int64, float64)                   {}
+func (e *toyRunning) BeginTick(int64, bool)                    {}
+func (e *toyRunning) DrainAll(int64)                           {}
+func (e *toyRunning) DrainIfDue() (buffers bool)               { e.drained++; return true }
+func (e *toyRunning) EndTick()                                 { e.ticks++ }
+func (e *toyRunning) Stats(s *runstats.Observed)               { s.Engine = "toy" }
 
 type toyProcess struct {
 	e          *toyRunning
@@ -51,7 +52,7 @@ type toyProcess struct {
 func (toyProcess) Observes() bool              { return true }
 func (p toyProcess) ReportsChildTimes() bool   { return p.childTimes }
 func (toyProcess) Ended(*attribute.ProcessEnd) {}
-func (p toyProcess) TrackThread(th *engine.TrackedThread) engine.ThreadPart {
+func (p toyProcess) TrackThread(th *target.Thread) target.ThreadPart {
 	th.Observed.SetKernelSampleStack(1)
 	p.e.attached[th.Observed.TID]++
 	return toyThread{p.e, th.Observed.TID}

@@ -5,13 +5,13 @@ package tracer
 import (
 	"prywalk/internal/backoff"
 	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/skid"
+	"prywalk/internal/target"
 )
 
-// Tracer is the producer of a recording ([handover.Producer]). It belongs to its OS thread.
+// Tracer is the producer of a recording ([target.Producer]). It belongs to its OS thread.
 type Tracer struct {
 	*engine.SharedState
 	opts         *Options
@@ -42,10 +42,10 @@ const FileReserve = 512
 
 // New returns a tracer, which opens files. Its time begins at start, CLOCK_MONOTONIC ns. launchTicks, in clock ticks
 // after boot, is the launch of the command, or start.
-func New(o Options, c *Control, common *handover.Common, start int64, launchTicks uint64) *Tracer {
+func New(o Options, c *Control, common *target.Common, start int64, launchTicks uint64) *Tracer {
 	s := &engine.SharedState{
 		Common: common, Files: procmem.NewFDBudget(FileReserve), Backoff: backoff.New(uint64(start)),
-		Out: handover.NewOutbox(common.Queue),
+		Out: target.NewOutbox(common.Queue),
 	}
 	t := &Tracer{SharedState: s, opts: &o, control: c, engine: stopsOnly{}, creations: openTaskCreations()}
 	if o.Engine != nil {
@@ -97,7 +97,7 @@ func (t *Tracer) stopFinished(observed *observe.Thread, raw *observe.RawSample, 
 	switch owner := observed.Owner.(type) {
 	case *untrackedChild:
 		t.newChildren.stopFinished(owner, raw, err)
-	case *thread:
+	case *target.Thread:
 		t.observations.stopFinished(owner, raw, err)
 	}
 }

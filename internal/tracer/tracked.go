@@ -8,11 +8,11 @@ import (
 
 	"prywalk/internal/backoff"
 	"prywalk/internal/engine"
-	"prywalk/internal/handover"
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
@@ -28,7 +28,7 @@ type tracked struct {
 	newChildren  *newChildren
 	endedThreads *endedThreads
 
-	procs         []*process
+	procs         []*target.Process
 	start         int64  // CLOCK_MONOTONIC ns
 	startTicks    uint64 // launch of the command or start, in clock ticks after boot
 	cpuOfEnded    int64  // ns
@@ -37,11 +37,11 @@ type tracked struct {
 }
 
 // processes includes those that have ended in this tick.
-func (t *tracked) processes() []*process { return t.procs }
+func (t *tracked) processes() []*target.Process { return t.procs }
 
 func (t *tracked) dueThreads() (n int) {
 	for _, p := range t.procs {
-		n += len(p.backoff.Due)
+		n += len(p.Backoff.Due)
 	}
 	return n
 }
@@ -49,79 +49,68 @@ func (t *tracked) dueThreads() (n int) {
 // # Processes
 
 // trackProcess reports only the end of a process that has ended: the aggregator then releases it.
-func (t *tracked) trackProcess(shared *handover.SharedProcess) {
+func (t *tracked) trackProcess(p *target.Process) {
 	t.lastProcessID++
-	shared.ID = t.lastProcessID
-	p := &process{TrackedProcess: engine.TrackedProcess{Target: shared.Target, Handover: shared}}
+	p.ID = t.lastProcessID
 	p.Clock.Now, _ = procmem.ProcessCPU(p.Target.PID)
-	tasks := openTaskDir(shared)
-	if tasks == nil {
+	if !p.HasThreads() {
 		p.Gone = true
-		t.shared.Out.Add(handover.Event{Kind: handover.ProcessEnded, Proc: shared, At: procmem.Now(), ProcessEnd: &p.account})
+		p.CloseTaskDir()
+		t.shared.Out.Add(p.HasEnded(procmem.Now()))
 		return
 	}
-	p.execState.begin(p)
-	p.otherMemory, _ = shared.TakeOtherMemory()
-	tasks.ChargeTo(t.shared.Files)
-	p.TaskDir = tasks
-	fromStart := shared.Child && p.Target.StartTime >= t.startTicks // all its time lies within the recording
-	p.list = newThreadList(fromStart)
+	p.BeginProgram()
+	p.UpdateOtherMemory()
+	p.TaskDir.ChargeTo(t.shared.Files)
+	fromStart := p.Child && p.Target.StartTime >= t.startTicks // all its time lies within the recording
+	p.Threads = target.NewThreadList(fromStart)
 	if fromStart {
 		t.endedThreads.beginFromZero(p)
-		shared.FromStart = true
-		shared.Since = max(startOf(p.Target.StartTime), t.start)
+		p.FromStart = true
+		p.Since = max(startOf(p.Target.StartTime), t.start)
 	} else {
 		p.Clock.First = p.Clock.Now
-		shared.Since = procmem.Now()
+		p.Since = procmem.Now()
 	}
-	p.backoff = backoff.NewProcessState(p.Clock.Now)
+	p.Backoff = backoff.NewProcessState(p.Clock.Now)
 	t.procs = append(t.procs, p)
-	t.shared.Out.Add(handover.Event{Kind: handover.ProcessStarted, Proc: shared})
-	p.EnginePart = t.engine.Track(&p.TrackedProcess)
+	t.shared.Out.Add(p.Started())
+	p.Engine = t.engine.Track(p)
 	t.newChildren.noteProcessTracked(p)
 }
 
-func openTaskDir(p *handover.SharedProcess) *procmem.TaskDir {
-	tasks := p.TakeTaskDir()
-	if tasks == nil {
-		return nil
-	}
-	if n, err := tasks.Count(); err != nil || n == 0 {
-		tasks.Close()
-		return nil
-	}
-	return tasks
+// startOf converts clock ticks since boot to CLOCK_MONOTONIC ns.
+func startOf(ticks uint64) int64 {
+	return int64(ticks)*procmem.ClockTick + procmem.Now() - procmem.SinceBoot()
 }
 
-func (t *tracked) endProcess(p *process) {
+func (t *tracked) endProcess(p *target.Process) {
 	if p.Gone {
 		return
 	}
 	p.Gone = true
 	t.endedThreads.readAtEnd(p, t.shared.Tick.At)
-	p.account.Charged, p.account.CPUBefore = p.Clock.CPUTime(), int64(p.Clock.First)
-	t.cpuOfEnded += p.account.Charged
-	if p.EnginePart != nil {
-		p.EnginePart.Ended(&p.account)
+	p.End.Charged, p.End.CPUBefore = p.Clock.CPUTime(), int64(p.Clock.First)
+	t.cpuOfEnded += p.End.Charged
+	if p.Engine != nil {
+		p.Engine.Ended(&p.End)
 	}
 	t.newChildren.noteProcessEnded(p)
-	p.TaskDir.Close()
-	t.shared.Out.Add(handover.Event{
-		Kind: handover.ProcessEnded, Proc: p.Handover, At: t.shared.Tick.At, ProcessEnd: &p.account,
-	})
+	p.CloseTaskDir()
+	t.shared.Out.Add(p.HasEnded(t.shared.Tick.At))
 }
 
 func (t *tracked) dropEnded() {
-	t.procs = slices.DeleteFunc(t.procs, func(p *process) bool { return p.Gone })
+	t.procs = slices.DeleteFunc(t.procs, func(p *target.Process) bool { return p.Gone })
 }
 
 func (t *tracked) allEnded() bool {
-	return !slices.ContainsFunc(t.procs, func(p *process) bool { return !p.Gone })
+	return !slices.ContainsFunc(t.procs, func(p *target.Process) bool { return !p.Gone })
 }
 
 func (t *tracked) readClocks(now int64) {
 	for _, p := range t.procs {
-		p.readClockAt(now, p.alive())
+		p.ReadClockAt(now, p.HasThreads())
 	}
 }
 
@@ -129,8 +118,8 @@ func (t *tracked) readClocks(now int64) {
 func (t *tracked) cpuTime(now int64) int64 {
 	ran := t.cpuOfEnded
 	for _, p := range t.procs {
-		if p.clockDue(now) {
-			p.readClockAt(now, p.alive())
+		if p.ClockDue(now) {
+			p.ReadClockAt(now, p.HasThreads())
 		}
 		ran += p.Clock.CPUTime()
 	}
@@ -140,9 +129,9 @@ func (t *tracked) cpuTime(now int64) int64 {
 // # Threads
 
 // discover returns nil if the thread has ended, is not selected, or could not be read, a failed observation.
-func (t *tracked) discover(p *process, tid int, now int64) *thread {
+func (t *tracked) discover(p *target.Process, tid int, now int64) *target.Thread {
 	t.stops.poll()
-	if p.list.rejects(tid, now) {
+	if p.Threads.Rejects(tid, now) {
 		return nil
 	}
 	observed := t.opens.takeOrMake(p, tid)
@@ -159,7 +148,7 @@ func (t *tracked) discover(p *process, tid int, now int64) *thread {
 	}
 	if t.opts.Threads != nil && !t.opts.Threads.Match(name.Bytes()) {
 		observed.Close()
-		p.list.reject(tid, now)
+		p.Threads.Reject(tid, now)
 		return nil
 	}
 	observed.NoUserSpace = noUser
@@ -177,26 +166,25 @@ func readIdentity(files *procmem.ThreadFiles) (name procmem.Comm, noUser bool, e
 	return name, st.UserWorker(), err
 }
 
-func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm, now int64) *thread {
+func (t *tracked) track(p *target.Process, observed *observe.Thread, name *procmem.Comm, now int64) *target.Thread {
 	ptrace.Pin() // see [stops]
 	defer ptrace.Unpin()
-	fromZero := p.list.fromZero(observed.TID)
+	fromZero := p.Threads.FromZero(observed.TID)
 	t.setUpThread(p, observed)
-	th := &thread{proc: p, TrackedThread: engine.TrackedThread{Observed: observed, FromZero: fromZero}}
 	t.lastThreadID++
-	th.Handover = &handover.SharedThread{
-		ID: t.lastThreadID, Proc: p.Handover, TID: observed.TID, Feedback: observed.Feedback(), Name: name.String(),
-		FirstListedAt: now,
+	th := &target.Thread{
+		ID: t.lastThreadID, Proc: p, TID: observed.TID, Name: name.String(),
+		FirstListedAt: now, Observed: observed, FromZero: fromZero,
 	}
 	if fromZero {
-		th.Handover.CreatedAt = now
+		th.CreatedAt = now
 	}
 	observed.Owner = th
 	th.Backoff = backoff.ThreadState{Observed: observed}
-	p.list.add(th)
-	p.backoff.Add(&th.Backoff)
-	if p.EnginePart != nil {
-		th.EnginePart = p.EnginePart.TrackThread(&th.TrackedThread)
+	p.Threads.Add(th)
+	p.Backoff.Add(&th.Backoff)
+	if p.Engine != nil {
+		th.Engine = p.Engine.TrackThread(th)
 	}
 	t.newChildren.noteThreadTracked(th)
 	if !fromZero && t.opts.Threads != nil {
@@ -205,71 +193,55 @@ func (t *tracked) track(p *process, observed *observe.Thread, name *procmem.Comm
 	return th
 }
 
-func (t *tracked) setUpThread(p *process, observed *observe.Thread) {
+func (t *tracked) setUpThread(p *target.Process, observed *observe.Thread) {
 	observed.SetRate(t.opts.Freq)
 	if observed.TID == p.Target.PID {
-		observed.SetFirstCopy(p.Handover.FirstCopy())
-		observed.SetFirstStackEnd(p.Handover.FirstStackEnd())
+		observed.SetFirstCopy(p.FirstCopy())
+		observed.SetFirstStackEnd(p.FirstStackEnd())
 	}
-	observed.OtherMemory = p.otherMemory
+	observed.OtherMemory = p.OtherMemory
 	observed.Memory = p.Target.Memory()
-	observed.Plans = &p.Handover.Plans
-}
-
-// takeOtherMemory takes the plan of memory besides stacks, which changes after an exec or a change of mappings.
-func (p *process) takeOtherMemory() {
-	next, ok := p.Handover.TakeOtherMemory()
-	if !ok {
-		return
-	}
-	p.otherMemory = next
-	for _, th := range p.list.all() {
-		th.Observed.OtherMemory = p.otherMemory
-	}
+	observed.Plans = &p.Plans
 }
 
 // endThread does nothing while a stop is pending.
-func (t *tracked) endThread(th *thread) {
+func (t *tracked) endThread(th *target.Thread) {
 	if th.Backoff.Gone || th.Observed.Pending() {
 		return
 	}
 	if th.FromZero {
-		t.endedThreads.noteEnd(th.proc)
+		t.endedThreads.noteEnd(th.Proc)
 	}
-	end := &th.end
+	end := &th.End
 	t.dropThread(th, end.Alive)
-	end.NotStopped = th.Observed.TakeNotStopped()
 	end.GapThreshold = t.gaps.gapThreshold()
-	observedAtEnd := th.observedTick == t.shared.Tick.Number
+	observedAtEnd := th.ObservedTick == t.shared.Tick.Number
 	if !end.Alive || observedAtEnd {
 		end.AtEnd = sample.Reading{}
 	}
-	t.shared.Out.Add(handover.Event{Kind: handover.ThreadEnded, Thread: th.Handover, UnchangedBefore: th.Backoff.Unchanged,
-		ThreadEnd: end})
+	t.shared.Out.Add(th.HasEnded(th.Observed.TakeNotStopped()))
 }
 
 // dropThread drops a thread. alive: its clocks go on.
-func (t *tracked) dropThread(th *thread, alive bool) {
+func (t *tracked) dropThread(th *target.Thread, alive bool) {
 	runs, cpu := th.Observed.Ran()
 	t.counts.noteEnd(t.shared.Backoff.Forget(&th.Backoff), runs, cpu)
-	if th.EnginePart != nil {
-		th.EnginePart.Ended(alive)
+	if th.Engine != nil {
+		th.Engine.Ended(alive)
 	}
 	th.Observed.Close()
-	th.proc.list.remove(th)
+	th.Proc.Threads.Remove(th)
 }
 
-func (t *tracked) reportUnchanged(th *thread) {
+func (t *tracked) reportUnchanged(th *target.Thread) {
 	if th.Backoff.Unchanged.Ticks > 0 {
-		t.shared.Out.Add(handover.Event{
-			Kind: handover.FoundUnchanged, Thread: th.Handover, UnchangedBefore: th.Backoff.TakeUnchanged(),
-		})
+		t.shared.Out.Add(target.Event{Thread: th, UnchangedBefore: th.Backoff.TakeUnchanged()})
 	}
 }
 
 func (t *tracked) reportAllUnchanged() {
 	for _, p := range t.procs {
-		for _, th := range p.list.all() {
+		for _, th := range p.Threads.All() {
 			if !th.Backoff.Gone {
 				t.reportUnchanged(th)
 			}

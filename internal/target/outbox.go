@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package handover
+package target
 
 // Waking the aggregator for a few samples costs more than walking them: they wait for handOverSamples, or handOverAfter
 // ns. Events that are soon out of date go at once, and samples of a thread that a runtime may yet name: it can end
@@ -31,7 +31,7 @@ func (o *Outbox) Due(now int64) bool {
 	samples, wait := 0, int64(handOverAfter)
 	for i := range o.events {
 		e := &o.events[i]
-		if e.Kind == Sampled {
+		if e.IsSample() {
 			samples++
 		}
 		if wait = min(wait, e.maxWait(now)); wait == 0 {
@@ -43,14 +43,13 @@ func (o *Outbox) Due(now int64) bool {
 
 // maxWait returns how old, in ns, the last handover may be while this event is held; 0: it is handed over at once.
 func (e *Event) maxWait(now int64) int64 {
-	switch {
-	case e.Kind == FoundUnchanged, !e.WalkAtOnce && e.Kind == Sampled && !isNew(e.Thread, now):
-		return handOverAfter
+	if e.What != nil || e.IsSample() && (e.WalkAtOnce || isNew(e.Thread, now)) {
+		return 0
 	}
-	return 0
+	return handOverAfter
 }
 
-func isNew(t *SharedThread, now int64) bool {
+func isNew(t *Thread, now int64) bool {
 	return now-t.FirstListedAt < NameEvery && !t.NamedByRuntime.Load()
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package handover
+package target
 
 import "testing"
 
 func TestTheMostSevereFallbackReasonStays(t *testing.T) {
-	var p SharedProcess
+	var p Process
 	for _, c := range []struct{ reported, want SampleLack }{
 		{LacksOuterFrames, LacksOuterFrames}, {LacksStacks, LacksOuterFrames}, {LacksFrames, LacksFrames},
 		{LacksSamples, LacksFrames},
@@ -20,13 +20,13 @@ func TestSamplesAreWalkedAtOnceForASecondAfterTheLatestChange(t *testing.T) {
 	const early, late, second = 5e9, 6e9, codeChangesFor
 	for _, c := range []struct {
 		what    string
-		note    func(*SharedProcess, int64)
+		note    func(*Process, int64)
 		changes bool // keeps ticks from being skipped
 	}{
-		{"changed", (*SharedProcess).CodeChanged, true},
-		{"freed", (*SharedProcess).CodeFreed, false},
+		{"changed", (*Process).CodeChanged, true},
+		{"freed", (*Process).CodeFreed, false},
 	} {
-		var p SharedProcess
+		var p Process
 		if p.WalkAtOnce(early) || p.CodeChanging(early) {
 			t.Errorf("%s: before the first", c.what)
 		}
@@ -51,7 +51,7 @@ func TestReasonsThatTakeStops(t *testing.T) {
 		{LacksNothing, false, false}, {LacksStacks, true, false}, {LacksOuterFrames, true, false},
 		{LacksSamples, true, true}, {LacksFrames, true, true},
 	}
-	var p SharedProcess
+	var p Process
 	for i, c := range rows {
 		if got := c.lack.NeedsStops(true); got != c.chosen {
 			t.Errorf("%d with a choice: %v", c.lack, got)
@@ -75,7 +75,7 @@ func TestReasonsThatTakeStops(t *testing.T) {
 func TestBatchesAreUsedAgain(t *testing.T) {
 	r := newBatchQueue()
 	n := testing.AllocsPerRun(100, func() {
-		b := append(r.Get(), Event{Thread: &SharedThread{}})
+		b := append(r.Get(), Event{Thread: &Thread{}})
 		r.Send(b)
 		got := <-r.Batches()
 		r.Put(got)
@@ -109,7 +109,7 @@ func TestRequestIsOpenUntilItIsDone(t *testing.T) {
 }
 
 func TestDeepestStackIsReportedOnce(t *testing.T) {
-	var p SharedProcess
+	var p Process
 	for _, n := range []int64{100, 300, 200} {
 		p.NoteUsedStack(n)
 	}

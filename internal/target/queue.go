@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package handover
+package target
 
 // queueSize is how many batches the aggregator may lag.
 const queueSize = 1024

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package handover
+package target
 
 import (
 	"sync/atomic"
 
 	"prywalk/frames"
+	"prywalk/internal/attribute"
+	"prywalk/internal/backoff"
 	"prywalk/internal/callstack"
 	"prywalk/internal/descendants"
 	"prywalk/internal/loadedcode"
@@ -15,14 +17,14 @@ import (
 	"prywalk/internal/sample"
 )
 
-// SharedProcess is shared by producer and aggregator.
-type SharedProcess struct {
-	// NewSharedProcess sets these. Child: a sampled process has started it, and its time counts from its start. Parent
-	// is the parent's process id at discovery, 0 if unknown.
+// Process is a process from its discovery to its last interval.
+type Process struct {
+	// NewProcess sets these. Child: a sampled process has started it, and its time counts from its start. Parent is the
+	// parent's process id at discovery, 0 if unknown.
 	Target  *loadedcode.Process
 	Child   bool
 	Parent  int
-	taskDir *procmem.TaskDir
+	TaskDir *procmem.TaskDir // /proc/PID/task, which the producer closes; nil: it has ended
 
 	// The producer writes these before the process's first event. FromStart: all its time lies within the recording.
 	// Since is the start of its account, CLOCK_MONOTONIC ns.
@@ -40,30 +42,59 @@ type SharedProcess struct {
 	codeFreedAt   atomic.Int64 // CLOCK_MONOTONIC ns; 0: never
 	lack          atomic.Int64 // a [SampleLack]; the producer raises it, too
 
+	// Only the tracer and its engine use these.
+	Threads     ThreadList
+	Clock       Clock
+	Backoff     *backoff.ProcessState
+	OtherMemory observe.OtherMemory // that its threads copy at present
+	Gone        bool                // it has ended
+	Engine      ProcessPart         // nil if its running threads are stopped
+	EndedReport EndedReport
+	Tail        ThreadListTail
+	exec        execState
+	End         attribute.ProcessEnd // complete when it has ended
+
 	// Only the aggregator uses these.
 	Comm       string
 	Ended      bool // its account is closed
 	schedulers int  // at the last SetOtherMemory
 }
 
-// NewSharedProcess opens the list of threads, as the producer looks up no path of /proc.
-func NewSharedProcess(target *loadedcode.Process, child bool, parent int) *SharedProcess {
-	p := &SharedProcess{Target: target, Child: child, Parent: parent}
-	p.taskDir, _ = procmem.OpenTasks(target.PID, nil) // nil if it has ended
+// EndedReport is the state of the reports of ended threads' CPU time.
+type EndedReport struct {
+	Known    bool // the time before the recording
+	Complete bool
+	Pending  bool
+	Next     int64 // earliest time of the next report, CLOCK_MONOTONIC ns
+}
+
+// ThreadListTail is the last reading of the end of a list of threads.
+type ThreadListTail struct {
+	ReadAt    int64 // CLOCK_MONOTONIC ns
+	Creations int64 // of tasks on this machine, until then
+}
+
+// NewProcess opens the list of threads, as the producer looks up no path of /proc.
+func NewProcess(of *loadedcode.Process, child bool, parent int) *Process {
+	p := &Process{Target: of, Child: child, Parent: parent}
+	p.TaskDir, _ = procmem.OpenTasks(of.PID, nil)
 	p.ResetForProgram()
 	p.MappingsChanged()
 	return p
 }
 
-// TakeTaskDir returns the list of threads, once; nil: it has ended. The caller closes it.
-func (p *SharedProcess) TakeTaskDir() *procmem.TaskDir {
-	dir := p.taskDir
-	p.taskDir = nil
-	return dir
+// CloseTaskDir closes the list of threads.
+func (p *Process) CloseTaskDir() {
+	if p.TaskDir != nil {
+		p.TaskDir.Close()
+	}
 }
 
+// EngineObserves reports whether the engine, not stops, observes its running threads.
+func (p *Process) EngineObserves() bool { return p.Engine != nil && p.Engine.Observes() }
+
 // MappingsChanged updates the first plans, and the stacks of tasks.
-func (p *SharedProcess) MappingsChanged() {
+func (p *Process) MappingsChanged() {
 	p.Plans.Store(callstack.FirstPlans(p.Target.Runtimes().FrameSources()))
 	if n := len(p.Target.Runtimes().TaskOffsets()); n != p.schedulers { // one was loaded
 		p.schedulers = n
@@ -72,7 +103,7 @@ func (p *SharedProcess) MappingsChanged() {
 }
 
 // ResetForProgram sets what is copied besides stacks, and the expected lack, for the present program.
-func (p *SharedProcess) ResetForProgram() {
+func (p *Process) ResetForProgram() {
 	p.schedulers = len(p.Target.Runtimes().TaskOffsets())
 	tasks := taskstack.New(p.Target)
 	p.SetOtherMemory(tasks)
@@ -84,40 +115,31 @@ func (p *SharedProcess) ResetForProgram() {
 }
 
 // SetFirstCopy sets FirstCopy.
-func (p *SharedProcess) SetFirstCopy(n int64) { p.firstCopy.Store(n) }
+func (p *Process) SetFirstCopy(n int64) { p.firstCopy.Store(n) }
 
 // FirstCopy returns the bytes of the first thread's stack in its first sample; 0: unknown.
-func (p *SharedProcess) FirstCopy() int64 { return p.firstCopy.Load() }
+func (p *Process) FirstCopy() int64 { return p.firstCopy.Load() }
 
 // FirstStackEnd is the end of the first thread's stack; 0: not copied while the thread is on another.
-func (p *SharedProcess) FirstStackEnd() frames.Addr { return p.firstStackEnd.Load() }
+func (p *Process) FirstStackEnd() frames.Addr { return p.firstStackEnd.Load() }
 
 // SetOtherMemory sets what observations copy besides stacks; nil: nothing.
-func (p *SharedProcess) SetOtherMemory(other observe.OtherMemory) { p.otherMemory.Store(&other) }
-
-// TakeOtherMemory returns what was set since the last call; false: nothing was set.
-func (p *SharedProcess) TakeOtherMemory() (observe.OtherMemory, bool) {
-	next := p.otherMemory.Swap(nil)
-	if next == nil {
-		return nil, false
-	}
-	return *next, true
-}
+func (p *Process) SetOtherMemory(other observe.OtherMemory) { p.otherMemory.Store(&other) }
 
 // codeChangesFor is how long after a change a process counts as generating code, ns.
 const codeChangesFor = 1e9
 
 // CodeChanged records that a walk at CLOCK_MONOTONIC walkedAt, ns, found new or removed code.
-func (p *SharedProcess) CodeChanged(walkedAt int64) { raise(&p.codeChangedAt, walkedAt) }
+func (p *Process) CodeChanged(walkedAt int64) { raise(&p.codeChangedAt, walkedAt) }
 
 // CodeFreed records that a walk at CLOCK_MONOTONIC walkedAt, ns, found a function that was freed since the sample.
-func (p *SharedProcess) CodeFreed(walkedAt int64) { raise(&p.codeFreedAt, walkedAt) }
+func (p *Process) CodeFreed(walkedAt int64) { raise(&p.codeFreedAt, walkedAt) }
 
 // CodeChanging reports whether the code has changed in the second before CLOCK_MONOTONIC now, ns.
-func (p *SharedProcess) CodeChanging(now int64) bool { return isRecent(&p.codeChangedAt, now) }
+func (p *Process) CodeChanging(now int64) bool { return isRecent(&p.codeChangedAt, now) }
 
 // WalkAtOnce reports whether samples are handed over at once: code has changed or was freed lately.
-func (p *SharedProcess) WalkAtOnce(now int64) bool {
+func (p *Process) WalkAtOnce(now int64) bool {
 	return p.CodeChanging(now) || isRecent(&p.codeFreedAt, now)
 }
 
@@ -127,4 +149,16 @@ func isRecent(last *atomic.Int64, now int64) bool {
 }
 
 // Program is the program of an untracked process (package descendants).
-type Program = descendants.Program[*SharedProcess]
+type Program = descendants.Program[*Process]
+
+// UpdateOtherMemory takes the plan of memory besides stacks, which changes after an exec or a change of mappings.
+func (p *Process) UpdateOtherMemory() {
+	next := p.otherMemory.Swap(nil)
+	if next == nil {
+		return
+	}
+	p.OtherMemory = *next
+	for _, th := range p.Threads.All() {
+		th.Observed.OtherMemory = p.OtherMemory
+	}
+}

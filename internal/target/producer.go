@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package handover
+package target
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 // Producer observes threads and reports them as events. It sends batches to [Common.Queue]:
 //   - ProcessStarted is the first event of a process, ProcessEnded the last but those of its children; a process that
 //     ended before it was tracked has only the latter. ThreadEnded is the last of a thread, before that of its process.
-//     The producer numbers both ([SharedProcess.ID], [SharedThread.ID]), from 1.
-//   - The events of a thread are in order of time. Sampled has a raw sample from [Common.Pool]: registers, a copy of
+//     The producer numbers both ([Process.ID], [Thread.ID]), from 1.
+//   - The events of a thread are in order of time. A sample has a raw sample from [Common.Pool]: registers, a copy of
 //     the stack and the thread's clocks, all of one moment.
 //   - It never waits for the aggregator while a thread is stopped: without [BatchQueue.HasRoom] it observes less.
 //

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package handover
+package target
 
 import (
 	"fmt"
@@ -44,10 +44,10 @@ func (s SampleLack) NeedsStops(mayFallBack bool) bool {
 }
 
 // SampleLack returns the lack known so far.
-func (p *SharedProcess) SampleLack() SampleLack { return SampleLack(p.lack.Load()) }
+func (p *Process) SampleLack() SampleLack { return SampleLack(p.lack.Load()) }
 
 // NoteLack records a lack; the highest one remains. Safe for concurrent use.
-func (p *SharedProcess) NoteLack(lack SampleLack) { raise(&p.lack, int64(lack)) }
+func (p *Process) NoteLack(lack SampleLack) { raise(&p.lack, int64(lack)) }
 
 // ExpectedLack returns the lack by the present code.
 func ExpectedLack(t *loadedcode.Process) SampleLack { return expectedLack(t, taskstack.New(t) != nil) }
@@ -62,14 +62,14 @@ func expectedLack(t *loadedcode.Process, furtherStacks bool) SampleLack {
 	return LacksNothing
 }
 
-// DeeperThanSample is for [SharedProcess.NoteUsedStack] of a walk cut by the end of a sample's copy: 1 TiB.
+// DeeperThanSample is for [Process.NoteUsedStack] of a walk cut by the end of a sample's copy: 1 TiB.
 const DeeperThanSample int64 = 1 << 40
 
 // NoteUsedStack records the bytes of stack in a sample's walk.
-func (p *SharedProcess) NoteUsedStack(n int64) { raise(&p.usedStack, n) }
+func (p *Process) NoteUsedStack(n int64) { raise(&p.usedStack, n) }
 
 // TakeUsedStack returns the most since the last call.
-func (p *SharedProcess) TakeUsedStack() int64 { return p.usedStack.Swap(0) }
+func (p *Process) TakeUsedStack() int64 { return p.usedStack.Swap(0) }
 
 func raise(greatest *atomic.Int64, n int64) {
 	for before := greatest.Load(); n > before && !greatest.CompareAndSwap(before, n); before = greatest.Load() {

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package target
+
+import (
+	"prywalk/internal/attribute"
+	"prywalk/internal/observe"
+	"prywalk/internal/sample"
+)
+
+// Event is what a producer reports to the aggregator, or requests of it.
+type Event struct {
+	// What is an event of package attribute, or of this one, which begins with one of that package. nil: an observation
+	// of Thread, without a raw sample if it is unchanged until now (at checkpoints, refreshes, suspensions, execs). The
+	// aggregator adds what a walk shows, and the names of programs.
+	What   attribute.Event
+	Proc   *Process
+	Thread *Thread // of UnassignedSample: nil if it is not tracked
+	// RawSample is of an observation, or of an UnassignedSample; Program of these, if not that of Proc or Thread, and of
+	// a ChildCounted.
+	RawSample *observe.RawSample
+	Program   *Program
+
+	// Of an observation:
+	UnchangedBefore sample.Unchanged // unchanged ticks before
+	StandsFor       int64            // T in package attribute, ns
+	// WalkAtOnce: the next sample needs the walk's hints, or the walk needs memory that may soon be gone.
+	WalkAtOnce bool
+}
+
+// IsSample reports whether it is an observation with a raw sample.
+func (e *Event) IsSample() bool { return e.What == nil && e.RawSample != nil }
+
+type (
+	// Execed reports that the process runs another program. Its Thread is 0 if none of the new one is selected.
+	Execed struct {
+		attribute.Execed
+		At int64 // CLOCK_MONOTONIC ns
+	}
+	// Renamed reports that the process has a new name, by its first thread.
+	Renamed struct{ attribute.Cut }
+	// CheckpointAsked requests a checkpoint of all before this event.
+	CheckpointAsked struct{ attribute.Cut }
+	// RefreshAsked requests a refresh of the sinks with all before this event.
+	RefreshAsked struct{ attribute.Tick }
+	// Resumed reports that the machine was suspended for Length until At (CLOCK_MONOTONIC), ns.
+	Resumed struct {
+		attribute.Cut
+		At, Length int64
+	}
+)
+
+// Started begins the events of a process.
+func (p *Process) Started() Event {
+	return Event{Proc: p, What: &attribute.ProcessStarted{
+		Process: p.ID, PID: p.Target.PID, Start: p.Target.StartTime, Parent: p.Parent, Since: p.Since, FromStart: p.FromStart,
+	}}
+}
+
+// HasEnded ends the events of a process, at CLOCK_MONOTONIC at, ns.
+func (p *Process) HasEnded(at int64) Event {
+	return Event{Proc: p, What: &attribute.ProcessEnded{Process: p.ID, At: at, ProcessEnd: p.End}}
+}
+
+// Started reports a thread whose time begins before its first sample.
+func (th *Thread) Started(now sample.Reading) Event {
+	return Event{Thread: th, What: &attribute.ThreadStarted{
+		Process: th.Proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, Now: now,
+	}}
+}
+
+// HasEnded ends the events of a thread, or those of the recording.
+func (th *Thread) HasEnded(refused sample.NotStopped) Event {
+	return Event{Thread: th, What: &attribute.ThreadEnded{
+		Process: th.Proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, UnchangedBefore: th.Backoff.Unchanged,
+		NotStopped: refused, End: th.End,
+	}}
+}
