@@ -202,7 +202,7 @@ func pageIsAsSure(t *testing.T, old, now map[uint64]int64, per string) {
 	x := compared(t, ticked(t, 10, old), ticked(t, 10, now), DiffOptions{Per: per})
 	ctx := openPage(t, func(b *bytes.Buffer) error { return x.HTML(b) })
 	shown := value[map[string][]bool](ctx, t, `Object.fromEntries(table.rows.map((r) =>
-		[r.info.name, [!unless(r.selfNew, r.selfOld), !unless(r.totalNew, r.totalOld)]]))`)
+		[r.info.name, [!unless(r, 0), !unless(r, 1)]]))`)
 	sure := 0
 	for i := range x.Changes {
 		c := &x.Changes[i]

@@ -50,7 +50,7 @@ func (d *Difference) sections() (slower, faster, onlyTotalChanged []*Change) {
 }
 
 func (d *Difference) notes() []string {
-	return []string{d.hiddenIntervals(), d.mismatch(), d.test.note()}
+	return []string{d.hiddenIntervals(), d.mismatch(), d.test.note(), d.FoundGrowth()}
 }
 
 func (d *Difference) hiddenIntervals() string {
