@@ -43,7 +43,8 @@ type Change struct {
 // ComparedValue is a value in two profiles: in their unit, per second, or as a share of 1.
 type ComparedValue struct {
 	Old, New float64
-	// Margin is what a change must exceed to be significant; 0: unknown.
+	// Margin is half of the 95 % interval of the change, of all values together: what a change must exceed to be
+	// significant; 0: unknown.
 	Margin float64
 	// Significant reports a change beyond the noise ([Diff], [DiffRuns]).
 	Significant bool

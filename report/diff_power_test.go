@@ -4,13 +4,16 @@ package report
 
 import (
 	"flag"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"os"
 	"regexp"
 	"strconv"
+	"strings"
 	"testing"
 
+	"prywalk/internal/statistics"
 	"prywalk/internal/tabular"
 )
 
@@ -146,15 +149,20 @@ func (r drawnRuns) found(diffs, runs int, growth float64) (n int) {
 
 // binomialTail is the probability of k or fewer, or of k or more, of n, the smaller one.
 func binomialTail(k, n int, p float64) float64 {
-	low, high, term := 0.0, 0.0, math.Pow(1-p, float64(n))
-	for i := 0; i <= n; i++ {
+	logFactorial := func(n int) float64 {
+		v, _ := math.Lgamma(float64(n + 1))
+		return v
+	}
+	low, high := 0.0, 0.0
+	for i := range n + 1 {
+		term := math.Exp(logFactorial(n) - logFactorial(i) - logFactorial(n-i) + float64(i)*math.Log(p) +
+			float64(n-i)*math.Log(1-p))
 		if i <= k {
 			low += term
 		}
 		if i >= k {
 			high += term
 		}
-		term *= float64(n-i) / float64(i+1) * p / (1 - p)
 	}
 	return min(low, high)
 }
@@ -173,5 +181,23 @@ func TestAGrowthThatADiffSaysItFindsIsFound(t *testing.T) {
 		if binomialTail(found, *drawnDiffs, 0.9) < 1e-9 {
 			t.Errorf("%d runs: %d of %d found, want 9 of 10", runs, found, *drawnDiffs)
 		}
+	}
+}
+
+// In docs/report.md: how much the totals may differ if a growth of 5 % is to be found.
+func TestThePageSaysHowMuchTotalsMayDiffer(t *testing.T) {
+	page, err := os.ReadFile("../docs/report.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var differ []any
+	for _, runs := range []int{3, 5, 10} {
+		n := 2*runs - 2
+		t := reach(statistics.StudentBound(statistics.SignificanceLevel/2, n), 0, n)
+		differ = append(differ, 5/(t*math.Sqrt(inverses([2]int{runs, runs}))))
+	}
+	want := fmt.Sprintf("differ by %.1f %% (3 runs a side), %.1f %% (5) or %.1f %% (10)", differ...)
+	if text := strings.Join(strings.Fields(string(page)), " "); !strings.Contains(text, want) {
+		t.Errorf("the page lacks %q", want)
 	}
 }

@@ -110,27 +110,40 @@ func (c *meanComparison) mark(whole *ComparedValue, changes []Change) {
 	whole.tested, whole.errorIfEqual = true, c.errorOfWhole
 	whole.decide(statistics.StudentBound(level, c.degreesOfFreedom()))
 	least := minTestedShare * (whole.Old + whole.New)
-	scatter := scatterOf(changes, least)
-	c.scatter = scatter.without(-1)
+	c.findNoisiest(changes, least)
+	// The prior must not depend on which runs are of which side.
+	scatter := scatterOf(changes, least, func(v *ComparedValue) float64 { return v.runs.Variance() })
 	var quantities []statistics.Deviations
 	for i := range changes {
-		change, relative := &changes[i], scatter.without(i)
-		for _, v := range []*ComparedValue{&change.Self, &change.Total} {
+		relative := scatter.without(i)
+		for _, v := range []*ComparedValue{&changes[i].Self, &changes[i].Total} {
 			v.runs.Prior += relative * v.mean * v.mean
-			variance := statistics.ModeratedVariance(v.runs.Prior, v.squares, c.degreesOfFreedom())
-			v.errorIfEqual = math.Sqrt(variance * c.inverses())
+			v.errorIfEqual = c.moderatedError(v, v.runs.Prior)
 			if v.tested = v.Old+v.New >= least; v.tested {
 				quantities = append(quantities, v.runs)
 			}
-		}
-		if change.Self.tested {
-			c.noisiest, c.largest = max(c.noisiest, change.Self.errorIfEqual), max(c.largest, change.Self.mean)
 		}
 	}
 	c.bound = statistics.RotationBound(level, quantities)
 	for i := range changes {
 		changes[i].Self.decide(c.bound)
 		changes[i].Total.decide(c.bound)
+	}
+}
+
+func (c *meanComparison) moderatedError(v *ComparedValue, prior float64) float64 {
+	return math.Sqrt(statistics.ModeratedVariance(prior, v.squares, c.degreesOfFreedom()) * c.inverses())
+}
+
+func (c *meanComparison) findNoisiest(changes []Change, least float64) {
+	c.scatter = scatterOf(changes, least, func(v *ComparedValue) float64 {
+		return v.squares / float64(c.degreesOfFreedom())
+	}).without(-1)
+	for i := range changes {
+		if v := &changes[i].Self; v.Old+v.New >= least {
+			c.noisiest = max(c.noisiest, c.moderatedError(v, v.runs.Prior+c.scatter*v.mean*v.mean))
+			c.largest = max(c.largest, v.mean)
+		}
 	}
 }
 

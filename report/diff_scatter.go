@@ -16,15 +16,11 @@ type functionScatter struct {
 	variance, weight float64
 }
 
-func scatterOf(changes []Change, least float64) (s scatter) {
+// scatterOf returns that of functions with a variance of their self times.
+func scatterOf(changes []Change, least float64, variance func(*ComparedValue) float64) (s scatter) {
 	for i := range changes {
 		if v := &changes[i].Self; v.Old+v.New >= least && v.mean > 0 {
-			squares := 0.0
-			for _, x := range v.runs.Values {
-				squares += x * x
-			}
-			beyond := squares/float64(len(v.runs.Values)-1) - v.runs.Prior
-			s = append(s, functionScatter{i, beyond / (v.mean * v.mean), v.mean})
+			s = append(s, functionScatter{i, (variance(v) - v.runs.Prior) / (v.mean * v.mean), v.mean})
 		}
 	}
 	slices.SortFunc(s, func(a, b functionScatter) int { return cmp.Compare(a.variance, b.variance) })

@@ -55,12 +55,12 @@ func reach(bound float64, prior, degreesOfFreedom int) float64 {
 	return bound + nineInTen*math.Sqrt(1+bound*bound*ofError)
 }
 
-// leastShare is the least growth by a share of the whole that is found, infinite if none.
+// leastShare is the least growth by a share of the whole that is found, over 1000 if none.
 func leastShare(isFound func(share float64) bool) float64 {
 	low, high := 0.0, 1e-3
 	for !isFound(high) {
 		if low, high = high, 2*high; high > 1e3 {
-			return math.Inf(1)
+			return high
 		}
 	}
 	for high-low > 1e-4*high {
@@ -73,12 +73,16 @@ func leastShare(isFound func(share float64) bool) float64 {
 	return high
 }
 
+func (d *Difference) runCounts() [2]int { return [2]int{d.old.runCount(), d.new.runCount()} }
+
+func (d *Difference) saysWhatIsFound() bool { return d.Untested() == "" && d.Whole.Old > 0 }
+
 // FoundGrowth says which growth is found 9 times in 10, or "" without a test.
 func (d *Difference) FoundGrowth() string {
-	if d.Untested() != "" || d.Whole.Old <= 0 {
+	if !d.saysWhatIsFound() {
 		return ""
 	}
-	runs := [2]int{d.old.runCount(), d.new.runCount()}
+	runs := d.runCounts()
 	text := "Found 9 times in 10: " + growthText(d.test.leastFound(d.Changes, runs))
 	if runs == [2]int{1, 1} {
 		return text

@@ -44,7 +44,8 @@ significant changes. If they are of different length, compare what a second used
 
 Two recordings show sampling noise only, not how runs of one program differ.
 With several runs a side (-a and -b, 3 or more each) the error is that between runs:
-of equal programs, at most 1 comparison in 20 shows a significant change.
+of equal programs, at most 1 comparison in 20 shows a significant change. Each comparison
+says which growth it finds, and which with more runs.
 
 With --fail-above the exit code is 6 where the own time of a function grew significantly
 and by more than that share of the old total. With several runs a side, also where the

@@ -15,6 +15,9 @@ type Deviations struct {
 	Prior float64
 }
 
+// Variance is the variance of the values.
+func (d Deviations) Variance() float64 { return dot(d.Values, d.Values) / float64(len(d.Values)-1) }
+
 // PriorWeight is the number of degrees of freedom of [Deviations.Prior].
 const PriorWeight = 8
 
