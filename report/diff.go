@@ -157,7 +157,11 @@ func (d *Difference) prepare(older, newer []*profile.Profile) error {
 	return nil
 }
 
-const changeCost = 512
+// Bytes of a change, and in it of a run.
+const (
+	changeCost = 512
+	runCost    = 16
+)
 
 func (d *Difference) compareFunctions() {
 	older, newer := d.old.sum, d.new.sum
@@ -184,7 +188,7 @@ func (d *Difference) compareFunctions() {
 }
 
 func (d *Difference) addChange(f *view.Frame, before, after view.Row) {
-	if !d.new.sum.Memory.Take(changeCost) {
+	if !d.new.sum.Memory.Take(changeCost + runCost*int64(len(d.old.runs)+len(d.new.runs))) {
 		return
 	}
 	c := Change{Name: f.Name, Module: f.Module, File: f.File, Line: f.Line, frame: *f}

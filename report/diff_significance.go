@@ -91,20 +91,18 @@ func (d *Difference) FoundGrowth() string {
 	for more <= max(runs[0], runs[1]) {
 		more *= 2
 	}
-	return text + fmt.Sprintf("; with %d runs a side, %s", more, growthText(d.test.leastFound(d.Changes, [2]int{more, more})))
+	return text + fmt.Sprintf("; with %d runs a side: %s", more, growthText(d.test.leastFound(d.Changes, [2]int{more, more})))
 }
 
 func growthText(function, whole float64) string {
-	text := "a function that grew by " + atLeast(function) + " of the old total"
+	text := "a function that grew by " + percentUp(function) + " of the old total"
+	if function > 10 {
+		text = "no growth of a function"
+	}
 	if whole > 0 {
-		text += ", or a total by " + atLeast(whole)
+		text += ", a total that grew by " + percentUp(whole)
 	}
 	return text
 }
 
-func atLeast(share float64) string {
-	if share > 10 {
-		return "over 1000%"
-	}
-	return fmt.Sprintf("%.1f%%", math.Ceil(1000*share)/10)
-}
+func percentUp(share float64) string { return fmt.Sprintf("%.1f%%", math.Ceil(1000*share)/10) }

@@ -141,8 +141,14 @@ func (t *diffTable) section(title string, list []*Change, value func(*Change) *C
 	if len(list) == 0 {
 		return
 	}
-	slices.SortStableFunc(list, func(a, b *Change) int { // with --all
-		return cmp.Compare(value(b).verdict()*value(b).verdict(), value(a).verdict()*value(a).verdict())
+	slices.SortStableFunc(list, func(a, b *Change) int { // --all has others
+		switch significant := value(a).Significant; {
+		case significant == value(b).Significant:
+			return 0
+		case significant:
+			return -1
+		}
+		return 1
 	})
 	newer := t.new.sum
 	shown := list[:min(len(list), newer.Limit(20))]
