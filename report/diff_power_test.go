@@ -17,7 +17,7 @@ import (
 	"prywalk/internal/tabular"
 )
 
-var drawnDiffs = flag.Int("diffs", 40, "diffs that are drawn for each cell of the table in docs/report.md")
+var drawnDiffs = flag.Int("diffs", 20, "diffs that are drawn for each cell of the table in docs/report.md")
 
 // drawnRuns are runs of a program of 20 functions that main calls, with 1,000 samples each.
 type drawnRuns struct {
