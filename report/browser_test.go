@@ -5,6 +5,9 @@ package report
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -199,10 +202,25 @@ func TestThePageOfADifferenceIsAsSureAsTheTableInABrowser(t *testing.T) {
 
 func pageIsAsSure(t *testing.T, old, now map[uint64]int64, per string) {
 	t.Helper()
-	x := compared(t, ticked(t, 10, old), ticked(t, 10, now), DiffOptions{Per: per})
+	ofDifferenceIsAsSure(t, compared(t, ticked(t, 10, old), ticked(t, 10, now), DiffOptions{Per: per}))
+}
+
+func TestThePageOfSeveralRunsIsAsSureAsTheTableInABrowser(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	slower := maps.Clone(usual)
+	slower[0x30] *= 2
+	x, err := DiffRuns(drawn(t, rng, 3, usual, 0, 0), drawn(t, rng, 3, slower, 0, 0), DiffOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ofDifferenceIsAsSure(t, x)
+}
+
+func ofDifferenceIsAsSure(t *testing.T, x *Difference) {
+	t.Helper()
 	ctx := openPage(t, func(b *bytes.Buffer) error { return x.HTML(b) })
 	shown := value[map[string][]bool](ctx, t, `Object.fromEntries(table.rows.map((r) =>
-		[r.info.name, [!unless(r.selfNew, r.selfOld), !unless(r.totalNew, r.totalOld)]]))`)
+		[r.info.name, [!unless(r, 0), !unless(r, 1)]]))`)
 	sure := 0
 	for i := range x.Changes {
 		c := &x.Changes[i]
@@ -216,4 +234,6 @@ func pageIsAsSure(t *testing.T, old, now map[uint64]int64, per string) {
 	if sure == 0 || sure == len(x.Changes) {
 		t.Errorf("%d of %d functions changed: the recordings show nothing", sure, len(x.Changes))
 	}
+	wants(t, "comments", text(ctx, t, "#comments"), fmt.Sprintf("%d of %d functions changed significantly", sure,
+		len(x.Changes)))
 }

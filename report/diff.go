@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/pprof/profile"
 
+	"prywalk/internal/statistics"
 	"prywalk/internal/view"
 )
 
@@ -42,15 +43,22 @@ type Change struct {
 // ComparedValue is a value in two profiles: in their unit, per second, or as a share of 1.
 type ComparedValue struct {
 	Old, New float64
-	// Margin is half of the change's 95 % interval; 0: unknown.
+	// Margin is half of the 95 % interval of the change, of all values together: what a change must exceed to be
+	// significant; 0: unknown.
 	Margin float64
 	// Significant reports a change beyond the noise ([Diff], [DiffRuns]).
 	Significant bool
 
+	tested       bool
 	errorIfEqual float64 // standard error without a change
 	// partOfWholesChange is what the value would change if the whole's change, up to a tenth of the old whole, were spread
 	// by size.
 	partOfWholesChange float64
+
+	// of several runs a side
+	runs    statistics.Deviations
+	mean    float64 // of all runs
+	squares float64 // sum of the squared differences from the sides' means
 }
 
 // Delta is New − Old.
@@ -71,9 +79,9 @@ type Difference struct {
 // Diff compares two profiles by function ([view.Counterparts]).
 //
 // The standard error of a function's share is that of [view.Selection.PrecisionOf], which counts fewer samples for
-// threads in lockstep. It is too small for programs with long phases in random order. A change is significant by
-// Fisher's exact test of the numbers of samples ([statistics.FisherTail]); that of a value of many samples, or of over
-// half of a whole, by a score test: it exceeds the error that both sides would have if their values were equal. The
+// threads in lockstep. It is too small for programs with long phases in random order. A change is significant by a
+// score test: it exceeds the error that both sides would have if their values were equal. One of few samples, of at most
+// half of a whole, passes Fisher's exact test of the numbers of samples, too ([statistics.FisherTail]). The
 // error rate is 5 % over the self and total values of all functions (Bonferroni). All other noise is unknown. Therefore
 // the whole is never significant, and a function's share of the whole's change, up to a tenth of the whole, counts as
 // noise. The caller closes the result.
@@ -81,10 +89,12 @@ func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	return DiffRuns([]*profile.Profile{older}, []*profile.Profile{newer}, o)
 }
 
-// DiffRuns compares several runs a side by Student's two-sample test of their means, with common variance. The unit is
-// the run, since data layout, load and frequency differ between runs. The spread is at least the sampling error. Few
-// runs and many tests (Bonferroni) make the bounds high, so functions that are small on both sides together are not
-// tested. With one run a side DiffRuns is [Diff]. The caller closes the result.
+// DiffRuns compares several runs a side. The unit is the run, since data layout, load and frequency differ between runs.
+// The whole is tested by Student's two-sample test with common variance, functions by [statistics.RotationBound]: a
+// function's variance is the mean of what its runs show (few degrees of freedom) and of what is expected, that of
+// sampling and the usual scatter of the other functions. Each of both tests has half of the error rate of 5 %. Functions
+// that are small on both sides together are not tested. With one run a side DiffRuns is [Diff]. The caller closes the
+// result.
 func DiffRuns(older, newer []*profile.Profile, o DiffOptions) (*Difference, error) {
 	o.Per = cmp.Or(o.Per, "run")
 	if !slices.Contains(Normalizations(), o.Per) {
@@ -118,7 +128,7 @@ func (d *Difference) compare(older, newer []*profile.Profile) error {
 			return err
 		}
 	}
-	d.markSignificant()
+	d.test.mark(&d.Whole, d.Changes)
 	d.sort()
 	return nil
 }
@@ -147,7 +157,11 @@ func (d *Difference) prepare(older, newer []*profile.Profile) error {
 	return nil
 }
 
-const changeCost = 512
+// Bytes of a change, and in it of a run.
+const (
+	changeCost = 512
+	runCost    = 16
+)
 
 func (d *Difference) compareFunctions() {
 	older, newer := d.old.sum, d.new.sum
@@ -174,20 +188,12 @@ func (d *Difference) compareFunctions() {
 }
 
 func (d *Difference) addChange(f *view.Frame, before, after view.Row) {
-	if !d.new.sum.Memory.Take(changeCost) {
+	if !d.new.sum.Memory.Take(changeCost + runCost*int64(len(d.old.runs)+len(d.new.runs))) {
 		return
 	}
 	c := Change{Name: f.Name, Module: f.Module, File: f.File, Line: f.Line, frame: *f}
 	c.Self, c.Total = d.test.function(f, before, after)
 	d.Changes = append(d.Changes, c)
-}
-
-func (d *Difference) markSignificant() {
-	var functions []*ComparedValue
-	for i := range d.Changes {
-		functions = append(functions, &d.Changes[i].Self, &d.Changes[i].Total)
-	}
-	d.test.mark(&d.Whole, functions)
 }
 
 func (d *Difference) sort() {
@@ -235,6 +241,14 @@ func (d *Difference) LargestGrowth() (share float64, subject string) {
 		}
 	}
 	return share, subject
+}
+
+// GrowthText says what [Difference.LargestGrowth] returns.
+func GrowthText(share float64, subject string) string {
+	if math.IsInf(share, 1) {
+		return subject + " grew from an old total of 0"
+	}
+	return fmt.Sprintf("%s grew by %.1f%% of the old total", subject, 100*share)
 }
 
 // Untested returns why changes are not tested for significance, or "".

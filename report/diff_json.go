@@ -16,7 +16,7 @@ type jsonFigure struct {
 	Old float64 `json:"old"`
 	// New is the later value.
 	New float64 `json:"new"`
-	// Margin is half of the 95 % interval of the change; 0: unknown.
+	// Margin is half of the 95 % interval of the change, of all values together: what exceeds it is sure; 0: unknown.
 	Margin float64 `json:"within"` // users rely on this name, and on sure
 	// Significant reports that the change is significant.
 	Significant bool `json:"sure"`
@@ -50,10 +50,19 @@ type jsonDifference struct {
 	Runs [2]int `json:"runs"`
 	// Untested is why no change could be tested for significance: sure is false. Absent with a test.
 	Untested string `json:"untested,omitempty"`
+	// Found is the growth that is found 9 times in 10. Absent without a test.
+	Found *jsonFound `json:"found,omitempty"`
 	// Cut is what --rows left out, absent if nothing.
 	Cut *jsonDiffCut `json:"cut,omitempty"`
 	// Functions are in the order of their change.
 	Functions []jsonChange `json:"functions,omitempty" schema:"required"`
+}
+
+type jsonFound struct {
+	// Function is a growth of the self time of a function, as a share of the old total; over 10: none is sure to be found.
+	Function float64 `json:"function"`
+	// Total is that of the total, absent with one run a side.
+	Total float64 `json:"total,omitempty"`
 }
 
 type jsonDiffCut struct {
@@ -70,7 +79,11 @@ func (d *Difference) JSON(w io.Writer) error {
 	shown := min(len(d.Changes), d.new.sum.Limit(len(d.Changes)))
 	head := jsonDifference{
 		Value: d.new.value().Type, Per: d.opts.Per, Total: unit.figure(d.Whole),
-		Runs: [2]int{d.old.runCount(), d.new.runCount()}, Untested: d.Untested(),
+		Runs: d.runCounts(), Untested: d.Untested(),
+	}
+	if d.saysWhatIsFound() {
+		function, whole := d.test.leastFound(d.Changes, d.runCounts())
+		head.Found = &jsonFound{function, whole}
 	}
 	if rest := len(d.Changes) - shown; rest > 0 {
 		head.Cut = &jsonDiffCut{rest}

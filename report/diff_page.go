@@ -19,6 +19,9 @@ type pageDiff struct {
 	Functions pageLimits `json:"functions"`
 	// BetweenRuns is the largest difference of equal loads, as a share of the whole.
 	BetweenRuns float64 `json:"between_runs"`
+	// Verdicts of several runs a side: 1 has grown significantly, -1 has shrunk, of each frame's self and total time, and
+	// twice of the whole.
+	Verdicts []int `json:"verdicts,omitempty"`
 }
 
 // pageLimits are those of [sampleComparison.mark].
@@ -38,14 +41,11 @@ func (d *Difference) HTML(w io.Writer) error {
 	page := joined.page()
 	page.Title = fmt.Sprintf("%s: old and new", cmp.Or(d.opts.Title, d.new.sum.Summary().Target))
 	page.Facts = d.facts()
-	note := d.test.note()
-	if d.old.runs != nil {
-		note = "Sums of several runs. Colours show changes beyond sampling noise; prywalk diff tests against the noise " +
-			"between runs."
-	}
-	page.Comments = []pageComment{{Text: note}}
-	if line := d.mismatch(); line != "" {
-		page.Comments = append(page.Comments, pageComment{Text: line})
+	page.Comments = nil
+	for _, line := range append([]string{d.verdict()}, d.notes()...) {
+		if line != "" {
+			page.Comments = append(page.Comments, pageComment{Text: line})
+		}
 	}
 	older, newer := &d.old.precision, &d.new.precision
 	page.Effective = []float64{newer.N, older.N}
@@ -55,7 +55,42 @@ func (d *Difference) HTML(w io.Writer) error {
 		Functions:   limitsOf(2 * len(d.Changes)),
 		BetweenRuns: maxSpreadBetweenRuns,
 	}
+	if d.old.runs != nil {
+		page.Diff.Verdicts = d.verdicts(joined.Frames)
+	}
 	return joined.writePage(w, page)
+}
+
+func (d *Difference) verdicts(frames []view.Frame) (all []int) {
+	changes := map[view.Frame]*Change{}
+	for i := range d.Changes {
+		changes[d.Changes[i].frame] = &d.Changes[i]
+	}
+	for _, f := range frames {
+		if c := changes[f]; c != nil {
+			all = append(all, c.Self.verdict(), c.Total.verdict())
+		} else {
+			all = append(all, 0, 0)
+		}
+	}
+	return append(all, d.Whole.verdict(), d.Whole.verdict())
+}
+
+func (v *ComparedValue) verdict() int {
+	if !v.Significant {
+		return 0
+	}
+	return cmp.Compare(v.Delta(), 0)
+}
+
+// verdict is what the table says, in a line.
+func (d *Difference) verdict() string {
+	t := diffTable{Difference: d, unit: d.unit()}
+	text := t.wholeText() + " · " + t.changedText()
+	if share, subject := d.LargestGrowth(); share > 0 {
+		text += " · " + GrowthText(share, subject)
+	}
+	return text
 }
 
 func (d *Difference) oldInNewScale() float64 { return d.old.scale / d.new.scale }

@@ -13,15 +13,17 @@ import (
 
 const minTestedShare = 0.01
 
-// MinRuns is the least number of runs a side of which [DiffRuns] finds more than very large changes.
-const MinRuns = 3
-
 type runValue struct{ self, total float64 }
 
 type meanComparison struct {
 	sums      sampleComparison
 	means     ComparedValue
 	functions [2][]map[view.Frame]runValue
+	bound     float64 // of the functions' |t|
+	// errorOfWhole and noisiest are standard errors: of the whole, and the largest of a function's self time.
+	errorOfWhole, noisiest float64
+	largest                float64 // mean self time of a function
+	scatter                float64 // the functions' median
 }
 
 func newMeanComparison(sums sampleComparison, per string) *meanComparison {
@@ -72,40 +74,96 @@ func (c *meanComparison) function(f *view.Frame, before, after view.Row) (self, 
 // compareMeans compares the runs' means; sampling is the difference's standard error by sampling alone.
 func (c *meanComparison) compareMeans(values [2][]float64, sampling float64) ComparedValue {
 	var mean [2]float64
-	squares, inverses := 0.0, 0.0
+	squares, whole := 0.0, 0.0
 	for i, list := range values {
-		n := float64(len(list))
 		for _, v := range list {
-			mean[i] += v / n
+			mean[i] += v / float64(len(list))
+			whole += v / float64(len(values[0])+len(values[1]))
 		}
 		for _, v := range list {
 			squares += (v - mean[i]) * (v - mean[i])
 		}
-		inverses += 1 / n
 	}
-	spread := math.Sqrt(squares / float64(c.degreesOfFreedom()) * inverses)
-	v := ComparedValue{Old: mean[0], New: mean[1], errorIfEqual: max(spread, sampling)}
-	v.Margin = v.errorIfEqual * statistics.StudentBound(statistics.SignificanceLevel, c.degreesOfFreedom())
+	v := ComparedValue{Old: mean[0], New: mean[1], mean: whole, squares: squares}
+	for _, list := range values {
+		for _, x := range list {
+			v.runs.Values = append(v.runs.Values, x-whole)
+		}
+	}
+	v.runs.Prior = sampling * sampling / c.inverses()
 	return v
 }
 
-func (c *meanComparison) degreesOfFreedom() int { return len(c.sums[0].runs) + len(c.sums[1].runs) - 2 }
+// inverses is the variance of a difference of means of runs of the variance 1.
+func (c *meanComparison) inverses() float64 { return inverses(c.runCounts()) }
 
-// mark marks significant changes. The whole has half of the error rate, the large functions share the rest.
-func (c *meanComparison) mark(whole *ComparedValue, functions []*ComparedValue) {
+func inverses(runs [2]int) float64 { return 1/float64(runs[0]) + 1/float64(runs[1]) }
+
+func (c *meanComparison) runCounts() [2]int { return [2]int{len(c.sums[0].runs), len(c.sums[1].runs)} }
+
+func (c *meanComparison) degreesOfFreedom() int { return c.runCounts()[0] + c.runCounts()[1] - 2 }
+
+// mark marks significant changes. The whole has half of the error rate, the large functions together the rest.
+func (c *meanComparison) mark(whole *ComparedValue, changes []Change) {
+	const level = statistics.SignificanceLevel / 2
+	c.errorOfWhole = math.Sqrt(whole.squares / float64(c.degreesOfFreedom()) * c.inverses())
+	whole.tested, whole.errorIfEqual = true, c.errorOfWhole
+	whole.decide(statistics.StudentBound(level, c.degreesOfFreedom()))
 	least := minTestedShare * (whole.Old + whole.New)
-	var tested []*ComparedValue
-	for _, v := range functions {
-		if v.Old+v.New >= least {
-			tested = append(tested, v)
+	c.findNoisiest(changes, least)
+	// The prior must not depend on which runs are of which side.
+	scatter := scatterOf(changes, least, func(v *ComparedValue) float64 { return v.runs.Variance() })
+	var quantities []statistics.Deviations
+	for i := range changes {
+		relative := scatter.without(i)
+		for _, v := range []*ComparedValue{&changes[i].Self, &changes[i].Total} {
+			v.runs.Prior += relative * v.mean * v.mean
+			v.errorIfEqual = c.moderatedError(v, v.runs.Prior)
+			if v.tested = v.Old+v.New >= least; v.tested {
+				quantities = append(quantities, v.runs)
+			}
 		}
 	}
-	const level = statistics.SignificanceLevel / 2
-	whole.setSignificant(statistics.StudentBound(level, c.degreesOfFreedom()))
-	bound := statistics.StudentBound(level/float64(max(len(tested), 1)), c.degreesOfFreedom())
-	for _, v := range tested {
-		v.setSignificant(bound)
+	c.bound = statistics.RotationBound(level, quantities)
+	for i := range changes {
+		changes[i].Self.decide(c.bound)
+		changes[i].Total.decide(c.bound)
 	}
+}
+
+func (c *meanComparison) moderatedError(v *ComparedValue, prior float64) float64 {
+	return math.Sqrt(statistics.ModeratedVariance(prior, v.squares, c.degreesOfFreedom()) * c.inverses())
+}
+
+func (c *meanComparison) findNoisiest(changes []Change, least float64) {
+	c.scatter = scatterOf(changes, least, func(v *ComparedValue) float64 {
+		return v.squares / float64(c.degreesOfFreedom())
+	}).without(-1)
+	for i := range changes {
+		if v := &changes[i].Self; v.Old+v.New >= least {
+			c.noisiest = max(c.noisiest, c.moderatedError(v, v.runs.Prior+c.scatter*v.mean*v.mean))
+			c.largest = max(c.largest, v.mean)
+		}
+	}
+}
+
+func (c *meanComparison) leastFound(_ []Change, runs [2]int) (function, whole float64) {
+	n, ratio := runs[0]+runs[1]-2, inverses(runs)/c.inverses()
+	student := statistics.StudentBound(statistics.SignificanceLevel/2, n)
+	whole = reach(student, 0, n) * c.errorOfWhole * math.Sqrt(ratio) / c.means.Old
+	// A large change of one function raises the bound: it lies in most directions, at a quantile of their angles.
+	cot := student / math.Sqrt(float64(n))
+	cos, sin := cot/math.Hypot(1, cot), 1/math.Hypot(1, cot)
+	const prior = statistics.PriorWeight
+	function = leastShare(func(share float64) bool {
+		growth := share * c.means.Old
+		ofGrowth := math.Hypot(c.sums.values(0, growth/c.sums[1].scale).errorIfEqual,
+			math.Sqrt(c.scatter*growth*(c.largest+growth/2)*c.inverses()))
+		t := growth / (math.Hypot(c.noisiest, ofGrowth) * math.Sqrt(ratio))
+		raised := t * cos / math.Sqrt((prior+t*t*sin*sin)/float64(prior+n))
+		return t > reach(max(c.bound, raised), prior, n)
+	})
+	return function, whole
 }
 
 func (c *meanComparison) untested() string { return "" }
@@ -113,11 +171,7 @@ func (c *meanComparison) untested() string { return "" }
 func (c *meanComparison) exceedsUntested() bool { return false }
 
 func (c *meanComparison) note() string {
-	older, newer := len(c.sums[0].runs), len(c.sums[1].runs)
-	text := fmt.Sprintf("Means of %s and %s; ± is the noise between runs. For equal programs, at most 1 comparison "+
-		"in 20 shows a significant change.", tabular.Plural(int64(older), "run"), tabular.Plural(int64(newer), "run"))
-	if min(older, newer) < MinRuns {
-		text += fmt.Sprintf(" With fewer than %d runs a side only very large changes are significant.", MinRuns)
-	}
-	return text
+	runs := c.runCounts()
+	return fmt.Sprintf("Means of %s and %s. What changed by more than ± is significant; for equal programs, at most 1 "+
+		"comparison in 20 shows such a change.", tabular.Plural(int64(runs[0]), "run"), tabular.Plural(int64(runs[1]), "run"))
 }

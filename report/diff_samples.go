@@ -43,10 +43,9 @@ func (c sampleComparison) values(before, after float64) ComparedValue {
 	}
 	value := [2]float64{v.Old, v.New}
 	ifEqual := c.pooledMean(value)
-	for i, s := range c {
+	for _, s := range c {
 		whole := s.scaledTotal()
-		within, chance := whole*s.precision.Margin(value[i]/whole), whole*s.precision.Err(min(1, ifEqual/whole))
-		v.Margin, v.errorIfEqual = math.Hypot(v.Margin, within), math.Hypot(v.errorIfEqual, chance)
+		v.errorIfEqual = math.Hypot(v.errorIfEqual, whole*s.precision.Err(min(1, ifEqual/whole)))
 	}
 	return v
 }
@@ -72,18 +71,31 @@ func (c sampleComparison) pooledMean(value [2]float64) float64 {
 
 // mark marks significant changes of functions. The whole stays unmarked: with one run a side the noise between runs is
 // unknown.
-func (c sampleComparison) mark(_ *ComparedValue, functions []*ComparedValue) {
-	if c.untested() != "" {
-		return
-	}
-	bound, level := significanceBound(len(functions)), significanceLevel(len(functions))
-	for _, v := range functions {
-		if !c.isTestedExactly(v) {
-			v.setSignificant(bound)
-			continue
+func (c sampleComparison) mark(_ *ComparedValue, changes []Change) {
+	tests, tested := 2*len(changes), c.untested() == ""
+	bound, level := significanceBound(tests), significanceLevel(tests)
+	for i := range changes {
+		for _, v := range []*ComparedValue{&changes[i].Self, &changes[i].Total} {
+			v.tested = tested
+			if v.decide(bound); v.Significant && c.isTestedExactly(v) {
+				v.Significant = c.chance(v.Old, v.New) < level && c.chance(v.Old, v.New-v.partOfWholesChange) < level
+			}
 		}
-		v.Significant = c.chance(v.Old, v.New) < level && c.chance(v.Old, v.New-v.partOfWholesChange) < level
 	}
+}
+
+func (c sampleComparison) leastFound(changes []Change, _ [2]int) (function, whole float64) {
+	old, largest := c.whole().Old, 0.0
+	for i := range changes {
+		largest = max(largest, changes[i].Self.Old)
+	}
+	bound := significanceBound(2*len(changes)) + nineInTen
+	return leastShare(func(share float64) bool {
+		growth := share * old
+		v := c.values(largest/c[0].scale, (largest+growth)/c[1].scale)
+		part := min(growth, maxSpreadBetweenRuns*old) * min(1, (v.Old+v.New)/(2*old+growth))
+		return growth-part > bound*v.errorIfEqual
+	}), 0
 }
 
 const (

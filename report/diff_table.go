@@ -21,9 +21,9 @@ func (d *Difference) Table(w io.Writer) error {
 	t := diffTable{d, d.unit(), printable.NewWriter(d.new.sum.Memory.Writer(w))}
 	t.heading()
 	slower, faster, onlyTotalChanged := d.sections()
-	t.section("slower", slower, selfMargin)
-	t.section("faster", faster, selfMargin)
-	t.section("changed by what they call", onlyTotalChanged, totalMargin)
+	t.section("slower", slower, selfOf)
+	t.section("faster", faster, selfOf)
+	t.section("changed by what they call", onlyTotalChanged, totalOf)
 	if len(slower)+len(faster)+len(onlyTotalChanged) == 0 {
 		t.noChange()
 	}
@@ -50,7 +50,7 @@ func (d *Difference) sections() (slower, faster, onlyTotalChanged []*Change) {
 }
 
 func (d *Difference) notes() []string {
-	return []string{d.hiddenIntervals(), d.mismatch(), d.test.note()}
+	return []string{d.hiddenIntervals(), d.mismatch(), d.test.note(), d.FoundGrowth()}
 }
 
 func (d *Difference) hiddenIntervals() string {
@@ -137,10 +137,19 @@ func (t *diffTable) noChange() {
 	t.out.Printf("No %schange; --all lists every function.\n", significant)
 }
 
-func (t *diffTable) section(title string, list []*Change, margin func(*Change) float64) {
+func (t *diffTable) section(title string, list []*Change, value func(*Change) *ComparedValue) {
 	if len(list) == 0 {
 		return
 	}
+	slices.SortStableFunc(list, func(a, b *Change) int { // --all has others
+		switch significant := value(a).Significant; {
+		case significant == value(b).Significant:
+			return 0
+		case significant:
+			return -1
+		}
+		return 1
+	})
 	newer := t.new.sum
 	shown := list[:min(len(list), newer.Limit(20))]
 	t.out.Printf("%s\n", newer.color(bold, title))
@@ -151,7 +160,7 @@ func (t *diffTable) section(title string, list []*Change, margin func(*Change) f
 	}
 	var frames []*view.Frame
 	for _, c := range shown {
-		for i, s := range t.cells(c, margin(c)) {
+		for i, s := range t.cells(c, value(c).Margin) {
 			columns[i] = append(columns[i], s)
 		}
 		frames = append(frames, &c.frame)
@@ -177,9 +186,9 @@ func (t *diffTable) section(title string, list []*Change, margin func(*Change) f
 	t.out.Printf("\n")
 }
 
-func selfMargin(c *Change) float64 { return c.Self.Margin }
+func selfOf(c *Change) *ComparedValue { return &c.Self }
 
-func totalMargin(c *Change) float64 { return c.Total.Margin }
+func totalOf(c *Change) *ComparedValue { return &c.Total }
 
 func (t *diffTable) cells(c *Change, margin float64) []string {
 	u, marginText := t.unit, ""

@@ -402,7 +402,7 @@ func TestTheOtherFormsOfADifference(t *testing.T) {
 	if s := text(ctx, t, row+":first-child"); !strings.Contains(s, "serve") || !strings.Contains(s, "+3.00 s") {
 		t.Errorf("first row: %q", s)
 	}
-	order := value[[]string](ctx, t, `sortRows([...table.rows]).filter((r) => !unless(r.selfNew, r.selfOld)).map((r) =>
+	order := value[[]string](ctx, t, `sortRows([...table.rows]).filter((r) => !unless(r, 0)).map((r) =>
 		r.info.name + " " + signed(r.change))`)
 	if want := []string{"serve +3.00 s", "walk +1.00 s", "compress −4.00 s"}; !slices.Equal(order, want) {
 		t.Errorf("surely changed: %q, want %q", order, want)

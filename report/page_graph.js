@@ -38,7 +38,8 @@ function changeOf(n) {
 // heat is the colour of a change: red is slower, blue is faster, grey what chance explains.
 function heat(n) {
   const dark = darkQuery.matches, { was, is } = changeOf(n), by = is - was;
-  if (!changes.sure(is, was, model.diff.boxes)) return dark ? "hsl(215 6% 34%)" : "hsl(215 8% 86%)";
+  const of = (which) => changes.verdict(graph.tree.frame[n], which, by);
+  if (!(of(0) || (of(1) ?? changes.sure(is, was, model.diff.boxes)))) return dark ? "hsl(215 6% 34%)" : "hsl(215 8% 86%)";
   const part = Math.min(1, Math.sqrt(Math.abs(by) / Math.max(is, was)));
   return `hsl(${by > 0 ? 8 : 212} ${40 + 45 * part}% ${dark ? 30 + 16 * part : 88 - 26 * part}%)`;
 }

@@ -6,19 +6,12 @@ const precision = (() => {
   const decade = (err) => Math.floor(Math.log10(err) + 1e-9); // of an error's first digit
   // error is the standard error of a share of n samples, 0 if it is not known.
   const error = (share, n) => (n ? Math.sqrt(Math.max(share * (1 - share), 0.25 / n) / n) : 0);
-  // margin is half of the 95 % interval (Wilson's, its longer side).
-  const margin = (share, n) => {
-    if (!n) return 0;
-    const z = 1.959964, s = Math.min(Math.max(share, 0), 1);
-    const middle = (s + z * z / (2 * n)) / (1 + z * z / n);
-    return Math.abs(s - middle) + z / (1 + z * z / n) * Math.sqrt(s * (1 - s) / n + z * z / (4 * n * n));
-  };
   const wholes = data.types.map((_, i) => model.rows.reduce((sum, row) => sum + Math.abs(model.value(row, i)), 0));
   // samples is the number that a part of a type of values comes from.
   const samples = (part, type) => (data.effective && wholes[type] ? Math.max(1, data.effective[type] * part / wholes[type]) : 0);
   const known = (type) => data.effective && data.effective[type] > 0;
   return {
-    decade, error, margin,
+    decade, error,
     // digits is how many a share in per cent of so much has behind its point.
     digits(share, of) {
       const e = known(choice.value) ? error(share, samples(of, choice.value)) : 0;
@@ -39,7 +32,6 @@ const precision = (() => {
 const changes = (() => {
   const whole = model.diff ? model.diff.whole : [0, 0], samples = data.effective || [];
   const told = samples.every((n) => n > 0) && whole.every((v) => v > 0);
-  const join = (values, error) => Math.hypot(...values.map((v, i) => whole[i] * error(v / whole[i], samples[i])));
   // tail is statistics.FisherTail, with the new side first.
   const tail = (count, odds) => {
     const sum = count[0] + count[1], rest = samples[1] - sum;
@@ -62,17 +54,28 @@ const changes = (() => {
     const same = pooled(is, was), odds = whole.map((w) => same / (w - same));
     return same > 0 ? tail([is, was].map((v, i) => samples[i] * Math.min(v / whole[i], 1)), odds[0] / odds[1]) : 1;
   };
+  // explained is a value's part of the whole's change.
+  const explained = (is, was) => {
+    const most = model.diff.between_runs * whole[1], change = Math.min(Math.max(whole[0] - whole[1], -most), most);
+    return Math.min(1, (is + was) / (whole[0] + whole[1])) * change;
+  };
+  // margin is what a change must exceed to be sure (ComparedValue.decide).
+  const margin = (is, was, bound) => {
+    const same = pooled(is, was), error = whole.map((w, i) => w * precision.error(Math.min(1, same / w), samples[i]));
+    return bound * Math.hypot(...error) + Math.max(0, explained(is, was) * Math.sign(is - was));
+  };
+  const verdicts = model.diff && model.diff.verdicts;
   return {
-    // margin is half of the 95 % interval of a change.
-    margin: (is, was) => (told ? join([is, was], precision.margin) : 0),
+    // margin of a box's change; 0: unknown.
+    margin: (is, was) => (told && !verdicts ? margin(is, was, model.diff.boxes.bound) : 0),
     // sure: beyond what the samples explain if nothing has changed, also without the noise between runs.
     sure(is, was, { bound, level }) {
       if (!told || is === was) return is !== was;
-      const most = model.diff.between_runs * whole[1], change = Math.min(Math.max(whole[0] - whole[1], -most), most);
-      const explained = Math.min(1, (is + was) / (whole[0] + whole[1])) * change, same = pooled(is, was);
-      if (exact(same)) return chance(is, was) < level && chance(Math.max(is - explained, 0), was) < level;
-      const least = bound * join([same, same], (s, k) => precision.error(Math.min(1, s), k));
-      return Math.abs(is - was) > least && Math.abs(is - was - explained) > least + 1e-9 * Math.abs(is);
+      if (Math.abs(is - was) <= margin(is, was, bound) + 1e-9 * Math.abs(is)) return false;
+      return !exact(pooled(is, was)) || (chance(is, was) < level && chance(Math.max(is - explained(is, was), 0), was) < level);
     },
+    // verdict of several runs: whether the change of a function's self (0) or total time (1) is sure, in the direction of by;
+    // null with one run a side.
+    verdict: (frame, which, by) => (verdicts ? frame >= -1 && verdicts.at(2 * frame + which) === Math.sign(by) && by !== 0 : null),
   };
 })();

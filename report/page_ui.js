@@ -179,13 +179,16 @@ function changeText(n) {
   return `old ${show(was)}, new ${show(is)}: ${signed(is - was)}${margin ? ` ± ${show(margin)}` : ""}`;
 }
 
-// unless greys a change that the samples' error explains.
-const unless = (is, was) => (changes.sure(is, was, model.diff.functions) ? "" : "soft");
+// unless greys a change of self (0) or total time (1) that is not sure.
+const unless = (r, which) => {
+  const [is, was] = which ? [r.totalNew, r.totalOld] : [r.selfNew, r.selfOld];
+  return changes.verdict(r.frame, which, is - was) ?? changes.sure(is, was, model.diff.functions) ? "" : "soft";
+};
 
 const columns = model.diff ? [
   ["selfOld", "self old", (r) => show(r.selfOld)], ["selfNew", "self new", (r) => show(r.selfNew)],
-  ["change", "change", (r) => signed(r.change), (r) => unless(r.selfNew, r.selfOld)],
-  ["totalChange", "total change", (r) => signed(r.totalChange), (r) => unless(r.totalNew, r.totalOld)],
+  ["change", "change", (r) => signed(r.change), (r) => unless(r, 0)],
+  ["totalChange", "total change", (r) => signed(r.totalChange), (r) => unless(r, 1)],
   ["name", "function", (r) => r.info.name, "text name"], ["module", "module", (r) => r.info.module, "text soft"],
 ] : [
   ["self", "self %", (r) => share(r.self, table.total), "share"], ["self", "self", (r) => part(r.self, table.total)],
@@ -199,7 +202,7 @@ function sortRows(rows) {
   const raised = (r) => (key === "self" && r.info.synthetic && r.info.name.startsWith("[incomplete") && r.total > 0.02 * table.total ? r.total : r[key]);
   const { key, down } = sorting, get = (r) => (key === "name" || key === "module" ? r.info[key] : raised(r));
   const compare = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b);
-  const sure = (r) => (key.endsWith("hange") && !(unless(r.selfNew, r.selfOld) && unless(r.totalNew, r.totalOld)) ? 1 : 0);
+  const sure = (r) => (key.endsWith("hange") && !(unless(r, 0) && unless(r, 1)) ? 1 : 0);
   return rows.sort((a, b) => sure(b) - sure(a) || (down ? -1 : 1) * compare(get(a), get(b)) || b.total - a.total);
 }
 

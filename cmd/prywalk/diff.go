@@ -3,9 +3,7 @@
 package main
 
 import (
-	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -46,7 +44,8 @@ significant changes. If they are of different length, compare what a second used
 
 Two recordings show sampling noise only, not how runs of one program differ.
 With several runs a side (-a and -b, 3 or more each) the error is that between runs:
-of equal programs, at most 1 comparison in 20 shows a significant change.
+of equal programs, at most 1 comparison in 20 shows a significant change. Each comparison
+says which growth it finds, and which with more runs.
 
 With --fail-above the exit code is 6 where the own time of a function grew significantly
 and by more than that share of the old total. With several runs a side, also where the
@@ -192,24 +191,20 @@ func (f *diffFlags) checkGrowth(d *report.Difference) error {
 	if doubt != "" {
 		doubt += "; compare several with -a A1,A2,A3 -b B1,B2,B3"
 	}
-	by := fmt.Sprintf("by %.1f%% of the old total", 100*growth)
-	if math.IsInf(growth, 1) {
-		by = "from an old total of 0"
-	}
+	text := report.GrowthText(growth, subject)
 	if growth > f.failAbove {
-		return exit.With(exit.GrowthExceeded, "%s grew %s, more than --fail-above %s allows%s", subject, by,
+		return exit.With(exit.GrowthExceeded, "%s, more than --fail-above %s allows%s", text,
 			commandline.FormatPercent(f.failAbove), doubt)
 	}
-	if runs := min(len(f.before), len(f.after)); doubt == "" && runs < report.MinRuns {
-		doubt = fmt.Sprintf("; with fewer than %d runs a side only very large changes are significant: give more with -a "+
-			"and -b", report.MinRuns)
+	if least := d.FoundGrowth(); least != "" {
+		doubt += ". " + least
 	}
 	found := "no significant growth"
 	switch {
 	case d.Untested() != "" && !d.ExceedsUntested():
 		found = "whether something grew is not known"
 	case growth > 0:
-		found = fmt.Sprintf("%s grew most, %s", subject, by)
+		found = "no more; " + text
 	}
 	console.Infof("--fail-above %s: %s%s", commandline.FormatPercent(f.failAbove), found, doubt)
 	return nil

@@ -3,8 +3,12 @@
 package main
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,14 +17,13 @@ import (
 	"prywalk/internal/profile"
 )
 
-func recorded(t *testing.T, name string, n, m int64) string {
+func recorded(t *testing.T, name string, ticks ...int64) string {
 	t.Helper()
 	mod := &profile.ModuleInfo{Start: 0x1000, End: 0x2000, Path: "/usr/bin/kvd"}
 	b := profile.NewBuilder(profile.Meta{Start: time.Unix(1e9, 0), Period: 10 * time.Millisecond, Main: mod})
-	for addr, ticks := range map[uint64]int64{0x1010: n, 0x1020: m} {
-		i := profile.Interval{PID: 7, TID: 7, State: "running", Samples: ticks, Wall: ticks * 1e7, CPU: ticks * 1e7,
-			End: 1_000_000_010e9}
-		i.Stack = b.Intern([]profile.Loc{{Module: mod, Addr: addr}})
+	for f, n := range ticks {
+		i := profile.Interval{PID: 7, TID: 7, State: "running", Samples: n, Wall: n * 1e7, CPU: n * 1e7, End: 1_000_000_010e9}
+		i.Stack = b.Intern([]profile.Loc{{Module: mod, Addr: 0x1010 + 0x10*uint64(f)}})
 		b.Add(i)
 	}
 	path := filepath.Join(t.TempDir(), name)
@@ -28,6 +31,48 @@ func recorded(t *testing.T, name string, n, m int64) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// recordedRuns are runs of a program with 41 functions, of which the first has these samples. The others have 368
+// samples, each number with the standard deviation of a Poisson distribution.
+func recordedRuns(t *testing.T, rng *rand.Rand, first ...int64) string {
+	t.Helper()
+	var files []string
+	for run, n := range first {
+		ticks := []int64{n}
+		for f := range 40 {
+			mean := 86 / float64(f+1)
+			ticks = append(ticks, max(0, int64(math.Round(mean+math.Sqrt(mean)*rng.NormFloat64()))))
+		}
+		files = append(files, recorded(t, fmt.Sprintf("%d-%d", n, run), ticks...))
+	}
+	return strings.Join(files, ",")
+}
+
+func TestAFunctionHalfAsSlowAgainIsFoundInThreeRunsASide(t *testing.T) {
+	page := filepath.Join(t.TempDir(), "page.html")
+	for seed := range uint64(5) {
+		rng := rand.New(rand.NewPCG(seed, 1))
+		files := []string{"-a", recordedRuns(t, rng, 93, 94, 103), "-b", recordedRuns(t, rng, 143, 149, 135)}
+		for _, form := range [][]string{nil, {"--html", page}} {
+			args := slices.Concat([]string{"diff", "--lines", "--fail-above", "5%"}, form, files)
+			p := start(t, t.TempDir(), nil, args...)
+			code := p.code(t)
+			text := p.out.String()
+			if form != nil {
+				html, err := os.ReadFile(page)
+				if err != nil {
+					t.Fatal(err)
+				}
+				text = string(html)
+			}
+			if code != exit.GrowthExceeded || !strings.Contains(text, "1 of 41 functions changed significantly") ||
+				!strings.Contains(text, "Found 9 times in 10: a function that grew by ") ||
+				!strings.Contains(p.err.String(), "self time of 0x10 [kvd]") {
+				t.Errorf("seed %d %q: exit code %d, %q, %q", seed, form, code, &p.out, &p.err)
+			}
+		}
+	}
 }
 
 func TestDiffExitCodeReportsGrowth(t *testing.T) {
@@ -45,10 +90,10 @@ func TestDiffExitCodeReportsGrowth(t *testing.T) {
 		{"--fail-above 5% " + old + " " + slower, exit.GrowthExceeded, "slower",
 			"grew by 100.0% of the old total, more than --fail-above 5% allows; one run per side"},
 		{"--fail-above 0.5 " + old + " " + same, 0, "One run per side", "--fail-above 0.5%: no significant growth"},
-		{"--fail-above 5% -a " + old + "," + noisy + " -b " + slower, 0, "With fewer than 3 runs a side",
-			"no significant growth; with fewer than 3 runs a side only very large changes are significant: give more with -a"},
+		{"--fail-above 5% -a " + old + "," + noisy + " -b " + slower, 0, "Means of 2 runs and 1 run",
+			"no significant growth. Found 9 times in 10: no growth of a function, a total that grew by "},
 		{"--fail-above 5% -a " + old + "," + noisy + "," + third + " -b " + same + "," + recorded(t, "b2", 505, 500) + "," +
-			recorded(t, "b3", 550, 500), 0, "Means of 3 runs", "--fail-above 5%: no significant growth\n"},
+			recorded(t, "b3", 550, 500), 0, "Means of 3 runs", "--fail-above 5%: no significant growth. Found 9 times in 10: a function"},
 		{"--fail-above 5% " + brief + " " + slower, 0, "Not tested for significance: the old recording has only 9 samples",
 			"--fail-above 5%: whether something grew is not known; not tested for significance, since the old recording has " +
 				"only 9 samples"},
