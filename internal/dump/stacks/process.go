@@ -80,6 +80,31 @@ func (p *Process) SortThreads() {
 	})
 }
 
+// ClearAwaitedIdleness makes threads not idle if a thread that is not idle waits for them. Waits for other than threads
+// stay idle, as for a connection.
+func ClearAwaitedIdleness(processes ...*Process) {
+	byTID := map[int]*waits.Wait{}
+	var busy []*waits.Wait
+	for _, p := range processes {
+		for i := range p.Threads {
+			if w := p.Threads[i].WaitsFor; w != nil {
+				byTID[p.Threads[i].TID] = w
+				if w.Idleness == (waits.Idleness{}) {
+					busy = append(busy, w)
+				}
+			}
+		}
+	}
+	for len(busy) > 0 {
+		owner := byTID[busy[0].Owner]
+		busy = busy[1:]
+		if owner != nil && owner.Kind.IsSynchronization() && owner.Idleness != (waits.Idleness{}) {
+			owner.Idleness = waits.Idleness{}
+			busy = append(busy, owner)
+		}
+	}
+}
+
 // Thread returns a thread by its ID; nil: it was not sampled.
 func (p *Process) Thread(tid int) *Thread {
 	for i := range p.Threads {

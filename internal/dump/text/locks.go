@@ -149,7 +149,7 @@ func lockDetails(lock *locks.Lock) string {
 	default:
 		text += withSeparator(": ", lock.Why)
 	}
-	return text
+	return text + withSeparator(" ", lock.Mark())
 }
 
 func shownThreadNames(l *locks.Locks, tids []int) string {

@@ -187,7 +187,7 @@ func TestThreadsThatWaitForEachOtherAreNamedLast(t *testing.T) {
 func TestIdleWaitersOfALockAreNotCountedAsBlocked(t *testing.T) {
 	wait := func(tid int, address schema.Hex, rule string) stacks.Thread {
 		return stacks.Thread{TID: tid, Name: "app", State: "S", Complete: true,
-			WaitsFor: &waits.Wait{Kind: waits.Condition, Address: address, Idle: rule}}
+			WaitsFor: &waits.Wait{Kind: waits.Condition, Address: address, Idleness: waits.Idleness{Idle: rule}}}
 	}
 	for name, c := range map[string]struct {
 		threads            []stacks.Thread
