@@ -94,7 +94,9 @@ func (s *waitingStack) awaitsWork() Idleness {
 	return idleBy(IdlePool)
 }
 
-func (s *waitingStack) awaitsSubtask() bool { return s.waitsForWorkOnly(0) && s.isCalledBy(libs.subtask) }
+func (s *waitingStack) awaitsSubtask() bool {
+	return s.waitsForWorkOnly(0) && s.isCalledBy(libs.subtask)
+}
 
 func (s *waitingStack) waitsForWorkOnly(at int) bool {
 	return libs.awaitsWork.MatchString(s.outer[at].Function)

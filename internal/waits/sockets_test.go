@@ -4,8 +4,10 @@ package waits
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -63,6 +65,31 @@ func TestSocketsAreReadFromTheKernelsTables(t *testing.T) {
 	for inode, s := range want {
 		if got[inode] != s {
 			t.Errorf("%s: %+v, want %+v", inode, got[inode], s)
+		}
+	}
+}
+
+func TestClientsAreTheConnectionsOfListeners(t *testing.T) {
+	before := NewOpenFiles(os.Getpid()).Clients()
+	for want, address := range []string{"tcp 127.0.0.1:0", "unix " + filepath.Join(t.TempDir(), "s")} {
+		network, at, _ := strings.Cut(address, " ")
+		l, err := net.Listen(network, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		client, err := net.Dial(network, l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		server, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Close()
+		if n := NewOpenFiles(os.Getpid()).Clients() - before; n != want+1 {
+			t.Errorf("%s: %d clients, want %d", address, n, want+1)
 		}
 	}
 }
