@@ -40,6 +40,7 @@ func WriteLocks(w io.Writer, l *locks.Locks) error {
 	for _, lock := range blocked {
 		writeLock(&b, l, lock)
 	}
+	writePeers(&b, l)
 	writeIdle(&b, l, idle)
 	_, err := io.WriteString(w, b.String())
 	return err
