@@ -65,7 +65,7 @@ type lock struct {
 func locksOfEach(made ...lock) *locks.Locks {
 	l := &locks.Locks{}
 	for _, m := range made {
-		wait := waits.Wait{Kind: m.kind, Idle: m.idle, Ownership: waits.Ownership{Owner: m.owner}}
+		wait := waits.Wait{Kind: m.kind, Idleness: waits.Idleness{Idle: m.idle}, Ownership: waits.Ownership{Owner: m.owner}}
 		l.Locks = append(l.Locks, locks.Lock{Wait: wait, Waiters: make([]int, m.waiters)})
 	}
 	return l

@@ -66,7 +66,7 @@ system call is not disturbed. A process that is stopped stays stopped.
 Brackets after a frame say how it was found: [context] by the thread's registers, [cfi]
 by call frame information, [fp] by a frame pointer, [heuristic] by the instructions,
 [scan] by a search of the stack, which can be wrong. [idle: RULE] after a wait: the
-thread waits for work. [incomplete: REASON]: prywalk help names.
+thread waits for work; [idle? …] is a guess. [incomplete: REASON]: prywalk help names.
 
 With --atomic all threads are stopped together, so that the stacks are those of one
 moment. A thread in a call that a stop would interrupt is read without a stop.

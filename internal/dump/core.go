@@ -49,6 +49,7 @@ func Core(c *core.Core, o Options) *stacks.Process {
 	for i := range p.Tasks {
 		p.Tasks[i].How = observe.FromCore.String()
 	}
+	stacks.ClearAwaitedIdleness(p)
 	p.SortThreads()
 	return p
 }

@@ -180,7 +180,13 @@ func (d *describer) addProgram() {
 	if m := t.Main(); m != nil && loadedcode.DisplayName(m) != m.Name {
 		link = m.Name
 	}
+	unexamined := (&stacks.Process{Threads: d.threads()}).Unexamined()
+	clients := 0
+	if len(unexamined) > 0 {
+		clients = waits.NewOpenFiles(t.PID).Clients()
+	}
 	d.update(func(p *stacks.Process) {
+		p.Clients = clients
 		p.WaitingGoroutines, p.WaitingText, p.Program, p.StartedAs = waiting, parked, program, link
 	})
 }

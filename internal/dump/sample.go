@@ -65,6 +65,7 @@ func Sample(t *loadedcode.Process, o Options) (*stacks.Process, error) {
 		Failed:  raw.failed, Pause: time.Duration(raw.pause), Native: o.Native, Budget: o.account(t.PID)}}
 	hung := selfhang.Watched(func() { partial.describeSamples(t, o, raw) })
 	p, err := partial.snapshot(hung)
+	stacks.ClearAwaitedIdleness(p)
 	p.SortThreads()
 	return p, err
 }

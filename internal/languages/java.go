@@ -22,7 +22,8 @@ var java = Language{
 	ThreadFile: regexp.MustCompile(`^libjvm\.so$`),
 	Role:       JVMThread,
 	// The class starts VirtualThread-unblocker and -unparker.
-	Unthreaded: "virtual threads", Schedules: func(thread, function, _, _ string) bool {
+	Unthreaded: "virtual threads", UnthreadedNext: "jcmd PID Thread.dump_to_file FILE lists them",
+	Schedules: func(thread, function, _, _ string) bool {
 		return strings.HasPrefix(thread, "VirtualThread-") || strings.HasPrefix(function, "java.lang.VirtualThread.")
 	},
 	Waits: Waits{

@@ -3,11 +3,14 @@
 package languages
 
 import (
+	"path"
 	"regexp"
 	"strings"
 )
 
 const codeOfV8 = "JavaScript, compiled or interpreted by V8"
+
+var serverOfJavaScript = regexp.MustCompile(`^(node(js)?(-?\d[\d.]*)?|libnode\.so.*|deno|bun)$`)
 
 var javaScript = Language{
 	Runtimes: []string{"Node", "V8"}, Kind: "v8js",
@@ -28,8 +31,10 @@ var javaScript = Language{
 			Files:  regexp.MustCompile(`^(chrom(e|ium)(-browser)?|headless_shell|chrome-headless-shell|electron)$`),
 		},
 	},
-	Library: func(_, file string) bool { return strings.HasPrefix(file, "node:") },
-	Package: installedIn(regexp.MustCompile(`^.*/node_modules/((?:@[^/]+/)?[^/]+)/`)),
+	Unthreaded: "promises", UnthreadedNext: "node inspect -p PID attaches a debugger", UnthreadedPossible: true,
+	Schedules: func(_, _, _, module string) bool { return serverOfJavaScript.MatchString(path.Base(module)) },
+	Library:   func(_, file string) bool { return strings.HasPrefix(file, "node:") },
+	Package:   installedIn(regexp.MustCompile(`^.*/node_modules/((?:@[^/]+/)?[^/]+)/`)),
 	// No event loop is JavaScript.
 	Waits: Waits{AwaitsReply: func(_, _ string) bool { return true }},
 	System: System{

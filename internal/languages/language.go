@@ -45,8 +45,11 @@ type Language struct {
 	Unoccupied func(functions []string) bool
 	// Unthreaded ("virtual threads") can wait for each other without a thread, and are not examined for deadlocks.
 	// Schedules reports whether a thread or one of its frames shows that the process has such; nil: nothing shows it.
-	Unthreaded string
-	Schedules  func(thread, function, file, module string) bool
+	// UnthreadedNext is a command that shows them. UnthreadedPossible: Schedules shows only that there can be some.
+	Unthreaded         string
+	UnthreadedNext     string
+	UnthreadedPossible bool
+	Schedules          func(thread, function, file, module string) bool
 
 	Waits
 	System
@@ -197,4 +200,12 @@ func WithoutArguments(function string) string {
 		}
 	}
 	return string(out)
+}
+
+// Unthreads reports whether a program with a file of this base name may have tasks that no dump shows
+// ([Language].Unthreaded).
+func Unthreads(base string) bool {
+	return slices.ContainsFunc(All, func(l *Language) bool {
+		return l.UnthreadedNext != "" && slices.ContainsFunc(l.Hints, func(h Hint) bool { return h.Files.MatchString(base) })
+	})
 }

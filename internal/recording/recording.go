@@ -196,7 +196,7 @@ func (r *recording) close() {
 func (r *recording) sample(ctx context.Context) error {
 	err := r.runSampler(ctx)
 	if err == nil && !r.live {
-		err = r.examine(r.findDeadlocks, r.countGoroutines)
+		err = r.examine(r.findDeadlocks, r.findUnexamined, r.countGoroutines)
 	}
 	r.setTimes()
 	return err

@@ -9,6 +9,7 @@ import (
 
 	"prywalk/internal/printable"
 	"prywalk/internal/unnamedcode"
+	"prywalk/internal/waits"
 )
 
 // GroupRow is a thread or a wait.
@@ -21,8 +22,8 @@ type GroupRow struct {
 	snapshot     *Snapshot
 	waits        bool
 	tasks        bool // some of its time is of tasks
-	// Idle is the rule by which all time of the row is idle; "": none, or several.
-	Idle string
+	// Idleness is that of all its time; zero if its parts differ.
+	waits.Idleness
 }
 
 // Name is the name of the thread or the wait.
@@ -85,9 +86,8 @@ func (snap *Snapshot) groups(scope Scope, clock Clock, waits bool, n int, key fu
 		}
 	}
 	*kept = rows
-	idle := func(r *GroupRow) int { return min(1, len(r.Idle)) }
 	slices.SortFunc(rows, func(a, b GroupRow) int {
-		return cmp.Or(cmp.Compare(idle(&a), idle(&b)), cmp.Compare(b.Values.Of(clock), a.Values.Of(clock)),
+		return cmp.Or(cmp.Compare(a.Rank(), b.Rank()), cmp.Compare(b.Values.Of(clock), a.Values.Of(clock)),
 			cmp.Compare(b.Values.Wall, a.Values.Wall), tieBreak(a.index, b.index))
 	})
 	return rows
@@ -122,7 +122,7 @@ func (r *GroupRow) addCells(cells []int32, clock Clock) {
 		r.Threads += max(1, int(math.Round(float64(tasks)/float64(snap.Length))))
 	}
 	r.mainFunction = snap.heaviest(t.touched, t.sums)
-	r.Idle = snap.idleRule(cells)
+	r.Idleness = snap.idleness(cells)
 }
 
 func (snap *Snapshot) byGroup(scope Scope, n int, key func(*Cell) int32) (order, ends []int32) {

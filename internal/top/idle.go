@@ -10,16 +10,16 @@ import (
 	"prywalk/internal/waits"
 )
 
-// idleRule returns "" if a part is not idle, or idle by another rule. Cells without time do not exist (addCell).
-func (snap *Snapshot) idleRule(cells []int32) (rule string) {
-	for _, i := range cells {
-		cellRule := snap.ruleOf(&snap.Cells[i])
-		if cellRule == "" || rule != "" && cellRule != rule {
-			return ""
+// idleness is zero if a part is not idle, or idle by another rule. Cells without time do not exist (addCell).
+func (snap *Snapshot) idleness(cells []int32) (idle waits.Idleness) {
+	for n, i := range cells {
+		of := snap.idlenessOf(&snap.Cells[i])
+		if n > 0 && of != idle {
+			return waits.Idleness{}
 		}
-		rule = cellRule
+		idle = of
 	}
-	return rule
+	return idle
 }
 
 type idleKey struct {
@@ -27,13 +27,12 @@ type idleKey struct {
 	stack *int32 // first function; nil: none
 }
 
-// ruleOf returns "" for a cell that is not idle.
-func (snap *Snapshot) ruleOf(c *Cell) string {
+func (snap *Snapshot) idlenessOf(c *Cell) waits.Idleness {
 	k := idleKey{wait: c.wait}
 	if len(c.stack) > 0 {
 		k.stack = &c.stack[0]
 	}
-	rule, known := snap.idleRules[k]
+	idle, known := snap.idleRules[k]
 	if !known {
 		w := &snap.waits[c.wait]
 		call, _, _ := strings.Cut(w.name, ": ")
@@ -42,13 +41,13 @@ func (snap *Snapshot) ruleOf(c *Cell) string {
 			f := &snap.frames[n]
 			stack[i] = waits.Frame{Function: f.Name, Module: f.mapping, File: f.ruleFile}
 		}
-		rule = waits.Idle(call, w.kind, stack)
+		idle = waits.Idle(call, w.kind, stack)
 		if snap.idleRules == nil {
-			snap.idleRules = map[idleKey]string{}
+			snap.idleRules = map[idleKey]waits.Idleness{}
 		}
-		snap.idleRules[k] = rule
+		snap.idleRules[k] = idle
 	}
-	return rule
+	return idle
 }
 
 // fitName keeps the mark whole if there is room.
@@ -64,8 +63,8 @@ const minColumnsBeforeMark = 16
 
 // mark follows the name; "": not idle.
 func (r *GroupRow) mark() string {
-	if r.Idle == "" {
-		return ""
+	if mark := r.Mark(); mark != "" {
+		return " " + printable.Line(mark)
 	}
-	return printable.Sprintf(" [idle: %s]", r.Idle)
+	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"prywalk/internal/printable"
+	"prywalk/internal/waits"
 )
 
 // Cell is a thread's time in one stack and state.
@@ -33,7 +34,7 @@ type Snapshot struct {
 	// Whole: the window is the whole recording.
 	Whole     bool
 	scratch   scratch
-	idleRules map[idleKey]string
+	idleRules map[idleKey]waits.Idleness
 }
 
 // Snapshot returns a window of at least this length, or all there is; 0: all. Changes are by clock. It reuses the

@@ -9,6 +9,7 @@ import (
 	"prywalk/internal/printable"
 	"prywalk/internal/schema"
 	"prywalk/internal/tabular"
+	"prywalk/internal/waits"
 )
 
 const groupRows = 5
@@ -110,8 +111,7 @@ type jsonGroup struct {
 	Threads int `json:"threads,omitempty"`
 	// In is the program's innermost function that has most of the time.
 	In string `json:"in,omitempty"`
-	// Idle is the rule by which this is an idle wait; absent if it is not.
-	Idle string `json:"idle,omitempty"`
+	waits.Idleness
 	// Total is the time, by clock.
 	Total jsonValues `json:"total"`
 }
@@ -181,11 +181,11 @@ func WriteJSON(w io.Writer, snap *Snapshot, st State, c Clock, rowsOfEach int) e
 	for _, r := range firstRows(snap.Threads(wholeProgram, c), rowsOfEach) {
 		th := &snap.threads[r.index]
 		t.ByThread = append(t.ByThread, jsonGroup{Name: th.name, PID: th.pid, TID: th.tid, In: r.MainFunction(),
-			Total: r.Values.json(), Idle: r.Idle})
+			Total: r.Values.json(), Idleness: r.Idleness})
 	}
 	for _, r := range firstRows(snap.Waits(wholeProgram, Wall), rowsOfEach) {
 		t.ByWait = append(t.ByWait, jsonGroup{Name: r.Name(), Threads: r.Threads, In: r.MainFunction(),
-			Total: r.Values.json(), Idle: r.Idle})
+			Total: r.Values.json(), Idleness: r.Idleness})
 	}
 	return printable.WriteJSON(w, t)
 }

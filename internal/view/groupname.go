@@ -11,6 +11,7 @@ import (
 	"github.com/google/pprof/profile"
 
 	rec "prywalk/internal/profile"
+	"prywalk/internal/waits"
 )
 
 var groupings = []string{"thread", "process", "command", "role", "state", "wait", "lock", "module"}
@@ -57,7 +58,7 @@ type groups struct {
 }
 
 func newGroups(stacks *FrameTable, idle bool) *groups {
-	return &groups{stacks: stacks, waiting: waitGroups{idleRules: idle, idleCache: map[idleKey]string{},
+	return &groups{stacks: stacks, waiting: waitGroups{idleRules: idle, idleCache: map[idleKey]waits.Idleness{},
 		waiterCache: map[**profile.Location]int{}, withinCache: map[withinKey]string{}}}
 }
 

@@ -81,6 +81,27 @@ func TestIdleWaitsAreTheLastGroups(t *testing.T) {
 	}
 }
 
+func TestAThreadThatIsJoinedIsNotIdle(t *testing.T) {
+	r := newRecording(rec.TypeWall)
+	for _, tid := range []int64{8, 9} {
+		labels(r.add("consumer", 1), 7, tid, rec.LabelState, "sleeping", rec.LabelWait, "futex", rec.LabelWaitsFor,
+			"condition ready")
+	}
+	join := r.add("main", 1)
+	labels(join, 7, 7, rec.LabelState, "sleeping", rec.LabelWait, "futex", rec.LabelWaitsFor,
+		"join thread 8")
+	join.NumLabel[rec.LabelOwner] = []int64{8}
+	var got []string
+	for _, g := range r.data(t, Options{By: "wait"}).Groups("wait") {
+		got = append(got, g.Name)
+	}
+	const mark = " [idle? its function is called consumer]"
+	want := []string{"futex: condition ready", "futex: join thread 8", "futex: condition ready" + mark}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 func TestWaysToGroupAreChecked(t *testing.T) {
 	for by, want := range map[string]bool{"thread": true, "label": true, "label:x": true, "label:": false, "labels": false,
 		"": false, "threads": false} {

@@ -7,22 +7,23 @@ import (
 	"slices"
 
 	rec "prywalk/internal/profile"
+	"prywalk/internal/waits"
 
 	"github.com/google/pprof/profile"
 )
 
 // Group is one value of a grouping, with the sum of its samples' values.
 type Group struct {
-	Name     string
-	Value    int64
-	idleRank int // 1: idle by a rule, sorted last
-	Samples  []*profile.Sample
+	Name    string
+	Value   int64
+	idle    waits.Idleness
+	Samples []*profile.Sample
 }
 
 // IsIdle reports that the group is a wait that is idle by a rule.
-func (g *Group) IsIdle() bool { return g.idleRank > 0 }
+func (g *Group) IsIdle() bool { return g.idle.Idle != "" }
 
-// Groups divides the samples by one of [Groupings], largest group first, idle ones last.
+// Groups divides the samples by one of [Groupings], largest group first, idle ones last, after guessed ones.
 func (d *Data) Groups(by string) []*Group {
 	known := map[string]*Group{}
 	var list []*Group
@@ -31,8 +32,8 @@ func (d *Data) Groups(by string) []*Group {
 		g := known[name]
 		if g == nil {
 			g = &Group{Name: name}
-			if by == "wait" && d.groups.waiting.idleRule(s) != "" {
-				g.idleRank = 1
+			if by == "wait" {
+				g.idle = d.groups.waiting.idleness(s)
 			}
 			known[name] = g
 			list = append(list, g)
@@ -41,7 +42,7 @@ func (d *Data) Groups(by string) []*Group {
 		g.Samples = append(g.Samples, s)
 	}
 	slices.SortFunc(list, func(a, b *Group) int {
-		return cmp.Or(cmp.Compare(a.idleRank, b.idleRank), cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(a.idle.Rank(), b.idle.Rank()), cmp.Compare(b.Value, a.Value), cmp.Compare(a.Name, b.Name))
 	})
 	return list
 }

@@ -54,6 +54,7 @@ func New(p *profile.Profile, o Options) (*Data, error) {
 	stacks := newFrameTable(o.Lines, memory)
 	d := &Data{Selection: Selection{Profile: ShallowCopy(p), Options: o}, FrameTable: stacks, Memory: memory,
 		groups: newGroups(stacks, !o.NoIdle)}
+	d.groups.waiting.samples = p.Sample
 	if err := d.applyOptions(); err != nil {
 		d.Memory.Close()
 		return nil, err

@@ -24,7 +24,9 @@ const runtimeWaits = "threads of the run-time system [idle: " + waits.IdleRuntim
 
 type waitGroups struct {
 	idleRules   bool
-	idleCache   map[idleKey]string
+	samples     []*profile.Sample // of the recording
+	joined      map[int64]bool    // threads that one that is not idle joins; nil until used
+	idleCache   map[idleKey]waits.Idleness
 	waiterCache map[**profile.Location]int // index of [waits.WaitingFunction]'s frame
 	withinCache map[withinKey]string
 }
@@ -36,16 +38,16 @@ func (w *waitGroups) waitGroup(s *profile.Sample) string {
 	if wait == "" {
 		return unnamedcode.Bracketed(cmp.Or(Label(s, rec.LabelState), "no state"))
 	}
-	rule := w.idleRule(s)
-	if rule == waits.IdleRuntime {
+	idle := w.idleness(s)
+	if idle.Idle == waits.IdleRuntime {
 		return runtimeWaits
 	}
 	name := wait
 	if what := Label(s, rec.LabelWaitsFor); what != "" {
 		name += ": " + w.waitObject(s, what)
 	}
-	if rule != "" {
-		name += " [idle: " + rule + "]"
+	if mark := idle.Mark(); mark != "" {
+		name += " " + mark
 	}
 	return name
 }
@@ -227,21 +229,42 @@ func LockOwner(s *profile.Sample) int64 {
 	return max(0, NumLabel(s, rec.LabelOwner))
 }
 
-func (w *waitGroups) idleRule(s *profile.Sample) string {
+// idleness is zero also for a thread that waits for others and is joined.
+func (w *waitGroups) idleness(s *profile.Sample) waits.Idleness {
+	idle := w.idlenessByStack(s)
+	if idle != (waits.Idleness{}) && IsSynchronization(s) && w.isJoined(NumLabel(s, rec.LabelTID)) {
+		return waits.Idleness{}
+	}
+	return idle
+}
+
+func (w *waitGroups) isJoined(tid int64) bool {
+	if w.joined == nil {
+		w.joined = map[int64]bool{}
+		for _, s := range w.samples {
+			if WaitKind(s) == waits.Join && w.idlenessByStack(s) == (waits.Idleness{}) {
+				w.joined[LockOwner(s)] = true
+			}
+		}
+	}
+	return w.joined[tid]
+}
+
+func (w *waitGroups) idlenessByStack(s *profile.Sample) waits.Idleness {
 	wait := Label(s, rec.LabelWait)
 	if !w.idleRules || wait == "" {
-		return ""
+		return waits.Idleness{}
 	}
 	k := idleKey{wait, WaitKind(s), nil}
 	if len(s.Location) > 0 {
 		k.stack = &s.Location[0]
 	}
-	rule, known := w.idleCache[k]
+	idle, known := w.idleCache[k]
 	if !known {
-		rule = waits.Idle(wait, k.kind, waitStack(s))
-		w.idleCache[k] = rule
+		idle = waits.Idle(wait, k.kind, waitStack(s))
+		w.idleCache[k] = idle
 	}
-	return rule
+	return idle
 }
 
 type idleKey struct {
@@ -281,7 +304,7 @@ func (d *Data) blockedTotals() []string {
 	var idle []*profile.Sample
 	var rules []string
 	for _, s := range d.Profile.Sample {
-		if rule := d.groups.waiting.idleRule(s); rule != "" {
+		if rule := d.groups.waiting.idleness(s).Idle; rule != "" {
 			idle = append(idle, s)
 			if !slices.Contains(rules, rule) {
 				rules = append(rules, rule)

@@ -2,6 +2,40 @@
 
 package waits
 
+import "prywalk/internal/languages"
+
+// Idleness is why a wait is for work: by a rule, or by a guess. Zero: it is within work.
+type Idleness struct {
+	// Idle is the rule by which the wait is idle.
+	Idle string `json:"idle,omitempty"`
+	// IdleGuess is the waiting function, if only names indicate that it waits for work. The wait is not taken for idle.
+	IdleGuess string `json:"idle_guess,omitempty"`
+}
+
+// Mark returns "[idle: pool]", "[idle? its function is called take_job]", or "".
+func (i Idleness) Mark() string {
+	switch {
+	case i.Idle != "":
+		return "[idle: " + i.Idle + "]"
+	case i.IdleGuess != "":
+		return "[idle? its function is called " + languages.WithoutArguments(i.IdleGuess) + "]"
+	}
+	return ""
+}
+
+// Rank orders lists: 0 not idle, 1 guessed, 2 idle.
+func (i Idleness) Rank() int {
+	switch {
+	case i.Idle != "":
+		return 2
+	case i.IdleGuess != "":
+		return 1
+	}
+	return 0
+}
+
+func idleBy(rule string) Idleness { return Idleness{Idle: rule} }
+
 // Rules of [Idle].
 const (
 	// IdleEventLoop: epoll_wait, or poll, select, io_uring_enter and the like of an event loop; not if work runs the
@@ -43,23 +77,23 @@ type Frame struct {
 	File   string
 }
 
-// Idle returns the rule by which a wait is idle, or "". A thread that waits for work is idle, one that waits within
-// work is blocked. reason is [Sleeper.Reason], or a goroutine's, as "chan receive"; the innermost frame is first.
+// Idle returns why a wait is idle. A thread that waits for work is idle, one that waits within work is blocked.
+// reason is [Sleeper.Reason], or a goroutine's, as "chan receive"; the innermost frame is first.
 //
 // The innermost function that does more than forward the wait decides: all work of a pool is below its loop, so an
 // outer loop proves nothing.
-func Idle(reason string, kind Kind, stack []Frame) string {
+func Idle(reason string, kind Kind, stack []Frame) Idleness {
 	switch {
 	case goroutineWaits[reason] && len(stack) > 0 && stack[0].Function == goparkFunction:
-		return idleGoroutine(reason, stack)
+		return idleBy(idleGoroutine(reason, stack))
 	case reason == waitCoroutine:
-		return idleGenerator(stack)
+		return idleBy(idleGenerator(stack))
 	case reason == "futex", reason == "ppoll" && kind.IsSynchronization(): // [RuntimeWaitCall]
 		return idleAtFutex(kind, stack)
 	case eventLoopCalls[reason], idleRuleByCall[reason] == IdleEventLoop:
-		return idleAtDescriptors(reason, stack)
+		return idleBy(idleAtDescriptors(reason, stack))
 	}
-	return idleRuleByCall[reason]
+	return idleBy(idleRuleByCall[reason])
 }
 
 func idleAtDescriptors(call string, stack []Frame) string {
@@ -77,16 +111,15 @@ func idleAtDescriptors(call string, stack []Frame) string {
 	return idleRuleByCall[call]
 }
 
-func idleAtFutex(kind Kind, stack []Frame) string {
+func idleAtFutex(kind Kind, stack []Frame) Idleness {
 	s := splitStack(stack)
 	switch {
 	case kind == Join && s.isLauncher():
-		return IdleRuntime
+		return idleBy(IdleRuntime)
 	case !mayAwaitWork(kind):
+		return Idleness{}
 	case s.belongsToRuntime():
-		return IdleRuntime
-	case s.awaitsWork():
-		return IdlePool
+		return idleBy(IdleRuntime)
 	}
-	return ""
+	return s.awaitsWork()
 }

@@ -95,6 +95,17 @@ const (
 		`
 )
 
+// byName is the result of a guess.
+const byName = "by name"
+
+func ruleOf(reason string, kind Kind, stack []Frame) string {
+	idle := Idle(reason, kind, stack)
+	if idle.IdleGuess != "" {
+		return byName
+	}
+	return idle.Idle
+}
+
 type idleCase struct {
 	name, wait string
 	kind       Kind
@@ -187,7 +198,7 @@ var pythonIdle = []idleCase{
 		"Queue.get|[CPython 3.11.7]|/usr/lib/python3.11/queue.py\nconsume|[CPython 3.11.7]|/app/shop.py\n" +
 		"" + pythonThread, IdlePool},
 	{"Python, a worker's own condition", "futex", Semaphore, pythonLock +
-		"worker|[CPython 3.11.7]|/app/shop.py\n" + pythonThread, IdlePool},
+		"worker|[CPython 3.11.7]|/app/shop.py\n" + pythonThread, byName},
 	{"Python, a worker that waits for a lock", "futex", Semaphore, strings.Join(strings.Split(pythonLock, "\n")[:3],
 		"\n") + "\nworker|[CPython 3.11.7]|/app/shop.py\n" + pythonThread, ""},
 	{"Python, a worker that takes from a SimpleQueue of the program's file", "futex", Semaphore,
@@ -253,7 +264,7 @@ var rubyIdle = []idleCase{
 		"<main>|[Ruby 3.1.2]|/srv/site.rb", IdleAccept},
 	{"Ruby, a worker's own condition", "futex", Condition, cond + "Thread::Mutex#sleep|[Ruby 3.4.1]\n" +
 		"Thread::ConditionVariable#wait|[Ruby 3.4.1]\nShop#worker|[Ruby 3.4.1]|/app/shop.rb\n" +
-		"start_thread|/usr/lib/libc.so.6", IdlePool},
+		"start_thread|/usr/lib/libc.so.6", byName},
 	{"Ruby, puma's worker that also waits for signals", "ppoll", ObjectWait, "ppoll|/usr/lib/libc.so.6\n" +
 		"sleep|[Ruby 3.1.2]\nwait|[Ruby 3.1.2]\n" +
 		"block (2 levels) in spawn_thread|[Ruby 3.1.2]|/gems/puma/thread_pool.rb\nsynchronize|[Ruby 3.1.2]\n" +
@@ -327,8 +338,8 @@ var nativeIdle = []idleCase{
 		"|/usr/lib/libjemalloc.so.2\n|/usr/lib/libjemalloc.so.2\nstart_thread|/usr/lib/libc.so.6", IdleRuntime},
 	{"a lock of jemalloc's, below the program's function", "futex", Condition, cond +
 		"|/usr/lib/libjemalloc.so.2\nhandle|/app\nstart_thread|/usr/lib/libc.so.6", ""},
-	{"C++, the pool's take", "futex", Condition, cond + cxxPool, IdlePool},
-	{"C++, the same with the kernel's functions", "futex", Condition, kernel + cond + cxxPool, IdlePool},
+	{"C++, the pool's take", "futex", Condition, cond + cxxPool, byName},
+	{"C++, the same with the kernel's functions", "futex", Condition, kernel + cond + cxxPool, byName},
 	{"C++, musl, the pool's lock", "futex", Futex, "__timedwait_cp|/lib/ld-musl-x86_64.so.1\n" +
 		"__pthread_mutex_timedlock|/lib/ld-musl-x86_64.so.1\n" + cxxPool, ""},
 	{"C++, work that waits for a condition", "futex", Condition, cond + "flush|/app\n" + cxxPool, ""},
@@ -344,11 +355,15 @@ var nativeIdle = []idleCase{
 	{"C, the job's name has the word", "futex", Condition, cond + "resize_image|/app\nbackground_worker|/app", ""},
 	{"libuv", "futex", Condition, cond + "uv_cond_wait|/usr/bin/node\nworker|/usr/bin/node\nstart_thread|libc.so.6",
 		IdlePool},
+	{"libuv, a worker's condition", "futex", Condition, cond + "uv_cond_timedwait|/app\nworker_loop|/app", byName},
+	{"Node, a worker", "futex", Condition, cond + "uv_cond_wait|/usr/bin/node\n" +
+		"node::(anonymous namespace)::PlatformWorkerThread|/usr/bin/node\nstart_thread|libc.so.6", IdlePool},
+	{"Redis", "futex", Condition, cond + "bioProcessBackgroundJobs|/redis-server\nstart_thread|libc.so.6", IdlePool},
 	{"MariaDB", "futex", Condition, cond + "tpool::thread_pool_generic::wait_for_tasks|/mariadbd\n" +
 		"tpool::thread_pool_generic::worker_main|/mariadbd\nstart_thread|libc.so.6", IdlePool},
-	{"MariaDB, the pool's take by a function of the class", "futex", Condition, cond +
-		"tpool::thread_pool_generic::wait_for_tasks|/mariadbd\ntpool::thread_pool_generic::get_task|/mariadbd\n" +
-		"tpool::thread_pool_generic::worker_main|/mariadbd\n|libstdc++.so.6\nstart_thread|libc.so.6", IdlePool},
+	{"C++, the pool's take by a function of the class", "futex", Condition, cond +
+		"app::pool::wait_for_tasks|/app\napp::pool::get_task|/app\n" +
+		"app::pool::worker_main|/app\n|libstdc++.so.6\nstart_thread|libc.so.6", byName},
 	{"C++, a task by functions of one class, named as takes", "futex", Condition, cond +
 		"Cache::get|/app\nCache::fetch_item|/app\n" + cxxPool, ""},
 	{"C++, a task that fetches an item", "futex", Condition, cond + "Cache::get|/app\nCatalog::fetch_item|/app\n" +
@@ -454,10 +469,10 @@ var nativeIdle = []idleCase{
 
 func TestOnlyTheTakeOfALoopIsIdle(t *testing.T) {
 	for _, c := range slices.Concat(javaIdle, pythonIdle, rubyIdle, rustIdle, nativeIdle, libraryIdle) {
-		if got := Idle(c.wait, c.kind, frames(c.stack)); got != c.want {
+		if got := ruleOf(c.wait, c.kind, frames(c.stack)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-		if got := Idle(c.wait, c.kind, frames(kernel+c.stack)); got != c.want {
+		if got := ruleOf(c.wait, c.kind, frames(kernel+c.stack)); got != c.want {
 			t.Errorf("%s, with the kernel's functions: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -576,7 +591,7 @@ func TestIdleIsDecidedByNamedRules(t *testing.T) {
 		for _, function := range c.functions {
 			stack = append(stack, Frame{Function: function})
 		}
-		if got := Idle(c.wait, c.kind, stack); got != c.want {
+		if got := ruleOf(c.wait, c.kind, stack); got != c.want {
 			t.Errorf("%s %v: %q, want %q", c.wait, c.functions, got, c.want)
 		}
 	}

@@ -47,34 +47,55 @@ func scopeOf(function string) string {
 // poolRules decide whether a thread that waits for other threads is a pool's or queue's worker without work. The first
 // that applies decides; if none does, it is blocked.
 var poolRules = []poolRule{
-	{"it waits for a result or a lock", (*waitingStack).awaitsResult, false},
-	{"all functions of the pool forward waits", (*waitingStack).inForwardingPool, true},
-	{"a thread of a library's workers", func(s *waitingStack) bool { return s.isLibraryThread(libs.workerFiles) }, true},
-	{"a subtask's end", func(s *waitingStack) bool { return s.waitsForWorkOnly(0) && s.isCalledBy(libs.subtask) }, false},
-	{"the function waits for work only", func(s *waitingStack) bool { return s.waitsForWorkOnly(0) }, true},
-	{"a worker waits for events", (*waitingStack).awaitsEvents, true},
-	{"a scheduler's wait", (*waitingStack).isOfScheduler, true},
-	{"a language's pool", func(s *waitingStack) bool { return s.outer[0].awaitsTask() }, true},
-	{"the queue of a language's pool", (*waitingStack).isOfPoolsQueue, true},
-	{"the first thread", func(s *waitingStack) bool { return s.main }, false},
-	{"the thread's only managed function takes from a queue", (*waitingStack).onlyTakesFromQueue, true},
-	{"the thread's only managed function is a loop", (*waitingStack).isOnlyManagedLoop, true},
-	{"another managed function", func(s *waitingStack) bool { return s.managed }, false},
-	{"a loop by its name", (*waitingStack).isOfNamedLoop, true},
+	{"it waits for a result or a lock", (*waitingStack).awaitsResult, blocked},
+	{"all functions of the pool forward waits", (*waitingStack).inForwardingPool, idle},
+	{"a thread of a library's workers", func(s *waitingStack) bool { return s.isLibraryThread(libs.workerFiles) }, idle},
+	{"a subtask's end", (*waitingStack).awaitsSubtask, blocked},
+	{"the function waits for work only", func(s *waitingStack) bool { return s.waitsForWorkOnly(0) }, idle},
+	{"a worker waits for events", (*waitingStack).awaitsEvents, idle},
+	{"a scheduler's wait", (*waitingStack).isOfScheduler, idle},
+	{"a language's pool", func(s *waitingStack) bool { return s.outer[0].awaitsTask() }, idle},
+	{"the queue of a language's pool", (*waitingStack).isOfPoolsQueue, idle},
+	{"the first thread", func(s *waitingStack) bool { return s.main }, blocked},
+	{"the thread's only managed function takes from a queue", (*waitingStack).onlyTakesFromQueue, idle},
+	{"the thread's only managed function is a loop", (*waitingStack).isOnlyManagedLoop, guessedIdle},
+	{"another managed function", func(s *waitingStack) bool { return s.managed }, blocked},
+	{"a loop by its name", (*waitingStack).isOfNamedLoop, guessedIdle},
 }
 
 type poolRule struct {
 	name    string
 	applies func(*waitingStack) bool // there is an outer function
-	idle    bool
+	wait    poolWait
 }
 
-func (s *waitingStack) awaitsWork() bool {
+type poolWait int
+
+const (
+	blocked poolWait = iota
+	idle
+	guessedIdle // the names of functions are the only evidence
+)
+
+func (s *waitingStack) awaitsWork() Idleness {
 	if len(s.outer) == 0 {
-		return !s.awaitsResult() && s.inForwardingPool()
+		if s.awaitsResult() || !s.inForwardingPool() {
+			return Idleness{}
+		}
+		return idleBy(IdlePool)
 	}
 	i := slices.IndexFunc(poolRules, func(r poolRule) bool { return r.applies(s) })
-	return i >= 0 && poolRules[i].idle
+	switch {
+	case i < 0 || poolRules[i].wait == blocked:
+		return Idleness{}
+	case poolRules[i].wait == guessedIdle:
+		return Idleness{IdleGuess: s.outer[0].Function}
+	}
+	return idleBy(IdlePool)
+}
+
+func (s *waitingStack) awaitsSubtask() bool {
+	return s.waitsForWorkOnly(0) && s.isCalledBy(libs.subtask)
 }
 
 func (s *waitingStack) waitsForWorkOnly(at int) bool {
@@ -111,8 +132,11 @@ func (s *waitingStack) poolLoopAt() int {
 }
 
 func (s *waitingStack) isOfScheduler() bool {
-	return len(s.outer) > 1 && libs.scheduler.MatchString(s.outer[1].Function) &&
-		libs.schedulerWait.MatchString(s.outer[0].Function)
+	isWait := func(callee, caller *Frame) bool {
+		return libs.scheduler.MatchString(caller.Function) && libs.schedulerWait.MatchString(callee.Function)
+	}
+	return len(s.outer) > 1 && isWait(&s.outer[0], &s.outer[1]) ||
+		len(s.inner) > 0 && isWait(&s.inner[len(s.inner)-1], &s.outer[0])
 }
 
 // isOfPoolsQueue reports whether the waiting function takes work for a pool's task function. A Java compiler may add a

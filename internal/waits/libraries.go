@@ -30,13 +30,12 @@ type poolPatterns struct {
 	Subtask    string // wait for the end of a task
 	EventWaits string // a worker without work waits in them for events
 
-	// A function that matches SchedulerWait, "" in a stripped program, waits for work if one of Scheduler calls it.
+	// A function that matches SchedulerWait, "" in a stripped program, waits for work if one of Scheduler calls it; also
+	// one that only forwards a wait.
 	Scheduler, SchedulerWait string
 
 	ForwardingLoop string // loop of a pool whose functions all forward waits
 	LoopWait       string // between ForwardingLoop and the C library
-
-	Names string // functions of the pool, in any case, beside poolWords
 
 	WorkerFiles  string // of workers only
 	ServiceFiles string // of the library's own threads
@@ -143,9 +142,9 @@ var libraries = []library{
 		frames: framePatterns{
 			Forwards: wholeSymbol(`gomp_(team_|simple_)?barrier_wait\w*|do_(wait|spin)|futex_wait`),
 		},
-		pool: poolPatterns{Names: `gomp_thread_start`, WorkerFiles: `^(libgomp|libomp|libiomp5)[-.]`},
+		pool: poolPatterns{AwaitsWork: `^gomp_thread_start\b`, WorkerFiles: `^(libgomp|libomp|libiomp5)[-.]`},
 	},
-	{name: "OpenBLAS", pool: poolPatterns{Names: `blas_thread_server`, WorkerFiles: `^lib(scipy_)?openblas`}},
+	{name: "OpenBLAS", pool: poolPatterns{AwaitsWork: `^blas_thread_server\b`, WorkerFiles: `^lib(scipy_)?openblas`}},
 	{name: "jemalloc", pool: poolPatterns{ServiceFiles: `^libjemalloc\.so`}},
 	{name: "GLib",
 		frames: framePatterns{
@@ -163,8 +162,12 @@ var libraries = []library{
 		frames: framePatterns{
 			Forwards: wholeSymbol(`uv_(cond_wait|cond_timedwait|sem_wait)|uv__(sem_wait|custom_sem_wait)`),
 		},
+		pool: poolPatterns{Scheduler: `^worker$`, SchedulerWait: `^uv_cond_wait$`},
 	},
-	{name: "Node", events: eventPatterns{ReplyLoop: `^node::SyncProcessRunner::`}},
+	{name: "Node",
+		pool:   poolPatterns{AwaitsWork: `^node::\(anonymous namespace\)::PlatformWorkerThread$`},
+		events: eventPatterns{ReplyLoop: `^node::SyncProcessRunner::`},
+	},
 	{name: "gRPC", events: eventPatterns{ReplyLoop: `^(grpc_completion_queue_pluck|cq_pluck)\b`}},
 	{name: "libev", events: eventPatterns{Loop: `\bev_run`}},
 	{name: "MySQL, MariaDB",
@@ -172,6 +175,7 @@ var libraries = []library{
 		pool: poolPatterns{
 			AwaitsWork: `^(do_handle_one_connection|handle_manager|slave_deadlock_handler|` +
 				`Per_thread_connection_handler::block_until_new_connection|Event_queue::cond_wait|` +
+				`tpool::thread_pool_generic::wait_for_tasks|` +
 				`log_(writer|flusher|write_notifier|flush_notifier|checkpointer|files_governor)|` +
 				`(srv_(error_monitor|monitor|purge_coordinator)|lock_wait_timeout|buf_(dump|resize)|dict_stats)_thread|` +
 				`ib_wqueue_timedwait|Clone_persist_gtid::periodic_write)$`,
@@ -182,6 +186,7 @@ var libraries = []library{
 			MessageLoop: `^do_command$`,
 		},
 	},
+	{name: "Redis", pool: poolPatterns{AwaitsWork: `^bioProcessBackgroundJobs$`}},
 	{name: "Apache", pool: poolPatterns{AwaitsWork: `^ap_queue_pop_something$`}},
 	{name: "Traffic Server",
 		pool: poolPatterns{AwaitsWork: `^(ProtectedQueue::wait|AIOThreadInfo::start)$`},
@@ -262,7 +267,7 @@ func compile(all []library) patterns {
 		schedulerWait:  anyOf(func(l *library) string { return l.pool.SchedulerWait }),
 		forwardingLoop: anyOf(func(l *library) string { return l.pool.ForwardingLoop }),
 		loopWait:       anyOf(func(l *library) string { return l.pool.LoopWait }),
-		poolNames:      beside(poolWords, func(l *library) string { return l.pool.Names }),
+		poolNames:      regexp.MustCompile("(?i)" + poolWords),
 		workerFiles:    anyOf(func(l *library) string { return l.pool.WorkerFiles }),
 		serviceFiles:   anyOf(func(l *library) string { return l.pool.ServiceFiles }),
 

@@ -65,17 +65,17 @@ const mysqlRowLock = cond + `os_event::wait_low|/mysqld
 	` + mariaDBCommand
 
 var libraryIdle = []idleCase{
-	{"C, static", "futex", Condition, staticCond + "worker|/app\n" + staticThread, IdlePool},
+	{"C, static", "futex", Condition, staticCond + "worker|/app\n" + staticThread, byName},
 	{"C, static, a lock of unknown kind", "futex", NoWait, "__lll_lock_wait|/app\npthread_mutex_lock|/app\n" +
 		"locked_worker|/app\n" + staticThread, ""},
 	{"C++, a pool that waits with a condition for a time", "futex", Condition, cond + `std::__condvar::wait_until|/app
 		std::condition_variable::wait_until<std::chrono::_V2::steady_clock, ThreadPool::worker()::{lambda()#1}>|/app
 		ThreadPool::worker|/app
-		` + thread, IdlePool},
-	{"Boost, a worker's condition", "futex", Condition, boostWorker, IdlePool},
+		` + thread, byName},
+	{"Boost, a worker's condition", "futex", Condition, boostWorker, byName},
 	{"Boost, a worker that waits for a future", "futex", Condition, boostFuture, ""},
 	{"abseil, a worker's condition", "futex", Condition, abseilWait + "absl::debian3::CondVar::WaitCommon.cold|/app\n" +
-		"Pool::worker_loop|/app\n" + abseilThread, IdlePool},
+		"Pool::worker_loop|/app\n" + abseilThread, byName},
 	{"abseil, a worker's lock, its kind unknown", "futex", NoWait, abseilWait + `absl::debian3::Mutex::Block|/app
 		absl::debian3::Mutex::LockSlowLoop|/app
 		absl::debian3::Mutex::LockSlowWithDeadline|/app
@@ -88,14 +88,14 @@ var libraryIdle = []idleCase{
 		folly::detail::MemoryIdler::futexWaitUntil<…>|/app
 		folly::Baton<true, std::atomic>::tryWaitSlow<…>|/app
 		app::Consumer::workerLoop|/app
-		` + thread, IdlePool},
+		` + thread, byName},
 	{"Rust, a worker's park", "futex", Park, rustPark + "std::thread::functions::park|/app\n" +
-		"app::parked_worker|/app\n" + rustThread, IdlePool},
+		"app::parked_worker|/app\n" + rustThread, byName},
 	{"Rust, a worker's channel", "futex", Park, rustPark + `<std::sync::mpmc::context::Context>::wait_until|/app
 		std::sync::mpmc::list::Channel<T>::recv|/app
 		std::sync::mpsc::Receiver<T>::recv|/app
 		app::worker_thread|/app
-		` + rustThread, IdlePool},
+		` + rustThread, byName},
 	{"Rust, a worker at a barrier", "futex", Condition, rustFutex + `<std::sys::sync::condvar::futex::Condvar>::wait|/app
 		<std::sync::nonpoison::condvar::Condvar>::wait::<std::sync::barrier::BarrierState>|/app
 		<std::sync::barrier::Barrier>::wait|/app
@@ -111,18 +111,18 @@ var libraryIdle = []idleCase{
 		` + rustThread, ""},
 	{"parking_lot, a worker's condition", "futex", Condition, parkingLot + `parking_lot::condvar::Condvar::wait|/app
 		app::Pool::worker_loop|/app
-		` + rustThread, IdlePool},
+		` + rustThread, byName},
 	{"parking_lot, a worker's lock, without inlined calls, its kind unknown", "futex", NoWait, parkingLot +
 		`parking_lot::raw_mutex::RawMutex::lock_slow|/app
 		app::locked_worker|/app
 		` + rustThread, ""},
 	{"crossbeam, a worker's parker", "futex", Condition, rustCond + "crossbeam_utils::sync::parker::Inner::park|/app\n" +
-		"app::parked_worker|/app\n" + rustThread, IdlePool},
+		"app::parked_worker|/app\n" + rustThread, byName},
 	{"crossbeam, a worker's channel", "futex", Park, rustPark + `crossbeam_channel::context::Context::wait_until|/app
 		crossbeam_channel::flavors::list::Channel<T>::recv|/app
 		crossbeam_channel::channel::Receiver<T>::recv|/app
 		app::worker_thread|/app
-		` + rustThread, IdlePool},
+		` + rustThread, byName},
 	{"Go, the lock of the scheduler, without inlined calls", "futex", Park, goSleep + "runtime.lock2|/app\n" +
 		"runtime.findRunnable|/app\nruntime.schedule|/app\nruntime.mcall|/app", ""},
 	{"Go, the runtime's monitor", "futex", Park, goSleep + `runtime.notetsleep_internal|/app
@@ -158,7 +158,7 @@ var libraryIdle = []idleCase{
 		g_cond_wait|libglib-2.0.so.0.7400.6
 		worker|/app
 		libglib-2.0.so.0.7400.6+0x7eca0|libglib-2.0.so.0.7400.6
-		` + thread, IdlePool},
+		` + thread, byName},
 	{"Qt, a pool's thread", "futex", Condition, cond + `QWaitCondition::wait|libQt5Core.so.5.15.8
 		libQt5Core.so.5.15.8+0xceec0|libQt5Core.so.5.15.8
 		libQt5Core.so.5.15.8+0xcbc50|libQt5Core.so.5.15.8
@@ -167,7 +167,7 @@ var libraryIdle = []idleCase{
 		QSemaphore::acquire|libQt5Core.so.5.15.8
 		SemaphoreWorker::run|/app
 		libQt5Core.so.5.15.8+0xcbc50|libQt5Core.so.5.15.8
-		` + thread, IdlePool},
+		` + thread, byName},
 	{"libev with poll", "poll", Descriptor, "poll|libc.so.6\nlibev.so.4.0.0+0x7440|libev.so.4.0.0\n" +
 		"ev_run|libev.so.4.0.0\nserve|/app\nmain|/app", IdleEventLoop},
 	{"Twisted with poll, as CPython up to 3.10 names it", "poll", Descriptor, `poll|libc.so.6

@@ -19,7 +19,7 @@ type OpenFile struct {
 	Local  string `json:"local,omitempty"`
 	Remote string `json:"remote,omitempty"`
 	State  string `json:"state,omitempty"`
-	// Peers are the observable processes with a pipe's other end.
+	// Peers are the observable processes with the other end of a pipe, or of a socket on this machine.
 	Peers []Peer `json:"peers,omitempty"`
 	// Holds are the descriptors that an epoll watches.
 	Holds []OpenFile `json:"holds,omitempty"`
@@ -27,7 +27,7 @@ type OpenFile struct {
 	More string `json:"more,omitempty"`
 }
 
-// Peer is a process with the other end of a pipe.
+// Peer is a process with the other end of a pipe or socket.
 type Peer struct {
 	PID  int    `json:"pid"`
 	Name string `json:"name"`
@@ -59,8 +59,22 @@ func (f *OpenFile) String() string {
 			text += ", " + f.State
 		}
 		text += f.peersText()
+	case "socket":
+		text += f.peersText()
 	case "epoll":
 		text += f.watchedText()
+	}
+	return text
+}
+
+// OtherEnd names the other end of a socket or pipe: "127.0.0.1:3700 = proxy (pid 8833)".
+func (f *OpenFile) OtherEnd() string {
+	text := f.Remote
+	if text == "" {
+		text = f.Path
+	}
+	if len(f.Peers) > 0 {
+		text += " = " + f.peerNames()
 	}
 	return text
 }
@@ -69,11 +83,15 @@ func (f *OpenFile) peersText() string {
 	if len(f.Peers) == 0 {
 		return ""
 	}
+	return ", other end: " + f.peerNames()
+}
+
+func (f *OpenFile) peerNames() string {
 	var list []string
 	for _, p := range f.Peers[:min(len(f.Peers), maxShown)] {
 		list = append(list, fmt.Sprintf("%s (pid %d)", p.Name, p.PID))
 	}
-	text := ", other end: " + strings.Join(list, ", ")
+	text := strings.Join(list, ", ")
 	if more := len(f.Peers) - maxShown; more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}

@@ -10,13 +10,13 @@ import (
 	"strings"
 )
 
-// OpenFiles describes one process's descriptors. Socket tables and ends of pipes are those of one moment. Not safe for
+// OpenFiles describes one process's descriptors. Socket tables and other ends are those of one moment. Not safe for
 // concurrent use.
 type OpenFiles struct {
-	root     string
-	pid      int
-	sockets  map[string]socket
-	pipeEnds map[string][]pipeEnd // of pipes, by link text; nil until used
+	root    string
+	pid     int
+	sockets map[string]socket
+	ends    map[string][]endpoint // by link; nil until used
 }
 
 // NewOpenFiles returns the descriptors of a process.
@@ -61,6 +61,8 @@ func (f *OpenFiles) complete(d *OpenFile, detailed bool) {
 	switch d.Type {
 	case "pipe":
 		f.addPipePeers(d)
+	case "socket":
+		f.addSocketPeer(d)
 	case "epoll":
 		f.addWatched(d)
 	}

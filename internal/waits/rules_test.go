@@ -21,7 +21,7 @@ func examples() []func() string {
 			for _, f := range stack {
 				files += RulesFile(f.Module, f.File)
 			}
-			return Idle(c.wait, c.kind, stack) + files
+			return ruleOf(c.wait, c.kind, stack) + files
 		})
 	}
 	for _, c := range workersOfPools {

@@ -34,6 +34,40 @@ func (f *OpenFiles) readSockets() map[string]socket {
 	return all
 }
 
+// Clients returns the number of open connections to sockets at which the process listens.
+func (f *OpenFiles) Clients() (n int) {
+	entries, _ := os.ReadDir(f.path(f.pid, "fd"))
+	listening := map[string]bool{}
+	var others []string
+	for _, e := range entries {
+		fd, _ := strconv.Atoi(e.Name())
+		inode, ok := strings.CutPrefix(f.Link(fd), "socket:[")
+		if !ok {
+			continue
+		}
+		switch s := f.socket(strings.TrimSuffix(inode, "]")); {
+		case s.state == "LISTEN":
+			listening[s.listener()] = true
+		case s.state == "ESTABLISHED", strings.HasPrefix(s.local, "unix"):
+			others = append(others, s.listener())
+		}
+	}
+	for _, s := range others {
+		if listening[s] {
+			n++
+		}
+	}
+	return n
+}
+
+// listener returns what a socket and that of its listener have in common: a port, or a path.
+func (s *socket) listener() string {
+	if path, ok := strings.CutPrefix(s.local, "unix"); ok {
+		return path
+	}
+	return s.local[strings.LastIndexByte(s.local, ':')+1:]
+}
+
 // RemoteAddresses returns the remote addresses of a network namespace's sockets. Not safe for concurrent use.
 type RemoteAddresses struct {
 	sockets  map[string]socket

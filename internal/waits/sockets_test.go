@@ -4,8 +4,11 @@ package waits
 
 import (
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
+	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -67,11 +70,51 @@ func TestSocketsAreReadFromTheKernelsTables(t *testing.T) {
 	}
 }
 
+func TestClientsAndPeersOfSocketsAreFound(t *testing.T) {
+	before := NewOpenFiles(os.Getpid()).Clients()
+	for want, address := range []string{"tcp 127.0.0.1:0", "unix " + filepath.Join(t.TempDir(), "s")} {
+		network, at, _ := strings.Cut(address, " ")
+		l, err := net.Listen(network, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		client, err := net.Dial(network, l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer client.Close()
+		server, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer server.Close()
+		if n := NewOpenFiles(os.Getpid()).Clients() - before; n != want+1 {
+			t.Errorf("%s: %d clients, want %d", address, n, want+1)
+		}
+		// its descriptor in this process
+		control, err := client.(syscall.Conn).SyscallConn()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var w Wait
+		if err := control.Control(func(fd uintptr) { w = Wait{Kind: Descriptor, FD: &OpenFile{FD: int(fd)}} }); err != nil {
+			t.Fatal(err)
+		}
+		NewOpenFiles(os.Getpid()).AddFileDetails(&w)
+		if w.FD.Remote != l.Addr().String() || len(w.FD.Peers) != 1 || w.FD.Peers[0].PID != os.Getpid() ||
+			w.FD.Peers[0].FD == w.FD.FD || !strings.Contains(w.FD.OtherEnd(), l.Addr().String()+" = ") {
+			t.Errorf("%s: %+v, %s", address, w.FD, w.FD.OtherEnd())
+		}
+	}
+}
+
 func FuzzTables(f *testing.F) {
 	f.Add("   0: 0100007F:1538 00000000:0000 0A 0:0 00:0 0 0 0 4711 1\n", "tfd:        5 events:       19 data: 0\n")
 	f.Fuzz(func(_ *testing.T, table, info string) {
 		parseInet(table, true, map[string]socket{})
 		parseUnix(table, map[string]socket{})
+		_ = parseUnixPeer([]byte(table))
 		_, _, _ = timerText(info), signalNumbers(info), inetAddress(table)
 		_ = fileLockOwner(table, 4712, []string{"FLOCK"})
 	})

@@ -38,8 +38,7 @@ type Wait struct {
 	FDs []OpenFile `json:"descriptors,omitempty"`
 	// Child is the process waited for; 0: any.
 	Child int `json:"child,omitempty"`
-	// Idle is the rule by which the wait is idle, "" if it is not.
-	Idle string `json:"idle,omitempty"`
+	Idleness
 
 	lockClasses []string
 	managed     bool
@@ -156,8 +155,8 @@ func (w *Wait) String() string {
 	} else if w.Timed && w.Kind != Sleep {
 		text += ", with a time-out"
 	}
-	if w.Idle != "" {
-		text += " [idle: " + w.Idle + "]"
+	if mark := w.Mark(); mark != "" {
+		text += " " + mark
 	}
 	return text
 }

@@ -2,6 +2,11 @@
 
 package locks
 
+import (
+	"prywalk/internal/dump/stacks"
+	"prywalk/internal/waits"
+)
+
 // New returns locks without processes.
 func New() *Locks {
 	return &Locks{
@@ -27,8 +32,10 @@ type Checker interface {
 
 // Examine lists the locks of l.Processes, and finds their owners, cycles, starved pools, and the verdict.
 func (l *Locks) Examine(c Checker) {
+	stacks.ClearAwaitedIdleness(l.Processes...)
 	l.Collect()
 	c.SampleOwners(l)
+	l.clearOwnersIdleness()
 	l.Deadlocks = append(l.Deadlocks, c.ConfirmDeadlocks(l.Cycles())...)
 	l.addLikelyOwners()
 	l.PossibleDeadlocks = append(l.PossibleDeadlocks, c.ConfirmAsleep(l.possibleCycles())...)
@@ -37,6 +44,17 @@ func (l *Locks) Examine(c Checker) {
 	l.PossibleGoroutineDeadlocks = c.ConfirmGoroutineCycles(l.goroutineCycles())
 	l.StarvedPools = append(l.StarvedPools, l.starvedPools(c)...)
 	l.conclude()
+}
+
+// clearOwnersIdleness is [stacks.ClearAwaitedIdleness] for the owners' samples.
+func (l *Locks) clearOwnersIdleness() {
+	for i := range l.Locks {
+		lock := &l.Locks[i]
+		if t := lock.OwnerThread; len(lock.Blocked()) > 0 && t != nil && t.WaitsFor != nil &&
+			t.WaitsFor.Kind.IsSynchronization() {
+			t.WaitsFor.Idleness = waits.Idleness{}
+		}
+	}
 }
 
 // AsRead is the [Checker] of a core, whose threads stand still.

@@ -167,8 +167,8 @@ func (lock *Lock) addWaiter(t *stacks.Thread) {
 	if w.Idle != "" {
 		lock.IdleWaiters = append(lock.IdleWaiters, t.TID)
 	}
-	if lock.Idle != w.Idle {
-		lock.Idle = ""
+	if lock.Idleness != w.Idleness {
+		lock.Idleness = waits.Idleness{}
 	}
 	if lock.Owner == 0 && w.Owner != 0 {
 		lock.Ownership = w.Ownership

@@ -29,7 +29,7 @@ func TestALockHasTheOwnershipOfTheWaiterThatKnowsItsOwner(t *testing.T) {
 func TestLocksWithBlockedWaitersComeFirstThenThoseWithMoreWaiters(t *testing.T) {
 	p := &stacks.Process{PID: 1}
 	wait := func(address uint64, idle string) {
-		w := &waits.Wait{Kind: waits.Condition, Idle: idle}
+		w := &waits.Wait{Kind: waits.Condition, Idleness: waits.Idleness{Idle: idle}}
 		w.Address = schema.Hex(address)
 		p.Threads = append(p.Threads, stacks.Thread{TID: len(p.Threads) + 1, State: "S", WaitsFor: w})
 	}
@@ -60,6 +60,44 @@ func TestAReaderBehindAWaitingWriterWaitsForTheReaders(t *testing.T) {
 			Likely: []GoroutineOwner{{Goroutine: 1, Reads: true}}}}}
 		if got := l.goroutineCycles(); len(got) != want {
 			t.Errorf("%+v: %+v, want %d cycles", waiters, got, want)
+		}
+	}
+}
+
+// Two consumers wait for a wake-up that is lost, and main for the end of one.
+func TestAGuessedIdleWaitAndAJoinedThreadAreNotCleared(t *testing.T) {
+	guess, pool := waits.Idleness{IdleGuess: "take_job"}, waits.Idleness{Idle: waits.IdlePool}
+	main := waits.Wait{Kind: waits.Join, Ownership: waits.Ownership{Owner: 2}}
+	at := func(kind waits.Kind, idle waits.Idleness, owner int) waits.Wait {
+		return waits.Wait{Kind: kind, Address: 0x10, Idleness: idle, Ownership: waits.Ownership{Owner: owner}}
+	}
+	idleJoin := at(waits.Join, waits.Idleness{Idle: waits.IdleRuntime}, 2)
+	for name, c := range map[string]struct {
+		threads []waits.Wait // IDs from 1 on
+		verdict Verdict
+		left    []int // not idle, without known owner
+		idle    waits.Idleness
+	}{
+		"a guess": {[]waits.Wait{{Kind: waits.Signal}, at(waits.Condition, guess, 0)},
+			VerdictUnknown, []int{2}, guess},
+		"a rule": {[]waits.Wait{{Kind: waits.Signal}, at(waits.Condition, pool, 0)}, VerdictNone, nil, pool},
+		"joined": {[]waits.Wait{main, at(waits.Condition, pool, 0)},
+			VerdictUnknown, []int{2}, waits.Idleness{}},
+		"joined by an idle one": {[]waits.Wait{idleJoin, at(waits.Condition, pool, 0)}, VerdictNone, nil, pool},
+		"joined by a joined one": {[]waits.Wait{main, at(waits.Join, pool, 3), at(waits.Condition, pool, 0)},
+			VerdictUnknown, []int{3}, waits.Idleness{}},
+		"joined, it waits for a connection": {[]waits.Wait{main, at(waits.Descriptor, pool, 0)}, VerdictNone, nil, pool},
+	} {
+		p := &stacks.Process{PID: 1}
+		for i := range c.threads {
+			p.Threads = append(p.Threads, stacks.Thread{TID: i + 1, State: "S", WaitsFor: &c.threads[i]})
+		}
+		l := New()
+		l.Processes = []*stacks.Process{p}
+		l.Examine(AsRead{})
+		if last := c.threads[len(c.threads)-1]; l.Verdict != c.verdict || last.Idleness != c.idle ||
+			!slices.Equal(l.WaitersWithoutOwner, append([]int{}, c.left...)) {
+			t.Errorf("%s: %s, %v, %+v, want %+v", name, l.Verdict, l.WaitersWithoutOwner, last.Idleness, c)
 		}
 	}
 }

@@ -90,7 +90,7 @@ func (p *pool) add(t *stacks.Thread, result string) {
 		return
 	}
 	switch {
-	case t.WaitsFor.Idle != "":
+	case t.WaitsFor.Mark() != "":
 		p.idle++
 	case result != "" && !t.WaitsFor.Timed:
 		p.waiting++

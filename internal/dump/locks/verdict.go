@@ -33,12 +33,12 @@ func (l *Locks) conclude() {
 	for _, p := range l.Processes {
 		l.ThreadsWithUnknownWait += threadsWithUnknownWait(p)
 		l.StoppedThreads += stoppedThreads(p)
-		if schedules(p, &languages.Go) {
+		if p.Schedules(&languages.Go) {
 			l.GoProcesses = append(l.GoProcesses, p.PID)
 		}
 	}
 	for _, lang := range languages.All {
-		runs := func(p *stacks.Process) bool { return schedules(p, lang) }
+		runs := func(p *stacks.Process) bool { return p.Schedules(lang) }
 		if lang.Unthreaded != "" && slices.ContainsFunc(l.Processes, runs) {
 			l.ThreadlessTasks = append(l.ThreadlessTasks, lang.Unthreaded)
 		}
@@ -95,14 +95,6 @@ func (l *Locks) addUnknownOwners() {
 			l.UnsampledOwners++
 		}
 	}
-}
-
-func schedules(p *stacks.Process, l *languages.Language) bool {
-	return l.Schedules != nil && slices.ContainsFunc(p.Threads, func(t stacks.Thread) bool {
-		return l.Schedules(t.Name, "", "", "") || slices.ContainsFunc(t.Frames, func(f stacks.Frame) bool {
-			return l.Schedules(t.Name, f.Function, f.File, f.Module)
-		})
-	})
 }
 
 func lacksOwner(t *stacks.Thread) bool {

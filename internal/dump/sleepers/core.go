@@ -29,7 +29,7 @@ func NewCore(c *core.Core, names *symbols.Namer) *Explainer {
 	read := func(addr uint64, buf []byte) int { return readWords(c.Memory(), addr, buf) }
 	return &Explainer{
 		pid: c.PID, names: names, space: c.Space, Owners: threads, Read: read, managed: managedWaitsOfCore(c),
-		Sleepers: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]string{},
+		Sleepers: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]waits.Idleness{},
 	}
 }
 

@@ -29,7 +29,7 @@ func NewLive(t *loadedcode.Process, names *symbols.Namer, threads waits.ThreadFi
 			n, _ := t.Memory().Read(t.MemoryTID(), addr, buf)
 			return n
 		},
-		Sleepers: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]string{},
+		Sleepers: map[int]*waits.Sleeper{}, symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]waits.Idleness{},
 		sameTimeNamespace: sharesTimeNamespace(t.PID),
 	}
 }

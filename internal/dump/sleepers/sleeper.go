@@ -33,7 +33,7 @@ type Explainer struct {
 	managed           managedWaits
 	sameTimeNamespace bool // of prywalk and the process
 	symbols           map[schema.Hex]waits.Variable
-	idleness          map[idleKey]string
+	idleness          map[idleKey]waits.Idleness
 }
 
 func (e *Explainer) describe(d *stacks.Thread, sl *waits.Sleeper) {
@@ -52,7 +52,7 @@ func (e *Explainer) describe(d *stacks.Thread, sl *waits.Sleeper) {
 		e.files.AddFileDetails(&w)
 	}
 	w.SetVariable(e.variable(w.Address))
-	w.Idle = e.idle(sl.Reason, w.Kind, d)
+	w.Idleness = e.idle(sl.Reason, w.Kind, d)
 	d.WaitsFor = &w
 }
 
@@ -129,17 +129,17 @@ type idleKey struct {
 	stack string
 }
 
-func (e *Explainer) idle(wait string, kind waits.Kind, d *stacks.Thread) string {
+func (e *Explainer) idle(wait string, kind waits.Kind, d *stacks.Thread) waits.Idleness {
 	var names strings.Builder
 	for i := range d.Frames[:min(len(d.Frames), stacks.MaxExamined)] {
 		f := &d.Frames[i]
 		names.WriteString(f.Function + "\x00" + f.Module + "\x00" + f.File + "\x00")
 	}
 	k := idleKey{wait, kind, names.String()}
-	rule, known := e.idleness[k]
+	idle, known := e.idleness[k]
 	if !known {
-		rule = waits.Idle(wait, kind, d.WaitsFrames())
-		e.idleness[k] = rule
+		idle = waits.Idle(wait, kind, d.WaitsFrames())
+		e.idleness[k] = idle
 	}
-	return rule
+	return idle
 }

@@ -23,7 +23,7 @@ func newExplainer() *Explainer {
 		Owners: coreThreads{11: true, 12: true}, Name: func(int) string { return "worker" },
 		Read:     func(uint64, []byte) int { return 0 },
 		Sleepers: map[int]*waits.Sleeper{}, pid: os.Getpid(), space: func() *frames.Space { return nil },
-		symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]string{},
+		symbols: map[schema.Hex]waits.Variable{}, idleness: map[idleKey]waits.Idleness{},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"prywalk/internal/filememory"
 	"prywalk/internal/goroutinecount"
+	"prywalk/internal/languages"
 	"prywalk/internal/refusal"
 	"prywalk/internal/schema"
 	"prywalk/internal/unnamedcode"
@@ -51,6 +52,9 @@ type Process struct {
 	WaitingText string `json:"-"`
 	// GoroutineStacks are the goroutines of a Go program; nil if they were not read.
 	GoroutineStacks []Goroutine `json:"goroutines,omitempty"`
+	// Clients is the number of open connections to the process's listening sockets, if it has tasks that are not
+	// examined.
+	Clients int `json:"client_connections,omitempty"`
 	// Native makes texts show the native frames that run managed ones.
 	Native bool `json:"-"`
 
@@ -78,6 +82,55 @@ func (p *Process) SortThreads() {
 		}
 		return cmp.Compare(a.TID, b.TID)
 	})
+}
+
+// Schedules reports whether threads show that the process has a language's tasks ([languages.Language].Schedules).
+func (p *Process) Schedules(l *languages.Language) bool {
+	return l.Schedules != nil && slices.ContainsFunc(p.Threads, func(t Thread) bool {
+		return l.Schedules(t.Name, "", "", "") || slices.ContainsFunc(t.Frames, func(f Frame) bool {
+			return l.Schedules(t.Name, f.Function, f.File, f.Module)
+		})
+	})
+}
+
+// Unexamined returns the languages of tasks that a dump does not show.
+func (p *Process) Unexamined() (out []*languages.Language) {
+	for _, l := range languages.All {
+		if l.Unthreaded != "" && l.Task == "" && p.Schedules(l) {
+			out = append(out, l)
+		}
+	}
+	return out
+}
+
+// NothingRuns reports that no thread runs or waits for a CPU.
+func (p *Process) NothingRuns() bool {
+	return !slices.ContainsFunc(p.Threads, func(t Thread) bool { return t.State == "R" }) && p.CountFailed() == 0
+}
+
+// ClearAwaitedIdleness makes threads not idle if a thread that is not idle waits for them. Waits for other than threads
+// stay idle, as for a connection.
+func ClearAwaitedIdleness(processes ...*Process) {
+	byTID := map[int]*waits.Wait{}
+	var busy []*waits.Wait
+	for _, p := range processes {
+		for i := range p.Threads {
+			if w := p.Threads[i].WaitsFor; w != nil {
+				byTID[p.Threads[i].TID] = w
+				if w.Idleness == (waits.Idleness{}) {
+					busy = append(busy, w)
+				}
+			}
+		}
+	}
+	for len(busy) > 0 {
+		owner := byTID[busy[0].Owner]
+		busy = busy[1:]
+		if owner != nil && owner.Kind.IsSynchronization() && owner.Idleness != (waits.Idleness{}) {
+			owner.Idleness = waits.Idleness{}
+			busy = append(busy, owner)
+		}
+	}
 }
 
 // Thread returns a thread by its ID; nil: it was not sampled.

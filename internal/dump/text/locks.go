@@ -40,6 +40,7 @@ func WriteLocks(w io.Writer, l *locks.Locks) error {
 	for _, lock := range blocked {
 		writeLock(&b, l, lock)
 	}
+	writePeers(&b, l)
 	writeIdle(&b, l, idle)
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -149,7 +150,7 @@ func lockDetails(lock *locks.Lock) string {
 	default:
 		text += withSeparator(": ", lock.Why)
 	}
-	return text
+	return text + withSeparator(" ", lock.Mark())
 }
 
 func shownThreadNames(l *locks.Locks, tids []int) string {

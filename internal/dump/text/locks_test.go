@@ -187,7 +187,7 @@ func TestThreadsThatWaitForEachOtherAreNamedLast(t *testing.T) {
 func TestIdleWaitersOfALockAreNotCountedAsBlocked(t *testing.T) {
 	wait := func(tid int, address schema.Hex, rule string) stacks.Thread {
 		return stacks.Thread{TID: tid, Name: "app", State: "S", Complete: true,
-			WaitsFor: &waits.Wait{Kind: waits.Condition, Address: address, Idle: rule}}
+			WaitsFor: &waits.Wait{Kind: waits.Condition, Address: address, Idleness: waits.Idleness{Idle: rule}}}
 	}
 	for name, c := range map[string]struct {
 		threads            []stacks.Thread
@@ -227,12 +227,12 @@ func TestNoDeadlockIsNotSaidOfTasksAndVirtualThreads(t *testing.T) {
 	}{
 		"neither": {[]stacks.Thread{{TID: 11, Name: "app", Frames: []stacks.Frame{main}}}, locks.VerdictNone, "no deadlock"},
 		"tasks": {[]stacks.Thread{{TID: 11, Name: "app", Frames: []stacks.Frame{loop}}}, locks.VerdictUnknown,
-			"asyncio's tasks can wait for each other, which is not examined"},
+			"asyncio's tasks are not examined"},
 		"a carrier": {[]stacks.Thread{{TID: 11, Name: "worker", Frames: []stacks.Frame{carrier}}}, locks.VerdictUnknown,
-			"virtual threads can wait"},
+			"virtual threads are not examined; nothing runs; jcmd 1 "},
 		"virtual threads that sleep, and tasks": {[]stacks.Thread{{TID: 11, Name: "VirtualThread-unblocker"},
 			{TID: 12, Name: "app", Frames: []stacks.Frame{loop}}}, locks.VerdictUnknown,
-			"virtual threads and asyncio's tasks can wait"},
+			"virtual threads and asyncio's tasks are not examined"},
 	} {
 		l := locks.New()
 		l.Processes = []*stacks.Process{{PID: 1, Threads: c.threads}}

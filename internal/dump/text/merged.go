@@ -84,7 +84,7 @@ func writeWaits(b *strings.Builder, group []*stacks.Thread) {
 		writeWait(b, group[0])
 		return
 	}
-	idle := func(g []**stacks.Thread) int { return min(1, len((*g[0]).WaitsFor.Idle)) }
+	idle := func(g []**stacks.Thread) int { return (*g[0]).WaitsFor.Rank() }
 	slices.SortStableFunc(groups, func(x, y []**stacks.Thread) int { return cmp.Compare(idle(x), idle(y)) })
 	for _, same := range groups[:min(len(groups), maxWaits)] {
 		threads := make([]string, len(same))

@@ -53,7 +53,7 @@ func TestMergedThreadsShowTheirDifferentWaits(t *testing.T) {
 	p := &stacks.Process{PID: 7, Name: "srv"}
 	frames := []stacks.Frame{{PC: 1, Place: &stacks.Place{Function: "poll", Method: "context"}}}
 	for i, w := range []*waits.Wait{
-		{Kind: waits.Condition, Symbol: "a", Idle: waits.IdlePool},
+		{Kind: waits.Condition, Symbol: "a", Idleness: waits.Idleness{Idle: waits.IdlePool}},
 		{Kind: waits.Condition, Symbol: "b"}, {Kind: waits.Condition, Symbol: "b"},
 		{Kind: waits.Condition, Symbol: "c"}, {Kind: waits.Condition, Symbol: "d"}, nil,
 	} {

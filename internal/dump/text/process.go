@@ -51,6 +51,9 @@ func writeBesidesThreads(b *strings.Builder, p *stacks.Process, asleepInSchedule
 		printable.Fprintf(b, "\n%s\n", p.WaitingText)
 	}
 	writeCycles(b, p)
+	if text := Unexamined(p); text != "" {
+		printable.Fprintf(b, "\n%s\n", text)
+	}
 }
 
 // writeCycles names threads that waited for each other: no proof of a deadlock, as they were read in turn.

@@ -102,9 +102,7 @@ func unknownTexts(l *locks.Locks) (why []string) {
 	if len(l.GoProcesses) > 0 {
 		why = append(why, goroutinesText(l))
 	}
-	if len(l.ThreadlessTasks) > 0 {
-		why = append(why, strings.Join(l.ThreadlessTasks, " and ")+" can wait for each other, which is not examined")
-	}
+	why = append(why, threadlessTexts(l)...)
 	// the owners of what only idle threads wait for, as for the main thread of Java, are not shown
 	if slices.ContainsFunc(l.Locks, func(lock locks.Lock) bool { return lock.Owner != 0 && len(lock.Blocked()) > 0 }) {
 		other := ""
@@ -112,6 +110,19 @@ func unknownTexts(l *locks.Locks) (why []string) {
 			other = "other "
 		}
 		why = append(why, "no "+other+"cycle among the known owners")
+	}
+	return why
+}
+
+func threadlessTexts(l *locks.Locks) (why []string) {
+	if len(l.ThreadlessTasks) > 0 {
+		why = append(why, strings.Join(l.ThreadlessTasks, " and ")+" are not examined")
+	}
+	for _, p := range l.Processes {
+		if text := Unexamined(p); text != "" {
+			_, still, _ := strings.Cut(text, "; ")
+			why = append(why, still)
+		}
 	}
 	return why
 }

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+
+package waits
+
+import (
+	"os"
+	"strconv"
+	"strings"
+)
+
+// endpoint is a descriptor of a pipe or a socket.
+type endpoint struct {
+	Peer
+	writes bool
+}
+
+func (f *OpenFiles) addPipePeers(d *OpenFile) {
+	ends := f.endpoints(d.Path)
+	reads := true
+	for _, e := range ends {
+		if e.PID == f.pid && e.FD == d.FD {
+			reads = !e.writes
+		}
+	}
+	for _, e := range ends {
+		if e.writes == reads {
+			d.Peers = append(d.Peers, e.Peer)
+		}
+	}
+	if len(d.Peers) == 0 {
+		d.State = "no process found at the other end"
+	}
+}
+
+// addSocketPeer finds the other end of a connection to this machine.
+func (f *OpenFiles) addSocketPeer(d *OpenFile) {
+	inode := ""
+	if own := inodeOf(d.Path); strings.HasPrefix(d.Local, "unix") {
+		if inode = unixPeer(own); inode != "" && f.Network() == NewOpenFiles(os.Getpid()).Network() {
+			d.Remote = strings.TrimSpace(strings.TrimPrefix(f.socket(inode).local, "unix"))
+		} else {
+			inode = ""
+		}
+	} else if d.Remote != "" {
+		for other, s := range f.sockets {
+			if s.local == d.Remote && s.remote == d.Local && other != own {
+				inode = other
+			}
+		}
+	}
+	if inode == "" || inode == "0" {
+		return
+	}
+	for _, e := range f.endpoints("socket:[" + inode + "]") {
+		d.Peers = append(d.Peers, e.Peer)
+	}
+}
+
+func inodeOf(link string) string {
+	_, inode, _ := strings.Cut(link, ":")
+	return strings.Trim(inode, "[]")
+}
+
+// endpoints returns the processes' descriptors of a pipe or socket, by its link.
+func (f *OpenFiles) endpoints(link string) []endpoint {
+	if f.ends == nil {
+		f.ends = f.listEndpoints()
+	}
+	return f.ends[link]
+}
+
+const maxEndpoints = 1 << 17
+
+func (f *OpenFiles) listEndpoints() map[string][]endpoint {
+	out := map[string][]endpoint{}
+	left := maxEndpoints
+	entries, _ := os.ReadDir(f.root)
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil {
+			continue
+		}
+		fds, _ := os.ReadDir(f.path(pid, "fd"))
+		name := strings.TrimSpace(f.read(f.path(pid, "comm")))
+		for _, d := range fds {
+			fd, _ := strconv.Atoi(d.Name())
+			link, _ := os.Readlink(f.path(pid, "fd/"+d.Name()))
+			pipe := strings.HasPrefix(link, "pipe:")
+			if !pipe && !strings.HasPrefix(link, "socket:") || left == 0 {
+				continue
+			}
+			left--
+			out[link] = append(out[link], endpoint{Peer{pid, name, fd}, pipe && f.writes(pid, fd)})
+		}
+	}
+	return out
+}
+
+// O_ACCMODE and O_RDONLY (include/uapi/asm-generic/fcntl.h).
+const accessMode, readOnly = 3, 0
+
+func (f *OpenFiles) writes(pid, fd int) bool {
+	for key, value := range f.info(pid, fd) {
+		if key == "flags" {
+			n, _ := strconv.ParseUint(value, 8, 64)
+			return n&accessMode != readOnly
+		}
+	}
+	return false
+}
