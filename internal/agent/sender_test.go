@@ -5,11 +5,13 @@ package agent
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"math"
 	"math/rand/v2"
 	"net"
@@ -421,6 +423,23 @@ func TestConnectionToAReceiverThatIsSilentInTLSIsClosed(t *testing.T) {
 			t.Errorf("%s: %v, want the end of the connection", protocol, err)
 		}
 		_ = conn.Close()
+	}
+}
+
+func TestOldTLSIsRefused(t *testing.T) {
+	for version, want := range map[uint16]string{tls.VersionTLS11: "protocol version", tls.VersionTLS12: "unknown authority"} {
+		server := httptest.NewUnstartedServer(status(200))
+		server.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version}
+		server.Config.ErrorLog = log.New(io.Discard, "", 0)
+		server.StartTLS()
+		c, err := newClient(Receiver{Endpoint: server.URL, Protocol: HTTP, Timeout: time.Minute}, profileSignal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, f := c.send(t.Context(), []byte("body")); f == nil || !strings.Contains(f.err.Error(), want) {
+			t.Errorf("a receiver of TLS %#x: %+v, want %q", version, f, want)
+		}
+		server.Close()
 	}
 }
 
