@@ -122,6 +122,8 @@ func (s *Space) isReturnAddressOf(v Addr, callee function) bool {
 	return s.mayTailCall(call.Target) // a function without jumps out cannot have led to code of unknown bounds
 }
 
+func (m *Module) isUnread() bool { return m != nil && m.Calls == nil && !m.Generated }
+
 func (s *Space) isGenerated(v Addr) bool {
 	m := s.ModuleAt(v)
 	return m != nil && m.Generated

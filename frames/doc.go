@@ -55,7 +55,9 @@
 //	fp         a rule whose register is unknown and  follows a call that can have led to this function, and so
 //	           found on the stack (searchRegister)   do all further ones up to the root; no other value does
 //	fp         no rule: the two words at the frame   follows a call that can have led to this function, directly
-//	           pointer (applyFramePointer)           or by a tail call, or both are generated code
+//	           pointer (applyFramePointer)           or by a tail call, or both are generated code, or is in
+//	                                                 code that cannot be read (a core's file is missing) and
+//	                                                 further such words lead out of that
 //	scan       no rule: the first such word on the   follows a call that can have led to this function
 //	           stack (applyScan); a guess
 //	heuristic, no rule, and a runtime knows the      that runtime's matter

@@ -10,12 +10,8 @@ func (c *callerStep) applyFramePointer(callee function) bool {
 	if !ok || fp < c.regs.SP() || fp%8 != 0 {
 		return false
 	}
-	outerFP, ok := c.word(fp)
-	if !ok || outerFP != 0 && outerFP <= fp {
-		return false
-	}
-	ra, ok := c.word(fp + 8)
-	if ra &^= c.regs.PACMask; !ok || !c.mayReturnTo(ra, outerFP, callee) {
+	outerFP, ra, ok := c.frameRecord(fp)
+	if !ok || !c.mayReturnTo(ra, outerFP, callee) {
 		return false
 	}
 	c.setCaller(ra, fp+16)
@@ -26,11 +22,22 @@ func (c *callerStep) applyFramePointer(callee function) bool {
 	return true
 }
 
+// frameRecord returns the two words at a frame pointer; false: they are none. Beyond code that cannot be read, the
+// caller may use the register for other values.
+func (c *callerStep) frameRecord(fp Addr) (outerFP, ra Addr, ok bool) {
+	outerFP, hasFP := c.word(fp)
+	ra, hasRA := c.word(fp + 8)
+	ra &^= c.regs.PACMask
+	further := outerFP == 0 || outerFP > fp || c.rule.mod.isUnread() && !c.space.ModuleAt(ra).isUnread()
+	return outerFP, ra, hasFP && hasRA && further
+}
+
 // mayReturnTo reports whether ra can be the return address. ra and outerFP are the words at the frame pointer.
 func (c *callerStep) mayReturnTo(ra, outerFP Addr, callee function) bool {
 	return c.space.isReturnAddressOf(ra, callee) ||
 		c.rule.isGenerated() && c.space.isGenerated(ra) ||
-		c.mayBeReachedByTailCall(ra, outerFP)
+		c.mayBeReachedByTailCall(ra, outerFP) ||
+		c.space.ModuleAt(ra).isUnread() && c.leadsOutOfUnreadCode(outerFP)
 }
 
 // mayBeReachedByTailCall reports whether the function called before ra may have ended in a jump to this one (V8's entry
@@ -42,4 +49,22 @@ func (c *callerStep) mayBeReachedByTailCall(ra, outerFP Addr) bool {
 	outerRA, ok := c.word(outerFP + 8)
 	outerRA &^= c.regs.PACMask
 	return ok && outerRA >= minCodeAddr && c.space.followsCall(outerRA)
+}
+
+const maxUnreadFrames = 256
+
+// leadsOutOfUnreadCode reports whether the records from fp on lead, through modules whose code cannot be read (a core's
+// file is missing), to a return address behind a call, or to a frame pointer of 0.
+func (c *callerStep) leadsOutOfUnreadCode(fp Addr) bool {
+	for range maxUnreadFrames {
+		outerFP, ra, ok := c.frameRecord(fp)
+		switch {
+		case fp == 0:
+			return true
+		case !ok || !c.space.ModuleAt(ra).isUnread():
+			return ok && c.space.isReturnAddressOf(ra, function{})
+		}
+		fp = outerFP
+	}
+	return false
 }

@@ -84,7 +84,7 @@ type Module struct {
 	// NoFP: the frame pointer's register has other values: only rules of sources are used.
 	NoFP    bool
 	Sources []RuleSource // in this order
-	Calls   CallSites    // nil if the code cannot be read
+	Calls   CallSites    // nil if the code cannot be read: the frame pointer alone leads on
 	Origin  Origin       // for the code that made the module
 	Owner   any          // what has set the sources, for the same code
 }

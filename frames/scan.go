@@ -2,10 +2,11 @@
 
 package frames
 
-// In words. In no module, only the word at the stack pointer is taken.
+// In words. In no module, or in code that cannot be read, whose own frames a scan would leave out, only the word at the
+// stack pointer is taken.
 const (
-	maxScanned           = 1024
-	maxScannedInNoModule = 1
+	maxScanned       = 1024
+	maxScannedUnread = 1
 )
 
 // mayScan returns false in generated code, whose return addresses need not follow a call, in [Module.NoFP]'s, and on
@@ -17,8 +18,8 @@ func (w *Walker) mayScan() bool {
 
 func (w *Walker) applyScan(callee function) StopReason {
 	words := uint64(maxScanned)
-	if w.rule.mod == nil {
-		words = maxScannedInNoModule
+	if m := w.rule.mod; m == nil || m.isUnread() {
+		words = maxScannedUnread
 	}
 	sp := w.regs.SP()
 	for i := range words {

@@ -103,9 +103,9 @@ func (w *Walker) guessCaller() StopReason {
 		return w.moveByRule(&byFramePointer)
 	}
 	switch {
-	case !w.knowsSP():
+	case !w.knowsSP() && !m.isUnread():
 		return StopUnproven
-	case !w.mayScan():
+	case !w.knowsSP() || !w.mayScan():
 		return w.noRuleReason()
 	}
 	if stop := w.applyScan(callee); stop != StopNone {

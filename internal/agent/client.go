@@ -166,6 +166,7 @@ func newClient(to Receiver, signal otlpSignal) (client, error) {
 func (r *Receiver) transport(secure bool) (*http.Transport, error) {
 	h := &http.Transport{
 		Proxy: http.ProxyFromEnvironment, IdleConnTimeout: 90 * time.Second, Protocols: new(http.Protocols),
+		MaxResponseHeaderBytes: maxReply,
 	}
 	h.Protocols.SetHTTP1(r.Protocol == HTTP)
 	h.Protocols.SetHTTP2(true)
@@ -177,7 +178,7 @@ func (r *Receiver) transport(secure bool) (*http.Transport, error) {
 		}
 		return h, nil
 	}
-	h.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12}
+	h.TLSClientConfig, h.TLSHandshakeTimeout = &tls.Config{MinVersion: tls.VersionTLS12}, r.Timeout
 	if r.CAFile != "" {
 		pem, err := os.ReadFile(r.CAFile)
 		if err != nil {

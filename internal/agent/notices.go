@@ -4,7 +4,6 @@ package agent
 
 import (
 	"cmp"
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
@@ -167,9 +166,15 @@ func redacted(endpoint string) string {
 	return endpoint[strings.LastIndexByte(endpoint, '@')+1:]
 }
 
+// isTimeout is also of the TLS handshake's.
+func isTimeout(err error) bool {
+	e, ok := errors.AsType[net.Error](err)
+	return ok && e.Timeout()
+}
+
 // cause drops the URL, which log lines contain already.
 func cause(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) {
+	if isTimeout(err) {
 		return errors.New("no answer in time")
 	}
 	if u := (*url.Error)(nil); errors.As(err, &u) {
@@ -202,7 +207,7 @@ func nextStep(err error) string {
 		return "check the host name in --endpoint"
 	case errors.Is(err, unix.ECONNREFUSED):
 		return "start the receiver, or check the port in --endpoint: 4317 is usual for grpc, 4318 for http"
-	case errors.Is(err, context.DeadlineExceeded):
+	case isTimeout(err):
 		return "check the network, a firewall (IPAddressAllow of a unit) and the receiver's load, or raise --timeout"
 	case errors.Is(err, errBusy):
 		return "see the receiver's log: it is busy, or what it exports to does not answer"

@@ -5,12 +5,16 @@ package agent
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"math"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -387,6 +391,133 @@ func TestAnswersOfOTLPOverHTTP(t *testing.T) {
 		if _, f := c.send(t.Context(), []byte("body")); f == nil || f.kind != retryable {
 			t.Errorf("no listener: %+v", f)
 		}
+	}
+}
+
+// A receiver that never answers TLS must not collect connections, one for each attempt.
+func TestConnectionToAReceiverThatIsSilentInTLSIsClosed(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, protocol := range []string{HTTP, GRPC} {
+		c, err := newClient(Receiver{Endpoint: "https://" + l.Addr().String(), Protocol: protocol,
+			Timeout: 50 * time.Millisecond}, profileSignal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+		defer cancel()
+		if _, f := c.send(ctx, []byte("body")); f == nil || f.kind != retryable {
+			t.Errorf("%s: %+v", protocol, f)
+		}
+		conn, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := conn.SetReadDeadline(time.Now().Add(time.Minute)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(io.Discard, conn); err != nil {
+			t.Errorf("%s: %v, want the end of the connection", protocol, err)
+		}
+		_ = conn.Close()
+	}
+}
+
+func TestOldTLSIsRefused(t *testing.T) {
+	for version, want := range map[uint16]string{tls.VersionTLS11: "protocol version", tls.VersionTLS12: "unknown authority"} {
+		server := httptest.NewUnstartedServer(status(200))
+		server.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: version}
+		server.Config.ErrorLog = log.New(io.Discard, "", 0)
+		server.StartTLS()
+		c, err := newClient(Receiver{Endpoint: server.URL, Protocol: HTTP, Timeout: time.Minute}, profileSignal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, f := c.send(t.Context(), []byte("body")); f == nil || !strings.Contains(f.err.Error(), want) {
+			t.Errorf("a receiver of TLS %#x: %+v, want %q", version, f, want)
+		}
+		server.Close()
+	}
+}
+
+func TestRepliesOfAHostileGRPCReceiverAreBounded(t *testing.T) {
+	frame := func(compressed byte, body []byte, length uint32) []byte {
+		return append(binary.BigEndian.AppendUint32([]byte{compressed}, length), body...)
+	}
+	bomb := gzipCompress(make([]byte, 50<<20))
+	delay := func(seconds uint64) string {
+		var d, info, detail, status protobuf.Message
+		d.Int(1, int64(seconds))
+		info.Bytes(1, d)
+		detail.Bytes(1, []byte("type.googleapis.com/google.rpc.RetryInfo"))
+		detail.Bytes(2, info)
+		status.Bytes(3, detail)
+		return base64.StdEncoding.EncodeToString(status)
+	}
+	rejected := []byte{0x0a, 10, 0x08, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f}
+	const retry, no, accepted = retryable, refused, failureKind(-1)
+	for name, c := range map[string]struct {
+		body    []byte
+		endless bool
+		trailer map[string]string
+		want    failureKind
+	}{
+		"a reply without end":       {nil, true, nil, retry},
+		"no status":                 {nil, false, nil, retry},
+		"a status that is none":     {nil, false, map[string]string{"Grpc-Status": "-1"}, retry},
+		"a status that is too long": {nil, false, map[string]string{"Grpc-Status": strings.Repeat("9", 1000)}, retry},
+		"a status that is unknown":  {nil, false, map[string]string{"Grpc-Status": "77"}, no},
+		"a long message": {nil, false, map[string]string{"Grpc-Status": "3",
+			"Grpc-Message": strings.Repeat("%1B%5B31m%E2%80%AE", 2000)}, no},
+		"trailers beyond the limit": {nil, false, map[string]string{"Grpc-Status": "3",
+			"Grpc-Message": strings.Repeat("W", 4*maxReply)}, retry},
+		"a message of broken escapes": {nil, false, map[string]string{"Grpc-Status": "3", "Grpc-Message": "%zz\x80"}, no},
+		"a pause of 68 years": {nil, false, map[string]string{"Grpc-Status": "14",
+			"Grpc-Status-Details-Bin": delay(math.MaxInt32 - 1)}, retry},
+		"a pause beyond any": {nil, false, map[string]string{"Grpc-Status": "14",
+			"Grpc-Status-Details-Bin": delay(math.MaxInt64)}, retry},
+		"details that are none": {nil, false, map[string]string{"Grpc-Status": "14",
+			"Grpc-Status-Details-Bin": "\xff\xff=!"}, retry},
+		"a bomb": {frame(1, bomb, uint32(len(bomb))), false, map[string]string{"Grpc-Status": "0"}, accepted},
+		"a length beyond the reply": {frame(0, nil, math.MaxUint32), false, map[string]string{"Grpc-Status": "0"},
+			accepted},
+		"rejections beyond any": {frame(0, rejected, uint32(len(rejected))), false,
+			map[string]string{"Grpc-Status": "0"}, accepted},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
+				w.Header().Set("Grpc-Encoding", "gzip")
+				_, err := w.Write(c.body)
+				for err == nil && c.endless {
+					_, err = w.Write(make([]byte, 1<<16))
+				}
+				for key, value := range c.trailer {
+					w.Header().Set(http.TrailerPrefix+key, value)
+				}
+			}))
+			server.Config.Protocols = new(http.Protocols)
+			server.Config.Protocols.SetUnencryptedHTTP2(true)
+			server.Start()
+			defer server.Close()
+			client, err := newClient(Receiver{Endpoint: server.URL, Protocol: GRPC, Timeout: time.Minute}, profileSignal)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, f := client.send(t.Context(), []byte("body"))
+			switch {
+			case (f == nil) != (c.want == accepted) || f != nil && f.kind != c.want:
+				t.Errorf("%+v, want failure %d", f, c.want)
+			case f != nil && (f.pause() < 0 || f.pause() > maxRetryAfter || len(f.err.Error()) > 8*maxReceiversText ||
+				strings.ContainsAny(f.err.Error(), "\x1b\u202e\x80")):
+				t.Errorf("pause %s, %.100q", f.pause(), f.err)
+			case got.rejected < 0:
+				t.Errorf("%d rejected", got.rejected)
+			}
+		})
 	}
 }
 

@@ -82,8 +82,8 @@ func (c *Core) module(m *loadedcode.Mapping) *frames.Module {
 	switch {
 	case m.JIT:
 		c.runtimes.SetSources(mod)
-	case m.Image == nil || m.Image.FromMemory && !c.dumped(m):
-		mod.Sources = append(mod.Sources, loadedcode.UnknownCode{})
+	case m.Image != nil && m.Image.FromMemory && !c.dumped(m): // its headers only
+		mod.Calls = nil
 	}
 	return mod
 }

@@ -34,6 +34,9 @@ var (
 	one       sync.Mutex
 	rw        sync.RWMutex
 	free      sync.Mutex
+	third     sync.Mutex
+	fourth    sync.RWMutex
+	readLocked sync.RWMutex
 	a, b      = &account{name: "a"}, &account{name: "b"}
 	both      sync.WaitGroup
 	never     = make(chan int)
@@ -98,6 +101,20 @@ func again() { x := &account{}; x.mu.Lock(); x.mu.Lock() }
 func upgrade(mu *sync.RWMutex) { mu.RLock(); mu.Lock() }
 
 //go:noinline
+func through(l sync.Locker, ready chan int) { l.Lock(); l.Unlock(); l.Lock(); ready <- 1; <-never; l.Unlock() }
+
+//go:noinline
+func past(l sync.Locker, ready chan int) { l.Lock(); l.Unlock(); ready <- 1; <-never; use(a) }
+
+type door struct{ opened int }
+
+func (d *door) Lock()   { d.opened++ }
+func (d *door) Unlock() { d.opened-- }
+
+//go:noinline
+func enter(l sync.Locker) { l.Lock(); use(a); l.Unlock() }
+
+//go:noinline
 func send() { full <- 1 }
 
 //go:noinline
@@ -120,6 +137,15 @@ func main() {
 	go hold(ready)
 	<-ready
 	go read(ready)
+	<-ready
+	for _, l := range []sync.Locker{&third, readLocked.RLocker(), &fourth, &door{}} {
+		go through(l, ready)
+		<-ready
+	}
+	go enter(&third)
+	go enter(&readLocked)
+	go enter(&fourth)
+	go past(&door{}, ready)
 	<-ready
 	for i := 0; i < 5; i++ {
 		go wait()
@@ -177,13 +203,16 @@ func goroutineLockTexts(l *locks.Locks) (out []string) {
 }
 
 var knownGoLocks = []string{
-	"chan 0 of 0: 1 choose, 1 hold, 2 letGo, 1 read,",
+	"chan 0 of 0: 1 choose, 1 hold, 2 letGo, 1 past, 1 read, 4 through,",
 	"chan 3 of 3: 1 choose sends, 2 send sends,",
 	"sync.Mutex: 1 again, held by 1 again,",
+	"sync.Mutex: 1 enter, held by 1 through,",
 	"sync.Mutex: 1 transfer, held by 1 transfer,",
 	"sync.Mutex: 1 transfer, held by 1 transfer,",
 	"sync.Mutex: 1 twice, held by 1 twice,",
 	"sync.Mutex: 5 wait, held by 1 hold,",
+	"sync.RWMutex: 1 enter, held by 1 through reads,",
+	"sync.RWMutex: 1 enter, held by 1 through,",
 	"sync.RWMutex: 1 upgrade, held by 1 upgrade reads,",
 	"sync.RWMutex: 1 write, held by 1 read reads,",
 }

@@ -59,13 +59,17 @@ func TestCodeOfQEMUIsDescribedByItsJITInterface(t *testing.T) {
 	}
 }
 
-type namedCode struct{ UnknownCode }
+type noRules struct{}
+
+func (noRules) Rule(frames.Query) (frames.Rule, *frames.Row, bool) { return frames.Rule{}, nil, false }
+
+type namedCode struct{ noRules }
 
 func (namedCode) Name(uint64) (string, bool) { return "f", true }
 
 // As LuaJIT's code, which has rules of its own before those of the list that it registers.
 func TestNamesBehindOtherRulesAreUsed(t *testing.T) {
-	m := &frames.Module{Generated: true, Origin: &Mapping{}, Sources: []frames.RuleSource{UnknownCode{}, namedCode{}}}
+	m := &frames.Module{Generated: true, Origin: &Mapping{}, Sources: []frames.RuleSource{noRules{}, namedCode{}}}
 	setNameLookup(m)
 	if names := MappingOf(m).Names; names != (namedCode{}) {
 		t.Errorf("names by %v, want the second source", names)

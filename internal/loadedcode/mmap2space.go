@@ -44,7 +44,6 @@ func (c *ImageCache) Mmap2Space(arch frames.Arch, maps []MapsLine, pid int, name
 		mods[i] = NewModule(s, m)
 		if m.Image == nil {
 			m.JIT = false // origin unknown
-			mods[i].Sources = []frames.RuleSource{UnknownCode{}}
 		}
 	}
 	s.space.SetModules(mods)
@@ -158,14 +157,3 @@ func (s *Mmap2Space) Image(m *Mapping) *Image {
 	}
 	return s.cache.byName[key] // gone, or with another number here (btrfs, overlayfs)
 }
-
-// UnknownCode ends the walk (bad-memory or unproven) in a module with unknown instructions.
-type UnknownCode struct{}
-
-// Rule implements frames.RuleSource.
-func (UnknownCode) Rule(frames.Query) (frames.Rule, *frames.Row, bool) {
-	return frames.Rule{Method: frames.MethodScan}, &frames.Row{CFAExpr: UnknownCode{}}, true
-}
-
-// Eval implements frames.Expr: unknown.
-func (UnknownCode) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return 0, false }

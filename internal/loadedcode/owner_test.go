@@ -17,7 +17,7 @@ type owningRuntime struct {
 
 func (s *owningRuntime) Attach(h managed.Host) bool {
 	for _, m := range managed.Unowned(h) {
-		m.Owner, m.NoFP, m.Sources = s, true, []frames.RuleSource{UnknownCode{}}
+		m.Owner, m.NoFP, m.Sources = s, true, []frames.RuleSource{noRules{}}
 	}
 	s.lostAfter--
 	return s.lostAfter >= 0

@@ -5,6 +5,7 @@ package selection
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/user"
 	"path"
 	"regexp"
@@ -19,7 +20,7 @@ type Rule struct {
 	// Cgroup is a control group's path below the root of its hierarchy, or a pattern of [path.Match]; groups below
 	// match too.
 	Cgroup string
-	// Unit is a systemd unit's name, or a pattern: processes in control groups of that name.
+	// Unit is a systemd unit's name, or a pattern. A user's units count only for UID, else for the user who runs prywalk.
 	Unit string
 	UID  int // effective user; −1: any
 	// Match selects by the names of [Process]; nil: any.
@@ -122,13 +123,31 @@ func (r *Rule) inGroups(text string) bool {
 		for controller := range strings.SplitSeq(fields[1], ",") {
 			group = group || controller != "" && below(r.Cgroup, "/"+strings.TrimPrefix(controller, "name=")+at)
 		}
-		for part := range strings.SplitSeq(at, "/") {
-			if is, _ := path.Match(r.Unit, part); is && part != "" {
-				unit = true
-			}
-		}
+		unit = unit || (fields[1] == "" || fields[1] == "name=systemd") && r.inUnit(at)
 	}
 	return group && unit
+}
+
+// inUnit is systemd's cg_path_get_unit and cg_path_get_user_unit: below slices stands the unit. Further down are groups
+// that the unit makes, and below user@UID.service that user's units, both under any name.
+func (r *Rule) inUnit(group string) bool {
+	for part := range strings.SplitSeq(strings.TrimPrefix(group, "/"), "/") {
+		if is, _ := path.Match(r.Unit, part); is {
+			return true
+		}
+		if !strings.HasSuffix(part, ".slice") && part != r.userManager() {
+			return false
+		}
+	}
+	return false
+}
+
+func (r *Rule) userManager() string {
+	uid := r.UID
+	if uid < 0 {
+		uid = os.Geteuid()
+	}
+	return "user@" + strconv.Itoa(uid) + ".service"
 }
 
 func below(pattern, at string) bool {

@@ -74,7 +74,10 @@ func TestRulesSelectProcesses(t *testing.T) {
 		{unit: "nginx", want: []int{10}},
 		{unit: "nginx.service", want: []int{10}},
 		{unit: "db@*.service", want: []int{11}},
-		{unit: "editor", want: []int{12}},
+		{unit: "editor", owner: "1000", want: []int{12}},
+		{unit: "editor"}, // another user's: it has any name that user gives
+		{unit: "app.slice", owner: "1000", want: []int{12}},
+		{unit: "system.slice", want: []int{10, 11}},
 		{unit: "user@1000", want: []int{12}},
 		{owner: "33", want: []int{10}},
 		{owner: "0"},
@@ -88,6 +91,27 @@ func TestRulesSelectProcesses(t *testing.T) {
 		if got := find(t, root, c.all, c.cgroup, c.unit, c.owner, c.match); !slices.Equal(got, c.want) {
 			t.Errorf("%+v selects %v", c, got)
 		}
+	}
+}
+
+func TestGroupsThatOnlyHaveTheNameOfAUnitAreNotSelected(t *testing.T) {
+	root := t.TempDir()
+	fake(t, root, 10, 5, "nginx", "nginx", v2, 33)
+	for i, group := range []string{
+		"0::/user.slice/user-1000.slice/user@1000.service/app.slice/nginx.service",
+		"0::/user.slice/user-1000.slice/session-3.scope/nginx.service",
+		"0::/system.slice/docker.service/nginx.service", "0::/nginx.service.d/nginx.service",
+		"5:cpu:/nginx.service\n0::/system.slice/cron.service", "0::/../nginx.service", "0::/", "0::",
+	} {
+		fake(t, root, 20+i, 5, "fake", "fake", group+"\n", 1000)
+	}
+	for _, unit := range []string{"nginx", "ngin?.service"} {
+		if got := find(t, root, false, "", unit, "", ""); !slices.Equal(got, []int{10}) {
+			t.Errorf("--unit %s selects %v, want the service alone", unit, got)
+		}
+	}
+	if got := find(t, root, false, "", "nginx", "1000", ""); !slices.Equal(got, []int{20}) {
+		t.Errorf("--unit nginx --user 1000 selects %v, want that user's unit", got)
 	}
 }
 

@@ -114,6 +114,9 @@ func libraryRemedy(file string) string {
 			"and AGAIN"
 	case python || packagedProgram.MatchString(file):
 		return packagedRemedy
+	case nuitkaFile.MatchString(file):
+		return "if Nuitka made it, compile with --unstripped, which keeps its symbols, and AGAIN; else give " +
+			"the file before strip: report --symbols FILE"
 	}
 	return "if you build it, record it and give the file before strip, or its debug file, of the same build: " +
 		"report --symbols FILE; or link it without -s and AGAIN. If it came without symbols in a package " +
@@ -136,6 +139,7 @@ func IsAddressName(name, module string) bool {
 
 var (
 	distributionFile = regexp.MustCompile(`^(/usr)?/(bin|sbin|lib|lib32|lib64|libexec|games|share)/`)
+	nuitkaFile       = regexp.MustCompile(`(\.bin|\.cpython-[^/]*\.so)$`) // its default names
 	pythonPackage    = regexp.MustCompile(`/(site|dist)-packages/`)
 	packagedProgram  = regexp.MustCompile(`/(node_modules|[^/]*venv[^/]*/bin|\.local/bin|` +
 		`[^/]*conda[^/]*(/envs/[^/]+)?/bin|virtualenvs/[^/]+/bin|pipx/.*/bin)/`)

@@ -45,6 +45,8 @@ func TestDebugSymbolsAreWhereTheFileCameFrom(t *testing.T) {
 		"/usr/local/lib/python3.11/dist-packages/numpy/core/x.so":        "--no-binary",
 		"/opt/miniconda3/bin/ruff":                                       "came without symbols",
 		"/home/a/p/server":                                               "report --symbols FILE",
+		"/home/a/hot.bin":                                                "compile with --unstripped",
+		"/home/a/hot.dist/hot.cpython-311-x86_64-linux-gnu.so":           "compile with --unstripped",
 		"/usr/local/bin/uv":                                              "build it from its source",
 		"/usr/libexec/valgrind/memcheck-amd64-linux":                     "run the program without Valgrind",
 		"memcheck-amd64-linux":                                           "run the program without Valgrind",

@@ -35,10 +35,20 @@ func (l *lockFinder) HeldLocks(pc, sp, awaited frames.Addr) (out []managed.TaskL
 		}
 	}
 	for i := range known.held {
-		h := &known.held[i]
-		if addr, ok := known.value(lockFrame{l.program, bias, sp, awaited}, h.lock, 0); ok && addr > 1<<16 {
-			out = append(out, managed.TaskLock{Address: addr, Read: h.read, Taken: h.at + bias})
+		h, f := &known.held[i], lockFrame{l.program, bias, sp, awaited}
+		addr, ok := known.value(f, h.lock, 0)
+		if !ok || addr <= 1<<16 {
+			continue
 		}
+		read := h.read
+		if h.method.node != 0 {
+			entry, _ := known.value(f, h.method, 0)
+			var take bool
+			if take, read, _ = lockMethod(t.functionAt(entry - bias)); !take {
+				continue
+			}
+		}
+		out = append(out, managed.TaskLock{Address: addr, Read: read, Taken: h.at + bias})
 	}
 	return out
 }

@@ -50,9 +50,10 @@ type value struct {
 }
 
 type heldLockX86 struct {
-	lock value
-	read bool
-	at   uint64
+	lock   value
+	read   bool
+	at     uint64
+	method value // what an interface's method must turn out to be: a lock's; node 0: the call named it
 }
 
 // heldLocksX86 are the locks held at a call, with the origins of their addresses.
@@ -91,13 +92,16 @@ func (t *funcs) findLocksX86(pc uint64) *heldLocksX86 {
 	if !ok || isLockMethod(string(t.name(&f))) {
 		return &heldLocksX86{}
 	}
-	return analyseLocksX86(t.codeOf(&f), f.entry, pc, func(at uint64) string {
-		f, ok := t.find(at)
-		if !ok || f.entry != at || t.h.old() { // stack arguments until Go 1.17
-			return ""
-		}
-		return string(t.name(&f))
-	})
+	return analyseLocksX86(t.codeOf(&f), f.entry, pc, t.functionAt)
+}
+
+// functionAt returns the name of the function that begins at an address and takes its arguments in registers.
+func (t *funcs) functionAt(at uint64) string {
+	f, ok := t.find(at)
+	if !ok || f.entry != at || t.h.old() { // stack arguments until Go 1.17
+		return ""
+	}
+	return string(t.name(&f))
 }
 
 // analyseLocksX86 interprets code, which begins at entry, and returns the locks held before pc; an unknown instruction
@@ -168,6 +172,10 @@ func lockMethod(name string) (take, read, ok bool) {
 	case "sync.(*RWMutex).RLock":
 		return true, true, true
 	case "sync.(*RWMutex).RUnlock":
+		return false, true, true
+	case "sync.(*rlocker).Lock": // RWMutex.RLocker: the same address
+		return true, true, true
+	case "sync.(*rlocker).Unlock":
 		return false, true, true
 	}
 	return false, false, false
@@ -242,7 +250,9 @@ func (p *pathX86) join(other *pathX86) {
 	maps.DeleteFunc(p.slots, func(at int32, v value) bool { return other.slots[at] != v })
 	unmatched := slices.Clone(other.held)
 	p.held = slices.DeleteFunc(p.held, func(h heldLockX86) bool {
-		i := slices.IndexFunc(unmatched, func(o heldLockX86) bool { return o.lock == h.lock && o.read == h.read })
+		i := slices.IndexFunc(unmatched, func(o heldLockX86) bool {
+			return o.lock == h.lock && o.read == h.read && o.method == h.method
+		})
 		if i >= 0 {
 			unmatched = slices.Delete(unmatched, i, i+1)
 		}
@@ -386,7 +396,9 @@ func (a *lockAnalysisX86) add(in *insn, at, next uint64) {
 
 func (a *lockAnalysisX86) call(in *insn, at, next uint64) {
 	a.path.awaited = value{}
-	if in.Op == opCall {
+	if in.Op != opCall {
+		a.callMethod(in, at, next)
+	} else {
 		lock, name := a.path.regs[0], a.name(next+uint64(in.Imm))
 		switch {
 		case isLockMethod(name):
@@ -408,15 +420,40 @@ func (a *lockAnalysisX86) call(in *insn, at, next uint64) {
 	}
 }
 
+// Offsets of sync.Locker's methods in an itab (internal/abi/iface.go).
+const (
+	itabLock   = 24
+	itabUnlock = 32
+)
+
+// callMethod is for calls that may be of sync.Locker's methods, with the interface's data in rax.
+func (a *lockAnalysisX86) callMethod(in *insn, at, next uint64) {
+	method, lock := a.path.regs[in.RM&15], a.path.regs[0]
+	if !in.hasRegisterOperand() {
+		method = a.load(a.memory(in, next))
+	}
+	switch n := a.nodes[method.node]; {
+	case n.kind != nodeLoad || method.off != 0 || lock.node == 0:
+	case n.at == itabLock:
+		a.path.held = append(a.path.held, heldLockX86{lock: lock, at: at, method: method})
+	case n.at == itabUnlock:
+		taken := a.valueOf(node{kind: nodeLoad, base: n.base, at: itabLock})
+		i := slices.IndexFunc(a.path.held, func(h heldLockX86) bool { return h.lock == lock && h.method == taken })
+		if i >= 0 {
+			a.path.held = slices.Delete(a.path.held, i, i+1)
+		}
+	}
+}
+
 func (a *lockAnalysisX86) acquire(lock value, read bool, at uint64) {
 	if lock.node != 0 {
-		a.path.held = append(a.path.held, heldLockX86{lock, read, at})
+		a.path.held = append(a.path.held, heldLockX86{lock: lock, read: read, at: at})
 	}
 }
 
 func (a *lockAnalysisX86) release(lock value, read bool) {
 	for i := len(a.path.held) - 1; i >= 0; i-- {
-		if h := &a.path.held[i]; h.lock == lock && h.read == read {
+		if h := &a.path.held[i]; h.lock == lock && h.read == read && h.method.node == 0 {
 			a.path.held = slices.Delete(a.path.held, i, i+1)
 			return
 		}
