@@ -113,7 +113,7 @@ func (a *Aggregator) handleEvent(e *target.Event) {
 	case *attribute.ProcessStarted:
 		a.beginProcess(a.process(e.Proc), what)
 	case *attribute.ThreadStarted:
-		a.beginThread(a.thread(e.Thread))
+		a.beginThread(a.process(e.Thread.Proc), a.thread(e.Thread))
 		a.attribute(what)
 	case *attribute.UnassignedSample:
 		a.attributeUnassigned(e, what)

@@ -5,6 +5,7 @@ package aggregator
 import (
 	"prywalk/internal/attribute"
 	"prywalk/internal/procmem"
+	"prywalk/internal/target"
 )
 
 func (a *Aggregator) beginProcess(p *processState, started *attribute.ProcessStarted) {
@@ -14,13 +15,13 @@ func (a *Aggregator) beginProcess(p *processState, started *attribute.ProcessSta
 	a.attribute(started)
 }
 
-func (a *Aggregator) beginThread(th *threadState) {
-	if th.begun {
+func (a *Aggregator) beginThread(p *processState, th *target.Thread) {
+	if th.Walk.Begun {
 		return
 	}
-	th.begun = true
-	if th.proc.innerPID != th.proc.Target.PID { // the process is in a pid namespace of its own
-		th.innerTID = procmem.InnerTID(th.TID)
+	th.Walk.Begun = true
+	if p.innerPID != p.Target.PID { // the process is in a pid namespace of its own
+		th.Walk.InnerTID = procmem.InnerTID(th.TID)
 	}
-	a.explainer.add(th)
+	a.explainer.add(p, th)
 }

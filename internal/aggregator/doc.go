@@ -10,7 +10,7 @@
 //
 // # Files
 //
-//	states.go       objects of processes and threads; mappings that are read again (refreshbudget.go)
+//	states.go       the parts of processes and threads; mappings that are read again (refreshbudget.go)
 //	unwind.go       walks. locations.go, modules.go, managed.go, mmap2program.go number their frames
 //	incompletewalks.go, programhistory.go
 //	                what kernel samples lack; with what the next process of a program begins

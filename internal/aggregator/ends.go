@@ -2,15 +2,18 @@
 
 package aggregator
 
-import "prywalk/internal/attribute"
+import (
+	"prywalk/internal/attribute"
+	"prywalk/internal/target"
+)
 
 // endThread ends a thread's account. Of ended threads only the process's first one still has a name in the kernel.
-func (a *Aggregator) endThread(th *threadState, ended *attribute.ThreadEnded) {
+func (a *Aggregator) endThread(th *target.Thread, ended *attribute.ThreadEnded) {
 	if ended.End.Alive {
-		a.beginThread(th)
+		a.beginThread(a.process(th.Proc), th)
 	}
-	if th.begun && !th.NamedByRuntime.Load() && (ended.End.Alive || th.TID == th.proc.Target.PID) {
-		a.ownership.reading(th.renameByKernel)
+	if th.Walk.Begun && !th.NamedByRuntime.Load() && (ended.End.Alive || th.IsFirst()) {
+		a.ownership.reading(func() { renameByKernel(th) })
 	}
 	a.attribute(ended)
 	if ended.End.Alive {
@@ -19,9 +22,9 @@ func (a *Aggregator) endThread(th *threadState, ended *attribute.ThreadEnded) {
 	a.forgetThread(th)
 }
 
-func (a *Aggregator) forgetThread(th *threadState) {
+func (a *Aggregator) forgetThread(th *target.Thread) {
 	delete(a.threads, th.ID)
-	th.proc.waitState.forget(th)
+	a.process(th.Proc).waitState.forget(th)
 }
 
 func (a *Aggregator) endProcess(p *processState, ended *attribute.ProcessEnded) {
@@ -54,8 +57,8 @@ func (a *Aggregator) CloseAccounts(now int64) {
 
 func (a *Aggregator) readNames() {
 	for _, th := range a.threads {
-		if th.begun && !th.NamedByRuntime.Load() {
-			th.renameByKernel()
+		if th.Walk.Begun && !th.NamedByRuntime.Load() {
+			renameByKernel(th)
 		}
 	}
 }

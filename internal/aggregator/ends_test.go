@@ -102,7 +102,7 @@ func TestAfterATakeoverAccountsAreClosedWithoutReadingTargets(t *testing.T) {
 		pid := os.Getpid()
 		p := a.process(&target.Process{Target: ofPID(pid).Target, ID: 1})
 		th := a.thread(&target.Thread{Proc: p.Process, ID: 1, TID: pid, Name: "before"})
-		th.begun = true
+		th.Walk.Begun = true
 		counts := a.stacks.managedWalk.runCounts()
 		if a.ownership.beginRead(); taken && !a.TakeOver() {
 			t.Fatal("not taken over")
@@ -111,7 +111,7 @@ func TestAfterATakeoverAccountsAreClosedWithoutReadingTargets(t *testing.T) {
 		}
 		a.CloseAccounts(procmem.Now())
 		inUse := a.stacks.managedWalk.counts == counts
-		if read := th.name != "before"; read == taken || inUse != taken || len(a.procs) != 0 {
+		if read := th.Walk.Name != "before"; read == taken || inUse != taken || len(a.procs) != 0 {
 			t.Errorf("taken over %v: name read %v, clocks in use %v, %d accounts open", taken, read, inUse, len(a.procs))
 		}
 		if a.ownership.isTakenOver() != taken {

@@ -26,10 +26,10 @@ func (a *Aggregator) handleExec(e *target.Event, execed *target.Execed) {
 }
 
 // handleRename attributes the time up to now under the old name.
-func (a *Aggregator) handleRename(th *threadState, cut *attribute.Cut) {
+func (a *Aggregator) handleRename(th *target.Thread, cut *attribute.Cut) {
 	a.attribute(cut)
-	th.nameReadAt = 0
+	th.Walk.NameReadAt = 0
 	th.NamedByRuntime.Store(false)
-	a.ownership.reading(th.renameByKernel)
-	th.proc.Comm = cmp.Or(th.proc.Target.LoadedProgram(), th.name)
+	a.ownership.reading(func() { renameByKernel(th) })
+	th.Proc.Comm = cmp.Or(th.Proc.Target.LoadedProgram(), th.Walk.Name)
 }

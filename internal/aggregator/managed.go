@@ -51,17 +51,19 @@ type managedFrame struct {
 }
 
 func (b *stackBuilder) walkManaged(
-	th *threadState, s *observe.RawSample, sources []managed.FrameSource,
+	p *processState, th *target.Thread, s *observe.RawSample, sources []managed.FrameSource,
 ) frames.StopReason {
-	b.beginManaged(th, s, sources)
-	end := b.mergeNative(th.proc, s)
-	th.Observed.Feedback().SetPlan(callstack.Plan(sources, th.innerTID, s.Regs.TLS))
-	b.addMerged(th.proc, s.Regs.Arch, end)
+	b.beginManaged(p, th, s, sources)
+	end := b.mergeNative(p, s)
+	th.Observed.Feedback().SetPlan(callstack.Plan(sources, th.Walk.InnerTID, s.Regs.TLS))
+	b.addMerged(p, s.Regs.Arch, end)
 	return end
 }
 
-func (b *stackBuilder) beginManaged(th *threadState, s *observe.RawSample, sources []managed.FrameSource) {
-	p, w := th.proc, &b.managedWalk
+func (b *stackBuilder) beginManaged(
+	p *processState, th *target.Thread, s *observe.RawSample, sources []managed.FrameSource,
+) {
+	w := &b.managedWalk
 	if callstack.HasPlan(sources) {
 		p.NoteLack(target.LacksFrames)
 	}
@@ -73,7 +75,8 @@ func (b *stackBuilder) beginManaged(th *threadState, s *observe.RawSample, sourc
 		HasRun: s.How == observe.ByStop && s.State == sample.Running, RunCounts: w.runCounts(),
 	}
 	w.sample = managed.Sample{
-		InnerTID: th.innerTID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead, Live: &w.live,
+		InnerTID: th.Walk.InnerTID, Regs: &s.Regs, Mem: &s.Mem, At: s.At, Asleep: s.How == observe.ByPassiveRead,
+		Live: &w.live,
 	}
 	w.merger.Begin(sources, &w.sample)
 }

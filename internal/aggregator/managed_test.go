@@ -53,15 +53,15 @@ func interpreted(t *testing.T) (f *interpreter, p *processState, walk func()) {
 	t.Cleanup(func() { _ = opened.Close() })
 	opened.Space().SetModules([]*frames.Module{{Start: 0x10000, End: 0x20000, Name: "m",
 		Sources: []frames.RuleSource{calls{}}}})
-	th := neverRefreshed(opened)
+	p, th := neverRefreshed(opened)
 	u := newStackBuilder(profile.NewBuilder(profile.Meta{}), 0, &recordingOwnership{})
 	s, f := deepSample(10), &interpreter{}
 	s.At = sampledAt
 	sources := []managed.FrameSource{f}
-	return f, th.proc, func() {
+	return f, p, func() {
 		u.stack = u.stack[:0]
 		u.outline.Reset()
-		if end := u.walkManaged(th, s, sources); !end.Complete() || len(u.stack) != 20 {
+		if end := u.walkManaged(p, th, s, sources); !end.Complete() || len(u.stack) != 20 {
 			t.Fatalf("walk stops with %v after %d entries, want a root after 20", end, len(u.stack))
 		}
 	}

@@ -25,10 +25,10 @@ func (p *programHistory) applyTo(proc *target.Process) {
 	proc.SetFirstCopy(p.deepestStack)
 }
 
-func (p *programHistory) noteDeepest(th *threadState, s *observe.RawSample, w *frames.Walker) {
+func (p *programHistory) noteDeepest(th *target.Thread, s *observe.RawSample, w *frames.Walker) {
 	from, reach := s.Mem.Stack.Addr, w.HighestSP()
 	inStack := !w.OnOtherStack() && reach > from && reach <= s.Mem.StackEnd
-	if th.TID == th.proc.Target.PID && w.StopReason().Complete() && inStack {
+	if th.IsFirst() && w.StopReason().Complete() && inStack {
 		p.deepestStack = max(p.deepestStack, int64(reach-from)+walkBeyond)
 	}
 }

@@ -24,21 +24,21 @@ func (a *Aggregator) attributeObservation(e *target.Event) {
 }
 
 func (a *Aggregator) attributeSample(e *target.Event) {
-	th, s := a.thread(e.Thread), e.RawSample
-	a.beginThread(th)
-	id, end := a.stacks.stackOfSample(th, e.Program, s)
+	p, th, s := a.process(e.Thread.Proc), a.thread(e.Thread), e.RawSample
+	a.beginThread(p, th)
+	id, end := a.stacks.stackOfSample(p, th, e.Program, s)
 	a.out.totals.addStack(end, s.How)
 	a.counts.walked.Store(a.out.totals.stacks)
 	ends := &a.out.totals.walkEnds
 	a.counts.complete.Store(ends[frames.StopRoot] + ends[frames.StopGuessedRoot])
 	if s.State != sample.Running && s.At-th.FirstListedAt < target.NameEvery {
-		th.nameReadAt = 0 // it may have set its name before a long sleep
+		th.Walk.NameReadAt = 0 // it may have set its name before a long sleep
 	}
-	a.ownership.reading(func() { th.rename(s.At) })
-	waitsFor, owner := a.explainer.explain(th, s, id)
-	th.lock = lastLock{waitsFor, owner}
+	a.ownership.reading(func() { rename(th, s.At) })
+	waitsFor, owner := a.explainer.explain(p, th, s, id)
+	th.Walk.WaitsFor, th.Walk.Owner = waitsFor, owner
 	a.sampled = attribute.Sampled{
-		Process: th.proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, NotStopped: s.NotStopped,
+		Process: th.Proc.ID, Thread: th.ID, CreatedAt: th.CreatedAt, NotStopped: s.NotStopped,
 		Sample: attribute.Sample{
 			At: procmem.ReadingAt(s.Sched, s.At),
 			Place: attribute.Place{
@@ -70,16 +70,18 @@ func (a *Aggregator) attributeUnassigned(e *target.Event, u *attribute.Unassigne
 // walkUnassigned walks the sample as one of e.Thread, of the program's code owner, or of any thread of e.Proc.
 func (a *Aggregator) walkUnassigned(e *target.Event, place *attribute.Place) {
 	s, program := e.RawSample, e.Program
-	var th *threadState
+	p := a.process(e.Proc)
+	th := e.Thread
 	switch {
 	case program != nil && program.CodeOwner != nil:
-		th, program = a.process(program.CodeOwner).untrackedState(), nil
-	case e.Thread != nil:
-		th = a.thread(e.Thread)
+		p, program = a.process(program.CodeOwner), nil
+		th = p.untrackedState()
+	case th != nil:
+		a.thread(th)
 	default:
-		th = a.process(e.Proc).untrackedState()
+		th = p.untrackedState()
 	}
-	place.Stack, place.WalkEnd = a.stacks.stackOfSample(th, program, s)
+	place.Stack, place.WalkEnd = a.stacks.stackOfSample(p, th, program, s)
 	a.out.totals.addStack(place.WalkEnd, s.How)
 	a.countUntrackedWalk(e, place.WalkEnd)
 	a.Pool.Put(s)
@@ -95,11 +97,11 @@ func programOf(p *target.Program) string {
 	return cmp.Or(name, attribute.UnknownProgram)
 }
 
-func (a *Aggregator) labelsOf(th *threadState, s *observe.RawSample) string {
+func (a *Aggregator) labelsOf(th *target.Thread, s *observe.RawSample) string {
 	if !a.opts.Tasks || s.How != observe.ByStop {
 		return ""
 	}
 	a.ownership.beginRead()
 	defer a.ownership.endRead()
-	return profile.LabelText(th.proc.Target.Runtimes().Labels(&s.Regs, &s.Mem))
+	return profile.LabelText(th.Proc.Target.Runtimes().Labels(&s.Regs, &s.Mem))
 }

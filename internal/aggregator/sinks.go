@@ -10,6 +10,7 @@ import (
 	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
 	"prywalk/internal/selfruntime"
+	"prywalk/internal/target"
 )
 
 type intervalSink struct {
@@ -34,7 +35,7 @@ func (out *intervalSink) Add(i *attribute.Interval) {
 func (out *intervalSink) ThreadDone(id sample.ThreadID, ticks, observed int64) {
 	if th := out.states.threads[id]; th != nil {
 		out.rates.add(runstats.ThreadRate{
-			PID: th.proc.Target.PID, TID: th.TID, Name: th.name, Samples: ticks, Seconds: seconds(observed),
+			PID: th.Proc.Target.PID, TID: th.TID, Name: th.Walk.Name, Samples: ticks, Seconds: seconds(observed),
 		})
 	}
 }
@@ -50,7 +51,7 @@ func (out *intervalSink) addInterval(i profile.Interval) {
 }
 
 // interval is of the process itself if th is nil.
-func (out *intervalSink) interval(p *processState, th *threadState, s *attribute.Span) profile.Interval {
+func (out *intervalSink) interval(p *processState, th *target.Thread, s *attribute.Span) profile.Interval {
 	i := profile.Interval{
 		Stack: out.stackOf(s), PID: p.Target.PID, InnerPID: innerNumber(p.innerPID, p.Target.PID),
 		Start: p.Target.StartTime, Comm: p.Comm,
@@ -64,7 +65,7 @@ func (out *intervalSink) interval(p *processState, th *threadState, s *attribute
 		i.Thread = attribute.ChildrenThread
 	}
 	if th != nil {
-		i.TID, i.InnerTID, i.Thread, i.Role = th.TID, innerNumber(th.innerTID, th.TID), th.name, th.role
+		i.TID, i.InnerTID, i.Thread, i.Role = th.TID, innerNumber(th.Walk.InnerTID, th.TID), th.Walk.Name, th.Walk.Role
 	}
 	return i
 }

@@ -25,7 +25,7 @@ type processState struct {
 	histories    programHistories
 	history      *programHistory
 
-	untrackedThreads *threadState
+	untrackedThreads *target.Thread
 
 	refreshBudget refreshBudget
 
@@ -34,13 +34,13 @@ type processState struct {
 }
 
 type states struct {
-	threads   map[sample.ThreadID]*threadState
+	threads   map[sample.ThreadID]*target.Thread
 	procs     map[sample.ProcessID]*processState
 	histories programHistories
 }
 
 func newStates() *states {
-	return &states{map[sample.ThreadID]*threadState{}, map[sample.ProcessID]*processState{}, programHistories{}}
+	return &states{map[sample.ThreadID]*target.Thread{}, map[sample.ProcessID]*processState{}, programHistories{}}
 }
 
 func (s *states) process(p *target.Process) *processState {
@@ -113,38 +113,20 @@ func (p *processState) addMappingAt(pc frames.Addr, moment int64) (found bool) {
 	return found
 }
 
-type threadState struct {
-	*target.Thread
-	proc  *processState
-	begun bool
-
-	name       string
-	innerTID   int    // in its own pid namespace
-	nameReadAt int64  // CLOCK_MONOTONIC ns
-	role       string // "": unknown
-
-	file lastFile
-	lock lastLock
+// thread returns th, whose first event begins the aggregator's part.
+func (s *states) thread(th *target.Thread) *target.Thread {
+	if s.threads[th.ID] == nil {
+		th.Walk = target.WalkPart{Name: th.Name, NameReadAt: th.FirstListedAt, InnerTID: th.TID}
+		s.threads[th.ID] = th
+	}
+	return th
 }
 
-func (s *states) thread(th *target.Thread) *threadState {
-	if known := s.threads[th.ID]; known != nil {
-		return known
-	}
-	made := &threadState{
-		Thread: th, proc: s.process(th.Proc), name: th.Name, nameReadAt: th.FirstListedAt, innerTID: th.TID,
-	}
-	s.threads[th.ID] = made
-	return made
-}
-
-func (p *processState) untrackedState() *threadState {
+func (p *processState) untrackedState() *target.Thread {
 	if p.untrackedThreads == nil {
-		p.untrackedThreads = &threadState{
-			Thread: &target.Thread{
-				Proc: p.Process, TID: p.Target.PID, Observed: observe.NewThread(p.Target.PID, p.Target.PID, nil),
-			},
-			proc: p, innerTID: p.innerPID,
+		pid := p.Target.PID
+		p.untrackedThreads = &target.Thread{
+			Proc: p.Process, TID: pid, Observed: observe.NewThread(pid, pid, nil), Walk: target.WalkPart{InnerTID: p.innerPID},
 		}
 	}
 	return p.untrackedThreads
@@ -153,30 +135,30 @@ func (p *processState) untrackedState() *threadState {
 // rename reads the name every [target.NameEvery], from a runtime, else from the kernel; at each sample until a
 // runtime has a new thread's name. A runtime removes a thread from its list before the thread ends: the name stays for
 // one more period.
-func (th *threadState) rename(now int64) {
-	sources := th.proc.Target.Runtimes().FrameSources()
-	due := now-th.nameReadAt >= target.NameEvery
+func rename(th *target.Thread, now int64) {
+	sources := th.Proc.Target.Runtimes().FrameSources()
+	due := now-th.Walk.NameReadAt >= target.NameEvery
 	if !due && (th.NamedByRuntime.Load() || len(sources) == 0 || now-th.FirstListedAt >= target.NameEvery) {
 		return
 	}
-	name, ok := callstack.ThreadName(sources, th.innerTID)
+	name, ok := callstack.ThreadName(sources, th.Walk.InnerTID)
 	if due || ok {
-		th.nameReadAt = now
+		th.Walk.NameReadAt = now
 	}
 	switch {
 	case ok:
-		th.name = name
+		th.Walk.Name = name
 		th.NamedByRuntime.Store(true)
 	case due && th.NamedByRuntime.Load():
 		th.NamedByRuntime.Store(false)
 	case due:
-		th.renameByKernel()
+		renameByKernel(th)
 	}
-	th.role = callstack.Role(sources, th.innerTID, th.name)
+	th.Walk.Role = callstack.Role(sources, th.Walk.InnerTID, th.Walk.Name)
 }
 
-func (th *threadState) renameByKernel() {
-	if name := th.proc.Target.ThreadName(th.TID); name != "" {
-		th.name = name
+func renameByKernel(th *target.Thread) {
+	if name := th.Proc.Target.ThreadName(th.TID); name != "" {
+		th.Walk.Name = name
 	}
 }

@@ -7,13 +7,9 @@ import (
 	"strings"
 
 	"prywalk/internal/languages"
+	"prywalk/internal/target"
 	"prywalk/internal/waits"
 )
-
-type lastLock struct {
-	label string
-	owner int
-}
 
 type deadlockSuspects struct {
 	waitsFor map[int]int // waiter to owner
@@ -24,17 +20,17 @@ type deadlockSuspects struct {
 // minUnowned is the least unowned of a deadlock.
 const minUnowned = 2
 
-func (s *deadlockSuspects) noteAlive(th *threadState) {
+func (s *deadlockSuspects) noteAlive(th *target.Thread) {
 	if s.pids == nil {
 		s.waitsFor, s.pids, s.unowned = map[int]int{}, map[int]int{}, map[int]int{}
 	}
-	pid := th.proc.Target.PID
+	pid := th.Proc.Target.PID
 	s.pids[th.TID] = pid
 	switch {
-	case th.lock.owner > 0:
-		s.waitsFor[th.TID] = th.lock.owner
-	case strings.HasPrefix(th.lock.label, string(waits.Semaphore)):
-		for _, n := range th.proc.Target.Runtimes().FrameSources() {
+	case th.Walk.Owner > 0:
+		s.waitsFor[th.TID] = th.Walk.Owner
+	case strings.HasPrefix(th.Walk.WaitsFor, string(waits.Semaphore)):
+		for _, n := range th.Proc.Target.Runtimes().FrameSources() {
 			if l := languages.OfSystem(n.Name()); l != nil && l.BareLocks {
 				s.unowned[pid]++
 			}

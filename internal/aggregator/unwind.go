@@ -52,23 +52,24 @@ func newStackBuilder(recording *profile.Builder, maxDepth int, ownership *record
 	return b
 }
 
-func (b *stackBuilder) stackOfSample(th *threadState, program *target.Program, s *observe.RawSample) (
-	sample.StackID, frames.StopReason,
-) {
+func (b *stackBuilder) stackOfSample(
+	p *processState, th *target.Thread, program *target.Program, s *observe.RawSample,
+) (sample.StackID, frames.StopReason) {
 	switch {
 	case s.Regs.Arch == frames.ArchUnknown: // no user stack
 		return b.kernelStack(s, frames.StopRoot)
-	case program == nil && th.proc.Ended:
+	case program == nil && p.Ended:
 		return b.kernelStack(s, frames.StopBadMemory)
 	case program == nil:
-		return b.stackOfThread(th, s)
+		return b.stackOfThread(p, th, s)
 	}
-	return b.stackOfUntracked(th.proc.Process, program, s)
+	return b.stackOfUntracked(p.Process, program, s)
 }
 
 // stackOfThread learns from the walk what the next samples copy.
-func (b *stackBuilder) stackOfThread(th *threadState, s *observe.RawSample) (sample.StackID, frames.StopReason) {
-	p := th.proc
+func (b *stackBuilder) stackOfThread(p *processState, th *target.Thread, s *observe.RawSample) (
+	sample.StackID, frames.StopReason,
+) {
 	var end frames.StopReason
 	var exec bool
 	b.ownership.reading(func() {
@@ -79,7 +80,7 @@ func (b *stackBuilder) stackOfThread(th *threadState, s *observe.RawSample) (sam
 			s.Mem.StackEnd = end
 		}
 		p.prepareWalk(s.At)
-		end = b.walkWithRefresh(th, s)
+		end = b.walkWithRefresh(p, th, s)
 		exec = !end.Complete() && inExec(s)
 	})
 	if exec {
@@ -96,31 +97,30 @@ func (b *stackBuilder) stackOfThread(th *threadState, s *observe.RawSample) (sam
 	return id, end
 }
 
-func (b *stackBuilder) walkWithRefresh(th *threadState, s *observe.RawSample) frames.StopReason {
-	p := th.proc
-	end := b.walkWithRecords(th, s)
+func (b *stackBuilder) walkWithRefresh(p *processState, th *target.Thread, s *observe.RawSample) frames.StopReason {
+	end := b.walkWithRecords(p, th, s)
 	for range maxNewMappings {
 		if !p.addMappingAt(b.addressWithoutCode(), s.At) {
 			break
 		}
-		end = b.walkWithRecords(th, s)
+		end = b.walkWithRecords(p, th, s)
 	}
 	if end.Complete() || !p.refreshBudget.mayRefresh(s.At) || !p.refresh(s.At) {
 		return end
 	}
-	return b.walkWithRecords(th, s)
+	return b.walkWithRecords(p, th, s)
 }
 
 // walkWithRecords goes on at a frame record that the kernel has read.
-func (b *stackBuilder) walkWithRecords(th *threadState, s *observe.RawSample) frames.StopReason {
-	end := b.walkOnce(th, s)
+func (b *stackBuilder) walkWithRecords(p *processState, th *target.Thread, s *observe.RawSample) frames.StopReason {
+	end := b.walkOnce(p, th, s)
 	if !s.EndsAtRecord(&b.walker) {
 		return end
 	}
 	record, returns := s.Chain()
-	b.missingRecords = th.proc.Target.Runtimes().NextRecords(record, returns, b.missingRecords[:0])
+	b.missingRecords = p.Target.Runtimes().NextRecords(record, returns, b.missingRecords[:0])
 	s.AddRecords(b.missingRecords)
-	return b.walkOnce(th, s)
+	return b.walkOnce(p, th, s)
 }
 
 const maxNewMappings = 4 // of one stack
@@ -134,14 +134,14 @@ func (b *stackBuilder) addressWithoutCode() frames.Addr {
 
 func (b *stackBuilder) beginStack() { b.stack, b.walkMethods = b.stack[:0], methodCounts{} }
 
-func (b *stackBuilder) walkOnce(th *threadState, s *observe.RawSample) frames.StopReason {
+func (b *stackBuilder) walkOnce(p *processState, th *target.Thread, s *observe.RawSample) frames.StopReason {
 	b.beginStack()
 	b.firstUnmapped = 0
 	b.addKernelFrames(s)
 	b.outline.Reset()
-	p, w := th.proc, &b.walker
+	w := &b.walker
 	if sources := p.Target.Runtimes().FrameSources(); len(sources) > 0 && !s.KernelOnly() {
-		return b.walkManaged(th, s, sources)
+		return b.walkManaged(p, th, s, sources)
 	}
 	for w.Init(p.Target.Space(), &s.Regs, &s.Mem); w.Next(); {
 		f := w.Frame()

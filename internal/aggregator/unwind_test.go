@@ -41,14 +41,10 @@ func deepSample(depth int) *observe.RawSample {
 	return s
 }
 
-func neverRefreshed(opened *loadedcode.Process) *threadState {
+func neverRefreshed(opened *loadedcode.Process) (*processState, *target.Thread) {
 	p := &target.Process{Target: opened}
-	return &threadState{
-		Thread: &target.Thread{Proc: p, Observed: observe.NewThread(1, 1, nil)},
-		proc: &processState{
-			Process: p, refreshBudget: refreshBudget{last: math.MaxInt64}, history: &programHistory{},
-		},
-	}
+	never := &processState{Process: p, refreshBudget: refreshBudget{last: math.MaxInt64}, history: &programHistory{}}
+	return never, &target.Thread{Proc: p, Observed: observe.NewThread(1, 1, nil)}
 }
 
 func ofPID(pid int) *processState {
@@ -69,14 +65,14 @@ func BenchmarkUnwind(b *testing.B) {
 			runtime.LockOSThread()
 			defer runtime.UnlockOSThread()
 			u := newStackBuilder(profile.NewBuilder(profile.Meta{}), math.MaxInt32, &recordingOwnership{})
-			th := neverRefreshed(t)
+			p, th := neverRefreshed(t)
 			s := deepSample(depth)
 			n := uint64(0)
 			unwind := func() {
 				n++
 				binary.LittleEndian.PutUint64(s.Mem.Stack.Bytes[48:], n)
 				binary.LittleEndian.PutUint64(s.Mem.Stack.Bytes[64+40:], n)
-				if _, end := u.stackOfThread(th, s); !end.Complete() {
+				if _, end := u.stackOfThread(p, th, s); !end.Complete() {
 					b.Fatal(end)
 				}
 			}
@@ -149,7 +145,8 @@ func TestASampleInExecHasNoUserStack(t *testing.T) {
 		s := deepSample(1)
 		s.Mem.Stack.Bytes = nil
 		s.Kernel = []uint64{c.kernel}
-		id, end := u.stackOfSample(neverRefreshed(&loadedcode.Process{Process: &procs.Process{PID: os.Getpid()}}), g, s)
+		p, th := neverRefreshed(&loadedcode.Process{Process: &procs.Process{PID: os.Getpid()}})
+		id, end := u.stackOfSample(p, th, g, s)
 		kernelOnly := id == b.Intern([]profile.Loc{{Module: kernelModule, Addr: c.kernel}})
 		if end.Complete() != c.want.Complete() || kernelOnly != c.want.Complete() {
 			t.Errorf("in the kernel at %#x: stop reason %v, only kernel frames %v; want %v", c.kernel, end, kernelOnly,

@@ -16,6 +16,7 @@ import (
 	"prywalk/internal/sample"
 	"prywalk/internal/schema"
 	"prywalk/internal/symbols"
+	"prywalk/internal/target"
 	"prywalk/internal/waits"
 )
 
@@ -55,7 +56,7 @@ func (e *waitExplainer) close() {
 const procCacheLifetime = 1e9 // of what /proc shows: a descriptor's name, the list of threads; ns
 
 type waitState struct {
-	byInnerTID           map[int]*threadState // in its own pid namespace
+	byInnerTID           map[int]*target.Thread // in its own pid namespace
 	names                map[sample.StackID][]waits.StackFunction
 	variables            map[schema.Hex]waits.Variable
 	files                *waits.OpenFiles
@@ -65,24 +66,17 @@ type waitState struct {
 	walker               frames.Walker
 }
 
-type lastFile struct {
-	fd   int
-	text string
-	at   int64
-}
-
-func (e *waitExplainer) add(th *threadState) {
-	p := th.proc
+func (e *waitExplainer) add(p *processState, th *target.Thread) {
 	if p.waitState == nil {
 		files := waits.NewOpenFiles(p.Target.PID)
 		p.waitState = &waitState{
-			byInnerTID: map[int]*threadState{}, names: map[sample.StackID][]waits.StackFunction{},
+			byInnerTID: map[int]*target.Thread{}, names: map[sample.StackID][]waits.StackFunction{},
 			variables: map[schema.Hex]waits.Variable{}, files: files, peers: e.peersOf(files),
 			otherThreads: waits.NewLiveThreads(p.Target.PID, nil),
 		}
 		p.waitState.walker.MaxDepth = waits.MaxFunctions
 	}
-	p.waitState.byInnerTID[th.innerTID] = th
+	p.waitState.byInnerTID[th.Walk.InnerTID] = th
 }
 
 func (w *waitState) afterExec() {
@@ -92,9 +86,9 @@ func (w *waitState) afterExec() {
 	}
 }
 
-func (w *waitState) forget(th *threadState) {
-	if w != nil && w.byInnerTID[th.innerTID] == th {
-		delete(w.byInnerTID, th.innerTID)
+func (w *waitState) forget(th *target.Thread) {
+	if w != nil && w.byInnerTID[th.Walk.InnerTID] == th {
+		delete(w.byInnerTID, th.Walk.InnerTID)
 	}
 }
 
@@ -116,19 +110,20 @@ func (w *waitState) Thread(innerTID int, _ bool) (int, bool) {
 func (w *waitState) Parent(int) int { return 0 }
 
 // explain returns [profile.Interval].WaitsFor and Owner; nothing outside of a call.
-func (e *waitExplainer) explain(th *threadState, s *observe.RawSample, id sample.StackID) (
+func (e *waitExplainer) explain(p *processState, th *target.Thread, s *observe.RawSample, id sample.StackID) (
 	waitsFor string, owner int,
 ) {
 	if s.State == sample.Running || s.Call.Nr < 0 {
 		return "", 0
 	}
-	e.ownership.reading(func() { waitsFor, owner = e.find(th, s, id) })
+	e.ownership.reading(func() { waitsFor, owner = e.find(p, th, s, id) })
 	return waitsFor, owner
 }
 
 // find reads the target.
-func (e *waitExplainer) find(th *threadState, s *observe.RawSample, id sample.StackID) (waitsFor string, owner int) {
-	p := th.proc
+func (e *waitExplainer) find(p *processState, th *target.Thread, s *observe.RawSample, id sample.StackID) (
+	waitsFor string, owner int,
+) {
 	sl := waits.Sleeper{
 		State: s.State.Letter()[0], Reason: s.WaitReason(), Args: s.Call.Args, InCall: true, Memory: s.FutexCopy(),
 	}
@@ -143,12 +138,12 @@ func (e *waitExplainer) find(th *threadState, s *observe.RawSample, id sample.St
 		found.ResolveOwner(p.waitState)
 		return found.Label(), found.Owner
 	case found.Kind == waits.FileLock && found.FD != nil:
-		return string(found.Kind) + " " + e.describeFile(th, found.FD.FD, s.At), 0
+		return string(found.Kind) + " " + p.waitState.describeFile(th, found.FD.FD, s.At), 0
 	case found.FD != nil:
-		return e.describeFile(th, found.FD.FD, s.At), 0
+		return p.waitState.describeFile(th, found.FD.FD, s.At), 0
 	case found.Kind == waits.Descriptor:
 		if fd, ok := found.OnlyDescriptor(&sl, e.callMemory(th, s)); ok {
-			return e.describeFile(th, fd, s.At), 0
+			return p.waitState.describeFile(th, fd, s.At), 0
 		}
 	case found.Kind.IsSynchronization() && found.Address != 0:
 		found.ResolveOwner(p.waitState)
@@ -161,17 +156,17 @@ func (e *waitExplainer) find(th *threadState, s *observe.RawSample, id sample.St
 	return "", 0
 }
 
-func (e *waitExplainer) managedWait(th *threadState, s *observe.RawSample, word uint64, timed bool) (
+func (e *waitExplainer) managedWait(th *target.Thread, s *observe.RawSample, word uint64, timed bool) (
 	waits.Wait, bool,
 ) {
-	sources := th.proc.Target.Runtimes().FrameSources()
-	w, ok, _ := callstack.WaitOf(sources, &managed.WaitQuery{InnerTID: th.innerTID, Word: word, Mem: &s.Mem,
+	sources := th.Proc.Target.Runtimes().FrameSources()
+	w, ok, _ := callstack.WaitOf(sources, &managed.WaitQuery{InnerTID: th.Walk.InnerTID, Word: word, Mem: &s.Mem,
 		Live: e.live(th, s), Timed: timed})
 	return w, ok
 }
 
-func (e *waitExplainer) live(th *threadState, s *observe.RawSample) *callstack.Live {
-	p := th.proc.Target
+func (e *waitExplainer) live(th *target.Thread, s *observe.RawSample) *callstack.Live {
+	p := th.Proc.Target
 	return &callstack.Live{
 		ReadMemory: p.Read, PID: p.PID, TID: th.TID, RunCount: s.Sched.Runs, RunCounts: e.runs(),
 	}
@@ -221,25 +216,25 @@ func (e *waitExplainer) variableAt(p *processState, addr schema.Hex) waits.Varia
 	return v
 }
 
-func (e *waitExplainer) describeFile(th *threadState, fd int, now int64) string {
-	f, w := &th.file, th.proc.waitState
-	if f.text == "" || f.fd != fd || now-f.at > procCacheLifetime {
+func (w *waitState) describeFile(th *target.Thread, fd int, now int64) string {
+	f := &th.Walk.File
+	if f.Text == "" || f.FD != fd || now-f.At > procCacheLifetime {
 		text := w.files.Link(fd)
 		if kind, ok := strings.CutPrefix(text, "anon_inode:"); ok {
 			text = strings.Trim(kind, "[]")
 		} else if peer := w.peers.Of(w.files, text, procmem.Now); peer != "" {
 			text += " " + peer
 		}
-		*f = lastFile{fd, text, now}
+		*f = target.LastFile{FD: fd, Text: text, At: now}
 	}
-	return f.text
+	return f.Text
 }
 
 // maxCallRead is the size of a struct pollfd, bytes.
 const maxCallRead = 8
 
 // callMemory reads from the copied stack, else from the target if the thread still sleeps.
-func (e *waitExplainer) callMemory(th *threadState, s *observe.RawSample) func(addr uint64, b []byte) int {
+func (e *waitExplainer) callMemory(th *target.Thread, s *observe.RawSample) func(addr uint64, b []byte) int {
 	return func(addr uint64, b []byte) int {
 		for n := 0; n < len(b); n += 8 {
 			word, ok := s.Mem.Word(addr + uint64(n))

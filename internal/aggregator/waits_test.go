@@ -51,9 +51,9 @@ func TestAPollOrSelectOfOneDescriptorNamesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer self.Close()
-	th := &threadState{Thread: &target.Thread{TID: tid},
-		proc: &processState{Process: &target.Process{Target: self}}}
-	e.add(th)
+	p := &processState{Process: &target.Process{Target: self}}
+	th := &target.Thread{Proc: p.Process, TID: tid}
+	e.add(p, th)
 	heap := uint64(uintptr(unsafe.Pointer(&polled[0])))
 	for _, c := range []struct {
 		what  string
@@ -75,14 +75,14 @@ func TestAPollOrSelectOfOneDescriptorNamesIt(t *testing.T) {
 		s.Regs.Arch, s.Sched.Runs = frames.X86_64, c.runs
 		s.Call = procmem.SyscallInfo{Nr: 7, Args: [6]uint64{c.addr, c.count}}
 		s.Mem.Stack = frames.Region{Addr: sp, Bytes: stack}
-		if got, owner := e.explain(th, s, 0); got != c.want || owner != 0 {
+		if got, owner := e.explain(p, th, s, 0); got != c.want || owner != 0 {
 			t.Errorf("%s: %q, owner %d, want %q", c.what, got, owner, c.want)
 		}
 	}
 	s := &observe.RawSample{State: sample.Sleeping}
 	s.Regs.Arch, s.Mem.Stack = frames.X86_64, frames.Region{Addr: sp, Bytes: stack}
 	s.Call = procmem.SyscallInfo{Nr: 23, Args: [6]uint64{uint64(read.Fd()) + 1, set}}
-	if got, _ := e.explain(th, s, 0); got != link {
+	if got, _ := e.explain(p, th, s, 0); got != link {
 		t.Errorf("select of one: %q, want %q", got, link)
 	}
 }
@@ -104,12 +104,12 @@ func TestRecordingCanBeTakenOverWhileAWaitIsExplained(t *testing.T) {
 		runs:      func() *callstack.RunCounts { note(); return counts },
 	}
 	defer e.close()
-	th := &threadState{Thread: &target.Thread{TID: os.Getpid()},
-		proc: &processState{Process: &target.Process{Target: self}}}
-	e.add(th)
+	p := &processState{Process: &target.Process{Target: self}}
+	th := &target.Thread{Proc: p.Process, TID: os.Getpid()}
+	e.add(p, th)
 	s := &observe.RawSample{State: sample.Sleeping, Call: procmem.SyscallInfo{Nr: 7, Args: [6]uint64{array, 1}}} // poll
 	s.Regs.Arch = frames.X86_64
-	e.explain(th, s, 0)
+	e.explain(p, th, s, 0)
 	if !slices.Equal(during, []int32{aggregatorReads}) || ownership.state.Load() != ownedByAggregator {
 		t.Errorf("states %v, then %d; want %d, then %d", during, ownership.state.Load(), aggregatorReads, ownedByAggregator)
 	}

@@ -57,11 +57,10 @@
 // goes on:
 //
 //	object                      made by                    dropped by                   at an exec
-//	target.Thread               tracked.track              with its last event          execs.passAccountOn to the first
+//	target.Thread               tracked.track              with its last event          passAccountOn, handleExec
 //	  observe.Thread            procOpens.takeOrMake       tracked.dropThread           WalkFeedback.DiscardFormerProgram
 //	  backoff.ThreadState       tracked.track              tracked.dropThread           as target.Thread
 //	  engine part (perfengine)  ProcessPart.TrackThread    ThreadPart.Ended             as target.Thread
-//	aggregator.threadState      states.thread              forgetThread                 handleExec drops the caller's
 //	attribute.accountedThread   Attribution.thread         Attribution.finishThread     moveAccount to the first
 //
 // Besides, the threads are listed again, and the thread pointer is unknown until the next stop (observe.Thread).

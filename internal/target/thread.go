@@ -37,6 +37,28 @@ type Thread struct {
 	LastPass        PassReading
 	listGeneration  int64
 	End             attribute.End // complete when it has ended
+
+	Walk WalkPart // only the aggregator uses it
+}
+
+// WalkPart is what the aggregator knows of a thread.
+type WalkPart struct {
+	Begun      bool
+	Name, Role string // as last read; Role "": unknown
+	NameReadAt int64  // CLOCK_MONOTONIC ns
+	InnerTID   int    // in its own pid namespace
+	// What the thread waited for at the last sample, and the thread that owns it, as in a recording.
+	WaitsFor string
+	Owner    int
+
+	File LastFile
+}
+
+// LastFile is the description of a file that a thread has waited for.
+type LastFile struct {
+	FD   int
+	Text string
+	At   int64 // CLOCK_MONOTONIC ns
 }
 
 // PassReading is a thread's clocks in the last pass over all threads of the process that has read them; number 0: none.
