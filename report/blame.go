@@ -78,7 +78,8 @@ const (
 // maxLaterWaits bounds the time for one interval: the owner after so many later waits keeps the rest.
 const maxLaterWaits = 1 << 12
 
-// Blame returns a profile of the waiters' blocked time under the stacks of the locks' owners. Errors: [ErrNoLocks],
+// Blame returns a profile of the waiters' blocked time under the stacks of the locks' owners, without idle waits, as
+// that of the launcher of a JVM for its main thread. Errors: [ErrNoLocks],
 // [Filter]'s, too many overlapping waits, or the memory limit. From and To are applied, and cleared in the options.
 //
 // The recording has the owner at the start of each sleep. Later waits for the same lock divide the interval, and each
@@ -108,9 +109,10 @@ func Blame(p *profile.Profile, o *Options) (*profile.Profile, error) {
 			owned[lockOf(s)] = true
 		}
 	}
+	isIdle := view.IdleWaits(p)
 	for _, s := range p.Sample {
 		blocked := clocks.Blocked(s)
-		if blocked > 0 && view.IsSynchronization(s) && (view.WaitKind(s).HasOwner() || owned[lockOf(s)]) {
+		if blocked > 0 && !isIdle(s) && view.IsSynchronization(s) && (view.WaitKind(s).HasOwner() || owned[lockOf(s)]) {
 			b.addWait(s, blocked)
 		}
 		if b.err != nil {

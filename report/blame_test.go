@@ -55,6 +55,23 @@ func (c *contention) add(tid int64, function string, from, to int64, lock string
 	c.p.Sample = append(c.p.Sample, s)
 }
 
+// The launcher of a JVM joins its main thread for as long as the program runs.
+func TestIdleWaitsAreNotBlamed(t *testing.T) {
+	c := newContention()
+	c.add(1, "CallJavaMainInNewThread", 0, 10e9, "join thread 2", 2)
+	l := c.funcs["CallJavaMainInNewThread"]
+	l.Mapping = &profile.Mapping{ID: 1, File: "/jvm/lib/libjli.so"}
+	c.add(2, "main", 0, 10e9, "", 0)
+	c.add(3, "worker", 0, 20e6, "mutex a", 2)
+	p, err := Blame(c.p, &Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := blamed(p); len(got) != 1 || got["mutex a main"] != 20e6 {
+		t.Errorf("%v, want 20 ms of main", got)
+	}
+}
+
 func blamed(p *profile.Profile) map[string]int64 {
 	out := map[string]int64{}
 	for _, s := range p.Sample {

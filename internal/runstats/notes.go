@@ -7,14 +7,16 @@ import (
 	"strings"
 )
 
-// Notes are record's remarks, the most important first.
+// maxNotes is for a reader: the rest is in report --account.
+const maxNotes = 2
+
+// Notes are record's remarks, the most important first, at most maxNotes.
 func Notes(s *Stats) (notes []string) {
 	for _, text := range []string{
 		unobserved(s, ""), failures(s), disturbedCalls(s), longStopNote(s), quotaLoweredRate(s, ""), endedUnobserved(s, ""),
-		timeBetweenSamples(s), whyIncomplete(s), walkedAfterEnd(s), lostSamples(s), engineNote(s), slowestThread(s),
-		shortRuns(s),
+		timeBetweenSamples(s), whyIncomplete(s), walkedAfterEnd(s), lostSamples(s), engineNote(s),
 	} {
-		if text != "" {
+		if text != "" && len(notes) < maxNotes {
 			notes = append(notes, "note: "+strings.TrimPrefix(text, ", "))
 		}
 	}

@@ -14,16 +14,15 @@ func TestShortRunsBoundTheErrorOfShares(t *testing.T) {
 	s.ShortRuns, s.ShortRunsCPU, s.SwitchCost = 14_000, 0.56, 14_000
 	want := "shares may be off by up to 35 percentage points (threads ran 14000 times for 40µs on average, and " +
 		"samples can miss 14µs of each run)"
-	for _, line := range []string{said(s), CommentLine(s)} {
-		if !strings.Contains(line, want) {
-			t.Errorf("%q is not in %q", want, line)
-		}
+	_, account, _ := strings.Cut(CommentLine(s), " | ") // for --account
+	if !strings.Contains(account, want) || strings.Contains(said(s)+summary(s), "shares") {
+		t.Errorf("%q is not in %q, or also in %q", want, account, said(s)+summary(s))
 	}
 	s.SwitchCost = 50_000 // longer than the runs: they have no more than they used
 	if got := s.Unsampled(); got != 1 {
 		t.Errorf("%v", got)
 	}
-	if line := said(s); !strings.Contains(line, "the error of shares is not bounded (threads ran 14000 times") {
+	if line := CommentLine(s); !strings.Contains(line, "the error of shares is not bounded (threads ran 14000 times") {
 		t.Errorf("%q", line)
 	}
 	for _, none := range []CPU{
@@ -32,7 +31,7 @@ func TestShortRunsBoundTheErrorOfShares(t *testing.T) {
 		{ShortRuns: 14_000, SwitchCost: 14_000},
 	} {
 		s.CPU = none
-		if line := said(s); strings.Contains(line, "short runs") {
+		if line := CommentLine(s); strings.Contains(line, "shares") {
 			t.Errorf("%+v: %q", none, line)
 		}
 	}

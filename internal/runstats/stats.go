@@ -25,9 +25,10 @@ func CommentLine(s *Stats) string {
 		Reasons(s.Failed),
 		s.KernelSampled,
 		completeCPU(s), Percent(s.Complete, s.Samples), s.Samples, Reasons(s.Incomplete),
-		longestStop(s), stopTimeCounts(s)+longStopCauses(s), rateRange(s), withheld(s),
+		longestStop(s), stopTimeCounts(s)+longStopCauses(s), rateRange(s)+slowestThread(s), withheld(s),
 		s.TargetCPU, s.ProfiledCPU, s.UnobservedCPU,
-		quotaLoweredRate(s, "; ")+unobserved(s, "; ")+endedUnobserved(s, "; ")+disturbedCalls(s), s.Scheduling, engine(s))
+		quotaLoweredRate(s, "; ")+unobserved(s, "; ")+endedUnobserved(s, "; ")+disturbedCalls(s)+shortRuns(s),
+		s.Scheduling, engine(s))
 }
 
 var engines = map[string]string{

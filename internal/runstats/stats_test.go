@@ -151,9 +151,18 @@ func TestTheSlowestThreadHasANumber(t *testing.T) {
 	s := &Stats{}
 	s.Freq, s.SlowestThread = 99, 12.3
 	s.Rates = []ThreadRate{{TID: 6, Name: "main", Rate: 99}, {TID: 7, Name: "worker", Rate: 12.3}}
-	const want = "note: thread 7 (worker) was sampled least, 12.3 times a second"
-	if notes := Notes(s); len(notes) != 1 || notes[0] != want {
-		t.Errorf("%q, want %q", notes, want)
+	const want = "fastest 99.0/s, thread 7 (worker) was sampled least, 12.3 times a second"
+	head, account, _ := strings.Cut(CommentLine(s), " | ")
+	if len(Notes(s)) != 0 || strings.Contains(head, "least") || !strings.Contains(account, want) {
+		t.Errorf("%q, %q, %q, want %q", Notes(s), head, account, want)
+	}
+}
+
+func TestARunHasAtMostTwoNotes(t *testing.T) {
+	s := filled()
+	s.ProfiledCPU = 100
+	if notes := Notes(s); len(notes) != maxNotes {
+		t.Errorf("%d notes: %q", len(notes), notes)
 	}
 }
 

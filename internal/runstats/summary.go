@@ -11,8 +11,8 @@ import (
 )
 
 func summary(s *Stats) string {
-	return "overhead: " + overhead(s) + slowestThread(s) + failures(s) + quotaLoweredRate(s, ", ") + unobserved(s, ", ") +
-		shortRuns(s) + disturbedCalls(s) + lostSamples(s)
+	return "overhead: " + overhead(s) + failures(s) + quotaLoweredRate(s, ", ") + unobserved(s, ", ") +
+		disturbedCalls(s) + lostSamples(s)
 }
 
 func overhead(s *Stats) string {

@@ -229,6 +229,13 @@ func LockOwner(s *profile.Sample) int64 {
 	return max(0, NumLabel(s, rec.LabelOwner))
 }
 
+// IdleWaits returns a function that reports whether a sample of the profile is an idle wait.
+func IdleWaits(p *profile.Profile) func(s *profile.Sample) bool {
+	w := newGroups(nil, true).waiting
+	w.samples = p.Sample
+	return func(s *profile.Sample) bool { return w.idleness(s).Idle != "" }
+}
+
 // idleness is zero also for a thread that waits for others and is joined.
 func (w *waitGroups) idleness(s *profile.Sample) waits.Idleness {
 	idle := w.idlenessByStack(s)

@@ -29,3 +29,19 @@ func TestLabelsAreParsed(t *testing.T) {
 		}
 	}
 }
+
+// A wait for a part of the GIL, and one for the GIL, have one name, whoever holds it.
+func TestTheGILHasOneName(t *testing.T) {
+	held := ManagedWait(GIL, "", 0x10, 7, true)
+	held.Owner, held.OwnerName = 7, "burn"
+	for _, kind := range []Kind{Mutex, Condition} {
+		part := Wait{Kind: kind, Address: 0x1b8, Ownership: Ownership{Owner: 8}}
+		part.SetVariable(Variable{Name: "_PyRuntime", Offset: 0x1b8})
+		if part.Label() != "GIL" || part.Label() != held.Label() || part.Owner != 0 || !part.Free {
+			t.Errorf("%s: %s, held by %d; the GIL: %s", kind, part.Label(), part.Owner, held.Label())
+		}
+	}
+	if own := (Wait{Kind: Mutex, Address: 0x20}); own.Label() != "mutex 0x20" {
+		t.Error(own.Label())
+	}
+}

@@ -116,10 +116,6 @@ func (w *Wait) Label() string {
 		return w.semaphore() + " (" + w.Type + ")"
 	case w.Kind == Join && w.Owner != 0:
 		return fmt.Sprintf("%s thread %d", Join, w.Owner)
-	case w.Kind == GIL && w.OwnerName != "":
-		return fmt.Sprintf("%s held by %s", GIL, w.OwnerName)
-	case w.Kind == GIL && w.Owner != 0:
-		return fmt.Sprintf("%s held by thread %d", GIL, w.Owner)
 	case w.managed && w.Symbol == "", w.ofWaiter: // addresses differ in each run
 		return string(w.Kind)
 	}
@@ -201,9 +197,17 @@ type Variable struct {
 // another order since 2.41).
 const conditionWords = 0x20 | 0x0c
 
+// pythonRuntime is CPython's variable whose mutexes and conditions are parts of the GIL (Include/internal/pycore_gil.h);
+// its other locks are semaphores.
+const pythonRuntime = "_PyRuntime"
+
 // SetVariable sets the static variable of w.Address. A condition's w.Address becomes its own.
 func (w *Wait) SetVariable(v Variable) {
 	if w.managed { // not in a variable
+		return
+	}
+	if v.Name == pythonRuntime && (w.Kind == Mutex || w.Kind == Condition) {
+		*w = Wait{Kind: GIL, Ownership: Ownership{Free: true, Why: whyFreeOrChanging}, Timed: w.Timed, managed: true}
 		return
 	}
 	w.Symbol = v.Name

@@ -116,6 +116,7 @@ func keyOf(pid int, t *stacks.Thread) lockKey {
 	case w.Address != 0:
 	case w.FD != nil && w.FD.Path != "":
 		k.file = w.FD.Path
+	case w.Kind == waits.GIL:
 	default:
 		k.tid = t.TID
 	}

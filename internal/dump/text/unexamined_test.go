@@ -38,7 +38,7 @@ func TestTasksThatAreNotExaminedAreNamedIfNothingRuns(t *testing.T) {
 		l := locks.New()
 		l.Processes = []*stacks.Process{p}
 		l.Examine(locks.AsRead{})
-		if clear := strings.Contains(verdictText(l), "no deadlock"); clear != (name == "no language") {
+		if said := strings.Contains(verdictText(l), "no deadlock"); said != (name == "no language") {
 			t.Errorf("%s: %s", name, verdictText(l))
 		}
 	}
