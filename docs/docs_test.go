@@ -57,8 +57,6 @@ var notRun = map[string]string{
 	"prywalk record -o build.pb.gz -- make -j4": "needs a Makefile; the integration tests record commands",
 	"prywalk record -n server --rotate 1h --keep 24": "records without end; " +
 		"the integration tests of package agent rotate recordings",
-	"prywalk report --http localhost:8080": "serves until it is interrupted; " +
-		"TestHTTPServesPprofPagesToWhoHasTheToken of package report runs it",
 }
 
 const (
@@ -340,12 +338,11 @@ func TestSecurityClaimsNameTheirTests(t *testing.T) {
 	}
 }
 
-func TestTheNetworkIsUsedByTheWebPagesAndTheAgentOnly(t *testing.T) {
+func TestTheNetworkIsUsedByTheAgentOnly(t *testing.T) {
 	for _, dir := range []string{"cmd", "report", "internal", "ptrace", "frames", "heuristics", "dwarfunwind"} {
 		err := filepath.WalkDir(filepath.Join("..", dir), func(path string, e os.DirEntry, err error) error {
 			testing := strings.HasSuffix(path, "_test.go") || strings.Contains(path, "testtargets")
 			if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || testing ||
-				strings.Contains(path, filepath.Join("internal", "pprofweb")) ||
 				strings.Contains(path, filepath.Join("internal", "agent")) ||
 				strings.Contains(path, filepath.Join("internal", "httpserver")) || strings.Contains(path, "testdata") {
 				return err

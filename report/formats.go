@@ -8,7 +8,6 @@ import (
 	"github.com/google/pprof/profile"
 
 	"prywalk/internal/export"
-	"prywalk/internal/pprofweb"
 )
 
 // Firefox writes the profile for profiler.firefox.com ([export.Firefox]).
@@ -22,12 +21,3 @@ func OTLP(w io.Writer, p *profile.Profile, o Options) error { return export.OTLP
 
 // PGO writes the profile for `go build -pgo` ([export.PGO]).
 func PGO(w io.Writer, p *profile.Profile, o Options) error { return export.PGO(w, p, o) }
-
-// HTTPOptions select how a profile is served.
-type HTTPOptions = pprofweb.Options
-
-// ServeHTTP serves pprof's web pages at addr ("localhost:8080"; default: localhost, a free port) until serving fails.
-// Requests need the printed address's token. Files are read only below [HTTPOptions].Source.
-func ServeHTTP(addr string, p *profile.Profile, o HTTPOptions) error {
-	return pprofweb.Serve(addr, p, o)
-}

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -31,7 +30,6 @@ type reportFlags struct {
 	tree, folded, json, account bool
 	blame                       bool
 	files                       [len(fileForms)]string // paths, "" for none
-	http                        string
 	callers, callees            string
 	source, sourceDir           string
 	symbols                     []string
@@ -153,8 +151,8 @@ func (f *reportFlags) addTo(fl *pflag.FlagSet) {
 	fl.BoolVar(&f.tree, "tree", false, "the call tree")
 	fl.StringVar(&f.callers, "callers", "", "call tree of this function's callers")
 	fl.StringVar(&f.callees, "callees", "", "call tree of this function's callees")
-	fl.StringVar(&f.source, "source", "", "the lines of the functions that match (with --http: as --source-dir)")
-	fl.StringVar(&f.sourceDir, "source-dir", "", "with --source or --http: show the source files below this directory")
+	fl.StringVar(&f.source, "source", "", "the lines of the functions that match")
+	fl.StringVar(&f.sourceDir, "source-dir", "", "with --source: show the source files below this directory")
 	fl.StringArrayVar(&f.symbols, "symbols", nil, "names from this ELF file: the program before strip, or its debug file "+
 		"(same build id; may be repeated)")
 	fl.BoolVar(&f.json, "json", false, "the table as JSON; also with --tree and --by")
@@ -163,7 +161,6 @@ func (f *reportFlags) addTo(fl *pflag.FlagSet) {
 	for i := range fileForms {
 		fl.StringVar(&f.files[i], fileForms[i].flag, "", fileForms[i].usage)
 	}
-	fl.Var(commandline.Address(&f.http), "http", "serve pprof's web pages at this address, such as localhost:8080")
 	fl.SortFlags = false
 }
 
@@ -199,18 +196,11 @@ func (f *reportFlags) run(paths []string) error {
 		if p, err = report.Blame(p, &f.opts); err != nil {
 			return fmt.Errorf("%s: %w", path, err)
 		}
-		if f.opts.By == "" && !f.tree && !f.folded && !f.writesFiles() && f.http == "" {
+		if f.opts.By == "" && !f.tree && !f.folded && !f.writesFiles() {
 			f.opts.By = "lock"
 		}
 	}
-	switch {
-	case f.http != "":
-		if p, err = report.Filter(p, f.opts); err != nil {
-			return err
-		}
-		f.progress.Stop()
-		return report.ServeHTTP(f.http, p, report.HTTPOptions{Source: cmp.Or(f.sourceDir, f.source), Log: os.Stderr})
-	case f.writesFiles():
+	if f.writesFiles() {
 		return f.writeFiles(p)
 	}
 	return f.writeText(p)

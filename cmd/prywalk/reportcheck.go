@@ -25,7 +25,7 @@ func hasEffect(flag, form string) bool {
 			return flag == "value" && f.clock || flag == "lines" && f.lines
 		}
 	}
-	return form == "http" && flag == "source-dir"
+	return false
 }
 
 func (f *reportFlags) check() error {
@@ -102,13 +102,6 @@ func (f *reportFlags) forms() ([]string, error) {
 				return nil, exit.Usage("--%s and --%s name one file; give two", fileForms[j].flag, fileForms[i].flag)
 			}
 		}
-	}
-	if f.changed("http") {
-		texts = slices.DeleteFunc(texts, func(s string) bool { return s == "source" }) // then a directory
-		if others := slices.Concat(texts, files); len(others) > 0 {
-			return nil, exit.Usage("--http and --%s: choose one", others[0])
-		}
-		return []string{"http"}, nil
 	}
 	switch {
 	case len(texts) > 0 && len(files) > 0:

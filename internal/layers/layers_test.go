@@ -38,7 +38,7 @@ var order = [][]string{
 	{"internal/dump/walk", "internal/dump/locks"},
 	{"internal/profile", "internal/schedule", "internal/selfruntime"},
 	{"internal/view", "internal/profilenames", "internal/dump/sleepers", "internal/dump/goroutines", "internal/dump/text"},
-	{"internal/backoff", "internal/export", "internal/pprofweb"},
+	{"internal/backoff", "internal/export"},
 	{"internal/target"},
 	{"internal/engine"},
 	{"internal/tracer", "internal/perfengine", "internal/aggregator"},

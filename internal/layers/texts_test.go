@@ -14,7 +14,7 @@ import (
 
 // texts write for users. Parts of the target go through prywalk/internal/printable, never straight through fmt.
 var texts = []string{"cmd/prywalk", "report", "internal/dump", "internal/doctor",
-	"internal/runstats", "internal/commandline", "internal/console", "internal/pprofweb", "internal/recording",
+	"internal/runstats", "internal/commandline", "internal/console", "internal/recording",
 	"internal/view", "internal/export"}
 
 // own are exempt files, with the reason.
