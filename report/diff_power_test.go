@@ -105,7 +105,7 @@ func (d *Difference) isEqual() bool {
 // those that find a growth by 5, 10 and 20 % of the old total.
 var powerRow = regexp.MustCompile(`(?m)^\| (\d+) \| (\d+) % \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$`)
 
-// The page has figures of -diffs 2000. Of fewer, a cell's count has a probability below 10⁻⁹ if it fails; the seed is
+// The page has figures of -diffs 1000, those without growth of 4000. Of fewer, a cell's count has a probability below 10⁻⁹ if it fails; the seed is
 // fixed.
 func TestThePagesTableOfRunsIsThatOfTheDiff(t *testing.T) {
 	page, err := os.ReadFile("../docs/report.md")
