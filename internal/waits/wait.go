@@ -207,7 +207,8 @@ func (w *Wait) SetVariable(v Variable) {
 		return
 	}
 	if v.Name == pythonRuntime && (w.Kind == Mutex || w.Kind == Condition) {
-		*w = Wait{Kind: GIL, Ownership: Ownership{Free: true, Why: whyFreeOrChanging}, Timed: w.Timed, managed: true}
+		free := Ownership{Free: true, Why: whyFreeOrChanging}
+		*w = Wait{Kind: GIL, Ownership: free, Timed: w.Timed, managed: true}
 		return
 	}
 	w.Symbol = v.Name
