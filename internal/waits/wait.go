@@ -197,8 +197,8 @@ type Variable struct {
 // another order since 2.41).
 const conditionWords = 0x20 | 0x0c
 
-// pythonRuntime is CPython's variable whose mutexes and conditions are parts of the GIL (Include/internal/pycore_gil.h);
-// its other locks are semaphores.
+// pythonRuntime is CPython's variable whose mutexes and conditions are parts of the GIL
+// (Include/internal/pycore_gil.h). Its other locks are semaphores.
 const pythonRuntime = "_PyRuntime"
 
 // SetVariable sets the static variable of w.Address. A condition's w.Address becomes its own.
