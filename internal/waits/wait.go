@@ -197,8 +197,8 @@ type Variable struct {
 // another order since 2.41).
 const conditionWords = 0x20 | 0x0c
 
-// pythonRuntime is CPython's variable whose mutexes and conditions are parts of the GIL (Include/internal/pycore_gil.h);
-// its other locks are semaphores.
+// pythonRuntime is CPython's variable whose mutexes and conditions are parts of the GIL
+// (Include/internal/pycore_gil.h). Its other locks are semaphores.
 const pythonRuntime = "_PyRuntime"
 
 // SetVariable sets the static variable of w.Address. A condition's w.Address becomes its own.
@@ -207,7 +207,8 @@ func (w *Wait) SetVariable(v Variable) {
 		return
 	}
 	if v.Name == pythonRuntime && (w.Kind == Mutex || w.Kind == Condition) {
-		*w = Wait{Kind: GIL, Ownership: Ownership{Free: true, Why: whyFreeOrChanging}, Timed: w.Timed, managed: true}
+		free := Ownership{Free: true, Why: whyFreeOrChanging}
+		*w = Wait{Kind: GIL, Ownership: free, Timed: w.Timed, managed: true}
 		return
 	}
 	w.Symbol = v.Name
