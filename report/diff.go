@@ -93,8 +93,8 @@ func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 // whole is tested by Student's two-sample test with common variance, functions by [statistics.RotationBound]: a
 // function's variance is the mean of what its runs show (few degrees of freedom) and of what is expected, that of
 // sampling and the usual scatter of the other functions. Each of both tests has half of the error rate of 5 %.
-// Functions that are small on both sides together are not tested. With one run a side DiffRuns is [Diff]. The caller closes the
-// result.
+// Functions that are small on both sides together are not tested. With one run a side DiffRuns is [Diff]. The caller
+// closes the result.
 func DiffRuns(older, newer []*profile.Profile, o DiffOptions) (*Difference, error) {
 	o.Per = cmp.Or(o.Per, "run")
 	if !slices.Contains(Normalizations(), o.Per) {
