@@ -80,21 +80,21 @@ type Difference struct {
 //
 // The standard error of a function's share is that of [view.Selection.PrecisionOf], which counts fewer samples for
 // threads in lockstep. It is too small for programs with long phases in random order. A change is significant by a
-// score test: it exceeds the error that both sides would have if their values were equal. One of few samples, of at most
-// half of a whole, passes Fisher's exact test of the numbers of samples, too ([statistics.FisherTail]). The
-// error rate is 5 % over the self and total values of all functions (Bonferroni). All other noise is unknown. Therefore
+// score test: it exceeds the error that both sides would have if their values were equal. One of few samples, of at
+// most half of a whole, passes Fisher's exact test of the numbers of samples, too ([statistics.FisherTail]). The error
+// rate is 5 % over the self and total values of all functions (Bonferroni). All other noise is unknown. Therefore
 // the whole is never significant, and a function's share of the whole's change, up to a tenth of the whole, counts as
 // noise. The caller closes the result.
 func Diff(older, newer *profile.Profile, o DiffOptions) (*Difference, error) {
 	return DiffRuns([]*profile.Profile{older}, []*profile.Profile{newer}, o)
 }
 
-// DiffRuns compares several runs a side. The unit is the run, since data layout, load and frequency differ between runs.
-// The whole is tested by Student's two-sample test with common variance, functions by [statistics.RotationBound]: a
+// DiffRuns compares several runs a side. The unit is the run: data layout, load and frequency differ between runs. The
+// whole is tested by Student's two-sample test with common variance, functions by [statistics.RotationBound]: a
 // function's variance is the mean of what its runs show (few degrees of freedom) and of what is expected, that of
-// sampling and the usual scatter of the other functions. Each of both tests has half of the error rate of 5 %. Functions
-// that are small on both sides together are not tested. With one run a side DiffRuns is [Diff]. The caller closes the
-// result.
+// sampling and the usual scatter of the other functions. Each of both tests has half of the error rate of 5 %.
+// Functions that are small on both sides together are not tested. With one run a side DiffRuns is [Diff]. The caller
+// closes the result.
 func DiffRuns(older, newer []*profile.Profile, o DiffOptions) (*Difference, error) {
 	o.Per = cmp.Or(o.Per, "run")
 	if !slices.Contains(Normalizations(), o.Per) {

@@ -101,12 +101,12 @@ func (d *Difference) isEqual() bool {
 	return !d.Whole.Significant
 }
 
-// In docs/report.md: runs a side, the scatter, and in % of the diffs: those that show a change where nothing changed, and
-// those that find a growth by 5, 10 and 20 % of the old total.
+// In docs/report.md: runs a side, the scatter, and in % of the diffs: those that show a change where nothing changed,
+// and those that find a growth by 5, 10 and 20 % of the old total.
 var powerRow = regexp.MustCompile(`(?m)^\| (\d+) \| (\d+) % \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|$`)
 
-// The page has figures of -diffs 1000, those without growth of 4000. Of fewer, a cell's count has a probability below 10⁻⁹ if it fails; the seed is
-// fixed.
+// The page has figures of -diffs 1000, those without growth of 4000. Of fewer, a cell's count has a probability below
+// 10⁻⁹ if it fails; the seed is fixed.
 func TestThePagesTableOfRunsIsThatOfTheDiff(t *testing.T) {
 	page, err := os.ReadFile("../docs/report.md")
 	if err != nil {

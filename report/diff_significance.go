@@ -16,8 +16,8 @@ type comparison interface {
 	function(f *view.Frame, before, after view.Row) (self, total ComparedValue)
 	// mark marks significant values.
 	mark(whole *ComparedValue, changes []Change)
-	// leastFound is the growth of a function, and of the whole, by a share of the old whole that is found 9 times in 10 with
-	// so many runs a side. 0: not tested.
+	// leastFound is the growth of a function, and of the whole, by a share of the old whole that is found 9 times in 10
+	// with so many runs a side. 0: not tested.
 	leastFound(changes []Change, runs [2]int) (function, whole float64)
 	untested() string
 	exceedsUntested() bool
@@ -91,7 +91,8 @@ func (d *Difference) FoundGrowth() string {
 	for more <= max(runs[0], runs[1]) {
 		more *= 2
 	}
-	return text + fmt.Sprintf("; with %d runs a side: %s", more, growthText(d.test.leastFound(d.Changes, [2]int{more, more})))
+	function, whole := d.test.leastFound(d.Changes, [2]int{more, more})
+	return text + fmt.Sprintf("; with %d runs a side: %s", more, growthText(function, whole))
 }
 
 func growthText(function, whole float64) string {

@@ -93,7 +93,8 @@ func TestDiffExitCodeReportsGrowth(t *testing.T) {
 		{"--fail-above 5% -a " + old + "," + noisy + " -b " + slower, 0, "Means of 2 runs and 1 run",
 			"no significant growth. Found 9 times in 10: no growth of a function, a total that grew by "},
 		{"--fail-above 5% -a " + old + "," + noisy + "," + third + " -b " + same + "," + recorded(t, "b2", 505, 500) + "," +
-			recorded(t, "b3", 550, 500), 0, "Means of 3 runs", "--fail-above 5%: no significant growth. Found 9 times in 10: a function"},
+			recorded(t, "b3", 550, 500), 0, "Means of 3 runs",
+			"--fail-above 5%: no significant growth. Found 9 times in 10: a function"},
 		{"--fail-above 5% " + brief + " " + slower, 0, "Not tested for significance: the old recording has only 9 samples",
 			"--fail-above 5%: whether something grew is not known; not tested for significance, since the old recording has " +
 				"only 9 samples"},
