@@ -15,8 +15,8 @@ func part(begin, length, cpu int64, clock string, comments ...string) *profile.P
 	return &profile.Profile{
 		SampleType: []*profile.ValueType{{Type: clock, Unit: "nanoseconds"}}, TimeNanos: begin, DurationNanos: length,
 		PeriodType: &profile.ValueType{Type: "wall", Unit: "nanoseconds"},
-		Sample:   []*profile.Sample{{Location: []*profile.Location{loc}, Value: []int64{cpu}}},
-		Function: []*profile.Function{f}, Location: []*profile.Location{loc}, Comments: comments,
+		Sample:     []*profile.Sample{{Location: []*profile.Location{loc}, Value: []int64{cpu}}},
+		Function:   []*profile.Function{f}, Location: []*profile.Location{loc}, Comments: comments,
 	}
 }
 
