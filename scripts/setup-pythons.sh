@@ -9,7 +9,7 @@
 # A release that is not available is left out, with a message.
 #
 # For a new release (CONTRIBUTING.md) see "To add a release" of internal/runtimes/cpython/doc.go, and add a recorded
-# image (internal/runtimes/cpython/recorded).
+# image (internal/testtargets/pythonimages).
 set -eu
 
 dir=${1:-/usr/local/lib/python-releases}

@@ -18,8 +18,8 @@
 //     the tracer preempted, or that is off its CPU. That of other samples is carried to the next exact one; if there
 //     is none for 4 s, inexact samples get it.
 //   - [PreemptionDetector] finds the thread that the tracer's wake-up preempted. Its sample is exact only if the
-//     tracer's own timer woke the tracer ([Wake]). If the tracer had to wait for its CPU, the thread before it ran until
-//     it slept: where it sleeps says nothing of its CPU time.
+//     tracer's own timer woke the tracer ([Wake]). If the tracer waited for its CPU, the thread before it ran
+//     until it slept: where it sleeps says nothing of its CPU time.
 //   - [CPUChooser] chooses the tracer's CPU, so that it preempts such threads. First samples are deferred until the
 //     thread is classified (package attribute).
 package skid

@@ -142,7 +142,8 @@ func TestThreadPreemptedFromAnotherCPUSkids(t *testing.T) {
 	}
 }
 
-// Before a late wake-up the thread that left the CPU ran until it slept: where it sleeps is not where it was at the tick.
+// Before a late wake-up the thread that left the CPU ran until it slept: where it sleeps is not where it was at the
+// tick.
 func TestAThreadThatSleepsShowsItsPlaceOnlyIfTheTracerDidNotWait(t *testing.T) {
 	for _, c := range []struct {
 		wake       Wake

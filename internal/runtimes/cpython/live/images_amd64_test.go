@@ -18,9 +18,9 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
-	"prywalk/internal/runtimes/cpython/recorded"
 	"prywalk/internal/testtargets"
 	"prywalk/internal/testtargets/observed"
+	"prywalk/internal/testtargets/pythonimages"
 )
 
 // TestImagesAreRecorded makes the images of package recorded in PYTHON_IMAGES.
@@ -44,7 +44,7 @@ func TestImagesAreRecorded(t *testing.T) {
 			if err := recordDeep(t, attach(t, cmd.Process.Pid), k).Encode(&image); err != nil {
 				t.Fatal(err)
 			}
-			file := filepath.Join(dir, strings.TrimPrefix(version, release)+recorded.Suffix)
+			file := filepath.Join(dir, strings.TrimPrefix(version, release)+pythonimages.Suffix)
 			if err := os.WriteFile(file, image.Bytes(), 0o644); err != nil {
 				t.Fatal(err)
 			}
@@ -57,7 +57,7 @@ const (
 	deepEnough  = 44
 )
 
-func recordDeep(t *testing.T, py *python, k known) *recorded.Image {
+func recordDeep(t *testing.T, py *python, k known) *pythonimages.Image {
 	t.Helper()
 	for range mostRecords {
 		regs := observed.Hold(t, py.pid)
@@ -75,9 +75,9 @@ func recordDeep(t *testing.T, py *python, k known) *recorded.Image {
 	return nil
 }
 
-func (py *python) record(regs *frames.Regs, k known) (*recorded.Image, error) {
-	m := &recorded.Image{What: py.names.Name(), TID: py.pid, TLS: regs.TLS, PC: regs.PC,
-		Names: map[string]recorded.Symbol{}}
+func (py *python) record(regs *frames.Regs, k known) (*pythonimages.Image, error) {
+	m := &pythonimages.Image{What: py.names.Name(), TID: py.pid, TLS: regs.TLS, PC: regs.PC,
+		Names: map[string]pythonimages.Symbol{}}
 	for i := range uint8(16) {
 		v, _ := regs.Get(i)
 		m.Registers = append(m.Registers, v)
@@ -86,7 +86,7 @@ func (py *python) record(regs *frames.Regs, k known) (*recorded.Image, error) {
 	names := map[string]string{}
 	for _, mod := range modules {
 		names[mod.Name] = "/python/" + filepath.Base(mod.Name)
-		m.Mapped = append(m.Mapped, recorded.Module{Name: names[mod.Name], Start: mod.Start, End: mod.End, Bias: mod.Bias,
+		m.Mapped = append(m.Mapped, pythonimages.Module{Name: names[mod.Name], Start: mod.Start, End: mod.End, Bias: mod.Bias,
 			Generated: mod.Generated})
 	}
 	w := &py.walker
@@ -95,7 +95,7 @@ func (py *python) record(regs *frames.Regs, k known) (*recorded.Image, error) {
 		if n := len(m.Natives); n > 0 {
 			m.Natives[n-1].CFA = f.SP
 		}
-		m.Natives = append(m.Natives, recorded.Native{PC: f.PC, SP: f.SP, Caller: f.AfterCall,
+		m.Natives = append(m.Natives, pythonimages.Native{PC: f.PC, SP: f.SP, Caller: f.AfterCall,
 			Module: slices.Index(modules, f.Module)})
 	}
 	if w.StopReason().Complete() {
@@ -111,7 +111,7 @@ func (py *python) record(regs *frames.Regs, k known) (*recorded.Image, error) {
 	for i, c := range f.Calls {
 		stack = append(stack, frame{Frame: managed.Frame{Function: c.Function, Line: c.Line}})
 		if i < len(k) {
-			m.Calls = append(m.Calls, recorded.Call{Function: k[i].name, Line: k[i].line})
+			m.Calls = append(m.Calls, pythonimages.Call{Function: k[i].name, Line: k[i].line})
 		}
 	}
 	if msg := k.check(stack); msg != "" || f.Freed || f.Health != managed.Matched {
@@ -131,7 +131,7 @@ const granule = 64
 
 type recorder struct {
 	*host
-	m     *recorded.Image
+	m     *pythonimages.Image
 	names map[string]string
 	parts map[uint64][]byte // by address
 }
@@ -164,7 +164,7 @@ func (r *recorder) Unchanged() bool { return true }
 func (r *recorder) Symbol(m *frames.Module, name string) (addr, size uint64, ok bool) {
 	addr, size, ok = r.host.Symbol(m, name)
 	if ok {
-		r.m.Names[r.names[m.Name]+" "+name] = recorded.Symbol{At: addr, Size: size}
+		r.m.Names[r.names[m.Name]+" "+name] = pythonimages.Symbol{At: addr, Size: size}
 	}
 	return addr, size, ok
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Package recorded has images of interpreters, for tests of builds that a machine lacks, and of damaged memory. The
+// Package pythonimages has images of interpreters, for tests of builds that a machine lacks, and of damaged memory. The
 // tests of package live make them.
-package recorded
+package pythonimages
 
 import (
 	"compress/gzip"
