@@ -103,6 +103,6 @@ func (o *Observer) readAgain(t *Thread, s *RawSample) (asleep bool, err error) {
 	}
 	o.preemption.ForgetWake()
 	o.preemption.Woken(procmem.Now())
-	t.skid.BeginSample(o.preemption.wake().At, t.clocks.last.Runs)
+	o.beginSample(t)
 	return o.passive.read(t, s, t.clocks.last)
 }

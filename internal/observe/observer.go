@@ -70,7 +70,7 @@ func (o *Observer) Begin(t *Thread) (Outcome, *RawSample, error) {
 	if err != nil {
 		return Failed, nil, err
 	}
-	t.skid.BeginSample(o.preemption.wake().At, sched.Runs)
+	o.beginSample(t)
 	if o.tryConfirmUnchanged(t, sched) {
 		return Unchanged, nil, nil
 	}

@@ -19,6 +19,11 @@ func (o *Observer) StopOnlyOnCPU(preempted bool) {
 	o.stopsOnlyOnCPU, o.stopsPreempted = true, preempted
 }
 
+// Precondition: the clocks are read.
+func (o *Observer) beginSample(t *Thread) {
+	t.skid.BeginSample(o.preemption.wake().At, t.clocks.last.Runs, o.stopsOnlyOnCPU && !o.stopsPreempted)
+}
+
 func (o *Observer) deferUntilOnCPU(t *Thread) bool {
 	if !o.stopsOnlyOnCPU {
 		return false

@@ -16,7 +16,8 @@
 //
 //   - [SyscallStops] detects threads with many system calls. Their CPU time goes to exact samples: of a thread that
 //     the tracer preempted, or that is off its CPU. That of other samples is carried to the next exact one; if there
-//     is none for 4 s, inexact samples get it.
+//     is none for 4 s, inexact samples get it. At ordinary priority, where no thread is stopped on the tracer's CPU,
+//     each stop gets its CPU time.
 //   - [PreemptionDetector] finds the thread that the tracer's wake-up preempted. Its sample is exact only if the
 //     tracer's own timer woke the tracer ([Wake]). If the tracer waited for its CPU, the thread before it ran
 //     until it slept: where it sleeps says nothing of its CPU time.

@@ -100,7 +100,7 @@ func TestPreemptionIsKnownUntilTheThreadRuns(t *testing.T) {
 		want  bool
 	}{{woken, 7, true}, {woken, 8, false}, {woken + 1000, 7, false}} {
 		th := StopClassifier{foundAt: woken, foundRuns: 7, cpu: 3}
-		th.BeginSample(c.woken, c.runs)
+		th.BeginSample(c.woken, c.runs, false)
 		if cpu, ok := th.Preempted(); ok != c.want || ok && cpu != 3 || th.Decided() != c.want {
 			t.Errorf("woken %d, %d runs: preempted %v on CPU %d, decided %v; want %v on 3", c.woken, c.runs, ok, cpu,
 				th.Decided(),
@@ -110,7 +110,7 @@ func TestPreemptionIsKnownUntilTheThreadRuns(t *testing.T) {
 		if _, ok := th.Preempted(); ok {
 			t.Error("a thread that ran before the interrupt is still preempted")
 		}
-		th.BeginSample(woken, 7)
+		th.BeginSample(woken, 7, false)
 		if _, ok := th.Preempted(); ok || th.Decided() {
 			t.Error("the preemption is still known at the next sample")
 		}

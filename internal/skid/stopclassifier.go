@@ -20,8 +20,9 @@ type StopClassifier struct {
 }
 
 // BeginSample resets the last sample's state. A preemption found before stays valid until the thread next arrives on a
-// CPU.
-func (c *StopClassifier) BeginSample(woken int64, runs uint64) {
+// CPU. inexact: no thread is stopped where the tracer preempted it, so CPU time goes to each stop.
+func (c *StopClassifier) BeginSample(woken int64, runs uint64, inexact bool) {
+	c.inexact = inexact
 	c.preempted = c.foundAt != 0 && c.foundAt == woken && c.foundRuns == runs
 	c.queuedBehindTracer, c.decided, c.fromOtherCPU = c.preempted, c.preempted, false
 	c.foundAt = 0

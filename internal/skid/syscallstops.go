@@ -21,6 +21,7 @@ type SyscallStops struct {
 	share   float64 // of the recent stops
 	stops   float64 // at most recentStops
 	many    bool
+	inexact bool  // no stop is exact: CPU time that waits for exact samples would go to sleepers only
 	exactAt int64 // last exact sample, or begin of many, CLOCK_MONOTONIC ns
 }
 
@@ -32,7 +33,7 @@ func (s *SyscallStops) noteStop(now int64, inSyscall bool) {
 	}
 	s.stops = min(s.stops+1, recentStops)
 	s.share += (atCallEnd - s.share) / s.stops
-	many := s.share > manyAbove || s.many && s.share >= manyUntil
+	many := !s.inexact && (s.share > manyAbove || s.many && s.share >= manyUntil)
 	if many && !s.many {
 		s.exactAt = now
 	}

@@ -2,7 +2,11 @@
 
 package skid
 
-import "testing"
+import (
+	"testing"
+
+	"prywalk/internal/sample"
+)
 
 func TestThreadWithStopsAtTheEndOfCallsMakesManyCalls(t *testing.T) {
 	var e SyscallStops
@@ -48,5 +52,24 @@ func TestFirstStopAtTheEndOfACallIsNotExact(t *testing.T) {
 	}
 	if one.many {
 		t.Errorf("%+v: want no longer many calls", one)
+	}
+}
+
+// Without exact stops, the only exact samples are those of sleepers: all CPU time of a server would be in epoll_wait.
+func TestCPUTimeAwaitsNoExactStopWhereThereIsNone(t *testing.T) {
+	for _, inexact := range []bool{false, true} {
+		var th StopClassifier
+		for i := range int64(decidedAfter) {
+			th.BeginSample(i, uint64(i), inexact)
+			th.AttributeStop(i, true, true)
+		}
+		onCPU, basis := th.AttributeStop(decidedAfter, true, true)
+		want := sample.Skids
+		if inexact {
+			want = sample.FewCalls
+		}
+		if onCPU != inexact || basis != want {
+			t.Errorf("no exact stops %v: CPU time goes to the stop %v, basis %v; want basis %v", inexact, onCPU, basis, want)
+		}
 	}
 }
