@@ -14,6 +14,7 @@ type readDeadline struct {
 const (
 	pieceSize        = 16 << 10 // bytes of a piece
 	initialPieceTime = 8_000    // initial pieceTime, ns
+	maxPieceTime     = 64_000   // ns; in a longer one this thread lost its CPU
 	detachTime       = 8_000    // ns for the detach after the reads
 	leastReadShare   = 10       // a stop that is late reads for a tenth of its longest length
 )
@@ -57,7 +58,8 @@ func (d *readDeadline) read(m *Memory, tid int, addr uint64, buf []byte) (done i
 	return done
 }
 
-// nextPiece returns 0 if the time is over, and when the piece begins.
+// nextPiece returns 0 if the time is over, and when the piece begins. Each refusal lowers the expected time of a piece,
+// else one slow piece would have all later ones refused.
 //
 //go:nosplit
 func (d *readDeadline) nextPiece(n int) (int, int64) {
@@ -67,6 +69,7 @@ func (d *readDeadline) nextPiece(n int) (int, int64) {
 	now := procmem.Now()
 	if now+d.pieceTime > d.until {
 		d.outOfTime = true
+		d.pieceTime -= d.pieceTime / 4
 		return 0, now
 	}
 	return min(n, pieceSize), now
@@ -75,6 +78,6 @@ func (d *readDeadline) nextPiece(n int) (int, int64) {
 //go:nosplit
 func (d *readDeadline) notePiece(n int, began int64) {
 	if d != nil && d.until != 0 && n == pieceSize {
-		d.pieceTime += (procmem.Now() - began - d.pieceTime) / 2
+		d.pieceTime += (min(procmem.Now()-began, maxPieceTime) - d.pieceTime) / 2
 	}
 }

@@ -33,6 +33,23 @@ func TestCopyStopsBeforeAPieceThatWouldEndTooLate(t *testing.T) {
 	if n, short := read(1, 0); n != 0 || !short {
 		t.Errorf("no time left: %d bytes, short %v; want 0, short", n, short)
 	}
+	var slow readDeadline // the tracer waits for a CPU within a piece
+	slow.pieceTime = initialPieceTime
+	slow.begin(procmem.Now(), 1e12)
+	slow.notePiece(pieceSize, procmem.Now()-1e12)
+	if slow.pieceTime > maxPieceTime {
+		t.Errorf("after a slow piece the next is expected to take %d ns, want at most %d", slow.pieceTime, maxPieceTime)
+	}
+	refusals := 0
+	refused := readDeadline{pieceTime: 1e13}
+	for ; refusals < 20; refusals++ {
+		if refused.begin(procmem.Now(), 1e12); refused.read(nil, os.Getpid(), addressOf(from), to[:1]) == 1 {
+			break
+		}
+	}
+	if refusals < 2 || refusals == 20 {
+		t.Errorf("a piece is read after %d refusals, want fewer than 20", refusals)
+	}
 	var late readDeadline
 	late.begin(procmem.Now()-1e15, 1e12)
 	if n := late.read(nil, os.Getpid(), addressOf(from), to); n != len(from) || late.outOfTime {
