@@ -67,7 +67,7 @@ func (t *funcs) asmCode(name string) (uint64, []byte) {
 // curg returns m.curg, 0 without goroutine; false if g is unknown.
 func (o *GOffsets) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
 	for _, g := range o.candidates(regs, mem) {
-		if g == 0 {
+		if g == 0 || g == noGoroutine {
 			continue
 		}
 		m, ok := mem.Word(g + uint64(o.GM))
@@ -82,7 +82,7 @@ func (o *GOffsets) curg(regs *frames.Regs, mem frames.Memory) (uint64, bool) {
 		}
 	}
 	g, known := regs.Get(o.GReg)
-	return 0, known && g == 0 // [rules.rowWithoutGoroutine]
+	return 0, known && g == noGoroutine
 }
 
 func (o *GOffsets) isGsignal(m, g uint64, mem frames.Memory) bool {

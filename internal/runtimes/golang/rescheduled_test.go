@@ -34,6 +34,11 @@ func TestAThreadThatGaveItsGoroutineUpInMorestackHasItsRootThere(t *testing.T) {
 		if cfa, ok := newstack.CFAExpr.Eval(&regs, words{}, 0); ok {
 			t.Errorf("%s: CFA %#x of a thread whose goroutine is not known", v.name, cfa)
 		}
+		byChance := frames.Regs{Arch: tab.img.Arch}
+		byChance.Set(c.GReg, 0) // as saved by the vDSO, of code that uses the register otherwise
+		if cfa, ok := newstack.CFAExpr.Eval(&byChance, words{}, 0); ok {
+			t.Errorf("%s: CFA %#x of a thread with 0 in the register of g", v.name, cfa)
+		}
 		if schedule.Regs[c.GReg].Kind != frames.RuleValExpr {
 			t.Fatalf("%s: g in the caller of schedule: %+v", v.name, schedule.Regs[c.GReg])
 		}

@@ -48,15 +48,15 @@ func (t *rules) Rule(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	return r, row, ok
 }
 
-// rowWithoutGoroutine returns r with a register of g that is 0 for the callers: morestack has no goroutine any more,
-// which a passive read knows by no register ([GOffsets.curg]).
+// rowWithoutGoroutine returns r with a register of g that is noGoroutine for the callers: morestack has no goroutine
+// any more, which a passive read knows by no register ([GOffsets.curg]).
 func (t *rules) rowWithoutGoroutine(r frames.Rule) *frames.Row {
 	c, ok := t.decoder.GOffsets()
 	if !ok {
 		return nil
 	}
 	row := t.rowOf(r)
-	row.Regs[c.GReg] = frames.RegRule{Kind: frames.RuleValExpr, Expr: none{}}
+	row.Regs[c.GReg] = frames.RegRule{Kind: frames.RuleValExpr, Expr: noGoroutineExpr{}}
 	return row
 }
 
@@ -74,11 +74,15 @@ func (t *rules) rowOf(r frames.Rule) *frames.Row {
 	return row
 }
 
-// none is 0.
-type none struct{}
+// noGoroutine is no address of a g. 0 is what the register of g has by chance in code that is not Go's, as of the vDSO.
+const noGoroutine = 1
+
+type noGoroutineExpr struct{}
 
 // Eval implements [frames.Expr].
-func (none) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) { return 0, true }
+func (noGoroutineExpr) Eval(*frames.Regs, frames.Memory, uint64) (uint64, bool) {
+	return noGoroutine, true
+}
 
 func (t *rules) ruleAtStart(q frames.Query) (frames.Rule, *frames.Row, bool) {
 	f, ok := t.find(q.PC)
