@@ -30,7 +30,7 @@ func TestLabelsAreParsed(t *testing.T) {
 	}
 }
 
-// A wait for a part of the GIL, and one for the GIL, have one name, whoever holds it.
+// A wait for a part of the GIL, and one for the GIL, have one name, independent of its holder.
 func TestTheGILHasOneName(t *testing.T) {
 	held := ManagedWait(GIL, "", 0x10, 7, true)
 	held.Owner, held.OwnerName = 7, "burn"
