@@ -93,10 +93,12 @@ func checkDump(t *testing.T, pid int, methods []string) {
 	t.Helper()
 	for _, th := range dumpOf(t, pid).Threads {
 		var names, by []string
-		for _, f := range th.Frames {
+		for i, f := range th.Frames {
 			names = append(names, f.Function)
 			by = append(by, f.Method)
-			if !slices.Contains(methods, f.Method) {
+			// f calls memset through a linkage stub, which has no call frame information.
+			fromStub := i == 1 && f.Function == "f" && f.Method == "heuristic"
+			if !slices.Contains(methods, f.Method) && !fromStub {
 				t.Errorf("thread %s: %s was found by method %q, want one of %v", th.Name, f.Function, f.Method, methods)
 			}
 		}
