@@ -96,8 +96,8 @@ func checkDump(t *testing.T, pid int, methods []string) {
 		for i, f := range th.Frames {
 			names = append(names, f.Function)
 			by = append(by, f.Method)
-			// f calls memset through a linkage stub, which has no call frame information.
-			fromStub := i == 1 && f.Function == "f" && f.Method == "heuristic"
+			// f calls memset through a linkage stub, which has no call frame information and is no function of the chain.
+			fromStub := i == 1 && f.Function == "f" && f.Method == "heuristic" && !slices.Contains(firstChain, names[0])
 			if !slices.Contains(methods, f.Method) && !fromStub {
 				t.Errorf("thread %s: %s was found by method %q, want one of %v", th.Name, f.Function, f.Method, methods)
 			}
