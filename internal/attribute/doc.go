@@ -73,7 +73,7 @@
 //	weight = max(T − x, 0)
 //
 // Skids ([endedThreadTime.takeSkidWeights]): a sample of a thread with many system calls shows its place only if taken
-// on its own CPU (package skid). One that surely skids has x = 0. Samples that skid give their weights to those:
+// on its own CPU (package pace). One that surely skids has x = 0. Samples that skid give their weights to those:
 //
 //	weight = max(T − x, 0) + Σ weights of samples that skid / number of proven samples
 //

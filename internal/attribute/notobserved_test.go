@@ -9,7 +9,7 @@ import (
 	"prywalk/internal/sample"
 	"testing"
 
-	"prywalk/internal/schedule"
+	"prywalk/internal/pace"
 )
 
 func (b *timeline) pause(cpu, runq, blocked, gap int64, stack sample.StackID, st sample.State) {
@@ -182,7 +182,7 @@ const stackFirst, stackLast sample.StackID = 1, 2
 func paused(seed uint64) (o outcome, unobserved int64) {
 	const period, from, until = 10e6, 1500e6, 4500e6
 	rng := rand.New(rand.NewPCG(seed, 6))
-	var w schedule.GapDetector
+	var w pace.GapDetector
 	var g Gaps
 	var l Ledger
 	l.Emit = func(s Span) {

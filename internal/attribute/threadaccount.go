@@ -41,7 +41,7 @@ type threadAccount struct {
 
 	gaps          *Gaps // nil: none
 	ledger        Ledger
-	deferred      []Sample // until it is known whether the thread makes many system calls (package skid)
+	deferred      []Sample // until it is known whether the thread makes many system calls (package pace)
 	begun         bool
 	weights       []sampleWeight // while it is young
 	skidded       skidded

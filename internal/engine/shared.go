@@ -4,8 +4,8 @@ package engine
 
 import (
 	"prywalk/internal/attribute"
-	"prywalk/internal/backoff"
 	"prywalk/internal/observe"
+	"prywalk/internal/pace"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
 	"prywalk/internal/target"
@@ -16,7 +16,7 @@ type SharedState struct {
 	*target.Common
 	Observer      *observe.Observer // of the tracer's OS thread
 	Files         *procmem.FDBudget
-	Backoff       *backoff.Policy // decides which sleepers are not observed
+	Backoff       *pace.Policy[*target.Thread] // decides which sleepers are not observed
 	Out           target.Outbox
 	Tick          Tick
 	Ending        bool

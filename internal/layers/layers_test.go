@@ -33,12 +33,12 @@ var order = [][]string{
 	{"internal/managed", "internal/console", "internal/sourcelines", "internal/selfhang"},
 	{"internal/runtimes", "internal/selection"},
 	{"internal/loadedcode", "internal/callstack"},
-	{"internal/symbols", "ptrace", "internal/core", "internal/skid", "internal/descendants", "internal/goroutinecount"},
+	{"internal/symbols", "ptrace", "internal/core", "internal/pace", "internal/descendants", "internal/goroutinecount"},
 	{"internal/observe", "internal/dump/stacks"},
 	{"internal/dump/walk", "internal/dump/locks"},
-	{"internal/profile", "internal/schedule", "internal/selfruntime"},
+	{"internal/profile", "internal/selfruntime"},
 	{"internal/view", "internal/profilenames", "internal/dump/sleepers", "internal/dump/goroutines", "internal/dump/text"},
-	{"internal/backoff", "internal/export"},
+	{"internal/export"},
 	{"internal/target"},
 	{"internal/engine"},
 	{"internal/tracer", "internal/perfengine", "internal/aggregator"},
@@ -186,10 +186,10 @@ func TestUnsafeAndRawSystemCallsStayInTheirPackages(t *testing.T) {
 // engines observe threads; mechanisms are their means.
 var (
 	engines = []string{
-		"ptrace", "internal/perfevents", "internal/perfengine", "internal/skid", "internal/descendants", "internal/observe",
+		"ptrace", "internal/perfevents", "internal/perfengine", "internal/descendants", "internal/observe",
 		"internal/tracer",
 	}
-	mechanisms = []string{"ptrace", "internal/perfevents", "internal/perfengine", "internal/skid"}
+	mechanisms = []string{"ptrace", "internal/perfevents", "internal/perfengine"}
 )
 
 // The four open the samples, check whether they are allowed, sample once for a dump, and release all threads before

@@ -6,16 +6,16 @@ import (
 	"cmp"
 	"slices"
 
+	"prywalk/internal/pace"
 	"prywalk/internal/procmem"
-	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
 
-// PreemptedFinder finds the thread that the tracer has preempted (package skid).
+// PreemptedFinder finds the thread that the tracer has preempted (package pace).
 type PreemptedFinder struct {
 	ctl        *ptrace.Controller
-	lastWake   skid.Wake
-	detector   skid.PreemptionDetector
+	lastWake   pace.Wake
+	detector   pace.PreemptionDetector
 	candidates []candidate
 }
 
@@ -24,7 +24,7 @@ func (o *Observer) Preemption() *PreemptedFinder { return &o.preemption }
 
 // Woken sets the time of the tracer's wake-up, CLOCK_MONOTONIC ns.
 func (p *PreemptedFinder) Woken(at int64) {
-	p.lastWake = skid.Wake{At: at, ByTimer: p.ctl.WokenByTimer(), Late: p.ctl.WokenLate()}
+	p.lastWake = pace.Wake{At: at, ByTimer: p.ctl.WokenByTimer(), Late: p.ctl.WokenLate()}
 	p.detector.NoteWake(at)
 }
 
@@ -37,12 +37,12 @@ func (p *PreemptedFinder) ForgetWake() { p.ctl.ClearWokenByTimer() }
 // Nap sleeps until a time of CLOCK_MONOTONIC, ns.
 func (p *PreemptedFinder) Nap(until int64) { p.ctl.NanosleepUntil(until) }
 
-// WokenByTimer reports whether the tracer's timer woke it. Otherwise a preempted thread may have run on (package skid).
+// WokenByTimer reports whether the tracer's timer woke it. Otherwise a preempted thread may have run on (package pace).
 func (p *PreemptedFinder) WokenByTimer() bool { return p.wake().ByTimer }
 
-func (p *PreemptedFinder) wake() skid.Wake {
+func (p *PreemptedFinder) wake() pace.Wake {
 	if at := p.ctl.WokenAt(); at > p.lastWake.At {
-		return skid.Wake{At: at, ByTimer: p.ctl.WokenByTimer(), Late: p.ctl.WokenLate()}
+		return pace.Wake{At: at, ByTimer: p.ctl.WokenByTimer(), Late: p.ctl.WokenLate()}
 	}
 	return p.lastWake
 }
@@ -101,7 +101,7 @@ func (p *PreemptedFinder) LastCPU(t *Thread) (cpu int, outranks bool) {
 	if t.files.Stat(&st) != nil {
 		return -1, false
 	}
-	return st.Processor, skid.OutranksCaller(&st)
+	return st.Processor, pace.OutranksCaller(&st)
 }
 
 // RunsOrPreempted reports whether a process's first thread is on a CPU (one arrival more than departures:

@@ -5,9 +5,9 @@ package observe
 import (
 	"math"
 
+	"prywalk/internal/pace"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
-	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
 
@@ -69,7 +69,7 @@ func (b *baseline) acceptReturnToStop(s procmem.SchedStat, files *procmem.Thread
 	return true
 }
 
-func (b *baseline) lastRun(now *procmem.SchedStat) (run skid.Run) {
+func (b *baseline) lastRun(now *procmem.SchedStat) (run pace.Run) {
 	if b.valid && now.Runs == b.runs+1 {
 		run.DetachedAt, run.CPU = b.detachedAt, int64(now.CPU-b.cpu)
 	}

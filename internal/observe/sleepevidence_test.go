@@ -10,7 +10,7 @@ import (
 
 func TestThreadRanUpToTheMomentIfItsClockSaysSo(t *testing.T) {
 	const letGo, woken = 1_000_000_000, 1_010_000_000
-	const justNow = 60e3 // as in package skid
+	const justNow = 60e3 // as in package pace
 	was := baseline{runs: 7, valid: true, detachedAt: letGo, cpu: 500}
 	for _, tt := range []struct {
 		name string

@@ -8,9 +8,9 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe/copyplan"
+	"prywalk/internal/pace"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
-	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
 
@@ -20,16 +20,16 @@ type ThreadID struct{ PID, TID int }
 // Thread is a thread and its last observation. It belongs to the observer's OS thread, except its [WalkFeedback].
 type Thread struct {
 	ThreadID
-	Owner       any                // the caller's object of this thread
-	OtherMemory ptrace.OtherMemory // or nil
-	Plans       *Plans             // the first until a walk sets one, the others always; or nil
-	Memory      *procmem.Memory    // nil: absent pages are read, too
-	NoUserSpace bool               // it never runs in user space (io_uring), so its place is known without a stop
+	Finished    func(*RawSample, error) // for the caller: takes the result of a stop
+	OtherMemory ptrace.OtherMemory      // or nil
+	Plans       *Plans                  // the first until a walk sets one, the others always; or nil
+	Memory      *procmem.Memory         // nil: absent pages are read, too
+	NoUserSpace bool                    // it never runs in user space (io_uring), so its place is known without a stop
 
 	files                  *procmem.ThreadFiles
 	clocks                 clockReads
-	skid                   skid.StopClassifier
-	hidden                 skid.HiddenDetector
+	skid                   pace.StopClassifier
+	hidden                 pace.HiddenDetector
 	kernelSampleStackBytes int // 0: not sampled
 	stopThoughSampled      bool
 	sleep                  sleepEvidence
@@ -130,10 +130,10 @@ func (t *Thread) TakeNotStopped() (n sample.NotStopped) {
 	return n
 }
 
-// ManyCalls reports whether only observations from the thread's own CPU are exact ([skid.SyscallStops]).
+// ManyCalls reports whether only observations from the thread's own CPU are exact ([pace.StopClassifier]).
 func (t *Thread) ManyCalls() bool { return t.skid.HasManyCalls() }
 
-// Hides reports whether samples of a thread that computes are not exact ([skid.CPUChooser]). s is a sample of it,
+// Hides reports whether samples of a thread that computes are not exact ([pace.CPUChooser]). s is a sample of it,
 // distance the mean time between two, ns.
 func (t *Thread) Hides(s *RawSample, distance int64) bool {
 	inTurn := s.How == ByPassiveRead && t.WaitsForRuntimeLock(&s.Call)

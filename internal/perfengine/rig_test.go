@@ -7,11 +7,11 @@ import (
 	"testing"
 
 	"prywalk/internal/attribute"
-	"prywalk/internal/backoff"
 	"prywalk/internal/engine"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/osthread"
+	"prywalk/internal/pace"
 	"prywalk/internal/perfevents"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
@@ -25,7 +25,7 @@ type rig struct {
 	*Engine
 	of      *target.Process
 	list    []*target.Thread
-	idle    *backoff.ProcessState
+	idle    *pace.ProcessState[*target.Thread]
 	stopped int
 	polls   int
 	more    int64 // CPU time added to the process, ns
@@ -109,7 +109,7 @@ func (r *rig) track(t *testing.T) {
 		th := &target.Thread{
 			ID: sample.ThreadID(i + 1), Proc: r.of, TID: tid, Observed: l,
 		}
-		th.Backoff = backoff.ThreadState{Observed: l}
+		th.Backoff = pace.ThreadState[*target.Thread]{Of: th, Observed: l}
 		r.idle.Add(&th.Backoff)
 		r.list, r.threads[l] = append(r.list, th), th
 		th.Engine = r.of.Engine.TrackThread(th)
@@ -145,7 +145,7 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 		run.Observer = observe.New(ctl, run.Pool, observe.ModeAuto)
 		defer run.Observer.Close()
 		r := &rig{
-			of: of, idle: backoff.NewProcessState(0), threads: map[*observe.Thread]*target.Thread{},
+			of: of, idle: pace.NewProcessState[*target.Thread](0), threads: map[*observe.Thread]*target.Thread{},
 		}
 		r.ReadClocks(0)
 		r.of.Clock.First = r.of.Clock.Now
@@ -159,7 +159,8 @@ func onRig(t *testing.T, s *Source, o engine.Options, f func(*rig), args ...stri
 func newRun() *engine.SharedState {
 	common := target.NewCommon()
 	return &engine.SharedState{
-		Common: common, Files: procmem.NewFDBudget(512), Backoff: backoff.New(1), Out: target.NewOutbox(common.Queue),
+		Common: common, Files: procmem.NewFDBudget(512), Backoff: pace.NewPolicy[*target.Thread](1),
+		Out: target.NewOutbox(common.Queue),
 	}
 }
 

@@ -2,7 +2,7 @@
 
 package sample
 
-// Basis is whether the stack of a sample may stand for its thread's CPU time (package skid).
+// Basis is whether the stack of a sample may stand for its thread's CPU time (package pace).
 type Basis uint8
 
 // Values of [Basis].

@@ -28,7 +28,7 @@
 //	object                      made by                    dropped by                   at an exec
 //	loadedcode.Process          caller of New, openFound   Sampler.closeTarget          Refresh reads mappings, runtimes
 //	target.Process              Sampler.add                tracer's, aggregator's end   ResetForProgram, execs.detect
-//	  backoff.ProcessState      tracked.trackProcess       tracked.dropEnded            stays
+//	  pace.ProcessState      tracked.trackProcess       tracked.dropEnded            stays
 //	  engine part (perfengine)  Engine.Track               ProcessPart.Ended            is chosen again (SampleLack)
 //	aggregator.processState     states.process             intervalSink.ProcessDone     renewProgram renews it
 //	attribute.accountedProcess  Attribution.process        Attribution.closeProcess     stays: one account
@@ -59,7 +59,7 @@
 //	object                      made by                    dropped by                   at an exec
 //	target.Thread               tracked.track              with its last event          passAccountOn, handleExec
 //	  observe.Thread            procOpens.takeOrMake       tracked.dropThread           WalkFeedback.DiscardFormerProgram
-//	  backoff.ThreadState       tracked.track              tracked.dropThread           as target.Thread
+//	  pace.ThreadState       tracked.track              tracked.dropThread           as target.Thread
 //	  engine part (perfengine)  ProcessPart.TrackThread    ThreadPart.Ended             as target.Thread
 //	attribute.accountedThread   Attribution.thread         Attribution.finishThread     moveAccount to the first
 //
@@ -67,14 +67,14 @@
 //
 // # CPU time of prywalk
 //
-// In an agent, --max-overhead bounds it, too, by a lower rate of ticks (schedule.OverheadBudget). If prywalk has a CPU
-// quota of its own, it takes at most half of that (schedule.Quota). These bound the other activities, as a part of one
+// In an agent, --max-overhead bounds it, too, by a lower rate of ticks (pace.OverheadBudget). If prywalk has a CPU
+// quota of its own, it takes at most half of that (pace.Quota). These bound the other activities, as a part of one
 // CPU or of the time, but none is put off for longer than its constants permit:
 //
 //	activity                                          at most  constant
-//	observations of unchanged threads                 1/256    backoff.pollShare; > 468 threads: 1 µs each in 120 ms
-//	  of those in back-off that have run              1/64     backoff.searchShare, for each process
-//	  of those that wake often, with kernel samples   1/16     backoff.frequentWakerShare; > 1,562: 40 µs each in 1 s
+//	observations of unchanged threads                 1/256    pace.pollShare; > 468 threads: 1 µs each in 120 ms
+//	  of those in back-off that have run              1/64     pace.searchShare, for each process
+//	  of those that wake often, with kernel samples   1/16     pace.frequentWakerShare; > 1,562: 40 µs each in 1 s
 //	lists of threads with a hint at a change          1/128    target.listShare, for each process
 //	  without a hint                                  1/512    target.listShare, for all together
 //	ends of these lists, for new threads              1/64     tracer.skipShare, for each process

@@ -7,12 +7,12 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/attribute"
-	"prywalk/internal/backoff"
 	"prywalk/internal/callstack"
 	"prywalk/internal/descendants"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
 	"prywalk/internal/observe/taskstack"
+	"prywalk/internal/pace"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
 )
@@ -45,7 +45,7 @@ type Process struct {
 	// Only the tracer and its engine use these.
 	Threads     ThreadList
 	Clock       Clock
-	Backoff     *backoff.ProcessState
+	Backoff     *pace.ProcessState[*Thread]
 	OtherMemory observe.OtherMemory // that its threads copy at present
 	Gone        bool                // it has ended
 	Engine      ProcessPart         // nil if its running threads are stopped

@@ -6,8 +6,8 @@ import (
 	"sync/atomic"
 
 	"prywalk/internal/attribute"
-	"prywalk/internal/backoff"
 	"prywalk/internal/observe"
+	"prywalk/internal/pace"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
 )
@@ -27,7 +27,7 @@ type Thread struct {
 	NamedByRuntime atomic.Bool
 
 	// Only the tracer and its engine use these.
-	Backoff  backoff.ThreadState
+	Backoff  pace.ThreadState[*Thread]
 	FromZero bool       // its clocks count from zero within the recording
 	Engine   ThreadPart // nil if it is stopped when it runs
 

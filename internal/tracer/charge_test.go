@@ -10,8 +10,8 @@ import (
 
 	"prywalk/internal/attribute"
 	"prywalk/internal/observe"
+	"prywalk/internal/pace"
 	"prywalk/internal/procmem"
-	"prywalk/internal/schedule"
 	"prywalk/internal/testtargets"
 )
 
@@ -26,7 +26,7 @@ func TestSamplesAtWithheldTicksAreChargedBeforeTheNextDecision(t *testing.T) {
 		}
 		c.EngineSamples += 100
 		c.scheduleTick()
-		if got := c.pace.budget.Lost() - before; got != 100*schedule.SampleCost {
+		if got := c.pace.budget.Lost() - before; got != 100*pace.SampleCost {
 			t.Errorf("%v ns were charged for 100 samples", got)
 		}
 	}, "sleepers", "1")
@@ -40,7 +40,7 @@ func TestAllSamplesAreChargedAtTheEnd(t *testing.T) {
 			c = made
 			c.EngineSamples += 100
 		}, "sleepers", "1")
-		if got := c.pace.budget.Lost(); got < 100*schedule.SampleCost {
+		if got := c.pace.budget.Lost(); got < 100*pace.SampleCost {
 			t.Errorf("limit %v: %v ns were charged for 100 samples", limit, got)
 		}
 	}

@@ -43,11 +43,11 @@
 //
 // In this order, with what counts it in [runstats.Stats]:
 //
-//	schedule.Ticks        ticks whose whole period has passed                      MissedTicks
+//	pace.Ticks        ticks whose whole period has passed                      MissedTicks
 //	pace.withinQuota      ticks beyond prywalk's CPU quota                         TicksWithheldByQuota
 //	pace.withinBudget     ticks beyond what targets may lose                       TicksWithheld
 //	backlog.isFull        ticks while walks are far behind, or garbage is due      MissedTicks
-//	package backoff       sleepers, until the end of their back-off                Inferred, RanInBackoff
+//	package pace       sleepers, until the end of their back-off                Inferred, RanInBackoff
 //	pace.draw             due threads, at random, by subset or budget              NotDrawn
 //	observations          threads with a pending stop, without quota, room or a
 //	                      CPU, or amid an exec                                     LeftToLaterTick

@@ -6,16 +6,16 @@ import (
 	"time"
 
 	"prywalk/internal/attribute"
+	"prywalk/internal/pace"
 	"prywalk/internal/procmem"
 	"prywalk/internal/runstats"
-	"prywalk/internal/schedule"
 	"prywalk/internal/target"
 )
 
-// gaps reports long times without observations ([schedule.GapDetector]), and suspensions. Times are CLOCK_MONOTONIC ns.
+// gaps reports long times without observations ([pace.GapDetector]), and suspensions. Times are CLOCK_MONOTONIC ns.
 type gaps struct {
 	out      *target.Outbox
-	detector schedule.GapDetector
+	detector pace.GapDetector
 	lastEnd  int64 // end of the last gap, CLOCK_MONOTONIC ns
 }
 
@@ -44,7 +44,7 @@ func (g *gaps) suspension(now int64) int64 {
 	return g.detector.NewSuspension(now, time.Now().UnixNano(), procmem.Suspended)
 }
 
-// gapThreshold is [schedule.GapDetector.Threshold], ns.
+// gapThreshold is [pace.GapDetector.Threshold], ns.
 func (g *gaps) gapThreshold() int64 { return g.detector.Threshold() }
 
 func (g *gaps) stats(s *runstats.Stats) {

@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"prywalk/internal/pace"
 	"prywalk/internal/procmem"
-	"prywalk/internal/skid"
 	"prywalk/internal/testtargets"
 )
 
@@ -22,7 +22,7 @@ func TestThreadsOfTheTracersCPUAreStoppedFromAnother(t *testing.T) {
 		t.Skip("needs /proc/PID/sched: Linux 6.15, or CONFIG_SCHED_DEBUG")
 	}
 	onTicksOver(t, Options{Freq: 99}, pid, func(tick func(), c *Tracer) {
-		c.stops.cpus = skid.NewCPUChooser(func() {})
+		c.stops.cpus = pace.NewCPUChooser(func() {})
 		c.observations.stopOnlyOnOtherCPUs()
 		one.Set(procmem.CPU())
 		for _, th := range c.tracked.procs[0].Threads.All() {

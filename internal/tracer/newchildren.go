@@ -37,7 +37,7 @@ import (
 // [attribute.ChildCounted], also if the child stays untracked, unless the engine's records have it.
 type newChildren struct {
 	shared       *engine.SharedState
-	pace         *pace
+	pace         *pacer
 	counts       *counts
 	finder       *childFinder // nil: children are not followed
 	engine       engine.Engine
@@ -161,7 +161,7 @@ func (n *newChildren) mark(found *foundChild, s *procmem.Stat) {
 
 func (n *newChildren) stopChild(child *untrackedChild, pid int) {
 	var err error
-	if !n.admitsStop() || !n.opens.run(func() { err = child.open(pid, n.shared.Files) }) {
+	if !n.admitsStop() || !n.opens.run(func() { err = n.open(child, pid) }) {
 		child.marks[len(child.marks)-1].childState = attribute.ChildNotStopped
 		return
 	}
@@ -188,11 +188,11 @@ func (n *newChildren) admitsStop() bool {
 		n.pace.admitsObservation() && n.backlog.roomForCopy()
 }
 
-func (child *untrackedChild) open(pid int, budget *procmem.FDBudget) error {
+func (n *newChildren) open(child *untrackedChild, pid int) error {
 	if child.thread == nil {
 		child.memory = procmem.OpenMemory(pid)
-		child.thread = observe.NewThread(pid, pid, budget)
-		child.thread.Owner = child
+		child.thread = observe.NewThread(pid, pid, n.shared.Files)
+		child.thread.Finished = func(raw *observe.RawSample, err error) { n.stopFinished(child, raw, err) }
 		child.thread.Memory = child.memory
 		_ = child.thread.Files().OpenDir() // on error the stop fails
 	} else {

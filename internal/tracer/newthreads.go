@@ -12,7 +12,7 @@ import (
 // under-represented.
 type newThreads struct {
 	tick         *engine.Tick
-	pace         *pace
+	pace         *pacer
 	creations    *taskCreations
 	counts       *counts
 	stops        *stops
@@ -70,11 +70,10 @@ func (n *newThreads) observe(p *target.Process, now int64) {
 			return
 		}
 		for _, t := range found {
-			th := ownerOf(t)
 			if procmem.Now()-n.tick.At > n.tick.Period/longDiscovery {
 				n.stops.yieldCPU() // too many to observe in time
 			}
-			n.observations.observe(th)
+			n.observations.observe(t.Of)
 		}
 		if n.counts.exitedAttempts() == ended {
 			return

@@ -16,7 +16,7 @@ import (
 
 type observations struct {
 	shared  *engine.SharedState
-	pace    *pace
+	pace    *pacer
 	counts  *counts
 	gaps    *gaps
 	engine  engine.Engine
@@ -211,7 +211,7 @@ func (o *observations) standsFor(th *target.Thread, s *observe.RawSample) int64 
 	return int64(float64(tick.StandsFor) * (1 - o.own.noteStop(tick.Number, s.StopTime, tick.Period)))
 }
 
-// preferCPUIfHidden prefers the CPU of a thread whose samples elsewhere are not exact ([skid.CPUChooser]).
+// preferCPUIfHidden prefers the CPU of a thread whose samples elsewhere are not exact ([pace.CPUChooser]).
 func (o *observations) preferCPUIfHidden(th *target.Thread, s *observe.RawSample) {
 	if th.Observed.IsKernelSampled() {
 		return

@@ -20,7 +20,7 @@ func TestEffectsOfAQuotaAreKeptWhenItIsOpenedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	limits := []cgroup.CPUQuota{{Dir: dir, Quota: 20e6, Period: 100e6}}
-	p := newPace(&engine.SharedState{Observer: &observe.Observer{}}, &Options{Freq: 99}, 1)
+	p := newPacer(&engine.SharedState{Observer: &observe.Observer{}}, &Options{Freq: 99}, 1)
 	for range 2 {
 		p.openQuota(limits, "normal")
 		if p.withinQuota() {

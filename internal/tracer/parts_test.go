@@ -132,7 +132,7 @@ func TestPartsPointOnlyToPartsAboveThem(t *testing.T) {
 
 func TestPartsHaveAllThatTheyPointTo(t *testing.T) {
 	set := map[string]bool{ // set later, or nil has a meaning
-		"pace.quota": false, "procOpens.opener": false, "procOpens.job": false, "procOpens.owner": false,
+		"pacer.quota": false, "procOpens.opener": false, "procOpens.job": false, "procOpens.owner": false,
 		"taskCreations.file": false,
 	}
 	tracer, fields := newTracer(Options{Freq: 99, Children: true}), 0

@@ -5,22 +5,22 @@ package tracer
 import (
 	"slices"
 
-	"prywalk/internal/backoff"
 	"prywalk/internal/engine"
+	"prywalk/internal/pace"
 	"prywalk/internal/target"
 	"prywalk/ptrace"
 )
 
+type due = pace.ThreadState[*target.Thread]
+
 type selector struct {
 	shared       *engine.SharedState
-	pace         *pace
+	pace         *pacer
 	stops        *stops
 	tracked      *tracked
 	observations *observations
 	rotation     int
 }
-
-func ownerOf(t *backoff.ThreadState) *target.Thread { return t.Observed.Owner.(*target.Thread) }
 
 func (s *selector) observePreempted() {
 	if s.pace.drawsSubset() || !s.stops.mayPreemptTarget() {
@@ -28,16 +28,18 @@ func (s *selector) observePreempted() {
 	}
 	for _, p := range s.tracked.processes() {
 		for _, t := range p.Backoff.Due {
-			if th := ownerOf(t); !th.Backoff.Gone && !s.shared.Observer.Preemption().AddCandidate(th.Observed) {
+			if !t.Gone && !s.shared.Observer.Preemption().AddCandidate(t.Of.Observed) {
 				return
 			}
 		}
 	}
 	observed := s.shared.Observer.Preemption().FindPreempted()
-	if observed == nil {
-		return
+	for _, p := range s.tracked.processes() {
+		if i := slices.IndexFunc(p.Backoff.Due, func(t *due) bool { return t.Of.Observed == observed }); i >= 0 {
+			s.observations.observe(p.Backoff.Due[i].Of)
+			return
+		}
 	}
-	s.observations.observe(observed.Owner.(*target.Thread))
 }
 
 func (s *selector) observeDue() {
@@ -56,12 +58,12 @@ func (s *selector) observeDrawn() {
 	}
 }
 
-func (s *selector) observe(list []*backoff.ThreadState) {
+func (s *selector) observe(list []*due) {
 	for i := range list {
 		if ptrace.Suspending() {
 			return
 		}
-		th := ownerOf(list[(i+s.rotation)%len(list)])
+		th := list[(i+s.rotation)%len(list)].Of
 		if !th.Backoff.Gone && !s.observations.wasTried(th) {
 			s.stops.yieldCPU()
 			s.observations.observe(th)
@@ -69,7 +71,7 @@ func (s *selector) observe(list []*backoff.ThreadState) {
 	}
 }
 
-// observeBackedOff observes backed-off threads if one must have run ([backoff.Policy.SearchDue]), those that have run
+// observeBackedOff observes backed-off threads if one must have run ([pace.Policy.SearchDue]), those that have run
 // before first.
 func (s *selector) observeBackedOff(p *target.Process) {
 	if !s.shared.Backoff.SearchDue(p.Backoff) {
@@ -96,12 +98,12 @@ func (s *selector) wakeAndObserve(p *target.Process, all bool) int {
 }
 
 // drawAndObserve takes the youngest threads first, as they may be short-lived.
-func (s *selector) drawAndObserve(list []*backoff.ThreadState) {
+func (s *selector) drawAndObserve(list []*due) {
 	for _, t := range slices.Backward(list) {
 		if ptrace.Suspending() {
 			return
 		}
-		if th := ownerOf(t); s.pace.draw() && !th.Backoff.Gone && !s.observations.wasTried(th) {
+		if th := t.Of; s.pace.draw() && !th.Backoff.Gone && !s.observations.wasTried(th) {
 			s.stops.yieldCPU()
 			s.observations.observe(th)
 		}

@@ -37,7 +37,7 @@ func TestSearchObservesThreadsThatHaveRunFirst(t *testing.T) {
 			}
 		}
 		for _, th := range woken {
-			if !c.observations.wasTried(ownerOf(th)) {
+			if !c.observations.wasTried(th.Of) {
 				t.Error("a woken thread is not observed")
 			}
 		}

@@ -7,8 +7,8 @@ import (
 
 	"prywalk/internal/engine"
 	"prywalk/internal/observe"
+	"prywalk/internal/pace"
 	"prywalk/internal/procmem"
-	"prywalk/internal/skid"
 	"prywalk/ptrace"
 )
 
@@ -21,9 +21,9 @@ import (
 type stops struct {
 	shared   *engine.SharedState
 	engine   engine.Engine
-	pace     *pace
+	pace     *pacer
 	counts   *counts
-	cpus     *skid.CPUChooser
+	cpus     *pace.CPUChooser
 	finished func(*observe.Thread, *observe.RawSample, error) // [Tracer.stopFinished]
 
 	// In the present tick:
@@ -203,7 +203,7 @@ func (s *stops) cancelAll() {
 
 // # The CPU on which the tracer sleeps
 
-func (s *stops) chooseCPUs(ctl *ptrace.Controller) { s.cpus = skid.NewCPUChooser(ctl.NoteMove) }
+func (s *stops) chooseCPUs(ctl *ptrace.Controller) { s.cpus = pace.NewCPUChooser(ctl.NoteMove) }
 
 func (s *stops) canMove() bool { return s.cpus.CanMove() }
 

@@ -13,8 +13,8 @@ import (
 
 	"prywalk/internal/observe"
 	"prywalk/internal/osthread"
+	"prywalk/internal/pace"
 	"prywalk/internal/procmem"
-	"prywalk/internal/schedule"
 	"prywalk/internal/selfruntime"
 	"prywalk/internal/target"
 	"prywalk/internal/testtargets"
@@ -117,7 +117,7 @@ func TestThreadsThatStopLateAreLetGoOfInEveryWait(t *testing.T) {
 		"a tick":             func(l *late) { l.c.tick(procmem.Now(), l.until) },
 		"a tick without any": func(l *late) { l.c.Garbage.Request(); l.c.tick(procmem.Now(), l.until) },
 		"a tick withheld": func(l *late) {
-			l.c.pace.budget = schedule.NewOverheadBudget(99, 0.01, 1)
+			l.c.pace.budget = pace.NewOverheadBudget(99, 0.01, 1)
 			l.c.pace.budget.AddStop(1e9)
 			l.c.makeTick(procmem.Now(), l.until)
 		},

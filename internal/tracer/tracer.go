@@ -3,11 +3,10 @@
 package tracer
 
 import (
-	"prywalk/internal/backoff"
 	"prywalk/internal/engine"
 	"prywalk/internal/observe"
+	"prywalk/internal/pace"
 	"prywalk/internal/procmem"
-	"prywalk/internal/skid"
 	"prywalk/internal/target"
 )
 
@@ -17,7 +16,7 @@ type Tracer struct {
 	opts         *Options
 	control      *Control
 	engine       engine.Engine // in place of stops
-	pace         *pace
+	pace         *pacer
 	counts       *counts
 	gaps         *gaps
 	creations    *taskCreations
@@ -44,18 +43,18 @@ const FileReserve = 512
 // after boot, is the launch of the command, or start.
 func New(o Options, c *Control, common *target.Common, start int64, launchTicks uint64) *Tracer {
 	s := &engine.SharedState{
-		Common: common, Files: procmem.NewFDBudget(FileReserve), Backoff: backoff.New(uint64(start)),
+		Common: common, Files: procmem.NewFDBudget(FileReserve), Backoff: pace.NewPolicy[*target.Thread](uint64(start)),
 		Out: target.NewOutbox(common.Queue),
 	}
 	t := &Tracer{SharedState: s, opts: &o, control: c, engine: stopsOnly{}, creations: openTaskCreations()}
 	if o.Engine != nil {
 		t.engine = o.Engine.Start(s, host{t}, engine.Options{Children: o.Children, Selected: o.Threads != nil})
 	}
-	t.pace = newPace(s, &o, start)
+	t.pace = newPacer(s, &o, start)
 	t.counts = &counts{}
 	t.gaps = &gaps{out: &s.Out}
 	t.stops = &stops{
-		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, cpus: &skid.CPUChooser{}, finished: t.stopFinished,
+		shared: s, engine: t.engine, pace: t.pace, counts: t.counts, cpus: &pace.CPUChooser{}, finished: t.stopFinished,
 	}
 	t.backlog = &backlog{shared: s, stops: t.stops}
 	t.opens = &procOpens{files: s.Files, stops: t.stops}
@@ -67,6 +66,7 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 	t.tracked = &tracked{
 		shared: s, opts: &o, engine: t.engine, counts: t.counts, stops: t.stops, opens: t.opens, gaps: t.gaps,
 		newChildren: t.newChildren, endedThreads: t.endedThreads, start: start, startTicks: launchTicks,
+		finished: func(th *target.Thread, s *observe.RawSample, err error) { t.observations.stopFinished(th, s, err) },
 	}
 	t.execs = &execs{
 		out: &s.Out, opts: &o, stops: t.stops, tracked: t.tracked, endedThreads: t.endedThreads, newChildren: t.newChildren,
@@ -94,10 +94,5 @@ func New(o Options, c *Control, common *target.Common, start int64, launchTicks 
 
 func (t *Tracer) stopFinished(observed *observe.Thread, raw *observe.RawSample, err error) {
 	t.stops.countLostStops(observed)
-	switch owner := observed.Owner.(type) {
-	case *untrackedChild:
-		t.newChildren.stopFinished(owner, raw, err)
-	case *target.Thread:
-		t.observations.stopFinished(owner, raw, err)
-	}
+	observed.Finished(raw, err)
 }

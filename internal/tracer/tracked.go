@@ -6,9 +6,9 @@ import (
 	"bytes"
 	"slices"
 
-	"prywalk/internal/backoff"
 	"prywalk/internal/engine"
 	"prywalk/internal/observe"
+	"prywalk/internal/pace"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
@@ -27,6 +27,7 @@ type tracked struct {
 	gaps         *gaps
 	newChildren  *newChildren
 	endedThreads *endedThreads
+	finished     func(*target.Thread, *observe.RawSample, error) // [observations.stopFinished]
 
 	procs         []*target.Process
 	start         int64  // CLOCK_MONOTONIC ns
@@ -72,7 +73,7 @@ func (t *tracked) trackProcess(p *target.Process) {
 		p.Clock.First = p.Clock.Now
 		p.Since = procmem.Now()
 	}
-	p.Backoff = backoff.NewProcessState(p.Clock.Now)
+	p.Backoff = pace.NewProcessState[*target.Thread](p.Clock.Now)
 	t.procs = append(t.procs, p)
 	t.shared.Out.Add(p.Started())
 	p.Engine = t.engine.Track(p)
@@ -179,8 +180,8 @@ func (t *tracked) track(p *target.Process, observed *observe.Thread, name *procm
 	if fromZero {
 		th.CreatedAt = now
 	}
-	observed.Owner = th
-	th.Backoff = backoff.ThreadState{Observed: observed}
+	observed.Finished = func(raw *observe.RawSample, err error) { t.finished(th, raw, err) }
+	th.Backoff = pace.ThreadState[*target.Thread]{Of: th, Observed: observed}
 	p.Threads.Add(th)
 	p.Backoff.Add(&th.Backoff)
 	if p.Engine != nil {

@@ -1,12 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package backoff
+package pace
 
-import (
-	"testing"
-
-	"prywalk/internal/observe"
-)
+import "testing"
 
 func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 	for _, c := range []struct {
@@ -25,13 +21,10 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 		{"a collector runs now and then", 2000, false, false, 1, sleepShare, 30e6, 0, maxFactor},
 		{"those that slept run", 2000, false, false, 1, sleepShare, 0, 30e6, 1},
 	} {
-		p := NewProcessState(0)
-		th := &ThreadState{Observed: observe.NewThread(1, 1, nil)}
+		p := NewProcessState[int](0)
+		th := &ThreadState[int]{Observed: &observation{kernelSampled: c.sampled}}
 		p.Add(th)
-		if c.sampled {
-			th.Observed.SetKernelSampleStack(1 << 14)
-		}
-		policy := New(1)
+		policy := NewPolicy[int](1)
 		policy.NoteChanged(th)
 		if c.ran {
 			policy.NoteChanged(th)
@@ -44,7 +37,7 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 			p.notRunYet.backedOffCPU += c.firstRuns
 			p.SetClock((i+1)*1e9, uint64((i+1)*1e9), true)
 		}
-		th = &ThreadState{Observed: observe.NewThread(1, 2, nil), proc: p}
+		th = &ThreadState[int]{Observed: &observation{}, proc: p}
 		if got := th.sharedFactor().factor(); got != c.nextFactor {
 			t.Errorf("%s: one that has not run may be backed off %d times as long, want %d", c.name, got, c.nextFactor)
 		}
@@ -52,7 +45,7 @@ func TestManySampledSleepersAreBackedOffForAsLongAsTheySlept(t *testing.T) {
 }
 
 func TestSearchIsDueWhileCPUTimeIsUnexplained(t *testing.T) {
-	policy, p := New(1), NewProcessState(0)
+	policy, p := NewPolicy[int](1), NewProcessState[int](0)
 	p.backedOff = 2
 	policy.BeginTick(1, 1e9, 10e6)
 	p.SetClock(1e9, 50e6, true)

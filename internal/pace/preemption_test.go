@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package skid
+package pace
 
 import (
 	"os"
@@ -156,7 +156,7 @@ func TestAThreadThatSleepsShowsItsPlaceOnlyIfTheTracerDidNotWait(t *testing.T) {
 		{Wake{At: 1, ByTimer: true, Late: true}, true, false},
 		{Wake{At: 1, ByTimer: true, Late: true}, false, false},
 	} {
-		th := StopClassifier{SyscallStops: SyscallStops{many: c.many}}
+		th := StopClassifier{many: c.many}
 		if got := th.ShowsPlaceAsleep(c.wake, 1); got != c.want {
 			t.Errorf("%+v, many calls %v: shows its place %v, want %v", c.wake, c.many, got, c.want)
 		}

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package skid
+package pace
 
 import (
 	"testing"
@@ -9,7 +9,7 @@ import (
 )
 
 func TestThreadWithStopsAtTheEndOfCallsMakesManyCalls(t *testing.T) {
-	var e SyscallStops
+	var e StopClassifier
 	for now := range int64(100) {
 		e.noteStop(now, false)
 	}
@@ -41,11 +41,11 @@ func TestThreadWithStopsAtTheEndOfCallsMakesManyCalls(t *testing.T) {
 }
 
 func TestFirstStopAtTheEndOfACallIsNotExact(t *testing.T) {
-	var e SyscallStops
+	var e StopClassifier
 	if e.noteStop(7, true); !e.many || !e.carriesCPU(7) {
 		t.Errorf("%+v: want many calls, and a skidded sample", e)
 	}
-	var one SyscallStops // in a call by chance: corrected within a third of a second
+	var one StopClassifier // in a call by chance: corrected within a third of a second
 	one.noteStop(0, true)
 	for now := int64(1); now < 35; now++ {
 		one.noteStop(now, false)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package backoff
+package pace
 
 // A slot has slotLength ns.
 const (
@@ -9,13 +9,13 @@ const (
 )
 
 // timingWheel holds threads by the end of their back-off. It allocates nothing.
-type timingWheel struct {
-	slots [wheelSlots]*ThreadState
+type timingWheel[T any] struct {
+	slots [wheelSlots]*ThreadState[T]
 	now   int64 // slots up to this one are empty; from CLOCK_MONOTONIC 0
 }
 
 // put adds a thread whose back-off ends at CLOCK_MONOTONIC end, ns.
-func (w *timingWheel) put(th *ThreadState, end int64) {
+func (w *timingWheel[T]) put(th *ThreadState[T], end int64) {
 	at := min(max(end/slotLength, w.now+1), w.now+wheelSlots-1)
 	slot := int(at % wheelSlots)
 	th.slot = slot
@@ -28,7 +28,7 @@ func (w *timingWheel) put(th *ThreadState, end int64) {
 	w.slots[slot] = th
 }
 
-func (w *timingWheel) remove(th *ThreadState) {
+func (w *timingWheel[T]) remove(th *ThreadState[T]) {
 	if th.prev != nil {
 		th.prev.next = th.next
 	} else {
@@ -43,9 +43,9 @@ func (w *timingWheel) remove(th *ThreadState) {
 }
 
 // advance passes each thread whose back-off has ended to expired, which may put it back.
-func (w *timingWheel) advance(now int64, expired func(*ThreadState)) {
+func (w *timingWheel[T]) advance(now int64, expired func(*ThreadState[T])) {
 	to := now / slotLength
-	var list *ThreadState
+	var list *ThreadState[T]
 	for at := max(w.now+1, to-wheelSlots+1); at <= to; at++ {
 		for th := w.slots[at%wheelSlots]; th != nil; th = w.slots[at%wheelSlots] {
 			w.remove(th)

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package skid
+package pace
 
 import "prywalk/internal/sample"
 
 // StopClassifier decides, for one thread, whether its CPU time goes to the stacks of its stops. For the tracer's
 // goroutine only.
 type StopClassifier struct {
-	SyscallStops
+	share   float64 // of the recent stops that were at the end of a system call
+	stops   float64 // at most recentStops
+	many    bool    // only samples from the thread's own CPU are exact
+	inexact bool    // no stop is exact: CPU time that waits for exact samples would go to sleepers only
+	exactAt int64   // last exact sample, or begin of many, CLOCK_MONOTONIC ns
+
 	preempted          bool // by the tracer's wake-up
 	queuedBehindTracer bool // on its CPU
 	decided            bool // preempted and queuedBehindTracer are decided for the current sample
@@ -66,3 +71,49 @@ func (c *StopClassifier) AttributeStop(at int64, stayed, inSyscall bool) (onCPU 
 	}
 	return true, c.Basis()
 }
+
+const (
+	// A thread makes many calls from when the share of its stops at the end of a call is above manyAbove until it is
+	// below manyUntil.
+	manyAbove = 0.2
+	manyUntil = 0.03
+	// maxCarryTime is how long CPU time is carried to the next exact sample, ns.
+	maxCarryTime = 4e9
+	// recentStops is the number of stops over which the share is averaged.
+	recentStops  = 32
+	decidedAfter = 8 // stops until a thread is taken not to make many calls
+)
+
+// noteStop records a stop of a thread on a CPU. inSyscall: at the end of a call.
+func (c *StopClassifier) noteStop(now int64, inSyscall bool) {
+	atCallEnd := 0.0
+	if inSyscall {
+		atCallEnd = 1
+	}
+	c.stops = min(c.stops+1, recentStops)
+	c.share += (atCallEnd - c.share) / c.stops
+	many := !c.inexact && (c.share > manyAbove || c.many && c.share >= manyUntil)
+	if many && !c.many {
+		c.exactAt = now
+	}
+	c.many = many
+}
+
+// carriesCPU reports whether CPU time of an inexact sample is carried to the next exact one.
+func (c *StopClassifier) carriesCPU(now int64) bool {
+	return c.many && now-c.exactAt < maxCarryTime
+}
+
+// Basis is how far an inexact sample shows where CPU time was spent.
+func (c *StopClassifier) Basis() sample.Basis {
+	switch {
+	case c.many:
+		return sample.ManyCalls
+	case c.stops < decidedAfter:
+		return sample.Undecided
+	}
+	return sample.FewCalls
+}
+
+// HasManyCalls reports whether only samples from the thread's own CPU are exact.
+func (c *StopClassifier) HasManyCalls() bool { return c.many }

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package skid
+package pace
 
 import (
 	"math/rand/v2"
 
 	"golang.org/x/sys/unix"
+
+	"prywalk/internal/procmem"
 )
 
 // A real-time thread wakes up on the CPU that it slept on, even if others are idle (kernel/sched/rt.c,
 // select_task_rq_rt). The tracer chooses:
 //
-//   - That of a thread with many system calls, drawn at random, for exact samples ([SyscallStops]).
+//   - That of a thread with many system calls, drawn at random, for exact samples ([StopClassifier]).
 //   - That of a thread that computes much but is always found asleep ([HiddenDetector]): it may wait for one that
 //     the tracer's wake-up preempts.
 //   - None of a thread that outranks the tracer, which would run there only while that thread sleeps.
@@ -171,4 +173,22 @@ func (h *HiddenDetector) Update(cpu int64, onCPU, running bool, period int64) bo
 		h.cpu, h.valid = cpu, true
 	}
 	return !running && cpu-h.cpu >= period/hiddenShare
+}
+
+// OutranksCaller reports whether a thread runs before the calling one on the same CPU (sched(7)): it has a real-time
+// policy, and the caller has none or no higher priority.
+func OutranksCaller(st *procmem.Stat) bool {
+	switch st.Policy {
+	case unix.SCHED_DEADLINE:
+		return true
+	case unix.SCHED_FIFO, unix.SCHED_RR:
+	default:
+		return false
+	}
+	own, err := unix.SchedGetAttr(0, 0)
+	if err != nil {
+		return false
+	}
+	isRealTime := own.Policy == unix.SCHED_FIFO || own.Policy == unix.SCHED_RR
+	return !isRealTime || int(own.Priority) <= st.RTPriority
 }
