@@ -14,7 +14,7 @@
 //
 //	begin    begin.go            PTRACE_SEIZE (no stop, no signal); clocks; PTRACE_INTERRUPT
 //	poll     wait.go, reports.go waitid(WNOWAIT) for any tracee: spin for 40 µs, then sleep
-//	finish   finish.go           registers (registers.go), schedstat, stack (stack.go: a process_vm_readv, or a pread of
+//	finish   finish.go           registers (capture.go), schedstat, stack (stack.go: a process_vm_readv, or a pread of
 //	                             Request.Memory), Request.OtherMemory (othermemory.go): all into one capture (capture.go)
 //	repair   repair.go           rewrite the result of an interrupted system call; PTRACE_DETACH
 //
@@ -41,7 +41,7 @@
 //
 //   - other programs on the tracer's CPU (priority.go, watchdog.go)
 //   - a thread that does not stop: a timer's signal ends the wait (alarm.go)
-//   - PTRACE_SEIZE that waits for an exec: another OS thread reaps (seize.go, rescuer.go)
+//   - PTRACE_SEIZE that waits for an exec: another OS thread reaps (begin.go, rescuer.go)
 //   - Ctrl-Z: all threads are released first (jobcontrol.go)
 //   - lookups below /proc/PID that spin (procmem.PathOpener)
 //   - the lock of the target's mappings (mmaplock.go of package observe)

@@ -2,6 +2,8 @@
 
 package ptrace
 
+import "prywalk/internal/procmem"
+
 // StackCopy is the copied part of a thread's stack.
 //
 //	lower addresses                                              higher addresses
@@ -117,4 +119,82 @@ func bytesUpTo(end, from uint64, n int) int {
 		return int(end - from)
 	}
 	return n
+}
+
+// Reads in a stop are made in pieces. One that would probably end after the deadline is omitted. nil: no limit.
+type readDeadline struct {
+	until     int64 // 0: no limit
+	pieceTime int64 // moving average, ns
+	outOfTime bool
+}
+
+const (
+	pieceSize        = 16 << 10 // bytes of a piece
+	initialPieceTime = 8_000    // initial pieceTime, ns
+	maxPieceTime     = 64_000   // ns; in a longer one this thread lost its CPU
+	detachTime       = 8_000    // ns for the detach after the reads
+	leastReadShare   = 10       // a stop that is late reads for a tenth of its longest length
+)
+
+// begin sets the deadline of a stop that began at at; longest is its longest length in ns, 0: no limit. While this
+// thread waited for a CPU, the stop may have lasted that long already. Most reads take some µs, so such a stop would
+// have been for nothing without them.
+//
+//go:nosplit
+func (d *readDeadline) begin(at, longest int64) {
+	d.outOfTime = false
+	if d.until = 0; longest > 0 {
+		d.until = max(at+longest-detachTime, procmem.Now()+longest/leastReadShare)
+	}
+	if d.pieceTime == 0 {
+		d.pieceTime = initialPieceTime
+	}
+}
+
+// read reads by process_vm_readv(2) if m is nil.
+//
+//go:nosplit
+func (d *readDeadline) read(m *Memory, tid int, addr uint64, buf []byte) (done int) {
+	for done < len(buf) {
+		n, began := d.nextPiece(len(buf) - done)
+		if n == 0 {
+			break
+		}
+		at, piece := addr+uint64(done), buf[done:done+n]
+		var got int
+		if m != nil {
+			got = m.Copy(tid, at, piece)
+		} else {
+			got = readVM(tid, at, piece)
+		}
+		d.notePiece(n, began)
+		if done += got; got < n {
+			break
+		}
+	}
+	return done
+}
+
+// nextPiece returns 0 if the time is over, and when the piece begins. Each refusal lowers the expected time of a piece,
+// else one slow piece would have all later ones refused.
+//
+//go:nosplit
+func (d *readDeadline) nextPiece(n int) (int, int64) {
+	if d == nil || d.until == 0 {
+		return n, 0
+	}
+	now := procmem.Now()
+	if now+d.pieceTime > d.until {
+		d.outOfTime = true
+		d.pieceTime -= d.pieceTime / 4
+		return 0, now
+	}
+	return min(n, pieceSize), now
+}
+
+//go:nosplit
+func (d *readDeadline) notePiece(n int, began int64) {
+	if d != nil && d.until != 0 && n == pieceSize {
+		d.pieceTime += (min(procmem.Now()-began, maxPieceTime) - d.pieceTime) / 2
+	}
 }

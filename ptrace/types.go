@@ -39,3 +39,10 @@ func OpenThread(pid, tid int) *ThreadFiles { return procmem.OpenThread(pid, tid,
 
 // Now returns CLOCK_MONOTONIC in ns.
 func Now() int64 { return procmem.Now() }
+
+// Pin prevents pre-emption of the calling goroutine until [Unpin]; pairs nest. Meanwhile ordinary system calls abort
+// the runtime, and garbage collections wait. They do not during the waits of a [Controller], which hand back the P.
+func Pin() { procmem.Pin() }
+
+// Unpin ends [Pin].
+func Unpin() { procmem.Unpin() }

@@ -10,11 +10,11 @@
 //
 // # Files
 //
-//	states.go       the parts of processes and threads; mappings that are read again (refreshbudget.go)
-//	unwind.go       walks. locations.go, modules.go, managed.go, mmap2program.go number their frames
-//	incompletewalks.go, programhistory.go
+//	states.go       the parts of processes and threads; mappings that are read again
+//	unwind.go       walks. locations.go, managed.go, kernelframes.go number their frames
+//	incompletewalks.go
 //	                what kernel samples lack; with what the next process of a program begins
-//	waits.go        what a thread waits for, and who holds it; suspects.go
+//	waits.go        what a thread waits for, and who holds it
 //	tasks.go        waiting goroutines and asyncio tasks, in slices between batches (taskpoller.go, tasksources.go)
 //	sinks.go        intervals for the Builder and the sinks; stacks that may be evicted
 //	recordingownership.go

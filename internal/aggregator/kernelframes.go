@@ -3,9 +3,12 @@
 package aggregator
 
 import (
+	"sync"
+
 	"prywalk/internal/observe"
 	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
+	"prywalk/internal/symbols"
 )
 
 var kernelModule = &profile.ModuleInfo{
@@ -59,4 +62,27 @@ func (b *stackBuilder) addKernelFrames(s *observe.RawSample) {
 	for name, rest := procmem.NextKernelFrame(s.KernelText); len(name) > 0; name, rest = procmem.NextKernelFrame(rest) {
 		b.stack = append(b.stack, b.kernel.function(name))
 	}
+}
+
+// execSpan is load_elf_binary's addresses (fs/binfmt_elf.c); empty without kernel symbols.
+var execSpan = sync.OnceValues(func() (from, to uint64) {
+	names, err := symbols.ReadKernelNamesOnce()
+	if err != nil {
+		return 0, 0
+	}
+	return names.FuncRange("load_elf_binary")
+})
+
+// inExec reports a sample in an exec: begin_new_exec drops the memory first, start_thread sets the user registers last.
+func inExec(s *observe.RawSample) bool {
+	if len(s.Kernel) == 0 {
+		return false
+	}
+	from, to := execSpan()
+	for _, addr := range s.Kernel {
+		if from <= addr && addr < to {
+			return true
+		}
+	}
+	return false
 }

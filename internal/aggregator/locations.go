@@ -3,9 +3,14 @@
 package aggregator
 
 import (
+	"slices"
+
 	"prywalk/frames"
+	"prywalk/internal/loadedcode"
+	"prywalk/internal/observe"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
+	"prywalk/internal/target"
 )
 
 type locationCache [1 << locationBits]cachedLocation
@@ -64,4 +69,109 @@ func (l *leafStacks) stackOf(id sample.StackID, leaf string) sample.StackID {
 	with := l.builder.InternLeaf(id, leaf)
 	keep(l.known, key, with)
 	return with
+}
+
+// module describes a module. The description is dropped with the mapping, as rule sources hold copies of code.
+func (b *stackBuilder) module(p *processState, m *frames.Module) *profile.ModuleInfo {
+	if m == nil {
+		return nil
+	}
+	info := p.modules[m]
+	if info == nil {
+		if p.remapped {
+			b.forgetModules(p, p.Target.Space().Modules())
+		}
+		if p.modules == nil {
+			p.modules = map[*frames.Module]*profile.ModuleInfo{}
+		}
+		info = ModuleInfo(p.Target.PID, m)
+		p.modules[m] = info
+	}
+	return info
+}
+
+func (b *stackBuilder) forgetModules(p *processState, mapped []*frames.Module) {
+	p.remapped = false
+	before := len(p.modules)
+	for m, info := range p.modules {
+		if !slices.Contains(mapped, m) {
+			delete(p.modules, m)
+			b.builder.ForgetModule(info)
+		}
+	}
+	if len(p.modules) < before {
+		clear(b.locations[:]) // it has pointers to modules
+	}
+	b.forgetManaged(p)
+}
+
+// ModuleInfo returns the recording's description of a module of a process.
+func ModuleInfo(pid int, m *frames.Module) *profile.ModuleInfo {
+	named := *m
+	named.Sources, named.Calls = nil, nil
+	info := &profile.ModuleInfo{
+		Start: m.Start, End: m.End, Bias: m.Bias, Path: loadedcode.DisplayName(m), BuildID: m.BuildID,
+		Origin: profile.Origin{Module: &named, PID: pid},
+	}
+	if mapping := loadedcode.MappingOf(m); mapping != nil {
+		info.FileOffset = mapping.Offset
+		if mapping.Image != nil {
+			info.File = profile.FileID(mapping.Image.ID)
+		}
+		if mapping.JIT {
+			info.Owner, info.Grows = pid, mapping.Names == nil // with names it may replace others at the same addresses
+		}
+	}
+	return info
+}
+
+// mmap2Program is the code of an unopened process, by the kernel's records.
+type mmap2Program struct {
+	program *target.Program
+	code    *loadedcode.Mmap2Space
+	modules map[*frames.Module]*profile.ModuleInfo
+}
+
+// stackOfUntracked walks a sample of an untracked descendant of ancestor.
+func (b *stackBuilder) stackOfUntracked(
+	ancestor *target.Process, program *target.Program, s *observe.RawSample,
+) (sample.StackID, frames.StopReason) {
+	b.ownership.beginRead() // files are opened
+	defer b.ownership.endRead()
+	ran := b.mmap2Code(ancestor, program)
+	b.beginStack()
+	b.addKernelFrames(s)
+	w := &b.walker
+	for w.Init(ran.code.Space(), &s.Regs, &s.Mem); w.Next(); {
+		f := w.Frame()
+		b.walkMethods[f.Method]++
+		loc := profile.Loc{Addr: f.LookupPC(s.Regs.Arch)}
+		if f.Module != nil {
+			info := ran.modules[f.Module]
+			if info == nil {
+				info = ModuleInfo(ancestor.Target.PID, f.Module)
+				ran.modules[f.Module] = info
+			}
+			loc.Module = info
+		}
+		b.stack = append(b.stack, b.builder.Loc(&loc))
+	}
+	if end := w.StopReason(); end.Complete() || !inExec(s) {
+		return b.endStack(end)
+	}
+	return b.kernelStack(s, frames.StopRoot)
+}
+
+func (b *stackBuilder) mmap2Code(ancestor *target.Process, program *target.Program) *mmap2Program {
+	if b.lastMmap2Program.program != program {
+		for _, info := range b.lastMmap2Program.modules {
+			b.builder.ForgetModule(info)
+		}
+		b.lastMmap2Program = mmap2Program{
+			program: program,
+			code:    b.images.Mmap2Space(ancestor.Target.Arch, program.Maps, ancestor.Target.PID, program.Name),
+			modules: map[*frames.Module]*profile.ModuleInfo{},
+		}
+	}
+	return &b.lastMmap2Program
 }

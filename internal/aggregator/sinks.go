@@ -6,6 +6,7 @@ import (
 	"maps"
 
 	"prywalk/internal/attribute"
+	"prywalk/internal/procmem"
 	"prywalk/internal/profile"
 	"prywalk/internal/runstats"
 	"prywalk/internal/sample"
@@ -156,4 +157,27 @@ func (out *intervalSink) forgetEvicted() {
 	for _, p := range out.states.procs {
 		p.managedNames.forgetFrames()
 	}
+}
+
+type unixTime struct {
+	epoch int64 // Unix time less CLOCK_MONOTONIC at the start, ns
+	slept []wakeUp
+}
+
+type wakeUp struct{ at, length int64 }
+
+func newUnixTime() unixTime { return unixTime{epoch: procmem.UnixAhead(procmem.Now, 20)} }
+
+// Resumed notes a suspension of length ns until at; earlier moments keep their Unix time.
+func (u *unixTime) Resumed(at, length int64) { u.slept = append(u.slept, wakeUp{at, length}) }
+
+// Of converts CLOCK_MONOTONIC to Unix time, ns.
+func (u *unixTime) Of(at int64) int64 {
+	unix := at + u.epoch
+	for i := range u.slept {
+		if s := &u.slept[i]; at > s.at {
+			unix += s.length
+		}
+	}
+	return unix
 }

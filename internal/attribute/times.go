@@ -18,3 +18,127 @@ func (t times) within(length, whole int64) times {
 	runQueue += max(min(rounded, t.runQueue-runQueue, length-cpu-runQueue), 0)
 	return times{cpu: cpu, runQueue: runQueue}
 }
+
+// divider divides total in proportion to weights ≥ 0, whose sum is weightSum > 0. The sum of the parts is total.
+type divider struct {
+	total, weightSum int64
+	weight           int64
+	given            int64
+}
+
+func (d *divider) next(weight int64) int64 {
+	d.weight += weight
+	part := sample.Portion(d.total, d.weight, d.weightSum) - d.given
+	d.given += part
+	return part
+}
+
+// carryLimit is how long carried time waits, ns. At 1 s and 99 ticks/s, a seventh of the time of a thread that is on
+// CPU for 2 % of it would go to [RanBetweenTicks]; at 5 s almost none.
+const carryLimit = 5e9
+
+type carriedTimes struct {
+	times
+	since       int64 // of CPU and run queue time, CLOCK_MONOTONIC ns
+	stopRefused bool  // since then ([sample.NotStopped])
+}
+
+func (c *carriedTimes) add(cpu, runQueue, now int64) {
+	if c.cpuAndQueue() == 0 {
+		c.since = now
+	}
+	c.cpu += cpu
+	c.runQueue += runQueue
+}
+
+func (c *carriedTimes) isOverdue(now int64) bool {
+	return c.cpuAndQueue() > 0 && now-c.since > carryLimit
+}
+
+// takeCPU also ends stopRefused.
+func (c *carriedTimes) takeCPU() int64 {
+	c.stopRefused = false
+	return take(&c.cpu)
+}
+
+func take(ns *int64) (taken int64) {
+	taken, *ns = *ns, 0
+	return taken
+}
+
+type threadClocks struct {
+	first, last      sample.Reading
+	activeSinceFirst int64 // CPU and run queue time, ns
+	// blockedDebt is negative blocked time, ≤ 0, ns, of late charges. Later blocked time is reduced by it.
+	blockedDebt int64
+}
+
+func (c *threadClocks) begin(r sample.Reading) { c.first, c.last = r, r }
+
+// growth leaves out queue time before the first reading: it is charged at its end.
+func (c *threadClocks) growth(now sample.Reading) (t times) {
+	t.cpu = max(now.CPU-c.last.CPU, 0)
+	t.runQueue = min(max(now.RunQueue-c.last.RunQueue, 0), max(now.Wall-c.first.Wall-c.activeSinceFirst-t.cpu, 0))
+	return t
+}
+
+func (c *threadClocks) advance(now sample.Reading) times {
+	t := c.growth(now)
+	c.activeSinceFirst += t.cpuAndQueue()
+	blocked := now.Wall - c.last.Wall - t.cpuAndQueue() + c.blockedDebt
+	c.blockedDebt, t.blocked = min(blocked, 0), max(blocked, 0)
+	c.last = now
+	return t
+}
+
+func (c *threadClocks) advanceBy(wall int64, t times) {
+	c.activeSinceFirst += t.cpuAndQueue()
+	c.last.Wall += wall
+	c.last.CPU += t.cpu
+	c.last.RunQueue += t.runQueue
+}
+
+func (c *threadClocks) payDebt(blocked int64) int64 {
+	paid := min(-c.blockedDebt, blocked)
+	c.blockedDebt += paid
+	return paid
+}
+
+// mergeLimit bounds a span of sleep in one place with runs in it, ns.
+const mergeLimit = 1e9
+
+type sleepSpan struct {
+	Span        // if not open, the place and the end are the last sleep's
+	open   bool // else the thread was last found running
+	active bool // the thread has run in it: mergeLimit bounds it
+}
+
+// observe adds a sample asleep. ran: the thread ran since the last sample; blocked is in ns.
+func (s *sleepSpan) observe(now int64, place Place, ran bool, blocked int64, emit func(Span)) {
+	if s.open && s.Place == place && (!ran && !s.active || s.Wall+blocked < mergeLimit) {
+		s.Samples++
+		s.Wall += blocked
+		s.End = now
+		s.active = s.active || ran
+		return
+	}
+	s.close(emit)
+	s.Span = Span{Place: place, End: now, Samples: 1, Wall: blocked}
+	s.open, s.active = true, false
+}
+
+func (s *sleepSpan) close(emit func(Span)) {
+	s.emitSoFar(emit)
+	s.open = false
+}
+
+func (s *sleepSpan) flush(emit func(Span)) {
+	s.emitSoFar(emit)
+	s.Samples, s.Wall = 0, 0
+}
+
+func (s *sleepSpan) emitSoFar(emit func(Span)) {
+	if s.open && (s.Samples > 0 || s.Wall > 0) {
+		emit(s.Span)
+	}
+}

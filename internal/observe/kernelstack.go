@@ -9,6 +9,9 @@ import (
 
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
+	"prywalk/internal/sample"
+	"prywalk/internal/waits"
+	"prywalk/ptrace"
 )
 
 type futexStack struct {
@@ -117,4 +120,48 @@ func (k *kernelStacks) read(t *Thread, s *RawSample, call *procmem.SyscallInfo) 
 	if inFutex {
 		k.keepCandidate(t, call, text)
 	}
+}
+
+type futexCopy struct {
+	bytes [waits.CopySize]byte
+	addr  uint64
+	n     int // 0: none
+}
+
+// Precondition: between the two reads of the run count.
+func copyFutexWord(t *Thread, s *RawSample, call *procmem.SyscallInfo) {
+	word := &s.futexCopy
+	word.n = 0
+	addr, ok := uint64(0), false
+	if call.Nr == unix.SYS_FUTEX || isRestart(call.Nr) {
+		addr, ok = waits.WordWithOwner(&call.Args)
+	}
+	if !ok || addr < waits.CopyBefore {
+		return
+	}
+	word.addr = addr - waits.CopyBefore
+	stack := &s.Mem.Stack
+	if off := word.addr - stack.Addr; off < uint64(len(stack.Bytes)) && uint64(len(stack.Bytes))-off >= waits.CopySize {
+		word.n = copy(word.bytes[:], stack.Bytes[off:])
+		return
+	}
+	if t.Memory != nil && word.addr&^0xfff != addr&^0xfff {
+		if start := t.Memory.MappingStart(addr); start > word.addr && start <= addr {
+			word.addr = start
+		}
+	}
+	word.n, _ = t.copy(word.addr, word.bytes[:]) // on error no owner is named
+}
+
+func (s *RawSample) dropStaleFutexCopy(t *Thread, stop *ptrace.Stop) {
+	if s.State != sample.Sleeping || s.Sched.Runs-t.clocks.last.Runs > 1 || !stop.SchedOK {
+		s.futexCopy.n = 0
+	}
+}
+
+func isRestart(nr int64) bool { return nr == unix.SYS_RESTART_SYSCALL }
+
+// FutexCopy returns the copy around a sleeper's futex(2) word, valid as long as the raw sample.
+func (s *RawSample) FutexCopy() waits.FutexCopy {
+	return waits.FutexCopy{Addr: s.futexCopy.addr, Bytes: s.futexCopy.bytes[:s.futexCopy.n]}
 }

@@ -3,6 +3,8 @@
 package observe
 
 import (
+	"errors"
+
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
@@ -258,4 +260,15 @@ func (o *Observer) checkWasOnCPU(t *Thread, s *RawSample, cpu int) bool {
 func (o *Observer) Close() {
 	o.preemption.detector.Close()
 	o.reads.close()
+}
+
+// Reason classifies an error.
+func Reason(err error) refusal.Reason {
+	if errors.Is(err, ptrace.ErrPending) {
+		return refusal.Busy
+	}
+	if r := refusal.Of(err); r != refusal.Self {
+		return r
+	}
+	return refusal.Other // the target is prywalk
 }

@@ -3,9 +3,30 @@
 package aggregator
 
 import (
+	"cmp"
+
 	"prywalk/internal/attribute"
+	"prywalk/internal/procmem"
 	"prywalk/internal/target"
 )
+
+func (a *Aggregator) beginProcess(p *processState, started *attribute.ProcessStarted) {
+	p.Comm = p.Target.Comm
+	p.innerPID = procmem.InnerTID(p.Target.PID)
+	started.ChildrenFromStart = a.opts.Launched && p.Parent == 0
+	a.attribute(started)
+}
+
+func (a *Aggregator) beginThread(p *processState, th *target.Thread) {
+	if th.Walk.Begun {
+		return
+	}
+	th.Walk.Begun = true
+	if p.innerPID != p.Target.PID { // the process is in a pid namespace of its own
+		th.Walk.InnerTID = procmem.InnerTID(th.TID)
+	}
+	a.explainer.add(p, th)
+}
 
 // endThread ends a thread's account. Of ended threads only the process's first one still has a name in the kernel.
 func (a *Aggregator) endThread(th *target.Thread, ended *attribute.ThreadEnded) {
@@ -61,4 +82,29 @@ func (a *Aggregator) readNames() {
 			renameByKernel(th)
 		}
 	}
+}
+
+// handleExec ends what is known of a former program. Perhaps no thread of the new one is selected.
+func (a *Aggregator) handleExec(e *target.Event, execed *target.Execed) {
+	p := a.process(e.Proc)
+	if e.Thread != nil {
+		a.attribute(&execed.Execed)
+		if caller := a.threads[execed.Caller]; caller != nil && execed.Caller != execed.Thread {
+			a.forgetThread(caller)
+		}
+	}
+	a.ownership.reading(func() { p.refresh(execed.At) })
+	if e.Thread != nil {
+		e.Thread.Observed.Feedback().DiscardFormerProgram(p.FirstCopy(), p.FirstStackEnd())
+		a.handleRename(a.thread(e.Thread), &attribute.Cut{Thread: e.Thread.ID})
+	}
+}
+
+// handleRename attributes the time up to now under the old name.
+func (a *Aggregator) handleRename(th *target.Thread, cut *attribute.Cut) {
+	a.attribute(cut)
+	th.Walk.NameReadAt = 0
+	th.NamedByRuntime.Store(false)
+	a.ownership.reading(func() { renameByKernel(th) })
+	th.Proc.Comm = cmp.Or(th.Proc.Target.LoadedProgram(), th.Walk.Name)
 }
