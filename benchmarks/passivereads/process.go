@@ -9,7 +9,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/observe"
-	"prywalk/internal/observe/deepstack"
+	"prywalk/internal/observe/copying"
 	"prywalk/internal/observe/taskstack"
 	"prywalk/internal/procmem"
 	"prywalk/internal/symbols"
@@ -33,7 +33,7 @@ type processes struct {
 	names  *symbols.Namer
 	list   map[int]*process
 	walker frames.Walker
-	walked deepstack.WalkedFrames // of the last walk
+	walked copying.WalkedFrames // of the last walk
 }
 
 func newProcesses() *processes {

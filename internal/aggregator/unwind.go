@@ -10,7 +10,7 @@ import (
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
 	"prywalk/internal/observe"
-	"prywalk/internal/observe/deepstack"
+	"prywalk/internal/observe/copying"
 	"prywalk/internal/profile"
 	"prywalk/internal/sample"
 	"prywalk/internal/target"
@@ -36,9 +36,9 @@ type stackBuilder struct {
 	taskMemory     callstack.TaskMemory
 	stack          []profile.LocID // innermost frame first
 	walkMethods    methodCounts
-	outline        deepstack.WalkedFrames // native
-	missingRecords []frames.Addr          // [managed.Scheduler]
-	firstUnmapped  frames.Addr            // in no module; 0: none
+	outline        copying.WalkedFrames // native
+	missingRecords []frames.Addr        // [managed.Scheduler]
+	firstUnmapped  frames.Addr          // in no module; 0: none
 }
 
 type methodCounts [frames.NumMethods]int64

@@ -6,7 +6,7 @@ import (
 	"bytes"
 
 	"prywalk/frames"
-	"prywalk/internal/observe/copysize"
+	"prywalk/internal/observe/copying"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
@@ -70,8 +70,8 @@ func (call *abortedCall) set(stack frames.Region, stop *ptrace.Stop, userTicks u
 	call.nr = stop.Nr
 	call.sp = sp
 	call.cpu = stop.Sched.CPU
-	call.wordsAt, call.wordCount = sp-copysize.RedZone, 0
-	if sp-stack.Addr <= copysize.RedZone { // else nothing was copied
+	call.wordsAt, call.wordCount = sp-copying.RedZone, 0
+	if sp-stack.Addr <= copying.RedZone { // else nothing was copied
 		call.wordsAt, call.wordCount = stack.Addr, copy(call.words[:], stack.Bytes)
 	}
 	call.inCall = true

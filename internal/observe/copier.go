@@ -6,8 +6,7 @@ import (
 	"errors"
 
 	"prywalk/frames"
-	"prywalk/internal/observe/copysize"
-	"prywalk/internal/observe/deepstack"
+	"prywalk/internal/observe/copying"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
@@ -18,7 +17,7 @@ const tailCopy = 64 << 10
 type copier struct {
 	reader      ptrace.Reader
 	otherStacks otherStacks
-	deep        deepstack.Copier
+	deep        copying.DeepCopier
 	plan        plannedMemory
 	larger      []byte // [ptrace.Request.Larger]
 	tail        []byte // [ptrace.Request.Tail]
@@ -43,7 +42,7 @@ func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *pt
 	if stop.StackEnd != 0 {
 		s.Mem.StackEnd = stop.StackEnd
 	}
-	failed := t.hints().Deep.LastOutlineWasCut || s.outline != nil && c.deep.OutlineFailed()
+	failed := t.hints().LastOutlineWasCut || s.outline != nil && c.deep.OutlineFailed()
 	s.copyShape = copyShape{outline: s.outline, outlineFailed: failed}
 	regions := c.addTail(s, stop)
 	s.setLimit(req, stop)
@@ -56,16 +55,16 @@ func (c *copier) keepCopy(t *Thread, s *RawSample, req *ptrace.Request, stop *pt
 func (s *RawSample) setLimit(req *ptrace.Request, stop *ptrace.Stop) {
 	switch {
 	case stop.OutOfTime:
-		s.Limit = copysize.LimitTime
+		s.Limit = copying.LimitTime
 	case req.CopyEnd != 0 && stop.StackAddr+uint64(stop.StackAsked) == req.CopyEnd:
-		s.Limit = copysize.LimitCopyEnd
+		s.Limit = copying.LimitCopyEnd
 	}
 	switch {
 	case req.CopyEnd == 0 || req.ToMappingEnd:
 	case s.TailAt != 0:
 		s.NotRoot = s.TailAt
 	case stop.InLarger:
-		s.NotRoot = s.Mem.Stack.Addr + uint64(len(s.Mem.Stack.Bytes)) - 2*copysize.Margin - 8
+		s.NotRoot = s.Mem.Stack.Addr + uint64(len(s.Mem.Stack.Bytes)) - 2*copying.Margin - 8
 	}
 }
 
@@ -83,20 +82,20 @@ func (c *copier) addTail(s *RawSample, stop *ptrace.Stop) int {
 func (c *copier) prepareBuffers(t *Thread, s *RawSample) {
 	hints := t.hints()
 	s.buffers.reserveOthers(t.copies.otherBytes)
-	s.outline = hints.Deep.Outline
+	s.outline = hints.Outline
 	if s.outline == nil {
 		s.buffers.reserveStack(hints.ToReserve(t.expectedOtherBytes()))
 		s.buffers.touch(t.copies.stackBytes)
 		if c.larger == nil {
-			c.larger = make([]byte, deepstack.WholeBytes)
+			c.larger = make([]byte, copying.WholeBytes)
 			procmem.Touch(c.larger)
 			c.tail = make([]byte, tailCopy)
 			procmem.Touch(c.tail)
 		}
 		return
 	}
-	s.buffers.reserveStack(deepstack.TopBytes)
-	s.buffers.touch(deepstack.TopBytes)
+	s.buffers.reserveStack(copying.TopBytes)
+	s.buffers.touch(copying.TopBytes)
 	c.deep.Reserve(hints.Bytes)
 }
 
@@ -132,7 +131,7 @@ func (c *copier) otherMemory(t *Thread, s *RawSample, asleep bool) OtherMemory {
 		return inner
 	}
 	hints := t.hints()
-	c.deep.Use(deepstack.Stack{
+	c.deep.Use(copying.DeepStack{
 		Outline: s.outline, Top: s.buffers.stack, InOnePiece: hints.Bytes, Root: hints.Root, ChangesStacks: hints.Changing,
 	}, inner)
 	return &c.deep
@@ -140,7 +139,7 @@ func (c *copier) otherMemory(t *Thread, s *RawSample, asleep bool) OtherMemory {
 
 func (c *copier) copyOtherMemory(t *Thread, s *RawSample) {
 	hints := t.hints()
-	s.outlineFailed = hints.Deep.LastOutlineWasCut
+	s.outlineFailed = hints.LastOutlineWasCut
 	if s.outline != nil {
 		c.deep.Reserve(hints.Bytes)
 	}
@@ -211,14 +210,14 @@ func (s *RawSample) copyStack(t *Thread, sp, below frames.Addr) error {
 	hints := t.hints()
 	asked, end := hints.Bytes, hints.CopyEnd
 	if end > from && end-from < uint64(asked) {
-		s.Limit, asked = copysize.LimitCopyEnd, int(end-from)
+		s.Limit, asked = copying.LimitCopyEnd, int(end-from)
 	}
 	return s.copyBytes(t, from, asked)
 }
 
-func (s *RawSample) copyTop(t *Thread, sp frames.Addr, o *deepstack.Outline) error {
+func (s *RawSample) copyTop(t *Thread, sp frames.Addr, o *copying.Outline) error {
 	s.copyShape = copyShape{outline: o}
-	return s.copyBytes(t, t.copyStart(sp, copysize.RedZone), deepstack.TopBytes)
+	return s.copyBytes(t, t.copyStart(sp, copying.RedZone), copying.TopBytes)
 }
 
 func (t *Thread) copyStart(sp, below frames.Addr) frames.Addr {
@@ -248,11 +247,11 @@ func (t *Thread) copy(from frames.Addr, buf []byte) (int, error) {
 	return t.Memory.Copy(t.TID, from, buf), nil
 }
 
-// setStack sets the copied stack. If all asked bytes were copied, it may go on for [copysize.MaxUsual].
+// setStack sets the copied stack. If all asked bytes were copied, it may go on for [copying.MaxUsual].
 func (s *RawSample) setStack(from frames.Addr, n, asked int) {
 	s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buffers.stack[:n]}, Others: s.Mem.Others[:0]}
 	s.Mem.StackEnd = from + uint64(n)
 	if n == asked {
-		s.Mem.StackEnd += copysize.MaxUsual
+		s.Mem.StackEnd += copying.MaxUsual
 	}
 }

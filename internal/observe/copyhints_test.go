@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"prywalk/internal/observe/copysize"
+	"prywalk/internal/observe/copying"
 )
 
 func TestHintsArriveWholeAndTheNewestLast(t *testing.T) {
@@ -17,8 +17,8 @@ func TestHintsArriveWholeAndTheNewestLast(t *testing.T) {
 	writing.Go(func() {
 		for i := range uint64(n) {
 			hints := CopyHints{readHints: readHints{Retries: uint32(i + 1)}}
-			hints.StackSize = copysize.StackSize{Bytes: int(i + 1), CopyEnd: i + 1, Root: i + 1}
-			hints.StackPlaces[copysize.MaxOtherStacks-1].At = i + 1
+			hints.StackSize = copying.StackSize{Bytes: int(i + 1), CopyEnd: i + 1, Root: i + 1}
+			hints.StackPlaces[copying.MaxOtherStacks-1].At = i + 1
 			buffer.put(hints)
 		}
 	})
@@ -29,7 +29,7 @@ func TestHintsArriveWholeAndTheNewestLast(t *testing.T) {
 		}
 		got := *buffer.get()
 		if got.Root <= last || uint64(got.Bytes) != got.Root || got.CopyEnd != got.Root || uint64(got.Retries) != got.Root ||
-			got.StackPlaces[copysize.MaxOtherStacks-1].At != got.Root {
+			got.StackPlaces[copying.MaxOtherStacks-1].At != got.Root {
 			t.Fatalf("after %d: %+v", last, got)
 		}
 		last = got.Root

@@ -19,10 +19,8 @@
 //
 // # Packages
 //
-//	copysize   how many bytes of stack the next copy has, learned from walks
-//	deepstack  a stack deeper than 64 KiB in pieces
+//	copying    what is copied, learned from walks
 //	taskstack  the stack of the goroutine that a thread has left
-//	copyplan   what a runtime's plan names
 //
 // # Exec
 //

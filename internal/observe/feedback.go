@@ -8,41 +8,36 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
-	"prywalk/internal/observe/copysize"
-	"prywalk/internal/observe/deepstack"
+	"prywalk/internal/observe/copying"
 )
 
 // WalkFeedback learns from a thread's walks what its next copies need. It belongs to the walking goroutine.
 type WalkFeedback struct {
-	sizes      *copysize.Learner
-	deep       deepstack.Learner
+	copies     *copying.Learner
 	reads      readHints
 	id         ThreadID
 	handedOver hintBuffer
 }
 
 func newFeedback(id ThreadID) *WalkFeedback {
-	feedback := &WalkFeedback{id: id, sizes: copysize.NewLearner()}
+	feedback := &WalkFeedback{id: id, copies: copying.NewLearner()}
 	feedback.handedOver.init(feedback.hints())
 	return feedback
 }
 
 // Walked learns from a finished walk of s. Precondition: p has the mappings as of then.
 func (feedback *WalkFeedback) Walked(
-	p *loadedcode.Process, w *frames.Walker, s *RawSample, walked *deepstack.WalkedFrames,
+	p *loadedcode.Process, w *frames.Walker, s *RawSample, walked *copying.WalkedFrames,
 ) {
 	feedback.reads.Incomplete = mayGetFurther(w.StopReason())
 	c := s.stackCopy()
-	end, again := feedback.sizes.Walked(p, w, &c)
-	if end == copysize.EndNoTime {
+	end, again := feedback.copies.Walked(p, w, &c, walked)
+	if end == copying.EndNoTime {
 		return
 	}
 	feedback.readAgainIf(again)
-	if feedback.deep.Walked(end, w, &c, walked) {
-		feedback.sizes.RaiseTo(deepstack.WholeBytes)
-	}
 	feedback.reads.MissingRegisterSite = 0
-	if end == copysize.EndNoRegister {
+	if end == copying.EndNoRegister {
 		feedback.noteMissingRegister(s)
 	}
 	feedback.handOver()
@@ -53,8 +48,8 @@ func mayGetFurther(stop frames.StopReason) bool {
 	return !stop.Complete() && stop != frames.StopUnproven && stop != frames.StopDepth
 }
 
-func (s *RawSample) stackCopy() copysize.WalkedCopy {
-	return copysize.WalkedCopy{
+func (s *RawSample) stackCopy() copying.WalkedCopy {
+	return copying.WalkedCopy{
 		Stack: s.Mem.Stack, StackEnd: s.Mem.StackEnd, Room: len(s.buffers.stack), ByStop: s.How == ByStop,
 		KernelSample: s.How == ByKernelSample, InPieces: s.outline != nil, Shape: s.Shape,
 	}
@@ -67,48 +62,47 @@ func (feedback *WalkFeedback) readAgainIf(lacked bool) {
 }
 
 func (feedback *WalkFeedback) hints() CopyHints {
-	return CopyHints{feedback.sizes.Hints, feedback.deep.Hints, feedback.reads}
+	return CopyHints{feedback.copies.Hints, feedback.reads}
 }
 
 // DiscardFormerProgram discards, after an exec, what walks of the former program have shown. The arguments are those of
 // [Thread.SetFirstCopy] and [Thread.SetFirstStackEnd]. The next observation is a whole one.
 func (feedback *WalkFeedback) DiscardFormerProgram(firstCopy int64, firstStackEnd frames.Addr) {
-	feedback.sizes = feedback.sizes.Restarted()
+	feedback.copies = feedback.copies.Restarted()
 	feedback.setFirstCopy(firstCopy)
-	feedback.sizes.SetFirstStackEnd(firstStackEnd)
-	feedback.deep = deepstack.Learner{}
+	feedback.copies.SetFirstStackEnd(firstStackEnd)
 	feedback.reads = readHints{Retries: feedback.reads.Retries + 1}
 	feedback.handOver()
 }
 
 func (feedback *WalkFeedback) setFirstCopy(n int64) {
-	feedback.sizes.SetBytes(uint64(max(n, 0)), copysize.MaxUsual)
+	feedback.copies.SetBytes(uint64(max(n, 0)), copying.MaxUsual)
 }
 
 func (feedback *WalkFeedback) handOver() { feedback.handedOver.put(feedback.hints()) }
 
-// SetCopySize sets the size of the next copies of the stack, at most [copysize.MaxUsual].
+// SetCopySize sets the size of the next copies of the stack, at most [copying.MaxUsual].
 func (feedback *WalkFeedback) SetCopySize(n int) {
-	feedback.sizes.SetBytes(uint64(max(n, 0)), copysize.MaxUsual)
+	feedback.copies.SetBytes(uint64(max(n, 0)), copying.MaxUsual)
 	feedback.handOver()
 }
 
-// SetDeepCopySize is SetCopySize with at most [copysize.MaxDeep].
+// SetDeepCopySize is SetCopySize with at most [copying.MaxDeep].
 func (feedback *WalkFeedback) SetDeepCopySize(n uint64) {
-	feedback.sizes.SetBytes(n, copysize.MaxDeep)
+	feedback.copies.SetBytes(n, copying.MaxDeep)
 	feedback.handOver()
 }
 
-// AddOtherStack is [copysize.Learner.AddOtherStack]. A new place has an unchanged thread read again, unless it replaces
+// AddOtherStack is [copying.Learner.AddOtherStack]. A new place has an unchanged thread read again, unless it replaces
 // one of a full list.
 func (feedback *WalkFeedback) AddOtherStack(addr frames.Addr) {
-	feedback.readAgainIf(feedback.sizes.AddOtherStack(addr))
+	feedback.readAgainIf(feedback.copies.AddOtherStack(addr))
 	feedback.handOver()
 }
 
-// ExtendOtherStack is [copysize.Learner.ExtendOtherStack].
+// ExtendOtherStack is [copying.Learner.ExtendOtherStack].
 func (feedback *WalkFeedback) ExtendOtherStack(addr frames.Addr, n uint64) {
-	feedback.sizes.ExtendOtherStack(addr, n)
+	feedback.copies.ExtendOtherStack(addr, n)
 	feedback.handOver()
 }
 
@@ -121,8 +115,7 @@ func (feedback *WalkFeedback) StopForRegister(s *RawSample) {
 
 // CopyHints is what a thread's walks ask of its next observations ([WalkFeedback.Walked]).
 type CopyHints struct {
-	copysize.Hints
-	Deep deepstack.Hints
+	copying.Hints
 	readHints
 }
 
@@ -170,9 +163,9 @@ func (h *hintBuffer) take() bool {
 
 func (h *hintBuffer) get() *CopyHints { return &h.slots[h.reader] }
 
-func (hints *CopyHints) outlineFor(sp frames.Addr) *deepstack.Outline {
-	if hints.Root == 0 || hints.Changing || hints.Root-sp >= deepstack.DeepFrom {
-		return hints.Deep.Outline
+func (hints *CopyHints) outlineFor(sp frames.Addr) *copying.Outline {
+	if hints.Root == 0 || hints.Changing || hints.Root-sp >= copying.DeepFrom {
+		return hints.Outline
 	}
 	return nil
 }

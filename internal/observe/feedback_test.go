@@ -6,15 +6,14 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/observe/copysize"
-	"prywalk/internal/observe/deepstack"
+	"prywalk/internal/observe/copying"
 	"prywalk/ptrace"
 )
 
 func TestAThreadChangesStacksWhereItsKnownEndIsAnother(t *testing.T) {
 	const from, depth = 1 << 30, 60 << 10
 	raw := func(deep, known bool, tailAt frames.Addr) *RawSample {
-		stack := frames.Region{Addr: from, Bytes: make([]byte, depth+copysize.Margin)}
+		stack := frames.Region{Addr: from, Bytes: make([]byte, depth+copying.Margin)}
 		s := &RawSample{Mem: frames.Snapshot{Stack: stack}}
 		s.TailAt = tailAt
 		req, stop := &ptrace.Request{}, &ptrace.Stop{}
@@ -55,15 +54,15 @@ func TestSamplesAfterAMisleadingOutlineAreWalkedSoon(t *testing.T) {
 		o.copier.keepCopy(th, s, &ptrace.Request{}, &ptrace.Stop{})
 		return s.OutlineFailed()
 	}
-	k.deep.Outline = &deepstack.Outline{}
+	k.copies.Outline = &copying.Outline{}
 	if k.handOver(); readsAgain() {
 		t.Error("an outline that was not followed yet has misled")
 	}
-	k.deep.Outline, k.deep.LastOutlineWasCut = nil, true
+	k.copies.Outline, k.copies.LastOutlineWasCut = nil, true
 	if k.handOver(); !readsAgain() {
 		t.Error("observations without an outline wait for walks")
 	}
-	k.deep.Outline, k.deep.LastOutlineWasCut = &deepstack.Outline{}, false
+	k.copies.Outline, k.copies.LastOutlineWasCut = &copying.Outline{}, false
 	if k.handOver(); readsAgain() {
 		t.Error("a new one has misled")
 	}
@@ -80,8 +79,8 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 	space.SetModules([]*frames.Module{{Start: 0x1000, End: 0x2000, Calls: noCalls{}}})
 	o, th := New(nil, NewPool(1), ModeAlwaysStop), NewThread(1, 1, nil)
 	k := th.Feedback()
-	k.sizes.Root, k.sizes.ToEnd = root, false
-	k.sizes.CopyEnd, k.sizes.Used = root+copysize.Margin, root-from
+	k.copies.Root, k.copies.ToEnd = root, false
+	k.copies.CopyEnd, k.copies.Used = root+copying.Margin, root-from
 	k.handOver()
 	copied := func() int {
 		o.takeHints(th)
@@ -90,15 +89,15 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 		return int(min(th.hints().CopyEnd-from, uint64(len(s.buffers.stack))))
 	}
 	before := copied()
-	if before != root-from+copysize.Margin {
+	if before != root-from+copying.Margin {
 		t.Fatalf("%d bytes at first", before)
 	}
 	search := func(n int, how How) *frames.Walker {
-		s := &RawSample{How: how, buffers: sampleBuffers{stack: make([]byte, copysize.MinWhole)}}
-		s.Limit = copysize.LimitCopyEnd
+		s := &RawSample{How: how, buffers: sampleBuffers{stack: make([]byte, copying.MinWhole)}}
+		s.Limit = copying.LimitCopyEnd
 		s.Mem = frames.Snapshot{Stack: frames.Region{Addr: from, Bytes: s.buffers.stack[:n]}, StackEnd: from + 1<<20}
 		s.Regs = frames.Regs{Arch: frames.X86_64, PC: 0x1010}
-		s.Regs.Set(frames.X86RSP, from+copysize.RedZone)
+		s.Regs.Set(frames.X86RSP, from+copying.RedZone)
 		s.Regs.Set(frames.X86RBP, 0)
 		var w frames.Walker
 		for w.Init(space, &s.Regs, &s.Mem); w.Next(); {
@@ -107,24 +106,24 @@ func TestASearchBeyondTheStacksEndDoesNotMakeCopiesLarger(t *testing.T) {
 		if w.StopReason() != frames.StopStackCut || !w.ScanWasCut() {
 			t.Fatalf("the walk of %d bytes ended with %v", n, w.StopReason())
 		}
-		k.Walked(nil, &w, s, &deepstack.WalkedFrames{})
+		k.Walked(nil, &w, s, &copying.WalkedFrames{})
 		return &w
 	}
 	for range 3 {
 		search(before, ByStop)
-		if n := copied(); n != before || k.reads.Retries != 0 || k.deep.Outline != nil {
+		if n := copied(); n != before || k.reads.Retries != 0 || k.copies.Outline != nil {
 			t.Fatalf("%d bytes, %d before; %+v", n, before, k.hints())
 		}
 	}
-	k.sizes.Root = from + 64<<10
-	if search(before, ByStop); k.reads.Retries == 0 || k.sizes.CopyEnd != 0 {
+	k.copies.Root = from + 64<<10
+	if search(before, ByStop); k.reads.Retries == 0 || k.copies.CopyEnd != 0 {
 		t.Errorf("a copy that ended before the stack did was enough: %+v", k.hints())
 	}
 }
 
 func TestTheFirstSampleCopiesWhatWasLearnedOfTheProgram(t *testing.T) {
 	for _, c := range []struct{ learned, want int64 }{
-		{0, copysize.First}, {4 << 10, copysize.First}, {2 << 20, 2 << 20}, {1 << 40, copysize.MaxUsual},
+		{0, copying.First}, {4 << 10, copying.First}, {2 << 20, 2 << 20}, {1 << 40, copying.MaxUsual},
 	} {
 		th := NewThread(1, 1, nil)
 		if th.SetFirstCopy(c.learned); int64(th.hints().Bytes) != c.want || !th.hints().ToEnd {

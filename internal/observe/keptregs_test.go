@@ -72,7 +72,7 @@ func TestRegistersAreRecalledOnceTheOutermostFrameIsKnown(t *testing.T) {
 		th := NewThread(1, 1, nil)
 		var o Observer
 		walked := func(root frames.Addr) (again bool) {
-			th.feedback.sizes.Root = root
+			th.feedback.copies.Root = root
 			th.feedback.handOver()
 			return o.takeHints(th)
 		}

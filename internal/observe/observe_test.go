@@ -11,7 +11,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/observe/copysize"
+	"prywalk/internal/observe/copying"
 	"prywalk/internal/osthread"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
@@ -147,7 +147,7 @@ func TestPoolIsTrimmedToWhatWasNeededLately(t *testing.T) {
 
 func TestPagesOfACopyAreThereBeforeTheStop(t *testing.T) {
 	const n = 1 << 20
-	for _, c := range []struct{ expected, want int }{{0, minTouched}, {100 << 10, 100<<10 + copysize.Margin}, {2 * n, n}} {
+	for _, c := range []struct{ expected, want int }{{0, minTouched}, {100 << 10, 100<<10 + copying.Margin}, {2 * n, n}} {
 		s := &RawSample{}
 		s.buffers.reserveStack(n)
 		if s.buffers.touch(c.expected); s.buffers.touched != c.want {

@@ -7,8 +7,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
-	"prywalk/internal/observe/copyplan"
-	"prywalk/internal/observe/copysize"
+	"prywalk/internal/observe/copying"
 	"prywalk/internal/procmem"
 	"prywalk/internal/waits"
 	"prywalk/ptrace"
@@ -19,9 +18,9 @@ import (
 // A walk may need more than the thread's own stack. Each [OtherMemory] wraps the one before:
 //
 //	Thread.OtherMemory  package taskstack  what is set for the thread: the stack of its goroutine
-//	plannedMemory       package copyplan   what a runtime's plan names: frames that are objects
+//	plannedMemory       package copying   what a runtime's plan names: frames that are objects
 //	otherStacks                            around places on other stacks, where walks lacked memory
-//	deepstack.Copier    package deepstack  pieces of a deep stack, instead of one piece
+//	copying.DeepCopier    package copying  pieces of a deep stack, instead of one piece
 
 // OtherMemory copies memory besides the thread's stack.
 type OtherMemory = ptrace.OtherMemory
@@ -46,11 +45,11 @@ func (r *MemoryRegion) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frame
 
 type plannedMemory struct {
 	ptrace.Wrapped
-	copyplan.Copier
+	copying.PlanCopier
 }
 
 // ReadLimit implements [ptrace.ReadLimiter].
-func (*plannedMemory) ReadLimit() int { return copyplan.MaxReads }
+func (*plannedMemory) ReadLimit() int { return copying.MaxPlanReads }
 
 // Regions implements [ptrace.OtherMemory].
 func (p *plannedMemory) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region) int {
@@ -114,8 +113,8 @@ func (t *Thread) WaitsForRuntimeLock(call *procmem.SyscallInfo) bool {
 
 type otherStacks struct {
 	ptrace.Wrapped
-	places *[copysize.MaxOtherStacks]copysize.OtherStack
-	bufs   [copysize.MaxOtherStacks][]byte // of at least CopyBytes of each place
+	places *[copying.MaxOtherStacks]copying.OtherStack
+	bufs   [copying.MaxOtherStacks][]byte // of at least CopyBytes of each place
 }
 
 // Regions implements [ptrace.OtherMemory].
@@ -142,7 +141,7 @@ func (o *otherStacks) Regions(regs *frames.Regs, rd *ptrace.Reader, out []frames
 
 // readLinkedStack reads the stack to which a link leads now. It returns false if it leads to none that can be read, and
 // no bytes if these are copied.
-func readLinkedStack(rd *ptrace.Reader, place *copysize.OtherStack, copied []frames.Region, buf []byte) (
+func readLinkedStack(rd *ptrace.Reader, place *copying.OtherStack, copied []frames.Region, buf []byte) (
 	r frames.Region, ok bool,
 ) {
 	if place.Link.At == 0 {
@@ -156,26 +155,26 @@ func readLinkedStack(rd *ptrace.Reader, place *copysize.OtherStack, copied []fra
 		word, ok = rd.Word(place.Link.At)
 	}
 	at := word + uint64(place.Link.Off)
-	if !ok || at%8 != 0 || at < copysize.LinkBelow {
+	if !ok || at%8 != 0 || at < copying.LinkBelow {
 		return r, false
 	}
 	if _, ok := stack.Word(at); ok {
 		return r, true
 	}
-	from := max(at-copysize.LinkBelow, rd.MappingStart(at))
-	if place.Root > at && place.Root+copysize.Margin-from < uint64(len(buf)) {
-		buf = buf[:place.Root+copysize.Margin-from]
+	from := max(at-copying.LinkBelow, rd.MappingStart(at))
+	if place.Root > at && place.Root+copying.Margin-from < uint64(len(buf)) {
+		buf = buf[:place.Root+copying.Margin-from]
 	}
 	n := rd.Read(from, buf)
 	return frames.Region{Addr: from, Bytes: buf[:n]}, n > 0
 }
 
 func onFirstStack(addr, sp frames.Addr) bool {
-	return addr+copysize.FirstStackBytes-sp <= copysize.MaxUsual
+	return addr+copying.FirstStackBytes-sp <= copying.MaxUsual
 }
 
 func readOtherStack(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Region {
-	from := max(max(addr, copysize.OtherStackBelow)-copysize.OtherStackBelow, rd.MappingStart(addr))
+	from := max(max(addr, copying.OtherStackBelow)-copying.OtherStackBelow, rd.MappingStart(addr))
 	got := rd.Read(from, buf)
 	if uint64(got) < addr+8-from { // the stack begins later
 		from = addr &^ 0xfff
@@ -186,7 +185,7 @@ func readOtherStack(rd *ptrace.Reader, addr frames.Addr, buf []byte) frames.Regi
 
 func holdsStackAt(rs []frames.Region, addr frames.Addr) bool {
 	for i := range rs {
-		if off := addr - rs[i].Addr; off+copysize.OtherStackBelow < uint64(len(rs[i].Bytes)) {
+		if off := addr - rs[i].Addr; off+copying.OtherStackBelow < uint64(len(rs[i].Bytes)) {
 			return true
 		}
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"prywalk/internal/managed"
-	"prywalk/internal/observe/copysize"
+	"prywalk/internal/observe/copying"
 )
 
 func TestTheStackThatAThreadBeganOnIsCopiedAtFirst(t *testing.T) {
@@ -21,8 +21,8 @@ func TestTheStackThatAThreadBeganOnIsCopiedAtFirst(t *testing.T) {
 	}
 	at := th.hints().StackPlaces[0].At
 	for sp, want := range map[uint64]bool{
-		end - 8: true, at: true, at - 1<<20: true, end - copysize.MaxUsual: true,
-		end - copysize.MaxUsual - 8: false, end + 8: false, 0x1000: false,
+		end - 8: true, at: true, at - 1<<20: true, end - copying.MaxUsual: true,
+		end - copying.MaxUsual - 8: false, end + 8: false, 0x1000: false,
 	} {
 		if onFirstStack(at, sp) != want {
 			t.Errorf("a stack pointer of %#x: on the first stack %t", sp, !want)
@@ -34,7 +34,7 @@ func TestAfterAnExecNothingIsCopiedOfTheFormerProgramsStacks(t *testing.T) {
 	const before, after = 0x7ffd00000000, 0x7ffe00000000
 	th := NewThread(1, 1, nil)
 	th.SetFirstStackEnd(before)
-	th.feedback.sizes.CopyEnd, th.feedback.sizes.Root = before, before-8
+	th.feedback.copies.CopyEnd, th.feedback.copies.Root = before, before-8
 	th.feedback.AddOtherStack(1 << 30)
 	th.feedback.SetPlan(&managed.Plan{}, 1<<20)
 	th.feedback.handedOver.take()

@@ -4,7 +4,7 @@ package observe
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/observe/copysize"
+	"prywalk/internal/observe/copying"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
@@ -77,9 +77,9 @@ func (s *RawSample) readRegsAndStack(t *Thread, call *procmem.SyscallInfo) error
 	below := uint64(0)
 	switch {
 	case call.Nr < 0: // a red zone may be in use
-		below = copysize.RedZone
+		below = copying.RedZone
 	case arch == frames.ARM64:
-		below = copysize.SavedFPARM64
+		below = copying.SavedFPARM64
 	}
 	if arch == frames.ARM64 {
 		s.Regs.PACMask = procmem.UserPACMask

@@ -14,7 +14,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/loadedcode"
-	"prywalk/internal/observe/deepstack"
+	"prywalk/internal/observe/copying"
 	"prywalk/internal/osthread"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
@@ -158,7 +158,7 @@ func (s *sleeper) walk(raw *RawSample) outcome {
 	o.stop, o.proven = w.StopReason(), w.FoundRegs()
 	switch {
 	case o.stop.Complete():
-		s.thread.feedback.sizes.Root = w.Frame().SP
+		s.thread.feedback.copies.Root = w.Frame().SP
 		s.thread.feedback.handOver()
 	case o.stop == frames.StopUnproven:
 		s.thread.feedback.StopForRegister(raw)
@@ -266,14 +266,14 @@ func TestSleeperWithADeepStackIsReadInPieces(t *testing.T) {
 			}
 		})
 		// The first reads learn where the frames end; the stack has 700 KiB.
-		if copied > deepstack.DeepFrom {
+		if copied > copying.DeepFrom {
 			t.Errorf("%d bytes were copied at last", copied)
 		}
 	})
 }
 
 func (s *sleeper) learn(raw *RawSample) {
-	var walked deepstack.WalkedFrames
+	var walked copying.WalkedFrames
 	w := &s.walker
 	for w.Init(s.proc.Space(), &raw.Regs, &raw.Mem); w.Next(); {
 		f := w.Frame()
@@ -380,7 +380,7 @@ func TestSleeperWhoseCopyLackedSomethingIsReadAgainWhereStopsAreNotAllowed(t *te
 		s := startSleeper(t, "O0", "nanosleep", "plain")
 		before := s.runs()
 		s.samples(2, c.mode, c.opts)
-		s.thread.Feedback().AddOtherStack(s.thread.feedback.sizes.Root)
+		s.thread.Feedback().AddOtherStack(s.thread.feedback.copies.Root)
 		got := s.samples(2, c.mode, c.opts)
 		if got[0].how != ByPassiveRead || got[1].how != unchanged || s.runs() != before {
 			t.Errorf("%v, %+v: %v, then %v; %d runs", c.mode, c.opts, got[0].how, got[1].how, s.runs()-before)

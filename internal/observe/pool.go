@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"sync/atomic"
 
-	"prywalk/internal/observe/copysize"
+	"prywalk/internal/observe/copying"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
@@ -151,7 +151,7 @@ const minTouched = 16 << 10 // bytes of an unknown stack
 
 // touch faults in the buffer of a copy: a thread that is stopped meanwhile stays so.
 func (b *sampleBuffers) touch(n int) {
-	n = min(max(n+copysize.Margin, minTouched), len(b.stack))
+	n = min(max(n+copying.Margin, minTouched), len(b.stack))
 	procmem.Touch(b.stack[min(b.touched, n):n])
 	b.touched = max(b.touched, n)
 }

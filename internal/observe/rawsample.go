@@ -4,9 +4,7 @@ package observe
 
 import (
 	"prywalk/frames"
-	"prywalk/internal/observe/copyplan"
-	"prywalk/internal/observe/copysize"
-	"prywalk/internal/observe/deepstack"
+	"prywalk/internal/observe/copying"
 	"prywalk/internal/process"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
@@ -109,9 +107,9 @@ type knownRegs struct {
 }
 
 type copyShape struct {
-	outline       *deepstack.Outline // nil: one piece
-	outlineFailed bool               // it led to no outermost frame, or the walk by the last one was cut
-	copysize.Shape
+	outline       *copying.Outline // nil: one piece
+	outlineFailed bool             // it led to no outermost frame, or the walk by the last one was cut
+	copying.Shape
 }
 
 func (s *RawSample) reset() {
@@ -131,7 +129,7 @@ func (s *RawSample) Recalled() bool { return s.recalled }
 // OutlineFailed reports whether the outline did not fit: the sample is to be walked before the next one.
 func (s *RawSample) OutlineFailed() bool { return s.outlineFailed }
 
-const maxRegions = 8 + deepstack.MaxRegions + copyplan.MaxRegions
+const maxRegions = 8 + copying.MaxRegions
 
 func (s *RawSample) keepOthers(rs []frames.Region) {
 	n := 0

@@ -6,16 +6,15 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/observe/copysize"
-	"prywalk/internal/observe/deepstack"
+	"prywalk/internal/observe/copying"
 	"prywalk/internal/perfevents"
 )
 
 func TestAKernelSampleIsNotCopiedAsTheRawSampleBeforeWas(t *testing.T) {
 	pool := NewPool(1)
 	s := pool.Get()
-	s.copyShape = copyShape{&deepstack.Outline{}, true,
-		copysize.Shape{Limit: copysize.LimitTime, TailAt: 0x1000, NotRoot: 0x1000}}
+	s.copyShape = copyShape{&copying.Outline{}, true,
+		copying.Shape{Limit: copying.LimitTime, TailAt: 0x1000, NotRoot: 0x1000}}
 	pool.Put(s)
 	r := &perfevents.Record{Stack: make([]byte, 64)}
 	r.Regs.Arch = frames.X86_64
@@ -49,7 +48,7 @@ func TestAThreadIsStoppedWhileItsStackIsTooDeepForSamples(t *testing.T) {
 		used    int
 		samples bool
 	}{{false, 8 << 10, true}, {true, 8 << 10, false}, {false, 8<<10 + 1, false}, {false, 0, true}} {
-		k.sizes.TooDeepForSamples, k.sizes.Used = c.tooDeep, c.used
+		k.copies.TooDeepForSamples, k.copies.Used = c.tooDeep, c.used
 		k.handOver()
 		th.feedback.handedOver.take()
 		if th.IsKernelSampled() != c.samples || th.IsTooDeepForKernelSamples() == c.samples {

@@ -5,7 +5,7 @@ package observe
 import (
 	"errors"
 
-	"prywalk/internal/observe/copysize"
+	"prywalk/internal/observe/copying"
 	"prywalk/internal/procmem"
 	"prywalk/internal/refusal"
 	"prywalk/internal/sample"
@@ -196,7 +196,7 @@ func (s *stopAll) copyStack(m *member) {
 	if err != nil || call.Running || call.SP == 0 {
 		return
 	}
-	m.stackCopied = m.raw.copyStack(m.thread, call.SP, copysize.RedZone) == nil && len(m.raw.Mem.Stack.Bytes) > 0
+	m.stackCopied = m.raw.copyStack(m.thread, call.SP, copying.RedZone) == nil && len(m.raw.Mem.Stack.Bytes) > 0
 }
 
 func (s *stopAll) finish(m *member) {

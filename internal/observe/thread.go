@@ -7,7 +7,7 @@ import (
 
 	"prywalk/frames"
 	"prywalk/internal/managed"
-	"prywalk/internal/observe/copyplan"
+	"prywalk/internal/observe/copying"
 	"prywalk/internal/pace"
 	"prywalk/internal/procmem"
 	"prywalk/internal/sample"
@@ -59,7 +59,7 @@ type copyState struct {
 	stackBytes  int
 	otherBytes  int // a maximum that decays
 	innerTID    int // in the innermost pid namespace; 0: not read yet
-	lastPlan    copyplan.Last
+	lastPlan    copying.LastReads
 	seenRetries uint32
 }
 
@@ -83,13 +83,13 @@ func (t *Thread) SetFirstCopy(n int64) {
 // SetFirstStackEnd sets the end of the thread's first stack, or 0. Its outermost frames are also copied from another
 // stack. Precondition: no walk was made.
 func (t *Thread) SetFirstStackEnd(stackEnd frames.Addr) {
-	t.feedback.sizes.SetFirstStackEnd(stackEnd)
+	t.feedback.copies.SetFirstStackEnd(stackEnd)
 	t.feedback.handedOver.init(t.feedback.hints())
 }
 
 // SetRate sets the number of observations per second. Precondition: no walk was made.
 func (t *Thread) SetRate(hz float64) {
-	t.feedback.sizes.SetRate(hz)
+	t.feedback.copies.SetRate(hz)
 }
 
 // Close closes the thread's files. Precondition: no observation is pending.

@@ -8,7 +8,7 @@ import (
 	"prywalk/frames"
 	"prywalk/internal/loadedcode"
 	"prywalk/internal/managed"
-	"prywalk/internal/observe/copysize"
+	"prywalk/internal/observe/copying"
 	"prywalk/internal/procmem"
 	"prywalk/ptrace"
 )
@@ -263,7 +263,7 @@ func (s *stacks) stackToCopy(arch frames.Arch, signal bool) (from uint64, n int)
 		from = max(lo, hi-min(hi, outerCopy))
 	}
 	if arch == frames.ARM64 {
-		from = max(from, copysize.SavedFPARM64) - copysize.SavedFPARM64
+		from = max(from, copying.SavedFPARM64) - copying.SavedFPARM64
 	}
 	if hi <= from {
 		return from, 0

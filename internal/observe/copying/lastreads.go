@@ -1,14 +1,124 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package copyplan
+package copying
 
 import (
 	"os"
 	"slices"
 
 	"prywalk/frames"
+	"prywalk/internal/managed"
 	"prywalk/internal/procmem"
 )
+
+// LastReads is what a thread's last observation has read. The zero value is of a new thread.
+type LastReads struct {
+	nodes       *nodeCache
+	ranges      *rangeCache
+	foundAnchor frames.Addr // or 0
+}
+
+// CheckPresent checks before a copy which of the last ranges and nodes are present; nothing if anchor is 0.
+func (l *LastReads) CheckPresent(m *procmem.Memory, plan *managed.Plan, anchor frames.Addr) {
+	if anchor == 0 || len(plan.Steps) == 0 {
+		return
+	}
+	if l.ranges == nil {
+		l.ranges = &rangeCache{}
+	}
+	l.ranges.checkPresent(m)
+	l.CheckNodes(m, plan)
+}
+
+// CheckNodes checks before a copy which nodes of the last list are present.
+func (l *LastReads) CheckNodes(m *procmem.Memory, plan *managed.Plan) {
+	i := slices.IndexFunc(plan.Steps, func(s managed.Step) bool { return s.Op == managed.CopyList })
+	if i < 0 {
+		return
+	}
+	if l.nodes == nil {
+		l.nodes = &nodeCache{}
+	}
+	l.nodes.checkPresent(m, uint64(plan.Steps[i].Size))
+}
+
+// # Nodes of the last observation
+//
+// Those present before a stop are read together when a list comes to the first that no region has.
+
+const maxCachedNodes = procmem.MaxPlaces
+
+type nodeCache struct {
+	at         [maxCachedNodes]frames.Addr
+	atCount    int
+	present    [maxCachedNodes]bool
+	pieces     [maxCachedNodes]memoryRange
+	pieceCount int
+	until      int64 // CLOCK_MONOTONIC ns; 0: unknown
+	failures   int   // in a row
+	next       [maxCachedNodes]frames.Addr
+}
+
+const maxFailures = 4
+
+func (cache *nodeCache) checkPresent(m *procmem.Memory, size uint64) {
+	cache.until = 0
+	if cache.atCount == 0 || cache.failures == maxFailures {
+		return
+	}
+	cache.until = m.CheckPlaces(cache.at[:cache.atCount], size, cache.present[:cache.atCount])
+	cache.pieceCount = 0
+	for i, at := range cache.at[:cache.atCount] {
+		if cache.present[i] {
+			cache.put(memoryRange{at, at + size})
+		}
+	}
+}
+
+func (cache *nodeCache) put(n memoryRange) {
+	page := n.from &^ (pageSize - 1)
+	for i := range cache.pieces[:cache.pieceCount] {
+		if p := &cache.pieces[i]; p.from&^(pageSize-1) == page && n.to-page <= pageSize && p.to-page <= pageSize {
+			p.from, p.to = min(p.from, n.from), max(p.to, n.to)
+			return
+		}
+	}
+	cache.pieces[cache.pieceCount] = n
+	cache.pieceCount++
+}
+
+// readCachedNodes reads the checked nodes, once for each check, and returns whether it got any.
+func (c *PlanCopier) readCachedNodes() bool {
+	cache := c.cache
+	if cache == nil || cache.until == 0 {
+		return false
+	}
+	until, before := cache.until, c.regionCount
+	cache.until = 0
+	asked, got := c.readPresent(cache.pieces[:cache.pieceCount], until)
+	switch {
+	case got > 0:
+		cache.failures = 0
+	case asked > 0 && procmem.Now() < until: // else the check does not hold any more
+		cache.failures++
+	}
+	return c.regionCount > before
+}
+
+// in sizes of a node
+const denseNodes = 3
+
+func (c *PlanCopier) cacheNode(at frames.Addr, size uint64, before int) {
+	cache := c.cache
+	if cache == nil || c.savedNodes != nil || c.lastIndex < before || c.nextCount == maxCachedNodes {
+		return
+	}
+	if near := denseNodes * size; c.nextCount > 0 && at-cache.next[c.nextCount-1]+near <= 2*near {
+		return
+	}
+	cache.next[c.nextCount] = at
+	c.nextCount++
+}
 
 // # Ranges of the last observation
 //
@@ -95,7 +205,7 @@ func (u *usedRanges) begin() {
 	u.sameEachTime = false
 }
 
-func (c *Copier) readRanges() {
+func (c *PlanCopier) readRanges() {
 	u := &c.ranges
 	cache := u.cache
 	u.begin()
@@ -113,7 +223,7 @@ func (c *Copier) readRanges() {
 const rangeOverlaps = 256
 
 // readMissing reads what the last ranges lack of n bytes, and returns whether it got any.
-func (c *Copier) readMissing(at frames.Addr, n uint64) bool {
+func (c *PlanCopier) readMissing(at frames.Addr, n uint64) bool {
 	if n == 0 || c.copyOf(at, n) != nil {
 		return n > 0
 	}

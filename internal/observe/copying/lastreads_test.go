@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package copyplan
+package copying
 
 import (
 	"math"
@@ -18,7 +18,7 @@ import (
 
 // vmStack has frames that grow down from an end and values that grow up, as those of Ruby.
 type vmStack struct {
-	*arena
+	*planArena
 	mem *procmem.Memory
 	own rangeCache
 }
@@ -37,7 +37,7 @@ func newVMStack(t *testing.T) *vmStack {
 	}
 	mem := procmem.OpenMemory(os.Getpid())
 	t.Cleanup(func() { mem.Close(); _ = unix.Munmap(b) })
-	v := &vmStack{arena: &arena{b, uint64(uintptr(unsafe.Pointer(&b[0])))}, mem: mem}
+	v := &vmStack{planArena: &planArena{b, uint64(uintptr(unsafe.Pointer(&b[0])))}, mem: mem}
 	for i := 0; i < len(b); i += 8 {
 		v.put(i, uint64(i))
 	}
@@ -59,7 +59,7 @@ func (v *vmStack) plan() *managed.Plan {
 	}}
 }
 
-func (v *vmStack) observe(t *testing.T, p *Copier, frameCount int) (reads int) {
+func (v *vmStack) observe(t *testing.T, p *PlanCopier, frameCount int) (reads int) {
 	t.Helper()
 	top, values := vmEnd-frameCount*vmFrameSize, vmValues+frameCount*200
 	v.put(vmFrame, v.at+uint64(top))
@@ -68,9 +68,9 @@ func (v *vmStack) observe(t *testing.T, p *Copier, frameCount int) (reads int) {
 		v.own.until = math.MaxInt64
 	}
 	rd := ptrace.NewReader(os.Getpid(), v.mem)
-	rd.AllowReads(MaxReads)
+	rd.AllowReads(MaxPlanReads)
 	p.plan, p.anchor, p.ranges.cache = v.plan(), v.at, &v.own
-	out := make([]frames.Region, MaxRegions)
+	out := make([]frames.Region, maxPlanRegions)
 	before, regs := rd.ReadsLeft(), frames.Regs{}
 	snap := frames.Snapshot{Others: out[:p.Copy(&regs, &rd, out, 0)]}
 	if p.nodeCount != frameCount {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package copysize
+package copying
 
 import (
 	"prywalk/frames"
@@ -29,6 +29,7 @@ type Hints struct {
 	StackSize
 	OtherStacks
 	SampleDepth
+	OutlineHints
 }
 
 func firstHints() Hints { return Hints{StackSize: StackSize{Bytes: First, ToEnd: true}} }
@@ -39,7 +40,7 @@ type WalkedCopy struct {
 	StackEnd             frames.Addr // [frames.Snapshot.StackEnd]
 	Room                 int         // bytes of the buffer
 	ByStop, KernelSample bool
-	InPieces             bool // package deepstack
+	InPieces             bool // by an [Outline]
 	Shape
 }
 
@@ -73,6 +74,7 @@ type Learner struct {
 	size   sizeLearner
 	others otherStackLearner
 	depth  depthLearner
+	deep   outlineLearner
 }
 
 // NewLearner returns a learner of a thread without a walk.
@@ -81,6 +83,7 @@ func NewLearner() *Learner {
 	l.depth.shallowFirst = minDeepStops
 	l.size.fall = fall
 	l.size.StackSize, l.others.OtherStacks, l.depth.SampleDepth = &l.StackSize, &l.OtherStacks, &l.SampleDepth
+	l.deep.OutlineHints = &l.OutlineHints
 	return l
 }
 
@@ -93,7 +96,9 @@ func (l *Learner) Restarted() *Learner {
 
 // Walked learns from a finished walk of a copy. again: an unchanged thread is to be read again, as the copy lacked
 // something that the next one has. Precondition: p has the mappings as of then.
-func (l *Learner) Walked(p *loadedcode.Process, w *frames.Walker, c *WalkedCopy) (end WalkEnd, again bool) {
+func (l *Learner) Walked(
+	p *loadedcode.Process, w *frames.Walker, c *WalkedCopy, walked *WalkedFrames,
+) (end WalkEnd, again bool) {
 	end = classify(p, w, c, &l.size)
 	if end == EndNoTime {
 		return end, false
@@ -101,6 +106,9 @@ func (l *Learner) Walked(p *loadedcode.Process, w *frames.Walker, c *WalkedCopy)
 	l.depth.update(end, w, c)
 	newPlace := l.others.update(end, w, c)
 	longer := l.size.update(end, w, c)
+	if l.deep.update(end, w, c, walked) {
+		l.Bytes = max(l.Bytes, WholeBytes)
+	}
 	return end, newPlace || longer
 }
 
@@ -109,9 +117,6 @@ func (l *Learner) SetRate(hz float64) { l.depth.setRate(hz) }
 
 // SetBytes sets the size of the next copies, from [MinWhole] to most.
 func (l *Learner) SetBytes(n, most uint64) { l.Bytes = int(min(max(n, MinWhole), most)) }
-
-// RaiseTo makes the next copies at least n bytes long.
-func (l *Learner) RaiseTo(n int) { l.Bytes = max(l.Bytes, n) }
 
 // SetFirstStackEnd sets the end of the thread's first stack, or 0 ([OtherStack.FirstStack]).
 func (l *Learner) SetFirstStackEnd(stackEnd frames.Addr) {
@@ -137,3 +142,44 @@ func (l *Learner) ExtendOtherStack(addr frames.Addr, n uint64) {
 		l.others.add(addr, min(n, MaxDeep))
 	}
 }
+
+// WalkEnd is the end of a walk, by what the next copy needs.
+type WalkEnd uint8
+
+// Ends.
+const (
+	EndElse       WalkEnd = iota // no copy helps: no rule, memory that is no stack, the limit of frames
+	EndComplete                  // at the outermost frame
+	EndNoTime                    // incomplete, and the limit of a stop cut the copy
+	EndCut                       // beyond the copy of the stack
+	EndBetween                   // as EndCut, between the pieces of an outline or a little beyond
+	EndPastRoot                  // as EndCut, in a scan beyond the known end of the stack
+	EndCutOther                  // beyond the copy of another stack
+	EndOtherStack                // in a stack that was not copied
+	EndNoRegister                // [frames.StopUnproven]
+)
+
+func classify(p *loadedcode.Process, w *frames.Walker, c *WalkedCopy, size *sizeLearner) WalkEnd {
+	switch stop := w.StopReason(); {
+	case stop.Complete():
+		return EndComplete
+	case c.Limit == LimitTime:
+		return EndNoTime
+	case stop == frames.StopUnproven:
+		return EndNoRegister
+	case stop == frames.StopBadMemory && p.StackEnd(w.UnreadAddr()) != 0:
+		return EndOtherStack
+	case stop != frames.StopStackCut:
+		return EndElse
+	case w.ScanWasCut() && size.reachesEnd(c):
+		return EndPastRoot
+	case w.OnOtherStack():
+		return EndCutOther
+	case c.InPieces:
+		return EndBetween
+	}
+	return EndCut
+}
+
+// IsCut reports whether a longer copy of the same stack helps.
+func (end WalkEnd) IsCut() bool { return end == EndCut || end == EndBetween || end == EndCutOther }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package deepstack
+package copying
 
 import (
 	"encoding/binary"
 
 	"prywalk/frames"
-	"prywalk/internal/observe/copysize"
 )
 
 // in bytes unless stated
@@ -36,7 +35,7 @@ const (
 
 // A chain succeeds if it reaches the outermost frame.
 type search struct {
-	// Set by [Copier.Use]:
+	// Set by [DeepCopier.Use]:
 	outline       *Outline
 	inOnePiece    int         // bytes to copy if no chain succeeds
 	root          frames.Addr // end of the stack, or 0
@@ -117,7 +116,7 @@ func (s *search) copyBeyondFailed() {
 		return
 	}
 	if s.root != 0 {
-		size = min(size, int(s.root+copysize.Margin-s.failedEnd))
+		size = min(size, int(s.root+Margin-s.failedEnd))
 	}
 	s.outlineFailed = !s.copyInSteps(s.failedEnd, s.take(size))
 }
@@ -126,25 +125,25 @@ func (s *search) copyToNearRoot(from frames.Addr) (rest frames.Region, ok bool) 
 	if !s.rootIsNear(from) {
 		return rest, false
 	}
-	if s.root+copysize.Margin <= from {
+	if s.root+Margin <= from {
 		return rest, true
 	}
 	return s.copyToRoot(from, s.buffer)
 }
 
 func (s *search) rootIsNear(from frames.Addr) bool {
-	return s.rootWithin(from, copysize.MinWhole-TopBytes) && s.root+TopBytes >= from
+	return s.rootWithin(from, MinWhole-TopBytes) && s.root+TopBytes >= from
 }
 
 func (s *search) rootWithin(from frames.Addr, most uint64) bool {
-	return s.root != 0 && !s.changesStacks && s.root+copysize.Margin <= from+most
+	return s.root != 0 && !s.changesStacks && s.root+Margin <= from+most
 }
 
 func (s *search) copyToRoot(from frames.Addr, to []byte) (rest frames.Region, ok bool) {
-	if s.root+copysize.Margin <= from {
+	if s.root+Margin <= from {
 		return rest, false
 	}
-	b := to[:s.root+copysize.Margin-from]
+	b := to[:s.root+Margin-from]
 	return frames.Region{Addr: from, Bytes: b}, s.memory.rd.Read(from, b) == len(b)
 }
 
@@ -156,7 +155,7 @@ func (s *search) copyUntilChain(from frames.Addr) {
 	if from > s.memory.topEnd() {
 		size = min(size, WholeBytes)
 	}
-	if left := s.root + copysize.Margin - from; s.root > from && left <= copysize.MaxToEnd {
+	if left := s.root + Margin - from; s.root > from && left <= MaxToEnd {
 		size = min(int(left), whole)
 	} else if joint := s.lowestKnownEnd(from); joint != 0 {
 		size = min(whole, int(joint-from))
@@ -210,7 +209,7 @@ func (s *search) followTop() (reached frames.Addr, ok bool) {
 	s.reset()
 	s.attempts = attempts{framesLeft: maxSearch}
 	top := &s.memory.Stack
-	ok = s.followAll(top.Addr+copysize.RedZone, top.Bytes[copysize.RedZone:])
+	ok = s.followAll(top.Addr+RedZone, top.Bytes[RedZone:])
 	return max(s.furthest, s.memory.topEnd()), ok
 }
 
@@ -293,7 +292,7 @@ func (s *search) followChain(pc, sp frames.Addr) (c chain) {
 		case size == sizeRoot:
 			c.succeeded = true
 			return c
-		case size == 0 || size >= copysize.MaxUsual: // unknown, or varies
+		case size == 0 || size >= MaxUsual: // unknown, or varies
 			return c
 		}
 		sp += size

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package deepstack
+package copying
 
 import (
 	"encoding/binary"
@@ -11,7 +11,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"prywalk/frames"
-	"prywalk/internal/observe/copysize"
 	"prywalk/ptrace"
 )
 
@@ -32,7 +31,7 @@ func TestFramesAreFollowedToPlacesWhereNoneWasSeen(t *testing.T) {
 	put(8192, inner)
 	put(8192+64, large)
 	put(8192+64+300<<10, root)
-	p := &Copier{search: search{outline: by, inOnePiece: 1 << 20}, top: mem[:TopBytes]}
+	p := &DeepCopier{search: search{outline: by, inOnePiece: 1 << 20}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
@@ -73,7 +72,7 @@ func TestUnknownFramesAreCopiedUpToAKnownOne(t *testing.T) {
 		by.ends = append(by.ends, frameEnd{at: base + at, pc: kept})
 	}
 	by.ends[0].pc = lone
-	p := &Copier{search: search{outline: by, inOnePiece: size}, top: mem[:TopBytes]}
+	p := &DeepCopier{search: search{outline: by, inOnePiece: size}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	copied := func() (n int) {
 		rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
@@ -131,7 +130,7 @@ func TestFramesBehindLargeOnesAreCopied(t *testing.T) {
 	for at, pc := range map[int]uint64{first: large, second: large, third: varies, third + 192: root} {
 		binary.LittleEndian.PutUint64(mem[at-8:], pc)
 	}
-	p := &Copier{search: search{outline: by, inOnePiece: 64 << 10, root: base + third + 4096}, top: mem[:TopBytes]}
+	p := &DeepCopier{search: search{outline: by, inOnePiece: 64 << 10, root: base + third + 4096}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
@@ -166,7 +165,8 @@ func TestUnknownFramesAreCopiedUpToTheNextKnownOne(t *testing.T) {
 	} {
 		binary.LittleEndian.PutUint64(mem[at-8:], pc)
 	}
-	p := &Copier{search: search{outline: by, inOnePiece: 64 << 10, root: base + TopBytes + 212<<10}, top: mem[:TopBytes]}
+	deep := search{outline: by, inOnePiece: 64 << 10, root: base + TopBytes + 212<<10}
+	p := &DeepCopier{search: deep, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
@@ -198,7 +198,7 @@ func TestAStackIsCopiedFromWhereItsTopEnds(t *testing.T) {
 		binary.LittleEndian.PutUint64(mem[at-8:], inner)
 		binary.LittleEndian.PutUint64(mem[at+40<<10-8:], inner)
 	}
-	p := &Copier{search: search{outline: by, inOnePiece: 128 << 10, root: base + 128<<10}, top: mem[:TopBytes]}
+	p := &DeepCopier{search: search{outline: by, inOnePiece: 128 << 10, root: base + 128<<10}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
@@ -277,7 +277,7 @@ func TestSavedRegistersAreCopiedWithTheReturnAddress(t *testing.T) {
 	by.sizes.learn(root, sizeRoot)
 	binary.LittleEndian.PutUint64(mem[8192-8:], inner)
 	binary.LittleEndian.PutUint64(mem[end-8:], root)
-	p := &Copier{search: search{outline: by, inOnePiece: 64 << 10}, top: mem[:TopBytes]}
+	p := &DeepCopier{search: search{outline: by, inOnePiece: 64 << 10}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	out[0] = frames.Region{Addr: base + end - 16, Bytes: mem[end-16 : end+64]}
@@ -299,13 +299,13 @@ func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
 	by.sizes.learn(large, 30<<10)
 	by.sizes.learn(root, sizeRoot)
 	binary.LittleEndian.PutUint64(mem[8<<10-8:], large) // an ended frame
-	p := &Copier{search: search{outline: by, inOnePiece: 1 << 20, root: base + depth}, top: mem[:TopBytes]}
+	p := &DeepCopier{search: search{outline: by, inOnePiece: 1 << 20, root: base + depth}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	for _, c := range []struct {
 		root frames.Addr
 		want int
 	}{
-		{base + depth, depth + copysize.Margin - TopBytes},
+		{base + depth, depth + Margin - TopBytes},
 		{base + TopBytes + maxInFull, 0},
 		{0, 0},
 	} {
@@ -317,7 +317,7 @@ func TestAStackWithoutAKnownFrameIsCopiedToItsEndIfThatIsNotFar(t *testing.T) {
 		if !p.outlineFailed || c.want != 0 && (!inOne || len(have.Others[0].Bytes) != c.want) {
 			t.Errorf("root %#x: %d pieces, lost %t", c.root, len(have.Others), p.outlineFailed)
 		}
-		if c.want == 0 && inOne && len(have.Others[0].Bytes) == depth+copysize.Margin-TopBytes {
+		if c.want == 0 && inOne && len(have.Others[0].Bytes) == depth+Margin-TopBytes {
 			t.Errorf("root %#x: copied up to where it is not", c.root)
 		}
 	}
@@ -333,7 +333,7 @@ func TestACopyToTheEndDoesNotOverwriteThePiecesOfAFailedChain(t *testing.T) {
 	}
 	binary.LittleEndian.PutUint64(mem[own-8:], large)
 	binary.LittleEndian.PutUint64(mem[end-8:], unknown)
-	p := &Copier{search: search{outline: by, inOnePiece: 1 << 20, root: base + depth}, top: mem[:TopBytes]}
+	p := &DeepCopier{search: search{outline: by, inOnePiece: 1 << 20, root: base + depth}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)
@@ -348,7 +348,7 @@ func TestACopyToTheEndDoesNotOverwriteThePiecesOfAFailedChain(t *testing.T) {
 func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
 	mem, base := stackOf(t, 1<<20)
 	empty := &Outline{sizes: &frameSizes{}}
-	p := &Copier{search: search{outline: empty, inOnePiece: copysize.MinWhole}, top: mem[:TopBytes]}
+	p := &DeepCopier{search: search{outline: empty, inOnePiece: MinWhole}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	const none = -1
 	for _, e := range []struct {
@@ -356,11 +356,11 @@ func TestAStackThatEndsNearIsCopiedUpToThere(t *testing.T) {
 		changing bool
 		want     int
 	}{
-		{base + 40<<10, false, 40<<10 + copysize.Margin - TopBytes},
-		{base + copysize.MinWhole - copysize.Margin, false, copysize.MinWhole - TopBytes},
-		{base + TopBytes - copysize.Margin, false, 0},
+		{base + 40<<10, false, 40<<10 + Margin - TopBytes},
+		{base + MinWhole - Margin, false, MinWhole - TopBytes},
+		{base + TopBytes - Margin, false, 0},
 		{base + 1<<10, false, 0},
-		{base + copysize.MinWhole, false, none},
+		{base + MinWhole, false, none},
 		{base - 8, false, none},
 		{base + 40<<10, true, none},
 		{0, false, none},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package deepstack
+package copying
 
 import (
 	"encoding/binary"
@@ -9,21 +9,19 @@ import (
 	"testing"
 
 	"prywalk/frames"
-	"prywalk/internal/observe/copyplan"
-	"prywalk/internal/observe/copysize"
 	"prywalk/ptrace"
 )
 
-const roomForRegions = 8 + MaxRegions + copyplan.MaxRegions
+const roomForRegions = 8 + MaxRegions
 
-func (c *Copier) begin(base frames.Addr, rd *ptrace.Reader, out []frames.Region, n int) *stopCopy {
+func (c *DeepCopier) begin(base frames.Addr, rd *ptrace.Reader, out []frames.Region, n int) *stopCopy {
 	c.memory = stopCopy{frames.Snapshot{Stack: frames.Region{Addr: base, Bytes: c.top}, Others: out[:n]}, rd, out}
 	return &c.memory
 }
 
 // follows returns what was copied, the number of bytes beyond the top, and whether a chain has reached the outermost
 // frame.
-func follows(p *Copier, base frames.Addr) (have *stopCopy, copied int, ok bool) {
+func follows(p *DeepCopier, base frames.Addr) (have *stopCopy, copied int, ok bool) {
 	p.Reserve(p.inOnePiece)
 	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	rd.AllowReads(pieceReads)
@@ -40,7 +38,7 @@ func TestStacksOfManyFramesAreFollowed(t *testing.T) {
 	mem, base := stackOf(t, frame*(n+8))
 	var ends []frameEnd
 	for i := 1; i <= n; i++ {
-		m := frameEnd{at: base + copysize.RedZone + frame*uint64(i), pc: pc}
+		m := frameEnd{at: base + RedZone + frame*uint64(i), pc: pc}
 		if i == n {
 			m.pc = root
 		}
@@ -51,13 +49,13 @@ func TestStacksOfManyFramesAreFollowed(t *testing.T) {
 	if r.learn(ends, true); len(r.ends) > maxEnds {
 		t.Errorf("%d ends", len(r.ends))
 	}
-	_, copied, ok := follows(&Copier{search: search{outline: &Outline{sizes: r.sizes}}, top: mem[:TopBytes]}, base)
+	_, copied, ok := follows(&DeepCopier{search: search{outline: &Outline{sizes: r.sizes}}, top: mem[:TopBytes]}, base)
 	if ok || copied > maxFollowed {
 		t.Errorf("%v, %d bytes: more than is read for a guess", ok, copied)
 	}
 	const fewer = n - maxEnds
 	mem, top := mem[frame*fewer:], base+frame*fewer
-	if _, _, ok := follows(&Copier{search: search{outline: &Outline{sizes: r.sizes}}, top: mem[:TopBytes]}, top); !ok {
+	if _, _, ok := follows(&DeepCopier{search: search{outline: &Outline{sizes: r.sizes}}, top: mem[:TopBytes]}, top); !ok {
 		t.Error("not followed")
 	}
 }
@@ -65,10 +63,10 @@ func TestStacksOfManyFramesAreFollowed(t *testing.T) {
 func TestNothingIsPrefetchedOfAStackThatEndsNear(t *testing.T) {
 	mem, base := stackOf(t, 1<<20)
 	by := &Outline{sizes: &frameSizes{}, ends: []frameEnd{{at: base + 40<<10, pc: 0x401010}}}
-	p := &Copier{search: search{outline: by, root: base + 50<<10}, top: mem[:TopBytes]}
+	p := &DeepCopier{search: search{outline: by, root: base + 50<<10}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	regs := &frames.Regs{Arch: frames.X86_64}
-	regs.Set(frames.X86_64.SP(), base+copysize.RedZone)
+	regs.Set(frames.X86_64.SP(), base+RedZone)
 	if n := len(p.Prefetch(regs)); n != 0 {
 		t.Errorf("%d places", n)
 	}
@@ -109,7 +107,8 @@ func TestFramesBehindAnUnknownOneAreFollowed(t *testing.T) {
 	put(1024+64*n, 0x999)
 	put(1024+64*n+512, outer)
 	put(1024+64*n+512+200<<10, root)
-	if _, copied, ok := follows(&Copier{search: search{outline: by}, top: mem[:TopBytes]}, base); !ok || copied > 4<<10 {
+	c := &DeepCopier{search: search{outline: by}, top: mem[:TopBytes]}
+	if _, copied, ok := follows(c, base); !ok || copied > 4<<10 {
 		t.Errorf("%v, with %d bytes", ok, copied)
 	}
 }
@@ -131,7 +130,7 @@ func TestTheSearchIsAsTheExampleSays(t *testing.T) {
 	for at, pc := range map[uint64]uint64{0x7f0fff0a0: readAll, 0x7f101f0e0: load, 0x7f102f130: main} {
 		binary.LittleEndian.PutUint64(mem[at-from-8:], pc)
 	}
-	p := &Copier{search: search{outline: h.outline()}, top: mem[:TopBytes]}
+	p := &DeepCopier{search: search{outline: h.outline()}, top: mem[:TopBytes]}
 	have, copied, ok := follows(p, base)
 	if !ok || copied != 2*768 || (TopBytes+copied)>>10 != 25 {
 		t.Errorf("%v, %d bytes beyond the top", ok, copied)
@@ -160,7 +159,7 @@ func TestTheSearchInAStopIsBounded(t *testing.T) {
 	for at := 0; at < depth; at += 8 {
 		binary.LittleEndian.PutUint64(mem[at:], pc)
 	}
-	p := &Copier{search: search{outline: by, root: base + depth - copysize.Margin}, top: mem[:TopBytes]}
+	p := &DeepCopier{search: search{outline: by, root: base + depth - Margin}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	rd.AllowReads(p.ReadLimit())
@@ -169,7 +168,7 @@ func TestTheSearchInAStopIsBounded(t *testing.T) {
 	if p.framesLeft > 0 || p.framesLeft < -maxSearch/8 {
 		t.Errorf("%d frames are left of %d", p.framesLeft, maxSearch)
 	}
-	if _, ok := have.Word(base + depth - copysize.Margin - 8); !ok {
+	if _, ok := have.Word(base + depth - Margin - 8); !ok {
 		t.Error("the outermost frame was not copied")
 	}
 	if used := p.ReadLimit() - rd.ReadsLeft(); used > p.ReadLimit()-readsKept+1 {
@@ -184,12 +183,12 @@ func TestNoBytesAreCopiedTwiceWhereFramesAreSmall(t *testing.T) {
 	by := &Outline{sizes: &frameSizes{}}
 	by.sizes.learn(pc, frame+4)
 	by.sizes.learn(root, sizeRoot)
-	end := copysize.RedZone
+	end := RedZone
 	for i := range n {
 		end += frame + 4
 		binary.LittleEndian.PutUint64(mem[end-8:], map[bool]uint64{true: root, false: pc}[i == n-1])
 	}
-	have, _, ok := follows(&Copier{search: search{outline: by}, top: mem[:TopBytes]}, base)
+	have, _, ok := follows(&DeepCopier{search: search{outline: by}, top: mem[:TopBytes]}, base)
 	if _, there := have.Word(base + uint64(end) - 8); !ok || !there {
 		t.Fatalf("%v, the outermost frame %v", ok, there)
 	}
@@ -214,7 +213,7 @@ func TestWhatIsLeftOfEndedFramesDoesNotHideTheThreads(t *testing.T) {
 	for at, pc := range map[int]uint64{own: large, left: lone, end: unknown, end + 2048: outer, depth: root} {
 		binary.LittleEndian.PutUint64(mem[at-8:], pc)
 	}
-	p := &Copier{search: search{outline: by}, top: mem[:TopBytes]}
+	p := &DeepCopier{search: search{outline: by}, top: mem[:TopBytes]}
 	p.Reserve(p.inOnePiece)
 	rd, out := ptrace.NewReader(os.Getpid(), nil), make([]frames.Region, roomForRegions)
 	have := p.begin(base, &rd, out, 0)

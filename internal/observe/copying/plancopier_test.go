@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package copyplan
+package copying
 
 import (
 	"encoding/binary"
@@ -17,32 +17,32 @@ import (
 	"prywalk/ptrace"
 )
 
-type arena struct {
+type planArena struct {
 	bytes []byte
 	at    uint64
 }
 
-func newArena(n int) *arena {
+func newPlanArena(n int) *planArena {
 	b := make([]byte, n)
-	return &arena{b, uint64(uintptr(unsafe.Pointer(&b[0])))}
+	return &planArena{b, uint64(uintptr(unsafe.Pointer(&b[0])))}
 }
 
-func (a *arena) put(off int, v uint64) { binary.LittleEndian.PutUint64(a.bytes[off:], v) }
+func (a *planArena) put(off int, v uint64) { binary.LittleEndian.PutUint64(a.bytes[off:], v) }
 
-func (c *Copier) run(plan *managed.Plan, anchor uint64, out []frames.Region) []frames.Region {
+func (c *PlanCopier) run(plan *managed.Plan, anchor uint64, out []frames.Region) []frames.Region {
 	rd := ptrace.NewReader(os.Getpid(), nil)
-	rd.AllowReads(MaxReads)
+	rd.AllowReads(MaxPlanReads)
 	c.plan, c.anchor = plan, anchor
 	regs := frames.Regs{}
 	return out[:c.Copy(&regs, &rd, out, 0)]
 }
 
-func newPlanned() (*Copier, []frames.Region) {
-	return &Copier{memory: memory{buf: make([]byte, managed.MaxBytes)}}, make([]frames.Region, MaxRegions)
+func newPlanned() (*PlanCopier, []frames.Region) {
+	return &PlanCopier{memory: memory{buf: make([]byte, managed.MaxBytes)}}, make([]frames.Region, maxPlanRegions)
 }
 
 // nodes links n nodes at a distance in bytes, each with an object 64 bytes behind it.
-func (a *arena) nodes(first, n, distance int) {
+func (a *planArena) nodes(first, n, distance int) {
 	for i := range n {
 		at := first + i*distance
 		if i+1 < n {
@@ -55,7 +55,7 @@ func (a *arena) nodes(first, n, distance int) {
 
 func TestPlanCopiesWhatItSays(t *testing.T) {
 	const n, distance = 20, 3000
-	a := newArena(1 << 17)
+	a := newPlanArena(1 << 17)
 	a.put(0, a.at+4096)
 	a.put(8, a.at+100)
 	a.nodes(4096, n, distance)
@@ -87,7 +87,7 @@ func TestPlanCopiesWhatItSays(t *testing.T) {
 }
 
 func TestPlanEnds(t *testing.T) {
-	a := newArena(1 << 20)
+	a := newPlanArena(1 << 20)
 	a.put(0, a.at)
 	chain := managed.Step{Op: managed.CopyList, Size: 16, Max: 1 << 30}
 	p, out := newPlanned()
@@ -111,7 +111,7 @@ func TestPlanEnds(t *testing.T) {
 
 func TestDeepChainsAreCopiedInFewReads(t *testing.T) {
 	const n, distance = 600, 144
-	a := newArena(1 << 18)
+	a := newPlanArena(1 << 18)
 	first := 1 << 17
 	for i := range n {
 		a.put(first-i*distance, a.at+uint64(first-(i+1)*distance))
@@ -127,7 +127,7 @@ func TestDeepChainsAreCopiedInFewReads(t *testing.T) {
 
 func TestNodesFarFromEachOtherLeaveRoomForWhatTheyLeadTo(t *testing.T) {
 	const n, distance = 60, 20 << 10
-	a := newArena(n*distance + 1<<16)
+	a := newPlanArena(n*distance + 1<<16)
 	a.nodes(8192, n, distance)
 	for i := range n {
 		at := 8192 + i*distance
@@ -154,7 +154,7 @@ func TestNodesFarFromEachOtherLeaveRoomForWhatTheyLeadTo(t *testing.T) {
 }
 
 func TestNodesOfACutListAreSaved(t *testing.T) {
-	a := newArena(1 << 16)
+	a := newPlanArena(1 << 16)
 	const objects = 32 << 10
 	for i := range 2 {
 		a.put(4096+64*i, a.at+uint64(4096+64*(i+1)))
@@ -179,12 +179,12 @@ func TestNodesOfACutListAreSaved(t *testing.T) {
 }
 
 func TestAnswersThatCameTooLateAreNoRefusal(t *testing.T) {
-	a := newArena(1 << 12)
+	a := newPlanArena(1 << 12)
 	p, out := newPlanned()
 	p.out, p.cache = out, &nodeCache{atCount: 1, pieceCount: 1}
 	try := func(until int64, at frames.Addr) {
 		rd := ptrace.NewReader(os.Getpid(), nil)
-		rd.AllowReads(MaxReads)
+		rd.AllowReads(MaxPlanReads)
 		p.cache.pieces[0] = memoryRange{at, at + 16}
 		p.rd, p.regionCount, p.bufUsed, p.cache.until = &rd, 0, 0, until
 		p.readCachedNodes()
@@ -208,7 +208,7 @@ func TestAnswersThatCameTooLateAreNoRefusal(t *testing.T) {
 }
 
 func BenchmarkPlan(b *testing.B) {
-	a := newArena(1 << 16)
+	a := newPlanArena(1 << 16)
 	a.nodes(4096, 30, 160)
 	a.put(0, a.at+4096)
 	a.put(8, a.at+4096+30*160)
@@ -229,7 +229,7 @@ func BenchmarkPlan(b *testing.B) {
 	for b.Loop() {
 		p.plan, p.anchor = plan, a.at
 		rd.Reset(os.Getpid(), nil)
-		rd.AllowReads(MaxReads)
+		rd.AllowReads(MaxPlanReads)
 		before := rd.ReadsLeft()
 		p.Copy(&regs, &rd, out, 0)
 		reads = before - rd.ReadsLeft()
@@ -239,7 +239,7 @@ func BenchmarkPlan(b *testing.B) {
 
 func TestAChainThatJoinsTheFirstIsCopiedOnce(t *testing.T) {
 	const n = 20
-	a := newArena(1 << 17)
+	a := newPlanArena(1 << 17)
 	a.nodes(4096, n, 3000)
 	a.put(0, a.at+4096)
 	a.put(8, a.at+4096+3000)
@@ -268,7 +268,7 @@ func TestNodesOfTheLastSampleAreReadTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = unix.Munmap(bytes) }()
-	a := &arena{bytes, uint64(uintptr(unsafe.Pointer(&bytes[0])))}
+	a := &planArena{bytes, uint64(uintptr(unsafe.Pointer(&bytes[0])))}
 	a.nodes(4096, n, distance)
 	mem := procmem.OpenMemory(os.Getpid())
 	defer mem.Close()
@@ -280,7 +280,7 @@ func TestNodesOfTheLastSampleAreReadTogether(t *testing.T) {
 			alone.until = math.MaxInt64 // not 2 ms
 		}
 		rd := ptrace.NewReader(os.Getpid(), mem)
-		rd.AllowReads(MaxReads)
+		rd.AllowReads(MaxPlanReads)
 		p.plan, p.anchor, p.cache = plan, first, alone
 		before, regs := rd.ReadsLeft(), frames.Regs{}
 		regions := p.Copy(&regs, &rd, out, 0)
@@ -340,7 +340,7 @@ func TestTheCopyIsAsTheExampleSays(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = unix.Munmap(b) }()
-	a := &arena{b, uint64(uintptr(unsafe.Pointer(&b[0])))}
+	a := &planArena{b, uint64(uintptr(unsafe.Pointer(&b[0])))}
 	known := &managed.SkipSet{}
 	for _, to := range []uint64{fCode, modCode, none} {
 		known.Add(to)
@@ -366,12 +366,12 @@ func TestTheCopyIsAsTheExampleSays(t *testing.T) {
 	}}
 	mem := procmem.OpenMemory(os.Getpid())
 	defer mem.Close()
-	var last Last
+	var last LastReads
 	p, out := newPlanned()
 	rd, regs := ptrace.NewReader(os.Getpid(), mem), frames.Regs{}
 	observe := func() (regions []frames.Region, reads int) {
 		rd.Reset(os.Getpid(), mem)
-		rd.AllowReads(MaxReads)
+		rd.AllowReads(MaxPlanReads)
 		rd.SetStack(stackAt, stack)
 		p.Use(plan, a.at+thread, 0, &last)
 		before := rd.ReadsLeft()
@@ -410,7 +410,7 @@ func TestTheCopyIsAsTheExampleSays(t *testing.T) {
 
 func TestWhatWasSoughtIsFoundAgainInOneRead(t *testing.T) {
 	const n, distance, size, word, tid = 10, 8192, 32, 16, 77
-	a := newArena(1 << 17)
+	a := newPlanArena(1 << 17)
 	first := int(-a.at & 4095)
 	a.put(0, a.at+uint64(first))
 	for i := range n {
@@ -458,7 +458,7 @@ func TestWhatWasSoughtIsFoundAgainInOneRead(t *testing.T) {
 
 func TestCopyArrayMakesNodesOfItsElements(t *testing.T) {
 	const n, size = 20, 24
-	a := newArena(1 << 16)
+	a := newPlanArena(1 << 16)
 	a.put(0, a.at+1024)
 	a.put(8, n*size/8)
 	for i := range n {
@@ -493,7 +493,7 @@ func TestCopyArrayMakesNodesOfItsElements(t *testing.T) {
 
 func TestCopyTargetsSelectsNodesByAMaskedWord(t *testing.T) {
 	const n = 8
-	a := newArena(1 << 16)
+	a := newPlanArena(1 << 16)
 	a.nodes(4096, n, 512)
 	for i := range n {
 		a.put(4096+i*512+16, uint64(i%2)|0x100)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-package copyplan
+package copying
 
 import (
 	"slices"
@@ -12,9 +12,12 @@ import (
 
 // of one observation; a read takes 1 to 3 µs
 const (
-	MaxReads   = 160
-	MaxRegions = 160
+	MaxPlanReads   = 160
+	maxPlanRegions = 160
 )
+
+// MaxRegions bounds the regions of both copiers.
+const MaxRegions = maxDeepRegions + maxPlanRegions
 
 const (
 	maxNodesSearched = 64 // nodes of one FindNode
@@ -23,8 +26,8 @@ const (
 	fewPages         = 2
 )
 
-// Copier carries out a thread's plans, one after the other.
-type Copier struct {
+// PlanCopier carries out a thread's plans, one after the other.
+type PlanCopier struct {
 	// Asleep: in a passive read.
 	Asleep bool
 
@@ -57,9 +60,9 @@ type progress struct {
 	nextCount   int
 }
 
-// Use sets the plan of the next [Copier.Copy], and the last reads of its thread. anchor is where the plan begins; 0:
-// the plan finds it. innerTID is the id in the process's pid namespace, 0: unknown.
-func (c *Copier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, last *Last) {
+// Use sets the plan of the next Copy, and the last reads of its thread. anchor is where the plan begins; 0: the plan
+// finds it. innerTID is the id in the process's pid namespace, 0: unknown.
+func (c *PlanCopier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, last *LastReads) {
 	if c.buf == nil {
 		c.buf = make([]byte, managed.MaxBytes)
 	}
@@ -69,11 +72,11 @@ func (c *Copier) Use(plan *managed.Plan, anchor frames.Addr, innerTID int, last 
 	c.ranges.cache = last.ranges
 }
 
-// UseAlso sets plans that the next [Copier.Copy] carries out after that of [Copier.Use]. They find their anchors.
-func (c *Copier) UseAlso(plans []*managed.Plan) { c.others = plans }
+// UseAlso sets plans that the next Copy carries out after that of [PlanCopier.Use]. They find their anchors.
+func (c *PlanCopier) UseAlso(plans []*managed.Plan) { c.others = plans }
 
 // Copy adds regions to the n of out, and returns their new number. They are valid until the next call.
-func (c *Copier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region, n int) int {
+func (c *PlanCopier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region, n int) int {
 	c.progress = progress{rd: rd, out: out, regionCount: n, lastIndex: -1}
 	c.readRanges()
 	c.carryOut(regs)
@@ -93,7 +96,7 @@ func (c *Copier) Copy(regs *frames.Regs, rd *ptrace.Reader, out []frames.Region,
 	return c.regionCount
 }
 
-func (c *Copier) carryOut(regs *frames.Regs) {
+func (c *PlanCopier) carryOut(regs *frames.Regs) {
 	c.slots = [managed.MaxSlots]frames.Addr{
 		managed.SlotAnchor: c.anchor, managed.SlotSP: regs.SP(), managed.SlotThreadPointer: regs.TLS,
 		managed.SlotInnerTID: c.innerTID,
@@ -109,7 +112,7 @@ func (c *Copier) carryOut(regs *frames.Regs) {
 	}
 }
 
-func (c *Copier) runSteps(steps []managed.Step) {
+func (c *PlanCopier) runSteps(steps []managed.Step) {
 	for i := range min(len(steps), managed.MaxSteps) {
 		if !c.step(&steps[i]) {
 			return
@@ -118,7 +121,7 @@ func (c *Copier) runSteps(steps []managed.Step) {
 }
 
 // step returns false if the plan ends.
-func (c *Copier) step(s *managed.Step) bool {
+func (c *PlanCopier) step(s *managed.Step) bool {
 	if s.OnlyAsleep && !c.Asleep {
 		return true
 	}
@@ -151,7 +154,7 @@ func (c *Copier) step(s *managed.Step) bool {
 	return true
 }
 
-func (c *Copier) length(at frames.Addr, s *managed.Step) uint64 {
+func (c *PlanCopier) length(at frames.Addr, s *managed.Step) uint64 {
 	n := uint64(s.Max)
 	if end := c.slots[s.End%managed.MaxSlots]; s.End != 0 {
 		if end <= at {
@@ -162,7 +165,7 @@ func (c *Copier) length(at frames.Addr, s *managed.Step) uint64 {
 	return n
 }
 
-func (c *Copier) copyArray(at frames.Addr, s *managed.Step) {
+func (c *PlanCopier) copyArray(at frames.Addr, s *managed.Step) {
 	n, size := c.length(at, s), uint64(s.Size)
 	c.nodeCount = 0
 	if size == 0 || n < size || !c.readMissing(at, n) {
@@ -174,7 +177,7 @@ func (c *Copier) copyArray(at frames.Addr, s *managed.Step) {
 	}
 }
 
-func (c *Copier) copyList(at frames.Addr, s *managed.Step) {
+func (c *PlanCopier) copyList(at frames.Addr, s *managed.Step) {
 	if slices.Contains(c.savedNodes, at) {
 		return
 	}
@@ -191,7 +194,7 @@ func (c *Copier) copyList(at frames.Addr, s *managed.Step) {
 }
 
 // copyNode returns false if the node is unreadable.
-func (c *Copier) copyNode(at frames.Addr, size uint64, d *density) bool {
+func (c *PlanCopier) copyNode(at frames.Addr, size uint64, d *density) bool {
 	switch {
 	case c.copyOf(at, size) != nil || c.readCachedNodes() && c.copyOf(at, size) != nil:
 		d.noteFound(c.lastIndex)
@@ -204,12 +207,12 @@ func (c *Copier) copyNode(at frames.Addr, size uint64, d *density) bool {
 	return true
 }
 
-func (c *Copier) saveNodes() {
+func (c *PlanCopier) saveNodes() {
 	c.savedNodes = c.savedNodesBuf[:copy(c.savedNodesBuf[:], c.nodes[:c.nodeCount])]
 }
 
 // reuseFoundAnchor sets SlotAnchor to the thread's last result of FindNode; false if that does not hold any more.
-func (c *Copier) reuseFoundAnchor() bool {
+func (c *PlanCopier) reuseFoundAnchor() bool {
 	if c.foundAnchor == nil || *c.foundAnchor == 0 {
 		return false
 	}
@@ -228,7 +231,7 @@ func (c *Copier) reuseFoundAnchor() bool {
 	return false
 }
 
-func (c *Copier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
+func (c *PlanCopier) findNode(at frames.Addr, s *managed.Step) frames.Addr {
 	want := c.slots[s.End%managed.MaxSlots]
 	for range min(int(s.Max), maxNodesSearched) {
 		if at == 0 || want == 0 || !c.copyPart(at, uint64(s.Size)) {
@@ -274,7 +277,7 @@ func (d *density) bytesAround(at frames.Addr) uint64 {
 }
 
 // readNode reads a node, and with bytes up to its page's end if readable. It returns false if the node is not readable.
-func (c *Copier) readNode(at frames.Addr, size, with uint64) bool {
+func (c *PlanCopier) readNode(at frames.Addr, size, with uint64) bool {
 	end := max(at|(pageSize-1)+1, at+size)
 	if with > pageSize {
 		if from := max(end-min(with, end), c.rd.MappingStart(at)); c.read(from, end-from) && c.copyOf(at, size) != nil {
@@ -290,7 +293,7 @@ func (c *Copier) readNode(at frames.Addr, size, with uint64) bool {
 	return c.read(at, size) && c.copyOf(at, size) != nil
 }
 
-func (c *Copier) copyTargets(s *managed.Step) {
+func (c *PlanCopier) copyTargets(s *managed.Step) {
 	n := 0
 	for i := range c.nodeCount {
 		if c.skipsTarget(c.nodes[i]+uint64(int64(s.At)), s) {
@@ -313,7 +316,7 @@ func (c *Copier) copyTargets(s *managed.Step) {
 	c.nodeCount = copy(c.nodes[:], c.targets[:n])
 }
 
-func (c *Copier) skipsTarget(at frames.Addr, s *managed.Step) bool {
+func (c *PlanCopier) skipsTarget(at frames.Addr, s *managed.Step) bool {
 	return s.OnlyZero && c.word(at) != 0 || s.Mask != 0 && (c.word(at)&s.Mask == s.Value) == s.Except
 }
 
@@ -322,7 +325,7 @@ const (
 	comparedObjects = 8  // recursive calls have the same object
 )
 
-func (c *Copier) copyObject(at frames.Addr, s *managed.Step) bool {
+func (c *PlanCopier) copyObject(at frames.Addr, s *managed.Step) bool {
 	size := uint64(s.Size)
 	if s.WholePage {
 		return c.copyOf(at, size) != nil || c.readNode(at, size, pageSize)
