@@ -47,38 +47,23 @@ type Attribution struct {
 	sink    Sink
 	gaps    Gaps
 	totals  Totals
-	threads map[sample.ThreadID]*accountedThread
-	procs   map[sample.ProcessID]*accountedProcess
+	threads map[sample.ThreadID]*threadAccount
+	procs   map[sample.ProcessID]*processAccount
 
 	tree   *cutimeTree                       // nil: children's time is not attributed
-	byNode map[*cutimeNode]*accountedProcess // those whose account in tree is open
+	byNode map[*cutimeNode]*processAccount // those whose account in tree is open
 
 	out Interval
-}
-
-type accountedThread struct {
-	id      sample.ThreadID
-	proc    *accountedProcess
-	account threadAccount
-}
-
-type accountedProcess struct {
-	id        sample.ProcessID
-	account   processAccount
-	fromStart bool
-	ended     bool
-	node      *cutimeNode // nil: none
-	passedTo  *accountedProcess
 }
 
 // New returns an attribution without processes.
 func New(o Options, kernel ProcSource, sink Sink) *Attribution {
 	a := &Attribution{
-		opts: o, sink: sink, threads: map[sample.ThreadID]*accountedThread{},
-		procs: map[sample.ProcessID]*accountedProcess{},
+		opts: o, sink: sink, threads: map[sample.ThreadID]*threadAccount{},
+		procs: map[sample.ProcessID]*processAccount{},
 	}
 	if o.Children && !o.ThreadsFiltered {
-		a.tree, a.byNode = newCutimeTree(kernel), map[*cutimeNode]*accountedProcess{}
+		a.tree, a.byNode = newCutimeTree(kernel), map[*cutimeNode]*processAccount{}
 	} else {
 		a.opts.StandsFor, a.opts.SampledFromStart = 0, false
 	}
@@ -91,24 +76,24 @@ func (a *Attribution) Totals() Totals { return a.totals }
 // Apply attributes the time of one event.
 func (a *Attribution) Apply(event Event) { event.apply(a) }
 
-func (a *Attribution) thread(id sample.ThreadID, processID sample.ProcessID, createdAt int64) *accountedThread {
+func (a *Attribution) thread(id sample.ThreadID, processID sample.ProcessID, createdAt int64) *threadAccount {
 	if known := a.threads[id]; known != nil {
 		return known
 	}
-	t := &accountedThread{id: id, proc: a.process(processID)}
-	t.account.createdAt, t.account.gaps = createdAt, &a.gaps
-	t.account.ledger.Emit = func(s Span) { a.add(t.proc.id, t.id, s) }
+	t := &threadAccount{id: id, proc: a.process(processID)}
+	t.createdAt, t.gaps = createdAt, &a.gaps
+	t.ledger.Emit = func(s Span) { a.add(t.proc.id, t.id, s) }
 	a.threads[id] = t
 	return t
 }
 
-func (a *Attribution) process(id sample.ProcessID) *accountedProcess {
+func (a *Attribution) process(id sample.ProcessID) *processAccount {
 	if known := a.procs[id]; known != nil {
 		return known
 	}
-	p := &accountedProcess{id: id}
-	p.account.threadsFiltered, p.account.sampledFromStart = a.opts.ThreadsFiltered, a.opts.SampledFromStart
-	p.account.emit = func(s Span) {
+	p := &processAccount{id: id}
+	p.threadsFiltered, p.sampledFromStart = a.opts.ThreadsFiltered, a.opts.SampledFromStart
+	p.emit = func(s Span) {
 		if s.Leaf == "" {
 			a.totals.Estimated += s.CPU
 		}
@@ -125,7 +110,7 @@ func (a *Attribution) add(process sample.ProcessID, thread sample.ThreadID, s Sp
 
 func (a *Attribution) beginProcess(e *ProcessStarted) {
 	p := a.process(e.Process)
-	p.account.since, p.fromStart = e.Since, e.FromStart
+	p.since, p.fromStart = e.Since, e.FromStart
 	if a.tree != nil {
 		p.node = a.tree.join(e.PID, e.Start, e.Parent, e.FromStart || e.ChildrenFromStart,
 			func(ns, at int64, when distribution) { a.distributeChildren(p, ns, at, when) })
@@ -135,48 +120,48 @@ func (a *Attribution) beginProcess(e *ProcessStarted) {
 
 func (a *Attribution) attributeSampled(e *Sampled) {
 	t := a.thread(e.Thread, e.Process, e.CreatedAt)
-	if !t.account.begun {
-		t.account.begin(e.At)
+	if !t.begun {
+		t.begin(e.At)
 	}
 	s := e.Sample
 	if e.NotStopped.Suppressed() { // the unchanged ticks' clocks are older than those in NotStopped
 		a.extend(t, s.UnchangedBefore)
 		s.UnchangedBefore = sample.Unchanged{}
 	}
-	t.account.attributeNotStopped(&e.NotStopped)
-	t.account.add(&s)
+	t.attributeNotStopped(&e.NotStopped)
+	t.add(&s)
 }
 
-func (a *Attribution) extend(t *accountedThread, u sample.Unchanged) {
-	t.account.attributeDeferred()
-	t.account.extend(u)
+func (a *Attribution) extend(t *threadAccount, u sample.Unchanged) {
+	t.attributeDeferred()
+	t.extend(u)
 }
 
 func (a *Attribution) cutOpen(id sample.ThreadID) {
 	if id == 0 {
 		for _, t := range a.threads {
-			t.account.cut()
+			t.cut()
 		}
 	} else if t := a.threads[id]; t != nil {
-		t.account.cut()
+		t.cut()
 	}
 }
 
 func (a *Attribution) endThread(e *ThreadEnded) {
 	t := a.thread(e.Thread, e.Process, e.CreatedAt)
 	if !e.End.Alive {
-		t.proc.account.attributeDeferredOf(&t.account)
+		t.proc.attributeDeferredOf(t)
 	}
 	a.extend(t, e.UnchangedBefore)
-	t.account.attributeNotStopped(&e.NotStopped)
-	t.proc.account.endThread(&t.account, &e.End)
+	t.attributeNotStopped(&e.NotStopped)
+	t.proc.endThread(t, &e.End)
 	a.finishThread(t)
 }
 
-func (a *Attribution) finishThread(t *accountedThread) {
-	if t.account.begun {
-		t.proc.account.finishThread(&t.account)
-		a.sink.ThreadDone(t.id, t.account.samples, t.account.observedFor())
+func (a *Attribution) finishThread(t *threadAccount) {
+	if t.begun {
+		t.proc.finishThread(t)
+		a.sink.ThreadDone(t.id, t.samples, t.observedFor())
 	}
 	delete(a.threads, t.id)
 }
@@ -203,7 +188,7 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 	}
 	p.ended = true
 	if a.opts.ThreadsFiltered {
-		a.totals.Target += max(e.Charged, p.account.attributed)
+		a.totals.Target += max(e.Charged, p.attributed)
 	} else {
 		a.attributeExited(p, e)
 	}
@@ -212,54 +197,54 @@ func (a *Attribution) endProcess(e *ProcessEnded) {
 	}
 }
 
-func (a *Attribution) attributeExited(p *accountedProcess, e *ProcessEnded) {
-	unobserved := p.account.unobserved(e.EndedThreads)
-	a.totals.Target += p.account.attributed + unobserved
+func (a *Attribution) attributeExited(p *processAccount, e *ProcessEnded) {
+	unobserved := p.unobserved(e.EndedThreads)
+	a.totals.Target += p.attributed + unobserved
 	parent, program := a.observedParent(p), cmp.Or(e.Program, UnknownProgram)
 	// The exit after the threads' last clocks is in the parent's cutime.
-	if more := e.BySwitches - p.account.attributed - unobserved; parent != nil && more > 0 {
-		parent.account.addCountedChild(&ChildCounted{Program: program, CPU: more, AllCounted: true, ChildEnded: true})
+	if more := e.BySwitches - p.attributed - unobserved; parent != nil && more > 0 {
+		parent.addCountedChild(&ChildCounted{Program: program, CPU: more, AllCounted: true, ChildEnded: true})
 	}
-	if parent != nil && p.account.passUnobservedTo(&parent.account, unobserved, a.opts.StandsFor, program) {
+	if parent != nil && p.passUnobservedTo(parent, unobserved, a.opts.StandsFor, program) {
 		p.passedTo = parent
 	} else {
-		p.account.distributeExited(unobserved, e.At)
+		p.distributeExited(unobserved, e.At)
 	}
 	if p.node != nil {
-		a.tree.leave(p.node, e.CPUBefore+p.account.attributed+unobserved, e.At)
+		a.tree.leave(p.node, e.CPUBefore+p.attributed+unobserved, e.At)
 	}
 }
 
-func (a *Attribution) closeProcess(p *accountedProcess) {
+func (a *Attribution) closeProcess(p *processAccount) {
 	delete(a.procs, p.id)
 	a.sink.ProcessDone(p.id)
 }
 
-func (a *Attribution) observedParent(p *accountedProcess) *accountedProcess {
+func (a *Attribution) observedParent(p *processAccount) *processAccount {
 	if a.opts.StandsFor == 0 || p.node == nil || !p.fromStart {
 		return nil
 	}
 	return a.byNode[p.node.parent]
 }
 
-func (a *Attribution) recipient(p *accountedProcess) *accountedProcess {
+func (a *Attribution) recipient(p *processAccount) *processAccount {
 	if parent := p.passedTo; parent != nil && a.byNode[parent.node] == parent {
 		return parent
 	}
 	return nil
 }
 
-func (a *Attribution) distributeChildren(p *accountedProcess, ns, now int64, when distribution) {
+func (a *Attribution) distributeChildren(p *processAccount, ns, now int64, when distribution) {
 	a.totals.Target += ns
 	if when == soFar {
-		p.account.distributeChildrenSoFar(ns, now)
+		p.distributeChildrenSoFar(ns, now)
 		return
 	}
 	delete(a.byNode, p.node)
 	if parent := a.recipient(p); parent != nil {
-		p.account.passChildrenTo(&parent.account, ns)
+		p.passChildrenTo(parent, ns)
 	} else {
-		p.account.distributeChildren(ns, now)
+		p.distributeChildren(ns, now)
 	}
 	a.closeProcess(p)
 }
@@ -267,7 +252,7 @@ func (a *Attribution) distributeChildren(p *accountedProcess, ns, now int64, whe
 // AttributeOverdue attributes carried CPU time that has waited too long.
 func (a *Attribution) AttributeOverdue() {
 	for _, t := range a.threads {
-		t.account.ledger.AttributeOverdue()
+		t.ledger.AttributeOverdue()
 	}
 }
 
@@ -275,7 +260,7 @@ func (a *Attribution) AttributeOverdue() {
 func (a *Attribution) OpenIntervals(yield func(*Interval) bool) {
 	for _, t := range a.threads {
 		more := true
-		t.account.ledger.EmitOpen(func(s Span) {
+		t.ledger.EmitOpen(func(s Span) {
 			more = more && yield(&Interval{Process: t.proc.id, Thread: t.id, Span: s})
 		})
 		if !more {
@@ -302,11 +287,11 @@ func (a *Attribution) Close(now int64) {
 // EachStack calls f with the stacks that may take time later, also after a [Cut], some more than once.
 func (a *Attribution) EachStack(f func(sample.StackID)) {
 	for _, t := range a.threads {
-		t.account.eachStack(f)
+		t.eachStack(f)
 	}
 	for _, p := range a.procs {
-		ended := &p.account.threads
-		for _, w := range []*weightedSamples{&ended.proven, &ended.unproven, &p.account.children.samples} {
+		ended := &p.threads
+		for _, w := range []*weightedSamples{&ended.proven, &ended.unproven, &p.children.samples} {
 			for k := range w.byPlace {
 				f(k.place.Stack)
 			}

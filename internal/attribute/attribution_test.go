@@ -9,9 +9,9 @@ import (
 )
 
 func TestTimeIsPassedToOpenAccountsOnly(t *testing.T) {
-	to := &accountedProcess{node: &cutimeNode{}}
-	p := &accountedProcess{node: &cutimeNode{}, passedTo: to}
-	a := &Attribution{byNode: map[*cutimeNode]*accountedProcess{to.node: to, p.node: p}}
+	to := &processAccount{node: &cutimeNode{}}
+	p := &processAccount{node: &cutimeNode{}, passedTo: to}
+	a := &Attribution{byNode: map[*cutimeNode]*processAccount{to.node: to, p.node: p}}
 	if a.recipient(p) != to {
 		t.Error("time of a process is not passed to the open account of its parent")
 	}

@@ -123,8 +123,8 @@ func (e *NotObservedFor) apply(a *Attribution) { a.gaps.Add(e.At, e.Length) }
 func (e *Cut) apply(a *Attribution)            { a.cutOpen(e.Thread) }
 
 func (e *ThreadStarted) apply(a *Attribution) {
-	if t := a.thread(e.Thread, e.Process, e.CreatedAt); !t.account.begun {
-		t.account.beginWithoutSample(e.Now)
+	if t := a.thread(e.Thread, e.Process, e.CreatedAt); !t.begun {
+		t.beginWithoutSample(e.Now)
 	}
 }
 
@@ -135,22 +135,22 @@ func (e *FoundUnchanged) apply(a *Attribution) {
 }
 
 func (e *EndedSoFar) apply(a *Attribution) {
-	a.process(e.Process).account.distributeExitedSoFar(e.CPU, e.At)
+	a.process(e.Process).distributeExitedSoFar(e.CPU, e.At)
 }
 
 func (e *UnassignedSample) apply(a *Attribution) {
 	switch p := a.procs[e.Process]; {
 	case p == nil: // closed
 	case e.OfChild:
-		p.account.addUnassignedOfChild(e.Place, e.At, e.StandsFor)
+		p.addUnassignedOfChild(e.Place, e.At, e.StandsFor)
 	default:
-		p.account.addUnassigned(e.Place, e.At, e.StandsFor)
+		p.addUnassigned(e.Place, e.At, e.StandsFor)
 	}
 }
 
 func (e *ChildCounted) apply(a *Attribution) {
 	if p := a.procs[e.Process]; p != nil { // else closed
-		p.account.addCountedChild(e)
+		p.addCountedChild(e)
 	}
 }
 

@@ -6,6 +6,11 @@ import "prywalk/internal/sample"
 
 // processAccount is the account of a process and of its unobserved children.
 type processAccount struct {
+	id              sample.ProcessID
+	fromStart       bool
+	ended           bool
+	node            *cutimeNode // nil: none
+	passedTo        *processAccount
 	since           int64 // CLOCK_MONOTONIC ns
 	threadsFiltered bool
 	// sampledFromStart is as in [Options].

@@ -35,6 +35,8 @@ type End struct {
 }
 
 type threadAccount struct {
+	id   sample.ThreadID
+	proc *processAccount
 	// createdAt is as in [Sampled].
 	createdAt int64
 	samples   int64 // ticks with a known stack
