@@ -35,8 +35,8 @@ func resolve(r *Request, m *mounts) (int, error) {
 // maxLinks is the kernel's MAXSYMLINKS.
 const maxLinks = 40
 
-// walk opens one element of the path after the other, and reads links itself. ".." returns to the open directory from which it came: a concurrent rename
-// has no effect.
+// walk opens one element of the path after the other, and reads links itself. ".." returns to the open directory from
+// which it came: a concurrent rename has no effect.
 func walk(root int, r *Request, m *mounts) (int, error) {
 	if r.Beneath && path.IsAbs(r.Path) {
 		return -1, unix.EXDEV
